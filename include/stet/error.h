@@ -1,0 +1,96 @@
+/**
+ * Errors: one table of codes, and a message for whoever has to act on it.
+ *
+ * A call that can fail returns 0 (or a count) on success and a negative
+ * STET_E_* code otherwise. It takes a `struct stet_error *` last, which may
+ * be NULL; on failure the error holds the same code and one or more
+ * sentences: what was wrong, where, and what to do next.
+ *
+ *     struct stet_error *err = stet_error_new();
+ *     struct stet_workspace *ws = NULL;
+ *
+ *     if (stet_workspace_open("/no/such/dir", &ws, err) < 0)
+ *             fprintf(stderr, "%s: %s\n", stet_error_name(stet_error_code(err)),
+ *                     stet_error_message(err));
+ *     stet_error_free(err);
+ */
+#ifndef STET_ERROR_H
+#define STET_ERROR_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define STET_API __attribute__((visibility("default")))
+#define STET_NODISCARD __attribute__((warn_unused_result))
+#else
+#define STET_API
+#define STET_NODISCARD
+#endif
+
+/**
+ * Every error there is: code, name, value, what it means, JSON-RPC code, exit
+ * status of the command line (1 refused, 2 bad input, 3 the system failed).
+ */
+#define STET_CODES(X) \
+	X(CONFLICT, "conflict", -1, "the file changed since it was last seen", 1, 1) \
+	X(NO_MATCH, "no_match", -2, "the text to change is not in the file", 2, 1) \
+	X(AMBIGUOUS, "ambiguous", -3, "the text to change occurs more than once", 3, 1) \
+	X(EXISTS, "exists", -4, "there is a file of that name already", 4, 1) \
+	X(BUSY, "busy", -5, "another process is writing the file", 5, 1) \
+	X(INVALID, "invalid", -6, "the request is not valid", -32602, 2) \
+	X(NOT_FOUND, "not_found", -7, "there is no such file", 7, 2) \
+	X(OUTSIDE, "outside", -8, "the path leads out of the workspace", 8, 2) \
+	X(PROTECTED, "protected", -9, "the path belongs to git or to stet itself", 9, 2) \
+	X(KIND, "kind", -10, "not a regular file", 10, 2) \
+	X(BINARY, "binary", -11, "not a text file", 11, 2) \
+	X(TOO_BIG, "too_big", -12, "larger than the limit", 12, 2) \
+	X(EXTENSION, "extension", -13, "this file name ending is not allowed", 13, 2) \
+	X(ACCESS, "access", -14, "permission denied", 14, 3) \
+	X(NO_SPACE, "no_space", -15, "no space left", 15, 3) \
+	X(NOMEM, "nomem", -16, "out of memory", -32603, 3) \
+	X(IO, "io", -17, "the system reported an error", 17, 3) \
+	X(LIMIT, "limit", -18, "a limit of the system was reached", 18, 3) \
+	X(CANCELLED, "cancelled", -19, "the request was cancelled", 19, 3)
+
+/** The codes themselves: STET_E_CONFLICT and so on; 0 is success. */
+enum stet_code {
+#define X(code, name, value, text, rpc, status) STET_E_##code = value,
+	STET_CODES(X)
+#undef X
+};
+
+/**
+ * What went wrong. Callers in C may put one on the stack, zeroed; callers
+ * through an FFI use stet_error_new(). The layout is fixed.
+ */
+struct stet_error {
+	/** A STET_E_* code, or 0. */
+	int code;
+	/** Sentences for the reader, NUL-ended; empty if code is 0. */
+	char message[2044];
+};
+
+/** A cleared error on the heap, or NULL if memory is short. */
+STET_API struct stet_error *stet_error_new(void);
+/** Free an error that stet_error_new() made; NULL is fine. */
+STET_API void stet_error_free(struct stet_error *err);
+/** The code in an error; 0 for NULL or no error. */
+STET_API int stet_error_code(const struct stet_error *err);
+/** The message in an error; never NULL. */
+STET_API const char *stet_error_message(const struct stet_error *err);
+/** A code's name, such as "conflict"; "ok" for 0; "unknown" otherwise. */
+STET_API const char *stet_error_name(int code);
+/** What a code means, in a few words; never NULL. */
+STET_API const char *stet_error_text(int code);
+/** The JSON-RPC error code that belongs to a code. */
+STET_API int stet_error_rpc(int code);
+/** The exit status that belongs to a code: 0, 1, 2 or 3. */
+STET_API int stet_error_exit(int code);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

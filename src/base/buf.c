@@ -1,0 +1,92 @@
+#include "base/buf.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+void st_buf_release(struct st_buf *buf) {
+	free(buf->ptr);
+	*buf = (struct st_buf)ST_BUF_INIT;
+}
+
+void st_buf_clear(struct st_buf *buf) {
+	buf->len = 0;
+	buf->failed = false;
+	if (buf->ptr)
+		buf->ptr[0] = '\0';
+}
+
+bool st_buf_reserve(struct st_buf *buf, size_t len) {
+	if (buf->failed)
+		return false;
+	if (buf->ptr && len < buf->cap - buf->len)
+		return true;
+
+	/* Half as much again, so that many small appends stay linear. */
+	size_t need, cap;
+	if (__builtin_add_overflow(buf->len, len, &need) || need >= SIZE_MAX / 2) {
+		buf->failed = true;
+		return false;
+	}
+	cap = buf->cap + buf->cap / 2;
+	if (cap < need + 1)
+		cap = need + 1;
+	if (cap < 64)
+		cap = 64;
+
+	char *ptr = realloc(buf->ptr, cap);
+	if (!ptr) {
+		buf->failed = true;
+		return false;
+	}
+	buf->ptr = ptr;
+	buf->cap = cap;
+	buf->ptr[buf->len] = '\0';
+	return true;
+}
+
+void st_buf_add(struct st_buf *buf, struct st_str bytes) {
+	if (!st_buf_reserve(buf, bytes.len))
+		return;
+	if (bytes.len)
+		memcpy(buf->ptr + buf->len, bytes.ptr, bytes.len);
+	buf->len += bytes.len;
+	buf->ptr[buf->len] = '\0';
+}
+
+void st_buf_addc(struct st_buf *buf, char byte) {
+	st_buf_add(buf, st_strn(&byte, 1));
+}
+
+void st_buf_adds(struct st_buf *buf, const char *text) {
+	st_buf_add(buf, st_str(text));
+}
+
+void st_buf_addf(struct st_buf *buf, const char *format, ...) {
+	va_list args, again;
+	va_start(args, format);
+	va_copy(again, args);
+	int len = vsnprintf(NULL, 0, format, args);
+	va_end(args);
+
+	if (len < 0)
+		buf->failed = true;
+	else if (st_buf_reserve(buf, (size_t)len)) {
+		vsnprintf(buf->ptr + buf->len, (size_t)len + 1, format, again);
+		buf->len += (size_t)len;
+	}
+	va_end(again);
+}
+
+void st_buf_truncate(struct st_buf *buf, size_t len) {
+	buf->len = len;
+	if (buf->ptr)
+		buf->ptr[len] = '\0';
+}
+
+void st_buf_move(struct st_buf *to, struct st_buf *from) {
+	st_buf_release(to);
+	*to = *from;
+	*from = (struct st_buf)ST_BUF_INIT;
+}

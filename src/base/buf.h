@@ -1,0 +1,60 @@
+/**
+ * A growing byte buffer that owns its memory.
+ *
+ * Appending returns nothing. When memory runs out the buffer remembers it in
+ * `failed`, later appends do nothing, and the writer checks once at the end,
+ * as with ferror(). `ptr` is NULL until the first append and NUL-ended from
+ * then on, so text can be handed on as a C string.
+ *
+ *     st_auto(st_buf) out = ST_BUF_INIT;
+ *
+ *     st_buf_addf(&out, "%zu lines", count);
+ *     if (out.failed)
+ *             return st_fail_nomem(err);
+ */
+#ifndef STET_BASE_BUF_H
+#define STET_BASE_BUF_H
+
+#include "base/auto.h"
+#include "base/str.h"
+
+struct st_buf {
+	char *ptr;
+	size_t len;
+	size_t cap;
+	bool failed;
+};
+
+#define ST_BUF_INIT {0}
+
+/** Free the contents; the buffer is empty and usable again. */
+void st_buf_release(struct st_buf *buf);
+
+/** Forget the contents, keep the memory, forgive an earlier failure. */
+void st_buf_clear(struct st_buf *buf);
+
+/** Make room for len more bytes (and the NUL). False, and failed, if it cannot. */
+bool st_buf_reserve(struct st_buf *buf, size_t len);
+
+void st_buf_add(struct st_buf *buf, struct st_str bytes);
+void st_buf_addc(struct st_buf *buf, char byte);
+void st_buf_adds(struct st_buf *buf, const char *text);
+__attribute__((format(printf, 2, 3))) void st_buf_addf(struct st_buf *buf, const char *format, ...);
+
+/** Cut the contents to len bytes; len must not exceed the current length. */
+void st_buf_truncate(struct st_buf *buf, size_t len);
+
+/** Move the contents of from into to, whose own are freed; from is left empty. */
+void st_buf_move(struct st_buf *to, struct st_buf *from);
+
+/** A view of the contents, valid until the next change. */
+static inline struct st_str st_buf_str(const struct st_buf *buf) {
+	return (struct st_str){buf->ptr ? buf->ptr : "", buf->len};
+}
+
+/** The contents as a C string; "" when nothing was added. */
+static inline const char *st_buf_cstr(const struct st_buf *buf) {
+	return buf->ptr ? buf->ptr : "";
+}
+
+#endif

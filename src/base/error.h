@@ -1,0 +1,29 @@
+/**
+ * Raising errors. The codes and the struct are public (stet/error.h); this is
+ * how the library fills them, in one line:
+ *
+ *     return st_fail(err, STET_E_NO_MATCH, "No line of %s contains it.", path);
+ */
+#ifndef STET_BASE_ERROR_H
+#define STET_BASE_ERROR_H
+
+#include "stet/error.h"
+
+/** Fill err (may be NULL) with a code and a formatted message; returns code. */
+__attribute__((format(printf, 3, 4))) int st_fail(struct stet_error *err, int code,
+                                                  const char *format, ...);
+
+/**
+ * As st_fail(), for a failed system call: the code is chosen by errnum, and
+ * its text follows the message after a colon. Returns the code.
+ */
+__attribute__((format(printf, 3, 4))) int st_fail_errno(struct stet_error *err, int errnum,
+                                                        const char *format, ...);
+
+/** As st_fail() with STET_E_NOMEM and its usual sentence. */
+int st_fail_nomem(struct stet_error *err);
+
+/** The code that stands for an errno. */
+int st_code_of_errno(int errnum);
+
+#endif

@@ -1,0 +1,57 @@
+/**
+ * A view of bytes: pointer and length, passed by value, never owning. The
+ * bytes need not end in NUL and may contain any value; an empty view still
+ * points somewhere.
+ */
+#ifndef STET_BASE_STR_H
+#define STET_BASE_STR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+struct st_str {
+	const char *ptr;
+	size_t len;
+};
+
+/** A view of a string literal. */
+#define ST_STR(literal) ((struct st_str){"" literal, sizeof(literal) - 1})
+
+/** A view of a NUL-ended string; empty for NULL. */
+static inline struct st_str st_str(const char *text) {
+	return text ? (struct st_str){text, strlen(text)} : (struct st_str){"", 0};
+}
+
+static inline struct st_str st_strn(const char *ptr, size_t len) {
+	return (struct st_str){ptr, len};
+}
+
+/** The part of a view from offset start up to, not including, end. */
+static inline struct st_str st_str_slice(struct st_str s, size_t start, size_t end) {
+	return (struct st_str){s.ptr + start, end - start};
+}
+
+static inline bool st_str_eq(struct st_str a, struct st_str b) {
+	return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
+}
+
+static inline bool st_str_starts(struct st_str s, struct st_str prefix) {
+	return s.len >= prefix.len && (prefix.len == 0 || memcmp(s.ptr, prefix.ptr, prefix.len) == 0);
+}
+
+static inline bool st_str_ends(struct st_str s, struct st_str suffix) {
+	return s.len >= suffix.len &&
+	       (suffix.len == 0 || memcmp(s.ptr + s.len - suffix.len, suffix.ptr, suffix.len) == 0);
+}
+
+/** Bytewise order, a shorter view before the longer one it begins. */
+static inline int st_str_cmp(struct st_str a, struct st_str b) {
+	size_t len = a.len < b.len ? a.len : b.len;
+	int order = len ? memcmp(a.ptr, b.ptr, len) : 0;
+	if (order != 0)
+		return order;
+	return (a.len > b.len) - (a.len < b.len);
+}
+
+#endif

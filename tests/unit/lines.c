@@ -1,0 +1,68 @@
+/* Lines: every kind of ending, and the text comes back from its lines. */
+#include "lib/test.h"
+#include "text/lines.h"
+
+static void check_lines(struct st_str text, size_t count, const char *const *bodies) {
+	st_auto(st_lines) lines = {0};
+	assert_int_equal(st_lines_init(&lines, text, NULL), 0);
+	assert_int_equal(lines.count, count);
+	assert_int_equal(st_line_count(text), count);
+	st_auto(st_buf) joined = ST_BUF_INIT;
+	for (size_t n = 1; n <= count; n++) {
+		assert_true(st_str_eq(st_lines_body(&lines, n), st_str(bodies[n - 1])));
+		st_buf_add(&joined, st_lines_whole(&lines, n));
+	}
+	assert_true(st_str_eq(st_buf_str(&joined), text));
+}
+
+static void an_empty_text_has_no_lines(void **state) {
+	(void)state;
+	check_lines(ST_STR(""), 0, NULL);
+}
+
+static void every_ending_ends_a_line(void **state) {
+	(void)state;
+	check_lines(ST_STR("a\nb\r\nc\rd"), 4, (const char *[]){"a", "b", "c", "d"});
+	check_lines(ST_STR("a\r\n\r\nb\r\n"), 3, (const char *[]){"a", "", "b"});
+	check_lines(ST_STR("\r\r\n\n\r"), 4, (const char *[]){"", "", "", ""});
+	check_lines(ST_STR("\n"), 1, (const char *[]){""});
+	check_lines(ST_STR("no newline"), 1, (const char *[]){"no newline"});
+}
+
+static void an_offset_is_found_in_its_line(void **state) {
+	(void)state;
+	struct st_str text = ST_STR("ab\r\ncd\re\n\nf");
+	st_auto(st_lines) lines = {0};
+	assert_int_equal(st_lines_init(&lines, text, NULL), 0);
+	static const size_t expected[] = {1, 1, 1, 1, 2, 2, 2, 3, 3, 4, 5};
+	for (size_t i = 0; i < text.len; i++) {
+		assert_int_equal(st_lines_number(&lines, i), expected[i]);
+		assert_int_equal(st_line_ends(text, i) + 1, expected[i]);
+	}
+	assert_int_equal(st_lines_number(&lines, text.len), 5);
+}
+
+static void inserted_lines_take_the_ending_of_most(void **state) {
+	(void)state;
+	assert_int_equal(st_eol_of_text(ST_STR("")), ST_EOL_LF);
+	assert_int_equal(st_eol_of_text(ST_STR("a\r\nb\r\nc\n")), ST_EOL_CRLF);
+	assert_int_equal(st_eol_of_text(ST_STR("a\r\nb\n")), ST_EOL_LF);
+	assert_int_equal(st_eol_of_text(ST_STR("a\rb\r")), ST_EOL_CR);
+}
+
+static void a_byte_order_mark_is_seen(void **state) {
+	(void)state;
+	assert_int_equal(st_bom_len(ST_STR("\xEF\xBB\xBF# x")), 3);
+	assert_int_equal(st_bom_len(ST_STR("\xEF\xBB")), 0);
+}
+
+int main(void) {
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_empty_text_has_no_lines),
+		cmocka_unit_test(every_ending_ends_a_line),
+		cmocka_unit_test(an_offset_is_found_in_its_line),
+		cmocka_unit_test(inserted_lines_take_the_ending_of_most),
+		cmocka_unit_test(a_byte_order_mark_is_seen),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
