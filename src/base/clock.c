@@ -1,0 +1,14 @@
+#include "base/clock.h"
+
+#include <time.h>
+
+int64_t st_now_ms(void) {
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+void st_sleep_ms(int64_t ms) {
+	struct timespec time = {ms / 1000, ms % 1000 * 1000000};
+	nanosleep(&time, NULL);
+}

@@ -1,0 +1,13 @@
+/** Time as the library needs it: a monotonic clock in milliseconds, and a nap. */
+#ifndef STET_BASE_CLOCK_H
+#define STET_BASE_CLOCK_H
+
+#include <stdint.h>
+
+/** Milliseconds of the monotonic clock. */
+int64_t st_now_ms(void);
+
+/** Sleep for some milliseconds; a signal may end it early. */
+void st_sleep_ms(int64_t ms);
+
+#endif

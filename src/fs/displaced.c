@@ -1,0 +1,155 @@
+#include "fs/displaced.h"
+
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "fs/keep.h"
+#include "fs/lease.h"
+#include "fs/sys.h"
+
+/* After a first quick look at most one look in this time, and one at the end of the grace period. */
+enum { LOOK_EVERY_MS = 100 };
+
+/* More than this is not held back from the disk's free space. */
+#define DISPLACED_MAX_BYTES ((uint64_t)256 << 20)
+
+static void let_go(struct st_displaced *entry) {
+	st_close_at(&entry->fd);
+	free(entry->path);
+}
+
+static bool is_untouched(const struct st_displaced *entry, const struct stat *st) {
+	struct st_stamp now = st_stamp_take(-1, st);
+	return !entry->stamp.racy && st_stamp_eq(&entry->stamp, &now);
+}
+
+/* Compare with what is accounted for; keep and report anything else. */
+static void look(struct st_guard *guard, struct st_displaced *entry) {
+	struct stat st;
+	entry->looked_ms = st_now_ms();
+	if (st_retry(fstat(entry->fd, &st)) < 0 || is_untouched(entry, &st))
+		return;
+
+	st_auto(st_file) file = ST_FILE_INIT;
+	struct stet_error err = {0};
+	char why[4400];
+	if (st_file_read(entry->fd, entry->path, SIZE_MAX / 4, &file, &err) < 0) {
+		st_guard_notice(guard, "A late write to \"%s\" could not be looked at: %s", entry->path,
+		                err.message);
+		return;
+	}
+	if (!st_hash_eq(&file.hash, &entry->hash)) {
+		snprintf(why, sizeof why,
+		         "Another process wrote to \"%s\" just when it was replaced: its write went to the earlier version and is not in the file.",
+		         entry->path);
+		st_keep(guard, entry->path, st_buf_str(&file.bytes), why);
+		entry->hash = file.hash;
+	}
+	entry->stamp = file.stamp;
+	if (!file.stamped)
+		entry->stamp.racy = true;
+}
+
+/*
+ * Take out of the ring what is due, so that the looking itself is done
+ * without the lock. Whoever fails to be looked at this time stays.
+ */
+static bool take_due(struct st_guard *guard, int64_t now, bool all, struct st_displaced *due) {
+	bool found = false;
+	pthread_mutex_lock(&guard->lock);
+	for (size_t i = 0; i < guard->displaced_count && !found; i++) {
+		struct st_displaced *entry = &guard->displaced[i];
+		found = all || now - entry->since_ms >= ST_GRACE_MS ||
+		        now - entry->looked_ms >= LOOK_EVERY_MS;
+		if (!found)
+			continue;
+		*due = *entry;
+		guard->displaced_bytes -= entry->stamp.size;
+		guard->displaced_count--;
+		memmove(entry, entry + 1, (guard->displaced_count - i) * sizeof *entry);
+	}
+	pthread_mutex_unlock(&guard->lock);
+	return found;
+}
+
+/* Back into the ring, at its end; the oldest goes if it is full. */
+static bool put(struct st_guard *guard, const struct st_displaced *entry,
+                struct st_displaced *evicted) {
+	bool full;
+	pthread_mutex_lock(&guard->lock);
+	full = guard->displaced_count == ST_DISPLACED_MAX ||
+	       (guard->displaced_count > 0 &&
+	        guard->displaced_bytes + entry->stamp.size > DISPLACED_MAX_BYTES);
+	if (full) {
+		*evicted = guard->displaced[0];
+		guard->displaced_bytes -= evicted->stamp.size;
+		guard->displaced_count--;
+		memmove(guard->displaced, guard->displaced + 1,
+		        guard->displaced_count * sizeof *guard->displaced);
+	}
+	guard->displaced[guard->displaced_count++] = *entry;
+	guard->displaced_bytes += entry->stamp.size;
+	pthread_mutex_unlock(&guard->lock);
+	return full;
+}
+
+static void hold(struct st_guard *guard, const struct st_displaced *entry) {
+	struct st_displaced evicted;
+	if (put(guard, entry, &evicted)) {
+		look(guard, &evicted);
+		let_go(&evicted);
+	}
+}
+
+void st_displaced_add(struct st_guard *guard, int fd, const char *path, const struct st_hash *hash) {
+	struct stat st;
+	struct st_displaced entry = {.fd = fd, .path = strdup(path), .since_ms = st_now_ms()};
+	entry.looked_ms = entry.since_ms;
+	if (!entry.path || st_retry(fstat(fd, &st)) < 0) {
+		let_go(&entry);
+		return;
+	}
+	/* The exchange itself moved ctime just now; only mtime tells of a recent write. */
+	entry.stamp = st_stamp_take(fd, &st);
+	entry.stamp.racy = !hash || st_stamp_written_just_now(fd, &entry.stamp);
+	if (hash)
+		entry.hash = *hash;
+	hold(guard, &entry);
+}
+
+void st_displaced_look(struct st_guard *guard) {
+	pthread_mutex_lock(&guard->lock);
+	bool none = guard->displaced_count == 0;
+	pthread_mutex_unlock(&guard->lock);
+	if (none)
+		return;
+
+	struct st_displaced entry;
+	for (int64_t now = st_now_ms(); take_due(guard, now, false, &entry);) {
+		look(guard, &entry);
+		if (now - entry.since_ms >= ST_GRACE_MS)
+			let_go(&entry);
+		else
+			hold(guard, &entry);
+	}
+}
+
+static bool has_writer(int fd) {
+	enum st_lease lease = st_lease_take(fd, F_RDLCK);
+	if (lease == ST_LEASE_HELD)
+		st_lease_drop(fd);
+	return lease == ST_LEASE_BUSY;
+}
+
+void st_displaced_settle(struct st_guard *guard, int64_t grace_ms) {
+	struct st_displaced entry;
+	while (take_due(guard, st_now_ms(), true, &entry)) {
+		int64_t age = st_now_ms() - entry.since_ms;
+		while (age < grace_ms || (age < ST_GRACE_MS && has_writer(entry.fd))) {
+			st_sleep_ms(age < grace_ms ? grace_ms - age : 1);
+			age = st_now_ms() - entry.since_ms;
+		}
+		look(guard, &entry);
+		let_go(&entry);
+	}
+}

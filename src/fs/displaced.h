@@ -1,0 +1,37 @@
+/**
+ * Files that were replaced a moment ago.
+ *
+ * A process that looked up a path just before the file there was exchanged
+ * may open and write the old file just after. Nobody would ever see what it
+ * wrote, so the old file's descriptor is held for a grace period and looked at
+ * again; bytes that moved are kept (fs/keep.h) and reported.
+ */
+#ifndef STET_FS_DISPLACED_H
+#define STET_FS_DISPLACED_H
+
+#include "fs/guard.h"
+
+/** How long a displaced file is held, and how long a process that exits waits for stragglers. */
+enum { ST_GRACE_MS = 2000, ST_GRACE_EXIT_MS = 10 };
+
+/**
+ * Hold the descriptor of a file that was just replaced.
+ *
+ * @fd     Taken; must be readable.
+ * @path   The path it had.
+ * @hash   Its bytes that are accounted for; NULL if none are, so that whatever
+ *         it holds is kept.
+ */
+void st_displaced_add(struct st_guard *guard, int fd, const char *path, const struct st_hash *hash);
+
+/** Look at those that are due. Every operation calls this; cheap when nothing is due. */
+void st_displaced_look(struct st_guard *guard);
+
+/**
+ * Look at all of them a last time, when each is at least grace_ms old and
+ * nobody has it open for writing any more (but wait no longer than
+ * ST_GRACE_MS).
+ */
+void st_displaced_settle(struct st_guard *guard, int64_t grace_ms);
+
+#endif

@@ -1,0 +1,149 @@
+#include "fs/file.h"
+
+#include "base/clock.h"
+#include "fs/sys.h"
+
+enum { READ_TRIES = 4, OPEN_TRIES = 50 };
+
+void st_file_release(struct st_file *file) {
+	st_buf_release(&file->bytes);
+	*file = (struct st_file)ST_FILE_INIT;
+}
+
+static const char *kind_name(mode_t mode) {
+	switch (mode & S_IFMT) {
+	case S_IFDIR:
+		return "a directory";
+	case S_IFIFO:
+		return "a named pipe";
+	case S_IFSOCK:
+		return "a socket";
+	case S_IFCHR:
+	case S_IFBLK:
+		return "a device";
+	case S_IFLNK:
+		return "a symbolic link";
+	default:
+		return "not a regular file";
+	}
+}
+
+int st_file_check(const struct stat *st, const char *path, size_t max, struct stet_error *err) {
+	if (!S_ISREG(st->st_mode))
+		return st_fail(err, STET_E_KIND, "\"%s\" is %s; only regular files can be read or written.",
+		               path, kind_name(st->st_mode));
+	if (st->st_size > 0 && (size_t)st->st_size > max)
+		return st_fail(err, STET_E_TOO_BIG,
+		               "\"%s\" has %lld bytes; the limit is %zu. Raise the limit, or use another tool for it.",
+		               path, (long long)st->st_size, max);
+	return 0;
+}
+
+int st_file_open(const struct st_place *place, struct stet_error *err) {
+	if (place->exists && !S_ISREG(place->st.st_mode))
+		return st_file_check(&place->st, place->path, 0, err);
+
+	/* EAGAIN: another process holds a lease while it writes the file in place. */
+	int fd = -1;
+	for (int i = 0; i < OPEN_TRIES; i++) {
+		fd = st_retry(openat(place->dirfd, place->name,
+		                     O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+		if (fd >= 0)
+			return fd;
+		if (errno != EAGAIN)
+			break;
+		st_sleep_ms(2);
+	}
+	switch (errno) {
+	case ENOENT:
+		return st_fail(err, STET_E_NOT_FOUND, "There is no file \"%s\". Check the path.",
+		               place->path);
+	case EAGAIN:
+		return st_fail(err, STET_E_BUSY, "\"%s\" is being written by another process. Try again.",
+		               place->path);
+	case ELOOP:
+		return st_fail(err, STET_E_BUSY,
+		               "\"%s\" became a symbolic link while it was opened. Try again.", place->path);
+	case ENXIO:
+		return st_fail(err, STET_E_KIND,
+		               "\"%s\" is a socket or device; only regular files can be read or written.",
+		               place->path);
+	default:
+		return st_fail_errno(err, errno, "Cannot open \"%s\"", place->path);
+	}
+}
+
+static int read_all(int fd, const char *path, size_t size, size_t max, struct st_buf *bytes,
+                    struct stet_error *err) {
+	st_buf_clear(bytes);
+	off_t at = 0;
+	/* One byte more than expected shows the end of the file without another round. */
+	for (size_t want = size + 1;; want = 65536) {
+		if (!st_buf_reserve(bytes, want))
+			return st_fail_nomem(err);
+		ssize_t got = st_retry(pread(fd, bytes->ptr + bytes->len, want, at));
+		if (got < 0)
+			return st_fail_errno(err, errno, "Cannot read \"%s\"", path);
+		st_buf_truncate(bytes, bytes->len + (size_t)got);
+		at += got;
+		if ((size_t)got < want && (got == 0 || bytes->len == size))
+			return 0;
+		if (bytes->len > max)
+			return st_fail(err, STET_E_TOO_BIG,
+			               "\"%s\" has more than %zu bytes, which is the limit.", path, max);
+	}
+}
+
+int st_file_read(int fd, const char *path, size_t max, struct st_file *file,
+                 struct stet_error *err) {
+	for (int i = 0; i < READ_TRIES; i++) {
+		struct stat before, after;
+		if (st_retry(fstat(fd, &before)) < 0)
+			return st_fail_errno(err, errno, "Cannot look at \"%s\"", path);
+		int code = st_file_check(&before, path, max, err);
+		if (code < 0)
+			return code;
+		struct st_stamp stamp = st_stamp_take(fd, &before);
+		code = read_all(fd, path, (size_t)before.st_size, max, &file->bytes, err);
+		if (code < 0)
+			return code;
+		if (st_retry(fstat(fd, &after)) < 0)
+			return st_fail_errno(err, errno, "Cannot look at \"%s\"", path);
+
+		struct st_stamp again = st_stamp_take(-1, &after);
+		file->stamp = stamp;
+		file->stamped = st_stamp_eq(&stamp, &again);
+		file->mode = before.st_mode;
+		file->links = before.st_nlink;
+		if (file->stamped)
+			break;
+		st_sleep_ms(1);
+	}
+	return st_hash_of(st_buf_str(&file->bytes), &file->hash, err);
+}
+
+int st_pwrite_all(int fd, struct st_str bytes) {
+	for (size_t at = 0; at < bytes.len;) {
+		ssize_t put = st_retry(pwrite(fd, bytes.ptr + at, bytes.len - at, (off_t)at));
+		if (put < 0)
+			return -1;
+		at += (size_t)put;
+	}
+	return 0;
+}
+
+int st_file_load(const struct st_root *root, struct st_str path, size_t max, struct st_place *place,
+                 struct st_file *file, struct stet_error *err) {
+	int code = st_root_locate(root, path, place, err);
+	if (code < 0)
+		return code;
+	if (place->exists) {
+		code = st_file_check(&place->st, place->path, max, err);
+		if (code < 0)
+			return code;
+	}
+	st_autofd fd = st_file_open(place, err);
+	if (fd < 0)
+		return fd;
+	return st_file_read(fd, place->path, max, file, err);
+}

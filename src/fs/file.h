@@ -1,0 +1,68 @@
+/**
+ * Reading one version of a file: its bytes, their hash, and a stamp that
+ * belongs to just these bytes.
+ *
+ * The order is open, fstat, read, fstat: if the file moved meanwhile it is
+ * read again, and if it does not come to rest the bytes are handed out
+ * without a stamp, so that nobody takes them for the file's state.
+ */
+#ifndef STET_FS_FILE_H
+#define STET_FS_FILE_H
+
+#include "base/buf.h"
+#include "fs/hash.h"
+#include "fs/root.h"
+#include "fs/stamp.h"
+
+/** The largest file that is read unless a caller says otherwise: 64 MiB. */
+#define ST_FILE_MAX ((size_t)64 << 20)
+
+struct st_file {
+	struct st_buf bytes;
+	struct st_hash hash;
+	struct st_stamp stamp;
+	/** Whether stamp belongs to bytes; false for a file that kept changing. */
+	bool stamped;
+	/** The rest of what fstat said. */
+	mode_t mode;
+	nlink_t links;
+};
+
+#define ST_FILE_INIT {.bytes = ST_BUF_INIT}
+
+void st_file_release(struct st_file *file);
+
+/** Refuse what is not a regular file or too large, by its stat. Returns 0, STET_E_KIND or STET_E_TOO_BIG. */
+[[nodiscard]] int st_file_check(const struct stat *st, const char *path, size_t max,
+                                struct stet_error *err);
+
+/**
+ * Open a place for reading without ever blocking or following a link.
+ *
+ * @return A descriptor, or STET_E_NOT_FOUND, STET_E_KIND, STET_E_ACCESS,
+ *         STET_E_BUSY (another process is writing it in place), STET_E_LIMIT,
+ *         STET_E_IO.
+ */
+[[nodiscard]] int st_file_open(const struct st_place *place, struct stet_error *err);
+
+/**
+ * Read an open file from its start.
+ *
+ * @fd     Stays open.
+ * @path   For messages.
+ * @max    The largest size that is read.
+ * @file   Receives the version; what it held is released.
+ * @return 0, STET_E_KIND, STET_E_TOO_BIG, STET_E_NOMEM, STET_E_IO.
+ */
+[[nodiscard]] int st_file_read(int fd, const char *path, size_t max, struct st_file *file,
+                               struct stet_error *err);
+
+/** Write all bytes from the start of an open file. 0, or -1 with errno. */
+[[nodiscard]] int st_pwrite_all(int fd, struct st_str bytes);
+
+/** Locate, open and read. Codes of all three. */
+[[nodiscard]] int st_file_load(const struct st_root *root, struct st_str path, size_t max,
+                               struct st_place *place, struct st_file *file,
+                               struct stet_error *err);
+
+#endif

@@ -1,0 +1,117 @@
+#include "fs/gitindex.h"
+
+#include <stdint.h>
+
+#include "fs/sys.h"
+
+/*
+ * The format is git's Documentation/gitformat-index: a 12 byte header, then
+ * entries sorted by path. An entry is stat data (40 bytes), an object id (20
+ * bytes, or 32 in SHA-256 repositories), flags (2 bytes, 4 if extended), and
+ * the path. Up to version 3 the path is whole and the entry padded with NULs
+ * to a multiple of eight; in version 4 it shares a prefix with the one before.
+ */
+enum { HEADER = 12, STAT_DATA = 40, EXTENDED = 0x4000, INDEX_MAX = 256 << 20 };
+
+struct reader {
+	struct st_str bytes;
+	size_t at;
+	unsigned version;
+	size_t id_size;
+	struct st_buf path;
+};
+
+static uint32_t big_endian(const char *at, size_t size) {
+	uint32_t value = 0;
+	for (size_t i = 0; i < size; i++)
+		value = value << 8 | (unsigned char)at[i];
+	return value;
+}
+
+/* Version 4: how much of the last path to drop, as git's offset encoding has it. */
+static bool read_strip(struct reader *reader, size_t *strip) {
+	size_t value = 0;
+	for (int i = 0; i < 5 && reader->at < reader->bytes.len; i++) {
+		unsigned char byte = (unsigned char)reader->bytes.ptr[reader->at++];
+		value = value << 7 | (byte & 0x7F);
+		if (!(byte & 0x80)) {
+			*strip = value;
+			return true;
+		}
+		value++;
+	}
+	return false;
+}
+
+/* The next entry's path into reader->path; false if the bytes make no sense. */
+static bool read_entry(struct reader *reader) {
+	size_t start = reader->at, fixed = STAT_DATA + reader->id_size + 2;
+	if (reader->bytes.len - start < fixed)
+		return false;
+	reader->at += fixed;
+	uint32_t flags = big_endian(reader->bytes.ptr + reader->at - 2, 2);
+	if (flags & EXTENDED && reader->version >= 3)
+		reader->at += 2;
+	if (reader->at >= reader->bytes.len)
+		return false;
+
+	size_t strip = reader->path.len;
+	if (reader->version == 4 && !read_strip(reader, &strip))
+		return false;
+	const char *from = reader->bytes.ptr + reader->at;
+	const char *end = memchr(from, '\0', reader->bytes.len - reader->at);
+	if (!end || end == from || strip > reader->path.len)
+		return false;
+	if (reader->path.ptr)
+		st_buf_truncate(&reader->path, reader->path.len - strip);
+	st_buf_add(&reader->path, st_strn(from, (size_t)(end - from)));
+	reader->at += (size_t)(end - from) + 1;
+	if (reader->version < 4)
+		reader->at = start + ((reader->at - 1 - start) / 8 + 1) * 8;
+	return !reader->path.failed;
+}
+
+/* 1 if an entry lies below the directory, 0 if none does, -1 if it is not such an index. */
+static int scan(struct st_str bytes, size_t id_size, struct st_str dir) {
+	struct reader reader = {bytes, HEADER, big_endian(bytes.ptr + 4, 4), id_size, ST_BUF_INIT};
+	uint32_t count = big_endian(bytes.ptr + 8, 4);
+	int found = 0;
+	for (uint32_t i = 0; i < count && found == 0; i++) {
+		struct st_str path;
+		if (!read_entry(&reader))
+			found = -1;
+		else if (path = st_buf_str(&reader.path), st_str_starts(path, dir))
+			found = path.len == dir.len || path.ptr[dir.len] == '/';
+	}
+	st_buf_release(&reader.path);
+	return found;
+}
+
+static bool read_index(int fd, struct st_buf *bytes) {
+	for (;;) {
+		if (!st_buf_reserve(bytes, 1 << 20))
+			return false;
+		ssize_t got = st_retry(read(fd, bytes->ptr + bytes->len, 1 << 20));
+		if (got <= 0)
+			return got == 0;
+		st_buf_truncate(bytes, bytes->len + (size_t)got);
+		if (bytes->len > INDEX_MAX)
+			return false;
+	}
+}
+
+bool st_gitindex_has(const struct st_root *root, const char *dir) {
+	st_autofd fd = st_retry(openat(root->fd, ".git/index", O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+	if (fd < 0)
+		return false;
+	st_auto(st_buf) bytes = ST_BUF_INIT;
+	if (!read_index(fd, &bytes))
+		return true;
+	struct st_str text = st_buf_str(&bytes);
+	if (text.len < HEADER || !st_str_starts(text, ST_STR("DIRC")))
+		return true;
+	int found = scan(text, 20, st_str(dir));
+	if (found < 0)
+		found = scan(text, 32, st_str(dir));
+	return found != 0;
+}

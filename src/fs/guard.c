@@ -1,0 +1,81 @@
+#include "fs/guard.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "fs/displaced.h"
+
+void st_guard_init(struct st_guard *guard, const struct st_root *root, const char *state_dir) {
+	*guard = (struct st_guard){.root = root, .state_dir = state_dir, .kept_fd = -1};
+	pthread_mutex_init(&guard->lock, NULL);
+}
+
+void st_guard_release(struct st_guard *guard) {
+	st_displaced_settle(guard, ST_GRACE_EXIT_MS);
+	for (size_t i = 0; i < guard->notice_count; i++)
+		free(guard->notices[i]);
+	st_close_at(&guard->kept_fd);
+	pthread_mutex_destroy(&guard->lock);
+}
+
+void st_guard_notice(struct st_guard *guard, const char *format, ...) {
+	char *text = NULL;
+	va_list args;
+	va_start(args, format);
+	if (vasprintf(&text, format, args) < 0)
+		text = NULL;
+	va_end(args);
+
+	pthread_mutex_lock(&guard->lock);
+	if (text && guard->notice_count < ST_NOTICES_MAX) {
+		guard->notices[guard->notice_count++] = text;
+		text = NULL;
+	} else {
+		guard->notices_dropped++;
+	}
+	pthread_mutex_unlock(&guard->lock);
+	free(text);
+}
+
+char *st_guard_next_notice(struct st_guard *guard) {
+	char *text = NULL;
+	pthread_mutex_lock(&guard->lock);
+	if (guard->notice_count > 0) {
+		text = guard->notices[0];
+		guard->notice_count--;
+		memmove(guard->notices, guard->notices + 1,
+		        guard->notice_count * sizeof *guard->notices);
+	} else if (guard->notices_dropped > 0) {
+		if (asprintf(&text, "%zu more notices did not fit.", guard->notices_dropped) < 0)
+			text = NULL;
+		guard->notices_dropped = 0;
+	}
+	pthread_mutex_unlock(&guard->lock);
+	return text;
+}
+
+static struct st_swept *swept_find(struct st_guard *guard, const struct stat *dir) {
+	for (size_t i = 0; i < ST_SWEPT_MAX; i++) {
+		if (guard->swept[i].ino == dir->st_ino && guard->swept[i].dev == dir->st_dev)
+			return &guard->swept[i];
+	}
+	return NULL;
+}
+
+void st_guard_swept(struct st_guard *guard, const struct stat *dir) {
+	pthread_mutex_lock(&guard->lock);
+	struct st_swept *swept = swept_find(guard, dir);
+	if (!swept)
+		swept = &guard->swept[guard->swept_next++ % ST_SWEPT_MAX];
+	*swept = (struct st_swept){dir->st_dev, dir->st_ino, dir->st_mtim};
+	pthread_mutex_unlock(&guard->lock);
+}
+
+bool st_guard_is_swept(struct st_guard *guard, const struct stat *dir) {
+	pthread_mutex_lock(&guard->lock);
+	const struct st_swept *swept = swept_find(guard, dir);
+	bool same = swept && swept->mtime.tv_sec == dir->st_mtim.tv_sec &&
+	            swept->mtime.tv_nsec == dir->st_mtim.tv_nsec;
+	pthread_mutex_unlock(&guard->lock);
+	return same;
+}

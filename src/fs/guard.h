@@ -1,0 +1,81 @@
+/**
+ * What a commit needs besides the file: a memory for what must not get lost.
+ *
+ * - *Kept bytes* (fs/keep.h): somebody's work that stet came to hold is saved
+ *   below the state directory.
+ * - *Displaced files* (fs/displaced.h): a file that was just replaced can
+ *   still receive the write of somebody who had looked up its path before.
+ * - *Notices*: sentences about such things for the next answer.
+ *
+ * A guard belongs to a workspace, is shared by its sessions and safe to use
+ * from several threads.
+ */
+#ifndef STET_FS_GUARD_H
+#define STET_FS_GUARD_H
+
+#include <pthread.h>
+
+#include "fs/file.h"
+
+enum {
+	ST_DISPLACED_MAX = 64,
+	ST_NOTICES_MAX = 64,
+	ST_SWEPT_MAX = 64,
+};
+
+/** A file that was replaced and may still be written to. */
+struct st_displaced {
+	int fd;
+	char *path;
+	/** The bytes that are accounted for, and the stamp they had. */
+	struct st_hash hash;
+	struct st_stamp stamp;
+	int64_t since_ms;
+	int64_t looked_ms;
+};
+
+/** A directory as we left it: no leftover of a crashed commit is in it. */
+struct st_swept {
+	dev_t dev;
+	ino_t ino;
+	struct timespec mtime;
+};
+
+struct st_guard {
+	const struct st_root *root;
+	const char *state_dir;
+	/** Guards everything below. */
+	pthread_mutex_t lock;
+	/** The directory of kept bytes; -1 if it was not opened yet. */
+	int kept_fd;
+	bool kept_tried;
+	struct st_displaced displaced[ST_DISPLACED_MAX];
+	size_t displaced_count;
+	uint64_t displaced_bytes;
+	char *notices[ST_NOTICES_MAX];
+	size_t notice_count;
+	size_t notices_dropped;
+	struct st_swept swept[ST_SWEPT_MAX];
+	size_t swept_next;
+};
+
+/** Fill a guard; root and state_dir (a name) are borrowed for its life. Opens nothing yet. */
+void st_guard_init(struct st_guard *guard, const struct st_root *root, const char *state_dir);
+
+/** Free everything. Displaced files are looked at a last time, which may wait a little. */
+void st_guard_release(struct st_guard *guard);
+
+/** Add a sentence for the next answer. When too many wait, the newest are counted instead. */
+__attribute__((format(printf, 2, 3))) void st_guard_notice(struct st_guard *guard,
+                                                           const char *format, ...);
+
+/** Take the oldest notice; the caller frees it. NULL if there is none. */
+char *st_guard_next_notice(struct st_guard *guard);
+
+/** Remember a directory as clean of leftovers. */
+void st_guard_swept(struct st_guard *guard, const struct stat *dir);
+
+/** Whether a directory has not changed since it was remembered as clean. */
+bool st_guard_is_swept(struct st_guard *guard, const struct stat *dir);
+
+#endif

@@ -1,0 +1,84 @@
+#include "fs/hash.h"
+
+#include <openssl/evp.h>
+#include <pthread.h>
+
+/*
+ * Fetching the digest costs more than hashing a small file, so it is done
+ * once, and each thread keeps its context.
+ */
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_key_t context_key;
+static EVP_MD *digest;
+
+static void free_context(void *context) {
+	EVP_MD_CTX_free(context);
+}
+
+static void prepare(void) {
+	digest = EVP_MD_fetch(NULL, "SHA256", NULL);
+	if (pthread_key_create(&context_key, free_context) != 0) {
+		EVP_MD_free(digest);
+		digest = NULL;
+	}
+}
+
+static EVP_MD_CTX *thread_context(void) {
+	pthread_once(&once, prepare);
+	if (!digest)
+		return NULL;
+	EVP_MD_CTX *context = pthread_getspecific(context_key);
+	if (context)
+		return context;
+	context = EVP_MD_CTX_new();
+	if (context && pthread_setspecific(context_key, context) != 0) {
+		EVP_MD_CTX_free(context);
+		context = NULL;
+	}
+	return context;
+}
+
+int st_hash_of(struct st_str bytes, struct st_hash *hash, struct stet_error *err) {
+	EVP_MD_CTX *context = thread_context();
+	if (!context || !EVP_DigestInit_ex2(context, digest, NULL) ||
+	    !EVP_DigestUpdate(context, bytes.ptr, bytes.len) ||
+	    !EVP_DigestFinal_ex(context, hash->bytes, NULL))
+		return st_fail_nomem(err);
+	return 0;
+}
+
+void st_hash_hex(const struct st_hash *hash, char *hex, size_t digits) {
+	for (size_t i = 0; i < digits; i++) {
+		unsigned char byte = hash->bytes[i / 2];
+		hex[i] = "0123456789abcdef"[i % 2 ? byte & 15 : byte >> 4];
+	}
+	hex[digits] = '\0';
+}
+
+static int digit_value(char digit) {
+	if (digit >= '0' && digit <= '9')
+		return digit - '0';
+	digit |= 0x20;
+	return digit >= 'a' && digit <= 'f' ? digit - 'a' + 10 : -1;
+}
+
+int st_hash_matches(const struct st_hash *hash, struct st_str hex, struct stet_error *err) {
+	if (hex.len < ST_HASH_SHORT || hex.len > ST_HASH_HEX)
+		return st_fail(err, STET_E_INVALID,
+		               "A hash has 16 to 64 hex digits, this one has %zu characters. "
+		               "Use the fileHash of the last answer about this file.",
+		               hex.len);
+	int same = 1;
+	for (size_t i = 0; i < hex.len; i++) {
+		int value = digit_value(hex.ptr[i]);
+		if (value < 0)
+			return st_fail(err, STET_E_INVALID,
+			               "A hash consists of hex digits, but character %zu of \"%.*s\" is none. "
+			               "Use the fileHash of the last answer about this file.",
+			               i + 1, (int)hex.len, hex.ptr);
+		unsigned char byte = hash->bytes[i / 2];
+		if (value != (i % 2 ? byte & 15 : byte >> 4))
+			same = 0;
+	}
+	return same;
+}

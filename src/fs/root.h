@@ -1,0 +1,86 @@
+/**
+ * The root: a directory that nothing gets out of.
+ *
+ * A path is resolved once, from the root's descriptor, to a *place*: a
+ * descriptor of the directory that holds the file, and the file's name in it.
+ * Whatever happens to the path afterwards, the place stays what it was, and
+ * every later call works on it. Symbolic links are followed while they stay
+ * inside, so a place never names a link, and its path is the one true path of
+ * the file below the root.
+ *
+ *     st_auto(st_place) place = ST_PLACE_INIT;
+ *     if (st_root_locate(&root, ST_STR("src/../a.c"), &place, err) < 0)
+ *             return err->code;
+ *     int fd = openat(place.dirfd, place.name, O_RDONLY | O_NOFOLLOW);
+ */
+#ifndef STET_FS_ROOT_H
+#define STET_FS_ROOT_H
+
+#include <sys/stat.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+
+struct st_root {
+	int fd;
+	/** Its absolute path without links, and the absolute path as the caller spelled it. */
+	char *path;
+	char *spelled;
+	dev_t dev;
+	ino_t ino;
+	/** The kernel has no openat2 (or a sandbox forbids it): walk by hand. */
+	bool no_openat2;
+};
+
+#define ST_ROOT_INIT {.fd = -1}
+
+/** A file that is there or could be. */
+struct st_place {
+	int dirfd;
+	/** Path below the root: no links, no dots, no leading slash. */
+	char *path;
+	/** Its last component, pointing into path. */
+	const char *name;
+	/** Whether something of that name exists, and its lstat if so. */
+	bool exists;
+	struct stat st;
+};
+
+#define ST_PLACE_INIT {.dirfd = -1}
+
+/**
+ * Open a root.
+ *
+ * @path   A directory; relative ones start from the working directory.
+ * @return 0, STET_E_NOT_FOUND, STET_E_KIND (not a directory), STET_E_ACCESS,
+ *         STET_E_NOMEM, STET_E_LIMIT, STET_E_IO.
+ */
+[[nodiscard]] int st_root_open(struct st_root *root, const char *path, struct stet_error *err);
+void st_root_release(struct st_root *root);
+
+/**
+ * Find the place of a path.
+ *
+ * @path   Relative to the root, or absolute and below it in any spelling.
+ * @return 0 (whether or not the file itself exists), STET_E_INVALID (empty,
+ *         too long, a NUL byte), STET_E_OUTSIDE, STET_E_NOT_FOUND (a
+ *         directory on the way), STET_E_KIND (the path can only name a
+ *         directory), STET_E_ACCESS, STET_E_NOMEM, STET_E_LIMIT, STET_E_IO.
+ */
+[[nodiscard]] int st_root_locate(const struct st_root *root, struct st_str path,
+                                 struct st_place *place, struct stet_error *err);
+void st_place_release(struct st_place *place);
+
+/**
+ * Look at a file by a path that st_root_locate() gave, without opening it.
+ *
+ * @return 1 with *st filled, 0 if nothing is there or the way now leads
+ *         through a link (locate it anew), or a negative code.
+ */
+[[nodiscard]] int st_root_peek(const struct st_root *root, const char *path, struct stat *st,
+                               struct stet_error *err);
+
+/** Whether a place's path lies in a .git directory or in the state directory. */
+bool st_path_is_protected(const char *path, const char *state_dir);
+
+#endif

@@ -1,0 +1,90 @@
+#include "fs/stamp.h"
+
+#include <linux/magic.h>
+#include <stddef.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
+#include <time.h>
+
+#define NS_PER_S 1000000000
+
+/* Not in every linux/magic.h. */
+#define MAGIC_CIFS 0xFF534D42u
+#define MAGIC_EXFAT 0x2011BAB0u
+#define MAGIC_FUSE 0x65735546u
+#define MAGIC_SMB2 0xFE534D42u
+
+static int64_t to_ns(struct timespec time) {
+	return (int64_t)time.tv_sec * NS_PER_S + time.tv_nsec;
+}
+
+/* Filesystems whose times may be whole or even seconds, or those of another machine's clock. */
+static bool is_coarse(int fd) {
+	struct statfs fs;
+	if (fd < 0 || fstatfs(fd, &fs) < 0)
+		return false;
+	switch ((uint32_t)fs.f_type) {
+	case NFS_SUPER_MAGIC:
+	case MSDOS_SUPER_MAGIC:
+	case V9FS_MAGIC:
+	case MAGIC_CIFS:
+	case MAGIC_EXFAT:
+	case MAGIC_FUSE:
+	case MAGIC_SMB2:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/*
+ * Asking the filesystem costs a system call. A block device keeps its number
+ * and its filesystem while it is mounted; the numbers of all others come and go.
+ */
+static bool is_coarse_device(int fd, dev_t dev) {
+	static _Thread_local dev_t last;
+	static _Thread_local bool known, coarse;
+	if (major(dev) == 0)
+		return is_coarse(fd);
+	if (!known || last != dev) {
+		coarse = is_coarse(fd);
+		known = fd >= 0;
+		last = dev;
+	}
+	return coarse;
+}
+
+/* The moment after which a change may have left no trace in the times. */
+static int64_t racy_since(int fd, dev_t dev) {
+	struct timespec now, tick;
+	clock_gettime(CLOCK_REALTIME_COARSE, &now);
+	if (is_coarse_device(fd, dev))
+		return to_ns(now) - 2 * (int64_t)NS_PER_S;
+	clock_getres(CLOCK_REALTIME_COARSE, &tick);
+	return to_ns(now) - 2 * to_ns(tick);
+}
+
+struct st_stamp st_stamp_take(int fd, const struct stat *st) {
+	struct st_stamp stamp = {
+		.dev = st->st_dev,
+		.ino = st->st_ino,
+		.size = (uint64_t)st->st_size,
+		.mtime_ns = to_ns(st->st_mtim),
+		.ctime_ns = to_ns(st->st_ctim),
+	};
+	int64_t since = racy_since(fd, st->st_dev);
+	stamp.racy = stamp.mtime_ns >= since || stamp.ctime_ns >= since;
+	return stamp;
+}
+
+bool st_stamp_written_just_now(int fd, const struct st_stamp *stamp) {
+	return stamp->mtime_ns >= racy_since(fd, (dev_t)stamp->dev);
+}
+
+bool st_stamp_eq_content(const struct st_stamp *a, const struct st_stamp *b) {
+	return a->dev == b->dev && a->ino == b->ino && a->size == b->size && a->mtime_ns == b->mtime_ns;
+}
+
+bool st_stamp_eq(const struct st_stamp *a, const struct st_stamp *b) {
+	return st_stamp_eq_content(a, b) && a->ctime_ns == b->ctime_ns;
+}

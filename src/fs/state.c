@@ -1,0 +1,58 @@
+#include "fs/state.h"
+
+#include <stdio.h>
+
+#include "fs/gitindex.h"
+#include "fs/sys.h"
+
+static int distrust(struct stet_error *err, const char *name, const char *why, const char *cure) {
+	return st_fail(err, STET_E_ACCESS,
+	               "The state directory %s is not used: it %s. Work goes on without it. %s", name,
+	               why, cure);
+}
+
+/* Best effort: a missing .gitignore costs a line in git status, nothing else. */
+static void ignore_itself(int dirfd) {
+	st_autofd fd = st_retry(openat(dirfd, ".gitignore", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+	if (fd >= 0 && write(fd, "*\n", 2) != 2)
+		unlinkat(dirfd, ".gitignore", 0);
+}
+
+static int make(const struct st_root *root, const char *name, struct stet_error *err) {
+	if (st_retry(mkdirat(root->fd, name, 0700)) < 0 && errno != EEXIST)
+		return st_fail_errno(err, errno,
+		                     "The state directory %s cannot be made, so nothing is kept in it", name);
+	int fd = st_retry(openat(root->fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+	if (fd < 0)
+		return st_fail_errno(err, errno, "The state directory %s cannot be opened", name);
+	ignore_itself(fd);
+	return fd;
+}
+
+int st_state_open(const struct st_root *root, const char *name, struct stet_error *err) {
+	st_autofd fd = st_retry(openat(root->fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+	if (fd < 0 && errno == ENOENT)
+		fd = make(root, name, err);
+	else if (fd < 0 && (errno == ELOOP || errno == ENOTDIR))
+		return distrust(err, name, "is a symbolic link or a file, not a directory",
+		                "Remove it to have a new one made.");
+	else if (fd < 0)
+		return st_fail_errno(err, errno, "The state directory %s cannot be opened", name);
+	if (fd < 0)
+		return fd;
+
+	struct stat st;
+	if (st_retry(fstat(fd, &st)) < 0)
+		return st_fail_errno(err, errno, "The state directory %s cannot be looked at", name);
+	if (st.st_uid != geteuid())
+		return distrust(err, name, "belongs to another user", "Remove it to have a new one made.");
+	if (st.st_mode & 077)
+		return distrust(err, name, "may be entered by others than its owner",
+		                "Make it private with chmod 700, if its content is yours.");
+	if (st_gitindex_has(root, name))
+		return distrust(err, name, "is tracked by git, so it may have come from somebody else",
+		                "Take it out with git rm -r --cached.");
+	int result = fd;
+	fd = -1;
+	return result;
+}

@@ -1,0 +1,29 @@
+/**
+ * The state directory: `.stet/` below the root, where stet keeps what must
+ * outlive a process.
+ *
+ * It holds copies of files and is read back with trust, so it has to be a
+ * real directory of this user that nobody else may enter, and must not have
+ * come with the repository. Otherwise it is not used, and the error says why.
+ */
+#ifndef STET_FS_STATE_H
+#define STET_FS_STATE_H
+
+#include "fs/root.h"
+
+/** Its name, unless configured otherwise. */
+#define ST_STATE_DIR ".stet"
+
+/**
+ * Open the state directory, making it if it is missing.
+ *
+ * A new one ignores itself for git.
+ *
+ * @name   A single name below the root.
+ * @return A descriptor, or STET_E_ACCESS (not to be trusted, or not to be
+ *         made), STET_E_NO_SPACE, STET_E_LIMIT, STET_E_NOMEM, STET_E_IO.
+ */
+[[nodiscard]] int st_state_open(const struct st_root *root, const char *name,
+                                struct stet_error *err);
+
+#endif

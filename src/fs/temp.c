@@ -1,0 +1,270 @@
+#include "fs/temp.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/xattr.h>
+
+#include "fs/keep.h"
+#include "fs/sys.h"
+
+enum { NAME_DIGITS = 8, RANDOM_DIGITS = 8, NAMES_TRIED = 16 };
+
+/* The shape of a name, for both writing and recognising. */
+#define PREFIX ".stet-"
+#define PART ".part"
+#define ARMED ".tmp"
+
+static int name_digest(const char *target, char hex[NAME_DIGITS + 1], struct stet_error *err) {
+	struct st_hash hash;
+	int code = st_hash_of(st_str(target), &hash, err);
+	if (code == 0)
+		st_hash_hex(&hash, hex, NAME_DIGITS);
+	return code;
+}
+
+static int make_name(struct st_temp *temp, const char *target, const struct st_hash *expected,
+                     const struct st_hash *hash, struct stet_error *err) {
+	static const struct st_hash absent;
+	char old[ST_HASH_SHORT + 1], new[ST_HASH_SHORT + 1], name[NAME_DIGITS + 1];
+	uint32_t random;
+	int code = name_digest(target, name, err);
+	if (code < 0)
+		return code;
+	if (st_retry(getrandom(&random, sizeof random, 0)) < 0)
+		return st_fail_errno(err, errno, "Cannot get a random number");
+	st_hash_hex(expected ? expected : &absent, old, ST_HASH_SHORT);
+	st_hash_hex(hash, new, ST_HASH_SHORT);
+	snprintf(temp->name, sizeof temp->name, PREFIX "%s-%s-%s-%08x" PART, old, new, name, random);
+	return 0;
+}
+
+/* The two hashes and the name digest out of a name; false if it is not one of ours. */
+struct parts {
+	struct st_str expected, hash, target;
+	bool armed;
+};
+
+static bool parse_name(const char *text, struct parts *parts) {
+	struct st_str name = st_str(text);
+	parts->armed = st_str_ends(name, ST_STR(ARMED));
+	size_t length = strlen(PREFIX) + 2 * (ST_HASH_SHORT + 1) + NAME_DIGITS + 1 + RANDOM_DIGITS +
+	                strlen(parts->armed ? ARMED : PART);
+	if (name.len != length || !st_str_starts(name, ST_STR(PREFIX)) ||
+	    !(parts->armed || st_str_ends(name, ST_STR(PART))))
+		return false;
+	size_t at = strlen(PREFIX);
+	parts->expected = st_strn(text + at, ST_HASH_SHORT);
+	parts->hash = st_strn(text + at + ST_HASH_SHORT + 1, ST_HASH_SHORT);
+	parts->target = st_strn(text + at + 2 * (ST_HASH_SHORT + 1), NAME_DIGITS);
+	return true;
+}
+
+/* Whether the new file already carries the attribute, as a security label set by policy does. */
+static bool has_attribute(int fd, const char *name, struct st_str value) {
+	char buffer[4096];
+	ssize_t len = fgetxattr(fd, name, buffer, sizeof buffer);
+	return len >= 0 && st_str_eq(st_strn(buffer, (size_t)len), value);
+}
+
+/* 0, 1 if one of them cannot be set, -1 with errno. */
+static int copy_attributes(int from, int to) {
+	char names[8192], value[65536];
+	ssize_t len = st_retry(flistxattr(from, names, sizeof names));
+	if (len < 0)
+		return errno == ENOTSUP || errno == ENOSYS ? 0 : errno == ERANGE ? 1 : -1;
+	for (const char *name = names; name < names + len; name += strlen(name) + 1) {
+		ssize_t size = st_retry(fgetxattr(from, name, value, sizeof value));
+		if (size < 0)
+			return errno == ENODATA ? 0 : 1;
+		if (st_retry(fsetxattr(to, name, value, (size_t)size, 0)) < 0 &&
+		    !has_attribute(to, name, st_strn(value, (size_t)size)))
+			return 1;
+	}
+	return 0;
+}
+
+/* Owner first: changing it takes the setuid bit away. 0, 1 or -1 as above. */
+static int copy_metadata(int from, int to) {
+	struct stat old, new;
+	if (st_retry(fstat(from, &old)) < 0 || st_retry(fstat(to, &new)) < 0)
+		return -1;
+	if ((old.st_uid != new.st_uid || old.st_gid != new.st_gid) &&
+	    st_retry(fchown(to, old.st_uid, old.st_gid)) < 0)
+		return errno == EPERM || errno == EINVAL ? 1 : -1;
+	int code = copy_attributes(from, to);
+	if (code != 0)
+		return code;
+	mode_t mode = old.st_mode & 07777;
+	if (st_retry(fchmod(to, mode)) < 0)
+		return errno == EPERM ? 1 : -1;
+	/* The kernel drops the setgid bit without an error for who is not in the group. */
+	if (mode & 06000 && (st_retry(fstat(to, &new)) < 0 || (new.st_mode & 07777) != mode))
+		return 1;
+	return 0;
+}
+
+static int fill(int fd, struct st_str bytes, bool relaxed) {
+	if (st_pwrite_all(fd, bytes) < 0)
+		return -1;
+	/* ext4 flushes a file that is renamed over another, but not one that is exchanged. */
+	if (relaxed) {
+		sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE);
+		return 0;
+	}
+	return st_retry(fsync(fd));
+}
+
+static int create(struct st_temp *temp, const char *target, mode_t mode,
+                  const struct st_hash *expected, const struct st_hash *hash,
+                  struct stet_error *err) {
+	for (int i = 0; i < NAMES_TRIED; i++) {
+		int code = make_name(temp, target, expected, hash, err);
+		if (code < 0)
+			return code;
+		int fd = st_retry(openat(temp->dirfd, temp->name,
+		                         O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
+		if (fd >= 0) {
+			temp->named = true;
+			return fd;
+		}
+		if (errno != EEXIST)
+			break;
+	}
+	return st_fail_errno(err, errno, "Cannot make a temporary file beside \"%s\"", target);
+}
+
+/* The writing descriptor goes when the file is complete; this one holds the lock and stays. */
+static int reopen(struct st_temp *temp) {
+	temp->fd = st_retry(openat(temp->dirfd, temp->name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+	if (temp->fd < 0)
+		return -1;
+	(void)st_retry(flock(temp->fd, LOCK_EX | LOCK_NB));
+	return 0;
+}
+
+static int stamp(struct st_temp *temp) {
+	struct stat st;
+	if (st_retry(fstat(temp->fd, &st)) < 0)
+		return -1;
+	temp->stamp = st_stamp_take(temp->fd, &st);
+	return 0;
+}
+
+int st_temp_write(struct st_temp *temp, int dirfd, const char *target, int like,
+                  const struct st_hash *expected, const struct st_hash *hash, struct st_str bytes,
+                  bool relaxed, struct stet_error *err) {
+	temp->dirfd = dirfd;
+	st_autofd fd = create(temp, target, like < 0 ? 0666 : 0600, expected, hash, err);
+	if (fd < 0)
+		return fd;
+
+	int failed = reopen(temp);
+	if (failed == 0 && like >= 0)
+		failed = copy_metadata(like, fd);
+	if (failed == 0)
+		failed = fill(fd, bytes, relaxed);
+	if (failed == 0)
+		failed = stamp(temp);
+	int errnum = errno;
+	int raw = fd;
+	fd = -1;
+	/* Some filesystems tell only now that a write failed. */
+	if (close(raw) < 0 && failed == 0 && errno != EINTR) {
+		failed = -1;
+		errnum = errno;
+	}
+	if (failed == 0)
+		return 0;
+	st_temp_release(temp);
+	if (failed > 0)
+		return 1;
+	return st_fail_errno(err, errnum, "Cannot write a new version of \"%s\"", target);
+}
+
+int st_temp_arm(struct st_temp *temp) {
+	char armed[sizeof temp->name];
+	size_t stem = strlen(temp->name) - strlen(PART);
+	snprintf(armed, sizeof armed, "%.*s" ARMED, (int)stem, temp->name);
+	if (st_retry(renameat2(temp->dirfd, temp->name, temp->dirfd, armed, 0)) < 0)
+		return -1;
+	memcpy(temp->name, armed, sizeof armed);
+	return 0;
+}
+
+void st_temp_release(struct st_temp *temp) {
+	if (temp->named && st_retry(unlinkat(temp->dirfd, temp->name, 0)) < 0 && errno != ENOENT)
+		(void)st_retry(unlinkat(temp->dirfd, temp->name, 0));
+	temp->named = false;
+	st_close_at(&temp->fd);
+}
+
+/* The name in the directory that a digest belongs to, or a description of it. */
+static void target_name(int dirfd, struct st_str digest, char name[256]) {
+	int fd = st_retry(openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	snprintf(name, 256, "a file that is gone");
+	if (!dir) {
+		st_close_at(&fd);
+		return;
+	}
+	for (struct dirent *entry; (entry = readdir(dir));) {
+		char hex[NAME_DIGITS + 1];
+		if (name_digest(entry->d_name, hex, NULL) == 0 && st_str_eq(st_str(hex), digest)) {
+			memcpy(name, entry->d_name, strlen(entry->d_name) + 1);
+			break;
+		}
+	}
+	closedir(dir);
+}
+
+static void keep_leftover(struct st_guard *guard, int dirfd, const char *dir, struct st_str target,
+                          struct st_str bytes) {
+	char name[256], path[PATH_MAX], why[PATH_MAX + 256];
+	target_name(dirfd, target, name);
+	snprintf(path, sizeof path, "%s%s%s", dir, *dir ? "/" : "", name);
+	snprintf(why, sizeof why,
+	         "A write of \"%s\" was cut short, and a version of it that somebody else had written was set aside.",
+	         path);
+	st_keep(guard, path, bytes, why);
+}
+
+static bool begins_with(const struct st_hash *hash, struct st_str hex) {
+	return st_hash_matches(hash, hex, NULL) == 1;
+}
+
+/* Whoever finds the lock free may decide: the owner is gone, and we hold the directory. */
+static void sweep_one(struct st_guard *guard, int dirfd, const char *dir, const char *name,
+                      const struct parts *parts) {
+	st_autofd fd = st_retry(
+		openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+	if (fd < 0 || st_retry(flock(fd, LOCK_EX | LOCK_NB)) < 0)
+		return;
+	if (!parts->armed) {
+		(void)st_retry(unlinkat(dirfd, name, 0));
+		return;
+	}
+	st_auto(st_file) file = ST_FILE_INIT;
+	if (st_file_read(fd, name, SIZE_MAX / 4, &file, NULL) < 0)
+		return;
+	if (!begins_with(&file.hash, parts->expected) && !begins_with(&file.hash, parts->hash))
+		keep_leftover(guard, dirfd, dir, parts->target, st_buf_str(&file.bytes));
+	(void)st_retry(unlinkat(dirfd, name, 0));
+}
+
+void st_temp_sweep(struct st_guard *guard, int dirfd, const char *dir) {
+	int fd = st_retry(openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+	DIR *stream = fd < 0 ? NULL : fdopendir(fd);
+	if (!stream) {
+		st_close_at(&fd);
+		return;
+	}
+	for (struct dirent *entry; (entry = readdir(stream));) {
+		struct parts parts;
+		if (parse_name(entry->d_name, &parts))
+			sweep_one(guard, dirfd, dir, entry->d_name, &parts);
+	}
+	closedir(stream);
+}

@@ -1,0 +1,66 @@
+/**
+ * The temporary file of a commit, and what a crashed one leaves behind.
+ *
+ * Its name is the commit's journal. `.stet-EXPECTED-NEW-NAME-RANDOM.part` is
+ * a file of ours, complete or not; the same with `.tmp` takes part in an
+ * exchange and may hold what somebody else wrote. EXPECTED and NEW are the
+ * hashes of the version to replace and of the new bytes (16 digits each), NAME
+ * that of the target's name (8). The owner holds a lock on the file until it
+ * has the target's name. So whoever writes to the directory next can tell a
+ * leftover from work in progress, and somebody's bytes from our own, without
+ * another record that could be lost by itself.
+ */
+#ifndef STET_FS_TEMP_H
+#define STET_FS_TEMP_H
+
+#include "fs/guard.h"
+
+struct st_temp {
+	int dirfd;
+	/** Open for reading, and locked. */
+	int fd;
+	/** Its stamp when it was complete. */
+	struct st_stamp stamp;
+	char name[80];
+	/** There is a file of that name that is ours to remove. */
+	bool named;
+};
+
+#define ST_TEMP_INIT {.dirfd = -1, .fd = -1}
+
+/**
+ * Write bytes to a new temporary file in a directory.
+ *
+ * @target    The name it is made for.
+ * @like      Take mode, owner, extended attributes and ACL from this open
+ *            file; -1 for a new file's usual ones.
+ * @expected  The version it is to replace; may be NULL.
+ * @relaxed   Start writing to the disk instead of waiting for it.
+ * @return 0; 1 if the metadata cannot be reproduced by this user (nothing is
+ *         left behind); or a negative code.
+ */
+[[nodiscard]] int st_temp_write(struct st_temp *temp, int dirfd, const char *target, int like,
+                                const struct st_hash *expected, const struct st_hash *hash,
+                                struct st_str bytes, bool relaxed, struct stet_error *err);
+
+/**
+ * Make it ready for an exchange: from now on its name may come to hold a
+ * foreign file. Returns 0, or -1 with errno (ENOENT: it was taken for a
+ * leftover; write it again).
+ */
+[[nodiscard]] int st_temp_arm(struct st_temp *temp);
+
+/** Remove the file if it still has its temporary name, and close it. */
+void st_temp_release(struct st_temp *temp);
+
+/**
+ * Deal with the leftovers in a directory: one that is locked is somebody's
+ * work in progress; one that is our own, or holds the expected or the new
+ * bytes of its commit, is removed; the bytes of any other are kept, reported,
+ * and the file removed. The caller holds the directory's lock.
+ *
+ * @dir  The directory's path below the root, "" for the root, for messages.
+ */
+void st_temp_sweep(struct st_guard *guard, int dirfd, const char *dir);
+
+#endif

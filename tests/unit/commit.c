@@ -1,0 +1,494 @@
+/* The safe replace, one caller at a time: every way it can go, and what it leaves behind. */
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <sys/xattr.h>
+
+#include "fs/commit.h"
+#include "fs/displaced.h"
+#include "lib/test.h"
+
+/* A root and guard over the test's directory. */
+struct bench {
+	struct st_root root;
+	struct st_guard guard;
+};
+
+static void bench_init(struct bench *bench, const struct dir *dir) {
+	assert_int_equal(st_root_open(&bench->root, dir->path, NULL), 0);
+	st_guard_init(&bench->guard, &bench->root, ".stet");
+}
+
+static void bench_release(struct bench *bench) {
+	st_guard_release(&bench->guard);
+	st_root_release(&bench->root);
+}
+
+#define with_bench(dir)                                                                            \
+	__attribute__((cleanup(bench_release))) struct bench bench;                                \
+	bench_init(&bench, dir)
+
+static struct st_hash hash_of(const char *text) {
+	struct st_hash hash;
+	assert_int_equal(st_hash_of(st_str(text), &hash, NULL), 0);
+	return hash;
+}
+
+static int commit(struct bench *bench, const char *path, const char *expected, const char *text,
+                  struct st_committed *done, struct stet_error *err) {
+	struct st_hash hash = expected ? hash_of(expected) : (struct st_hash){0};
+	struct st_commit commit = {
+		.path = st_str(path), .bytes = st_str(text), .expected = expected ? &hash : NULL};
+	return st_commit(&bench->root, &bench->guard, &commit, done, err);
+}
+
+static void replaces_the_expected_version_by_exchange(void **state) {
+	const struct dir *dir = *state;
+	with_bench(dir);
+	st_auto(st_committed) done = ST_COMMITTED_INIT;
+	dir_write(dir, "a.txt", "old");
+	assert_int_equal(commit(&bench, "a.txt", "old", "new", &done, NULL), 0);
+	assert_int_equal(done.way, ST_COMMIT_EXCHANGED);
+	assert_string_equal(done.path, "a.txt");
+	assert_string_equal(dir_read(dir, "a.txt"), "new");
+	assert_int_equal(dir_count(dir, "."), 1);
+}
+
+static void refuses_another_version_and_touches_nothing(void **state) {
+	const struct dir *dir = *state;
+	with_bench(dir);
+	st_auto(st_committed) done = ST_COMMITTED_INIT;
+	struct stet_error err = {0};
+	dir_write(dir, "a.txt", "theirs");
+	struct stat before, after;
+	assert_int_equal(stat(dir_at(dir, "a.txt"), &before), 0);
+	assert_int_equal(commit(&bench, "a.txt", "old", "new", &done, &err), STET_E_CONFLICT);
+	assert_string_equal(done.current.bytes.ptr, "theirs");
+	assert_int_equal(stat(dir_at(dir, "a.txt"), &after), 0);
+	assert_int_equal(before.st_ino, after.st_ino);
+	assert_int_equal(before.st_ctim.tv_nsec, after.st_ctim.tv_nsec);
+	assert_int_equal(dir_count(dir, "."), 1);
+}
+
+static void creates_only_where_nothing_is(void **state) {
+	const struct dir *dir = *state;
+	with_bench(dir);
+	st_auto(st_committed) done = ST_COMMITTED_INIT;
+	assert_int_equal(commit(&bench, "new.txt", NULL, "text", &done, NULL), 0);
+	assert_int_equal(done.way, ST_COMMIT_CREATED);
+	assert_string_equal(dir_read(dir, "new.txt"), "text");
+	struct stat st;
+	assert_int_equal(stat(dir_at(dir, "new.txt"), &st), 0);
+	mode_t mask = umask(0);
+	umask(mask);
+	assert_int_equal(st.st_mode & 07777, 0666 & ~mask);
+
+	st_auto(st_committed) again = ST_COMMITTED_INIT;
+	assert_int_equal(commit(&bench, "new.txt", NULL, "other", &again, NULL), STET_E_CONFLICT);
+	assert_string_equal(again.current.bytes.ptr, "text");
+	assert_string_equal(dir_read(dir, "new.txt"), "text");
+	assert_int_equal(dir_count(dir, "."), 1);
+}
+
+static void a_deleted_file_is_a_conflict(void **state) {
+	const struct dir *dir = *state;
+	with_bench(dir);
+	st_auto(st_committed) done = ST_COMMITTED_INIT;
+	assert_int_equal(commit(&bench, "gone.txt", "old", "new", &done, NULL), STET_E_CONFLICT);
+	assert_true(done.deleted);
+	assert_false(dir_has(dir, "gone.txt"));
+}
+
+static void equal_bytes_are_a_noop_that_moves_nothing(void **state) {
+	const struct dir *dir = *state;
+	with_bench(dir);
+	dir_write(dir, "a.txt", "same");
+	struct stat before, after;
+	assert_int_equal(stat(dir_at(dir, "a.txt"), &before), 0);
+	static const char *const expected[] = {"same", "something else", NULL};
+	for (size_t i = 0; i < 3; i++) {
+		st_auto(st_committed) done = ST_COMMITTED_INIT;
+		assert_int_equal(commit(&bench, "a.txt", expected[i], "same", &done, NULL), 0);
+		assert_true(done.noop);
+		assert_int_equal(done.way, ST_COMMIT_NONE);
+	}
+	assert_int_equal(stat(dir_at(dir, "a.txt"), &after), 0);
+	assert_int_equal(before.st_ino, after.st_ino);
+	assert_memory_equal(&before.st_mtim, &after.st_mtim, sizeof before.st_mtim);
+	assert_memory_equal(&before.st_ctim, &after.st_ctim, sizeof before.st_ctim);
+}
+
+static void mode_owner_attributes_and_acl_stay(void **state) {
+	const struct dir *dir = *state;
+	with_bench(dir);
+	dir_write(dir, "a.sh", "old");
+	const char *path = dir_at(dir, "a.sh");
+	char command[512];
+	snprintf(command, sizeof command, "setfacl -m u:1:r %s", path);
+	if (geteuid() == 0)
+		assert_int_equal(chown(path, 1, 2), 0);
+	assert_int_equal(chmod(path, 04751), 0);
+	assert_int_equal(system(command), 0);
+	assert_int_equal(setxattr(path, "user.stet", "kept", 4, 0), 0);
+	struct stat before, after;
+	assert_int_equal(stat(path, &before), 0);
+
+	st_auto(st_committed) done = ST_COMMITTED_INIT;
+	assert_int_equal(commit(&bench, "a.sh", "old", "new", &done, NULL), 0);
+	assert_int_equal(done.way, ST_COMMIT_EXCHANGED);
+	assert_int_equal(stat(path, &after), 0);
+	assert_int_equal(before.st_mode, after.st_mode);
+	assert_int_equal(before.st_uid, after.st_uid);
+	assert_int_equal(before.st_gid, after.st_gid);
+	char value[8] = {0};
+	assert_int_equal(getxattr(path, "user.stet", value, sizeof value), 4);
+	assert_string_equal(value, "kept");
+	assert_true(getxattr(path, "system.posix_acl_access", NULL, 0) > 0);
+}
+
+static void a_link_stays_and_its_target_is_written(void **state) {
+	const struct dir *dir = *state;
+	with_bench(dir);
+	dir_write(dir, "real/a.txt", "old");
+	assert_int_equal(symlinkat("real/a.txt", dir->fd, "link"), 0);
+	st_auto(st_committed) done = ST_COMMITTED_INIT;
+	assert_int_equal(commit(&bench, "link", "old", "new", &done, NULL), 0);
+	assert_string_equal(done.path, "real/a.txt");
+	assert_string_equal(dir_read(dir, "real/a.txt"), "new");
+	struct stat st;
+	assert_int_equal(lstat(dir_at(dir, "link"), &st), 0);
+	assert_true(S_ISLNK(st.st_mode));
+}
+
+static void hard_links_are_written_in_place(void **state) {
+	const struct dir *dir = *state;
+	with_bench(dir);
+	dir_write(dir, "a.txt", "old and longer");
+	assert_int_equal(linkat(dir->fd, "a.txt", dir->fd, "b.txt", 0), 0);
+	st_auto(st_committed) done = ST_COMMITTED_INIT;
+	assert_int_equal(commit(&bench, "a.txt", "old and longer", "new", &done, NULL), 0);
+	assert_int_equal(done.way, ST_COMMIT_IN_PLACE);
+	assert_string_equal(dir_read(dir, "b.txt"), "new");
+	assert_int_equal(dir_count(dir, ".stet/kept"), 0);
+}
+
+static void git_and_the_state_directory_are_not_written(void **state) {
+	const struct dir *dir = *state;
+	with_bench(dir);
+	dir_write(dir, ".git/config", "old");
+	dir_write(dir, "sub/.GIT/hooks/x", "old");
+	assert_int_equal(symlinkat(".git", dir->fd, "innocent"), 0);
+	static const char *const paths[] = {".git/config", "sub/.GIT/hooks/x", "innocent/config",
+	                                    ".stet/x", "sub/../.git/new"};
+	assert_int_equal(mkdirat(dir->fd, ".stet", 0700), 0);
+	for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+		st_auto(st_committed) done = ST_COMMITTED_INIT;
+		struct stet_error err = {0};
+		assert_int_equal(commit(&bench, paths[i], "old", "new", &done, &err), STET_E_PROTECTED);
+	}
+	assert_string_equal(dir_read(dir, ".git/config"), "old");
+}
+
+static void what_is_no_regular_file_is_refused_at_once(void **state) {
+	const struct dir *dir = *state;
+	with_bench(dir);
+	assert_int_equal(mkfifo(dir_at(dir, "fifo"), 0644), 0);
+	assert_int_equal(mkdirat(dir->fd, "directory", 0755), 0);
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	snprintf(address.sun_path, sizeof address.sun_path, "%s", dir_at(dir, "socket"));
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+	assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof address), 0);
+	static const char *const paths[] = {"fifo", "directory", "socket"};
+	alarm(5);
+	for (size_t i = 0; i < 3; i++) {
+		st_auto(st_committed) done = ST_COMMITTED_INIT;
+		struct stet_error err = {0};
+		assert_int_equal(commit(&bench, paths[i], "old", "new", &done, &err), STET_E_KIND);
+		assert_non_null(strstr(err.message, "regular"));
+	}
+	alarm(0);
+	close(fd);
+}
+
+static void a_file_open_for_writing_is_busy(void **state) {
+	const struct dir *dir = *state;
+	with_bench(dir);
+	dir_write(dir, "a.txt", "old");
+	int fd = open(dir_at(dir, "a.txt"), O_WRONLY | O_APPEND);
+	st_auto(st_committed) done = ST_COMMITTED_INIT;
+	struct stet_error err = {0};
+	assert_int_equal(commit(&bench, "a.txt", "old", "new", &done, &err), STET_E_BUSY);
+	assert_non_null(strstr(err.message, "open for writing"));
+	assert_string_equal(dir_read(dir, "a.txt"), "old");
+	close(fd);
+	assert_int_equal(dir_count(dir, "."), 1);
+}
+
+static void a_late_write_is_kept_and_reported(void **state) {
+	const struct dir *dir = *state;
+	with_bench(dir);
+	dir_write(dir, "a.txt", "old");
+	/* A process that has looked the path up, but not opened the file yet. */
+	int looked_up = open(dir_at(dir, "a.txt"), O_PATH);
+	st_auto(st_committed) done = ST_COMMITTED_INIT;
+	assert_int_equal(commit(&bench, "a.txt", "old", "new", &done, NULL), 0);
+	char again[64];
+	snprintf(again, sizeof again, "/proc/self/fd/%d", looked_up);
+	int fd = open(again, O_WRONLY | O_APPEND);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, " + late", 7), 7);
+	close(fd);
+	close(looked_up);
+
+	st_displaced_settle(&bench.guard, 0);
+	st_autofree char *notice = st_guard_next_notice(&bench.guard);
+	assert_non_null(notice);
+	assert_non_null(strstr(notice, "a.txt"));
+	const char *kept = strstr(notice, ".stet/kept/");
+	assert_non_null(kept);
+	char name[300];
+	snprintf(name, sizeof name, "%.*s", (int)strcspn(kept, " ") - 1, kept);
+	assert_string_equal(dir_read(dir, name), "old + late");
+	assert_string_equal(dir_read(dir, "a.txt"), "new");
+	assert_null(st_guard_next_notice(&bench.guard));
+}
+
+static void a_displaced_file_that_nobody_writes_is_not_reported(void **state) {
+	const struct dir *dir = *state;
+	with_bench(dir);
+	dir_write(dir, "a.txt", "old");
+	st_auto(st_committed) done = ST_COMMITTED_INIT;
+	assert_int_equal(commit(&bench, "a.txt", "old", "new", &done, NULL), 0);
+	st_displaced_settle(&bench.guard, 20);
+	assert_null(st_guard_next_notice(&bench.guard));
+	assert_false(dir_has(dir, ".stet"));
+}
+
+/* The leftover of a commit that was killed after its exchange. */
+static void leave(const struct dir *dir, const char *expected, const char *new, const char *target,
+                  const char *suffix, const char *bytes) {
+	char old_hex[17], new_hex[17], name_hex[9], name[128];
+	struct st_hash hash = hash_of(expected);
+	st_hash_hex(&hash, old_hex, 16);
+	hash = hash_of(new);
+	st_hash_hex(&hash, new_hex, 16);
+	hash = hash_of(target);
+	st_hash_hex(&hash, name_hex, 8);
+	snprintf(name, sizeof name, ".stet-%s-%s-%s-0badcafe%s", old_hex, new_hex, name_hex, suffix);
+	dir_write(dir, name, bytes);
+}
+
+static void the_next_write_removes_our_own_leftovers(void **state) {
+	const struct dir *dir = *state;
+	with_bench(dir);
+	dir_write(dir, "a.txt", "now");
+	leave(dir, "v1", "v2", "a.txt", ".tmp", "v1");
+	leave(dir, "v1", "v3", "a.txt", ".tmp", "v3");
+	leave(dir, "v1", "v4", "a.txt", ".part", "half of v");
+	assert_int_equal(dir_count(dir, "."), 4);
+	st_auto(st_committed) done = ST_COMMITTED_INIT;
+	assert_int_equal(commit(&bench, "a.txt", "now", "new", &done, NULL), 0);
+	assert_int_equal(dir_count(dir, "."), 1);
+	assert_null(st_guard_next_notice(&bench.guard));
+}
+
+static void the_next_write_keeps_a_leftover_that_is_somebodys_work(void **state) {
+	const struct dir *dir = *state;
+	with_bench(dir);
+	dir_write(dir, "sub/a.txt", "now");
+	dir_write(dir, "sub/b.txt", "other");
+	struct dir sub = *dir;
+	snprintf(sub.path, sizeof sub.path, "%s", dir_at(dir, "sub"));
+	leave(&sub, "v1", "v2", "a.txt", ".tmp", "somebody's version");
+	st_auto(st_committed) done = ST_COMMITTED_INIT;
+	assert_int_equal(commit(&bench, "sub/b.txt", "other", "new", &done, NULL), 0);
+	st_autofree char *notice = st_guard_next_notice(&bench.guard);
+	assert_non_null(notice);
+	assert_non_null(strstr(notice, "\"sub/a.txt\""));
+	assert_int_equal(dir_count(dir, "sub"), 2);
+	assert_int_equal(dir_count(dir, ".stet/kept"), 1);
+}
+
+static void a_leftover_whose_owner_lives_is_left_alone(void **state) {
+	const struct dir *dir = *state;
+	with_bench(dir);
+	dir_write(dir, "a.txt", "now");
+	leave(dir, "v1", "v2", "a.txt", ".part", "v2");
+	int fd = -1;
+	char name[128];
+	snprintf(name, sizeof name, ".stet-");
+	struct st_hash v1 = hash_of("v1"), v2 = hash_of("v2"), a = hash_of("a.txt");
+	st_hash_hex(&v1, name + 6, 16);
+	name[22] = '-';
+	st_hash_hex(&v2, name + 23, 16);
+	name[39] = '-';
+	st_hash_hex(&a, name + 40, 8);
+	snprintf(name + 48, sizeof name - 48, "-0badcafe.part");
+	fd = open(dir_at(dir, name), O_RDONLY);
+	assert_true(fd >= 0);
+	assert_int_equal(flock(fd, LOCK_EX), 0);
+	st_auto(st_committed) done = ST_COMMITTED_INIT;
+	assert_int_equal(commit(&bench, "a.txt", "now", "new", &done, NULL), 0);
+	assert_true(dir_has(dir, name));
+	close(fd);
+}
+
+static void relaxed_commits_leave_the_same_file(void **state) {
+	const struct dir *dir = *state;
+	with_bench(dir);
+	dir_write(dir, "a.txt", "0");
+	for (int i = 0; i < 200; i++) {
+		char old[16], new[16];
+		snprintf(old, sizeof old, "%d", i);
+		snprintf(new, sizeof new, "%d", i + 1);
+		struct st_hash hash = hash_of(old);
+		struct st_commit request = {.path = ST_STR("a.txt"), .bytes = st_str(new),
+		                            .expected = &hash, .relaxed = true};
+		st_auto(st_committed) done = ST_COMMITTED_INIT;
+		assert_int_equal(st_commit(&bench.root, &bench.guard, &request, &done, NULL), 0);
+	}
+	assert_string_equal(dir_read(dir, "a.txt"), "200");
+	assert_int_equal(dir_count(dir, "."), 1);
+}
+
+static void a_stale_stamp_does_not_stand_in_for_the_bytes(void **state) {
+	const struct dir *dir = *state;
+	with_bench(dir);
+	dir_write(dir, "a.txt", "old");
+	st_auto(st_place) place = ST_PLACE_INIT;
+	st_auto(st_file) seen = ST_FILE_INIT;
+	sleep_ms(30);
+	assert_int_equal(st_file_load(&bench.root, ST_STR("a.txt"), ST_FILE_MAX, &place, &seen, NULL), 0);
+	assert_false(seen.stamp.racy);
+	struct timespec times[2];
+	struct stat st;
+	assert_int_equal(stat(dir_at(dir, "a.txt"), &st), 0);
+	times[0] = st.st_atim;
+	times[1] = st.st_mtim;
+	dir_write(dir, "a.txt", "OLD");
+	assert_int_equal(utimensat(dir->fd, "a.txt", times, 0), 0);
+	struct st_commit request = {.path = ST_STR("a.txt"), .bytes = ST_STR("new"),
+	                            .expected = &seen.hash, .stamp = &seen.stamp};
+	st_auto(st_committed) done = ST_COMMITTED_INIT;
+	assert_int_equal(st_commit(&bench.root, &bench.guard, &request, &done, NULL), STET_E_CONFLICT);
+	assert_string_equal(dir_read(dir, "a.txt"), "OLD");
+}
+
+/* Run a function as an ordinary user; the test's directory is opened to all. */
+static void as_nobody(const struct dir *dir, void (*function)(const struct dir *)) {
+	if (geteuid() != 0) {
+		function(dir);
+		return;
+	}
+	pid_t child = fork();
+	if (child == 0) {
+		if (setresgid(65534, 65534, 65534) < 0 || setresuid(65534, 65534, 65534) < 0)
+			_exit(99);
+		function(dir);
+		_exit(0);
+	}
+	int status;
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+}
+
+static void check(bool holds, const char *what) {
+	if (!holds) {
+		fprintf(stderr, "as nobody: %s\n", what);
+		_exit(1);
+	}
+}
+
+static void write_in_a_directory_that_cannot_be_written(const struct dir *dir) {
+	struct bench bench;
+	bench_init(&bench, dir);
+	st_auto(st_committed) done = ST_COMMITTED_INIT;
+	check(commit(&bench, "a.txt", "old", "new", &done, NULL) == 0, "writes in place");
+	check(done.way == ST_COMMIT_IN_PLACE, "says so");
+	check(strcmp(dir_read(dir, "a.txt"), "new") == 0, "the file is new");
+	st_autofree char *notice = st_guard_next_notice(&bench.guard);
+	check(notice && strstr(notice, "without a safety copy"), "tells that there is no copy");
+	st_auto(st_committed) other = ST_COMMITTED_INIT;
+	check(commit(&bench, "b.txt", "old", "new", &other, NULL) == STET_E_ACCESS, "respects the mode");
+	bench_release(&bench);
+}
+
+static void a_directory_that_cannot_be_written_means_in_place(void **state) {
+	const struct dir *dir = *state;
+	dir_write(dir, "a.txt", "old");
+	dir_write(dir, "b.txt", "old");
+	assert_int_equal(chmod(dir_at(dir, "a.txt"), 0666), 0);
+	assert_int_equal(chmod(dir_at(dir, "b.txt"), 0444), 0);
+	assert_int_equal(chmod(dir->path, 0555), 0);
+	as_nobody(dir, write_in_a_directory_that_cannot_be_written);
+	assert_string_equal(dir_read(dir, "b.txt"), "old");
+	chmod(dir->path, 0755);
+}
+
+static void write_a_file_of_another_owner(const struct dir *dir) {
+	struct bench bench;
+	bench_init(&bench, dir);
+	st_auto(st_committed) done = ST_COMMITTED_INIT;
+	check(commit(&bench, "a.txt", "old", "new", &done, NULL) == 0, "writes");
+	check(done.way == ST_COMMIT_IN_PLACE, "in place, since the owner cannot be kept otherwise");
+	bench_release(&bench);
+}
+
+static void a_file_of_another_owner_keeps_its_owner(void **state) {
+	const struct dir *dir = *state;
+	if (geteuid() != 0) {
+		print_message("needs root to make a file of another owner\n");
+		skip();
+	}
+	dir_write(dir, "a.txt", "old");
+	assert_int_equal(chmod(dir_at(dir, "a.txt"), 0666), 0);
+	assert_int_equal(chmod(dir->path, 0777), 0);
+	as_nobody(dir, write_a_file_of_another_owner);
+	struct stat st;
+	assert_int_equal(stat(dir_at(dir, "a.txt"), &st), 0);
+	assert_int_equal(st.st_uid, 0);
+}
+
+static void an_unreadable_file_gets_a_sentence(void **state) {
+	const struct dir *dir = *state;
+	with_bench(dir);
+	dir_write(dir, "empty", "");
+	st_auto(st_committed) done = ST_COMMITTED_INIT;
+	assert_int_equal(commit(&bench, "empty", "", "new", &done, NULL), 0);
+	assert_string_equal(dir_read(dir, "empty"), "new");
+	int fd = open(dir_at(dir, "sparse"), O_WRONLY | O_CREAT, 0644);
+	assert_int_equal(ftruncate(fd, 1 << 30), 0);
+	close(fd);
+	st_auto(st_committed) big = ST_COMMITTED_INIT;
+	struct stet_error err = {0};
+	assert_int_equal(commit(&bench, "sparse", "x", "new", &big, &err), STET_E_TOO_BIG);
+	assert_non_null(strstr(err.message, "1073741824"));
+}
+
+int main(void) {
+	const struct CMUnitTest tests[] = {
+		claim(replaces_the_expected_version_by_exchange),
+		claim(refuses_another_version_and_touches_nothing),
+		claim(creates_only_where_nothing_is),
+		claim(a_deleted_file_is_a_conflict),
+		claim(equal_bytes_are_a_noop_that_moves_nothing),
+		claim(mode_owner_attributes_and_acl_stay),
+		claim(a_link_stays_and_its_target_is_written),
+		claim(hard_links_are_written_in_place),
+		claim(git_and_the_state_directory_are_not_written),
+		claim(what_is_no_regular_file_is_refused_at_once),
+		claim(a_file_open_for_writing_is_busy),
+		claim(a_late_write_is_kept_and_reported),
+		claim(a_displaced_file_that_nobody_writes_is_not_reported),
+		claim(the_next_write_removes_our_own_leftovers),
+		claim(the_next_write_keeps_a_leftover_that_is_somebodys_work),
+		claim(a_leftover_whose_owner_lives_is_left_alone),
+		claim(relaxed_commits_leave_the_same_file),
+		claim(a_stale_stamp_does_not_stand_in_for_the_bytes),
+		claim(a_directory_that_cannot_be_written_means_in_place),
+		claim(a_file_of_another_owner_keeps_its_owner),
+		claim(an_unreadable_file_gets_a_sentence),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
