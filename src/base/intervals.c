@@ -1,0 +1,114 @@
+#include "base/intervals.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Whether a lies wholly before b with at least one number between them. */
+static bool apart(struct st_interval a, struct st_interval b) {
+	return a.last < b.first && b.first - a.last > 1;
+}
+
+/* The first interval that is not before the given one and apart from it. */
+static size_t lower(const struct st_intervals *set, struct st_interval item) {
+	size_t low = 0, high = set->count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (apart(set->items[middle], item))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static bool grow(struct st_intervals *set) {
+	if (set->count < set->cap)
+		return true;
+	size_t cap = set->cap ? set->cap * 2 : 4;
+	struct st_interval *items = realloc(set->items, cap * sizeof *items);
+	if (!items)
+		return false;
+	set->items = items;
+	set->cap = cap;
+	return true;
+}
+
+/* Replace count intervals, from index at, by one. There must be room. */
+static void splice(struct st_intervals *set, size_t at, size_t count, struct st_interval item) {
+	struct st_interval *place = set->items + at;
+	memmove(place + 1, place + count, (set->count - at - count) * sizeof item);
+	*place = item;
+	set->count = set->count + 1 - count;
+}
+
+static size_t smallest(const struct st_intervals *set) {
+	size_t best = 0;
+	for (size_t i = 1; i < set->count; i++) {
+		struct st_interval item = set->items[i], least = set->items[best];
+		if (item.last - item.first < least.last - least.first)
+			best = i;
+	}
+	return best;
+}
+
+static void forget(struct st_intervals *set, size_t at) {
+	struct st_interval *place = set->items + at;
+	set->count--;
+	memmove(place, place + 1, (set->count - at) * sizeof *place);
+}
+
+void st_intervals_release(struct st_intervals *set) {
+	free(set->items);
+	*set = (struct st_intervals){0};
+}
+
+void st_intervals_clear(struct st_intervals *set) {
+	set->count = 0;
+}
+
+bool st_intervals_add(struct st_intervals *set, size_t first, size_t last) {
+	struct st_interval item = {first, last};
+	if (last < first)
+		return true;
+
+	size_t at = lower(set, item), end = at;
+	for (; end < set->count && !apart(item, set->items[end]); end++) {
+		if (set->items[end].first < item.first)
+			item.first = set->items[end].first;
+		if (set->items[end].last > item.last)
+			item.last = set->items[end].last;
+	}
+	if (at == end && set->count == ST_INTERVALS_MAX) {
+		/* What was added last is what the next question is about: forget another. */
+		size_t victim = smallest(set);
+		forget(set, victim);
+		at -= victim < at;
+		end = at;
+	} else if (at == end && !grow(set)) {
+		return false;
+	}
+	splice(set, at, end - at, item);
+	return true;
+}
+
+bool st_intervals_contains(const struct st_intervals *set, size_t first, size_t last) {
+	if (last < first)
+		return true;
+	size_t at = lower(set, (struct st_interval){first, first});
+	/* The interval just before may touch `first` without holding it. */
+	if (at < set->count && set->items[at].last < first)
+		at++;
+	return at < set->count && set->items[at].first <= first && last <= set->items[at].last;
+}
+
+size_t st_intervals_total(const struct st_intervals *set) {
+	size_t total = 0;
+	for (size_t i = 0; i < set->count; i++) {
+		size_t len = set->items[i].last - set->items[i].first;
+		if (__builtin_add_overflow(total, len, &total) || total == SIZE_MAX)
+			return SIZE_MAX;
+		total++;
+	}
+	return total;
+}
