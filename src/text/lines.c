@@ -2,16 +2,16 @@
 
 #include <stdint.h>
 
-/* The offset just behind the next line ending at or after start, or the text's length. */
-static size_t line_end(struct st_str text, size_t start) {
-	const char *from = text.ptr + start;
-	size_t left = text.len - start;
-	const char *lf = memchr(from, '\n', left);
-	const char *cr = memchr(from, '\r', lf ? (size_t)(lf - from) : left);
+/* The first such byte at or after start, or the text's length. */
+static size_t find(struct st_str text, size_t start, char byte) {
+	const char *found = memchr(text.ptr + start, byte, text.len - start);
+	return found ? (size_t)(found - text.ptr) : text.len;
+}
 
-	if (cr && cr + 1 != lf)
-		return (size_t)(cr + 1 - text.ptr);
-	return lf ? (size_t)(lf + 1 - text.ptr) : text.len;
+/* The offset just behind the line that starts at start, given the next LF. */
+static size_t line_end(struct st_str text, size_t start, size_t lf) {
+	size_t cr = find(st_str_slice(text, 0, lf), start, '\r');
+	return cr + 1 < lf ? cr + 1 : lf + 1;
 }
 
 /*
@@ -60,15 +60,14 @@ int st_lines_init(struct st_lines *lines, struct st_str text, struct stet_error 
 	if (!starts)
 		return st_fail_nomem(err);
 
+	/* The next LF is kept, so that a text without any is not searched for it in every line. */
+	size_t lf = find(text, 0, '\n');
 	size_t count = 0;
 	for (size_t at = 0; at < text.len;) {
 		starts[count++] = at;
-		if (lone) {
-			at = line_end(text, at);
-		} else {
-			const char *lf = memchr(text.ptr + at, '\n', text.len - at);
-			at = lf ? (size_t)(lf + 1 - text.ptr) : text.len;
-		}
+		if (lf < at)
+			lf = find(text, at, '\n');
+		at = lone ? line_end(text, at, lf) : lf + 1;
 	}
 	starts[count] = text.len;
 	*lines = (struct st_lines){text, starts, count};

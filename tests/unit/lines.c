@@ -56,6 +56,18 @@ static void a_byte_order_mark_is_seen(void **state) {
 	assert_int_equal(st_bom_len(ST_STR("\xEF\xBB")), 0);
 }
 
+static void millions_of_lone_crs_are_indexed_in_linear_time(void **state) {
+	(void)state;
+	size_t len = 4 << 20;
+	st_autofree char *text = malloc(len);
+	memset(text, '\r', len);
+	st_auto(st_lines) lines = {0};
+	alarm(20);
+	assert_int_equal(st_lines_init(&lines, st_strn(text, len), NULL), 0);
+	alarm(0);
+	assert_int_equal(lines.count, len);
+}
+
 int main(void) {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_empty_text_has_no_lines),
@@ -63,6 +75,7 @@ int main(void) {
 		cmocka_unit_test(an_offset_is_found_in_its_line),
 		cmocka_unit_test(inserted_lines_take_the_ending_of_most),
 		cmocka_unit_test(a_byte_order_mark_is_seen),
+		cmocka_unit_test(millions_of_lone_crs_are_indexed_in_linear_time),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
