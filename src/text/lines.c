@@ -53,8 +53,9 @@ size_t st_line_count(struct st_str text) {
 	return st_line_ends(text, text.len) + (last != '\n' && last != '\r');
 }
 
-int st_lines_init(struct st_lines *lines, struct st_str text, struct stet_error *err) {
-	bool lone = has_lone_cr(text);
+/* Index the lines; a lone CR ends one only if `lone` says to look for it. */
+static int index_lines(struct st_lines *lines, struct st_str text, bool lone,
+                       struct stet_error *err) {
 	size_t max = count_ends(text, text.len, lone) + 2;
 	size_t *starts = malloc(max * sizeof *starts);
 	if (!starts)
@@ -72,6 +73,14 @@ int st_lines_init(struct st_lines *lines, struct st_str text, struct stet_error 
 	starts[count] = text.len;
 	*lines = (struct st_lines){text, starts, count};
 	return 0;
+}
+
+int st_lines_init(struct st_lines *lines, struct st_str text, struct stet_error *err) {
+	return index_lines(lines, text, has_lone_cr(text), err);
+}
+
+int st_lines_init_lf(struct st_lines *lines, struct st_str text, struct stet_error *err) {
+	return index_lines(lines, text, false, err);
 }
 
 void st_lines_release(struct st_lines *lines) {

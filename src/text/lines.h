@@ -37,6 +37,9 @@ struct st_lines {
 
 /** Index a text. Returns 0 or STET_E_NOMEM. */
 [[nodiscard]] int st_lines_init(struct st_lines *lines, struct st_str text, struct stet_error *err);
+/** As st_lines_init(), but a CR is an ordinary byte and only LF ends a line, as for diff and git. */
+[[nodiscard]] int st_lines_init_lf(struct st_lines *lines, struct st_str text,
+                                   struct stet_error *err);
 void st_lines_release(struct st_lines *lines);
 
 /** Line number n (from 1) with its ending. */

@@ -1,0 +1,415 @@
+#include "text/diff.h"
+
+#include <stdint.h>
+
+#include "text/myers.h"
+
+/* Lines of both texts together. */
+enum { MAX_LINES = 1 << 30 };
+
+/* One of the two texts. */
+struct side {
+	const struct st_lines *lines;
+	/* For each line the number of its class: equal lines, and only they, have the same. */
+	uint32_t *ids;
+	/* For each line whether it belongs to a hunk; one false more at the end. */
+	bool *changed;
+};
+
+/* Equal lines, and how many there are in either text. */
+struct class {
+	uint64_t hash;
+	struct st_str line;
+	uint32_t counts[2];
+};
+
+struct work {
+	struct side sides[2];
+	struct class *classes;
+	size_t class_count;
+	/* An open hash table of class numbers + 1; its size is a power of two. */
+	uint32_t *slots;
+	size_t mask;
+	/* Lines in common at the start and at the end. */
+	size_t head, tail;
+};
+
+static void work_release(struct work *work) {
+	for (int i = 0; i < 2; i++) {
+		free(work->sides[i].ids);
+		free(work->sides[i].changed);
+	}
+	free(work->classes);
+	free(work->slots);
+}
+
+static int work_init(struct work *work, const struct st_lines *old, const struct st_lines *new,
+                     struct stet_error *err) {
+	size_t total = old->count + new->count;
+	if (total > MAX_LINES)
+		return st_fail(err, STET_E_TOO_BIG,
+		               "The texts have %zu lines together; at most %d can be compared.", total,
+		               MAX_LINES);
+	size_t slots = 8;
+	while (slots / 2 < total)
+		slots *= 2;
+
+	*work = (struct work){.mask = slots - 1};
+	work->sides[0].lines = old;
+	work->sides[1].lines = new;
+	work->classes = malloc((total + 1) * sizeof *work->classes);
+	work->slots = calloc(slots, sizeof *work->slots);
+	bool ok = work->classes && work->slots;
+	for (int i = 0; i < 2; i++) {
+		struct side *side = &work->sides[i];
+		side->ids = malloc((side->lines->count + 1) * sizeof *side->ids);
+		side->changed = calloc(side->lines->count + 1, sizeof *side->changed);
+		ok = ok && side->ids && side->changed;
+	}
+	return ok ? 0 : st_fail_nomem(err);
+}
+
+static uint64_t mix(uint64_t hash, uint64_t word) {
+	hash = (hash ^ word) * 0x9E3779B97F4A7C15u;
+	return hash ^ (hash >> 29);
+}
+
+static uint64_t hash_line(struct st_str line) {
+	uint64_t hash = line.len, word;
+
+	for (; line.len >= sizeof word; line = st_str_slice(line, sizeof word, line.len)) {
+		memcpy(&word, line.ptr, sizeof word);
+		hash = mix(hash, word);
+	}
+	word = 0;
+	memcpy(&word, line.ptr, line.len);
+	return mix(mix(hash, word), 0);
+}
+
+/* The number of a line's class, which is a new one if the line is. */
+static uint32_t classify(struct work *work, struct st_str line) {
+	uint64_t hash = hash_line(line);
+	size_t at = hash & work->mask;
+
+	for (; work->slots[at]; at = (at + 1) & work->mask) {
+		const struct class *class = &work->classes[work->slots[at] - 1];
+		if (class->hash == hash && st_str_eq(class->line, line))
+			return work->slots[at] - 1;
+	}
+	uint32_t id = (uint32_t)work->class_count++;
+	work->classes[id] = (struct class){.hash = hash, .line = line};
+	work->slots[at] = id + 1;
+	return id;
+}
+
+static void classify_all(struct work *work) {
+	for (int i = 0; i < 2; i++) {
+		struct side *side = &work->sides[i];
+		for (size_t n = 0; n < side->lines->count; n++) {
+			side->ids[n] = classify(work, st_lines_whole(side->lines, n + 1));
+			work->classes[side->ids[n]].counts[i]++;
+		}
+	}
+}
+
+/* Leave out of consideration what both texts begin and end with. */
+static void trim(struct work *work) {
+	const struct side *old = &work->sides[0], *new = &work->sides[1];
+	size_t most = old->lines->count < new->lines->count ? old->lines->count : new->lines->count;
+
+	while (work->head < most && old->ids[work->head] == new->ids[work->head])
+		work->head++;
+	most -= work->head;
+	while (work->tail < most && old->ids[old->lines->count - 1 - work->tail] ==
+	                                new->ids[new->lines->count - 1 - work->tail])
+		work->tail++;
+}
+
+/* How often a line occurs in the other text. */
+enum partners { NONE, FEW, MANY };
+
+/* Lines on one side of a line, up to the next that has few partners. */
+struct crowd {
+	size_t none, many;
+};
+
+/*
+ * Many partners means at least about the square root of the number of lines,
+ * which leaves braces and blank lines.
+ */
+static void count_partners(const struct work *work, int which, unsigned char *partners) {
+	const struct side *side = &work->sides[which];
+	size_t end = side->lines->count - work->tail;
+	size_t many = 1;
+
+	for (size_t left = side->lines->count; left > 0 && many < 1024; left >>= 2)
+		many <<= 1;
+	for (size_t n = work->head; n < end; n++) {
+		size_t count = work->classes[side->ids[n]].counts[!which];
+		partners[n] = count == 0 ? NONE : count < many ? FEW : MANY;
+	}
+}
+
+static struct crowd look(const unsigned char *partners, size_t at, ptrdiff_t step, size_t reach) {
+	struct crowd crowd = {0};
+
+	for (size_t i = 0; i < reach; i++) {
+		at += (size_t)step;
+		if (partners[at] == FEW)
+			break;
+		if (partners[at] == NONE)
+			crowd.none++;
+		else
+			crowd.many++;
+	}
+	return crowd;
+}
+
+/*
+ * A line with many partners says little, and pairing it in the middle of
+ * lines that have none would tear a rewritten passage into shreds.
+ */
+static bool says_little(const unsigned char *partners, size_t at, size_t first, size_t end) {
+	enum { WINDOW = 100 };
+	size_t before = at - first, after = end - 1 - at;
+	struct crowd up = look(partners, at, -1, before < WINDOW ? before : WINDOW);
+	struct crowd down = look(partners, at, 1, after < WINDOW ? after : WINDOW);
+
+	if (up.none == 0 || down.none == 0)
+		return false;
+	size_t none = up.none + down.none, many = up.many + down.many + 2;
+	return none > 3 * many;
+}
+
+/* The lines of one side that are worth comparing, and where they are in the text. */
+struct kept {
+	uint32_t *ids;
+	uint32_t *lines;
+	bool *changed;
+	size_t count;
+};
+
+static void kept_release(struct kept *kept) {
+	free(kept->ids);
+	free(kept->lines);
+	free(kept->changed);
+}
+
+/* Choose the lines to compare; all others are marked as changed already. */
+static int keep(const struct work *work, int which, struct kept *kept, struct stet_error *err) {
+	const struct side *side = &work->sides[which];
+	size_t first = work->head, end = side->lines->count - work->tail;
+	st_autofree unsigned char *partners = malloc(end + 1);
+
+	kept->ids = malloc((end - first + 1) * sizeof *kept->ids);
+	kept->lines = malloc((end - first + 1) * sizeof *kept->lines);
+	kept->changed = calloc(end - first + 1, sizeof *kept->changed);
+	if (!partners || !kept->ids || !kept->lines || !kept->changed)
+		return st_fail_nomem(err);
+
+	count_partners(work, which, partners);
+	for (size_t n = first; n < end; n++) {
+		side->changed[n] = partners[n] == NONE ||
+		                   (partners[n] == MANY && says_little(partners, n, first, end));
+		if (side->changed[n])
+			continue;
+		kept->ids[kept->count] = side->ids[n];
+		kept->lines[kept->count++] = (uint32_t)n;
+	}
+	return 0;
+}
+
+static void mark_kept(struct side *side, const struct kept *kept) {
+	for (size_t i = 0; i < kept->count; i++)
+		side->changed[kept->lines[i]] = kept->changed[i];
+}
+
+/* Mark on both sides the lines that are not common. */
+static int compare(struct work *work, struct stet_error *err) {
+	st_auto(kept) old = {0};
+	st_auto(kept) new = {0};
+
+	int code = keep(work, 0, &old, err);
+	if (code == 0)
+		code = keep(work, 1, &new, err);
+	if (code < 0)
+		return code;
+
+	struct st_myers_side a = {old.ids, old.count, old.changed};
+	struct st_myers_side b = {new.ids, new.count, new.changed};
+	code = st_myers(&a, &b, err);
+	if (code < 0)
+		return code;
+	mark_kept(&work->sides[0], &old);
+	mark_kept(&work->sides[1], &new);
+	return 0;
+}
+
+/*
+ * A run of changed lines on one side. It can slide over lines that equal its
+ * own first or last one. The unchanged lines before it are as many as those
+ * before `facing` on the other side, where a changed run may end as well.
+ */
+struct run {
+	struct side *side;
+	const struct side *other;
+	size_t start, end;
+	size_t facing;
+	/* Steps left, as sliding to and fro over repeated lines could take long. */
+	size_t *budget;
+};
+
+static bool faces_change(const struct run *run) {
+	return run->facing > 0 && run->other->changed[run->facing - 1];
+}
+
+/* Move up by a line; a run that it meets becomes part of it. */
+static bool slide_up(struct run *run) {
+	const uint32_t *ids = run->side->ids;
+	bool *changed = run->side->changed;
+
+	if (run->start == 0 || ids[run->start - 1] != ids[run->end - 1] || *run->budget == 0)
+		return false;
+	--*run->budget;
+	changed[--run->start] = true;
+	changed[--run->end] = false;
+	while (run->start > 0 && changed[run->start - 1])
+		run->start--;
+	while (faces_change(run))
+		run->facing--;
+	run->facing--;
+	return true;
+}
+
+/* Step over the unchanged line that the other side faces, and the changed ones after it. */
+static void face_next(struct run *run) {
+	run->facing++;
+	while (run->other->changed[run->facing])
+		run->facing++;
+}
+
+static bool slide_down(struct run *run) {
+	const uint32_t *ids = run->side->ids;
+	bool *changed = run->side->changed;
+
+	if (run->end == run->side->lines->count || ids[run->start] != ids[run->end] ||
+	    *run->budget == 0)
+		return false;
+	--*run->budget;
+	changed[run->start++] = false;
+	changed[run->end++] = true;
+	while (changed[run->end])
+		run->end++;
+	face_next(run);
+	return true;
+}
+
+/* Join the runs within reach and put them as far down as it goes, or beside a change there. */
+static void settle_run(struct run *run) {
+	size_t len;
+	bool lined_up;
+
+	do {
+		len = run->end - run->start;
+		while (slide_up(run))
+			;
+		lined_up = faces_change(run);
+		while (slide_down(run))
+			lined_up = lined_up || faces_change(run);
+	} while (run->end - run->start != len);
+
+	while (lined_up && !faces_change(run) && slide_up(run))
+		;
+}
+
+static void settle(struct side *side, const struct side *other) {
+	size_t budget = 16 * (side->lines->count + 1);
+	struct run run = {.side = side, .other = other, .budget = &budget};
+
+	while (other->changed[run.facing])
+		run.facing++;
+	for (;;) {
+		while (side->changed[run.end])
+			run.end++;
+		if (run.end > run.start)
+			settle_run(&run);
+		if (run.end == side->lines->count)
+			return;
+		run.start = ++run.end;
+		face_next(&run);
+	}
+}
+
+static size_t run_end(const bool *changed, size_t start) {
+	while (changed[start])
+		start++;
+	return start;
+}
+
+/* Read the hunks off the marks; `hunks` may be NULL to count them only. */
+static size_t collect(const struct work *work, struct st_hunk *hunks) {
+	const struct side *old = &work->sides[0], *new = &work->sides[1];
+	size_t count = 0;
+
+	for (size_t x = 0, y = 0;; x++, y++) {
+		size_t x_end = run_end(old->changed, x), y_end = run_end(new->changed, y);
+		if (x_end > x || y_end > y) {
+			if (hunks)
+				hunks[count] = (struct st_hunk){x, x_end - x, y, y_end - y};
+			count++;
+		}
+		x = x_end;
+		y = y_end;
+		if (x == old->lines->count)
+			return count;
+	}
+}
+
+static int add_hunks(struct st_diff *diff, const struct work *work, struct stet_error *err) {
+	size_t count = collect(work, NULL);
+	diff->hunks = malloc((count + 1) * sizeof *diff->hunks);
+	if (!diff->hunks)
+		return st_fail_nomem(err);
+	diff->count = collect(work, diff->hunks);
+	for (size_t i = 0; i < count; i++) {
+		diff->removed += diff->hunks[i].old_count;
+		diff->added += diff->hunks[i].new_count;
+	}
+	return 0;
+}
+
+static int find_hunks(struct st_diff *diff, struct stet_error *err) {
+	st_auto(work) work = {0};
+	int code = work_init(&work, &diff->old, &diff->new, err);
+	if (code < 0)
+		return code;
+
+	classify_all(&work);
+	trim(&work);
+	code = compare(&work, err);
+	if (code < 0)
+		return code;
+	settle(&work.sides[0], &work.sides[1]);
+	settle(&work.sides[1], &work.sides[0]);
+	return add_hunks(diff, &work, err);
+}
+
+int st_diff_init(struct st_diff *diff, struct st_str old, struct st_str new,
+                 struct stet_error *err) {
+	*diff = (struct st_diff){0};
+	int code = st_lines_init_lf(&diff->old, old, err);
+	if (code == 0)
+		code = st_lines_init_lf(&diff->new, new, err);
+	if (code == 0 && !st_str_eq(old, new))
+		code = find_hunks(diff, err);
+	if (code < 0)
+		st_diff_release(diff);
+	return code;
+}
+
+void st_diff_release(struct st_diff *diff) {
+	st_lines_release(&diff->old);
+	st_lines_release(&diff->new);
+	free(diff->hunks);
+	*diff = (struct st_diff){0};
+}
