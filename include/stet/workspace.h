@@ -1,0 +1,95 @@
+/**
+ * A workspace: a root directory, opened once, that nothing gets out of.
+ *
+ * All sessions over a directory share its workspace. Opening has no side
+ * effect on the directory; `.stet/` is made below it when something has to be
+ * kept there.
+ *
+ *     struct stet_workspace *ws = NULL;
+ *     if (stet_workspace_open(".", &ws, err) < 0)
+ *             return 1;
+ *     ...
+ *     stet_workspace_close(ws);
+ *
+ * A workspace may be used from several threads.
+ */
+#ifndef STET_WORKSPACE_H
+#define STET_WORKSPACE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "stet/error.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct stet_workspace;
+
+/** What can be set on a workspace. */
+enum stet_option {
+	/** 1 (the default): a write has reached the disk when it is acknowledged. 0: relaxed. */
+	STET_OPTION_DURABLE,
+	/** The largest file that is read or written, in bytes; 64 MiB by default. */
+	STET_OPTION_MAX_FILE,
+	/** The largest diff in an answer, in bytes; 16 KiB by default. */
+	STET_OPTION_MAX_DIFF,
+	/** How many bytes of what was read are remembered for diffs; 64 MiB by default. */
+	STET_OPTION_MAX_BASES,
+	/** 1: every edit needs an earlier read. 0 (the default): the old text is proof enough. */
+	STET_OPTION_REQUIRE_READ,
+};
+
+/**
+ * Open a workspace.
+ *
+ * @root   A directory.
+ * @out    Receives the handle, to be closed.
+ * @return 0, STET_E_NOT_FOUND, STET_E_KIND, STET_E_ACCESS, STET_E_LIMIT,
+ *         STET_E_NOMEM, STET_E_IO.
+ */
+STET_API STET_NODISCARD int stet_workspace_open(const char *root, struct stet_workspace **out,
+                                                struct stet_error *err);
+
+/**
+ * Close a workspace whose sessions are closed; NULL is fine.
+ *
+ * Files that were replaced a moment ago are looked at a last time for late
+ * writes, which may take ten milliseconds (two seconds if somebody is still
+ * writing one of them). Take the notices before: they go with the workspace.
+ */
+STET_API void stet_workspace_close(struct stet_workspace *ws);
+
+/** Set an option. Returns 0 or STET_E_INVALID (unknown option, value out of range). */
+STET_API STET_NODISCARD int stet_workspace_set(struct stet_workspace *ws, enum stet_option option,
+                                               int64_t value, struct stet_error *err);
+
+/** The root's absolute path without links; valid while the workspace is open. */
+STET_API const char *stet_workspace_root(const struct stet_workspace *ws);
+
+/**
+ * Wait until everything replaced so far has been looked at a last time for
+ * late writes: for a program that is about to exit and wants to report them.
+ *
+ * @grace_ms  How old a replaced file should be at that last look, up to 2000.
+ */
+STET_API void stet_workspace_settle(struct stet_workspace *ws, int64_t grace_ms);
+
+/**
+ * Take the next notice: a sentence on something that happened besides what
+ * was asked, such as a late write that was kept, or a fallback. Answers carry
+ * the notices that were waiting when they were made; this is for the rest.
+ *
+ * @return A string to be freed with stet_free(), or NULL if none waits.
+ */
+STET_API char *stet_workspace_notice(struct stet_workspace *ws);
+
+/** Free memory that the library handed out; NULL is fine. */
+STET_API void stet_free(void *memory);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
