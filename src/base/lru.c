@@ -86,6 +86,12 @@ void st_lru_init(struct st_lru *lru, size_t max_count, size_t max_cost,
 		.max_count = max_count, .max_cost = max_cost, .free_value = free_value};
 }
 
+void st_lru_limit(struct st_lru *lru, size_t max_count, size_t max_cost) {
+	lru->max_count = max_count;
+	lru->max_cost = max_cost;
+	evict(lru);
+}
+
 void st_lru_clear(struct st_lru *lru) {
 	while (lru->oldest)
 		drop(lru, slot_of(lru, st_lru_key(lru->oldest), lru->oldest->hash));

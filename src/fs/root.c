@@ -429,6 +429,23 @@ int st_root_peek(const struct st_root *root, const char *path, struct stat *st,
 	return place.exists && strcmp(place.path, path) == 0;
 }
 
+const char *st_root_plain(const struct st_root *root, const char *path) {
+	struct st_str rest = st_str(path);
+	if (path[0] == '/' && (!strip_prefix(rest, root->path, &rest) || rest.len == 0))
+		return NULL;
+	const char *plain = path[0] == '/' ? rest.ptr + 1 : rest.ptr;
+
+	for (const char *from = plain;; from++) {
+		size_t len = strcspn(from, "/");
+		struct st_str component = st_strn(from, len);
+		if (len == 0 || is_dot(component) || is_dotdot(component))
+			return NULL;
+		from += len;
+		if (*from == '\0')
+			return plain;
+	}
+}
+
 bool st_path_is_protected(const char *path, const char *state_dir) {
 	struct st_str left = st_str(path), component;
 	for (bool first = true; next_component(&left, &component); first = false) {

@@ -80,6 +80,15 @@ void st_place_release(struct st_place *place);
 [[nodiscard]] int st_root_peek(const struct st_root *root, const char *path, struct stat *st,
                                struct stet_error *err);
 
+/**
+ * The path below the root, if the spelling alone tells: relative, or absolute
+ * with the root in front, and no "." or ".." or empty component in it. It is
+ * a place's path only if no link is on the way, which st_root_peek() shows.
+ *
+ * @return A part of path, or NULL.
+ */
+const char *st_root_plain(const struct st_root *root, const char *path);
+
 /** Whether a place's path lies in a .git directory or in the state directory. */
 bool st_path_is_protected(const char *path, const char *state_dir);
 

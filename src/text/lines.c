@@ -109,9 +109,10 @@ static size_t line_end(struct st_str text, size_t at, size_t lf) {
 	return end < lf && text.ptr[end] == '\n' ? lf : end;
 }
 
-int st_lines_init(struct st_lines *lines, struct st_str text, struct stet_error *err) {
-	struct st_eols eols = st_eols_count(text);
-	size_t *starts = malloc((eols.lf + eols.crlf + eols.cr + 2) * sizeof *starts);
+/* Index the lines, so many endings at most; a lone CR ends one only if `lone` says to look for it. */
+static int index_lines(struct st_lines *lines, struct st_str text, size_t ends, bool lone,
+                       struct stet_error *err) {
+	size_t *starts = malloc((ends + 2) * sizeof *starts);
 	if (!starts)
 		return st_fail_nomem(err);
 
@@ -121,11 +122,21 @@ int st_lines_init(struct st_lines *lines, struct st_str text, struct stet_error 
 		/* The next LF stays good for all lone CRs before it, else a file of those costs its square. */
 		if (lf <= at || count == 1)
 			lf = next_lf(text, at);
-		at = eols.cr ? line_end(text, at, lf) : lf;
+		at = lone ? line_end(text, at, lf) : lf;
 	}
 	starts[count] = text.len;
 	*lines = (struct st_lines){text, starts, count};
 	return 0;
+}
+
+int st_lines_init(struct st_lines *lines, struct st_str text, struct stet_error *err) {
+	struct st_eols eols = st_eols_count(text);
+	return index_lines(lines, text, eols.lf + eols.crlf + eols.cr, eols.cr > 0, err);
+}
+
+int st_lines_init_lf(struct st_lines *lines, struct st_str text, struct stet_error *err) {
+	struct st_eols eols = st_eols_count(text);
+	return index_lines(lines, text, eols.lf + eols.crlf, false, err);
 }
 
 void st_lines_release(struct st_lines *lines) {

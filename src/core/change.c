@@ -1,0 +1,313 @@
+#include "core/change.h"
+
+#include <stdio.h>
+
+#include "fs/commit.h"
+#include "text/find.h"
+#include "text/unified.h"
+
+/* How often a change of unread text starts over because others were faster. */
+enum { TRIES_MAX = 16, AGAIN = 1 };
+
+/* ---- the refusal ---- */
+
+/* Why a change is refused: the word in the answer and the sentence that opens it. */
+struct refusal {
+	const char *reason;
+	/* Takes the path as the caller spelled it. */
+	const char *sentence;
+};
+
+static const struct refusal modified = {
+	"modified",
+	"File \"%s\" was modified since you last read it. Please read the file again.",
+};
+static const struct refusal deleted = {
+	"deleted",
+	"File \"%s\" was deleted since you last read it. To create it anew, do the same again.",
+};
+static const struct refusal unseen = {
+	"unseen",
+	"File \"%s\" exists, and you have not read all of it.",
+};
+static const struct refusal unread = {
+	"unseen",
+	"File \"%s\" has not been read in this session. Read it before changing it.",
+};
+static const struct refusal wrong_hash = {
+	"hash",
+	"File \"%s\" is not the version with the expected hash.",
+};
+
+static void say_writer(struct stet_session *session, const struct st_hash *hash, struct st_buf *out) {
+	char name[128];
+	if (st_workspace_writer(session->ws, hash, name) && *name)
+		st_buf_addf(out, " Session \"%s\" wrote the current version.", name);
+}
+
+/* Where the text to change still is. */
+static int say_matches(const struct st_change *change, const struct st_file *file,
+                       struct stet_answer *answer, struct stet_error *err) {
+	if (change->anchor.len == 0)
+		return 0;
+	st_autofree struct st_places *places = malloc(sizeof *places);
+	if (!places)
+		return st_fail_nomem(err);
+	int code = st_places_find(places, st_buf_str(&file->bytes), change->anchor, err);
+	if (code < 0)
+		return code;
+	for (size_t i = 0; i < places->count && i < ST_MATCHES_MAX; i++)
+		answer->matches[answer->match_count++] = places->lines[i];
+	if (places->total == 0) {
+		st_buf_adds(&answer->message, " The text to change is no longer in it.");
+	} else {
+		st_buf_adds(&answer->message, " The text to change still matches at ");
+		st_places_add(&answer->message, places, 10);
+		st_buf_adds(&answer->message, ".");
+	}
+	return 0;
+}
+
+/*
+ * Show what changed since the session's version. What is shown counts as seen,
+ * so that the same call made again succeeds.
+ */
+static int show_change(struct stet_session *session, const char *path, struct st_seen *seen,
+                       const struct st_file *file, struct stet_answer *answer,
+                       struct stet_error *err) {
+	struct st_blob *base = st_bases_get(&session->ws->bases, &seen->hash);
+	if (!base) {
+		st_buf_adds(&answer->message, " What you read is no longer in memory, so there is no diff.");
+		return st_session_meet(session, path, file) ? 0 : st_fail_nomem(err);
+	}
+	struct st_diff_opts opts = ST_DIFF_OPTS(path);
+	opts.max_bytes = session->ws->max_diff;
+	st_auto(st_diff_report) report = {0};
+	struct st_str old = st_strn(base->bytes, base->len), new = st_buf_str(&file->bytes);
+	int code = st_diff_unified(old, new, &opts, &answer->diff, &report, err);
+	if (code == 0) {
+		answer->diff_truncated = report.truncated;
+		st_seen_follow(seen, old, new, !report.truncated);
+		seen->hash = file->hash;
+		seen->stamp = file->stamp;
+		seen->stamp.racy |= !file->stamped;
+		for (size_t i = 0; i < report.shown_count && report.truncated; i++)
+			st_seen_add(seen, report.shown[i].first, report.shown[i].last);
+		st_bases_put(&session->ws->bases, &file->hash, new);
+		st_buf_adds(&answer->message,
+		            report.truncated
+		                    ? " The diff shows the first of what changed; read the file for the rest."
+		                    : " The diff shows what changed and counts as read: if your change still makes sense, do the same again.");
+	}
+	st_blob_put(base);
+	return code;
+}
+
+static int say_unseen(const struct st_seen *seen, struct stet_answer *answer) {
+	st_buf_adds(&answer->message, " Not seen: ");
+	if (seen)
+		st_seen_missing(seen, &answer->message);
+	else
+		st_buf_adds(&answer->message, "any line");
+	st_buf_addf(&answer->message,
+	            ". Read it (the rest of) first, or pass expectedHash \"%s\" if you know this version.",
+	            answer->hash);
+	return 0;
+}
+
+/* Fill the answer with a refusal; file is the current version, NULL if there is none. */
+static int refuse(struct stet_session *session, const struct st_change *change,
+                  const struct refusal *refusal, const char *path, struct st_seen *seen,
+                  const struct st_file *file, struct stet_answer *answer, struct stet_error *err) {
+	answer->status = "conflict";
+	answer->reason = refusal->reason;
+	int code = st_answer_about(answer, path, file ? &file->hash : NULL, err);
+	if (code < 0)
+		return code;
+	st_buf_clear(&answer->message);
+	st_buf_addf(&answer->message, refusal->sentence, change->path);
+
+	bool changed = file && seen && !st_hash_eq(&seen->hash, &file->hash);
+	if (refusal == &unseen)
+		code = say_unseen(seen, answer);
+	if (file && refusal != &unseen) {
+		say_writer(session, &file->hash, &answer->message);
+		if (refusal == &wrong_hash)
+			st_buf_addf(&answer->message, " Its hash is %s.", answer->hash);
+		code = say_matches(change, file, answer, err);
+	}
+	if (code == 0 && changed)
+		code = show_change(session, path, seen, file, answer, err);
+	if (code == 0 && !file)
+		st_tracker_forget(&session->tracker, path);
+	if (code < 0)
+		return code;
+	if (answer->message.failed)
+		return st_fail_nomem(err);
+	return st_fail(err, STET_E_CONFLICT, "%s", answer->message.ptr);
+}
+
+/* ---- the judgement ---- */
+
+/* Whether the session may change this version: 0, or why not. */
+static int judge(struct stet_session *session, const struct st_change *change, const char *path,
+                 struct st_seen *seen, const struct st_file *file, struct st_str new,
+                 struct stet_answer *answer, struct stet_error *err) {
+	const struct refusal *refusal = NULL;
+	if (change->expected_hash.ptr) {
+		int matches = st_hash_matches(&file->hash, change->expected_hash, err);
+		if (matches < 0)
+			return matches;
+		refusal = matches ? NULL : &wrong_hash;
+	} else if (seen && !st_hash_eq(&seen->hash, &file->hash)) {
+		refusal = &modified;
+	} else if (change->kind == ST_CHANGE_WHOLE) {
+		bool equal = st_str_eq(new, st_buf_str(&file->bytes));
+		refusal = equal || (seen && st_seen_all(seen)) ? NULL : &unseen;
+	} else if (!seen && session->ws->require_read) {
+		refusal = &unread;
+	}
+	return refusal ? refuse(session, change, refusal, path, seen, file, answer, err) : 0;
+}
+
+/* ---- the memory ---- */
+
+/* The session wrote this version, so it has seen what it changed and keeps having seen the rest. */
+static int remember(struct stet_session *session, const struct st_change *change,
+                    const struct st_committed *done, const struct st_file *old, struct st_str new,
+                    struct stet_answer *answer, struct stet_error *err) {
+	bool all = change->kind == ST_CHANGE_WHOLE || change->expected_hash.ptr;
+	struct st_seen *seen = st_tracker_find(&session->tracker, done->path);
+	if (old && (!seen || !st_hash_eq(&seen->hash, &old->hash)))
+		seen = st_tracker_meet(&session->tracker, done->path, &old->hash, &old->stamp,
+		                       st_line_count(st_buf_str(&old->bytes)));
+	if (seen && old && !all && !done->noop)
+		st_seen_follow(seen, st_buf_str(&old->bytes), new, true);
+
+	struct st_intervals lines = {0};
+	if (seen) {
+		lines = seen->lines;
+		seen->lines = (struct st_intervals){0};
+	}
+	size_t total = st_line_count(new);
+	seen = st_tracker_meet(&session->tracker, done->path, &done->hash, &done->stamp, total);
+	if (seen) {
+		st_intervals_release(&seen->lines);
+		seen->lines = lines;
+		if (all)
+			st_seen_add(seen, 1, total);
+	} else {
+		st_intervals_release(&lines);
+	}
+	st_bases_put(&session->ws->bases, &done->hash, new);
+	if (!done->noop)
+		st_workspace_wrote(session->ws, &done->hash, session->name);
+
+	answer->noop = done->noop;
+	answer->created = done->way == ST_COMMIT_CREATED;
+	answer->commit = st_commit_way_name(done->way);
+	return st_answer_about(answer, done->path, &done->hash, err);
+}
+
+/* ---- the change ---- */
+
+/* Somebody was faster than us: their version is what the session has to look at. */
+static int overtaken(struct stet_session *session, const struct st_change *change,
+                     const struct st_committed *done, const struct st_file *old,
+                     struct stet_answer *answer, struct stet_error *err) {
+	struct st_seen *seen = st_tracker_find(&session->tracker, done->path);
+	if (change->kind == ST_CHANGE_ANCHORED && !seen && !change->expected_hash.ptr)
+		return AGAIN;
+	if (done->deleted)
+		return old ? refuse(session, change, &deleted, done->path, seen, NULL, answer, err) : AGAIN;
+	const struct refusal *refusal = !old ? &unseen : change->expected_hash.ptr ? &wrong_hash : &modified;
+	return refuse(session, change, refusal, done->path, seen, &done->current, answer, err);
+}
+
+static int commit(struct stet_session *session, const struct st_change *change,
+                  const struct st_file *old, struct st_str new, struct stet_answer *answer,
+                  struct stet_error *err) {
+	struct st_commit request = {
+		.path = st_str(change->path),
+		.bytes = new,
+		.expected = old ? &old->hash : NULL,
+		.stamp = old && old->stamped ? &old->stamp : NULL,
+		.relaxed = !session->ws->durable,
+		.max = session->ws->max_file,
+	};
+	st_auto(st_committed) done = ST_COMMITTED_INIT;
+	int code = st_commit(&session->ws->root, &session->ws->guard, &request, &done, err);
+	if (code == STET_E_CONFLICT)
+		return overtaken(session, change, &done, old, answer, err);
+	if (code < 0)
+		return code;
+	return remember(session, change, &done, old, new, answer, err);
+}
+
+static int too_big(const struct st_change *change, size_t size, size_t max, struct stet_error *err) {
+	return st_fail(err, STET_E_TOO_BIG,
+	               "\"%s\" would have %zu bytes; the limit is %zu. Nothing was changed.",
+	               change->path, size, max);
+}
+
+/* There is no such file. */
+static int change_absent(struct stet_session *session, const struct st_change *change,
+                         const char *path, struct st_buf *new, struct stet_answer *answer,
+                         struct stet_error *err) {
+	struct st_seen *seen = st_tracker_find(&session->tracker, path);
+	if (seen || change->expected_hash.ptr)
+		return refuse(session, change, &deleted, path, seen, NULL, answer, err);
+	if (change->kind != ST_CHANGE_WHOLE)
+		return st_fail(err, STET_E_NOT_FOUND, "There is no file \"%s\". Check the path, or write the file first.",
+		               change->path);
+	int code = change->make(change->context, st_str(""), new, err);
+	if (code < 0)
+		return code;
+	if (new->len > session->ws->max_file)
+		return too_big(change, new->len, session->ws->max_file, err);
+	return commit(session, change, NULL, st_buf_str(new), answer, err);
+}
+
+static int change_file(struct stet_session *session, const struct st_change *change,
+                       const char *path, const struct st_file *file, struct st_buf *new,
+                       struct stet_answer *answer, struct stet_error *err) {
+	struct st_seen *seen = st_tracker_find(&session->tracker, path);
+	bool whole = change->kind == ST_CHANGE_WHOLE;
+	int code = whole ? change->make(change->context, st_buf_str(&file->bytes), new, err) : 0;
+	if (code == 0)
+		code = judge(session, change, path, seen, file, st_buf_str(new), answer, err);
+	if (code == 0 && !whole)
+		code = change->make(change->context, st_buf_str(&file->bytes), new, err);
+	if (code < 0)
+		return code;
+	if (new->len > session->ws->max_file)
+		return too_big(change, new->len, session->ws->max_file, err);
+	return commit(session, change, file, st_buf_str(new), answer, err);
+}
+
+static int try_change(struct stet_session *session, const struct st_change *change,
+                      struct stet_answer *answer, struct stet_error *err) {
+	st_auto(st_place) place = ST_PLACE_INIT;
+	st_auto(st_file) file = ST_FILE_INIT;
+	st_auto(st_buf) new = ST_BUF_INIT;
+	int code = st_file_load(&session->ws->root, st_str(change->path), session->ws->max_file, &place,
+	                        &file, err);
+	if (code == STET_E_NOT_FOUND && place.path)
+		return change_absent(session, change, place.path, &new, answer, err);
+	if (code < 0)
+		return code;
+	return change_file(session, change, place.path, &file, &new, answer, err);
+}
+
+int st_change_apply(struct stet_session *session, const struct st_change *change,
+                    struct stet_answer *answer, struct stet_error *err) {
+	int code = AGAIN;
+	for (int i = 0; i < TRIES_MAX && code == AGAIN; i++)
+		code = try_change(session, change, answer, err);
+	if (code == AGAIN)
+		code = st_fail(err, STET_E_BUSY,
+		               "\"%s\" was not changed: other processes kept changing it. Try again.",
+		               change->path);
+	st_answer_take_notices(answer, &session->ws->guard);
+	return code;
+}

@@ -1,0 +1,30 @@
+/** The inside of a workspace; its contract is in stet/workspace.h. */
+#ifndef STET_CORE_WORKSPACE_H
+#define STET_CORE_WORKSPACE_H
+
+#include <stdatomic.h>
+
+#include "core/bases.h"
+#include "fs/guard.h"
+#include "stet/workspace.h"
+
+struct stet_workspace {
+	struct st_root root;
+	struct st_guard guard;
+	struct st_bases bases;
+	/** Which session wrote a version: hash to name. */
+	struct st_lru writers;
+	pthread_mutex_t writers_lock;
+	_Atomic size_t max_file;
+	_Atomic size_t max_diff;
+	_Atomic bool durable;
+	_Atomic bool require_read;
+};
+
+/** Remember that a session (name may be NULL) wrote a version. */
+void st_workspace_wrote(struct stet_workspace *ws, const struct st_hash *hash, const char *name);
+
+/** The name of the session that wrote a version, into name; false if no session of ours did. */
+bool st_workspace_writer(struct stet_workspace *ws, const struct st_hash *hash, char name[128]);
+
+#endif
