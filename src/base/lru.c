@@ -1,5 +1,6 @@
 #include "base/lru.h"
 
+#include <assert.h>
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -57,8 +58,10 @@ static void drop(struct st_lru *lru, struct st_lru_entry **slot) {
 }
 
 static void evict(struct st_lru *lru) {
-	while (lru->count > lru->max_count || lru->cost > lru->max_cost)
+	while (lru->count > lru->max_count || lru->cost > lru->max_cost) {
+		assert(lru->oldest);
 		drop(lru, slot_of(lru, st_lru_key(lru->oldest), lru->oldest->hash));
+	}
 }
 
 /* Keeping the old, fuller table is fine when there is no memory for a larger one. */
