@@ -11,6 +11,7 @@ options.build-asan = -Db_sanitize=address,undefined -Db_lundef=false
 options.build-tsan = -Db_sanitize=thread -Db_lundef=false
 options.build-cover = -Db_coverage=true
 options.build-fuzz = -Dfuzz=true -Dtests=false $(options.build-asan)
+options.build-lint = -Dtests=false -Dc_args=-fanalyzer
 options.build-bench = -Dbench=true -Dtests=false --buildtype=release
 
 export ASAN_OPTIONS = halt_on_error=1:detect_leaks=1:allocator_may_return_null=1
@@ -18,7 +19,7 @@ export UBSAN_OPTIONS = halt_on_error=1:print_stacktrace=1
 export TSAN_OPTIONS = halt_on_error=1:second_deadlock_stack=1
 
 MAKEFLAGS += --no-print-directory
-.PHONY: all check asan tsan cover fuzz lint format bench torture demo install clean help setup
+.PHONY: all check asan tsan cover fuzz lint format bench torture demo deb install clean help setup
 
 all: build/build.ninja ## build build/stet, build/libstet.so and build/libstet.a
 	@ninja -C build
@@ -47,8 +48,9 @@ fuzz: build-fuzz/build.ninja ## fuzz each target for FUZZ_SECONDS (60)
 	@ninja -C build-fuzz
 	@FUZZ_SECONDS=$(FUZZ_SECONDS) tools/fuzz build-fuzz
 
-lint: all ## check the style, the layers and the exports; run the static analysers
+lint: all build-lint/build.ninja ## check the style, layers and exports; run the static analysers
 	@tools/lint --all
+	@ninja -C build-lint
 
 format: setup ## rewrite the source as clang-format has it
 	@git ls-files '*.c' '*.h' | xargs clang-format -i
@@ -63,12 +65,15 @@ torture: all ## run the torture tests with their full counts
 demo: all ## show the main job at work
 	@tools/demo
 
+deb: setup ## build the Debian packages, beside this directory
+	@dpkg-buildpackage --unsigned-source --unsigned-changes --build=binary
+
 install: all ## install below DESTDIR and PREFIX (/usr/local)
 	@meson configure build -Dprefix=$(PREFIX)
 	@DESTDIR=$(DESTDIR) meson install -C build
 
 clean: ## remove everything that was built
-	rm -rf build build-asan build-tsan build-cover build-fuzz build-bench
+	rm -rf build build-asan build-tsan build-cover build-fuzz build-lint build-bench
 
 help: ## list these
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s%s\n", $$1, $$2 }' Makefile
