@@ -29,12 +29,12 @@ check: all ## run every test
 
 asan: build-asan/build.ninja ## run every test under the address and undefined-behaviour sanitizers
 	@ninja -C build-asan
-	@tools/run-tests build-asan
+	@tools/run-tests build-asan --timeout-multiplier 3
 
 # The old TSan runtimes cannot place their shadow memory under the address randomization of new kernels.
 tsan: build-tsan/build.ninja ## run every test under the thread sanitizer
 	@ninja -C build-tsan
-	@setarch --addr-no-randomize tools/run-tests build-tsan
+	@setarch --addr-no-randomize tools/run-tests build-tsan --timeout-multiplier 5
 
 cover: build-cover/build.ninja ## measure what the tests cover, in build-cover/coverage/index.html
 	@ninja -C build-cover
