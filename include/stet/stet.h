@@ -8,6 +8,7 @@
 #define STET_STET_H
 
 #include "stet/error.h"
+#include "stet/session.h"
 #include "stet/version.h"
 
 #endif
