@@ -406,6 +406,14 @@ void st_place_release(struct st_place *place) {
 	*place = (struct st_place)ST_PLACE_INIT;
 }
 
+int st_root_open_plain(const struct st_root *root, const char *plain) {
+	struct open_how how = {
+		.flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_SYMLINKS,
+	};
+	return root->no_openat2 ? -1 : openat2_retry(root->fd, plain, &how);
+}
+
 int st_root_peek(const struct st_root *root, const char *path, struct stat *st,
                  struct stet_error *err) {
 	struct open_how how = {
