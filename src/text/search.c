@@ -1,12 +1,12 @@
 #include "text/search.h"
 
+#include "base/utf8.h"
+
 #include <stdint.h>
 #include <time.h>
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
-
-#include "base/utf8.h"
 
 /* Bounds of one attempt to match; the clock bounds all of them together. */
 #define MATCH_LIMIT 10'000'000
