@@ -20,28 +20,16 @@ static void wanted_release(struct wanted *wanted) {
 	st_buf_release(&wanted->words);
 }
 
-static bool is_blank(char c) {
-	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
-
-static struct st_str trim(struct st_str s) {
-	while (s.len && is_blank(s.ptr[0]))
-		s = st_str_slice(s, 1, s.len);
-	while (s.len && is_blank(s.ptr[s.len - 1]))
-		s.len--;
-	return s;
-}
-
 /* Fold, with every run of blanks as one space. */
 static void fold_words(struct st_buf *out, struct st_str text) {
 	st_buf_clear(out);
-	text = trim(text);
+	text = st_str_trim(text);
 	while (text.len) {
 		size_t word = 0;
-		while (word < text.len && !is_blank(text.ptr[word]))
+		while (word < text.len && !st_is_space(text.ptr[word]))
 			word++;
 		st_unicode_fold(out, st_strn(text.ptr, word));
-		text = trim(st_str_slice(text, word, text.len));
+		text = st_str_trim(st_str_slice(text, word, text.len));
 		if (text.len)
 			st_buf_addc(out, ' ');
 	}
@@ -52,7 +40,7 @@ static struct st_str drop_id(struct st_str title) {
 	const char *open = title.len ? memrchr(title.ptr, '{', title.len) : NULL;
 	if (!open || title.ptr[title.len - 1] != '}' || open[1] != '#')
 		return title;
-	return trim(st_strn(title.ptr, (size_t)(open - title.ptr)));
+	return st_str_trim(st_strn(title.ptr, (size_t)(open - title.ptr)));
 }
 
 static size_t count_hashes(struct st_str query) {
@@ -66,9 +54,9 @@ static struct st_str drop_closing_hashes(struct st_str title) {
 	size_t len = title.len;
 	while (len && title.ptr[len - 1] == '#')
 		len--;
-	if (len == 0 || is_blank(title.ptr[len - 1]))
+	if (len == 0 || st_is_space(title.ptr[len - 1]))
 		title.len = len;
-	return trim(title);
+	return st_str_trim(title);
 }
 
 static bool has_level(struct st_str query) {
@@ -80,7 +68,7 @@ static bool has_level(struct st_str query) {
 static void want_level(struct wanted *wanted) {
 	struct st_str query = wanted->query;
 	size_t hashes = count_hashes(query);
-	fold_words(&wanted->words, drop_closing_hashes(trim(st_str_slice(query, hashes, query.len))));
+	fold_words(&wanted->words, drop_closing_hashes(st_str_trim(st_str_slice(query, hashes, query.len))));
 	wanted->level = (int)hashes;
 }
 
@@ -262,7 +250,7 @@ static size_t first_match(const struct st_markdown *md, struct wanted *wanted,
                           struct st_buf *scratch) {
 	struct st_str query = wanted->query;
 	size_t hashes = count_hashes(query);
-	if (!has_level(query) || (hashes < query.len && !is_blank(query.ptr[hashes]))) {
+	if (!has_level(query) || (hashes < query.len && !st_is_space(query.ptr[hashes]))) {
 		fold_words(&wanted->words, query);
 		size_t found = next_match(md, wanted, 0, 0, scratch);
 		if (found < md->heading_count || !has_level(query))
@@ -289,7 +277,7 @@ static int find(const struct st_markdown *md, struct wanted *wanted, int64_t occ
 
 int st_heading_find(const struct st_markdown *md, struct st_str query, int64_t occurrence,
                     size_t *index, struct st_buf *note, struct stet_error *err) {
-	st_auto(wanted) wanted = {.query = trim(query)};
+	st_auto(wanted) wanted = {.query = st_str_trim(query)};
 	if (wanted.query.len == 0)
 		return st_fail(err, STET_E_INVALID,
 		               "The heading to look for is empty; give its text, as in \"## Setup\".");

@@ -2,10 +2,6 @@
 
 #include <strings.h>
 
-static bool is_space(char c) {
-	return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
 static bool is_letter(char c) {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
@@ -19,7 +15,7 @@ static bool names_anchor(struct st_str element, struct st_str attribute) {
 }
 
 static size_t skip_spaces(struct st_str html, size_t at) {
-	while (at < html.len && is_space(html.ptr[at]))
+	while (at < html.len && st_is_space(html.ptr[at]))
 		at++;
 	return at;
 }
@@ -27,7 +23,7 @@ static size_t skip_spaces(struct st_str html, size_t at) {
 /* The word from at on, up to a space or one of the given characters. */
 static struct st_str word_at(struct st_str html, size_t at, const char *ends) {
 	size_t end = at;
-	while (end < html.len && !is_space(html.ptr[end]) && html.ptr[end] != '>' &&
+	while (end < html.len && !st_is_space(html.ptr[end]) && html.ptr[end] != '>' &&
 	       !(html.ptr[end] && strchr(ends, html.ptr[end])))
 		end++;
 	return st_str_slice(html, at, end);

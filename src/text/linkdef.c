@@ -9,10 +9,6 @@ static bool is_punct(char c) {
 	       (c >= '{' && c <= '~');
 }
 
-static bool is_space(char c) {
-	return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
 static bool is_line_end(char c) {
 	return c == '\n' || c == '\r';
 }
@@ -45,7 +41,7 @@ static size_t scan_label(struct st_str s) {
 	bool blank = true;
 	size_t at = 1;
 	while (at < s.len && s.ptr[at] != '[' && s.ptr[at] != ']') {
-		blank = blank && is_space(s.ptr[at]);
+		blank = blank && st_is_space(s.ptr[at]);
 		at += is_escape(s, at) ? 2 : 1;
 		if (at - 1 > MAX_LABEL)
 			return 0;
@@ -70,7 +66,7 @@ static size_t scan_pointed_url(struct st_str s, size_t at) {
 static size_t scan_plain_url(struct st_str s, size_t start) {
 	size_t open = 0;
 	size_t at = start;
-	while (at < s.len && !is_space(s.ptr[at])) {
+	while (at < s.len && !st_is_space(s.ptr[at])) {
 		if (s.ptr[at] == '(' && ++open > MAX_PARENTHESES)
 			return 0;
 		if (s.ptr[at] == ')') {

@@ -83,14 +83,6 @@ static bool is_blank(char c) {
 	return c == ' ' || c == '\t';
 }
 
-static struct st_str trim(struct st_str s) {
-	while (s.len && (is_blank(s.ptr[0]) || s.ptr[0] == '\n' || s.ptr[0] == '\r'))
-		s = st_str_slice(s, 1, s.len);
-	while (s.len && (is_blank(s.ptr[s.len - 1]) || s.ptr[s.len - 1] == '\n' || s.ptr[s.len - 1] == '\r'))
-		s.len--;
-	return s;
-}
-
 /* Line n from its first character on, as the parser sees it. */
 static struct st_str line_text(const struct st_lines *lines, size_t n, bool ending) {
 	struct st_str line = ending ? st_lines_whole(lines, n) : st_lines_body(lines, n);
@@ -143,11 +135,11 @@ static struct st_str drop_closing_hashes(struct st_str title) {
 		len--;
 	if (len == 0 || is_blank(title.ptr[len - 1]))
 		title.len = len;
-	return trim(title);
+	return st_str_trim(title);
 }
 
 static bool is_underline(struct st_str line) {
-	line = trim(line);
+	line = st_str_trim(line);
 	for (size_t i = 0; i < line.len; i++) {
 		if (line.ptr[i] != line.ptr[0])
 			return false;
@@ -200,14 +192,14 @@ static void locate_heading(struct walk *walk, struct st_heading *heading) {
 	size_t hashes = hashes_of(line);
 	if (hashes) {
 		heading->line = heading->end_line = heading->block_line;
-		heading->source = drop_closing_hashes(trim(st_str_slice(line, hashes, line.len)));
+		heading->source = drop_closing_hashes(st_str_trim(st_str_slice(line, hashes, line.len)));
 		return;
 	}
 	heading->end_line = underline_of(lines, walk->heading);
 	heading->line = title_line(walk, heading->block_line, heading->end_line);
 	struct st_str title = line_text(lines, heading->line, true);
 	struct st_str underline = st_lines_whole(lines, heading->end_line);
-	heading->source = trim(st_strn(title.ptr, (size_t)(underline.ptr - title.ptr)));
+	heading->source = st_str_trim(st_strn(title.ptr, (size_t)(underline.ptr - title.ptr)));
 }
 
 static void add_heading(struct walk *walk) {
@@ -218,7 +210,7 @@ static void add_heading(struct walk *walk) {
 	};
 	locate_heading(walk, &heading);
 	walk->failed |= walk->text.failed ||
-	                !copy_string(md, trim(st_buf_str(&walk->text)), &heading.text) ||
+	                !copy_string(md, st_str_trim(st_buf_str(&walk->text)), &heading.text) ||
 	                !make_room(&md->headings, md->heading_count, sizeof *md->headings);
 	if (walk->failed)
 		return;
@@ -239,7 +231,7 @@ static size_t fence_run(struct st_str line) {
 
 /* Whether a line can close a fence: nothing but indentation and enough of the fence's characters. */
 static bool closes_fence(struct st_str line, struct st_str opening) {
-	line = trim(line);
+	line = st_str_trim(line);
 	return line.len >= fence_run(opening) && fence_run(line) == line.len &&
 	       line.ptr[0] == opening.ptr[0];
 }
@@ -272,7 +264,7 @@ static bool is_fenced(const struct st_lines *lines, cmark_node *node) {
 		return true;
 	struct st_str opening = opening_of(lines, node);
 	size_t run = fence_run(opening);
-	if (run < 3 || trim(opening).len != run)
+	if (run < 3 || st_str_trim(opening).len != run)
 		return false;
 	return !st_str_starts(st_str(cmark_node_get_literal(node)), opening);
 }
@@ -516,12 +508,16 @@ void st_markdown_release(struct st_markdown *md) {
 	*md = (struct st_markdown){0};
 }
 
+size_t st_markdown_section_next(const struct st_markdown *md, size_t heading) {
+	size_t next = heading + 1;
+	while (next < md->heading_count && md->headings[next].level > md->headings[heading].level)
+		next++;
+	return next;
+}
+
 size_t st_markdown_section_end(const struct st_markdown *md, size_t heading) {
-	for (size_t i = heading + 1; i < md->heading_count; i++) {
-		if (md->headings[i].level <= md->headings[heading].level)
-			return md->headings[i].line - 1;
-	}
-	return md->lines.count;
+	size_t next = st_markdown_section_next(md, heading);
+	return next < md->heading_count ? md->headings[next].line - 1 : md->lines.count;
 }
 
 size_t st_markdown_heading_above(const struct st_markdown *md, size_t line) {

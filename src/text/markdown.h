@@ -99,6 +99,9 @@ struct st_markdown {
                                     struct stet_error *err);
 void st_markdown_release(struct st_markdown *md);
 
+/** The heading that ends the section another one opens: its index, or heading_count at the end. */
+size_t st_markdown_section_next(const struct st_markdown *md, size_t heading);
+
 /** The last line of the section that a heading opens. */
 size_t st_markdown_section_end(const struct st_markdown *md, size_t heading);
 
