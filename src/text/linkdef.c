@@ -76,7 +76,7 @@ static size_t scan_plain_url(struct st_str s, size_t start) {
 		}
 		at += is_escape(s, at) ? 2 : 1;
 	}
-	return at > start ? at : 0;
+	return at > start && open == 0 ? at : 0;
 }
 
 static size_t scan_url(struct st_str s, size_t at) {

@@ -247,10 +247,16 @@ static cmark_node *next_block(cmark_node *node) {
 	return node ? cmark_node_next(node) : NULL;
 }
 
+/* How many bytes are before a node in its line; libcmark does not see a byte order mark. */
+static size_t column_of(const struct st_lines *lines, cmark_node *node) {
+	size_t mark = node_line(node) == 1 ? st_bom_len(lines->text) : 0;
+	return mark + (size_t)cmark_node_get_start_column(node) - 1;
+}
+
 /* The line a code block begins in, from its first character on. */
 static struct st_str opening_of(const struct st_lines *lines, cmark_node *node) {
 	struct st_str line = st_lines_body(lines, node_line(node));
-	size_t column = (size_t)cmark_node_get_start_column(node) - 1;
+	size_t column = column_of(lines, node);
 	return st_str_slice(line, column < line.len ? column : line.len, line.len);
 }
 
@@ -266,7 +272,8 @@ static bool is_fenced(const struct st_lines *lines, cmark_node *node) {
 	size_t run = fence_run(opening);
 	if (run < 3 || st_str_trim(opening).len != run)
 		return false;
-	return !st_str_starts(st_str(cmark_node_get_literal(node)), opening);
+	const char *literal = cmark_node_get_literal(node);
+	return !st_str_eq(st_strn(literal, strcspn(literal, "\r\n")), opening);
 }
 
 /*
@@ -277,7 +284,7 @@ static bool is_fenced(const struct st_lines *lines, cmark_node *node) {
  */
 static void locate_code(const struct st_lines *lines, cmark_node *node, struct st_code *code) {
 	code->line = node_line(node);
-	code->column = (size_t)cmark_node_get_start_column(node) - 1;
+	code->column = column_of(lines, node);
 	code->first = code->line + 1;
 	code->last = code->line + st_line_count(st_str(cmark_node_get_literal(node)));
 
