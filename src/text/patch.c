@@ -74,13 +74,18 @@ static bool is_open_end(const struct st_lines *lines, const struct edit *edit) {
 	       eol_of_line(lines, lines->count) == ST_EOL_NONE;
 }
 
+/* Where a line starts, behind a byte order mark; the end of the text for the line after the last. */
+static size_t start_of(const struct st_lines *lines, size_t n) {
+	return n == 1 ? st_bom_len(lines->text) : lines->starts[n - 1];
+}
+
 /* Which bytes go, and what ending new lines have. */
 static void edit_begin(struct edit *edit, const struct st_lines *lines, size_t first,
                        size_t old_count) {
 	edit_release(edit);
 	edit->first = first;
 	edit->old_count = old_count;
-	edit->start = first == 1 ? st_bom_len(lines->text) : lines->starts[first - 1];
+	edit->start = start_of(lines, first);
 	edit->end = old_count ? lines->starts[first - 1 + old_count] : edit->start;
 	edit->eol = eol_of_line(lines, first + old_count - 1);
 	if (edit->eol == ST_EOL_NONE)
@@ -88,60 +93,64 @@ static void edit_begin(struct edit *edit, const struct st_lines *lines, size_t f
 }
 
 /*
- * The ending of a new line: that of the line it replaces, if any. A lone CR
- * must not meet a LF that ends the next, empty line: they would be one ending.
+ * The ending of the next new line: none at an open end; that of the line it
+ * replaces, if any. A lone CR must not meet a LF that ends an empty line below
+ * it: they would be one ending.
  */
 static enum st_eol eol_for(const struct edit *edit, const struct st_lines *lines,
-                           struct st_str line) {
-	size_t n = edit->first + edit->new_count;
+                           struct st_str line, bool last) {
+	/* A blank line is there only if it has an ending. */
+	if (last && line.len && is_open_end(lines, edit))
+		return ST_EOL_NONE;
 	enum st_eol eol = ST_EOL_NONE;
-	if (n < edit->first + edit->old_count)
-		eol = eol_of_line(lines, n);
+	if (edit->new_count < edit->old_count)
+		eol = eol_of_line(lines, edit->first + edit->new_count);
 	if (eol == ST_EOL_NONE)
 		eol = edit->eol;
+
 	struct st_str above = edit->bytes.len ? st_buf_str(&edit->bytes)
 	                                      : st_str_slice(lines->text, 0, edit->start);
-	bool joins = line.len == 0 && eol == ST_EOL_LF && st_str_ends(above, ST_STR("\r"));
-	return joins ? ST_EOL_CR : eol;
-}
-
-static void edit_add_line(struct edit *edit, const struct st_lines *lines, struct st_str line) {
-	enum st_eol eol = eol_for(edit, lines, line);
-	st_buf_add(&edit->bytes, line);
-	st_buf_add(&edit->bytes, st_eol_bytes(eol));
-	edit->new_count++;
-}
-
-/* The last line done, see to the line after it, or to the end of the text. */
-static void edit_finish(struct edit *edit, const struct st_lines *lines) {
-	struct st_str bytes = st_buf_str(&edit->bytes);
 	struct st_str below = st_str_slice(lines->text, edit->end, lines->text.len);
-	if (edit->new_count && is_open_end(lines, edit))
-		st_buf_truncate(&edit->bytes, bytes.len - st_eol_bytes(st_eol_of(bytes)).len);
-	else if (st_eol_of(bytes) == ST_EOL_CR && st_str_starts(below, ST_STR("\n")))
-		st_buf_addc(&edit->bytes, '\n');
+	if (line.len == 0 && eol == ST_EOL_LF && st_str_ends(above, ST_STR("\r")))
+		eol = ST_EOL_CR;
+	if (last && eol == ST_EOL_CR && st_str_starts(below, ST_STR("\n")))
+		eol = ST_EOL_CRLF;
+	return eol;
+}
+
+/* The i-th new line, from 0: a line of the content, or a blank one around it. */
+static struct st_str new_line(const struct job *job, struct padding padding, size_t i) {
+	if (i < padding.before || i - padding.before >= job->content_lines.count)
+		return st_str("");
+	return st_lines_body(&job->content_lines, i - padding.before + 1);
+}
+
+/* At an open end: end the line above new ones, or let it be the last in place of the old ones. */
+static void join_to_line_above(struct edit *edit, const struct st_lines *lines, size_t count) {
+	if (!is_open_end(lines, edit) || edit->first == 1)
+		return;
+	struct st_str above = st_lines_body(lines, edit->first - 1);
+	if (count && edit->old_count == 0) {
+		st_buf_add(&edit->bytes, st_eol_bytes(edit->eol));
+		edit->lead = edit->bytes.len;
+	} else if (count == 0 && edit->old_count && above.len) {
+		edit->start -= st_eol_bytes(eol_of_line(lines, edit->first - 1)).len;
+	}
 }
 
 static void edit_make(struct edit *edit, const struct job *job, size_t first,
                       struct padding padding) {
 	const struct st_lines *lines = job->lines;
-	const struct st_lines *content = &job->content_lines;
+	size_t count = padding.before + job->content_lines.count + padding.after;
 	edit_begin(edit, lines, first, job->place.last + 1 - job->place.first);
-
-	bool any = content->count + padding.before + padding.after > 0;
-	if (is_open_end(lines, edit) && any && edit->old_count == 0) {
-		st_buf_add(&edit->bytes, st_eol_bytes(edit->eol));
-		edit->lead = edit->bytes.len;
-	} else if (is_open_end(lines, edit) && !any && edit->old_count > 0 && first > 1) {
-		edit->start -= st_eol_bytes(eol_of_line(lines, first - 1)).len;
+	join_to_line_above(edit, lines, count);
+	while (edit->new_count < count) {
+		struct st_str line = new_line(job, padding, edit->new_count);
+		enum st_eol eol = eol_for(edit, lines, line, edit->new_count + 1 == count);
+		st_buf_add(&edit->bytes, line);
+		st_buf_add(&edit->bytes, st_eol_bytes(eol));
+		edit->new_count++;
 	}
-	for (size_t i = 0; i < padding.before; i++)
-		edit_add_line(edit, lines, st_str(""));
-	for (size_t n = 1; n <= content->count; n++)
-		edit_add_line(edit, lines, st_lines_body(content, n));
-	for (size_t i = 0; i < padding.after; i++)
-		edit_add_line(edit, lines, st_str(""));
-	edit_finish(edit, lines);
 }
 
 /** A part of the text that can be parsed alone, as it will be after an edit. */
@@ -407,7 +416,7 @@ static int finish(struct job *job, const struct edit *edit, struct st_patch_resu
 		return st_fail_nomem(err);
 
 	result->noop = st_str_eq(st_buf_str(text), old);
-	result->before = st_str_slice(old, edit->start, edit->end);
+	result->before = st_str_slice(old, start_of(job->lines, edit->first), edit->end);
 	result->after = st_strn(text->ptr + edit->start + edit->lead, edit->bytes.len - edit->lead);
 	if (job->note.len)
 		st_buf_truncate(&job->note, job->note.len - 1);

@@ -89,8 +89,8 @@ int st_patch_check(const struct st_patch *patch, struct stet_error *err) {
 		               "The content is empty, so there is nothing to insert. A blank line is \"\\n\".");
 	if (st_patch_needs_structure(patch) && !patch->markdown)
 		return st_fail(err, STET_E_INVALID,
-		               "The target %s works on Markdown files only (.md, .markdown). In this one use "
-		               "the target \"lines\", or text_replace.",
+		               "The target \"%s\" is for Markdown files only. In this one use the target "
+		               "\"lines\", or text_replace.",
 		               st_patch_target_name(patch->target));
 	return 0;
 }
