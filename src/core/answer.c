@@ -105,6 +105,10 @@ int stet_answer_created(const struct stet_answer *answer) {
 	return answer->created;
 }
 
+int stet_answer_merged(const struct stet_answer *answer) {
+	return answer->merged;
+}
+
 size_t stet_answer_first_line(const struct stet_answer *answer) {
 	return answer->first_line;
 }

@@ -18,6 +18,9 @@ struct stet_answer {
 	bool diff_truncated;
 	bool noop;
 	bool created;
+	bool merged;
+	/** The session that wrote the current version; empty if unknown. */
+	char writer[128];
 	bool has_hash;
 	char hash[ST_HASH_SHORT + 1];
 	char full_hash[ST_HASH_HEX + 1];

@@ -4,10 +4,13 @@
 
 #include "fs/commit.h"
 #include "text/find.h"
-#include "text/unified.h"
+#include "text/merge.h"
 
 /* How often a change of unread text starts over because others were faster. */
-enum { TRIES_MAX = 16, AGAIN = 1 };
+enum { TRIES_MAX = 16 };
+
+/* What a step may answer besides 0 and a code. */
+enum { AGAIN = 1, UNMERGEABLE = 2 };
 
 /* ---- the refusal ---- */
 
@@ -21,6 +24,10 @@ struct refusal {
 static const struct refusal modified = {
 	"modified",
 	"File \"%s\" was modified since you last read it. Please read the file again.",
+};
+static const struct refusal overlapping = {
+	"modified",
+	"File \"%s\" was modified since you last read it, in the same lines, so that it cannot be merged.",
 };
 static const struct refusal deleted = {
 	"deleted",
@@ -39,10 +46,10 @@ static const struct refusal wrong_hash = {
 	"File \"%s\" is not the version with the expected hash.",
 };
 
-static void say_writer(struct stet_session *session, const struct st_hash *hash, struct st_buf *out) {
-	char name[128];
-	if (st_workspace_writer(session->ws, hash, name) && *name)
-		st_buf_addf(out, " Session \"%s\" wrote the current version.", name);
+static void say_writer(struct stet_session *session, const struct st_hash *hash,
+                       struct stet_answer *answer) {
+	if (st_workspace_writer(session->ws, hash, answer->writer) && *answer->writer)
+		st_buf_addf(&answer->message, " Session \"%s\" wrote the current version.", answer->writer);
 }
 
 /* Where the text to change still is. */
@@ -68,36 +75,47 @@ static int say_matches(const struct st_change *change, const struct st_file *fil
 	return 0;
 }
 
+/* The record moves on to a version that was shown, wholly or as far as the report says. */
+static void follow(struct stet_session *session, struct st_seen *seen, struct st_str base,
+                   const struct st_file *file, const struct st_diff_report *report) {
+	struct st_str now = st_buf_str(&file->bytes);
+	st_seen_follow(seen, base, now, !report->truncated);
+	seen->hash = file->hash;
+	seen->stamp = file->stamp;
+	seen->stamp.racy |= !file->stamped;
+	for (size_t i = 0; i < report->shown_count && report->truncated; i++)
+		st_seen_add(seen, report->shown[i].first, report->shown[i].last);
+	st_bases_put(&session->ws->bases, &file->hash, now);
+}
+
+static void say_how_to_go_on(const struct st_change *change, struct stet_answer *answer) {
+	const char *sentence =
+		" The diff shows what changed and counts as read: if your change still makes sense, do the same again.";
+	if (answer->diff_truncated)
+		sentence = " The diff shows the first of what changed; read the file for the rest.";
+	else if (change->kind == ST_CHANGE_LINES)
+		sentence = " The diff shows what changed and counts as read; line numbers may have moved: check them, then call again.";
+	st_buf_adds(&answer->message, sentence);
+}
+
 /*
  * Show what changed since the session's version. What is shown counts as seen,
  * so that the same call made again succeeds.
  */
-static int show_change(struct stet_session *session, const char *path, struct st_seen *seen,
-                       const struct st_file *file, struct stet_answer *answer,
-                       struct stet_error *err) {
+static int show_change(struct stet_session *session, const struct st_change *change,
+                       const char *path, struct st_seen *seen, const struct st_file *file,
+                       struct stet_answer *answer, struct stet_error *err) {
 	struct st_blob *base = st_bases_get(&session->ws->bases, &seen->hash);
 	if (!base) {
 		st_buf_adds(&answer->message, " What you read is no longer in memory, so there is no diff.");
 		return st_session_meet(session, path, file) ? 0 : st_fail_nomem(err);
 	}
-	struct st_diff_opts opts = ST_DIFF_OPTS(path);
-	opts.max_bytes = session->ws->max_diff;
 	st_auto(st_diff_report) report = {0};
-	struct st_str old = st_strn(base->bytes, base->len), new = st_buf_str(&file->bytes);
-	int code = st_diff_unified(old, new, &opts, &answer->diff, &report, err);
+	struct st_str old = st_strn(base->bytes, base->len);
+	int code = st_session_diff(session, path, old, st_buf_str(&file->bytes), answer, &report, err);
 	if (code == 0) {
-		answer->diff_truncated = report.truncated;
-		st_seen_follow(seen, old, new, !report.truncated);
-		seen->hash = file->hash;
-		seen->stamp = file->stamp;
-		seen->stamp.racy |= !file->stamped;
-		for (size_t i = 0; i < report.shown_count && report.truncated; i++)
-			st_seen_add(seen, report.shown[i].first, report.shown[i].last);
-		st_bases_put(&session->ws->bases, &file->hash, new);
-		st_buf_adds(&answer->message,
-		            report.truncated
-		                    ? " The diff shows the first of what changed; read the file for the rest."
-		                    : " The diff shows what changed and counts as read: if your change still makes sense, do the same again.");
+		follow(session, seen, old, file, &report);
+		say_how_to_go_on(change, answer);
 	}
 	st_blob_put(base);
 	return code;
@@ -131,13 +149,13 @@ static int refuse(struct stet_session *session, const struct st_change *change,
 	if (refusal == &unseen)
 		code = say_unseen(seen, answer);
 	if (file && refusal != &unseen) {
-		say_writer(session, &file->hash, &answer->message);
+		say_writer(session, &file->hash, answer);
 		if (refusal == &wrong_hash)
 			st_buf_addf(&answer->message, " Its hash is %s.", answer->hash);
 		code = say_matches(change, file, answer, err);
 	}
 	if (code == 0 && changed)
-		code = show_change(session, path, seen, file, answer, err);
+		code = show_change(session, change, path, seen, file, answer, err);
 	if (code == 0 && !file)
 		st_tracker_forget(&session->tracker, path);
 	if (code < 0)
@@ -149,25 +167,25 @@ static int refuse(struct stet_session *session, const struct st_change *change,
 
 /* ---- the judgement ---- */
 
-/* Whether the session may change this version: 0, or why not. */
-static int judge(struct stet_session *session, const struct st_change *change, const char *path,
-                 struct st_seen *seen, const struct st_file *file, struct st_str new,
-                 struct stet_answer *answer, struct stet_error *err) {
-	const struct refusal *refusal = NULL;
+/* Whether the session may change this version: 0 and no refusal, or a failure. */
+static int judge(struct stet_session *session, const struct st_change *change,
+                 const struct st_seen *seen, const struct st_file *file, struct st_str new,
+                 const struct refusal **refusal, struct stet_error *err) {
+	*refusal = NULL;
 	if (change->expected_hash.ptr) {
 		int matches = st_hash_matches(&file->hash, change->expected_hash, err);
 		if (matches < 0)
 			return matches;
-		refusal = matches ? NULL : &wrong_hash;
+		*refusal = matches ? NULL : &wrong_hash;
 	} else if (seen && !st_hash_eq(&seen->hash, &file->hash)) {
-		refusal = &modified;
+		*refusal = &modified;
 	} else if (change->kind == ST_CHANGE_WHOLE) {
 		bool equal = st_str_eq(new, st_buf_str(&file->bytes));
-		refusal = equal || (seen && st_seen_all(seen)) ? NULL : &unseen;
+		*refusal = equal || (seen && st_seen_all(seen)) ? NULL : &unseen;
 	} else if (!seen && session->ws->require_read) {
-		refusal = &unread;
+		*refusal = &unread;
 	}
-	return refusal ? refuse(session, change, refusal, path, seen, file, answer, err) : 0;
+	return 0;
 }
 
 /* ---- the memory ---- */
@@ -216,7 +234,8 @@ static int overtaken(struct stet_session *session, const struct st_change *chang
                      const struct st_committed *done, const struct st_file *old,
                      struct stet_answer *answer, struct stet_error *err) {
 	struct st_seen *seen = st_tracker_find(&session->tracker, done->path);
-	if (change->kind == ST_CHANGE_ANCHORED && !seen && !change->expected_hash.ptr)
+	bool proven = seen || change->expected_hash.ptr;
+	if ((change->kind != ST_CHANGE_WHOLE && !proven) || (change->merge && seen && !done->deleted))
 		return AGAIN;
 	if (done->deleted)
 		return old ? refuse(session, change, &deleted, done->path, seen, NULL, answer, err) : AGAIN;
@@ -244,6 +263,51 @@ static int commit(struct stet_session *session, const struct st_change *change,
 	return remember(session, change, &done, old, new, answer, err);
 }
 
+/* ---- merging ---- */
+
+/*
+ * Make the change on what the session saw, and merge it with what is there
+ * now. The foreign changes are shown, so they count as seen.
+ *
+ * 0 with the merged bytes in new, UNMERGEABLE, or a failure.
+ */
+static int merge(struct stet_session *session, const struct st_change *change, const char *path,
+                 struct st_seen *seen, const struct st_file *file, struct st_str base,
+                 struct st_buf *new, struct stet_answer *answer, struct stet_error *err) {
+	st_auto(st_buf) ours = ST_BUF_INIT;
+	st_auto(st_merge_result) result = {0};
+	struct st_str now = st_buf_str(&file->bytes);
+	int code = change->make(change->context, base, &ours, err);
+	if (code == 0)
+		code = st_merge(base, st_buf_str(&ours), now, new, &result, err);
+	if (code == STET_E_CONFLICT)
+		return UNMERGEABLE;
+	st_auto(st_diff_report) report = {0};
+	if (code == 0)
+		code = st_session_diff(session, path, st_buf_str(&ours), st_buf_str(new), answer, &report, err);
+	if (code == 0 && change->merged)
+		code = change->merged(change->context, now, st_buf_str(new), err);
+	if (code < 0)
+		return code;
+	answer->merged = true;
+	follow(session, seen, base, file, &report);
+	return 0;
+}
+
+static int merge_or_refuse(struct stet_session *session, const struct st_change *change,
+                           const char *path, struct st_seen *seen, const struct st_file *file,
+                           struct st_buf *new, struct stet_answer *answer, struct stet_error *err) {
+	struct st_blob *base = st_bases_get(&session->ws->bases, &seen->hash);
+	st_buf_clear(new);
+	int code = base ? merge(session, change, path, seen, file, st_strn(base->bytes, base->len), new,
+	                        answer, err)
+	                : UNMERGEABLE;
+	st_blob_put(base);
+	if (code == UNMERGEABLE)
+		return refuse(session, change, base ? &overlapping : &modified, path, seen, file, answer, err);
+	return code;
+}
+
 static int too_big(const struct st_change *change, size_t size, size_t max, struct stet_error *err) {
 	return st_fail(err, STET_E_TOO_BIG,
 	               "\"%s\" would have %zu bytes; the limit is %zu. Nothing was changed.",
@@ -268,20 +332,37 @@ static int change_absent(struct stet_session *session, const struct st_change *c
 	return commit(session, change, NULL, st_buf_str(new), answer, err);
 }
 
+/* Without a commit: what would be written. */
+static int rehearse(const struct st_file *file, const char *path, struct st_str new,
+                    struct stet_answer *answer, struct stet_error *err) {
+	answer->noop = st_str_eq(new, st_buf_str(&file->bytes));
+	answer->commit = "none";
+	return st_answer_about(answer, path, &file->hash, err);
+}
+
 static int change_file(struct stet_session *session, const struct st_change *change,
                        const char *path, const struct st_file *file, struct st_buf *new,
                        struct stet_answer *answer, struct stet_error *err) {
 	struct st_seen *seen = st_tracker_find(&session->tracker, path);
+	const struct refusal *refusal;
 	bool whole = change->kind == ST_CHANGE_WHOLE;
 	int code = whole ? change->make(change->context, st_buf_str(&file->bytes), new, err) : 0;
 	if (code == 0)
-		code = judge(session, change, path, seen, file, st_buf_str(new), answer, err);
-	if (code == 0 && !whole)
+		code = judge(session, change, seen, file, st_buf_str(new), &refusal, err);
+	if (code < 0)
+		return code;
+	if (refusal == &modified && change->merge)
+		code = merge_or_refuse(session, change, path, seen, file, new, answer, err);
+	else if (refusal)
+		code = refuse(session, change, refusal, path, seen, file, answer, err);
+	else if (!whole)
 		code = change->make(change->context, st_buf_str(&file->bytes), new, err);
 	if (code < 0)
 		return code;
 	if (new->len > session->ws->max_file)
 		return too_big(change, new->len, session->ws->max_file, err);
+	if (change->dry_run)
+		return rehearse(file, path, st_buf_str(new), answer, err);
 	return commit(session, change, file, st_buf_str(new), answer, err);
 }
 
@@ -294,6 +375,8 @@ static int try_change(struct stet_session *session, const struct st_change *chan
 	                        &file, err);
 	if (code == STET_E_NOT_FOUND && place.path)
 		return change_absent(session, change, place.path, &new, answer, err);
+	if (code == 0 && change->text)
+		code = st_workspace_check_text(session->ws, place.path, st_buf_str(&file.bytes), err);
 	if (code < 0)
 		return code;
 	return change_file(session, change, place.path, &file, &new, answer, err);

@@ -34,15 +34,25 @@ struct st_change {
 	struct st_str expected_hash;
 	/** The text it looks for, to tell a refused caller where that still is; may be empty. */
 	struct st_str anchor;
+	/** Only endings that the workspace allows, and nothing binary. */
+	bool text;
+	/** Where the file changed since it was read: merge with that, if the two do not touch. */
+	bool merge;
+	/** Judge and make, but write nothing. */
+	bool dry_run;
 	/** Make the new bytes from the old ones (empty for a new file). 0, or a code that ends it all. */
 	int (*make)(void *context, struct st_str old, struct st_buf *new, struct stet_error *err);
+	/** Told after a merge what the current bytes became, which make has not seen; may be NULL. */
+	int (*merged)(void *context, struct st_str current, struct st_str merged,
+	              struct stet_error *err);
 	void *context;
 };
 
 /**
  * Change a file.
  *
- * @answer  Receives path, hash, commit, noop and created, or the refusal.
+ * @answer  Receives path, hash, commit, noop and created, or the refusal; after
+ *          a merge also the foreign changes as its diff.
  * @return  0; STET_E_CONFLICT with the refusal; or the codes of make,
  *          st_file_load() and st_commit().
  */

@@ -5,7 +5,6 @@
 #include "core/change.h"
 #include "fs/displaced.h"
 #include "text/replace.h"
-#include "text/unified.h"
 
 /* ---- life ---- */
 
@@ -187,19 +186,16 @@ void stet_session_invalidate(struct stet_session *session, const char *path) {
 
 /* ---- check ---- */
 
-static int show_diff(struct stet_session *session, const char *path, const struct st_seen *seen,
-                     const struct st_file *file, struct stet_answer *answer,
-                     struct stet_error *err) {
-	struct st_blob *base = st_bases_get(&session->ws->bases, &seen->hash);
-	if (!base)
-		return 0;
+int st_session_diff(struct stet_session *session, const char *path, struct st_str base,
+                    struct st_str now, struct stet_answer *answer, struct st_diff_report *report,
+                    struct stet_error *err) {
 	struct st_diff_opts opts = ST_DIFF_OPTS(path);
 	opts.max_bytes = session->ws->max_diff;
-	st_auto(st_diff_report) report = {0};
-	int code = st_diff_unified(st_strn(base->bytes, base->len), st_buf_str(&file->bytes), &opts,
-	                           &answer->diff, &report, err);
-	answer->diff_truncated = report.truncated;
-	st_blob_put(base);
+	st_auto(st_diff_report) own = {0};
+	if (!report)
+		report = &own;
+	int code = st_diff_unified(base, now, &opts, &answer->diff, report, err);
+	answer->diff_truncated = report->truncated;
 	return code;
 }
 
@@ -217,7 +213,11 @@ static int fill_check(struct stet_session *session, const char *path, int standi
 		answer->reason = "modified";
 		st_buf_adds(&answer->message, "File was modified externally since last read.");
 		hash = file->bytes.ptr ? &file->hash : NULL;
-		int code = hash ? show_diff(session, path, seen, file, answer, err) : 0;
+		struct st_blob *base = hash ? st_bases_get(&session->ws->bases, &seen->hash) : NULL;
+		int code = base ? st_session_diff(session, path, st_strn(base->bytes, base->len),
+		                                  st_buf_str(&file->bytes), answer, NULL, err)
+		                : 0;
+		st_blob_put(base);
 		if (code < 0)
 			return code;
 		st_buf_move(&answer->content, &file->bytes);

@@ -6,6 +6,7 @@
 #include "core/tracker.h"
 #include "core/workspace.h"
 #include "stet/session.h"
+#include "text/unified.h"
 
 struct stet_session {
 	struct stet_workspace *ws;
@@ -35,6 +36,17 @@ enum st_standing {
 [[nodiscard]] int st_session_stand(struct stet_session *session, const char *path,
                                    struct st_seen **seen, struct st_file *file,
                                    struct stet_error *err);
+
+/**
+ * Put the diff from what the session saw to a version into an answer.
+ *
+ * @base    The bytes that were seen.
+ * @report  Receives what was shown, to be released; may be NULL.
+ * @return  0 or the codes of st_diff_unified().
+ */
+[[nodiscard]] int st_session_diff(struct stet_session *session, const char *path,
+                                  struct st_str base, struct st_str now, struct stet_answer *answer,
+                                  struct st_diff_report *report, struct stet_error *err);
 
 /** Record a version as met, with its bytes as a base for later diffs; NULL if memory is short. */
 struct st_seen *st_session_meet(struct stet_session *session, const char *path,

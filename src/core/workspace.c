@@ -1,13 +1,14 @@
 #include "core/workspace.h"
 
 #include <stdio.h>
+#include <strings.h>
 
 #include "fs/displaced.h"
 #include "fs/state.h"
 
 #define BASES_MAX ((size_t)64 << 20)
 #define DIFF_MAX ((size_t)16 << 10)
-enum { WRITERS_MAX = 4096 };
+enum { HISTORY_MAX = 4096 };
 
 int stet_workspace_open(const char *root, struct stet_workspace **out, struct stet_error *err) {
 	*out = NULL;
@@ -23,8 +24,9 @@ int stet_workspace_open(const char *root, struct stet_workspace **out, struct st
 	}
 	st_guard_init(&ws->guard, &ws->root, ST_STATE_DIR);
 	st_bases_init(&ws->bases, BASES_MAX);
-	st_lru_init(&ws->writers, WRITERS_MAX, WRITERS_MAX, free);
-	pthread_mutex_init(&ws->writers_lock, NULL);
+	st_lru_init(&ws->writers, HISTORY_MAX, HISTORY_MAX, free);
+	st_lru_init(&ws->applied, HISTORY_MAX, HISTORY_MAX, NULL);
+	pthread_mutex_init(&ws->history_lock, NULL);
 	ws->max_file = ST_FILE_MAX;
 	ws->max_diff = DIFF_MAX;
 	ws->durable = true;
@@ -38,7 +40,9 @@ void stet_workspace_close(struct stet_workspace *ws) {
 	st_guard_release(&ws->guard);
 	st_bases_release(&ws->bases);
 	st_lru_release(&ws->writers);
-	pthread_mutex_destroy(&ws->writers_lock);
+	st_lru_release(&ws->applied);
+	free(ws->extensions);
+	pthread_mutex_destroy(&ws->history_lock);
 	st_root_release(&ws->root);
 	free(ws);
 }
@@ -108,16 +112,62 @@ void st_workspace_wrote(struct stet_workspace *ws, const struct st_hash *hash, c
 	char *copy = strdup(name ? name : "");
 	if (!copy)
 		return;
-	pthread_mutex_lock(&ws->writers_lock);
+	pthread_mutex_lock(&ws->history_lock);
 	st_lru_put(&ws->writers, key_of(hash), copy, 1);
-	pthread_mutex_unlock(&ws->writers_lock);
+	pthread_mutex_unlock(&ws->history_lock);
 }
 
 bool st_workspace_writer(struct stet_workspace *ws, const struct st_hash *hash, char name[128]) {
-	pthread_mutex_lock(&ws->writers_lock);
+	pthread_mutex_lock(&ws->history_lock);
 	const char *found = st_lru_get(&ws->writers, key_of(hash));
 	if (found)
 		snprintf(name, 128, "%s", found);
-	pthread_mutex_unlock(&ws->writers_lock);
+	pthread_mutex_unlock(&ws->history_lock);
 	return found != NULL;
+}
+
+void st_workspace_apply(struct stet_workspace *ws, const struct st_hash *edit) {
+	pthread_mutex_lock(&ws->history_lock);
+	st_lru_put(&ws->applied, key_of(edit), ws, 1);
+	pthread_mutex_unlock(&ws->history_lock);
+}
+
+bool st_workspace_applied(struct stet_workspace *ws, const struct st_hash *edit) {
+	pthread_mutex_lock(&ws->history_lock);
+	bool applied = st_lru_get(&ws->applied, key_of(edit)) != NULL;
+	pthread_mutex_unlock(&ws->history_lock);
+	return applied;
+}
+
+int stet_workspace_allow(struct stet_workspace *ws, const char *extensions, struct stet_error *err) {
+	char *copy = extensions && *extensions ? strdup(extensions) : NULL;
+	if (extensions && *extensions && !copy)
+		return st_fail_nomem(err);
+	free(ws->extensions);
+	ws->extensions = copy;
+	return 0;
+}
+
+/* Endings are compared without regard to case, as users of README.MD expect. */
+static bool has_ending(const char *path, const char *list) {
+	size_t path_len = strlen(path);
+	for (const char *item = list; *item;) {
+		size_t len = strcspn(item, ",");
+		if (len > 0 && len < path_len && strncasecmp(path + path_len - len, item, len) == 0)
+			return true;
+		item += len + (item[len] == ',');
+	}
+	return false;
+}
+
+int st_workspace_check_text(const struct stet_workspace *ws, const char *path, struct st_str bytes,
+                            struct stet_error *err) {
+	if (ws->extensions && !has_ending(path, ws->extensions))
+		return st_fail(err, STET_E_EXTENSION,
+		               "\"%s\" has an ending that text tools may not touch here. Allowed: %s.", path,
+		               ws->extensions);
+	if (memchr(bytes.ptr, '\0', bytes.len))
+		return st_fail(err, STET_E_BINARY,
+		               "\"%s\" is a binary file (it holds a NUL byte); text tools leave it alone.", path);
+	return 0;
 }
