@@ -3,6 +3,7 @@
 #include <stdint.h>
 #include <strings.h>
 
+#include "text/explain.h"
 #include "text/splice.h"
 
 /* How many line numbers a message names. */
@@ -103,10 +104,6 @@ static void replace(struct job *job) {
 	}
 }
 
-static int fail_missing(struct stet_error *err) {
-	return st_fail(err, STET_E_NO_MATCH, "oldText is not in the file. Nothing was changed.");
-}
-
 static int fail_beyond(const struct job *job, struct stet_error *err) {
 	const struct st_places *found = &job->done->found;
 	st_auto(st_buf) lines = ST_BUF_INIT;
@@ -179,7 +176,7 @@ int st_replace_apply(struct st_str text, const struct st_replace *request, struc
 	st_splice_init(&job.splice, text, request->old_text, request->new_text, max);
 	replace(&job);
 	if (done->found.total == 0)
-		return fail_missing(err);
+		return st_explain_no_match(&done->nearest, text, request->old_text, request->new_text, "", err);
 	if (job.splice.count == 0 && !job.splice.too_big)
 		return fail_beyond(&job, err);
 	if ((code = st_splice_end(&job.splice, err)) < 0 || (code = describe(&job, err)) < 0)

@@ -4,7 +4,7 @@
  * The old text must be there, as text/find.h understands it: line ends match
  * whatever their kind, everything else byte by byte. Nothing is ever changed
  * by guess: where the old text is not found, the error says what comes
- * nearest and how it differs (text/nearest.h). Bytes outside the replaced
+ * nearest and how it differs (text/explain.h). Bytes outside the replaced
  * spans stay as they are, and `$`, `\` and the like mean nothing special.
  *
  * Line ends of the new text (LF or CRLF, not a CR alone) become those of the
@@ -27,6 +27,7 @@
 
 #include "text/context.h"
 #include "text/find.h"
+#include "text/nearest.h"
 
 /** Which of several matches; zero is the first one. */
 enum st_which {
@@ -82,6 +83,8 @@ struct st_replaced {
 	struct st_buf after;
 	/** The lines around, in the new text. */
 	struct st_context context;
+	/** After STET_E_NO_MATCH: what comes near. */
+	struct st_nearest nearest;
 };
 
 void st_replaced_release(struct st_replaced *done);

@@ -43,6 +43,8 @@ static enum st_eol eol_for(struct st_splice *splice, struct st_span span) {
 /* The bytes that go in the place of a span. */
 static struct st_str bytes_for(struct st_splice *splice, struct st_span span) {
 	struct st_str bytes = splice->new_text;
+	if (splice->same)
+		return st_str_slice(splice->text, span.start, span.end);
 	enum st_eol eol = splice->verbatim ? ST_EOL_NONE : eol_for(splice, span);
 	if (eol != ST_EOL_NONE) {
 		struct st_buf *buf = &splice->by_eol[eol];
@@ -102,6 +104,7 @@ void st_splice_init(struct st_splice *splice, struct st_str text, struct st_str 
 	*splice = (struct st_splice){
 		.text = text,
 		.new_text = new_text,
+		.same = st_str_eq(old_text, new_text),
 		.verbatim = !has_lf || same_but_eols(old_text, new_text),
 		.max = max,
 	};
@@ -113,9 +116,13 @@ void st_splice_release(struct st_splice *splice) {
 	st_buf_release(&splice->out);
 }
 
-void st_splice_marks(struct st_splice *splice, struct st_mark *marks, size_t count) {
+void st_marks_sort(struct st_mark *marks, size_t count) {
 	if (count)
 		qsort(marks, count, sizeof *marks, by_place);
+}
+
+void st_splice_marks(struct st_splice *splice, struct st_mark *marks, size_t count) {
+	st_marks_sort(marks, count);
 	splice->marks = marks;
 	splice->mark_count = count;
 }

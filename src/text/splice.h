@@ -28,6 +28,8 @@ struct st_mark {
 struct st_splice {
 	struct st_str text;
 	struct st_str new_text;
+	/** The new text is the old one: spans stay as they are, whatever their line ends. */
+	bool same;
 	/** The new text is taken as it is. */
 	bool verbatim;
 	/** What most lines of the text end in, once somebody has asked; ST_EOL_NONE if it has no line end. */
@@ -57,7 +59,10 @@ struct st_splice {
 	size_t mark_next;
 };
 
-/** Start. The views are borrowed; old_text only tells whether line ends are being converted. */
+/** Put marks in ascending order of their places. */
+void st_marks_sort(struct st_mark *marks, size_t count);
+
+/** Start. The views are borrowed; old_text tells whether anything, or anything but line ends, differs. */
 void st_splice_init(struct st_splice *splice, struct st_str text, struct st_str old_text,
                     struct st_str new_text, size_t max);
 void st_splice_release(struct st_splice *splice);
