@@ -262,7 +262,7 @@ static void keep_foreign(struct job *job) {
 		return;
 	st_auto(st_file) file = ST_FILE_INIT;
 	if (st_file_read(fd, job->place.path, SIZE_MAX / 4, &file, NULL) < 0 || !file.stamped) {
-		st_displaced_add(job->guard, fd, job->place.path, NULL);
+		st_displaced_add(job->guard, fd, job->place.path, NULL, NULL);
 		return;
 	}
 	char why[PATH_MAX + 128];
@@ -270,7 +270,7 @@ static void keep_foreign(struct job *job) {
 	         job->place.path);
 	if (!job->commit->expected || !st_hash_eq(&file.hash, job->commit->expected))
 		st_keep(job->guard, job->place.path, st_buf_str(&file.bytes), why);
-	st_displaced_add(job->guard, fd, job->place.path, &file.hash);
+	st_displaced_add(job->guard, fd, job->place.path, &file.hash, &file.stamp);
 }
 
 /*
@@ -298,7 +298,8 @@ static void put_back(struct job *job) {
 		/* For a moment this was the file, and somebody may have opened it to write. */
 		int fd = dup(job->temp.fd);
 		if (fd >= 0)
-			st_displaced_add(job->guard, fd, job->place.path, &job->done->hash);
+			st_displaced_add(job->guard, fd, job->place.path, &job->done->hash,
+			                 &job->temp.stamp);
 	}
 }
 
@@ -351,7 +352,7 @@ static int finish_exchange(struct job *job, struct stet_error *err) {
 	remove_old(job, &dir);
 	if (job->leased)
 		st_lease_drop(job->fd);
-	st_displaced_add(job->guard, job->fd, job->place.path, job->commit->expected);
+	st_displaced_add(job->guard, job->fd, job->place.path, job->commit->expected, &job->stamp);
 	job->fd = -1;
 	job->done->way = ST_COMMIT_EXCHANGED;
 	return 0;
@@ -367,7 +368,7 @@ static int rename_over(struct job *job, struct stet_error *err) {
 	stamp_new(job, job->temp.fd, &job->temp.stamp);
 	if (job->leased)
 		st_lease_drop(job->fd);
-	st_displaced_add(job->guard, job->fd, job->place.path, job->commit->expected);
+	st_displaced_add(job->guard, job->fd, job->place.path, job->commit->expected, &job->stamp);
 	job->fd = -1;
 	job->done->way = ST_COMMIT_VERIFIED;
 	if (sync_dir(job) < 0)
