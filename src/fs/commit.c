@@ -574,7 +574,11 @@ static int write_in_place(struct job *job, struct stet_error *err) {
 		return code;
 	bool finished = false;
 	code = compare(job, &finished, err);
-	if (code == 0 && !finished)
+	/* Waiting for the lease took its time: what was opened may no longer have the name. */
+	if ((code == 0 || code == STET_E_CONFLICT) &&
+	    !is_inode(job->place.dirfd, job->place.name, &job->done->current.stamp))
+		code = AGAIN;
+	else if (code == 0 && !finished)
 		code = rewrite(job, err);
 	unlock_dir(job);
 	return code;
