@@ -391,6 +391,5 @@ int st_change_apply(struct stet_session *session, const struct st_change *change
 		code = st_fail(err, STET_E_BUSY,
 		               "\"%s\" was not changed: other processes kept changing it. Try again.",
 		               change->path);
-	st_answer_take_notices(answer, &session->ws->guard);
 	return code;
 }

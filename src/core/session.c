@@ -318,10 +318,13 @@ static int apply(struct stet_session *session, struct st_change *change, const c
 	if (!answer)
 		return st_fail_nomem(err);
 	int code = st_change_apply(session, change, answer, err);
-	if (out && (code == 0 || code == STET_E_CONFLICT))
-		*out = answer;
-	else
+	if (!out || (code < 0 && code != STET_E_CONFLICT)) {
 		stet_answer_free(answer);
+		return code;
+	}
+	/* Only now: the notices go with the answer, so somebody has to get it. */
+	st_answer_take_notices(answer, &session->ws->guard);
+	*out = answer;
 	return code;
 }
 

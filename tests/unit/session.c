@@ -262,6 +262,27 @@ static void a_late_write_is_told_in_the_next_answer(void **state) {
 	assert_non_null(strstr(stet_answer_notice(desk->answer, 0), ".stet/kept/"));
 }
 
+static void a_notice_survives_a_call_that_fails(void **state) {
+	struct desk *desk = *state;
+	dir_write(desk->dir, "a.c", "one\n");
+	int looked_up = open(dir_at(desk->dir, "a.c"), O_PATH);
+	assert_int_equal(desk_edit(desk, "a.c", "one", "1"), 0);
+	char path[64];
+	snprintf(path, sizeof path, "/proc/self/fd/%d", looked_up);
+	int fd = open(path, O_WRONLY | O_APPEND);
+	assert_int_equal(write(fd, "late\n", 5), 5);
+	close(fd);
+	close(looked_up);
+	stet_workspace_settle(desk->ws, 0);
+
+	/* Neither a failure nor a caller who wants no answer may swallow it. */
+	assert_int_equal(desk_edit(desk, "a.c", "no such text", "x"), STET_E_NO_MATCH);
+	assert_int_equal(stet_session_edit(desk->session, "a.c", "1", 1, "2", 1, NULL, NULL, NULL), 0);
+	assert_int_equal(desk_read(desk, "a.c"), 0);
+	assert_non_null(stet_answer_notice(desk->answer, 0));
+	assert_non_null(strstr(stet_answer_notice(desk->answer, 0), ".stet/kept/"));
+}
+
 int main(void) {
 	const struct CMUnitTest tests[] = {
 		desk_claim(an_edit_changes_only_its_text),
@@ -285,6 +306,7 @@ int main(void) {
 		desk_claim(without_its_base_a_conflict_still_recovers),
 		desk_claim(the_size_limit_holds_for_reading_and_writing),
 		desk_claim(a_late_write_is_told_in_the_next_answer),
+		desk_claim(a_notice_survives_a_call_that_fails),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
