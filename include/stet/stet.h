@@ -9,6 +9,7 @@
 
 #include "stet/error.h"
 #include "stet/session.h"
+#include "stet/tools.h"
 #include "stet/version.h"
 
 #endif

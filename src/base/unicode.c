@@ -4,20 +4,33 @@
 
 #include "base/utf8.h"
 
-/* Longer than any character decomposes to. */
-#define MAX_PARTS 32
-
-static void fold_point(struct st_buf *out, uint32_t point) {
-	utf8proc_int32_t parts[MAX_PARTS];
+static size_t decompose(uint32_t point, uint32_t parts[ST_UNICODE_PARTS], unsigned options) {
+	utf8proc_int32_t found[ST_UNICODE_PARTS];
 	int boundary = 0;
-	utf8proc_ssize_t count = utf8proc_decompose_char((utf8proc_int32_t)point, parts, MAX_PARTS,
-	                                                 UTF8PROC_CASEFOLD | UTF8PROC_DECOMPOSE, &boundary);
-	if (count < 0 || count > MAX_PARTS) {
-		st_utf8_add(out, point);
-		return;
+	utf8proc_ssize_t count = utf8proc_decompose_char((utf8proc_int32_t)point, found, ST_UNICODE_PARTS,
+	                                                 (utf8proc_option_t)options, &boundary);
+	if (count < 0 || count > ST_UNICODE_PARTS) {
+		parts[0] = point;
+		return 1;
 	}
 	for (utf8proc_ssize_t i = 0; i < count; i++)
-		st_utf8_add(out, (uint32_t)parts[i]);
+		parts[i] = (uint32_t)found[i];
+	return (size_t)count;
+}
+
+uint32_t st_unicode_lower(uint32_t point) {
+	return (uint32_t)utf8proc_tolower((utf8proc_int32_t)point);
+}
+
+size_t st_unicode_parts(uint32_t point, uint32_t parts[ST_UNICODE_PARTS]) {
+	return decompose(point, parts, UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT | UTF8PROC_STRIPMARK);
+}
+
+static void fold_point(struct st_buf *out, uint32_t point) {
+	uint32_t parts[ST_UNICODE_PARTS];
+	size_t count = decompose(point, parts, UTF8PROC_CASEFOLD | UTF8PROC_DECOMPOSE);
+	for (size_t i = 0; i < count; i++)
+		st_utf8_add(out, parts[i]);
 }
 
 void st_unicode_fold(struct st_buf *out, struct st_str text) {

@@ -7,6 +7,8 @@
 #ifndef STET_BASE_UNICODE_H
 #define STET_BASE_UNICODE_H
 
+#include <stdint.h>
+
 #include "base/buf.h"
 
 /**
@@ -15,6 +17,20 @@
  * and decomposed forms become equal).
  */
 void st_unicode_fold(struct st_buf *out, struct st_str text);
+
+/** A character in lower case, if it has one. */
+uint32_t st_unicode_lower(uint32_t point);
+
+/** The most parts a character has. */
+#define ST_UNICODE_PARTS 32
+
+/**
+ * What a character is made of, its marks left away: the letter without its
+ * accent, the letters of a ligature.
+ *
+ * @return How many parts; 1, the character itself, if it has none.
+ */
+size_t st_unicode_parts(uint32_t point, uint32_t parts[ST_UNICODE_PARTS]);
 
 /** How many columns a text takes on a terminal; an invalid byte takes one, a control none. */
 size_t st_unicode_width(struct st_str text);

@@ -1,8 +1,8 @@
 #include "text/fold.h"
 
 #include <ctype.h>
-#include <utf8proc.h>
 
+#include "base/unicode.h"
 #include "base/utf8.h"
 
 /* Anchors are this many bytes apart: few enough to keep, near enough to start again from. */
@@ -188,24 +188,15 @@ static void add_to_run(struct st_fold *fold, uint32_t point) {
 }
 
 static void add_cased(struct st_fold *fold, uint32_t point) {
-	if (fold->kinds & ST_FOLD_CASE)
-		point = (uint32_t)utf8proc_tolower((utf8proc_int32_t)point);
-	st_utf8_add(&fold->out, point);
+	st_utf8_add(&fold->out, fold->kinds & ST_FOLD_CASE ? st_unicode_lower(point) : point);
 }
 
 /* The parts of a character without its marks, a ligature's letters and the like. */
 static void add_forms(struct st_fold *fold, uint32_t point) {
-	utf8proc_int32_t parts[32];
-	int boundary = 0;
-	utf8proc_ssize_t count = utf8proc_decompose_char(
-		(utf8proc_int32_t)point, parts, 32,
-		UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT | UTF8PROC_STRIPMARK, &boundary);
-	if (count < 0 || count > 32) {
-		add_cased(fold, point);
-		return;
-	}
-	for (utf8proc_ssize_t i = 0; i < count; i++)
-		add_cased(fold, (uint32_t)parts[i]);
+	uint32_t parts[ST_UNICODE_PARTS];
+	size_t count = st_unicode_parts(point, parts);
+	for (size_t i = 0; i < count; i++)
+		add_cased(fold, parts[i]);
 }
 
 /* A character that is not blank. Those of a kind of their own are of no other. */

@@ -1,0 +1,149 @@
+#include "base/json.h"
+
+#include "base/utf8.h"
+
+/* Depth by counting brackets outside strings, before the parser spends anything on it. */
+static bool is_too_deep(struct st_str text) {
+	size_t depth = 0;
+	bool in_string = false;
+	for (size_t i = 0; i < text.len; i++) {
+		char byte = text.ptr[i];
+		if (in_string && byte == '\\')
+			i++;
+		else if (byte == '"')
+			in_string = !in_string;
+		else if (!in_string && (byte == '[' || byte == '{') && ++depth > ST_JSON_DEPTH)
+			return true;
+		else if (!in_string && (byte == ']' || byte == '}') && depth > 0)
+			depth--;
+	}
+	return false;
+}
+
+static int by_key(const void *a, const void *b) {
+	return st_str_cmp(st_json_str(*(yyjson_val *const *)a), st_json_str(*(yyjson_val *const *)b));
+}
+
+/* 1 with the key if an object has one twice, 0 if not. */
+static int find_duplicate(yyjson_val *object, struct st_str *key, struct stet_error *err) {
+	size_t count = yyjson_obj_size(object), used = 0;
+	if (count < 2)
+		return 0;
+	st_autofree yyjson_val **keys = malloc(count * sizeof *keys);
+	if (!keys)
+		return st_fail_nomem(err);
+	size_t i, max;
+	yyjson_val *name, *value;
+	yyjson_obj_foreach(object, i, max, name, value)
+		keys[used++] = name;
+	qsort(keys, used, sizeof *keys, by_key);
+	for (i = 1; i < used; i++) {
+		*key = st_json_str(keys[i]);
+		if (st_str_eq(*key, st_json_str(keys[i - 1])))
+			return 1;
+	}
+	return 0;
+}
+
+/* Over all objects of the document: values lie one after the other in memory. */
+static int check_duplicates(yyjson_doc *doc, const char *what, struct stet_error *err) {
+	yyjson_val *value = yyjson_doc_get_root(doc);
+	for (size_t i = yyjson_doc_get_val_count(doc); i > 0; i--, value++) {
+		struct st_str key;
+		int code = yyjson_is_obj(value) ? find_duplicate(value, &key, err) : 0;
+		if (code < 0)
+			return code;
+		if (code > 0)
+			return st_fail(err, STET_E_INVALID,
+			               "%s have the key \"%.*s\" twice in one object. Give it once.", what,
+			               (int)(key.len < 100 ? key.len : 100), key.ptr);
+	}
+	return 0;
+}
+
+int st_json_parse(struct st_str text, const char *what, yyjson_doc **out, struct stet_error *err) {
+	*out = NULL;
+	if (is_too_deep(text))
+		return st_fail(err, STET_E_INVALID, "%s nest deeper than %d levels.", what, ST_JSON_DEPTH);
+	yyjson_read_err why = {0};
+	/* Without the in-situ flag the text is only read. */
+	union {
+		const char *given;
+		char *wanted;
+	} bytes = {.given = text.ptr};
+	yyjson_doc *doc = yyjson_read_opts(bytes.wanted, text.len, 0, NULL, &why);
+	if (!doc && why.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION)
+		return st_fail_nomem(err);
+	if (!doc)
+		return st_fail(err, STET_E_INVALID, "%s are not valid JSON: %s at byte %zu.", what, why.msg,
+		               why.pos);
+	int code = check_duplicates(doc, what, err);
+	if (code < 0) {
+		yyjson_doc_free(doc);
+		return code;
+	}
+	*out = doc;
+	return 0;
+}
+
+yyjson_mut_val *st_json_text(yyjson_mut_doc *doc, struct st_str text) {
+	if (st_utf8_valid(text))
+		return yyjson_mut_strncpy(doc, text.ptr, text.len);
+	st_auto(st_buf) shown = ST_BUF_INIT;
+	st_utf8_add_lossy(&shown, text);
+	return shown.failed ? NULL : yyjson_mut_strncpy(doc, shown.ptr, shown.len);
+}
+
+/* A document whose root is taken away has failed. */
+static void fail(yyjson_mut_doc *doc) {
+	yyjson_mut_doc_set_root(doc, NULL);
+}
+
+void st_json_add(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *key,
+                 yyjson_mut_val *value) {
+	if (!object || !value || !yyjson_mut_obj_add_val(doc, object, key, value))
+		fail(doc);
+}
+
+void st_json_add_text(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *key,
+                      struct st_str text) {
+	st_json_add(doc, object, key, st_json_text(doc, text));
+}
+
+void st_json_add_size(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *key, size_t value) {
+	st_json_add(doc, object, key, yyjson_mut_uint(doc, value));
+}
+
+void st_json_add_true(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *key) {
+	st_json_add(doc, object, key, yyjson_mut_bool(doc, true));
+}
+
+yyjson_mut_val *st_json_add_object(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *key) {
+	yyjson_mut_val *value = yyjson_mut_obj(doc);
+	st_json_add(doc, object, key, value);
+	return value;
+}
+
+yyjson_mut_val *st_json_add_array(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *key) {
+	yyjson_mut_val *value = yyjson_mut_arr(doc);
+	st_json_add(doc, object, key, value);
+	return value;
+}
+
+void st_json_push(yyjson_mut_doc *doc, yyjson_mut_val *array, yyjson_mut_val *value) {
+	if (!array || !value || !yyjson_mut_arr_append(array, value))
+		fail(doc);
+}
+
+int st_json_write(yyjson_mut_doc *doc, yyjson_mut_val *value, struct st_buf *out,
+                  struct stet_error *err) {
+	if (!yyjson_mut_doc_get_root(doc) || !value)
+		return st_fail_nomem(err);
+	size_t len;
+	char *text = yyjson_mut_val_write(value, YYJSON_WRITE_NOFLAG, &len);
+	if (!text)
+		return st_fail_nomem(err);
+	st_buf_add(out, st_strn(text, len));
+	free(text);
+	return out->failed ? st_fail_nomem(err) : 0;
+}

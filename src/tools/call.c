@@ -1,0 +1,157 @@
+/* Running a tool: arguments in, an answer in the shape of an MCP tool result out. */
+#include "stet/tools.h"
+
+#include "tools/tool.h"
+
+const struct st_tool *st_tool_find(struct st_str name) {
+	for (size_t i = 0; st_tools[i]; i++) {
+		const char *alias = st_tools[i]->alias;
+		if (st_str_eq(st_str(st_tools[i]->name), name) || (alias && st_str_eq(st_str(alias), name)))
+			return st_tools[i];
+	}
+	return NULL;
+}
+
+/* Text and data of a failure: the tool's own, or what every failure has. */
+static void fill_failure(struct st_call *call, const struct stet_error *err) {
+	yyjson_mut_doc *doc = call->doc;
+	st_auto(st_buf) text = ST_BUF_INIT;
+	st_buf_addf(&text, "Error: %s", err->message);
+	if (call->text.len > 0)
+		st_buf_addf(&text, "\n\n%s", call->text.ptr);
+	st_buf_move(&call->text, &text);
+
+	call->result = call->failure;
+	if (!call->result) {
+		call->result = yyjson_mut_obj(doc);
+		st_json_add_text(doc, call->result, "status", ST_STR("error"));
+	}
+	if (!yyjson_mut_obj_get(call->result, "error"))
+		st_json_add_text(doc, call->result, "error", st_str(stet_error_name(err->code)));
+	if (!yyjson_mut_obj_get(call->result, "message"))
+		st_json_add_text(doc, call->result, "message", st_str(err->message));
+}
+
+static int write_answer(struct st_call *call, bool failed, struct st_buf *out,
+                        struct stet_error *err) {
+	yyjson_mut_doc *doc = call->doc;
+	yyjson_mut_val *root = yyjson_mut_doc_get_root(doc);
+	yyjson_mut_val *block = yyjson_mut_obj(doc);
+	st_json_add_text(doc, block, "type", ST_STR("text"));
+	st_json_add_text(doc, block, "text", st_buf_str(&call->text));
+	st_json_push(doc, st_json_add_array(doc, root, "content"), block);
+	st_json_add(doc, root, "structuredContent", call->result);
+	if (failed)
+		st_json_add_true(doc, root, "isError");
+	if (call->text.failed)
+		return st_fail_nomem(err);
+	return st_json_write(doc, root, out, err);
+}
+
+static int run(struct st_call *call, struct st_str args, struct stet_error *err) {
+	yyjson_doc *doc = NULL;
+	int code = args.len ? st_json_parse(args, "The arguments", &doc, err) : 0;
+	if (code == 0)
+		code = st_args_bind(call, yyjson_doc_get_root(doc), err);
+	if (code == 0)
+		code = call->tool->run(call, err);
+	yyjson_doc_free(doc);
+	return code;
+}
+
+/* Notices that no answer has carried yet go with this one. */
+static void add_notices(struct st_call *call) {
+	yyjson_mut_val *list = NULL;
+	for (char *notice; (notice = stet_workspace_notice(call->session->ws)); free(notice)) {
+		if (!list)
+			list = st_json_add_array(call->doc, call->result, "notices");
+		st_json_push(call->doc, list, st_json_text(call->doc, st_str(notice)));
+		st_buf_addf(&call->text, "\nNotice: %s", notice);
+	}
+}
+
+static int answer(struct st_call *call, struct st_str args, struct st_buf *out,
+                  struct stet_error *err) {
+	struct stet_error own = {0};
+	call->doc = yyjson_mut_doc_new(NULL);
+	call->result = call->doc ? yyjson_mut_obj(call->doc) : NULL;
+	if (!call->result)
+		return st_fail_nomem(err);
+	yyjson_mut_doc_set_root(call->doc, yyjson_mut_obj(call->doc));
+	int code = run(call, args, &own);
+	if (code < 0) {
+		fill_failure(call, &own);
+		if (err)
+			*err = own;
+	}
+	add_notices(call);
+	int written = write_answer(call, code < 0, out, err);
+	return written < 0 ? written : code;
+}
+
+int stet_call(struct stet_session *session, const char *tool, const char *args, size_t args_len,
+              char **out, size_t *out_len, struct stet_error *err) {
+	*out = NULL;
+	struct st_call call = {.session = session, .tool = st_tool_find(st_str(tool))};
+	if (!call.tool)
+		return st_fail(err, STET_E_INVALID, "There is no tool \"%.100s\".", tool ? tool : "");
+
+	struct st_buf text = ST_BUF_INIT;
+	int code = answer(&call, st_strn(args ? args : "", args ? args_len : 0), &text, err);
+	yyjson_mut_doc_free(call.doc);
+	st_buf_release(&call.text);
+	*out = text.ptr;
+	if (out_len)
+		*out_len = text.len;
+	return code;
+}
+
+size_t stet_tool_count(void) {
+	size_t count = 0;
+	while (st_tools[count])
+		count++;
+	return count;
+}
+
+static const struct st_tool *tool_at(size_t tool) {
+	return tool < stet_tool_count() ? st_tools[tool] : NULL;
+}
+
+const char *stet_tool_name(size_t tool) {
+	return tool_at(tool) ? tool_at(tool)->name : NULL;
+}
+
+const char *stet_tool_title(size_t tool) {
+	return tool_at(tool) ? tool_at(tool)->title : NULL;
+}
+
+const char *stet_tool_description(size_t tool) {
+	return tool_at(tool) ? tool_at(tool)->description : NULL;
+}
+
+static void add_hint(struct st_buf *out, const char *name, unsigned hint, unsigned hints) {
+	st_buf_addf(out, "\"%s\":%s", name, hints & hint ? "true" : "false");
+}
+
+char *stet_tool_json(size_t index) {
+	const struct st_tool *tool = tool_at(index);
+	if (!tool)
+		return NULL;
+	struct st_buf out = ST_BUF_INIT;
+	st_buf_addf(&out, "{\"name\":\"%s\",\"title\":\"%s\",\"description\":\"%s\",\"inputSchema\":",
+	            tool->name, tool->title, tool->description);
+	if (st_tool_schema(tool, &out, NULL) < 0)
+		out.failed = true;
+	st_buf_addf(&out, ",\"outputSchema\":%s,\"annotations\":{", tool->output_schema);
+	add_hint(&out, "readOnlyHint", ST_HINT_READ_ONLY, tool->hints);
+	st_buf_adds(&out, ",");
+	add_hint(&out, "destructiveHint", ST_HINT_DESTRUCTIVE, tool->hints);
+	st_buf_adds(&out, ",");
+	add_hint(&out, "idempotentHint", ST_HINT_IDEMPOTENT, tool->hints);
+	st_buf_adds(&out, ",\"openWorldHint\":false}}");
+	if (out.failed) {
+		st_buf_release(&out);
+		return NULL;
+	}
+	return out.ptr;
+}

@@ -1,0 +1,159 @@
+#include "tools/render.h"
+
+#include <strings.h>
+
+#include "text/diff.h"
+
+const char *st_call_path(const struct st_call *call, const char *name, struct stet_error *err) {
+	struct st_str path = st_arg_str(call, name);
+	if (path.len == 0) {
+		st_fail(err, STET_E_INVALID, "The argument \"%s\" of %s is empty. Name a file in the workspace.",
+		        name, call->tool->name);
+		return NULL;
+	}
+	if (strlen(path.ptr) != path.len) {
+		st_fail(err, STET_E_INVALID, "The argument \"%s\" of %s holds a NUL character. Check the path.",
+		        name, call->tool->name);
+		return NULL;
+	}
+	return path.ptr;
+}
+
+/* ---- a change and what it answers ---- */
+
+static void render_matches(struct st_call *call, const struct stet_answer *answer) {
+	if (answer->match_count == 0)
+		return;
+	yyjson_mut_val *lines = st_json_add_array(call->doc, call->failure, "stillMatches");
+	for (size_t i = 0; i < answer->match_count; i++)
+		st_json_push(call->doc, lines, yyjson_mut_uint(call->doc, answer->matches[i]));
+}
+
+static void render_refusal(struct st_call *call, const struct st_change *change,
+                           const struct stet_answer *answer) {
+	yyjson_mut_doc *doc = call->doc;
+	call->failure = yyjson_mut_obj(doc);
+	st_json_add_text(doc, call->failure, "status", ST_STR("conflict"));
+	st_json_add_text(doc, call->failure, "reason", st_str(answer->reason));
+	st_json_add_text(doc, call->failure, "path", st_str(answer->path));
+	st_json_add_text(doc, call->failure, "message", st_buf_str(&answer->message));
+	if (answer->has_hash)
+		st_json_add_text(doc, call->failure, "currentHash", st_str(answer->hash));
+	if (change->expected_hash.ptr)
+		st_json_add_text(doc, call->failure, "expectedHash", change->expected_hash);
+	if (answer->diff.len > 0) {
+		st_json_add_text(doc, call->failure, "diff", st_buf_str(&answer->diff));
+		st_json_add(doc, call->failure, "diffTruncated", yyjson_mut_bool(doc, answer->diff_truncated));
+		st_buf_clear(&call->text);
+		st_buf_add(&call->text, st_buf_str(&answer->diff));
+	}
+	render_matches(call, answer);
+	if (*answer->writer)
+		st_json_add_text(doc, call->failure, "writer", st_str(answer->writer));
+}
+
+static void render_success(struct st_call *call, const char *path_key,
+                           const struct stet_answer *answer) {
+	yyjson_mut_doc *doc = call->doc;
+	st_json_add_text(doc, call->result, "status", ST_STR("success"));
+	st_json_add_text(doc, call->result, path_key, st_str(answer->path));
+	st_json_add_text(doc, call->result, "fileHash", st_str(answer->hash));
+	st_json_add_text(doc, call->result, "commit", st_str(answer->commit));
+	if (answer->noop)
+		st_json_add_true(doc, call->result, "noop");
+	if (answer->merged) {
+		st_json_add_true(doc, call->result, "merged");
+		st_json_add_text(doc, call->result, "foreignDiff", st_buf_str(&answer->diff));
+	}
+}
+
+static void render_notices(struct st_call *call, yyjson_mut_val *object,
+                           const struct stet_answer *answer) {
+	if (answer->notice_count == 0)
+		return;
+	yyjson_mut_val *list = st_json_add_array(call->doc, object, "notices");
+	for (size_t i = 0; i < answer->notice_count; i++)
+		st_json_push(call->doc, list, st_json_text(call->doc, st_str(answer->notices[i])));
+}
+
+int st_call_change(struct st_call *call, struct st_change *change, const char *path_key,
+                   struct stet_answer **out, struct stet_error *err) {
+	if (st_arg(call, "expectedHash"))
+		change->expected_hash = st_arg_str(call, "expectedHash");
+	change->merge = strcasecmp(st_arg_str(call, "onStale").ptr, "merge") == 0;
+	*out = NULL;
+	struct stet_answer *answer = st_answer_new("success");
+	if (!answer)
+		return st_fail_nomem(err);
+	int code = st_change_apply(call->session, change, answer, err);
+	if (code == STET_E_CONFLICT) {
+		render_refusal(call, change, answer);
+		render_notices(call, call->failure, answer);
+	}
+	if (code < 0) {
+		stet_answer_free(answer);
+		return code;
+	}
+	render_success(call, path_key, answer);
+	render_notices(call, call->result, answer);
+	*out = answer;
+	return 0;
+}
+
+/* ---- parts ---- */
+
+void st_render_span(struct st_call *call, yyjson_mut_val *object, const char *key, size_t start,
+                    size_t end) {
+	yyjson_mut_val *span = st_json_add_object(call->doc, object, key);
+	st_json_add_size(call->doc, span, "start", start);
+	st_json_add_size(call->doc, span, "end", end);
+}
+
+void st_render_preview(struct st_call *call, struct st_str before, struct st_str after) {
+	yyjson_mut_val *preview = st_json_add_object(call->doc, call->result, "preview");
+	st_json_add_text(call->doc, preview, "before", before);
+	st_json_add_text(call->doc, preview, "after", after);
+}
+
+static void render_lines(struct st_call *call, yyjson_mut_val *context, const char *key,
+                         const struct st_context_line *lines, size_t count) {
+	yyjson_mut_val *list = st_json_add_array(call->doc, context, key);
+	for (size_t i = 0; i < count; i++) {
+		yyjson_mut_val *line = yyjson_mut_obj(call->doc);
+		st_json_add_size(call->doc, line, "number", lines[i].number);
+		st_json_add_text(call->doc, line, "text", st_buf_str(&lines[i].text));
+		st_json_push(call->doc, list, line);
+		st_buf_addf(&call->text, "%6zu  %s\n", lines[i].number, st_buf_cstr(&lines[i].text));
+	}
+}
+
+void st_render_context(struct st_call *call, const struct st_context *context) {
+	yyjson_mut_val *object = st_json_add_object(call->doc, call->result, "context");
+	render_lines(call, object, "beforeLines", context->before, context->before_count);
+	st_buf_adds(&call->text, "        (changed)\n");
+	render_lines(call, object, "afterLines", context->after, context->after_count);
+}
+
+int st_merged_lines(struct st_str current, struct st_str merged, size_t *first, size_t *last,
+                    struct stet_error *err) {
+	st_auto(st_diff) diff = {0};
+	int code = st_diff_init(&diff, current, merged, err);
+	if (code < 0)
+		return code;
+	*first = diff.count ? diff.hunks[0].new_start + 1 : 1;
+	const struct st_hunk *end = diff.count ? &diff.hunks[diff.count - 1] : NULL;
+	*last = end ? end->new_start + end->new_count : 0;
+	if (*last < *first)
+		*last = *first;
+	return 0;
+}
+
+bool st_is_markdown(const char *path) {
+	static const char *const endings[] = {".md", ".markdown", ".mdx", ".mdown", ".mkd", ".mdc"};
+	const char *dot = strrchr(path, '.');
+	for (size_t i = 0; dot && i < sizeof endings / sizeof *endings; i++) {
+		if (strcasecmp(dot, endings[i]) == 0)
+			return true;
+	}
+	return false;
+}

@@ -1,0 +1,14 @@
+/** Every tool, one line each: src/tools/NAME.c defines st_NAME. */
+#ifndef STET_TOOLS_TABLE_H
+#define STET_TOOLS_TABLE_H
+
+#include "tools/tool.h"
+
+extern const struct st_tool st_edit_file;
+extern const struct st_tool st_read_file;
+extern const struct st_tool st_text_inspect;
+extern const struct st_tool st_text_patch;
+extern const struct st_tool st_text_replace;
+extern const struct st_tool st_write_file;
+
+#endif

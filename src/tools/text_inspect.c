@@ -1,0 +1,320 @@
+/* text_inspect: the structure of a text, a search in it, or some of its lines. */
+#include <stdio.h>
+#include <strings.h>
+
+#include "text/line_ranges.h"
+#include "text/markdown.h"
+#include "text/outline.h"
+#include "text/search.h"
+#include "tools/render.h"
+
+/* No answer lists more of anything. */
+enum { LIST_MAX = 2000 };
+#define LINES_MAX_BYTES ((size_t)256 << 10)
+
+struct subject {
+	const char *path;
+	struct st_str text;
+	struct st_lines lines;
+	bool markdown;
+	struct st_seen *seen;
+};
+
+static void add_item(struct st_call *call, yyjson_mut_val *list, yyjson_mut_val *item) {
+	st_json_push(call->doc, list, item);
+}
+
+/* Cut long lists visibly. */
+static size_t bounded(struct st_call *call, size_t count, const char *what) {
+	if (count <= LIST_MAX)
+		return count;
+	st_auto(st_buf) note = ST_BUF_INIT;
+	st_buf_addf(&note, "The first %d of %zu %s are listed.", LIST_MAX, count, what);
+	if (!yyjson_mut_obj_get(call->result, "note"))
+		st_json_add_text(call->doc, call->result, "note", st_buf_str(&note));
+	return LIST_MAX;
+}
+
+/* ---- structure ---- */
+
+static void add_frontmatter(struct st_call *call, yyjson_mut_val *structure, const struct st_markdown *md) {
+	if (md->front_end == 0)
+		return;
+	yyjson_mut_val *front = st_json_add_object(call->doc, structure, "frontmatter");
+	st_json_add_size(call->doc, front, "startLine", 1);
+	st_json_add_size(call->doc, front, "endLine", md->front_end);
+	yyjson_mut_val *keys = st_json_add_array(call->doc, front, "keys");
+	for (size_t i = 0; i < md->key_count && i < LIST_MAX; i++)
+		add_item(call, keys, st_json_text(call->doc, md->keys[i]));
+}
+
+static yyjson_mut_val *heading_object(struct st_call *call, const struct st_heading *heading) {
+	yyjson_mut_val *item = yyjson_mut_obj(call->doc);
+	st_json_add_size(call->doc, item, "level", (size_t)heading->level);
+	st_json_add_text(call->doc, item, "text", heading->text);
+	st_json_add_size(call->doc, item, "line", heading->line);
+	return item;
+}
+
+static void add_headings(struct st_call *call, yyjson_mut_val *structure, const struct st_markdown *md) {
+	yyjson_mut_val *list = st_json_add_array(call->doc, structure, "headings");
+	size_t count = bounded(call, md->heading_count, "headings");
+	for (size_t i = 0; i < count; i++)
+		add_item(call, list, heading_object(call, &md->headings[i]));
+}
+
+static void add_codes(struct st_call *call, yyjson_mut_val *structure, const struct st_markdown *md) {
+	yyjson_mut_val *list = st_json_add_array(call->doc, structure, "codeBlocks");
+	size_t count = bounded(call, md->code_count, "code blocks");
+	for (size_t i = 0; i < count; i++) {
+		yyjson_mut_val *item = yyjson_mut_obj(call->doc);
+		st_json_add_size(call->doc, item, "startLine", md->codes[i].line);
+		st_json_add_size(call->doc, item, "endLine", md->codes[i].end_line);
+		if (md->codes[i].language.len > 0)
+			st_json_add_text(call->doc, item, "language", md->codes[i].language);
+		add_item(call, list, item);
+	}
+}
+
+static void add_anchors(struct st_call *call, yyjson_mut_val *structure, const struct st_markdown *md) {
+	if (md->anchor_count == 0)
+		return;
+	yyjson_mut_val *list = st_json_add_array(call->doc, structure, "anchors");
+	size_t count = bounded(call, md->anchor_count, "anchors");
+	for (size_t i = 0; i < count; i++) {
+		yyjson_mut_val *item = yyjson_mut_obj(call->doc);
+		st_json_add_text(call->doc, item, "id", md->anchors[i].id);
+		st_json_add_size(call->doc, item, "line", md->anchors[i].line);
+		add_item(call, list, item);
+	}
+}
+
+static int add_markdown(struct st_call *call, yyjson_mut_val *structure, const struct subject *subject,
+                        struct stet_error *err) {
+	st_auto(st_markdown) md = {0};
+	int code = st_markdown_parse(&md, subject->text, err);
+	if (code < 0)
+		return code;
+	add_frontmatter(call, structure, &md);
+	add_headings(call, structure, &md);
+	add_codes(call, structure, &md);
+	add_anchors(call, structure, &md);
+	return 0;
+}
+
+static int add_outline(struct st_call *call, yyjson_mut_val *structure, const struct subject *subject,
+                       struct stet_error *err) {
+	st_auto(st_outline) outline = {0};
+	int code = st_outline_init(&outline, &subject->lines, err);
+	if (code < 0)
+		return code;
+	yyjson_mut_val *list = NULL;
+	if (outline.section_count > 0)
+		list = st_json_add_array(call->doc, structure, "sections");
+	size_t count = bounded(call, outline.section_count, "sections");
+	for (size_t i = 0; i < count; i++) {
+		yyjson_mut_val *item = yyjson_mut_obj(call->doc);
+		st_json_add_text(call->doc, item, "marker", outline.sections[i].marker);
+		st_json_add_size(call->doc, item, "line", outline.sections[i].line);
+		add_item(call, list, item);
+	}
+	if (outline.group_count > 0)
+		list = st_json_add_array(call->doc, structure, "blankLineGroups");
+	count = bounded(call, outline.group_count, "groups");
+	for (size_t i = 0; i < count; i++)
+		add_item(call, list, yyjson_mut_uint(call->doc, outline.groups[i]));
+	return 0;
+}
+
+/* "812B", "1.2KB", "3.4MB", rounded down. */
+static void add_size(struct st_call *call, size_t bytes) {
+	char text[32];
+	if (bytes < 1024)
+		snprintf(text, sizeof text, "%zuB", bytes);
+	else if (bytes < 1 << 20)
+		snprintf(text, sizeof text, "%zu.%zuKB", bytes >> 10, (bytes & 1023) * 10 >> 10);
+	else
+		snprintf(text, sizeof text, "%zu.%zuMB", bytes >> 20, (bytes >> 10 & 1023) * 10 >> 10);
+	st_json_add_text(call->doc, call->result, "fileSize", st_str(text));
+}
+
+static int inspect_structure(struct st_call *call, const struct subject *subject,
+                             struct stet_error *err) {
+	st_json_add_size(call->doc, call->result, "totalLines", subject->lines.count);
+	add_size(call, subject->text.len);
+	st_json_add_text(call->doc, call->result, "format", subject->markdown ? ST_STR("markdown") : ST_STR("text"));
+	yyjson_mut_val *structure = st_json_add_object(call->doc, call->result, "structure");
+	return subject->markdown ? add_markdown(call, structure, subject, err)
+	                         : add_outline(call, structure, subject, err);
+}
+
+/* ---- search ---- */
+
+static void add_context(struct st_call *call, yyjson_mut_val *item, const struct st_search_match *match) {
+	yyjson_mut_val *context = st_json_add_object(call->doc, item, "context");
+	yyjson_mut_val *before = st_json_add_array(call->doc, context, "before");
+	for (size_t i = 0; i < match->before_count; i++)
+		add_item(call, before, st_json_text(call->doc, match->before[i]));
+	yyjson_mut_val *after = st_json_add_array(call->doc, context, "after");
+	for (size_t i = 0; i < match->after_count; i++)
+		add_item(call, after, st_json_text(call->doc, match->after[i]));
+}
+
+static void add_match(struct st_call *call, yyjson_mut_val *list, const struct st_search_match *match,
+                      const struct st_markdown *md, bool context) {
+	yyjson_mut_val *item = yyjson_mut_obj(call->doc);
+	st_json_add_size(call->doc, item, "line", match->line);
+	st_json_add_size(call->doc, item, "column", match->column);
+	st_json_add_text(call->doc, item, "text", match->text);
+	if (context)
+		add_context(call, item, match);
+	size_t heading = md ? st_markdown_heading_above(md, match->line) : 0;
+	if (md && heading < md->heading_count)
+		st_json_add(call->doc, item, "nearestHeading", heading_object(call, &md->headings[heading]));
+	add_item(call, list, item);
+}
+
+static int inspect_search(struct st_call *call, const struct subject *subject, struct stet_error *err) {
+	struct st_search search = {
+		.query = st_arg_str(call, "query"),
+		.regex = st_arg_flag(call, "regex", false),
+		.context = 0,
+	};
+	int64_t context = st_arg_int(call, "context", 0);
+	if (context < 0 || context > ST_SEARCH_MAX_CONTEXT)
+		return st_fail(err, STET_E_INVALID, "\"context\" of text_inspect must be from 0 to %d lines.", ST_SEARCH_MAX_CONTEXT);
+	search.context = (size_t)context;
+	st_auto(st_arena) arena;
+	st_arena_init(&arena, (size_t)64 << 20);
+	st_auto(st_markdown) md = {0};
+	struct st_search_result found;
+	int code = st_search_run(&search, &subject->lines, &arena, &found, err);
+	if (code == 0 && subject->markdown && found.count > 0)
+		code = st_markdown_parse(&md, subject->text, err);
+	if (code < 0)
+		return code;
+
+	st_json_add_text(call->doc, call->result, "query", search.query);
+	st_json_add(call->doc, call->result, "isRegex", yyjson_mut_bool(call->doc, search.regex));
+	yyjson_mut_val *list = st_json_add_array(call->doc, call->result, "matches");
+	for (size_t i = 0; i < found.count; i++) {
+		const struct st_search_match *match = &found.matches[i];
+		add_match(call, list, match, subject->markdown ? &md : NULL, context > 0);
+		st_seen_add(subject->seen, match->line - match->before_count, match->line + match->after_count);
+	}
+	st_json_add_size(call->doc, call->result, "totalMatches", found.total);
+	if (found.lossy)
+		st_json_add_true(call->doc, call->result, "lossy");
+	if (found.note.len > 0)
+		st_json_add_text(call->doc, call->result, "note", found.note);
+	return 0;
+}
+
+/* ---- lines ---- */
+
+static int inspect_lines(struct st_call *call, const struct subject *subject, struct stet_error *err) {
+	st_auto(st_intervals) wanted = {0};
+	int code = st_line_ranges_parse(st_arg_str(call, "query"), subject->lines.count, &wanted, err);
+	if (code < 0)
+		return code;
+	st_json_add_size(call->doc, call->result, "totalLines", subject->lines.count);
+	yyjson_mut_val *list = st_json_add_array(call->doc, call->result, "lines");
+	size_t count = 0, bytes = 0;
+	for (size_t i = 0; i < wanted.count; i++) {
+		for (size_t n = wanted.items[i].first; n <= wanted.items[i].last; n++) {
+			struct st_str body = st_lines_body(&subject->lines, n);
+			bytes += body.len;
+			if (++count > LIST_MAX || (bytes > LINES_MAX_BYTES && count > 1)) {
+				st_auto(st_buf) note = ST_BUF_INIT;
+				st_buf_addf(&note, "Cut here; ask for \"%zu-\" to go on.", n);
+				st_json_add_text(call->doc, call->result, "note", st_buf_str(&note));
+				return 0;
+			}
+			if (n == 1)
+				body = st_str_slice(body, st_bom_len(body), body.len);
+			yyjson_mut_val *item = yyjson_mut_obj(call->doc);
+			st_json_add_size(call->doc, item, "number", n);
+			st_json_add_text(call->doc, item, "text", body);
+			add_item(call, list, item);
+			st_seen_add(subject->seen, n, n);
+		}
+	}
+	return 0;
+}
+
+/* ---- the call ---- */
+
+typedef int inspect_mode(struct st_call *call, const struct subject *subject, struct stet_error *err);
+
+static int inspect(struct st_call *call, struct subject *subject, inspect_mode *mode,
+                   struct stet_error *err) {
+	struct stet_session *session = call->session;
+	st_auto(st_place) place = ST_PLACE_INIT;
+	st_auto(st_file) file = ST_FILE_INIT;
+	int code = st_file_load(&session->ws->root, st_str(subject->path), session->ws->max_file, &place,
+	                        &file, err);
+	if (code == 0)
+		code = st_workspace_check_text(session->ws, place.path, st_buf_str(&file.bytes), err);
+	if (code == 0)
+		code = st_lines_init(&subject->lines, st_buf_str(&file.bytes), err);
+	if (code < 0)
+		return code;
+	subject->text = st_buf_str(&file.bytes);
+	subject->markdown = st_is_markdown(place.path);
+	subject->seen = st_session_meet(session, place.path, &file);
+	if (!subject->seen)
+		return st_fail_nomem(err);
+	char hash[ST_HASH_SHORT + 1];
+	st_hash_hex(&file.hash, hash, ST_HASH_SHORT);
+	st_json_add_text(call->doc, call->result, "status", ST_STR("success"));
+	st_json_add_text(call->doc, call->result, "filePath", st_str(place.path));
+	code = mode(call, subject, err);
+	st_json_add_text(call->doc, call->result, "fileHash", st_str(hash));
+	return code;
+}
+
+static int run(struct st_call *call, struct stet_error *err) {
+	struct subject subject = {.path = st_call_path(call, "filePath", err)};
+	if (!subject.path)
+		return STET_E_INVALID;
+	struct st_str mode = st_arg_str(call, "mode");
+	bool search = strcasecmp(mode.ptr, "search") == 0, lines = strcasecmp(mode.ptr, "lines") == 0;
+	if ((search || lines) && !st_arg(call, "query"))
+		return st_fail(err, STET_E_INVALID, "text_inspect needs \"query\" in mode \"%s\": %s.", mode.ptr,
+		               search ? "the text or expression to look for" : "lines such as \"50-60\" or \"1,5-8,90-\"");
+	int code = inspect(call, &subject,
+	                   search ? inspect_search : lines ? inspect_lines : inspect_structure, err);
+	st_lines_release(&subject.lines);
+	return code < 0 ? code : st_json_write(call->doc, call->result, &call->text, err);
+}
+
+static const struct st_param params[] = {
+	{.name = "filePath", .aliases = "path file_path", .required = true,
+	 .description = "The file, relative to the workspace."},
+	{.name = "mode", .choices = "structure|search|lines",
+	 .description = "structure (default): headings, code blocks, front matter; search; or lines."},
+	{.name = "query", .description = "For search: text, or a regular expression if regex is true; both caseless. For lines: such as 50-60 or 1,5-8,90-."},
+	{.name = "regex", .type = ST_PARAM_BOOLEAN, .description = "The query is a regular expression (PCRE2)."},
+	{.name = "context", .type = ST_PARAM_INTEGER, .description = "For search: lines to show around each match."},
+	ST_PARAM_SESSION,
+	ST_PARAMS_END,
+};
+
+const struct st_tool st_text_inspect = {
+	.name = "text_inspect",
+	.alias = "TextInspect",
+	.title = "Inspect text",
+	.description = "Look at a text file without reading all of it: its structure, lines that match a search (with the nearest heading), "
+	               "or some lines by number. Every answer has the fileHash to pass on as expectedHash.",
+	.params = params,
+	.output_schema = "{\"type\":\"object\",\"properties\":{" ST_SCHEMA_STATUS
+	                 ",\"filePath\":{\"type\":\"string\"},\"totalLines\":{\"type\":\"integer\"},\"fileSize\":{\"type\":\"string\"},"
+	                 "\"format\":{\"enum\":[\"markdown\",\"text\"]},\"structure\":{\"type\":\"object\"},"
+	                 "\"query\":{\"type\":\"string\"},\"isRegex\":{\"type\":\"boolean\"},"
+	                 "\"matches\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}},\"totalMatches\":{\"type\":\"integer\"},"
+	                 "\"lines\":" ST_SCHEMA_LINES ",\"lossy\":{\"type\":\"boolean\"},\"note\":{\"type\":\"string\"},"
+	                 "\"fileHash\":{\"type\":\"string\"},\"notices\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},"
+	                 ST_SCHEMA_FAILURE "},\"required\":[\"status\"]}",
+	.hints = ST_HINT_READ_ONLY | ST_HINT_IDEMPOTENT,
+	.run = run,
+};

@@ -1,0 +1,257 @@
+/* text_patch: replace, insert or delete at lines, headings, sections and code blocks. */
+#include "text/patch.h"
+
+#include "tools/render.h"
+
+struct work {
+	struct st_patch patch;
+	struct st_patch_result result;
+	/* The lines around, and those touched, in the new text. */
+	struct st_context context;
+	size_t first, last;
+	struct st_buf before, after;
+};
+
+static void work_release(struct work *work) {
+	st_patch_result_release(&work->result);
+	st_context_release(&work->context);
+	st_buf_release(&work->before);
+	st_buf_release(&work->after);
+}
+
+/* ---- the target ---- */
+
+static int one_target(struct stet_error *err, const char *what) {
+	return st_fail(err, STET_E_INVALID,
+	               "The argument \"target\" of text_patch %s. Give an object with exactly one of lines {start, end}, "
+	               "heading, beforeHeading, appendToSection, codeBlock {index}, wholeSection.",
+	               what);
+}
+
+static int read_number(yyjson_val *object, const char *key, bool required, const char *of,
+                       int64_t *number, struct stet_error *err) {
+	yyjson_val *value = yyjson_obj_get(object, key);
+	if (!value && !required)
+		return 0;
+	if (!yyjson_is_int(value))
+		return st_fail(err, STET_E_INVALID, "The target \"%s\" needs \"%s\" as an integer.", of, key);
+	*number = yyjson_is_uint(value) && yyjson_get_uint(value) > INT64_MAX ? INT64_MAX
+	                                                                        : yyjson_get_sint(value);
+	return 0;
+}
+
+static int read_lines(yyjson_val *value, struct st_patch *patch, struct stet_error *err) {
+	if (!yyjson_is_obj(value))
+		return st_fail(err, STET_E_INVALID,
+		               "The target \"lines\" takes {\"start\": 3, \"end\": 5}, lines from 1, not %s.",
+		               yyjson_get_type_desc(value));
+	int code = read_number(value, "start", true, "lines", &patch->start, err);
+	if (code == 0)
+		code = read_number(value, "end", false, "lines", &patch->end, err);
+	/* An end of 0 would mean "not given" to the engine. */
+	if (code == 0 && yyjson_obj_get(value, "end") && patch->end == 0 && patch->start != 0)
+		patch->end = -1;
+	return code;
+}
+
+static int read_heading(yyjson_val *value, const char *target, struct st_patch *patch,
+                        struct stet_error *err) {
+	if (yyjson_is_str(value)) {
+		patch->heading = st_json_str(value);
+		return 0;
+	}
+	yyjson_val *text = yyjson_obj_get(value, "text");
+	if (!yyjson_is_str(text))
+		return st_fail(err, STET_E_INVALID,
+		               "The target \"%s\" takes a heading such as \"## Setup\", or {\"text\": \"## Setup\", \"occurrence\": 2}.",
+		               target);
+	patch->heading = st_json_str(text);
+	return read_number(value, "occurrence", false, target, &patch->occurrence, err);
+}
+
+static int read_code_block(yyjson_val *value, struct st_patch *patch, struct stet_error *err) {
+	if (yyjson_is_int(value)) {
+		patch->index = yyjson_get_sint(value);
+		return 0;
+	}
+	if (!yyjson_is_obj(value))
+		return st_fail(err, STET_E_INVALID, "The target \"codeBlock\" takes {\"index\": 0}, counted from 0.");
+	return read_number(value, "index", true, "codeBlock", &patch->index, err);
+}
+
+static int read_target_object(yyjson_val *object, struct st_patch *patch, struct stet_error *err) {
+	if (!yyjson_is_obj(object))
+		return one_target(err, "is not a JSON object");
+	if (yyjson_obj_size(object) == 0)
+		return one_target(err, "names no target");
+	if (yyjson_obj_size(object) > 1)
+		return one_target(err, "names more than one target");
+
+	yyjson_obj_iter iter = yyjson_obj_iter_with(object);
+	yyjson_val *key = yyjson_obj_iter_next(&iter), *value = yyjson_obj_iter_get_val(key);
+	int code = st_patch_target_parse(st_json_str(key), &patch->target, err);
+	if (code < 0)
+		return code;
+	switch (patch->target) {
+	case ST_TARGET_LINES:
+		return read_lines(value, patch, err);
+	case ST_TARGET_CODE_BLOCK:
+		return read_code_block(value, patch, err);
+	default:
+		return read_heading(value, st_patch_target_name(patch->target), patch, err);
+	}
+}
+
+/* Models often send the object as a string; the document then lives as long as the call. */
+static int read_target(yyjson_val *target, yyjson_doc **doc, struct st_patch *patch,
+                       struct stet_error *err) {
+	if (yyjson_is_str(target)) {
+		struct stet_error why = {0};
+		if (st_json_parse(st_json_str(target), "Its contents", doc, &why) < 0) {
+			st_auto(st_buf) what = ST_BUF_INIT;
+			st_buf_addf(&what, "is a string that does not hold a JSON object (%s)", why.message);
+			return one_target(err, st_buf_cstr(&what));
+		}
+		target = yyjson_doc_get_root(*doc);
+	}
+	return read_target_object(target, patch, err);
+}
+
+/* ---- the change ---- */
+
+/* The lines around what was done: nothing lies between them where lines were deleted. */
+static int find_context(struct work *work, struct st_str text, struct stet_error *err) {
+	bool gone = work->result.operation == ST_PATCH_DELETE;
+	size_t last = gone ? work->first - 1 : work->last;
+	st_context_release(&work->context);
+	return st_context_of_lines(&work->context, text, work->first, last, err);
+}
+
+static int make(void *context, struct st_str old, struct st_buf *new, struct stet_error *err) {
+	struct work *work = context;
+	st_patch_result_release(&work->result);
+	int code = st_patch_apply(&work->patch, old, &work->result, err);
+	if (code < 0)
+		return code;
+	work->first = work->result.first;
+	work->last = work->result.last;
+	st_buf_clear(&work->before);
+	st_buf_clear(&work->after);
+	st_preview_add(&work->before, work->result.before);
+	st_preview_add(&work->after, work->result.after);
+	code = find_context(work, st_buf_str(&work->result.text), err);
+	if (code < 0)
+		return code;
+	if (work->before.failed || work->after.failed)
+		return st_fail_nomem(err);
+	st_buf_move(new, &work->result.text);
+	return 0;
+}
+
+static int merged(void *context, struct st_str current, struct st_str text, struct stet_error *err) {
+	struct work *work = context;
+	int code = st_merged_lines(current, text, &work->first, &work->last, err);
+	return code < 0 ? code : find_context(work, text, err);
+}
+
+static void render(struct st_call *call, const struct work *work, const struct stet_answer *answer) {
+	static const char *const counts[] = {"linesChanged", "linesInserted", "linesDeleted"};
+	static const char *const verbs[] = {"Replaced", "Inserted", "Deleted"};
+	const struct st_patch_result *result = &work->result;
+	st_json_add_text(call->doc, call->result, "operation",
+	                 st_str(st_patch_operation_name(result->operation)));
+	st_render_span(call, call->result, "affectedLines", work->first, work->last);
+	st_json_add(call->doc, call->result, "linesDelta", yyjson_mut_sint(call->doc, result->delta));
+	st_json_add_size(call->doc, call->result, counts[result->operation], result->count);
+	if (answer->noop)
+		st_buf_addf(&call->text, "Nothing to change in \"%s\".\n", answer->path);
+	else
+		st_buf_addf(&call->text, "%s lines %zu-%zu of \"%s\".\n", verbs[result->operation], work->first,
+		            work->last, answer->path);
+	st_buf_addf(&call->text, "fileHash: %s\n", answer->hash);
+	st_render_preview(call, st_buf_str(&work->before), st_buf_str(&work->after));
+	st_render_context(call, &work->context);
+	if (result->note.len > 0) {
+		st_json_add_text(call->doc, call->result, "note", st_buf_str(&result->note));
+		st_buf_addf(&call->text, "%s\n", result->note.ptr);
+	}
+}
+
+static int apply(struct st_call *call, struct work *work, const char *path, struct stet_error *err) {
+	struct st_change change = {
+		.path = path,
+		.kind = work->patch.target == ST_TARGET_LINES ? ST_CHANGE_LINES : ST_CHANGE_ANCHORED,
+		.text = true,
+		.make = make,
+		.merged = merged,
+		.context = work,
+	};
+	struct stet_answer *answer;
+	int code = st_call_change(call, &change, "filePath", &answer, err);
+	if (code < 0)
+		return code;
+	render(call, work, answer);
+	stet_answer_free(answer);
+	return 0;
+}
+
+static int run(struct st_call *call, struct stet_error *err) {
+	__attribute__((cleanup(work_release))) struct work work = {0};
+	const char *path = st_call_path(call, "filePath", err);
+	if (!path)
+		return STET_E_INVALID;
+	work.patch.content = st_arg_str(call, "content");
+	work.patch.has_content = st_arg(call, "content") != NULL;
+	work.patch.preserve_indent = st_arg_flag(call, "preserveIndent", true);
+	work.patch.markdown = st_is_markdown(path);
+	yyjson_doc *doc = NULL;
+	int code = st_patch_operation_parse(st_arg_str(call, "operation"), &work.patch.operation, err);
+	if (code == 0)
+		code = read_target(st_arg(call, "target"), &doc, &work.patch, err);
+	if (code == 0)
+		code = apply(call, &work, path, err);
+	yyjson_doc_free(doc);
+	return code;
+}
+
+static const struct st_param params[] = {
+	{.name = "filePath", .aliases = "path file_path", .required = true,
+	 .description = "The file, relative to the workspace."},
+	{.name = "operation", .required = true, .description = "replace, insert or delete."},
+	{.name = "target", .type = ST_PARAM_ANY, .required = true,
+	 .schema = "\"type\":\"object\",\"properties\":{\"lines\":{\"type\":\"object\",\"properties\":{\"start\":{\"type\":\"integer\"},"
+	           "\"end\":{\"type\":\"integer\"}},\"required\":[\"start\"]},\"heading\":{\"type\":[\"string\",\"object\"]},"
+	           "\"beforeHeading\":{\"type\":[\"string\",\"object\"]},\"appendToSection\":{\"type\":[\"string\",\"object\"]},"
+	           "\"codeBlock\":{\"type\":\"object\",\"properties\":{\"index\":{\"type\":\"integer\"}},\"required\":[\"index\"]},"
+	           "\"wholeSection\":{\"type\":[\"string\",\"object\"]}},\"minProperties\":1,\"maxProperties\":1",
+	 .description = "Exactly one of: lines {start, end} (from 1; insert goes after end, start 0 is the top), heading, beforeHeading, "
+	                "appendToSection (insert only), codeBlock {index} (from 0, between the fences), wholeSection. "
+	                "A heading is given as '## Setup', or {text, occurrence} if there are several."},
+	{.name = "content", .description = "The new text, for replace and insert."},
+	{.name = "preserveIndent", .aliases = "preserve_indent", .type = ST_PARAM_BOOLEAN,
+	 .description = "Shift the content as a whole to the indentation of its place (default true)."},
+	ST_PARAM_EXPECTED_HASH,
+	ST_PARAM_ON_STALE,
+	ST_PARAM_SESSION,
+	ST_PARAMS_END,
+};
+
+const struct st_tool st_text_patch = {
+	.name = "text_patch",
+	.alias = "TextPatch",
+	.title = "Patch text by structure",
+	.description = "Replace, insert or delete at a place named by Markdown structure or by lines: add to a section, put something "
+	               "before a heading, replace a code block or a whole section. Prefer text_replace for changes within lines; "
+	               "use lines only as a last resort.",
+	.params = params,
+	.output_schema = "{\"type\":\"object\",\"properties\":{" ST_SCHEMA_STATUS
+	                 ",\"filePath\":{\"type\":\"string\"},\"operation\":{\"enum\":[\"replace\",\"insert\",\"delete\"]},"
+	                 "\"affectedLines\":" ST_SCHEMA_SPAN ",\"linesDelta\":{\"type\":\"integer\"},"
+	                 "\"linesChanged\":{\"type\":\"integer\"},\"linesInserted\":{\"type\":\"integer\"},"
+	                 "\"linesDeleted\":{\"type\":\"integer\"},\"preview\":" ST_SCHEMA_PREVIEW
+	                 ",\"context\":" ST_SCHEMA_CONTEXT ",\"fileHash\":{\"type\":\"string\"},"
+	                 ST_SCHEMA_COMMIT ",\"path\":{\"type\":\"string\"}," ST_SCHEMA_FAILURE
+	                 "},\"required\":[\"status\"]}",
+	.hints = ST_HINT_DESTRUCTIVE,
+	.run = run,
+};

@@ -1,0 +1,190 @@
+/* text_replace: search and replace, the default for changes within a line or a few. */
+#include "text/replace.h"
+
+#include "tools/render.h"
+
+struct work {
+	struct st_call *call;
+	struct st_replace request;
+	/* Of the last try; large, so on the heap. */
+	struct st_replaced *done;
+	/* Everything this edit says, hashed. */
+	struct st_hash edit;
+	bool already;
+	/* After a merge: the lines and their neighbours in the merged text. */
+	bool merged;
+	struct st_touched touched;
+	struct st_context context;
+};
+
+static void work_release(struct work *work) {
+	if (work->done)
+		st_replaced_release(work->done);
+	free(work->done);
+	st_context_release(&work->context);
+}
+
+/* Two edits are the same if path, texts and occurrence are. */
+static int hash_edit(struct work *work, const char *path, struct stet_error *err) {
+	st_auto(st_buf) words = ST_BUF_INIT;
+	st_buf_addf(&words, "%s%c%d %zu %zu%c", path, 0, (int)work->request.occurrence.which,
+	            work->request.occurrence.number, work->request.old_text.len, 0);
+	st_buf_add(&words, work->request.old_text);
+	st_buf_add(&words, work->request.new_text);
+	return words.failed ? st_fail_nomem(err) : st_hash_of(st_buf_str(&words), &work->edit, err);
+}
+
+/* The old text is gone because this very edit was made before, and the new one stands. */
+static bool stands_already(struct work *work, struct st_str old) {
+	if (!st_workspace_applied(work->call->session->ws, &work->edit))
+		return false;
+	if (work->request.new_text.len == 0)
+		return true;
+	st_auto(st_find) find = {0};
+	struct st_span span;
+	return st_find_init(&find, old, work->request.new_text, NULL) == 0 && st_find_next(&find, &span);
+}
+
+static int make(void *context, struct st_str old, struct st_buf *new, struct stet_error *err) {
+	struct work *work = context;
+	st_replaced_release(work->done);
+	int code = st_replace_apply(old, &work->request, work->done, err);
+	work->already = code == STET_E_NO_MATCH && stands_already(work, old);
+	if (work->already || (code == 0 && work->done->noop)) {
+		st_buf_clear(new);
+		st_buf_add(new, old);
+		return new->failed ? st_fail_nomem(err) : 0;
+	}
+	if (code == 0)
+		st_buf_move(new, &work->done->text);
+	return code;
+}
+
+static int merged(void *context, struct st_str current, struct st_str text, struct stet_error *err) {
+	struct work *work = context;
+	int code = st_merged_lines(current, text, &work->touched.first, &work->touched.last, err);
+	if (code < 0)
+		return code;
+	work->merged = true;
+	st_context_release(&work->context);
+	return st_context_of_lines(&work->context, text, work->touched.first, work->touched.last, err);
+}
+
+static void render_note(struct st_call *call, const struct st_places *others) {
+	if (others->total == 0)
+		return;
+	st_auto(st_buf) note = ST_BUF_INIT;
+	st_buf_adds(&note, others->total == 1 ? "Another occurrence is at " : "Other occurrences are at ");
+	st_places_add(&note, others, 10);
+	st_buf_adds(&note, ".");
+	st_json_add_text(call->doc, call->result, "note", st_buf_str(&note));
+	st_buf_addf(&call->text, "%s\n", st_buf_cstr(&note));
+}
+
+static void render(struct st_call *call, const struct work *work, const struct stet_answer *answer) {
+	const struct st_replaced *done = work->done;
+	const struct st_touched *touched = work->merged ? &work->touched : &done->touched;
+	st_json_add_size(call->doc, call->result, "occurrencesFound", done->found.total);
+	st_json_add_size(call->doc, call->result, "occurrencesReplaced", done->replaced);
+	if (work->already) {
+		st_json_add_true(call->doc, call->result, "alreadyApplied");
+		st_buf_addf(&call->text, "This edit of \"%s\" was made before and still stands; nothing was changed.\nfileHash: %s\n",
+		            answer->path, answer->hash);
+		return;
+	}
+	st_render_span(call, call->result, "affectedLines", touched->first, touched->last);
+	if (answer->noop)
+		st_buf_addf(&call->text, "Nothing to change in \"%s\": oldText and newText are the same.\n", answer->path);
+	else
+		st_buf_addf(&call->text, "Replaced %zu of %zu in \"%s\", lines %zu-%zu.\n", done->replaced,
+		            done->found.total, answer->path, touched->first, touched->last);
+	st_buf_addf(&call->text, "fileHash: %s\n", answer->hash);
+	st_render_preview(call, st_buf_str(&done->before), st_buf_str(&done->after));
+	st_render_context(call, work->merged ? &work->context : &done->context);
+	render_note(call, &done->others);
+}
+
+/* A number is taken where a word is expected: models send both. */
+static int read_occurrence(const struct st_call *call, struct st_occurrence *occurrence,
+                           struct stet_error *err) {
+	yyjson_val *value = st_arg(call, "occurrence");
+	if (!value)
+		return 0;
+	if (yyjson_is_str(value))
+		return st_occurrence_parse(occurrence, st_json_str(value), err);
+	st_auto(st_buf) word = ST_BUF_INIT;
+	if (yyjson_is_sint(value) || yyjson_is_uint(value))
+		st_buf_addf(&word, "%lld", (long long)yyjson_get_sint(value));
+	else
+		st_buf_adds(&word, yyjson_get_type_desc(value));
+	return st_occurrence_parse(occurrence, st_buf_str(&word), err);
+}
+
+static int run(struct st_call *call, struct stet_error *err) {
+	__attribute__((cleanup(work_release))) struct work work = {.call = call};
+	const char *path = st_call_path(call, "filePath", err);
+	if (!path)
+		return STET_E_INVALID;
+	work.request.old_text = st_arg_str(call, "oldText");
+	work.request.new_text = st_arg_str(call, "newText");
+	work.request.max_size = call->session->ws->max_file;
+	work.done = calloc(1, sizeof *work.done);
+	int code = work.done ? read_occurrence(call, &work.request.occurrence, err) : st_fail_nomem(err);
+	if (code == 0)
+		code = hash_edit(&work, path, err);
+	if (code < 0)
+		return code;
+
+	struct st_change change = {
+		.path = path,
+		.kind = ST_CHANGE_ANCHORED,
+		.anchor = work.request.old_text,
+		.text = true,
+		.make = make,
+		.merged = merged,
+		.context = &work,
+	};
+	struct stet_answer *answer;
+	code = st_call_change(call, &change, "filePath", &answer, err);
+	if (code < 0)
+		return code;
+	render(call, &work, answer);
+	if (!answer->noop)
+		st_workspace_apply(call->session->ws, &work.edit);
+	stet_answer_free(answer);
+	return 0;
+}
+
+static const struct st_param params[] = {
+	{.name = "filePath", .aliases = "path file_path", .required = true,
+	 .description = "The file, relative to the workspace."},
+	{.name = "oldText", .aliases = "old_text old_string oldString oldStr", .required = true,
+	 .description = "The text to find, exactly as it is in the file; LF matches any line end."},
+	{.name = "newText", .aliases = "new_text new_string newString newStr", .required = true,
+	 .description = "What to put in its place; empty to delete it."},
+	{.name = "occurrence", .type = ST_PARAM_ANY, .schema = "\"type\":[\"string\",\"integer\"],\"default\":\"first\"",
+	 .description = "Which match if there are several: first (default), last, all, or a number from 1."},
+	ST_PARAM_EXPECTED_HASH,
+	ST_PARAM_ON_STALE,
+	ST_PARAM_SESSION,
+	ST_PARAMS_END,
+};
+
+const struct st_tool st_text_replace = {
+	.name = "text_replace",
+	.alias = "TextReplace",
+	.title = "Replace text",
+	.description = "Replace text in a file: the tool for changes within lines. Only the matched bytes change. "
+	               "Tells the lines, what is around them, the new fileHash and where else the text occurs. "
+	               "If the text is not there, the answer names the nearest text and what differs.",
+	.params = params,
+	.output_schema = "{\"type\":\"object\",\"properties\":{" ST_SCHEMA_STATUS
+	                 ",\"filePath\":{\"type\":\"string\"},\"occurrencesFound\":{\"type\":\"integer\"},"
+	                 "\"occurrencesReplaced\":{\"type\":\"integer\"},\"affectedLines\":" ST_SCHEMA_SPAN
+	                 ",\"preview\":" ST_SCHEMA_PREVIEW ",\"context\":" ST_SCHEMA_CONTEXT
+	                 ",\"fileHash\":{\"type\":\"string\"},\"alreadyApplied\":{\"type\":\"boolean\"},"
+	                 ST_SCHEMA_COMMIT ",\"path\":{\"type\":\"string\"}," ST_SCHEMA_FAILURE
+	                 "},\"required\":[\"status\"]}",
+	.hints = ST_HINT_DESTRUCTIVE,
+	.run = run,
+};

@@ -1,0 +1,101 @@
+/**
+ * Tools: a name, what it is for, its arguments, and a function from JSON to
+ * JSON. One table drives stet_call(), the MCP server, the command line and the
+ * reference documentation.
+ *
+ * A tool is a file src/tools/NAME.c with one `const struct st_tool`. Its
+ * parameters are a table too: calls are checked against it before the tool
+ * runs, and the input schema is made from it.
+ */
+#ifndef STET_TOOLS_TOOL_H
+#define STET_TOOLS_TOOL_H
+
+#include "base/json.h"
+#include "core/change.h"
+
+/** What a parameter takes; the words of JSON Schema. */
+enum st_param_type {
+	ST_PARAM_STRING,
+	ST_PARAM_INTEGER,
+	ST_PARAM_BOOLEAN,
+	/** Checked by the tool itself; `schema` says what it takes. */
+	ST_PARAM_ANY,
+};
+
+struct st_param {
+	const char *name;
+	/** Other spellings that are taken too, separated by blanks; may be NULL. */
+	const char *aliases;
+	enum st_param_type type;
+	bool required;
+	/** One sentence for a model. */
+	const char *description;
+	/** For strings: the values it takes, in any case, separated by "|"; may be NULL. */
+	const char *choices;
+	/** For ST_PARAM_ANY: members of its schema, as JSON without the braces. */
+	const char *schema;
+};
+
+enum { ST_PARAMS_MAX = 16 };
+
+/** What a client may assume about a tool; the hints of MCP. */
+enum st_hints {
+	ST_HINT_READ_ONLY = 1,
+	ST_HINT_DESTRUCTIVE = 2,
+	ST_HINT_IDEMPOTENT = 4,
+};
+
+struct st_call;
+
+struct st_tool {
+	const char *name;
+	/** The name in the specification it comes from, taken too; may be NULL. */
+	const char *alias;
+	const char *title;
+	/** For a model: when to use it, and what it answers. */
+	const char *description;
+	/** Ends with one whose name is NULL. */
+	const struct st_param *params;
+	/** A JSON Schema. */
+	const char *output_schema;
+	unsigned hints;
+	/** Fill call->result and call->text. 0, or a code with err filled. */
+	int (*run)(struct st_call *call, struct stet_error *err);
+};
+
+/** A call under way. */
+struct st_call {
+	struct stet_session *session;
+	const struct st_tool *tool;
+	/** The arguments in the order of tool->params; NULL for those not given. */
+	yyjson_val *args[ST_PARAMS_MAX];
+	/** The answer: what it says as data, and as text. */
+	yyjson_mut_doc *doc;
+	yyjson_mut_val *result;
+	struct st_buf text;
+	/** More than a message about a failure, or NULL: a refusal, near misses. */
+	yyjson_mut_val *failure;
+};
+
+/** All tools, ending with NULL. */
+extern const struct st_tool *const st_tools[];
+
+/** The tool of a name or alias; NULL if there is none. */
+const struct st_tool *st_tool_find(struct st_str name);
+
+/** The input schema of a tool. Returns 0 or STET_E_NOMEM. */
+[[nodiscard]] int st_tool_schema(const struct st_tool *tool, struct st_buf *out,
+                                 struct stet_error *err);
+
+/** Match a call's arguments with the tool's parameters. Returns 0, STET_E_INVALID or STET_E_NOMEM. */
+[[nodiscard]] int st_args_bind(struct st_call *call, yyjson_val *args, struct stet_error *err);
+
+/** An argument by its parameter's name; NULL if it was not given. */
+yyjson_val *st_arg(const struct st_call *call, const char *name);
+
+/** The same as a view, a number, a flag; `missing` if it was not given. */
+struct st_str st_arg_str(const struct st_call *call, const char *name);
+int64_t st_arg_int(const struct st_call *call, const char *name, int64_t missing);
+bool st_arg_flag(const struct st_call *call, const char *name, bool missing);
+
+#endif
