@@ -4,7 +4,7 @@
 
 #include "core/change.h"
 #include "fs/displaced.h"
-#include "text/replace.h"
+#include "text/edits.h"
 
 /* ---- life ---- */
 
@@ -344,25 +344,14 @@ int stet_session_write(struct stet_session *session, const char *path, const cha
 }
 
 static int make_edit(void *context, struct st_str old, struct st_buf *new, struct stet_error *err) {
-	const struct st_replace *edit = context;
-	st_autofree struct st_replaced *done = calloc(1, sizeof *done);
-	if (!done)
-		return st_fail_nomem(err);
-	int code = st_replace_apply(old, edit, done, err);
-	if (code == 0 && done->found.total > 1)
-		code = st_fail(err, STET_E_AMBIGUOUS,
-		               "The text to change occurs %zu times. Give more of the lines around it.",
-		               done->found.total);
-	if (code == 0)
-		st_buf_move(new, &done->text);
-	st_replaced_release(done);
-	return code;
+	struct st_edited result;
+	return st_edits_apply(old, context, 1, 0, &result, new, NULL, err);
 }
 
 int stet_session_edit(struct stet_session *session, const char *path, const char *old_text,
                       size_t old_len, const char *new_text, size_t new_len,
                       const char *expected_hash, struct stet_answer **out, struct stet_error *err) {
-	struct st_replace edit = {
+	struct st_edit edit = {
 		.old_text = st_strn(old_text ? old_text : "", old_text ? old_len : 0),
 		.new_text = st_strn(new_text ? new_text : "", new_text ? new_len : 0),
 	};

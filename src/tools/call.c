@@ -32,18 +32,25 @@ static void fill_failure(struct st_call *call, const struct stet_error *err) {
 		st_json_add_text(doc, call->result, "message", st_str(err->message));
 }
 
+static void push_block(yyjson_mut_doc *doc, yyjson_mut_val *content, const struct st_buf *text) {
+	yyjson_mut_val *block = yyjson_mut_obj(doc);
+	st_json_add_text(doc, block, "type", ST_STR("text"));
+	st_json_add_text(doc, block, "text", st_buf_str(text));
+	st_json_push(doc, content, block);
+}
+
 static int write_answer(struct st_call *call, bool failed, struct st_buf *out,
                         struct stet_error *err) {
 	yyjson_mut_doc *doc = call->doc;
 	yyjson_mut_val *root = yyjson_mut_doc_get_root(doc);
-	yyjson_mut_val *block = yyjson_mut_obj(doc);
-	st_json_add_text(doc, block, "type", ST_STR("text"));
-	st_json_add_text(doc, block, "text", st_buf_str(&call->text));
-	st_json_push(doc, st_json_add_array(doc, root, "content"), block);
+	yyjson_mut_val *content = st_json_add_array(doc, root, "content");
+	push_block(doc, content, &call->text);
+	if (call->remark.len > 0)
+		push_block(doc, content, &call->remark);
 	st_json_add(doc, root, "structuredContent", call->result);
 	if (failed)
 		st_json_add_true(doc, root, "isError");
-	if (call->text.failed)
+	if (call->text.failed || call->remark.failed)
 		return st_fail_nomem(err);
 	return st_json_write(doc, root, out, err);
 }
@@ -66,7 +73,7 @@ static void add_notices(struct st_call *call) {
 		if (!list)
 			list = st_json_add_array(call->doc, call->result, "notices");
 		st_json_push(call->doc, list, st_json_text(call->doc, st_str(notice)));
-		st_buf_addf(&call->text, "\nNotice: %s", notice);
+		st_buf_addf(&call->remark, "Notice: %s\n", notice);
 	}
 }
 
@@ -100,6 +107,7 @@ int stet_call(struct stet_session *session, const char *tool, const char *args, 
 	int code = answer(&call, st_strn(args ? args : "", args ? args_len : 0), &text, err);
 	yyjson_mut_doc_free(call.doc);
 	st_buf_release(&call.text);
+	st_buf_release(&call.remark);
 	*out = text.ptr;
 	if (out_len)
 		*out_len = text.len;

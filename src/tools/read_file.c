@@ -78,12 +78,12 @@ static void render(struct st_call *call, const char *path, const struct st_file 
 		st_json_add_true(call->doc, call->result, "lossy");
 }
 
-/* What a reader of the text alone has to know. */
-static void add_trailer(struct st_call *call, const struct page *page) {
+/* What a reader of the text alone has to know; not part of it. */
+static void add_remark(struct st_call *call, const struct page *page) {
 	if (page->cut)
-		st_buf_addf(&call->text, "\n[line %zu is longer than %zu bytes and is cut here]\n", page->first, PAGE_MAX);
+		st_buf_addf(&call->remark, "[Line %zu is longer than %zu bytes and is cut.]\n", page->first, PAGE_MAX);
 	if (page->last < page->total)
-		st_buf_addf(&call->text, "\n[lines %zu-%zu of %zu; continue with offset %zu]\n", page->first,
+		st_buf_addf(&call->remark, "[Lines %zu-%zu of %zu. Continue with offset %zu.]\n", page->first,
 		            page->last, page->total, page->last + 1);
 }
 
@@ -114,7 +114,7 @@ static int run(struct st_call *call, struct stet_error *err) {
 	if (!page.cut)
 		st_seen_add(seen, page.first, page.last);
 	render(call, place.path, &file, &page);
-	add_trailer(call, &page);
+	add_remark(call, &page);
 	return 0;
 }
 

@@ -67,15 +67,6 @@ static void render_success(struct st_call *call, const char *path_key,
 	}
 }
 
-static void render_notices(struct st_call *call, yyjson_mut_val *object,
-                           const struct stet_answer *answer) {
-	if (answer->notice_count == 0)
-		return;
-	yyjson_mut_val *list = st_json_add_array(call->doc, object, "notices");
-	for (size_t i = 0; i < answer->notice_count; i++)
-		st_json_push(call->doc, list, st_json_text(call->doc, st_str(answer->notices[i])));
-}
-
 int st_call_change(struct st_call *call, struct st_change *change, const char *path_key,
                    struct stet_answer **out, struct stet_error *err) {
 	if (st_arg(call, "expectedHash"))
@@ -86,16 +77,13 @@ int st_call_change(struct st_call *call, struct st_change *change, const char *p
 	if (!answer)
 		return st_fail_nomem(err);
 	int code = st_change_apply(call->session, change, answer, err);
-	if (code == STET_E_CONFLICT) {
+	if (code == STET_E_CONFLICT)
 		render_refusal(call, change, answer);
-		render_notices(call, call->failure, answer);
-	}
 	if (code < 0) {
 		stet_answer_free(answer);
 		return code;
 	}
 	render_success(call, path_key, answer);
-	render_notices(call, call->result, answer);
 	*out = answer;
 	return 0;
 }

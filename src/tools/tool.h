@@ -73,6 +73,8 @@ struct st_call {
 	yyjson_mut_doc *doc;
 	yyjson_mut_val *result;
 	struct st_buf text;
+	/** What has to be said beside the text, where that is a file's; empty for nothing. */
+	struct st_buf remark;
 	/** More than a message about a failure, or NULL: a refusal, near misses. */
 	yyjson_mut_val *failure;
 };
