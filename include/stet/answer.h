@@ -62,6 +62,9 @@ STET_API int stet_answer_noop(const struct stet_answer *answer);
 /** 1 if the file is new. */
 STET_API int stet_answer_created(const struct stet_answer *answer);
 
+/** 1 if the change was merged with what others had changed meanwhile; the diff shows the latter. */
+STET_API int stet_answer_merged(const struct stet_answer *answer);
+
 /** The lines that were read: first and last (0 for none), and how many the file has. */
 STET_API size_t stet_answer_first_line(const struct stet_answer *answer);
 STET_API size_t stet_answer_last_line(const struct stet_answer *answer);

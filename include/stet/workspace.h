@@ -65,6 +65,16 @@ STET_API void stet_workspace_close(struct stet_workspace *ws);
 STET_API STET_NODISCARD int stet_workspace_set(struct stet_workspace *ws, enum stet_option option,
                                                int64_t value, struct stet_error *err);
 
+/**
+ * Limit the text tools to files with these endings.
+ *
+ * @extensions  Separated by commas, as ".md,.txt", in any case; NULL or "" for
+ *              any file. Set it before sessions are at work.
+ * @return      0 or STET_E_NOMEM.
+ */
+STET_API STET_NODISCARD int stet_workspace_allow(struct stet_workspace *ws, const char *extensions,
+                                                 struct stet_error *err);
+
 /** The root's absolute path without links; valid while the workspace is open. */
 STET_API const char *stet_workspace_root(const struct stet_workspace *ws);
 

@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#undef st_fail
+#undef st_fail_nomem
+
 struct code {
 	int value;
 	const char *name;
@@ -77,7 +80,8 @@ int st_fail_errno(struct stet_error *err, int errnum, const char *format, ...) {
 }
 
 int st_fail_nomem(struct stet_error *err) {
-	return st_fail(err, STET_E_NOMEM, "Out of memory; nothing was changed. Try again, or with less at once.");
+	return st_fail(err, STET_E_NOMEM,
+	               "Out of memory; nothing was changed. Try again, or with less at once.");
 }
 
 int st_code_of_errno(int errnum) {

@@ -26,4 +26,20 @@ int st_fail_nomem(struct stet_error *err);
 /** The code that stands for an errno. */
 int st_code_of_errno(int errnum);
 
+/*
+ * What comes back is the code that went in, and only here can compilers and
+ * analysers see that: else they follow paths on which a failure returned 0.
+ */
+#define st_fail(err, code, ...) \
+	({ \
+		const int st_failed_with = (code); \
+		st_fail(err, st_failed_with, __VA_ARGS__); \
+		st_failed_with; \
+	})
+#define st_fail_nomem(err) \
+	({ \
+		st_fail_nomem(err); \
+		STET_E_NOMEM; \
+	})
+
 #endif

@@ -1,5 +1,6 @@
 #include "base/lru.h"
 
+#include <assert.h>
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -57,8 +58,10 @@ static void drop(struct st_lru *lru, struct st_lru_entry **slot) {
 }
 
 static void evict(struct st_lru *lru) {
-	while (lru->count > lru->max_count || lru->cost > lru->max_cost)
+	while (lru->count > lru->max_count || lru->cost > lru->max_cost) {
+		assert(lru->oldest);
 		drop(lru, slot_of(lru, st_lru_key(lru->oldest), lru->oldest->hash));
+	}
 }
 
 /* Keeping the old, fuller table is fine when there is no memory for a larger one. */
@@ -84,6 +87,12 @@ void st_lru_init(struct st_lru *lru, size_t max_count, size_t max_cost,
                  void (*free_value)(void *value)) {
 	*lru = (struct st_lru){
 		.max_count = max_count, .max_cost = max_cost, .free_value = free_value};
+}
+
+void st_lru_limit(struct st_lru *lru, size_t max_count, size_t max_cost) {
+	lru->max_count = max_count;
+	lru->max_cost = max_cost;
+	evict(lru);
 }
 
 void st_lru_clear(struct st_lru *lru) {

@@ -35,6 +35,9 @@ void st_lru_init(struct st_lru *lru, size_t max_count, size_t max_cost,
                  void (*free_value)(void *value));
 void st_lru_release(struct st_lru *lru);
 
+/** Change the limits, and evict what no longer fits. */
+void st_lru_limit(struct st_lru *lru, size_t max_count, size_t max_cost);
+
 /** Remove every entry. */
 void st_lru_clear(struct st_lru *lru);
 

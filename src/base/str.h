@@ -45,6 +45,20 @@ static inline bool st_str_ends(struct st_str s, struct st_str suffix) {
 	       (suffix.len == 0 || memcmp(s.ptr + s.len - suffix.len, suffix.ptr, suffix.len) == 0);
 }
 
+/** Space, tab, line ends, form feed: what the C locale calls white space. */
+static inline bool st_is_space(char byte) {
+	return byte == ' ' || (byte >= '\t' && byte <= '\r');
+}
+
+/** The view without white space at its ends. */
+static inline struct st_str st_str_trim(struct st_str s) {
+	while (s.len && st_is_space(s.ptr[0]))
+		s = st_str_slice(s, 1, s.len);
+	while (s.len && st_is_space(s.ptr[s.len - 1]))
+		s.len--;
+	return s;
+}
+
 /** Bytewise order, a shorter view before the longer one it begins. */
 static inline int st_str_cmp(struct st_str a, struct st_str b) {
 	size_t len = a.len < b.len ? a.len : b.len;

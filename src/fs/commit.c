@@ -277,7 +277,8 @@ static bool keep_foreign(struct job *job) {
 	if (!st_hash_eq(&file.hash, job->commit->expected) &&
 	    st_keep(job->guard, job->place.path, st_buf_str(&file.bytes), why) < 0)
 		return false;
-	st_displaced_add(job->guard, fd, job->place.path, &file.hash);
+	file.stamp.racy |= !file.stamped;
+	st_displaced_add(job->guard, fd, job->place.path, &file.hash, &file.stamp);
 	fd = -1;
 	return true;
 }
@@ -293,7 +294,7 @@ static void leave_foreign(struct job *job) {
 static void watch_own(struct job *job) {
 	int fd = st_retry(fcntl(job->temp.fd, F_DUPFD_CLOEXEC, 0));
 	if (fd >= 0)
-		st_displaced_add(job->guard, fd, job->place.path, &job->done->hash);
+		st_displaced_add(job->guard, fd, job->place.path, &job->done->hash, &job->temp.stamp);
 }
 
 /*
@@ -390,7 +391,7 @@ static int finish_exchange(struct job *job, struct stet_error *err) {
 	remove_old(job, &dir);
 	if (job->leased)
 		st_lease_drop(job->fd);
-	st_displaced_add(job->guard, job->fd, job->place.path, job->commit->expected);
+	st_displaced_add(job->guard, job->fd, job->place.path, job->commit->expected, &job->stamp);
 	job->fd = -1;
 	job->done->way = ST_COMMIT_EXCHANGED;
 	return 0;
@@ -406,7 +407,7 @@ static int rename_over(struct job *job, struct stet_error *err) {
 	stamp_new(job, job->temp.fd, &job->temp.stamp);
 	if (job->leased)
 		st_lease_drop(job->fd);
-	st_displaced_add(job->guard, job->fd, job->place.path, job->commit->expected);
+	st_displaced_add(job->guard, job->fd, job->place.path, job->commit->expected, &job->stamp);
 	job->fd = -1;
 	job->done->way = ST_COMMIT_VERIFIED;
 	if (sync_dir(job) < 0)
@@ -628,7 +629,11 @@ static int write_in_place(struct job *job, struct stet_error *err) {
 		return code;
 	bool finished = false;
 	code = compare(job, &finished, err);
-	if (code == 0 && !finished)
+	/* Waiting for the lease took its time: what was opened may no longer have the name. */
+	if ((code == 0 || code == STET_E_CONFLICT) &&
+	    !is_inode(job->place.dirfd, job->place.name, &job->done->current.stamp))
+		code = AGAIN;
+	else if (code == 0 && !finished)
 		code = rewrite(job, err);
 	unlock_dir(job);
 	return code;

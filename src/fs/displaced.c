@@ -101,7 +101,8 @@ static void hold(struct st_guard *guard, const struct st_displaced *entry) {
 	}
 }
 
-void st_displaced_add(struct st_guard *guard, int fd, const char *path, const struct st_hash *hash) {
+void st_displaced_add(struct st_guard *guard, int fd, const char *path, const struct st_hash *hash,
+                      const struct st_stamp *stamp) {
 	struct stat st;
 	struct st_displaced entry = {.fd = fd, .path = strdup(path), .since_ms = st_now_ms()};
 	entry.looked_ms = entry.since_ms;
@@ -109,9 +110,14 @@ void st_displaced_add(struct st_guard *guard, int fd, const char *path, const st
 		let_go(&entry);
 		return;
 	}
-	/* The exchange itself moved ctime just now; only mtime tells of a recent write. */
+	/*
+	 * The exchange itself moved ctime just now; only mtime tells of a recent
+	 * write. One before now, but after the bytes were looked at, shows only in
+	 * the stamp they had then.
+	 */
 	entry.stamp = st_stamp_take(fd, &st);
-	entry.stamp.racy = !hash || st_stamp_written_just_now(fd, &entry.stamp);
+	entry.stamp.racy = !hash || stamp->racy || !st_stamp_eq_content(stamp, &entry.stamp) ||
+	                   st_stamp_written_just_now(fd, &entry.stamp);
 	if (hash)
 		entry.hash = *hash;
 	hold(guard, &entry);

@@ -21,8 +21,10 @@ enum { ST_GRACE_MS = 2000, ST_GRACE_EXIT_MS = 10 };
  * @path   The path it had.
  * @hash   Its bytes that are accounted for; NULL if none are, so that whatever
  *         it holds is kept.
+ * @stamp  What it was when it had these bytes; NULL if hash is.
  */
-void st_displaced_add(struct st_guard *guard, int fd, const char *path, const struct st_hash *hash);
+void st_displaced_add(struct st_guard *guard, int fd, const char *path, const struct st_hash *hash,
+                      const struct st_stamp *stamp);
 
 /** Look at those that are due. Every operation calls this; cheap when nothing is due. */
 void st_displaced_look(struct st_guard *guard);

@@ -1,5 +1,7 @@
 #include "fs/file.h"
 
+#include <limits.h>
+
 #include "base/clock.h"
 #include "fs/sys.h"
 
@@ -132,18 +134,35 @@ int st_pwrite_all(int fd, struct st_str bytes) {
 	return 0;
 }
 
+/* The usual path has no links in it and is opened in one call. -1 if it is not of that kind. */
+static int open_plainly(const struct st_root *root, struct st_str path, struct st_place *place) {
+	char text[PATH_MAX];
+	if (path.len >= sizeof text || memchr(path.ptr, '\0', path.len))
+		return -1;
+	memcpy(text, path.ptr, path.len);
+	text[path.len] = '\0';
+	const char *plain = st_root_plain(root, text);
+	st_autofd fd = plain ? st_root_open_plain(root, plain) : -1;
+	char *copy = fd < 0 ? NULL : strdup(plain);
+	if (!copy)
+		return -1;
+	st_place_release(place);
+	place->path = copy;
+	int result = fd;
+	fd = -1;
+	return result;
+}
+
 int st_file_load(const struct st_root *root, struct st_str path, size_t max, struct st_place *place,
                  struct st_file *file, struct stet_error *err) {
-	int code = st_root_locate(root, path, place, err);
-	if (code < 0)
-		return code;
-	if (place->exists) {
-		code = st_file_check(&place->st, place->path, max, err);
+	st_autofd fd = open_plainly(root, path, place);
+	if (fd < 0) {
+		int code = st_root_locate(root, path, place, err);
 		if (code < 0)
 			return code;
+		fd = st_file_open(place, err);
+		if (fd < 0)
+			return fd;
 	}
-	st_autofd fd = st_file_open(place, err);
-	if (fd < 0)
-		return fd;
 	return st_file_read(fd, place->path, max, file, err);
 }

@@ -60,7 +60,13 @@ void st_file_release(struct st_file *file);
 /** Write all bytes from the start of an open file. 0, or -1 with errno. */
 [[nodiscard]] int st_pwrite_all(int fd, struct st_str bytes);
 
-/** Locate, open and read. Codes of all three. */
+/**
+ * Locate, open and read.
+ *
+ * @place  Receives the path, also of a file that is not there, as long as its
+ *         directory is; not always the directory's descriptor.
+ * @return The codes of st_root_locate(), st_file_open() and st_file_read().
+ */
 [[nodiscard]] int st_file_load(const struct st_root *root, struct st_str path, size_t max,
                                struct st_place *place, struct st_file *file,
                                struct stet_error *err);

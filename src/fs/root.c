@@ -446,6 +446,14 @@ void st_place_release(struct st_place *place) {
 	*place = (struct st_place)ST_PLACE_INIT;
 }
 
+int st_root_open_plain(const struct st_root *root, const char *plain) {
+	struct open_how how = {
+		.flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_SYMLINKS,
+	};
+	return root->no_openat2 ? -1 : openat2_retry(root->fd, plain, &how);
+}
+
 int st_root_peek(const struct st_root *root, const char *path, struct stat *st,
                  struct stet_error *err) {
 	struct open_how how = {
@@ -467,6 +475,23 @@ int st_root_peek(const struct st_root *root, const char *path, struct stat *st,
 		return code;
 	*st = place.st;
 	return place.exists && strcmp(place.path, path) == 0;
+}
+
+const char *st_root_plain(const struct st_root *root, const char *path) {
+	struct st_str rest = st_str(path);
+	if (path[0] == '/' && (!strip_prefix(rest, root->path, &rest) || rest.len == 0))
+		return NULL;
+	const char *plain = path[0] == '/' ? rest.ptr + 1 : rest.ptr;
+
+	for (const char *from = plain;; from++) {
+		size_t len = strcspn(from, "/");
+		struct st_str component = st_strn(from, len);
+		if (len == 0 || is_dot(component) || is_dotdot(component))
+			return NULL;
+		from += len;
+		if (*from == '\0')
+			return plain;
+	}
 }
 
 bool st_path_is_protected(const char *path, const char *state_dir) {

@@ -80,6 +80,23 @@ void st_place_release(struct st_place *place);
 [[nodiscard]] int st_root_peek(const struct st_root *root, const char *path, struct stat *st,
                                struct stet_error *err);
 
+/**
+ * The path below the root, if the spelling alone tells: relative, or absolute
+ * with the root in front, and no "." or ".." or empty component in it. It is
+ * a place's path only if no link is on the way, which st_root_peek() shows.
+ *
+ * @return A part of path, or NULL.
+ */
+const char *st_root_plain(const struct st_root *root, const char *path);
+
+/**
+ * Open a file by a path as st_root_plain() gives it, in one call, if no link
+ * is on the way. Never blocks; what it is has to be looked at afterwards.
+ *
+ * @return A descriptor to read from, or -1: st_root_locate() will tell more.
+ */
+int st_root_open_plain(const struct st_root *root, const char *plain);
+
 /** Whether a place's path lies in a .git directory or in the state directory. */
 bool st_path_is_protected(const char *path, const char *state_dir);
 

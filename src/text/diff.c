@@ -30,6 +30,8 @@ struct work {
 	/* An open hash table of class numbers + 1; its size is a power of two. */
 	uint32_t *slots;
 	size_t mask;
+	/* Not to be known beforehand, so that nobody can write lines that all collide. */
+	uint64_t seed;
 	/* Lines in common at the start and at the end. */
 	size_t head, tail;
 };
@@ -55,6 +57,8 @@ static int work_init(struct work *work, const struct st_lines *old, const struct
 		slots *= 2;
 
 	*work = (struct work){.mask = slots - 1};
+	if (getentropy(&work->seed, sizeof work->seed) < 0)
+		work->seed = (uintptr_t)work;
 	work->sides[0].lines = old;
 	work->sides[1].lines = new;
 	work->classes = malloc((total + 1) * sizeof *work->classes);
@@ -74,8 +78,8 @@ static uint64_t mix(uint64_t hash, uint64_t word) {
 	return hash ^ (hash >> 29);
 }
 
-static uint64_t hash_line(struct st_str line) {
-	uint64_t hash = line.len, word;
+static uint64_t hash_line(uint64_t seed, struct st_str line) {
+	uint64_t hash = mix(seed, line.len), word;
 
 	for (; line.len >= sizeof word; line = st_str_slice(line, sizeof word, line.len)) {
 		memcpy(&word, line.ptr, sizeof word);
@@ -88,7 +92,7 @@ static uint64_t hash_line(struct st_str line) {
 
 /* The number of a line's class, which is a new one if the line is. */
 static uint32_t classify(struct work *work, struct st_str line) {
-	uint64_t hash = hash_line(line);
+	uint64_t hash = hash_line(work->seed, line);
 	size_t at = hash & work->mask;
 
 	for (; work->slots[at]; at = (at + 1) & work->mask) {

@@ -1,8 +1,8 @@
 #include "text/line_ranges.h"
 
-#include <stdint.h>
-
 #include "base/utf8.h"
+
+#include <stdint.h>
 
 /* How much of a query a message repeats. */
 #define QUOTE_MAX 60

@@ -2,48 +2,68 @@
 
 #include <stdint.h>
 
-/* The first such byte at or after start, or the text's length. */
-static size_t find(struct st_str text, size_t start, char byte) {
-	const char *found = memchr(text.ptr + start, byte, text.len - start);
-	return found ? (size_t)(found - text.ptr) : text.len;
+/* Sixteen bytes at a time: line numbers in a big file must not cost more than finding the text. */
+#define LANES 16
+typedef unsigned char lanes __attribute__((vector_size(LANES)));
+
+static lanes load(const char *from) {
+	lanes bytes;
+	memcpy(&bytes, from, sizeof bytes);
+	return bytes;
 }
 
-/* The offset just behind the line that starts at start, given the next LF. */
-static size_t line_end(struct st_str text, size_t start, size_t lf) {
-	size_t cr = find(st_str_slice(text, 0, lf), start, '\r');
-	return cr + 1 < lf ? cr + 1 : lf + 1;
+static size_t sum(lanes counts) {
+	size_t total = 0;
+	for (int i = 0; i < LANES; i++)
+		total += counts[i];
+	return total;
 }
 
 /*
- * Most texts have no CR at all, and looking for one in every line would double
- * the work: ask once.
+ * Count as many endings as whole vectors allow among the first `offset` bytes, and say in *at how
+ * far that went. Bytes behind the offset are looked at: a CR is alone only if no LF follows it.
  */
-static bool has_lone_cr(struct st_str text) {
-	for (size_t i = 0; i < text.len; i++) {
-		const char *cr = memchr(text.ptr + i, '\r', text.len - i);
-		if (!cr)
-			return false;
-		i = (size_t)(cr - text.ptr);
-		if (i + 1 == text.len || cr[1] != '\n')
-			return true;
+static struct st_eols count_lanes(struct st_str text, size_t offset, size_t *at) {
+	const lanes lf = (lanes){0} + '\n';
+	const lanes cr = (lanes){0} + '\r';
+	struct st_eols eols = {0};
+	size_t limit = offset < text.len ? offset : text.len - (text.len > 0);
+	size_t i = 0;
+
+	while (i + LANES <= limit) {
+		lanes lfs = {0}, crs = {0}, crlfs = {0};
+		/* No lane may count beyond 255. */
+		for (int rounds = 0; rounds < 255 && i + LANES <= limit; rounds++, i += LANES) {
+			lanes here = load(text.ptr + i);
+			lanes is_cr = (lanes)(here == cr);
+			lfs -= (lanes)(here == lf);
+			crs -= is_cr;
+			crlfs -= is_cr & (lanes)(load(text.ptr + i + 1) == lf);
+		}
+		eols.lf += sum(lfs);
+		eols.cr += sum(crs);
+		eols.crlf += sum(crlfs);
 	}
-	return false;
+	*at = i;
+	return eols;
 }
 
-/* Endings among the first `offset` bytes of a text; a CR at the very end counts if nothing joins it. */
-static size_t count_ends(struct st_str text, size_t offset, bool lone) {
-	size_t count = 0;
-	for (size_t i = 0; i < offset; i++)
-		count += text.ptr[i] == '\n';
-	if (!lone)
-		return count;
-	for (size_t i = 0; i < offset; i++)
-		count += text.ptr[i] == '\r' && (i + 1 == text.len || text.ptr[i + 1] != '\n');
-	return count;
+/* Every LF, every CR, and every CR that an LF follows, among the first `offset` bytes. */
+static struct st_eols count_bytes(struct st_str text, size_t offset) {
+	size_t i;
+	struct st_eols eols = count_lanes(text, offset, &i);
+	for (; i < offset; i++) {
+		bool is_cr = text.ptr[i] == '\r';
+		eols.lf += text.ptr[i] == '\n';
+		eols.cr += is_cr;
+		eols.crlf += is_cr && i + 1 < text.len && text.ptr[i + 1] == '\n';
+	}
+	return eols;
 }
 
 size_t st_line_ends(struct st_str text, size_t offset) {
-	return count_ends(text, offset, has_lone_cr(st_str_slice(text, 0, offset)));
+	struct st_eols eols = count_bytes(text, offset);
+	return eols.lf + eols.cr - eols.crlf;
 }
 
 size_t st_line_count(struct st_str text) {
@@ -53,22 +73,56 @@ size_t st_line_count(struct st_str text) {
 	return st_line_ends(text, text.len) + (last != '\n' && last != '\r');
 }
 
-/* Index the lines; a lone CR ends one only if `lone` says to look for it. */
-static int index_lines(struct st_lines *lines, struct st_str text, bool lone,
+size_t st_line_start(struct st_str text, size_t offset) {
+	size_t end = offset;
+	if (end > 0 && end < text.len && text.ptr[end] == '\n' && text.ptr[end - 1] == '\r')
+		end--;
+	const char *lf = memrchr(text.ptr, '\n', end);
+	size_t start = lf ? (size_t)(lf + 1 - text.ptr) : 0;
+	const char *cr = memrchr(text.ptr + start, '\r', end - start);
+	return cr ? (size_t)(cr + 1 - text.ptr) : start;
+}
+
+size_t st_line_end(struct st_str text, size_t offset) {
+	const char *from = text.ptr + offset;
+	size_t left = text.len - offset;
+	const char *lf = memchr(from, '\n', left);
+	const char *cr = memchr(from, '\r', lf ? (size_t)(lf - from) : left);
+
+	if (cr && cr + 1 != lf)
+		return (size_t)(cr + 1 - text.ptr);
+	return lf ? (size_t)(lf + 1 - text.ptr) : text.len;
+}
+
+/* Just behind the next LF, or the text's length. */
+static size_t next_lf(struct st_str text, size_t at) {
+	const char *lf = memchr(text.ptr + at, '\n', text.len - at);
+	return lf ? (size_t)(lf + 1 - text.ptr) : text.len;
+}
+
+/* Just behind the line that starts at `at`, given where the next LF ends. */
+static size_t line_end(struct st_str text, size_t at, size_t lf) {
+	const char *cr = memchr(text.ptr + at, '\r', lf - at);
+	if (!cr)
+		return lf;
+	size_t end = (size_t)(cr + 1 - text.ptr);
+	return end < lf && text.ptr[end] == '\n' ? lf : end;
+}
+
+/* Index the lines, so many endings at most; a lone CR ends one only if `lone` says to look for it. */
+static int index_lines(struct st_lines *lines, struct st_str text, size_t ends, bool lone,
                        struct stet_error *err) {
-	size_t max = count_ends(text, text.len, lone) + 2;
-	size_t *starts = malloc(max * sizeof *starts);
+	size_t *starts = malloc((ends + 2) * sizeof *starts);
 	if (!starts)
 		return st_fail_nomem(err);
 
-	/* The next LF is kept, so that a text without any is not searched for it in every line. */
-	size_t lf = find(text, 0, '\n');
-	size_t count = 0;
+	size_t count = 0, lf = 0;
 	for (size_t at = 0; at < text.len;) {
 		starts[count++] = at;
-		if (lf < at)
-			lf = find(text, at, '\n');
-		at = lone ? line_end(text, at, lf) : lf + 1;
+		/* The next LF stays good for all lone CRs before it, else a file of those costs its square. */
+		if (lf <= at || count == 1)
+			lf = next_lf(text, at);
+		at = lone ? line_end(text, at, lf) : lf;
 	}
 	starts[count] = text.len;
 	*lines = (struct st_lines){text, starts, count};
@@ -76,11 +130,13 @@ static int index_lines(struct st_lines *lines, struct st_str text, bool lone,
 }
 
 int st_lines_init(struct st_lines *lines, struct st_str text, struct stet_error *err) {
-	return index_lines(lines, text, has_lone_cr(text), err);
+	struct st_eols eols = st_eols_count(text);
+	return index_lines(lines, text, eols.lf + eols.crlf + eols.cr, eols.cr > 0, err);
 }
 
 int st_lines_init_lf(struct st_lines *lines, struct st_str text, struct stet_error *err) {
-	return index_lines(lines, text, false, err);
+	struct st_eols eols = st_eols_count(text);
+	return index_lines(lines, text, eols.lf + eols.crlf, false, err);
 }
 
 void st_lines_release(struct st_lines *lines) {
@@ -136,24 +192,33 @@ struct st_str st_eol_bytes(enum st_eol eol) {
 	return bytes[eol];
 }
 
+struct st_eols st_eols_count(struct st_str text) {
+	struct st_eols eols = count_bytes(text, text.len);
+	eols.lf -= eols.crlf;
+	eols.cr -= eols.crlf;
+	return eols;
+}
+
 enum st_eol st_eol_of_text(struct st_str text) {
-	size_t lf = 0, crlf = 0, cr = 0;
-	for (size_t i = 0; i < text.len; i++)
-		lf += text.ptr[i] == '\n';
-	for (size_t i = 0; i < text.len; i++) {
-		const char *at = memchr(text.ptr + i, '\r', text.len - i);
-		if (!at)
-			break;
-		i = (size_t)(at - text.ptr);
-		if (i + 1 < text.len && at[1] == '\n')
-			crlf++;
-		else
-			cr++;
-	}
-	lf -= crlf;
-	if (lf >= crlf && lf >= cr)
+	struct st_eols eols = st_eols_count(text);
+	if (eols.lf >= eols.crlf && eols.lf >= eols.cr)
 		return ST_EOL_LF;
-	return crlf >= cr ? ST_EOL_CRLF : ST_EOL_CR;
+	return eols.crlf >= eols.cr ? ST_EOL_CRLF : ST_EOL_CR;
+}
+
+void st_eol_convert(struct st_buf *buf, struct st_str text, enum st_eol eol) {
+	for (size_t at = 0; at < text.len;) {
+		const char *lf = memchr(text.ptr + at, '\n', text.len - at);
+		if (!lf) {
+			st_buf_add(buf, st_str_slice(text, at, text.len));
+			return;
+		}
+		size_t end = (size_t)(lf - text.ptr);
+		bool crlf = end > at && lf[-1] == '\r';
+		st_buf_add(buf, st_str_slice(text, at, end - crlf));
+		st_buf_add(buf, st_eol_bytes(eol));
+		at = end + 1;
+	}
 }
 
 size_t st_bom_len(struct st_str text) {

@@ -27,6 +27,19 @@ enum st_eol {
 	ST_EOL_CR,
 };
 
+/** A stretch of bytes in a text: from start up to, not including, end. */
+struct st_span {
+	size_t start;
+	size_t end;
+};
+
+/** How many line endings of each kind there are. */
+struct st_eols {
+	size_t lf;
+	size_t crlf;
+	size_t cr;
+};
+
 /** An index of line starts over a text that it borrows. */
 struct st_lines {
 	struct st_str text;
@@ -56,11 +69,17 @@ enum st_eol st_eol_of(struct st_str line);
 /** The bytes of an ending: "", "\n", "\r\n" or "\r". */
 struct st_str st_eol_bytes(enum st_eol eol);
 
+/** Count the line endings of a text. */
+struct st_eols st_eols_count(struct st_str text);
+
 /**
  * The ending that inserted lines should take: the one most lines have (LF
  * wins a tie, and in a text without any).
  */
 enum st_eol st_eol_of_text(struct st_str text);
+
+/** Append a text with every LF and CRLF, but no CR alone, as one kind of ending. */
+void st_eol_convert(struct st_buf *buf, struct st_str text, enum st_eol eol);
 
 /**
  * How many line endings lie in the bytes before an offset, without an index:
@@ -71,6 +90,14 @@ size_t st_line_ends(struct st_str text, size_t offset);
 
 /** How many lines a text has. */
 size_t st_line_count(struct st_str text);
+
+/**
+ * Where the line that holds an offset starts: just behind the last line
+ * ending before it. An offset inside a CRLF is in the line that CRLF ends.
+ */
+size_t st_line_start(struct st_str text, size_t offset);
+/** Where the line that holds an offset ends: just behind its ending, or at the end of the text. */
+size_t st_line_end(struct st_str text, size_t offset);
 
 /** The length of a UTF-8 byte order mark at the start: 3 or 0. */
 size_t st_bom_len(struct st_str text);

@@ -30,6 +30,13 @@
 /** One claim with a directory of its own as *state. */
 #define claim(function) cmocka_unit_test_setup_teardown(function, dir_setup, dir_teardown)
 
+/** End this test as skipped, with the reason that make check will list. */
+#define skip_because(reason) \
+	do { \
+		print_message("# skip: %s\n", reason); \
+		skip(); \
+	} while (0)
+
 /** A temporary directory, removed with everything in it after the test. */
 struct dir {
 	char path[256];

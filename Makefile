@@ -1,0 +1,86 @@
+# A thin front over meson and ninja: one word per job. Each first installs what is missing
+# (tools/setup); SETUP=true leaves that out.
+
+SETUP = tools/setup
+PREFIX = /usr/local
+DESTDIR =
+FUZZ_SECONDS = 60
+
+options.build = --prefix=$(PREFIX)
+options.build-asan = -Db_sanitize=address,undefined -Db_lundef=false
+options.build-tsan = -Db_sanitize=thread -Db_lundef=false
+options.build-cover = -Db_coverage=true
+options.build-fuzz = -Dfuzz=true -Dtests=false $(options.build-asan)
+options.build-lint = -Dtests=false -Dc_args=-fanalyzer
+options.build-bench = -Dbench=true -Dtests=false --buildtype=release
+
+export ASAN_OPTIONS = halt_on_error=1:detect_leaks=1:allocator_may_return_null=1
+export UBSAN_OPTIONS = halt_on_error=1:print_stacktrace=1
+export TSAN_OPTIONS = halt_on_error=1:second_deadlock_stack=1
+
+MAKEFLAGS += --no-print-directory
+.PHONY: all check asan tsan cover fuzz lint format bench torture demo deb install clean help setup
+
+all: build/build.ninja ## build build/stet, build/libstet.so and build/libstet.a
+	@ninja -C build
+
+check: all ## run every test
+	@tools/run-tests build
+
+asan: build-asan/build.ninja ## run every test under the address and undefined-behaviour sanitizers
+	@ninja -C build-asan
+	@tools/run-tests build-asan --timeout-multiplier 3
+
+# The old TSan runtimes cannot place their shadow memory under the address randomization of new kernels.
+tsan: build-tsan/build.ninja ## run every test under the thread sanitizer
+	@ninja -C build-tsan
+	@setarch --addr-no-randomize tools/run-tests build-tsan --timeout-multiplier 5
+
+cover: build-cover/build.ninja ## measure what the tests cover, in build-cover/coverage/index.html
+	@ninja -C build-cover
+	@find build-cover -name '*.gcda' -delete
+	@tools/run-tests build-cover
+	@mkdir -p build-cover/coverage
+	@gcovr --root . --object-directory build-cover --filter src/ --print-summary \
+		--html-details build-cover/coverage/index.html
+
+fuzz: build-fuzz/build.ninja ## fuzz each target for FUZZ_SECONDS (60)
+	@ninja -C build-fuzz
+	@FUZZ_SECONDS=$(FUZZ_SECONDS) tools/fuzz build-fuzz
+
+lint: all build-lint/build.ninja ## check the style, layers and exports; run the static analysers
+	@tools/lint --all
+	@ninja -C build-lint
+
+format: setup ## rewrite the source as clang-format has it
+	@git ls-files '*.c' '*.h' | xargs clang-format -i
+
+bench: build-bench/build.ninja ## run the benchmarks, on a release build
+	@ninja -C build-bench
+	@tools/bench build-bench
+
+torture: all ## run the torture tests with their full counts
+	@STET_TORTURE=1 tools/run-tests build --suite torture --timeout-multiplier 20
+
+demo: all ## show the main job at work
+	@tools/demo
+
+deb: setup ## build the Debian packages, beside this directory
+	@dpkg-buildpackage --unsigned-source --unsigned-changes --build=binary
+
+install: all ## install below DESTDIR and PREFIX (/usr/local)
+	@meson configure build -Dprefix=$(PREFIX)
+	@DESTDIR=$(DESTDIR) meson install -C build
+
+clean: ## remove everything that was built
+	rm -rf build build-asan build-tsan build-cover build-fuzz build-lint build-bench
+
+help: ## list these
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s%s\n", $$1, $$2 }' Makefile
+
+setup:
+	@$(SETUP)
+
+build-asan/build.ninja build-tsan/build.ninja build-fuzz/build.ninja: export CC = clang
+%/build.ninja: | setup
+	meson setup $* $(options.$*)

@@ -1,0 +1,14 @@
+/**
+ * All of stet: include this one, link with `pkg-config --cflags --libs stet`.
+ *
+ * Every function takes pointers and integers only, so that any foreign
+ * function interface can call it; text is a pointer and a length.
+ */
+#ifndef STET_STET_H
+#define STET_STET_H
+
+#include "stet/error.h"
+#include "stet/session.h"
+#include "stet/version.h"
+
+#endif

@@ -1,0 +1,5 @@
+#include "stet/version.h"
+
+const char *stet_version(void) {
+	return STET_VERSION;
+}

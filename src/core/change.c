@@ -1,0 +1,395 @@
+#include "core/change.h"
+
+#include <stdio.h>
+
+#include "fs/commit.h"
+#include "text/find.h"
+#include "text/merge.h"
+
+/* How often a change of unread text starts over because others were faster. */
+enum { TRIES_MAX = 16 };
+
+/* What a step may answer besides 0 and a code. */
+enum { AGAIN = 1, UNMERGEABLE = 2 };
+
+/* ---- the refusal ---- */
+
+/* Why a change is refused: the word in the answer and the sentence that opens it. */
+struct refusal {
+	const char *reason;
+	/* Takes the path as the caller spelled it. */
+	const char *sentence;
+};
+
+static const struct refusal modified = {
+	"modified",
+	"File \"%s\" was modified since you last read it. Please read the file again.",
+};
+static const struct refusal overlapping = {
+	"modified",
+	"File \"%s\" was modified since you last read it, in the same lines, so that it cannot be merged.",
+};
+static const struct refusal deleted = {
+	"deleted",
+	"File \"%s\" was deleted since you last read it. To create it anew, do the same again.",
+};
+static const struct refusal unseen = {
+	"unseen",
+	"File \"%s\" exists, and you have not read all of it.",
+};
+static const struct refusal unread = {
+	"unseen",
+	"File \"%s\" has not been read in this session. Read it before changing it.",
+};
+static const struct refusal wrong_hash = {
+	"hash",
+	"File \"%s\" is not the version with the expected hash.",
+};
+
+static void say_writer(struct stet_session *session, const struct st_hash *hash,
+                       struct stet_answer *answer) {
+	if (st_workspace_writer(session->ws, hash, answer->writer) && *answer->writer)
+		st_buf_addf(&answer->message, " Session \"%s\" wrote the current version.", answer->writer);
+}
+
+/* Where the text to change still is. */
+static int say_matches(const struct st_change *change, const struct st_file *file,
+                       struct stet_answer *answer, struct stet_error *err) {
+	if (change->anchor.len == 0)
+		return 0;
+	st_autofree struct st_places *places = malloc(sizeof *places);
+	if (!places)
+		return st_fail_nomem(err);
+	int code = st_places_find(places, st_buf_str(&file->bytes), change->anchor, err);
+	if (code < 0)
+		return code;
+	for (size_t i = 0; i < places->count && i < ST_MATCHES_MAX; i++)
+		answer->matches[answer->match_count++] = places->lines[i];
+	if (places->total == 0) {
+		st_buf_adds(&answer->message, " The text to change is no longer in it.");
+	} else {
+		st_buf_adds(&answer->message, " The text to change still matches at ");
+		st_places_add(&answer->message, places, 10);
+		st_buf_adds(&answer->message, ".");
+	}
+	return 0;
+}
+
+/* The record moves on to a version that was shown, wholly or as far as the report says. */
+static void follow(struct stet_session *session, struct st_seen *seen, struct st_str base,
+                   const struct st_file *file, const struct st_diff_report *report) {
+	struct st_str now = st_buf_str(&file->bytes);
+	st_seen_follow(seen, base, now, !report->truncated);
+	seen->hash = file->hash;
+	seen->stamp = file->stamp;
+	seen->stamp.racy |= !file->stamped;
+	for (size_t i = 0; i < report->shown_count && report->truncated; i++)
+		st_seen_add(seen, report->shown[i].first, report->shown[i].last);
+	st_bases_put(&session->ws->bases, &file->hash, now);
+}
+
+static void say_how_to_go_on(const struct st_change *change, struct stet_answer *answer) {
+	const char *sentence =
+		" The diff shows what changed and counts as read: if your change still makes sense, do the same again.";
+	if (answer->diff_truncated)
+		sentence = " The diff shows the first of what changed; read the file for the rest.";
+	else if (change->kind == ST_CHANGE_LINES)
+		sentence = " The diff shows what changed and counts as read; line numbers may have moved: check them, then call again.";
+	st_buf_adds(&answer->message, sentence);
+}
+
+/*
+ * Show what changed since the session's version. What is shown counts as seen,
+ * so that the same call made again succeeds.
+ */
+static int show_change(struct stet_session *session, const struct st_change *change,
+                       const char *path, struct st_seen *seen, const struct st_file *file,
+                       struct stet_answer *answer, struct stet_error *err) {
+	struct st_blob *base = st_bases_get(&session->ws->bases, &seen->hash);
+	if (!base) {
+		st_buf_adds(&answer->message, " What you read is no longer in memory, so there is no diff.");
+		return st_session_meet(session, path, file) ? 0 : st_fail_nomem(err);
+	}
+	st_auto(st_diff_report) report = {0};
+	struct st_str old = st_strn(base->bytes, base->len);
+	int code = st_session_diff(session, path, old, st_buf_str(&file->bytes), answer, &report, err);
+	if (code == 0) {
+		follow(session, seen, old, file, &report);
+		say_how_to_go_on(change, answer);
+	}
+	st_blob_put(base);
+	return code;
+}
+
+static int say_unseen(const struct st_seen *seen, struct stet_answer *answer) {
+	st_buf_adds(&answer->message, " Not seen: ");
+	if (seen)
+		st_seen_missing(seen, &answer->message);
+	else
+		st_buf_adds(&answer->message, "any line");
+	st_buf_addf(&answer->message,
+	            ". Read it (the rest of) first, or pass expectedHash \"%s\" if you know this version.",
+	            answer->hash);
+	return 0;
+}
+
+/* Fill the answer with a refusal; file is the current version, NULL if there is none. */
+static int refuse(struct stet_session *session, const struct st_change *change,
+                  const struct refusal *refusal, const char *path, struct st_seen *seen,
+                  const struct st_file *file, struct stet_answer *answer, struct stet_error *err) {
+	answer->status = "conflict";
+	answer->reason = refusal->reason;
+	int code = st_answer_about(answer, path, file ? &file->hash : NULL, err);
+	if (code < 0)
+		return code;
+	st_buf_clear(&answer->message);
+	st_buf_addf(&answer->message, refusal->sentence, change->path);
+
+	bool changed = file && seen && !st_hash_eq(&seen->hash, &file->hash);
+	if (refusal == &unseen)
+		code = say_unseen(seen, answer);
+	if (file && refusal != &unseen) {
+		say_writer(session, &file->hash, answer);
+		if (refusal == &wrong_hash)
+			st_buf_addf(&answer->message, " Its hash is %s.", answer->hash);
+		code = say_matches(change, file, answer, err);
+	}
+	if (code == 0 && changed)
+		code = show_change(session, change, path, seen, file, answer, err);
+	if (code == 0 && !file)
+		st_tracker_forget(&session->tracker, path);
+	if (code < 0)
+		return code;
+	if (answer->message.failed)
+		return st_fail_nomem(err);
+	return st_fail(err, STET_E_CONFLICT, "%s", answer->message.ptr);
+}
+
+/* ---- the judgement ---- */
+
+/* Whether the session may change this version: 0 and no refusal, or a failure. */
+static int judge(struct stet_session *session, const struct st_change *change,
+                 const struct st_seen *seen, const struct st_file *file, struct st_str new,
+                 const struct refusal **refusal, struct stet_error *err) {
+	*refusal = NULL;
+	if (change->expected_hash.ptr) {
+		int matches = st_hash_matches(&file->hash, change->expected_hash, err);
+		if (matches < 0)
+			return matches;
+		*refusal = matches ? NULL : &wrong_hash;
+	} else if (seen && !st_hash_eq(&seen->hash, &file->hash)) {
+		*refusal = &modified;
+	} else if (change->kind == ST_CHANGE_WHOLE) {
+		bool equal = st_str_eq(new, st_buf_str(&file->bytes));
+		*refusal = equal || (seen && st_seen_all(seen)) ? NULL : &unseen;
+	} else if (!seen && session->ws->require_read) {
+		*refusal = &unread;
+	}
+	return 0;
+}
+
+/* ---- the memory ---- */
+
+/* The session wrote this version, so it has seen what it changed and keeps having seen the rest. */
+static int remember(struct stet_session *session, const struct st_change *change,
+                    const struct st_committed *done, const struct st_file *old, struct st_str new,
+                    struct stet_answer *answer, struct stet_error *err) {
+	bool all = change->kind == ST_CHANGE_WHOLE || change->expected_hash.ptr;
+	struct st_seen *seen = st_tracker_find(&session->tracker, done->path);
+	if (old && (!seen || !st_hash_eq(&seen->hash, &old->hash)))
+		seen = st_tracker_meet(&session->tracker, done->path, &old->hash, &old->stamp,
+		                       st_line_count(st_buf_str(&old->bytes)));
+	if (seen && old && !all && !done->noop)
+		st_seen_follow(seen, st_buf_str(&old->bytes), new, true);
+
+	struct st_intervals lines = {0};
+	if (seen) {
+		lines = seen->lines;
+		seen->lines = (struct st_intervals){0};
+	}
+	size_t total = st_line_count(new);
+	seen = st_tracker_meet(&session->tracker, done->path, &done->hash, &done->stamp, total);
+	if (seen) {
+		st_intervals_release(&seen->lines);
+		seen->lines = lines;
+		if (all)
+			st_seen_add(seen, 1, total);
+	} else {
+		st_intervals_release(&lines);
+	}
+	st_bases_put(&session->ws->bases, &done->hash, new);
+	if (!done->noop)
+		st_workspace_wrote(session->ws, &done->hash, session->name);
+
+	answer->noop = done->noop;
+	answer->created = done->way == ST_COMMIT_CREATED;
+	answer->commit = st_commit_way_name(done->way);
+	return st_answer_about(answer, done->path, &done->hash, err);
+}
+
+/* ---- the change ---- */
+
+/* Somebody was faster than us: their version is what the session has to look at. */
+static int overtaken(struct stet_session *session, const struct st_change *change,
+                     const struct st_committed *done, const struct st_file *old,
+                     struct stet_answer *answer, struct stet_error *err) {
+	struct st_seen *seen = st_tracker_find(&session->tracker, done->path);
+	bool proven = seen || change->expected_hash.ptr;
+	if ((change->kind != ST_CHANGE_WHOLE && !proven) || (change->merge && seen && !done->deleted))
+		return AGAIN;
+	if (done->deleted)
+		return old ? refuse(session, change, &deleted, done->path, seen, NULL, answer, err) : AGAIN;
+	const struct refusal *refusal = !old ? &unseen : change->expected_hash.ptr ? &wrong_hash : &modified;
+	return refuse(session, change, refusal, done->path, seen, &done->current, answer, err);
+}
+
+static int commit(struct stet_session *session, const struct st_change *change,
+                  const struct st_file *old, struct st_str new, struct stet_answer *answer,
+                  struct stet_error *err) {
+	struct st_commit request = {
+		.path = st_str(change->path),
+		.bytes = new,
+		.expected = old ? &old->hash : NULL,
+		.stamp = old && old->stamped ? &old->stamp : NULL,
+		.relaxed = !session->ws->durable,
+		.max = session->ws->max_file,
+	};
+	st_auto(st_committed) done = ST_COMMITTED_INIT;
+	int code = st_commit(&session->ws->root, &session->ws->guard, &request, &done, err);
+	if (code == STET_E_CONFLICT)
+		return overtaken(session, change, &done, old, answer, err);
+	if (code < 0)
+		return code;
+	return remember(session, change, &done, old, new, answer, err);
+}
+
+/* ---- merging ---- */
+
+/*
+ * Make the change on what the session saw, and merge it with what is there
+ * now. The foreign changes are shown, so they count as seen.
+ *
+ * 0 with the merged bytes in new, UNMERGEABLE, or a failure.
+ */
+static int merge(struct stet_session *session, const struct st_change *change, const char *path,
+                 struct st_seen *seen, const struct st_file *file, struct st_str base,
+                 struct st_buf *new, struct stet_answer *answer, struct stet_error *err) {
+	st_auto(st_buf) ours = ST_BUF_INIT;
+	st_auto(st_merge_result) result = {0};
+	struct st_str now = st_buf_str(&file->bytes);
+	int code = change->make(change->context, base, &ours, err);
+	if (code == 0)
+		code = st_merge(base, st_buf_str(&ours), now, new, &result, err);
+	if (code == STET_E_CONFLICT)
+		return UNMERGEABLE;
+	st_auto(st_diff_report) report = {0};
+	if (code == 0)
+		code = st_session_diff(session, path, st_buf_str(&ours), st_buf_str(new), answer, &report, err);
+	if (code == 0 && change->merged)
+		code = change->merged(change->context, now, st_buf_str(new), err);
+	if (code < 0)
+		return code;
+	answer->merged = true;
+	follow(session, seen, base, file, &report);
+	return 0;
+}
+
+static int merge_or_refuse(struct stet_session *session, const struct st_change *change,
+                           const char *path, struct st_seen *seen, const struct st_file *file,
+                           struct st_buf *new, struct stet_answer *answer, struct stet_error *err) {
+	struct st_blob *base = st_bases_get(&session->ws->bases, &seen->hash);
+	st_buf_clear(new);
+	int code = base ? merge(session, change, path, seen, file, st_strn(base->bytes, base->len), new,
+	                        answer, err)
+	                : UNMERGEABLE;
+	st_blob_put(base);
+	if (code == UNMERGEABLE)
+		return refuse(session, change, base ? &overlapping : &modified, path, seen, file, answer, err);
+	return code;
+}
+
+static int too_big(const struct st_change *change, size_t size, size_t max, struct stet_error *err) {
+	return st_fail(err, STET_E_TOO_BIG,
+	               "\"%s\" would have %zu bytes; the limit is %zu. Nothing was changed.",
+	               change->path, size, max);
+}
+
+/* There is no such file. */
+static int change_absent(struct stet_session *session, const struct st_change *change,
+                         const char *path, struct st_buf *new, struct stet_answer *answer,
+                         struct stet_error *err) {
+	struct st_seen *seen = st_tracker_find(&session->tracker, path);
+	if (seen || change->expected_hash.ptr)
+		return refuse(session, change, &deleted, path, seen, NULL, answer, err);
+	if (change->kind != ST_CHANGE_WHOLE)
+		return st_fail(err, STET_E_NOT_FOUND, "There is no file \"%s\". Check the path, or write the file first.",
+		               change->path);
+	int code = change->make(change->context, st_str(""), new, err);
+	if (code < 0)
+		return code;
+	if (new->len > session->ws->max_file)
+		return too_big(change, new->len, session->ws->max_file, err);
+	return commit(session, change, NULL, st_buf_str(new), answer, err);
+}
+
+/* Without a commit: what would be written. */
+static int rehearse(const struct st_file *file, const char *path, struct st_str new,
+                    struct stet_answer *answer, struct stet_error *err) {
+	answer->noop = st_str_eq(new, st_buf_str(&file->bytes));
+	answer->commit = "none";
+	return st_answer_about(answer, path, &file->hash, err);
+}
+
+static int change_file(struct stet_session *session, const struct st_change *change,
+                       const char *path, const struct st_file *file, struct st_buf *new,
+                       struct stet_answer *answer, struct stet_error *err) {
+	struct st_seen *seen = st_tracker_find(&session->tracker, path);
+	const struct refusal *refusal;
+	bool whole = change->kind == ST_CHANGE_WHOLE;
+	int code = whole ? change->make(change->context, st_buf_str(&file->bytes), new, err) : 0;
+	if (code == 0)
+		code = judge(session, change, seen, file, st_buf_str(new), &refusal, err);
+	if (code < 0)
+		return code;
+	if (refusal == &modified && change->merge)
+		code = merge_or_refuse(session, change, path, seen, file, new, answer, err);
+	else if (refusal)
+		code = refuse(session, change, refusal, path, seen, file, answer, err);
+	else if (!whole)
+		code = change->make(change->context, st_buf_str(&file->bytes), new, err);
+	if (code < 0)
+		return code;
+	if (new->len > session->ws->max_file)
+		return too_big(change, new->len, session->ws->max_file, err);
+	if (change->dry_run)
+		return rehearse(file, path, st_buf_str(new), answer, err);
+	return commit(session, change, file, st_buf_str(new), answer, err);
+}
+
+static int try_change(struct stet_session *session, const struct st_change *change,
+                      struct stet_answer *answer, struct stet_error *err) {
+	st_auto(st_place) place = ST_PLACE_INIT;
+	st_auto(st_file) file = ST_FILE_INIT;
+	st_auto(st_buf) new = ST_BUF_INIT;
+	int code = st_file_load(&session->ws->root, st_str(change->path), session->ws->max_file, &place,
+	                        &file, err);
+	if (code == STET_E_NOT_FOUND && place.path)
+		return change_absent(session, change, place.path, &new, answer, err);
+	if (code == 0 && change->text)
+		code = st_workspace_check_text(session->ws, place.path, st_buf_str(&file.bytes), err);
+	if (code < 0)
+		return code;
+	return change_file(session, change, place.path, &file, &new, answer, err);
+}
+
+int st_change_apply(struct stet_session *session, const struct st_change *change,
+                    struct stet_answer *answer, struct stet_error *err) {
+	int code = AGAIN;
+	for (int i = 0; i < TRIES_MAX && code == AGAIN; i++)
+		code = try_change(session, change, answer, err);
+	if (code == AGAIN)
+		code = st_fail(err, STET_E_BUSY,
+		               "\"%s\" was not changed: other processes kept changing it. Try again.",
+		               change->path);
+	return code;
+}

@@ -1,0 +1,377 @@
+#include "core/session.h"
+
+#include <pthread.h>
+
+#include "core/change.h"
+#include "fs/displaced.h"
+#include "text/replace.h"
+
+/* ---- life ---- */
+
+int stet_session_open(struct stet_workspace *ws, const char *name, struct stet_session **out,
+                      struct stet_error *err) {
+	*out = NULL;
+	struct stet_session *session = calloc(1, sizeof *session);
+	if (!session)
+		return st_fail_nomem(err);
+	session->ws = ws;
+	session->name = name ? strdup(name) : NULL;
+	if (name && !session->name) {
+		free(session);
+		return st_fail_nomem(err);
+	}
+	st_tracker_init(&session->tracker);
+	*out = session;
+	return 0;
+}
+
+void stet_session_close(struct stet_session *session) {
+	if (!session)
+		return;
+	st_tracker_release(&session->tracker);
+	free(session->name);
+	free(session);
+}
+
+static pthread_mutex_t default_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct stet_session *default_session;
+
+struct stet_session *stet_session_default(struct stet_error *err) {
+	pthread_mutex_lock(&default_lock);
+	if (!default_session) {
+		struct stet_workspace *ws = NULL;
+		if (stet_workspace_open(".", &ws, err) == 0 &&
+		    stet_session_open(ws, NULL, &default_session, err) < 0)
+			stet_workspace_close(ws);
+	}
+	struct stet_session *session = default_session;
+	pthread_mutex_unlock(&default_lock);
+	return session;
+}
+
+struct stet_workspace *stet_session_workspace(struct stet_session *session) {
+	return session->ws;
+}
+
+/* ---- what was seen ---- */
+
+static struct st_stamp stamp_of(const struct st_file *file) {
+	struct st_stamp stamp = file->stamp;
+	stamp.racy |= !file->stamped;
+	return stamp;
+}
+
+struct st_seen *st_session_meet(struct stet_session *session, const char *path,
+                                const struct st_file *file) {
+	struct st_str bytes = st_buf_str(&file->bytes);
+	struct st_stamp stamp = stamp_of(file);
+	st_bases_put(&session->ws->bases, &file->hash, bytes);
+	return st_tracker_meet(&session->tracker, path, &file->hash, &stamp, st_line_count(bytes));
+}
+
+static int load(struct stet_session *session, const char *path, struct st_place *place,
+                struct st_file *file, struct stet_error *err) {
+	return st_file_load(&session->ws->root, st_str(path), session->ws->max_file, place, file, err);
+}
+
+/* The record of a file by any spelling; also its path below the root, in plain or place. */
+static int find_seen(struct stet_session *session, const char *path, struct st_place *place,
+                     const char **plain, struct st_seen **seen, struct stet_error *err) {
+	*plain = st_root_plain(&session->ws->root, path);
+	*seen = *plain ? st_tracker_find(&session->tracker, *plain) : NULL;
+	if (*seen)
+		return 0;
+	int code = st_root_locate(&session->ws->root, st_str(path), place, err);
+	if (code < 0)
+		return code == STET_E_NOT_FOUND || code == STET_E_KIND ? 0 : code;
+	*plain = place->path;
+	*seen = st_tracker_find(&session->tracker, place->path);
+	return 0;
+}
+
+/* Only the bytes can tell. */
+static int stand_by_bytes(struct stet_session *session, const char *path, struct st_seen *seen,
+                          struct st_file *file, struct stet_error *err) {
+	st_auto(st_place) place = ST_PLACE_INIT;
+	int code = load(session, path, &place, file, err);
+	switch (code) {
+	case 0:
+		break;
+	case STET_E_NOT_FOUND:
+	case STET_E_KIND:
+	case STET_E_OUTSIDE:
+		return ST_DELETED;
+	case STET_E_TOO_BIG:
+		return ST_MODIFIED;
+	default:
+		return code;
+	}
+	if (!st_hash_eq(&seen->hash, &file->hash))
+		return ST_MODIFIED;
+	seen->stamp = stamp_of(file);
+	return ST_CLEAN;
+}
+
+int st_session_stand(struct stet_session *session, const char *path, struct st_seen **seen,
+                     struct st_file *file, struct stet_error *err) {
+	st_auto(st_place) place = ST_PLACE_INIT;
+	const char *plain = NULL;
+	st_displaced_look(&session->ws->guard);
+	int code = find_seen(session, path, &place, &plain, seen, err);
+	if (code < 0)
+		return code;
+	if (!*seen)
+		return ST_UNTRACKED;
+
+	struct stat st;
+	if (!(*seen)->stamp.racy && st_root_peek(&session->ws->root, plain, &st, NULL) == 1) {
+		struct st_stamp now = st_stamp_take(-1, &st);
+		if (S_ISREG(st.st_mode) && st_stamp_eq(&now, &(*seen)->stamp))
+			return ST_CLEAN;
+	}
+	return stand_by_bytes(session, plain, *seen, file, err);
+}
+
+int stet_session_track_read(struct stet_session *session, const char *path, struct stet_error *err) {
+	st_auto(st_place) place = ST_PLACE_INIT;
+	st_auto(st_file) file = ST_FILE_INIT;
+	int code = load(session, path, &place, &file, err);
+	if (code < 0)
+		return code;
+	struct st_seen *seen = st_session_meet(session, place.path, &file);
+	if (!seen)
+		return st_fail_nomem(err);
+	st_seen_add(seen, 1, seen->total);
+	return 0;
+}
+
+int stet_session_track(struct stet_session *session, const char *path, const char *content,
+                       size_t len, struct stet_error *err) {
+	st_auto(st_place) place = ST_PLACE_INIT;
+	st_auto(st_file) file = ST_FILE_INIT;
+	struct st_str bytes = st_strn(content ? content : "", content ? len : 0);
+	struct st_hash hash;
+	int code = load(session, path, &place, &file, err);
+	if (code == 0)
+		code = st_hash_of(bytes, &hash, err);
+	if (code < 0)
+		return code;
+
+	/* A stamp of other bytes than these would vouch for the wrong version. */
+	struct st_stamp stamp = stamp_of(&file);
+	stamp.racy |= !st_hash_eq(&hash, &file.hash);
+	struct st_seen *seen =
+		st_tracker_meet(&session->tracker, place.path, &hash, &stamp, st_line_count(bytes));
+	if (!seen)
+		return st_fail_nomem(err);
+	st_bases_put(&session->ws->bases, &hash, bytes);
+	st_seen_add(seen, 1, seen->total);
+	return 0;
+}
+
+int stet_session_modified(struct stet_session *session, const char *path, struct stet_error *err) {
+	st_auto(st_file) file = ST_FILE_INIT;
+	struct st_seen *seen;
+	int standing = st_session_stand(session, path, &seen, &file, err);
+	return standing < 0 ? standing : standing == ST_MODIFIED || standing == ST_DELETED;
+}
+
+void stet_session_invalidate(struct stet_session *session, const char *path) {
+	st_auto(st_place) place = ST_PLACE_INIT;
+	const char *plain;
+	struct st_seen *seen;
+	if (find_seen(session, path, &place, &plain, &seen, NULL) == 0 && seen)
+		st_tracker_forget(&session->tracker, plain);
+}
+
+/* ---- check ---- */
+
+int st_session_diff(struct stet_session *session, const char *path, struct st_str base,
+                    struct st_str now, struct stet_answer *answer, struct st_diff_report *report,
+                    struct stet_error *err) {
+	struct st_diff_opts opts = ST_DIFF_OPTS(path);
+	opts.max_bytes = session->ws->max_diff;
+	st_auto(st_diff_report) own = {0};
+	if (!report)
+		report = &own;
+	int code = st_diff_unified(base, now, &opts, &answer->diff, report, err);
+	answer->diff_truncated = report->truncated;
+	return code;
+}
+
+static int fill_check(struct stet_session *session, const char *path, int standing,
+                      const struct st_seen *seen, struct st_file *file, struct stet_answer *answer,
+                      struct stet_error *err) {
+	static const char *const words[] = {"untracked", "clean", "modified", "deleted"};
+	const struct st_hash *hash = seen ? &seen->hash : NULL;
+	answer->status = words[standing];
+	if (standing == ST_DELETED) {
+		answer->reason = "deleted";
+		st_buf_adds(&answer->message, "File was deleted since last read.");
+		hash = NULL;
+	} else if (standing == ST_MODIFIED) {
+		answer->reason = "modified";
+		st_buf_adds(&answer->message, "File was modified externally since last read.");
+		hash = file->bytes.ptr ? &file->hash : NULL;
+		struct st_blob *base = hash ? st_bases_get(&session->ws->bases, &seen->hash) : NULL;
+		int code = base ? st_session_diff(session, path, st_strn(base->bytes, base->len),
+		                                  st_buf_str(&file->bytes), answer, NULL, err)
+		                : 0;
+		st_blob_put(base);
+		if (code < 0)
+			return code;
+		st_buf_move(&answer->content, &file->bytes);
+	}
+	if (answer->message.failed)
+		return st_fail_nomem(err);
+	return st_answer_about(answer, path, hash, err);
+}
+
+int stet_session_check(struct stet_session *session, const char *path, struct stet_answer **out,
+                       struct stet_error *err) {
+	*out = NULL;
+	st_auto(st_file) file = ST_FILE_INIT;
+	struct st_seen *seen;
+	int standing = st_session_stand(session, path, &seen, &file, err);
+	if (standing < 0)
+		return standing;
+	struct stet_answer *answer = st_answer_new("clean");
+	if (!answer)
+		return st_fail_nomem(err);
+	int code = fill_check(session, path, standing, seen, &file, answer, err);
+	if (code < 0) {
+		stet_answer_free(answer);
+		return code;
+	}
+	st_answer_take_notices(answer, &session->ws->guard);
+	*out = answer;
+	return 0;
+}
+
+/* ---- read ---- */
+
+static int beyond(const char *path, size_t first, size_t total, struct stet_error *err) {
+	return st_fail(err, STET_E_INVALID, "\"%s\" has %zu lines; line %zu is beyond its end.", path,
+	               total, first);
+}
+
+static int fill_read(const char *path, struct st_seen *seen, const struct st_file *file,
+                     size_t first, size_t count, struct stet_answer *answer,
+                     struct stet_error *err) {
+	struct st_str text = st_buf_str(&file->bytes);
+	answer->total_lines = seen->total;
+	if (first > 1 && first > seen->total)
+		return beyond(path, first, seen->total, err);
+	answer->first_line = seen->total ? (first ? first : 1) : 0;
+	answer->last_line = count && count <= seen->total - answer->first_line
+	                            ? answer->first_line + count - 1
+	                            : seen->total;
+	if (answer->last_line - answer->first_line + 1 < seen->total) {
+		st_auto(st_lines) lines = {0};
+		int code = st_lines_init(&lines, text, err);
+		if (code < 0)
+			return code;
+		text = st_lines_range(&lines, answer->first_line, answer->last_line);
+	}
+	st_buf_add(&answer->content, text);
+	if (answer->content.failed)
+		return st_fail_nomem(err);
+	st_seen_add(seen, answer->first_line, answer->last_line);
+	return st_answer_about(answer, path, &file->hash, err);
+}
+
+int stet_session_read(struct stet_session *session, const char *path, size_t first, size_t count,
+                      struct stet_answer **out, struct stet_error *err) {
+	*out = NULL;
+	st_auto(st_place) place = ST_PLACE_INIT;
+	st_auto(st_file) file = ST_FILE_INIT;
+	st_displaced_look(&session->ws->guard);
+	int code = load(session, path, &place, &file, err);
+	if (code < 0)
+		return code;
+	struct st_seen *seen = st_session_meet(session, place.path, &file);
+	struct stet_answer *answer = st_answer_new("success");
+	if (!seen || !answer) {
+		stet_answer_free(answer);
+		return st_fail_nomem(err);
+	}
+	code = fill_read(place.path, seen, &file, first, count, answer, err);
+	if (code < 0) {
+		stet_answer_free(answer);
+		return code;
+	}
+	st_answer_take_notices(answer, &session->ws->guard);
+	*out = answer;
+	return 0;
+}
+
+/* ---- write and edit ---- */
+
+/* Run a change; the answer reaches the caller on success and on a refusal. */
+static int apply(struct stet_session *session, struct st_change *change, const char *expected_hash,
+                 struct stet_answer **out, struct stet_error *err) {
+	if (out)
+		*out = NULL;
+	if (expected_hash)
+		change->expected_hash = st_str(expected_hash);
+	struct stet_answer *answer = st_answer_new("success");
+	if (!answer)
+		return st_fail_nomem(err);
+	int code = st_change_apply(session, change, answer, err);
+	if (!out || (code < 0 && code != STET_E_CONFLICT)) {
+		stet_answer_free(answer);
+		return code;
+	}
+	/* Only now: the notices go with the answer, so somebody has to get it. */
+	st_answer_take_notices(answer, &session->ws->guard);
+	*out = answer;
+	return code;
+}
+
+static int make_whole(void *context, struct st_str old, struct st_buf *new, struct stet_error *err) {
+	(void)old;
+	st_buf_add(new, *(const struct st_str *)context);
+	return new->failed ? st_fail_nomem(err) : 0;
+}
+
+int stet_session_write(struct stet_session *session, const char *path, const char *content,
+                       size_t len, const char *expected_hash, struct stet_answer **out,
+                       struct stet_error *err) {
+	struct st_str bytes = st_strn(content ? content : "", content ? len : 0);
+	struct st_change change = {
+		.path = path, .kind = ST_CHANGE_WHOLE, .make = make_whole, .context = &bytes};
+	return apply(session, &change, expected_hash, out, err);
+}
+
+static int make_edit(void *context, struct st_str old, struct st_buf *new, struct stet_error *err) {
+	const struct st_replace *edit = context;
+	st_autofree struct st_replaced *done = calloc(1, sizeof *done);
+	if (!done)
+		return st_fail_nomem(err);
+	int code = st_replace_apply(old, edit, done, err);
+	if (code == 0 && done->found.total > 1)
+		code = st_fail(err, STET_E_AMBIGUOUS,
+		               "The text to change occurs %zu times. Give more of the lines around it.",
+		               done->found.total);
+	if (code == 0)
+		st_buf_move(new, &done->text);
+	st_replaced_release(done);
+	return code;
+}
+
+int stet_session_edit(struct stet_session *session, const char *path, const char *old_text,
+                      size_t old_len, const char *new_text, size_t new_len,
+                      const char *expected_hash, struct stet_answer **out, struct stet_error *err) {
+	struct st_replace edit = {
+		.old_text = st_strn(old_text ? old_text : "", old_text ? old_len : 0),
+		.new_text = st_strn(new_text ? new_text : "", new_text ? new_len : 0),
+	};
+	struct st_change change = {
+		.path = path,
+		.kind = ST_CHANGE_ANCHORED,
+		.anchor = edit.old_text,
+		.make = make_edit,
+		.context = &edit,
+	};
+	return apply(session, &change, expected_hash, out, err);
+}

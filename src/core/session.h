@@ -1,0 +1,55 @@
+/** The inside of a session; its contract is in stet/session.h. */
+#ifndef STET_CORE_SESSION_H
+#define STET_CORE_SESSION_H
+
+#include "core/answer.h"
+#include "core/tracker.h"
+#include "core/workspace.h"
+#include "stet/session.h"
+#include "text/unified.h"
+
+struct stet_session {
+	struct stet_workspace *ws;
+	/** May be NULL. */
+	char *name;
+	struct st_tracker tracker;
+};
+
+/** How a tracked file stands. */
+enum st_standing {
+	ST_UNTRACKED,
+	ST_CLEAN,
+	ST_MODIFIED,
+	ST_DELETED,
+};
+
+/**
+ * Compare a file with what the session saw. An unchanged file costs one look;
+ * any doubt is settled by its bytes.
+ *
+ * @path   As the caller spells it.
+ * @seen   Receives the record, NULL if untracked.
+ * @file   Receives the current version if it had to be read: always when
+ *         modified, unless it is too large to be read.
+ * @return An st_standing, or a negative code.
+ */
+[[nodiscard]] int st_session_stand(struct stet_session *session, const char *path,
+                                   struct st_seen **seen, struct st_file *file,
+                                   struct stet_error *err);
+
+/**
+ * Put the diff from what the session saw to a version into an answer.
+ *
+ * @base    The bytes that were seen.
+ * @report  Receives what was shown, to be released; may be NULL.
+ * @return  0 or the codes of st_diff_unified().
+ */
+[[nodiscard]] int st_session_diff(struct stet_session *session, const char *path,
+                                  struct st_str base, struct st_str now, struct stet_answer *answer,
+                                  struct st_diff_report *report, struct stet_error *err);
+
+/** Record a version as met, with its bytes as a base for later diffs; NULL if memory is short. */
+struct st_seen *st_session_meet(struct stet_session *session, const char *path,
+                                const struct st_file *file);
+
+#endif

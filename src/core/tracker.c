@@ -1,0 +1,110 @@
+#include "core/tracker.h"
+
+#include "text/diff.h"
+
+static void seen_free(void *value) {
+	struct st_seen *seen = value;
+	st_intervals_release(&seen->lines);
+	free(seen);
+}
+
+void st_tracker_init(struct st_tracker *tracker) {
+	st_lru_init(&tracker->files, ST_TRACKED_MAX, ST_TRACKED_MAX, seen_free);
+}
+
+void st_tracker_release(struct st_tracker *tracker) {
+	st_lru_release(&tracker->files);
+}
+
+struct st_seen *st_tracker_find(struct st_tracker *tracker, const char *path) {
+	return st_lru_get(&tracker->files, st_str(path));
+}
+
+struct st_seen *st_tracker_meet(struct st_tracker *tracker, const char *path,
+                                const struct st_hash *hash, const struct st_stamp *stamp,
+                                size_t total) {
+	struct st_seen *seen = st_tracker_find(tracker, path);
+	if (!seen) {
+		seen = calloc(1, sizeof *seen);
+		if (!seen || !st_lru_put(&tracker->files, st_str(path), seen, 1))
+			return NULL;
+	} else if (!st_hash_eq(&seen->hash, hash)) {
+		st_intervals_clear(&seen->lines);
+	}
+	seen->hash = *hash;
+	seen->stamp = *stamp;
+	seen->total = total;
+	return seen;
+}
+
+void st_tracker_forget(struct st_tracker *tracker, const char *path) {
+	st_lru_remove(&tracker->files, st_str(path));
+}
+
+/* Without memory for the interval the lines stay unseen: the safe side. */
+void st_seen_add(struct st_seen *seen, size_t first, size_t last) {
+	if (!st_intervals_add(&seen->lines, first, last))
+		return;
+}
+
+bool st_seen_all(const struct st_seen *seen) {
+	return st_intervals_covers(&seen->lines, seen->total);
+}
+
+enum { MISSING_SHOWN = 5 };
+
+void st_seen_missing(const struct st_seen *seen, struct st_buf *out) {
+	size_t next = 1, gaps = 0;
+	for (size_t i = 0; i <= seen->lines.count && next <= seen->total; i++) {
+		size_t end = i < seen->lines.count ? seen->lines.items[i].first - 1 : seen->total;
+		if (end >= next && ++gaps <= MISSING_SHOWN)
+			st_buf_addf(out, next == end ? "%s%zu" : "%s%zu-%zu", gaps > 1 ? ", " : "lines ", next,
+			            end);
+		if (i < seen->lines.count)
+			next = seen->lines.items[i].last + 1;
+	}
+	if (gaps > MISSING_SHOWN)
+		st_buf_addf(out, " and %zu more places", gaps - MISSING_SHOWN);
+}
+
+/* The seen lines from old first to last, under numbers moved by the distance from `from` to `to`. */
+static void carry(struct st_seen *seen, const struct st_intervals *lines, size_t first, size_t last,
+                  size_t from, size_t to) {
+	for (size_t i = 0; i < lines->count; i++) {
+		size_t begin = lines->items[i].first > first ? lines->items[i].first : first;
+		size_t end = lines->items[i].last < last ? lines->items[i].last : last;
+		if (begin <= end)
+			st_seen_add(seen, begin - from + to, end - from + to);
+	}
+}
+
+static void carry_all(struct st_seen *seen, const struct st_intervals *lines,
+                      const struct st_diff *diff, bool shown) {
+	size_t old = 1, new = 1;
+	for (size_t i = 0; i < diff->count; i++) {
+		const struct st_hunk *hunk = &diff->hunks[i];
+		carry(seen, lines, old, hunk->old_start, old, new);
+		if (shown && hunk->new_count > 0)
+			st_seen_add(seen, hunk->new_start + 1, hunk->new_start + hunk->new_count);
+		old = hunk->old_start + hunk->old_count + 1;
+		new = hunk->new_start + hunk->new_count + 1;
+	}
+	carry(seen, lines, old, diff->old.count, old, new);
+}
+
+void st_seen_follow(struct st_seen *seen, struct st_str old, struct st_str new, bool shown) {
+	bool all = st_seen_all(seen) && shown;
+	struct st_intervals lines = seen->lines;
+	seen->lines = (struct st_intervals){0};
+	seen->total = st_line_count(new);
+	if (all) {
+		st_seen_add(seen, 1, seen->total);
+	} else if (lines.count > 0 || shown) {
+		/* A diff counts lines by LF only; where that is another count, nothing is carried over. */
+		st_auto(st_diff) diff = {0};
+		if (st_diff_init(&diff, old, new, NULL) == 0 && diff.new.count == seen->total &&
+		    diff.old.count == st_line_count(old))
+			carry_all(seen, &lines, &diff, shown);
+	}
+	st_intervals_release(&lines);
+}

@@ -1,0 +1,71 @@
+/**
+ * What one session has seen: per file the version, by hash and stamp, and the
+ * lines of it.
+ *
+ * A file is tracked from its first read. The number of tracked files is
+ * bounded; the least recently used is forgotten, which is as if it had never
+ * been read: safe, since an unread file is not overwritten.
+ */
+#ifndef STET_CORE_TRACKER_H
+#define STET_CORE_TRACKER_H
+
+#include "base/intervals.h"
+#include "base/lru.h"
+#include "fs/file.h"
+
+enum { ST_TRACKED_MAX = 10000 };
+
+/** The version of a file that a session saw. */
+struct st_seen {
+	struct st_hash hash;
+	/** Taken of that version; a racy one proves nothing. */
+	struct st_stamp stamp;
+	/** Which lines of it were seen, out of how many. */
+	struct st_intervals lines;
+	size_t total;
+};
+
+struct st_tracker {
+	struct st_lru files;
+};
+
+void st_tracker_init(struct st_tracker *tracker);
+void st_tracker_release(struct st_tracker *tracker);
+
+/** What was seen of a file, by its path below the root; NULL if it is not tracked. */
+struct st_seen *st_tracker_find(struct st_tracker *tracker, const char *path);
+
+/**
+ * Record that a version was met. If it is another one than before, no line of
+ * it counts as seen yet.
+ *
+ * @total  How many lines it has.
+ * @return The record, or NULL if memory ran out: the file is then untracked.
+ */
+struct st_seen *st_tracker_meet(struct st_tracker *tracker, const char *path,
+                                const struct st_hash *hash, const struct st_stamp *stamp,
+                                size_t total);
+
+/** Forget a file. */
+void st_tracker_forget(struct st_tracker *tracker, const char *path);
+
+/** Count lines first to last as seen. */
+void st_seen_add(struct st_seen *seen, size_t first, size_t last);
+
+/** Whether every line was seen. */
+bool st_seen_all(const struct st_seen *seen);
+
+/** Append the lines not seen, as words: "lines 1-20 and 61-90", bounded. */
+void st_seen_missing(const struct st_seen *seen, struct st_buf *out);
+
+/**
+ * Go from the version that was seen to another one: lines that both have keep
+ * being seen or not, under their new numbers.
+ *
+ * @seen    The record of the old version; becomes that of the new one.
+ * @old     The old version's bytes, and the new one's.
+ * @shown   Count the changed lines as seen: they were written or shown.
+ */
+void st_seen_follow(struct st_seen *seen, struct st_str old, struct st_str new, bool shown);
+
+#endif

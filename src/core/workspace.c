@@ -1,0 +1,173 @@
+#include "core/workspace.h"
+
+#include <stdio.h>
+#include <strings.h>
+
+#include "fs/displaced.h"
+#include "fs/state.h"
+
+#define BASES_MAX ((size_t)64 << 20)
+#define DIFF_MAX ((size_t)16 << 10)
+enum { HISTORY_MAX = 4096 };
+
+int stet_workspace_open(const char *root, struct stet_workspace **out, struct stet_error *err) {
+	*out = NULL;
+	if (!root || !*root)
+		return st_fail(err, STET_E_INVALID, "The workspace needs a directory.");
+	struct stet_workspace *ws = calloc(1, sizeof *ws);
+	if (!ws)
+		return st_fail_nomem(err);
+	int code = st_root_open(&ws->root, root, err);
+	if (code < 0) {
+		free(ws);
+		return code;
+	}
+	st_guard_init(&ws->guard, &ws->root, ST_STATE_DIR);
+	st_bases_init(&ws->bases, BASES_MAX);
+	st_lru_init(&ws->writers, HISTORY_MAX, HISTORY_MAX, free);
+	st_lru_init(&ws->applied, HISTORY_MAX, HISTORY_MAX, NULL);
+	pthread_mutex_init(&ws->history_lock, NULL);
+	ws->max_file = ST_FILE_MAX;
+	ws->max_diff = DIFF_MAX;
+	ws->durable = true;
+	*out = ws;
+	return 0;
+}
+
+void stet_workspace_close(struct stet_workspace *ws) {
+	if (!ws)
+		return;
+	st_guard_release(&ws->guard);
+	st_bases_release(&ws->bases);
+	st_lru_release(&ws->writers);
+	st_lru_release(&ws->applied);
+	free(ws->extensions);
+	pthread_mutex_destroy(&ws->history_lock);
+	st_root_release(&ws->root);
+	free(ws);
+}
+
+static int out_of_range(struct stet_error *err, int64_t value, const char *range) {
+	return st_fail(err, STET_E_INVALID, "%lld is not a value of this option; it takes %s.",
+	               (long long)value, range);
+}
+
+static int set_flag(_Atomic bool *flag, int64_t value, struct stet_error *err) {
+	if (value != 0 && value != 1)
+		return out_of_range(err, value, "0 or 1");
+	*flag = value == 1;
+	return 0;
+}
+
+static int set_size(_Atomic size_t *size, int64_t value, struct stet_error *err) {
+	if (value < 0 || value > (int64_t)1 << 40)
+		return out_of_range(err, value, "a number of bytes");
+	*size = (size_t)value;
+	return 0;
+}
+
+int stet_workspace_set(struct stet_workspace *ws, enum stet_option option, int64_t value,
+                       struct stet_error *err) {
+	_Atomic size_t bases = 0;
+	int code;
+	switch (option) {
+	case STET_OPTION_DURABLE:
+		return set_flag(&ws->durable, value, err);
+	case STET_OPTION_REQUIRE_READ:
+		return set_flag(&ws->require_read, value, err);
+	case STET_OPTION_MAX_FILE:
+		return set_size(&ws->max_file, value, err);
+	case STET_OPTION_MAX_DIFF:
+		return set_size(&ws->max_diff, value, err);
+	case STET_OPTION_MAX_BASES:
+		code = set_size(&bases, value, err);
+		if (code == 0)
+			st_bases_limit(&ws->bases, bases);
+		return code;
+	}
+	return st_fail(err, STET_E_INVALID, "There is no option %d.", (int)option);
+}
+
+const char *stet_workspace_root(const struct stet_workspace *ws) {
+	return ws->root.path;
+}
+
+void stet_workspace_settle(struct stet_workspace *ws, int64_t grace_ms) {
+	st_displaced_settle(&ws->guard, grace_ms < 0 ? 0 : grace_ms > ST_GRACE_MS ? ST_GRACE_MS : grace_ms);
+}
+
+char *stet_workspace_notice(struct stet_workspace *ws) {
+	return st_guard_next_notice(&ws->guard);
+}
+
+void stet_free(void *memory) {
+	free(memory);
+}
+
+static struct st_str key_of(const struct st_hash *hash) {
+	return st_strn((const char *)hash->bytes, ST_HASH_SIZE);
+}
+
+void st_workspace_wrote(struct stet_workspace *ws, const struct st_hash *hash, const char *name) {
+	char *copy = strdup(name ? name : "");
+	if (!copy)
+		return;
+	pthread_mutex_lock(&ws->history_lock);
+	st_lru_put(&ws->writers, key_of(hash), copy, 1);
+	pthread_mutex_unlock(&ws->history_lock);
+}
+
+bool st_workspace_writer(struct stet_workspace *ws, const struct st_hash *hash, char name[128]) {
+	pthread_mutex_lock(&ws->history_lock);
+	const char *found = st_lru_get(&ws->writers, key_of(hash));
+	if (found)
+		snprintf(name, 128, "%s", found);
+	pthread_mutex_unlock(&ws->history_lock);
+	return found != NULL;
+}
+
+void st_workspace_apply(struct stet_workspace *ws, const struct st_hash *edit) {
+	pthread_mutex_lock(&ws->history_lock);
+	st_lru_put(&ws->applied, key_of(edit), ws, 1);
+	pthread_mutex_unlock(&ws->history_lock);
+}
+
+bool st_workspace_applied(struct stet_workspace *ws, const struct st_hash *edit) {
+	pthread_mutex_lock(&ws->history_lock);
+	bool applied = st_lru_get(&ws->applied, key_of(edit)) != NULL;
+	pthread_mutex_unlock(&ws->history_lock);
+	return applied;
+}
+
+int stet_workspace_allow(struct stet_workspace *ws, const char *extensions, struct stet_error *err) {
+	char *copy = extensions && *extensions ? strdup(extensions) : NULL;
+	if (extensions && *extensions && !copy)
+		return st_fail_nomem(err);
+	free(ws->extensions);
+	ws->extensions = copy;
+	return 0;
+}
+
+/* Endings are compared without regard to case, as users of README.MD expect. */
+static bool has_ending(const char *path, const char *list) {
+	size_t path_len = strlen(path);
+	for (const char *item = list; *item;) {
+		size_t len = strcspn(item, ",");
+		if (len > 0 && len < path_len && strncasecmp(path + path_len - len, item, len) == 0)
+			return true;
+		item += len + (item[len] == ',');
+	}
+	return false;
+}
+
+int st_workspace_check_text(const struct stet_workspace *ws, const char *path, struct st_str bytes,
+                            struct stet_error *err) {
+	if (ws->extensions && !has_ending(path, ws->extensions))
+		return st_fail(err, STET_E_EXTENSION,
+		               "\"%s\" has an ending that text tools may not touch here. Allowed: %s.", path,
+		               ws->extensions);
+	if (memchr(bytes.ptr, '\0', bytes.len))
+		return st_fail(err, STET_E_BINARY,
+		               "\"%s\" is a binary file (it holds a NUL byte); text tools leave it alone.", path);
+	return 0;
+}

@@ -1,0 +1,45 @@
+/** The inside of a workspace; its contract is in stet/workspace.h. */
+#ifndef STET_CORE_WORKSPACE_H
+#define STET_CORE_WORKSPACE_H
+
+#include <stdatomic.h>
+
+#include "core/bases.h"
+#include "fs/guard.h"
+#include "stet/workspace.h"
+
+struct stet_workspace {
+	struct st_root root;
+	struct st_guard guard;
+	struct st_bases bases;
+	/** Which session wrote a version: hash to name. */
+	struct st_lru writers;
+	/** Guards writers and applied. */
+	pthread_mutex_t history_lock;
+	/** Edits that were applied, by st_workspace_applied(). */
+	struct st_lru applied;
+	/** Endings that text tools may touch, as ".md,.txt"; NULL for any. */
+	char *extensions;
+	_Atomic size_t max_file;
+	_Atomic size_t max_diff;
+	_Atomic bool durable;
+	_Atomic bool require_read;
+};
+
+/** Remember that a session (name may be NULL) wrote a version. */
+void st_workspace_wrote(struct stet_workspace *ws, const struct st_hash *hash, const char *name);
+
+/** The name of the session that wrote a version, into name; false if no session of ours did. */
+bool st_workspace_writer(struct stet_workspace *ws, const struct st_hash *hash, char name[128]);
+
+/** Refuse a file whose ending is not allowed (STET_E_EXTENSION) or that is binary (STET_E_BINARY). */
+[[nodiscard]] int st_workspace_check_text(const struct stet_workspace *ws, const char *path,
+                                          struct st_str bytes, struct stet_error *err);
+
+/** Remember that an edit, named by a hash of everything it says, was applied. */
+void st_workspace_apply(struct stet_workspace *ws, const struct st_hash *edit);
+
+/** Whether such an edit was applied, as far as is remembered. */
+bool st_workspace_applied(struct stet_workspace *ws, const struct st_hash *edit);
+
+#endif

@@ -1,0 +1,33 @@
+/**
+ * Finding a heading by the words an agent uses for it.
+ *
+ * `Setup`, `## Setup`, `## setup ##` and `  SETUP ` all name a heading
+ * "Setup". Hashes say which level is meant. Case, runs of blanks, and an
+ * `{#id}` at the heading's end do not matter; inline markup may be written
+ * out or left away.
+ */
+#ifndef STET_TEXT_HEADING_H
+#define STET_TEXT_HEADING_H
+
+#include <stdint.h>
+
+#include "text/markdown.h"
+
+/**
+ * Find a heading.
+ *
+ * @query       What it is called.
+ * @occurrence  Which one of several, from 1; 0 for the first, whatever else
+ *              there is.
+ * @index       Receives its index in md->headings.
+ * @note        Receives a sentence that names the lines of the others, if
+ *              occurrence was 0 and there are others. May be NULL.
+ * @return      0; STET_E_NO_MATCH, with the nearest headings in the message;
+ *              STET_E_INVALID for an empty query or a negative occurrence;
+ *              STET_E_NOMEM.
+ */
+[[nodiscard]] int st_heading_find(const struct st_markdown *md, struct st_str query,
+                                  int64_t occurrence, size_t *index, struct st_buf *note,
+                                  struct stet_error *err);
+
+#endif

@@ -1,0 +1,186 @@
+#include "text/replace.h"
+
+#include <stdint.h>
+#include <strings.h>
+
+#include "text/explain.h"
+#include "text/splice.h"
+
+/* How many line numbers a message names. */
+#define NAMED_MAX 20
+
+static bool is_word(struct st_str word, const char *name) {
+	return word.len == strlen(name) && strncasecmp(word.ptr, name, word.len) == 0;
+}
+
+/* Read digits; too many of them are SIZE_MAX. False for anything else. */
+static bool read_number(struct st_str word, size_t *number) {
+	*number = 0;
+	for (size_t i = 0; i < word.len; i++) {
+		if (word.ptr[i] < '0' || word.ptr[i] > '9')
+			return false;
+		if (__builtin_mul_overflow(*number, 10, number) ||
+		    __builtin_add_overflow(*number, (size_t)(word.ptr[i] - '0'), number))
+			*number = SIZE_MAX / 10;
+	}
+	return word.len > 0;
+}
+
+int st_occurrence_parse(struct st_occurrence *occurrence, struct st_str word,
+                        struct stet_error *err) {
+	static const struct {
+		const char *name;
+		enum st_which which;
+	} words[] = {{"first", ST_FIRST}, {"last", ST_LAST}, {"all", ST_ALL}};
+
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+		if (is_word(word, words[i].name)) {
+			*occurrence = (struct st_occurrence){.which = words[i].which};
+			return 0;
+		}
+	}
+	size_t number;
+	if (read_number(word, &number) && number > 0) {
+		*occurrence = (struct st_occurrence){ST_NTH, number};
+		return 0;
+	}
+	st_auto(st_buf) quoted = ST_BUF_INIT;
+	st_quote_add(&quoted, word, 80);
+	return st_fail(err, STET_E_INVALID,
+	               "occurrence cannot be %s. Use \"first\", \"last\", \"all\", or a number counted from "
+	               "1, such as \"2\" for the second.",
+	               st_buf_cstr(&quoted));
+}
+
+void st_replaced_release(struct st_replaced *done) {
+	st_buf_release(&done->text);
+	st_buf_release(&done->before);
+	st_buf_release(&done->after);
+	st_context_release(&done->context);
+}
+
+/* One replacement under way. */
+struct job {
+	struct st_str text;
+	const struct st_replace *request;
+	struct st_replaced *done;
+	struct st_find find;
+	struct st_splice splice;
+	/** Which match was replaced, from 1; 0 if all were. */
+	size_t chosen;
+};
+
+static void job_release(struct job *job) {
+	st_find_release(&job->find);
+	st_splice_release(&job->splice);
+}
+
+static bool is_chosen(const struct job *job, size_t number) {
+	return job->chosen == 0 || number == job->chosen;
+}
+
+/* Find all matches, note their lines, and replace those that were asked for. */
+static void replace(struct job *job) {
+	struct st_places *found = &job->done->found;
+	enum st_which which = job->request->occurrence.which;
+	struct st_span span, last = {0};
+	size_t line = 1;
+
+	job->chosen = which == ST_ALL ? 0 : which == ST_NTH ? job->request->occurrence.number : 1;
+	if (which == ST_LAST)
+		job->chosen = SIZE_MAX;
+	for (size_t at = 0; st_find_next(&job->find, &span); last = span) {
+		if (found->count < ST_PLACES_MAX) {
+			line += st_line_ends(st_str_slice(job->text, at, job->text.len), span.start - at);
+			at = span.start;
+			found->lines[found->count++] = line;
+		}
+		if (is_chosen(job, ++found->total))
+			st_splice_put(&job->splice, span);
+	}
+	if (which == ST_LAST && found->total > 0) {
+		job->chosen = found->total;
+		st_splice_put(&job->splice, last);
+	}
+}
+
+static int fail_beyond(const struct job *job, struct stet_error *err) {
+	const struct st_places *found = &job->done->found;
+	st_auto(st_buf) lines = ST_BUF_INIT;
+	st_places_add(&lines, found, NAMED_MAX);
+	return st_fail(err, STET_E_INVALID,
+	               "occurrence %zu was asked for, but oldText occurs %zu time%s, at %s. Nothing was "
+	               "changed. Use \"first\", \"last\", \"all\", or a number from 1 to %zu.",
+	               job->request->occurrence.number, found->total, found->total == 1 ? "" : "s",
+	               st_buf_cstr(&lines), found->total);
+}
+
+/*
+ * By how many lines everything behind a replaced span moved. One byte more on the left, since a CR
+ * there is a line end of its own or not, depending on what follows it.
+ */
+static size_t line_shift(const struct job *job) {
+	const struct st_splice *splice = &job->splice;
+	struct st_str out = st_buf_str(&splice->out);
+	size_t from = splice->old_first.start - (splice->old_first.start > 0);
+	size_t was = st_line_ends(st_str_slice(job->text, from, job->text.len),
+	                          splice->old_first.end - from);
+	size_t is = st_line_ends(st_str_slice(out, from, out.len), splice->new_first.end - from);
+	return is - was;
+}
+
+/* The matches that were left alone, with the numbers their lines have now. */
+static void list_others(struct job *job) {
+	const struct st_places *found = &job->done->found;
+	struct st_places *others = &job->done->others;
+	if (job->chosen == 0 || found->total == 1)
+		return;
+	size_t shift = line_shift(job);
+	others->total = found->total - 1;
+	for (size_t i = 0; i < found->count; i++) {
+		/* The shift may be negative; unsigned arithmetic comes out right. */
+		if (i + 1 != job->chosen)
+			others->lines[others->count++] = found->lines[i] + (i + 1 > job->chosen ? shift : 0);
+	}
+}
+
+static int describe(struct job *job, struct stet_error *err) {
+	struct st_replaced *done = job->done;
+	const struct st_splice *splice = &job->splice;
+	struct st_str out = st_buf_str(&splice->out);
+
+	done->noop = !splice->changed;
+	done->replaced = done->noop ? 0 : splice->count;
+	done->touched = st_touched(out, splice->region);
+	list_others(job);
+	st_preview_add(&done->before,
+	               st_str_slice(job->text, splice->old_first.start, splice->old_first.end));
+	st_preview_add(&done->after, st_str_slice(out, splice->new_first.start, splice->new_first.end));
+	if (done->before.failed || done->after.failed)
+		return st_fail_nomem(err);
+	return st_context_of_span(&done->context, out, splice->region, done->touched, err);
+}
+
+int st_replace_apply(struct st_str text, const struct st_replace *request, struct st_replaced *done,
+                     struct stet_error *err) {
+	st_auto(job) job = {.text = text, .request = request, .done = done};
+	size_t max = request->max_size ? request->max_size : ST_REPLACE_MAX;
+	int code;
+
+	if (request->old_text.len == 0) {
+		return st_fail(err, STET_E_INVALID,
+		               "oldText is empty. Give the text that is to be replaced, as it is in the file.");
+	}
+	if ((code = st_find_init(&job.find, text, request->old_text, err)) < 0)
+		return code;
+	st_splice_init(&job.splice, text, request->old_text, request->new_text, max);
+	replace(&job);
+	if (done->found.total == 0)
+		return st_explain_no_match(&done->nearest, text, request->old_text, request->new_text, "", err);
+	if (job.splice.count == 0 && !job.splice.too_big)
+		return fail_beyond(&job, err);
+	if ((code = st_splice_end(&job.splice, err)) < 0 || (code = describe(&job, err)) < 0)
+		return code;
+	st_buf_move(&done->text, &job.splice.out);
+	return 0;
+}

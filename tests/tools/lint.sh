@@ -1,0 +1,100 @@
+#!/bin/bash
+# tools/lint: quiet on a small tree that is right, and each check fails once something is wrong.
+. "$(dirname "$0")/../lib/tap.sh"
+
+# A tree that passes, with a library that exports what its header declares.
+good_tree() {
+	mkdir -p include/stet src/base src/text src/cli build
+	cat >include/stet/one.h <<-'END'
+		#ifndef STET_ONE_H
+		#define STET_ONE_H
+
+		/** The one function. */
+		STET_API int stet_one(void);
+
+		#endif
+	END
+	cat >src/base/one.h <<-'END'
+		#ifndef STET_BASE_ONE_H
+		#define STET_BASE_ONE_H
+
+		#include <pcre2.h>
+
+		#endif
+	END
+	printf '#include "base/one.h"\n' >src/text/two.c
+	printf '#include "stet/one.h"\n' >src/cli/main.c
+	printf "files('text/two.c', 'cli/main.c')\n" >src/meson.build
+	library 'int stet_one(void) { return 1; }'
+}
+
+library() {
+	echo "$1" | cc -shared -fPIC -o build/libstet.so -x c -
+}
+
+# passes and fails CHECK each run the linter on a fresh good tree after one change.
+passes() {
+	local claim=$1
+	rm -rf tree && mkdir tree
+	claim "$claim" linted_after "${@:2}"
+}
+
+fails() {
+	local claim=$1 check=$2
+	rm -rf tree && mkdir tree
+	claim "$claim" only_fails "$check" "${@:3}"
+}
+
+linted_after() {
+	(cd tree && good_tree && "$@") && "$STET_SOURCE_ROOT/tools/lint" --root tree
+}
+
+only_fails() {
+	local check=$1 output
+	shift
+	output=$(linted_after "$@") && return 1
+	echo "$output"
+	[ "$(grep -c '^not ok' <<<"$output")" -eq 1 ] && grep -q "^not ok .* - $check\$" <<<"$output"
+}
+
+append() {
+	printf '%b\n' "$2" >>"$1"
+}
+
+replace() {
+	sed -i "$2" "$1"
+}
+
+passes 'a right tree passes' true
+passes 'banned names in comments, strings and members pass' \
+	append src/text/two.c '/* gets() */ // atoi(\nchar *s = "strcpy(";\nint x = y->gets(1);'
+passes 'a skip pattern such as a temporary name passes' append src/text/two.c 'char t[] = "aXXXXXX";'
+passes 'several declarations may share a comment' replace include/stet/one.h \
+	's/^STET_API.*/&\nSTET_API int stet_one(void);/'
+
+fails 'an include upwards' includes_go_downwards append src/base/one.h '#include "text/two.h"'
+fails 'an include without its layer' includes_go_downwards append src/base/one.h '#include "two.h"'
+fails 'the command line looking inside' includes_go_downwards \
+	append src/cli/main.c '#include "base/one.h"'
+fails 'a public header looking inside' includes_go_downwards \
+	append include/stet/one.h '#include "base/one.h"'
+fails 'a file in no layer' includes_go_downwards \
+	sh -c 'mkdir src/misc && echo "#include <errno.h>" >src/misc/a.c && echo "f('"'misc/a.c'"')" >>src/meson.build'
+fails 'a library included twice' each_library_is_known_to_one_file \
+	append src/text/two.c '#include <pcre2.h>'
+fails 'a banned function' no_banned_function_is_used append src/text/two.c 'int x = atoi(s);'
+fails 'a library that prints' no_banned_function_is_used append src/text/two.c 'void f() { puts(""); }'
+fails 'an export of another name' every_export_is_documented \
+	library 'int stet_one(void) { return 1; } int leak(void) { return 1; }'
+fails 'an export that no header declares' every_export_is_documented \
+	library 'int stet_one(void) { return 1; } int stet_two(void) { return 1; }'
+fails 'a declaration that is not exported' every_export_is_documented library 'int stet_x;'
+fails 'a declaration without a comment' every_export_is_documented \
+	replace include/stet/one.h 's,^/\*\* .*,,'
+fails 'white space at the end of a line' text_is_clean append src/text/two.c 'int a; '
+fails 'a missing newline at the end' text_is_clean sh -c 'printf "int a;" >>src/text/two.c'
+fails 'unfinished business' text_is_clean append src/text/two.c '/* TO''DO */'
+fails 'a guard of another name' guards_are_named_after_the_file \
+	replace src/base/one.h 's/STET_BASE_ONE_H/ONE_H/'
+fails 'a source that is not built' every_source_is_built append src/base/left.c 'int a;'
+finish

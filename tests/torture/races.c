@@ -1,0 +1,141 @@
+/*
+ * Sessions that edit and that write whole files, against hostile processes of
+ * every kind, at moments that chance picks: no record gets lost. torture/fight.h
+ * says how that is accounted for.
+ *
+ * The same races against a plain read, write and rename have to lose records,
+ * or they would prove nothing.
+ */
+#include "torture/fight.h"
+#include "torture/steps.h"
+
+enum { SIZES = 3, TRIES_MAX = 200, KILO = 1024 };
+
+static const size_t sizes[SIZES] = {4 * KILO, 64 * KILO, 4 * KILO * KILO};
+
+/* Try until it is acknowledged, as an agent that follows the protocol would. */
+static bool try_until_acked(struct fight *fight, unsigned number, int64_t *began_ns) {
+	for (int i = 0; i < TRIES_MAX; i++) {
+		*began_ns = now_ns();
+		int code = fight->writer->try(fight, number);
+		if (code == 0) {
+			fight->score.acked++;
+			return true;
+		}
+		fight_count(fight, code);
+		nap_ns(random_below(100000));
+	}
+	fight->score.gave_up++;
+	return false;
+}
+
+static void race(struct fight *fight, unsigned record) {
+	fight_ready(fight, record);
+	int64_t began = now_ns(), attempt;
+	hostile_strike(&fight->hostile, random_below(fight->typical_ns * 5 / 4));
+	bool acked = try_until_acked(fight, record, &attempt);
+	int64_t ended = now_ns();
+	assert_true(hostile_wait(&fight->hostile, 10000));
+	fight->typical_ns = (fight->typical_ns * 7 + ended - began) / 8;
+	fight_judge(fight, record, acked,
+	            hostile_began_ns(&fight->hostile) < ended &&
+	                    hostile_ended_ns(&fight->hostile) > attempt);
+}
+
+static bool run(struct fight *fight, const struct dir *dir) {
+	fight_begin(fight, dir);
+	for (unsigned record = 1; record <= fight->races; record++)
+		race(fight, record);
+	fight_end(fight);
+	return fight_is_clean(fight);
+}
+
+/* All hostile kinds at all sizes. */
+static void run_all(const struct dir *dir, struct fight pattern, const unsigned races[SIZES]) {
+	bool clean = true;
+	fight_print_head();
+	for (size_t kind = 0; kind < HOSTILE_KINDS; kind++) {
+		for (size_t size = 0; size < SIZES; size++) {
+			struct fight fight = pattern;
+			fight.kind = &hostile_kinds[kind];
+			fight.size = sizes[size];
+			fight.races = races[size];
+			clean = (fight.races == 0 || run(&fight, dir)) && clean;
+		}
+	}
+	assert_true(clean);
+}
+
+static const unsigned *pick(const unsigned few[SIZES], const unsigned full[SIZES]) {
+	return in_full() ? full : few;
+}
+
+static const unsigned all_full[SIZES] = {500, 500, 500};
+
+static void an_edit_loses_no_update(void **state) {
+	run_all(*state, (struct fight){.writer = &writer_edits}, pick((unsigned[]){80, 40, 5}, all_full));
+}
+
+static void a_whole_file_write_loses_no_update(void **state) {
+	run_all(*state, (struct fight){.writer = &writer_writes}, pick((unsigned[]){80, 40, 5}, all_full));
+}
+
+static void synced_edits_lose_no_update(void **state) {
+	run_all(*state, (struct fight){.writer = &writer_edits, .durable = true},
+	        pick((unsigned[]){20, 10, 0}, (unsigned[]){200, 100, 20}));
+}
+
+static void nothing_is_lost_without_leases(void **state) {
+	steps_lack(STEPS_LACK_LEASES);
+	run_all(*state, (struct fight){.writer = &writer_edits}, pick((unsigned[]){40, 20, 0}, (unsigned[]){500, 500, 50}));
+	run_all(*state, (struct fight){.writer = &writer_edits, .durable = true},
+	        pick((unsigned[]){20, 10, 0}, (unsigned[]){200, 100, 20}));
+	steps_lack(STEPS_LACK_NOTHING);
+}
+
+static void nothing_is_lost_when_hard_links_are_written_in_place(void **state) {
+	run_all(*state, (struct fight){.writer = &writer_edits, .linked = true},
+	        pick((unsigned[]){40, 20, 3}, (unsigned[]){500, 500, 50}));
+}
+
+static void a_naive_replace_loses_updates(void **state) {
+	static const int kinds[] = {HOSTILE_APPEND, HOSTILE_IN_PLACE, HOSTILE_RENAME};
+	fight_print_head();
+	for (size_t i = 0; i < 3; i++) {
+		struct fight fight = {.writer = &writer_naive, .kind = &hostile_kinds[kinds[i]],
+		                      .size = 64 * KILO, .races = in_full() ? 500 : 100};
+		(void)run(&fight, *state);
+		assert_true(fight.score.lost > 0);
+	}
+}
+
+/* A directory in memory instead of on the disk. */
+static int tmpfs_setup(void **state) {
+	const char *before = getenv("TMPDIR");
+	st_autofree char *saved = before ? strdup(before) : NULL;
+	setenv("TMPDIR", "/dev/shm", 1);
+	int code = dir_setup(state);
+	if (saved)
+		setenv("TMPDIR", saved, 1);
+	else
+		unsetenv("TMPDIR");
+	return code;
+}
+
+static void nothing_is_lost_on_tmpfs(void **state) {
+	run_all(*state, (struct fight){.writer = &writer_edits},
+	        pick((unsigned[]){40, 20, 3}, (unsigned[]){500, 500, 50}));
+}
+
+int main(void) {
+	const struct CMUnitTest tests[] = {
+		claim(an_edit_loses_no_update),
+		claim(a_whole_file_write_loses_no_update),
+		claim(synced_edits_lose_no_update),
+		claim(nothing_is_lost_without_leases),
+		claim(nothing_is_lost_when_hard_links_are_written_in_place),
+		cmocka_unit_test_setup_teardown(nothing_is_lost_on_tmpfs, tmpfs_setup, dir_teardown),
+		claim(a_naive_replace_loses_updates),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
