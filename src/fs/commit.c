@@ -31,6 +31,8 @@ struct job {
 	struct st_stamp stamp;
 	struct st_temp temp;
 	bool locked;
+	/* No leftover of another commit is in the directory. */
+	bool clean;
 };
 
 static size_t size_limit(const struct job *job) {
@@ -72,13 +74,16 @@ static void unlock_dir(struct job *job) {
 
 static void sweep(struct job *job) {
 	struct stat dir;
-	if (!job->locked || st_retry(fstat(job->place.dirfd, &dir)) < 0 ||
-	    st_guard_is_swept(job->guard, &dir))
+	job->clean = false;
+	if (!job->locked || st_retry(fstat(job->place.dirfd, &dir)) < 0)
+		return;
+	job->clean = st_guard_is_swept(job->guard, &dir);
+	if (job->clean)
 		return;
 	char path[PATH_MAX];
 	size_t len = (size_t)(job->place.name - job->place.path);
 	snprintf(path, sizeof path, "%.*s", (int)(len > 0 ? len - 1 : 0), job->place.path);
-	st_temp_sweep(job->guard, job->place.dirfd, path);
+	job->clean = st_temp_sweep(job->guard, &job->temp, path);
 }
 
 /* ---- looking at what is there ---- */
@@ -254,23 +259,42 @@ static void stamp_new(struct job *job, int fd, const struct st_stamp *complete) 
 		job->done->stamp.racy = true;
 }
 
-/* What is left under the temporary name is not ours: somebody's bytes that nothing else holds. */
-static void keep_foreign(struct job *job) {
-	int fd = st_retry(openat(job->place.dirfd, job->temp.name,
-	                         O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+/*
+ * What is left under the temporary name is not ours: somebody's bytes that
+ * nothing else holds. False if they could not be kept either.
+ */
+static bool keep_foreign(struct job *job) {
+	st_autofd fd = st_retry(openat(job->place.dirfd, job->temp.name,
+	                               O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
 	if (fd < 0)
-		return;
+		return errno == ENOENT;
 	st_auto(st_file) file = ST_FILE_INIT;
-	if (st_file_read(fd, job->place.path, SIZE_MAX / 4, &file, NULL) < 0 || !file.stamped) {
-		st_displaced_add(job->guard, fd, job->place.path, NULL, NULL);
-		return;
-	}
+	if (st_file_read(fd, job->place.path, ST_KEPT_MAX_BYTES, &file, NULL) < 0)
+		return false;
 	char why[PATH_MAX + 128];
 	snprintf(why, sizeof why, "Two other processes replaced \"%s\" at the same moment; this is the earlier version.",
 	         job->place.path);
-	if (!job->commit->expected || !st_hash_eq(&file.hash, job->commit->expected))
-		st_keep(job->guard, job->place.path, st_buf_str(&file.bytes), why);
+	if (!st_hash_eq(&file.hash, job->commit->expected) &&
+	    st_keep(job->guard, job->place.path, st_buf_str(&file.bytes), why) < 0)
+		return false;
+	file.stamp.racy |= !file.stamped;
 	st_displaced_add(job->guard, fd, job->place.path, &file.hash, &file.stamp);
+	fd = -1;
+	return true;
+}
+
+/* It stays under its temporary name, and whoever writes to the directory next tries again. */
+static void leave_foreign(struct job *job) {
+	job->temp.named = false;
+	st_guard_notice(job->guard, "What another process put in the place of \"%s\" could not be put back and is now %s beside it.",
+	                job->place.path, job->temp.name);
+}
+
+/* For a moment our file was the file, and somebody may have opened it to write. */
+static void watch_own(struct job *job) {
+	int fd = st_retry(fcntl(job->temp.fd, F_DUPFD_CLOEXEC, 0));
+	if (fd >= 0)
+		st_displaced_add(job->guard, fd, job->place.path, &job->done->hash, &job->temp.stamp);
 }
 
 /*
@@ -292,15 +316,10 @@ static void put_back(struct job *job) {
 			break;
 		placed = next;
 	}
-	if (inode_at_temp(job) != job->temp.stamp.ino) {
-		keep_foreign(job);
-	} else {
-		/* For a moment this was the file, and somebody may have opened it to write. */
-		int fd = dup(job->temp.fd);
-		if (fd >= 0)
-			st_displaced_add(job->guard, fd, job->place.path, &job->done->hash,
-			                 &job->temp.stamp);
-	}
+	if (inode_at_temp(job) == job->temp.stamp.ino)
+		watch_own(job);
+	else if (!keep_foreign(job))
+		leave_foreign(job);
 }
 
 static int sync_dir(const struct job *job) {
@@ -315,13 +334,20 @@ static int not_durable(struct job *job, struct stet_error *err) {
 	                     job->place.path);
 }
 
+static void unsynced(struct job *job) {
+	st_guard_notice(job->guard, "\"%s\" was written, but its directory cannot be synced: a crash of the machine may undo it.",
+	                job->place.path);
+}
+
 /*
  * The old file's name goes, and the directory is remembered as clean if
  * nobody else changed it since `before`.
  */
 static void remove_old(struct job *job, const struct stat *before) {
 	struct stat dir = {0};
-	bool ours = st_retry(fstat(job->place.dirfd, &dir)) == 0 &&
+	if (!job->temp.named)
+		return;
+	bool ours = job->clean && st_retry(fstat(job->place.dirfd, &dir)) == 0 &&
 	            memcmp(&dir.st_mtim, &before->st_mtim, sizeof dir.st_mtim) == 0;
 	if (st_retry(unlinkat(job->place.dirfd, job->temp.name, 0)) < 0 && errno != ENOENT &&
 	    st_retry(unlinkat(job->place.dirfd, job->temp.name, 0)) < 0 && errno != ENOENT) {
@@ -334,20 +360,33 @@ static void remove_old(struct job *job, const struct stat *before) {
 		st_guard_swept(job->guard, &dir);
 }
 
+/*
+ * Wait for the disk; others need not, but the lock on the old file tells them
+ * that it is not a leftover. If the disk fails, the old file goes back.
+ */
+static int sync_exchange(struct job *job, struct stet_error *err) {
+	(void)st_retry(flock(job->fd, LOCK_EX | LOCK_NB));
+	unlock_dir(job);
+	int synced = sync_dir(job);
+	int code = synced < 0 ? not_durable(job, err) : 0;
+	(void)lock_dir(job, NULL);
+	if (code == 0)
+		return 0;
+	put_back(job);
+	if (!is_inode(job->place.dirfd, job->place.name, &job->temp.stamp))
+		return code;
+	unsynced(job);
+	return 0;
+}
+
 static int finish_exchange(struct job *job, struct stet_error *err) {
 	struct stat dir = {0};
 	stamp_new(job, job->temp.fd, &job->temp.stamp);
 	(void)st_retry(fstat(job->place.dirfd, &dir));
 	if (!job->commit->relaxed) {
-		/* Others need not wait for the disk. */
-		unlock_dir(job);
-		int synced = sync_dir(job);
-		int code = synced < 0 ? not_durable(job, err) : 0;
-		(void)lock_dir(job, NULL);
-		if (code < 0) {
-			put_back(job);
+		int code = sync_exchange(job, err);
+		if (code < 0)
 			return code;
-		}
 	}
 	remove_old(job, &dir);
 	if (job->leased)
@@ -372,8 +411,7 @@ static int rename_over(struct job *job, struct stet_error *err) {
 	job->fd = -1;
 	job->done->way = ST_COMMIT_VERIFIED;
 	if (sync_dir(job) < 0)
-		st_guard_notice(job->guard, "\"%s\" was written, but its directory cannot be synced: a crash of the machine may undo it.",
-		                job->place.path);
+		unsynced(job);
 	return 0;
 }
 
@@ -500,6 +538,14 @@ static int put_bytes(int fd, struct st_str bytes) {
 	return st_retry(ftruncate(fd, (off_t)bytes.len));
 }
 
+/* Writing takes the setuid and setgid bits away, unless root writes. */
+static void restore_mode(struct job *job) {
+	mode_t mode = job->done->current.mode & 07777;
+	if (mode & 06000 && st_retry(fchmod(job->fd, mode)) < 0)
+		st_guard_notice(job->guard, "\"%s\" was written in place and lost its setuid or setgid bit.",
+		                job->place.path);
+}
+
 static int rewrite(struct job *job, struct stet_error *err) {
 	struct st_str old = st_buf_str(&job->done->current.bytes), new = job->commit->bytes;
 	struct st_rescue rescue = ST_RESCUE_INIT;
@@ -513,11 +559,17 @@ static int rewrite(struct job *job, struct stet_error *err) {
 	if (new.len > old.len && st_retry(fallocate(job->fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)new.len)) < 0 &&
 	    (errno == ENOSPC || errno == EDQUOT))
 		failed = -1;
+	/* It may have been replaced since it was opened; then nobody would see what is written to it. */
+	if (failed == 0 && !is_inode(job->place.dirfd, job->place.name, &job->stamp)) {
+		st_rescue_end(job->guard, &rescue);
+		return AGAIN;
+	}
 	if (failed == 0)
 		failed = put_bytes(job->fd, new);
 	if (failed == 0 && !job->commit->relaxed)
 		failed = st_retry(fsync(job->fd));
 	if (failed == 0) {
+		restore_mode(job);
 		stamp_new(job, job->fd, NULL);
 		st_rescue_end(job->guard, &rescue);
 		job->done->way = ST_COMMIT_IN_PLACE;
@@ -525,11 +577,14 @@ static int rewrite(struct job *job, struct stet_error *err) {
 	}
 
 	int errnum = errno;
-	if (put_bytes(job->fd, old) == 0)
+	if (put_bytes(job->fd, old) == 0) {
+		restore_mode(job);
 		st_rescue_end(job->guard, &rescue);
-	else
-		st_rescue_leave(job->guard, job->place.path, &rescue);
-	return st_fail_errno(err, errnum, "\"%s\" was not written", job->place.path);
+		return st_fail_errno(err, errnum, "\"%s\" was not written", job->place.path);
+	}
+	st_rescue_leave(job->guard, job->place.path, &rescue);
+	return st_fail_errno(err, errnum, "\"%s\" was written in part, and what it held could not be put back",
+	                     job->place.path);
 }
 
 /* Wait until nobody else has the file open; readers alone do not stop us in the end. */

@@ -27,7 +27,7 @@ static bool is_untouched(const struct st_displaced *entry, const struct stat *st
 static void look(struct st_guard *guard, struct st_displaced *entry) {
 	struct stat st;
 	entry->looked_ms = st_now_ms();
-	if (st_retry(fstat(entry->fd, &st)) < 0 || is_untouched(entry, &st))
+	if (st_retry(fstat(entry->fd, &st)) == 0 && is_untouched(entry, &st))
 		return;
 
 	st_auto(st_file) file = ST_FILE_INIT;

@@ -48,7 +48,8 @@ struct st_guard {
 	pthread_mutex_t lock;
 	/** The directory of kept bytes; -1 if it was not opened yet. */
 	int kept_fd;
-	bool kept_tried;
+	/** The copies of crashed rewrites have been reported. */
+	bool recovered;
 	struct st_displaced displaced[ST_DISPLACED_MAX];
 	size_t displaced_count;
 	uint64_t displaced_bytes;

@@ -159,7 +159,8 @@ int st_rescue_begin(struct st_guard *guard, const char *path, struct st_str byte
 void st_rescue_end(struct st_guard *guard, struct st_rescue *rescue) {
 	if (rescue->fd < 0)
 		return;
-	(void)st_retry(unlinkat(guard->kept_fd, rescue->name, 0));
+	if (st_retry(unlinkat(guard->kept_fd, rescue->name, 0)) < 0 && errno != ENOENT)
+		(void)st_retry(unlinkat(guard->kept_fd, rescue->name, 0));
 	st_close_at(&rescue->fd);
 }
 
@@ -169,8 +170,12 @@ static void report_rescue(struct st_guard *guard, const char *path, const char *
 	size_t len = strlen(name) - strlen(RESCUE_SUFFIX);
 	memcpy(final, name, len);
 	final[len] = '\0';
-	if (st_retry(renameat(guard->kept_fd, name, guard->kept_fd, final)) < 0)
-		return;
+	if (st_retry(renameat(guard->kept_fd, name, guard->kept_fd, final)) < 0) {
+		/* Another process was quicker and has reported it. */
+		if (errno == ENOENT)
+			return;
+		memcpy(final, name, strlen(name) + 1);
+	}
 	st_guard_notice(guard, "Writing \"%s\" in place was cut short. What it held before is kept as %s/kept/%s; compare the two.",
 	                path, guard->state_dir, final);
 }
@@ -182,10 +187,14 @@ void st_rescue_leave(struct st_guard *guard, const char *path, struct st_rescue 
 	st_close_at(&rescue->fd);
 }
 
-/* A copy whose lock is free belongs to a process that is gone. */
-static bool is_abandoned(int dirfd, const char *name) {
+/* A copy whose lock is free belongs to a process that is gone. 1, 0, or -1 if that cannot be told. */
+static int is_abandoned(int dirfd, const char *name) {
 	st_autofd fd = st_retry(openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
-	return fd >= 0 && st_retry(flock(fd, LOCK_EX | LOCK_NB)) == 0;
+	if (fd < 0)
+		return errno == ENOENT ? 0 : -1;
+	if (st_retry(flock(fd, LOCK_EX | LOCK_NB)) == 0)
+		return 1;
+	return errno == EWOULDBLOCK ? 0 : -1;
 }
 
 /* The path inside HASH16-PATH.in-place, unescaped. */
@@ -204,33 +213,54 @@ static void path_of_name(const char *name, char path[256]) {
 	path[len] = '\0';
 }
 
-static bool kept_exists(const struct st_guard *guard) {
+static bool is_rescue(const char *text) {
+	struct st_str name = st_str(text);
+	return name.len > ST_HASH_SHORT + 1 + strlen(RESCUE_SUFFIX) && name.len <= 255 &&
+	       st_str_ends(name, ST_STR(RESCUE_SUFFIX));
+}
+
+/* 1 if there is a directory of kept bytes, 0 if not, or a negative code. */
+static int kept_exists(const struct st_guard *guard) {
 	char path[300];
 	struct stat st;
 	snprintf(path, sizeof path, "%s/kept", guard->state_dir);
-	return st_root_peek(guard->root, path, &st, NULL) == 1;
+	return st_root_peek(guard->root, path, &st, NULL);
 }
 
-void st_rescue_recover(struct st_guard *guard) {
-	pthread_mutex_lock(&guard->lock);
-	bool first = !guard->kept_tried;
-	guard->kept_tried = true;
-	pthread_mutex_unlock(&guard->lock);
-	if (!first || !kept_exists(guard))
-		return;
-
+/* False if the copies could not all be looked at. */
+static bool recover(struct st_guard *guard) {
+	int exists = kept_exists(guard);
+	if (exists <= 0)
+		return exists == 0;
 	int dirfd = kept_open(guard, NULL);
 	DIR *dir = dirfd < 0 ? NULL : list(dirfd);
 	if (!dir)
-		return;
-	for (struct dirent *entry; (entry = readdir(dir));) {
-		struct st_str name = st_str(entry->d_name);
-		if (name.len <= ST_HASH_SHORT + 1 + strlen(RESCUE_SUFFIX) || name.len > 255 ||
-		    !st_str_ends(name, ST_STR(RESCUE_SUFFIX)) || !is_abandoned(dirfd, entry->d_name))
+		return false;
+	bool all = true;
+	errno = 0;
+	for (struct dirent *entry; (entry = readdir(dir)); errno = 0) {
+		int abandoned = is_rescue(entry->d_name) ? is_abandoned(dirfd, entry->d_name) : 0;
+		if (abandoned < 0)
+			all = false;
+		if (abandoned <= 0)
 			continue;
 		char path[256];
 		path_of_name(entry->d_name, path);
 		report_rescue(guard, path, entry->d_name);
 	}
+	if (errno != 0)
+		all = false;
 	closedir(dir);
+	return all;
+}
+
+void st_rescue_recover(struct st_guard *guard) {
+	pthread_mutex_lock(&guard->lock);
+	bool done = guard->recovered;
+	pthread_mutex_unlock(&guard->lock);
+	if (done || !recover(guard))
+		return;
+	pthread_mutex_lock(&guard->lock);
+	guard->recovered = true;
+	pthread_mutex_unlock(&guard->lock);
 }

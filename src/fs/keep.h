@@ -47,7 +47,7 @@ void st_rescue_end(struct st_guard *guard, struct st_rescue *rescue);
 /** The rewrite failed half way: the copy stays, and a notice names it. */
 void st_rescue_leave(struct st_guard *guard, const char *path, struct st_rescue *rescue);
 
-/** Report the copies that crashed rewrites left behind. Does something on the first call only. */
+/** Report the copies that crashed rewrites left behind. Does something until it has succeeded once. */
 void st_rescue_recover(struct st_guard *guard);
 
 #endif

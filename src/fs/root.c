@@ -7,8 +7,11 @@
 
 #include "fs/sys.h"
 
-/* As many links as Linux itself follows. */
-enum { LINKS_MAX = 40, RACES_MAX = 64 };
+/* As many links as Linux itself follows; and no more directories on the way than a moment's work. */
+enum { LINKS_MAX = 40, STEPS_MAX = 50000, RACES_MAX = 64, WALKS_MAX = 8 };
+
+/* What a step on the way may answer besides 0 and an error code; RACED: somebody changed the way. */
+enum { ARRIVED = 1, RACED = 2 };
 
 static int outside(struct stet_error *err, struct st_str path, const struct st_root *root) {
 	return st_fail(err, STET_E_OUTSIDE,
@@ -46,38 +49,6 @@ static bool strip_prefix(struct st_str path, const char *base, struct st_str *re
 	return rest->len == 0 || rest->ptr[0] == '/';
 }
 
-/*
- * Other spellings of the root (through links, through "..") are recognised by
- * identity: the longest leading part that is the root directory itself.
- */
-static bool strip_alias(const struct st_root *root, struct st_str path, struct st_str *rest) {
-	char prefix[PATH_MAX];
-	for (size_t end = path.len; end > 0; end--) {
-		if (end < path.len && path.ptr[end] != '/')
-			continue;
-		memcpy(prefix, path.ptr, end);
-		prefix[end] = '\0';
-		struct stat st;
-		if (stat(prefix, &st) == 0 && st.st_dev == root->dev && st.st_ino == root->ino) {
-			*rest = st_str_slice(path, end, path.len);
-			return true;
-		}
-	}
-	return false;
-}
-
-/* An absolute path becomes one relative to the root. */
-static bool below_root(const struct st_root *root, struct st_str path, struct st_str *rest) {
-	if (path.len == 0 || path.ptr[0] != '/')
-		*rest = path;
-	else if (!strip_prefix(path, root->path, rest) && !strip_prefix(path, root->spelled, rest) &&
-	         !strip_alias(root, path, rest))
-		return false;
-	while (rest->len > 0 && rest->ptr[0] == '/')
-		*rest = st_str_slice(*rest, 1, rest->len);
-	return true;
-}
-
 /* Take the first component off a path; false at the end. */
 static bool next_component(struct st_str *path, struct st_str *component) {
 	size_t start = 0;
@@ -97,6 +68,59 @@ static bool is_dot(struct st_str component) {
 
 static bool is_dotdot(struct st_str component) {
 	return st_str_eq(component, ST_STR(".."));
+}
+
+/* Whether a path has more ".." than names before them at some point. */
+static bool climbs(struct st_str path) {
+	struct st_str component;
+	long depth = 0;
+	while (depth >= 0 && next_component(&path, &component)) {
+		if (is_dotdot(component))
+			depth--;
+		else if (!is_dot(component))
+			depth++;
+	}
+	return depth < 0;
+}
+
+/*
+ * Other spellings of the root (through links, through "..") are recognised by
+ * identity: the longest leading part that is the root directory itself.
+ * 1 if there is one, 0 if not, -1 with errno if the system cannot tell.
+ */
+static int strip_alias(const struct st_root *root, struct st_str path, struct st_str *rest) {
+	char prefix[PATH_MAX];
+	for (size_t end = path.len; end > 0; end--) {
+		if (end < path.len && path.ptr[end] != '/')
+			continue;
+		memcpy(prefix, path.ptr, end);
+		prefix[end] = '\0';
+		struct stat st;
+		if (st_retry(stat(prefix, &st)) < 0) {
+			if (errno == ENOENT || errno == ENOTDIR || errno == EACCES || errno == ELOOP ||
+			    errno == ENAMETOOLONG)
+				continue;
+			return -1;
+		}
+		if (st.st_dev == root->dev && st.st_ino == root->ino) {
+			*rest = st_str_slice(path, end, path.len);
+			return 1;
+		}
+	}
+	return 0;
+}
+
+/* An absolute path becomes one relative to the root. 1, 0 if it is outside, or -1 with errno. */
+static int below_root(const struct st_root *root, struct st_str path, struct st_str *rest) {
+	int found = 1;
+	if (path.len == 0 || path.ptr[0] != '/')
+		*rest = path;
+	else if (!(strip_prefix(path, root->path, rest) || strip_prefix(path, root->spelled, rest)) ||
+	         climbs(*rest))
+		found = strip_alias(root, path, rest);
+	while (found == 1 && rest->len > 0 && rest->ptr[0] == '/')
+		*rest = st_str_slice(*rest, 1, rest->len);
+	return found;
 }
 
 static void push(struct st_buf *path, struct st_str component) {
@@ -187,7 +211,7 @@ static int finish(struct st_place *place, int dirfd, struct st_buf *path, struct
 }
 
 /*
- * The quick way: no component is a link. Returns 1 when done, 0 when the slow
+ * The quick way: no component is a link. Returns ARRIVED, or 0 when the slow
  * way has to decide.
  */
 static int locate_directly(const struct st_root *root, struct st_str path, struct st_place *place,
@@ -220,7 +244,7 @@ static int locate_directly(const struct st_root *root, struct st_str path, struc
 	int code = finish(place, dirfd, &canonical, err);
 	place->exists = exists;
 	place->st = exists ? st : (struct stat){0};
-	return code < 0 ? code : 1;
+	return code < 0 ? code : ARRIVED;
 }
 
 /* The state of the slow way: where it is, by descriptor and by path, and what is left to go. */
@@ -232,6 +256,7 @@ struct walk {
 	/* Empty, or beginning with a slash after the first component. */
 	struct st_buf left;
 	int links;
+	int steps;
 };
 
 static void walk_release(struct walk *walk) {
@@ -240,7 +265,13 @@ static void walk_release(struct walk *walk) {
 	st_buf_release(&walk->left);
 }
 
-static int walk_enter(struct walk *walk, int dirfd) {
+static int walk_enter(struct walk *walk, int from, const char *name) {
+	/* Going up means to come down from the root again: links full of ".." could keep us here for minutes. */
+	if (++walk->steps > STEPS_MAX) {
+		errno = ELOOP;
+		return -1;
+	}
+	int dirfd = open_dir(from, name);
 	if (dirfd < 0)
 		return -1;
 	st_close_at(&walk->dirfd);
@@ -248,17 +279,22 @@ static int walk_enter(struct walk *walk, int dirfd) {
 	return 0;
 }
 
+/* What to answer when a directory could not be entered that was one a moment ago. */
+static int not_entered(const struct walk *walk, struct stet_error *err) {
+	return errno == ENOTDIR || errno == ENOENT ? RACED : no_way(err, errno, walk->asked);
+}
+
 /* From the root down to walk->path again; no link is on that way unless somebody just put it there. */
-static int walk_again(struct walk *walk) {
-	if (walk_enter(walk, open_dir(walk->root->fd, ".")) < 0)
-		return -1;
+static int walk_again(struct walk *walk, struct stet_error *err) {
+	if (walk_enter(walk, walk->root->fd, ".") < 0)
+		return no_way(err, errno, walk->asked);
 	struct st_str left = st_buf_str(&walk->path), component;
 	while (next_component(&left, &component)) {
 		char name[NAME_MAX + 1];
 		memcpy(name, component.ptr, component.len);
 		name[component.len] = '\0';
-		if (walk_enter(walk, open_dir(walk->dirfd, name)) < 0)
-			return -1;
+		if (walk_enter(walk, walk->dirfd, name) < 0)
+			return not_entered(walk, err);
 	}
 	return 0;
 }
@@ -268,13 +304,15 @@ static int walk_link(struct walk *walk, const char *name, struct stet_error *err
 	char target[PATH_MAX];
 	ssize_t len = st_retry(readlinkat(walk->dirfd, name, target, sizeof target));
 	if (len < 0)
-		return no_way(err, errno, walk->asked);
+		return errno == EINVAL || errno == ENOENT ? RACED : no_way(err, errno, walk->asked);
 	if (++walk->links > LINKS_MAX || (size_t)len == sizeof target)
 		return no_way(err, ELOOP, walk->asked);
 
 	struct st_str rest, whole = st_strn(target, (size_t)len);
-	if (!below_root(walk->root, whole, &rest))
-		return outside(err, walk->asked, walk->root);
+	int found = below_root(walk->root, whole, &rest);
+	if (found <= 0)
+		return found < 0 ? no_way(err, errno, walk->asked)
+		                 : outside(err, walk->asked, walk->root);
 	st_auto(st_buf) left = ST_BUF_INIT;
 	st_buf_add(&left, rest);
 	st_buf_add(&left, st_buf_str(&walk->left));
@@ -282,19 +320,17 @@ static int walk_link(struct walk *walk, const char *name, struct stet_error *err
 		return st_fail_nomem(err);
 	st_buf_move(&walk->left, &left);
 
-	if (whole.len > 0 && whole.ptr[0] == '/') {
-		st_buf_truncate(&walk->path, 0);
-		if (walk_again(walk) < 0)
-			return no_way(err, errno, walk->asked);
-	}
-	return 0;
+	if (whole.len == 0 || whole.ptr[0] != '/')
+		return 0;
+	st_buf_truncate(&walk->path, 0);
+	return walk_again(walk, err);
 }
 
 static int walk_up(struct walk *walk, struct stet_error *err) {
 	if (walk->path.len == 0)
 		return outside(err, walk->asked, walk->root);
 	pop(&walk->path);
-	return walk_again(walk) < 0 ? no_way(err, errno, walk->asked) : 0;
+	return walk_again(walk, err);
 }
 
 /* Take the next component off what is left to go, "." skipped. 1, or 0 at the end. */
@@ -316,6 +352,39 @@ static int walk_next(struct walk *walk, char name[NAME_MAX + 1], bool *last, str
 	return 1;
 }
 
+/* The last component: the walk's directory holds the file, or could. */
+static int walk_arrive(struct walk *walk, const char *name, bool exists, const struct stat *st,
+                       struct st_place *place, struct stet_error *err) {
+	push(&walk->path, st_str(name));
+	int dirfd = walk->dirfd;
+	walk->dirfd = -1;
+	place->exists = exists;
+	place->st = *st;
+	int code = finish(place, dirfd, &walk->path, err);
+	return code < 0 ? code : ARRIVED;
+}
+
+static int walk_step(struct walk *walk, const char *name, bool last, struct st_place *place,
+                     struct stet_error *err) {
+	if (strcmp(name, "..") == 0)
+		return walk_up(walk, err);
+
+	struct stat st = {0};
+	bool exists = st_retry(fstatat(walk->dirfd, name, &st, AT_SYMLINK_NOFOLLOW)) == 0;
+	if (!exists && (errno != ENOENT || !last))
+		return no_way(err, errno, walk->asked);
+	if (exists && S_ISLNK(st.st_mode))
+		return walk_link(walk, name, err);
+	bool names_dir = walk->left.len > 0;
+	if (last && !names_dir)
+		return walk_arrive(walk, name, exists, &st, place, err);
+
+	if (walk_enter(walk, walk->dirfd, name) < 0)
+		return S_ISDIR(st.st_mode) ? not_entered(walk, err) : no_way(err, errno, walk->asked);
+	push(&walk->path, st_str(name));
+	return walk->path.failed ? st_fail_nomem(err) : 0;
+}
+
 /* Component by component, following links by hand and never leaving the root. */
 static int locate_by_walk(const struct st_root *root, struct st_str path, struct st_place *place,
                           struct stet_error *err) {
@@ -325,51 +394,19 @@ static int locate_by_walk(const struct st_root *root, struct st_str path, struct
 	st_buf_add(&walk.path, ST_STR(""));
 	if (walk.left.failed || walk.path.failed)
 		return st_fail_nomem(err);
-	if (walk_again(&walk) < 0)
-		return no_way(err, errno, path);
 
-	for (;;) {
-		char name[NAME_MAX + 1];
-		bool last = false;
-		int code = walk_next(&walk, name, &last, err);
-		if (code < 0)
-			return code;
-		if (code == 0)
-			break;
-		if (strcmp(name, "..") == 0) {
-			code = walk_up(&walk, err);
-			if (code < 0)
-				return code;
-			continue;
-		}
-
-		struct stat st = {0};
-		bool exists = st_retry(fstatat(walk.dirfd, name, &st, AT_SYMLINK_NOFOLLOW)) == 0;
-		if (!exists && (errno != ENOENT || !last))
-			return no_way(err, errno, path);
-		if (exists && S_ISLNK(st.st_mode)) {
-			code = walk_link(&walk, name, err);
-			if (code < 0)
-				return code;
-			continue;
-		}
-		bool names_dir = walk.left.len > 0;
-		if (last && !names_dir) {
-			push(&walk.path, st_str(name));
-			int dirfd = walk.dirfd;
-			walk.dirfd = -1;
-			place->exists = exists;
-			place->st = st;
-			return finish(place, dirfd, &walk.path, err);
-		}
-		if (walk_enter(&walk, open_dir(walk.dirfd, name)) < 0)
-			return no_way(err, errno, path);
-		push(&walk.path, st_str(name));
-		if (walk.path.failed)
-			return st_fail_nomem(err);
+	char name[NAME_MAX + 1];
+	bool last = false;
+	int code = walk_again(&walk, err), more = 1;
+	while (code == 0 && more == 1) {
+		more = walk_next(&walk, name, &last, err);
+		if (more == 1)
+			code = walk_step(&walk, name, last, place, err);
 	}
-	return st_fail(err, STET_E_KIND, "\"%.*s\" is a directory. Name a file in it.", (int)path.len,
-	               path.ptr);
+	if (code != 0 || more < 0)
+		return code != 0 ? code : more;
+	return st_fail(err, STET_E_KIND, "\"%.*s\" is a directory. Name a file in it.",
+	               path.len > 0 ? (int)path.len : 1, path.len > 0 ? path.ptr : ".");
 }
 
 static int check_spelling(struct st_str path, struct stet_error *err) {
@@ -390,13 +427,16 @@ int st_root_locate(const struct st_root *root, struct st_str path, struct st_pla
 	if (code < 0)
 		return code;
 	struct st_str rest;
-	if (!below_root(root, path, &rest))
-		return outside(err, path, root);
+	int found = below_root(root, path, &rest);
+	if (found <= 0)
+		return found < 0 ? no_way(err, errno, path) : outside(err, path, root);
 
 	st_place_release(place);
 	code = locate_directly(root, rest, place, err);
-	if (code == 0)
+	for (int i = 0; i < WALKS_MAX && (code == 0 || code == RACED); i++)
 		code = locate_by_walk(root, rest, place, err);
+	if (code == RACED)
+		return no_way(err, ENOTDIR, rest);
 	return code < 0 ? code : 0;
 }
 

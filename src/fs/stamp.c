@@ -14,8 +14,9 @@
 #define MAGIC_FUSE 0x65735546u
 #define MAGIC_SMB2 0xFE534D42u
 
+/* Some filesystems take years that do not fit; those wrap around, and differ all the same. */
 static int64_t to_ns(struct timespec time) {
-	return (int64_t)time.tv_sec * NS_PER_S + time.tv_nsec;
+	return (int64_t)((uint64_t)time.tv_sec * NS_PER_S + (uint64_t)time.tv_nsec);
 }
 
 /* Filesystems whose times may be whole or even seconds, or those of another machine's clock. */

@@ -14,7 +14,7 @@ static int distrust(struct stet_error *err, const char *name, const char *why, c
 /* Best effort: a missing .gitignore costs a line in git status, nothing else. */
 static void ignore_itself(int dirfd) {
 	st_autofd fd = st_retry(openat(dirfd, ".gitignore", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-	if (fd >= 0 && write(fd, "*\n", 2) != 2)
+	if (fd >= 0 && st_retry(write(fd, "*\n", 2)) != 2)
 		unlinkat(dirfd, ".gitignore", 0);
 }
 

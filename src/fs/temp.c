@@ -47,19 +47,29 @@ struct parts {
 	bool armed;
 };
 
-static bool parse_name(const char *text, struct parts *parts) {
-	struct st_str name = st_str(text);
-	parts->armed = st_str_ends(name, ST_STR(ARMED));
-	size_t length = strlen(PREFIX) + 2 * (ST_HASH_SHORT + 1) + NAME_DIGITS + 1 + RANDOM_DIGITS +
-	                strlen(parts->armed ? ARMED : PART);
-	if (name.len != length || !st_str_starts(name, ST_STR(PREFIX)) ||
-	    !(parts->armed || st_str_ends(name, ST_STR(PART))))
+/* Take so many hex digits, and what follows them, off a name. */
+static bool take_digits(struct st_str *name, size_t count, struct st_str then, struct st_str *digits) {
+	*digits = st_strn(name->ptr, count);
+	if (name->len < count + then.len || strspn(name->ptr, "0123456789abcdef") < count)
 		return false;
-	size_t at = strlen(PREFIX);
-	parts->expected = st_strn(text + at, ST_HASH_SHORT);
-	parts->hash = st_strn(text + at + ST_HASH_SHORT + 1, ST_HASH_SHORT);
-	parts->target = st_strn(text + at + 2 * (ST_HASH_SHORT + 1), NAME_DIGITS);
+	*name = st_str_slice(*name, count, name->len);
+	if (!st_str_starts(*name, then))
+		return false;
+	*name = st_str_slice(*name, then.len, name->len);
 	return true;
+}
+
+static bool parse_name(const char *text, struct parts *parts) {
+	struct st_str name = st_str(text), random, dash = ST_STR("-");
+	if (!st_str_starts(name, ST_STR(PREFIX)))
+		return false;
+	parts->armed = st_str_ends(name, ST_STR(ARMED));
+	name = st_str_slice(name, strlen(PREFIX), name.len);
+	return take_digits(&name, ST_HASH_SHORT, dash, &parts->expected) &&
+	       take_digits(&name, ST_HASH_SHORT, dash, &parts->hash) &&
+	       take_digits(&name, NAME_DIGITS, dash, &parts->target) &&
+	       take_digits(&name, RANDOM_DIGITS, st_str(parts->armed ? ARMED : PART), &random) &&
+	       name.len == 0;
 }
 
 /* Whether the new file already carries the attribute, as a security label set by policy does. */
@@ -77,13 +87,23 @@ static int copy_attributes(int from, int to) {
 		return errno == ENOTSUP || errno == ENOSYS ? 0 : errno == ERANGE ? 1 : -1;
 	for (const char *name = names; name < names + len; name += strlen(name) + 1) {
 		ssize_t size = st_retry(fgetxattr(from, name, value, sizeof value));
+		if (size < 0 && errno == ENODATA)
+			continue;
 		if (size < 0)
-			return errno == ENODATA ? 0 : 1;
+			return 1;
 		if (st_retry(fsetxattr(to, name, value, (size_t)size, 0)) < 0 &&
 		    !has_attribute(to, name, st_strn(value, (size_t)size)))
 			return 1;
 	}
 	return 0;
+}
+
+/* A directory's default ACL is given to every new file, whether or not the old one had any. */
+static int drop_inherited_acl(int fd) {
+	static const char acl[] = "system.posix_acl_access";
+	if (fgetxattr(fd, acl, NULL, 0) < 0 || st_retry(fremovexattr(fd, acl)) == 0)
+		return 0;
+	return 1;
 }
 
 /* Owner first: changing it takes the setuid bit away. 0, 1 or -1 as above. */
@@ -94,7 +114,9 @@ static int copy_metadata(int from, int to) {
 	if ((old.st_uid != new.st_uid || old.st_gid != new.st_gid) &&
 	    st_retry(fchown(to, old.st_uid, old.st_gid)) < 0)
 		return errno == EPERM || errno == EINVAL ? 1 : -1;
-	int code = copy_attributes(from, to);
+	int code = drop_inherited_acl(to);
+	if (code == 0)
+		code = copy_attributes(from, to);
 	if (code != 0)
 		return code;
 	mode_t mode = old.st_mode & 07777;
@@ -117,6 +139,15 @@ static int fill(int fd, struct st_str bytes, bool relaxed) {
 	return st_retry(fsync(fd));
 }
 
+/* The writing descriptor goes when the file is complete; this one holds the lock and stays. */
+static int reopen(struct st_temp *temp) {
+	temp->fd = st_retry(openat(temp->dirfd, temp->name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+	if (temp->fd < 0)
+		return -1;
+	(void)st_retry(flock(temp->fd, LOCK_EX | LOCK_NB));
+	return 0;
+}
+
 static int create(struct st_temp *temp, const char *target, mode_t mode,
                   const struct st_hash *expected, const struct st_hash *hash,
                   struct stet_error *err) {
@@ -126,23 +157,18 @@ static int create(struct st_temp *temp, const char *target, mode_t mode,
 			return code;
 		int fd = st_retry(openat(temp->dirfd, temp->name,
 		                         O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
-		if (fd >= 0) {
-			temp->named = true;
+		temp->named = fd >= 0;
+		if (fd >= 0 && reopen(temp) == 0)
 			return fd;
-		}
-		if (errno != EEXIST)
+		int errnum = errno;
+		st_close_at(&fd);
+		st_temp_release(temp);
+		errno = errnum;
+		/* A name that is taken; or somebody who sweeps took the file before it was locked. */
+		if (errnum != EEXIST && errnum != ENOENT)
 			break;
 	}
 	return st_fail_errno(err, errno, "Cannot make a temporary file beside \"%s\"", target);
-}
-
-/* The writing descriptor goes when the file is complete; this one holds the lock and stays. */
-static int reopen(struct st_temp *temp) {
-	temp->fd = st_retry(openat(temp->dirfd, temp->name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
-	if (temp->fd < 0)
-		return -1;
-	(void)st_retry(flock(temp->fd, LOCK_EX | LOCK_NB));
-	return 0;
 }
 
 static int stamp(struct st_temp *temp) {
@@ -161,9 +187,7 @@ int st_temp_write(struct st_temp *temp, int dirfd, const char *target, int like,
 	if (fd < 0)
 		return fd;
 
-	int failed = reopen(temp);
-	if (failed == 0 && like >= 0)
-		failed = copy_metadata(like, fd);
+	int failed = like < 0 ? 0 : copy_metadata(like, fd);
 	if (failed == 0)
 		failed = fill(fd, bytes, relaxed);
 	if (failed == 0)
@@ -220,7 +244,7 @@ static void target_name(int dirfd, struct st_str digest, char name[256]) {
 	closedir(dir);
 }
 
-static void keep_leftover(struct st_guard *guard, int dirfd, const char *dir, struct st_str target,
+static bool keep_leftover(struct st_guard *guard, int dirfd, const char *dir, struct st_str target,
                           struct st_str bytes) {
 	char name[256], path[PATH_MAX], why[PATH_MAX + 256];
 	target_name(dirfd, target, name);
@@ -228,43 +252,57 @@ static void keep_leftover(struct st_guard *guard, int dirfd, const char *dir, st
 	snprintf(why, sizeof why,
 	         "A write of \"%s\" was cut short, and a version of it that somebody else had written was set aside.",
 	         path);
-	st_keep(guard, path, bytes, why);
+	return st_keep(guard, path, bytes, why) == 0;
 }
 
 static bool begins_with(const struct st_hash *hash, struct st_str hex) {
 	return st_hash_matches(hash, hex, NULL) == 1;
 }
 
+/* Whether a leftover holds nothing that is not elsewhere, or does so no more. */
+static bool is_dispensable(struct st_guard *guard, int dirfd, const char *dir, const char *name,
+                           int fd, const struct parts *parts) {
+	st_auto(st_file) file = ST_FILE_INIT;
+	struct stet_error err = {0};
+	int code = st_file_read(fd, name, ST_KEPT_MAX_BYTES, &file, &err);
+	if (code == STET_E_TOO_BIG)
+		st_guard_notice(guard, "What a write that was cut short left in \"%s\" is too big to be looked at: %s",
+		                dir, err.message);
+	if (code < 0)
+		return false;
+	return begins_with(&file.hash, parts->expected) || begins_with(&file.hash, parts->hash) ||
+	       keep_leftover(guard, dirfd, dir, parts->target, st_buf_str(&file.bytes));
+}
+
 /* Whoever finds the lock free may decide: the owner is gone, and we hold the directory. */
-static void sweep_one(struct st_guard *guard, int dirfd, const char *dir, const char *name,
+static bool sweep_one(struct st_guard *guard, int dirfd, const char *dir, const char *name,
                       const struct parts *parts) {
 	st_autofd fd = st_retry(
 		openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
 	if (fd < 0 || st_retry(flock(fd, LOCK_EX | LOCK_NB)) < 0)
-		return;
-	if (!parts->armed) {
-		(void)st_retry(unlinkat(dirfd, name, 0));
-		return;
-	}
-	st_auto(st_file) file = ST_FILE_INIT;
-	if (st_file_read(fd, name, SIZE_MAX / 4, &file, NULL) < 0)
-		return;
-	if (!begins_with(&file.hash, parts->expected) && !begins_with(&file.hash, parts->hash))
-		keep_leftover(guard, dirfd, dir, parts->target, st_buf_str(&file.bytes));
-	(void)st_retry(unlinkat(dirfd, name, 0));
+		return false;
+	if (parts->armed && !is_dispensable(guard, dirfd, dir, name, fd, parts))
+		return false;
+	return st_retry(unlinkat(dirfd, name, 0)) == 0;
 }
 
-void st_temp_sweep(struct st_guard *guard, int dirfd, const char *dir) {
-	int fd = st_retry(openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+bool st_temp_sweep(struct st_guard *guard, const struct st_temp *own, const char *dir) {
+	int fd = st_retry(openat(own->dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 	DIR *stream = fd < 0 ? NULL : fdopendir(fd);
 	if (!stream) {
 		st_close_at(&fd);
-		return;
+		return false;
 	}
-	for (struct dirent *entry; (entry = readdir(stream));) {
+	bool clean = true;
+	errno = 0;
+	for (struct dirent *entry; (entry = readdir(stream)); errno = 0) {
 		struct parts parts;
-		if (parse_name(entry->d_name, &parts))
-			sweep_one(guard, dirfd, dir, entry->d_name, &parts);
+		if (parse_name(entry->d_name, &parts) && strcmp(entry->d_name, own->name) != 0 &&
+		    !sweep_one(guard, own->dirfd, dir, entry->d_name, &parts))
+			clean = false;
 	}
+	if (errno != 0)
+		clean = false;
 	closedir(stream);
+	return clean;
 }

@@ -57,10 +57,13 @@ void st_temp_release(struct st_temp *temp);
  * Deal with the leftovers in a directory: one that is locked is somebody's
  * work in progress; one that is our own, or holds the expected or the new
  * bytes of its commit, is removed; the bytes of any other are kept, reported,
- * and the file removed. The caller holds the directory's lock.
+ * and the file removed. What cannot be kept stays where it is. The caller
+ * holds the directory's lock.
  *
- * @dir  The directory's path below the root, "" for the root, for messages.
+ * @own    The caller's own temporary file, which is left alone.
+ * @dir    The directory's path below the root, "" for the root, for messages.
+ * @return Whether no other one is there any more.
  */
-void st_temp_sweep(struct st_guard *guard, int dirfd, const char *dir);
+bool st_temp_sweep(struct st_guard *guard, const struct st_temp *own, const char *dir);
 
 #endif
