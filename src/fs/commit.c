@@ -72,13 +72,14 @@ static void unlock_dir(struct job *job) {
 	job->locked = false;
 }
 
-static void sweep(struct job *job) {
+/* Asked before the directory changes by our own temporary file. */
+static void ask_if_clean(struct job *job) {
 	struct stat dir;
-	job->clean = false;
-	if (!job->locked || st_retry(fstat(job->place.dirfd, &dir)) < 0)
-		return;
-	job->clean = st_guard_is_swept(job->guard, &dir);
-	if (job->clean)
+	job->clean = st_retry(fstat(job->place.dirfd, &dir)) == 0 && st_guard_is_swept(job->guard, &dir);
+}
+
+static void sweep(struct job *job) {
+	if (job->clean || !job->locked)
 		return;
 	char path[PATH_MAX];
 	size_t len = (size_t)(job->place.name - job->place.path);
@@ -188,20 +189,23 @@ static int check_writable(struct job *job, struct stet_error *err) {
 
 /* ---- exchanging ---- */
 
-static bool is_inode(int dirfd, const char *name, const struct st_stamp *stamp) {
+/* The stamp of what a name leads to; all zero if to nothing. */
+static struct st_stamp stamp_at(int dirfd, const char *name) {
 	struct stat st;
-	return st_retry(fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW)) == 0 &&
-	       st.st_ino == stamp->ino && st.st_dev == stamp->dev;
+	if (st_retry(fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW)) < 0)
+		return (struct st_stamp){0};
+	return st_stamp_take(-1, &st);
+}
+
+static bool is_inode(int dirfd, const char *name, const struct st_stamp *stamp) {
+	struct st_stamp now = stamp_at(dirfd, name);
+	return now.ino == stamp->ino && now.dev == stamp->dev;
 }
 
 /* The last look before anything is touched. */
 static bool is_unmoved(const struct job *job) {
-	struct stat st;
-	if (st_retry(fstat(job->fd, &st)) < 0)
-		return false;
-	struct st_stamp now = st_stamp_take(-1, &st);
+	struct st_stamp now = stamp_at(job->place.dirfd, job->place.name);
 	return st_stamp_eq(&now, &job->stamp) &&
-	       is_inode(job->place.dirfd, job->place.name, &job->stamp) &&
 	       (!job->leased || st_lease_holds(job->fd, F_RDLCK));
 }
 
@@ -217,11 +221,7 @@ static bool has_expected_bytes(const struct job *job) {
  * have to.
  */
 static bool is_verified(const struct job *job) {
-	struct stat st;
-	if (!is_inode(job->place.dirfd, job->temp.name, &job->stamp) ||
-	    st_retry(fstat(job->fd, &st)) < 0)
-		return false;
-	struct st_stamp now = st_stamp_take(-1, &st);
+	struct st_stamp now = stamp_at(job->place.dirfd, job->temp.name);
 	if (!st_stamp_eq_content(&now, &job->stamp))
 		return false;
 	return job->leased ? st_lease_holds(job->fd, F_RDLCK) : has_expected_bytes(job);
@@ -341,14 +341,14 @@ static void unsynced(struct job *job) {
 
 /*
  * The old file's name goes, and the directory is remembered as clean if
- * nobody else changed it since `before`.
+ * nobody else changed it since `before`; NULL if it was locked all the time.
  */
 static void remove_old(struct job *job, const struct stat *before) {
 	struct stat dir = {0};
 	if (!job->temp.named)
 		return;
-	bool ours = job->clean && st_retry(fstat(job->place.dirfd, &dir)) == 0 &&
-	            memcmp(&dir.st_mtim, &before->st_mtim, sizeof dir.st_mtim) == 0;
+	bool ours = job->clean && (!before || (st_retry(fstat(job->place.dirfd, &dir)) == 0 &&
+	                                       memcmp(&dir.st_mtim, &before->st_mtim, sizeof dir.st_mtim) == 0));
 	if (st_retry(unlinkat(job->place.dirfd, job->temp.name, 0)) < 0 && errno != ENOENT &&
 	    st_retry(unlinkat(job->place.dirfd, job->temp.name, 0)) < 0 && errno != ENOENT) {
 		st_guard_notice(job->guard, "The earlier version of \"%s\" could not be removed and is still there as %s.",
@@ -382,13 +382,13 @@ static int sync_exchange(struct job *job, struct stet_error *err) {
 static int finish_exchange(struct job *job, struct stet_error *err) {
 	struct stat dir = {0};
 	stamp_new(job, job->temp.fd, &job->temp.stamp);
-	(void)st_retry(fstat(job->place.dirfd, &dir));
 	if (!job->commit->relaxed) {
+		(void)st_retry(fstat(job->place.dirfd, &dir));
 		int code = sync_exchange(job, err);
 		if (code < 0)
 			return code;
 	}
-	remove_old(job, &dir);
+	remove_old(job, job->commit->relaxed ? NULL : &dir);
 	if (job->leased)
 		st_lease_drop(job->fd);
 	st_displaced_add(job->guard, job->fd, job->place.path, job->commit->expected, &job->stamp);
@@ -442,6 +442,7 @@ static int swap(struct job *job, struct stet_error *err) {
 }
 
 static int prepare(struct job *job, struct stet_error *err) {
+	ask_if_clean(job);
 	int code = st_temp_write(&job->temp, job->place.dirfd, job->place.name, job->fd,
 	                         job->commit->expected, &job->done->hash, job->commit->bytes,
 	                         job->commit->relaxed, err);

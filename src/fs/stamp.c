@@ -1,8 +1,11 @@
 #include "fs/stamp.h"
 
 #include <linux/magic.h>
+#include <pthread.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <sys/sysmacros.h>
+#include <sys/utsname.h>
 #include <sys/vfs.h>
 #include <time.h>
 
@@ -19,11 +22,31 @@ static int64_t to_ns(struct timespec time) {
 	return (int64_t)((uint64_t)time.tv_sec * NS_PER_S + (uint64_t)time.tv_nsec);
 }
 
-/* Filesystems whose times may be whole or even seconds, or those of another machine's clock. */
-static bool is_coarse(int fd) {
+/* How fine a filesystem's times are. */
+enum grain {
+	/* A write after a stat always moves them: Linux since 6.13, on the usual filesystems. */
+	GRAIN_FINE,
+	/* They stand still within a tick of the clock. */
+	GRAIN_TICK,
+	/* They may be whole or even seconds, or of another machine's clock. */
+	GRAIN_COARSE,
+};
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static bool has_fine_times;
+
+static void ask_kernel(void) {
+	struct utsname name;
+	int major = 0, minor = 0;
+	if (uname(&name) == 0 && sscanf(name.release, "%d.%d", &major, &minor) == 2)
+		has_fine_times = major > 6 || (major == 6 && minor >= 13);
+}
+
+static enum grain grain_of(int fd) {
 	struct statfs fs;
 	if (fd < 0 || fstatfs(fd, &fs) < 0)
-		return false;
+		return GRAIN_TICK;
+	pthread_once(&once, ask_kernel);
 	switch ((uint32_t)fs.f_type) {
 	case NFS_SUPER_MAGIC:
 	case MSDOS_SUPER_MAGIC:
@@ -32,9 +55,14 @@ static bool is_coarse(int fd) {
 	case MAGIC_EXFAT:
 	case MAGIC_FUSE:
 	case MAGIC_SMB2:
-		return true;
+		return GRAIN_COARSE;
+	case BTRFS_SUPER_MAGIC:
+	case EXT4_SUPER_MAGIC:
+	case TMPFS_MAGIC:
+	case XFS_SUPER_MAGIC:
+		return has_fine_times ? GRAIN_FINE : GRAIN_TICK;
 	default:
-		return false;
+		return GRAIN_TICK;
 	}
 }
 
@@ -42,27 +70,33 @@ static bool is_coarse(int fd) {
  * Asking the filesystem costs a system call. A block device keeps its number
  * and its filesystem while it is mounted; the numbers of all others come and go.
  */
-static bool is_coarse_device(int fd, dev_t dev) {
+static enum grain grain_of_device(int fd, dev_t dev) {
 	static _Thread_local dev_t last;
-	static _Thread_local bool known, coarse;
+	static _Thread_local bool known;
+	static _Thread_local enum grain grain;
 	if (major(dev) == 0)
-		return is_coarse(fd);
+		return grain_of(fd);
 	if (!known || last != dev) {
-		coarse = is_coarse(fd);
+		grain = grain_of(fd);
 		known = fd >= 0;
 		last = dev;
 	}
-	return coarse;
+	return grain;
 }
 
 /* The moment after which a change may have left no trace in the times. */
 static int64_t racy_since(int fd, dev_t dev) {
 	struct timespec now, tick;
 	clock_gettime(CLOCK_REALTIME_COARSE, &now);
-	if (is_coarse_device(fd, dev))
+	switch (grain_of_device(fd, dev)) {
+	case GRAIN_FINE:
+		return INT64_MAX;
+	case GRAIN_COARSE:
 		return to_ns(now) - 2 * (int64_t)NS_PER_S;
-	clock_getres(CLOCK_REALTIME_COARSE, &tick);
-	return to_ns(now) - 2 * to_ns(tick);
+	default:
+		clock_getres(CLOCK_REALTIME_COARSE, &tick);
+		return to_ns(now) - 2 * to_ns(tick);
+	}
 }
 
 struct st_stamp st_stamp_take(int fd, const struct stat *st) {

@@ -4,9 +4,11 @@
  *
  * Two stamps differ when anything that a write, a rename or a restored mtime
  * would change differs. Equal stamps mean equal content only if the stamp was
- * not *racy* when it was taken: a file written within the last ticks of the
- * clock can be written once more without its times moving. A racy stamp is
- * believed only after another look at the content.
+ * not *racy* when it was taken: where times follow the ticks of the clock, a
+ * file written within the last ones can be written once more without its times
+ * moving. A racy stamp is believed only after another look at the content.
+ * (Since Linux 6.13 a write after a stat always moves the times of the usual
+ * filesystems, and nothing there is racy.)
  */
 #ifndef STET_FS_STAMP_H
 #define STET_FS_STAMP_H
