@@ -1,8 +1,8 @@
 #include "text/diff.h"
 
-#include <stdint.h>
-
 #include "text/myers.h"
+
+#include <stdint.h>
 
 /* Lines of both texts together. */
 enum { MAX_LINES = 1 << 30 };

@@ -124,7 +124,8 @@ static int fail_overlap(const struct st_merge_result *result, struct stet_error 
 	               disk.start + 1, disk.start + disk.count, st_buf_cstr(&more));
 }
 
-static int prepare(struct side *agent, struct side *disk, struct st_merge_result *result,
+/* Make room for what the sweep may find. */
+static int prepare(const struct side *disk, struct st_merge_result *result,
                    struct stet_error *err) {
 	/* A foreign hunk, and an overlap too, takes at least one hunk of the disk's. */
 	size_t most = disk->diff.count + 1;
@@ -145,7 +146,7 @@ int st_merge(struct st_str base, struct st_str agent_text, struct st_str disk_te
 	if (code == 0)
 		code = st_diff_init(&disk.diff, base, disk_text, err);
 	if (code == 0)
-		code = prepare(&agent, &disk, result, err);
+		code = prepare(&disk, result, err);
 	if (code < 0)
 		return code;
 

@@ -1,8 +1,8 @@
 #include "text/myers.h"
 
-#include <assert.h>
-
 #include "base/auto.h"
+
+#include <assert.h>
 
 /*
  * The search walks a grid: x counts items of a, y items of b, a step right

@@ -1,14 +1,18 @@
 #include "text/unified.h"
 
-#include <stdio.h>
-
 #include "base/utf8.h"
 #include "text/diff.h"
+
+#include <stdint.h>
+#include <stdio.h>
 
 static const char no_newline[] = "\n\\ No newline at end of file\n";
 
 enum {
-	/* Room for the line that says where the diff was cut, and for the same inside a line. */
+	/*
+	 * Room for the line that says where the diff was cut, and for a head that grows by ",0" as
+	 * it loses lines; and for what is said inside a line that is cut.
+	 */
 	MARK_ROOM = 96,
 	CUT_ROOM = 64,
 	/* One line of a cut diff takes a tenth of it at most: a changed line with its context fits. */

@@ -46,7 +46,10 @@ static void add_word(struct st_buf *out, size_t n, unsigned flags) {
 
 static void add_line(struct gen *gen, const struct gen_style *style, unsigned flags,
                      struct st_buf *out) {
-	add_word(out, gen_below(gen, style->words), flags);
+	if (style->common && gen_one_in(gen, style->common))
+		add_word(out, gen_below(gen, 2), 0);
+	else
+		add_word(out, gen_below(gen, style->words), flags);
 	if ((flags & GEN_CR) && gen_one_in(gen, 8))
 		st_buf_adds(out, gen_one_in(gen, 2) ? "\r" : "\rx");
 	st_buf_adds(out, (flags & GEN_CRLF) && !gen_one_in(gen, 10) ? "\r\n" : "\n");

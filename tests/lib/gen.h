@@ -51,6 +51,8 @@ struct gen_style {
 	size_t max_lines;
 	/** How many different lines there are, at least 1. */
 	size_t words;
+	/** One line in so many is blank or a brace, as in source code; 0 for no such rule. */
+	size_t common;
 	unsigned flags;
 };
 
