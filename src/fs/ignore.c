@@ -60,7 +60,12 @@ struct rule {
 	size_t count;
 	struct st_str source;
 	size_t line;
+	/* The one before it in its chain, counted from 1; 0 for the first. */
+	uint32_t before;
 };
+
+/* The chain of rules that may match a name whatever byte it ends in. */
+#define ANY_END 256
 
 struct st_ignore {
 	atomic_uint owners;
@@ -68,7 +73,12 @@ struct st_ignore {
 	struct st_str dir;
 	struct rule *rules;
 	size_t count;
-	/* Everything above lives here. */
+	/*
+	 * Rules by the last byte of what they match, the last rule of each, counted
+	 * from 1: of a hundred rules most names have to be held against two or three.
+	 */
+	uint32_t chains[ANY_END + 1];
+	/* Rules and views live here. */
 	struct st_arena arena;
 };
 
@@ -397,6 +407,21 @@ static struct st_str rule_of(struct st_str line) {
 	return trim(line);
 }
 
+/* The byte in which all that a rule matches ends, or ANY_END. */
+static unsigned end_of(const struct rule *rule) {
+	if (rule->count > 0) {
+		const struct token *last = &rule->tokens[rule->count - 1];
+		return last->kind == BYTE ? last->byte : ANY_END;
+	}
+	return rule->text.len ? (unsigned char)rule->text.ptr[rule->text.len - 1] : ANY_END;
+}
+
+static void add_to_chain(struct st_ignore *node, struct rule *rule) {
+	uint32_t *chain = &node->chains[end_of(rule)];
+	rule->before = *chain;
+	*chain = (uint32_t)node->count;
+}
+
 static bool parse(struct st_ignore *node, struct st_str bytes) {
 	if (st_str_starts(bytes, ST_STR("\xEF\xBB\xBF")))
 		bytes = st_str_slice(bytes, 3, bytes.len);
@@ -418,6 +443,7 @@ static bool parse(struct st_ignore *node, struct st_str bytes) {
 		rule->line = number;
 		if (!rule_init(rule, rule_of(line), &node->arena))
 			return false;
+		add_to_chain(node, rule);
 	}
 	return true;
 }
@@ -446,13 +472,19 @@ static bool rule_matches(const struct rule *rule, struct st_str path, struct st_
 	return false;
 }
 
+/* The last rule that matches, from the two chains in which it can be. */
 static const struct rule *find(const struct st_ignore *node, struct st_str path, struct st_str name,
                                bool is_dir) {
+	uint32_t by_end = name.len ? node->chains[(unsigned char)name.ptr[name.len - 1]] : 0;
+	uint32_t any = node->chains[ANY_END];
+
 	path = below(node, path);
-	for (size_t i = node->count; i-- > 0;) {
-		const struct rule *rule = &node->rules[i];
+	while (by_end || any) {
+		uint32_t *last = by_end > any ? &by_end : &any;
+		const struct rule *rule = &node->rules[*last - 1];
 		if ((is_dir || !rule->dirs_only) && rule_matches(rule, path, name))
 			return rule;
+		*last = rule->before;
 	}
 	return NULL;
 }
