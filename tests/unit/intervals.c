@@ -1,6 +1,7 @@
 /* Sets of line numbers: equal to a bitmap, within bounds, and never claiming too much. */
 #include "base/intervals.h"
 #include "base/auto.h"
+#include "lib/alloc.h"
 #include "lib/test.h"
 
 static void check(const struct st_intervals *set, size_t count, const struct st_interval *items) {
@@ -94,6 +95,23 @@ static void a_full_set_forgets_the_smallest_but_not_the_newest(void **state) {
 	assert_int_equal(set.count, ST_INTERVALS_MAX - 1);
 }
 
+static void without_memory_the_set_stays_what_it_was(void **state) {
+	(void)state;
+	st_auto(st_intervals) set = {0};
+	alloc_fail_at(1);
+	assert_false(st_intervals_add(&set, 1, 1));
+	assert_true(alloc_has_failed());
+	assert_int_equal(set.count, 0);
+	while (set.count < 4)
+		add(&set, 10 * set.count, 10 * set.count);
+	alloc_fail_at(1);
+	assert_false(st_intervals_add(&set, 99, 99));
+	/* What joins a neighbour needs no memory. */
+	assert_true(st_intervals_add(&set, 31, 35));
+	assert_true(alloc_has_failed());
+	check(&set, 4, (const struct st_interval[]){{0, 0}, {10, 10}, {20, 20}, {30, 35}});
+}
+
 static uint64_t seed = 0x9E3779B97F4A7C15u;
 
 static size_t below(size_t bound) {
@@ -176,6 +194,7 @@ int main(void) {
 		cmocka_unit_test(coverage_adds_up_over_several_reads),
 		cmocka_unit_test(the_largest_numbers_do_not_overflow),
 		cmocka_unit_test(a_full_set_forgets_the_smallest_but_not_the_newest),
+		cmocka_unit_test(without_memory_the_set_stays_what_it_was),
 		cmocka_unit_test(any_order_of_adding_equals_a_bitmap),
 		cmocka_unit_test(beyond_the_bound_nothing_is_claimed_that_was_not_added),
 	};

@@ -1,6 +1,7 @@
 /* Search: what matches, where it is reported, and that no expression can hang it. */
 #include <time.h>
 
+#include "lib/alloc.h"
 #include "lib/test.h"
 #include "text/search.h"
 
@@ -442,6 +443,23 @@ static void a_small_arena_is_an_error_not_a_crash(void **state) {
 	}
 }
 
+static void memory_may_run_out_at_any_moment(void **state) {
+	(void)state;
+	st_auto(st_lines) lines = {0};
+	struct st_search query = {.query = ST_STR("a\nb"), .context = 3};
+	assert_int_equal(st_lines_init(&lines, ST_STR("a\nb\na\nb\n"), NULL), 0);
+	bool failed = true;
+	for (size_t n = 1; failed; n++) {
+		st_auto(st_arena) arena;
+		st_arena_init(&arena, 1 << 20);
+		struct st_search_result result;
+		alloc_fail_at(n);
+		int code = st_search_run(&query, &lines, &arena, &result, NULL);
+		failed = alloc_has_failed();
+		assert_true(code == 0 ? result.total == 2 : failed && code == STET_E_NOMEM);
+	}
+}
+
 int main(void) {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(plain_search_is_caseless_and_literal),
@@ -463,6 +481,7 @@ int main(void) {
 		cmocka_unit_test(a_huge_or_deep_expression_is_answered_in_time),
 		cmocka_unit_test(a_long_literal_cannot_hang_the_search_either),
 		cmocka_unit_test(the_interpreter_finds_the_same),
+		cmocka_unit_test(memory_may_run_out_at_any_moment),
 		cmocka_unit_test(a_small_arena_is_an_error_not_a_crash),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,9 +4,14 @@
 #include "lib/run.h"
 #include "lib/tree.h"
 
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 
 /* What a walk reported, one path per line; a NUL cannot be in a path, a newline could. */
 struct seen {
@@ -354,6 +359,44 @@ static void and_levels_with_the_longest_names(void **state) {
 	climb(*state, 400, name, true);
 }
 
+static int count_only(void *data, const struct st_walk_entry *entry, struct stet_error *err) {
+	(void)entry;
+	(void)err;
+	++*(size_t *)data;
+	return 0;
+}
+
+/* As on an old kernel, or in a sandbox that never heard of the call. */
+static bool forbid_openat2(void) {
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat2, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {.len = 4, .filter = filter};
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+static void without_openat2_the_walk_is_the_same(void **state) {
+	const struct dir *dir = *state;
+	ladder_make(dir, 700, "level", true);
+	assert_int_equal(symlinkat("level", dir->fd, "link"), 0);
+	pid_t child = fork();
+	if (child == 0) {
+		size_t count = 0;
+		struct st_walk how = {.threads = 1, .visit = count_only, .data = &count};
+		bool good = forbid_openat2() && st_walk_run(&how, dir->fd, NULL) == 0;
+		/* The levels, one beside each, the file at the bottom and the link. */
+		_exit(good && count == 1402 ? 0 : 1);
+	}
+	int status;
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	ladder_remove(dir, 700, "level", true);
+}
+
 static atomic_int visits;
 
 static int stop_at_third(void *data, const struct st_walk_entry *entry, struct stet_error *err) {
@@ -392,13 +435,6 @@ static void a_visitor_may_leave_directories_out(void **state) {
 	assert_int_equal(st_walk_run(&how, dir->fd, NULL), 0);
 	CHECK(&seen, "t/b");
 	assert_int_equal(seen.dirs, 2);
-}
-
-static int count_only(void *data, const struct st_walk_entry *entry, struct stet_error *err) {
-	(void)entry;
-	(void)err;
-	++*(size_t *)data;
-	return 0;
 }
 
 static void memory_may_run_out_at_any_moment(void **state) {
@@ -495,6 +531,7 @@ int main(void) {
 		claim(ten_thousand_levels_are_walked_with_few_descriptors),
 		claim(so_are_levels_with_a_way_back_at_each),
 		claim(and_levels_with_the_longest_names),
+		claim(without_openat2_the_walk_is_the_same),
 		claim(a_visitor_ends_the_walk_with_its_own_code),
 		claim(a_visitor_may_leave_directories_out),
 		claim(memory_may_run_out_at_any_moment),
