@@ -1,5 +1,7 @@
 #include "text/linkdef.h"
 
+#include "base/utf8.h"
+
 /* As libcmark has it. */
 #define MAX_LABEL 1000
 #define MAX_PARENTHESES 32
@@ -87,7 +89,7 @@ static size_t scan_url(struct st_str s, size_t at) {
 
 /*
  * Behind a title; 0 if there is none. An escaped quote ends the title all the
- * same when no other does.
+ * same when no other does. What is not UTF-8 cannot be part of it.
  */
 static size_t scan_title(struct st_str s, size_t start) {
 	char open = start < s.len ? s.ptr[start] : '\0';
@@ -95,13 +97,16 @@ static size_t scan_title(struct st_str s, size_t start) {
 		return 0;
 	char close = open == '(' ? ')' : open;
 	size_t end = 0;
-	for (size_t at = start + 1; at < s.len; at++) {
+	for (size_t at = start + 1; at < s.len;) {
+		uint32_t point;
+		size_t len = st_utf8_next(st_str_slice(s, at, s.len), &point);
 		if (s.ptr[at] == close)
 			return at + 1;
-		if (open == '(' && s.ptr[at] == '(')
+		if ((open == '(' && s.ptr[at] == '(') || (len == 1 && point == 0xFFFD))
 			break;
-		if (is_escape(s, at) && s.ptr[++at] == close)
-			end = at + 1;
+		if (is_escape(s, at) && s.ptr[at + 1] == close)
+			end = at + 2;
+		at += is_escape(s, at) ? 2 : len;
 	}
 	return end;
 }

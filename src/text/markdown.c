@@ -224,9 +224,9 @@ static void add_heading(struct walk *walk) {
 /* How many fence characters a line begins with. */
 static size_t fence_run(struct st_str line) {
 	size_t run = 0;
-	while (run < line.len && line.ptr[run] == line.ptr[0] && strchr("`~", line.ptr[0]))
+	while (run < line.len && line.ptr[run] == line.ptr[0])
 		run++;
-	return run;
+	return run && (line.ptr[0] == '`' || line.ptr[0] == '~') ? run : 0;
 }
 
 /* Whether a line can close a fence: nothing but indentation and enough of the fence's characters. */

@@ -157,7 +157,7 @@ static void edit_make(struct edit *edit, const struct job *job, size_t first,
 struct window {
 	struct st_buf text;
 	struct st_markdown md;
-	/** How many lines are before it. */
+	/** Its line 1 is line base + 1 of the text. */
 	size_t base;
 	/** The headings it begins and ends with, in the old text; NULL at the text's ends. */
 	const struct st_heading *above;
@@ -172,7 +172,9 @@ static void window_release(struct window *window) {
 /*
  * A heading closes every block before it, so what follows can be parsed
  * without what came before: from the heading above the edit to the end of the
- * one below is all that has to be looked at.
+ * one below is all that has to be looked at. A blank line in front keeps its
+ * first line from being taken for the start of a file, where a byte order mark
+ * means something.
  */
 static int window_parse(struct window *window, const struct job *job, const struct edit *edit,
                         struct stet_error *err) {
@@ -184,10 +186,13 @@ static int window_parse(struct window *window, const struct job *job, const stru
 	while (i < md->heading_count && md->headings[i].line < edit->first + edit->old_count)
 		i++;
 	window->below = i < md->heading_count ? &md->headings[i] : NULL;
-	window->base = window->above ? window->above->block_line - 1 : 0;
 
+	size_t skipped = window->above ? window->above->block_line - 1 : 0;
 	size_t end = window->below ? md->lines.starts[window->below->end_line] : text.len;
-	st_buf_add(&window->text, st_str_slice(text, md->lines.starts[window->base], edit->start));
+	if (skipped)
+		st_buf_addc(&window->text, '\n');
+	window->base = skipped - window->text.len;
+	st_buf_add(&window->text, st_str_slice(text, md->lines.starts[skipped], edit->start));
 	st_buf_add(&window->text, st_buf_str(&edit->bytes));
 	st_buf_add(&window->text, st_str_slice(text, edit->end, end));
 	if (window->text.failed)
