@@ -268,6 +268,25 @@ static int edit_guarded(struct edit *edit, struct job *job, struct stet_error *e
 	return 0;
 }
 
+/* Say so if new lines are inside of a code block that nobody closed. */
+static int note_unclosed_code(struct job *job, const struct edit *edit, struct stet_error *err) {
+	const struct st_markdown *md = &job->md;
+	if (edit->new_count == 0 || md->code_count == 0 || md->codes[md->code_count - 1].closed)
+		return 0;
+	st_auto(window) window = {0};
+	int failed = window_parse(&window, job, edit, err);
+	if (failed < 0)
+		return failed;
+	for (size_t i = 0; i < window.md.code_count; i++) {
+		const struct st_code *code = &window.md.codes[i];
+		if (code->first + window.base <= edit->first && code->last + window.base >= edit->first)
+			st_buf_addf(&job->note,
+			            "The content is inside the code block that begins in line %zu and is not closed. ",
+			            code->line + window.base);
+	}
+	return 0;
+}
+
 /* Which line of the content ends a code block that ought to go on to the last line. */
 static int fail_code_ends(const struct job *job, const struct edit *edit, size_t last,
                           struct stet_error *err) {
@@ -385,8 +404,10 @@ static int job_begin(struct job *job, const struct st_patch *patch, struct st_st
 }
 
 static int make_edit(struct job *job, struct edit *edit, struct stet_error *err) {
-	if (job->place.guarded)
-		return edit_guarded(edit, job, err);
+	if (job->place.guarded) {
+		int code = edit_guarded(edit, job, err);
+		return code < 0 ? code : note_unclosed_code(job, edit, err);
+	}
 	edit_make(edit, job, job->place.first, (struct padding){0, 0});
 	return job->place.code ? check_code(job, edit, err) : 0;
 }

@@ -179,6 +179,16 @@ static void a_heading_that_is_lost_all_the_same_is_told(void **state) {
 	      "A line outside of the change has become a heading.");
 }
 
+static void content_that_lands_in_an_unclosed_code_block_is_told(void **state) {
+	(void)state;
+	check((struct st_patch){INSERT, AT(APPEND_TO_SECTION, "a"), CONTENT("x")}, ST_STR("# a\n~~~\ncode\n"), ST_STR("# a\n~~~\ncode\nx\n"),
+	      "The content is inside the code block that begins in line 2 and is not closed.");
+	/* A list that ends closes the block. */
+	st_auto(st_patch_result) result = {0};
+	apply((struct st_patch){INSERT, AT(APPEND_TO_SECTION, "a"), CONTENT("x")}, ST_STR("# a\n- ~~~\n  code\n"), &result);
+	assert_string_equal(result.note.ptr, "The file now has 4 lines (was 3).");
+}
+
 static void content_may_bring_headings_of_its_own(void **state) {
 	(void)state;
 	st_auto(st_patch_result) result = {0};
@@ -633,6 +643,7 @@ int main(void) {
 		cmocka_unit_test(a_blank_line_keeps_headings_apart_from_inserted_text),
 		cmocka_unit_test(text_goes_above_definitions_that_a_heading_cannot_be_parted_from),
 		cmocka_unit_test(a_heading_that_is_lost_all_the_same_is_told),
+		cmocka_unit_test(content_that_lands_in_an_unclosed_code_block_is_told),
 		cmocka_unit_test(content_may_bring_headings_of_its_own),
 		cmocka_unit_test(heading_means_its_own_lines),
 		cmocka_unit_test(of_several_headings_one_is_chosen_by_occurrence),
