@@ -50,15 +50,6 @@ static size_t count_hashes(struct st_str query) {
 	return count;
 }
 
-static struct st_str drop_closing_hashes(struct st_str title) {
-	size_t len = title.len;
-	while (len && title.ptr[len - 1] == '#')
-		len--;
-	if (len == 0 || st_is_space(title.ptr[len - 1]))
-		title.len = len;
-	return st_str_trim(title);
-}
-
 static bool has_level(struct st_str query) {
 	size_t hashes = count_hashes(query);
 	return hashes >= 1 && hashes <= 6;
@@ -68,7 +59,7 @@ static bool has_level(struct st_str query) {
 static void want_level(struct wanted *wanted) {
 	struct st_str query = wanted->query;
 	size_t hashes = count_hashes(query);
-	fold_words(&wanted->words, drop_closing_hashes(st_str_trim(st_str_slice(query, hashes, query.len))));
+	fold_words(&wanted->words, st_markdown_title(st_str_slice(query, hashes, query.len)));
 	wanted->level = (int)hashes;
 }
 

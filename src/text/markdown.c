@@ -129,15 +129,6 @@ static size_t hashes_of(struct st_str line) {
 	return count <= 6 && ends ? count : 0;
 }
 
-static struct st_str drop_closing_hashes(struct st_str title) {
-	size_t len = title.len;
-	while (len && title.ptr[len - 1] == '#')
-		len--;
-	if (len == 0 || is_blank(title.ptr[len - 1]))
-		title.len = len;
-	return st_str_trim(title);
-}
-
 static bool is_underline(struct st_str line) {
 	line = st_str_trim(line);
 	for (size_t i = 0; i < line.len; i++) {
@@ -192,7 +183,7 @@ static void locate_heading(struct walk *walk, struct st_heading *heading) {
 	size_t hashes = hashes_of(line);
 	if (hashes) {
 		heading->line = heading->end_line = heading->block_line;
-		heading->source = drop_closing_hashes(st_str_trim(st_str_slice(line, hashes, line.len)));
+		heading->source = st_markdown_title(st_str_slice(line, hashes, line.len));
 		return;
 	}
 	heading->end_line = underline_of(lines, walk->heading);
@@ -229,7 +220,7 @@ static size_t fence_run(struct st_str line) {
 	return run && (line.ptr[0] == '`' || line.ptr[0] == '~') ? run : 0;
 }
 
-/* Whether a line can close a fence: nothing but indentation and enough of the fence's characters. */
+/* Whether a line can close a fence: indentation, and enough of the fence's characters. */
 static bool closes_fence(struct st_str line, struct st_str opening) {
 	line = st_str_trim(line);
 	return line.len >= fence_run(opening) && fence_run(line) == line.len &&
@@ -525,6 +516,16 @@ size_t st_markdown_section_next(const struct st_markdown *md, size_t heading) {
 size_t st_markdown_section_end(const struct st_markdown *md, size_t heading) {
 	size_t next = st_markdown_section_next(md, heading);
 	return next < md->heading_count ? md->headings[next].line - 1 : md->lines.count;
+}
+
+struct st_str st_markdown_title(struct st_str title) {
+	title = st_str_trim(title);
+	size_t len = title.len;
+	while (len && title.ptr[len - 1] == '#')
+		len--;
+	if (len == 0 || st_is_space(title.ptr[len - 1]))
+		title.len = len;
+	return st_str_trim(title);
 }
 
 size_t st_markdown_heading_above(const struct st_markdown *md, size_t line) {

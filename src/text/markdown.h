@@ -105,6 +105,9 @@ size_t st_markdown_section_next(const struct st_markdown *md, size_t heading);
 /** The last line of the section that a heading opens. */
 size_t st_markdown_section_end(const struct st_markdown *md, size_t heading);
 
+/** A title without the hashes that may close it, trimmed: "Setup" for "Setup ##". */
+struct st_str st_markdown_title(struct st_str title);
+
 /** The nearest heading at or above a line: its index, or heading_count if there is none. */
 size_t st_markdown_heading_above(const struct st_markdown *md, size_t line);
 

@@ -191,11 +191,11 @@ static void locate_section(const struct st_patch *patch, const struct st_markdow
 static int locate_heading(const struct st_patch *patch, const struct st_markdown *md,
                           struct st_patch_place *place, struct st_buf *note,
                           struct stet_error *err) {
-	size_t index = 0;
+	size_t index = 0, said = note->len;
 	int code = st_heading_find(md, patch->heading, patch->occurrence, &index, note, err);
 	if (code < 0)
 		return code;
-	if (note->len)
+	if (note->len > said)
 		st_buf_addc(note, ' ');
 
 	const struct st_heading *heading = &md->headings[index];

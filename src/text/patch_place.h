@@ -40,7 +40,7 @@ struct st_patch_place {
  *
  * @lines  The text's lines.
  * @md     Its structure; used only if st_patch_needs_structure() says so.
- * @note   Receives sentences about how the place was chosen.
+ * @note   Receives sentences about how the place was chosen, each followed by a space.
  * @return 0, STET_E_INVALID, STET_E_NO_MATCH or STET_E_NOMEM.
  */
 [[nodiscard]] int st_patch_locate(const struct st_patch *patch, const struct st_lines *lines,

@@ -72,6 +72,9 @@ static void link_definitions_above_a_setext_heading_are_not_part_of_it(void **st
 		{"[a\\]]: /u\\\nFoo\n===\n", 2},
 		{"[ ]: /u\nFoo\n===\n", 1},
 		{"[a]: <>\n  Foo\n===\n", 2},
+		/* What is not UTF-8 is no title. */
+		{"[a]: /u\n\"\xF0\"\nFoo\n===\n", 2},
+		{"[a]: /u\n\"\xC3\xA9\"\nFoo\n===\n", 3},
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		st_auto(st_markdown) md = parse(st_str(cases[i].text));
@@ -240,6 +243,8 @@ static void any_bytes_can_be_parsed(void **state) {
 	(void)state;
 	st_auto(st_markdown) empty = parse(ST_STR(""));
 	assert_int_equal(empty.heading_count, 0);
+	st_auto(st_markdown) indented = parse(ST_STR("    \0\0\0  \n```\nx\n"));
+	assert_int_equal(indented.code_count, 1);
 	st_auto(st_markdown) bytes = parse(ST_STR("# a\0b \xFF\n    ```\0\n\n```\0\n\0\n```\n[\0]: \0\nx\n===\n<p id=\"\0\">\n"));
 	assert_int_equal(bytes.heading_count, 2);
 	check_heading(&bytes, 0, 1, "a\xEF\xBF\xBD" "b \xFF", 1, 1);

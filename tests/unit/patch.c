@@ -152,6 +152,9 @@ static void a_blank_line_keeps_headings_apart_from_inserted_text(void **state) {
 	/* A paragraph would be underlined by the rule below. */
 	check((struct st_patch){REPLACE, AT(HEADING, "a"), CONTENT("text")}, ST_STR("# a\n---\n# b\n"),
 	      ST_STR("text\n\n---\n# b\n"), NULL);
+	/* A byte order mark in the middle of the text is text. */
+	check((struct st_patch){INSERT, AT(APPEND_TO_SECTION, "\xEF\xBB\xBF"), CONTENT("new")}, ST_STR("text\n\n\xEF\xBB\xBF\n---\n# b\n"),
+	      ST_STR("text\n\n\xEF\xBB\xBF\n---\nnew\n# b\n"), "The file now has 6 lines (was 5).");
 	/* The blank lines count as inserted. */
 	st_auto(st_patch_result) result = {0};
 	apply((struct st_patch){INSERT, AT(HEADING, "a"), CONTENT("new")}, ST_STR("a\n=\nb\n="), &result);
@@ -290,7 +293,8 @@ static void content_is_asked_for_where_it_is_needed(void **state) {
 	refuse((struct st_patch){INSERT, LINES(1, 1)}, text, STET_E_INVALID, "The operation insert needs content.");
 	refuse((struct st_patch){INSERT, LINES(1, 1), CONTENT("")}, text, STET_E_INVALID, "there is nothing to insert");
 	check((struct st_patch){REPLACE, LINES(1, 1), CONTENT("")}, text, ST_STR("b\n"), "The content is empty, so the lines were deleted");
-	check((struct st_patch){DELETE, LINES(1, 1), CONTENT("x")}, text, ST_STR("b\n"), "Delete takes no content; it was not used.");
+	check((struct st_patch){DELETE, LINES(1, 1), CONTENT("x")}, text, ST_STR("b\n"),
+	      "Delete takes no content; it was not used. The file now has 1 line (was 2).");
 }
 
 static void endings_and_the_final_newline_stay_as_they_are(void **state) {
