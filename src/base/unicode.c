@@ -7,20 +7,11 @@
 static size_t decompose(uint32_t point, uint32_t parts[ST_UNICODE_PARTS], unsigned options) {
 	utf8proc_int32_t found[ST_UNICODE_PARTS];
 	int boundary = 0;
-<<<<<<< HEAD
 	utf8proc_ssize_t count = utf8proc_decompose_char((utf8proc_int32_t)point, found, ST_UNICODE_PARTS,
 	                                                 (utf8proc_option_t)options, &boundary);
 	if (count < 0 || count > ST_UNICODE_PARTS) {
 		parts[0] = point;
 		return 1;
-=======
-	utf8proc_ssize_t count =
-		utf8proc_decompose_char((utf8proc_int32_t)point, parts, MAX_PARTS,
-	                            UTF8PROC_CASEFOLD | UTF8PROC_DECOMPOSE, &boundary);
-	if (count < 0 || count > MAX_PARTS) {
-		st_utf8_add(out, point);
-		return;
->>>>>>> 356895e (patch: line edits and the look around them in files of their own)
 	}
 	for (utf8proc_ssize_t i = 0; i < count; i++)
 		parts[i] = (uint32_t)found[i];
