@@ -26,6 +26,12 @@ size_t st_unicode_parts(uint32_t point, uint32_t parts[ST_UNICODE_PARTS]) {
 	return decompose(point, parts, UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT | UTF8PROC_STRIPMARK);
 }
 
+bool st_unicode_is_mark(uint32_t point) {
+	utf8proc_category_t category = utf8proc_category((utf8proc_int32_t)point);
+	return category == UTF8PROC_CATEGORY_MN || category == UTF8PROC_CATEGORY_MC ||
+	       category == UTF8PROC_CATEGORY_ME;
+}
+
 static void fold_point(struct st_buf *out, uint32_t point) {
 	uint32_t parts[ST_UNICODE_PARTS];
 	size_t count = decompose(point, parts, UTF8PROC_CASEFOLD | UTF8PROC_DECOMPOSE);

@@ -32,6 +32,9 @@ uint32_t st_unicode_lower(uint32_t point);
  */
 size_t st_unicode_parts(uint32_t point, uint32_t parts[ST_UNICODE_PARTS]);
 
+/** Whether a character is a mark on the one before it, such as an accent of its own. */
+bool st_unicode_is_mark(uint32_t point);
+
 /** How many columns a text takes on a terminal; an invalid byte takes one, a control none. */
 size_t st_unicode_width(struct st_str text);
 

@@ -7,11 +7,12 @@ static size_t ends_between(struct st_str text, size_t from, size_t to) {
 	return st_line_ends(st_str_slice(text, from, text.len), to - from);
 }
 
-struct st_touched st_touched(struct st_str text, struct st_span span) {
+struct st_touched st_touched_from(struct st_str text, struct st_span span, size_t from,
+                                  size_t ends) {
 	struct st_touched touched = {0};
 	size_t last = span.end > span.start ? span.end - 1 : span.start;
 
-	touched.first = st_line_ends(text, span.start) + 1;
+	touched.first = ends + ends_between(text, from, span.start) + 1;
 	touched.last = touched.first + ends_between(text, span.start, last);
 	touched.total = touched.last - 1 + ends_between(text, last, text.len);
 	if (text.len && st_eol_of(text) == ST_EOL_NONE)
@@ -24,6 +25,10 @@ struct st_touched st_touched(struct st_str text, struct st_span span) {
 	if (touched.first > touched.last)
 		touched.first = touched.last;
 	return touched;
+}
+
+struct st_touched st_touched(struct st_str text, struct st_span span) {
+	return st_touched_from(text, span, 0, 0);
 }
 
 void st_context_release(struct st_context *context) {

@@ -37,6 +37,15 @@ struct st_touched {
  */
 struct st_touched st_touched(struct st_str text, struct st_span span);
 
+/**
+ * The same, for a caller that has counted part of the way already.
+ *
+ * @from  An offset at or before the span's start.
+ * @ends  What st_line_ends() says of it.
+ */
+struct st_touched st_touched_from(struct st_str text, struct st_span span, size_t from,
+                                  size_t ends);
+
 struct st_context_line {
 	size_t number;
 	/** Without ending and byte order mark. */

@@ -15,7 +15,10 @@ static bool occurs(struct st_str text, size_t from, struct st_str pattern) {
  * CR, so that its last byte cannot match the first half of a CRLF.
  */
 static int prepare_lines(struct st_find *find, struct st_str pattern, struct stet_error *err) {
-	struct st_eols eols = st_eols_count(find->text);
+	/* Most texts have no CR, and that is quickly known. */
+	struct st_eols eols = {0};
+	if (has(find->text, '\r'))
+		eols = st_eols_count(find->text);
 	bool fold = eols.crlf && (eols.lf || st_str_ends(pattern, ST_STR("\r")));
 
 	st_eol_convert(&find->pattern, pattern, eols.crlf && !fold ? ST_EOL_CRLF : ST_EOL_LF);

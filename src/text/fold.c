@@ -313,6 +313,18 @@ static struct st_fold_anchor anchor_before(const struct st_fold *fold, size_t fo
 	return fold->anchors[low];
 }
 
+/* Marks that belong to the character before them and were folded away. */
+static size_t skip_marks(const struct st_fold *fold, size_t at) {
+	while (fold->kinds & ST_FOLD_FORMS && at < fold->text.len) {
+		uint32_t point;
+		size_t len = st_utf8_next(st_str_slice(fold->text, at, fold->text.len), &point);
+		if (len == 1 || !st_unicode_is_mark(point))
+			break;
+		at += len;
+	}
+	return at;
+}
+
 struct st_span st_fold_source(const struct st_fold *fold, size_t folded) {
 	struct st_fold_anchor anchor = anchor_before(fold, folded);
 	struct st_fold again = {
@@ -326,5 +338,5 @@ struct st_span st_fold_source(const struct st_fold *fold, size_t folded) {
 			break;
 	}
 	st_buf_release(&again.out);
-	return (struct st_span){start, again.at};
+	return (struct st_span){start, skip_marks(fold, again.at)};
 }

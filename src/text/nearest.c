@@ -53,31 +53,40 @@ static struct st_str trim(struct st_str s) {
 	return s;
 }
 
-/* Go back over white space with no more line ends than that of the search text has. */
-static size_t take_before(struct st_str text, size_t start, struct st_str white) {
-	size_t ends = st_line_ends(white, white.len);
-	while (white.len && start > 0 && is_white(text.ptr[start - 1])) {
-		bool end = is_end(text.ptr[start - 1]);
-		if (end && ends == 0)
-			break;
-		bool crlf = st_str_ends(st_str_slice(text, 0, start), ST_STR("\r\n"));
-		start -= crlf ? 2 : 1;
-		if (end && --ends == 0 && is_end(white.ptr[0]))
-			break;
-	}
-	return start;
+static bool is_blank(char c) {
+	return c == ' ' || c == '\t';
 }
 
+/*
+ * Go back over as many line ends as the white space of the search text has, and over blanks before
+ * a text, or before the first of the line ends, where it has some there too.
+ */
+static size_t take_before(struct st_str text, size_t at, struct st_str white) {
+	for (size_t ends = st_line_ends(white, white.len); white.len; ends--) {
+		size_t start = at;
+		while (start > 0 && is_blank(text.ptr[start - 1]))
+			start--;
+		if (ends == 0)
+			return is_blank(white.ptr[0]) ? start : at;
+		struct st_str before = st_str_slice(text, 0, start);
+		if (st_eol_of(before) == ST_EOL_NONE)
+			return is_blank(white.ptr[white.len - 1]) ? start : at;
+		at = start - st_eol_bytes(st_eol_of(before)).len;
+	}
+	return at;
+}
+
+/* The same in the other direction. */
 static size_t take_after(struct st_str text, size_t at, struct st_str white) {
-	size_t ends = st_line_ends(white, white.len);
-	while (white.len && at < text.len && is_white(text.ptr[at])) {
-		bool end = is_end(text.ptr[at]);
-		if (end && ends == 0)
-			break;
-		bool crlf = st_str_starts(st_str_slice(text, at, text.len), ST_STR("\r\n"));
-		at += crlf ? 2 : 1;
-		if (end && --ends == 0 && is_end(white.ptr[white.len - 1]))
-			break;
+	for (size_t ends = st_line_ends(white, white.len); white.len; ends--) {
+		size_t end = at;
+		while (end < text.len && is_blank(text.ptr[end]))
+			end++;
+		if (ends == 0)
+			return is_blank(white.ptr[white.len - 1]) ? end : at;
+		if (end == text.len || !is_end(text.ptr[end]))
+			return is_blank(white.ptr[0]) ? end : at;
+		at = st_line_end(text, end);
 	}
 	return at;
 }
@@ -234,27 +243,45 @@ static int try_numbers(struct hunt *hunt, struct st_str pattern) {
 	return try_folded(hunt, st_buf_str(&bare), ST_NEAR_NUMBERS);
 }
 
-/* A search text without its first and last lines; empty if there are not that many. */
-static struct st_str without(struct st_str pattern, size_t before, size_t after) {
-	size_t start = 0, end = pattern.len;
-	while (before-- && start < pattern.len)
-		start = st_line_end(pattern, start);
-	while (after-- && end > 0)
-		end = st_line_start(pattern, end - 1);
-	return start < end ? st_str_slice(pattern, start, end) : st_str("");
+/* Leave out lines at the start of a search text, and blank lines behind them; returns how many. */
+static size_t drop_first(struct st_str *pattern, size_t count) {
+	size_t dropped = 0;
+	while (pattern->len && count) {
+		size_t end = st_line_end(*pattern, 0);
+		if (dropped >= count && trim(st_str_slice(*pattern, 0, end)).len > 0)
+			break;
+		*pattern = st_str_slice(*pattern, end, pattern->len);
+		dropped++;
+	}
+	return dropped;
 }
 
+static size_t drop_last(struct st_str *pattern, size_t count) {
+	size_t dropped = 0;
+	while (pattern->len && count) {
+		size_t start = st_line_start(*pattern, pattern->len - 1);
+		if (dropped >= count && trim(st_str_slice(*pattern, start, pattern->len)).len > 0)
+			break;
+		pattern->len = start;
+		dropped++;
+	}
+	return dropped;
+}
+
+/* Look for a search text without lines at its start and end, as long as most of it is left. */
 static int try_extra(struct hunt *hunt, struct st_str pattern) {
+	size_t enough = trim(pattern).len / 4 * 3;
 	for (size_t all = 1; all <= EXTRA_MAX; all++) {
-		for (size_t before = all + 1; before-- > 0;) {
-			struct st_str rest = without(pattern, before, all - before);
-			size_t len = trim(rest).len;
-			if (len < EXTRA_LEFT || len < pattern.len / 2)
+		for (size_t after = 0; after <= all; after++) {
+			struct st_str rest = pattern;
+			size_t before = drop_first(&rest, all - after);
+			size_t behind = drop_last(&rest, after);
+			if (trim(rest).len < enough || trim(rest).len < EXTRA_LEFT)
 				continue;
 			int code = try_folded(hunt, rest, ST_NEAR_EXTRA);
 			if (code != 0) {
 				hunt->nearest->extra_before = before;
-				hunt->nearest->extra_after = all - before;
+				hunt->nearest->extra_after = behind;
 				return code;
 			}
 		}

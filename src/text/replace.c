@@ -144,6 +144,24 @@ static void list_others(struct job *job) {
 	}
 }
 
+/*
+ * The lines of the new text that were touched. Up to the first replaced span both texts are the
+ * same, and the endings before it were counted on the way; all but the byte right before it, since
+ * whether a CR there ends a line depends on what follows.
+ */
+static struct st_touched touched_lines(const struct job *job) {
+	const struct st_splice *splice = &job->splice;
+	const struct st_places *found = &job->done->found;
+	struct st_str out = st_buf_str(&splice->out);
+	size_t first = job->chosen ? job->chosen : 1;
+	if (first > found->count)
+		return st_touched(out, splice->region);
+
+	size_t start = splice->old_first.start, from = start - (start > 0);
+	size_t here = st_line_ends(st_str_slice(job->text, from, job->text.len), start - from);
+	return st_touched_from(out, splice->region, from, found->lines[first - 1] - 1 - here);
+}
+
 static int describe(struct job *job, struct stet_error *err) {
 	struct st_replaced *done = job->done;
 	const struct st_splice *splice = &job->splice;
@@ -151,7 +169,7 @@ static int describe(struct job *job, struct stet_error *err) {
 
 	done->noop = !splice->changed;
 	done->replaced = done->noop ? 0 : splice->count;
-	done->touched = st_touched(out, splice->region);
+	done->touched = touched_lines(job);
 	list_others(job);
 	st_preview_add(&done->before,
 	               st_str_slice(job->text, splice->old_first.start, splice->old_first.end));

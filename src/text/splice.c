@@ -129,8 +129,9 @@ void st_splice_marks(struct st_splice *splice, struct st_mark *marks, size_t cou
 
 void st_splice_put(struct st_splice *splice, struct st_span span) {
 	struct st_str bytes = bytes_for(splice, span);
+	/* Somewhat more than is there, so that a text that grows a little need not move. */
 	if (splice->count == 0 && has_room(splice, bytes.len))
-		st_buf_reserve(&splice->out, splice->text.len + bytes.len);
+		st_buf_reserve(&splice->out, splice->text.len + splice->text.len / 16 + bytes.len);
 	copy_to(splice, span.start);
 	if (!has_room(splice, bytes.len))
 		return;

@@ -50,6 +50,59 @@ static void inserted_lines_take_the_ending_of_most(void **state) {
 	assert_int_equal(st_eol_of_text(ST_STR("a\rb\r")), ST_EOL_CR);
 }
 
+/* Every length and offset around the sixteen bytes that are counted at once, and a count beyond 255. */
+static void counting_at_once_equals_counting_one_by_one(void **state) {
+	(void)state;
+	static const char bytes[] = "a\n\r\r\n\nb\r\n";
+	char text[9000];
+	uint32_t seed = 1;
+	for (size_t len = 0; len < sizeof text; len += len < 70 ? 1 : 1787) {
+		for (size_t i = 0; i < len; i++) {
+			seed = seed * 1664525u + 1013904223u;
+			text[i] = bytes[(seed >> 16) % (sizeof bytes - 1)];
+		}
+		struct st_eols expected = {0};
+		size_t ends = 0;
+		for (size_t i = 0; i <= len; i++) {
+			assert_int_equal(st_line_ends(st_strn(text, len), i), ends);
+			if (i == len)
+				break;
+			bool crlf = text[i] == '\r' && i + 1 < len && text[i + 1] == '\n';
+			bool end = text[i] == '\n' || (text[i] == '\r' && !crlf);
+			ends += end;
+			expected.crlf += crlf;
+			expected.cr += text[i] == '\r' && !crlf;
+			expected.lf += text[i] == '\n' && !(i > 0 && text[i - 1] == '\r');
+		}
+		struct st_eols eols = st_eols_count(st_strn(text, len));
+		assert_memory_equal(&eols, &expected, sizeof eols);
+	}
+}
+
+static void a_line_is_found_around_each_offset(void **state) {
+	(void)state;
+	struct st_str text = ST_STR("ab\r\ncd\re\n\n\r\r\nf");
+	st_auto(st_lines) lines = {0};
+	assert_int_equal(st_lines_init(&lines, text, NULL), 0);
+	for (size_t i = 0; i < text.len; i++) {
+		size_t n = st_lines_number(&lines, i);
+		assert_int_equal(st_line_start(text, i), lines.starts[n - 1]);
+		assert_int_equal(st_line_end(text, i), lines.starts[n]);
+	}
+	assert_int_equal(st_line_start(ST_STR("a\n"), 2), 2);
+	assert_int_equal(st_line_end(ST_STR("a\n"), 2), 2);
+}
+
+static void line_ends_are_converted_but_not_a_lone_cr(void **state) {
+	(void)state;
+	st_auto(st_buf) buf = ST_BUF_INIT;
+	st_eol_convert(&buf, ST_STR("a\nb\r\nc\rd\r\r\n"), ST_EOL_CRLF);
+	assert_string_equal(buf.ptr, "a\r\nb\r\nc\rd\r\r\n");
+	st_buf_clear(&buf);
+	st_eol_convert(&buf, ST_STR("\r\n\nx"), ST_EOL_LF);
+	assert_string_equal(buf.ptr, "\n\nx");
+}
+
 static void a_byte_order_mark_is_seen(void **state) {
 	(void)state;
 	assert_int_equal(st_bom_len(ST_STR("\xEF\xBB\xBF# x")), 3);
@@ -74,6 +127,9 @@ int main(void) {
 		cmocka_unit_test(every_ending_ends_a_line),
 		cmocka_unit_test(an_offset_is_found_in_its_line),
 		cmocka_unit_test(inserted_lines_take_the_ending_of_most),
+		cmocka_unit_test(counting_at_once_equals_counting_one_by_one),
+		cmocka_unit_test(a_line_is_found_around_each_offset),
+		cmocka_unit_test(line_ends_are_converted_but_not_a_lone_cr),
 		cmocka_unit_test(a_byte_order_mark_is_seen),
 		cmocka_unit_test(millions_of_lone_crs_are_indexed_in_linear_time),
 	};
