@@ -1,6 +1,7 @@
 #include "text/context.h"
 
 #include "base/utf8.h"
+#include "text/fold.h"
 
 /* Line endings between two places, a CRLF counted at its LF. */
 static size_t ends_between(struct st_str text, size_t from, size_t to) {
@@ -27,7 +28,7 @@ struct st_touched st_touched_from(struct st_str text, struct st_span span, size_
 	return touched;
 }
 
-struct st_touched st_touched(struct st_str text, struct st_span span) {
+struct st_touched st_touched_of(struct st_str text, struct st_span span) {
 	return st_touched_from(text, span, 0, 0);
 }
 
@@ -134,9 +135,10 @@ void st_preview_add(struct st_buf *buf, struct st_str text) {
 
 /* Characters that a reader cannot see, or cannot tell from a space. */
 static bool is_hidden(uint32_t point) {
-	return point < 0x20 || (point >= 0x7F && point <= 0xA0) || point == 0xAD || point == 0x1680 ||
-	       (point >= 0x2000 && point <= 0x200F) || (point >= 0x2028 && point <= 0x202F) ||
-	       (point >= 0x205F && point <= 0x206F) || point == 0x3000 || point == 0xFEFF;
+	bool control = point < 0x20 || (point >= 0x7F && point < 0xA0);
+	/* Separators and marks that change the direction of what follows. */
+	bool format = (point >= 0x2028 && point <= 0x202E) || (point >= 0x2060 && point <= 0x206F);
+	return control || format || st_fold_is_space(point) || st_fold_is_invisible(point);
 }
 
 static void quote_point(struct st_buf *buf, uint32_t point) {

@@ -3,7 +3,7 @@
  * change. All of it is bounded, valid UTF-8 (bytes that are not come out as
  * U+FFFD), and cut visibly, with "...", between characters.
  *
- *     struct st_touched touched = st_touched(text, span);
+ *     struct st_touched touched = st_touched_of(text, span);
  *     st_auto(st_context) context = {0};
  *
  *     if (st_context_of_span(&context, text, span, touched, err) < 0)
@@ -35,7 +35,7 @@ struct st_touched {
  *
  * @span  The changed bytes; empty where something was deleted.
  */
-struct st_touched st_touched(struct st_str text, struct st_span span);
+struct st_touched st_touched_of(struct st_str text, struct st_span span);
 
 /**
  * The same, for a caller that has counted part of the way already.
@@ -67,7 +67,7 @@ void st_context_release(struct st_context *context);
  * between the two lists; otherwise the touched lines do.
  *
  * @context  Zeroed, or one that was released.
- * @touched  What st_touched() says of the span.
+ * @touched  What st_touched_of() says of the span.
  * @return   0 or STET_E_NOMEM.
  */
 [[nodiscard]] int st_context_of_span(struct st_context *context, struct st_str text,

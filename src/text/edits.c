@@ -6,9 +6,6 @@
 #include "text/replace.h"
 #include "text/splice.h"
 
-/* How many line numbers a message names. */
-#define NAMED_MAX 20
-
 /* A list of edits under way. */
 struct list {
 	const struct st_edit *edits;
@@ -17,6 +14,7 @@ struct list {
 	struct st_edits_failure *failure;
 	struct stet_error *err;
 
+	struct st_str original;
 	/** The text after the edits so far; a view of the original or of the buffer. */
 	struct st_str text;
 	struct st_buf buf;
@@ -49,8 +47,23 @@ static int fail_empty(const struct list *list) {
 	               prefix(list, where));
 }
 
+/* Whether an edit's old text was there before the first edit. */
+static bool was_there(const struct list *list, const struct st_edit *edit) {
+	st_auto(st_find) find = {0};
+	struct st_span span;
+	return list->at > 0 && st_find_init(&find, list->original, edit->old_text, NULL) == 0 &&
+	       st_find_next(&find, &span);
+}
+
 static int fail_missing(const struct list *list, const struct st_edit *edit) {
 	char where[64];
+	if (was_there(list, edit)) {
+		return st_fail(list->err, STET_E_NO_MATCH,
+		               "%soldText was in the file, but an edit before this one has changed it. Nothing "
+		               "was changed. Edits are applied in order: give oldText as it is after the ones "
+		               "before, or make one edit of them.",
+		               prefix(list, where));
+	}
 	return st_explain_no_match(&list->failure->nearest, list->text, edit->old_text, edit->new_text,
 	                           prefix(list, where), list->err);
 }
@@ -61,12 +74,12 @@ static int fail_ambiguous(const struct list *list, const struct st_edit *edit) {
 	st_auto(st_buf) lines = ST_BUF_INIT;
 	if (st_places_find(places, list->text, edit->old_text, list->err) < 0)
 		return STET_E_NOMEM;
-	st_places_add(&lines, places, NAMED_MAX);
+	st_places_add(&lines, places, ST_PLACES_NAMED);
 	return st_fail(list->err, STET_E_AMBIGUOUS,
 	               "%soldText occurs %zu times, at %s%s. Nothing was changed. Add lines around it to "
 	               "oldText until it is the only one, or set replaceAll to change them all.",
 	               prefix(list, where), places->total, st_buf_cstr(&lines),
-	               list->at > 0 ? " (as numbered after the edits before)" : "");
+	               list->at > 0 ? " of the result of the edits before" : "");
 }
 
 /* Replace the one match, or all of them. */
@@ -163,6 +176,7 @@ int st_edits_apply(struct st_str text, const struct st_edit *edits, size_t count
 		.max = max ? max : ST_REPLACE_MAX,
 		.failure = failure,
 		.err = err,
+		.original = text,
 		.text = text,
 	};
 	if (count == 0) {

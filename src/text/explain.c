@@ -22,7 +22,7 @@ static const char *const fold_words[] = {
 #undef X
 };
 
-/* The next word of a list whose `left` last words are still to come. */
+/* The next word of a list. */
 static void add_word(struct st_buf *buf, const char *word, bool first, bool last) {
 	if (!first)
 		st_buf_adds(buf, last ? " and " : ", ");
@@ -170,7 +170,7 @@ static void add_kinds(struct st_buf *buf, unsigned kinds, const struct pair *pai
 		if (!(kinds & kind))
 			continue;
 		kinds &= ~kind;
-		add_word(buf, fold_words[bit], first, !(kinds & ~(kind - 1) & ST_FOLD_ALL));
+		add_word(buf, fold_words[bit], first, !(kinds & ST_FOLD_ALL));
 		if (pair)
 			add_detail(buf, kind, *pair);
 		first = false;
@@ -325,7 +325,7 @@ static struct st_str without_blank_lines(struct st_str s) {
 	return s;
 }
 
-static bool is_blank(struct st_str s) {
+static bool is_white(struct st_str s) {
 	for (size_t i = 0; i < s.len; i++) {
 		if (!memchr(" \t\r\n", s.ptr[i], 4))
 			return false;
@@ -338,7 +338,7 @@ static void explain(struct st_buf *buf, const struct st_nearest *nearest, struct
 	const struct st_near *near = &nearest->list[0];
 	if (text.len == 0)
 		st_buf_adds(buf, "The file is empty.");
-	else if (is_blank(old_text))
+	else if (is_white(old_text))
 		st_buf_adds(buf, "It is only blanks and line ends, which must match exactly. "
 		                 "Add words of the lines around.");
 	else if (nearest->count == 0)

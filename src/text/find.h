@@ -6,13 +6,13 @@
  * for a whole line ending of the text: an LF, or a CRLF with both its bytes.
  * All other bytes stand for themselves, valid UTF-8 or not. To be exact:
  *
- * - A match never begins or ends inside a CRLF of the text. (A pattern that
- *   begins with LF begins, in a CRLF file, with the CR.)
- * - A pattern with a CR somewhere, and no LF at its very start, is first
- *   looked for byte by byte; where the bytes occur like that, only those
- *   places count, even where a CR at the pattern's end splits a CRLF. This is
- *   how a caller takes carriage returns away, if that is what it wants.
+ * - A match never begins or ends inside a CRLF of the text: where a pattern
+ *   begins with LF, a match in a CRLF file begins with the CR.
  * - A CR without LF behind it, in the pattern, is a byte like any other.
+ * - A pattern with a CR in it, and no LF at its very start, is first looked
+ *   for byte by byte. If its bytes occur, only those places count, and then a
+ *   CR at its end may well be half of a CRLF: a caller that names carriage
+ *   returns gets them, and can take them away.
  * - A byte order mark at the start of the text is not part of what can be
  *   found. A pattern that begins with one matches there all the same, and
  *   the match starts behind the mark. Only the mark alone finds itself.
@@ -82,6 +82,9 @@ struct st_places {
  */
 [[nodiscard]] int st_places_find(struct st_places *places, struct st_str text,
                                  struct st_str pattern, struct stet_error *err);
+
+/** How many lines a message names. */
+#define ST_PLACES_NAMED 20
 
 /**
  * Append places as words: "line 4", "lines 4, 9 (3 times) and 20", "lines 4, 9,

@@ -3,9 +3,9 @@
 #include "text/find.h"
 #include "text/similar.h"
 
-/* How many places are looked at closely, and up to which size of the search text. */
+/* How many places are looked at closely, and how many bytes of them; one place in any case. */
 #define LOOKED_AT 16
-#define LOOKED_AT_BYTES (1 << 20)
+#define LOOKED_AT_BYTES (4 << 20)
 /* How many lines at either end of a search text may be too many. */
 #define EXTRA_MAX 3
 /* Less of a search text than this, in folded bytes, says nothing. */
@@ -110,7 +110,7 @@ static struct st_near place_of(const struct hunt *hunt, size_t start, size_t len
 	return (struct st_near){.first = bare.start, .span = with_white(hunt->text, bare, pattern)};
 }
 
-/* Mark those places that differ from the search text in one kind: folding all else leaves a difference. */
+/* Mark the places that differ in one kind: with everything else folded there is still a difference. */
 static int compare_kind(const struct hunt *hunt, struct st_str pattern, unsigned kind,
                         struct st_near *places, size_t count) {
 	st_auto(st_fold) left = {0};
@@ -172,7 +172,7 @@ static int try_folded(struct hunt *hunt, struct st_str pattern, unsigned kinds) 
 		return 0;
 
 	struct st_near places[LOOKED_AT];
-	size_t count = 0, max = pattern.len > LOOKED_AT_BYTES ? 1 : LOOKED_AT;
+	size_t count = 0, max = LOOKED_AT_BYTES / pattern.len + 1;
 	struct st_str hay = st_buf_str(&hunt->folded.out);
 	for (size_t at = 0; at < hay.len;) {
 		const char *hit = memmem(hay.ptr + at, hay.len - at, fold.out.ptr, fold.out.len);
@@ -180,14 +180,14 @@ static int try_folded(struct hunt *hunt, struct st_str pattern, unsigned kinds) 
 			break;
 		at = (size_t)(hit - hay.ptr);
 		hunt->nearest->total++;
-		if (count < max)
+		if (count < max && count < LOOKED_AT)
 			places[count++] = place_of(hunt, at, fold.out.len, pattern);
 		at += fold.out.len;
 	}
 	return count ? keep_best(hunt, pattern, kinds, places, count) : 0;
 }
 
-/* The length of a line number with its mark ("12:", " 12| ", "12\t", "12->") at the start of a line. */
+/* The length of a line number with its mark, such as "12:" or "  12|", at the start of a line. */
 static size_t number_len(struct st_str line, size_t *number) {
 	static const struct st_str marks[] = {
 		{":", 1}, {"|", 1}, {"\t", 1}, {"-", 1}, {")", 1}, {".", 1},

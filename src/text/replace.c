@@ -6,14 +6,22 @@
 #include "text/explain.h"
 #include "text/splice.h"
 
-/* How many line numbers a message names. */
-#define NAMED_MAX 20
+/* One replacement under way. */
+struct job {
+	struct st_str text;
+	const struct st_replace *request;
+	struct st_replaced *done;
+	struct st_find find;
+	struct st_splice splice;
+	/** Which match was replaced, from 1; 0 if all were. */
+	size_t chosen;
+};
 
 static bool is_word(struct st_str word, const char *name) {
 	return word.len == strlen(name) && strncasecmp(word.ptr, name, word.len) == 0;
 }
 
-/* Read digits; too many of them are SIZE_MAX. False for anything else. */
+/* Read digits; too many of them are a number no text reaches. False for anything else. */
 static bool read_number(struct st_str word, size_t *number) {
 	*number = 0;
 	for (size_t i = 0; i < word.len; i++) {
@@ -25,50 +33,6 @@ static bool read_number(struct st_str word, size_t *number) {
 	}
 	return word.len > 0;
 }
-
-int st_occurrence_parse(struct st_occurrence *occurrence, struct st_str word,
-                        struct stet_error *err) {
-	static const struct {
-		const char *name;
-		enum st_which which;
-	} words[] = {{"first", ST_FIRST}, {"last", ST_LAST}, {"all", ST_ALL}};
-
-	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-		if (is_word(word, words[i].name)) {
-			*occurrence = (struct st_occurrence){.which = words[i].which};
-			return 0;
-		}
-	}
-	size_t number;
-	if (read_number(word, &number) && number > 0) {
-		*occurrence = (struct st_occurrence){ST_NTH, number};
-		return 0;
-	}
-	st_auto(st_buf) quoted = ST_BUF_INIT;
-	st_quote_add(&quoted, word, 80);
-	return st_fail(err, STET_E_INVALID,
-	               "occurrence cannot be %s. Use \"first\", \"last\", \"all\", or a number counted from "
-	               "1, such as \"2\" for the second.",
-	               st_buf_cstr(&quoted));
-}
-
-void st_replaced_release(struct st_replaced *done) {
-	st_buf_release(&done->text);
-	st_buf_release(&done->before);
-	st_buf_release(&done->after);
-	st_context_release(&done->context);
-}
-
-/* One replacement under way. */
-struct job {
-	struct st_str text;
-	const struct st_replace *request;
-	struct st_replaced *done;
-	struct st_find find;
-	struct st_splice splice;
-	/** Which match was replaced, from 1; 0 if all were. */
-	size_t chosen;
-};
 
 static void job_release(struct job *job) {
 	st_find_release(&job->find);
@@ -107,7 +71,7 @@ static void replace(struct job *job) {
 static int fail_beyond(const struct job *job, struct stet_error *err) {
 	const struct st_places *found = &job->done->found;
 	st_auto(st_buf) lines = ST_BUF_INIT;
-	st_places_add(&lines, found, NAMED_MAX);
+	st_places_add(&lines, found, ST_PLACES_NAMED);
 	return st_fail(err, STET_E_INVALID,
 	               "occurrence %zu was asked for, but oldText occurs %zu time%s, at %s. Nothing was "
 	               "changed. Use \"first\", \"last\", \"all\", or a number from 1 to %zu.",
@@ -155,7 +119,7 @@ static struct st_touched touched_lines(const struct job *job) {
 	struct st_str out = st_buf_str(&splice->out);
 	size_t first = job->chosen ? job->chosen : 1;
 	if (first > found->count)
-		return st_touched(out, splice->region);
+		return st_touched_of(out, splice->region);
 
 	size_t start = splice->old_first.start, from = start - (start > 0);
 	size_t here = st_line_ends(st_str_slice(job->text, from, job->text.len), start - from);
@@ -177,6 +141,39 @@ static int describe(struct job *job, struct stet_error *err) {
 	if (done->before.failed || done->after.failed)
 		return st_fail_nomem(err);
 	return st_context_of_span(&done->context, out, splice->region, done->touched, err);
+}
+
+int st_occurrence_parse(struct st_occurrence *occurrence, struct st_str word,
+                        struct stet_error *err) {
+	static const struct {
+		const char *name;
+		enum st_which which;
+	} words[] = {{"first", ST_FIRST}, {"last", ST_LAST}, {"all", ST_ALL}};
+
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+		if (is_word(word, words[i].name)) {
+			*occurrence = (struct st_occurrence){.which = words[i].which};
+			return 0;
+		}
+	}
+	size_t number;
+	if (read_number(word, &number) && number > 0) {
+		*occurrence = (struct st_occurrence){ST_NTH, number};
+		return 0;
+	}
+	st_auto(st_buf) quoted = ST_BUF_INIT;
+	st_quote_add(&quoted, word, 80);
+	return st_fail(err, STET_E_INVALID,
+	               "occurrence cannot be %s. Use \"first\", \"last\", \"all\", or a number counted from "
+	               "1, such as \"2\" for the second.",
+	               st_buf_cstr(&quoted));
+}
+
+void st_replaced_release(struct st_replaced *done) {
+	st_buf_release(&done->text);
+	st_buf_release(&done->before);
+	st_buf_release(&done->after);
+	st_context_release(&done->context);
 }
 
 int st_replace_apply(struct st_str text, const struct st_replace *request, struct st_replaced *done,

@@ -8,7 +8,7 @@ static const char *around(const char *text, size_t start, size_t end) {
 	static char words[1024];
 	struct st_span span = {start, end};
 	st_auto(st_context) context = {0};
-	struct st_touched touched = st_touched(st_str(text), span);
+	struct st_touched touched = st_touched_of(st_str(text), span);
 	assert_int_equal(st_context_of_span(&context, st_str(text), span, touched, NULL), 0);
 
 	st_auto(st_buf) buf = ST_BUF_INIT;
@@ -71,7 +71,7 @@ static void touched_lines_are_numbered_in_the_text(void **state) {
 		{"a\rb\r", {2, 4}, {2, 2, 2}},   {"\n\n\n", {1, 2}, {2, 2, 3}},
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		struct st_touched touched = st_touched(st_str(cases[i].text), cases[i].span);
+		struct st_touched touched = st_touched_of(st_str(cases[i].text), cases[i].span);
 		assert_memory_equal(&touched, &cases[i].touched, sizeof touched);
 	}
 }
@@ -86,7 +86,7 @@ static void context_of_lines_is_that_of_their_bytes(void **state) {
 			struct st_span span = {lines.starts[first - 1], lines.starts[last]};
 			st_auto(st_context) by_span = {0};
 			st_auto(st_context) by_lines = {0};
-			assert_int_equal(st_context_of_span(&by_span, text, span, st_touched(text, span), NULL), 0);
+			assert_int_equal(st_context_of_span(&by_span, text, span, st_touched_of(text, span), NULL), 0);
 			assert_int_equal(st_context_of_lines(&by_lines, text, first, last, NULL), 0);
 			assert_int_equal(by_span.before_count, by_lines.before_count);
 			assert_int_equal(by_span.after_count, by_lines.after_count);

@@ -47,6 +47,17 @@ static void all_or_nothing(void **state) {
 	assert_non_null(strstr(error.message, "upper and lower case"));
 }
 
+static void an_old_text_that_an_earlier_edit_changed_is_called_that(void **state) {
+	(void)state;
+	st_auto(st_buf) out = ST_BUF_INIT;
+	const struct st_edit edits[] = {
+		{ST_STR("one"), ST_STR("two"), false},
+		{ST_STR("one line"), ST_STR("x"), false},
+	};
+	assert_int_equal(apply("one line\n", edits, COUNT(edits), &out), STET_E_NO_MATCH);
+	assert_non_null(strstr(error.message, "Edit 2 of 2: oldText was in the file, but an edit before"));
+}
+
 static void several_matches_are_refused_with_their_lines(void **state) {
 	(void)state;
 	st_auto(st_buf) out = ST_BUF_INIT;
@@ -178,6 +189,7 @@ int main(void) {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(edits_are_applied_in_order_each_to_the_result_before),
 		cmocka_unit_test(all_or_nothing),
+		cmocka_unit_test(an_old_text_that_an_earlier_edit_changed_is_called_that),
 		cmocka_unit_test(several_matches_are_refused_with_their_lines),
 		cmocka_unit_test(no_more_than_twenty_lines_are_named),
 		cmocka_unit_test(replace_all_replaces_them_all),

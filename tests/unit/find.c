@@ -1,4 +1,4 @@
-/* Finding text: line ends of any kind, whole and never split; against a slow search that is plainly right. */
+/* Finding text: line ends of any kind, whole, against a slow search that is plainly right. */
 #include "lib/test.h"
 #include "text/find.h"
 

@@ -152,7 +152,8 @@ static void shows_several_places_the_nearest_first(void **state) {
 	assert_int_equal(nearest.list[0].first, 3);
 	assert_int_equal(nearest.list[1].first, 4);
 	assert_int_equal(nearest.list[2].first, 5);
-	assert_says("4 places come near; three of them:\n- line 3, different in upper and lower case: \"Foo (x)\"");
+	assert_says("4 places come near; three of them:\n"
+	            "- line 3, different in upper and lower case: \"Foo (x)\"");
 }
 
 static void shows_the_first_line_that_differs(void **state) {
