@@ -7,17 +7,22 @@ struct stet_answer *st_answer_new(const char *status) {
 	return answer;
 }
 
-int st_answer_about(struct stet_answer *answer, const char *path, const struct st_hash *hash,
-                    struct stet_error *err) {
+void st_answer_own(struct stet_answer *answer, char *path, const struct st_hash *hash) {
 	free(answer->path);
-	answer->path = strdup(path);
-	if (!answer->path)
-		return st_fail_nomem(err);
+	answer->path = path;
 	answer->has_hash = hash != NULL;
 	if (hash) {
 		st_hash_hex(hash, answer->hash, ST_HASH_SHORT);
 		st_hash_hex(hash, answer->full_hash, ST_HASH_HEX);
 	}
+}
+
+int st_answer_about(struct stet_answer *answer, const char *path, const struct st_hash *hash,
+                    struct stet_error *err) {
+	char *copy = strdup(path);
+	if (!copy)
+		return st_fail_nomem(err);
+	st_answer_own(answer, copy, hash);
 	return 0;
 }
 

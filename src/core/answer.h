@@ -38,6 +38,9 @@ struct stet_answer *st_answer_new(const char *status);
 [[nodiscard]] int st_answer_about(struct stet_answer *answer, const char *path,
                                   const struct st_hash *hash, struct stet_error *err);
 
+/** The same with a path on the heap, which the answer takes over; this cannot fail. */
+void st_answer_own(struct stet_answer *answer, char *path, const struct st_hash *hash);
+
 /** Take along the notices that wait. */
 void st_answer_take_notices(struct stet_answer *answer, struct st_guard *guard);
 

@@ -108,15 +108,18 @@ static int show_change(struct stet_session *session, const struct st_change *cha
 	struct st_blob *base = st_bases_get(&session->ws->bases, &seen->hash);
 	if (!base) {
 		st_buf_adds(&answer->message, " What you read is no longer in memory, so there is no diff.");
-		return st_session_meet(session, path, file) ? 0 : st_fail_nomem(err);
+		return !answer->message.failed && st_session_meet(session, path, file) ? 0 : st_fail_nomem(err);
 	}
 	st_auto(st_diff_report) report = {0};
 	struct st_str old = st_strn(base->bytes, base->len);
 	int code = st_session_diff(session, path, old, st_buf_str(&file->bytes), answer, &report, err);
-	if (code == 0) {
-		follow(session, seen, old, file, &report);
+	if (code == 0)
 		say_how_to_go_on(change, answer);
-	}
+	if (code == 0 && answer->message.failed)
+		code = st_fail_nomem(err);
+	/* Last, since only an answer that is complete reaches the caller. */
+	if (code == 0)
+		follow(session, seen, old, file, &report);
 	st_blob_put(base);
 	return code;
 }
@@ -156,12 +159,12 @@ static int refuse(struct stet_session *session, const struct st_change *change,
 	}
 	if (code == 0 && changed)
 		code = show_change(session, change, path, seen, file, answer, err);
-	if (code == 0 && !file)
-		st_tracker_forget(&session->tracker, path);
 	if (code < 0)
 		return code;
 	if (answer->message.failed)
 		return st_fail_nomem(err);
+	if (!file)
+		st_tracker_forget(&session->tracker, path);
 	return st_fail(err, STET_E_CONFLICT, "%s", answer->message.ptr);
 }
 
@@ -190,16 +193,33 @@ static int judge(struct stet_session *session, const struct st_change *change,
 
 /* ---- the memory ---- */
 
-/* The session wrote this version, so it has seen what it changed and keeps having seen the rest. */
-static int remember(struct stet_session *session, const struct st_change *change,
-                    const struct st_committed *done, const struct st_file *old, struct st_str new,
-                    struct stet_answer *answer, struct stet_error *err) {
-	bool all = change->kind == ST_CHANGE_WHOLE || change->expected_hash.ptr;
+/* After a merge: from what the session saw to what there is now, of which it was shown the foreign part. */
+static void follow_merge(struct stet_session *session, struct st_seen *seen, struct st_str new,
+                         const struct stet_answer *answer) {
+	struct st_blob *base = st_bases_get(&session->ws->bases, &seen->hash);
+	if (base)
+		st_seen_follow(seen, st_strn(base->bytes, base->len), new, !answer->diff_truncated);
+	else
+		st_intervals_clear(&seen->lines);
+	st_blob_put(base);
+}
+
+/*
+ * The session wrote this version, so it has seen what it changed and keeps
+ * having seen the rest. The file is written: nothing here may fail.
+ */
+static void remember(struct stet_session *session, const struct st_change *change,
+                     struct st_committed *done, const struct st_file *old, struct st_str new,
+                     struct stet_answer *answer) {
+	bool all = (change->kind == ST_CHANGE_WHOLE || change->expected_hash.ptr) && !answer->merged;
 	struct st_seen *seen = st_tracker_find(&session->tracker, done->path);
-	if (old && (!seen || !st_hash_eq(&seen->hash, &old->hash)))
+	bool merged = seen && answer->merged;
+	if (old && !merged && (!seen || !st_hash_eq(&seen->hash, &old->hash)))
 		seen = st_tracker_meet(&session->tracker, done->path, &old->hash, &old->stamp,
 		                       st_line_count(st_buf_str(&old->bytes)));
-	if (seen && old && !all && !done->noop)
+	if (merged)
+		follow_merge(session, seen, new, answer);
+	else if (seen && old && !all && !done->noop)
 		st_seen_follow(seen, st_buf_str(&old->bytes), new, true);
 
 	struct st_intervals lines = {0};
@@ -224,7 +244,8 @@ static int remember(struct stet_session *session, const struct st_change *change
 	answer->noop = done->noop;
 	answer->created = done->way == ST_COMMIT_CREATED;
 	answer->commit = st_commit_way_name(done->way);
-	return st_answer_about(answer, done->path, &done->hash, err);
+	st_answer_own(answer, done->path, &done->hash);
+	done->path = NULL;
 }
 
 /* ---- the change ---- */
@@ -260,20 +281,23 @@ static int commit(struct stet_session *session, const struct st_change *change,
 		return overtaken(session, change, &done, old, answer, err);
 	if (code < 0)
 		return code;
-	return remember(session, change, &done, old, new, answer, err);
+	remember(session, change, &done, old, new, answer);
+	return 0;
 }
 
 /* ---- merging ---- */
 
 /*
  * Make the change on what the session saw, and merge it with what is there
- * now. The foreign changes are shown, so they count as seen.
+ * now. The foreign changes go into the answer; they count as seen when the
+ * merged version is written, since until then the change may have to be made
+ * again from the same base.
  *
  * 0 with the merged bytes in new, UNMERGEABLE, or a failure.
  */
 static int merge(struct stet_session *session, const struct st_change *change, const char *path,
-                 struct st_seen *seen, const struct st_file *file, struct st_str base,
-                 struct st_buf *new, struct stet_answer *answer, struct stet_error *err) {
+                 const struct st_file *file, struct st_str base, struct st_buf *new,
+                 struct stet_answer *answer, struct stet_error *err) {
 	st_auto(st_buf) ours = ST_BUF_INIT;
 	st_auto(st_merge_result) result = {0};
 	struct st_str now = st_buf_str(&file->bytes);
@@ -282,16 +306,13 @@ static int merge(struct stet_session *session, const struct st_change *change, c
 		code = st_merge(base, st_buf_str(&ours), now, new, &result, err);
 	if (code == STET_E_CONFLICT)
 		return UNMERGEABLE;
-	st_auto(st_diff_report) report = {0};
 	if (code == 0)
-		code = st_session_diff(session, path, st_buf_str(&ours), st_buf_str(new), answer, &report, err);
+		code = st_session_diff(session, path, st_buf_str(&ours), st_buf_str(new), answer, NULL, err);
 	if (code == 0 && change->merged)
 		code = change->merged(change->context, now, st_buf_str(new), err);
-	if (code < 0)
-		return code;
-	answer->merged = true;
-	follow(session, seen, base, file, &report);
-	return 0;
+	if (code == 0)
+		answer->merged = true;
+	return code;
 }
 
 static int merge_or_refuse(struct stet_session *session, const struct st_change *change,
@@ -299,8 +320,8 @@ static int merge_or_refuse(struct stet_session *session, const struct st_change 
                            struct st_buf *new, struct stet_answer *answer, struct stet_error *err) {
 	struct st_blob *base = st_bases_get(&session->ws->bases, &seen->hash);
 	st_buf_clear(new);
-	int code = base ? merge(session, change, path, seen, file, st_strn(base->bytes, base->len), new,
-	                        answer, err)
+	int code = base ? merge(session, change, path, file, st_strn(base->bytes, base->len), new, answer,
+	                        err)
 	                : UNMERGEABLE;
 	st_blob_put(base);
 	if (code == UNMERGEABLE)
@@ -351,7 +372,8 @@ static int change_file(struct stet_session *session, const struct st_change *cha
 		code = judge(session, change, seen, file, st_buf_str(new), &refusal, err);
 	if (code < 0)
 		return code;
-	if (refusal == &modified && change->merge)
+	/* A whole file can be merged only if all of what it was made from had been seen. */
+	if (refusal == &modified && change->merge && (!whole || st_seen_all(seen)))
 		code = merge_or_refuse(session, change, path, seen, file, new, answer, err);
 	else if (refusal)
 		code = refuse(session, change, refusal, path, seen, file, answer, err);
@@ -371,6 +393,8 @@ static int try_change(struct stet_session *session, const struct st_change *chan
 	st_auto(st_place) place = ST_PLACE_INIT;
 	st_auto(st_file) file = ST_FILE_INIT;
 	st_auto(st_buf) new = ST_BUF_INIT;
+	answer->merged = false;
+	st_buf_release(&answer->diff);
 	int code = st_file_load(&session->ws->root, st_str(change->path), session->ws->max_file, &place,
 	                        &file, err);
 	if (code == STET_E_NOT_FOUND && place.path)

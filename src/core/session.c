@@ -255,18 +255,18 @@ static int beyond(const char *path, size_t first, size_t total, struct stet_erro
 	               total, first);
 }
 
-static int fill_read(const char *path, struct st_seen *seen, const struct st_file *file,
-                     size_t first, size_t count, struct stet_answer *answer,
-                     struct stet_error *err) {
+static int fill_read(const char *path, const struct st_file *file, size_t first, size_t count,
+                     struct stet_answer *answer, struct stet_error *err) {
 	struct st_str text = st_buf_str(&file->bytes);
-	answer->total_lines = seen->total;
-	if (first > 1 && first > seen->total)
-		return beyond(path, first, seen->total, err);
-	answer->first_line = seen->total ? (first ? first : 1) : 0;
-	answer->last_line = count && count <= seen->total - answer->first_line
+	size_t total = st_line_count(text);
+	answer->total_lines = total;
+	if (first > 1 && first > total)
+		return beyond(path, first, total, err);
+	answer->first_line = total ? (first ? first : 1) : 0;
+	answer->last_line = count && count <= total - answer->first_line
 	                            ? answer->first_line + count - 1
-	                            : seen->total;
-	if (answer->last_line - answer->first_line + 1 < seen->total) {
+	                            : total;
+	if (answer->last_line - answer->first_line + 1 < total) {
 		st_auto(st_lines) lines = {0};
 		int code = st_lines_init(&lines, text, err);
 		if (code < 0)
@@ -276,8 +276,20 @@ static int fill_read(const char *path, struct st_seen *seen, const struct st_fil
 	st_buf_add(&answer->content, text);
 	if (answer->content.failed)
 		return st_fail_nomem(err);
-	st_seen_add(seen, answer->first_line, answer->last_line);
 	return st_answer_about(answer, path, &file->hash, err);
+}
+
+/* Only what is handed out counts as seen. */
+static int see(struct stet_session *session, const struct st_file *file,
+               const struct stet_answer *answer, struct stet_error *err) {
+	struct st_stamp stamp = stamp_of(file);
+	struct st_seen *seen = st_tracker_meet(&session->tracker, answer->path, &file->hash, &stamp,
+	                                       answer->total_lines);
+	if (!seen)
+		return st_fail_nomem(err);
+	st_bases_put(&session->ws->bases, &file->hash, st_buf_str(&file->bytes));
+	st_seen_add(seen, answer->first_line, answer->last_line);
+	return 0;
 }
 
 int stet_session_read(struct stet_session *session, const char *path, size_t first, size_t count,
@@ -289,13 +301,12 @@ int stet_session_read(struct stet_session *session, const char *path, size_t fir
 	int code = load(session, path, &place, &file, err);
 	if (code < 0)
 		return code;
-	struct st_seen *seen = st_session_meet(session, place.path, &file);
 	struct stet_answer *answer = st_answer_new("success");
-	if (!seen || !answer) {
-		stet_answer_free(answer);
+	if (!answer)
 		return st_fail_nomem(err);
-	}
-	code = fill_read(place.path, seen, &file, first, count, answer, err);
+	code = fill_read(place.path, &file, first, count, answer, err);
+	if (code == 0)
+		code = see(session, &file, answer, err);
 	if (code < 0) {
 		stet_answer_free(answer);
 		return code;
