@@ -93,6 +93,7 @@ fails 'a declaration without a comment' every_export_is_documented \
 	replace include/stet/one.h 's,^/\*\* .*,,'
 fails 'white space at the end of a line' text_is_clean append src/text/two.c 'int a; '
 fails 'a missing newline at the end' text_is_clean sh -c 'printf "int a;" >>src/text/two.c'
+fails 'a merge that left a conflict' text_is_clean append src/text/two.c '<<<''<<<< HEAD'
 fails 'unfinished business' text_is_clean append src/text/two.c '/* TO''DO */'
 fails 'a guard of another name' guards_are_named_after_the_file \
 	replace src/base/one.h 's/STET_BASE_ONE_H/ONE_H/'
