@@ -111,14 +111,27 @@ int st_context_of_span(struct st_context *context, struct st_str text, struct st
 	return show_around(context, text, gap, err);
 }
 
+/* Where a line starts: in strides while they are known to end before it, then line by line. */
+static size_t start_of(struct st_str text, size_t line) {
+	enum { STRIDE = 4096 };
+	size_t at = 0, left = line - 1;
+	while (text.len - at > STRIDE) {
+		size_t ends = st_line_ends(st_str_slice(text, at, text.len), STRIDE);
+		if (ends >= left)
+			break;
+		left -= ends;
+		at += STRIDE;
+	}
+	for (; left > 0 && at < text.len; left--)
+		at = st_line_end(text, at);
+	return at;
+}
+
 int st_context_of_lines(struct st_context *context, struct st_str text, size_t first, size_t last,
                         struct stet_error *err) {
 	struct gap gap = {.number = first, .next = last + 1};
-	for (size_t n = 1; n < first && gap.start < text.len; n++)
-		gap.start = st_line_end(text, gap.start);
-	gap.end = gap.start;
-	for (size_t n = first; n <= last && gap.end < text.len; n++)
-		gap.end = st_line_end(text, gap.end);
+	gap.start = start_of(text, first);
+	gap.end = last < first ? gap.start : start_of(text, last + 1);
 	return show_around(context, text, gap, err);
 }
 

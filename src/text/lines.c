@@ -73,25 +73,45 @@ size_t st_line_count(struct st_str text) {
 	return st_line_ends(text, text.len) + (last != '\n' && last != '\r');
 }
 
+/*
+ * Both look at a little first and then at more and more, so that a file without LF does not cost
+ * its square when its lines are taken one by one.
+ */
+#define LOOK 256
+
 size_t st_line_start(struct st_str text, size_t offset) {
 	size_t end = offset;
 	if (end > 0 && end < text.len && text.ptr[end] == '\n' && text.ptr[end - 1] == '\r')
 		end--;
-	const char *lf = memrchr(text.ptr, '\n', end);
-	size_t start = lf ? (size_t)(lf + 1 - text.ptr) : 0;
-	const char *cr = memrchr(text.ptr + start, '\r', end - start);
-	return cr ? (size_t)(cr + 1 - text.ptr) : start;
+	for (size_t look = LOOK; end > 0; look *= 2) {
+		size_t from = look < end ? end - look : 0;
+		const char *lf = memrchr(text.ptr + from, '\n', end - from);
+		size_t start = lf ? (size_t)(lf + 1 - text.ptr) : from;
+		const char *cr = memrchr(text.ptr + start, '\r', end - start);
+		if (cr)
+			return (size_t)(cr + 1 - text.ptr);
+		if (lf)
+			return start;
+		end = from;
+	}
+	return 0;
 }
 
 size_t st_line_end(struct st_str text, size_t offset) {
-	const char *from = text.ptr + offset;
-	size_t left = text.len - offset;
-	const char *lf = memchr(from, '\n', left);
-	const char *cr = memchr(from, '\r', lf ? (size_t)(lf - from) : left);
-
-	if (cr && cr + 1 != lf)
-		return (size_t)(cr + 1 - text.ptr);
-	return lf ? (size_t)(lf + 1 - text.ptr) : text.len;
+	for (size_t look = LOOK; offset < text.len; look *= 2) {
+		const char *from = text.ptr + offset;
+		size_t len = look < text.len - offset ? look : text.len - offset;
+		const char *lf = memchr(from, '\n', len);
+		const char *cr = memchr(from, '\r', lf ? (size_t)(lf - from) : len);
+		if (cr) {
+			size_t end = (size_t)(cr + 1 - text.ptr);
+			return end < text.len && text.ptr[end] == '\n' ? end + 1 : end;
+		}
+		if (lf)
+			return (size_t)(lf + 1 - text.ptr);
+		offset += len;
+	}
+	return text.len;
 }
 
 /* Just behind the next LF, or the text's length. */

@@ -102,6 +102,25 @@ static void context_of_lines_is_that_of_their_bytes(void **state) {
 	assert_int_equal(gap.after[0].number, 3);
 }
 
+static void lines_far_down_are_found(void **state) {
+	(void)state;
+	static const char *const eols[] = {"\n", "\r\n", "\r"};
+	st_auto(st_buf) text = ST_BUF_INIT;
+	for (int i = 1; i <= 20000; i++)
+		st_buf_addf(&text, "%d%s", i, eols[i * 7 % 3]);
+	for (size_t first = 2; first < 20000; first += 397) {
+		st_auto(st_context) context = {0};
+		assert_int_equal(st_context_of_lines(&context, st_buf_str(&text), first, first, NULL), 0);
+		const struct st_context_line *before = &context.before[context.before_count - 1];
+		char number[32];
+		snprintf(number, sizeof number, "%zu", first - 1);
+		assert_int_equal(before->number, first - 1);
+		assert_string_equal(before->text.ptr, number);
+		snprintf(number, sizeof number, "%zu", first + 1);
+		assert_string_equal(context.after[0].text.ptr, number);
+	}
+}
+
 static void a_preview_has_two_hundred_characters(void **state) {
 	(void)state;
 	st_auto(st_buf) text = ST_BUF_INIT;
@@ -151,6 +170,7 @@ int main(void) {
 		cmocka_unit_test(long_lines_are_cut),
 		cmocka_unit_test(touched_lines_are_numbered_in_the_text),
 		cmocka_unit_test(context_of_lines_is_that_of_their_bytes),
+		cmocka_unit_test(lines_far_down_are_found),
 		cmocka_unit_test(a_preview_has_two_hundred_characters),
 		cmocka_unit_test(a_quotation_shows_what_cannot_be_seen),
 		cmocka_unit_test(a_quotation_is_cut_between_characters),

@@ -121,6 +121,34 @@ static void millions_of_lone_crs_are_indexed_in_linear_time(void **state) {
 	assert_int_equal(lines.count, len);
 }
 
+static void lone_crs_are_taken_one_by_one_in_linear_time(void **state) {
+	(void)state;
+	size_t len = 4 << 20, at = 0, count = 0;
+	st_autofree char *text = malloc(len);
+	memset(text, '\r', len);
+	alarm(20);
+	for (; at < len; count++)
+		at = st_line_end(st_strn(text, len), at);
+	assert_int_equal(count, len);
+	for (; at > 0; count--)
+		at = st_line_start(st_strn(text, len), at - 1);
+	assert_int_equal(count, 0);
+	alarm(0);
+}
+
+static void a_long_line_is_found_whole(void **state) {
+	(void)state;
+	char text[5000];
+	for (size_t end = 1; end < sizeof text; end += 97) {
+		memset(text, 'x', sizeof text);
+		text[end] = '\n';
+		text[end - 1] = '\r';
+		assert_int_equal(st_line_end(st_strn(text, sizeof text), 0), end + 1);
+		assert_int_equal(st_line_start(st_strn(text, sizeof text), sizeof text), end + 1);
+		assert_int_equal(st_line_start(st_strn(text, sizeof text), end), 0);
+	}
+}
+
 int main(void) {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_empty_text_has_no_lines),
@@ -132,6 +160,8 @@ int main(void) {
 		cmocka_unit_test(line_ends_are_converted_but_not_a_lone_cr),
 		cmocka_unit_test(a_byte_order_mark_is_seen),
 		cmocka_unit_test(millions_of_lone_crs_are_indexed_in_linear_time),
+		cmocka_unit_test(lone_crs_are_taken_one_by_one_in_linear_time),
+		cmocka_unit_test(a_long_line_is_found_whole),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
