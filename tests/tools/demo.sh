@@ -1,0 +1,23 @@
+#!/bin/bash
+# make demo: it runs, says what it should, and leaves nothing behind.
+. "$(dirname "$0")/../lib/tap.sh"
+
+# says TEXT: a line of the demo has it.
+says() {
+	grep -F -- "$1" out || {
+		cat out
+		return 1
+	}
+}
+
+export TMPDIR=$tap_dir
+claim 'the demo runs' sh -c '"$STET_SOURCE_ROOT/tools/demo" "$STET_BUILD_ROOT" >out'
+claim 'an edit is refused' says 'was modified since you last read it'
+claim 'the refusal shows what changed' says '+timeout = 30'
+claim 'the edit made again is there' says 'port = 9090'
+claim 'an unread file is not overwritten' says 'you have not read all of it'
+claim 'the race loses nothing' says 'nothing lost'
+claim 'the new step is in its section' says '3. Start the server.'
+claim 'no temporary file is left' says 'and 0 temporary ones'
+claim 'the workspace is removed' test "$(echo ./*)" = ./out
+finish
