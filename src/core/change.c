@@ -35,7 +35,7 @@ static const struct refusal deleted = {
 };
 static const struct refusal unseen = {
 	"unseen",
-	"File \"%s\" exists, and you have not read all of it.",
+	"File \"%s\" exists, and you have not read all of its current version.",
 };
 static const struct refusal unread = {
 	"unseen",
@@ -124,16 +124,17 @@ static int show_change(struct stet_session *session, const struct st_change *cha
 	return code;
 }
 
-static int say_unseen(const struct st_seen *seen, struct stet_answer *answer) {
-	st_buf_adds(&answer->message, " Not seen: ");
-	if (seen)
+/* What is missing, and the two ways out. */
+static void say_unseen(const struct st_seen *seen, struct stet_answer *answer) {
+	if (seen && seen->lines.count > 0) {
+		st_buf_adds(&answer->message, " Not seen: ");
 		st_seen_missing(seen, &answer->message);
-	else
-		st_buf_adds(&answer->message, "any line");
-	st_buf_addf(&answer->message,
-	            ". Read it (the rest of) first, or pass expectedHash \"%s\" if you know this version.",
+		st_buf_adds(&answer->message, ". Read the rest first");
+	} else {
+		st_buf_adds(&answer->message, " Read it first");
+	}
+	st_buf_addf(&answer->message, ", or pass expectedHash \"%s\" if you know this version.",
 	            answer->hash);
-	return 0;
 }
 
 /* Fill the answer with a refusal; file is the current version, NULL if there is none. */
@@ -150,7 +151,7 @@ static int refuse(struct stet_session *session, const struct st_change *change,
 
 	bool changed = file && seen && !st_hash_eq(&seen->hash, &file->hash);
 	if (refusal == &unseen)
-		code = say_unseen(seen, answer);
+		say_unseen(seen, answer);
 	if (file && refusal != &unseen) {
 		say_writer(session, &file->hash, answer);
 		if (refusal == &wrong_hash)

@@ -15,7 +15,7 @@ claim 'the demo runs' sh -c '"$STET_SOURCE_ROOT/tools/demo" "$STET_BUILD_ROOT" >
 claim 'an edit is refused' says 'was modified since you last read it'
 claim 'the refusal shows what changed' says '+timeout = 30'
 claim 'the edit made again is there' says 'port = 9090'
-claim 'an unread file is not overwritten' says 'you have not read all of it'
+claim 'an unread file is not overwritten' says 'you have not read all of'
 claim 'the race loses nothing' says 'nothing lost'
 claim 'the new step is in its section' says '3. Start the server.'
 claim 'no temporary file is left' says 'and 0 temporary ones'
