@@ -15,7 +15,7 @@ static bool occurs(struct st_str text, size_t from, struct st_str pattern) {
  * CR, so that its last byte cannot match the first half of a CRLF.
  */
 static int prepare_lines(struct st_find *find, struct st_str pattern, struct stet_error *err) {
-	/* Most texts have no CR, and that is quickly known. */
+	/* Most texts have no CR, and then it does not matter how many LFs there are. */
 	struct st_eols eols = {0};
 	if (has(find->text, '\r'))
 		eols = st_eols_count(find->text);

@@ -48,8 +48,29 @@ static struct st_eols count_lanes(struct st_str text, size_t offset, size_t *at)
 	return eols;
 }
 
+/* Count LFs only, two vectors at a time. */
+static size_t count_lf(struct st_str text) {
+	const lanes lf = (lanes){0} + '\n';
+	size_t count = 0, i = 0;
+	while (i + 2 * LANES <= text.len) {
+		lanes lfs = {0};
+		for (int rounds = 0; rounds < 255 / 2 && i + 2 * LANES <= text.len; rounds++, i += 2 * LANES) {
+			lfs -= (lanes)(load(text.ptr + i) == lf);
+			lfs -= (lanes)(load(text.ptr + i + LANES) == lf);
+		}
+		count += sum(lfs);
+	}
+	for (; i < text.len; i++)
+		count += text.ptr[i] == '\n';
+	return count;
+}
+
 /* Every LF, every CR, and every CR that an LF follows, among the first `offset` bytes. */
 static struct st_eols count_bytes(struct st_str text, size_t offset) {
+	/* Most texts have no CR, and that is known sooner than any are counted. */
+	if (offset == 0 || !memchr(text.ptr, '\r', offset))
+		return (struct st_eols){.lf = count_lf(st_str_slice(text, 0, offset))};
+
 	size_t i;
 	struct st_eols eols = count_lanes(text, offset, &i);
 	for (; i < offset; i++) {
