@@ -7,11 +7,14 @@
 /*
  * The format is git's Documentation/gitformat-index: a 12 byte header, then
  * entries sorted by path. An entry is stat data (40 bytes), an object id (20
- * bytes, or 32 in SHA-256 repositories), flags (2 bytes, 4 if extended), and
- * the path. Up to version 3 the path is whole and the entry padded with NULs
- * to a multiple of eight; in version 4 it shares a prefix with the one before.
+ * bytes, or 32 in SHA-256 repositories), flags (2 bytes, 4 if extended) with
+ * the length of the path, and the path. Up to version 3 the path is whole and
+ * the entry padded with NULs to a multiple of eight; in version 4 it shares a
+ * prefix with the one before. Extensions follow, and a checksum as long as an
+ * object id. Nothing tells how long that is, but with the wrong length the
+ * rest does not fit.
  */
-enum { HEADER = 12, STAT_DATA = 40, EXTENDED = 0x4000, INDEX_MAX = 256 << 20 };
+enum { HEADER = 12, STAT_DATA = 40, EXTENDED = 0x4000, LENGTH = 0x0FFF, INDEX_MAX = 256 << 20 };
 
 struct reader {
 	struct st_str bytes;
@@ -46,7 +49,7 @@ static bool read_strip(struct reader *reader, size_t *strip) {
 /* The next entry's path into reader->path; false if the bytes make no sense. */
 static bool read_entry(struct reader *reader) {
 	size_t start = reader->at, fixed = STAT_DATA + reader->id_size + 2;
-	if (reader->bytes.len - start < fixed)
+	if (start > reader->bytes.len || reader->bytes.len - start < fixed)
 		return false;
 	reader->at += fixed;
 	uint32_t flags = big_endian(reader->bytes.ptr + reader->at - 2, 2);
@@ -68,14 +71,33 @@ static bool read_entry(struct reader *reader) {
 	reader->at += (size_t)(end - from) + 1;
 	if (reader->version < 4)
 		reader->at = start + ((reader->at - 1 - start) / 8 + 1) * 8;
-	return !reader->path.failed;
+	size_t len = reader->path.len < LENGTH ? reader->path.len : LENGTH;
+	return reader->path.failed || (flags & LENGTH) == len;
 }
 
-/* 1 if an entry lies below the directory, 0 if none does, -1 if it is not such an index. */
+/* What follows the entries: false if it makes no sense, or says that most of them are elsewhere. */
+static bool read_extensions(struct reader *reader) {
+	enum { SIGNATURE = 4, SIZE = 4 };
+	struct st_str bytes = reader->bytes;
+	if (reader->at > bytes.len || bytes.len - reader->at < reader->id_size)
+		return false;
+	bytes.len -= reader->id_size;
+	while (bytes.len - reader->at >= SIGNATURE + SIZE) {
+		const char *at = bytes.ptr + reader->at;
+		size_t size = big_endian(at + SIGNATURE, SIZE);
+		reader->at += SIGNATURE + SIZE;
+		if (memcmp(at, "link", SIGNATURE) == 0 || size > bytes.len - reader->at)
+			return false;
+		reader->at += size;
+	}
+	return reader->at == bytes.len;
+}
+
+/* 1 if an entry lies below the directory, 0 if none does, -1 if it is not such an index, or NOMEM. */
 static int scan(struct st_str bytes, size_t id_size, struct st_str dir) {
 	struct reader reader = {bytes, HEADER, big_endian(bytes.ptr + 4, 4), id_size, ST_BUF_INIT};
 	uint32_t count = big_endian(bytes.ptr + 8, 4);
-	int found = 0;
+	int found = reader.version < 2 || reader.version > 4 ? -1 : 0;
 	for (uint32_t i = 0; i < count && found == 0; i++) {
 		struct st_str path;
 		if (!read_entry(&reader))
@@ -83,35 +105,49 @@ static int scan(struct st_str bytes, size_t id_size, struct st_str dir) {
 		else if (path = st_buf_str(&reader.path), st_str_starts(path, dir))
 			found = path.len == dir.len || path.ptr[dir.len] == '/';
 	}
+	if (found == 0 && !read_extensions(&reader))
+		found = -1;
+	if (reader.path.failed)
+		found = STET_E_NOMEM;
 	st_buf_release(&reader.path);
 	return found;
 }
 
-static bool read_index(int fd, struct st_buf *bytes) {
+static int read_index(int fd, struct st_buf *bytes, struct stet_error *err) {
 	for (;;) {
 		if (!st_buf_reserve(bytes, 1 << 20))
-			return false;
+			return st_fail_nomem(err);
 		ssize_t got = st_retry(read(fd, bytes->ptr + bytes->len, 1 << 20));
-		if (got <= 0)
-			return got == 0;
+		if (got < 0)
+			return st_fail_errno(err, errno, "Cannot read .git/index");
+		if (got == 0)
+			return 0;
 		st_buf_truncate(bytes, bytes->len + (size_t)got);
 		if (bytes->len > INDEX_MAX)
-			return false;
+			return st_fail(err, STET_E_TOO_BIG, ".git/index has more than %d bytes.", INDEX_MAX);
 	}
 }
 
-bool st_gitindex_has(const struct st_root *root, const char *dir) {
-	st_autofd fd = st_retry(openat(root->fd, ".git/index", O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+int st_gitindex_has(const struct st_root *root, const char *dir, struct stet_error *err) {
+	st_autofd fd = st_retry(
+		openat(root->fd, ".git/index", O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
+		return 0;
 	if (fd < 0)
-		return false;
+		return st_fail_errno(err, errno, "Cannot open .git/index");
 	st_auto(st_buf) bytes = ST_BUF_INIT;
-	if (!read_index(fd, &bytes))
-		return true;
+	int code = read_index(fd, &bytes, err);
+	if (code < 0)
+		return code;
 	struct st_str text = st_buf_str(&bytes);
-	if (text.len < HEADER || !st_str_starts(text, ST_STR("DIRC")))
-		return true;
-	int found = scan(text, 20, st_str(dir));
-	if (found < 0)
+	int found = -1;
+	if (text.len >= HEADER && st_str_starts(text, ST_STR("DIRC")))
+		found = scan(text, 20, st_str(dir));
+	if (found == -1 && text.len >= HEADER)
 		found = scan(text, 32, st_str(dir));
-	return found != 0;
+	if (found == STET_E_NOMEM)
+		return st_fail_nomem(err);
+	if (found < 0)
+		return st_fail(err, STET_E_INVALID, ".git/index is damaged, or split, or of an unknown kind.");
+	return found;
 }

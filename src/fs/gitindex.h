@@ -11,9 +11,11 @@
  * below a directory.
  *
  * @dir    A name directly below the root.
- * @return true if it does, or if there is an index that cannot be understood;
- *         false if it does not or there is none.
+ * @return 1 if it does; 0 if it does not, or there is no index; STET_E_INVALID
+ *         (an index of an unknown kind, or damaged), STET_E_TOO_BIG,
+ *         STET_E_ACCESS, STET_E_NOMEM, STET_E_LIMIT, STET_E_IO.
  */
-bool st_gitindex_has(const struct st_root *root, const char *dir);
+[[nodiscard]] int st_gitindex_has(const struct st_root *root, const char *dir,
+                                  struct stet_error *err);
 
 #endif

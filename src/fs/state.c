@@ -49,7 +49,13 @@ int st_state_open(const struct st_root *root, const char *name, struct stet_erro
 	if (st.st_mode & 077)
 		return distrust(err, name, "may be entered by others than its owner",
 		                "Make it private with chmod 700, if its content is yours.");
-	if (st_gitindex_has(root, name))
+	struct stet_error why = {0};
+	int tracked = st_gitindex_has(root, name, &why);
+	if (tracked < 0)
+		return st_fail(err, tracked == STET_E_INVALID ? STET_E_ACCESS : tracked,
+		               "The state directory %s is not used: git may track it, so that it may have come from somebody else. %s",
+		               name, why.message);
+	if (tracked)
 		return distrust(err, name, "is tracked by git, so it may have come from somebody else",
 		                "Take it out with git rm -r --cached.");
 	int result = fd;
