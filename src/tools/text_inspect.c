@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <strings.h>
 
+#include "base/utf8.h"
 #include "text/line_ranges.h"
 #include "text/markdown.h"
 #include "text/outline.h"
@@ -24,6 +25,34 @@ static void add_item(struct st_call *call, yyjson_mut_val *list, yyjson_mut_val 
 	st_json_push(call->doc, list, item);
 }
 
+/* Bytes that are not UTF-8 are shown as U+FFFD, and that is said. */
+static yyjson_mut_val *shown(struct st_call *call, struct st_str text) {
+	if (!st_utf8_valid(text) && !yyjson_mut_obj_get(call->result, "lossy"))
+		st_json_add_true(call->doc, call->result, "lossy");
+	return st_json_text(call->doc, text);
+}
+
+/* The same of a name, which may be as long as the file. */
+static yyjson_mut_val *shown_name(struct st_call *call, struct st_str name) {
+	if (name.len <= ST_SHOWN_CHARS)
+		return shown(call, name);
+	st_auto(st_buf) start = ST_BUF_INIT;
+	st_preview_add(&start, name);
+	return start.failed ? NULL : shown(call, st_buf_str(&start));
+}
+
+/* A line as it is shown: without its ending and a byte order mark. */
+static struct st_str line_text(const struct subject *subject, size_t n) {
+	struct st_str body = st_lines_body(&subject->lines, n);
+	return n == 1 ? st_str_slice(body, st_bom_len(body), body.len) : body;
+}
+
+/* A line counts as seen if it was shown as it is: not cut, not lossy. */
+static void see(const struct subject *subject, size_t n, struct st_str shown_as) {
+	if (st_str_eq(line_text(subject, n), shown_as))
+		st_seen_add(subject->seen, n, n);
+}
+
 /* Cut long lists visibly. */
 static size_t bounded(struct st_call *call, size_t count, const char *what) {
 	if (count <= LIST_MAX)
@@ -44,14 +73,15 @@ static void add_frontmatter(struct st_call *call, yyjson_mut_val *structure, con
 	st_json_add_size(call->doc, front, "startLine", 1);
 	st_json_add_size(call->doc, front, "endLine", md->front_end);
 	yyjson_mut_val *keys = st_json_add_array(call->doc, front, "keys");
-	for (size_t i = 0; i < md->key_count && i < LIST_MAX; i++)
-		add_item(call, keys, st_json_text(call->doc, md->keys[i]));
+	size_t count = bounded(call, md->key_count, "front matter keys");
+	for (size_t i = 0; i < count; i++)
+		add_item(call, keys, shown_name(call, md->keys[i]));
 }
 
 static yyjson_mut_val *heading_object(struct st_call *call, const struct st_heading *heading) {
 	yyjson_mut_val *item = yyjson_mut_obj(call->doc);
 	st_json_add_size(call->doc, item, "level", (size_t)heading->level);
-	st_json_add_text(call->doc, item, "text", heading->text);
+	st_json_add(call->doc, item, "text", shown_name(call, heading->text));
 	st_json_add_size(call->doc, item, "line", heading->line);
 	return item;
 }
@@ -71,7 +101,7 @@ static void add_codes(struct st_call *call, yyjson_mut_val *structure, const str
 		st_json_add_size(call->doc, item, "startLine", md->codes[i].line);
 		st_json_add_size(call->doc, item, "endLine", md->codes[i].end_line);
 		if (md->codes[i].language.len > 0)
-			st_json_add_text(call->doc, item, "language", md->codes[i].language);
+			st_json_add(call->doc, item, "language", shown_name(call, md->codes[i].language));
 		add_item(call, list, item);
 	}
 }
@@ -83,7 +113,7 @@ static void add_anchors(struct st_call *call, yyjson_mut_val *structure, const s
 	size_t count = bounded(call, md->anchor_count, "anchors");
 	for (size_t i = 0; i < count; i++) {
 		yyjson_mut_val *item = yyjson_mut_obj(call->doc);
-		st_json_add_text(call->doc, item, "id", md->anchors[i].id);
+		st_json_add(call->doc, item, "id", shown_name(call, md->anchors[i].id));
 		st_json_add_size(call->doc, item, "line", md->anchors[i].line);
 		add_item(call, list, item);
 	}
@@ -114,7 +144,7 @@ static int add_outline(struct st_call *call, yyjson_mut_val *structure, const st
 	size_t count = bounded(call, outline.section_count, "sections");
 	for (size_t i = 0; i < count; i++) {
 		yyjson_mut_val *item = yyjson_mut_obj(call->doc);
-		st_json_add_text(call->doc, item, "marker", outline.sections[i].marker);
+		st_json_add(call->doc, item, "marker", shown_name(call, outline.sections[i].marker));
 		st_json_add_size(call->doc, item, "line", outline.sections[i].line);
 		add_item(call, list, item);
 	}
@@ -200,7 +230,11 @@ static int inspect_search(struct st_call *call, const struct subject *subject, s
 	for (size_t i = 0; i < found.count; i++) {
 		const struct st_search_match *match = &found.matches[i];
 		add_match(call, list, match, subject->markdown ? &md : NULL, context > 0);
-		st_seen_add(subject->seen, match->line - match->before_count, match->line + match->after_count);
+		see(subject, match->line, match->text);
+		for (size_t k = 0; k < match->before_count; k++)
+			see(subject, match->line - match->before_count + k, match->before[k]);
+		for (size_t k = 0; k < match->after_count; k++)
+			see(subject, match->line + 1 + k, match->after[k]);
 	}
 	st_json_add_size(call->doc, call->result, "totalMatches", found.total);
 	if (found.lossy)
@@ -212,34 +246,64 @@ static int inspect_search(struct st_call *call, const struct subject *subject, s
 
 /* ---- lines ---- */
 
+/* How much of an answer is filled, and what has to be said about it. */
+struct page {
+	yyjson_mut_val *list;
+	size_t count;
+	size_t bytes;
+	struct st_buf note;
+};
+
+static void page_release(struct page *page) {
+	st_buf_release(&page->note);
+}
+
+static void add_line(struct st_call *call, const struct subject *subject, size_t n, struct page *page) {
+	struct st_str text = line_text(subject, n);
+	if (text.len > LINES_MAX_BYTES) {
+		text.len = st_utf8_cut(text, LINES_MAX_BYTES);
+		st_buf_addf(&page->note, "Line %zu is longer than %zu bytes and is cut. ", n, LINES_MAX_BYTES);
+	} else {
+		st_seen_add(subject->seen, n, n);
+	}
+	yyjson_mut_val *item = yyjson_mut_obj(call->doc);
+	st_json_add_size(call->doc, item, "number", n);
+	st_json_add(call->doc, item, "text", shown(call, text));
+	add_item(call, page->list, item);
+	page->count++;
+	page->bytes += text.len;
+}
+
+/* Whether a line still fits; one always does. */
+static bool has_room(const struct subject *subject, size_t n, const struct page *page) {
+	size_t bytes = page->bytes + st_lines_body(&subject->lines, n).len;
+	return page->count == 0 || (page->count < LIST_MAX && bytes <= LINES_MAX_BYTES);
+}
+
+static void add_lines(struct st_call *call, const struct subject *subject, const struct st_intervals *wanted,
+                      struct page *page) {
+	for (size_t i = 0; i < wanted->count; i++) {
+		for (size_t n = wanted->items[i].first; n <= wanted->items[i].last; n++) {
+			if (!has_room(subject, n, page)) {
+				st_buf_addf(&page->note, "Cut here; ask for \"%zu-\" to go on. ", n);
+				return;
+			}
+			add_line(call, subject, n, page);
+		}
+	}
+}
+
 static int inspect_lines(struct st_call *call, const struct subject *subject, struct stet_error *err) {
 	st_auto(st_intervals) wanted = {0};
 	int code = st_line_ranges_parse(st_arg_str(call, "query"), subject->lines.count, &wanted, err);
 	if (code < 0)
 		return code;
 	st_json_add_size(call->doc, call->result, "totalLines", subject->lines.count);
-	yyjson_mut_val *list = st_json_add_array(call->doc, call->result, "lines");
-	size_t count = 0, bytes = 0;
-	for (size_t i = 0; i < wanted.count; i++) {
-		for (size_t n = wanted.items[i].first; n <= wanted.items[i].last; n++) {
-			struct st_str body = st_lines_body(&subject->lines, n);
-			bytes += body.len;
-			if (++count > LIST_MAX || (bytes > LINES_MAX_BYTES && count > 1)) {
-				st_auto(st_buf) note = ST_BUF_INIT;
-				st_buf_addf(&note, "Cut here; ask for \"%zu-\" to go on.", n);
-				st_json_add_text(call->doc, call->result, "note", st_buf_str(&note));
-				return 0;
-			}
-			if (n == 1)
-				body = st_str_slice(body, st_bom_len(body), body.len);
-			yyjson_mut_val *item = yyjson_mut_obj(call->doc);
-			st_json_add_size(call->doc, item, "number", n);
-			st_json_add_text(call->doc, item, "text", body);
-			add_item(call, list, item);
-			st_seen_add(subject->seen, n, n);
-		}
-	}
-	return 0;
+	st_auto(page) page = {.list = st_json_add_array(call->doc, call->result, "lines")};
+	add_lines(call, subject, &wanted, &page);
+	if (page.note.len > 0)
+		st_json_add_text(call->doc, call->result, "note", st_str_trim(st_buf_str(&page.note)));
+	return page.note.failed ? st_fail_nomem(err) : 0;
 }
 
 /* ---- the call ---- */
