@@ -326,13 +326,14 @@ static void add_html_anchors(struct walk *walk, cmark_node *node) {
 	bool block = cmark_node_get_type(node) == CMARK_NODE_HTML_BLOCK;
 	struct st_html_anchors cursor;
 	st_html_anchors_init(&cursor, html);
-	size_t line = 0;
+	size_t line = 0, counted = 0;
 	while (!walk->failed && st_html_anchors_next(&cursor)) {
 		if (line == 0)
 			line = block ? node_line(node) : inline_line(walk, node);
+		line += st_line_ends(st_str_slice(html, counted, html.len), cursor.tag - counted);
+		counted = cursor.tag;
 		struct st_str id;
-		walk->failed = !copy_string(walk->md, cursor.id, &id) ||
-		               !add_anchor(walk->md, id, line + st_line_ends(html, cursor.tag));
+		walk->failed = !copy_string(walk->md, cursor.id, &id) || !add_anchor(walk->md, id, line);
 	}
 }
 

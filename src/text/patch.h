@@ -18,7 +18,8 @@
  * The text is a list of lines and a flag, whether the last one has an ending;
  * operations work on the list and leave the flag alone. So a line put after a
  * last line without newline has none either, and taking it away again gives
- * the same bytes. Every other byte stays as it is. Of the content:
+ * the same bytes. (A blank last line is there only by its newline, and gets
+ * one.) Every other byte stays as it is. Of the content:
  *
  * - One newline at its end is not a blank line. Without any line it is
  *   refused by insert and makes replace a delete.
@@ -62,7 +63,10 @@ enum st_patch_target {
 	ST_TARGET_APPEND_TO_SECTION,
 	/** The lines between the fences; insert goes after the last of them. */
 	ST_TARGET_CODE_BLOCK,
-	/** Replace and delete only: a heading and everything up to the end of its section. */
+	/**
+	 * Replace and delete only: a heading and everything up to the end of its
+	 * section. Blank lines at its end go with delete, and stay with replace.
+	 */
 	ST_TARGET_WHOLE_SECTION,
 };
 
