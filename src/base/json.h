@@ -32,6 +32,11 @@ static inline struct st_str st_json_str(yyjson_val *value) {
 	return st_strn(text ? text : "", yyjson_get_len(value));
 }
 
+/** An integer value; one beyond int64 is as good as the largest. 0 for any other value. */
+static inline int64_t st_json_int(yyjson_val *value) {
+	return yyjson_is_uint(value) && yyjson_get_uint(value) > INT64_MAX ? INT64_MAX : yyjson_get_sint(value);
+}
+
 /** A new string value, its bytes copied and made valid; NULL if memory is short. */
 yyjson_mut_val *st_json_text(yyjson_mut_doc *doc, struct st_str text);
 

@@ -2,7 +2,11 @@
 #include <stdio.h>
 #include <strings.h>
 
+#include "base/utf8.h"
 #include "tools/tool.h"
+
+/* As much of a text as a message shows, for "%.*s". */
+#define SHOWN(text) (int)st_utf8_cut(text, 100), (text).ptr
 
 /* Whether a word is in a list whose items are parted by a character. */
 static bool list_has(const char *list, char part, struct st_str word) {
@@ -40,7 +44,7 @@ static int unknown(const struct st_tool *tool, struct st_str name, struct stet_e
 	st_auto(st_buf) names = ST_BUF_INIT;
 	add_names(tool, &names);
 	return st_fail(err, STET_E_INVALID, "%s has no argument \"%.*s\". It takes: %s.", tool->name,
-	               (int)(name.len < 100 ? name.len : 100), name.ptr, st_buf_cstr(&names));
+	               SHOWN(name), st_buf_cstr(&names));
 }
 
 static int wrong_type(const struct st_call *call, const struct st_param *param, yyjson_val *value,
@@ -60,9 +64,7 @@ static int check_value(const struct st_call *call, const struct st_param *param,
 		return wrong_type(call, param, value, err);
 	if (param->choices && !list_has(param->choices, '|', st_json_str(value)))
 		return st_fail(err, STET_E_INVALID, "The argument \"%s\" of %s is \"%.*s\"; it must be one of %s.",
-		               param->name, call->tool->name,
-		               (int)(yyjson_get_len(value) < 100 ? yyjson_get_len(value) : 100),
-		               yyjson_get_str(value), param->choices);
+		               param->name, call->tool->name, SHOWN(st_json_str(value)), param->choices);
 	return 0;
 }
 
@@ -74,7 +76,7 @@ static int bind_one(struct st_call *call, struct st_str name, yyjson_val *value,
 		return unknown(call->tool, name, err);
 	if (call->args[index])
 		return st_fail(err, STET_E_INVALID, "The argument \"%s\" of %s was given twice, once as \"%.*s\".",
-		               param->name, call->tool->name, (int)name.len, name.ptr);
+		               param->name, call->tool->name, SHOWN(name));
 	/* null is what some clients send for what they leave out. */
 	if (yyjson_is_null(value))
 		return 0;
@@ -101,6 +103,18 @@ int st_args_bind(struct st_call *call, yyjson_val *args, struct stet_error *err)
 	return 0;
 }
 
+int st_args_known(yyjson_val *object, const char *what, const char *names, const char *aliases,
+                  struct stet_error *err) {
+	size_t i, max;
+	yyjson_val *key, *value;
+	yyjson_obj_foreach(object, i, max, key, value) {
+		struct st_str name = st_json_str(key);
+		if (!list_has(names, ' ', name) && !list_has(aliases, ' ', name))
+			return st_fail(err, STET_E_INVALID, "%s has no \"%.*s\". It takes: %s.", what, SHOWN(name), names);
+	}
+	return 0;
+}
+
 yyjson_val *st_arg(const struct st_call *call, const char *name) {
 	for (size_t i = 0; call->tool->params[i].name; i++) {
 		if (strcmp(call->tool->params[i].name, name) == 0)
@@ -115,10 +129,7 @@ struct st_str st_arg_str(const struct st_call *call, const char *name) {
 
 int64_t st_arg_int(const struct st_call *call, const char *name, int64_t missing) {
 	yyjson_val *value = st_arg(call, name);
-	/* A number beyond int64 is as good as the largest one. */
-	if (yyjson_is_uint(value) && yyjson_get_uint(value) > INT64_MAX)
-		return INT64_MAX;
-	return value ? yyjson_get_sint(value) : missing;
+	return value ? st_json_int(value) : missing;
 }
 
 bool st_arg_flag(const struct st_call *call, const char *name, bool missing) {

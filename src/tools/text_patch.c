@@ -35,8 +35,7 @@ static int read_number(yyjson_val *object, const char *key, bool required, const
 		return 0;
 	if (!yyjson_is_int(value))
 		return st_fail(err, STET_E_INVALID, "The target \"%s\" needs \"%s\" as an integer.", of, key);
-	*number = yyjson_is_uint(value) && yyjson_get_uint(value) > INT64_MAX ? INT64_MAX
-	                                                                        : yyjson_get_sint(value);
+	*number = st_json_int(value);
 	return 0;
 }
 
@@ -45,7 +44,9 @@ static int read_lines(yyjson_val *value, struct st_patch *patch, struct stet_err
 		return st_fail(err, STET_E_INVALID,
 		               "The target \"lines\" takes {\"start\": 3, \"end\": 5}, lines from 1, not %s.",
 		               yyjson_get_type_desc(value));
-	int code = read_number(value, "start", true, "lines", &patch->start, err);
+	int code = st_args_known(value, "The target \"lines\"", "start end", NULL, err);
+	if (code == 0)
+		code = read_number(value, "start", true, "lines", &patch->start, err);
 	if (code == 0)
 		code = read_number(value, "end", false, "lines", &patch->end, err);
 	/* An end of 0 would mean "not given" to the engine. */
@@ -66,17 +67,19 @@ static int read_heading(yyjson_val *value, const char *target, struct st_patch *
 		               "The target \"%s\" takes a heading such as \"## Setup\", or {\"text\": \"## Setup\", \"occurrence\": 2}.",
 		               target);
 	patch->heading = st_json_str(text);
-	return read_number(value, "occurrence", false, target, &patch->occurrence, err);
+	int code = st_args_known(value, "A heading", "text occurrence", NULL, err);
+	return code < 0 ? code : read_number(value, "occurrence", false, target, &patch->occurrence, err);
 }
 
 static int read_code_block(yyjson_val *value, struct st_patch *patch, struct stet_error *err) {
 	if (yyjson_is_int(value)) {
-		patch->index = yyjson_get_sint(value);
+		patch->index = st_json_int(value);
 		return 0;
 	}
 	if (!yyjson_is_obj(value))
 		return st_fail(err, STET_E_INVALID, "The target \"codeBlock\" takes {\"index\": 0}, counted from 0.");
-	return read_number(value, "index", true, "codeBlock", &patch->index, err);
+	int code = st_args_known(value, "The target \"codeBlock\"", "index", NULL, err);
+	return code < 0 ? code : read_number(value, "index", true, "codeBlock", &patch->index, err);
 }
 
 static int read_target_object(yyjson_val *object, struct st_patch *patch, struct stet_error *err) {
@@ -195,6 +198,14 @@ static int apply(struct st_call *call, struct work *work, const char *path, stru
 	return 0;
 }
 
+/* A link is of the kind of what it leads to. */
+static int look_at_name(struct st_call *call, const char *path, struct st_patch *patch, struct stet_error *err) {
+	st_auto(st_place) place = ST_PLACE_INIT;
+	int code = st_root_locate(&call->session->ws->root, st_str(path), &place, err);
+	patch->markdown = code == 0 && st_is_markdown(place.path);
+	return code;
+}
+
 static int run(struct st_call *call, struct stet_error *err) {
 	__attribute__((cleanup(work_release))) struct work work = {0};
 	const char *path = st_call_path(call, "filePath", err);
@@ -203,9 +214,10 @@ static int run(struct st_call *call, struct stet_error *err) {
 	work.patch.content = st_arg_str(call, "content");
 	work.patch.has_content = st_arg(call, "content") != NULL;
 	work.patch.preserve_indent = st_arg_flag(call, "preserveIndent", true);
-	work.patch.markdown = st_is_markdown(path);
 	yyjson_doc *doc = NULL;
 	int code = st_patch_operation_parse(st_arg_str(call, "operation"), &work.patch.operation, err);
+	if (code == 0)
+		code = look_at_name(call, path, &work.patch, err);
 	if (code == 0)
 		code = read_target(st_arg(call, "target"), &doc, &work.patch, err);
 	if (code == 0)

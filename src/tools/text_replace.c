@@ -112,12 +112,9 @@ static int read_occurrence(const struct st_call *call, struct st_occurrence *occ
 		return 0;
 	if (yyjson_is_str(value))
 		return st_occurrence_parse(occurrence, st_json_str(value), err);
-	st_auto(st_buf) word = ST_BUF_INIT;
-	if (yyjson_is_sint(value) || yyjson_is_uint(value))
-		st_buf_addf(&word, "%lld", (long long)yyjson_get_sint(value));
-	else
-		st_buf_adds(&word, yyjson_get_type_desc(value));
-	return st_occurrence_parse(occurrence, st_buf_str(&word), err);
+	size_t len;
+	st_autofree char *word = yyjson_val_write(value, YYJSON_WRITE_NOFLAG, &len);
+	return word ? st_occurrence_parse(occurrence, st_strn(word, len), err) : st_fail_nomem(err);
 }
 
 static int run(struct st_call *call, struct stet_error *err) {

@@ -92,6 +92,18 @@ const struct st_tool *st_tool_find(struct st_str name);
 /** Match a call's arguments with the tool's parameters. Returns 0, STET_E_INVALID or STET_E_NOMEM. */
 [[nodiscard]] int st_args_bind(struct st_call *call, yyjson_val *args, struct stet_error *err);
 
+/**
+ * Refuse an object with a member that nobody will look at: a misspelt "end"
+ * must not turn ten lines into one.
+ *
+ * @what     What it is, for the message, such as "The target \"lines\"".
+ * @names    The members it may have, separated by blanks, as the message lists them.
+ * @aliases  More of them, which it does not list; may be NULL.
+ * @return   0 or STET_E_INVALID.
+ */
+[[nodiscard]] int st_args_known(yyjson_val *object, const char *what, const char *names,
+                                const char *aliases, struct stet_error *err);
+
 /** An argument by its parameter's name; NULL if it was not given. */
 yyjson_val *st_arg(const struct st_call *call, const char *name);
 
