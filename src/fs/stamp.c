@@ -84,11 +84,20 @@ static enum grain grain_of_device(int fd, dev_t dev) {
 	return grain;
 }
 
+/*
+ * A ctime, which nobody can set, without a fraction: an ext3, or an ext4 with
+ * small inodes, has room for whole seconds only. By chance it is rare.
+ */
+static bool is_whole_second(const struct st_stamp *stamp) {
+	return stamp->ctime_ns % NS_PER_S == 0;
+}
+
 /* The moment after which a change may have left no trace in the times. */
-static int64_t racy_since(int fd, dev_t dev) {
+static int64_t racy_since(int fd, const struct st_stamp *stamp) {
 	struct timespec now, tick;
 	clock_gettime(CLOCK_REALTIME_COARSE, &now);
-	switch (grain_of_device(fd, dev)) {
+	enum grain grain = grain_of_device(fd, (dev_t)stamp->dev);
+	switch (is_whole_second(stamp) ? GRAIN_COARSE : grain) {
 	case GRAIN_FINE:
 		return INT64_MAX;
 	case GRAIN_COARSE:
@@ -107,13 +116,13 @@ struct st_stamp st_stamp_take(int fd, const struct stat *st) {
 		.mtime_ns = to_ns(st->st_mtim),
 		.ctime_ns = to_ns(st->st_ctim),
 	};
-	int64_t since = racy_since(fd, st->st_dev);
+	int64_t since = racy_since(fd, &stamp);
 	stamp.racy = stamp.mtime_ns >= since || stamp.ctime_ns >= since;
 	return stamp;
 }
 
 bool st_stamp_written_just_now(int fd, const struct st_stamp *stamp) {
-	return stamp->mtime_ns >= racy_since(fd, (dev_t)stamp->dev);
+	return stamp->mtime_ns >= racy_since(fd, stamp);
 }
 
 bool st_stamp_eq_content(const struct st_stamp *a, const struct st_stamp *b) {
