@@ -78,7 +78,12 @@ static void ask_if_clean(struct job *job) {
 	job->clean = st_retry(fstat(job->place.dirfd, &dir)) == 0 && st_guard_is_swept(job->guard, &dir);
 }
 
+/* With the lock: it is still clean if nothing but our temporary file came into it. */
 static void sweep(struct job *job) {
+	struct stat dir;
+	if (job->clean)
+		job->clean = st_retry(fstat(job->place.dirfd, &dir)) == 0 &&
+		             memcmp(&dir.st_mtim, &job->temp.dir_mtime, sizeof dir.st_mtim) == 0;
 	if (job->clean || !job->locked)
 		return;
 	char path[PATH_MAX];

@@ -187,6 +187,9 @@ int st_temp_write(struct st_temp *temp, int dirfd, const char *target, int like,
 	if (fd < 0)
 		return fd;
 
+	struct stat dir = {0};
+	(void)st_retry(fstat(dirfd, &dir));
+	temp->dir_mtime = dir.st_mtim;
 	int failed = like < 0 ? 0 : copy_metadata(like, fd);
 	if (failed == 0)
 		failed = fill(fd, bytes, relaxed);

@@ -21,6 +21,8 @@ struct st_temp {
 	int fd;
 	/** Its stamp when it was complete. */
 	struct st_stamp stamp;
+	/** The mtime of the directory just after it was made there. */
+	struct timespec dir_mtime;
 	char name[80];
 	/** There is a file of that name that is ours to remove. */
 	bool named;
