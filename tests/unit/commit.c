@@ -334,6 +334,122 @@ static void a_leftover_whose_owner_lives_is_left_alone(void **state) {
 	close(fd);
 }
 
+/* Another process dies and leaves something while we wait for its lock. */
+static void a_leftover_of_whom_we_waited_for_is_found(void **state) {
+	const struct dir *dir = *state;
+	with_bench(dir);
+	dir_write(dir, "a.txt", "0");
+	for (int i = 0; i < 2; i++) {
+		st_auto(st_committed) done = ST_COMMITTED_INIT;
+		assert_int_equal(commit(&bench, "a.txt", i ? "1" : "0", i ? "2" : "1", &done, NULL), 0);
+	}
+	int locked[2];
+	assert_int_equal(pipe(locked), 0);
+	pid_t child = fork();
+	if (child == 0) {
+		int fd = open(dir->path, O_RDONLY | O_DIRECTORY);
+		if (flock(fd, LOCK_EX) < 0 || write(locked[1], "", 1) != 1)
+			_exit(1);
+		sleep_ms(100);
+		leave(dir, "v1", "v2", "a.txt", ".tmp", "somebody's version");
+		_exit(0);
+	}
+	char byte;
+	assert_int_equal(read(locked[0], &byte, 1), 1);
+	close(locked[0]);
+	close(locked[1]);
+	for (int i = 2; i < 4; i++) {
+		st_auto(st_committed) done = ST_COMMITTED_INIT;
+		assert_int_equal(commit(&bench, "a.txt", i == 2 ? "2" : "3", i == 2 ? "3" : "4", &done, NULL), 0);
+	}
+	int status;
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	assert_int_equal(dir_count(dir, ".stet/kept"), 1);
+	assert_int_equal(dir_count(dir, "."), 2);
+}
+
+/* Nobody's leftovers, though nearly so called; and one too big to be anybody's. */
+static void what_only_looks_like_a_leftover_stays(void **state) {
+	const struct dir *dir = *state;
+	with_bench(dir);
+	static const char *const names[] = {
+		".stet-0123456789abcdef-0123456789abcdef-01234567-0123456.part",
+		".stet-0123456789abcdef-0123456789abcdef-01234567-012345678.part",
+		".stet-0123456789abcdeF-0123456789abcdef-01234567-01234567.part",
+		".stet-0123456789abcdef_0123456789abcdef-01234567-01234567.part",
+		".stet-0123456789abcdef-0123456789abcdef-01234567-0123456-.part",
+		".stet-0123456789abcdef-0123456789abcdef-01234567-01234567.parts",
+		".stet-meeting-notes-of-the-second-day-in-the-third-week....part",
+		".stet-0123456789abcdef-0123456789abcdef-01234567-01234567",
+		"stet-0123456789abcdef-0123456789abcdef-01234567-01234567.part",
+	};
+	size_t count = sizeof names / sizeof *names;
+	for (size_t i = 0; i < count; i++)
+		dir_write(dir, names[i], "mine");
+	leave(dir, "v1", "v2", "a.txt", ".tmp", "");
+	const char *big = ".stet-0123456789abcdef-0123456789abcdef-01234567-01234567.tmp";
+	dir_write(dir, big, "");
+	assert_int_equal(truncate(dir_at(dir, big), (off_t)1 << 40), 0);
+	dir_write(dir, "a.txt", "old");
+	alarm(5);
+	st_auto(st_committed) done = ST_COMMITTED_INIT;
+	assert_int_equal(commit(&bench, "a.txt", "old", "new", &done, NULL), 0);
+	alarm(0);
+	for (size_t i = 0; i < count; i++)
+		assert_string_equal(dir_read(dir, names[i]), "mine");
+	assert_true(dir_has(dir, big));
+	st_autofree char *first = st_guard_next_notice(&bench.guard);
+	st_autofree char *second = st_guard_next_notice(&bench.guard);
+	assert_non_null(first);
+	assert_non_null(second);
+	assert_true(strstr(first, "too big") || strstr(second, "too big"));
+}
+
+static void a_leftover_that_cannot_be_kept_stays(void **state) {
+	const struct dir *dir = *state;
+	with_bench(dir);
+	dir_write(dir, "sub/a.txt", "0");
+	struct dir sub = *dir;
+	snprintf(sub.path, sizeof sub.path, "%s", dir_at(dir, "sub"));
+	leave(&sub, "v1", "v2", "a.txt", ".tmp", "somebody's version");
+	dir_write(dir, ".stet", "not a directory");
+	for (int i = 0; i < 2; i++) {
+		st_auto(st_committed) done = ST_COMMITTED_INIT;
+		assert_int_equal(commit(&bench, "sub/a.txt", i ? "1" : "0", i ? "2" : "1", &done, NULL), 0);
+		assert_int_equal(dir_count(dir, "sub"), 2);
+		st_autofree char *notice = st_guard_next_notice(&bench.guard);
+		assert_non_null(notice);
+		assert_non_null(strstr(notice, "could not be kept"));
+	}
+	assert_int_equal(unlinkat(dir->fd, ".stet", 0), 0);
+	st_auto(st_committed) done = ST_COMMITTED_INIT;
+	assert_int_equal(commit(&bench, "sub/a.txt", "2", "3", &done, NULL), 0);
+	assert_int_equal(dir_count(dir, "sub"), 1);
+	assert_int_equal(dir_count(dir, ".stet/kept"), 1);
+}
+
+/* A file without an ACL in a directory that gives one to every new file. */
+static void a_default_acl_is_not_added_to_a_file_without_one(void **state) {
+	const struct dir *dir = *state;
+	with_bench(dir);
+	dir_write(dir, "a.txt", "old");
+	assert_int_equal(chmod(dir_at(dir, "a.txt"), 0640), 0);
+	char command[512];
+	snprintf(command, sizeof command, "setfacl -d -m u:1:rwx %s", dir->path);
+	assert_int_equal(system(command), 0);
+	st_auto(st_committed) done = ST_COMMITTED_INIT;
+	assert_int_equal(commit(&bench, "a.txt", "old", "new", &done, NULL), 0);
+	assert_int_equal(done.way, ST_COMMIT_EXCHANGED);
+	assert_int_equal(getxattr(dir_at(dir, "a.txt"), "system.posix_acl_access", NULL, 0), -1);
+	struct stat st;
+	assert_int_equal(stat(dir_at(dir, "a.txt"), &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0640);
+	st_auto(st_committed) created = ST_COMMITTED_INIT;
+	assert_int_equal(commit(&bench, "b.txt", NULL, "new", &created, NULL), 0);
+	assert_true(getxattr(dir_at(dir, "b.txt"), "system.posix_acl_access", NULL, 0) > 0);
+}
+
 static void relaxed_commits_leave_the_same_file(void **state) {
 	const struct dir *dir = *state;
 	with_bench(dir);
@@ -450,6 +566,28 @@ static void a_file_of_another_owner_keeps_its_owner(void **state) {
 	assert_int_equal(st.st_uid, 0);
 }
 
+static void rewrite_a_setuid_file(const struct dir *dir) {
+	int fd = open(dir_at(dir, "a.txt"), O_WRONLY | O_CREAT | O_CLOEXEC, 0755);
+	check(write(fd, "old", 3) == 3 && fchmod(fd, 06755) == 0, "make a setuid file");
+	close(fd);
+	check(link(dir_at(dir, "a.txt"), dir_at(dir, "b.txt")) == 0, "link it");
+	struct bench bench;
+	bench_init(&bench, dir);
+	st_auto(st_committed) done = ST_COMMITTED_INIT;
+	check(commit(&bench, "a.txt", "old", "new", &done, NULL) == 0, "writes");
+	check(done.way == ST_COMMIT_IN_PLACE, "in place");
+	struct stat st;
+	check(stat(dir_at(dir, "b.txt"), &st) == 0 && (st.st_mode & 07777) == 06755, "keeps the mode");
+	bench_release(&bench);
+}
+
+static void a_rewrite_in_place_keeps_the_setuid_bit(void **state) {
+	const struct dir *dir = *state;
+	assert_int_equal(chmod(dir->path, 0777), 0);
+	as_nobody(dir, rewrite_a_setuid_file);
+	assert_string_equal(dir_read(dir, "b.txt"), "new");
+}
+
 static void an_unreadable_file_gets_a_sentence(void **state) {
 	const struct dir *dir = *state;
 	with_bench(dir);
@@ -484,10 +622,15 @@ int main(void) {
 		claim(the_next_write_removes_our_own_leftovers),
 		claim(the_next_write_keeps_a_leftover_that_is_somebodys_work),
 		claim(a_leftover_whose_owner_lives_is_left_alone),
+		claim(a_leftover_of_whom_we_waited_for_is_found),
+		claim(what_only_looks_like_a_leftover_stays),
+		claim(a_leftover_that_cannot_be_kept_stays),
+		claim(a_default_acl_is_not_added_to_a_file_without_one),
 		claim(relaxed_commits_leave_the_same_file),
 		claim(a_stale_stamp_does_not_stand_in_for_the_bytes),
 		claim(a_directory_that_cannot_be_written_means_in_place),
 		claim(a_file_of_another_owner_keeps_its_owner),
+		claim(a_rewrite_in_place_keeps_the_setuid_bit),
 		claim(an_unreadable_file_gets_a_sentence),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

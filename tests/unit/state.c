@@ -106,10 +106,8 @@ static void one_that_others_may_enter_is_not_used(void **state) {
 
 static void one_of_another_owner_is_not_used(void **state) {
 	const struct dir *dir = *state;
-	if (geteuid() != 0) {
-		print_message("needs root to give a directory away\n");
-		skip();
-	}
+	if (geteuid() != 0)
+		skip_because("needs root to give a directory away");
 	assert_int_equal(mkdirat(dir->fd, ".stet", 0700), 0);
 	assert_int_equal(chown(dir_at(dir, ".stet"), 65534, 65534), 0);
 	is_not_used(dir, "another user");
