@@ -284,7 +284,7 @@ static void names_are_taken_literally(void **state) {
 		"'single'",     "100%",          "%2e%2e",     "%s%n%s",      "%2F",         "back\\slash",
 		"new\nline",    "tab\t",         "\x1b[31m",   "$HOME",       "~",           "*",
 		"-rf",          "...",           "..a",        "a..",         ". ",          " ..",
-		"na\xc3\xafve", "nai\xcc\x88ve", "\xff\xfe",   "\xe2\x80\xae" "txt.a", "CON", "a:b",
+		"na\xc3\xafve", "nai\xcc\x88ve", "\xff\xfe",   "\342\200\256txt.a", "CON", "a:b",
 	};
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
 		char path[64];
