@@ -128,9 +128,7 @@ static int copy_metadata(int from, int to) {
 	return 0;
 }
 
-static int fill(int fd, struct st_str bytes, bool relaxed) {
-	if (st_pwrite_all(fd, bytes) < 0)
-		return -1;
+static int flush(int fd, bool relaxed) {
 	/* ext4 flushes a file that is renamed over another, but not one that is exchanged. */
 	if (relaxed) {
 		sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE);
@@ -190,9 +188,12 @@ int st_temp_write(struct st_temp *temp, int dirfd, const char *target, int like,
 	struct stat dir = {0};
 	(void)st_retry(fstat(dirfd, &dir));
 	temp->dir_mtime = dir.st_mtim;
-	int failed = like < 0 ? 0 : copy_metadata(like, fd);
+	int failed = st_pwrite_all(fd, bytes);
+	/* Only now: writing takes setuid bits and capabilities away. */
+	if (failed == 0 && like >= 0)
+		failed = copy_metadata(like, fd);
 	if (failed == 0)
-		failed = fill(fd, bytes, relaxed);
+		failed = flush(fd, relaxed);
 	if (failed == 0)
 		failed = stamp(temp);
 	int errnum = errno;
