@@ -19,7 +19,7 @@ export UBSAN_OPTIONS = halt_on_error=1:print_stacktrace=1
 export TSAN_OPTIONS = halt_on_error=1:second_deadlock_stack=1
 
 MAKEFLAGS += --no-print-directory
-.PHONY: all check asan tsan cover fuzz lint format bench torture demo deb install clean help setup
+.PHONY: all check asan tsan cover fuzz lint format bench torture demo docs deb install clean help setup
 
 all: build/build.ninja ## build build/stet, build/libstet.so and build/libstet.a
 	@ninja -C build
@@ -64,6 +64,9 @@ torture: all ## run the torture tests with their full counts
 
 demo: all ## show the main job at work
 	@tools/demo
+
+docs: all ## write the generated pages of docs/ anew
+	@tools/make-docs build
 
 deb: setup ## build the Debian packages, beside this directory
 	@dpkg-buildpackage --unsigned-source --unsigned-changes --build=binary
