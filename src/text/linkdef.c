@@ -56,10 +56,11 @@ static size_t scan_pointed_url(struct st_str s, size_t at) {
 	for (at++; at < s.len; at++) {
 		if (s.ptr[at] == '>')
 			return at + 1;
-		if (s.ptr[at] == '\n' || s.ptr[at] == '<')
+		if (is_line_end(s.ptr[at]) || s.ptr[at] == '<')
 			return 0;
-		if (s.ptr[at] == '\\')
-			at++;
+		/* libcmark takes whatever follows a backslash, be it a line ending, which it sees as one byte. */
+		if (s.ptr[at] == '\\' && at + 1 < s.len)
+			at = is_line_end(s.ptr[at + 1]) ? skip_line_end(s, at + 1) - 1 : at + 1;
 	}
 	return 0;
 }
