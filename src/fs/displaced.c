@@ -116,10 +116,9 @@ void st_displaced_add(struct st_guard *guard, int fd, const char *path, const st
 	 * the stamp they had then.
 	 */
 	entry.stamp = st_stamp_take(fd, &st);
-	entry.stamp.racy = !hash || stamp->racy || !st_stamp_eq_content(stamp, &entry.stamp) ||
+	entry.stamp.racy = stamp->racy || !st_stamp_eq_content(stamp, &entry.stamp) ||
 	                   st_stamp_written_just_now(fd, &entry.stamp);
-	if (hash)
-		entry.hash = *hash;
+	entry.hash = *hash;
 	hold(guard, &entry);
 }
 

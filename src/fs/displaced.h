@@ -19,9 +19,8 @@ enum { ST_GRACE_MS = 2000, ST_GRACE_EXIT_MS = 10 };
  *
  * @fd     Taken; must be readable.
  * @path   The path it had.
- * @hash   Its bytes that are accounted for; NULL if none are, so that whatever
- *         it holds is kept.
- * @stamp  What it was when it had these bytes; NULL if hash is.
+ * @hash   Its bytes that are accounted for; others that it comes to hold are kept.
+ * @stamp  What it was when it had these bytes.
  */
 void st_displaced_add(struct st_guard *guard, int fd, const char *path, const struct st_hash *hash,
                       const struct st_stamp *stamp);

@@ -7,6 +7,7 @@
 #include <sys/random.h>
 #include <sys/xattr.h>
 
+#include "fs/displaced.h"
 #include "fs/keep.h"
 #include "fs/sys.h"
 
@@ -248,34 +249,50 @@ static void target_name(int dirfd, struct st_str digest, char name[256]) {
 	closedir(dir);
 }
 
-static bool keep_leftover(struct st_guard *guard, int dirfd, const char *dir, struct st_str target,
-                          struct st_str bytes) {
-	char name[256], path[PATH_MAX], why[PATH_MAX + 256];
-	target_name(dirfd, target, name);
-	snprintf(path, sizeof path, "%s%s%s", dir, *dir ? "/" : "", name);
+static bool begins_with(const struct st_hash *hash, struct st_str hex) {
+	return st_hash_matches(hash, hex, NULL) == 1;
+}
+
+static bool keep_leftover(struct st_guard *guard, const char *path, struct st_str bytes) {
+	char why[PATH_MAX + 256];
 	snprintf(why, sizeof why,
 	         "A write of \"%s\" was cut short, and a version of it that somebody else had written was set aside.",
 	         path);
 	return st_keep(guard, path, bytes, why) == 0;
 }
 
-static bool begins_with(const struct st_hash *hash, struct st_str hex) {
-	return st_hash_matches(hash, hex, NULL) == 1;
-}
-
 /* Whether a leftover holds nothing that is not elsewhere, or does so no more. */
-static bool is_dispensable(struct st_guard *guard, int dirfd, const char *dir, const char *name,
-                           int fd, const struct parts *parts) {
-	st_auto(st_file) file = ST_FILE_INIT;
+static bool is_dispensable(struct st_guard *guard, const char *path, int fd,
+                           const struct parts *parts, struct st_file *file) {
 	struct stet_error err = {0};
-	int code = st_file_read(fd, name, ST_KEPT_MAX_BYTES, &file, &err);
+	int code = st_file_read(fd, path, ST_KEPT_MAX_BYTES, file, &err);
 	if (code == STET_E_TOO_BIG)
-		st_guard_notice(guard, "What a write that was cut short left in \"%s\" is too big to be looked at: %s",
-		                dir, err.message);
+		st_guard_notice(guard, "What a write of \"%s\" that was cut short left beside it is too big to be looked at: %s",
+		                path, err.message);
 	if (code < 0)
 		return false;
-	return begins_with(&file.hash, parts->expected) || begins_with(&file.hash, parts->hash) ||
-	       keep_leftover(guard, dirfd, dir, parts->target, st_buf_str(&file.bytes));
+	return begins_with(&file->hash, parts->expected) || begins_with(&file->hash, parts->hash) ||
+	       keep_leftover(guard, path, st_buf_str(&file->bytes));
+}
+
+/*
+ * A leftover that took part in an exchange. Somebody who looked up the path
+ * before that may still write to it, so that it is watched when its name is gone.
+ */
+static bool sweep_armed(struct st_guard *guard, int dirfd, const char *dir, const char *name,
+                        const struct parts *parts, int fd) {
+	st_auto(st_file) file = ST_FILE_INIT;
+	char target[256], path[PATH_MAX];
+	target_name(dirfd, parts->target, target);
+	snprintf(path, sizeof path, "%s%s%s", dir, *dir ? "/" : "", target);
+	if (!is_dispensable(guard, path, fd, parts, &file) ||
+	    st_retry(unlinkat(dirfd, name, 0)) < 0) {
+		close(fd);
+		return false;
+	}
+	file.stamp.racy |= !file.stamped;
+	st_displaced_add(guard, fd, path, &file.hash, &file.stamp);
+	return true;
 }
 
 /* Whoever finds the lock free may decide: the owner is gone, and we hold the directory. */
@@ -285,9 +302,11 @@ static bool sweep_one(struct st_guard *guard, int dirfd, const char *dir, const 
 		openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
 	if (fd < 0 || st_retry(flock(fd, LOCK_EX | LOCK_NB)) < 0)
 		return false;
-	if (parts->armed && !is_dispensable(guard, dirfd, dir, name, fd, parts))
-		return false;
-	return st_retry(unlinkat(dirfd, name, 0)) == 0;
+	if (!parts->armed)
+		return st_retry(unlinkat(dirfd, name, 0)) == 0;
+	int taken = fd;
+	fd = -1;
+	return sweep_armed(guard, dirfd, dir, name, parts, taken);
 }
 
 bool st_temp_sweep(struct st_guard *guard, const struct st_temp *own, const char *dir) {
