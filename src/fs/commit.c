@@ -734,7 +734,7 @@ int st_commit(const struct st_root *root, struct st_guard *guard, const struct s
 		.place = ST_PLACE_INIT, .fd = -1, .temp = ST_TEMP_INIT,
 	};
 	st_displaced_look(guard);
-	st_rescue_recover(guard);
+	st_keep_recover(guard);
 	int code = locate(&job, err);
 	if (code == 0)
 		code = st_hash_of(commit->bytes, &done->hash, err);

@@ -4,54 +4,76 @@
 #include <stdio.h>
 
 #include "fs/displaced.h"
+#include "fs/keep.h"
 
 void st_guard_init(struct st_guard *guard, const struct st_root *root, const char *state_dir) {
 	*guard = (struct st_guard){.root = root, .state_dir = state_dir, .kept_fd = -1};
 	pthread_mutex_init(&guard->lock, NULL);
 }
 
+static void notice_release(struct st_notice *notice) {
+	free(notice->text);
+	free(notice->copy);
+}
+
 void st_guard_release(struct st_guard *guard) {
 	st_displaced_settle(guard, ST_GRACE_EXIT_MS);
 	for (size_t i = 0; i < guard->notice_count; i++)
-		free(guard->notices[i]);
+		notice_release(&guard->notices[i]);
 	st_close_at(&guard->kept_fd);
 	pthread_mutex_destroy(&guard->lock);
 }
 
+static void add_notice(struct st_guard *guard, struct st_notice notice) {
+	pthread_mutex_lock(&guard->lock);
+	bool fits = notice.text && guard->notice_count < ST_NOTICES_MAX;
+	if (fits)
+		guard->notices[guard->notice_count++] = notice;
+	else
+		guard->notices_dropped++;
+	pthread_mutex_unlock(&guard->lock);
+	if (!fits)
+		notice_release(&notice);
+}
+
 void st_guard_notice(struct st_guard *guard, const char *format, ...) {
-	char *text = NULL;
+	struct st_notice notice = {0};
 	va_list args;
 	va_start(args, format);
-	if (vasprintf(&text, format, args) < 0)
-		text = NULL;
+	if (vasprintf(&notice.text, format, args) < 0)
+		notice.text = NULL;
 	va_end(args);
+	add_notice(guard, notice);
+}
 
-	pthread_mutex_lock(&guard->lock);
-	if (text && guard->notice_count < ST_NOTICES_MAX) {
-		guard->notices[guard->notice_count++] = text;
-		text = NULL;
-	} else {
-		guard->notices_dropped++;
-	}
-	pthread_mutex_unlock(&guard->lock);
-	free(text);
+void st_guard_notice_copy(struct st_guard *guard, const char *copy, const char *format, ...) {
+	struct st_notice notice = {.copy = strdup(copy)};
+	va_list args;
+	va_start(args, format);
+	if (vasprintf(&notice.text, format, args) < 0)
+		notice.text = NULL;
+	va_end(args);
+	add_notice(guard, notice);
 }
 
 char *st_guard_next_notice(struct st_guard *guard) {
-	char *text = NULL;
+	struct st_notice notice = {0};
 	pthread_mutex_lock(&guard->lock);
 	if (guard->notice_count > 0) {
-		text = guard->notices[0];
+		notice = guard->notices[0];
 		guard->notice_count--;
 		memmove(guard->notices, guard->notices + 1,
 		        guard->notice_count * sizeof *guard->notices);
 	} else if (guard->notices_dropped > 0) {
-		if (asprintf(&text, "%zu more notices did not fit.", guard->notices_dropped) < 0)
-			text = NULL;
+		if (asprintf(&notice.text, "%zu more notices did not fit.", guard->notices_dropped) < 0)
+			notice.text = NULL;
 		guard->notices_dropped = 0;
 	}
 	pthread_mutex_unlock(&guard->lock);
-	return text;
+	if (notice.copy)
+		st_keep_told(guard, notice.copy);
+	free(notice.copy);
+	return notice.text;
 }
 
 static struct st_swept *swept_find(struct st_guard *guard, const struct stat *dir) {

@@ -34,6 +34,13 @@ struct st_displaced {
 	int64_t looked_ms;
 };
 
+/** A sentence for the next answer. */
+struct st_notice {
+	char *text;
+	/** The name of the kept copy it tells of; NULL if it tells of none. */
+	char *copy;
+};
+
 /** A directory as we left it: no leftover of a crashed commit is in it. */
 struct st_swept {
 	dev_t dev;
@@ -53,7 +60,7 @@ struct st_guard {
 	struct st_displaced displaced[ST_DISPLACED_MAX];
 	size_t displaced_count;
 	uint64_t displaced_bytes;
-	char *notices[ST_NOTICES_MAX];
+	struct st_notice notices[ST_NOTICES_MAX];
 	size_t notice_count;
 	size_t notices_dropped;
 	struct st_swept swept[ST_SWEPT_MAX];
@@ -69,6 +76,11 @@ void st_guard_release(struct st_guard *guard);
 /** Add a sentence for the next answer. When too many wait, the newest are counted instead. */
 __attribute__((format(printf, 2, 3))) void st_guard_notice(struct st_guard *guard,
                                                            const char *format, ...);
+
+/** As st_guard_notice(), of a copy that counts as told of when the notice is taken (fs/keep.h). */
+__attribute__((format(printf, 3, 4))) void st_guard_notice_copy(struct st_guard *guard,
+                                                                const char *copy,
+                                                                const char *format, ...);
 
 /** Take the oldest notice; the caller frees it. NULL if there is none. */
 char *st_guard_next_notice(struct st_guard *guard);

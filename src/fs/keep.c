@@ -10,6 +10,11 @@
 /* Marks a copy whose rewrite is not complete; its writer holds a lock on it. */
 #define RESCUE_SUFFIX ".in-place"
 
+/* Marks a copy that nobody was told of. */
+#define UNTOLD_SUFFIX ".untold"
+
+enum { NAME_SIZE = 256 };
+
 /* The descriptor of STATE/kept, made when first needed. */
 static int kept_open(struct st_guard *guard, struct stet_error *err) {
 	pthread_mutex_lock(&guard->lock);
@@ -28,17 +33,18 @@ static int kept_open(struct st_guard *guard, struct stet_error *err) {
 		return st_fail_errno(err, errno, "Cannot open %s/kept", guard->state_dir);
 
 	pthread_mutex_lock(&guard->lock);
-	if (guard->kept_fd >= 0) {
+	if (guard->kept_fd < 0) {
+		guard->kept_fd = fd;
+	} else {
 		close(fd);
 		fd = guard->kept_fd;
 	}
-	guard->kept_fd = fd;
 	pthread_mutex_unlock(&guard->lock);
 	return fd;
 }
 
 /* HASH16-PATH, slashes and percent signs escaped; of a long path the end, which says more. */
-static int kept_name(struct st_str bytes, const char *path, char name[256], struct stet_error *err) {
+static int kept_name(struct st_str bytes, const char *path, char name[NAME_SIZE], struct stet_error *err) {
 	struct st_hash hash;
 	int code = st_hash_of(bytes, &hash, err);
 	if (code < 0)
@@ -54,7 +60,7 @@ static int kept_name(struct st_str bytes, const char *path, char name[256], stru
 	escaped[len] = '\0';
 	char hex[ST_HASH_SHORT + 1];
 	st_hash_hex(&hash, hex, ST_HASH_SHORT);
-	snprintf(name, 256, "%s-%.200s", hex, escaped + (len > 200 ? len - 200 : 0));
+	snprintf(name, NAME_SIZE, "%s-%.200s", hex, escaped + (len > 200 ? len - 200 : 0));
 	return 0;
 }
 
@@ -124,22 +130,37 @@ static void prune(struct st_guard *guard, int dirfd) {
 	}
 }
 
+/* The name of a copy in one of its two states; names leave room for either suffix. */
+static void add_suffix(const char *name, const char *suffix, char to[NAME_SIZE]) {
+	snprintf(to, NAME_SIZE, "%.*s%s", NAME_SIZE - 1 - (int)strlen(suffix), name, suffix);
+}
+
 int st_keep(struct st_guard *guard, const char *path, struct st_str bytes, const char *why) {
 	struct stet_error err = {0};
-	char name[256];
+	char name[NAME_SIZE], untold[NAME_SIZE];
 	int dirfd = kept_open(guard, &err);
 	int code = dirfd < 0 ? dirfd : kept_name(bytes, path, name, &err);
-	if (code >= 0)
-		code = write_copy(dirfd, name, bytes, &err);
+	if (code >= 0) {
+		add_suffix(name, UNTOLD_SUFFIX, untold);
+		code = write_copy(dirfd, untold, bytes, &err);
+	}
 	if (code < 0) {
 		st_guard_notice(guard, "%s Its %zu bytes could not be kept: %s", why, bytes.len, err.message);
 		return code;
 	}
 	close(code);
-	st_guard_notice(guard, "%s Its %zu bytes are kept as %s/kept/%s.", why, bytes.len,
-	                guard->state_dir, name);
+	st_guard_notice_copy(guard, name, "%s Its %zu bytes are kept as %s/kept/%s.", why, bytes.len,
+	                     guard->state_dir, name);
 	prune(guard, dirfd);
 	return 0;
+}
+
+void st_keep_told(struct st_guard *guard, const char *name) {
+	char untold[NAME_SIZE];
+	int dirfd = kept_open(guard, NULL);
+	add_suffix(name, UNTOLD_SUFFIX, untold);
+	if (dirfd >= 0)
+		(void)st_retry(renameat(dirfd, untold, dirfd, name));
 }
 
 int st_rescue_begin(struct st_guard *guard, const char *path, struct st_str bytes,
@@ -150,34 +171,33 @@ int st_rescue_begin(struct st_guard *guard, const char *path, struct st_str byte
 	int code = kept_name(bytes, path, rescue->name, err);
 	if (code < 0)
 		return code;
-	size_t len = strlen(rescue->name);
-	snprintf(rescue->name + len, sizeof rescue->name - len, RESCUE_SUFFIX);
-	rescue->fd = write_copy(dirfd, rescue->name, bytes, err);
+	char copy[NAME_SIZE];
+	add_suffix(rescue->name, RESCUE_SUFFIX, copy);
+	rescue->fd = write_copy(dirfd, copy, bytes, err);
 	return rescue->fd < 0 ? rescue->fd : 0;
 }
 
 void st_rescue_end(struct st_guard *guard, struct st_rescue *rescue) {
 	if (rescue->fd < 0)
 		return;
-	if (st_retry(unlinkat(guard->kept_fd, rescue->name, 0)) < 0 && errno != ENOENT)
-		(void)st_retry(unlinkat(guard->kept_fd, rescue->name, 0));
+	char copy[NAME_SIZE];
+	add_suffix(rescue->name, RESCUE_SUFFIX, copy);
+	if (st_retry(unlinkat(guard->kept_fd, copy, 0)) < 0 && errno != ENOENT)
+		(void)st_retry(unlinkat(guard->kept_fd, copy, 0));
 	st_close_at(&rescue->fd);
 }
 
-/* From a copy in use to a kept one: the suffix goes. */
+/* From a copy in use to a kept one. */
 static void report_rescue(struct st_guard *guard, const char *path, const char *name) {
-	char final[256];
-	size_t len = strlen(name) - strlen(RESCUE_SUFFIX);
-	memcpy(final, name, len);
-	final[len] = '\0';
-	if (st_retry(renameat(guard->kept_fd, name, guard->kept_fd, final)) < 0) {
-		/* Another process was quicker and has reported it. */
-		if (errno == ENOENT)
-			return;
-		memcpy(final, name, strlen(name) + 1);
-	}
-	st_guard_notice(guard, "Writing \"%s\" in place was cut short. What it held before is kept as %s/kept/%s; compare the two.",
-	                path, guard->state_dir, final);
+	char copy[NAME_SIZE], untold[NAME_SIZE];
+	add_suffix(name, RESCUE_SUFFIX, copy);
+	add_suffix(name, UNTOLD_SUFFIX, untold);
+	bool renamed = st_retry(renameat(guard->kept_fd, copy, guard->kept_fd, untold)) == 0;
+	/* Another process was quicker and has reported it. */
+	if (!renamed && errno == ENOENT)
+		return;
+	st_guard_notice_copy(guard, name, "Writing \"%s\" in place was cut short. What it held before is kept as %s/kept/%s; compare the two.",
+	                     path, guard->state_dir, renamed ? name : copy);
 }
 
 void st_rescue_leave(struct st_guard *guard, const char *path, struct st_rescue *rescue) {
@@ -187,20 +207,11 @@ void st_rescue_leave(struct st_guard *guard, const char *path, struct st_rescue 
 	st_close_at(&rescue->fd);
 }
 
-/* A copy whose lock is free belongs to a process that is gone. 1, 0, or -1 if that cannot be told. */
-static int is_abandoned(int dirfd, const char *name) {
-	st_autofd fd = st_retry(openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
-	if (fd < 0)
-		return errno == ENOENT ? 0 : -1;
-	if (st_retry(flock(fd, LOCK_EX | LOCK_NB)) == 0)
-		return 1;
-	return errno == EWOULDBLOCK ? 0 : -1;
-}
+/* ---- what processes that are gone left behind ---- */
 
-/* The path inside HASH16-PATH.in-place, unescaped. */
-static void path_of_name(const char *name, char path[256]) {
-	struct st_str text = st_str(name);
-	text = st_str_slice(text, ST_HASH_SHORT + 1, text.len - strlen(RESCUE_SUFFIX));
+/* The path inside HASH16-PATH, unescaped. */
+static void path_of_name(const char *name, char path[NAME_SIZE]) {
+	struct st_str text = st_str(name + ST_HASH_SHORT + 1);
 	size_t len = 0;
 	for (size_t i = 0; i < text.len; i++) {
 		if (st_str_starts(st_str_slice(text, i, text.len), ST_STR("%2F")))
@@ -213,10 +224,54 @@ static void path_of_name(const char *name, char path[256]) {
 	path[len] = '\0';
 }
 
-static bool is_rescue(const char *text) {
+/* HASH16-PATH and the suffix. */
+static bool has_suffix(const char *text, const char *suffix) {
 	struct st_str name = st_str(text);
-	return name.len > ST_HASH_SHORT + 1 + strlen(RESCUE_SUFFIX) && name.len <= 255 &&
-	       st_str_ends(name, ST_STR(RESCUE_SUFFIX));
+	return name.len > ST_HASH_SHORT + 1 + strlen(suffix) && name.len < NAME_SIZE &&
+	       st_str_ends(name, st_str(suffix));
+}
+
+/* A copy whose lock is free belongs to a process that is gone. 1 with its bytes, 0, or -1 if that cannot be told. */
+static int read_abandoned(int dirfd, const char *entry, struct st_file *file) {
+	st_autofd fd = st_retry(openat(dirfd, entry, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+	if (fd < 0)
+		return errno == ENOENT ? 0 : -1;
+	if (st_retry(flock(fd, LOCK_EX | LOCK_NB)) < 0)
+		return errno == EWOULDBLOCK ? 0 : -1;
+	return st_file_read(fd, entry, SIZE_MAX / 4, file, NULL) == 0 ? 1 : -1;
+}
+
+/* Whether the file itself still holds the bytes of the copy: its rewriting had not begun. */
+static bool is_unchanged(struct st_guard *guard, const char *path, const struct st_hash *hash) {
+	st_auto(st_place) place = ST_PLACE_INIT;
+	st_auto(st_file) file = ST_FILE_INIT;
+	return st_file_load(guard->root, st_str(path), ST_FILE_MAX, &place, &file, NULL) == 0 &&
+	       st_hash_eq(&file.hash, hash);
+}
+
+/*
+ * Report a copy that was left behind. One that is not complete goes, and
+ * nothing with it: what it was being made of has not been touched yet. False
+ * if it could not be looked at.
+ */
+static bool recover_one(struct st_guard *guard, int dirfd, const char *entry, const char *suffix) {
+	st_auto(st_file) file = ST_FILE_INIT;
+	int abandoned = read_abandoned(dirfd, entry, &file);
+	if (abandoned <= 0)
+		return abandoned == 0;
+	char name[NAME_SIZE], path[NAME_SIZE];
+	snprintf(name, sizeof name, "%.*s", (int)(strlen(entry) - strlen(suffix)), entry);
+	path_of_name(name, path);
+	bool rescue = strcmp(suffix, RESCUE_SUFFIX) == 0;
+	bool complete = st_hash_matches(&file.hash, st_strn(name, ST_HASH_SHORT), NULL) == 1;
+	if (!complete || (rescue && is_unchanged(guard, path, &file.hash)))
+		return st_retry(unlinkat(dirfd, entry, 0)) == 0 || errno == ENOENT;
+	if (rescue)
+		report_rescue(guard, path, name);
+	else
+		st_guard_notice_copy(guard, name, "An earlier process set aside a version of \"%s\" that somebody else had written, and could not say so. It is kept as %s/kept/%s.",
+		                     path, guard->state_dir, name);
+	return true;
 }
 
 /* 1 if there is a directory of kept bytes, 0 if not, or a negative code. */
@@ -239,14 +294,11 @@ static bool recover(struct st_guard *guard) {
 	bool all = true;
 	errno = 0;
 	for (struct dirent *entry; (entry = readdir(dir)); errno = 0) {
-		int abandoned = is_rescue(entry->d_name) ? is_abandoned(dirfd, entry->d_name) : 0;
-		if (abandoned < 0)
-			all = false;
-		if (abandoned <= 0)
-			continue;
-		char path[256];
-		path_of_name(entry->d_name, path);
-		report_rescue(guard, path, entry->d_name);
+		const char *name = entry->d_name;
+		if (has_suffix(name, RESCUE_SUFFIX))
+			all = recover_one(guard, dirfd, name, RESCUE_SUFFIX) && all;
+		else if (has_suffix(name, UNTOLD_SUFFIX))
+			all = recover_one(guard, dirfd, name, UNTOLD_SUFFIX) && all;
 	}
 	if (errno != 0)
 		all = false;
@@ -254,7 +306,7 @@ static bool recover(struct st_guard *guard) {
 	return all;
 }
 
-void st_rescue_recover(struct st_guard *guard) {
+void st_keep_recover(struct st_guard *guard) {
 	pthread_mutex_lock(&guard->lock);
 	bool done = guard->recovered;
 	pthread_mutex_unlock(&guard->lock);

@@ -7,6 +7,7 @@
 
 #include "fs/commit.h"
 #include "fs/displaced.h"
+#include "fs/keep.h"
 #include "lib/test.h"
 
 /* A root and guard over the test's directory. */
@@ -268,6 +269,42 @@ static void a_late_write_is_kept_and_reported(void **state) {
 	assert_string_equal(dir_read(dir, name), "old + late");
 	assert_string_equal(dir_read(dir, "a.txt"), "new");
 	assert_null(st_guard_next_notice(&bench.guard));
+}
+
+/* What the next process that writes has to say; NULL for nothing. */
+static char *notice_of_next_process(const struct dir *dir, const char *expected, const char *text) {
+	with_bench(dir);
+	st_auto(st_committed) done = ST_COMMITTED_INIT;
+	assert_int_equal(commit(&bench, "b.txt", expected, text, &done, NULL), 0);
+	return st_guard_next_notice(&bench.guard);
+}
+
+static void a_notice_that_nobody_took_comes_again(void **state) {
+	const struct dir *dir = *state;
+	struct bench untaken;
+	bench_init(&untaken, dir);
+	assert_int_equal(st_keep(&untaken.guard, "a.txt", ST_STR("somebody's"), "Why."), 0);
+	bench_release(&untaken);
+	dir_write(dir, "b.txt", "1");
+	st_autofree char *notice = notice_of_next_process(dir, "1", "2");
+	assert_non_null(notice);
+	assert_non_null(strstr(notice, "\"a.txt\""));
+	char name[300];
+	const char *kept = strstr(notice, ".stet/kept/");
+	assert_non_null(kept);
+	snprintf(name, sizeof name, "%.*s", (int)strlen(kept) - 1, kept);
+	assert_string_equal(dir_read(dir, name), "somebody's");
+	assert_null(notice_of_next_process(dir, "2", "3"));
+}
+
+static void a_copy_that_was_cut_short_is_no_copy(void **state) {
+	const struct dir *dir = *state;
+	dir_write(dir, "b.txt", "1");
+	assert_int_equal(mkdirat(dir->fd, ".stet", 0700), 0);
+	dir_write(dir, ".stet/kept/0123456789abcdef-a.txt.in-place", "half of i");
+	dir_write(dir, ".stet/kept/0123456789abcdef-b.txt.untold", "");
+	assert_null(notice_of_next_process(dir, "1", "2"));
+	assert_int_equal(dir_count(dir, ".stet/kept"), 0);
 }
 
 static void a_displaced_file_that_nobody_writes_is_not_reported(void **state) {
@@ -635,6 +672,8 @@ int main(void) {
 		claim(what_is_no_regular_file_is_refused_at_once),
 		claim(a_file_open_for_writing_is_busy),
 		claim(a_late_write_is_kept_and_reported),
+		claim(a_notice_that_nobody_took_comes_again),
+		claim(a_copy_that_was_cut_short_is_no_copy),
 		claim(a_displaced_file_that_nobody_writes_is_not_reported),
 		claim(the_next_write_removes_our_own_leftovers),
 		claim(the_next_write_keeps_a_leftover_that_is_somebodys_work),
