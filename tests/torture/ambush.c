@@ -5,10 +5,12 @@
  *
  * The edit waits until the strike is over, unless a lease holds that up.
  */
+#include <dirent.h>
+
 #include "torture/fight.h"
 #include "torture/steps.h"
 
-enum { STEPS_MAX = 400, SIZE = 4096, PATIENCE_MS = 10 };
+enum { STEPS_MAX = 400, SIZE = 4096 };
 
 /* Strike before the first of these steps, and once more before the second. */
 struct ambush {
@@ -27,8 +29,7 @@ static void strike(struct ambush *ambush) {
 	if (ambush->struck > 0)
 		hostile_ready(hostile, ambush->record + 1);
 	ambush->struck++;
-	hostile_strike(hostile, 0);
-	ambush->held_up = !hostile_wait_struck(hostile, PATIENCE_MS);
+	ambush->held_up = !hostile_strike_now(hostile, ambush->fight->linked);
 }
 
 static void at_step(const struct step *step, void *arg) {
@@ -128,6 +129,99 @@ static void no_two_steps_lose_two_updates(void **state) {
 	assert_true(fight_is_clean(&fight));
 }
 
+/* ---- what cannot be kept ---- */
+
+/* Two strikes that leave an earlier and a later version of others. */
+static void at_exchange(const struct step *step, void *arg) {
+	struct ambush *ambush = arg;
+	if (step->is_exchange && ambush->struck < 2)
+		strike(ambush);
+}
+
+static bool is_in_leftover(const struct dir *dir, unsigned record) {
+	bool marks[3] = {0};
+	DIR *stream = opendir(dir->path);
+	assert_non_null(stream);
+	for (struct dirent *entry; (entry = readdir(stream));) {
+		st_auto(st_buf) text = ST_BUF_INIT;
+		if (strncmp(entry->d_name, ".stet-", 6) == 0 && file_load(dir_at(dir, entry->d_name), &text))
+			page_mark_records(st_buf_str(&text), marks, 3);
+	}
+	closedir(stream);
+	return marks[record];
+}
+
+static void a_version_that_cannot_be_kept_stays(void **state) {
+	const struct dir *dir = *state;
+	struct fight fight = {.writer = &writer_edits, .kind = &hostile_kinds[HOSTILE_RENAME],
+	                      .size = SIZE, .races = 2};
+	struct ambush ambush = {.fight = &fight, .record = 1};
+	dir_write(dir, ".stet", "a file where the state directory should be");
+	fight_begin(&fight, dir);
+	fight_ready(&fight, 1);
+	steps_watch(at_exchange, &ambush);
+	assert_int_equal(fight.writer->try(&fight, 1), STET_E_CONFLICT);
+	steps_watch(NULL, NULL);
+	fight_settle(&fight);
+	assert_int_equal(ambush.struck, 2);
+	assert_true(is_in_leftover(dir, 1));
+	fight_judge(&fight, 1, false, false);
+	assert_true(fight.arrived[2]);
+	assert_int_equal(fight.score.unkept, 2);
+
+	/* Once it can be kept, the next write does that. */
+	assert_int_equal(unlink(dir_at(dir, ".stet")), 0);
+	fight_ready(&fight, 3);
+	assert_int_equal(fight.writer->try(&fight, 2), 0);
+	fight_settle(&fight);
+	assert_true(fight.kept[1]);
+	fight_end(&fight);
+}
+
+/* ---- other processes that sweep ---- */
+
+struct sweep {
+	const struct dir *dir;
+	int at;
+};
+
+/* Another process of stet may take a temporary file that is not locked yet for a leftover. */
+static void sweep_parts(const struct step *step, void *arg) {
+	const struct sweep *sweep = arg;
+	if (step->number != sweep->at)
+		return;
+	DIR *stream = opendir(sweep->dir->path);
+	assert_non_null(stream);
+	for (struct dirent *entry; (entry = readdir(stream));) {
+		if (strstr(entry->d_name, ".part"))
+			unlinkat(dirfd(stream), entry->d_name, 0);
+	}
+	closedir(stream);
+}
+
+static void a_temporary_file_that_was_swept_away_is_written_again(void **state) {
+	const struct dir *dir = *state;
+	struct sweep sweep = {dir, 0};
+	int steps;
+	do {
+		struct stet_workspace *ws;
+		struct stet_session *session;
+		sweep.at++;
+		dir_write(dir, "page", "old");
+		assert_int_equal(stet_workspace_open(dir->path, &ws, NULL), 0);
+		assert_int_equal(stet_workspace_set(ws, STET_OPTION_DURABLE, 0, NULL), 0);
+		assert_int_equal(stet_session_open(ws, NULL, &session, NULL), 0);
+		steps_watch(sweep_parts, &sweep);
+		int code = stet_session_edit(session, "page", "old", 3, "new", 3, NULL, NULL, NULL);
+		steps = steps_watch(NULL, NULL);
+		assert_int_equal(code, 0);
+		assert_string_equal(dir_read(dir, "page"), "new");
+		assert_int_equal(dir_count(dir, "."), 1);
+		stet_session_close(session);
+		stet_workspace_close(ws);
+	} while (steps >= sweep.at);
+}
+
 int main(void) {
 	const struct CMUnitTest tests[] = {
 		claim(no_step_of_an_edit_loses_an_update),
@@ -136,6 +230,8 @@ int main(void) {
 		claim(no_step_of_an_edit_in_place_loses_an_update),
 		claim(no_step_loses_an_update_without_leases),
 		claim(no_two_steps_lose_two_updates),
+		claim(a_version_that_cannot_be_kept_stays),
+		claim(a_temporary_file_that_was_swept_away_is_written_again),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

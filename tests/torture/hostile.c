@@ -17,10 +17,14 @@
 /* What a hostile process is told to do, and what it says of itself. */
 enum order { IDLE, PREPARE, READY, STRIKE, RAGE, CALM, STOP };
 
+/* A process that takes longer than this is held up by a lease; longer than that, something is wrong. */
+enum { HELD_UP_MS = 10, GIVE_UP_MS = 60000 };
+
 /* What both processes see. */
 struct hostile_board {
 	_Atomic int order;
-	_Atomic unsigned record;
+	/* The record that it is ready for or works on, and the last that is written. */
+	_Atomic unsigned record, done;
 	_Atomic int64_t delay_ns;
 	/* When it began to write its last record, 0 if it has not begun yet; and when it ended. */
 	_Atomic int64_t began_ns, ended_ns;
@@ -131,11 +135,12 @@ static void write_late(struct victim *victim, unsigned record) {
 }
 
 const struct hostile_kind hostile_kinds[HOSTILE_KINDS] = {
-	[HOSTILE_APPEND] = {"append", NULL, append, .appends = true},
-	[HOSTILE_IN_PLACE] = {"in place", NULL, write_slot},
+	[HOSTILE_APPEND] = {"append", NULL, append, .appends = true, .opens = true},
+	[HOSTILE_IN_PLACE] = {"in place", NULL, write_slot, .opens = true},
 	[HOSTILE_RENAME] = {"rename", NULL, rename_over, .rewrites = true, .appends = true},
-	[HOSTILE_TRUNCATE] = {"truncate", NULL, truncate_and_write, .rewrites = true, .appends = true},
-	[HOSTILE_LATE] = {"late", look_up, write_late},
+	[HOSTILE_TRUNCATE] = {"truncate", NULL, truncate_and_write, .rewrites = true, .appends = true,
+	                      .opens = true},
+	[HOSTILE_LATE] = {"late", look_up, write_late, .opens = true},
 };
 
 /* ---- the process ---- */
@@ -160,6 +165,7 @@ static void work(struct hostile_board *board, const struct hostile_kind *kind,
 	board->began_ns = now_ns();
 	kind->strike(victim, board->record);
 	board->ended_ns = now_ns();
+	board->done = board->record;
 }
 
 static void prepare(const struct hostile_kind *kind, struct victim *victim) {
@@ -208,6 +214,7 @@ static void serve(struct hostile_board *board, const struct hostile_kind *kind, 
 }
 
 void hostile_start(struct hostile *hostile, const struct hostile_kind *kind, const char *path) {
+	hostile->kind = kind;
 	hostile->board = mmap(NULL, sizeof *hostile->board, PROT_READ | PROT_WRITE,
 	                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (hostile->board == MAP_FAILED)
@@ -224,10 +231,10 @@ void hostile_start(struct hostile *hostile, const struct hostile_kind *kind, con
 
 /* ---- giving orders ---- */
 
-/* Whether the process is gone; it stays to be waited for. */
+/* Whether the process is gone; it stays to be waited for. Only its parent can tell. */
 static bool is_dead(pid_t pid) {
 	siginfo_t info = {0};
-	return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 || info.si_pid == pid;
+	return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid;
 }
 
 /* False if it took longer, or the process died. */
@@ -244,9 +251,10 @@ static bool await(struct hostile *hostile, int order, int ms) {
 void hostile_ready(struct hostile *hostile, unsigned record) {
 	struct hostile_board *board = hostile->board;
 	board->record = record;
+	board->done = record - 1;
 	board->began_ns = 0;
 	board->order = PREPARE;
-	if (!await(hostile, READY, 60000))
+	if (!await(hostile, READY, GIVE_UP_MS))
 		abort();
 }
 
@@ -262,22 +270,23 @@ void hostile_rage(struct hostile *hostile, int64_t pause_ns) {
 
 unsigned hostile_calm(struct hostile *hostile) {
 	hostile->board->order = CALM;
-	if (!await(hostile, IDLE, 60000))
+	if (!await(hostile, IDLE, GIVE_UP_MS))
 		abort();
-	return hostile->board->record;
+	return hostile->board->done;
 }
 
 bool hostile_wait(struct hostile *hostile, int ms) {
 	return await(hostile, IDLE, ms);
 }
 
-bool hostile_wait_struck(struct hostile *hostile, int ms) {
+bool hostile_strike_now(struct hostile *hostile, bool leased) {
+	hostile_strike(hostile, 0);
 	for (int turn = 0; hostile->board->began_ns == 0; turn++) {
 		if (turn > 20000 && is_dead(hostile->pid))
 			return false;
 		pause_turn(turn);
 	}
-	return await(hostile, IDLE, ms);
+	return await(hostile, IDLE, leased || hostile->kind->opens ? HELD_UP_MS : GIVE_UP_MS);
 }
 
 int64_t hostile_began_ns(const struct hostile *hostile) {

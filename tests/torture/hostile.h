@@ -39,6 +39,8 @@ struct hostile_kind {
 	bool rewrites;
 	/** Its records stay in the file; a later one does not overwrite an earlier one. */
 	bool appends;
+	/** It opens the file to write, which a read lease holds up. */
+	bool opens;
 };
 
 enum {
@@ -53,6 +55,7 @@ enum {
 extern const struct hostile_kind hostile_kinds[HOSTILE_KINDS];
 
 struct hostile {
+	const struct hostile_kind *kind;
 	pid_t pid;
 	struct hostile_board *board;
 };
@@ -75,8 +78,13 @@ unsigned hostile_calm(struct hostile *hostile);
 /** Whether the record is written, or is within so many milliseconds. */
 bool hostile_wait(struct hostile *hostile, int ms);
 
-/** As hostile_wait(), but the time counts from when it was about to write: it may be blocked. */
-bool hostile_wait_struck(struct hostile *hostile, int ms);
+/**
+ * Have it write the record at once, and wait until it has.
+ *
+ * @leased  Whether stet may hold a write lease, which holds up readers as well.
+ * @return  False if a lease holds it up.
+ */
+bool hostile_strike_now(struct hostile *hostile, bool leased);
 
 /** When it began and ended to work on its last record. */
 int64_t hostile_began_ns(const struct hostile *hostile);

@@ -49,6 +49,16 @@ void page_make(struct st_buf *out, size_t size, unsigned number) {
 	st_buf_truncate(out, size);
 }
 
+/* After the end mark there are whole records and nothing else. */
+static bool is_tail(struct st_str tail) {
+	for (size_t at = 0; at < tail.len; at += PAGE_SLOT_LEN + 1) {
+		if (tail.len - at < PAGE_SLOT_LEN + 1 || memcmp(tail.ptr + at, "+ext ", 5) != 0 ||
+		    tail.ptr[at + PAGE_SLOT_LEN] != '\n')
+			return false;
+	}
+	return true;
+}
+
 bool page_parse(struct st_str bytes, struct page *page) {
 	char head[PAGE_SLOT_LEN + PAGE_LINE_LEN + 2];
 	if (bytes.len < sizeof head)
@@ -62,7 +72,7 @@ bool page_parse(struct st_str bytes, struct page *page) {
 		return false;
 	page->body = sizeof head - 1;
 	const char *end = memmem(bytes.ptr + page->body, bytes.len - page->body, "\nend\n", 5);
-	if (!end || bytes.ptr[bytes.len - 1] != '\n')
+	if (!end || !is_tail(st_strn(end + 5, (size_t)(bytes.ptr + bytes.len - end - 5))))
 		return false;
 	page->end = (size_t)(end + 1 - bytes.ptr);
 	return sum == digest(bytes.ptr + page->body, page->end - page->body) + page->number;

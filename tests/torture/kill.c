@@ -1,0 +1,530 @@
+/*
+ * kill -9 in the middle of a commit: before every single system call of it,
+ * and at moments that chance picks, with and without other writers.
+ *
+ * After each kill the page has to be whole, old or new. Then somebody who
+ * knows nothing of it writes another file in the same directory, and after
+ * that: no temporary file is left; every record that a hostile process wrote
+ * is in the page or in a copy that a notice named; and if no copy was needed
+ * there is no notice. A page that was written in place may be torn, but only
+ * if a notice names a copy of what it held before.
+ *
+ * One thing dies with the process: the watch over files that it had replaced.
+ * A record that was written to such a file, by somebody who had looked up the
+ * path before the exchange, is lost if its process is killed before it looked.
+ */
+#include <dirent.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include "torture/fight.h"
+#include "torture/steps.h"
+
+enum { SIZE = 16384, RECORDS_MAX = 4096, STEPS_MAX = 400 };
+
+/* What the process to be killed shows. */
+struct board {
+	_Atomic unsigned begun, acked, struck;
+};
+
+/* A directory with a page, how the process is to be killed, and what was found afterwards. */
+struct scene {
+	const char *name;
+	bool durable;
+	/* The page has a second name and is written in place. */
+	bool linked;
+	/* There is no page yet. */
+	bool absent;
+	/* The page becomes shorter: in place that takes two steps. */
+	bool shrinks;
+	/* Who strikes, NULL for nobody; before how many of the first exchanges, or before which step. */
+	const struct hostile_kind *kind;
+	unsigned strikes;
+	int strike_at;
+
+	const struct dir *dir;
+	struct hostile hostile;
+	struct board *board;
+	int die_at;
+	unsigned exchanges;
+
+	/* After the next write: records in the page and in copies; copies that notices named. */
+	bool there[RECORDS_MAX], kept[RECORDS_MAX];
+	unsigned notices, copies, old_copies;
+	/* Over all kills. */
+	unsigned kills, old, new, torn, kept_copies;
+};
+
+/* ---- the process to be killed ---- */
+
+struct desk {
+	struct stet_workspace *ws;
+	struct stet_session *session;
+};
+
+static bool desk_open(struct desk *desk, const struct scene *scene, bool durable) {
+	return stet_workspace_open(scene->dir->path, &desk->ws, NULL) == 0 &&
+	       stet_workspace_set(desk->ws, STET_OPTION_DURABLE, durable, NULL) == 0 &&
+	       stet_session_open(desk->ws, NULL, &desk->session, NULL) == 0;
+}
+
+static void desk_close(struct desk *desk) {
+	stet_session_close(desk->session);
+	stet_workspace_close(desk->ws);
+}
+
+/* Read the page and put the next number into its line; the new number, or 0 if that failed. */
+static unsigned edit_page(struct desk *desk) {
+	struct stet_answer *answer = NULL;
+	struct page page;
+	size_t len;
+	if (stet_session_read(desk->session, "page", 0, 0, &answer, NULL) < 0)
+		return 0;
+	const char *content = stet_answer_content(answer, &len);
+	struct st_str bytes = st_strn(content ? content : "", content ? len : 0);
+	char next[PAGE_LINE_LEN + 1];
+	int code = -1;
+	if (page_parse(bytes, &page)) {
+		struct st_str line = page_line(bytes);
+		page_next_line(line, page.number + 1, next);
+		code = stet_session_edit(desk->session, "page", line.ptr, line.len, next, PAGE_LINE_LEN,
+		                         NULL, NULL, NULL);
+	}
+	stet_answer_free(answer);
+	return code == 0 ? page.number + 1 : 0;
+}
+
+/* Write a whole page, after reading the one that is there. */
+static void write_page(struct desk *desk, size_t size) {
+	st_auto(st_buf) text = ST_BUF_INIT;
+	page_make(&text, size, 1);
+	(void)!stet_session_track_read(desk->session, "page", NULL);
+	(void)!stet_session_write(desk->session, "page", text.ptr, text.len, NULL, NULL, NULL);
+}
+
+static void strike(struct scene *scene) {
+	if (scene->board->struck > 0)
+		hostile_ready(&scene->hostile, scene->board->struck + 1);
+	scene->board->struck++;
+	(void)hostile_strike_now(&scene->hostile, scene->linked);
+}
+
+static void at_step(const struct step *step, void *arg) {
+	struct scene *scene = arg;
+	if (step->number == scene->strike_at ||
+	    (step->is_exchange && scene->exchanges++ < scene->strikes))
+		strike(scene);
+	if (step->number == scene->die_at)
+		raise(SIGKILL);
+}
+
+/* Change the page once, and die on the way. */
+static void die_at_step(struct scene *scene) {
+	struct desk desk;
+	if (!desk_open(&desk, scene, scene->durable))
+		_exit(1);
+	steps_watch(at_step, scene);
+	if (scene->absent || scene->shrinks)
+		write_page(&desk, scene->shrinks ? SIZE / 2 : SIZE);
+	else
+		(void)edit_page(&desk);
+	steps_watch(NULL, NULL);
+	desk_close(&desk);
+	_exit(0);
+}
+
+/* Change the page until somebody puts an end to it. */
+static void edit_forever(struct scene *scene) {
+	struct desk desk;
+	if (!desk_open(&desk, scene, scene->durable))
+		_exit(1);
+	for (;;) {
+		unsigned number = edit_page(&desk);
+		scene->board->begun++;
+		if (number > 0)
+			scene->board->acked = number;
+	}
+}
+
+/* ---- before ---- */
+
+static void remove_in(const struct dir *dir, const char *name) {
+	DIR *stream = opendir(dir_at(dir, name));
+	if (!stream)
+		return;
+	for (struct dirent *entry; (entry = readdir(stream));)
+		unlinkat(dirfd(stream), entry->d_name, 0);
+	closedir(stream);
+}
+
+static void set_up(struct scene *scene) {
+	const struct dir *dir = scene->dir;
+	st_auto(st_buf) text = ST_BUF_INIT;
+	remove_in(dir, ".");
+	remove_in(dir, ".stet/kept");
+	page_make(&text, SIZE, 0);
+	if (!scene->absent)
+		dir_write_bytes(dir, "page", text.ptr, text.len);
+	if (scene->linked)
+		assert_int_equal(linkat(dir->fd, "page", dir->fd, "link", 0), 0);
+	dir_write(dir, "other", "before");
+	*scene->board = (struct board){0};
+	memset(scene->there, 0, sizeof scene->there);
+	memset(scene->kept, 0, sizeof scene->kept);
+	scene->exchanges = scene->notices = scene->copies = scene->old_copies = 0;
+}
+
+static void scene_begin(struct scene *scene, const struct dir *dir) {
+	scene->dir = dir;
+	scene->board = mmap(NULL, sizeof *scene->board, PROT_READ | PROT_WRITE,
+	                    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	assert_true(scene->board != MAP_FAILED);
+	if (scene->kind)
+		hostile_start(&scene->hostile, scene->kind, dir_at(dir, "page"));
+}
+
+static void scene_end(struct scene *scene) {
+	if (scene->kind)
+		assert_true(hostile_stop(&scene->hostile));
+	munmap(scene->board, sizeof *scene->board);
+	printf("# %-34s %4u kills %4u old %4u new %4u torn %4u copies\n", scene->name, scene->kills,
+	       scene->old, scene->new, scene->torn, scene->kept_copies);
+	fflush(stdout);
+}
+
+static pid_t start(struct scene *scene, void (*function)(struct scene *)) {
+	fflush(stdout);
+	pid_t pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		function(scene);
+	}
+	return pid;
+}
+
+/* Start a process and tell whether it was killed. */
+static bool dies(struct scene *scene, void (*function)(struct scene *)) {
+	int status;
+	pid_t pid = start(scene, function);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(status == SIGKILL || status == 0);
+	return status == SIGKILL;
+}
+
+/* ---- after ---- */
+
+static void hear(struct scene *scene, const char *notice) {
+	st_auto(st_buf) copy = ST_BUF_INIT;
+	struct page page;
+	char path[1024];
+	scene->notices++;
+	const char *at = strstr(notice, ".stet/kept/");
+	if (!at) {
+		fail_msg("a notice without a copy: %s", notice);
+		return;
+	}
+	snprintf(path, sizeof path, "%s/.stet/kept/%.*s", scene->dir->path,
+	         (int)strcspn(at + 11, " .;"), at + 11);
+	assert_true(file_load(path, &copy));
+	scene->copies++;
+	scene->old_copies += page_parse(st_buf_str(&copy), &page) && page.number == 0;
+	page_mark_records(st_buf_str(&copy), scene->kept, RECORDS_MAX);
+}
+
+static void hear_all(struct scene *scene, struct desk *desk) {
+	stet_workspace_settle(desk->ws, 0);
+	for (char *notice; (notice = stet_workspace_notice(desk->ws)); stet_free(notice))
+		hear(scene, notice);
+}
+
+/* Somebody else writes another file in the directory, and hears what there is to hear. */
+static void write_next(struct scene *scene) {
+	struct desk desk;
+	struct stet_answer *answer = NULL;
+	assert_true(desk_open(&desk, scene, false));
+	assert_int_equal(stet_session_write(desk.session, "another", "", 0, NULL, &answer, NULL), 0);
+	for (size_t i = 0; stet_answer_notice(answer, i); i++)
+		hear(scene, stet_answer_notice(answer, i));
+	stet_answer_free(answer);
+	hear_all(scene, &desk);
+	desk_close(&desk);
+}
+
+static void assert_no_leftover(const struct dir *dir) {
+	DIR *stream = opendir(dir->path);
+	assert_non_null(stream);
+	for (struct dirent *entry; (entry = readdir(stream));) {
+		if (strncmp(entry->d_name, ".stet-", 6) == 0)
+			fail_msg("left over: %s", entry->d_name);
+	}
+	closedir(stream);
+}
+
+/*
+ * Count the records up to the last that are neither in the page nor in a copy.
+ * One that writes to its slot overwrites its earlier ones itself.
+ */
+static unsigned count_lost(const struct scene *scene, unsigned last, bool *needed) {
+	unsigned lost = 0;
+	for (unsigned record = scene->kind && !scene->kind->appends ? last : 1;
+	     record > 0 && record <= last; record++) {
+		*needed = *needed || !scene->there[record];
+		lost += !scene->there[record] && !scene->kept[record];
+	}
+	return lost;
+}
+
+/* What is there after the kill and the next write; the page's number. */
+static unsigned inspect(struct scene *scene, unsigned last) {
+	st_auto(st_buf) text = ST_BUF_INIT;
+	struct page page = {0};
+	bool found = file_load(dir_at(scene->dir, "page"), &text);
+	bool whole = found ? page_parse(st_buf_str(&text), &page) : scene->absent;
+	bool needed = !whole;
+	page_mark_records(st_buf_str(&text), scene->there, RECORDS_MAX);
+	unsigned lost = count_lost(scene, last, &needed);
+	if (lost > 0)
+		fail_msg("%s: %u of %u records are lost after a kill at step %d", scene->name, lost, last,
+		         scene->die_at);
+	assert_no_leftover(scene->dir);
+	if (scene->linked) {
+		/* Killed while the copy was about, it is named though the page may be whole. */
+		assert_int_equal(scene->old_copies, scene->copies);
+		assert_true(whole || scene->old_copies == 1);
+	} else {
+		assert_true(whole);
+		/* A copy may hold a record that its writer has overwritten since. */
+		bool overwrites = scene->kind && !scene->kind->appends;
+		assert_true(needed || overwrites || scene->notices == 0);
+	}
+	scene->kills++;
+	scene->torn += !whole;
+	scene->old += whole && page.number == 0;
+	scene->new += whole && page.number > 0;
+	scene->kept_copies += scene->copies;
+	return page.number;
+}
+
+/* ---- every step ---- */
+
+/* Edit and die before a step; false if there was no such step. */
+static bool die_once(struct scene *scene) {
+	set_up(scene);
+	if (scene->kind)
+		hostile_ready(&scene->hostile, 1);
+	bool dead = dies(scene, die_at_step);
+	if (scene->board->struck > 0)
+		assert_true(hostile_wait(&scene->hostile, 10000));
+	write_next(scene);
+	assert_in_range(inspect(scene, scene->board->struck), 0, 1);
+	return dead;
+}
+
+static void die_before_every_step(struct scene scene, const struct dir *dir) {
+	scene_begin(&scene, dir);
+	do
+		scene.die_at++;
+	while (die_once(&scene));
+	assert_in_range(scene.die_at, 10, STEPS_MAX);
+	scene_end(&scene);
+}
+
+/* A strike before every step, and death before every later one. */
+static void die_after_every_strike(struct scene scene, const struct dir *dir) {
+	int apart = in_full() ? STEPS_MAX : 3;
+	bool dead = true;
+	scene_begin(&scene, dir);
+	for (scene.strike_at = 1; dead; scene.strike_at++) {
+		for (int gap = 0; dead && gap < apart; gap++) {
+			scene.die_at = scene.strike_at + gap;
+			dead = die_once(&scene);
+		}
+		/* The edit may have ended before it; that counts as the end only for the strike's own step. */
+		dead = dead || scene.die_at > scene.strike_at;
+	}
+	scene_end(&scene);
+}
+
+static void a_kill_leaves_the_old_or_the_new_file(void **state) {
+	die_before_every_step((struct scene){.name = "exchange"}, *state);
+	die_before_every_step((struct scene){.name = "exchange, synced", .durable = true}, *state);
+	die_before_every_step((struct scene){.name = "create", .absent = true}, *state);
+	die_before_every_step((struct scene){.name = "create, synced", .absent = true, .durable = true}, *state);
+}
+
+static void a_kill_loses_nobodys_file(void **state) {
+	const struct hostile_kind *rename = &hostile_kinds[HOSTILE_RENAME];
+	die_before_every_step((struct scene){.name = "renamed over", .kind = rename, .strikes = 1}, *state);
+	die_before_every_step((struct scene){.name = "renamed over, synced", .kind = rename, .strikes = 1,
+	                                     .durable = true}, *state);
+	die_before_every_step((struct scene){.name = "renamed over twice", .kind = rename, .strikes = 2}, *state);
+	die_before_every_step((struct scene){.name = "renamed over three times", .kind = rename,
+	                                     .strikes = 3}, *state);
+}
+
+static void a_kill_loses_no_write_that_waited_for_it(void **state) {
+	static const int kinds[] = {HOSTILE_APPEND, HOSTILE_IN_PLACE, HOSTILE_TRUNCATE};
+	for (size_t i = 0; i < 3; i++) {
+		struct scene scene = {.kind = &hostile_kinds[kinds[i]], .strikes = 1};
+		scene.name = scene.kind->name;
+		die_before_every_step(scene, *state);
+	}
+}
+
+static void a_kill_after_any_strike_loses_nothing(void **state) {
+	static const char *const names[] = {"append, then death", "in place, then death",
+	                                    "rename, then death", "truncate, then death"};
+	for (int kind = HOSTILE_APPEND; kind <= HOSTILE_TRUNCATE; kind++)
+		die_after_every_strike((struct scene){.name = names[kind], .kind = &hostile_kinds[kind]},
+		                       *state);
+}
+
+static void a_kill_in_a_rewrite_leaves_a_copy(void **state) {
+	die_before_every_step((struct scene){.name = "in place", .linked = true}, *state);
+	die_before_every_step((struct scene){.name = "in place, synced", .linked = true, .durable = true}, *state);
+	die_before_every_step((struct scene){.name = "in place, shorter", .linked = true, .shrinks = true}, *state);
+}
+
+/* The process dies between the exchange and the look at what came out. */
+static void die_after_exchange(const struct step *step, void *arg) {
+	struct scene *scene = arg;
+	if (scene->exchanges > 0)
+		raise(SIGKILL);
+	if (step->is_exchange && scene->exchanges++ < scene->strikes)
+		strike(scene);
+}
+
+static void edit_and_die(struct scene *scene) {
+	struct desk desk;
+	if (!desk_open(&desk, scene, false))
+		_exit(1);
+	steps_watch(die_after_exchange, scene);
+	(void)edit_page(&desk);
+	_exit(0);
+}
+
+/* Deal with a leftover, and die on the way. */
+static void sweep_and_die(struct scene *scene) {
+	struct desk desk;
+	scene->strikes = 0;
+	if (!desk_open(&desk, scene, false))
+		_exit(1);
+	steps_watch(at_step, scene);
+	(void)!stet_session_edit(desk.session, "other", "before", 6, "before it died", 14, NULL, NULL, NULL);
+	_exit(0);
+}
+
+static void a_kill_of_who_cleans_up_loses_nothing(void **state) {
+	struct scene scene = {.name = "killed, then killed while sweeping",
+	                      .kind = &hostile_kinds[HOSTILE_RENAME], .strikes = 1};
+	bool dead;
+	scene_begin(&scene, *state);
+	do {
+		set_up(&scene);
+		hostile_ready(&scene.hostile, 1);
+		assert_true(dies(&scene, edit_and_die));
+		scene.die_at++;
+		dead = dies(&scene, sweep_and_die);
+		write_next(&scene);
+		(void)inspect(&scene, 1);
+		/*
+		 * Who ends by itself without taking its notices has not told anybody
+		 * either. Who was killed with the copy made and the leftover still
+		 * there leaves two of them.
+		 */
+		assert_in_range(scene.copies, 1, 2);
+	} while (dead);
+	scene_end(&scene);
+}
+
+static void a_leftover_that_was_removed_may_still_be_written_to(void **state) {
+	struct scene scene = {.name = "late, to a leftover", .kind = &hostile_kinds[HOSTILE_LATE]};
+	scene_begin(&scene, *state);
+	set_up(&scene);
+	hostile_ready(&scene.hostile, 1);
+	assert_true(dies(&scene, edit_and_die));
+
+	struct desk desk;
+	assert_true(desk_open(&desk, &scene, false));
+	assert_int_equal(stet_session_edit(desk.session, "other", "before", 6, "after", 5, NULL, NULL,
+	                                   NULL), 0);
+	assert_no_leftover(scene.dir);
+	hostile_strike(&scene.hostile, 0);
+	assert_true(hostile_wait(&scene.hostile, 10000));
+	hear_all(&scene, &desk);
+	desk_close(&desk);
+	(void)inspect(&scene, 1);
+	assert_int_equal(scene.copies, 1);
+	scene_end(&scene);
+}
+
+/* ---- any moment ---- */
+
+/* Let it edit, with the hostile process about, and kill it within three milliseconds. */
+static void kill_once(struct scene *scene) {
+	set_up(scene);
+	if (scene->kind)
+		hostile_ready(&scene->hostile, 1);
+	pid_t pid = start(scene, edit_forever);
+	while (scene->board->begun == 0)
+		nap_ns(20000);
+	if (scene->kind)
+		hostile_rage(&scene->hostile, 200000);
+	nap_ns(random_below(3000000));
+	kill(pid, SIGKILL);
+	int status;
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, SIGKILL);
+	unsigned last = scene->kind ? hostile_calm(&scene->hostile) : 0;
+	assert_true(last < RECORDS_MAX);
+
+	write_next(scene);
+	unsigned number = inspect(scene, last), acked = scene->board->acked;
+	if (!scene->kind || !scene->kind->rewrites)
+		assert_in_range(number, acked, acked + 1);
+}
+
+static void kill_often(struct scene scene, const struct dir *dir) {
+	unsigned kills = in_full() ? 500 : 25;
+	scene_begin(&scene, dir);
+	while (scene.kills < kills)
+		kill_once(&scene);
+	scene_end(&scene);
+}
+
+static void a_kill_at_any_moment_leaves_a_whole_file(void **state) {
+	kill_often((struct scene){.name = "alone"}, *state);
+	kill_often((struct scene){.name = "alone, synced", .durable = true}, *state);
+}
+
+static void a_kill_at_any_moment_loses_nobodys_file(void **state) {
+	const struct hostile_kind *rename = &hostile_kinds[HOSTILE_RENAME];
+	kill_often((struct scene){.name = "against renames", .kind = rename}, *state);
+	kill_often((struct scene){.name = "against renames, synced", .kind = rename, .durable = true}, *state);
+}
+
+static void a_kill_at_any_moment_loses_nobodys_writes(void **state) {
+	kill_often((struct scene){.name = "against appends", .kind = &hostile_kinds[HOSTILE_APPEND]}, *state);
+	kill_often((struct scene){.name = "against writes in place",
+	                          .kind = &hostile_kinds[HOSTILE_IN_PLACE]}, *state);
+}
+
+int main(void) {
+	const struct CMUnitTest tests[] = {
+		claim(a_kill_leaves_the_old_or_the_new_file),
+		claim(a_kill_loses_nobodys_file),
+		claim(a_kill_loses_no_write_that_waited_for_it),
+		claim(a_kill_after_any_strike_loses_nothing),
+		claim(a_kill_in_a_rewrite_leaves_a_copy),
+		claim(a_kill_of_who_cleans_up_loses_nothing),
+		claim(a_leftover_that_was_removed_may_still_be_written_to),
+		claim(a_kill_at_any_moment_leaves_a_whole_file),
+		claim(a_kill_at_any_moment_loses_nobodys_file),
+		claim(a_kill_at_any_moment_loses_nobodys_writes),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
