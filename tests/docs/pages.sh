@@ -44,11 +44,11 @@ names_the_codes() {
 }
 
 names_the_words() {
-	sed -n 's/^\([a-z]*\):.*## .*/make \1/p' Makefile | sed 's/ all$//' | names README.md
+	sed -n 's/^\([a-z]*\):.*## .*/`make \1`/p' Makefile | sed 's/ all`$/`/' | names README.md
 }
 
 names_the_sources() {
-	(cd src && ls ./*/*.c) | sed 's/^\.\///; s/\.c$//' | names docs/architecture.md
+	(cd src && ls -- */*.c) | sed 's/.*/`&`/; s/\.c`$/`/' | names docs/architecture.md
 }
 
 claim 'the generated pages can be made' tools/make-docs "$STET_BUILD_ROOT" "$tap_dir"
