@@ -174,6 +174,7 @@ void st_replaced_release(struct st_replaced *done) {
 	st_buf_release(&done->before);
 	st_buf_release(&done->after);
 	st_context_release(&done->context);
+	*done = (struct st_replaced){0};
 }
 
 int st_replace_apply(struct st_str text, const struct st_replace *request, struct st_replaced *done,

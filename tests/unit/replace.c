@@ -138,6 +138,20 @@ static void empty_old_text_is_refused(void **state) {
 	assert_refused("", "", "first", STET_E_INVALID);
 }
 
+/* As a tool does that starts over because somebody else changed the file. */
+static void a_released_result_starts_from_nothing(void **state) {
+	(void)state;
+	struct st_replaced result = {0};
+	struct st_replace request = {.old_text = ST_STR("x"), .new_text = ST_STR("y")};
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(st_replace_apply(ST_STR("x x\n"), &request, &result, NULL), 0);
+		assert_string_equal(result.text.ptr, "y x\n");
+		assert_int_equal(result.found.total, 2);
+		assert_int_equal(result.others.total, 1);
+		st_replaced_release(&result);
+	}
+}
+
 static void equal_texts_are_a_noop_if_they_are_there(void **state) {
 	(void)state;
 	assert_replaced("a b a\n", "a", "a", "all", "a b a\n");
@@ -497,6 +511,7 @@ int main(void) {
 		cmocka_unit_test(an_occurrence_is_first_last_all_or_a_number),
 		cmocka_unit_test(an_occurrence_beyond_the_last_is_refused_with_the_lines),
 		cmocka_unit_test(empty_old_text_is_refused),
+		cmocka_unit_test(a_released_result_starts_from_nothing),
 		cmocka_unit_test(equal_texts_are_a_noop_if_they_are_there),
 		cmocka_unit_test(inserted_lines_take_the_ending_of_their_place),
 		cmocka_unit_test(line_ends_are_converted_if_that_is_all_that_differs),
