@@ -135,6 +135,20 @@ void st_json_push(yyjson_mut_doc *doc, yyjson_mut_val *array, yyjson_mut_val *va
 		fail(doc);
 }
 
+void st_json_quote(struct st_buf *out, struct st_str text) {
+	st_buf_addc(out, '"');
+	for (size_t i = 0; i < text.len; i++) {
+		unsigned char byte = (unsigned char)text.ptr[i];
+		if (byte < 0x20)
+			st_buf_addf(out, "\\u%04x", byte);
+		else if (byte == '"' || byte == '\\')
+			st_buf_addf(out, "\\%c", byte);
+		else
+			st_buf_addc(out, text.ptr[i]);
+	}
+	st_buf_addc(out, '"');
+}
+
 int st_json_write(yyjson_mut_doc *doc, yyjson_mut_val *value, struct st_buf *out,
                   struct stet_error *err) {
 	if (!yyjson_mut_doc_get_root(doc) || !value)

@@ -31,7 +31,7 @@ static const struct refusal overlapping = {
 };
 static const struct refusal deleted = {
 	"deleted",
-	"File \"%s\" was deleted since you last read it. To create it anew, do the same again.",
+	"File \"%s\" was deleted since you last read it.",
 };
 static const struct refusal unseen = {
 	"unseen",
@@ -95,6 +95,8 @@ static void say_how_to_go_on(const struct st_change *change, struct stet_answer 
 		sentence = " The diff shows the first of what changed; read the file for the rest.";
 	else if (change->kind == ST_CHANGE_LINES)
 		sentence = " The diff shows what changed and counts as read; line numbers may have moved: check them, then call again.";
+	else if (change->expected_hash.ptr)
+		sentence = " The diff shows what changed and counts as read: if your change still makes sense, do the same again with this hash.";
 	st_buf_adds(&answer->message, sentence);
 }
 
@@ -137,6 +139,21 @@ static void say_unseen(const struct st_seen *seen, struct stet_answer *answer) {
 	            answer->hash);
 }
 
+/* The same call cannot succeed by itself where the hash is wrong, or a text to change is gone. */
+static void say_hash(struct stet_answer *answer, bool changed) {
+	st_buf_addf(&answer->message, " Its hash is %s.", answer->hash);
+	if (!changed)
+		st_buf_adds(&answer->message, " Look at the file again, then pass this hash, or none.");
+}
+
+static void say_gone(const struct st_change *change, struct stet_answer *answer) {
+	const char *sentence = " There is nothing left to change; write the file anew if it is still wanted.";
+	if (change->kind == ST_CHANGE_WHOLE)
+		sentence = change->expected_hash.ptr ? " To create it anew, do the same again without expectedHash."
+		                                     : " To create it anew, do the same again.";
+	st_buf_adds(&answer->message, sentence);
+}
+
 /* Fill the answer with a refusal; file is the current version, NULL if there is none. */
 static int refuse(struct stet_session *session, const struct st_change *change,
                   const struct refusal *refusal, const char *path, struct st_seen *seen,
@@ -155,13 +172,15 @@ static int refuse(struct stet_session *session, const struct st_change *change,
 	if (file && refusal != &unseen) {
 		say_writer(session, &file->hash, answer);
 		if (refusal == &wrong_hash)
-			st_buf_addf(&answer->message, " Its hash is %s.", answer->hash);
+			say_hash(answer, changed);
 		code = say_matches(change, file, answer, err);
 	}
 	if (code == 0 && changed)
 		code = show_change(session, change, path, seen, file, answer, err);
 	if (code < 0)
 		return code;
+	if (!file)
+		say_gone(change, answer);
 	if (answer->message.failed)
 		return st_fail_nomem(err);
 	if (!file)
@@ -175,17 +194,20 @@ static int refuse(struct stet_session *session, const struct st_change *change,
 static int judge(struct stet_session *session, const struct st_change *change,
                  const struct st_seen *seen, const struct st_file *file, struct st_str new,
                  const struct refusal **refusal, struct stet_error *err) {
+	bool whole = change->kind == ST_CHANGE_WHOLE;
 	*refusal = NULL;
 	if (change->expected_hash.ptr) {
 		int matches = st_hash_matches(&file->hash, change->expected_hash, err);
 		if (matches < 0)
 			return matches;
 		*refusal = matches ? NULL : &wrong_hash;
+	} else if (whole && st_str_eq(new, st_buf_str(&file->bytes))) {
+		/* Nothing will be written, so nothing can get lost. */
+		*refusal = NULL;
 	} else if (seen && !st_hash_eq(&seen->hash, &file->hash)) {
 		*refusal = &modified;
-	} else if (change->kind == ST_CHANGE_WHOLE) {
-		bool equal = st_str_eq(new, st_buf_str(&file->bytes));
-		*refusal = equal || (seen && st_seen_all(seen)) ? NULL : &unseen;
+	} else if (whole) {
+		*refusal = seen && st_seen_all(seen) ? NULL : &unseen;
 	} else if (!seen && session->ws->require_read) {
 		*refusal = &unread;
 	}
@@ -207,12 +229,13 @@ static void follow_merge(struct stet_session *session, struct st_seen *seen, str
 
 /*
  * The session wrote this version, so it has seen what it changed and keeps
- * having seen the rest. The file is written: nothing here may fail.
+ * having seen the rest. That it knew the hash proves no more: hashes come with
+ * every look at a part of a file. The file is written: nothing here may fail.
  */
 static void remember(struct stet_session *session, const struct st_change *change,
                      struct st_committed *done, const struct st_file *old, struct st_str new,
                      struct stet_answer *answer) {
-	bool all = (change->kind == ST_CHANGE_WHOLE || change->expected_hash.ptr) && !answer->merged;
+	bool all = change->kind == ST_CHANGE_WHOLE && !answer->merged;
 	struct st_seen *seen = st_tracker_find(&session->tracker, done->path);
 	bool merged = seen && answer->merged;
 	if (old && !merged && (!seen || !st_hash_eq(&seen->hash, &old->hash)))
@@ -330,10 +353,26 @@ static int merge_or_refuse(struct stet_session *session, const struct st_change 
 	return code;
 }
 
-static int too_big(const struct st_change *change, size_t size, size_t max, struct stet_error *err) {
-	return st_fail(err, STET_E_TOO_BIG,
-	               "\"%s\" would have %zu bytes; the limit is %zu. Nothing was changed.",
-	               change->path, size, max);
+/* What a change made is not yet what may be written. */
+static int check_new(struct stet_session *session, const struct st_change *change, struct st_str new,
+                     struct stet_error *err) {
+	size_t max = session->ws->max_file;
+	if (new.len > max)
+		return st_fail(err, STET_E_TOO_BIG, "\"%s\" would have %zu bytes; the limit is %zu. Nothing was changed.",
+		               change->path, new.len, max);
+	if (change->text && memchr(new.ptr, '\0', new.len))
+		return st_fail(err, STET_E_BINARY,
+		               "The new text holds a NUL character, which would make \"%s\" a binary file. Nothing was changed.",
+		               change->path);
+	return 0;
+}
+
+/* Without a commit: what would be written; file is NULL if there is none. */
+static int rehearse(const struct st_file *file, const char *path, struct st_str new,
+                    struct stet_answer *answer, struct stet_error *err) {
+	answer->noop = file && st_str_eq(new, st_buf_str(&file->bytes));
+	answer->commit = "none";
+	return st_answer_about(answer, path, file ? &file->hash : NULL, err);
 }
 
 /* There is no such file. */
@@ -346,20 +385,16 @@ static int change_absent(struct stet_session *session, const struct st_change *c
 	if (change->kind != ST_CHANGE_WHOLE)
 		return st_fail(err, STET_E_NOT_FOUND, "There is no file \"%s\". Check the path, or write the file first.",
 		               change->path);
-	int code = change->make(change->context, st_str(""), new, err);
+	int code = change->text ? st_workspace_check_text(session->ws, path, st_str(""), err) : 0;
+	if (code == 0)
+		code = change->make(change->context, st_str(""), new, err);
+	if (code == 0)
+		code = check_new(session, change, st_buf_str(new), err);
 	if (code < 0)
 		return code;
-	if (new->len > session->ws->max_file)
-		return too_big(change, new->len, session->ws->max_file, err);
+	if (change->dry_run)
+		return rehearse(NULL, path, st_buf_str(new), answer, err);
 	return commit(session, change, NULL, st_buf_str(new), answer, err);
-}
-
-/* Without a commit: what would be written. */
-static int rehearse(const struct st_file *file, const char *path, struct st_str new,
-                    struct stet_answer *answer, struct stet_error *err) {
-	answer->noop = st_str_eq(new, st_buf_str(&file->bytes));
-	answer->commit = "none";
-	return st_answer_about(answer, path, &file->hash, err);
 }
 
 static int change_file(struct stet_session *session, const struct st_change *change,
@@ -380,10 +415,10 @@ static int change_file(struct stet_session *session, const struct st_change *cha
 		code = refuse(session, change, refusal, path, seen, file, answer, err);
 	else if (!whole)
 		code = change->make(change->context, st_buf_str(&file->bytes), new, err);
+	if (code == 0)
+		code = check_new(session, change, st_buf_str(new), err);
 	if (code < 0)
 		return code;
-	if (new->len > session->ws->max_file)
-		return too_big(change, new->len, session->ws->max_file, err);
 	if (change->dry_run)
 		return rehearse(file, path, st_buf_str(new), answer, err);
 	return commit(session, change, file, st_buf_str(new), answer, err);

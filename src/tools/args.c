@@ -20,97 +20,77 @@ static bool list_has(const char *list, char part, struct st_str word) {
 	return false;
 }
 
-static const struct st_param *param_find(const struct st_tool *tool, struct st_str name,
-                                         size_t *index) {
-	for (size_t i = 0; tool->params[i].name; i++) {
-		*index = i;
-		if (st_str_eq(st_str(tool->params[i].name), name))
-			return &tool->params[i];
+/* Which parameter a name is for; its own name goes before an alias of another. -1 if there is none. */
+static ptrdiff_t param_find(const struct st_param *params, struct st_str name) {
+	for (ptrdiff_t i = 0; params[i].name; i++) {
+		if (st_str_eq(st_str(params[i].name), name))
+			return i;
 	}
-	for (size_t i = 0; tool->params[i].name; i++) {
-		*index = i;
-		if (list_has(tool->params[i].aliases, ' ', name))
-			return &tool->params[i];
+	for (ptrdiff_t i = 0; params[i].name; i++) {
+		if (list_has(params[i].aliases, ' ', name))
+			return i;
 	}
-	return NULL;
+	return -1;
 }
 
-static void add_names(const struct st_tool *tool, struct st_buf *out) {
-	for (size_t i = 0; tool->params[i].name; i++)
-		st_buf_addf(out, "%s%s", i ? ", " : "", tool->params[i].name);
-}
-
-static int unknown(const struct st_tool *tool, struct st_str name, struct stet_error *err) {
+static int unknown(const char *what, const struct st_param *params, struct st_str name,
+                   struct stet_error *err) {
 	st_auto(st_buf) names = ST_BUF_INIT;
-	add_names(tool, &names);
-	return st_fail(err, STET_E_INVALID, "%s has no argument \"%.*s\". It takes: %s.", tool->name,
-	               SHOWN(name), st_buf_cstr(&names));
+	for (size_t i = 0; params[i].name; i++)
+		st_buf_addf(&names, "%s%s", i ? ", " : "", params[i].name);
+	return st_fail(err, STET_E_INVALID, "%s has no argument \"%.*s\". It takes: %s.", what, SHOWN(name),
+	               st_buf_cstr(&names));
 }
 
-static int wrong_type(const struct st_call *call, const struct st_param *param, yyjson_val *value,
-                      struct stet_error *err) {
-	static const char *const types[] = {"a string", "an integer", "true or false", "something else"};
-	return st_fail(err, STET_E_INVALID, "The argument \"%s\" of %s must be %s, not %s.", param->name,
-	               call->tool->name, types[param->type], yyjson_get_type_desc(value));
-}
-
-static int check_value(const struct st_call *call, const struct st_param *param, yyjson_val *value,
+static int check_value(const char *what, const struct st_param *param, yyjson_val *value,
                        struct stet_error *err) {
+	static const char *const types[] = {"a string", "an integer", "true or false", "something else"};
 	bool fits = param->type == ST_PARAM_ANY ||
 	            (param->type == ST_PARAM_STRING && yyjson_is_str(value)) ||
 	            (param->type == ST_PARAM_INTEGER && yyjson_is_int(value)) ||
 	            (param->type == ST_PARAM_BOOLEAN && yyjson_is_bool(value));
 	if (!fits)
-		return wrong_type(call, param, value, err);
+		return st_fail(err, STET_E_INVALID, "The argument \"%s\" of %s must be %s, not %s.", param->name,
+		               what, types[param->type], yyjson_get_type_desc(value));
 	if (param->choices && !list_has(param->choices, '|', st_json_str(value)))
 		return st_fail(err, STET_E_INVALID, "The argument \"%s\" of %s is \"%.*s\"; it must be one of %s.",
-		               param->name, call->tool->name, SHOWN(st_json_str(value)), param->choices);
+		               param->name, what, SHOWN(st_json_str(value)), param->choices);
 	return 0;
 }
 
-static int bind_one(struct st_call *call, struct st_str name, yyjson_val *value,
-                    struct stet_error *err) {
-	size_t index;
-	const struct st_param *param = param_find(call->tool, name, &index);
-	if (!param)
-		return unknown(call->tool, name, err);
-	if (call->args[index])
-		return st_fail(err, STET_E_INVALID, "The argument \"%s\" of %s was given twice, once as \"%.*s\".",
-		               param->name, call->tool->name, SHOWN(name));
+static int bind_one(const char *what, const struct st_param *params, struct st_str name,
+                    yyjson_val *value, yyjson_val **values, struct stet_error *err) {
+	ptrdiff_t i = param_find(params, name);
+	if (i < 0)
+		return unknown(what, params, name, err);
 	/* null is what some clients send for what they leave out. */
 	if (yyjson_is_null(value))
 		return 0;
-	call->args[index] = value;
-	return check_value(call, param, value, err);
+	if (values[i])
+		return st_fail(err, STET_E_INVALID, "The argument \"%s\" of %s was given twice, once as \"%.*s\".",
+		               params[i].name, what, SHOWN(name));
+	values[i] = value;
+	return check_value(what, &params[i], value, err);
 }
 
-int st_args_bind(struct st_call *call, yyjson_val *args, struct stet_error *err) {
-	if (args && !yyjson_is_obj(args))
-		return st_fail(err, STET_E_INVALID, "The arguments of %s must be a JSON object, not %s.",
-		               call->tool->name, yyjson_get_type_desc(args));
+int st_args_bind(const char *what, const struct st_param *params, yyjson_val *object,
+                 yyjson_val **values, struct stet_error *err) {
+	if (object && !yyjson_is_obj(object))
+		return st_fail(err, STET_E_INVALID, "The arguments of %s must be a JSON object, not %s.", what,
+		               yyjson_get_type_desc(object));
 	size_t i, max;
 	yyjson_val *key, *value;
-	yyjson_obj_foreach(args, i, max, key, value) {
-		int code = bind_one(call, st_json_str(key), value, err);
+	for (i = 0; params[i].name; i++)
+		values[i] = NULL;
+	yyjson_obj_foreach(object, i, max, key, value) {
+		int code = bind_one(what, params, st_json_str(key), value, values, err);
 		if (code < 0)
 			return code;
 	}
-	for (i = 0; call->tool->params[i].name; i++) {
-		if (call->tool->params[i].required && !call->args[i])
-			return st_fail(err, STET_E_INVALID, "%s needs the argument \"%s\": %s", call->tool->name,
-			               call->tool->params[i].name, call->tool->params[i].description);
-	}
-	return 0;
-}
-
-int st_args_known(yyjson_val *object, const char *what, const char *names, const char *aliases,
-                  struct stet_error *err) {
-	size_t i, max;
-	yyjson_val *key, *value;
-	yyjson_obj_foreach(object, i, max, key, value) {
-		struct st_str name = st_json_str(key);
-		if (!list_has(names, ' ', name) && !list_has(aliases, ' ', name))
-			return st_fail(err, STET_E_INVALID, "%s has no \"%.*s\". It takes: %s.", what, SHOWN(name), names);
+	for (i = 0; params[i].name; i++) {
+		if (params[i].required && !values[i])
+			return st_fail(err, STET_E_INVALID, "%s needs the argument \"%s\": %s", what, params[i].name,
+			               params[i].description);
 	}
 	return 0;
 }
@@ -143,7 +123,9 @@ static void add_choices(struct st_buf *out, const char *choices) {
 	st_buf_adds(out, ",\"enum\":[");
 	for (const char *item = choices; *item;) {
 		size_t len = strcspn(item, "|");
-		st_buf_addf(out, "%s\"%.*s\"", item == choices ? "" : ",", (int)len, item);
+		if (item != choices)
+			st_buf_addc(out, ',');
+		st_json_quote(out, st_strn(item, len));
 		item += len + (item[len] == '|');
 	}
 	st_buf_adds(out, "]");
@@ -151,14 +133,17 @@ static void add_choices(struct st_buf *out, const char *choices) {
 
 static void add_param(struct st_buf *out, const struct st_param *param) {
 	static const char *const types[] = {"string", "integer", "boolean"};
-	st_buf_addf(out, "\"%s\":{", param->name);
+	st_json_quote(out, st_str(param->name));
+	st_buf_adds(out, ":{");
 	if (param->type == ST_PARAM_ANY)
 		st_buf_adds(out, param->schema);
 	else
 		st_buf_addf(out, "\"type\":\"%s\"", types[param->type]);
 	if (param->choices)
 		add_choices(out, param->choices);
-	st_buf_addf(out, ",\"description\":\"%s\"}", param->description);
+	st_buf_adds(out, ",\"description\":");
+	st_json_quote(out, st_str(param->description));
+	st_buf_adds(out, "}");
 }
 
 int st_tool_schema(const struct st_tool *tool, struct st_buf *out, struct stet_error *err) {
@@ -171,8 +156,11 @@ int st_tool_schema(const struct st_tool *tool, struct st_buf *out, struct stet_e
 	}
 	st_buf_adds(out, "},\"required\":[");
 	for (size_t i = 0, count = 0; tool->params[i].name; i++) {
-		if (tool->params[i].required)
-			st_buf_addf(out, "%s\"%s\"", count++ ? "," : "", tool->params[i].name);
+		if (!tool->params[i].required)
+			continue;
+		if (count++)
+			st_buf_adds(out, ",");
+		st_json_quote(out, st_str(tool->params[i].name));
 	}
 	st_buf_adds(out, "],\"additionalProperties\":false}");
 	return out->failed ? st_fail_nomem(err) : 0;

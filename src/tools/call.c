@@ -1,7 +1,15 @@
 /* Running a tool: arguments in, an answer in the shape of an MCP tool result out. */
 #include "stet/tools.h"
 
+#include "base/utf8.h"
+#include "fs/displaced.h"
 #include "tools/tool.h"
+
+/* Notices on their way into an answer. */
+struct notices {
+	char *list[ST_NOTICES_MAX];
+	size_t count;
+};
 
 const struct st_tool *st_tool_find(struct st_str name) {
 	for (size_t i = 0; st_tools[i]; i++) {
@@ -18,7 +26,8 @@ static void fill_failure(struct st_call *call, const struct stet_error *err) {
 	st_auto(st_buf) text = ST_BUF_INIT;
 	st_buf_addf(&text, "Error: %s", err->message);
 	if (call->text.len > 0)
-		st_buf_addf(&text, "\n\n%s", call->text.ptr);
+		st_buf_adds(&text, "\n\n");
+	st_buf_add(&text, st_buf_str(&call->text));
 	st_buf_move(&call->text, &text);
 
 	call->result = call->failure;
@@ -59,7 +68,7 @@ static int run(struct st_call *call, struct st_str args, struct stet_error *err)
 	yyjson_doc *doc = NULL;
 	int code = args.len ? st_json_parse(args, "The arguments", &doc, err) : 0;
 	if (code == 0)
-		code = st_args_bind(call, yyjson_doc_get_root(doc), err);
+		code = st_args_bind(call->tool->name, call->tool->params, yyjson_doc_get_root(doc), call->args, err);
 	if (code == 0)
 		code = call->tool->run(call, err);
 	yyjson_doc_free(doc);
@@ -67,14 +76,40 @@ static int run(struct st_call *call, struct st_str args, struct stet_error *err)
 }
 
 /* Notices that no answer has carried yet go with this one. */
-static void add_notices(struct st_call *call) {
+static void take_notices(struct st_call *call, struct notices *notices) {
 	yyjson_mut_val *list = NULL;
-	for (char *notice; (notice = stet_workspace_notice(call->session->ws)); free(notice)) {
+	for (char *notice; notices->count < ST_NOTICES_MAX && (notice = stet_workspace_notice(call->session->ws));) {
 		if (!list)
 			list = st_json_add_array(call->doc, call->result, "notices");
 		st_json_push(call->doc, list, st_json_text(call->doc, st_str(notice)));
 		st_buf_addf(&call->remark, "Notice: %s\n", notice);
+		notices->list[notices->count++] = notice;
 	}
+}
+
+/* An answer that came to nothing leaves them to the next. */
+static void end_notices(struct st_call *call, struct notices *notices, bool told) {
+	for (size_t i = 0; i < notices->count; i++) {
+		if (!told)
+			st_guard_notice(&call->session->ws->guard, "%s", notices->list[i]);
+		free(notices->list[i]);
+	}
+}
+
+/* The answer as JSON. Without memory for it, what was done is done all the same. */
+static int tell(struct st_call *call, int code, struct st_buf *out, struct stet_error *err) {
+	struct notices notices = {0};
+	take_notices(call, &notices);
+	int told = write_answer(call, code < 0, out, err);
+	end_notices(call, &notices, told == 0);
+	if (told == 0)
+		return code;
+	st_buf_release(out);
+	if (code == 0 && !(call->tool->hints & ST_HINT_READ_ONLY))
+		return st_fail(err, STET_E_NOMEM,
+		               "%s has done its work, but memory ran out before it could be told. Look at the file before you go on.",
+		               call->tool->name);
+	return told;
 }
 
 static int answer(struct st_call *call, struct st_str args, struct st_buf *out,
@@ -85,15 +120,23 @@ static int answer(struct st_call *call, struct st_str args, struct st_buf *out,
 	if (!call->result)
 		return st_fail_nomem(err);
 	yyjson_mut_doc_set_root(call->doc, yyjson_mut_obj(call->doc));
+	st_displaced_look(&call->session->ws->guard);
 	int code = run(call, args, &own);
 	if (code < 0) {
 		fill_failure(call, &own);
 		if (err)
 			*err = own;
 	}
-	add_notices(call);
-	int written = write_answer(call, code < 0, out, err);
-	return written < 0 ? written : code;
+	return tell(call, code, out, err);
+}
+
+static int no_such_tool(const char *name, struct stet_error *err) {
+	st_auto(st_buf) names = ST_BUF_INIT;
+	for (size_t i = 0; st_tools[i]; i++)
+		st_buf_addf(&names, "%s%s", i ? ", " : "", st_tools[i]->name);
+	struct st_str given = st_str(name);
+	return st_fail(err, STET_E_INVALID, "There is no tool \"%.*s\". The tools are: %s.",
+	               (int)st_utf8_cut(given, 100), given.ptr, st_buf_cstr(&names));
 }
 
 int stet_call(struct stet_session *session, const char *tool, const char *args, size_t args_len,
@@ -101,7 +144,7 @@ int stet_call(struct stet_session *session, const char *tool, const char *args, 
 	*out = NULL;
 	struct st_call call = {.session = session, .tool = st_tool_find(st_str(tool))};
 	if (!call.tool)
-		return st_fail(err, STET_E_INVALID, "There is no tool \"%.100s\".", tool ? tool : "");
+		return no_such_tool(tool, err);
 
 	struct st_buf text = ST_BUF_INIT;
 	int code = answer(&call, st_strn(args ? args : "", args ? args_len : 0), &text, err);
@@ -146,8 +189,13 @@ char *stet_tool_json(size_t index) {
 	if (!tool)
 		return NULL;
 	struct st_buf out = ST_BUF_INIT;
-	st_buf_addf(&out, "{\"name\":\"%s\",\"title\":\"%s\",\"description\":\"%s\",\"inputSchema\":",
-	            tool->name, tool->title, tool->description);
+	st_buf_adds(&out, "{\"name\":");
+	st_json_quote(&out, st_str(tool->name));
+	st_buf_adds(&out, ",\"title\":");
+	st_json_quote(&out, st_str(tool->title));
+	st_buf_adds(&out, ",\"description\":");
+	st_json_quote(&out, st_str(tool->description));
+	st_buf_adds(&out, ",\"inputSchema\":");
 	if (st_tool_schema(tool, &out, NULL) < 0)
 		out.failed = true;
 	st_buf_addf(&out, ",\"outputSchema\":%s,\"annotations\":{", tool->output_schema);

@@ -1,6 +1,8 @@
 /* edit_file: ordered edits of one file, all or nothing. */
 #include "text/edits.h"
 
+#include <stdio.h>
+
 #include "text/unified.h"
 #include "tools/render.h"
 
@@ -12,7 +14,9 @@ enum { EDITS_MAX = 1000 };
 
 struct work {
 	struct st_call *call;
+	/* As the caller spells it, and where that leads. */
 	const char *path;
+	struct st_place place;
 	struct st_edit *edits;
 	size_t count;
 	bool dry_run;
@@ -25,6 +29,7 @@ struct work {
 };
 
 static void work_release(struct work *work) {
+	st_place_release(&work->place);
 	free(work->edits);
 	free(work->results);
 	free(work->failure);
@@ -33,26 +38,24 @@ static void work_release(struct work *work) {
 
 /* ---- arguments ---- */
 
-static yyjson_val *get_any(yyjson_val *object, const char *const *names) {
-	for (; *names; names++) {
-		yyjson_val *value = yyjson_obj_get(object, *names);
-		if (value)
-			return value;
-	}
-	return NULL;
-}
+#define OLD_NAMES "oldStr old_string old_str old_text oldString"
+#define NEW_NAMES "newStr new_string new_str new_text newString"
+
+static const struct st_param edit_params[] = {
+	{.name = "oldText", .aliases = OLD_NAMES, .required = true, .description = "the text to find."},
+	{.name = "newText", .aliases = NEW_NAMES, .required = true, .description = "what to put in its place."},
+	{.name = "replaceAll", .aliases = "replace_all", .type = ST_PARAM_BOOLEAN, .description = "all of them."},
+	ST_PARAMS_END,
+};
 
 static int read_edit(yyjson_val *value, size_t number, struct st_edit *edit, struct stet_error *err) {
-	static const char *const old_names[] = {"oldText", "oldStr", "old_string", "old_str", "old_text", "oldString", NULL};
-	static const char *const new_names[] = {"newText", "newStr", "new_string", "new_str", "new_text", "newString", NULL};
-	static const char *const all_names[] = {"replaceAll", "replace_all", NULL};
-	yyjson_val *old = get_any(value, old_names), *new = get_any(value, new_names);
-	yyjson_val *all = get_any(value, all_names);
-	if (!yyjson_is_str(old) || !yyjson_is_str(new))
-		return st_fail(err, STET_E_INVALID, "Edit %zu needs \"oldText\" and \"newText\" as strings.", number);
-	if (all && !yyjson_is_bool(all))
-		return st_fail(err, STET_E_INVALID, "\"replaceAll\" of edit %zu must be true or false.", number);
-	*edit = (struct st_edit){st_json_str(old), st_json_str(new), yyjson_get_bool(all)};
+	yyjson_val *values[3];
+	char what[48];
+	snprintf(what, sizeof what, "edit_file's edit %zu", number);
+	int code = st_args_bind(what, edit_params, value, values, err);
+	if (code < 0)
+		return code;
+	*edit = (struct st_edit){st_json_str(values[0]), st_json_str(values[1]), yyjson_get_bool(values[2])};
 	return 0;
 }
 
@@ -85,6 +88,8 @@ static int read_edits(struct work *work, struct stet_error *err) {
 		return st_fail_nomem(err);
 	if (list && (old || new))
 		return st_fail(err, STET_E_INVALID, "Give edit_file either \"edits\" or \"oldText\" and \"newText\", not both.");
+	if (list && st_arg(work->call, "replaceAll"))
+		return st_fail(err, STET_E_INVALID, "\"replaceAll\" goes into each of the \"edits\" that it is meant for.");
 	if (list)
 		return read_list(list, work, err);
 	if (!old || !new)
@@ -98,7 +103,9 @@ static int read_edits(struct work *work, struct stet_error *err) {
 /* ---- the change ---- */
 
 static int show_diff(struct work *work, struct st_str old, struct st_str new, struct stet_error *err) {
-	struct st_diff_opts opts = ST_DIFF_OPTS(work->path);
+	struct st_diff_opts opts = ST_DIFF_OPTS(work->place.path);
+	if (!work->place.exists)
+		opts.old_name = NULL;
 	opts.max_bytes = work->dry_run ? DRY_DIFF_SHOWN : DIFF_SHOWN;
 	st_auto(st_diff_report) report = {0};
 	int code = st_diff_unified(old, new, &opts, &work->diff, &report, err);
@@ -140,6 +147,14 @@ static void render_failure(struct st_call *call, const struct work *work) {
 		                                                : failure->nearest.list[i].first));
 }
 
+static void render_dry_run(struct st_call *call, const struct work *work) {
+	st_json_add_true(call->doc, call->result, "dryRun");
+	st_json_add_text(call->doc, call->result, "diff", st_buf_str(&work->diff));
+	if (work->truncated)
+		st_json_add_true(call->doc, call->result, "diffTruncated");
+	st_buf_addf(&call->text, "Dry run: \"%s\" is not changed.\n", work->path);
+}
+
 static void render(struct st_call *call, const struct work *work, const struct stet_answer *answer) {
 	yyjson_mut_val *list = st_json_add_array(call->doc, call->result, "edits");
 	for (size_t i = 0; i < work->count; i++) {
@@ -152,9 +167,7 @@ static void render(struct st_call *call, const struct work *work, const struct s
 		st_json_push(call->doc, list, item);
 	}
 	if (work->dry_run) {
-		st_json_add_true(call->doc, call->result, "dryRun");
-		st_json_add_text(call->doc, call->result, "diff", st_buf_str(&work->diff));
-		st_buf_addf(&call->text, "Dry run: \"%s\" is not changed.\n", work->path);
+		render_dry_run(call, work);
 	} else if (answer->noop) {
 		st_buf_addf(&call->text, "File \"%s\" has these changes already; nothing was written.\n", work->path);
 	} else {
@@ -169,42 +182,49 @@ static void render(struct st_call *call, const struct work *work, const struct s
 
 /* ---- creation: an empty oldText where there is no file ---- */
 
+static int fail_exists(const struct work *work, struct stet_error *err) {
+	return st_fail(err, STET_E_EXISTS,
+	               "File \"%s\" exists already, and an empty oldText only creates files. Give the text to change.",
+	               work->path);
+}
+
 static int make_new(void *context, struct st_str old, struct st_buf *new, struct stet_error *err) {
-	const struct work *work = context;
+	struct work *work = context;
 	if (old.len > 0)
-		return st_fail(err, STET_E_EXISTS,
-		               "File \"%s\" exists already, and an empty oldText only creates files. Give the text to change.",
-		               work->path);
+		return fail_exists(work, err);
 	st_buf_add(new, work->edits[0].new_text);
-	return new->failed ? st_fail_nomem(err) : 0;
+	if (new->failed)
+		return st_fail_nomem(err);
+	return work->dry_run ? show_diff(work, old, st_buf_str(new), err) : 0;
 }
 
 static bool is_creation(const struct work *work) {
 	return work->count == 1 && work->edits[0].old_text.len == 0;
 }
 
+static void render_new(struct st_call *call, const struct work *work, const struct stet_answer *answer) {
+	st_json_add(call->doc, call->result, "created", yyjson_mut_bool(call->doc, answer->created));
+	if (work->dry_run) {
+		render_dry_run(call, work);
+		st_buf_addf(&call->text, "\n%s", st_buf_cstr(&work->diff));
+		return;
+	}
+	st_buf_addf(&call->text, "%s file \"%s\"\nfileHash: %s\n", answer->created ? "Created" : "Updated", work->path,
+	            answer->hash);
+}
+
 static int create(struct st_call *call, struct work *work, struct stet_error *err) {
-	struct stat st;
-	struct st_place place = ST_PLACE_INIT;
-	int code = st_root_locate(&call->session->ws->root, st_str(work->path), &place, err);
-	bool exists = code == 0 && place.exists;
-	st = place.st;
-	st_place_release(&place);
-	if (code < 0)
-		return code;
-	if (exists && st.st_size > 0)
-		return st_fail(err, STET_E_EXISTS,
-		               "File \"%s\" exists already, and an empty oldText only creates files. Give the text to change.",
-		               work->path);
+	/* Of an empty file nothing can be found to change, so that it may be filled. */
+	if (work->place.exists && (!S_ISREG(work->place.st.st_mode) || work->place.st.st_size > 0))
+		return fail_exists(work, err);
 	struct st_change change = {
 		.path = work->path, .kind = ST_CHANGE_WHOLE, .text = true, .dry_run = work->dry_run,
 		.make = make_new, .context = work};
 	struct stet_answer *answer;
-	code = st_call_change(call, &change, "path", &answer, err);
+	int code = st_call_change(call, &change, "path", &answer, err);
 	if (code < 0)
 		return code;
-	st_json_add(call->doc, call->result, "created", yyjson_mut_bool(call->doc, answer->created));
-	st_buf_addf(&call->text, "Created file \"%s\"\nfileHash: %s\n", work->path, answer->hash);
+	render_new(call, work, answer);
 	stet_answer_free(answer);
 	return 0;
 }
@@ -232,12 +252,14 @@ static int edit(struct st_call *call, struct work *work, struct stet_error *err)
 }
 
 static int run(struct st_call *call, struct stet_error *err) {
-	__attribute__((cleanup(work_release))) struct work work = {.call = call};
+	__attribute__((cleanup(work_release))) struct work work = {.call = call, .place = ST_PLACE_INIT};
 	work.path = st_call_path(call, "path", err);
 	if (!work.path)
 		return STET_E_INVALID;
 	work.dry_run = st_arg_flag(call, "dryRun", false);
 	int code = read_edits(&work, err);
+	if (code == 0)
+		code = st_root_locate(&call->session->ws->root, st_str(work.path), &work.place, err);
 	if (code < 0)
 		return code;
 	return is_creation(&work) ? create(call, &work, err) : edit(call, &work, err);
@@ -250,9 +272,9 @@ static const struct st_param params[] = {
 	 .schema = "\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{\"oldText\":{\"type\":\"string\"},"
 	           "\"newText\":{\"type\":\"string\"},\"replaceAll\":{\"type\":\"boolean\"}},\"required\":[\"oldText\",\"newText\"]}",
 	 .description = "Edits, applied in order, all or none. Each oldText must occur exactly once unless replaceAll is true."},
-	{.name = "oldText", .aliases = "oldStr old_string old_str old_text oldString",
+	{.name = "oldText", .aliases = OLD_NAMES,
 	 .description = "For a single edit: the text to find. Empty creates the file."},
-	{.name = "newText", .aliases = "newStr new_string new_str new_text newString",
+	{.name = "newText", .aliases = NEW_NAMES,
 	 .description = "For a single edit: what to put in its place."},
 	{.name = "replaceAll", .aliases = "replace_all", .type = ST_PARAM_BOOLEAN,
 	 .description = "For a single edit: replace every occurrence."},

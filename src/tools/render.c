@@ -57,7 +57,8 @@ static void render_success(struct st_call *call, const char *path_key,
 	yyjson_mut_doc *doc = call->doc;
 	st_json_add_text(doc, call->result, "status", ST_STR("success"));
 	st_json_add_text(doc, call->result, path_key, st_str(answer->path));
-	st_json_add_text(doc, call->result, "fileHash", st_str(answer->hash));
+	if (answer->has_hash)
+		st_json_add_text(doc, call->result, "fileHash", st_str(answer->hash));
 	st_json_add_text(doc, call->result, "commit", st_str(answer->commit));
 	if (answer->noop)
 		st_json_add_true(doc, call->result, "noop");
@@ -128,9 +129,13 @@ int st_merged_lines(struct st_str current, struct st_str merged, size_t *first, 
 	int code = st_diff_init(&diff, current, merged, err);
 	if (code < 0)
 		return code;
-	*first = diff.count ? diff.hunks[0].new_start + 1 : 1;
-	const struct st_hunk *end = diff.count ? &diff.hunks[diff.count - 1] : NULL;
-	*last = end ? end->new_start + end->new_count : 0;
+	*first = 1;
+	*last = 0;
+	if (diff.count == 0)
+		return 0;
+	const struct st_hunk *end = &diff.hunks[diff.count - 1];
+	*first = diff.hunks[0].new_start + 1;
+	*last = end->new_start + end->new_count;
 	if (*last < *first)
 		*last = *first;
 	return 0;

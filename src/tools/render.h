@@ -70,7 +70,7 @@ void st_render_span(struct st_call *call, yyjson_mut_val *object, const char *ke
 void st_render_preview(struct st_call *call, struct st_str before, struct st_str after);
 void st_render_context(struct st_call *call, const struct st_context *context);
 
-/** Lines that a change touched after a merge: from the current text to the merged one. */
+/** Lines of the merged text that a change touched; last is 0 if others had made the same change. */
 [[nodiscard]] int st_merged_lines(struct st_str current, struct st_str merged, size_t *first,
                                   size_t *last, struct stet_error *err);
 

@@ -9,6 +9,7 @@ struct work {
 	/* The lines around, and those touched, in the new text. */
 	struct st_context context;
 	size_t first, last;
+	bool merged;
 	struct st_buf before, after;
 };
 
@@ -28,58 +29,61 @@ static int one_target(struct stet_error *err, const char *what) {
 	               what);
 }
 
-static int read_number(yyjson_val *object, const char *key, bool required, const char *of,
-                       int64_t *number, struct stet_error *err) {
-	yyjson_val *value = yyjson_obj_get(object, key);
-	if (!value && !required)
-		return 0;
-	if (!yyjson_is_int(value))
-		return st_fail(err, STET_E_INVALID, "The target \"%s\" needs \"%s\" as an integer.", of, key);
-	*number = st_json_int(value);
-	return 0;
-}
+static const struct st_param lines_params[] = {
+	{.name = "start", .type = ST_PARAM_INTEGER, .required = true, .description = "the first line, from 1."},
+	{.name = "end", .type = ST_PARAM_INTEGER, .description = "the last line."},
+	ST_PARAMS_END,
+};
+static const struct st_param heading_params[] = {
+	{.name = "text", .required = true, .description = "the heading, such as \"## Setup\"."},
+	{.name = "occurrence", .type = ST_PARAM_INTEGER, .description = "which one of several, from 1."},
+	ST_PARAMS_END,
+};
+static const struct st_param code_params[] = {
+	{.name = "index", .type = ST_PARAM_INTEGER, .required = true, .description = "which code block, from 0."},
+	ST_PARAMS_END,
+};
 
 static int read_lines(yyjson_val *value, struct st_patch *patch, struct stet_error *err) {
+	yyjson_val *values[2];
 	if (!yyjson_is_obj(value))
 		return st_fail(err, STET_E_INVALID,
 		               "The target \"lines\" takes {\"start\": 3, \"end\": 5}, lines from 1, not %s.",
 		               yyjson_get_type_desc(value));
-	int code = st_args_known(value, "The target \"lines\"", "start end", NULL, err);
-	if (code == 0)
-		code = read_number(value, "start", true, "lines", &patch->start, err);
-	if (code == 0)
-		code = read_number(value, "end", false, "lines", &patch->end, err);
+	int code = st_args_bind("target \"lines\"", lines_params, value, values, err);
+	if (code < 0)
+		return code;
+	patch->start = st_json_int(values[0]);
+	patch->end = st_json_int(values[1]);
 	/* An end of 0 would mean "not given" to the engine. */
-	if (code == 0 && yyjson_obj_get(value, "end") && patch->end == 0 && patch->start != 0)
+	if (values[1] && patch->end == 0 && patch->start != 0)
 		patch->end = -1;
-	return code;
+	return 0;
 }
 
 static int read_heading(yyjson_val *value, const char *target, struct st_patch *patch,
                         struct stet_error *err) {
-	if (yyjson_is_str(value)) {
-		patch->heading = st_json_str(value);
-		return 0;
-	}
-	yyjson_val *text = yyjson_obj_get(value, "text");
-	if (!yyjson_is_str(text))
+	yyjson_val *values[2] = {value, NULL};
+	if (!yyjson_is_str(value) && !yyjson_is_obj(value))
 		return st_fail(err, STET_E_INVALID,
-		               "The target \"%s\" takes a heading such as \"## Setup\", or {\"text\": \"## Setup\", \"occurrence\": 2}.",
-		               target);
-	patch->heading = st_json_str(text);
-	int code = st_args_known(value, "A heading", "text occurrence", NULL, err);
-	return code < 0 ? code : read_number(value, "occurrence", false, target, &patch->occurrence, err);
+		               "The target \"%s\" takes a heading such as \"## Setup\", or {\"text\": \"## Setup\", \"occurrence\": 2}, not %s.",
+		               target, yyjson_get_type_desc(value));
+	int code = yyjson_is_obj(value) ? st_args_bind(target, heading_params, value, values, err) : 0;
+	if (code < 0)
+		return code;
+	patch->heading = st_json_str(values[0]);
+	patch->occurrence = st_json_int(values[1]);
+	return 0;
 }
 
 static int read_code_block(yyjson_val *value, struct st_patch *patch, struct stet_error *err) {
-	if (yyjson_is_int(value)) {
-		patch->index = st_json_int(value);
-		return 0;
-	}
-	if (!yyjson_is_obj(value))
-		return st_fail(err, STET_E_INVALID, "The target \"codeBlock\" takes {\"index\": 0}, counted from 0.");
-	int code = st_args_known(value, "The target \"codeBlock\"", "index", NULL, err);
-	return code < 0 ? code : read_number(value, "index", true, "codeBlock", &patch->index, err);
+	yyjson_val *index = value;
+	if (!yyjson_is_int(value) && !yyjson_is_obj(value))
+		return st_fail(err, STET_E_INVALID, "The target \"codeBlock\" takes {\"index\": 0}, counted from 0, not %s.",
+		               yyjson_get_type_desc(value));
+	int code = yyjson_is_obj(value) ? st_args_bind("target \"codeBlock\"", code_params, value, &index, err) : 0;
+	patch->index = st_json_int(index);
+	return code;
 }
 
 static int read_target_object(yyjson_val *object, struct st_patch *patch, struct stet_error *err) {
@@ -132,6 +136,7 @@ static int find_context(struct work *work, struct st_str text, struct stet_error
 
 static int make(void *context, struct st_str old, struct st_buf *new, struct stet_error *err) {
 	struct work *work = context;
+	work->merged = false;
 	st_patch_result_release(&work->result);
 	int code = st_patch_apply(&work->patch, old, &work->result, err);
 	if (code < 0)
@@ -153,7 +158,11 @@ static int make(void *context, struct st_str old, struct st_buf *new, struct ste
 
 static int merged(void *context, struct st_str current, struct st_str text, struct stet_error *err) {
 	struct work *work = context;
-	int code = st_merged_lines(current, text, &work->first, &work->last, err);
+	work->merged = true;
+	/* Of deleted lines the numbers they had are told. */
+	bool gone = work->result.operation == ST_PATCH_DELETE;
+	int code = gone ? st_merged_lines(text, current, &work->first, &work->last, err)
+	                : st_merged_lines(current, text, &work->first, &work->last, err);
 	return code < 0 ? code : find_context(work, text, err);
 }
 
@@ -175,8 +184,10 @@ static void render(struct st_call *call, const struct work *work, const struct s
 	st_render_preview(call, st_buf_str(&work->before), st_buf_str(&work->after));
 	st_render_context(call, &work->context);
 	if (result->note.len > 0) {
-		st_json_add_text(call->doc, call->result, "note", st_buf_str(&result->note));
-		st_buf_addf(&call->text, "%s\n", result->note.ptr);
+		st_auto(st_buf) note = ST_BUF_INIT;
+		st_buf_addf(&note, "%s%s", work->merged ? "As numbered before the merge: " : "", result->note.ptr);
+		st_json_add_text(call->doc, call->result, "note", st_buf_str(&note));
+		st_buf_addf(&call->text, "%s\n", st_buf_cstr(&note));
 	}
 }
 

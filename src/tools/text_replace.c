@@ -47,6 +47,7 @@ static bool stands_already(struct work *work, struct st_str old) {
 
 static int make(void *context, struct st_str old, struct st_buf *new, struct stet_error *err) {
 	struct work *work = context;
+	work->merged = false;
 	st_replaced_release(work->done);
 	int code = st_replace_apply(old, &work->request, work->done, err);
 	work->already = code == STET_E_NO_MATCH && stands_already(work, old);
@@ -70,10 +71,13 @@ static int merged(void *context, struct st_str current, struct st_str text, stru
 	return st_context_of_lines(&work->context, text, work->touched.first, work->touched.last, err);
 }
 
-static void render_note(struct st_call *call, const struct st_places *others) {
+static void render_note(struct st_call *call, const struct work *work) {
+	const struct st_places *others = &work->done->others;
 	if (others->total == 0)
 		return;
 	st_auto(st_buf) note = ST_BUF_INIT;
+	if (work->merged)
+		st_buf_adds(&note, "As numbered before the merge: ");
 	st_buf_adds(&note, others->total == 1 ? "Another occurrence is at " : "Other occurrences are at ");
 	st_places_add(&note, others, 10);
 	st_buf_adds(&note, ".");
@@ -101,7 +105,7 @@ static void render(struct st_call *call, const struct work *work, const struct s
 	st_buf_addf(&call->text, "fileHash: %s\n", answer->hash);
 	st_render_preview(call, st_buf_str(&done->before), st_buf_str(&done->after));
 	st_render_context(call, work->merged ? &work->context : &done->context);
-	render_note(call, &done->others);
+	render_note(call, work);
 }
 
 /* A number is taken where a word is expected: models send both. */

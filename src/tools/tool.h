@@ -89,20 +89,19 @@ const struct st_tool *st_tool_find(struct st_str name);
 [[nodiscard]] int st_tool_schema(const struct st_tool *tool, struct st_buf *out,
                                  struct stet_error *err);
 
-/** Match a call's arguments with the tool's parameters. Returns 0, STET_E_INVALID or STET_E_NOMEM. */
-[[nodiscard]] int st_args_bind(struct st_call *call, yyjson_val *args, struct stet_error *err);
-
 /**
- * Refuse an object with a member that nobody will look at: a misspelt "end"
- * must not turn ten lines into one.
+ * Match the members of an object with parameters: unknown ones, those given
+ * twice, missing ones and wrong types are refused. A misspelt "end" must not
+ * turn ten lines into one.
  *
- * @what     What it is, for the message, such as "The target \"lines\"".
- * @names    The members it may have, separated by blanks, as the message lists them.
- * @aliases  More of them, which it does not list; may be NULL.
- * @return   0 or STET_E_INVALID.
+ * @what    What takes them, for messages: "text_patch", "target \"lines\"".
+ * @params  Ends with one whose name is NULL.
+ * @object  May be NULL for an empty one.
+ * @values  Receives a value or NULL for each of the parameters.
+ * @return  0, STET_E_INVALID or STET_E_NOMEM.
  */
-[[nodiscard]] int st_args_known(yyjson_val *object, const char *what, const char *names,
-                                const char *aliases, struct stet_error *err);
+[[nodiscard]] int st_args_bind(const char *what, const struct st_param *params, yyjson_val *object,
+                               yyjson_val **values, struct stet_error *err);
 
 /** An argument by its parameter's name; NULL if it was not given. */
 yyjson_val *st_arg(const struct st_call *call, const char *name);
