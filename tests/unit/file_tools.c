@@ -1,0 +1,746 @@
+/* read_file, edit_file and write_file as they are called (spec 1), and staleness. */
+#include "lib/run.h"
+#include "lib/tools.h"
+
+static void edit(struct desk *desk, const char *old_text, const char *new_text) {
+	call(desk, "edit_file", "{'path': 'a.txt', 'oldText': %s, 'newText': %s}", quoted(st_str(old_text)),
+	     quoted(st_str(new_text)));
+}
+
+static void read_all(struct desk *desk) {
+	call(desk, "read_file", "{'path': 'a.txt'}");
+}
+
+/* ---- spec 1's integration tests ---- */
+
+static void returns_error_when_file_was_modified_since_last_read(void **state) {
+	struct desk *desk = *state;
+	dir_write(desk->dir, "test.txt", "original content");
+	assert_int_equal(stet_session_track_read(desk->session, "test.txt", NULL), 0);
+	sleep_ms(10);
+	dir_write(desk->dir, "test.txt", "externally modified");
+	refuse(desk, STET_E_CONFLICT, "edit_file", "{'path': 'test.txt', 'oldText': 'original', 'newText': 'new'}");
+	expect_text("Error: File \"test.txt\" was modified since you last read it. Please read the file again.");
+	expect_file(desk, "test.txt", "externally modified");
+}
+
+static void tracks_file_after_reading(void **state) {
+	struct desk *desk = *state;
+	dir_write(desk->dir, "test.txt", "content");
+	call(desk, "read_file", "{'path': 'test.txt'}");
+	assert_int_equal(stet_session_modified(desk->session, "test.txt", NULL), 0);
+	dir_write(desk->dir, "test.txt", "other");
+	assert_int_equal(stet_session_modified(desk->session, "test.txt", NULL), 1);
+}
+
+static void an_edit_tracks_what_it_wrote(void **state) {
+	struct desk *desk = *state;
+	dir_write(desk->dir, "a.txt", "one two");
+	edit(desk, "one", "1");
+	assert_string_equal(said(0), "Updated file \"a.txt\"\n"
+	                             "fileHash: 49740b6ce1adfb5d\n\n"
+	                             "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one two\n\\ No newline at end of file\n"
+	                             "+1 two\n\\ No newline at end of file\n");
+	assert_int_equal(stet_session_modified(desk->session, "a.txt", NULL), 0);
+	dir_write(desk->dir, "a.txt", "1 two three");
+	assert_int_equal(stet_session_modified(desk->session, "a.txt", NULL), 1);
+}
+
+/* ---- a stale edit ---- */
+
+static const char *const anchored[][2] = {
+	{"edit_file", "{'path': 'a.txt', 'oldText': 'three', 'newText': '3'%s}"},
+	{"edit_file", "{'path': 'a.txt', 'edits': [{'oldText': 'three', 'newText': '3'}]%s}"},
+	{"text_replace", "{'path': 'a.txt', 'oldText': 'three', 'newText': '3'%s}"},
+};
+
+/* A call with something added to its arguments. */
+static int try_anchored(struct desk *desk, size_t i, const char *more) {
+	const char *args = anchored[i][1], *end = strstr(args, "%s");
+	return try_call(desk, anchored[i][0], "%.*s%s%s", (int)(end - args), args, more, end + 2);
+}
+
+static void make_stale(struct desk *desk) {
+	dir_write(desk->dir, "a.txt", "one\ntwo\nthree\n");
+	read_all(desk);
+	dir_write(desk->dir, "a.txt", "zero\none\ntwo\nthree\n");
+}
+
+static void a_stale_edit_is_refused_with_diff_hash_and_matches(void **state) {
+	struct desk *desk = *state;
+	for (size_t i = 0; i < sizeof anchored / sizeof *anchored; i++) {
+		make_stale(desk);
+		assert_int_equal(try_anchored(desk, i, ""), STET_E_CONFLICT);
+		expect_str("reason", "modified");
+		expect_str("path", "a.txt");
+		expect_part("diff", "+zero\n");
+		expect_text("+zero\n");
+		expect_text("still matches at line 4");
+		expect_list("stillMatches", "4");
+		expect_file(desk, "a.txt", "zero\none\ntwo\nthree\n");
+		const char *hash = copy_of("currentHash");
+		read_all(desk);
+		expect_str("fileHash", hash);
+	}
+}
+
+static void the_repeated_call_succeeds(void **state) {
+	struct desk *desk = *state;
+	for (size_t i = 0; i < sizeof anchored / sizeof *anchored; i++) {
+		make_stale(desk);
+		assert_int_equal(try_anchored(desk, i, ""), STET_E_CONFLICT);
+		assert_int_equal(try_anchored(desk, i, ""), 0);
+		expect_file(desk, "a.txt", "zero\none\ntwo\n3\n");
+	}
+}
+
+static void a_refusal_says_if_the_text_is_gone(void **state) {
+	struct desk *desk = *state;
+	make_stale(desk);
+	dir_write(desk->dir, "a.txt", "one\ntwo\n3\n");
+	refuse(desk, STET_E_CONFLICT, "edit_file", "{'path': 'a.txt', 'oldText': 'three', 'newText': '3'}");
+	expect_text("no longer in it");
+	expect_none("stillMatches");
+	refuse(desk, STET_E_NO_MATCH, "edit_file", "{'path': 'a.txt', 'oldText': 'three', 'newText': '3'}");
+}
+
+static void a_refusal_names_the_session_that_wrote(void **state) {
+	struct desk *desk = *state;
+	dir_write(desk->dir, "a.txt", "one\ntwo\n");
+	read_all(desk);
+	struct stet_session *mine = desk->session;
+	desk->session = desk_session(desk, "other");
+	edit(desk, "one", "1");
+	stet_session_close(desk->session);
+	desk->session = mine;
+	refuse(desk, STET_E_CONFLICT, "edit_file", "{'path': 'a.txt', 'oldText': 'two', 'newText': '2'}");
+	expect_str("writer", "other");
+	expect_text("Session \"other\" wrote the current version.");
+}
+
+static void a_large_diff_is_cut_and_said_to_be(void **state) {
+	struct desk *desk = *state;
+	st_auto(st_buf) text = ST_BUF_INIT;
+	dir_write(desk->dir, "a.txt", "one\n");
+	read_all(desk);
+	for (int i = 0; i < 20000; i++)
+		st_buf_addf(&text, "line %d\n", i);
+	dir_write(desk->dir, "a.txt", text.ptr);
+	refuse(desk, STET_E_CONFLICT, "edit_file", "{'path': 'a.txt', 'oldText': 'line 5', 'newText': '2'}");
+	expect_true("diffTruncated");
+	expect_text("diff cut here");
+	expect_text("read the file for the rest");
+	assert_true(whole_answer().len < 64 << 10);
+}
+
+static void a_matching_expected_hash_settles_staleness(void **state) {
+	struct desk *desk = *state;
+	for (size_t i = 0; i < sizeof anchored / sizeof *anchored; i++) {
+		make_stale(desk);
+		struct stet_session *mine = desk->session;
+		desk->session = desk_session(desk, "other");
+		read_all(desk);
+		stet_session_close(desk->session);
+		desk->session = mine;
+		char more[64];
+		snprintf(more, sizeof more, ", 'expectedHash': '%s'", hash_of_answer());
+		assert_int_equal(try_anchored(desk, i, more), 0);
+		expect_file(desk, "a.txt", "zero\none\ntwo\n3\n");
+	}
+}
+
+static void a_wrong_expected_hash_is_refused_even_if_nothing_changed(void **state) {
+	struct desk *desk = *state;
+	dir_write(desk->dir, "a.txt", "one\ntwo\nthree\n");
+	read_all(desk);
+	const char *hash = hash_of_answer();
+	for (size_t i = 0; i < sizeof anchored / sizeof *anchored; i++) {
+		assert_int_equal(try_anchored(desk, i, ", 'expectedHash': '0000000000000000'"), STET_E_CONFLICT);
+		expect_str("reason", "hash");
+		expect_text(hash);
+		expect_text("then pass this hash");
+		expect_none("diff");
+	}
+}
+
+/* The advice has to work: with the same wrong hash it never would. */
+static void a_wrong_expected_hash_says_how_to_go_on(void **state) {
+	struct desk *desk = *state;
+	make_stale(desk);
+	assert_int_equal(try_anchored(desk, 0, ", 'expectedHash': '0000000000000000'"), STET_E_CONFLICT);
+	expect_part("diff", "+zero\n");
+	expect_text("do the same again with this hash");
+	char more[64];
+	snprintf(more, sizeof more, ", 'expectedHash': '%s'", copy_of("currentHash"));
+	assert_int_equal(try_anchored(desk, 0, more), 0);
+}
+
+static void a_line_number_edit_is_refused_after_a_change(void **state) {
+	struct desk *desk = *state;
+	make_stale(desk);
+	refuse(desk, STET_E_CONFLICT, "text_patch",
+	       "{'path': 'a.txt', 'operation': 'delete', 'target': {'lines': {'start': 3}}}");
+	expect_str("reason", "modified");
+	expect_part("diff", "+zero\n");
+	expect_text("line numbers may have moved");
+	expect_file(desk, "a.txt", "zero\none\ntwo\nthree\n");
+	call(desk, "text_patch", "{'path': 'a.txt', 'operation': 'delete', 'target': {'lines': {'start': 4}}}");
+	expect_file(desk, "a.txt", "zero\none\ntwo\n");
+}
+
+static void a_line_number_edit_of_an_unread_file_is_allowed(void **state) {
+	struct desk *desk = *state;
+	dir_write(desk->dir, "a.txt", "one\ntwo\n");
+	call(desk, "text_patch", "{'path': 'a.txt', 'operation': 'delete', 'target': {'lines': {'start': 1}}}");
+	expect_file(desk, "a.txt", "two\n");
+}
+
+static void a_heading_edit_is_refused_after_a_change_and_then_made(void **state) {
+	struct desk *desk = *state;
+	static const char args[] =
+		"{'path': 'a.md', 'operation': 'insert', 'target': {'appendToSection': 'B'}, 'content': 'new'}";
+	dir_write(desk->dir, "a.md", "# A\n# B\ntext\n");
+	call(desk, "read_file", "{'path': 'a.md'}");
+	dir_write(desk->dir, "a.md", "# A\nmore\n# B\ntext\n");
+	refuse(desk, STET_E_CONFLICT, "text_patch", "%s", args);
+	call(desk, "text_patch", "%s", args);
+	expect_file(desk, "a.md", "# A\nmore\n# B\ntext\nnew\n");
+}
+
+static void every_edit_needs_a_read_where_that_is_required(void **state) {
+	struct desk *desk = *state;
+	assert_int_equal(stet_workspace_set(desk->ws, STET_OPTION_REQUIRE_READ, 1, NULL), 0);
+	dir_write(desk->dir, "a.txt", "one\ntwo\nthree\n");
+	for (size_t i = 0; i < sizeof anchored / sizeof *anchored; i++) {
+		assert_int_equal(try_anchored(desk, i, ""), STET_E_CONFLICT);
+		expect_str("reason", "unseen");
+	}
+	refuse(desk, STET_E_CONFLICT, "text_patch",
+	       "{'path': 'a.txt', 'operation': 'delete', 'target': {'lines': {'start': 3}}}");
+	read_all(desk);
+	assert_int_equal(try_anchored(desk, 0, ""), 0);
+}
+
+/* ---- a file that is gone ---- */
+
+static void a_deleted_file_is_told_with_what_can_be_done(void **state) {
+	struct desk *desk = *state;
+	dir_write(desk->dir, "a.txt", "one\n");
+	read_all(desk);
+	assert_int_equal(unlink(dir_at(desk->dir, "a.txt")), 0);
+	refuse(desk, STET_E_CONFLICT, "edit_file", "{'path': 'a.txt', 'oldText': 'one', 'newText': '1'}");
+	expect_str("reason", "deleted");
+	expect_none("currentHash");
+	expect_no_text("do the same again");
+	expect_text("write the file anew");
+	refuse(desk, STET_E_NOT_FOUND, "edit_file", "{'path': 'a.txt', 'oldText': 'one', 'newText': '1'}");
+	expect_text("There is no file \"a.txt\"");
+}
+
+static void a_deleted_file_may_be_written_anew(void **state) {
+	struct desk *desk = *state;
+	dir_write(desk->dir, "a.txt", "one\n");
+	read_all(desk);
+	const char *hash = hash_of_answer();
+	assert_int_equal(unlink(dir_at(desk->dir, "a.txt")), 0);
+	refuse(desk, STET_E_CONFLICT, "write_file", "{'path': 'a.txt', 'content': 'x', 'expectedHash': '%s'}", hash);
+	expect_text("without expectedHash");
+	assert_false(dir_has(desk->dir, "a.txt"));
+	call(desk, "write_file", "{'path': 'a.txt', 'content': 'x'}");
+	expect_true("created");
+}
+
+/* ---- merging ---- */
+
+static void a_merge_keeps_both_changes_and_shows_the_foreign_one(void **state) {
+	struct desk *desk = *state;
+	for (size_t i = 0; i < sizeof anchored / sizeof *anchored; i++) {
+		make_stale(desk);
+		assert_int_equal(try_anchored(desk, i, ", 'onStale': 'merge'"), 0);
+		expect_file(desk, "a.txt", "zero\none\ntwo\n3\n");
+		expect_true("merged");
+		expect_part("foreignDiff", "+zero\n");
+		assert_null(strstr(copy_of("foreignDiff"), "-three"));
+		expect_span(i == 2 ? "affectedLines" : "edits.0.affectedLines", 4, 4);
+	}
+	expect_str("context.beforeLines.0.text", "zero");
+	expect_int("context.beforeLines.2.number", 3);
+}
+
+static void a_merge_that_would_overlap_is_refused(void **state) {
+	struct desk *desk = *state;
+	for (size_t i = 0; i < sizeof anchored / sizeof *anchored; i++) {
+		make_stale(desk);
+		dir_write(desk->dir, "a.txt", "one\ntwo\nTHREE and three\n");
+		assert_int_equal(try_anchored(desk, i, ", 'onStale': 'merge'"), STET_E_CONFLICT);
+		expect_text("in the same lines");
+		expect_part("diff", "+THREE and three\n");
+		expect_file(desk, "a.txt", "one\ntwo\nTHREE and three\n");
+		assert_int_equal(try_anchored(desk, i, ", 'onStale': 'merge'"), 0);
+		expect_file(desk, "a.txt", "one\ntwo\nTHREE and 3\n");
+		expect_none("merged");
+	}
+}
+
+static void line_numbers_are_those_of_the_version_that_was_read_in_a_merge(void **state) {
+	struct desk *desk = *state;
+	make_stale(desk);
+	call(desk, "text_patch",
+	     "{'path': 'a.txt', 'operation': 'replace', 'target': {'lines': {'start': 3}}, 'content': '3\\n4', 'onStale': 'merge'}");
+	expect_file(desk, "a.txt", "zero\none\ntwo\n3\n4\n");
+	expect_true("merged");
+	expect_span("affectedLines", 4, 5);
+	expect_str("note", "As numbered before the merge: The file now has 4 lines (was 3).");
+}
+
+static void deleted_lines_are_numbered_as_they_were_in_a_merge_too(void **state) {
+	struct desk *desk = *state;
+	dir_write(desk->dir, "a.txt", "1\n2\n3\n4\n5\n6\n7\n8\n");
+	read_all(desk);
+	dir_write(desk->dir, "a.txt", "0\n1\n2\n3\n4\n5\n6\n7\n8\n");
+	call(desk, "text_patch",
+	     "{'path': 'a.txt', 'operation': 'delete', 'target': {'lines': {'start': 5, 'end': 6}}, 'onStale': 'merge'}");
+	expect_file(desk, "a.txt", "0\n1\n2\n3\n4\n7\n8\n");
+	expect_span("affectedLines", 6, 7);
+	expect_str("context.beforeLines.2.text", "4");
+	expect_str("context.afterLines.0.text", "7");
+	expect_int("context.afterLines.0.number", 6);
+}
+
+static void both_having_made_the_same_change_is_a_merge_without_a_write(void **state) {
+	struct desk *desk = *state;
+	make_stale(desk);
+	dir_write(desk->dir, "a.txt", "one\ntwo\n3\n");
+	call(desk, "text_replace", "{'path': 'a.txt', 'oldText': 'three', 'newText': '3', 'onStale': 'merge'}");
+	expect_true("noop");
+	expect_true("merged");
+	expect_file(desk, "a.txt", "one\ntwo\n3\n");
+}
+
+static void a_merge_counts_as_having_seen_what_it_showed(void **state) {
+	struct desk *desk = *state;
+	make_stale(desk);
+	assert_int_equal(try_anchored(desk, 0, ", 'onStale': 'merge'"), 0);
+	call(desk, "write_file", "{'path': 'a.txt', 'content': 'mine'}");
+}
+
+static void a_merge_whose_foreign_diff_was_cut_does_not(void **state) {
+	struct desk *desk = *state;
+	st_auto(st_buf) text = ST_BUF_INIT;
+	make_stale(desk);
+	for (int i = 0; i < 20000; i++)
+		st_buf_addf(&text, "line %d\n", i);
+	st_buf_adds(&text, "one\ntwo\nthree\n");
+	dir_write(desk->dir, "a.txt", text.ptr);
+	assert_int_equal(try_anchored(desk, 0, ", 'onStale': 'merge'"), 0);
+	expect_true("merged");
+	refuse(desk, STET_E_CONFLICT, "write_file", "{'path': 'a.txt', 'content': 'mine'}");
+	expect_str("reason", "unseen");
+}
+
+static void a_merge_that_failed_counts_as_nothing(void **state) {
+	struct desk *desk = *state;
+	make_stale(desk);
+	assert_int_equal(stet_workspace_set(desk->ws, STET_OPTION_MAX_FILE, 25, NULL), 0);
+	refuse(desk, STET_E_TOO_BIG, "edit_file",
+	       "{'path': 'a.txt', 'oldText': 'three', 'newText': 'three and more', 'onStale': 'merge'}");
+	refuse(desk, STET_E_CONFLICT, "write_file", "{'path': 'a.txt', 'content': 'mine'}");
+	expect_part("diff", "+zero\n");
+}
+
+/* What the session has not seen of its base would count as deleted by it. */
+static void a_whole_file_merges_only_if_all_of_its_base_was_seen(void **state) {
+	struct desk *desk = *state;
+	dir_write(desk->dir, "a.txt", "one\ntwo\nthree\nfour\n");
+	call(desk, "read_file", "{'path': 'a.txt', 'limit': 1}");
+	dir_write(desk->dir, "a.txt", "one\ntwo\nthree\nfour\nfive\n");
+	refuse(desk, STET_E_CONFLICT, "write_file", "{'path': 'a.txt', 'content': '1\\n', 'onStale': 'merge'}");
+	refuse(desk, STET_E_CONFLICT, "write_file", "{'path': 'a.txt', 'content': '1\\n', 'onStale': 'merge'}");
+	expect_str("reason", "unseen");
+	read_all(desk);
+	dir_write(desk->dir, "a.txt", "one\ntwo\nthree\nfour\nfive\nsix\n");
+	call(desk, "write_file", "{'path': 'a.txt', 'content': '1\\ntwo\\nthree\\nfour\\nfive\\n', 'onStale': 'merge'}");
+	expect_file(desk, "a.txt", "1\ntwo\nthree\nfour\nfive\nsix\n");
+	expect_true("merged");
+}
+
+/* ---- whole files ---- */
+
+static void a_new_file_is_written_without_a_read(void **state) {
+	struct desk *desk = *state;
+	call(desk, "write_file", "{'path': 'a.txt', 'content': 'text'}");
+	expect_true("created");
+	expect_str("commit", "created");
+	expect_int("size", 4);
+	assert_string_equal(said(0), "Created file \"a.txt\"\nfileHash: 982d9e3eb996f559\n");
+	call(desk, "write_file", "{'path': 'a.txt', 'content': 'more'}");
+	expect_str("commit", "exchanged");
+	expect_file(desk, "a.txt", "more");
+}
+
+static void a_file_that_was_not_read_is_not_overwritten(void **state) {
+	struct desk *desk = *state;
+	dir_write(desk->dir, "a.txt", "somebody's work\n");
+	for (int i = 0; i < 2; i++) {
+		refuse(desk, STET_E_CONFLICT, "write_file", "{'path': 'a.txt', 'content': 'mine'}");
+		expect_str("reason", "unseen");
+	}
+	const char *hash = copy_of("currentHash");
+	expect_text(hash);
+	expect_file(desk, "a.txt", "somebody's work\n");
+	call(desk, "write_file", "{'path': 'a.txt', 'content': 'mine', 'expectedHash': '%s'}", hash);
+	expect_file(desk, "a.txt", "mine");
+}
+
+static void parts_that_were_read_add_up(void **state) {
+	struct desk *desk = *state;
+	dir_write(desk->dir, "a.txt", "1\n2\n3\n4\n5\n");
+	call(desk, "read_file", "{'path': 'a.txt', 'offset': 1, 'limit': 2}");
+	call(desk, "read_file", "{'path': 'a.txt', 'offset': 4}");
+	refuse(desk, STET_E_CONFLICT, "write_file", "{'path': 'a.txt', 'content': 'mine'}");
+	expect_text("Not seen: lines 3.");
+	call(desk, "read_file", "{'path': 'a.txt', 'offset': 3, 'limit': 1}");
+	call(desk, "write_file", "{'path': 'a.txt', 'content': 'mine'}");
+}
+
+static void knowing_the_hash_is_not_having_seen_the_file(void **state) {
+	struct desk *desk = *state;
+	dir_write(desk->dir, "a.txt", "1\n2\n3\n4\n5\n");
+	call(desk, "read_file", "{'path': 'a.txt', 'limit': 1}");
+	call(desk, "edit_file", "{'path': 'a.txt', 'oldText': '1', 'newText': 'one', 'expectedHash': '%s'}", hash_of_answer());
+	refuse(desk, STET_E_CONFLICT, "write_file", "{'path': 'a.txt', 'content': 'mine'}");
+	expect_text("Not seen: lines 2-5.");
+}
+
+static void writing_what_is_there_is_a_noop_whoever_wrote_it(void **state) {
+	struct desk *desk = *state;
+	dir_write(desk->dir, "a.txt", "old\n");
+	read_all(desk);
+	dir_write(desk->dir, "a.txt", "new\n");
+	struct stat before, after;
+	assert_int_equal(stat(dir_at(desk->dir, "a.txt"), &before), 0);
+	call(desk, "write_file", "{'path': 'a.txt', 'content': 'new\\n'}");
+	expect_true("noop");
+	expect_str("note", "File already exists with identical content");
+	expect_text("File already exists with identical content");
+	assert_int_equal(stat(dir_at(desk->dir, "a.txt"), &after), 0);
+	assert_int_equal(before.st_ino, after.st_ino);
+	assert_memory_equal(&before.st_mtim, &after.st_mtim, sizeof before.st_mtim);
+}
+
+/* ---- edit_file ---- */
+
+static void edits_are_applied_in_order_and_all_or_none(void **state) {
+	struct desk *desk = *state;
+	dir_write(desk->dir, "a.txt", "one\ntwo\nthree\n");
+	call(desk, "edit_file",
+	     "{'path': 'a.txt', 'edits': [{'oldText': 'one', 'newText': 'zero\\nuno'}, {'old_string': 'uno\\ntwo', 'new_string': 'x'}]}");
+	expect_file(desk, "a.txt", "zero\nx\nthree\n");
+	expect_count("edits", 2);
+	expect_int("edits.1.occurrencesReplaced", 1);
+	expect_span("edits.1.affectedLines", 2, 2);
+	refuse(desk, STET_E_NO_MATCH, "edit_file",
+	       "{'path': 'a.txt', 'edits': [{'oldText': 'zero', 'newText': '0'}, {'oldText': 'two', 'newText': '2'}]}");
+	expect_int("edit", 2);
+	expect_text("Edit 2 of 2");
+	expect_file(desk, "a.txt", "zero\nx\nthree\n");
+}
+
+static void several_matches_are_refused_with_all_their_lines(void **state) {
+	struct desk *desk = *state;
+	dir_write(desk->dir, "a.txt", "x\n2\nx\n4\nx x\n");
+	refuse(desk, STET_E_AMBIGUOUS, "edit_file", "{'path': 'a.txt', 'oldText': 'x', 'newText': 'y'}");
+	expect_list("matches", "1 3 5 5");
+	expect_text("occurs 4 times, at lines 1, 3 and 5 (2 times)");
+	expect_text("replaceAll");
+	expect_file(desk, "a.txt", "x\n2\nx\n4\nx x\n");
+	call(desk, "edit_file", "{'path': 'a.txt', 'oldText': 'x', 'newText': 'y', 'replaceAll': true}");
+	expect_int("edits.0.occurrencesReplaced", 4);
+	expect_file(desk, "a.txt", "y\n2\ny\n4\ny y\n");
+}
+
+static void an_empty_old_text_creates_a_file(void **state) {
+	struct desk *desk = *state;
+	call(desk, "edit_file", "{'path': 'a.txt', 'oldText': '', 'newText': 'text\\n'}");
+	expect_true("created");
+	expect_text("Created file \"a.txt\"");
+	expect_file(desk, "a.txt", "text\n");
+	refuse(desk, STET_E_EXISTS, "edit_file", "{'path': 'a.txt', 'oldText': '', 'newText': 'other'}");
+	expect_text("exists already");
+	expect_file(desk, "a.txt", "text\n");
+	call(desk, "edit_file", "{'path': 'a.txt', 'oldText': 'text', 'newText': 'more'}");
+}
+
+static void an_empty_old_text_fills_an_empty_file(void **state) {
+	struct desk *desk = *state;
+	dir_write(desk->dir, "a.txt", "");
+	read_all(desk);
+	call(desk, "edit_file", "{'path': 'a.txt', 'oldText': '', 'newText': 'text\\n'}");
+	assert_true(yyjson_is_false(look("created")));
+	expect_text("Updated file \"a.txt\"");
+	expect_file(desk, "a.txt", "text\n");
+}
+
+static void creation_asks_for_the_ending_too(void **state) {
+	struct desk *desk = *state;
+	assert_int_equal(stet_workspace_allow(desk->ws, ".md,.txt", NULL), 0);
+	refuse(desk, STET_E_EXTENSION, "edit_file", "{'path': 'a.exe', 'oldText': '', 'newText': 'text'}");
+	assert_false(dir_has(desk->dir, "a.exe"));
+	call(desk, "edit_file", "{'path': 'a.md', 'oldText': '', 'newText': 'text'}");
+}
+
+static void new_text_cannot_make_a_file_binary(void **state) {
+	struct desk *desk = *state;
+	dir_write(desk->dir, "a.txt", "one\n");
+	static const char *const calls[][2] = {
+		{"edit_file", "{'path': 'a.txt', 'oldText': 'one', 'newText': '\\u0000'}"},
+		{"edit_file", "{'path': 'b.txt', 'oldText': '', 'newText': '\\u0000'}"},
+		{"text_replace", "{'path': 'a.txt', 'oldText': 'one', 'newText': '\\u0000'}"},
+		{"text_patch", "{'path': 'a.txt', 'operation': 'replace', 'target': {'lines': {'start': 1}}, 'content': '\\u0000'}"},
+	};
+	for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+		refuse(desk, STET_E_BINARY, calls[i][0], "%s", calls[i][1]);
+	expect_file(desk, "a.txt", "one\n");
+	assert_false(dir_has(desk->dir, "b.txt"));
+}
+
+/* ---- dry runs ---- */
+
+static void a_dry_run_changes_nothing(void **state) {
+	struct desk *desk = *state;
+	dir_write(desk->dir, "a.txt", "one\ntwo\n");
+	call(desk, "edit_file", "{'path': 'a.txt', 'oldText': 'one', 'newText': '1', 'dryRun': true}");
+	expect_true("dryRun");
+	expect_part("diff", "-one\n+1\n");
+	expect_str("commit", "none");
+	expect_file(desk, "a.txt", "one\ntwo\n");
+	call(desk, "edit_file", "{'path': 'new.txt', 'oldText': '', 'newText': 'text\\n', 'dryRun': true}");
+	expect_part("diff", "--- /dev/null\n+++ b/new.txt\n");
+	expect_text("not changed");
+	assert_int_equal(dir_count(desk->dir, "."), 1);
+}
+
+/* The diff of a dry run, applied by a program to the file, gives what the real run gives. */
+static void check_diff(struct desk *desk, const char *name, const char *before, const char *args,
+                       const char *const *argv) {
+	st_auto(st_buf) after = ST_BUF_INIT;
+	dir_write(desk->dir, name, before);
+	call(desk, "read_file", "{'path': %s}", quoted(st_str(name)));
+	call(desk, "edit_file", "{'path': %s, %s, 'dryRun': true}", quoted(st_str(name)), args);
+	dir_write(desk->dir, "change.diff", yyjson_get_str(look("diff")));
+	call(desk, "edit_file", "{'path': %s, %s}", quoted(st_str(name)), args);
+	st_buf_adds(&after, dir_read(desk->dir, name));
+	dir_write(desk->dir, name, before);
+	assert_int_equal(run(desk->dir, NULL, argv), 0);
+	expect_file(desk, name, after.ptr);
+}
+
+static void the_diff_of_a_dry_run_is_taken_by_patch_and_git(void **state) {
+	struct desk *desk = *state;
+	static const char *const patch[] = {"patch", "-s", "-p1", "-i", "change.diff", NULL};
+	static const char *const git[] = {"git", "apply", "--whitespace=nowarn", "change.diff", NULL};
+	static const char *const texts[] = {"one\ntwo\nthree\nfour\nfive\n", "one\ntwo\nthree\nfour\nfive",
+	                                    "\xEF\xBB\xBFone\ntwo\nthree", "one\r\ntwo\r\nthree\r\n"};
+	static const char *const edits[] = {
+		"'oldText': 'two\\n', 'newText': ''",
+		"'oldText': 'one', 'newText': 'one\\nand\\nmore'",
+		"'edits': [{'oldText': 'one', 'newText': '1'}, {'oldText': 'three', 'newText': '3\\n'}]",
+	};
+	assert_int_equal(run(desk->dir, NULL, (const char *[]){"git", "init", "-q", NULL}), 0);
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+		for (size_t k = 0; k < sizeof edits / sizeof *edits; k++) {
+			/* patch takes a CR at the end of every line for a mail gone wrong. */
+			if (i != 3)
+				check_diff(desk, "a.txt", texts[i], edits[k], patch);
+			check_diff(desk, "a.txt", texts[i], edits[k], git);
+		}
+	}
+	check_diff(desk, "sub/with blank.txt", texts[0], edits[0], git);
+	check_diff(desk, "sub/\xC3\xA9\"q.txt", texts[0], edits[0], git);
+}
+
+static void a_diff_names_the_file_below_the_root(void **state) {
+	struct desk *desk = *state;
+	dir_write(desk->dir, "sub/a.txt", "one\n");
+	assert_int_equal(symlink("sub/a.txt", dir_at(desk->dir, "link")), 0);
+	const char *const paths[] = {"link", "./sub/../sub/a.txt", dir_at(desk->dir, "sub/a.txt")};
+	for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+		call(desk, "edit_file", "{'path': '%s', 'oldText': 'one', 'newText': '1', 'dryRun': true}", paths[i]);
+		expect_part("diff", "--- a/sub/a.txt\n+++ b/sub/a.txt\n");
+	}
+}
+
+/* ---- read_file ---- */
+
+static void reading_gives_the_text_as_it_is(void **state) {
+	struct desk *desk = *state;
+	dir_write(desk->dir, "a.txt", "\xEF\xBB\xBFone\r\ntwo\n\tthree");
+	read_all(desk);
+	assert_string_equal(said(0), "\xEF\xBB\xBFone\r\ntwo\n\tthree");
+	assert_null(said(1));
+	expect_int("totalLines", 3);
+	expect_int("startLine", 1);
+	expect_int("endLine", 3);
+	assert_true(yyjson_is_false(look("truncated")));
+	expect_none("nextOffset");
+	expect_none("lossy");
+}
+
+static void reading_pages_through_a_long_file(void **state) {
+	struct desk *desk = *state;
+	st_auto(st_buf) text = ST_BUF_INIT;
+	st_auto(st_buf) pages = ST_BUF_INIT;
+	for (int i = 0; i < 100000; i++)
+		st_buf_addf(&text, "line %d\n", i);
+	dir_write(desk->dir, "a.txt", text.ptr);
+	size_t offset = 1, count = 0;
+	while (offset) {
+		call(desk, "read_file", "{'path': 'a.txt', 'offset': %zu}", offset);
+		st_buf_adds(&pages, said(0));
+		expect_int("startLine", (int64_t)offset);
+		assert_true(whole_answer().len < 1 << 20);
+		offset = (size_t)st_json_int(look("nextOffset"));
+		if (offset) {
+			char words[64];
+			snprintf(words, sizeof words, "Continue with offset %zu.", offset);
+			assert_non_null(strstr(said(1), words));
+			expect_true("truncated");
+			refuse(desk, STET_E_CONFLICT, "write_file", "{'path': 'a.txt', 'content': 'mine'}");
+		}
+		count++;
+	}
+	assert_true(count > 2);
+	assert_string_equal(pages.ptr, text.ptr);
+	call(desk, "write_file", "{'path': 'a.txt', 'content': 'mine'}");
+}
+
+static void offset_and_limit_pick_lines(void **state) {
+	struct desk *desk = *state;
+	dir_write(desk->dir, "a.txt", "1\n2\r\n3\n4");
+	call(desk, "read_file", "{'path': 'a.txt', 'offset': 2, 'limit': 2}");
+	assert_string_equal(said(0), "2\r\n3\n");
+	assert_string_equal(said(1), "[Lines 2-3 of 4. Continue with offset 4.]\n");
+	expect_int("nextOffset", 4);
+	call(desk, "read_file", "{'path': 'a.txt', 'offset': 4, 'limit': 1000}");
+	assert_string_equal(said(0), "4");
+	call(desk, "read_file", "{'path': 'a.txt', 'offset': 0, 'limit': 0}");
+	expect_int("endLine", 4);
+	refuse(desk, STET_E_INVALID, "read_file", "{'path': 'a.txt', 'offset': 5}");
+	expect_text("has 4 lines; line 5 is beyond its end");
+	refuse(desk, STET_E_INVALID, "read_file", "{'path': 'a.txt', 'offset': -1}");
+	refuse(desk, STET_E_INVALID, "read_file", "{'path': 'a.txt', 'limit': -1}");
+	dir_write(desk->dir, "empty.txt", "");
+	call(desk, "read_file", "{'path': 'empty.txt'}");
+	assert_string_equal(said(0), "");
+	expect_int("totalLines", 0);
+}
+
+static void line_numbers_are_put_in_front_on_request(void **state) {
+	struct desk *desk = *state;
+	dir_write(desk->dir, "a.txt", "a\nb\r\n\nd");
+	call(desk, "read_file", "{'path': 'a.txt', 'offset': 2, 'lineNumbers': true}");
+	assert_string_equal(said(0), "     2\tb\r\n     3\t\n     4\td");
+}
+
+static void bytes_that_are_not_utf8_are_shown_as_such(void **state) {
+	struct desk *desk = *state;
+	dir_write(desk->dir, "a.txt", "caf\xE9\nplain\n");
+	read_all(desk);
+	expect_true("lossy");
+	assert_string_equal(said(0), "caf\xEF\xBF\xBD\nplain\n");
+	call(desk, "read_file", "{'path': 'a.txt', 'offset': 2}");
+	expect_none("lossy");
+}
+
+static void a_line_longer_than_a_page_is_cut_and_not_seen(void **state) {
+	struct desk *desk = *state;
+	st_auto(st_buf) text = ST_BUF_INIT;
+	for (int i = 0; i < 200000; i++)
+		st_buf_adds(&text, "\xC3\xA9");
+	st_buf_adds(&text, "\nsecond\n");
+	dir_write(desk->dir, "a.txt", text.ptr);
+	read_all(desk);
+	expect_true("truncated");
+	expect_int("nextOffset", 2);
+	assert_non_null(strstr(said(1), "Line 1 is longer than 262144 bytes and is cut."));
+	assert_int_equal(strlen(said(0)), 262144);
+	expect_none("lossy");
+	call(desk, "read_file", "{'path': 'a.txt', 'offset': 2}");
+	refuse(desk, STET_E_CONFLICT, "write_file", "{'path': 'a.txt', 'content': 'mine'}");
+	expect_text("Not seen: lines 1.");
+}
+
+/* A writer that had looked up the path before sends its bytes to the displaced file. */
+static void a_late_write_is_told_by_the_next_call(void **state) {
+	struct desk *desk = *state;
+	dir_write(desk->dir, "a.txt", "one\n");
+	dir_write(desk->dir, "b.txt", "other\n");
+	int fd = open(dir_at(desk->dir, "a.txt"), O_PATH | O_CLOEXEC);
+	assert_true(fd >= 0);
+	char self[64];
+	edit(desk, "one", "1");
+	snprintf(self, sizeof self, "/proc/self/fd/%d", fd);
+	int late = open(self, O_WRONLY | O_APPEND | O_CLOEXEC);
+	assert_true(late >= 0);
+	assert_int_equal(write(late, "late\n", 5), 5);
+	close(late);
+	close(fd);
+	sleep_ms(150);
+	call(desk, "read_file", "{'path': 'b.txt'}");
+	expect_count("notices", 1);
+	assert_string_equal(said(0), "other\n");
+	assert_non_null(strstr(said(1), "Notice: "));
+}
+
+int main(void) {
+	const struct CMUnitTest tests[] = {
+		desk_claim(returns_error_when_file_was_modified_since_last_read),
+		desk_claim(tracks_file_after_reading),
+		desk_claim(an_edit_tracks_what_it_wrote),
+		desk_claim(a_stale_edit_is_refused_with_diff_hash_and_matches),
+		desk_claim(the_repeated_call_succeeds),
+		desk_claim(a_refusal_says_if_the_text_is_gone),
+		desk_claim(a_refusal_names_the_session_that_wrote),
+		desk_claim(a_large_diff_is_cut_and_said_to_be),
+		desk_claim(a_matching_expected_hash_settles_staleness),
+		desk_claim(a_wrong_expected_hash_is_refused_even_if_nothing_changed),
+		desk_claim(a_wrong_expected_hash_says_how_to_go_on),
+		desk_claim(a_line_number_edit_is_refused_after_a_change),
+		desk_claim(a_line_number_edit_of_an_unread_file_is_allowed),
+		desk_claim(a_heading_edit_is_refused_after_a_change_and_then_made),
+		desk_claim(every_edit_needs_a_read_where_that_is_required),
+		desk_claim(a_deleted_file_is_told_with_what_can_be_done),
+		desk_claim(a_deleted_file_may_be_written_anew),
+		desk_claim(a_merge_keeps_both_changes_and_shows_the_foreign_one),
+		desk_claim(a_merge_that_would_overlap_is_refused),
+		desk_claim(line_numbers_are_those_of_the_version_that_was_read_in_a_merge),
+		desk_claim(deleted_lines_are_numbered_as_they_were_in_a_merge_too),
+		desk_claim(both_having_made_the_same_change_is_a_merge_without_a_write),
+		desk_claim(a_merge_counts_as_having_seen_what_it_showed),
+		desk_claim(a_merge_whose_foreign_diff_was_cut_does_not),
+		desk_claim(a_merge_that_failed_counts_as_nothing),
+		desk_claim(a_whole_file_merges_only_if_all_of_its_base_was_seen),
+		desk_claim(a_new_file_is_written_without_a_read),
+		desk_claim(a_file_that_was_not_read_is_not_overwritten),
+		desk_claim(parts_that_were_read_add_up),
+		desk_claim(knowing_the_hash_is_not_having_seen_the_file),
+		desk_claim(writing_what_is_there_is_a_noop_whoever_wrote_it),
+		desk_claim(edits_are_applied_in_order_and_all_or_none),
+		desk_claim(several_matches_are_refused_with_all_their_lines),
+		desk_claim(an_empty_old_text_creates_a_file),
+		desk_claim(an_empty_old_text_fills_an_empty_file),
+		desk_claim(creation_asks_for_the_ending_too),
+		desk_claim(new_text_cannot_make_a_file_binary),
+		desk_claim(a_dry_run_changes_nothing),
+		desk_claim(the_diff_of_a_dry_run_is_taken_by_patch_and_git),
+		desk_claim(a_diff_names_the_file_below_the_root),
+		desk_claim(reading_gives_the_text_as_it_is),
+		desk_claim(reading_pages_through_a_long_file),
+		desk_claim(offset_and_limit_pick_lines),
+		desk_claim(line_numbers_are_put_in_front_on_request),
+		desk_claim(bytes_that_are_not_utf8_are_shown_as_such),
+		desk_claim(a_line_longer_than_a_page_is_cut_and_not_seen),
+		desk_claim(a_late_write_is_told_by_the_next_call),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
