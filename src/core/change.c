@@ -451,5 +451,8 @@ int st_change_apply(struct stet_session *session, const struct st_change *change
 		code = st_fail(err, STET_E_BUSY,
 		               "\"%s\" was not changed: other processes kept changing it. Try again.",
 		               change->path);
+	/* A way that was tried and left may have said why. */
+	if (code == 0 && err)
+		*err = (struct stet_error){0};
 	return code;
 }

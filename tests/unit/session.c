@@ -73,6 +73,8 @@ static void an_edit_needs_exactly_one_place(void **state) {
 static void a_new_file_is_written_without_a_read(void **state) {
 	struct desk *desk = *state;
 	assert_int_equal(desk_write(desk, "new.c", "text\n"), 0);
+	assert_int_equal(desk->err.code, 0);
+	assert_string_equal(desk->err.message, "");
 	assert_true(stet_answer_created(desk->answer));
 	assert_string_equal(stet_answer_commit(desk->answer), "created");
 	assert_int_equal(desk_write(desk, "new.c", "more\n"), 0);
