@@ -143,6 +143,8 @@ static bool is_in_path(char byte) {
 /* The end of the path behind an `@`, punctuation of the sentence left away. */
 static size_t path_end(struct st_str text, size_t start) {
 	size_t end = start;
+	if (end < text.len && text.ptr[end] == '@')
+		return end;
 	while (end < text.len && is_in_path(text.ptr[end]))
 		end++;
 	while (end > start && is_one_of(text.ptr[end - 1], ".,;:!?)]}'*_"))
