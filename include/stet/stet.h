@@ -7,6 +7,7 @@
 #ifndef STET_STET_H
 #define STET_STET_H
 
+#include "stet/agents.h"
 #include "stet/error.h"
 #include "stet/session.h"
 #include "stet/tools.h"

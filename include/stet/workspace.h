@@ -39,6 +39,14 @@ enum stet_option {
 	STET_OPTION_MAX_BASES,
 	/** 1: every edit needs an earlier read. 0 (the default): the old text is proof enough. */
 	STET_OPTION_REQUIRE_READ,
+	/** 1 (the default): reading a file brings the AGENTS.md that newly apply. 0: not. */
+	STET_OPTION_AGENTS,
+	/** 1 (the default): no AGENTS.md below .git, node_modules and dist is loaded. */
+	STET_OPTION_AGENTS_BUILTIN,
+	/** 1 (the default): nor one in a directory that .gitignore excludes. */
+	STET_OPTION_AGENTS_GITIGNORE,
+	/** The most bytes of AGENTS.md in one delivery; 32 KiB by default. */
+	STET_OPTION_AGENTS_BUDGET,
 };
 
 /**

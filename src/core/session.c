@@ -21,6 +21,7 @@ int stet_session_open(struct stet_workspace *ws, const char *name, struct stet_s
 		return st_fail_nomem(err);
 	}
 	st_tracker_init(&session->tracker);
+	st_agents_given_init(&session->agents);
 	*out = session;
 	return 0;
 }
@@ -29,6 +30,7 @@ void stet_session_close(struct stet_session *session) {
 	if (!session)
 		return;
 	st_tracker_release(&session->tracker);
+	st_agents_given_release(&session->agents);
 	free(session->name);
 	free(session);
 }

@@ -2,6 +2,7 @@
 #ifndef STET_CORE_SESSION_H
 #define STET_CORE_SESSION_H
 
+#include "core/agents_given.h"
 #include "core/answer.h"
 #include "core/tracker.h"
 #include "core/workspace.h"
@@ -13,6 +14,7 @@ struct stet_session {
 	/** May be NULL. */
 	char *name;
 	struct st_tracker tracker;
+	struct st_agents_given agents;
 };
 
 /** How a tracked file stands. */

@@ -30,6 +30,11 @@ int stet_workspace_open(const char *root, struct stet_workspace **out, struct st
 	ws->max_file = ST_FILE_MAX;
 	ws->max_diff = DIFF_MAX;
 	ws->durable = true;
+	code = st_agents_setup_init(&ws->agents, err);
+	if (code < 0) {
+		stet_workspace_close(ws);
+		return code;
+	}
 	*out = ws;
 	return 0;
 }
@@ -39,6 +44,7 @@ void stet_workspace_close(struct stet_workspace *ws) {
 		return;
 	st_guard_release(&ws->guard);
 	st_bases_release(&ws->bases);
+	st_agents_setup_release(&ws->agents);
 	st_lru_release(&ws->writers);
 	st_lru_release(&ws->applied);
 	free(ws->extensions);
@@ -75,6 +81,14 @@ int stet_workspace_set(struct stet_workspace *ws, enum stet_option option, int64
 		return set_flag(&ws->durable, value, err);
 	case STET_OPTION_REQUIRE_READ:
 		return set_flag(&ws->require_read, value, err);
+	case STET_OPTION_AGENTS:
+		return set_flag(&ws->agents.deliver, value, err);
+	case STET_OPTION_AGENTS_BUILTIN:
+		return set_flag(&ws->agents.ignore_builtin, value, err);
+	case STET_OPTION_AGENTS_GITIGNORE:
+		return set_flag(&ws->agents.ignore_files, value, err);
+	case STET_OPTION_AGENTS_BUDGET:
+		return set_size(&ws->agents.budget, value, err);
 	case STET_OPTION_MAX_FILE:
 		return set_size(&ws->max_file, value, err);
 	case STET_OPTION_MAX_DIFF:

@@ -4,6 +4,7 @@
 
 #include <stdatomic.h>
 
+#include "core/agents_look.h"
 #include "core/bases.h"
 #include "fs/guard.h"
 #include "stet/workspace.h"
@@ -12,6 +13,7 @@ struct stet_workspace {
 	struct st_root root;
 	struct st_guard guard;
 	struct st_bases bases;
+	struct st_agents_setup agents;
 	/** Which session wrote a version: hash to name. */
 	struct st_lru writers;
 	/** Guards writers and applied. */

@@ -41,26 +41,30 @@ static void fill_failure(struct st_call *call, const struct stet_error *err) {
 		st_json_add_text(doc, call->result, "message", st_str(err->message));
 }
 
-static void push_block(yyjson_mut_doc *doc, yyjson_mut_val *content, const struct st_buf *text) {
+static yyjson_mut_val *new_block(yyjson_mut_doc *doc, struct st_str text) {
 	yyjson_mut_val *block = yyjson_mut_obj(doc);
 	st_json_add_text(doc, block, "type", ST_STR("text"));
-	st_json_add_text(doc, block, "text", st_buf_str(text));
-	st_json_push(doc, content, block);
+	st_json_add_text(doc, block, "text", text);
+	return block;
+}
+
+void st_call_block(struct st_call *call, struct st_str text) {
+	st_json_push(call->doc, call->content, new_block(call->doc, text));
 }
 
 static int write_answer(struct st_call *call, bool failed, struct st_buf *out,
                         struct stet_error *err) {
 	yyjson_mut_doc *doc = call->doc;
-	yyjson_mut_val *root = yyjson_mut_doc_get_root(doc);
-	yyjson_mut_val *content = st_json_add_array(doc, root, "content");
-	push_block(doc, content, &call->text);
-	if (call->remark.len > 0)
-		push_block(doc, content, &call->remark);
+	yyjson_mut_val *root = yyjson_mut_doc_get_root(doc), *content = call->content;
+	yyjson_mut_val *text = new_block(doc, st_buf_str(&call->text));
+	yyjson_mut_val *remark = call->remark.len > 0 ? new_block(doc, st_buf_str(&call->remark)) : NULL;
+	if (call->text.failed || call->remark.failed || !yyjson_mut_arr_insert(content, text, 0) ||
+	    (call->remark.len > 0 && !yyjson_mut_arr_insert(content, remark, 1)))
+		return st_fail_nomem(err);
+	st_json_add(doc, root, "content", content);
 	st_json_add(doc, root, "structuredContent", call->result);
 	if (failed)
 		st_json_add_true(doc, root, "isError");
-	if (call->text.failed || call->remark.failed)
-		return st_fail_nomem(err);
 	return st_json_write(doc, root, out, err);
 }
 
@@ -117,7 +121,8 @@ static int answer(struct st_call *call, struct st_str args, struct st_buf *out,
 	struct stet_error own = {0};
 	call->doc = yyjson_mut_doc_new(NULL);
 	call->result = call->doc ? yyjson_mut_obj(call->doc) : NULL;
-	if (!call->result)
+	call->content = call->doc ? yyjson_mut_arr(call->doc) : NULL;
+	if (!call->result || !call->content)
 		return st_fail_nomem(err);
 	yyjson_mut_doc_set_root(call->doc, yyjson_mut_obj(call->doc));
 	st_displaced_look(&call->session->ws->guard);

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "base/utf8.h"
+#include "core/agents.h"
 #include "tools/render.h"
 
 /* An answer never grows beyond this; the rest is a matter of another call. */
@@ -87,6 +88,26 @@ static void add_remark(struct st_call *call, const struct page *page) {
 		            page->last, page->total, page->last + 1);
 }
 
+/* The instructions that newly apply. A text that the answer shows anyway is not repeated. */
+static int add_agents(struct st_call *call, const char *path, const struct st_file *file,
+                      const struct page *page, struct stet_error *err) {
+	if (!call->session->ws->agents.deliver)
+		return 0;
+	bool whole = page->first <= 1 && page->last == page->total && !page->cut;
+	struct stet_agents *agents = NULL;
+	struct stet_error why = {0};
+	int code = st_agents_deliver(call->session, path, 0, whole ? &file->hash : NULL, &agents, &why);
+	if (code == STET_E_NOMEM)
+		return st_fail_nomem(err);
+	if (code < 0)
+		st_buf_addf(&call->remark, "[The instructions for this file could not be looked for. %s]\n",
+		            why.message);
+	else
+		st_render_agents(call, agents);
+	stet_agents_free(agents);
+	return 0;
+}
+
 static int run(struct st_call *call, struct stet_error *err) {
 	const char *path = st_call_path(call, "path", err);
 	if (!path)
@@ -115,7 +136,7 @@ static int run(struct st_call *call, struct stet_error *err) {
 		st_seen_add(seen, page.first, page.last);
 	render(call, place.path, &file, &page);
 	add_remark(call, &page);
-	return 0;
+	return add_agents(call, place.path, &file, &page, err);
 }
 
 static const struct st_param params[] = {
@@ -133,12 +154,14 @@ const struct st_tool st_read_file = {
 	.name = "read_file",
 	.title = "Read a file",
 	.description = "Read a text file, or some lines of it. What you read is remembered: later edits are refused if somebody else "
-	               "changes the file meanwhile. Long files come in pages; the answer says where to continue.",
+	               "changes the file meanwhile. Long files come in pages; the answer says where to continue. Instructions "
+	               "(AGENTS.md) that apply to the file are added when they are new to you.",
 	.params = params,
 	.output_schema = "{\"type\":\"object\",\"properties\":{" ST_SCHEMA_STATUS
 	                 ",\"path\":{\"type\":\"string\"},\"fileHash\":{\"type\":\"string\"},\"totalLines\":{\"type\":\"integer\"},"
 	                 "\"startLine\":{\"type\":\"integer\"},\"endLine\":{\"type\":\"integer\"},\"truncated\":{\"type\":\"boolean\"},"
 	                 "\"nextOffset\":{\"type\":\"integer\"},\"lossy\":{\"type\":\"boolean\"},"
+	                 "\"agents\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},"
 	                 "\"notices\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}}," ST_SCHEMA_FAILURE
 	                 "},\"required\":[\"status\"]}",
 	.hints = ST_HINT_READ_ONLY | ST_HINT_IDEMPOTENT,

@@ -150,3 +150,15 @@ bool st_is_markdown(const char *path) {
 	}
 	return false;
 }
+
+void st_render_agents(struct st_call *call, const struct stet_agents *agents) {
+	yyjson_mut_val *paths = NULL;
+	for (size_t i = 0; i < agents->count; i++) {
+		if (!paths)
+			paths = st_json_add_array(call->doc, call->result, "agents");
+		st_json_push(call->doc, paths, st_json_text(call->doc, st_str(agents->entries[i].path)));
+		st_call_block(call, st_buf_str(&agents->entries[i].block));
+	}
+	for (size_t i = 0; i < agents->notice_count; i++)
+		st_buf_addf(&call->remark, "[Instructions: %s]\n", agents->notices[i]);
+}

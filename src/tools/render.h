@@ -2,6 +2,7 @@
 #ifndef STET_TOOLS_RENDER_H
 #define STET_TOOLS_RENDER_H
 
+#include "core/agents_list.h"
 #include "text/context.h"
 #include "tools/tool.h"
 
@@ -69,6 +70,9 @@ void st_render_span(struct st_call *call, yyjson_mut_val *object, const char *ke
 /** Add a preview and the lines around, and show the latter in the text. */
 void st_render_preview(struct st_call *call, struct st_str before, struct st_str after);
 void st_render_context(struct st_call *call, const struct st_context *context);
+
+/** Add instructions: a block each, their paths as `agents`, what was left out as a remark. */
+void st_render_agents(struct st_call *call, const struct stet_agents *agents);
 
 /** Lines of the merged text that a change touched; last is 0 if others had made the same change. */
 [[nodiscard]] int st_merged_lines(struct st_str current, struct st_str merged, size_t *first,

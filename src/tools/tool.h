@@ -73,11 +73,16 @@ struct st_call {
 	yyjson_mut_doc *doc;
 	yyjson_mut_val *result;
 	struct st_buf text;
+	/** The blocks of text that follow these; see st_call_block(). */
+	yyjson_mut_val *content;
 	/** What has to be said beside the text, where that is a file's; empty for nothing. */
 	struct st_buf remark;
 	/** More than a message about a failure, or NULL: a refusal, near misses. */
 	yyjson_mut_val *failure;
 };
+
+/** Add a block of text to the answer, after the text and the remark. */
+void st_call_block(struct st_call *call, struct st_str text);
 
 /** All tools, ending with NULL. */
 extern const struct st_tool *const st_tools[];

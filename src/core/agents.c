@@ -1,0 +1,119 @@
+#include "core/agents.h"
+
+static int fill(struct stet_session *session, const char *path, unsigned flags,
+                const struct st_hash *shown, struct stet_agents *list, struct stet_error *err) {
+	st_auto(st_agents_chain) chain = {0};
+	int code = st_agents_chain_build(session->ws, path, flags & ST_AGENTS_ALONE, &chain, err);
+	if (code == 0)
+		code = st_agents_given_choose(&session->agents, &session->tracker, &chain, flags, shown,
+		                              list, err);
+	if (code == 0)
+		code = st_agents_list_lay_out(list, session->ws->agents.budget, err);
+	if (code == 0)
+		code = st_agents_given_record(&session->agents, &chain, list, err);
+	st_agents_list_drop_left_out(list);
+	return code;
+}
+
+int st_agents_deliver(struct stet_session *session, const char *path, unsigned flags,
+                      const struct st_hash *shown, struct stet_agents **out,
+                      struct stet_error *err) {
+	*out = NULL;
+	struct stet_agents *list = st_agents_list_new();
+	if (!list)
+		return st_fail_nomem(err);
+	int code = fill(session, path, flags, shown, list, err);
+	if (code < 0) {
+		stet_agents_free(list);
+		return code;
+	}
+	*out = list;
+	return 0;
+}
+
+int stet_agents_root(struct stet_session *session, struct stet_agents **out,
+                     struct stet_error *err) {
+	return st_agents_deliver(session, ".", 0, NULL, out, err);
+}
+
+int stet_agents_for_path(struct stet_session *session, const char *path, struct stet_agents **out,
+                         struct stet_error *err) {
+	return st_agents_deliver(session, path, 0, NULL, out, err);
+}
+
+int stet_agents_all(struct stet_session *session, const char *path, struct stet_agents **out,
+                    struct stet_error *err) {
+	return st_agents_deliver(session, path, ST_AGENTS_ALL, NULL, out, err);
+}
+
+int stet_agents_if_new(struct stet_session *session, const char *path, char **out,
+                       struct stet_error *err) {
+	*out = NULL;
+	struct stet_agents *list = NULL;
+	int code = st_agents_deliver(session, path, ST_AGENTS_ALONE, NULL, &list, err);
+	if (code < 0)
+		return code;
+	struct st_buf text = ST_BUF_INIT;
+	for (size_t i = 0; i < list->count; i++) {
+		const struct st_agents_entry *entry = &list->entries[i];
+		if (text.len > 0 && entry->content.len > 0)
+			st_buf_adds(&text, "\n\n");
+		st_buf_add(&text, st_buf_str(&entry->content));
+	}
+	stet_agents_free(list);
+	if (text.failed) {
+		st_buf_release(&text);
+		return st_fail_nomem(err);
+	}
+	if (text.len == 0)
+		st_buf_release(&text);
+	*out = text.ptr;
+	return 0;
+}
+
+void stet_agents_invalidate(struct stet_workspace *ws, const char *path) {
+	st_auto(st_place) place = ST_PLACE_INIT;
+	const char *plain = st_root_plain(&ws->root, path);
+	if (plain && st_agents_cache_forget(&ws->agents.cache, plain))
+		return;
+	if (st_root_locate(&ws->root, st_str(path), &place, NULL) == 0)
+		st_agents_cache_forget(&ws->agents.cache, place.path);
+}
+
+void stet_agents_clear(struct stet_session *session) {
+	st_agents_given_clear(&session->agents);
+}
+
+/* Check one configured name and add it, unless it is there. */
+static int add_name(struct st_agents_setup *setup, struct st_str name, struct stet_error *err) {
+	if (memchr(name.ptr, '/', name.len) || st_str_eq(name, ST_STR(".")) || st_str_eq(name, ST_STR("..")))
+		return st_fail(err, STET_E_INVALID, "\"%.*s\" is not the name of a file.", (int)name.len,
+		               name.ptr);
+	for (size_t i = 0; i < setup->name_count; i++) {
+		if (st_str_eq(st_str(setup->names[i]), name))
+			return 0;
+	}
+	if (setup->name_count == ST_AGENTS_NAMES_MAX)
+		return st_fail(err, STET_E_INVALID, "At most %d names of instruction files can be set.",
+		               ST_AGENTS_NAMES_MAX - ST_AGENTS_NAMES_BUILTIN);
+	char *copy = strndup(name.ptr, name.len);
+	if (!copy)
+		return st_fail_nomem(err);
+	setup->names[setup->name_count++] = copy;
+	return 0;
+}
+
+int stet_agents_names(struct stet_workspace *ws, const char *names, struct stet_error *err) {
+	struct st_agents_setup *setup = &ws->agents;
+	while (setup->name_count > ST_AGENTS_NAMES_BUILTIN)
+		free(setup->names[--setup->name_count]);
+	for (const char *item = names ? names : ""; *item;) {
+		size_t len = strcspn(item, ",");
+		struct st_str name = st_str_trim(st_strn(item, len));
+		int code = name.len > 0 ? add_name(setup, name, err) : 0;
+		if (code < 0)
+			return code;
+		item += len + (item[len] == ',');
+	}
+	return 0;
+}

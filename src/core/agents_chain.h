@@ -1,0 +1,62 @@
+/**
+ * The instructions that apply to a path: one file per directory at most, from
+ * the root down to the path's own directory, each followed by what it imports.
+ *
+ * Every directory on the way is looked at on use, so that a file made a moment
+ * ago counts. From the first ignored directory on nothing is loaded.
+ */
+#ifndef STET_CORE_AGENTS_CHAIN_H
+#define STET_CORE_AGENTS_CHAIN_H
+
+#include "core/agents_look.h"
+#include "core/workspace.h"
+
+enum {
+	/** How deep imports go, and how many there are at most in one chain. */
+	ST_AGENTS_IMPORT_DEPTH = 5,
+	ST_AGENTS_IMPORTS_MAX = 64,
+};
+
+/** One file of a chain. */
+struct st_agents_item {
+	/** Where it was found, and where its text is: these differ for links. */
+	char *path;
+	char *real;
+	/** The file that imports it; NULL for one of the chain itself. */
+	char *importer;
+	struct st_agents_file *file;
+	/** How many directories below the root the chain's file is that brought it. */
+	size_t level;
+	/** How many imports lead to it; 0 for one of the chain itself. */
+	unsigned depth;
+	/** It holds nothing but imports, whose texts stand for it. */
+	bool bridge;
+	/** Another checkout of this repository, nearer to the path, has its own in place of it. */
+	bool masked;
+};
+
+struct st_agents_chain {
+	/** The directory of the path, below the root; "" for the root. */
+	struct st_buf dir;
+	struct st_agents_item *items;
+	size_t count;
+	size_t cap;
+	size_t imports;
+	/** What was skipped and why: sentences, each ended by NUL. */
+	struct st_buf notices;
+};
+
+void st_agents_chain_release(struct st_agents_chain *chain);
+
+/**
+ * Find what applies to a path.
+ *
+ * @path   As the caller spells it: a file, there or not, or a directory.
+ * @alone  Look into the path's own directory only.
+ * @return 0, or why the path cannot be used: STET_E_INVALID, STET_E_OUTSIDE,
+ *         STET_E_ACCESS, STET_E_NOMEM, STET_E_LIMIT, STET_E_IO.
+ */
+[[nodiscard]] int st_agents_chain_build(struct stet_workspace *ws, const char *path, bool alone,
+                                        struct st_agents_chain *chain, struct stet_error *err);
+
+#endif

@@ -1,0 +1,69 @@
+/**
+ * What a session was given of the instructions, and what it has to be given
+ * now.
+ *
+ * A record says which text a path had when it was last looked at. Texts are
+ * compared by hash, so that a link, a twin or a copy in another checkout comes
+ * once: the first place where it was met is the one that gave it, and the
+ * others are noted as known. A record whose directory is on the way but whose
+ * file is no longer part of the chain is announced as gone, unless the same
+ * text just goes by another name.
+ */
+#ifndef STET_CORE_AGENTS_GIVEN_H
+#define STET_CORE_AGENTS_GIVEN_H
+
+#include "core/agents_list.h"
+#include "core/tracker.h"
+
+enum { ST_AGENTS_RECORDS_MAX = 4096, ST_AGENTS_SAID_MAX = 256 };
+
+struct st_agents_record {
+	char *path;
+	/** The directory whose file brought it; "" for the root. */
+	char *owner;
+	struct st_hash hash;
+	/** This path gave the text; else another one did. */
+	bool given;
+};
+
+struct st_agents_given {
+	struct st_agents_record *records;
+	size_t count;
+	size_t cap;
+	/** Notices that were said. */
+	struct st_lru said;
+};
+
+void st_agents_given_init(struct st_agents_given *given);
+void st_agents_given_release(struct st_agents_given *given);
+
+/** Forget everything, so that it is given again. */
+void st_agents_given_clear(struct st_agents_given *given);
+
+enum st_agents_flags {
+	/** Everything that applies, given before or not. */
+	ST_AGENTS_ALL = 1 << 0,
+	/** Only the path's own directory was looked at. */
+	ST_AGENTS_ALONE = 1 << 1,
+};
+
+/**
+ * Choose what of a chain is to be given.
+ *
+ * @tracker  What the session has read or written itself; a replacement that it
+ *           knows from there is not repeated.
+ * @shown    The hash of a text that the same answer shows anyway; may be NULL.
+ * @list     Receives the entries and notices, not laid out yet.
+ * @return   0 or STET_E_NOMEM.
+ */
+[[nodiscard]] int st_agents_given_choose(struct st_agents_given *given, struct st_tracker *tracker,
+                                         const struct st_agents_chain *chain, unsigned flags,
+                                         const struct st_hash *shown, struct stet_agents *list,
+                                         struct stet_error *err);
+
+/** Record what a list gives, once it is laid out. Returns 0 or STET_E_NOMEM. */
+[[nodiscard]] int st_agents_given_record(struct st_agents_given *given,
+                                         const struct st_agents_chain *chain,
+                                         const struct stet_agents *list, struct stet_error *err);
+
+#endif

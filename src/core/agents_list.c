@@ -1,0 +1,308 @@
+#include "core/agents_list.h"
+
+#include <limits.h>
+#include <stdio.h>
+
+#include "base/utf8.h"
+#include "text/context.h"
+#include "text/lines.h"
+
+/* Room for the line that tells of a cut, and the least text worth showing beside it. */
+enum { MARKER_MAX = 512, SHARE_MIN = 1024, NAMED_MAX = 5 };
+
+struct stet_agents *st_agents_list_new(void) {
+	return calloc(1, sizeof(struct stet_agents));
+}
+
+struct st_agents_entry *st_agents_list_add(struct stet_agents *list, const char *path,
+                                           struct st_agents_file *file) {
+	if (list->count == list->cap) {
+		size_t cap = list->cap ? list->cap * 2 : 8;
+		struct st_agents_entry *entries = realloc(list->entries, cap * sizeof *entries);
+		if (!entries)
+			return NULL;
+		list->entries = entries;
+		list->cap = cap;
+	}
+	char *copy = strdup(path);
+	if (!copy)
+		return NULL;
+	struct st_agents_entry *entry = &list->entries[list->count++];
+	*entry = (struct st_agents_entry){.path = copy};
+	if (file) {
+		entry->file = st_agents_file_keep(file);
+		entry->size = file->len;
+		entry->has_hash = true;
+		entry->hash = file->hash;
+		st_hash_hex(&file->hash, entry->hex, ST_HASH_SHORT);
+	}
+	return entry;
+}
+
+int st_agents_list_notice(struct stet_agents *list, const char *text, struct stet_error *err) {
+	char **notices = realloc(list->notices, (list->notice_count + 1) * sizeof *notices);
+	if (!notices)
+		return st_fail_nomem(err);
+	list->notices = notices;
+	notices[list->notice_count] = strdup(text);
+	if (!notices[list->notice_count])
+		return st_fail_nomem(err);
+	list->notice_count++;
+	return 0;
+}
+
+/* ---- layout ---- */
+
+static bool is_plain(const char *path) {
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/+@~-";
+	return path[strspn(path, plain)] == '\0';
+}
+
+void st_agents_add_path(struct st_buf *out, const char *path) {
+	if (is_plain(path))
+		st_buf_adds(out, path);
+	else
+		st_quote_add(out, st_str(path), PATH_MAX);
+}
+
+static void add_header(struct st_buf *out, const struct st_agents_entry *entry) {
+	if (entry->change == ST_AGENTS_REMOVED) {
+		st_buf_adds(out, "[No longer in force: the instructions from ");
+		st_agents_add_path(out, entry->path);
+		st_buf_adds(out, ". The file is gone, or another one counts in its place.]\n");
+		return;
+	}
+	st_buf_adds(out, entry->project ? "[Project instructions from " : "[Loaded from ");
+	st_agents_add_path(out, entry->path);
+	if (entry->importer) {
+		st_buf_adds(out, ", imported by ");
+		st_agents_add_path(out, entry->importer);
+	}
+	if (entry->change == ST_AGENTS_REPLACED)
+		st_buf_adds(out, ", which has changed: this replaces what it said before");
+	st_buf_adds(out, "]\n\n");
+}
+
+/* Where to cut a text: behind the last line that fits, or behind a character if not one line does. */
+static size_t cut_at(struct st_str text, size_t max) {
+	const char *lf = memrchr(text.ptr, '\n', max);
+	return lf ? (size_t)(lf + 1 - text.ptr) : st_utf8_cut(text, max);
+}
+
+static void add_marker(struct st_buf *out, const struct st_agents_entry *entry, size_t line) {
+	if (out->len > 0 && out->ptr[out->len - 1] != '\n')
+		st_buf_addc(out, '\n');
+	st_buf_addf(out, "[Cut here: %zu of %zu bytes left out. For the rest read ", entry->cut,
+	            entry->size);
+	st_agents_add_path(out, entry->path);
+	st_buf_addf(out, " from line %zu.]\n", line);
+}
+
+/* Make an entry's texts from at most `room` bytes; returns how many it took. */
+static size_t lay_out(struct st_agents_entry *entry, size_t room) {
+	add_header(&entry->block, entry);
+	struct st_str text = entry->file ? st_agents_file_text(entry->file) : st_str("");
+	text = st_str_slice(text, st_bom_len(text), text.len);
+	size_t header = entry->block.len;
+	if (entry->file && header + text.len > room) {
+		size_t most = room > header + MARKER_MAX ? room - header - MARKER_MAX : 0;
+		size_t end = cut_at(text, most < text.len ? most : text.len);
+		entry->cut = text.len - end;
+		st_buf_add(&entry->content, st_str_slice(text, 0, end));
+		add_marker(&entry->content, entry, st_line_ends(text, end) + 1);
+	} else if (entry->file) {
+		st_buf_add(&entry->content, text);
+	} else if (entry->same_as) {
+		st_buf_adds(&entry->content, "It now says the same as ");
+		st_agents_add_path(&entry->content, entry->same_as);
+		st_buf_adds(&entry->content, ".\n");
+	}
+	st_buf_add(&entry->block, st_buf_str(&entry->content));
+	return entry->block.len;
+}
+
+/* The entry that gets room next: the nearest, and of one directory the first. */
+static struct st_agents_entry *next_entry(struct stet_agents *list, const bool *done) {
+	struct st_agents_entry *best = NULL;
+	for (size_t i = 0; i < list->count; i++) {
+		if (!done[i] && (!best || list->entries[i].level > best->level))
+			best = &list->entries[i];
+	}
+	return best;
+}
+
+static int tell_left_out(struct stet_agents *list, size_t count, struct stet_error *err) {
+	st_auto(st_buf) text = ST_BUF_INIT;
+	size_t named = 0;
+	st_buf_adds(&text, "There was no room for ");
+	for (size_t i = 0; i < list->count && named < NAMED_MAX; i++) {
+		if (!list->entries[i].left_out)
+			continue;
+		st_buf_adds(&text, named++ ? ", " : "");
+		st_agents_add_path(&text, list->entries[i].path);
+		st_buf_addf(&text, " (%zu bytes)", list->entries[i].size);
+	}
+	if (count > named)
+		st_buf_addf(&text, " and %zu more", count - named);
+	st_buf_adds(&text, ". They come with the next file you read below them; or read them yourself.");
+	return text.failed ? st_fail_nomem(err) : st_agents_list_notice(list, text.ptr, err);
+}
+
+int st_agents_list_lay_out(struct stet_agents *list, size_t budget, struct stet_error *err) {
+	st_autofree bool *done = calloc(list->count + 1, sizeof *done);
+	if (!done)
+		return st_fail_nomem(err);
+	size_t room = budget, left_out = 0;
+	for (struct st_agents_entry *entry; (entry = next_entry(list, done));) {
+		done[entry - list->entries] = true;
+		/* The first one is always shown, however small the budget is. */
+		bool fits = !entry->file || room == budget || room >= SHARE_MIN || entry->size + MARKER_MAX <= room;
+		entry->left_out = !fits;
+		left_out += !fits;
+		size_t taken = fits ? lay_out(entry, room) : 0;
+		room -= taken < room ? taken : room;
+		if (entry->block.failed || entry->content.failed)
+			return st_fail_nomem(err);
+	}
+	return left_out > 0 ? tell_left_out(list, left_out, err) : 0;
+}
+
+static void entry_release(struct st_agents_entry *entry) {
+	free(entry->path);
+	free(entry->importer);
+	free(entry->same_as);
+	free(entry->skipped);
+	st_agents_file_put(entry->file);
+	st_buf_release(&entry->content);
+	st_buf_release(&entry->block);
+}
+
+void st_agents_list_drop_left_out(struct stet_agents *list) {
+	size_t kept = 0;
+	for (size_t i = 0; i < list->count; i++) {
+		if (list->entries[i].left_out)
+			entry_release(&list->entries[i]);
+		else
+			list->entries[kept++] = list->entries[i];
+	}
+	list->count = kept;
+}
+
+/* ---- reading it ---- */
+
+void stet_agents_free(struct stet_agents *agents) {
+	if (!agents)
+		return;
+	for (size_t i = 0; i < agents->count; i++)
+		entry_release(&agents->entries[i]);
+	for (size_t i = 0; i < agents->notice_count; i++)
+		free(agents->notices[i]);
+	free(agents->notices);
+	free(agents->entries);
+	free(agents);
+}
+
+static const struct st_agents_entry *at(const struct stet_agents *agents, size_t n) {
+	static const struct st_agents_entry none = {0};
+	return n < agents->count ? &agents->entries[n] : &none;
+}
+
+static const char *text_of(const struct st_buf *buf, size_t *len) {
+	if (len)
+		*len = buf->len;
+	return buf->ptr;
+}
+
+size_t stet_agents_count(const struct stet_agents *agents) {
+	return agents->count;
+}
+
+const char *stet_agents_path(const struct stet_agents *agents, size_t n) {
+	return at(agents, n)->path;
+}
+
+const char *stet_agents_content(const struct stet_agents *agents, size_t n, size_t *len) {
+	return text_of(&at(agents, n)->content, len);
+}
+
+const char *stet_agents_block(const struct stet_agents *agents, size_t n, size_t *len) {
+	return text_of(&at(agents, n)->block, len);
+}
+
+size_t stet_agents_size(const struct stet_agents *agents, size_t n) {
+	return at(agents, n)->size;
+}
+
+size_t stet_agents_cut(const struct stet_agents *agents, size_t n) {
+	return at(agents, n)->cut;
+}
+
+const char *stet_agents_hash(const struct stet_agents *agents, size_t n) {
+	return at(agents, n)->has_hash ? at(agents, n)->hex : NULL;
+}
+
+const char *stet_agents_change(const struct stet_agents *agents, size_t n) {
+	static const char *const words[] = {"new", "replaced", "removed", "listed"};
+	return n < agents->count ? words[agents->entries[n].change] : NULL;
+}
+
+const char *stet_agents_importer(const struct stet_agents *agents, size_t n) {
+	return at(agents, n)->importer;
+}
+
+const char *stet_agents_skipped(const struct stet_agents *agents, size_t n) {
+	return at(agents, n)->skipped;
+}
+
+const char *stet_agents_notice(const struct stet_agents *agents, size_t n) {
+	return n < agents->notice_count ? agents->notices[n] : NULL;
+}
+
+static void render_entry(const struct stet_agents *list, size_t n, yyjson_mut_doc *doc,
+                         yyjson_mut_val *object) {
+	const struct st_agents_entry *entry = &list->entries[n];
+	st_json_add_text(doc, object, "path", st_str(entry->path));
+	st_json_add_text(doc, object, "change", st_str(stet_agents_change(list, n)));
+	if (entry->change != ST_AGENTS_REMOVED)
+		st_json_add_size(doc, object, "size", entry->size);
+	if (entry->has_hash)
+		st_json_add_text(doc, object, "hash", st_str(entry->hex));
+	if (entry->importer)
+		st_json_add_text(doc, object, "importedBy", st_str(entry->importer));
+	if (entry->skipped)
+		st_json_add_text(doc, object, "skipped", st_str(entry->skipped));
+	if (entry->cut)
+		st_json_add_size(doc, object, "cut", entry->cut);
+	if (entry->content.ptr)
+		st_json_add_text(doc, object, "content", st_buf_str(&entry->content));
+}
+
+void st_agents_list_render(const struct stet_agents *list, yyjson_mut_doc *doc,
+                           yyjson_mut_val *files) {
+	for (size_t i = 0; i < list->count; i++) {
+		yyjson_mut_val *file = yyjson_mut_obj(doc);
+		if (file)
+			render_entry(list, i, doc, file);
+		st_json_push(doc, files, file);
+	}
+}
+
+static void render(const struct stet_agents *list, yyjson_mut_doc *doc, yyjson_mut_val *root) {
+	yyjson_mut_doc_set_root(doc, root);
+	st_agents_list_render(list, doc, st_json_add_array(doc, root, "files"));
+	yyjson_mut_val *notices = st_json_add_array(doc, root, "notices");
+	for (size_t i = 0; i < list->notice_count; i++)
+		st_json_push(doc, notices, st_json_text(doc, st_str(list->notices[i])));
+}
+
+char *stet_agents_json(const struct stet_agents *agents) {
+	struct st_buf out = ST_BUF_INIT;
+	yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
+	yyjson_mut_val *root = doc ? yyjson_mut_obj(doc) : NULL;
+	if (root)
+		render(agents, doc, root);
+	if (!root || st_json_write(doc, root, &out, NULL) < 0)
+		st_buf_release(&out);
+	yyjson_mut_doc_free(doc);
+	return out.ptr;
+}

@@ -1,0 +1,82 @@
+/**
+ * A list of instruction files as its reader gets it; the contract is in
+ * stet/agents.h. Filled by a delivery or by an index.
+ */
+#ifndef STET_CORE_AGENTS_LIST_H
+#define STET_CORE_AGENTS_LIST_H
+
+#include "base/json.h"
+#include "core/agents_chain.h"
+#include "stet/agents.h"
+
+enum st_agents_change {
+	ST_AGENTS_NEW,
+	ST_AGENTS_REPLACED,
+	ST_AGENTS_REMOVED,
+	ST_AGENTS_LISTED,
+};
+
+struct st_agents_entry {
+	char *path;
+	char *importer;
+	/** A file that was given before and has the same text now; NULL for none. */
+	char *same_as;
+	/** Its whole text, until it is laid out; NULL for none. */
+	struct st_agents_file *file;
+	enum st_agents_change change;
+	/** Which directory brought it, counted from the root: the nearest gets room first. */
+	size_t level;
+	/** It is the root's own. */
+	bool project;
+	/** It had no room at all. */
+	bool left_out;
+	size_t size;
+	size_t cut;
+	bool has_hash;
+	struct st_hash hash;
+	char hex[ST_HASH_SHORT + 1];
+	struct st_buf content;
+	struct st_buf block;
+	/** For an index: why it is not loaded; NULL if it is. */
+	char *skipped;
+};
+
+struct stet_agents {
+	struct st_agents_entry *entries;
+	size_t count;
+	size_t cap;
+	char **notices;
+	size_t notice_count;
+};
+
+/** A list without entries; NULL if memory is short. */
+struct stet_agents *st_agents_list_new(void);
+
+/** Add an entry; its path is copied, a reference on file (may be NULL) is taken. NULL if memory is short. */
+struct st_agents_entry *st_agents_list_add(struct stet_agents *list, const char *path,
+                                           struct st_agents_file *file);
+
+/** Add a notice. Returns 0 or STET_E_NOMEM. */
+[[nodiscard]] int st_agents_list_notice(struct stet_agents *list, const char *text,
+                                        struct stet_error *err);
+
+/**
+ * Make content and block of every entry within a budget. Entries without room
+ * are marked left_out and told of in a notice.
+ *
+ * @return 0 or STET_E_NOMEM.
+ */
+[[nodiscard]] int st_agents_list_lay_out(struct stet_agents *list, size_t budget,
+                                         struct stet_error *err);
+
+/** Take out the entries that were left out. */
+void st_agents_list_drop_left_out(struct stet_agents *list);
+
+/** Append a path for a header: as it is if it is plain, else quoted so that it cannot be more than a name. */
+void st_agents_add_path(struct st_buf *out, const char *path);
+
+/** Add a list's files to a JSON array. */
+void st_agents_list_render(const struct stet_agents *list, yyjson_mut_doc *doc,
+                           yyjson_mut_val *files);
+
+#endif

@@ -1,0 +1,153 @@
+#include "core/agents_look.h"
+
+#include <limits.h>
+
+#include "fs/ignore_file.h"
+#include "fs/state.h"
+#include "text/lines.h"
+
+/* How often a file that stands for a link leads to another one. */
+enum { HOPS_MAX = 5 };
+#define BUDGET ((size_t)32 << 10)
+
+int st_agents_setup_init(struct st_agents_setup *setup, struct stet_error *err) {
+	static const char *const names[] = {"AGENTS.override.md", "AGENTS.md", "agents.md"};
+	st_agents_cache_init(&setup->cache);
+	setup->budget = BUDGET;
+	setup->deliver = setup->ignore_builtin = setup->ignore_files = true;
+	for (; setup->name_count < sizeof names / sizeof *names; setup->name_count++) {
+		setup->names[setup->name_count] = strdup(names[setup->name_count]);
+		if (!setup->names[setup->name_count])
+			return st_fail_nomem(err);
+	}
+	return 0;
+}
+
+void st_agents_setup_release(struct st_agents_setup *setup) {
+	st_agents_cache_release(&setup->cache);
+	for (size_t i = 0; i < setup->name_count; i++)
+		free(setup->names[i]);
+}
+
+unsigned st_agents_ignore_flags(const struct st_agents_setup *setup) {
+	return (setup->ignore_builtin ? 0 : ST_IGNORE_NO_BUILTIN) |
+	       (setup->ignore_files ? 0 : ST_IGNORE_NO_FILES);
+}
+
+void st_agents_found_release(struct st_agents_found *found) {
+	free(found->real);
+	st_agents_file_put(found->file);
+	*found = (struct st_agents_found){0};
+}
+
+void st_agents_beside(struct st_buf *out, const char *file, struct st_str relative) {
+	const char *slash = strrchr(file, '/');
+	st_buf_clear(out);
+	if (slash && relative.len > 0 && relative.ptr[0] != '/')
+		st_buf_add(out, st_strn(file, (size_t)(slash + 1 - file)));
+	st_buf_add(out, relative);
+}
+
+static int skip(struct st_buf *why, const char *reason) {
+	st_buf_clear(why);
+	st_buf_adds(why, reason);
+	return ST_AGENTS_SKIPPED;
+}
+
+/* What a failure to find or read a file means for whoever looks for instructions. */
+static int judge_failure(int code, struct st_buf *why) {
+	switch (code) {
+	case STET_E_NOMEM:
+	case STET_E_LIMIT:
+		return code;
+	case STET_E_OUTSIDE:
+		return skip(why, "leads out of the workspace");
+	case STET_E_NOT_FOUND:
+	case STET_E_KIND:
+		return ST_AGENTS_NONE;
+	case STET_E_TOO_BIG:
+		return skip(why, "is larger than 1 MiB");
+	default:
+		st_buf_clear(why);
+		st_buf_addf(why, "cannot be read (%s)", stet_error_text(code));
+		return ST_AGENTS_SKIPPED;
+	}
+}
+
+/* Resolve a path to a regular file and where it really is. */
+static int resolve(const struct st_root *root, struct st_str path, struct st_place *place,
+                   struct st_buf *why, struct stet_error *err) {
+	int code = st_root_locate(root, path, place, err);
+	if (code < 0)
+		return judge_failure(code, why);
+	if (!place->exists || S_ISDIR(place->st.st_mode))
+		return ST_AGENTS_NONE;
+	if (!S_ISREG(place->st.st_mode))
+		return skip(why, "is not a regular file");
+	if (st_path_is_protected(place->path, ST_STATE_DIR))
+		return skip(why, "leads to a file of git or of stet itself");
+	return ST_AGENTS_USABLE;
+}
+
+static int load(struct st_agents_setup *setup, const struct st_root *root, struct st_place *place,
+                struct st_agents_found *found, struct st_buf *why, struct stet_error *err) {
+	st_agents_found_release(found);
+	int code = st_agents_cache_load(&setup->cache, root, place->path, &place->st, &found->file, err);
+	if (code < 0)
+		return judge_failure(code, why);
+	found->real = strdup(place->path);
+	if (!found->real)
+		return st_fail_nomem(err);
+	struct st_str text = st_agents_file_text(found->file);
+	if (memchr(text.ptr, '\0', text.len))
+		return skip(why, "is a binary file (it holds a NUL byte)");
+	if (st_str_trim(st_str_slice(text, st_bom_len(text), text.len)).len > 0)
+		return ST_AGENTS_USABLE;
+	skip(why, "is empty");
+	return ST_AGENTS_EMPTY;
+}
+
+/* The name that is all a text holds; empty if it holds more. */
+static struct st_str sole_name(struct st_str text) {
+	struct st_str name = st_str_trim(text);
+	if (name.len >= PATH_MAX || memchr(name.ptr, '\n', name.len) || memchr(name.ptr, '\r', name.len))
+		return st_str("");
+	return name;
+}
+
+/* A text that is only the name of another file stands for a link to it. 1 if it was followed. */
+static int follow(struct st_agents_setup *setup, const struct st_root *root,
+                  struct st_agents_found *found, struct st_buf *why, struct stet_error *err) {
+	struct st_str name = sole_name(st_agents_file_text(found->file));
+	if (name.len == 0)
+		return 0;
+	st_auto(st_buf) path = ST_BUF_INIT;
+	st_auto(st_place) place = ST_PLACE_INIT;
+	st_auto(st_agents_found) next = {0};
+	st_agents_beside(&path, found->real, name);
+	if (path.failed)
+		return st_fail_nomem(err);
+	int code = resolve(root, st_buf_str(&path), &place, why, err);
+	if (code == ST_AGENTS_USABLE && strcmp(place.path, found->real) != 0)
+		code = load(setup, root, &place, &next, why, err);
+	if (code < 0 || code != ST_AGENTS_USABLE || !next.file)
+		return code < 0 ? code : 0;
+	struct st_agents_found old = *found;
+	*found = next;
+	next = old;
+	return 1;
+}
+
+int st_agents_look(struct st_agents_setup *setup, const struct st_root *root, struct st_str path,
+                   struct st_agents_found *found, struct st_buf *why, struct stet_error *err) {
+	st_auto(st_place) place = ST_PLACE_INIT;
+	int code = resolve(root, path, &place, why, err);
+	if (code == ST_AGENTS_USABLE)
+		code = load(setup, root, &place, found, why, err);
+	if (code != ST_AGENTS_USABLE)
+		return code;
+	int followed = 1;
+	for (int i = 0; i < HOPS_MAX && followed == 1; i++)
+		followed = follow(setup, root, found, why, err);
+	return followed < 0 ? followed : ST_AGENTS_USABLE;
+}

@@ -1,0 +1,75 @@
+/**
+ * Looking for the instruction file of one directory.
+ *
+ * The first of AGENTS.override.md, AGENTS.md, agents.md and the configured
+ * names that can be used counts; at most one per directory. A link is followed
+ * while it stays below the root; so is a file whose whole content is the name
+ * of another one, which is what a link becomes in a checkout on Windows.
+ */
+#ifndef STET_CORE_AGENTS_LOOK_H
+#define STET_CORE_AGENTS_LOOK_H
+
+#include <stdatomic.h>
+
+#include "core/agents_cache.h"
+
+enum { ST_AGENTS_NAMES_BUILTIN = 3, ST_AGENTS_NAMES_MAX = 16 };
+
+/** How a workspace loads instructions. */
+struct st_agents_setup {
+	struct st_agents_cache cache;
+	/** In order of preference: the built-in ones, then the configured. */
+	char *names[ST_AGENTS_NAMES_MAX];
+	size_t name_count;
+	/** The most bytes of one delivery. */
+	_Atomic size_t budget;
+	/** Whether reading a file brings the instructions that apply to it. */
+	_Atomic bool deliver;
+	/** Whether to leave out .git, node_modules and dist, and what .gitignore excludes. */
+	_Atomic bool ignore_builtin;
+	_Atomic bool ignore_files;
+};
+
+/** Returns 0 or STET_E_NOMEM; release it in either case. */
+[[nodiscard]] int st_agents_setup_init(struct st_agents_setup *setup, struct stet_error *err);
+void st_agents_setup_release(struct st_agents_setup *setup);
+
+/** The flags of st_ignore_path() for a setup. */
+unsigned st_agents_ignore_flags(const struct st_agents_setup *setup);
+
+/** An instruction file as it was found. */
+struct st_agents_found {
+	/** Where its text is: the path below the root, links resolved. */
+	char *real;
+	struct st_agents_file *file;
+};
+
+void st_agents_found_release(struct st_agents_found *found);
+
+enum st_agents_look {
+	/** There is no such file, or the link leads to none. */
+	ST_AGENTS_NONE,
+	ST_AGENTS_USABLE,
+	/** There is something, but it is not used; the reason says why. */
+	ST_AGENTS_SKIPPED,
+	/** It holds nothing but blanks. */
+	ST_AGENTS_EMPTY,
+};
+
+/**
+ * Look at one path.
+ *
+ * @path   Below the root; links are followed.
+ * @found  Receives the text if it is usable; to be released.
+ * @why    Receives the end of a sentence that begins with the file's name, if
+ *         it is skipped or empty.
+ * @return An st_agents_look, or STET_E_NOMEM, STET_E_LIMIT.
+ */
+[[nodiscard]] int st_agents_look(struct st_agents_setup *setup, const struct st_root *root,
+                                 struct st_str path, struct st_agents_found *found,
+                                 struct st_buf *why, struct stet_error *err);
+
+/** Put a relative path into out as seen from the directory of a file below the root. */
+void st_agents_beside(struct st_buf *out, const char *file, struct st_str relative);
+
+#endif

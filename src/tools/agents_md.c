@@ -1,0 +1,77 @@
+/* agents_md: the instructions that apply to a path, or the list of all there are. */
+#include "core/agents.h"
+#include "tools/render.h"
+
+static void list_line(struct st_buf *out, const struct st_agents_entry *entry) {
+	st_agents_add_path(out, entry->path);
+	st_buf_addf(out, " (%zu bytes)", entry->size);
+	if (entry->skipped)
+		st_buf_addf(out, ": not loaded, %s", entry->skipped);
+	st_buf_addc(out, '\n');
+}
+
+static void render_index(struct st_call *call, const struct stet_agents *agents) {
+	for (size_t i = 0; i < agents->count; i++)
+		list_line(&call->text, &agents->entries[i]);
+	if (agents->count == 0)
+		st_buf_adds(&call->text, "There are no instruction files (AGENTS.md) in this workspace.\n");
+}
+
+static void render_chain(struct st_call *call, const char *path, const struct stet_agents *agents) {
+	for (size_t i = 0; i < agents->count; i++) {
+		if (call->text.len > 0)
+			st_buf_adds(&call->text, "\n");
+		st_buf_add(&call->text, st_buf_str(&agents->entries[i].block));
+	}
+	if (agents->count == 0) {
+		st_buf_adds(&call->text, "No instructions apply to ");
+		st_agents_add_path(&call->text, path);
+		st_buf_adds(&call->text, ".\n");
+	}
+}
+
+static int run(struct st_call *call, struct stet_error *err) {
+	struct stet_agents *agents = NULL;
+	const char *path = st_arg(call, "path") ? st_call_path(call, "path", err) : NULL;
+	if (st_arg(call, "path") && !path)
+		return STET_E_INVALID;
+	int code = path ? stet_agents_all(call->session, path, &agents, err)
+	                : stet_agents_index(call->session->ws, &agents, err);
+	if (code < 0)
+		return code;
+	st_json_add_text(call->doc, call->result, "status", ST_STR("success"));
+	yyjson_mut_val *files = st_json_add_array(call->doc, call->result, "files");
+	st_agents_list_render(agents, call->doc, files);
+	if (path)
+		render_chain(call, path, agents);
+	else
+		render_index(call, agents);
+	for (size_t i = 0; i < agents->notice_count; i++)
+		st_buf_addf(&call->remark, "[%s]\n", agents->notices[i]);
+	stet_agents_free(agents);
+	return 0;
+}
+
+static const struct st_param params[] = {
+	{.name = "path", .aliases = "filePath file_path",
+	 .description = "A file or directory: what applies to it is shown, the root's first. Leave it out for a list of all."},
+	ST_PARAM_SESSION,
+	ST_PARAMS_END,
+};
+
+const struct st_tool st_agents_md = {
+	.name = "agents_md",
+	.title = "Show instructions",
+	.description = "Show the instructions (AGENTS.md) that apply to a path, again if you had them before; or list all of the "
+	               "workspace with their sizes and which are not loaded, and why.",
+	.params = params,
+	.output_schema = "{\"type\":\"object\",\"properties\":{" ST_SCHEMA_STATUS
+	                 ",\"files\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{\"path\":{\"type\":\"string\"},"
+	                 "\"change\":{\"enum\":[\"new\",\"replaced\",\"removed\",\"listed\"]},\"size\":{\"type\":\"integer\"},"
+	                 "\"hash\":{\"type\":\"string\"},\"content\":{\"type\":\"string\"},\"cut\":{\"type\":\"integer\"},"
+	                 "\"importedBy\":{\"type\":\"string\"},\"skipped\":{\"type\":\"string\"}},\"required\":[\"path\"]}},"
+	                 "\"notices\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}}," ST_SCHEMA_FAILURE
+	                 "},\"required\":[\"status\"]}",
+	.hints = ST_HINT_READ_ONLY | ST_HINT_IDEMPOTENT,
+	.run = run,
+};

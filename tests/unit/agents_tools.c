@@ -1,0 +1,130 @@
+/* Instructions through the tools: read_file brings them, agents_md shows them, clear_session resets. */
+#include "base/json.h"
+#include "lib/session.h"
+#include "stet/tools.h"
+
+/* Run a tool and parse its answer; free it with yyjson_doc_free(). */
+static yyjson_doc *call(struct desk *desk, const char *tool, const char *args) {
+	char *answer = NULL;
+	size_t len = 0;
+	assert_int_equal(stet_call(desk->session, tool, args, strlen(args), &answer, &len, &desk->err), 0);
+	yyjson_doc *doc = yyjson_read(answer, len, 0);
+	assert_non_null(doc);
+	stet_free(answer);
+	return doc;
+}
+
+static yyjson_val *at(yyjson_doc *doc, const char *pointer) {
+	return yyjson_doc_ptr_get(doc, pointer);
+}
+
+static const char *text(yyjson_doc *doc, const char *pointer) {
+	return yyjson_get_str(at(doc, pointer));
+}
+
+static void a_read_brings_what_applies_after_the_text(void **state) {
+	struct desk *desk = *state;
+	dir_write(desk->dir, "AGENTS.md", "root\n");
+	dir_write(desk->dir, "a/AGENTS.md", "of a\n");
+	dir_write(desk->dir, "a/x", "text\n");
+	yyjson_doc *doc = call(desk, "read_file", "{\"path\":\"a/x\"}");
+	assert_int_equal(yyjson_arr_size(at(doc, "/content")), 3);
+	assert_string_equal(text(doc, "/content/0/text"), "text\n");
+	assert_string_equal(text(doc, "/content/1/text"), "[Project instructions from AGENTS.md]\n\nroot\n");
+	assert_string_equal(text(doc, "/content/2/text"), "[Loaded from a/AGENTS.md]\n\nof a\n");
+	assert_string_equal(text(doc, "/structuredContent/agents/0"), "AGENTS.md");
+	assert_string_equal(text(doc, "/structuredContent/agents/1"), "a/AGENTS.md");
+	yyjson_doc_free(doc);
+
+	doc = call(desk, "read_file", "{\"path\":\"a/x\"}");
+	assert_int_equal(yyjson_arr_size(at(doc, "/content")), 1);
+	assert_null(at(doc, "/structuredContent/agents"));
+	yyjson_doc_free(doc);
+
+	yyjson_doc_free(call(desk, "clear_session", "{}"));
+	doc = call(desk, "read_file", "{\"path\":\"a/x\"}");
+	assert_int_equal(yyjson_arr_size(at(doc, "/content")), 3);
+	yyjson_doc_free(doc);
+}
+
+static void a_remark_stands_between_text_and_instructions(void **state) {
+	struct desk *desk = *state;
+	dir_write(desk->dir, "AGENTS.md", "root\n");
+	dir_write(desk->dir, "x", "1\n2\n3\n");
+	assert_int_equal(symlink("gone", dir_at(desk->dir, "AGENTS.override.md")), 0);
+	yyjson_doc *doc = call(desk, "read_file", "{\"path\":\"x\",\"limit\":1}");
+	assert_int_equal(yyjson_arr_size(at(doc, "/content")), 3);
+	assert_string_equal(text(doc, "/content/1/text"),
+	                    "[Lines 1-1 of 3. Continue with offset 2.]\n[Instructions: \"AGENTS.override.md\" is "
+	                    "a link that leads to no file; it was not loaded.]\n");
+	yyjson_doc_free(doc);
+}
+
+static void nothing_changes_without_instructions_or_where_they_are_off(void **state) {
+	struct desk *desk = *state;
+	dir_write(desk->dir, "x", "text\n");
+	yyjson_doc *doc = call(desk, "read_file", "{\"path\":\"x\"}");
+	assert_int_equal(yyjson_arr_size(at(doc, "/content")), 1);
+	assert_null(at(doc, "/structuredContent/agents"));
+	yyjson_doc_free(doc);
+	dir_write(desk->dir, "AGENTS.md", "root\n");
+	assert_int_equal(stet_workspace_set(desk->ws, STET_OPTION_AGENTS, 0, NULL), 0);
+	doc = call(desk, "read_file", "{\"path\":\"x\"}");
+	assert_int_equal(yyjson_arr_size(at(doc, "/content")), 1);
+	yyjson_doc_free(doc);
+}
+
+static void reading_instructions_does_not_bring_them_twice(void **state) {
+	struct desk *desk = *state;
+	dir_write(desk->dir, "AGENTS.md", "root\n");
+	dir_write(desk->dir, "x", "text\n");
+	yyjson_doc *doc = call(desk, "read_file", "{\"path\":\"AGENTS.md\"}");
+	assert_int_equal(yyjson_arr_size(at(doc, "/content")), 1);
+	yyjson_doc_free(doc);
+	doc = call(desk, "read_file", "{\"path\":\"x\"}");
+	assert_int_equal(yyjson_arr_size(at(doc, "/content")), 1);
+	yyjson_doc_free(doc);
+}
+
+static void agents_md_shows_a_chain_or_the_index(void **state) {
+	struct desk *desk = *state;
+	dir_write(desk->dir, "AGENTS.md", "root\n");
+	dir_write(desk->dir, "a/AGENTS.md", "root\n");
+	dir_write(desk->dir, "b/agents.md", "of b\n");
+	yyjson_doc *doc = call(desk, "agents_md", "{\"path\":\"b/new.c\"}");
+	assert_string_equal(text(doc, "/content/0/text"),
+	                    "[Project instructions from AGENTS.md]\n\nroot\n\n[Loaded from b/agents.md]\n\nof b\n");
+	assert_string_equal(text(doc, "/structuredContent/status"), "success");
+	assert_string_equal(text(doc, "/structuredContent/files/1/content"), "of b\n");
+	yyjson_doc_free(doc);
+
+	doc = call(desk, "agents_md", "{}");
+	assert_string_equal(text(doc, "/content/0/text"),
+	                    "AGENTS.md (5 bytes)\n"
+	                    "a/AGENTS.md (5 bytes): not loaded, has the same text as AGENTS.md\n"
+	                    "b/agents.md (5 bytes)\n");
+	assert_string_equal(text(doc, "/structuredContent/files/1/skipped"), "has the same text as AGENTS.md");
+	yyjson_doc_free(doc);
+}
+
+static void agents_md_says_that_there_are_none(void **state) {
+	struct desk *desk = *state;
+	yyjson_doc *doc = call(desk, "agents_md", "{}");
+	assert_non_null(strstr(text(doc, "/content/0/text"), "There are no instruction files"));
+	yyjson_doc_free(doc);
+	doc = call(desk, "agents_md", "{\"path\":\"x\"}");
+	assert_string_equal(text(doc, "/content/0/text"), "No instructions apply to x.\n");
+	yyjson_doc_free(doc);
+}
+
+int main(void) {
+	const struct CMUnitTest tests[] = {
+		desk_claim(a_read_brings_what_applies_after_the_text),
+		desk_claim(a_remark_stands_between_text_and_instructions),
+		desk_claim(nothing_changes_without_instructions_or_where_they_are_off),
+		desk_claim(reading_instructions_does_not_bring_them_twice),
+		desk_claim(agents_md_shows_a_chain_or_the_index),
+		desk_claim(agents_md_says_that_there_are_none),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
