@@ -401,7 +401,7 @@ static int change_file(struct stet_session *session, const struct st_change *cha
                        const char *path, const struct st_file *file, struct st_buf *new,
                        struct stet_answer *answer, struct stet_error *err) {
 	struct st_seen *seen = st_tracker_find(&session->tracker, path);
-	const struct refusal *refusal;
+	const struct refusal *refusal = NULL;
 	bool whole = change->kind == ST_CHANGE_WHOLE;
 	int code = whole ? change->make(change->context, st_buf_str(&file->bytes), new, err) : 0;
 	if (code == 0)

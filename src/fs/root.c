@@ -1,5 +1,6 @@
 #include "fs/root.h"
 
+#include <assert.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -202,6 +203,8 @@ static int finish(struct st_place *place, int dirfd, struct st_buf *path, struct
 		close(dirfd);
 		return st_fail_nomem(err);
 	}
+	/* A place has a name, so its path is never empty. */
+	assert(path->ptr);
 	place->dirfd = dirfd;
 	place->path = path->ptr;
 	*path = (struct st_buf)ST_BUF_INIT;

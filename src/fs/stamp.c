@@ -3,7 +3,7 @@
 #include <linux/magic.h>
 #include <pthread.h>
 #include <stddef.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <sys/sysmacros.h>
 #include <sys/utsname.h>
 #include <sys/vfs.h>
@@ -37,9 +37,12 @@ static bool has_fine_times;
 
 static void ask_kernel(void) {
 	struct utsname name;
-	int major = 0, minor = 0;
-	if (uname(&name) == 0 && sscanf(name.release, "%d.%d", &major, &minor) == 2)
-		has_fine_times = major > 6 || (major == 6 && minor >= 13);
+	if (uname(&name) < 0)
+		return;
+	char *rest;
+	long major = strtol(name.release, &rest, 10);
+	long minor = *rest == '.' ? strtol(rest + 1, NULL, 10) : 0;
+	has_fine_times = major > 6 || (major == 6 && minor >= 13);
 }
 
 static enum grain grain_of(int fd) {

@@ -90,6 +90,6 @@ struct st_walk {
  * @return 0, STET_E_NOMEM, STET_E_LIMIT (out of descriptors), a code for the
  *         root itself that cannot be read, or what enter or visit returned.
  */
-[[nodiscard]] int st_walk_run(const struct st_walk *walk, int root, struct stet_error *err);
+[[nodiscard]] int st_walk_run(const struct st_walk *how, int root, struct stet_error *err);
 
 #endif

@@ -57,10 +57,10 @@ const char *st_call_path(const struct st_call *call, const char *name, struct st
  * A refusal is put into the answer: as call->failure, with the diff as text.
  * A success adds path (under path_key), fileHash, commit, noop, merged.
  *
- * @answer  Receives core's answer, to be freed by the caller, on success.
+ * @out     Receives core's answer, to be freed by the caller, on success.
  */
 [[nodiscard]] int st_call_change(struct st_call *call, struct st_change *change,
-                                 const char *path_key, struct stet_answer **answer,
+                                 const char *path_key, struct stet_answer **out,
                                  struct stet_error *err);
 
 /** Add {start, end} under a key. */
