@@ -86,6 +86,23 @@ int st_json_parse(struct st_str text, const char *what, yyjson_doc **out, struct
 	return 0;
 }
 
+const char *st_json_kind(yyjson_val *value) {
+	switch (yyjson_get_type(value)) {
+	case YYJSON_TYPE_STR:
+		return "a string";
+	case YYJSON_TYPE_NUM:
+		return yyjson_is_real(value) ? "a number that is no integer" : "a number";
+	case YYJSON_TYPE_BOOL:
+		return "true or false";
+	case YYJSON_TYPE_ARR:
+		return "an array";
+	case YYJSON_TYPE_OBJ:
+		return "an object";
+	default:
+		return "null";
+	}
+}
+
 yyjson_mut_val *st_json_text(yyjson_mut_doc *doc, struct st_str text) {
 	if (st_utf8_valid(text))
 		return yyjson_mut_strncpy(doc, text.ptr, text.len);

@@ -37,6 +37,9 @@ static inline int64_t st_json_int(yyjson_val *value) {
 	return yyjson_is_uint(value) && yyjson_get_uint(value) > INT64_MAX ? INT64_MAX : yyjson_get_sint(value);
 }
 
+/** What kind of value it is, for messages: "a string", "a number", "an object". */
+const char *st_json_kind(yyjson_val *value);
+
 /** A new string value, its bytes copied and made valid; NULL if memory is short. */
 yyjson_mut_val *st_json_text(yyjson_mut_doc *doc, struct st_str text);
 

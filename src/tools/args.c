@@ -51,7 +51,7 @@ static int check_value(const char *what, const struct st_param *param, yyjson_va
 	            (param->type == ST_PARAM_BOOLEAN && yyjson_is_bool(value));
 	if (!fits)
 		return st_fail(err, STET_E_INVALID, "The argument \"%s\" of %s must be %s, not %s.", param->name,
-		               what, types[param->type], yyjson_get_type_desc(value));
+		               what, types[param->type], st_json_kind(value));
 	if (param->choices && !list_has(param->choices, '|', st_json_str(value)))
 		return st_fail(err, STET_E_INVALID, "The argument \"%s\" of %s is \"%.*s\"; it must be one of %s.",
 		               param->name, what, SHOWN(st_json_str(value)), param->choices);
@@ -77,7 +77,7 @@ int st_args_bind(const char *what, const struct st_param *params, yyjson_val *ob
                  yyjson_val **values, struct stet_error *err) {
 	if (object && !yyjson_is_obj(object))
 		return st_fail(err, STET_E_INVALID, "The arguments of %s must be a JSON object, not %s.", what,
-		               yyjson_get_type_desc(object));
+		               st_json_kind(object));
 	size_t i, max;
 	yyjson_val *key, *value;
 	for (i = 0; params[i].name; i++)

@@ -21,7 +21,7 @@ const char *stet_editing_guide(void) {
 	       "## Several edits, several writers\n"
 	       "- Every answer has a `fileHash`. Pass it on as `expectedHash` with the next edit of that file: it then applies to just that version.\n"
 	       "- A refused edit (`status: conflict`) means that somebody else changed the file since you read it. Nothing was lost. Read the diff "
-	       "in the answer; it counts as read. If your edit still makes sense, make the same call again; if not, adapt it. Never fall back to "
+	       "in the answer; it counts as read. If your edit still makes sense, make the same call again (with the new hash if you gave one); if not, adapt it. Never fall back to "
 	       "rewriting the whole file.\n"
 	       "- `onStale: merge` merges edits that do not touch the other's lines, and shows what came from outside.\n"
 	       "- Line numbers in an answer are those of the new file.\n";

@@ -352,6 +352,25 @@ static int run(struct st_call *call, struct stet_error *err) {
 	return code < 0 ? code : st_json_write(call->doc, call->result, &call->text, err);
 }
 
+/* The output schema, in parts. */
+#define STRING "{\"type\":\"string\"}"
+#define INTEGER "{\"type\":\"integer\"}"
+#define LIST(items) "{\"type\":\"array\",\"items\":" items "}"
+#define OBJECT(properties) "{\"type\":\"object\",\"properties\":{" properties "}}"
+#define HEADING_SCHEMA OBJECT("\"level\":" INTEGER ",\"text\":" STRING ",\"line\":" INTEGER)
+#define CODE_SCHEMA OBJECT("\"startLine\":" INTEGER ",\"endLine\":" INTEGER ",\"language\":" STRING)
+#define FRONT_SCHEMA OBJECT("\"startLine\":" INTEGER ",\"endLine\":" INTEGER ",\"keys\":" LIST(STRING))
+#define STRUCTURE_SCHEMA                                                                           \
+	OBJECT("\"frontmatter\":" FRONT_SCHEMA ",\"headings\":" LIST(HEADING_SCHEMA)             \
+	       ",\"codeBlocks\":" LIST(CODE_SCHEMA)                                               \
+	       ",\"anchors\":" LIST(OBJECT("\"id\":" STRING ",\"line\":" INTEGER))                \
+	       ",\"sections\":" LIST(OBJECT("\"marker\":" STRING ",\"line\":" INTEGER))           \
+	       ",\"blankLineGroups\":" LIST(INTEGER))
+#define MATCH_SCHEMA                                                                               \
+	OBJECT("\"line\":" INTEGER ",\"column\":" INTEGER ",\"text\":" STRING                    \
+	       ",\"context\":" OBJECT("\"before\":" LIST(STRING) ",\"after\":" LIST(STRING))     \
+	       ",\"nearestHeading\":" HEADING_SCHEMA)
+
 static const struct st_param params[] = {
 	{.name = "filePath", .aliases = "path file_path", .required = true,
 	 .description = "The file, relative to the workspace."},
@@ -373,9 +392,9 @@ const struct st_tool st_text_inspect = {
 	.params = params,
 	.output_schema = "{\"type\":\"object\",\"properties\":{" ST_SCHEMA_STATUS
 	                 ",\"filePath\":{\"type\":\"string\"},\"totalLines\":{\"type\":\"integer\"},\"fileSize\":{\"type\":\"string\"},"
-	                 "\"format\":{\"enum\":[\"markdown\",\"text\"]},\"structure\":{\"type\":\"object\"},"
+	                 "\"format\":{\"enum\":[\"markdown\",\"text\"]},\"structure\":" STRUCTURE_SCHEMA ","
 	                 "\"query\":{\"type\":\"string\"},\"isRegex\":{\"type\":\"boolean\"},"
-	                 "\"matches\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}},\"totalMatches\":{\"type\":\"integer\"},"
+	                 "\"matches\":" LIST(MATCH_SCHEMA) ",\"totalMatches\":{\"type\":\"integer\"},"
 	                 "\"lines\":" ST_SCHEMA_LINES ",\"lossy\":{\"type\":\"boolean\"},\"note\":{\"type\":\"string\"},"
 	                 "\"fileHash\":{\"type\":\"string\"},\"notices\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},"
 	                 ST_SCHEMA_FAILURE "},\"required\":[\"status\"]}",

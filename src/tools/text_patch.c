@@ -49,7 +49,7 @@ static int read_lines(yyjson_val *value, struct st_patch *patch, struct stet_err
 	if (!yyjson_is_obj(value))
 		return st_fail(err, STET_E_INVALID,
 		               "The target \"lines\" takes {\"start\": 3, \"end\": 5}, lines from 1, not %s.",
-		               yyjson_get_type_desc(value));
+		               st_json_kind(value));
 	int code = st_args_bind("target \"lines\"", lines_params, value, values, err);
 	if (code < 0)
 		return code;
@@ -67,7 +67,7 @@ static int read_heading(yyjson_val *value, const char *target, struct st_patch *
 	if (!yyjson_is_str(value) && !yyjson_is_obj(value))
 		return st_fail(err, STET_E_INVALID,
 		               "The target \"%s\" takes a heading such as \"## Setup\", or {\"text\": \"## Setup\", \"occurrence\": 2}, not %s.",
-		               target, yyjson_get_type_desc(value));
+		               target, st_json_kind(value));
 	int code = yyjson_is_obj(value) ? st_args_bind(target, heading_params, value, values, err) : 0;
 	if (code < 0)
 		return code;
@@ -80,7 +80,7 @@ static int read_code_block(yyjson_val *value, struct st_patch *patch, struct ste
 	yyjson_val *index = value;
 	if (!yyjson_is_int(value) && !yyjson_is_obj(value))
 		return st_fail(err, STET_E_INVALID, "The target \"codeBlock\" takes {\"index\": 0}, counted from 0, not %s.",
-		               yyjson_get_type_desc(value));
+		               st_json_kind(value));
 	int code = yyjson_is_obj(value) ? st_args_bind("target \"codeBlock\"", code_params, value, &index, err) : 0;
 	patch->index = st_json_int(index);
 	return code;
