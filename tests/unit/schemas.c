@@ -55,8 +55,9 @@ static void every_tool_has_title_description_and_annotations(void **state) {
 		assert_true(strlen(stet_tool_title(i)) > 5 && strlen(stet_tool_description(i)) > 50);
 		for (size_t k = 0; k < sizeof hints / sizeof *hints; k++)
 			assert_true(yyjson_is_bool(yyjson_obj_get(member(doc, "annotations"), hints[k])));
-		bool reads = strncmp(stet_tool_name(i), "read", 4) == 0 || strstr(stet_tool_name(i), "inspect");
-		assert_int_equal(yyjson_get_bool(yyjson_obj_get(member(doc, "annotations"), "readOnlyHint")), reads);
+		bool reads = yyjson_get_bool(yyjson_obj_get(member(doc, "annotations"), "readOnlyHint"));
+		bool destroys = yyjson_get_bool(yyjson_obj_get(member(doc, "annotations"), "destructiveHint"));
+		assert_false(reads && destroys);
 		yyjson_doc_free(doc);
 	}
 }
