@@ -148,6 +148,22 @@ static void mode_owner_attributes_and_acl_stay(void **state) {
 	assert_true(getxattr(path, "system.posix_acl_access", NULL, 0) > 0);
 }
 
+static void capabilities_of_a_program_stay(void **state) {
+	const struct dir *dir = *state;
+	with_bench(dir);
+	/* cap_net_raw=ep, as setcap writes it. */
+	static const char capability[20] = "\1\0\0\2\0\40";
+	dir_write(dir, "a.out", "old");
+	if (setxattr(dir_at(dir, "a.out"), "security.capability", capability, sizeof capability, 0) < 0)
+		skip_because("capabilities cannot be given to files here");
+	st_auto(st_committed) done = ST_COMMITTED_INIT;
+	assert_int_equal(commit(&bench, "a.out", "old", "new", &done, NULL), 0);
+	assert_int_equal(done.way, ST_COMMIT_EXCHANGED);
+	char value[64];
+	assert_int_equal(getxattr(dir_at(dir, "a.out"), "security.capability", value, sizeof value), sizeof capability);
+	assert_memory_equal(value, capability, sizeof capability);
+}
+
 static void a_link_stays_and_its_target_is_written(void **state) {
 	const struct dir *dir = *state;
 	with_bench(dir);
@@ -649,6 +665,7 @@ int main(void) {
 		claim(a_deleted_file_is_a_conflict),
 		claim(equal_bytes_are_a_noop_that_moves_nothing),
 		claim(mode_owner_attributes_and_acl_stay),
+		claim(capabilities_of_a_program_stay),
 		claim(a_link_stays_and_its_target_is_written),
 		claim(hard_links_are_written_in_place),
 		claim(git_and_the_state_directory_are_not_written),
