@@ -20,7 +20,8 @@ const struct st_tool st_clear_session = {
 	.description = "Call this after your context was emptied or compacted: the instructions (AGENTS.md) come again with the next reads. "
 	               "Which files you have read stays known.",
 	.params = params,
-	.output_schema = "{\"type\":\"object\",\"properties\":{" ST_SCHEMA_STATUS "," ST_SCHEMA_FAILURE "},\"required\":[\"status\"]}",
+	.output_schema = "{\"type\":\"object\",\"properties\":{" ST_SCHEMA_STATUS
+	                 ",\"notices\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}}," ST_SCHEMA_FAILURE "},\"required\":[\"status\"]}",
 	.hints = ST_HINT_IDEMPOTENT,
 	.run = run,
 };
