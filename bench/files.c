@@ -26,8 +26,9 @@ static void put_file(const char *name) {
 static void bare_statx(void *context) {
 	(void)context;
 	struct statx stx;
-	bench_check(statx(AT_FDCWD, "src/lib/tracked.c", AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS, &stx) == 0,
-	            "statx");
+	bench_check(
+		statx(AT_FDCWD, "src/lib/tracked.c", AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS, &stx) == 0,
+		"statx");
 }
 
 static void check_tracked(void *context) {
@@ -44,7 +45,10 @@ static void bench_check_unchanged(void) {
 	bench_check(stet_session_track_read(session, "src/lib/tracked.c", NULL) == 0, "track");
 	const struct bench_case cases[] = {
 		{.name = "one statx", .run = bare_statx, .batch = 20},
-		{.name = "check of a tracked, unchanged file", .run = check_tracked, .batch = 20, .target = 2.5},
+		{.name = "check of a tracked, unchanged file",
+	     .run = check_tracked,
+	     .batch = 20,
+	     .target = 2.5},
 	};
 	bench_run("check", cases, 2, 2001);
 }
@@ -56,7 +60,8 @@ static void bare_hash(void *context) {
 	struct st_hash hash;
 	int fd = open(context, O_RDONLY | O_CLOEXEC);
 	ssize_t got = read(fd, buffer, sizeof buffer);
-	bench_check(got == (ssize_t)size && st_hash_of(st_strn(buffer, size), &hash, NULL) == 0, "hash");
+	bench_check(got == (ssize_t)size && st_hash_of(st_strn(buffer, size), &hash, NULL) == 0,
+	            "hash");
 	close(fd);
 }
 
@@ -65,7 +70,8 @@ static struct st_root root;
 static void load_file(void *context) {
 	st_auto(st_place) place = ST_PLACE_INIT;
 	st_auto(st_file) file = ST_FILE_INIT;
-	bench_check(st_file_load(&root, st_str(context), ST_FILE_MAX, &place, &file, NULL) == 0, "load");
+	bench_check(st_file_load(&root, st_str(context), ST_FILE_MAX, &place, &file, NULL) == 0,
+	            "load");
 }
 
 static void bench_hash(size_t bytes, const char *title) {
@@ -75,7 +81,11 @@ static void bench_hash(size_t bytes, const char *title) {
 	usleep(50000);
 	const struct bench_case cases[] = {
 		{.name = "open + read + SHA-256 + close", .run = bare_hash, .context = name, .batch = 10},
-		{.name = "read and hash a file, confined", .run = load_file, .context = name, .batch = 10, .target = 1.1},
+		{.name = "read and hash a file, confined",
+	     .run = load_file,
+	     .context = name,
+	     .batch = 10,
+	     .target = 1.1},
 	};
 	bench_run(title, cases, 2, 501);
 }
@@ -109,8 +119,11 @@ static struct st_stamp stamp;
 
 static void commit(const char *name, bool relaxed) {
 	next_version();
-	struct st_commit request = {.path = st_str(name), .bytes = st_strn(text, size),
-	                            .expected = &version, .stamp = &stamp, .relaxed = relaxed};
+	struct st_commit request = {.path = st_str(name),
+	                            .bytes = st_strn(text, size),
+	                            .expected = &version,
+	                            .stamp = &stamp,
+	                            .relaxed = relaxed};
 	st_auto(st_committed) done = ST_COMMITTED_INIT;
 	bench_check(st_commit(&root, &guard, &request, &done, NULL) == 0, "commit");
 	version = done.hash;
@@ -155,8 +168,10 @@ int main(void) {
 	text = malloc(1 << 20);
 	bench_check(text != NULL, "out of memory");
 	memset(text, 'x', 1 << 20);
-	bench_check(stet_workspace_open(".", &ws, NULL) == 0 && stet_session_open(ws, NULL, &session, NULL) == 0 &&
-	            st_root_open(&root, ".", NULL) == 0, "open");
+	bench_check(stet_workspace_open(".", &ws, NULL) == 0 &&
+	                stet_session_open(ws, NULL, &session, NULL) == 0 &&
+	                st_root_open(&root, ".", NULL) == 0,
+	            "open");
 	st_guard_init(&guard, &root, ".stet");
 	bench_check_unchanged();
 	bench_hash(4096, "hash of 4 KB");

@@ -26,7 +26,8 @@ static const struct shape shapes[] = {
 	{"100 KB, one place", 100000, ST_EOL_LF, 0, "NEEDLE", "thread", ST_FIRST, 301, 20},
 	{"10 MB, one place", 10000000, ST_EOL_LF, 0, "NEEDLE", "thread", ST_FIRST, 101, 1},
 	{"10 MB, two lines", 10000000, ST_EOL_LF, 0, "NEEDLE\nin", "thread\nin a", ST_FIRST, 101, 1},
-	{"10 MB, two lines, CRLF", 10000000, ST_EOL_CRLF, 0, "NEEDLE\nin", "thread\nin a", ST_FIRST, 101, 1},
+	{"10 MB, two lines, CRLF", 10000000, ST_EOL_CRLF, 0, "NEEDLE\nin", "thread\nin a", ST_FIRST,
+     101, 1},
 	{"10 MB, all of 10000", 10000000, ST_EOL_LF, 1000, "NEEDLE", "a longer thread", ST_ALL, 101, 1},
 };
 
@@ -50,8 +51,8 @@ static void make_text(struct st_buf *text, const struct shape *shape) {
 			next = shape->every ? next + shape->every : SIZE_MAX;
 		}
 		seed = seed * 1664525u + 1013904223u;
-		st_buf_addf(text, "%.*s line %zu of some length or other;%s", (int)(seed >> 28), "\t\t\t\t", line,
-		            eol.ptr);
+		st_buf_addf(text, "%.*s line %zu of some length or other;%s", (int)(seed >> 28), "\t\t\t\t",
+		            line, eol.ptr);
 	}
 }
 
@@ -88,7 +89,8 @@ static void run_stet(void *context) {
 	struct job *job = context;
 	static struct st_replaced done;
 	memset(&done, 0, sizeof done);
-	bench_check(st_replace_apply(st_buf_str(&job->text), &job->request, &done, NULL) == 0, "st_replace_apply");
+	bench_check(st_replace_apply(st_buf_str(&job->text), &job->request, &done, NULL) == 0,
+	            "st_replace_apply");
 	bench_check(job->len == 0 || done.text.len == job->len, "stet's result has the right length");
 	job->len = done.text.len;
 	st_replaced_release(&done);

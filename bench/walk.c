@@ -195,7 +195,7 @@ static size_t add_peers(struct bench_case *cases) {
 		char run[64];
 	} peers[] = {
 		{"git ls-files -co --exclude-standard", "git --version",
-	         "git ls-files -co --exclude-standard >/dev/null"},
+	     "git ls-files -co --exclude-standard >/dev/null"},
 		{"rg --files", "rg --version", "rg --files --hidden -j2 >/dev/null"},
 		{"fd --type f", "fdfind --version", "fdfind -H --type f -j2 . >/dev/null"},
 	};

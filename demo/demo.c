@@ -141,7 +141,8 @@ static void two_writers(void) {
 	scene("Two writers, one file");
 	put("server.conf", "host = localhost\nport = 8080\n");
 	read_file("server.conf");
-	say("The agent reads server.conf. Meanwhile a person, in another process, saves a change to it.");
+	say("The agent reads server.conf. Meanwhile a person, in another process, saves a change to "
+	    "it.");
 	wait_for(person(add_a_timeout));
 
 	say("The agent, which knows nothing of that, wants to change the port. It is refused:");
@@ -153,7 +154,8 @@ static void two_writers(void) {
 	putchar('\n');
 	stet_answer_free(answer);
 
-	say("It has now seen the change, so the same edit made again succeeds. Both changes are there:");
+	say("It has now seen the change, so the same edit made again succeeds. Both changes are "
+	    "there:");
 	check(edit("server.conf", "port = 8080", "port = 9090", NULL) == 0, "The edit failed");
 	const char *text = text_of("server.conf");
 	quote(text);
@@ -165,7 +167,8 @@ static void two_writers(void) {
 static void unread_file(void) {
 	scene("A whole file, never read");
 	put("notes.txt", "Do not lose this.\n");
-	say("The agent writes notes.txt from scratch and does not know that there is one. It is refused:");
+	say("The agent writes notes.txt from scratch and does not know that there is one. It is "
+	    "refused:");
 	struct stet_answer *answer = NULL;
 	int code = stet_session_write(agent, "notes.txt", "My notes\n", 9, NULL, &answer, &err);
 	check(code == STET_E_CONFLICT, "A write was not refused");
@@ -278,10 +281,11 @@ static void race_stet(void) {
 	int in_file = count(found);
 	mark_kept(found);
 	int kept = count(found) - in_file;
-	say("  through stet:         %3d of %d lines of the person are in the file, %d are lost.", in_file,
-	    UPDATES, UPDATES - in_file - kept);
+	say("  through stet:         %3d of %d lines of the person are in the file, %d are lost.",
+	    in_file, UPDATES, UPDATES - in_file - kept);
 	if (kept > 0)
-		say("                        %d came too late for the file; stet kept and reported them.", kept);
+		say("                        %d came too late for the file; stet kept and reported them.",
+		    kept);
 	say("                        %d edits were refused and made again.", refused);
 	check(in_file + kept == UPDATES, "A line of the person is lost");
 	check(strstr(text_of(race_path), "agent 200\n") != NULL, "An update of the agent is lost");
@@ -290,8 +294,8 @@ static void race_stet(void) {
 
 static void race(void) {
 	scene("A race");
-	say("A person appends %d lines to a file while an agent updates a counter in it %d times.", UPDATES,
-	    UPDATES);
+	say("A person appends %d lines to a file while an agent updates a counter in it %d times.",
+	    UPDATES, UPDATES);
 	/* Neither of the two ways waits for the disk here, so that the race is close. */
 	check(stet_workspace_set(ws, STET_OPTION_DURABLE, 0, &err) == 0, "An option failed");
 	race_naive();
@@ -306,10 +310,12 @@ static void patch_section(void) {
 		"{\"filePath\": \"README.md\", \"operation\": \"insert\","
 		" \"target\": {\"appendToSection\": \"Setup\"}, \"content\": \"3. Start the server.\"}";
 	scene("A section of a Markdown file");
-	put("README.md", "# Server\n\n## Setup\n\n1. Install it.\n2. Edit server.conf.\n\n## Usage\n\nSee notes.\n");
+	put("README.md",
+	    "# Server\n\n## Setup\n\n1. Install it.\n2. Edit server.conf.\n\n## Usage\n\nSee notes.\n");
 	say("The agent adds a step to the section Setup, by its heading, with the tool text_patch:");
 	char *answer = NULL;
-	check(stet_call(agent, "text_patch", args, strlen(args), &answer, NULL, &err) == 0, "Patching failed");
+	check(stet_call(agent, "text_patch", args, strlen(args), &answer, NULL, &err) == 0,
+	      "Patching failed");
 	stet_free(answer);
 	const char *text = text_of("README.md");
 	quote(text);
@@ -329,7 +335,8 @@ static void leftovers(void) {
 		temporary += strncmp(entry->d_name, ".stet-", 6) == 0;
 	}
 	closedir(dir);
-	say("The directory holds the %d files of these scenes and %d temporary ones.", files, temporary);
+	say("The directory holds the %d files of these scenes and %d temporary ones.", files,
+	    temporary);
 	for (char *notice; (notice = stet_workspace_notice(ws)); stet_free(notice))
 		quote(notice);
 	check(temporary == 0, "A temporary file is left");
@@ -339,7 +346,8 @@ int main(void) {
 	coloured = isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
 	check(stet_workspace_open(".", &ws, &err) == 0, "The workspace cannot be opened");
 	check(stet_session_open(ws, "agent", &agent, &err) == 0, "The session cannot be opened");
-	say("stet %s: an agent that uses it, and a person who does not, on the same files.", stet_version());
+	say("stet %s: an agent that uses it, and a person who does not, on the same files.",
+	    stet_version());
 	two_writers();
 	unread_file();
 	race();

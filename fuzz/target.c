@@ -17,8 +17,9 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
-static const char text[] = "---\nkey: value\n---\n# Title\n\nText.\n\n## Setup\n\n- item\n\n"
-                           "  ```sh\n  make\n  ```\n\nTitle\n=====\n\n## Setup\n\nlast";
+static const char text[] =
+	"---\nkey: value\n---\n# Title\n\nText.\n\n## Setup\n\n- item\n\n"
+	"  ```sh\n  make\n  ```\n\nTitle\n=====\n\n## Setup\n\nlast";
 
 static void must(bool truth) {
 	if (!truth)
@@ -97,7 +98,8 @@ static void check_answer(int code, const char *answer, size_t len) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len) {
-	static const char *const operations[] = {"replace", "insert", "delete", "REPLACE", "replaceLines", ""};
+	static const char *const operations[] = {"replace", "insert",       "delete",
+	                                         "REPLACE", "replaceLines", ""};
 	if (len == 0)
 		return 0;
 	open_workspace();
@@ -105,7 +107,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len) {
 	struct stet_session *session = NULL;
 	must(stet_session_open(ws, NULL, &session, NULL) == 0);
 	st_auto(st_buf) args = ST_BUF_INIT;
-	st_buf_addf(&args, "{\"filePath\":\"a.md\",\"operation\":\"%s\",\"content\":\"new\\n\",\"target\":",
+	st_buf_addf(&args,
+	            "{\"filePath\":\"a.md\",\"operation\":\"%s\",\"content\":\"new\\n\",\"target\":",
 	            operations[data[0] / 2 % 6]);
 	add_target(&args, st_strn((const char *)data + 1, len - 1), data[0] & 1);
 	st_buf_addc(&args, '}');

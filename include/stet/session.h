@@ -104,8 +104,8 @@ STET_API void stet_session_invalidate(struct stet_session *session, const char *
  * @return  0, STET_E_INVALID (beyond the end), or why it cannot be read.
  */
 STET_API STET_NODISCARD int stet_session_read(struct stet_session *session, const char *path,
-                                              size_t first, size_t count,
-                                              struct stet_answer **out, struct stet_error *err);
+                                              size_t first, size_t count, struct stet_answer **out,
+                                              struct stet_error *err);
 
 /**
  * Write a whole file, or create it.

@@ -25,7 +25,8 @@ struct st_buf {
 	bool failed;
 };
 
-#define ST_BUF_INIT {0}
+#define ST_BUF_INIT \
+	{ 0 }
 
 /** Free the contents; the buffer is empty and usable again. */
 void st_buf_release(struct st_buf *buf);

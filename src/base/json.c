@@ -34,8 +34,7 @@ static int find_duplicate(yyjson_val *object, struct st_str *key, struct stet_er
 		return st_fail_nomem(err);
 	size_t i, max;
 	yyjson_val *name, *value;
-	yyjson_obj_foreach(object, i, max, name, value)
-		keys[used++] = name;
+	yyjson_obj_foreach(object, i, max, name, value) keys[used++] = name;
 	qsort(keys, used, sizeof *keys, by_key);
 	for (i = 1; i < used; i++) {
 		*key = st_json_str(keys[i]);

@@ -85,8 +85,7 @@ static bool grow(struct st_lru *lru) {
 
 void st_lru_init(struct st_lru *lru, size_t max_count, size_t max_cost,
                  void (*free_value)(void *value)) {
-	*lru = (struct st_lru){
-		.max_count = max_count, .max_cost = max_cost, .free_value = free_value};
+	*lru = (struct st_lru){.max_count = max_count, .max_cost = max_cost, .free_value = free_value};
 }
 
 void st_lru_limit(struct st_lru *lru, size_t max_count, size_t max_cost) {

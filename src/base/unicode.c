@@ -7,8 +7,8 @@
 static size_t decompose(uint32_t point, uint32_t parts[ST_UNICODE_PARTS], unsigned options) {
 	utf8proc_int32_t found[ST_UNICODE_PARTS];
 	int boundary = 0;
-	utf8proc_ssize_t count = utf8proc_decompose_char((utf8proc_int32_t)point, found, ST_UNICODE_PARTS,
-	                                                 (utf8proc_option_t)options, &boundary);
+	utf8proc_ssize_t count = utf8proc_decompose_char(
+		(utf8proc_int32_t)point, found, ST_UNICODE_PARTS, (utf8proc_option_t)options, &boundary);
 	if (count < 0 || count > ST_UNICODE_PARTS) {
 		parts[0] = point;
 		return 1;

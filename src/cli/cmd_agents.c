@@ -115,12 +115,13 @@ static int run(const struct options *options, int argc, char **argv) {
 const struct command agents_command = {
 	.name = "agents",
 	.summary = "show the AGENTS.md files, or those that apply to a path",
-	.usage = "[--paths] [--json] [PATH]\n"
-	         "\n"
-	         "Without PATH: every instruction file with its size, and why one is not loaded.\n"
-	         "With PATH: the texts that apply to it, the root's first.\n"
-	         "\n"
-	         "  --paths  print only the paths of files that are loaded, one per line\n"
-	         "  --json   print JSON\n",
+	.usage =
+		"[--paths] [--json] [PATH]\n"
+		"\n"
+		"Without PATH: every instruction file with its size, and why one is not loaded.\n"
+		"With PATH: the texts that apply to it, the root's first.\n"
+		"\n"
+		"  --paths  print only the paths of files that are loaded, one per line\n"
+		"  --json   print JSON\n",
 	.run = run,
 };

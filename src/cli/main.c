@@ -21,17 +21,19 @@
 #include "cli/commands.h"
 
 static void print_usage(FILE *out) {
-	fputs("Usage: stet [--root DIR] [--session NAME] [--json] COMMAND [ARGUMENT...]\n"
-	      "       stet --version | --help\n"
-	      "\n"
-	      "The file layer between coding agents and a repository.\n"
-	      "\n",
-	      out);
+	fputs(
+		"Usage: stet [--root DIR] [--session NAME] [--json] COMMAND [ARGUMENT...]\n"
+		"       stet --version | --help\n"
+		"\n"
+		"The file layer between coding agents and a repository.\n"
+		"\n",
+		out);
 	for (const struct command *const *command = commands; *command; command++)
 		fprintf(out, "  %-8s  %s\n", (*command)->name, (*command)->summary);
-	fputs("\n"
-	      "stet COMMAND --help tells more about one.\n",
-	      out);
+	fputs(
+		"\n"
+		"stet COMMAND --help tells more about one.\n",
+		out);
 }
 
 static int print_version(void) {
@@ -64,7 +66,8 @@ static int parse(int argc, char **argv, struct options *options) {
 	return i;
 }
 
-static int run(const struct command *command, const struct options *options, int argc, char **argv) {
+static int run(const struct command *command, const struct options *options, int argc,
+               char **argv) {
 	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
 		if (strcmp(argv[i], "--help") == 0) {
 			printf("Usage: stet %s %s", command->name, command->usage);

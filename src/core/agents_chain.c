@@ -108,8 +108,8 @@ static int try_import(struct build *build, size_t importer, struct st_str name,
 	st_agents_beside(&path, build->chain->items[importer].real, name);
 	if (path.failed)
 		return st_fail_nomem(err);
-	int code = st_agents_look(&build->ws->agents, &build->ws->root, st_buf_str(&path), &found, &why,
-	                          err);
+	int code =
+		st_agents_look(&build->ws->agents, &build->ws->root, st_buf_str(&path), &found, &why, err);
 	if (code == ST_AGENTS_EMPTY)
 		return 1;
 	/* "@/components" is how programs write paths of their own. */

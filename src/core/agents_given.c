@@ -202,7 +202,7 @@ static int give(const struct st_agents_item *item, enum st_agents_change change,
 	entry->importer = item->importer ? strdup(item->importer) : NULL;
 	entry->same_as = same_as ? strdup(same_as) : NULL;
 	return (item->importer && !entry->importer) || (same_as && !entry->same_as) ? st_fail_nomem(err)
-	                                                                             : 0;
+	                                                                            : 0;
 }
 
 /* Whether the session has read all of this version, or wrote it. */
@@ -213,7 +213,8 @@ static bool has_read(struct st_tracker *tracker, const struct st_agents_item *it
 
 static int choose_one(struct st_agents_given *given, struct st_tracker *tracker,
                       const struct st_agents_chain *chain, const struct st_agents_item *item,
-                      const struct st_hash *shown, struct stet_agents *list, struct stet_error *err) {
+                      const struct st_hash *shown, struct stet_agents *list,
+                      struct stet_error *err) {
 	const struct st_hash *hash = &item->file->hash;
 	struct st_agents_entry *entry = entry_by_text(list, hash);
 	struct st_agents_record *record = by_path(given, item->path), *giver = by_text(given, hash);
@@ -268,9 +269,8 @@ int st_agents_given_choose(struct st_agents_given *given, struct st_tracker *tra
 		const struct st_agents_item *item = &chain->items[i];
 		if (item->bridge || item->masked)
 			continue;
-		code = flags & ST_AGENTS_ALL
-		               ? choose_all(item, list, err)
-		               : choose_one(given, tracker, chain, item, shown, list, err);
+		code = flags & ST_AGENTS_ALL ? choose_all(item, list, err)
+		                             : choose_one(given, tracker, chain, item, shown, list, err);
 	}
 	return code < 0 ? code : take_notices(given, chain, list, err);
 }

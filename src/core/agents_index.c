@@ -132,7 +132,8 @@ static int judge_all(struct stet_workspace *ws, const struct hits *hits, struct 
 	const struct hit *counts = NULL;
 	for (size_t i = 0; i < hits->count; i++) {
 		const struct hit *hit = &hits->list[i];
-		if (counts && !st_str_eq(st_strn(counts->path, counts->dir_len), st_strn(hit->path, hit->dir_len)))
+		if (counts &&
+		    !st_str_eq(st_strn(counts->path, counts->dir_len), st_strn(hit->path, hit->dir_len)))
 			counts = NULL;
 		int code = judge(ws, hit, counts ? counts->path : NULL, list, err);
 		if (code < 0)
@@ -148,7 +149,7 @@ static int fill(struct stet_workspace *ws, struct stet_agents *list, struct stet
 	unsigned flags = st_agents_ignore_flags(&ws->agents);
 	struct st_walk walk = {
 		.flags = (flags & ST_IGNORE_NO_BUILTIN ? ST_WALK_NO_BUILTIN : 0) |
-	                 (flags & ST_IGNORE_NO_FILES ? ST_WALK_NO_FILES : 0) | ST_WALK_IGNORED_FILES,
+	             (flags & ST_IGNORE_NO_FILES ? ST_WALK_NO_FILES : 0) | ST_WALK_IGNORED_FILES,
 		.data = &hits,
 		.visit = on_entry,
 		.skipped = on_skipped,

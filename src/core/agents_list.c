@@ -54,7 +54,8 @@ int st_agents_list_notice(struct stet_agents *list, const char *text, struct ste
 /* ---- layout ---- */
 
 static bool is_plain(const char *path) {
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/+@~-";
+	static const char plain[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/+@~-";
 	return path[strspn(path, plain)] == '\0';
 }
 
@@ -144,7 +145,8 @@ static int tell_left_out(struct stet_agents *list, size_t count, struct stet_err
 	}
 	if (count > named)
 		st_buf_addf(&text, " and %zu more", count - named);
-	st_buf_adds(&text, ". They come with the next file you read below them; or read them yourself.");
+	st_buf_adds(&text,
+	            ". They come with the next file you read below them; or read them yourself.");
 	return text.failed ? st_fail_nomem(err) : st_agents_list_notice(list, text.ptr, err);
 }
 
@@ -156,7 +158,8 @@ int st_agents_list_lay_out(struct stet_agents *list, size_t budget, struct stet_
 	for (struct st_agents_entry *entry; (entry = next_entry(list, done));) {
 		done[entry - list->entries] = true;
 		/* The first one is always shown, however small the budget is. */
-		bool fits = !entry->file || room == budget || room >= SHARE_MIN || entry->size + MARKER_MAX <= room;
+		bool fits =
+			!entry->file || room == budget || room >= SHARE_MIN || entry->size + MARKER_MAX <= room;
 		entry->left_out = !fits;
 		left_out += !fits;
 		size_t taken = fits ? lay_out(entry, room) : 0;

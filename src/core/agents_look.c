@@ -92,7 +92,8 @@ static int resolve(const struct st_root *root, struct st_str path, struct st_pla
 static int load(struct st_agents_setup *setup, const struct st_root *root, struct st_place *place,
                 struct st_agents_found *found, struct st_buf *why, struct stet_error *err) {
 	st_agents_found_release(found);
-	int code = st_agents_cache_load(&setup->cache, root, place->path, &place->st, &found->file, err);
+	int code =
+		st_agents_cache_load(&setup->cache, root, place->path, &place->st, &found->file, err);
 	if (code < 0)
 		return judge_failure(code, why);
 	found->real = strdup(place->path);
@@ -110,7 +111,8 @@ static int load(struct st_agents_setup *setup, const struct st_root *root, struc
 /* The name that is all a text holds; empty if it holds more. */
 static struct st_str sole_name(struct st_str text) {
 	struct st_str name = st_str_trim(text);
-	if (name.len >= PATH_MAX || memchr(name.ptr, '\n', name.len) || memchr(name.ptr, '\r', name.len))
+	if (name.len >= PATH_MAX || memchr(name.ptr, '\n', name.len) ||
+	    memchr(name.ptr, '\r', name.len))
 		return st_str("");
 	return name;
 }

@@ -27,7 +27,8 @@ static const struct refusal modified = {
 };
 static const struct refusal overlapping = {
 	"modified",
-	"File \"%s\" was modified since you last read it, in the same lines, so that it cannot be merged.",
+	"File \"%s\" was modified since you last read it, in the same lines, so that it cannot be "
+    "merged.",
 };
 static const struct refusal deleted = {
 	"deleted",
@@ -90,13 +91,18 @@ static void follow(struct stet_session *session, struct st_seen *seen, struct st
 
 static void say_how_to_go_on(const struct st_change *change, struct stet_answer *answer) {
 	const char *sentence =
-		" The diff shows what changed and counts as read: if your change still makes sense, do the same again.";
+		" The diff shows what changed and counts as read: if your change still makes sense, do the "
+	    "same again.";
 	if (answer->diff_truncated)
 		sentence = " The diff shows the first of what changed; read the file for the rest.";
 	else if (change->kind == ST_CHANGE_LINES)
-		sentence = " The diff shows what changed and counts as read; line numbers may have moved: check them, then call again.";
+		sentence =
+			" The diff shows what changed and counts as read; line numbers may have moved: check "
+		    "them, then call again.";
 	else if (change->expected_hash.ptr)
-		sentence = " The diff shows what changed and counts as read: if your change still makes sense, do the same again with this hash.";
+		sentence =
+			" The diff shows what changed and counts as read: if your change still makes sense, do "
+		    "the same again with this hash.";
 	st_buf_adds(&answer->message, sentence);
 }
 
@@ -109,8 +115,10 @@ static int show_change(struct stet_session *session, const struct st_change *cha
                        struct stet_answer *answer, struct stet_error *err) {
 	struct st_blob *base = st_bases_get(&session->ws->bases, &seen->hash);
 	if (!base) {
-		st_buf_adds(&answer->message, " What you read is no longer in memory, so there is no diff.");
-		return !answer->message.failed && st_session_meet(session, path, file) ? 0 : st_fail_nomem(err);
+		st_buf_adds(&answer->message,
+		            " What you read is no longer in memory, so there is no diff.");
+		return !answer->message.failed && st_session_meet(session, path, file) ? 0
+		                                                                       : st_fail_nomem(err);
 	}
 	st_auto(st_diff_report) report = {0};
 	struct st_str old = st_strn(base->bytes, base->len);
@@ -147,10 +155,12 @@ static void say_hash(struct stet_answer *answer, bool changed) {
 }
 
 static void say_gone(const struct st_change *change, struct stet_answer *answer) {
-	const char *sentence = " There is nothing left to change; write the file anew if it is still wanted.";
+	const char *sentence =
+		" There is nothing left to change; write the file anew if it is still wanted.";
 	if (change->kind == ST_CHANGE_WHOLE)
-		sentence = change->expected_hash.ptr ? " To create it anew, do the same again without expectedHash."
-		                                     : " To create it anew, do the same again.";
+		sentence = change->expected_hash.ptr
+		               ? " To create it anew, do the same again without expectedHash."
+		               : " To create it anew, do the same again.";
 	st_buf_adds(&answer->message, sentence);
 }
 
@@ -284,7 +294,9 @@ static int overtaken(struct stet_session *session, const struct st_change *chang
 		return AGAIN;
 	if (done->deleted)
 		return old ? refuse(session, change, &deleted, done->path, seen, NULL, answer, err) : AGAIN;
-	const struct refusal *refusal = !old ? &unseen : change->expected_hash.ptr ? &wrong_hash : &modified;
+	const struct refusal *refusal = !old                        ? &unseen
+	                                : change->expected_hash.ptr ? &wrong_hash
+	                                                            : &modified;
 	return refuse(session, change, refusal, done->path, seen, &done->current, answer, err);
 }
 
@@ -331,7 +343,8 @@ static int merge(struct stet_session *session, const struct st_change *change, c
 	if (code == STET_E_CONFLICT)
 		return UNMERGEABLE;
 	if (code == 0)
-		code = st_session_diff(session, path, st_buf_str(&ours), st_buf_str(new), answer, NULL, err);
+		code =
+			st_session_diff(session, path, st_buf_str(&ours), st_buf_str(new), answer, NULL, err);
 	if (code == 0 && change->merged)
 		code = change->merged(change->context, now, st_buf_str(new), err);
 	if (code == 0)
@@ -344,25 +357,28 @@ static int merge_or_refuse(struct stet_session *session, const struct st_change 
                            struct st_buf *new, struct stet_answer *answer, struct stet_error *err) {
 	struct st_blob *base = st_bases_get(&session->ws->bases, &seen->hash);
 	st_buf_clear(new);
-	int code = base ? merge(session, change, path, file, st_strn(base->bytes, base->len), new, answer,
-	                        err)
-	                : UNMERGEABLE;
+	int code =
+		base ? merge(session, change, path, file, st_strn(base->bytes, base->len), new, answer, err)
+			 : UNMERGEABLE;
 	st_blob_put(base);
 	if (code == UNMERGEABLE)
-		return refuse(session, change, base ? &overlapping : &modified, path, seen, file, answer, err);
+		return refuse(session, change, base ? &overlapping : &modified, path, seen, file, answer,
+		              err);
 	return code;
 }
 
 /* What a change made is not yet what may be written. */
-static int check_new(struct stet_session *session, const struct st_change *change, struct st_str new,
-                     struct stet_error *err) {
+static int check_new(struct stet_session *session, const struct st_change *change,
+                     struct st_str new, struct stet_error *err) {
 	size_t max = session->ws->max_file;
 	if (new.len > max)
-		return st_fail(err, STET_E_TOO_BIG, "\"%s\" would have %zu bytes; the limit is %zu. Nothing was changed.",
+		return st_fail(err, STET_E_TOO_BIG,
+		               "\"%s\" would have %zu bytes; the limit is %zu. Nothing was changed.",
 		               change->path, new.len, max);
 	if (change->text && memchr(new.ptr, '\0', new.len))
 		return st_fail(err, STET_E_BINARY,
-		               "The new text holds a NUL character, which would make \"%s\" a binary file. Nothing was changed.",
+		               "The new text holds a NUL character, which would make \"%s\" a binary file. "
+		               "Nothing was changed.",
 		               change->path);
 	return 0;
 }
@@ -383,7 +399,8 @@ static int change_absent(struct stet_session *session, const struct st_change *c
 	if (seen || change->expected_hash.ptr)
 		return refuse(session, change, &deleted, path, seen, NULL, answer, err);
 	if (change->kind != ST_CHANGE_WHOLE)
-		return st_fail(err, STET_E_NOT_FOUND, "There is no file \"%s\". Check the path, or write the file first.",
+		return st_fail(err, STET_E_NOT_FOUND,
+		               "There is no file \"%s\". Check the path, or write the file first.",
 		               change->path);
 	int code = change->text ? st_workspace_check_text(session->ws, path, st_str(""), err) : 0;
 	if (code == 0)

@@ -134,7 +134,8 @@ int st_session_stand(struct stet_session *session, const char *path, struct st_s
 	return stand_by_bytes(session, plain, *seen, file, err);
 }
 
-int stet_session_track_read(struct stet_session *session, const char *path, struct stet_error *err) {
+int stet_session_track_read(struct stet_session *session, const char *path,
+                            struct stet_error *err) {
 	st_auto(st_place) place = ST_PLACE_INIT;
 	st_auto(st_file) file = ST_FILE_INIT;
 	int code = load(session, path, &place, &file, err);
@@ -265,9 +266,8 @@ static int fill_read(const char *path, const struct st_file *file, size_t first,
 	if (first > 1 && first > total)
 		return beyond(path, first, total, err);
 	answer->first_line = total ? (first ? first : 1) : 0;
-	answer->last_line = count && count <= total - answer->first_line
-	                            ? answer->first_line + count - 1
-	                            : total;
+	answer->last_line =
+		count && count <= total - answer->first_line ? answer->first_line + count - 1 : total;
 	if (answer->last_line - answer->first_line + 1 < total) {
 		st_auto(st_lines) lines = {0};
 		int code = st_lines_init(&lines, text, err);
@@ -285,8 +285,8 @@ static int fill_read(const char *path, const struct st_file *file, size_t first,
 static int see(struct stet_session *session, const struct st_file *file,
                const struct stet_answer *answer, struct stet_error *err) {
 	struct st_stamp stamp = stamp_of(file);
-	struct st_seen *seen = st_tracker_meet(&session->tracker, answer->path, &file->hash, &stamp,
-	                                       answer->total_lines);
+	struct st_seen *seen =
+		st_tracker_meet(&session->tracker, answer->path, &file->hash, &stamp, answer->total_lines);
 	if (!seen)
 		return st_fail_nomem(err);
 	st_bases_put(&session->ws->bases, &file->hash, st_buf_str(&file->bytes));
@@ -341,7 +341,8 @@ static int apply(struct stet_session *session, struct st_change *change, const c
 	return code;
 }
 
-static int make_whole(void *context, struct st_str old, struct st_buf *new, struct stet_error *err) {
+static int make_whole(void *context, struct st_str old, struct st_buf *new,
+                      struct stet_error *err) {
 	(void)old;
 	st_buf_add(new, *(const struct st_str *)context);
 	return new->failed ? st_fail_nomem(err) : 0;

@@ -107,7 +107,9 @@ const char *stet_workspace_root(const struct stet_workspace *ws) {
 }
 
 void stet_workspace_settle(struct stet_workspace *ws, int64_t grace_ms) {
-	st_displaced_settle(&ws->guard, grace_ms < 0 ? 0 : grace_ms > ST_GRACE_MS ? ST_GRACE_MS : grace_ms);
+	st_displaced_settle(&ws->guard, grace_ms < 0             ? 0
+	                                : grace_ms > ST_GRACE_MS ? ST_GRACE_MS
+	                                                         : grace_ms);
 }
 
 char *stet_workspace_notice(struct stet_workspace *ws) {
@@ -153,7 +155,8 @@ bool st_workspace_applied(struct stet_workspace *ws, const struct st_hash *edit)
 	return applied;
 }
 
-int stet_workspace_allow(struct stet_workspace *ws, const char *extensions, struct stet_error *err) {
+int stet_workspace_allow(struct stet_workspace *ws, const char *extensions,
+                         struct stet_error *err) {
 	char *copy = extensions && *extensions ? strdup(extensions) : NULL;
 	if (extensions && *extensions && !copy)
 		return st_fail_nomem(err);
@@ -178,10 +181,11 @@ int st_workspace_check_text(const struct stet_workspace *ws, const char *path, s
                             struct stet_error *err) {
 	if (ws->extensions && !has_ending(path, ws->extensions))
 		return st_fail(err, STET_E_EXTENSION,
-		               "\"%s\" has an ending that text tools may not touch here. Allowed: %s.", path,
-		               ws->extensions);
+		               "\"%s\" has an ending that text tools may not touch here. Allowed: %s.",
+		               path, ws->extensions);
 	if (memchr(bytes.ptr, '\0', bytes.len))
 		return st_fail(err, STET_E_BINARY,
-		               "\"%s\" is a binary file (it holds a NUL byte); text tools leave it alone.", path);
+		               "\"%s\" is a binary file (it holds a NUL byte); text tools leave it alone.",
+		               path);
 	return 0;
 }

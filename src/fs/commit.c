@@ -75,7 +75,8 @@ static void unlock_dir(struct job *job) {
 /* Asked before the directory changes by our own temporary file. */
 static void ask_if_clean(struct job *job) {
 	struct stat dir;
-	job->clean = st_retry(fstat(job->place.dirfd, &dir)) == 0 && st_guard_is_swept(job->guard, &dir);
+	job->clean =
+		st_retry(fstat(job->place.dirfd, &dir)) == 0 && st_guard_is_swept(job->guard, &dir);
 }
 
 /* With the lock: it is still clean if nothing but our temporary file came into it. */
@@ -210,8 +211,7 @@ static bool is_inode(int dirfd, const char *name, const struct st_stamp *stamp) 
 /* The last look before anything is touched. */
 static bool is_unmoved(const struct job *job) {
 	struct st_stamp now = stamp_at(job->place.dirfd, job->place.name);
-	return st_stamp_eq(&now, &job->stamp) &&
-	       (!job->leased || st_lease_holds(job->fd, F_RDLCK));
+	return st_stamp_eq(&now, &job->stamp) && (!job->leased || st_lease_holds(job->fd, F_RDLCK));
 }
 
 static bool has_expected_bytes(const struct job *job) {
@@ -277,7 +277,8 @@ static bool keep_foreign(struct job *job) {
 	if (st_file_read(fd, job->place.path, ST_KEPT_MAX_BYTES, &file, NULL) < 0)
 		return false;
 	char why[PATH_MAX + 128];
-	snprintf(why, sizeof why, "Two other processes replaced \"%s\" at the same moment; this is the earlier version.",
+	snprintf(why, sizeof why,
+	         "Two other processes replaced \"%s\" at the same moment; this is the earlier version.",
 	         job->place.path);
 	if (!st_hash_eq(&file.hash, job->commit->expected) &&
 	    st_keep(job->guard, job->place.path, st_buf_str(&file.bytes), why) < 0)
@@ -291,7 +292,9 @@ static bool keep_foreign(struct job *job) {
 /* It stays under its temporary name, and whoever writes to the directory next tries again. */
 static void leave_foreign(struct job *job) {
 	job->temp.named = false;
-	st_guard_notice(job->guard, "What another process put in the place of \"%s\" could not be put back and is now %s beside it.",
+	st_guard_notice(job->guard,
+	                "What another process put in the place of \"%s\" could not be put back and is "
+	                "now %s beside it.",
 	                job->place.path, job->temp.name);
 }
 
@@ -340,7 +343,9 @@ static int not_durable(struct job *job, struct stet_error *err) {
 }
 
 static void unsynced(struct job *job) {
-	st_guard_notice(job->guard, "\"%s\" was written, but its directory cannot be synced: a crash of the machine may undo it.",
+	st_guard_notice(job->guard,
+	                "\"%s\" was written, but its directory cannot be synced: a crash of the "
+	                "machine may undo it.",
 	                job->place.path);
 }
 
@@ -352,12 +357,15 @@ static void remove_old(struct job *job, const struct stat *before) {
 	struct stat dir = {0};
 	if (!job->temp.named)
 		return;
-	bool ours = job->clean && (!before || (st_retry(fstat(job->place.dirfd, &dir)) == 0 &&
-	                                       memcmp(&dir.st_mtim, &before->st_mtim, sizeof dir.st_mtim) == 0));
+	bool ours = job->clean &&
+	            (!before || (st_retry(fstat(job->place.dirfd, &dir)) == 0 &&
+	                         memcmp(&dir.st_mtim, &before->st_mtim, sizeof dir.st_mtim) == 0));
 	if (st_retry(unlinkat(job->place.dirfd, job->temp.name, 0)) < 0 && errno != ENOENT &&
 	    st_retry(unlinkat(job->place.dirfd, job->temp.name, 0)) < 0 && errno != ENOENT) {
-		st_guard_notice(job->guard, "The earlier version of \"%s\" could not be removed and is still there as %s.",
-		                job->place.path, job->temp.name);
+		st_guard_notice(
+			job->guard,
+			"The earlier version of \"%s\" could not be removed and is still there as %s.",
+			job->place.path, job->temp.name);
 		ours = false;
 	}
 	job->temp.named = false;
@@ -448,9 +456,9 @@ static int swap(struct job *job, struct stet_error *err) {
 
 static int prepare(struct job *job, struct stet_error *err) {
 	ask_if_clean(job);
-	int code = st_temp_write(&job->temp, job->place.dirfd, job->place.name, job->fd,
-	                         job->commit->expected, &job->done->hash, job->commit->bytes,
-	                         job->commit->relaxed, err);
+	int code =
+		st_temp_write(&job->temp, job->place.dirfd, job->place.name, job->fd, job->commit->expected,
+	                  &job->done->hash, job->commit->bytes, job->commit->relaxed, err);
 	return code == 1 ? IN_PLACE : code;
 }
 
@@ -548,7 +556,8 @@ static int put_bytes(int fd, struct st_str bytes) {
 static void restore_mode(struct job *job) {
 	mode_t mode = job->done->current.mode & 07777;
 	if (mode & 06000 && st_retry(fchmod(job->fd, mode)) < 0)
-		st_guard_notice(job->guard, "\"%s\" was written in place and lost its setuid or setgid bit.",
+		st_guard_notice(job->guard,
+		                "\"%s\" was written in place and lost its setuid or setgid bit.",
 		                job->place.path);
 }
 
@@ -562,7 +571,8 @@ static int rewrite(struct job *job, struct stet_error *err) {
 
 	/* Space is asked for first, so that a full disk is noticed while nothing is lost. */
 	int failed = 0;
-	if (new.len > old.len && st_retry(fallocate(job->fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)new.len)) < 0 &&
+	if (new.len > old.len &&
+	    st_retry(fallocate(job->fd, FALLOC_FL_KEEP_SIZE, 0, (off_t) new.len)) < 0 &&
 	    (errno == ENOSPC || errno == EDQUOT))
 		failed = -1;
 	/* It may have been replaced since it was opened; then nobody would see what is written to it. */
@@ -589,7 +599,8 @@ static int rewrite(struct job *job, struct stet_error *err) {
 		return st_fail_errno(err, errnum, "\"%s\" was not written", job->place.path);
 	}
 	st_rescue_leave(job->guard, job->place.path, &rescue);
-	return st_fail_errno(err, errnum, "\"%s\" was written in part, and what it held could not be put back",
+	return st_fail_errno(err, errnum,
+	                     "\"%s\" was written in part, and what it held could not be put back",
 	                     job->place.path);
 }
 
@@ -603,15 +614,15 @@ static int lease_for_writing(struct job *job, struct stet_error *err) {
 			break;
 		st_sleep_ms(1);
 	}
-	st_autofd reader = st_retry(openat(job->place.dirfd, job->place.name,
-	                                   O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+	st_autofd reader = st_retry(
+		openat(job->place.dirfd, job->place.name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
 	st_close_at(&job->fd);
 	bool written = reader >= 0 && st_lease_take(reader, F_RDLCK) == ST_LEASE_BUSY;
 	st_close_at(&reader);
 	if (written)
 		return busy(job, "another process has it open for writing", err);
-	job->fd = st_retry(openat(job->place.dirfd, job->place.name,
-	                          O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+	job->fd = st_retry(
+		openat(job->place.dirfd, job->place.name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
 	return job->fd < 0 ? busy(job, "another process has it open", err) : 0;
 }
 
@@ -697,12 +708,12 @@ static int locate(struct job *job, struct stet_error *err) {
 	if (code < 0)
 		return code;
 	if (st_path_is_protected(job->place.path, job->guard->state_dir))
-		return st_fail(err, STET_E_PROTECTED,
-		               "\"%s\" belongs to git or to stet and is not written. Use git itself for it.",
-		               job->place.path);
-	return job->place.exists
-	               ? st_file_check(&job->place.st, job->place.path, size_limit(job), err)
-	               : 0;
+		return st_fail(
+			err, STET_E_PROTECTED,
+			"\"%s\" belongs to git or to stet and is not written. Use git itself for it.",
+			job->place.path);
+	return job->place.exists ? st_file_check(&job->place.st, job->place.path, size_limit(job), err)
+	                         : 0;
 }
 
 static void job_release(struct job *job) {
@@ -730,8 +741,13 @@ void st_committed_release(struct st_committed *done) {
 int st_commit(const struct st_root *root, struct st_guard *guard, const struct st_commit *commit,
               struct st_committed *done, struct stet_error *err) {
 	__attribute__((cleanup(job_release))) struct job job = {
-		.commit = commit, .root = root, .guard = guard, .done = done,
-		.place = ST_PLACE_INIT, .fd = -1, .temp = ST_TEMP_INIT,
+		.commit = commit,
+		.root = root,
+		.guard = guard,
+		.done = done,
+		.place = ST_PLACE_INIT,
+		.fd = -1,
+		.temp = ST_TEMP_INIT,
 	};
 	st_displaced_look(guard);
 	st_keep_recover(guard);

@@ -28,11 +28,11 @@
 #include "fs/guard.h"
 
 /** How a file was replaced: value and the word used in answers. */
-#define ST_COMMIT_WAYS(X)                                                                          \
-	X(NONE, "none")           /* nothing was written */                                        \
-	X(EXCHANGED, "exchanged") /* one step, verified after it */                                \
-	X(CREATED, "created")     /* one step, nothing was there */                                \
-	X(VERIFIED, "verified")   /* no exchange on this filesystem: verified, then renamed */     \
+#define ST_COMMIT_WAYS(X) \
+	X(NONE, "none")           /* nothing was written */ \
+	X(EXCHANGED, "exchanged") /* one step, verified after it */ \
+	X(CREATED, "created")     /* one step, nothing was there */ \
+	X(VERIFIED, "verified")   /* no exchange on this filesystem: verified, then renamed */ \
 	X(IN_PLACE, "in-place")   /* rewritten; not atomic if the machine crashes */
 
 enum st_commit_way {
@@ -73,7 +73,8 @@ struct st_committed {
 	bool deleted;
 };
 
-#define ST_COMMITTED_INIT {.current = ST_FILE_INIT}
+#define ST_COMMITTED_INIT \
+	{ .current = ST_FILE_INIT }
 
 void st_committed_release(struct st_committed *done);
 

@@ -40,7 +40,8 @@ static void look(struct st_guard *guard, struct st_displaced *entry) {
 	}
 	if (!st_hash_eq(&file.hash, &entry->hash)) {
 		snprintf(why, sizeof why,
-		         "Another process wrote to \"%s\" just when it was replaced: its write went to the earlier version and is not in the file.",
+		         "Another process wrote to \"%s\" just when it was replaced: its write went to the "
+		         "earlier version and is not in the file.",
 		         entry->path);
 		st_keep(guard, entry->path, st_buf_str(&file.bytes), why);
 		entry->hash = file.hash;
@@ -59,8 +60,8 @@ static bool take_due(struct st_guard *guard, int64_t now, bool all, struct st_di
 	pthread_mutex_lock(&guard->lock);
 	for (size_t i = 0; i < guard->displaced_count && !found; i++) {
 		struct st_displaced *entry = &guard->displaced[i];
-		found = all || now - entry->since_ms >= ST_GRACE_MS ||
-		        now - entry->looked_ms >= LOOK_EVERY_MS;
+		found =
+			all || now - entry->since_ms >= ST_GRACE_MS || now - entry->looked_ms >= LOOK_EVERY_MS;
 		if (!found)
 			continue;
 		*due = *entry;

@@ -35,9 +35,10 @@ int st_file_check(const struct stat *st, const char *path, size_t max, struct st
 		return st_fail(err, STET_E_KIND, "\"%s\" is %s; only regular files can be read or written.",
 		               path, kind_name(st->st_mode));
 	if (st->st_size > 0 && (size_t)st->st_size > max)
-		return st_fail(err, STET_E_TOO_BIG,
-		               "\"%s\" has %lld bytes; the limit is %zu. Raise the limit, or use another tool for it.",
-		               path, (long long)st->st_size, max);
+		return st_fail(
+			err, STET_E_TOO_BIG,
+			"\"%s\" has %lld bytes; the limit is %zu. Raise the limit, or use another tool for it.",
+			path, (long long)st->st_size, max);
 	return 0;
 }
 
@@ -65,7 +66,8 @@ int st_file_open(const struct st_place *place, struct stet_error *err) {
 		               place->path);
 	case ELOOP:
 		return st_fail(err, STET_E_BUSY,
-		               "\"%s\" became a symbolic link while it was opened. Try again.", place->path);
+		               "\"%s\" became a symbolic link while it was opened. Try again.",
+		               place->path);
 	case ENXIO:
 		return st_fail(err, STET_E_KIND,
 		               "\"%s\" is a socket or device; only regular files can be read or written.",

@@ -28,7 +28,8 @@ struct st_file {
 	nlink_t links;
 };
 
-#define ST_FILE_INIT {.bytes = ST_BUF_INIT}
+#define ST_FILE_INIT \
+	{ .bytes = ST_BUF_INIT }
 
 void st_file_release(struct st_file *file);
 

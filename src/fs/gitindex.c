@@ -129,8 +129,8 @@ static int read_index(int fd, struct st_buf *bytes, struct stet_error *err) {
 }
 
 int st_gitindex_has(const struct st_root *root, const char *dir, struct stet_error *err) {
-	st_autofd fd = st_retry(
-		openat(root->fd, ".git/index", O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+	st_autofd fd =
+		st_retry(openat(root->fd, ".git/index", O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
 	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
 		return 0;
 	if (fd < 0)
@@ -148,6 +148,7 @@ int st_gitindex_has(const struct st_root *root, const char *dir, struct stet_err
 	if (found == STET_E_NOMEM)
 		return st_fail_nomem(err);
 	if (found < 0)
-		return st_fail(err, STET_E_INVALID, ".git/index is damaged, or split, or of an unknown kind.");
+		return st_fail(err, STET_E_INVALID,
+		               ".git/index is damaged, or split, or of an unknown kind.");
 	return found;
 }

@@ -62,8 +62,7 @@ char *st_guard_next_notice(struct st_guard *guard) {
 	if (guard->notice_count > 0) {
 		notice = guard->notices[0];
 		guard->notice_count--;
-		memmove(guard->notices, guard->notices + 1,
-		        guard->notice_count * sizeof *guard->notices);
+		memmove(guard->notices, guard->notices + 1, guard->notice_count * sizeof *guard->notices);
 	} else if (guard->notices_dropped > 0) {
 		if (asprintf(&notice.text, "%zu more notices did not fit.", guard->notices_dropped) < 0)
 			notice.text = NULL;

@@ -78,9 +78,8 @@ __attribute__((format(printf, 2, 3))) void st_guard_notice(struct st_guard *guar
                                                            const char *format, ...);
 
 /** As st_guard_notice(), of a copy that counts as told of when the notice is taken (fs/keep.h). */
-__attribute__((format(printf, 3, 4))) void st_guard_notice_copy(struct st_guard *guard,
-                                                                const char *copy,
-                                                                const char *format, ...);
+__attribute__((format(printf, 3, 4))) void
+st_guard_notice_copy(struct st_guard *guard, const char *copy, const char *format, ...);
 
 /** Take the oldest notice; the caller frees it. NULL if there is none. */
 char *st_guard_next_notice(struct st_guard *guard);

@@ -101,18 +101,12 @@ static bool set_add_class(struct set *set, struct st_str name) {
 		const char *name;
 		const char *ranges;
 	} classes[] = {
-		{"alnum", "09AZaz"},
-		{"alpha", "AZaz"},
-		{"blank", "\t\t  "},
-		{"cntrl", "\x01\x1F\x7F\x7F"},
-		{"digit", "09"},
-		{"graph", "!~"},
-		{"lower", "az"},
-		{"print", " ~"},
-		{"punct", "!/:@[`{~"},
-		{"space", "\t\n\r\r  "},
-		{"upper", "AZ"},
-		{"xdigit", "09AFaf"},
+		{"alnum", "09AZaz"},   {"alpha", "AZaz"},
+		{"blank", "\t\t  "},   {"cntrl", "\x01\x1F\x7F\x7F"},
+		{"digit", "09"},       {"graph", "!~"},
+		{"lower", "az"},       {"print", " ~"},
+		{"punct", "!/:@[`{~"}, {"space", "\t\n\r\r  "},
+		{"upper", "AZ"},       {"xdigit", "09AFaf"},
 	};
 	for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
 		if (!st_str_eq(st_str(classes[i].name), name))

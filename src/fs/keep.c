@@ -44,7 +44,8 @@ static int kept_open(struct st_guard *guard, struct stet_error *err) {
 }
 
 /* HASH16-PATH, slashes and percent signs escaped; of a long path the end, which says more. */
-static int kept_name(struct st_str bytes, const char *path, char name[NAME_SIZE], struct stet_error *err) {
+static int kept_name(struct st_str bytes, const char *path, char name[NAME_SIZE],
+                     struct stet_error *err) {
 	struct st_hash hash;
 	int code = st_hash_of(bytes, &hash, err);
 	if (code < 0)
@@ -67,7 +68,8 @@ static int kept_name(struct st_str bytes, const char *path, char name[NAME_SIZE]
 /* Write and sync a new file of this name, locked; an older one of the name is replaced. */
 static int write_copy(int dirfd, const char *name, struct st_str bytes, struct stet_error *err) {
 	(void)st_retry(unlinkat(dirfd, name, 0));
-	int fd = st_retry(openat(dirfd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+	int fd =
+		st_retry(openat(dirfd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
 	if (fd < 0)
 		return st_fail_errno(err, errno, "Cannot make the copy %s", name);
 	(void)st_retry(flock(fd, LOCK_EX | LOCK_NB));
@@ -124,7 +126,9 @@ static void prune(struct st_guard *guard, int dirfd) {
 	       (census.count > ST_KEPT_MAX_FILES || census.bytes > ST_KEPT_MAX_BYTES)) {
 		if (st_retry(unlinkat(dirfd, census.oldest, 0)) < 0)
 			return;
-		st_guard_notice(guard, "The oldest kept copy, %s/kept/%s, was removed: no more than %d files or %llu MiB are kept.",
+		st_guard_notice(guard,
+		                "The oldest kept copy, %s/kept/%s, was removed: no more than %d files or "
+		                "%llu MiB are kept.",
 		                guard->state_dir, census.oldest, ST_KEPT_MAX_FILES,
 		                (unsigned long long)(ST_KEPT_MAX_BYTES >> 20));
 	}
@@ -145,7 +149,8 @@ int st_keep(struct st_guard *guard, const char *path, struct st_str bytes, const
 		code = write_copy(dirfd, untold, bytes, &err);
 	}
 	if (code < 0) {
-		st_guard_notice(guard, "%s Its %zu bytes could not be kept: %s", why, bytes.len, err.message);
+		st_guard_notice(guard, "%s Its %zu bytes could not be kept: %s", why, bytes.len,
+		                err.message);
 		return code;
 	}
 	close(code);
@@ -196,7 +201,9 @@ static void report_rescue(struct st_guard *guard, const char *path, const char *
 	/* Another process was quicker and has reported it. */
 	if (!renamed && errno == ENOENT)
 		return;
-	st_guard_notice_copy(guard, name, "Writing \"%s\" in place was cut short. What it held before is kept as %s/kept/%s; compare the two.",
+	st_guard_notice_copy(guard, name,
+	                     "Writing \"%s\" in place was cut short. What it held before is kept as "
+	                     "%s/kept/%s; compare the two.",
 	                     path, guard->state_dir, renamed ? name : copy);
 }
 
@@ -269,7 +276,9 @@ static bool recover_one(struct st_guard *guard, int dirfd, const char *entry, co
 	if (rescue)
 		report_rescue(guard, path, name);
 	else
-		st_guard_notice_copy(guard, name, "An earlier process set aside a version of \"%s\" that somebody else had written, and could not say so. It is kept as %s/kept/%s.",
+		st_guard_notice_copy(guard, name,
+		                     "An earlier process set aside a version of \"%s\" that somebody else "
+		                     "had written, and could not say so. It is kept as %s/kept/%s.",
 		                     path, guard->state_dir, name);
 	return true;
 }

@@ -37,7 +37,8 @@ struct st_rescue {
 	char name[256];
 };
 
-#define ST_RESCUE_INIT {.fd = -1}
+#define ST_RESCUE_INIT \
+	{ .fd = -1 }
 
 /**
  * Save a file's bytes before it is rewritten in place, so that a crash in the

@@ -23,17 +23,19 @@ static int outside(struct stet_error *err, struct st_str path, const struct st_r
 static int no_way(struct stet_error *err, int errnum, struct st_str path) {
 	switch (errnum) {
 	case ENOENT:
-		return st_fail(err, STET_E_NOT_FOUND,
-		               "The directory of \"%.*s\" does not exist. Create it first, or check the path.",
-		               (int)path.len, path.ptr);
+		return st_fail(
+			err, STET_E_NOT_FOUND,
+			"The directory of \"%.*s\" does not exist. Create it first, or check the path.",
+			(int)path.len, path.ptr);
 	case ENOTDIR:
 		return st_fail(err, STET_E_NOT_FOUND,
 		               "\"%.*s\" leads through something that is not a directory. Check the path.",
 		               (int)path.len, path.ptr);
 	case ELOOP:
-		return st_fail(err, STET_E_OUTSIDE,
-		               "\"%.*s\" leads through too many symbolic links. Use the path of the file itself.",
-		               (int)path.len, path.ptr);
+		return st_fail(
+			err, STET_E_OUTSIDE,
+			"\"%.*s\" leads through too many symbolic links. Use the path of the file itself.",
+			(int)path.len, path.ptr);
 	default:
 		return st_fail_errno(err, errnum, "Cannot reach \"%.*s\"", (int)path.len, path.ptr);
 	}
@@ -228,7 +230,8 @@ static int locate_directly(const struct st_root *root, struct st_str path, struc
 	text[dir.len] = '\0';
 	int dirfd = open_dir_beneath(root, dir.len > 0 ? text : ".");
 	if (dirfd < 0) {
-		if (errno == ELOOP || errno == ENOSYS || errno == EPERM || errno == EXDEV || errno == EAGAIN)
+		if (errno == ELOOP || errno == ENOSYS || errno == EPERM || errno == EXDEV ||
+		    errno == EAGAIN)
 			return 0;
 		return no_way(err, errno, path);
 	}
@@ -314,8 +317,7 @@ static int walk_link(struct walk *walk, const char *name, struct stet_error *err
 	struct st_str rest, whole = st_strn(target, (size_t)len);
 	int found = below_root(walk->root, whole, &rest);
 	if (found <= 0)
-		return found < 0 ? no_way(err, errno, walk->asked)
-		                 : outside(err, walk->asked, walk->root);
+		return found < 0 ? no_way(err, errno, walk->asked) : outside(err, walk->asked, walk->root);
 	st_auto(st_buf) left = ST_BUF_INIT;
 	st_buf_add(&left, rest);
 	st_buf_add(&left, st_buf_str(&walk->left));
@@ -337,7 +339,8 @@ static int walk_up(struct walk *walk, struct stet_error *err) {
 }
 
 /* Take the next component off what is left to go, "." skipped. 1, or 0 at the end. */
-static int walk_next(struct walk *walk, char name[NAME_MAX + 1], bool *last, struct stet_error *err) {
+static int walk_next(struct walk *walk, char name[NAME_MAX + 1], bool *last,
+                     struct stet_error *err) {
 	struct st_str left = st_buf_str(&walk->left), component;
 	do {
 		if (!next_component(&left, &component))
@@ -419,8 +422,8 @@ static int check_spelling(struct st_str path, struct stet_error *err) {
 		return st_fail(err, STET_E_INVALID,
 		               "The path holds a NUL byte, which no file name can. Check the path.");
 	if (path.len >= PATH_MAX)
-		return st_fail(err, STET_E_INVALID, "The path is %zu bytes long; %d is the limit.", path.len,
-		               PATH_MAX - 1);
+		return st_fail(err, STET_E_INVALID, "The path is %zu bytes long; %d is the limit.",
+		               path.len, PATH_MAX - 1);
 	return 0;
 }
 

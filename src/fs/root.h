@@ -32,7 +32,8 @@ struct st_root {
 	bool no_openat2;
 };
 
-#define ST_ROOT_INIT {.fd = -1}
+#define ST_ROOT_INIT \
+	{ .fd = -1 }
 
 /** A file that is there or could be. */
 struct st_place {
@@ -46,7 +47,8 @@ struct st_place {
 	struct stat st;
 };
 
-#define ST_PLACE_INIT {.dirfd = -1}
+#define ST_PLACE_INIT \
+	{ .dirfd = -1 }
 
 /**
  * Open a root.

@@ -13,15 +13,16 @@ static int distrust(struct stet_error *err, const char *name, const char *why, c
 
 /* Best effort: a missing .gitignore costs a line in git status, nothing else. */
 static void ignore_itself(int dirfd) {
-	st_autofd fd = st_retry(openat(dirfd, ".gitignore", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+	st_autofd fd =
+		st_retry(openat(dirfd, ".gitignore", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
 	if (fd >= 0 && st_retry(write(fd, "*\n", 2)) != 2)
 		unlinkat(dirfd, ".gitignore", 0);
 }
 
 static int make(const struct st_root *root, const char *name, struct stet_error *err) {
 	if (st_retry(mkdirat(root->fd, name, 0700)) < 0 && errno != EEXIST)
-		return st_fail_errno(err, errno,
-		                     "The state directory %s cannot be made, so nothing is kept in it", name);
+		return st_fail_errno(
+			err, errno, "The state directory %s cannot be made, so nothing is kept in it", name);
 	int fd = st_retry(openat(root->fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 	if (fd < 0)
 		return st_fail_errno(err, errno, "The state directory %s cannot be opened", name);
@@ -30,7 +31,8 @@ static int make(const struct st_root *root, const char *name, struct stet_error 
 }
 
 int st_state_open(const struct st_root *root, const char *name, struct stet_error *err) {
-	st_autofd fd = st_retry(openat(root->fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+	st_autofd fd =
+		st_retry(openat(root->fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 	if (fd < 0 && errno == ENOENT)
 		fd = make(root, name, err);
 	else if (fd < 0 && (errno == ELOOP || errno == ENOTDIR))
@@ -53,7 +55,8 @@ int st_state_open(const struct st_root *root, const char *name, struct stet_erro
 	int tracked = st_gitindex_has(root, name, &why);
 	if (tracked < 0)
 		return st_fail(err, tracked == STET_E_INVALID ? STET_E_ACCESS : tracked,
-		               "The state directory %s is not used: git may track it, so that it may have come from somebody else. %s",
+		               "The state directory %s is not used: git may track it, so that it may have "
+		               "come from somebody else. %s",
 		               name, why.message);
 	if (tracked)
 		return distrust(err, name, "is tracked by git, so it may have come from somebody else",

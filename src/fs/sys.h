@@ -12,13 +12,13 @@
 #include <unistd.h>
 
 /** Make a call again for as long as it fails with EINTR. */
-#define st_retry(call)                                                                             \
-	({                                                                                         \
-		typeof(call) result_;                                                              \
-		do                                                                                 \
-			result_ = (call);                                                          \
-		while (result_ < 0 && errno == EINTR);                                             \
-		result_;                                                                           \
+#define st_retry(call) \
+	({ \
+		typeof(call) result_; \
+		do \
+			result_ = (call); \
+		while (result_ < 0 && errno == EINTR); \
+		result_; \
 	})
 
 static inline int st_openat2(int dirfd, const char *path, const struct open_how *how) {

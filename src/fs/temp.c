@@ -49,7 +49,8 @@ struct parts {
 };
 
 /* Take so many hex digits, and what follows them, off a name. */
-static bool take_digits(struct st_str *name, size_t count, struct st_str then, struct st_str *digits) {
+static bool take_digits(struct st_str *name, size_t count, struct st_str then,
+                        struct st_str *digits) {
 	*digits = st_strn(name->ptr, count);
 	if (name->len < count + then.len || strspn(name->ptr, "0123456789abcdef") < count)
 		return false;
@@ -256,7 +257,8 @@ static bool begins_with(const struct st_hash *hash, struct st_str hex) {
 static bool keep_leftover(struct st_guard *guard, const char *path, struct st_str bytes) {
 	char why[PATH_MAX + 256];
 	snprintf(why, sizeof why,
-	         "A write of \"%s\" was cut short, and a version of it that somebody else had written was set aside.",
+	         "A write of \"%s\" was cut short, and a version of it that somebody else had written "
+	         "was set aside.",
 	         path);
 	return st_keep(guard, path, bytes, why) == 0;
 }
@@ -267,7 +269,9 @@ static bool is_dispensable(struct st_guard *guard, const char *path, int fd,
 	struct stet_error err = {0};
 	int code = st_file_read(fd, path, ST_KEPT_MAX_BYTES, file, &err);
 	if (code == STET_E_TOO_BIG)
-		st_guard_notice(guard, "What a write of \"%s\" that was cut short left beside it is too big to be looked at: %s",
+		st_guard_notice(guard,
+		                "What a write of \"%s\" that was cut short left beside it is too big to be "
+		                "looked at: %s",
 		                path, err.message);
 	if (code < 0)
 		return false;
@@ -285,8 +289,7 @@ static bool sweep_armed(struct st_guard *guard, int dirfd, const char *dir, cons
 	char target[256], path[PATH_MAX];
 	target_name(dirfd, parts->target, target);
 	snprintf(path, sizeof path, "%s%s%s", dir, *dir ? "/" : "", target);
-	if (!is_dispensable(guard, path, fd, parts, &file) ||
-	    st_retry(unlinkat(dirfd, name, 0)) < 0) {
+	if (!is_dispensable(guard, path, fd, parts, &file) || st_retry(unlinkat(dirfd, name, 0)) < 0) {
 		close(fd);
 		return false;
 	}
@@ -298,8 +301,8 @@ static bool sweep_armed(struct st_guard *guard, int dirfd, const char *dir, cons
 /* Whoever finds the lock free may decide: the owner is gone, and we hold the directory. */
 static bool sweep_one(struct st_guard *guard, int dirfd, const char *dir, const char *name,
                       const struct parts *parts) {
-	st_autofd fd = st_retry(
-		openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+	st_autofd fd =
+		st_retry(openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
 	if (fd < 0 || st_retry(flock(fd, LOCK_EX | LOCK_NB)) < 0)
 		return false;
 	if (!parts->armed)

@@ -28,7 +28,8 @@ struct st_temp {
 	bool named;
 };
 
-#define ST_TEMP_INIT {.dirfd = -1, .fd = -1}
+#define ST_TEMP_INIT \
+	{ .dirfd = -1, .fd = -1 }
 
 /**
  * Write bytes to a new temporary file in a directory.

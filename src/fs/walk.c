@@ -308,8 +308,8 @@ struct listing {
 static struct listing listing_read(struct worker *worker) {
 	struct listing listing = {0};
 	while (!listing.complete && LISTING_SIZE - listing.len >= ENTRY_MAX) {
-		ssize_t len = st_retry(getdents64(worker->fd, worker->listing + listing.len,
-		                                  LISTING_SIZE - listing.len));
+		ssize_t len = st_retry(
+			getdents64(worker->fd, worker->listing + listing.len, LISTING_SIZE - listing.len));
 		if (len > 0) {
 			listing.len += (size_t)len;
 			continue;

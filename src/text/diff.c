@@ -213,8 +213,8 @@ static int keep(const struct work *work, int which, struct kept *kept, struct st
 
 	count_partners(work, which, partners);
 	for (size_t n = first; n < end; n++) {
-		side->changed[n] = partners[n] == NONE ||
-		                   (partners[n] == MANY && says_little(partners, n, first, end));
+		side->changed[n] =
+			partners[n] == NONE || (partners[n] == MANY && says_little(partners, n, first, end));
 		if (side->changed[n])
 			continue;
 		kept->ids[kept->count] = side->ids[n];

@@ -259,7 +259,8 @@ static void add_near(struct st_buf *buf, const struct st_nearest *nearest, struc
 		add_one(buf, near, pair);
 	else
 		add_several(buf, nearest, text, old_text);
-	st_buf_adds(buf, "\nGive oldText exactly as the file has it; the quotation is escaped as in JSON.");
+	st_buf_adds(buf,
+	            "\nGive oldText exactly as the file has it; the quotation is escaped as in JSON.");
 }
 
 static struct st_str line_at(struct st_str s, size_t at) {
@@ -339,10 +340,12 @@ static void explain(struct st_buf *buf, const struct st_nearest *nearest, struct
 	if (text.len == 0)
 		st_buf_adds(buf, "The file is empty.");
 	else if (is_white(old_text))
-		st_buf_adds(buf, "It is only blanks and line ends, which must match exactly. "
-		                 "Add words of the lines around.");
+		st_buf_adds(buf,
+		            "It is only blanks and line ends, which must match exactly. "
+		            "Add words of the lines around.");
 	else if (nearest->count == 0)
-		st_buf_adds(buf, "Nothing in the file is similar. Read it again, and take oldText from there.");
+		st_buf_adds(buf,
+		            "Nothing in the file is similar. Read it again, and take oldText from there.");
 	else if (near->kinds & ST_NEAR_SIMILAR)
 		add_similar(buf, near,
 		            (struct pair){st_str_slice(text, near->span.start, near->span.end),
@@ -350,7 +353,8 @@ static void explain(struct st_buf *buf, const struct st_nearest *nearest, struct
 	else
 		add_near(buf, nearest, text, old_text);
 	if (nearest->new_line)
-		st_buf_addf(buf, " newText is already there, at line %zu: perhaps this change was made before.",
+		st_buf_addf(buf,
+		            " newText is already there, at line %zu: perhaps this change was made before.",
 		            nearest->new_line);
 }
 

@@ -39,8 +39,8 @@ static int prepare_lines(struct st_find *find, struct st_str pattern, struct ste
 int st_find_init(struct st_find *find, struct st_str text, struct st_str pattern,
                  struct stet_error *err) {
 	size_t from = st_bom_len(pattern) ? 0 : st_bom_len(text);
-	*find = (struct st_find){
-		.text = text, .hay = text, .needle = pattern, .at = from, .text_at = from};
+	*find =
+		(struct st_find){.text = text, .hay = text, .needle = pattern, .at = from, .text_at = from};
 
 	if (!has(pattern, '\n'))
 		return 0;

@@ -80,8 +80,8 @@ static size_t read_entity(struct st_str s, uint32_t *point) {
 		struct st_str name;
 		uint32_t point;
 	} names[] = {
-		{{"lt", 2}, '<'},    {{"gt", 2}, '>'},    {{"amp", 3}, '&'},
-		{{"quot", 4}, '"'},  {{"apos", 4}, '\''}, {{"nbsp", 4}, 0xA0},
+		{{"lt", 2}, '<'},   {{"gt", 2}, '>'},    {{"amp", 3}, '&'},
+		{{"quot", 4}, '"'}, {{"apos", 4}, '\''}, {{"nbsp", 4}, 0xA0},
 	};
 	*point = '&';
 	size_t max = s.len < 10 ? s.len : 10;

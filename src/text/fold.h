@@ -43,7 +43,7 @@ enum st_folds {
 #define X(name, bit, text) ST_FOLD_##name = 1 << bit,
 	ST_FOLDS(X)
 #undef X
-	ST_FOLD_ALL = (1 << 15) - 1,
+		ST_FOLD_ALL = (1 << 15) - 1,
 };
 
 /** A place where the folded and the original text are at the same point. */

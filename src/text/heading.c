@@ -63,7 +63,8 @@ static void want_level(struct wanted *wanted) {
 	wanted->level = (int)hashes;
 }
 
-static bool is_called(const struct st_heading *heading, struct st_str words, struct st_buf *scratch) {
+static bool is_called(const struct st_heading *heading, struct st_str words,
+                      struct st_buf *scratch) {
 	const struct st_str names[] = {heading->text, heading->source, drop_id(heading->text),
 	                               drop_id(heading->source)};
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -110,7 +111,8 @@ static size_t smallest(size_t a, size_t b, size_t c) {
 
 /* How many bytes must change to make one name from the other; 0 if one contains the other. */
 static size_t distance(struct st_str a, struct st_str b) {
-	if (a.len && b.len && (memmem(a.ptr, a.len, b.ptr, b.len) || memmem(b.ptr, b.len, a.ptr, a.len)))
+	if (a.len && b.len &&
+	    (memmem(a.ptr, a.len, b.ptr, b.len) || memmem(b.ptr, b.len, a.ptr, a.len)))
 		return 0;
 	size_t row[MAX_COMPARED + 1];
 	a.len = a.len < MAX_COMPARED ? a.len : MAX_COMPARED;
@@ -122,8 +124,7 @@ static size_t distance(struct st_str a, struct st_str b) {
 		row[0] = i;
 		for (size_t j = 1; j <= b.len; j++) {
 			size_t above = row[j];
-			row[j] = smallest(above + 1, row[j - 1] + 1,
-			                  diagonal + (a.ptr[i - 1] != b.ptr[j - 1]));
+			row[j] = smallest(above + 1, row[j - 1] + 1, diagonal + (a.ptr[i - 1] != b.ptr[j - 1]));
 			diagonal = above;
 		}
 	}
@@ -219,8 +220,9 @@ static void note_others(const struct st_markdown *md, const struct wanted *wante
 		return;
 	st_buf_addf(note, "%zu headings are called ", others + 1);
 	add_shown(note, md->headings[index].text);
-	st_buf_addf(note, "; the first, in line %zu, was taken. The others are in %s %s; "
-	                  "\"occurrence\" in the target says which.",
+	st_buf_addf(note,
+	            "; the first, in line %zu, was taken. The others are in %s %s; "
+	            "\"occurrence\" in the target says which.",
 	            md->headings[index].line, others == 1 ? "line" : "lines", st_buf_cstr(&lines));
 }
 

@@ -82,7 +82,8 @@ static bool is_indented_code(struct st_imports *imports, struct st_str line) {
 		imports->in_list = true;
 	else if (!indented && imports->after_blank && !is_one_of(line.ptr[0], " \t"))
 		imports->in_list = false;
-	imports->indented = indented && !imports->in_list && (imports->after_blank || imports->indented);
+	imports->indented =
+		indented && !imports->in_list && (imports->after_blank || imports->indented);
 	imports->after_blank = false;
 	return imports->indented;
 }
@@ -132,8 +133,8 @@ static size_t skip_comment(struct st_str text, size_t at) {
 
 /* Not part of a word, an address or another path. */
 static bool may_precede(struct st_str text, size_t at) {
-	return at == 0 || st_is_space(text.ptr[at - 1]) || is_one_of(text.ptr[at - 1], "([{<>\"'*_|,;:") ||
-	       at == st_bom_len(text);
+	return at == 0 || st_is_space(text.ptr[at - 1]) ||
+	       is_one_of(text.ptr[at - 1], "([{<>\"'*_|,;:") || at == st_bom_len(text);
 }
 
 static bool is_in_path(char byte) {
@@ -173,7 +174,8 @@ static bool step(struct st_imports *imports, struct st_span *span) {
 }
 
 static bool is_line_start(struct st_str text, size_t at) {
-	return at == 0 || text.ptr[at - 1] == '\n' || (text.ptr[at - 1] == '\r' && text.ptr[at] != '\n');
+	return at == 0 || text.ptr[at - 1] == '\n' ||
+	       (text.ptr[at - 1] == '\r' && text.ptr[at] != '\n');
 }
 
 bool st_imports_next(struct st_imports *imports, struct st_span *span) {

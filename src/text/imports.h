@@ -32,7 +32,8 @@ struct st_imports {
 	bool indented;
 };
 
-#define ST_IMPORTS(bytes) {.text = (bytes), .after_blank = true}
+#define ST_IMPORTS(bytes) \
+	{ .text = (bytes), .after_blank = true }
 
 /**
  * The next candidate.

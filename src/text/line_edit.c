@@ -36,7 +36,8 @@ static void join_to_line_above(struct st_line_edit *edit) {
 static enum st_eol keep_apart(const struct st_line_edit *edit, enum st_eol eol, bool blank,
                               bool last) {
 	struct st_str text = edit->lines->text;
-	struct st_str above = edit->bytes.len ? st_buf_str(&edit->bytes) : st_strn(text.ptr, edit->start);
+	struct st_str above =
+		edit->bytes.len ? st_buf_str(&edit->bytes) : st_strn(text.ptr, edit->start);
 	struct st_str below = st_str_slice(text, edit->end, text.len);
 	if (blank && eol == ST_EOL_LF && st_str_ends(above, ST_STR("\r")))
 		eol = ST_EOL_CR;

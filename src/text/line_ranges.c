@@ -59,7 +59,8 @@ static int fail_form(const struct scanner *scan, struct stet_error *err, const c
 	return st_fail(err, STET_E_INVALID,
 	               "The line ranges \"%.*s%s\" %s. Lines count from 1 (this file has %zu); write "
 	               "\"50-60\", \"1,5-8\", or \"90-\" for line 90 to the end.",
-	               (int)len, scan->query.ptr, len < scan->query.len ? "..." : "", what, scan->lines);
+	               (int)len, scan->query.ptr, len < scan->query.len ? "..." : "", what,
+	               scan->lines);
 }
 
 static int take_range(struct scanner *scan, struct st_interval *range, struct stet_error *err) {
@@ -68,7 +69,8 @@ static int take_range(struct scanner *scan, struct st_interval *range, struct st
 		                 "leave out where a range starts, which could mean the first lines or the "
 		                 "last: name both ends");
 	if (!take_number(scan, &range->first))
-		return fail_form(scan, err, more(scan) ? "contain something that is no range" : "lack a number");
+		return fail_form(scan, err,
+		                 more(scan) ? "contain something that is no range" : "lack a number");
 
 	range->last = range->first;
 	if (take(scan, '-') && !take_number(scan, &range->last))

@@ -54,7 +54,8 @@ static size_t count_lf(struct st_str text) {
 	size_t count = 0, i = 0;
 	while (i + 2 * LANES <= text.len) {
 		lanes lfs = {0};
-		for (int rounds = 0; rounds < 255 / 2 && i + 2 * LANES <= text.len; rounds++, i += 2 * LANES) {
+		for (int rounds = 0; rounds < 255 / 2 && i + 2 * LANES <= text.len;
+		     rounds++, i += 2 * LANES) {
 			lfs -= (lanes)(load(text.ptr + i) == lf);
 			lfs -= (lanes)(load(text.ptr + i + LANES) == lf);
 		}

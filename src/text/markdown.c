@@ -145,8 +145,8 @@ static bool is_underline(struct st_str line) {
  */
 static size_t underline_of(const struct st_lines *lines, cmark_node *node) {
 	size_t end = (size_t)cmark_node_get_end_line(node);
-	bool last = end == lines->count && !cmark_node_next(node) &&
-	            is_underline(line_text(lines, end, false));
+	bool last =
+		end == lines->count && !cmark_node_next(node) && is_underline(line_text(lines, end, false));
 	return last ? end : end - 1;
 }
 
@@ -313,8 +313,8 @@ static size_t inline_line(struct walk *walk, cmark_node *node) {
 	if (from < walk->anchor_at)
 		from = walk->anchor_at;
 	const char *html = cmark_node_get_literal(node);
-	const char *found = memmem(lines->text.ptr + from, lines->text.len - from, html,
-	                           strcspn(html, "\r\n"));
+	const char *found =
+		memmem(lines->text.ptr + from, lines->text.len - from, html, strcspn(html, "\r\n"));
 	if (!found)
 		return line;
 	walk->anchor_at = (size_t)(found - lines->text.ptr) + 1;
@@ -461,10 +461,11 @@ static size_t nesting_of(struct st_str line) {
 
 static int check_size(const struct st_markdown *md, struct stet_error *err) {
 	if (md->lines.text.len > MAX_TEXT)
-		return st_fail(err, STET_E_TOO_BIG,
-		               "Markdown structure is read from texts of up to 256 MiB; this one has %zu bytes. "
-		               "Edit it by lines, or with text_replace.",
-		               md->lines.text.len);
+		return st_fail(
+			err, STET_E_TOO_BIG,
+			"Markdown structure is read from texts of up to 256 MiB; this one has %zu bytes. "
+			"Edit it by lines, or with text_replace.",
+			md->lines.text.len);
 	for (size_t n = 1; n <= md->lines.count; n++) {
 		if (nesting_of(line_text(&md->lines, n, false)) > MAX_NESTING)
 			return st_fail(err, STET_E_TOO_BIG,

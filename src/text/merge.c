@@ -79,9 +79,8 @@ static void sweep(struct side *agent, struct side *disk, struct st_merge_result 
 		if (!region.by_disk)
 			continue;
 		if (!region.by_agent)
-			result->foreign[result->foreign_count++] =
-				(struct st_hunk){region.agent.start, region.agent.count,
-			                         region.disk.start, region.disk.count};
+			result->foreign[result->foreign_count++] = (struct st_hunk){
+				region.agent.start, region.agent.count, region.disk.start, region.disk.count};
 		else if (!st_str_eq(text_of(agent, region.agent), text_of(disk, region.disk)))
 			result->overlaps[result->overlap_count++] =
 				(struct st_merge_overlap){region.base, region.agent, region.disk};
@@ -89,8 +88,8 @@ static void sweep(struct side *agent, struct side *disk, struct st_merge_result 
 }
 
 /* Put the foreign hunks into the agent's text, and make them say where they are now. */
-static void build(const struct side *agent, const struct side *disk,
-                  struct st_merge_result *result, struct st_buf *out) {
+static void build(const struct side *agent, const struct side *disk, struct st_merge_result *result,
+                  struct st_buf *out) {
 	size_t done = 0, merged = 0;
 
 	for (size_t i = 0; i < result->foreign_count; i++) {

@@ -144,8 +144,8 @@ static bool retreat(struct search *search, const struct box *box, bool odd, stru
 
 /* The point of a front that is furthest from its own corner, kept inside the box. */
 static struct point furthest(const struct front *front, const struct box *box, bool forward) {
-	struct point best = forward ? (struct point){box->left, box->top}
-	                            : (struct point){box->right, box->bottom};
+	struct point best =
+		forward ? (struct point){box->left, box->top} : (struct point){box->right, box->bottom};
 
 	for (int32_t k = front->high; k >= front->low; k -= 2) {
 		int32_t x = *cell(front, k);

@@ -190,13 +190,14 @@ static int try_folded(struct hunt *hunt, struct st_str pattern, unsigned kinds) 
 /* The length of a line number with its mark, such as "12:" or "  12|", at the start of a line. */
 static size_t number_len(struct st_str line, size_t *number) {
 	static const struct st_str marks[] = {
-		{":", 1}, {"|", 1}, {"\t", 1}, {"-", 1}, {")", 1}, {".", 1},
-		{"\xE2\x86\x92", 3}, {"\xE2\x94\x82", 3},
+		{":", 1}, {"|", 1}, {"\t", 1},           {"-", 1},
+		{")", 1}, {".", 1}, {"\xE2\x86\x92", 3}, {"\xE2\x94\x82", 3},
 	};
 	size_t at = 0, digits = 0;
 	while (at < line.len && (line.ptr[at] == ' ' || line.ptr[at] == '\t'))
 		at++;
-	for (*number = 0; at < line.len && digits < 9 && line.ptr[at] >= '0' && line.ptr[at] <= '9'; at++) {
+	for (*number = 0; at < line.len && digits < 9 && line.ptr[at] >= '0' && line.ptr[at] <= '9';
+	     at++) {
 		*number = *number * 10 + (size_t)(line.ptr[at] - '0');
 		digits++;
 	}
@@ -294,7 +295,8 @@ static size_t equal_lines(struct st_str text, size_t at, struct st_str pattern) 
 	size_t equal = 0;
 	for (size_t from = 0, n = 0; from < pattern.len && at < text.len && n < COMPARED; n++) {
 		size_t end = st_line_end(text, at), to = st_line_end(pattern, from);
-		equal += st_str_eq(trim(st_str_slice(text, at, end)), trim(st_str_slice(pattern, from, to)));
+		equal +=
+			st_str_eq(trim(st_str_slice(text, at, end)), trim(st_str_slice(pattern, from, to)));
 		at = end;
 		from = to;
 	}
@@ -322,7 +324,8 @@ static int try_similar(struct hunt *hunt, struct st_str pattern) {
 	struct st_similar similar;
 	struct st_str text = hunt->text, body = trim(pattern);
 	if (st_fold_init(&fold, body, ST_FOLD_ALL, hunt->err) < 0 ||
-	    st_similar_find(&similar, st_buf_str(&hunt->folded.out), st_buf_str(&fold.out), hunt->err) < 0)
+	    st_similar_find(&similar, st_buf_str(&hunt->folded.out), st_buf_str(&fold.out), hunt->err) <
+	        0)
 		return STET_E_NOMEM;
 	if (similar.percent < SIMILAR_ENOUGH)
 		return 0;
@@ -330,7 +333,8 @@ static int try_similar(struct hunt *hunt, struct st_str pattern) {
 	/* Halfway through its first line, so that a few bytes more or less make no difference. */
 	size_t lines = st_line_count(body);
 	size_t probe = similar.span.start + (similar.span.end - similar.span.start) / lines / 2;
-	size_t start = align(text, st_line_start(text, st_fold_source(&hunt->folded, probe).start), body);
+	size_t start =
+		align(text, st_line_start(text, st_fold_source(&hunt->folded, probe).start), body);
 	size_t end = start;
 	for (size_t n = 0; n < lines && end < text.len; n++)
 		end = st_line_end(text, end);

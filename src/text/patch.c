@@ -70,10 +70,11 @@ static void shift_to_lines(struct job *job, const struct st_lines *content) {
 		from = to = st_str("");
 	st_indent_shift(&job->content, content, from.len, to);
 	if (!st_str_eq(from, to))
-		st_buf_addf(&job->note,
-		            "The content was shifted to the indentation of line %zu; preserveIndent: false keeps "
-		            "its own. ",
-		            place->model_first);
+		st_buf_addf(
+			&job->note,
+			"The content was shifted to the indentation of line %zu; preserveIndent: false keeps "
+			"its own. ",
+			place->model_first);
 }
 
 /* Shift the content and index its lines. */
@@ -104,8 +105,9 @@ static int job_begin(struct job *job, const struct st_patch *patch, struct st_st
 	if (patch->operation == ST_PATCH_DELETE && patch->has_content && patch->content.len)
 		st_buf_adds(&job->note, "Delete takes no content; it was not used. ");
 	if (patch->operation == ST_PATCH_REPLACE && patch->content.len == 0) {
-		st_buf_adds(&job->note, "The content is empty, so the lines were deleted; "
-		                        "a blank line is \"\\n\". ");
+		st_buf_adds(&job->note,
+		            "The content is empty, so the lines were deleted; "
+		            "a blank line is \"\\n\". ");
 		job->patch.operation = ST_PATCH_DELETE;
 	}
 	if (st_patch_needs_structure(patch)) {
@@ -133,8 +135,9 @@ static void make_edit(struct st_line_edit *edit, const struct job *job, size_t f
 static void note_effect(struct job *job, enum st_patch_effect effect) {
 	static const char *const sentences[] = {
 		[ST_EFFECT_LOST_ABOVE] = "The heading above is no longer one.",
-		[ST_EFFECT_LOST_BELOW] = "The heading below is no longer one: what is above it now runs into "
-		                         "it, or opens a fence, a comment or a list that goes on.",
+		[ST_EFFECT_LOST_BELOW] =
+			"The heading below is no longer one: what is above it now runs into "
+			"it, or opens a fence, a comment or a list that goes on.",
 		[ST_EFFECT_GAINED] = "A line outside of the change has become a heading.",
 	};
 	st_buf_addf(&job->note, "%s Look at the structure. ", sentences[effect]);
@@ -145,9 +148,10 @@ static void note_unclosed_code(struct job *job, const struct st_patch_window *wi
                                const struct st_line_edit *edit) {
 	const struct st_code *code = st_patch_window_code_around(window, edit->first);
 	if (code && edit->new_count)
-		st_buf_addf(&job->note,
-		            "The content is inside the code block that begins in line %zu and is not closed. ",
-		            code->line + window->base);
+		st_buf_addf(
+			&job->note,
+			"The content is inside the code block that begins in line %zu and is not closed. ",
+			code->line + window->base);
 }
 
 /* Make an edit and look at its effect: 1 if it is good, 0 if other headings change. */
@@ -193,12 +197,12 @@ static int fail_code_ends(const struct job *job, size_t number, struct stet_erro
 		struct st_str line = st_lines_body(&job->content_lines, number);
 		st_utf8_add_lossy(&shown, st_strn(line.ptr, st_utf8_cut(line, MAX_SHOWN)));
 	}
-	return st_fail(err, STET_E_INVALID,
-	               "Line %zu of the content (\"%s\") would end code block %lld: it is a closing fence, "
-	               "or indented less than the list that the block is in. To change the fences too, "
-	               "replace lines %zu-%zu.",
-	               number, st_buf_cstr(&shown), (long long)job->patch.index, code->line,
-	               code->end_line);
+	return st_fail(
+		err, STET_E_INVALID,
+		"Line %zu of the content (\"%s\") would end code block %lld: it is a closing fence, "
+		"or indented less than the list that the block is in. To change the fences too, "
+		"replace lines %zu-%zu.",
+		number, st_buf_cstr(&shown), (long long)job->patch.index, code->line, code->end_line);
 }
 
 /* Make an edit in a code block, which must then hold all of its lines, and no more. */
@@ -211,7 +215,8 @@ static int make_code_edit(struct st_line_edit *edit, struct job *job, struct ste
 	const struct st_code *old = job->place.code;
 	const struct st_code *code = st_patch_window_code_at(&window, old->line);
 	size_t last = code ? code->last + window.base : old->line;
-	if (last == old->last + edit->new_count - edit->old_count && code && code->closed == old->closed)
+	if (last == old->last + edit->new_count - edit->old_count && code &&
+	    code->closed == old->closed)
 		return 0;
 	return fail_code_ends(job, last + 2 > edit->first ? last + 2 - edit->first : 1, err);
 }
@@ -278,8 +283,8 @@ static int apply(struct job *job, const struct st_patch *patch, struct st_str te
 	return code;
 }
 
-int st_patch_apply(const struct st_patch *patch, struct st_str text,
-                   struct st_patch_result *result, struct stet_error *err) {
+int st_patch_apply(const struct st_patch *patch, struct st_str text, struct st_patch_result *result,
+                   struct stet_error *err) {
 	st_auto(job) job = {0};
 	int code = st_patch_check(patch, err);
 	if (code == 0)

@@ -30,14 +30,16 @@ static int check_lines(const struct st_patch *patch, struct stet_error *err) {
 		return st_fail(err, STET_E_INVALID, "Lines count from 1; %lld is not possible.",
 		               (long long)(patch->start < 0 ? patch->start : patch->end));
 	if (patch->start == 0 && patch->operation != ST_PATCH_INSERT)
-		return st_fail(err, STET_E_INVALID,
-		               "Line 0 is the top of the file and takes insert only; %s needs a line from 1 on.",
-		               st_patch_operation_name(patch->operation));
+		return st_fail(
+			err, STET_E_INVALID,
+			"Line 0 is the top of the file and takes insert only; %s needs a line from 1 on.",
+			st_patch_operation_name(patch->operation));
 	if (patch->start == 0 && patch->end != 0)
-		return st_fail(err, STET_E_INVALID,
-		               "Line 0 is the top of the file and takes no end; to insert after line %lld, give "
-		               "it as start.",
-		               (long long)patch->end);
+		return st_fail(
+			err, STET_E_INVALID,
+			"Line 0 is the top of the file and takes no end; to insert after line %lld, give "
+			"it as start.",
+			(long long)patch->end);
 	if (patch->end != 0 && patch->end < patch->start)
 		return st_fail(err, STET_E_INVALID, "The lines are reversed: start %lld is after end %lld.",
 		               (long long)patch->start, (long long)patch->end);
@@ -50,25 +52,28 @@ static int check_operation(const struct st_patch *patch, struct stet_error *err)
 	switch (patch->target) {
 	case ST_TARGET_BEFORE_HEADING:
 		if (!insert)
-			return st_fail(err, STET_E_INVALID,
-			               "beforeHeading takes insert only, not %s. To %s the heading itself, use the "
-			               "target \"heading\"; the heading and its text, \"wholeSection\"; lines, "
-			               "\"lines\".",
-			               operation, operation);
+			return st_fail(
+				err, STET_E_INVALID,
+				"beforeHeading takes insert only, not %s. To %s the heading itself, use the "
+				"target \"heading\"; the heading and its text, \"wholeSection\"; lines, "
+				"\"lines\".",
+				operation, operation);
 		return 0;
 	case ST_TARGET_APPEND_TO_SECTION:
 		if (!insert)
-			return st_fail(err, STET_E_INVALID,
-			               "appendToSection takes insert only, not %s. To %s the section, use the target "
-			               "\"wholeSection\"; single lines of it, \"lines\".",
-			               operation, operation);
+			return st_fail(
+				err, STET_E_INVALID,
+				"appendToSection takes insert only, not %s. To %s the section, use the target "
+				"\"wholeSection\"; single lines of it, \"lines\".",
+				operation, operation);
 		return 0;
 	case ST_TARGET_WHOLE_SECTION:
 		if (insert)
-			return st_fail(err, STET_E_INVALID,
-			               "wholeSection takes replace and delete only. To insert at its end, use the "
-			               "target \"appendToSection\"; above it, \"beforeHeading\"; right below its "
-			               "heading, \"heading\".");
+			return st_fail(
+				err, STET_E_INVALID,
+				"wholeSection takes replace and delete only. To insert at its end, use the "
+				"target \"appendToSection\"; above it, \"beforeHeading\"; right below its "
+				"heading, \"heading\".");
 		return 0;
 	default:
 		return 0;
@@ -85,8 +90,9 @@ int st_patch_check(const struct st_patch *patch, struct stet_error *err) {
 	if (patch->operation != ST_PATCH_DELETE && !patch->has_content)
 		return st_fail(err, STET_E_INVALID, "The operation %s needs content.", operation);
 	if (patch->operation == ST_PATCH_INSERT && patch->content.len == 0)
-		return st_fail(err, STET_E_INVALID,
-		               "The content is empty, so there is nothing to insert. A blank line is \"\\n\".");
+		return st_fail(
+			err, STET_E_INVALID,
+			"The content is empty, so there is nothing to insert. A blank line is \"\\n\".");
 	if (st_patch_needs_structure(patch) && !patch->markdown)
 		return st_fail(err, STET_E_INVALID,
 		               "The target \"%s\" is for Markdown files only. In this one use the target "
@@ -100,9 +106,10 @@ static void locate_top(const struct st_patch *patch, const struct st_lines *line
 	size_t front = patch->markdown ? st_frontmatter_end(lines) : 0;
 	insert_after(place, front);
 	if (front)
-		st_buf_addf(note,
-		            "The content went below the front matter (lines 1-%zu), which must stay at the top. ",
-		            front);
+		st_buf_addf(
+			note,
+			"The content went below the front matter (lines 1-%zu), which must stay at the top. ",
+			front);
 }
 
 static int locate_lines(const struct st_patch *patch, const struct st_lines *lines,
@@ -222,8 +229,8 @@ static int locate_heading(const struct st_patch *patch, const struct st_markdown
 }
 
 int st_patch_locate(const struct st_patch *patch, const struct st_lines *lines,
-                    const struct st_markdown *md, struct st_patch_place *place,
-                    struct st_buf *note, struct stet_error *err) {
+                    const struct st_markdown *md, struct st_patch_place *place, struct st_buf *note,
+                    struct stet_error *err) {
 	*place = (struct st_patch_place){0};
 	switch (patch->target) {
 	case ST_TARGET_LINES:

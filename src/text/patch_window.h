@@ -40,6 +40,7 @@ enum st_patch_effect st_patch_window_effect(const struct st_patch_window *window
 const struct st_code *st_patch_window_code_at(const struct st_patch_window *window, size_t line);
 
 /** The code block that has a line of the new text in it; NULL if there is none. */
-const struct st_code *st_patch_window_code_around(const struct st_patch_window *window, size_t line);
+const struct st_code *st_patch_window_code_around(const struct st_patch_window *window,
+                                                  size_t line);
 
 #endif

@@ -26,16 +26,19 @@ static const struct {
 } removed[] = {
 	{"text", "The target \"text\" was removed: use text_replace, with the text as oldText."},
 	{"pattern",
-	 "The target \"pattern\" was removed: find the place with text_inspect (mode \"search\", regex "
-	 "true), then use text_replace, or the target \"lines\"."},
+     "The target \"pattern\" was removed: find the place with text_inspect (mode \"search\", regex "
+     "true), then use text_replace, or the target \"lines\"."},
 	{"afterHeading",
-	 "The target \"afterHeading\" was removed: use \"appendToSection\" for the end of the section, or "
-	 "insert at the target \"heading\" for right below the heading."},
+     "The target \"afterHeading\" was removed: use \"appendToSection\" for the end of the section, "
+     "or "
+     "insert at the target \"heading\" for right below the heading."},
 	{"section",
-	 "The target \"section\" was removed: use \"wholeSection\" or \"appendToSection\" in Markdown; in "
-	 "other files find the lines with text_inspect, then use the target \"lines\", or text_replace."},
+     "The target \"section\" was removed: use \"wholeSection\" or \"appendToSection\" in Markdown; "
+     "in "
+     "other files find the lines with text_inspect, then use the target \"lines\", or "
+     "text_replace."},
 	{"replaceLines",
-	 "The operation \"replaceLines\" was removed: use \"replace\" with the target \"lines\"."},
+     "The operation \"replaceLines\" was removed: use \"replace\" with the target \"lines\"."},
 };
 
 static bool is_called(struct st_str name, const char *word) {

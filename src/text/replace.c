@@ -72,11 +72,12 @@ static int fail_beyond(const struct job *job, struct stet_error *err) {
 	const struct st_places *found = &job->done->found;
 	st_auto(st_buf) lines = ST_BUF_INIT;
 	st_places_add(&lines, found, ST_PLACES_NAMED);
-	return st_fail(err, STET_E_INVALID,
-	               "occurrence %zu was asked for, but oldText occurs %zu time%s, at %s. Nothing was "
-	               "changed. Use \"first\", \"last\", \"all\", or a number from 1 to %zu.",
-	               job->request->occurrence.number, found->total, found->total == 1 ? "" : "s",
-	               st_buf_cstr(&lines), found->total);
+	return st_fail(
+		err, STET_E_INVALID,
+		"occurrence %zu was asked for, but oldText occurs %zu time%s, at %s. Nothing was "
+		"changed. Use \"first\", \"last\", \"all\", or a number from 1 to %zu.",
+		job->request->occurrence.number, found->total, found->total == 1 ? "" : "s",
+		st_buf_cstr(&lines), found->total);
 }
 
 /*
@@ -87,8 +88,8 @@ static size_t line_shift(const struct job *job) {
 	const struct st_splice *splice = &job->splice;
 	struct st_str out = st_buf_str(&splice->out);
 	size_t from = splice->old_first.start - (splice->old_first.start > 0);
-	size_t was = st_line_ends(st_str_slice(job->text, from, job->text.len),
-	                          splice->old_first.end - from);
+	size_t was =
+		st_line_ends(st_str_slice(job->text, from, job->text.len), splice->old_first.end - from);
 	size_t is = st_line_ends(st_str_slice(out, from, out.len), splice->new_first.end - from);
 	return is - was;
 }
@@ -163,10 +164,11 @@ int st_occurrence_parse(struct st_occurrence *occurrence, struct st_str word,
 	}
 	st_auto(st_buf) quoted = ST_BUF_INIT;
 	st_quote_add(&quoted, word, 80);
-	return st_fail(err, STET_E_INVALID,
-	               "occurrence cannot be %s. Use \"first\", \"last\", \"all\", or a number counted from "
-	               "1, such as \"2\" for the second.",
-	               st_buf_cstr(&quoted));
+	return st_fail(
+		err, STET_E_INVALID,
+		"occurrence cannot be %s. Use \"first\", \"last\", \"all\", or a number counted from "
+		"1, such as \"2\" for the second.",
+		st_buf_cstr(&quoted));
 }
 
 void st_replaced_release(struct st_replaced *done) {
@@ -184,15 +186,17 @@ int st_replace_apply(struct st_str text, const struct st_replace *request, struc
 	int code;
 
 	if (request->old_text.len == 0) {
-		return st_fail(err, STET_E_INVALID,
-		               "oldText is empty. Give the text that is to be replaced, as it is in the file.");
+		return st_fail(
+			err, STET_E_INVALID,
+			"oldText is empty. Give the text that is to be replaced, as it is in the file.");
 	}
 	if ((code = st_find_init(&job.find, text, request->old_text, err)) < 0)
 		return code;
 	st_splice_init(&job.splice, text, request->old_text, request->new_text, max);
 	replace(&job);
 	if (done->found.total == 0)
-		return st_explain_no_match(&done->nearest, text, request->old_text, request->new_text, "", err);
+		return st_explain_no_match(&done->nearest, text, request->old_text, request->new_text, "",
+		                           err);
 	if (job.splice.count == 0 && !job.splice.too_big)
 		return fail_beyond(&job, err);
 	if ((code = st_splice_end(&job.splice, err)) < 0 || (code = describe(&job, err)) < 0)

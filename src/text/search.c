@@ -116,8 +116,7 @@ static bool has_any(struct st_str text, struct st_str set) {
 
 /* Text in one line, or an expression that is no more than that, needs no callouts: much faster. */
 static bool is_literal(const struct st_search *search) {
-	return !has_any(search->query,
-	                search->regex ? ST_STR("\\^$.[]|()?*+{}\r\n") : ST_STR("\r\n"));
+	return !has_any(search->query, search->regex ? ST_STR("\\^$.[]|()?*+{}\r\n") : ST_STR("\r\n"));
 }
 
 static bool is_ascii_alnum(char c) {
@@ -155,11 +154,12 @@ static int fail_compile(struct st_str query, int code, size_t offset, struct ste
 	size_t here = st_utf8_cut(query, offset < query.len ? offset : query.len);
 	size_t from = here > QUOTE ? st_utf8_cut(query, here - QUOTE) : 0;
 	size_t end = here + st_utf8_cut(st_str_slice(query, here, query.len), QUOTE);
-	return st_fail(err, STET_E_INVALID,
-	               "The regular expression is not valid: %s, at byte %zu: \"%s%.*s <-- HERE %.*s%s\". "
-	               "Correct it, or turn regex off to search for the text as it is.",
-	               reason_of(code).text, here, from > 0 ? "..." : "", (int)(here - from), query.ptr + from,
-	               (int)(end - here), query.ptr + here, end < query.len ? "..." : "");
+	return st_fail(
+		err, STET_E_INVALID,
+		"The regular expression is not valid: %s, at byte %zu: \"%s%.*s <-- HERE %.*s%s\". "
+		"Correct it, or turn regex off to search for the text as it is.",
+		reason_of(code).text, here, from > 0 ? "..." : "", (int)(here - from), query.ptr + from,
+		(int)(end - here), query.ptr + here, end < query.len ? "..." : "");
 }
 
 static int compile(struct pattern *pattern, struct st_str source, uint32_t options,
@@ -446,8 +446,7 @@ static int check(const struct st_search *search, struct stet_error *err) {
 }
 
 int st_search_run(const struct st_search *search, const struct st_lines *lines,
-                  struct st_arena *arena, struct st_search_result *result,
-                  struct stet_error *err) {
+                  struct st_arena *arena, struct st_search_result *result, struct stet_error *err) {
 	*result = (struct st_search_result){0};
 	int code = check(search, err);
 	if (code < 0)

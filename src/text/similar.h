@@ -27,7 +27,7 @@ struct st_similar {
  * @needle  At least ST_SIMILAR_MIN bytes, or nothing is similar.
  * @return  0 or STET_E_NOMEM.
  */
-[[nodiscard]] int st_similar_find(struct st_similar *similar, struct st_str hay, struct st_str needle,
-                                  struct stet_error *err);
+[[nodiscard]] int st_similar_find(struct st_similar *similar, struct st_str hay,
+                                  struct st_str needle, struct stet_error *err);
 
 #endif

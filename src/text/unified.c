@@ -151,7 +151,7 @@ static bool next_entry(struct cursor *cursor, struct entry *entry) {
 			return true;
 		}
 		if (cursor->new < hunk->new_start + hunk->new_count) {
-			size_t index = cursor->new++;
+			size_t index = cursor->new ++;
 			*entry = (struct entry){'+', st_lines_whole(&cursor->diff->new, index + 1), index};
 			return true;
 		}
@@ -159,7 +159,7 @@ static bool next_entry(struct cursor *cursor, struct entry *entry) {
 	}
 	if (cursor->old == group->old_end)
 		return false;
-	size_t index = cursor->new++;
+	size_t index = cursor->new ++;
 	*entry = (struct entry){' ', st_lines_whole(&cursor->diff->old, ++cursor->old), index};
 	return true;
 }

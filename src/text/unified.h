@@ -29,7 +29,8 @@ struct st_diff_opts {
 };
 
 /** Options for a file that keeps its name, with the usual three lines of context and no bound. */
-#define ST_DIFF_OPTS(name) {.old_name = (name), .new_name = (name), .context = 3}
+#define ST_DIFF_OPTS(name) \
+	{ .old_name = (name), .new_name = (name), .context = 3 }
 
 /** Lines first to last, both included, counted from 1 as in text/lines.h. */
 struct st_diff_range {

@@ -53,8 +53,10 @@ static int run(struct st_call *call, struct stet_error *err) {
 }
 
 static const struct st_param params[] = {
-	{.name = "path", .aliases = "filePath file_path",
-	 .description = "A file or directory: what applies to it is shown, the root's first. Leave it out for a list of all."},
+	{.name = "path",
+     .aliases = "filePath file_path",
+     .description = "A file or directory: what applies to it is shown, the root's first. Leave it "
+                    "out for a list of all."},
 	ST_PARAM_SESSION,
 	ST_PARAMS_END,
 };
@@ -62,16 +64,23 @@ static const struct st_param params[] = {
 const struct st_tool st_agents_md = {
 	.name = "agents_md",
 	.title = "Show instructions",
-	.description = "Show the instructions (AGENTS.md) that apply to a path, again if you had them before; or list all of the "
-	               "workspace with their sizes and which are not loaded, and why.",
+	.description =
+		"Show the instructions (AGENTS.md) that apply to a path, again if you had them before; or "
+        "list all of the "
+		"workspace with their sizes and which are not loaded, and why.",
 	.params = params,
-	.output_schema = "{\"type\":\"object\",\"properties\":{" ST_SCHEMA_STATUS
-	                 ",\"files\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{\"path\":{\"type\":\"string\"},"
-	                 "\"change\":{\"enum\":[\"new\",\"replaced\",\"removed\",\"listed\"]},\"size\":{\"type\":\"integer\"},"
-	                 "\"hash\":{\"type\":\"string\"},\"content\":{\"type\":\"string\"},\"cut\":{\"type\":\"integer\"},"
-	                 "\"importedBy\":{\"type\":\"string\"},\"skipped\":{\"type\":\"string\"}},\"required\":[\"path\"]}},"
-	                 "\"notices\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}}," ST_SCHEMA_FAILURE
-	                 "},\"required\":[\"status\"]}",
+	.output_schema =
+		"{\"type\":\"object\",\"properties\":{" ST_SCHEMA_STATUS
+		",\"files\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{\"path\":{"
+        "\"type\":\"string\"},"
+		"\"change\":{\"enum\":[\"new\",\"replaced\",\"removed\",\"listed\"]},\"size\":{\"type\":"
+        "\"integer\"},"
+		"\"hash\":{\"type\":\"string\"},\"content\":{\"type\":\"string\"},\"cut\":{\"type\":"
+        "\"integer\"},"
+		"\"importedBy\":{\"type\":\"string\"},\"skipped\":{\"type\":\"string\"}},\"required\":["
+        "\"path\"]}},"
+		"\"notices\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}}," ST_SCHEMA_FAILURE
+		"},\"required\":[\"status\"]}",
 	.hints = ST_HINT_READ_ONLY | ST_HINT_IDEMPOTENT,
 	.run = run,
 };

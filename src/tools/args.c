@@ -38,23 +38,25 @@ static int unknown(const char *what, const struct st_param *params, struct st_st
 	st_auto(st_buf) names = ST_BUF_INIT;
 	for (size_t i = 0; params[i].name; i++)
 		st_buf_addf(&names, "%s%s", i ? ", " : "", params[i].name);
-	return st_fail(err, STET_E_INVALID, "%s has no argument \"%.*s\". It takes: %s.", what, SHOWN(name),
-	               st_buf_cstr(&names));
+	return st_fail(err, STET_E_INVALID, "%s has no argument \"%.*s\". It takes: %s.", what,
+	               SHOWN(name), st_buf_cstr(&names));
 }
 
 static int check_value(const char *what, const struct st_param *param, yyjson_val *value,
                        struct stet_error *err) {
-	static const char *const types[] = {"a string", "an integer", "true or false", "something else"};
+	static const char *const types[] = {"a string", "an integer", "true or false",
+	                                    "something else"};
 	bool fits = param->type == ST_PARAM_ANY ||
 	            (param->type == ST_PARAM_STRING && yyjson_is_str(value)) ||
 	            (param->type == ST_PARAM_INTEGER && yyjson_is_int(value)) ||
 	            (param->type == ST_PARAM_BOOLEAN && yyjson_is_bool(value));
 	if (!fits)
-		return st_fail(err, STET_E_INVALID, "The argument \"%s\" of %s must be %s, not %s.", param->name,
-		               what, types[param->type], st_json_kind(value));
+		return st_fail(err, STET_E_INVALID, "The argument \"%s\" of %s must be %s, not %s.",
+		               param->name, what, types[param->type], st_json_kind(value));
 	if (param->choices && !list_has(param->choices, '|', st_json_str(value)))
-		return st_fail(err, STET_E_INVALID, "The argument \"%s\" of %s is \"%.*s\"; it must be one of %s.",
-		               param->name, what, SHOWN(st_json_str(value)), param->choices);
+		return st_fail(err, STET_E_INVALID,
+		               "The argument \"%s\" of %s is \"%.*s\"; it must be one of %s.", param->name,
+		               what, SHOWN(st_json_str(value)), param->choices);
 	return 0;
 }
 
@@ -67,7 +69,8 @@ static int bind_one(const char *what, const struct st_param *params, struct st_s
 	if (yyjson_is_null(value))
 		return 0;
 	if (values[i])
-		return st_fail(err, STET_E_INVALID, "The argument \"%s\" of %s was given twice, once as \"%.*s\".",
+		return st_fail(err, STET_E_INVALID,
+		               "The argument \"%s\" of %s was given twice, once as \"%.*s\".",
 		               params[i].name, what, SHOWN(name));
 	values[i] = value;
 	return check_value(what, &params[i], value, err);
@@ -76,8 +79,8 @@ static int bind_one(const char *what, const struct st_param *params, struct st_s
 int st_args_bind(const char *what, const struct st_param *params, yyjson_val *object,
                  yyjson_val **values, struct stet_error *err) {
 	if (object && !yyjson_is_obj(object))
-		return st_fail(err, STET_E_INVALID, "The arguments of %s must be a JSON object, not %s.", what,
-		               st_json_kind(object));
+		return st_fail(err, STET_E_INVALID, "The arguments of %s must be a JSON object, not %s.",
+		               what, st_json_kind(object));
 	size_t i, max;
 	yyjson_val *key, *value;
 	for (i = 0; params[i].name; i++)
@@ -89,8 +92,8 @@ int st_args_bind(const char *what, const struct st_param *params, yyjson_val *ob
 	}
 	for (i = 0; params[i].name; i++) {
 		if (params[i].required && !values[i])
-			return st_fail(err, STET_E_INVALID, "%s needs the argument \"%s\": %s", what, params[i].name,
-			               params[i].description);
+			return st_fail(err, STET_E_INVALID, "%s needs the argument \"%s\": %s", what,
+			               params[i].name, params[i].description);
 	}
 	return 0;
 }
@@ -147,8 +150,9 @@ static void add_param(struct st_buf *out, const struct st_param *param) {
 }
 
 int st_tool_schema(const struct st_tool *tool, struct st_buf *out, struct stet_error *err) {
-	st_buf_adds(out, "{\"$schema\":\"https://json-schema.org/draft/2020-12/schema\","
-	                 "\"type\":\"object\",\"properties\":{");
+	st_buf_adds(out,
+	            "{\"$schema\":\"https://json-schema.org/draft/2020-12/schema\","
+	            "\"type\":\"object\",\"properties\":{");
 	for (size_t i = 0; tool->params[i].name; i++) {
 		if (i)
 			st_buf_adds(out, ",");

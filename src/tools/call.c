@@ -57,7 +57,8 @@ static int write_answer(struct st_call *call, bool failed, struct st_buf *out,
 	yyjson_mut_doc *doc = call->doc;
 	yyjson_mut_val *root = yyjson_mut_doc_get_root(doc), *content = call->content;
 	yyjson_mut_val *text = new_block(doc, st_buf_str(&call->text));
-	yyjson_mut_val *remark = call->remark.len > 0 ? new_block(doc, st_buf_str(&call->remark)) : NULL;
+	yyjson_mut_val *remark =
+		call->remark.len > 0 ? new_block(doc, st_buf_str(&call->remark)) : NULL;
 	if (call->text.failed || call->remark.failed || !yyjson_mut_arr_insert(content, text, 0) ||
 	    (call->remark.len > 0 && !yyjson_mut_arr_insert(content, remark, 1)))
 		return st_fail_nomem(err);
@@ -72,7 +73,8 @@ static int run(struct st_call *call, struct st_str args, struct stet_error *err)
 	yyjson_doc *doc = NULL;
 	int code = args.len ? st_json_parse(args, "The arguments", &doc, err) : 0;
 	if (code == 0)
-		code = st_args_bind(call->tool->name, call->tool->params, yyjson_doc_get_root(doc), call->args, err);
+		code = st_args_bind(call->tool->name, call->tool->params, yyjson_doc_get_root(doc),
+		                    call->args, err);
 	if (code == 0)
 		code = call->tool->run(call, err);
 	yyjson_doc_free(doc);
@@ -82,7 +84,8 @@ static int run(struct st_call *call, struct st_str args, struct stet_error *err)
 /* Notices that no answer has carried yet go with this one. */
 static void take_notices(struct st_call *call, struct notices *notices) {
 	yyjson_mut_val *list = NULL;
-	for (char *notice; notices->count < ST_NOTICES_MAX && (notice = stet_workspace_notice(call->session->ws));) {
+	for (char *notice;
+	     notices->count < ST_NOTICES_MAX && (notice = stet_workspace_notice(call->session->ws));) {
 		if (!list)
 			list = st_json_add_array(call->doc, call->result, "notices");
 		st_json_push(call->doc, list, st_json_text(call->doc, st_str(notice)));
@@ -111,7 +114,8 @@ static int tell(struct st_call *call, int code, struct st_buf *out, struct stet_
 	st_buf_release(out);
 	if (code == 0 && !(call->tool->hints & ST_HINT_READ_ONLY))
 		return st_fail(err, STET_E_NOMEM,
-		               "%s has done its work, but memory ran out before it could be told. Look at the file before you go on.",
+		               "%s has done its work, but memory ran out before it could be told. Look at "
+		               "the file before you go on.",
 		               call->tool->name);
 	return told;
 }

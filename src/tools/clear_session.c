@@ -5,7 +5,9 @@ static int run(struct st_call *call, struct stet_error *err) {
 	(void)err;
 	stet_agents_clear(call->session);
 	st_json_add_text(call->doc, call->result, "status", ST_STR("success"));
-	st_buf_adds(&call->text, "Instructions (AGENTS.md) will be given again. What was read of files stays known.");
+	st_buf_adds(
+		&call->text,
+		"Instructions (AGENTS.md) will be given again. What was read of files stays known.");
 	return 0;
 }
 
@@ -17,11 +19,15 @@ static const struct st_param params[] = {
 const struct st_tool st_clear_session = {
 	.name = "clear_session",
 	.title = "Start over with instructions",
-	.description = "Call this after your context was emptied or compacted: the instructions (AGENTS.md) come again with the next reads. "
-	               "Which files you have read stays known.",
+	.description =
+		"Call this after your context was emptied or compacted: the instructions (AGENTS.md) come "
+        "again with the next reads. "
+		"Which files you have read stays known.",
 	.params = params,
-	.output_schema = "{\"type\":\"object\",\"properties\":{" ST_SCHEMA_STATUS
-	                 ",\"notices\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}}," ST_SCHEMA_FAILURE "},\"required\":[\"status\"]}",
+	.output_schema =
+		"{\"type\":\"object\",\"properties\":{" ST_SCHEMA_STATUS
+		",\"notices\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}}," ST_SCHEMA_FAILURE
+		"},\"required\":[\"status\"]}",
 	.hints = ST_HINT_IDEMPOTENT,
 	.run = run,
 };

@@ -43,29 +43,38 @@ static void work_release(struct work *work) {
 
 static const struct st_param edit_params[] = {
 	{.name = "oldText", .aliases = OLD_NAMES, .required = true, .description = "the text to find."},
-	{.name = "newText", .aliases = NEW_NAMES, .required = true, .description = "what to put in its place."},
-	{.name = "replaceAll", .aliases = "replace_all", .type = ST_PARAM_BOOLEAN, .description = "all of them."},
+	{.name = "newText",
+     .aliases = NEW_NAMES,
+     .required = true,
+     .description = "what to put in its place."},
+	{.name = "replaceAll",
+     .aliases = "replace_all",
+     .type = ST_PARAM_BOOLEAN,
+     .description = "all of them."},
 	ST_PARAMS_END,
 };
 
-static int read_edit(yyjson_val *value, size_t number, struct st_edit *edit, struct stet_error *err) {
+static int read_edit(yyjson_val *value, size_t number, struct st_edit *edit,
+                     struct stet_error *err) {
 	yyjson_val *values[3];
 	char what[48];
 	snprintf(what, sizeof what, "edit_file's edit %zu", number);
 	int code = st_args_bind(what, edit_params, value, values, err);
 	if (code < 0)
 		return code;
-	*edit = (struct st_edit){st_json_str(values[0]), st_json_str(values[1]), yyjson_get_bool(values[2])};
+	*edit = (struct st_edit){st_json_str(values[0]), st_json_str(values[1]),
+	                         yyjson_get_bool(values[2])};
 	return 0;
 }
 
 static int read_list(yyjson_val *list, struct work *work, struct stet_error *err) {
 	if (!yyjson_is_arr(list) || yyjson_arr_size(list) == 0)
 		return st_fail(err, STET_E_INVALID,
-		               "The argument \"edits\" of edit_file must be a list of {oldText, newText}, with at least one.");
+		               "The argument \"edits\" of edit_file must be a list of {oldText, newText}, "
+		               "with at least one.");
 	if (yyjson_arr_size(list) > EDITS_MAX)
-		return st_fail(err, STET_E_INVALID, "edit_file takes up to %d edits at once, not %zu.", EDITS_MAX,
-		               yyjson_arr_size(list));
+		return st_fail(err, STET_E_INVALID, "edit_file takes up to %d edits at once, not %zu.",
+		               EDITS_MAX, yyjson_arr_size(list));
 	size_t i, max;
 	yyjson_val *value;
 	yyjson_arr_foreach(list, i, max, value) {
@@ -87,22 +96,26 @@ static int read_edits(struct work *work, struct stet_error *err) {
 	if (!work->edits || !work->results || !work->failure)
 		return st_fail_nomem(err);
 	if (list && (old || new))
-		return st_fail(err, STET_E_INVALID, "Give edit_file either \"edits\" or \"oldText\" and \"newText\", not both.");
+		return st_fail(err, STET_E_INVALID,
+		               "Give edit_file either \"edits\" or \"oldText\" and \"newText\", not both.");
 	if (list && st_arg(work->call, "replaceAll"))
-		return st_fail(err, STET_E_INVALID, "\"replaceAll\" goes into each of the \"edits\" that it is meant for.");
+		return st_fail(err, STET_E_INVALID,
+		               "\"replaceAll\" goes into each of the \"edits\" that it is meant for.");
 	if (list)
 		return read_list(list, work, err);
 	if (!old || !new)
 		return st_fail(err, STET_E_INVALID,
-		               "edit_file needs \"edits\" (a list of {oldText, newText}), or \"oldText\" and \"newText\".");
-	work->edits[work->count++] = (struct st_edit){
-		st_json_str(old), st_json_str(new), st_arg_flag(work->call, "replaceAll", false)};
+		               "edit_file needs \"edits\" (a list of {oldText, newText}), or \"oldText\" "
+		               "and \"newText\".");
+	work->edits[work->count++] = (struct st_edit){st_json_str(old), st_json_str(new),
+	                                              st_arg_flag(work->call, "replaceAll", false)};
 	return 0;
 }
 
 /* ---- the change ---- */
 
-static int show_diff(struct work *work, struct st_str old, struct st_str new, struct stet_error *err) {
+static int show_diff(struct work *work, struct st_str old, struct st_str new,
+                     struct stet_error *err) {
 	struct st_diff_opts opts = ST_DIFF_OPTS(work->place.path);
 	if (!work->place.exists)
 		opts.old_name = NULL;
@@ -121,7 +134,8 @@ static int make(void *context, struct st_str old, struct st_buf *new, struct ste
 	return code < 0 ? code : show_diff(work, old, st_buf_str(new), err);
 }
 
-static int merged(void *context, struct st_str current, struct st_str text, struct stet_error *err) {
+static int merged(void *context, struct st_str current, struct st_str text,
+                  struct stet_error *err) {
 	struct work *work = context;
 	int code = show_diff(work, current, text, err);
 	if (code < 0)
@@ -143,8 +157,8 @@ static void render_failure(struct st_call *call, const struct work *work) {
 	for (size_t i = 0; i < count && i < 100; i++)
 		st_json_push(call->doc, lines,
 		             yyjson_mut_uint(call->doc, work->code == STET_E_AMBIGUOUS
-		                                                ? failure->places.lines[i]
-		                                                : failure->nearest.list[i].first));
+		                                            ? failure->places.lines[i]
+		                                            : failure->nearest.list[i].first));
 }
 
 static void render_dry_run(struct st_call *call, const struct work *work) {
@@ -155,27 +169,31 @@ static void render_dry_run(struct st_call *call, const struct work *work) {
 	st_buf_addf(&call->text, "Dry run: \"%s\" is not changed.\n", work->path);
 }
 
-static void render(struct st_call *call, const struct work *work, const struct stet_answer *answer) {
+static void render(struct st_call *call, const struct work *work,
+                   const struct stet_answer *answer) {
 	yyjson_mut_val *list = st_json_add_array(call->doc, call->result, "edits");
 	for (size_t i = 0; i < work->count; i++) {
 		const struct st_edited *edited = &work->results[i];
 		yyjson_mut_val *item = yyjson_mut_obj(call->doc);
 		st_json_add_size(call->doc, item, "occurrencesReplaced", edited->replaced);
 		/* After a merge only the lines of all edits together are known. */
-		st_render_span(call, item, "affectedLines", work->last_merged ? work->first_merged : edited->first,
+		st_render_span(call, item, "affectedLines",
+		               work->last_merged ? work->first_merged : edited->first,
 		               work->last_merged ? work->last_merged : edited->last);
 		st_json_push(call->doc, list, item);
 	}
 	if (work->dry_run) {
 		render_dry_run(call, work);
 	} else if (answer->noop) {
-		st_buf_addf(&call->text, "File \"%s\" has these changes already; nothing was written.\n", work->path);
+		st_buf_addf(&call->text, "File \"%s\" has these changes already; nothing was written.\n",
+		            work->path);
 	} else {
 		st_buf_addf(&call->text, "Updated file \"%s\"\n", work->path);
 	}
 	st_buf_addf(&call->text, "fileHash: %s\n", answer->hash);
 	if (answer->merged)
-		st_buf_adds(&call->text, "Merged with changes that others made meanwhile; see foreignDiff.\n");
+		st_buf_adds(&call->text,
+		            "Merged with changes that others made meanwhile; see foreignDiff.\n");
 	if (work->diff.len > 0)
 		st_buf_addf(&call->text, "\n%s", work->diff.ptr);
 }
@@ -184,7 +202,8 @@ static void render(struct st_call *call, const struct work *work, const struct s
 
 static int fail_exists(const struct work *work, struct stet_error *err) {
 	return st_fail(err, STET_E_EXISTS,
-	               "File \"%s\" exists already, and an empty oldText only creates files. Give the text to change.",
+	               "File \"%s\" exists already, and an empty oldText only creates files. Give the "
+	               "text to change.",
 	               work->path);
 }
 
@@ -202,24 +221,28 @@ static bool is_creation(const struct work *work) {
 	return work->count == 1 && work->edits[0].old_text.len == 0;
 }
 
-static void render_new(struct st_call *call, const struct work *work, const struct stet_answer *answer) {
+static void render_new(struct st_call *call, const struct work *work,
+                       const struct stet_answer *answer) {
 	st_json_add(call->doc, call->result, "created", yyjson_mut_bool(call->doc, answer->created));
 	if (work->dry_run) {
 		render_dry_run(call, work);
 		st_buf_addf(&call->text, "\n%s", st_buf_cstr(&work->diff));
 		return;
 	}
-	st_buf_addf(&call->text, "%s file \"%s\"\nfileHash: %s\n", answer->created ? "Created" : "Updated", work->path,
-	            answer->hash);
+	st_buf_addf(&call->text, "%s file \"%s\"\nfileHash: %s\n",
+	            answer->created ? "Created" : "Updated", work->path, answer->hash);
 }
 
 static int create(struct st_call *call, struct work *work, struct stet_error *err) {
 	/* Of an empty file nothing can be found to change, so that it may be filled. */
 	if (work->place.exists && (!S_ISREG(work->place.st.st_mode) || work->place.st.st_size > 0))
 		return fail_exists(work, err);
-	struct st_change change = {
-		.path = work->path, .kind = ST_CHANGE_WHOLE, .text = true, .dry_run = work->dry_run,
-		.make = make_new, .context = work};
+	struct st_change change = {.path = work->path,
+	                           .kind = ST_CHANGE_WHOLE,
+	                           .text = true,
+	                           .dry_run = work->dry_run,
+	                           .make = make_new,
+	                           .context = work};
 	struct stet_answer *answer;
 	int code = st_call_change(call, &change, "path", &answer, err);
 	if (code < 0)
@@ -252,7 +275,8 @@ static int edit(struct st_call *call, struct work *work, struct stet_error *err)
 }
 
 static int run(struct st_call *call, struct stet_error *err) {
-	__attribute__((cleanup(work_release))) struct work work = {.call = call, .place = ST_PLACE_INIT};
+	__attribute__((cleanup(work_release))) struct work work = {.call = call,
+	                                                           .place = ST_PLACE_INIT};
 	work.path = st_call_path(call, "path", err);
 	if (!work.path)
 		return STET_E_INVALID;
@@ -266,20 +290,32 @@ static int run(struct st_call *call, struct stet_error *err) {
 }
 
 static const struct st_param params[] = {
-	{.name = "path", .aliases = "filePath file_path", .required = true,
-	 .description = "The file, relative to the workspace."},
-	{.name = "edits", .type = ST_PARAM_ANY,
-	 .schema = "\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{\"oldText\":{\"type\":\"string\"},"
-	           "\"newText\":{\"type\":\"string\"},\"replaceAll\":{\"type\":\"boolean\"}},\"required\":[\"oldText\",\"newText\"]}",
-	 .description = "Edits, applied in order, all or none. Each oldText must occur exactly once unless replaceAll is true."},
-	{.name = "oldText", .aliases = OLD_NAMES,
-	 .description = "For a single edit: the text to find. Empty creates the file."},
-	{.name = "newText", .aliases = NEW_NAMES,
-	 .description = "For a single edit: what to put in its place."},
-	{.name = "replaceAll", .aliases = "replace_all", .type = ST_PARAM_BOOLEAN,
-	 .description = "For a single edit: replace every occurrence."},
-	{.name = "dryRun", .aliases = "dry_run", .type = ST_PARAM_BOOLEAN,
-	 .description = "Only show the diff; change nothing."},
+	{.name = "path",
+     .aliases = "filePath file_path",
+     .required = true,
+     .description = "The file, relative to the workspace."},
+	{.name = "edits",
+     .type = ST_PARAM_ANY,
+     .schema = "\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{\"oldText\":{"
+               "\"type\":\"string\"},"
+               "\"newText\":{\"type\":\"string\"},\"replaceAll\":{\"type\":\"boolean\"}},"
+               "\"required\":[\"oldText\",\"newText\"]}",
+     .description = "Edits, applied in order, all or none. Each oldText must occur exactly once "
+                    "unless replaceAll is true."},
+	{.name = "oldText",
+     .aliases = OLD_NAMES,
+     .description = "For a single edit: the text to find. Empty creates the file."},
+	{.name = "newText",
+     .aliases = NEW_NAMES,
+     .description = "For a single edit: what to put in its place."},
+	{.name = "replaceAll",
+     .aliases = "replace_all",
+     .type = ST_PARAM_BOOLEAN,
+     .description = "For a single edit: replace every occurrence."},
+	{.name = "dryRun",
+     .aliases = "dry_run",
+     .type = ST_PARAM_BOOLEAN,
+     .description = "Only show the diff; change nothing."},
 	ST_PARAM_EXPECTED_HASH,
 	ST_PARAM_ON_STALE,
 	ST_PARAM_SESSION,
@@ -289,16 +325,23 @@ static const struct st_param params[] = {
 const struct st_tool st_edit_file = {
 	.name = "edit_file",
 	.title = "Edit a file",
-	.description = "Make one or more search-and-replace edits in a file, all or nothing, and show the diff. Refused if the file changed "
-	               "since you read it; the refusal shows what changed, and the same call then succeeds.",
+	.description =
+		"Make one or more search-and-replace edits in a file, all or nothing, and show the diff. "
+        "Refused if the file changed "
+		"since you read it; the refusal shows what changed, and the same call then succeeds.",
 	.params = params,
-	.output_schema = "{\"type\":\"object\",\"properties\":{" ST_SCHEMA_STATUS
-	                 ",\"path\":{\"type\":\"string\"},\"edits\":{\"type\":\"array\",\"items\":{\"type\":\"object\","
-	                 "\"properties\":{\"occurrencesReplaced\":{\"type\":\"integer\"},\"affectedLines\":" ST_SCHEMA_SPAN
-	                 "}}},\"created\":{\"type\":\"boolean\"},\"dryRun\":{\"type\":\"boolean\"},\"fileHash\":{\"type\":\"string\"},"
-	                 "\"edit\":{\"type\":\"integer\"},\"matches\":{\"type\":\"array\",\"items\":{\"type\":\"integer\"}},"
-	                 "\"nearest\":{\"type\":\"array\",\"items\":{\"type\":\"integer\"}},"
-	                 ST_SCHEMA_COMMIT "," ST_SCHEMA_FAILURE "},\"required\":[\"status\"]}",
+	.output_schema =
+		"{\"type\":\"object\",\"properties\":{" ST_SCHEMA_STATUS
+		",\"path\":{\"type\":\"string\"},\"edits\":{\"type\":\"array\",\"items\":{\"type\":"
+        "\"object\","
+		"\"properties\":{\"occurrencesReplaced\":{\"type\":\"integer\"},"
+        "\"affectedLines\":" ST_SCHEMA_SPAN
+		"}}},\"created\":{\"type\":\"boolean\"},\"dryRun\":{\"type\":\"boolean\"},\"fileHash\":{"
+        "\"type\":\"string\"},"
+		"\"edit\":{\"type\":\"integer\"},\"matches\":{\"type\":\"array\",\"items\":{\"type\":"
+        "\"integer\"}},"
+		"\"nearest\":{\"type\":\"array\",\"items\":{\"type\":\"integer\"}}," ST_SCHEMA_COMMIT
+		"," ST_SCHEMA_FAILURE "},\"required\":[\"status\"]}",
 	.hints = ST_HINT_DESTRUCTIVE,
 	.run = run,
 };

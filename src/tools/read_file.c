@@ -24,8 +24,8 @@ static int find_page(struct st_str bytes, int64_t offset, int64_t limit, const c
 		return code;
 	page->total = lines.count;
 	if (offset > 1 && (size_t)offset > lines.count)
-		return st_fail(err, STET_E_INVALID, "\"%s\" has %zu lines; line %lld is beyond its end.", path,
-		               lines.count, (long long)offset);
+		return st_fail(err, STET_E_INVALID, "\"%s\" has %zu lines; line %lld is beyond its end.",
+		               path, lines.count, (long long)offset);
 	page->first = lines.count ? (size_t)(offset > 0 ? offset : 1) : 0;
 	page->last = lines.count;
 	if (limit > 0 && (size_t)limit <= lines.count - page->first)
@@ -34,7 +34,8 @@ static int find_page(struct st_str bytes, int64_t offset, int64_t limit, const c
 		page->text = st_str("");
 		return 0;
 	}
-	while (page->last > page->first && st_lines_range(&lines, page->first, page->last).len > PAGE_MAX) {
+	while (page->last > page->first &&
+	       st_lines_range(&lines, page->first, page->last).len > PAGE_MAX) {
 		size_t end = lines.starts[page->first - 1] + PAGE_MAX;
 		size_t fits = st_lines_number(&lines, end) - 1;
 		page->last = fits > page->first ? fits : page->first;
@@ -72,7 +73,8 @@ static void render(struct st_call *call, const char *path, const struct st_file 
 	st_json_add_size(call->doc, call->result, "startLine", page->first);
 	st_json_add_size(call->doc, call->result, "endLine", page->last);
 	bool more = page->last < page->total;
-	st_json_add(call->doc, call->result, "truncated", yyjson_mut_bool(call->doc, more || page->cut));
+	st_json_add(call->doc, call->result, "truncated",
+	            yyjson_mut_bool(call->doc, more || page->cut));
 	if (more)
 		st_json_add_size(call->doc, call->result, "nextOffset", page->last + 1);
 	if (!st_utf8_valid(page->text))
@@ -82,10 +84,11 @@ static void render(struct st_call *call, const char *path, const struct st_file 
 /* What a reader of the text alone has to know; not part of it. */
 static void add_remark(struct st_call *call, const struct page *page) {
 	if (page->cut)
-		st_buf_addf(&call->remark, "[Line %zu is longer than %zu bytes and is cut.]\n", page->first, PAGE_MAX);
+		st_buf_addf(&call->remark, "[Line %zu is longer than %zu bytes and is cut.]\n", page->first,
+		            PAGE_MAX);
 	if (page->last < page->total)
-		st_buf_addf(&call->remark, "[Lines %zu-%zu of %zu. Continue with offset %zu.]\n", page->first,
-		            page->last, page->total, page->last + 1);
+		st_buf_addf(&call->remark, "[Lines %zu-%zu of %zu. Continue with offset %zu.]\n",
+		            page->first, page->last, page->total, page->last + 1);
 }
 
 /* The instructions that newly apply. A text that the answer shows anyway is not repeated. */
@@ -114,11 +117,13 @@ static int run(struct st_call *call, struct stet_error *err) {
 		return STET_E_INVALID;
 	int64_t offset = st_arg_int(call, "offset", 0), limit = st_arg_int(call, "limit", 0);
 	if (offset < 0 || limit < 0)
-		return st_fail(err, STET_E_INVALID, "\"offset\" and \"limit\" of read_file count lines and cannot be negative.");
+		return st_fail(err, STET_E_INVALID,
+		               "\"offset\" and \"limit\" of read_file count lines and cannot be negative.");
 	struct stet_session *session = call->session;
 	st_auto(st_place) place = ST_PLACE_INIT;
 	st_auto(st_file) file = ST_FILE_INIT;
-	int code = st_file_load(&session->ws->root, st_str(path), session->ws->max_file, &place, &file, err);
+	int code =
+		st_file_load(&session->ws->root, st_str(path), session->ws->max_file, &place, &file, err);
 	if (code == 0)
 		code = st_workspace_check_text(session->ws, place.path, st_buf_str(&file.bytes), err);
 	struct page page = {0};
@@ -140,12 +145,18 @@ static int run(struct st_call *call, struct stet_error *err) {
 }
 
 static const struct st_param params[] = {
-	{.name = "path", .aliases = "filePath file_path", .required = true,
-	 .description = "The file, relative to the workspace."},
+	{.name = "path",
+     .aliases = "filePath file_path",
+     .required = true,
+     .description = "The file, relative to the workspace."},
 	{.name = "offset", .type = ST_PARAM_INTEGER, .description = "First line to read, from 1."},
-	{.name = "limit", .type = ST_PARAM_INTEGER, .description = "How many lines to read; all by default."},
-	{.name = "lineNumbers", .aliases = "line_numbers", .type = ST_PARAM_BOOLEAN,
-	 .description = "Put the number and a tab before each line. They are not part of the file."},
+	{.name = "limit",
+     .type = ST_PARAM_INTEGER,
+     .description = "How many lines to read; all by default."},
+	{.name = "lineNumbers",
+     .aliases = "line_numbers",
+     .type = ST_PARAM_BOOLEAN,
+     .description = "Put the number and a tab before each line. They are not part of the file."},
 	ST_PARAM_SESSION,
 	ST_PARAMS_END,
 };
@@ -153,17 +164,23 @@ static const struct st_param params[] = {
 const struct st_tool st_read_file = {
 	.name = "read_file",
 	.title = "Read a file",
-	.description = "Read a text file, or some lines of it. What you read is remembered: later edits are refused if somebody else "
-	               "changes the file meanwhile. Long files come in pages; the answer says where to continue. Instructions "
-	               "(AGENTS.md) that apply to the file are added when they are new to you.",
+	.description =
+		"Read a text file, or some lines of it. What you read is remembered: later edits are "
+        "refused if somebody else "
+		"changes the file meanwhile. Long files come in pages; the answer says where to continue. "
+        "Instructions "
+		"(AGENTS.md) that apply to the file are added when they are new to you.",
 	.params = params,
-	.output_schema = "{\"type\":\"object\",\"properties\":{" ST_SCHEMA_STATUS
-	                 ",\"path\":{\"type\":\"string\"},\"fileHash\":{\"type\":\"string\"},\"totalLines\":{\"type\":\"integer\"},"
-	                 "\"startLine\":{\"type\":\"integer\"},\"endLine\":{\"type\":\"integer\"},\"truncated\":{\"type\":\"boolean\"},"
-	                 "\"nextOffset\":{\"type\":\"integer\"},\"lossy\":{\"type\":\"boolean\"},"
-	                 "\"agents\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},"
-	                 "\"notices\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}}," ST_SCHEMA_FAILURE
-	                 "},\"required\":[\"status\"]}",
+	.output_schema =
+		"{\"type\":\"object\",\"properties\":{" ST_SCHEMA_STATUS
+		",\"path\":{\"type\":\"string\"},\"fileHash\":{\"type\":\"string\"},\"totalLines\":{"
+        "\"type\":\"integer\"},"
+		"\"startLine\":{\"type\":\"integer\"},\"endLine\":{\"type\":\"integer\"},\"truncated\":{"
+        "\"type\":\"boolean\"},"
+		"\"nextOffset\":{\"type\":\"integer\"},\"lossy\":{\"type\":\"boolean\"},"
+		"\"agents\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},"
+		"\"notices\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}}," ST_SCHEMA_FAILURE
+		"},\"required\":[\"status\"]}",
 	.hints = ST_HINT_READ_ONLY | ST_HINT_IDEMPOTENT,
 	.run = run,
 };

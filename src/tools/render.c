@@ -7,13 +7,15 @@
 const char *st_call_path(const struct st_call *call, const char *name, struct stet_error *err) {
 	struct st_str path = st_arg_str(call, name);
 	if (path.len == 0) {
-		st_fail(err, STET_E_INVALID, "The argument \"%s\" of %s is empty. Name a file in the workspace.",
-		        name, call->tool->name);
+		st_fail(err, STET_E_INVALID,
+		        "The argument \"%s\" of %s is empty. Name a file in the workspace.", name,
+		        call->tool->name);
 		return NULL;
 	}
 	if (strlen(path.ptr) != path.len) {
-		st_fail(err, STET_E_INVALID, "The argument \"%s\" of %s holds a NUL character. Check the path.",
-		        name, call->tool->name);
+		st_fail(err, STET_E_INVALID,
+		        "The argument \"%s\" of %s holds a NUL character. Check the path.", name,
+		        call->tool->name);
 		return NULL;
 	}
 	return path.ptr;
@@ -43,7 +45,8 @@ static void render_refusal(struct st_call *call, const struct st_change *change,
 		st_json_add_text(doc, call->failure, "expectedHash", change->expected_hash);
 	if (answer->diff.len > 0) {
 		st_json_add_text(doc, call->failure, "diff", st_buf_str(&answer->diff));
-		st_json_add(doc, call->failure, "diffTruncated", yyjson_mut_bool(doc, answer->diff_truncated));
+		st_json_add(doc, call->failure, "diffTruncated",
+		            yyjson_mut_bool(doc, answer->diff_truncated));
 		st_buf_clear(&call->text);
 		st_buf_add(&call->text, st_buf_str(&answer->diff));
 	}

@@ -7,44 +7,56 @@
 #include "tools/tool.h"
 
 /** Parameters that every tool which writes has. */
-#define ST_PARAM_EXPECTED_HASH                                                                     \
-	{                                                                                          \
-		.name = "expectedHash", .aliases = "expected_hash",                                \
-		.description = "fileHash of the version you saw, 16 to 64 hex digits. Refused if the file is another one." \
+#define ST_PARAM_EXPECTED_HASH \
+	{ \
+		.name = "expectedHash", .aliases = "expected_hash", \
+		.description = \
+			"fileHash of the version you saw, 16 to 64 hex digits. Refused if the file is " \
+		    "another one." \
 	}
-#define ST_PARAM_ON_STALE                                                                          \
-	{                                                                                          \
-		.name = "onStale", .aliases = "on_stale", .choices = "refuse|merge",               \
-		.description = "What to do if the file changed since you read it: refuse (default) and show the change, or merge with it if the two do not touch." \
+#define ST_PARAM_ON_STALE \
+	{ \
+		.name = "onStale", .aliases = "on_stale", .choices = "refuse|merge", \
+		.description = \
+			"What to do if the file changed since you read it: refuse (default) and show the " \
+		    "change, or merge with it if the two do not touch." \
 	}
-#define ST_PARAM_SESSION                                                                           \
-	{.name = "session", .description = "Name of the session this call belongs to; leave it out for the connection's own."}
-#define ST_PARAMS_END {.name = NULL}
+#define ST_PARAM_SESSION \
+	{ \
+		.name = "session", \
+		.description = \
+			"Name of the session this call belongs to; leave it out for the connection's own." \
+	}
+#define ST_PARAMS_END \
+	{ .name = NULL }
 
 /** Members of the schema of every answer that changed a file. */
-#define ST_SCHEMA_COMMIT                                                                           \
-	"\"commit\":{\"enum\":[\"exchanged\",\"created\",\"verified\",\"in-place\",\"none\"]},"    \
-	"\"noop\":{\"type\":\"boolean\"},\"merged\":{\"type\":\"boolean\"},"                       \
-	"\"foreignDiff\":{\"type\":\"string\"},\"note\":{\"type\":\"string\"},"                    \
+#define ST_SCHEMA_COMMIT \
+	"\"commit\":{\"enum\":[\"exchanged\",\"created\",\"verified\",\"in-place\",\"none\"]}," \
+	"\"noop\":{\"type\":\"boolean\"},\"merged\":{\"type\":\"boolean\"}," \
+	"\"foreignDiff\":{\"type\":\"string\"},\"note\":{\"type\":\"string\"}," \
 	"\"notices\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}}"
-#define ST_SCHEMA_SPAN                                                                             \
-	"{\"type\":\"object\",\"properties\":{\"start\":{\"type\":\"integer\"},\"end\":{\"type\":\"integer\"}}," \
+#define ST_SCHEMA_SPAN \
+	"{\"type\":\"object\",\"properties\":{\"start\":{\"type\":\"integer\"},\"end\":{\"type\":" \
+	"\"integer\"}}," \
 	"\"required\":[\"start\",\"end\"]}"
-#define ST_SCHEMA_LINES                                                                            \
-	"{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{\"number\":{\"type\":\"integer\"}," \
+#define ST_SCHEMA_LINES \
+	"{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{\"number\":{\"type\":" \
+	"\"integer\"}," \
 	"\"text\":{\"type\":\"string\"}},\"required\":[\"number\",\"text\"]}}"
-#define ST_SCHEMA_CONTEXT                                                                          \
-	"{\"type\":\"object\",\"properties\":{\"beforeLines\":" ST_SCHEMA_LINES                   \
+#define ST_SCHEMA_CONTEXT \
+	"{\"type\":\"object\",\"properties\":{\"beforeLines\":" ST_SCHEMA_LINES \
 	",\"afterLines\":" ST_SCHEMA_LINES "}}"
-#define ST_SCHEMA_PREVIEW                                                                          \
-	"{\"type\":\"object\",\"properties\":{\"before\":{\"type\":\"string\"},\"after\":{\"type\":\"string\"}}}"
+#define ST_SCHEMA_PREVIEW \
+	"{\"type\":\"object\",\"properties\":{\"before\":{\"type\":\"string\"},\"after\":{\"type\":" \
+	"\"string\"}}}"
 /** Members that a failure has instead; output schemas allow both. */
-#define ST_SCHEMA_FAILURE                                                                          \
-	"\"error\":{\"type\":\"string\"},\"message\":{\"type\":\"string\"},"                       \
-	"\"reason\":{\"enum\":[\"modified\",\"deleted\",\"unseen\",\"hash\"]},"                    \
-	"\"currentHash\":{\"type\":\"string\"},\"expectedHash\":{\"type\":\"string\"},"            \
-	"\"diff\":{\"type\":\"string\"},\"diffTruncated\":{\"type\":\"boolean\"},"                 \
-	"\"stillMatches\":{\"type\":\"array\",\"items\":{\"type\":\"integer\"}},"                  \
+#define ST_SCHEMA_FAILURE \
+	"\"error\":{\"type\":\"string\"},\"message\":{\"type\":\"string\"}," \
+	"\"reason\":{\"enum\":[\"modified\",\"deleted\",\"unseen\",\"hash\"]}," \
+	"\"currentHash\":{\"type\":\"string\"},\"expectedHash\":{\"type\":\"string\"}," \
+	"\"diff\":{\"type\":\"string\"},\"diffTruncated\":{\"type\":\"boolean\"}," \
+	"\"stillMatches\":{\"type\":\"array\",\"items\":{\"type\":\"integer\"}}," \
 	"\"writer\":{\"type\":\"string\"}"
 #define ST_SCHEMA_STATUS "\"status\":{\"enum\":[\"success\",\"conflict\",\"error\"]}"
 

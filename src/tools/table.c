@@ -2,8 +2,13 @@
 #include "tools/table.h"
 
 const struct st_tool *const st_tools[] = {
-	&st_read_file,    &st_write_file,   &st_edit_file, /* files */
-	&st_text_inspect, &st_text_replace, &st_text_patch, /* text */
-	&st_agents_md,    &st_clear_session, /* state */
+	&st_read_file,
+	&st_write_file,
+	&st_edit_file, /* files */
+	&st_text_inspect,
+	&st_text_replace,
+	&st_text_patch, /* text */
+	&st_agents_md,
+	&st_clear_session, /* state */
 	NULL,
 };

@@ -66,7 +66,8 @@ static size_t bounded(struct st_call *call, size_t count, const char *what) {
 
 /* ---- structure ---- */
 
-static void add_frontmatter(struct st_call *call, yyjson_mut_val *structure, const struct st_markdown *md) {
+static void add_frontmatter(struct st_call *call, yyjson_mut_val *structure,
+                            const struct st_markdown *md) {
 	if (md->front_end == 0)
 		return;
 	yyjson_mut_val *front = st_json_add_object(call->doc, structure, "frontmatter");
@@ -86,14 +87,16 @@ static yyjson_mut_val *heading_object(struct st_call *call, const struct st_head
 	return item;
 }
 
-static void add_headings(struct st_call *call, yyjson_mut_val *structure, const struct st_markdown *md) {
+static void add_headings(struct st_call *call, yyjson_mut_val *structure,
+                         const struct st_markdown *md) {
 	yyjson_mut_val *list = st_json_add_array(call->doc, structure, "headings");
 	size_t count = bounded(call, md->heading_count, "headings");
 	for (size_t i = 0; i < count; i++)
 		add_item(call, list, heading_object(call, &md->headings[i]));
 }
 
-static void add_codes(struct st_call *call, yyjson_mut_val *structure, const struct st_markdown *md) {
+static void add_codes(struct st_call *call, yyjson_mut_val *structure,
+                      const struct st_markdown *md) {
 	yyjson_mut_val *list = st_json_add_array(call->doc, structure, "codeBlocks");
 	size_t count = bounded(call, md->code_count, "code blocks");
 	for (size_t i = 0; i < count; i++) {
@@ -106,7 +109,8 @@ static void add_codes(struct st_call *call, yyjson_mut_val *structure, const str
 	}
 }
 
-static void add_anchors(struct st_call *call, yyjson_mut_val *structure, const struct st_markdown *md) {
+static void add_anchors(struct st_call *call, yyjson_mut_val *structure,
+                        const struct st_markdown *md) {
 	if (md->anchor_count == 0)
 		return;
 	yyjson_mut_val *list = st_json_add_array(call->doc, structure, "anchors");
@@ -119,8 +123,8 @@ static void add_anchors(struct st_call *call, yyjson_mut_val *structure, const s
 	}
 }
 
-static int add_markdown(struct st_call *call, yyjson_mut_val *structure, const struct subject *subject,
-                        struct stet_error *err) {
+static int add_markdown(struct st_call *call, yyjson_mut_val *structure,
+                        const struct subject *subject, struct stet_error *err) {
 	st_auto(st_markdown) md = {0};
 	int code = st_markdown_parse(&md, subject->text, err);
 	if (code < 0)
@@ -132,8 +136,8 @@ static int add_markdown(struct st_call *call, yyjson_mut_val *structure, const s
 	return 0;
 }
 
-static int add_outline(struct st_call *call, yyjson_mut_val *structure, const struct subject *subject,
-                       struct stet_error *err) {
+static int add_outline(struct st_call *call, yyjson_mut_val *structure,
+                       const struct subject *subject, struct stet_error *err) {
 	st_auto(st_outline) outline = {0};
 	int code = st_outline_init(&outline, &subject->lines, err);
 	if (code < 0)
@@ -172,7 +176,8 @@ static int inspect_structure(struct st_call *call, const struct subject *subject
                              struct stet_error *err) {
 	st_json_add_size(call->doc, call->result, "totalLines", subject->lines.count);
 	add_size(call, subject->text.len);
-	st_json_add_text(call->doc, call->result, "format", subject->markdown ? ST_STR("markdown") : ST_STR("text"));
+	st_json_add_text(call->doc, call->result, "format",
+	                 subject->markdown ? ST_STR("markdown") : ST_STR("text"));
 	yyjson_mut_val *structure = st_json_add_object(call->doc, call->result, "structure");
 	return subject->markdown ? add_markdown(call, structure, subject, err)
 	                         : add_outline(call, structure, subject, err);
@@ -180,7 +185,8 @@ static int inspect_structure(struct st_call *call, const struct subject *subject
 
 /* ---- search ---- */
 
-static void add_context(struct st_call *call, yyjson_mut_val *item, const struct st_search_match *match) {
+static void add_context(struct st_call *call, yyjson_mut_val *item,
+                        const struct st_search_match *match) {
 	yyjson_mut_val *context = st_json_add_object(call->doc, item, "context");
 	yyjson_mut_val *before = st_json_add_array(call->doc, context, "before");
 	for (size_t i = 0; i < match->before_count; i++)
@@ -190,8 +196,9 @@ static void add_context(struct st_call *call, yyjson_mut_val *item, const struct
 		add_item(call, after, st_json_text(call->doc, match->after[i]));
 }
 
-static void add_match(struct st_call *call, yyjson_mut_val *list, const struct st_search_match *match,
-                      const struct st_markdown *md, bool context) {
+static void add_match(struct st_call *call, yyjson_mut_val *list,
+                      const struct st_search_match *match, const struct st_markdown *md,
+                      bool context) {
 	yyjson_mut_val *item = yyjson_mut_obj(call->doc);
 	st_json_add_size(call->doc, item, "line", match->line);
 	st_json_add_size(call->doc, item, "column", match->column);
@@ -200,11 +207,13 @@ static void add_match(struct st_call *call, yyjson_mut_val *list, const struct s
 		add_context(call, item, match);
 	size_t heading = md ? st_markdown_heading_above(md, match->line) : 0;
 	if (md && heading < md->heading_count)
-		st_json_add(call->doc, item, "nearestHeading", heading_object(call, &md->headings[heading]));
+		st_json_add(call->doc, item, "nearestHeading",
+		            heading_object(call, &md->headings[heading]));
 	add_item(call, list, item);
 }
 
-static int inspect_search(struct st_call *call, const struct subject *subject, struct stet_error *err) {
+static int inspect_search(struct st_call *call, const struct subject *subject,
+                          struct stet_error *err) {
 	struct st_search search = {
 		.query = st_arg_str(call, "query"),
 		.regex = st_arg_flag(call, "regex", false),
@@ -212,7 +221,9 @@ static int inspect_search(struct st_call *call, const struct subject *subject, s
 	};
 	int64_t context = st_arg_int(call, "context", 0);
 	if (context < 0 || context > ST_SEARCH_MAX_CONTEXT)
-		return st_fail(err, STET_E_INVALID, "\"context\" of text_inspect must be from 0 to %d lines.", ST_SEARCH_MAX_CONTEXT);
+		return st_fail(err, STET_E_INVALID,
+		               "\"context\" of text_inspect must be from 0 to %d lines.",
+		               ST_SEARCH_MAX_CONTEXT);
 	search.context = (size_t)context;
 	st_auto(st_arena) arena;
 	st_arena_init(&arena, (size_t)64 << 20);
@@ -258,11 +269,13 @@ static void page_release(struct page *page) {
 	st_buf_release(&page->note);
 }
 
-static void add_line(struct st_call *call, const struct subject *subject, size_t n, struct page *page) {
+static void add_line(struct st_call *call, const struct subject *subject, size_t n,
+                     struct page *page) {
 	struct st_str text = line_text(subject, n);
 	if (text.len > LINES_MAX_BYTES) {
 		text.len = st_utf8_cut(text, LINES_MAX_BYTES);
-		st_buf_addf(&page->note, "Line %zu is longer than %zu bytes and is cut. ", n, LINES_MAX_BYTES);
+		st_buf_addf(&page->note, "Line %zu is longer than %zu bytes and is cut. ", n,
+		            LINES_MAX_BYTES);
 	} else {
 		st_seen_add(subject->seen, n, n);
 	}
@@ -280,8 +293,8 @@ static bool has_room(const struct subject *subject, size_t n, const struct page 
 	return page->count == 0 || (page->count < LIST_MAX && bytes <= LINES_MAX_BYTES);
 }
 
-static void add_lines(struct st_call *call, const struct subject *subject, const struct st_intervals *wanted,
-                      struct page *page) {
+static void add_lines(struct st_call *call, const struct subject *subject,
+                      const struct st_intervals *wanted, struct page *page) {
 	for (size_t i = 0; i < wanted->count; i++) {
 		for (size_t n = wanted->items[i].first; n <= wanted->items[i].last; n++) {
 			if (!has_room(subject, n, page)) {
@@ -293,7 +306,8 @@ static void add_lines(struct st_call *call, const struct subject *subject, const
 	}
 }
 
-static int inspect_lines(struct st_call *call, const struct subject *subject, struct stet_error *err) {
+static int inspect_lines(struct st_call *call, const struct subject *subject,
+                         struct stet_error *err) {
 	st_auto(st_intervals) wanted = {0};
 	int code = st_line_ranges_parse(st_arg_str(call, "query"), subject->lines.count, &wanted, err);
 	if (code < 0)
@@ -308,15 +322,16 @@ static int inspect_lines(struct st_call *call, const struct subject *subject, st
 
 /* ---- the call ---- */
 
-typedef int inspect_mode(struct st_call *call, const struct subject *subject, struct stet_error *err);
+typedef int inspect_mode(struct st_call *call, const struct subject *subject,
+                         struct stet_error *err);
 
 static int inspect(struct st_call *call, struct subject *subject, inspect_mode *mode,
                    struct stet_error *err) {
 	struct stet_session *session = call->session;
 	st_auto(st_place) place = ST_PLACE_INIT;
 	st_auto(st_file) file = ST_FILE_INIT;
-	int code = st_file_load(&session->ws->root, st_str(subject->path), session->ws->max_file, &place,
-	                        &file, err);
+	int code = st_file_load(&session->ws->root, st_str(subject->path), session->ws->max_file,
+	                        &place, &file, err);
 	if (code == 0)
 		code = st_workspace_check_text(session->ws, place.path, st_buf_str(&file.bytes), err);
 	if (code == 0)
@@ -344,10 +359,15 @@ static int run(struct st_call *call, struct stet_error *err) {
 	struct st_str mode = st_arg_str(call, "mode");
 	bool search = strcasecmp(mode.ptr, "search") == 0, lines = strcasecmp(mode.ptr, "lines") == 0;
 	if ((search || lines) && !st_arg(call, "query"))
-		return st_fail(err, STET_E_INVALID, "text_inspect needs \"query\" in mode \"%s\": %s.", mode.ptr,
-		               search ? "the text or expression to look for" : "lines such as \"50-60\" or \"1,5-8,90-\"");
+		return st_fail(err, STET_E_INVALID, "text_inspect needs \"query\" in mode \"%s\": %s.",
+		               mode.ptr,
+		               search ? "the text or expression to look for"
+		                      : "lines such as \"50-60\" or \"1,5-8,90-\"");
 	int code = inspect(call, &subject,
-	                   search ? inspect_search : lines ? inspect_lines : inspect_structure, err);
+	                   search  ? inspect_search
+	                   : lines ? inspect_lines
+	                           : inspect_structure,
+	                   err);
 	st_lines_release(&subject.lines);
 	return code < 0 ? code : st_json_write(call->doc, call->result, &call->text, err);
 }
@@ -359,26 +379,36 @@ static int run(struct st_call *call, struct stet_error *err) {
 #define OBJECT(properties) "{\"type\":\"object\",\"properties\":{" properties "}}"
 #define HEADING_SCHEMA OBJECT("\"level\":" INTEGER ",\"text\":" STRING ",\"line\":" INTEGER)
 #define CODE_SCHEMA OBJECT("\"startLine\":" INTEGER ",\"endLine\":" INTEGER ",\"language\":" STRING)
-#define FRONT_SCHEMA OBJECT("\"startLine\":" INTEGER ",\"endLine\":" INTEGER ",\"keys\":" LIST(STRING))
-#define STRUCTURE_SCHEMA                                                                           \
+#define FRONT_SCHEMA \
+	OBJECT("\"startLine\":" INTEGER ",\"endLine\":" INTEGER ",\"keys\":" LIST(STRING))
+#define STRUCTURE_SCHEMA \
 	OBJECT("\"frontmatter\":" FRONT_SCHEMA ",\"headings\":" LIST(HEADING_SCHEMA)             \
 	       ",\"codeBlocks\":" LIST(CODE_SCHEMA)                                               \
 	       ",\"anchors\":" LIST(OBJECT("\"id\":" STRING ",\"line\":" INTEGER))                \
 	       ",\"sections\":" LIST(OBJECT("\"marker\":" STRING ",\"line\":" INTEGER))           \
 	       ",\"blankLineGroups\":" LIST(INTEGER))
-#define MATCH_SCHEMA                                                                               \
-	OBJECT("\"line\":" INTEGER ",\"column\":" INTEGER ",\"text\":" STRING                    \
-	       ",\"context\":" OBJECT("\"before\":" LIST(STRING) ",\"after\":" LIST(STRING))     \
-	       ",\"nearestHeading\":" HEADING_SCHEMA)
+#define MATCH_SCHEMA \
+	OBJECT("\"line\":" INTEGER ",\"column\":" INTEGER ",\"text\":" STRING \
+	       ",\"context\":" OBJECT("\"before\":" LIST(STRING) ",\"after\":" LIST( \
+			   STRING)) ",\"nearestHeading\":" HEADING_SCHEMA)
 
 static const struct st_param params[] = {
-	{.name = "filePath", .aliases = "path file_path", .required = true,
-	 .description = "The file, relative to the workspace."},
-	{.name = "mode", .choices = "structure|search|lines",
-	 .description = "structure (default): headings, code blocks, front matter; search; or lines."},
-	{.name = "query", .description = "For search: text, or a regular expression if regex is true; both caseless. For lines: such as 50-60 or 1,5-8,90-."},
-	{.name = "regex", .type = ST_PARAM_BOOLEAN, .description = "The query is a regular expression (PCRE2)."},
-	{.name = "context", .type = ST_PARAM_INTEGER, .description = "For search: lines to show around each match."},
+	{.name = "filePath",
+     .aliases = "path file_path",
+     .required = true,
+     .description = "The file, relative to the workspace."},
+	{.name = "mode",
+     .choices = "structure|search|lines",
+     .description = "structure (default): headings, code blocks, front matter; search; or lines."},
+	{.name = "query",
+     .description = "For search: text, or a regular expression if regex is true; both caseless. "
+                    "For lines: such as 50-60 or 1,5-8,90-."},
+	{.name = "regex",
+     .type = ST_PARAM_BOOLEAN,
+     .description = "The query is a regular expression (PCRE2)."},
+	{.name = "context",
+     .type = ST_PARAM_INTEGER,
+     .description = "For search: lines to show around each match."},
 	ST_PARAM_SESSION,
 	ST_PARAMS_END,
 };

@@ -24,32 +24,42 @@ static void work_release(struct work *work) {
 
 static int one_target(struct stet_error *err, const char *what) {
 	return st_fail(err, STET_E_INVALID,
-	               "The argument \"target\" of text_patch %s. Give an object with exactly one of lines {start, end}, "
+	               "The argument \"target\" of text_patch %s. Give an object with exactly one of "
+	               "lines {start, end}, "
 	               "heading, beforeHeading, appendToSection, codeBlock {index}, wholeSection.",
 	               what);
 }
 
 static const struct st_param lines_params[] = {
-	{.name = "start", .type = ST_PARAM_INTEGER, .required = true, .description = "the first line, from 1."},
+	{.name = "start",
+     .type = ST_PARAM_INTEGER,
+     .required = true,
+     .description = "the first line, from 1."},
 	{.name = "end", .type = ST_PARAM_INTEGER, .description = "the last line."},
 	ST_PARAMS_END,
 };
 static const struct st_param heading_params[] = {
 	{.name = "text", .required = true, .description = "the heading, such as \"## Setup\"."},
-	{.name = "occurrence", .type = ST_PARAM_INTEGER, .description = "which one of several, from 1."},
+	{.name = "occurrence",
+     .type = ST_PARAM_INTEGER,
+     .description = "which one of several, from 1."},
 	ST_PARAMS_END,
 };
 static const struct st_param code_params[] = {
-	{.name = "index", .type = ST_PARAM_INTEGER, .required = true, .description = "which code block, from 0."},
+	{.name = "index",
+     .type = ST_PARAM_INTEGER,
+     .required = true,
+     .description = "which code block, from 0."},
 	ST_PARAMS_END,
 };
 
 static int read_lines(yyjson_val *value, struct st_patch *patch, struct stet_error *err) {
 	yyjson_val *values[2];
 	if (!yyjson_is_obj(value))
-		return st_fail(err, STET_E_INVALID,
-		               "The target \"lines\" takes {\"start\": 3, \"end\": 5}, lines from 1, not %s.",
-		               st_json_kind(value));
+		return st_fail(
+			err, STET_E_INVALID,
+			"The target \"lines\" takes {\"start\": 3, \"end\": 5}, lines from 1, not %s.",
+			st_json_kind(value));
 	int code = st_args_bind("target \"lines\"", lines_params, value, values, err);
 	if (code < 0)
 		return code;
@@ -66,7 +76,8 @@ static int read_heading(yyjson_val *value, const char *target, struct st_patch *
 	yyjson_val *values[2] = {value, NULL};
 	if (!yyjson_is_str(value) && !yyjson_is_obj(value))
 		return st_fail(err, STET_E_INVALID,
-		               "The target \"%s\" takes a heading such as \"## Setup\", or {\"text\": \"## Setup\", \"occurrence\": 2}, not %s.",
+		               "The target \"%s\" takes a heading such as \"## Setup\", or {\"text\": \"## "
+		               "Setup\", \"occurrence\": 2}, not %s.",
 		               target, st_json_kind(value));
 	int code = yyjson_is_obj(value) ? st_args_bind(target, heading_params, value, values, err) : 0;
 	if (code < 0)
@@ -79,9 +90,12 @@ static int read_heading(yyjson_val *value, const char *target, struct st_patch *
 static int read_code_block(yyjson_val *value, struct st_patch *patch, struct stet_error *err) {
 	yyjson_val *index = value;
 	if (!yyjson_is_int(value) && !yyjson_is_obj(value))
-		return st_fail(err, STET_E_INVALID, "The target \"codeBlock\" takes {\"index\": 0}, counted from 0, not %s.",
+		return st_fail(err, STET_E_INVALID,
+		               "The target \"codeBlock\" takes {\"index\": 0}, counted from 0, not %s.",
 		               st_json_kind(value));
-	int code = yyjson_is_obj(value) ? st_args_bind("target \"codeBlock\"", code_params, value, &index, err) : 0;
+	int code = yyjson_is_obj(value)
+	               ? st_args_bind("target \"codeBlock\"", code_params, value, &index, err)
+	               : 0;
 	patch->index = st_json_int(index);
 	return code;
 }
@@ -156,7 +170,8 @@ static int make(void *context, struct st_str old, struct st_buf *new, struct ste
 	return 0;
 }
 
-static int merged(void *context, struct st_str current, struct st_str text, struct stet_error *err) {
+static int merged(void *context, struct st_str current, struct st_str text,
+                  struct stet_error *err) {
 	struct work *work = context;
 	work->merged = true;
 	/* Of deleted lines the numbers they had are told. */
@@ -166,7 +181,8 @@ static int merged(void *context, struct st_str current, struct st_str text, stru
 	return code < 0 ? code : find_context(work, text, err);
 }
 
-static void render(struct st_call *call, const struct work *work, const struct stet_answer *answer) {
+static void render(struct st_call *call, const struct work *work,
+                   const struct stet_answer *answer) {
 	static const char *const counts[] = {"linesChanged", "linesInserted", "linesDeleted"};
 	static const char *const verbs[] = {"Replaced", "Inserted", "Deleted"};
 	const struct st_patch_result *result = &work->result;
@@ -178,20 +194,22 @@ static void render(struct st_call *call, const struct work *work, const struct s
 	if (answer->noop)
 		st_buf_addf(&call->text, "Nothing to change in \"%s\".\n", answer->path);
 	else
-		st_buf_addf(&call->text, "%s lines %zu-%zu of \"%s\".\n", verbs[result->operation], work->first,
-		            work->last, answer->path);
+		st_buf_addf(&call->text, "%s lines %zu-%zu of \"%s\".\n", verbs[result->operation],
+		            work->first, work->last, answer->path);
 	st_buf_addf(&call->text, "fileHash: %s\n", answer->hash);
 	st_render_preview(call, st_buf_str(&work->before), st_buf_str(&work->after));
 	st_render_context(call, &work->context);
 	if (result->note.len > 0) {
 		st_auto(st_buf) note = ST_BUF_INIT;
-		st_buf_addf(&note, "%s%s", work->merged ? "As numbered before the merge: " : "", result->note.ptr);
+		st_buf_addf(&note, "%s%s", work->merged ? "As numbered before the merge: " : "",
+		            result->note.ptr);
 		st_json_add_text(call->doc, call->result, "note", st_buf_str(&note));
 		st_buf_addf(&call->text, "%s\n", st_buf_cstr(&note));
 	}
 }
 
-static int apply(struct st_call *call, struct work *work, const char *path, struct stet_error *err) {
+static int apply(struct st_call *call, struct work *work, const char *path,
+                 struct stet_error *err) {
 	struct st_change change = {
 		.path = path,
 		.kind = work->patch.target == ST_TARGET_LINES ? ST_CHANGE_LINES : ST_CHANGE_ANCHORED,
@@ -210,7 +228,8 @@ static int apply(struct st_call *call, struct work *work, const char *path, stru
 }
 
 /* A link is of the kind of what it leads to. */
-static int look_at_name(struct st_call *call, const char *path, struct st_patch *patch, struct stet_error *err) {
+static int look_at_name(struct st_call *call, const char *path, struct st_patch *patch,
+                        struct stet_error *err) {
 	st_auto(st_place) place = ST_PLACE_INIT;
 	int code = st_root_locate(&call->session->ws->root, st_str(path), &place, err);
 	patch->markdown = code == 0 && st_is_markdown(place.path);
@@ -238,21 +257,35 @@ static int run(struct st_call *call, struct stet_error *err) {
 }
 
 static const struct st_param params[] = {
-	{.name = "filePath", .aliases = "path file_path", .required = true,
-	 .description = "The file, relative to the workspace."},
+	{.name = "filePath",
+     .aliases = "path file_path",
+     .required = true,
+     .description = "The file, relative to the workspace."},
 	{.name = "operation", .required = true, .description = "replace, insert or delete."},
-	{.name = "target", .type = ST_PARAM_ANY, .required = true,
-	 .schema = "\"type\":\"object\",\"properties\":{\"lines\":{\"type\":\"object\",\"properties\":{\"start\":{\"type\":\"integer\"},"
-	           "\"end\":{\"type\":\"integer\"}},\"required\":[\"start\"]},\"heading\":{\"type\":[\"string\",\"object\"]},"
-	           "\"beforeHeading\":{\"type\":[\"string\",\"object\"]},\"appendToSection\":{\"type\":[\"string\",\"object\"]},"
-	           "\"codeBlock\":{\"type\":\"object\",\"properties\":{\"index\":{\"type\":\"integer\"}},\"required\":[\"index\"]},"
-	           "\"wholeSection\":{\"type\":[\"string\",\"object\"]}},\"minProperties\":1,\"maxProperties\":1",
-	 .description = "Exactly one of: lines {start, end} (from 1; insert goes after end, start 0 is the top), heading, beforeHeading, "
-	                "appendToSection (insert only), codeBlock {index} (from 0, between the fences), wholeSection. "
-	                "A heading is given as '## Setup', or {text, occurrence} if there are several."},
+	{.name = "target",
+     .type = ST_PARAM_ANY,
+     .required = true,
+     .schema = "\"type\":\"object\",\"properties\":{\"lines\":{\"type\":\"object\",\"properties\":{"
+               "\"start\":{\"type\":\"integer\"},"
+               "\"end\":{\"type\":\"integer\"}},\"required\":[\"start\"]},\"heading\":{\"type\":["
+               "\"string\",\"object\"]},"
+               "\"beforeHeading\":{\"type\":[\"string\",\"object\"]},\"appendToSection\":{\"type\":"
+               "[\"string\",\"object\"]},"
+               "\"codeBlock\":{\"type\":\"object\",\"properties\":{\"index\":{\"type\":\"integer\"}"
+               "},\"required\":[\"index\"]},"
+               "\"wholeSection\":{\"type\":[\"string\",\"object\"]}},\"minProperties\":1,"
+               "\"maxProperties\":1",
+     .description =
+         "Exactly one of: lines {start, end} (from 1; insert goes after end, start 0 is the top), "
+         "heading, beforeHeading, "
+         "appendToSection (insert only), codeBlock {index} (from 0, between the fences), "
+         "wholeSection. "
+         "A heading is given as '## Setup', or {text, occurrence} if there are several."},
 	{.name = "content", .description = "The new text, for replace and insert."},
-	{.name = "preserveIndent", .aliases = "preserve_indent", .type = ST_PARAM_BOOLEAN,
-	 .description = "Shift the content as a whole to the indentation of its place (default true)."},
+	{.name = "preserveIndent",
+     .aliases = "preserve_indent",
+     .type = ST_PARAM_BOOLEAN,
+     .description = "Shift the content as a whole to the indentation of its place (default true)."},
 	ST_PARAM_EXPECTED_HASH,
 	ST_PARAM_ON_STALE,
 	ST_PARAM_SESSION,
@@ -263,18 +296,23 @@ const struct st_tool st_text_patch = {
 	.name = "text_patch",
 	.alias = "TextPatch",
 	.title = "Patch text by structure",
-	.description = "Replace, insert or delete at a place named by Markdown structure or by lines: add to a section, put something "
-	               "before a heading, replace a code block or a whole section. Prefer text_replace for changes within lines; "
-	               "use lines only as a last resort.",
+	.description =
+		"Replace, insert or delete at a place named by Markdown structure or by lines: add to a "
+        "section, put something "
+		"before a heading, replace a code block or a whole section. Prefer text_replace for "
+        "changes within lines; "
+		"use lines only as a last resort.",
 	.params = params,
-	.output_schema = "{\"type\":\"object\",\"properties\":{" ST_SCHEMA_STATUS
-	                 ",\"filePath\":{\"type\":\"string\"},\"operation\":{\"enum\":[\"replace\",\"insert\",\"delete\"]},"
-	                 "\"affectedLines\":" ST_SCHEMA_SPAN ",\"linesDelta\":{\"type\":\"integer\"},"
-	                 "\"linesChanged\":{\"type\":\"integer\"},\"linesInserted\":{\"type\":\"integer\"},"
-	                 "\"linesDeleted\":{\"type\":\"integer\"},\"preview\":" ST_SCHEMA_PREVIEW
-	                 ",\"context\":" ST_SCHEMA_CONTEXT ",\"fileHash\":{\"type\":\"string\"},"
-	                 ST_SCHEMA_COMMIT ",\"path\":{\"type\":\"string\"}," ST_SCHEMA_FAILURE
-	                 "},\"required\":[\"status\"]}",
+	.output_schema =
+		"{\"type\":\"object\",\"properties\":{" ST_SCHEMA_STATUS
+		",\"filePath\":{\"type\":\"string\"},\"operation\":{\"enum\":[\"replace\",\"insert\","
+        "\"delete\"]},"
+		"\"affectedLines\":" ST_SCHEMA_SPAN
+		",\"linesDelta\":{\"type\":\"integer\"},"
+		"\"linesChanged\":{\"type\":\"integer\"},\"linesInserted\":{\"type\":\"integer\"},"
+		"\"linesDeleted\":{\"type\":\"integer\"},\"preview\":" ST_SCHEMA_PREVIEW
+		",\"context\":" ST_SCHEMA_CONTEXT ",\"fileHash\":{\"type\":\"string\"}," ST_SCHEMA_COMMIT
+		",\"path\":{\"type\":\"string\"}," ST_SCHEMA_FAILURE "},\"required\":[\"status\"]}",
 	.hints = ST_HINT_DESTRUCTIVE,
 	.run = run,
 };

@@ -42,7 +42,8 @@ static bool stands_already(struct work *work, struct st_str old) {
 		return true;
 	st_auto(st_find) find = {0};
 	struct st_span span;
-	return st_find_init(&find, old, work->request.new_text, NULL) == 0 && st_find_next(&find, &span);
+	return st_find_init(&find, old, work->request.new_text, NULL) == 0 &&
+	       st_find_next(&find, &span);
 }
 
 static int make(void *context, struct st_str old, struct st_buf *new, struct stet_error *err) {
@@ -61,7 +62,8 @@ static int make(void *context, struct st_str old, struct st_buf *new, struct ste
 	return code;
 }
 
-static int merged(void *context, struct st_str current, struct st_str text, struct stet_error *err) {
+static int merged(void *context, struct st_str current, struct st_str text,
+                  struct stet_error *err) {
 	struct work *work = context;
 	int code = st_merged_lines(current, text, &work->touched.first, &work->touched.last, err);
 	if (code < 0)
@@ -78,27 +80,32 @@ static void render_note(struct st_call *call, const struct work *work) {
 	st_auto(st_buf) note = ST_BUF_INIT;
 	if (work->merged)
 		st_buf_adds(&note, "As numbered before the merge: ");
-	st_buf_adds(&note, others->total == 1 ? "Another occurrence is at " : "Other occurrences are at ");
+	st_buf_adds(&note,
+	            others->total == 1 ? "Another occurrence is at " : "Other occurrences are at ");
 	st_places_add(&note, others, 10);
 	st_buf_adds(&note, ".");
 	st_json_add_text(call->doc, call->result, "note", st_buf_str(&note));
 	st_buf_addf(&call->text, "%s\n", st_buf_cstr(&note));
 }
 
-static void render(struct st_call *call, const struct work *work, const struct stet_answer *answer) {
+static void render(struct st_call *call, const struct work *work,
+                   const struct stet_answer *answer) {
 	const struct st_replaced *done = work->done;
 	const struct st_touched *touched = work->merged ? &work->touched : &done->touched;
 	st_json_add_size(call->doc, call->result, "occurrencesFound", done->found.total);
 	st_json_add_size(call->doc, call->result, "occurrencesReplaced", done->replaced);
 	if (work->already) {
 		st_json_add_true(call->doc, call->result, "alreadyApplied");
-		st_buf_addf(&call->text, "This edit of \"%s\" was made before and still stands; nothing was changed.\nfileHash: %s\n",
+		st_buf_addf(&call->text,
+		            "This edit of \"%s\" was made before and still stands; nothing was "
+		            "changed.\nfileHash: %s\n",
 		            answer->path, answer->hash);
 		return;
 	}
 	st_render_span(call, call->result, "affectedLines", touched->first, touched->last);
 	if (answer->noop)
-		st_buf_addf(&call->text, "Nothing to change in \"%s\": oldText and newText are the same.\n", answer->path);
+		st_buf_addf(&call->text, "Nothing to change in \"%s\": oldText and newText are the same.\n",
+		            answer->path);
 	else
 		st_buf_addf(&call->text, "Replaced %zu of %zu in \"%s\", lines %zu-%zu.\n", done->replaced,
 		            done->found.total, answer->path, touched->first, touched->last);
@@ -130,7 +137,8 @@ static int run(struct st_call *call, struct stet_error *err) {
 	work.request.new_text = st_arg_str(call, "newText");
 	work.request.max_size = call->session->ws->max_file;
 	work.done = calloc(1, sizeof *work.done);
-	int code = work.done ? read_occurrence(call, &work.request.occurrence, err) : st_fail_nomem(err);
+	int code =
+		work.done ? read_occurrence(call, &work.request.occurrence, err) : st_fail_nomem(err);
 	if (code == 0)
 		code = hash_edit(&work, path, err);
 	if (code < 0)
@@ -157,14 +165,23 @@ static int run(struct st_call *call, struct stet_error *err) {
 }
 
 static const struct st_param params[] = {
-	{.name = "filePath", .aliases = "path file_path", .required = true,
-	 .description = "The file, relative to the workspace."},
-	{.name = "oldText", .aliases = "old_text old_string oldString oldStr", .required = true,
-	 .description = "The text to find, exactly as it is in the file; LF matches any line end."},
-	{.name = "newText", .aliases = "new_text new_string newString newStr", .required = true,
-	 .description = "What to put in its place; empty to delete it."},
-	{.name = "occurrence", .type = ST_PARAM_ANY, .schema = "\"type\":[\"string\",\"integer\"],\"default\":\"first\"",
-	 .description = "Which match if there are several: first (default), last, all, or a number from 1."},
+	{.name = "filePath",
+     .aliases = "path file_path",
+     .required = true,
+     .description = "The file, relative to the workspace."},
+	{.name = "oldText",
+     .aliases = "old_text old_string oldString oldStr",
+     .required = true,
+     .description = "The text to find, exactly as it is in the file; LF matches any line end."},
+	{.name = "newText",
+     .aliases = "new_text new_string newString newStr",
+     .required = true,
+     .description = "What to put in its place; empty to delete it."},
+	{.name = "occurrence",
+     .type = ST_PARAM_ANY,
+     .schema = "\"type\":[\"string\",\"integer\"],\"default\":\"first\"",
+     .description =
+         "Which match if there are several: first (default), last, all, or a number from 1."},
 	ST_PARAM_EXPECTED_HASH,
 	ST_PARAM_ON_STALE,
 	ST_PARAM_SESSION,
@@ -175,17 +192,19 @@ const struct st_tool st_text_replace = {
 	.name = "text_replace",
 	.alias = "TextReplace",
 	.title = "Replace text",
-	.description = "Replace text in a file: the tool for changes within lines. Only the matched bytes change. "
-	               "Tells the lines, what is around them, the new fileHash and where else the text occurs. "
-	               "If the text is not there, the answer names the nearest text and what differs.",
+	.description =
+		"Replace text in a file: the tool for changes within lines. Only the matched bytes change. "
+		"Tells the lines, what is around them, the new fileHash and where else the text occurs. "
+		"If the text is not there, the answer names the nearest text and what differs.",
 	.params = params,
-	.output_schema = "{\"type\":\"object\",\"properties\":{" ST_SCHEMA_STATUS
-	                 ",\"filePath\":{\"type\":\"string\"},\"occurrencesFound\":{\"type\":\"integer\"},"
-	                 "\"occurrencesReplaced\":{\"type\":\"integer\"},\"affectedLines\":" ST_SCHEMA_SPAN
-	                 ",\"preview\":" ST_SCHEMA_PREVIEW ",\"context\":" ST_SCHEMA_CONTEXT
-	                 ",\"fileHash\":{\"type\":\"string\"},\"alreadyApplied\":{\"type\":\"boolean\"},"
-	                 ST_SCHEMA_COMMIT ",\"path\":{\"type\":\"string\"}," ST_SCHEMA_FAILURE
-	                 "},\"required\":[\"status\"]}",
+	.output_schema =
+		"{\"type\":\"object\",\"properties\":{" ST_SCHEMA_STATUS
+		",\"filePath\":{\"type\":\"string\"},\"occurrencesFound\":{\"type\":\"integer\"},"
+		"\"occurrencesReplaced\":{\"type\":\"integer\"},\"affectedLines\":" ST_SCHEMA_SPAN
+		",\"preview\":" ST_SCHEMA_PREVIEW ",\"context\":" ST_SCHEMA_CONTEXT
+		",\"fileHash\":{\"type\":\"string\"},\"alreadyApplied\":{\"type\":\"boolean\"}"
+        "," ST_SCHEMA_COMMIT ",\"path\":{\"type\":\"string\"}," ST_SCHEMA_FAILURE
+		"},\"required\":[\"status\"]}",
 	.hints = ST_HINT_DESTRUCTIVE,
 	.run = run,
 };

@@ -21,7 +21,8 @@ static int run(struct st_call *call, struct stet_error *err) {
 	st_json_add(call->doc, call->result, "created", yyjson_mut_bool(call->doc, answer->created));
 	st_json_add_size(call->doc, call->result, "size", content.len);
 	if (answer->noop) {
-		st_json_add_text(call->doc, call->result, "note", ST_STR("File already exists with identical content"));
+		st_json_add_text(call->doc, call->result, "note",
+		                 ST_STR("File already exists with identical content"));
 		st_buf_adds(&call->text, "File already exists with identical content\n");
 	} else {
 		st_buf_addf(&call->text, "%s file \"%s\"\n", answer->created ? "Created" : "Wrote", path);
@@ -32,8 +33,10 @@ static int run(struct st_call *call, struct stet_error *err) {
 }
 
 static const struct st_param params[] = {
-	{.name = "path", .aliases = "filePath file_path", .required = true,
-	 .description = "The file, relative to the workspace."},
+	{.name = "path",
+     .aliases = "filePath file_path",
+     .required = true,
+     .description = "The file, relative to the workspace."},
 	{.name = "content", .required = true, .description = "All of the new content."},
 	ST_PARAM_EXPECTED_HASH,
 	ST_PARAM_ON_STALE,
@@ -44,13 +47,16 @@ static const struct st_param params[] = {
 const struct st_tool st_write_file = {
 	.name = "write_file",
 	.title = "Write a file",
-	.description = "Create a file, or replace one that you have read completely. Use edit_file or text_replace to change a part. "
-	               "Identical content is a no-op.",
+	.description =
+		"Create a file, or replace one that you have read completely. Use edit_file or "
+        "text_replace to change a part. "
+		"Identical content is a no-op.",
 	.params = params,
 	.output_schema = "{\"type\":\"object\",\"properties\":{" ST_SCHEMA_STATUS
-	                 ",\"path\":{\"type\":\"string\"},\"created\":{\"type\":\"boolean\"},\"size\":{\"type\":\"integer\"},"
-	                 "\"fileHash\":{\"type\":\"string\"}," ST_SCHEMA_COMMIT "," ST_SCHEMA_FAILURE
-	                 "},\"required\":[\"status\"]}",
+					 ",\"path\":{\"type\":\"string\"},\"created\":{\"type\":\"boolean\"},\"size\":{"
+                     "\"type\":\"integer\"},"
+					 "\"fileHash\":{\"type\":\"string\"}," ST_SCHEMA_COMMIT "," ST_SCHEMA_FAILURE
+					 "},\"required\":[\"status\"]}",
 	.hints = ST_HINT_DESTRUCTIVE | ST_HINT_IDEMPOTENT,
 	.run = run,
 };

@@ -33,7 +33,8 @@ static void reap(pid_t child) {
 }
 
 static void become_nobody(void) {
-	hold(geteuid() != 0 || (setresgid(NOBODY, NOBODY, NOBODY) == 0 && setresuid(NOBODY, NOBODY, NOBODY) == 0),
+	hold(geteuid() != 0 ||
+	         (setresgid(NOBODY, NOBODY, NOBODY) == 0 && setresuid(NOBODY, NOBODY, NOBODY) == 0),
 	     "become an ordinary user");
 }
 

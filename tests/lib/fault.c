@@ -12,27 +12,27 @@
 #include <sys/vfs.h>
 
 /* The functions that are wrapped, each under the names that a compiler may call it by. */
-#define ALLOCATIONS(X)                                                                             \
-	X(malloc) X(calloc) X(realloc) X(strdup) X(asprintf) X(__asprintf_chk) X(vasprintf)        \
-	X(__vasprintf_chk)
+#define ALLOCATIONS(X) \
+	X(malloc) \
+	X(calloc) X(realloc) X(strdup) X(asprintf) X(__asprintf_chk) X(vasprintf) X(__vasprintf_chk)
 
 /* What a signal can interrupt, on one filesystem or another. */
-#define CALLS(X)                                                                                   \
-	X(open64) X(openat64) X(syscall) X(read) X(__read_chk) X(pread64) X(__pread64_chk)         \
-	X(write) X(pwrite64) X(fstat64) X(fstatat64) X(stat64) X(fstatfs64) X(fcntl64) X(flock)    \
-	X(fsync) X(ftruncate64) X(fallocate64) X(sync_file_range) X(renameat) X(renameat2)         \
-	X(linkat) X(unlinkat) X(mkdirat) X(readlinkat) X(__readlinkat_chk) X(faccessat) X(fchown)  \
-	X(fchmod) X(flistxattr) X(fgetxattr) X(fsetxattr) X(fremovexattr) X(getrandom) X(close)
+#define CALLS(X) \
+	X(open64) \
+	X(openat64) X(syscall) X(read) X(__read_chk) X(pread64) X(__pread64_chk) X(write) X(pwrite64) \
+		X(fstat64) X(fstatat64) X(stat64) X(fstatfs64) X(fcntl64) X(flock) X(fsync) X(ftruncate64) \
+			X(fallocate64) X(sync_file_range) X(renameat) X(renameat2) X(linkat) X(unlinkat) \
+				X(mkdirat) X(readlinkat) X(__readlinkat_chk) X(faccessat) X(fchown) X(fchmod) \
+					X(flistxattr) X(fgetxattr) X(fsetxattr) X(fremovexattr) X(getrandom) X(close)
 
 /* These make several system calls, or none that waits. */
-#define LIBRARY_CALLS(X)                                                                           \
-	X(getcwd) X(realpath) X(__realpath_chk) X(fdopendir) X(readdir64)
+#define LIBRARY_CALLS(X) X(getcwd) X(realpath) X(__realpath_chk) X(fdopendir) X(readdir64)
 
 enum function {
 #define X(name) CALL_##name,
 	ALLOCATIONS(X) CALLS(X) LIBRARY_CALLS(X)
 #undef X
-	CALL_COUNT,
+		CALL_COUNT,
 };
 
 static const char *const names[] = {
@@ -40,7 +40,6 @@ static const char *const names[] = {
 	ALLOCATIONS(X) CALLS(X) LIBRARY_CALLS(X)
 #undef X
 };
-
 
 static size_t hits[CALL_COUNT];
 
@@ -56,8 +55,8 @@ static struct {
 } armed;
 
 static void arm(enum fault_kind kind, unsigned nth, int errnum, bool forever) {
-	armed = (typeof(armed)){
-		.on = true, .kind = kind, .nth = nth, .errnum = errnum, .forever = forever};
+	armed =
+		(typeof(armed)){.on = true, .kind = kind, .nth = nth, .errnum = errnum, .forever = forever};
 }
 
 void fault_arm(enum fault_kind kind, unsigned nth, int errnum) {
@@ -116,13 +115,13 @@ static bool fails(enum function function) {
 }
 
 /* One wrapped function: what it is, its parameters, how they are passed on, what failure looks like. */
-#define WRAP(type, name, parameters, arguments, failure)                                           \
-	type __real_##name parameters;                                                             \
-	type __wrap_##name parameters;                                                             \
-	type __wrap_##name parameters {                                                            \
-		if (fails(CALL_##name))                                                            \
-			return failure;                                                            \
-		return __real_##name arguments;                                                    \
+#define WRAP(type, name, parameters, arguments, failure) \
+	type __real_##name parameters; \
+	type __wrap_##name parameters; \
+	type __wrap_##name parameters { \
+		if (fails(CALL_##name)) \
+			return failure; \
+		return __real_##name arguments; \
 	}
 
 WRAP(void *, malloc, (size_t size), (size), NULL)
@@ -170,7 +169,7 @@ WRAP(char *, getcwd, (char *to, size_t len), (to, len), NULL)
 WRAP(char *, realpath, (const char *path, char *to), (path, to), NULL)
 WRAP(char *, __realpath_chk, (const char *path, char *to, size_t room), (path, to, room), NULL)
 WRAP(DIR *, fdopendir, (int fd), (fd), NULL)
-WRAP(struct dirent *, readdir64, (DIR *dir), (dir), NULL)
+WRAP(struct dirent *, readdir64, (DIR * dir), (dir), NULL)
 
 /* The rest takes a variable number of arguments, or does its work even when it fails. */
 

@@ -74,8 +74,10 @@ bool schema_accepts(yyjson_val *schema, yyjson_val *value, struct st_buf *why) {
 
 static bool is_known_word(const char *word) {
 	static const char *const words[] = {
-		"$schema", "type", "properties", "required", "enum", "items", "description", "default",
-		"additionalProperties", "minProperties", "maxProperties", "minimum",
+		"$schema",       "type",          "properties",
+		"required",      "enum",          "items",
+		"description",   "default",       "additionalProperties",
+		"minProperties", "maxProperties", "minimum",
 	};
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
 		if (strcmp(words[i], word) == 0)
@@ -85,7 +87,8 @@ static bool is_known_word(const char *word) {
 }
 
 static bool is_known_type(yyjson_val *type) {
-	static const char *const types[] = {"string", "integer", "boolean", "object", "array", "number"};
+	static const char *const types[] = {"string", "integer", "boolean",
+	                                    "object", "array",   "number"};
 	for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
 		if (yyjson_equals_str(type, types[i]))
 			return true;

@@ -46,8 +46,9 @@ static yyjson_doc *tool_of(const char *name) {
 		assert_non_null(doc);
 		/* "TextReplace" is "text_replace" by its other name. */
 		const char *own = yyjson_get_str(find(yyjson_doc_get_root(doc), "name"));
-		if (strcmp(own, name) == 0 || (strncmp(name, "Text", 4) == 0 && strncmp(own, "text_", 5) == 0 &&
-		                               strcasecmp(own + 5, name + 4) == 0))
+		if (strcmp(own, name) == 0 ||
+		    (strncmp(name, "Text", 4) == 0 && strncmp(own, "text_", 5) == 0 &&
+		     strcasecmp(own + 5, name + 4) == 0))
 			return doc;
 		yyjson_doc_free(doc);
 	}
@@ -84,7 +85,8 @@ static void check_sentence(const char *message) {
 
 static void check_failure(int code, const struct stet_error *err) {
 	assert_int_equal(err->code, code);
-	assert_string_equal(yyjson_get_str(look("status")), code == STET_E_CONFLICT ? "conflict" : "error");
+	assert_string_equal(yyjson_get_str(look("status")),
+	                    code == STET_E_CONFLICT ? "conflict" : "error");
 	assert_string_equal(yyjson_get_str(look("error")), stet_error_name(code));
 	check_sentence(yyjson_get_str(look("message")));
 	assert_null(look("fileHash"));
@@ -105,7 +107,8 @@ static void check_hash(struct desk *desk) {
 	struct stat st;
 	assert_int_equal(stat(dir_at(desk->dir, path), &st), 0);
 	struct st_hash real;
-	assert_int_equal(st_hash_of(st_strn(dir_read(desk->dir, path), (size_t)st.st_size), &real, NULL), 0);
+	assert_int_equal(
+		st_hash_of(st_strn(dir_read(desk->dir, path), (size_t)st.st_size), &real, NULL), 0);
 	assert_int_equal(st_hash_matches(&real, st_str(hash), NULL), 1);
 }
 
@@ -132,7 +135,8 @@ static void check_answer(struct desk *desk, const char *tool, int code) {
 int try_call_raw(struct desk *desk, const char *tool, struct st_str args) {
 	forget_last();
 	desk->err = (struct stet_error){0};
-	int code = stet_call(desk->session, tool, args.ptr, args.len, &last.text, &last.len, &desk->err);
+	int code =
+		stet_call(desk->session, tool, args.ptr, args.len, &last.text, &last.len, &desk->err);
 	assert_non_null(last.text);
 	assert_int_equal(strlen(last.text), last.len);
 	check_answer(desk, tool, code);
@@ -173,7 +177,8 @@ void refuse(struct desk *desk, int code, const char *tool, const char *args, ...
 	int got = call_with(desk, tool, args, list);
 	va_end(list);
 	if (got != code)
-		fail_msg("%s: %s, not %s: %s", tool, stet_error_name(got), stet_error_name(code), last.text);
+		fail_msg("%s: %s, not %s: %s", tool, stet_error_name(got), stet_error_name(code),
+		         last.text);
 }
 
 const char *quoted(struct st_str text) {

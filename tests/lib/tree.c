@@ -3,19 +3,64 @@
 #include "lib/run.h"
 
 static const char *const names[] = {
-	"a",   "b",  "c",   "ab",  "ba",   "abc", "a.o", "b.o", "a.b.o", "foo", "bar", "foobar",
-	"a b", "a ", " a",  "*",   "a*b",  "?",   "[",   "]",   "[a]",   "!a",  "#a",  "a\\",
-	"-",   "^",  "a-b", "A",   "Foo",  "7",   "x7",  "_",   "\t",    "a\t", "\xC3\xA9", "\xFF",
-	"a\r", "{a,b}", "~", "...", ".x", "build",
+	"a",      "b",        "c",    "ab",  "ba",    "abc", "a.o", "b.o", "a.b.o", "foo", "bar",
+	"foobar", "a b",      "a ",   " a",  "*",     "a*b", "?",   "[",   "]",     "[a]", "!a",
+	"#a",     "a\\",      "-",    "^",   "a-b",   "A",   "Foo", "7",   "x7",    "_",   "\t",
+	"a\t",    "\xC3\xA9", "\xFF", "a\r", "{a,b}", "~",   "...", ".x",  "build",
 };
 
 static const char *const pieces[] = {
-	"*",     "*",     "**",     "?",       "/",     "/",     "**/",  "/**",        "/**/",
-	"[a-c]", "[!a]",  "[^b]",   "[]a]",    "[a-]",  "[!]-]", "[",    "]",          "[[:alpha:]]",
-	"[[:digit:]_]", "[[:space:]]", "[[:punct:]]", "[![:upper:]]", "[[:nope:]]", "[[:alpha]", "[[:]]",
-	"[\\]]", "[\\a-c]", "[a-\\c]", "[--a]", "[c-a]", "[a-c-e]", "[/]", "[[:alpha:]-z]",
-	"\\*",   "\\?",   "\\[",    "\\a",     "\\\\",  "\\ ",   "\\",   "\\/",        ".",
-	" ",     ".o",    "*.o",    "!",       "#",     "\t",    "***",  "[[:graph:]]", "[[:xdigit:][:blank:]]",
+	"*",
+	"*",
+	"**",
+	"?",
+	"/",
+	"/",
+	"**/",
+	"/**",
+	"/**/",
+	"[a-c]",
+	"[!a]",
+	"[^b]",
+	"[]a]",
+	"[a-]",
+	"[!]-]",
+	"[",
+	"]",
+	"[[:alpha:]]",
+	"[[:digit:]_]",
+	"[[:space:]]",
+	"[[:punct:]]",
+	"[![:upper:]]",
+	"[[:nope:]]",
+	"[[:alpha]",
+	"[[:]]",
+	"[\\]]",
+	"[\\a-c]",
+	"[a-\\c]",
+	"[--a]",
+	"[c-a]",
+	"[a-c-e]",
+	"[/]",
+	"[[:alpha:]-z]",
+	"\\*",
+	"\\?",
+	"\\[",
+	"\\a",
+	"\\\\",
+	"\\ ",
+	"\\",
+	"\\/",
+	".",
+	" ",
+	".o",
+	"*.o",
+	"!",
+	"#",
+	"\t",
+	"***",
+	"[[:graph:]]",
+	"[[:xdigit:][:blank:]]",
 };
 
 void tree_in_memory(void) {
@@ -24,7 +69,8 @@ void tree_in_memory(void) {
 }
 
 void tree_repo(const struct dir *dir) {
-	assert_int_equal(run(dir, NULL, (const char *[]){"git", "init", "-q", "--template=", ".", NULL}), 0);
+	assert_int_equal(
+		run(dir, NULL, (const char *[]){"git", "init", "-q", "--template=", ".", NULL}), 0);
 	const char *const quiet[] = {"git", "config", "core.excludesFile", "/dev/null", NULL};
 	assert_int_equal(run(dir, NULL, quiet), 0);
 }

@@ -109,8 +109,10 @@ static void no_step_loses_an_update_without_leases(void **state) {
 
 static void no_two_steps_lose_two_updates(void **state) {
 	int apart = in_full() ? STEPS_MAX : 6;
-	struct fight fight = {.writer = &writer_edits, .kind = &hostile_kinds[HOSTILE_RENAME],
-	                      .size = SIZE, .races = 100000};
+	struct fight fight = {.writer = &writer_edits,
+	                      .kind = &hostile_kinds[HOSTILE_RENAME],
+	                      .size = SIZE,
+	                      .races = 100000};
 	fight_begin(&fight, *state);
 	unsigned record = 1;
 	bool met = true;
@@ -144,7 +146,8 @@ static bool is_in_leftover(const struct dir *dir, unsigned record) {
 	assert_non_null(stream);
 	for (struct dirent *entry; (entry = readdir(stream));) {
 		st_auto(st_buf) text = ST_BUF_INIT;
-		if (strncmp(entry->d_name, ".stet-", 6) == 0 && file_load(dir_at(dir, entry->d_name), &text))
+		if (strncmp(entry->d_name, ".stet-", 6) == 0 &&
+		    file_load(dir_at(dir, entry->d_name), &text))
 			page_mark_records(st_buf_str(&text), marks, 3);
 	}
 	closedir(stream);
@@ -153,8 +156,8 @@ static bool is_in_leftover(const struct dir *dir, unsigned record) {
 
 static void a_version_that_cannot_be_kept_stays(void **state) {
 	const struct dir *dir = *state;
-	struct fight fight = {.writer = &writer_edits, .kind = &hostile_kinds[HOSTILE_RENAME],
-	                      .size = SIZE, .races = 2};
+	struct fight fight = {
+		.writer = &writer_edits, .kind = &hostile_kinds[HOSTILE_RENAME], .size = SIZE, .races = 2};
 	struct ambush ambush = {.fight = &fight, .record = 1};
 	dir_write(dir, ".stet", "a file where the state directory should be");
 	fight_begin(&fight, dir);

@@ -24,8 +24,8 @@ static int read_counter(struct stet_session *session, const char *label, char li
  */
 static int edit_counter(struct stet_session *session, const char *line, const char *next) {
 	struct stet_answer *answer = NULL;
-	int code = stet_session_edit(session, "counters", line, strlen(line), next, strlen(next),
-	                             NULL, &answer, NULL);
+	int code = stet_session_edit(session, "counters", line, strlen(line), next, strlen(next), NULL,
+	                             &answer, NULL);
 	if (code == 0 && stet_answer_noop(answer))
 		code = STET_E_CONFLICT;
 	stet_answer_free(answer);

@@ -100,8 +100,8 @@ static void write_pages(struct board *board, struct desk *desk) {
 		if (!read_page(desk, &text))
 			board->torn++;
 		page_rewrite(&text, number);
-		board->writes += stet_session_write(desk->session, "page", text.ptr, text.len, NULL, NULL,
-		                                    NULL) == 0;
+		board->writes +=
+			stet_session_write(desk->session, "page", text.ptr, text.len, NULL, NULL, NULL) == 0;
 	}
 }
 
@@ -239,8 +239,8 @@ static int64_t edit_in_the_storm(struct fight *fight, int64_t ms) {
 static void against_a_storm_every_call_ends_soon(void **state) {
 	alarm(300);
 	for (size_t kind = 0; kind < HOSTILE_KINDS; kind++) {
-		struct fight fight = {.kind = &hostile_kinds[kind], .writer = &writer_edits, .size = 4096,
-		                      .races = 1000000};
+		struct fight fight = {
+			.kind = &hostile_kinds[kind], .writer = &writer_edits, .size = 4096, .races = 1000000};
 		fight_begin(&fight, *state);
 		fight_ready(&fight, 1);
 		hostile_rage(&fight.hostile, 0);

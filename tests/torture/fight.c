@@ -147,16 +147,17 @@ static void assert_no_leftover(const struct dir *dir) {
 }
 
 void fight_print_head(void) {
-	printf("# %-8s %-5s %7s %5s %5s %5s %5s %5s %5s %5s %5s %5s %5s %5s\n", "hostile", "stet", "size",
-	       "races", "acked", "confl", "busy", "other", "exch", "verif", "place", "kept", "lost", "edits");
+	printf("# %-8s %-5s %7s %5s %5s %5s %5s %5s %5s %5s %5s %5s %5s %5s\n", "hostile", "stet",
+	       "size", "races", "acked", "confl", "busy", "other", "exch", "verif", "place", "kept",
+	       "lost", "edits");
 }
 
 static void print_score(const struct fight *fight) {
 	const struct score *score = &fight->score;
 	printf("# %-8s %-5s %7zu %5u %5u %5u %5u %5u %5u %5u %5u %5u %5u %5u%s\n", fight->kind->name,
-	       fight->writer->name, fight->size, fight->races, score->acked, score->conflicts, score->busy,
-	       score->other, score->exchanged, score->verified, score->in_place, score->kept, score->lost,
-	       score->lost_edits, fight->durable ? " synced" : "");
+	       fight->writer->name, fight->size, fight->races, score->acked, score->conflicts,
+	       score->busy, score->other, score->exchanged, score->verified, score->in_place,
+	       score->kept, score->lost, score->lost_edits, fight->durable ? " synced" : "");
 	fflush(stdout);
 }
 

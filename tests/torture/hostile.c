@@ -139,7 +139,7 @@ const struct hostile_kind hostile_kinds[HOSTILE_KINDS] = {
 	[HOSTILE_IN_PLACE] = {"in place", NULL, write_slot, .opens = true},
 	[HOSTILE_RENAME] = {"rename", NULL, rename_over, .rewrites = true, .appends = true},
 	[HOSTILE_TRUNCATE] = {"truncate", NULL, truncate_and_write, .rewrites = true, .appends = true,
-	                      .opens = true},
+                          .opens = true},
 	[HOSTILE_LATE] = {"late", look_up, write_late, .opens = true},
 };
 

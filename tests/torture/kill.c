@@ -179,8 +179,8 @@ static void set_up(struct scene *scene) {
 
 static void scene_begin(struct scene *scene, const struct dir *dir) {
 	scene->dir = dir;
-	scene->board = mmap(NULL, sizeof *scene->board, PROT_READ | PROT_WRITE,
-	                    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	scene->board =
+		mmap(NULL, sizeof *scene->board, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	assert_true(scene->board != MAP_FAILED);
 	if (scene->kind)
 		hostile_start(&scene->hostile, scene->kind, dir_at(dir, "page"));
@@ -304,7 +304,7 @@ static unsigned inspect(struct scene *scene, unsigned last) {
 	scene->kills++;
 	scene->torn += !whole;
 	scene->old += whole && page.number == 0;
-	scene->new += whole && page.number > 0;
+	scene->new += whole &&page.number > 0;
 	scene->kept_copies += scene->copies;
 	return page.number;
 }
@@ -353,17 +353,22 @@ static void a_kill_leaves_the_old_or_the_new_file(void **state) {
 	die_before_every_step((struct scene){.name = "exchange"}, *state);
 	die_before_every_step((struct scene){.name = "exchange, synced", .durable = true}, *state);
 	die_before_every_step((struct scene){.name = "create", .absent = true}, *state);
-	die_before_every_step((struct scene){.name = "create, synced", .absent = true, .durable = true}, *state);
+	die_before_every_step((struct scene){.name = "create, synced", .absent = true, .durable = true},
+	                      *state);
 }
 
 static void a_kill_loses_nobodys_file(void **state) {
 	const struct hostile_kind *rename = &hostile_kinds[HOSTILE_RENAME];
-	die_before_every_step((struct scene){.name = "renamed over", .kind = rename, .strikes = 1}, *state);
-	die_before_every_step((struct scene){.name = "renamed over, synced", .kind = rename, .strikes = 1,
-	                                     .durable = true}, *state);
-	die_before_every_step((struct scene){.name = "renamed over twice", .kind = rename, .strikes = 2}, *state);
-	die_before_every_step((struct scene){.name = "renamed over three times", .kind = rename,
-	                                     .strikes = 3}, *state);
+	die_before_every_step((struct scene){.name = "renamed over", .kind = rename, .strikes = 1},
+	                      *state);
+	die_before_every_step(
+		(struct scene){
+			.name = "renamed over, synced", .kind = rename, .strikes = 1, .durable = true},
+		*state);
+	die_before_every_step(
+		(struct scene){.name = "renamed over twice", .kind = rename, .strikes = 2}, *state);
+	die_before_every_step(
+		(struct scene){.name = "renamed over three times", .kind = rename, .strikes = 3}, *state);
 }
 
 static void a_kill_loses_no_write_that_waited_for_it(void **state) {
@@ -385,8 +390,10 @@ static void a_kill_after_any_strike_loses_nothing(void **state) {
 
 static void a_kill_in_a_rewrite_leaves_a_copy(void **state) {
 	die_before_every_step((struct scene){.name = "in place", .linked = true}, *state);
-	die_before_every_step((struct scene){.name = "in place, synced", .linked = true, .durable = true}, *state);
-	die_before_every_step((struct scene){.name = "in place, shorter", .linked = true, .shrinks = true}, *state);
+	die_before_every_step(
+		(struct scene){.name = "in place, synced", .linked = true, .durable = true}, *state);
+	die_before_every_step(
+		(struct scene){.name = "in place, shorter", .linked = true, .shrinks = true}, *state);
 }
 
 /* The process dies between the exchange and the look at what came out. */
@@ -414,13 +421,15 @@ static void sweep_and_die(struct scene *scene) {
 	if (!desk_open(&desk, scene, false))
 		_exit(1);
 	steps_watch(at_step, scene);
-	(void)!stet_session_edit(desk.session, "other", "before", 6, "before it died", 14, NULL, NULL, NULL);
+	(void)!stet_session_edit(desk.session, "other", "before", 6, "before it died", 14, NULL, NULL,
+	                         NULL);
 	_exit(0);
 }
 
 static void a_kill_of_who_cleans_up_loses_nothing(void **state) {
 	struct scene scene = {.name = "killed, then killed while sweeping",
-	                      .kind = &hostile_kinds[HOSTILE_RENAME], .strikes = 1};
+	                      .kind = &hostile_kinds[HOSTILE_RENAME],
+	                      .strikes = 1};
 	bool dead;
 	scene_begin(&scene, *state);
 	do {
@@ -450,8 +459,8 @@ static void a_leftover_that_was_removed_may_still_be_written_to(void **state) {
 
 	struct desk desk;
 	assert_true(desk_open(&desk, &scene, false));
-	assert_int_equal(stet_session_edit(desk.session, "other", "before", 6, "after", 5, NULL, NULL,
-	                                   NULL), 0);
+	assert_int_equal(
+		stet_session_edit(desk.session, "other", "before", 6, "after", 5, NULL, NULL, NULL), 0);
 	assert_no_leftover(scene.dir);
 	hostile_strike(&scene.hostile, 0);
 	assert_true(hostile_wait(&scene.hostile, 10000));
@@ -504,13 +513,16 @@ static void a_kill_at_any_moment_leaves_a_whole_file(void **state) {
 static void a_kill_at_any_moment_loses_nobodys_file(void **state) {
 	const struct hostile_kind *rename = &hostile_kinds[HOSTILE_RENAME];
 	kill_often((struct scene){.name = "against renames", .kind = rename}, *state);
-	kill_often((struct scene){.name = "against renames, synced", .kind = rename, .durable = true}, *state);
+	kill_often((struct scene){.name = "against renames, synced", .kind = rename, .durable = true},
+	           *state);
 }
 
 static void a_kill_at_any_moment_loses_nobodys_writes(void **state) {
-	kill_often((struct scene){.name = "against appends", .kind = &hostile_kinds[HOSTILE_APPEND]}, *state);
-	kill_often((struct scene){.name = "against writes in place",
-	                          .kind = &hostile_kinds[HOSTILE_IN_PLACE]}, *state);
+	kill_often((struct scene){.name = "against appends", .kind = &hostile_kinds[HOSTILE_APPEND]},
+	           *state);
+	kill_often(
+		(struct scene){.name = "against writes in place", .kind = &hostile_kinds[HOSTILE_IN_PLACE]},
+		*state);
 }
 
 int main(void) {

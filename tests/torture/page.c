@@ -29,7 +29,8 @@ static void line_text(unsigned number, uint64_t body, char *to) {
 
 static void fill_body(char *to, size_t len, unsigned number) {
 	char text[64];
-	int width = snprintf(text, sizeof text, "body of version %08u, one line of very many\n", number);
+	int width =
+		snprintf(text, sizeof text, "body of version %08u, one line of very many\n", number);
 	for (size_t at = 0; at < len; at += (size_t)width)
 		memcpy(to + at, text, len - at < (size_t)width ? len - at : (size_t)width);
 	if (len > 0)
@@ -67,7 +68,8 @@ bool page_parse(struct st_str bytes, struct page *page) {
 	head[sizeof head - 1] = '\0';
 	unsigned long long sum;
 	int used = 0;
-	if (sscanf(head, "ext %8u\nstet %8u sum %16llx%n", &page->slot, &page->number, &sum, &used) != 3 ||
+	if (sscanf(head, "ext %8u\nstet %8u sum %16llx%n", &page->slot, &page->number, &sum, &used) !=
+	        3 ||
 	    used != PAGE_SLOT_LEN + PAGE_LINE_LEN || head[used] != '\n')
 		return false;
 	page->body = sizeof head - 1;

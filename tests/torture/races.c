@@ -11,7 +11,7 @@
 
 enum { SIZES = 3, TRIES_MAX = 200, KILO = 1024 };
 
-static const size_t sizes[SIZES] = {4 * KILO, 64 * KILO, 4 * KILO * KILO};
+static const size_t sizes[SIZES] = {4 * KILO, 64 * KILO, 4 * KILO *KILO};
 
 /* Try until it is acknowledged, as an agent that follows the protocol would. */
 static bool try_until_acked(struct fight *fight, unsigned number, int64_t *began_ns) {
@@ -39,7 +39,7 @@ static void race(struct fight *fight, unsigned record) {
 	fight->typical_ns = (fight->typical_ns * 7 + ended - began) / 8;
 	fight_judge(fight, record, acked,
 	            hostile_began_ns(&fight->hostile) < ended &&
-	                    hostile_ended_ns(&fight->hostile) > attempt);
+	                hostile_ended_ns(&fight->hostile) > attempt);
 }
 
 static bool run(struct fight *fight, const struct dir *dir) {
@@ -73,11 +73,13 @@ static const unsigned *pick(const unsigned few[SIZES], const unsigned full[SIZES
 static const unsigned all_full[SIZES] = {500, 500, 500};
 
 static void an_edit_loses_no_update(void **state) {
-	run_all(*state, (struct fight){.writer = &writer_edits}, pick((unsigned[]){80, 40, 5}, all_full));
+	run_all(*state, (struct fight){.writer = &writer_edits},
+	        pick((unsigned[]){80, 40, 5}, all_full));
 }
 
 static void a_whole_file_write_loses_no_update(void **state) {
-	run_all(*state, (struct fight){.writer = &writer_writes}, pick((unsigned[]){80, 40, 5}, all_full));
+	run_all(*state, (struct fight){.writer = &writer_writes},
+	        pick((unsigned[]){80, 40, 5}, all_full));
 }
 
 static void synced_edits_lose_no_update(void **state) {
@@ -87,7 +89,8 @@ static void synced_edits_lose_no_update(void **state) {
 
 static void nothing_is_lost_without_leases(void **state) {
 	steps_lack(STEPS_LACK_LEASES);
-	run_all(*state, (struct fight){.writer = &writer_edits}, pick((unsigned[]){40, 20, 0}, (unsigned[]){500, 500, 50}));
+	run_all(*state, (struct fight){.writer = &writer_edits},
+	        pick((unsigned[]){40, 20, 0}, (unsigned[]){500, 500, 50}));
 	run_all(*state, (struct fight){.writer = &writer_edits, .durable = true},
 	        pick((unsigned[]){20, 10, 0}, (unsigned[]){200, 100, 20}));
 	steps_lack(STEPS_LACK_NOTHING);
@@ -102,8 +105,10 @@ static void a_naive_replace_loses_updates(void **state) {
 	static const int kinds[] = {HOSTILE_APPEND, HOSTILE_IN_PLACE, HOSTILE_RENAME};
 	fight_print_head();
 	for (size_t i = 0; i < 3; i++) {
-		struct fight fight = {.writer = &writer_naive, .kind = &hostile_kinds[kinds[i]],
-		                      .size = 64 * KILO, .races = in_full() ? 500 : 100};
+		struct fight fight = {.writer = &writer_naive,
+		                      .kind = &hostile_kinds[kinds[i]],
+		                      .size = 64 * KILO,
+		                      .races = in_full() ? 500 : 100};
 		(void)run(&fight, *state);
 		assert_true(fight.score.lost > 0);
 	}

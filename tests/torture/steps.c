@@ -38,23 +38,26 @@ void steps_lack(unsigned lacks) {
 }
 
 /* A call that is made as it is, after the step. */
-#define PLAIN(type, name, parameters, arguments)                                                   \
-	type __real_##name parameters;                                                             \
-	type __wrap_##name parameters;                                                             \
-	type __wrap_##name parameters {                                                            \
-		step(#name, false);                                                                \
-		return __real_##name arguments;                                                    \
+#define PLAIN(type, name, parameters, arguments) \
+	type __real_##name parameters; \
+	type __wrap_##name parameters; \
+	type __wrap_##name parameters { \
+		step(#name, false); \
+		return __real_##name arguments; \
 	}
 
-PLAIN(int, faccessat, (int dirfd, const char *path, int mode, int flags), (dirfd, path, mode, flags))
+PLAIN(int, faccessat, (int dirfd, const char *path, int mode, int flags),
+      (dirfd, path, mode, flags))
 PLAIN(int, fallocate64, (int fd, int mode, off_t at, off_t len), (fd, mode, at, len))
 PLAIN(int, fchmod, (int fd, mode_t mode), (fd, mode))
 PLAIN(int, flock, (int fd, int operation), (fd, operation))
 PLAIN(int, fstat64, (int fd, struct stat *st), (fd, st))
-PLAIN(int, fstatat64, (int dirfd, const char *path, struct stat *st, int flags), (dirfd, path, st, flags))
+PLAIN(int, fstatat64, (int dirfd, const char *path, struct stat *st, int flags),
+      (dirfd, path, st, flags))
 PLAIN(int, fsync, (int fd), (fd))
 PLAIN(int, ftruncate64, (int fd, off_t len), (fd, len))
-PLAIN(int, linkat, (int from, const char *old, int to, const char *new, int flags), (from, old, to, new, flags))
+PLAIN(int, linkat, (int from, const char *old, int to, const char *new, int flags),
+      (from, old, to, new, flags))
 PLAIN(int, mkdirat, (int dirfd, const char *path, mode_t mode), (dirfd, path, mode))
 PLAIN(ssize_t, pread64, (int fd, void *to, size_t len, off_t at), (fd, to, len, at))
 PLAIN(ssize_t, pwrite64, (int fd, const void *from, size_t len, off_t at), (fd, from, len, at))

@@ -40,7 +40,8 @@ static struct stet_workspace *open_workspace(const struct dir *dir) {
 	return ws;
 }
 
-static void count_in_threads(struct stet_workspace *ws, const char *const labels[THREADS], int times) {
+static void count_in_threads(struct stet_workspace *ws, const char *const labels[THREADS],
+                             int times) {
 	struct worker workers[THREADS];
 	for (int i = 0; i < THREADS; i++) {
 		workers[i] = (struct worker){.ws = ws, .label = labels[i], .times = times};

@@ -28,7 +28,9 @@ static const char *paths(struct desk *desk, const char *path) {
 	for (size_t i = 0; i < stet_agents_count(list); i++) {
 		const char *change = stet_agents_change(list, i);
 		len += (size_t)snprintf(out + len, sizeof out - len, "%s%s ",
-		                        strcmp(change, "new") == 0 ? "" : strcmp(change, "replaced") == 0 ? "!" : "-",
+		                        strcmp(change, "new") == 0        ? ""
+		                        : strcmp(change, "replaced") == 0 ? "!"
+		                                                          : "-",
 		                        stet_agents_path(list, i));
 	}
 	return out;
@@ -64,7 +66,8 @@ static void write_long(struct desk *desk, const char *name, size_t len) {
 
 static char *if_new(struct desk *desk, const char *path) {
 	char *text = NULL;
-	assert_int_equal(stet_agents_if_new(desk->session, dir_at(desk->dir, path), &text, &desk->err), 0);
+	assert_int_equal(stet_agents_if_new(desk->session, dir_at(desk->dir, path), &text, &desk->err),
+	                 0);
 	return text;
 }
 
@@ -121,7 +124,8 @@ static void walks_up_directory_tree_to_find_all_agents_md_files(void **state) {
 
 static void ignores_node_modules_and_git_directories(void **state) {
 	struct desk *desk = *state;
-	static const char *const dirs[] = {"node_modules/pkg", ".git", "dist", "a/node_modules/b", "a/dist"};
+	static const char *const dirs[] = {"node_modules/pkg", ".git", "dist", "a/node_modules/b",
+	                                   "a/dist"};
 	for (size_t i = 0; i < sizeof dirs / sizeof *dirs; i++) {
 		char path[64];
 		snprintf(path, sizeof path, "%s/agents.md", dirs[i]);
@@ -237,7 +241,8 @@ static void a_configured_name_is_a_name(void **state) {
 	struct desk *desk = *state;
 	assert_int_equal(stet_agents_names(desk->ws, "../x", &desk->err), STET_E_INVALID);
 	assert_int_equal(stet_agents_names(desk->ws, "..", &desk->err), STET_E_INVALID);
-	assert_int_equal(stet_agents_names(desk->ws, "1,2,3,4,5,6,7,8,9,a,b,c,d,e", &desk->err), STET_E_INVALID);
+	assert_int_equal(stet_agents_names(desk->ws, "1,2,3,4,5,6,7,8,9,a,b,c,d,e", &desk->err),
+	                 STET_E_INVALID);
 	assert_int_equal(stet_agents_names(desk->ws, "", NULL), 0);
 	assert_int_equal(desk->ws->agents.name_count, 3);
 }
@@ -272,7 +277,8 @@ static void a_path_need_not_exist_and_may_be_a_directory(void **state) {
 	stet_agents_clear(desk->session);
 	assert_string_equal(paths(desk, "./a/../a/."), "a/AGENTS.md ");
 	done();
-	assert_int_equal(stet_agents_for_path(desk->session, "../x", &list, &desk->err), STET_E_OUTSIDE);
+	assert_int_equal(stet_agents_for_path(desk->session, "../x", &list, &desk->err),
+	                 STET_E_OUTSIDE);
 	assert_int_equal(stet_agents_for_path(desk->session, "", &list, &desk->err), STET_E_INVALID);
 }
 
@@ -370,8 +376,10 @@ static void a_link_out_of_the_root_is_skipped_and_said(void **state) {
 	dir_write(desk->dir, "a/x", "");
 	link_to(desk, "../../x", "a/AGENTS.md");
 	assert_string_equal(paths(desk, "a/x"), "");
-	assert_non_null(strstr(stet_agents_notice(list, 0), "\"AGENTS.md\" leads out of the workspace"));
-	assert_non_null(strstr(stet_agents_notice(list, 1), "\"a/AGENTS.md\" leads out of the workspace"));
+	assert_non_null(
+		strstr(stet_agents_notice(list, 0), "\"AGENTS.md\" leads out of the workspace"));
+	assert_non_null(
+		strstr(stet_agents_notice(list, 1), "\"a/AGENTS.md\" leads out of the workspace"));
 }
 
 static void what_is_not_text_is_skipped_and_said(void **state) {
@@ -457,8 +465,9 @@ static void a_changed_file_is_given_again_as_a_replacement(void **state) {
 	ask(desk, "a/x");
 	dir_write(desk->dir, "AGENTS.md", "three");
 	assert_string_equal(paths(desk, "a/x"), "!AGENTS.md ");
-	assert_string_equal(block(0), "[Project instructions from AGENTS.md, which has changed: this "
-	                              "replaces what it said before]\n\nthree");
+	assert_string_equal(block(0),
+	                    "[Project instructions from AGENTS.md, which has changed: this "
+	                    "replaces what it said before]\n\nthree");
 	dir_write(desk->dir, "a/AGENTS.md", "three");
 	assert_string_equal(paths(desk, "a/x"), "!a/AGENTS.md ");
 	assert_string_equal(content(0), "It now says the same as AGENTS.md.\n");
@@ -491,8 +500,9 @@ static void a_removed_file_is_announced_once(void **state) {
 	unlink(dir_at(desk->dir, "a/AGENTS.md"));
 	assert_string_equal(paths(desk, "x"), "");
 	assert_string_equal(paths(desk, "a/x"), "-a/AGENTS.md ");
-	assert_string_equal(block(0), "[No longer in force: the instructions from a/AGENTS.md. The file is "
-	                              "gone, or another one counts in its place.]\n");
+	assert_string_equal(block(0),
+	                    "[No longer in force: the instructions from a/AGENTS.md. The file is "
+	                    "gone, or another one counts in its place.]\n");
 	assert_null(content(0));
 	assert_string_equal(paths(desk, "a/x"), "");
 	dir_write(desk->dir, "a/AGENTS.md", "one");
@@ -530,8 +540,10 @@ static void imports_follow_their_file(void **state) {
 	dir_write(desk->dir, "docs/more.md", "more");
 	dir_write(desk->dir, "a/AGENTS.md", "a: @../docs/style.md @own.md");
 	dir_write(desk->dir, "a/own.md", "own");
-	assert_string_equal(paths(desk, "a/x"), "AGENTS.md docs/style.md docs/more.md a/AGENTS.md a/own.md ");
-	assert_string_equal(block(1), "[Loaded from docs/style.md, imported by AGENTS.md]\n\nstyle, @more.md");
+	assert_string_equal(paths(desk, "a/x"),
+	                    "AGENTS.md docs/style.md docs/more.md a/AGENTS.md a/own.md ");
+	assert_string_equal(block(1),
+	                    "[Loaded from docs/style.md, imported by AGENTS.md]\n\nstyle, @more.md");
 	assert_string_equal(stet_agents_importer(list, 4), "a/AGENTS.md");
 	dir_write(desk->dir, "docs/more.md", "still more");
 	assert_string_equal(paths(desk, "x"), "!docs/more.md ");
@@ -542,7 +554,8 @@ static void imports_follow_their_file(void **state) {
 static void code_samples_import_nothing(void **state) {
 	struct desk *desk = *state;
 	dir_write(desk->dir, "click.command", "no");
-	dir_write(desk->dir, "AGENTS.md", "```python\n@click.command\n```\nand `@click.command`, @types/node\n");
+	dir_write(desk->dir, "AGENTS.md",
+	          "```python\n@click.command\n```\nand `@click.command`, @types/node\n");
 	assert_string_equal(paths(desk, "x"), "AGENTS.md ");
 	assert_null(stet_agents_notice(list, 0));
 }
@@ -566,7 +579,8 @@ static void imports_go_five_files_deep(void **state) {
 		dir_write(desk->dir, name, text);
 	}
 	assert_string_equal(paths(desk, "x"), "AGENTS.md 1.md 2.md 3.md 4.md 5.md ");
-	assert_non_null(strstr(stet_agents_notice(list, 0), "\"6.md\" is imported more than 5 files deep"));
+	assert_non_null(
+		strstr(stet_agents_notice(list, 0), "\"6.md\" is imported more than 5 files deep"));
 }
 
 static void imports_stay_in_the_root_and_out_of_git(void **state) {
@@ -574,7 +588,8 @@ static void imports_stay_in_the_root_and_out_of_git(void **state) {
 	dir_write(desk->dir, ".git/config", "secret");
 	dir_write(desk->dir, "AGENTS.md", "@../outside.md @/etc/passwd @~/x.md @.git/config");
 	assert_string_equal(paths(desk, "x"), "AGENTS.md ");
-	assert_non_null(strstr(stet_agents_notice(list, 0), "\"../outside.md\" leads out of the workspace"));
+	assert_non_null(
+		strstr(stet_agents_notice(list, 0), "\"../outside.md\" leads out of the workspace"));
 	assert_non_null(strstr(stet_agents_notice(list, 1), "\".git/config\" leads to a file of git"));
 	assert_null(stet_agents_notice(list, 2));
 }
@@ -624,9 +639,10 @@ static void a_large_root_file_does_not_starve_the_nearest(void **state) {
 	assert_int_equal(marker[-1], '\n');
 	size_t line = st_line_ends(st_str(content(0)), 35849 - cut) + 1;
 	char expected[128];
-	snprintf(expected, sizeof expected,
-	         "[Cut here: %zu of 35849 bytes left out. For the rest read AGENTS.md from line %zu.]\n", cut,
-	         line);
+	snprintf(
+		expected, sizeof expected,
+		"[Cut here: %zu of 35849 bytes left out. For the rest read AGENTS.md from line %zu.]\n",
+		cut, line);
 	assert_string_equal(marker, expected);
 	assert_string_equal(paths(desk, "a/x"), "");
 }
@@ -638,8 +654,9 @@ static void what_found_no_room_comes_next_time(void **state) {
 	write_long(desk, "a/AGENTS.md", 3000);
 	write_long(desk, "a/b/AGENTS.md", 4000);
 	assert_string_equal(paths(desk, "a/b/x"), "a/b/AGENTS.md ");
-	assert_non_null(strstr(stet_agents_notice(list, 0),
-	                       "There was no room for AGENTS.md (11 bytes), a/AGENTS.md (3000 bytes)."));
+	assert_non_null(
+		strstr(stet_agents_notice(list, 0),
+	           "There was no room for AGENTS.md (11 bytes), a/AGENTS.md (3000 bytes)."));
 	assert_string_equal(paths(desk, "a/b/x"), "AGENTS.md a/AGENTS.md ");
 	assert_int_equal(stet_agents_cut(list, 1), 0);
 	assert_string_equal(paths(desk, "a/b/x"), "");
@@ -664,9 +681,11 @@ static void chains_of_four_come_in_order_and_once(void **state) {
 	dir_write(desk->dir, "packages/opencode/AGENTS.md", "2");
 	dir_write(desk->dir, "packages/opencode/test/AGENTS.md", "3");
 	dir_write(desk->dir, "packages/opencode/test/server/AGENTS.md", "4");
-	assert_string_equal(paths(desk, "packages/opencode/x"), "AGENTS.md packages/opencode/AGENTS.md ");
-	assert_string_equal(paths(desk, "packages/opencode/test/server/x"),
-	                    "packages/opencode/test/AGENTS.md packages/opencode/test/server/AGENTS.md ");
+	assert_string_equal(paths(desk, "packages/opencode/x"),
+	                    "AGENTS.md packages/opencode/AGENTS.md ");
+	assert_string_equal(
+		paths(desk, "packages/opencode/test/server/x"),
+		"packages/opencode/test/AGENTS.md packages/opencode/test/server/AGENTS.md ");
 	assert_string_equal(paths(desk, "packages/opencode/test/server/x"), "");
 }
 
@@ -708,12 +727,13 @@ static void the_index_says_why_a_file_is_not_loaded(void **state) {
 		st_buf_addf(&out, "%s %zu%s%s\n", stet_agents_path(list, i), stet_agents_size(list, i),
 		            skipped ? " " : "", skipped ? skipped : "");
 	}
-	assert_string_equal(out.ptr, "AGENTS.md 4\n"
-	                             "a/AGENTS.md 4 has the same text as AGENTS.md\n"
-	                             "b/AGENTS.md 3 is empty\n"
-	                             "c/agents.md 1\n"
-	                             "d/AGENTS.md 0 is a link that leads to no file\n"
-	                             "d/agents.md 0 leads out of the workspace\n");
+	assert_string_equal(out.ptr,
+	                    "AGENTS.md 4\n"
+	                    "a/AGENTS.md 4 has the same text as AGENTS.md\n"
+	                    "b/AGENTS.md 3 is empty\n"
+	                    "c/agents.md 1\n"
+	                    "d/AGENTS.md 0 is a link that leads to no file\n"
+	                    "d/agents.md 0 leads out of the workspace\n");
 	char *json = stet_agents_json(list);
 	assert_non_null(strstr(json, "{\"path\":\"c/agents.md\",\"change\":\"listed\",\"size\":1,"));
 	stet_free(json);

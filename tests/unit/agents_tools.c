@@ -7,7 +7,8 @@
 static yyjson_doc *call(struct desk *desk, const char *tool, const char *args) {
 	char *answer = NULL;
 	size_t len = 0;
-	assert_int_equal(stet_call(desk->session, tool, args, strlen(args), &answer, &len, &desk->err), 0);
+	assert_int_equal(stet_call(desk->session, tool, args, strlen(args), &answer, &len, &desk->err),
+	                 0);
 	yyjson_doc *doc = yyjson_read(answer, len, 0);
 	assert_non_null(doc);
 	stet_free(answer);
@@ -30,7 +31,8 @@ static void a_read_brings_what_applies_after_the_text(void **state) {
 	yyjson_doc *doc = call(desk, "read_file", "{\"path\":\"a/x\"}");
 	assert_int_equal(yyjson_arr_size(at(doc, "/content")), 3);
 	assert_string_equal(text(doc, "/content/0/text"), "text\n");
-	assert_string_equal(text(doc, "/content/1/text"), "[Project instructions from AGENTS.md]\n\nroot\n");
+	assert_string_equal(text(doc, "/content/1/text"),
+	                    "[Project instructions from AGENTS.md]\n\nroot\n");
 	assert_string_equal(text(doc, "/content/2/text"), "[Loaded from a/AGENTS.md]\n\nof a\n");
 	assert_string_equal(text(doc, "/structuredContent/agents/0"), "AGENTS.md");
 	assert_string_equal(text(doc, "/structuredContent/agents/1"), "a/AGENTS.md");
@@ -54,9 +56,10 @@ static void a_remark_stands_between_text_and_instructions(void **state) {
 	assert_int_equal(symlink("gone", dir_at(desk->dir, "AGENTS.override.md")), 0);
 	yyjson_doc *doc = call(desk, "read_file", "{\"path\":\"x\",\"limit\":1}");
 	assert_int_equal(yyjson_arr_size(at(doc, "/content")), 3);
-	assert_string_equal(text(doc, "/content/1/text"),
-	                    "[Lines 1-1 of 3. Continue with offset 2.]\n[Instructions: \"AGENTS.override.md\" is "
-	                    "a link that leads to no file; it was not loaded.]\n");
+	assert_string_equal(
+		text(doc, "/content/1/text"),
+		"[Lines 1-1 of 3. Continue with offset 2.]\n[Instructions: \"AGENTS.override.md\" is "
+		"a link that leads to no file; it was not loaded.]\n");
 	yyjson_doc_free(doc);
 }
 
@@ -92,8 +95,9 @@ static void agents_md_shows_a_chain_or_the_index(void **state) {
 	dir_write(desk->dir, "a/AGENTS.md", "root\n");
 	dir_write(desk->dir, "b/agents.md", "of b\n");
 	yyjson_doc *doc = call(desk, "agents_md", "{\"path\":\"b/new.c\"}");
-	assert_string_equal(text(doc, "/content/0/text"),
-	                    "[Project instructions from AGENTS.md]\n\nroot\n\n[Loaded from b/agents.md]\n\nof b\n");
+	assert_string_equal(
+		text(doc, "/content/0/text"),
+		"[Project instructions from AGENTS.md]\n\nroot\n\n[Loaded from b/agents.md]\n\nof b\n");
 	assert_string_equal(text(doc, "/structuredContent/status"), "success");
 	assert_string_equal(text(doc, "/structuredContent/files/1/content"), "of b\n");
 	yyjson_doc_free(doc);
@@ -103,7 +107,8 @@ static void agents_md_shows_a_chain_or_the_index(void **state) {
 	                    "AGENTS.md (5 bytes)\n"
 	                    "a/AGENTS.md (5 bytes): not loaded, has the same text as AGENTS.md\n"
 	                    "b/agents.md (5 bytes)\n");
-	assert_string_equal(text(doc, "/structuredContent/files/1/skipped"), "has the same text as AGENTS.md");
+	assert_string_equal(text(doc, "/structuredContent/files/1/skipped"),
+	                    "has the same text as AGENTS.md");
 	yyjson_doc_free(doc);
 }
 

@@ -16,10 +16,13 @@ static const struct valid {
 	{"edit_file", "\"path\": \"a.md\", \"oldText\": \"## Two\", \"newText\": \"## 2\""},
 	{"text_inspect", "\"filePath\": \"a.md\""},
 	{"text_replace", "\"filePath\": \"a.md\", \"oldText\": \"x\", \"newText\": \"y\""},
-	{"text_patch", "\"filePath\": \"a.md\", \"operation\": \"replace\", \"target\": {\"heading\": \"Two\"}, \"content\": \"y\""},
+	{"text_patch",
+     "\"filePath\": \"a.md\", \"operation\": \"replace\", \"target\": {\"heading\": \"Two\"}, "
+     "\"content\": \"y\""},
 };
 
-static void bad(struct desk *desk, int code, const char *tool, const char *args, const char *sentence) {
+static void bad(struct desk *desk, int code, const char *tool, const char *args,
+                const char *sentence) {
 	refuse(desk, code, tool, "%s", args);
 	expect_text(sentence);
 	expect_file(desk, "a.md", text);
@@ -29,17 +32,36 @@ static void bad(struct desk *desk, int code, const char *tool, const char *args,
 
 static void occurrence(struct desk *desk, const char *value, const char *sentence) {
 	char args[256];
-	snprintf(args, sizeof args, "{'filePath': 'a.md', 'oldText': 'x', 'newText': 'y', 'occurrence': %s}", value);
+	snprintf(args, sizeof args,
+	         "{'filePath': 'a.md', 'oldText': 'x', 'newText': 'y', 'occurrence': %s}", value);
 	bad(desk, STET_E_INVALID, "text_replace", args, sentence);
 	expect_text("\"first\", \"last\", \"all\", or a number");
 }
 
 static void an_occurrence_that_is_none_names_the_choices(void **state) {
 	struct desk *desk = *state;
-	static const char *const values[] = {"0",    "-1",    "1.5",  "1.0",    "1e3",   "true", "[]",
-	                                     "{}",   "[1]",   "'0'",  "'-1'",   "'abc'", "''",   "' 1'",
-	                                     "'1 '", "'+1'",  "'1.5'", "'0x1'", "'all!'", "'first,last'",
-	                                     "99999999999999999999999", "-9223372036854775808"};
+	static const char *const values[] = {"0",
+	                                     "-1",
+	                                     "1.5",
+	                                     "1.0",
+	                                     "1e3",
+	                                     "true",
+	                                     "[]",
+	                                     "{}",
+	                                     "[1]",
+	                                     "'0'",
+	                                     "'-1'",
+	                                     "'abc'",
+	                                     "''",
+	                                     "' 1'",
+	                                     "'1 '",
+	                                     "'+1'",
+	                                     "'1.5'",
+	                                     "'0x1'",
+	                                     "'all!'",
+	                                     "'first,last'",
+	                                     "99999999999999999999999",
+	                                     "-9223372036854775808"};
 	dir_write(desk->dir, "a.md", text);
 	for (size_t i = 0; i < COUNT(values); i++)
 		occurrence(desk, values[i], "occurrence cannot be");
@@ -47,8 +69,12 @@ static void an_occurrence_that_is_none_names_the_choices(void **state) {
 
 static void an_occurrence_beyond_the_last_names_the_lines(void **state) {
 	struct desk *desk = *state;
-	static const char *const values[] = {"3", "'3'", "9223372036854775807", "9223372036854775808",
-	                                     "18446744073709551615", "'99999999999999999999999999'"};
+	static const char *const values[] = {"3",
+	                                     "'3'",
+	                                     "9223372036854775807",
+	                                     "9223372036854775808",
+	                                     "18446744073709551615",
+	                                     "'99999999999999999999999999'"};
 	dir_write(desk->dir, "a.md", text);
 	for (size_t i = 0; i < COUNT(values); i++)
 		occurrence(desk, values[i], "occurs 2 times, at lines 2 and 4");
@@ -57,21 +83,27 @@ static void an_occurrence_beyond_the_last_names_the_lines(void **state) {
 static void an_occurrence_of_null_was_left_out(void **state) {
 	struct desk *desk = *state;
 	dir_write(desk->dir, "a.md", text);
-	call(desk, "text_replace", "{'filePath': 'a.md', 'oldText': 'x', 'newText': 'y', 'occurrence': null, 'session': null}");
+	call(desk, "text_replace",
+	     "{'filePath': 'a.md', 'oldText': 'x', 'newText': 'y', 'occurrence': null, 'session': "
+	     "null}");
 	expect_file(desk, "a.md", "# One\ny\n## Two\nx\n```\ncode\n```\n");
 }
 
 static void an_empty_old_text_is_refused(void **state) {
 	struct desk *desk = *state;
 	dir_write(desk->dir, "a.md", text);
-	bad(desk, STET_E_INVALID, "text_replace", "{'filePath': 'a.md', 'oldText': '', 'newText': 'y'}", "oldText is empty");
+	bad(desk, STET_E_INVALID, "text_replace", "{'filePath': 'a.md', 'oldText': '', 'newText': 'y'}",
+	    "oldText is empty");
 }
 
 /* ---- text_patch ---- */
 
-static void patch(struct desk *desk, const char *operation, const char *target, const char *sentence) {
+static void patch(struct desk *desk, const char *operation, const char *target,
+                  const char *sentence) {
 	char args[8192];
-	snprintf(args, sizeof args, "{'filePath': 'a.md', 'operation': '%s', 'target': %s, 'content': 'new'}", operation, target);
+	snprintf(args, sizeof args,
+	         "{'filePath': 'a.md', 'operation': '%s', 'target': %s, 'content': 'new'}", operation,
+	         target);
 	bad(desk, STET_E_INVALID, "text_patch", args, sentence);
 }
 
@@ -81,21 +113,29 @@ static void an_unknown_operation_names_the_choices(void **state) {
 	dir_write(desk->dir, "a.md", text);
 	for (size_t i = 0; i < COUNT(names); i++)
 		patch(desk, names[i], "{'heading': 'Two'}", "use \"replace\", \"insert\" or \"delete\"");
-	patch(desk, "replaceLines", "{'lines': {'start': 1}}", "use \"replace\" with the target \"lines\"");
+	patch(desk, "replaceLines", "{'lines': {'start': 1}}",
+	      "use \"replace\" with the target \"lines\"");
 }
 
 static void no_two_or_unknown_targets_name_the_choices(void **state) {
 	struct desk *desk = *state;
 	static const char *const targets[] = {
-		"{}", "{'heading': 'Two', 'lines': {'start': 1}}", "[]", "[{'heading': 'Two'}]", "1", "true", "'heading'",
-		"''", "'{'", "'[{}]'", "'null'", "'1'", "'{} {}'",
+		"{}",        "{'heading': 'Two', 'lines': {'start': 1}}",
+		"[]",        "[{'heading': 'Two'}]",
+		"1",         "true",
+		"'heading'", "''",
+		"'{'",       "'[{}]'",
+		"'null'",    "'1'",
+		"'{} {}'",
 	};
 	dir_write(desk->dir, "a.md", text);
 	for (size_t i = 0; i < COUNT(targets); i++)
 		patch(desk, "replace", targets[i],
-		      "exactly one of lines {start, end}, heading, beforeHeading, appendToSection, codeBlock {index}, wholeSection");
+		      "exactly one of lines {start, end}, heading, beforeHeading, appendToSection, "
+		      "codeBlock {index}, wholeSection");
 	patch(desk, "replace", "{'line': 3}",
-	      "\"lines\", \"heading\", \"beforeHeading\", \"appendToSection\", \"codeBlock\" or \"wholeSection\"");
+	      "\"lines\", \"heading\", \"beforeHeading\", \"appendToSection\", \"codeBlock\" or "
+	      "\"wholeSection\"");
 }
 
 static void a_target_in_a_string_is_read_as_strictly(void **state) {
@@ -185,26 +225,36 @@ static void code_blocks_that_are_not_there_are_refused_with_those_that_are(void 
 static void headings_that_cannot_be_are_refused(void **state) {
 	struct desk *desk = *state;
 	dir_write(desk->dir, "a.md", text);
-	static const char *const names[] = {"heading", "beforeHeading", "appendToSection", "wholeSection"};
+	static const char *const names[] = {"heading", "beforeHeading", "appendToSection",
+	                                    "wholeSection"};
 	for (size_t i = 0; i < COUNT(names); i++) {
 		const char *operation = i == 3 ? "delete" : "insert";
 		char args[256];
-		static const char *const values[] = {"1", "[]", "true", "{}", "{'occurrence': 1}", "{'text': 1}",
-		                                     "{'text': 'Two', 'number': 1}", "{'text': 'Two', 'occurrence': '1'}"};
+		static const char *const values[] = {"1",
+		                                     "[]",
+		                                     "true",
+		                                     "{}",
+		                                     "{'occurrence': 1}",
+		                                     "{'text': 1}",
+		                                     "{'text': 'Two', 'number': 1}",
+		                                     "{'text': 'Two', 'occurrence': '1'}"};
 		for (size_t k = 0; k < COUNT(values); k++) {
 			snprintf(args, sizeof args, "{'%s': %s}", names[i], values[k]);
 			patch(desk, operation, args, names[i]);
 		}
-		static const char *const occurrences[] = {"2", "-1", "9223372036854775807", "18446744073709551615"};
+		static const char *const occurrences[] = {"2", "-1", "9223372036854775807",
+		                                          "18446744073709551615"};
 		for (size_t k = 0; k < COUNT(occurrences); k++) {
 			snprintf(args, sizeof args,
-			         "{'filePath': 'a.md', 'operation': '%s', 'target': {'%s': {'text': 'Two', 'occurrence': %s}}, 'content': 'x'}",
+			         "{'filePath': 'a.md', 'operation': '%s', 'target': {'%s': {'text': 'Two', "
+			         "'occurrence': %s}}, 'content': 'x'}",
 			         operation, names[i], occurrences[k]);
 			int code = try_call(desk, "text_patch", "%s", args);
 			assert_true(code == STET_E_NO_MATCH || code == STET_E_INVALID);
 			expect_file(desk, "a.md", text);
 		}
-		snprintf(args, sizeof args, "{'filePath': 'a.md', 'operation': '%s', 'target': {'%s': ''}, 'content': 'x'}",
+		snprintf(args, sizeof args,
+		         "{'filePath': 'a.md', 'operation': '%s', 'target': {'%s': ''}, 'content': 'x'}",
 		         operation, names[i]);
 		assert_true(try_call(desk, "text_patch", "%s", args) < 0);
 	}
@@ -213,11 +263,13 @@ static void headings_that_cannot_be_are_refused(void **state) {
 
 static void markdown_targets_are_refused_elsewhere(void **state) {
 	struct desk *desk = *state;
-	static const char *const targets[] = {"{'heading': 'Two'}", "{'beforeHeading': 'Two'}", "{'appendToSection': 'Two'}",
+	static const char *const targets[] = {"{'heading': 'Two'}", "{'beforeHeading': 'Two'}",
+	                                      "{'appendToSection': 'Two'}",
 	                                      "{'codeBlock': {'index': 0}}", "{'wholeSection': 'Two'}"};
 	dir_write(desk->dir, "a.c", text);
 	for (size_t i = 0; i < COUNT(targets); i++) {
-		refuse(desk, STET_E_INVALID, "text_patch", "{'filePath': 'a.c', 'operation': '%s', 'target': %s, 'content': 'x'}",
+		refuse(desk, STET_E_INVALID, "text_patch",
+		       "{'filePath': 'a.c', 'operation': '%s', 'target': %s, 'content': 'x'}",
 		       i == 4 ? "replace" : "insert", targets[i]);
 		expect_text("is for Markdown files only");
 		expect_text("\"lines\", or text_replace");
@@ -243,10 +295,13 @@ static void edits_that_are_none_are_refused(void **state) {
 		{"'edits': [{'oldText': 1, 'newText': 'y'}]", "must be a string"},
 		{"'edits': [{'oldText': 'x', 'newText': null}]", "needs the argument \"newText\""},
 		{"'edits': [{'oldText': 'x', 'newText': 'y', 'replaceAll': 'yes'}]", "true or false"},
-		{"'edits': [{'oldText': 'x', 'newText': 'y', 'all': true}]", "It takes: oldText, newText, replaceAll"},
-		{"'edits': [{'oldText': 'x', 'oldStr': 'x', 'newText': 'y'}]", "was given twice, once as \"oldStr\""},
+		{"'edits': [{'oldText': 'x', 'newText': 'y', 'all': true}]",
+	     "It takes: oldText, newText, replaceAll"},
+		{"'edits': [{'oldText': 'x', 'oldStr': 'x', 'newText': 'y'}]",
+	     "was given twice, once as \"oldStr\""},
 		{"'edits': [{'oldText': 'x', 'newText': 'y'}], 'oldText': 'x'", "not both"},
-		{"'edits': [{'oldText': 'x', 'newText': 'y'}], 'replaceAll': true", "each of the \"edits\""},
+		{"'edits': [{'oldText': 'x', 'newText': 'y'}], 'replaceAll': true",
+	     "each of the \"edits\""},
 		{"'oldText': 'x'", "or \"oldText\" and \"newText\""},
 		{"'newText': 'x'", "or \"oldText\" and \"newText\""},
 		{"'dryRun': true", "\"edits\" (a list of {oldText, newText})"},
@@ -275,8 +330,8 @@ static void too_many_edits_are_refused(void **state) {
 /* Every tool's valid call with another file. */
 static int call_on(struct desk *desk, size_t tool, const char *path) {
 	const char *file = strstr(valid[tool].args, "\"a.md\"");
-	return try_call(desk, valid[tool].tool, "{%.*s%s%s}", (int)(file - valid[tool].args), valid[tool].args,
-	                quoted(st_str(path)), file + strlen("\"a.md\""));
+	return try_call(desk, valid[tool].tool, "{%.*s%s%s}", (int)(file - valid[tool].args),
+	                valid[tool].args, quoted(st_str(path)), file + strlen("\"a.md\""));
 }
 
 static void paths_that_cannot_be_are_refused(void **state) {
@@ -288,9 +343,15 @@ static void paths_that_cannot_be_are_refused(void **state) {
 		const char *path;
 		int code;
 	} paths[] = {
-		{"", STET_E_INVALID},           {"..", STET_E_OUTSIDE},       {"../a.md", STET_E_OUTSIDE},
-		{"/", STET_E_OUTSIDE},          {"/etc/passwd", STET_E_OUTSIDE}, {"sub/../../a.md", STET_E_OUTSIDE},
-		{"away/passwd", STET_E_OUTSIDE}, {"no/such/dir.md", STET_E_NOT_FOUND}, {"a.md/b", STET_E_NOT_FOUND},
+		{"", STET_E_INVALID},
+		{"..", STET_E_OUTSIDE},
+		{"../a.md", STET_E_OUTSIDE},
+		{"/", STET_E_OUTSIDE},
+		{"/etc/passwd", STET_E_OUTSIDE},
+		{"sub/../../a.md", STET_E_OUTSIDE},
+		{"away/passwd", STET_E_OUTSIDE},
+		{"no/such/dir.md", STET_E_NOT_FOUND},
+		{"a.md/b", STET_E_NOT_FOUND},
 		{long_path, STET_E_INVALID},
 	};
 	dir_write(desk->dir, "a.md", text);
@@ -312,8 +373,8 @@ static void a_nul_in_a_path_does_not_cut_it(void **state) {
 	dir_write(desk->dir, "a.md", text);
 	for (size_t i = 0; i < COUNT(valid); i++) {
 		const char *file = strstr(valid[i].args, "a.md");
-		refuse(desk, STET_E_INVALID, valid[i].tool, "{%.*s%s%s}", (int)(file - valid[i].args), valid[i].args,
-		       "a.md\\u0000.png", file + 4);
+		refuse(desk, STET_E_INVALID, valid[i].tool, "{%.*s%s%s}", (int)(file - valid[i].args),
+		       valid[i].args, "a.md\\u0000.png", file + 4);
 		expect_text("NUL");
 	}
 	expect_file(desk, "a.md", text);
@@ -400,11 +461,14 @@ static void a_result_beyond_the_limit_is_refused(void **state) {
 		{"edit_file", "{'path': 'a.md', 'oldText': '# One', 'newText': '%s'}"},
 		{"edit_file", "{'path': 'new.md', 'oldText': '', 'newText': '%s'}"},
 		{"text_replace", "{'path': 'a.md', 'oldText': '# One', 'newText': '%s'}"},
-		{"text_patch", "{'path': 'a.md', 'operation': 'replace', 'target': {'lines': {'start': 1}}, 'content': '%s'}"},
+		{"text_patch",
+	     "{'path': 'a.md', 'operation': 'replace', 'target': {'lines': {'start': 1}}, 'content': "
+	     "'%s'}"},
 	};
 	for (size_t i = 0; i < COUNT(calls); i++) {
 		const char *place = strstr(calls[i][1], "%s");
-		refuse(desk, STET_E_TOO_BIG, calls[i][0], "%.*s%s%s", (int)(place - calls[i][1]), calls[i][1], long_text, place + 2);
+		refuse(desk, STET_E_TOO_BIG, calls[i][0], "%.*s%s%s", (int)(place - calls[i][1]),
+		       calls[i][1], long_text, place + 2);
 		expect_text("40");
 	}
 	expect_file(desk, "a.md", text);
@@ -422,7 +486,8 @@ static void hashes_that_cannot_be_are_refused(void **state) {
 	} hashes[] = {
 		{"", STET_E_INVALID, "16 to 64 hex digits"},
 		{"0123456789abcde", STET_E_INVALID, "16 to 64 hex digits"},
-		{"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0", STET_E_INVALID, "16 to 64 hex digits"},
+		{"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0", STET_E_INVALID,
+	     "16 to 64 hex digits"},
 		{"0123456789abcdeg", STET_E_INVALID, "hex digits"},
 		{"sha256:0123456789abcdef", STET_E_INVALID, "hex digits"},
 		{"0123456789abcdef", STET_E_CONFLICT, "Its hash is"},
@@ -435,7 +500,8 @@ static void hashes_that_cannot_be_are_refused(void **state) {
 			continue;
 		for (size_t k = 0; k < COUNT(hashes); k++) {
 			char args[512];
-			snprintf(args, sizeof args, "{%s, 'expectedHash': '%s'}", valid[i].args, hashes[k].hash);
+			snprintf(args, sizeof args, "{%s, 'expectedHash': '%s'}", valid[i].args,
+			         hashes[k].hash);
 			bad(desk, hashes[k].code, valid[i].tool, args, hashes[k].sentence);
 			if (hashes[k].code == STET_E_CONFLICT)
 				expect_str("currentHash", hash);
@@ -461,14 +527,16 @@ static void missing_arguments_are_named(void **state) {
 		{"text_replace", "{'filePath': 'a.md', 'newText': 'y'}", "oldText"},
 		{"text_replace", "{'filePath': 'a.md', 'oldText': 'x'}", "newText"},
 		{"text_replace", "{'filePath': 'a.md', 'oldText': 'x', 'newText': null}", "newText"},
-		{"text_patch", "{'filePath': 'a.md', 'target': {'lines': {'start': 1}}, 'content': 'x'}", "operation"},
+		{"text_patch", "{'filePath': 'a.md', 'target': {'lines': {'start': 1}}, 'content': 'x'}",
+	     "operation"},
 		{"text_patch", "{'filePath': 'a.md', 'operation': 'delete'}", "target"},
 		{"text_patch", "{'filePath': 'a.md', 'operation': 'delete', 'target': null}", "target"},
 	};
 	dir_write(desk->dir, "a.md", text);
 	for (size_t i = 0; i < COUNT(calls); i++) {
 		char sentence[64];
-		snprintf(sentence, sizeof sentence, "%s needs the argument \"%s\": ", calls[i].tool, calls[i].name);
+		snprintf(sentence, sizeof sentence, "%s needs the argument \"%s\": ", calls[i].tool,
+		         calls[i].name);
 		bad(desk, STET_E_INVALID, calls[i].tool, calls[i].args, sentence);
 	}
 	for (size_t i = 0; i < COUNT(valid); i++)
@@ -494,19 +562,26 @@ static void unknown_arguments_are_answered_with_the_known_ones(void **state) {
 static void arguments_given_twice_are_refused(void **state) {
 	struct desk *desk = *state;
 	dir_write(desk->dir, "a.md", text);
-	bad(desk, STET_E_INVALID, "text_replace", "{'filePath': 'a.md', 'oldText': 'x', 'newText': 'y', 'newText': 'z'}", "twice");
-	bad(desk, STET_E_INVALID, "text_replace", "{'filePath': 'a.md', 'path': 'b.md', 'oldText': 'x', 'newText': 'y'}", "twice");
-	bad(desk, STET_E_INVALID, "edit_file", "{'path': 'a.md', 'edits': [{'oldText': 'x', 'newText': 'y', 'newText': 'z'}]}", "twice");
+	bad(desk, STET_E_INVALID, "text_replace",
+	    "{'filePath': 'a.md', 'oldText': 'x', 'newText': 'y', 'newText': 'z'}", "twice");
+	bad(desk, STET_E_INVALID, "text_replace",
+	    "{'filePath': 'a.md', 'path': 'b.md', 'oldText': 'x', 'newText': 'y'}", "twice");
+	bad(desk, STET_E_INVALID, "edit_file",
+	    "{'path': 'a.md', 'edits': [{'oldText': 'x', 'newText': 'y', 'newText': 'z'}]}", "twice");
 }
 
 static void choices_are_named(void **state) {
 	struct desk *desk = *state;
 	dir_write(desk->dir, "a.md", text);
-	bad(desk, STET_E_INVALID, "text_inspect", "{'filePath': 'a.md', 'mode': 'outline'}", "must be one of structure|search|lines");
-	bad(desk, STET_E_INVALID, "text_inspect", "{'filePath': 'a.md', 'mode': ''}", "must be one of structure|search|lines");
-	bad(desk, STET_E_INVALID, "text_inspect", "{'filePath': 'a.md', 'mode': 'lines\\u0000'}", "must be one of");
+	bad(desk, STET_E_INVALID, "text_inspect", "{'filePath': 'a.md', 'mode': 'outline'}",
+	    "must be one of structure|search|lines");
+	bad(desk, STET_E_INVALID, "text_inspect", "{'filePath': 'a.md', 'mode': ''}",
+	    "must be one of structure|search|lines");
+	bad(desk, STET_E_INVALID, "text_inspect", "{'filePath': 'a.md', 'mode': 'lines\\u0000'}",
+	    "must be one of");
 	bad(desk, STET_E_INVALID, "text_replace",
-	    "{'filePath': 'a.md', 'oldText': 'x', 'newText': 'y', 'onStale': 'force'}", "must be one of refuse|merge");
+	    "{'filePath': 'a.md', 'oldText': 'x', 'newText': 'y', 'onStale': 'force'}",
+	    "must be one of refuse|merge");
 }
 
 static void what_is_not_json_is_refused(void **state) {
@@ -561,7 +636,8 @@ static void an_unknown_tool_is_answered_with_the_known_ones(void **state) {
 	char *answer = NULL;
 	static const char *const names[] = {"no_such_tool", "", "READ_FILE", NULL};
 	for (size_t i = 0; i < COUNT(names); i++) {
-		assert_int_equal(stet_call(desk->session, names[i], "{}", 2, &answer, NULL, &desk->err), STET_E_INVALID);
+		assert_int_equal(stet_call(desk->session, names[i], "{}", 2, &answer, NULL, &desk->err),
+		                 STET_E_INVALID);
 		assert_null(answer);
 		for (size_t k = 0; k < stet_tool_count(); k++)
 			assert_non_null(strstr(desk->err.message, stet_tool_name(k)));
@@ -571,8 +647,15 @@ static void an_unknown_tool_is_answered_with_the_known_ones(void **state) {
 /* ---- every argument of every tool, with every wrong type ---- */
 
 static const char *const wrong_values[] = {
-	"null", "true", "false", "0", "1", "-1", "1.5", "18446744073709551615", "1e308", "'x'", "''",
-	"[]",   "[1]",  "['a.md']", "{}",  "{'a': 1}", "[[[]]]", "[{'oldText': 1}]",
+	"null",   "true",
+	"false",  "0",
+	"1",      "-1",
+	"1.5",    "18446744073709551615",
+	"1e308",  "'x'",
+	"''",     "[]",
+	"[1]",    "['a.md']",
+	"{}",     "{'a': 1}",
+	"[[[]]]", "[{'oldText': 1}]",
 };
 
 /* The valid arguments of a tool with one of them replaced or added. */
@@ -588,7 +671,8 @@ static void spoil(const char *args, const char *name, const char *value, struct 
 		json.ptr[i] = json.ptr[i] == '\'' ? '"' : json.ptr[i];
 	yyjson_doc *given = yyjson_read(json.ptr, json.len, 0);
 	yyjson_mut_obj_remove_key(root, name);
-	assert_true(yyjson_mut_obj_add_val(copy, root, name, yyjson_val_mut_copy(copy, yyjson_doc_get_root(given))));
+	assert_true(yyjson_mut_obj_add_val(copy, root, name,
+	                                   yyjson_val_mut_copy(copy, yyjson_doc_get_root(given))));
 	st_buf_clear(out);
 	assert_int_equal(st_json_write(copy, root, out, NULL), 0);
 	yyjson_doc_free(given);
@@ -610,7 +694,8 @@ static bool takes(yyjson_val *property, const char *value) {
 	return accepted;
 }
 
-static void try_wrong_types(struct desk *desk, const struct valid *tool, const char *name, yyjson_val *property) {
+static void try_wrong_types(struct desk *desk, const struct valid *tool, const char *name,
+                            yyjson_val *property) {
 	st_auto(st_buf) args = ST_BUF_INIT;
 	for (size_t i = 0; i < COUNT(wrong_values); i++) {
 		dir_write(desk->dir, "a.md", text);
@@ -643,7 +728,8 @@ static void every_argument_of_a_wrong_type_is_refused(void **state) {
 		char *json = stet_tool_json(i);
 		yyjson_doc *doc = yyjson_read(json, strlen(json), 0);
 		stet_free(json);
-		yyjson_val *schema = yyjson_obj_get(yyjson_doc_get_root(doc), "inputSchema"), *key, *property;
+		yyjson_val *schema = yyjson_obj_get(yyjson_doc_get_root(doc), "inputSchema"), *key,
+				   *property;
 		size_t n, max;
 		yyjson_obj_foreach(yyjson_obj_get(schema, "properties"), n, max, key, property) {
 			try_wrong_types(desk, &tool, yyjson_get_str(key), property);

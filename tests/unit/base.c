@@ -78,12 +78,12 @@ static void lru_holds_ten_thousand_entries_in_order_of_use(void **state) {
 
 static void utf8_rejects_what_the_standard_rejects(void **state) {
 	(void)state;
-	static const char *const bad[] = {"\xC0\x80",     "\xED\xA0\x80", "\xF4\x90\x80\x80",
-	                                  "\xE2\x82",     "\xFF",         "\x80",
-	                                  "\xF0\x80\x80\x80"};
+	static const char *const bad[] = {"\xC0\x80", "\xED\xA0\x80", "\xF4\x90\x80\x80", "\xE2\x82",
+	                                  "\xFF",     "\x80",         "\xF0\x80\x80\x80"};
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
 		assert_false(st_utf8_valid(st_str(bad[i])));
-	assert_true(st_utf8_valid(st_str("plain ASCII text, then \xC3\xA9 \xE2\x82\xAC \xF0\x9F\x98\x80")));
+	assert_true(
+		st_utf8_valid(st_str("plain ASCII text, then \xC3\xA9 \xE2\x82\xAC \xF0\x9F\x98\x80")));
 }
 
 static void utf8_round_trips_every_code_point(void **state) {
@@ -109,7 +109,9 @@ static void utf8_shows_bad_bytes_as_replacement_characters(void **state) {
 
 static void utf8_never_cuts_a_character(void **state) {
 	(void)state;
-	struct st_str text = ST_STR("ab\xE2\x82\xAC" "cd");
+	struct st_str text = ST_STR(
+		"ab\xE2\x82\xAC"
+		"cd");
 	assert_int_equal(st_utf8_cut(text, 2), 2);
 	assert_int_equal(st_utf8_cut(text, 3), 2);
 	assert_int_equal(st_utf8_cut(text, 4), 2);

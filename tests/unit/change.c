@@ -6,7 +6,8 @@
 /* ---- changes to make ---- */
 
 /* Puts "mine" in the place of a line, by its number. */
-static int replace_line(void *context, struct st_str old, struct st_buf *new, struct stet_error *err) {
+static int replace_line(void *context, struct st_str old, struct st_buf *new,
+                        struct stet_error *err) {
 	st_auto(st_lines) lines = {0};
 	size_t line = *(const size_t *)context;
 	int code = st_lines_init(&lines, old, err);
@@ -20,7 +21,8 @@ static int replace_line(void *context, struct st_str old, struct st_buf *new, st
 	return 0;
 }
 
-static int write_text(void *context, struct st_str old, struct st_buf *new, struct stet_error *err) {
+static int write_text(void *context, struct st_str old, struct st_buf *new,
+                      struct stet_error *err) {
 	(void)old;
 	(void)err;
 	st_buf_adds(new, context);
@@ -28,8 +30,11 @@ static int write_text(void *context, struct st_str old, struct st_buf *new, stru
 }
 
 static int merge_line(struct desk *desk, size_t line) {
-	struct st_change change = {.path = "a.txt", .kind = ST_CHANGE_LINES, .merge = true,
-	                           .make = replace_line, .context = &line};
+	struct st_change change = {.path = "a.txt",
+	                           .kind = ST_CHANGE_LINES,
+	                           .merge = true,
+	                           .make = replace_line,
+	                           .context = &line};
 	struct stet_answer *answer = st_answer_new("success");
 	int code = st_change_apply(desk->session, &change, answer, &desk->err);
 	stet_answer_free(answer);
@@ -37,8 +42,11 @@ static int merge_line(struct desk *desk, size_t line) {
 }
 
 static int merge_whole(struct desk *desk, char *text) {
-	struct st_change change = {.path = "a.txt", .kind = ST_CHANGE_WHOLE, .merge = true,
-	                           .make = write_text, .context = text};
+	struct st_change change = {.path = "a.txt",
+	                           .kind = ST_CHANGE_WHOLE,
+	                           .merge = true,
+	                           .make = write_text,
+	                           .context = text};
 	struct stet_answer *answer = st_answer_new("success");
 	int code = st_change_apply(desk->session, &change, answer, &desk->err);
 	stet_answer_free(answer);
@@ -106,8 +114,12 @@ static void a_rehearsed_merge_counts_for_nothing(void **state) {
 	dir_write(desk->dir, "a.txt", LINES);
 	assert_int_equal(desk_read(desk, "a.txt"), 0);
 	dir_write(desk->dir, "a.txt", "theirs\n" LINES);
-	struct st_change change = {.path = "a.txt", .kind = ST_CHANGE_LINES, .merge = true,
-	                           .dry_run = true, .make = replace_line, .context = &line};
+	struct st_change change = {.path = "a.txt",
+	                           .kind = ST_CHANGE_LINES,
+	                           .merge = true,
+	                           .dry_run = true,
+	                           .make = replace_line,
+	                           .context = &line};
 	struct stet_answer *answer = st_answer_new("success");
 	assert_int_equal(st_change_apply(desk->session, &change, answer, &desk->err), 0);
 	assert_true(stet_answer_merged(answer));

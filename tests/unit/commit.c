@@ -26,8 +26,8 @@ static void bench_release(struct bench *bench) {
 	st_root_release(&bench->root);
 }
 
-#define with_bench(dir)                                                                            \
-	__attribute__((cleanup(bench_release))) struct bench bench;                                \
+#define with_bench(dir) \
+	__attribute__((cleanup(bench_release))) struct bench bench; \
 	bench_init(&bench, dir)
 
 static struct st_hash hash_of(const char *text) {
@@ -160,7 +160,8 @@ static void capabilities_of_a_program_stay(void **state) {
 	assert_int_equal(commit(&bench, "a.out", "old", "new", &done, NULL), 0);
 	assert_int_equal(done.way, ST_COMMIT_EXCHANGED);
 	char value[64];
-	assert_int_equal(getxattr(dir_at(dir, "a.out"), "security.capability", value, sizeof value), sizeof capability);
+	assert_int_equal(getxattr(dir_at(dir, "a.out"), "security.capability", value, sizeof value),
+	                 sizeof capability);
 	assert_memory_equal(value, capability, sizeof capability);
 }
 
@@ -413,7 +414,8 @@ static void a_leftover_of_whom_we_waited_for_is_found(void **state) {
 	close(locked[1]);
 	for (int i = 2; i < 4; i++) {
 		st_auto(st_committed) done = ST_COMMITTED_INIT;
-		assert_int_equal(commit(&bench, "a.txt", i == 2 ? "2" : "3", i == 2 ? "3" : "4", &done, NULL), 0);
+		assert_int_equal(
+			commit(&bench, "a.txt", i == 2 ? "2" : "3", i == 2 ? "3" : "4", &done, NULL), 0);
 	}
 	int status;
 	assert_int_equal(waitpid(child, &status, 0), child);
@@ -512,8 +514,8 @@ static void relaxed_commits_leave_the_same_file(void **state) {
 		snprintf(old, sizeof old, "%d", i);
 		snprintf(new, sizeof new, "%d", i + 1);
 		struct st_hash hash = hash_of(old);
-		struct st_commit request = {.path = ST_STR("a.txt"), .bytes = st_str(new),
-		                            .expected = &hash, .relaxed = true};
+		struct st_commit request = {
+			.path = ST_STR("a.txt"), .bytes = st_str(new), .expected = &hash, .relaxed = true};
 		st_auto(st_committed) done = ST_COMMITTED_INIT;
 		assert_int_equal(st_commit(&bench.root, &bench.guard, &request, &done, NULL), 0);
 	}
@@ -528,7 +530,8 @@ static void a_stale_stamp_does_not_stand_in_for_the_bytes(void **state) {
 	st_auto(st_place) place = ST_PLACE_INIT;
 	st_auto(st_file) seen = ST_FILE_INIT;
 	sleep_ms(30);
-	assert_int_equal(st_file_load(&bench.root, ST_STR("a.txt"), ST_FILE_MAX, &place, &seen, NULL), 0);
+	assert_int_equal(st_file_load(&bench.root, ST_STR("a.txt"), ST_FILE_MAX, &place, &seen, NULL),
+	                 0);
 	assert_false(seen.stamp.racy);
 	struct timespec times[2];
 	struct stat st;
@@ -537,8 +540,10 @@ static void a_stale_stamp_does_not_stand_in_for_the_bytes(void **state) {
 	times[1] = st.st_mtim;
 	dir_write(dir, "a.txt", "OLD");
 	assert_int_equal(utimensat(dir->fd, "a.txt", times, 0), 0);
-	struct st_commit request = {.path = ST_STR("a.txt"), .bytes = ST_STR("new"),
-	                            .expected = &seen.hash, .stamp = &seen.stamp};
+	struct st_commit request = {.path = ST_STR("a.txt"),
+	                            .bytes = ST_STR("new"),
+	                            .expected = &seen.hash,
+	                            .stamp = &seen.stamp};
 	st_auto(st_committed) done = ST_COMMITTED_INIT;
 	assert_int_equal(st_commit(&bench.root, &bench.guard, &request, &done, NULL), STET_E_CONFLICT);
 	assert_string_equal(dir_read(dir, "a.txt"), "OLD");
@@ -579,7 +584,8 @@ static void write_in_a_directory_that_cannot_be_written(const struct dir *dir) {
 	st_autofree char *notice = st_guard_next_notice(&bench.guard);
 	check(notice && strstr(notice, "without a safety copy"), "tells that there is no copy");
 	st_auto(st_committed) other = ST_COMMITTED_INIT;
-	check(commit(&bench, "b.txt", "old", "new", &other, NULL) == STET_E_ACCESS, "respects the mode");
+	check(commit(&bench, "b.txt", "old", "new", &other, NULL) == STET_E_ACCESS,
+	      "respects the mode");
 	bench_release(&bench);
 }
 

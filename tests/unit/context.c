@@ -13,7 +13,8 @@ static const char *around(const char *text, size_t start, size_t end) {
 
 	st_auto(st_buf) buf = ST_BUF_INIT;
 	for (size_t i = 0; i < context.before_count; i++)
-		st_buf_addf(&buf, "%zu:%s ", context.before[i].number, st_buf_cstr(&context.before[i].text));
+		st_buf_addf(&buf, "%zu:%s ", context.before[i].number,
+		            st_buf_cstr(&context.before[i].text));
 	st_buf_adds(&buf, "|");
 	for (size_t i = 0; i < context.after_count; i++)
 		st_buf_addf(&buf, " %zu:%s", context.after[i].number, st_buf_cstr(&context.after[i].text));
@@ -43,7 +44,10 @@ static void nothing_lies_between_where_whole_lines_went(void **state) {
 static void every_line_ending_counts_and_none_is_shown(void **state) {
 	(void)state;
 	assert_string_equal(around("a\r\nb\rc\nX\r\nd\re", 7, 8), "1:a 2:b 3:c | 5:d 6:e");
-	assert_string_equal(around("\xEF\xBB\xBF" "a\n\nX", 6, 7), "1:a 2: |");
+	assert_string_equal(around("\xEF\xBB\xBF"
+	                           "a\n\nX",
+	                           6, 7),
+	                    "1:a 2: |");
 }
 
 static void long_lines_are_cut(void **state) {
@@ -64,11 +68,11 @@ static void touched_lines_are_numbered_in_the_text(void **state) {
 		struct st_span span;
 		struct st_touched touched;
 	} cases[] = {
-		{"a\nb\nc", {2, 3}, {2, 2, 3}},  {"a\nb\nc", {0, 5}, {1, 3, 3}},
-		{"a\nb\nc", {2, 4}, {2, 2, 3}},  {"a\nb\n", {4, 4}, {2, 2, 2}},
-		{"a\nb\n", {2, 2}, {2, 2, 2}},   {"", {0, 0}, {1, 1, 0}},
-		{"a\r\nb", {1, 2}, {1, 1, 2}},   {"a\r\nb", {0, 3}, {1, 1, 2}},
-		{"a\rb\r", {2, 4}, {2, 2, 2}},   {"\n\n\n", {1, 2}, {2, 2, 3}},
+		{"a\nb\nc", {2, 3}, {2, 2, 3}}, {"a\nb\nc", {0, 5}, {1, 3, 3}},
+		{"a\nb\nc", {2, 4}, {2, 2, 3}}, {"a\nb\n", {4, 4}, {2, 2, 2}},
+		{"a\nb\n", {2, 2}, {2, 2, 2}},  {"", {0, 0}, {1, 1, 0}},
+		{"a\r\nb", {1, 2}, {1, 1, 2}},  {"a\r\nb", {0, 3}, {1, 1, 2}},
+		{"a\rb\r", {2, 4}, {2, 2, 2}},  {"\n\n\n", {1, 2}, {2, 2, 3}},
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct st_touched touched = st_touched_of(st_str(cases[i].text), cases[i].span);
@@ -86,7 +90,8 @@ static void context_of_lines_is_that_of_their_bytes(void **state) {
 			struct st_span span = {lines.starts[first - 1], lines.starts[last]};
 			st_auto(st_context) by_span = {0};
 			st_auto(st_context) by_lines = {0};
-			assert_int_equal(st_context_of_span(&by_span, text, span, st_touched_of(text, span), NULL), 0);
+			assert_int_equal(
+				st_context_of_span(&by_span, text, span, st_touched_of(text, span), NULL), 0);
 			assert_int_equal(st_context_of_lines(&by_lines, text, first, last, NULL), 0);
 			assert_int_equal(by_span.before_count, by_lines.before_count);
 			assert_int_equal(by_span.after_count, by_lines.after_count);
@@ -147,7 +152,8 @@ static const char *quoted(struct st_str text, size_t max) {
 
 static void a_quotation_shows_what_cannot_be_seen(void **state) {
 	(void)state;
-	assert_string_equal(quoted(ST_STR("\ta \"b\" \\ c\r\n"), 99), "\"\\ta \\\"b\\\" \\\\ c\\r\\n\"");
+	assert_string_equal(quoted(ST_STR("\ta \"b\" \\ c\r\n"), 99),
+	                    "\"\\ta \\\"b\\\" \\\\ c\\r\\n\"");
 	assert_string_equal(quoted(ST_STR("\xC2\xA0\xE2\x80\x8B\0\x7F"), 99),
 	                    "\"\\u00a0\\u200b\\u0000\\u007f\"");
 	assert_string_equal(quoted(ST_STR("\xC3\xA9\xE2\x80\x99\xFF"), 99),

@@ -33,8 +33,8 @@ static bool is_well_formed(const struct st_diff *diff) {
 		removed += hunk->old_count;
 		added += hunk->new_count;
 	}
-	return diff->old.count - old == diff->new.count - new && removed == diff->removed &&
-	       added == diff->added;
+	return diff->old.count - old == diff->new.count - new &&removed == diff->removed &&added ==
+	       diff->added;
 }
 
 static bool is_wrong(const struct st_buf *texts, void *arg) {
@@ -108,8 +108,8 @@ static void few_changes_are_found_as_such(void **state) {
 	for (size_t i = 0; i < 2000; i++) {
 		st_auto(st_diff) diff = {0};
 		generate(gen_seed() + i, 60, texts);
-		assert_int_equal(
-			st_diff_init(&diff, st_buf_str(&texts[0]), st_buf_str(&texts[1]), NULL), 0);
+		assert_int_equal(st_diff_init(&diff, st_buf_str(&texts[0]), st_buf_str(&texts[1]), NULL),
+		                 0);
 		best += shortest(&diff.old, &diff.new);
 		ours += diff.added + diff.removed;
 	}

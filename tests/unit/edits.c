@@ -55,7 +55,8 @@ static void an_old_text_that_an_earlier_edit_changed_is_called_that(void **state
 		{ST_STR("one line"), ST_STR("x"), false},
 	};
 	assert_int_equal(apply("one line\n", edits, COUNT(edits), &out), STET_E_NO_MATCH);
-	assert_non_null(strstr(error.message, "Edit 2 of 2: oldText was in the file, but an edit before"));
+	assert_non_null(
+		strstr(error.message, "Edit 2 of 2: oldText was in the file, but an edit before"));
 }
 
 static void several_matches_are_refused_with_their_lines(void **state) {
@@ -63,10 +64,11 @@ static void several_matches_are_refused_with_their_lines(void **state) {
 	st_auto(st_buf) out = ST_BUF_INIT;
 	const struct st_edit edit = {ST_STR("x"), ST_STR("y"), false};
 	assert_int_equal(apply("x\n\nx\nx\n", &edit, 1, &out), STET_E_AMBIGUOUS);
-	assert_string_equal(error.message,
-	                    "oldText occurs 3 times, at lines 1, 3 and 4. Nothing was changed. Add lines "
-	                    "around it to oldText until it is the only one, or set replaceAll to change "
-	                    "them all.");
+	assert_string_equal(
+		error.message,
+		"oldText occurs 3 times, at lines 1, 3 and 4. Nothing was changed. Add lines "
+		"around it to oldText until it is the only one, or set replaceAll to change "
+		"them all.");
 	assert_int_equal(failure.places.total, 3);
 	assert_int_equal(failure.places.lines[2], 4);
 	assert_null(out.ptr);
@@ -179,8 +181,9 @@ static void a_growing_text_meets_its_limit(void **state) {
 	struct st_edit edits[8];
 	for (size_t i = 0; i < COUNT(edits); i++)
 		edits[i] = (struct st_edit){ST_STR("a"), ST_STR("aaaaaaaaaa"), true};
-	assert_int_equal(st_edits_apply(ST_STR("a"), edits, COUNT(edits), 5000, results, &out, NULL, &error),
-	                 STET_E_TOO_BIG);
+	assert_int_equal(
+		st_edits_apply(ST_STR("a"), edits, COUNT(edits), 5000, results, &out, NULL, &error),
+		STET_E_TOO_BIG);
 	assert_int_equal(st_edits_apply(ST_STR("a"), edits, 3, 5000, results, &out, NULL, &error), 0);
 	assert_int_equal(out.len, 1000);
 }

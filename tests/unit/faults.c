@@ -68,8 +68,10 @@ static struct st_hash hash_of(const char *text) {
 static int commit(struct stage *stage, const char *path, const char *expected, const char *text,
                   bool relaxed, struct stet_error *err) {
 	struct st_hash hash = expected ? hash_of(expected) : (struct st_hash){0};
-	struct st_commit request = {.path = st_str(path), .bytes = st_str(text),
-	                            .expected = expected ? &hash : NULL, .relaxed = relaxed};
+	struct st_commit request = {.path = st_str(path),
+	                            .bytes = st_str(text),
+	                            .expected = expected ? &hash : NULL,
+	                            .relaxed = relaxed};
 	st_auto(st_committed) done = ST_COMMITTED_INIT;
 	return st_commit(&stage->root, &stage->guard, &request, &done, err);
 }
@@ -257,7 +259,6 @@ static int play_state(struct stage *stage, struct stet_error *err) {
 	return 0;
 }
 
-
 /* ---- the scenes of a session ---- */
 
 static void open_session(struct stage *stage) {
@@ -347,8 +348,8 @@ static int write_whole(struct stage *stage, struct stet_error *err) {
 
 static int edit_text(struct stage *stage, struct stet_error *err) {
 	struct stet_answer *answer = NULL;
-	int code = stet_session_edit(stage->session, "a.txt", "than the new", 12, "than before", 11, NULL,
-	                             &answer, err);
+	int code = stet_session_edit(stage->session, "a.txt", "than the new", 12, "than before", 11,
+	                             NULL, &answer, err);
 	return answered(answer, code, "success");
 }
 
@@ -380,49 +381,285 @@ static int play_read_again(struct stage *stage, struct stet_error *err) {
 /* ---- all of them ---- */
 
 static const struct scene scenes[] = {
-	{.name = "open a root", .lay = lay_file, .play = play_open, .file = "a.txt", .before = OLD, .after = OLD},
-	{.name = "open a relative root", .lay = lay_file, .play = play_open_relative, .file = "a.txt", .before = OLD, .after = OLD},
-	{.name = "locate", .lay = lay_file, .play = play_locate, .file = "a.txt", .before = OLD, .after = OLD},
-	{.name = "locate through links", .lay = lay_links, .play = play_locate_links, .file = "link", .before = OLD, .after = OLD},
-	{.name = "locate by another spelling of the root", .lay = lay_file, .play = play_locate_alias, .file = "a.txt", .before = OLD, .after = OLD},
-	{.name = "peek", .lay = lay_file, .play = play_peek, .file = "a.txt", .before = OLD, .after = OLD},
-	{.name = "load", .lay = lay_file, .play = play_load, .file = "a.txt", .before = OLD, .after = OLD},
-	{.name = "load through links", .lay = lay_links, .play = play_load_link, .file = "link", .before = OLD, .after = OLD},
-	{.name = "replace", .lay = lay_file, .play = play_replace, .file = "a.txt", .before = OLD, .after = "new"},
-	{.name = "replace, relaxed", .lay = lay_file, .play = play_replace_relaxed, .file = "a.txt", .before = OLD, .after = "new"},
-	{.name = "replace through links", .lay = lay_links, .play = play_replace_through_link, .file = "link", .before = OLD, .after = "new", .beside = "real/sub/"},
+	{.name = "open a root",
+     .lay = lay_file,
+     .play = play_open,
+     .file = "a.txt",
+     .before = OLD,
+     .after = OLD},
+	{.name = "open a relative root",
+     .lay = lay_file,
+     .play = play_open_relative,
+     .file = "a.txt",
+     .before = OLD,
+     .after = OLD},
+	{.name = "locate",
+     .lay = lay_file,
+     .play = play_locate,
+     .file = "a.txt",
+     .before = OLD,
+     .after = OLD},
+	{.name = "locate through links",
+     .lay = lay_links,
+     .play = play_locate_links,
+     .file = "link",
+     .before = OLD,
+     .after = OLD},
+	{.name = "locate by another spelling of the root",
+     .lay = lay_file,
+     .play = play_locate_alias,
+     .file = "a.txt",
+     .before = OLD,
+     .after = OLD},
+	{.name = "peek",
+     .lay = lay_file,
+     .play = play_peek,
+     .file = "a.txt",
+     .before = OLD,
+     .after = OLD},
+	{.name = "load",
+     .lay = lay_file,
+     .play = play_load,
+     .file = "a.txt",
+     .before = OLD,
+     .after = OLD},
+	{.name = "load through links",
+     .lay = lay_links,
+     .play = play_load_link,
+     .file = "link",
+     .before = OLD,
+     .after = OLD},
+	{.name = "replace",
+     .lay = lay_file,
+     .play = play_replace,
+     .file = "a.txt",
+     .before = OLD,
+     .after = "new"},
+	{.name = "replace, relaxed",
+     .lay = lay_file,
+     .play = play_replace_relaxed,
+     .file = "a.txt",
+     .before = OLD,
+     .after = "new"},
+	{.name = "replace through links",
+     .lay = lay_links,
+     .play = play_replace_through_link,
+     .file = "link",
+     .before = OLD,
+     .after = "new",
+     .beside = "real/sub/"},
 	{.name = "create", .lay = lay_nothing, .play = play_create, .file = "a.txt", .after = "new"},
-	{.name = "noop", .lay = lay_new, .play = play_replace, .file = "a.txt", .before = "new", .after = "new"},
-	{.name = "conflict", .lay = lay_theirs, .play = play_replace, .file = "a.txt", .before = THEIRS, .code = STET_E_CONFLICT},
-	{.name = "conflict of creation", .lay = lay_theirs, .play = play_create, .file = "a.txt", .before = THEIRS, .code = STET_E_CONFLICT},
-	{.name = "conflict with a deletion", .lay = lay_nothing, .play = play_replace, .file = "a.txt", .code = STET_E_CONFLICT},
-	{.name = "hard link", .lay = lay_hard_link, .play = play_replace, .file = "b.txt", .before = OLD, .after = "new", .in_place = true},
-	{.name = "hard link that grows", .lay = lay_hard_link, .play = play_grow, .file = "b.txt", .before = OLD, .after = LONG, .in_place = true},
-	{.name = "attributes", .lay = lay_attributes, .play = play_replace, .file = "a.txt", .before = OLD, .after = "new", .in_place = true},
-	{.name = "replace without exchange", .lay = lay_file, .play = play_replace, .file = "a.txt", .before = OLD, .after = "new", .lacks_exchange = true},
-	{.name = "create without exchange", .lay = lay_nothing, .play = play_create, .file = "a.txt", .after = "new", .lacks_exchange = true},
-	{.name = "leftover", .lay = lay_leftover, .play = play_replace, .file = "a.txt", .before = OLD, .after = "new", .theirs = true},
-	{.name = "leftover, relaxed", .lay = lay_leftover, .play = play_replace_relaxed, .file = "a.txt", .before = OLD, .after = "new", .theirs = true},
-	{.name = "crashed rewrite", .lay = lay_crashed_rewrite, .play = play_replace, .file = "a.txt", .before = OLD, .after = "new", .theirs = true},
-	{.name = "late write", .lay = lay_file, .open = write_late, .play = play_settle, .file = "a.txt", .before = "new", .after = "new", .theirs = true, .or_told = true},
-	{.name = "open a workspace and a session", .lay = lay_file, .play = play_workspace, .file = "a.txt", .before = OLD, .after = OLD},
-	{.name = "track a read", .lay = lay_file, .open = open_session, .play = play_track_read, .file = "a.txt", .before = OLD, .after = OLD},
-	{.name = "track content", .lay = lay_file, .open = open_session, .play = play_track, .file = "a.txt", .before = OLD, .after = OLD},
-	{.name = "ask if modified: no", .lay = lay_file, .open = open_settled_reader, .play = play_unmodified, .file = "a.txt", .before = OLD, .after = OLD},
-	{.name = "ask if modified: yes", .lay = lay_file, .open = open_stale_reader, .play = play_modified, .file = "a.txt", .before = CHANGED, .after = CHANGED},
-	{.name = "check: clean", .lay = lay_file, .open = open_settled_reader, .play = play_check_clean, .file = "a.txt", .before = OLD, .after = OLD},
-	{.name = "check: modified", .lay = lay_file, .open = open_stale_reader, .play = play_check_modified, .file = "a.txt", .before = CHANGED, .after = CHANGED},
-	{.name = "read", .lay = lay_file, .open = open_session, .play = play_read, .file = "a.txt", .before = OLD, .after = OLD},
-	{.name = "read again", .lay = lay_file, .open = open_stale_reader, .play = play_read_again, .file = "a.txt", .before = CHANGED, .after = CHANGED},
-	{.name = "write", .lay = lay_file, .open = open_reader, .play = write_whole, .file = "a.txt", .before = OLD, .after = "new"},
-	{.name = "write a new file", .lay = lay_nothing, .open = open_session, .play = write_whole, .file = "a.txt", .after = "new"},
-	{.name = "write an unread file", .lay = lay_file, .open = open_session, .play = write_whole, .file = "a.txt", .before = OLD, .code = STET_E_CONFLICT},
-	{.name = "write a changed file", .lay = lay_file, .open = open_stale_reader, .play = write_whole, .file = "a.txt", .before = CHANGED, .code = STET_E_CONFLICT},
-	{.name = "edit", .lay = lay_file, .open = open_reader, .play = edit_text, .file = "a.txt", .before = OLD, .after = EDITED},
-	{.name = "edit an unread file", .lay = lay_file, .open = open_session, .play = edit_text, .file = "a.txt", .before = OLD, .after = EDITED},
-	{.name = "edit a changed file", .lay = lay_file, .open = open_stale_reader, .play = edit_text, .file = "a.txt", .before = CHANGED, .code = STET_E_CONFLICT},
-	{.name = "edit a hard link", .lay = lay_hard_link, .open = open_reader, .play = edit_text, .file = "b.txt", .before = OLD, .after = EDITED, .in_place = true},
-	{.name = "state directory", .lay = lay_index, .play = play_state, .file = "a.txt", .before = OLD, .after = OLD},
+	{.name = "noop",
+     .lay = lay_new,
+     .play = play_replace,
+     .file = "a.txt",
+     .before = "new",
+     .after = "new"},
+	{.name = "conflict",
+     .lay = lay_theirs,
+     .play = play_replace,
+     .file = "a.txt",
+     .before = THEIRS,
+     .code = STET_E_CONFLICT},
+	{.name = "conflict of creation",
+     .lay = lay_theirs,
+     .play = play_create,
+     .file = "a.txt",
+     .before = THEIRS,
+     .code = STET_E_CONFLICT},
+	{.name = "conflict with a deletion",
+     .lay = lay_nothing,
+     .play = play_replace,
+     .file = "a.txt",
+     .code = STET_E_CONFLICT},
+	{.name = "hard link",
+     .lay = lay_hard_link,
+     .play = play_replace,
+     .file = "b.txt",
+     .before = OLD,
+     .after = "new",
+     .in_place = true},
+	{.name = "hard link that grows",
+     .lay = lay_hard_link,
+     .play = play_grow,
+     .file = "b.txt",
+     .before = OLD,
+     .after = LONG,
+     .in_place = true},
+	{.name = "attributes",
+     .lay = lay_attributes,
+     .play = play_replace,
+     .file = "a.txt",
+     .before = OLD,
+     .after = "new",
+     .in_place = true},
+	{.name = "replace without exchange",
+     .lay = lay_file,
+     .play = play_replace,
+     .file = "a.txt",
+     .before = OLD,
+     .after = "new",
+     .lacks_exchange = true},
+	{.name = "create without exchange",
+     .lay = lay_nothing,
+     .play = play_create,
+     .file = "a.txt",
+     .after = "new",
+     .lacks_exchange = true},
+	{.name = "leftover",
+     .lay = lay_leftover,
+     .play = play_replace,
+     .file = "a.txt",
+     .before = OLD,
+     .after = "new",
+     .theirs = true},
+	{.name = "leftover, relaxed",
+     .lay = lay_leftover,
+     .play = play_replace_relaxed,
+     .file = "a.txt",
+     .before = OLD,
+     .after = "new",
+     .theirs = true},
+	{.name = "crashed rewrite",
+     .lay = lay_crashed_rewrite,
+     .play = play_replace,
+     .file = "a.txt",
+     .before = OLD,
+     .after = "new",
+     .theirs = true},
+	{.name = "late write",
+     .lay = lay_file,
+     .open = write_late,
+     .play = play_settle,
+     .file = "a.txt",
+     .before = "new",
+     .after = "new",
+     .theirs = true,
+     .or_told = true},
+	{.name = "open a workspace and a session",
+     .lay = lay_file,
+     .play = play_workspace,
+     .file = "a.txt",
+     .before = OLD,
+     .after = OLD},
+	{.name = "track a read",
+     .lay = lay_file,
+     .open = open_session,
+     .play = play_track_read,
+     .file = "a.txt",
+     .before = OLD,
+     .after = OLD},
+	{.name = "track content",
+     .lay = lay_file,
+     .open = open_session,
+     .play = play_track,
+     .file = "a.txt",
+     .before = OLD,
+     .after = OLD},
+	{.name = "ask if modified: no",
+     .lay = lay_file,
+     .open = open_settled_reader,
+     .play = play_unmodified,
+     .file = "a.txt",
+     .before = OLD,
+     .after = OLD},
+	{.name = "ask if modified: yes",
+     .lay = lay_file,
+     .open = open_stale_reader,
+     .play = play_modified,
+     .file = "a.txt",
+     .before = CHANGED,
+     .after = CHANGED},
+	{.name = "check: clean",
+     .lay = lay_file,
+     .open = open_settled_reader,
+     .play = play_check_clean,
+     .file = "a.txt",
+     .before = OLD,
+     .after = OLD},
+	{.name = "check: modified",
+     .lay = lay_file,
+     .open = open_stale_reader,
+     .play = play_check_modified,
+     .file = "a.txt",
+     .before = CHANGED,
+     .after = CHANGED},
+	{.name = "read",
+     .lay = lay_file,
+     .open = open_session,
+     .play = play_read,
+     .file = "a.txt",
+     .before = OLD,
+     .after = OLD},
+	{.name = "read again",
+     .lay = lay_file,
+     .open = open_stale_reader,
+     .play = play_read_again,
+     .file = "a.txt",
+     .before = CHANGED,
+     .after = CHANGED},
+	{.name = "write",
+     .lay = lay_file,
+     .open = open_reader,
+     .play = write_whole,
+     .file = "a.txt",
+     .before = OLD,
+     .after = "new"},
+	{.name = "write a new file",
+     .lay = lay_nothing,
+     .open = open_session,
+     .play = write_whole,
+     .file = "a.txt",
+     .after = "new"},
+	{.name = "write an unread file",
+     .lay = lay_file,
+     .open = open_session,
+     .play = write_whole,
+     .file = "a.txt",
+     .before = OLD,
+     .code = STET_E_CONFLICT},
+	{.name = "write a changed file",
+     .lay = lay_file,
+     .open = open_stale_reader,
+     .play = write_whole,
+     .file = "a.txt",
+     .before = CHANGED,
+     .code = STET_E_CONFLICT},
+	{.name = "edit",
+     .lay = lay_file,
+     .open = open_reader,
+     .play = edit_text,
+     .file = "a.txt",
+     .before = OLD,
+     .after = EDITED},
+	{.name = "edit an unread file",
+     .lay = lay_file,
+     .open = open_session,
+     .play = edit_text,
+     .file = "a.txt",
+     .before = OLD,
+     .after = EDITED},
+	{.name = "edit a changed file",
+     .lay = lay_file,
+     .open = open_stale_reader,
+     .play = edit_text,
+     .file = "a.txt",
+     .before = CHANGED,
+     .code = STET_E_CONFLICT},
+	{.name = "edit a hard link",
+     .lay = lay_hard_link,
+     .open = open_reader,
+     .play = edit_text,
+     .file = "b.txt",
+     .before = OLD,
+     .after = EDITED,
+     .in_place = true},
+	{.name = "state directory",
+     .lay = lay_index,
+     .play = play_state,
+     .file = "a.txt",
+     .before = OLD,
+     .after = OLD},
 };
 
 /* ---- looking at what is left ---- */
@@ -438,7 +675,8 @@ static int open_descriptors(void) {
 }
 
 /* How many names in a directory begin and end like this; 0 if it is missing. */
-static int count_names(const struct dir *dir, const char *name, const char *begin, const char *end) {
+static int count_names(const struct dir *dir, const char *name, const char *begin,
+                       const char *end) {
 	DIR *stream = opendir(dir_at(dir, name));
 	int count = 0;
 	for (struct dirent *entry; stream && (entry = readdir(stream));)
@@ -497,12 +735,12 @@ static void complain(const struct scene *scene, const struct fault *fault, const
 	            what, code, err->message);
 }
 
-#define expect(condition, what)                                                                    \
-	do {                                                                                       \
-		if (!(condition)) {                                                                \
-			complain(scene, fault, what, code, &err);                                  \
-			(*failures)++;                                                             \
-		}                                                                                  \
+#define expect(condition, what) \
+	do { \
+		if (!(condition)) { \
+			complain(scene, fault, what, code, &err); \
+			(*failures)++; \
+		} \
 	} while (0)
 
 static void stage_open(struct stage *stage, const struct scene *scene) {
@@ -557,18 +795,20 @@ static bool perform(const struct scene *scene, const struct fault *fault, int *f
 	fault_off();
 	bool fired = fault_fired();
 	if (had_file && stat(dir_at(stage.dir, scene->file), &new) == 0)
-		expect(new.st_mode == old.st_mode && new.st_uid == old.st_uid && new.st_gid == old.st_gid,
+		expect(new.st_mode == old.st_mode &&new.st_uid == old.st_uid &&new.st_gid == old.st_gid,
 		       "mode or owner are others");
 	if (!fired || fault->errnum == EINTR)
 		expect(code == scene->code, "should have gone as ever");
 	if (code == 0) {
-		expect(holds(stage.dir, scene->file, scene->after), "success, but the file is not the new one");
+		expect(holds(stage.dir, scene->file, scene->after),
+		       "success, but the file is not the new one");
 	} else {
 		expect(err.code == code && strlen(err.message) > 10, "no sentence");
 		expect(fault->forever || is_apt(code, scene, fault), "not an apt code");
-		expect(fault->forever || holds(stage.dir, scene->file, scene->before), "the file is not the old one");
+		expect(fault->forever || holds(stage.dir, scene->file, scene->before),
+		       "the file is not the old one");
 		expect(scene->in_place || holds(stage.dir, scene->file, scene->before) ||
-		               holds(stage.dir, scene->file, scene->after),
+		           holds(stage.dir, scene->file, scene->after),
 		       "neither the old nor the new file");
 	}
 
@@ -577,7 +817,8 @@ static bool perform(const struct scene *scene, const struct fault *fault, int *f
 	if (fired && !fault->forever && code < 0 && code != scene->code) {
 		int next = scene->play(&stage, &again);
 		expect(next == scene->code, "and the next time does not go as ever");
-		expect(holds(stage.dir, scene->file, next == 0 ? scene->after : scene->before), "and the next time the file is wrong");
+		expect(holds(stage.dir, scene->file, next == 0 ? scene->after : scene->before),
+		       "and the next time the file is wrong");
 	}
 
 	/* The next write tidies up. */
@@ -586,14 +827,17 @@ static bool perform(const struct scene *scene, const struct fault *fault, int *f
 	snprintf(name, sizeof name, "%sclean.txt", beside);
 	expect(commit(&stage, name, NULL, "clean", true, &err) == 0, "the next write fails");
 	st_displaced_settle(&stage.guard, 0);
-	expect(count_names(stage.dir, *beside ? beside : ".", ".stet-", "") == 0, "a temporary file is left");
+	expect(count_names(stage.dir, *beside ? beside : ".", ".stet-", "") == 0,
+	       "a temporary file is left");
 	fault_lack_exchange(false);
 	bool told = was_told(&stage.guard);
-	expect(!scene->theirs || scene->or_told || is_kept(stage.dir, THEIRS), "somebody's work is lost");
+	expect(!scene->theirs || scene->or_told || is_kept(stage.dir, THEIRS),
+	       "somebody's work is lost");
 	expect(!scene->theirs || told, "somebody's work is not mentioned");
 	bool has_copy = count_names(stage.dir, ".stet/kept", "", ".in-place") > 0;
 	expect(fault->forever || !scene->in_place || !has_copy, "a safety copy is left");
-	bool is_whole = holds(stage.dir, scene->file, scene->before) || holds(stage.dir, scene->file, scene->after);
+	bool is_whole =
+		holds(stage.dir, scene->file, scene->before) || holds(stage.dir, scene->file, scene->after);
 	expect(is_whole || is_kept(stage.dir, scene->before), "what was overwritten in part is lost");
 
 	stage_close(&stage);
@@ -621,15 +865,33 @@ static void perform_all(enum fault_kind kind, const int *errnums, size_t count, 
 /* Functions that the library calls and that cannot fail, or whose failure changes nothing. */
 static bool is_harmless(const char *symbol) {
 	static const char *const names[] = {
-		"_GLOBAL_OFFSET_TABLE_", "__assert_fail", "__errno_location", "__snprintf_chk",
-		"__stack_chk_fail", "__tls_get_addr", "__vsnprintf_chk", "__memcpy_chk",
-		"__isoc23_sscanf", "__isoc99_sscanf", "bcmp", "clock_getres", "clock_gettime",
-		"closedir", "free", "geteuid", "nanosleep", "qsort", "snprintf", "sscanf", "uname",
+		"_GLOBAL_OFFSET_TABLE_",
+		"__assert_fail",
+		"__errno_location",
+		"__snprintf_chk",
+		"__stack_chk_fail",
+		"__tls_get_addr",
+		"__vsnprintf_chk",
+		"__memcpy_chk",
+		"__isoc23_sscanf",
+		"__isoc99_sscanf",
+		"bcmp",
+		"clock_getres",
+		"clock_gettime",
+		"closedir",
+		"free",
+		"geteuid",
+		"nanosleep",
+		"qsort",
+		"snprintf",
+		"sscanf",
+		"uname",
 		"vsnprintf",
 	};
-	static const char *const families[] = {"st_", "stet_", "mem", "str", "pthread_", "__asan_",
-	                                       "__ubsan_", "__sanitizer_", "__tsan_", "__gcov_",
-	                                       "__llvm_", "EVP_", "utf8proc_", "yyjson_", "unsafe_yyjson_"};
+	static const char *const families[] = {"st_",       "stet_",   "mem",           "str",
+	                                       "pthread_",  "__asan_", "__ubsan_",      "__sanitizer_",
+	                                       "__tsan_",   "__gcov_", "__llvm_",       "EVP_",
+	                                       "utf8proc_", "yyjson_", "unsafe_yyjson_"};
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
 		if (strcmp(symbol, names[i]) == 0)
 			return true;
@@ -652,10 +914,11 @@ static bool is_wrapped(const char *symbol) {
 /* Whether a line of nm is about one of the files that the scenes lead through. */
 static bool is_on_stage(const char *line) {
 	static const char *const objects[] = {
-		"base_buf", "base_error", "base_lru", "core_answer", "core_bases", "core_change",
-		"core_session", "core_tracker", "core_workspace", "fs_commit", "fs_displaced", "fs_file",
-		"fs_gitindex", "fs_guard", "fs_hash", "fs_keep", "fs_lease", "fs_root", "fs_stamp",
-		"fs_state", "fs_temp",
+		"base_buf",     "base_error",   "base_lru",     "core_answer",    "core_bases",
+		"core_change",  "core_session", "core_tracker", "core_workspace", "fs_commit",
+		"fs_displaced", "fs_file",      "fs_gitindex",  "fs_guard",       "fs_hash",
+		"fs_keep",      "fs_lease",     "fs_root",      "fs_stamp",       "fs_state",
+		"fs_temp",
 	};
 	for (size_t i = 0; i < sizeof objects / sizeof *objects; i++) {
 		char name[64];
@@ -685,8 +948,10 @@ static void whatever_can_fail_is_wrapped(void **state) {
 			wrapped++;
 		} else if (!is_harmless(symbol)) {
 			missed++;
-			print_error("%s is called but not wrapped: add it to tests/lib/fault.c and tests/meson.build, or to the harmless ones\n",
-			            symbol);
+			print_error(
+				"%s is called but not wrapped: add it to tests/lib/fault.c and tests/meson.build, "
+			    "or to the harmless ones\n",
+				symbol);
 		}
 	}
 	assert_int_equal(pclose(nm), 0);
@@ -698,15 +963,43 @@ static void whatever_can_fail_is_wrapped(void **state) {
 static void calls_lead_through_the_wrappers(void **state) {
 	(void)state;
 	static const char *const names[][2] = {
-		{"malloc", "calloc"}, {"realloc", NULL}, {"strdup", NULL}, {"asprintf", "__asprintf_chk"},
-		{"vasprintf", "__vasprintf_chk"}, {"open64", NULL}, {"openat64", NULL}, {"syscall", NULL},
-		{"read", "__read_chk"}, {"pread64", "__pread64_chk"}, {"write", NULL}, {"pwrite64", NULL},
-		{"fstat64", NULL}, {"fstatat64", NULL}, {"stat64", NULL}, {"fcntl64", NULL}, {"flock", NULL},
-		{"fsync", NULL}, {"ftruncate64", NULL}, {"fallocate64", NULL}, {"sync_file_range", NULL}, {"renameat", NULL},
-		{"renameat2", NULL}, {"linkat", NULL}, {"unlinkat", NULL}, {"mkdirat", NULL},
-		{"readlinkat", "__readlinkat_chk"}, {"faccessat", NULL}, {"fchmod", NULL},
-		{"flistxattr", NULL}, {"fgetxattr", NULL}, {"getrandom", NULL}, {"close", NULL},
-		{"fdopendir", NULL}, {"readdir64", NULL}, {"realpath", "__realpath_chk"}, {"getcwd", NULL},
+		{"malloc", "calloc"},
+		{"realloc", NULL},
+		{"strdup", NULL},
+		{"asprintf", "__asprintf_chk"},
+		{"vasprintf", "__vasprintf_chk"},
+		{"open64", NULL},
+		{"openat64", NULL},
+		{"syscall", NULL},
+		{"read", "__read_chk"},
+		{"pread64", "__pread64_chk"},
+		{"write", NULL},
+		{"pwrite64", NULL},
+		{"fstat64", NULL},
+		{"fstatat64", NULL},
+		{"stat64", NULL},
+		{"fcntl64", NULL},
+		{"flock", NULL},
+		{"fsync", NULL},
+		{"ftruncate64", NULL},
+		{"fallocate64", NULL},
+		{"sync_file_range", NULL},
+		{"renameat", NULL},
+		{"renameat2", NULL},
+		{"linkat", NULL},
+		{"unlinkat", NULL},
+		{"mkdirat", NULL},
+		{"readlinkat", "__readlinkat_chk"},
+		{"faccessat", NULL},
+		{"fchmod", NULL},
+		{"flistxattr", NULL},
+		{"fgetxattr", NULL},
+		{"getrandom", NULL},
+		{"close", NULL},
+		{"fdopendir", NULL},
+		{"readdir64", NULL},
+		{"realpath", "__realpath_chk"},
+		{"getcwd", NULL},
 	};
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
 		if (fault_hits(names[i][0]) + (names[i][1] ? fault_hits(names[i][1]) : 0) == 0)

@@ -8,13 +8,16 @@
 
 #include "lib/tools.h"
 
-static void replace(struct desk *desk, const char *name, const char *old_text, const char *new_text) {
+static void replace(struct desk *desk, const char *name, const char *old_text,
+                    const char *new_text) {
 	call(desk, "text_replace", "{'filePath': '%s', 'oldText': %s, 'newText': %s}", name,
 	     quoted(st_str(old_text)), quoted(st_str(new_text)));
 }
 
 static void patch_lines(struct desk *desk, const char *name, int line, const char *content) {
-	call(desk, "text_patch", "{'filePath': '%s', 'operation': 'replace', 'target': {'lines': {'start': %d}}, 'content': %s}",
+	call(desk, "text_patch",
+	     "{'filePath': '%s', 'operation': 'replace', 'target': {'lines': {'start': %d}}, "
+	     "'content': %s}",
 	     name, line, quoted(st_str(content)));
 }
 
@@ -23,14 +26,16 @@ static void patch_lines(struct desk *desk, const char *name, int line, const cha
 /* fault 1 */
 static void a_changed_line_end_or_final_newline_is_seen(void **state) {
 	struct desk *desk = *state;
-	static const char *const versions[] = {"one\ntwo\n", "one\r\ntwo\n", "one\ntwo", "one\ntwo\r\n"};
+	static const char *const versions[] = {"one\ntwo\n", "one\r\ntwo\n", "one\ntwo",
+	                                       "one\ntwo\r\n"};
 	for (size_t i = 1; i < sizeof versions / sizeof *versions; i++) {
 		dir_write(desk->dir, "a.txt", versions[0]);
 		call(desk, "text_inspect", "{'filePath': 'a.txt'}");
 		const char *hash = hash_of_answer();
 		dir_write(desk->dir, "a.txt", versions[i]);
 		refuse(desk, STET_E_CONFLICT, "text_replace",
-		       "{'filePath': 'a.txt', 'oldText': 'one', 'newText': '1', 'expectedHash': '%s'}", hash);
+		       "{'filePath': 'a.txt', 'oldText': 'one', 'newText': '1', 'expectedHash': '%s'}",
+		       hash);
 		expect_file(desk, "a.txt", versions[i]);
 	}
 }
@@ -38,7 +43,9 @@ static void a_changed_line_end_or_final_newline_is_seen(void **state) {
 /* fault 2 */
 static void a_patch_leaves_line_ends_mark_and_final_newline_alone(void **state) {
 	struct desk *desk = *state;
-	dir_write(desk->dir, "a.txt", "\xEF\xBB\xBF" "1\r\n2\n3\r4\r\n5");
+	dir_write(desk->dir, "a.txt",
+	          "\xEF\xBB\xBF"
+	          "1\r\n2\n3\r4\r\n5");
 	patch_lines(desk, "a.txt", 1, "one");
 	patch_lines(desk, "a.txt", 4, "four\n");
 	patch_lines(desk, "a.txt", 5, "five\n");
@@ -49,10 +56,12 @@ static void a_patch_leaves_line_ends_mark_and_final_newline_alone(void **state) 
 static void nested_indentation_survives_preserve_indent(void **state) {
 	struct desk *desk = *state;
 	dir_write(desk->dir, "a.py", "class A:\n    def f(self):\n        pass\n");
-	call(desk, "text_patch",
-	     "{'filePath': 'a.py', 'operation': 'replace', 'target': {'lines': {'start': 2, 'end': 3}}, "
-	     "'content': 'def g(self):\\n    if self:\\n        return 1\\n'}");
-	expect_file(desk, "a.py", "class A:\n    def g(self):\n        if self:\n            return 1\n");
+	call(
+		desk, "text_patch",
+		"{'filePath': 'a.py', 'operation': 'replace', 'target': {'lines': {'start': 2, 'end': 3}}, "
+		"'content': 'def g(self):\\n    if self:\\n        return 1\\n'}");
+	expect_file(desk, "a.py",
+	            "class A:\n    def g(self):\n        if self:\n            return 1\n");
 }
 
 /* fault 4 */
@@ -69,7 +78,9 @@ static void no_target_finds_a_heading_inside_a_fence(void **state) {
 		char name[32];
 		snprintf(name, sizeof name, "%zu.md", i);
 		dir_write(desk->dir, name, text);
-		call(desk, "text_patch", "{'filePath': '%s', 'operation': 'insert', 'target': {'%s': '# Setup'}, 'content': 'X'}",
+		call(desk, "text_patch",
+		     "{'filePath': '%s', 'operation': 'insert', 'target': {'%s': '# Setup'}, 'content': "
+		     "'X'}",
 		     name, targets[i]);
 		expect_file(desk, name, results[i]);
 	}
@@ -82,11 +93,13 @@ static void targets_to_insert_at_refuse_replace_and_delete(void **state) {
 	static const char *const targets[] = {"beforeHeading", "appendToSection"};
 	dir_write(desk->dir, "a.md", text);
 	for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
-		refuse(desk, STET_E_INVALID, "text_patch", "{'filePath': 'a.md', 'operation': 'delete', 'target': {'%s': 'B'}}",
-		       targets[i]);
-		expect_text("takes insert only");
 		refuse(desk, STET_E_INVALID, "text_patch",
-		       "{'filePath': 'a.md', 'operation': 'replace', 'target': {'%s': 'B'}, 'content': 'x'}", targets[i]);
+		       "{'filePath': 'a.md', 'operation': 'delete', 'target': {'%s': 'B'}}", targets[i]);
+		expect_text("takes insert only");
+		refuse(
+			desk, STET_E_INVALID, "text_patch",
+			"{'filePath': 'a.md', 'operation': 'replace', 'target': {'%s': 'B'}, 'content': 'x'}",
+			targets[i]);
 		expect_text("takes insert only");
 	}
 	expect_file(desk, "a.md", text);
@@ -96,7 +109,8 @@ static void targets_to_insert_at_refuse_replace_and_delete(void **state) {
 static void an_unknown_occurrence_is_not_the_first(void **state) {
 	struct desk *desk = *state;
 	dir_write(desk->dir, "a.txt", "x x\n");
-	refuse(desk, STET_E_INVALID, "text_replace", "{'filePath': 'a.txt', 'oldText': 'x', 'newText': 'y', 'occurrence': 'second'}");
+	refuse(desk, STET_E_INVALID, "text_replace",
+	       "{'filePath': 'a.txt', 'oldText': 'x', 'newText': 'y', 'occurrence': 'second'}");
 	expect_text("\"first\", \"last\", \"all\", or a number");
 	expect_file(desk, "a.txt", "x x\n");
 }
@@ -107,14 +121,16 @@ static void affected_lines_are_those_of_the_new_text_from_first_to_last(void **s
 	dir_write(desk->dir, "a.txt", "x\n2\n3\nx\n5\n");
 	replace(desk, "a.txt", "3", "3\n3\n3");
 	expect_span("affectedLines", 3, 5);
-	call(desk, "text_replace", "{'filePath': 'a.txt', 'oldText': 'x', 'newText': 'y\\ny', 'occurrence': 'all'}");
+	call(desk, "text_replace",
+	     "{'filePath': 'a.txt', 'oldText': 'x', 'newText': 'y\\ny', 'occurrence': 'all'}");
 	expect_span("affectedLines", 1, 8);
 }
 
 /* fault 8 */
 static void every_kind_of_fence_is_a_code_block(void **state) {
 	struct desk *desk = *state;
-	dir_write(desk->dir, "a.md", "````\n```\n````\n\n~~~c\nb\n~~~\n\n  ```\n  c\n  ```\n\n```\nopen\n");
+	dir_write(desk->dir, "a.md",
+	          "````\n```\n````\n\n~~~c\nb\n~~~\n\n  ```\n  c\n  ```\n\n```\nopen\n");
 	call(desk, "text_inspect", "{'filePath': 'a.md'}");
 	expect_count("structure.codeBlocks", 4);
 	expect_int("structure.codeBlocks.0.endLine", 3);
@@ -126,7 +142,8 @@ static void every_kind_of_fence_is_a_code_block(void **state) {
 /* fault 9 */
 static void front_matter_keys_stay_aligned(void **state) {
 	struct desk *desk = *state;
-	dir_write(desk->dir, "a.md", "---\ntitle: x\nno colon here\nlist:\n  - a: b\ntags: y\n---\n# A\n");
+	dir_write(desk->dir, "a.md",
+	          "---\ntitle: x\nno colon here\nlist:\n  - a: b\ntags: y\n---\n# A\n");
 	call(desk, "text_inspect", "{'filePath': 'a.md'}");
 	expect_count("structure.frontmatter.keys", 3);
 	expect_str("structure.frontmatter.keys.0", "title");
@@ -149,7 +166,8 @@ static void a_sibling_with_the_same_prefix_and_a_link_are_outside(void **state) 
 	assert_int_equal(symlink(sibling, dir_at(desk->dir, "dir")), 0);
 	const char *const paths[] = {file, "link.txt", "dir/a.txt"};
 	for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
-		int code = try_call(desk, "text_replace", "{'filePath': '%s', 'oldText': 'secret', 'newText': 'x'}", paths[i]);
+		int code = try_call(desk, "text_replace",
+		                    "{'filePath': '%s', 'oldText': 'secret', 'newText': 'x'}", paths[i]);
 		assert_int_equal(code, STET_E_OUTSIDE);
 		expect_no_text("secret");
 	}
@@ -174,10 +192,12 @@ static void *write_often(void *argument) {
 	for (int i = 0; i < EDITS; i++) {
 		char args[200];
 		snprintf(args, sizeof args,
-		         "{\"filePath\": \"a.txt\", \"oldText\": \"end %d\\n\", \"newText\": \"%d.%d\\nend %d\\n\"}",
+		         "{\"filePath\": \"a.txt\", \"oldText\": \"end %d\\n\", \"newText\": \"%d.%d\\nend "
+		         "%d\\n\"}",
 		         writer->number, writer->number, i, writer->number);
 		int code = STET_E_CONFLICT;
-		for (int tries = 0; tries < 1000 && (code == STET_E_CONFLICT || code == STET_E_BUSY); tries++) {
+		for (int tries = 0; tries < 1000 && (code == STET_E_CONFLICT || code == STET_E_BUSY);
+		     tries++) {
 			char *answer = NULL;
 			code = stet_call(session, "text_replace", args, strlen(args), &answer, NULL, NULL);
 			stet_free(answer);
@@ -219,8 +239,11 @@ static void setext_closed_and_repeated_headings_are_headings(void **state) {
 	expect_count("structure.headings", 4);
 	expect_str("structure.headings.0.text", "Title");
 	expect_str("structure.headings.1.text", "Closed");
-	call(desk, "text_patch", "{'filePath': 'a.md', 'operation': 'replace', 'target': {'heading': 'Title'}, 'content': '# New'}");
-	call(desk, "text_patch", "{'filePath': 'a.md', 'operation': 'delete', 'target': {'wholeSection': '## Same'}}");
+	call(desk, "text_patch",
+	     "{'filePath': 'a.md', 'operation': 'replace', 'target': {'heading': 'Title'}, 'content': "
+	     "'# New'}");
+	call(desk, "text_patch",
+	     "{'filePath': 'a.md', 'operation': 'delete', 'target': {'wholeSection': '## Same'}}");
 	expect_part("note", "occurrence");
 	expect_file(desk, "a.md", "# New\n\n## Closed ##\n\n## Same\ntwo\n");
 }
@@ -242,12 +265,14 @@ static void an_empty_old_text_is_refused_and_ends(void **state) {
 	dir_write(desk->dir, "a.txt", "one\n");
 	static const char *const occurrences[] = {"first", "last", "all", "3"};
 	for (size_t i = 0; i < sizeof occurrences / sizeof *occurrences; i++) {
-		refuse(desk, STET_E_INVALID, "text_replace", "{'filePath': 'a.txt', 'oldText': '', 'newText': 'x', 'occurrence': '%s'}",
+		refuse(desk, STET_E_INVALID, "text_replace",
+		       "{'filePath': 'a.txt', 'oldText': '', 'newText': 'x', 'occurrence': '%s'}",
 		       occurrences[i]);
 		expect_text("oldText is empty");
 	}
 	refuse(desk, STET_E_INVALID, "edit_file",
-	       "{'path': 'a.txt', 'edits': [{'oldText': 'one', 'newText': '1'}, {'oldText': '', 'newText': 'x'}]}");
+	       "{'path': 'a.txt', 'edits': [{'oldText': 'one', 'newText': '1'}, {'oldText': '', "
+	       "'newText': 'x'}]}");
 	expect_file(desk, "a.txt", "one\n");
 }
 
@@ -261,7 +286,8 @@ static void equal_bytes_are_never_a_conflict(void **state) {
 	replace(desk, "a.txt", "one", "two");
 	dir_write(desk->dir, "a.txt", "two\n");
 	replace(desk, "a.txt", "two", "three");
-	assert_int_equal(utime(dir_at(desk->dir, "a.txt"), &(struct utimbuf){2000000000, 2000000000}), 0);
+	assert_int_equal(utime(dir_at(desk->dir, "a.txt"), &(struct utimbuf){2000000000, 2000000000}),
+	                 0);
 	replace(desk, "a.txt", "three", "four");
 	assert_int_equal(utime(dir_at(desk->dir, "a.txt"), &(struct utimbuf){1, 1}), 0);
 	replace(desk, "a.txt", "four", "five");
@@ -281,7 +307,8 @@ static void a_change_with_the_old_mtime_and_size_is_seen(void **state) {
 	struct stat st;
 	assert_int_equal(stat(dir_at(desk->dir, "a.txt"), &st), 0);
 	dir_write(desk->dir, "a.txt", "two\n");
-	assert_int_equal(utimensat(desk->dir->fd, "a.txt", (struct timespec[]){st.st_atim, st.st_mtim}, 0), 0);
+	assert_int_equal(
+		utimensat(desk->dir->fd, "a.txt", (struct timespec[]){st.st_atim, st.st_mtim}, 0), 0);
 	refuse(desk, STET_E_CONFLICT, "write_file", "{'path': 'a.txt', 'content': 'mine'}");
 	expect_file(desk, "a.txt", "two\n");
 }
@@ -295,7 +322,8 @@ static void a_path_never_gets_stuck(void **state) {
 		char text[32];
 		snprintf(text, sizeof text, "external %d\n", i);
 		dir_write(desk->dir, "a.txt", text);
-		refuse(desk, STET_E_CONFLICT, "edit_file", "{'path': 'a.txt', 'oldText': 'external', 'newText': 'mine'}");
+		refuse(desk, STET_E_CONFLICT, "edit_file",
+		       "{'path': 'a.txt', 'oldText': 'external', 'newText': 'mine'}");
 		call(desk, "edit_file", "{'path': 'a.txt', 'oldText': 'external', 'newText': 'mine'}");
 	}
 }
@@ -305,11 +333,14 @@ static void own_edits_are_never_external(void **state) {
 	struct desk *desk = *state;
 	call(desk, "write_file", "{'path': 'a.md', 'content': '# A\\n0\\n'}");
 	for (int i = 0; i < 10; i++) {
-		call(desk, "edit_file", "{'path': 'a.md', 'oldText': '%d\\n', 'newText': '%d\\n'}", i, i + 1);
+		call(desk, "edit_file", "{'path': 'a.md', 'oldText': '%d\\n', 'newText': '%d\\n'}", i,
+		     i + 1);
 		call(desk, "text_replace", "{'path': 'a.md', 'oldText': '# A', 'newText': '# A'}");
 		call(desk, "text_patch",
-		     "{'path': 'a.md', 'operation': 'insert', 'target': {'lines': {'start': 1}}, 'content': 'x'}");
-		call(desk, "text_patch", "{'path': 'a.md', 'operation': 'delete', 'target': {'lines': {'start': 2}}}");
+		     "{'path': 'a.md', 'operation': 'insert', 'target': {'lines': {'start': 1}}, "
+		     "'content': 'x'}");
+		call(desk, "text_patch",
+		     "{'path': 'a.md', 'operation': 'delete', 'target': {'lines': {'start': 2}}}");
 	}
 	call(desk, "write_file", "{'path': 'a.md', 'content': 'all mine'}");
 }
@@ -330,7 +361,8 @@ static void a_big_file_can_be_edited_after_a_partial_read(void **state) {
 		st_buf_addf(&text, "line %d\n", i);
 	dir_write(desk->dir, "a.txt", text.ptr);
 	call(desk, "read_file", "{'path': 'a.txt', 'offset': 1000, 'limit': 10}");
-	call(desk, "edit_file", "{'path': 'a.txt', 'oldText': 'line 1003\\n', 'newText': 'changed\\n'}");
+	call(desk, "edit_file",
+	     "{'path': 'a.txt', 'oldText': 'line 1003\\n', 'newText': 'changed\\n'}");
 	expect_span("edits.0.affectedLines", 1004, 1004);
 }
 
@@ -357,10 +389,12 @@ static void a_refused_hash_comes_with_all_that_is_needed_to_go_on(void **state) 
 	const char *hash = hash_of_answer();
 	dir_write(desk->dir, "log.md", "# Decisions\n- one\n- two\n");
 	refuse(desk, STET_E_CONFLICT, "text_replace",
-	       "{'filePath': 'log.md', 'oldText': '- one', 'newText': '- 1', 'expectedHash': '%s'}", hash);
+	       "{'filePath': 'log.md', 'oldText': '- one', 'newText': '- 1', 'expectedHash': '%s'}",
+	       hash);
 	expect_part("diff", "+- two\n");
 	expect_list("stillMatches", "2");
-	call(desk, "text_replace", "{'filePath': 'log.md', 'oldText': '- one', 'newText': '- 1', 'expectedHash': '%s'}",
+	call(desk, "text_replace",
+	     "{'filePath': 'log.md', 'oldText': '- one', 'newText': '- 1', 'expectedHash': '%s'}",
 	     copy_of("currentHash"));
 	expect_file(desk, "log.md", "# Decisions\n- 1\n- two\n");
 }
@@ -373,7 +407,8 @@ static void no_line_end_changes_but_those_of_the_edit(void **state) {
 	dir_write(desk->dir, "a.txt", "one\r\ntwo\nthree\r\nfour\r\n");
 	replace(desk, "a.txt", "one\ntwo", "1\n1.5\n2");
 	expect_file(desk, "a.txt", "1\r\n1.5\r\n2\nthree\r\nfour\r\n");
-	call(desk, "edit_file", "{'path': 'a.txt', 'oldText': 'three\\nfour\\n', 'newText': '3\\n4\\n5\\n'}");
+	call(desk, "edit_file",
+	     "{'path': 'a.txt', 'oldText': 'three\\nfour\\n', 'newText': '3\\n4\\n5\\n'}");
 	expect_file(desk, "a.txt", "1\r\n1.5\r\n2\n3\r\n4\r\n5\r\n");
 	patch_lines(desk, "a.txt", 3, "two");
 	expect_file(desk, "a.txt", "1\r\n1.5\r\ntwo\n3\r\n4\r\n5\r\n");
@@ -386,7 +421,9 @@ static void bytes_that_are_not_utf8_survive_every_edit(void **state) {
 	replace(desk, "a.md", "one", "1");
 	call(desk, "edit_file", "{'path': 'a.md', 'oldText': 'two', 'newText': '2'}");
 	patch_lines(desk, "a.md", 3, "three");
-	call(desk, "text_patch", "{'filePath': 'a.md', 'operation': 'insert', 'target': {'lines': {'start': 0}}, 'content': 'top'}");
+	call(desk, "text_patch",
+	     "{'filePath': 'a.md', 'operation': 'insert', 'target': {'lines': {'start': 0}}, "
+	     "'content': 'top'}");
 	expect_file(desk, "a.md", "top\n# caf\xE9\n1 \xFF\xFE 2\nthree\n");
 }
 
@@ -396,7 +433,8 @@ static void bytes_that_are_not_utf8_survive_a_merge(void **state) {
 	dir_write(desk->dir, "a.txt", "\xE9\n2\n3\n4\n");
 	call(desk, "read_file", "{'path': 'a.txt'}");
 	dir_write(desk->dir, "a.txt", "\xE9\n2\n3\n4\n\xFF\n");
-	call(desk, "edit_file", "{'path': 'a.txt', 'oldText': '2', 'newText': 'two', 'onStale': 'merge'}");
+	call(desk, "edit_file",
+	     "{'path': 'a.txt', 'oldText': '2', 'newText': 'two', 'onStale': 'merge'}");
 	expect_file(desk, "a.txt", "\xE9\ntwo\n3\n4\n\xFF\n");
 }
 
@@ -419,7 +457,8 @@ static void links_modes_and_attributes_stay(void **state) {
 	expect_file(desk, "AGENTS.md", "four\n");
 	char value[8] = "";
 	if (attributes)
-		assert_int_equal(getxattr(dir_at(desk->dir, "AGENTS.md"), "user.note", value, sizeof value), 4);
+		assert_int_equal(getxattr(dir_at(desk->dir, "AGENTS.md"), "user.note", value, sizeof value),
+		                 4);
 }
 
 /* complaint 15: both names of a hard link keep showing the same file, and the answer says how. */
@@ -438,12 +477,14 @@ static void hard_links_do_not_part(void **state) {
 static void tabs_can_be_told_from_spaces(void **state) {
 	struct desk *desk = *state;
 	dir_write(desk->dir, "a.c", "int f(void) {\n\treturn 1;\n}\n");
-	refuse(desk, STET_E_NO_MATCH, "edit_file", "{'path': 'a.c', 'oldText': '    return 1;', 'newText': '    return 2;'}");
+	refuse(desk, STET_E_NO_MATCH, "edit_file",
+	       "{'path': 'a.c', 'oldText': '    return 1;', 'newText': '    return 2;'}");
 	expect_text("line 2");
 	expect_text("\\treturn 1;");
 	expect_text("tab");
 	expect_list("nearest", "2");
-	call(desk, "edit_file", "{'path': 'a.c', 'oldText': '\\treturn 1;', 'newText': '\\treturn 2;'}");
+	call(desk, "edit_file",
+	     "{'path': 'a.c', 'oldText': '\\treturn 1;', 'newText': '\\treturn 2;'}");
 	expect_file(desk, "a.c", "int f(void) {\n\treturn 2;\n}\n");
 }
 
@@ -451,7 +492,8 @@ static void tabs_can_be_told_from_spaces(void **state) {
 static void curly_quotes_are_named_and_never_put_in(void **state) {
 	struct desk *desk = *state;
 	dir_write(desk->dir, "a.txt", "he said \xE2\x80\x9Chello\xE2\x80\x9D\n");
-	refuse(desk, STET_E_NO_MATCH, "text_replace", "{'filePath': 'a.txt', 'oldText': 'said \\\"hello\\\"', 'newText': 'x'}");
+	refuse(desk, STET_E_NO_MATCH, "text_replace",
+	       "{'filePath': 'a.txt', 'oldText': 'said \\\"hello\\\"', 'newText': 'x'}");
 	expect_text("\xE2\x80\x9Chello\xE2\x80\x9D");
 	expect_text("quotation marks");
 	replace(desk, "a.txt", "\xE2\x80\x9Chello\xE2\x80\x9D", "\"bye\"");
@@ -463,9 +505,11 @@ static void nothing_is_matched_or_changed_by_guess(void **state) {
 	struct desk *desk = *state;
 	static const char text[] = "if (a) {\n\tb();\n}\n\n";
 	dir_write(desk->dir, "a.c", text);
-	static const char *const olds[] = {"if (a) {\\n  b();\\n}", "b(); ", "IF (A)", "b();\\n\\n}", "  {"};
+	static const char *const olds[] = {"if (a) {\\n  b();\\n}", "b(); ", "IF (A)", "b();\\n\\n}",
+	                                   "  {"};
 	for (size_t i = 0; i < sizeof olds / sizeof *olds; i++)
-		refuse(desk, STET_E_NO_MATCH, "edit_file", "{'path': 'a.c', 'oldText': '%s', 'newText': 'x'}", olds[i]);
+		refuse(desk, STET_E_NO_MATCH, "edit_file",
+		       "{'path': 'a.c', 'oldText': '%s', 'newText': 'x'}", olds[i]);
 	expect_file(desk, "a.c", text);
 	replace(desk, "a.c", "\tb();", "  \t$1 \\0 c();  ");
 	expect_file(desk, "a.c", "if (a) {\n  \t$1 \\0 c();  \n}\n\n");

@@ -44,7 +44,8 @@ static struct timespec mtime_of(const struct dir *dir, const char *name) {
 
 static void the_hash_is_that_of_sha256sum(void **state) {
 	const struct dir *dir = *state;
-	static const size_t sizes[] = {0, 1, 55, 56, 63, 64, 65, 119, 4096, 65535, 65536, 65537, 3000000};
+	static const size_t sizes[] = {0,   1,    55,    56,    63,    64,     65,
+	                               119, 4096, 65535, 65536, 65537, 3000000};
 	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
 		unsigned char *bytes = malloc(sizes[i] + 1);
 		for (size_t j = 0; j < sizes[i]; j++)
@@ -90,7 +91,8 @@ static void a_hash_matches_by_its_first_digits(void **state) {
 	assert_int_equal(st_hash_matches(&hash, st_strn(text, ST_HASH_HEX), NULL), 1);
 	snprintf(text, sizeof text, "%s0", hex);
 	assert_int_equal(st_hash_matches(&hash, st_strn(text, 65), NULL), STET_E_INVALID);
-	assert_int_equal(st_hash_matches(&hash, st_strn("ba7816bf8f01cfe\0", 16), NULL), STET_E_INVALID);
+	assert_int_equal(st_hash_matches(&hash, st_strn("ba7816bf8f01cfe\0", 16), NULL),
+	                 STET_E_INVALID);
 	assert_int_equal(st_hash_matches(&hash, ST_STR("0xba7816bf8f01cfea"), NULL), STET_E_INVALID);
 }
 
@@ -212,8 +214,10 @@ static void the_same_where_times_move_with_the_clock(void **state) {
 /* Old and small ext filesystems have room for whole seconds only. */
 static void use_an_ext4_of_whole_seconds(const struct dir *dir) {
 	dir_write(dir, "image", "");
-	hold(truncate(dir_at(dir, "image"), 8 << 20) == 0 && mkdir(dir_at(dir, "mount"), 0755) == 0, "prepare");
-	if (run(dir, NULL, (const char *[]){"/sbin/mkfs.ext4", "-q", "-I", "128", "image", NULL}) != 0 ||
+	hold(truncate(dir_at(dir, "image"), 8 << 20) == 0 && mkdir(dir_at(dir, "mount"), 0755) == 0,
+	     "prepare");
+	if (run(dir, NULL, (const char *[]){"/sbin/mkfs.ext4", "-q", "-I", "128", "image", NULL}) !=
+	        0 ||
 	    run(dir, NULL, (const char *[]){"mount", "-o", "loop", "image", "mount", NULL}) != 0)
 		child_skip("an ext4 image cannot be mounted here");
 	struct tally tally = write_and_stamp(dir, "mount/a", 300);

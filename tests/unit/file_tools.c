@@ -3,8 +3,8 @@
 #include "lib/tools.h"
 
 static void edit(struct desk *desk, const char *old_text, const char *new_text) {
-	call(desk, "edit_file", "{'path': 'a.txt', 'oldText': %s, 'newText': %s}", quoted(st_str(old_text)),
-	     quoted(st_str(new_text)));
+	call(desk, "edit_file", "{'path': 'a.txt', 'oldText': %s, 'newText': %s}",
+	     quoted(st_str(old_text)), quoted(st_str(new_text)));
 }
 
 static void read_all(struct desk *desk) {
@@ -19,8 +19,11 @@ static void returns_error_when_file_was_modified_since_last_read(void **state) {
 	assert_int_equal(stet_session_track_read(desk->session, "test.txt", NULL), 0);
 	sleep_ms(10);
 	dir_write(desk->dir, "test.txt", "externally modified");
-	refuse(desk, STET_E_CONFLICT, "edit_file", "{'path': 'test.txt', 'oldText': 'original', 'newText': 'new'}");
-	expect_text("Error: File \"test.txt\" was modified since you last read it. Please read the file again.");
+	refuse(desk, STET_E_CONFLICT, "edit_file",
+	       "{'path': 'test.txt', 'oldText': 'original', 'newText': 'new'}");
+	expect_text(
+		"Error: File \"test.txt\" was modified since you last read it. Please read the file "
+	    "again.");
 	expect_file(desk, "test.txt", "externally modified");
 }
 
@@ -37,10 +40,12 @@ static void an_edit_tracks_what_it_wrote(void **state) {
 	struct desk *desk = *state;
 	dir_write(desk->dir, "a.txt", "one two");
 	edit(desk, "one", "1");
-	assert_string_equal(said(0), "Updated file \"a.txt\"\n"
-	                             "fileHash: 49740b6ce1adfb5d\n\n"
-	                             "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one two\n\\ No newline at end of file\n"
-	                             "+1 two\n\\ No newline at end of file\n");
+	assert_string_equal(
+		said(0),
+		"Updated file \"a.txt\"\n"
+		"fileHash: 49740b6ce1adfb5d\n\n"
+		"--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one two\n\\ No newline at end of file\n"
+		"+1 two\n\\ No newline at end of file\n");
 	assert_int_equal(stet_session_modified(desk->session, "a.txt", NULL), 0);
 	dir_write(desk->dir, "a.txt", "1 two three");
 	assert_int_equal(stet_session_modified(desk->session, "a.txt", NULL), 1);
@@ -98,10 +103,12 @@ static void a_refusal_says_if_the_text_is_gone(void **state) {
 	struct desk *desk = *state;
 	make_stale(desk);
 	dir_write(desk->dir, "a.txt", "one\ntwo\n3\n");
-	refuse(desk, STET_E_CONFLICT, "edit_file", "{'path': 'a.txt', 'oldText': 'three', 'newText': '3'}");
+	refuse(desk, STET_E_CONFLICT, "edit_file",
+	       "{'path': 'a.txt', 'oldText': 'three', 'newText': '3'}");
 	expect_text("no longer in it");
 	expect_none("stillMatches");
-	refuse(desk, STET_E_NO_MATCH, "edit_file", "{'path': 'a.txt', 'oldText': 'three', 'newText': '3'}");
+	refuse(desk, STET_E_NO_MATCH, "edit_file",
+	       "{'path': 'a.txt', 'oldText': 'three', 'newText': '3'}");
 }
 
 static void a_refusal_names_the_session_that_wrote(void **state) {
@@ -113,7 +120,8 @@ static void a_refusal_names_the_session_that_wrote(void **state) {
 	edit(desk, "one", "1");
 	stet_session_close(desk->session);
 	desk->session = mine;
-	refuse(desk, STET_E_CONFLICT, "edit_file", "{'path': 'a.txt', 'oldText': 'two', 'newText': '2'}");
+	refuse(desk, STET_E_CONFLICT, "edit_file",
+	       "{'path': 'a.txt', 'oldText': 'two', 'newText': '2'}");
 	expect_str("writer", "other");
 	expect_text("Session \"other\" wrote the current version.");
 }
@@ -126,7 +134,8 @@ static void a_large_diff_is_cut_and_said_to_be(void **state) {
 	for (int i = 0; i < 20000; i++)
 		st_buf_addf(&text, "line %d\n", i);
 	dir_write(desk->dir, "a.txt", text.ptr);
-	refuse(desk, STET_E_CONFLICT, "edit_file", "{'path': 'a.txt', 'oldText': 'line 5', 'newText': '2'}");
+	refuse(desk, STET_E_CONFLICT, "edit_file",
+	       "{'path': 'a.txt', 'oldText': 'line 5', 'newText': '2'}");
 	expect_true("diffTruncated");
 	expect_text("diff cut here");
 	expect_text("read the file for the rest");
@@ -155,7 +164,8 @@ static void a_wrong_expected_hash_is_refused_even_if_nothing_changed(void **stat
 	read_all(desk);
 	const char *hash = hash_of_answer();
 	for (size_t i = 0; i < sizeof anchored / sizeof *anchored; i++) {
-		assert_int_equal(try_anchored(desk, i, ", 'expectedHash': '0000000000000000'"), STET_E_CONFLICT);
+		assert_int_equal(try_anchored(desk, i, ", 'expectedHash': '0000000000000000'"),
+		                 STET_E_CONFLICT);
 		expect_str("reason", "hash");
 		expect_text(hash);
 		expect_text("then pass this hash");
@@ -167,7 +177,8 @@ static void a_wrong_expected_hash_is_refused_even_if_nothing_changed(void **stat
 static void a_wrong_expected_hash_says_how_to_go_on(void **state) {
 	struct desk *desk = *state;
 	make_stale(desk);
-	assert_int_equal(try_anchored(desk, 0, ", 'expectedHash': '0000000000000000'"), STET_E_CONFLICT);
+	assert_int_equal(try_anchored(desk, 0, ", 'expectedHash': '0000000000000000'"),
+	                 STET_E_CONFLICT);
 	expect_part("diff", "+zero\n");
 	expect_text("do the same again with this hash");
 	char more[64];
@@ -184,21 +195,24 @@ static void a_line_number_edit_is_refused_after_a_change(void **state) {
 	expect_part("diff", "+zero\n");
 	expect_text("line numbers may have moved");
 	expect_file(desk, "a.txt", "zero\none\ntwo\nthree\n");
-	call(desk, "text_patch", "{'path': 'a.txt', 'operation': 'delete', 'target': {'lines': {'start': 4}}}");
+	call(desk, "text_patch",
+	     "{'path': 'a.txt', 'operation': 'delete', 'target': {'lines': {'start': 4}}}");
 	expect_file(desk, "a.txt", "zero\none\ntwo\n");
 }
 
 static void a_line_number_edit_of_an_unread_file_is_allowed(void **state) {
 	struct desk *desk = *state;
 	dir_write(desk->dir, "a.txt", "one\ntwo\n");
-	call(desk, "text_patch", "{'path': 'a.txt', 'operation': 'delete', 'target': {'lines': {'start': 1}}}");
+	call(desk, "text_patch",
+	     "{'path': 'a.txt', 'operation': 'delete', 'target': {'lines': {'start': 1}}}");
 	expect_file(desk, "a.txt", "two\n");
 }
 
 static void a_heading_edit_is_refused_after_a_change_and_then_made(void **state) {
 	struct desk *desk = *state;
 	static const char args[] =
-		"{'path': 'a.md', 'operation': 'insert', 'target': {'appendToSection': 'B'}, 'content': 'new'}";
+		"{'path': 'a.md', 'operation': 'insert', 'target': {'appendToSection': 'B'}, 'content': "
+	    "'new'}";
 	dir_write(desk->dir, "a.md", "# A\n# B\ntext\n");
 	call(desk, "read_file", "{'path': 'a.md'}");
 	dir_write(desk->dir, "a.md", "# A\nmore\n# B\ntext\n");
@@ -228,12 +242,14 @@ static void a_deleted_file_is_told_with_what_can_be_done(void **state) {
 	dir_write(desk->dir, "a.txt", "one\n");
 	read_all(desk);
 	assert_int_equal(unlink(dir_at(desk->dir, "a.txt")), 0);
-	refuse(desk, STET_E_CONFLICT, "edit_file", "{'path': 'a.txt', 'oldText': 'one', 'newText': '1'}");
+	refuse(desk, STET_E_CONFLICT, "edit_file",
+	       "{'path': 'a.txt', 'oldText': 'one', 'newText': '1'}");
 	expect_str("reason", "deleted");
 	expect_none("currentHash");
 	expect_no_text("do the same again");
 	expect_text("write the file anew");
-	refuse(desk, STET_E_NOT_FOUND, "edit_file", "{'path': 'a.txt', 'oldText': 'one', 'newText': '1'}");
+	refuse(desk, STET_E_NOT_FOUND, "edit_file",
+	       "{'path': 'a.txt', 'oldText': 'one', 'newText': '1'}");
 	expect_text("There is no file \"a.txt\"");
 }
 
@@ -243,7 +259,8 @@ static void a_deleted_file_may_be_written_anew(void **state) {
 	read_all(desk);
 	const char *hash = hash_of_answer();
 	assert_int_equal(unlink(dir_at(desk->dir, "a.txt")), 0);
-	refuse(desk, STET_E_CONFLICT, "write_file", "{'path': 'a.txt', 'content': 'x', 'expectedHash': '%s'}", hash);
+	refuse(desk, STET_E_CONFLICT, "write_file",
+	       "{'path': 'a.txt', 'content': 'x', 'expectedHash': '%s'}", hash);
 	expect_text("without expectedHash");
 	assert_false(dir_has(desk->dir, "a.txt"));
 	call(desk, "write_file", "{'path': 'a.txt', 'content': 'x'}");
@@ -286,7 +303,8 @@ static void line_numbers_are_those_of_the_version_that_was_read_in_a_merge(void 
 	struct desk *desk = *state;
 	make_stale(desk);
 	call(desk, "text_patch",
-	     "{'path': 'a.txt', 'operation': 'replace', 'target': {'lines': {'start': 3}}, 'content': '3\\n4', 'onStale': 'merge'}");
+	     "{'path': 'a.txt', 'operation': 'replace', 'target': {'lines': {'start': 3}}, 'content': "
+	     "'3\\n4', 'onStale': 'merge'}");
 	expect_file(desk, "a.txt", "zero\none\ntwo\n3\n4\n");
 	expect_true("merged");
 	expect_span("affectedLines", 4, 5);
@@ -299,7 +317,8 @@ static void deleted_lines_are_numbered_as_they_were_in_a_merge_too(void **state)
 	read_all(desk);
 	dir_write(desk->dir, "a.txt", "0\n1\n2\n3\n4\n5\n6\n7\n8\n");
 	call(desk, "text_patch",
-	     "{'path': 'a.txt', 'operation': 'delete', 'target': {'lines': {'start': 5, 'end': 6}}, 'onStale': 'merge'}");
+	     "{'path': 'a.txt', 'operation': 'delete', 'target': {'lines': {'start': 5, 'end': 6}}, "
+	     "'onStale': 'merge'}");
 	expect_file(desk, "a.txt", "0\n1\n2\n3\n4\n7\n8\n");
 	expect_span("affectedLines", 6, 7);
 	expect_str("context.beforeLines.2.text", "4");
@@ -311,7 +330,8 @@ static void both_having_made_the_same_change_is_a_merge_without_a_write(void **s
 	struct desk *desk = *state;
 	make_stale(desk);
 	dir_write(desk->dir, "a.txt", "one\ntwo\n3\n");
-	call(desk, "text_replace", "{'path': 'a.txt', 'oldText': 'three', 'newText': '3', 'onStale': 'merge'}");
+	call(desk, "text_replace",
+	     "{'path': 'a.txt', 'oldText': 'three', 'newText': '3', 'onStale': 'merge'}");
 	expect_true("noop");
 	expect_true("merged");
 	expect_file(desk, "a.txt", "one\ntwo\n3\n");
@@ -342,8 +362,9 @@ static void a_merge_that_failed_counts_as_nothing(void **state) {
 	struct desk *desk = *state;
 	make_stale(desk);
 	assert_int_equal(stet_workspace_set(desk->ws, STET_OPTION_MAX_FILE, 25, NULL), 0);
-	refuse(desk, STET_E_TOO_BIG, "edit_file",
-	       "{'path': 'a.txt', 'oldText': 'three', 'newText': 'three and more', 'onStale': 'merge'}");
+	refuse(
+		desk, STET_E_TOO_BIG, "edit_file",
+		"{'path': 'a.txt', 'oldText': 'three', 'newText': 'three and more', 'onStale': 'merge'}");
 	refuse(desk, STET_E_CONFLICT, "write_file", "{'path': 'a.txt', 'content': 'mine'}");
 	expect_part("diff", "+zero\n");
 }
@@ -354,12 +375,15 @@ static void a_whole_file_merges_only_if_all_of_its_base_was_seen(void **state) {
 	dir_write(desk->dir, "a.txt", "one\ntwo\nthree\nfour\n");
 	call(desk, "read_file", "{'path': 'a.txt', 'limit': 1}");
 	dir_write(desk->dir, "a.txt", "one\ntwo\nthree\nfour\nfive\n");
-	refuse(desk, STET_E_CONFLICT, "write_file", "{'path': 'a.txt', 'content': '1\\n', 'onStale': 'merge'}");
-	refuse(desk, STET_E_CONFLICT, "write_file", "{'path': 'a.txt', 'content': '1\\n', 'onStale': 'merge'}");
+	refuse(desk, STET_E_CONFLICT, "write_file",
+	       "{'path': 'a.txt', 'content': '1\\n', 'onStale': 'merge'}");
+	refuse(desk, STET_E_CONFLICT, "write_file",
+	       "{'path': 'a.txt', 'content': '1\\n', 'onStale': 'merge'}");
 	expect_str("reason", "unseen");
 	read_all(desk);
 	dir_write(desk->dir, "a.txt", "one\ntwo\nthree\nfour\nfive\nsix\n");
-	call(desk, "write_file", "{'path': 'a.txt', 'content': '1\\ntwo\\nthree\\nfour\\nfive\\n', 'onStale': 'merge'}");
+	call(desk, "write_file",
+	     "{'path': 'a.txt', 'content': '1\\ntwo\\nthree\\nfour\\nfive\\n', 'onStale': 'merge'}");
 	expect_file(desk, "a.txt", "1\ntwo\nthree\nfour\nfive\nsix\n");
 	expect_true("merged");
 }
@@ -407,7 +431,9 @@ static void knowing_the_hash_is_not_having_seen_the_file(void **state) {
 	struct desk *desk = *state;
 	dir_write(desk->dir, "a.txt", "1\n2\n3\n4\n5\n");
 	call(desk, "read_file", "{'path': 'a.txt', 'limit': 1}");
-	call(desk, "edit_file", "{'path': 'a.txt', 'oldText': '1', 'newText': 'one', 'expectedHash': '%s'}", hash_of_answer());
+	call(desk, "edit_file",
+	     "{'path': 'a.txt', 'oldText': '1', 'newText': 'one', 'expectedHash': '%s'}",
+	     hash_of_answer());
 	refuse(desk, STET_E_CONFLICT, "write_file", "{'path': 'a.txt', 'content': 'mine'}");
 	expect_text("Not seen: lines 2-5.");
 }
@@ -434,13 +460,15 @@ static void edits_are_applied_in_order_and_all_or_none(void **state) {
 	struct desk *desk = *state;
 	dir_write(desk->dir, "a.txt", "one\ntwo\nthree\n");
 	call(desk, "edit_file",
-	     "{'path': 'a.txt', 'edits': [{'oldText': 'one', 'newText': 'zero\\nuno'}, {'old_string': 'uno\\ntwo', 'new_string': 'x'}]}");
+	     "{'path': 'a.txt', 'edits': [{'oldText': 'one', 'newText': 'zero\\nuno'}, {'old_string': "
+	     "'uno\\ntwo', 'new_string': 'x'}]}");
 	expect_file(desk, "a.txt", "zero\nx\nthree\n");
 	expect_count("edits", 2);
 	expect_int("edits.1.occurrencesReplaced", 1);
 	expect_span("edits.1.affectedLines", 2, 2);
 	refuse(desk, STET_E_NO_MATCH, "edit_file",
-	       "{'path': 'a.txt', 'edits': [{'oldText': 'zero', 'newText': '0'}, {'oldText': 'two', 'newText': '2'}]}");
+	       "{'path': 'a.txt', 'edits': [{'oldText': 'zero', 'newText': '0'}, {'oldText': 'two', "
+	       "'newText': '2'}]}");
 	expect_int("edit", 2);
 	expect_text("Edit 2 of 2");
 	expect_file(desk, "a.txt", "zero\nx\nthree\n");
@@ -449,12 +477,14 @@ static void edits_are_applied_in_order_and_all_or_none(void **state) {
 static void several_matches_are_refused_with_all_their_lines(void **state) {
 	struct desk *desk = *state;
 	dir_write(desk->dir, "a.txt", "x\n2\nx\n4\nx x\n");
-	refuse(desk, STET_E_AMBIGUOUS, "edit_file", "{'path': 'a.txt', 'oldText': 'x', 'newText': 'y'}");
+	refuse(desk, STET_E_AMBIGUOUS, "edit_file",
+	       "{'path': 'a.txt', 'oldText': 'x', 'newText': 'y'}");
 	expect_list("matches", "1 3 5 5");
 	expect_text("occurs 4 times, at lines 1, 3 and 5 (2 times)");
 	expect_text("replaceAll");
 	expect_file(desk, "a.txt", "x\n2\nx\n4\nx x\n");
-	call(desk, "edit_file", "{'path': 'a.txt', 'oldText': 'x', 'newText': 'y', 'replaceAll': true}");
+	call(desk, "edit_file",
+	     "{'path': 'a.txt', 'oldText': 'x', 'newText': 'y', 'replaceAll': true}");
 	expect_int("edits.0.occurrencesReplaced", 4);
 	expect_file(desk, "a.txt", "y\n2\ny\n4\ny y\n");
 }
@@ -465,7 +495,8 @@ static void an_empty_old_text_creates_a_file(void **state) {
 	expect_true("created");
 	expect_text("Created file \"a.txt\"");
 	expect_file(desk, "a.txt", "text\n");
-	refuse(desk, STET_E_EXISTS, "edit_file", "{'path': 'a.txt', 'oldText': '', 'newText': 'other'}");
+	refuse(desk, STET_E_EXISTS, "edit_file",
+	       "{'path': 'a.txt', 'oldText': '', 'newText': 'other'}");
 	expect_text("exists already");
 	expect_file(desk, "a.txt", "text\n");
 	call(desk, "edit_file", "{'path': 'a.txt', 'oldText': 'text', 'newText': 'more'}");
@@ -484,7 +515,8 @@ static void an_empty_old_text_fills_an_empty_file(void **state) {
 static void creation_asks_for_the_ending_too(void **state) {
 	struct desk *desk = *state;
 	assert_int_equal(stet_workspace_allow(desk->ws, ".md,.txt", NULL), 0);
-	refuse(desk, STET_E_EXTENSION, "edit_file", "{'path': 'a.exe', 'oldText': '', 'newText': 'text'}");
+	refuse(desk, STET_E_EXTENSION, "edit_file",
+	       "{'path': 'a.exe', 'oldText': '', 'newText': 'text'}");
 	assert_false(dir_has(desk->dir, "a.exe"));
 	call(desk, "edit_file", "{'path': 'a.md', 'oldText': '', 'newText': 'text'}");
 }
@@ -496,7 +528,9 @@ static void new_text_cannot_make_a_file_binary(void **state) {
 		{"edit_file", "{'path': 'a.txt', 'oldText': 'one', 'newText': '\\u0000'}"},
 		{"edit_file", "{'path': 'b.txt', 'oldText': '', 'newText': '\\u0000'}"},
 		{"text_replace", "{'path': 'a.txt', 'oldText': 'one', 'newText': '\\u0000'}"},
-		{"text_patch", "{'path': 'a.txt', 'operation': 'replace', 'target': {'lines': {'start': 1}}, 'content': '\\u0000'}"},
+		{"text_patch",
+	     "{'path': 'a.txt', 'operation': 'replace', 'target': {'lines': {'start': 1}}, 'content': "
+	     "'\\u0000'}"},
 	};
 	for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
 		refuse(desk, STET_E_BINARY, calls[i][0], "%s", calls[i][1]);
@@ -514,7 +548,8 @@ static void a_dry_run_changes_nothing(void **state) {
 	expect_part("diff", "-one\n+1\n");
 	expect_str("commit", "none");
 	expect_file(desk, "a.txt", "one\ntwo\n");
-	call(desk, "edit_file", "{'path': 'new.txt', 'oldText': '', 'newText': 'text\\n', 'dryRun': true}");
+	call(desk, "edit_file",
+	     "{'path': 'new.txt', 'oldText': '', 'newText': 'text\\n', 'dryRun': true}");
 	expect_part("diff", "--- /dev/null\n+++ b/new.txt\n");
 	expect_text("not changed");
 	assert_int_equal(dir_count(desk->dir, "."), 1);
@@ -539,7 +574,8 @@ static void the_diff_of_a_dry_run_is_taken_by_patch_and_git(void **state) {
 	struct desk *desk = *state;
 	static const char *const patch[] = {"patch", "-s", "-p1", "-i", "change.diff", NULL};
 	static const char *const git[] = {"git", "apply", "--whitespace=nowarn", "change.diff", NULL};
-	static const char *const texts[] = {"one\ntwo\nthree\nfour\nfive\n", "one\ntwo\nthree\nfour\nfive",
+	static const char *const texts[] = {"one\ntwo\nthree\nfour\nfive\n",
+	                                    "one\ntwo\nthree\nfour\nfive",
 	                                    "\xEF\xBB\xBFone\ntwo\nthree", "one\r\ntwo\r\nthree\r\n"};
 	static const char *const edits[] = {
 		"'oldText': 'two\\n', 'newText': ''",
@@ -565,7 +601,8 @@ static void a_diff_names_the_file_below_the_root(void **state) {
 	assert_int_equal(symlink("sub/a.txt", dir_at(desk->dir, "link")), 0);
 	const char *const paths[] = {"link", "./sub/../sub/a.txt", dir_at(desk->dir, "sub/a.txt")};
 	for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
-		call(desk, "edit_file", "{'path': '%s', 'oldText': 'one', 'newText': '1', 'dryRun': true}", paths[i]);
+		call(desk, "edit_file", "{'path': '%s', 'oldText': 'one', 'newText': '1', 'dryRun': true}",
+		     paths[i]);
 		expect_part("diff", "--- a/sub/a.txt\n+++ b/sub/a.txt\n");
 	}
 }

@@ -70,7 +70,8 @@ static size_t slow_find(const struct slow *slow, struct st_span *spans, size_t m
 	return count;
 }
 
-static size_t slow_spans(struct st_str text, struct st_str pattern, struct st_span *spans, size_t max) {
+static size_t slow_spans(struct st_str text, struct st_str pattern, struct st_span *spans,
+                         size_t max) {
 	struct slow slow = {text, pattern, true};
 	bool has_cr = memchr(pattern.ptr, '\r', pattern.len) != NULL;
 	if (pattern.ptr[0] != '\n' && has_cr) {
@@ -82,7 +83,8 @@ static size_t slow_spans(struct st_str text, struct st_str pattern, struct st_sp
 	return slow_find(&slow, spans, max);
 }
 
-static size_t fast_spans(struct st_str text, struct st_str pattern, struct st_span *spans, size_t max) {
+static size_t fast_spans(struct st_str text, struct st_str pattern, struct st_span *spans,
+                         size_t max) {
 	st_auto(st_find) find = {0};
 	size_t count = 0;
 	assert_int_equal(st_find_init(&find, text, pattern, NULL), 0);
@@ -162,12 +164,34 @@ static void a_lone_cr_is_a_byte(void **state) {
 
 static void a_byte_order_mark_is_not_part_of_the_first_line(void **state) {
 	(void)state;
-	assert_found("\xEF\xBB\xBF" "a\nb", "a", "3-4");
-	assert_found("\xEF\xBB\xBF" "a\nb", "\xEF\xBB\xBF" "a", "3-4");
-	assert_found("\xEF\xBB\xBF" "a\r\nb\nc", "\xEF\xBB\xBF" "a\nb", "3-7");
-	assert_found("\xEF\xBB\xBF" "a", "\xBF", "");
-	assert_found("\xEF\xBB\xBF" "a\xEF\xBB\xBF", "\xEF\xBB\xBF", "0-3 4-7");
-	assert_found("a\n", "\xEF\xBB\xBF" "a", "");
+	assert_found(
+		"\xEF\xBB\xBF"
+		"a\nb",
+		"a", "3-4");
+	assert_found(
+		"\xEF\xBB\xBF"
+		"a\nb",
+		"\xEF\xBB\xBF"
+		"a",
+		"3-4");
+	assert_found(
+		"\xEF\xBB\xBF"
+		"a\r\nb\nc",
+		"\xEF\xBB\xBF"
+		"a\nb",
+		"3-7");
+	assert_found(
+		"\xEF\xBB\xBF"
+		"a",
+		"\xBF", "");
+	assert_found(
+		"\xEF\xBB\xBF"
+		"a\xEF\xBB\xBF",
+		"\xEF\xBB\xBF", "0-3 4-7");
+	assert_found("a\n",
+	             "\xEF\xBB\xBF"
+	             "a",
+	             "");
 }
 
 static void bytes_that_are_not_utf8_are_bytes(void **state) {
@@ -182,7 +206,8 @@ static uint32_t next_random(uint32_t *seed) {
 }
 
 static struct st_str random_text(uint32_t *seed, char *buf, size_t max) {
-	static const char *const parts[] = {"a", "b", "\n", "\r\n", "\r", "\xC3\xA9", "\xFF", "a\n", "b\r\n"};
+	static const char *const parts[] = {"a",        "b",    "\n",  "\r\n", "\r",
+	                                    "\xC3\xA9", "\xFF", "a\n", "b\r\n"};
 	size_t len = 0, want = next_random(seed) % max;
 	if (next_random(seed) % 8 == 0)
 		len = (size_t)snprintf(buf, max, "\xEF\xBB\xBF");

@@ -54,7 +54,10 @@ static void blanks_comments_escapes_and_line_ends_are_gits(void **state) {
 	assert_false(ignores("#a\n", "#a", false));
 	assert_true(ignores("\\#a\n", "#a", false));
 	assert_true(ignores("\\!a\n", "!a", false));
-	assert_true(ignores("\xEF\xBB\xBF" "a", "a", false));
+	assert_true(
+		ignores("\xEF\xBB\xBF"
+	            "a",
+	            "a", false));
 	assert_false(ignores("a\\\n", "a", false));
 	assert_false(ignores("a\\\n", "a\\", false));
 }
@@ -280,8 +283,8 @@ static size_t check_rules(struct gen *gen, const struct dir *repo, const struct 
 	st_auto(st_buf) said = ST_BUF_INIT;
 	struct rules rules;
 	rules_make(&rules, gen, repo, tree);
-	const char *const ask[] = {
-		"sh", "-c", "git check-ignore --no-index -v -n -z --stdin < .git/paths", NULL};
+	const char *const ask[] = {"sh", "-c",
+	                           "git check-ignore --no-index -v -n -z --stdin < .git/paths", NULL};
 	/* 1 means that none is ignored. */
 	assert_in_range(run(repo, &said, ask), 0, 1);
 	size_t ignored = compare(repo, &rules, tree, &said);

@@ -56,8 +56,8 @@ static int commit(const char *root_path, const char *path, const char *expected,
 	struct st_hash hash;
 	if (expected)
 		hold(st_hash_of(st_str(expected), &hash, NULL) == 0, "hash");
-	struct st_commit request = {.path = st_str(path), .bytes = ST_STR("new"),
-	                            .expected = expected ? &hash : NULL};
+	struct st_commit request = {
+		.path = st_str(path), .bytes = ST_STR("new"), .expected = expected ? &hash : NULL};
 	st_auto(st_committed) done = ST_COMMITTED_INIT;
 	int code = st_commit(&root, &guard, &request, &done, err);
 	st_guard_release(&guard);
@@ -117,12 +117,8 @@ struct call {
 };
 
 static const struct call calls[] = {
-	{"load", call_load, false},
-	{"track", call_track_read, false},
-	{"read", call_read, false},
-	{"replace", call_replace, true},
-	{"create", call_create, true},
-	{"write", call_write, true},
+	{"load", call_load, false},      {"track", call_track_read, false}, {"read", call_read, false},
+	{"replace", call_replace, true}, {"create", call_create, true},     {"write", call_write, true},
 	{"edit", call_edit, true},
 };
 
@@ -148,7 +144,8 @@ static void refused(const char *root, const char *path, int kinds, int code, con
 		int got = calls[i].make(&visit, root, path, &err);
 		alarm(0);
 		visit_end(&visit);
-		if (got != code || err.code != code || !strstr(err.message, words) || !strchr(err.message, '.'))
+		if (got != code || err.code != code || !strstr(err.message, words) ||
+		    !strchr(err.message, '.'))
 			wrong(calls[i].name, path, got, &err, code);
 	}
 }
@@ -199,7 +196,10 @@ static void a_device_is_refused(void **state) {
 		mode_t type;
 		unsigned major, minor;
 	} devices[] = {
-		{"null", S_IFCHR, 1, 3}, {"zero", S_IFCHR, 1, 5}, {"tty", S_IFCHR, 5, 0}, {"loop", S_IFBLK, 7, 0},
+		{"null", S_IFCHR, 1, 3},
+		{"zero", S_IFCHR, 1, 5},
+		{"tty", S_IFCHR, 5, 0},
+		{"loop", S_IFBLK, 7, 0},
 	};
 	for (size_t i = 0; i < sizeof devices / sizeof *devices; i++) {
 		if (mknod(dir_at(dir, devices[i].name), devices[i].type | 0666,
@@ -261,7 +261,8 @@ static void the_limit_itself_is_not_too_big(void **state) {
 	dir_write(dir, "eleven", "0123456789\n");
 	assert_int_equal(call_read(&visit, NULL, "ten", &err), 0);
 	assert_int_equal(call_read(&visit, NULL, "eleven", &err), STET_E_TOO_BIG);
-	assert_int_equal(stet_session_write(visit.session, "ten", "9876543210", 10, NULL, NULL, &err), 0);
+	assert_int_equal(stet_session_write(visit.session, "ten", "9876543210", 10, NULL, NULL, &err),
+	                 0);
 	assert_int_equal(stet_session_write(visit.session, "ten", "9876543210\n", 11, NULL, NULL, &err),
 	                 STET_E_TOO_BIG);
 	assert_int_equal(stet_session_write(visit.session, "new", "9876543210\n", 11, NULL, NULL, &err),
@@ -284,7 +285,8 @@ static void touch_the_untouchable(const struct dir *dir) {
 		wrong("replace", "read-only", err.code, &err, STET_E_ACCESS);
 	if (commit(dir->path, "read-only-dir/a.txt", "old", &err) != STET_E_ACCESS)
 		wrong("replace", "read-only-dir/a.txt", err.code, &err, STET_E_ACCESS);
-	if (commit(dir->path, "read-only-dir/new.txt", NULL, &err) != STET_E_ACCESS || !strstr(err.message, words))
+	if (commit(dir->path, "read-only-dir/new.txt", NULL, &err) != STET_E_ACCESS ||
+	    !strstr(err.message, words))
 		wrong("create", "read-only-dir/new.txt", err.code, &err, STET_E_ACCESS);
 }
 
@@ -399,7 +401,8 @@ static void write_on_a_full_disk(const struct dir *dir) {
 	visit_begin(&visit, disk.path);
 	hold(call_read(&visit, NULL, "linked.txt", &err) == 0, "read");
 	hold(stet_session_write(visit.session, "linked.txt", page, sizeof page, NULL, NULL, &err) ==
-	             STET_E_NO_SPACE, "a file that grows in place needs space");
+	         STET_E_NO_SPACE,
+	     "a file that grows in place needs space");
 	hold(strcmp(dir_read(dir, "mount/twin.txt"), "old") == 0, "and is as it was");
 	visit_end(&visit);
 	alarm(0);
@@ -438,7 +441,8 @@ static void write_to_a_bind_mounted_file(const struct dir *dir) {
 	struct mount_point disk = mount_small_disk(dir);
 	dir_write(dir, "mount/a.txt", "old");
 	dir_write(dir, "mount/other.txt", "old");
-	hold(mount(dir_at(dir, "mount/other.txt"), dir_at(dir, "mount/a.txt"), NULL, MS_BIND, NULL) == 0,
+	hold(mount(dir_at(dir, "mount/other.txt"), dir_at(dir, "mount/a.txt"), NULL, MS_BIND, NULL) ==
+	         0,
 	     "bind mount");
 	struct stet_error err = {0};
 	alarm(AT_ONCE_S);

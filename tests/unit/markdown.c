@@ -38,8 +38,9 @@ static void check_code(const struct st_markdown *md, size_t i, size_t line, size
 
 static void a_setext_heading_ends_with_its_underline(void **state) {
 	(void)state;
-	static const char *const texts[] = {"Foo\n===", "Foo\n===\n", "Foo\n===\n\n\nbar\n", "Foo\n===\nbar",
-	                                    "Foo\n===\n===\n", "Foo\n===\n---", "Foo\n===\n[a]: /u\n"};
+	static const char *const texts[] = {
+		"Foo\n===",        "Foo\n===\n",    "Foo\n===\n\n\nbar\n", "Foo\n===\nbar",
+		"Foo\n===\n===\n", "Foo\n===\n---", "Foo\n===\n[a]: /u\n"};
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
 		st_auto(st_markdown) md = parse(st_str(texts[i]));
 		assert_int_equal(md.heading_count, 1);
@@ -91,18 +92,21 @@ static void link_definitions_above_a_setext_heading_are_not_part_of_it(void **st
 
 static void headings_in_quotes_lists_fences_and_html_do_not_count(void **state) {
 	(void)state;
-	st_auto(st_markdown) md = parse(ST_STR("> # quote\n\n- # list\n\n```\n# fence\n```\n\n    # indented\n\n"
-	                                       "<!--\n# comment\n-->\n# real\n"));
+	st_auto(st_markdown) md =
+		parse(ST_STR("> # quote\n\n- # list\n\n```\n# fence\n```\n\n    # indented\n\n"
+	                 "<!--\n# comment\n-->\n# real\n"));
 	assert_int_equal(md.heading_count, 1);
 	check_heading(&md, 0, 1, "real", 14, 14);
 }
 
 static void hashes_and_markup_are_not_part_of_a_heading_s_text(void **state) {
 	(void)state;
-	st_auto(st_markdown) md = parse(ST_STR("  ##  The **bold** `code` [link](/u) <b>x</b> ##  \n#\n# C#\n###### a \\#\n"));
+	st_auto(st_markdown) md = parse(
+		ST_STR("  ##  The **bold** `code` [link](/u) <b>x</b> ##  \n#\n# C#\n###### a \\#\n"));
 	assert_int_equal(md.heading_count, 4);
 	check_heading(&md, 0, 2, "The bold code link x", 1, 1);
-	assert_true(st_str_eq(md.headings[0].source, ST_STR("The **bold** `code` [link](/u) <b>x</b>")));
+	assert_true(
+		st_str_eq(md.headings[0].source, ST_STR("The **bold** `code` [link](/u) <b>x</b>")));
 	check_heading(&md, 1, 1, "", 2, 2);
 	check_heading(&md, 2, 1, "C#", 3, 3);
 	check_heading(&md, 3, 6, "a #", 4, 4);
@@ -110,7 +114,8 @@ static void hashes_and_markup_are_not_part_of_a_heading_s_text(void **state) {
 
 static void every_line_ending_counts_as_in_st_lines(void **state) {
 	(void)state;
-	st_auto(st_markdown) md = parse(ST_STR("a\r\r# one\r\n\r\ntwo\r---\r\n```\rx\n\r\n```\r# three"));
+	st_auto(st_markdown) md =
+		parse(ST_STR("a\r\r# one\r\n\r\ntwo\r---\r\n```\rx\n\r\n```\r# three"));
 	assert_int_equal(md.lines.count, 11);
 	check_heading(&md, 0, 1, "one", 3, 3);
 	check_heading(&md, 1, 2, "two", 5, 6);
@@ -148,8 +153,9 @@ static void a_section_ends_before_the_next_heading_of_its_level_or_higher(void *
 
 static void code_blocks_have_any_fence(void **state) {
 	(void)state;
-	st_auto(st_markdown) md = parse(ST_STR("```c\na\n```\n~~~~ py x\n~~~\n```\n~~~~~\n   ```\n   ```\n"
-	                                       "    ```\n    no\n\n```\nunclosed\n"));
+	st_auto(st_markdown) md =
+		parse(ST_STR("```c\na\n```\n~~~~ py x\n~~~\n```\n~~~~~\n   ```\n   ```\n"
+	                 "    ```\n    no\n\n```\nunclosed\n"));
 	assert_int_equal(md.code_count, 4);
 	check_code(&md, 0, 1, 3, 2, 2);
 	assert_true(st_str_eq(md.codes[0].language, ST_STR("c")));
@@ -164,8 +170,9 @@ static void code_blocks_have_any_fence(void **state) {
 
 static void code_blocks_in_lists_count_and_those_in_quotes_do_not(void **state) {
 	(void)state;
-	st_auto(st_markdown) md = parse(ST_STR("- ```\n  a\n  ```\n  1. x\n\n     ~~~\n     b\n     ~~~\n"
-	                                       "> ```\n> c\n> ```\n> - ```\n>   d\n>   ```\n"));
+	st_auto(st_markdown) md =
+		parse(ST_STR("- ```\n  a\n  ```\n  1. x\n\n     ~~~\n     b\n     ~~~\n"
+	                 "> ```\n> c\n> ```\n> - ```\n>   d\n>   ```\n"));
 	assert_int_equal(md.code_count, 2);
 	check_code(&md, 0, 1, 3, 2, 2);
 	check_code(&md, 1, 6, 8, 7, 7);
@@ -197,8 +204,9 @@ static void a_bare_fence_in_indented_code_is_text(void **state) {
 
 static void front_matter_is_not_content(void **state) {
 	(void)state;
-	st_auto(st_markdown) md = parse(ST_STR("---\n# comment\ntitle: a: b\nno colon here\n\"quoted key\": 1\n"
-	                                       "tags:\n  - x\n  deep: 1\nurl:http\n- item: 1\nlast:\n...\n# real\n"));
+	st_auto(st_markdown) md =
+		parse(ST_STR("---\n# comment\ntitle: a: b\nno colon here\n\"quoted key\": 1\n"
+	                 "tags:\n  - x\n  deep: 1\nurl:http\n- item: 1\nlast:\n...\n# real\n"));
 	assert_int_equal(md.front_end, 12);
 	static const char *const keys[] = {"title", "quoted key", "tags", "last"};
 	assert_int_equal(md.key_count, 4);
@@ -210,8 +218,13 @@ static void front_matter_is_not_content(void **state) {
 
 static void a_rule_at_the_top_is_no_front_matter(void **state) {
 	(void)state;
-	static const char *const texts[] = {"---\n\n# a\n\nkey: value\n---\n", "---\nFoo\n---\nBar\n---\n", "---\nkey: value\n",
-	                                    "--- \n- a\n---\n", " ---\nkey: value\n---\n", "---", "----\nkey: 1\n---\n"};
+	static const char *const texts[] = {"---\n\n# a\n\nkey: value\n---\n",
+	                                    "---\nFoo\n---\nBar\n---\n",
+	                                    "---\nkey: value\n",
+	                                    "--- \n- a\n---\n",
+	                                    " ---\nkey: value\n---\n",
+	                                    "---",
+	                                    "----\nkey: 1\n---\n"};
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
 		st_auto(st_markdown) md = parse(st_str(texts[i]));
 		assert_int_equal(md.front_end, 0);
@@ -227,11 +240,13 @@ static void anchors_are_ids_in_html_and_behind_headings(void **state) {
 	static const struct {
 		const char *id;
 		size_t line;
-	} expected[] = {{"one", 2}, {"two", 4}, {"three", 5}, {"four", 5}, {"five", 9}, {"six", 10}, {"seven", 12}};
-	st_auto(st_markdown) md = parse(ST_STR("[a]: /u\ntext <a id=\"one\"></a> [l](/u\n\"title\") and\n<b ID=two>\n"
-	                                       "## x <a name='three'></a> {#four .class}\n\n<div>\n<!-- id=\"no\" <p id=no> -->\n"
-	                                       "<p class=\"id\" id = \"five\">\n<a\n  name=\"six\" href='#no'>\n"
-	                                       "- > <i id=\"seven\">\n\n<input name=\"no\"> `<p id=\"no\">` <p id=\"\">\n"));
+	} expected[] = {{"one", 2},  {"two", 4},  {"three", 5}, {"four", 5},
+	                {"five", 9}, {"six", 10}, {"seven", 12}};
+	st_auto(st_markdown) md = parse(
+		ST_STR("[a]: /u\ntext <a id=\"one\"></a> [l](/u\n\"title\") and\n<b ID=two>\n"
+	           "## x <a name='three'></a> {#four .class}\n\n<div>\n<!-- id=\"no\" <p id=no> -->\n"
+	           "<p class=\"id\" id = \"five\">\n<a\n  name=\"six\" href='#no'>\n"
+	           "- > <i id=\"seven\">\n\n<input name=\"no\"> `<p id=\"no\">` <p id=\"\">\n"));
 	assert_int_equal(md.anchor_count, sizeof expected / sizeof *expected);
 	for (size_t i = 0; i < md.anchor_count; i++) {
 		assert_true(st_str_eq(md.anchors[i].id, st_str(expected[i].id)));
@@ -245,9 +260,13 @@ static void any_bytes_can_be_parsed(void **state) {
 	assert_int_equal(empty.heading_count, 0);
 	st_auto(st_markdown) indented = parse(ST_STR("    \0\0\0  \n```\nx\n"));
 	assert_int_equal(indented.code_count, 1);
-	st_auto(st_markdown) bytes = parse(ST_STR("# a\0b \xFF\n    ```\0\n\n```\0\n\0\n```\n[\0]: \0\nx\n===\n<p id=\"\0\">\n"));
+	st_auto(st_markdown) bytes = parse(
+		ST_STR("# a\0b \xFF\n    ```\0\n\n```\0\n\0\n```\n[\0]: \0\nx\n===\n<p id=\"\0\">\n"));
 	assert_int_equal(bytes.heading_count, 2);
-	check_heading(&bytes, 0, 1, "a\xEF\xBF\xBD" "b \xFF", 1, 1);
+	check_heading(&bytes, 0, 1,
+	              "a\xEF\xBF\xBD"
+	              "b \xFF",
+	              1, 1);
 }
 
 static void text_without_bounds_is_refused(void **state) {
@@ -331,15 +350,21 @@ static void check_absent(const struct st_markdown *md, const char *query, int64_
 
 static void a_heading_is_found_however_it_is_written(void **state) {
 	(void)state;
-	st_auto(st_markdown) md = parse(ST_STR("# Intro\n## The **bold** one\n## Stra\xC3\x9F" "e {#street}\n"
-	                                       "Caf\xC3\xA9\n====\n# #tag\n### Two  words ###\n"));
+	st_auto(st_markdown) md =
+		parse(ST_STR("# Intro\n## The **bold** one\n## Stra\xC3\x9F"
+	                 "e {#street}\n"
+	                 "Caf\xC3\xA9\n====\n# #tag\n### Two  words ###\n"));
 	assert_int_equal(find(&md, "Intro", 0), 1);
 	assert_int_equal(find(&md, "  # iNTRO #  ", 0), 1);
 	assert_int_equal(find(&md, "#intro", 0), 1);
 	assert_int_equal(find(&md, "The bold one", 0), 2);
 	assert_int_equal(find(&md, "## the **BOLD** one", 0), 2);
 	assert_int_equal(find(&md, "STRASSE", 0), 3);
-	assert_int_equal(find(&md, "## Stra\xC3\x9F" "e {#street}", 0), 3);
+	assert_int_equal(find(&md,
+	                      "## Stra\xC3\x9F"
+	                      "e {#street}",
+	                      0),
+	                 3);
 	assert_int_equal(find(&md, "cafe\xCC\x81", 0), 4);
 	assert_int_equal(find(&md, "# CAF\xC3\x89", 0), 4);
 	assert_int_equal(find(&md, "#tag", 0), 6);
@@ -353,7 +378,8 @@ static void hashes_decide_the_level_first(void **state) {
 	assert_int_equal(find(&md, "Setup", 0), 1);
 	assert_int_equal(find(&md, "## Setup", 0), 2);
 	check_absent(&md, "### Setup", 0, STET_E_NO_MATCH,
-	             "There is no heading \"### Setup\". At other levels there is \"# Setup\" (line 1), \"## Setup\" (line 2).");
+	             "There is no heading \"### Setup\". At other levels there is \"# Setup\" (line "
+	             "1), \"## Setup\" (line 2).");
 }
 
 static void of_several_headings_the_first_is_taken_and_the_others_are_named(void **state) {
@@ -363,14 +389,17 @@ static void of_several_headings_the_first_is_taken_and_the_others_are_named(void
 	size_t index;
 	assert_int_equal(st_heading_find(&md, ST_STR("# Fixed"), 0, &index, &note, NULL), 0);
 	assert_int_equal(index, 0);
-	assert_non_null(strstr(note.ptr, "2 headings are called \"Fixed\"; the first, in line 1, was taken. The others are in line 3;"));
+	assert_non_null(strstr(note.ptr,
+	                       "2 headings are called \"Fixed\"; the first, in line 1, was taken. The "
+	                       "others are in line 3;"));
 	st_buf_clear(&note);
 	assert_int_equal(st_heading_find(&md, ST_STR("Fixed"), 3, &index, &note, NULL), 0);
 	assert_int_equal(md.headings[index].line, 4);
 	assert_int_equal(note.len, 0);
 	assert_int_equal(find(&md, "# Fixed", 2), 3);
-	check_absent(&md, "# Fixed", 3, STET_E_NO_MATCH,
-	             "There is no occurrence 3 of the heading \"# Fixed\": there are 2, in lines 1, 3.");
+	check_absent(
+		&md, "# Fixed", 3, STET_E_NO_MATCH,
+		"There is no occurrence 3 of the heading \"# Fixed\": there are 2, in lines 1, 3.");
 	check_absent(&md, "Fixed", -1, STET_E_INVALID, "counts from 1");
 }
 
@@ -378,7 +407,8 @@ static void a_heading_that_is_not_there_is_answered_with_the_nearest(void **stat
 	(void)state;
 	st_auto(st_markdown) few = parse(ST_STR("# Usage\n# Installation\n"));
 	check_absent(&few, "Instalation", 0, STET_E_NO_MATCH,
-	             "There is no heading \"Instalation\". The headings are: \"# Installation\" (line 2), \"# Usage\" (line 1).");
+	             "There is no heading \"Instalation\". The headings are: \"# Installation\" (line "
+	             "2), \"# Usage\" (line 1).");
 	check_absent(&few, " ", 0, STET_E_INVALID, "is empty");
 	st_auto(st_markdown) none = parse(ST_STR("text\n"));
 	check_absent(&none, "x", 0, STET_E_NO_MATCH, "no headings at all");
@@ -394,8 +424,9 @@ static void a_heading_that_is_not_there_is_answered_with_the_nearest(void **stat
 static void the_outline_of_plain_text_has_sections_and_groups(void **state) {
 	(void)state;
 	st_auto(st_lines) lines = {0};
-	struct st_str text = ST_STR("\xEF\xBB\xBF[core]\na = 1\n\n\n  [remote \"a#b\"] ; note\r\nx\n \t\n[[array]] # toml\n"
-	                            "[ ] box\n[x] done\n[1, 2]\n[a](b)\n[]\n\nend");
+	struct st_str text = ST_STR(
+		"\xEF\xBB\xBF[core]\na = 1\n\n\n  [remote \"a#b\"] ; note\r\nx\n \t\n[[array]] # toml\n"
+		"[ ] box\n[x] done\n[1, 2]\n[a](b)\n[]\n\nend");
 	assert_int_equal(st_lines_init(&lines, text, NULL), 0);
 	st_auto(st_outline) outline = {0};
 	assert_int_equal(st_outline_init(&outline, &lines, NULL), 0);
@@ -501,7 +532,8 @@ static void check_ends(struct st_str line, struct st_str part) {
 }
 
 /* Ours are the fenced ones; an indented one begins with its own first line. */
-static bool compare_code(const struct st_markdown *md, size_t index, const struct element *element) {
+static bool compare_code(const struct st_markdown *md, size_t index,
+                         const struct element *element) {
 	st_auto(st_buf) literal = ST_BUF_INIT;
 	st_auto(st_lines) inside = {0};
 	add_literal(&literal, element);
@@ -526,7 +558,8 @@ static void compare_with_cmark(struct st_str text) {
 	for (size_t n = 0; n < md.front_end; n++)
 		st_buf_addc(&input, '\n');
 	st_buf_add(&input, st_str_slice(text, md.lines.starts[md.front_end], text.len));
-	run_filter((const char *const[]){"cmark", "-t", "xml", "--sourcepos", NULL}, st_buf_str(&input), &xml);
+	run_filter((const char *const[]){"cmark", "-t", "xml", "--sourcepos", NULL}, st_buf_str(&input),
+	           &xml);
 
 	size_t headings = 0, codes = 0, quote = SIZE_MAX, at = 0;
 	struct element element;

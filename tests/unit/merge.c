@@ -49,8 +49,9 @@ static enum verdict judge(const struct dir *dir, const struct st_buf texts[3]) {
 
 	for (int i = 0; i < 3; i++)
 		dir_write_bytes(dir, names[i], st_buf_cstr(&texts[i]), texts[i].len);
-	int status = run(dir, &gits,
-	                 (const char *[]){"git", "merge-file", "-p", "-q", "agent", "base", "disk", NULL});
+	int status =
+		run(dir, &gits,
+	        (const char *[]){"git", "merge-file", "-p", "-q", "agent", "base", "disk", NULL});
 	/* The number of conflicts, or 255 for an error. */
 	assert_true(status < 128);
 	int code = merge(texts, &ours, &result);
@@ -223,14 +224,17 @@ static void foreign_hunks_say_where_they_are_in_the_merged_text(void **state) {
 	(void)state;
 	st_auto(st_buf) out = ST_BUF_INIT;
 	st_auto(st_merge_result) result = {0};
-	struct st_str base = ST_STR("1\n2\n3\n4\n5\n6\n7\n"), agent = ST_STR("0\n1\n2\n3\n4\n5\n6\n7\n"),
-	              disk = ST_STR("1\n2\nx\ny\n4\n5\n7\n");
+	struct st_str base = ST_STR("1\n2\n3\n4\n5\n6\n7\n"),
+				  agent = ST_STR("0\n1\n2\n3\n4\n5\n6\n7\n"),
+				  disk = ST_STR("1\n2\nx\ny\n4\n5\n7\n");
 
 	assert_int_equal(st_merge(base, agent, disk, &out, &result, NULL), 0);
 	assert_string_equal(out.ptr, "0\n1\n2\nx\ny\n4\n5\n7\n");
 	assert_int_equal(result.foreign_count, 2);
-	assert_memory_equal(&result.foreign[0], (&(struct st_hunk){3, 1, 3, 2}), sizeof(struct st_hunk));
-	assert_memory_equal(&result.foreign[1], (&(struct st_hunk){6, 1, 7, 0}), sizeof(struct st_hunk));
+	assert_memory_equal(&result.foreign[0], (&(struct st_hunk){3, 1, 3, 2}),
+	                    sizeof(struct st_hunk));
+	assert_memory_equal(&result.foreign[1], (&(struct st_hunk){6, 1, 7, 0}),
+	                    sizeof(struct st_hunk));
 }
 
 static void a_conflict_names_the_lines_on_disk(void **state) {
@@ -239,7 +243,7 @@ static void a_conflict_names_the_lines_on_disk(void **state) {
 	st_auto(st_merge_result) result = {0};
 	struct stet_error err = {0};
 	struct st_str base = ST_STR("1\n2\n3\n4\n5\n"), agent = ST_STR("1\nagent\n3\n4\nagent\n"),
-	              disk = ST_STR("0\n1\nd\nd\n3\n4\ndisk\n");
+				  disk = ST_STR("0\n1\nd\nd\n3\n4\ndisk\n");
 
 	assert_int_equal(st_merge(base, agent, disk, &out, &result, &err), STET_E_CONFLICT);
 	assert_int_equal(result.overlap_count, 2);

@@ -16,9 +16,9 @@ static void look(const char *text, const char *old_text, const char *new_text) {
 	assert_int_equal(st_places_find(&places, st_str(text), st_str(old_text), NULL), 0);
 	assert_int_equal(places.total, 0);
 	error = (struct stet_error){0};
-	assert_int_equal(st_explain_no_match(&nearest, st_str(text), st_str(old_text), st_str(new_text), "",
-	                                     &error),
-	                 STET_E_NO_MATCH);
+	assert_int_equal(
+		st_explain_no_match(&nearest, st_str(text), st_str(old_text), st_str(new_text), "", &error),
+		STET_E_NO_MATCH);
 	assert_non_null(strstr(error.message, "Nothing was changed."));
 }
 
@@ -38,10 +38,17 @@ static void check(const char *text, const char *old_text, unsigned kinds, size_t
 static void names_case(void **state) {
 	(void)state;
 	check("one\nHello World\n", "hello world", ST_FOLD_CASE, 2, "Hello World");
-	assert_says("Nearest: line 2, different in upper and lower case. The file has there:\n"
-	            "\"Hello World\"");
-	check("STRA\xC3\x9F" "E \xC3\x84\n", "stra\xC3\x9F" "e \xC3\xA4", ST_FOLD_CASE, 1,
-	      "STRA\xC3\x9F" "E \xC3\x84");
+	assert_says(
+		"Nearest: line 2, different in upper and lower case. The file has there:\n"
+		"\"Hello World\"");
+	check(
+		"STRA\xC3\x9F"
+		"E \xC3\x84\n",
+		"stra\xC3\x9F"
+		"e \xC3\xA4",
+		ST_FOLD_CASE, 1,
+		"STRA\xC3\x9F"
+		"E \xC3\x84");
 }
 
 static void names_indentation_and_counts_it(void **state) {
@@ -79,15 +86,28 @@ static void names_typographic_characters_with_their_numbers(void **state) {
 	      "say \xE2\x80\x9Chi\xE2\x80\x9D");
 	assert_says("quotation marks (the file has \xE2\x80\x9C U+201C, oldText \" U+0022)");
 	check("x = 'a';\n", "x = \"a\";", ST_FOLD_QUOTES, 1, "x = 'a';");
-	check("1\xE2\x80\x93" "2\n", "1-2", ST_FOLD_DASHES, 1, "1\xE2\x80\x93" "2");
+	check(
+		"1\xE2\x80\x93"
+		"2\n",
+		"1-2", ST_FOLD_DASHES, 1,
+		"1\xE2\x80\x93"
+		"2");
 	assert_says("dashes (the file has \xE2\x80\x93 U+2013, oldText - U+002D)");
 	check("wait\xE2\x80\xA6\n", "wait...", ST_FOLD_ELLIPSES, 1, "wait\xE2\x80\xA6");
-	check("a\xC2\xA0" "b\n", "a b", ST_FOLD_SPACES, 1, "a\xC2\xA0" "b");
+	check(
+		"a\xC2\xA0"
+		"b\n",
+		"a b", ST_FOLD_SPACES, 1,
+		"a\xC2\xA0"
+		"b");
 	assert_says("special spaces (the file has U+00A0, oldText U+0020)");
 	assert_says("\"a\\u00a0b\"");
 	check("zero\xE2\x80\x8Bwidth\n", "zerowidth", ST_FOLD_INVISIBLE, 1, "zero\xE2\x80\x8Bwidth");
 	assert_says("invisible characters (the file has U+200B)");
-	check("a\n", "\xEF\xBB\xBF" "a", ST_FOLD_INVISIBLE, 1, "a");
+	check("a\n",
+	      "\xEF\xBB\xBF"
+	      "a",
+	      ST_FOLD_INVISIBLE, 1, "a");
 	assert_says("(oldText has U+FEFF)");
 }
 
@@ -100,11 +120,13 @@ static void names_accents_composed_and_decomposed(void **state) {
 static void names_escapes_in_both_directions(void **state) {
 	(void)state;
 	check("a\n\tb \"c\"\n", "a\\n\\tb \\\"c\\\"", ST_FOLD_ESCAPES, 1, "a\n\tb \"c\"");
-	assert_says("backslash escapes (written out in oldText, where the file has the character itself)");
+	assert_says(
+		"backslash escapes (written out in oldText, where the file has the character itself)");
 	check("s = \"x\\ny\";\n", "s = \"x\ny\";", ST_FOLD_ESCAPES, 1, "s = \"x\\ny\";");
 	assert_says("written out in the file, where oldText has");
 	check("s = \"\\\\d\";\n", "s = \"\\d\";", ST_FOLD_ESCAPES, 1, "s = \"\\\\d\";");
-	check("if (a < b && c)\n", "if (a &lt; b &amp;&amp; c)", ST_FOLD_ENTITIES, 1, "if (a < b && c)");
+	check("if (a < b && c)\n", "if (a &lt; b &amp;&amp; c)", ST_FOLD_ENTITIES, 1,
+	      "if (a < b && c)");
 	check("<p>&quot;x&#39;&#x3c;</p>\n", "<p>\"x'<</p>", ST_FOLD_ENTITIES, 1,
 	      "<p>&quot;x&#39;&#x3c;</p>");
 }
@@ -152,8 +174,9 @@ static void shows_several_places_the_nearest_first(void **state) {
 	assert_int_equal(nearest.list[0].first, 3);
 	assert_int_equal(nearest.list[1].first, 4);
 	assert_int_equal(nearest.list[2].first, 5);
-	assert_says("4 places come near; three of them:\n"
-	            "- line 3, different in upper and lower case: \"Foo (x)\"");
+	assert_says(
+		"4 places come near; three of them:\n"
+		"- line 3, different in upper and lower case: \"Foo (x)\"");
 }
 
 static void shows_the_first_line_that_differs(void **state) {
@@ -164,8 +187,9 @@ static void shows_the_first_line_that_differs(void **state) {
 	assert_int_equal(nearest.list[0].kinds, ST_NEAR_SIMILAR);
 	assert_int_equal(nearest.list[0].first, 2);
 	assert_int_equal(nearest.list[0].last, 4);
-	assert_says("Similar text is at lines 2 to 4. Line 3 is\n\"\\treturn a + b;\"\nwhere oldText has\n"
-	            "\"\\treturn a - c;\"");
+	assert_says(
+		"Similar text is at lines 2 to 4. Line 3 is\n\"\\treturn a + b;\"\nwhere oldText has\n"
+		"\"\\treturn a - c;\"");
 }
 
 static void shows_a_similar_part_of_a_line(void **state) {
@@ -220,10 +244,13 @@ static void messages_are_bounded_whatever_the_texts(void **state) {
 	assert_true(strlen(error.message) < 1600);
 	st_buf_clear(&text);
 	for (int i = 0; i < 100; i++)
-		st_buf_add(&text, ST_STR("\t\xE2\x80\x9CLine\xE2\x80\x9D\xC2\xA0 \xE2\x80\x94 x x x x x x x x x x "
-		                         "x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x\n"));
+		st_buf_add(
+			&text,
+			ST_STR("\t\xE2\x80\x9CLine\xE2\x80\x9D\xC2\xA0 \xE2\x80\x94 x x x x x x x x x x "
+		           "x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x\n"));
 	look(text.ptr,
-	     "    \"line\"  -  x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x\\n",
+	     "    \"line\"  -  x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x x "
+	     "x x\\n",
 	     "");
 	assert_int_equal(nearest.total, 100);
 	assert_true(strlen(error.message) < 1800);
@@ -267,9 +294,9 @@ static void add_changed(struct st_buf *out, char c, unsigned kind) {
 static void finds_what_was_changed_and_where(void **state) {
 	(void)state;
 	static const unsigned kinds[] = {
-		ST_FOLD_CASE,   ST_FOLD_INDENT, ST_FOLD_TRAILING,  ST_FOLD_BLANKS,  ST_FOLD_BLANK_LINES,
-		ST_FOLD_QUOTES, ST_FOLD_DASHES, ST_FOLD_SPACES,    ST_FOLD_INVISIBLE, ST_FOLD_ESCAPES,
-		ST_FOLD_ENTITIES,
+		ST_FOLD_CASE,        ST_FOLD_INDENT,  ST_FOLD_TRAILING, ST_FOLD_BLANKS,
+		ST_FOLD_BLANK_LINES, ST_FOLD_QUOTES,  ST_FOLD_DASHES,   ST_FOLD_SPACES,
+		ST_FOLD_INVISIBLE,   ST_FOLD_ESCAPES, ST_FOLD_ENTITIES,
 	};
 	st_auto(st_buf) text = ST_BUF_INIT;
 	for (int i = 0; i < 3000; i++)
@@ -298,8 +325,10 @@ static void finds_what_was_changed_and_where(void **state) {
 /* Places in the folded text lead back to where they came from. */
 static void folded_bytes_know_their_source(void **state) {
 	(void)state;
-	static const char *const parts[] = {"a", "B", " ", "\n", "\t", "\r\n", "\\n", "&lt;", "\xC3\x89",
-	                                    "\xE2\x80\x8B", "\xE2\x80\xA6", "\xFF", "'"};
+	static const char *const parts[] = {
+		"a",   "B",    " ",        "\n",           "\t",           "\r\n",
+		"\\n", "&lt;", "\xC3\x89", "\xE2\x80\x8B", "\xE2\x80\xA6", "\xFF",
+		"'"};
 	seed = 9;
 	for (int round = 0; round < 300; round++) {
 		st_auto(st_buf) text = ST_BUF_INIT;
@@ -323,7 +352,8 @@ static void folded_bytes_know_their_source(void **state) {
 static void similarity_is_one_pass(void **state) {
 	(void)state;
 	struct st_similar similar;
-	assert_int_equal(st_similar_find(&similar, ST_STR("xxxxabcdefghyyyy"), ST_STR("abcdefgh"), NULL), 0);
+	assert_int_equal(
+		st_similar_find(&similar, ST_STR("xxxxabcdefghyyyy"), ST_STR("abcdefgh"), NULL), 0);
 	assert_int_equal(similar.span.start, 4);
 	assert_int_equal(similar.span.end, 12);
 	assert_int_equal(similar.percent, 100);

@@ -87,7 +87,8 @@ static void replaces_across_lines(void **state) {
 
 static void nothing_in_the_texts_is_special(void **state) {
 	(void)state;
-	assert_replaced("cost: $1 \\1 &", "$1 \\1 &", "$& $$ $0 \\0 %s", "first", "cost: $& $$ $0 \\0 %s");
+	assert_replaced("cost: $1 \\1 &", "$1 \\1 &", "$& $$ $0 \\0 %s", "first",
+	                "cost: $& $$ $0 \\0 %s");
 	assert_replaced("a.c abc", "a.c", ".*", "all", ".* abc");
 	assert_replaced("a\0b\0", "\0b", "\0\0", "first", "a\0\0\0");
 }
@@ -104,8 +105,8 @@ static void the_text_may_become_empty_or_come_from_one_place(void **state) {
 /* Fault 6 of the predecessor: unknown words meant "first". */
 static void an_occurrence_is_first_last_all_or_a_number(void **state) {
 	(void)state;
-	static const char *const bad[] = {"0",  "-1", "abc", "",   "00", "1.5", " 1", "first ",
-	                                  "1x", "+1", "any", "al", "\n", "\xFF"};
+	static const char *const bad[] = {"0",      "-1", "abc", "",    "00", "1.5", " 1",
+	                                  "first ", "1x", "+1",  "any", "al", "\n",  "\xFF"};
 	struct st_occurrence occurrence = {ST_ALL, 7};
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
 		struct stet_error err = {0};
@@ -123,7 +124,8 @@ static void an_occurrence_is_first_last_all_or_a_number(void **state) {
 static void an_occurrence_beyond_the_last_is_refused_with_the_lines(void **state) {
 	(void)state;
 	assert_refused("a\n\na a\n", "a", "4", STET_E_INVALID);
-	assert_says("occurrence 4 was asked for, but oldText occurs 3 times, at lines 1 and 3 (2 times)");
+	assert_says(
+		"occurrence 4 was asked for, but oldText occurs 3 times, at lines 1 and 3 (2 times)");
 	assert_says("a number from 1 to 3");
 	assert_int_equal(done.found.total, 3);
 	assert_refused("a\n", "a", "99999999999999999999999999", STET_E_INVALID);
@@ -228,8 +230,9 @@ static void bytes_that_are_not_utf8_survive(void **state) {
 static void tabs_do_not_match_spaces_and_the_error_says_so(void **state) {
 	(void)state;
 	assert_refused("if (x) {\n\treturn;\n}\n", "    return;", "first", STET_E_NO_MATCH);
-	assert_says("line 2, different in indentation (line 1 of it begins with 1 tab in the file and 4 "
-	            "spaces in oldText)");
+	assert_says(
+		"line 2, different in indentation (line 1 of it begins with 1 tab in the file and 4 "
+		"spaces in oldText)");
 	assert_says("\"\\treturn;\"");
 	assert_int_equal(done.nearest.count, 1);
 	assert_int_equal(done.nearest.list[0].first, 2);
@@ -438,7 +441,8 @@ static void replacing_back_gives_the_same_bytes(void **state) {
 		/* Half a CRLF would make a text with two kinds of line ends. */
 		if (st_str_ends(st_buf_str(&old_text), ST_STR("\r")))
 			continue;
-		if (apply(st_buf_str(&text), st_buf_str(&old_text), ST_STR("<once>"), occurrences[any(2)]) < 0)
+		if (apply(st_buf_str(&text), st_buf_str(&old_text), ST_STR("<once>"), occurrences[any(2)]) <
+		    0)
 			continue;
 
 		st_auto(st_buf) changed = ST_BUF_INIT;
@@ -473,8 +477,8 @@ static void line_numbers_are_those_of_sed(void **state) {
 		for (int i = (int)any(40); i >= 0; i--)
 			st_buf_addf(&text, "line %u%s\n", (unsigned)any(9), any(5) ? "" : " X");
 		st_buf_adds(&text, "X at the end\n");
-		assert_int_equal(apply(st_buf_str(&text), ST_STR("X"), ST_STR("<1>\n<2>\n<3>"),
-		                       occurrences[any(3)]), 0);
+		assert_int_equal(
+			apply(st_buf_str(&text), ST_STR("X"), ST_STR("<1>\n<2>\n<3>"), occurrences[any(3)]), 0);
 		dir_write_bytes(dir, "new", done.text.ptr, done.text.len);
 
 		/* The touched lines begin with the first new text and end with the last. */
@@ -489,7 +493,8 @@ static void line_numbers_are_those_of_sed(void **state) {
 
 		for (size_t i = 0; i < done.context.before_count; i++) {
 			st_auto(st_buf) line = ST_BUF_INIT;
-			sed_lines(dir_at(dir, "new"), done.context.before[i].number, done.context.before[i].number, &line);
+			sed_lines(dir_at(dir, "new"), done.context.before[i].number,
+			          done.context.before[i].number, &line);
 			st_buf_truncate(&line, line.len - 1);
 			assert_string_equal(line.ptr, done.context.before[i].text.ptr);
 		}

@@ -47,9 +47,12 @@ struct way {
 	bool exists;
 };
 
-#define leads(path, place) {path, 0, place, true}
-#define could(path, place) {path, 0, place, false}
-#define refused(path, code) {path, code, NULL, false}
+#define leads(path, place) \
+	{ path, 0, place, true }
+#define could(path, place) \
+	{ path, 0, place, false }
+#define refused(path, code) \
+	{ path, code, NULL, false }
 
 static const char *spell(const struct dir *dir, const char *path) {
 	static char text[16384];
@@ -84,8 +87,8 @@ static void follow(const struct dir *dir, const struct st_root *root, const stru
 
 /* Both by openat2 and by the walk, from the root in several spellings. */
 static void follow_all(const struct dir *dir, const struct way *ways, size_t count) {
-	static const char *const roots[] = {"@/root", "@/root/", "@/root/.", "@/alias", "@/alias/",
-	                                    "@/root/../outside/../root"};
+	static const char *const roots[] = {"@/root",  "@/root/",  "@/root/.",
+	                                    "@/alias", "@/alias/", "@/root/../outside/../root"};
 	for (size_t i = 0; i < sizeof roots / sizeof *roots; i++) {
 		struct st_root root;
 		assert_int_equal(st_root_open(&root, spell(dir, roots[i]), NULL), 0);
@@ -280,11 +283,36 @@ static void as_many_links_are_followed_as_by_the_kernel(void **state) {
 static void names_are_taken_literally(void **state) {
 	const struct dir *dir = *state;
 	static const char *const names[] = {
-		"with space",   " leading",      "trailing ",  "a.txt ",      "\"quoted\"",  "a.txt\"",
-		"'single'",     "100%",          "%2e%2e",     "%s%n%s",      "%2F",         "back\\slash",
-		"new\nline",    "tab\t",         "\x1b[31m",   "$HOME",       "~",           "*",
-		"-rf",          "...",           "..a",        "a..",         ". ",          " ..",
-		"na\xc3\xafve", "nai\xcc\x88ve", "\xff\xfe",   "\342\200\256txt.a", "CON", "a:b",
+		"with space",
+		" leading",
+		"trailing ",
+		"a.txt ",
+		"\"quoted\"",
+		"a.txt\"",
+		"'single'",
+		"100%",
+		"%2e%2e",
+		"%s%n%s",
+		"%2F",
+		"back\\slash",
+		"new\nline",
+		"tab\t",
+		"\x1b[31m",
+		"$HOME",
+		"~",
+		"*",
+		"-rf",
+		"...",
+		"..a",
+		"a..",
+		". ",
+		" ..",
+		"na\xc3\xafve",
+		"nai\xcc\x88ve",
+		"\xff\xfe",
+		"\342\200\256txt.a",
+		"CON",
+		"a:b",
 	};
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
 		char path[64];
@@ -304,7 +332,8 @@ static void a_nul_byte_is_refused(void **state) {
 	const struct dir *dir = *state;
 	struct st_root root;
 	assert_int_equal(st_root_open(&root, dir_at(dir, "root"), NULL), 0);
-	static const struct st_str paths[] = {{"a.txt\0", 6}, {"\0", 1}, {"a.txt\0../x", 10}, {"dir\0/b", 6}};
+	static const struct st_str paths[] = {
+		{"a.txt\0", 6}, {"\0", 1}, {"a.txt\0../x", 10}, {"dir\0/b", 6}};
 	for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
 		st_auto(st_place) place = ST_PLACE_INIT;
 		struct stet_error err = {0};
@@ -446,8 +475,10 @@ static int commit(const struct st_root *root, struct st_guard *guard, const char
 	struct st_hash hash;
 	if (expected)
 		assert_int_equal(st_hash_of(st_str(expected), &hash, NULL), 0);
-	struct st_commit request = {.path = st_str(path), .bytes = st_str(text),
-	                            .expected = expected ? &hash : NULL, .relaxed = true};
+	struct st_commit request = {.path = st_str(path),
+	                            .bytes = st_str(text),
+	                            .expected = expected ? &hash : NULL,
+	                            .relaxed = true};
 	st_auto(st_committed) done = ST_COMMITTED_INIT;
 	return st_commit(root, guard, &request, &done, err);
 }
@@ -616,10 +647,10 @@ static void peeking_sees_a_file_but_no_link(void **state) {
 
 static void git_and_the_state_directory_are_protected(void **state) {
 	(void)state;
-	static const char *const yes[] = {".git", ".git/config", "a/.git/x", "a/.GIT", ".Git/x",
-	                                  ".stet", ".stet/kept/x"};
-	static const char *const no[] = {"git", ".gitignore", ".gitmodules", "a/.github/x", "a/.stet/x",
-	                                 ".stet.txt", "x.git/y", ".git2"};
+	static const char *const yes[] = {".git",   ".git/config", "a/.git/x",    "a/.GIT",
+	                                  ".Git/x", ".stet",       ".stet/kept/x"};
+	static const char *const no[] = {"git",       ".gitignore", ".gitmodules", "a/.github/x",
+	                                 "a/.stet/x", ".stet.txt",  "x.git/y",     ".git2"};
 	for (size_t i = 0; i < sizeof yes / sizeof *yes; i++)
 		assert_true(st_path_is_protected(yes[i], ".stet"));
 	for (size_t i = 0; i < sizeof no / sizeof *no; i++)

@@ -47,7 +47,8 @@ static void every_tool_has_a_name_that_clients_take(void **state) {
 
 static void every_tool_has_title_description_and_annotations(void **state) {
 	(void)state;
-	static const char *const hints[] = {"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"};
+	static const char *const hints[] = {"readOnlyHint", "destructiveHint", "idempotentHint",
+	                                    "openWorldHint"};
 	for (size_t i = 0; i < stet_tool_count(); i++) {
 		yyjson_doc *doc = listed(i);
 		assert_string_equal(yyjson_get_str(member(doc, "title")), stet_tool_title(i));
@@ -56,7 +57,8 @@ static void every_tool_has_title_description_and_annotations(void **state) {
 		for (size_t k = 0; k < sizeof hints / sizeof *hints; k++)
 			assert_true(yyjson_is_bool(yyjson_obj_get(member(doc, "annotations"), hints[k])));
 		bool reads = yyjson_get_bool(yyjson_obj_get(member(doc, "annotations"), "readOnlyHint"));
-		bool destroys = yyjson_get_bool(yyjson_obj_get(member(doc, "annotations"), "destructiveHint"));
+		bool destroys =
+			yyjson_get_bool(yyjson_obj_get(member(doc, "annotations"), "destructiveHint"));
 		assert_false(reads && destroys);
 		yyjson_doc_free(doc);
 	}
@@ -102,9 +104,11 @@ static void every_tool_has_schemas_of_words_that_are_known(void **state) {
 /* The answers of all tests are checked so; here that the check itself can fail. */
 static void the_check_of_answers_finds_what_is_wrong(void **state) {
 	(void)state;
-	static const char schema[] = "{\"type\":\"object\",\"properties\":{\"a\":{\"type\":[\"string\",\"integer\"]},"
-	                             "\"b\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{\"c\":{\"enum\":[\"x\",1]}}}}},"
-	                             "\"required\":[\"a\"]}";
+	static const char schema[] =
+		"{\"type\":\"object\",\"properties\":{\"a\":{\"type\":[\"string\",\"integer\"]},"
+		"\"b\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{\"c\":{\"enum\":["
+	    "\"x\",1]}}}}},"
+		"\"required\":[\"a\"]}";
 	static const struct {
 		const char *json;
 		bool right;
@@ -173,8 +177,10 @@ static void the_editing_guide_is_short_and_names_every_text_tool(void **state) {
 		if (strncmp(stet_tool_name(i), "text_", 5) == 0)
 			assert_non_null(strstr(guide, stet_tool_name(i)));
 	}
-	static const char *const words[] = {"edit_file", "write_file", "appendToSection", "beforeHeading", "heading", "codeBlock",
-	                                    "lines", "last resort", "expectedHash", "fileHash", "conflict", "onStale", "occurrence"};
+	static const char *const words[] = {
+		"edit_file", "write_file", "appendToSection", "beforeHeading", "heading",
+		"codeBlock", "lines",      "last resort",     "expectedHash",  "fileHash",
+		"conflict",  "onStale",    "occurrence"};
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
 		assert_non_null(strstr(guide, words[i]));
 	static const char *const gone[] = {"afterHeading", "replaceLines", "pattern"};

@@ -76,9 +76,15 @@ static void plain_search_is_caseless_and_literal(void **state) {
 static void case_follows_unicode(void **state) {
 	(void)state;
 	st_auto(found) found = {0};
-	plain(&found, ST_STR("\xC3\x89" "COLE\nx\n\xC3\xA9" "cole\n"), "\xC3\xA9" "Cole");
+	plain(&found,
+	      ST_STR("\xC3\x89"
+	             "COLE\nx\n\xC3\xA9"
+	             "cole\n"),
+	      "\xC3\xA9"
+	      "Cole");
 	check(&found, "1:1 3:1");
-	plain(&found, ST_STR("\xCE\xA3\xCE\x91\n\xCF\x83\xCE\xB1\n\xCF\x82\xCE\xB1\n"), "\xCF\x83\xCE\xB1");
+	plain(&found, ST_STR("\xCE\xA3\xCE\x91\n\xCF\x83\xCE\xB1\n\xCF\x82\xCE\xB1\n"),
+	      "\xCF\x83\xCE\xB1");
 	check(&found, "1:1 2:1 3:1");
 	plain(&found, ST_STR("300 \xE2\x84\xAA\n"), "k");
 	check(&found, "1:5");
@@ -107,7 +113,8 @@ static void a_line_is_reported_once_at_its_first_match(void **state) {
 static void every_line_ending_ends_a_line_for_anchors_and_dots(void **state) {
 	(void)state;
 	static const char *const texts[] = {"one\ntwo\nthree\n", "one\r\ntwo\r\nthree\r\n",
-	                                    "one\rtwo\rthree\r", "one\rtwo\r\nthree", "one\ntwo\rthree"};
+	                                    "one\rtwo\rthree\r", "one\rtwo\r\nthree",
+	                                    "one\ntwo\rthree"};
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
 		st_auto(found) found = {0};
 		regex(&found, st_str(texts[i]), "^two$");
@@ -204,7 +211,8 @@ static void long_lines_are_cut_so_that_the_match_is_seen(void **state) {
 	assert_true(st_str_ends(shown, ST_STR("\xC3\xA9...")));
 
 	plain(&found, st_buf_str(&text), "end");
-	assert_true(st_str_ends(found.result.matches[0].text, ST_STR("\xC3\xA9" "end")));
+	assert_true(st_str_ends(found.result.matches[0].text, ST_STR("\xC3\xA9"
+	                                                             "end")));
 	regex(&found, st_buf_str(&text), ".+");
 	assert_true(st_str_starts(found.result.matches[0].text, ST_STR("\xC3\xA9")));
 }
@@ -277,7 +285,8 @@ static void an_invalid_expression_is_shown_where_it_breaks(void **state) {
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		st_auto(found) found = {0};
-		search(&found, ST_STR("x"), (struct st_search){.query = st_str(cases[i].query), .regex = true});
+		search(&found, ST_STR("x"),
+		       (struct st_search){.query = st_str(cases[i].query), .regex = true});
 		assert_int_equal(found.code, STET_E_INVALID);
 		assert_non_null(strstr(found.err.message, cases[i].reason));
 		assert_non_null(strstr(found.err.message, cases[i].quote));
@@ -298,7 +307,7 @@ static void answers_in_time(struct found *found, struct st_str text, struct st_s
 	alarm(30);
 	search(found, text,
 	       (struct st_search){
-		       .query = query, .regex = true, .time_limit = 100, .interpret = interpret});
+			   .query = query, .regex = true, .time_limit = 100, .interpret = interpret});
 	alarm(0);
 	assert_true(seconds() - start < 1.0);
 }
@@ -406,9 +415,13 @@ static void a_long_literal_cannot_hang_the_search_either(void **state) {
 static void the_interpreter_finds_the_same(void **state) {
 	(void)state;
 	static const char *const texts[] = {
-		"one\r\ntwo \xC3\xA9\nTHREE\r\rone two", "\xFFone\n\xC3 two\n\xFEthree\xC3\xA9\n", "\xEF\xBB\xBFone\n", "",
+		"one\r\ntwo \xC3\xA9\nTHREE\r\rone two",
+		"\xFFone\n\xC3 two\n\xFEthree\xC3\xA9\n",
+		"\xEF\xBB\xBFone\n",
+		"",
 	};
-	static const char *const queries[] = {"one", "^.+$", "\\w+\xC3\x89", "(?s)e.+t", "o|h", "\\bTwo", "e$"};
+	static const char *const queries[] = {"one",    "^.+$", "\\w+\xC3\x89", "(?s)e.+t", "o|h",
+	                                      "\\bTwo", "e$"};
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
 		for (size_t j = 0; j < 2 * sizeof queries / sizeof *queries; j++) {
 			struct st_search query = {.query = st_str(queries[j / 2]), .regex = j % 2};

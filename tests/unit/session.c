@@ -24,7 +24,8 @@ static void an_edit_of_a_changed_file_is_refused_with_the_diff(void **state) {
 
 	assert_int_equal(desk_edit(desk, "a.c", "two", "2"), STET_E_CONFLICT);
 	assert_string_equal(text(desk, "a.c"), "zero\none\ntwo\nthree\n");
-	const char *sentence = "File \"a.c\" was modified since you last read it. Please read the file again.";
+	const char *sentence =
+		"File \"a.c\" was modified since you last read it. Please read the file again.";
 	assert_memory_equal(desk->err.message, sentence, strlen(sentence));
 	assert_string_equal(stet_answer_reason(desk->answer), "modified");
 	assert_non_null(strstr(stet_answer_diff(desk->answer, NULL), "+zero\n"));
@@ -244,7 +245,8 @@ static void the_size_limit_holds_for_reading_and_writing(void **state) {
 	assert_int_equal(desk_read(desk, "big"), STET_E_TOO_BIG);
 	assert_int_equal(desk_write(desk, "new", "123456789"), STET_E_TOO_BIG);
 	assert_false(dir_has(desk->dir, "new"));
-	assert_int_equal(stet_workspace_set(desk->ws, STET_OPTION_DURABLE, 2, &desk->err), STET_E_INVALID);
+	assert_int_equal(stet_workspace_set(desk->ws, STET_OPTION_DURABLE, 2, &desk->err),
+	                 STET_E_INVALID);
 }
 
 static void a_late_write_is_told_in_the_next_answer(void **state) {

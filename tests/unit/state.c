@@ -183,7 +183,8 @@ static void similar_names_are_not_taken_for_it(void **state) {
 	const struct dir *dir = *state;
 	for (size_t i = 0; i < sizeof repositories / sizeof *repositories; i++) {
 		repository_init(dir, &repositories[i]);
-		static const char *const names[] = {".ste", ".stet.txt", ".stet-2/x", ".stets/x", "a/.stet/x"};
+		static const char *const names[] = {".ste", ".stet.txt", ".stet-2/x", ".stets/x",
+		                                    "a/.stet/x"};
 		for (size_t j = 0; j < sizeof names / sizeof *names; j++)
 			dir_write(dir, names[j], "");
 		git(dir, "add", "-A");
@@ -220,7 +221,8 @@ static void a_very_long_path_does_not_confuse(void **state) {
 		st_buf_adds(&path, "100644,e69de29bb2d1d6434b8b29ae775ad8c2e48c5391,");
 		if (strcmp(repositories[i].format, "sha256") == 0) {
 			st_buf_clear(&path);
-			st_buf_adds(&path, "100644,473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813,");
+			st_buf_adds(&path,
+			            "100644,473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813,");
 		}
 		for (int j = 0; j < 21; j++)
 			st_buf_addf(&path, "%0250d/", j);

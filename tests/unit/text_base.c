@@ -19,8 +19,8 @@ static void ComputeFileHash_SameContent_ReturnsSameHash(void **state) {
 /* fault 1: line ends and a missing final newline count. */
 static void ComputeFileHash_DifferentContent_ReturnsDifferentHash(void **state) {
 	struct desk *desk = *state;
-	static const char *const others[] = {"one\ntwo", "one\r\ntwo\n", "one\ntwo\n\n", "one\nTwo\n",
-	                                     "\xEF\xBB\xBFone\ntwo\n", ""};
+	static const char *const others[] = {"one\ntwo",   "one\r\ntwo\n",           "one\ntwo\n\n",
+	                                     "one\nTwo\n", "\xEF\xBB\xBFone\ntwo\n", ""};
 	dir_write(desk->dir, "a.txt", "one\ntwo\n");
 	for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
 		dir_write(desk->dir, "b.txt", others[i]);
@@ -39,7 +39,8 @@ static void the_hash_is_what_sha256sum_says(void **state) {
 static void ValidateExpectedHash_Matching_DoesNotThrow(void **state) {
 	struct desk *desk = *state;
 	dir_write(desk->dir, "a.txt", "one\n");
-	call(desk, "text_replace", "{'filePath': 'a.txt', 'oldText': 'one', 'newText': 'two', 'expectedHash': '%s'}",
+	call(desk, "text_replace",
+	     "{'filePath': 'a.txt', 'oldText': 'one', 'newText': 'two', 'expectedHash': '%s'}",
 	     hash_of(desk, "a.txt"));
 	expect_file(desk, "a.txt", "two\n");
 }
@@ -50,11 +51,13 @@ static void an_expected_hash_is_a_prefix_in_any_case(void **state) {
 	dir_write(desk->dir, "a.txt", "one\n");
 	assert_int_equal(run(desk->dir, &output, (const char *[]){"sha256sum", "a.txt", NULL}), 0);
 	for (int len = 16; len <= 64; len += 12)
-		call(desk, "text_replace", "{'filePath': 'a.txt', 'oldText': 'one', 'newText': 'one', 'expectedHash': '%.*s'}",
+		call(desk, "text_replace",
+		     "{'filePath': 'a.txt', 'oldText': 'one', 'newText': 'one', 'expectedHash': '%.*s'}",
 		     len, output.ptr);
 	for (char *digit = output.ptr; *digit != ' '; digit++)
 		*digit = (char)toupper(*digit);
-	call(desk, "text_replace", "{'filePath': 'a.txt', 'oldText': 'one', 'newText': 'one', 'expectedHash': '%.64s'}",
+	call(desk, "text_replace",
+	     "{'filePath': 'a.txt', 'oldText': 'one', 'newText': 'one', 'expectedHash': '%.64s'}",
 	     output.ptr);
 	expect_true("noop");
 }
@@ -64,7 +67,8 @@ static void ValidateExpectedHash_Mismatching_ThrowsWithCurrentHash(void **state)
 	dir_write(desk->dir, "a.txt", "one\n");
 	const char *hash = hash_of(desk, "a.txt");
 	refuse(desk, STET_E_CONFLICT, "text_replace",
-	       "{'filePath': 'a.txt', 'oldText': 'one', 'newText': 'two', 'expectedHash': '0123456789abcdef'}");
+	       "{'filePath': 'a.txt', 'oldText': 'one', 'newText': 'two', 'expectedHash': "
+	       "'0123456789abcdef'}");
 	expect_text(hash);
 	expect_str("currentHash", hash);
 	expect_str("expectedHash", "0123456789abcdef");
@@ -78,20 +82,22 @@ static void every_text_tool_checks_the_path(void **state) {
 	static const char *const calls[][2] = {
 		{"text_inspect", "{'filePath': '%s'}"},
 		{"text_replace", "{'filePath': '%s', 'oldText': 'root', 'newText': 'x'}"},
-		{"text_patch", "{'filePath': '%s', 'operation': 'delete', 'target': {'lines': {'start': 1}}}"},
+		{"text_patch",
+	     "{'filePath': '%s', 'operation': 'delete', 'target': {'lines': {'start': 1}}}"},
 		{"edit_file", "{'path': '%s', 'oldText': 'root', 'newText': 'x'}"},
 		{"edit_file", "{'path': '%s', 'oldText': '', 'newText': 'x'}"},
 		{"read_file", "{'path': '%s'}"},
 		{"write_file", "{'path': '%s', 'content': 'x'}"},
 	};
-	static const char *const paths[] = {"/etc/passwd", "../outside.txt", "a/../../outside.txt", "out/passwd"};
+	static const char *const paths[] = {"/etc/passwd", "../outside.txt", "a/../../outside.txt",
+	                                    "out/passwd"};
 	assert_int_equal(symlink("/etc", dir_at(desk->dir, "out")), 0);
 	assert_int_equal(mkdir(dir_at(desk->dir, "a"), 0755), 0);
 	for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
 		for (size_t k = 0; k < sizeof paths / sizeof *paths; k++) {
 			char args[256];
-			snprintf(args, sizeof args, "%.*s%s%s", (int)(strstr(calls[i][1], "%s") - calls[i][1]), calls[i][1],
-			         paths[k], strstr(calls[i][1], "%s") + 2);
+			snprintf(args, sizeof args, "%.*s%s%s", (int)(strstr(calls[i][1], "%s") - calls[i][1]),
+			         calls[i][1], paths[k], strstr(calls[i][1], "%s") + 2);
 			refuse(desk, STET_E_OUTSIDE, calls[i][0], "%s", args);
 		}
 	}

@@ -3,21 +3,22 @@
 
 #define TOOL "text_inspect"
 
-static const char doc[] = "---\n"
-                          "title: A\n"
-                          "tags: [x]\n"
-                          "---\n"
-                          "# Intro {#start}\n"
-                          "\n"
-                          "Some text.\n"
-                          "\n"
-                          "```sh\n"
-                          "# no heading\n"
-                          "```\n"
-                          "\n"
-                          "Setup\n"
-                          "-----\n"
-                          "More text.\n";
+static const char doc[] =
+	"---\n"
+	"title: A\n"
+	"tags: [x]\n"
+	"---\n"
+	"# Intro {#start}\n"
+	"\n"
+	"Some text.\n"
+	"\n"
+	"```sh\n"
+	"# no heading\n"
+	"```\n"
+	"\n"
+	"Setup\n"
+	"-----\n"
+	"More text.\n";
 
 static void Run_StructureMode_ReturnsFileHash(void **state) {
 	struct desk *desk = *state;
@@ -106,14 +107,17 @@ static void search_finds_lines_and_the_heading_above(void **state) {
 static void search_takes_expressions_and_context(void **state) {
 	struct desk *desk = *state;
 	dir_write(desk->dir, "a.txt", "one\ntwo\nthree\nfour\n");
-	call(desk, TOOL, "{'filePath': 'a.txt', 'mode': 'search', 'query': '^t', 'regex': true, 'context': 1}");
+	call(desk, TOOL,
+	     "{'filePath': 'a.txt', 'mode': 'search', 'query': '^t', 'regex': true, 'context': 1}");
 	expect_true("isRegex");
 	expect_int("totalMatches", 2);
 	expect_str("matches.0.context.before.0", "one");
 	expect_str("matches.0.context.after.0", "three");
-	refuse(desk, STET_E_INVALID, TOOL, "{'filePath': 'a.txt', 'mode': 'search', 'query': '(', 'regex': true}");
+	refuse(desk, STET_E_INVALID, TOOL,
+	       "{'filePath': 'a.txt', 'mode': 'search', 'query': '(', 'regex': true}");
 	refuse(desk, STET_E_INVALID, TOOL, "{'filePath': 'a.txt', 'mode': 'search', 'query': ''}");
-	refuse(desk, STET_E_INVALID, TOOL, "{'filePath': 'a.txt', 'mode': 'search', 'query': 'x', 'context': 21}");
+	refuse(desk, STET_E_INVALID, TOOL,
+	       "{'filePath': 'a.txt', 'mode': 'search', 'query': 'x', 'context': 21}");
 	expect_text("0 to 20");
 }
 

@@ -12,7 +12,8 @@ static void Run_TextTarget_ThrowsArgumentException(void **state) {
 	struct desk *desk = *state;
 	dir_write(desk->dir, "a.md", doc);
 	refuse(desk, STET_E_INVALID, TOOL,
-	       "{'filePath': 'a.md', 'operation': 'replace', 'target': {'text': 'Intro'}, 'content': 'x'}");
+	       "{'filePath': 'a.md', 'operation': 'replace', 'target': {'text': 'Intro'}, 'content': "
+	       "'x'}");
 	expect_text("\"text\" was removed: use text_replace");
 	expect_file(desk, "a.md", doc);
 }
@@ -21,7 +22,8 @@ static void Run_PatternTarget_ThrowsArgumentException(void **state) {
 	struct desk *desk = *state;
 	dir_write(desk->dir, "a.md", doc);
 	refuse(desk, STET_E_INVALID, TOOL,
-	       "{'filePath': 'a.md', 'operation': 'replace', 'target': {'pattern': 'In.*'}, 'content': 'x'}");
+	       "{'filePath': 'a.md', 'operation': 'replace', 'target': {'pattern': 'In.*'}, 'content': "
+	       "'x'}");
 	expect_text("\"pattern\" was removed");
 	expect_text("text_inspect");
 	expect_file(desk, "a.md", doc);
@@ -31,7 +33,8 @@ static void Run_SectionTarget_ThrowsArgumentException(void **state) {
 	struct desk *desk = *state;
 	dir_write(desk->dir, "a.txt", "[one]\nkey=value\n");
 	refuse(desk, STET_E_INVALID, TOOL,
-	       "{'filePath': 'a.txt', 'operation': 'replace', 'target': {'section': '[one]'}, 'content': 'x'}");
+	       "{'filePath': 'a.txt', 'operation': 'replace', 'target': {'section': '[one]'}, "
+	       "'content': 'x'}");
 	expect_text("\"section\" was removed");
 	expect_text("wholeSection");
 	expect_file(desk, "a.txt", "[one]\nkey=value\n");
@@ -41,7 +44,8 @@ static void an_after_heading_target_names_its_successor(void **state) {
 	struct desk *desk = *state;
 	dir_write(desk->dir, "a.md", doc);
 	refuse(desk, STET_E_INVALID, TOOL,
-	       "{'filePath': 'a.md', 'operation': 'insert', 'target': {'afterHeading': '## Setup'}, 'content': 'x'}");
+	       "{'filePath': 'a.md', 'operation': 'insert', 'target': {'afterHeading': '## Setup'}, "
+	       "'content': 'x'}");
 	expect_text("\"afterHeading\" was removed");
 	expect_text("appendToSection");
 }
@@ -50,7 +54,8 @@ static void Run_ReplaceLinesOperation_ThrowsArgumentException(void **state) {
 	struct desk *desk = *state;
 	dir_write(desk->dir, "a.md", doc);
 	refuse(desk, STET_E_INVALID, TOOL,
-	       "{'filePath': 'a.md', 'operation': 'replaceLines', 'target': {'lines': {'start': 1, 'end': 2}}, 'content': 'x'}");
+	       "{'filePath': 'a.md', 'operation': 'replaceLines', 'target': {'lines': {'start': 1, "
+	       "'end': 2}}, 'content': 'x'}");
 	expect_text("\"replaceLines\" was removed: use \"replace\" with the target \"lines\"");
 	expect_file(desk, "a.md", doc);
 }
@@ -61,9 +66,11 @@ static void Run_InsertBeforeHeading_InsertsContent(void **state) {
 	struct desk *desk = *state;
 	dir_write(desk->dir, "a.md", doc);
 	call(desk, TOOL,
-	     "{'filePath': 'a.md', 'operation': 'insert', 'target': {'beforeHeading': '## Setup'}, 'content': '## New\\nnew text\\n'}");
-	expect_file(desk, "a.md",
-	            "# Intro\nIntro text\n## New\nnew text\n## Setup\nSetup text\n## Config\nConfig text");
+	     "{'filePath': 'a.md', 'operation': 'insert', 'target': {'beforeHeading': '## Setup'}, "
+	     "'content': '## New\\nnew text\\n'}");
+	expect_file(
+		desk, "a.md",
+		"# Intro\nIntro text\n## New\nnew text\n## Setup\nSetup text\n## Config\nConfig text");
 	expect_str("operation", "insert");
 	expect_int("linesInserted", 2);
 	expect_int("linesDelta", 2);
@@ -73,7 +80,9 @@ static void Run_InsertBeforeHeading_InsertsContent(void **state) {
 static void Run_DeleteLines_RemovesLines(void **state) {
 	struct desk *desk = *state;
 	dir_write(desk->dir, "a.md", "Line 1\nLine 2\nLine 3\nLine 4\nLine 5");
-	call(desk, TOOL, "{'filePath': 'a.md', 'operation': 'delete', 'target': {'lines': {'start': 2, 'end': 4}}}");
+	call(
+		desk, TOOL,
+		"{'filePath': 'a.md', 'operation': 'delete', 'target': {'lines': {'start': 2, 'end': 4}}}");
 	expect_file(desk, "a.md", "Line 1\nLine 5");
 	expect_int("linesDelta", -3);
 	expect_int("linesDeleted", 3);
@@ -86,30 +95,41 @@ static void Run_ReplaceLines_ReplacesContent(void **state) {
 	struct desk *desk = *state;
 	dir_write(desk->dir, "a.txt", ten);
 	call(desk, TOOL,
-	     "{'filePath': 'a.txt', 'operation': 'Replace', 'target': {'lines': {'start': 2, 'end': 3}}, 'content': 'a\\nb\\nc\\n'}");
+	     "{'filePath': 'a.txt', 'operation': 'Replace', 'target': {'lines': {'start': 2, 'end': "
+	     "3}}, 'content': 'a\\nb\\nc\\n'}");
 	expect_file(desk, "a.txt", "1\na\nb\nc\n4\n5\n6\n7\n8\n9\n10\n");
 	expect_int("linesChanged", 3);
 	expect_int("linesDelta", 1);
 	expect_str("note", "The file now has 11 lines (was 10).");
-	call(desk, TOOL, "{'filePath': 'a.txt', 'operation': 'replace', 'target': {'lines': {'start': 1}}, 'content': 'one'}");
+	call(desk, TOOL,
+	     "{'filePath': 'a.txt', 'operation': 'replace', 'target': {'lines': {'start': 1}}, "
+	     "'content': 'one'}");
 	expect_file(desk, "a.txt", "one\na\nb\nc\n4\n5\n6\n7\n8\n9\n10\n");
 }
 
 static void Run_InsertLines_InsertsAfterEnd(void **state) {
 	struct desk *desk = *state;
 	dir_write(desk->dir, "a.txt", "1\n2\n3");
-	call(desk, TOOL, "{'filePath': 'a.txt', 'operation': 'insert', 'target': {'lines': {'start': 1, 'end': 2}}, 'content': 'x'}");
+	call(desk, TOOL,
+	     "{'filePath': 'a.txt', 'operation': 'insert', 'target': {'lines': {'start': 1, 'end': "
+	     "2}}, 'content': 'x'}");
 	expect_file(desk, "a.txt", "1\n2\nx\n3");
-	call(desk, TOOL, "{'filePath': 'a.txt', 'operation': 'insert', 'target': {'lines': {'start': 0}}, 'content': 'top\\n'}");
+	call(desk, TOOL,
+	     "{'filePath': 'a.txt', 'operation': 'insert', 'target': {'lines': {'start': 0}}, "
+	     "'content': 'top\\n'}");
 	expect_file(desk, "a.txt", "top\n1\n2\nx\n3");
-	call(desk, TOOL, "{'filePath': 'a.txt', 'operation': 'insert', 'target': {'lines': {'start': 5}}, 'content': 'end\\n'}");
+	call(desk, TOOL,
+	     "{'filePath': 'a.txt', 'operation': 'insert', 'target': {'lines': {'start': 5}}, "
+	     "'content': 'end\\n'}");
 	expect_file(desk, "a.txt", "top\n1\n2\nx\n3\nend");
 }
 
 static void Run_ReplaceHeading_ReplacesHeadingLine(void **state) {
 	struct desk *desk = *state;
 	dir_write(desk->dir, "a.md", doc);
-	call(desk, TOOL, "{'filePath': 'a.md', 'operation': 'replace', 'target': {'heading': 'setup'}, 'content': '## Installation'}");
+	call(desk, TOOL,
+	     "{'filePath': 'a.md', 'operation': 'replace', 'target': {'heading': 'setup'}, 'content': "
+	     "'## Installation'}");
 	expect_file(desk, "a.md",
 	            "# Intro\nIntro text\n## Installation\nSetup text\n## Config\nConfig text");
 	expect_str("preview.before", "## Setup\n");
@@ -119,9 +139,12 @@ static void Run_ReplaceHeading_ReplacesHeadingLine(void **state) {
 static void Run_ReplaceCodeBlock_ReplacesContent(void **state) {
 	struct desk *desk = *state;
 	dir_write(desk->dir, "a.md", "# Code\n```c\nold\n```\nText\n~~~~\nother\n~~~~\n");
-	call(desk, TOOL, "{'filePath': 'a.md', 'operation': 'replace', 'target': {'codeBlock': {'index': 0}}, 'content': 'new\\ncode'}");
+	call(desk, TOOL,
+	     "{'filePath': 'a.md', 'operation': 'replace', 'target': {'codeBlock': {'index': 0}}, "
+	     "'content': 'new\\ncode'}");
 	expect_file(desk, "a.md", "# Code\n```c\nnew\ncode\n```\nText\n~~~~\nother\n~~~~\n");
-	call(desk, TOOL, "{'filePath': 'a.md', 'operation': 'delete', 'target': {'codeBlock': {'index': 1}}}");
+	call(desk, TOOL,
+	     "{'filePath': 'a.md', 'operation': 'delete', 'target': {'codeBlock': {'index': 1}}}");
 	expect_file(desk, "a.md", "# Code\n```c\nnew\ncode\n```\nText\n~~~~\n~~~~\n");
 }
 
@@ -129,7 +152,8 @@ static void Run_HeadingNotFound_ThrowsWithSimilar(void **state) {
 	struct desk *desk = *state;
 	dir_write(desk->dir, "a.md", "# Introduction\n## Installation\n## Configuration\n");
 	refuse(desk, STET_E_NO_MATCH, TOOL,
-	       "{'filePath': 'a.md', 'operation': 'replace', 'target': {'heading': '## Instalation'}, 'content': '## Setup'}");
+	       "{'filePath': 'a.md', 'operation': 'replace', 'target': {'heading': '## Instalation'}, "
+	       "'content': '## Setup'}");
 	expect_text("There is no heading \"## Instalation\"");
 	expect_text("\"## Installation\" (line 2)");
 }
@@ -137,9 +161,11 @@ static void Run_HeadingNotFound_ThrowsWithSimilar(void **state) {
 static void Run_MissingContentForReplace_ThrowsException(void **state) {
 	struct desk *desk = *state;
 	dir_write(desk->dir, "a.md", doc);
-	refuse(desk, STET_E_INVALID, TOOL, "{'filePath': 'a.md', 'operation': 'replace', 'target': {'lines': {'start': 1}}}");
+	refuse(desk, STET_E_INVALID, TOOL,
+	       "{'filePath': 'a.md', 'operation': 'replace', 'target': {'lines': {'start': 1}}}");
 	expect_text("needs content");
-	refuse(desk, STET_E_INVALID, TOOL, "{'filePath': 'a.md', 'operation': 'insert', 'target': {'heading': 'Setup'}}");
+	refuse(desk, STET_E_INVALID, TOOL,
+	       "{'filePath': 'a.md', 'operation': 'insert', 'target': {'heading': 'Setup'}}");
 	expect_text("needs content");
 	expect_file(desk, "a.md", doc);
 }
@@ -147,7 +173,8 @@ static void Run_MissingContentForReplace_ThrowsException(void **state) {
 static void Run_PathOutsideVault_ThrowsException(void **state) {
 	struct desk *desk = *state;
 	refuse(desk, STET_E_OUTSIDE, TOOL,
-	       "{'filePath': '/etc/passwd', 'operation': 'replace', 'target': {'lines': {'start': 1}}, 'content': 'x'}");
+	       "{'filePath': '/etc/passwd', 'operation': 'replace', 'target': {'lines': {'start': 1}}, "
+	       "'content': 'x'}");
 }
 
 static void Run_DisallowedExtension_ThrowsException(void **state) {
@@ -155,7 +182,8 @@ static void Run_DisallowedExtension_ThrowsException(void **state) {
 	assert_int_equal(stet_workspace_allow(desk->ws, ".md,.txt", NULL), 0);
 	dir_write(desk->dir, "a.exe", "text\n");
 	refuse(desk, STET_E_EXTENSION, TOOL,
-	       "{'filePath': 'a.exe', 'operation': 'replace', 'target': {'lines': {'start': 1}}, 'content': 'x'}");
+	       "{'filePath': 'a.exe', 'operation': 'replace', 'target': {'lines': {'start': 1}}, "
+	       "'content': 'x'}");
 	expect_text(".md,.txt");
 }
 
@@ -165,7 +193,8 @@ static void Run_AppendToSection_InsertsAtEndOfSection(void **state) {
 	struct desk *desk = *state;
 	dir_write(desk->dir, "a.md", doc);
 	call(desk, TOOL,
-	     "{'filePath': 'a.md', 'operation': 'insert', 'target': {'appendToSection': '## Setup'}, 'content': 'New text'}");
+	     "{'filePath': 'a.md', 'operation': 'insert', 'target': {'appendToSection': '## Setup'}, "
+	     "'content': 'New text'}");
 	expect_file(desk, "a.md",
 	            "# Intro\nIntro text\n## Setup\nSetup text\nNew text\n## Config\nConfig text");
 	expect_span("affectedLines", 5, 5);
@@ -177,7 +206,8 @@ static void Run_AppendToSection_LastSection_InsertsAtEndOfFile(void **state) {
 	struct desk *desk = *state;
 	dir_write(desk->dir, "a.md", doc);
 	call(desk, TOOL,
-	     "{'filePath': 'a.md', 'operation': 'insert', 'target': {'appendToSection': '## Config'}, 'content': 'The end\\n'}");
+	     "{'filePath': 'a.md', 'operation': 'insert', 'target': {'appendToSection': '## Config'}, "
+	     "'content': 'The end\\n'}");
 	expect_file(desk, "a.md",
 	            "# Intro\nIntro text\n## Setup\nSetup text\n## Config\nConfig text\nThe end");
 }
@@ -186,7 +216,8 @@ static void Run_AppendToSection_NonMarkdown_Throws(void **state) {
 	struct desk *desk = *state;
 	dir_write(desk->dir, "a.txt", doc);
 	refuse(desk, STET_E_INVALID, TOOL,
-	       "{'filePath': 'a.txt', 'operation': 'insert', 'target': {'appendToSection': '## Setup'}, 'content': 'x'}");
+	       "{'filePath': 'a.txt', 'operation': 'insert', 'target': {'appendToSection': '## "
+	       "Setup'}, 'content': 'x'}");
 	expect_text("Markdown");
 	expect_file(desk, "a.txt", doc);
 }
@@ -195,7 +226,8 @@ static void Run_AppendToSection_HeadingNotFound_Throws(void **state) {
 	struct desk *desk = *state;
 	dir_write(desk->dir, "a.md", doc);
 	refuse(desk, STET_E_NO_MATCH, TOOL,
-	       "{'filePath': 'a.md', 'operation': 'insert', 'target': {'appendToSection': '## Nowhere'}, 'content': 'x'}");
+	       "{'filePath': 'a.md', 'operation': 'insert', 'target': {'appendToSection': '## "
+	       "Nowhere'}, 'content': 'x'}");
 	expect_text("## Nowhere");
 	expect_file(desk, "a.md", doc);
 }
@@ -206,14 +238,17 @@ static void Run_ReturnsContextWindow_AfterEdit(void **state) {
 	struct desk *desk = *state;
 	dir_write(desk->dir, "a.txt", ten);
 	call(desk, TOOL,
-	     "{'filePath': 'a.txt', 'operation': 'replace', 'target': {'lines': {'start': 5, 'end': 6}}, 'content': 'a\\nb\\nc\\nd'}");
+	     "{'filePath': 'a.txt', 'operation': 'replace', 'target': {'lines': {'start': 5, 'end': "
+	     "6}}, 'content': 'a\\nb\\nc\\nd'}");
 	expect_count("context.beforeLines", 3);
 	expect_int("context.beforeLines.0.number", 2);
 	expect_str("context.beforeLines.2.text", "4");
 	expect_count("context.afterLines", 3);
 	expect_int("context.afterLines.0.number", 9);
 	expect_str("context.afterLines.0.text", "7");
-	call(desk, TOOL, "{'filePath': 'a.txt', 'operation': 'delete', 'target': {'lines': {'start': 5, 'end': 8}}}");
+	call(desk, TOOL,
+	     "{'filePath': 'a.txt', 'operation': 'delete', 'target': {'lines': {'start': 5, 'end': "
+	     "8}}}");
 	expect_int("context.beforeLines.2.number", 4);
 	expect_int("context.afterLines.0.number", 5);
 	expect_str("context.afterLines.0.text", "7");
@@ -222,7 +257,8 @@ static void Run_ReturnsContextWindow_AfterEdit(void **state) {
 static void Run_ReturnsFileHash_AfterEdit(void **state) {
 	struct desk *desk = *state;
 	dir_write(desk->dir, "a.txt", ten);
-	call(desk, TOOL, "{'filePath': 'a.txt', 'operation': 'delete', 'target': {'lines': {'start': 5}}}");
+	call(desk, TOOL,
+	     "{'filePath': 'a.txt', 'operation': 'delete', 'target': {'lines': {'start': 5}}}");
 	const char *hash = hash_of_answer();
 	assert_int_equal(strlen(hash), 16);
 	call(desk, "text_inspect", "{'filePath': 'a.txt'}");
@@ -234,7 +270,9 @@ static void Run_ExpectedHashMatches_ProceedsWithEdit(void **state) {
 	dir_write(desk->dir, "a.txt", ten);
 	call(desk, "text_inspect", "{'filePath': 'a.txt'}");
 	for (int i = 0; i < 9; i++)
-		call(desk, TOOL, "{'filePath': 'a.txt', 'operation': 'delete', 'target': {'lines': {'start': 1}}, 'expectedHash': '%s'}",
+		call(desk, TOOL,
+		     "{'filePath': 'a.txt', 'operation': 'delete', 'target': {'lines': {'start': 1}}, "
+		     "'expectedHash': '%s'}",
 		     hash_of_answer());
 	expect_file(desk, "a.txt", "10\n");
 }
@@ -244,10 +282,15 @@ static void Run_ExpectedHashMismatches_ThrowsBeforeEditing(void **state) {
 	dir_write(desk->dir, "a.txt", ten);
 	call(desk, "text_inspect", "{'filePath': 'a.txt'}");
 	const char *hash = hash_of_answer();
-	call(desk, TOOL, "{'filePath': 'a.txt', 'operation': 'delete', 'target': {'lines': {'start': 1}}, 'expectedHash': '%s'}", hash);
+	call(desk, TOOL,
+	     "{'filePath': 'a.txt', 'operation': 'delete', 'target': {'lines': {'start': 1}}, "
+	     "'expectedHash': '%s'}",
+	     hash);
 	const char *current = hash_of_answer();
 	refuse(desk, STET_E_CONFLICT, TOOL,
-	       "{'filePath': 'a.txt', 'operation': 'delete', 'target': {'lines': {'start': 1}}, 'expectedHash': '%s'}", hash);
+	       "{'filePath': 'a.txt', 'operation': 'delete', 'target': {'lines': {'start': 1}}, "
+	       "'expectedHash': '%s'}",
+	       hash);
 	expect_str("currentHash", current);
 	expect_file(desk, "a.txt", ten + 2);
 }
@@ -255,10 +298,13 @@ static void Run_ExpectedHashMismatches_ThrowsBeforeEditing(void **state) {
 static void Run_ContextWindow_AtFileStart_HasNoBeforeLines(void **state) {
 	struct desk *desk = *state;
 	dir_write(desk->dir, "a.txt", ten);
-	call(desk, TOOL, "{'filePath': 'a.txt', 'operation': 'replace', 'target': {'lines': {'start': 1}}, 'content': 'x'}");
+	call(desk, TOOL,
+	     "{'filePath': 'a.txt', 'operation': 'replace', 'target': {'lines': {'start': 1}}, "
+	     "'content': 'x'}");
 	expect_count("context.beforeLines", 0);
 	expect_count("context.afterLines", 3);
-	call(desk, TOOL, "{'filePath': 'a.txt', 'operation': 'delete', 'target': {'lines': {'start': 1}}}");
+	call(desk, TOOL,
+	     "{'filePath': 'a.txt', 'operation': 'delete', 'target': {'lines': {'start': 1}}}");
 	expect_count("context.beforeLines", 0);
 	expect_int("context.afterLines.0.number", 1);
 	expect_str("context.afterLines.0.text", "2");
@@ -267,10 +313,13 @@ static void Run_ContextWindow_AtFileStart_HasNoBeforeLines(void **state) {
 static void Run_ContextWindow_AtFileEnd_HasNoAfterLines(void **state) {
 	struct desk *desk = *state;
 	dir_write(desk->dir, "a.txt", ten);
-	call(desk, TOOL, "{'filePath': 'a.txt', 'operation': 'replace', 'target': {'lines': {'start': 10}}, 'content': 'x'}");
+	call(desk, TOOL,
+	     "{'filePath': 'a.txt', 'operation': 'replace', 'target': {'lines': {'start': 10}}, "
+	     "'content': 'x'}");
 	expect_count("context.beforeLines", 3);
 	expect_count("context.afterLines", 0);
-	call(desk, TOOL, "{'filePath': 'a.txt', 'operation': 'delete', 'target': {'lines': {'start': 10}}}");
+	call(desk, TOOL,
+	     "{'filePath': 'a.txt', 'operation': 'delete', 'target': {'lines': {'start': 10}}}");
 	expect_int("context.beforeLines.2.number", 9);
 	expect_count("context.afterLines", 0);
 }
@@ -281,9 +330,11 @@ static void a_whole_section_is_its_heading_and_body(void **state) {
 	struct desk *desk = *state;
 	dir_write(desk->dir, "a.md", doc);
 	call(desk, TOOL,
-	     "{'filePath': 'a.md', 'operation': 'replace', 'target': {'wholeSection': '## Setup'}, 'content': '## Run\\nmake\\n'}");
+	     "{'filePath': 'a.md', 'operation': 'replace', 'target': {'wholeSection': '## Setup'}, "
+	     "'content': '## Run\\nmake\\n'}");
 	expect_file(desk, "a.md", "# Intro\nIntro text\n## Run\nmake\n## Config\nConfig text");
-	call(desk, TOOL, "{'filePath': 'a.md', 'operation': 'delete', 'target': {'wholeSection': 'Config'}}");
+	call(desk, TOOL,
+	     "{'filePath': 'a.md', 'operation': 'delete', 'target': {'wholeSection': 'Config'}}");
 	expect_file(desk, "a.md", "# Intro\nIntro text\n## Run\nmake");
 }
 
@@ -293,17 +344,21 @@ static void a_target_may_be_a_string_that_holds_it(void **state) {
 	call(desk, "TextPatch",
 	     "{'filePath': 'a.md', 'operation': 'insert', 'target': %s, 'content': 'More'}",
 	     quoted(ST_STR("{\"appendToSection\": \"## Setup\"}")));
-	expect_file(desk, "a.md", "# Intro\nIntro text\n## Setup\nSetup text\nMore\n## Config\nConfig text");
+	expect_file(desk, "a.md",
+	            "# Intro\nIntro text\n## Setup\nSetup text\nMore\n## Config\nConfig text");
 }
 
 static void of_several_headings_the_first_is_taken_and_the_others_are_named(void **state) {
 	struct desk *desk = *state;
 	dir_write(desk->dir, "a.md", "# A\n## Notes\none\n# B\n## Notes\ntwo\n");
-	call(desk, TOOL, "{'filePath': 'a.md', 'operation': 'insert', 'target': {'appendToSection': 'Notes'}, 'content': 'x'}");
+	call(desk, TOOL,
+	     "{'filePath': 'a.md', 'operation': 'insert', 'target': {'appendToSection': 'Notes'}, "
+	     "'content': 'x'}");
 	expect_file(desk, "a.md", "# A\n## Notes\none\nx\n# B\n## Notes\ntwo\n");
 	expect_part("note", "occurrence");
 	call(desk, TOOL,
-	     "{'filePath': 'a.md', 'operation': 'insert', 'target': {'appendToSection': {'text': 'Notes', 'occurrence': 2}}, 'content': 'y'}");
+	     "{'filePath': 'a.md', 'operation': 'insert', 'target': {'appendToSection': {'text': "
+	     "'Notes', 'occurrence': 2}}, 'content': 'y'}");
 	expect_file(desk, "a.md", "# A\n## Notes\none\nx\n# B\n## Notes\ntwo\ny\n");
 }
 
@@ -312,7 +367,9 @@ static void a_patch_that_changes_nothing_is_a_noop(void **state) {
 	dir_write(desk->dir, "a.txt", ten);
 	struct stat before, after;
 	assert_int_equal(stat(dir_at(desk->dir, "a.txt"), &before), 0);
-	call(desk, TOOL, "{'filePath': 'a.txt', 'operation': 'replace', 'target': {'lines': {'start': 3}}, 'content': '3'}");
+	call(desk, TOOL,
+	     "{'filePath': 'a.txt', 'operation': 'replace', 'target': {'lines': {'start': 3}}, "
+	     "'content': '3'}");
 	expect_true("noop");
 	expect_str("commit", "none");
 	assert_int_equal(stat(dir_at(desk->dir, "a.txt"), &after), 0);
@@ -326,7 +383,8 @@ static void what_is_markdown_is_told_by_the_file_itself(void **state) {
 	assert_int_equal(symlink("a.md", dir_at(desk->dir, "README")), 0);
 	call(desk, "text_inspect", "{'filePath': 'README'}");
 	expect_str("format", "markdown");
-	call(desk, TOOL, "{'filePath': 'README', 'operation': 'delete', 'target': {'wholeSection': 'Setup'}}");
+	call(desk, TOOL,
+	     "{'filePath': 'README', 'operation': 'delete', 'target': {'wholeSection': 'Setup'}}");
 	expect_str("filePath", "a.md");
 	expect_file(desk, "a.md", "# Intro\nIntro text\n## Config\nConfig text");
 }

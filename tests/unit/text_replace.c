@@ -7,8 +7,8 @@
 static const char lines[] = "1\nx\n3\n4\nx\n6\n7\n8\nx\n10\n11\n";
 
 static void replace(struct desk *desk, const char *old_text, const char *new_text) {
-	call(desk, TOOL, "{'filePath': 'a.txt', 'oldText': %s, 'newText': %s}", quoted(st_str(old_text)),
-	     quoted(st_str(new_text)));
+	call(desk, TOOL, "{'filePath': 'a.txt', 'oldText': %s, 'newText': %s}",
+	     quoted(st_str(old_text)), quoted(st_str(new_text)));
 }
 
 static void Run_SingleOccurrence_ReplacesText(void **state) {
@@ -34,7 +34,8 @@ static void Run_MultipleOccurrences_ReplacesFirst_ByDefault(void **state) {
 	expect_file(desk, "a.txt", "1\ny\n3\n4\nx\n6\n7\n8\nx\n10\n11\n");
 	expect_int("occurrencesFound", 3);
 	expect_int("occurrencesReplaced", 1);
-	call(desk, TOOL, "{'filePath': 'a.txt', 'oldText': 'x', 'newText': 'z', 'occurrence': 'First'}");
+	call(desk, TOOL,
+	     "{'filePath': 'a.txt', 'oldText': 'x', 'newText': 'z', 'occurrence': 'First'}");
 	expect_file(desk, "a.txt", "1\ny\n3\n4\nz\n6\n7\n8\nx\n10\n11\n");
 }
 
@@ -68,7 +69,8 @@ static void Run_MultipleOccurrences_ReplacesNth(void **state) {
 static void Run_NthOccurrence_ExceedsTotal_Throws(void **state) {
 	struct desk *desk = *state;
 	dir_write(desk->dir, "a.txt", lines);
-	refuse(desk, STET_E_INVALID, TOOL, "{'filePath': 'a.txt', 'oldText': 'x', 'newText': 'y', 'occurrence': '4'}");
+	refuse(desk, STET_E_INVALID, TOOL,
+	       "{'filePath': 'a.txt', 'oldText': 'x', 'newText': 'y', 'occurrence': '4'}");
 	expect_text("occurs 3 times, at lines 2, 5 and 9");
 	expect_text("from 1 to 3");
 	expect_file(desk, "a.txt", lines);
@@ -77,7 +79,8 @@ static void Run_NthOccurrence_ExceedsTotal_Throws(void **state) {
 static void Run_TextNotFound_ThrowsWithMessage(void **state) {
 	struct desk *desk = *state;
 	dir_write(desk->dir, "a.txt", "Hello World\n");
-	refuse(desk, STET_E_NO_MATCH, TOOL, "{'filePath': 'a.txt', 'oldText': 'Unrelated', 'newText': 'y'}");
+	refuse(desk, STET_E_NO_MATCH, TOOL,
+	       "{'filePath': 'a.txt', 'oldText': 'Unrelated', 'newText': 'y'}");
 	expect_text("Nothing was changed");
 	expect_str("error", "no_match");
 	expect_file(desk, "a.txt", "Hello World\n");
@@ -86,7 +89,8 @@ static void Run_TextNotFound_ThrowsWithMessage(void **state) {
 static void Run_TextNotFound_CaseInsensitiveMatch_ThrowsWithSuggestion(void **state) {
 	struct desk *desk = *state;
 	dir_write(desk->dir, "a.txt", "first\nHello World\n");
-	refuse(desk, STET_E_NO_MATCH, TOOL, "{'filePath': 'a.txt', 'oldText': 'hello world', 'newText': 'y'}");
+	refuse(desk, STET_E_NO_MATCH, TOOL,
+	       "{'filePath': 'a.txt', 'oldText': 'hello world', 'newText': 'y'}");
 	expect_text("line 2");
 	expect_text("Hello World");
 	expect_text("case");
@@ -133,7 +137,8 @@ static void Run_ExpectedHashMatches_Succeeds(void **state) {
 	dir_write(desk->dir, "a.txt", "one\n");
 	call(desk, "text_inspect", "{'filePath': 'a.txt'}");
 	for (int i = 0; i < 3; i++)
-		call(desk, TOOL, "{'filePath': 'a.txt', 'oldText': 'one', 'newText': 'one one', 'expectedHash': '%s'}",
+		call(desk, TOOL,
+		     "{'filePath': 'a.txt', 'oldText': 'one', 'newText': 'one one', 'expectedHash': '%s'}",
 		     hash_of_answer());
 	expect_file(desk, "a.txt", "one one one one\n");
 }
@@ -144,12 +149,13 @@ static void Run_ExpectedHashMismatches_Throws(void **state) {
 	call(desk, "text_inspect", "{'filePath': 'a.txt'}");
 	const char *hash = hash_of_answer();
 	dir_write(desk->dir, "a.txt", "one\nmore\n");
-	refuse(desk, STET_E_CONFLICT, TOOL, "{'filePath': 'a.txt', 'oldText': 'one', 'newText': 'two', 'expectedHash': '%s'}",
-	       hash);
+	refuse(desk, STET_E_CONFLICT, TOOL,
+	       "{'filePath': 'a.txt', 'oldText': 'one', 'newText': 'two', 'expectedHash': '%s'}", hash);
 	expect_str("reason", "hash");
 	expect_part("diff", "+more\n");
 	expect_file(desk, "a.txt", "one\nmore\n");
-	call(desk, TOOL, "{'filePath': 'a.txt', 'oldText': 'one', 'newText': 'two', 'expectedHash': '%s'}",
+	call(desk, TOOL,
+	     "{'filePath': 'a.txt', 'oldText': 'one', 'newText': 'two', 'expectedHash': '%s'}",
 	     copy_of("currentHash"));
 	expect_file(desk, "a.txt", "two\nmore\n");
 }
@@ -169,13 +175,16 @@ static void a_note_names_ten_lines_and_counts_the_rest(void **state) {
 		st_buf_adds(&text, "x\n");
 	dir_write(desk->dir, "a.txt", text.ptr);
 	replace(desk, "x", "y");
-	expect_str("note", "Other occurrences are at lines 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 and 19 more places.");
+	expect_str("note",
+	           "Other occurrences are at lines 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 and 19 more places.");
 }
 
 static void Run_PathOutsideVault_Throws(void **state) {
 	struct desk *desk = *state;
-	refuse(desk, STET_E_OUTSIDE, TOOL, "{'filePath': '/etc/passwd', 'oldText': 'root', 'newText': 'x'}");
-	refuse(desk, STET_E_OUTSIDE, TOOL, "{'filePath': '../a.txt', 'oldText': 'root', 'newText': 'x'}");
+	refuse(desk, STET_E_OUTSIDE, TOOL,
+	       "{'filePath': '/etc/passwd', 'oldText': 'root', 'newText': 'x'}");
+	refuse(desk, STET_E_OUTSIDE, TOOL,
+	       "{'filePath': '../a.txt', 'oldText': 'root', 'newText': 'x'}");
 }
 
 static void Run_DisallowedExtension_Throws(void **state) {
@@ -183,7 +192,8 @@ static void Run_DisallowedExtension_Throws(void **state) {
 	assert_int_equal(stet_workspace_allow(desk->ws, ".md,.txt", NULL), 0);
 	dir_write(desk->dir, "a.exe", "text\n");
 	dir_write(desk->dir, "a.TXT", "text\n");
-	refuse(desk, STET_E_EXTENSION, TOOL, "{'filePath': 'a.exe', 'oldText': 'text', 'newText': 'x'}");
+	refuse(desk, STET_E_EXTENSION, TOOL,
+	       "{'filePath': 'a.exe', 'oldText': 'text', 'newText': 'x'}");
 	expect_text(".md,.txt");
 	expect_file(desk, "a.exe", "text\n");
 	call(desk, TOOL, "{'filePath': 'a.TXT', 'oldText': 'text', 'newText': 'x'}");
@@ -223,7 +233,8 @@ static void text_that_happens_to_be_there_is_no_edit_made_before(void **state) {
 	dir_write(desk->dir, "a.txt", "one two\n");
 	call(desk, TOOL, "{'filePath': 'a.txt', 'oldText': 'one', 'newText': 'uno'}");
 	call(desk, TOOL, "{'filePath': 'a.txt', 'oldText': 'uno', 'newText': 'eins'}");
-	refuse(desk, STET_E_NO_MATCH, TOOL, "{'filePath': 'a.txt', 'oldText': 'one', 'newText': 'uno'}");
+	refuse(desk, STET_E_NO_MATCH, TOOL,
+	       "{'filePath': 'a.txt', 'oldText': 'one', 'newText': 'uno'}");
 }
 
 static void the_preview_is_cut_at_200_characters(void **state) {

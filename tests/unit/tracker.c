@@ -8,8 +8,9 @@ static void track_read(struct desk *desk, const char *name) {
 }
 
 static void track(struct desk *desk, const char *name, const char *content) {
-	assert_int_equal(stet_session_track(desk->session, dir_at(desk->dir, name), content,
-	                                    strlen(content), NULL), 0);
+	assert_int_equal(
+		stet_session_track(desk->session, dir_at(desk->dir, name), content, strlen(content), NULL),
+		0);
 }
 
 static bool modified(struct desk *desk, const char *name) {
@@ -290,11 +291,14 @@ static void the_process_has_a_default_session(void **state) {
 
 static void a_file_that_cannot_be_read_is_not_tracked(void **state) {
 	struct desk *desk = *state;
-	assert_int_equal(stet_session_track_read(desk->session, "nothing", &desk->err), STET_E_NOT_FOUND);
+	assert_int_equal(stet_session_track_read(desk->session, "nothing", &desk->err),
+	                 STET_E_NOT_FOUND);
 	assert_non_null(strstr(desk->err.message, "nothing"));
-	assert_int_equal(stet_session_track_read(desk->session, "/etc/passwd", &desk->err), STET_E_OUTSIDE);
+	assert_int_equal(stet_session_track_read(desk->session, "/etc/passwd", &desk->err),
+	                 STET_E_OUTSIDE);
 	assert_int_equal(stet_session_track_read(desk->session, ".", &desk->err), STET_E_KIND);
-	assert_int_equal(stet_session_modified(desk->session, "/etc/passwd", &desk->err), STET_E_OUTSIDE);
+	assert_int_equal(stet_session_modified(desk->session, "/etc/passwd", &desk->err),
+	                 STET_E_OUTSIDE);
 }
 
 int main(void) {

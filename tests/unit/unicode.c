@@ -12,7 +12,10 @@ static void check_equal(const char *a, const char *b, bool equal) {
 static void folding_makes_case_and_composition_alike(void **state) {
 	(void)state;
 	check_equal("Setup", "SETUP", true);
-	check_equal("Stra\xC3\x9F" "e", "STRASSE", true);
+	check_equal(
+		"Stra\xC3\x9F"
+		"e",
+		"STRASSE", true);
 	check_equal("\xCE\xA3\xCE\xAF\xCF\x83\xCF\x85\xCF\x86\xCE\xBF\xCF\x82",
 	            "\xCF\x83\xCE\x8A\xCE\xA3\xCE\xA5\xCE\xA6\xCE\x9F\xCE\xA3", true);
 	check_equal("caf\xC3\xA9", "CAFE\xCC\x81", true);

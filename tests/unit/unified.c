@@ -45,8 +45,13 @@ static void a_missing_final_newline_is_said(void **state) {
 
 static void bytes_pass_through_unchanged(void **state) {
 	(void)state;
-	check_diff(ST_STR("\xEF\xBB\xBF" "a\r\n\xFF\n"), ST_STR("\xEF\xBB\xBF" "a\n\xFF\n"),
-	           "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n-\xEF\xBB\xBF" "a\r\n+\xEF\xBB\xBF" "a\n \xFF\n");
+	check_diff(ST_STR("\xEF\xBB\xBF"
+	                  "a\r\n\xFF\n"),
+	           ST_STR("\xEF\xBB\xBF"
+	                  "a\n\xFF\n"),
+	           "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n-\xEF\xBB\xBF"
+	           "a\r\n+\xEF\xBB\xBF"
+	           "a\n \xFF\n");
 }
 
 /* Mostly a text and what some changes make of it; at times two that share but blanks and braces. */
@@ -81,9 +86,8 @@ static void generate(const struct dir *dir, uint64_t seed, struct st_buf *diffs)
 		dir_write_bytes(dir, names[0], st_buf_cstr(&old), old.len);
 		dir_write_bytes(dir, names[1], st_buf_cstr(&new), new.len);
 		struct st_diff_opts opts = {names[0], names[1], .context = 3};
-		assert_int_equal(st_diff_unified(st_buf_str(&old), st_buf_str(&new), &opts, &diff,
-		                                 NULL, NULL),
-		                 0);
+		assert_int_equal(
+			st_diff_unified(st_buf_str(&old), st_buf_str(&new), &opts, &diff, NULL, NULL), 0);
 		st_buf_add(diffs, st_buf_str(&diff));
 	}
 }
@@ -143,12 +147,14 @@ static void patch_takes_diffs_forward_and_back(void **state) {
 		generate(dir, gen_seed() + i * BATCH, &diffs);
 		dir_write_bytes(dir, "diff", diffs.ptr, diffs.len);
 		make_target(dir, "old");
-		assert_int_equal(run(dir, NULL, (const char *[]){"patch", "-s", "-p2", "-F0", "-d",
-		                                                 "target", "-i", "../diff", NULL}),
+		assert_int_equal(run(dir, NULL,
+		                     (const char *[]){"patch", "-s", "-p2", "-F0", "-d", "target", "-i",
+		                                      "../diff", NULL}),
 		                 0);
 		assert_same_files(dir, "target", "new");
-		assert_int_equal(run(dir, NULL, (const char *[]){"patch", "-s", "-p2", "-F0", "-R", "-d",
-		                                                 "target", "-i", "../diff", NULL}),
+		assert_int_equal(run(dir, NULL,
+		                     (const char *[]){"patch", "-s", "-p2", "-F0", "-R", "-d", "target",
+		                                      "-i", "../diff", NULL}),
 		                 0);
 		assert_same_files(dir, "target", "old");
 	}
@@ -156,8 +162,8 @@ static void patch_takes_diffs_forward_and_back(void **state) {
 
 static int git_apply(const struct dir *dir, const char *option, const char *strip) {
 	return run(dir, NULL,
-	           (const char *[]){"git", "apply", "--whitespace=nowarn", "--directory=target",
-	                            strip, "diff", option, NULL});
+	           (const char *[]){"git", "apply", "--whitespace=nowarn", "--directory=target", strip,
+	                            "diff", option, NULL});
 }
 
 static void git_apply_takes_diffs_forward_and_back(void **state) {
@@ -192,8 +198,9 @@ static void check_names(const struct dir *dir, const char *old_name, const char 
 		if (old_name)
 			dir_write_bytes(dir, path, old.ptr, old.len);
 		int status = git ? git_apply(dir, NULL, "-p1")
-		                 : run(dir, NULL, (const char *[]){"patch", "-s", "-p1", "-d", "target",
-		                                                   "-i", "../diff", NULL});
+		                 : run(dir, NULL,
+		                       (const char *[]){"patch", "-s", "-p1", "-d", "target", "-i",
+		                                        "../diff", NULL});
 		assert_int_equal(status, 0);
 		assert_int_equal(dir_has(dir, path), new_name != NULL);
 		if (new_name)
@@ -208,8 +215,8 @@ static void a_file_is_created_and_deleted(void **state) {
 
 static void odd_names_are_quoted_so_that_they_come_back(void **state) {
 	static const char *const names[] = {
-		"plain.c",   "with blank.c", "quo\"te",        "back\\slash", "tab\there",
-		"\xC3\xA9t\xC3\xA9", "latin\xE9", "bell\a\0017", "del\x7F",     "sub dir/a b\tc",
+		"plain.c",           "with blank.c", "quo\"te",     "back\\slash", "tab\there",
+		"\xC3\xA9t\xC3\xA9", "latin\xE9",    "bell\a\0017", "del\x7F",     "sub dir/a b\tc",
 	};
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		check_names(*state, names[i], names[i], ST_STR("a\n"), ST_STR("b\n"));
@@ -220,8 +227,9 @@ static void names_look_as_in_git(void **state) {
 	st_auto(st_buf) out = ST_BUF_INIT;
 	struct st_diff_opts opts = {"a b\n\"\\\xE9", "\xC3\xA9 x", .context = 0};
 	assert_int_equal(st_diff_unified(ST_STR("a\n"), ST_STR("b\n"), &opts, &out, NULL, NULL), 0);
-	assert_string_equal(out.ptr, "--- \"a/a b\\n\\\"\\\\\\351\"\t\n+++ b/\xC3\xA9 x\t\n"
-	                             "@@ -1 +1 @@\n-a\n+b\n");
+	assert_string_equal(out.ptr,
+	                    "--- \"a/a b\\n\\\"\\\\\\351\"\t\n+++ b/\xC3\xA9 x\t\n"
+	                    "@@ -1 +1 @@\n-a\n+b\n");
 }
 
 /* How many lines a head such as "@@ -1,2 +3,4 @@" promises behind a sign. */
@@ -308,9 +316,8 @@ static void a_bound_is_kept_and_what_was_shown_is_known(void **state) {
 		struct gen_style style = {.max_lines = 100, .words = 50, .flags = GEN_ANY & ~GEN_CR};
 		gen_text(&gen, &style, &old);
 		gen_edit(&gen, &style, st_buf_str(&old), 1 + gen_below(&gen, 10), &new);
-		assert_int_equal(st_diff_unified(st_buf_str(&old), st_buf_str(&new), &opts, &whole,
-		                                 NULL, NULL),
-		                 0);
+		assert_int_equal(
+			st_diff_unified(st_buf_str(&old), st_buf_str(&new), &opts, &whole, NULL, NULL), 0);
 		size_t near = whole.len + 1 + gen_below(&gen, 3);
 		check_bound(st_buf_str(&old), st_buf_str(&new), st_buf_str(&whole), near - 2);
 		check_bound(st_buf_str(&old), st_buf_str(&new), st_buf_str(&whole),
@@ -351,7 +358,9 @@ static void a_long_line_is_cut_visibly(void **state) {
 	struct st_diff_opts opts = ST_DIFF_OPTS("f.min.js");
 
 	for (size_t i = 0; i < 1000000; i++)
-		st_buf_adds(&old, "\xE2\x82\xAC" "ab");
+		st_buf_adds(&old,
+		            "\xE2\x82\xAC"
+		            "ab");
 	st_buf_add(&new, st_buf_str(&old));
 	st_buf_adds(&new, ";\nlast\n");
 	opts.max_bytes = 16 << 10;
@@ -359,7 +368,8 @@ static void a_long_line_is_cut_visibly(void **state) {
 		st_diff_unified(st_buf_str(&old), st_buf_str(&new), &opts, &out, &report, NULL), 0);
 	assert_true(out.len <= opts.max_bytes);
 	assert_non_null(strstr(out.ptr, "... [line cut: 4998"));
-	assert_non_null(strstr(out.ptr, "\n+last\n... diff cut here: 1 of 3 changed lines shown ...\n"));
+	assert_non_null(
+		strstr(out.ptr, "\n+last\n... diff cut here: 1 of 3 changed lines shown ...\n"));
 	assert_true(st_utf8_valid(st_buf_str(&out)));
 	assert_true(report.truncated);
 	assert_int_equal(report.shown_count, 1);
@@ -385,7 +395,8 @@ static void shown_lines_are_counted_as_everywhere_else(void **state) {
 
 static void running_out_of_memory_leaves_the_output_alone(void **state) {
 	(void)state;
-	struct st_str old = ST_STR("a\nb\nc\nd\ne\nf\ng\nh\n"), new = ST_STR("A\nb\nc\nd\ne\nf\ng\nH\n");
+	struct st_str old = ST_STR("a\nb\nc\nd\ne\nf\ng\nh\n"),
+				  new = ST_STR("A\nb\nc\nd\ne\nf\ng\nH\n");
 	static const size_t bounds[] = {0, 130};
 
 	for (size_t i = 0; i < 2; i++) {

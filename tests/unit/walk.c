@@ -136,8 +136,10 @@ static void ignored_things_are_left_out(void **state) {
 static void a_linked_worktree_has_the_rules_of_its_repository(void **state) {
 	const struct dir *dir = *state;
 	tree_repo(dir);
-	assert_int_equal(run(dir, NULL, (const char *[]){"git", "-c", "user.name=a", "-c", "user.email=a",
-	                                                 "commit", "-q", "--allow-empty", "-mx", NULL}), 0);
+	assert_int_equal(run(dir, NULL,
+	                     (const char *[]){"git", "-c", "user.name=a", "-c", "user.email=a",
+	                                      "commit", "-q", "--allow-empty", "-mx", NULL}),
+	                 0);
 	const char *const add[] = {"git", "worktree", "add", "-q", "linked", NULL};
 	assert_int_equal(run(dir, NULL, add), 0);
 	dir_write(dir, ".git/info/exclude", "private\n");
