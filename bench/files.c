@@ -115,19 +115,16 @@ static void write_and_fsync(void *context) {
 
 static struct st_guard guard;
 static struct st_hash version;
-static struct st_stamp stamp;
 
 static void commit(const char *name, bool relaxed) {
 	next_version();
 	struct st_commit request = {.path = st_str(name),
 	                            .bytes = st_strn(text, size),
 	                            .expected = &version,
-	                            .stamp = &stamp,
 	                            .relaxed = relaxed};
 	st_auto(st_committed) done = ST_COMMITTED_INIT;
 	bench_check(st_commit(&root, &guard, &request, &done, NULL) == 0, "commit");
 	version = done.hash;
-	stamp = done.stamp;
 }
 
 static void commit_relaxed(void *context) {

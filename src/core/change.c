@@ -28,7 +28,7 @@ static const struct refusal modified = {
 static const struct refusal overlapping = {
 	"modified",
 	"File \"%s\" was modified since you last read it, in the same lines, so that it cannot be "
-    "merged.",
+	"merged.",
 };
 static const struct refusal deleted = {
 	"deleted",
@@ -92,17 +92,17 @@ static void follow(struct stet_session *session, struct st_seen *seen, struct st
 static void say_how_to_go_on(const struct st_change *change, struct stet_answer *answer) {
 	const char *sentence =
 		" The diff shows what changed and counts as read: if your change still makes sense, do the "
-	    "same again.";
+		"same again.";
 	if (answer->diff_truncated)
 		sentence = " The diff shows the first of what changed; read the file for the rest.";
 	else if (change->kind == ST_CHANGE_LINES)
 		sentence =
 			" The diff shows what changed and counts as read; line numbers may have moved: check "
-		    "them, then call again.";
+			"them, then call again.";
 	else if (change->expected_hash.ptr)
 		sentence =
 			" The diff shows what changed and counts as read: if your change still makes sense, do "
-		    "the same again with this hash.";
+			"the same again with this hash.";
 	st_buf_adds(&answer->message, sentence);
 }
 
@@ -307,7 +307,6 @@ static int commit(struct stet_session *session, const struct st_change *change,
 		.path = st_str(change->path),
 		.bytes = new,
 		.expected = old ? &old->hash : NULL,
-		.stamp = old && old->stamped ? &old->stamp : NULL,
 		.relaxed = !session->ws->durable,
 		.max = session->ws->max_file,
 	};

@@ -50,8 +50,6 @@ struct st_commit {
 	struct st_str bytes;
 	/** The version to replace; NULL if there must be no file. */
 	const struct st_hash *expected;
-	/** A stamp of that version, if the caller has one: saves reading it again. May be NULL. */
-	const struct st_stamp *stamp;
 	/** Do not wait for the disk; a crash of the machine may undo the write. */
 	bool relaxed;
 	/** Read no file larger than this; 0 for ST_FILE_MAX. */

@@ -46,9 +46,10 @@ static void look(struct st_guard *guard, struct st_displaced *entry) {
 		st_keep(guard, entry->path, st_buf_str(&file.bytes), why);
 		entry->hash = file.hash;
 	}
+	/* Whoever moved the times may not have moved the bytes yet: from now on every look is at these. */
+	bool touched = !file.stamped || !st_stamp_eq_content(&entry->stamp, &file.stamp);
 	entry->stamp = file.stamp;
-	if (!file.stamped)
-		entry->stamp.racy = true;
+	entry->stamp.racy |= touched;
 }
 
 /*

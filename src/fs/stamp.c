@@ -1,11 +1,8 @@
 #include "fs/stamp.h"
 
 #include <linux/magic.h>
-#include <pthread.h>
 #include <stddef.h>
-#include <stdlib.h>
 #include <sys/sysmacros.h>
-#include <sys/utsname.h>
 #include <sys/vfs.h>
 #include <time.h>
 
@@ -24,32 +21,16 @@ static int64_t to_ns(struct timespec time) {
 
 /* How fine a filesystem's times are. */
 enum grain {
-	/* A write after a stat always moves them: Linux since 6.13, on the usual filesystems. */
-	GRAIN_FINE,
 	/* They stand still within a tick of the clock. */
 	GRAIN_TICK,
 	/* They may be whole or even seconds, or of another machine's clock. */
 	GRAIN_COARSE,
 };
 
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-static bool has_fine_times;
-
-static void ask_kernel(void) {
-	struct utsname name;
-	if (uname(&name) < 0)
-		return;
-	char *rest;
-	long major = strtol(name.release, &rest, 10);
-	long minor = *rest == '.' ? strtol(rest + 1, NULL, 10) : 0;
-	has_fine_times = major > 6 || (major == 6 && minor >= 13);
-}
-
 static enum grain grain_of(int fd) {
 	struct statfs fs;
 	if (fd < 0 || fstatfs(fd, &fs) < 0)
 		return GRAIN_TICK;
-	pthread_once(&once, ask_kernel);
 	switch ((uint32_t)fs.f_type) {
 	case NFS_SUPER_MAGIC:
 	case MSDOS_SUPER_MAGIC:
@@ -59,11 +40,6 @@ static enum grain grain_of(int fd) {
 	case MAGIC_FUSE:
 	case MAGIC_SMB2:
 		return GRAIN_COARSE;
-	case BTRFS_SUPER_MAGIC:
-	case EXT4_SUPER_MAGIC:
-	case TMPFS_MAGIC:
-	case XFS_SUPER_MAGIC:
-		return has_fine_times ? GRAIN_FINE : GRAIN_TICK;
 	default:
 		return GRAIN_TICK;
 	}
@@ -101,8 +77,6 @@ static int64_t racy_since(int fd, const struct st_stamp *stamp) {
 	clock_gettime(CLOCK_REALTIME_COARSE, &now);
 	enum grain grain = grain_of_device(fd, (dev_t)stamp->dev);
 	switch (is_whole_second(stamp) ? GRAIN_COARSE : grain) {
-	case GRAIN_FINE:
-		return INT64_MAX;
 	case GRAIN_COARSE:
 		return to_ns(now) - 2 * (int64_t)NS_PER_S;
 	default:

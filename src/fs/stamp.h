@@ -7,8 +7,8 @@
  * not *racy* when it was taken: where times follow the ticks of the clock, a
  * file written within the last ones can be written once more without its times
  * moving. A racy stamp is believed only after another look at the content.
- * (Since Linux 6.13 a write after a stat always moves the times of the usual
- * filesystems, and nothing there is racy.)
+ * A write moves the times before it moves the bytes, so even where times are
+ * fine a stamp says nothing about a write that is under way.
  */
 #ifndef STET_FS_STAMP_H
 #define STET_FS_STAMP_H
