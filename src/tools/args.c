@@ -81,11 +81,14 @@ int st_args_bind(const char *what, const struct st_param *params, yyjson_val *ob
 	if (object && !yyjson_is_obj(object))
 		return st_fail(err, STET_E_INVALID, "The arguments of %s must be a JSON object, not %s.",
 		               what, st_json_kind(object));
-	size_t i, max;
+	size_t i;
 	yyjson_val *key, *value;
 	for (i = 0; params[i].name; i++)
 		values[i] = NULL;
-	yyjson_obj_foreach(object, i, max, key, value) {
+	/* The macro must not be given NULL. */
+	yyjson_obj_iter members = yyjson_obj_iter_with(object);
+	while ((key = yyjson_obj_iter_next(&members))) {
+		value = yyjson_obj_iter_get_val(key);
 		int code = bind_one(what, params, st_json_str(key), value, values, err);
 		if (code < 0)
 			return code;

@@ -38,7 +38,8 @@ static bool is_listed(yyjson_val *choices, yyjson_val *value) {
 static bool members_fit(yyjson_val *schema, yyjson_val *object, struct st_buf *why) {
 	yyjson_val *properties = yyjson_obj_get(schema, "properties"), *key, *value;
 	size_t i, max;
-	yyjson_arr_foreach(yyjson_obj_get(schema, "required"), i, max, key) {
+	yyjson_arr_iter required = yyjson_arr_iter_with(yyjson_obj_get(schema, "required"));
+	while ((key = yyjson_arr_iter_next(&required))) {
 		if (!yyjson_obj_get(object, yyjson_get_str(key)))
 			return wrong(why, "without the required member ", yyjson_get_str(key));
 	}
@@ -119,7 +120,9 @@ bool schema_is_known(yyjson_val *schema, struct st_buf *why) {
 		if (!is_known_word(yyjson_get_str(key)))
 			return wrong(why, "an unknown word: ", yyjson_get_str(key));
 	}
-	yyjson_obj_foreach(yyjson_obj_get(schema, "properties"), i, max, key, value) {
+	yyjson_obj_iter members = yyjson_obj_iter_with(yyjson_obj_get(schema, "properties"));
+	while ((key = yyjson_obj_iter_next(&members))) {
+		value = yyjson_obj_iter_get_val(key);
 		if (!schema_is_known(value, why))
 			return wrong(why, ", in ", yyjson_get_str(key));
 	}
