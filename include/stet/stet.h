@@ -8,6 +8,7 @@
 #define STET_STET_H
 
 #include "stet/agents.h"
+#include "stet/desk.h"
 #include "stet/error.h"
 #include "stet/session.h"
 #include "stet/tools.h"

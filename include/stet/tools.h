@@ -45,6 +45,8 @@ STET_API size_t stet_tool_count(void);
 STET_API const char *stet_tool_name(size_t tool);
 STET_API const char *stet_tool_title(size_t tool);
 STET_API const char *stet_tool_description(size_t tool);
+/** The group a tool belongs to: "files", "text" or "state". */
+STET_API const char *stet_tool_group(size_t tool);
 
 /**
  * A tool as an entry of MCP's tools/list: name, title, description,

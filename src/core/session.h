@@ -15,6 +15,8 @@ struct stet_session {
 	char *name;
 	struct st_tracker tracker;
 	struct st_agents_given agents;
+	/** It ends with the call: what it is told of it cannot rely on what came before. */
+	bool stateless;
 };
 
 /** How a tracked file stands. */

@@ -3,7 +3,7 @@
 
 #include "base/utf8.h"
 #include "fs/displaced.h"
-#include "tools/tool.h"
+#include "tools/desk.h"
 
 /* Notices on their way into an answer. */
 struct notices {
@@ -20,11 +20,23 @@ const struct st_tool *st_tool_find(struct st_str name) {
 	return NULL;
 }
 
+/* With several workspaces, "outside" alone does not say where to go. */
+static void name_roots(const struct st_call *call, struct st_buf *text) {
+	if (call->session_count < 2)
+		return;
+	st_buf_adds(text, " The workspaces are");
+	for (size_t i = 0; i < call->session_count; i++)
+		st_buf_addf(text, "%s %s", i ? "," : "", call->sessions[i]->ws->root.path);
+	st_buf_adds(text, ".");
+}
+
 /* Text and data of a failure: the tool's own, or what every failure has. */
 static void fill_failure(struct st_call *call, const struct stet_error *err) {
 	yyjson_mut_doc *doc = call->doc;
 	st_auto(st_buf) text = ST_BUF_INIT;
 	st_buf_addf(&text, "Error: %s", err->message);
+	if (err->code == STET_E_OUTSIDE)
+		name_roots(call, &text);
 	if (call->text.len > 0)
 		st_buf_adds(&text, "\n\n");
 	st_buf_add(&text, st_buf_str(&call->text));
@@ -75,8 +87,12 @@ static int run(struct st_call *call, struct st_str args, struct stet_error *err)
 	if (code == 0)
 		code = st_args_bind(call->tool->name, call->tool->params, yyjson_doc_get_root(doc),
 		                    call->args, err);
-	if (code == 0)
+	if (code == 0 && call->agent)
+		code = st_agent_enter(call, err);
+	if (code == 0) {
+		st_displaced_look(&call->session->ws->guard);
 		code = call->tool->run(call, err);
+	}
 	yyjson_doc_free(doc);
 	return code;
 }
@@ -84,6 +100,8 @@ static int run(struct st_call *call, struct st_str args, struct stet_error *err)
 /* Notices that no answer has carried yet go with this one. */
 static void take_notices(struct st_call *call, struct notices *notices) {
 	yyjson_mut_val *list = NULL;
+	if (!call->session)
+		return;
 	for (char *notice;
 	     notices->count < ST_NOTICES_MAX && (notice = stet_workspace_notice(call->session->ws));) {
 		if (!list)
@@ -129,7 +147,6 @@ static int answer(struct st_call *call, struct st_str args, struct st_buf *out,
 	if (!call->result || !call->content)
 		return st_fail_nomem(err);
 	yyjson_mut_doc_set_root(call->doc, yyjson_mut_obj(call->doc));
-	st_displaced_look(&call->session->ws->guard);
 	int code = run(call, args, &own);
 	if (code < 0) {
 		fill_failure(call, &own);
@@ -148,22 +165,37 @@ static int no_such_tool(const char *name, struct stet_error *err) {
 	               (int)st_utf8_cut(given, 100), given.ptr, st_buf_cstr(&names));
 }
 
-int stet_call(struct stet_session *session, const char *tool, const char *args, size_t args_len,
-              char **out, size_t *out_len, struct stet_error *err) {
+static int call_tool(struct st_call *call, const char *tool, struct st_str args, char **out,
+                     size_t *out_len, struct stet_error *err) {
 	*out = NULL;
-	struct st_call call = {.session = session, .tool = st_tool_find(st_str(tool))};
-	if (!call.tool)
+	call->tool = st_tool_find(st_str(tool));
+	if (!call->tool)
 		return no_such_tool(tool, err);
 
 	struct st_buf text = ST_BUF_INIT;
-	int code = answer(&call, st_strn(args ? args : "", args ? args_len : 0), &text, err);
-	yyjson_mut_doc_free(call.doc);
-	st_buf_release(&call.text);
-	st_buf_release(&call.remark);
+	int code = answer(call, args, &text, err);
+	st_agent_leave(call);
+	yyjson_mut_doc_free(call->doc);
+	st_buf_release(&call->text);
+	st_buf_release(&call->remark);
 	*out = text.ptr;
 	if (out_len)
 		*out_len = text.len;
 	return code;
+}
+
+int stet_call(struct stet_session *session, const char *tool, const char *args, size_t args_len,
+              char **out, size_t *out_len, struct stet_error *err) {
+	struct st_call call = {.session = session, .sessions = &session, .session_count = 1};
+	return call_tool(&call, tool, st_strn(args ? args : "", args ? args_len : 0), out, out_len,
+	                 err);
+}
+
+int stet_agent_call(struct stet_agent *agent, const char *tool, const char *args, size_t args_len,
+                    char **out, size_t *out_len, struct stet_error *err) {
+	struct st_call call = {.agent = agent};
+	return call_tool(&call, tool, st_strn(args ? args : "", args ? args_len : 0), out, out_len,
+	                 err);
 }
 
 size_t stet_tool_count(void) {
@@ -187,6 +219,11 @@ const char *stet_tool_title(size_t tool) {
 
 const char *stet_tool_description(size_t tool) {
 	return tool_at(tool) ? tool_at(tool)->description : NULL;
+}
+
+const char *stet_tool_group(size_t tool) {
+	static const char *const names[] = {"files", "text", "state"};
+	return tool_at(tool) ? names[tool_at(tool)->group] : NULL;
 }
 
 static void add_hint(struct st_buf *out, const char *name, unsigned hint, unsigned hints) {

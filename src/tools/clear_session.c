@@ -3,7 +3,8 @@
 
 static int run(struct st_call *call, struct stet_error *err) {
 	(void)err;
-	stet_agents_clear(call->session);
+	for (size_t i = 0; i < call->session_count; i++)
+		stet_agents_clear(call->sessions[i]);
 	st_json_add_text(call->doc, call->result, "status", ST_STR("success"));
 	st_buf_adds(
 		&call->text,
@@ -29,5 +30,6 @@ const struct st_tool st_clear_session = {
 		",\"notices\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}}," ST_SCHEMA_FAILURE
 		"},\"required\":[\"status\"]}",
 	.hints = ST_HINT_IDEMPOTENT,
+	.group = ST_GROUP_STATE,
 	.run = run,
 };

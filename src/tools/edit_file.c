@@ -343,5 +343,6 @@ const struct st_tool st_edit_file = {
 		"\"nearest\":{\"type\":\"array\",\"items\":{\"type\":\"integer\"}}," ST_SCHEMA_COMMIT
 		"," ST_SCHEMA_FAILURE "},\"required\":[\"status\"]}",
 	.hints = ST_HINT_DESTRUCTIVE,
+	.group = ST_GROUP_FILES,
 	.run = run,
 };

@@ -67,7 +67,7 @@ static void render(struct st_call *call, const char *path, const struct st_file 
 	char hash[ST_HASH_SHORT + 1];
 	st_hash_hex(&file->hash, hash, ST_HASH_SHORT);
 	st_json_add_text(call->doc, call->result, "status", ST_STR("success"));
-	st_json_add_text(call->doc, call->result, "path", st_str(path));
+	st_render_path(call, call->result, "path", path);
 	st_json_add_text(call->doc, call->result, "fileHash", st_str(hash));
 	st_json_add_size(call->doc, call->result, "totalLines", page->total);
 	st_json_add_size(call->doc, call->result, "startLine", page->first);
@@ -182,5 +182,6 @@ const struct st_tool st_read_file = {
 		"\"notices\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}}," ST_SCHEMA_FAILURE
 		"},\"required\":[\"status\"]}",
 	.hints = ST_HINT_READ_ONLY | ST_HINT_IDEMPOTENT,
+	.group = ST_GROUP_FILES,
 	.run = run,
 };

@@ -3,8 +3,9 @@
 #include <strings.h>
 
 #include "text/diff.h"
+#include "tools/desk.h"
 
-const char *st_call_path(const struct st_call *call, const char *name, struct stet_error *err) {
+const char *st_call_path(struct st_call *call, const char *name, struct stet_error *err) {
 	struct st_str path = st_arg_str(call, name);
 	if (path.len == 0) {
 		st_fail(err, STET_E_INVALID,
@@ -18,7 +19,19 @@ const char *st_call_path(const struct st_call *call, const char *name, struct st
 		        call->tool->name);
 		return NULL;
 	}
+	st_call_route(call, path.ptr);
 	return path.ptr;
+}
+
+void st_render_path(struct st_call *call, yyjson_mut_val *object, const char *key,
+                    const char *path) {
+	st_auto(st_buf) whole = ST_BUF_INIT;
+	const char *root = call->session->ws->root.path;
+	if (call->session != call->sessions[0])
+		st_buf_addf(&whole, "%s%s", root, strcmp(root, "/") == 0 ? "" : "/");
+	st_buf_adds(&whole, path);
+	st_json_add(call->doc, object, key,
+	            whole.failed ? NULL : st_json_text(call->doc, st_buf_str(&whole)));
 }
 
 /* ---- a change and what it answers ---- */
@@ -37,7 +50,7 @@ static void render_refusal(struct st_call *call, const struct st_change *change,
 	call->failure = yyjson_mut_obj(doc);
 	st_json_add_text(doc, call->failure, "status", ST_STR("conflict"));
 	st_json_add_text(doc, call->failure, "reason", st_str(answer->reason));
-	st_json_add_text(doc, call->failure, "path", st_str(answer->path));
+	st_render_path(call, call->failure, "path", answer->path);
 	st_json_add_text(doc, call->failure, "message", st_buf_str(&answer->message));
 	if (answer->has_hash)
 		st_json_add_text(doc, call->failure, "currentHash", st_str(answer->hash));
@@ -59,7 +72,7 @@ static void render_success(struct st_call *call, const char *path_key,
                            const struct stet_answer *answer) {
 	yyjson_mut_doc *doc = call->doc;
 	st_json_add_text(doc, call->result, "status", ST_STR("success"));
-	st_json_add_text(doc, call->result, path_key, st_str(answer->path));
+	st_render_path(call, call->result, path_key, answer->path);
 	if (answer->has_hash)
 		st_json_add_text(doc, call->result, "fileHash", st_str(answer->hash));
 	st_json_add_text(doc, call->result, "commit", st_str(answer->commit));

@@ -12,14 +12,14 @@
 		.name = "expectedHash", .aliases = "expected_hash", \
 		.description = \
 			"fileHash of the version you saw, 16 to 64 hex digits. Refused if the file is " \
-		    "another one." \
+			"another one." \
 	}
 #define ST_PARAM_ON_STALE \
 	{ \
 		.name = "onStale", .aliases = "on_stale", .choices = "refuse|merge", \
 		.description = \
 			"What to do if the file changed since you read it: refuse (default) and show the " \
-		    "change, or merge with it if the two do not touch." \
+			"change, or merge with it if the two do not touch." \
 	}
 #define ST_PARAM_SESSION \
 	{ \
@@ -60,8 +60,20 @@
 	"\"writer\":{\"type\":\"string\"}"
 #define ST_SCHEMA_STATUS "\"status\":{\"enum\":[\"success\",\"conflict\",\"error\"]}"
 
-/** The path argument of a call; NULL with err filled if it cannot be one. */
-const char *st_call_path(const struct st_call *call, const char *name, struct stet_error *err);
+/**
+ * The path argument of a call, which from now on is about the session that the
+ * path leads to.
+ *
+ * @return The path, or NULL with err filled if it cannot be one.
+ */
+const char *st_call_path(struct st_call *call, const char *name, struct stet_error *err);
+
+/**
+ * Add a path below the root of the call's session, in a spelling that leads
+ * back to the same file: absolute if it is not the first workspace's.
+ */
+void st_render_path(struct st_call *call, yyjson_mut_val *object, const char *key,
+                    const char *path);
 
 /**
  * Apply a change with the call's expectedHash and onStale.

@@ -346,7 +346,7 @@ static int inspect(struct st_call *call, struct subject *subject, inspect_mode *
 	char hash[ST_HASH_SHORT + 1];
 	st_hash_hex(&file.hash, hash, ST_HASH_SHORT);
 	st_json_add_text(call->doc, call->result, "status", ST_STR("success"));
-	st_json_add_text(call->doc, call->result, "filePath", st_str(place.path));
+	st_render_path(call, call->result, "filePath", place.path);
 	code = mode(call, subject, err);
 	st_json_add_text(call->doc, call->result, "fileHash", st_str(hash));
 	return code;
@@ -429,5 +429,6 @@ const struct st_tool st_text_inspect = {
 	                 "\"fileHash\":{\"type\":\"string\"},\"notices\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},"
 	                 ST_SCHEMA_FAILURE "},\"required\":[\"status\"]}",
 	.hints = ST_HINT_READ_ONLY | ST_HINT_IDEMPOTENT,
+	.group = ST_GROUP_TEXT,
 	.run = run,
 };

@@ -314,5 +314,6 @@ const struct st_tool st_text_patch = {
 		",\"context\":" ST_SCHEMA_CONTEXT ",\"fileHash\":{\"type\":\"string\"}," ST_SCHEMA_COMMIT
 		",\"path\":{\"type\":\"string\"}," ST_SCHEMA_FAILURE "},\"required\":[\"status\"]}",
 	.hints = ST_HINT_DESTRUCTIVE,
+	.group = ST_GROUP_TEXT,
 	.run = run,
 };

@@ -206,5 +206,6 @@ const struct st_tool st_text_replace = {
         "," ST_SCHEMA_COMMIT ",\"path\":{\"type\":\"string\"}," ST_SCHEMA_FAILURE
 		"},\"required\":[\"status\"]}",
 	.hints = ST_HINT_DESTRUCTIVE,
+	.group = ST_GROUP_TEXT,
 	.run = run,
 };

@@ -45,6 +45,13 @@ enum st_hints {
 	ST_HINT_IDEMPOTENT = 4,
 };
 
+/** What tools are for; a server may offer some of the groups. */
+enum st_group {
+	ST_GROUP_FILES,
+	ST_GROUP_TEXT,
+	ST_GROUP_STATE,
+};
+
 struct st_call;
 
 struct st_tool {
@@ -59,13 +66,21 @@ struct st_tool {
 	/** A JSON Schema. */
 	const char *output_schema;
 	unsigned hints;
+	enum st_group group;
 	/** Fill call->result and call->text. 0, or a code with err filled. */
 	int (*run)(struct st_call *call, struct stet_error *err);
 };
 
 /** A call under way. */
 struct st_call {
+	/** The session it is about, out of those of all workspaces; see st_call_path(). */
 	struct stet_session *session;
+	struct stet_session **sessions;
+	size_t session_count;
+	/** Whose call it is; NULL if it came to a session alone. */
+	struct stet_agent *agent;
+	/** The agent was asked for by name, and has to be released. */
+	bool named;
 	const struct st_tool *tool;
 	/** The arguments in the order of tool->params; NULL for those not given. */
 	yyjson_val *args[ST_PARAMS_MAX];

@@ -58,5 +58,6 @@ const struct st_tool st_write_file = {
 					 "\"fileHash\":{\"type\":\"string\"}," ST_SCHEMA_COMMIT "," ST_SCHEMA_FAILURE
 					 "},\"required\":[\"status\"]}",
 	.hints = ST_HINT_DESTRUCTIVE | ST_HINT_IDEMPOTENT,
+	.group = ST_GROUP_FILES,
 	.run = run,
 };

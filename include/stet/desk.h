@@ -1,0 +1,133 @@
+/**
+ * A desk: several workspaces as one place to work, and the agents at it.
+ *
+ * A server has one desk. Each of its clients is an agent, which holds a session
+ * in every workspace; calls go to the workspace that their paths lead to.
+ *
+ *     const char *roots[] = {"src", "docs"};
+ *     struct stet_desk *desk = NULL;
+ *     struct stet_agent *agent = NULL;
+ *     char *answer = NULL;
+ *
+ *     if (stet_desk_open(roots, 2, &desk, err) < 0 ||
+ *         stet_desk_agent(desk, NULL, NULL, &agent, err) < 0)
+ *             return 1;
+ *     int code = stet_agent_call(agent, "read_file", args, strlen(args), &answer, NULL, err);
+ *     stet_free(answer);
+ *     stet_agent_release(agent);
+ *     stet_desk_close(desk);
+ *
+ * An absolute path belongs to the workspace that contains it, the innermost if
+ * several do. A relative one belongs to the first in which it exists, or else
+ * in which its directory does. Answers name files of the first workspace by
+ * their path below it, and those of the others by their absolute path.
+ *
+ * Everything here may be used from several threads. An agent's calls run one
+ * at a time, those of different agents at once.
+ */
+#ifndef STET_DESK_H
+#define STET_DESK_H
+
+#include "stet/tools.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct stet_desk;
+struct stet_agent;
+
+/**
+ * Open workspaces.
+ *
+ * A directory that cannot be opened is left out, which a notice says; one that
+ * is given twice is opened once.
+ *
+ * @roots  Directories.
+ * @count  How many; at least 1.
+ * @return 0, or a code as of stet_workspace_open() if none of them can be opened.
+ */
+STET_API STET_NODISCARD int stet_desk_open(const char *const *roots, size_t count,
+                                           struct stet_desk **out, struct stet_error *err);
+
+/** Close the workspaces, when every agent was released; NULL is fine. May wait as stet_workspace_close(). */
+STET_API void stet_desk_close(struct stet_desk *desk);
+
+/** The n-th workspace (from 0), in the order given; NULL beyond the last. */
+STET_API struct stet_workspace *stet_desk_workspace(const struct stet_desk *desk, size_t n);
+
+/** As stet_workspace_set(), stet_workspace_allow(), stet_agents_names(), for all workspaces. */
+STET_API STET_NODISCARD int stet_desk_set(struct stet_desk *desk, enum stet_option option,
+                                          int64_t value, struct stet_error *err);
+STET_API STET_NODISCARD int stet_desk_allow(struct stet_desk *desk, const char *extensions,
+                                            struct stet_error *err);
+STET_API STET_NODISCARD int stet_desk_agents_names(struct stet_desk *desk, const char *names,
+                                                   struct stet_error *err);
+
+/** As stet_workspace_notice() and stet_workspace_settle(), of all workspaces. */
+STET_API char *stet_desk_notice(struct stet_desk *desk);
+STET_API void stet_desk_settle(struct stet_desk *desk, int64_t grace_ms);
+
+/**
+ * Get an agent.
+ *
+ * A named one is shared by all who ask for the same name under the same
+ * owner, and stays when nobody uses it, until it has been idle for a day or
+ * room is needed.
+ *
+ * @owner  Whose names these are, such as a digest of the caller's token; NULL
+ *         for everybody's. Names of one owner mean nothing to another.
+ * @name   1 to 64 letters, digits, and `.`, `_`, `-`, beginning with a letter
+ *         or digit; NULL for an agent of one's own that goes when it is
+ *         released.
+ * @out    Receives the agent, to be released.
+ * @return 0, STET_E_INVALID (no such name can be), STET_E_LIMIT (too many are
+ *         in use), STET_E_NOMEM.
+ */
+STET_API STET_NODISCARD int stet_desk_agent(struct stet_desk *desk, const char *owner,
+                                            const char *name, struct stet_agent **out,
+                                            struct stet_error *err);
+
+/**
+ * Get an agent that remembers nothing from one call to the next, for callers
+ * that have no session.
+ *
+ * Whole files can then be replaced only with their expectedHash, and
+ * instructions (AGENTS.md) that apply are listed, not delivered. Its calls run
+ * at once. A call that names a `session` is one of that agent instead.
+ *
+ * @return 0, STET_E_LIMIT, STET_E_NOMEM.
+ */
+STET_API STET_NODISCARD int stet_desk_stateless(struct stet_desk *desk, const char *owner,
+                                                struct stet_agent **out, struct stet_error *err);
+
+/** Give an agent back; NULL is fine. */
+STET_API void stet_agent_release(struct stet_agent *agent);
+
+/** Its name; NULL if it has none. */
+STET_API const char *stet_agent_name(const struct stet_agent *agent);
+
+/**
+ * Run a tool, as stet_call(). A `session` among the arguments makes it a call
+ * of the owner's agent of that name, which is made if need be.
+ */
+STET_API STET_NODISCARD int stet_agent_call(struct stet_agent *agent, const char *tool,
+                                            const char *args, size_t args_len, char **out,
+                                            size_t *out_len, struct stet_error *err);
+
+/**
+ * Borrow the agent's session in a workspace, for calls of stet/session.h and
+ * the like. Its own calls wait until stet_agent_return().
+ *
+ * @n      The workspace, from 0.
+ * @return The session; NULL, with nothing to return, if there is no such
+ *         workspace or the agent remembers nothing.
+ */
+STET_API struct stet_session *stet_agent_borrow(struct stet_agent *agent, size_t n);
+STET_API void stet_agent_return(struct stet_agent *agent);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

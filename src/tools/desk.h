@@ -1,0 +1,25 @@
+/** The inside of a desk; its contract is in stet/desk.h. */
+#ifndef STET_TOOLS_DESK_H
+#define STET_TOOLS_DESK_H
+
+#include "stet/desk.h"
+#include "tools/tool.h"
+
+/**
+ * Go to work on a call that came to an agent, whose arguments are bound:
+ * choose whose call it is, wait for its turn, and fill in its sessions.
+ *
+ * @return 0, or the codes of stet_desk_agent(): the call is then nobody's.
+ */
+[[nodiscard]] int st_agent_enter(struct st_call *call, struct stet_error *err);
+
+/** The answer is written: the next call may run. Fine for a call that was never entered. */
+void st_agent_leave(struct st_call *call);
+
+/**
+ * Turn a call to the session of the workspace that a path leads to
+ * (stet/desk.h says which). It stays where it is if there is only one.
+ */
+void st_call_route(struct st_call *call, const char *path);
+
+#endif
