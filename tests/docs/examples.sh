@@ -17,6 +17,7 @@ read -r compiler flags <<<"$STET_CC"
 mkdir bin
 cat >bin/cc <<END
 #!/bin/sh
+PATH='$PATH' # where ccache is not to find this very script
 exec $(command -v "$compiler") $flags "\$@"
 END
 cat >bin/make <<END
