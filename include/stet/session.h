@@ -116,7 +116,8 @@ STET_API STET_NODISCARD int stet_session_read(struct stet_session *session, cons
  * @expected_hash  16 to 64 hex digits of the version to replace; may be NULL.
  * @out            Receives hash, commit, noop, created; on STET_E_CONFLICT
  *                 the refusal: reason ("modified", "deleted", "unseen",
- *                 "hash"), message, diff. May be NULL.
+ *                 "hash"), message, diff. May be NULL; then nothing is
+ *                 shown, and a refusal does not count as having seen it.
  * @return         0, STET_E_CONFLICT, STET_E_BUSY, or why it cannot be written.
  */
 STET_API STET_NODISCARD int stet_session_write(struct stet_session *session, const char *path,

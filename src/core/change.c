@@ -185,7 +185,7 @@ static int refuse(struct stet_session *session, const struct st_change *change,
 			say_hash(answer, changed);
 		code = say_matches(change, file, answer, err);
 	}
-	if (code == 0 && changed)
+	if (code == 0 && changed && !change->unshown)
 		code = show_change(session, change, path, seen, file, answer, err);
 	if (code < 0)
 		return code;

@@ -38,6 +38,8 @@ struct st_change {
 	bool text;
 	/** Where the file changed since it was read: merge with that, if the two do not touch. */
 	bool merge;
+	/** Nobody gets the answer, so that what a refusal would show does not count as seen. */
+	bool unshown;
 	/** Judge and make, but write nothing. */
 	bool dry_run;
 	/** Make the new bytes from the old ones (empty for a new file). 0, or a code that ends it all. */

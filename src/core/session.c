@@ -327,6 +327,7 @@ static int apply(struct stet_session *session, struct st_change *change, const c
 		*out = NULL;
 	if (expected_hash)
 		change->expected_hash = st_str(expected_hash);
+	change->unshown = !out;
 	struct stet_answer *answer = st_answer_new("success");
 	if (!answer)
 		return st_fail_nomem(err);

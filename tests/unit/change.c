@@ -69,6 +69,22 @@ static void a_read_beyond_the_end_shows_nothing(void **state) {
 	assert_string_equal(dir_read(desk->dir, "a.txt"), "1\n2\ntheirs\n");
 }
 
+static void a_refusal_that_nobody_gets_to_see_shows_nothing(void **state) {
+	struct desk *desk = *state;
+	dir_write(desk->dir, "a.txt", LINES);
+	assert_int_equal(desk_read(desk, "a.txt"), 0);
+	dir_write(desk->dir, "a.txt", "theirs\n" LINES);
+	for (int i = 0; i < 2; i++) {
+		int code = stet_session_write(desk->session, "a.txt", "mine\n", 5, NULL, NULL, &desk->err);
+		assert_int_equal(code, STET_E_CONFLICT);
+		assert_non_null(strstr(desk->err.message, "read the file again"));
+		assert_null(strstr(desk->err.message, "counts as read"));
+	}
+	assert_string_equal(dir_read(desk->dir, "a.txt"), "theirs\n" LINES);
+	assert_int_equal(desk_write(desk, "a.txt", "mine\n"), STET_E_CONFLICT);
+	assert_int_equal(desk_write(desk, "a.txt", "mine\n"), 0);
+}
+
 static void a_merge_that_could_not_be_written_is_made_again_from_the_same_base(void **state) {
 	struct desk *desk = *state;
 	dir_write(desk->dir, "a.txt", LINES);
@@ -132,6 +148,7 @@ static void a_rehearsed_merge_counts_for_nothing(void **state) {
 int main(void) {
 	const struct CMUnitTest tests[] = {
 		desk_claim(a_read_beyond_the_end_shows_nothing),
+		desk_claim(a_refusal_that_nobody_gets_to_see_shows_nothing),
 		desk_claim(a_merge_that_could_not_be_written_is_made_again_from_the_same_base),
 		desk_claim(the_same_for_a_whole_file),
 		desk_claim(a_whole_file_is_not_merged_over_lines_that_were_not_seen),
