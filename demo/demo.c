@@ -219,8 +219,12 @@ static int stet_update(const char *path, int number) {
 	int refused = 0;
 	read_file(path);
 	rest();
-	for (int code; (code = edit(path, old, new, NULL)) != 0; refused++)
+	struct stet_answer *answer = NULL;
+	for (int code; (code = edit(path, old, new, &answer)) != 0; refused++) {
 		check(code == STET_E_CONFLICT || code == STET_E_BUSY, "An edit failed");
+		stet_answer_free(answer);
+	}
+	stet_answer_free(answer);
 	return refused;
 }
 
