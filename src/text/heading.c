@@ -194,6 +194,8 @@ static int fail_absent(const struct st_markdown *md, const struct wanted *wanted
 			st_buf_adds(&message, " The headings are:");
 		add_nearest(&message, md, st_buf_str(&wanted->words));
 	}
+	if (message.failed)
+		return st_fail_nomem(err);
 	return st_fail(err, STET_E_NO_MATCH, "%s", st_buf_cstr(&message));
 }
 

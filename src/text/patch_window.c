@@ -29,7 +29,7 @@ int st_patch_window_parse(struct st_patch_window *window, const struct st_markdo
 	st_buf_add(&window->text, st_str_slice(text, old->lines.starts[skipped], edit->start));
 	st_buf_add(&window->text, st_buf_str(&edit->bytes));
 	st_buf_add(&window->text, st_str_slice(text, edit->end, end));
-	if (window->text.failed)
+	if (window->text.failed || edit->bytes.failed)
 		return st_fail_nomem(err);
 	return st_markdown_parse(&window->md, st_buf_str(&window->text), err);
 }

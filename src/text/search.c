@@ -392,7 +392,8 @@ static int stop(struct run *run, int code, size_t at, struct stet_error *err) {
 	            "[^,]* in place of .*, or plain text.",
 	            st_lines_number(run->lines, offset), run->lines->count, why_stopped(code));
 	if (run->result->total == 0)
-		return st_fail(err, STET_E_LIMIT, "%s", st_buf_cstr(&run->scratch));
+		return run->scratch.failed ? st_fail_nomem(err)
+		                           : st_fail(err, STET_E_LIMIT, "%s", st_buf_cstr(&run->scratch));
 
 	struct st_str note = st_buf_str(&run->scratch);
 	char *copy = run->scratch.failed ? NULL : st_arena_copy(run->arena, note);

@@ -128,7 +128,10 @@ static int read_target(yyjson_val *target, yyjson_doc **doc, struct st_patch *pa
                        struct stet_error *err) {
 	if (yyjson_is_str(target)) {
 		struct stet_error why = {0};
-		if (st_json_parse(st_json_str(target), "Its contents", doc, &why) < 0) {
+		int code = st_json_parse(st_json_str(target), "Its contents", doc, &why);
+		if (code == STET_E_NOMEM)
+			return st_fail_nomem(err);
+		if (code < 0) {
 			st_auto(st_buf) what = ST_BUF_INIT;
 			st_buf_addf(&what, "is a string that does not hold a JSON object (%s)", why.message);
 			return one_target(err, st_buf_cstr(&what));
