@@ -98,11 +98,14 @@ static int read_all(int fd, const char *path, size_t size, size_t max, struct st
 	}
 }
 
-int st_file_read(int fd, const char *path, size_t max, struct st_file *file,
-                 struct stet_error *err) {
+/* looked: what the file was before it was opened; NULL if nobody looked yet. */
+static int read_version(int fd, const char *path, size_t max, const struct stat *looked,
+                        struct st_file *file, struct stet_error *err) {
 	for (int i = 0; i < READ_TRIES; i++) {
 		struct stat before, after;
-		if (st_retry(fstat(fd, &before)) < 0)
+		if (looked && i == 0)
+			before = *looked;
+		else if (st_retry(fstat(fd, &before)) < 0)
 			return st_fail_errno(err, errno, "Cannot look at \"%s\"", path);
 		int code = st_file_check(&before, path, max, err);
 		if (code < 0)
@@ -126,6 +129,11 @@ int st_file_read(int fd, const char *path, size_t max, struct st_file *file,
 	return st_hash_of(st_buf_str(&file->bytes), &file->hash, err);
 }
 
+int st_file_read(int fd, const char *path, size_t max, struct st_file *file,
+                 struct stet_error *err) {
+	return read_version(fd, path, max, NULL, file, err);
+}
+
 int st_pwrite_all(int fd, struct st_str bytes) {
 	for (size_t at = 0; at < bytes.len;) {
 		ssize_t put = st_retry(pwrite(fd, bytes.ptr + at, bytes.len - at, (off_t)at));
@@ -136,15 +144,16 @@ int st_pwrite_all(int fd, struct st_str bytes) {
 	return 0;
 }
 
-/* The usual path has no links in it and is opened in one call. -1 if it is not of that kind. */
-static int open_plainly(const struct st_root *root, struct st_str path, struct st_place *place) {
+/* The usual path has no links in it and is opened at once. -1 if it is not of that kind. */
+static int open_plainly(const struct st_root *root, struct st_str path, struct st_place *place,
+                        struct stat *st) {
 	char text[PATH_MAX];
 	if (path.len >= sizeof text || memchr(path.ptr, '\0', path.len))
 		return -1;
 	memcpy(text, path.ptr, path.len);
 	text[path.len] = '\0';
 	const char *plain = st_root_plain(root, text);
-	st_autofd fd = plain ? st_root_open_plain(root, plain) : -1;
+	st_autofd fd = plain ? st_root_open_plain(root, plain, st) : -1;
 	char *copy = fd < 0 ? NULL : strdup(plain);
 	if (!copy)
 		return -1;
@@ -157,14 +166,13 @@ static int open_plainly(const struct st_root *root, struct st_str path, struct s
 
 int st_file_load(const struct st_root *root, struct st_str path, size_t max, struct st_place *place,
                  struct st_file *file, struct stet_error *err) {
-	st_autofd fd = open_plainly(root, path, place);
-	if (fd < 0) {
-		int code = st_root_locate(root, path, place, err);
-		if (code < 0)
-			return code;
-		fd = st_file_open(place, err);
-		if (fd < 0)
-			return fd;
-	}
-	return st_file_read(fd, place->path, max, file, err);
+	struct stat looked;
+	st_autofd fd = open_plainly(root, path, place, &looked);
+	if (fd >= 0)
+		return read_version(fd, place->path, max, &looked, file, err);
+	int code = st_root_locate(root, path, place, err);
+	if (code < 0)
+		return code;
+	fd = st_file_open(place, err);
+	return fd < 0 ? fd : st_file_read(fd, place->path, max, file, err);
 }

@@ -452,12 +452,31 @@ void st_place_release(struct st_place *place) {
 	*place = (struct st_place)ST_PLACE_INIT;
 }
 
-int st_root_open_plain(const struct st_root *root, const char *plain) {
-	struct open_how how = {
-		.flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
-		.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_SYMLINKS,
-	};
-	return root->no_openat2 ? -1 : openat2_retry(root->fd, plain, &how);
+int st_root_open_plain(const struct st_root *root, const char *plain, struct stat *st) {
+	const char *slash = strrchr(plain, '/');
+	const char *name = slash ? slash + 1 : plain;
+	char dir[PATH_MAX];
+	if (root->no_openat2 || (slash && (size_t)(slash - plain) >= sizeof dir))
+		return -1;
+
+	st_autofd opened = -1;
+	if (slash) {
+		struct open_how how = {
+			.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+			.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_SYMLINKS,
+		};
+		memcpy(dir, plain, (size_t)(slash - plain));
+		dir[slash - plain] = '\0';
+		opened = openat2_retry(root->fd, dir, &how);
+		if (opened < 0)
+			return -1;
+	}
+	int dirfd = slash ? opened : root->fd;
+	/* Looked at before it is opened: whoever waits to write to a FIFO would take us for its reader. */
+	if (st_retry(fstatat(dirfd, name, st, AT_SYMLINK_NOFOLLOW)) < 0 || !S_ISREG(st->st_mode))
+		return -1;
+	return st_retry(
+		openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
 }
 
 int st_root_peek(const struct st_root *root, const char *path, struct stat *st,

@@ -92,12 +92,13 @@ void st_place_release(struct st_place *place);
 const char *st_root_plain(const struct st_root *root, const char *path);
 
 /**
- * Open a file by a path as st_root_plain() gives it, in one call, if no link
- * is on the way. Never blocks; what it is has to be looked at afterwards.
+ * Open a regular file by a path as st_root_plain() gives it, if no link is on
+ * the way. Never blocks.
  *
+ * @st     Receives what the file was just before it was opened.
  * @return A descriptor to read from, or -1: st_root_locate() will tell more.
  */
-int st_root_open_plain(const struct st_root *root, const char *plain);
+int st_root_open_plain(const struct st_root *root, const char *plain, struct stat *st);
 
 /** Whether a place's path lies in a .git directory or in the state directory. */
 bool st_path_is_protected(const char *path, const char *state_dir);

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <sys/sysmacros.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 
 #include "base/clock.h"
 #include "fs/commit.h"
@@ -165,6 +166,34 @@ static void a_pipe_is_refused_without_waiting_for_the_other_end(void **state) {
 	assert_string_equal(text, "precious");
 	close(reader);
 	close(writer);
+}
+
+/* Somebody who waits in open() for a reader would write to one that is gone in the next moment. */
+static void whoever_waits_to_write_to_a_pipe_goes_on_waiting(void **state) {
+	const struct dir *dir = *state;
+	static const char *const paths[] = {"pipe", "sub/pipe"};
+	assert_int_equal(mkdirat(dir->fd, "sub", 0755), 0);
+	for (size_t i = 0; i < 2; i++) {
+		const char *path = dir_at(dir, paths[i]);
+		assert_int_equal(mkfifo(path, 0644), 0);
+		pid_t child = fork();
+		if (child == 0) {
+			int fd = open(path, O_WRONLY | O_CLOEXEC);
+			_exit(fd < 0 || write(fd, "precious", 8) != 8);
+		}
+		sleep_ms(20);
+		refused(dir->path, paths[i], READS | WRITES, STET_E_KIND, "a named pipe");
+		sleep_ms(5);
+		int status = -1;
+		assert_int_equal(waitpid(child, &status, WNOHANG), 0);
+		int reader = open(path, O_RDONLY | O_CLOEXEC);
+		char text[16] = {0};
+		assert_int_equal(read(reader, text, sizeof text), 8);
+		assert_string_equal(text, "precious");
+		close(reader);
+		assert_int_equal(waitpid(child, &status, 0), child);
+		assert_int_equal(status, 0);
+	}
 }
 
 static void a_socket_is_refused(void **state) {
@@ -461,6 +490,7 @@ static void a_bind_mounted_file_is_written_in_place(void **state) {
 int main(void) {
 	const struct CMUnitTest tests[] = {
 		claim(a_pipe_is_refused_without_waiting_for_the_other_end),
+		claim(whoever_waits_to_write_to_a_pipe_goes_on_waiting),
 		claim(a_socket_is_refused),
 		claim(a_directory_is_refused),
 		claim(a_device_is_refused),
