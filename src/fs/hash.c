@@ -3,6 +3,8 @@
 #include <openssl/evp.h>
 #include <pthread.h>
 
+#include "fs/sys.h"
+
 /*
  * Fetching the digest costs more than hashing a small file, so it is done
  * once, and each thread keeps its context.
@@ -45,6 +47,25 @@ int st_hash_of(struct st_str bytes, struct st_hash *hash, struct stet_error *err
 	    !EVP_DigestFinal_ex(context, hash->bytes, NULL))
 		return st_fail_nomem(err);
 	return 0;
+}
+
+int st_hash_file(int fd, uint64_t max, struct st_hash *hash, struct stet_error *err) {
+	EVP_MD_CTX *context = thread_context();
+	if (!context || !EVP_DigestInit_ex2(context, digest, NULL))
+		return st_fail_nomem(err);
+	char piece[32768];
+	ssize_t got;
+	for (uint64_t at = 0; (got = st_retry(pread(fd, piece, sizeof piece, (off_t)at))) > 0;) {
+		at += (uint64_t)got;
+		if (at > max)
+			return st_fail(err, STET_E_TOO_BIG, "There are more than %llu bytes.",
+			               (unsigned long long)max);
+		if (!EVP_DigestUpdate(context, piece, (size_t)got))
+			return st_fail_nomem(err);
+	}
+	if (got < 0)
+		return st_fail_errno(err, errno, "Cannot read the bytes to hash");
+	return EVP_DigestFinal_ex(context, hash->bytes, NULL) ? 0 : st_fail_nomem(err);
 }
 
 void st_hash_hex(const struct st_hash *hash, char *hex, size_t digits) {

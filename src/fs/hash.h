@@ -7,6 +7,8 @@
 #ifndef STET_FS_HASH_H
 #define STET_FS_HASH_H
 
+#include <stdint.h>
+
 #include "base/error.h"
 #include "base/str.h"
 
@@ -18,6 +20,15 @@ struct st_hash {
 
 /** Hash some bytes. Returns 0 or STET_E_NOMEM. Thread-safe. */
 [[nodiscard]] int st_hash_of(struct st_str bytes, struct st_hash *hash, struct stet_error *err);
+
+/**
+ * Hash an open file from its start, in a bounded piece of memory.
+ *
+ * @fd     Stays open, at its position.
+ * @max    How many bytes it may have.
+ * @return 0, STET_E_TOO_BIG, STET_E_NOMEM, STET_E_IO.
+ */
+[[nodiscard]] int st_hash_file(int fd, uint64_t max, struct st_hash *hash, struct stet_error *err);
 
 static inline bool st_hash_eq(const struct st_hash *a, const struct st_hash *b) {
 	return memcmp(a->bytes, b->bytes, ST_HASH_SIZE) == 0;

@@ -64,6 +64,26 @@ static void the_hash_is_that_of_sha256sum(void **state) {
 	}
 }
 
+static void a_file_is_hashed_in_pieces(void **state) {
+	const struct dir *dir = *state;
+	static const size_t sizes[] = {0, 1, 32767, 32768, 32769, 100000};
+	static char bytes[100000];
+	for (size_t i = 0; i < sizeof bytes; i++)
+		bytes[i] = (char)(i * 7 % 251);
+	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+		struct st_hash whole, pieces;
+		dir_write_bytes(dir, "a", bytes, sizes[i]);
+		st_autofd fd = open(dir_at(dir, "a"), O_RDONLY | O_CLOEXEC);
+		assert_int_equal(st_hash_of(st_strn(bytes, sizes[i]), &whole, NULL), 0);
+		assert_int_equal(st_hash_file(fd, sizes[i], &pieces, NULL), 0);
+		assert_true(st_hash_eq(&whole, &pieces));
+		if (sizes[i] > 0)
+			assert_int_equal(st_hash_file(fd, sizes[i] - 1, &pieces, NULL), STET_E_TOO_BIG);
+	}
+	struct st_hash hash;
+	assert_int_equal(st_hash_file(dir->fd, 1, &hash, NULL), STET_E_KIND);
+}
+
 static void a_hash_matches_by_its_first_digits(void **state) {
 	(void)state;
 	struct st_hash hash;
@@ -376,6 +396,7 @@ static void a_file_that_another_process_keeps_to_itself_is_busy(void **state) {
 int main(void) {
 	const struct CMUnitTest tests[] = {
 		claim(the_hash_is_that_of_sha256sum),
+		claim(a_file_is_hashed_in_pieces),
 		cmocka_unit_test(a_hash_matches_by_its_first_digits),
 		claim(a_stamp_tells_the_same_size_with_mtime_put_back),
 		claim(a_stamp_tells_a_rename_over_with_equal_mtime),
