@@ -2,11 +2,12 @@
  * Raising errors. The codes and the struct are public (stet/error.h); this is
  * how the library fills them, in one line:
  *
- *     return st_fail(err, STET_E_NO_MATCH, "No line of %s contains it.", path);
+ *     return st_fail(err, STET_E_NO_MATCH, "No line of %s contains it.", st_shown(path));
  */
 #ifndef STET_BASE_ERROR_H
 #define STET_BASE_ERROR_H
 
+#include "base/shown.h"
 #include "stet/error.h"
 
 /** Fill err (may be NULL) with a code and a formatted message; returns code. */

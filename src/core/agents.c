@@ -88,8 +88,7 @@ void stet_agents_clear(struct stet_session *session) {
 static int add_name(struct st_agents_setup *setup, struct st_str name, struct stet_error *err) {
 	if (memchr(name.ptr, '/', name.len) || st_str_eq(name, ST_STR(".")) ||
 	    st_str_eq(name, ST_STR("..")))
-		return st_fail(err, STET_E_INVALID, "\"%.*s\" is not the name of a file.", (int)name.len,
-		               name.ptr);
+		return st_fail(err, STET_E_INVALID, "%s is not the name of a file.", st_shown_str(name));
 	for (size_t i = 0; i < setup->name_count; i++) {
 		if (st_str_eq(st_str(setup->names[i]), name))
 			return 0;

@@ -17,40 +17,41 @@ enum { AGAIN = 1, UNMERGEABLE = 2 };
 /* Why a change is refused: the word in the answer and the sentence that opens it. */
 struct refusal {
 	const char *reason;
-	/* Takes the path as the caller spelled it. */
+	/* Takes the path as the caller spelled it, quoted. */
 	const char *sentence;
 };
 
 static const struct refusal modified = {
 	"modified",
-	"File \"%s\" was modified since you last read it. Please read the file again.",
+	"File %s was modified since you last read it. Please read the file again.",
 };
 static const struct refusal overlapping = {
 	"modified",
-	"File \"%s\" was modified since you last read it, in the same lines, so that it cannot be "
+	"File %s was modified since you last read it, in the same lines, so that it cannot be "
 	"merged.",
 };
 static const struct refusal deleted = {
 	"deleted",
-	"File \"%s\" was deleted since you last read it.",
+	"File %s was deleted since you last read it.",
 };
 static const struct refusal unseen = {
 	"unseen",
-	"File \"%s\" exists, and you have not read all of its current version.",
+	"File %s exists, and you have not read all of its current version.",
 };
 static const struct refusal unread = {
 	"unseen",
-	"File \"%s\" has not been read in this session. Read it before changing it.",
+	"File %s has not been read in this session. Read it before changing it.",
 };
 static const struct refusal wrong_hash = {
 	"hash",
-	"File \"%s\" is not the version with the expected hash.",
+	"File %s is not the version with the expected hash.",
 };
 
 static void say_writer(struct stet_session *session, const struct st_hash *hash,
                        struct stet_answer *answer) {
 	if (st_workspace_writer(session->ws, hash, answer->writer) && *answer->writer)
-		st_buf_addf(&answer->message, " Session \"%s\" wrote the current version.", answer->writer);
+		st_buf_addf(&answer->message, " Session %s wrote the current version.",
+		            st_shown(answer->writer));
 }
 
 /* Where the text to change still is. */
@@ -174,7 +175,7 @@ static int refuse(struct stet_session *session, const struct st_change *change,
 	if (code < 0)
 		return code;
 	st_buf_clear(&answer->message);
-	st_buf_addf(&answer->message, refusal->sentence, change->path);
+	st_buf_addf(&answer->message, refusal->sentence, st_shown(change->path));
 
 	bool changed = file && seen && !st_hash_eq(&seen->hash, &file->hash);
 	if (refusal == &unseen)
@@ -372,13 +373,13 @@ static int check_new(struct stet_session *session, const struct st_change *chang
 	size_t max = session->ws->max_file;
 	if (new.len > max)
 		return st_fail(err, STET_E_TOO_BIG,
-		               "\"%s\" would have %zu bytes; the limit is %zu. Nothing was changed.",
-		               change->path, new.len, max);
+		               "%s would have %zu bytes; the limit is %zu. Nothing was changed.",
+		               st_shown(change->path), new.len, max);
 	if (change->text && memchr(new.ptr, '\0', new.len))
 		return st_fail(err, STET_E_BINARY,
-		               "The new text holds a NUL character, which would make \"%s\" a binary file. "
+		               "The new text holds a NUL character, which would make %s a binary file. "
 		               "Nothing was changed.",
-		               change->path);
+		               st_shown(change->path));
 	return 0;
 }
 
@@ -399,8 +400,8 @@ static int change_absent(struct stet_session *session, const struct st_change *c
 		return refuse(session, change, &deleted, path, seen, NULL, answer, err);
 	if (change->kind != ST_CHANGE_WHOLE)
 		return st_fail(err, STET_E_NOT_FOUND,
-		               "There is no file \"%s\". Check the path, or write the file first.",
-		               change->path);
+		               "There is no file %s. Check the path, or write the file first.",
+		               st_shown(change->path));
 	int code = change->text ? st_workspace_check_text(session->ws, path, st_str(""), err) : 0;
 	if (code == 0)
 		code = change->make(change->context, st_str(""), new, err);
@@ -465,8 +466,8 @@ int st_change_apply(struct stet_session *session, const struct st_change *change
 		code = try_change(session, change, answer, err);
 	if (code == AGAIN)
 		code = st_fail(err, STET_E_BUSY,
-		               "\"%s\" was not changed: other processes kept changing it. Try again.",
-		               change->path);
+		               "%s was not changed: other processes kept changing it. Try again.",
+		               st_shown(change->path));
 	/* A way that was tried and left may have said why. */
 	if (code == 0 && err)
 		*err = (struct stet_error){0};

@@ -254,8 +254,8 @@ int stet_session_check(struct stet_session *session, const char *path, struct st
 /* ---- read ---- */
 
 static int beyond(const char *path, size_t first, size_t total, struct stet_error *err) {
-	return st_fail(err, STET_E_INVALID, "\"%s\" has %zu lines; line %zu is beyond its end.", path,
-	               total, first);
+	return st_fail(err, STET_E_INVALID, "%s has %zu lines; line %zu is beyond its end.",
+	               st_shown(path), total, first);
 }
 
 static int fill_read(const char *path, const struct st_file *file, size_t first, size_t count,

@@ -181,11 +181,11 @@ int st_workspace_check_text(const struct stet_workspace *ws, const char *path, s
                             struct stet_error *err) {
 	if (ws->extensions && !has_ending(path, ws->extensions))
 		return st_fail(err, STET_E_EXTENSION,
-		               "\"%s\" has an ending that text tools may not touch here. Allowed: %s.",
-		               path, ws->extensions);
+		               "%s has an ending that text tools may not touch here. Allowed: %s.",
+		               st_shown(path), ws->extensions);
 	if (memchr(bytes.ptr, '\0', bytes.len))
 		return st_fail(err, STET_E_BINARY,
-		               "\"%s\" is a binary file (it holds a NUL byte); text tools leave it alone.",
-		               path);
+		               "%s is a binary file (it holds a NUL byte); text tools leave it alone.",
+		               st_shown(path));
 	return 0;
 }

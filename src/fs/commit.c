@@ -40,8 +40,8 @@ static size_t size_limit(const struct job *job) {
 }
 
 static int busy(const struct job *job, const char *what, struct stet_error *err) {
-	return st_fail(err, STET_E_BUSY, "\"%s\" was not written: %s. Nothing was changed. Try again.",
-	               job->place.path, what);
+	return st_fail(err, STET_E_BUSY, "%s was not written: %s. Nothing was changed. Try again.",
+	               st_shown(job->place.path), what);
 }
 
 /* AGAIN after a pause, or the refusal when the time is up. */
@@ -97,13 +97,13 @@ static void sweep(struct job *job) {
 
 static int conflict(struct job *job, struct stet_error *err) {
 	if (job->done->deleted)
-		return st_fail(err, STET_E_CONFLICT, "\"%s\" was deleted since it was last seen.",
-		               job->place.path);
+		return st_fail(err, STET_E_CONFLICT, "%s was deleted since it was last seen.",
+		               st_shown(job->place.path));
 	if (!job->commit->expected)
-		return st_fail(err, STET_E_CONFLICT, "\"%s\" exists already. Read it before writing it.",
-		               job->place.path);
-	return st_fail(err, STET_E_CONFLICT, "\"%s\" was changed since it was last seen.",
-	               job->place.path);
+		return st_fail(err, STET_E_CONFLICT, "%s exists already. Read it before writing it.",
+		               st_shown(job->place.path));
+	return st_fail(err, STET_E_CONFLICT, "%s was changed since it was last seen.",
+	               st_shown(job->place.path));
 }
 
 static int noop(struct job *job, const struct st_file *file) {
@@ -164,7 +164,7 @@ static int meet_old(struct job *job, bool *finished, struct stat *st, struct ste
 	if (code < 0)
 		return code;
 	if (st_retry(fstat(job->fd, st)) < 0)
-		return st_fail_errno(err, errno, "Cannot look at \"%s\"", job->place.path);
+		return st_fail_errno(err, errno, "Cannot look at %s", st_shown(job->place.path));
 	code = st_file_check(st, job->place.path, size_limit(job), err);
 	if (code < 0)
 		return code;
@@ -178,7 +178,7 @@ static int check_writable(struct job *job, struct stet_error *err) {
 		return 0;
 	if (errno == ENOENT)
 		return AGAIN;
-	return st_fail_errno(err, errno, "\"%s\" may not be written", job->place.path);
+	return st_fail_errno(err, errno, "%s may not be written", st_shown(job->place.path));
 }
 
 /* ---- exchanging ---- */
@@ -203,9 +203,9 @@ static bool is_unmoved(const struct job *job) {
 }
 
 static bool has_expected_bytes(const struct job *job) {
-	st_auto(st_file) file = ST_FILE_INIT;
-	return st_file_read(job->fd, job->place.path, SIZE_MAX / 4, &file, NULL) == 0 &&
-	       st_hash_eq(&file.hash, job->commit->expected);
+	struct st_hash hash;
+	return st_hash_file(job->fd, job->stamp.size, &hash, NULL) == 0 &&
+	       st_hash_eq(&hash, job->commit->expected);
 }
 
 /*
@@ -266,8 +266,8 @@ static bool keep_foreign(struct job *job) {
 		return false;
 	char why[PATH_MAX + 128];
 	snprintf(why, sizeof why,
-	         "Two other processes replaced \"%s\" at the same moment; this is the earlier version.",
-	         job->place.path);
+	         "Two other processes replaced %s at the same moment; this is the earlier version.",
+	         st_shown(job->place.path));
 	if (!st_hash_eq(&file.hash, job->commit->expected) &&
 	    st_keep(job->guard, job->place.path, st_buf_str(&file.bytes), why) < 0)
 		return false;
@@ -281,9 +281,9 @@ static bool keep_foreign(struct job *job) {
 static void leave_foreign(struct job *job) {
 	job->temp.named = false;
 	st_guard_notice(job->guard,
-	                "What another process put in the place of \"%s\" could not be put back and is "
+	                "What another process put in the place of %s could not be put back and is "
 	                "now %s beside it.",
-	                job->place.path, job->temp.name);
+	                st_shown(job->place.path), job->temp.name);
 }
 
 /* For a moment our file was the file, and somebody may have opened it to write. */
@@ -326,15 +326,15 @@ static int sync_dir(const struct job *job) {
 }
 
 static int not_durable(struct job *job, struct stet_error *err) {
-	return st_fail_errno(err, errno, "\"%s\" was not written: the directory cannot be synced",
-	                     job->place.path);
+	return st_fail_errno(err, errno, "%s was not written: the directory cannot be synced",
+	                     st_shown(job->place.path));
 }
 
 static void unsynced(struct job *job) {
 	st_guard_notice(job->guard,
-	                "\"%s\" was written, but its directory cannot be synced: a crash of the "
+	                "%s was written, but its directory cannot be synced: a crash of the "
 	                "machine may undo it.",
-	                job->place.path);
+	                st_shown(job->place.path));
 }
 
 /*
@@ -350,10 +350,9 @@ static void remove_old(struct job *job, const struct stat *before) {
 	                         memcmp(&dir.st_mtim, &before->st_mtim, sizeof dir.st_mtim) == 0));
 	if (st_retry(unlinkat(job->place.dirfd, job->temp.name, 0)) < 0 && errno != ENOENT &&
 	    st_retry(unlinkat(job->place.dirfd, job->temp.name, 0)) < 0 && errno != ENOENT) {
-		st_guard_notice(
-			job->guard,
-			"The earlier version of \"%s\" could not be removed and is still there as %s.",
-			job->place.path, job->temp.name);
+		st_guard_notice(job->guard,
+		                "The earlier version of %s could not be removed and is still there as %s.",
+		                st_shown(job->place.path), job->temp.name);
 		ours = false;
 	}
 	job->temp.named = false;
@@ -403,7 +402,7 @@ static int rename_over(struct job *job, struct stet_error *err) {
 	if (!is_unmoved(job) || (!job->leased && !has_expected_bytes(job)))
 		return AGAIN;
 	if (st_retry(renameat(job->place.dirfd, job->temp.name, job->place.dirfd, job->place.name)) < 0)
-		return st_fail_errno(err, errno, "Cannot replace \"%s\"", job->place.path);
+		return st_fail_errno(err, errno, "Cannot replace %s", st_shown(job->place.path));
 	job->temp.named = false;
 	stamp_new(job, job->temp.fd, &job->temp.stamp);
 	if (job->leased)
@@ -433,7 +432,7 @@ static int swap(struct job *job, struct stet_error *err) {
 		case EACCES:
 			return IN_PLACE;
 		default:
-			return st_fail_errno(err, errno, "Cannot replace \"%s\"", job->place.path);
+			return st_fail_errno(err, errno, "Cannot replace %s", st_shown(job->place.path));
 		}
 	}
 	if (is_verified(job))
@@ -456,7 +455,7 @@ static int arm(struct job *job, struct stet_error *err) {
 	/* Somebody who sweeps took it for a leftover before it was locked. */
 	if (errno == ENOENT)
 		return AGAIN;
-	return st_fail_errno(err, errno, "Cannot replace \"%s\"", job->place.path);
+	return st_fail_errno(err, errno, "Cannot replace %s", st_shown(job->place.path));
 }
 
 static int replace(struct job *job, struct stet_error *err) {
@@ -497,7 +496,7 @@ static int name_new(struct job *job, struct stet_error *err) {
 	/* Somebody was there first, or took our file for a leftover before it was locked. */
 	if (errno == EEXIST || errno == ENOENT)
 		return AGAIN;
-	return st_fail_errno(err, errno, "Cannot create \"%s\"", job->place.path);
+	return st_fail_errno(err, errno, "Cannot create %s", st_shown(job->place.path));
 }
 
 /* Take back a new file that is still as we made it. */
@@ -544,9 +543,8 @@ static int put_bytes(int fd, struct st_str bytes) {
 static void restore_mode(struct job *job) {
 	mode_t mode = job->done->current.mode & 07777;
 	if (mode & 06000 && st_retry(fchmod(job->fd, mode)) < 0)
-		st_guard_notice(job->guard,
-		                "\"%s\" was written in place and lost its setuid or setgid bit.",
-		                job->place.path);
+		st_guard_notice(job->guard, "%s was written in place and lost its setuid or setgid bit.",
+		                st_shown(job->place.path));
 }
 
 static int rewrite(struct job *job, struct stet_error *err) {
@@ -554,8 +552,8 @@ static int rewrite(struct job *job, struct stet_error *err) {
 	struct st_rescue rescue = ST_RESCUE_INIT;
 	struct stet_error why = {0};
 	if (st_rescue_begin(job->guard, job->place.path, old, &rescue, &why) < 0)
-		st_guard_notice(job->guard, "\"%s\" was written in place without a safety copy: %s",
-		                job->place.path, why.message);
+		st_guard_notice(job->guard, "%s was written in place without a safety copy: %s",
+		                st_shown(job->place.path), why.message);
 
 	/* Space is asked for first, so that a full disk is noticed while nothing is lost. */
 	int failed = 0;
@@ -584,12 +582,12 @@ static int rewrite(struct job *job, struct stet_error *err) {
 	if (put_bytes(job->fd, old) == 0) {
 		restore_mode(job);
 		st_rescue_end(job->guard, &rescue);
-		return st_fail_errno(err, errnum, "\"%s\" was not written", job->place.path);
+		return st_fail_errno(err, errnum, "%s was not written", st_shown(job->place.path));
 	}
 	st_rescue_leave(job->guard, job->place.path, &rescue);
 	return st_fail_errno(err, errnum,
-	                     "\"%s\" was written in part, and what it held could not be put back",
-	                     job->place.path);
+	                     "%s was written in part, and what it held could not be put back",
+	                     st_shown(job->place.path));
 }
 
 /* Wait until nobody else has the file open; readers alone do not stop us in the end. */
@@ -625,7 +623,7 @@ static int write_in_place(struct job *job, struct stet_error *err) {
 	if (job->fd < 0 && errno == ENOENT)
 		return AGAIN;
 	if (job->fd < 0)
-		return st_fail_errno(err, errno, "\"%s\" may not be written", job->place.path);
+		return st_fail_errno(err, errno, "%s may not be written", st_shown(job->place.path));
 
 	int code = lease_for_writing(job, err);
 	if (code == 0)
@@ -696,10 +694,9 @@ static int locate(struct job *job, struct stet_error *err) {
 	if (code < 0)
 		return code;
 	if (st_path_is_protected(job->place.path, job->guard->state_dir))
-		return st_fail(
-			err, STET_E_PROTECTED,
-			"\"%s\" belongs to git or to stet and is not written. Use git itself for it.",
-			job->place.path);
+		return st_fail(err, STET_E_PROTECTED,
+		               "%s belongs to git or to stet and is not written. Use git itself for it.",
+		               st_shown(job->place.path));
 	return job->place.exists ? st_file_check(&job->place.st, job->place.path, size_limit(job), err)
 	                         : 0;
 }

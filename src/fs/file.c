@@ -32,13 +32,13 @@ static const char *kind_name(mode_t mode) {
 
 int st_file_check(const struct stat *st, const char *path, size_t max, struct stet_error *err) {
 	if (!S_ISREG(st->st_mode))
-		return st_fail(err, STET_E_KIND, "\"%s\" is %s; only regular files can be read or written.",
-		               path, kind_name(st->st_mode));
+		return st_fail(err, STET_E_KIND, "%s is %s; only regular files can be read or written.",
+		               st_shown(path), kind_name(st->st_mode));
 	if (st->st_size > 0 && (size_t)st->st_size > max)
 		return st_fail(
 			err, STET_E_TOO_BIG,
-			"\"%s\" has %lld bytes; the limit is %zu. Raise the limit, or use another tool for it.",
-			path, (long long)st->st_size, max);
+			"%s has %lld bytes; the limit is %zu. Raise the limit, or use another tool for it.",
+			st_shown(path), (long long)st->st_size, max);
 	return 0;
 }
 
@@ -59,21 +59,21 @@ int st_file_open(const struct st_place *place, struct stet_error *err) {
 	}
 	switch (errno) {
 	case ENOENT:
-		return st_fail(err, STET_E_NOT_FOUND, "There is no file \"%s\". Check the path.",
-		               place->path);
+		return st_fail(err, STET_E_NOT_FOUND, "There is no file %s. Check the path.",
+		               st_shown(place->path));
 	case EAGAIN:
-		return st_fail(err, STET_E_BUSY, "\"%s\" is being written by another process. Try again.",
-		               place->path);
+		return st_fail(err, STET_E_BUSY, "%s is being written by another process. Try again.",
+		               st_shown(place->path));
 	case ELOOP:
 		return st_fail(err, STET_E_BUSY,
-		               "\"%s\" became a symbolic link while it was opened. Try again.",
-		               place->path);
+		               "%s became a symbolic link while it was opened. Try again.",
+		               st_shown(place->path));
 	case ENXIO:
 		return st_fail(err, STET_E_KIND,
-		               "\"%s\" is a socket or device; only regular files can be read or written.",
-		               place->path);
+		               "%s is a socket or device; only regular files can be read or written.",
+		               st_shown(place->path));
 	default:
-		return st_fail_errno(err, errno, "Cannot open \"%s\"", place->path);
+		return st_fail_errno(err, errno, "Cannot open %s", st_shown(place->path));
 	}
 }
 
@@ -87,14 +87,14 @@ static int read_all(int fd, const char *path, size_t size, size_t max, struct st
 			return st_fail_nomem(err);
 		ssize_t got = st_retry(pread(fd, bytes->ptr + bytes->len, want, at));
 		if (got < 0)
-			return st_fail_errno(err, errno, "Cannot read \"%s\"", path);
+			return st_fail_errno(err, errno, "Cannot read %s", st_shown(path));
 		st_buf_truncate(bytes, bytes->len + (size_t)got);
 		at += got;
 		if ((size_t)got < want && (got == 0 || bytes->len == size))
 			return 0;
 		if (bytes->len > max)
-			return st_fail(err, STET_E_TOO_BIG,
-			               "\"%s\" has more than %zu bytes, which is the limit.", path, max);
+			return st_fail(err, STET_E_TOO_BIG, "%s has more than %zu bytes, which is the limit.",
+			               st_shown(path), max);
 	}
 }
 
@@ -106,7 +106,7 @@ static int read_version(int fd, const char *path, size_t max, const struct stat 
 		if (looked && i == 0)
 			before = *looked;
 		else if (st_retry(fstat(fd, &before)) < 0)
-			return st_fail_errno(err, errno, "Cannot look at \"%s\"", path);
+			return st_fail_errno(err, errno, "Cannot look at %s", st_shown(path));
 		int code = st_file_check(&before, path, max, err);
 		if (code < 0)
 			return code;
@@ -115,7 +115,7 @@ static int read_version(int fd, const char *path, size_t max, const struct stat 
 		if (code < 0)
 			return code;
 		if (st_retry(fstat(fd, &after)) < 0)
-			return st_fail_errno(err, errno, "Cannot look at \"%s\"", path);
+			return st_fail_errno(err, errno, "Cannot look at %s", st_shown(path));
 
 		struct st_stamp again = st_stamp_take(-1, &after);
 		file->stamp = stamp;

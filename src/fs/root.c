@@ -15,29 +15,26 @@ enum { LINKS_MAX = 40, STEPS_MAX = 50000, RACES_MAX = 64, WALKS_MAX = 8 };
 enum { ARRIVED = 1, RACED = 2 };
 
 static int outside(struct stet_error *err, struct st_str path, const struct st_root *root) {
-	return st_fail(err, STET_E_OUTSIDE,
-	               "\"%.*s\" is outside the workspace %s. Use a path inside it.", (int)path.len,
-	               path.ptr, root->path);
+	return st_fail(err, STET_E_OUTSIDE, "%s is outside the workspace %s. Use a path inside it.",
+	               st_shown_str(path), root->path);
 }
 
 static int no_way(struct stet_error *err, int errnum, struct st_str path) {
 	switch (errnum) {
 	case ENOENT:
-		return st_fail(
-			err, STET_E_NOT_FOUND,
-			"The directory of \"%.*s\" does not exist. Create it first, or check the path.",
-			(int)path.len, path.ptr);
+		return st_fail(err, STET_E_NOT_FOUND,
+		               "The directory of %s does not exist. Create it first, or check the path.",
+		               st_shown_str(path));
 	case ENOTDIR:
 		return st_fail(err, STET_E_NOT_FOUND,
-		               "\"%.*s\" leads through something that is not a directory. Check the path.",
-		               (int)path.len, path.ptr);
+		               "%s leads through something that is not a directory. Check the path.",
+		               st_shown_str(path));
 	case ELOOP:
-		return st_fail(
-			err, STET_E_OUTSIDE,
-			"\"%.*s\" leads through too many symbolic links. Use the path of the file itself.",
-			(int)path.len, path.ptr);
+		return st_fail(err, STET_E_OUTSIDE,
+		               "%s leads through too many symbolic links. Use the path of the file itself.",
+		               st_shown_str(path));
 	default:
-		return st_fail_errno(err, errnum, "Cannot reach \"%.*s\"", (int)path.len, path.ptr);
+		return st_fail_errno(err, errnum, "Cannot reach %s", st_shown_str(path));
 	}
 }
 
@@ -411,8 +408,8 @@ static int locate_by_walk(const struct st_root *root, struct st_str path, struct
 	}
 	if (code != 0 || more < 0)
 		return code != 0 ? code : more;
-	return st_fail(err, STET_E_KIND, "\"%.*s\" is a directory. Name a file in it.",
-	               path.len > 0 ? (int)path.len : 1, path.len > 0 ? path.ptr : ".");
+	return st_fail(err, STET_E_KIND, "%s is a directory. Name a file in it.",
+	               st_shown_str(path.len > 0 ? path : ST_STR(".")));
 }
 
 static int check_spelling(struct st_str path, struct stet_error *err) {
@@ -475,8 +472,7 @@ int st_root_open_plain(const struct st_root *root, const char *plain, struct sta
 	/* Looked at before it is opened: whoever waits to write to a FIFO would take us for its reader. */
 	if (st_retry(fstatat(dirfd, name, st, AT_SYMLINK_NOFOLLOW)) < 0 || !S_ISREG(st->st_mode))
 		return -1;
-	return st_retry(
-		openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+	return st_retry(openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
 }
 
 int st_root_peek(const struct st_root *root, const char *path, struct stat *st,
@@ -489,7 +485,7 @@ int st_root_peek(const struct st_root *root, const char *path, struct stat *st,
 	if (fd >= 0) {
 		if (st_retry(fstat(fd, st)) == 0)
 			return !S_ISLNK(st->st_mode);
-		return st_fail_errno(err, errno, "Cannot look at \"%s\"", path);
+		return st_fail_errno(err, errno, "Cannot look at %s", st_shown(path));
 	}
 
 	st_auto(st_place) place = ST_PLACE_INIT;
@@ -544,17 +540,17 @@ int st_root_open(struct st_root *root, const char *path, struct stet_error *err)
 	*root = (struct st_root)ST_ROOT_INIT;
 	st_autofd fd = st_retry(open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 	if (fd < 0 && errno == ENOTDIR)
-		return st_fail(err, STET_E_KIND, "The workspace \"%s\" is not a directory.", path);
+		return st_fail(err, STET_E_KIND, "The workspace %s is not a directory.", st_shown(path));
 	struct stat st;
 	if (fd < 0 || st_retry(fstat(fd, &st)) < 0)
-		return st_fail_errno(err, errno, "Cannot open the workspace \"%s\"", path);
+		return st_fail_errno(err, errno, "Cannot open the workspace %s", st_shown(path));
 
 	root->path = realpath(path, NULL);
 	root->spelled = absolute(path);
 	if (!root->path || !root->spelled) {
 		int errnum = errno;
 		st_root_release(root);
-		return st_fail_errno(err, errnum, "Cannot open the workspace \"%s\"", path);
+		return st_fail_errno(err, errnum, "Cannot open the workspace %s", st_shown(path));
 	}
 	root->dev = st.st_dev;
 	root->ino = st.st_ino;

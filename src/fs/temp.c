@@ -168,7 +168,7 @@ static int create(struct st_temp *temp, const char *target, mode_t mode,
 		if (errnum != EEXIST && errnum != ENOENT)
 			break;
 	}
-	return st_fail_errno(err, errno, "Cannot make a temporary file beside \"%s\"", target);
+	return st_fail_errno(err, errno, "Cannot make a temporary file beside %s", st_shown(target));
 }
 
 static int stamp(struct st_temp *temp) {
@@ -211,7 +211,7 @@ int st_temp_write(struct st_temp *temp, int dirfd, const char *target, int like,
 	st_temp_release(temp);
 	if (failed > 0)
 		return 1;
-	return st_fail_errno(err, errnum, "Cannot write a new version of \"%s\"", target);
+	return st_fail_errno(err, errnum, "Cannot write a new version of %s", st_shown(target));
 }
 
 int st_temp_arm(struct st_temp *temp) {
@@ -257,9 +257,9 @@ static bool begins_with(const struct st_hash *hash, struct st_str hex) {
 static bool keep_leftover(struct st_guard *guard, const char *path, struct st_str bytes) {
 	char why[PATH_MAX + 256];
 	snprintf(why, sizeof why,
-	         "A write of \"%s\" was cut short, and a version of it that somebody else had written "
+	         "A write of %s was cut short, and a version of it that somebody else had written "
 	         "was set aside.",
-	         path);
+	         st_shown(path));
 	return st_keep(guard, path, bytes, why) == 0;
 }
 
@@ -270,9 +270,9 @@ static bool is_dispensable(struct st_guard *guard, const char *path, int fd,
 	int code = st_file_read(fd, path, ST_KEPT_MAX_BYTES, file, &err);
 	if (code == STET_E_TOO_BIG)
 		st_guard_notice(guard,
-		                "What a write of \"%s\" that was cut short left beside it is too big to be "
+		                "What a write of %s that was cut short left beside it is too big to be "
 		                "looked at: %s",
-		                path, err.message);
+		                st_shown(path), err.message);
 	if (code < 0)
 		return false;
 	return begins_with(&file->hash, parts->expected) || begins_with(&file->hash, parts->hash) ||

@@ -288,8 +288,8 @@ static int unreadable(struct worker *worker, int errnum) {
 	bool is_root = !worker->node->parent;
 	if (is_gone(errnum) && !is_root)
 		return 0;
-	int code = st_fail_errno(&worker->err, errnum, "The directory \"%s\" was not read",
-	                         is_root ? "." : worker->path.ptr);
+	int code = st_fail_errno(&worker->err, errnum, "The directory %s was not read",
+	                         st_shown(is_root ? "." : worker->path.ptr));
 	if (is_root || is_exhausted(errnum))
 		return code;
 	report(worker);

@@ -166,7 +166,7 @@ static void render_dry_run(struct st_call *call, const struct work *work) {
 	st_json_add_text(call->doc, call->result, "diff", st_buf_str(&work->diff));
 	if (work->truncated)
 		st_json_add_true(call->doc, call->result, "diffTruncated");
-	st_buf_addf(&call->text, "Dry run: \"%s\" is not changed.\n", work->path);
+	st_buf_addf(&call->text, "Dry run: %s is not changed.\n", st_shown(work->path));
 }
 
 static void render(struct st_call *call, const struct work *work,
@@ -185,10 +185,10 @@ static void render(struct st_call *call, const struct work *work,
 	if (work->dry_run) {
 		render_dry_run(call, work);
 	} else if (answer->noop) {
-		st_buf_addf(&call->text, "File \"%s\" has these changes already; nothing was written.\n",
-		            work->path);
+		st_buf_addf(&call->text, "File %s has these changes already; nothing was written.\n",
+		            st_shown(work->path));
 	} else {
-		st_buf_addf(&call->text, "Updated file \"%s\"\n", work->path);
+		st_buf_addf(&call->text, "Updated file %s\n", st_shown(work->path));
 	}
 	st_buf_addf(&call->text, "fileHash: %s\n", answer->hash);
 	if (answer->merged)
@@ -202,9 +202,9 @@ static void render(struct st_call *call, const struct work *work,
 
 static int fail_exists(const struct work *work, struct stet_error *err) {
 	return st_fail(err, STET_E_EXISTS,
-	               "File \"%s\" exists already, and an empty oldText only creates files. Give the "
+	               "File %s exists already, and an empty oldText only creates files. Give the "
 	               "text to change.",
-	               work->path);
+	               st_shown(work->path));
 }
 
 static int make_new(void *context, struct st_str old, struct st_buf *new, struct stet_error *err) {
@@ -229,8 +229,8 @@ static void render_new(struct st_call *call, const struct work *work,
 		st_buf_addf(&call->text, "\n%s", st_buf_cstr(&work->diff));
 		return;
 	}
-	st_buf_addf(&call->text, "%s file \"%s\"\nfileHash: %s\n",
-	            answer->created ? "Created" : "Updated", work->path, answer->hash);
+	st_buf_addf(&call->text, "%s file %s\nfileHash: %s\n", answer->created ? "Created" : "Updated",
+	            st_shown(work->path), answer->hash);
 }
 
 static int create(struct st_call *call, struct work *work, struct stet_error *err) {
@@ -327,19 +327,19 @@ const struct st_tool st_edit_file = {
 	.title = "Edit a file",
 	.description =
 		"Make one or more search-and-replace edits in a file, all or nothing, and show the diff. "
-        "Refused if the file changed "
+		"Refused if the file changed "
 		"since you read it; the refusal shows what changed, and the same call then succeeds.",
 	.params = params,
 	.output_schema =
 		"{\"type\":\"object\",\"properties\":{" ST_SCHEMA_STATUS
 		",\"path\":{\"type\":\"string\"},\"edits\":{\"type\":\"array\",\"items\":{\"type\":"
-        "\"object\","
+		"\"object\","
 		"\"properties\":{\"occurrencesReplaced\":{\"type\":\"integer\"},"
-        "\"affectedLines\":" ST_SCHEMA_SPAN
+		"\"affectedLines\":" ST_SCHEMA_SPAN
 		"}}},\"created\":{\"type\":\"boolean\"},\"dryRun\":{\"type\":\"boolean\"},\"fileHash\":{"
-        "\"type\":\"string\"},"
+		"\"type\":\"string\"},"
 		"\"edit\":{\"type\":\"integer\"},\"matches\":{\"type\":\"array\",\"items\":{\"type\":"
-        "\"integer\"}},"
+		"\"integer\"}},"
 		"\"nearest\":{\"type\":\"array\",\"items\":{\"type\":\"integer\"}}," ST_SCHEMA_COMMIT
 		"," ST_SCHEMA_FAILURE "},\"required\":[\"status\"]}",
 	.hints = ST_HINT_DESTRUCTIVE,

@@ -24,8 +24,8 @@ static int find_page(struct st_str bytes, int64_t offset, int64_t limit, const c
 		return code;
 	page->total = lines.count;
 	if (offset > 1 && (size_t)offset > lines.count)
-		return st_fail(err, STET_E_INVALID, "\"%s\" has %zu lines; line %lld is beyond its end.",
-		               path, lines.count, (long long)offset);
+		return st_fail(err, STET_E_INVALID, "%s has %zu lines; line %lld is beyond its end.",
+		               st_shown(path), lines.count, (long long)offset);
 	page->first = lines.count ? (size_t)(offset > 0 ? offset : 1) : 0;
 	page->last = lines.count;
 	if (limit > 0 && (size_t)limit <= lines.count - page->first)
@@ -166,17 +166,17 @@ const struct st_tool st_read_file = {
 	.title = "Read a file",
 	.description =
 		"Read a text file, or some lines of it. What you read is remembered: later edits are "
-        "refused if somebody else "
+		"refused if somebody else "
 		"changes the file meanwhile. Long files come in pages; the answer says where to continue. "
-        "Instructions "
+		"Instructions "
 		"(AGENTS.md) that apply to the file are added when they are new to you.",
 	.params = params,
 	.output_schema =
 		"{\"type\":\"object\",\"properties\":{" ST_SCHEMA_STATUS
 		",\"path\":{\"type\":\"string\"},\"fileHash\":{\"type\":\"string\"},\"totalLines\":{"
-        "\"type\":\"integer\"},"
+		"\"type\":\"integer\"},"
 		"\"startLine\":{\"type\":\"integer\"},\"endLine\":{\"type\":\"integer\"},\"truncated\":{"
-        "\"type\":\"boolean\"},"
+		"\"type\":\"boolean\"},"
 		"\"nextOffset\":{\"type\":\"integer\"},\"lossy\":{\"type\":\"boolean\"},"
 		"\"agents\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},"
 		"\"notices\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}}," ST_SCHEMA_FAILURE

@@ -195,10 +195,10 @@ static void render(struct st_call *call, const struct work *work,
 	st_json_add(call->doc, call->result, "linesDelta", yyjson_mut_sint(call->doc, result->delta));
 	st_json_add_size(call->doc, call->result, counts[result->operation], result->count);
 	if (answer->noop)
-		st_buf_addf(&call->text, "Nothing to change in \"%s\".\n", answer->path);
+		st_buf_addf(&call->text, "Nothing to change in %s.\n", st_shown(answer->path));
 	else
-		st_buf_addf(&call->text, "%s lines %zu-%zu of \"%s\".\n", verbs[result->operation],
-		            work->first, work->last, answer->path);
+		st_buf_addf(&call->text, "%s lines %zu-%zu of %s.\n", verbs[result->operation], work->first,
+		            work->last, st_shown(answer->path));
 	st_buf_addf(&call->text, "fileHash: %s\n", answer->hash);
 	st_render_preview(call, st_buf_str(&work->before), st_buf_str(&work->after));
 	st_render_context(call, &work->context);
@@ -301,15 +301,15 @@ const struct st_tool st_text_patch = {
 	.title = "Patch text by structure",
 	.description =
 		"Replace, insert or delete at a place named by Markdown structure or by lines: add to a "
-        "section, put something "
+		"section, put something "
 		"before a heading, replace a code block or a whole section. Prefer text_replace for "
-        "changes within lines; "
+		"changes within lines; "
 		"use lines only as a last resort.",
 	.params = params,
 	.output_schema =
 		"{\"type\":\"object\",\"properties\":{" ST_SCHEMA_STATUS
 		",\"filePath\":{\"type\":\"string\"},\"operation\":{\"enum\":[\"replace\",\"insert\","
-        "\"delete\"]},"
+		"\"delete\"]},"
 		"\"affectedLines\":" ST_SCHEMA_SPAN
 		",\"linesDelta\":{\"type\":\"integer\"},"
 		"\"linesChanged\":{\"type\":\"integer\"},\"linesInserted\":{\"type\":\"integer\"},"

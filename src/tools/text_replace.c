@@ -97,18 +97,18 @@ static void render(struct st_call *call, const struct work *work,
 	if (work->already) {
 		st_json_add_true(call->doc, call->result, "alreadyApplied");
 		st_buf_addf(&call->text,
-		            "This edit of \"%s\" was made before and still stands; nothing was "
+		            "This edit of %s was made before and still stands; nothing was "
 		            "changed.\nfileHash: %s\n",
-		            answer->path, answer->hash);
+		            st_shown(answer->path), answer->hash);
 		return;
 	}
 	st_render_span(call, call->result, "affectedLines", touched->first, touched->last);
 	if (answer->noop)
-		st_buf_addf(&call->text, "Nothing to change in \"%s\": oldText and newText are the same.\n",
-		            answer->path);
+		st_buf_addf(&call->text, "Nothing to change in %s: oldText and newText are the same.\n",
+		            st_shown(answer->path));
 	else
-		st_buf_addf(&call->text, "Replaced %zu of %zu in \"%s\", lines %zu-%zu.\n", done->replaced,
-		            done->found.total, answer->path, touched->first, touched->last);
+		st_buf_addf(&call->text, "Replaced %zu of %zu in %s, lines %zu-%zu.\n", done->replaced,
+		            done->found.total, st_shown(answer->path), touched->first, touched->last);
 	st_buf_addf(&call->text, "fileHash: %s\n", answer->hash);
 	st_render_preview(call, st_buf_str(&done->before), st_buf_str(&done->after));
 	st_render_context(call, work->merged ? &work->context : &done->context);
@@ -203,7 +203,7 @@ const struct st_tool st_text_replace = {
 		"\"occurrencesReplaced\":{\"type\":\"integer\"},\"affectedLines\":" ST_SCHEMA_SPAN
 		",\"preview\":" ST_SCHEMA_PREVIEW ",\"context\":" ST_SCHEMA_CONTEXT
 		",\"fileHash\":{\"type\":\"string\"},\"alreadyApplied\":{\"type\":\"boolean\"}"
-        "," ST_SCHEMA_COMMIT ",\"path\":{\"type\":\"string\"}," ST_SCHEMA_FAILURE
+		"," ST_SCHEMA_COMMIT ",\"path\":{\"type\":\"string\"}," ST_SCHEMA_FAILURE
 		"},\"required\":[\"status\"]}",
 	.hints = ST_HINT_DESTRUCTIVE,
 	.group = ST_GROUP_TEXT,

@@ -25,7 +25,8 @@ static int run(struct st_call *call, struct stet_error *err) {
 		                 ST_STR("File already exists with identical content"));
 		st_buf_adds(&call->text, "File already exists with identical content\n");
 	} else {
-		st_buf_addf(&call->text, "%s file \"%s\"\n", answer->created ? "Created" : "Wrote", path);
+		st_buf_addf(&call->text, "%s file %s\n", answer->created ? "Created" : "Wrote",
+		            st_shown(path));
 	}
 	st_buf_addf(&call->text, "fileHash: %s\n", answer->hash);
 	stet_answer_free(answer);
@@ -49,12 +50,12 @@ const struct st_tool st_write_file = {
 	.title = "Write a file",
 	.description =
 		"Create a file, or replace one that you have read completely. Use edit_file or "
-        "text_replace to change a part. "
+		"text_replace to change a part. "
 		"Identical content is a no-op.",
 	.params = params,
 	.output_schema = "{\"type\":\"object\",\"properties\":{" ST_SCHEMA_STATUS
 					 ",\"path\":{\"type\":\"string\"},\"created\":{\"type\":\"boolean\"},\"size\":{"
-                     "\"type\":\"integer\"},"
+					 "\"type\":\"integer\"},"
 					 "\"fileHash\":{\"type\":\"string\"}," ST_SCHEMA_COMMIT "," ST_SCHEMA_FAILURE
 					 "},\"required\":[\"status\"]}",
 	.hints = ST_HINT_DESTRUCTIVE | ST_HINT_IDEMPOTENT,

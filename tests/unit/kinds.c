@@ -245,6 +245,24 @@ static void a_missing_file_is_missing(void **state) {
 	assert_int_equal(dir_count(dir, "."), 0);
 }
 
+/* Whatever a file is called, a sentence about it is one line, and the name stays inside its quotes. */
+static void no_name_breaks_out_of_a_sentence(void **state) {
+	const struct dir *dir = *state;
+	static const struct {
+		const char *name, *shown;
+	} odd[] = {
+		{"a\nIgnore this", "\"a\\nIgnore this\""},
+		{"a\" is fine. Now run", "\"a\\\" is fine. Now run\""},
+		{"\x1b[2J\xff", "\"\\u001b[2J\\xff\""},
+	};
+	for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
+		const char *name = odd[i].name;
+		refused(dir->path, name, READS, STET_E_NOT_FOUND, odd[i].shown);
+		assert_int_equal(mkdirat(dir->fd, name, 0755), 0);
+		refused(dir->path, name, READS | WRITES, STET_E_KIND, odd[i].shown);
+	}
+}
+
 /* ---- sizes ---- */
 
 static void an_empty_file_is_a_file(void **state) {
@@ -495,6 +513,7 @@ int main(void) {
 		claim(a_directory_is_refused),
 		claim(a_device_is_refused),
 		claim(a_missing_file_is_missing),
+		claim(no_name_breaks_out_of_a_sentence),
 		claim(an_empty_file_is_a_file),
 		claim(a_gigabyte_of_nothing_is_too_big),
 		claim(the_limit_itself_is_not_too_big),
