@@ -23,6 +23,20 @@ static bool is_untouched(const struct st_displaced *entry, const struct stat *st
 	return !entry->stamp.racy && st_stamp_eq(&entry->stamp, &now);
 }
 
+/* As much as could be kept, or as was in it: whoever writes late cannot make us read for ever. */
+static size_t readable(const struct st_displaced *entry) {
+	return (size_t)(entry->stamp.size > ST_KEPT_MAX_BYTES ? entry->stamp.size : ST_KEPT_MAX_BYTES);
+}
+
+/* It was told of, and is told of again only if it moves once more. */
+static void settle_for(struct st_displaced *entry) {
+	struct stat st;
+	if (st_retry(fstat(entry->fd, &st)) < 0)
+		return;
+	entry->stamp = st_stamp_take(-1, &st);
+	entry->stamp.racy = false;
+}
+
 /* Compare with what is accounted for; keep and report anything else. */
 static void look(struct st_guard *guard, struct st_displaced *entry) {
 	struct stat st;
@@ -33,16 +47,19 @@ static void look(struct st_guard *guard, struct st_displaced *entry) {
 	st_auto(st_file) file = ST_FILE_INIT;
 	struct stet_error err = {0};
 	char why[4400];
-	if (st_file_read(entry->fd, entry->path, SIZE_MAX / 4, &file, &err) < 0) {
-		st_guard_notice(guard, "A late write to \"%s\" could not be looked at: %s", entry->path,
-		                err.message);
+	int code = st_file_read(entry->fd, entry->path, readable(entry), &file, &err);
+	if (code < 0) {
+		st_guard_notice(guard, "A late write to %s could not be looked at: %s",
+		                st_shown(entry->path), err.message);
+		if (code == STET_E_TOO_BIG)
+			settle_for(entry);
 		return;
 	}
 	if (!st_hash_eq(&file.hash, &entry->hash)) {
 		snprintf(why, sizeof why,
-		         "Another process wrote to \"%s\" just when it was replaced: its write went to the "
+		         "Another process wrote to %s just when it was replaced: its write went to the "
 		         "earlier version and is not in the file.",
-		         entry->path);
+		         st_shown(entry->path));
 		st_keep(guard, entry->path, st_buf_str(&file.bytes), why);
 		entry->hash = file.hash;
 	}

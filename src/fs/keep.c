@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <stdio.h>
 #include <sys/file.h>
+#include <sys/random.h>
 
 #include "fs/state.h"
 #include "fs/sys.h"
@@ -13,7 +14,10 @@
 /* Marks a copy that nobody was told of. */
 #define UNTOLD_SUFFIX ".untold"
 
-enum { NAME_SIZE = 256 };
+/* Begins the name of a copy that is being written; all others begin with a hash. */
+#define NEW_PREFIX "new-"
+
+enum { NAME_SIZE = 256, COPY_TRIES = 3 };
 
 /* The descriptor of STATE/kept, made when first needed. */
 static int kept_open(struct st_guard *guard, struct stet_error *err) {
@@ -43,43 +47,85 @@ static int kept_open(struct st_guard *guard, struct stet_error *err) {
 	return fd;
 }
 
-/* HASH16-PATH, slashes and percent signs escaped; of a long path the end, which says more. */
+/* What stands for itself in the name of a copy; the name is shown in notices. */
+static bool is_plain(char c) {
+	return c > ' ' && c < 0x7F && c != '/' && c != '%' && c != '"' && c != '\\';
+}
+
+/* A path with what is not plain as %XX; of a long one the end, which says more. */
+static void escape_path(const char *path, char *escaped, size_t size) {
+	size_t start = strlen(path), len = 0;
+	for (size_t room = size - 1; start > 0; start--) {
+		size_t need = is_plain(path[start - 1]) ? 1 : 3;
+		if (need > room)
+			break;
+		room -= need;
+	}
+	for (const char *p = path + start; *p; p++) {
+		if (is_plain(*p))
+			escaped[len++] = *p;
+		else
+			len += (size_t)snprintf(escaped + len, size - len, "%%%02X", (unsigned char)*p);
+	}
+	escaped[len] = '\0';
+}
+
+/* HASH16-PATH. */
 static int kept_name(struct st_str bytes, const char *path, char name[NAME_SIZE],
                      struct stet_error *err) {
 	struct st_hash hash;
 	int code = st_hash_of(bytes, &hash, err);
 	if (code < 0)
 		return code;
-	char escaped[3 * 256];
-	size_t len = 0, path_len = strlen(path);
-	for (const char *p = path + (path_len > 200 ? path_len - 200 : 0); *p; p++) {
-		if (*p == '/' || *p == '%')
-			len += (size_t)snprintf(escaped + len, sizeof escaped - len, "%%%02X", *p);
-		else
-			escaped[len++] = *p;
-	}
-	escaped[len] = '\0';
-	char hex[ST_HASH_SHORT + 1];
+	char escaped[201], hex[ST_HASH_SHORT + 1];
+	escape_path(path, escaped, sizeof escaped);
 	st_hash_hex(&hash, hex, ST_HASH_SHORT);
-	snprintf(name, NAME_SIZE, "%s-%.200s", hex, escaped + (len > 200 ? len - 200 : 0));
+	snprintf(name, NAME_SIZE, "%s-%s", hex, escaped);
 	return 0;
 }
 
-/* Write and sync a new file of this name, locked; an older one of the name is replaced. */
-static int write_copy(int dirfd, const char *name, struct st_str bytes, struct stet_error *err) {
-	(void)st_retry(unlinkat(dirfd, name, 0));
-	int fd =
+/* A locked file with these bytes, on the disk, that has no name yet that counts. -1 with errno. */
+static int write_new(int dirfd, char name[NAME_SIZE], struct st_str bytes) {
+	uint64_t random;
+	if (st_retry(getrandom(&random, sizeof random, 0)) < 0)
+		return -1;
+	snprintf(name, NAME_SIZE, NEW_PREFIX "%016llx", (unsigned long long)random);
+	st_autofd fd =
 		st_retry(openat(dirfd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
 	if (fd < 0)
-		return st_fail_errno(err, errno, "Cannot make the copy %s", name);
+		return -1;
 	(void)st_retry(flock(fd, LOCK_EX | LOCK_NB));
 	if (st_pwrite_all(fd, bytes) < 0 || st_retry(fsync(fd)) < 0) {
 		int errnum = errno;
-		close(fd);
 		unlinkat(dirfd, name, 0);
-		return st_fail_errno(err, errnum, "Cannot write the copy %s", name);
+		errno = errnum;
+		return -1;
 	}
-	return fd;
+	int result = fd;
+	fd = -1;
+	return result;
+}
+
+/* Write and sync a file of this name, locked; an older one is replaced when this one is complete. */
+static int write_copy(int dirfd, const char *name, struct st_str bytes, struct stet_error *err) {
+	char new[NAME_SIZE];
+	for (int i = 0; i < COPY_TRIES; i++) {
+		st_autofd fd = write_new(dirfd, new, bytes);
+		if (fd >= 0 && st_retry(renameat(dirfd, new, dirfd, name)) == 0) {
+			(void)st_retry(fsync(dirfd));
+			int result = fd;
+			fd = -1;
+			return result;
+		}
+		int errnum = errno;
+		if (fd >= 0)
+			unlinkat(dirfd, new, 0);
+		errno = errnum;
+		/* Somebody who clears up took it for a leftover before it was locked. */
+		if (errno != ENOENT)
+			break;
+	}
+	return st_fail_errno(err, errno, "Cannot write the copy %s", name);
 }
 
 struct census {
@@ -202,9 +248,9 @@ static void report_rescue(struct st_guard *guard, const char *path, const char *
 	if (!renamed && errno == ENOENT)
 		return;
 	st_guard_notice_copy(guard, name,
-	                     "Writing \"%s\" in place was cut short. What it held before is kept as "
+	                     "Writing %s in place was cut short. What it held before is kept as "
 	                     "%s/kept/%s; compare the two.",
-	                     path, guard->state_dir, renamed ? name : copy);
+	                     st_shown(path), guard->state_dir, renamed ? name : copy);
 }
 
 void st_rescue_leave(struct st_guard *guard, const char *path, struct st_rescue *rescue) {
@@ -216,17 +262,21 @@ void st_rescue_leave(struct st_guard *guard, const char *path, struct st_rescue 
 
 /* ---- what processes that are gone left behind ---- */
 
+static int hex_digit(char c) {
+	static const char digits[] = "0123456789ABCDEF";
+	const char *at = c ? strchr(digits, c) : NULL;
+	return at ? (int)(at - digits) : -1;
+}
+
 /* The path inside HASH16-PATH, unescaped. */
 static void path_of_name(const char *name, char path[NAME_SIZE]) {
-	struct st_str text = st_str(name + ST_HASH_SHORT + 1);
 	size_t len = 0;
-	for (size_t i = 0; i < text.len; i++) {
-		if (st_str_starts(st_str_slice(text, i, text.len), ST_STR("%2F")))
-			path[len++] = '/', i += 2;
-		else if (st_str_starts(st_str_slice(text, i, text.len), ST_STR("%25")))
-			path[len++] = '%', i += 2;
-		else
-			path[len++] = text.ptr[i];
+	for (const char *p = name + ST_HASH_SHORT + 1; *p; p++) {
+		int high = *p == '%' ? hex_digit(p[1]) : -1;
+		int low = high >= 0 ? hex_digit(p[2]) : -1;
+		path[len++] = low >= 0 && high + low > 0 ? (char)(high << 4 | low) : *p;
+		if (low >= 0)
+			p += 2;
 	}
 	path[len] = '\0';
 }
@@ -238,14 +288,23 @@ static bool has_suffix(const char *text, const char *suffix) {
 	       st_str_ends(name, st_str(suffix));
 }
 
-/* A copy whose lock is free belongs to a process that is gone. 1 with its bytes, 0, or -1 if that cannot be told. */
-static int read_abandoned(int dirfd, const char *entry, struct st_file *file) {
+/*
+ * A copy whose lock is free belongs to a process that is gone. 1 with its
+ * hash, if one is asked for; 0 if it belongs to somebody or is
+ * gone; -1 if that cannot be told.
+ */
+static int look_at_abandoned(int dirfd, const char *entry, struct st_hash *hash) {
 	st_autofd fd = st_retry(openat(dirfd, entry, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
 	if (fd < 0)
 		return errno == ENOENT ? 0 : -1;
 	if (st_retry(flock(fd, LOCK_EX | LOCK_NB)) < 0)
 		return errno == EWOULDBLOCK ? 0 : -1;
-	return st_file_read(fd, entry, SIZE_MAX / 4, file, NULL) == 0 ? 1 : -1;
+	struct stat st;
+	if (!hash)
+		return 1;
+	if (st_retry(fstat(fd, &st)) < 0 || !S_ISREG(st.st_mode))
+		return -1;
+	return st_hash_file(fd, (uint64_t)st.st_size, hash, NULL) == 0 ? 1 : -1;
 }
 
 /* Whether the file itself still holds the bytes of the copy: its rewriting had not begun. */
@@ -262,25 +321,33 @@ static bool is_unchanged(struct st_guard *guard, const char *path, const struct 
  * if it could not be looked at.
  */
 static bool recover_one(struct st_guard *guard, int dirfd, const char *entry, const char *suffix) {
-	st_auto(st_file) file = ST_FILE_INIT;
-	int abandoned = read_abandoned(dirfd, entry, &file);
+	struct st_hash hash;
+	int abandoned = look_at_abandoned(dirfd, entry, &hash);
 	if (abandoned <= 0)
 		return abandoned == 0;
 	char name[NAME_SIZE], path[NAME_SIZE];
 	snprintf(name, sizeof name, "%.*s", (int)(strlen(entry) - strlen(suffix)), entry);
 	path_of_name(name, path);
 	bool rescue = strcmp(suffix, RESCUE_SUFFIX) == 0;
-	bool complete = st_hash_matches(&file.hash, st_strn(name, ST_HASH_SHORT), NULL) == 1;
-	if (!complete || (rescue && is_unchanged(guard, path, &file.hash)))
+	bool complete = st_hash_matches(&hash, st_strn(name, ST_HASH_SHORT), NULL) == 1;
+	if (!complete || (rescue && is_unchanged(guard, path, &hash)))
 		return st_retry(unlinkat(dirfd, entry, 0)) == 0 || errno == ENOENT;
 	if (rescue)
 		report_rescue(guard, path, name);
 	else
 		st_guard_notice_copy(guard, name,
-		                     "An earlier process set aside a version of \"%s\" that somebody else "
+		                     "An earlier process set aside a version of %s that somebody else "
 		                     "had written, and could not say so. It is kept as %s/kept/%s.",
-		                     path, guard->state_dir, name);
+		                     st_shown(path), guard->state_dir, name);
 	return true;
+}
+
+/* A copy that was never complete. False if it could not be looked at. */
+static bool remove_unfinished(int dirfd, const char *entry) {
+	int abandoned = look_at_abandoned(dirfd, entry, NULL);
+	if (abandoned <= 0)
+		return abandoned == 0;
+	return st_retry(unlinkat(dirfd, entry, 0)) == 0 || errno == ENOENT;
 }
 
 /* 1 if there is a directory of kept bytes, 0 if not, or a negative code. */
@@ -308,6 +375,8 @@ static bool recover(struct st_guard *guard) {
 			all = recover_one(guard, dirfd, name, RESCUE_SUFFIX) && all;
 		else if (has_suffix(name, UNTOLD_SUFFIX))
 			all = recover_one(guard, dirfd, name, UNTOLD_SUFFIX) && all;
+		else if (st_str_starts(st_str(name), ST_STR(NEW_PREFIX)))
+			all = remove_unfinished(dirfd, name) && all;
 	}
 	if (errno != 0)
 		all = false;

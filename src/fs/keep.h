@@ -2,7 +2,7 @@
  * Bytes that must not get lost, saved as files below the state directory.
  *
  * `STATE/kept/HASH16-PATH` holds them, with the slashes of PATH written as
- * %2F. The collection is bounded; when it is full the oldest go, and a notice
+ * %2F, and so whatever would not be plain text. The collection is bounded; when it is full the oldest go, and a notice
  * says so.
  *
  * A copy that nobody was told of yet has `.untold` at the end of its name, so

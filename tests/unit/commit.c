@@ -1,5 +1,7 @@
 /* The safe replace, one caller at a time: every way it can go, and what it leaves behind. */
+#include <signal.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -304,8 +306,73 @@ static void a_copy_that_was_cut_short_is_no_copy(void **state) {
 	assert_int_equal(mkdirat(dir->fd, ".stet", 0700), 0);
 	dir_write(dir, ".stet/kept/0123456789abcdef-a.txt.in-place", "half of i");
 	dir_write(dir, ".stet/kept/0123456789abcdef-b.txt.untold", "");
+	dir_write(dir, ".stet/kept/new-0123456789abcdef", "half");
 	assert_null(notice_of_next_process(dir, "1", "2"));
 	assert_int_equal(dir_count(dir, ".stet/kept"), 0);
+}
+
+/* Whoever keeps the same bytes again, and fails, does not take the copy away that is there. */
+static void an_older_copy_stays_until_the_new_one_is_complete(void **state) {
+	const struct dir *dir = *state;
+	with_bench(dir);
+	assert_int_equal(st_keep(&bench.guard, "a.txt", ST_STR("somebody's"), "Why."), 0);
+	struct rlimit before, none;
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+	none = before;
+	none.rlim_cur = 4;
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
+	int code = st_keep(&bench.guard, "a.txt", ST_STR("somebody's"), "Why.");
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	signal(SIGXFSZ, SIG_DFL);
+	assert_int_equal(code, STET_E_NO_SPACE);
+	assert_int_equal(dir_count(dir, ".stet/kept"), 1);
+
+	char name[300];
+	struct st_hash hash = hash_of("somebody's");
+	char hex[ST_HASH_SHORT + 1];
+	st_hash_hex(&hash, hex, ST_HASH_SHORT);
+	snprintf(name, sizeof name, ".stet/kept/%s-a.txt.untold", hex);
+	assert_string_equal(dir_read(dir, name), "somebody's");
+	assert_int_equal(st_keep(&bench.guard, "a.txt", ST_STR("somebody's"), "Why."), 0);
+	assert_int_equal(dir_count(dir, ".stet/kept"), 1);
+}
+
+static void the_name_of_a_copy_is_plain_text(void **state) {
+	const struct dir *dir = *state;
+	static const char path[] = "sub%/a\n\"b\"\\\xff ü.txt";
+	{
+		with_bench(dir);
+		assert_int_equal(st_keep(&bench.guard, path, ST_STR("somebody's"), "Why."), 0);
+	}
+	dir_write(dir, "b.txt", "1");
+	st_autofree char *notice = notice_of_next_process(dir, "1", "2");
+	assert_non_null(notice);
+	assert_non_null(strstr(notice, st_shown(path)));
+	assert_non_null(strstr(notice, "-sub%25%2Fa%0A%22b%22%5C%FF%20%C3%BC.txt"));
+	assert_null(strchr(notice, '\n'));
+}
+
+/* Somebody makes the file that was just replaced so big that it could not be kept. */
+static void a_late_write_that_is_too_big_is_told_of_once(void **state) {
+	const struct dir *dir = *state;
+	with_bench(dir);
+	dir_write(dir, "a.txt", "old");
+	st_autofd late = open(dir_at(dir, "a.txt"), O_PATH | O_CLOEXEC);
+	st_auto(st_committed) done = ST_COMMITTED_INIT;
+	assert_int_equal(commit(&bench, "a.txt", "old", "new", &done, NULL), 0);
+	char again[64];
+	snprintf(again, sizeof again, "/proc/self/fd/%d", late);
+	assert_int_equal(truncate(again, (off_t)ST_KEPT_MAX_BYTES + 1), 0);
+	for (int i = 0; i < 3; i++) {
+		sleep_ms(101);
+		st_displaced_look(&bench.guard);
+	}
+	st_autofree char *notice = st_guard_next_notice(&bench.guard);
+	assert_non_null(notice);
+	assert_non_null(strstr(notice, "could not be looked at"));
+	assert_null(st_guard_next_notice(&bench.guard));
+	assert_false(dir_has(dir, ".stet"));
 }
 
 static void a_displaced_file_that_nobody_writes_is_not_reported(void **state) {
@@ -681,6 +748,9 @@ int main(void) {
 		claim(a_late_write_is_kept_and_reported),
 		claim(a_notice_that_nobody_took_comes_again),
 		claim(a_copy_that_was_cut_short_is_no_copy),
+		claim(an_older_copy_stays_until_the_new_one_is_complete),
+		claim(the_name_of_a_copy_is_plain_text),
+		claim(a_late_write_that_is_too_big_is_told_of_once),
 		claim(a_displaced_file_that_nobody_writes_is_not_reported),
 		claim(the_next_write_removes_our_own_leftovers),
 		claim(the_next_write_keeps_a_leftover_that_is_somebodys_work),
