@@ -2,6 +2,7 @@
 
 #include <stdint.h>
 
+#include "fs/gitdir.h"
 #include "fs/sys.h"
 
 /*
@@ -93,17 +94,23 @@ static bool read_extensions(struct reader *reader) {
 	return reader->at == bytes.len;
 }
 
+/* As scan(); a directory alone, with a slash, stands for all that is below it. */
+static int lies_below(struct st_str path, struct st_str dir) {
+	if (st_str_starts(path, dir))
+		return path.len == dir.len || path.ptr[dir.len] == '/';
+	return st_str_ends(path, ST_STR("/")) && st_str_starts(dir, path) ? -1 : 0;
+}
+
 /* 1 if an entry lies below the directory, 0 if none does, -1 if it is not such an index, or NOMEM. */
 static int scan(struct st_str bytes, size_t id_size, struct st_str dir) {
 	struct reader reader = {bytes, HEADER, big_endian(bytes.ptr + 4, 4), id_size, ST_BUF_INIT};
 	uint32_t count = big_endian(bytes.ptr + 8, 4);
 	int found = reader.version < 2 || reader.version > 4 ? -1 : 0;
 	for (uint32_t i = 0; i < count && found == 0; i++) {
-		struct st_str path;
 		if (!read_entry(&reader))
 			found = -1;
-		else if (path = st_buf_str(&reader.path), st_str_starts(path, dir))
-			found = path.len == dir.len || path.ptr[dir.len] == '/';
+		else
+			found = lies_below(st_buf_str(&reader.path), dir);
 	}
 	if (found == 0 && !read_extensions(&reader))
 		found = -1;
@@ -119,22 +126,22 @@ static int read_index(int fd, struct st_buf *bytes, struct stet_error *err) {
 			return st_fail_nomem(err);
 		ssize_t got = st_retry(read(fd, bytes->ptr + bytes->len, 1 << 20));
 		if (got < 0)
-			return st_fail_errno(err, errno, "Cannot read .git/index");
+			return st_fail_errno(err, errno, "Cannot read git's index");
 		if (got == 0)
 			return 0;
 		st_buf_truncate(bytes, bytes->len + (size_t)got);
 		if (bytes->len > INDEX_MAX)
-			return st_fail(err, STET_E_TOO_BIG, ".git/index has more than %d bytes.", INDEX_MAX);
+			return st_fail(err, STET_E_TOO_BIG, "Git's index has more than %d bytes.", INDEX_MAX);
 	}
 }
 
-int st_gitindex_has(const struct st_root *root, const char *dir, struct stet_error *err) {
-	st_autofd fd =
-		st_retry(openat(root->fd, ".git/index", O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
-	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
+/* Whether the index in a git directory lists a path below dir. */
+static int index_has(int gitdir, struct st_str dir, struct stet_error *err) {
+	st_autofd fd = st_retry(openat(gitdir, "index", O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+	if (fd < 0 && errno == ENOENT)
 		return 0;
 	if (fd < 0)
-		return st_fail_errno(err, errno, "Cannot open .git/index");
+		return st_fail_errno(err, errno, "Cannot open git's index");
 	st_auto(st_buf) bytes = ST_BUF_INIT;
 	int code = read_index(fd, &bytes, err);
 	if (code < 0)
@@ -142,13 +149,52 @@ int st_gitindex_has(const struct st_root *root, const char *dir, struct stet_err
 	struct st_str text = st_buf_str(&bytes);
 	int found = -1;
 	if (text.len >= HEADER && st_str_starts(text, ST_STR("DIRC")))
-		found = scan(text, 20, st_str(dir));
+		found = scan(text, 20, dir);
 	if (found == -1 && text.len >= HEADER)
-		found = scan(text, 32, st_str(dir));
+		found = scan(text, 32, dir);
 	if (found == STET_E_NOMEM)
 		return st_fail_nomem(err);
 	if (found < 0)
 		return st_fail(err, STET_E_INVALID,
-		               ".git/index is damaged, or split, or of an unknown kind.");
+		               "Git's index is damaged, or split, or of an unknown kind.");
+	return found;
+}
+
+/* The same of a working tree, if this directory is the top of one. */
+static int tree_has(int top, struct st_str dir, struct stet_error *err) {
+	st_autofd gitdir = st_gitdir_open(top);
+	if (gitdir >= 0)
+		return index_has(gitdir, dir, err);
+	if (errno == ENOENT || errno == ENOTDIR)
+		return 0;
+	return st_fail_errno(err, errno, "Cannot open .git");
+}
+
+/* The same of the directory that the first len bytes of the root's path name. */
+static int ancestor_has(const struct st_root *root, size_t len, const char *dir,
+                        struct stet_error *err) {
+	st_auto(st_buf) top = ST_BUF_INIT, below = ST_BUF_INIT;
+	st_buf_add(&top, len > 0 ? st_strn(root->path, len) : ST_STR("/"));
+	st_buf_addf(&below, "%s/%s", root->path + len + 1, dir);
+	if (top.failed || below.failed)
+		return st_fail_nomem(err);
+	st_autofd fd = st_retry(open(top.ptr, O_PATH | O_DIRECTORY | O_CLOEXEC));
+	if (fd >= 0)
+		return tree_has(fd, st_buf_str(&below), err);
+	/* What cannot be reached from here, git cannot reach either. */
+	if (errno == EACCES || errno == ENOENT || errno == ENOTDIR)
+		return 0;
+	return st_fail_errno(err, errno, "Cannot open %s", st_shown(top.ptr));
+}
+
+int st_gitindex_has(const struct st_root *root, const char *dir, struct stet_error *err) {
+	int found = tree_has(root->fd, st_str(dir), err);
+	size_t len = strlen(root->path);
+	while (found == 0 && len > 1) {
+		do
+			len--;
+		while (root->path[len] != '/');
+		found = ancestor_has(root, len, dir, err);
+	}
 	return found;
 }

@@ -7,11 +7,11 @@
 #include "fs/root.h"
 
 /**
- * Whether the index of the repository whose top is the root lists a path
- * below a directory.
+ * Whether a repository lists a path below a directory of the root in its
+ * index: the one whose top is the root, or one that the root lies in.
  *
  * @dir    A name directly below the root.
- * @return 1 if it does; 0 if it does not, or there is no index; STET_E_INVALID
+ * @return 1 if one does; 0 if none does, or there is no index; STET_E_INVALID
  *         (an index of an unknown kind, or damaged), STET_E_TOO_BIG,
  *         STET_E_ACCESS, STET_E_NOMEM, STET_E_LIMIT, STET_E_IO.
  */

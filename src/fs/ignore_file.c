@@ -5,10 +5,8 @@
 #include <sys/stat.h>
 
 #include "base/buf.h"
+#include "fs/gitdir.h"
 #include "fs/sys.h"
-
-/* Pointers from one git directory to another are a path and a newline. */
-#define POINTER_MAX ((size_t)8192)
 
 /*
  * Read a small regular file. 1 with its bytes, 0 if there is none, -1 with
@@ -42,14 +40,19 @@ static int slurp(int dir, const char *name, int flags, size_t max, struct st_buf
 
 /* Say why a file of rules was not read. */
 static int fail_load(int errnum, struct st_str dir, const char *name, struct stet_error *err) {
-	const char *slash = dir.len ? "/" : "";
+	st_auto(st_buf) path = ST_BUF_INIT;
+	st_buf_add(&path, dir);
+	st_buf_adds(&path, dir.len ? "/" : "");
+	st_buf_adds(&path, name);
+	if (path.failed)
+		return st_fail_nomem(err);
 	if (errnum == EFBIG)
-		return st_fail(err, STET_E_TOO_BIG,
-		               "The ignore rules in \"%.*s%s%s\" were not applied: the file is larger than "
-		               "%zu bytes.",
-		               (int)dir.len, dir.ptr, slash, name, ST_IGNORE_FILE_MAX);
-	return st_fail_errno(err, errnum, "The ignore rules in \"%.*s%s%s\" were not applied",
-	                     (int)dir.len, dir.ptr, slash, name);
+		return st_fail(
+			err, STET_E_TOO_BIG,
+			"The ignore rules in %s were not applied: the file is larger than %zu bytes.",
+			st_shown_str(st_buf_str(&path)), ST_IGNORE_FILE_MAX);
+	return st_fail_errno(err, errnum, "The ignore rules in %s were not applied",
+	                     st_shown_str(st_buf_str(&path)));
 }
 
 static int load(struct st_ignore *parent, int dir, const char *name, int flags, struct st_str path,
@@ -64,40 +67,6 @@ static int load(struct st_ignore *parent, int dir, const char *name, int flags, 
 	return found == 0 ? 0 : fail_load(errnum, path, name, err);
 }
 
-/* A path that a file holds, behind a prefix. */
-static bool read_pointer(int dir, const char *name, struct st_str prefix, struct st_buf *out) {
-	st_auto(st_buf) bytes = ST_BUF_INIT;
-	if (slurp(dir, name, 0, POINTER_MAX, &bytes) <= 0)
-		return false;
-	struct st_str text = st_buf_str(&bytes);
-	while (text.len && (text.ptr[text.len - 1] == '\n' || text.ptr[text.len - 1] == '\r'))
-		text.len--;
-	if (!st_str_starts(text, prefix) || memchr(text.ptr, '\0', text.len))
-		return false;
-	st_buf_clear(out);
-	st_buf_add(out, st_str_slice(text, prefix.len, text.len));
-	return !out->failed;
-}
-
-/*
- * The directory that holds info/exclude: .git itself; or, where .git is a file,
- * the directory it names, or the one shared by all worktrees that is named there.
- */
-static int open_git(int root) {
-	int fd = st_retry(openat(root, ".git", O_PATH | O_DIRECTORY | O_CLOEXEC));
-	if (fd >= 0)
-		return fd;
-	st_auto(st_buf) path = ST_BUF_INIT;
-	if (!read_pointer(root, ".git", ST_STR("gitdir: "), &path))
-		return -1;
-	fd = st_retry(openat(root, st_buf_cstr(&path), O_PATH | O_DIRECTORY | O_CLOEXEC));
-	if (fd < 0 || !read_pointer(fd, "commondir", ST_STR(""), &path))
-		return fd;
-	int common = st_retry(openat(fd, st_buf_cstr(&path), O_PATH | O_DIRECTORY | O_CLOEXEC));
-	close(fd);
-	return common;
-}
-
 int st_ignore_load(struct st_ignore *parent, int dir, struct st_str path, struct st_ignore **node,
                    struct stet_error *err) {
 	return load(parent, dir, ".gitignore", O_NOFOLLOW, path, node, err);
@@ -105,7 +74,8 @@ int st_ignore_load(struct st_ignore *parent, int dir, struct st_str path, struct
 
 int st_ignore_load_exclude(int root, struct st_ignore **node, struct stet_error *err) {
 	*node = NULL;
-	st_autofd git = open_git(root);
+	int gitdir = st_gitdir_open(root);
+	st_autofd git = gitdir < 0 ? -1 : st_gitdir_common(gitdir);
 	return git < 0 ? 0 : load(NULL, git, "info/exclude", 0, ST_STR(""), node, err);
 }
 

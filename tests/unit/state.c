@@ -234,6 +234,94 @@ static void a_very_long_path_does_not_confuse(void **state) {
 	}
 }
 
+static void git_commit(const struct dir *dir) {
+	git(dir, "-c", "user.name=x", "-c", "user.email=x@example.org", "commit", "-q", "-m", "x",
+	    "--allow-empty");
+}
+
+/* A directory in it as a test's directory of its own. */
+static struct dir inside(const struct dir *dir, const char *name) {
+	struct dir sub = {.fd = -1};
+	snprintf(sub.path, sizeof sub.path, "%s", dir_at(dir, name));
+	return sub;
+}
+
+static void one_that_git_tracks_is_noticed_from_a_subdirectory(void **state) {
+	const struct dir *dir = *state;
+	for (size_t i = 0; i < sizeof repositories / sizeof *repositories; i++) {
+		repository_init(dir, &repositories[i]);
+		dir_write(dir, "a/b/c.txt", "");
+		dir_write(dir, "a/b/.stet/x", "");
+		dir_write(dir, "a/bb/c.txt", "");
+		assert_int_equal(chmod(dir_at(dir, "a/b/.stet"), 0700), 0);
+		struct dir sub = inside(dir, "a/b"), other = inside(dir, "a/bb");
+		is_used(&sub);
+		git(dir, "add", "-A", "-f");
+		is_not_used(&sub, "tracked by git");
+		is_used(&other);
+		git(dir, "rm", "-r", "-q", "--cached", "a/b/.stet");
+		is_used(&sub);
+		repository_remove(dir);
+	}
+}
+
+static void one_that_git_tracks_is_noticed_in_a_worktree(void **state) {
+	const struct dir *dir = *state;
+	static const char *const tops[] = {"tree", "tree/sub"};
+	git(dir, "init", "-q", "main");
+	struct dir main = inside(dir, "main");
+	dir_write(dir, "main/.stet/x", "");
+	dir_write(dir, "main/sub/.stet/x", "");
+	main.fd = open(main.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	git(&main, "add", "-f", ".stet", "sub");
+	git_commit(&main);
+	git(&main, "worktree", "add", "-q", "../tree");
+	for (size_t i = 0; i < 2; i++) {
+		struct dir tree = inside(dir, tops[i]);
+		char name[64];
+		snprintf(name, sizeof name, "%s/.stet", tops[i]);
+		assert_int_equal(chmod(dir_at(dir, name), 0700), 0);
+		is_not_used(&tree, "tracked by git");
+		/* In the worktree alone: the index of the other one still lists it. */
+		tree.fd = open(tree.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		git(&tree, "rm", "-r", "-q", "--cached", ".stet");
+		is_used(&tree);
+		close(tree.fd);
+	}
+	close(main.fd);
+}
+
+static void a_pointer_to_nowhere_is_no_repository(void **state) {
+	const struct dir *dir = *state;
+	static const char *const pointers[] = {"", "gitdir: ", "gitdir: nowhere\n", "elsewhere",
+	                                       "\n\n"};
+	for (size_t i = 0; i < sizeof pointers / sizeof *pointers; i++) {
+		dir_write(dir, ".git", pointers[i]);
+		is_used(dir);
+	}
+	assert_int_equal(unlinkat(dir->fd, ".git", 0), 0);
+	assert_int_equal(mkfifo(dir_at(dir, ".git"), 0600), 0);
+	alarm(5);
+	is_used(dir);
+	alarm(0);
+}
+
+/* A directory that is not checked out stands for all that is in it. */
+static void a_sparse_index_is_not_trusted(void **state) {
+	const struct dir *dir = *state;
+	git(dir, "init", "-q");
+	dir_write(dir, "a/1", "");
+	dir_write(dir, "b/1", "");
+	dir_write(dir, "b/.stet/x", "");
+	git(dir, "add", "-A", "-f");
+	git_commit(dir);
+	git(dir, "sparse-checkout", "set", "--cone", "--sparse-index", "a");
+	struct dir sub = inside(dir, "b"), other = inside(dir, "a");
+	assert_true(mkdirat(dir->fd, "b", 0755) == 0 || errno == EEXIST);
+	is_not_used(&sub, "git may track it");
+	is_used(&other);
+}
+
 static void a_split_index_is_not_trusted(void **state) {
 	const struct dir *dir = *state;
 	git(dir, "init", "-q");
@@ -331,6 +419,10 @@ int main(void) {
 		claim(similar_names_are_not_taken_for_it),
 		claim(many_entries_are_read_as_git_reads_them),
 		claim(a_very_long_path_does_not_confuse),
+		claim(one_that_git_tracks_is_noticed_from_a_subdirectory),
+		claim(one_that_git_tracks_is_noticed_in_a_worktree),
+		claim(a_pointer_to_nowhere_is_no_repository),
+		claim(a_sparse_index_is_not_trusted),
 		claim(a_split_index_is_not_trusted),
 		claim(a_damaged_index_is_not_trusted),
 		claim(no_damage_is_taken_for_an_index_without_it),
