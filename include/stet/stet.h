@@ -10,7 +10,9 @@
 #include "stet/agents.h"
 #include "stet/desk.h"
 #include "stet/error.h"
+#include "stet/json.h"
 #include "stet/session.h"
+#include "stet/text.h"
 #include "stet/tools.h"
 #include "stet/version.h"
 

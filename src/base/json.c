@@ -60,23 +60,37 @@ static int check_duplicates(yyjson_doc *doc, const char *what, struct stet_error
 	return 0;
 }
 
-int st_json_parse(struct st_str text, const char *what, yyjson_doc **out, struct stet_error *err) {
-	*out = NULL;
-	if (is_too_deep(text))
-		return st_fail(err, STET_E_INVALID, "%s nest deeper than %d levels.", what, ST_JSON_DEPTH);
+int st_json_read(struct st_str text, yyjson_read_flag flags, yyjson_doc **out,
+                 struct stet_error *err) {
 	yyjson_read_err why = {0};
 	/* Without the in-situ flag the text is only read. */
 	union {
 		const char *given;
 		char *wanted;
 	} bytes = {.given = text.ptr};
-	yyjson_doc *doc = yyjson_read_opts(bytes.wanted, text.len, 0, NULL, &why);
-	if (!doc && why.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION)
+	*out = yyjson_read_opts(bytes.wanted, text.len, flags, NULL, &why);
+	if (*out)
+		return 0;
+	if (why.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION)
 		return st_fail_nomem(err);
-	if (!doc)
-		return st_fail(err, STET_E_INVALID, "%s are not valid JSON: %s at byte %zu.", what, why.msg,
-		               why.pos);
-	int code = check_duplicates(doc, what, err);
+	size_t line = 0, column = 0, character = 0;
+	yyjson_locate_pos(text.ptr, text.len, why.pos, &line, &column, &character);
+	return st_fail(err, STET_E_INVALID, "not valid JSON: %s at line %zu, column %zu", why.msg, line,
+	               column);
+}
+
+int st_json_parse(struct st_str text, const char *what, yyjson_doc **out, struct stet_error *err) {
+	*out = NULL;
+	if (is_too_deep(text))
+		return st_fail(err, STET_E_INVALID, "%s nest deeper than %d levels.", what, ST_JSON_DEPTH);
+	struct stet_error why = {0};
+	yyjson_doc *doc = NULL;
+	int code = st_json_read(text, 0, &doc, &why);
+	if (code == STET_E_INVALID)
+		return st_fail(err, STET_E_INVALID, "%s are %s.", what, why.message);
+	if (code < 0)
+		return st_fail_nomem(err);
+	code = check_duplicates(doc, what, err);
 	if (code < 0) {
 		yyjson_doc_free(doc);
 		return code;

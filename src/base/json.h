@@ -26,6 +26,16 @@
 [[nodiscard]] int st_json_parse(struct st_str text, const char *what, yyjson_doc **out,
                                 struct stet_error *err);
 
+/**
+ * Read a JSON text of any depth, with yyjson's own flags, such as the one that
+ * allows comments.
+ *
+ * @return 0, STET_E_NOMEM, or STET_E_INVALID with a message that names the
+ *         place but is no sentence yet: "not valid JSON: ... at line 3, column 7".
+ */
+[[nodiscard]] int st_json_read(struct st_str text, yyjson_read_flag flags, yyjson_doc **out,
+                               struct stet_error *err);
+
 /** A string value as a view; empty for any other value. */
 static inline struct st_str st_json_str(yyjson_val *value) {
 	const char *text = yyjson_get_str(value);

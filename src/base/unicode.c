@@ -2,6 +2,8 @@
 
 #include <utf8proc.h>
 
+#include "stet/text.h"
+
 #include "base/utf8.h"
 
 static size_t decompose(uint32_t point, uint32_t parts[ST_UNICODE_PARTS], unsigned options) {
@@ -65,4 +67,8 @@ size_t st_unicode_width(struct st_str text) {
 		width += (size_t)utf8proc_charwidth((utf8proc_int32_t)point);
 	}
 	return width;
+}
+
+size_t stet_text_width(const char *text, size_t len) {
+	return st_unicode_width(st_strn(text, len));
 }

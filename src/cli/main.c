@@ -15,83 +15,60 @@
  * Beside them: tests/, bench/ and fuzz/, each with one program per file, and
  * tools/, the scripts behind the Makefile.
  */
-#include <stdio.h>
 #include <string.h>
 
-#include "cli/commands.h"
-
-static void print_usage(FILE *out) {
-	fputs(
-		"Usage: stet [--root DIR] [--session NAME] [--json] COMMAND [ARGUMENT...]\n"
-		"       stet --version | --help\n"
-		"\n"
-		"The file layer between coding agents and a repository.\n"
-		"\n",
-		out);
-	for (const struct command *const *command = commands; *command; command++)
-		fprintf(out, "  %-8s  %s\n", (*command)->name, (*command)->summary);
-	fputs(
-		"\n"
-		"stet COMMAND --help tells more about one.\n",
-		out);
-}
+#include "cli/output.h"
 
 static int print_version(void) {
 	printf("stet %s\n", stet_version());
-	return flush_output();
+	return done();
 }
 
-static int print_help(void) {
-	print_usage(stdout);
-	return flush_output();
-}
-
-static int fail(const char *problem, const char *what) {
-	fprintf(stderr, "stet: %s \"%s\". Try stet --help.\n", problem, what);
-	return 2;
+static int unknown_command(const char *name) {
+	const char *near = suggest_command(name);
+	return near ? usage_error(NULL, "there is no command \"%s\". Did you mean %s?", name, near)
+	            : usage_error(NULL, "there is no command \"%s\"", name);
 }
 
 /* The options before the command: how many arguments they take, or -1 if one is wrong. */
-static int parse(int argc, char **argv, struct options *options) {
+static int read_options(int argc, char **argv, struct options *options) {
 	int i = 1;
-	for (; i < argc && argv[i][0] == '-'; i++) {
-		bool root = strcmp(argv[i], "--root") == 0;
-		if (strcmp(argv[i], "--json") == 0)
-			options->json = true;
-		else if ((root || strcmp(argv[i], "--session") == 0) && i + 1 < argc)
-			*(root ? &options->root : &options->session) = argv[++i];
-		else
-			return -i;
+	for (int used = 0; i < argc && argv[i][0] == '-'; i += used) {
+		used = common_option_read(options, argc - i, argv + i);
+		if (used == 0)
+			usage_error(NULL, "there is no option %s", argv[i]);
+		if (used <= 0)
+			return -1;
 	}
 	return i;
 }
 
-static int run(const struct command *command, const struct options *options, int argc,
-               char **argv) {
-	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
-		if (strcmp(argv[i], "--help") == 0) {
-			printf("Usage: stet %s %s", command->name, command->usage);
-			return flush_output();
-		}
+static int run(const struct command *command, struct options *options, int argc, char **argv) {
+	struct arguments args = {.command = command};
+	int status = arguments_read(&args, options, argc, argv);
+	if (status == DONE) {
+		output_init(options->color);
+		status = options->help ? help_command(command) : command->run(options, &args);
 	}
-	return command->run(options, argc, argv);
+	arguments_release(&args);
+	return status;
 }
 
 int main(int argc, char **argv) {
 	struct options options = {.root = "."};
+	output_init(NULL);
 	if (argc == 2 && strcmp(argv[1], "--version") == 0)
 		return print_version();
-	if (argc == 2 && strcmp(argv[1], "--help") == 0)
-		return print_help();
-	int first = parse(argc, argv, &options);
+	int first = read_options(argc, argv, &options);
 	if (first < 0)
-		return fail("there is no such option, or it lacks its value:", argv[-first]);
-	if (first == argc) {
-		print_usage(stderr);
-		return 2;
-	}
+		return USAGE;
+	output_init(options.color);
+	if (first == argc && options.help)
+		return help_all();
+	if (first == argc)
+		return usage_error(NULL, "a command is missing");
 	const struct command *command = command_find(argv[first]);
 	if (!command)
-		return fail("unknown command", argv[first]);
+		return unknown_command(argv[first]);
 	return run(command, &options, argc - first, argv + first);
 }

@@ -15,7 +15,7 @@ in_repo() { cd repo && "$@"; }
 says() { "${@:2}" 2>&1 | grep -qF -- "$1"; }
 
 claim 'lists sizes, and why a file is not loaded' is \
-	'      7  AGENTS.md\n      0  old/AGENTS.md  not loaded: is a link that leads to no file\n      6  src/agents.md\n     11  src/ui/AGENTS.override.md\n      5  src/ui/AGENTS.md  not loaded: gives way to src/ui/AGENTS.override.md\n' \
+	' 7  AGENTS.md\n 0  old/AGENTS.md  not loaded: is a link that leads to no file\n 6  src/agents.md\n11  src/ui/AGENTS.override.md\n 5  src/ui/AGENTS.md  not loaded: gives way to src/ui/AGENTS.override.md\n' \
 	"$STET" --root repo agents
 claim 'prints the paths of what is loaded' is \
 	'AGENTS.md\nsrc/agents.md\nsrc/ui/AGENTS.override.md\n' "$STET" --root repo agents --paths
@@ -41,6 +41,6 @@ claim 'refuses a second path' exits 2 "$STET" agents a b
 claim 'refuses a root that is not there' exits 2 "$STET" --root no-such agents
 claim 'wants a value behind --root' exits 2 "$STET" --root
 claim 'says so when the output is lost' exits 3 sh -c '"$STET" --root repo agents >/dev/full'
-claim 'prints help' says 'Usage: stet agents [--paths]' "$STET" agents --help
+claim 'prints help' says 'Usage: stet agents [OPTION...] [PATH]' "$STET" agents --help
 claim 'is in the list of commands' says '  agents ' "$STET" --help
 finish

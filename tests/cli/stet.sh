@@ -8,4 +8,12 @@ claim 'refuses an unknown command with status 2' exits 2 "$STET" no-such-command
 claim 'names the unknown command' grep -q '"no-such-command"' <("$STET" no-such-command 2>&1)
 claim 'wants a command' exits 2 "$STET"
 claim 'says so when the output is lost' exits 3 sh -c '"$STET" --version >/dev/full'
+claim 'suggests the command that was meant' grep -q 'Did you mean agents?' <("$STET" agnets 2>&1)
+claim 'suggests the option that was meant' grep -q 'Did you mean --paths?' <("$STET" agents --path 2>&1)
+claim 'takes options on both sides of the command' exits 2 "$STET" agents --root no-such
+claim 'takes the value of an option behind =' exits 2 "$STET" --root=no-such agents
+claim 'names the words that an option takes' \
+	grep -q 'auto|always|never, not "purple"' <("$STET" --color purple agents 2>&1)
+claim 'colours nothing in a pipe' sh -c '! "$STET" --help | grep -q "\[0m"'
+claim 'colours when told to' sh -c '"$STET" --color always --help | grep -q "\[1m"'
 finish

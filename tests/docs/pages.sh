@@ -51,7 +51,7 @@ names_the_sources() {
 }
 
 claim 'the generated pages can be made' tools/make-docs "$STET_BUILD_ROOT" "$tap_dir"
-for page in tools.md editing-guide.md; do
+for page in tools.md commands.md editing-guide.md; do
 	claim "docs/$page is as make docs makes it" diff -u "docs/$page" "$tap_dir/$page"
 done
 for page in *.md docs/*.md; do

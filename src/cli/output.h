@@ -1,0 +1,85 @@
+/**
+ * What the commands print: text, colours, tables, complaints, progress.
+ *
+ * Output to a terminal may be coloured, and control characters in it are shown
+ * instead of sent: names and contents of files are not trusted to command a
+ * terminal. Output to anything else is the bytes themselves, and quiet.
+ */
+#ifndef STET_CLI_OUTPUT_H
+#define STET_CLI_OUTPUT_H
+
+#include <stdio.h>
+
+#include "cli/commands.h"
+
+/** Decide on colours, by --color, NO_COLOR, TERM and what the streams are. Called once, by main. */
+void output_init(const char *color);
+
+enum style { PLAIN, BOLD, DIM, RED, GREEN, YELLOW, CYAN };
+
+/** The sequence that begins a style on a stream, PLAIN ends it; "" without colours. */
+const char *paint(FILE *stream, enum style style);
+
+/** Write text to a stream. What did not arrive is noticed by done(). */
+void put(FILE *stream, const char *text, size_t len);
+
+/** Write a line: the text, and a line end if it has none. */
+void put_line(FILE *stream, const char *text, size_t len);
+
+/** As put(), a unified diff with the colours of one. */
+void put_diff(FILE *stream, const char *diff, size_t len);
+
+/** The exit status of a command that has said all: DONE, or SYSTEM if output was lost. */
+int done(void);
+
+/** Say something on standard error, as "stet: ...". */
+__attribute__((format(printf, 1, 2))) void complain(const char *format, ...);
+
+/** Say why a call failed. Returns the exit status that belongs to the error. */
+int report(const struct stet_error *err);
+
+/** Say that memory is short. Returns SYSTEM. */
+int report_nomem(void);
+
+/**
+ * A table, aligned by how wide text is on a screen. The cells are added row by
+ * row and printed at the end.
+ *
+ *     struct table table = {.columns = 2, .right = 1u << 0};
+ *     table_addf(&table, "%zu", size);
+ *     table_add(&table, path);
+ *     status = table_print(&table);
+ *
+ * The last column is not padded. Running out of memory shows in table_print().
+ */
+struct table {
+	unsigned columns;
+	/** A bit for each column that is aligned to the right. */
+	unsigned right;
+	/** The first row is a heading. */
+	bool heading;
+	char **cells;
+	size_t count;
+	size_t room;
+	bool failed;
+};
+
+void table_add(struct table *table, const char *text);
+__attribute__((format(printf, 2, 3))) void table_addf(struct table *table, const char *format, ...);
+
+/** Print and release a table. Returns DONE or SYSTEM. */
+int table_print(struct table *table);
+
+/**
+ * Say on standard error, if it is a terminal, what is being waited for, once
+ * that takes more than half a second. One at a time.
+ *
+ * @what  A literal, such as "Looking through the tree".
+ */
+void progress_begin(const char *what);
+
+/** How far it is: a number that is shown behind the words, if it is not 0. */
+void progress_count(size_t count);
+void progress_end(void);
+
+#endif

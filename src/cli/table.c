@@ -1,0 +1,83 @@
+/* Tables that are aligned by how wide text is on a screen. */
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/output.h"
+
+static void add(struct table *table, char *cell) {
+	if (table->count == table->room) {
+		size_t room = table->room ? table->room * 2 : 64;
+		char **cells = reallocarray(table->cells, room, sizeof *cells);
+		if (cells) {
+			table->cells = cells;
+			table->room = room;
+		}
+	}
+	if (!cell || table->count == table->room) {
+		table->failed = true;
+		free(cell);
+		return;
+	}
+	table->cells[table->count++] = cell;
+}
+
+void table_add(struct table *table, const char *text) {
+	add(table, strdup(text ? text : ""));
+}
+
+void table_addf(struct table *table, const char *format, ...) {
+	char *text = NULL;
+	va_list args;
+	va_start(args, format);
+	if (vasprintf(&text, format, args) < 0)
+		text = NULL;
+	va_end(args);
+	add(table, text);
+}
+
+static size_t width_of(const char *cell) {
+	return stet_text_width(cell, strlen(cell));
+}
+
+static size_t widest(const struct table *table, unsigned column) {
+	size_t most = 0;
+	for (size_t i = column; i < table->count; i += table->columns) {
+		size_t width = width_of(table->cells[i]);
+		most = width > most ? width : most;
+	}
+	return most;
+}
+
+static void print_cell(const struct table *table, size_t i, const size_t *widths) {
+	unsigned column = (unsigned)(i % table->columns);
+	const char *cell = table->cells[i];
+	size_t width = width_of(cell);
+	int pad = widths[column] > width ? (int)(widths[column] - width) : 0;
+	bool right = table->right >> column & 1, last = column + 1 == table->columns;
+	printf("%*s", right ? pad : 0, "");
+	put(stdout, cell, strlen(cell));
+	if (last)
+		putchar('\n');
+	else
+		printf("%*s  ", right ? 0 : pad, "");
+}
+
+int table_print(struct table *table) {
+	size_t widths[16] = {0};
+	bool failed = table->failed || table->columns > 16;
+	for (unsigned column = 0; !failed && column < table->columns; column++)
+		widths[column] = widest(table, column);
+	for (size_t i = 0; !failed && i < table->count; i++) {
+		if (i == 0 && table->heading)
+			fputs(paint(stdout, BOLD), stdout);
+		if (i == table->columns && table->heading)
+			fputs(paint(stdout, PLAIN), stdout);
+		print_cell(table, i, widths);
+	}
+	for (size_t i = 0; i < table->count; i++)
+		free(table->cells[i]);
+	free(table->cells);
+	*table = (struct table){0};
+	return failed ? report_nomem() : DONE;
+}

@@ -1,0 +1,147 @@
+#include "cli/work.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The most that is read from a file or from standard input; the tools take no more either. */
+#define INPUT_MAX ((size_t)64 << 20)
+
+/* How long a replaced file is looked at for late writes before the process ends. */
+enum { SETTLE_MS = 20 };
+
+int work_open(struct work *work, const struct options *options) {
+	struct stet_error err = {0};
+	*work = (struct work){.options = options};
+	int code = stet_workspace_open(options->root, &work->ws, &err);
+	if (code == 0)
+		code = stet_session_open(work->ws, options->session, &work->session, &err);
+	return code < 0 ? work_close(work, report(&err)) : DONE;
+}
+
+int work_close(struct work *work, int status) {
+	if (work->ws) {
+		stet_workspace_settle(work->ws, SETTLE_MS);
+		for (char *notice; (notice = stet_workspace_notice(work->ws)); stet_free(notice))
+			complain("%s", notice);
+	}
+	stet_session_close(work->session);
+	stet_workspace_close(work->ws);
+	*work = (struct work){0};
+	return status;
+}
+
+static void show_notices(const struct stet_json *answer) {
+	char pointer[64];
+	for (size_t i = 0; i < stet_json_count(answer, "/structuredContent/notices"); i++) {
+		snprintf(pointer, sizeof pointer, "/structuredContent/notices/%zu", i);
+		const char *notice = stet_json_text(answer, pointer, NULL);
+		if (notice)
+			complain("%s", notice);
+	}
+}
+
+/* All that an answer says to a model, each part on its own lines. */
+static void show_text(const struct stet_json *answer) {
+	char pointer[64];
+	for (size_t i = 0; i < stet_json_count(answer, "/content"); i++) {
+		size_t len = 0;
+		snprintf(pointer, sizeof pointer, "/content/%zu/text", i);
+		const char *text = stet_json_text(answer, pointer, &len);
+		if (text)
+			put_line(stdout, text, len);
+	}
+}
+
+/* A refusal or a failure: its message, and the diff if it has one. */
+static void show_failure(const struct stet_json *answer, const struct stet_error *err) {
+	size_t len = 0;
+	const char *message = stet_json_text(answer, "/structuredContent/message", NULL);
+	const char *diff = stet_json_text(answer, "/structuredContent/diff", &len);
+	complain("%s", message ? message : stet_error_message(err));
+	if (diff && len > 0) {
+		fputc('\n', stderr);
+		put_diff(stderr, diff, len);
+	}
+}
+
+static int show_answer(struct work *work, const char *text, size_t len, int code,
+                       const struct stet_error *err, work_show *show) {
+	struct stet_json *answer = NULL;
+	struct stet_error why = {0};
+	if (work->options->json) {
+		put_line(stdout, text, len);
+		int status = done();
+		return status != DONE ? status : stet_error_exit(code);
+	}
+	if (stet_json_parse(text, len, 0, &answer, &why) < 0)
+		return report(&why);
+	if (code < 0)
+		show_failure(answer, err);
+	else
+		(show ? show : show_text)(answer);
+	int status = done();
+	show_notices(answer);
+	stet_json_free(answer);
+	return status != DONE ? status : stet_error_exit(code);
+}
+
+int work_call(struct work *work, const char *tool, struct stet_json *args, work_show *show) {
+	struct stet_error err = {0};
+	size_t len = 0;
+	char *text = args ? stet_json_write(args, 0, &len) : NULL, *out = NULL;
+	stet_json_free(args);
+	if (!text) {
+		complain("The arguments are not valid UTF-8, which the tool %s needs.", tool);
+		return USAGE;
+	}
+	int code = stet_call(work->session, tool, text, len, &out, &len, &err);
+	int status = out ? show_answer(work, out, len, code, &err, show) : report(&err);
+	stet_free(out);
+	stet_free(text);
+	return status;
+}
+
+static int read_all(FILE *file, const char *name, char **out, size_t *len) {
+	char *text = NULL;
+	size_t room = 0, used = 0;
+	while (used <= INPUT_MAX && !feof(file) && !ferror(file)) {
+		if (used + 1 >= room) {
+			room = room ? room * 2 : 1 << 16;
+			char *more = realloc(text, room);
+			if (!more) {
+				free(text);
+				return report_nomem();
+			}
+			text = more;
+		}
+		used += fread(text + used, 1, room - used - 1, file);
+	}
+	if (ferror(file) || used > INPUT_MAX) {
+		if (used > INPUT_MAX)
+			complain("%s is larger than %zu MiB.", name, INPUT_MAX >> 20);
+		else
+			complain("Cannot read %s: %s.", name, strerror(errno));
+		free(text);
+		return used > INPUT_MAX ? USAGE : SYSTEM;
+	}
+	text[used] = '\0';
+	*out = text;
+	*len = used;
+	return DONE;
+}
+
+int slurp(const char *name, char **out, size_t *len) {
+	*out = NULL;
+	*len = 0;
+	if (strcmp(name, "-") == 0)
+		return read_all(stdin, "standard input", out, len);
+	FILE *file = fopen(name, "re");
+	if (!file) {
+		complain("Cannot open \"%s\": %s.", name, strerror(errno));
+		return errno == ENOENT ? USAGE : SYSTEM;
+	}
+	int status = read_all(file, name, out, len);
+	fclose(file);
+	return status;
+}

@@ -1,0 +1,50 @@
+/**
+ * What most commands begin with: an open workspace and a session, and a tool
+ * called in it.
+ *
+ *     struct work work;
+ *     int status = work_open(&work, options);
+ *     if (status != DONE)
+ *             return status;
+ *     struct stet_json *call = stet_json_new();
+ *     stet_json_set_text(call, "/path", path, strlen(path));
+ *     return work_close(&work, work_call(&work, "read_file", call, show));
+ */
+#ifndef STET_CLI_WORK_H
+#define STET_CLI_WORK_H
+
+#include "cli/output.h"
+
+struct work {
+	const struct options *options;
+	struct stet_workspace *ws;
+	struct stet_session *session;
+};
+
+/** Open both. Returns DONE, or the status of a failure after saying why. */
+int work_open(struct work *work, const struct options *options);
+
+/** Say the notices that are left, close both, and pass a status on. */
+int work_close(struct work *work, int status);
+
+/** Prints the structuredContent of an answer; NULL for the answer's text. */
+typedef void work_show(const struct stet_json *answer);
+
+/**
+ * Call a tool and print its answer: all of it with --json; otherwise what
+ * show prints, or on failure the message and the diff on standard error.
+ *
+ * @args  The arguments; freed here. NULL is reported as out of memory.
+ * @return The exit status.
+ */
+int work_call(struct work *work, const char *tool, struct stet_json *args, work_show *show);
+
+/**
+ * Read a file, or standard input if its name is "-". At most 64 MiB.
+ *
+ * @return DONE with the bytes in *out (freed with free()), NUL-ended; or the
+ *         status of a failure after saying why.
+ */
+int slurp(const char *name, char **out, size_t *len);
+
+#endif
