@@ -19,24 +19,24 @@ export UBSAN_OPTIONS = halt_on_error=1:print_stacktrace=1
 export TSAN_OPTIONS = halt_on_error=1:second_deadlock_stack=1
 
 MAKEFLAGS += --no-print-directory
-.PHONY: all check asan tsan cover fuzz lint format bench torture demo docs deb install clean help setup
+.PHONY: all check asan tsan cover fuzz lint format bench torture demo docs deb install clean help setup npm
 
 all: build/build.ninja ## build build/stet, build/libstet.so and build/libstet.a
 	@ninja -C build
 
-check: all ## run every test
+check: all npm ## run every test
 	@tools/run-tests build
 
-asan: build-asan/build.ninja ## run every test under the address and undefined-behaviour sanitizers
+asan: build-asan/build.ninja npm ## run every test under the address and undefined-behaviour sanitizers
 	@ninja -C build-asan
 	@tools/run-tests build-asan --timeout-multiplier 3
 
 # The old TSan runtimes cannot place their shadow memory under the address randomization of new kernels.
-tsan: build-tsan/build.ninja ## run every test under the thread sanitizer
+tsan: build-tsan/build.ninja npm ## run every test under the thread sanitizer
 	@ninja -C build-tsan
 	@setarch --addr-no-randomize tools/run-tests build-tsan --timeout-multiplier 5
 
-cover: build-cover/build.ninja ## measure what the tests cover, in build-cover/coverage/index.html
+cover: build-cover/build.ninja npm ## measure what the tests cover, in build-cover/coverage/index.html
 	@ninja -C build-cover
 	@find build-cover -name '*.gcda' -delete
 	@tools/run-tests build-cover
@@ -83,6 +83,10 @@ help: ## list these
 
 setup:
 	@$(SETUP)
+
+# The packages of tests/npm. Where they can not be had, the tests that need them say so.
+npm: setup
+	@tools/npm >/dev/null 2>&1 || true
 
 build-asan/build.ninja build-tsan/build.ninja build-fuzz/build.ninja: export CC = clang
 %/build.ninja: | setup

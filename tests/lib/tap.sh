@@ -5,6 +5,9 @@
 #     claim 'true is true' true
 #     claim 'the version is printed' test "$("$STET" --version)" = 'stet 0.1.0'
 #     skip 'an owner is kept' 'only root can set one'
+#     if npm_or_skip 'the tokenizer agrees'; then
+#             claim 'the tokenizer agrees' "$npm_node" count.mjs
+#     fi
 #     finish
 #
 # tests/meson.build sets STET (the program), STET_SOURCE_ROOT and STET_BUILD_ROOT. The script runs
@@ -35,6 +38,22 @@ claim() {
 skip() {
 	tap_count=$((tap_count + 1))
 	echo "ok $tap_count - $1 # SKIP $2"
+}
+
+# npm_or_skip NAME...: the packages of tests/npm are in $npm_dir, and $npm_node is the Node to run
+# them with. False where they can not be had: then a claim of each name is skipped for that reason.
+npm_or_skip() {
+	local name reason
+	if npm_dir=$("$STET_SOURCE_ROOT/tools/npm" 2>"$tap_dir/.npm"); then
+		# shellcheck disable=SC2034 # for the script
+		npm_node=$npm_dir/node
+		return 0
+	fi
+	reason=$(tail -n 1 "$tap_dir/.npm")
+	for name; do
+		skip "$name" "${reason:-tools/npm failed}"
+	done
+	return 1
 }
 
 # exits STATUS COMMAND [ARG...]: for claims about the exit status.
