@@ -1,0 +1,192 @@
+#include "net/pool.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct st_pool {
+	struct st_loop *loop;
+	pthread_mutex_t lock;
+	/* A job is ready, or the pool is closing. */
+	pthread_cond_t work;
+	/* A thread has ended. */
+	pthread_cond_t ended;
+	bool closing;
+	/* All unfinished jobs, in the order they came. */
+	struct st_job *first, *last;
+	size_t count;
+	/* Those that wait for a thread only. */
+	struct st_job *ready, **ready_last;
+	size_t usual, threads, idle, running;
+	/* Jobs finished so far, and what that was when somebody last looked. */
+	uint64_t finished, looked;
+};
+
+static bool clash(const struct st_job *a, const struct st_job *b) {
+	for (size_t i = 0; i < ST_POOL_KEYS; i++) {
+		for (size_t j = 0; j < ST_POOL_KEYS; j++) {
+			if (a->keys[i] != 0 && a->keys[i] == b->keys[j])
+				return true;
+		}
+	}
+	return false;
+}
+
+static void make_ready(struct st_pool *pool, struct st_job *job) {
+	job->next_ready = NULL;
+	*pool->ready_last = job;
+	pool->ready_last = &job->next_ready;
+	pthread_cond_signal(&pool->work);
+}
+
+static struct st_job *take_ready(struct st_pool *pool) {
+	struct st_job *job = pool->ready;
+	if (!job)
+		return NULL;
+	pool->ready = job->next_ready;
+	if (!pool->ready)
+		pool->ready_last = &pool->ready;
+	return job;
+}
+
+static void enter(struct st_pool *pool, struct st_job *job) {
+	job->blockers = 0;
+	for (struct st_job *other = pool->first; other; other = other->next)
+		job->blockers += clash(job, other);
+	job->next = NULL;
+	job->previous = pool->last;
+	*(pool->last ? &pool->last->next : &pool->first) = job;
+	pool->last = job;
+	pool->count++;
+}
+
+static void leave(struct st_pool *pool, struct st_job *job) {
+	*(job->previous ? &job->previous->next : &pool->first) = job->next;
+	*(job->next ? &job->next->previous : &pool->last) = job->previous;
+	pool->count--;
+	pool->finished++;
+	for (struct st_job *other = job->next; other; other = other->next) {
+		if (clash(job, other) && --other->blockers == 0)
+			make_ready(pool, other);
+	}
+}
+
+static void report(struct st_task *task) {
+	struct st_job *job = (struct st_job *)((char *)task - offsetof(struct st_job, task));
+	job->done(job);
+}
+
+/* The next job for a thread, or NULL if the thread is no longer wanted. */
+static struct st_job *next_job(struct st_pool *pool) {
+	struct st_job *job;
+	while (!(job = take_ready(pool)) && !pool->closing && pool->threads <= pool->usual) {
+		pool->idle++;
+		pthread_cond_wait(&pool->work, &pool->lock);
+		pool->idle--;
+	}
+	return job;
+}
+
+static void *work(void *arg) {
+	struct st_pool *pool = arg;
+	pthread_mutex_lock(&pool->lock);
+	for (struct st_job *job; (job = next_job(pool));) {
+		pool->running++;
+		pthread_mutex_unlock(&pool->lock);
+		job->run(job);
+		pthread_mutex_lock(&pool->lock);
+		pool->running--;
+		leave(pool, job);
+		job->task.run = report;
+		st_loop_post(pool->loop, &job->task);
+	}
+	pool->threads--;
+	pthread_cond_signal(&pool->ended);
+	pthread_mutex_unlock(&pool->lock);
+	return NULL;
+}
+
+/* Signals are the main thread's. */
+static bool add_thread(struct st_pool *pool) {
+	sigset_t all, before;
+	pthread_t thread;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	bool made = pthread_create(&thread, NULL, work, pool) == 0;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (made) {
+		pthread_detach(thread);
+		pool->threads++;
+	}
+	return made;
+}
+
+static size_t fitting_threads(void) {
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+	return cores < 2 ? 4 : cores > 8 ? 16 : (size_t)cores * 2;
+}
+
+int st_pool_new(struct st_loop *loop, size_t threads, struct st_pool **out,
+                struct stet_error *err) {
+	struct st_pool *pool = calloc(1, sizeof *pool);
+	if (!pool)
+		return st_fail_nomem(err);
+	pool->loop = loop;
+	pool->usual = threads ? threads : fitting_threads();
+	pool->ready_last = &pool->ready;
+	pthread_mutex_init(&pool->lock, NULL);
+	pthread_cond_init(&pool->work, NULL);
+	pthread_cond_init(&pool->ended, NULL);
+	*out = pool;
+	return 0;
+}
+
+void st_pool_free(struct st_pool *pool) {
+	if (!pool)
+		return;
+	pthread_mutex_lock(&pool->lock);
+	pool->closing = true;
+	pthread_cond_broadcast(&pool->work);
+	while (pool->threads > 0)
+		pthread_cond_wait(&pool->ended, &pool->lock);
+	pthread_mutex_unlock(&pool->lock);
+	pthread_cond_destroy(&pool->ended);
+	pthread_cond_destroy(&pool->work);
+	pthread_mutex_destroy(&pool->lock);
+	free(pool);
+}
+
+bool st_pool_submit(struct st_pool *pool, struct st_job *job) {
+	pthread_mutex_lock(&pool->lock);
+	bool taken = pool->count < ST_POOL_JOBS_MAX;
+	if (taken && pool->idle == 0 && pool->threads < pool->usual)
+		taken = add_thread(pool) || pool->threads > 0;
+	if (taken) {
+		enter(pool, job);
+		if (job->blockers == 0)
+			make_ready(pool, job);
+	}
+	pthread_mutex_unlock(&pool->lock);
+	return taken;
+}
+
+void st_pool_tend(struct st_pool *pool) {
+	pthread_mutex_lock(&pool->lock);
+	bool stuck = pool->ready && pool->idle == 0 && pool->looked == pool->finished;
+	pool->looked = pool->finished;
+	if (stuck && pool->threads < ST_POOL_THREADS_MAX)
+		add_thread(pool);
+	pthread_mutex_unlock(&pool->lock);
+}
+
+struct st_pool_load st_pool_load(struct st_pool *pool) {
+	pthread_mutex_lock(&pool->lock);
+	struct st_pool_load load = {
+		.running = pool->running,
+		.waiting = pool->count - pool->running,
+		.threads = pool->threads,
+	};
+	pthread_mutex_unlock(&pool->lock);
+	return load;
+}
