@@ -11,9 +11,11 @@
 #include "stet/desk.h"
 #include "stet/error.h"
 #include "stet/json.h"
+#include "stet/manager.h"
 #include "stet/session.h"
 #include "stet/text.h"
 #include "stet/tools.h"
 #include "stet/version.h"
+#include "stet/watch.h"
 
 #endif

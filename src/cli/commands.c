@@ -4,6 +4,7 @@
 
 const struct command *const commands[] = {
 	&agents_command,
+	&watch_command,
 	NULL,
 };
 

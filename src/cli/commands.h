@@ -121,6 +121,7 @@ extern const struct option common_options[];
 const struct command *command_find(const char *name);
 
 extern const struct command agents_command;
+extern const struct command watch_command;
 
 /** An option that was given. */
 struct given {

@@ -85,6 +85,7 @@ static void follow(struct stet_session *session, struct st_seen *seen, struct st
 	seen->hash = file->hash;
 	seen->stamp = file->stamp;
 	seen->stamp.racy |= !file->stamped;
+	seen->stale = false;
 	for (size_t i = 0; i < report->shown_count && report->truncated; i++)
 		st_seen_add(seen, report->shown[i].first, report->shown[i].last);
 	st_bases_put(&session->ws->bases, &file->hash, now);

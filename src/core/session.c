@@ -122,6 +122,8 @@ int st_session_stand(struct stet_session *session, const char *path, struct st_s
 	int code = find_seen(session, path, &place, &plain, seen, err);
 	if (code < 0)
 		return code;
+	if (*seen && (*seen)->stale)
+		*seen = NULL;
 	if (!*seen)
 		return ST_UNTRACKED;
 
@@ -132,6 +134,21 @@ int st_session_stand(struct stet_session *session, const char *path, struct st_s
 			return ST_CLEAN;
 	}
 	return stand_by_bytes(session, plain, *seen, file, err);
+}
+
+void st_session_outdate(struct stet_session *session, const char *path) {
+	st_auto(st_file) file = ST_FILE_INIT;
+	struct st_seen *seen;
+	int standing = st_session_stand(session, path, &seen, &file, NULL);
+	if (standing == ST_MODIFIED || standing == ST_DELETED)
+		seen->stale = true;
+}
+
+bool st_session_tracks(struct stet_session *session, const char *path) {
+	st_auto(st_place) place = ST_PLACE_INIT;
+	const char *plain;
+	struct st_seen *seen;
+	return find_seen(session, path, &place, &plain, &seen, NULL) == 0 && seen && !seen->stale;
 }
 
 int stet_session_track_read(struct stet_session *session, const char *path,

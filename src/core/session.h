@@ -42,6 +42,18 @@ enum st_standing {
                                    struct stet_error *err);
 
 /**
+ * An event said that a file changed or is gone. If its bytes are not those that
+ * the session saw, checks no longer find it tracked, while changes to it are
+ * refused as before until it is read again.
+ *
+ * @path  Below the root.
+ */
+void st_session_outdate(struct stet_session *session, const char *path);
+
+/** Whether a file, by any spelling, has been read and is not outdated. */
+bool st_session_tracks(struct stet_session *session, const char *path);
+
+/**
  * Put the diff from what the session saw to a version into an answer.
  *
  * @base    The bytes that were seen.

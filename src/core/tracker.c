@@ -34,6 +34,7 @@ struct st_seen *st_tracker_meet(struct st_tracker *tracker, const char *path,
 	seen->hash = *hash;
 	seen->stamp = *stamp;
 	seen->total = total;
+	seen->stale = false;
 	return seen;
 }
 

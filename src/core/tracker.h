@@ -23,6 +23,8 @@ struct st_seen {
 	/** Which lines of it were seen, out of how many. */
 	struct st_intervals lines;
 	size_t total;
+	/** An event told that the file is another one by now; the record serves only to refuse changes. */
+	bool stale;
 };
 
 struct st_tracker {

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/buf.h"
+#include "fs/below.h"
 #include "fs/sys.h"
 
 /* A listing is read into this much at once; nearly every directory fits. */
@@ -133,36 +134,6 @@ static size_t prefix_len(const struct node *node) {
 	return node->path_len ? node->path_len + 1 : 0;
 }
 
-/* Without openat2, one component after the other. */
-static int open_by_steps(int base, char *path) {
-	int fd = st_retry(openat(base, ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
-	for (char *name = path; fd >= 0 && name;) {
-		char *slash = strchr(name, '/');
-		if (slash)
-			*slash = '\0';
-		int flags = slash ? O_PATH : O_RDONLY;
-		int next = st_retry(openat(fd, name, flags | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-		if (slash)
-			*slash = '/';
-		st_close_at(&fd);
-		fd = next;
-		name = slash ? slash + 1 : NULL;
-	}
-	return fd;
-}
-
-/* Open a directory for reading, following no link. */
-static int open_below(int base, char *path) {
-	struct open_how how = {
-		.flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC,
-		.resolve = RESOLVE_NO_SYMLINKS,
-	};
-	int fd = st_retry(st_openat2(base, path, &how));
-	if (fd < 0 && (errno == ENOSYS || errno == EPERM))
-		fd = open_by_steps(base, path);
-	return fd;
-}
-
 static struct anchor *anchor_find(struct walk *walk, const struct node *node) {
 	for (size_t i = 0; i < ANCHORS_MAX; i++) {
 		if (walk->anchors[i].node == node)
@@ -203,7 +174,7 @@ static struct anchor *anchor_open(struct walk *walk, struct node *node) {
 		const struct anchor *above = anchor_find(walk, closed->anchor);
 		char path[ANCHOR_SPAN + ENTRY_MAX];
 		write_path(closed, closed->anchor, prefix_len(closed->anchor), path);
-		int fd = open_below(above ? above->fd : walk->root, path);
+		int fd = st_open_below(above ? above->fd : walk->root, path);
 		if (fd < 0)
 			return NULL;
 		anchor_put(walk, closed, fd);
@@ -221,7 +192,7 @@ static int open_from_anchor(struct walk *walk, struct node *node, char *path) {
 	if (!anchor)
 		return -1;
 
-	int fd = open_below(anchor->fd, path), saved = errno;
+	int fd = st_open_below(anchor->fd, path), saved = errno;
 	pthread_mutex_lock(&walk->lock);
 	anchor->users--;
 	pthread_mutex_unlock(&walk->lock);
@@ -236,7 +207,7 @@ static int open_node(struct worker *worker) {
 		return st_retry(openat(worker->walk->root, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 	char *path = worker->path.ptr + prefix_len(anchor);
 	return anchor->anchor ? open_from_anchor(worker->walk, anchor, path)
-	                      : open_below(worker->walk->root, path);
+	                      : st_open_below(worker->walk->root, path);
 }
 
 /* Close the worker's directory, or keep it as an anchor for those found in it. */

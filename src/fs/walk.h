@@ -51,8 +51,8 @@ struct st_walk_entry {
 	enum st_walk_type type;
 	/** The directory that holds it, for openat() and its like. */
 	int dir;
-	/** The rules that hold in that directory, for st_ignore_match(). */
-	const struct st_ignore *ignore;
+	/** The rules that hold in that directory, for st_ignore_match(); kept with st_ignore_keep(). */
+	struct st_ignore *ignore;
 };
 
 /** What visit returns for a directory that is not to be entered. */

@@ -1,0 +1,178 @@
+/**
+ * A watcher: which files below a directory appear, change and go (spec:
+ * `FileWatcher`), and what changed since some moment.
+ *
+ *     static void on_change(void *data, const char *path, const char *event) {
+ *             printf("%s\t%s\n", event, path);
+ *     }
+ *     ...
+ *     if (stet_watcher_new(".", on_change, NULL, &watcher, err) < 0 ||
+ *         stet_watcher_start(watcher, err) < 0)
+ *             return 1;
+ *     while (stet_watcher_dispatch(watcher, -1, err) == 0)
+ *             continue;
+ *     stet_watcher_free(watcher);
+ *
+ * There is no thread behind it: events are taken in and reported while
+ * stet_watcher_dispatch() runs, on the thread that calls it. Programs with an
+ * event loop call it with a timeout of 0 whenever stet_watcher_fd() becomes
+ * readable.
+ *
+ * Reported are regular files and links (which are not followed) that no
+ * .gitignore leaves out, outside .git, node_modules and dist. A file is
+ * reported when it has been left alone for 100 ms, or after 2 s of being
+ * written all the time; what was removed and made again meanwhile has changed,
+ * or not, if it has the same bytes. Nothing is reported for what is there at
+ * the start.
+ *
+ * A watcher is used from one thread at a time.
+ */
+#ifndef STET_WATCH_H
+#define STET_WATCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "stet/error.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct stet_watcher;
+struct stet_changes;
+
+/**
+ * Called for a change; must not dispatch, stop or free the watcher.
+ *
+ * @path   Below the watched directory; valid during the call.
+ * @event  "add", "change" or "unlink".
+ */
+typedef void stet_watch_callback(void *data, const char *path, const char *event);
+
+/** What can be set on a watcher before its start. */
+enum stet_watch_option {
+	/** How long a file must be left alone before it is reported, in ms; 100 by default. */
+	STET_WATCH_SETTLE,
+	/** After how long it is reported all the same, in ms; 2000 by default. */
+	STET_WATCH_BOUND,
+	/** How often is looked where no events come from, in ms; 1000 by default. */
+	STET_WATCH_POLL,
+	/** 1: look everywhere instead of waiting for events. 0 is the default. */
+	STET_WATCH_POLL_ALL,
+	/** 1 (the default): leave out what .gitignore files and .git/info/exclude say. */
+	STET_WATCH_GITIGNORE,
+	/** 1 (the default): leave out .git, node_modules and dist. */
+	STET_WATCH_BUILTIN,
+	/** 1: watch only the files named by stet_watcher_use(). 0 is the default. */
+	STET_WATCH_USED_ONLY,
+	/** How many changes are remembered for stet_watcher_since(); 65536 by default. */
+	STET_WATCH_CHANGES,
+};
+
+/**
+ * Make a watcher, which does nothing yet.
+ *
+ * @root      A directory.
+ * @callback  May be NULL for one that is only asked.
+ * @return    0, STET_E_NOT_FOUND, STET_E_KIND, STET_E_ACCESS, STET_E_LIMIT,
+ *            STET_E_NOMEM, STET_E_IO.
+ */
+STET_API STET_NODISCARD int stet_watcher_new(const char *root, stet_watch_callback *callback,
+                                             void *data, struct stet_watcher **out,
+                                             struct stet_error *err);
+
+/** Stop and free a watcher; NULL is fine. */
+STET_API void stet_watcher_free(struct stet_watcher *watcher);
+
+/** Set an option, before the start. Returns 0 or STET_E_INVALID. */
+STET_API STET_NODISCARD int stet_watcher_set(struct stet_watcher *watcher,
+                                             enum stet_watch_option option, int64_t value,
+                                             struct stet_error *err);
+
+/** Begin to watch. Returns 0, STET_E_INVALID (started already), STET_E_LIMIT, STET_E_NOMEM, STET_E_IO. */
+STET_API STET_NODISCARD int stet_watcher_start(struct stet_watcher *watcher,
+                                               struct stet_error *err);
+
+/** Stop; it can be started again, as another instance. */
+STET_API void stet_watcher_stop(struct stet_watcher *watcher);
+
+/** A descriptor for poll(): readable when there is something to dispatch. -1 if not started. */
+STET_API int stet_watcher_fd(const struct stet_watcher *watcher);
+
+/**
+ * Take in events and call the callback for what has come to rest.
+ *
+ * @timeout_ms  How long to wait for something to do: 0 for not at all, -1 for
+ *              ever. A signal ends the wait too.
+ * @return      0; STET_E_NOT_FOUND when the directory itself is gone;
+ *              STET_E_INVALID (not started), STET_E_IO.
+ */
+STET_API STET_NODISCARD int stet_watcher_dispatch(struct stet_watcher *watcher, int timeout_ms,
+                                                  struct stet_error *err);
+
+/**
+ * Take in and report everything that happened before this call, at rest or
+ * not: what a program wrote before it is in the next stet_watcher_since().
+ *
+ * @return As stet_watcher_dispatch(); STET_E_BUSY if the time was too short.
+ */
+STET_API STET_NODISCARD int stet_watcher_sync(struct stet_watcher *watcher, int timeout_ms,
+                                              struct stet_error *err);
+
+/**
+ * Watch one file, with STET_WATCH_USED_ONLY; it need not exist. Costs a watch
+ * for each directory on the way to it, shared by all files there.
+ *
+ * @path   As stet_session_read() takes it. Counted: as many
+ *         stet_watcher_unuse() end it.
+ * @return 0, or why the path cannot be used.
+ */
+STET_API STET_NODISCARD int stet_watcher_use(struct stet_watcher *watcher, const char *path,
+                                             struct stet_error *err);
+
+/** No longer watch a file. */
+STET_API void stet_watcher_unuse(struct stet_watcher *watcher, const char *path);
+
+/** The moment that the reports so far have reached; valid until the next call. "" if not started. */
+STET_API const char *stet_watcher_clock(struct stet_watcher *watcher);
+
+/**
+ * What changed since a clock, in a time that depends on how much that is.
+ *
+ * @clock  Of stet_watcher_clock() or stet_changes_clock().
+ * @out    Receives the changes, to be freed.
+ * @return 0, STET_E_INVALID (not started), STET_E_NOMEM.
+ */
+STET_API STET_NODISCARD int stet_watcher_since(struct stet_watcher *watcher, const char *clock,
+                                               struct stet_changes **out, struct stet_error *err);
+
+/** Free changes; NULL is fine. */
+STET_API void stet_changes_free(struct stet_changes *changes);
+
+/** 1 if the clock was of another watcher or too old: the changes are then all files there are. */
+STET_API int stet_changes_fresh(const struct stet_changes *changes);
+
+/** The clock to ask with the next time. */
+STET_API const char *stet_changes_clock(const struct stet_changes *changes);
+
+/** How many changes there are. */
+STET_API size_t stet_changes_count(const struct stet_changes *changes);
+
+/** The path and the event of the n-th change (n from 0), the latest first; NULL beyond the last. */
+STET_API const char *stet_changes_path(const struct stet_changes *changes, size_t n);
+STET_API const char *stet_changes_event(const struct stet_changes *changes, size_t n);
+
+/**
+ * Take the next notice: a sentence on a fallback to polling, a directory that
+ * cannot be read, or the end of the watched directory.
+ *
+ * @return A string to be freed with stet_free(), or NULL if none waits.
+ */
+STET_API char *stet_watcher_notice(struct stet_watcher *watcher);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,61 @@
+/** The inside of the watcher: looking at paths and directories. Its contract is in fs/watch.h. */
+#ifndef STET_FS_WATCH_LOOK_H
+#define STET_FS_WATCH_LOOK_H
+
+#include "fs/watch.h"
+
+/** Add a sentence for the user. */
+__attribute__((format(printf, 2, 3))) void st_watch_say(struct st_watch *watch, const char *format,
+                                                        ...);
+
+/** Whether rules leave out an entry of a directory. */
+bool st_watch_ignores(struct st_watch *watch, const struct st_watch_node *dir, struct st_str name,
+                      bool is_dir);
+
+/** Open a directory of the table, following no link; -1 with errno. */
+int st_watch_open(struct st_watch *watch, const struct st_watch_node *dir);
+
+/** The same, for looks at what is in it: kept until another one is wanted. Not to be closed. */
+int st_watch_near(struct st_watch *watch, const struct st_watch_node *dir);
+void st_watch_near_close(struct st_watch *watch);
+
+/** A sign of life: the path will be looked at. Never fails: without memory all is read anew. */
+struct st_pending *st_watch_touch(struct st_watch *watch, struct st_watch_node *node);
+
+/** A first look at a path after an event: a directory is queued to be read, a file's rest begins. */
+void st_watch_glance(struct st_watch *watch, struct st_watch_node *node);
+
+/** The look at a path that has come to rest; reports, and takes it off the list. */
+void st_watch_look(struct st_watch *watch, struct st_pending *pending, bool now);
+
+/** Note a file as it is, without a report. */
+void st_watch_adopt(struct st_watch *watch, struct st_watch_node *node);
+
+/** Note a file as absent, without a report. */
+void st_watch_disown(struct st_watch *watch, struct st_watch_node *node);
+
+/** Queue a directory to be read; with all directories below if deep. */
+void st_watch_queue(struct st_watch *watch, struct st_watch_node *node, bool deep);
+
+/** Take a directory of the table as gone: files below will be looked at. */
+void st_watch_lose(struct st_watch *watch, struct st_watch_node *node);
+
+/** Set a watch on an open directory, or mark it as polled. */
+void st_watch_attach(struct st_watch *watch, struct st_watch_node *node, int fd);
+
+/** Whether a filesystem is one that others can change without an event. */
+bool st_watch_is_remote(int fd);
+
+/** Mark a directory as polled or not. */
+void st_watch_set_polled(struct st_watch *watch, struct st_watch_dir *dir, bool polled);
+
+/** Read the directories that are queued. */
+void st_watch_read_queue(struct st_watch *watch);
+
+/** The first pass over the tree, which reports nothing. */
+[[nodiscard]] int st_watch_first_pass(struct st_watch *watch, struct stet_error *err);
+
+/** Whether a stat was taken so soon after a change that it proves nothing. */
+bool st_watch_is_racy(int dir, const struct stat *st);
+
+#endif

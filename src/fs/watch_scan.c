@@ -1,0 +1,359 @@
+#include <dirent.h>
+#include <linux/magic.h>
+#include <sys/vfs.h>
+
+#include "base/clock.h"
+#include "fs/ignore_file.h"
+#include "fs/sys.h"
+#include "fs/watch_look.h"
+
+#define LISTING_SIZE ((size_t)65536)
+
+/* Not in every linux/magic.h. */
+#define MAGIC_CIFS 0xFF534D42u
+#define MAGIC_FUSE 0x65735546u
+#define MAGIC_SMB2 0xFE534D42u
+
+bool st_watch_is_remote(int fd) {
+	struct statfs fs;
+	if (fstatfs(fd, &fs) < 0)
+		return false;
+	switch ((uint32_t)fs.f_type) {
+	case AFS_SUPER_MAGIC:
+	case CEPH_SUPER_MAGIC:
+	case CODA_SUPER_MAGIC:
+	case NCP_SUPER_MAGIC:
+	case NFS_SUPER_MAGIC:
+	case SMB_SUPER_MAGIC:
+	case V9FS_MAGIC:
+	case MAGIC_CIFS:
+	case MAGIC_FUSE:
+	case MAGIC_SMB2:
+		return true;
+	default:
+		return false;
+	}
+}
+
+void st_watch_set_polled(struct st_watch *watch, struct st_watch_dir *dir, bool polled) {
+	if (dir->polled == polled)
+		return;
+	dir->polled = polled;
+	watch->polled += polled ? 1 : (size_t)-1;
+	if (watch->polled == 1 && polled)
+		watch->poll_at_ms = st_now_ms() + watch->poll_ms;
+}
+
+void st_watch_queue(struct st_watch *watch, struct st_watch_node *node, bool deep) {
+	if (!st_watch_make_dir(node)) {
+		st_watch_renew(watch);
+		return;
+	}
+	struct st_watch_dir *dir = node->dir;
+	dir->present = true;
+	dir->deep |= deep;
+	if (dir->queued)
+		return;
+	dir->queued = true;
+	dir->next_queued = NULL;
+	*watch->queue_end = dir;
+	watch->queue_end = &dir->next_queued;
+}
+
+/* ---- watches ---- */
+
+/* The directory has left its place; its watch may turn up in another one in this round. */
+static void let_go(struct st_watch *watch, int wd) {
+	struct st_watch_owner *owner = st_inotify_owner(&watch->in, wd);
+	if (!owner)
+		return;
+	owner->node = NULL;
+	if (watch->loose_count == watch->loose_room) {
+		size_t room = watch->loose_room ? watch->loose_room * 2 : 16;
+		int *loose = realloc(watch->loose, room * sizeof *loose);
+		if (!loose) {
+			st_inotify_drop(&watch->in, wd);
+			return;
+		}
+		watch->loose = loose;
+		watch->loose_room = room;
+	}
+	watch->loose[watch->loose_count++] = wd;
+}
+
+/* Those that did not turn up anywhere are outside the tree. */
+static void drop_loose(struct st_watch *watch) {
+	for (size_t i = 0; i < watch->loose_count; i++) {
+		const struct st_watch_owner *owner = st_inotify_owner(&watch->in, watch->loose[i]);
+		if (owner && !owner->node)
+			st_inotify_drop(&watch->in, watch->loose[i]);
+	}
+	watch->loose_count = 0;
+}
+
+static void say_limit(struct st_watch *watch) {
+	if (!watch->said_limit)
+		st_watch_say(
+			watch,
+			"The system gives no more watches (fs.inotify.max_user_watches), so part of the "
+			"tree is looked at every %lld ms instead. Raise that limit, or ignore large "
+			"directories.",
+			(long long)watch->poll_ms);
+	watch->said_limit = true;
+}
+
+static void say_network(struct st_watch *watch) {
+	if (!watch->said_network)
+		st_watch_say(
+			watch,
+			"The tree is, in part, on a network filesystem, where changes by others give no "
+			"events; that part is looked at every %lld ms.",
+			(long long)watch->poll_ms);
+	watch->said_network = true;
+}
+
+/* Whether a directory is still where the table has it. */
+static bool is_in_place(struct st_watch *watch, const struct st_watch_node *node, int fd) {
+	struct stat here, there;
+	st_autofd other = st_watch_open(watch, node);
+	return other >= 0 && fstat(other, &there) == 0 && fstat(fd, &here) == 0 &&
+	       here.st_dev == there.st_dev && here.st_ino == there.st_ino;
+}
+
+/* -1 if the directory has to be polled. */
+static int find_watch(struct st_watch *watch, struct st_watch_node *node, int fd) {
+	if (watch->flags & ST_WATCH_POLL)
+		return -1;
+	if (st_watch_is_remote(fd)) {
+		say_network(watch);
+		return -1;
+	}
+	int wd = st_inotify_add(&watch->in, fd);
+	if (wd < 0) {
+		say_limit(watch);
+		return -1;
+	}
+	/* One directory in two places is a bind mount, and the watch knows only one of them. */
+	struct st_watch_owner *owner = st_inotify_owner(&watch->in, wd);
+	struct st_watch_node *other = owner && owner->node != node ? owner->node : NULL;
+	if (other && is_in_place(watch, other, fd))
+		return -1;
+	if (other) {
+		other->dir->wd = -1;
+		(void)st_watch_touch(watch, other);
+	}
+	if (st_inotify_own(&watch->in, wd, node))
+		return wd;
+	st_inotify_drop(&watch->in, wd);
+	return -1;
+}
+
+void st_watch_attach(struct st_watch *watch, struct st_watch_node *node, int fd) {
+	struct st_watch_dir *dir = node->dir;
+	int wd = find_watch(watch, node, fd);
+	if (dir->wd >= 0 && dir->wd != wd)
+		let_go(watch, dir->wd);
+	dir->wd = wd;
+	st_watch_set_polled(watch, dir, wd < 0);
+}
+
+/* ---- loss ---- */
+
+void st_watch_lose(struct st_watch *watch, struct st_watch_node *top) {
+	for (struct st_watch_node *node = top; node; node = st_watch_next(top, node)) {
+		if (node->dir && node->dir->present) {
+			if (node->dir->wd >= 0)
+				let_go(watch, node->dir->wd);
+			node->dir->wd = -1;
+			node->dir->present = false;
+			st_watch_set_polled(watch, node->dir, false);
+		}
+		if (node->present)
+			(void)st_watch_touch(watch, node);
+	}
+}
+
+/* ---- reading ---- */
+
+/* Lists a directory; what is in it and what was. */
+struct scan {
+	struct st_watch *watch;
+	struct st_watch_node *node;
+	int fd;
+	bool deep;
+	char *listing;
+};
+
+static void see_file(struct scan *scan, struct st_watch_node *node, const struct stat *st) {
+	uint64_t print = st_watch_print(st);
+	if (node->present && node->print == print && !node->racy)
+		return;
+	/* A look every poll must not keep a file from coming to rest. */
+	if (node->pending && node->pending->print == print)
+		return;
+	struct st_pending *pending = st_watch_touch(scan->watch, node);
+	if (pending)
+		pending->print = print;
+}
+
+static void see_entry(struct scan *scan, struct st_str name, unsigned type) {
+	struct stat st;
+	bool known_dir = type == DT_DIR;
+	if (!known_dir && st_retry(fstatat(scan->fd, name.ptr, &st, AT_SYMLINK_NOFOLLOW)) < 0)
+		return;
+	bool is_dir = known_dir || S_ISDIR(st.st_mode);
+	if (!is_dir && !S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
+		return;
+	if (st_watch_ignores(scan->watch, scan->node, name, is_dir))
+		return;
+	struct st_watch_node *node = st_watch_entry(&scan->watch->table, scan->node, name);
+	if (!node) {
+		st_watch_renew(scan->watch);
+		return;
+	}
+	node->pass = scan->watch->pass;
+	if (!is_dir) {
+		if (node->dir && node->dir->present)
+			st_watch_lose(scan->watch, node);
+		see_file(scan, node, &st);
+		return;
+	}
+	if (node->present)
+		(void)st_watch_touch(scan->watch, node);
+	if (scan->deep || !node->dir || !node->dir->present)
+		st_watch_queue(scan->watch, node, scan->deep);
+}
+
+static bool lists_rules(const char *listing, size_t len) {
+	for (size_t at = 0; at < len;) {
+		const struct dirent64 *entry = (const void *)(listing + at);
+		at += entry->d_reclen;
+		if (strcmp(entry->d_name, ".gitignore") == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The rules in force: those above, and those of a file of its own. */
+static void load_rules(struct scan *scan, size_t len) {
+	struct st_watch *watch = scan->watch;
+	struct st_watch_dir *dir = scan->node->dir;
+	if (watch->flags & (ST_WATCH_NO_FILES | ST_WATCH_USED))
+		return;
+	struct st_ignore *above = NULL, *rules = NULL;
+	struct stet_error why = {0};
+	if (scan->node->parent)
+		above = st_ignore_keep(scan->node->parent->dir->ignore);
+	else if (st_ignore_load_exclude(watch->root->fd, &above, &why) < 0)
+		st_watch_say(watch, "%s", why.message);
+	/* A listing that is nearly full may go on. */
+	if (len + 1024 < LISTING_SIZE && !lists_rules(scan->listing, len))
+		rules = st_ignore_keep(above);
+	else if (st_ignore_load(above, scan->fd, st_buf_str(&watch->path), &rules, &why) < 0)
+		st_watch_say(watch, "%s", why.message);
+	st_ignore_drop(above);
+	st_ignore_drop(dir->ignore);
+	dir->ignore = rules;
+}
+
+static int list(struct scan *scan) {
+	bool first = true;
+	for (;;) {
+		ssize_t len = st_retry(getdents64(scan->fd, scan->listing, LISTING_SIZE));
+		if (len < 0)
+			return -1;
+		if (first)
+			load_rules(scan, (size_t)len);
+		first = false;
+		if (len == 0)
+			return 0;
+		for (ssize_t at = 0; at < len;) {
+			const struct dirent64 *entry = (const void *)(scan->listing + at);
+			at += entry->d_reclen;
+			struct st_str name = st_str(entry->d_name);
+			if (!st_str_eq(name, ST_STR(".")) && !st_str_eq(name, ST_STR("..")))
+				see_entry(scan, name, entry->d_type);
+		}
+	}
+}
+
+/* What was not listed is gone, or ignored by now. */
+static void miss_entries(struct scan *scan) {
+	for (struct st_watch_node *node = scan->node->dir->first; node; node = node->next) {
+		if (node->pass == scan->watch->pass)
+			continue;
+		if (node->dir && node->dir->present)
+			st_watch_lose(scan->watch, node);
+		else if (node->present && !node->pending)
+			(void)st_watch_touch(scan->watch, node);
+	}
+}
+
+/* Only files in use count: look at those. */
+static void see_used(struct st_watch *watch, struct st_watch_node *dir) {
+	for (struct st_watch_node *node = dir->dir->first; node; node = node->next) {
+		if (node->users == 0)
+			continue;
+		if (!node->pending || !(dir->dir->polled))
+			(void)st_watch_touch(watch, node);
+		st_watch_glance(watch, node);
+	}
+}
+
+static void unreadable(struct st_watch *watch, struct st_watch_node *node, int errnum) {
+	if (errnum == ENOENT || errnum == ENOTDIR || errnum == ELOOP || errnum == ESTALE) {
+		st_watch_lose(watch, node);
+		return;
+	}
+	char text[128];
+	st_watch_path(node, &watch->path);
+	st_watch_say(watch, "The directory \"%s\" is not watched: %s.", st_buf_cstr(&watch->path),
+	             strerror_r(errnum, text, sizeof text));
+}
+
+/* Watched first, then read: what comes in between is in the listing, the events, or both. */
+static void read_dir(struct st_watch *watch, struct st_watch_dir *dir, bool deep, char *listing) {
+	struct st_watch_node *node = dir->node;
+	st_autofd fd = st_watch_open(watch, node);
+	if (fd < 0) {
+		unreadable(watch, node, errno);
+		return;
+	}
+	st_watch_attach(watch, node, fd);
+	if (watch->flags & ST_WATCH_USED) {
+		see_used(watch, node);
+		return;
+	}
+	watch->pass++;
+	st_watch_path(node, &watch->path);
+	struct scan scan = {.watch = watch, .node = node, .fd = fd, .deep = deep, .listing = listing};
+	if (list(&scan) < 0)
+		unreadable(watch, node, errno);
+	else
+		miss_entries(&scan);
+}
+
+void st_watch_read_queue(struct st_watch *watch) {
+	if (!watch->queue) {
+		drop_loose(watch);
+		return;
+	}
+	st_watch_near_close(watch);
+	st_autofree char *listing = malloc(LISTING_SIZE);
+	if (!listing) {
+		st_watch_renew(watch);
+		return;
+	}
+	while (watch->queue) {
+		struct st_watch_dir *dir = watch->queue;
+		watch->queue = dir->next_queued;
+		if (!watch->queue)
+			watch->queue_end = &watch->queue;
+		bool deep = dir->deep;
+		dir->queued = dir->deep = false;
+		if (dir->present)
+			read_dir(watch, dir, deep, listing);
+		st_watch_prune(&watch->table, dir->node);
+	}
+	drop_loose(watch);
+}

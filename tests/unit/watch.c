@@ -1,0 +1,669 @@
+/* The watcher. Spec 1's tests of FileWatcher are here under their names. */
+#include "lib/watching.h"
+
+#include <sys/mman.h>
+
+#include "base/clock.h"
+#include "core/watcher.h"
+#include "lib/alloc.h"
+
+/* ---- spec 1 ---- */
+
+static void calls_callback_on_file_change(void **state) {
+	struct dir *dir = *state;
+	struct watching watching;
+	watching_start(&watching, dir);
+	dir_write(dir, "test.txt", "initial");
+	watching_idle(&watching);
+	dir_write(dir, "test.txt", "changed");
+	watching_idle(&watching);
+	assert_int_equal(watching_count(&watching, "add", "test.txt"), 1);
+	assert_int_equal(watching_count(&watching, "change", "test.txt"), 1);
+	watching_stop(&watching);
+}
+
+static void calls_callback_on_file_delete(void **state) {
+	struct dir *dir = *state;
+	struct watching watching;
+	dir_write(dir, "test.txt", "content");
+	watching_start(&watching, dir);
+	watching_idle(&watching);
+	assert_int_equal(unlink(dir_at(dir, "test.txt")), 0);
+	watching_idle(&watching);
+	assert_string_equal(st_buf_cstr(&watching.log), "unlink test.txt\n");
+	watching_stop(&watching);
+}
+
+/* ---- what is reported ---- */
+
+static void says_nothing_of_what_was_there(void **state) {
+	struct dir *dir = *state;
+	struct watching watching;
+	dir_write(dir, "a", "1");
+	dir_write(dir, "sub/b", "2");
+	watching_start(&watching, dir);
+	watching_idle(&watching);
+	assert_int_equal(watching.count, 0);
+	watching_stop(&watching);
+}
+
+static void leaves_out_what_is_ignored(void **state) {
+	struct dir *dir = *state;
+	struct watching watching;
+	dir_write(dir, ".gitignore", "*.o\n/out/\n");
+	dir_write(dir, "dist/x", "");
+	dir_write(dir, "out/x", "");
+	watching_start(&watching, dir);
+	dir_write(dir, "a.o", "");
+	dir_write(dir, "dist/y", "");
+	dir_write(dir, "out/y", "");
+	dir_write(dir, "sub/node_modules/m/index.js", "");
+	dir_write(dir, ".git/index", "");
+	dir_write(dir, "sub/a.c", "");
+	watching_idle(&watching);
+	assert_string_equal(st_buf_cstr(&watching.log), "add sub/a.c\n");
+	watching_agrees(&watching);
+	watching_stop(&watching);
+}
+
+static void follows_the_rules_when_they_change(void **state) {
+	struct dir *dir = *state;
+	struct watching watching;
+	dir_write(dir, ".gitignore", "*.o\n");
+	dir_write(dir, "sub/a.o", "");
+	dir_write(dir, "sub/a.c", "");
+	watching_start(&watching, dir);
+	dir_write(dir, ".gitignore", "*.c\n");
+	watching_idle(&watching);
+	assert_int_equal(watching_count(&watching, "add", "sub/a.o"), 1);
+	assert_int_equal(watching_count(&watching, "unlink", "sub/a.c"), 1);
+	watching_agrees(&watching);
+	watching_stop(&watching);
+}
+
+static void does_not_report_a_touch_of_what_it_has_read(void **state) {
+	struct dir *dir = *state;
+	struct watching watching;
+	watching_start(&watching, dir);
+	dir_write(dir, "a", "same");
+	watching_idle(&watching);
+	watching_clear(&watching);
+	dir_write(dir, "a", "same");
+	watching_idle(&watching);
+	assert_int_equal(watching.count, 0);
+	watching_stop(&watching);
+}
+
+static void takes_removal_and_return_for_a_change(void **state) {
+	struct dir *dir = *state;
+	struct watching watching;
+	dir_write(dir, "a", "old");
+	dir_write(dir, "b", "old");
+	watching_start(&watching, dir);
+	assert_int_equal(unlink(dir_at(dir, "a")), 0);
+	dir_write(dir, "a", "new");
+	dir_write(dir, "b~", "new");
+	assert_int_equal(rename(dir_at(dir, "b~"), dir_at(dir, "b")), 0);
+	watching_idle(&watching);
+	assert_int_equal(watching_count(&watching, "change", "a"), 1);
+	assert_int_equal(watching_count(&watching, "change", "b"), 1);
+	assert_int_equal(watching.count, 2);
+	watching_stop(&watching);
+}
+
+static void notices_a_restored_mtime(void **state) {
+	struct dir *dir = *state;
+	struct watching watching;
+	struct stat st;
+	dir_write(dir, "a", "old");
+	assert_int_equal(stat(dir_at(dir, "a"), &st), 0);
+	watching_start(&watching, dir);
+	dir_write(dir, "a", "new");
+	assert_int_equal(
+		utimensat(AT_FDCWD, dir_at(dir, "a"), (struct timespec[]){st.st_atim, st.st_mtim}, 0), 0);
+	watching_idle(&watching);
+	assert_string_equal(st_buf_cstr(&watching.log), "change a\n");
+	watching_stop(&watching);
+}
+
+/* A second store to a dirty page moves no time and makes no event; only the close does. */
+static void notices_a_store_through_a_mapping(void **state) {
+	struct dir *dir = *state;
+	struct watching watching;
+	dir_write(dir, "a", "aaaa");
+	watching_start(&watching, dir);
+	int fd = open(dir_at(dir, "a"), O_RDWR | O_CLOEXEC);
+	char *map = mmap(NULL, 4, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	assert_true(map != MAP_FAILED);
+	map[0] = 'b';
+	assert_int_equal(pwrite(fd, "b", 1, 0), 1);
+	watching_idle(&watching);
+	assert_int_equal(watching_count(&watching, "change", "a"), 1);
+	map[1] = 'c';
+	munmap(map, 4);
+	close(fd);
+	watching_idle(&watching);
+	assert_int_equal(watching_count(&watching, "change", "a"), 2);
+	watching_stop(&watching);
+}
+
+static void reports_links_and_never_follows_them(void **state) {
+	struct dir *dir = *state;
+	struct watching watching;
+	dir_write(dir, "real/a", "1");
+	watching_start(&watching, dir);
+	assert_int_equal(symlink("real", dir_at(dir, "link")), 0);
+	assert_int_equal(symlink(".", dir_at(dir, "loop")), 0);
+	watching_idle(&watching);
+	assert_int_equal(watching_count(&watching, "add", "link"), 1);
+	assert_int_equal(watching_count(&watching, "add", "loop"), 1);
+	assert_int_equal(watching.count, 2);
+	watching_agrees(&watching);
+	watching_stop(&watching);
+}
+
+static void takes_any_name(void **state) {
+	struct dir *dir = *state;
+	struct watching watching;
+	char name[256];
+	memset(name, 'n', 255);
+	name[255] = '\0';
+	watching_start(&watching, dir);
+	dir_write(dir, name, "");
+	dir_write(dir, "\xff\xfe not utf-8\t\"", "");
+	watching_idle(&watching);
+	assert_int_equal(watching.count, 2);
+	watching_agrees(&watching);
+	watching_stop(&watching);
+}
+
+/* ---- rest ---- */
+
+static void write_often(const struct dir *dir, int times) {
+	for (int i = 0; i < times; i++) {
+		char text[16];
+		snprintf(text, sizeof text, "%d", i);
+		dir_write(dir, "busy", text);
+	}
+}
+
+/* A machine that stands still for longer than the wait has let the file rest. */
+static void a_thousand_writes_are_one_change(void **state) {
+	struct dir *dir = *state;
+	struct watching watching;
+	size_t stalls = 0;
+	dir_write(dir, "busy", "");
+	watching_start(&watching, dir);
+	for (int i = 0; i < 10; i++) {
+		int64_t began = st_now_ms();
+		write_often(dir, 100);
+		watching_run(&watching, 5);
+		stalls += st_now_ms() - began > ST_WATCH_SETTLE_MS / 3;
+	}
+	watching_idle(&watching);
+	assert_in_range(watching_count(&watching, "change", "busy"), 1, 1 + stalls);
+	assert_int_equal(watching_count(&watching, NULL, NULL),
+	                 watching_count(&watching, "change", "busy"));
+	watching_stop(&watching);
+}
+
+static void a_file_that_never_rests_is_reported_every_two_seconds(void **state) {
+	struct dir *dir = *state;
+	struct watching watching;
+	size_t stalls = 0;
+	dir_write(dir, "log", "");
+	watching_start(&watching, dir);
+	int fd = open(dir_at(dir, "log"), O_WRONLY | O_APPEND | O_CLOEXEC);
+	int64_t start = st_now_ms(), now = start;
+	while (watching_count(&watching, "change", "log") < 2) {
+		assert_int_equal(write(fd, "x", 1), 1);
+		watching_run(&watching, 10);
+		int64_t took = st_now_ms() - now;
+		stalls += took > ST_WATCH_SETTLE_MS / 3;
+		now += took;
+		assert_in_range(now - start, 0, 60000);
+	}
+	close(fd);
+	/* Not more often either, unless the machine stood still and the file came to rest. */
+	assert_true(stalls > 0 || now - start >= (int64_t)2 * ST_WATCH_BOUND_MS);
+	watching_stop(&watching);
+}
+
+static void without_settling_it_reports_at_once(void **state) {
+	struct dir *dir = *state;
+	struct watching watching;
+	watching_new(&watching, dir);
+	watching_set(&watching, STET_WATCH_SETTLE, 0);
+	watching_begin(&watching);
+	dir_write(dir, "a", "1");
+	assert_int_equal(stet_watcher_dispatch(watching.watcher, 0, NULL), 0);
+	assert_string_equal(st_buf_cstr(&watching.log), "add a\n");
+	watching_stop(&watching);
+}
+
+/* ---- directories ---- */
+
+static void test_dir_move(void **state) {
+	struct dir *dir = *state;
+	struct watching watching;
+	dir_write(dir, "a/deep/x", "1");
+	watching_start(&watching, dir);
+	assert_int_equal(rename(dir_at(dir, "a"), dir_at(dir, "b")), 0);
+	watching_idle(&watching);
+	watching_agrees(&watching);
+	dir_write(dir, "b/deep/y", "2");
+	dir_write(dir, "b/deep/x", "3");
+	watching_idle(&watching);
+	assert_int_equal(watching_count(&watching, "add", "b/deep/y"), 1);
+	assert_int_equal(watching_count(&watching, "change", "b/deep/x"), 1);
+	assert_int_equal(rename(dir_at(dir, "b/deep"), dir_at(dir, "deep")), 0);
+	dir_write(dir, "deep/z", "4");
+	watching_idle(&watching);
+	watching_agrees(&watching);
+	watching_stop(&watching);
+}
+
+/* mv foo bar && ln -s bar foo, unseen: what is below foo is gone, link or not. */
+static void test_fishy(void **state) {
+	struct dir *dir = *state;
+	struct watching watching;
+	dir_write(dir, "foo/a", "1");
+	watching_start(&watching, dir);
+	assert_int_equal(rename(dir_at(dir, "foo"), dir_at(dir, "bar")), 0);
+	assert_int_equal(symlink("bar", dir_at(dir, "foo")), 0);
+	watching_idle(&watching);
+	assert_int_equal(watching_count(&watching, "unlink", "foo/a"), 1);
+	assert_int_equal(watching_count(&watching, "add", "bar/a"), 1);
+	assert_int_equal(watching_count(&watching, "add", "foo"), 1);
+	watching_agrees(&watching);
+	watching_stop(&watching);
+}
+
+static void test_remove_then_add(void **state) {
+	struct dir *dir = *state;
+	struct watching watching;
+	dir_write(dir, "foo/222", "1");
+	watching_start(&watching, dir);
+	assert_int_equal(unlink(dir_at(dir, "foo/222")), 0);
+	assert_int_equal(rmdir(dir_at(dir, "foo")), 0);
+	watching_idle(&watching);
+	assert_int_equal(watching_count(&watching, "unlink", "foo/222"), 1);
+	dir_write(dir, "foo/222", "1");
+	watching_idle(&watching);
+	assert_int_equal(watching_count(&watching, "add", "foo/222"), 1);
+	dir_write(dir, "foo/333", "1");
+	watching_idle(&watching);
+	assert_int_equal(watching_count(&watching, "add", "foo/333"), 1);
+	watching_agrees(&watching);
+	watching_stop(&watching);
+}
+
+static void directories_may_change_places(void **state) {
+	struct dir *dir = *state;
+	struct watching watching;
+	dir_write(dir, "a/one", "1");
+	dir_write(dir, "b/two", "2");
+	watching_start(&watching, dir);
+	assert_int_equal(renameat2(dir->fd, "a", dir->fd, "b", RENAME_EXCHANGE), 0);
+	watching_idle(&watching);
+	watching_agrees(&watching);
+	dir_write(dir, "a/three", "3");
+	dir_write(dir, "b/four", "4");
+	watching_idle(&watching);
+	watching_agrees(&watching);
+	watching_stop(&watching);
+}
+
+static void a_directory_that_left_is_heard_no_more(void **state) {
+	struct dir *dir = *state;
+	struct watching watching;
+	dir_write(dir, "tree/sub/a", "1");
+	struct dir tree = {.fd = dir->fd};
+	snprintf(tree.path, sizeof tree.path, "%s", dir_at(dir, "tree"));
+	tree.fd = open(tree.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	watching_start(&watching, &tree);
+	assert_int_equal(rename(dir_at(dir, "tree/sub"), dir_at(dir, "away")), 0);
+	watching_idle(&watching);
+	assert_string_equal(st_buf_cstr(&watching.log), "unlink sub/a\n");
+	dir_write(dir, "away/b", "2");
+	watching_idle(&watching);
+	assert_int_equal(watching.count, 1);
+	assert_int_equal(rename(dir_at(dir, "away"), dir_at(dir, "tree/back")), 0);
+	watching_idle(&watching);
+	watching_agrees(&watching);
+	close(tree.fd);
+	watching_stop(&watching);
+}
+
+static void says_when_the_root_is_gone(void **state) {
+	struct dir *dir = *state;
+	struct watching watching;
+	dir_write(dir, "root/a", "1");
+	struct dir root = {0};
+	snprintf(root.path, sizeof root.path, "%s", dir_at(dir, "root"));
+	watching_start(&watching, &root);
+	assert_int_equal(unlink(dir_at(dir, "root/a")), 0);
+	assert_int_equal(rmdir(root.path), 0);
+	watching_idle(&watching);
+	assert_int_equal(watching_count(&watching, "unlink", "a"), 1);
+	assert_int_equal(stet_watcher_dispatch(watching.watcher, 0, &watching.err), STET_E_NOT_FOUND);
+	char *notice = stet_watcher_notice(watching.watcher);
+	assert_non_null(notice);
+	assert_non_null(strstr(notice, "was removed"));
+	stet_free(notice);
+	watching_stop(&watching);
+}
+
+static void files_become_directories_and_back(void **state) {
+	struct dir *dir = *state;
+	struct watching watching;
+	dir_write(dir, "a", "1");
+	dir_write(dir, "b/c", "2");
+	watching_start(&watching, dir);
+	assert_int_equal(unlink(dir_at(dir, "a")), 0);
+	dir_write(dir, "a/x", "3");
+	assert_int_equal(unlink(dir_at(dir, "b/c")), 0);
+	assert_int_equal(rmdir(dir_at(dir, "b")), 0);
+	dir_write(dir, "b", "4");
+	watching_idle(&watching);
+	watching_agrees(&watching);
+	assert_int_equal(watching.count, 4);
+	watching_stop(&watching);
+}
+
+/* ---- without events ---- */
+
+static void polling_finds_the_same(void **state) {
+	struct dir *dir = *state;
+	struct watching watching;
+	dir_write(dir, "a", "1");
+	dir_write(dir, "sub/b", "1");
+	watching_new(&watching, dir);
+	watching_set(&watching, STET_WATCH_POLL_ALL, 1);
+	watching_set(&watching, STET_WATCH_POLL, 50);
+	watching_begin(&watching);
+	dir_write(dir, "a", "2");
+	assert_int_equal(unlink(dir_at(dir, "sub/b")), 0);
+	dir_write(dir, "new/deep/c", "1");
+	watching_await(&watching, 3);
+	/* And the next looks find nothing else. */
+	watching_run(&watching, 200);
+	assert_int_equal(watching_count(&watching, "change", "a"), 1);
+	assert_int_equal(watching_count(&watching, "unlink", "sub/b"), 1);
+	assert_int_equal(watching_count(&watching, "add", "new/deep/c"), 1);
+	assert_int_equal(watching.count, 3);
+	watching_agrees(&watching);
+	watching_stop(&watching);
+}
+
+/* Lost events are found by reading everything anew. */
+static void test_force_recrawl(void **state) {
+	struct dir *dir = *state;
+	struct watching watching;
+	dir_write(dir, "a/b/c", "1");
+	dir_write(dir, "a/d", "1");
+	watching_start(&watching, dir);
+	dir_write(dir, "a/b/c", "2");
+	assert_int_equal(unlink(dir_at(dir, "a/d")), 0);
+	dir_write(dir, "e/f", "1");
+	/* Throw the events away, as an overflow would. */
+	char buffer[65536];
+	assert_true(read(watching.watcher->watch.in.fd, buffer, sizeof buffer) > 0);
+	watching_idle(&watching);
+	assert_int_equal(watching.count, 0);
+	st_watch_renew(&watching.watcher->watch);
+	watching_idle(&watching);
+	assert_int_equal(watching.count, 3);
+	watching_agrees(&watching);
+	dir_write(dir, "e/g", "1");
+	watching_idle(&watching);
+	watching_agrees(&watching);
+	watching_stop(&watching);
+}
+
+/* ---- the clock ---- */
+
+static struct stet_changes *since(struct watching *watching, const char *clock) {
+	struct stet_changes *changes = NULL;
+	assert_int_equal(stet_watcher_since(watching->watcher, clock, &changes, &watching->err), 0);
+	return changes;
+}
+
+static const char *event_of(const struct stet_changes *changes, const char *path) {
+	for (size_t i = 0; i < stet_changes_count(changes); i++) {
+		if (strcmp(stet_changes_path(changes, i), path) == 0)
+			return stet_changes_event(changes, i);
+	}
+	return "none";
+}
+
+static void tells_what_changed_since_a_clock(void **state) {
+	struct dir *dir = *state;
+	struct watching watching;
+	dir_write(dir, "a", "1");
+	dir_write(dir, "b", "1");
+	dir_write(dir, "c", "1");
+	watching_start(&watching, dir);
+	st_auto(st_buf) clock = ST_BUF_INIT;
+	st_buf_adds(&clock, stet_watcher_clock(watching.watcher));
+	struct stet_changes *changes = since(&watching, st_buf_cstr(&clock));
+	assert_false(stet_changes_fresh(changes));
+	assert_int_equal(stet_changes_count(changes), 0);
+	stet_changes_free(changes);
+
+	dir_write(dir, "a", "2");
+	assert_int_equal(unlink(dir_at(dir, "b")), 0);
+	dir_write(dir, "d", "1");
+	watching_idle(&watching);
+	changes = since(&watching, st_buf_cstr(&clock));
+	assert_false(stet_changes_fresh(changes));
+	assert_int_equal(stet_changes_count(changes), 3);
+	assert_string_equal(event_of(changes, "a"), "change");
+	assert_string_equal(event_of(changes, "b"), "unlink");
+	assert_string_equal(event_of(changes, "d"), "add");
+	struct stet_changes *later = since(&watching, stet_changes_clock(changes));
+	assert_int_equal(stet_changes_count(later), 0);
+	stet_changes_free(later);
+	stet_changes_free(changes);
+	watching_stop(&watching);
+}
+
+static void a_clock_of_another_instance_is_fresh(void **state) {
+	struct dir *dir = *state;
+	struct watching watching;
+	dir_write(dir, "a", "1");
+	watching_start(&watching, dir);
+	st_auto(st_buf) clock = ST_BUF_INIT;
+	st_buf_adds(&clock, stet_watcher_clock(watching.watcher));
+	stet_watcher_stop(watching.watcher);
+	assert_int_equal(stet_watcher_start(watching.watcher, NULL), 0);
+	const char *const strange[] = {st_buf_cstr(&clock), "", "c:", "nonsense",
+	                               "c:0:99999999999999999999"};
+	for (size_t i = 0; i < sizeof strange / sizeof *strange; i++) {
+		struct stet_changes *changes = since(&watching, strange[i]);
+		assert_true(stet_changes_fresh(changes));
+		assert_int_equal(stet_changes_count(changes), 1);
+		stet_changes_free(changes);
+	}
+	watching_stop(&watching);
+}
+
+static void test_age_file(void **state) {
+	struct dir *dir = *state;
+	struct watching watching;
+	watching_new(&watching, dir);
+	watching_set(&watching, STET_WATCH_CHANGES, 2);
+	watching_begin(&watching);
+	st_auto(st_buf) clock = ST_BUF_INIT;
+	st_buf_adds(&clock, stet_watcher_clock(watching.watcher));
+	dir_write(dir, "a", "1");
+	watching_idle(&watching);
+	assert_int_equal(unlink(dir_at(dir, "a")), 0);
+	watching_idle(&watching);
+	st_auto(st_buf) middle = ST_BUF_INIT;
+	st_buf_adds(&middle, stet_watcher_clock(watching.watcher));
+	dir_write(dir, "b", "1");
+	dir_write(dir, "c", "1");
+	watching_idle(&watching);
+	/* The tombstone of a fell off: who asks from before that has to take everything. */
+	struct stet_changes *changes = since(&watching, st_buf_cstr(&clock));
+	assert_true(stet_changes_fresh(changes));
+	assert_string_equal(event_of(changes, "a"), "none");
+	stet_changes_free(changes);
+	changes = since(&watching, st_buf_cstr(&middle));
+	assert_false(stet_changes_fresh(changes));
+	assert_int_equal(stet_changes_count(changes), 2);
+	stet_changes_free(changes);
+	watching_stop(&watching);
+}
+
+static void test_cookie(void **state) {
+	struct dir *dir = *state;
+	struct watching watching;
+	watching_start(&watching, dir);
+	st_auto(st_buf) clock = ST_BUF_INIT;
+	for (int i = 0; i < 20; i++) {
+		char name[32];
+		st_buf_clear(&clock);
+		st_buf_adds(&clock, stet_watcher_clock(watching.watcher));
+		snprintf(name, sizeof name, "d%d/e/f%d", i, i);
+		dir_write(dir, name, "mine");
+		assert_int_equal(stet_watcher_sync(watching.watcher, 5000, &watching.err), 0);
+		assert_true(watching.watcher->watch.cookie_seen);
+		struct stet_changes *changes = since(&watching, st_buf_cstr(&clock));
+		assert_false(stet_changes_fresh(changes));
+		assert_int_equal(stet_changes_count(changes), 1);
+		assert_string_equal(event_of(changes, name), "add");
+		stet_changes_free(changes);
+	}
+	assert_int_equal(dir_count(dir, ".stet"), 1);
+	watching_agrees(&watching);
+	watching_stop(&watching);
+}
+
+/* ---- files in use ---- */
+
+static size_t watches_of(const struct watching *watching) {
+	return watching->watcher->watch.in.count;
+}
+
+static void use(struct watching *watching, const char *path) {
+	if (stet_watcher_use(watching->watcher, path, &watching->err) < 0)
+		fail_msg("%s", watching->err.message);
+}
+
+static void watches_only_what_is_in_use(void **state) {
+	struct dir *dir = *state;
+	struct watching watching;
+	char name[64];
+	for (int i = 0; i < 100; i++) {
+		snprintf(name, sizeof name, "many/%d/file", i);
+		dir_write(dir, name, "1");
+	}
+	dir_write(dir, "a/b/c", "1");
+	watching_new(&watching, dir);
+	watching_set(&watching, STET_WATCH_USED_ONLY, 1);
+	watching_begin(&watching);
+	assert_int_equal(watches_of(&watching), 0);
+	use(&watching, "a/b/c");
+	use(&watching, "a/b/new");
+	assert_int_equal(watches_of(&watching), 3);
+	dir_write(dir, "a/b/c", "2");
+	dir_write(dir, "a/b/new", "1");
+	dir_write(dir, "a/b/other", "1");
+	dir_write(dir, "many/1/file", "2");
+	watching_idle(&watching);
+	assert_int_equal(watching.count, 2);
+	stet_watcher_unuse(watching.watcher, "a/b/c");
+	stet_watcher_unuse(watching.watcher, "a/b/new");
+	dir_write(dir, "a/b/c", "3");
+	watching_idle(&watching);
+	assert_int_equal(watching.count, 2);
+	assert_in_range(watches_of(&watching), 0, 1);
+	watching_stop(&watching);
+}
+
+static void a_file_in_use_survives_its_directories(void **state) {
+	struct dir *dir = *state;
+	struct watching watching;
+	dir_write(dir, "a/b/c", "1");
+	watching_new(&watching, dir);
+	watching_set(&watching, STET_WATCH_USED_ONLY, 1);
+	watching_begin(&watching);
+	use(&watching, "a/b/c");
+	assert_int_equal(rename(dir_at(dir, "a"), dir_at(dir, "z")), 0);
+	watching_idle(&watching);
+	assert_int_equal(watching_count(&watching, "unlink", "a/b/c"), 1);
+	dir_write(dir, "a/b/c", "2");
+	watching_idle(&watching);
+	assert_int_equal(watching_count(&watching, "change", "a/b/c") +
+	                     watching_count(&watching, "add", "a/b/c"),
+	                 1);
+	dir_write(dir, "a/b/c", "3");
+	watching_idle(&watching);
+	assert_int_equal(watching_count(&watching, "change", "a/b/c"), 1);
+	watching_stop(&watching);
+}
+
+/* ---- memory ---- */
+
+static void is_right_again_after_memory_ran_out(void **state) {
+	struct dir *dir = *state;
+	struct watching watching;
+	watching_new(&watching, dir);
+	watching_set(&watching, STET_WATCH_SETTLE, 1);
+	watching_begin(&watching);
+	bool failed = true;
+	for (size_t n = 1; failed && n < 200; n++) {
+		char name[32];
+		snprintf(name, sizeof name, "d%zu/e/f", n);
+		dir_write(dir, name, "1");
+		alloc_fail_at(n);
+		for (int i = 0; i < 12; i++) {
+			int code = stet_watcher_dispatch(watching.watcher, 0, NULL);
+			assert_true(code == 0 || code == STET_E_NOMEM);
+			st_sleep_ms(1);
+		}
+		failed = alloc_has_failed();
+		watching_idle(&watching);
+	}
+	assert_false(failed);
+	watching_agrees(&watching);
+	watching_stop(&watching);
+}
+
+int main(void) {
+	const struct CMUnitTest tests[] = {
+		claim(calls_callback_on_file_change),
+		claim(calls_callback_on_file_delete),
+		claim(says_nothing_of_what_was_there),
+		claim(leaves_out_what_is_ignored),
+		claim(follows_the_rules_when_they_change),
+		claim(does_not_report_a_touch_of_what_it_has_read),
+		claim(takes_removal_and_return_for_a_change),
+		claim(notices_a_restored_mtime),
+		claim(notices_a_store_through_a_mapping),
+		claim(reports_links_and_never_follows_them),
+		claim(takes_any_name),
+		claim(a_thousand_writes_are_one_change),
+		claim(a_file_that_never_rests_is_reported_every_two_seconds),
+		claim(without_settling_it_reports_at_once),
+		claim(test_dir_move),
+		claim(test_fishy),
+		claim(test_remove_then_add),
+		claim(directories_may_change_places),
+		claim(a_directory_that_left_is_heard_no_more),
+		claim(says_when_the_root_is_gone),
+		claim(files_become_directories_and_back),
+		claim(polling_finds_the_same),
+		claim(test_force_recrawl),
+		claim(tells_what_changed_since_a_clock),
+		claim(a_clock_of_another_instance_is_fresh),
+		claim(test_age_file),
+		claim(test_cookie),
+		claim(watches_only_what_is_in_use),
+		claim(a_file_in_use_survives_its_directories),
+		claim(is_right_again_after_memory_ran_out),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
