@@ -3,11 +3,11 @@
  * `FileStateManager`). Instructions (AGENTS.md) need no watching: they are
  * looked at when they are asked for.
  *
- * Files that are tracked are watched, and no others. A change by somebody else
- * ends the tracking of a file: a check then finds no conflict. The session
- * remembers all the same that the file changed since it was read, and refuses
- * to change it until it was read again. Equal bytes and own writes change
- * nothing.
+ * Files that the session has read or written are watched, and no others. A
+ * change by somebody else ends the tracking of a file: a check then finds no
+ * conflict. The session remembers all the same that the file changed since it
+ * was read, and refuses to change it until it was read again. Equal bytes and
+ * own writes change nothing.
  *
  *     struct stet_manager *manager = NULL;
  *

@@ -33,7 +33,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "stet/error.h"
+#include "stet/workspace.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -170,6 +170,96 @@ STET_API const char *stet_changes_event(const struct stet_changes *changes, size
  * @return A string to be freed with stet_free(), or NULL if none waits.
  */
 STET_API char *stet_watcher_notice(struct stet_watcher *watcher);
+
+/**
+ * ---- the watcher of a workspace ----
+ *
+ * All sessions of a workspace share a watcher of the files in use: those that
+ * sessions have read or written lately (up to 20,000), and those that somebody
+ * named with stet_workspace_watch(). A directory costs a watch only if such a
+ * file is in it or below it, whatever the size of the tree. It starts with the
+ * first of these calls, and ends with the workspace. It serves the tool
+ * `changes`, and servers that have to tell their clients:
+ *
+ *     // At the first subscription: have the loop call on_readable().
+ *     int fd = stet_workspace_watch_fd(ws, err);
+ *
+ *     // A client subscribes to a file; to read it comes after that.
+ *     char *below = NULL;
+ *     if (stet_workspace_watch(ws, "src/a.c", &below, err) < 0)
+ *             return err->code;
+ *     remember(client, below);
+ *
+ *     static void on_readable(int fd, short what, void *server) {
+ *             (void)stet_workspace_dispatch(ws, 0, on_change, server, NULL);
+ *     }
+ *
+ *     static void on_change(void *server, const char *path, const char *event) {
+ *             // Tell the clients that remember this path; those of the
+ *             // snapshot of any path; those of the AGENTS.md if it is one.
+ *     }
+ *
+ *     // The client unsubscribes, or is gone.
+ *     stet_workspace_unwatch(ws, below);
+ *     stet_free(below);
+ *
+ * Every one of these calls may be made from any thread, also while sessions
+ * are at work in others. The callback runs on the thread that dispatches,
+ * without a lock held: it may make any call, also these. Each change is told
+ * to one dispatch only, so let one thread do that. A change is told once the
+ * file has come to rest, and whoever made it: a session's own write too.
+ */
+
+/**
+ * The descriptor for poll(): readable when there is something to dispatch. It
+ * stays the same until the workspace is closed, and is not to be read or
+ * closed.
+ *
+ * @return The descriptor, or STET_E_LIMIT, STET_E_NOMEM, STET_E_IO.
+ */
+STET_API STET_NODISCARD int stet_workspace_watch_fd(struct stet_workspace *ws,
+                                                    struct stet_error *err);
+
+/**
+ * Watch a file, which need not exist, nor the directories on the way to it.
+ *
+ * @path   As stet_session_read() takes it.
+ * @below  Receives the path as changes will name it, to be freed with
+ *         stet_free(). Counted: as many stet_workspace_unwatch() end it.
+ * @return 0, as stet_workspace_watch_fd(), or why the path cannot be used.
+ */
+STET_API STET_NODISCARD int stet_workspace_watch(struct stet_workspace *ws, const char *path,
+                                                 char **below, struct stet_error *err);
+
+/**
+ * No longer watch a file, unless others do.
+ *
+ * @below  What stet_workspace_watch() gave.
+ */
+STET_API void stet_workspace_unwatch(struct stet_workspace *ws, const char *below);
+
+/**
+ * Take in events, and call the callback for what has come to rest, the oldest
+ * change first.
+ *
+ * @timeout_ms  How long to wait for something to do: 0 for not at all, -1 for
+ *              ever.
+ * @return      As stet_watcher_dispatch(), or as stet_workspace_watch_fd().
+ */
+STET_API STET_NODISCARD int stet_workspace_dispatch(struct stet_workspace *ws, int timeout_ms,
+                                                    stet_watch_callback *callback, void *data,
+                                                    struct stet_error *err);
+
+/**
+ * What changed of the files in use since a clock. Everything that happened
+ * before this call is in the answer, whether it has come to rest or not.
+ *
+ * @clock  Of an earlier stet_changes_clock(); "" for a list of all.
+ * @return 0, STET_E_BUSY (the events did not come in time), STET_E_NOT_FOUND
+ *         (the root is gone), or as stet_workspace_watch_fd().
+ */
+STET_API STET_NODISCARD int stet_workspace_since(struct stet_workspace *ws, const char *clock,
+                                                 struct stet_changes **out, struct stet_error *err);
 
 #ifdef __cplusplus
 }

@@ -8,6 +8,11 @@
 
 /* ---- life ---- */
 
+static void met(void *data, const char *path) {
+	struct stet_workspace *ws = data;
+	st_lookout_use(&ws->lookout, path);
+}
+
 int stet_session_open(struct stet_workspace *ws, const char *name, struct stet_session **out,
                       struct stet_error *err) {
 	*out = NULL;
@@ -21,6 +26,8 @@ int stet_session_open(struct stet_workspace *ws, const char *name, struct stet_s
 		return st_fail_nomem(err);
 	}
 	st_tracker_init(&session->tracker);
+	session->tracker.met = met;
+	session->tracker.data = ws;
 	st_agents_given_init(&session->agents);
 	*out = session;
 	return 0;
@@ -114,6 +121,16 @@ static int stand_by_bytes(struct stet_session *session, const char *path, struct
 	return ST_CLEAN;
 }
 
+/* The stat of a file proves that it is what was seen. */
+static bool is_untouched(struct stet_session *session, const char *path,
+                         const struct st_seen *seen) {
+	struct stat st;
+	if (seen->stamp.racy || st_root_peek(&session->ws->root, path, &st, NULL) != 1)
+		return false;
+	struct st_stamp now = st_stamp_take(-1, &st);
+	return S_ISREG(st.st_mode) && st_stamp_eq(&now, &seen->stamp);
+}
+
 int st_session_stand(struct stet_session *session, const char *path, struct st_seen **seen,
                      struct st_file *file, struct stet_error *err) {
 	st_auto(st_place) place = ST_PLACE_INIT;
@@ -127,13 +144,39 @@ int st_session_stand(struct stet_session *session, const char *path, struct st_s
 	if (!*seen)
 		return ST_UNTRACKED;
 
+	return is_untouched(session, plain, *seen) ? ST_CLEAN
+	                                           : stand_by_bytes(session, plain, *seen, file, err);
+}
+
+/* Of a file whose content is not wanted: another size is another content. */
+static int stand_roughly(struct stet_session *session, const char *path, struct st_seen *seen) {
+	st_auto(st_file) file = ST_FILE_INIT;
 	struct stat st;
-	if (!(*seen)->stamp.racy && st_root_peek(&session->ws->root, plain, &st, NULL) == 1) {
-		struct st_stamp now = st_stamp_take(-1, &st);
-		if (S_ISREG(st.st_mode) && st_stamp_eq(&now, &(*seen)->stamp))
-			return ST_CLEAN;
+	if (is_untouched(session, path, seen))
+		return ST_CLEAN;
+	if (st_root_peek(&session->ws->root, path, &st, NULL) == 1 && S_ISREG(st.st_mode) &&
+	    (uint64_t)st.st_size != seen->stamp.size)
+		return ST_MODIFIED;
+	return stand_by_bytes(session, path, seen, &file, NULL);
+}
+
+int st_session_sweep(struct stet_session *session,
+                     void (*each)(void *data, const char *path, enum st_standing standing),
+                     void *data, struct stet_error *err) {
+	const struct st_lru *files = &session->tracker.files;
+	st_auto(st_buf) path = ST_BUF_INIT;
+	st_displaced_look(&session->ws->guard);
+	for (const struct st_lru_entry *entry = st_lru_next(files, NULL); entry;
+	     entry = st_lru_next(files, entry)) {
+		st_buf_clear(&path);
+		st_buf_add(&path, st_lru_key(entry));
+		if (path.failed)
+			return st_fail_nomem(err);
+		int standing = stand_roughly(session, path.ptr, st_lru_value(entry));
+		if (standing == ST_MODIFIED || standing == ST_DELETED)
+			each(data, path.ptr, (enum st_standing)standing);
 	}
-	return stand_by_bytes(session, plain, *seen, file, err);
+	return 0;
 }
 
 void st_session_outdate(struct stet_session *session, const char *path) {
@@ -142,13 +185,6 @@ void st_session_outdate(struct stet_session *session, const char *path) {
 	int standing = st_session_stand(session, path, &seen, &file, NULL);
 	if (standing == ST_MODIFIED || standing == ST_DELETED)
 		seen->stale = true;
-}
-
-bool st_session_tracks(struct stet_session *session, const char *path) {
-	st_auto(st_place) place = ST_PLACE_INIT;
-	const char *plain;
-	struct st_seen *seen;
-	return find_seen(session, path, &place, &plain, &seen, NULL) == 0 && seen && !seen->stale;
 }
 
 int stet_session_track_read(struct stet_session *session, const char *path,

@@ -42,6 +42,17 @@ enum st_standing {
                                    struct stet_error *err);
 
 /**
+ * Call a function for every tracked file that is not what the session saw, be
+ * it modified or deleted. It must not use the session.
+ *
+ * @return 0 or STET_E_NOMEM.
+ */
+[[nodiscard]] int st_session_sweep(struct stet_session *session,
+                                   void (*each)(void *data, const char *path,
+                                                enum st_standing standing),
+                                   void *data, struct stet_error *err);
+
+/**
  * An event said that a file changed or is gone. If its bytes are not those that
  * the session saw, checks no longer find it tracked, while changes to it are
  * refused as before until it is read again.
@@ -49,9 +60,6 @@ enum st_standing {
  * @path  Below the root.
  */
 void st_session_outdate(struct stet_session *session, const char *path);
-
-/** Whether a file, by any spelling, has been read and is not outdated. */
-bool st_session_tracks(struct stet_session *session, const char *path);
 
 /**
  * Put the diff from what the session saw to a version into an answer.

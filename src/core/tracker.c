@@ -28,6 +28,8 @@ struct st_seen *st_tracker_meet(struct st_tracker *tracker, const char *path,
 		seen = calloc(1, sizeof *seen);
 		if (!seen || !st_lru_put(&tracker->files, st_str(path), seen, 1))
 			return NULL;
+		if (tracker->met)
+			tracker->met(tracker->data, path);
 	} else if (!st_hash_eq(&seen->hash, hash)) {
 		st_intervals_clear(&seen->lines);
 	}

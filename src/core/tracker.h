@@ -29,6 +29,9 @@ struct st_seen {
 
 struct st_tracker {
 	struct st_lru files;
+	/** Called for a file that was not tracked so far; may be NULL. */
+	void (*met)(void *data, const char *path);
+	void *data;
 };
 
 void st_tracker_init(struct st_tracker *tracker);

@@ -138,69 +138,26 @@ char *stet_watcher_notice(struct stet_watcher *watcher) {
 
 /* ---- files in use ---- */
 
-/* A directory on the way may be missing: then only the spelling tells where the file would be. */
-static int locate(const struct stet_watcher *watcher, const char *path, struct st_place *place,
-                  struct st_str *below, struct stet_error *err) {
-	int code = st_root_locate(&watcher->root, st_str(path), place, err);
-	if (code == 0)
-		*below = st_str(place->path);
-	const char *plain = code == STET_E_NOT_FOUND ? st_root_plain(&watcher->root, path) : NULL;
-	if (!plain)
-		return code;
-	*below = st_str(plain);
-	return 0;
-}
-
 int stet_watcher_use(struct stet_watcher *watcher, const char *path, struct stet_error *err) {
 	st_auto(st_place) place = ST_PLACE_INIT;
-	struct st_str below;
+	const char *below;
 	if (!is_started(watcher))
 		return not_started(err);
 	if (!(watcher->watch.flags & ST_WATCH_USED))
 		return st_fail(err, STET_E_INVALID, "This watcher watches all files.");
-	int code = locate(watcher, path, &place, &below, err);
-	return code < 0 ? code : st_watch_use(&watcher->watch, below, err);
+	int code = st_root_below(&watcher->root, path, &place, &below, err);
+	return code < 0 ? code : st_watch_use(&watcher->watch, st_str(below), err);
 }
 
 void stet_watcher_unuse(struct stet_watcher *watcher, const char *path) {
 	st_auto(st_place) place = ST_PLACE_INIT;
-	struct st_str below;
+	const char *below;
 	if (is_started(watcher) && (watcher->watch.flags & ST_WATCH_USED) &&
-	    locate(watcher, path, &place, &below, NULL) == 0)
-		st_watch_unuse(&watcher->watch, below);
+	    st_root_below(&watcher->root, path, &place, &below, NULL) == 0)
+		st_watch_unuse(&watcher->watch, st_str(below));
 }
 
 /* ---- changes ---- */
-
-/* Events and paths one after the other in one piece of memory, found by their offsets. */
-struct stet_changes {
-	bool fresh;
-	char clock[48];
-	struct st_buf paths;
-	struct change {
-		size_t path;
-		enum st_watch_event event;
-	} * items;
-	size_t count;
-	size_t room;
-	bool failed;
-};
-
-static void collect(void *data, const char *path, enum st_watch_event event) {
-	struct stet_changes *changes = data;
-	if (changes->count == changes->room) {
-		size_t room = changes->room ? changes->room * 2 : 64;
-		struct change *items = realloc(changes->items, room * sizeof *items);
-		if (!items) {
-			changes->failed = true;
-			return;
-		}
-		changes->items = items;
-		changes->room = room;
-	}
-	changes->items[changes->count++] = (struct change){changes->paths.len, event};
-	st_buf_add(&changes->paths, st_strn(path, strlen(path) + 1));
-}
 
 const char *stet_watcher_clock(struct stet_watcher *watcher) {
 	watcher->clock[0] = '\0';
@@ -212,48 +169,6 @@ const char *stet_watcher_clock(struct stet_watcher *watcher) {
 int stet_watcher_since(struct stet_watcher *watcher, const char *clock, struct stet_changes **out,
                        struct stet_error *err) {
 	*out = NULL;
-	if (!is_started(watcher))
-		return not_started(err);
-	struct stet_changes *changes = calloc(1, sizeof *changes);
-	if (!changes)
-		return st_fail_nomem(err);
-	st_watch_clock(&watcher->watch, changes->clock);
-	int code = st_watch_since(&watcher->watch, st_str(clock), collect, changes, err);
-	if (code >= 0 && (changes->failed || changes->paths.failed))
-		code = st_fail_nomem(err);
-	if (code < 0) {
-		stet_changes_free(changes);
-		return code;
-	}
-	changes->fresh = code == 1;
-	*out = changes;
-	return 0;
-}
-
-void stet_changes_free(struct stet_changes *changes) {
-	if (!changes)
-		return;
-	st_buf_release(&changes->paths);
-	free(changes->items);
-	free(changes);
-}
-
-int stet_changes_fresh(const struct stet_changes *changes) {
-	return changes->fresh;
-}
-
-const char *stet_changes_clock(const struct stet_changes *changes) {
-	return changes->clock;
-}
-
-size_t stet_changes_count(const struct stet_changes *changes) {
-	return changes->count;
-}
-
-const char *stet_changes_path(const struct stet_changes *changes, size_t n) {
-	return n < changes->count ? changes->paths.ptr + changes->items[n].path : NULL;
-}
-
-const char *stet_changes_event(const struct stet_changes *changes, size_t n) {
-	return n < changes->count ? st_watch_event_name(changes->items[n].event) : NULL;
+	return is_started(watcher) ? st_changes_since(&watcher->watch, clock, out, err)
+	                           : not_started(err);
 }

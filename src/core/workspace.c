@@ -24,6 +24,7 @@ int stet_workspace_open(const char *root, struct stet_workspace **out, struct st
 	}
 	st_guard_init(&ws->guard, &ws->root, ST_STATE_DIR);
 	st_bases_init(&ws->bases, BASES_MAX);
+	st_lookout_init(&ws->lookout, &ws->root);
 	st_lru_init(&ws->writers, HISTORY_MAX, HISTORY_MAX, free);
 	st_lru_init(&ws->applied, HISTORY_MAX, HISTORY_MAX, NULL);
 	pthread_mutex_init(&ws->history_lock, NULL);
@@ -42,6 +43,7 @@ int stet_workspace_open(const char *root, struct stet_workspace **out, struct st
 void stet_workspace_close(struct stet_workspace *ws) {
 	if (!ws)
 		return;
+	st_lookout_release(&ws->lookout);
 	st_guard_release(&ws->guard);
 	st_bases_release(&ws->bases);
 	st_agents_setup_release(&ws->agents);

@@ -6,6 +6,7 @@
 
 #include "core/agents_look.h"
 #include "core/bases.h"
+#include "core/lookout.h"
 #include "fs/guard.h"
 #include "stet/workspace.h"
 
@@ -14,6 +15,7 @@ struct stet_workspace {
 	struct st_guard guard;
 	struct st_bases bases;
 	struct st_agents_setup agents;
+	struct st_lookout lookout;
 	/** Which session wrote a version: hash to name. */
 	struct st_lru writers;
 	/** Guards writers and applied. */

@@ -559,6 +559,17 @@ int st_root_open(struct st_root *root, const char *path, struct stet_error *err)
 	return 0;
 }
 
+int st_root_below(const struct st_root *root, const char *path, struct st_place *place,
+                  const char **below, struct stet_error *err) {
+	int code = st_root_locate(root, st_str(path), place, err);
+	if (code == 0)
+		*below = place->path;
+	const char *plain = code == STET_E_NOT_FOUND ? st_root_plain(root, path) : NULL;
+	if (plain)
+		*below = plain;
+	return plain ? 0 : code;
+}
+
 void st_root_release(struct st_root *root) {
 	st_close_at(&root->fd);
 	free(root->path);

@@ -92,6 +92,17 @@ void st_place_release(struct st_place *place);
 const char *st_root_plain(const struct st_root *root, const char *path);
 
 /**
+ * The path below the root of a file that need not exist, and neither the
+ * directories on the way to it: then its spelling has to do.
+ *
+ * @place  What st_root_locate() gave, if it did.
+ * @below  Receives a part of path, or of the place.
+ * @return 0 or the codes of st_root_locate().
+ */
+[[nodiscard]] int st_root_below(const struct st_root *root, const char *path,
+                                struct st_place *place, const char **below, struct stet_error *err);
+
+/**
  * Open a regular file by a path as st_root_plain() gives it, if no link is on
  * the way. Never blocks.
  *

@@ -404,12 +404,12 @@ void st_watch_unuse(struct st_watch *watch, struct st_str path) {
 
 /* ---- the clock ---- */
 
-void st_watch_clock(const struct st_watch *watch, char clock[48]) {
-	snprintf(clock, 48, "c:%016" PRIx64 ":%" PRIu64, watch->instance, watch->table.tick);
+void st_watch_clock(const struct st_watch *watch, char clock[ST_CLOCK_SIZE]) {
+	snprintf(clock, ST_CLOCK_SIZE, "c:%016" PRIx64 ":%" PRIu64, watch->instance, watch->table.tick);
 }
 
 static bool parse_clock(const struct st_watch *watch, struct st_str clock, uint64_t *tick) {
-	char text[48], end;
+	char text[ST_CLOCK_SIZE], end;
 	uint64_t instance;
 	if (clock.len >= sizeof text)
 		return false;

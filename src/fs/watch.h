@@ -51,6 +51,8 @@ enum {
 	ST_WATCH_POLL_MS = 1000,
 	ST_WATCH_CHANGES = 65536,
 	ST_WATCH_NOTICES = 16,
+	/** Room for a clock, with its NUL. */
+	ST_CLOCK_SIZE = 48,
 };
 
 struct st_watch {
@@ -160,7 +162,7 @@ void st_watch_renew(struct st_watch *watch);
 void st_watch_unuse(struct st_watch *watch, struct st_str path);
 
 /** Write the clock: "c:INSTANCE:TICK". */
-void st_watch_clock(const struct st_watch *watch, char clock[48]);
+void st_watch_clock(const struct st_watch *watch, char clock[ST_CLOCK_SIZE]);
 
 /**
  * List what changed since a clock, or, if that cannot be told, all files.

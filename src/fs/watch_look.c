@@ -264,9 +264,11 @@ void st_watch_adopt(struct st_watch *watch, struct st_watch_node *node) {
 	struct sight sight = see(watch, node);
 	if (sight.kind != A_FILE)
 		return;
+	bool restless;
 	set_present(watch, node, true);
+	node->digest = read_digest(watch, node, &sight, &restless);
 	node->print = sight.print;
-	node->racy = st_watch_is_racy(watch->near_fd, &sight.st);
+	node->racy = restless || st_watch_is_racy(watch->near_fd, &sight.st);
 }
 
 void st_watch_disown(struct st_watch *watch, struct st_watch_node *node) {

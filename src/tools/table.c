@@ -8,6 +8,7 @@ const struct st_tool *const st_tools[] = {
 	&st_text_inspect,
 	&st_text_replace,
 	&st_text_patch, /* text */
+	&st_changes,
 	&st_agents_md,
 	&st_clear_session, /* state */
 	NULL,

@@ -5,6 +5,7 @@
 #include "tools/tool.h"
 
 extern const struct st_tool st_agents_md;
+extern const struct st_tool st_changes;
 extern const struct st_tool st_clear_session;
 extern const struct st_tool st_edit_file;
 extern const struct st_tool st_read_file;

@@ -1,0 +1,455 @@
+/* The watcher that the sessions of a workspace share, and the tool `changes`. */
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/clock.h"
+#include "core/session.h"
+#include "lib/run.h"
+#include "lib/tools.h"
+#include "stet/stet.h"
+
+enum { PATIENCE_MS = 120000 };
+
+/* What was told, as "event path\n". */
+struct told {
+	char log[1024];
+};
+
+static void note(void *data, const char *path, const char *event) {
+	struct told *told = data;
+	size_t len = strlen(told->log);
+	snprintf(told->log + len, sizeof told->log - len, "%s %s\n", event, path);
+}
+
+/* Dispatch until this was told, and nothing else. */
+static void expect_told(struct desk *desk, const char *log) {
+	struct told told = {0};
+	int64_t end = st_now_ms() + PATIENCE_MS;
+	while (strlen(told.log) < strlen(log)) {
+		assert_true(st_now_ms() < end);
+		assert_int_equal(stet_workspace_dispatch(desk->ws, 1000, note, &told, &desk->err), 0);
+	}
+	assert_string_equal(told.log, log);
+}
+
+static char *watch(struct desk *desk, const char *path) {
+	char *below = NULL;
+	if (stet_workspace_watch(desk->ws, path, &below, &desk->err) < 0)
+		fail_msg("%s", desk->err.message);
+	return below;
+}
+
+static void unwatch(struct desk *desk, char *below) {
+	stet_workspace_unwatch(desk->ws, below);
+	stet_free(below);
+}
+
+static size_t watches(const struct desk *desk) {
+	return desk->ws->lookout.watch.in.count;
+}
+
+/* ---- subscriptions ---- */
+
+static void costs_nothing_until_it_is_asked_for(void **state) {
+	struct desk *desk = *state;
+	dir_write(desk->dir, "a/b/c", "1");
+	assert_int_equal(desk_read(desk, "a/b/c"), 0);
+	assert_false(desk->ws->lookout.on);
+	assert_int_equal(desk->ws->lookout.watch.in.fd, -1);
+}
+
+static void tells_of_a_file_that_somebody_named(void **state) {
+	struct desk *desk = *state;
+	dir_write(desk->dir, "src/a", "1");
+	dir_write(desk->dir, "src/b", "1");
+	char *below = watch(desk, dir_at(desk->dir, "src/a"));
+	assert_string_equal(below, "src/a");
+	dir_write(desk->dir, "src/b", "2");
+	dir_write(desk->dir, "src/a", "2");
+	expect_told(desk, "change src/a\n");
+	assert_int_equal(unlink(dir_at(desk->dir, "src/a")), 0);
+	expect_told(desk, "unlink src/a\n");
+	dir_write(desk->dir, "src/a", "2");
+	expect_told(desk, "add src/a\n");
+	unwatch(desk, below);
+	assert_int_equal(stet_workspace_dispatch(desk->ws, 0, note, &(struct told){0}, NULL), 0);
+	assert_in_range(watches(desk), 0, 1);
+}
+
+static void waits_for_a_file_in_a_directory_that_is_not_there(void **state) {
+	struct desk *desk = *state;
+	char *below = watch(desk, "new/deep/a");
+	dir_write(desk->dir, "new/deep/b", "1");
+	dir_write(desk->dir, "new/deep/a", "1");
+	expect_told(desk, "add new/deep/a\n");
+	unwatch(desk, below);
+}
+
+static void names_a_file_by_its_one_path(void **state) {
+	struct desk *desk = *state;
+	dir_write(desk->dir, "real/a", "1");
+	assert_int_equal(symlink("real", dir_at(desk->dir, "link")), 0);
+	char *below = watch(desk, "link/../link/a");
+	assert_string_equal(below, "real/a");
+	dir_write(desk->dir, "real/a", "2");
+	expect_told(desk, "change real/a\n");
+	unwatch(desk, below);
+}
+
+static void counts_who_watches(void **state) {
+	struct desk *desk = *state;
+	dir_write(desk->dir, "a", "1");
+	dir_write(desk->dir, "b", "1");
+	char *one = watch(desk, "a"), *two = watch(desk, "a"), *other = watch(desk, "b");
+	unwatch(desk, one);
+	dir_write(desk->dir, "a", "2");
+	expect_told(desk, "change a\n");
+	unwatch(desk, two);
+	dir_write(desk->dir, "a", "3");
+	dir_write(desk->dir, "b", "3");
+	expect_told(desk, "change b\n");
+	unwatch(desk, other);
+}
+
+static void refuses_to_watch_what_is_outside(void **state) {
+	struct desk *desk = *state;
+	char *below;
+	assert_int_equal(stet_workspace_watch(desk->ws, "../x", &below, &desk->err), STET_E_OUTSIDE);
+	assert_null(below);
+}
+
+static void tells_of_what_sessions_have_read(void **state) {
+	struct desk *desk = *state;
+	struct stet_session *other = desk_session(desk, "other");
+	struct stet_answer *answer;
+	dir_write(desk->dir, "a", "1");
+	dir_write(desk->dir, "b", "1");
+	dir_write(desk->dir, "c", "1");
+	assert_true(stet_workspace_watch_fd(desk->ws, &desk->err) >= 0);
+	assert_int_equal(desk_read(desk, "a"), 0);
+	assert_int_equal(stet_session_read(other, "b", 0, 0, &answer, NULL), 0);
+	stet_answer_free(answer);
+	dir_write(desk->dir, "c", "2");
+	dir_write(desk->dir, "b", "2");
+	expect_told(desk, "change b\n");
+	dir_write(desk->dir, "a", "2");
+	expect_told(desk, "change a\n");
+	stet_session_close(other);
+}
+
+static void own_writes_are_told_too(void **state) {
+	struct desk *desk = *state;
+	char *below = watch(desk, "a");
+	call(desk, "write_file", "{'path': 'a', 'content': '1'}");
+	expect_told(desk, "add a\n");
+	call(desk, "edit_file", "{'path': 'a', 'oldText': '1', 'newText': '2'}");
+	expect_told(desk, "change a\n");
+	unwatch(desk, below);
+}
+
+static bool is_readable(struct desk *desk) {
+	struct pollfd wait = {.fd = stet_workspace_watch_fd(desk->ws, NULL), .events = POLLIN};
+	return poll(&wait, 1, 0) == 1;
+}
+
+static void what_a_question_took_in_is_told_all_the_same(void **state) {
+	struct desk *desk = *state;
+	struct stet_changes *changes;
+	char *below = watch(desk, "a");
+	dir_write(desk->dir, "a", "1");
+	assert_int_equal(stet_workspace_since(desk->ws, "", &changes, &desk->err), 0);
+	assert_int_equal(stet_changes_count(changes), 1);
+	stet_changes_free(changes);
+	assert_true(is_readable(desk));
+	expect_told(desk, "add a\n");
+	assert_false(is_readable(desk));
+	unwatch(desk, below);
+}
+
+static void watch_again(void *data, const char *path, const char *event) {
+	struct desk *desk = data;
+	struct stet_changes *changes;
+	(void)event;
+	assert_int_equal(stet_workspace_since(desk->ws, "", &changes, NULL), 0);
+	stet_changes_free(changes);
+	unwatch(desk, watch(desk, path));
+	desk->err.code = 1;
+}
+
+static void the_callback_may_call_back(void **state) {
+	struct desk *desk = *state;
+	char *below = watch(desk, "a");
+	dir_write(desk->dir, "a", "1");
+	int64_t end = st_now_ms() + PATIENCE_MS;
+	for (desk->err.code = 0; desk->err.code != 1;) {
+		assert_true(st_now_ms() < end);
+		assert_int_equal(stet_workspace_dispatch(desk->ws, 1000, watch_again, desk, NULL), 0);
+	}
+	unwatch(desk, below);
+}
+
+static void a_large_tree_costs_a_watch_for_each_directory_on_the_way(void **state) {
+	struct desk *desk = *state;
+	char name[32];
+	for (int i = 0; i < 2000; i++) {
+		snprintf(name, sizeof name, "d%d", i);
+		assert_int_equal(mkdirat(desk->dir->fd, name, 0700), 0);
+	}
+	dir_write(desk->dir, "d7/e/f", "1");
+	dir_write(desk->dir, "d9/e/f", "1");
+	char *one = watch(desk, "d7/e/f"), *two = watch(desk, "d9/e/f");
+	assert_int_equal(watches(desk), 5);
+	unwatch(desk, one);
+	unwatch(desk, two);
+}
+
+static void the_least_recently_used_files_are_let_go(void **state) {
+	struct desk *desk = *state;
+	char name[32];
+	assert_true(stet_workspace_watch_fd(desk->ws, NULL) >= 0);
+	st_lru_limit(&desk->ws->lookout.files, 10, 10);
+	for (int i = 0; i < 30; i++) {
+		snprintf(name, sizeof name, "d%d/f", i);
+		dir_write(desk->dir, name, "1");
+		assert_int_equal(desk_read(desk, name), 0);
+	}
+	assert_int_equal(stet_workspace_dispatch(desk->ws, 0, note, &(struct told){0}, NULL), 0);
+	assert_in_range(watches(desk), 10, 11);
+}
+
+/* ---- the tool ---- */
+
+static void lists_the_files_in_use_at_the_beginning(void **state) {
+	struct desk *desk = *state;
+	dir_write(desk->dir, "a", "1");
+	dir_write(desk->dir, "b", "1");
+	call(desk, "read_file", "{'path': 'a'}");
+	call(desk, "changes", "{}");
+	assert_true(yyjson_get_bool(look("fresh")));
+	expect_count("changes", 1);
+	expect_str("changes.0.path", "a");
+	expect_count("stale", 0);
+	expect_text("This is the beginning. 1 file is in use:\nadd a\n");
+}
+
+static void lists_what_changed_since_a_clock(void **state) {
+	struct desk *desk = *state;
+	static const char *const names[] = {"a", "b", "c"};
+	for (size_t i = 0; i < 3; i++) {
+		dir_write(desk->dir, names[i], "1");
+		call(desk, "read_file", "{'path': '%s'}", names[i]);
+	}
+	call(desk, "changes", "{}");
+	const char *clock = copy_of("clock");
+	dir_write(desk->dir, "a", "2");
+	assert_int_equal(unlink(dir_at(desk->dir, "b")), 0);
+	dir_write(desk->dir, "d", "1");
+	call(desk, "changes", "{'clock': '%s'}", clock);
+	assert_false(yyjson_get_bool(look("fresh")));
+	expect_count("changes", 2);
+	expect_count("stale", 2);
+	expect_text("2 files changed.\n");
+	expect_text("change a\n");
+	expect_text("unlink b\n");
+	expect_text("modified a\n");
+	expect_text("deleted b\n");
+	call(desk, "changes", "{'clock': '%s'}", copy_of("clock"));
+	expect_count("changes", 0);
+	expect_count("stale", 2);
+	call(desk, "read_file", "{'path': 'a'}");
+	call(desk, "changes", "{'clock': '%s'}", clock);
+	expect_count("changes", 2);
+	expect_count("stale", 1);
+	expect_str("stale.0", "b");
+}
+
+static void finds_what_changed_before_anything_was_watched(void **state) {
+	struct desk *desk = *state;
+	dir_write(desk->dir, "a", "1");
+	call(desk, "read_file", "{'path': 'a'}");
+	dir_write(desk->dir, "a", "2");
+	call(desk, "changes", "{}");
+	expect_str("stale.0", "a");
+}
+
+static void own_writes_and_equal_bytes_are_not_stale(void **state) {
+	struct desk *desk = *state;
+	dir_write(desk->dir, "a", "1");
+	dir_write(desk->dir, "b", "1");
+	call(desk, "read_file", "{'path': 'a'}");
+	call(desk, "read_file", "{'path': 'b'}");
+	call(desk, "changes", "{}");
+	const char *clock = copy_of("clock");
+	call(desk, "edit_file", "{'path': 'a', 'oldText': '1', 'newText': '2'}");
+	dir_write(desk->dir, "b", "1");
+	call(desk, "changes", "{'clock': '%s'}", clock);
+	expect_count("changes", 1);
+	expect_str("changes.0.path", "a");
+	expect_count("stale", 0);
+}
+
+static void a_strange_clock_is_fresh(void **state) {
+	struct desk *desk = *state;
+	static const char *const strange[] = {"", "c:1:1", "yesterday"};
+	dir_write(desk->dir, "a", "1");
+	call(desk, "read_file", "{'path': 'a'}");
+	for (size_t i = 0; i < 3; i++) {
+		call(desk, "changes", "{'clock': '%s'}", strange[i]);
+		assert_true(yyjson_get_bool(look("fresh")));
+		expect_count("changes", 1);
+		expect_text("What changed since that clock is not known");
+	}
+}
+
+static void says_how_much_it_left_out(void **state) {
+	struct desk *desk = *state;
+	char name[16];
+	for (int i = 0; i < 5; i++) {
+		snprintf(name, sizeof name, "f%d", i);
+		dir_write(desk->dir, name, "1");
+		call(desk, "read_file", "{'path': '%s'}", name);
+	}
+	call(desk, "changes", "{'limit': 2}");
+	expect_count("changes", 2);
+	expect_int("omitted", 3);
+	expect_text("... and 3 more; ask with a larger limit");
+	refuse(desk, STET_E_INVALID, "changes", "{'limit': 0}");
+	refuse(desk, STET_E_INVALID, "changes", "{'limit': 10001}");
+}
+
+static void names_cannot_pose_as_lines(void **state) {
+	struct desk *desk = *state;
+	dir_write(desk->dir, "a\nunlink b", "1");
+	call(desk, "read_file", "{'path': 'a\\nunlink b'}");
+	call(desk, "changes", "{}");
+	expect_str("changes.0.path", "a\nunlink b");
+	expect_no_text("\nunlink b");
+}
+
+static void says_when_the_root_is_gone(void **state) {
+	struct dir *dir = *state;
+	struct desk desk = {.dir = dir};
+	assert_int_equal(mkdir(dir_at(dir, "root"), 0700), 0);
+	assert_int_equal(stet_workspace_open(dir_at(dir, "root"), &desk.ws, NULL), 0);
+	assert_int_equal(stet_session_open(desk.ws, NULL, &desk.session, NULL), 0);
+	call(&desk, "changes", "{}");
+	assert_int_equal(run(dir, NULL, (const char *[]){"rm", "-r", "root", NULL}), 0);
+	refuse(&desk, STET_E_NOT_FOUND, "changes", "{}");
+	expect_text("is gone");
+	stet_session_close(desk.session);
+	stet_workspace_close(desk.ws);
+}
+
+/* ---- threads ---- */
+
+enum { WORKERS = 4, ROUNDS = 30 };
+
+struct crew {
+	struct stet_workspace *ws;
+	_Atomic int working;
+	_Atomic int failures;
+	_Atomic int next;
+	size_t told;
+};
+
+static void ask(struct crew *crew, struct stet_session *session, const char *tool,
+                const char *args) {
+	char *answer = NULL;
+	if (stet_call(session, tool, args, strlen(args), &answer, NULL, NULL) < 0)
+		crew->failures++;
+	stet_free(answer);
+}
+
+static void *work(void *arg) {
+	struct crew *crew = arg;
+	struct stet_session *session;
+	struct stet_error err;
+	char args[128], path[32];
+	int number = crew->next++;
+	if (stet_session_open(crew->ws, NULL, &session, &err) < 0)
+		return NULL;
+	for (int i = 0; i < ROUNDS; i++) {
+		char *below = NULL;
+		snprintf(path, sizeof path, "d%d/f%d", i % 5, number);
+		snprintf(args, sizeof args, "{\"path\":\"%s\",\"content\":\"%d\"}", path, i);
+		ask(crew, session, "write_file", args);
+		snprintf(args, sizeof args, "{\"path\":\"%s\"}", path);
+		ask(crew, session, "read_file", args);
+		ask(crew, session, "changes", "{\"clock\":\"\"}");
+		snprintf(path, sizeof path, "d%d/f%d", i % 5, (number + 1) % WORKERS);
+		if (stet_workspace_watch(crew->ws, path, &below, &err) < 0)
+			crew->failures++;
+		else
+			stet_workspace_unwatch(crew->ws, below);
+		stet_free(below);
+	}
+	stet_session_close(session);
+	crew->working--;
+	return NULL;
+}
+
+static void count_told(void *data, const char *path, const char *event) {
+	struct crew *crew = data;
+	(void)path;
+	(void)event;
+	crew->told++;
+}
+
+static void *tell(void *arg) {
+	struct crew *crew = arg;
+	while (crew->working > 0) {
+		if (stet_workspace_dispatch(crew->ws, 10, count_told, crew, NULL) < 0)
+			crew->failures++;
+	}
+	return NULL;
+}
+
+static void threads_may_read_write_watch_and_ask_at_once(void **state) {
+	struct desk *desk = *state;
+	struct crew crew = {.ws = desk->ws, .working = WORKERS};
+	pthread_t threads[WORKERS + 1];
+	for (int i = 0; i < 5; i++) {
+		char name[16];
+		snprintf(name, sizeof name, "d%d", i);
+		assert_int_equal(mkdirat(desk->dir->fd, name, 0700), 0);
+	}
+	assert_int_equal(stet_workspace_set(desk->ws, STET_OPTION_DURABLE, 0, NULL), 0);
+	for (int i = 0; i <= WORKERS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, i < WORKERS ? work : tell, &crew), 0);
+	for (int i = 0; i <= WORKERS; i++)
+		assert_int_equal(pthread_join(threads[i], NULL), 0);
+	assert_int_equal(crew.failures, 0);
+	assert_true(crew.told > 0);
+	struct stet_changes *changes;
+	assert_int_equal(stet_workspace_since(desk->ws, "", &changes, NULL), 0);
+	assert_int_equal(stet_changes_count(changes), 5 * WORKERS);
+	stet_changes_free(changes);
+}
+
+int main(void) {
+	const struct CMUnitTest tests[] = {
+		desk_claim(costs_nothing_until_it_is_asked_for),
+		desk_claim(tells_of_a_file_that_somebody_named),
+		desk_claim(waits_for_a_file_in_a_directory_that_is_not_there),
+		desk_claim(names_a_file_by_its_one_path),
+		desk_claim(counts_who_watches),
+		desk_claim(refuses_to_watch_what_is_outside),
+		desk_claim(tells_of_what_sessions_have_read),
+		desk_claim(own_writes_are_told_too),
+		desk_claim(what_a_question_took_in_is_told_all_the_same),
+		desk_claim(the_callback_may_call_back),
+		desk_claim(a_large_tree_costs_a_watch_for_each_directory_on_the_way),
+		desk_claim(the_least_recently_used_files_are_let_go),
+		desk_claim(lists_the_files_in_use_at_the_beginning),
+		desk_claim(lists_what_changed_since_a_clock),
+		desk_claim(finds_what_changed_before_anything_was_watched),
+		desk_claim(own_writes_and_equal_bytes_are_not_stale),
+		desk_claim(a_strange_clock_is_fresh),
+		desk_claim(says_how_much_it_left_out),
+		desk_claim(names_cannot_pose_as_lines),
+		claim(says_when_the_root_is_gone),
+		desk_claim(threads_may_read_write_watch_and_ask_at_once),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
