@@ -45,7 +45,7 @@ static int find_duplicate(yyjson_val *object, struct st_str *key, struct stet_er
 }
 
 /* Over all objects of the document: values lie one after the other in memory. */
-static int check_duplicates(yyjson_doc *doc, const char *what, struct stet_error *err) {
+int st_json_check_keys(yyjson_doc *doc, const char *what, struct stet_error *err) {
 	yyjson_val *value = yyjson_doc_get_root(doc);
 	for (size_t i = yyjson_doc_get_val_count(doc); i > 0; i--, value++) {
 		struct st_str key;
@@ -79,24 +79,27 @@ int st_json_read(struct st_str text, yyjson_read_flag flags, yyjson_doc **out,
 	               column);
 }
 
-int st_json_parse(struct st_str text, const char *what, yyjson_doc **out, struct stet_error *err) {
+int st_json_parse_text(struct st_str text, const char *what, yyjson_doc **out,
+                       struct stet_error *err) {
 	*out = NULL;
 	if (is_too_deep(text))
 		return st_fail(err, STET_E_INVALID, "%s nest deeper than %d levels.", what, ST_JSON_DEPTH);
 	struct stet_error why = {0};
-	yyjson_doc *doc = NULL;
-	int code = st_json_read(text, 0, &doc, &why);
+	int code = st_json_read(text, 0, out, &why);
 	if (code == STET_E_INVALID)
 		return st_fail(err, STET_E_INVALID, "%s are %s.", what, why.message);
-	if (code < 0)
-		return st_fail_nomem(err);
-	code = check_duplicates(doc, what, err);
+	return code < 0 ? st_fail_nomem(err) : 0;
+}
+
+int st_json_parse(struct st_str text, const char *what, yyjson_doc **out, struct stet_error *err) {
+	int code = st_json_parse_text(text, what, out, err);
+	if (code == 0)
+		code = st_json_check_keys(*out, what, err);
 	if (code < 0) {
-		yyjson_doc_free(doc);
-		return code;
+		yyjson_doc_free(*out);
+		*out = NULL;
 	}
-	*out = doc;
-	return 0;
+	return code;
 }
 
 const char *st_json_kind(yyjson_val *value) {

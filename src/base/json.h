@@ -27,6 +27,14 @@
                                 struct stet_error *err);
 
 /**
+ * The two halves of it: the text as such, and whether an object has a key
+ * twice. For those who have to answer something even then.
+ */
+[[nodiscard]] int st_json_parse_text(struct st_str text, const char *what, yyjson_doc **out,
+                                     struct stet_error *err);
+[[nodiscard]] int st_json_check_keys(yyjson_doc *doc, const char *what, struct stet_error *err);
+
+/**
  * Read a JSON text of any depth, with yyjson's own flags, such as the one that
  * allows comments.
  *

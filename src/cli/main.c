@@ -10,6 +10,7 @@
  * - src/fs/        Files below one root, and replacing them safely.
  * - src/core/      Workspace, sessions, and what each of them has seen.
  * - src/tools/     What an agent can call, by name and with JSON.
+ * - src/mcp/       The Model Context Protocol, without a socket.
  * - src/cli/       This program, on the public headers alone.
  *
  * Beside them: tests/, bench/ and fuzz/, each with one program per file, and

@@ -57,7 +57,7 @@ enum st_mcp_claim {
 /** Views borrow from the message; empty for what is not there. */
 struct st_mcp_message {
 	enum st_mcp_kind kind;
-	/** Why a broken one is, or a request must be refused; 0 if nothing is wrong. */
+	/** Why a broken one is; 0 for others. */
 	int code;
 	struct st_buf problem;
 	/** The JSON of its id; "null" if it has none that can be used. */
@@ -72,7 +72,6 @@ struct st_mcp_message {
 	/** params, always an object or NULL; and its _meta, or NULL. */
 	yyjson_val *params, *meta;
 	yyjson_val *root;
-	/** Owns all of it; NULL if it belongs to a batch. */
 	yyjson_doc *doc;
 };
 
@@ -82,10 +81,7 @@ struct st_mcp_message *st_mcp_message_new(struct st_str bytes);
 /** The same for a line that was too long to be kept. */
 struct st_mcp_message *st_mcp_message_oversized(size_t limit);
 
-/** A message of a batch. It borrows from the batch, which must live longer. NULL without memory. */
-struct st_mcp_message *st_mcp_message_of(yyjson_val *value);
-
-/** Have it answered with this error by st_mcp_dispatch(), whatever it asks. */
+/** Have it answered with this error by st_mcp_dispatch(), whatever it is: it is broken now. */
 __attribute__((format(printf, 3, 4))) void st_mcp_refuse(struct st_mcp_message *message, int code,
                                                          const char *format, ...);
 

@@ -1,0 +1,171 @@
+/* The service as such: what it consists of, and what its parts share. */
+#include "mcp/desk_service.h"
+
+#include "mcp/desk_state.h"
+#include "stet/version.h"
+#include "tools/tool.h"
+
+static const char *const group_names[] = {
+	[ST_GROUP_FILES] = "files",
+	[ST_GROUP_TEXT] = "text",
+	[ST_GROUP_STATE] = "state",
+};
+
+enum { GROUP_COUNT = sizeof group_names / sizeof *group_names };
+
+static int find_group(struct st_str name, struct stet_error *err) {
+	for (int i = 0; i < GROUP_COUNT; i++) {
+		if (st_str_eq(st_str(group_names[i]), name))
+			return i;
+	}
+	return st_fail(err, STET_E_INVALID,
+	               "There is no group of tools \"%.*s\". The groups are files, text and state.",
+	               (int)(name.len < 100 ? name.len : 100), name.ptr);
+}
+
+static int parse_groups(const char *names, unsigned *groups, struct stet_error *err) {
+	*groups = names ? 0 : ~0U;
+	for (const char *name = names; name && *name;) {
+		size_t len = strcspn(name, ",");
+		int group = find_group(st_str_trim(st_strn(name, len)), err);
+		if (group < 0)
+			return group;
+		*groups |= 1U << group;
+		name += len + (name[len] == ',');
+	}
+	if (*groups == 0)
+		return st_fail(err, STET_E_INVALID,
+		               "Name at least one group of tools: files, text or state.");
+	return 0;
+}
+
+/* An agent for a peer: a modern HTTP caller has no session that anything could be remembered in. */
+static void *enter(struct st_mcp_service *base, enum st_mcp_peer_kind kind, const char *owner,
+                   struct stet_error *err) {
+	struct st_desk_service *service = (struct st_desk_service *)base;
+	struct stet_agent *agent = NULL;
+	int code = kind == ST_MCP_STATELESS ? stet_desk_stateless(service->desk, owner, &agent, err)
+	                                    : stet_desk_agent(service->desk, owner, NULL, &agent, err);
+	return code < 0 ? NULL : agent;
+}
+
+static void leave(struct st_mcp_service *base, void *user) {
+	stet_agent_release(user);
+}
+
+/* FNV-1a. 0 stands for no key. */
+static uint64_t hash(uint64_t seed, struct st_str text) {
+	uint64_t sum = seed ^ 0xcbf29ce484222325;
+	for (size_t i = 0; i < text.len; i++)
+		sum = (sum ^ (unsigned char)text.ptr[i]) * 0x100000001b3;
+	return sum ? sum : 1;
+}
+
+/* Calls of one session keep their order, and so do those on one file. */
+static void keys(struct st_mcp_request *request, uint64_t found[2]) {
+	struct st_desk_service *service = st_desk_service_of(request);
+	yyjson_val *args = yyjson_obj_get(request->params, "arguments");
+	struct st_str session = st_json_str(yyjson_obj_get(args, "session"));
+	yyjson_val *path = yyjson_obj_get(args, "path");
+	if (!path)
+		path = yyjson_obj_get(args, "filePath");
+	if (session.len > 0 || request->peer_kind != ST_MCP_STATELESS)
+		found[0] = hash((uint64_t)(uintptr_t)request->user, session);
+	const char *rest;
+	if (yyjson_is_str(path)) {
+		struct stet_workspace *ws = st_desk_workspace_of(service, yyjson_get_str(path), &rest);
+		found[1] = hash((uint64_t)(uintptr_t)ws, st_str(ws ? rest : yyjson_get_str(path)));
+	}
+}
+
+int st_desk_service_new(struct stet_desk *desk, const char *groups, struct st_desk_service **out,
+                        struct stet_error *err) {
+	*out = NULL;
+	struct st_desk_service *service = calloc(1, sizeof *service);
+	if (!service)
+		return st_fail_nomem(err);
+	int code = parse_groups(groups, &service->groups, err);
+	if (code < 0) {
+		free(service);
+		return code;
+	}
+	service->desk = desk;
+	service->base = (struct st_mcp_service){
+		.name = "stet",
+		.title = "stet: files without lost updates",
+		.version = stet_version(),
+		.instructions = stet_editing_guide(),
+		.tools_list = st_desk_tools_list,
+		.tools_call = st_desk_tools_call,
+		.resources_list = st_desk_resources_list,
+		.resources_templates = st_desk_resources_templates,
+		.resources_read = st_desk_resources_read,
+		.prompts_list = st_desk_prompts_list,
+		.prompts_get = st_desk_prompts_get,
+		.complete = st_desk_complete,
+		.enter = enter,
+		.leave = leave,
+		.keys = keys,
+	};
+	*out = service;
+	return 0;
+}
+
+void st_desk_service_free(struct st_desk_service *service) {
+	free(service);
+}
+
+struct st_mcp_service *st_desk_service_base(struct st_desk_service *service) {
+	return &service->base;
+}
+
+/* ---- for its parts ---- */
+
+int st_desk_param(struct st_mcp_request *request, const char *name, bool required,
+                  struct st_str *out) {
+	yyjson_val *value = yyjson_obj_get(request->params, name);
+	*out = st_json_str(value);
+	if (yyjson_is_str(value) || (!value && !required))
+		return 0;
+	return st_mcp_fail(request, ST_MCP_INVALID_PARAMS, "%.*s needs \"%s\", a string.",
+	                   (int)request->method.len, request->method.ptr, name);
+}
+
+int st_desk_one_page(struct st_mcp_request *request) {
+	if (!yyjson_obj_get(request->params, "cursor"))
+		return 0;
+	return st_mcp_fail(request, ST_MCP_INVALID_PARAMS,
+	                   "This cursor is not one that this server gave out.");
+}
+
+struct stet_workspace *st_desk_workspace_of(struct st_desk_service *service, const char *path,
+                                            const char **rest) {
+	struct stet_workspace *ws, *found = NULL;
+	for (size_t i = 0; (ws = stet_desk_workspace(service->desk, i)); i++) {
+		const char *plain = st_root_plain(&ws->root, path);
+		/* The innermost of several. */
+		if (plain && (!found || strlen(plain) < strlen(*rest))) {
+			found = ws;
+			*rest = plain;
+		}
+	}
+	return found;
+}
+
+int st_desk_ask_tool(struct st_mcp_request *request, const char *tool, const char *args,
+                     yyjson_doc **answer, struct stet_error *err) {
+	char *text = NULL;
+	size_t len = 0;
+	*answer = NULL;
+	int code =
+		stet_agent_call(st_desk_agent_of(request), tool, args, strlen(args), &text, &len, err);
+	if (code == 0)
+		code = st_json_parse_text(st_strn(text, len), "The answer", answer, err);
+	stet_free(text);
+	return code;
+}
+
+struct st_str st_desk_answer_text(yyjson_doc *answer) {
+	yyjson_val *content = yyjson_obj_get(yyjson_doc_get_root(answer), "content");
+	return st_json_str(yyjson_obj_get(yyjson_arr_get_first(content), "text"));
+}

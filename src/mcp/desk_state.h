@@ -1,0 +1,62 @@
+/** The inside of a desk service, for its parts. */
+#ifndef STET_MCP_DESK_STATE_H
+#define STET_MCP_DESK_STATE_H
+
+#include "core/workspace.h"
+#include "mcp/desk_service.h"
+
+struct st_desk_service {
+	struct st_mcp_service base;
+	struct stet_desk *desk;
+	/** Bit n: the group n of enum st_group is offered. */
+	unsigned groups;
+};
+
+static inline struct st_desk_service *st_desk_service_of(struct st_mcp_request *request) {
+	return (struct st_desk_service *)request->service;
+}
+
+static inline struct stet_agent *st_desk_agent_of(struct st_mcp_request *request) {
+	return request->user;
+}
+
+/** A string among the params, which must be there (-1 if it fails) or may be missing (0, and empty). */
+int st_desk_param(struct st_mcp_request *request, const char *name, bool required,
+                  struct st_str *out);
+
+/** Lists come on one page: a cursor is none of ours. 0, or what st_mcp_fail() returned. */
+int st_desk_one_page(struct st_mcp_request *request);
+
+/**
+ * The workspace that a path leads to, and the path below it.
+ *
+ * @path   Absolute, or below the first workspace.
+ * @rest   Receives the part of path below the workspace's root.
+ * @return NULL if it is in none.
+ */
+struct stet_workspace *st_desk_workspace_of(struct st_desk_service *service, const char *path,
+                                            const char **rest);
+
+/**
+ * Call a tool, for its answer to be used for something else.
+ *
+ * @args    A JSON object.
+ * @answer  Receives it parsed, to be freed with yyjson_doc_free().
+ * @return  0, or a code with err filled: there is no such tool, or it failed.
+ */
+[[nodiscard]] int st_desk_ask_tool(struct st_mcp_request *request, const char *tool,
+                                   const char *args, yyjson_doc **answer, struct stet_error *err);
+
+/** The text of such an answer. */
+struct st_str st_desk_answer_text(yyjson_doc *answer);
+
+int st_desk_tools_list(struct st_mcp_request *request);
+int st_desk_tools_call(struct st_mcp_request *request);
+int st_desk_resources_list(struct st_mcp_request *request);
+int st_desk_resources_templates(struct st_mcp_request *request);
+int st_desk_resources_read(struct st_mcp_request *request);
+int st_desk_prompts_list(struct st_mcp_request *request);
+int st_desk_prompts_get(struct st_mcp_request *request);
+int st_desk_complete(struct st_mcp_request *request);
+
+#endif

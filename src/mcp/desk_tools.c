@@ -1,0 +1,98 @@
+/* tools/list and tools/call: the table of tools, as each version of the protocol has it. */
+#include "base/utf8.h"
+#include "mcp/desk_state.h"
+#include "mcp/wire.h"
+#include "tools/tool.h"
+
+/* Take members out of an object that older versions did not have. */
+static int strip(struct st_buf *out, struct st_str json, const char *const *names) {
+	yyjson_doc *doc = yyjson_read(json.ptr, json.len, 0);
+	yyjson_mut_doc *copy = doc ? yyjson_doc_mut_copy(doc, NULL) : NULL;
+	yyjson_doc_free(doc);
+	if (!copy)
+		return -1;
+	yyjson_mut_val *root = yyjson_mut_doc_get_root(copy);
+	for (size_t i = 0; names[i]; i++)
+		yyjson_mut_obj_remove_key(root, names[i]);
+	int code = st_json_write(copy, root, out, NULL);
+	yyjson_mut_doc_free(copy);
+	return code;
+}
+
+/* Before 2025-06-18 answers had no structuredContent, so that there is nothing a schema could describe. */
+static const char *const *unknown_to(enum st_mcp_version version) {
+	static const char *const first[] = {"title", "outputSchema", "annotations", NULL};
+	static const char *const second[] = {"title", "outputSchema", NULL};
+	if (version >= ST_MCP_2025_06_18)
+		return NULL;
+	return version < ST_MCP_2025_03_26 ? first : second;
+}
+
+static int add_tool(struct st_mcp_request *request, size_t tool) {
+	const char *const *unknown = unknown_to(request->version);
+	char *json = stet_tool_json(tool);
+	int code = json ? 0 : -1;
+	if (json && unknown)
+		code = strip(request->result, st_str(json), unknown);
+	else if (json)
+		st_buf_adds(request->result, json);
+	stet_free(json);
+	return code;
+}
+
+static bool is_offered(const struct st_desk_service *service, const struct st_tool *tool) {
+	return tool && (service->groups & 1U << tool->group);
+}
+
+int st_desk_tools_list(struct st_mcp_request *request) {
+	struct st_desk_service *service = st_desk_service_of(request);
+	const char *comma = "";
+	if (st_desk_one_page(request) < 0)
+		return -1;
+	st_buf_adds(request->result, "{\"tools\":[");
+	for (size_t i = 0; st_tools[i]; i++) {
+		if (!is_offered(service, st_tools[i]))
+			continue;
+		st_buf_adds(request->result, comma);
+		if (add_tool(request, i) < 0)
+			return -1;
+		comma = ",";
+	}
+	st_buf_adds(request->result, "]}");
+	return 0;
+}
+
+static int call(struct st_mcp_request *request, const struct st_tool *tool, struct st_str args) {
+	static const char *const structured[] = {"structuredContent", NULL};
+	struct stet_error why = {0};
+	char *answer = NULL;
+	size_t len = 0;
+	int code = stet_agent_call(st_desk_agent_of(request), tool->name, args.ptr, args.len, &answer,
+	                           &len, &why);
+	st_autofree char *owned = answer;
+	if (!answer)
+		return st_mcp_fail(request, ST_MCP_INTERNAL_ERROR, "%s", why.message);
+	st_mcp_log(request, ST_MCP_DEBUG, "stet", st_str(code < 0 ? why.message : tool->name));
+	if (request->version < ST_MCP_2025_06_18)
+		return strip(request->result, st_strn(answer, len), structured);
+	st_buf_add(request->result, st_strn(answer, len));
+	return 0;
+}
+
+int st_desk_tools_call(struct st_mcp_request *request) {
+	struct st_str name;
+	if (st_desk_param(request, "name", true, &name) < 0)
+		return -1;
+	const struct st_tool *tool = st_tool_find(name);
+	if (!is_offered(st_desk_service_of(request), tool))
+		return st_mcp_fail(request, ST_MCP_INVALID_PARAMS, "There is no tool \"%.*s\".",
+		                   (int)st_utf8_cut(name, 100), name.ptr);
+	yyjson_val *args = yyjson_obj_get(request->params, "arguments");
+	if (args && !yyjson_is_obj(args))
+		return st_mcp_fail(request, ST_MCP_INVALID_PARAMS,
+		                   "\"arguments\" must be an object, not %s.", st_json_kind(args));
+	st_auto(st_buf) text = ST_BUF_INIT;
+	if (args)
+		st_mcp_wire_value(&text, args);
+	return text.failed ? -1 : call(request, tool, st_buf_str(&text));
+}

@@ -1,0 +1,164 @@
+#include "mcp/message.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "mcp/meta.h"
+
+void st_mcp_refuse(struct st_mcp_message *message, int code, const char *format, ...) {
+	struct stet_error why;
+	va_list args;
+	va_start(args, format);
+	vsnprintf(why.message, sizeof why.message, format, args);
+	va_end(args);
+	message->kind = ST_MCP_BROKEN;
+	message->code = code;
+	st_buf_clear(&message->problem);
+	st_buf_adds(&message->problem, why.message);
+}
+
+/* Strings and integers, as MCP has it. A number that we cannot keep exactly would not be the id any more. */
+static bool take_id(struct st_mcp_message *message, yyjson_val *id) {
+	st_buf_clear(&message->id);
+	if (yyjson_is_str(id))
+		st_json_quote(&message->id, st_json_str(id));
+	else if (yyjson_is_uint(id))
+		st_buf_addf(&message->id, "%llu", (unsigned long long)yyjson_get_uint(id));
+	else if (yyjson_is_sint(id))
+		st_buf_addf(&message->id, "%lld", (long long)yyjson_get_sint(id));
+	else
+		st_buf_adds(&message->id, "null");
+	return yyjson_is_str(id) || yyjson_is_int(id);
+}
+
+static void take_claim(struct st_mcp_message *message) {
+	yyjson_val *version = yyjson_obj_get(message->meta, ST_MCP_META_VERSION);
+	yyjson_val *capabilities = yyjson_obj_get(message->meta, ST_MCP_META_CAPABILITIES);
+	yyjson_val *client = yyjson_obj_get(message->meta, ST_MCP_META_CLIENT);
+	if (!version && !capabilities && !client)
+		return;
+	bool whole =
+		yyjson_is_str(version) && yyjson_is_obj(capabilities) && (!client || yyjson_is_obj(client));
+	message->claim = whole ? ST_MCP_CLAIM_WHOLE : ST_MCP_CLAIM_MALFORMED;
+	message->claimed = st_json_str(version);
+	message->version = st_mcp_version_find(message->claimed);
+}
+
+/* A member that has to be an object. What a notification has wrong is not there. */
+static bool take_member(struct st_mcp_message *message, yyjson_val *parent, const char *name,
+                        yyjson_val **out) {
+	yyjson_val *value = yyjson_obj_get(parent, name);
+	if (yyjson_is_obj(value))
+		*out = value;
+	if (!value || *out || message->kind == ST_MCP_NOTIFICATION)
+		return true;
+	st_mcp_refuse(message, ST_MCP_INVALID_PARAMS, "\"%s\" must be an object, not %s.", name,
+	              st_json_kind(value));
+	return false;
+}
+
+static void take_params(struct st_mcp_message *message) {
+	if (!take_member(message, message->root, "params", &message->params) ||
+	    !take_member(message, message->params, "_meta", &message->meta))
+		return;
+	take_claim(message);
+	bool resource = st_str_starts(message->method, ST_STR("resources/"));
+	message->name = st_json_str(yyjson_obj_get(message->params, resource ? "uri" : "name"));
+}
+
+static void take_call(struct st_mcp_message *message, yyjson_val *id) {
+	message->kind = id ? ST_MCP_REQUEST : ST_MCP_NOTIFICATION;
+	if (id && !take_id(message, id)) {
+		st_mcp_refuse(message, ST_MCP_INVALID_REQUEST,
+		              "The id of a request is a string or an integer.");
+		return;
+	}
+	take_params(message);
+}
+
+/* The parts of an object that may be a message. */
+static void take_object(struct st_mcp_message *message) {
+	yyjson_val *id = yyjson_obj_get(message->root, "id");
+	yyjson_val *method = yyjson_obj_get(message->root, "method");
+	message->method = st_json_str(method);
+	take_id(message, id);
+	if (!st_str_eq(st_json_str(yyjson_obj_get(message->root, "jsonrpc")), ST_STR("2.0")))
+		st_mcp_refuse(message, ST_MCP_INVALID_REQUEST, "\"jsonrpc\" must be \"2.0\".");
+	else if (yyjson_is_str(method))
+		take_call(message, id);
+	else if (!method && id &&
+	         !yyjson_obj_get(message->root, "result") != !yyjson_obj_get(message->root, "error"))
+		message->kind = ST_MCP_RESPONSE;
+	else
+		st_mcp_refuse(
+			message, ST_MCP_INVALID_REQUEST,
+			"A message has a \"method\", or an \"id\" with a \"result\" or an \"error\".");
+}
+
+static void take(struct st_mcp_message *message, yyjson_val *root) {
+	message->root = root;
+	if (yyjson_is_obj(root))
+		take_object(message);
+	else if (yyjson_arr_size(root) > 0)
+		message->kind = ST_MCP_BATCH;
+	else
+		st_mcp_refuse(message, ST_MCP_INVALID_REQUEST, "A message is a JSON object.");
+}
+
+static struct st_mcp_message *empty(void) {
+	struct st_mcp_message *message = calloc(1, sizeof *message);
+	if (message) {
+		message->method = message->name = message->claimed = st_str("");
+		st_buf_adds(&message->id, "null");
+	}
+	return message;
+}
+
+/* What was made without memory for all of it is of no use. */
+static struct st_mcp_message *finish(struct st_mcp_message *message) {
+	if (!message->id.failed && !message->problem.failed)
+		return message;
+	st_mcp_message_free(message);
+	return NULL;
+}
+
+struct st_mcp_message *st_mcp_message_new(struct st_str bytes) {
+	struct st_mcp_message *message = empty();
+	if (!message)
+		return NULL;
+	struct stet_error why = {0};
+	int code = st_json_parse_text(bytes, "The parts of this message", &message->doc, &why);
+	if (code == 0) {
+		take(message, yyjson_doc_get_root(message->doc));
+		code = st_json_check_keys(message->doc, "The parts of this message", &why);
+		if (code == STET_E_INVALID)
+			st_mcp_refuse(message, ST_MCP_INVALID_REQUEST, "%s", why.message);
+	} else if (code == STET_E_INVALID) {
+		st_mcp_refuse(message, ST_MCP_PARSE_ERROR, "%s", why.message);
+	}
+	if (code == STET_E_NOMEM) {
+		st_mcp_message_free(message);
+		return NULL;
+	}
+	return finish(message);
+}
+
+struct st_mcp_message *st_mcp_message_oversized(size_t limit) {
+	struct st_mcp_message *message = empty();
+	if (!message)
+		return NULL;
+	st_mcp_refuse(message, ST_MCP_INVALID_REQUEST,
+	              "A message may have %zu bytes; this one is longer and was not read. Send less at "
+	              "once: edit a part of a file instead of writing all of it.",
+	              limit);
+	return finish(message);
+}
+
+void st_mcp_message_free(struct st_mcp_message *message) {
+	if (!message)
+		return;
+	st_buf_release(&message->problem);
+	st_buf_release(&message->id);
+	yyjson_doc_free(message->doc);
+	free(message);
+}

@@ -1,0 +1,174 @@
+/**
+ * What a server knows of its peers, and a peer of its work: the inside of the
+ * core.
+ *
+ * Locks: a server's (which peers there are) before a peer's (everything in
+ * it). Sinks are called under the peer's lock, so that their calls come one
+ * at a time and nothing follows a cancellation; of a service only enter() is.
+ */
+#ifndef STET_MCP_STATE_H
+#define STET_MCP_STATE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "mcp/meta.h"
+#include "mcp/service.h"
+
+enum { ST_MCP_KEY_SIZE = 32, ST_MCP_SUBSCRIPTIONS_MAX = 1024 };
+
+struct st_mcp_server {
+	struct st_mcp_service *service;
+	struct st_mcp_executor *executor;
+	/** Signs what clients carry for us. */
+	unsigned char key[ST_MCP_KEY_SIZE];
+	pthread_mutex_t lock;
+	struct st_mcp_peer *peers;
+};
+
+/** URIs, each owned. */
+struct st_mcp_uris {
+	char **list;
+	size_t count;
+};
+
+bool st_mcp_uris_has(const struct st_mcp_uris *uris, struct st_str uri);
+/** Add a copy. False without memory. */
+[[nodiscard]] bool st_mcp_uris_add(struct st_mcp_uris *uris, struct st_str uri);
+/** True if it was there. */
+bool st_mcp_uris_remove(struct st_mcp_uris *uris, struct st_str uri);
+void st_mcp_uris_release(struct st_mcp_uris *uris);
+
+/** A request of ours that the client has not answered; on the stack of the thread that waits. */
+struct st_mcp_question {
+	struct st_mcp_question *next;
+	uint64_t id;
+	/** The whole response, when it has come. */
+	struct st_mcp_message *response;
+};
+
+struct st_mcp_peer {
+	struct st_mcp_server *server;
+	struct st_mcp_peer *next, *previous;
+	enum st_mcp_peer_kind kind;
+	char *owner;
+	pthread_mutex_t lock;
+	/** A question was answered, or there is no point in waiting any more. */
+	pthread_cond_t news;
+	/** The handle, each request, and whoever holds on to it for a moment. */
+	size_t references;
+	bool closed;
+	struct st_mcp_sink *sink;
+	/** What `initialize` brought. */
+	enum st_mcp_version version;
+	enum st_mcp_level level;
+	yyjson_doc *client;
+	/** What the service keeps for it. */
+	bool entered;
+	void *user;
+	struct st_mcp_work *works;
+	struct st_mcp_uris subscriptions;
+	struct st_mcp_question *questions;
+	uint64_t last_question;
+};
+
+struct st_mcp_method;
+
+/** A request, from its arrival to the end of its answer. */
+struct st_mcp_work {
+	struct st_mcp_job job;
+	struct st_mcp_request request;
+	struct st_mcp_work *next, *previous;
+	struct st_mcp_peer *peer;
+	const struct st_mcp_method *method;
+	struct st_mcp_message *message;
+	/** Where its messages go; and the transport's own, which is another in a batch. */
+	struct st_mcp_sink *sink, *outer;
+	_Atomic bool cancelled;
+	/** Answered long after its handler returned: a subscription. */
+	bool listening;
+	unsigned lists;
+	struct st_mcp_uris uris;
+	enum st_mcp_level level;
+	struct st_buf result;
+	bool input_required;
+	/** Set if it failed. */
+	int code;
+	struct st_buf problem, data;
+	/** Wrong as such, before anything was done. */
+	bool malformed;
+};
+
+static inline struct st_mcp_work *st_mcp_work_of(struct st_mcp_request *request) {
+	return (struct st_mcp_work *)((char *)request - offsetof(struct st_mcp_work, request));
+}
+
+/* ---- peer.c ---- */
+
+/** Hold on to a peer, and let go of it. The lock must not be held. */
+void st_mcp_peer_ref(struct st_mcp_peer *peer);
+void st_mcp_peer_unref(struct st_mcp_peer *peer);
+
+/* ---- work.c ---- */
+
+/** Serve a request; the message is taken. `outer` is the transport's sink. */
+void st_mcp_work_begin(struct st_mcp_peer *peer, struct st_mcp_message *message,
+                       struct st_mcp_sink *sink, struct st_mcp_sink *outer);
+
+/** Answer, unless it was cancelled, and free it. */
+void st_mcp_work_end(struct st_mcp_work *work);
+
+/** Nobody wants the answer any more. With the peer's lock held; a listening one is to be ended then. */
+void st_mcp_work_cancel(struct st_mcp_work *work);
+
+/* ---- request.c ---- */
+
+/** Send a notification that belongs to a request; params is a JSON object. */
+void st_mcp_notify(struct st_mcp_request *request, const char *method, struct st_buf *params);
+
+/* ---- methods.c ---- */
+
+enum st_mcp_traits {
+	ST_MCP_LEGACY = 1,
+	ST_MCP_MODERN = 2,
+	/** The result says how long it may be kept. */
+	ST_MCP_CACHED = 4,
+	/** Answered by the service, and by the executor's threads. */
+	ST_MCP_SERVED = 8,
+	/** Same for everybody until told otherwise. */
+	ST_MCP_STABLE = 16,
+};
+
+struct st_mcp_method {
+	const char *name;
+	unsigned traits;
+	st_mcp_handler *(*served)(const struct st_mcp_service *service);
+	st_mcp_handler *run;
+};
+
+/** The method of a name in an era; NULL if there is none, or the service does not offer it. */
+const struct st_mcp_method *st_mcp_method_find(const struct st_mcp_service *service,
+                                               struct st_str name, bool modern);
+
+/** The level of a name; -1 if there is none. */
+int st_mcp_level_find(struct st_str name);
+
+/* ---- subscribe.c ---- */
+
+/** What a handler returns whose request is not over when it returns. */
+enum { ST_MCP_STAYS = 1 };
+
+int st_mcp_subscribe(struct st_mcp_request *request);
+int st_mcp_unsubscribe(struct st_mcp_request *request);
+int st_mcp_listen(struct st_mcp_request *request);
+
+/** The service need not watch these any more, which are freed. Without locks. */
+void st_mcp_unwatch_all(struct st_mcp_service *service, struct st_mcp_uris *uris);
+
+/* ---- batch.c ---- */
+
+/** Serve the messages of a batch; it is taken. */
+void st_mcp_batch(struct st_mcp_peer *peer, struct st_mcp_message *message,
+                  struct st_mcp_sink *sink);
+
+#endif

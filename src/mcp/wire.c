@@ -1,0 +1,76 @@
+#include "mcp/wire.h"
+
+#include "base/utf8.h"
+
+static void begin(struct st_buf *out, struct st_str id) {
+	st_buf_adds(out, "{\"jsonrpc\":\"2.0\",\"id\":");
+	st_buf_add(out, id);
+}
+
+void st_mcp_wire_result(struct st_buf *out, struct st_str id, struct st_str result,
+                        struct st_str more) {
+	begin(out, id);
+	st_buf_adds(out, ",\"result\":");
+	if (more.len == 0) {
+		st_buf_add(out, result);
+	} else {
+		st_buf_add(out, st_str_slice(result, 0, result.len - 1));
+		st_buf_adds(out, result.len > 2 ? "," : "");
+		st_buf_add(out, more);
+		st_buf_addc(out, '}');
+	}
+	st_buf_addc(out, '}');
+}
+
+void st_mcp_wire_error(struct st_buf *out, struct st_str id, int code, struct st_str message,
+                       struct st_str data) {
+	begin(out, id);
+	st_buf_addf(out, ",\"error\":{\"code\":%d,\"message\":", code);
+	st_mcp_wire_text(out, message);
+	if (data.len > 0) {
+		st_buf_adds(out, ",\"data\":");
+		st_buf_add(out, data);
+	}
+	st_buf_adds(out, "}}");
+}
+
+static void add_call(struct st_buf *out, const char *method, struct st_str params) {
+	st_buf_addf(out, "\"method\":\"%s\"", method);
+	if (params.len > 0) {
+		st_buf_adds(out, ",\"params\":");
+		st_buf_add(out, params);
+	}
+	st_buf_addc(out, '}');
+}
+
+void st_mcp_wire_notification(struct st_buf *out, const char *method, struct st_str params) {
+	st_buf_adds(out, "{\"jsonrpc\":\"2.0\",");
+	add_call(out, method, params);
+}
+
+void st_mcp_wire_request(struct st_buf *out, uint64_t id, const char *method,
+                         struct st_str params) {
+	st_buf_addf(out, "{\"jsonrpc\":\"2.0\",\"id\":%llu,", (unsigned long long)id);
+	add_call(out, method, params);
+}
+
+void st_mcp_wire_text(struct st_buf *out, struct st_str text) {
+	if (st_utf8_valid(text)) {
+		st_json_quote(out, text);
+		return;
+	}
+	st_auto(st_buf) shown = ST_BUF_INIT;
+	st_utf8_add_lossy(&shown, text);
+	out->failed |= shown.failed;
+	st_json_quote(out, st_buf_str(&shown));
+}
+
+void st_mcp_wire_value(struct st_buf *out, yyjson_val *value) {
+	size_t len = 0;
+	char *text = yyjson_val_write(value, YYJSON_WRITE_NOFLAG, &len);
+	if (text)
+		st_buf_add(out, st_strn(text, len));
+	else
+		out->failed = true;
+	free(text);
+}
