@@ -45,7 +45,11 @@ int option_number(const struct arguments *args, const char *name, int64_t min, i
 		return DONE;
 	errno = 0;
 	long long value = strtoll(text, &end, 10);
-	if (errno != 0 || end == text || *end != '\0' || value < min || value > max)
+	bool number = errno == 0 && end != text && *end == '\0';
+	if ((!number || value < min) && max == INT64_MAX)
+		return usage_error(args->command, "%s takes a number from %" PRId64 ", not \"%s\"", name,
+		                   min, text);
+	if (!number || value < min || value > max)
 		return usage_error(args->command,
 		                   "%s takes a number from %" PRId64 " to %" PRId64 ", not \"%s\"", name,
 		                   min, max, text);

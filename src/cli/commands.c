@@ -2,11 +2,21 @@
 
 #include <string.h>
 
+// clang-format off
 const struct command *const commands[] = {
+	&read_command,
+	&write_command,
+	&edit_command,
+	&replace_command,
+	&patch_command,
+	&inspect_command,
+	&check_command,
+	&hash_command,
 	&agents_command,
 	&watch_command,
 	NULL,
 };
+// clang-format on
 
 const struct option common_options[] = {
 	{"--root", "DIR", "the workspace, instead of the working directory"},

@@ -121,7 +121,15 @@ extern const struct option common_options[];
 const struct command *command_find(const char *name);
 
 extern const struct command agents_command;
+extern const struct command check_command;
+extern const struct command edit_command;
+extern const struct command hash_command;
+extern const struct command inspect_command;
+extern const struct command patch_command;
+extern const struct command read_command;
+extern const struct command replace_command;
 extern const struct command watch_command;
+extern const struct command write_command;
 
 /** An option that was given. */
 struct given {

@@ -68,6 +68,11 @@ int main(int argc, char **argv) {
 		return help_all();
 	if (first == argc)
 		return usage_error(NULL, "a command is missing");
+	if (strcmp(argv[first], "help") == 0) {
+		options.help = true;
+		if (++first == argc)
+			return help_all();
+	}
 	const struct command *command = command_find(argv[first]);
 	if (!command)
 		return unknown_command(argv[first]);

@@ -102,6 +102,74 @@ int work_call(struct work *work, const char *tool, struct stet_json *args, work_
 	return status;
 }
 
+struct stet_json *work_args(const char *path) {
+	struct stet_json *json = stet_json_new();
+	if (json)
+		stet_json_set_text(json, "/path", path, strlen(path));
+	return json;
+}
+
+struct stet_json *work_change_args(const struct arguments *args) {
+	struct stet_json *json = work_args(operand(args, 0));
+	set_option(json, "/expectedHash", args, "--expect");
+	set_option(json, "/onStale", args, "--on-stale");
+	return json;
+}
+
+int set_operand(struct stet_json *json, const char *pointer, const char *text) {
+	char *input = NULL;
+	size_t len = strlen(text);
+	int status = strcmp(text, "-") == 0 ? slurp(text, &input, &len) : DONE;
+	if (status == DONE)
+		stet_json_set_text(json, pointer, input ? input : text, len);
+	free(input);
+	return status;
+}
+
+void set_option(struct stet_json *json, const char *pointer, const struct arguments *args,
+                const char *name) {
+	const char *value = option_value(args, name);
+	if (json && value)
+		stet_json_set_text(json, pointer, value, strlen(value));
+}
+
+/* Lines with a sign before each, as a diff has them. */
+static void put_signed(const char *text, size_t len, char sign) {
+	const char *begin = paint(stdout, sign == '+' ? GREEN : RED), *end = paint(stdout, PLAIN);
+	for (size_t from = 0; from < len;) {
+		const char *stop = memchr(text + from, '\n', len - from);
+		size_t line = stop ? (size_t)(stop - text) - from : len - from;
+		printf("%s%c", begin, sign);
+		put(stdout, text + from, line);
+		printf("%s\n", end);
+		from += line + (stop != NULL);
+	}
+}
+
+void show_change(const struct stet_json *answer) {
+	static const char preview[] = "/structuredContent/preview";
+	size_t len = 0;
+	const char *text = stet_json_text(answer, "/content/0/text", &len);
+	const char *diff = text ? memmem(text, len, "\n--- ", 5) : NULL;
+	const char *note = stet_json_text(answer, "/structuredContent/note", NULL);
+	if (!text)
+		return;
+	if (!stet_json_type(answer, preview)) {
+		put(stdout, text, diff ? (size_t)(diff - text) + 1 : len);
+		put_diff(stdout, diff ? diff + 1 : text, diff ? len - (size_t)(diff - text) - 1 : 0);
+		return;
+	}
+	const char *hash = stet_json_text(answer, "/structuredContent/fileHash", NULL);
+	put_line(stdout, text, strcspn(text, "\n"));
+	printf("fileHash: %s\n", hash ? hash : "");
+	text = stet_json_text(answer, "/structuredContent/preview/before", &len);
+	put_signed(text ? text : "", len, '-');
+	text = stet_json_text(answer, "/structuredContent/preview/after", &len);
+	put_signed(text ? text : "", len, '+');
+	if (note)
+		put_line(stdout, note, strlen(note));
+}
+
 static int read_all(FILE *file, const char *name, char **out, size_t *len) {
 	char *text = NULL;
 	size_t room = 0, used = 0;

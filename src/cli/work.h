@@ -39,6 +39,28 @@ typedef void work_show(const struct stet_json *answer);
  */
 int work_call(struct work *work, const char *tool, struct stet_json *args, work_show *show);
 
+/** The arguments of a tool that begin with a path; NULL if memory is short. */
+struct stet_json *work_args(const char *path);
+
+/** The options of commands that change files, for their tables. */
+#define CHANGE_OPTIONS \
+	{"--expect", "HASH", "refuse unless the file is this version: 16 to 64 digits"}, { \
+		"--on-stale", "refuse|merge", "what to do if others changed the file since it was read" \
+	}
+
+/** As work_args(), of the first operand and CHANGE_OPTIONS. */
+struct stet_json *work_change_args(const struct arguments *args);
+
+/** Set a member to an operand, or to standard input if it is "-". Returns the status. */
+int set_operand(struct stet_json *json, const char *pointer, const char *text);
+
+/** Set a member to the value of an option, if it was given. */
+void set_option(struct stet_json *json, const char *pointer, const struct arguments *args,
+                const char *name);
+
+/** Prints the answer of a tool that changes a file: what it did, and the lines. */
+work_show show_change;
+
 /**
  * Read a file, or standard input if its name is "-". At most 64 MiB.
  *

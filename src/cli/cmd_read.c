@@ -1,0 +1,106 @@
+/* stet read: a file, or lines of it, recorded as seen by the session. */
+#include <string.h>
+
+#include "cli/work.h"
+
+/* The text with a number before each line, as the tool has it. */
+static void put_numbered(const char *text, size_t len, size_t number) {
+	for (size_t from = 0; from < len; number++) {
+		const char *end = memchr(text + from, '\n', len - from);
+		size_t line = end ? (size_t)(end - text) + 1 - from : len - from;
+		printf("%6zu\t", number);
+		put(stdout, text + from, line);
+		from += line;
+	}
+}
+
+/* The instructions that newly apply, apart from the text of the file. */
+static void put_agents(struct work *work, const char *path) {
+	struct stet_agents *agents = NULL;
+	struct stet_error err = {0};
+	if (stet_agents_for_path(work->session, path, &agents, &err) < 0)
+		complain("The instructions for this file could not be looked for. %s", err.message);
+	fflush(stdout);
+	for (size_t i = 0; agents && i < stet_agents_count(agents); i++) {
+		size_t len = 0;
+		const char *block = stet_agents_block(agents, i, &len);
+		put_line(stderr, block, len);
+	}
+	stet_agents_free(agents);
+}
+
+/* Through the library and not the tool: bytes as they are, and no pages. */
+static int print(struct work *work, const struct arguments *args, const char *path, int64_t offset,
+                 int64_t limit) {
+	struct stet_error err = {0};
+	struct stet_answer *answer = NULL;
+	size_t len = 0;
+	if (stet_session_read(work->session, path, (size_t)offset, (size_t)limit, &answer, &err) < 0)
+		return report(&err);
+	const char *text = stet_answer_content(answer, &len);
+	if (has_option(args, "--numbers"))
+		put_numbered(text, len, stet_answer_first_line(answer));
+	else
+		put(stdout, text, len);
+	int status = done();
+	for (size_t i = 0; stet_answer_notice(answer, i); i++)
+		complain("%s", stet_answer_notice(answer, i));
+	stet_answer_free(answer);
+	if (!has_option(args, "--no-agents"))
+		put_agents(work, path);
+	return status;
+}
+
+static int call(struct work *work, const struct arguments *args, const char *path, int64_t offset,
+                int64_t limit) {
+	struct stet_json *json = work_args(path);
+	if (json && offset > 0)
+		stet_json_set_int(json, "/offset", offset);
+	if (json && limit > 0)
+		stet_json_set_int(json, "/limit", limit);
+	if (json && has_option(args, "--numbers"))
+		stet_json_set_bool(json, "/lineNumbers", 1);
+	return work_call(work, "read_file", json, NULL);
+}
+
+static int run(const struct options *options, const struct arguments *args) {
+	int64_t offset, limit;
+	int status = option_number(args, "--offset", 1, INT64_MAX, 0, &offset);
+	if (status == DONE)
+		status = option_number(args, "--limit", 1, INT64_MAX, 0, &limit);
+	struct work work;
+	if (status == DONE)
+		status = work_open(&work, options);
+	if (status != DONE)
+		return status;
+	const char *path = operand(args, 0);
+	return work_close(&work, (options->json ? call : print)(&work, args, path, offset, limit));
+}
+
+static const struct option options[] = {
+	{"--offset", "N", "begin at line N, from 1"},
+	{"--limit", "N", "print at most N lines"},
+	{"--numbers", NULL, "put the number and a tab before each line"},
+	{"--no-agents", NULL, "do not show the AGENTS.md that newly apply"},
+	OPTIONS_END,
+};
+
+const struct command read_command = {
+	.name = "read",
+	.summary = "print a file, and remember that the session saw it",
+	.synopsis = "PATH",
+	.description =
+		"Prints the file. With --session the version and the lines are remembered: a later edit or "
+		"write of the same session is refused if somebody else changed the file meanwhile. "
+		"Instructions (AGENTS.md) that newly apply go to standard error.",
+	.min = 1,
+	.max = 1,
+	.options = options,
+	.examples =
+		(const struct example[]){
+			{"stet read README.md", "all of a file"},
+			{"stet --session me read src/main.c --offset 100 --limit 50", "50 lines, remembered"},
+			{0},
+		},
+	.run = run,
+};

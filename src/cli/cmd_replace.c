@@ -1,0 +1,44 @@
+/* stet replace: search and replace, with a choice of the occurrence. */
+#include "cli/work.h"
+
+static int run(const struct options *options, const struct arguments *args) {
+	struct stet_json *json = work_change_args(args);
+	if (!json)
+		return report_nomem();
+	int status = set_operand(json, "/oldText", operand(args, 1));
+	if (status == DONE)
+		status = set_operand(json, "/newText", operand(args, 2));
+	set_option(json, "/occurrence", args, "--occurrence");
+	struct work work;
+	if (status == DONE)
+		status = work_open(&work, options);
+	if (status != DONE) {
+		stet_json_free(json);
+		return status;
+	}
+	return work_close(&work, work_call(&work, "text_replace", json, show_change));
+}
+
+static const struct option options[] = {
+	{"--occurrence", "WHICH", "first (default), last, all, or a number from 1"},
+	CHANGE_OPTIONS,
+	OPTIONS_END,
+};
+
+const struct command replace_command = {
+	.name = "replace",
+	.summary = "replace the first, last, n-th or every occurrence of a text",
+	.synopsis = "PATH OLD NEW",
+	.description =
+		"Replaces OLD by NEW; only the matched bytes change. Either may be -, which is standard "
+		"input. If OLD is not there, the nearest text is named, and what differs.",
+	.min = 3,
+	.max = 3,
+	.options = options,
+	.examples =
+		(const struct example[]){
+			{"stet replace notes.md teh the --occurrence all", "every occurrence"},
+			{0},
+		},
+	.run = run,
+};
