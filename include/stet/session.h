@@ -34,8 +34,13 @@ struct stet_session;
 /**
  * Open a session.
  *
- * @name   For messages to other sessions ("changed by session NAME"); NULL for none.
- * @return 0 or STET_E_NOMEM.
+ * A session with a name is kept in the state directory (STET_OPTION_STATE):
+ * another process that opens the name has seen what this one has.
+ *
+ * @name   Up to 200 bytes without control characters. Also for messages to
+ *         other sessions ("changed by session NAME"). NULL for none.
+ * @return 0, STET_E_INVALID, STET_E_NOMEM; or why what is stored under the
+ *         name cannot be read, such as STET_E_BUSY.
  */
 STET_API STET_NODISCARD int stet_session_open(struct stet_workspace *ws, const char *name,
                                               struct stet_session **out, struct stet_error *err);

@@ -47,6 +47,12 @@ enum stet_option {
 	STET_OPTION_AGENTS_GITIGNORE,
 	/** The most bytes of AGENTS.md in one delivery; 32 KiB by default. */
 	STET_OPTION_AGENTS_BUDGET,
+	/**
+	 * What is kept in the state directory. 0: nothing. 1 (the default): what
+	 * named sessions have seen; and of the calls of tools, the files they read
+	 * and write, and a log of writes (stet/state.h). 2: the same of all calls.
+	 */
+	STET_OPTION_STATE,
 };
 
 /**
@@ -82,6 +88,16 @@ STET_API STET_NODISCARD int stet_workspace_set(struct stet_workspace *ws, enum s
  */
 STET_API STET_NODISCARD int stet_workspace_allow(struct stet_workspace *ws, const char *extensions,
                                                  struct stet_error *err);
+
+/**
+ * Keep state in another directory than `.stet`.
+ *
+ * @name   A single name; the directory is made below the root when needed. Set
+ *         it before sessions are at work.
+ * @return 0, STET_E_INVALID or STET_E_NOMEM.
+ */
+STET_API STET_NODISCARD int stet_workspace_state_dir(struct stet_workspace *ws, const char *name,
+                                                     struct stet_error *err);
 
 /** The root's absolute path without links; valid while the workspace is open. */
 STET_API const char *stet_workspace_root(const struct stet_workspace *ws);

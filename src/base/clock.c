@@ -8,6 +8,12 @@ int64_t st_now_ms(void) {
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
+int64_t st_wall_ns(void) {
+	struct timespec now;
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
 void st_sleep_ms(int64_t ms) {
 	struct timespec time = {ms / 1000, ms % 1000 * 1000000};
 	nanosleep(&time, NULL);

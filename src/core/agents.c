@@ -1,5 +1,7 @@
 #include "core/agents.h"
 
+#include "core/visit.h"
+
 static int fill(struct stet_session *session, const char *path, unsigned flags,
                 const struct st_hash *shown, struct stet_agents *list, struct stet_error *err) {
 	st_auto(st_agents_chain) chain = {0};
@@ -18,6 +20,7 @@ static int fill(struct stet_session *session, const char *path, unsigned flags,
 int st_agents_deliver(struct stet_session *session, const char *path, unsigned flags,
                       const struct st_hash *shown, struct stet_agents **out,
                       struct stet_error *err) {
+	[[maybe_unused]] st_auto(st_visit) visit = st_visit_begin(session, false);
 	*out = NULL;
 	struct stet_agents *list = st_agents_list_new();
 	if (!list)
@@ -81,6 +84,7 @@ void stet_agents_invalidate(struct stet_workspace *ws, const char *path) {
 }
 
 void stet_agents_clear(struct stet_session *session) {
+	[[maybe_unused]] st_auto(st_visit) visit = st_visit_begin(session, false);
 	st_agents_given_clear(&session->agents);
 }
 

@@ -10,6 +10,7 @@ static void record_release(struct st_agents_record *record) {
 static void drop(struct st_agents_given *given, size_t index) {
 	record_release(&given->records[index]);
 	given->count--;
+	given->changes++;
 	memmove(&given->records[index], &given->records[index + 1],
 	        (given->count - index) * sizeof *given->records);
 }
@@ -22,6 +23,7 @@ void st_agents_given_init(struct st_agents_given *given) {
 void st_agents_given_clear(struct st_agents_given *given) {
 	while (given->count > 0)
 		record_release(&given->records[--given->count]);
+	given->changes++;
 	st_lru_clear(&given->said);
 }
 
@@ -76,23 +78,15 @@ static int make_room(struct st_agents_given *given, struct stet_error *err) {
 	return 0;
 }
 
-/* Note which text a path has now, and whether it gave it. */
-static int note(struct st_agents_given *given, const struct st_agents_chain *chain,
-                const struct st_agents_item *item, bool gave, struct stet_error *err) {
-	struct st_agents_record *record = by_path(given, item->path);
-	if (record) {
-		record->hash = item->file->hash;
-		record->given = gave;
-		return 0;
-	}
+int st_agents_given_add(struct st_agents_given *given, struct st_str path, struct st_str owner,
+                        const struct st_hash *hash, bool gave, struct stet_error *err) {
 	int code = make_room(given, err);
 	if (code < 0)
 		return code;
-	struct st_str owner = owner_of(chain, item);
 	struct st_agents_record new = {
-		.path = strdup(item->path),
+		.path = strndup(path.ptr, path.len),
 		.owner = strndup(owner.ptr, owner.len),
-		.hash = item->file->hash,
+		.hash = *hash,
 		.given = gave,
 	};
 	if (!new.path || !new.owner) {
@@ -100,6 +94,25 @@ static int note(struct st_agents_given *given, const struct st_agents_chain *cha
 		return st_fail_nomem(err);
 	}
 	given->records[given->count++] = new;
+	given->changes++;
+	return 0;
+}
+
+void st_agents_given_say(struct st_agents_given *given, struct st_str notice) {
+	st_lru_put(&given->said, notice, given, 1);
+	given->changes++;
+}
+
+/* Note which text a path has now, and whether it gave it. */
+static int note(struct st_agents_given *given, const struct st_agents_chain *chain,
+                const struct st_agents_item *item, bool gave, struct stet_error *err) {
+	struct st_agents_record *record = by_path(given, item->path);
+	if (!record)
+		return st_agents_given_add(given, st_str(item->path), owner_of(chain, item),
+		                           &item->file->hash, gave, err);
+	given->changes += record->given != gave || !st_hash_eq(&record->hash, &item->file->hash);
+	record->hash = item->file->hash;
+	record->given = gave;
 	return 0;
 }
 
@@ -255,7 +268,7 @@ static int take_notices(struct st_agents_given *given, const struct st_agents_ch
 		int code = st_agents_list_notice(list, text.ptr, err);
 		if (code < 0)
 			return code;
-		st_lru_put(&given->said, text, given, 1);
+		st_agents_given_say(given, text);
 	}
 	return 0;
 }

@@ -32,6 +32,8 @@ struct st_agents_given {
 	size_t cap;
 	/** Notices that were said. */
 	struct st_lru said;
+	/** Moves with every change of the above. */
+	size_t changes;
 };
 
 void st_agents_given_init(struct st_agents_given *given);
@@ -39,6 +41,12 @@ void st_agents_given_release(struct st_agents_given *given);
 
 /** Forget everything, so that it is given again. */
 void st_agents_given_clear(struct st_agents_given *given);
+
+/** Put back a record, or a notice that was said, from where it was stored. 0 or STET_E_NOMEM. */
+[[nodiscard]] int st_agents_given_add(struct st_agents_given *given, struct st_str path,
+                                      struct st_str owner, const struct st_hash *hash, bool gave,
+                                      struct stet_error *err);
+void st_agents_given_say(struct st_agents_given *given, struct st_str notice);
 
 enum st_agents_flags {
 	/** Everything that applies, given before or not. */

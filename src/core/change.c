@@ -115,7 +115,7 @@ static void say_how_to_go_on(const struct st_change *change, struct stet_answer 
 static int show_change(struct stet_session *session, const struct st_change *change,
                        const char *path, struct st_seen *seen, const struct st_file *file,
                        struct stet_answer *answer, struct stet_error *err) {
-	struct st_blob *base = st_bases_get(&session->ws->bases, &seen->hash);
+	struct st_blob *base = st_workspace_base(session->ws, &seen->hash);
 	if (!base) {
 		st_buf_adds(&answer->message,
 		            " What you read is no longer in memory, so there is no diff.");
@@ -231,7 +231,7 @@ static int judge(struct stet_session *session, const struct st_change *change,
 /* After a merge: from what the session saw to what there is now, of which it was shown the foreign part. */
 static void follow_merge(struct stet_session *session, struct st_seen *seen, struct st_str new,
                          const struct stet_answer *answer) {
-	struct st_blob *base = st_bases_get(&session->ws->bases, &seen->hash);
+	struct st_blob *base = st_workspace_base(session->ws, &seen->hash);
 	if (base)
 		st_seen_follow(seen, st_strn(base->bytes, base->len), new, !answer->diff_truncated);
 	else
@@ -356,7 +356,7 @@ static int merge(struct stet_session *session, const struct st_change *change, c
 static int merge_or_refuse(struct stet_session *session, const struct st_change *change,
                            const char *path, struct st_seen *seen, const struct st_file *file,
                            struct st_buf *new, struct stet_answer *answer, struct stet_error *err) {
-	struct st_blob *base = st_bases_get(&session->ws->bases, &seen->hash);
+	struct st_blob *base = st_workspace_base(session->ws, &seen->hash);
 	st_buf_clear(new);
 	int code =
 		base ? merge(session, change, path, file, st_strn(base->bytes, base->len), new, answer, err)

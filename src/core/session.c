@@ -3,6 +3,8 @@
 #include <pthread.h>
 
 #include "core/change.h"
+#include "core/visit.h"
+#include "base/utf8.h"
 #include "fs/displaced.h"
 #include "text/edits.h"
 
@@ -13,9 +15,26 @@ static void met(void *data, const char *path) {
 	st_lookout_use(&ws->lookout, path);
 }
 
+enum { NAME_MAX_BYTES = 200 };
+
+static int check_name(const char *name, struct stet_error *err) {
+	size_t len = strlen(name);
+	bool plain = len > 0 && len <= NAME_MAX_BYTES;
+	for (size_t i = 0; i < len && plain; i++)
+		plain = (unsigned char)name[i] >= ' ' && name[i] != 0x7f;
+	if (plain && st_utf8_valid(st_strn(name, len)))
+		return 0;
+	return st_fail(err, STET_E_INVALID,
+	               "The name of a session has 1 to %d bytes of UTF-8, without control characters.",
+	               NAME_MAX_BYTES);
+}
+
 int stet_session_open(struct stet_workspace *ws, const char *name, struct stet_session **out,
                       struct stet_error *err) {
 	*out = NULL;
+	int code = name ? check_name(name, err) : 0;
+	if (code < 0)
+		return code;
 	struct stet_session *session = calloc(1, sizeof *session);
 	if (!session)
 		return st_fail_nomem(err);
@@ -29,6 +48,11 @@ int stet_session_open(struct stet_workspace *ws, const char *name, struct stet_s
 	session->tracker.met = met;
 	session->tracker.data = ws;
 	st_agents_given_init(&session->agents);
+	code = st_visit_load(session, err);
+	if (code < 0) {
+		stet_session_close(session);
+		return code;
+	}
 	*out = session;
 	return 0;
 }
@@ -189,6 +213,7 @@ void st_session_outdate(struct stet_session *session, const char *path) {
 
 int stet_session_track_read(struct stet_session *session, const char *path,
                             struct stet_error *err) {
+	[[maybe_unused]] st_auto(st_visit) visit = st_visit_begin(session, false);
 	st_auto(st_place) place = ST_PLACE_INIT;
 	st_auto(st_file) file = ST_FILE_INIT;
 	int code = load(session, path, &place, &file, err);
@@ -203,6 +228,7 @@ int stet_session_track_read(struct stet_session *session, const char *path,
 
 int stet_session_track(struct stet_session *session, const char *path, const char *content,
                        size_t len, struct stet_error *err) {
+	[[maybe_unused]] st_auto(st_visit) visit = st_visit_begin(session, false);
 	st_auto(st_place) place = ST_PLACE_INIT;
 	st_auto(st_file) file = ST_FILE_INIT;
 	struct st_str bytes = st_strn(content ? content : "", content ? len : 0);
@@ -226,6 +252,7 @@ int stet_session_track(struct stet_session *session, const char *path, const cha
 }
 
 int stet_session_modified(struct stet_session *session, const char *path, struct stet_error *err) {
+	[[maybe_unused]] st_auto(st_visit) visit = st_visit_begin(session, false);
 	st_auto(st_file) file = ST_FILE_INIT;
 	struct st_seen *seen;
 	int standing = st_session_stand(session, path, &seen, &file, err);
@@ -233,6 +260,7 @@ int stet_session_modified(struct stet_session *session, const char *path, struct
 }
 
 void stet_session_invalidate(struct stet_session *session, const char *path) {
+	[[maybe_unused]] st_auto(st_visit) visit = st_visit_begin(session, false);
 	st_auto(st_place) place = ST_PLACE_INIT;
 	const char *plain;
 	struct st_seen *seen;
@@ -269,7 +297,7 @@ static int fill_check(struct stet_session *session, const char *path, int standi
 		answer->reason = "modified";
 		st_buf_adds(&answer->message, "File was modified externally since last read.");
 		hash = file->bytes.ptr ? &file->hash : NULL;
-		struct st_blob *base = hash ? st_bases_get(&session->ws->bases, &seen->hash) : NULL;
+		struct st_blob *base = hash ? st_workspace_base(session->ws, &seen->hash) : NULL;
 		int code = base ? st_session_diff(session, path, st_strn(base->bytes, base->len),
 		                                  st_buf_str(&file->bytes), answer, NULL, err)
 		                : 0;
@@ -285,6 +313,7 @@ static int fill_check(struct stet_session *session, const char *path, int standi
 
 int stet_session_check(struct stet_session *session, const char *path, struct stet_answer **out,
                        struct stet_error *err) {
+	[[maybe_unused]] st_auto(st_visit) visit = st_visit_begin(session, false);
 	*out = NULL;
 	st_auto(st_file) file = ST_FILE_INIT;
 	struct st_seen *seen;
@@ -349,6 +378,7 @@ static int see(struct stet_session *session, const struct st_file *file,
 
 int stet_session_read(struct stet_session *session, const char *path, size_t first, size_t count,
                       struct stet_answer **out, struct stet_error *err) {
+	[[maybe_unused]] st_auto(st_visit) visit = st_visit_begin(session, false);
 	*out = NULL;
 	st_auto(st_place) place = ST_PLACE_INIT;
 	st_auto(st_file) file = ST_FILE_INIT;
@@ -376,6 +406,7 @@ int stet_session_read(struct stet_session *session, const char *path, size_t fir
 /* Run a change; the answer reaches the caller on success and on a refusal. */
 static int apply(struct stet_session *session, struct st_change *change, const char *expected_hash,
                  struct stet_answer **out, struct stet_error *err) {
+	[[maybe_unused]] st_auto(st_visit) visit = st_visit_begin(session, false);
 	if (out)
 		*out = NULL;
 	if (expected_hash)

@@ -9,6 +9,17 @@
 #include "stet/session.h"
 #include "text/unified.h"
 
+/** Up to where a named session is stored. */
+struct st_kept {
+	/** st_store's, when that was. */
+	int64_t opened;
+	/** The session's number there, 0 if it is not stored, and its version. */
+	int64_t id;
+	int64_t version;
+	/** st_agents_given's. */
+	size_t given;
+};
+
 struct stet_session {
 	struct stet_workspace *ws;
 	/** May be NULL. */
@@ -17,6 +28,12 @@ struct stet_session {
 	struct st_agents_given agents;
 	/** It ends with the call: what it is told of it cannot rely on what came before. */
 	bool stateless;
+	/** How deep the calls are nested (core/visit.h). */
+	int visits;
+	/** What is stored, and what will be once the transaction under way is through. */
+	struct st_kept kept, saved;
+	/** The last attempt to store it failed. */
+	bool unsaved;
 };
 
 /** How a tracked file stands. */

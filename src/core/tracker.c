@@ -2,6 +2,8 @@
 
 #include "text/diff.h"
 
+enum { TOUCHED_MAX = 1000 };
+
 static void seen_free(void *value) {
 	struct st_seen *seen = value;
 	st_intervals_release(&seen->lines);
@@ -12,12 +14,66 @@ void st_tracker_init(struct st_tracker *tracker) {
 	st_lru_init(&tracker->files, ST_TRACKED_MAX, ST_TRACKED_MAX, seen_free);
 }
 
+void st_tracker_settle(struct st_tracker *tracker) {
+	while (tracker->touched_count > 0)
+		free(tracker->touched[--tracker->touched_count]);
+	free(tracker->touched);
+	tracker->touched = NULL;
+	tracker->touched_all = false;
+}
+
+void st_tracker_clear(struct st_tracker *tracker) {
+	st_lru_clear(&tracker->files);
+	st_tracker_settle(tracker);
+}
+
 void st_tracker_release(struct st_tracker *tracker) {
 	st_lru_release(&tracker->files);
+	st_tracker_settle(tracker);
+}
+
+/* A call looks up a handful of files, some of them often. */
+static void touch(struct st_tracker *tracker, const char *path) {
+	if (!tracker->notes || tracker->touched_all)
+		return;
+	for (size_t i = tracker->touched_count; i > 0; i--) {
+		if (strcmp(tracker->touched[i - 1], path) == 0)
+			return;
+	}
+	char **list = realloc(tracker->touched, (tracker->touched_count + 1) * sizeof *list);
+	if (list)
+		tracker->touched = list;
+	char *copy = list && tracker->touched_count < TOUCHED_MAX ? strdup(path) : NULL;
+	if (copy)
+		tracker->touched[tracker->touched_count++] = copy;
+	else
+		tracker->touched_all = true;
+}
+
+static uint64_t mix(uint64_t digest, const void *bytes, size_t len) {
+	const unsigned char *at = bytes;
+	for (size_t i = 0; i < len; i++)
+		digest = (digest ^ at[i]) * 0x100000001b3u;
+	return digest;
+}
+
+uint64_t st_seen_digest(const struct st_seen *seen) {
+	const struct st_stamp *stamp = &seen->stamp;
+	uint64_t digest = mix(0xcbf29ce484222325u, seen->hash.bytes, ST_HASH_SIZE);
+	const uint64_t numbers[] = {
+		stamp->dev,  stamp->ino,  stamp->size, (uint64_t)stamp->mtime_ns, (uint64_t)stamp->ctime_ns,
+		stamp->racy, seen->total,
+	};
+	digest = mix(digest, numbers, sizeof numbers);
+	digest = mix(digest, seen->lines.items, seen->lines.count * sizeof *seen->lines.items);
+	return digest ? digest : 1;
 }
 
 struct st_seen *st_tracker_find(struct st_tracker *tracker, const char *path) {
-	return st_lru_get(&tracker->files, st_str(path));
+	struct st_seen *seen = st_lru_get(&tracker->files, st_str(path));
+	if (seen)
+		touch(tracker, path);
+	return seen;
 }
 
 struct st_seen *st_tracker_meet(struct st_tracker *tracker, const char *path,
@@ -30,6 +86,7 @@ struct st_seen *st_tracker_meet(struct st_tracker *tracker, const char *path,
 			return NULL;
 		if (tracker->met)
 			tracker->met(tracker->data, path);
+		touch(tracker, path);
 	} else if (!st_hash_eq(&seen->hash, hash)) {
 		st_intervals_clear(&seen->lines);
 	}
@@ -41,7 +98,8 @@ struct st_seen *st_tracker_meet(struct st_tracker *tracker, const char *path,
 }
 
 void st_tracker_forget(struct st_tracker *tracker, const char *path) {
-	st_lru_remove(&tracker->files, st_str(path));
+	if (st_lru_remove(&tracker->files, st_str(path)))
+		touch(tracker, path);
 }
 
 /* Without memory for the interval the lines stay unseen: the safe side. */

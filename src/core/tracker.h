@@ -25,6 +25,8 @@ struct st_seen {
 	size_t total;
 	/** An event told that the file is another one by now; the record serves only to refuse changes. */
 	bool stale;
+	/** What it was when it was last stored, by st_seen_digest(); 0 for never. */
+	uint64_t stored;
 };
 
 struct st_tracker {
@@ -32,6 +34,12 @@ struct st_tracker {
 	/** Called for a file that was not tracked so far; may be NULL. */
 	void (*met)(void *data, const char *path);
 	void *data;
+	/** Note which files are looked up, for whoever stores the records. */
+	bool notes;
+	/** Those paths; all of them if there was no memory for the list. */
+	char **touched;
+	size_t touched_count;
+	bool touched_all;
 };
 
 void st_tracker_init(struct st_tracker *tracker);
@@ -53,6 +61,15 @@ struct st_seen *st_tracker_meet(struct st_tracker *tracker, const char *path,
 
 /** Forget a file. */
 void st_tracker_forget(struct st_tracker *tracker, const char *path);
+
+/** Forget everything. */
+void st_tracker_clear(struct st_tracker *tracker);
+
+/** Empty the list of touched files. */
+void st_tracker_settle(struct st_tracker *tracker);
+
+/** A number for all that a record says, to see whether it changed; never 0. */
+uint64_t st_seen_digest(const struct st_seen *seen);
 
 /** Count lines first to last as seen. */
 void st_seen_add(struct st_seen *seen, size_t first, size_t last);

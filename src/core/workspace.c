@@ -23,6 +23,7 @@ int stet_workspace_open(const char *root, struct stet_workspace **out, struct st
 		return code;
 	}
 	st_guard_init(&ws->guard, &ws->root, ST_STATE_DIR);
+	st_store_init(&ws->store, &ws->root, &ws->guard);
 	st_bases_init(&ws->bases, BASES_MAX);
 	st_lookout_init(&ws->lookout, &ws->root);
 	st_lru_init(&ws->writers, HISTORY_MAX, HISTORY_MAX, free);
@@ -31,6 +32,7 @@ int stet_workspace_open(const char *root, struct stet_workspace **out, struct st
 	ws->max_file = ST_FILE_MAX;
 	ws->max_diff = DIFF_MAX;
 	ws->durable = true;
+	ws->state = ST_STATE_TOOLS;
 	code = st_agents_setup_init(&ws->agents, err);
 	if (code < 0) {
 		stet_workspace_close(ws);
@@ -44,7 +46,9 @@ void stet_workspace_close(struct stet_workspace *ws) {
 	if (!ws)
 		return;
 	st_lookout_release(&ws->lookout);
+	st_store_release(&ws->store);
 	st_guard_release(&ws->guard);
+	free(ws->state_dir);
 	st_bases_release(&ws->bases);
 	st_agents_setup_release(&ws->agents);
 	st_lru_release(&ws->writers);
@@ -74,10 +78,22 @@ static int set_size(_Atomic size_t *size, int64_t value, struct stet_error *err)
 	return 0;
 }
 
+static int set_state(struct stet_workspace *ws, int64_t value, struct stet_error *err) {
+	if (value < ST_STATE_NONE || value > ST_STATE_ALL)
+		return out_of_range(err, value, "0, 1 or 2");
+	ws->state = (int)value;
+	return 0;
+}
+
+static int set_bases(struct stet_workspace *ws, int64_t value, struct stet_error *err) {
+	int code = set_size(&ws->store.max_bases, value, err);
+	if (code == 0)
+		st_bases_limit(&ws->bases, ws->store.max_bases);
+	return code;
+}
+
 int stet_workspace_set(struct stet_workspace *ws, enum stet_option option, int64_t value,
                        struct stet_error *err) {
-	_Atomic size_t bases = 0;
-	int code;
 	switch (option) {
 	case STET_OPTION_DURABLE:
 		return set_flag(&ws->durable, value, err);
@@ -96,12 +112,29 @@ int stet_workspace_set(struct stet_workspace *ws, enum stet_option option, int64
 	case STET_OPTION_MAX_DIFF:
 		return set_size(&ws->max_diff, value, err);
 	case STET_OPTION_MAX_BASES:
-		code = set_size(&bases, value, err);
-		if (code == 0)
-			st_bases_limit(&ws->bases, bases);
-		return code;
+		return set_bases(ws, value, err);
+	case STET_OPTION_STATE:
+		return set_state(ws, value, err);
 	}
 	return st_fail(err, STET_E_INVALID, "There is no option %d.", (int)option);
+}
+
+int stet_workspace_state_dir(struct stet_workspace *ws, const char *name, struct stet_error *err) {
+	size_t len = strlen(name);
+	if (len == 0 || len > 64 || strchr(name, '/') || strcmp(name, ".") == 0 ||
+	    strcmp(name, "..") == 0 || strcmp(name, ".git") == 0)
+		return st_fail(
+			err, STET_E_INVALID,
+			"\"%.100s\" cannot be the state directory; it takes a single name of up to 64 "
+			"bytes, such as .stet.",
+			name);
+	char *copy = strdup(name);
+	if (!copy)
+		return st_fail_nomem(err);
+	free(ws->state_dir);
+	ws->state_dir = copy;
+	ws->guard.state_dir = copy;
+	return 0;
 }
 
 const char *stet_workspace_root(const struct stet_workspace *ws) {
@@ -124,6 +157,29 @@ void stet_free(void *memory) {
 
 static struct st_str key_of(const struct st_hash *hash) {
 	return st_strn((const char *)hash->bytes, ST_HASH_SIZE);
+}
+
+struct base_query {
+	const struct st_hash *hash;
+	struct st_buf bytes;
+};
+
+static int find_base(struct st_store *store, void *data, struct stet_error *err) {
+	struct base_query *query = data;
+	return st_store_get_base(store, query->hash, &query->bytes, err);
+}
+
+struct st_blob *st_workspace_base(struct stet_workspace *ws, const struct st_hash *hash) {
+	struct st_blob *blob = st_bases_get(&ws->bases, hash);
+	if (blob || ws->state == ST_STATE_NONE || !st_store_is_there(&ws->store))
+		return blob;
+	struct base_query query = {.hash = hash};
+	if (st_store_do(&ws->store, ST_STORE_READ, find_base, &query, NULL) == 1) {
+		st_bases_put(&ws->bases, hash, st_buf_str(&query.bytes));
+		blob = st_bases_get(&ws->bases, hash);
+	}
+	st_buf_release(&query.bytes);
+	return blob;
 }
 
 void st_workspace_wrote(struct stet_workspace *ws, const struct st_hash *hash, const char *name) {

@@ -7,13 +7,24 @@
 #include "core/agents_look.h"
 #include "core/bases.h"
 #include "core/lookout.h"
+#include "core/store.h"
 #include "fs/guard.h"
 #include "stet/workspace.h"
+
+/** The levels of STET_OPTION_STATE. */
+enum st_state_level {
+	ST_STATE_NONE,
+	ST_STATE_TOOLS,
+	ST_STATE_ALL,
+};
 
 struct stet_workspace {
 	struct st_root root;
 	struct st_guard guard;
 	struct st_bases bases;
+	struct st_store store;
+	/** The name of the state directory. */
+	char *state_dir;
 	struct st_agents_setup agents;
 	struct st_lookout lookout;
 	/** Which session wrote a version: hash to name. */
@@ -26,6 +37,8 @@ struct stet_workspace {
 	char *extensions;
 	_Atomic size_t max_file;
 	_Atomic size_t max_diff;
+	/** Of enum st_state_level. */
+	_Atomic int state;
 	_Atomic bool durable;
 	_Atomic bool require_read;
 };
@@ -35,6 +48,12 @@ void st_workspace_wrote(struct stet_workspace *ws, const struct st_hash *hash, c
 
 /** The name of the session that wrote a version, into name; false if no session of ours did. */
 bool st_workspace_writer(struct stet_workspace *ws, const struct st_hash *hash, char name[128]);
+
+/**
+ * The bytes of a version that was seen or written, from memory or from the
+ * store; to be handed back with st_blob_put(). NULL if they are not there.
+ */
+struct st_blob *st_workspace_base(struct stet_workspace *ws, const struct st_hash *hash);
 
 /** Refuse a file whose ending is not allowed (STET_E_EXTENSION) or that is binary (STET_E_BINARY). */
 [[nodiscard]] int st_workspace_check_text(const struct stet_workspace *ws, const char *path,

@@ -1,6 +1,9 @@
 #include "fs/state.h"
 
+#include <linux/magic.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <sys/vfs.h>
 
 #include "fs/gitindex.h"
 #include "fs/sys.h"
@@ -64,4 +67,29 @@ int st_state_open(const struct st_root *root, const char *name, struct stet_erro
 	int result = fd;
 	fd = -1;
 	return result;
+}
+
+/* Not in every linux/magic.h. */
+#define MAGIC_CIFS 0xFF534D42u
+#define MAGIC_FUSE 0x65735546u
+#define MAGIC_SMB2 0xFE534D42u
+#define MAGIC_CEPH 0x00C36400u
+
+bool st_state_is_remote(int fd) {
+	struct statfs fs;
+	if (fstatfs(fd, &fs) < 0)
+		return true;
+	switch ((uint32_t)fs.f_type) {
+	case NFS_SUPER_MAGIC:
+	case V9FS_MAGIC:
+	case AFS_SUPER_MAGIC:
+	case CODA_SUPER_MAGIC:
+	case MAGIC_CIFS:
+	case MAGIC_FUSE:
+	case MAGIC_SMB2:
+	case MAGIC_CEPH:
+		return true;
+	default:
+		return false;
+	}
 }

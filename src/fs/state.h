@@ -26,4 +26,7 @@
 [[nodiscard]] int st_state_open(const struct st_root *root, const char *name,
                                 struct stet_error *err);
 
+/** Whether a descriptor is of a filesystem that other machines may use at the same time. */
+bool st_state_is_remote(int fd);
+
 #endif

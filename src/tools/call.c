@@ -2,6 +2,7 @@
 #include "stet/tools.h"
 
 #include "base/utf8.h"
+#include "core/visit.h"
 #include "fs/displaced.h"
 #include "tools/desk.h"
 
@@ -81,6 +82,16 @@ static int write_answer(struct st_call *call, bool failed, struct st_buf *out,
 	return st_json_write(doc, root, out, err);
 }
 
+/* Run the tool; what its sessions came to know is stored before the answer is made, so that a notice goes along. */
+static int visit(struct st_call *call, struct stet_error *err) {
+	for (size_t i = 0; i < call->session_count; i++)
+		st_visit_begin(call->sessions[i], true);
+	int code = call->tool->run(call, err);
+	for (size_t i = 0; i < call->session_count; i++)
+		st_visit_release(&(struct st_visit){call->sessions[i]});
+	return code;
+}
+
 static int run(struct st_call *call, struct st_str args, struct stet_error *err) {
 	yyjson_doc *doc = NULL;
 	int code = args.len ? st_json_parse(args, "The arguments", &doc, err) : 0;
@@ -91,7 +102,7 @@ static int run(struct st_call *call, struct st_str args, struct stet_error *err)
 		code = st_agent_enter(call, err);
 	if (code == 0) {
 		st_displaced_look(&call->session->ws->guard);
-		code = call->tool->run(call, err);
+		code = visit(call, err);
 	}
 	yyjson_doc_free(doc);
 	return code;

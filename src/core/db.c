@@ -1,0 +1,283 @@
+#include "core/db.h"
+
+#include <sqlite3.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+enum { STATEMENTS_MAX = 96, WAIT_MS = 5000 };
+
+/* Far more than any text or blob of ours. */
+#define VALUE_MAX (256 << 20)
+
+struct kept {
+	const char *sql;
+	sqlite3_stmt *statement;
+};
+
+struct st_db {
+	sqlite3 *handle;
+	bool damaged;
+	struct kept kept[STATEMENTS_MAX];
+	size_t kept_count;
+};
+
+/* ---- failures ---- */
+
+static int code_of(int result) {
+	switch (result & 0xff) {
+	case SQLITE_BUSY:
+	case SQLITE_LOCKED:
+		return STET_E_BUSY;
+	case SQLITE_NOMEM:
+		return STET_E_NOMEM;
+	case SQLITE_FULL:
+		return STET_E_NO_SPACE;
+	case SQLITE_CANTOPEN:
+	case SQLITE_READONLY:
+	case SQLITE_PERM:
+	case SQLITE_AUTH:
+		return STET_E_ACCESS;
+	case SQLITE_TOOBIG:
+		return STET_E_TOO_BIG;
+	default:
+		return STET_E_IO;
+	}
+}
+
+static int failed(struct st_db *db, int result, struct stet_error *err) {
+	if ((result & 0xff) == SQLITE_CORRUPT || (result & 0xff) == SQLITE_NOTADB)
+		db->damaged = true;
+	int code = code_of(result);
+	if (code == STET_E_NOMEM)
+		return st_fail_nomem(err);
+	if (code == STET_E_BUSY)
+		return st_fail(err, code,
+		               "The state database is locked by another process. Try again, or find out "
+		               "who holds stet.db open.");
+	return st_fail(err, code, "The state database failed: %s.", sqlite3_errmsg(db->handle));
+}
+
+/* ---- life ---- */
+
+/* Nothing in the file's schema may run, whoever wrote it. */
+static void distrust(sqlite3 *handle) {
+	static const struct {
+		int what, value;
+	} settings[] = {
+		{SQLITE_DBCONFIG_DEFENSIVE, 1},      {SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
+		{SQLITE_DBCONFIG_ENABLE_TRIGGER, 0}, {SQLITE_DBCONFIG_ENABLE_VIEW, 0},
+		{SQLITE_DBCONFIG_DQS_DML, 0},        {SQLITE_DBCONFIG_DQS_DDL, 0},
+	};
+	for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
+		sqlite3_db_config(handle, settings[i].what, settings[i].value, NULL);
+	sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, VALUE_MAX);
+	sqlite3_limit(handle, SQLITE_LIMIT_ATTACHED, 0);
+}
+
+static int configure(struct st_db *db, bool wal, struct stet_error *err) {
+	sqlite3_extended_result_codes(db->handle, 1);
+	sqlite3_busy_timeout(db->handle, WAIT_MS);
+	distrust(db->handle);
+	/* A reader without WAL would block every writer; the mode stays with the file. */
+	return st_db_exec(db,
+	                  wal ? "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
+	                        "PRAGMA cell_size_check = ON; PRAGMA temp_store = MEMORY"
+	                      : "PRAGMA journal_mode = TRUNCATE; PRAGMA synchronous = NORMAL;"
+	                        "PRAGMA cell_size_check = ON; PRAGMA temp_store = MEMORY",
+	                  err);
+}
+
+int st_db_open(const char *path, bool wal, struct st_db **out, struct stet_error *err) {
+	*out = NULL;
+	struct st_db *db = calloc(1, sizeof *db);
+	if (!db)
+		return st_fail_nomem(err);
+	int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX |
+	            SQLITE_OPEN_PRIVATECACHE | (path ? SQLITE_OPEN_NOFOLLOW : 0);
+	int result = sqlite3_open_v2(path ? path : ":memory:", &db->handle, flags, NULL);
+	int code = result == SQLITE_OK ? configure(db, wal, err) : failed(db, result, err);
+	/* The caller sees by the connection whether the file was damaged. */
+	if (code < 0 && !db->damaged) {
+		st_db_close(db);
+		return code;
+	}
+	*out = db;
+	return code;
+}
+
+void st_db_close(struct st_db *db) {
+	if (!db)
+		return;
+	for (size_t i = 0; i < db->kept_count; i++)
+		sqlite3_finalize(db->kept[i].statement);
+	sqlite3_close_v2(db->handle);
+	free(db);
+}
+
+bool st_db_is_damaged(const struct st_db *db) {
+	return db->damaged;
+}
+
+void st_db_wait(struct st_db *db, int ms) {
+	sqlite3_busy_timeout(db->handle, ms);
+}
+
+/* ---- statements ---- */
+
+int st_db_exec(struct st_db *db, const char *sql, struct stet_error *err) {
+	int result = sqlite3_exec(db->handle, sql, NULL, NULL, NULL);
+	return result == SQLITE_OK ? 0 : failed(db, result, err);
+}
+
+static int prepare(struct st_db *db, const char *sql, sqlite3_stmt **out, struct stet_error *err) {
+	for (size_t i = 0; i < db->kept_count; i++) {
+		if (db->kept[i].sql == sql) {
+			*out = db->kept[i].statement;
+			return 0;
+		}
+	}
+	if (db->kept_count == STATEMENTS_MAX)
+		return st_fail(err, STET_E_LIMIT, "Too many kinds of statements are in use.");
+	int result = sqlite3_prepare_v3(db->handle, sql, -1, SQLITE_PREPARE_PERSISTENT, out, NULL);
+	if (result != SQLITE_OK)
+		return failed(db, result, err);
+	db->kept[db->kept_count++] = (struct kept){sql, *out};
+	return 0;
+}
+
+static int bind_view(sqlite3_stmt *statement, int i, struct st_str view, bool text) {
+	if (text)
+		return sqlite3_bind_text64(statement, i, view.ptr, view.len, SQLITE_STATIC, SQLITE_UTF8);
+	return sqlite3_bind_blob64(statement, i, view.ptr, view.len, SQLITE_STATIC);
+}
+
+static int bind(sqlite3_stmt *statement, const char *types, va_list args) {
+	int result = SQLITE_OK;
+	for (int i = 1; *types && result == SQLITE_OK; i++, types++) {
+		int64_t number;
+		const char *text;
+		const struct st_hash *hash;
+		switch (*types) {
+		case 'i':
+			result = sqlite3_bind_int64(statement, i, va_arg(args, int64_t));
+			break;
+		case 'n':
+			number = va_arg(args, int64_t);
+			result =
+				number ? sqlite3_bind_int64(statement, i, number) : sqlite3_bind_null(statement, i);
+			break;
+		case 's':
+		case 'b':
+			result = bind_view(statement, i, va_arg(args, struct st_str), *types == 's');
+			break;
+		case 't':
+			text = va_arg(args, const char *);
+			result = text ? bind_view(statement, i, st_str(text), true)
+			              : sqlite3_bind_null(statement, i);
+			break;
+		default:
+			hash = va_arg(args, const struct st_hash *);
+			result = hash ? bind_view(statement, i,
+			                          st_strn((const char *)hash->bytes, ST_HASH_SIZE), false)
+			              : sqlite3_bind_null(statement, i);
+			break;
+		}
+	}
+	return result;
+}
+
+static int start(struct st_db *db, struct st_rows *rows, const char *sql, struct stet_error *err,
+                 const char *types, va_list args) {
+	*rows = (struct st_rows){.db = db};
+	int code = prepare(db, sql, &rows->statement, err);
+	if (code < 0)
+		return code;
+	int result = bind(rows->statement, types, args);
+	if (result == SQLITE_OK)
+		return 0;
+	st_rows_end(rows);
+	return failed(db, result, err);
+}
+
+int st_db_query(struct st_db *db, struct st_rows *rows, const char *sql, struct stet_error *err,
+                const char *types, ...) {
+	va_list args;
+	va_start(args, types);
+	int code = start(db, rows, sql, err, types, args);
+	va_end(args);
+	return code;
+}
+
+int st_db_run(struct st_db *db, const char *sql, struct stet_error *err, const char *types, ...) {
+	struct st_rows rows;
+	va_list args;
+	va_start(args, types);
+	int code = start(db, &rows, sql, err, types, args);
+	va_end(args);
+	if (code == 0)
+		code = st_rows_next(&rows, err);
+	if (code > 0)
+		st_rows_end(&rows);
+	return code < 0 ? code : 0;
+}
+
+/* ---- rows ---- */
+
+int st_rows_next(struct st_rows *rows, struct stet_error *err) {
+	int result = sqlite3_step(rows->statement);
+	if (result == SQLITE_ROW)
+		return 1;
+	int code = result == SQLITE_DONE ? 0 : failed(rows->db, result, err);
+	st_rows_end(rows);
+	return code;
+}
+
+void st_rows_end(struct st_rows *rows) {
+	sqlite3_reset(rows->statement);
+	/* What was bound is borrowed, and may be gone by the next use. */
+	sqlite3_clear_bindings(rows->statement);
+}
+
+int64_t st_rows_int(const struct st_rows *rows, int column) {
+	return sqlite3_column_int64(rows->statement, column);
+}
+
+struct st_str st_rows_str(const struct st_rows *rows, int column) {
+	const char *bytes = sqlite3_column_blob(rows->statement, column);
+	int len = sqlite3_column_bytes(rows->statement, column);
+	return bytes ? st_strn(bytes, (size_t)len) : st_str("");
+}
+
+bool st_rows_hash(const struct st_rows *rows, int column, struct st_hash *hash) {
+	struct st_str bytes = st_rows_str(rows, column);
+	if (bytes.len != ST_HASH_SIZE)
+		return false;
+	memcpy(hash->bytes, bytes.ptr, ST_HASH_SIZE);
+	return true;
+}
+
+bool st_rows_is_null(const struct st_rows *rows, int column) {
+	return sqlite3_column_type(rows->statement, column) == SQLITE_NULL;
+}
+
+int st_db_number(struct st_db *db, const char *sql, int64_t *number, struct stet_error *err) {
+	struct st_rows rows;
+	*number = 0;
+	int code = st_db_query(db, &rows, sql, err, "");
+	if (code == 0)
+		code = st_rows_next(&rows, err);
+	if (code > 0) {
+		*number = st_rows_int(&rows, 0);
+		st_rows_end(&rows);
+	}
+	return code < 0 ? code : 0;
+}
+
+int64_t st_db_changes(const struct st_db *db) {
+	return sqlite3_changes64(db->handle);
+}
+
+int st_db_version(struct st_db *db, int64_t *version, struct stet_error *err) {
+	static const char sql[] = "PRAGMA data_version";
+	return st_db_number(db, sql, version, err);
+}

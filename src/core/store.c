@@ -1,0 +1,414 @@
+/* Opening, transactions, counters and bases. What the tables hold is in the other store_*.c. */
+#include "core/store.h"
+
+#include <stdio.h>
+#include <sys/file.h>
+
+#include "base/clock.h"
+#include "fs/state.h"
+#include "fs/sys.h"
+
+enum { LOCK_WAIT_MS = 5000, ASIDE_MAX = 100 };
+
+#define BASES_MAX ((size_t)64 << 20)
+
+/*
+ * Types are PostgreSQL's as far as SQLite takes them. Paths are bytes, since
+ * file names are; times are nanoseconds since 1970.
+ */
+static const char schema[] =
+	"CREATE TABLE meta (name TEXT PRIMARY KEY, value BIGINT NOT NULL);"
+	"CREATE TABLE sessions (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE,"
+	" version BIGINT NOT NULL, made_at BIGINT NOT NULL, used_at BIGINT NOT NULL);"
+	"CREATE TABLE seen (session_id BIGINT NOT NULL, path BLOB NOT NULL, hash BLOB NOT NULL,"
+	" dev BIGINT NOT NULL, ino BIGINT NOT NULL, size BIGINT NOT NULL, mtime_ns BIGINT NOT NULL,"
+	" ctime_ns BIGINT NOT NULL, racy SMALLINT NOT NULL, total BIGINT NOT NULL,"
+	" stale SMALLINT NOT NULL, lines TEXT NOT NULL, used_at BIGINT NOT NULL, PRIMARY KEY "
+    "(session_id, path));"
+	"CREATE TABLE given (session_id BIGINT NOT NULL, path BLOB NOT NULL, owner BLOB NOT NULL,"
+	" hash BLOB NOT NULL, given SMALLINT NOT NULL, PRIMARY KEY (session_id, path));"
+	"CREATE TABLE said (session_id BIGINT NOT NULL, notice BLOB NOT NULL,"
+	" PRIMARY KEY (session_id, notice));"
+	"CREATE TABLE bases (hash BLOB PRIMARY KEY, size BIGINT NOT NULL, used BIGINT NOT NULL);"
+	"CREATE INDEX bases_used ON bases (used);"
+	"CREATE TABLE base_bytes (hash BLOB PRIMARY KEY, bytes BLOB NOT NULL);"
+	"CREATE TABLE stories (id INTEGER PRIMARY KEY, name TEXT NOT NULL, began_at BIGINT NOT NULL,"
+	" ended_at BIGINT);"
+	"CREATE TABLE files (path BLOB PRIMARY KEY, hash BLOB, size BIGINT NOT NULL,"
+	" dev BIGINT NOT NULL, ino BIGINT NOT NULL, mtime_ns BIGINT NOT NULL,"
+	" ctime_ns BIGINT NOT NULL, racy SMALLINT NOT NULL, base BLOB, external SMALLINT NOT NULL,"
+	" changed BIGINT NOT NULL);"
+	"CREATE INDEX files_changed ON files (changed);"
+	"CREATE TABLE tasks (id INTEGER PRIMARY KEY, description TEXT NOT NULL,"
+	" status SMALLINT NOT NULL, priority BIGINT NOT NULL, owner TEXT, updated_at BIGINT NOT NULL);"
+	"CREATE INDEX tasks_order ON tasks (status, priority, id);"
+	"CREATE TABLE writes (id INTEGER PRIMARY KEY, path BLOB NOT NULL, at BIGINT NOT NULL,"
+	" session TEXT, before BLOB, after BLOB, undoes BIGINT, undone_by BIGINT);"
+	"CREATE INDEX writes_path ON writes (path, id);"
+	"CREATE INDEX writes_after ON writes (after, id);"
+	"PRAGMA user_version = 1";
+
+/* ---- life ---- */
+
+void st_store_init(struct st_store *store, const struct st_root *root, struct st_guard *guard) {
+	*store = (struct st_store){.root = root, .guard = guard, .max_bases = BASES_MAX};
+	pthread_mutex_init(&store->lock, NULL);
+}
+
+static void close_db(struct st_store *store) {
+	st_db_close(store->db);
+	store->db = NULL;
+	store->in_memory = false;
+	store->why[0] = '\0';
+}
+
+void st_store_release(struct st_store *store) {
+	close_db(store);
+	pthread_mutex_destroy(&store->lock);
+}
+
+/* ---- opening ---- */
+
+static int make_tables(struct st_store *store, struct stet_error *err) {
+	int code = st_db_exec(store->db, "BEGIN IMMEDIATE", err);
+	if (code == 0)
+		code = st_db_exec(store->db, schema, err);
+	if (code == 0 && store->import && !store->in_memory)
+		code = store->import(store, store->import_data, err);
+	if (code == 0)
+		code = st_db_exec(store->db, "COMMIT", err);
+	return code;
+}
+
+static int open_in_memory(struct st_store *store, const char *why, struct stet_error *err) {
+	close_db(store);
+	int code = st_db_open(NULL, false, &store->db, err);
+	if (code < 0)
+		return code;
+	store->in_memory = true;
+	store->opened++;
+	snprintf(
+		store->why, sizeof store->why,
+		"%.440s Sessions, tasks and the state of the work are kept in memory only, and go with "
+		"this process.",
+		why);
+	st_guard_notice(store->guard, "%s", store->why);
+	return make_tables(store, err);
+}
+
+/* A name with its companions, which SQLite names after it. */
+static bool rename_all(int dirfd, const char *from, const char *to) {
+	static const char *const endings[] = {"", "-wal", "-shm"};
+	for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+		char old[64], new[64];
+		snprintf(old, sizeof old, "%s%s", from, endings[i]);
+		snprintf(new, sizeof new, "%s%s", to, endings[i]);
+		if (renameat2(dirfd, old, dirfd, new, RENAME_NOREPLACE) < 0 && i == 0)
+			return false;
+	}
+	return true;
+}
+
+/* A damaged database leaves the way, and nothing of it is lost. */
+static int set_aside(struct st_store *store, int dirfd, struct stet_error *err) {
+	close_db(store);
+	for (int i = 1; i <= ASIDE_MAX; i++) {
+		char name[48];
+		snprintf(name, sizeof name, "%s.damaged-%d", ST_STORE_NAME, i);
+		if (rename_all(dirfd, ST_STORE_NAME, name)) {
+			st_guard_notice(
+				store->guard,
+				"The state database was damaged: it is set aside as %s/%s, and a new one "
+				"is made. What sessions had read has to be read again.",
+				store->guard->state_dir, name);
+			return 0;
+		}
+		if (errno != EEXIST)
+			break;
+	}
+	return st_fail(err, STET_E_IO,
+	               "The state database %s/%s is damaged and cannot be set aside. Remove it.",
+	               store->guard->state_dir, ST_STORE_NAME);
+}
+
+/* Which version of the schema is there; -1 for tables that are not ours. */
+static int find_schema(struct st_store *store, int64_t *version, struct stet_error *err) {
+	static const char asks_version[] = "PRAGMA user_version";
+	static const char asks_tables[] = "SELECT count(*) FROM sqlite_schema";
+	int64_t tables = 0;
+	int code = st_db_number(store->db, asks_version, version, err);
+	if (code == 0)
+		code = st_db_number(store->db, asks_tables, &tables, err);
+	if (code == 0 && *version == 0 && tables > 0)
+		*version = -1;
+	return code;
+}
+
+static int note_identity(struct st_store *store, int dirfd, struct stet_error *err) {
+	struct stat st;
+	if (st_retry(fstatat(dirfd, ST_STORE_NAME, &st, AT_SYMLINK_NOFOLLOW)) < 0)
+		return st_fail_errno(err, errno, "The state database cannot be looked at");
+	store->dev = st.st_dev;
+	store->ino = st.st_ino;
+	store->opened++;
+	return 0;
+}
+
+/* 0 with a database of ours, 1 for a damaged one, or a failure. */
+static int open_file(struct st_store *store, int dirfd, struct stet_error *err) {
+	st_auto(st_buf) path = ST_BUF_INIT;
+	st_buf_addf(&path, "%s/%s/%s", store->root->path, store->guard->state_dir, ST_STORE_NAME);
+	if (path.failed)
+		return st_fail_nomem(err);
+	int64_t version = 0;
+	int code = st_db_open(path.ptr, !st_state_is_remote(dirfd), &store->db, err);
+	if (code == STET_E_ACCESS)
+		return st_fail(err, code,
+		               "The state database %s/%s is not used: it is not a file that this user may "
+		               "read and write, or it is a link.",
+		               store->guard->state_dir, ST_STORE_NAME);
+	if (code == 0)
+		code = find_schema(store, &version, err);
+	if (code == 0 && version == 0)
+		code = make_tables(store, err);
+	if (store->db && (st_db_is_damaged(store->db) || version < 0))
+		return 1;
+	if (code == 0 && version > ST_STORE_SCHEMA)
+		return st_fail(err, STET_E_ACCESS,
+		               "The state database %s/%s has schema version %lld, and this stet knows "
+		               "version %d: it was written by a newer one, and is left alone.",
+		               store->guard->state_dir, ST_STORE_NAME, (long long)version, ST_STORE_SCHEMA);
+	return code == 0 ? note_identity(store, dirfd, err) : code;
+}
+
+/* One process at a time makes a database or sets one aside. */
+static int lock_dir(int dirfd, struct stet_error *err) {
+	for (int64_t until = st_now_ms() + LOCK_WAIT_MS; st_now_ms() <= until; st_sleep_ms(5)) {
+		if (flock(dirfd, LOCK_EX | LOCK_NB) == 0)
+			return 0;
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return st_fail_errno(err, errno, "The state directory cannot be locked");
+	}
+	return st_fail(err, STET_E_BUSY,
+	               "Another process has locked the state directory for seconds. Try again.");
+}
+
+static int open_db(struct st_store *store, struct stet_error *err) {
+	struct stet_error own = {0};
+	st_autofd dirfd = st_state_open(store->root, store->guard->state_dir, &own);
+	int code = dirfd < 0 ? dirfd : lock_dir(dirfd, &own);
+	if (code == 0)
+		code = open_file(store, dirfd, &own);
+	if (code == 1) {
+		code = set_aside(store, dirfd, &own);
+		if (code == 0)
+			code = open_file(store, dirfd, &own);
+		if (code == 1)
+			code = st_fail(&own, STET_E_IO, "The new state database is damaged as well.");
+	}
+	/* Closing the descriptor drops the lock. */
+	if (code == 0)
+		return 0;
+	close_db(store);
+	if (code == STET_E_ACCESS)
+		return open_in_memory(store, own.message, err);
+	return st_fail(err, code, "%s", own.message);
+}
+
+/* Whether the file is still where it was: somebody may have removed or replaced it. */
+static bool is_in_place(const struct st_store *store) {
+	char path[sizeof store->why];
+	struct stat st;
+	snprintf(path, sizeof path, "%s/%s", store->guard->state_dir, ST_STORE_NAME);
+	return st_retry(fstatat(store->root->fd, path, &st, AT_SYMLINK_NOFOLLOW)) == 0 &&
+	       st.st_dev == store->dev && st.st_ino == store->ino;
+}
+
+static int ready(struct st_store *store, struct stet_error *err) {
+	if (store->db && !store->in_memory && !is_in_place(store))
+		close_db(store);
+	return store->db ? 0 : open_db(store, err);
+}
+
+bool st_store_is_there(struct st_store *store) {
+	static const char *const names[] = {ST_STORE_NAME, "repostate.json"};
+	pthread_mutex_lock(&store->lock);
+	bool there = store->db != NULL;
+	pthread_mutex_unlock(&store->lock);
+	for (size_t i = 0; i < 2 && !there; i++) {
+		char path[300];
+		struct stat st;
+		snprintf(path, sizeof path, "%s/%s", store->guard->state_dir, names[i]);
+		there = st_retry(fstatat(store->root->fd, path, &st, AT_SYMLINK_NOFOLLOW)) == 0;
+	}
+	return there;
+}
+
+void st_store_why(struct st_store *store, char out[600]) {
+	pthread_mutex_lock(&store->lock);
+	memcpy(out, store->why, sizeof store->why);
+	pthread_mutex_unlock(&store->lock);
+}
+
+/* ---- transactions ---- */
+
+static int transact(struct st_store *store, enum st_store_mode mode, st_store_fn *fn, void *data,
+                    struct stet_error *err) {
+	int code = ready(store, err);
+	if (code < 0)
+		return code;
+	code = st_db_exec(store->db, mode == ST_STORE_WRITE ? "BEGIN IMMEDIATE" : "BEGIN", err);
+	if (code < 0)
+		return code;
+	code = fn(store, data, err);
+	if (code >= 0) {
+		int done = st_db_exec(store->db, "COMMIT", err);
+		code = done < 0 ? done : code;
+	}
+	/* After some failures the transaction is gone already; then this fails, and nothing is open. */
+	if (code < 0 && st_db_exec(store->db, "ROLLBACK", NULL) < 0)
+		return code;
+	return code;
+}
+
+static int replace_damaged(struct st_store *store, struct stet_error *err) {
+	st_autofd dirfd = st_state_open(store->root, store->guard->state_dir, err);
+	int code = dirfd < 0 ? dirfd : lock_dir(dirfd, err);
+	if (code < 0)
+		return code;
+	/* Another process may have done it already. */
+	if (!is_in_place(store)) {
+		close_db(store);
+		return 0;
+	}
+	return set_aside(store, dirfd, err);
+}
+
+int st_store_do(struct st_store *store, enum st_store_mode mode, st_store_fn *fn, void *data,
+                struct stet_error *err) {
+	pthread_mutex_lock(&store->lock);
+	int code = transact(store, mode, fn, data, err);
+	if (code < 0 && store->db && !store->in_memory && st_db_is_damaged(store->db)) {
+		code = replace_damaged(store, err);
+		if (code == 0)
+			code = transact(store, mode, fn, data, err);
+	}
+	pthread_mutex_unlock(&store->lock);
+	return code;
+}
+
+/* ---- numbers ---- */
+
+int st_store_get(struct st_store *store, const char *name, int64_t *value, struct stet_error *err) {
+	static const char sql[] = "SELECT value FROM meta WHERE name = ?";
+	struct st_rows rows;
+	*value = 0;
+	int code = st_db_query(store->db, &rows, sql, err, "t", name);
+	if (code == 0)
+		code = st_rows_next(&rows, err);
+	if (code > 0) {
+		*value = st_rows_int(&rows, 0);
+		st_rows_end(&rows);
+	}
+	return code < 0 ? code : 0;
+}
+
+int st_store_set(struct st_store *store, const char *name, int64_t value, struct stet_error *err) {
+	static const char sql[] =
+		"INSERT INTO meta (name, value) VALUES (?, ?)"
+		" ON CONFLICT (name) DO UPDATE SET value = excluded.value";
+	return st_db_run(store->db, sql, err, "ti", name, value);
+}
+
+int st_store_next(struct st_store *store, int64_t *number, struct stet_error *err) {
+	int code = st_store_get(store, "counter", number, err);
+	if (code < 0)
+		return code;
+	return st_store_set(store, "counter", ++*number, err);
+}
+
+/* ---- bases ---- */
+
+static int use_base(struct st_store *store, const struct st_hash *hash, int64_t now,
+                    struct stet_error *err) {
+	static const char sql[] = "UPDATE bases SET used = ? WHERE hash = ?";
+	int code = st_db_run(store->db, sql, err, "ih", now, hash);
+	return code < 0 ? code : st_db_changes(store->db) > 0;
+}
+
+static int drop_oldest_base(struct st_store *store, int64_t *freed, struct stet_error *err) {
+	static const char find[] = "SELECT hash, size FROM bases ORDER BY used LIMIT 1";
+	static const char drop[] = "DELETE FROM bases WHERE hash = ?";
+	static const char drop_bytes[] = "DELETE FROM base_bytes WHERE hash = ?";
+	struct st_rows rows;
+	struct st_hash hash;
+	*freed = 0;
+	int code = st_db_query(store->db, &rows, find, err, "");
+	if (code == 0)
+		code = st_rows_next(&rows, err);
+	if (code <= 0)
+		return code;
+	bool known = st_rows_hash(&rows, 0, &hash);
+	*freed = st_rows_int(&rows, 1);
+	st_rows_end(&rows);
+	if (!known || *freed < 1)
+		return st_fail(err, STET_E_IO, "The state database holds a record that is not one.");
+	code = st_db_run(store->db, drop, err, "h", &hash);
+	if (code == 0)
+		code = st_db_run(store->db, drop_bytes, err, "h", &hash);
+	return code;
+}
+
+static int make_room(struct st_store *store, int64_t total, struct stet_error *err) {
+	int code = 0;
+	for (int64_t freed = 1; code == 0 && freed > 0 && total > (int64_t)store->max_bases;) {
+		code = drop_oldest_base(store, &freed, err);
+		total -= freed;
+	}
+	return code == 0 ? st_store_set(store, "bases", total, err) : code;
+}
+
+int st_store_put_base(struct st_store *store, const struct st_hash *hash, struct st_str bytes,
+                      struct stet_error *err) {
+	static const char insert[] = "INSERT INTO bases (hash, size, used) VALUES (?, ?, ?)";
+	static const char insert_bytes[] = "INSERT INTO base_bytes (hash, bytes) VALUES (?, ?)";
+	if (bytes.len > ST_STORE_BASE_MAX || bytes.len > store->max_bases)
+		return 0;
+	int64_t now, total = 0;
+	int code = st_store_next(store, &now, err);
+	if (code == 0)
+		code = use_base(store, hash, now, err);
+	if (code != 0)
+		return code < 0 ? code : 0;
+	/* Every record counts for something, so that empty ones cannot pile up. */
+	int64_t size = (int64_t)bytes.len + 100;
+	code = st_db_run(store->db, insert, err, "hii", hash, size, now);
+	if (code == 0)
+		code = st_db_run(store->db, insert_bytes, err, "hb", hash, bytes);
+	if (code == 0)
+		code = st_store_get(store, "bases", &total, err);
+	return code == 0 ? make_room(store, total + size, err) : code;
+}
+
+int st_store_get_base(struct st_store *store, const struct st_hash *hash, struct st_buf *out,
+                      struct stet_error *err) {
+	static const char sql[] = "SELECT bytes FROM base_bytes WHERE hash = ?";
+	struct st_rows rows;
+	int code = st_db_query(store->db, &rows, sql, err, "h", hash);
+	if (code == 0)
+		code = st_rows_next(&rows, err);
+	if (code <= 0)
+		return code;
+	st_buf_add(out, st_rows_str(&rows, 0));
+	st_rows_end(&rows);
+	if (out->failed)
+		return st_fail_nomem(err);
+	/* The bytes are shown as what somebody read, so they have to be that. */
+	struct st_hash real;
+	code = st_hash_of(st_buf_str(out), &real, err);
+	if (code == 0 && !st_hash_eq(&real, hash)) {
+		st_buf_clear(out);
+		return 0;
+	}
+	return code < 0 ? code : 1;
+}

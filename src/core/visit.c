@@ -1,0 +1,161 @@
+#include "core/visit.h"
+
+/* Whether a session outlives the process. */
+static bool is_kept(const struct stet_session *session) {
+	return session->name && session->ws->state > ST_STATE_NONE;
+}
+
+/* ---- loading ---- */
+
+static int load(struct st_store *store, void *data, struct stet_error *err) {
+	struct stet_session *session = data;
+	int64_t id, version;
+	int code = st_store_session(store, session->name, false, &id, &version, err);
+	bool same = store->opened == session->kept.opened;
+	if (code < 0 || id == 0 || (same && version == session->kept.version))
+		return code;
+	st_tracker_clear(&session->tracker);
+	st_agents_given_clear(&session->agents);
+	code = st_store_load_seen(store, id, &session->tracker, err);
+	if (code == 0)
+		code = st_store_load_given(store, id, &session->agents, err);
+	if (code < 0)
+		return code;
+	const struct st_lru_entry *entry = NULL;
+	while ((entry = st_lru_next(&session->tracker.files, entry))) {
+		struct st_seen *seen = st_lru_value(entry);
+		seen->stored = st_seen_digest(seen);
+	}
+	st_tracker_settle(&session->tracker);
+	session->kept = (struct st_kept){store->opened, id, version, .given = session->agents.changes};
+	return 0;
+}
+
+int st_visit_load(struct stet_session *session, struct stet_error *err) {
+	session->tracker.notes = is_kept(session);
+	if (!is_kept(session) || !st_store_is_there(&session->ws->store))
+		return 0;
+	return st_store_do(&session->ws->store, ST_STORE_READ, load, session, err);
+}
+
+/* ---- saving ---- */
+
+static int save_base(struct stet_session *session, struct st_store *store,
+                     const struct st_hash *hash, struct stet_error *err) {
+	struct st_blob *base = st_bases_get(&session->ws->bases, hash);
+	int code = base ? st_store_put_base(store, hash, st_strn(base->bytes, base->len), err) : 0;
+	st_blob_put(base);
+	return code;
+}
+
+static int save_seen(struct stet_session *session, struct st_store *store, int64_t id,
+                     const char *path, struct stet_error *err) {
+	struct st_seen *seen = st_lru_peek(&session->tracker.files, st_str(path));
+	if (!seen)
+		return st_store_drop_seen(store, id, path, err);
+	if (seen->stored == st_seen_digest(seen))
+		return 0;
+	int code = st_store_put_seen(store, id, path, seen, err);
+	return code == 0 ? save_base(session, store, &seen->hash, err) : code;
+}
+
+/* After a failure to note what was touched, or on a new database. */
+static int save_all(struct stet_session *session, struct st_store *store, int64_t id,
+                    struct stet_error *err) {
+	int code = st_store_drop_session(store, id, err);
+	const struct st_lru_entry *entry = NULL;
+	while (code == 0 && (entry = st_lru_next(&session->tracker.files, entry))) {
+		struct st_seen *seen = st_lru_value(entry);
+		struct st_str key = st_lru_key(entry);
+		st_autofree char *path = strndup(key.ptr, key.len);
+		seen->stored = 0;
+		code = path ? save_seen(session, store, id, path, err) : st_fail_nomem(err);
+	}
+	return code;
+}
+
+static int save_session(struct stet_session *session, struct st_store *store,
+                        struct stet_error *err) {
+	int64_t id, version;
+	bool same = store->opened == session->kept.opened;
+	int code = st_store_session(store, session->name, true, &id, &version, err);
+	if (code == 0)
+		code = st_store_session_touch(store, id, &version, err);
+	if (code < 0)
+		return code;
+	if (!same || session->tracker.touched_all)
+		code = save_all(session, store, id, err);
+	for (size_t i = 0; code == 0 && i < session->tracker.touched_count; i++)
+		code = save_seen(session, store, id, session->tracker.touched[i], err);
+	if (code == 0 && (!same || session->kept.given != session->agents.changes))
+		code = st_store_put_given(store, id, &session->agents, err);
+	if (code == 0)
+		session->saved = (struct st_kept){store->opened, id, version, session->agents.changes};
+	return code;
+}
+
+static int save(struct st_store *store, void *data, struct stet_error *err) {
+	return save_session(data, store, err);
+}
+
+/* The transaction is through: what was saved is what there is. */
+static void settle(struct stet_session *session) {
+	struct st_tracker *tracker = &session->tracker;
+	for (size_t i = 0; i < tracker->touched_count; i++) {
+		struct st_seen *seen = st_lru_peek(&tracker->files, st_str(tracker->touched[i]));
+		if (seen)
+			seen->stored = st_seen_digest(seen);
+	}
+	st_tracker_settle(tracker);
+	session->kept = session->saved;
+}
+
+/* Whether any record is other than what was stored of it. */
+static bool has_news(const struct stet_session *session) {
+	const struct st_tracker *tracker = &session->tracker;
+	if (tracker->touched_all || session->kept.given != session->agents.changes)
+		return true;
+	for (size_t i = 0; i < tracker->touched_count; i++) {
+		const struct st_seen *seen = st_lru_peek(&tracker->files, st_str(tracker->touched[i]));
+		if (!seen || seen->stored != st_seen_digest(seen))
+			return true;
+	}
+	return false;
+}
+
+static void keep(struct stet_session *session) {
+	struct stet_error err = {0};
+	if (!is_kept(session) || !has_news(session)) {
+		st_tracker_settle(&session->tracker);
+		return;
+	}
+	int code = st_store_do(&session->ws->store, ST_STORE_WRITE, save, session, &err);
+	if (code == 0)
+		settle(session);
+	else if (!session->unsaved)
+		st_guard_notice(
+			&session->ws->guard,
+			"What session \"%s\" has seen could not be stored: another process will not "
+			"know of it. %s",
+			session->name, err.message);
+	session->unsaved = code < 0;
+}
+
+/* ---- the visit ---- */
+
+struct st_visit st_visit_begin(struct stet_session *session, bool tool) {
+	(void)tool;
+	/* What was not saved is newer than what is stored. */
+	if (session->visits++ == 0 && session->kept.id && !session->unsaved) {
+		/* Without news from others, what is known here is what there is. */
+		if (st_store_do(&session->ws->store, ST_STORE_READ, load, session, NULL) < 0)
+			session->kept.version = 0;
+	}
+	return (struct st_visit){session};
+}
+
+void st_visit_release(struct st_visit *visit) {
+	if (visit->session && --visit->session->visits == 0)
+		keep(visit->session);
+	visit->session = NULL;
+}

@@ -1,0 +1,32 @@
+/**
+ * A visit: one call on a session, from its beginning to its end.
+ *
+ * At the beginning a named session takes over what another process stored
+ * under its name meanwhile; at the end what it came to know is stored, in one
+ * transaction. Visits nest; only the outermost does anything.
+ *
+ *     [[maybe_unused]] st_auto(st_visit) visit = st_visit_begin(session, false);
+ */
+#ifndef STET_CORE_VISIT_H
+#define STET_CORE_VISIT_H
+
+#include "core/session.h"
+
+struct st_visit {
+	struct stet_session *session;
+};
+
+/**
+ * Begin a visit.
+ *
+ * @tool  It is a tool's call: files are tracked for the state of the work too.
+ */
+struct st_visit st_visit_begin(struct stet_session *session, bool tool);
+
+/** End it. What cannot be stored is said in a notice: the files are as they are all the same. */
+void st_visit_release(struct st_visit *visit);
+
+/** Load what a named session saw in earlier processes. Returns 0 or the codes of st_store_do(). */
+[[nodiscard]] int st_visit_load(struct stet_session *session, struct stet_error *err);
+
+#endif
