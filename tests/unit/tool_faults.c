@@ -149,6 +149,8 @@ static void prepare(struct try *try) {
 	unlink(dir_at(desk->dir, "a.md"));
 	unlink(dir_at(desk->dir, "b.md"));
 	dir_write(desk->dir, "a.md", OLD);
+	/* Each call starts from nothing. */
+	assert_int_equal(stet_workspace_set(desk->ws, STET_OPTION_STATE, 0, NULL), 0);
 	assert_int_equal(stet_session_open(desk->ws, "agent", &desk->session, NULL), 0);
 	if (try->scene->before != UNREAD)
 		assert_int_equal(stet_session_track_read(desk->session, "a.md", NULL), 0);
