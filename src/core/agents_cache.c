@@ -26,7 +26,7 @@ void st_agents_cache_release(struct st_agents_cache *cache) {
 
 static struct st_agents_file *find(struct st_agents_cache *cache, const char *path,
                                    const struct stat *st) {
-	struct st_stamp now = st_stamp_take(-1, st);
+	struct st_stamp now = st_stamp_of(st);
 	pthread_mutex_lock(&cache->lock);
 	struct st_agents_file *file = st_lru_get(&cache->lru, st_str(path));
 	if (file && !file->stamp.racy && st_stamp_eq(&file->stamp, &now))

@@ -309,6 +309,7 @@ static int commit(struct stet_session *session, const struct st_change *change,
 		.path = st_str(change->path),
 		.bytes = new,
 		.expected = old ? &old->hash : NULL,
+		.old = old ? st_buf_str(&old->bytes) : (struct st_str){0},
 		.relaxed = !session->ws->durable,
 		.max = session->ws->max_file,
 	};

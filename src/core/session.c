@@ -151,7 +151,7 @@ static bool is_untouched(struct stet_session *session, const char *path,
 	struct stat st;
 	if (seen->stamp.racy || st_root_peek(&session->ws->root, path, &st, NULL) != 1)
 		return false;
-	struct st_stamp now = st_stamp_take(-1, &st);
+	struct st_stamp now = st_stamp_of(&st);
 	return S_ISREG(st.st_mode) && st_stamp_eq(&now, &seen->stamp);
 }
 

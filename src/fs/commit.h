@@ -50,6 +50,8 @@ struct st_commit {
 	struct st_str bytes;
 	/** The version to replace; NULL if there must be no file. */
 	const struct st_hash *expected;
+	/** The bytes of that version, if they are at hand; ptr NULL if not. Saves hashing the file. */
+	struct st_str old;
 	/** Do not wait for the disk; a crash of the machine may undo the write. */
 	bool relaxed;
 	/** Read no file larger than this; 0 for ST_FILE_MAX. */

@@ -19,7 +19,7 @@ static void let_go(struct st_displaced *entry) {
 }
 
 static bool is_untouched(const struct st_displaced *entry, const struct stat *st) {
-	struct st_stamp now = st_stamp_take(-1, st);
+	struct st_stamp now = st_stamp_of(st);
 	return !entry->stamp.racy && st_stamp_eq(&entry->stamp, &now);
 }
 
@@ -33,8 +33,7 @@ static void settle_for(struct st_displaced *entry) {
 	struct stat st;
 	if (st_retry(fstat(entry->fd, &st)) < 0)
 		return;
-	entry->stamp = st_stamp_take(-1, &st);
-	entry->stamp.racy = false;
+	entry->stamp = st_stamp_of(&st);
 }
 
 /* Compare with what is accounted for; keep and report anything else. */

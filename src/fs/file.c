@@ -117,7 +117,7 @@ static int read_version(int fd, const char *path, size_t max, const struct stat 
 		if (st_retry(fstat(fd, &after)) < 0)
 			return st_fail_errno(err, errno, "Cannot look at %s", st_shown(path));
 
-		struct st_stamp again = st_stamp_take(-1, &after);
+		struct st_stamp again = st_stamp_of(&after);
 		file->stamp = stamp;
 		file->stamped = st_stamp_eq(&stamp, &again);
 		file->mode = before.st_mode;
@@ -126,12 +126,21 @@ static int read_version(int fd, const char *path, size_t max, const struct stat 
 			break;
 		st_sleep_ms(1);
 	}
-	return st_hash_of(st_buf_str(&file->bytes), &file->hash, err);
+	return 0;
+}
+
+static int hash_version(int code, struct st_file *file, struct stet_error *err) {
+	return code < 0 ? code : st_hash_of(st_buf_str(&file->bytes), &file->hash, err);
+}
+
+int st_file_fetch(int fd, const char *path, size_t max, struct st_file *file,
+                  struct stet_error *err) {
+	return read_version(fd, path, max, NULL, file, err);
 }
 
 int st_file_read(int fd, const char *path, size_t max, struct st_file *file,
                  struct stet_error *err) {
-	return read_version(fd, path, max, NULL, file, err);
+	return hash_version(read_version(fd, path, max, NULL, file, err), file, err);
 }
 
 int st_pwrite_all(int fd, struct st_str bytes) {
@@ -169,7 +178,7 @@ int st_file_load(const struct st_root *root, struct st_str path, size_t max, str
 	struct stat looked;
 	st_autofd fd = open_plainly(root, path, place, &looked);
 	if (fd >= 0)
-		return read_version(fd, place->path, max, &looked, file, err);
+		return hash_version(read_version(fd, place->path, max, &looked, file, err), file, err);
 	int code = st_root_locate(root, path, place, err);
 	if (code < 0)
 		return code;

@@ -58,6 +58,10 @@ void st_file_release(struct st_file *file);
 [[nodiscard]] int st_file_read(int fd, const char *path, size_t max, struct st_file *file,
                                struct stet_error *err);
 
+/** As st_file_read(), but without the hash. */
+[[nodiscard]] int st_file_fetch(int fd, const char *path, size_t max, struct st_file *file,
+                                struct stet_error *err);
+
 /** Write all bytes from the start of an open file. 0, or -1 with errno. */
 [[nodiscard]] int st_pwrite_all(int fd, struct st_str bytes);
 

@@ -85,14 +85,18 @@ static int64_t racy_since(int fd, const struct st_stamp *stamp) {
 	}
 }
 
-struct st_stamp st_stamp_take(int fd, const struct stat *st) {
-	struct st_stamp stamp = {
+struct st_stamp st_stamp_of(const struct stat *st) {
+	return (struct st_stamp){
 		.dev = st->st_dev,
 		.ino = st->st_ino,
 		.size = (uint64_t)st->st_size,
 		.mtime_ns = to_ns(st->st_mtim),
 		.ctime_ns = to_ns(st->st_ctim),
 	};
+}
+
+struct st_stamp st_stamp_take(int fd, const struct stat *st) {
+	struct st_stamp stamp = st_stamp_of(st);
 	int64_t since = racy_since(fd, &stamp);
 	stamp.racy = stamp.mtime_ns >= since || stamp.ctime_ns >= since;
 	return stamp;

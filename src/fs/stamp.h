@@ -27,8 +27,11 @@ struct st_stamp {
 	bool racy;
 };
 
+/** What stat said, to be compared with a stamp that was taken; whether it is racy is not asked. */
+struct st_stamp st_stamp_of(const struct stat *st);
+
 /**
- * The stamp of an open file.
+ * The stamp of an open file, to be believed later.
  *
  * @fd  Tells the granularity of the filesystem's times; -1 for the usual.
  * @st  What fstat said.

@@ -938,8 +938,8 @@ static bool is_on_stage(const char *line) {
 		"base_buf",     "base_error",   "base_lru",     "core_answer",    "core_bases",
 		"core_change",  "core_session", "core_tracker", "core_workspace", "fs_commit",
 		"fs_displaced", "fs_file",      "fs_gitdir",    "fs_gitindex",    "fs_guard",
-		"fs_hash",      "fs_keep",      "fs_lease",     "fs_root",        "fs_stamp",
-		"fs_state",     "fs_temp",
+		"fs_hash",      "fs_in_place",  "fs_job",       "fs_keep",        "fs_lease",
+		"fs_root",      "fs_stamp",     "fs_state",     "fs_temp",
 	};
 	for (size_t i = 0; i < sizeof objects / sizeof *objects; i++) {
 		char name[64];

@@ -1,0 +1,114 @@
+#include "fs/in_place.h"
+
+#include "base/clock.h"
+#include "fs/keep.h"
+#include "fs/lease.h"
+#include "fs/sys.h"
+
+static int put_bytes(int fd, struct st_str bytes) {
+	if (st_pwrite_all(fd, bytes) < 0)
+		return -1;
+	return st_retry(ftruncate(fd, (off_t)bytes.len));
+}
+
+/* Writing takes the setuid and setgid bits away, unless root writes. */
+static void restore_mode(struct st_job *job) {
+	mode_t mode = job->done->current.mode & 07777;
+	if (mode & 06000 && st_retry(fchmod(job->fd, mode)) < 0)
+		st_guard_notice(job->guard, "%s was written in place and lost its setuid or setgid bit.",
+		                st_shown(job->place.path));
+}
+
+static int rewrite(struct st_job *job, struct stet_error *err) {
+	struct st_str old = st_buf_str(&job->done->current.bytes), new = job->commit->bytes;
+	struct st_rescue rescue = ST_RESCUE_INIT;
+	struct stet_error why = {0};
+	if (st_rescue_begin(job->guard, job->place.path, old, &rescue, &why) < 0)
+		st_guard_notice(job->guard, "%s was written in place without a safety copy: %s",
+		                st_shown(job->place.path), why.message);
+
+	/* Space is asked for first, so that a full disk is noticed while nothing is lost. */
+	int failed = 0;
+	if (new.len > old.len &&
+	    st_retry(fallocate(job->fd, FALLOC_FL_KEEP_SIZE, 0, (off_t) new.len)) < 0 &&
+	    (errno == ENOSPC || errno == EDQUOT))
+		failed = -1;
+	/* It may have been replaced since it was opened; then nobody would see what is written to it. */
+	if (failed == 0 && !st_job_is_named(job, &job->stamp)) {
+		st_rescue_end(job->guard, &rescue);
+		return ST_JOB_AGAIN;
+	}
+	if (failed == 0)
+		failed = put_bytes(job->fd, new);
+	if (failed == 0 && !job->commit->relaxed)
+		failed = st_retry(fsync(job->fd));
+	if (failed == 0) {
+		restore_mode(job);
+		st_job_stamp_new(job, job->fd, NULL);
+		st_rescue_end(job->guard, &rescue);
+		job->done->way = ST_COMMIT_IN_PLACE;
+		return 0;
+	}
+
+	int errnum = errno;
+	if (put_bytes(job->fd, old) == 0) {
+		restore_mode(job);
+		st_rescue_end(job->guard, &rescue);
+		return st_fail_errno(err, errnum, "%s was not written", st_shown(job->place.path));
+	}
+	st_rescue_leave(job->guard, job->place.path, &rescue);
+	return st_fail_errno(err, errnum,
+	                     "%s was written in part, and what it held could not be put back",
+	                     st_shown(job->place.path));
+}
+
+/* Wait until nobody else has the file open; readers alone do not stop us in the end. */
+static int lease_for_writing(struct st_job *job, struct stet_error *err) {
+	for (;;) {
+		enum st_lease lease = st_lease_take(job->fd, F_WRLCK);
+		if (lease != ST_LEASE_BUSY)
+			return 0;
+		if (st_now_ms() >= job->deadline_ms)
+			break;
+		st_sleep_ms(1);
+	}
+	st_autofd reader = st_retry(
+		openat(job->place.dirfd, job->place.name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+	st_close_at(&job->fd);
+	bool written = reader >= 0 && st_lease_take(reader, F_RDLCK) == ST_LEASE_BUSY;
+	st_close_at(&reader);
+	if (written)
+		return st_job_busy(job, "another process has it open for writing", err);
+	job->fd = st_retry(
+		openat(job->place.dirfd, job->place.name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+	return job->fd < 0 ? st_job_busy(job, "another process has it open", err) : 0;
+}
+
+int st_in_place(struct st_job *job, struct stet_error *err) {
+	st_close_at(&job->fd);
+	job->leased = false;
+	do
+		job->fd = st_retry(openat(job->place.dirfd, job->place.name,
+		                          O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+	while (job->fd < 0 && errno == EAGAIN &&
+	       st_job_wait(job, "another process is writing it", err) == ST_JOB_AGAIN);
+	if (job->fd < 0 && errno == ENOENT)
+		return ST_JOB_AGAIN;
+	if (job->fd < 0)
+		return st_fail_errno(err, errno, "%s may not be written", st_shown(job->place.path));
+
+	int code = lease_for_writing(job, err);
+	if (code == 0)
+		code = st_job_lock(job, err);
+	if (code < 0)
+		return code;
+	bool finished = false;
+	code = st_job_compare(job, &finished, err);
+	/* Waiting for the lease took its time: what was opened may no longer have the name. */
+	if ((code == 0 || code == STET_E_CONFLICT) && !st_job_is_named(job, &job->done->current.stamp))
+		code = ST_JOB_AGAIN;
+	else if (code == 0 && !finished)
+		code = rewrite(job, err);
+	st_job_unlock(job);
+	return code;
+}

@@ -1,0 +1,113 @@
+#include "fs/job.h"
+
+#include <sys/file.h>
+
+#include "base/clock.h"
+#include "fs/sys.h"
+
+void st_job_release(struct st_job *job) {
+	st_job_unlock(job);
+	st_temp_release(&job->temp);
+	st_close_at(&job->fd);
+	st_place_release(&job->place);
+}
+
+size_t st_job_max(const struct st_job *job) {
+	return job->commit->max ? job->commit->max : ST_FILE_MAX;
+}
+
+int st_job_busy(const struct st_job *job, const char *what, struct stet_error *err) {
+	return st_fail(err, STET_E_BUSY, "%s was not written: %s. Nothing was changed. Try again.",
+	               st_shown(job->place.path), what);
+}
+
+int st_job_wait(struct st_job *job, const char *what, struct stet_error *err) {
+	if (st_now_ms() >= job->deadline_ms)
+		return st_job_busy(job, what, err);
+	st_sleep_ms(1);
+	return ST_JOB_AGAIN;
+}
+
+int st_job_lock(struct st_job *job, struct stet_error *err) {
+	while (st_retry(flock(job->place.dirfd, LOCK_EX | LOCK_NB)) < 0) {
+		/* No locks here: the exchange is verified all the same. */
+		if (errno != EWOULDBLOCK)
+			return 0;
+		if (st_job_wait(job, "other writers keep its directory busy", err) < 0)
+			return STET_E_BUSY;
+	}
+	job->locked = true;
+	return 0;
+}
+
+void st_job_unlock(struct st_job *job) {
+	if (job->locked)
+		(void)st_retry(flock(job->place.dirfd, LOCK_UN));
+	job->locked = false;
+}
+
+int st_job_conflict(struct st_job *job, struct stet_error *err) {
+	if (job->done->deleted)
+		return st_fail(err, STET_E_CONFLICT, "%s was deleted since it was last seen.",
+		               st_shown(job->place.path));
+	if (!job->commit->expected)
+		return st_fail(err, STET_E_CONFLICT, "%s exists already. Read it before writing it.",
+		               st_shown(job->place.path));
+	return st_fail(err, STET_E_CONFLICT, "%s was changed since it was last seen.",
+	               st_shown(job->place.path));
+}
+
+static int noop(struct st_job *job, const struct st_file *file) {
+	job->done->noop = true;
+	job->done->way = ST_COMMIT_NONE;
+	job->done->stamp = file->stamp;
+	job->done->stamp.racy |= !file->stamped;
+	return 0;
+}
+
+int st_job_compare(struct st_job *job, bool *finished, struct stet_error *err) {
+	const struct st_commit *commit = job->commit;
+	struct st_file *file = &job->done->current;
+	int code = st_file_fetch(job->fd, job->place.path, st_job_max(job), file, err);
+	if (code < 0)
+		return code;
+	struct st_str bytes = st_buf_str(&file->bytes);
+	*finished = true;
+	if (st_str_eq(bytes, commit->bytes))
+		return noop(job, file);
+	/* Comparing is so much quicker than hashing that it is worth a branch. */
+	bool expected = commit->expected && commit->old.ptr && st_str_eq(bytes, commit->old);
+	if (!expected) {
+		code = st_hash_of(bytes, &file->hash, err);
+		if (code < 0)
+			return code;
+		if (!commit->expected || !st_hash_eq(&file->hash, commit->expected))
+			return st_job_conflict(job, err);
+	}
+	*finished = false;
+	job->stamp = file->stamp;
+	return 0;
+}
+
+struct st_stamp st_job_stamp_at(const struct st_job *job, const char *name) {
+	struct stat st;
+	if (st_retry(fstatat(job->place.dirfd, name, &st, AT_SYMLINK_NOFOLLOW)) < 0)
+		return (struct st_stamp){0};
+	return st_stamp_of(&st);
+}
+
+bool st_job_is_named(const struct st_job *job, const struct st_stamp *stamp) {
+	struct st_stamp now = st_job_stamp_at(job, job->place.name);
+	return now.ino == stamp->ino && now.dev == stamp->dev;
+}
+
+void st_job_stamp_new(struct st_job *job, int fd, const struct st_stamp *complete) {
+	struct stat st;
+	if (st_retry(fstat(fd, &st)) < 0) {
+		job->done->stamp = (struct st_stamp){.racy = true};
+		return;
+	}
+	job->done->stamp = st_stamp_take(fd, &st);
+	if (complete && !st_stamp_eq_content(complete, &job->done->stamp))
+		job->done->stamp.racy = true;
+}

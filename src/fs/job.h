@@ -1,0 +1,86 @@
+/**
+ * One commit in the making: what fs/commit.c and the ways of writing share.
+ *
+ * A job knows the place, the file that is to be replaced, the temporary file
+ * and the directory's lock. Each step answers 0, a negative code with the
+ * error filled, or one of the words below.
+ */
+#ifndef STET_FS_JOB_H
+#define STET_FS_JOB_H
+
+#include "fs/commit.h"
+#include "fs/temp.h"
+
+/** What a step may answer besides 0 and a code. */
+enum {
+	/** Somebody interfered: start over. */
+	ST_JOB_AGAIN = 1,
+	/** The file can only be rewritten in place. */
+	ST_JOB_IN_PLACE = 2,
+};
+
+struct st_job {
+	const struct st_commit *commit;
+	const struct st_root *root;
+	struct st_guard *guard;
+	struct st_committed *done;
+	struct st_place place;
+	/** Others are waited for until then. */
+	int64_t deadline_ms;
+	/** The file to replace: open, and leased if that is to be had. */
+	int fd;
+	bool leased;
+	struct st_stamp stamp;
+	struct st_temp temp;
+	bool locked;
+	/** No leftover of another commit is in the directory. */
+	bool clean;
+};
+
+/** Give everything back. */
+void st_job_release(struct st_job *job);
+
+/** The largest file that may be read. */
+size_t st_job_max(const struct st_job *job);
+
+/** Refuse, since others were in the way. Returns STET_E_BUSY. */
+int st_job_busy(const struct st_job *job, const char *what, struct stet_error *err);
+
+/** ST_JOB_AGAIN after a pause, or the refusal when the time is up. */
+[[nodiscard]] int st_job_wait(struct st_job *job, const char *what, struct stet_error *err);
+
+/**
+ * Take the directory's lock: processes that commit through stet take turns.
+ *
+ * @return 0, also where there are no locks, or STET_E_BUSY.
+ */
+[[nodiscard]] int st_job_lock(struct st_job *job, struct stet_error *err);
+void st_job_unlock(struct st_job *job);
+
+/** Say what is in the way of the version that was expected. Returns STET_E_CONFLICT. */
+int st_job_conflict(struct st_job *job, struct stet_error *err);
+
+/**
+ * Read the file that is open, into done->current.
+ *
+ * @finished  Set to whether that was all: the bytes are there already.
+ * @return    0 if it is the expected version or there is nothing to do,
+ *            STET_E_CONFLICT, or the codes of st_file_read().
+ */
+[[nodiscard]] int st_job_compare(struct st_job *job, bool *finished, struct stet_error *err);
+
+/** The stamp of what a name in the directory leads to; all zero if to nothing. */
+struct st_stamp st_job_stamp_at(const struct st_job *job, const char *name);
+
+/** Whether the file's name leads to the file of this stamp. */
+bool st_job_is_named(const struct st_job *job, const struct st_stamp *stamp);
+
+/**
+ * Take the stamp of the version that was just put in place. It is our bytes'
+ * only if nobody wrote to them since they were complete.
+ *
+ * @complete  The stamp they had then; NULL if nobody could write meanwhile.
+ */
+void st_job_stamp_new(struct st_job *job, int fd, const struct st_stamp *complete);
+
+#endif
