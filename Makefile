@@ -19,7 +19,7 @@ export UBSAN_OPTIONS = halt_on_error=1:print_stacktrace=1
 export TSAN_OPTIONS = halt_on_error=1:second_deadlock_stack=1
 
 MAKEFLAGS += --no-print-directory
-.PHONY: all check asan tsan cover fuzz lint format bench torture demo docs deb install clean help setup npm
+.PHONY: all check asan tsan cover fuzz lint format bench torture conformance demo docs deb install clean help setup npm
 
 all: build/build.ninja ## build build/stet, build/libstet.so and build/libstet.a
 	@ninja -C build
@@ -62,6 +62,9 @@ bench: build-bench/build.ninja ## run the benchmarks, on a release build
 torture: all ## run the torture tests with their full counts
 	@STET_TORTURE=1 tools/run-tests build --suite torture --timeout-multiplier 20
 
+conformance: all ## run the official MCP conformance suite
+	@tools/run-tests build --suite conformance
+
 demo: all ## show the main job at work
 	@tools/demo
 
@@ -79,7 +82,7 @@ clean: ## remove everything that was built
 	rm -rf build build-asan build-tsan build-cover build-fuzz build-lint build-bench
 
 help: ## list these
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s%s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s%s\n", $$1, $$2 }' Makefile
 
 setup:
 	@$(SETUP)

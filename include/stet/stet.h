@@ -12,6 +12,7 @@
 #include "stet/error.h"
 #include "stet/json.h"
 #include "stet/manager.h"
+#include "stet/serve.h"
 #include "stet/session.h"
 #include "stet/text.h"
 #include "stet/tools.h"

@@ -14,6 +14,7 @@ const struct command *const commands[] = {
 	&hash_command,
 	&agents_command,
 	&watch_command,
+	&serve_command,
 	NULL,
 };
 // clang-format on

@@ -128,6 +128,7 @@ extern const struct command inspect_command;
 extern const struct command patch_command;
 extern const struct command read_command;
 extern const struct command replace_command;
+extern const struct command serve_command;
 extern const struct command watch_command;
 extern const struct command write_command;
 

@@ -90,7 +90,7 @@ struct st_endpoint {
 };
 
 #define outer_of(type, member, pointer) \
-	((struct type *)((char *)(pointer) - offsetof(struct type, member)))
+	((struct type *)((char *)(pointer)-offsetof(struct type, member)))
 
 /* An error about the request as such, which has no message to answer. */
 static void refuse(struct st_stream *stream, int status, const char *problem) {
@@ -230,8 +230,8 @@ static bool make_room(struct st_endpoint *endpoint) {
 static struct session *find_session(struct st_endpoint *endpoint, const char *id,
                                     const char *owner) {
 	struct session *session = endpoint->sessions;
-	while (session && !(session->begun && strcmp(session->id, id) == 0 &&
-	                    strcmp(session->owner, owner) == 0))
+	while (session &&
+	       !(session->begun && strcmp(session->id, id) == 0 && strcmp(session->owner, owner) == 0))
 		session = session->next;
 	if (session)
 		session->used_ms = st_now_ms();
@@ -399,8 +399,8 @@ static void dispatch(struct exchange *exchange, struct st_mcp_message *message, 
 		if (!exchange->peer)
 			refuse(stream, 503, "The server is out of memory. Try again later.");
 	} else {
-		exchange->initializes = message->kind == ST_MCP_REQUEST &&
-		                        st_str_eq(message->method, ST_STR("initialize"));
+		exchange->initializes =
+			message->kind == ST_MCP_REQUEST && st_str_eq(message->method, ST_STR("initialize"));
 		exchange->session = exchange->initializes ? first_session(endpoint, stream, owner)
 		                                          : named_session(endpoint, stream, owner);
 		if (exchange->session) {
@@ -465,8 +465,8 @@ static void get(struct st_endpoint *endpoint, struct evhttp_request *request, co
 	show_notes(session);
 }
 
-static void delete(struct st_endpoint *endpoint, struct evhttp_request *request,
-                   const char *owner) {
+static void delete (struct st_endpoint *endpoint, struct evhttp_request *request,
+                    const char *owner) {
 	struct st_stream stream;
 	st_stream_begin(&stream, request, NULL);
 	stream.takes_json = true;

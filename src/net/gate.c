@@ -68,13 +68,15 @@ int st_gate_add_host(struct st_gate *gate, const char *host, struct stet_error *
 static int add_token(struct st_gate *gate, struct st_str token, struct stet_error *err) {
 	for (size_t i = 0; i < token.len; i++) {
 		if (token.ptr[i] <= ' ' || token.ptr[i] > '~')
-			return st_fail(err, STET_E_INVALID,
-			               "A token may only hold visible ASCII characters, and one line holds one.");
+			return st_fail(
+				err, STET_E_INVALID,
+				"A token may only hold visible ASCII characters, and one line holds one.");
 	}
 	if (token.len < ST_GATE_TOKEN_MIN)
-		return st_fail(err, STET_E_INVALID,
-		               "A token needs at least %d characters. `openssl rand -hex 32` makes a good one.",
-		               ST_GATE_TOKEN_MIN);
+		return st_fail(
+			err, STET_E_INVALID,
+			"A token needs at least %d characters. `openssl rand -hex 32` makes a good one.",
+			ST_GATE_TOKEN_MIN);
 	if (gate->token_count == ST_GATE_TOKENS_MAX)
 		return st_fail(err, STET_E_LIMIT, "At most %d tokens can be given.", ST_GATE_TOKENS_MAX);
 	int code = st_hash_of(token, &gate->tokens[gate->token_count], err);

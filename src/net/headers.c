@@ -31,7 +31,8 @@ static bool decode(struct st_str text, struct st_buf *out) {
 static bool is_same(struct st_str value, struct st_str body) {
 	static const struct st_str open = {"=?base64?", 9}, close = {"?=", 2};
 	st_auto(st_buf) plain = ST_BUF_INIT;
-	if (value.len < open.len + close.len || !st_str_starts(value, open) || !st_str_ends(value, close))
+	if (value.len < open.len + close.len || !st_str_starts(value, open) ||
+	    !st_str_ends(value, close))
 		return st_str_eq(value, body);
 	return decode(st_str_slice(value, open.len, value.len - close.len), &plain) &&
 	       st_str_eq(st_buf_str(&plain), body);

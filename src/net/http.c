@@ -112,7 +112,8 @@ static void sweep(struct st_http *http) {
 			http->connection_count--;
 			continue;
 		}
-		if (connection->since_ms && now_ms - connection->since_ms > http->options.request_time * 1000)
+		if (connection->since_ms &&
+		    now_ms - connection->since_ms > http->options.request_time * 1000)
 			shutdown(bufferevent_getfd(connection->bev), SHUT_RDWR);
 		place = &connection->next;
 	}
@@ -184,7 +185,8 @@ static void refuse_method(struct st_http *http, struct evhttp_request *request) 
 static void refuse_token(struct st_http *http, struct evhttp_request *request) {
 	add_header(request, "WWW-Authenticate", "Bearer realm=\"stet\"");
 	reply(http, request, 401,
-	      "A token is needed: send \"Authorization: Bearer TOKEN\" with one that the server knows.\n");
+	      "A token is needed: send \"Authorization: Bearer TOKEN\" with one that the server "
+	      "knows.\n");
 }
 
 static size_t size_of_headers(struct evhttp_request *request) {
@@ -204,7 +206,7 @@ static void route(struct st_http *http, struct evhttp_request *request) {
 	if (size_of_headers(request) > MAX_HEADERS)
 		reply(http, request, 431, "The headers are too large.\n");
 	else if (!st_gate_host(http->options.gate, evhttp_find_header(headers, "Host")) ||
-	    !st_gate_origin(http->options.gate, evhttp_find_header(headers, "Origin")))
+	         !st_gate_origin(http->options.gate, evhttp_find_header(headers, "Origin")))
 		reply(http, request, 403, "This server does not answer to that Host or Origin.\n");
 	else if (http->ending) {
 		add_header(request, "Connection", "close");
@@ -216,7 +218,8 @@ static void route(struct st_http *http, struct evhttp_request *request) {
 			refuse_method(http, request);
 	} else if (!mcp && !metrics)
 		reply(http, request, 404, "There are /mcp, /healthz and /metrics.\n");
-	else if (!st_gate_token(http->options.gate, evhttp_find_header(headers, "Authorization"), owner))
+	else if (!st_gate_token(http->options.gate, evhttp_find_header(headers, "Authorization"),
+	                        owner))
 		refuse_token(http, request);
 	else if (mcp)
 		st_endpoint_handle(http->endpoint, request, owner);

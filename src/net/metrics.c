@@ -22,7 +22,8 @@ static const int64_t bounds[BUCKETS] = {
 	250, 500, 1'000, 2'500, 5'000, 10'000, 25'000, 50'000, 100'000, 500'000, 2'000'000, 10'000'000,
 };
 
-static const int statuses[] = {200, 202, 204, 400, 401, 403, 404, 405, 406, 413, 415, 431, 500, 503};
+static const int statuses[] = {200, 202, 204, 400, 401, 403, 404,
+                               405, 406, 413, 415, 431, 500, 503};
 enum { STATUSES = sizeof statuses / sizeof *statuses };
 
 struct tool {
@@ -133,18 +134,21 @@ static uint64_t conflicts(const struct st_metrics *metrics) {
 
 void st_metrics_write(struct st_metrics *metrics, struct st_buf *out) {
 	pthread_mutex_lock(&metrics->lock);
-	st_buf_adds(out, "# HELP stet_calls_total Tool calls by outcome.\n"
-	                 "# TYPE stet_calls_total counter\n");
+	st_buf_adds(out,
+	            "# HELP stet_calls_total Tool calls by outcome.\n"
+	            "# TYPE stet_calls_total counter\n");
 	for (size_t i = 0; i < metrics->tool_count; i++)
 		write_outcomes(&metrics->tools[i], out);
-	st_buf_adds(out, "# HELP stet_call_seconds How long tool calls took.\n"
-	                 "# TYPE stet_call_seconds histogram\n");
+	st_buf_adds(out,
+	            "# HELP stet_call_seconds How long tool calls took.\n"
+	            "# TYPE stet_call_seconds histogram\n");
 	for (size_t i = 0; i < metrics->tool_count; i++)
 		write_times(&metrics->tools[i], out);
 	st_metrics_number(out, "stet_conflicts_total", "counter",
 	                  "Changes refused because somebody else had written.", conflicts(metrics));
-	st_buf_adds(out, "# HELP stet_http_answers_total HTTP answers by status.\n"
-	                 "# TYPE stet_http_answers_total counter\n");
+	st_buf_adds(out,
+	            "# HELP stet_http_answers_total HTTP answers by status.\n"
+	            "# TYPE stet_http_answers_total counter\n");
 	for (size_t i = 0; i < STATUSES; i++) {
 		if (metrics->answers[i] > 0)
 			st_buf_addf(out, "stet_http_answers_total{status=\"%d\"} %" PRIu64 "\n", statuses[i],

@@ -39,7 +39,8 @@ const char *st_http_reason(int status) {
 
 /* Whether an Accept header, none being as good as anything, covers a type. */
 static bool accepts(const char *accept, const char *type, const char *range) {
-	return !accept || strcasestr(accept, type) || strcasestr(accept, range) || strstr(accept, "*/*");
+	return !accept || strcasestr(accept, type) || strcasestr(accept, range) ||
+	       strstr(accept, "*/*");
 }
 
 static void stop_watching(struct st_stream *stream) {
@@ -130,8 +131,7 @@ static void send_event(struct st_stream *stream, struct st_str message) {
 
 void st_stream_begin(struct st_stream *stream, struct evhttp_request *request,
                      void (*gone)(struct st_stream *stream)) {
-	const char *accept =
-		evhttp_find_header(evhttp_request_get_input_headers(request), "Accept");
+	const char *accept = evhttp_find_header(evhttp_request_get_input_headers(request), "Accept");
 	*stream = (struct st_stream){
 		.request = request,
 		.takes_events = accepts(accept, "text/event-stream", "text/*"),

@@ -30,11 +30,13 @@ struct entry {
 };
 
 #define PNG \
-	"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg=="
+	"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJg" \
+	"gg=="
 #define WAV "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQAAAAA="
 #define NO_ARGUMENTS "{\"type\":\"object\",\"properties\":{}}"
 #define TAKES_STRING(name) \
-	"{\"type\":\"object\",\"properties\":{\"" name "\":{\"type\":\"string\"}},\"required\":[\"" name "\"]}"
+	"{\"type\":\"object\",\"properties\":{\"" name \
+	"\":{\"type\":\"string\"}},\"required\":[\"" name "\"]}"
 #define TEXT(text) "{\"content\":[{\"type\":\"text\",\"text\":\"" text "\"}]}"
 
 static int answer(struct st_mcp_request *request, const char *json) {
@@ -85,14 +87,16 @@ static int ask(struct st_mcp_request *request, const char *method, struct st_str
 		return code;
 	char *text = yyjson_write(doc, 0, NULL);
 	yyjson_doc_free(doc);
-	code = text ? say(request, what, st_str(text)) : st_mcp_fail(request, ST_MCP_INTERNAL_ERROR, "-");
+	code =
+		text ? say(request, what, st_str(text)) : st_mcp_fail(request, ST_MCP_INTERNAL_ERROR, "-");
 	free(text);
 	return code;
 }
 
 static int sample(struct st_mcp_request *request) {
 	st_auto(st_buf) params = ST_BUF_INIT;
-	st_buf_adds(&params, "{\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"text\",\"text\":");
+	st_buf_adds(&params,
+	            "{\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"text\",\"text\":");
 	st_json_quote(&params, st_json_str(argument(request, "prompt")));
 	st_buf_adds(&params, "}}],\"maxTokens\":100}");
 	if (!st_mcp_client_can(request, "sampling"))
@@ -151,11 +155,13 @@ static int elicit_enums(struct st_mcp_request *request) {
 /* Tools that need input of a modern client. */
 
 #define ELICIT(key, message, property, type) \
-	"\"" key "\":{\"method\":\"elicitation/create\",\"params\":{\"mode\":\"form\",\"message\":\"" \
-	message "\",\"requestedSchema\":{\"type\":\"object\",\"properties\":{\"" property \
+	"\"" key \
+	"\":{\"method\":\"elicitation/create\",\"params\":{\"mode\":\"form\",\"message\":\"" message \
+	"\",\"requestedSchema\":{\"type\":\"object\",\"properties\":{\"" property \
 	"\":{\"type\":\"" type "\"}},\"required\":[\"" property "\"]}}}"
 #define SAMPLE(key, prompt) \
-	"\"" key "\":{\"method\":\"sampling/createMessage\",\"params\":{\"messages\":[{\"role\":" \
+	"\"" key \
+	"\":{\"method\":\"sampling/createMessage\",\"params\":{\"messages\":[{\"role\":" \
 	"\"user\",\"content\":{\"type\":\"text\",\"text\":\"" prompt "\"}}],\"maxTokens\":100}}"
 #define ROOTS(key) "\"" key "\":{\"method\":\"roots/list\",\"params\":{}}"
 
@@ -164,7 +170,8 @@ static int need(struct st_mcp_request *request, const char *requests, const char
 }
 
 /* What the user filled in, if it was accepted. */
-static yyjson_val *filled_in(struct st_mcp_request *request, const char *key, const char *property) {
+static yyjson_val *filled_in(struct st_mcp_request *request, const char *key,
+                             const char *property) {
 	yyjson_val *input = st_mcp_input(request, key);
 	if (!yyjson_equals_str(yyjson_obj_get(input, "action"), "accept"))
 		return NULL;
@@ -227,7 +234,8 @@ static int ask_in_rounds(struct st_mcp_request *request) {
 	if (st_str_eq(st_buf_str(&state), ST_STR("1")) && filled_in(request, "step1", "name"))
 		return need(
 			request,
-			"{" ELICIT("step2", "Step 2: What is your favorite color?", "color", "string") "}", "2");
+			"{" ELICIT("step2", "Step 2: What is your favorite color?", "color", "string") "}",
+			"2");
 	return need(request, "{" ELICIT("step1", "Step 1: What is your name?", "name", "string") "}",
 	            "1");
 }
@@ -239,7 +247,8 @@ static int ask_what_can_be(struct st_mcp_request *request) {
 		return answer(request, TEXT("Thank you."));
 	if (samples && elicits)
 		return need(request,
-		            "{" SAMPLE("question", "Why?") "," ELICIT("form", "Why?", "why", "string") "}", "");
+		            "{" SAMPLE("question", "Why?") "," ELICIT("form", "Why?", "why", "string") "}",
+		            "");
 	if (samples)
 		return need(request, "{" SAMPLE("question", "Why?") "}", "");
 	return need(request, "{" ELICIT("form", "Why?", "why", "string") "}", "");
@@ -265,11 +274,14 @@ static int change_prompts(struct st_mcp_request *request) {
 }
 
 #define SCHEMA_2020_12 \
-	"{\"$schema\":\"https://json-schema.org/draft/2020-12/schema\",\"type\":\"object\",\"$defs\":{" \
+	"{\"$schema\":\"https://json-schema.org/draft/2020-12/" \
+	"schema\",\"type\":\"object\",\"$defs\":{" \
 	"\"address\":{\"$anchor\":\"addressDef\",\"type\":\"object\",\"properties\":{\"street\":{" \
 	"\"type\":\"string\"},\"city\":{\"type\":\"string\"}}}},\"properties\":{\"name\":{\"type\":" \
-	"\"string\"},\"address\":{\"$ref\":\"#/$defs/address\"},\"contactMethod\":{\"type\":\"string\"," \
-	"\"enum\":[\"phone\",\"email\"]},\"phone\":{\"type\":\"string\"},\"email\":{\"type\":\"string\"}}," \
+	"\"string\"},\"address\":{\"$ref\":\"#/$defs/" \
+	"address\"},\"contactMethod\":{\"type\":\"string\"," \
+	"\"enum\":[\"phone\",\"email\"]},\"phone\":{\"type\":\"string\"},\"email\":{\"type\":" \
+	"\"string\"}}," \
 	"\"allOf\":[{\"anyOf\":[{\"required\":[\"phone\"]},{\"required\":[\"email\"]}]}],\"if\":{" \
 	"\"properties\":{\"contactMethod\":{\"const\":\"phone\"}},\"required\":[\"contactMethod\"]}," \
 	"\"then\":{\"required\":[\"phone\"]},\"else\":{\"required\":[\"email\"]}," \
@@ -289,7 +301,8 @@ static const struct entry tools[] = {
      "{\"content\":[{\"type\":\"text\",\"text\":\"Multiple content types test:\"},"
      "{\"type\":\"image\",\"data\":\"" PNG "\",\"mimeType\":\"image/png\"},"
      "{\"type\":\"resource\",\"resource\":{\"uri\":\"test://mixed-content-resource\","
-     "\"mimeType\":\"application/json\",\"text\":\"{\\\"test\\\":\\\"data\\\",\\\"value\\\":123}\"}}]}",
+     "\"mimeType\":\"application/"
+     "json\",\"text\":\"{\\\"test\\\":\\\"data\\\",\\\"value\\\":123}\"}}]}",
      NULL},
 	{"test_error_handling", "Fails.", NULL,
      "{\"isError\":true,\"content\":[{\"type\":\"text\","
@@ -333,19 +346,22 @@ static int prompt_with_arguments(struct st_mcp_request *request) {
 }
 
 static int prompt_with_resource(struct st_mcp_request *request) {
-	st_buf_adds(request->result, "{\"messages\":[{\"role\":\"user\",\"content\":{\"type\":"
-	                             "\"resource\",\"resource\":{\"uri\":");
+	st_buf_adds(request->result,
+	            "{\"messages\":[{\"role\":\"user\",\"content\":{\"type\":"
+	            "\"resource\",\"resource\":{\"uri\":");
 	st_json_quote(request->result, st_json_str(argument(request, "resourceUri")));
-	return answer(request,
-	              ",\"mimeType\":\"text/plain\",\"text\":\"Embedded resource content for testing.\"}}},"
-	              "{\"role\":\"user\",\"content\":{\"type\":\"text\",\"text\":"
-	              "\"Please process the embedded resource above.\"}}]}");
+	return answer(
+		request,
+		",\"mimeType\":\"text/plain\",\"text\":\"Embedded resource content for testing.\"}}},"
+		"{\"role\":\"user\",\"content\":{\"type\":\"text\",\"text\":"
+		"\"Please process the embedded resource above.\"}}]}");
 }
 
 static int prompt_with_input(struct st_mcp_request *request) {
 	if (filled_in(request, "user_context", "context"))
-		return answer(request, "{\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"text\","
-		                       "\"text\":\"Use the given context.\"}}]}");
+		return answer(request,
+		              "{\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"text\","
+		              "\"text\":\"Use the given context.\"}}]}");
 	return need(
 		request,
 		"{" ELICIT("user_context", "What context should the prompt use?", "context", "string") "}",
@@ -413,17 +429,19 @@ static int prompts_get(struct st_mcp_request *request) {
 /* Resources. */
 
 static int resources_list(struct st_mcp_request *request) {
-	return answer(request,
-	              "{\"resources\":["
-	              "{\"uri\":\"test://static-text\",\"name\":\"text\",\"mimeType\":\"text/plain\"},"
-	              "{\"uri\":\"test://static-binary\",\"name\":\"binary\",\"mimeType\":\"image/png\"},"
-	              "{\"uri\":\"test://watched-resource\",\"name\":\"watched\","
-	              "\"mimeType\":\"text/plain\"}]}");
+	return answer(
+		request,
+		"{\"resources\":["
+		"{\"uri\":\"test://static-text\",\"name\":\"text\",\"mimeType\":\"text/plain\"},"
+		"{\"uri\":\"test://static-binary\",\"name\":\"binary\",\"mimeType\":\"image/png\"},"
+		"{\"uri\":\"test://watched-resource\",\"name\":\"watched\","
+		"\"mimeType\":\"text/plain\"}]}");
 }
 
 static int resources_templates(struct st_mcp_request *request) {
-	return answer(request, "{\"resourceTemplates\":[{\"uriTemplate\":\"test://template/{id}/data\","
-	                       "\"name\":\"template\",\"mimeType\":\"application/json\"}]}");
+	return answer(request,
+	              "{\"resourceTemplates\":[{\"uriTemplate\":\"test://template/{id}/data\","
+	              "\"name\":\"template\",\"mimeType\":\"application/json\"}]}");
 }
 
 static int read_template(struct st_mcp_request *request, struct st_str id) {
@@ -445,8 +463,9 @@ static int resources_read(struct st_mcp_request *request) {
 		              "{\"contents\":[{\"uri\":\"test://static-text\",\"mimeType\":\"text/plain\","
 		              "\"text\":\"This is the content of the static text resource.\"}]}");
 	if (st_str_eq(uri, ST_STR("test://watched-resource")))
-		return answer(request, "{\"contents\":[{\"uri\":\"test://watched-resource\","
-		                       "\"mimeType\":\"text/plain\",\"text\":\"Watched.\"}]}");
+		return answer(request,
+		              "{\"contents\":[{\"uri\":\"test://watched-resource\","
+		              "\"mimeType\":\"text/plain\",\"text\":\"Watched.\"}]}");
 	if (st_str_eq(uri, ST_STR("test://static-binary")))
 		return answer(request,
 		              "{\"contents\":[{\"uri\":\"test://static-binary\",\"mimeType\":\"image/png\","
@@ -457,8 +476,9 @@ static int resources_read(struct st_mcp_request *request) {
 }
 
 static int complete(struct st_mcp_request *request) {
-	return answer(request,
-	              "{\"completion\":{\"values\":[\"paris\",\"park\"],\"total\":2,\"hasMore\":false}}");
+	return answer(
+		request,
+		"{\"completion\":{\"values\":[\"paris\",\"park\"],\"total\":2,\"hasMore\":false}}");
 }
 
 static int watch(struct st_mcp_service *service, struct st_str uri, struct stet_error *err) {

@@ -111,7 +111,8 @@ const char *client_header(struct client *client, const char *name) {
 	while ((line = strstr(line, "\r\n"))) {
 		line += 2;
 		if (strncasecmp(line, name, len) == 0 && line[len] == ':') {
-			snprintf(value, sizeof value, "%.*s", (int)strcspn(line + len + 2, "\r"), line + len + 2);
+			snprintf(value, sizeof value, "%.*s", (int)strcspn(line + len + 2, "\r"),
+			         line + len + 2);
 			return value;
 		}
 	}
@@ -167,8 +168,9 @@ bool client_event(struct client *client, int timeout_ms, struct st_buf *data) {
 int client_post(struct client *client, const char *headers, const char *message,
                 struct st_buf *answer) {
 	st_auto(st_buf) all = ST_BUF_INIT;
-	st_buf_adds(&all, "Content-Type: application/json\r\n"
-	                  "Accept: application/json, text/event-stream\r\n");
+	st_buf_adds(&all,
+	            "Content-Type: application/json\r\n"
+	            "Accept: application/json, text/event-stream\r\n");
 	st_buf_adds(&all, headers);
 	if (!client_request(client, "POST", "/mcp", st_buf_cstr(&all), message))
 		return -1;

@@ -98,8 +98,8 @@ static void set_up(struct host *host) {
 	assert_int_equal(st_loop_new(&host->loop, &err), 0);
 	assert_int_equal(st_pool_new(host->loop, 4, &host->pool, &err), 0);
 	st_work_init(&host->work, host->pool);
-	assert_int_equal(
-		st_mcp_server_new(&host->service, &host->work.executor, &host->server, &err), 0);
+	assert_int_equal(st_mcp_server_new(&host->service, &host->work.executor, &host->server, &err),
+	                 0);
 	if (!host->options.listen)
 		host->options.listen = "127.0.0.1:0";
 	host->options.gate = &host->gate;
@@ -229,15 +229,15 @@ static void a_modern_request_stands_alone(void **state) {
 	st_auto(st_buf) answer = ST_BUF_INIT;
 	set_up(&host);
 	struct client client = connected(&host);
-	assert_int_equal(client_post(&client, MODERN_HEADERS("tools/list"), MODERN("tools/list", ""),
-	                             &answer),
-	                 200);
+	assert_int_equal(
+		client_post(&client, MODERN_HEADERS("tools/list"), MODERN("tools/list", ""), &answer), 200);
 	expect(&answer, "\"resultType\":\"complete\"");
 	assert_null(client_header(&client, "Mcp-Session-Id"));
 	assert_int_equal(client_post(&client, WORK_HEADERS, WORK(""), &answer), 200);
 	expect(&answer, "done");
 	/* What the era does not have. */
-	assert_int_equal(client_post(&client, MODERN_HEADERS("ping"), MODERN("ping", ""), &answer), 404);
+	assert_int_equal(client_post(&client, MODERN_HEADERS("ping"), MODERN("ping", ""), &answer),
+	                 404);
 	expect(&answer, "-32601");
 	assert_int_equal(ask(&host, "GET", "/mcp",
 	                     "Accept: text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\n", NULL,
@@ -267,10 +267,10 @@ static void headers_must_say_what_the_body_says(void **state) {
 		expect(&answer, "-32020");
 		expect(&answer, "\"id\":7");
 	}
-	assert_int_equal(
-		client_post(&client, MODERN_HEADERS("tools/call") "Mcp-Name: =?base64?d29yaw==?=\r\n",
-	                WORK(""), &answer),
-		200);
+	assert_int_equal(client_post(&client,
+	                             MODERN_HEADERS("tools/call") "Mcp-Name: =?base64?d29yaw==?=\r\n",
+	                             WORK(""), &answer),
+	                 200);
 	client_close(&client);
 	tear_down(&host);
 }
@@ -283,10 +283,11 @@ static void events_come_before_the_answer(void **state) {
 	const char *session = begin_session(&client);
 	char headers[512];
 	snprintf(headers, sizeof headers, JSON "%s", session);
-	assert_true(client_request(&client, "POST", "/mcp", headers,
-	                           "{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"tools/call\",\"params\":{"
-	                           "\"name\":\"work\",\"arguments\":{\"events\":3},"
-	                           "\"_meta\":{\"progressToken\":\"p\"}}}"));
+	assert_true(
+		client_request(&client, "POST", "/mcp", headers,
+	                   "{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"tools/call\",\"params\":{"
+	                   "\"name\":\"work\",\"arguments\":{\"events\":3},"
+	                   "\"_meta\":{\"progressToken\":\"p\"}}}"));
 	assert_int_equal(client_head(&client), 200);
 	assert_string_equal(client_header(&client, "Content-Type"), "text/event-stream");
 	for (int i = 0; i < 3; i++) {
@@ -380,9 +381,10 @@ static void a_legacy_client_that_goes_does_not(void **state) {
 	struct client client = connected(&host);
 	char headers[512];
 	snprintf(headers, sizeof headers, JSON "%s", begin_session(&client));
-	assert_true(client_request(&client, "POST", "/mcp", headers,
-	                           "{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"tools/call\",\"params\":{"
-	                           "\"name\":\"work\",\"arguments\":{\"ms\":300}}}"));
+	assert_true(
+		client_request(&client, "POST", "/mcp", headers,
+	                   "{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"tools/call\",\"params\":{"
+	                   "\"name\":\"work\",\"arguments\":{\"ms\":300}}}"));
 	st_sleep_ms(50);
 	client_close(&client);
 	wait_until(&host.finished, 1);
@@ -409,16 +411,19 @@ static void wrong_requests_get_the_right_status(void **state) {
 		{"POST", "/mcp", "Content-Type: application/jsonx\r\n", INITIALIZE, 415},
 		{"POST", "/mcp", "", INITIALIZE, 415},
 		{"POST", "/mcp", "Content-Type: application/json; charset=utf-8\r\n", INITIALIZE, 200},
-		{"POST", "/mcp", "Content-Type: application/json\r\nAccept: text/html\r\n", INITIALIZE, 406},
+		{"POST", "/mcp", "Content-Type: application/json\r\nAccept: text/html\r\n", INITIALIZE,
+	     406},
 		{"POST", "/mcp", JSON, "", 400},
 		{"POST", "/mcp", JSON, "{", 400},
 		{"POST", "/mcp", JSON, "[]", 400},
-		{"POST", "/mcp", JSON, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server/discover\"}", 400},
+		{"POST", "/mcp", JSON, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server/discover\"}",
+	     400},
 	};
 	struct host host = {0};
 	set_up(&host);
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		int status = ask(&host, cases[i].method, cases[i].path, cases[i].headers, cases[i].body, NULL);
+		int status =
+			ask(&host, cases[i].method, cases[i].path, cases[i].headers, cases[i].body, NULL);
 		if (status != cases[i].status)
 			fail_msg("%s %s %s: %d instead of %d", cases[i].method, cases[i].path, cases[i].headers,
 			         status, cases[i].status);
@@ -434,10 +439,10 @@ static void only_a_token_opens_what_others_can_reach(void **state) {
 	struct client client = connected(&host);
 	assert_int_equal(client_post(&client, "", INITIALIZE, &answer), 401);
 	assert_non_null(client_header(&client, "WWW-Authenticate"));
-	assert_int_equal(client_post(&client, "Authorization: Bearer " TOKEN "x\r\n", INITIALIZE, &answer),
-	                 401);
-	assert_int_equal(client_post(&client, "Authorization: Bearer " TOKEN "\r\n", INITIALIZE, &answer),
-	                 200);
+	assert_int_equal(
+		client_post(&client, "Authorization: Bearer " TOKEN "x\r\n", INITIALIZE, &answer), 401);
+	assert_int_equal(
+		client_post(&client, "Authorization: Bearer " TOKEN "\r\n", INITIALIZE, &answer), 200);
 	assert_int_equal(ask(&host, "GET", "/metrics", "", NULL, NULL), 401);
 	assert_int_equal(ask(&host, "GET", "/healthz", "", NULL, NULL), 200);
 	client_close(&client);
@@ -587,9 +592,8 @@ static void it_ends_when_the_work_is_done(void **state) {
 	st_auto(st_buf) answer = ST_BUF_INIT;
 	set_up(&host);
 	struct client busy = connected(&host), idle = connected(&host), listener = connected(&host);
-	assert_int_equal(client_post(&idle, MODERN_HEADERS("tools/list"), MODERN("tools/list", ""),
-	                             &answer),
-	                 200);
+	assert_int_equal(
+		client_post(&idle, MODERN_HEADERS("tools/list"), MODERN("tools/list", ""), &answer), 200);
 	assert_true(client_request(
 		&listener, "POST", "/mcp", JSON MODERN_HEADERS("subscriptions/listen"),
 		MODERN("subscriptions/listen", "\"notifications\":{\"toolsListChanged\":true},")));
@@ -600,9 +604,8 @@ static void it_ends_when_the_work_is_done(void **state) {
 	stop(&host);
 	st_sleep_ms(100);
 	/* New work is refused, what was begun is answered, subscriptions are ended. */
-	assert_int_equal(client_post(&idle, MODERN_HEADERS("tools/list"), MODERN("tools/list", ""),
-	                             &answer),
-	                 503);
+	assert_int_equal(
+		client_post(&idle, MODERN_HEADERS("tools/list"), MODERN("tools/list", ""), &answer), 503);
 	assert_int_equal(client_head(&busy), 200);
 	assert_true(client_body(&busy, &answer));
 	expect(&answer, "done");

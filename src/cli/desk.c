@@ -1,0 +1,56 @@
+#include "cli/desk.h"
+
+static int set_options(struct stet_desk *desk, const struct arguments *args,
+                       struct stet_error *err) {
+	const char *endings = option_value(args, "--ext");
+	const char *names = option_value(args, "--agents-names");
+	int code = endings ? stet_desk_allow(desk, endings, err) : 0;
+	if (code == 0 && names)
+		code = stet_desk_agents_names(desk, names, err);
+	if (code == 0 && has_option(args, "--require-read"))
+		code = stet_desk_set(desk, STET_OPTION_REQUIRE_READ, 1, err);
+	if (code == 0 && has_option(args, "--relaxed"))
+		code = stet_desk_set(desk, STET_OPTION_DURABLE, 0, err);
+	if (code == 0 && has_option(args, "--no-agents"))
+		code = stet_desk_set(desk, STET_OPTION_AGENTS, 0, err);
+	return code;
+}
+
+static int set_size(struct stet_desk *desk, const struct arguments *args) {
+	struct stet_error err = {0};
+	int64_t size = 0;
+	int status = option_number(args, "--max-file", 1, INT64_MAX, 0, &size);
+	if (status != DONE || size == 0)
+		return status;
+	return stet_desk_set(desk, STET_OPTION_MAX_FILE, size, &err) < 0 ? report(&err) : DONE;
+}
+
+static void say_notices(struct stet_desk *desk) {
+	for (char *notice; (notice = stet_desk_notice(desk));) {
+		complain("%s", notice);
+		stet_free(notice);
+	}
+}
+
+int desk_open(const struct options *options, const struct arguments *args, struct stet_desk **out) {
+	struct stet_error err = {0};
+	const char *const *roots =
+		args->count > 0 ? (const char *const *)args->operands : &options->root;
+	if (stet_desk_open(roots, args->count > 0 ? (size_t)args->count : 1, out, &err) < 0)
+		return report(&err);
+	int status = set_options(*out, args, &err) < 0 ? report(&err) : set_size(*out, args);
+	say_notices(*out);
+	if (status != DONE) {
+		stet_desk_close(*out);
+		*out = NULL;
+	}
+	return status;
+}
+
+void desk_close(struct stet_desk *desk) {
+	if (!desk)
+		return;
+	stet_desk_settle(desk, 0);
+	say_notices(desk);
+	stet_desk_close(desk);
+}

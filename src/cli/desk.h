@@ -1,0 +1,28 @@
+/** What the servers, stet mcp and stet serve, begin with: a desk over some directories. */
+#ifndef STET_CLI_DESK_H
+#define STET_CLI_DESK_H
+
+#include "cli/output.h"
+
+/** The options of both, for their tables. */
+#define DESK_OPTIONS \
+	{"--tools", "GROUPS", "only these groups of tools, separated by commas: files, text, state"}, \
+		{"--ext", "ENDINGS", "let the text tools work on these files only, as .md,.txt"}, \
+		{"--require-read", NULL, "refuse edits of files that the session has not read"}, \
+		{"--relaxed", NULL, "do not wait for the disk on each write"}, \
+		{"--max-file", "BYTES", "the largest file that is read or written"}, \
+		{"--no-agents", NULL, "do not deliver AGENTS.md files"}, { \
+		"--agents-names", "NAMES", "further names of such files, separated by commas" \
+	}
+
+/**
+ * Open the directories that were given, or the root if there is none.
+ *
+ * @return DONE, or the status of a failure after saying why.
+ */
+int desk_open(const struct options *options, const struct arguments *args, struct stet_desk **out);
+
+/** Say the notices that are left, and close it. NULL is fine. */
+void desk_close(struct stet_desk *desk);
+
+#endif
