@@ -13,6 +13,7 @@
 #include "stet/json.h"
 #include "stet/manager.h"
 #include "stet/serve.h"
+#include "stet/mcp.h"
 #include "stet/session.h"
 #include "stet/text.h"
 #include "stet/tools.h"

@@ -172,7 +172,9 @@ void st_json_quote(struct st_buf *out, struct st_str text) {
 	st_buf_addc(out, '"');
 	for (size_t i = 0; i < text.len; i++) {
 		unsigned char byte = (unsigned char)text.ptr[i];
-		if (byte < 0x20)
+		if (byte == '\n' || byte == '\t')
+			st_buf_adds(out, byte == '\n' ? "\\n" : "\\t");
+		else if (byte < 0x20)
 			st_buf_addf(out, "\\u%04x", byte);
 		else if (byte == '"' || byte == '\\')
 			st_buf_addf(out, "\\%c", byte);

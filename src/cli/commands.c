@@ -4,6 +4,7 @@
 
 // clang-format off
 const struct command *const commands[] = {
+	&mcp_command,
 	&read_command,
 	&write_command,
 	&edit_command,

@@ -125,6 +125,7 @@ extern const struct command check_command;
 extern const struct command edit_command;
 extern const struct command hash_command;
 extern const struct command inspect_command;
+extern const struct command mcp_command;
 extern const struct command patch_command;
 extern const struct command read_command;
 extern const struct command replace_command;

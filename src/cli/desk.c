@@ -1,15 +1,18 @@
 #include "cli/desk.h"
 
+#include <string.h>
+
 static int set_options(struct stet_desk *desk, const struct arguments *args,
                        struct stet_error *err) {
 	const char *endings = option_value(args, "--ext");
 	const char *names = option_value(args, "--agents-names");
+	const char *durability = option_value(args, "--durability");
 	int code = endings ? stet_desk_allow(desk, endings, err) : 0;
 	if (code == 0 && names)
 		code = stet_desk_agents_names(desk, names, err);
 	if (code == 0 && has_option(args, "--require-read"))
 		code = stet_desk_set(desk, STET_OPTION_REQUIRE_READ, 1, err);
-	if (code == 0 && has_option(args, "--relaxed"))
+	if (code == 0 && durability && strcmp(durability, "relaxed") == 0)
 		code = stet_desk_set(desk, STET_OPTION_DURABLE, 0, err);
 	if (code == 0 && has_option(args, "--no-agents"))
 		code = stet_desk_set(desk, STET_OPTION_AGENTS, 0, err);

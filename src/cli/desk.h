@@ -9,7 +9,8 @@
 	{"--tools", "GROUPS", "only these groups of tools, separated by commas: files, text, state"}, \
 		{"--ext", "ENDINGS", "let the text tools work on these files only, as .md,.txt"}, \
 		{"--require-read", NULL, "refuse edits of files that the session has not read"}, \
-		{"--relaxed", NULL, "do not wait for the disk on each write"}, \
+		{"--durability", "full|relaxed", \
+	     "whether a write is on the disk when it is acknowledged; full by default"}, \
 		{"--max-file", "BYTES", "the largest file that is read or written"}, \
 		{"--no-agents", NULL, "do not deliver AGENTS.md files"}, { \
 		"--agents-names", "NAMES", "further names of such files, separated by commas" \

@@ -1,6 +1,8 @@
 /* The service as such: what it consists of, and what its parts share. */
 #include "mcp/desk_service.h"
 
+#include <sys/epoll.h>
+
 #include "mcp/desk_state.h"
 #include "stet/version.h"
 #include "tools/tool.h"
@@ -85,10 +87,14 @@ int st_desk_service_new(struct stet_desk *desk, const char *groups, struct st_de
 	if (!service)
 		return st_fail_nomem(err);
 	int code = parse_groups(groups, &service->groups, err);
+	service->epoll = code < 0 ? -1 : epoll_create1(EPOLL_CLOEXEC);
+	if (code == 0 && service->epoll < 0)
+		code = st_fail_errno(err, errno, "Files cannot be watched");
 	if (code < 0) {
 		free(service);
 		return code;
 	}
+	pthread_mutex_init(&service->lock, NULL);
 	service->desk = desk;
 	service->base = (struct st_mcp_service){
 		.name = "stet",
@@ -103,6 +109,8 @@ int st_desk_service_new(struct stet_desk *desk, const char *groups, struct st_de
 		.prompts_list = st_desk_prompts_list,
 		.prompts_get = st_desk_prompts_get,
 		.complete = st_desk_complete,
+		.watch = st_desk_watch,
+		.unwatch = st_desk_unwatch,
 		.enter = enter,
 		.leave = leave,
 		.keys = keys,
@@ -112,11 +120,23 @@ int st_desk_service_new(struct stet_desk *desk, const char *groups, struct st_de
 }
 
 void st_desk_service_free(struct st_desk_service *service) {
+	if (!service)
+		return;
+	close(service->epoll);
+	pthread_mutex_destroy(&service->lock);
 	free(service);
 }
 
 struct st_mcp_service *st_desk_service_base(struct st_desk_service *service) {
 	return &service->base;
+}
+
+void st_desk_service_serve(struct st_desk_service *service, struct st_mcp_server *server) {
+	service->server = server;
+}
+
+int st_desk_service_fd(const struct st_desk_service *service) {
+	return service->epoll;
 }
 
 /* ---- for its parts ---- */

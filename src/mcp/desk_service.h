@@ -6,6 +6,10 @@
  *     if (st_desk_service_new(desk, "files,text", &service, err) < 0)
  *             ...
  *     st_mcp_server_new(st_desk_service_base(service), executor, &server, err);
+ *     st_desk_service_serve(service, server);
+ *
+ * Files that somebody subscribed to are watched: when st_desk_service_fd() is
+ * readable, a transport calls st_desk_service_dispatch().
  */
 #ifndef STET_MCP_DESK_SERVICE_H
 #define STET_MCP_DESK_SERVICE_H
@@ -29,5 +33,14 @@ void st_desk_service_free(struct st_desk_service *service);
 
 /** It as the core sees it. */
 struct st_mcp_service *st_desk_service_base(struct st_desk_service *service);
+
+/** Say whom changes are to be told to; NULL before that server goes. */
+void st_desk_service_serve(struct st_desk_service *service, struct st_mcp_server *server);
+
+/** A descriptor that is readable when something may have changed. It stays the same. */
+int st_desk_service_fd(const struct st_desk_service *service);
+
+/** Tell subscribers what has changed. Does not wait. From one thread at a time. */
+void st_desk_service_dispatch(struct st_desk_service *service);
 
 #endif

@@ -2,12 +2,23 @@
 #ifndef STET_MCP_DESK_STATE_H
 #define STET_MCP_DESK_STATE_H
 
+#include <pthread.h>
+
 #include "core/workspace.h"
 #include "mcp/desk_service.h"
+
+struct st_desk_watch;
 
 struct st_desk_service {
 	struct st_mcp_service base;
 	struct stet_desk *desk;
+	/** Whom changes are told to; NULL as long as there is nobody. */
+	struct st_mcp_server *server;
+	/** Guards the watches. */
+	pthread_mutex_t lock;
+	struct st_desk_watch *watches;
+	/** Readable when a workspace's watcher is. */
+	int epoll;
 	/** Bit n: the group n of enum st_group is offered. */
 	unsigned groups;
 };
@@ -58,5 +69,8 @@ int st_desk_resources_read(struct st_mcp_request *request);
 int st_desk_prompts_list(struct st_mcp_request *request);
 int st_desk_prompts_get(struct st_mcp_request *request);
 int st_desk_complete(struct st_mcp_request *request);
+
+int st_desk_watch(struct st_mcp_service *service, struct st_str uri, struct stet_error *err);
+void st_desk_unwatch(struct st_mcp_service *service, struct st_str uri);
 
 #endif

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/utf8.h"
 #include "mcp/meta.h"
 
 void st_mcp_refuse(struct st_mcp_message *message, int code, const char *format, ...) {
@@ -143,10 +144,50 @@ struct st_mcp_message *st_mcp_message_new(struct st_str bytes) {
 	return finish(message);
 }
 
-struct st_mcp_message *st_mcp_message_oversized(size_t limit) {
+/* The id that some text begins with, if it is an integer or a string without escapes. */
+static struct st_str id_at(struct st_str text) {
+	size_t len = text.len > 0 && text.ptr[0] == '-';
+	if (text.len > 0 && text.ptr[0] == '"') {
+		const char *end = memchr(text.ptr + 1, '"', text.len - 1);
+		bool plain = end && !memchr(text.ptr, '\\', (size_t)(end - text.ptr));
+		return st_strn(text.ptr, plain ? (size_t)(end - text.ptr) + 1 : 0);
+	}
+	while (len < text.len && text.ptr[len] >= '0' && text.ptr[len] <= '9')
+		len++;
+	return st_strn(text.ptr, len);
+}
+
+/*
+ * The id of a message of which only the edges are known. Clients write it
+ * right at the beginning or right at the end, where nothing else can look
+ * like it.
+ */
+static struct st_str id_of_edges(struct st_str head, struct st_str tail) {
+	static const char first[] = "{\"jsonrpc\":\"2.0\",\"id\":", last[] = ",\"id\":";
+	if (st_str_starts(head, st_str(first)))
+		return id_at(st_str_slice(head, sizeof first - 1, head.len));
+	tail = st_str_trim(tail);
+	for (size_t i = tail.len; i-- > 0;) {
+		struct st_str rest = st_str_slice(tail, i, tail.len);
+		if (!st_str_starts(rest, st_str(last)))
+			continue;
+		struct st_str id = id_at(st_str_slice(rest, sizeof last - 1, rest.len));
+		bool ends = id.ptr + id.len + 1 == tail.ptr + tail.len && id.ptr[id.len] == '}';
+		return ends ? id : ST_STR("");
+	}
+	return ST_STR("");
+}
+
+struct st_mcp_message *st_mcp_message_oversized(struct st_str head, struct st_str tail,
+                                                size_t limit) {
 	struct st_mcp_message *message = empty();
 	if (!message)
 		return NULL;
+	struct st_str id = id_of_edges(head, tail);
+	if (id.len > 0 && st_utf8_valid(id)) {
+		st_buf_clear(&message->id);
+		st_buf_add(&message->id, id);
+	}
 	st_mcp_refuse(message, ST_MCP_INVALID_REQUEST,
 	              "A message may have %zu bytes; this one is longer and was not read. Send less at "
 	              "once: edit a part of a file instead of writing all of it.",

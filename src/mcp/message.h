@@ -78,8 +78,14 @@ struct st_mcp_message {
 /** Parse. Never fails but for memory: NULL. What is wrong is in the message. */
 struct st_mcp_message *st_mcp_message_new(struct st_str bytes);
 
-/** The same for a line that was too long to be kept. */
-struct st_mcp_message *st_mcp_message_oversized(size_t limit);
+/**
+ * The same for one that was too long to be kept: it is broken.
+ *
+ * @head, @tail  Its first and last bytes, so that the answer may have its id.
+ * @limit        How long it might have been.
+ */
+struct st_mcp_message *st_mcp_message_oversized(struct st_str head, struct st_str tail,
+                                                size_t limit);
 
 /** Have it answered with this error by st_mcp_dispatch(), whatever it is: it is broken now. */
 __attribute__((format(printf, 3, 4))) void st_mcp_refuse(struct st_mcp_message *message, int code,

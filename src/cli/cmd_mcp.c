@@ -1,0 +1,66 @@
+/* stet mcp: the MCP server on standard input and output. */
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "cli/desk.h"
+
+/* The signals that end it come as something to read. A client that went away is no signal. */
+static int open_signals(void) {
+	sigset_t set;
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	signal(SIGPIPE, SIG_IGN);
+	int fd = sigprocmask(SIG_BLOCK, &set, NULL) < 0 ? -1 : signalfd(-1, &set, SFD_CLOEXEC);
+	if (fd < 0)
+		complain("cannot receive signals: %s", strerror(errno));
+	return fd;
+}
+
+static int serve(struct stet_desk *desk, const struct arguments *args, struct stet_error *err) {
+	int signals = open_signals();
+	if (signals < 0)
+		return SYSTEM;
+	int code = stet_mcp_stdio(desk, option_value(args, "--tools"), STDIN_FILENO, STDOUT_FILENO,
+	                          signals, err);
+	close(signals);
+	return code < 0 ? report(err) : DONE;
+}
+
+static int run(const struct options *options, const struct arguments *args) {
+	struct stet_error err = {0};
+	struct stet_desk *desk = NULL;
+	int status = desk_open(options, args, &desk);
+	if (status == DONE)
+		status = serve(desk, args, &err);
+	desk_close(desk);
+	return status;
+}
+
+static const struct option options[] = {
+	DESK_OPTIONS,
+	OPTIONS_END,
+};
+
+const struct command mcp_command = {
+	.name = "mcp",
+	.summary = "serve an agent over the Model Context Protocol",
+	.synopsis = "[DIR...]",
+	.description =
+		"Speaks MCP on standard input and output, for one agent: tools for the files below each "
+		"DIR (the root by default), resources, prompts, subscriptions. Nothing outside of these "
+		"directories can be read or written. Ends when the input does, or on a signal, with "
+		"everything answered that was received.",
+	.max = -1,
+	.options = options,
+	.examples =
+		(const struct example[]){
+			{"stet mcp ~/project", "what an agent's configuration calls"},
+			{"stet mcp --tools files,text src docs", "two directories, and no tools for tasks"},
+			{0},
+		},
+	.run = run,
+};

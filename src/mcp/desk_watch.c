@@ -1,0 +1,193 @@
+/* Subscriptions to files and to what is made of them, fed by the watchers of the workspaces. */
+#include <sys/epoll.h>
+
+#include "mcp/desk_state.h"
+#include "mcp/state.h"
+#include "mcp/uri.h"
+#include "stet/agents.h"
+#include "stet/watch.h"
+
+/* A file that is watched for a resource. */
+struct watched {
+	struct stet_workspace *ws;
+	char *below;
+};
+
+/* A resource that somebody subscribed to. */
+struct st_desk_watch {
+	struct st_desk_watch *next;
+	char *uri;
+	size_t subscribers;
+	/* Any change changes it. */
+	bool any;
+	struct watched *files;
+	size_t count;
+};
+
+static void watch_free(struct st_desk_watch *watch) {
+	for (size_t i = 0; i < watch->count; i++) {
+		stet_workspace_unwatch(watch->files[i].ws, watch->files[i].below);
+		stet_free(watch->files[i].below);
+	}
+	free(watch->files);
+	free(watch->uri);
+	free(watch);
+}
+
+/* Have the workspace's watcher wake us, from the first time on. */
+static int listen_to(struct st_desk_service *service, struct stet_workspace *ws,
+                     struct stet_error *err) {
+	int fd = stet_workspace_watch_fd(ws, err);
+	if (fd < 0)
+		return fd;
+	struct epoll_event event = {.events = EPOLLIN};
+	if (epoll_ctl(service->epoll, EPOLL_CTL_ADD, fd, &event) < 0 && errno != EEXIST)
+		return st_fail_errno(err, errno, "Files cannot be watched");
+	return 0;
+}
+
+static int add_file(struct st_desk_service *service, struct st_desk_watch *watch,
+                    struct stet_workspace *ws, const char *path, struct stet_error *err) {
+	char *below = NULL;
+	struct watched *files = reallocarray(watch->files, watch->count + 1, sizeof *files);
+	if (!files)
+		return st_fail_nomem(err);
+	watch->files = files;
+	int code = stet_workspace_watch(ws, path, &below, err);
+	if (code < 0)
+		return code;
+	files[watch->count++] = (struct watched){.ws = ws, .below = below};
+	return listen_to(service, ws, err);
+}
+
+/* The file of a URI, in the first workspace that it is not outside of. */
+static int add_path(struct st_desk_service *service, struct st_desk_watch *watch, const char *path,
+                    struct stet_error *err) {
+	struct stet_workspace *ws;
+	int code = STET_E_OUTSIDE;
+	for (size_t i = 0; code == STET_E_OUTSIDE && (ws = stet_desk_workspace(service->desk, i)); i++)
+		code = add_file(service, watch, ws, path, err);
+	return code == STET_E_OUTSIDE || code == STET_E_KIND
+	           ? st_fail(err, STET_E_NOT_FOUND, "There is no such file.")
+	           : code;
+}
+
+/* Every instruction file that is there now. */
+static int add_agents(struct st_desk_service *service, struct st_desk_watch *watch,
+                      struct stet_workspace *ws, struct stet_error *err) {
+	struct stet_agents *agents = NULL;
+	int code = stet_agents_index(ws, &agents, err);
+	for (size_t i = 0; code == 0 && i < stet_agents_count(agents); i++)
+		code = add_file(service, watch, ws, stet_agents_path(agents, i), err);
+	stet_agents_free(agents);
+	return code < 0 ? code : add_file(service, watch, ws, "AGENTS.md", err);
+}
+
+static int fill(struct st_desk_service *service, struct st_desk_watch *watch, struct st_str uri,
+                struct stet_error *err) {
+	struct stet_workspace *ws;
+	int code = 0;
+	st_auto(st_buf) path = ST_BUF_INIT;
+	if (st_uri_path(uri, &path))
+		return add_path(service, watch, path.ptr, err);
+	watch->any = st_str_eq(uri, ST_STR("stet://snapshot"));
+	if (!watch->any && !st_str_eq(uri, ST_STR("stet://agents")))
+		return st_fail(err, STET_E_NOT_FOUND, "There is no such resource.");
+	for (size_t i = 0; code == 0 && (ws = stet_desk_workspace(service->desk, i)); i++)
+		code = watch->any ? listen_to(service, ws, err) : add_agents(service, watch, ws, err);
+	return code;
+}
+
+static struct st_desk_watch *find(struct st_desk_service *service, struct st_str uri) {
+	struct st_desk_watch *watch = service->watches;
+	while (watch && !st_str_eq(st_str(watch->uri), uri))
+		watch = watch->next;
+	return watch;
+}
+
+static int make(struct st_desk_service *service, struct st_str uri, struct st_desk_watch **out,
+                struct stet_error *err) {
+	struct st_desk_watch *watch = calloc(1, sizeof *watch);
+	if (!watch)
+		return st_fail_nomem(err);
+	watch->uri = strndup(uri.ptr, uri.len);
+	int code = watch->uri ? fill(service, watch, uri, err) : st_fail_nomem(err);
+	if (code < 0) {
+		watch_free(watch);
+		return code;
+	}
+	*out = watch;
+	return 0;
+}
+
+int st_desk_watch(struct st_mcp_service *base, struct st_str uri, struct stet_error *err) {
+	struct st_desk_service *service = (struct st_desk_service *)base;
+	int code = 0;
+	pthread_mutex_lock(&service->lock);
+	struct st_desk_watch *watch = find(service, uri);
+	if (!watch) {
+		code = make(service, uri, &watch, err);
+		if (code == 0) {
+			watch->next = service->watches;
+			service->watches = watch;
+		}
+	}
+	if (code == 0)
+		watch->subscribers++;
+	pthread_mutex_unlock(&service->lock);
+	return code;
+}
+
+void st_desk_unwatch(struct st_mcp_service *base, struct st_str uri) {
+	struct st_desk_service *service = (struct st_desk_service *)base;
+	pthread_mutex_lock(&service->lock);
+	struct st_desk_watch *watch = find(service, uri);
+	if (watch && --watch->subscribers == 0) {
+		struct st_desk_watch **link = &service->watches;
+		while (*link != watch)
+			link = &(*link)->next;
+		*link = watch->next;
+		watch_free(watch);
+	}
+	pthread_mutex_unlock(&service->lock);
+}
+
+/* ---- changes ---- */
+
+struct change {
+	struct st_desk_service *service;
+	struct stet_workspace *ws;
+};
+
+static bool concerns(const struct st_desk_watch *watch, const struct stet_workspace *ws,
+                     const char *path) {
+	bool found = watch->any;
+	for (size_t i = 0; i < watch->count && !found; i++)
+		found = watch->files[i].ws == ws && strcmp(watch->files[i].below, path) == 0;
+	return found;
+}
+
+static void on_change(void *data, const char *path, const char *event) {
+	struct change *change = data;
+	struct st_desk_service *service = change->service;
+	st_auto(st_mcp_uris) uris = {0};
+	pthread_mutex_lock(&service->lock);
+	for (struct st_desk_watch *watch = service->watches; watch; watch = watch->next) {
+		/* What cannot be told now for lack of memory, subscribers find when they look. */
+		if (concerns(watch, change->ws, path) && !st_mcp_uris_add(&uris, st_str(watch->uri)))
+			break;
+	}
+	pthread_mutex_unlock(&service->lock);
+	for (size_t i = 0; service->server && i < uris.count; i++)
+		st_mcp_server_updated(service->server, st_str(uris.list[i]));
+}
+
+void st_desk_service_dispatch(struct st_desk_service *service) {
+	struct stet_workspace *ws;
+	for (size_t i = 0; (ws = stet_desk_workspace(service->desk, i)); i++) {
+		struct change change = {.service = service, .ws = ws};
+		/* A workspace whose root is gone has nothing to tell any more. */
+		if (ws->lookout.on && stet_workspace_dispatch(ws, 0, on_change, &change, NULL) < 0)
+			epoll_ctl(service->epoll, EPOLL_CTL_DEL, stet_workspace_watch_fd(ws, NULL), NULL);
+	}
+}

@@ -1,0 +1,225 @@
+/*
+ * A client on two descriptors, with one thread: messages are answered in the
+ * order they come. A client that does not read is not read from any more once
+ * enough waits for it; one that sends a flood is taken in bit by bit.
+ */
+#include <poll.h>
+
+#include "base/clock.h"
+#include "mcp/desk_service.h"
+#include "net/outbox.h"
+#include "stet/mcp.h"
+
+/* The longest line that is read, and how much of it is kept to find out whose it was. */
+#define LINE_MAX_BYTES ((size_t)32 << 20)
+enum { EDGE = 512, CHUNK = 64 << 10 };
+/* How much may wait for a client that does not read, before it is not read from. */
+#define WAITING_MAX ((size_t)8 << 20)
+/* How long an end waits for such a client. */
+enum { PATIENCE_MS = 5000 };
+
+struct stdio {
+	struct st_mcp_sink sink;
+	struct st_outbox out;
+	int in, stop;
+	struct st_desk_service *service;
+	struct st_mcp_server *server;
+	struct st_mcp_peer *peer;
+	/* What was read, and how far it was searched for a line end. */
+	struct st_buf input;
+	size_t searched;
+	/* In a line that is too long: its first bytes are in input, the last ones here. */
+	bool skipping;
+	char tail[EDGE];
+	size_t tail_len;
+	/* Nothing more will come, or nothing more is wanted. */
+	bool ended;
+};
+
+static void send_line(struct st_mcp_sink *sink, struct st_buf *message) {
+	struct stdio *io = (struct stdio *)sink;
+	st_buf_addc(message, '\n');
+	if (!message->failed)
+		st_outbox_send(&io->out, message);
+}
+
+static void send_answer(struct st_mcp_sink *sink, struct st_buf *message, int status) {
+	send_line(sink, message);
+}
+
+static void nothing_more(struct st_mcp_sink *sink) {
+}
+
+/* ---- lines ---- */
+
+static void receive(struct stdio *io, struct st_str line) {
+	if (st_str_trim(line).len > 0)
+		st_mcp_receive(io->peer, line, &io->sink);
+}
+
+static void keep_tail(struct stdio *io, struct st_str bytes) {
+	if (bytes.len >= EDGE) {
+		memcpy(io->tail, bytes.ptr + bytes.len - EDGE, EDGE);
+		io->tail_len = EDGE;
+		return;
+	}
+	size_t kept = io->tail_len < EDGE - bytes.len ? io->tail_len : EDGE - bytes.len;
+	memmove(io->tail, io->tail + io->tail_len - kept, kept);
+	memcpy(io->tail + kept, bytes.ptr, bytes.len);
+	io->tail_len = kept + bytes.len;
+}
+
+/* Throw away what is there of a line that is too long, but its edges. */
+static void skip(struct stdio *io, size_t len) {
+	keep_tail(io,
+	          st_strn(io->input.ptr + (io->skipping ? EDGE : 0), len - (io->skipping ? EDGE : 0)));
+	io->skipping = true;
+}
+
+static void refuse_line(struct stdio *io) {
+	struct st_mcp_message *message = st_mcp_message_oversized(
+		st_strn(io->input.ptr, EDGE), st_strn(io->tail, io->tail_len), LINE_MAX_BYTES);
+	if (message)
+		st_mcp_dispatch(io->peer, message, &io->sink);
+	io->skipping = false;
+	io->tail_len = 0;
+}
+
+/* Give memory back that one long message needed. */
+static void consume(struct stdio *io, size_t len) {
+	size_t left = io->input.len - len;
+	if (left == 0 && io->input.cap > 4 * CHUNK) {
+		st_buf_release(&io->input);
+	} else {
+		if (left > 0)
+			memmove(io->input.ptr, io->input.ptr + len, left);
+		st_buf_truncate(&io->input, left);
+	}
+	io->searched = 0;
+}
+
+/* Answer the lines that are complete, as long as the client reads. */
+static void take_lines(struct stdio *io) {
+	size_t start = 0;
+	while (!io->out.closed && st_outbox_waiting(&io->out) <= WAITING_MAX) {
+		const char *from = io->input.ptr + io->searched;
+		const char *end =
+			io->input.len > io->searched ? memchr(from, '\n', io->input.len - io->searched) : NULL;
+		if (!end) {
+			io->searched = io->input.len;
+			break;
+		}
+		size_t stop = (size_t)(end - io->input.ptr);
+		if (io->skipping) {
+			skip(io, stop);
+			refuse_line(io);
+		} else {
+			receive(io, st_strn(io->input.ptr + start, stop - start));
+		}
+		start = io->searched = stop + 1;
+	}
+	size_t searched = io->searched - start;
+	if (start > 0)
+		consume(io, start);
+	io->searched = searched;
+	if (io->searched == io->input.len &&
+	    (io->skipping ? io->input.len > EDGE : io->input.len > LINE_MAX_BYTES)) {
+		skip(io, io->input.len);
+		st_buf_truncate(&io->input, EDGE);
+		io->searched = EDGE;
+	}
+}
+
+/* The client has closed its end. A last line needs no line end. */
+static void take_end(struct stdio *io) {
+	io->ended = true;
+	if (io->skipping)
+		refuse_line(io);
+	else if (io->input.len > 0)
+		receive(io, st_buf_str(&io->input));
+	st_buf_release(&io->input);
+}
+
+static int read_some(struct stdio *io, struct stet_error *err) {
+	/* A long message doubles the buffer, so that it is read in few steps. */
+	size_t want = io->input.len > CHUNK ? io->input.len : CHUNK;
+	if (!st_buf_reserve(&io->input, want))
+		return st_fail_nomem(err);
+	ssize_t len = read(io->in, io->input.ptr + io->input.len, want);
+	if (len > 0) {
+		io->input.len += (size_t)len;
+		io->input.ptr[io->input.len] = '\0';
+		take_lines(io);
+	} else if (len == 0 || (errno != EINTR && errno != EAGAIN)) {
+		take_end(io);
+	}
+	return 0;
+}
+
+/* ---- the loop ---- */
+
+enum { IN, OUT, STOP, CHANGES, COUNT };
+
+static int step(struct stdio *io, struct stet_error *err) {
+	bool full = st_outbox_waiting(&io->out) > WAITING_MAX;
+	struct pollfd fds[COUNT] = {
+		[IN] = {.fd = full ? -1 : io->in, .events = POLLIN},
+		[OUT] = {.fd = st_outbox_waiting(&io->out) > 0 ? io->out.fd : -1, .events = POLLOUT},
+		[STOP] = {.fd = io->stop, .events = POLLIN},
+		[CHANGES] = {.fd = st_desk_service_fd(io->service), .events = POLLIN},
+	};
+	if (poll(fds, COUNT, -1) < 0)
+		return errno == EINTR ? 0 : st_fail_errno(err, errno, "Waiting for a message failed");
+	if (fds[STOP].revents)
+		io->ended = true;
+	if (fds[OUT].revents && st_outbox_flush(&io->out) && full)
+		take_lines(io);
+	if (fds[CHANGES].revents)
+		st_desk_service_dispatch(io->service);
+	if (fds[IN].revents && !io->ended)
+		return read_some(io, err);
+	return 0;
+}
+
+/* What was answered goes out, if anybody reads it. */
+static void drain(struct stdio *io) {
+	while (st_outbox_waiting(&io->out) > 0) {
+		struct pollfd ready = {.fd = io->out.fd, .events = POLLOUT};
+		if (poll(&ready, 1, PATIENCE_MS) == 0)
+			return;
+		st_outbox_flush(&io->out);
+	}
+}
+
+static int serve(struct stdio *io, struct stet_error *err) {
+	int code = 0;
+	while (code == 0 && !io->ended && !io->out.closed)
+		code = step(io, err);
+	st_mcp_peer_close(io->peer);
+	drain(io);
+	st_buf_release(&io->input);
+	st_outbox_release(&io->out);
+	return code;
+}
+
+int stet_mcp_stdio(struct stet_desk *desk, const char *tools, int in, int out, int stop,
+                   struct stet_error *err) {
+	struct stdio io = {
+		.sink = {.event = send_line, .answer = send_answer, .done = nothing_more},
+		.in = in,
+		.stop = stop,
+	};
+	st_outbox_init(&io.out, out);
+	int code = st_desk_service_new(desk, tools, &io.service, err);
+	if (code == 0)
+		code = st_mcp_server_new(st_desk_service_base(io.service), NULL, &io.server, err);
+	if (code == 0)
+		code = st_mcp_peer_new(io.server, ST_MCP_STDIO, NULL, &io.sink, &io.peer, err);
+	if (code == 0) {
+		st_desk_service_serve(io.service, io.server);
+		code = serve(&io, err);
+	}
+	st_mcp_server_free(io.server);
+	st_desk_service_free(io.service);
+	return code;
+}
