@@ -216,8 +216,8 @@ static int finish(struct st_place *place, int dirfd, struct st_buf *path, struct
  * The quick way: no component is a link. Returns ARRIVED, or 0 when the slow
  * way has to decide.
  */
-static int locate_directly(const struct st_root *root, struct st_str path, struct st_place *place,
-                           struct stet_error *err) {
+static int locate_directly(const struct st_root *root, struct st_str path, unsigned flags,
+                           struct st_place *place, struct stet_error *err) {
 	struct st_str dir, name;
 	if (root->no_openat2 || !split(path, &dir, &name))
 		return 0;
@@ -239,7 +239,8 @@ static int locate_directly(const struct st_root *root, struct st_str path, struc
 	struct stat st;
 	bool exists = st_retry(fstatat(dirfd, text, &st, AT_SYMLINK_NOFOLLOW)) == 0;
 	int errnum = exists ? 0 : errno;
-	if ((!exists && errnum != ENOENT) || (exists && S_ISLNK(st.st_mode)) ||
+	if ((!exists && errnum != ENOENT) ||
+	    (exists && S_ISLNK(st.st_mode) && !(flags & ST_LOCATE_LINK)) ||
 	    !normalise(path, &canonical)) {
 		close(dirfd);
 		return exists || errnum == ENOENT ? 0 : no_way(err, errnum, path);
@@ -254,6 +255,7 @@ static int locate_directly(const struct st_root *root, struct st_str path, struc
 struct walk {
 	const struct st_root *root;
 	struct st_str asked;
+	unsigned flags;
 	int dirfd;
 	struct st_buf path;
 	/* Empty, or beginning with a slash after the first component. */
@@ -355,10 +357,11 @@ static int walk_next(struct walk *walk, char name[NAME_MAX + 1], bool *last,
 	return 1;
 }
 
-/* The last component: the walk's directory holds the file, or could. */
+/* The last component, NULL for none: the walk's directory holds the file, or could. */
 static int walk_arrive(struct walk *walk, const char *name, bool exists, const struct stat *st,
                        struct st_place *place, struct stet_error *err) {
-	push(&walk->path, st_str(name));
+	if (name)
+		push(&walk->path, st_str(name));
 	int dirfd = walk->dirfd;
 	walk->dirfd = -1;
 	place->exists = exists;
@@ -376,9 +379,10 @@ static int walk_step(struct walk *walk, const char *name, bool last, struct st_p
 	bool exists = st_retry(fstatat(walk->dirfd, name, &st, AT_SYMLINK_NOFOLLOW)) == 0;
 	if (!exists && (errno != ENOENT || !last))
 		return no_way(err, errno, walk->asked);
-	if (exists && S_ISLNK(st.st_mode))
-		return walk_link(walk, name, err);
 	bool names_dir = walk->left.len > 0;
+	bool itself = last && !names_dir && walk->flags & ST_LOCATE_LINK;
+	if (exists && S_ISLNK(st.st_mode) && !itself)
+		return walk_link(walk, name, err);
 	if (last && !names_dir)
 		return walk_arrive(walk, name, exists, &st, place, err);
 
@@ -388,11 +392,26 @@ static int walk_step(struct walk *walk, const char *name, bool last, struct st_p
 	return walk->path.failed ? st_fail_nomem(err) : 0;
 }
 
+/* No component is left, so that the way ends in a directory. */
+static int walk_end(struct walk *walk, struct st_place *place, struct stet_error *err) {
+	struct st_str path = walk->asked;
+	if (!(walk->flags & ST_LOCATE_DIR))
+		return st_fail(err, STET_E_KIND, "%s is a directory. Name a file in it.",
+		               st_shown_str(path.len > 0 ? path : ST_STR(".")));
+	struct stat st;
+	if (st_retry(fstat(walk->dirfd, &st)) < 0)
+		return no_way(err, errno, path);
+	int code = walk_arrive(walk, NULL, true, &st, place, err);
+	if (code == ARRIVED)
+		place->name = ".";
+	return code;
+}
+
 /* Component by component, following links by hand and never leaving the root. */
-static int locate_by_walk(const struct st_root *root, struct st_str path, struct st_place *place,
-                          struct stet_error *err) {
+static int locate_by_walk(const struct st_root *root, struct st_str path, unsigned flags,
+                          struct st_place *place, struct stet_error *err) {
 	__attribute__((cleanup(walk_release))) struct walk walk = {
-		.root = root, .asked = path, .dirfd = -1};
+		.root = root, .asked = path, .flags = flags, .dirfd = -1};
 	st_buf_add(&walk.left, path);
 	st_buf_add(&walk.path, ST_STR(""));
 	if (walk.left.failed || walk.path.failed)
@@ -408,8 +427,7 @@ static int locate_by_walk(const struct st_root *root, struct st_str path, struct
 	}
 	if (code != 0 || more < 0)
 		return code != 0 ? code : more;
-	return st_fail(err, STET_E_KIND, "%s is a directory. Name a file in it.",
-	               st_shown_str(path.len > 0 ? path : ST_STR(".")));
+	return walk_end(&walk, place, err);
 }
 
 static int check_spelling(struct st_str path, struct stet_error *err) {
@@ -424,8 +442,8 @@ static int check_spelling(struct st_str path, struct stet_error *err) {
 	return 0;
 }
 
-int st_root_locate(const struct st_root *root, struct st_str path, struct st_place *place,
-                   struct stet_error *err) {
+int st_root_locate_as(const struct st_root *root, struct st_str path, unsigned flags,
+                      struct st_place *place, struct stet_error *err) {
 	int code = check_spelling(path, err);
 	if (code < 0)
 		return code;
@@ -435,12 +453,17 @@ int st_root_locate(const struct st_root *root, struct st_str path, struct st_pla
 		return found < 0 ? no_way(err, errno, path) : outside(err, path, root);
 
 	st_place_release(place);
-	code = locate_directly(root, rest, place, err);
+	code = locate_directly(root, rest, flags, place, err);
 	for (int i = 0; i < WALKS_MAX && (code == 0 || code == RACED); i++)
-		code = locate_by_walk(root, rest, place, err);
+		code = locate_by_walk(root, rest, flags, place, err);
 	if (code == RACED)
 		return no_way(err, ENOTDIR, rest);
 	return code < 0 ? code : 0;
+}
+
+int st_root_locate(const struct st_root *root, struct st_str path, struct st_place *place,
+                   struct stet_error *err) {
+	return st_root_locate_as(root, path, 0, place, err);
 }
 
 void st_place_release(struct st_place *place) {

@@ -73,6 +73,17 @@ void st_root_release(struct st_root *root);
                                  struct st_place *place, struct stet_error *err);
 void st_place_release(struct st_place *place);
 
+enum st_locate_flags {
+	/** A link at the end is meant itself: the place is the link's. */
+	ST_LOCATE_LINK = 1 << 0,
+	/** "." and "a/.." and "a/" will do too: the place is then `.` in that directory. */
+	ST_LOCATE_DIR = 1 << 1,
+};
+
+/** As st_root_locate(), with flags of enum st_locate_flags. The root's own path is "". */
+[[nodiscard]] int st_root_locate_as(const struct st_root *root, struct st_str path, unsigned flags,
+                                    struct st_place *place, struct stet_error *err);
+
 /**
  * Look at a file by a path that st_root_locate() gave, without opening it.
  *

@@ -379,8 +379,11 @@ static int visit(struct worker *worker, const struct dirent64 *listed) {
 	entry.name.ptr = entry.path.ptr + prefix;
 	entry.dir = worker->fd;
 	entry.ignore = worker->node->ignore;
-	if (is_ignored(how, &entry))
+	if (is_ignored(how, &entry)) {
+		if (how->ignored)
+			how->ignored(how->data, &entry);
 		return 0;
+	}
 
 	int code = how->visit(how->data, &entry, &worker->err);
 	if (code == 0 && entry.type == ST_WALK_DIR)

@@ -76,6 +76,8 @@ struct st_walk {
 	int (*enter)(void *data, int dir, struct st_str path, struct stet_error *err);
 	/** An entry. A negative code ends the walk; ST_WALK_SKIP leaves a directory out. */
 	int (*visit)(void *data, const struct st_walk_entry *entry, struct stet_error *err);
+	/** An entry that the rules leave out. May be NULL. */
+	void (*ignored)(void *data, const struct st_walk_entry *entry);
 	/**
 	 * A directory cannot be read, or its rules cannot, and the walk goes on
 	 * without. May be NULL, though whoever counts on completeness should know.

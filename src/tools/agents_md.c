@@ -66,19 +66,19 @@ const struct st_tool st_agents_md = {
 	.title = "Show instructions",
 	.description =
 		"Show the instructions (AGENTS.md) that apply to a path, again if you had them before; or "
-        "list all of the "
+		"list all of the "
 		"workspace with their sizes and which are not loaded, and why.",
 	.params = params,
 	.output_schema =
 		"{\"type\":\"object\",\"properties\":{" ST_SCHEMA_STATUS
 		",\"files\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{\"path\":{"
-        "\"type\":\"string\"},"
+		"\"type\":\"string\"},"
 		"\"change\":{\"enum\":[\"new\",\"replaced\",\"removed\",\"listed\"]},\"size\":{\"type\":"
-        "\"integer\"},"
+		"\"integer\"},"
 		"\"hash\":{\"type\":\"string\"},\"content\":{\"type\":\"string\"},\"cut\":{\"type\":"
-        "\"integer\"},"
+		"\"integer\"},"
 		"\"importedBy\":{\"type\":\"string\"},\"skipped\":{\"type\":\"string\"}},\"required\":["
-        "\"path\"]}},"
+		"\"path\"]}},"
 		"\"notices\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}}," ST_SCHEMA_FAILURE
 		"},\"required\":[\"status\"]}",
 	.hints = ST_HINT_READ_ONLY | ST_HINT_IDEMPOTENT,

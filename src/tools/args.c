@@ -42,11 +42,20 @@ static int unknown(const char *what, const struct st_param *params, struct st_st
 	               SHOWN(name), st_buf_cstr(&names));
 }
 
+static bool is_strings(yyjson_val *value) {
+	yyjson_arr_iter items = yyjson_arr_iter_with(value);
+	bool all = yyjson_is_arr(value);
+	for (yyjson_val *item; all && (item = yyjson_arr_iter_next(&items));)
+		all = yyjson_is_str(item);
+	return all;
+}
+
 static int check_value(const char *what, const struct st_param *param, yyjson_val *value,
                        struct stet_error *err) {
 	static const char *const types[] = {"a string", "an integer", "true or false",
-	                                    "something else"};
+	                                    "a list of strings", "something else"};
 	bool fits = param->type == ST_PARAM_ANY ||
+	            (param->type == ST_PARAM_STRINGS && is_strings(value)) ||
 	            (param->type == ST_PARAM_STRING && yyjson_is_str(value)) ||
 	            (param->type == ST_PARAM_INTEGER && yyjson_is_int(value)) ||
 	            (param->type == ST_PARAM_BOOLEAN && yyjson_is_bool(value));
@@ -143,6 +152,8 @@ static void add_param(struct st_buf *out, const struct st_param *param) {
 	st_buf_adds(out, ":{");
 	if (param->type == ST_PARAM_ANY)
 		st_buf_adds(out, param->schema);
+	else if (param->type == ST_PARAM_STRINGS)
+		st_buf_adds(out, "\"type\":\"array\",\"items\":{\"type\":\"string\"}");
 	else
 		st_buf_addf(out, "\"type\":\"%s\"", types[param->type]);
 	if (param->choices)

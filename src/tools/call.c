@@ -62,18 +62,26 @@ static yyjson_mut_val *new_block(yyjson_mut_doc *doc, struct st_str text) {
 }
 
 void st_call_block(struct st_call *call, struct st_str text) {
-	st_json_push(call->doc, call->content, new_block(call->doc, text));
+	st_call_block_of(call, new_block(call->doc, text));
+}
+
+void st_call_block_of(struct st_call *call, yyjson_mut_val *block) {
+	st_json_push(call->doc, call->content, block);
+}
+
+static bool insert_block(struct st_call *call, struct st_str text, size_t at) {
+	return yyjson_mut_arr_insert(call->content, new_block(call->doc, text), at);
 }
 
 static int write_answer(struct st_call *call, bool failed, struct st_buf *out,
                         struct stet_error *err) {
 	yyjson_mut_doc *doc = call->doc;
 	yyjson_mut_val *root = yyjson_mut_doc_get_root(doc), *content = call->content;
-	yyjson_mut_val *text = new_block(doc, st_buf_str(&call->text));
-	yyjson_mut_val *remark =
-		call->remark.len > 0 ? new_block(doc, st_buf_str(&call->remark)) : NULL;
-	if (call->text.failed || call->remark.failed || !yyjson_mut_arr_insert(content, text, 0) ||
-	    (call->remark.len > 0 && !yyjson_mut_arr_insert(content, remark, 1)))
+	/* An image speaks for itself; an empty file is an empty text. */
+	bool text = call->text.len > 0 || yyjson_mut_arr_size(content) == 0;
+	if (call->text.failed || call->remark.failed ||
+	    (text && !insert_block(call, st_buf_str(&call->text), 0)) ||
+	    (call->remark.len > 0 && !insert_block(call, st_buf_str(&call->remark), text)))
 		return st_fail_nomem(err);
 	st_json_add(doc, root, "content", content);
 	st_json_add(doc, root, "structuredContent", call->result);

@@ -22,7 +22,7 @@ const struct st_tool st_clear_session = {
 	.title = "Start over with instructions",
 	.description =
 		"Call this after your context was emptied or compacted: the instructions (AGENTS.md) come "
-        "again with the next reads. "
+		"again with the next reads. "
 		"Which files you have read stays known.",
 	.params = params,
 	.output_schema =

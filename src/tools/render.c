@@ -5,6 +5,20 @@
 #include "text/diff.h"
 #include "tools/desk.h"
 
+const char st_common_schema[] =
+	"{\"type\":\"object\",\"properties\":{"
+	"\"status\":{\"enum\":[\"success\",\"conflict\",\"error\"]},"
+	"\"error\":{\"type\":\"string\"},\"message\":{\"type\":\"string\"},"
+	"\"reason\":{\"enum\":[\"modified\",\"deleted\",\"unseen\",\"hash\"]},"
+	"\"path\":{\"type\":\"string\"},"
+	"\"currentHash\":{\"type\":\"string\"},\"expectedHash\":{\"type\":\"string\"},"
+	"\"diff\":{\"type\":\"string\"},\"diffTruncated\":{\"type\":\"boolean\"},"
+	"\"stillMatches\":{\"type\":\"array\",\"items\":{\"type\":\"integer\"}},"
+	"\"writer\":{\"type\":\"string\"},"
+	"\"agents\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},"
+	"\"notices\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}}},"
+	"\"required\":[\"status\"]}";
+
 const char *st_call_path(struct st_call *call, const char *name, struct stet_error *err) {
 	struct st_str path = st_arg_str(call, name);
 	if (path.len == 0) {
@@ -32,6 +46,55 @@ void st_render_path(struct st_call *call, yyjson_mut_val *object, const char *ke
 	st_buf_adds(&whole, path);
 	st_json_add(call->doc, object, key,
 	            whole.failed ? NULL : st_json_text(call->doc, st_buf_str(&whole)));
+}
+
+const char *st_call_directory(struct st_call *call, struct stet_error *err) {
+	struct st_str path = st_arg_str(call, "path");
+	/* Empty is what some clients send for what they leave out; with a name it means the first root. */
+	return path.len > 0 ? st_call_path(call, "path", err) : ".";
+}
+
+int st_call_part(const struct st_call *call, size_t total, size_t max, struct st_part *part,
+                 struct stet_error *err) {
+	int64_t offset = st_arg_int(call, "offset", 0), limit = st_arg_int(call, "limit", 0);
+	if (offset < 0 || limit < 0)
+		return st_fail(err, STET_E_INVALID, "\"offset\" and \"limit\" of %s cannot be negative.",
+		               call->tool->name);
+	size_t count = limit > 0 && (uint64_t)limit < max ? (size_t)limit : max;
+	part->first = (uint64_t)offset < total ? (size_t)offset : total;
+	part->end = count < total - part->first ? part->first + count : total;
+	return 0;
+}
+
+void st_render_part(struct st_call *call, const char *what, size_t total,
+                    const struct st_part *part) {
+	st_json_add_size(call->doc, call->result, "total", total);
+	if (part->first == 0 && part->end == total)
+		return;
+	if (part->first == part->end)
+		st_buf_addf(&call->text, "[There are %zu %s; the offset is beyond the last.]\n", total,
+		            what);
+	else
+		st_buf_addf(&call->text, "[%zu-%zu of %zu %s.", part->first + 1, part->end, total, what);
+	if (part->end < total) {
+		st_json_add_size(call->doc, call->result, "nextOffset", part->end);
+		st_buf_addf(&call->text, " Continue with offset %zu.", part->end);
+	}
+	if (part->first != part->end)
+		st_buf_adds(&call->text, "]\n");
+}
+
+void st_add_size(struct st_buf *out, uint64_t bytes) {
+	static const char *const units[] = {"KB", "MB", "GB", "TB"};
+	if (bytes < 1024) {
+		st_buf_addf(out, "%llu B", (unsigned long long)bytes);
+		return;
+	}
+	double size = (double)bytes / 1024;
+	size_t unit = 0;
+	for (; size >= 1024 && unit < 3; unit++)
+		size /= 1024;
+	st_buf_addf(out, "%.2f %s", size, units[unit]);
 }
 
 /* ---- a change and what it answers ---- */

@@ -30,6 +30,28 @@
 #define ST_PARAMS_END \
 	{ .name = NULL }
 
+/** The path of a file, or of a directory. */
+#define ST_PARAM_PATH \
+	{ \
+		.name = "path", .aliases = "filePath file_path", .required = true, \
+		.description = "The file, relative to the workspace or absolute." \
+	}
+#define ST_PARAM_DIRECTORY \
+	{ \
+		.name = "path", .aliases = "directory dir", \
+		.description = "The directory; the workspace itself by default." \
+	}
+/** Which part of a list to show; see st_call_part(). */
+#define ST_PARAM_OFFSET \
+	{ .name = "offset", .type = ST_PARAM_INTEGER, .description = "How many to skip." }
+#define ST_PARAM_LIMIT \
+	{ .name = "limit", .type = ST_PARAM_INTEGER, .description = "How many to show." }
+
+/** An output schema of these members; those that any answer may have need not be listed. */
+#define ST_OUTPUT(members) \
+	"{\"type\":\"object\",\"properties\":{\"status\":{\"type\":\"string\"}," members \
+	"},\"required\":[\"status\"]}"
+
 /** Members of the schema of every answer that changed a file. */
 #define ST_SCHEMA_COMMIT \
 	"\"commit\":{\"enum\":[\"exchanged\",\"created\",\"verified\",\"in-place\",\"none\"]}," \
@@ -86,6 +108,26 @@ void st_render_path(struct st_call *call, yyjson_mut_val *object, const char *ke
 [[nodiscard]] int st_call_change(struct st_call *call, struct st_change *change,
                                  const char *path_key, struct stet_answer **out,
                                  struct stet_error *err);
+
+/** The directory argument of a call, "." if there is none; as st_call_path(). */
+const char *st_call_directory(struct st_call *call, struct stet_error *err);
+
+/** A part of a list: from first up to, not including, end. */
+struct st_part {
+	size_t first;
+	size_t end;
+};
+
+/** The part that the arguments offset and limit (of at most max) ask for. Returns 0 or STET_E_INVALID. */
+[[nodiscard]] int st_call_part(const struct st_call *call, size_t total, size_t max,
+                               struct st_part *part, struct stet_error *err);
+
+/** Say in data and text that a list was cut: which part was shown, and how to go on. */
+void st_render_part(struct st_call *call, const char *what, size_t total,
+                    const struct st_part *part);
+
+/** Append a size in bytes as people read it: "1.21 KB". */
+void st_add_size(struct st_buf *out, uint64_t bytes);
 
 /** Add {start, end} under a key. */
 void st_render_span(struct st_call *call, yyjson_mut_val *object, const char *key, size_t start,

@@ -2,14 +2,27 @@
 #include "tools/table.h"
 
 const struct st_tool *const st_tools[] = {
+	/* files */
 	&st_read_file,
+	&st_read_text_file,
+	&st_read_multiple_files,
+	&st_read_media_file,
 	&st_write_file,
-	&st_edit_file, /* files */
+	&st_edit_file,
+	&st_create_directory,
+	&st_list_directory,
+	&st_list_directory_with_sizes,
+	&st_directory_tree,
+	&st_search_files,
+	&st_get_file_info,
+	&st_list_allowed_directories,
+	/* text */
 	&st_text_inspect,
 	&st_text_replace,
-	&st_text_patch, /* text */
+	&st_text_patch,
+	/* state */
 	&st_changes,
 	&st_agents_md,
-	&st_clear_session, /* state */
+	&st_clear_session,
 	NULL,
 };

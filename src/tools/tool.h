@@ -18,6 +18,8 @@ enum st_param_type {
 	ST_PARAM_STRING,
 	ST_PARAM_INTEGER,
 	ST_PARAM_BOOLEAN,
+	/** A list of strings. */
+	ST_PARAM_STRINGS,
 	/** Checked by the tool itself; `schema` says what it takes. */
 	ST_PARAM_ANY,
 };
@@ -63,7 +65,7 @@ struct st_tool {
 	const char *description;
 	/** Ends with one whose name is NULL. */
 	const struct st_param *params;
-	/** A JSON Schema. */
+	/** A JSON Schema of the data; what st_common_schema has need not be listed. */
 	const char *output_schema;
 	unsigned hints;
 	enum st_group group;
@@ -98,6 +100,12 @@ struct st_call {
 
 /** Add a block of text to the answer, after the text and the remark. */
 void st_call_block(struct st_call *call, struct st_str text);
+
+/** Add a block of another kind, made with the call's document. An answer that has one needs no text. */
+void st_call_block_of(struct st_call *call, yyjson_mut_val *block);
+
+/** A JSON Schema of the members that the data of any answer may have: of refusals, notices, instructions. */
+extern const char st_common_schema[];
 
 /** All tools, ending with NULL. */
 extern const struct st_tool *const st_tools[];

@@ -94,9 +94,7 @@ static void every_tool_has_schemas_of_words_that_are_known(void **state) {
 		check_input(member(doc, "inputSchema"));
 		check_known(member(doc, "outputSchema"));
 		yyjson_val *properties = yyjson_obj_get(member(doc, "outputSchema"), "properties");
-		static const char *const common[] = {"status", "error", "message", "notices"};
-		for (size_t k = 0; k < sizeof common / sizeof *common; k++)
-			assert_non_null(yyjson_obj_get(properties, common[k]));
+		assert_non_null(yyjson_obj_get(properties, "status"));
 		yyjson_doc_free(doc);
 	}
 }
@@ -107,7 +105,7 @@ static void the_check_of_answers_finds_what_is_wrong(void **state) {
 	static const char schema[] =
 		"{\"type\":\"object\",\"properties\":{\"a\":{\"type\":[\"string\",\"integer\"]},"
 		"\"b\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{\"c\":{\"enum\":["
-	    "\"x\",1]}}}}},"
+		"\"x\",1]}}}}},"
 		"\"required\":[\"a\"]}";
 	static const struct {
 		const char *json;

@@ -1,0 +1,128 @@
+/* directory_tree: everything below a directory, the upper levels first if it is much. */
+#include "tools/tree.h"
+
+enum { SHOWN_MAX = 1000 };
+
+static size_t depth_of(const char *path) {
+	size_t depth = 0;
+	for (; *path; path++)
+		depth += *path == '/';
+	return depth;
+}
+
+/* How many items there are of each depth; the last counts all that is deeper. */
+enum { DEPTHS = 256 };
+
+/* Show whole levels from the top for as long as they fit, and of the next one the first. */
+static size_t choose(struct st_tree *tree, size_t limit, size_t max_depth) {
+	size_t counts[DEPTHS] = {0}, shown = 0;
+	for (size_t i = 0; i < tree->count; i++) {
+		size_t depth = depth_of(tree->items[i].path);
+		counts[depth < DEPTHS ? depth : DEPTHS - 1]++;
+	}
+	size_t whole = 0, room = limit;
+	while (whole < DEPTHS && counts[whole] <= room)
+		room -= counts[whole++];
+	for (size_t i = 0; i < tree->count; i++) {
+		size_t depth = depth_of(tree->items[i].path);
+		bool fits = depth < whole || (depth == whole && room > 0);
+		room -= fits && depth == whole;
+		tree->items[i].shown = fits && depth < max_depth;
+		shown += tree->items[i].shown;
+	}
+	return shown;
+}
+
+/* Each item that is not shown counts for the nearest directory above it that is. */
+static void count_hidden(struct st_tree *tree) {
+	for (size_t i = 0; i < tree->count; i++) {
+		struct st_tree_item *above = &tree->items[i];
+		while (above && !above->shown)
+			above = st_tree_parent(tree, above);
+		if (above && !tree->items[i].shown)
+			above->hidden++;
+	}
+}
+
+static void render_item(struct st_call *call, yyjson_mut_val *list,
+                        const struct st_tree_item *item) {
+	st_auto(st_buf) path = ST_BUF_INIT;
+	const char *name = strrchr(item->path, '/');
+	st_buf_addf(&path, "%s%s", item->path, item->is_dir ? "/" : "");
+	st_json_push(call->doc, list, path.failed ? NULL : st_json_text(call->doc, st_buf_str(&path)));
+	for (size_t i = depth_of(item->path); i > 0; i--)
+		st_buf_adds(&call->text, "  ");
+	st_agents_add_path(&call->text, name ? name + 1 : item->path);
+	st_buf_adds(&call->text, item->is_dir ? "/" : "");
+	if (item->hidden > 0)
+		st_buf_addf(&call->text, " (%zu more below)", item->hidden);
+	st_buf_addc(&call->text, '\n');
+}
+
+static int check(const struct st_call *call, struct stet_error *err) {
+	if (st_arg_int(call, "maxDepth", 1) < 1 || st_arg_int(call, "limit", 1) < 1)
+		return st_fail(err, STET_E_INVALID,
+		               "\"maxDepth\" and \"limit\" of directory_tree count from 1.");
+	return 0;
+}
+
+static int run(struct st_call *call, struct stet_error *err) {
+	st_auto(st_dir) dir = ST_DIR_INIT;
+	st_auto(st_tree) tree = {0};
+	int code = check(call, err);
+	if (code == 0)
+		code = st_tree_collect(call, NULL, NULL, &dir, &tree, err);
+	if (code < 0)
+		return code;
+	int64_t limit = st_arg_int(call, "limit", SHOWN_MAX);
+	size_t shown = choose(&tree, limit < SHOWN_MAX ? (size_t)limit : SHOWN_MAX,
+	                      (size_t)st_arg_int(call, "maxDepth", INT64_MAX));
+	count_hidden(&tree);
+
+	st_json_add_text(call->doc, call->result, "status", ST_STR("success"));
+	st_render_path(call, call->result, "path", *dir.path ? dir.path : ".");
+	yyjson_mut_val *list = st_json_add_array(call->doc, call->result, "tree");
+	for (size_t i = 0; i < tree.count; i++) {
+		if (tree.items[i].shown)
+			render_item(call, list, &tree.items[i]);
+	}
+	st_json_add_size(call->doc, call->result, "total", tree.count);
+	if (tree.count == 0)
+		st_buf_adds(&call->text, "[Nothing is below this directory.]\n");
+	if (shown < tree.count)
+		st_buf_addf(&call->text,
+		            "[%zu of %zu are shown. Call again with the path of a directory to see what is "
+		            "below it.]\n",
+		            shown, tree.count);
+	st_tree_render_omissions(call, &tree);
+	return 0;
+}
+
+static const struct st_param params[] = {
+	ST_PARAM_DIRECTORY,
+	ST_PARAM_EXCLUDE,
+	{.name = "maxDepth",
+     .aliases = "max_depth depth",
+     .type = ST_PARAM_INTEGER,
+     .description = "How many levels to show."},
+	ST_PARAM_LIMIT,
+	ST_PARAM_IGNORED,
+	ST_PARAM_SESSION,
+	ST_PARAMS_END,
+};
+
+const struct st_tool st_directory_tree = {
+	.name = "directory_tree",
+	.title = "Show a directory tree",
+	.description =
+		"Show what is below a directory, indented, the upper levels first if it is much. "
+		"Ignored files are left out and counted.",
+	.params = params,
+	.output_schema =
+		ST_OUTPUT("\"path\":{\"type\":\"string\"},\"tree\":{\"type\":\"array\",\"items\":{"
+                  "\"type\":\"string\"}},\"total\":{\"type\":\"integer\"},\"ignored\":{\"type\":"
+                  "\"integer\"}"),
+	.hints = ST_HINT_READ_ONLY | ST_HINT_IDEMPOTENT,
+	.group = ST_GROUP_FILES,
+	.run = run,
+};

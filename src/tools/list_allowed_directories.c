@@ -1,0 +1,34 @@
+/* list_allowed_directories: the workspaces. */
+#include "tools/render.h"
+
+static int run(struct st_call *call, struct stet_error *err) {
+	(void)err;
+	st_json_add_text(call->doc, call->result, "status", ST_STR("success"));
+	yyjson_mut_val *list = st_json_add_array(call->doc, call->result, "directories");
+	st_buf_adds(&call->text, "Allowed directories:\n");
+	for (size_t i = 0; i < call->session_count; i++) {
+		const char *root = call->sessions[i]->ws->root.path;
+		st_json_push(call->doc, list, st_json_text(call->doc, st_str(root)));
+		st_buf_addf(&call->text, "%s\n", root);
+	}
+	return 0;
+}
+
+static const struct st_param params[] = {
+	ST_PARAM_SESSION,
+	ST_PARAMS_END,
+};
+
+const struct st_tool st_list_allowed_directories = {
+	.name = "list_allowed_directories",
+	.title = "List the workspaces",
+	.description =
+		"List the directories that can be worked in. Relative paths start from the "
+		"first one that has them.",
+	.params = params,
+	.output_schema =
+		ST_OUTPUT("\"directories\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}}"),
+	.hints = ST_HINT_READ_ONLY | ST_HINT_IDEMPOTENT,
+	.group = ST_GROUP_FILES,
+	.run = run,
+};

@@ -1,0 +1,98 @@
+#include "tools/listing.h"
+
+const char *st_kind_name(mode_t type) {
+	switch (type & S_IFMT) {
+	case S_IFREG:
+		return "file";
+	case S_IFDIR:
+		return "directory";
+	case S_IFLNK:
+		return "link";
+	default:
+		return "other";
+	}
+}
+
+/* The mark before a name, as users of other servers know it. */
+static const char *mark_of(mode_t type) {
+	switch (type & S_IFMT) {
+	case S_IFREG:
+		return "[FILE]";
+	case S_IFDIR:
+		return "[DIR]";
+	case S_IFLNK:
+		return "[LINK]";
+	default:
+		return "[OTHER]";
+	}
+}
+
+static int larger_first(const void *a, const void *b) {
+	const struct st_dir_entry *one = a, *two = b;
+	if (one->size != two->size)
+		return one->size < two->size ? 1 : -1;
+	return strcmp(one->name, two->name);
+}
+
+static void render_entry(struct st_call *call, yyjson_mut_val *list,
+                         const struct st_dir_entry *entry, bool sizes) {
+	yyjson_mut_val *item = yyjson_mut_obj(call->doc);
+	st_json_add_text(call->doc, item, "name", st_str(entry->name));
+	st_json_add_text(call->doc, item, "type", st_str(st_kind_name(entry->type)));
+	st_buf_addf(&call->text, "%s ", mark_of(entry->type));
+	st_agents_add_path(&call->text, entry->name);
+	if (sizes && entry->type == S_IFREG) {
+		st_json_add_size(call->doc, item, "size", (size_t)entry->size);
+		st_buf_adds(&call->text, "  ");
+		st_add_size(&call->text, (uint64_t)entry->size);
+	}
+	st_buf_addc(&call->text, '\n');
+	st_json_push(call->doc, list, item);
+}
+
+static void render_sums(struct st_call *call, const struct st_listing *listing) {
+	size_t files = 0, dirs = 0;
+	uint64_t size = 0;
+	for (size_t i = 0; i < listing->count; i++) {
+		files += listing->entries[i].type == S_IFREG;
+		dirs += listing->entries[i].type == S_IFDIR;
+		size += (uint64_t)listing->entries[i].size;
+	}
+	st_buf_addf(&call->text, "\nTotal: %zu files, %zu directories\nCombined size: ", files, dirs);
+	st_add_size(&call->text, size);
+	st_buf_addc(&call->text, '\n');
+}
+
+int st_list_run(struct st_call *call, bool sizes, bool by_size, struct stet_error *err) {
+	st_auto(st_dir) dir = ST_DIR_INIT;
+	st_auto(st_listing) listing = {0};
+	struct st_part part;
+	const char *path = st_call_directory(call, err);
+	int code =
+		path ? st_dir_open(&call->session->ws->root, st_str(path), &dir, err) : STET_E_INVALID;
+	if (code == 0)
+		code = st_dir_list(&dir, &listing, err);
+	if (code == 0)
+		code = st_call_part(call, listing.count, ST_LISTED_MAX, &part, err);
+	if (code < 0)
+		return code;
+	if (sizes)
+		st_dir_measure(&dir, &listing);
+	if (by_size && listing.count > 1)
+		qsort(listing.entries, listing.count, sizeof *listing.entries, larger_first);
+
+	st_json_add_text(call->doc, call->result, "status", ST_STR("success"));
+	st_render_path(call, call->result, "path", *dir.path ? dir.path : ".");
+	yyjson_mut_val *list = st_json_add_array(call->doc, call->result, "entries");
+	for (size_t i = part.first; i < part.end; i++)
+		render_entry(call, list, &listing.entries[i], sizes);
+	if (listing.count == 0)
+		st_buf_adds(&call->text, "[The directory is empty.]\n");
+	st_render_part(call, "entries", listing.count, &part);
+	if (listing.cut)
+		st_buf_addf(&call->text, "[There are more than %d entries; the rest is not listed.]\n",
+		            ST_LISTING_MAX);
+	if (sizes)
+		render_sums(call, &listing);
+	return 0;
+}

@@ -1,0 +1,99 @@
+/* read_multiple_files: several files in one answer; one that cannot be read does not spoil the rest. */
+#include "tools/desk.h"
+#include "tools/reading.h"
+
+/* Of all files together. */
+#define ROOM ((size_t)1 << 20)
+enum { PATHS_MAX = 100 };
+
+static int fail_path(const struct st_call *call, struct stet_error *err) {
+	return st_fail(err, STET_E_INVALID,
+	               "A path in \"paths\" of %s is empty or holds a NUL character.",
+	               call->tool->name);
+}
+
+static int read_one(struct st_call *call, struct st_str path, size_t room, yyjson_mut_val *item,
+                    struct st_buf *text, struct stet_error *err) {
+	if (path.len == 0 || memchr(path.ptr, '\0', path.len))
+		return fail_path(call, err);
+	if (room == 0)
+		return st_fail(err, STET_E_TOO_BIG, "The answer is full. Read this file by itself.");
+	st_call_route(call, path.ptr);
+	struct st_reading what = {
+		.path = path.ptr,
+		.tail = -1,
+		.among_others = true,
+		.room = room < ST_PAGE_MAX ? room : ST_PAGE_MAX,
+	};
+	return st_read_page(call, &what, item, text, err);
+}
+
+/* Each file is a block: its path, then its text or why there is none. */
+static int add_file(struct st_call *call, yyjson_mut_val *list, struct st_str path, size_t *room,
+                    struct stet_error *err) {
+	st_auto(st_buf) text = ST_BUF_INIT, block = ST_BUF_INIT;
+	struct stet_error why = {0};
+	yyjson_mut_val *item = yyjson_mut_obj(call->doc);
+	int code = read_one(call, path, *room, item, &text, &why);
+	if (code == STET_E_NOMEM)
+		return st_fail_nomem(err);
+	if (code < 0) {
+		st_json_add_text(call->doc, item, "path", path);
+		st_json_add_text(call->doc, item, "error", st_str(why.message));
+		st_agents_add_path(&block, path.ptr);
+		st_buf_addf(&block, ": Error - %s\n", why.message);
+	} else {
+		st_agents_add_path(&block, path.ptr);
+		st_buf_adds(&block, ":\n");
+		st_buf_add(&block, st_buf_str(&text));
+	}
+	if (block.failed)
+		return st_fail_nomem(err);
+	*room -= text.len < *room ? text.len : *room;
+	st_json_push(call->doc, list, item);
+	st_call_block(call, st_buf_str(&block));
+	return code < 0 ? 0 : 1;
+}
+
+static int run(struct st_call *call, struct stet_error *err) {
+	yyjson_val *paths = st_arg(call, "paths"), *path;
+	if (yyjson_arr_size(paths) == 0 || yyjson_arr_size(paths) > PATHS_MAX)
+		return st_fail(err, STET_E_INVALID, "\"paths\" of %s takes 1 to %d paths, not %zu.",
+		               call->tool->name, PATHS_MAX, yyjson_arr_size(paths));
+	size_t room = ROOM, read = 0;
+	st_json_add_text(call->doc, call->result, "status", ST_STR("success"));
+	yyjson_mut_val *list = st_json_add_array(call->doc, call->result, "files");
+	yyjson_arr_iter items = yyjson_arr_iter_with(paths);
+	while ((path = yyjson_arr_iter_next(&items))) {
+		int code = add_file(call, list, st_json_str(path), &room, err);
+		if (code < 0)
+			return code;
+		read += (size_t)code;
+	}
+	st_json_add_size(call->doc, call->result, "read", read);
+	st_buf_addf(&call->text, "%zu of %zu files were read.\n", read, yyjson_arr_size(paths));
+	return 0;
+}
+
+static const struct st_param params[] = {
+	{.name = "paths",
+     .type = ST_PARAM_STRINGS,
+     .required = true,
+     .description = "The files, up to 100."},
+	ST_PARAM_SESSION,
+	ST_PARAMS_END,
+};
+
+const struct st_tool st_read_multiple_files = {
+	.name = "read_multiple_files",
+	.title = "Read several files",
+	.description =
+		"Read several text files at once, each in a block that begins with its path. "
+		"One that cannot be read is told of in its place.",
+	.params = params,
+	.output_schema = ST_OUTPUT("\"files\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}},"
+                               "\"read\":{\"type\":\"integer\"}"),
+	.hints = ST_HINT_READ_ONLY | ST_HINT_IDEMPOTENT,
+	.group = ST_GROUP_FILES,
+	.run = run,
+};

@@ -1,0 +1,182 @@
+#include "tools/reading.h"
+
+#include "base/shown.h"
+#include "base/utf8.h"
+#include "core/agents.h"
+
+struct page {
+	size_t first, last, total;
+	struct st_str text;
+	/* One line alone was larger than a page, so that only its beginning is shown. */
+	bool cut;
+};
+
+static void choose_lines(const struct st_reading *what, size_t total, struct page *page) {
+	size_t wanted = (size_t)(what->offset > 0 ? what->offset : 1);
+	size_t count = what->limit > 0 ? (size_t)what->limit : total;
+	if (what->tail >= 0) {
+		count = (size_t)what->tail < total ? (size_t)what->tail : total;
+		wanted = total - count + 1;
+	}
+	page->total = total;
+	page->first = total && count ? wanted : 0;
+	page->last = total && count ? total : 0;
+	if (page->first && count <= total - page->first)
+		page->last = page->first + count - 1;
+}
+
+/* As many of the lines as there is room for. */
+static int find_page(struct st_str bytes, const struct st_reading *what, struct page *page,
+                     struct stet_error *err) {
+	st_auto(st_lines) lines = {0};
+	int code = st_lines_init(&lines, bytes, err);
+	if (code < 0)
+		return code;
+	if (what->offset > 1 && (size_t)what->offset > lines.count)
+		return st_fail(err, STET_E_INVALID, "%s has %zu lines; line %lld is beyond its end.",
+		               st_shown(what->path), lines.count, (long long)what->offset);
+	choose_lines(what, lines.count, page);
+	page->text = st_str("");
+	if (page->first == 0)
+		return 0;
+	while (page->last > page->first &&
+	       st_lines_range(&lines, page->first, page->last).len > what->room) {
+		size_t end = lines.starts[page->first - 1] + what->room;
+		size_t fits = st_lines_number(&lines, end) - 1;
+		page->last = fits > page->first ? fits : page->first;
+	}
+	page->text = st_lines_range(&lines, page->first, page->last);
+	page->cut = page->text.len > what->room;
+	if (page->cut)
+		page->text.len = st_utf8_cut(page->text, what->room);
+	return 0;
+}
+
+static int add_text(struct st_buf *text, const struct page *page, bool numbers,
+                    struct stet_error *err) {
+	if (!numbers) {
+		st_buf_add(text, page->text);
+		return 0;
+	}
+	st_auto(st_lines) lines = {0};
+	int code = st_lines_init(&lines, page->text, err);
+	for (size_t n = 1; code == 0 && n <= lines.count; n++) {
+		st_buf_addf(text, "%6zu\t", page->first + n - 1);
+		st_buf_add(text, st_lines_whole(&lines, n));
+	}
+	return code;
+}
+
+static void render(struct st_call *call, yyjson_mut_val *data, const char *path,
+                   const struct st_file *file, const struct page *page) {
+	char hash[ST_HASH_SHORT + 1];
+	st_hash_hex(&file->hash, hash, ST_HASH_SHORT);
+	st_render_path(call, data, "path", path);
+	st_json_add_text(call->doc, data, "fileHash", st_str(hash));
+	st_json_add_size(call->doc, data, "totalLines", page->total);
+	st_json_add_size(call->doc, data, "startLine", page->first);
+	st_json_add_size(call->doc, data, "endLine", page->last);
+	bool more = page->last < page->total;
+	st_json_add(call->doc, data, "truncated", yyjson_mut_bool(call->doc, more || page->cut));
+	if (more && page->last > 0)
+		st_json_add_size(call->doc, data, "nextOffset", page->last + 1);
+	if (!st_utf8_valid(page->text))
+		st_json_add_true(call->doc, data, "lossy");
+}
+
+/* What a reader of the text alone has to know; not part of it. */
+static void add_remark(struct st_call *call, const struct st_reading *what,
+                       const struct page *page) {
+	const char *name = what->among_others ? st_shown(what->path) : "";
+	const char *part = what->among_others ? ": " : "";
+	if (page->cut)
+		st_buf_addf(&call->remark, "[%s%sLine %zu is longer than %zu bytes and is cut.]\n", name,
+		            part, page->first, what->room);
+	if (page->last < page->total && page->last > 0)
+		st_buf_addf(&call->remark, "[%s%sLines %zu-%zu of %zu. Continue with offset %zu.]\n", name,
+		            part, page->first, page->last, page->total, page->last + 1);
+}
+
+/* The instructions that newly apply. A text that the answer shows anyway is not repeated. */
+static int add_agents(struct st_call *call, const char *path, const struct st_file *file,
+                      const struct page *page, struct stet_error *err) {
+	if (!call->session->ws->agents.deliver)
+		return 0;
+	bool whole = page->first <= 1 && page->last == page->total && !page->cut;
+	struct stet_agents *agents = NULL;
+	struct stet_error why = {0};
+	int code = st_agents_deliver(call->session, path, 0, whole ? &file->hash : NULL, &agents, &why);
+	if (code == STET_E_NOMEM)
+		return st_fail_nomem(err);
+	if (code < 0)
+		st_buf_addf(&call->remark, "[The instructions for this file could not be looked for. %s]\n",
+		            why.message);
+	else
+		st_render_agents(call, agents);
+	stet_agents_free(agents);
+	return 0;
+}
+
+int st_read_page(struct st_call *call, const struct st_reading *what, yyjson_mut_val *data,
+                 struct st_buf *text, struct stet_error *err) {
+	struct stet_session *session = call->session;
+	st_auto(st_place) place = ST_PLACE_INIT;
+	st_auto(st_file) file = ST_FILE_INIT;
+	int code = st_file_load(&session->ws->root, st_str(what->path), session->ws->max_file, &place,
+	                        &file, err);
+	if (code == 0)
+		code = st_workspace_check_text(session->ws, place.path, st_buf_str(&file.bytes), err);
+	struct page page = {0};
+	if (code == 0)
+		code = find_page(st_buf_str(&file.bytes), what, &page, err);
+	if (code == 0)
+		code = add_text(text, &page, what->numbers, err);
+	if (code < 0)
+		return code;
+
+	struct st_seen *seen = st_session_meet(session, place.path, &file);
+	if (!seen)
+		return st_fail_nomem(err);
+	if (!page.cut)
+		st_seen_add(seen, page.first, page.last);
+	render(call, data, place.path, &file, &page);
+	add_remark(call, what, &page);
+	return add_agents(call, place.path, &file, &page, err);
+}
+
+/* Lines from the front, from the back, or in between: not two at once. */
+static int check_range(const struct st_call *call, struct stet_error *err) {
+	static const char *const names[] = {"offset", "limit", "head", "tail"};
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		if (st_arg_int(call, names[i], 0) < 0)
+			return st_fail(err, STET_E_INVALID, "\"%s\" of %s counts lines and cannot be negative.",
+			               names[i], call->tool->name);
+	}
+	bool head = st_arg(call, "head"), tail = st_arg(call, "tail");
+	bool range = st_arg(call, "offset") || st_arg(call, "limit");
+	if ((head && tail) || (range && (head || tail)))
+		return st_fail(err, STET_E_INVALID, "Give %s one of \"head\" and \"tail\"%s, not several.",
+		               call->tool->name, range ? ", or \"offset\" and \"limit\"" : "");
+	return 0;
+}
+
+int st_read_run(struct st_call *call, struct stet_error *err) {
+	struct st_reading what = {
+		.path = st_call_path(call, "path", err),
+		.offset = st_arg_int(call, "offset", 0),
+		.limit = st_arg_int(call, "limit", st_arg_int(call, "head", 0)),
+		.tail = st_arg_int(call, "tail", -1),
+		.numbers = st_arg_flag(call, "lineNumbers", false),
+		.room = ST_PAGE_MAX,
+	};
+	if (!what.path)
+		return STET_E_INVALID;
+	int code = check_range(call, err);
+	/* No lines at all are the first none. */
+	if (st_arg(call, "head") && what.limit == 0)
+		what.tail = 0;
+	if (code < 0)
+		return code;
+	st_json_add_text(call->doc, call->result, "status", ST_STR("success"));
+	return st_read_page(call, &what, call->result, &call->text, err);
+}

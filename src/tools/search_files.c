@@ -1,0 +1,110 @@
+/* search_files: files and directories by name. */
+#include "base/unicode.h"
+#include "tools/tree.h"
+
+enum { SHOWN_MAX = 1000 };
+
+struct pattern {
+	/* A glob; or, if the pattern is a plain word, that word folded. */
+	struct st_ignore *glob;
+	struct st_buf word;
+	/* Scratch space. */
+	struct st_buf name;
+};
+
+static void pattern_release(struct pattern *pattern) {
+	st_ignore_drop(pattern->glob);
+	st_buf_release(&pattern->word);
+	st_buf_release(&pattern->name);
+}
+
+static bool matches(void *data, struct st_str path, bool is_dir) {
+	struct pattern *pattern = data;
+	if (pattern->glob)
+		return st_ignore_match(pattern->glob, path, is_dir, NULL);
+	size_t start = path.len;
+	while (start > 0 && path.ptr[start - 1] != '/')
+		start--;
+	st_buf_clear(&pattern->name);
+	st_unicode_fold(&pattern->name, st_str_slice(path, start, path.len));
+	struct st_str name = st_buf_str(&pattern->name), word = st_buf_str(&pattern->word);
+	return memmem(name.ptr, name.len, word.ptr, word.len) != NULL;
+}
+
+static int read_pattern(struct st_call *call, struct pattern *pattern, struct stet_error *err) {
+	struct st_str text = st_arg_str(call, "pattern");
+	if (text.len == 0)
+		return st_fail(err, STET_E_INVALID,
+		               "The \"pattern\" of search_files is empty. Give a glob such as *.c, or a "
+		               "part of a name.");
+	for (size_t i = 0; i < text.len; i++) {
+		if (strchr("*?[{/\\", text.ptr[i]))
+			return st_tree_pattern(text, &pattern->glob, err);
+	}
+	st_unicode_fold(&pattern->word, text);
+	return pattern->word.failed ? st_fail_nomem(err) : 0;
+}
+
+/* A match, by a path that leads to it. */
+static void render_match(struct st_call *call, yyjson_mut_val *list, const struct st_dir *dir,
+                         const struct st_tree_item *item) {
+	st_auto(st_buf) path = ST_BUF_INIT;
+	const char *root = call->session->ws->root.path;
+	if (call->session != call->sessions[0])
+		st_buf_addf(&path, "%s/", strcmp(root, "/") == 0 ? "" : root);
+	st_buf_addf(&path, "%s%s%s%s", dir->path, *dir->path ? "/" : "", item->path,
+	            item->is_dir ? "/" : "");
+	st_json_push(call->doc, list, path.failed ? NULL : st_json_text(call->doc, st_buf_str(&path)));
+	st_agents_add_path(&call->text, st_buf_cstr(&path));
+	st_buf_addc(&call->text, '\n');
+}
+
+static int run(struct st_call *call, struct stet_error *err) {
+	st_auto(pattern) pattern = {0};
+	st_auto(st_dir) dir = ST_DIR_INIT;
+	st_auto(st_tree) tree = {0};
+	struct st_part part;
+	int code = read_pattern(call, &pattern, err);
+	if (code == 0)
+		code = st_tree_collect(call, matches, &pattern, &dir, &tree, err);
+	if (code == 0)
+		code = st_call_part(call, tree.count, SHOWN_MAX, &part, err);
+	if (code < 0)
+		return code;
+	st_json_add_text(call->doc, call->result, "status", ST_STR("success"));
+	yyjson_mut_val *list = st_json_add_array(call->doc, call->result, "matches");
+	for (size_t i = part.first; i < part.end; i++)
+		render_match(call, list, &dir, &tree.items[i]);
+	if (tree.count == 0)
+		st_buf_adds(&call->text, "No matches found\n");
+	st_render_part(call, "matches", tree.count, &part);
+	st_tree_render_omissions(call, &tree);
+	return 0;
+}
+
+static const struct st_param params[] = {
+	ST_PARAM_DIRECTORY,
+	{.name = "pattern",
+     .required = true,
+     .description = "A glob: *.c is found at any depth, src/**/*.h from the directory. A word "
+                    "without wildcards is a part of a name, in any case."},
+	ST_PARAM_EXCLUDE,
+	ST_PARAM_OFFSET,
+	ST_PARAM_LIMIT,
+	ST_PARAM_IGNORED,
+	ST_PARAM_SESSION,
+	ST_PARAMS_END,
+};
+
+const struct st_tool st_search_files = {
+	.name = "search_files",
+	.title = "Find files by name",
+	.description = "Find files and directories by name below a directory; not by what is in them.",
+	.params = params,
+	.output_schema = ST_OUTPUT("\"matches\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},"
+                               "\"total\":{\"type\":\"integer\"},\"nextOffset\":{\"type\":"
+                               "\"integer\"},\"ignored\":{\"type\":\"integer\"}"),
+	.hints = ST_HINT_READ_ONLY | ST_HINT_IDEMPOTENT,
+	.group = ST_GROUP_FILES,
+	.run = run,
+};

@@ -1,0 +1,248 @@
+#include "tools/tree.h"
+
+#include "text/braces.h"
+
+enum { PATTERNS_MAX = 100, NAMES_SHOWN = 5 };
+
+/* A walk under way. */
+struct work {
+	struct st_tree *tree;
+	const struct st_dir *dir;
+	/* What of every path belongs to the directory itself. */
+	size_t prefix;
+	const char *state_dir;
+	bool include_ignored;
+	struct st_ignore *exclude;
+	st_tree_wanted *wanted;
+	void *data;
+};
+
+void st_tree_release(struct st_tree *tree) {
+	for (size_t i = 0; i < tree->count; i++)
+		free(tree->items[i].path);
+	free(tree->items);
+	st_buf_release(&tree->ignored);
+	*tree = (struct st_tree){0};
+}
+
+/* ---- patterns ---- */
+
+/* A line of an ignore file that means just this pattern. */
+static void add_rule(struct st_buf *rules, struct st_str pattern) {
+	if (st_str_starts(pattern, ST_STR("./")))
+		pattern = st_str_slice(pattern, 2, pattern.len);
+	if (pattern.len > 0 && (pattern.ptr[0] == '!' || pattern.ptr[0] == '#'))
+		st_buf_addc(rules, '\\');
+	st_buf_add(rules, pattern);
+	st_buf_addc(rules, '\n');
+}
+
+static int add_pattern(struct st_buf *rules, struct st_str pattern, struct stet_error *err) {
+	st_auto(st_braces) braces = {0};
+	if (memchr(pattern.ptr, '\n', pattern.len) || memchr(pattern.ptr, '\0', pattern.len))
+		return st_fail(err, STET_E_INVALID, "A pattern cannot hold a line end or a NUL character.");
+	int code = st_braces_expand(&braces, pattern, err);
+	for (size_t i = 0; i < braces.count && code == 0; i++)
+		add_rule(rules, st_buf_str(&braces.list[i]));
+	return code;
+}
+
+static int compile(struct st_buf *rules, struct st_ignore **node, struct stet_error *err) {
+	*node = rules->failed ? NULL : st_ignore_new(NULL, st_str(""), st_buf_str(rules));
+	return *node ? 0 : st_fail_nomem(err);
+}
+
+int st_tree_pattern(struct st_str pattern, struct st_ignore **node, struct stet_error *err) {
+	st_auto(st_buf) rules = ST_BUF_INIT;
+	int code = add_pattern(&rules, pattern, err);
+	return code < 0 ? code : compile(&rules, node, err);
+}
+
+static int compile_excludes(struct st_call *call, struct st_ignore **node, struct stet_error *err) {
+	yyjson_val *list = st_arg(call, "excludePatterns"), *pattern;
+	st_auto(st_buf) rules = ST_BUF_INIT;
+	if (yyjson_arr_size(list) > PATTERNS_MAX)
+		return st_fail(err, STET_E_INVALID, "\"excludePatterns\" of %s takes up to %d patterns.",
+		               call->tool->name, PATTERNS_MAX);
+	yyjson_arr_iter items = yyjson_arr_iter_with(list);
+	while ((pattern = yyjson_arr_iter_next(&items))) {
+		int code = add_pattern(&rules, st_json_str(pattern), err);
+		if (code < 0)
+			return code;
+	}
+	return rules.len > 0 ? compile(&rules, node, err) : 0;
+}
+
+/* ---- the walk ---- */
+
+/* The path below the directory; empty for one that is on the way to it, or elsewhere. */
+static struct st_str below(const struct work *work, struct st_str path) {
+	struct st_str dir = st_str(work->dir->path);
+	if (work->prefix == 0)
+		return path;
+	if (path.len <= work->prefix || !st_str_starts(path, dir) || path.ptr[dir.len] != '/')
+		return st_str("");
+	return st_str_slice(path, work->prefix, path.len);
+}
+
+/* Whether the directory is, or is in, this one. */
+static bool leads_there(const struct work *work, struct st_str path) {
+	struct st_str dir = st_str(work->dir->path);
+	return st_str_starts(dir, path) && (dir.len == path.len || dir.ptr[path.len] == '/');
+}
+
+static int add_item(struct st_tree *tree, struct st_str path, bool is_dir, struct stet_error *err) {
+	if (tree->count == ST_TREE_MAX) {
+		tree->cut = true;
+		return 0;
+	}
+	if (tree->count == tree->cap) {
+		size_t cap = tree->cap ? tree->cap * 2 : 256;
+		void *grown = realloc(tree->items, cap * sizeof *tree->items);
+		if (!grown)
+			return st_fail_nomem(err);
+		tree->items = grown;
+		tree->cap = cap;
+	}
+	char *copy = strndup(path.ptr, path.len);
+	if (!copy)
+		return st_fail_nomem(err);
+	tree->items[tree->count++] = (struct st_tree_item){.path = copy, .is_dir = is_dir};
+	return 0;
+}
+
+static void add_ignored_name(struct st_buf *names, const struct st_walk_entry *entry,
+                             const char *path) {
+	if (names->len > 0)
+		st_buf_adds(names, ", ");
+	st_agents_add_path(names, path);
+	st_buf_adds(names, entry->type == ST_WALK_DIR ? "/" : "");
+}
+
+static void count_ignored(void *data, const struct st_walk_entry *entry) {
+	struct work *work = data;
+	struct st_tree *tree = work->tree;
+	struct st_str path = below(work, entry->path);
+	if (path.len == 0)
+		return;
+	size_t known = tree->ignored_dirs + tree->ignored_files;
+	if (known < NAMES_SHOWN)
+		add_ignored_name(&tree->ignored, entry, path.ptr);
+	tree->ignored_dirs += entry->type == ST_WALK_DIR;
+	tree->ignored_files += entry->type != ST_WALK_DIR;
+}
+
+static int visit(void *data, const struct st_walk_entry *entry, struct stet_error *err) {
+	struct work *work = data;
+	bool is_dir = entry->type == ST_WALK_DIR;
+	struct st_str path = below(work, entry->path);
+	if (path.len == 0)
+		return is_dir && leads_there(work, entry->path) ? 0 : ST_WALK_SKIP;
+	if (!work->include_ignored && st_str_eq(entry->path, st_str(work->state_dir))) {
+		count_ignored(data, entry);
+		return ST_WALK_SKIP;
+	}
+	if (work->exclude && st_ignore_match(work->exclude, path, is_dir, NULL))
+		return ST_WALK_SKIP;
+	if (work->tree->cut)
+		return ST_WALK_SKIP;
+	if (!work->wanted || work->wanted(work->data, path, is_dir))
+		return add_item(work->tree, path, is_dir, err);
+	return 0;
+}
+
+static void note_skipped(void *data, struct st_str path, const struct stet_error *why) {
+	struct work *work = data;
+	(void)path;
+	if (work->tree->unreadable++ == 0)
+		work->tree->why = *why;
+}
+
+/* A slash sorts before everything else, so that what is in a directory follows it. */
+static int rank(char c) {
+	return c == '\0' ? 0 : c == '/' ? 1 : 1 + (unsigned char)c;
+}
+
+static int by_path(const void *a, const void *b) {
+	const char *one = ((const struct st_tree_item *)a)->path;
+	const char *two = ((const struct st_tree_item *)b)->path;
+	while (*one && *one == *two) {
+		one++;
+		two++;
+	}
+	return rank(*one) - rank(*two);
+}
+
+struct st_tree_item *st_tree_parent(const struct st_tree *tree, const struct st_tree_item *item) {
+	const char *slash = strrchr(item->path, '/');
+	st_autofree char *path = slash ? strndup(item->path, (size_t)(slash - item->path)) : NULL;
+	struct st_tree_item key = {.path = path};
+	return path ? bsearch(&key, tree->items, tree->count, sizeof key, by_path) : NULL;
+}
+
+/*
+ * From the root, so that the rules above the directory hold in it; from the
+ * directory itself if they exclude it, since it was asked for.
+ */
+static int walk(struct work *work, const struct stet_workspace *ws, struct stet_error *err) {
+	const char *path = work->dir->path;
+	unsigned all = ST_WALK_NO_BUILTIN | ST_WALK_NO_FILES;
+	int excluded = *path ? st_ignore_path(ws->root.fd, st_str(path), true, 0, NULL) : 0;
+	bool alone = excluded != 0 || (*path && work->include_ignored) ||
+	             st_path_is_protected(path, work->state_dir);
+	work->prefix = alone || !*path ? 0 : strlen(path) + 1;
+	struct st_walk how = {
+		.threads = 1,
+		.flags = work->include_ignored ? all : 0,
+		.data = work,
+		.visit = visit,
+		.ignored = count_ignored,
+		.skipped = note_skipped,
+	};
+	return st_walk_run(&how, alone ? work->dir->fd : ws->root.fd, err);
+}
+
+int st_tree_collect(struct st_call *call, st_tree_wanted *wanted, void *data, struct st_dir *dir,
+                    struct st_tree *tree, struct stet_error *err) {
+	const char *path = st_call_directory(call, err);
+	if (!path)
+		return STET_E_INVALID;
+	const struct stet_workspace *ws = call->session->ws;
+	struct work work = {
+		.tree = tree,
+		.dir = dir,
+		.state_dir = ws->guard.state_dir,
+		.include_ignored = st_arg_flag(call, "includeIgnored", false),
+		.wanted = wanted,
+		.data = data,
+	};
+	int code = compile_excludes(call, &work.exclude, err);
+	if (code == 0)
+		code = st_dir_open(&ws->root, st_str(path), dir, err);
+	if (code == 0)
+		code = walk(&work, ws, err);
+	st_ignore_drop(work.exclude);
+	if (tree->count > 1)
+		qsort(tree->items, tree->count, sizeof *tree->items, by_path);
+	return code;
+}
+
+void st_tree_render_omissions(struct st_call *call, const struct st_tree *tree) {
+	size_t ignored = tree->ignored_dirs + tree->ignored_files;
+	if (ignored > 0) {
+		st_json_add_size(call->doc, call->result, "ignored", ignored);
+		st_buf_addf(&call->text,
+		            "[Left out as ignored: %zu directories, %zu files (%s%s). Pass includeIgnored "
+		            "to see them.]\n",
+		            tree->ignored_dirs, tree->ignored_files, st_buf_cstr(&tree->ignored),
+		            ignored > NAMES_SHOWN ? ", ..." : "");
+	}
+	if (tree->cut)
+		st_buf_addf(&call->text,
+		            "[There are more than %d; the rest was not looked at. Ask for a directory "
+		            "further down.]\n",
+		            ST_TREE_MAX);
+	if (tree->unreadable > 0)
+		st_buf_addf(&call->text, "[%zu directories could not be read. %s]\n", tree->unreadable,
+		            tree->why.message);
+}

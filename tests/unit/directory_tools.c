@@ -1,0 +1,584 @@
+/* The tools for directories, and those that read files in ways of their own. */
+#include <sys/sysmacros.h>
+
+#include "lib/tools.h"
+#include "text/braces.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+/* The strings of a list, parted by blanks. */
+static void expect_strings(const char *path, const char *strings) {
+	st_auto(st_buf) list = ST_BUF_INIT;
+	size_t i, max;
+	yyjson_val *item, *array = look(path);
+	assert_non_null(array);
+	yyjson_arr_foreach(array, i, max, item) {
+		const char *name =
+			yyjson_get_str(yyjson_is_obj(item) ? yyjson_obj_get(item, "name") : item);
+		st_buf_addf(&list, "%s%s", i ? " " : "", name);
+	}
+	assert_string_equal(st_buf_cstr(&list), strings);
+}
+
+static void make_project(struct desk *desk) {
+	dir_write(desk->dir, ".gitignore", "*.o\nout/\n");
+	dir_write(desk->dir, "README.md", "# Read me\n");
+	dir_write(desk->dir, "src/main.c", "int main(void);\n");
+	dir_write(desk->dir, "src/main.o", "x");
+	dir_write(desk->dir, "src/ui/button.c", "b\n");
+	dir_write(desk->dir, "src/ui/button.h", "b\n");
+	dir_write(desk->dir, "node_modules/left/pad.js", "x");
+	dir_write(desk->dir, "out/result.txt", "x");
+	dir_write(desk->dir, ".git/config", "x");
+}
+
+/* ---- list_directory ---- */
+
+static void a_directory_is_listed_by_name(void **state) {
+	struct desk *desk = *state;
+	make_project(desk);
+	assert_int_equal(symlink("README.md", dir_at(desk->dir, "link")), 0);
+	assert_int_equal(mkfifo(dir_at(desk->dir, "pipe"), 0644), 0);
+	call(desk, "list_directory", "{}");
+	expect_strings("entries", ".git .gitignore README.md link node_modules out pipe src");
+	expect_str("path", ".");
+	expect_str("entries.0.type", "directory");
+	expect_str("entries.2.type", "file");
+	expect_str("entries.3.type", "link");
+	expect_str("entries.6.type", "other");
+	expect_text("[DIR] .git\n[FILE] .gitignore\n[FILE] README.md\n[LINK] link\n");
+	expect_text("[OTHER] pipe\n");
+	expect_int("total", 8);
+	expect_none("nextOffset");
+	for (size_t i = 0; i < 4; i++) {
+		static const char *const spellings[] = {"src/ui", "src/ui/", "./src/../src/ui/.",
+		                                        "src//ui"};
+		call(desk, "list_directory", "{'path': '%s'}", spellings[i]);
+		expect_str("path", "src/ui");
+		expect_strings("entries", "button.c button.h");
+	}
+	call(desk, "list_directory", "{'path': '%s/src'}", desk->dir->path);
+	expect_strings("entries", "main.c main.o ui");
+}
+
+static void a_long_listing_comes_in_parts(void **state) {
+	struct desk *desk = *state;
+	for (int i = 0; i < 1005; i++) {
+		char name[32];
+		snprintf(name, sizeof name, "d/%04d", i);
+		dir_write(desk->dir, name, "");
+	}
+	call(desk, "list_directory", "{'path': 'd'}");
+	expect_count("entries", 1000);
+	expect_int("nextOffset", 1000);
+	expect_text("[1-1000 of 1005 entries. Continue with offset 1000.]");
+	call(desk, "list_directory", "{'path': 'd', 'offset': 1000}");
+	expect_strings("entries", "1000 1001 1002 1003 1004");
+	expect_none("nextOffset");
+	call(desk, "list_directory", "{'path': 'd', 'offset': 3, 'limit': 2}");
+	expect_strings("entries", "0003 0004");
+	expect_int("nextOffset", 5);
+	call(desk, "list_directory", "{'path': 'd', 'offset': 9999}");
+	expect_count("entries", 0);
+	expect_text("beyond the last");
+	refuse(desk, STET_E_INVALID, "list_directory", "{'path': 'd', 'offset': -1}");
+	refuse(desk, STET_E_INVALID, "list_directory", "{'path': 'd', 'limit': -1}");
+	dir_write(desk->dir, "empty/x", "");
+	unlink(dir_at(desk->dir, "empty/x"));
+	call(desk, "list_directory", "{'path': 'empty'}");
+	expect_text("[The directory is empty.]");
+}
+
+static void sizes_are_shown_as_people_read_them(void **state) {
+	struct desk *desk = *state;
+	static const struct {
+		const char *name;
+		off_t size;
+		const char *text;
+	} files[] = {
+		{"a", 0, "[FILE] a  0 B\n"},
+		{"b", 1023, "[FILE] b  1023 B\n"},
+		{"c", 1024, "[FILE] c  1.00 KB\n"},
+		{"d", 1536, "[FILE] d  1.50 KB\n"},
+		{"e", (off_t)5 << 20, "[FILE] e  5.00 MB\n"},
+		{"f", (off_t)3 << 30, "[FILE] f  3.00 GB\n"},
+	};
+	for (size_t i = 0; i < COUNT(files); i++) {
+		dir_write(desk->dir, files[i].name, "");
+		assert_int_equal(truncate(dir_at(desk->dir, files[i].name), files[i].size), 0);
+	}
+	dir_write(desk->dir, "sub/x", "");
+	call(desk, "list_directory_with_sizes", "{'path': '.'}");
+	for (size_t i = 0; i < COUNT(files); i++)
+		expect_text(files[i].text);
+	expect_strings("entries", "a b c d e f sub");
+	expect_int("entries.3.size", 1536);
+	expect_text("Total: 6 files, 1 directories\nCombined size: 3.00 GB\n");
+	call(desk, "list_directory_with_sizes", "{'path': '.', 'sortBy': 'size'}");
+	expect_strings("entries", "f e d c b a sub");
+	refuse(desk, STET_E_INVALID, "list_directory_with_sizes", "{'path': '.', 'sortBy': 'date'}");
+}
+
+static void what_is_no_directory_is_refused(void **state) {
+	struct desk *desk = *state;
+	static const char *const tools[] = {"list_directory", "list_directory_with_sizes",
+	                                    "directory_tree"};
+	dir_write(desk->dir, "a.txt", "x");
+	assert_int_equal(symlink("/etc", dir_at(desk->dir, "away")), 0);
+	assert_int_equal(symlink("loop", dir_at(desk->dir, "loop")), 0);
+	for (size_t i = 0; i < COUNT(tools); i++) {
+		refuse(desk, STET_E_KIND, tools[i], "{'path': 'a.txt'}");
+		expect_text("is not a directory");
+		refuse(desk, STET_E_NOT_FOUND, tools[i], "{'path': 'missing'}");
+		refuse(desk, STET_E_NOT_FOUND, tools[i], "{'path': 'a.txt/b'}");
+		refuse(desk, STET_E_OUTSIDE, tools[i], "{'path': '..'}");
+		refuse(desk, STET_E_OUTSIDE, tools[i], "{'path': '/'}");
+		refuse(desk, STET_E_OUTSIDE, tools[i], "{'path': 'away'}");
+		refuse(desk, STET_E_OUTSIDE, tools[i], "{'path': 'away/'}");
+		refuse(desk, STET_E_OUTSIDE, tools[i], "{'path': 'loop'}");
+		refuse(desk, STET_E_INVALID, tools[i], "{'path': 'a\\u0000'}");
+	}
+}
+
+static void links_that_stay_inside_are_followed(void **state) {
+	struct desk *desk = *state;
+	make_project(desk);
+	assert_int_equal(symlink("src", dir_at(desk->dir, "one")), 0);
+	assert_int_equal(symlink("one/ui", dir_at(desk->dir, "two")), 0);
+	assert_int_equal(symlink(dir_at(desk->dir, "two"), dir_at(desk->dir, "three")), 0);
+	call(desk, "list_directory", "{'path': 'three'}");
+	expect_str("path", "src/ui");
+	call(desk, "list_directory", "{'path': 'three/'}");
+	expect_str("path", "src/ui");
+	call(desk, "list_directory", "{'path': 'three/..'}");
+	expect_str("path", "src");
+}
+
+/* ---- directory_tree ---- */
+
+static void a_tree_leaves_out_what_is_ignored_and_says_so(void **state) {
+	struct desk *desk = *state;
+	make_project(desk);
+	call(desk, "directory_tree", "{'path': '.'}");
+	expect_strings("tree",
+	               ".gitignore README.md src/ src/main.c src/ui/ src/ui/button.c src/ui/button.h");
+	expect_text(".gitignore\nREADME.md\nsrc/\n  main.c\n  ui/\n    button.c\n    button.h\n");
+	expect_text("[Left out as ignored: 3 directories, 1 files (");
+	expect_text("node_modules/");
+	expect_int("ignored", 4);
+	call(desk, "directory_tree", "{'path': '.', 'includeIgnored': true}");
+	expect_count("tree", 15);
+	expect_none("ignored");
+}
+
+static void rules_above_a_directory_hold_in_it(void **state) {
+	struct desk *desk = *state;
+	make_project(desk);
+	call(desk, "directory_tree", "{'path': 'src'}");
+	expect_strings("tree", "main.c ui/ ui/button.c ui/button.h");
+	expect_int("ignored", 1);
+	expect_text("(main.o)");
+	call(desk, "directory_tree", "{'path': 'src', 'includeIgnored': true}");
+	expect_strings("tree", "main.c main.o ui/ ui/button.c ui/button.h");
+	/* What is asked for by name is shown. */
+	call(desk, "directory_tree", "{'path': 'node_modules'}");
+	expect_strings("tree", "left/ left/pad.js");
+	call(desk, "directory_tree", "{'path': 'out'}");
+	expect_strings("tree", "result.txt");
+	/* A sibling whose name begins alike is another. */
+	dir_write(desk->dir, "src2/x.c", "x");
+	call(desk, "directory_tree", "{'path': 'src'}");
+	expect_count("tree", 4);
+}
+
+static void the_state_directory_is_left_out(void **state) {
+	struct desk *desk = *state;
+	dir_write(desk->dir, ".stet/kept/x", "x");
+	dir_write(desk->dir, "a", "x");
+	call(desk, "directory_tree", "{}");
+	expect_strings("tree", "a");
+	expect_text("(.stet/)");
+	call(desk, "search_files", "{'pattern': 'kept'}");
+	expect_count("matches", 0);
+}
+
+static void exclude_patterns_are_globs(void **state) {
+	struct desk *desk = *state;
+	make_project(desk);
+	static const struct {
+		const char *patterns;
+		const char *tree;
+	} cases[] = {
+		{"'*.md'", ".gitignore src/ src/main.c src/ui/ src/ui/button.c src/ui/button.h"},
+		{"'ui'", ".gitignore README.md src/ src/main.c"},
+		{"'src/*.c'", ".gitignore README.md src/ src/ui/ src/ui/button.c src/ui/button.h"},
+		{"'**/*.{c,h}'", ".gitignore README.md src/ src/ui/"},
+		{"'src/**'", ".gitignore README.md src/"},
+		{"'src', '.gitignore'", "README.md"},
+		{"'.*', '!README.md', '#x'",
+	     "README.md src/ src/main.c src/ui/ src/ui/button.c src/ui/button.h"},
+		{"'ui/'", ".gitignore README.md src/ src/main.c"},
+		{"'./README.md'", ".gitignore src/ src/main.c src/ui/ src/ui/button.c src/ui/button.h"},
+	};
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		call(desk, "directory_tree", "{'path': '.', 'excludePatterns': [%s]}", cases[i].patterns);
+		expect_strings("tree", cases[i].tree);
+	}
+	refuse(desk, STET_E_INVALID, "directory_tree", "{'path': '.', 'excludePatterns': ['a\\nb']}");
+	refuse(desk, STET_E_INVALID, "directory_tree",
+	       "{'path': '.', 'excludePatterns': "
+	       "['{0,1,2,3,4,5,6,7,8,9}{0,1,2,3,4,5,6,7,8,9}']}");
+	expect_text("alternatives");
+}
+
+static void a_large_tree_shows_the_upper_levels_first(void **state) {
+	struct desk *desk = *state;
+	for (int i = 0; i < 30; i++) {
+		char name[64];
+		snprintf(name, sizeof name, "a/deep/er/%02d", i);
+		dir_write(desk->dir, name, "");
+		snprintf(name, sizeof name, "b/%02d", i % 3);
+		dir_write(desk->dir, name, "");
+	}
+	dir_write(desk->dir, "z", "");
+	call(desk, "directory_tree", "{'limit': 10}");
+	expect_strings("tree", "a/ a/deep/ a/deep/er/ a/deep/er/00 a/deep/er/01 b/ b/00 b/01 b/02 z");
+	expect_text("er/ (28 more below)");
+	expect_text("[10 of 38 are shown. Call again with the path of a directory");
+	expect_int("total", 38);
+	call(desk, "directory_tree", "{'maxDepth': 1}");
+	expect_strings("tree", "a/ b/ z");
+	expect_text("a/ (32 more below)\nb/ (3 more below)\nz\n");
+	call(desk, "directory_tree", "{'maxDepth': 2}");
+	expect_strings("tree", "a/ a/deep/ b/ b/00 b/01 b/02 z");
+	refuse(desk, STET_E_INVALID, "directory_tree", "{'maxDepth': 0}");
+	refuse(desk, STET_E_INVALID, "directory_tree", "{'limit': 0}");
+}
+
+/* ---- search_files ---- */
+
+static void files_are_found_by_glob_or_by_a_part_of_their_name(void **state) {
+	struct desk *desk = *state;
+	make_project(desk);
+	dir_write(desk->dir,
+	          "src/Stra\xC3\x9F"
+	          "e.txt",
+	          "x");
+	static const struct {
+		const char *args;
+		const char *matches;
+	} cases[] = {
+		{"'pattern': '*.c'", "src/main.c src/ui/button.c"},
+		{"'pattern': '**/*.c'", "src/main.c src/ui/button.c"},
+		{"'pattern': 'src/*.c'", "src/main.c"},
+		{"'pattern': 'src/**/*.h'", "src/ui/button.h"},
+		{"'pattern': '*.{h,md}'", "README.md src/ui/button.h"},
+		{"'pattern': 'BUTTON'", "src/ui/button.c src/ui/button.h"},
+		{"'pattern': 'STRASSE'",
+	     "src/Stra\xC3\x9F"
+	     "e.txt"},
+		{"'pattern': 'u?'", "src/ui/"},
+		{"'pattern': '[rR]*'", "README.md"},
+		{"'pattern': 'ui', 'path': 'src'", "src/ui/"},
+		{"'pattern': '*.c', 'path': 'src/ui'", "src/ui/button.c"},
+		{"'pattern': 'ui/*.c', 'path': 'src'", "src/ui/button.c"},
+		{"'pattern': '*.c', 'excludePatterns': ['ui']", "src/main.c"},
+		{"'pattern': '*.o'", ""},
+		{"'pattern': '*.o', 'includeIgnored': true", "src/main.o"},
+		{"'pattern': 'pad.js', 'includeIgnored': true", "node_modules/left/pad.js"},
+		{"'pattern': '*.c', 'limit': 1", "src/main.c"},
+		{"'pattern': '*.c', 'offset': 1", "src/ui/button.c"},
+		{"'pattern': '*.rs'", ""},
+		{"'pattern': '%'", ""},
+	};
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		call(desk, "search_files", "{%s}", cases[i].args);
+		expect_strings("matches", cases[i].matches);
+	}
+	call(desk, "search_files", "{'pattern': '*.o'}");
+	expect_text("No matches found\n[Left out as ignored: 3 directories, 1 files");
+	call(desk, "search_files", "{'pattern': '*.c', 'limit': 1}");
+	expect_text("[1-1 of 2 matches. Continue with offset 1.]");
+	expect_int("nextOffset", 1);
+	refuse(desk, STET_E_INVALID, "search_files", "{'pattern': ''}");
+	refuse(desk, STET_E_INVALID, "search_files", "{}");
+}
+
+static void a_search_does_not_follow_links(void **state) {
+	struct desk *desk = *state;
+	dir_write(desk->dir, "a/x.c", "x");
+	assert_int_equal(symlink("a", dir_at(desk->dir, "b")), 0);
+	assert_int_equal(symlink("..", dir_at(desk->dir, "a/up")), 0);
+	assert_int_equal(symlink("/etc", dir_at(desk->dir, "etc")), 0);
+	call(desk, "search_files", "{'pattern': '*.c'}");
+	expect_strings("matches", "a/x.c");
+	call(desk, "search_files", "{'pattern': 'passwd'}");
+	expect_count("matches", 0);
+}
+
+/* ---- create_directory ---- */
+
+static void directories_are_made_with_those_above(void **state) {
+	struct desk *desk = *state;
+	call(desk, "create_directory", "{'path': 'a/b/c'}");
+	expect_true("created");
+	expect_str("path", "a/b/c");
+	struct stat st;
+	assert_int_equal(stat(dir_at(desk->dir, "a/b/c"), &st), 0);
+	assert_true(S_ISDIR(st.st_mode));
+	call(desk, "create_directory", "{'path': 'a/b/c/'}");
+	assert_true(yyjson_is_false(look("created")));
+	expect_text("exists already");
+	call(desk, "create_directory", "{'path': '%s/d/e'}", desk->dir->path);
+	expect_true("created");
+	expect_str("path", "d/e");
+	call(desk, "create_directory", "{'path': '.'}");
+	call(desk, "create_directory", "{'path': 'a/./b/../x'}");
+	expect_str("path", "a/x");
+	assert_int_equal(symlink("a", dir_at(desk->dir, "link")), 0);
+	call(desk, "create_directory", "{'path': 'link/y'}");
+	assert_true(dir_has(desk->dir, "a/y"));
+}
+
+static void directories_are_not_made_elsewhere(void **state) {
+	struct desk *desk = *state;
+	dir_write(desk->dir, "file", "x");
+	dir_write(desk->dir, ".git/config", "x");
+	assert_int_equal(symlink("/tmp", dir_at(desk->dir, "away")), 0);
+	refuse(desk, STET_E_OUTSIDE, "create_directory", "{'path': '../x'}");
+	refuse(desk, STET_E_OUTSIDE, "create_directory", "{'path': 'away/stet-x'}");
+	refuse(desk, STET_E_OUTSIDE, "create_directory", "{'path': '/stet-x'}");
+	refuse(desk, STET_E_OUTSIDE, "create_directory", "{'path': '%s-x'}", desk->dir->path);
+	refuse(desk, STET_E_KIND, "create_directory", "{'path': 'file'}");
+	refuse(desk, STET_E_KIND, "create_directory", "{'path': 'file/x'}");
+	refuse(desk, STET_E_PROTECTED, "create_directory", "{'path': '.git/x'}");
+	refuse(desk, STET_E_PROTECTED, "create_directory", "{'path': '.stet/x'}");
+	refuse(desk, STET_E_INVALID, "create_directory", "{'path': ''}");
+	assert_false(dir_has(desk->dir, ".git/x"));
+	assert_int_equal(dir_count(desk->dir, "."), 3);
+}
+
+/* ---- reading ---- */
+
+static void head_and_tail_pick_lines(void **state) {
+	struct desk *desk = *state;
+	static const char *const tools[] = {"read_file", "read_text_file"};
+	dir_write(desk->dir, "a", "1\n2\n3\n4\n5");
+	dir_write(desk->dir, "empty", "");
+	for (size_t i = 0; i < COUNT(tools); i++) {
+		call(desk, tools[i], "{'path': 'a', 'head': 2}");
+		assert_string_equal(said(0), "1\n2\n");
+		expect_int("nextOffset", 3);
+		call(desk, tools[i], "{'path': 'a', 'tail': 2}");
+		assert_string_equal(said(0), "4\n5");
+		expect_int("startLine", 4);
+		expect_none("nextOffset");
+		call(desk, tools[i], "{'path': 'a', 'tail': 99}");
+		assert_string_equal(said(0), "1\n2\n3\n4\n5");
+		call(desk, tools[i], "{'path': 'a', 'head': 99}");
+		assert_string_equal(said(0), "1\n2\n3\n4\n5");
+		call(desk, tools[i], "{'path': 'a', 'tail': 0}");
+		assert_string_equal(said(0), "");
+		call(desk, tools[i], "{'path': 'a', 'head': 0}");
+		assert_string_equal(said(0), "");
+		call(desk, tools[i], "{'path': 'empty', 'tail': 3}");
+		assert_string_equal(said(0), "");
+		refuse(desk, STET_E_INVALID, tools[i], "{'path': 'a', 'head': 1, 'tail': 1}");
+		refuse(desk, STET_E_INVALID, tools[i], "{'path': 'a', 'head': -1}");
+		refuse(desk, STET_E_INVALID, tools[i], "{'path': 'a', 'tail': -1}");
+	}
+	refuse(desk, STET_E_INVALID, "read_file", "{'path': 'a', 'offset': 1, 'tail': 1}");
+}
+
+static void several_files_are_read_at_once(void **state) {
+	struct desk *desk = *state;
+	dir_write(desk->dir, "a", "one\n");
+	dir_write(desk->dir, "b", "two\n");
+	dir_write_bytes(desk->dir, "c", "x\0y", 3);
+	call(desk, "read_multiple_files", "{'paths': ['a', 'missing', 'b', 'c', '', '../x']}");
+	expect_text("2 of 6 files were read.");
+	assert_string_equal(said(1), "a:\none\n");
+	assert_non_null(strstr(said(2), "missing: Error - There is no file"));
+	assert_string_equal(said(3), "b:\ntwo\n");
+	assert_non_null(strstr(said(4), "binary file"));
+	expect_int("read", 2);
+	expect_str("files.0.path", "a");
+	expect_int("files.0.totalLines", 1);
+	expect_part("files.1.error", "There is no file");
+	expect_part("files.4.error", "empty");
+	expect_part("files.5.error", "outside");
+	/* They count as read. */
+	call(desk, "write_file", "{'path': 'a', 'content': 'new'}");
+	call(desk, "write_file", "{'path': 'b', 'content': 'new'}");
+	refuse(desk, STET_E_INVALID, "read_multiple_files", "{'paths': []}");
+	refuse(desk, STET_E_INVALID, "read_multiple_files", "{'paths': [1]}");
+	expect_text("must be a list of strings");
+}
+
+static void an_answer_of_several_files_is_bounded(void **state) {
+	struct desk *desk = *state;
+	st_auto(st_buf) big = ST_BUF_INIT, args = ST_BUF_INIT;
+	for (int i = 0; i < 40000; i++)
+		st_buf_adds(&big, "0123456789\n");
+	dir_write(desk->dir, "big", big.ptr);
+	st_buf_adds(&args, "{'paths': [");
+	for (int i = 0; i < 10; i++)
+		st_buf_addf(&args, "%s'big'", i ? ", " : "");
+	st_buf_adds(&args, "]}");
+	call(desk, "read_multiple_files", "%s", args.ptr);
+	assert_true(whole_answer().len < 3 << 20);
+	expect_int("files.0.nextOffset", 23832);
+	expect_part("files.9.error", "The answer is full");
+	assert_non_null(strstr(said(1), "[\"big\": Lines 1-23831 of 40000. Continue with offset 23832.]"));
+}
+
+static yyjson_val *block(size_t n, const char *key) {
+	static yyjson_doc *doc;
+	yyjson_doc_free(doc);
+	doc = yyjson_read(whole_answer().ptr, whole_answer().len, 0);
+	yyjson_val *content = yyjson_obj_get(yyjson_doc_get_root(doc), "content");
+	return yyjson_obj_get(yyjson_arr_get(content, n), key);
+}
+
+static void media_come_as_what_they_are(void **state) {
+	struct desk *desk = *state;
+	dir_write_bytes(desk->dir, "a.png", "\x89PNG\r\n\x1a\n\0x", 10);
+	dir_write_bytes(desk->dir, "b.WAV", "RIFF\0", 5);
+	dir_write_bytes(desk->dir, "c %\xC3\xA9.bin", "\0\1\2\3", 4);
+	call(desk, "read_media_file", "{'path': 'a.png'}");
+	assert_string_equal(yyjson_get_str(block(0, "type")), "image");
+	assert_string_equal(yyjson_get_str(block(0, "data")), "iVBORw0KGgoAeA==");
+	assert_string_equal(yyjson_get_str(block(0, "mimeType")), "image/png");
+	expect_str("mimeType", "image/png");
+	expect_int("size", 10);
+	call(desk, "read_media_file", "{'path': 'b.WAV'}");
+	assert_string_equal(yyjson_get_str(block(0, "type")), "audio");
+	assert_string_equal(yyjson_get_str(block(0, "data")), "UklGRgA=");
+	call(desk, "read_media_file", "{'path': 'c %%\xC3\xA9.bin'}");
+	assert_string_equal(yyjson_get_str(block(0, "type")), "resource");
+	yyjson_val *resource = block(0, "resource");
+	assert_string_equal(yyjson_get_str(yyjson_obj_get(resource, "blob")), "AAECAw==");
+	const char *uri = yyjson_get_str(yyjson_obj_get(resource, "uri"));
+	assert_memory_equal(uri, "file:///", 8);
+	assert_non_null(strstr(uri, "/c%20%25%C3%A9.bin"));
+	/* It was shown in full. */
+	call(desk, "write_file", "{'path': 'a.png', 'content': 'new'}");
+	assert_int_equal(truncate(dir_at(desk->dir, "b.WAV"), (5 << 20) + 1), 0);
+	refuse(desk, STET_E_TOO_BIG, "read_media_file", "{'path': 'b.WAV'}");
+	assert_int_equal(mkfifo(dir_at(desk->dir, "pipe.png"), 0644), 0);
+	refuse(desk, STET_E_KIND, "read_media_file", "{'path': 'pipe.png'}");
+}
+
+static void a_file_of_5_mib_fits_a_message(void **state) {
+	struct desk *desk = *state;
+	dir_write(desk->dir, "a.png", "");
+	assert_int_equal(truncate(dir_at(desk->dir, "a.png"), 5 << 20), 0);
+	call(desk, "read_media_file", "{'path': 'a.png'}");
+	assert_true(whole_answer().len < 8 << 20);
+}
+
+/* ---- get_file_info, list_allowed_directories ---- */
+
+static void what_is_known_of_a_file_is_told(void **state) {
+	struct desk *desk = *state;
+	dir_write(desk->dir, "a.txt", "hello\n");
+	assert_int_equal(chmod(dir_at(desk->dir, "a.txt"), 0640), 0);
+	const struct timespec times[] = {{1000000000, 0}, {1700000000, 250000000}};
+	assert_int_equal(utimensat(AT_FDCWD, dir_at(desk->dir, "a.txt"), times, 0), 0);
+	call(desk, "get_file_info", "{'path': 'a.txt'}");
+	expect_str("type", "file");
+	expect_int("size", 6);
+	expect_str("permissions", "640");
+	expect_str("modified", "2023-11-14T22:13:20.250Z");
+	expect_text("modified: 2023-11-14T22:13:20.250Z\n");
+	expect_text("fileHash: ");
+	/* It was not read by that. */
+	refuse(desk, STET_E_CONFLICT, "write_file", "{'path': 'a.txt', 'content': 'x'}");
+	call(desk, "get_file_info", "{'path': '.'}");
+	expect_str("type", "directory");
+	expect_str("path", ".");
+	assert_int_equal(mkfifo(dir_at(desk->dir, "pipe"), 0644), 0);
+	alarm(30);
+	call(desk, "get_file_info", "{'path': 'a.txt'}");
+	refuse(desk, STET_E_NOT_FOUND, "get_file_info", "{'path': 'missing'}");
+	refuse(desk, STET_E_OUTSIDE, "get_file_info", "{'path': '/etc/passwd'}");
+	alarm(0);
+	assert_int_equal(stet_workspace_set(desk->ws, STET_OPTION_MAX_FILE, 3, NULL), 0);
+	refuse(desk, STET_E_TOO_BIG, "read_file", "{'path': 'a.txt'}");
+}
+
+static void the_workspace_is_named(void **state) {
+	struct desk *desk = *state;
+	call(desk, "list_allowed_directories", "{}");
+	expect_str("directories.0", stet_workspace_root(desk->ws));
+	expect_text("Allowed directories:\n/");
+}
+
+/* ---- braces ---- */
+
+static void braces_are_written_out(void **state) {
+	(void)state;
+	static const struct {
+		const char *pattern;
+		const char *list;
+	} cases[] = {
+		{"*.c", "*.c"},
+		{"*.{c,h}", "*.c *.h"},
+		{"{a,b}{1,2}", "a1 a2 b1 b2"},
+		{"{a,{b,c}d}", "a bd cd"},
+		{"{a}", "{a}"},
+		{"{a,b", "{a,b"},
+		{"a}b,c", "a}b,c"},
+		{"{,x}y", "xy y"},
+		{"\\{a,b}", "\\{a,b}"},
+		{"{a{b},c}", "a{b} c"},
+		{"", ""},
+	};
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		st_auto(st_braces) braces = {0};
+		assert_int_equal(st_braces_expand(&braces, st_str(cases[i].pattern), NULL), 0);
+		const char *names[ST_BRACES_MAX];
+		for (size_t k = 0; k < braces.count; k++)
+			names[k] = st_buf_cstr(&braces.list[k]);
+		/* Their order is no order. */
+		for (size_t k = 1; k < braces.count; k++) {
+			for (size_t j = k; j > 0 && strcmp(names[j - 1], names[j]) > 0; j--) {
+				const char *other = names[j];
+				names[j] = names[j - 1];
+				names[j - 1] = other;
+			}
+		}
+		st_auto(st_buf) list = ST_BUF_INIT;
+		for (size_t k = 0; k < braces.count; k++)
+			st_buf_addf(&list, "%s%s", k ? " " : "", names[k]);
+		assert_string_equal(st_buf_cstr(&list), cases[i].list);
+	}
+}
+
+int main(void) {
+	const struct CMUnitTest tests[] = {
+		desk_claim(a_directory_is_listed_by_name),
+		desk_claim(a_long_listing_comes_in_parts),
+		desk_claim(sizes_are_shown_as_people_read_them),
+		desk_claim(what_is_no_directory_is_refused),
+		desk_claim(links_that_stay_inside_are_followed),
+		desk_claim(a_tree_leaves_out_what_is_ignored_and_says_so),
+		desk_claim(rules_above_a_directory_hold_in_it),
+		desk_claim(the_state_directory_is_left_out),
+		desk_claim(exclude_patterns_are_globs),
+		desk_claim(a_large_tree_shows_the_upper_levels_first),
+		desk_claim(files_are_found_by_glob_or_by_a_part_of_their_name),
+		desk_claim(a_search_does_not_follow_links),
+		desk_claim(directories_are_made_with_those_above),
+		desk_claim(directories_are_not_made_elsewhere),
+		desk_claim(head_and_tail_pick_lines),
+		desk_claim(several_files_are_read_at_once),
+		desk_claim(an_answer_of_several_files_is_bounded),
+		desk_claim(media_come_as_what_they_are),
+		desk_claim(a_file_of_5_mib_fits_a_message),
+		desk_claim(what_is_known_of_a_file_is_told),
+		desk_claim(the_workspace_is_named),
+		cmocka_unit_test(braces_are_written_out),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
