@@ -1,0 +1,496 @@
+#include "core/snapshot.h"
+
+#include <inttypes.h>
+#include <strings.h>
+#include <time.h>
+
+#include "base/utf8.h"
+#include "core/file_type.h"
+#include "text/context.h"
+#include "text/tokens.h"
+
+/* How many files are looked at to be named: more never fit. */
+enum { NAMED_MAX = 128 };
+
+/* How many directories a count is split into. */
+enum { DIRECTORIES_MAX = 6 };
+
+/* How much room a name and a task's description may take, in bytes. */
+enum { NAME_MAX_SHOWN = 100, TASK_MAX_SHOWN = 240 };
+
+/* In the order in which they deserve room. */
+enum rank { EXTERNAL, CHANGED, UNCHANGED, RANKS, GONE };
+
+/* The files of one rank: how many, and the first of them. */
+struct group {
+	enum rank rank;
+	size_t total;
+	size_t count;
+	size_t named[NAMED_MAX];
+};
+
+struct work {
+	const struct st_repo_state *state;
+	struct group groups[RANKS];
+	struct group gone;
+};
+
+static enum rank rank_of(const struct st_repo_file *file) {
+	if (file->status == ST_FILE_DELETED)
+		return GONE;
+	if (file->external)
+		return EXTERNAL;
+	return file->status == ST_FILE_UNCHANGED ? UNCHANGED : CHANGED;
+}
+
+/* ---- names ---- */
+
+static bool is_plain(struct st_str name) {
+	if (name.len == 0 || name.len > NAME_MAX_SHOWN)
+		return false;
+	for (size_t i = 0; i < name.len; i++) {
+		char byte = name.ptr[i];
+		bool letter = (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z');
+		bool digit = byte >= '0' && byte <= '9';
+		if (!letter && !digit && !memchr("._-/+@~=%#", byte, 10))
+			return false;
+	}
+	return true;
+}
+
+void st_snapshot_add_name(struct st_buf *out, struct st_str name) {
+	if (is_plain(name)) {
+		st_buf_add(out, name);
+		return;
+	}
+	st_quote_add(out, name, NAME_MAX_SHOWN);
+	if (!out->failed && out->ptr[out->len - 1] != '"')
+		st_buf_addf(out, " (%zu bytes long)", name.len);
+}
+
+/* Somebody's words on one line: line ends are blanks, and what cannot be seen is left out. */
+static void add_words(struct st_buf *out, struct st_str text, size_t max) {
+	size_t end = out->len + max;
+	for (size_t at = 0; at < text.len;) {
+		uint32_t point;
+		struct st_str rest = st_str_slice(text, at, text.len);
+		size_t len = st_utf8_next(rest, &point);
+		if (out->len + len > end) {
+			st_buf_addf(out, "... (%zu bytes in all)", text.len);
+			return;
+		}
+		bool breaks = point < ' ' || point == 0x85 || point == 0x2028 || point == 0x2029;
+		bool hidden = point == 0x7f || (point >= 0x80 && point < 0xa0) ||
+		              (point >= 0x200b && point <= 0x200f) ||
+		              (point >= 0x202a && point <= 0x202e) ||
+		              (point >= 0x2060 && point <= 0x206f) || point == 0xfeff ||
+		              (point >= 0xe0000 && point <= 0xe007f);
+		if (!breaks && !hidden && point != ' ')
+			st_utf8_add(out, point);
+		else if (!hidden && out->len && out->ptr[out->len - 1] != ' ')
+			st_buf_addc(out, ' ');
+		at += len;
+	}
+}
+
+/* ---- files ---- */
+
+static void sort_out(struct work *work) {
+	for (size_t i = 0; i < work->state->file_count; i++) {
+		enum rank rank = rank_of(&work->state->files[i]);
+		struct group *group = rank == GONE ? &work->gone : &work->groups[rank];
+		if (group->count < NAMED_MAX)
+			group->named[group->count++] = i;
+		group->total++;
+	}
+}
+
+static struct st_str path_of(const struct work *work, size_t index) {
+	return st_str(work->state->files[index].path);
+}
+
+static void add_mark(struct st_buf *out, const struct st_repo_file *file, const char *before,
+                     const char *behind) {
+	if (file->external)
+		st_buf_addf(out, "%schanged by others since read%s", before, behind);
+	else if (file->status == ST_FILE_MODIFIED)
+		st_buf_addf(out, "%smodified%s", before, behind);
+}
+
+/* "  • cmd/main.go (a4f3e1, 245 bytes) - go source" */
+static void add_line(struct st_buf *out, const struct st_repo_file *file) {
+	char hex[7];
+	st_hash_hex(&file->hash, hex, 6);
+	st_buf_adds(out, "  \xe2\x80\xa2 ");
+	st_snapshot_add_name(out, st_str(file->path));
+	st_buf_addf(out, " (%s, %" PRId64 " bytes", hex, file->size);
+	add_mark(out, file, ", ", "");
+	st_buf_addf(out, ") - %s\n", st_file_type(st_str(file->path)).label);
+}
+
+/* As a person would look for them: without regard to case. */
+static int by_name(const void *a, const void *b) {
+	const struct st_repo_file *const *left = a;
+	const struct st_repo_file *const *right = b;
+	int order = strcasecmp((*left)->path, (*right)->path);
+	return order ? order : strcmp((*left)->path, (*right)->path);
+}
+
+static void add_lines(struct st_buf *out, const struct work *work, const struct group *group) {
+	const struct st_repo_file *files[NAMED_MAX];
+	for (size_t i = 0; i < group->count; i++)
+		files[i] = &work->state->files[group->named[i]];
+	qsort(files, group->count, sizeof *files, by_name);
+	for (size_t i = 0; i < group->count; i++)
+		add_line(out, files[i]);
+}
+
+/* The directory of a path, with its slash; empty at the top. */
+static struct st_str directory_of(struct st_str path) {
+	const char *slash = memrchr(path.ptr, '/', path.len);
+	return st_strn(path.ptr, slash ? (size_t)(slash - path.ptr) + 1 : 0);
+}
+
+/* "  • src/: a.c, b.c (modified)", one line for each directory that follows another. */
+static void add_names(struct st_buf *out, const struct work *work, const struct group *group,
+                      size_t count) {
+	struct st_str last = {0};
+	for (size_t i = 0; i < count; i++) {
+		const struct st_repo_file *file = &work->state->files[group->named[i]];
+		struct st_str path = st_str(file->path);
+		struct st_str directory = directory_of(path);
+		if (last.ptr && st_str_eq(directory, last)) {
+			st_buf_adds(out, ", ");
+		} else {
+			st_buf_adds(out, i > 0 ? "\n  \xe2\x80\xa2 " : "  \xe2\x80\xa2 ");
+			if (directory.len) {
+				st_snapshot_add_name(out, directory);
+				st_buf_adds(out, ": ");
+			}
+			last = directory;
+		}
+		st_snapshot_add_name(out, st_str_slice(path, directory.len, path.len));
+		add_mark(out, file, " (", ")");
+	}
+	if (count > 0)
+		st_buf_addc(out, '\n');
+}
+
+/* ---- counts by directory ---- */
+
+struct directory {
+	struct st_str name;
+	size_t count;
+};
+
+struct directories {
+	/** What all the paths begin with, up to a slash. */
+	size_t common;
+	/** The largest, in falling order; ties by name. */
+	struct directory top[DIRECTORIES_MAX];
+	size_t shown;
+	size_t total;
+};
+
+/* What a path lies in below the common directory; empty for a file right there. */
+static struct st_str part_of(struct st_str path, size_t common) {
+	const char *slash = memchr(path.ptr + common, '/', path.len - common);
+	return st_str_slice(path, 0, slash ? (size_t)(slash - path.ptr) + 1 : common);
+}
+
+static void directories_add(struct directories *dirs, struct directory dir) {
+	size_t at = dirs->shown;
+	dirs->total++;
+	while (at > 0 && dirs->top[at - 1].count < dir.count)
+		at--;
+	if (at == DIRECTORIES_MAX)
+		return;
+	if (dirs->shown < DIRECTORIES_MAX)
+		dirs->shown++;
+	memmove(&dirs->top[at + 1], &dirs->top[at], (dirs->shown - at - 1) * sizeof dir);
+	dirs->top[at] = dir;
+}
+
+/* The next file of a rank at or behind an index; file_count if there is none. */
+static size_t next_of(const struct work *work, enum rank rank, size_t from) {
+	while (from < work->state->file_count && rank_of(&work->state->files[from]) != rank)
+		from++;
+	return from;
+}
+
+static size_t last_of(const struct work *work, enum rank rank) {
+	size_t i = work->state->file_count - 1;
+	while (i > 0 && rank_of(&work->state->files[i]) != rank)
+		i--;
+	return i;
+}
+
+/* Paths are sorted, so what the first and the last share they all share. */
+static size_t common_of(struct st_str a, struct st_str b) {
+	size_t common = 0;
+	for (size_t i = 0; i < a.len && i < b.len && a.ptr[i] == b.ptr[i]; i++) {
+		if (a.ptr[i] == '/')
+			common = i + 1;
+	}
+	return common;
+}
+
+/* Count the files of a rank from an index on. */
+static void count_directories(const struct work *work, enum rank rank, size_t from,
+                              struct directories *dirs) {
+	struct directory dir = {0};
+	size_t first = next_of(work, rank, from);
+	dirs->common = common_of(path_of(work, first), path_of(work, last_of(work, rank)));
+	for (size_t i = first; i < work->state->file_count; i = next_of(work, rank, i + 1)) {
+		struct st_str part = part_of(path_of(work, i), dirs->common);
+		if (dir.count && !st_str_eq(part, dir.name)) {
+			directories_add(dirs, dir);
+			dir.count = 0;
+		}
+		dir.name = part;
+		dir.count++;
+	}
+	if (dir.count)
+		directories_add(dirs, dir);
+}
+
+/* "src/ (70), docs/ (7), 12 other directories (40)" */
+static void add_directories(struct st_buf *out, const struct directories *dirs, size_t files) {
+	for (size_t i = 0; i < dirs->shown; i++) {
+		struct st_str name = dirs->top[i].name;
+		st_buf_adds(out, i > 0 ? ", " : "");
+		if (name.len)
+			st_snapshot_add_name(out, name);
+		else
+			st_buf_adds(out, "top directory");
+		st_buf_addf(out, " (%zu)", dirs->top[i].count);
+		files -= dirs->top[i].count;
+	}
+	if (dirs->total > dirs->shown)
+		st_buf_addf(out, ", %zu other directories (%zu)", dirs->total - dirs->shown, files);
+}
+
+/* What is left of a group behind those that were named. */
+static void add_rest(struct st_buf *out, const struct work *work, const struct group *group,
+                     size_t named) {
+	static const char *const words[RANKS] = {"changed by others since read",
+	                                         "changed in this story", "unchanged"};
+	struct directories dirs = {0};
+	size_t left = group->total - named;
+	if (left == 0)
+		return;
+	count_directories(work, group->rank, named ? group->named[named - 1] + 1 : 0, &dirs);
+	st_buf_addf(out, "  \xe2\x80\xa2 %s%zu %s: ", named ? "and " : "", left, words[group->rank]);
+	add_directories(out, &dirs, left);
+	st_buf_addc(out, '\n');
+}
+
+/* ---- how much of each group there is room for ---- */
+
+enum form { LINES, NAMES, COUNTS };
+
+static void add_group(struct st_buf *out, const struct work *work, const struct group *group,
+                      enum form form) {
+	if (form == LINES)
+		add_lines(out, work, group);
+	else if (form == NAMES)
+		add_names(out, work, group, group->count);
+	else
+		add_rest(out, work, group, 0);
+}
+
+static bool fits(const struct st_buf *text, size_t limit) {
+	return st_tokens(st_buf_str(text)) <= limit;
+}
+
+/* As many names as there is room for, and the others counted. */
+static void add_some(struct st_buf *out, const struct work *work, const struct group *group,
+                     size_t limit) {
+	st_auto(st_buf) trial = ST_BUF_INIT;
+	size_t low = 0;
+	size_t high = group->count;
+	while (low < high) {
+		size_t middle = (low + high + 1) / 2;
+		st_buf_clear(&trial);
+		add_names(&trial, work, group, middle);
+		add_rest(&trial, work, group, middle);
+		if (fits(&trial, limit))
+			low = middle;
+		else
+			high = middle - 1;
+	}
+	out->failed |= trial.failed;
+	add_names(out, work, group, low);
+	add_rest(out, work, group, low);
+}
+
+/* The best form that fits, group by group, the later ones given up first. */
+static void add_groups(struct st_buf *out, const struct work *work, size_t limit) {
+	static const enum form plans[][RANKS] = {
+		{LINES, LINES, LINES}, {LINES, LINES, NAMES},  {LINES, LINES, COUNTS},
+		{NAMES, NAMES, NAMES}, {NAMES, NAMES, COUNTS},
+	};
+	st_auto(st_buf) trial = ST_BUF_INIT;
+	for (size_t i = 0; i < sizeof plans / sizeof *plans; i++) {
+		bool possible = true;
+		for (size_t j = 0; j < RANKS; j++)
+			possible &= plans[i][j] == COUNTS || work->groups[j].total == work->groups[j].count;
+		if (!possible)
+			continue;
+		st_buf_clear(&trial);
+		for (size_t j = 0; j < RANKS; j++)
+			add_group(&trial, work, &work->groups[j], plans[i][j]);
+		if (fits(&trial, limit)) {
+			st_buf_add(out, st_buf_str(&trial));
+			return;
+		}
+	}
+	st_buf_clear(&trial);
+	add_group(&trial, work, &work->groups[UNCHANGED], COUNTS);
+	size_t rest = st_tokens(st_buf_str(&trial));
+	size_t left = limit > rest ? limit - rest : 0;
+	size_t before = out->len;
+	if (work->groups[EXTERNAL].total)
+		add_some(out, work, &work->groups[EXTERNAL], work->groups[CHANGED].total ? left / 2 : left);
+	size_t used = st_tokens(st_strn(out->ptr + before, out->len - before));
+	add_some(out, work, &work->groups[CHANGED], left > used ? left - used : 0);
+	st_buf_add(out, st_buf_str(&trial));
+}
+
+static void add_files(struct st_buf *out, const struct work *work, size_t limit) {
+	size_t total = 0;
+	for (size_t i = 0; i < RANKS; i++)
+		total += work->groups[i].total;
+	st_buf_addf(out, "\nExisting Files (%zu):%s\n", total, total ? "" : " none tracked");
+	if (total)
+		add_groups(out, work, limit);
+}
+
+static void add_gone(struct st_buf *out, const struct work *work, size_t limit) {
+	const struct group *gone = &work->gone;
+	size_t used = 0;
+	size_t i = 0;
+	if (gone->total == 0)
+		return;
+	st_buf_addf(out, "\nDeleted in this story (%zu): ", gone->total);
+	for (; i < gone->count; i++) {
+		size_t before = out->len;
+		st_buf_adds(out, i > 0 ? ", " : "");
+		st_snapshot_add_name(out, path_of(work, gone->named[i]));
+		if (out->failed)
+			return;
+		used += st_tokens(st_strn(out->ptr + before, out->len - before));
+		if (used > limit) {
+			st_buf_truncate(out, before);
+			break;
+		}
+	}
+	if (i < gone->total)
+		st_buf_addf(out, "%s%zu more", i > 0 ? " and " : "", gone->total - i);
+	st_buf_addc(out, '\n');
+}
+
+/* ---- tasks ---- */
+
+static size_t count_open(const struct st_repo_state *state) {
+	size_t count = 0;
+	for (size_t i = 0; i < state->task_count; i++)
+		count += state->tasks[i].status != ST_TASK_COMPLETED;
+	return count;
+}
+
+static void add_task(struct st_buf *out, const struct st_repo_task *task, size_t number) {
+	int64_t shown = task->id > 0 ? task->id : (int64_t)number;
+	st_buf_addf(out, "  %" PRId64 ". [%s", shown,
+	            task->status == ST_TASK_IN_PROGRESS ? "in_progress" : "pending");
+	if (task->owner && *task->owner) {
+		st_buf_adds(out, " by ");
+		st_snapshot_add_name(out, st_str(task->owner));
+	}
+	st_buf_adds(out, "] ");
+	add_words(out, st_str(task->description), TASK_MAX_SHOWN);
+	st_buf_addc(out, '\n');
+}
+
+/* The first tasks always, the others while there is room. */
+static void add_open(struct st_buf *out, const struct st_repo_state *state, size_t open,
+                     size_t limit) {
+	size_t used = 0;
+	size_t shown = 0;
+	st_buf_addf(out, "\nOpen Tasks (%zu):\n", open);
+	for (size_t i = 0; i < state->task_count; i++) {
+		size_t before = out->len;
+		if (state->tasks[i].status == ST_TASK_COMPLETED)
+			continue;
+		add_task(out, &state->tasks[i], shown + 1);
+		if (out->failed)
+			return;
+		used += st_tokens(st_strn(out->ptr + before, out->len - before));
+		if (used > limit && shown > 0) {
+			st_buf_truncate(out, before);
+			st_buf_addf(out, "  ... and %zu more\n", open - shown);
+			return;
+		}
+		shown++;
+	}
+}
+
+static void add_tasks(struct st_buf *out, const struct st_repo_state *state, size_t limit) {
+	size_t open = count_open(state);
+	if (open)
+		add_open(out, state, open, limit);
+	else if (state->task_count)
+		st_buf_addf(out, "\nOpen Tasks (0): all tasks done (%zu completed)\n", state->task_count);
+	else
+		st_buf_adds(out, "\nOpen Tasks (0): none set\n");
+}
+
+/* ---- all of it ---- */
+
+static void add_head(struct st_buf *out, const struct st_repo_state *state) {
+	st_buf_adds(out, "--- Repository State ---\nWorkspace: ");
+	st_snapshot_add_name(out, st_str(state->work_dir));
+	if (state->story_id && *state->story_id) {
+		st_buf_adds(out, "\nStory: ");
+		st_snapshot_add_name(out, st_str(state->story_id));
+	}
+	st_buf_addc(out, '\n');
+}
+
+static void add_time(struct st_buf *out, int64_t nanoseconds) {
+	time_t seconds = (time_t)(nanoseconds / 1000000000);
+	char text[64] = "";
+	struct tm tm;
+	if (!gmtime_r(&seconds, &tm) || strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", &tm) == 0)
+		return;
+	st_buf_addf(out, "\nLast updated: %s\n", text);
+}
+
+int st_snapshot_format(const struct st_repo_state *state, size_t budget, struct st_buf *out,
+                       struct stet_error *err) {
+	st_auto(st_buf) tail = ST_BUF_INIT;
+	st_auto(st_buf) text = ST_BUF_INIT;
+	struct work work = {.state = state, .gone = {.rank = GONE}};
+	for (size_t i = 0; i < RANKS; i++)
+		work.groups[i].rank = (enum rank)i;
+	if (budget == 0)
+		budget = ST_SNAPSHOT_BUDGET;
+	if (budget < ST_SNAPSHOT_LEAST)
+		budget = ST_SNAPSHOT_LEAST;
+	/* Odd names have more tokens than the estimate, which is made for code and prose. */
+	budget -= budget / 16;
+	sort_out(&work);
+
+	/* Tasks have the first choice of room, files take what is left. */
+	add_gone(&tail, &work, budget / 8);
+	add_tasks(&tail, state, budget * 2 / 5);
+	add_time(&tail, state->last_updated);
+	add_head(&text, state);
+	size_t used = st_tokens(st_buf_str(&text)) + st_tokens(st_buf_str(&tail)) + 12;
+	add_files(&text, &work, budget > used ? budget - used : 0);
+	st_buf_add(&text, st_buf_str(&tail));
+	if (text.failed || tail.failed)
+		return st_fail_nomem(err);
+	st_buf_add(out, st_buf_str(&text));
+	return out->failed ? st_fail_nomem(err) : 0;
+}

@@ -1,0 +1,214 @@
+/* The estimate of tokens, held against the real tokenizer. */
+#include "text/tokens.h"
+
+#include <dirent.h>
+#include <time.h>
+
+#include "lib/gen.h"
+#include "lib/npm.h"
+#include "lib/run.h"
+#include "text/lines.h"
+#include "text/unified.h"
+
+/* Texts of some size, as they are measured against budgets. */
+enum { SAMPLE_MIN = 1200, SAMPLE_MAX = 5000 };
+
+static size_t cut_at_line(struct st_str text, size_t want) {
+	if (want >= text.len)
+		return text.len;
+	const char *end = memchr(text.ptr + want, '\n', text.len - want);
+	return end ? (size_t)(end - text.ptr) + 1 : text.len;
+}
+
+/* Cut a text into samples, up to a number of them. */
+static void add_samples(struct counter *counter, struct st_buf *estimates, struct gen *gen,
+                        struct st_str text, int max) {
+	while (text.len >= SAMPLE_MIN && max-- > 0) {
+		size_t len = cut_at_line(text, SAMPLE_MIN + gen_below(gen, SAMPLE_MAX - SAMPLE_MIN));
+		if (len > 2 * SAMPLE_MAX)
+			len = 2 * SAMPLE_MAX;
+		struct st_str sample = st_str_slice(text, 0, len);
+		size_t estimate = st_tokens(sample);
+		counter_add(counter, sample);
+		st_buf_add(estimates, st_strn((const char *)&estimate, sizeof estimate));
+		text = st_str_slice(text, len, text.len);
+	}
+}
+
+static void read_path(const char *path, struct st_buf *out) {
+	char bytes[65536];
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	st_buf_clear(out);
+	for (ssize_t len; (len = read(fd, bytes, sizeof bytes)) > 0;)
+		st_buf_add(out, st_strn(bytes, (size_t)len));
+	close(fd);
+}
+
+/* The text with every ninth line gone and every eleventh doubled, as a diff. */
+static void diff_of(struct st_str text, struct st_buf *out) {
+	st_auto(st_buf) other = ST_BUF_INIT;
+	struct st_diff_opts opts = ST_DIFF_OPTS("file");
+	size_t number = 0;
+	for (size_t at = 0; at < text.len; number++) {
+		size_t end = at + cut_at_line(st_str_slice(text, at, text.len), 0);
+		for (int i = number % 9 == 0 ? 0 : number % 11 == 0 ? 2 : 1; i > 0; i--)
+			st_buf_add(&other, st_str_slice(text, at, end));
+		at = end;
+	}
+	st_buf_clear(out);
+	opts.max_bytes = 1 << 20;
+	assert_int_equal(st_diff_unified(text, st_buf_str(&other), &opts, out, NULL, NULL), 0);
+}
+
+struct outcome {
+	size_t samples;
+	size_t below;
+	double worst;
+	double mean;
+};
+
+static struct outcome compare(struct counter *counter, const struct st_buf *estimates) {
+	struct outcome outcome = {.samples = counter->count, .worst = 9};
+	const size_t *estimate = (const size_t *)(const void *)estimates->ptr;
+	for (size_t i = 0; i < counter->count; i++) {
+		double ratio = (double)estimate[i] / (double)counter->counts[i];
+		outcome.below += ratio < 1;
+		outcome.worst = ratio < outcome.worst ? ratio : outcome.worst;
+		outcome.mean += ratio / (double)counter->count;
+	}
+	print_message("# %zu samples: below in %zu, lowest %.3f, mean %.3f of the real count\n",
+	              outcome.samples, outcome.below, outcome.worst, outcome.mean);
+	return outcome;
+}
+
+static void check_outcome(struct outcome outcome) {
+	assert_true(outcome.below * 100 <= outcome.samples);
+	assert_true(outcome.worst >= 0.97);
+	assert_true(outcome.mean <= 1.15);
+}
+
+/* Code, prose, JSON and diffs, as this repository has them. */
+static void is_seldom_below_and_little_above_on_our_own_files(void **state) {
+	struct dir *dir = *state;
+	struct counter counter = {0};
+	struct gen gen = gen_new(1);
+	st_auto(st_buf) list = ST_BUF_INIT;
+	st_auto(st_buf) text = ST_BUF_INIT;
+	st_auto(st_buf) diff = ST_BUF_INIT;
+	st_auto(st_buf) estimates = ST_BUF_INIT;
+	const char *const argv[] = {
+		"sh", "-c",
+		"cd \"$0\" && find \"$PWD\"/*.md docs src include tests tools bench debian -type f "
+		"-name '[!.]*' ! -name tokens_table.h | LC_ALL=C sort",
+		STET_SOURCE_ROOT, NULL};
+	assert_int_equal(run(dir, &list, argv), 0);
+	assert_int_equal(chdir(STET_SOURCE_ROOT), 0);
+	char *save = NULL;
+	for (char *path = strtok_r(list.ptr, "\n", &save); path; path = strtok_r(NULL, "\n", &save)) {
+		read_path(path, &text);
+		add_samples(&counter, &estimates, &gen, st_buf_str(&text), 12);
+		diff_of(st_buf_str(&text), &diff);
+		add_samples(&counter, &estimates, &gen, st_buf_str(&diff), 3);
+	}
+	counter_run(&counter, dir);
+	struct outcome outcome = compare(&counter, &estimates);
+	counter_release(&counter);
+	assert_true(outcome.samples >= 1000);
+	check_outcome(outcome);
+}
+
+/* What agents really saw: rows of JSON, each with the text of a tool's result. */
+static void is_seldom_below_and_little_above_on_recorded_runs(void **state) {
+	struct dir *dir = *state;
+	struct counter counter = {0};
+	struct gen gen = gen_new(2);
+	st_auto(st_buf) text = ST_BUF_INIT;
+	st_auto(st_buf) estimates = ST_BUF_INIT;
+	char path[4096];
+	const char *shared = getenv("STET_SHARED");
+	snprintf(path, sizeof path, "%s/trajectories", shared ? shared : STET_SOURCE_ROOT "/../shared");
+	DIR *runs = opendir(path);
+	if (!runs)
+		skip_because("there are no trajectories beside the repository");
+	for (struct dirent *entry; (entry = readdir(runs));) {
+		char name[8192];
+		snprintf(name, sizeof name, "%s/%s", path, entry->d_name);
+		if (!strstr(entry->d_name, ".jsonl"))
+			continue;
+		read_path(name, &text);
+		add_samples(&counter, &estimates, &gen, st_buf_str(&text), 1000);
+	}
+	closedir(runs);
+	counter_run(&counter, dir);
+	struct outcome outcome = compare(&counter, &estimates);
+	counter_release(&counter);
+	check_outcome(outcome);
+}
+
+static void nothing_has_no_tokens(void **state) {
+	(void)state;
+	assert_int_equal(st_tokens(ST_STR("")), 0);
+	assert_int_equal(st_tokens_scaled(ST_STR(""), 120), 0);
+}
+
+static void another_model_is_a_matter_of_percent(void **state) {
+	(void)state;
+	struct st_str text = ST_STR("The quick brown fox jumps over the lazy dog.\n");
+	assert_true(st_tokens_scaled(text, 100) == st_tokens(text));
+	assert_true(st_tokens_scaled(text, 200) >= 2 * st_tokens(text) - 1);
+}
+
+static void any_bytes_have_an_estimate(void **state) {
+	(void)state;
+	char bytes[4096];
+	struct gen gen = gen_new(3);
+	for (int round = 0; round < 200; round++) {
+		size_t len = gen_below(&gen, sizeof bytes);
+		for (size_t i = 0; i < len; i++)
+			bytes[i] = (char)gen_below(&gen, 256);
+		size_t tokens = st_tokens(st_strn(bytes, len));
+		assert_true(tokens <= len * 4);
+		assert_true(tokens * 64 >= len);
+	}
+}
+
+static void a_prefix_and_a_suffix_fit_and_could_not_be_much_longer(void **state) {
+	(void)state;
+	st_auto(st_buf) text = ST_BUF_INIT;
+	for (int i = 0; i < 400; i++)
+		st_buf_addf(&text, "line %d: straße — some_words (%d)\n", i, i * 7919);
+	for (size_t limit = 0; limit < 1000; limit += 37) {
+		struct st_str all = st_buf_str(&text);
+		size_t prefix = st_tokens_prefix(all, limit);
+		size_t suffix = st_tokens_suffix(all, limit);
+		assert_true(st_tokens(st_str_slice(all, 0, prefix)) <= limit);
+		assert_true(st_tokens(st_str_slice(all, all.len - suffix, all.len)) <= limit + 2);
+		assert_true(st_tokens(st_str_slice(all, 0, prefix)) + 4 >= limit);
+		assert_true(st_tokens(st_str_slice(all, all.len - suffix, all.len)) + 4 >= limit);
+	}
+	assert_int_equal(st_tokens_prefix(ST_STR("few"), 100), 3);
+	assert_int_equal(st_tokens_suffix(ST_STR("few"), 100), 3);
+}
+
+static void a_megabyte_of_one_letter_can_be_cut(void **state) {
+	(void)state;
+	st_auto(st_buf) text = ST_BUF_INIT;
+	for (int i = 0; i < 1 << 20; i++)
+		st_buf_addc(&text, 'a');
+	size_t prefix = st_tokens_prefix(st_buf_str(&text), 100);
+	assert_true(prefix > 100 && prefix < 2000);
+}
+
+int main(void) {
+	const struct CMUnitTest tests[] = {
+		claim(is_seldom_below_and_little_above_on_our_own_files),
+		claim(is_seldom_below_and_little_above_on_recorded_runs),
+		cmocka_unit_test(nothing_has_no_tokens),
+		cmocka_unit_test(another_model_is_a_matter_of_percent),
+		cmocka_unit_test(any_bytes_have_an_estimate),
+		cmocka_unit_test(a_prefix_and_a_suffix_fit_and_could_not_be_much_longer),
+		cmocka_unit_test(a_megabyte_of_one_letter_can_be_cut),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
