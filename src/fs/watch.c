@@ -177,8 +177,22 @@ static void glance_at_heard(struct st_watch *watch) {
 	st_watch_near_close(watch);
 }
 
+static void look_at_mounts(struct st_watch *watch) {
+	switch (st_mounts_look(&watch->mounts, watch->root)) {
+	case ST_MOUNTS_SAME:
+		break;
+	case ST_MOUNTS_OTHER:
+		st_watch_renew(watch);
+		break;
+	case ST_MOUNTS_GONE:
+		root_gone(watch, "unmounted");
+		break;
+	}
+}
+
 /* Everything that waits in the queue, as far as it is not endless. */
 static int take_in(struct st_watch *watch, struct stet_error *err) {
+	look_at_mounts(watch);
 	for (int i = 0; i < READS_MAX; i++) {
 		int len = st_inotify_read(&watch->in, hear, watch, err);
 		if (len < 0)
@@ -200,6 +214,7 @@ static void poll_dirs(struct st_watch *watch) {
 			st_watch_queue(watch, node, false);
 	}
 	int64_t began = st_now_ms();
+	check_root(watch);
 	st_watch_read_queue(watch);
 	int64_t took = st_now_ms() - began;
 	watch->poll_at_ms =
@@ -463,17 +478,27 @@ int st_watch_since(struct st_watch *watch, struct st_str clock,
 
 /* ---- life ---- */
 
+static bool wait_for(const struct st_watch *watch, int fd, uint32_t events) {
+	struct epoll_event event = {.events = events};
+	return epoll_ctl(watch->epoll, EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
 static int open_descriptors(struct st_watch *watch, struct stet_error *err) {
-	int code = st_inotify_open(&watch->in, err);
-	if (code < 0)
-		return code;
+	struct stet_error why = {0};
+	int code = st_inotify_open(&watch->in, &why);
+	if (code == STET_E_LIMIT)
+		st_watch_say(watch, "%s The tree is looked at every %lld ms instead.", why.message,
+		             (long long)watch->poll_ms);
+	else if (code < 0)
+		return st_fail(err, code, "%s", why.message);
 	watch->epoll = epoll_create1(EPOLL_CLOEXEC);
 	watch->timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-	struct epoll_event event = {.events = EPOLLIN};
-	if (watch->epoll < 0 || watch->timer < 0 ||
-	    epoll_ctl(watch->epoll, EPOLL_CTL_ADD, watch->in.fd, &event) < 0 ||
-	    epoll_ctl(watch->epoll, EPOLL_CTL_ADD, watch->timer, &event) < 0)
+	if (watch->epoll < 0 || watch->timer < 0 || !wait_for(watch, watch->timer, EPOLLIN) ||
+	    (watch->in.fd >= 0 && !wait_for(watch, watch->in.fd, EPOLLIN)))
 		return st_fail_errno(err, errno, "The descriptors of a watcher cannot be made");
+	st_mounts_open(&watch->mounts, watch->root);
+	if (watch->mounts.wake >= 0)
+		(void)wait_for(watch, watch->mounts.wake, EPOLLPRI);
 	return 0;
 }
 
@@ -513,6 +538,7 @@ void st_watch_stop(struct st_watch *watch) {
 		.epoll = -1,
 		.timer = -1,
 		.in = ST_INOTIFY_INIT,
+		.mounts = ST_MOUNTS_INIT,
 		.near_fd = -1,
 		.renew_at_ms = -1,
 		.above_wd = -1,
@@ -522,6 +548,7 @@ void st_watch_stop(struct st_watch *watch) {
 	st_close_at(&watch->timer);
 	st_watch_near_close(watch);
 	st_inotify_release(&watch->in);
+	st_mounts_release(&watch->mounts);
 	st_settle_release(&watch->settle);
 	st_watch_table_release(&watch->table);
 	st_buf_release(&watch->path);

@@ -26,6 +26,7 @@
 
 #include "fs/root.h"
 #include "fs/watch_inotify.h"
+#include "fs/watch_mounts.h"
 #include "fs/watch_settle.h"
 #include "fs/watch_table.h"
 
@@ -71,6 +72,7 @@ struct st_watch {
 	int epoll;
 	int timer;
 	struct st_inotify in;
+	struct st_mounts mounts;
 	struct st_watch_table table;
 	struct st_settle settle;
 	uint64_t instance;

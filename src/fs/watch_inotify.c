@@ -74,7 +74,9 @@ static bool grow(struct st_inotify *in) {
 			bigger.owners[slot_of(&bigger, in->owners[i].wd)] = in->owners[i];
 	}
 	free(in->owners);
-	*in = bigger;
+	/* Not the rest: other threads are setting watches. */
+	in->owners = bigger.owners;
+	in->room = bigger.room;
 	return true;
 }
 
@@ -121,6 +123,8 @@ void st_inotify_forget(struct st_inotify *in, int wd) {
 int st_inotify_read(struct st_inotify *in,
                     void (*hear)(void *data, const struct st_inotify_event *event), void *data,
                     struct stet_error *err) {
+	if (in->fd < 0)
+		return 0;
 	ssize_t len = st_retry(read(in->fd, in->buffer, BUFFER_SIZE));
 	if (len < 0 && errno == EAGAIN)
 		return 0;

@@ -83,7 +83,8 @@ void st_inotify_forget(struct st_inotify *in, int wd);
 /**
  * Read what is waiting, without blocking, and call a function for each event.
  *
- * @return How many bytes were read, 0 if nothing was waiting, or STET_E_IO.
+ * @return How many bytes were read, 0 if nothing was waiting (or it is not
+ *         open), or STET_E_IO.
  */
 [[nodiscard]] int st_inotify_read(struct st_inotify *in,
                                   void (*hear)(void *data, const struct st_inotify_event *event),

@@ -122,7 +122,7 @@ static bool is_in_place(struct st_watch *watch, const struct st_watch_node *node
 
 /* -1 if the directory has to be polled. */
 static int find_watch(struct st_watch *watch, struct st_watch_node *node, int fd) {
-	if (watch->flags & ST_WATCH_POLL)
+	if ((watch->flags & ST_WATCH_POLL) || watch->in.fd < 0)
 		return -1;
 	if (st_watch_is_remote(fd)) {
 		say_network(watch);

@@ -21,7 +21,7 @@ static _Thread_local struct st_watch_node *current;
 /* Without the lock: the calls that take time. */
 static int watch_dir(const struct st_watch *watch, int fd, bool *remote) {
 	*remote = st_watch_is_remote(fd);
-	if (*remote || (watch->flags & ST_WATCH_POLL))
+	if (*remote || (watch->flags & ST_WATCH_POLL) || watch->in.fd < 0)
 		return -1;
 	return st_inotify_add(&watch->in, fd);
 }

@@ -57,14 +57,17 @@ static bool put_line(const char *path, const char *line) {
 	return written;
 }
 
-/* Who is not root becomes root of a world of its own first. */
-static bool may_mount(void) {
+/* Become root of a world of its own. */
+static bool enter_own_world(void) {
 	char user[32], group[32];
 	snprintf(user, sizeof user, "0 %u 1", geteuid());
 	snprintf(group, sizeof group, "0 %u 1", getegid());
-	if (geteuid() != 0 &&
-	    (unshare(CLONE_NEWUSER) < 0 || !put_line("/proc/self/setgroups", "deny") ||
-	     !put_line("/proc/self/uid_map", user) || !put_line("/proc/self/gid_map", group)))
+	return unshare(CLONE_NEWUSER) == 0 && put_line("/proc/self/setgroups", "deny") &&
+	       put_line("/proc/self/uid_map", user) && put_line("/proc/self/gid_map", group);
+}
+
+static bool may_mount(void) {
+	if (geteuid() != 0 && !enter_own_world())
 		return false;
 	return unshare(CLONE_NEWNS) == 0 && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
 }
@@ -76,6 +79,22 @@ void child_with_mounts(const struct dir *dir, child_fn *function) {
 		in_child = true;
 		if (!may_mount())
 			child_skip("filesystems cannot be mounted here");
+		function(dir);
+		_exit(0);
+	}
+	reap(child);
+}
+
+void child_with_limit(const struct dir *dir, const char *limit, const char *value,
+                      child_fn *function) {
+	char path[64];
+	snprintf(path, sizeof path, "/proc/sys/user/%s", limit);
+	fflush(NULL);
+	pid_t child = fork();
+	if (child == 0) {
+		in_child = true;
+		if (!enter_own_world() || !put_line(path, value))
+			child_skip("limits cannot be set here");
 		function(dir);
 		_exit(0);
 	}

@@ -23,6 +23,15 @@ void child_as_nobody(const struct dir *dir, child_fn *function);
 /** Run where mounting is allowed, and gone with the process; the test is skipped if that cannot be. */
 void child_with_mounts(const struct dir *dir, child_fn *function);
 
+/**
+ * Run under a limit of the system's, which holds for the child alone; the test
+ * is skipped if that cannot be.
+ *
+ * @limit  A name in /proc/sys/user, such as "max_inotify_watches".
+ */
+void child_with_limit(const struct dir *dir, const char *limit, const char *value,
+                      child_fn *function);
+
 /** From such a child: skip the test for this reason. */
 _Noreturn void child_skip(const char *reason);
 

@@ -2,10 +2,14 @@
 #include "lib/watching.h"
 
 #include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
 
 #include "base/clock.h"
 #include "core/watcher.h"
 #include "lib/alloc.h"
+#include "lib/child.h"
 
 /* ---- spec 1 ---- */
 
@@ -396,6 +400,140 @@ static void polling_finds_the_same(void **state) {
 	watching_stop(&watching);
 }
 
+static bool is_said(struct watching *watching, const char *part) {
+	bool said = false;
+	for (char *notice; (notice = stet_watcher_notice(watching->watcher));) {
+		said |= strstr(notice, part) != NULL;
+		stet_free(notice);
+	}
+	return said;
+}
+
+/* Changes in every directory of a tree of which only a part, or nothing, gives events. */
+static void sees_all_changes(struct watching *watching, const char *notice) {
+	const struct dir *dir = watching->dir;
+	watching_set(watching, STET_WATCH_POLL, 50);
+	watching_begin(watching);
+	hold(watching->watcher->watch.polled > 0, "a part is polled");
+	hold(is_said(watching, notice), "that is said");
+	dir_write(dir, "a", "2");
+	dir_write(dir, "one/b", "2");
+	dir_write(dir, "two/new", "1");
+	dir_write(dir, "three/deep/c", "2");
+	dir_write(dir, "four/new/d", "1");
+	watching_await(watching, 5);
+	hold(watching_count(watching, "change", "a") == 1, "a");
+	hold(watching_count(watching, "change", "one/b") == 1, "one/b");
+	hold(watching_count(watching, "add", "two/new") == 1, "two/new");
+	hold(watching_count(watching, "change", "three/deep/c") == 1, "three/deep/c");
+	hold(watching_count(watching, "add", "four/new/d") == 1, "four/new/d");
+	watching_agrees(watching);
+}
+
+static void make_tree(const struct dir *dir) {
+	dir_write(dir, "a", "1");
+	dir_write(dir, "one/b", "1");
+	dir_write(dir, "two/old", "1");
+	dir_write(dir, "three/deep/c", "1");
+}
+
+static void watch_with_few_watches(const struct dir *dir) {
+	struct watching watching;
+	watching_new(&watching, dir);
+	sees_all_changes(&watching, "max_user_watches");
+	hold(watching.watcher->watch.in.count > 0, "a part is watched");
+	watching_stop(&watching);
+}
+
+static void out_of_watches_the_rest_is_polled_and_that_is_said(void **state) {
+	make_tree(*state);
+	child_with_limit(*state, "max_inotify_watches", "3", watch_with_few_watches);
+}
+
+static void watch_without_events(const struct dir *dir) {
+	struct watching watching;
+	watching_new(&watching, dir);
+	sees_all_changes(&watching, "max_user_instances");
+	watching_stop(&watching);
+}
+
+static void without_an_instance_everything_is_polled(void **state) {
+	make_tree(*state);
+	child_with_limit(*state, "max_inotify_instances", "0", watch_without_events);
+}
+
+/* Stands before libc's: the type of the filesystem is what a test says. */
+static long pretended_type;
+
+int fstatfs(int fd, struct statfs *fs) {
+	int code = (int)syscall(SYS_fstatfs, fd, fs);
+	if (code == 0 && pretended_type != 0)
+		fs->f_type = pretended_type;
+	return code;
+}
+
+static void network_filesystems_are_polled_and_that_is_said(void **state) {
+	static const long types[] = {0x6969 /* NFS */, 0xFF534D42 /* CIFS */, 0x01021997 /* 9p */};
+	for (size_t i = 0; i < 3; i++) {
+		struct watching watching;
+		make_tree(*state);
+		watching_new(&watching, *state);
+		pretended_type = types[i];
+		sees_all_changes(&watching, "network filesystem");
+		assert_int_equal(watching.watcher->watch.in.count, 0);
+		pretended_type = 0;
+		watching_stop(&watching);
+		assert_int_equal(unlink(dir_at(*state, "two/new")), 0);
+		assert_int_equal(unlink(dir_at(*state, "four/new/d")), 0);
+	}
+}
+
+/* ---- mounts ---- */
+
+static void mount_over(const struct dir *dir) {
+	struct watching watching;
+	watching_start(&watching, dir);
+	hold(mount("none", dir_at(dir, "sub dir"), "tmpfs", 0, NULL) == 0, "mount");
+	watching_idle(&watching);
+	hold(watching_count(&watching, "unlink", "sub dir/a") == 1, "it is hidden");
+	dir_write(dir, "sub dir/b", "1");
+	watching_idle(&watching);
+	hold(watching_count(&watching, "add", "sub dir/b") == 1, "what is new is seen");
+	hold(umount2(dir_at(dir, "sub dir"), MNT_DETACH) == 0, "unmount");
+	watching_idle(&watching);
+	watching_agrees(&watching);
+	dir_write(dir, "sub dir/a", "2");
+	watching_idle(&watching);
+	hold(watching_count(&watching, "change", "sub dir/a") == 1, "what was hidden is watched again");
+	watching_stop(&watching);
+}
+
+static void sees_what_is_mounted_over_a_directory(void **state) {
+	dir_write(*state, "sub dir/a", "1");
+	child_with_mounts(*state, mount_over);
+}
+
+static void unmount_root(const struct dir *dir) {
+	struct watching watching;
+	struct dir root = {.fd = -1};
+	hold(mount("none", dir_at(dir, "root"), "tmpfs", 0, NULL) == 0, "mount");
+	dir_write(dir, "root/a", "1");
+	snprintf(root.path, sizeof root.path, "%s", dir_at(dir, "root"));
+	watching_start(&watching, &root);
+	hold(umount2(root.path, MNT_DETACH) == 0, "unmount");
+	int code = stet_watcher_dispatch(watching.watcher, 60000, &watching.err);
+	for (int i = 0; code == 0 && i < 100; i++)
+		code = stet_watcher_dispatch(watching.watcher, 1000, &watching.err);
+	hold(code == STET_E_NOT_FOUND, "the directory is gone");
+	hold(is_said(&watching, "was unmounted"), "that is said");
+	watching_stop(&watching);
+}
+
+static void says_when_the_root_is_unmounted(void **state) {
+	assert_int_equal(mkdir(dir_at(*state, "root"), 0700), 0);
+	child_with_mounts(*state, unmount_root);
+}
+
 /* Lost events are found by reading everything anew. */
 static void test_force_recrawl(void **state) {
 	struct dir *dir = *state;
@@ -656,6 +794,11 @@ int main(void) {
 		claim(says_when_the_root_is_gone),
 		claim(files_become_directories_and_back),
 		claim(polling_finds_the_same),
+		claim(out_of_watches_the_rest_is_polled_and_that_is_said),
+		claim(without_an_instance_everything_is_polled),
+		claim(network_filesystems_are_polled_and_that_is_said),
+		claim(sees_what_is_mounted_over_a_directory),
+		claim(says_when_the_root_is_unmounted),
 		claim(test_force_recrawl),
 		claim(tells_what_changed_since_a_clock),
 		claim(a_clock_of_another_instance_is_fresh),
