@@ -140,3 +140,83 @@ void tree_release(struct tree *tree) {
 	for (size_t i = 0; i < tree->count; i++)
 		free(tree->paths[i]);
 }
+
+/* ---- a real checkout ---- */
+
+/* Rules as people write them, by the directory that they are put into. */
+static const char *const habits[][2] = {
+	{".gitignore",
+     "# build\n/build*/\n*.o\n*.a\n!/keep/*.a\n\n.DS_Store\nThumbs.db\n*~\n\\#*\\#\n"},
+	{"src/.gitignore",
+     "*.py[cod]\n__pycache__/\n.venv/\n/base/*\n!/base/buf.*\n!/base/.gitignore\n"},
+	{"src/base/.gitignore", "*.log\n!important.log\n**/cache/**\n"},
+	{"src/text/.gitignore", "*\n!*.h\n!.gitignore\n"},
+	{"tests/.gitignore", "node_modules\nnpm-debug.log*\n.env\n.env.*\n!.env.example\ncoverage/\n"},
+	{"tests/unit/.gitignore", "/[a-m]*.c\n!/base.c\n*.trs  \n*.tmp\\ \n"},
+	{"docs/.gitignore", "_build/\n*.aux\n*.toc\n/*.pdf\n!manual.pdf\nfigures/**/raw\n"},
+	{"tools/.gitignore", "target/\nCargo.lock\n**/*.rs.bk\n/a/**/z\n"},
+};
+
+static const char *const litter[] = {
+	"build/x.o",
+	"build-asan/y",
+	"keep/lib.a",
+	"lib.a",
+	".DS_Store",
+	"#save#",
+	"a~",
+	"src/a.pyc",
+	"src/__pycache__/b.pyc",
+	"src/fs/__pycache__/c",
+	"src/base/new.c",
+	"src/base/important.log",
+	"src/base/other.log",
+	"src/base/deep/cache/x/y",
+	"src/text/new.h",
+	"src/text/new.c",
+	"tests/node_modules/m/i.js",
+	"tests/npm-debug.log.1",
+	"tests/.env",
+	"tests/.env.local",
+	"tests/.env.example",
+	"tests/unit/coverage/c",
+	"tests/unit/z.trs",
+	"tests/unit/blank.tmp ",
+	"docs/_build/html/i",
+	"docs/a.aux",
+	"docs/a.pdf",
+	"docs/manual.pdf",
+	"docs/sub/a.pdf",
+	"docs/figures/a/b/raw",
+	"docs/figures/raw",
+	"tools/target/debug/t",
+	"tools/Cargo.lock",
+	"tools/deep/x.rs.bk",
+	"tools/a/z",
+	"tools/a/b/c/z",
+};
+
+static void check_out(const struct dir *dir, size_t age) {
+	st_auto(st_buf) commits = ST_BUF_INIT;
+	const char *const clone[] = {"git", "clone", "-q", "-n", "-s", STET_SOURCE_ROOT, ".", NULL};
+	assert_int_equal(run(dir, NULL, clone), 0);
+	assert_int_equal(run(dir, &commits, (const char *[]){"git", "rev-list", "HEAD", NULL}), 0);
+	/* A line each, of equal length. */
+	size_t line = strcspn(commits.ptr, "\n") + 1, count = commits.len / line;
+	char *commit = commits.ptr + (count - 1) * age / 100 * line;
+	commit[line - 1] = '\0';
+	const char *const checkout[] = {"git", "checkout", "-q", "--detach", commit, NULL};
+	assert_int_equal(run(dir, NULL, checkout), 0);
+	assert_int_equal(run(dir, NULL, (const char *[]){"git", "read-tree", "--empty", NULL}), 0);
+}
+
+void tree_checkout(const struct dir *dir, size_t age) {
+	struct dir here = {.path = STET_SOURCE_ROOT};
+	if (!dir_has(&here, ".git"))
+		skip_because("the sources are no checkout");
+	check_out(dir, age);
+	for (size_t i = 0; i < sizeof habits / sizeof *habits; i++)
+		dir_write(dir, habits[i][0], habits[i][1]);
+	for (size_t i = 0; i < sizeof litter / sizeof *litter; i++)
+		dir_write(dir, litter[i], "");
+}

@@ -29,6 +29,16 @@ void tree_repo(const struct dir *dir);
 void tree_grow(struct tree *tree, struct gen *gen, const struct dir *dir, int tries);
 void tree_release(struct tree *tree);
 
+/**
+ * Make the directory a checkout of this very repository as it once was, with
+ * rules as projects of several kinds have them in its directories, and with
+ * what such projects leave lying about. Nothing in it is tracked. Skips the test
+ * where the sources are no checkout.
+ *
+ * @age  How far back, from 0 for the last commit to 100 for the first.
+ */
+void tree_checkout(const struct dir *dir, size_t age);
+
 /** A file of rules, up to so many, in place of what out held. */
 void tree_rules(struct gen *gen, struct st_buf *out, size_t most);
 

@@ -226,10 +226,11 @@ static const char *field(struct st_str *rest) {
 }
 
 /* The same question without a walk, and without compiled nodes. */
-static void check_single(const struct dir *dir, const char *path, bool is_dir, bool expected) {
+static void check_single(const struct dir *dir, const char *path, bool is_dir, unsigned flags,
+                         bool expected) {
 	struct stet_error err;
 	int root = open(dir->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	assert_int_equal(st_ignore_path(root, st_str(path), is_dir, 0, &err), expected);
+	assert_int_equal(st_ignore_path(root, st_str(path), is_dir, flags, &err), expected);
 	close(root);
 }
 
@@ -252,7 +253,7 @@ static size_t compare(const struct dir *dir, const struct rules *rules, const st
 			         ignored ? "ignored" : "not", (int)reason.rule.len, reason.rule.ptr,
 			         (int)reason.dir.len, reason.dir.ptr, reason.line);
 		assert_true(st_str_eq(reason.rule, st_str(rule)));
-		check_single(dir, tree->paths[i], tree->types[i] == TREE_DIR, expected);
+		check_single(dir, tree->paths[i], tree->types[i] == TREE_DIR, 0, expected);
 		ignored_count += ignored;
 	}
 	return ignored_count;
@@ -311,6 +312,31 @@ static void verdicts_equal_git_check_ignore(void **state) {
 	assert_true(asked > 5000 && ignored > asked / 10 && ignored < asked * 9 / 10);
 }
 
+/* Every path of a real checkout, ignored or not, asked one by one. */
+static void verdicts_equal_git_check_ignore_in_a_real_checkout(void **state) {
+	const struct dir *dir = *state;
+	const char *const ask[] = {
+		"sh", "-c",
+		"find . -mindepth 1 ! -path './.git' ! -path './.git/*' -printf '%P\\0' >.git/paths &&"
+		"git check-ignore --no-index -v -n -z --stdin <.git/paths",
+		NULL};
+	st_auto(st_buf) said = ST_BUF_INIT;
+	size_t asked = 0, ignored = 0;
+	tree_checkout(dir, 0);
+	assert_int_equal(run(dir, &said, ask), 0);
+	for (struct st_str rest = st_buf_str(&said); rest.len > 0; asked++) {
+		(void)field(&rest);
+		const char *line = field(&rest), *rule = field(&rest), *path = field(&rest);
+		bool expected = *line && rule[0] != '!';
+		struct stat st;
+		assert_int_equal(lstat(dir_at(dir, path), &st), 0);
+		check_single(dir, path, S_ISDIR(st.st_mode), ST_IGNORE_NO_BUILTIN, expected);
+		ignored += expected;
+	}
+	print_message("# %zu paths, %zu of them ignored\n", asked, ignored);
+	assert_true(ignored > 20 && asked > ignored + 100);
+}
+
 int main(void) {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_last_matching_rule_decides),
@@ -324,6 +350,7 @@ int main(void) {
 		cmocka_unit_test(a_long_chain_of_nodes_is_dropped_without_recursion),
 		cmocka_unit_test(memory_may_run_out_at_any_moment),
 		claim(verdicts_equal_git_check_ignore),
+		claim(verdicts_equal_git_check_ignore_in_a_real_checkout),
 	};
 	tree_in_memory();
 	return cmocka_run_group_tests(tests, NULL, NULL);
