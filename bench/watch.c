@@ -257,7 +257,7 @@ int main(int argc, char **argv) {
 		{.name = "and stat every file", .run = floor_watch, .context = &root},
 		{.name = "start to ready", .run = start_watch, .target = 1.7},
 	};
-	bench_run("start", cases, 3 + add_peers(cases + 3), 11);
+	bench_run("start", cases, 3 + add_peers(cases + 3), 7);
 	bench_latency();
 	bench_since();
 	close(root);
