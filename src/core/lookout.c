@@ -14,8 +14,8 @@ enum { SYNC_MS = 2000 };
 
 /* ---- life ---- */
 
-void st_lookout_init(struct st_lookout *lookout, const struct st_root *root) {
-	*lookout = (struct st_lookout){.root = root, .watch = ST_WATCH_INIT, .epoll = -1, .wake = -1};
+void st_lookout_init(struct st_lookout *lookout, const struct st_guard *guard) {
+	*lookout = (struct st_lookout){.guard = guard, .watch = ST_WATCH_INIT, .epoll = -1, .wake = -1};
 	lookout->watch.flags = ST_WATCH_USED;
 	pthread_mutex_init(&lookout->lock, NULL);
 }
@@ -60,7 +60,8 @@ static int start(struct st_lookout *lookout, struct stet_error *err) {
 	if (lookout->on)
 		return 0;
 	st_lru_init(&lookout->files, ST_LOOKOUT_MAX, ST_LOOKOUT_MAX, end_use);
-	int code = st_watch_start(&lookout->watch, lookout->root, err);
+	lookout->watch.state_dir = lookout->guard->state_dir;
+	int code = st_watch_start(&lookout->watch, lookout->guard->root, err);
 	if (code == 0)
 		code = join_descriptors(lookout, err);
 	if (code < 0) {

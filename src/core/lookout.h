@@ -17,11 +17,12 @@
 
 #include "base/lru.h"
 #include "core/changes.h"
+#include "fs/guard.h"
 
 enum { ST_LOOKOUT_MAX = 20000 };
 
 struct st_lookout {
-	const struct st_root *root;
+	const struct st_guard *guard;
 	/** It was started; it never stops before the workspace does. */
 	_Atomic bool on;
 	/** Guards the rest. */
@@ -36,8 +37,8 @@ struct st_lookout {
 	char told[ST_CLOCK_SIZE];
 };
 
-/** @root  Borrowed. */
-void st_lookout_init(struct st_lookout *lookout, const struct st_root *root);
+/** @guard  Borrowed; it knows the root and the state directory. */
+void st_lookout_init(struct st_lookout *lookout, const struct st_guard *guard);
 void st_lookout_release(struct st_lookout *lookout);
 
 /** A session has met a file, by its path below the root: watch it, if anything is watched. */

@@ -25,7 +25,7 @@ int stet_workspace_open(const char *root, struct stet_workspace **out, struct st
 	st_guard_init(&ws->guard, &ws->root, ST_STATE_DIR);
 	st_store_init(&ws->store, &ws->root, &ws->guard);
 	st_bases_init(&ws->bases, BASES_MAX);
-	st_lookout_init(&ws->lookout, &ws->root);
+	st_lookout_init(&ws->lookout, &ws->guard);
 	st_lru_init(&ws->writers, HISTORY_MAX, HISTORY_MAX, free);
 	st_lru_init(&ws->applied, HISTORY_MAX, HISTORY_MAX, NULL);
 	pthread_mutex_init(&ws->history_lock, NULL);

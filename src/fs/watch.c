@@ -9,7 +9,6 @@
 #include <sys/timerfd.h>
 
 #include "base/clock.h"
-#include "fs/state.h"
 #include "fs/sys.h"
 #include "fs/watch_look.h"
 
@@ -295,7 +294,7 @@ int st_watch_dispatch(struct st_watch *watch, struct stet_error *err) {
 /* Make a file of ours where it is seen but not reported. False if there is no place for it. */
 static bool lay_cookie(struct st_watch *watch) {
 	static _Atomic unsigned serial;
-	st_autofd dir = st_state_open(watch->root, ST_STATE_DIR, NULL);
+	st_autofd dir = st_state_open(watch->root, watch->state_dir, NULL);
 	if (dir < 0)
 		return false;
 	int wd = st_inotify_add(&watch->in, dir);
@@ -533,6 +532,7 @@ void st_watch_stop(struct st_watch *watch) {
 		.bound_ms = watch->bound_ms,
 		.poll_ms = watch->poll_ms,
 		.max_changes = watch->max_changes,
+		.state_dir = watch->state_dir,
 		.report = watch->report,
 		.data = watch->data,
 		.epoll = -1,

@@ -25,6 +25,7 @@
 #define STET_FS_WATCH_H
 
 #include "fs/root.h"
+#include "fs/state.h"
 #include "fs/watch_inotify.h"
 #include "fs/watch_mounts.h"
 #include "fs/watch_settle.h"
@@ -63,6 +64,8 @@ struct st_watch {
 	int64_t bound_ms;
 	int64_t poll_ms;
 	size_t max_changes;
+	/** The name of the state directory, where cookies are laid and nothing is reported. */
+	const char *state_dir;
 	/** Called by st_watch_dispatch() and st_watch_sync(); must not call these or stop the watch. */
 	void (*report)(void *data, const char *path, enum st_watch_event event);
 	void *data;
@@ -118,8 +121,9 @@ struct st_watch {
 #define ST_WATCH_INIT \
 	{ \
 		.settle_ms = ST_WATCH_SETTLE_MS, .bound_ms = ST_WATCH_BOUND_MS, \
-		.poll_ms = ST_WATCH_POLL_MS, .max_changes = ST_WATCH_CHANGES, .epoll = -1, .timer = -1, \
-		.in = ST_INOTIFY_INIT, .near_fd = -1, .renew_at_ms = -1, .above_wd = -1, .cookie_wd = -1, \
+		.poll_ms = ST_WATCH_POLL_MS, .max_changes = ST_WATCH_CHANGES, .state_dir = ST_STATE_DIR, \
+		.epoll = -1, .timer = -1, .in = ST_INOTIFY_INIT, .near_fd = -1, .renew_at_ms = -1, \
+		.above_wd = -1, .cookie_wd = -1, \
 	}
 
 /**

@@ -7,7 +7,6 @@
 #include "base/clock.h"
 #include "fs/below.h"
 #include "fs/file.h"
-#include "fs/state.h"
 #include "fs/sys.h"
 
 /* Larger files are not hashed to see whether they changed; their stat has to do. */
@@ -45,7 +44,7 @@ bool st_watch_ignores(struct st_watch *watch, const struct st_watch_node *dir, s
 	if (!(watch->flags & ST_WATCH_NO_BUILTIN) && st_ignore_builtin(name, is_dir))
 		return true;
 	/* Our own directory is watched for cookies, and nobody's business. */
-	if (is_dir && !dir->parent && st_str_eq(name, ST_STR(ST_STATE_DIR)))
+	if (is_dir && !dir->parent && st_str_eq(name, st_str(watch->state_dir)))
 		return true;
 	if (!dir->dir->ignore)
 		return false;

@@ -1,6 +1,5 @@
 #include <pthread.h>
 
-#include "fs/state.h"
 #include "fs/sys.h"
 #include "fs/walk.h"
 #include "fs/watch_look.h"
@@ -58,7 +57,7 @@ static int visit(void *data, const struct st_walk_entry *entry, struct stet_erro
 	bool is_file = entry->type == ST_WALK_FILE || entry->type == ST_WALK_LINK;
 	if (!is_file && entry->type != ST_WALK_DIR)
 		return 0;
-	if (entry->type == ST_WALK_DIR && st_str_eq(entry->path, ST_STR(ST_STATE_DIR)))
+	if (entry->type == ST_WALK_DIR && st_str_eq(entry->path, st_str(watch->state_dir)))
 		return ST_WALK_SKIP;
 	if (is_file && st_retry(fstatat(entry->dir, entry->name.ptr, &st, AT_SYMLINK_NOFOLLOW)) < 0)
 		return 0;
