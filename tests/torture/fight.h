@@ -98,6 +98,9 @@ void fight_end(struct fight *fight);
 /** Nothing lost, nothing torn, every race acknowledged in the end, every notice with a copy. */
 bool fight_is_clean(const struct fight *fight);
 
+/** Fail if a temporary file of a commit is still in the directory. */
+void assert_no_leftover(const struct dir *dir);
+
 /** The head of the table that fight_end() prints lines of. */
 void fight_print_head(void);
 

@@ -254,16 +254,6 @@ static void write_next(struct scene *scene) {
 	desk_close(&desk);
 }
 
-static void assert_no_leftover(const struct dir *dir) {
-	DIR *stream = opendir(dir->path);
-	assert_non_null(stream);
-	for (struct dirent *entry; (entry = readdir(stream));) {
-		if (strncmp(entry->d_name, ".stet-", 6) == 0)
-			fail_msg("left over: %s", entry->d_name);
-	}
-	closedir(stream);
-}
-
 /*
  * Count the records up to the last that are neither in the page nor in a copy.
  * One that writes to its slot overwrites its earlier ones itself.

@@ -62,7 +62,7 @@ static void threads_that_count_each_for_itself_lose_nothing(void **state) {
 	stet_workspace_close(ws);
 	for (int i = 0; i < THREADS; i++)
 		assert_counter(*state, labels[i], times);
-	assert_int_equal(dir_count(*state, "."), 1);
+	assert_no_leftover(*state);
 }
 
 static void threads_that_count_together_lose_nothing(void **state) {
@@ -73,7 +73,7 @@ static void threads_that_count_together_lose_nothing(void **state) {
 	count_in_threads(ws, labels, times);
 	stet_workspace_close(ws);
 	assert_counter(*state, "all", THREADS * times);
-	assert_int_equal(dir_count(*state, "."), 1);
+	assert_no_leftover(*state);
 }
 
 /* ---- with another process about, and one who takes the notices ---- */

@@ -270,6 +270,8 @@ static int play_state(struct stage *stage, struct stet_error *err) {
 
 static void open_session(struct stage *stage) {
 	assert_int_equal(stet_workspace_open(stage->dir->path, &stage->ws, NULL), 0);
+	/* What is remembered beyond the process has tests of its own. */
+	assert_int_equal(stet_workspace_set(stage->ws, STET_OPTION_STATE, 0, NULL), 0);
 	assert_int_equal(stet_session_open(stage->ws, "agent", &stage->session, NULL), 0);
 }
 
