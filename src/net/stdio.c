@@ -13,8 +13,9 @@
 /* The longest line that is read, and how much of it is kept to find out whose it was. */
 #define LINE_MAX_BYTES ((size_t)32 << 20)
 enum { EDGE = 512, CHUNK = 64 << 10 };
-/* How much may wait for a client that does not read, before it is not read from. */
+/* How much may wait for a client that does not read, and how much is read from it all the same. */
 #define WAITING_MAX ((size_t)8 << 20)
+#define AHEAD_MAX ((size_t)1 << 20)
 /* How long an end waits for such a client. */
 enum { PATIENCE_MS = 5000 };
 
@@ -163,7 +164,7 @@ enum { IN, OUT, STOP, CHANGES, COUNT };
 static int step(struct stdio *io, struct stet_error *err) {
 	bool full = st_outbox_waiting(&io->out) > WAITING_MAX;
 	struct pollfd fds[COUNT] = {
-		[IN] = {.fd = full ? -1 : io->in, .events = POLLIN},
+		[IN] = {.fd = full && io->input.len > AHEAD_MAX ? -1 : io->in, .events = POLLIN},
 		[OUT] = {.fd = st_outbox_waiting(&io->out) > 0 ? io->out.fd : -1, .events = POLLOUT},
 		[STOP] = {.fd = io->stop, .events = POLLIN},
 		[CHANGES] = {.fd = st_desk_service_fd(io->service), .events = POLLIN},
