@@ -22,7 +22,9 @@ enum { PATIENCE_MS = 5000 };
 struct stdio {
 	struct st_mcp_sink sink;
 	struct st_outbox out;
-	int in, stop;
+	/* -1 after its end. */
+	int in;
+	int stop;
 	struct st_desk_service *service;
 	struct st_mcp_server *server;
 	struct st_mcp_peer *peer;
@@ -99,10 +101,15 @@ static void consume(struct stdio *io, size_t len) {
 	io->searched = 0;
 }
 
+/* The client has to read before more is said. */
+static bool is_full(const struct stdio *io) {
+	return st_outbox_waiting(&io->out) > WAITING_MAX;
+}
+
 /* Answer the lines that are complete, as long as the client reads. */
 static void take_lines(struct stdio *io) {
 	size_t start = 0;
-	while (!io->out.closed && st_outbox_waiting(&io->out) <= WAITING_MAX) {
+	while (!io->out.closed && !is_full(io)) {
 		const char *from = io->input.ptr + io->searched;
 		const char *end =
 			io->input.len > io->searched ? memchr(from, '\n', io->input.len - io->searched) : NULL;
@@ -131,7 +138,7 @@ static void take_lines(struct stdio *io) {
 	}
 }
 
-/* The client has closed its end. A last line needs no line end. */
+/* The client has closed its end, and what it said before is answered. A last line needs no line end. */
 static void take_end(struct stdio *io) {
 	io->ended = true;
 	if (io->skipping)
@@ -139,6 +146,12 @@ static void take_end(struct stdio *io) {
 	else if (io->input.len > 0)
 		receive(io, st_buf_str(&io->input));
 	st_buf_release(&io->input);
+}
+
+static void take(struct stdio *io) {
+	take_lines(io);
+	if (io->in < 0 && !is_full(io))
+		take_end(io);
 }
 
 static int read_some(struct stdio *io, struct stet_error *err) {
@@ -150,10 +163,10 @@ static int read_some(struct stdio *io, struct stet_error *err) {
 	if (len > 0) {
 		io->input.len += (size_t)len;
 		io->input.ptr[io->input.len] = '\0';
-		take_lines(io);
 	} else if (len == 0 || (errno != EINTR && errno != EAGAIN)) {
-		take_end(io);
+		io->in = -1;
 	}
+	take(io);
 	return 0;
 }
 
@@ -162,7 +175,7 @@ static int read_some(struct stdio *io, struct stet_error *err) {
 enum { IN, OUT, STOP, CHANGES, COUNT };
 
 static int step(struct stdio *io, struct stet_error *err) {
-	bool full = st_outbox_waiting(&io->out) > WAITING_MAX;
+	bool full = is_full(io);
 	struct pollfd fds[COUNT] = {
 		[IN] = {.fd = full && io->input.len > AHEAD_MAX ? -1 : io->in, .events = POLLIN},
 		[OUT] = {.fd = st_outbox_waiting(&io->out) > 0 ? io->out.fd : -1, .events = POLLOUT},
@@ -174,7 +187,7 @@ static int step(struct stdio *io, struct stet_error *err) {
 	if (fds[STOP].revents)
 		io->ended = true;
 	if (fds[OUT].revents && st_outbox_flush(&io->out) && full)
-		take_lines(io);
+		take(io);
 	if (fds[CHANGES].revents)
 		st_desk_service_dispatch(io->service);
 	if (fds[IN].revents && !io->ended)

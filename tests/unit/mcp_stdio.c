@@ -113,6 +113,8 @@ static void reads_a_file_to_its_end(void **state) {
 	int out = openat(dir->fd, "out", O_RDWR | O_CLOEXEC);
 	start_on(&server, dir, in, out);
 	assert_int_equal(end(&server), 0);
+	/* The server wrote through the same open file. */
+	assert_int_equal(lseek(out, 0, SEEK_SET), 0);
 	assert_int_equal(hear_all(out, &text), 3);
 	assert_non_null(strstr(text.ptr, "\"id\":9,\"result\":{}"));
 	close(in);
