@@ -64,6 +64,8 @@ struct exchange {
 	/* NULL when it was closed. */
 	struct st_mcp_peer *peer;
 	bool initializes, listens;
+	/* A legacy request: the status is about the session, what is wrong with the request is in its answer. */
+	bool always_ok;
 	int64_t since_ms;
 	struct st_buf answer;
 	int status;
@@ -282,7 +284,7 @@ static void show_answer(struct st_task *task) {
 static void exchange_answer(struct st_mcp_sink *sink, struct st_buf *message, int status) {
 	struct exchange *exchange = outer_of(exchange, sink, sink);
 	st_buf_move(&exchange->answer, message);
-	exchange->status = status;
+	exchange->status = exchange->always_ok ? 200 : status;
 	exchange->answered.run = show_answer;
 	st_loop_post(exchange->endpoint->loop, &exchange->answered);
 }
@@ -403,6 +405,7 @@ static void dispatch(struct exchange *exchange, struct st_mcp_message *message, 
 			message->kind == ST_MCP_REQUEST && st_str_eq(message->method, ST_STR("initialize"));
 		exchange->session = exchange->initializes ? first_session(endpoint, stream, owner)
 		                                          : named_session(endpoint, stream, owner);
+		exchange->always_ok = message->kind == ST_MCP_REQUEST;
 		if (exchange->session) {
 			exchange->session->request_count++;
 			exchange->peer = exchange->session->peer;

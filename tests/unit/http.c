@@ -35,12 +35,11 @@ static int call_tool(struct st_mcp_request *request) {
 	struct host *host = (struct host *)request->service;
 	yyjson_val *args = yyjson_obj_get(request->params, "arguments");
 	int64_t ms = yyjson_get_sint(yyjson_obj_get(args, "ms"));
-	for (int64_t i = 0; i < yyjson_get_sint(yyjson_obj_get(args, "events")); i++) {
-		st_auto(st_buf) text = ST_BUF_INIT;
-		for (int64_t j = 0; j < yyjson_get_sint(yyjson_obj_get(args, "size")); j++)
-			st_buf_addc(&text, 'x');
+	st_auto(st_buf) text = ST_BUF_INIT;
+	for (int64_t i = 0; i < yyjson_get_sint(yyjson_obj_get(args, "size")); i++)
+		st_buf_addc(&text, 'x');
+	for (int64_t i = 0; i < yyjson_get_sint(yyjson_obj_get(args, "events")); i++)
 		st_mcp_progress(request, (double)i, 0, st_buf_cstr(&text));
-	}
 	for (int64_t until = st_now_ms() + ms; st_now_ms() < until; st_sleep_ms(5)) {
 		if (st_mcp_cancelled(request)) {
 			host->cancelled++;
@@ -201,6 +200,12 @@ static void a_session_begins_works_and_ends(void **state) {
 	assert_int_equal(client_post(&client, session, PING, &answer), 200);
 	assert_string_equal(client_header(&client, "Content-Type"), "application/json");
 	expect(&answer, "\"result\":{}");
+	/* A 404 would mean that the session is gone. */
+	assert_int_equal(client_post(&client, session,
+	                             "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"no/such\"}",
+	                             &answer),
+	                 200);
+	expect(&answer, "-32601");
 	assert_int_equal(ask(&host, "DELETE", "/mcp", session, NULL, NULL), 204);
 	assert_int_equal(client_post(&client, session, PING, &answer), 404);
 	assert_int_equal(ask(&host, "DELETE", "/mcp", session, NULL, NULL), 404);
@@ -527,7 +532,7 @@ static void a_client_that_does_not_read_is_dropped(void **state) {
 	assert_true(client_request(
 		&client, "POST", "/mcp", JSON WORK_HEADERS,
 		"{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/call\",\"params\":{\"name\":\"work\","
-		"\"arguments\":{\"events\":60,\"size\":1000000,\"ms\":60000},\"_meta\":{"
+		"\"arguments\":{\"events\":24,\"size\":1000000,\"ms\":60000},\"_meta\":{"
 		"\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
 		"\"io.modelcontextprotocol/clientCapabilities\":{},\"progressToken\":1}}}"));
 	wait_until(&host.cancelled, 1);
