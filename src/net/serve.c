@@ -27,7 +27,7 @@ struct stet_server {
 	struct st_http *http;
 	/* Written to by stet_server_stop(). */
 	int stop_fd;
-	struct event *stopped;
+	struct event *stopped, *changed;
 };
 
 static void ended(void *arg) {
@@ -38,6 +38,11 @@ static void ended(void *arg) {
 static void stop(evutil_socket_t fd, short what, void *arg) {
 	struct stet_server *server = arg;
 	st_http_end(server->http, GRACE_S, ended, server);
+}
+
+static void changed(evutil_socket_t fd, short what, void *arg) {
+	struct stet_server *server = arg;
+	st_desk_service_dispatch(server->service);
 }
 
 static struct event *watch_fd(struct stet_server *server, int fd, event_callback_fn callback) {
@@ -67,11 +72,13 @@ static int set_up(struct stet_server *server, struct stet_desk *desk, const char
 	                         &server->mcp, err);
 	if (code < 0)
 		return code;
+	st_desk_service_serve(server->service, server->mcp);
 	server->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (server->stop_fd < 0)
 		return st_fail_errno(err, errno, "The server cannot be set up");
 	server->stopped = watch_fd(server, server->stop_fd, stop);
-	if (!server->stopped)
+	server->changed = watch_fd(server, st_desk_service_fd(server->service), changed);
+	if (!server->stopped || !server->changed)
 		return st_fail_nomem(err);
 	return 0;
 }
@@ -169,10 +176,14 @@ void stet_server_free(struct stet_server *server) {
 		return;
 	st_http_free(server->http);
 	st_pool_free(server->pool);
-	st_mcp_server_free(server->mcp);
-	st_desk_service_free(server->service);
 	if (server->stopped)
 		event_free(server->stopped);
+	if (server->changed)
+		event_free(server->changed);
+	if (server->service)
+		st_desk_service_serve(server->service, NULL);
+	st_mcp_server_free(server->mcp);
+	st_desk_service_free(server->service);
 	st_loop_free(server->loop);
 	st_close_at(&server->stop_fd);
 	st_metrics_free(server->metrics);

@@ -1,0 +1,81 @@
+// The official clients, over HTTP and stdio.
+import assert from 'node:assert/strict';
+
+import { claim, finish, load, serve, stet, workspace } from './lib.mjs';
+import { play } from './story.mjs';
+
+const info = { name: 'stet-tests', version: '1' };
+
+// Who talks: sdk 1.x, which is legacy, and client 2.x in each of its modes.
+async function sdk1() {
+	const { Client } = await load('@modelcontextprotocol/sdk/client/index.js');
+	const { StreamableHTTPClientTransport } = await load('@modelcontextprotocol/sdk/client/streamableHttp.js');
+	const { StdioClientTransport } = await load('@modelcontextprotocol/sdk/client/stdio.js');
+	const { ResourceUpdatedNotificationSchema } = await load('@modelcontextprotocol/sdk/types.js');
+	return {
+		name: 'sdk 1.x',
+		Client, StreamableHTTPClientTransport, StdioClientTransport,
+		options: {},
+		onUpdated: (client, handler) => client.setNotificationHandler(ResourceUpdatedNotificationSchema, handler),
+	};
+}
+
+async function client2(name, versionNegotiation) {
+	const { Client, StreamableHTTPClientTransport } = await load('@modelcontextprotocol/client');
+	const { StdioClientTransport } = await load('@modelcontextprotocol/client/stdio');
+	return {
+		name: `client 2.x ${name}`,
+		Client, StreamableHTTPClientTransport, StdioClientTransport,
+		options: versionNegotiation ? { versionNegotiation } : {},
+		onUpdated: (client, handler) => client.setNotificationHandler('notifications/resources/updated', handler),
+	};
+}
+
+// A client as the story wants it.
+function agent(kind, client, transport) {
+	const modern = client.getProtocolEra?.() === 'modern';
+	let told;
+	kind.onUpdated(client, ({ params }) => told?.(params.uri));
+	return {
+		name: `${kind.name}, ${transport}`,
+		modern,
+		// Modern HTTP has no sessions.
+		tracks: !(modern && transport === 'HTTP'),
+		call: (name, args) => client.callTool({ name, arguments: args }),
+		subscribe: (uri) => modern ? client.listen({ resourceSubscriptions: [uri] }) : client.subscribeResource({ uri }),
+		updated: () => new Promise((resolve) => { told = resolve; }),
+	};
+}
+
+async function talk(kind, transportName, makeTransport, dir, wanted) {
+	const client = new kind.Client(info, kind.options);
+	await claim(`${kind.name}, ${transportName}: connects`, async () => {
+		await client.connect(makeTransport());
+		const { tools } = await client.listTools();
+		assert.ok(tools.some((tool) => tool.name === 'edit_file'));
+	});
+	const it = agent(kind, client, transportName);
+	await claim(`${it.name}: speaks the ${wanted} era`, async () => assert.equal(it.modern ? 'modern' : 'legacy', wanted));
+	await play(it, dir);
+	await claim(`${it.name}: ends`, () => client.close());
+}
+
+const kinds = [
+	[await sdk1(), 'legacy'],
+	[await client2('legacy', undefined), 'legacy'],
+	[await client2('auto', { mode: 'auto' }), 'modern'],
+	[await client2('pinned', { mode: { pin: '2026-07-28' } }), 'modern'],
+];
+
+for (const [kind, wanted] of kinds) {
+	const dir = workspace();
+	const server = await serve(dir);
+	await talk(kind, 'HTTP', () => new kind.StreamableHTTPClientTransport(new URL(server.url)), dir, wanted);
+	await claim(`${kind.name}, HTTP: the server ends well`, async () => assert.equal(await server.stop(), 0));
+}
+
+for (const [kind, wanted] of kinds) {
+	const dir = workspace();
+	await talk(kind, 'stdio', () => new kind.StdioClientTransport({ command: stet, args: ['mcp', dir] }), dir, wanted);
+}
+finish();
