@@ -9,6 +9,7 @@
 
 #include "stet/agents.h"
 #include "stet/desk.h"
+#include "stet/config.h"
 #include "stet/error.h"
 #include "stet/json.h"
 #include "stet/manager.h"

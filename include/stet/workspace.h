@@ -39,6 +39,8 @@ enum stet_option {
 	STET_OPTION_MAX_BASES,
 	/** 1: every edit needs an earlier read. 0 (the default): the old text is proof enough. */
 	STET_OPTION_REQUIRE_READ,
+	/** 1: what others changed meanwhile is merged if it does not touch the edit. 0 (the default): refused. */
+	STET_OPTION_MERGE,
 	/** 1 (the default): reading a file brings the AGENTS.md that newly apply. 0: not. */
 	STET_OPTION_AGENTS,
 	/** 1 (the default): no AGENTS.md below .git, node_modules and dist is loaded. */

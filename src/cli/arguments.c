@@ -110,6 +110,16 @@ static int take_checked(const struct command *command, const struct option *opti
 	return used;
 }
 
+static int take_setting(const struct command *command, struct options *options, const char *value,
+                        int used) {
+	if (!strchr(value, '=') || options->set_count == 16) {
+		usage_error(command, "--set takes KEY=VALUE, up to 16 times, and not \"%s\"", value);
+		return -1;
+	}
+	options->set[options->set_count++] = value;
+	return used;
+}
+
 static int take_common(const struct command *command, struct options *options, int argc,
                        char **argv) {
 	const struct option *option = find_option(common_options, argv[0]);
@@ -121,6 +131,8 @@ static int take_common(const struct command *command, struct options *options, i
 		options->root = value;
 	else if (strcmp(option->name, "--session") == 0)
 		options->session = value;
+	else if (strcmp(option->name, "--set") == 0)
+		return take_setting(command, options, value, used);
 	else if (strcmp(option->name, "--json") == 0)
 		options->json = true;
 	else if (strcmp(option->name, "--color") == 0)

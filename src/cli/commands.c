@@ -5,6 +5,7 @@
 // clang-format off
 const struct command *const commands[] = {
 	&mcp_command,
+	&serve_command,
 	&read_command,
 	&write_command,
 	&edit_command,
@@ -15,7 +16,8 @@ const struct command *const commands[] = {
 	&hash_command,
 	&agents_command,
 	&watch_command,
-	&serve_command,
+	&setup_command,
+	&doctor_command,
 	NULL,
 };
 // clang-format on
@@ -24,6 +26,7 @@ const struct option common_options[] = {
 	{"--root", "DIR", "the workspace, instead of the working directory"},
 	{"--session", "NAME", "the session that remembers what was read"},
 	{"--json", NULL, "print the answer as JSON"},
+	{"--set", "KEY=VALUE", "a key of the configuration; stet doctor lists them"},
 	{"--color", "auto|always|never", "when to use colours"},
 	{"--help", NULL, "print help"},
 	OPTIONS_END,

@@ -63,6 +63,9 @@ struct options {
 	/** A name for the session; NULL for none. */
 	const char *session;
 	bool json;
+	/** KEY=VALUE of each --set, and how many. */
+	const char *set[16];
+	int set_count;
 	/** --help was asked for; main answers it. */
 	bool help;
 	/** "auto", "always" or "never"; what it comes to is in output.h. */
@@ -122,6 +125,7 @@ const struct command *command_find(const char *name);
 
 extern const struct command agents_command;
 extern const struct command check_command;
+extern const struct command doctor_command;
 extern const struct command edit_command;
 extern const struct command hash_command;
 extern const struct command inspect_command;
@@ -130,6 +134,7 @@ extern const struct command patch_command;
 extern const struct command read_command;
 extern const struct command replace_command;
 extern const struct command serve_command;
+extern const struct command setup_command;
 extern const struct command watch_command;
 extern const struct command write_command;
 

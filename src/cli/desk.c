@@ -2,10 +2,13 @@
 
 #include <string.h>
 
+#include "cli/work.h"
+
 static int set_options(struct stet_desk *desk, const struct arguments *args,
                        struct stet_error *err) {
 	const char *endings = option_value(args, "--ext");
 	const char *names = option_value(args, "--agents-names");
+	const char *stale = option_value(args, "--on-stale");
 	const char *durability = option_value(args, "--durability");
 	int code = endings ? stet_desk_allow(desk, endings, err) : 0;
 	if (code == 0 && names)
@@ -14,6 +17,8 @@ static int set_options(struct stet_desk *desk, const struct arguments *args,
 		code = stet_desk_set(desk, STET_OPTION_REQUIRE_READ, 1, err);
 	if (code == 0 && durability && strcmp(durability, "relaxed") == 0)
 		code = stet_desk_set(desk, STET_OPTION_DURABLE, 0, err);
+	if (code == 0 && stale)
+		code = stet_desk_set(desk, STET_OPTION_MERGE, strcmp(stale, "merge") == 0, err);
 	if (code == 0 && has_option(args, "--no-agents"))
 		code = stet_desk_set(desk, STET_OPTION_AGENTS, 0, err);
 	return code;
@@ -26,6 +31,15 @@ static int set_size(struct stet_desk *desk, const struct arguments *args) {
 	if (status != DONE || size == 0)
 		return status;
 	return stet_desk_set(desk, STET_OPTION_MAX_FILE, size, &err) < 0 ? report(&err) : DONE;
+}
+
+/* Each workspace by its own configuration; the options of the command weigh more. */
+static int configure_all(const struct options *options, struct stet_desk *desk) {
+	struct stet_workspace *ws;
+	int status = DONE;
+	for (size_t i = 0; status == DONE && (ws = stet_desk_workspace(desk, i)); i++)
+		status = configure(options, ws, NULL);
+	return status;
 }
 
 static void say_notices(struct stet_desk *desk) {
@@ -41,7 +55,9 @@ int desk_open(const struct options *options, const struct arguments *args, struc
 		args->count > 0 ? (const char *const *)args->operands : &options->root;
 	if (stet_desk_open(roots, args->count > 0 ? (size_t)args->count : 1, out, &err) < 0)
 		return report(&err);
-	int status = set_options(*out, args, &err) < 0 ? report(&err) : set_size(*out, args);
+	int status = configure_all(options, *out);
+	if (status == DONE)
+		status = set_options(*out, args, &err) < 0 ? report(&err) : set_size(*out, args);
 	say_notices(*out);
 	if (status != DONE) {
 		stet_desk_close(*out);

@@ -9,6 +9,8 @@
 	{"--tools", "GROUPS", "only these groups of tools, separated by commas: files, text, state"}, \
 		{"--ext", "ENDINGS", "let the text tools work on these files only, as .md,.txt"}, \
 		{"--require-read", NULL, "refuse edits of files that the session has not read"}, \
+		{"--on-stale", "refuse|merge", \
+	     "what to do by default if others changed a file since it was read"}, \
 		{"--durability", "full|relaxed", \
 	     "whether a write is on the disk when it is acknowledged; full by default"}, \
 		{"--max-file", "BYTES", "the largest file that is read or written"}, \

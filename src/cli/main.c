@@ -16,6 +16,7 @@
  * Beside them: tests/, bench/ and fuzz/, each with one program per file, and
  * tools/, the scripts behind the Makefile.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/output.h"
@@ -56,7 +57,11 @@ static int run(const struct command *command, struct options *options, int argc,
 }
 
 int main(int argc, char **argv) {
-	struct options options = {.root = "."};
+	const char *root = getenv("STET_ROOT"), *session = getenv("STET_SESSION");
+	struct options options = {
+		.root = root && *root ? root : ".",
+		.session = session && *session ? session : NULL,
+	};
 	output_init(NULL);
 	if (argc == 2 && strcmp(argv[1], "--version") == 0)
 		return print_version();

@@ -69,6 +69,7 @@ __attribute__((format(printf, 2, 3))) void table_addf(struct table *table, const
 
 /** Print and release a table. Returns DONE or SYSTEM. */
 int table_print(struct table *table);
+void table_release(struct table *table);
 
 /**
  * Say on standard error, if it is a terminal, what is being waited for, once

@@ -63,6 +63,13 @@ static void print_cell(const struct table *table, size_t i, const size_t *widths
 		printf("%*s  ", right ? 0 : pad, "");
 }
 
+void table_release(struct table *table) {
+	for (size_t i = 0; i < table->count; i++)
+		free(table->cells[i]);
+	free(table->cells);
+	*table = (struct table){0};
+}
+
 int table_print(struct table *table) {
 	size_t widths[16] = {0};
 	bool failed = table->failed || table->columns > 16;
@@ -75,9 +82,6 @@ int table_print(struct table *table) {
 			fputs(paint(stdout, PLAIN), stdout);
 		print_cell(table, i, widths);
 	}
-	for (size_t i = 0; i < table->count; i++)
-		free(table->cells[i]);
-	free(table->cells);
-	*table = (struct table){0};
+	table_release(table);
 	return failed ? report_nomem() : DONE;
 }

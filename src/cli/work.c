@@ -10,13 +10,46 @@
 /* How long a replaced file is looked at for late writes before the process ends. */
 enum { SETTLE_MS = 20 };
 
+static int set_all(const struct options *options, struct stet_config *config,
+                   struct stet_error *err) {
+	int code = 0;
+	for (int i = 0; i < options->set_count && code == 0; i++) {
+		const char *value = strchr(options->set[i], '=') + 1;
+		char *key = strndup(options->set[i], (size_t)(value - options->set[i]) - 1);
+		code = key ? stet_config_set(config, key, value, "--set", err) : STET_E_NOMEM;
+		free(key);
+	}
+	return code;
+}
+
+int configure(const struct options *options, struct stet_workspace *ws, struct stet_config **out) {
+	struct stet_config *config = NULL;
+	struct stet_error err = {.code = STET_E_NOMEM, .message = "Out of memory."};
+	int code = stet_config_load(ws, &config, &err);
+	if (code == 0)
+		code = set_all(options, config, &err);
+	if (code == 0)
+		code = stet_config_apply(config, ws, &err);
+	for (size_t i = 0; code == 0 && stet_config_notice(config, i); i++)
+		complain("%s", stet_config_notice(config, i));
+	if (code == 0 && out)
+		*out = config;
+	else
+		stet_config_free(config);
+	return code < 0 ? report(&err) : DONE;
+}
+
 int work_open(struct work *work, const struct options *options) {
 	struct stet_error err = {0};
 	*work = (struct work){.options = options};
-	int code = stet_workspace_open(options->root, &work->ws, &err);
-	if (code == 0)
-		code = stet_session_open(work->ws, options->session, &work->session, &err);
-	return code < 0 ? work_close(work, report(&err)) : DONE;
+	if (stet_workspace_open(options->root, &work->ws, &err) < 0)
+		return work_close(work, report(&err));
+	int status = configure(options, work->ws, NULL);
+	if (status != DONE)
+		return work_close(work, status);
+	if (stet_session_open(work->ws, options->session, &work->session, &err) < 0)
+		return work_close(work, report(&err));
+	return DONE;
 }
 
 int work_close(struct work *work, int status) {
@@ -146,6 +179,15 @@ static void put_signed(const char *text, size_t len, char sign) {
 	}
 }
 
+/* What others changed, where that was merged. */
+static void put_foreign(const struct stet_json *answer) {
+	size_t len = 0;
+	const char *diff = stet_json_text(answer, "/structuredContent/foreignDiff", &len);
+	if (diff)
+		fputs("\nWhat others changed:\n", stdout);
+	put_diff(stdout, diff ? diff : "", len);
+}
+
 void show_change(const struct stet_json *answer) {
 	static const char preview[] = "/structuredContent/preview";
 	size_t len = 0;
@@ -157,6 +199,7 @@ void show_change(const struct stet_json *answer) {
 	if (!stet_json_type(answer, preview)) {
 		put(stdout, text, diff ? (size_t)(diff - text) + 1 : len);
 		put_diff(stdout, diff ? diff + 1 : text, diff ? len - (size_t)(diff - text) - 1 : 0);
+		put_foreign(answer);
 		return;
 	}
 	const char *hash = stet_json_text(answer, "/structuredContent/fileHash", NULL);
@@ -168,6 +211,7 @@ void show_change(const struct stet_json *answer) {
 	put_signed(text ? text : "", len, '+');
 	if (note)
 		put_line(stdout, note, strlen(note));
+	put_foreign(answer);
 }
 
 static int read_all(FILE *file, const char *name, char **out, size_t *len) {

@@ -21,7 +21,16 @@ struct work {
 	struct stet_session *session;
 };
 
-/** Open both. Returns DONE, or the status of a failure after saying why. */
+/**
+ * Set the options of a workspace by the configuration and by --set, and say
+ * what was left out.
+ *
+ * @out  Receives the configuration, to be freed; may be NULL.
+ * @return DONE, or the status of a failure after saying why.
+ */
+int configure(const struct options *options, struct stet_workspace *ws, struct stet_config **out);
+
+/** Open both, configured. Returns DONE, or the status of a failure after saying why. */
 int work_open(struct work *work, const struct options *options);
 
 /** Say the notices that are left, close both, and pass a status on. */

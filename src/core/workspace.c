@@ -99,6 +99,8 @@ int stet_workspace_set(struct stet_workspace *ws, enum stet_option option, int64
 		return set_flag(&ws->durable, value, err);
 	case STET_OPTION_REQUIRE_READ:
 		return set_flag(&ws->require_read, value, err);
+	case STET_OPTION_MERGE:
+		return set_flag(&ws->merge, value, err);
 	case STET_OPTION_AGENTS:
 		return set_flag(&ws->agents.deliver, value, err);
 	case STET_OPTION_AGENTS_BUILTIN:

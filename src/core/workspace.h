@@ -41,6 +41,8 @@ struct stet_workspace {
 	_Atomic int state;
 	_Atomic bool durable;
 	_Atomic bool require_read;
+	/** Merge unless a call says otherwise. */
+	_Atomic bool merge;
 };
 
 /** Remember that a session (name may be NULL) wrote a version. */

@@ -151,7 +151,9 @@ int st_call_change(struct st_call *call, struct st_change *change, const char *p
                    struct stet_answer **out, struct stet_error *err) {
 	if (st_arg(call, "expectedHash"))
 		change->expected_hash = st_arg_str(call, "expectedHash");
-	change->merge = strcasecmp(st_arg_str(call, "onStale").ptr, "merge") == 0;
+	change->merge = st_arg(call, "onStale")
+	                    ? strcasecmp(st_arg_str(call, "onStale").ptr, "merge") == 0
+	                    : call->session->ws->merge;
 	*out = NULL;
 	struct stet_answer *answer = st_answer_new("success");
 	if (!answer)

@@ -23,7 +23,7 @@ result() {
 	rm -rf work home
 	mkdir home
 	cp -r "$cases/fixture" work
-	(cd work && sh "$dir/cmd" <"$input" 2>&1; echo "exit status $?") | sed "s|$tap_dir/work|ROOT|g"
+	(cd work && sh "$dir/cmd" <"$input" 2>&1; echo "exit status $?") | sed "s|$tap_dir/work|ROOT|g; s|$tap_dir/home|HOME|g; s|$STET|stet|g"
 }
 
 as_expected() {

@@ -1,0 +1,171 @@
+/* Configuration: who wins, what a workspace may not do, and what is said about it. */
+#include "stet/stet.h"
+
+#include "lib/test.h"
+
+static struct stet_workspace *ws;
+static struct stet_config *config;
+static struct stet_error err;
+
+/* A workspace below the directory, and a home beside it. */
+static int setup(void **state) {
+	dir_setup(state);
+	struct dir *dir = *state;
+	dir_write(dir, "ws/a.txt", "text\n");
+	setenv("XDG_CONFIG_HOME", dir_at(dir, "home"), 1);
+	unsetenv("STET_REQUIRE_READ");
+	unsetenv("STET_MAX_DIFF");
+	return stet_workspace_open(dir_at(dir, "ws"), &ws, &err);
+}
+
+static int teardown(void **state) {
+	stet_config_free(config);
+	config = NULL;
+	stet_workspace_close(ws);
+	return dir_teardown(state);
+}
+
+static void user(void **state, const char *text) {
+	dir_write(*state, "home/stet/config.json", text);
+}
+
+static void workspace(void **state, const char *text) {
+	dir_write(*state, "ws/stet.json", text);
+}
+
+static void load(void) {
+	if (stet_config_load(ws, &config, &err) < 0)
+		fail_msg("%s", err.message);
+}
+
+static void check(const char *key, const char *value, const char *source) {
+	assert_string_equal(stet_config_value(config, key), value);
+	assert_non_null(strstr(stet_config_source(config, key), source));
+}
+
+static void without_files_everything_is_as_it_is_by_default(void **state) {
+	load();
+	check("requireRead", "false", "default");
+	check("maxFile", "67108864", "default");
+	assert_null(stet_config_notice(config, 0));
+	assert_null(stet_config_value(config, "colour"));
+}
+
+static void weight_rises_from_the_user_to_the_command_line(void **state) {
+	user(state, "{\"maxDiff\": 4000, \"requireRead\": true, \"durable\": false}");
+	workspace(state, "{\"maxDiff\": 3000}");
+	setenv("STET_REQUIRE_READ", "no", 1);
+	load();
+	check("durable", "false", "home/stet/config.json");
+	check("maxDiff", "3000", "stet.json");
+	check("requireRead", "false", "STET_REQUIRE_READ");
+	assert_int_equal(stet_config_set(config, "maxDiff", "9000", "--set", &err), 0);
+	check("maxDiff", "9000", "--set");
+}
+
+static void comments_are_read(void **state) {
+	user(state, "{\n\t// why\n\t\"requireRead\": true, /* that */\n}\n");
+	load();
+	check("requireRead", "true", "config.json");
+}
+
+static void a_workspace_may_tighten(void **state) {
+	user(state, "{\"extensions\": [\".md\", \".txt\"], \"agentsBudget\": 2000}");
+	workspace(state,
+	          "{\"extensions\": [\".MD\", \".c\"], \"agentsBudget\": 1000, \"requireRead\": true,"
+	          " \"agentsNames\": [\"CLAUDE.md\"]}");
+	load();
+	check("extensions", ".MD", "stet.json");
+	check("agentsBudget", "1000", "stet.json");
+	check("requireRead", "true", "stet.json");
+	check("agentsNames", "CLAUDE.md", "stet.json");
+	assert_null(stet_config_notice(config, 0));
+}
+
+static void a_workspace_may_not_widen(void **state) {
+	static const char *const wanted[] = {
+		"{\"requireRead\": false}",   "{\"onStale\": \"merge\"}",   "{\"durable\": false}",
+		"{\"maxFile\": 99999999999}", "{\"extensions\": [\".c\"]}", "{\"agentsGitignore\": false}",
+		"{\"agentsBuiltin\": false}", "{\"agentsBudget\": 100000}", "{\"extensions\": []}",
+		"{\"agents\": false}",
+	};
+	user(state, "{\"requireRead\": true, \"extensions\": [\".md\"]}");
+	for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+		workspace(state, wanted[i]);
+		load();
+		if (!stet_config_notice(config, 0))
+			fail_msg("%s is not refused", wanted[i]);
+		assert_non_null(strstr(stet_config_notice(config, 0), "only tighten"));
+		check("requireRead", "true", "config.json");
+		check("extensions", ".md", "config.json");
+		check("onStale", "refuse", "default");
+		check("durable", "true", "default");
+		check("maxFile", "67108864", "default");
+		stet_config_free(config);
+		config = NULL;
+	}
+}
+
+static void unknown_keys_are_named(void **state) {
+	user(state, "{\"colour\": \"blue\"}");
+	workspace(state, "{\"roots\": [\"/\"], \"listen\": \"0.0.0.0\"}");
+	load();
+	assert_non_null(strstr(stet_config_notice(config, 0), "\"colour\""));
+	assert_non_null(strstr(stet_config_notice(config, 1), "\"roots\""));
+	assert_non_null(strstr(stet_config_notice(config, 2), "\"listen\""));
+}
+
+static void a_wrong_file_of_the_user_is_an_error(void **state) {
+	user(state, "{\"requireRead\": 7}");
+	assert_int_equal(stet_config_load(ws, &config, &err), STET_E_INVALID);
+	assert_non_null(strstr(err.message, "takes true or false"));
+	user(state, "{\"requireRead\": true");
+	assert_int_equal(stet_config_load(ws, &config, &err), STET_E_INVALID);
+	assert_non_null(strstr(err.message, "config.json is not valid JSON"));
+	setenv("STET_MAX_DIFF", "much", 1);
+	user(state, "{}");
+	assert_int_equal(stet_config_load(ws, &config, &err), STET_E_INVALID);
+	assert_non_null(strstr(err.message, "STET_MAX_DIFF"));
+}
+
+static void a_wrong_file_of_the_workspace_is_a_notice(void **state) {
+	struct dir *dir = *state;
+	workspace(state, "[1, 2");
+	load();
+	assert_non_null(strstr(stet_config_notice(config, 0), "stet.json is not valid JSON"));
+	stet_config_free(config);
+	unlink(dir_at(dir, "ws/stet.json"));
+	assert_int_equal(symlink("/etc/passwd", dir_at(dir, "ws/stet.json")), 0);
+	load();
+	assert_non_null(strstr(stet_config_notice(config, 0), "outside"));
+}
+
+static void it_reaches_the_workspace(void **state) {
+	struct stet_session *session = NULL;
+	struct stet_answer *answer = NULL;
+	user(state, "{\"requireRead\": true}");
+	load();
+	assert_int_equal(stet_config_apply(config, ws, &err), 0);
+	assert_int_equal(stet_session_open(ws, NULL, &session, &err), 0);
+	int code = stet_session_edit(session, "a.txt", "text", 4, "x", 1, NULL, &answer, &err);
+	assert_int_equal(code, STET_E_CONFLICT);
+	stet_answer_free(answer);
+	stet_session_close(session);
+}
+
+#define with_home(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+
+int main(void) {
+	const struct CMUnitTest tests[] = {
+		with_home(without_files_everything_is_as_it_is_by_default),
+		with_home(weight_rises_from_the_user_to_the_command_line),
+		with_home(comments_are_read),
+		with_home(a_workspace_may_tighten),
+		with_home(a_workspace_may_not_widen),
+		with_home(unknown_keys_are_named),
+		with_home(a_wrong_file_of_the_user_is_an_error),
+		with_home(a_wrong_file_of_the_workspace_is_a_notice),
+		with_home(it_reaches_the_workspace),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
