@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "fs/commit.h"
+#include "fs/remove.h"
 #include "text/find.h"
 #include "text/merge.h"
 
@@ -137,7 +137,15 @@ static int show_change(struct stet_session *session, const struct st_change *cha
 }
 
 /* What is missing, and the two ways out. */
-static void say_unseen(const struct st_seen *seen, struct stet_answer *answer) {
+static void say_unseen(const struct stet_session *session, const struct st_seen *seen,
+                       struct stet_answer *answer) {
+	if (session->stateless) {
+		st_buf_addf(&answer->message,
+		            " Nothing is remembered from call to call: pass expectedHash \"%s\" if this is "
+		            "the version you read, or read it first.",
+		            answer->hash);
+		return;
+	}
 	if (seen && seen->lines.count > 0) {
 		st_buf_adds(&answer->message, " Not seen: ");
 		st_seen_missing(seen, &answer->message);
@@ -150,16 +158,20 @@ static void say_unseen(const struct st_seen *seen, struct stet_answer *answer) {
 }
 
 /* The same call cannot succeed by itself where the hash is wrong, or a text to change is gone. */
-static void say_hash(struct stet_answer *answer, bool changed) {
+static void say_hash(const struct stet_session *session, const struct st_change *change,
+                     struct stet_answer *answer, bool changed) {
 	st_buf_addf(&answer->message, " Its hash is %s.", answer->hash);
 	if (!changed)
-		st_buf_adds(&answer->message, " Look at the file again, then pass this hash, or none.");
+		st_buf_addf(&answer->message, " Look at the file again, then pass this hash%s.",
+		            session->stateless && change->kind == ST_CHANGE_WHOLE ? "" : ", or none");
 }
 
 static void say_gone(const struct st_change *change, struct stet_answer *answer) {
 	const char *sentence =
 		" There is nothing left to change; write the file anew if it is still wanted.";
-	if (change->kind == ST_CHANGE_WHOLE)
+	if (change->remove)
+		sentence = " There is nothing left to delete.";
+	else if (change->kind == ST_CHANGE_WHOLE)
 		sentence = change->expected_hash.ptr
 		               ? " To create it anew, do the same again without expectedHash."
 		               : " To create it anew, do the same again.";
@@ -180,11 +192,11 @@ static int refuse(struct stet_session *session, const struct st_change *change,
 
 	bool changed = file && seen && !st_hash_eq(&seen->hash, &file->hash);
 	if (refusal == &unseen)
-		say_unseen(seen, answer);
+		say_unseen(session, seen, answer);
 	if (file && refusal != &unseen) {
 		say_writer(session, &file->hash, answer);
 		if (refusal == &wrong_hash)
-			say_hash(answer, changed);
+			say_hash(session, change, answer, changed);
 		code = say_matches(change, file, answer, err);
 	}
 	if (code == 0 && changed && !change->unshown)
@@ -323,6 +335,29 @@ static int commit(struct stet_session *session, const struct st_change *change,
 	return 0;
 }
 
+/* The file is gone: the session forgets it, and its bytes stay at hand. */
+static int remove_file(struct stet_session *session, const struct st_change *change,
+                       const struct st_file *old, struct stet_answer *answer,
+                       struct stet_error *err) {
+	struct st_commit request = {
+		.path = st_str(change->path),
+		.expected = &old->hash,
+		.relaxed = !session->ws->durable,
+		.max = session->ws->max_file,
+	};
+	st_auto(st_committed) done = ST_COMMITTED_INIT;
+	int code = st_remove(&session->ws->root, &session->ws->guard, &request, &done, err);
+	if (code == STET_E_CONFLICT)
+		return overtaken(session, change, &done, old, answer, err);
+	if (code < 0)
+		return code;
+	st_bases_put(&session->ws->bases, &old->hash, st_buf_str(&old->bytes));
+	st_tracker_forget(&session->tracker, done.path);
+	st_answer_own(answer, done.path, NULL);
+	done.path = NULL;
+	return 0;
+}
+
 /* ---- merging ---- */
 
 /*
@@ -400,6 +435,9 @@ static int change_absent(struct stet_session *session, const struct st_change *c
 	struct st_seen *seen = st_tracker_find(&session->tracker, path);
 	if (seen || change->expected_hash.ptr)
 		return refuse(session, change, &deleted, path, seen, NULL, answer, err);
+	if (change->remove)
+		return st_fail(err, STET_E_NOT_FOUND, "There is no file %s. Check the path.",
+		               st_shown(change->path));
 	if (change->kind != ST_CHANGE_WHOLE)
 		return st_fail(err, STET_E_NOT_FOUND,
 		               "There is no file %s. Check the path, or write the file first.",
@@ -422,7 +460,8 @@ static int change_file(struct stet_session *session, const struct st_change *cha
 	struct st_seen *seen = st_tracker_find(&session->tracker, path);
 	const struct refusal *refusal = NULL;
 	bool whole = change->kind == ST_CHANGE_WHOLE;
-	int code = whole ? change->make(change->context, st_buf_str(&file->bytes), new, err) : 0;
+	bool makes = whole && !change->remove;
+	int code = makes ? change->make(change->context, st_buf_str(&file->bytes), new, err) : 0;
 	if (code == 0)
 		code = judge(session, change, seen, file, st_buf_str(new), &refusal, err);
 	if (code < 0)
@@ -438,6 +477,8 @@ static int change_file(struct stet_session *session, const struct st_change *cha
 		code = check_new(session, change, st_buf_str(new), err);
 	if (code < 0)
 		return code;
+	if (change->remove)
+		return remove_file(session, change, file, answer, err);
 	if (change->dry_run)
 		return rehearse(file, path, st_buf_str(new), answer, err);
 	return commit(session, change, file, st_buf_str(new), answer, err);

@@ -40,6 +40,8 @@ struct st_change {
 	bool merge;
 	/** Nobody gets the answer, so that what a refusal would show does not count as seen. */
 	bool unshown;
+	/** The file is to be removed, by a path that is no link's; make is not needed. */
+	bool remove;
 	/** Judge and make, but write nothing. */
 	bool dry_run;
 	/** Make the new bytes from the old ones (empty for a new file). 0, or a code that ends it all. */

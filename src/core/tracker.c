@@ -103,6 +103,64 @@ void st_tracker_forget(struct st_tracker *tracker, const char *path) {
 }
 
 /* Without memory for the interval the lines stay unseen: the safe side. */
+/* The paths that are, or are below, another; the caller frees them and the list. */
+static int paths_within(const struct st_tracker *tracker, struct st_str dir, char ***list,
+                        size_t *count, struct stet_error *err) {
+	*list = calloc(tracker->files.count + 1, sizeof **list);
+	*count = 0;
+	if (!*list)
+		return st_fail_nomem(err);
+	const struct st_lru_entry *entry = NULL;
+	while ((entry = st_lru_next(&tracker->files, entry))) {
+		struct st_str key = st_lru_key(entry);
+		if (!st_str_starts(key, dir) || (key.len > dir.len && key.ptr[dir.len] != '/'))
+			continue;
+		char *copy = strndup(key.ptr, key.len);
+		if (!copy)
+			return st_fail_nomem(err);
+		(*list)[(*count)++] = copy;
+	}
+	return 0;
+}
+
+static int move_one(struct st_tracker *tracker, const char *from, const char *to,
+                    struct stet_error *err) {
+	struct st_seen *old = st_tracker_find(tracker, from);
+	st_tracker_forget(tracker, to);
+	if (!old)
+		return 0;
+	struct st_intervals lines = old->lines;
+	old->lines = (struct st_intervals){0};
+	struct st_seen record = *old, *new;
+	st_tracker_forget(tracker, from);
+	new = st_tracker_meet(tracker, to, &record.hash, &record.stamp, record.total);
+	if (!new) {
+		st_intervals_release(&lines);
+		return st_fail_nomem(err);
+	}
+	new->lines = lines;
+	new->stale = record.stale;
+	return 0;
+}
+
+int st_tracker_move(struct st_tracker *tracker, const char *from, const char *to,
+                    struct stet_error *err) {
+	char **paths;
+	size_t count;
+	int code = paths_within(tracker, st_str(from), &paths, &count, err);
+	for (size_t i = 0; i < count; i++) {
+		st_auto(st_buf) path = ST_BUF_INIT;
+		st_buf_addf(&path, "%s%s", to, paths[i] + strlen(from));
+		if (path.failed)
+			code = st_fail_nomem(err);
+		else if (code == 0)
+			code = move_one(tracker, paths[i], path.ptr, err);
+		free(paths[i]);
+	}
+	free(paths);
+	return code;
+}
+
 void st_seen_add(struct st_seen *seen, size_t first, size_t last) {
 	if (!st_intervals_add(&seen->lines, first, last))
 		return;

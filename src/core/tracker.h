@@ -62,6 +62,15 @@ struct st_seen *st_tracker_meet(struct st_tracker *tracker, const char *path,
 /** Forget a file. */
 void st_tracker_forget(struct st_tracker *tracker, const char *path);
 
+/**
+ * A file or directory got another name: what was seen of it, or below it, goes
+ * along. What there was under the new name is forgotten.
+ *
+ * @return 0, or STET_E_NOMEM: some of it may be forgotten then.
+ */
+[[nodiscard]] int st_tracker_move(struct st_tracker *tracker, const char *from, const char *to,
+                                  struct stet_error *err);
+
 /** Forget everything. */
 void st_tracker_clear(struct st_tracker *tracker);
 

@@ -214,6 +214,15 @@ int st_temp_write(struct st_temp *temp, int dirfd, const char *target, int like,
 	return st_fail_errno(err, errnum, "Cannot write a new version of %s", st_shown(target));
 }
 
+int st_temp_aside(struct st_temp *temp, const char *target, const struct st_hash *expected,
+                  struct stet_error *err) {
+	int code = make_name(temp, target, expected, expected, err);
+	size_t stem = strlen(temp->name) - (code == 0 ? strlen(PART) : 0);
+	if (code == 0)
+		snprintf(temp->name + stem, sizeof temp->name - stem, ARMED);
+	return code;
+}
+
 int st_temp_arm(struct st_temp *temp) {
 	char armed[sizeof temp->name];
 	size_t stem = strlen(temp->name) - strlen(PART);

@@ -53,6 +53,17 @@ struct st_temp {
  */
 [[nodiscard]] int st_temp_arm(struct st_temp *temp);
 
+/**
+ * Choose a name for a file that is taken away: if the process dies then, what
+ * is under that name is dealt with as after an exchange.
+ *
+ * @target    The name it has.
+ * @expected  Its bytes, which may go.
+ * @return 0, STET_E_NOMEM or STET_E_IO.
+ */
+[[nodiscard]] int st_temp_aside(struct st_temp *temp, const char *target,
+                                const struct st_hash *expected, struct stet_error *err);
+
 /** Remove the file if it still has its temporary name, and close it. */
 void st_temp_release(struct st_temp *temp);
 

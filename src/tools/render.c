@@ -138,7 +138,8 @@ static void render_success(struct st_call *call, const char *path_key,
 	st_render_path(call, call->result, path_key, answer->path);
 	if (answer->has_hash)
 		st_json_add_text(doc, call->result, "fileHash", st_str(answer->hash));
-	st_json_add_text(doc, call->result, "commit", st_str(answer->commit));
+	if (answer->commit)
+		st_json_add_text(doc, call->result, "commit", st_str(answer->commit));
 	if (answer->noop)
 		st_json_add_true(doc, call->result, "noop");
 	if (answer->merged) {

@@ -126,7 +126,7 @@ static void check_hash(struct desk *desk) {
 		return;
 	assert_non_null(path);
 	if (!dir_has(desk->dir, path)) {
-		expect_true("dryRun");
+		expect_true(look("deleted") ? "deleted" : "dryRun");
 		return;
 	}
 	struct stat st;

@@ -222,6 +222,17 @@ static void a_way_out_of_one_workspace_may_lead_into_another(void **state) {
 	assert_string_equal(data(office, "path"), dir_at(office->dir, "two/b.txt"));
 }
 
+static void nothing_is_moved_between_workspaces(void **state) {
+	struct office *office = *state;
+	assert_int_equal(call(office, "move_file", "{'source': 'a.txt', 'destination': '@/two/a.txt'}"),
+	                 STET_E_INVALID);
+	expect_error(office, "another workspace");
+	assert_true(dir_has(office->dir, "one/a.txt"));
+	assert_int_equal(call(office, "move_file", "{'source': 'b.txt', 'destination': 'c.txt'}"), 0);
+	assert_true(dir_has(office->dir, "two/c.txt"));
+	assert_string_equal(data(office, "destination"), dir_at(office->dir, "two/c.txt"));
+}
+
 static void the_innermost_of_nested_workspaces_has_the_file(void **state) {
 	struct office *office = *state;
 	static const char *const names[] = {"two", "two/sub"};
@@ -469,6 +480,7 @@ int main(void) {
 		office_claim(new_files_go_where_their_directory_is),
 		office_claim(what_is_in_no_workspace_is_refused_with_those_there_are),
 		office_claim(a_way_out_of_one_workspace_may_lead_into_another),
+		office_claim(nothing_is_moved_between_workspaces),
 		office_claim(the_innermost_of_nested_workspaces_has_the_file),
 		office_claim(a_root_given_through_a_link_has_both_spellings),
 		office_claim(a_name_is_one_agent_for_its_owner),

@@ -1,0 +1,114 @@
+#include "fs/move.h"
+
+#include <stdio.h>
+
+#include "base/shown.h"
+#include "fs/sys.h"
+
+void st_moved_release(struct st_moved *moved) {
+	free(moved->from);
+	free(moved->to);
+	*moved = (struct st_moved){0};
+}
+
+static int check_protected(const struct st_place *place, const char *state_dir,
+                           struct stet_error *err) {
+	if (!st_path_is_protected(place->path, state_dir))
+		return 0;
+	return st_fail(err, STET_E_PROTECTED,
+	               "%s belongs to git or to stet and is not moved. Use git itself for it.",
+	               st_shown(place->path));
+}
+
+static int fail_exists(const struct st_place *to, struct stet_error *err) {
+	return st_fail(err, STET_E_EXISTS, "%s exists already%s. Nothing was moved.",
+	               st_shown(to->path),
+	               S_ISDIR(to->st.st_mode) ? "; to move into it, name the new file in it"
+	                                       : "; choose another name, or delete it first");
+}
+
+static int fail_rename(const struct st_place *from, const struct st_place *to, int errnum,
+                       struct stet_error *err) {
+	switch (errnum) {
+	case EEXIST:
+	case ENOTEMPTY:
+		return fail_exists(to, err);
+	case EXDEV:
+		return st_fail(err, STET_E_INVALID,
+		               "%s is on another filesystem, and nothing is copied. Read %s, write the new "
+		               "file, then delete the old one.",
+		               st_shown(to->path), st_shown(from->path));
+	case EINVAL:
+		return st_fail(err, STET_E_INVALID, "%s cannot be moved into itself.",
+		               st_shown(from->path));
+	case ENOENT:
+		return st_fail(err, STET_E_NOT_FOUND, "There is no file %s any more. Check the path.",
+		               st_shown(from->path));
+	default:
+		return st_fail_errno(err, errnum, "Cannot move %s to %s", st_shown(from->path),
+		                     st_shown(to->path));
+	}
+}
+
+/* Whether a path is, or is in, another. */
+static bool is_within(const char *path, const char *dir) {
+	size_t len = strlen(dir);
+	return strncmp(path, dir, len) == 0 && (path[len] == '/' || path[len] == '\0');
+}
+
+/* Where a rename cannot promise to replace nothing, a look before it has to do. */
+static int rename_with_care(const struct st_place *from, const struct st_place *to) {
+	if (st_retry(renameat2(from->dirfd, from->name, to->dirfd, to->name, RENAME_NOREPLACE)) == 0)
+		return 0;
+	if (errno != EINVAL && errno != ENOSYS)
+		return -1;
+	if (is_within(to->path, from->path)) {
+		errno = EINVAL;
+		return -1;
+	}
+	if (st_retry(faccessat(to->dirfd, to->name, F_OK, AT_SYMLINK_NOFOLLOW)) == 0) {
+		errno = EEXIST;
+		return -1;
+	}
+	return st_retry(renameat(from->dirfd, from->name, to->dirfd, to->name));
+}
+
+static int locate(const struct st_root *root, struct st_str path, const char *state_dir,
+                  struct st_place *place, struct stet_error *err) {
+	unsigned flags = ST_LOCATE_LINK | ST_LOCATE_DIR;
+	int code = st_root_locate_as(root, path, flags, place, err);
+	if (code == 0 && !*place->path)
+		return st_fail(err, STET_E_KIND, "%s is the workspace itself.", st_shown_str(path));
+	/* "a/" is a directory's place in itself; its name above it is what can be moved. */
+	if (code == 0 && strcmp(place->name, ".") == 0) {
+		st_autofree char *plain = strdup(place->path);
+		code = plain ? st_root_locate_as(root, st_str(plain), ST_LOCATE_LINK, place, err)
+		             : st_fail_nomem(err);
+	}
+	return code < 0 ? code : check_protected(place, state_dir, err);
+}
+
+int st_move(const struct st_root *root, struct st_str from, struct st_str to, const char *state_dir,
+            bool relaxed, struct st_moved *moved, struct stet_error *err) {
+	st_auto(st_place) source = ST_PLACE_INIT;
+	st_auto(st_place) target = ST_PLACE_INIT;
+	int code = locate(root, from, state_dir, &source, err);
+	if (code == 0 && !source.exists)
+		return st_fail(err, STET_E_NOT_FOUND, "There is no file %s. Check the path.",
+		               st_shown_str(from));
+	if (code == 0)
+		code = locate(root, to, state_dir, &target, err);
+	if (code < 0)
+		return code;
+	if (target.exists)
+		return fail_exists(&target, err);
+	if (rename_with_care(&source, &target) < 0)
+		return fail_rename(&source, &target, errno, err);
+	if (!relaxed) {
+		(void)st_retry(fsync(target.dirfd));
+		(void)st_retry(fsync(source.dirfd));
+	}
+	*moved = (struct st_moved){source.path, target.path, S_ISDIR(source.st.st_mode)};
+	source.path = target.path = NULL;
+	return 0;
+}

@@ -1,0 +1,194 @@
+#include "fs/remove.h"
+
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "fs/displaced.h"
+#include "fs/job.h"
+#include "fs/keep.h"
+#include "fs/lease.h"
+#include "fs/sys.h"
+
+enum { WAIT_MS = 1000, TRIES_MAX = 100 };
+
+static int check_protected(const char *path, const char *state_dir, struct stet_error *err) {
+	if (!st_path_is_protected(path, state_dir))
+		return 0;
+	return st_fail(err, STET_E_PROTECTED,
+	               "%s belongs to git or to stet and is not removed. Use git itself for it.",
+	               st_shown(path));
+}
+
+static int open_leased(struct st_job *job, struct stet_error *err) {
+	st_close_at(&job->fd);
+	int fd = st_file_open(&job->place, err);
+	if (fd == STET_E_NOT_FOUND) {
+		job->done->deleted = true;
+		return st_job_conflict(job, err);
+	}
+	if (fd < 0)
+		return fd;
+	job->fd = fd;
+	for (;;) {
+		enum st_lease lease = st_lease_take(job->fd, F_RDLCK);
+		job->leased = lease == ST_LEASE_HELD;
+		if (lease != ST_LEASE_BUSY)
+			return 0;
+		int code = st_job_wait(job, "another process has it open for writing", err);
+		if (code < 0)
+			return code;
+	}
+}
+
+/* Open and read it: it must be the version that was expected. */
+static int meet(struct st_job *job, struct stet_error *err) {
+	struct st_file *file = &job->done->current;
+	int code = open_leased(job, err);
+	if (code == 0)
+		code = st_file_read(job->fd, job->place.path, st_job_max(job), file, err);
+	if (code < 0)
+		return code;
+	job->stamp = file->stamp;
+	if (!st_hash_eq(&file->hash, job->commit->expected))
+		return st_job_conflict(job, err);
+	if (st_retry(faccessat(job->place.dirfd, job->place.name, W_OK, AT_EACCESS)) < 0)
+		return errno == ENOENT
+		           ? ST_JOB_AGAIN
+		           : st_fail_errno(err, errno, "%s may not be removed", st_shown(job->place.path));
+	return 0;
+}
+
+/* Whether what a name leads to is the file that was read, with the bytes that were read. */
+static bool is_verified(const struct st_job *job, const char *name) {
+	struct st_stamp now = st_job_stamp_at(job, name);
+	struct st_hash hash;
+	if (!st_stamp_eq_content(&now, &job->stamp))
+		return false;
+	if (job->leased)
+		return st_lease_holds(job->fd, F_RDLCK);
+	return st_hash_file(job->fd, job->stamp.size, &hash, NULL) == 0 &&
+	       st_hash_eq(&hash, job->commit->expected);
+}
+
+/* Its name was given to another file meanwhile, so its bytes are kept. */
+static void keep_foreign(struct st_job *job) {
+	st_autofd fd = st_retry(openat(job->place.dirfd, job->temp.name,
+	                               O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+	st_auto(st_file) file = ST_FILE_INIT;
+	if (fd >= 0 && st_file_read(fd, job->place.path, ST_KEPT_MAX_BYTES, &file, NULL) == 0 &&
+	    st_keep(job->guard, job->place.path, st_buf_str(&file.bytes),
+	            "Another process replaced this file twice while it was to be removed; this is the "
+	            "earlier version.") == 0 &&
+	    st_retry(unlinkat(job->place.dirfd, job->temp.name, 0)) == 0)
+		return;
+	st_guard_notice(job->guard,
+	                "What another process put in the place of %s could not be put back and is now "
+	                "%s beside it.",
+	                st_shown(job->place.path), job->temp.name);
+}
+
+static int give_back(struct st_job *job) {
+	if (st_retry(renameat2(job->place.dirfd, job->temp.name, job->place.dirfd, job->place.name,
+	                       RENAME_NOREPLACE)) < 0)
+		keep_foreign(job);
+	return ST_JOB_AGAIN;
+}
+
+/* Where files cannot be renamed with care: the look before is all there is. */
+static int unlink_at_once(struct st_job *job, struct stet_error *err) {
+	if (!is_verified(job, job->place.name))
+		return ST_JOB_AGAIN;
+	if (st_retry(unlinkat(job->place.dirfd, job->place.name, 0)) < 0)
+		return st_fail_errno(err, errno, "Cannot remove %s", st_shown(job->place.path));
+	job->done->way = ST_COMMIT_VERIFIED;
+	return 0;
+}
+
+static int take_away(struct st_job *job, struct stet_error *err) {
+	int code = st_temp_aside(&job->temp, job->place.name, job->commit->expected, err);
+	if (code < 0)
+		return code;
+	if (st_retry(renameat2(job->place.dirfd, job->place.name, job->place.dirfd, job->temp.name,
+	                       RENAME_NOREPLACE)) < 0) {
+		if (errno == ENOENT)
+			return ST_JOB_AGAIN;
+		if (errno == EINVAL || errno == ENOSYS || errno == EBUSY)
+			return unlink_at_once(job, err);
+		return st_fail_errno(err, errno, "Cannot remove %s", st_shown(job->place.path));
+	}
+	if (!is_verified(job, job->temp.name))
+		return give_back(job);
+	if (st_retry(unlinkat(job->place.dirfd, job->temp.name, 0)) < 0) {
+		int errnum = errno;
+		(void)give_back(job);
+		return st_fail_errno(err, errnum, "Cannot remove %s", st_shown(job->place.path));
+	}
+	job->done->way = ST_COMMIT_EXCHANGED;
+	return 0;
+}
+
+/* Its descriptor is held for a while: somebody may have been about to write to it. */
+static void finish(struct st_job *job) {
+	if (job->leased)
+		st_lease_drop(job->fd);
+	st_displaced_add(job->guard, job->fd, job->place.path, job->commit->expected, &job->stamp);
+	job->fd = -1;
+	if (!job->commit->relaxed)
+		(void)st_retry(fsync(job->place.dirfd));
+}
+
+static int try_remove(struct st_job *job, struct stet_error *err) {
+	int code = meet(job, err);
+	if (code == 0)
+		code = st_job_lock(job, err);
+	if (code == 0)
+		code = take_away(job, err);
+	st_job_unlock(job);
+	if (code == 0)
+		finish(job);
+	return code;
+}
+
+int st_remove(const struct st_root *root, struct st_guard *guard, const struct st_commit *commit,
+              struct st_committed *done, struct stet_error *err) {
+	__attribute__((cleanup(st_job_release))) struct st_job job = {
+		.commit = commit,
+		.root = root,
+		.guard = guard,
+		.done = done,
+		.place = ST_PLACE_INIT,
+		.fd = -1,
+		.temp = ST_TEMP_INIT,
+		.deadline_ms = st_now_ms() + WAIT_MS,
+	};
+	int code = st_root_locate_as(root, commit->path, ST_LOCATE_LINK, &job.place, err);
+	if (code == 0)
+		code = check_protected(job.place.path, guard->state_dir, err);
+	if (code == 0 && job.place.exists)
+		code = st_file_check(&job.place.st, job.place.path, st_job_max(&job), err);
+	int tries = 0;
+	bool ready = code == 0;
+	for (; ready && (tries == 0 || code == ST_JOB_AGAIN) && tries < TRIES_MAX; tries++)
+		code = try_remove(&job, err);
+	if (code == ST_JOB_AGAIN)
+		code = st_job_busy(&job, "other processes kept changing it", err);
+	done->path = job.place.path;
+	job.place.path = NULL;
+	return code;
+}
+
+int st_remove_plain(const struct st_place *place, const char *state_dir, struct stet_error *err) {
+	int code = check_protected(place->path, state_dir, err);
+	if (code < 0)
+		return code;
+	if (S_ISREG(place->st.st_mode))
+		return st_fail(err, STET_E_KIND, "%s is a regular file.", st_shown(place->path));
+	int flags = S_ISDIR(place->st.st_mode) ? AT_REMOVEDIR : 0;
+	if (st_retry(unlinkat(place->dirfd, place->name, flags)) == 0)
+		return 0;
+	if (errno == ENOTEMPTY || errno == EEXIST)
+		return st_fail(err, STET_E_KIND,
+		               "%s is a directory that is not empty. Delete what is in it first.",
+		               st_shown(place->path));
+	return st_fail_errno(err, errno, "Cannot remove %s", st_shown(place->path));
+}
