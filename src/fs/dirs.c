@@ -53,7 +53,7 @@ static int by_name(const void *a, const void *b) {
 static mode_t type_of(int dirfd, const struct dirent *entry) {
 	struct stat st;
 	if (entry->d_type != DT_UNKNOWN)
-		return DTTOIF(entry->d_type);
+		return (mode_t)DTTOIF(entry->d_type);
 	return st_retry(fstatat(dirfd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW)) == 0
 	           ? st.st_mode & S_IFMT
 	           : 0;

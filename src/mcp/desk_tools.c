@@ -65,11 +65,10 @@ int st_desk_tools_list(struct st_mcp_request *request) {
 static int call(struct st_mcp_request *request, const struct st_tool *tool, struct st_str args) {
 	static const char *const structured[] = {"structuredContent", NULL};
 	struct stet_error why = {0};
-	char *answer = NULL;
+	st_autofree char *answer = NULL;
 	size_t len = 0;
 	int code = stet_agent_call(st_desk_agent_of(request), tool->name, args.ptr, args.len, &answer,
 	                           &len, &why);
-	st_autofree char *owned = answer;
 	if (!answer)
 		return st_mcp_fail(request, ST_MCP_INTERNAL_ERROR, "%s", why.message);
 	st_mcp_log(request, ST_MCP_DEBUG, "stet", st_str(code < 0 ? why.message : tool->name));
