@@ -12,6 +12,7 @@ options.build-tsan = -Db_sanitize=thread -Db_lundef=false
 options.build-cover = -Db_coverage=true
 options.build-fuzz = -Dfuzz=true -Dtests=false $(options.build-asan)
 options.build-lint = -Dtests=false -Dc_args=-fanalyzer
+options.build-static = -Dtests=false -Dportable=true --buildtype=release
 options.build-bench = -Dbench=true -Dtests=false --buildtype=release
 
 export ASAN_OPTIONS = halt_on_error=1:detect_leaks=1:allocator_may_return_null=1
@@ -19,24 +20,24 @@ export UBSAN_OPTIONS = halt_on_error=1:print_stacktrace=1
 export TSAN_OPTIONS = halt_on_error=1:second_deadlock_stack=1
 
 MAKEFLAGS += --no-print-directory
-.PHONY: all check asan tsan cover fuzz lint format bench torture conformance demo docs deb install clean help setup npm
+.PHONY: all check asan tsan cover fuzz lint format bench torture conformance demo docs deb install clean help setup packages static npm
 
 all: build/build.ninja ## build build/stet, build/libstet.so and build/libstet.a
 	@ninja -C build
 
-check: all npm ## run every test
+check: all packages ## run every test
 	@tools/run-tests build
 
-asan: build-asan/build.ninja npm ## run every test under the address and undefined-behaviour sanitizers
+asan: build-asan/build.ninja packages ## run every test under the address and undefined-behaviour sanitizers
 	@ninja -C build-asan
 	@tools/run-tests build-asan --timeout-multiplier 3
 
 # The old TSan runtimes cannot place their shadow memory under the address randomization of new kernels.
-tsan: build-tsan/build.ninja npm ## run every test under the thread sanitizer
+tsan: build-tsan/build.ninja packages ## run every test under the thread sanitizer
 	@ninja -C build-tsan
 	@setarch --addr-no-randomize tools/run-tests build-tsan --timeout-multiplier 5
 
-cover: build-cover/build.ninja npm ## measure what the tests cover, in build-cover/coverage/index.html
+cover: build-cover/build.ninja packages ## measure what the tests cover, in build-cover/coverage/index.html
 	@ninja -C build-cover
 	@find build-cover -name '*.gcda' -delete
 	@tools/run-tests build-cover
@@ -74,12 +75,20 @@ docs: all ## write the generated pages of docs/ anew
 deb: setup ## build the Debian packages, beside this directory
 	@dpkg-buildpackage --unsigned-source --unsigned-changes --build=binary
 
+static: build-static/build.ninja ## pack the program with what it needs into dist/, to run anywhere
+	@ninja -C build-static
+	@tools/pack tar build-static
+
+npm: build-static/build.ninja ## pack the program as an npm package into dist/
+	@ninja -C build-static
+	@tools/pack npm build-static
+
 install: all ## install below DESTDIR and PREFIX (/usr/local)
 	@meson configure build -Dprefix=$(PREFIX)
 	@DESTDIR=$(DESTDIR) meson install -C build
 
 clean: ## remove everything that was built
-	rm -rf build build-asan build-tsan build-cover build-fuzz build-lint build-bench
+	rm -rf build build-asan build-tsan build-cover build-fuzz build-lint build-bench build-static dist
 
 help: ## list these
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s%s\n", $$1, $$2 }' Makefile
@@ -88,7 +97,7 @@ setup:
 	@$(SETUP)
 
 # The packages of tests/npm. Where they can not be had, the tests that need them say so.
-npm: setup
+packages: setup
 	@tools/npm >/dev/null 2>&1 || true
 
 build-asan/build.ninja build-tsan/build.ninja build-fuzz/build.ninja: export CC = clang
