@@ -12,7 +12,7 @@ options.build-tsan = -Db_sanitize=thread -Db_lundef=false
 options.build-cover = -Db_coverage=true
 options.build-fuzz = -Dfuzz=true -Dtests=false $(options.build-asan)
 options.build-lint = -Dtests=false -Dc_args=-fanalyzer
-options.build-static = -Dtests=false -Dportable=true --buildtype=release
+options.build-static = -Dtests=false -Dportable=true -Dwerror=false --buildtype=release
 options.build-bench = -Dbench=true -Dtests=false --buildtype=release
 
 export ASAN_OPTIONS = halt_on_error=1:detect_leaks=1:allocator_may_return_null=1
