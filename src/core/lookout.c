@@ -14,34 +14,42 @@ enum { SYNC_MS = 2000 };
 
 /* ---- life ---- */
 
+/* A file of a session. */
+struct used {
+	struct st_watch *watch;
+	/* Counted by the watch as in use. */
+	bool watched;
+	char path[];
+};
+
+static void begin_use(struct used *used) {
+	used->watched = st_watch_use(used->watch, st_str(used->path), NULL) == 0;
+}
+
+static void end_use(void *value) {
+	struct used *used = value;
+	if (used->watched)
+		st_watch_unuse(used->watch, st_str(used->path));
+	free(used);
+}
+
 void st_lookout_init(struct st_lookout *lookout, const struct st_guard *guard) {
 	*lookout = (struct st_lookout){.guard = guard, .watch = ST_WATCH_INIT, .epoll = -1, .wake = -1};
 	lookout->watch.flags = ST_WATCH_USED;
+	st_lru_init(&lookout->files, ST_LOOKOUT_MAX, ST_LOOKOUT_MAX, end_use);
 	pthread_mutex_init(&lookout->lock, NULL);
 }
 
 static void stop(struct st_lookout *lookout) {
-	st_lru_release(&lookout->files);
 	st_watch_stop(&lookout->watch);
 	st_close_at(&lookout->epoll);
 	st_close_at(&lookout->wake);
 }
 
 void st_lookout_release(struct st_lookout *lookout) {
+	st_lru_release(&lookout->files);
 	stop(lookout);
 	pthread_mutex_destroy(&lookout->lock);
-}
-
-/* A file of a session. */
-struct used {
-	struct st_watch *watch;
-	char path[];
-};
-
-static void end_use(void *value) {
-	struct used *used = value;
-	st_watch_unuse(used->watch, st_str(used->path));
-	free(used);
 }
 
 static int join_descriptors(struct st_lookout *lookout, struct stet_error *err) {
@@ -59,7 +67,6 @@ static int join_descriptors(struct st_lookout *lookout, struct stet_error *err) 
 static int start(struct st_lookout *lookout, struct stet_error *err) {
 	if (lookout->on)
 		return 0;
-	st_lru_init(&lookout->files, ST_LOOKOUT_MAX, ST_LOOKOUT_MAX, end_use);
 	lookout->watch.state_dir = lookout->guard->state_dir;
 	int code = st_watch_start(&lookout->watch, lookout->guard->root, err);
 	if (code == 0)
@@ -68,6 +75,9 @@ static int start(struct st_lookout *lookout, struct stet_error *err) {
 		stop(lookout);
 		return code;
 	}
+	for (const struct st_lru_entry *entry = st_lru_next(&lookout->files, NULL); entry;
+	     entry = st_lru_next(&lookout->files, entry))
+		begin_use(st_lru_value(entry));
 	st_watch_clock(&lookout->watch, lookout->told);
 	lookout->on = true;
 	return 0;
@@ -83,17 +93,15 @@ static void use(struct st_lookout *lookout, struct st_str path) {
 	if (!used)
 		return;
 	used->watch = &lookout->watch;
+	used->watched = false;
 	memcpy(used->path, path.ptr, path.len);
 	used->path[path.len] = '\0';
-	if (st_watch_use(&lookout->watch, path, NULL) < 0)
-		free(used);
-	else
-		(void)st_lru_put(&lookout->files, path, used, 1);
+	if (lookout->on)
+		begin_use(used);
+	(void)st_lru_put(&lookout->files, path, used, 1);
 }
 
 void st_lookout_use(struct st_lookout *lookout, const char *path) {
-	if (!lookout->on)
-		return;
 	pthread_mutex_lock(&lookout->lock);
 	use(lookout, st_str(path));
 	pthread_mutex_unlock(&lookout->lock);

@@ -3,11 +3,9 @@
  * in use, and for those that somebody wants to be told of. Its contract is in
  * stet/watch.h.
  *
- * It is not there before somebody asks for changes, and costs nothing until
- * then: st_lookout_use() is a look at a flag. A file that was read earlier is
- * made known by whoever asks (st_lookout_use_all()).
- *
- * Files in use are bounded; the least recently used one is no longer watched.
+ * Nothing is watched before somebody asks for changes; until then it only
+ * remembers the files that are in use. These are bounded: the least recently
+ * used one is no longer watched.
  */
 #ifndef STET_CORE_LOOKOUT_H
 #define STET_CORE_LOOKOUT_H
@@ -41,10 +39,15 @@ struct st_lookout {
 void st_lookout_init(struct st_lookout *lookout, const struct st_guard *guard);
 void st_lookout_release(struct st_lookout *lookout);
 
-/** A session has met a file, by its path below the root: watch it, if anything is watched. */
+/** A session has met a file, by its path below the root. */
 void st_lookout_use(struct st_lookout *lookout, const char *path);
 
-/** Start it if it is not, and watch the files of a list. Returns 0 or the codes of st_watch_start(). */
+/**
+ * Start it if it is not, and watch the files of a list, which a session may
+ * have met in another process.
+ *
+ * @return 0 or the codes of st_watch_start().
+ */
 [[nodiscard]] int st_lookout_use_all(struct st_lookout *lookout, const struct st_lru *files,
                                      struct stet_error *err);
 

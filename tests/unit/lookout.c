@@ -138,6 +138,15 @@ static void tells_of_what_sessions_have_read(void **state) {
 	stet_session_close(other);
 }
 
+static void tells_of_what_was_read_before_it_began(void **state) {
+	struct desk *desk = *state;
+	dir_write(desk->dir, "a/b", "1");
+	assert_int_equal(desk_read(desk, "a/b"), 0);
+	assert_true(stet_workspace_watch_fd(desk->ws, &desk->err) >= 0);
+	dir_write(desk->dir, "a/b", "2");
+	expect_told(desk, "change a/b\n");
+}
+
 static void own_writes_are_told_too(void **state) {
 	struct desk *desk = *state;
 	char *below = watch(desk, "a");
@@ -436,6 +445,7 @@ int main(void) {
 		desk_claim(counts_who_watches),
 		desk_claim(refuses_to_watch_what_is_outside),
 		desk_claim(tells_of_what_sessions_have_read),
+		desk_claim(tells_of_what_was_read_before_it_began),
 		desk_claim(own_writes_are_told_too),
 		desk_claim(what_a_question_took_in_is_told_all_the_same),
 		desk_claim(the_callback_may_call_back),
