@@ -15,7 +15,7 @@
 /** A local `struct type` that type##_release() empties when the scope ends. */
 #define st_auto(type) __attribute__((cleanup(type##_release))) struct type
 
-#define st_autofree __attribute__((cleanup(st_free_at)))
+#define st_autofree __attribute__((cleanup(st_free_at), unused))
 #define st_autofd __attribute__((cleanup(st_close_at))) int
 
 static inline void st_free_at(void *place) {
