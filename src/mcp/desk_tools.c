@@ -1,8 +1,11 @@
 /* tools/list and tools/call: the table of tools, as each version of the protocol has it. */
+#include "base/clock.h"
 #include "base/utf8.h"
 #include "mcp/desk_state.h"
-#include "mcp/wire.h"
-#include "tools/tool.h"
+#include "tools/desk.h"
+
+/* How often progress is told at most. */
+enum { PROGRESS_MS = 100 };
 
 /* Take members out of an object that older versions did not have. */
 static int strip(struct st_buf *out, struct st_str json, const char *const *names) {
@@ -62,19 +65,43 @@ int st_desk_tools_list(struct st_mcp_request *request) {
 	return 0;
 }
 
-static int call(struct st_mcp_request *request, const struct st_tool *tool, struct st_str args) {
+/* A call's waiting client. */
+struct waiting {
+	struct st_call_watch watch;
+	struct st_mcp_request *request;
+	int64_t told_ms;
+};
+
+static bool is_cancelled(struct st_call_watch *watch) {
+	return st_mcp_cancelled(((struct waiting *)watch)->request);
+}
+
+/* Not more often than somebody can read it. */
+static void tell_progress(struct st_call_watch *watch, size_t done) {
+	struct waiting *waiting = (struct waiting *)watch;
+	int64_t now = st_now_ms();
+	if (now - waiting->told_ms < PROGRESS_MS)
+		return;
+	waiting->told_ms = now;
+	st_mcp_progress(waiting->request, (double)done, 0, NULL);
+}
+
+static int call(struct st_mcp_request *request, const struct st_tool *tool, yyjson_val *args) {
 	static const char *const structured[] = {"structuredContent", NULL};
 	struct stet_error why = {0};
-	st_autofree char *answer = NULL;
-	size_t len = 0;
-	int code = stet_agent_call(st_desk_agent_of(request), tool->name, args.ptr, args.len, &answer,
-	                           &len, &why);
-	if (!answer)
+	struct waiting waiting = {
+		.watch = {.cancelled = is_cancelled, .progress = tell_progress},
+		.request = request,
+		.told_ms = st_now_ms(),
+	};
+	st_auto(st_buf) answer = ST_BUF_INIT;
+	int code = st_agent_run(st_desk_agent_of(request), tool, args, &waiting.watch, &answer, &why);
+	if (answer.len == 0)
 		return st_mcp_fail(request, ST_MCP_INTERNAL_ERROR, "%s", why.message);
 	st_mcp_log(request, ST_MCP_DEBUG, "stet", st_str(code < 0 ? why.message : tool->name));
 	if (request->version < ST_MCP_2025_06_18)
-		return strip(request->result, st_strn(answer, len), structured);
-	st_buf_add(request->result, st_strn(answer, len));
+		return strip(request->result, st_buf_str(&answer), structured);
+	st_buf_move(request->result, &answer);
 	return 0;
 }
 
@@ -90,8 +117,5 @@ int st_desk_tools_call(struct st_mcp_request *request) {
 	if (args && !yyjson_is_obj(args))
 		return st_mcp_fail(request, ST_MCP_INVALID_PARAMS,
 		                   "\"arguments\" must be an object, not %s.", st_json_kind(args));
-	st_auto(st_buf) text = ST_BUF_INIT;
-	if (args)
-		st_mcp_wire_value(&text, args);
-	return text.failed ? -1 : call(request, tool, st_buf_str(&text));
+	return call(request, tool, args);
 }

@@ -66,8 +66,17 @@ struct st_mcp_job {
 
 /** Who does the work. Embed it. */
 struct st_mcp_executor {
-	/** Have it run, on any thread. False if it cannot be: the request is then answered with an error. */
+	/**
+	 * Have it run, on any thread. False if it cannot be: the request is then
+	 * answered with an error. NULL to run it at once, on the thread that
+	 * brought it.
+	 */
 	bool (*submit)(struct st_mcp_executor *executor, struct st_mcp_job *job);
+	/**
+	 * Called now and then by long work, so that where it runs on the thread
+	 * that receives messages, a cancellation can be received. May be NULL.
+	 */
+	void (*look)(struct st_mcp_executor *executor);
 };
 
 /**

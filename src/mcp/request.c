@@ -37,6 +37,9 @@ int st_mcp_fail_no_resource(struct st_mcp_request *request, struct st_str uri) {
 }
 
 bool st_mcp_cancelled(struct st_mcp_request *request) {
+	struct st_mcp_executor *executor = st_mcp_work_of(request)->peer->server->executor;
+	if (executor && executor->look)
+		executor->look(executor);
 	return st_mcp_work_of(request)->cancelled;
 }
 
@@ -142,7 +145,8 @@ int st_mcp_ask(struct st_mcp_request *request, const char *method, struct st_str
                yyjson_doc **answer) {
 	struct st_mcp_work *work = st_mcp_work_of(request);
 	*answer = NULL;
-	if (st_mcp_is_modern(request->version) || !work->peer->server->executor)
+	const struct st_mcp_executor *executor = work->peer->server->executor;
+	if (st_mcp_is_modern(request->version) || !executor || !executor->submit)
 		return st_mcp_fail(request, ST_MCP_INTERNAL_ERROR, "The client cannot be asked here.");
 	struct st_mcp_message *response = exchange(work, method, params);
 	if (!response)

@@ -146,7 +146,7 @@ static int enter(struct st_mcp_work *work) {
 static bool submit(struct st_mcp_work *work) {
 	struct st_mcp_service *service = work->request.service;
 	struct st_mcp_executor *executor = work->peer->server->executor;
-	if (!executor) {
+	if (!executor || !executor->submit) {
 		run(&work->job);
 		return true;
 	}

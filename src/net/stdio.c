@@ -21,6 +21,7 @@ enum { PATIENCE_MS = 5000 };
 
 struct stdio {
 	struct st_mcp_sink sink;
+	struct st_mcp_executor executor;
 	struct st_outbox out;
 	/* -1 after its end. */
 	int in;
@@ -31,6 +32,8 @@ struct stdio {
 	/* What was read, and how far it was searched for a line end. */
 	struct st_buf input;
 	size_t searched;
+	/* How far it was searched for cancellations. */
+	size_t looked;
 	/* In a line that is too long: its first bytes are in input, the last ones here. */
 	bool skipping;
 	char tail[EDGE];
@@ -122,6 +125,7 @@ static void take_lines(struct stdio *io) {
 			skip(io, stop);
 			refuse_line(io);
 		} else {
+			io->looked = stop + 1;
 			receive(io, st_strn(io->input.ptr + start, stop - start));
 		}
 		start = io->searched = stop + 1;
@@ -154,11 +158,11 @@ static void take(struct stdio *io) {
 		take_end(io);
 }
 
-static int read_some(struct stdio *io, struct stet_error *err) {
+static void read_some(struct stdio *io) {
 	/* A long message doubles the buffer, so that it is read in few steps. */
 	size_t want = io->input.len > CHUNK ? io->input.len : CHUNK;
 	if (!st_buf_reserve(&io->input, want))
-		return st_fail_nomem(err);
+		return;
 	ssize_t len = read(io->in, io->input.ptr + io->input.len, want);
 	if (len > 0) {
 		io->input.len += (size_t)len;
@@ -166,8 +170,32 @@ static int read_some(struct stdio *io, struct stet_error *err) {
 	} else if (len == 0 || (errno != EINTR && errno != EAGAIN)) {
 		io->in = -1;
 	}
-	take(io);
-	return 0;
+}
+
+/* A line that takes a request back does so out of turn; when its turn comes, nothing is left to do. */
+static void look_at(struct stdio *io, struct st_str line) {
+	static const char method[] = "notifications/cancelled";
+	if (!memmem(line.ptr, line.len, method, sizeof method - 1))
+		return;
+	struct st_mcp_message *message = st_mcp_message_new(line);
+	if (message && message->kind == ST_MCP_NOTIFICATION)
+		st_mcp_dispatch(io->peer, message, &io->sink);
+	else
+		st_mcp_message_free(message);
+}
+
+/* While work is being done: see whether the client still wants it. */
+static void look(struct st_mcp_executor *executor) {
+	struct stdio *io = (struct stdio *)((char *)executor - offsetof(struct stdio, executor));
+	struct pollfd ready = {.fd = io->in, .events = POLLIN};
+	if (io->input.len <= AHEAD_MAX && poll(&ready, 1, 0) > 0)
+		read_some(io);
+	for (const char *end;
+	     (end = memchr(io->input.ptr + io->looked, '\n', io->input.len - io->looked));) {
+		size_t stop = (size_t)(end - io->input.ptr);
+		look_at(io, st_strn(io->input.ptr + io->looked, stop - io->looked));
+		io->looked = stop + 1;
+	}
 }
 
 /* ---- the loop ---- */
@@ -190,8 +218,12 @@ static int step(struct stdio *io, struct stet_error *err) {
 		take(io);
 	if (fds[CHANGES].revents)
 		st_desk_service_dispatch(io->service);
-	if (fds[IN].revents && !io->ended)
-		return read_some(io, err);
+	if (fds[IN].revents && !io->ended) {
+		read_some(io);
+		if (io->input.failed)
+			return st_fail_nomem(err);
+		take(io);
+	}
 	return 0;
 }
 
@@ -220,13 +252,14 @@ int stet_mcp_stdio(struct stet_desk *desk, const char *tools, int in, int out, i
                    struct stet_error *err) {
 	struct stdio io = {
 		.sink = {.event = send_line, .answer = send_answer, .done = nothing_more},
+		.executor = {.look = look},
 		.in = in,
 		.stop = stop,
 	};
 	st_outbox_init(&io.out, out);
 	int code = st_desk_service_new(desk, tools, &io.service, err);
 	if (code == 0)
-		code = st_mcp_server_new(st_desk_service_base(io.service), NULL, &io.server, err);
+		code = st_mcp_server_new(st_desk_service_base(io.service), &io.executor, &io.server, err);
 	if (code == 0)
 		code = st_mcp_peer_new(io.server, ST_MCP_STDIO, NULL, &io.sink, &io.peer, err);
 	if (code == 0) {

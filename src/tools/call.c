@@ -100,18 +100,31 @@ static int visit(struct st_call *call, struct stet_error *err) {
 	return code;
 }
 
-static int run(struct st_call *call, struct st_str args, struct stet_error *err) {
-	yyjson_doc *doc = NULL;
-	int code = args.len ? st_json_parse(args, "The arguments", &doc, err) : 0;
-	if (code == 0)
-		code = st_args_bind(call->tool->name, call->tool->params, yyjson_doc_get_root(doc),
-		                    call->args, err);
+int st_call_step(struct st_call *call, size_t done, struct stet_error *err) {
+	if (!call->watch)
+		return 0;
+	call->watch->progress(call->watch, done);
+	return call->watch->cancelled(call->watch)
+	           ? st_fail(err, STET_E_CANCELLED, "The call was cancelled.")
+	           : 0;
+}
+
+static int run(struct st_call *call, yyjson_val *args, struct stet_error *err) {
+	int code = st_args_bind(call->tool->name, call->tool->params, args, call->args, err);
 	if (code == 0 && call->agent)
 		code = st_agent_enter(call, err);
 	if (code == 0) {
 		st_displaced_look(&call->session->ws->guard);
 		code = visit(call, err);
 	}
+	return code;
+}
+
+static int parse_and_run(struct st_call *call, struct st_str args, struct stet_error *err) {
+	yyjson_doc *doc = NULL;
+	int code = args.len ? st_json_parse(args, "The arguments", &doc, err) : 0;
+	if (code == 0)
+		code = run(call, yyjson_doc_get_root(doc), err);
 	yyjson_doc_free(doc);
 	return code;
 }
@@ -157,22 +170,33 @@ static int tell(struct st_call *call, int code, struct st_buf *out, struct stet_
 	return told;
 }
 
-static int answer(struct st_call *call, struct st_str args, struct st_buf *out,
-                  struct stet_error *err) {
-	struct stet_error own = {0};
+static int prepare(struct st_call *call, struct stet_error *err) {
 	call->doc = yyjson_mut_doc_new(NULL);
 	call->result = call->doc ? yyjson_mut_obj(call->doc) : NULL;
 	call->content = call->doc ? yyjson_mut_arr(call->doc) : NULL;
 	if (!call->result || !call->content)
 		return st_fail_nomem(err);
 	yyjson_mut_doc_set_root(call->doc, yyjson_mut_obj(call->doc));
-	int code = run(call, args, &own);
+	return 0;
+}
+
+/* Tell what came of it, and end it. */
+static int conclude(struct st_call *call, int code, const struct stet_error *why,
+                    struct st_buf *out, struct stet_error *err) {
 	if (code < 0) {
-		fill_failure(call, &own);
+		fill_failure(call, why);
 		if (err)
-			*err = own;
+			*err = *why;
 	}
-	return tell(call, code, out, err);
+	code = tell(call, code, out, err);
+	st_agent_leave(call);
+	return code;
+}
+
+static void call_release(struct st_call *call) {
+	yyjson_mut_doc_free(call->doc);
+	st_buf_release(&call->text);
+	st_buf_release(&call->remark);
 }
 
 static int no_such_tool(const char *name, struct stet_error *err) {
@@ -192,14 +216,25 @@ static int call_tool(struct st_call *call, const char *tool, struct st_str args,
 		return no_such_tool(tool, err);
 
 	struct st_buf text = ST_BUF_INIT;
-	int code = answer(call, args, &text, err);
-	st_agent_leave(call);
-	yyjson_mut_doc_free(call->doc);
-	st_buf_release(&call->text);
-	st_buf_release(&call->remark);
+	struct stet_error why = {0};
+	int code = prepare(call, err);
+	if (code == 0)
+		code = conclude(call, parse_and_run(call, args, &why), &why, &text, err);
+	call_release(call);
 	*out = text.ptr;
 	if (out_len)
 		*out_len = text.len;
+	return code;
+}
+
+int st_agent_run(struct stet_agent *agent, const struct st_tool *tool, yyjson_val *args,
+                 struct st_call_watch *watch, struct st_buf *out, struct stet_error *err) {
+	struct st_call call = {.agent = agent, .tool = tool, .watch = watch};
+	struct stet_error why = {0};
+	int code = prepare(&call, err);
+	if (code == 0)
+		code = conclude(&call, run(&call, args, &why), &why, out, err);
+	call_release(&call);
 	return code;
 }
 

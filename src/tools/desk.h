@@ -13,6 +13,16 @@
  */
 [[nodiscard]] int st_agent_enter(struct st_call *call, struct stet_error *err);
 
+/**
+ * As stet_agent_call(), with a tool and arguments that are there already.
+ *
+ * @args   An object, or NULL for none.
+ * @watch  Who waits; may be NULL.
+ * @out    Receives the answer; stays empty only without memory.
+ */
+int st_agent_run(struct stet_agent *agent, const struct st_tool *tool, yyjson_val *args,
+                 struct st_call_watch *watch, struct st_buf *out, struct stet_error *err);
+
 /** The answer is written: the next call may run. Fine for a call that was never entered. */
 void st_agent_leave(struct st_call *call);
 

@@ -73,6 +73,14 @@ struct st_tool {
 	int (*run)(struct st_call *call, struct stet_error *err);
 };
 
+/** Who waits for a call that may take long. Embed it. */
+struct st_call_watch {
+	/** Whether nobody waits any more. */
+	bool (*cancelled)(struct st_call_watch *watch);
+	/** How many things were looked at so far. */
+	void (*progress)(struct st_call_watch *watch, size_t done);
+};
+
 /** A call under way. */
 struct st_call {
 	/** The session it is about, out of those of all workspaces; see st_call_path(). */
@@ -83,6 +91,8 @@ struct st_call {
 	struct stet_agent *agent;
 	/** The agent was asked for by name, and has to be released. */
 	bool named;
+	/** May be NULL. */
+	struct st_call_watch *watch;
 	const struct st_tool *tool;
 	/** The arguments in the order of tool->params; NULL for those not given. */
 	yyjson_val *args[ST_PARAMS_MAX];
@@ -97,6 +107,14 @@ struct st_call {
 	/** More than a message about a failure, or NULL: a refusal, near misses. */
 	yyjson_mut_val *failure;
 };
+
+/**
+ * Tell how far the call is, and ask whether to go on; for a tool that looks at
+ * many things, now and then.
+ *
+ * @return 0 or STET_E_CANCELLED.
+ */
+[[nodiscard]] int st_call_step(struct st_call *call, size_t done, struct stet_error *err);
 
 /** Add a block of text to the answer, after the text and the remark. */
 void st_call_block(struct st_call *call, struct st_str text);

@@ -2,10 +2,13 @@
 
 #include "text/braces.h"
 
-enum { PATTERNS_MAX = 100, NAMES_SHOWN = 5 };
+/* STEP: after how many entries it is asked whether anybody still waits. */
+enum { PATTERNS_MAX = 100, NAMES_SHOWN = 5, STEP = 256 };
 
 /* A walk under way. */
 struct work {
+	struct st_call *call;
+	size_t visited;
 	struct st_tree *tree;
 	const struct st_dir *dir;
 	/* What of every path belongs to the directory itself. */
@@ -134,6 +137,8 @@ static void count_ignored(void *data, const struct st_walk_entry *entry) {
 
 static int visit(void *data, const struct st_walk_entry *entry, struct stet_error *err) {
 	struct work *work = data;
+	if (++work->visited % STEP == 0 && st_call_step(work->call, work->visited, err) < 0)
+		return STET_E_CANCELLED;
 	bool is_dir = entry->type == ST_WALK_DIR;
 	struct st_str path = below(work, entry->path);
 	if (path.len == 0)
@@ -209,6 +214,7 @@ int st_tree_collect(struct st_call *call, st_tree_wanted *wanted, void *data, st
 		return STET_E_INVALID;
 	const struct stet_workspace *ws = call->session->ws;
 	struct work work = {
+		.call = call,
 		.tree = tree,
 		.dir = dir,
 		.state_dir = ws->guard.state_dir,

@@ -227,6 +227,34 @@ static void a_client_that_does_not_read_is_waited_for(void **state) {
 	close(server.out);
 }
 
+/* Three hundred files in each of a few directories. */
+static void plant(const struct dir *dir) {
+	for (int i = 0; i < 1200; i++) {
+		char name[60];
+		snprintf(name, sizeof name, "d%d/file%d.txt", i % 4, i);
+		dir_write(dir, name, "");
+	}
+}
+
+static void a_search_that_was_cancelled_is_not_answered(void **state) {
+	struct server server;
+	st_auto(st_buf) line = ST_BUF_INIT;
+	plant(*state);
+	start(&server, *state);
+	say(server.in, INIT CALL("search_files", "\"path\":\".\",\"pattern\":\"*.txt\"")
+	    "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":2}}\n"
+	    PING CALL("search_files", "\"path\":\".\",\"pattern\":\"file7.txt\""));
+	hear(server.out, &line);
+	assert_string_equal(hear(server.out, &line), PONG);
+	/* The same call without that is. */
+	hear(server.out, &line);
+	assert_non_null(strstr(line.ptr, "\"id\":2,\"result\""));
+	assert_non_null(strstr(line.ptr, "file7.txt"));
+	close(server.in);
+	assert_int_equal(end(&server), 0);
+	close(server.out);
+}
+
 static void say_long_line(int fd, const char *head, size_t len, const char *tail) {
 	static char part[1 << 16];
 	memset(part, 'y', sizeof part - 1);
@@ -308,6 +336,7 @@ int main(void) {
 		claim(ends_when_nobody_reads_it),
 		claim(a_flood_is_answered_whole),
 		claim(a_client_that_does_not_read_is_waited_for),
+		claim(a_search_that_was_cancelled_is_not_answered),
 		claim(a_line_that_is_too_long_is_refused_by_its_id),
 		claim(ten_megabytes_are_written_and_read_in_pages),
 		claim(a_directory_that_is_not_there_is_an_error),
