@@ -122,8 +122,8 @@ struct st_watch {
 	{ \
 		.settle_ms = ST_WATCH_SETTLE_MS, .bound_ms = ST_WATCH_BOUND_MS, \
 		.poll_ms = ST_WATCH_POLL_MS, .max_changes = ST_WATCH_CHANGES, .state_dir = ST_STATE_DIR, \
-		.epoll = -1, .timer = -1, .in = ST_INOTIFY_INIT, .near_fd = -1, .renew_at_ms = -1, \
-		.above_wd = -1, .cookie_wd = -1, \
+		.epoll = -1, .timer = -1, .in = ST_INOTIFY_INIT, .mounts = ST_MOUNTS_INIT, .near_fd = -1, \
+		.renew_at_ms = -1, .above_wd = -1, .cookie_wd = -1, \
 	}
 
 /**
