@@ -13,6 +13,7 @@ const struct command *const commands[] = {
 	&patch_command,
 	&inspect_command,
 	&check_command,
+	&changes_command,
 	&hash_command,
 	&agents_command,
 	&watch_command,

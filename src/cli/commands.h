@@ -124,6 +124,7 @@ extern const struct option common_options[];
 const struct command *command_find(const char *name);
 
 extern const struct command agents_command;
+extern const struct command changes_command;
 extern const struct command check_command;
 extern const struct command doctor_command;
 extern const struct command edit_command;

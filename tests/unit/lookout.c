@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "core/session.h"
+#include "lib/alloc.h"
 #include "lib/run.h"
 #include "lib/tools.h"
 #include "stet/stet.h"
@@ -350,6 +351,28 @@ static void says_when_the_root_is_gone(void **state) {
 	stet_workspace_close(desk.ws);
 }
 
+static void memory_may_run_out_at_any_moment(void **state) {
+	struct desk *desk = *state;
+	dir_write(desk->dir, "a", "1");
+	dir_write(desk->dir, "b", "1");
+	call(desk, "read_file", "{'path': 'a'}");
+	call(desk, "read_file", "{'path': 'b'}");
+	bool failed = true;
+	for (size_t n = 1; failed && n < 1000; n++) {
+		char *answer = NULL;
+		dir_write(desk->dir, "a", n % 2 ? "2" : "3");
+		alloc_fail_at(n);
+		int code = stet_call(desk->session, "changes", "{}", 2, &answer, NULL, &desk->err);
+		failed = alloc_has_failed();
+		assert_true(code == 0 || code == STET_E_NOMEM);
+		stet_free(answer);
+	}
+	assert_false(failed);
+	call(desk, "changes", "{}");
+	expect_count("changes", 2);
+	expect_count("stale", 1);
+}
+
 /* ---- threads ---- */
 
 enum { WORKERS = 4, ROUNDS = 30 };
@@ -459,6 +482,7 @@ int main(void) {
 		desk_claim(says_how_much_it_left_out),
 		desk_claim(names_cannot_pose_as_lines),
 		claim(says_when_the_root_is_gone),
+		desk_claim(memory_may_run_out_at_any_moment),
 		desk_claim(threads_may_read_write_watch_and_ask_at_once),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -233,6 +233,28 @@ static void a_file_that_never_rests_is_reported_every_two_seconds(void **state) 
 	watching_stop(&watching);
 }
 
+/* The size is always the same, and no event tells of the writes. */
+static void any_difference_in_stat_begins_the_wait_anew(void **state) {
+	struct dir *dir = *state;
+	struct watching watching;
+	size_t stalls = 0;
+	dir_write(dir, "busy", "0");
+	watching_new(&watching, dir);
+	watching_set(&watching, STET_WATCH_POLL_ALL, 1);
+	watching_set(&watching, STET_WATCH_POLL, 10);
+	watching_set(&watching, STET_WATCH_SETTLE, 300);
+	watching_begin(&watching);
+	for (int i = 0; i < 20; i++) {
+		int64_t began = st_now_ms();
+		dir_write(dir, "busy", i % 2 ? "1" : "2");
+		watching_run(&watching, 40);
+		stalls += st_now_ms() - began > 100;
+	}
+	watching_await(&watching, 1);
+	assert_in_range(watching.count, 1, 1 + stalls);
+	watching_stop(&watching);
+}
+
 static void without_settling_it_reports_at_once(void **state) {
 	struct dir *dir = *state;
 	struct watching watching;
@@ -785,6 +807,7 @@ int main(void) {
 		claim(takes_any_name),
 		claim(a_thousand_writes_are_one_change),
 		claim(a_file_that_never_rests_is_reported_every_two_seconds),
+		claim(any_difference_in_stat_begins_the_wait_anew),
 		claim(without_settling_it_reports_at_once),
 		claim(test_dir_move),
 		claim(test_fishy),

@@ -1,0 +1,49 @@
+/* stet changes: the files that are not as the session has read them. */
+#include <string.h>
+
+#include "cli/work.h"
+
+static void show(const struct stet_json *answer) {
+	for (size_t i = 0; i < stet_json_count(answer, "/structuredContent/stale"); i++) {
+		char pointer[48];
+		size_t len = 0;
+		snprintf(pointer, sizeof pointer, "/structuredContent/stale/%zu", i);
+		const char *path = stet_json_text(answer, pointer, &len);
+		put_line(stdout, path, len);
+	}
+	int64_t omitted = stet_json_int(answer, "/structuredContent/omitted", 0);
+	if (omitted > 0)
+		complain("%lld more files are left out", (long long)omitted);
+}
+
+static int run(const struct options *options, const struct arguments *args) {
+	struct work work;
+	const char *clock = operand(args, 0);
+	int status = work_open(&work, options);
+	if (status != DONE)
+		return status;
+	struct stet_json *call = stet_json_new();
+	if (call && clock)
+		stet_json_set_text(call, "/clock", clock, strlen(clock));
+	if (call)
+		stet_json_set_int(call, "/limit", 10000);
+	return work_close(&work, work_call(&work, "changes", call, show));
+}
+
+const struct command changes_command = {
+	.name = "changes",
+	.summary = "list the files that are not as the session has read them",
+	.synopsis = "[CLOCK]",
+	.description =
+		"Prints the path of each file that the session has read and that was changed or deleted "
+		"since. With --json, the answer of the tool changes: the files in use too, and a clock. A "
+		"clock is good for as long as the process that gave it lives, such as a server; any other "
+		"is answered with the full list.",
+	.max = 1,
+	.examples =
+		(const struct example[]){
+			{"stet --session me changes", "what to read again"},
+			{0},
+		},
+	.run = run,
+};
