@@ -8,6 +8,7 @@
 #define STET_STET_H
 
 #include "stet/agents.h"
+#include "stet/context.h"
 #include "stet/desk.h"
 #include "stet/config.h"
 #include "stet/error.h"

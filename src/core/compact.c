@@ -1,0 +1,623 @@
+#include "core/compact.h"
+
+#include <limits.h>
+
+#include "text/tokens.h"
+
+/* What begins our own message, by which it is known when it comes back. */
+static const char mark[] = "[Repo Snapshot]\n";
+
+static const char default_request[] =
+	"Your plan has been approved. Complete the remaining open tasks and invoke 'done' when "
+	"finished.";
+
+static const char do_not_recreate[] =
+	"DO NOT recreate files that already exist. Use read_file to verify state before writing.";
+
+/* The least that a text is cut to, in tokens: a few words and the mark. */
+enum { LEAST = 48 };
+
+struct work {
+	const struct st_compact_options *options;
+	struct st_messages list;
+	struct st_compact_report report;
+	size_t budget;
+	yyjson_mut_doc *doc;
+	/** Memory ran out while something was tried. */
+	bool failed;
+	/** Which calls are dropped together with their results. */
+	struct st_str *dropped;
+	size_t dropped_count;
+	/** The unit of the last exchange, and the last unit; SIZE_MAX if there is none. */
+	size_t exchange;
+	size_t last;
+};
+
+/* ---- cutting ---- */
+
+static bool is_dropped(const struct work *work, struct st_str id) {
+	for (size_t i = 0; id.len && i < work->dropped_count; i++) {
+		if (st_str_eq(work->dropped[i], id))
+			return true;
+	}
+	return false;
+}
+
+/* The longest end of a text with so many tokens, looking at no more of it than that takes. */
+static struct st_str end_of(struct st_str text, size_t tokens) {
+	size_t window = tokens * 64;
+	size_t from = text.len > window ? text.len - window : 0;
+	while (from < text.len && ((unsigned char)text.ptr[from] & 0xc0) == 0x80)
+		from++;
+	struct st_str end = st_str_slice(text, from, text.len);
+	size_t len = st_tokens_suffix(end, tokens);
+	return st_str_slice(end, end.len - len, end.len);
+}
+
+/* A text within so many tokens: its beginning and its end, and between them what is missing. */
+static void add_cut(struct work *work, struct st_buf *out, struct st_str text, size_t tokens) {
+	size_t room = tokens > LEAST ? tokens - LEAST / 2 : LEAST / 2;
+	size_t head = st_tokens_prefix(text, tokens);
+	if (head == text.len) {
+		st_buf_add(out, text);
+		return;
+	}
+	head = st_tokens_prefix(text, room * 2 / 3);
+	struct st_str tail = end_of(st_str_slice(text, head, text.len), room / 3);
+	st_buf_add(out, st_str_slice(text, 0, head));
+	st_buf_addf(out, " [... %zu of %zu bytes cut; archive %s ...] ", text.len - head - tail.len,
+	            text.len, work->report.archive);
+	st_buf_add(out, tail);
+	work->report.cut = true;
+}
+
+static yyjson_mut_val *copy(struct work *work, yyjson_val *value, const char *key, size_t tokens);
+
+/* The arguments of a call are JSON within a string, and must stay it. */
+static yyjson_mut_val *copy_arguments(struct work *work, struct st_str text, size_t tokens) {
+	st_auto(st_buf) out = ST_BUF_INIT;
+	yyjson_doc *doc = NULL;
+	yyjson_mut_val *value = NULL;
+	if (st_tokens_prefix(text, tokens) == text.len)
+		return yyjson_mut_strncpy(work->doc, text.ptr, text.len);
+	int parsed = st_json_parse(text, "The arguments", &doc, NULL);
+	work->failed |= parsed == STET_E_NOMEM;
+	if (parsed == 0)
+		value = copy(work, yyjson_doc_get_root(doc), "", tokens);
+	work->failed |= parsed == 0 && !value;
+	if (!value) {
+		add_cut(work, &out, text, tokens);
+		value = yyjson_mut_obj(work->doc);
+		st_json_add_text(work->doc, value, "cut", st_buf_str(&out));
+		st_buf_clear(&out);
+	}
+	int code = st_json_write(work->doc, value, &out, NULL);
+	yyjson_doc_free(doc);
+	work->failed |= code < 0;
+	return code < 0 ? NULL : st_json_text(work->doc, st_buf_str(&out));
+}
+
+/* Strings that a list is held together by. */
+static bool is_name(const char *key) {
+	static const char *const names[] = {"id",   "call_id", "tool_use_id", "tool_call_id", "type",
+	                                    "role", "name",    "status",      "is_error"};
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		if (strcmp(key, names[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+static yyjson_mut_val *copy_text(struct work *work, yyjson_val *value, const char *key,
+                                 size_t tokens) {
+	struct st_str text = st_json_str(value);
+	if (strcmp(key, "arguments") == 0)
+		return copy_arguments(work, text, tokens);
+	if (is_name(key) && text.len < 512)
+		return yyjson_mut_strncpy(work->doc, text.ptr, text.len);
+	st_auto(st_buf) out = ST_BUF_INIT;
+	add_cut(work, &out, text, tokens);
+	return out.failed ? NULL : st_json_text(work->doc, st_buf_str(&out));
+}
+
+/* What cannot be cut without breaking it: pictures, and thoughts that are signed or encrypted. */
+static bool is_whole(yyjson_val *part) {
+	static const char *const keys[] = {"source",    "image_url",         "file",       "file_data",
+	                                   "signature", "encrypted_content", "input_audio"};
+	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+		if (yyjson_obj_get(part, keys[i]))
+			return true;
+	}
+	return yyjson_equals_str(yyjson_obj_get(part, "type"), "redacted_thinking");
+}
+
+static yyjson_mut_val *copy_whole(struct work *work, yyjson_val *part, size_t tokens) {
+	size_t len = 0;
+	char *json = yyjson_val_write(part, 0, &len);
+	if (!json)
+		return NULL;
+	bool fits = st_tokens_prefix(st_strn(json, len), tokens) == len;
+	free(json);
+	if (fits)
+		return yyjson_val_mut_copy(work->doc, part);
+	char note[128];
+	struct st_str type = st_json_str(yyjson_obj_get(part, "type"));
+	snprintf(note, sizeof note, "[%.*s of %zu bytes left out; archive %s]",
+	         (int)(type.len < 40 ? type.len : 40), type.ptr, len, work->report.archive);
+	yyjson_mut_val *text = yyjson_mut_obj(work->doc);
+	bool input = st_str_starts(type, ST_STR("input_"));
+	st_json_add_text(work->doc, text, "type", st_str(input ? "input_text" : "text"));
+	st_json_add_text(work->doc, text, "text", st_str(note));
+	work->report.cut = true;
+	return text;
+}
+
+static yyjson_mut_val *copy_object(struct work *work, yyjson_val *value, size_t tokens) {
+	yyjson_val *key, *member;
+	size_t i, max;
+	if (is_whole(value))
+		return copy_whole(work, value, tokens);
+	yyjson_mut_val *object = yyjson_mut_obj(work->doc);
+	yyjson_obj_foreach(value, i, max, key, member) {
+		yyjson_mut_val *name =
+			yyjson_mut_strncpy(work->doc, yyjson_get_str(key), yyjson_get_len(key));
+		yyjson_mut_val *there = copy(work, member, yyjson_get_str(key), tokens);
+		if (!name || !there || !yyjson_mut_obj_add(object, name, there))
+			return NULL;
+	}
+	return object;
+}
+
+static yyjson_mut_val *copy_array(struct work *work, yyjson_val *value, const char *key,
+                                  size_t tokens) {
+	yyjson_val *element;
+	size_t i, max;
+	yyjson_mut_val *array = yyjson_mut_arr(work->doc);
+	yyjson_arr_foreach(value, i, max, element) {
+		if (is_dropped(work, st_messages_call_id(element)) ||
+		    is_dropped(work, st_messages_result_id(element)))
+			continue;
+		yyjson_mut_val *there = copy(work, element, key, tokens);
+		if (!there || !yyjson_mut_arr_append(array, there))
+			return NULL;
+	}
+	return array;
+}
+
+/* A value with every text in it within so many tokens. As deep as ST_JSON_DEPTH at most. */
+static yyjson_mut_val *copy(struct work *work, yyjson_val *value, const char *key, size_t tokens) {
+	if (yyjson_is_str(value))
+		return copy_text(work, value, key, tokens);
+	if (yyjson_is_obj(value))
+		return copy_object(work, value, tokens);
+	if (yyjson_is_arr(value))
+		return copy_array(work, value, key, tokens);
+	return yyjson_val_mut_copy(work->doc, value);
+}
+
+/* ---- fitting ---- */
+
+static size_t tokens_of(struct work *work, yyjson_mut_val *value) {
+	st_auto(st_buf) out = ST_BUF_INIT;
+	work->failed |= st_json_write(work->doc, value, &out, NULL) < 0;
+	return st_tokens(st_buf_str(&out));
+}
+
+static size_t part(struct work *work, yyjson_mut_val *value) {
+	return value ? tokens_of(work, value) : 0;
+}
+
+static void take(size_t *left, size_t cost) {
+	*left -= cost < *left ? cost : *left;
+}
+
+/* A message whose calls or parts were all dropped says nothing more. */
+static bool is_empty(yyjson_mut_val *message, yyjson_val *original) {
+	yyjson_mut_val *calls = yyjson_mut_obj_get(message, "tool_calls");
+	yyjson_mut_val *content = yyjson_mut_obj_get(message, "content");
+	if (calls && yyjson_mut_arr_size(calls) == 0) {
+		yyjson_mut_obj_remove_key(message, "tool_calls");
+		return !content || yyjson_mut_is_null(content) || yyjson_mut_equals_str(content, "");
+	}
+	return yyjson_mut_is_arr(content) && yyjson_mut_arr_size(content) == 0 &&
+	       yyjson_arr_size(yyjson_obj_get(original, "content")) > 0;
+}
+
+/* The messages of a unit, cut to so many tokens a text. */
+static yyjson_mut_val *copy_unit(struct work *work, const struct st_unit *unit, size_t tokens) {
+	yyjson_mut_val *array = yyjson_mut_arr(work->doc);
+	for (size_t i = unit->first; i < unit->first + unit->count; i++) {
+		yyjson_val *value = work->list.items[i].value;
+		if (is_dropped(work, st_messages_call_id(value)) ||
+		    is_dropped(work, st_messages_result_id(value)))
+			continue;
+		yyjson_mut_val *message = copy(work, value, "", tokens);
+		if (!message || !yyjson_mut_is_obj(message))
+			return NULL;
+		if (!is_empty(message, value) && !yyjson_mut_arr_append(array, message))
+			return NULL;
+	}
+	return array;
+}
+
+/* The longest texts that keep a unit within a limit. An empty array if not even the shortest do. */
+static yyjson_mut_val *fit_unit(struct work *work, const struct st_unit *unit, size_t limit) {
+	bool was_cut = work->report.cut;
+	yyjson_mut_val *best = copy_unit(work, unit, limit);
+	size_t low = LEAST, high = limit;
+	work->failed |= !best;
+	if (!best || tokens_of(work, best) <= limit)
+		return best;
+	best = copy_unit(work, unit, LEAST);
+	if (!best || tokens_of(work, best) > limit) {
+		work->report.cut = was_cut;
+		return best ? yyjson_mut_arr(work->doc) : NULL;
+	}
+	while (high > low + low / 32 + 1) {
+		size_t middle = (low + high) / 2;
+		yyjson_mut_val *trial = copy_unit(work, unit, middle);
+		if (!trial)
+			return NULL;
+		if (tokens_of(work, trial) <= limit) {
+			best = trial;
+			low = middle;
+		} else {
+			high = middle;
+		}
+	}
+	return best;
+}
+
+/* ---- what goes into the prompt ---- */
+
+static bool is_ours(yyjson_val *message) {
+	yyjson_val *content = yyjson_obj_get(message, "content");
+	if (yyjson_is_arr(content))
+		content = yyjson_obj_get(yyjson_arr_get_first(content), "text");
+	return st_str_starts(st_json_str(content), st_str(mark));
+}
+
+static int drop(struct work *work, struct st_str id, struct stet_error *err) {
+	struct st_str *dropped = reallocarray(work->dropped, work->dropped_count + 1, sizeof *dropped);
+	if (!dropped)
+		return st_fail_nomem(err);
+	work->dropped = dropped;
+	work->dropped[work->dropped_count++] = id;
+	return 0;
+}
+
+static int drop_if_noop(struct work *work, yyjson_val *result, struct stet_error *err) {
+	struct st_str id = st_messages_result_id(result);
+	if (id.len == 0 || !st_messages_is_noop(result))
+		return 0;
+	work->report.noops++;
+	return drop(work, id, err);
+}
+
+/* Calls of a unit that changed nothing go with their results. */
+static int drop_noops(struct work *work, const struct st_unit *unit, struct stet_error *err) {
+	for (size_t i = unit->first; i < unit->first + unit->count; i++) {
+		yyjson_val *value = work->list.items[i].value, *part;
+		size_t j, max;
+		int code = drop_if_noop(work, value, err);
+		yyjson_arr_foreach(yyjson_obj_get(value, "content"), j, max, part) code =
+			code < 0 ? code : drop_if_noop(work, part, err);
+		if (code < 0)
+			return code;
+	}
+	return 0;
+}
+
+/* Ids of results in a unit that are still there, the n-th of them; empty beyond the last. */
+static struct st_str nth_result(const struct work *work, const struct st_unit *unit, size_t n) {
+	for (size_t i = unit->first; i < unit->first + unit->count; i++) {
+		yyjson_val *value = work->list.items[i].value, *part;
+		size_t j, max;
+		struct st_str id = st_messages_result_id(value);
+		if (id.len && !is_dropped(work, id) && n-- == 0)
+			return id;
+		yyjson_arr_foreach(yyjson_obj_get(value, "content"), j, max, part) {
+			id = st_messages_result_id(part);
+			if (id.len && !is_dropped(work, id) && n-- == 0)
+				return id;
+		}
+	}
+	return ST_STR("");
+}
+
+/* The last exchange: where it made too many calls to hold, only the later ones. */
+static yyjson_mut_val *fit_exchange(struct work *work, const struct st_unit *unit, size_t limit,
+                                    struct stet_error *err) {
+	yyjson_mut_val *array = fit_unit(work, unit, limit);
+	while (array && yyjson_mut_arr_size(array) == 0) {
+		size_t left = 0;
+		while (nth_result(work, unit, left).len)
+			left++;
+		if (left < 2)
+			return array;
+		for (size_t i = 0; i < (left + 1) / 2; i++) {
+			if (drop(work, nth_result(work, unit, 0), err) < 0)
+				return NULL;
+			work->report.results++;
+		}
+		array = fit_unit(work, unit, limit);
+	}
+	return array;
+}
+
+static void find_tail(struct work *work) {
+	work->exchange = SIZE_MAX;
+	work->last = SIZE_MAX;
+	for (size_t i = 0; i < work->list.unit_count; i++) {
+		const struct st_unit *unit = &work->list.units[i];
+		bool ours = is_ours(work->list.items[unit->first].value);
+		if (unit->role == ST_ROLE_MODEL || unit->role == ST_ROLE_RESULT)
+			work->exchange = i;
+		if (unit->role == ST_ROLE_USER && !ours)
+			work->last = i;
+	}
+}
+
+static bool is_request(const struct work *work, size_t i) {
+	const struct st_unit *unit = &work->list.units[i];
+	return unit->role == ST_ROLE_USER && i != work->last &&
+	       !is_ours(work->list.items[unit->first].value);
+}
+
+/* Append the elements of one array to another. */
+static bool append(yyjson_mut_val *to, yyjson_mut_val *from) {
+	yyjson_mut_val *value;
+	while (from && (value = yyjson_mut_arr_remove_first(from))) {
+		if (!yyjson_mut_arr_append(to, value))
+			return false;
+	}
+	return from != NULL;
+}
+
+/* One request, if there is room for it; what it takes is taken from left. */
+static yyjson_mut_val *fit_request(struct work *work, size_t i, size_t share, size_t *left) {
+	if (!is_request(work, i) || share <= LEAST)
+		return NULL;
+	yyjson_mut_val *kept = fit_unit(work, &work->list.units[i], share);
+	take(left, part(work, kept));
+	return kept;
+}
+
+/* The first request, then the newest while there is room; in their order. */
+static yyjson_mut_val *fit_requests(struct work *work, size_t left) {
+	size_t count = work->list.unit_count;
+	size_t first = 0;
+	yyjson_mut_val *array = yyjson_mut_arr(work->doc);
+	st_autofree yyjson_mut_val **kept = calloc(count + 1, sizeof(yyjson_mut_val *));
+	if (!kept)
+		return NULL;
+	while (first < count && !is_request(work, first))
+		first++;
+	if (first < count)
+		kept[first] = fit_request(work, first, left * 2 / 3, &left);
+	for (size_t i = count; i > first + 1; i--)
+		kept[i - 1] = fit_request(work, i - 1, left, &left);
+	for (size_t i = first; i < count; i++) {
+		if (kept[i] && yyjson_mut_arr_size(kept[i]))
+			append(array, kept[i]);
+		else
+			work->report.requests += is_request(work, i);
+	}
+	return array;
+}
+
+/* ---- our own message ---- */
+
+static void add_history(const struct work *work, struct st_buf *text) {
+	const struct st_compact_report *report = &work->report;
+	if (!report->replies && !report->results && !report->requests && !report->noops && !report->cut)
+		return;
+	st_buf_addf(
+		text,
+		"\n[History]\nLeft out here: %zu earlier replies, %zu tool results, %zu requests; %zu "
+		"calls that changed nothing. The state above is what came of them. Archive: %s\n",
+		report->replies, report->results, report->requests, report->noops, report->archive);
+}
+
+static void add_section(struct work *work, struct st_buf *text, const char *title,
+                        struct st_str body, size_t tokens) {
+	st_buf_addf(text, "%s[%s]\n", text->len ? "\n" : "", title);
+	add_cut(work, text, body, tokens);
+	if (!text->failed && text->ptr[text->len - 1] != '\n')
+		st_buf_addc(text, '\n');
+}
+
+static void build_text(struct work *work, struct st_buf *text, size_t limit) {
+	const struct st_compact_options *options = work->options;
+	struct st_str none = ST_STR("No state is recorded yet.");
+	add_section(work, text, "Repo Snapshot", options->snapshot.len ? options->snapshot : none,
+	            limit / 2);
+	add_history(work, text);
+	add_section(work, text, "Delta Request",
+	            options->request.len ? options->request : st_str(default_request), limit / 4);
+	st_buf_addf(text, "\n%s\n", do_not_recreate);
+	if (options->additional.len)
+		add_section(work, text, "Additional Context", options->additional, limit / 4);
+}
+
+static yyjson_mut_val *new_message(struct work *work, const char *role, struct st_str text) {
+	yyjson_mut_val *message = yyjson_mut_obj(work->doc);
+	st_json_add_text(work->doc, message, "role", st_str(role));
+	st_json_add_text(work->doc, message, "content", text);
+	return message;
+}
+
+/* ---- all of it ---- */
+
+/* What is counted as left out: every reply but the last exchange, and its results. */
+static void count_squashed(struct work *work) {
+	for (size_t i = 0; i < work->list.unit_count; i++) {
+		const struct st_unit *unit = &work->list.units[i];
+		if (i == work->exchange || unit->role == ST_ROLE_USER || unit->role == ST_ROLE_SYSTEM)
+			continue;
+		work->report.replies++;
+		for (size_t n = 0; nth_result(work, unit, n).len; n++)
+			work->report.results++;
+	}
+}
+
+/* The system prompt: the template, or what the list has, cut to its share. */
+static yyjson_mut_val *fit_system(struct work *work, size_t limit) {
+	st_auto(st_buf) text = ST_BUF_INIT;
+	yyjson_mut_val *array = yyjson_mut_arr(work->doc);
+	if (work->options->template.len) {
+		add_cut(work, &text, work->options->template, limit);
+		work->failed |= text.failed;
+		yyjson_mut_arr_append(array, new_message(work, "system", st_buf_str(&text)));
+		return array;
+	}
+	for (size_t i = 0; i < work->list.unit_count; i++) {
+		if (work->list.units[i].role != ST_ROLE_SYSTEM)
+			continue;
+		yyjson_mut_val *kept = fit_unit(work, &work->list.units[i], limit);
+		take(&limit, part(work, kept));
+		if (!append(array, kept))
+			return NULL;
+	}
+	return array;
+}
+
+/* The system prompt beside the list, as the shape has it; NULL if there is none. */
+static yyjson_mut_val *fit_beside(struct work *work, size_t limit) {
+	yyjson_val *root = yyjson_doc_get_root(work->list.doc);
+	const char *key = work->list.system_key;
+	yyjson_val *value = key ? yyjson_obj_get(root, key) : NULL;
+	st_auto(st_buf) text = ST_BUF_INIT;
+	if (work->options->template.len && work->list.shape != ST_SHAPE_CHAT) {
+		add_cut(work, &text, work->options->template, limit);
+		work->failed |= text.failed;
+		return st_json_text(work->doc, st_buf_str(&text));
+	}
+	if (!value)
+		return NULL;
+	yyjson_mut_val *whole = copy(work, value, "", limit);
+	for (size_t share = limit; whole && tokens_of(work, whole) > limit && share > LEAST; share /= 2)
+		whole = copy(work, value, "", share / 2);
+	work->failed |= !whole;
+	return whole;
+}
+
+/* One attempt: everything within a budget, each part with its share. NULL without memory. */
+static yyjson_mut_val *assemble(struct work *work, size_t budget, yyjson_mut_val **beside,
+                                struct stet_error *err) {
+	st_auto(st_buf) text = ST_BUF_INIT;
+	yyjson_mut_val *list = yyjson_mut_arr(work->doc);
+	bool is_chat = work->list.shape == ST_SHAPE_CHAT;
+	size_t ours = st_tokens(work->options->snapshot) + st_tokens(work->options->additional) +
+	              st_tokens(work->options->request) + 250;
+	size_t left = budget - (ours < budget / 2 ? ours : budget / 2);
+
+	*beside = fit_beside(work, left * 2 / 5);
+	take(&left, part(work, *beside));
+	yyjson_mut_val *system = is_chat || !work->options->template.len
+	                             ? fit_system(work, left * 2 / 5)
+	                             : yyjson_mut_arr(work->doc);
+	take(&left, part(work, system));
+	yyjson_mut_val *last = yyjson_mut_arr(work->doc);
+	if (work->last != SIZE_MAX)
+		last = fit_unit(work, &work->list.units[work->last], left / 2);
+	take(&left, part(work, last));
+	yyjson_mut_val *exchange = yyjson_mut_arr(work->doc);
+	if (work->exchange != SIZE_MAX)
+		exchange = fit_exchange(work, &work->list.units[work->exchange], left * 4 / 5, err);
+	take(&left, part(work, exchange));
+	yyjson_mut_val *requests = fit_requests(work, left);
+	build_text(work, &text, budget / 2);
+	yyjson_mut_val *message = new_message(work, "user", st_buf_str(&text));
+
+	bool last_is_new =
+		work->last != SIZE_MAX && work->exchange != SIZE_MAX && work->last > work->exchange;
+	bool good = !text.failed && append(list, system) && append(list, requests) &&
+	            (last_is_new || append(list, last)) && yyjson_mut_arr_append(list, message) &&
+	            append(list, exchange) && (!last_is_new || append(list, last));
+	return good ? list : NULL;
+}
+
+/* The root as it came, with the new list in it; or the list alone. */
+static yyjson_mut_val *wrap(struct work *work, yyjson_mut_val *list, yyjson_mut_val *beside) {
+	const char *key = work->list.system_key;
+	yyjson_val *root = yyjson_doc_get_root(work->list.doc), *name, *member;
+	yyjson_mut_val *whole = yyjson_mut_obj(work->doc);
+	size_t i, max;
+	bool responses = work->list.shape == ST_SHAPE_RESPONSES;
+	if (!work->list.list_key && !beside)
+		return list;
+	if (beside && !key) {
+		key = responses ? "instructions" : "system";
+		st_json_add(work->doc, whole, key, beside);
+	}
+	if (!work->list.list_key) {
+		st_json_add(work->doc, whole, responses ? "input" : "messages", list);
+		return whole;
+	}
+	yyjson_obj_foreach(root, i, max, name, member) {
+		bool is_list = yyjson_equals_str(name, work->list.list_key);
+		bool is_system = beside && yyjson_equals_str(name, key);
+		yyjson_mut_val *value = is_list     ? list
+		                        : is_system ? beside
+		                                    : yyjson_val_mut_copy(work->doc, member);
+		if (!value || !yyjson_mut_obj_add(whole, yyjson_val_mut_copy(work->doc, name), value))
+			return NULL;
+	}
+	return whole;
+}
+
+static int run(struct work *work, struct st_buf *out, struct stet_error *err) {
+	size_t budget = work->budget;
+	const struct st_compact_report fresh = work->report;
+	find_tail(work);
+	if (work->exchange != SIZE_MAX && drop_noops(work, &work->list.units[work->exchange], err) < 0)
+		return STET_E_NOMEM;
+	size_t noops = work->dropped_count;
+	for (int attempt = 0; attempt < 6; attempt++) {
+		yyjson_mut_val *beside = NULL;
+		work->report = fresh;
+		work->report.noops = noops;
+		work->dropped_count = noops;
+		count_squashed(work);
+		yyjson_mut_val *list = assemble(work, budget, &beside, err);
+		yyjson_mut_val *whole = list ? wrap(work, list, beside) : NULL;
+		work->report.tokens = part(work, list) + part(work, beside);
+		if (!whole || work->failed)
+			return st_fail_nomem(err);
+		if (work->report.tokens <= work->budget || attempt == 5)
+			return st_json_write(work->doc, whole, out, err);
+		take(&budget, work->report.tokens - work->budget + budget / 50);
+	}
+	return 0;
+}
+
+int st_compact(struct st_str messages, const struct st_compact_options *options, struct st_buf *out,
+               struct st_compact_report *report, struct stet_error *err) {
+	struct st_hash hash;
+	struct work work = {.options = options};
+	unsigned percent = options->percent ? options->percent : 100;
+	size_t budget = options->budget ? options->budget : ST_COMPACT_BUDGET;
+	/* A little less: the estimate may be below the truth. */
+	work.budget = budget * 98 / percent;
+	if (work.budget < ST_COMPACT_LEAST)
+		work.budget = ST_COMPACT_LEAST;
+	int code = st_messages_read(&work.list, messages, options->shape, err);
+	if (code == 0)
+		code = st_hash_of(messages, &hash, err);
+	if (code < 0) {
+		st_messages_release(&work.list);
+		return code;
+	}
+	st_hash_hex(&hash, work.report.archive, ST_HASH_SHORT);
+	work.doc = yyjson_mut_doc_new(NULL);
+	if (work.doc)
+		yyjson_mut_doc_set_root(work.doc, yyjson_mut_null(work.doc));
+	code = work.doc ? run(&work, out, err) : st_fail_nomem(err);
+	if (report)
+		*report = work.report;
+	free(work.dropped);
+	yyjson_mut_doc_free(work.doc);
+	st_messages_release(&work.list);
+	return code;
+}

@@ -1,0 +1,131 @@
+/* Prompts as programs see them; the work is done in core/compact. */
+#include "stet/context.h"
+
+#include "core/compact.h"
+#include "text/tokens.h"
+
+enum { TEXTS = STET_CONTEXT_SHAPE };
+
+struct stet_context {
+	struct st_buf texts[TEXTS];
+	enum st_shape shape;
+	size_t budget;
+	size_t percent;
+	bool use_snapshot;
+	struct st_compact_report report;
+};
+
+struct stet_context *stet_context_new(void) {
+	struct stet_context *context = calloc(1, sizeof *context);
+	if (context)
+		context->use_snapshot = true;
+	return context;
+}
+
+void stet_context_free(struct stet_context *context) {
+	for (size_t i = 0; context && i < TEXTS; i++)
+		st_buf_release(&context->texts[i]);
+	free(context);
+}
+
+static int set_shape(struct stet_context *context, struct st_str name, struct stet_error *err) {
+	char word[16] = "";
+	if (name.len < sizeof word)
+		memcpy(word, name.ptr, name.len);
+	int shape = name.len < sizeof word ? st_shape_of(word) : -1;
+	if (shape < 0)
+		return st_fail(
+			err, STET_E_INVALID,
+			"There is no such shape of messages. Use \"auto\", \"chat\", \"responses\" or "
+			"\"anthropic\".");
+	context->shape = (enum st_shape)shape;
+	return 0;
+}
+
+int stet_context_set(struct stet_context *context, int text, const char *value, size_t len,
+                     struct stet_error *err) {
+	if (text == STET_CONTEXT_SHAPE)
+		return set_shape(context, st_strn(value, len), err);
+	if (text < 0 || text >= TEXTS)
+		return st_fail(err, STET_E_INVALID, "A context has no text %d.", text);
+	st_buf_clear(&context->texts[text]);
+	st_buf_add(&context->texts[text], st_strn(value, len));
+	return context->texts[text].failed ? st_fail_nomem(err) : 0;
+}
+
+void stet_context_set_number(struct stet_context *context, int number, size_t value) {
+	if (number == STET_CONTEXT_BUDGET)
+		context->budget = value;
+	else if (number == STET_CONTEXT_PERCENT)
+		context->percent = value;
+	else if (number == STET_CONTEXT_USE_SNAPSHOT)
+		context->use_snapshot = value != 0;
+}
+
+static int hand_out(struct st_buf *from, char **out, size_t *out_len, struct stet_error *err) {
+	if (from->failed || (!from->ptr && !st_buf_reserve(from, 1)))
+		return st_fail_nomem(err);
+	*out = from->ptr;
+	if (out_len)
+		*out_len = from->len;
+	*from = (struct st_buf)ST_BUF_INIT;
+	return 0;
+}
+
+int stet_context_compact(struct stet_context *context, const char *messages, size_t len, char **out,
+                         size_t *out_len, struct stet_error *err) {
+	st_auto(st_buf) prompt = ST_BUF_INIT;
+	const struct st_buf *texts = context->texts;
+	struct st_compact_options options = {
+		.snapshot = st_buf_str(&texts[STET_CONTEXT_SNAPSHOT]),
+		.template = st_buf_str(&texts[STET_CONTEXT_TEMPLATE]),
+		.request = st_buf_str(&texts[STET_CONTEXT_REQUEST]),
+		.additional = st_buf_str(&texts[STET_CONTEXT_ADDITIONAL]),
+		.budget = context->budget,
+		.percent = context->percent > 10000 ? 10000 : (unsigned)context->percent,
+		.shape = context->shape,
+	};
+	context->report = (struct st_compact_report){0};
+	if (!context->use_snapshot) {
+		st_buf_add(&prompt, st_strn(messages, len));
+		context->report.tokens = st_tokens(st_strn(messages, len));
+		return hand_out(&prompt, out, out_len, err);
+	}
+	int code = st_compact(st_strn(messages, len), &options, &prompt, &context->report, err);
+	return code < 0 ? code : hand_out(&prompt, out, out_len, err);
+}
+
+int stet_context_prompt(struct stet_context *context, char **out, size_t *out_len,
+                        struct stet_error *err) {
+	bool use_snapshot = context->use_snapshot;
+	context->use_snapshot = true;
+	int code = stet_context_compact(context, "[]", 2, out, out_len, err);
+	context->use_snapshot = use_snapshot;
+	return code;
+}
+
+size_t stet_context_count(const struct stet_context *context, int count) {
+	const struct st_compact_report *report = &context->report;
+	switch (count) {
+	case STET_CONTEXT_TOKENS:
+		return report->tokens;
+	case STET_CONTEXT_REPLIES:
+		return report->replies;
+	case STET_CONTEXT_RESULTS:
+		return report->results;
+	case STET_CONTEXT_REQUESTS:
+		return report->requests;
+	case STET_CONTEXT_NOOPS:
+		return report->noops;
+	default:
+		return count == STET_CONTEXT_CUT && report->cut;
+	}
+}
+
+const char *stet_context_archive(const struct stet_context *context) {
+	return context->report.archive;
+}
+
+size_t stet_tokens(const char *text, size_t len) {
+	return st_tokens(st_strn(text, len));
+}
