@@ -17,6 +17,7 @@
 #include "stet/serve.h"
 #include "stet/mcp.h"
 #include "stet/session.h"
+#include "stet/state.h"
 #include "stet/text.h"
 #include "stet/tools.h"
 #include "stet/version.h"

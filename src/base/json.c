@@ -1,5 +1,7 @@
 #include "base/json.h"
 
+#include <time.h>
+
 #include "base/utf8.h"
 
 /* Depth by counting brackets outside strings, before the parser spends anything on it. */
@@ -145,6 +147,14 @@ void st_json_add_text(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *k
 
 void st_json_add_size(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *key, size_t value) {
 	st_json_add(doc, object, key, yyjson_mut_uint(doc, value));
+}
+
+void st_json_add_time(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *key, int64_t ns) {
+	time_t seconds = (time_t)(ns / 1000000000);
+	struct tm tm;
+	char text[40];
+	if (gmtime_r(&seconds, &tm) && strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &tm) > 0)
+		st_json_add_text(doc, object, key, st_str(text));
 }
 
 void st_json_add_true(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *key) {

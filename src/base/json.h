@@ -71,6 +71,8 @@ void st_json_add(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *key,
 void st_json_add_text(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *key,
                       struct st_str text);
 void st_json_add_size(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *key, size_t value);
+/** A moment, in nanoseconds since 1970, as "2025-10-22T03:15:42Z". */
+void st_json_add_time(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *key, int64_t ns);
 void st_json_add_true(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *key);
 
 /** Add an empty object or array under a key, and return it; NULL if memory is short. */

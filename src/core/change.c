@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "core/visit.h"
 #include "fs/remove.h"
 #include "text/find.h"
 #include "text/merge.h"
@@ -251,6 +252,31 @@ static void follow_merge(struct stet_session *session, struct st_seen *seen, str
 	st_blob_put(base);
 }
 
+/* What became of the file, for the state of the work and for undo. */
+static void record(struct stet_session *session, const struct st_committed *done,
+                   const struct st_file *old) {
+	struct st_deed deed = {
+		.path = done->path,
+		.wrote = !done->noop,
+		.had = old != NULL,
+		.has = true,
+		.after = done->hash,
+		.stamp = done->stamp,
+	};
+	if (!done->noop)
+		st_workspace_wrote(session->ws, &done->hash, session->name);
+	if (old) {
+		deed.before = old->hash;
+		if (session->tracks)
+			st_bases_put(&session->ws->bases, &old->hash, st_buf_str(&old->bytes));
+	}
+	st_visit_did(session, &deed);
+	if (deed.wrote && session->tracks) {
+		free(session->last_wrote);
+		session->last_wrote = strdup(done->path);
+	}
+}
+
 /*
  * The session wrote this version, so it has seen what it changed and keeps
  * having seen the rest. That it knew the hash proves no more: hashes come with
@@ -286,8 +312,7 @@ static void remember(struct stet_session *session, const struct st_change *chang
 		st_intervals_release(&lines);
 	}
 	st_bases_put(&session->ws->bases, &done->hash, new);
-	if (!done->noop)
-		st_workspace_wrote(session->ws, &done->hash, session->name);
+	record(session, done, old);
 
 	answer->noop = done->noop;
 	answer->created = done->way == ST_COMMIT_CREATED;

@@ -60,6 +60,8 @@ int stet_session_open(struct stet_workspace *ws, const char *name, struct stet_s
 void stet_session_close(struct stet_session *session) {
 	if (!session)
 		return;
+	st_visit_close(session);
+	free(session->last_wrote);
 	st_tracker_release(&session->tracker);
 	st_agents_given_release(&session->agents);
 	free(session->name);
@@ -99,6 +101,8 @@ struct st_seen *st_session_meet(struct stet_session *session, const char *path,
 	struct st_str bytes = st_buf_str(&file->bytes);
 	struct st_stamp stamp = stamp_of(file);
 	st_bases_put(&session->ws->bases, &file->hash, bytes);
+	const struct st_deed deed = {.path = path, .has = true, .after = file->hash, .stamp = stamp};
+	st_visit_did(session, &deed);
 	return st_tracker_meet(&session->tracker, path, &file->hash, &stamp, st_line_count(bytes));
 }
 
@@ -366,12 +370,9 @@ static int fill_read(const char *path, const struct st_file *file, size_t first,
 /* Only what is handed out counts as seen. */
 static int see(struct stet_session *session, const struct st_file *file,
                const struct stet_answer *answer, struct stet_error *err) {
-	struct st_stamp stamp = stamp_of(file);
-	struct st_seen *seen =
-		st_tracker_meet(&session->tracker, answer->path, &file->hash, &stamp, answer->total_lines);
+	struct st_seen *seen = st_session_meet(session, answer->path, file);
 	if (!seen)
 		return st_fail_nomem(err);
-	st_bases_put(&session->ws->bases, &file->hash, st_buf_str(&file->bytes));
 	st_seen_add(seen, answer->first_line, answer->last_line);
 	return 0;
 }

@@ -4,6 +4,7 @@
 
 #include "core/agents_given.h"
 #include "core/answer.h"
+#include "core/deeds.h"
 #include "core/tracker.h"
 #include "core/workspace.h"
 #include "stet/session.h"
@@ -34,6 +35,13 @@ struct stet_session {
 	struct st_kept kept, saved;
 	/** The last attempt to store it failed. */
 	bool unsaved;
+	/** Whether this call's files are part of the state of the work, and what it did to them. */
+	bool tracks;
+	struct st_deeds deeds;
+	/** The write that the next one takes back, by its number in the log; 0 for none. */
+	int64_t undoing;
+	/** What it wrote last; NULL for nothing. */
+	char *last_wrote;
 };
 
 /** How a tracked file stands. */

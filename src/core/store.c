@@ -24,7 +24,7 @@ static const char schema[] =
 	" dev BIGINT NOT NULL, ino BIGINT NOT NULL, size BIGINT NOT NULL, mtime_ns BIGINT NOT NULL,"
 	" ctime_ns BIGINT NOT NULL, racy SMALLINT NOT NULL, total BIGINT NOT NULL,"
 	" stale SMALLINT NOT NULL, lines TEXT NOT NULL, used_at BIGINT NOT NULL, PRIMARY KEY "
-    "(session_id, path));"
+	"(session_id, path));"
 	"CREATE TABLE given (session_id BIGINT NOT NULL, path BLOB NOT NULL, owner BLOB NOT NULL,"
 	" hash BLOB NOT NULL, given SMALLINT NOT NULL, PRIMARY KEY (session_id, path));"
 	"CREATE TABLE said (session_id BIGINT NOT NULL, notice BLOB NOT NULL,"

@@ -154,4 +154,143 @@ void st_store_why(struct st_store *store, char out[600]);
 [[nodiscard]] int st_store_load_given(struct st_store *store, int64_t session,
                                       struct st_agents_given *given, struct stet_error *err);
 
+/* ---- tracked files ---- */
+
+/** A file as the state of the work knows it. */
+struct st_tracked {
+	/** Below the root, links resolved. */
+	const char *path;
+	/** What is there; exists is false for a file that is gone. */
+	bool exists;
+	struct st_hash hash;
+	/** Its size is the file's. */
+	struct st_stamp stamp;
+	/** What was there when the story began; had_base is false if nothing was. */
+	bool had_base;
+	struct st_hash base;
+	/** It changed without any of our tools, and nobody has read it since. */
+	bool external;
+	/** When it was stored last, by the counter. */
+	int64_t changed;
+};
+
+/** Store a file, with the number of this change (st_store_next()). */
+[[nodiscard]] int st_store_put_file(struct st_store *store, const struct st_tracked *file,
+                                    int64_t change, struct stet_error *err);
+
+/** Call for each file stored after a change. What it is given is borrowed for the call. */
+[[nodiscard]] int st_store_files_since(struct st_store *store, int64_t change,
+                                       int (*each)(void *data, const struct st_tracked *file,
+                                                   struct stet_error *err),
+                                       void *data, struct stet_error *err);
+
+/* ---- the story ---- */
+
+/** The longest name of a story. */
+enum { ST_STORY_BYTES_MAX = 200 };
+
+/** The name of the current story, appended to name; nothing if there is none. */
+[[nodiscard]] int st_store_story(struct st_store *store, struct st_buf *name,
+                                 struct stet_error *err);
+
+/** End the current story, and begin another unless name is NULL: what is there is its baseline. */
+[[nodiscard]] int st_store_story_begin(struct st_store *store, const char *name,
+                                       struct stet_error *err);
+
+/* ---- tasks ---- */
+
+enum {
+	/** Limits: bytes of a description, unfinished tasks, all tasks. */
+	ST_TASK_BYTES_MAX = 4096,
+	ST_TASKS_OPEN_MAX = 1000,
+	ST_TASKS_MAX = 10000,
+};
+
+/** Add a task; a priority of 0 puts it after all others. */
+[[nodiscard]] int st_store_task_add(struct st_store *store, struct st_str description,
+                                    int64_t priority, int64_t *id, struct stet_error *err);
+
+/** The same with its number and priority as they were; another number if that is taken, or 0. */
+[[nodiscard]] int st_store_task_restore(struct st_store *store, int64_t wanted,
+                                        struct st_str description, int64_t priority, int64_t *id,
+                                        struct stet_error *err);
+
+/**
+ * Set the status of a task, and who works on it (NULL for nobody).
+ *
+ * @return 0, STET_E_NOT_FOUND, STET_E_CONFLICT (another session works on it).
+ */
+[[nodiscard]] int st_store_task_set(struct st_store *store, int64_t id, enum st_task_status status,
+                                    const char *owner, struct stet_error *err);
+[[nodiscard]] int st_store_task_prioritise(struct st_store *store, int64_t id, int64_t priority,
+                                           struct stet_error *err);
+[[nodiscard]] int st_store_task_remove(struct st_store *store, int64_t id, struct stet_error *err);
+
+/**
+ * Start the first task that nobody works on, in one statement: no two sessions
+ * get the same.
+ *
+ * @id     Receives its number, 0 if none is left.
+ */
+[[nodiscard]] int st_store_task_claim(struct st_store *store, const char *owner, int64_t *id,
+                                      struct stet_error *err);
+
+/**
+ * A new list of unfinished tasks: mark the old ones, want the new ones in
+ * order, and sweep away those that nobody wanted. One that is wanted and there
+ * stays what it is.
+ */
+[[nodiscard]] int st_store_tasks_mark(struct st_store *store, struct stet_error *err);
+[[nodiscard]] int st_store_task_want(struct st_store *store, struct st_str description,
+                                     int64_t priority, struct stet_error *err);
+[[nodiscard]] int st_store_tasks_sweep(struct st_store *store, struct stet_error *err);
+
+/** Call for each task, by priority, then id. What it is given is borrowed for the call. */
+[[nodiscard]] int st_store_tasks(struct st_store *store,
+                                 int (*each)(void *data, const struct st_repo_task *task,
+                                             struct stet_error *err),
+                                 void *data, struct stet_error *err);
+
+/* ---- the log of writes ---- */
+
+/** How many writes are remembered. */
+enum { ST_LOG_MAX = 10000 };
+
+/** A write; a file that was not there before, or is not there after, has no hash of it. */
+struct st_write {
+	int64_t id;
+	const char *path;
+	/** Nanoseconds since 1970. */
+	int64_t at;
+	/** Who wrote; NULL for a session without a name. */
+	const char *session;
+	bool had, has;
+	struct st_hash before, after;
+	/** The write that this one took back, and the one that took this one back; 0 for none. */
+	int64_t undoes, undone_by;
+};
+
+/** Add a write; id and undone_by are not looked at. */
+[[nodiscard]] int st_store_log(struct st_store *store, const struct st_write *write,
+                               struct stet_error *err);
+
+/** Which writes to list, the newest first. */
+struct st_log_query {
+	/** Of one path or all; of one session (name) or all. NULL for all. */
+	const char *path, *session;
+	/** Only what can be taken back: neither undone nor an undo. */
+	bool undoable;
+	int64_t limit;
+};
+
+/** Call for each write. What it is given is borrowed for the call. */
+[[nodiscard]] int st_store_log_list(struct st_store *store, const struct st_log_query *query,
+                                    int (*each)(void *data, const struct st_write *write,
+                                                struct stet_error *err),
+                                    void *data, struct stet_error *err);
+
+/** The session that last wrote a version, into name. Returns 1, 0 if none is known, or a code. */
+[[nodiscard]] int st_store_writer(struct st_store *store, const struct st_hash *hash,
+                                  char name[128], struct stet_error *err);
+
 #endif

@@ -1,5 +1,8 @@
 #include "core/visit.h"
 
+#include "base/clock.h"
+#include "base/shown.h"
+
 /* Whether a session outlives the process. */
 static bool is_kept(const struct stet_session *session) {
 	return session->name && session->ws->state > ST_STATE_NONE;
@@ -39,6 +42,14 @@ int st_visit_load(struct stet_session *session, struct stet_error *err) {
 }
 
 /* ---- saving ---- */
+
+struct saving {
+	struct stet_session *session;
+	/* What it saw is saved too, not only what it did. */
+	bool seen;
+	/* The state of the work is another one than before. */
+	bool moved;
+};
 
 static int save_base(struct stet_session *session, struct st_store *store,
                      const struct st_hash *hash, struct stet_error *err) {
@@ -94,12 +105,46 @@ static int save_session(struct stet_session *session, struct st_store *store,
 	return code;
 }
 
+/* What a call did to files, into the state of the work and the log. */
+static int save_deeds(struct saving *saving, struct st_store *store, struct stet_error *err) {
+	struct stet_session *session = saving->session;
+	int code = 0;
+	for (size_t i = 0; i < session->deeds.count && code >= 0; i++) {
+		const struct st_deed *deed = &session->deeds.items[i];
+		code = st_repo_note(&session->ws->repo, store, deed, err);
+		saving->moved |= code == 1;
+		if (code < 0 || !deed->wrote || deed->foreign)
+			continue;
+		const struct st_write write = {
+			.path = deed->path,
+			.at = deed->at,
+			.session = session->name,
+			.had = deed->had,
+			.has = deed->has,
+			.before = deed->before,
+			.after = deed->after,
+			.undoes = deed->undoes,
+		};
+		code = st_store_log(store, &write, err);
+		if (code == 0 && deed->had)
+			code = save_base(session, store, &deed->before, err);
+	}
+	return code < 0 ? code : 0;
+}
+
 static int save(struct st_store *store, void *data, struct stet_error *err) {
-	return save_session(data, store, err);
+	struct saving *saving = data;
+	int code = saving->seen ? save_session(saving->session, store, err) : 0;
+	if (code == 0)
+		code = save_deeds(saving, store, err);
+	if (code < 0)
+		st_repo_distrust(&saving->session->ws->repo);
+	return code;
 }
 
 /* The transaction is through: what was saved is what there is. */
-static void settle(struct stet_session *session) {
+static void settle(struct saving *saving) {
+	struct stet_session *session = saving->session;
 	struct st_tracker *tracker = &session->tracker;
 	for (size_t i = 0; i < tracker->touched_count; i++) {
 		struct st_seen *seen = st_lru_peek(&tracker->files, st_str(tracker->touched[i]));
@@ -107,12 +152,18 @@ static void settle(struct stet_session *session) {
 			seen->stored = st_seen_digest(seen);
 	}
 	st_tracker_settle(tracker);
-	session->kept = session->saved;
+	if (saving->seen)
+		session->kept = session->saved;
+	st_deeds_clear(&session->deeds);
+	if (saving->moved)
+		st_exporter_mark(&session->ws->exporter);
 }
 
 /* Whether any record is other than what was stored of it. */
 static bool has_news(const struct stet_session *session) {
 	const struct st_tracker *tracker = &session->tracker;
+	if (!is_kept(session))
+		return false;
 	if (tracker->touched_all || session->kept.given != session->agents.changes)
 		return true;
 	for (size_t i = 0; i < tracker->touched_count; i++) {
@@ -123,34 +174,56 @@ static bool has_news(const struct stet_session *session) {
 	return false;
 }
 
+int st_visit_settle(struct stet_session *session, struct stet_error *err) {
+	struct saving saving = {.session = session, .seen = has_news(session)};
+	if (!saving.seen && session->deeds.count == 0) {
+		st_tracker_settle(&session->tracker);
+		return 0;
+	}
+	int code = st_store_do(&session->ws->store, ST_STORE_WRITE, save, &saving, err);
+	if (code == 0)
+		settle(&saving);
+	return code;
+}
+
+/* To have read something is no reason to make a state directory: such news wait for one. */
+static bool can_wait(const struct stet_session *session) {
+	return session->deeds.writes == 0 && !has_news(session) &&
+	       !st_store_is_there(&session->ws->store);
+}
+
 static void keep(struct stet_session *session) {
 	struct stet_error err = {0};
-	if (!is_kept(session) || !has_news(session)) {
+	if (session->deeds.count > 0 && can_wait(session)) {
 		st_tracker_settle(&session->tracker);
 		return;
 	}
-	int code = st_store_do(&session->ws->store, ST_STORE_WRITE, save, session, &err);
-	if (code == 0)
-		settle(session);
-	else if (!session->unsaved)
-		st_guard_notice(
-			&session->ws->guard,
-			"What session \"%s\" has seen could not be stored: another process will not "
-			"know of it. %s",
-			session->name, err.message);
+	int code = st_visit_settle(session, &err);
+	if (code < 0 && !session->unsaved)
+		st_guard_notice(&session->ws->guard,
+		                "What this session has seen and written could not be stored, so that other "
+		                "processes do not know of it yet. %s",
+		                err.message);
 	session->unsaved = code < 0;
+}
+
+void st_visit_close(struct stet_session *session) {
+	if (session->deeds.count > 0 && !can_wait(session))
+		keep(session);
+	st_deeds_release(&session->deeds);
 }
 
 /* ---- the visit ---- */
 
 struct st_visit st_visit_begin(struct stet_session *session, bool tool) {
-	(void)tool;
-	/* What was not saved is newer than what is stored. */
-	if (session->visits++ == 0 && session->kept.id && !session->unsaved) {
-		/* Without news from others, what is known here is what there is. */
-		if (st_store_do(&session->ws->store, ST_STORE_READ, load, session, NULL) < 0)
-			session->kept.version = 0;
-	}
+	if (session->visits++ > 0)
+		return (struct st_visit){session};
+	int state = session->ws->state;
+	session->tracks = state == ST_STATE_ALL || (tool && state == ST_STATE_TOOLS);
+	/* What was not saved is newer than what is stored. Without news, what is known here is what there is. */
+	if (session->kept.id && !session->unsaved &&
+	    st_store_do(&session->ws->store, ST_STORE_READ, load, session, NULL) < 0)
+		session->kept.version = 0;
 	return (struct st_visit){session};
 }
 
@@ -158,4 +231,16 @@ void st_visit_release(struct st_visit *visit) {
 	if (visit->session && --visit->session->visits == 0)
 		keep(visit->session);
 	visit->session = NULL;
+}
+
+void st_visit_did(struct stet_session *session, const struct st_deed *deed) {
+	struct st_deed own = *deed;
+	if (!session->tracks)
+		return;
+	own.at = st_wall_ns();
+	own.undoes = own.wrote ? session->undoing : 0;
+	if (st_deeds_add(&session->deeds, &own, NULL) < 0)
+		st_guard_notice(&session->ws->guard,
+		                "There was no memory to note what became of %s in the state of the work.",
+		                st_shown(deed->path));
 }

@@ -26,6 +26,15 @@ struct st_visit st_visit_begin(struct stet_session *session, bool tool);
 /** End it. What cannot be stored is said in a notice: the files are as they are all the same. */
 void st_visit_release(struct st_visit *visit);
 
+/** Note what became of a file; at and undoes are filled in. Nothing happens where files are not tracked. */
+void st_visit_did(struct stet_session *session, const struct st_deed *deed);
+
+/** Store what there is to store now, before the state is looked at. Returns as st_store_do(). */
+[[nodiscard]] int st_visit_settle(struct stet_session *session, struct stet_error *err);
+
+/** The session ends: what waits is stored, if there is a store. */
+void st_visit_close(struct stet_session *session);
+
 /** Load what a named session saw in earlier processes. Returns 0 or the codes of st_store_do(). */
 [[nodiscard]] int st_visit_load(struct stet_session *session, struct stet_error *err);
 

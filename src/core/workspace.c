@@ -24,6 +24,10 @@ int stet_workspace_open(const char *root, struct stet_workspace **out, struct st
 	}
 	st_guard_init(&ws->guard, &ws->root, ST_STATE_DIR);
 	st_store_init(&ws->store, &ws->root, &ws->guard);
+	ws->store.import = st_repo_json_import;
+	ws->store.import_data = ws;
+	st_repo_init(&ws->repo);
+	st_exporter_init(&ws->exporter, ws);
 	st_bases_init(&ws->bases, BASES_MAX);
 	st_lookout_init(&ws->lookout, &ws->guard);
 	st_lru_init(&ws->writers, HISTORY_MAX, HISTORY_MAX, free);
@@ -46,7 +50,9 @@ void stet_workspace_close(struct stet_workspace *ws) {
 	if (!ws)
 		return;
 	st_lookout_release(&ws->lookout);
+	st_exporter_release(&ws->exporter);
 	st_store_release(&ws->store);
+	st_repo_release(&ws->repo);
 	st_guard_release(&ws->guard);
 	free(ws->state_dir);
 	st_bases_release(&ws->bases);
@@ -193,13 +199,30 @@ void st_workspace_wrote(struct stet_workspace *ws, const struct st_hash *hash, c
 	pthread_mutex_unlock(&ws->history_lock);
 }
 
+struct writer_query {
+	const struct st_hash *hash;
+	char *name;
+};
+
+static int find_writer(struct st_store *store, void *data, struct stet_error *err) {
+	struct writer_query *query = data;
+	return st_store_writer(store, query->hash, query->name, err);
+}
+
+/* In another process, as far as the log tells. */
+static bool stored_writer(struct stet_workspace *ws, const struct st_hash *hash, char name[128]) {
+	struct writer_query query = {hash, name};
+	return ws->state != ST_STATE_NONE && st_store_is_there(&ws->store) &&
+	       st_store_do(&ws->store, ST_STORE_READ, find_writer, &query, NULL) == 1;
+}
+
 bool st_workspace_writer(struct stet_workspace *ws, const struct st_hash *hash, char name[128]) {
 	pthread_mutex_lock(&ws->history_lock);
 	const char *found = st_lru_get(&ws->writers, key_of(hash));
 	if (found)
 		snprintf(name, 128, "%s", found);
 	pthread_mutex_unlock(&ws->history_lock);
-	return found != NULL;
+	return found || stored_writer(ws, hash, name);
 }
 
 void st_workspace_apply(struct stet_workspace *ws, const struct st_hash *edit) {

@@ -7,6 +7,7 @@
 #include "core/agents_look.h"
 #include "core/bases.h"
 #include "core/lookout.h"
+#include "core/repo_json.h"
 #include "core/store.h"
 #include "fs/guard.h"
 #include "stet/workspace.h"
@@ -23,6 +24,8 @@ struct stet_workspace {
 	struct st_guard guard;
 	struct st_bases bases;
 	struct st_store store;
+	struct st_repo repo;
+	struct st_exporter exporter;
 	/** The name of the state directory. */
 	char *state_dir;
 	struct st_agents_setup agents;

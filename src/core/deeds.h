@@ -1,0 +1,51 @@
+/**
+ * What a call did to files: which it met and which it wrote, in order, until
+ * it is stored (core/visit) and becomes part of the state of the work
+ * (core/repo_track) and of the log.
+ */
+#ifndef STET_CORE_DEEDS_H
+#define STET_CORE_DEEDS_H
+
+#include "fs/hash.h"
+#include "fs/stamp.h"
+
+struct st_deed {
+	/** Below the root, links resolved; owned by a list, borrowed elsewhere. */
+	const char *path;
+	/** It was written or removed; else it was read. */
+	bool wrote;
+	/** What was there before a write, and what is there now. */
+	bool had, has;
+	struct st_hash before, after;
+	/** Another program's tool did it: what was there before is not known, and it is not logged. */
+	bool foreign;
+	/** Of what is there now. */
+	struct st_stamp stamp;
+	/** Nanoseconds since 1970. */
+	int64_t at;
+	/** The entry of the log that this write takes back; 0 for none. */
+	int64_t undoes;
+};
+
+/** Zeroed, it is empty. */
+struct st_deeds {
+	struct st_deed *items;
+	size_t count;
+	size_t cap;
+	/** How many of them are writes. */
+	size_t writes;
+};
+
+void st_deeds_clear(struct st_deeds *deeds);
+void st_deeds_release(struct st_deeds *deeds);
+
+/**
+ * Add a deed, its path copied. Of a file that is read again and again the
+ * last time counts. Only so many are held; the oldest go.
+ *
+ * @return 0 or STET_E_NOMEM.
+ */
+[[nodiscard]] int st_deeds_add(struct st_deeds *deeds, const struct st_deed *deed,
+                               struct stet_error *err);
+
+#endif

@@ -1,0 +1,238 @@
+#include "core/repo_json.h"
+
+#include <stdio.h>
+#include <sys/file.h>
+#include <time.h>
+
+#include "base/json.h"
+#include "base/utf8.h"
+#include "core/session.h"
+#include "fs/state.h"
+#include "fs/sys.h"
+
+/* The file is written this long after a change, with all others that came meanwhile. */
+enum { DELAY_MS = 1000 };
+
+/* ---- as JSON ---- */
+
+static const char *const statuses[] = {"unchanged", "created", "modified", "deleted"};
+static const char *const task_statuses[] = {"pending", "in_progress", "completed"};
+
+static void add_hash(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *key,
+                     const struct st_hash *hash) {
+	char hex[ST_HASH_HEX + 1];
+	st_hash_hex(hash, hex, ST_HASH_HEX);
+	st_json_add_text(doc, object, key, st_str(hex));
+}
+
+/* A name that is not UTF-8 would not survive JSON: its bytes are given too. */
+static void add_path(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *path) {
+	st_json_add_text(doc, object, "path", st_str(path));
+	if (st_utf8_valid(st_str(path)))
+		return;
+	st_auto(st_buf) hex = ST_BUF_INIT;
+	for (const char *at = path; *at; at++)
+		st_buf_addf(&hex, "%02x", (unsigned char)*at);
+	st_json_add_text(doc, object, "path_hex", st_buf_str(&hex));
+}
+
+/* "go", "md", "makefile": the ending, or the name of a file that has none. */
+static void add_type(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *path) {
+	const char *slash = strrchr(path, '/');
+	const char *name = slash ? slash + 1 : path, *dot = strrchr(name, '.');
+	char type[32];
+	size_t len = 0;
+	for (const char *at = dot && dot[1] ? dot + 1 : name; *at && len + 1 < sizeof type; at++)
+		type[len++] = *at >= 'A' && *at <= 'Z' ? (char)(*at - 'A' + 'a') : *at;
+	st_json_add_text(doc, object, "type", st_strn(type, st_utf8_cut(st_strn(type, len), len)));
+}
+
+static void add_file(yyjson_mut_doc *doc, yyjson_mut_val *list, const struct st_repo_file *file,
+                     const struct st_tracked *tracked) {
+	yyjson_mut_val *object = yyjson_mut_obj(doc);
+	add_path(doc, object, file->path);
+	if (file->status != ST_FILE_DELETED) {
+		add_hash(doc, object, "hash", &file->hash);
+		st_json_add_size(doc, object, "size", (size_t)file->size);
+		st_json_add_time(doc, object, "mod_time", file->mtime_ns);
+		add_type(doc, object, file->path);
+	}
+	st_json_add_text(doc, object, "status", st_str(statuses[file->status]));
+	if (tracked->had_base && file->status != ST_FILE_UNCHANGED)
+		add_hash(doc, object, "base_hash", &tracked->base);
+	if (tracked->external)
+		st_json_add_true(doc, object, "external");
+	st_json_push(doc, list, object);
+}
+
+static void add_task(yyjson_mut_doc *doc, yyjson_mut_val *list, const struct st_repo_task *task) {
+	yyjson_mut_val *object = yyjson_mut_obj(doc);
+	st_json_add(doc, object, "id", yyjson_mut_sint(doc, task->id));
+	st_json_add_text(doc, object, "description", st_str(task->description));
+	st_json_add_text(doc, object, "status", st_str(task_statuses[task->status]));
+	st_json_add(doc, object, "priority", yyjson_mut_sint(doc, task->priority));
+	if (task->owner)
+		st_json_add_text(doc, object, "owner", st_str(task->owner));
+	st_json_push(doc, list, object);
+}
+
+int st_repo_json_add(const struct st_repo_view *view, struct st_buf *out, struct stet_error *err) {
+	const struct st_repo_state *state = &view->state;
+	yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
+	if (!doc)
+		return st_fail_nomem(err);
+	yyjson_mut_val *root = yyjson_mut_obj(doc);
+	yyjson_mut_doc_set_root(doc, root);
+	st_json_add_size(doc, root, "version", ST_REPO_JSON_VERSION);
+	st_json_add_text(doc, root, "work_dir", st_str(state->work_dir));
+	st_json_add_text(doc, root, "story_id", st_str(state->story_id));
+	yyjson_mut_val *files = st_json_add_array(doc, root, "files");
+	yyjson_mut_val *deleted = st_json_add_array(doc, root, "deleted_files");
+	for (size_t i = 0; i < state->file_count; i++)
+		add_file(doc, state->files[i].status == ST_FILE_DELETED ? deleted : files, &state->files[i],
+		         &view->files[i]);
+	yyjson_mut_val *open = st_json_add_array(doc, root, "open_tasks");
+	yyjson_mut_val *finished = st_json_add_array(doc, root, "finished_tasks");
+	for (size_t i = 0; i < state->task_count; i++)
+		add_task(doc, state->tasks[i].status == ST_TASK_COMPLETED ? finished : open,
+		         &state->tasks[i]);
+	st_json_add_time(doc, root, "last_updated", state->last_updated);
+	int code = st_json_write(doc, root, out, err);
+	yyjson_mut_doc_free(doc);
+	return code;
+}
+
+/* ---- writing ---- */
+
+static const char temp_name[] = ST_REPO_JSON ".new";
+
+/* The temporary file, locked: who writes last has looked last. Or -1 with errno. */
+static int open_temp(int dirfd) {
+	for (;;) {
+		st_autofd fd = st_retry(openat(
+			dirfd, temp_name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600));
+		struct stat own, named;
+		if (fd < 0 || st_retry(flock(fd, LOCK_EX)) < 0 || st_retry(fstat(fd, &own)) < 0)
+			return -1;
+		/* Whoever had the lock has renamed it: then this is the file, not the next one. */
+		if (st_retry(fstatat(dirfd, temp_name, &named, AT_SYMLINK_NOFOLLOW)) == 0 &&
+		    named.st_dev == own.st_dev && named.st_ino == own.st_ino) {
+			int result = fd;
+			fd = -1;
+			return result;
+		}
+	}
+}
+
+static int replace(int dirfd, int fd, struct st_str text, struct stet_error *err) {
+	if (st_retry(ftruncate(fd, 0)) < 0 || st_pwrite_all(fd, text) < 0 ||
+	    st_retry(fdatasync(fd)) < 0 ||
+	    st_retry(renameat(dirfd, temp_name, dirfd, ST_REPO_JSON)) < 0)
+		return st_fail_errno(err, errno, "%s cannot be written", ST_REPO_JSON);
+	return 0;
+}
+
+static int write_file(struct stet_workspace *ws, struct stet_error *err) {
+	st_autofd dirfd = st_state_open(&ws->root, ws->guard.state_dir, err);
+	if (dirfd < 0)
+		return dirfd;
+	st_autofd fd = open_temp(dirfd);
+	if (fd < 0)
+		return st_fail_errno(err, errno, "%s cannot be written", ST_REPO_JSON);
+	st_auto(st_repo_view) view = {0};
+	st_auto(st_buf) text = ST_BUF_INIT;
+	int code = st_repo_look(ws, NULL, ST_REPO_STORED, &view, err);
+	if (code == 0 && view.why[0])
+		return 0;
+	if (code == 0)
+		code = st_repo_json_add(&view, &text, err);
+	st_buf_addc(&text, '\n');
+	if (code == 0 && text.failed)
+		code = st_fail_nomem(err);
+	return code == 0 ? replace(dirfd, fd, st_buf_str(&text), err) : code;
+}
+
+int st_exporter_flush(struct st_exporter *exporter, struct stet_error *err) {
+	pthread_mutex_lock(&exporter->lock);
+	bool dirty = exporter->dirty;
+	exporter->dirty = false;
+	pthread_mutex_unlock(&exporter->lock);
+	int code = dirty ? write_file(exporter->ws, err) : 0;
+	if (code < 0) {
+		pthread_mutex_lock(&exporter->lock);
+		exporter->dirty = true;
+		pthread_mutex_unlock(&exporter->lock);
+	}
+	return code;
+}
+
+/* ---- the thread ---- */
+
+static struct timespec in_a_while(void) {
+	struct timespec time;
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	time.tv_sec += DELAY_MS / 1000;
+	time.tv_nsec += DELAY_MS % 1000 * 1000000;
+	return time;
+}
+
+static void *work(void *data) {
+	struct st_exporter *exporter = data;
+	bool said = false;
+	pthread_mutex_lock(&exporter->lock);
+	while (!exporter->stop) {
+		struct timespec until = in_a_while();
+		while (!exporter->stop &&
+		       pthread_cond_timedwait(&exporter->wake, &exporter->lock, &until) != ETIMEDOUT)
+			continue;
+		while (!exporter->stop && !exporter->dirty)
+			pthread_cond_wait(&exporter->wake, &exporter->lock);
+		if (exporter->stop)
+			break;
+		pthread_mutex_unlock(&exporter->lock);
+		struct stet_error err = {0};
+		int code = st_exporter_flush(exporter, &err);
+		if (code < 0 && !said)
+			st_guard_notice(&exporter->ws->guard,
+			                "The readable copy of the state is not up to date. %s", err.message);
+		said = code < 0;
+		pthread_mutex_lock(&exporter->lock);
+	}
+	pthread_mutex_unlock(&exporter->lock);
+	return NULL;
+}
+
+void st_exporter_init(struct st_exporter *exporter, struct stet_workspace *ws) {
+	pthread_condattr_t clock;
+	*exporter = (struct st_exporter){.ws = ws};
+	pthread_mutex_init(&exporter->lock, NULL);
+	pthread_condattr_init(&clock);
+	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+	pthread_cond_init(&exporter->wake, &clock);
+	pthread_condattr_destroy(&clock);
+}
+
+void st_exporter_mark(struct st_exporter *exporter) {
+	pthread_mutex_lock(&exporter->lock);
+	exporter->dirty = true;
+	/* Without a thread the file is written at the end. */
+	if (!exporter->begun_by && pthread_create(&exporter->thread, NULL, work, exporter) == 0)
+		exporter->begun_by = getpid();
+	pthread_cond_signal(&exporter->wake);
+	pthread_mutex_unlock(&exporter->lock);
+}
+
+void st_exporter_release(struct st_exporter *exporter) {
+	pthread_mutex_lock(&exporter->lock);
+	exporter->stop = true;
+	pthread_cond_signal(&exporter->wake);
+	pthread_mutex_unlock(&exporter->lock);
+	/* A forked child has no such thread. */
+	if (exporter->begun_by == getpid())
+		pthread_join(exporter->thread, NULL);
+	/* There is nobody left to tell of a failure; the store has it all. */
+	if (st_exporter_flush(exporter, NULL) < 0)
+		exporter->dirty = false;
+	pthread_cond_destroy(&exporter->wake);
+	pthread_mutex_destroy(&exporter->lock);
+}

@@ -1,0 +1,98 @@
+/* The whole tree: files that no tool has touched become part of the state too. */
+#include "base/clock.h"
+#include "base/shown.h"
+#include "core/repo_track.h"
+#include "core/session.h"
+#include "fs/walk.h"
+
+/* Files per transaction, so that others can write in between. */
+enum { BATCH = 500 };
+
+struct scan {
+	struct stet_workspace *ws;
+	struct st_deeds found;
+	/* What is not in the first scan of a story came since. */
+	bool again;
+	size_t skipped;
+	struct st_buf first_skipped;
+};
+
+static int store_found(struct st_store *store, void *data, struct stet_error *err) {
+	struct scan *scan = data;
+	int64_t scanned, epoch;
+	int code = st_store_get(store, "epoch", &epoch, err);
+	if (code == 0)
+		code = st_store_get(store, "scanned", &scanned, err);
+	scan->again = code == 0 && scanned == epoch + 1;
+	for (size_t i = 0; i < scan->found.count && code == 0; i++)
+		code = st_repo_note_found(&scan->ws->repo, store, &scan->found.items[i], scan->again, err);
+	if (code < 0)
+		st_repo_distrust(&scan->ws->repo);
+	return code;
+}
+
+static int flush(struct scan *scan, struct stet_error *err) {
+	int code = st_store_do(&scan->ws->store, ST_STORE_WRITE, store_found, scan, err);
+	st_deeds_clear(&scan->found);
+	return code;
+}
+
+static int finish(struct st_store *store, void *data, struct stet_error *err) {
+	(void)data;
+	int64_t epoch;
+	int code = st_store_get(store, "epoch", &epoch, err);
+	return code == 0 ? st_store_set(store, "scanned", epoch + 1, err) : code;
+}
+
+static void skip(struct scan *scan, struct st_str path) {
+	if (scan->skipped++ == 0)
+		st_buf_adds(&scan->first_skipped, st_shown_str(path));
+}
+
+static int visit(void *data, const struct st_walk_entry *entry, struct stet_error *err) {
+	struct scan *scan = data;
+	if (entry->type != ST_WALK_FILE)
+		return st_str_eq(entry->path, st_str(scan->ws->guard.state_dir)) ? ST_WALK_SKIP : 0;
+	st_auto(st_place) place = ST_PLACE_INIT;
+	st_auto(st_file) file = ST_FILE_INIT;
+	int code = st_file_load(&scan->ws->root, entry->path, scan->ws->max_file, &place, &file, NULL);
+	if (code == STET_E_NOMEM)
+		return st_fail_nomem(err);
+	if (code < 0) {
+		skip(scan, entry->path);
+		return 0;
+	}
+	struct st_deed deed = {
+		.path = place.path,
+		.has = true,
+		.after = file.hash,
+		.stamp = file.stamp,
+		.at = st_wall_ns(),
+	};
+	deed.stamp.racy |= !file.stamped;
+	code = st_deeds_add(&scan->found, &deed, err);
+	return code == 0 && scan->found.count >= BATCH ? flush(scan, err) : code;
+}
+
+static void not_entered(void *data, struct st_str path, const struct stet_error *why) {
+	(void)why;
+	skip(data, path);
+}
+
+int st_repo_scan(struct stet_workspace *ws, struct stet_error *err) {
+	struct scan scan = {.ws = ws};
+	struct st_walk walk = {.threads = 1, .data = &scan, .visit = visit, .skipped = not_entered};
+	int code = st_walk_run(&walk, ws->root.fd, err);
+	if (code == 0)
+		code = flush(&scan, err);
+	if (code == 0)
+		code = st_store_do(&ws->store, ST_STORE_WRITE, finish, NULL, err);
+	if (code == 0 && scan.skipped > 0)
+		st_guard_notice(&ws->guard,
+		                "The scan left out %zu files or directories that cannot be read or are too "
+		                "large; the first is %s.",
+		                scan.skipped, st_buf_cstr(&scan.first_skipped));
+	st_deeds_release(&scan.found);
+	st_buf_release(&scan.first_skipped);
+	return code;
+}

@@ -1,0 +1,427 @@
+#include "core/repo_track.h"
+
+#include "base/clock.h"
+#include "core/session.h"
+#include "fs/sys.h"
+
+/* ---- the copy in memory ---- */
+
+void st_repo_init(struct st_repo *repo) {
+	*repo = (struct st_repo){.opened = -1};
+	st_lru_init(&repo->files, ST_REPO_FILES_MAX, ST_REPO_FILES_MAX, free);
+}
+
+void st_repo_release(struct st_repo *repo) {
+	st_lru_release(&repo->files);
+	free(repo->order);
+}
+
+void st_repo_distrust(struct st_repo *repo) {
+	repo->opened = -1;
+}
+
+enum st_file_status st_tracked_status(const struct st_tracked *file) {
+	if (!file->exists)
+		return ST_FILE_DELETED;
+	if (!file->had_base)
+		return ST_FILE_CREATED;
+	return st_hash_eq(&file->hash, &file->base) ? ST_FILE_UNCHANGED : ST_FILE_MODIFIED;
+}
+
+static struct st_tracked *find(const struct st_repo *repo, const char *path) {
+	return st_lru_peek(&repo->files, st_str(path));
+}
+
+/* Put a file in, or what is new about it. */
+static int put(struct st_repo *repo, const struct st_tracked *file, struct stet_error *err) {
+	struct st_tracked *known = find(repo, file->path);
+	if (known) {
+		const char *path = known->path;
+		*known = *file;
+		known->path = path;
+		return 0;
+	}
+	size_t len = strlen(file->path);
+	struct st_tracked *new = malloc(sizeof *new + len + 1);
+	if (!new)
+		return st_fail_nomem(err);
+	*new = *file;
+	new->path = memcpy(new + 1, file->path, len + 1);
+	repo->sorted = false;
+	return st_lru_put(&repo->files, st_str(file->path), new, 1) ? 0 : st_fail_nomem(err);
+}
+
+static int follow_one(void *data, const struct st_tracked *file, struct stet_error *err) {
+	struct st_repo *repo = data;
+	if (file->changed > repo->change)
+		repo->change = file->changed;
+	return put(repo, file, err);
+}
+
+/* Take over what was stored since, by whomever. */
+static int follow(struct st_repo *repo, struct st_store *store, struct stet_error *err) {
+	int64_t epoch;
+	int code = st_store_get(store, "epoch", &epoch, err);
+	if (code < 0)
+		return code;
+	if (repo->opened != store->opened || repo->epoch != epoch) {
+		st_lru_clear(&repo->files);
+		repo->sorted = false;
+		repo->change = 0;
+	}
+	repo->opened = -1;
+	code = st_store_files_since(store, repo->change, follow_one, repo, err);
+	if (code == 0) {
+		repo->opened = store->opened;
+		repo->epoch = epoch;
+	}
+	return code;
+}
+
+static int by_path(const void *a, const void *b) {
+	const struct st_tracked *const *left = a, *const *right = b;
+	return strcmp((*left)->path, (*right)->path);
+}
+
+static int sort(struct st_repo *repo, struct stet_error *err) {
+	if (repo->sorted)
+		return 0;
+	if (repo->files.count > repo->order_cap) {
+		struct st_tracked **order =
+			realloc(repo->order, repo->files.count * sizeof(struct st_tracked *));
+		if (!order)
+			return st_fail_nomem(err);
+		repo->order = order;
+		repo->order_cap = repo->files.count;
+	}
+	size_t count = 0;
+	const struct st_lru_entry *entry = NULL;
+	while ((entry = st_lru_next(&repo->files, entry)))
+		repo->order[count++] = st_lru_value(entry);
+	if (count > 0)
+		qsort(repo->order, count, sizeof(struct st_tracked *), by_path);
+	repo->sorted = true;
+	return 0;
+}
+
+/* ---- what a call did ---- */
+
+static int store_file(struct st_repo *repo, struct st_store *store, struct st_tracked *file,
+                      struct stet_error *err) {
+	int code = st_store_next(store, &file->changed, err);
+	if (code == 0)
+		code = st_store_put_file(store, file, file->changed, err);
+	if (code == 0)
+		code = put(repo, file, err);
+	if (code == 0)
+		repo->change = file->changed;
+	return code;
+}
+
+/* Room for one more, or false, said once. */
+static bool has_room(struct st_repo *repo, struct st_store *store) {
+	if (repo->files.count < ST_REPO_FILES_MAX)
+		return true;
+	if (!repo->full)
+		st_guard_notice(
+			store->guard,
+			"%d files are tracked, which is the limit: others are not part of the state "
+			"of the work.",
+			ST_REPO_FILES_MAX);
+	repo->full = true;
+	return false;
+}
+
+static bool is_same(const struct st_tracked *a, const struct st_tracked *b) {
+	return a->exists == b->exists && a->external == b->external &&
+	       (!a->exists || (st_hash_eq(&a->hash, &b->hash) && st_stamp_eq(&a->stamp, &b->stamp) &&
+	                       a->stamp.racy == b->stamp.racy));
+}
+
+int st_repo_note(struct st_repo *repo, struct st_store *store, const struct st_deed *deed,
+                 struct stet_error *err) {
+	int code = follow(repo, store, err);
+	if (code < 0)
+		return code;
+	const struct st_tracked *known = find(repo, deed->path);
+	if (!known && !has_room(repo, store))
+		return 0;
+	struct st_tracked file = {.path = deed->path, .had_base = deed->wrote ? deed->had : deed->has};
+	file.base = deed->wrote ? deed->before : deed->after;
+	if (known)
+		file = *known;
+	file.exists = deed->has;
+	file.hash = deed->after;
+	file.stamp = deed->stamp;
+	file.external = false;
+	if (known && is_same(known, &file))
+		return 0;
+	bool moved = !known || deed->wrote || !st_hash_eq(&known->hash, &file.hash) || known->external;
+	code = store_file(repo, store, &file, err);
+	if (code == 0 && moved)
+		code = st_store_set(store, "updated_at", deed->at, err);
+	return code < 0 ? code : moved;
+}
+
+int st_repo_note_found(struct st_repo *repo, struct st_store *store, const struct st_deed *deed,
+                       bool new, struct stet_error *err) {
+	int code = follow(repo, store, err);
+	if (code < 0 || find(repo, deed->path) || !has_room(repo, store))
+		return code;
+	struct st_tracked file = {
+		.path = deed->path,
+		.exists = true,
+		.hash = deed->after,
+		.stamp = deed->stamp,
+		.had_base = !new,
+		.base = deed->after,
+		.external = new,
+	};
+	return store_file(repo, store, &file, err);
+}
+
+/* ---- a view ---- */
+
+/* Three copies of 200,000 long paths would still fit; a view is short-lived. */
+#define VIEW_MAX ((size_t)1 << 30)
+
+void st_repo_view_release(struct st_repo_view *view) {
+	st_arena_release(&view->arena);
+	*view = (struct st_repo_view){0};
+}
+
+struct copy {
+	struct stet_workspace *ws;
+	struct st_repo_view *view;
+	size_t task_cap;
+};
+
+static int copy_task(void *data, const struct st_repo_task *task, struct stet_error *err) {
+	struct copy *copy = data;
+	struct st_repo_state *state = &copy->view->state;
+	if (state->task_count == copy->task_cap) {
+		size_t cap = copy->task_cap ? copy->task_cap * 2 : 16;
+		struct st_repo_task *tasks = st_arena_array(&copy->view->arena, cap, sizeof *tasks);
+		if (!tasks)
+			return st_fail_nomem(err);
+		if (state->task_count > 0)
+			memcpy(tasks, state->tasks, state->task_count * sizeof *tasks);
+		state->tasks = tasks;
+		copy->task_cap = cap;
+	}
+	struct st_repo_task *own = &state->tasks[state->task_count++];
+	*own = *task;
+	own->description = st_arena_copy(&copy->view->arena, st_str(task->description));
+	own->owner = task->owner ? st_arena_copy(&copy->view->arena, st_str(task->owner)) : NULL;
+	return own->description && (own->owner || !task->owner) ? 0 : st_fail_nomem(err);
+}
+
+static void fill_file(struct st_repo_file *out, const struct st_tracked *file) {
+	*out = (struct st_repo_file){
+		.path = file->path,
+		.hash = file->hash,
+		.size = (int64_t)file->stamp.size,
+		.mtime_ns = file->stamp.mtime_ns,
+		.status = st_tracked_status(file),
+		.external = file->external,
+	};
+}
+
+static int copy_files(struct st_repo *repo, struct st_repo_view *view, struct stet_error *err) {
+	struct st_repo_state *state = &view->state;
+	size_t count = repo->files.count;
+	view->files = st_arena_array(&view->arena, count ? count : 1, sizeof *view->files);
+	state->files = st_arena_array(&view->arena, count ? count : 1, sizeof *state->files);
+	if (!view->files || !state->files)
+		return st_fail_nomem(err);
+	for (size_t i = 0; i < count; i++) {
+		view->files[i] = *repo->order[i];
+		view->files[i].path = st_arena_copy(&view->arena, st_str(repo->order[i]->path));
+		if (!view->files[i].path)
+			return st_fail_nomem(err);
+		fill_file(&state->files[i], &view->files[i]);
+	}
+	state->file_count = count;
+	return 0;
+}
+
+static int copy_all(struct st_store *store, void *data, struct stet_error *err) {
+	struct copy *copy = data;
+	struct st_repo_view *view = copy->view;
+	st_repo_view_release(view);
+	st_arena_init(&view->arena, VIEW_MAX);
+	copy->task_cap = 0;
+	st_auto(st_buf) story = ST_BUF_INIT;
+	int code = st_store_story(store, &story, err);
+	if (code == 0)
+		code = st_store_get(store, "updated_at", &view->state.last_updated, err);
+	if (code == 0)
+		code = follow(&copy->ws->repo, store, err);
+	if (code == 0)
+		code = sort(&copy->ws->repo, err);
+	if (code == 0)
+		code = copy_files(&copy->ws->repo, view, err);
+	if (code == 0)
+		code = st_store_tasks(store, copy_task, copy, err);
+	if (code < 0)
+		return code;
+	memcpy(view->why, store->why, sizeof view->why);
+	view->state.work_dir = copy->ws->root.path;
+	view->state.story_id = st_arena_copy(&view->arena, st_buf_str(&story));
+	return view->state.story_id ? 0 : st_fail_nomem(err);
+}
+
+/* ---- the disk ---- */
+
+/* The directory that was opened last: files come in the order of their paths. */
+struct nearby {
+	const struct st_root *root;
+	int fd;
+	const char *path;
+	size_t len;
+};
+
+static int open_dir(const struct st_root *root, const char *path, size_t len) {
+	char name[4096];
+	if (len == 0)
+		return st_retry(openat(root->fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
+	if (len >= sizeof name || root->no_openat2)
+		return -1;
+	memcpy(name, path, len);
+	name[len] = '\0';
+	const struct open_how how = {
+		.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+	};
+	return st_retry(st_openat2(root->fd, name, &how));
+}
+
+/* What is at a path: 1 with its stat, 0 for nothing that counts, or a failure. */
+static int look(struct nearby *nearby, const char *path, struct stat *st, struct stet_error *err) {
+	const char *slash = strrchr(path, '/');
+	size_t len = slash ? (size_t)(slash - path) : 0;
+	if (!nearby->path || nearby->len != len || memcmp(nearby->path, path, len) != 0) {
+		st_close_at(&nearby->fd);
+		nearby->fd = open_dir(nearby->root, path, len);
+		nearby->path = path;
+		nearby->len = len;
+	}
+	if (nearby->fd < 0)
+		return st_root_peek(nearby->root, path, st, err);
+	return st_retry(fstatat(nearby->fd, slash ? slash + 1 : path, st, AT_SYMLINK_NOFOLLOW)) == 0;
+}
+
+/* The file is not what is stored: what is it? 1 if that has to be stored, 0 if not. */
+static int look_closer(struct stet_workspace *ws, struct st_tracked *file, struct stet_error *err) {
+	st_auto(st_place) place = ST_PLACE_INIT;
+	st_auto(st_file) now = ST_FILE_INIT;
+	struct st_tracked before = *file;
+	int code = st_file_load(&ws->root, st_str(file->path), ws->max_file, &place, &now, err);
+	if (code == STET_E_NOMEM || code == STET_E_LIMIT || code == STET_E_IO)
+		return code;
+	/* A path that now leads through a link is another file's. */
+	file->exists = code == 0 && strcmp(place.path, file->path) == 0;
+	file->hash = file->exists ? now.hash : (struct st_hash){0};
+	file->stamp = file->exists ? now.stamp : (struct st_stamp){0};
+	file->stamp.racy |= file->exists && !now.stamped;
+	file->external |=
+		before.exists != file->exists || (file->exists && !st_hash_eq(&before.hash, &file->hash));
+	return !is_same(&before, file);
+}
+
+struct changes {
+	struct stet_workspace *ws;
+	struct st_repo_view *view;
+	/* Which of the view's files have to be stored. */
+	size_t *items;
+	size_t count;
+	int64_t at;
+	bool moved;
+};
+
+static int check_files(struct stet_workspace *ws, struct st_repo_view *view,
+                       struct changes *changes, struct stet_error *err) {
+	struct nearby nearby = {.root = &ws->root, .fd = -1};
+	int code = 0;
+	for (size_t i = 0; i < view->state.file_count && code >= 0; i++) {
+		struct st_tracked *file = &view->files[i];
+		struct stat st;
+		code = look(&nearby, file->path, &st, err);
+		if (code < 0 || (code == 0 && !file->exists))
+			continue;
+		struct st_stamp now = code ? st_stamp_of(&st) : (struct st_stamp){0};
+		if (code && S_ISREG(st.st_mode) && !file->stamp.racy && st_stamp_eq(&now, &file->stamp) &&
+		    file->exists)
+			continue;
+		bool external = file->external;
+		struct st_hash hash = file->hash;
+		code = look_closer(ws, file, err);
+		if (code == 1) {
+			changes->items[changes->count++] = i;
+			changes->moved |= external != file->external || !st_hash_eq(&hash, &file->hash);
+			fill_file(&view->state.files[i], file);
+		}
+	}
+	st_close_at(&nearby.fd);
+	return code < 0 ? code : 0;
+}
+
+static int store_changes(struct st_store *store, void *data, struct stet_error *err) {
+	struct changes *changes = data;
+	struct st_repo *repo = &changes->ws->repo;
+	int code = follow(repo, store, err);
+	for (size_t i = 0; i < changes->count && code == 0; i++) {
+		struct st_tracked *file = &changes->view->files[changes->items[i]];
+		const struct st_tracked *known = find(repo, file->path);
+		/* What somebody stored meanwhile is newer than what was found here. */
+		if (known && known->changed == file->changed)
+			code = store_file(repo, store, file, err);
+	}
+	if (code == 0 && changes->moved)
+		code = st_store_set(store, "updated_at", changes->at, err);
+	if (code < 0)
+		st_repo_distrust(repo);
+	return code;
+}
+
+/* Compare every file with the disk, and store what differs. */
+static int validate(struct stet_workspace *ws, struct st_repo_view *view, struct stet_error *err) {
+	struct changes changes = {.ws = ws, .view = view, .at = st_wall_ns()};
+	changes.items = calloc(view->state.file_count + 1, sizeof *changes.items);
+	if (!changes.items)
+		return st_fail_nomem(err);
+	int code = check_files(ws, view, &changes, err);
+	if (code == 0 && changes.count > 0) {
+		struct stet_error why = {0};
+		/* The view is right all the same; whoever looks next finds it out again. */
+		if (st_store_do(&ws->store, ST_STORE_WRITE, store_changes, &changes, &why) < 0)
+			st_guard_notice(&ws->guard, "What changed on the disk could not be stored. %s",
+			                why.message);
+		if (changes.moved)
+			view->state.last_updated = changes.at;
+	}
+	free(changes.items);
+	return code;
+}
+
+/* For a session, a change by anybody since it read the file is somebody else's. */
+static void mark_external(struct stet_session *session, struct st_repo_view *view) {
+	for (size_t i = 0; i < view->state.file_count; i++) {
+		struct st_repo_file *file = &view->state.files[i];
+		const struct st_seen *seen = st_lru_peek(&session->tracker.files, st_str(file->path));
+		if (seen)
+			file->external =
+				file->status == ST_FILE_DELETED || !st_hash_eq(&seen->hash, &file->hash);
+	}
+}
+
+int st_repo_look(struct stet_workspace *ws, struct stet_session *session, unsigned flags,
+                 struct st_repo_view *view, struct stet_error *err) {
+	struct copy copy = {.ws = ws, .view = view};
+	int code = st_store_do(&ws->store, ST_STORE_READ, copy_all, &copy, err);
+	if (code == 0 && !(flags & ST_REPO_STORED))
+		code = validate(ws, view, err);
+	if (code == 0 && session)
+		mark_external(session, view);
+	return code;
+}

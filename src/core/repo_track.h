@@ -1,0 +1,98 @@
+/**
+ * The state of the work: which files were read or written since the story
+ * began, and how they stand against its beginning.
+ *
+ * The truth is in the store; what is here is a copy of it in memory, brought
+ * up to date by what others stored since. Whoever looks at it gets a *view*,
+ * in which every file was compared with the disk a moment ago: by its stamp,
+ * and where that differs, by its bytes.
+ *
+ *     st_auto(st_repo_view) view = {0};
+ *     int code = st_repo_look(session, 0, &view, err);
+ *     use(&view.state);
+ */
+#ifndef STET_CORE_REPO_TRACK_H
+#define STET_CORE_REPO_TRACK_H
+
+#include "base/arena.h"
+#include "core/deeds.h"
+#include "core/store.h"
+
+/** The most files that are tracked. */
+enum { ST_REPO_FILES_MAX = 200000 };
+
+struct stet_session;
+struct stet_workspace;
+
+/** Used within transactions of the store only, whose lock guards it. */
+struct st_repo {
+	/** Files by path: struct st_tracked with its path behind it. */
+	struct st_lru files;
+	/** The same in the order of their paths; rebuilt if it is not `sorted`. */
+	struct st_tracked **order;
+	size_t order_cap;
+	bool sorted;
+	/** Up to where it has followed the store. */
+	int64_t opened, epoch, change;
+	/** There were more files than are tracked, and it was said. */
+	bool full;
+};
+
+void st_repo_init(struct st_repo *repo);
+void st_repo_release(struct st_repo *repo);
+
+/** What is in memory may be wrong: a transaction failed half way. It is read again. */
+void st_repo_distrust(struct st_repo *repo);
+
+/**
+ * Within a writing transaction: take over what a call did. The time it takes
+ * does not depend on how many files there are.
+ *
+ * @return 1 if the state is another one now, 0 if not, or a negative code.
+ */
+[[nodiscard]] int st_repo_note(struct st_repo *repo, struct st_store *store,
+                               const struct st_deed *deed, struct stet_error *err);
+
+/**
+ * The same for a file that nobody touched but that was found.
+ *
+ * @new    It was not there when the story began.
+ */
+[[nodiscard]] int st_repo_note_found(struct st_repo *repo, struct st_store *store,
+                                     const struct st_deed *deed, bool new, struct stet_error *err);
+
+/** The state at a moment. */
+struct st_repo_view {
+	struct st_repo_state state;
+	/** Everything in it. */
+	struct st_arena arena;
+	/** Why it is not kept beyond this process; empty if it is. */
+	char why[600];
+	/** The files as they are stored, in the order of state.files. */
+	struct st_tracked *files;
+};
+
+void st_repo_view_release(struct st_repo_view *view);
+
+enum st_repo_look_flags {
+	/** As it is stored, without a look at the disk. */
+	ST_REPO_STORED = 1 << 0,
+};
+
+/**
+ * Look at the state.
+ *
+ * @session  Whose reads decide which changes are `external`; may be NULL.
+ * @view     Zeroed; receives the state, to be released.
+ * @return   0, or the codes of st_store_do().
+ */
+[[nodiscard]] int st_repo_look(struct stet_workspace *ws, struct stet_session *session,
+                               unsigned flags, struct st_repo_view *view, struct stet_error *err);
+
+/** Track every file of the tree that is not ignored. What came since the last scan of the story is created. */
+[[nodiscard]] int st_repo_scan(struct stet_workspace *ws, struct stet_error *err);
+
+/** How a file stands against the beginning of the story. */
+enum st_file_status st_tracked_status(const struct st_tracked *file);
+
+#endif

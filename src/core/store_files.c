@@ -1,0 +1,191 @@
+/* Tracked files, the story and the log of writes in the store. */
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "core/store.h"
+
+/* A path from a row, NUL-ended, until the buffer's next use; NULL if it cannot be one. */
+static const char *path_of(struct st_buf *buf, struct st_str path) {
+	st_buf_clear(buf);
+	st_buf_add(buf, path);
+	return path.len > 0 && !buf->failed && strlen(buf->ptr) == path.len ? buf->ptr : NULL;
+}
+
+/* ---- files ---- */
+
+int st_store_put_file(struct st_store *store, const struct st_tracked *file, int64_t change,
+                      struct stet_error *err) {
+	static const char sql[] =
+		"INSERT INTO files (path, hash, size, dev, ino, mtime_ns, ctime_ns, racy, base, external,"
+		" changed) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+		" ON CONFLICT (path) DO UPDATE SET hash = excluded.hash, size = excluded.size,"
+		" dev = excluded.dev, ino = excluded.ino, mtime_ns = excluded.mtime_ns,"
+		" ctime_ns = excluded.ctime_ns, racy = excluded.racy, base = excluded.base,"
+		" external = excluded.external, changed = excluded.changed";
+	const struct st_stamp *stamp = &file->stamp;
+	return st_db_run(store->db, sql, err, "bhiiiiiihii", st_str(file->path),
+	                 file->exists ? &file->hash : NULL, (int64_t)stamp->size, (int64_t)stamp->dev,
+	                 (int64_t)stamp->ino, stamp->mtime_ns, stamp->ctime_ns, (int64_t)stamp->racy,
+	                 file->had_base ? &file->base : NULL, (int64_t)file->external, change);
+}
+
+static struct st_tracked read_file(const struct st_rows *rows, const char *path) {
+	struct st_tracked file = {
+		.path = path,
+		.stamp =
+			{
+				.size = (uint64_t)st_rows_int(rows, 2),
+				.dev = (uint64_t)st_rows_int(rows, 3),
+				.ino = (uint64_t)st_rows_int(rows, 4),
+				.mtime_ns = st_rows_int(rows, 5),
+				.ctime_ns = st_rows_int(rows, 6),
+				.racy = st_rows_int(rows, 7) != 0,
+			},
+		.external = st_rows_int(rows, 9) != 0,
+		.changed = st_rows_int(rows, 10),
+	};
+	file.exists = st_rows_hash(rows, 1, &file.hash);
+	file.had_base = st_rows_hash(rows, 8, &file.base);
+	return file;
+}
+
+int st_store_files_since(struct st_store *store, int64_t change,
+                         int (*each)(void *data, const struct st_tracked *file,
+                                     struct stet_error *err),
+                         void *data, struct stet_error *err) {
+	static const char sql[] =
+		"SELECT path, hash, size, dev, ino, mtime_ns, ctime_ns, racy, base, external, changed"
+		" FROM files WHERE changed > ?";
+	st_auto(st_buf) path = ST_BUF_INIT;
+	struct st_rows rows;
+	int code = st_db_query(store->db, &rows, sql, err, "i", change);
+	while (code == 0 && (code = st_rows_next(&rows, err)) > 0) {
+		const char *name = path_of(&path, st_rows_str(&rows, 0));
+		struct st_tracked file = read_file(&rows, name);
+		code = name ? each(data, &file, err) : 0;
+		if (code < 0)
+			st_rows_end(&rows);
+	}
+	return code;
+}
+
+/* ---- the story ---- */
+
+int st_store_story(struct st_store *store, struct st_buf *name, struct stet_error *err) {
+	static const char sql[] =
+		"SELECT name FROM stories WHERE ended_at IS NULL ORDER BY id DESC LIMIT 1";
+	struct st_rows rows;
+	int code = st_db_query(store->db, &rows, sql, err, "");
+	if (code == 0)
+		code = st_rows_next(&rows, err);
+	if (code > 0) {
+		st_buf_add(name, st_rows_str(&rows, 0));
+		st_rows_end(&rows);
+		code = name->failed ? st_fail_nomem(err) : 0;
+	}
+	return code;
+}
+
+/* What is there is where the story starts from; what is gone was never in it. */
+static int set_baseline(struct st_store *store, struct stet_error *err) {
+	static const char drop[] = "DELETE FROM files WHERE hash IS NULL";
+	static const char rebase[] = "UPDATE files SET base = hash, external = 0";
+	int64_t epoch;
+	int code = st_db_run(store->db, drop, err, "");
+	if (code == 0)
+		code = st_db_run(store->db, rebase, err, "");
+	if (code == 0)
+		code = st_store_next(store, &epoch, err);
+	/* Whoever keeps a copy of the files has to read all of them again. */
+	return code == 0 ? st_store_set(store, "epoch", epoch, err) : code;
+}
+
+int st_store_story_begin(struct st_store *store, const char *name, struct stet_error *err) {
+	static const char end[] = "UPDATE stories SET ended_at = ? WHERE ended_at IS NULL";
+	static const char begin[] = "INSERT INTO stories (name, began_at) VALUES (?, ?)";
+	int64_t now = st_wall_ns();
+	int code = st_db_run(store->db, end, err, "i", now);
+	if (code == 0 && name)
+		code = st_db_run(store->db, begin, err, "ti", name, now);
+	if (code == 0 && name)
+		code = set_baseline(store, err);
+	return code == 0 ? st_store_set(store, "updated_at", now, err) : code;
+}
+
+/* ---- the log ---- */
+
+static int mark_undone(struct st_store *store, int64_t id, struct stet_error *err) {
+	static const char sql[] =
+		"UPDATE writes SET undone_by = (SELECT max(id) FROM writes) WHERE id = ?";
+	return id ? st_db_run(store->db, sql, err, "i", id) : 0;
+}
+
+int st_store_log(struct st_store *store, const struct st_write *write, struct stet_error *err) {
+	static const char insert[] =
+		"INSERT INTO writes (path, at, session, before, after, undoes) VALUES (?, ?, ?, ?, ?, ?)";
+	static const char trim[] = "DELETE FROM writes WHERE id <= (SELECT max(id) FROM writes) - ?";
+	int code = st_db_run(store->db, insert, err, "bithhn", st_str(write->path), write->at,
+	                     write->session, write->had ? &write->before : NULL,
+	                     write->has ? &write->after : NULL, write->undoes);
+	if (code == 0)
+		code = mark_undone(store, write->undoes, err);
+	return code == 0 ? st_db_run(store->db, trim, err, "i", (int64_t)ST_LOG_MAX) : code;
+}
+
+static int list_one(const struct st_rows *rows, struct st_buf *path, struct st_buf *session,
+                    int (*each)(void *data, const struct st_write *write, struct stet_error *err),
+                    void *data, struct stet_error *err) {
+	const char *name = path_of(path, st_rows_str(rows, 1));
+	if (!name)
+		return 0;
+	st_buf_clear(session);
+	st_buf_add(session, st_rows_str(rows, 3));
+	struct st_write write = {
+		.id = st_rows_int(rows, 0),
+		.path = name,
+		.at = st_rows_int(rows, 2),
+		.session = st_rows_is_null(rows, 3) ? NULL : st_buf_cstr(session),
+		.undoes = st_rows_int(rows, 6),
+		.undone_by = st_rows_int(rows, 7),
+	};
+	write.had = st_rows_hash(rows, 4, &write.before);
+	write.has = st_rows_hash(rows, 5, &write.after);
+	return each(data, &write, err);
+}
+
+int st_store_log_list(struct st_store *store, const struct st_log_query *query,
+                      int (*each)(void *data, const struct st_write *write, struct stet_error *err),
+                      void *data, struct stet_error *err) {
+	static const char sql[] =
+		"SELECT id, path, at, session, before, after, undoes, undone_by FROM writes"
+		" WHERE (?1 = 0 OR path = ?2) AND (?3 = 0 OR session = ?4)"
+		" AND (?5 = 0 OR (undoes IS NULL AND undone_by IS NULL)) ORDER BY id DESC LIMIT ?6";
+	st_auto(st_buf) path = ST_BUF_INIT;
+	st_auto(st_buf) session = ST_BUF_INIT;
+	struct st_rows rows;
+	int code = st_db_query(store->db, &rows, sql, err, "ibitii", (int64_t)(query->path != NULL),
+	                       st_str(query->path), (int64_t)(query->session != NULL), query->session,
+	                       (int64_t)query->undoable, query->limit);
+	while (code == 0 && (code = st_rows_next(&rows, err)) > 0) {
+		code = list_one(&rows, &path, &session, each, data, err);
+		if (code < 0)
+			st_rows_end(&rows);
+	}
+	return code;
+}
+
+int st_store_writer(struct st_store *store, const struct st_hash *hash, char name[128],
+                    struct stet_error *err) {
+	static const char sql[] = "SELECT session FROM writes WHERE after = ? ORDER BY id DESC LIMIT 1";
+	struct st_rows rows;
+	int code = st_db_query(store->db, &rows, sql, err, "h", hash);
+	if (code == 0)
+		code = st_rows_next(&rows, err);
+	if (code > 0) {
+		struct st_str session = st_rows_str(&rows, 0);
+		snprintf(name, 128, "%.*s", (int)session.len, session.ptr);
+		st_rows_end(&rows);
+		code = 1;
+	}
+	return code;
+}
