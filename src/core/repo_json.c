@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "base/utf8.h"
+#include "core/file_type.h"
 #include "core/session.h"
 #include "fs/state.h"
 #include "fs/sys.h"
@@ -36,17 +37,6 @@ static void add_path(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *pa
 	st_json_add_text(doc, object, "path_hex", st_buf_str(&hex));
 }
 
-/* "go", "md", "makefile": the ending, or the name of a file that has none. */
-static void add_type(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *path) {
-	const char *slash = strrchr(path, '/');
-	const char *name = slash ? slash + 1 : path, *dot = strrchr(name, '.');
-	char type[32];
-	size_t len = 0;
-	for (const char *at = dot && dot[1] ? dot + 1 : name; *at && len + 1 < sizeof type; at++)
-		type[len++] = *at >= 'A' && *at <= 'Z' ? (char)(*at - 'A' + 'a') : *at;
-	st_json_add_text(doc, object, "type", st_strn(type, st_utf8_cut(st_strn(type, len), len)));
-}
-
 static void add_file(yyjson_mut_doc *doc, yyjson_mut_val *list, const struct st_repo_file *file,
                      const struct st_tracked *tracked) {
 	yyjson_mut_val *object = yyjson_mut_obj(doc);
@@ -55,7 +45,7 @@ static void add_file(yyjson_mut_doc *doc, yyjson_mut_val *list, const struct st_
 		add_hash(doc, object, "hash", &file->hash);
 		st_json_add_size(doc, object, "size", (size_t)file->size);
 		st_json_add_time(doc, object, "mod_time", file->mtime_ns);
-		add_type(doc, object, file->path);
+		st_json_add_text(doc, object, "type", st_str(st_file_type(st_str(file->path)).name));
 	}
 	st_json_add_text(doc, object, "status", st_str(statuses[file->status]));
 	if (tracked->had_base && file->status != ST_FILE_UNCHANGED)

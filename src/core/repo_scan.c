@@ -24,11 +24,16 @@ static int store_found(struct st_store *store, void *data, struct stet_error *er
 	if (code == 0)
 		code = st_store_get(store, "scanned", &scanned, err);
 	scan->again = code == 0 && scanned == epoch + 1;
-	for (size_t i = 0; i < scan->found.count && code == 0; i++)
+	bool moved = false;
+	for (size_t i = 0; i < scan->found.count && code >= 0; i++) {
 		code = st_repo_note_found(&scan->ws->repo, store, &scan->found.items[i], scan->again, err);
+		moved |= code == 1;
+	}
+	if (code >= 0 && moved)
+		code = st_store_set(store, "updated_at", st_wall_ns(), err);
 	if (code < 0)
 		st_repo_distrust(&scan->ws->repo);
-	return code;
+	return code < 0 ? code : 0;
 }
 
 static int flush(struct scan *scan, struct stet_error *err) {

@@ -167,7 +167,7 @@ int st_repo_note_found(struct st_repo *repo, struct st_store *store, const struc
                        bool new, struct stet_error *err) {
 	int code = follow(repo, store, err);
 	if (code < 0 || find(repo, deed->path) || !has_room(repo, store))
-		return code;
+		return code < 0 ? code : 0;
 	struct st_tracked file = {
 		.path = deed->path,
 		.exists = true,
@@ -177,7 +177,8 @@ int st_repo_note_found(struct st_repo *repo, struct st_store *store, const struc
 		.base = deed->after,
 		.external = new,
 	};
-	return store_file(repo, store, &file, err);
+	code = store_file(repo, store, &file, err);
+	return code < 0 ? code : 1;
 }
 
 /* ---- a view ---- */

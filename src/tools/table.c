@@ -23,8 +23,14 @@ const struct st_tool *const st_tools[] = {
 	&st_text_replace,
 	&st_text_patch,
 	/* state */
+	&st_repo_state,
+	&st_story,
+	&st_tasks,
+	&st_record_tool_result,
 	&st_changes,
 	&st_agents_md,
 	&st_clear_session,
+	&st_check_conflict,
+	&st_undo,
 	NULL,
 };

@@ -6,6 +6,7 @@
 
 extern const struct st_tool st_agents_md;
 extern const struct st_tool st_changes;
+extern const struct st_tool st_check_conflict;
 extern const struct st_tool st_clear_session;
 extern const struct st_tool st_create_directory;
 extern const struct st_tool st_delete_file;
@@ -20,10 +21,15 @@ extern const struct st_tool st_read_file;
 extern const struct st_tool st_read_media_file;
 extern const struct st_tool st_read_multiple_files;
 extern const struct st_tool st_read_text_file;
+extern const struct st_tool st_record_tool_result;
+extern const struct st_tool st_repo_state;
 extern const struct st_tool st_search_files;
+extern const struct st_tool st_story;
+extern const struct st_tool st_tasks;
 extern const struct st_tool st_text_inspect;
 extern const struct st_tool st_text_patch;
 extern const struct st_tool st_text_replace;
+extern const struct st_tool st_undo;
 extern const struct st_tool st_write_file;
 
 #endif

@@ -1,36 +1,84 @@
 /* write_file: a whole file, new or seen in full. */
 #include "tools/render.h"
 
-static int make(void *context, struct st_str old, struct st_buf *new, struct stet_error *err) {
-	(void)old;
-	st_buf_add(new, *(const struct st_str *)context);
-	return new->failed ? st_fail_nomem(err) : 0;
+enum { NOTE_MAX = 2048 };
+
+struct writing {
+	const char *path;
+	struct st_str content;
+	/* What to say of a rewrite that changes little. */
+	struct st_buf note;
+};
+
+/*
+ * Agents that forgot what they wrote write it again, nearly the same. The diff
+ * shows them that the file was complete.
+ */
+static int note_small_change(struct writing *writing, struct st_str old, struct stet_error *err) {
+	st_auto(st_buf) diff = ST_BUF_INIT;
+	st_auto(st_diff_report) report = {0};
+	struct st_diff_opts opts = ST_DIFF_OPTS(writing->path);
+	opts.context = 1;
+	opts.max_bytes = NOTE_MAX;
+	int code = st_diff_unified(old, writing->content, &opts, &diff, &report, err);
+	/* A text of more lines than can be compared is no small change. */
+	if (code < 0)
+		return code == STET_E_NOMEM ? code : 0;
+	size_t lines = st_line_count(writing->content);
+	size_t changed = report.added > report.removed ? report.added : report.removed;
+	if (changed == 0 || changed > lines / 5)
+		return 0;
+	st_buf_addf(
+		&writing->note,
+		"The file was there already, and only %zu of %zu lines changed; edit_file does that "
+		"without sending the rest. What changed:\n",
+		changed, lines);
+	st_buf_add(&writing->note, st_buf_str(&diff));
+	return writing->note.failed ? st_fail_nomem(err) : 0;
 }
 
-static int run(struct st_call *call, struct stet_error *err) {
-	const char *path = st_call_path(call, "path", err);
-	if (!path)
-		return STET_E_INVALID;
-	struct st_str content = st_arg_str(call, "content");
-	struct st_change change = {
-		.path = path, .kind = ST_CHANGE_WHOLE, .make = make, .context = &content};
-	struct stet_answer *answer;
-	int code = st_call_change(call, &change, "path", &answer, err);
-	if (code < 0)
-		return code;
+static int make(void *context, struct st_str old, struct st_buf *new, struct stet_error *err) {
+	struct writing *writing = context;
+	st_buf_clear(&writing->note);
+	st_buf_add(new, writing->content);
+	if (new->failed)
+		return st_fail_nomem(err);
+	return old.len > 0 ? note_small_change(writing, old, err) : 0;
+}
+
+static void render(struct st_call *call, const struct writing *writing,
+                   const struct stet_answer *answer) {
 	st_json_add(call->doc, call->result, "created", yyjson_mut_bool(call->doc, answer->created));
-	st_json_add_size(call->doc, call->result, "size", content.len);
+	st_json_add_size(call->doc, call->result, "size", writing->content.len);
 	if (answer->noop) {
 		st_json_add_text(call->doc, call->result, "note",
 		                 ST_STR("File already exists with identical content"));
 		st_buf_adds(&call->text, "File already exists with identical content\n");
 	} else {
 		st_buf_addf(&call->text, "%s file %s\n", answer->created ? "Created" : "Wrote",
-		            st_shown(path));
+		            st_shown(writing->path));
+	}
+	if (!answer->noop && writing->note.len > 0) {
+		st_json_add_text(call->doc, call->result, "note", st_buf_str(&writing->note));
+		st_buf_add(&call->text, st_buf_str(&writing->note));
 	}
 	st_buf_addf(&call->text, "fileHash: %s\n", answer->hash);
+}
+
+static int run(struct st_call *call, struct stet_error *err) {
+	const char *path = st_call_path(call, "path", err);
+	if (!path)
+		return STET_E_INVALID;
+	struct writing writing = {.path = path, .content = st_arg_str(call, "content")};
+	struct st_change change = {
+		.path = path, .kind = ST_CHANGE_WHOLE, .make = make, .context = &writing};
+	struct stet_answer *answer;
+	int code = st_call_change(call, &change, "path", &answer, err);
+	if (code == 0)
+		render(call, &writing, answer);
+	st_buf_release(&writing.note);
 	stet_answer_free(answer);
-	return 0;
+	return code;
 }
 
 static const struct st_param params[] = {

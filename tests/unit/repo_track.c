@@ -510,15 +510,18 @@ static void claim_all(const struct dir *dir, int worker) {
 	struct stet_session *session = NULL;
 	snprintf(name, sizeof name, "claimed-%d", worker);
 	FILE *out = fopen(dir_at(dir, name), "w");
-	bool fine = out && stet_workspace_open(dir->path, &ws, NULL) == 0 &&
-	            stet_session_open(ws, name, &session, NULL) == 0;
+	struct stet_error err = {0};
+	bool fine = out && stet_workspace_open(dir->path, &ws, &err) == 0 &&
+	            stet_session_open(ws, name, &session, &err) == 0;
 	for (int64_t id = 1; fine && id != 0;) {
-		fine = stet_task_claim(session, &id, NULL) == 0;
+		fine = stet_task_claim(session, &id, &err) == 0;
 		if (id)
 			fprintf(out, "%lld\n", (long long)id);
 	}
 	stet_session_close(session);
 	stet_workspace_close(ws);
+	if (!fine)
+		fprintf(stderr, "%s: %s\n", name, err.message);
 	_exit(fine && fclose(out) == 0 ? 0 : 1);
 }
 

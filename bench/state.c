@@ -1,0 +1,110 @@
+/* The state of the work: a look at 10,000 files, and what one write costs among few and many. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/repo_track.h"
+#include "core/session.h"
+#include "core/snapshot.h"
+#include "lib/bench.h"
+#include "stet/state.h"
+
+enum { DIRS = 100, FILES = 100, FEW = 100 };
+
+/* A workspace with some tracked files. */
+struct place {
+	struct stet_workspace *ws;
+	struct stet_session *session;
+	int fd;
+	int turn;
+};
+
+static char paths[DIRS * FILES][32];
+
+static void put(const char *path, const char *text) {
+	FILE *out = fopen(path, "w");
+	bench_check(out && fputs(text, out) >= 0 && fclose(out) == 0, "write a file");
+}
+
+static void make_tree(const char *root, int count) {
+	char path[64];
+	bench_check(mkdir(root, 0700) == 0, "mkdir");
+	for (int i = 0; i < count; i++) {
+		snprintf(path, sizeof path, "%s/dir%03d", root, i / FILES);
+		mkdir(path, 0700);
+		snprintf(paths[i], sizeof paths[i], "dir%03d/file%02d.c", i / FILES, i % FILES);
+		snprintf(path, sizeof path, "%s/%s", root, paths[i]);
+		put(path, paths[i]);
+	}
+}
+
+static void open_place(struct place *place, const char *root, int count) {
+	make_tree(root, count);
+	/* Stamps that were taken just now prove nothing yet. */
+	usleep(50000);
+	place->fd = open(root, O_RDONLY | O_DIRECTORY);
+	bench_check(place->fd >= 0 && stet_workspace_open(root, &place->ws, NULL) == 0 &&
+	                stet_workspace_set(place->ws, STET_OPTION_STATE, 2, NULL) == 0 &&
+	                stet_workspace_set(place->ws, STET_OPTION_DURABLE, 0, NULL) == 0 &&
+	                stet_session_open(place->ws, NULL, &place->session, NULL) == 0 &&
+	                stet_state_scan(place->ws, NULL) == 0,
+	            "open a workspace");
+}
+
+static void close_place(struct place *place) {
+	stet_session_close(place->session);
+	stet_workspace_close(place->ws);
+	close(place->fd);
+}
+
+static void bare(void *context) {
+	const struct place *place = context;
+	struct statx stx;
+	for (int i = 0; i < DIRS * FILES; i++)
+		bench_check(statx(place->fd, paths[i], AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS, &stx) == 0,
+		            "statx");
+}
+
+static void look(void *context) {
+	const struct place *place = context;
+	st_auto(st_repo_view) view = {0};
+	st_auto(st_buf) text = ST_BUF_INIT;
+	bench_check(st_repo_look(place->ws, place->session, 0, &view, NULL) == 0, "look");
+	bench_check(st_snapshot_format(&view.state, 0, &text, NULL) == 0, "format");
+	bench_check(view.state.file_count == DIRS * FILES, "all files");
+}
+
+/* What the state of the work costs on top of a write, without the write. */
+static void update(void *context) {
+	struct place *place = context;
+	struct st_deed deed = {.wrote = true, .had = true, .has = true, .path = "dir000/file00.c"};
+	st_auto(st_visit) visit = st_visit_begin(place->session, true);
+	deed.after.bytes[0] = (unsigned char)place->turn++;
+	st_visit_did(place->session, &deed);
+	bench_check(visit.session != NULL, "visit");
+}
+
+int main(void) {
+	struct place many, few;
+	bench_enter();
+	memset(&many, 0, sizeof many);
+	memset(&few, 0, sizeof few);
+	open_place(&few, "few", FEW);
+	open_place(&many, "many", DIRS * FILES);
+	const struct bench_case looks[] = {
+		{.name = "10,000 statx", .run = bare, .context = &many},
+		{.name = "snapshot", .run = look, .context = &many, .target = 1.5},
+	};
+	bench_run("10,000 tracked files, none changed", looks, 2, 51);
+	const struct bench_case updates[] = {
+		{.name = "among 100 files", .run = update, .context = &few},
+		{.name = "among 10,000 files", .run = update, .context = &many, .target = 1.2},
+	};
+	bench_run("one write taken over", updates, 2, 401);
+	close_place(&few);
+	close_place(&many);
+	bench_leave();
+}

@@ -1,0 +1,65 @@
+/* record_tool_result: what another program's tool did, so that the state of the work knows it. */
+#include "stet/state.h"
+#include "tools/render.h"
+
+/* Copy the lists of the record into the answer. */
+static void render(struct st_call *call, yyjson_val *root) {
+	yyjson_val *files = yyjson_obj_get(root, "files"), *ignored = yyjson_obj_get(root, "ignored");
+	st_json_add(call->doc, call->result, "files", yyjson_val_mut_copy(call->doc, files));
+	st_json_add(call->doc, call->result, "ignored", yyjson_val_mut_copy(call->doc, ignored));
+	st_buf_addf(&call->text, "%zu files were looked at", yyjson_arr_size(files));
+	if (yyjson_arr_size(ignored) > 0)
+		st_buf_addf(&call->text, ", %zu paths ignored", yyjson_arr_size(ignored));
+	st_buf_adds(&call->text, ".\n");
+}
+
+static int run(struct st_call *call, struct stet_error *err) {
+	struct st_str tool = st_arg_str(call, "tool");
+	if (tool.len == 0 || strlen(tool.ptr) != tool.len)
+		return st_fail(err, STET_E_INVALID, "\"tool\" is the name of the tool that was called.");
+	size_t len;
+	st_autofree char *text = yyjson_val_write(st_arg(call, "result"), YYJSON_WRITE_NOFLAG, &len);
+	char *answer = NULL;
+	if (!text)
+		return st_fail_nomem(err);
+	int code = stet_record(call->session, tool.ptr, text, len, &answer, err);
+	if (code < 0)
+		return code;
+	yyjson_doc *doc = NULL;
+	code = st_json_parse(st_str(answer), "The record", &doc, err);
+	if (code == 0) {
+		st_json_add_text(call->doc, call->result, "status", ST_STR("success"));
+		render(call, yyjson_doc_get_root(doc));
+	}
+	yyjson_doc_free(doc);
+	stet_free(answer);
+	return code;
+}
+
+static const struct st_param params[] = {
+	{.name = "tool",
+     .aliases = "toolName tool_name",
+     .required = true,
+     .description = "Its name, such as apply_patch or shell."},
+	{.name = "result",
+     .type = ST_PARAM_ANY,
+     .schema = "\"type\":[\"object\",\"array\",\"string\"]",
+     .required = true,
+     .description = "What it answered; its arguments help too."},
+	ST_PARAM_SESSION,
+	ST_PARAMS_END,
+};
+
+const struct st_tool st_record_tool_result = {
+	.name = "record_tool_result",
+	.title = "Tell of another tool's work",
+	.description =
+		"Tell of a tool of another program that wrote, moved or deleted files, or ran a "
+		"command. The files it names are looked at.",
+	.params = params,
+	.output_schema = ST_OUTPUT("\"files\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}},"
+                               "\"ignored\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}}"),
+	.hints = ST_HINT_IDEMPOTENT,
+	.group = ST_GROUP_STATE,
+	.run = run,
+};
