@@ -271,10 +271,6 @@ static void record(struct stet_session *session, const struct st_committed *done
 			st_bases_put(&session->ws->bases, &old->hash, st_buf_str(&old->bytes));
 	}
 	st_visit_did(session, &deed);
-	if (deed.wrote && session->tracks) {
-		free(session->last_wrote);
-		session->last_wrote = strdup(done->path);
-	}
 }
 
 /*
@@ -377,6 +373,8 @@ static int remove_file(struct stet_session *session, const struct st_change *cha
 	if (code < 0)
 		return code;
 	st_bases_put(&session->ws->bases, &old->hash, st_buf_str(&old->bytes));
+	st_visit_did(session, &(struct st_deed){
+							  .path = done.path, .wrote = true, .had = true, .before = old->hash});
 	st_tracker_forget(&session->tracker, done.path);
 	st_answer_own(answer, done.path, NULL);
 	done.path = NULL;

@@ -51,12 +51,12 @@ static int make_old(void *context, struct st_str old, struct st_buf *new, struct
 	return new->failed ? st_fail_nomem(err) : 0;
 }
 
-/* Put the old bytes back, if the file is what the write made of it. */
+/* Make the file what it was, if it is what the write made of it. */
 static int restore(struct stet_session *session, const struct target *target,
                    struct stet_answer *answer, struct stet_error *err) {
 	const struct st_write *write = &target->write;
-	struct st_blob *blob = st_workspace_base(session->ws, &write->before);
-	if (!blob)
+	struct st_blob *blob = write->had ? st_workspace_base(session->ws, &write->before) : NULL;
+	if (write->had && !blob)
 		return st_fail(
 			err, STET_E_NOT_FOUND,
 			"The write of %s cannot be taken back: what was there before is no longer kept.",
@@ -64,7 +64,12 @@ static int restore(struct stet_session *session, const struct target *target,
 	char hex[ST_HASH_HEX + 1];
 	st_hash_hex(&write->after, hex, ST_HASH_HEX);
 	struct st_change change = {
-		.path = target->path.ptr, .kind = ST_CHANGE_WHOLE, .make = make_old, .context = blob};
+		.path = target->path.ptr,
+		.kind = ST_CHANGE_WHOLE,
+		.make = make_old,
+		.context = blob,
+		.remove = !write->had,
+	};
 	if (write->has)
 		change.expected_hash = st_strn(hex, ST_HASH_HEX);
 	else
@@ -82,10 +87,6 @@ static int undo(struct stet_session *session, const char *path, struct stet_answ
 	int code = st_visit_settle(session, err);
 	if (code == 0)
 		code = find_target(session, path, &target, err);
-	if (code == 0 && !target.write.had)
-		code = st_fail(err, STET_E_INVALID,
-		               "The last write of %s made the file; to take that back, delete it.",
-		               st_shown(target.path.ptr));
 	if (code == 0)
 		code = restore(session, &target, answer, err);
 	st_buf_release(&target.path);

@@ -243,4 +243,25 @@ void st_visit_did(struct stet_session *session, const struct st_deed *deed) {
 		st_guard_notice(&session->ws->guard,
 		                "There was no memory to note what became of %s in the state of the work.",
 		                st_shown(deed->path));
+	if (own.wrote && !own.foreign) {
+		free(session->last_wrote);
+		session->last_wrote = strdup(deed->path);
+	}
+}
+
+void st_visit_moved(struct stet_session *session, const char *from, const char *to) {
+	struct stet_workspace *ws = session->ws;
+	st_auto(st_place) place = ST_PLACE_INIT;
+	st_auto(st_file) file = ST_FILE_INIT;
+	/* Of a directory, each file is found to be gone when the state is looked at. */
+	if (!session->tracks ||
+	    st_file_load(&ws->root, st_str(to), ws->max_file, &place, &file, NULL) < 0)
+		return;
+	struct st_deed gone = {.path = from, .wrote = true, .had = true, .before = file.hash};
+	struct st_deed here = {
+		.path = place.path, .wrote = true, .has = true, .after = file.hash, .stamp = file.stamp};
+	here.stamp.racy |= !file.stamped;
+	st_bases_put(&ws->bases, &file.hash, st_buf_str(&file.bytes));
+	st_visit_did(session, &gone);
+	st_visit_did(session, &here);
 }

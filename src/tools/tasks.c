@@ -60,20 +60,36 @@ static int add(struct st_call *call, struct stet_error *err) {
 	return code;
 }
 
+/* A task in a list: its description, or an object that has one. */
+static const char *text_of(yyjson_val *item) {
+	return yyjson_get_str(yyjson_is_obj(item) ? yyjson_obj_get(item, "description") : item);
+}
+
+static int check_items(yyjson_val *items, struct stet_error *err) {
+	yyjson_val *item;
+	if (!yyjson_is_arr(items))
+		return st_fail(err, STET_E_INVALID, "\"items\" of tasks must be a list of texts, not %s.",
+		               st_json_kind(items));
+	yyjson_arr_iter each = yyjson_arr_iter_with(items);
+	while ((item = yyjson_arr_iter_next(&each))) {
+		if (!text_of(item))
+			return st_fail(err, STET_E_INVALID, "\"items\" of tasks holds %s, which is no text.",
+			               st_json_kind(item));
+	}
+	return 0;
+}
+
 static int set(struct st_call *call, struct stet_error *err) {
 	yyjson_val *items = st_arg(call, "items"), *item;
-	size_t count = yyjson_arr_size(items), i = 0;
+	size_t count = 0;
 	if (!items)
 		return st_fail(err, STET_E_INVALID, "To set the list, tasks needs \"items\".");
-	st_autofree const char **texts = calloc(count + 1, sizeof *texts);
+	st_autofree const char **texts = calloc(yyjson_arr_size(items) + 1, sizeof *texts);
 	if (!texts)
 		return st_fail_nomem(err);
 	yyjson_arr_iter each = yyjson_arr_iter_with(items);
-	while ((item = yyjson_arr_iter_next(&each))) {
-		texts[i] = yyjson_get_str(yyjson_is_obj(item) ? yyjson_obj_get(item, "description") : item);
-		if (!texts[i++])
-			return st_fail(err, STET_E_INVALID, "Item %zu of \"items\" is not a text.", i);
-	}
+	while ((item = yyjson_arr_iter_next(&each)))
+		texts[count++] = text_of(item);
 	return stet_tasks_set(call->session->ws, texts, count, err);
 }
 
@@ -91,9 +107,6 @@ static int claim(struct st_call *call, struct stet_error *err) {
 
 static int change(struct st_call *call, const char *action, struct stet_error *err) {
 	int64_t id = st_arg_int(call, "id", 0);
-	if (st_arg(call, "items") && !yyjson_is_arr(st_arg(call, "items")))
-		return st_fail(err, STET_E_INVALID, "\"items\" of tasks must be a list of texts, not %s.",
-		               st_json_kind(st_arg(call, "items")));
 	if (!*action || strcasecmp(action, "list") == 0)
 		return 0;
 	if (strcasecmp(action, "add") == 0)
@@ -116,7 +129,9 @@ static int change(struct st_call *call, const char *action, struct stet_error *e
 }
 
 static int run(struct st_call *call, struct stet_error *err) {
-	int code = change(call, st_arg_str(call, "action").ptr, err);
+	int code = st_arg(call, "items") ? check_items(st_arg(call, "items"), err) : 0;
+	if (code == 0)
+		code = change(call, st_arg_str(call, "action").ptr, err);
 	if (code < 0)
 		return code;
 	st_json_add_text(call->doc, call->result, "status", ST_STR("success"));

@@ -23,7 +23,10 @@ static int run(struct st_call *call, struct stet_error *err) {
 	if (code == 0) {
 		st_json_add_text(call->doc, call->result, "status", ST_STR("success"));
 		st_render_path(call, call->result, "path", answer->path);
-		st_json_add_text(call->doc, call->result, "fileHash", st_str(answer->hash));
+		if (answer->has_hash)
+			st_json_add_text(call->doc, call->result, "fileHash", st_str(answer->hash));
+		else
+			st_json_add_true(call->doc, call->result, "deleted");
 		st_buf_addf(&call->text, "%s is what it was before the last write.\n",
 		            st_shown(answer->path));
 	}
@@ -47,7 +50,8 @@ const struct st_tool st_undo = {
 	.description =
 		"Put back what a file was before its last write. Refused if it has changed since.",
 	.params = params,
-	.output_schema = ST_OUTPUT("\"path\":{\"type\":\"string\"},\"fileHash\":{\"type\":\"string\"}"),
+	.output_schema = ST_OUTPUT("\"path\":{\"type\":\"string\"},\"fileHash\":{\"type\":\"string\"},"
+                               "\"deleted\":{\"type\":\"boolean\"}"),
 	.hints = ST_HINT_DESTRUCTIVE,
 	.group = ST_GROUP_STATE,
 	.run = run,

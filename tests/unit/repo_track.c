@@ -569,6 +569,28 @@ static void a_write_is_taken_back(void **state) {
 	assert_string_equal(files(desk), "a.c unchanged\n");
 }
 
+static void a_file_that_was_made_is_removed_and_one_that_was_removed_comes_back(void **state) {
+	struct desk *desk = *state;
+	char *answer = NULL;
+	static const char args[] = "{\"path\": \"a.c\"}";
+	static const char move[] = "{\"source\": \"a.c\", \"destination\": \"b.c\"}";
+	start(desk);
+	assert_int_equal(desk_write(desk, "a.c", "one\n"), 0);
+	assert_int_equal(
+		stet_call(desk->session, "delete_file", args, strlen(args), &answer, NULL, NULL), 0);
+	stet_free(answer);
+	assert_string_equal(files(desk), "a.c deleted\n");
+	assert_int_equal(stet_undo(desk->session, NULL, NULL, &desk->err), 0);
+	assert_string_equal(dir_read(desk->dir, "a.c"), "one\n");
+	assert_string_equal(files(desk), "a.c created\n");
+	assert_int_equal(stet_call(desk->session, "move_file", move, strlen(move), &answer, NULL, NULL),
+	                 0);
+	stet_free(answer);
+	assert_string_equal(files(desk), "a.c deleted\nb.c created\n");
+	assert_int_equal(stet_undo(desk->session, "b.c", NULL, &desk->err), 0);
+	assert_false(dir_has(desk->dir, "b.c"));
+}
+
 static void an_undo_after_a_restart_finds_the_old_bytes(void **state) {
 	struct desk *desk = *state;
 	start(desk);
@@ -754,6 +776,7 @@ int main(void) {
 		desk_claim(limits_on_tasks_are_said),
 		desk_claim(no_two_sessions_claim_the_same_task),
 		desk_claim(a_write_is_taken_back),
+		desk_claim(a_file_that_was_made_is_removed_and_one_that_was_removed_comes_back),
 		desk_claim(an_undo_after_a_restart_finds_the_old_bytes),
 		desk_claim(a_file_that_moved_on_is_not_taken_back),
 		desk_claim(the_log_tells_who_wrote_what),
