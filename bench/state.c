@@ -9,6 +9,7 @@
 #include "core/repo_track.h"
 #include "core/session.h"
 #include "core/snapshot.h"
+#include "core/visit.h"
 #include "lib/bench.h"
 #include "stet/state.h"
 
