@@ -24,13 +24,14 @@ static int set_options(struct stet_desk *desk, const struct arguments *args,
 	return code;
 }
 
-static int set_size(struct stet_desk *desk, const struct arguments *args) {
+static int set_size(struct stet_desk *desk, const struct arguments *args, const char *name,
+                    enum stet_option option) {
 	struct stet_error err = {0};
 	int64_t size = 0;
-	int status = option_number(args, "--max-file", 1, INT64_MAX, 0, &size);
+	int status = option_number(args, name, 1, INT64_MAX, 0, &size);
 	if (status != DONE || size == 0)
 		return status;
-	return stet_desk_set(desk, STET_OPTION_MAX_FILE, size, &err) < 0 ? report(&err) : DONE;
+	return stet_desk_set(desk, option, size, &err) < 0 ? report(&err) : DONE;
 }
 
 /* Each workspace by its own configuration; the options of the command weigh more. */
@@ -56,8 +57,12 @@ int desk_open(const struct options *options, const struct arguments *args, struc
 	if (stet_desk_open(roots, args->count > 0 ? (size_t)args->count : 1, out, &err) < 0)
 		return report(&err);
 	int status = configure_all(options, *out);
+	if (status == DONE && set_options(*out, args, &err) < 0)
+		status = report(&err);
 	if (status == DONE)
-		status = set_options(*out, args, &err) < 0 ? report(&err) : set_size(*out, args);
+		status = set_size(*out, args, "--max-file", STET_OPTION_MAX_FILE);
+	if (status == DONE)
+		status = set_size(*out, args, "--max-bases", STET_OPTION_MAX_BASES);
 	say_notices(*out);
 	if (status != DONE) {
 		stet_desk_close(*out);

@@ -14,6 +14,7 @@
 		{"--durability", "full|relaxed", \
 	     "whether a write is on the disk when it is acknowledged; full by default"}, \
 		{"--max-file", "BYTES", "the largest file that is read or written"}, \
+		{"--max-bases", "BYTES", "how much of old versions is remembered for diffs"}, \
 		{"--no-agents", NULL, "do not deliver AGENTS.md files"}, { \
 		"--agents-names", "NAMES", "further names of such files, separated by commas" \
 	}

@@ -25,6 +25,8 @@ struct stet_session {
 	struct stet_workspace *ws;
 	/** May be NULL. */
 	char *name;
+	/** What others call it if it has no name; empty for nothing. */
+	char label[24];
 	struct st_tracker tracker;
 	struct st_agents_given agents;
 	/** It ends with the call: what it is told of it cannot rely on what came before. */

@@ -1,6 +1,8 @@
 #include "tools/desk.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
 
 #include "base/clock.h"
 #include "base/utf8.h"
@@ -24,6 +26,8 @@ struct stet_desk {
 	struct stet_agent *named;
 	size_t named_count;
 	size_t agent_count;
+	/* Agents without a name so far. */
+	atomic_uint unnamed;
 };
 
 struct stet_agent {
@@ -193,11 +197,13 @@ static int open_sessions(const struct stet_agent *agent, struct stet_session **s
 		st_buf_addf(&name, "%s%s%s", agent->owner, *agent->owner ? ":" : "", agent->name);
 	if (name.failed)
 		return st_fail_nomem(err);
+	unsigned number = agent->name ? 0 : ++agent->desk->unnamed;
 	for (size_t i = 0; i < agent->desk->count; i++) {
 		int code = stet_session_open(agent->desk->spaces[i], name.ptr, &sessions[i], err);
 		if (code < 0)
 			return code;
 		sessions[i]->stateless = agent->stateless;
+		snprintf(sessions[i]->label, sizeof sessions[i]->label, "#%u", number);
 	}
 	return 0;
 }

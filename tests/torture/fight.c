@@ -4,7 +4,7 @@
 
 /* ---- what answers and notices say ---- */
 
-static void hear(struct fight *fight, const char *notice) {
+void fight_hear(struct fight *fight, const char *notice) {
 	const char *at = strstr(notice, ".stet/kept/");
 	st_auto(st_buf) copy = ST_BUF_INIT;
 	char path[1024];
@@ -33,7 +33,7 @@ static void take_answer(struct fight *fight, struct stet_answer *answer) {
 	fight->score.in_place += way && strcmp(way, "in-place") == 0;
 	fight->score.verified += way && strcmp(way, "verified") == 0;
 	for (size_t i = 0; stet_answer_notice(answer, i); i++)
-		hear(fight, stet_answer_notice(answer, i));
+		fight_hear(fight, stet_answer_notice(answer, i));
 	stet_answer_free(answer);
 }
 
@@ -200,7 +200,7 @@ void fight_begin(struct fight *fight, const struct dir *dir) {
 void fight_settle(struct fight *fight) {
 	stet_workspace_settle(fight->ws, 0);
 	for (char *notice; (notice = stet_workspace_notice(fight->ws)); stet_free(notice))
-		hear(fight, notice);
+		fight_hear(fight, notice);
 }
 
 void fight_end(struct fight *fight) {

@@ -78,6 +78,9 @@ void fight_begin(struct fight *fight, const struct dir *dir);
 /** Have the session read the page, and the hostile process get ready for a record. */
 void fight_ready(struct fight *fight, unsigned record);
 
+/** Account for a notice that somebody got. */
+void fight_hear(struct fight *fight, const char *notice);
+
 /** Count an answer of the writer that is no success. */
 void fight_count(struct fight *fight, int code);
 
