@@ -2,10 +2,14 @@
 
 #include <time.h>
 
-int64_t st_now_ms(void) {
+int64_t st_now_us(void) {
 	struct timespec now;
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+int64_t st_now_ms(void) {
+	return st_now_us() / 1000;
 }
 
 int64_t st_wall_ns(void) {

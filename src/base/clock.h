@@ -4,8 +4,9 @@
 
 #include <stdint.h>
 
-/** Milliseconds of the monotonic clock. */
+/** Milliseconds, and microseconds, of the monotonic clock. */
 int64_t st_now_ms(void);
+int64_t st_now_us(void);
 
 /** Nanoseconds since 1970, UTC, as the system has it. */
 int64_t st_wall_ns(void);

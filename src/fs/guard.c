@@ -26,6 +26,7 @@ void st_guard_release(struct st_guard *guard) {
 
 static void add_notice(struct st_guard *guard, struct st_notice notice) {
 	pthread_mutex_lock(&guard->lock);
+	guard->kept += notice.copy != NULL;
 	bool fits = notice.text && guard->notice_count < ST_NOTICES_MAX;
 	if (fits)
 		guard->notices[guard->notice_count++] = notice;

@@ -63,6 +63,8 @@ struct st_guard {
 	struct st_notice notices[ST_NOTICES_MAX];
 	size_t notice_count;
 	size_t notices_dropped;
+	/** Copies that notices told of so far. */
+	uint64_t kept;
 	struct st_swept swept[ST_SWEPT_MAX];
 	size_t swept_next;
 };

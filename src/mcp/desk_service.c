@@ -189,3 +189,8 @@ struct st_str st_desk_answer_text(yyjson_doc *answer) {
 	yyjson_val *content = yyjson_obj_get(yyjson_doc_get_root(answer), "content");
 	return st_json_str(yyjson_obj_get(yyjson_arr_get_first(content), "text"));
 }
+
+void st_desk_service_observe(struct st_desk_service *service, st_desk_called *called, void *arg) {
+	service->called = called;
+	service->called_arg = arg;
+}

@@ -40,6 +40,14 @@ void st_desk_service_serve(struct st_desk_service *service, struct st_mcp_server
 /** A descriptor that is readable when something may have changed. It stays the same. */
 int st_desk_service_fd(const struct st_desk_service *service);
 
+/**
+ * Have each call of a tool reported when it has been made, from the thread
+ * that made it: its name, 0 or the code, and the microseconds it took. Set it
+ * before there are calls.
+ */
+typedef void st_desk_called(void *arg, struct st_str tool, int code, int64_t micros);
+void st_desk_service_observe(struct st_desk_service *service, st_desk_called *called, void *arg);
+
 /** Tell subscribers what has changed. Does not wait. From one thread at a time. */
 void st_desk_service_dispatch(struct st_desk_service *service);
 

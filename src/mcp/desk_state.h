@@ -19,6 +19,9 @@ struct st_desk_service {
 	struct st_desk_watch *watches;
 	/** Readable when a workspace's watcher is. */
 	int epoll;
+	/** Who hears of calls; NULL for nobody. */
+	st_desk_called *called;
+	void *called_arg;
 	/** Bit n: the group n of enum st_group is offered. */
 	unsigned groups;
 };

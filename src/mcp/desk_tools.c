@@ -86,6 +86,13 @@ static void tell_progress(struct st_call_watch *watch, size_t done) {
 	st_mcp_progress(waiting->request, (double)done, 0, NULL);
 }
 
+static void tell_observer(struct st_mcp_request *request, const struct st_tool *tool, int code,
+                          int64_t micros) {
+	struct st_desk_service *service = st_desk_service_of(request);
+	if (service->called)
+		service->called(service->called_arg, st_str(tool->name), code, micros);
+}
+
 static int call(struct st_mcp_request *request, const struct st_tool *tool, yyjson_val *args) {
 	static const char *const structured[] = {"structuredContent", NULL};
 	struct stet_error why = {0};
@@ -95,7 +102,9 @@ static int call(struct st_mcp_request *request, const struct st_tool *tool, yyjs
 		.told_ms = st_now_ms(),
 	};
 	st_auto(st_buf) answer = ST_BUF_INIT;
+	int64_t began = st_now_us();
 	int code = st_agent_run(st_desk_agent_of(request), tool, args, &waiting.watch, &answer, &why);
+	tell_observer(request, tool, code, st_now_us() - began);
 	if (answer.len == 0)
 		return st_mcp_fail(request, ST_MCP_INTERNAL_ERROR, "%s", why.message);
 	st_mcp_log(request, ST_MCP_DEBUG, "stet", st_str(code < 0 ? why.message : tool->name));

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "core/workspace.h"
 #include "mcp/desk_service.h"
 #include "net/http.h"
 #include "net/work.h"
@@ -16,6 +17,7 @@
 enum { GRACE_S = 10 };
 
 struct stet_server {
+	struct stet_desk *desk;
 	struct st_loop *loop;
 	struct st_pool *pool;
 	struct st_work work;
@@ -45,6 +47,24 @@ static void changed(evutil_socket_t fd, short what, void *arg) {
 	st_desk_service_dispatch(server->service);
 }
 
+static void called(void *arg, struct st_str tool, int code, int64_t micros) {
+	st_metrics_call(arg, tool, code, micros);
+}
+
+/* Bytes of others that were kept: late writes, leftovers of crashed commits. */
+static void add_metrics(void *arg, struct st_buf *out) {
+	struct stet_server *server = arg;
+	struct stet_workspace *ws;
+	uint64_t kept = 0;
+	for (size_t i = 0; (ws = stet_desk_workspace(server->desk, i)); i++) {
+		pthread_mutex_lock(&ws->guard.lock);
+		kept += ws->guard.kept;
+		pthread_mutex_unlock(&ws->guard.lock);
+	}
+	st_metrics_number(out, "stet_kept_total", "counter",
+	                  "Versions of others that were kept, such as late writes.", kept);
+}
+
 static struct event *watch_fd(struct stet_server *server, int fd, event_callback_fn callback) {
 	struct event *event =
 		event_new(st_loop_base(server->loop), fd, EV_READ | EV_PERSIST, callback, server);
@@ -55,8 +75,7 @@ static struct event *watch_fd(struct stet_server *server, int fd, event_callback
 	return event;
 }
 
-static int set_up(struct stet_server *server, struct stet_desk *desk, const char *groups,
-                  struct stet_error *err) {
+static int set_up(struct stet_server *server, const char *groups, struct stet_error *err) {
 	server->metrics = st_metrics_new();
 	if (!server->metrics)
 		return st_fail_nomem(err);
@@ -64,7 +83,7 @@ static int set_up(struct stet_server *server, struct stet_desk *desk, const char
 	if (code == 0)
 		code = st_pool_new(server->loop, 0, &server->pool, err);
 	if (code == 0)
-		code = st_desk_service_new(desk, groups, &server->service, err);
+		code = st_desk_service_new(server->desk, groups, &server->service, err);
 	if (code < 0)
 		return code;
 	st_work_init(&server->work, server->pool);
@@ -73,6 +92,7 @@ static int set_up(struct stet_server *server, struct stet_desk *desk, const char
 	if (code < 0)
 		return code;
 	st_desk_service_serve(server->service, server->mcp);
+	st_desk_service_observe(server->service, called, server->metrics);
 	server->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (server->stop_fd < 0)
 		return st_fail_errno(err, errno, "The server cannot be set up");
@@ -88,8 +108,9 @@ int stet_server_new(struct stet_desk *desk, const char *groups, struct stet_serv
 	struct stet_server *server = calloc(1, sizeof *server);
 	if (!server)
 		return st_fail_nomem(err);
+	server->desk = desk;
 	server->stop_fd = -1;
-	int code = set_up(server, desk, groups, err);
+	int code = set_up(server, groups, err);
 	if (code < 0)
 		stet_server_free(server);
 	else
@@ -150,6 +171,8 @@ int stet_server_listen(struct stet_server *server, const char *address, struct s
 	server->options.listen = address;
 	server->options.gate = &server->gate;
 	server->options.metrics = server->metrics;
+	server->options.more_metrics = add_metrics;
+	server->options.arg = server;
 	return st_http_new(server->loop, server->pool, server->mcp, &server->options, &server->http,
 	                   err);
 }

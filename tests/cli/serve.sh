@@ -45,7 +45,11 @@ start one two
 claim 'prints its URL, on this machine' grep -qx 'http://127\.0\.0\.1:[0-9]*/mcp' url
 claim 'answers to MCP' says '"name":"read_file"' ask POST /mcp "$headers" "$list"
 claim 'is well' says '200 OK' ask GET /healthz ''
-claim 'has metrics' says 'stet_sessions 0' ask GET /metrics ''
+read='{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read_file","arguments":{"path":"a.txt"},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}'
+claim 'reads a file' says 'hello' ask POST /mcp \
+	"${headers/list/call}Mcp-Name: read_file\r\n" "$read"
+claim 'counts calls' says 'stet_calls_total{tool="read_file",outcome="ok"} 1' ask GET /metrics ''
+claim 'has metrics' says 'stet_kept_total 0' ask GET /metrics ''
 claim 'ends on a signal' stop
 claim 'complains of nothing' test ! -s complaints
 
