@@ -25,6 +25,8 @@ enum {
 	TICK_MS = 250,
 	/* While it comes to its end. */
 	QUICK_TICK_MS = 10,
+	/* How long it waits for what was cancelled, and for clients to read. */
+	CLOSING_MS = 2000,
 	TICKS_PER_SECOND = 1000 / TICK_MS,
 };
 
@@ -358,6 +360,7 @@ static void go_on_ending(struct st_http *http) {
 	bool late = st_now_ms() > http->deadline_ms;
 	if (!http->closed && (late || (load.requests == 0 && work.running + work.waiting == 0))) {
 		http->closed = true;
+		http->deadline_ms = st_now_ms() + CLOSING_MS;
 		st_endpoint_close(http->endpoint);
 		return;
 	}

@@ -35,10 +35,15 @@ static void run_tasks(evutil_socket_t fd, short what, void *arg) {
 	}
 }
 
+/* The library does not print; what is wrong is said by those who notice it. */
+static void ignore(int severity, const char *message) {
+}
+
 int st_loop_new(struct st_loop **out, struct stet_error *err) {
 	struct st_loop *loop = calloc(1, sizeof *loop);
 	if (!loop)
 		return st_fail_nomem(err);
+	event_set_log_callback(ignore);
 	pthread_mutex_init(&loop->lock, NULL);
 	loop->last = &loop->first;
 	loop->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

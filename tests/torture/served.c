@@ -180,6 +180,7 @@ static void races_through_mcp_lose_nothing(void **state) {
 	assert_true(agent_open(&arena.stale, arena.served.url, AGENT_LEGACY));
 	assert_true(agent_open(&arena.reader, arena.served.url, AGENT_MODERN));
 	fight_print_head();
+	fflush(stdout);
 	for (size_t kind = 0; kind < HOSTILE_KINDS; kind++) {
 		run(dir, &served_edits, kind, 4 * KILO, races);
 		run(dir, &served_writes, kind, 4 * KILO, races);

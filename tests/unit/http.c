@@ -29,6 +29,8 @@ struct host {
 	pthread_t thread;
 	struct st_task end;
 	atomic_int cancelled, finished;
+	/* Seconds that it has to come to its end; 10 if nothing is said. */
+	int64_t grace;
 };
 
 static int call_tool(struct st_mcp_request *request) {
@@ -115,7 +117,7 @@ static void ended(void *arg) {
 
 static void begin_end(struct st_task *task) {
 	struct host *host = (struct host *)((char *)task - offsetof(struct host, end));
-	st_http_end(host->http, 10, ended, host);
+	st_http_end(host->http, host->grace ? host->grace : 10, ended, host);
 }
 
 static void stop(struct host *host) {
@@ -202,8 +204,7 @@ static void a_session_begins_works_and_ends(void **state) {
 	expect(&answer, "\"result\":{}");
 	/* A 404 would mean that the session is gone. */
 	assert_int_equal(client_post(&client, session,
-	                             "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"no/such\"}",
-	                             &answer),
+	                             "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"no/such\"}", &answer),
 	                 200);
 	expect(&answer, "-32601");
 	assert_int_equal(ask(&host, "DELETE", "/mcp", session, NULL, NULL), 204);
@@ -622,6 +623,17 @@ static void it_ends_when_the_work_is_done(void **state) {
 	client_close(&listener);
 }
 
+static void it_does_not_wait_for_ever(void **state) {
+	struct host host = {.grace = 1};
+	set_up(&host);
+	struct client busy = connected(&host);
+	assert_true(client_request(&busy, "POST", "/mcp", JSON WORK_HEADERS, WORK("\"ms\":60000")));
+	st_sleep_ms(100);
+	tear_down(&host);
+	assert_int_equal(host.cancelled, 1);
+	client_close(&busy);
+}
+
 static void it_tells_what_it_does(void **state) {
 	struct host host = {0};
 	st_auto(st_buf) text = ST_BUF_INIT;
@@ -666,6 +678,7 @@ int main(void) {
 		cmocka_unit_test(a_session_that_nobody_uses_ends),
 		cmocka_unit_test(there_are_only_so_many_connections),
 		cmocka_unit_test(it_ends_when_the_work_is_done),
+		cmocka_unit_test(it_does_not_wait_for_ever),
 		cmocka_unit_test(it_tells_what_it_does),
 	};
 	signal(SIGPIPE, SIG_IGN);
