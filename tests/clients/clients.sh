@@ -6,4 +6,4 @@ dir=$("$STET_SOURCE_ROOT/tools/npm" 2>reason) || {
 	skip 'real clients read, edit, meet a conflict, recover and subscribe' "$(cat reason)"
 	finish
 }
-TMPDIR=$tap_dir STET_NPM=$dir exec "$dir/node" "$STET_SOURCE_ROOT/tests/clients/clients.mjs"
+TMPDIR=$tap_dir STET_NPM=$dir "$dir/node" "$STET_SOURCE_ROOT/tests/clients/clients.mjs"
