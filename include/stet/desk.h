@@ -22,6 +22,9 @@
  * in which its directory does. Answers name files of the first workspace by
  * their path below it, and those of the others by their absolute path.
  *
+ * The instructions (AGENTS.md) of a root come with an agent's first answer from
+ * it.
+ *
  * Everything here may be used from several threads. An agent's calls run one
  * at a time, those of different agents at once.
  */

@@ -31,6 +31,8 @@ struct stet_session {
 	struct st_agents_given agents;
 	/** It ends with the call: what it is told of it cannot rely on what came before. */
 	bool stateless;
+	/** The root's instructions were looked for, to go with the first answer. */
+	bool greeted;
 	/** How deep the calls are nested (core/visit.h). */
 	int visits;
 	/** What is stored, and what will be once the transaction under way is through. */

@@ -53,10 +53,7 @@ static int run(struct st_call *call, struct stet_error *err) {
 }
 
 static const struct st_param params[] = {
-	{.name = "path",
-     .aliases = "filePath file_path",
-     .description = "A file or directory: what applies to it is shown, the root's first. Leave it "
-                    "out for a list of all."},
+	{.name = "path", .aliases = "filePath file_path", .description = "A file or directory."},
 	ST_PARAM_SESSION,
 	ST_PARAMS_END,
 };
@@ -65,9 +62,8 @@ const struct st_tool st_agents_md = {
 	.name = "agents_md",
 	.title = "Show instructions",
 	.description =
-		"Show the instructions (AGENTS.md) that apply to a path, again if you had them before; or "
-		"list all of the "
-		"workspace with their sizes and which are not loaded, and why.",
+		"Show the instructions (AGENTS.md) that apply to a path, also if you had them before; "
+		"without a path, list all there are.",
 	.params = params,
 	.output_schema =
 		"{\"type\":\"object\",\"properties\":{" ST_SCHEMA_STATUS
@@ -81,7 +77,7 @@ const struct st_tool st_agents_md = {
 		"\"path\"]}},"
 		"\"notices\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}}," ST_SCHEMA_FAILURE
 		"},\"required\":[\"status\"]}",
-	.hints = ST_HINT_READ_ONLY | ST_HINT_IDEMPOTENT,
+	.hints = ST_HINT_READ_ONLY | ST_HINT_IDEMPOTENT | ST_HINT_INSTRUCTS,
 	.group = ST_GROUP_STATE,
 	.run = run,
 };

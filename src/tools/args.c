@@ -163,23 +163,28 @@ static void add_param(struct st_buf *out, const struct st_param *param) {
 	st_buf_adds(out, "}");
 }
 
+static void add_required(struct st_buf *out, const struct st_tool *tool) {
+	size_t count = 0;
+	for (size_t i = 0; tool->params[i].name; i++) {
+		if (!tool->params[i].required)
+			continue;
+		st_buf_adds(out, count++ ? "," : ",\"required\":[");
+		st_json_quote(out, st_str(tool->params[i].name));
+	}
+	if (count > 0)
+		st_buf_adds(out, "]");
+}
+
+/* No $schema: clients take 2020-12 if none is named. */
 int st_tool_schema(const struct st_tool *tool, struct st_buf *out, struct stet_error *err) {
-	st_buf_adds(out,
-	            "{\"$schema\":\"https://json-schema.org/draft/2020-12/schema\","
-	            "\"type\":\"object\",\"properties\":{");
+	st_buf_adds(out, "{\"type\":\"object\",\"properties\":{");
 	for (size_t i = 0; tool->params[i].name; i++) {
 		if (i)
 			st_buf_adds(out, ",");
 		add_param(out, &tool->params[i]);
 	}
-	st_buf_adds(out, "},\"required\":[");
-	for (size_t i = 0, count = 0; tool->params[i].name; i++) {
-		if (!tool->params[i].required)
-			continue;
-		if (count++)
-			st_buf_adds(out, ",");
-		st_json_quote(out, st_str(tool->params[i].name));
-	}
-	st_buf_adds(out, "],\"additionalProperties\":false}");
+	st_buf_adds(out, "}");
+	add_required(out, tool);
+	st_buf_adds(out, "}");
 	return out->failed ? st_fail_nomem(err) : 0;
 }

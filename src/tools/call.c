@@ -5,6 +5,7 @@
 #include "core/visit.h"
 #include "fs/displaced.h"
 #include "tools/desk.h"
+#include "tools/instructions.h"
 
 /* Notices on their way into an answer. */
 struct notices {
@@ -95,6 +96,8 @@ static int visit(struct st_call *call, struct stet_error *err) {
 	for (size_t i = 0; i < call->session_count; i++)
 		st_visit_begin(call->sessions[i], true);
 	int code = call->tool->run(call, err);
+	if (code == 0)
+		st_call_greet(call);
 	for (size_t i = 0; i < call->session_count; i++)
 		st_visit_release(&(struct st_visit){call->sessions[i]});
 	return code;
@@ -250,64 +253,4 @@ int stet_agent_call(struct stet_agent *agent, const char *tool, const char *args
 	struct st_call call = {.agent = agent};
 	return call_tool(&call, tool, st_strn(args ? args : "", args ? args_len : 0), out, out_len,
 	                 err);
-}
-
-size_t stet_tool_count(void) {
-	size_t count = 0;
-	while (st_tools[count])
-		count++;
-	return count;
-}
-
-static const struct st_tool *tool_at(size_t tool) {
-	return tool < stet_tool_count() ? st_tools[tool] : NULL;
-}
-
-const char *stet_tool_name(size_t tool) {
-	return tool_at(tool) ? tool_at(tool)->name : NULL;
-}
-
-const char *stet_tool_title(size_t tool) {
-	return tool_at(tool) ? tool_at(tool)->title : NULL;
-}
-
-const char *stet_tool_description(size_t tool) {
-	return tool_at(tool) ? tool_at(tool)->description : NULL;
-}
-
-const char *stet_tool_group(size_t tool) {
-	static const char *const names[] = {"files", "text", "state"};
-	return tool_at(tool) ? names[tool_at(tool)->group] : NULL;
-}
-
-static void add_hint(struct st_buf *out, const char *name, unsigned hint, unsigned hints) {
-	st_buf_addf(out, "\"%s\":%s", name, hints & hint ? "true" : "false");
-}
-
-char *stet_tool_json(size_t index) {
-	const struct st_tool *tool = tool_at(index);
-	if (!tool)
-		return NULL;
-	struct st_buf out = ST_BUF_INIT;
-	st_buf_adds(&out, "{\"name\":");
-	st_json_quote(&out, st_str(tool->name));
-	st_buf_adds(&out, ",\"title\":");
-	st_json_quote(&out, st_str(tool->title));
-	st_buf_adds(&out, ",\"description\":");
-	st_json_quote(&out, st_str(tool->description));
-	st_buf_adds(&out, ",\"inputSchema\":");
-	if (st_tool_schema(tool, &out, NULL) < 0)
-		out.failed = true;
-	st_buf_addf(&out, ",\"outputSchema\":%s,\"annotations\":{", tool->output_schema);
-	add_hint(&out, "readOnlyHint", ST_HINT_READ_ONLY, tool->hints);
-	st_buf_adds(&out, ",");
-	add_hint(&out, "destructiveHint", ST_HINT_DESTRUCTIVE, tool->hints);
-	st_buf_adds(&out, ",");
-	add_hint(&out, "idempotentHint", ST_HINT_IDEMPOTENT, tool->hints);
-	st_buf_adds(&out, ",\"openWorldHint\":false}}");
-	if (out.failed) {
-		st_buf_release(&out);
-		return NULL;
-	}
-	return out.ptr;
 }

@@ -111,11 +111,8 @@ static int run(struct st_call *call, struct stet_error *err) {
 
 static const struct st_param params[] = {
 	{.name = "clock",
-     .description = "The clock of an earlier answer: only what changed since then is listed. Leave "
-                    "it out for all files in use."},
-	{.name = "limit",
-     .type = ST_PARAM_INTEGER,
-     .description = "How many files to list at most, 200 by default."},
+     .description = "From an earlier answer; without it all files in use are listed."},
+	{.name = "limit", .type = ST_PARAM_INTEGER, .description = "How many to list, 200 by default."},
 	ST_PARAM_SESSION,
 	ST_PARAMS_END,
 };
@@ -124,10 +121,9 @@ const struct st_tool st_changes = {
 	.name = "changes",
 	.title = "What changed",
 	.description =
-		"List what changed (add, change, unlink), by whomever, of the files that were read or "
-		"written here, since the clock of an earlier answer; and under stale those that are not as "
-		"you have read them. Use it after running a command or a formatter, instead of reading "
-		"files again.",
+		"List what changed, by whomever, of the files read or written here since an earlier clock; "
+		"stale are those that differ from what you read. Use it after running commands, instead of "
+		"reading again.",
 	.params = params,
 	.output_schema =
 		"{\"type\":\"object\",\"properties\":{" ST_SCHEMA_STATUS

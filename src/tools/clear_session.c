@@ -3,8 +3,10 @@
 
 static int run(struct st_call *call, struct stet_error *err) {
 	(void)err;
-	for (size_t i = 0; i < call->session_count; i++)
+	for (size_t i = 0; i < call->session_count; i++) {
 		stet_agents_clear(call->sessions[i]);
+		call->sessions[i]->greeted = false;
+	}
 	st_json_add_text(call->doc, call->result, "status", ST_STR("success"));
 	st_buf_adds(
 		&call->text,
@@ -21,15 +23,14 @@ const struct st_tool st_clear_session = {
 	.name = "clear_session",
 	.title = "Start over with instructions",
 	.description =
-		"Call this after your context was emptied or compacted: the instructions (AGENTS.md) come "
-		"again with the next reads. "
-		"Which files you have read stays known.",
+		"Call this after your context was emptied or compacted: instructions (AGENTS.md) come "
+		"again with the next answers.",
 	.params = params,
 	.output_schema =
 		"{\"type\":\"object\",\"properties\":{" ST_SCHEMA_STATUS
 		",\"notices\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}}," ST_SCHEMA_FAILURE
 		"},\"required\":[\"status\"]}",
-	.hints = ST_HINT_IDEMPOTENT,
+	.hints = ST_HINT_IDEMPOTENT | ST_HINT_INSTRUCTS,
 	.group = ST_GROUP_STATE,
 	.run = run,
 };

@@ -290,32 +290,26 @@ static int run(struct st_call *call, struct stet_error *err) {
 }
 
 static const struct st_param params[] = {
-	{.name = "path",
-     .aliases = "filePath file_path",
-     .required = true,
-     .description = "The file, relative to the workspace."},
+	ST_PARAM_PATH,
 	{.name = "edits",
      .type = ST_PARAM_ANY,
      .schema = "\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{\"oldText\":{"
                "\"type\":\"string\"},"
                "\"newText\":{\"type\":\"string\"},\"replaceAll\":{\"type\":\"boolean\"}},"
                "\"required\":[\"oldText\",\"newText\"]}",
-     .description = "Edits, applied in order, all or none. Each oldText must occur exactly once "
-                    "unless replaceAll is true."},
+     .description = "Applied in order. Each oldText must occur exactly once, unless replaceAll."},
 	{.name = "oldText",
      .aliases = OLD_NAMES,
-     .description = "For a single edit: the text to find. Empty creates the file."},
-	{.name = "newText",
-     .aliases = NEW_NAMES,
-     .description = "For a single edit: what to put in its place."},
+     .description = "Instead of edits: the text to find; empty creates the file."},
+	{.name = "newText", .aliases = NEW_NAMES, .description = "Instead of edits: what replaces it."},
 	{.name = "replaceAll",
      .aliases = "replace_all",
      .type = ST_PARAM_BOOLEAN,
-     .description = "For a single edit: replace every occurrence."},
+     .description = "With oldText: every occurrence."},
 	{.name = "dryRun",
      .aliases = "dry_run",
      .type = ST_PARAM_BOOLEAN,
-     .description = "Only show the diff; change nothing."},
+     .description = "Only show the diff."},
 	ST_PARAM_EXPECTED_HASH,
 	ST_PARAM_ON_STALE,
 	ST_PARAM_SESSION,
@@ -326,9 +320,8 @@ const struct st_tool st_edit_file = {
 	.name = "edit_file",
 	.title = "Edit a file",
 	.description =
-		"Make one or more search-and-replace edits in a file, all or nothing, and show the diff. "
-		"Refused if the file changed "
-		"since you read it; the refusal shows what changed, and the same call then succeeds.",
+		"Search-and-replace edits of one file, all or nothing; shows the diff. If the file changed "
+		"since you read it, the refusal shows what changed, and the same call then succeeds.",
 	.params = params,
 	.output_schema =
 		"{\"type\":\"object\",\"properties\":{" ST_SCHEMA_STATUS

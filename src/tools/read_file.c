@@ -2,18 +2,13 @@
 #include "tools/reading.h"
 
 static const struct st_param params[] = {
-	{.name = "path",
-     .aliases = "filePath file_path",
-     .required = true,
-     .description = "The file, relative to the workspace."},
-	{.name = "offset", .type = ST_PARAM_INTEGER, .description = "First line to read, from 1."},
-	{.name = "limit",
-     .type = ST_PARAM_INTEGER,
-     .description = "How many lines to read; all by default."},
+	ST_PARAM_PATH,
+	{.name = "offset", .type = ST_PARAM_INTEGER, .description = "First line, from 1."},
+	{.name = "limit", .type = ST_PARAM_INTEGER, .description = "How many lines; all by default."},
 	{.name = "lineNumbers",
      .aliases = "line_numbers",
      .type = ST_PARAM_BOOLEAN,
-     .description = "Put the number and a tab before each line. They are not part of the file."},
+     .description = "Put numbers before the lines; they are not in the file."},
 	ST_PARAM_HEAD,
 	ST_PARAM_TAIL,
 	ST_PARAM_SESSION,
@@ -24,11 +19,9 @@ const struct st_tool st_read_file = {
 	.name = "read_file",
 	.title = "Read a file",
 	.description =
-		"Read a text file, or some lines of it. What you read is remembered: later edits are "
-		"refused if somebody else "
-		"changes the file meanwhile. Long files come in pages; the answer says where to continue. "
-		"Instructions "
-		"(AGENTS.md) that apply to the file are added when they are new to you.",
+		"Read a text file, or some of its lines. What you read is remembered: later edits are "
+		"refused if others change the file. Long files come in pages. Instructions (AGENTS.md) "
+		"that newly apply are added.",
 	.params = params,
 	.output_schema =
 		"{\"type\":\"object\",\"properties\":{" ST_SCHEMA_STATUS "," ST_SCHEMA_PAGE

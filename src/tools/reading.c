@@ -2,7 +2,7 @@
 
 #include "base/shown.h"
 #include "base/utf8.h"
-#include "core/agents.h"
+#include "tools/instructions.h"
 
 struct page {
 	size_t first, last, total;
@@ -97,26 +97,6 @@ static void add_remark(struct st_call *call, const struct st_reading *what,
 		            part, page->first, page->last, page->total, page->last + 1);
 }
 
-/* The instructions that newly apply. A text that the answer shows anyway is not repeated. */
-static int add_agents(struct st_call *call, const char *path, const struct st_file *file,
-                      const struct page *page, struct stet_error *err) {
-	if (!call->session->ws->agents.deliver)
-		return 0;
-	bool whole = page->first <= 1 && page->last == page->total && !page->cut;
-	struct stet_agents *agents = NULL;
-	struct stet_error why = {0};
-	int code = st_agents_deliver(call->session, path, 0, whole ? &file->hash : NULL, &agents, &why);
-	if (code == STET_E_NOMEM)
-		return st_fail_nomem(err);
-	if (code < 0)
-		st_buf_addf(&call->remark, "[The instructions for this file could not be looked for. %s]\n",
-		            why.message);
-	else
-		st_render_agents(call, agents);
-	stet_agents_free(agents);
-	return 0;
-}
-
 int st_read_page(struct st_call *call, const struct st_reading *what, yyjson_mut_val *data,
                  struct st_buf *text, struct stet_error *err) {
 	struct stet_session *session = call->session;
@@ -141,7 +121,9 @@ int st_read_page(struct st_call *call, const struct st_reading *what, yyjson_mut
 		st_seen_add(seen, page.first, page.last);
 	render(call, data, place.path, &file, &page);
 	add_remark(call, what, &page);
-	return add_agents(call, place.path, &file, &page, err);
+	/* Instructions that the answer shows anyway are not repeated. */
+	bool whole = page.first <= 1 && page.last == page.total && !page.cut;
+	return st_call_instruct(call, place.path, whole ? &file.hash : NULL, err);
 }
 
 /* Lines from the front, from the back, or in between: not two at once. */

@@ -15,7 +15,11 @@ const char st_common_schema[] =
 	"\"diff\":{\"type\":\"string\"},\"diffTruncated\":{\"type\":\"boolean\"},"
 	"\"stillMatches\":{\"type\":\"array\",\"items\":{\"type\":\"integer\"}},"
 	"\"writer\":{\"type\":\"string\"},"
+	"\"commit\":{\"enum\":[\"exchanged\",\"created\",\"verified\",\"in-place\",\"none\"]},"
+	"\"noop\":{\"type\":\"boolean\"},\"merged\":{\"type\":\"boolean\"},"
+	"\"foreignDiff\":{\"type\":\"string\"},\"note\":{\"type\":\"string\"},"
 	"\"agents\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},"
+	"\"agentsHashes\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},"
 	"\"notices\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}}},"
 	"\"required\":[\"status\"]}";
 

@@ -10,23 +10,15 @@
 #define ST_PARAM_EXPECTED_HASH \
 	{ \
 		.name = "expectedHash", .aliases = "expected_hash", \
-		.description = \
-			"fileHash of the version you saw, 16 to 64 hex digits. Refused if the file is " \
-			"another one." \
+		.description = "fileHash of the version you saw; refused if it is another by now." \
 	}
 #define ST_PARAM_ON_STALE \
 	{ \
 		.name = "onStale", .aliases = "on_stale", .choices = "refuse|merge", \
-		.description = \
-			"What to do if the file changed since you read it: refuse (default) and show the " \
-			"change, or merge with it if the two do not touch." \
+		.description = "If the file changed since you read it: refuse (default) or merge." \
 	}
 #define ST_PARAM_SESSION \
-	{ \
-		.name = "session", \
-		.description = \
-			"Name of the session this call belongs to; leave it out for the connection's own." \
-	}
+	{ .name = "session", .description = "Name of another session than the connection's own." }
 #define ST_PARAMS_END \
 	{ .name = NULL }
 
@@ -34,12 +26,12 @@
 #define ST_PARAM_PATH \
 	{ \
 		.name = "path", .aliases = "filePath file_path", .required = true, \
-		.description = "The file, relative to the workspace or absolute." \
+		.description = "The file, relative or absolute." \
 	}
 #define ST_PARAM_DIRECTORY \
 	{ \
 		.name = "path", .aliases = "directory dir", \
-		.description = "The directory; the workspace itself by default." \
+		.description = "The directory; default: the workspace." \
 	}
 /** Which part of a list to show; see st_call_part(). */
 #define ST_PARAM_OFFSET \

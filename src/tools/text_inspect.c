@@ -396,19 +396,18 @@ static const struct st_param params[] = {
 	{.name = "filePath",
      .aliases = "path file_path",
      .required = true,
-     .description = "The file, relative to the workspace."},
+     .description = "The file, relative or absolute."},
 	{.name = "mode",
      .choices = "structure|search|lines",
-     .description = "structure (default): headings, code blocks, front matter; search; or lines."},
+     .description = "structure (default): headings, code blocks, front matter; search; lines."},
 	{.name = "query",
-     .description = "For search: text, or a regular expression if regex is true; both caseless. "
-                    "For lines: such as 50-60 or 1,5-8,90-."},
+     .description = "search: a text, in any case. lines: such as 50-60 or 1,5-8,90-."},
 	{.name = "regex",
      .type = ST_PARAM_BOOLEAN,
-     .description = "The query is a regular expression (PCRE2)."},
+     .description = "The query is a regular expression."},
 	{.name = "context",
      .type = ST_PARAM_INTEGER,
-     .description = "For search: lines to show around each match."},
+     .description = "search: lines to show around each match."},
 	ST_PARAM_SESSION,
 	ST_PARAMS_END,
 };
@@ -417,8 +416,7 @@ const struct st_tool st_text_inspect = {
 	.name = "text_inspect",
 	.alias = "TextInspect",
 	.title = "Inspect text",
-	.description = "Look at a text file without reading all of it: its structure, lines that match a search (with the nearest heading), "
-	               "or some lines by number. Every answer has the fileHash to pass on as expectedHash.",
+	.description = "Look at a text file without reading all of it: its structure, the lines that match a search, or lines by number.",
 	.params = params,
 	.output_schema = "{\"type\":\"object\",\"properties\":{" ST_SCHEMA_STATUS
 	                 ",\"filePath\":{\"type\":\"string\"},\"totalLines\":{\"type\":\"integer\"},\"fileSize\":{\"type\":\"string\"},"

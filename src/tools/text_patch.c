@@ -263,32 +263,24 @@ static const struct st_param params[] = {
 	{.name = "filePath",
      .aliases = "path file_path",
      .required = true,
-     .description = "The file, relative to the workspace."},
+     .description = "The file, relative or absolute."},
 	{.name = "operation", .required = true, .description = "replace, insert or delete."},
 	{.name = "target",
      .type = ST_PARAM_ANY,
      .required = true,
-     .schema = "\"type\":\"object\",\"properties\":{\"lines\":{\"type\":\"object\",\"properties\":{"
-               "\"start\":{\"type\":\"integer\"},"
-               "\"end\":{\"type\":\"integer\"}},\"required\":[\"start\"]},\"heading\":{\"type\":["
-               "\"string\",\"object\"]},"
-               "\"beforeHeading\":{\"type\":[\"string\",\"object\"]},\"appendToSection\":{\"type\":"
-               "[\"string\",\"object\"]},"
-               "\"codeBlock\":{\"type\":\"object\",\"properties\":{\"index\":{\"type\":\"integer\"}"
-               "},\"required\":[\"index\"]},"
-               "\"wholeSection\":{\"type\":[\"string\",\"object\"]}},\"minProperties\":1,"
-               "\"maxProperties\":1",
-     .description =
-         "Exactly one of: lines {start, end} (from 1; insert goes after end, start 0 is the top), "
-         "heading, beforeHeading, "
-         "appendToSection (insert only), codeBlock {index} (from 0, between the fences), "
-         "wholeSection. "
-         "A heading is given as '## Setup', or {text, occurrence} if there are several."},
+     .schema =
+         "\"type\":\"object\",\"properties\":{\"lines\":{},\"heading\":{},\"beforeHeading\":{},"
+         "\"appendToSection\":{},\"codeBlock\":{},\"wholeSection\":{}},\"minProperties\":1,"
+         "\"maxProperties\":1",
+     .description = "One of: lines {start, end} (from 1; insert goes after end, start 0 is the "
+                    "top), heading, beforeHeading and appendToSection (insert only), codeBlock "
+                    "{index} (from 0, between the fences), wholeSection. A heading is '## Setup', "
+                    "or {text, occurrence} if there are several."},
 	{.name = "content", .description = "The new text, for replace and insert."},
 	{.name = "preserveIndent",
      .aliases = "preserve_indent",
      .type = ST_PARAM_BOOLEAN,
-     .description = "Shift the content as a whole to the indentation of its place (default true)."},
+     .description = "Shift content to the indentation of its place; default true."},
 	ST_PARAM_EXPECTED_HASH,
 	ST_PARAM_ON_STALE,
 	ST_PARAM_SESSION,
@@ -300,11 +292,8 @@ const struct st_tool st_text_patch = {
 	.alias = "TextPatch",
 	.title = "Patch text by structure",
 	.description =
-		"Replace, insert or delete at a place named by Markdown structure or by lines: add to a "
-		"section, put something "
-		"before a heading, replace a code block or a whole section. Prefer text_replace for "
-		"changes within lines; "
-		"use lines only as a last resort.",
+		"Replace, insert or delete at a place named by Markdown structure, or as a last resort by "
+		"lines. For changes within lines use text_replace.",
 	.params = params,
 	.output_schema =
 		"{\"type\":\"object\",\"properties\":{" ST_SCHEMA_STATUS

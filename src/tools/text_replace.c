@@ -168,20 +168,19 @@ static const struct st_param params[] = {
 	{.name = "filePath",
      .aliases = "path file_path",
      .required = true,
-     .description = "The file, relative to the workspace."},
+     .description = "The file, relative or absolute."},
 	{.name = "oldText",
      .aliases = "old_text old_string oldString oldStr",
      .required = true,
-     .description = "The text to find, exactly as it is in the file; LF matches any line end."},
+     .description = "The text to find, exactly as in the file."},
 	{.name = "newText",
      .aliases = "new_text new_string newString newStr",
      .required = true,
-     .description = "What to put in its place; empty to delete it."},
+     .description = "What replaces it; empty deletes it."},
 	{.name = "occurrence",
      .type = ST_PARAM_ANY,
      .schema = "\"type\":[\"string\",\"integer\"],\"default\":\"first\"",
-     .description =
-         "Which match if there are several: first (default), last, all, or a number from 1."},
+     .description = "If there are several: first (default), last, all, or a number from 1."},
 	ST_PARAM_EXPECTED_HASH,
 	ST_PARAM_ON_STALE,
 	ST_PARAM_SESSION,
@@ -193,9 +192,8 @@ const struct st_tool st_text_replace = {
 	.alias = "TextReplace",
 	.title = "Replace text",
 	.description =
-		"Replace text in a file: the tool for changes within lines. Only the matched bytes change. "
-		"Tells the lines, what is around them, the new fileHash and where else the text occurs. "
-		"If the text is not there, the answer names the nearest text and what differs.",
+		"Replace text in a file: for changes within lines. If the text is not there, the answer "
+		"shows the nearest and what differs.",
 	.params = params,
 	.output_schema =
 		"{\"type\":\"object\",\"properties\":{" ST_SCHEMA_STATUS

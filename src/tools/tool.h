@@ -45,6 +45,8 @@ enum st_hints {
 	ST_HINT_READ_ONLY = 1,
 	ST_HINT_DESTRUCTIVE = 2,
 	ST_HINT_IDEMPOTENT = 4,
+	/** Not MCP's: it is about instructions itself, so that none are added to its answer. */
+	ST_HINT_INSTRUCTS = 8,
 };
 
 /** What tools are for; a server may offer some of the groups. */
@@ -65,7 +67,10 @@ struct st_tool {
 	const char *description;
 	/** Ends with one whose name is NULL. */
 	const struct st_param *params;
-	/** A JSON Schema of the data; what st_common_schema has need not be listed. */
+	/**
+	 * A JSON Schema of the data; what st_common_schema has need not be listed.
+	 * Clients get it in short, tests and people in full.
+	 */
 	const char *output_schema;
 	unsigned hints;
 	enum st_group group;
@@ -122,7 +127,7 @@ void st_call_block(struct st_call *call, struct st_str text);
 /** Add a block of another kind, made with the call's document. An answer that has one needs no text. */
 void st_call_block_of(struct st_call *call, yyjson_mut_val *block);
 
-/** A JSON Schema of the members that the data of any answer may have: of refusals, notices, instructions. */
+/** A JSON Schema of the members that the data of any answer may have: of changes, refusals, notices. */
 extern const char st_common_schema[];
 
 /** All tools, ending with NULL. */

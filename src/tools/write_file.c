@@ -82,10 +82,7 @@ static int run(struct st_call *call, struct stet_error *err) {
 }
 
 static const struct st_param params[] = {
-	{.name = "path",
-     .aliases = "filePath file_path",
-     .required = true,
-     .description = "The file, relative to the workspace."},
+	ST_PARAM_PATH,
 	{.name = "content", .required = true, .description = "All of the new content."},
 	ST_PARAM_EXPECTED_HASH,
 	ST_PARAM_ON_STALE,
@@ -97,9 +94,8 @@ const struct st_tool st_write_file = {
 	.name = "write_file",
 	.title = "Write a file",
 	.description =
-		"Create a file, or replace one that you have read completely. Use edit_file or "
-		"text_replace to change a part. "
-		"Identical content is a no-op.",
+		"Create a file, or replace one that you have read completely. To change a part use "
+		"edit_file or text_replace.",
 	.params = params,
 	.output_schema = "{\"type\":\"object\",\"properties\":{" ST_SCHEMA_STATUS
 					 ",\"path\":{\"type\":\"string\"},\"created\":{\"type\":\"boolean\"},\"size\":{"

@@ -38,25 +38,6 @@ static yyjson_val *find(yyjson_val *value, const char *path) {
 
 /* ---- what holds for every answer ---- */
 
-static yyjson_doc *tool_of(const char *name) {
-	for (size_t i = 0; i < stet_tool_count(); i++) {
-		char *json = stet_tool_json(i);
-		assert_non_null(json);
-		yyjson_doc *doc = yyjson_read(json, strlen(json), 0);
-		stet_free(json);
-		assert_non_null(doc);
-		/* "TextReplace" is "text_replace" by its other name. */
-		const char *own = yyjson_get_str(find(yyjson_doc_get_root(doc), "name"));
-		if (strcmp(own, name) == 0 ||
-		    (strncmp(name, "Text", 4) == 0 && strncmp(own, "text_", 5) == 0 &&
-		     strcasecmp(own + 5, name + 4) == 0))
-			return doc;
-		yyjson_doc_free(doc);
-	}
-	fail_msg("there is no tool %s", name);
-	return NULL;
-}
-
 /* What a tool lists as its own, and what any answer may have besides. */
 static yyjson_doc *both_schemas(yyjson_val *own) {
 	yyjson_doc *common = yyjson_read(st_common_schema, strlen(st_common_schema), 0);
@@ -76,8 +57,9 @@ static yyjson_doc *both_schemas(yyjson_val *own) {
 }
 
 static void check_schema(const char *tool) {
-	yyjson_doc *doc = tool_of(tool);
-	yyjson_doc *schema = both_schemas(find(yyjson_doc_get_root(doc), "outputSchema"));
+	const char *own = st_tool_find(st_str(tool))->output_schema;
+	yyjson_doc *doc = yyjson_read(own, strlen(own), 0);
+	yyjson_doc *schema = both_schemas(yyjson_doc_get_root(doc));
 	st_auto(st_buf) why = ST_BUF_INIT;
 	if (!schema_accepts(yyjson_doc_get_root(schema), last.data, &why))
 		fail_msg("%s answered %s: %s", tool, st_buf_cstr(&why), last.text);

@@ -382,7 +382,82 @@ static void idle_names_make_room_and_names_in_use_stay(void **state) {
 		call(office, "write_file", "{'path': 'a.txt', 'content': 'x', 'session': 'first'}"), 0);
 }
 
+/* ---- instructions ---- */
+
+static size_t blocks(const struct office *office) {
+	return yyjson_arr_size(yyjson_obj_get(yyjson_doc_get_root(office->doc), "content"));
+}
+
+static const char *block(const struct office *office, size_t n) {
+	yyjson_val *content = yyjson_obj_get(yyjson_doc_get_root(office->doc), "content");
+	return yyjson_get_str(yyjson_obj_get(yyjson_arr_get(content, n), "text"));
+}
+
+static void the_roots_instructions_come_with_the_first_answer(void **state) {
+	struct office *office = *state;
+	dir_write(office->dir, "one/AGENTS.md", "Of one.\n");
+	dir_write(office->dir, "two/AGENTS.md", "Of two.\n");
+	/* A failure does not carry them, and what is about them neither. */
+	assert_int_equal(call(office, "read_file", "{'path': 'missing'}"), STET_E_NOT_FOUND);
+	assert_int_equal(call(office, "clear_session", "{}"), 0);
+	assert_int_equal(blocks(office), 1);
+	assert_int_equal(call(office, "list_directory", "{}"), 0);
+	assert_int_equal(blocks(office), 2);
+	assert_string_equal(block(office, 1), "[Project instructions from AGENTS.md]\n\nOf one.\n");
+	assert_int_equal(call(office, "list_directory", "{}"), 0);
+	assert_int_equal(blocks(office), 1);
+	assert_int_equal(
+		call(office, "edit_file", "{'path': 'b.txt', 'oldText': 'two', 'newText': '2'}"), 0);
+	assert_int_equal(blocks(office), 2);
+	assert_string_equal(block(office, 1), "[Project instructions from AGENTS.md]\n\nOf two.\n");
+	assert_int_equal(call(office, "read_file", "{'path': 'b.txt'}"), 0);
+	assert_int_equal(blocks(office), 1);
+	assert_int_equal(call(office, "clear_session", "{}"), 0);
+	assert_int_equal(call(office, "get_file_info", "{'path': 'a.txt'}"), 0);
+	assert_int_equal(blocks(office), 2);
+	assert_int_equal(stet_desk_set(office->desk, STET_OPTION_AGENTS, 0, NULL), 0);
+	assert_int_equal(call(office, "get_file_info", "{'path': 'a.txt', 'session': 'x'}"), 0);
+	assert_int_equal(blocks(office), 1);
+}
+
+static void a_stateless_agent_gets_a_list_of_instructions(void **state) {
+	struct office *office = *state;
+	struct stet_agent *agent = NULL;
+	dir_write(office->dir, "two/AGENTS.md", "Of two.\n");
+	dir_write(office->dir, "two/sub/AGENTS.md", "Of sub.\n");
+	assert_int_equal(stet_desk_stateless(office->desk, NULL, &agent, NULL), 0);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(run(office, agent, "read_file", "{'path': 'sub/c.txt'}"), 0);
+		assert_int_equal(blocks(office), 2);
+		assert_string_equal(text(office), "two\n");
+		expect_part_of(block(office, 1), "[Instructions apply to this file: AGENTS.md (");
+		expect_part_of(block(office, 1), "), sub/AGENTS.md (");
+		expect_part_of(block(office, 1), "Call agents_md");
+		assert_null(strstr(block(office, 1), "Of sub"));
+		assert_int_equal(run(office, agent, "get_file_info", "{'path': 'sub/c.txt'}"), 0);
+		assert_int_equal(blocks(office), 1);
+	}
+	assert_int_equal(run(office, agent, "agents_md", "{'path': 'sub/c.txt'}"), 0);
+	expect_part_of(text(office), "Of sub.");
+	stet_agent_release(agent);
+}
+
 /* ---- stateless ---- */
+
+static void a_stateless_refusal_says_what_to_pass(void **state) {
+	struct office *office = *state;
+	struct stet_agent *agent = NULL;
+	assert_int_equal(stet_desk_stateless(office->desk, NULL, &agent, NULL), 0);
+	assert_int_equal(run(office, agent, "write_file", "{'path': 'a.txt', 'content': 'x'}"),
+	                 STET_E_CONFLICT);
+	expect_error(office, "Nothing is remembered from call to call: pass expectedHash");
+	assert_int_equal(run(office, agent, "delete_file", "{'path': 'a.txt'}"), STET_E_CONFLICT);
+	assert_int_equal(run(office, agent, "write_file",
+	                     "{'path': 'a.txt', 'content': 'x', 'expectedHash': '0123456789abcdef'}"),
+	                 STET_E_CONFLICT);
+	expect_error(office, "then pass this hash.");
+	stet_agent_release(agent);
+}
 
 static void a_stateless_agent_remembers_nothing(void **state) {
 	struct office *office = *state;
@@ -489,6 +564,9 @@ int main(void) {
 		office_claim(a_conflict_names_the_session_that_wrote),
 		office_claim(names_that_cannot_be_are_refused),
 		office_claim(idle_names_make_room_and_names_in_use_stay),
+		office_claim(the_roots_instructions_come_with_the_first_answer),
+		office_claim(a_stateless_agent_gets_a_list_of_instructions),
+		office_claim(a_stateless_refusal_says_what_to_pass),
 		office_claim(a_stateless_agent_remembers_nothing),
 		office_claim(a_borrowed_session_is_the_agents_own),
 		office_claim(agents_work_at_once_and_lose_nothing),

@@ -4,6 +4,7 @@
 #include "base/utf8.h"
 #include "lib/schema.h"
 #include "lib/tools.h"
+#include "text/tokens.h"
 #include "tools/tool.h"
 
 static yyjson_doc *listed(size_t tool) {
@@ -47,16 +48,16 @@ static void every_tool_has_a_name_that_clients_take(void **state) {
 
 static void every_tool_has_title_description_and_annotations(void **state) {
 	(void)state;
-	static const char *const hints[] = {"readOnlyHint", "destructiveHint", "idempotentHint",
-	                                    "openWorldHint"};
+	static const char *const hints[] = {"readOnlyHint", "destructiveHint", "idempotentHint"};
 	for (size_t i = 0; i < stet_tool_count(); i++) {
 		yyjson_doc *doc = listed(i);
 		assert_string_equal(yyjson_get_str(member(doc, "title")), stet_tool_title(i));
 		assert_string_equal(yyjson_get_str(member(doc, "description")), stet_tool_description(i));
 		assert_true(strlen(stet_tool_title(i)) > 5 && strlen(stet_tool_description(i)) > 50);
-		for (size_t k = 0; k < sizeof hints / sizeof *hints; k++)
-			assert_true(yyjson_is_bool(yyjson_obj_get(member(doc, "annotations"), hints[k])));
 		bool reads = yyjson_get_bool(yyjson_obj_get(member(doc, "annotations"), "readOnlyHint"));
+		for (size_t k = 0; k < sizeof hints / sizeof *hints; k++)
+			assert_true(yyjson_is_bool(yyjson_obj_get(member(doc, "annotations"), hints[k])) ||
+			            (reads && k > 0));
 		bool destroys =
 			yyjson_get_bool(yyjson_obj_get(member(doc, "annotations"), "destructiveHint"));
 		assert_false(reads && destroys);
@@ -75,9 +76,6 @@ static void check_known(yyjson_val *schema) {
 static void check_input(yyjson_val *schema) {
 	yyjson_val *properties = yyjson_obj_get(schema, "properties"), *key, *value;
 	size_t i, max;
-	assert_string_equal(yyjson_get_str(yyjson_obj_get(schema, "$schema")),
-	                    "https://json-schema.org/draft/2020-12/schema");
-	assert_true(yyjson_is_false(yyjson_obj_get(schema, "additionalProperties")));
 	yyjson_arr_foreach(yyjson_obj_get(schema, "required"), i, max, key)
 		assert_non_null(yyjson_obj_get(properties, yyjson_get_str(key)));
 	yyjson_obj_foreach(properties, i, max, key, value) {
@@ -154,15 +152,16 @@ static void texts_of_a_tool_may_hold_any_character(void **state) {
 	yyjson_doc_free(doc);
 }
 
+/* By an estimate that is some 10 % above the count, which tests/tools/tool_list.sh makes. */
 static void the_whole_list_is_small(void **state) {
 	(void)state;
 	size_t total = 0;
 	for (size_t i = 0; i < stet_tool_count(); i++) {
 		char *json = stet_tool_json(i);
-		total += strlen(json);
+		total += st_tokens(st_str(json));
 		stet_free(json);
 	}
-	assert_true(total < stet_tool_count() * 4096);
+	assert_true(total < 6500);
 }
 
 static void the_editing_guide_is_short_and_names_every_text_tool(void **state) {

@@ -1,0 +1,24 @@
+/** Instructions (AGENTS.md) that go with an answer. */
+#ifndef STET_TOOLS_INSTRUCTIONS_H
+#define STET_TOOLS_INSTRUCTIONS_H
+
+#include "tools/render.h"
+
+/**
+ * Add the instructions that newly apply to a path. Where nothing is remembered
+ * from call to call, all that apply are listed instead, by path and hash.
+ *
+ * @path   Below the root.
+ * @shown  The hash of a text that the answer shows anyway; may be NULL.
+ * @return 0 or STET_E_NOMEM; what else goes wrong is a remark.
+ */
+[[nodiscard]] int st_call_instruct(struct st_call *call, const char *path,
+                                   const struct st_hash *shown, struct stet_error *err);
+
+/**
+ * The root's instructions come with an agent's first answer, whatever that is
+ * about. If they cannot, they come with the next.
+ */
+void st_call_greet(struct st_call *call);
+
+#endif
