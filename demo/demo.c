@@ -1,7 +1,7 @@
 /*
- * The main job at work, in five short scenes: an agent that uses stet and a
- * person who does not, on the same files. Run by tools/demo, in an empty
- * directory. Exit status 0 if everything came out as it should.
+ * A race for make demo: a person appends to a file while an agent updates a
+ * counter in it, once by plain read, modify, rename, once through the library.
+ * Run by demo.py, in a directory of its own. Exit status 0 if stet lost nothing.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -19,19 +19,11 @@
 /* How many updates each side makes in the race, and how long each rests between two. */
 enum { UPDATES = 200, REST_US = 1000 };
 
-/* Of quoted text. */
-enum { WIDTH = 92 };
-
-static bool coloured;
 static struct stet_workspace *ws;
 static struct stet_session *agent;
 static struct stet_error err;
 
 /* ---- talking ---- */
-
-static const char *colour(const char *code) {
-	return coloured ? code : "";
-}
 
 __attribute__((format(printf, 1, 2))) static void say(const char *format, ...) {
 	va_list args;
@@ -39,32 +31,6 @@ __attribute__((format(printf, 1, 2))) static void say(const char *format, ...) {
 	vprintf(format, args);
 	va_end(args);
 	putchar('\n');
-}
-
-static void scene(const char *title) {
-	static int number;
-	printf("\n%s%d. %s%s\n", colour("\033[1m"), ++number, title, colour("\033[0m"));
-}
-
-/* How much of a line fits, up to a blank if it is too long. */
-static size_t fitting(const char *line, size_t len) {
-	size_t end = len;
-	while (end > WIDTH && memrchr(line, ' ', end))
-		end = (size_t)((const char *)memrchr(line, ' ', end) - line);
-	return end > 0 ? end : len;
-}
-
-/* Text set off from the talk; the lines of a diff in their usual colours. */
-static void quote(const char *text) {
-	putchar('\n');
-	while (*text) {
-		size_t len = fitting(text, strcspn(text, "\n"));
-		const char *paint = *text == '+' ? "\033[32m" : *text == '-' ? "\033[31m" : "\033[36m";
-		if (len > 0)
-			printf("    %s%.*s%s", colour(paint), (int)len, text, colour("\033[0m"));
-		putchar('\n');
-		text += len + (text[len] != '\0');
-	}
 }
 
 static void check(bool fine, const char *what) {
@@ -131,53 +97,7 @@ static void read_file(const char *path) {
 	stet_answer_free(answer);
 }
 
-/* ---- 1. an edit of a file that somebody else changed ---- */
-
-static void add_a_timeout(void) {
-	put("server.conf", "host = localhost\nport = 8080\ntimeout = 30\n");
-}
-
-static void two_writers(void) {
-	scene("Two writers, one file");
-	put("server.conf", "host = localhost\nport = 8080\n");
-	read_file("server.conf");
-	say("The agent reads server.conf. Meanwhile a person, in another process, saves a change to "
-	    "it.");
-	wait_for(person(add_a_timeout));
-
-	say("The agent, which knows nothing of that, wants to change the port. It is refused:");
-	struct stet_answer *answer = NULL;
-	int code = edit("server.conf", "port = 8080", "port = 9090", &answer);
-	check(code == STET_E_CONFLICT, "An edit was not refused");
-	quote(stet_answer_message(answer));
-	quote(stet_answer_diff(answer, NULL));
-	putchar('\n');
-	stet_answer_free(answer);
-
-	say("It has now seen the change, so the same edit made again succeeds. Both changes are "
-	    "there:");
-	check(edit("server.conf", "port = 8080", "port = 9090", NULL) == 0, "The edit failed");
-	const char *text = text_of("server.conf");
-	quote(text);
-	check(strstr(text, "port = 9090\n") && strstr(text, "timeout = 30\n"), "A change is missing");
-}
-
-/* ---- 2. a file that was never read ---- */
-
-static void unread_file(void) {
-	scene("A whole file, never read");
-	put("notes.txt", "Do not lose this.\n");
-	say("The agent writes notes.txt from scratch and does not know that there is one. It is "
-	    "refused:");
-	struct stet_answer *answer = NULL;
-	int code = stet_session_write(agent, "notes.txt", "My notes\n", 9, NULL, &answer, &err);
-	check(code == STET_E_CONFLICT, "A write was not refused");
-	quote(stet_answer_message(answer));
-	stet_answer_free(answer);
-	check(strcmp(text_of("notes.txt"), "Do not lose this.\n") == 0, "The file was changed");
-}
-
-/* ---- 3. a race ---- */
+/* ---- the race ---- */
 
 static const char *race_path;
 
@@ -297,7 +217,6 @@ static void race_stet(void) {
 }
 
 static void race(void) {
-	scene("A race");
 	say("A person appends %d lines to a file while an agent updates a counter in it %d times.",
 	    UPDATES, UPDATES);
 	/* Neither of the two ways waits for the disk here, so that the race is close. */
@@ -307,56 +226,10 @@ static void race(void) {
 	check(stet_workspace_set(ws, STET_OPTION_DURABLE, 1, &err) == 0, "An option failed");
 }
 
-/* ---- 4. a section of a Markdown file ---- */
-
-static void patch_section(void) {
-	static const char args[] =
-		"{\"filePath\": \"README.md\", \"operation\": \"insert\","
-		" \"target\": {\"appendToSection\": \"Setup\"}, \"content\": \"3. Start the server.\"}";
-	scene("A section of a Markdown file");
-	put("README.md",
-	    "# Server\n\n## Setup\n\n1. Install it.\n2. Edit server.conf.\n\n## Usage\n\nSee notes.\n");
-	say("The agent adds a step to the section Setup, by its heading, with the tool text_patch:");
-	char *answer = NULL;
-	check(stet_call(agent, "text_patch", args, strlen(args), &answer, NULL, &err) == 0,
-	      "Patching failed");
-	stet_free(answer);
-	const char *text = text_of("README.md");
-	quote(text);
-	check(strstr(text, "2. Edit server.conf.\n3. Start the server.\n\n## Usage") != NULL,
-	      "The step is in the wrong place");
-}
-
-/* ---- 5. what is left ---- */
-
-static void leftovers(void) {
-	scene("What is left behind");
-	int files = 0, temporary = 0;
-	DIR *dir = opendir(".");
-	check(dir != NULL, "The directory cannot be read");
-	for (struct dirent *entry; (entry = readdir(dir));) {
-		files += entry->d_name[0] != '.';
-		temporary += strncmp(entry->d_name, ".stet-", 6) == 0;
-	}
-	closedir(dir);
-	say("The directory holds the %d files of these scenes and %d temporary ones.", files,
-	    temporary);
-	for (char *notice; (notice = stet_workspace_notice(ws)); stet_free(notice))
-		quote(notice);
-	check(temporary == 0, "A temporary file is left");
-}
-
 int main(void) {
-	coloured = isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
 	check(stet_workspace_open(".", &ws, &err) == 0, "The workspace cannot be opened");
 	check(stet_session_open(ws, "agent", &agent, &err) == 0, "The session cannot be opened");
-	say("stet %s: an agent that uses it, and a person who does not, on the same files.",
-	    stet_version());
-	two_writers();
-	unread_file();
 	race();
-	patch_section();
-	leftovers();
 	stet_session_close(agent);
 	stet_workspace_close(ws);
 	return fflush(stdout) == 0 ? 0 : 1;

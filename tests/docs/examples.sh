@@ -1,7 +1,7 @@
 #!/bin/bash
 # Every C and shell example in the documentation works. A block of C with a main() is a program; any
 # other is the body of one, with a session `session` over the workspace `ws`, and `err`. Examples run
-# where docs/ is, and a file list.txt.
+# where docs/ is, and a file list.txt. Those of the shell run in a directory of their own.
 . "$(dirname "$0")/../lib/tap.sh"
 
 # As a user has it: installed, and found through pkg-config.
@@ -25,7 +25,10 @@ cat >bin/make <<END
 exec $(command -v make) -n SETUP=true -C "$STET_SOURCE_ROOT" "\$@"
 END
 chmod +x bin/cc bin/make
-PATH=$PWD/bin:$PATH
+PATH=$PWD/bin:$(dirname "$STET"):$PATH
+export HOME=$tap_dir/home XDG_CONFIG_HOME=$tap_dir/home/.config
+unset STET_ROOT STET_SESSION
+mkdir home
 
 # blocks FILE NAME: write the fenced blocks of a page to NAME-LINE.LANGUAGE.
 blocks() {
@@ -71,6 +74,14 @@ run_c() {
 	[ ! -s errors ] && { [ -s out ] || ! grep -qE '^[^"]*\b(printf|puts)\(' "$1"; }
 }
 
+run_sh() {
+	rm -rf run
+	mkdir run
+	ln -s "$STET_SOURCE_ROOT/docs" run/docs
+	cp list.txt run
+	(cd run && sh -eu "../$1")
+}
+
 count=0
 for page in "$STET_SOURCE_ROOT"/*.md "$STET_SOURCE_ROOT"/docs/*.md; do
 	blocks "$page" "$(basename "$page" .md)"
@@ -79,7 +90,7 @@ for block in *-*.*; do
 	printf 'bread\nmilk\n' >list.txt
 	case $block in
 	*.c) claim "$block compiles and runs" run_c "$block" ;;
-	*.sh) claim "$block runs" sh -eu "$block" ;;
+	*.sh) claim "$block runs" run_sh "$block" ;;
 	*.text) continue ;;
 	*) claim "$block: use one of c, sh, text" false ;;
 	esac

@@ -18,6 +18,7 @@ claim 'the edit made again is there' says 'port = 9090'
 claim 'an unread file is not overwritten' says 'you have not read all of'
 claim 'the race loses nothing' says 'nothing lost'
 claim 'the new step is in its section' says '3. Start the server.'
-claim 'no temporary file is left' says 'and 0 temporary ones'
+claim 'an AGENTS.md comes along' says '[Loaded from src/AGENTS.md]'
+claim 'no temporary file is left' says 'and 0 temporary'
 claim 'the workspace is removed' test "$(echo ./*)" = ./out
 finish
