@@ -17,7 +17,6 @@ const struct command *const commands[] = {
 	&hash_command,
 	&agents_command,
 	&watch_command,
-	&changes_command,
 	&setup_command,
 	&doctor_command,
 	NULL,
