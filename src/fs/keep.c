@@ -290,8 +290,8 @@ static bool has_suffix(const char *text, const char *suffix) {
 
 /*
  * A copy whose lock is free belongs to a process that is gone. 1 with its
- * hash, if one is asked for; 0 if it belongs to somebody or is
- * gone; -1 if that cannot be told.
+ * hash, if one is asked for; 0 if it belongs to somebody or is no more; -1 if
+ * that cannot be told.
  */
 static int look_at_abandoned(int dirfd, const char *entry, struct st_hash *hash) {
 	st_autofd fd = st_retry(openat(dirfd, entry, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));

@@ -287,6 +287,29 @@ static void a_notice_survives_a_call_that_fails(void **state) {
 	assert_non_null(strstr(stet_answer_notice(desk->answer, 0), ".stet/kept/"));
 }
 
+/* A descriptor that was never opened is not 0. */
+static void a_workspace_closes_only_what_it_opened(void **state) {
+	const struct dir *dir = *state;
+	int saved = fcntl(0, F_DUPFD_CLOEXEC, 3);
+	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	assert_int_equal(null == 0 ? 0 : dup2(null, 0), 0);
+	dir_write(dir, "a.txt", "old");
+	struct stet_workspace *ws;
+	struct stet_session *session;
+	assert_int_equal(stet_workspace_open(dir->path, &ws, NULL), 0);
+	assert_int_equal(stet_session_open(ws, NULL, &session, NULL), 0);
+	assert_int_equal(stet_session_edit(session, "a.txt", "old", 3, "new", 3, NULL, NULL, NULL), 0);
+	stet_session_close(session);
+	stet_workspace_close(ws);
+	assert_true(fcntl(0, F_GETFD) >= 0);
+	if (null > 0)
+		close(null);
+	if (saved >= 0) {
+		dup2(saved, 0);
+		close(saved);
+	}
+}
+
 int main(void) {
 	const struct CMUnitTest tests[] = {
 		desk_claim(an_edit_changes_only_its_text),
@@ -311,6 +334,7 @@ int main(void) {
 		desk_claim(the_size_limit_holds_for_reading_and_writing),
 		desk_claim(a_late_write_is_told_in_the_next_answer),
 		desk_claim(a_notice_survives_a_call_that_fails),
+		claim(a_workspace_closes_only_what_it_opened),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
