@@ -253,9 +253,10 @@ void st_visit_moved(struct stet_session *session, const char *from, const char *
 	struct stet_workspace *ws = session->ws;
 	st_auto(st_place) place = ST_PLACE_INIT;
 	st_auto(st_file) file = ST_FILE_INIT;
-	/* Of a directory, each file is found to be gone when the state is looked at. */
+	/* A link is no file of its own; of a directory, each file is found to be gone at the next look. */
 	if (!session->tracks ||
-	    st_file_load(&ws->root, st_str(to), ws->max_file, &place, &file, NULL) < 0)
+	    st_file_load(&ws->root, st_str(to), ws->max_file, &place, &file, NULL) < 0 ||
+	    strcmp(place.path, to) != 0)
 		return;
 	struct st_deed gone = {.path = from, .wrote = true, .had = true, .before = file.hash};
 	struct st_deed here = {
