@@ -140,7 +140,8 @@ STET_API const char *stet_watcher_clock(struct stet_watcher *watcher);
 /**
  * What changed since a clock, in a time that depends on how much that is.
  *
- * @clock  Of stet_watcher_clock() or stet_changes_clock().
+ * @clock  Of stet_watcher_clock() or stet_changes_clock(); "" or NULL for a
+ *         list of all.
  * @out    Receives the changes, to be freed.
  * @return 0, STET_E_INVALID (not started), STET_E_NOMEM.
  */
@@ -254,7 +255,7 @@ STET_API STET_NODISCARD int stet_workspace_dispatch(struct stet_workspace *ws, i
  * What changed of the files in use since a clock. Everything that happened
  * before this call is in the answer, whether it has come to rest or not.
  *
- * @clock  Of an earlier stet_changes_clock(); "" for a list of all.
+ * @clock  Of an earlier stet_changes_clock(); "" or NULL for a list of all.
  * @return 0, STET_E_BUSY (the events did not come in time), STET_E_NOT_FOUND
  *         (the root is gone), or as stet_workspace_watch_fd().
  */

@@ -39,7 +39,7 @@ int st_changes_since(struct st_watch *watch, const char *clock, struct stet_chan
 	if (!changes)
 		return st_fail_nomem(err);
 	st_watch_clock(watch, changes->clock);
-	int code = st_watch_since(watch, st_str(clock), collect, changes, err);
+	int code = st_watch_since(watch, st_str(clock ? clock : ""), collect, changes, err);
 	if (code >= 0 && (changes->failed || changes->paths.failed))
 		code = st_fail_nomem(err);
 	if (code < 0) {
