@@ -6,6 +6,7 @@
 #include "fs/displaced.h"
 #include "tools/desk.h"
 #include "tools/instructions.h"
+#include "tools/spelling.h"
 
 /* Notices on their way into an answer. */
 struct notices {
@@ -39,6 +40,8 @@ static void fill_failure(struct st_call *call, const struct stet_error *err) {
 	st_buf_addf(&text, "Error: %s", err->message);
 	if (err->code == STET_E_OUTSIDE)
 		name_roots(call, &text);
+	if (err->code == STET_E_NOT_FOUND && call->path)
+		st_spelling_hint(call->session, call->path, &text);
 	if (call->text.len > 0)
 		st_buf_adds(&text, "\n\n");
 	st_buf_add(&text, st_buf_str(&call->text));

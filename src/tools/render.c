@@ -4,6 +4,7 @@
 
 #include "text/diff.h"
 #include "tools/desk.h"
+#include "tools/spelling.h"
 
 const char st_common_schema[] =
 	"{\"type\":\"object\",\"properties\":{"
@@ -37,8 +38,19 @@ const char *st_call_path(struct st_call *call, const char *name, struct stet_err
 		        call->tool->name);
 		return NULL;
 	}
-	st_call_route(call, path.ptr);
-	return path.ptr;
+	st_auto(st_buf) plain = ST_BUF_INIT;
+	if (st_spelling_plain(path, &plain, err) < 0)
+		return NULL;
+	if (plain.len > 0)
+		path = st_buf_str(&plain);
+	/* The answer may speak of it when the arguments are gone. */
+	call->path = yyjson_mut_get_str(st_json_text(call->doc, path));
+	if (!call->path) {
+		st_fail_nomem(err);
+		return NULL;
+	}
+	st_call_route(call, call->path);
+	return call->path;
 }
 
 void st_render_path(struct st_call *call, yyjson_mut_val *object, const char *key,

@@ -101,6 +101,8 @@ struct st_call {
 	const struct st_tool *tool;
 	/** The arguments in the order of tool->params; NULL for those not given. */
 	yyjson_val *args[ST_PARAMS_MAX];
+	/** The path that was looked at last; NULL for none. */
+	const char *path;
 	/** The answer: what it says as data, and as text. */
 	yyjson_mut_doc *doc;
 	yyjson_mut_val *result;

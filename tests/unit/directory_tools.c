@@ -429,7 +429,8 @@ static void an_answer_of_several_files_is_bounded(void **state) {
 	assert_true(whole_answer().len < 3 << 20);
 	expect_int("files.0.nextOffset", 23832);
 	expect_part("files.9.error", "The answer is full");
-	assert_non_null(strstr(said(1), "[\"big\": Lines 1-23831 of 40000. Continue with offset 23832.]"));
+	assert_non_null(
+		strstr(said(1), "[\"big\": Lines 1-23831 of 40000. Continue with offset 23832.]"));
 }
 
 static yyjson_val *block(size_t n, const char *key) {
@@ -475,6 +476,64 @@ static void a_file_of_5_mib_fits_a_message(void **state) {
 	assert_int_equal(truncate(dir_at(desk->dir, "a.png"), 5 << 20), 0);
 	call(desk, "read_media_file", "{'path': 'a.png'}");
 	assert_true(whole_answer().len < 8 << 20);
+}
+
+/* ---- spellings ---- */
+
+static void odd_names_are_names(void **state) {
+	struct desk *desk = *state;
+	static const char *const names[] = {
+		"with space.txt", "100%.txt",
+		"%20.txt",        "caf\xC3\xA9.txt",
+		"'quoted'.txt",   "$HOME.txt",
+		"~tilde.txt",     "a~",
+		"trail .txt ",    "\xE6\x97\xA5\xE6\x9C\xAC.txt",
+	};
+	for (size_t i = 0; i < COUNT(names); i++) {
+		const char *name = quoted(st_str(names[i]));
+		call(desk, "write_file", "{'path': %s, 'content': 'cost: 5\\n'}", name);
+		assert_true(dir_has(desk->dir, names[i]));
+		/* A replacement is taken as it is. */
+		call(desk, "edit_file", "{'path': %s, 'oldText': '5', 'newText': '$& $1 $$ \\\\1'}", name);
+		expect_file(desk, names[i], "cost: $& $1 $$ \\1\n");
+	}
+	/* Quotes around a path are part of it. */
+	refuse(desk, STET_E_NOT_FOUND, "read_file", "{'path': %s}", quoted(ST_STR("\"100%.txt\"")));
+}
+
+static void a_name_in_another_form_is_pointed_out(void **state) {
+	struct desk *desk = *state;
+	dir_write(desk->dir, "sub/caf\xC3\xA9.txt", "x");
+	dir_write(desk->dir, "cafe\xCC\x81.md", "x");
+	dir_write(desk->dir, "README.md", "x");
+	refuse(desk, STET_E_NOT_FOUND, "read_file", "{'path': 'sub/cafe\xCC\x81.txt'}");
+	expect_text("There is \"caf\\u00e9.txt\", which differs only in case or in how its accents");
+	refuse(desk, STET_E_NOT_FOUND, "edit_file",
+	       "{'path': 'caf\xC3\xA9.md', 'oldText': 'x', 'newText': 'y'}");
+	expect_text("There is \"cafe\\u0301.md\"");
+	refuse(desk, STET_E_NOT_FOUND, "get_file_info", "{'path': 'readme.md'}");
+	expect_text("There is \"README.md\"");
+	refuse(desk, STET_E_NOT_FOUND, "read_file", "{'path': 'other.md'}");
+	expect_no_text("There is \"");
+	call(desk, "read_file", "{'path': 'sub/caf\\u00e9.txt'}");
+}
+
+static void home_and_uris_are_paths(void **state) {
+	struct desk *desk = *state;
+	dir_write(desk->dir, "a b.txt", "x");
+	call(desk, "read_file", "{'path': 'file://%s/a%%20b.txt'}", desk->dir->path);
+	expect_str("path", "a b.txt");
+	call(desk, "read_file", "{'path': 'file://localhost%s/a%%20b.txt'}", desk->dir->path);
+	refuse(desk, STET_E_INVALID, "read_file", "{'path': 'file://elsewhere%s/a'}", desk->dir->path);
+	refuse(desk, STET_E_INVALID, "read_file", "{'path': 'file://%s/a%%2'}", desk->dir->path);
+	refuse(desk, STET_E_INVALID, "read_file", "{'path': 'file://%s/a%%00'}", desk->dir->path);
+	refuse(desk, STET_E_OUTSIDE, "read_file", "{'path': 'file:///etc/passwd'}");
+	assert_int_equal(setenv("HOME", desk->dir->path, 1), 0);
+	call(desk, "read_file", "{'path': '~/a b.txt'}");
+	expect_str("path", "a b.txt");
+	call(desk, "list_directory", "{'path': '~'}");
+	assert_int_equal(setenv("HOME", "/root", 1), 0);
+	refuse(desk, STET_E_OUTSIDE, "read_file", "{'path': '~/a b.txt'}");
 }
 
 /* ---- get_file_info, list_allowed_directories ---- */
@@ -576,6 +635,9 @@ int main(void) {
 		desk_claim(an_answer_of_several_files_is_bounded),
 		desk_claim(media_come_as_what_they_are),
 		desk_claim(a_file_of_5_mib_fits_a_message),
+		desk_claim(odd_names_are_names),
+		desk_claim(a_name_in_another_form_is_pointed_out),
+		desk_claim(home_and_uris_are_paths),
 		desk_claim(what_is_known_of_a_file_is_told),
 		desk_claim(the_workspace_is_named),
 		cmocka_unit_test(braces_are_written_out),

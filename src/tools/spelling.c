@@ -1,0 +1,87 @@
+#include "tools/spelling.h"
+
+#include "base/unicode.h"
+#include "base/utf8.h"
+#include "fs/dirs.h"
+
+static int digit(char c) {
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c = (char)(c | 0x20);
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static int from_uri(struct st_str uri, struct st_buf *plain, struct stet_error *err) {
+	struct st_str rest = st_str_slice(uri, strlen("file://"), uri.len);
+	if (st_str_starts(rest, ST_STR("localhost/")))
+		rest = st_str_slice(rest, strlen("localhost"), rest.len);
+	bool whole = rest.len > 0 && rest.ptr[0] == '/';
+	for (size_t i = 0; i < rest.len && whole; i++) {
+		if (rest.ptr[i] != '%') {
+			st_buf_addc(plain, rest.ptr[i]);
+			continue;
+		}
+		int high = i + 2 < rest.len ? digit(rest.ptr[i + 1]) : -1;
+		int low = i + 2 < rest.len ? digit(rest.ptr[i + 2]) : -1;
+		whole = high >= 0 && low >= 0 && high + low > 0;
+		st_buf_addc(plain, (char)(high << 4 | (low & 15)));
+		i += 2;
+	}
+	if (!whole)
+		return st_fail(err, STET_E_INVALID,
+		               "A file's URI is file:///PATH, percent-encoded. Give that, or the path.");
+	return plain->failed ? st_fail_nomem(err) : 0;
+}
+
+int st_spelling_plain(struct st_str path, struct st_buf *plain, struct stet_error *err) {
+	if (st_str_starts(path, ST_STR("file://")))
+		return from_uri(path, plain, err);
+	bool home = st_str_eq(path, ST_STR("~")) || st_str_starts(path, ST_STR("~/"));
+	const char *dir = home ? getenv("HOME") : NULL;
+	if (!dir || dir[0] != '/')
+		return 0;
+	st_buf_adds(plain, dir);
+	st_buf_add(plain, st_str_slice(path, 1, path.len));
+	return plain->failed ? st_fail_nomem(err) : 0;
+}
+
+/* A name in letters that are the same on every keyboard, as JSON has it. */
+static void add_escaped(struct st_buf *out, const char *name) {
+	struct st_str left = st_str(name);
+	st_buf_addc(out, '"');
+	while (left.len > 0) {
+		uint32_t point;
+		size_t len = st_utf8_next(left, &point);
+		if (point >= 0x20 && point < 0x7F && point != '"' && point != '\\')
+			st_buf_addc(out, (char)point);
+		else if (point < 0x10000)
+			st_buf_addf(out, "\\u%04x", (unsigned)point);
+		else
+			st_buf_addf(out, "\\u%04x\\u%04x", 0xD7C0u + (unsigned)(point >> 10),
+			            0xDC00u + (unsigned)(point & 0x3FF));
+		left = st_str_slice(left, len, left.len);
+	}
+	st_buf_addc(out, '"');
+}
+
+void st_spelling_hint(const struct stet_session *session, const char *path, struct st_buf *out) {
+	st_auto(st_dir) dir = ST_DIR_INIT;
+	st_auto(st_listing) listing = {0};
+	st_auto(st_buf) wanted = ST_BUF_INIT;
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	struct st_str above = slash ? st_strn(path, (size_t)(slash - path) + 1) : ST_STR(".");
+	if (!*name || st_dir_open(&session->ws->root, above, &dir, NULL) < 0 ||
+	    st_dir_list(&dir, &listing, NULL) < 0)
+		return;
+	st_unicode_fold(&wanted, st_str(name));
+	for (size_t i = 0; i < listing.count; i++) {
+		st_auto(st_buf) folded = ST_BUF_INIT;
+		st_unicode_fold(&folded, st_str(listing.entries[i].name));
+		if (!st_str_eq(st_buf_str(&folded), st_buf_str(&wanted)))
+			continue;
+		st_buf_adds(out, " There is ");
+		add_escaped(out, listing.entries[i].name);
+		st_buf_adds(out, ", which differs only in case or in how its accents are written.");
+		return;
+	}
+}
