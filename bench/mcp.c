@@ -1,0 +1,397 @@
+/*
+ * stet mcp against a program that only echoes and against the reference
+ * filesystem server, over pipes, without a client library in between.
+ *
+ *     bench-mcp [DIR]   DIR: what tools/npm prints; without it the reference is left out
+ */
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/json.h"
+#include "lib/bench.h"
+
+extern char **environ;
+
+enum { PIPELINED = 100 };
+
+struct server {
+	const char *argv[8];
+	/* The tool that reads a file. */
+	const char *read;
+	pid_t pid;
+	int in;
+	FILE *out;
+	char *line;
+	size_t room;
+	/* Which of two texts is in the file to edit. */
+	int turn;
+};
+
+static char self[PATH_MAX], stet[PATH_MAX], node[PATH_MAX], script[PATH_MAX];
+static struct server echo = {.argv = {self, "--echo", NULL}};
+static struct server durable = {.argv = {stet, "mcp", ".", NULL}, .read = "read_file"};
+static struct server relaxed = {.argv = {stet, "mcp", "--durability", "relaxed", ".", NULL},
+                                .read = "read_file"};
+static struct server reference = {.argv = {node, script, ".", NULL}, .read = "read_text_file"};
+
+/* ---- the program that only echoes: a line that begins with a number is answered with so many bytes ---- */
+
+static int run_echo(void) {
+	char *line = NULL;
+	size_t room = 0;
+	while (getline(&line, &room, stdin) > 0) {
+		long len = strtol(line, NULL, 10);
+		for (; len > 1; len--)
+			putchar('x');
+		putchar('\n');
+		fflush(stdout);
+	}
+	free(line);
+	return 0;
+}
+
+/* ---- clients ---- */
+
+static void start(struct server *server) {
+	int in[2], out[2];
+	posix_spawn_file_actions_t actions;
+	bench_check(pipe2(in, O_CLOEXEC) == 0 && pipe2(out, O_CLOEXEC) == 0, "pipe");
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_adddup2(&actions, in[0], STDIN_FILENO);
+	posix_spawn_file_actions_adddup2(&actions, out[1], STDOUT_FILENO);
+	posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+	union {
+		const char *const *given;
+		char **wanted;
+	} argv = {.given = server->argv};
+	bench_check(posix_spawn(&server->pid, argv.wanted[0], &actions, NULL, argv.wanted, environ) ==
+	                0,
+	            "spawn");
+	posix_spawn_file_actions_destroy(&actions);
+	close(in[0]);
+	close(out[1]);
+	server->in = in[1];
+	server->out = fdopen(out[0], "r");
+}
+
+static void stop(struct server *server) {
+	close(server->in);
+	fclose(server->out);
+	waitpid(server->pid, NULL, 0);
+}
+
+static void say(struct server *server, struct st_str line) {
+	while (line.len > 0) {
+		ssize_t len = write(server->in, line.ptr, line.len);
+		bench_check(len > 0, "a server does not take what it is sent");
+		line = st_str_slice(line, (size_t)len, line.len);
+	}
+}
+
+/* The next line; empty if there is none. */
+static const char *hear(struct server *server) {
+	return getline(&server->line, &server->room, server->out) > 0 ? server->line : "";
+}
+
+static const char *ask(struct server *server, struct st_str line) {
+	say(server, line);
+	return hear(server);
+}
+
+static void check_answer(const char *answer) {
+	if (!*answer || strstr(answer, "\"isError\":true") || strstr(answer, "\"error\":{")) {
+		fprintf(stderr, "%.500s\n", answer);
+		bench_check(0, "an answer is no success");
+	}
+}
+
+static void greet(struct server *server) {
+	static const char init[] =
+		"{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":"
+		"\"2025-06-18\",\"capabilities\":{},\"clientInfo\":{\"name\":\"bench\",\"version\":\"1\"}}}"
+	    "\n";
+	static const char ready[] = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n";
+	bench_check(*ask(server, st_str(init)) != '\0', "no answer to initialize");
+	if (server->read)
+		say(server, st_str(ready));
+}
+
+static void add_call(struct st_buf *out, const char *tool, const char *path, const char *more) {
+	st_buf_addf(
+		out,
+		"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"%s\","
+		"\"arguments\":{\"path\":\"%s\"%s}}}\n",
+		tool, path, more);
+}
+
+/* ---- what is measured ---- */
+
+static void spawn_and_greet(void *context) {
+	struct server *server = context;
+	start(server);
+	greet(server);
+	stop(server);
+}
+
+/* How large the file is that is worked on, and how large an answer with it is. */
+static size_t size, answer_size;
+static char name[40];
+
+static void read_once(void *context) {
+	struct server *server = context;
+	st_auto(st_buf) call = ST_BUF_INIT;
+	if (server->read)
+		add_call(&call, server->read, name, "");
+	else
+		st_buf_addf(&call, "%zu %100s\n", answer_size, "");
+	const char *answer = ask(server, st_buf_str(&call));
+	if (server->read)
+		check_answer(answer);
+}
+
+static void read_many(void *context) {
+	struct server *server = context;
+	st_auto(st_buf) calls = ST_BUF_INIT;
+	for (int i = 0; i < PIPELINED; i++) {
+		if (server->read)
+			add_call(&calls, server->read, name, "");
+		else
+			st_buf_addf(&calls, "%zu %100s\n", answer_size, "");
+	}
+	say(server, st_buf_str(&calls));
+	for (int i = 0; i < PIPELINED; i++)
+		bench_check(*hear(server) != '\0', "no answer");
+}
+
+/* All of it, page by page if need be. */
+static void read_whole(void *context) {
+	struct server *server = context;
+	char offset[60] = "";
+	for (;;) {
+		st_auto(st_buf) call = ST_BUF_INIT;
+		add_call(&call, server->read, name, offset);
+		const char *answer = ask(server, st_buf_str(&call));
+		check_answer(answer);
+		const char *next = strstr(answer, "\"nextOffset\":");
+		if (!next)
+			return;
+		snprintf(offset, sizeof offset, ",\"offset\":%ld", strtol(next + 13, NULL, 10));
+	}
+}
+
+static void edit_once(void *context) {
+	struct server *server = context;
+	char path[60];
+	snprintf(path, sizeof path, "%d-%s", (int)server->pid, name);
+	st_auto(st_buf) call = ST_BUF_INIT;
+	const char *from = server->turn ? "second" : "first_", *to = server->turn ? "first_" : "second";
+	char edits[200];
+	snprintf(edits, sizeof edits,
+	         ",\"edits\":[{\"oldText\":\"the %s word\",\"newText\":\"the %s word\"}]", from, to);
+	add_call(&call, "edit_file", path, edits);
+	check_answer(ask(server, st_buf_str(&call)));
+	server->turn = !server->turn;
+}
+
+/* What an edit costs a program that does without all care: write, fsync, rename. */
+static void sync_once(void *context) {
+	static char bytes[1 << 20];
+	memset(bytes, 'x', size);
+	int fd = open("bare.tmp", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	bench_check(fd >= 0 && write(fd, bytes, size) == (ssize_t)size && fsync(fd) == 0, "fsync");
+	close(fd);
+	bench_check(rename("bare.tmp", "bare.txt") == 0, "rename");
+}
+
+/* ---- files ---- */
+
+static void put_file(const char *path, size_t bytes) {
+	FILE *file = fopen(path, "w");
+	bench_check(file != NULL, path);
+	fputs("Here is the first_ word.\n", file);
+	for (size_t len = 25; len < bytes; len += 50)
+		fputs("a line of some length, with forty-nine characters\n", file);
+	bench_check(fclose(file) == 0, path);
+}
+
+static void set_file(size_t bytes) {
+	size = bytes;
+	snprintf(name, sizeof name, "%zu.txt", bytes);
+	put_file(name, bytes);
+	st_auto(st_buf) call = ST_BUF_INIT;
+	add_call(&call, durable.read, name, "");
+	answer_size = strlen(ask(&durable, st_buf_str(&call)));
+}
+
+/* Each server edits a file of its own, which it has read. */
+static void set_edited(struct server *server) {
+	char path[60];
+	snprintf(path, sizeof path, "%d-%s", (int)server->pid, name);
+	put_file(path, size);
+	server->turn = 0;
+}
+
+/* ---- tables ---- */
+
+static bool has_reference(void) {
+	return node[0] != '\0';
+}
+
+static void bench_spawn(void) {
+	const struct bench_case cases[] = {
+		{.name = "echo", .run = spawn_and_greet, .context = &echo},
+		{.name = "stet mcp", .run = spawn_and_greet, .context = &durable, .target = 3},
+		{.name = "reference server", .run = spawn_and_greet, .context = &reference},
+	};
+	bench_run("spawn to initialize answered", cases, 2, 101);
+	if (has_reference())
+		bench_run("the same, with the reference server", cases, 3, 11);
+}
+
+static void print_memory(const char *what, const struct server *server, const char *target) {
+	char path[60], line[200];
+	snprintf(path, sizeof path, "/proc/%d/status", (int)server->pid);
+	FILE *file = fopen(path, "r");
+	bench_check(file != NULL, path);
+	while (fgets(line, sizeof line, file)) {
+		if (strncmp(line, "VmRSS:", 6) == 0)
+			printf("  %-42s %10ld KB%s\n", what, strtol(line + 6, NULL, 10), target);
+	}
+	fclose(file);
+}
+
+static void bench_memory(void) {
+	puts("resident after that");
+	print_memory("echo", &echo, "");
+	print_memory("stet mcp", &durable, "  (target 6144 KB)");
+	if (has_reference())
+		print_memory("reference server", &reference, "");
+}
+
+static void bench_read(const char *title, void (*run)(void *context), double target,
+                       size_t rounds) {
+	const struct bench_case cases[] = {
+		{.name = "echo of as many bytes", .run = run, .context = &echo},
+		{.name = "stet mcp", .run = run, .context = &durable, .target = target},
+		{.name = "reference server", .run = run, .context = &reference},
+	};
+	bench_run(title, cases, has_reference() ? 3 : 2, rounds);
+}
+
+static void bench_edit(const char *title, double target) {
+	const struct bench_case cases[] = {
+		{.name = "reference server", .run = edit_once, .context = &reference},
+		{.name = "stet mcp --durability relaxed",
+	     .run = edit_once,
+	     .context = &relaxed,
+	     .target = target},
+	};
+	const struct bench_case synced[] = {
+		{.name = "write, fsync, rename", .run = sync_once},
+		{.name = "stet mcp", .run = edit_once, .context = &durable, .target = 1.5},
+	};
+	set_edited(&relaxed);
+	set_edited(&durable);
+	if (has_reference()) {
+		set_edited(&reference);
+		bench_run(title, cases, 2, 201);
+	}
+	bench_run(title, synced, 2, 101);
+}
+
+static void bench_whole(void) {
+	const struct bench_case cases[] = {
+		{.name = "stet mcp, in pages", .run = read_whole, .context = &durable},
+		{.name = "reference server, in one message", .run = read_whole, .context = &reference},
+	};
+	set_file((size_t)10 << 20);
+	bench_run("read 10 MB", cases, has_reference() ? 2 : 1, 5);
+}
+
+/* Whether a server answers a write of ten megabytes, and lives. */
+static bool writes_much(struct server *server) {
+	st_auto(st_buf) call = ST_BUF_INIT;
+	st_buf_adds(&call,
+	            "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":"
+	            "\"write_file\",\"arguments\":{\"path\":\"written.txt\",\"content\":\"");
+	for (size_t i = 0; i < ((size_t)10 << 20) / 50; i++)
+		st_buf_adds(&call, "a line of some length, with forty-eight character\\n");
+	st_buf_adds(&call, "\"}}}\n");
+	struct st_str rest = st_buf_str(&call);
+	while (rest.len > 0) {
+		ssize_t len = write(server->in, rest.ptr, rest.len);
+		if (len <= 0)
+			return false;
+		rest = st_str_slice(rest, (size_t)len, rest.len);
+	}
+	return strstr(hear(server), "\"result\"") != NULL;
+}
+
+static void bench_write(void) {
+	puts("write of 10 MB");
+	bool answered = writes_much(&durable);
+	printf("  %-42s %s\n", "stet mcp", answered ? "answered" : "not answered, missed");
+	if (has_reference())
+		printf("  %-42s %s\n", "reference server",
+		       writes_much(&reference) ? "answered" : "not answered, the server is gone");
+}
+
+/* ---- all of it ---- */
+
+static void find_programs(const char *npm) {
+	ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
+	bench_check(len > 0, "/proc/self/exe");
+	/* BUILD/bench/bench-mcp and BUILD/stet */
+	char *slash = memrchr(self, '/', (size_t)len);
+	slash = memrchr(self, '/', (size_t)(slash - self));
+	snprintf(stet, sizeof stet, "%.*s/stet", (int)(slash - self), self);
+	if (!npm)
+		return;
+	snprintf(node, sizeof node, "%s/node", npm);
+	snprintf(script, sizeof script,
+	         "%s/node_modules/@modelcontextprotocol/server-filesystem/dist/index.js", npm);
+	if (access(script, R_OK) != 0 || access(node, X_OK) != 0)
+		node[0] = '\0';
+}
+
+static void each(void (*run)(struct server *server)) {
+	run(&echo);
+	run(&durable);
+	run(&relaxed);
+	if (has_reference())
+		run(&reference);
+}
+
+int main(int argc, char **argv) {
+	if (argc > 1 && strcmp(argv[1], "--echo") == 0)
+		return run_echo();
+	find_programs(argc > 1 ? argv[1] : NULL);
+	signal(SIGPIPE, SIG_IGN);
+	bench_enter();
+	if (!has_reference())
+		puts("without the reference server: give the directory that tools/npm prints");
+	bench_spawn();
+	each(start);
+	each(greet);
+	bench_memory();
+	set_file(4096);
+	bench_read("read 4 KB", read_once, 1.5, 501);
+	bench_read("100 reads of 4 KB, sent at once", read_many, 0, 21);
+	bench_edit("edit in 4 KB", 0.25);
+	set_file(100000);
+	bench_read("read 100 KB", read_once, 1.5, 201);
+	bench_edit("edit in 100 KB", 0.15);
+	bench_whole();
+	bench_write();
+	each(stop);
+	bench_leave();
+	return 0;
+}
