@@ -42,17 +42,42 @@ static struct server relaxed = {.argv = {stet, "mcp", "--durability", "relaxed",
                                 .read = "read_file"};
 static struct server reference = {.argv = {node, script, ".", NULL}, .read = "read_text_file"};
 
-/* ---- the program that only echoes: a line that begins with a number is answered with so many bytes ---- */
+/* ---- the program that only echoes ---- */
 
+/* Read a file and throw it away: no server gets around that. */
+static void read_file(const char *path) {
+	static char bytes[1 << 20];
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0 && read(fd, bytes, sizeof bytes) >= 0)
+		close(fd);
+}
+
+static void write_all(const char *bytes, size_t len) {
+	while (len > 0) {
+		ssize_t done = write(STDOUT_FILENO, bytes, len);
+		if (done <= 0)
+			return;
+		bytes += done;
+		len -= (size_t)done;
+	}
+}
+
+/* A line "NUMBER PATH" is answered with so many bytes, after a look at the file; any other with one. */
 static int run_echo(void) {
+	static char answer[1 << 20];
 	char *line = NULL;
 	size_t room = 0;
-	while (getline(&line, &room, stdin) > 0) {
-		long len = strtol(line, NULL, 10);
-		for (; len > 1; len--)
-			putchar('x');
-		putchar('\n');
-		fflush(stdout);
+	for (ssize_t len; (len = getline(&line, &room, stdin)) > 0;) {
+		char *path = NULL;
+		unsigned long size_of_answer = strtoul(line, &path, 10);
+		line[len - 1] = '\0';
+		if (size_of_answer > 0)
+			read_file(path + strspn(path, " "));
+		else
+			size_of_answer = 1;
+		memset(answer, 'x', size_of_answer - 1);
+		answer[size_of_answer - 1] = '\n';
+		write_all(answer, size_of_answer);
 	}
 	free(line);
 	return 0;
@@ -117,7 +142,7 @@ static void greet(struct server *server) {
 	static const char init[] =
 		"{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":"
 		"\"2025-06-18\",\"capabilities\":{},\"clientInfo\":{\"name\":\"bench\",\"version\":\"1\"}}}"
-	    "\n";
+		"\n";
 	static const char ready[] = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n";
 	bench_check(*ask(server, st_str(init)) != '\0', "no answer to initialize");
 	if (server->read)
@@ -151,7 +176,7 @@ static void read_once(void *context) {
 	if (server->read)
 		add_call(&call, server->read, name, "");
 	else
-		st_buf_addf(&call, "%zu %100s\n", answer_size, "");
+		st_buf_addf(&call, "%zu%100s%s\n", answer_size, "", name);
 	const char *answer = ask(server, st_buf_str(&call));
 	if (server->read)
 		check_answer(answer);
@@ -164,7 +189,7 @@ static void read_many(void *context) {
 		if (server->read)
 			add_call(&calls, server->read, name, "");
 		else
-			st_buf_addf(&calls, "%zu %100s\n", answer_size, "");
+			st_buf_addf(&calls, "%zu%100s%s\n", answer_size, "", name);
 	}
 	say(server, st_buf_str(&calls));
 	for (int i = 0; i < PIPELINED; i++)
@@ -279,7 +304,7 @@ static void bench_memory(void) {
 static void bench_read(const char *title, void (*run)(void *context), double target,
                        size_t rounds) {
 	const struct bench_case cases[] = {
-		{.name = "echo of as many bytes", .run = run, .context = &echo},
+		{.name = "echo: read the file, send as much", .run = run, .context = &echo},
 		{.name = "stet mcp", .run = run, .context = &durable, .target = target},
 		{.name = "reference server", .run = run, .context = &reference},
 	};

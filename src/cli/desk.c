@@ -4,6 +4,15 @@
 
 #include "cli/work.h"
 
+static int set_state(struct stet_desk *desk, const struct arguments *args, struct stet_error *err) {
+	const char *name = option_value(args, "--state-dir");
+	struct stet_workspace *ws;
+	int code = 0;
+	for (size_t i = 0; name && code == 0 && (ws = stet_desk_workspace(desk, i)); i++)
+		code = stet_workspace_state_dir(ws, name, err);
+	return code;
+}
+
 static int set_options(struct stet_desk *desk, const struct arguments *args,
                        struct stet_error *err) {
 	const char *endings = option_value(args, "--ext");
@@ -21,7 +30,7 @@ static int set_options(struct stet_desk *desk, const struct arguments *args,
 		code = stet_desk_set(desk, STET_OPTION_MERGE, strcmp(stale, "merge") == 0, err);
 	if (code == 0 && has_option(args, "--no-agents"))
 		code = stet_desk_set(desk, STET_OPTION_AGENTS, 0, err);
-	return code;
+	return code < 0 ? code : set_state(desk, args, err);
 }
 
 static int set_size(struct stet_desk *desk, const struct arguments *args, const char *name,

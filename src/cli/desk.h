@@ -13,6 +13,7 @@
 	     "what to do by default if others changed a file since it was read"}, \
 		{"--durability", "full|relaxed", \
 	     "whether a write is on the disk when it is acknowledged; full by default"}, \
+		{"--state-dir", "NAME", "where state is kept below each directory; .stet by default"}, \
 		{"--max-file", "BYTES", "the largest file that is read or written"}, \
 		{"--max-bases", "BYTES", "how much of old versions is remembered for diffs"}, \
 		{"--no-agents", NULL, "do not deliver AGENTS.md files"}, { \

@@ -1,6 +1,7 @@
 /* Completion: paths, headings, ids of tasks. */
 #include <dirent.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <strings.h>
 
 #include "base/utf8.h"
@@ -147,9 +148,10 @@ static void add_tasks(struct found *found, struct st_mcp_request *request, struc
 	yyjson_val *data = yyjson_obj_get(yyjson_doc_get_root(answer), "structuredContent");
 	yyjson_arr_iter all = yyjson_arr_iter_with(yyjson_obj_get(data, "tasks"));
 	for (yyjson_val *task; (task = yyjson_arr_iter_next(&all));) {
-		struct st_str id = st_json_str(yyjson_obj_get(task, "id"));
-		if (id.len > 0 && begins(id, given))
-			add(found, id);
+		char id[24];
+		snprintf(id, sizeof id, "%lld", (long long)st_json_int(yyjson_obj_get(task, "id")));
+		if (st_str_starts(st_str(id), given))
+			add(found, st_str(id));
 	}
 	yyjson_doc_free(answer);
 }
