@@ -512,15 +512,15 @@ static yyjson_mut_val *assemble(struct work *work, size_t budget, yyjson_mut_val
 	              st_tokens(work->options->request) + 250;
 	size_t left = budget - (ours < budget / 2 ? ours : budget / 2);
 
-	*beside = fit_beside(work, left * 2 / 5);
+	*beside = fit_beside(work, left * 3 / 5);
 	take(&left, part(work, *beside));
 	yyjson_mut_val *system = is_chat || !work->options->template.len
-	                             ? fit_system(work, left * 2 / 5)
+	                             ? fit_system(work, left * 3 / 5)
 	                             : yyjson_mut_arr(work->doc);
 	take(&left, part(work, system));
 	yyjson_mut_val *last = yyjson_mut_arr(work->doc);
 	if (work->last != SIZE_MAX)
-		last = fit_unit(work, &work->list.units[work->last], left / 2);
+		last = fit_unit(work, &work->list.units[work->last], left * 2 / 3);
 	take(&left, part(work, last));
 	yyjson_mut_val *exchange = yyjson_mut_arr(work->doc);
 	if (work->exchange != SIZE_MAX)

@@ -27,6 +27,7 @@ struct st_repo_file {
 	/** Relative to the root; any bytes but NUL. */
 	const char *path;
 	struct st_hash hash;
+	/** -1 if it is not known, nor the hash. */
 	int64_t size;
 	int64_t mtime_ns;
 	enum st_file_status status;
@@ -60,7 +61,7 @@ struct st_repo_state {
 	/** By priority, then id. Completed ones are among them. */
 	struct st_repo_task *tasks;
 	size_t task_count;
-	/** Nanoseconds since 1970, UTC. */
+	/** Nanoseconds since 1970, UTC; 0 if it is not known. */
 	int64_t last_updated;
 };
 

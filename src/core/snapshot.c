@@ -123,9 +123,14 @@ static void add_line(struct st_buf *out, const struct st_repo_file *file) {
 	st_hash_hex(&file->hash, hex, 6);
 	st_buf_adds(out, "  \xe2\x80\xa2 ");
 	st_snapshot_add_name(out, st_str(file->path));
-	st_buf_addf(out, " (%s, %" PRId64 " bytes", hex, file->size);
-	add_mark(out, file, ", ", "");
-	st_buf_addf(out, ") - %s\n", st_file_type(st_str(file->path)).label);
+	if (file->size >= 0) {
+		st_buf_addf(out, " (%s, %" PRId64 " bytes", hex, file->size);
+		add_mark(out, file, ", ", "");
+		st_buf_addc(out, ')');
+	} else {
+		add_mark(out, file, " (", ")");
+	}
+	st_buf_addf(out, " - %s\n", st_file_type(st_str(file->path)).label);
 }
 
 /* As a person would look for them: without regard to case. */
@@ -461,6 +466,8 @@ static void add_time(struct st_buf *out, int64_t nanoseconds) {
 	time_t seconds = (time_t)(nanoseconds / 1000000000);
 	char text[64] = "";
 	struct tm tm;
+	if (nanoseconds <= 0)
+		return;
 	if (!gmtime_r(&seconds, &tm) || strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", &tm) == 0)
 		return;
 	st_buf_addf(out, "\nLast updated: %s\n", text);

@@ -20,5 +20,6 @@ claim 'the race loses nothing' says 'nothing lost'
 claim 'the new step is in its section' says '3. Start the server.'
 claim 'an AGENTS.md comes along' says '[Loaded from src/AGENTS.md]'
 claim 'no temporary file is left' says 'and 0 temporary'
+claim 'the story needs one write per file' says '44 writes of 4 files  4 writes'
 claim 'the workspace is removed' test "$(echo ./*)" = ./out
 finish

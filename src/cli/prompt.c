@@ -1,0 +1,107 @@
+#include "cli/prompt.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A text of the context from a file. */
+static int set_file(struct stet_context *context, int text, const char *name) {
+	struct stet_error err = {0};
+	char *bytes = NULL;
+	size_t len = 0;
+	int status = slurp(name, &bytes, &len);
+	if (status == DONE && stet_context_set(context, text, bytes, len, &err) < 0)
+		status = report(&err);
+	free(bytes);
+	return status;
+}
+
+/* The snapshot of the workspace: what the tool repo_state says. */
+static int set_snapshot(struct stet_context *context, const struct options *options) {
+	struct stet_error err = {0};
+	struct stet_json *answer = NULL;
+	struct work work;
+	char *json = NULL;
+	size_t len = 0;
+	int status = work_open(&work, options);
+	if (status != DONE)
+		return status;
+	int code = stet_call(work.session, "repo_state", NULL, 0, &json, &len, &err);
+	if (code == 0)
+		code = stet_json_parse(json, len, 0, &answer, &err);
+	const char *text = code == 0 ? stet_json_text(answer, "/content/0/text", &len) : NULL;
+	if (text)
+		code = stet_context_set(context, STET_CONTEXT_SNAPSHOT, text, len, &err);
+	status = code < 0 ? report(&err) : DONE;
+	stet_json_free(answer);
+	stet_free(json);
+	return work_close(&work, status);
+}
+
+static int set_numbers(struct stet_context *context, const struct arguments *args) {
+	int64_t budget, percent;
+	int status = option_number(args, "--budget", 1000, 100000000, 5000, &budget);
+	if (status == DONE)
+		status = option_number(args, "--percent", 10, 10000, 100, &percent);
+	if (status != DONE)
+		return status;
+	stet_context_set_number(context, STET_CONTEXT_BUDGET, (size_t)budget);
+	stet_context_set_number(context, STET_CONTEXT_PERCENT, (size_t)percent);
+	return DONE;
+}
+
+static int set_texts(struct stet_context *context, const struct options *options,
+                     const struct arguments *args) {
+	struct stet_error err = {0};
+	const char *shape = option_value(args, "--format");
+	const char *request = option_value(args, "--request");
+	const char *template = option_value(args, "--template");
+	const char *additional = option_value(args, "--additional");
+	const char *snapshot = option_value(args, "--snapshot");
+	int code = 0;
+	if (shape)
+		code = stet_context_set(context, STET_CONTEXT_SHAPE, shape, strlen(shape), &err);
+	if (code == 0 && request)
+		code = stet_context_set(context, STET_CONTEXT_REQUEST, request, strlen(request), &err);
+	int status = code < 0 ? report(&err) : DONE;
+	if (status == DONE && template)
+		status = set_file(context, STET_CONTEXT_TEMPLATE, template);
+	if (status == DONE && additional)
+		status = set_file(context, STET_CONTEXT_ADDITIONAL, additional);
+	if (status == DONE)
+		status = snapshot ? set_file(context, STET_CONTEXT_SNAPSHOT, snapshot)
+		                  : set_snapshot(context, options);
+	return status;
+}
+
+int prompt_context(const struct options *options, const struct arguments *args,
+                   struct stet_context **out) {
+	struct stet_context *context = stet_context_new();
+	if (!context)
+		return report_nomem();
+	int status = set_numbers(context, args);
+	if (status == DONE)
+		status = set_texts(context, options, args);
+	if (status == DONE)
+		*out = context;
+	else
+		stet_context_free(context);
+	return status;
+}
+
+int prompt_print(const struct arguments *args, const struct stet_context *context, char *prompt,
+                 size_t len) {
+	put_line(stdout, prompt, len);
+	stet_free(prompt);
+	if (has_option(args, "--verbose"))
+		complain(
+			"%zu tokens; left out: %zu replies, %zu tool results, %zu requests, %zu calls that "
+			"changed nothing%s; archive %s",
+			stet_context_count(context, STET_CONTEXT_TOKENS),
+			stet_context_count(context, STET_CONTEXT_REPLIES),
+			stet_context_count(context, STET_CONTEXT_RESULTS),
+			stet_context_count(context, STET_CONTEXT_REQUESTS),
+			stet_context_count(context, STET_CONTEXT_NOOPS),
+			stet_context_count(context, STET_CONTEXT_CUT) ? "; texts were cut" : "",
+			stet_context_archive(context));
+	return done();
+}

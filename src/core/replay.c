@@ -1,0 +1,488 @@
+/* A recorded run of an agent, as it was and as it would be with snapshots. */
+#include "stet/replay.h"
+
+#include "base/arena.h"
+#include "core/compact.h"
+#include "core/snapshot.h"
+#include "text/tokens.h"
+
+/* What a run may take of memory: its texts, many times over. */
+enum { ARENA_LIMIT = 1 << 30 };
+
+/* A rewrite is nearly the same if this much of it, of four parts, is a common beginning and end. */
+enum { NEARLY = 3 };
+
+struct file {
+	const char *path;
+	/** What is in it, if that is known. */
+	struct st_str content;
+	bool known;
+	/** The digits of its hash that the row of the last write had, if it is still what was written. */
+	char digits[ST_HASH_SHORT + 1];
+	bool written;
+	/** It changed behind the agent's back since its last read or change. */
+	bool stale;
+	enum st_file_status status;
+};
+
+struct stet_replay {
+	struct st_arena arena;
+	struct st_str rows;
+	size_t at;
+	size_t line;
+	size_t budget;
+	/** What absolute paths have in common, up to a slash. */
+	struct st_str root;
+	struct file **files;
+	size_t file_count;
+	/** The messages so far, without the bracket at the end; those of the reply in the making. */
+	struct st_buf messages;
+	struct st_buf text;
+	struct st_buf calls;
+	struct st_buf results;
+	size_t call_count;
+	/** Tokens of all rows so far. */
+	size_t said;
+	/** The reply being made, the current answer, and the figures. */
+	int64_t turn;
+	size_t full;
+	size_t short_tokens;
+	struct st_buf prompt;
+	struct st_buf snapshot;
+	size_t counts[STET_REPLAY_CUT + 1];
+};
+
+struct row {
+	yyjson_doc *doc;
+	yyjson_val *value;
+	struct st_str tool;
+	struct st_str op;
+	struct st_str path;
+	struct st_str result;
+	yyjson_val *args;
+	int64_t turn;
+	bool failed;
+};
+
+/* ---- rows ---- */
+
+static bool is(struct st_str text, const char *word) {
+	return st_str_eq(text, st_str(word));
+}
+
+/* The row at an offset. Returns 1, 0 at the end, or a code. */
+static int read_row(struct stet_replay *replay, size_t *at, struct row *row,
+                    struct stet_error *err) {
+	char what[64];
+	struct st_str text = {0};
+	*row = (struct row){0};
+	while (text.len == 0) {
+		if (*at == replay->rows.len)
+			return 0;
+		const char *end = memchr(replay->rows.ptr + *at, '\n', replay->rows.len - *at);
+		size_t stop = end ? (size_t)(end - replay->rows.ptr) : replay->rows.len;
+		text = st_str_trim(st_str_slice(replay->rows, *at, stop));
+		*at = end ? stop + 1 : stop;
+		replay->line++;
+	}
+	snprintf(what, sizeof what, "Line %zu of the run", replay->line);
+	int code = st_json_parse(text, what, &row->doc, err);
+	if (code < 0)
+		return code;
+	yyjson_val *value = row->value = yyjson_doc_get_root(row->doc);
+	row->tool = st_json_str(yyjson_obj_get(value, "tool"));
+	row->op = st_json_str(yyjson_obj_get(value, "op"));
+	row->path = st_json_str(yyjson_obj_get(value, "path"));
+	row->result = st_json_str(yyjson_obj_get(value, "result_text"));
+	row->args = yyjson_obj_get(value, "args");
+	row->turn = st_json_int(yyjson_obj_get(value, "turn"));
+	row->failed = yyjson_is_true(yyjson_obj_get(value, "is_error"));
+	if (!yyjson_is_obj(value) || row->tool.len == 0) {
+		yyjson_doc_free(row->doc);
+		return st_fail(err, STET_E_INVALID,
+		               "%s is no row of a recorded run: it has no \"tool\". Each line is an object "
+		               "with \"turn\", \"tool\", \"args\" and \"result_text\".",
+		               what);
+	}
+	return 1;
+}
+
+static bool is_text(const struct row *row) {
+	return is(row->tool, "system") || is(row->tool, "user") || is(row->tool, "compaction");
+}
+
+/* What a tool was given under one of the names that tools have for it. */
+static struct st_str argument(const struct row *row, const char *a, const char *b, bool *there) {
+	yyjson_val *value = yyjson_obj_get(row->args, a);
+	if (!value)
+		value = yyjson_obj_get(row->args, b);
+	*there = yyjson_is_str(value);
+	return st_json_str(value);
+}
+
+/* ---- files ---- */
+
+static struct st_str relative(const struct stet_replay *replay, struct st_str path) {
+	if (replay->root.len && path.len > replay->root.len && st_str_starts(path, replay->root))
+		return st_str_slice(path, replay->root.len, path.len);
+	return st_str_starts(path, ST_STR("./")) ? st_str_slice(path, 2, path.len) : path;
+}
+
+static struct file *find_file(struct stet_replay *replay, struct st_str path) {
+	size_t low = 0, high = replay->file_count;
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		int order = st_str_cmp(path, st_str(replay->files[middle]->path));
+		if (order == 0)
+			return replay->files[middle];
+		if (order < 0)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	struct file *file = st_arena_array(&replay->arena, 1, sizeof *file);
+	struct file **files =
+		reallocarray(replay->files, replay->file_count + 1, sizeof *replay->files);
+	if (files)
+		replay->files = files;
+	if (!file || !files || !(file->path = st_arena_copy(&replay->arena, path)))
+		return NULL;
+	memmove(&files[low + 1], &files[low], (replay->file_count - low) * sizeof *files);
+	files[low] = file;
+	replay->file_count++;
+	return file;
+}
+
+static bool set_content(struct stet_replay *replay, struct file *file, struct st_str content) {
+	char *copy = st_arena_copy(&replay->arena, content);
+	file->known = copy != NULL;
+	file->content = st_strn(copy, content.len);
+	return file->known;
+}
+
+static bool is_nearly(struct st_str a, struct st_str b) {
+	size_t shorter = a.len < b.len ? a.len : b.len;
+	size_t longer = a.len < b.len ? b.len : a.len;
+	size_t head = 0, tail = 0;
+	while (head < shorter && a.ptr[head] == b.ptr[head])
+		head++;
+	while (tail < shorter - head && a.ptr[a.len - 1 - tail] == b.ptr[b.len - 1 - tail])
+		tail++;
+	return (head + tail) * 4 >= longer * NEARLY;
+}
+
+/* Whether the snapshot that the model was shown names a file. */
+static bool is_named(const struct stet_replay *replay, const struct file *file) {
+	struct st_str path = st_str(file->path);
+	const char *slash = memrchr(path.ptr, '/', path.len);
+	const char *name = slash ? slash + 1 : path.ptr;
+	return strstr(st_buf_cstr(&replay->snapshot), name) != NULL;
+}
+
+static bool note_write(struct stet_replay *replay, const struct row *row, struct file *file) {
+	bool there;
+	struct st_str content = argument(row, "content", "file_text", &there);
+	replay->counts[STET_REPLAY_WRITES]++;
+	replay->counts[STET_REPLAY_WRITTEN] += !file->written;
+	struct st_str digits = st_json_str(yyjson_obj_get(row->value, "content_sha256_16"));
+	bool same = there ? file->known && st_str_eq(content, file->content)
+	                  : digits.len && st_str_eq(digits, st_str(file->digits));
+	if (same)
+		replay->counts[STET_REPLAY_IDENTICAL]++;
+	else if (there && file->known && is_nearly(content, file->content) && is_named(replay, file))
+		replay->counts[STET_REPLAY_NEARLY]++;
+	file->status =
+		file->status == ST_FILE_UNCHANGED && file->known ? ST_FILE_MODIFIED : ST_FILE_CREATED;
+	file->written = true;
+	file->known = false;
+	snprintf(file->digits, sizeof file->digits, "%.*s", (int)digits.len, digits.ptr);
+	return !there || set_content(replay, file, content);
+}
+
+/* The text after an edit, where both are known. */
+static bool note_edit(struct stet_replay *replay, const struct row *row, struct file *file) {
+	bool has_old, has_new;
+	struct st_str old = argument(row, "old_string", "oldText", &has_old);
+	struct st_str new = argument(row, "new_string", "newText", &has_new);
+	const char *at = NULL;
+	replay->counts[STET_REPLAY_EDITS]++;
+	replay->counts[STET_REPLAY_FAILED] += row->failed;
+	replay->counts[STET_REPLAY_STALE] += file->stale;
+	if (file->status == ST_FILE_UNCHANGED)
+		file->status = ST_FILE_MODIFIED;
+	if (row->failed)
+		return true;
+	file->digits[0] = '\0';
+	if (file->known && has_old && has_new && old.len)
+		at = memmem(file->content.ptr, file->content.len, old.ptr, old.len);
+	file->known = at != NULL;
+	if (!at)
+		return true;
+	st_auto(st_buf) text = ST_BUF_INIT;
+	size_t from = (size_t)(at - file->content.ptr);
+	st_buf_add(&text, st_str_slice(file->content, 0, from));
+	st_buf_add(&text, new);
+	st_buf_add(&text, st_str_slice(file->content, from + old.len, file->content.len));
+	return !text.failed && set_content(replay, file, st_buf_str(&text));
+}
+
+static bool note_disk(struct stet_replay *replay, const struct row *row, struct file *file) {
+	file->digits[0] = '\0';
+	file->stale = yyjson_is_false(yyjson_obj_get(row->args, "first_sight"));
+	return set_content(replay, file, row->result);
+}
+
+static bool note_file(struct stet_replay *replay, const struct row *row) {
+	bool counts =
+		is(row->op, "read") || is(row->op, "write") || is(row->op, "edit") || is(row->op, "disk");
+	if (!counts || row->path.len == 0)
+		return true;
+	struct file *file = find_file(replay, relative(replay, row->path));
+	if (!file)
+		return false;
+	if (is(row->op, "disk"))
+		return note_disk(replay, row, file);
+	bool good = is(row->op, "write")  ? note_write(replay, row, file)
+	            : is(row->op, "edit") ? note_edit(replay, row, file)
+	                                  : true;
+	file->stale = false;
+	return good;
+}
+
+/* ---- messages ---- */
+
+static void add_message(struct stet_replay *replay, const char *role, struct st_str text) {
+	st_buf_addf(&replay->messages,
+	            "%s{\"role\":\"%s\",\"content\":", replay->messages.len > 1 ? "," : "", role);
+	st_json_quote(&replay->messages, text);
+	st_buf_addc(&replay->messages, '}');
+}
+
+static void add_call(struct stet_replay *replay, const struct row *row) {
+	size_t id = ++replay->call_count;
+	char *args = row->args ? yyjson_val_write(row->args, 0, NULL) : NULL;
+	st_buf_addf(&replay->calls,
+	            "%s{\"id\":\"call_%zu\",\"type\":\"function\",\"function\":{\"name\":",
+	            replay->calls.len ? "," : "", id);
+	st_json_quote(&replay->calls, row->tool);
+	st_buf_adds(&replay->calls, ",\"arguments\":");
+	st_json_quote(&replay->calls, st_str(args ? args : "{}"));
+	st_buf_adds(&replay->calls, "}}");
+	free(args);
+	st_buf_addf(&replay->results,
+	            ",{\"role\":\"tool\",\"tool_call_id\":\"call_%zu\",\"content\":", id);
+	st_json_quote(&replay->results, row->result);
+	st_buf_addc(&replay->results, '}');
+}
+
+/* The reply is complete: into the history with it. */
+static void end_reply(struct stet_replay *replay) {
+	struct st_buf *out = &replay->messages;
+	if (replay->text.len || replay->calls.len) {
+		st_buf_addf(out, "%s{\"role\":\"assistant\",\"content\":", out->len > 1 ? "," : "");
+		st_json_quote(out, st_buf_str(&replay->text));
+		if (replay->calls.len)
+			st_buf_addf(out, ",\"tool_calls\":[%s]", replay->calls.ptr);
+		st_buf_addc(out, '}');
+		st_buf_add(out, st_buf_str(&replay->results));
+	}
+	out->failed |= replay->text.failed || replay->calls.failed || replay->results.failed;
+	st_buf_clear(&replay->text);
+	st_buf_clear(&replay->calls);
+	st_buf_clear(&replay->results);
+}
+
+static size_t tokens_of(const struct row *row) {
+	yyjson_val *tokens = yyjson_obj_get(row->value, "tokens");
+	if (yyjson_is_int(tokens))
+		return (size_t)st_json_int(tokens);
+	char *args = row->args ? yyjson_val_write(row->args, 0, NULL) : NULL;
+	size_t sum = st_tokens(row->result) + (args ? st_tokens(st_str(args)) : 0);
+	free(args);
+	return is(row->tool, "disk") ? 0 : sum;
+}
+
+static bool take_row(struct stet_replay *replay, const struct row *row) {
+	replay->said += tokens_of(row);
+	if (is(row->tool, "system"))
+		add_message(replay, "system", row->result);
+	else if (is_text(row))
+		add_message(replay, "user", row->result);
+	else if (is(row->tool, "assistant"))
+		st_buf_add(&replay->text, row->result);
+	else if (!is(row->tool, "disk"))
+		add_call(replay, row);
+	return note_file(replay, row) && !replay->messages.failed;
+}
+
+/* ---- a turn ---- */
+
+static int describe(struct stet_replay *replay, const struct file *from, struct st_repo_file *to,
+                    struct stet_error *err) {
+	*to = (struct st_repo_file){.path = from->path,
+	                            .status = from->status,
+	                            .external = from->stale,
+	                            .size = from->known ? (int64_t)from->content.len : -1};
+	return from->known ? st_hash_of(from->content, &to->hash, err) : 0;
+}
+
+static int make_snapshot(struct stet_replay *replay, struct stet_error *err) {
+	struct st_repo_state state = {.work_dir = replay->root.len ? replay->root.ptr : ".",
+	                              .story_id = "",
+	                              .file_count = replay->file_count};
+	st_autofree struct st_repo_file *files = calloc(replay->file_count + 1, sizeof *files);
+	if (!files)
+		return st_fail_nomem(err);
+	for (size_t i = 0; i < replay->file_count; i++) {
+		int code = describe(replay, replay->files[i], &files[i], err);
+		if (code < 0)
+			return code;
+	}
+	state.files = files;
+	st_buf_clear(&replay->snapshot);
+	return st_snapshot_format(&state, 0, &replay->snapshot, err);
+}
+
+static int make_prompt(struct stet_replay *replay, struct stet_error *err) {
+	struct st_compact_options options = {.budget = replay->budget, .shape = ST_SHAPE_CHAT};
+	struct st_compact_report report;
+	int code = make_snapshot(replay, err);
+	if (code < 0)
+		return code;
+	options.snapshot = st_buf_str(&replay->snapshot);
+	size_t len = replay->messages.len;
+	st_buf_addc(&replay->messages, ']');
+	st_buf_clear(&replay->prompt);
+	code = replay->messages.failed
+	           ? st_fail_nomem(err)
+	           : st_compact(st_buf_str(&replay->messages), &options, &replay->prompt, &report, err);
+	if (code < 0)
+		return code;
+	st_buf_truncate(&replay->messages, len);
+	replay->counts[STET_REPLAY_CUT] += report.cut;
+	replay->short_tokens = report.tokens;
+	replay->full = replay->said;
+	replay->counts[STET_REPLAY_TURNS]++;
+	return 1;
+}
+
+/* What the absolute paths of a run share, to be its workspace. Those in /tmp are elsewhere. */
+static int find_root(struct stet_replay *replay, struct stet_error *err) {
+	struct row row;
+	int code;
+	size_t at = 0, common = 0;
+	st_autofree char *first = NULL;
+	while ((code = read_row(replay, &at, &row, err)) > 0) {
+		bool counts =
+			row.path.len && row.path.ptr[0] == '/' && !st_str_starts(row.path, ST_STR("/tmp/"));
+		if (counts && !first) {
+			first = strndup(row.path.ptr, row.path.len);
+			common = row.path.len;
+		}
+		for (size_t i = 0; counts && first && i < common; i++) {
+			if (i == row.path.len || row.path.ptr[i] != first[i])
+				common = i;
+		}
+		yyjson_doc_free(row.doc);
+	}
+	replay->line = 0;
+	while (common > 1 && first[common - 1] != '/')
+		common--;
+	if (common <= 1 || code < 0)
+		return code;
+	char *root = st_arena_copy(&replay->arena, st_strn(first, common));
+	replay->root = root ? st_strn(root, common) : (struct st_str){0};
+	return root ? 0 : st_fail_nomem(err);
+}
+
+int stet_replay_open(const char *rows, size_t len, struct stet_replay **out,
+                     struct stet_error *err) {
+	struct stet_replay *replay = calloc(1, sizeof *replay);
+	if (!replay)
+		return st_fail_nomem(err);
+	st_arena_init(&replay->arena, ARENA_LIMIT);
+	replay->rows = st_strn(rows, len);
+	replay->turn = -1;
+	st_buf_addc(&replay->messages, '[');
+	int code = find_root(replay, err);
+	if (code < 0) {
+		stet_replay_close(replay);
+		return code;
+	}
+	*out = replay;
+	return 0;
+}
+
+void stet_replay_close(struct stet_replay *replay) {
+	if (!replay)
+		return;
+	st_buf_release(&replay->messages);
+	st_buf_release(&replay->text);
+	st_buf_release(&replay->calls);
+	st_buf_release(&replay->results);
+	st_buf_release(&replay->prompt);
+	st_buf_release(&replay->snapshot);
+	st_arena_release(&replay->arena);
+	free(replay->files);
+	free(replay);
+}
+
+void stet_replay_budget(struct stet_replay *replay, size_t tokens) {
+	replay->budget = tokens;
+}
+
+/* Whether a row begins a reply: what comes before it is the prompt. */
+static bool begins_reply(const struct stet_replay *replay, const struct row *row) {
+	return !is_text(row) && !is(row->tool, "disk") && row->turn > replay->turn;
+}
+
+int stet_replay_next(struct stet_replay *replay, struct stet_error *err) {
+	struct row row;
+	int code;
+	size_t at = replay->at;
+	while ((code = read_row(replay, &at, &row, err)) > 0) {
+		bool begins = begins_reply(replay, &row);
+		if (begins || (is_text(&row) && row.turn > replay->turn))
+			end_reply(replay);
+		if (begins) {
+			code = make_prompt(replay, err);
+			replay->turn = row.turn;
+		}
+		if (code > 0 && !take_row(replay, &row))
+			code = st_fail_nomem(err);
+		yyjson_doc_free(row.doc);
+		replay->at = at;
+		if (begins || code < 0)
+			return code;
+	}
+	end_reply(replay);
+	return code < 0 ? code : make_snapshot(replay, err);
+}
+
+size_t stet_replay_full(const struct stet_replay *replay) {
+	return replay->full;
+}
+
+size_t stet_replay_short(const struct stet_replay *replay) {
+	return replay->short_tokens;
+}
+
+static const char *view(const struct st_buf *buf, size_t *len) {
+	if (len)
+		*len = buf->len;
+	return st_buf_cstr(buf);
+}
+
+const char *stet_replay_prompt(const struct stet_replay *replay, size_t *len) {
+	return view(&replay->prompt, len);
+}
+
+const char *stet_replay_snapshot(const struct stet_replay *replay, size_t *len) {
+	return view(&replay->snapshot, len);
+}
+
+size_t stet_replay_count(const struct stet_replay *replay, int count) {
+	if (count == STET_REPLAY_FILES)
+		return replay->file_count;
+	return count >= 0 && count <= STET_REPLAY_CUT ? replay->counts[count] : 0;
+}

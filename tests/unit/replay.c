@@ -1,0 +1,193 @@
+/* Recorded runs, replayed: every prompt within its budget, no call without its result. */
+#include "stet/replay.h"
+
+#include <dirent.h>
+
+#include "base/json.h"
+#include "core/messages.h"
+#include "lib/npm.h"
+
+/* Calls and results of a prompt: as many of each, each result right behind its call. */
+static void check_pairs(struct st_str prompt) {
+	struct st_messages list;
+	assert_int_equal(st_messages_read(&list, prompt, ST_SHAPE_CHAT, NULL), 0);
+	size_t open = 0;
+	for (size_t i = 0; i < list.count; i++) {
+		if (list.items[i].role == ST_ROLE_RESULT) {
+			assert_true(open > 0);
+			open--;
+		} else {
+			assert_int_equal(open, 0);
+			open = list.items[i].calls;
+		}
+	}
+	assert_int_equal(open, 0);
+	st_messages_release(&list);
+}
+
+/* Whether a snapshot accounts for so many files. */
+static void check_count(const char *snapshot, size_t files) {
+	char words[64];
+	snprintf(words, sizeof words, "Existing Files (%zu):", files);
+	if (!strstr(snapshot, words))
+		fail_msg("not \"%s\" in:\n%s", words, snapshot);
+}
+
+struct seen {
+	size_t turns;
+	size_t first;
+	size_t last;
+	size_t most;
+};
+
+/* Play a run; every prompt is checked, and every so many are counted. */
+static struct seen play(const char *rows, size_t len, struct counter *counter, size_t every) {
+	struct stet_replay *replay = NULL;
+	struct stet_error err = {0};
+	struct seen seen = {0};
+	int code = stet_replay_open(rows, len, &replay, &err);
+	while (code >= 0 && (code = stet_replay_next(replay, &err)) > 0) {
+		size_t prompt_len = 0;
+		const char *prompt = stet_replay_prompt(replay, &prompt_len);
+		check_pairs(st_strn(prompt, prompt_len));
+		if (seen.turns++ % every == 0 || stet_replay_short(replay) > 4500)
+			counter_add(counter, st_strn(prompt, prompt_len));
+		if (seen.turns == 1)
+			seen.first = stet_replay_full(replay);
+		seen.last = stet_replay_full(replay);
+		seen.most = stet_replay_short(replay) > seen.most ? stet_replay_short(replay) : seen.most;
+	}
+	if (code < 0)
+		fail_msg("%s", err.message);
+	check_count(stet_replay_snapshot(replay, NULL), stet_replay_count(replay, STET_REPLAY_FILES));
+	assert_int_equal(stet_replay_count(replay, STET_REPLAY_TURNS), seen.turns);
+	stet_replay_close(replay);
+	return seen;
+}
+
+static void check_budget(struct counter *counter, struct dir *dir) {
+	size_t most = 0;
+	counter_run(counter, dir);
+	for (size_t i = 0; i < counter->count; i++)
+		most = counter->counts[i] > most ? counter->counts[i] : most;
+	print_message("# %zu prompts counted, at most %zu tokens\n", counter->count, most);
+	counter_release(counter);
+	assert_true(most < 5000);
+}
+
+static void every_recorded_run_stays_within_its_budget(void **state) {
+	struct dir *dir = *state;
+	struct counter counter = {0};
+	char path[4096];
+	const char *shared = getenv("STET_SHARED");
+	bool all = getenv("STET_TORTURE") != NULL;
+	snprintf(path, sizeof path, "%s/trajectories", shared ? shared : STET_SOURCE_ROOT "/../shared");
+	DIR *runs = opendir(path);
+	if (!runs)
+		skip_because("there are no trajectories beside the repository");
+	for (struct dirent *entry; (entry = readdir(runs));) {
+		char name[8192];
+		if (!strstr(entry->d_name, ".jsonl"))
+			continue;
+		snprintf(name, sizeof name, "%s/%s", path, entry->d_name);
+		FILE *file = fopen(name, "re");
+		struct st_buf rows = ST_BUF_INIT;
+		char bytes[65536];
+		for (size_t len; (len = fread(bytes, 1, sizeof bytes, file)) > 0;)
+			st_buf_add(&rows, st_strn(bytes, len));
+		fclose(file);
+		struct seen seen = play(rows.ptr, rows.len, &counter, all ? 1 : 16);
+		print_message("# %s: %zu turns, %zu -> %zu tokens, with snapshots at most %zu\n",
+		              entry->d_name, seen.turns, seen.first, seen.last, seen.most);
+		st_buf_release(&rows);
+	}
+	closedir(runs);
+	check_budget(&counter, dir);
+}
+
+/* A run of so many turns, each of which reads and writes files of its own. */
+static void make_run(struct st_buf *rows, int turns) {
+	st_buf_adds(rows,
+	            "{\"turn\":0,\"tool\":\"system\",\"result_text\":\"You are a coder.\"}\n"
+	            "{\"turn\":1,\"tool\":\"user\",\"result_text\":\"Write it.\"}\n");
+	for (int i = 1; i <= turns; i++) {
+		st_buf_addf(rows, "{\"turn\":%d,\"tool\":\"assistant\",\"result_text\":\"On it.\"}\n", i);
+		st_buf_addf(
+			rows,
+			"{\"turn\":%d,\"tool\":\"read\",\"op\":\"read\",\"path\":\"/w/src/%d.c\",\"args\":{},"
+			"\"result_text\":\"int x;\"}\n",
+			i, i);
+		st_buf_addf(
+			rows,
+			"{\"turn\":%d,\"tool\":\"write\",\"op\":\"write\",\"path\":\"/w/lib/%d.c\",\"args\":{"
+			"\"content\":\"int y%d;\"},\"result_text\":\"ok\"}\n",
+			i, i % 50, i);
+	}
+}
+
+static void a_thousand_turns_need_no_more_than_ten(void **state) {
+	struct dir *dir = *state;
+	struct counter counter = {0};
+	st_auto(st_buf) rows = ST_BUF_INIT;
+	make_run(&rows, 1000);
+	struct seen seen = play(rows.ptr, rows.len, &counter, 50);
+	assert_int_equal(seen.turns, 1000);
+	st_buf_release(&rows);
+	check_budget(&counter, dir);
+	assert_true(seen.most < 1200);
+}
+
+static void edits_and_changes_behind_the_back_are_followed(void **state) {
+	(void)state;
+	static const char rows[] =
+		"{\"turn\":1,\"tool\":\"Write\",\"op\":\"write\",\"path\":\"a\",\"args\":{\"content\":"
+	    "\"one two\"},"
+		"\"result_text\":\"\"}\n"
+		"{\"turn\":2,\"tool\":\"Edit\",\"op\":\"edit\",\"path\":\"a\",\"args\":{\"old_string\":"
+	    "\"two\","
+		"\"new_string\":\"three\"},\"result_text\":\"\"}\n"
+		"{\"turn\":3,\"tool\":\"disk\",\"op\":\"disk\",\"path\":\"a\",\"args\":{\"first_sight\":"
+	    "false},"
+		"\"result_text\":\"one  three\"}\n"
+		"\n"
+		"{\"turn\":3,\"tool\":\"Edit\",\"op\":\"edit\",\"path\":\"a\",\"args\":{\"oldText\":"
+	    "\"one\",\"newText\""
+		":\"1\"},\"is_error\":true,\"result_text\":\"no\"}\n"
+		"{\"turn\":4,\"tool\":\"Write\",\"op\":\"write\",\"path\":\"a\",\"args\":{\"content\":"
+	    "\"one  three\"},"
+		"\"result_text\":\"\"}";
+	struct stet_replay *replay = NULL;
+	assert_int_equal(stet_replay_open(rows, strlen(rows), &replay, NULL), 0);
+	while (stet_replay_next(replay, NULL) > 0)
+		;
+	assert_int_equal(stet_replay_count(replay, STET_REPLAY_TURNS), 4);
+	assert_int_equal(stet_replay_count(replay, STET_REPLAY_WRITES), 2);
+	assert_int_equal(stet_replay_count(replay, STET_REPLAY_IDENTICAL), 1);
+	assert_int_equal(stet_replay_count(replay, STET_REPLAY_EDITS), 2);
+	assert_int_equal(stet_replay_count(replay, STET_REPLAY_FAILED), 1);
+	assert_int_equal(stet_replay_count(replay, STET_REPLAY_STALE), 1);
+	assert_non_null(strstr(stet_replay_snapshot(replay, NULL), "• a ("));
+	stet_replay_close(replay);
+}
+
+static void what_is_no_run_is_refused(void **state) {
+	(void)state;
+	static const char *const bad[] = {"{", "[]", "7", "{\"turn\":1}", "{\"tool\":\"x\"}\n{\"a\":"};
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		struct stet_replay *replay = NULL;
+		struct stet_error err = {0};
+		assert_int_equal(stet_replay_open(bad[i], strlen(bad[i]), &replay, &err), STET_E_INVALID);
+		assert_non_null(strstr(err.message, "Line "));
+		assert_null(replay);
+	}
+}
+
+int main(void) {
+	const struct CMUnitTest tests[] = {
+		claim(every_recorded_run_stays_within_its_budget),
+		claim(a_thousand_turns_need_no_more_than_ten),
+		cmocka_unit_test(edits_and_changes_behind_the_back_are_followed),
+		cmocka_unit_test(what_is_no_run_is_refused),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
