@@ -17,6 +17,7 @@ const struct command *const commands[] = {
 	&hash_command,
 	&agents_command,
 	&watch_command,
+	&snapshot_command,
 	&prompt_command,
 	&compact_command,
 	&replay_command,

@@ -139,6 +139,7 @@ extern const struct command replace_command;
 extern const struct command replay_command;
 extern const struct command serve_command;
 extern const struct command setup_command;
+extern const struct command snapshot_command;
 extern const struct command watch_command;
 extern const struct command write_command;
 

@@ -36,6 +36,13 @@ claim 'refuses what is no list of messages' exits 2 "${compact[@]}" snapshot
 claim 'refuses a file that is not there' exits 2 "${compact[@]}" nothing.json
 claim 'does not compact what it cannot keep' exits 3 "${compact[@]}" --archive /no/such/dir/a messages.json
 
+mkdir repo
+printf 'package main\n' | "$STET" --root repo write main.go - >/dev/null
+claim 'a snapshot names what was written' says '• main.go (' "$STET" --root repo snapshot
+claim 'a prompt has the snapshot of the workspace' says '• main.go (' "$STET" --root repo prompt
+printf 'x\n' >repo/other.py
+claim 'a scan adds the others' says 'other.py' "$STET" --root repo snapshot --scan
+
 "$STET_SOURCE_ROOT/tools/story" >story.jsonl
 claim 'the story needs one write per file' says '44 writes of 4 files  4 writes' "$STET" replay story.jsonl
 claim 'and stays under 5,000 tokens' says 'every turn within the budget  up to 18' "$STET" replay story.jsonl

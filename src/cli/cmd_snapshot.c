@@ -1,0 +1,43 @@
+/* stet snapshot: the state of the work, as a model gets it. */
+#include "cli/work.h"
+
+static int run(const struct options *options, const struct arguments *args) {
+	int64_t budget;
+	struct work work;
+	int status = option_number(args, "--budget", 150, 1000000, 500, &budget);
+	if (status == DONE)
+		status = work_open(&work, options);
+	if (status != DONE)
+		return status;
+	struct stet_json *call = stet_json_new();
+	if (call) {
+		stet_json_set_int(call, "/budget", budget);
+		if (has_option(args, "--scan"))
+			stet_json_set_bool(call, "/scan", 1);
+	}
+	return work_close(&work, work_call(&work, "repo_state", call, NULL));
+}
+
+static const struct option options[] = {
+	{"--scan", NULL, "add every file of the workspace that is not ignored"},
+	{"--budget", "N", "how many tokens it may have (500)"},
+	OPTIONS_END,
+};
+
+const struct command snapshot_command = {
+	.name = "snapshot",
+	.summary = "show the state of the work: files, changes, open tasks",
+	.description =
+		"Print what a model is told instead of its history: the files that were read or written, "
+        "what "
+		"changed in this story and what others changed, and the open tasks. It fits its budget "
+		"whatever the number of files; what is left out is counted.",
+	.options = options,
+	.examples =
+		(const struct example[]){
+			{"stet snapshot", "what tools have seen and done"},
+			{"stet snapshot --scan", "and every other file of the workspace"},
+			{0},
+		},
+	.run = run,
+};
