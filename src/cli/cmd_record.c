@@ -1,0 +1,50 @@
+/* stet record: what a tool of another program did to the files. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/work.h"
+
+static int run(const struct options *options, const struct arguments *args) {
+	char *text = NULL;
+	size_t len = 0;
+	struct stet_json *json = NULL, *result = NULL;
+	struct stet_error err = {0};
+	int status = slurp(args->count > 1 ? operand(args, 1) : "-", &text, &len);
+	if (status != DONE)
+		return status;
+	json = stet_json_new();
+	if (json) {
+		stet_json_set_text(json, "/tool", operand(args, 0), strlen(operand(args, 0)));
+		/* What is no JSON is the text that the tool printed. */
+		if (stet_json_parse(text, len, 0, &result, &err) == 0)
+			stet_json_set_json(json, "/result", text, len);
+		else
+			stet_json_set_text(json, "/result", text, len);
+	}
+	stet_json_free(result);
+	free(text);
+	struct work work;
+	status = work_open(&work, options);
+	if (status != DONE) {
+		stet_json_free(json);
+		return status;
+	}
+	return work_close(&work, work_call(&work, "record_tool_result", json, NULL));
+}
+
+const struct command record_command = {
+	.name = "record",
+	.summary = "tell of what another program's tool did",
+	.synopsis = "TOOL [FILE]",
+	.description =
+		"Takes the result of a tool of another agent, as JSON or as the text it printed, from FILE "
+		"or standard input. The files it names are looked at, so that the state of the work knows "
+		"them.",
+	.min = 1,
+	.max = 2,
+	.examples =
+		(const struct example[]){
+			{"echo '{\"path\": \"src/main.c\"}' | stet record write_file", "a file was written"},
+			{0}},
+	.run = run,
+};
