@@ -141,8 +141,7 @@ static void add_header(struct evhttp_request *request, const char *name, const c
 	evhttp_add_header(evhttp_request_get_output_headers(request), name, value);
 }
 
-static void reply(struct st_http *http, struct evhttp_request *request, int status,
-                  const char *text) {
+static void reply(struct evhttp_request *request, int status, const char *text) {
 	struct evbuffer *body = evbuffer_new();
 	if (body)
 		evbuffer_add(body, text, strlen(text));
@@ -169,9 +168,9 @@ static void show_metrics(struct st_http *http, struct evhttp_request *request) {
 	if (http->options.more_metrics)
 		http->options.more_metrics(http->options.arg, &text);
 	if (text.failed)
-		reply(http, request, 503, "out of memory\n");
+		reply(request, 503, "out of memory\n");
 	else
-		reply(http, request, 200, st_buf_cstr(&text));
+		reply(request, 200, st_buf_cstr(&text));
 }
 
 static bool is_get(struct evhttp_request *request) {
@@ -179,14 +178,14 @@ static bool is_get(struct evhttp_request *request) {
 	return method == EVHTTP_REQ_GET || method == EVHTTP_REQ_HEAD;
 }
 
-static void refuse_method(struct st_http *http, struct evhttp_request *request) {
+static void refuse_method(struct evhttp_request *request) {
 	add_header(request, "Allow", "GET, HEAD");
-	reply(http, request, 405, "Only GET is possible here.\n");
+	reply(request, 405, "Only GET is possible here.\n");
 }
 
-static void refuse_token(struct st_http *http, struct evhttp_request *request) {
+static void refuse_token(struct evhttp_request *request) {
 	add_header(request, "WWW-Authenticate", "Bearer realm=\"stet\"");
-	reply(http, request, 401,
+	reply(request, 401,
 	      "A token is needed: send \"Authorization: Bearer TOKEN\" with one that the server "
 	      "knows.\n");
 }
@@ -206,29 +205,29 @@ static void route(struct st_http *http, struct evhttp_request *request) {
 	bool mcp = path && strcmp(path, "/mcp") == 0;
 	bool metrics = path && strcmp(path, "/metrics") == 0;
 	if (size_of_headers(request) > MAX_HEADERS)
-		reply(http, request, 431, "The headers are too large.\n");
+		reply(request, 431, "The headers are too large.\n");
 	else if (!st_gate_host(http->options.gate, evhttp_find_header(headers, "Host")) ||
 	         !st_gate_origin(http->options.gate, evhttp_find_header(headers, "Origin")))
-		reply(http, request, 403, "This server does not answer to that Host or Origin.\n");
+		reply(request, 403, "This server does not answer to that Host or Origin.\n");
 	else if (http->ending) {
 		add_header(request, "Connection", "close");
-		reply(http, request, 503, "The server is about to end.\n");
+		reply(request, 503, "The server is about to end.\n");
 	} else if (path && strcmp(path, "/healthz") == 0) {
 		if (is_get(request))
-			reply(http, request, 200, "ok\n");
+			reply(request, 200, "ok\n");
 		else
-			refuse_method(http, request);
+			refuse_method(request);
 	} else if (!mcp && !metrics)
-		reply(http, request, 404, "There are /mcp, /healthz and /metrics.\n");
+		reply(request, 404, "There are /mcp, /healthz and /metrics.\n");
 	else if (!st_gate_token(http->options.gate, evhttp_find_header(headers, "Authorization"),
 	                        owner))
-		refuse_token(http, request);
+		refuse_token(request);
 	else if (mcp)
 		st_endpoint_handle(http->endpoint, request, owner);
 	else if (is_get(request))
 		show_metrics(http, request);
 	else
-		refuse_method(http, request);
+		refuse_method(request);
 }
 
 static void count_answer(struct evhttp_request *request, void *arg) {

@@ -37,8 +37,7 @@ struct st_http_options {
 /**
  * Listen and serve.
  *
- * @server  The messages are for; its executor should be st_http_executor() of
- *          the same pool.
+ * @server  Whom the messages are for; its executor is the same pool (net/work.h).
  * @pool    Where its work is done; looked after by this.
  * @return  0; STET_E_INVALID (the address is none; it is not loopback and
  *          there is no token), STET_E_ACCESS, STET_E_IO, STET_E_NOMEM.
