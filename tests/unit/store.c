@@ -3,9 +3,11 @@
 #include <sys/wait.h>
 
 #include "core/session.h"
+#include "lib/alloc.h"
 #include "lib/child.h"
 #include "lib/run.h"
 #include "lib/session.h"
+#include "stet/state.h"
 
 /* A workspace and a session as another process has them. */
 struct other {
@@ -510,6 +512,58 @@ static void a_workspace_that_may_not_be_written_works_in_memory(void **state) {
 	assert_int_equal(chmod(dir->path, 0755), 0);
 }
 
+/* ---- memory ---- */
+
+static bool work(struct stet_workspace *ws, struct stet_session *session, const char *text) {
+	char *json = NULL;
+	int64_t id;
+	bool wrote = stet_session_track_read(session, "a.c", NULL) == 0 &&
+	             stet_session_write(session, "a.c", text, strlen(text), NULL, NULL, NULL) == 0;
+	bool added = stet_task_add(ws, text, strlen(text), 0, &id, NULL) == 0;
+	bool shown = stet_state_json(session, &json, NULL, NULL) == 0;
+	stet_free(json);
+	return wrote && added && shown;
+}
+
+/* A process that reads, writes and adds a task, and goes on whatever fails. Whether nothing did. */
+static bool live(const struct dir *dir, const char *text) {
+	struct stet_workspace *ws = NULL;
+	struct stet_session *session = NULL;
+	if (stet_workspace_open(dir->path, &ws, NULL) < 0)
+		return false;
+	bool fine = stet_workspace_set(ws, STET_OPTION_STATE, 2, NULL) == 0 &&
+	            stet_workspace_set(ws, STET_OPTION_DURABLE, 0, NULL) == 0 &&
+	            stet_session_open(ws, "agent", &session, NULL) == 0 && work(ws, session, text);
+	stet_session_close(session);
+	stet_workspace_close(ws);
+	return fine;
+}
+
+static void memory_may_run_out_anywhere(void **state) {
+	const struct dir *dir = *state;
+	bool failed = true;
+	dir_write(dir, "a.c", "one\n");
+	assert_true(live(dir, "two\n"));
+	for (size_t n = 1; failed; n++) {
+		char text[32];
+		snprintf(text, sizeof text, "%zu\n", n);
+		alloc_fail_at(n);
+		bool fine = live(dir, text);
+		failed = alloc_has_failed();
+		/* What was said to be written is there. */
+		if (fine)
+			assert_string_equal(dir_read(dir, "a.c"), text);
+		assert_true(fine || failed);
+	}
+	st_auto(st_buf) verdict = ST_BUF_INIT;
+	assert_int_equal(
+		run(dir, &verdict,
+	        (const char *[]){"sqlite3", ".stet/stet.db", "PRAGMA integrity_check", NULL}),
+		0);
+	assert_string_equal(st_buf_cstr(&verdict), "ok\n");
+	assert_false(dir_has(dir, ".stet/stet.db.damaged-1"));
+}
+
 int main(void) {
 	const struct CMUnitTest tests[] = {
 		claim(what_a_process_read_another_may_write),
@@ -537,6 +591,7 @@ int main(void) {
 		claim(a_state_directory_that_came_with_the_clone_is_not_used),
 		claim(a_state_directory_of_another_user_is_not_used),
 		claim(a_workspace_that_may_not_be_written_works_in_memory),
+		claim(memory_may_run_out_anywhere),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
