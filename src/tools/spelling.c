@@ -24,7 +24,8 @@ static int from_uri(struct st_str uri, struct st_buf *plain, struct stet_error *
 		int high = i + 2 < rest.len ? digit(rest.ptr[i + 1]) : -1;
 		int low = i + 2 < rest.len ? digit(rest.ptr[i + 2]) : -1;
 		whole = high >= 0 && low >= 0 && high + low > 0;
-		st_buf_addc(plain, (char)(high << 4 | (low & 15)));
+		if (whole)
+			st_buf_addc(plain, (char)(high * 16 + low));
 		i += 2;
 	}
 	if (!whole)
