@@ -86,8 +86,21 @@ static void show_text(const struct stet_json *answer) {
 	}
 }
 
+/* What the message, which is for agents, does not say: how to do it from a shell. */
+static void show_way_out(const struct work *work, const struct stet_json *answer) {
+	const char *reason = stet_json_text(answer, "/structuredContent/reason", NULL);
+	if (!reason || strcmp(reason, "unseen") != 0)
+		return;
+	if (work->options->session)
+		fputs("With --expect HASH no read is needed.\n", stderr);
+	else
+		fputs("A read is remembered with --session NAME; with --expect HASH none is needed.\n",
+		      stderr);
+}
+
 /* A refusal or a failure: its message, and the diff if it has one. */
-static void show_failure(const struct stet_json *answer, const struct stet_error *err) {
+static void show_failure(const struct work *work, const struct stet_json *answer,
+                         const struct stet_error *err) {
 	size_t len = 0;
 	const char *message = stet_json_text(answer, "/structuredContent/message", NULL);
 	const char *diff = stet_json_text(answer, "/structuredContent/diff", &len);
@@ -96,6 +109,7 @@ static void show_failure(const struct stet_json *answer, const struct stet_error
 		fputc('\n', stderr);
 		put_diff(stderr, diff, len);
 	}
+	show_way_out(work, answer);
 }
 
 static int show_answer(struct work *work, const char *text, size_t len, int code,
@@ -110,7 +124,7 @@ static int show_answer(struct work *work, const char *text, size_t len, int code
 	if (stet_json_parse(text, len, 0, &answer, &why) < 0)
 		return report(&why);
 	if (code < 0)
-		show_failure(answer, err);
+		show_failure(work, answer, err);
 	else
 		(show ? show : show_text)(answer);
 	int status = done();
