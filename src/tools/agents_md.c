@@ -34,7 +34,7 @@ static int run(struct st_call *call, struct stet_error *err) {
 	struct stet_agents *agents = NULL;
 	const char *path = st_arg(call, "path") ? st_call_path(call, "path", err) : NULL;
 	if (st_arg(call, "path") && !path)
-		return STET_E_INVALID;
+		return err->code;
 	int code = path ? stet_agents_all(call->session, path, &agents, err)
 	                : stet_agents_index(call->session->ws, &agents, err);
 	if (code < 0)

@@ -6,7 +6,7 @@
 static int run(struct st_call *call, struct stet_error *err) {
 	const char *path = st_call_path(call, "path", err);
 	if (!path)
-		return STET_E_INVALID;
+		return err->code;
 	const struct stet_workspace *ws = call->session->ws;
 	st_autofree char *below = NULL;
 	size_t made = 0;

@@ -279,7 +279,7 @@ static int run(struct st_call *call, struct stet_error *err) {
 	                                                           .place = ST_PLACE_INIT};
 	work.path = st_call_path(call, "path", err);
 	if (!work.path)
-		return STET_E_INVALID;
+		return err->code;
 	work.dry_run = st_arg_flag(call, "dryRun", false);
 	int code = read_edits(&work, err);
 	if (code == 0)

@@ -63,7 +63,7 @@ static int render_version(struct st_call *call, const char *path, struct stet_er
 static int run(struct st_call *call, struct stet_error *err) {
 	const char *path = st_call_path(call, "path", err);
 	if (!path)
-		return STET_E_INVALID;
+		return err->code;
 	st_auto(st_place) place = ST_PLACE_INIT;
 	int code =
 		st_root_locate_as(&call->session->ws->root, st_str(path), ST_LOCATE_DIR, &place, err);

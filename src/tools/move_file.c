@@ -26,7 +26,7 @@ static int run(struct st_call *call, struct stet_error *err) {
 	const char *from = st_call_path(call, "source", err);
 	const char *to = from ? find_destination(call, err) : NULL;
 	if (!from || !to)
-		return STET_E_INVALID;
+		return err->code;
 	struct stet_session *session = call->session;
 	st_auto(st_moved) moved = {0};
 	int code = st_move(&session->ws->root, st_str(from), st_str(to), session->ws->guard.state_dir,

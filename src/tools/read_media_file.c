@@ -72,7 +72,7 @@ static int add_block(struct st_call *call, const char *path, struct st_str bytes
 static int run(struct st_call *call, struct stet_error *err) {
 	const char *path = st_call_path(call, "path", err);
 	if (!path)
-		return STET_E_INVALID;
+		return err->code;
 	struct stet_session *session = call->session;
 	size_t max = session->ws->max_file < MEDIA_MAX ? session->ws->max_file : MEDIA_MAX;
 	st_auto(st_place) place = ST_PLACE_INIT;

@@ -152,7 +152,7 @@ int st_read_run(struct st_call *call, struct stet_error *err) {
 		.room = ST_PAGE_MAX,
 	};
 	if (!what.path)
-		return STET_E_INVALID;
+		return err->code;
 	int code = check_range(call, err);
 	/* No lines at all are the first none. */
 	if (st_arg(call, "head") && what.limit == 0)

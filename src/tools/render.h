@@ -78,7 +78,7 @@
  * The path argument of a call, which from now on is about the session that the
  * path leads to.
  *
- * @return The path, or NULL with err filled if it cannot be one.
+ * @return The path, or NULL with err (which is never NULL here) filled if it cannot be one.
  */
 const char *st_call_path(struct st_call *call, const char *name, struct stet_error *err);
 

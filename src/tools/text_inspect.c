@@ -355,7 +355,7 @@ static int inspect(struct st_call *call, struct subject *subject, inspect_mode *
 static int run(struct st_call *call, struct stet_error *err) {
 	struct subject subject = {.path = st_call_path(call, "filePath", err)};
 	if (!subject.path)
-		return STET_E_INVALID;
+		return err->code;
 	struct st_str mode = st_arg_str(call, "mode");
 	bool search = strcasecmp(mode.ptr, "search") == 0, lines = strcasecmp(mode.ptr, "lines") == 0;
 	if ((search || lines) && !st_arg(call, "query"))

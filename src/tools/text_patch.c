@@ -243,7 +243,7 @@ static int run(struct st_call *call, struct stet_error *err) {
 	__attribute__((cleanup(work_release))) struct work work = {0};
 	const char *path = st_call_path(call, "filePath", err);
 	if (!path)
-		return STET_E_INVALID;
+		return err->code;
 	work.patch.content = st_arg_str(call, "content");
 	work.patch.has_content = st_arg(call, "content") != NULL;
 	work.patch.preserve_indent = st_arg_flag(call, "preserveIndent", true);

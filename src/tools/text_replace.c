@@ -132,7 +132,7 @@ static int run(struct st_call *call, struct stet_error *err) {
 	__attribute__((cleanup(work_release))) struct work work = {.call = call};
 	const char *path = st_call_path(call, "filePath", err);
 	if (!path)
-		return STET_E_INVALID;
+		return err->code;
 	work.request.old_text = st_arg_str(call, "oldText");
 	work.request.new_text = st_arg_str(call, "newText");
 	work.request.max_size = call->session->ws->max_file;

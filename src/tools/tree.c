@@ -211,7 +211,7 @@ int st_tree_collect(struct st_call *call, st_tree_wanted *wanted, void *data, st
                     struct st_tree *tree, struct stet_error *err) {
 	const char *path = st_call_directory(call, err);
 	if (!path)
-		return STET_E_INVALID;
+		return err->code;
 	const struct stet_workspace *ws = call->session->ws;
 	struct work work = {
 		.call = call,

@@ -16,7 +16,7 @@ static int run(struct st_call *call, struct stet_error *err) {
 	const char *path = st_arg(call, "path") ? st_call_path(call, "path", err) : NULL;
 	struct stet_answer *answer = NULL;
 	if (st_arg(call, "path") && !path)
-		return STET_E_INVALID;
+		return err->code;
 	int code = stet_undo(call->session, path, &answer, err);
 	if (code == STET_E_CONFLICT && answer)
 		refuse(call, answer);

@@ -68,7 +68,7 @@ static void render(struct st_call *call, const struct writing *writing,
 static int run(struct st_call *call, struct stet_error *err) {
 	const char *path = st_call_path(call, "path", err);
 	if (!path)
-		return STET_E_INVALID;
+		return err->code;
 	struct writing writing = {.path = path, .content = st_arg_str(call, "content")};
 	struct st_change change = {
 		.path = path, .kind = ST_CHANGE_WHOLE, .make = make, .context = &writing};
