@@ -140,9 +140,9 @@ const struct command compact_command = {
 	.description =
 		"Read a list of messages, or a whole request, in the shape of OpenAI's chat completions, "
 		"OpenAI's responses or Anthropic's messages, from FILE or standard input, and print it "
-        "with "
+		"with "
 		"the system prompt, the user's requests, the snapshot of the workspace and the last "
-        "exchange "
+		"exchange "
 		"alone. Tool calls stay with their results, and what is cut says so.\n\n"
 		"The prompt names an archive. With --archive the messages that came in are kept under that "
 		"name, one line each, and --restore prints them again.",
@@ -151,9 +151,8 @@ const struct command compact_command = {
 	.examples =
 		(const struct example[]){
 			{"stet compact <messages.json", "the prompt that goes on from there"},
-			{"stet compact --archive .stet/history.jsonl request.json",
-             "and keep what was squashed"},
-			{"stet compact --archive .stet/history.jsonl --restore 0123456789abcdef",
+			{"stet compact --archive history.jsonl request.json", "and keep what was squashed"},
+			{"stet compact --archive history.jsonl --restore 0123456789abcdef",
              "what was squashed"},
 			{0},
 		},

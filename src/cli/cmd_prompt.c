@@ -26,7 +26,7 @@ const struct command prompt_command = {
 	.summary = "make a prompt of a template and the state of the work",
 	.description =
 		"Print the messages of a new request to a model, as JSON: the system prompt, the snapshot "
-        "of "
+		"of "
 		"the workspace and the request to complete the open tasks, within a budget of tokens.",
 	.options = options,
 	.examples =

@@ -277,7 +277,7 @@ const struct command replay_command = {
 	.synopsis = "FILE",
 	.description =
 		"Go through a recorded run of an agent, turn by turn, and show the tokens of its context "
-        "with "
+		"with "
 		"the full history and with a snapshot, the writes that were redundant, the edits that were "
 		"stale, and how it fares by the measures of success.\n\n"
 		"FILE (- for standard input) has a JSON object in each line: turn, tool (or system, user, "

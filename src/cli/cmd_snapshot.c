@@ -29,7 +29,7 @@ const struct command snapshot_command = {
 	.summary = "show the state of the work: files, changes, open tasks",
 	.description =
 		"Print what a model is told instead of its history: the files that were read or written, "
-        "what "
+		"what "
 		"changed in this story and what others changed, and the open tasks. It fits its budget "
 		"whatever the number of files; what is left out is counted.",
 	.options = options,

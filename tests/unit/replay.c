@@ -141,20 +141,20 @@ static void edits_and_changes_behind_the_back_are_followed(void **state) {
 	(void)state;
 	static const char rows[] =
 		"{\"turn\":1,\"tool\":\"Write\",\"op\":\"write\",\"path\":\"a\",\"args\":{\"content\":"
-	    "\"one two\"},"
+		"\"one two\"},"
 		"\"result_text\":\"\"}\n"
 		"{\"turn\":2,\"tool\":\"Edit\",\"op\":\"edit\",\"path\":\"a\",\"args\":{\"old_string\":"
-	    "\"two\","
+		"\"two\","
 		"\"new_string\":\"three\"},\"result_text\":\"\"}\n"
 		"{\"turn\":3,\"tool\":\"disk\",\"op\":\"disk\",\"path\":\"a\",\"args\":{\"first_sight\":"
-	    "false},"
+		"false},"
 		"\"result_text\":\"one  three\"}\n"
 		"\n"
 		"{\"turn\":3,\"tool\":\"Edit\",\"op\":\"edit\",\"path\":\"a\",\"args\":{\"oldText\":"
-	    "\"one\",\"newText\""
+		"\"one\",\"newText\""
 		":\"1\"},\"is_error\":true,\"result_text\":\"no\"}\n"
 		"{\"turn\":4,\"tool\":\"Write\",\"op\":\"write\",\"path\":\"a\",\"args\":{\"content\":"
-	    "\"one  three\"},"
+		"\"one  three\"},"
 		"\"result_text\":\"\"}";
 	struct stet_replay *replay = NULL;
 	assert_int_equal(stet_replay_open(rows, strlen(rows), &replay, NULL), 0);
