@@ -308,38 +308,43 @@ static int drop_noops(struct work *work, const struct st_unit *unit, struct stet
 	return 0;
 }
 
-/* Ids of results in a unit that are still there, the n-th of them; empty beyond the last. */
-static struct st_str nth_result(const struct work *work, const struct st_unit *unit, size_t n) {
+/* Count a result that is still there, and drop it if it is among the first so many. */
+static int count_result(struct work *work, yyjson_val *value, size_t drop_first, size_t *count,
+                        struct stet_error *err) {
+	struct st_str id = st_messages_result_id(value);
+	if (id.len == 0 || is_dropped(work, id))
+		return 0;
+	return ++*count <= drop_first ? drop(work, id, err) : 0;
+}
+
+/* How many results of a unit are still there; the first so many are dropped. */
+static int count_results(struct work *work, const struct st_unit *unit, size_t drop_first,
+                         size_t *count, struct stet_error *err) {
+	*count = 0;
 	for (size_t i = unit->first; i < unit->first + unit->count; i++) {
 		yyjson_val *value = work->list.items[i].value, *part;
 		size_t j, max;
-		struct st_str id = st_messages_result_id(value);
-		if (id.len && !is_dropped(work, id) && n-- == 0)
-			return id;
-		yyjson_arr_foreach(yyjson_obj_get(value, "content"), j, max, part) {
-			id = st_messages_result_id(part);
-			if (id.len && !is_dropped(work, id) && n-- == 0)
-				return id;
-		}
+		int code = count_result(work, value, drop_first, count, err);
+		yyjson_arr_foreach(yyjson_obj_get(value, "content"), j, max, part) code =
+			code < 0 ? code : count_result(work, part, drop_first, count, err);
+		if (code < 0)
+			return code;
 	}
-	return ST_STR("");
+	return 0;
 }
 
 /* The last exchange: where it made too many calls to hold, only the later ones. */
 static yyjson_mut_val *fit_exchange(struct work *work, const struct st_unit *unit, size_t limit,
                                     struct stet_error *err) {
 	yyjson_mut_val *array = fit_unit(work, unit, limit);
-	while (array && yyjson_mut_arr_size(array) == 0) {
-		size_t left = 0;
-		while (nth_result(work, unit, left).len)
-			left++;
-		if (left < 2)
-			return array;
-		for (size_t i = 0; i < (left + 1) / 2; i++) {
-			if (drop(work, nth_result(work, unit, 0), err) < 0)
-				return NULL;
-			work->report.results++;
-		}
+	size_t left = 0;
+	work->failed |= count_results(work, unit, 0, &left, err) < 0;
+	while (array && yyjson_mut_arr_size(array) == 0 && left > 1) {
+		size_t half = (left + 1) / 2;
+		if (count_results(work, unit, half, &left, err) < 0)
+			return NULL;
+		left -= half;
+		work->report.results += half;
 		array = fit_unit(work, unit, limit);
 	}
 	return array;
@@ -455,9 +460,10 @@ static void count_squashed(struct work *work) {
 		const struct st_unit *unit = &work->list.units[i];
 		if (i == work->exchange || unit->role == ST_ROLE_USER || unit->role == ST_ROLE_SYSTEM)
 			continue;
+		size_t results = 0;
+		work->failed |= count_results(work, unit, 0, &results, NULL) < 0;
 		work->report.replies++;
-		for (size_t n = 0; nth_result(work, unit, n).len; n++)
-			work->report.results++;
+		work->report.results += results;
 	}
 }
 
