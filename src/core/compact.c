@@ -35,12 +35,22 @@ struct work {
 
 /* ---- cutting ---- */
 
-static bool is_dropped(const struct work *work, struct st_str id) {
-	for (size_t i = 0; id.len && i < work->dropped_count; i++) {
-		if (st_str_eq(work->dropped[i], id))
-			return true;
+/* Where an id is among the dropped ones, which are sorted, or would be. */
+static size_t place_of(const struct work *work, struct st_str id) {
+	size_t low = 0, high = work->dropped_count;
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		if (st_str_cmp(work->dropped[middle], id) < 0)
+			low = middle + 1;
+		else
+			high = middle;
 	}
-	return false;
+	return low;
+}
+
+static bool is_dropped(const struct work *work, struct st_str id) {
+	size_t place = id.len ? place_of(work, id) : work->dropped_count;
+	return place < work->dropped_count && st_str_eq(work->dropped[place], id);
 }
 
 /* The longest end of a text with so many tokens, looking at no more of it than that takes. */
@@ -282,7 +292,9 @@ static int drop(struct work *work, struct st_str id, struct stet_error *err) {
 	if (!dropped)
 		return st_fail_nomem(err);
 	work->dropped = dropped;
-	work->dropped[work->dropped_count++] = id;
+	size_t place = place_of(work, id);
+	memmove(&dropped[place + 1], &dropped[place], (work->dropped_count++ - place) * sizeof id);
+	dropped[place] = id;
 	return 0;
 }
 
@@ -577,14 +589,13 @@ static int run(struct work *work, struct st_buf *out, struct stet_error *err) {
 	size_t budget = work->budget;
 	const struct st_compact_report fresh = work->report;
 	find_tail(work);
-	if (work->exchange != SIZE_MAX && drop_noops(work, &work->list.units[work->exchange], err) < 0)
-		return STET_E_NOMEM;
-	size_t noops = work->dropped_count;
 	for (int attempt = 0; attempt < 6; attempt++) {
 		yyjson_mut_val *beside = NULL;
 		work->report = fresh;
-		work->report.noops = noops;
-		work->dropped_count = noops;
+		work->dropped_count = 0;
+		if (work->exchange != SIZE_MAX &&
+		    drop_noops(work, &work->list.units[work->exchange], err) < 0)
+			return STET_E_NOMEM;
 		count_squashed(work);
 		yyjson_mut_val *list = assemble(work, budget, &beside, err);
 		yyjson_mut_val *whole = list ? wrap(work, list, beside) : NULL;
