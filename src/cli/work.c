@@ -44,6 +44,9 @@ int work_open(struct work *work, const struct options *options) {
 	*work = (struct work){.options = options};
 	if (stet_workspace_open(options->root, &work->ws, &err) < 0)
 		return work_close(work, report(&err));
+	/* What a command does is work, whether it calls a tool for it or not. */
+	if (stet_workspace_set(work->ws, STET_OPTION_STATE, 2, &err) < 0)
+		return work_close(work, report(&err));
 	int status = configure(options, work->ws, NULL);
 	if (status != DONE)
 		return work_close(work, status);
