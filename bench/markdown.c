@@ -22,7 +22,7 @@
 
 static const char sample[] =
 	"## Version 1.2.3\n\nReleased on a *Tuesday*, with [links](https://example.org/a/b \"title\"), "
-    "`code`\n"
+	"`code`\n"
 	"and a second line of text that is about as long as lines are in real documents.\n\n"
 	"- Fixed the handling of **empty** files; see [#123](https://example.org/issues/123).\n"
 	"- Added an option `--name=VALUE` that does what its name says:\n\n"
@@ -30,9 +30,9 @@ static const char sample[] =
 	"1. First, do this.\n2. Then do that & more.\n\n"
 	"> A quotation of one line.\n\nSetext heading\n--------------\n\n"
 	"| a table | that CommonMark | takes for text "
-    "|\n|---------|-----------------|----------------|\n\n"
+	"|\n|---------|-----------------|----------------|\n\n"
 	"<a id=\"anchor\"></a>\nA paragraph with an anchor, _emphasis_, an image ![alt](image.png) and "
-    "an end.\n\n";
+	"an end.\n\n";
 
 static double now(void) {
 	struct timespec time;

@@ -19,8 +19,9 @@
 /* What a signal can interrupt, on one filesystem or another. */
 #define CALLS(X) \
 	X(open64) \
-	X(openat64) X(syscall) X(read) X(__read_chk) X(pread64) X(__pread64_chk) X(write) X(pwrite64) \
-		X(fstat64) X(fstatat64) X(stat64) X(fstatfs64) X(fcntl64) X(flock) X(fsync) X(ftruncate64) \
+	X(openat64) \
+	X(syscall) X(read) X(__read_chk) X(pread64) X(__pread64_chk) X(write) X(pwrite64) X(fstat64) \
+		X(fstatat64) X(stat64) X(fstatfs64) X(fcntl64) X(flock) X(fsync) X(ftruncate64) \
 			X(fallocate64) X(sync_file_range) X(renameat) X(renameat2) X(linkat) X(unlinkat) \
 				X(mkdirat) X(readlinkat) X(__readlinkat_chk) X(faccessat) X(fchown) X(fchmod) \
 					X(flistxattr) X(fgetxattr) X(fsetxattr) X(fremovexattr) X(getrandom) X(close)

@@ -23,7 +23,7 @@ static void returns_error_when_file_was_modified_since_last_read(void **state) {
 	       "{'path': 'test.txt', 'oldText': 'original', 'newText': 'new'}");
 	expect_text(
 		"Error: File \"test.txt\" was modified since you last read it. Please read the file "
-	    "again.");
+		"again.");
 	expect_file(desk, "test.txt", "externally modified");
 }
 
@@ -212,7 +212,7 @@ static void a_heading_edit_is_refused_after_a_change_and_then_made(void **state)
 	struct desk *desk = *state;
 	static const char args[] =
 		"{'path': 'a.md', 'operation': 'insert', 'target': {'appendToSection': 'B'}, 'content': "
-	    "'new'}";
+		"'new'}";
 	dir_write(desk->dir, "a.md", "# A\n# B\ntext\n");
 	call(desk, "read_file", "{'path': 'a.md'}");
 	dir_write(desk->dir, "a.md", "# A\nmore\n# B\ntext\n");

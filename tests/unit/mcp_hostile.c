@@ -181,7 +181,7 @@ static void every_member_of_params_is_checked_for_its_kind(void **state) {
 static void a_message_with_a_byte_changed_is_answered_or_ignored(void **state) {
 	static const char message[] =
 		"{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"tools/"
-	    "call\",\"params\":{\"name\":\"read_file\","
+		"call\",\"params\":{\"name\":\"read_file\","
 		"\"arguments\":{\"path\":\"a.txt\"}}}";
 	static const char bytes[] = {'\0', '\xff', '"', '\\', '{', '}', ',', '0', '\xc3', '\n'};
 	struct server server;

@@ -91,42 +91,61 @@ static const struct scene {
 	{UNREAD, STET_E_CONFLICT, "write_file", "{'path': 'a.md', 'content': 'new'}", NULL},
 	{STALE, STET_E_CONFLICT, "write_file", "{'path': 'a.md', 'content': 'new'}", NULL},
 	{READ, 0, "edit_file", "{'path': 'a.md', 'oldText': '# One', 'newText': '# 1'}",
-	 "# 1\n\ntext, text\n\n## Two\n\n```c\ncode\n```\n\nlast\n"},
+     "# 1\n\ntext, text\n\n## Two\n\n```c\ncode\n```\n\nlast\n"},
 	{UNREAD, 0, "edit_file",
-	 "{'path': 'a.md', 'edits': [{'oldText': '# One', 'newText': '# 1'}, {'oldText': 'text', 'newText': 'x', 'replaceAll': true}]}",
-	 "# 1\n\nx, x\n\n## Two\n\n```c\ncode\n```\n\nlast\n"},
-	{UNREAD, 0, "edit_file", "{'path': 'a.md', 'oldText': '# One', 'newText': '# 1', 'dryRun': true}", NULL},
+     "{'path': 'a.md', 'edits': [{'oldText': '# One', 'newText': '# 1'}, {'oldText': 'text', "
+     "'newText': 'x', 'replaceAll': true}]}",
+     "# 1\n\nx, x\n\n## Two\n\n```c\ncode\n```\n\nlast\n"},
+	{UNREAD, 0, "edit_file",
+     "{'path': 'a.md', 'oldText': '# One', 'newText': '# 1', 'dryRun': true}", NULL},
 	{UNREAD, 0, "edit_file", "{'path': 'b.md', 'oldText': '', 'newText': 'x'}", NULL},
-	{UNREAD, STET_E_NO_MATCH, "edit_file", "{'path': 'a.md', 'oldText': '#  one', 'newText': 'x'}", NULL},
-	{UNREAD, STET_E_AMBIGUOUS, "edit_file", "{'path': 'a.md', 'oldText': 'text', 'newText': 'x'}", NULL},
-	{STALE, STET_E_CONFLICT, "edit_file", "{'path': 'a.md', 'oldText': '# One', 'newText': '# 1'}", NULL},
-	{STALE, 0, "edit_file", "{'path': 'a.md', 'oldText': '# One', 'newText': '# 1', 'onStale': 'merge'}",
-	 "# 1\n\ntext, text\n\n## Two\n\n```c\ncode\n```\n\nlast\nfrom outside\n"},
+	{UNREAD, STET_E_NO_MATCH, "edit_file", "{'path': 'a.md', 'oldText': '#  one', 'newText': 'x'}",
+     NULL},
+	{UNREAD, STET_E_AMBIGUOUS, "edit_file", "{'path': 'a.md', 'oldText': 'text', 'newText': 'x'}",
+     NULL},
+	{STALE, STET_E_CONFLICT, "edit_file", "{'path': 'a.md', 'oldText': '# One', 'newText': '# 1'}",
+     NULL},
+	{STALE, 0, "edit_file",
+     "{'path': 'a.md', 'oldText': '# One', 'newText': '# 1', 'onStale': 'merge'}",
+     "# 1\n\ntext, text\n\n## Two\n\n```c\ncode\n```\n\nlast\nfrom outside\n"},
 	{READ, 0, "text_replace", "{'filePath': 'a.md', 'oldText': 'text', 'newText': 'x'}",
-	 "# One\n\nx, text\n\n## Two\n\n```c\ncode\n```\n\nlast\n"},
-	{READ, 0, "text_replace", "{'filePath': 'a.md', 'oldText': 'text', 'newText': 'x', 'occurrence': 2}",
-	 "# One\n\ntext, x\n\n## Two\n\n```c\ncode\n```\n\nlast\n"},
+     "# One\n\nx, text\n\n## Two\n\n```c\ncode\n```\n\nlast\n"},
+	{READ, 0, "text_replace",
+     "{'filePath': 'a.md', 'oldText': 'text', 'newText': 'x', 'occurrence': 2}",
+     "# One\n\ntext, x\n\n## Two\n\n```c\ncode\n```\n\nlast\n"},
 	{READ, 0, "text_replace", "{'filePath': 'a.md', 'oldText': 'text', 'newText': 'text'}", NULL},
-	{READ, STET_E_NO_MATCH, "text_replace", "{'filePath': 'a.md', 'oldText': 'texts', 'newText': 'x'}", NULL},
-	{READ, STET_E_INVALID, "text_replace", "{'filePath': 'a.md', 'oldText': 'text', 'newText': 'x', 'occurrence': 3}", NULL},
-	{STALE, 0, "text_replace", "{'filePath': 'a.md', 'oldText': 'text', 'newText': 'x', 'onStale': 'merge'}",
-	 "# One\n\nx, text\n\n## Two\n\n```c\ncode\n```\n\nlast\nfrom outside\n"},
-	{READ, 0, "text_patch", "{'filePath': 'a.md', 'operation': 'delete', 'target': {'lines': {'start': 11}}}",
-	 "# One\n\ntext, text\n\n## Two\n\n```c\ncode\n```\n\n"},
-	{READ, 0, "text_patch", "{'filePath': 'a.md', 'operation': 'insert', 'target': {'appendToSection': 'One'}, 'content': 'new'}",
-	 "# One\n\ntext, text\n\n## Two\n\n```c\ncode\n```\n\nlast\nnew\n"},
+	{READ, STET_E_NO_MATCH, "text_replace",
+     "{'filePath': 'a.md', 'oldText': 'texts', 'newText': 'x'}", NULL},
+	{READ, STET_E_INVALID, "text_replace",
+     "{'filePath': 'a.md', 'oldText': 'text', 'newText': 'x', 'occurrence': 3}", NULL},
+	{STALE, 0, "text_replace",
+     "{'filePath': 'a.md', 'oldText': 'text', 'newText': 'x', 'onStale': 'merge'}",
+     "# One\n\nx, text\n\n## Two\n\n```c\ncode\n```\n\nlast\nfrom outside\n"},
 	{READ, 0, "text_patch",
-	 "{'filePath': 'a.md', 'operation': 'replace', 'target': '{\\\"codeBlock\\\": {\\\"index\\\": 0}}', 'content': 'new'}",
-	 "# One\n\ntext, text\n\n## Two\n\n```c\nnew\n```\n\nlast\n"},
-	{READ, STET_E_NO_MATCH, "text_patch", "{'filePath': 'a.md', 'operation': 'delete', 'target': {'wholeSection': 'Three'}}", NULL},
-	{READ, STET_E_INVALID, "text_patch", "{'filePath': 'a.md', 'operation': 'delete', 'target': '{'}", NULL},
+     "{'filePath': 'a.md', 'operation': 'delete', 'target': {'lines': {'start': 11}}}",
+     "# One\n\ntext, text\n\n## Two\n\n```c\ncode\n```\n\n"},
+	{READ, 0, "text_patch",
+     "{'filePath': 'a.md', 'operation': 'insert', 'target': {'appendToSection': 'One'}, 'content': "
+     "'new'}",
+     "# One\n\ntext, text\n\n## Two\n\n```c\ncode\n```\n\nlast\nnew\n"},
+	{READ, 0, "text_patch",
+     "{'filePath': 'a.md', 'operation': 'replace', 'target': '{\\\"codeBlock\\\": {\\\"index\\\": "
+     "0}}', 'content': 'new'}",
+     "# One\n\ntext, text\n\n## Two\n\n```c\nnew\n```\n\nlast\n"},
+	{READ, STET_E_NO_MATCH, "text_patch",
+     "{'filePath': 'a.md', 'operation': 'delete', 'target': {'wholeSection': 'Three'}}", NULL},
+	{READ, STET_E_INVALID, "text_patch",
+     "{'filePath': 'a.md', 'operation': 'delete', 'target': '{'}", NULL},
 	{STALE, 0, "text_patch",
-	 "{'filePath': 'a.md', 'operation': 'replace', 'target': {'heading': 'One'}, 'content': '# 1', 'onStale': 'merge'}",
-	 "# 1\n\ntext, text\n\n## Two\n\n```c\ncode\n```\n\nlast\nfrom outside\n"},
+     "{'filePath': 'a.md', 'operation': 'replace', 'target': {'heading': 'One'}, 'content': '# 1', "
+     "'onStale': 'merge'}",
+     "# 1\n\ntext, text\n\n## Two\n\n```c\ncode\n```\n\nlast\nfrom outside\n"},
 	{UNREAD, 0, "text_inspect", "{'filePath': 'a.md'}", NULL},
 	{UNREAD, 0, "text_inspect", "{'filePath': 'a.txt'}", NULL},
-	{UNREAD, 0, "text_inspect", "{'filePath': 'a.md', 'mode': 'search', 'query': 'T', 'context': 2}", NULL},
-	{UNREAD, 0, "text_inspect", "{'filePath': 'a.md', 'mode': 'search', 'query': '^t.*', 'regex': true}", NULL},
+	{UNREAD, 0, "text_inspect",
+     "{'filePath': 'a.md', 'mode': 'search', 'query': 'T', 'context': 2}", NULL},
+	{UNREAD, 0, "text_inspect",
+     "{'filePath': 'a.md', 'mode': 'search', 'query': '^t.*', 'regex': true}", NULL},
 	{UNREAD, 0, "text_inspect", "{'filePath': 'a.md', 'mode': 'lines', 'query': '1-3,8-'}", NULL},
 };
 
@@ -167,13 +186,13 @@ static void make_call(struct try *try) {
 	for (char *quote = args; (quote = strchr(quote, '\'')); quote++)
 		*quote = '"';
 	try->desk->err = (struct stet_error){0};
-	try->code = stet_call(try->desk->session, try->scene->tool, args, strlen(args), &try->answer, &try->len,
-	                      &try->desk->err);
+	try->code = stet_call(try->desk->session, try->scene->tool, args, strlen(args), &try->answer,
+	                      &try->len, &try->desk->err);
 }
 
 static void complain(const struct try *try, const char *what) {
-	fail_msg("%s %s: %s (%s failed; %s: %s)", try->scene->tool, try->scene->args, what, fault_where(),
-	         stet_error_name(try->code), try->desk->err.message);
+	fail_msg("%s %s: %s (%s failed; %s: %s)", try->scene->tool, try->scene->args, what,
+	         fault_where(), stet_error_name(try->code), try->desk->err.message);
 }
 
 static void check_answer(struct try *try) {
@@ -225,7 +244,8 @@ static void check(struct try *try, enum fault_kind kind) {
 
 typedef void arm_fault(enum fault_kind kind, unsigned nth, int errnum);
 
-static unsigned perform(struct desk *desk, const struct scene *scene, enum fault_kind kind, int errnum, arm_fault *arm) {
+static unsigned perform(struct desk *desk, const struct scene *scene, enum fault_kind kind,
+                        int errnum, arm_fault *arm) {
 	unsigned n = 1;
 	do {
 		struct try try = {.desk = desk, .scene = scene};
