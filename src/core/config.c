@@ -268,6 +268,18 @@ static int take_member(struct stet_config *config, const char *name, yyjson_val 
 	return (trusted ? store : store_untrusted)(config, key, taken, source, err);
 }
 
+static int take_members(struct stet_config *config, yyjson_val *root, const char *source,
+                        bool trusted, struct stet_error *err) {
+	size_t i, max;
+	yyjson_val *key, *value;
+	int taken = 0;
+	yyjson_obj_foreach(root, i, max, key, value) {
+		if (taken == 0)
+			taken = take_member(config, yyjson_get_str(key), value, source, trusted, err);
+	}
+	return taken;
+}
+
 static int take_text(struct stet_config *config, struct st_str text, const char *source,
                      bool trusted, struct stet_error *err) {
 	struct stet_error why = {0};
@@ -277,13 +289,7 @@ static int take_text(struct stet_config *config, struct st_str text, const char 
 	yyjson_val *root = yyjson_doc_get_root(doc);
 	if (code == 0 && !yyjson_is_obj(root))
 		code = st_fail(&why, STET_E_INVALID, "not a JSON object");
-	size_t i, max;
-	yyjson_val *key, *value;
-	int taken = 0;
-	yyjson_obj_foreach(root, i, max, key, value) {
-		if (taken == 0)
-			taken = take_member(config, yyjson_get_str(key), value, source, trusted, err);
-	}
+	int taken = code == 0 ? take_members(config, root, source, trusted, err) : 0;
 	yyjson_doc_free(doc);
 	if (code == STET_E_INVALID && !trusted) {
 		notice(config, "%s is %s; it is left out.", source, why.message);

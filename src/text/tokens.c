@@ -270,7 +270,7 @@ static unsigned next_piece(struct cursor *cursor) {
 }
 
 static struct cursor begin(struct st_str text) {
-	const unsigned char *from = (const unsigned char *)text.ptr;
+	const unsigned char *from = (const unsigned char *)(text.ptr ? text.ptr : "");
 	return (struct cursor){from, from + text.len};
 }
 
