@@ -13,8 +13,13 @@ struct made {
 	size_t text_count;
 };
 
+/* An array of `count` elements with room for another: twice the room whenever it is full. */
+static void *grown(void *array, size_t count, size_t size) {
+	return (count & (count - 1)) == 0 ? realloc(array, (count ? count * 2 : 1) * size) : array;
+}
+
 static const char *keep(struct made *made, const char *text) {
-	made->texts = realloc(made->texts, (made->text_count + 1) * sizeof *made->texts);
+	made->texts = grown(made->texts, made->text_count, sizeof *made->texts);
 	made->texts[made->text_count] = strdup(text);
 	return made->texts[made->text_count++];
 }
@@ -22,7 +27,7 @@ static const char *keep(struct made *made, const char *text) {
 static struct st_repo_file *add_file(struct made *made, const char *path,
                                      enum st_file_status status) {
 	struct st_repo_state *state = &made->state;
-	state->files = realloc(state->files, (state->file_count + 1) * sizeof *state->files);
+	state->files = grown(state->files, state->file_count, sizeof *state->files);
 	struct st_repo_file *file = &state->files[state->file_count++];
 	*file = (struct st_repo_file){.path = keep(made, path), .size = 245, .status = status};
 	file->hash.bytes[0] = (unsigned char)state->file_count;
@@ -31,7 +36,7 @@ static struct st_repo_file *add_file(struct made *made, const char *path,
 
 static void add_task(struct made *made, const char *description, enum st_task_status status) {
 	struct st_repo_state *state = &made->state;
-	state->tasks = realloc(state->tasks, (state->task_count + 1) * sizeof *state->tasks);
+	state->tasks = grown(state->tasks, state->task_count, sizeof *state->tasks);
 	struct st_repo_task *task = &state->tasks[state->task_count++];
 	*task = (struct st_repo_task){
 		.id = (int64_t)state->task_count, .description = keep(made, description), .status = status};
