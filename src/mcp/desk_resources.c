@@ -2,7 +2,7 @@
 #include "base/base64.h"
 #include "base/utf8.h"
 #include "mcp/desk_state.h"
-#include "mcp/uri.h"
+#include "base/uri.h"
 #include "mcp/wire.h"
 #include "stet/agents.h"
 #include "text/heading.h"

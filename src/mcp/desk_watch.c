@@ -3,7 +3,7 @@
 
 #include "mcp/desk_state.h"
 #include "mcp/state.h"
-#include "mcp/uri.h"
+#include "base/uri.h"
 #include "stet/agents.h"
 #include "stet/watch.h"
 

@@ -2,6 +2,7 @@
 #include <strings.h>
 
 #include "base/base64.h"
+#include "base/uri.h"
 #include "tools/render.h"
 
 /* In base64 this stays well below what clients take as one message. */
@@ -27,20 +28,11 @@ static const char *mime_of(const char *path) {
 	return "application/octet-stream";
 }
 
-/* A file's address: whatever is not plain is percent-encoded. */
 static void add_uri(struct st_buf *out, const char *root, const char *path) {
 	st_auto(st_buf) whole = ST_BUF_INIT;
 	st_buf_addf(&whole, "%s/%s", strcmp(root, "/") == 0 ? "" : root, path);
 	st_buf_adds(out, "file://");
-	for (size_t i = 0; i < whole.len; i++) {
-		char c = whole.ptr[i];
-		bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-		             strchr("/-._~", c);
-		if (plain)
-			st_buf_addc(out, c);
-		else
-			st_buf_addf(out, "%%%02X", (unsigned char)c);
-	}
+	st_uri_add_path(out, st_buf_str(&whole));
 	out->failed |= whole.failed;
 }
 

@@ -1,37 +1,17 @@
 #include "tools/spelling.h"
 
 #include "base/unicode.h"
+#include "base/uri.h"
 #include "base/utf8.h"
 #include "fs/dirs.h"
 
-static int digit(char c) {
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c = (char)(c | 0x20);
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 static int from_uri(struct st_str uri, struct st_buf *plain, struct stet_error *err) {
-	struct st_str rest = st_str_slice(uri, strlen("file://"), uri.len);
-	if (st_str_starts(rest, ST_STR("localhost/")))
-		rest = st_str_slice(rest, strlen("localhost"), rest.len);
-	bool whole = rest.len > 0 && rest.ptr[0] == '/';
-	for (size_t i = 0; i < rest.len && whole; i++) {
-		if (rest.ptr[i] != '%') {
-			st_buf_addc(plain, rest.ptr[i]);
-			continue;
-		}
-		int high = i + 2 < rest.len ? digit(rest.ptr[i + 1]) : -1;
-		int low = i + 2 < rest.len ? digit(rest.ptr[i + 2]) : -1;
-		whole = high >= 0 && low >= 0 && high + low > 0;
-		if (whole)
-			st_buf_addc(plain, (char)(high * 16 + low));
-		i += 2;
-	}
-	if (!whole)
-		return st_fail(err, STET_E_INVALID,
-		               "A file's URI is file:///PATH, percent-encoded. Give that, or the path.");
-	return plain->failed ? st_fail_nomem(err) : 0;
+	if (st_uri_path(uri, plain))
+		return 0;
+	if (plain->failed)
+		return st_fail_nomem(err);
+	return st_fail(err, STET_E_INVALID,
+	               "A file's URI is file:///PATH, percent-encoded. Give that, or the path.");
 }
 
 int st_spelling_plain(struct st_str path, struct st_buf *plain, struct stet_error *err) {

@@ -1,6 +1,6 @@
 /** URIs of files: file:///a%20b and the path /a b. */
-#ifndef STET_MCP_URI_H
-#define STET_MCP_URI_H
+#ifndef STET_BASE_URI_H
+#define STET_BASE_URI_H
 
 #include "base/buf.h"
 

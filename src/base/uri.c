@@ -1,4 +1,4 @@
-#include "mcp/uri.h"
+#include "base/uri.h"
 
 static bool is_plain(char c) {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
