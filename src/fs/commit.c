@@ -11,8 +11,8 @@
 #include "fs/lease.h"
 #include "fs/sys.h"
 
-/* How long others are waited for, and how often their interference is met with another try. */
-enum { WAIT_MS = 1000, TRIES_MAX = 100, TURNS_MAX = 16, LOOKS_MAX = 3 };
+/* How often the interference of others is met with another try. */
+enum { TURNS_MAX = 16, LOOKS_MAX = 3 };
 
 /* ---- leftovers of others ---- */
 
@@ -39,37 +39,11 @@ static void sweep(struct st_job *job) {
 
 /* ---- looking at what is there ---- */
 
-static int open_old(struct st_job *job, struct stet_error *err) {
-	st_close_at(&job->fd);
-	job->leased = false;
-	int fd = st_file_open(&job->place, err);
-	if (fd == STET_E_NOT_FOUND) {
-		job->done->deleted = true;
-		return st_job_conflict(job, err);
-	}
-	if (fd < 0)
-		return fd;
-	job->fd = fd;
-	return 0;
-}
-
-static int lease_old(struct st_job *job, struct stet_error *err) {
-	for (;;) {
-		enum st_lease lease = st_lease_take(job->fd, F_RDLCK);
-		job->leased = lease == ST_LEASE_HELD;
-		if (lease != ST_LEASE_BUSY)
-			return 0;
-		int code = st_job_wait(job, "another process has it open for writing", err);
-		if (code < 0)
-			return code;
-	}
-}
-
 /* Open, lease, and make sure it is the version that was expected. */
 static int meet_old(struct st_job *job, bool *finished, struct stet_error *err) {
-	int code = open_old(job, err);
+	int code = st_job_open(job, err);
 	if (code == 0)
-		code = lease_old(job, err);
+		code = st_job_lease(job, err);
 	/* No stamp can stand in for the bytes: a write moves the times before it moves the bytes. */
 	return code < 0 ? code : st_job_compare(job, finished, err);
 }
@@ -89,24 +63,6 @@ static int check_writable(struct st_job *job, struct stet_error *err) {
 static bool is_unmoved(const struct st_job *job) {
 	struct st_stamp now = st_job_stamp_at(job, job->place.name);
 	return st_stamp_eq(&now, &job->stamp) && (!job->leased || st_lease_holds(job->fd, F_RDLCK));
-}
-
-static bool has_expected_bytes(const struct st_job *job) {
-	struct st_hash hash;
-	return st_hash_file(job->fd, job->stamp.size, &hash, NULL) == 0 &&
-	       st_hash_eq(&hash, job->commit->expected);
-}
-
-/*
- * After the exchange: is the file that came out the one that was expected? A
- * lease that still holds proves that nobody wrote to it; without one its bytes
- * have to.
- */
-static bool is_verified(const struct st_job *job) {
-	struct st_stamp now = st_job_stamp_at(job, job->temp.name);
-	if (!st_stamp_eq_content(&now, &job->stamp))
-		return false;
-	return job->leased ? st_lease_holds(job->fd, F_RDLCK) : has_expected_bytes(job);
 }
 
 static int exchange(const struct st_job *job) {
@@ -273,7 +229,7 @@ static int finish_exchange(struct st_job *job, struct stet_error *err) {
 
 /* Without exchange: the look before the rename is all there is. */
 static int rename_over(struct st_job *job, struct stet_error *err) {
-	if (!is_unmoved(job) || (!job->leased && !has_expected_bytes(job)))
+	if (!is_unmoved(job) || (!job->leased && !st_job_has_expected_bytes(job)))
 		return ST_JOB_AGAIN;
 	if (st_retry(renameat(job->place.dirfd, job->temp.name, job->place.dirfd, job->place.name)) < 0)
 		return st_fail_errno(err, errno, "Cannot replace %s", st_shown(job->place.path));
@@ -309,7 +265,8 @@ static int swap(struct st_job *job, struct stet_error *err) {
 			return st_fail_errno(err, errno, "Cannot replace %s", st_shown(job->place.path));
 		}
 	}
-	if (is_verified(job))
+	/* After the exchange: is the file that came out the one that was expected? */
+	if (st_job_is_verified(job, job->temp.name))
 		return finish_exchange(job, err);
 	put_back(job);
 	return ST_JOB_AGAIN;
@@ -427,7 +384,7 @@ static int try_create(struct st_job *job, struct stet_error *err) {
 	}
 	/* Something is there: our own bytes already, or a conflict; gone again, another try. */
 	job->place.exists = false;
-	int code = open_old(job, err);
+	int code = st_job_open(job, err);
 	if (code == STET_E_CONFLICT) {
 		job->done->deleted = false;
 		return ST_JOB_AGAIN;
@@ -439,8 +396,8 @@ static int try_create(struct st_job *job, struct stet_error *err) {
 }
 
 static int try_until_done(struct st_job *job, struct stet_error *err) {
-	job->deadline_ms = st_now_ms() + WAIT_MS;
-	for (int i = 0; i < TRIES_MAX; i++) {
+	job->deadline_ms = st_now_ms() + ST_JOB_WAIT_MS;
+	for (int i = 0; i < ST_JOB_TRIES_MAX; i++) {
 		int code = job->commit->expected ? try_replace(job, err) : try_create(job, err);
 		if (code != ST_JOB_AGAIN)
 			return code;

@@ -3,6 +3,7 @@
 #include <sys/file.h>
 
 #include "base/clock.h"
+#include "fs/lease.h"
 #include "fs/sys.h"
 
 void st_job_release(struct st_job *job) {
@@ -55,6 +56,46 @@ int st_job_conflict(struct st_job *job, struct stet_error *err) {
 		               st_shown(job->place.path));
 	return st_fail(err, STET_E_CONFLICT, "%s was changed since it was last seen.",
 	               st_shown(job->place.path));
+}
+
+int st_job_open(struct st_job *job, struct stet_error *err) {
+	st_close_at(&job->fd);
+	job->leased = false;
+	int fd = st_file_open(&job->place, err);
+	if (fd == STET_E_NOT_FOUND) {
+		job->done->deleted = true;
+		return st_job_conflict(job, err);
+	}
+	if (fd < 0)
+		return fd;
+	job->fd = fd;
+	return 0;
+}
+
+int st_job_lease(struct st_job *job, struct stet_error *err) {
+	for (;;) {
+		enum st_lease lease = st_lease_take(job->fd, F_RDLCK);
+		job->leased = lease == ST_LEASE_HELD;
+		if (lease != ST_LEASE_BUSY)
+			return 0;
+		int code = st_job_wait(job, "another process has it open for writing", err);
+		if (code < 0)
+			return code;
+	}
+}
+
+bool st_job_has_expected_bytes(const struct st_job *job) {
+	struct st_hash hash;
+	return st_hash_file(job->fd, job->stamp.size, &hash, NULL) == 0 &&
+	       st_hash_eq(&hash, job->commit->expected);
+}
+
+/* A lease that still holds proves that nobody wrote to it; without one its bytes have to. */
+bool st_job_is_verified(const struct st_job *job, const char *name) {
+	struct st_stamp now = st_job_stamp_at(job, name);
+	if (!st_stamp_eq_content(&now, &job->stamp))
+		return false;
+	return job->leased ? st_lease_holds(job->fd, F_RDLCK) : st_job_has_expected_bytes(job);
 }
 
 static int noop(struct st_job *job, const struct st_file *file) {

@@ -19,6 +19,9 @@ enum {
 	ST_JOB_IN_PLACE = 2,
 };
 
+/** How long others are waited for, and how often their interference is met with another try. */
+enum { ST_JOB_WAIT_MS = 1000, ST_JOB_TRIES_MAX = 100 };
+
 struct st_job {
 	const struct st_commit *commit;
 	const struct st_root *root;
@@ -59,6 +62,18 @@ void st_job_unlock(struct st_job *job);
 
 /** Say what is in the way of the version that was expected. Returns STET_E_CONFLICT. */
 int st_job_conflict(struct st_job *job, struct stet_error *err);
+
+/** Open the file. Returns 0, STET_E_CONFLICT if it is gone, or the codes of st_file_open(). */
+[[nodiscard]] int st_job_open(struct st_job *job, struct stet_error *err);
+
+/** Take a read lease on it, if one is to be had. Returns 0 or STET_E_BUSY. */
+[[nodiscard]] int st_job_lease(struct st_job *job, struct stet_error *err);
+
+/** Whether the file that is open has the bytes that were expected. */
+bool st_job_has_expected_bytes(const struct st_job *job);
+
+/** Whether what a name in the directory leads to is the file that was read, with the bytes that were read. */
+bool st_job_is_verified(const struct st_job *job, const char *name);
 
 /**
  * Read the file that is open, into done->current.

@@ -9,8 +9,6 @@
 #include "fs/lease.h"
 #include "fs/sys.h"
 
-enum { WAIT_MS = 1000, TRIES_MAX = 100 };
-
 static int check_protected(const char *path, const char *state_dir, struct stet_error *err) {
 	if (!st_path_is_protected(path, state_dir))
 		return 0;
@@ -19,31 +17,12 @@ static int check_protected(const char *path, const char *state_dir, struct stet_
 	               st_shown(path));
 }
 
-static int open_leased(struct st_job *job, struct stet_error *err) {
-	st_close_at(&job->fd);
-	int fd = st_file_open(&job->place, err);
-	if (fd == STET_E_NOT_FOUND) {
-		job->done->deleted = true;
-		return st_job_conflict(job, err);
-	}
-	if (fd < 0)
-		return fd;
-	job->fd = fd;
-	for (;;) {
-		enum st_lease lease = st_lease_take(job->fd, F_RDLCK);
-		job->leased = lease == ST_LEASE_HELD;
-		if (lease != ST_LEASE_BUSY)
-			return 0;
-		int code = st_job_wait(job, "another process has it open for writing", err);
-		if (code < 0)
-			return code;
-	}
-}
-
 /* Open and read it: it must be the version that was expected. */
 static int meet(struct st_job *job, struct stet_error *err) {
 	struct st_file *file = &job->done->current;
-	int code = open_leased(job, err);
+	int code = st_job_open(job, err);
+	if (code == 0)
+		code = st_job_lease(job, err);
 	if (code == 0)
 		code = st_file_read(job->fd, job->place.path, st_job_max(job), file, err);
 	if (code < 0)
@@ -56,18 +35,6 @@ static int meet(struct st_job *job, struct stet_error *err) {
 		           ? ST_JOB_AGAIN
 		           : st_fail_errno(err, errno, "%s may not be removed", st_shown(job->place.path));
 	return 0;
-}
-
-/* Whether what a name leads to is the file that was read, with the bytes that were read. */
-static bool is_verified(const struct st_job *job, const char *name) {
-	struct st_stamp now = st_job_stamp_at(job, name);
-	struct st_hash hash;
-	if (!st_stamp_eq_content(&now, &job->stamp))
-		return false;
-	if (job->leased)
-		return st_lease_holds(job->fd, F_RDLCK);
-	return st_hash_file(job->fd, job->stamp.size, &hash, NULL) == 0 &&
-	       st_hash_eq(&hash, job->commit->expected);
 }
 
 /* Its name was given to another file meanwhile, so its bytes are kept. */
@@ -96,7 +63,7 @@ static int give_back(struct st_job *job) {
 
 /* Where files cannot be renamed with care: the look before is all there is. */
 static int unlink_at_once(struct st_job *job, struct stet_error *err) {
-	if (!is_verified(job, job->place.name))
+	if (!st_job_is_verified(job, job->place.name))
 		return ST_JOB_AGAIN;
 	if (st_retry(unlinkat(job->place.dirfd, job->place.name, 0)) < 0)
 		return st_fail_errno(err, errno, "Cannot remove %s", st_shown(job->place.path));
@@ -116,7 +83,7 @@ static int take_away(struct st_job *job, struct stet_error *err) {
 			return unlink_at_once(job, err);
 		return st_fail_errno(err, errno, "Cannot remove %s", st_shown(job->place.path));
 	}
-	if (!is_verified(job, job->temp.name))
+	if (!st_job_is_verified(job, job->temp.name))
 		return give_back(job);
 	if (st_retry(unlinkat(job->place.dirfd, job->temp.name, 0)) < 0) {
 		int errnum = errno;
@@ -159,7 +126,7 @@ int st_remove(const struct st_root *root, struct st_guard *guard, const struct s
 		.place = ST_PLACE_INIT,
 		.fd = -1,
 		.temp = ST_TEMP_INIT,
-		.deadline_ms = st_now_ms() + WAIT_MS,
+		.deadline_ms = st_now_ms() + ST_JOB_WAIT_MS,
 	};
 	int code = st_root_locate_as(root, commit->path, ST_LOCATE_LINK, &job.place, err);
 	if (code == 0)
@@ -168,7 +135,7 @@ int st_remove(const struct st_root *root, struct st_guard *guard, const struct s
 		code = st_file_check(&job.place.st, job.place.path, st_job_max(&job), err);
 	int tries = 0;
 	bool ready = code == 0;
-	for (; ready && (tries == 0 || code == ST_JOB_AGAIN) && tries < TRIES_MAX; tries++)
+	for (; ready && (tries == 0 || code == ST_JOB_AGAIN) && tries < ST_JOB_TRIES_MAX; tries++)
 		code = try_remove(&job, err);
 	if (code == ST_JOB_AGAIN)
 		code = st_job_busy(&job, "other processes kept changing it", err);
