@@ -17,17 +17,13 @@ static void show(const struct stet_json *answer) {
 }
 
 static int run(const struct options *options, const struct arguments *args) {
-	struct work work;
 	const char *clock = operand(args, 0);
-	int status = work_open(&work, options);
-	if (status != DONE)
-		return status;
 	struct stet_json *call = stet_json_new();
 	if (call && clock)
 		stet_json_set_text(call, "/clock", clock, strlen(clock));
 	if (call)
 		stet_json_set_int(call, "/limit", 10000);
-	return work_close(&work, work_call(&work, "changes", call, show));
+	return work_run(options, DONE, "changes", call, show);
 }
 
 const struct command changes_command = {

@@ -32,18 +32,11 @@ static int run(const struct options *options, const struct arguments *args) {
 	if (!json)
 		return report_nomem();
 	int status = has_option(args, "--edits") ? set_edits(json, args) : set_texts(json, args);
-	struct work work;
-	if (status == DONE)
-		status = work_open(&work, options);
-	if (status != DONE) {
-		stet_json_free(json);
-		return status;
-	}
 	if (has_option(args, "--all"))
 		stet_json_set_bool(json, "/replaceAll", 1);
 	if (has_option(args, "--dry-run"))
 		stet_json_set_bool(json, "/dryRun", 1);
-	return work_close(&work, work_call(&work, "edit_file", json, show_change));
+	return work_run(options, status, "edit_file", json, show_change);
 }
 
 static const struct option options[] = {

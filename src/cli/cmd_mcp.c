@@ -1,24 +1,8 @@
 /* stet mcp: the MCP server on standard input and output. */
-#include <errno.h>
-#include <signal.h>
-#include <string.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "cli/desk.h"
-
-/* The signals that end it come as something to read. A client that went away is no signal. */
-static int open_signals(void) {
-	sigset_t set;
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	signal(SIGPIPE, SIG_IGN);
-	int fd = sigprocmask(SIG_BLOCK, &set, NULL) < 0 ? -1 : signalfd(-1, &set, SFD_CLOEXEC);
-	if (fd < 0)
-		complain("cannot receive signals: %s", strerror(errno));
-	return fd;
-}
+#include "cli/signals.h"
 
 static int serve(struct stet_desk *desk, const struct arguments *args, struct stet_error *err) {
 	int signals = open_signals();

@@ -68,14 +68,7 @@ static int run(const struct options *options, const struct arguments *args) {
 		status = set_content(json, args);
 	if (has_option(args, "--keep-indent"))
 		stet_json_set_bool(json, "/preserveIndent", 0);
-	struct work work;
-	if (status == DONE)
-		status = work_open(&work, options);
-	if (status != DONE) {
-		stet_json_free(json);
-		return status;
-	}
-	return work_close(&work, work_call(&work, "text_patch", json, show_change));
+	return work_run(options, status, "text_patch", json, show_change);
 }
 
 static const struct option options[] = {

@@ -23,13 +23,7 @@ static int run(const struct options *options, const struct arguments *args) {
 	}
 	stet_json_free(result);
 	free(text);
-	struct work work;
-	status = work_open(&work, options);
-	if (status != DONE) {
-		stet_json_free(json);
-		return status;
-	}
-	return work_close(&work, work_call(&work, "record_tool_result", json, NULL));
+	return work_run(options, DONE, "record_tool_result", json, NULL);
 }
 
 const struct command record_command = {

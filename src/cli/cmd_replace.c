@@ -9,14 +9,7 @@ static int run(const struct options *options, const struct arguments *args) {
 	if (status == DONE)
 		status = set_operand(json, "/newText", operand(args, 2));
 	set_option(json, "/occurrence", args, "--occurrence");
-	struct work work;
-	if (status == DONE)
-		status = work_open(&work, options);
-	if (status != DONE) {
-		stet_json_free(json);
-		return status;
-	}
-	return work_close(&work, work_call(&work, "text_replace", json, show_change));
+	return work_run(options, status, "text_replace", json, show_change);
 }
 
 static const struct option options[] = {

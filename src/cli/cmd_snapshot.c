@@ -3,19 +3,14 @@
 
 static int run(const struct options *options, const struct arguments *args) {
 	int64_t budget;
-	struct work work;
 	int status = option_number(args, "--budget", 150, 1000000, 500, &budget);
-	if (status == DONE)
-		status = work_open(&work, options);
-	if (status != DONE)
-		return status;
 	struct stet_json *call = stet_json_new();
 	if (call) {
 		stet_json_set_int(call, "/budget", budget);
 		if (has_option(args, "--scan"))
 			stet_json_set_bool(call, "/scan", 1);
 	}
-	return work_close(&work, work_call(&work, "repo_state", call, NULL));
+	return work_run(options, status, "repo_state", call, NULL);
 }
 
 static const struct option options[] = {

@@ -8,16 +8,12 @@ static int run(const struct options *options, const struct arguments *args) {
 	bool end = has_option(args, "--end");
 	if (id && end)
 		return usage_error(args->command, "a story is set or ended, not both");
-	struct work work;
-	int status = work_open(&work, options);
-	if (status != DONE)
-		return status;
 	struct stet_json *json = stet_json_new();
 	if (json && id)
 		stet_json_set_text(json, "/id", id, strlen(id));
 	if (json && end)
 		stet_json_set_text(json, "/action", "end", 3);
-	return work_close(&work, work_call(&work, "story", json, NULL));
+	return work_run(options, DONE, "story", json, NULL);
 }
 
 static const struct option options[] = {

@@ -54,14 +54,7 @@ static int run(const struct options *options, const struct arguments *args) {
 		status = set_action(json, args);
 	if (has_option(args, "--priority"))
 		stet_json_set_int(json, "/priority", priority);
-	struct work work;
-	if (status == DONE)
-		status = work_open(&work, options);
-	if (status != DONE) {
-		stet_json_free(json);
-		return status;
-	}
-	return work_close(&work, work_call(&work, "tasks", json, NULL));
+	return work_run(options, status, "tasks", json, NULL);
 }
 
 static const struct option options[] = {

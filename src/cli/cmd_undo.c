@@ -4,12 +4,8 @@
 #include "cli/work.h"
 
 static int run(const struct options *options, const struct arguments *args) {
-	struct work work;
-	int status = work_open(&work, options);
-	if (status != DONE)
-		return status;
 	struct stet_json *json = args->count > 0 ? work_args(operand(args, 0)) : stet_json_new();
-	return work_close(&work, work_call(&work, "undo", json, show_change));
+	return work_run(options, DONE, "undo", json, show_change);
 }
 
 const struct command undo_command = {

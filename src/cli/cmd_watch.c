@@ -1,12 +1,11 @@
 /* stet watch: the files that appear, change and go, a line each. */
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "cli/output.h"
+#include "cli/signals.h"
 
 /* A name may hold a line end, and must not look like another line because of it. */
 static bool needs_quotes(const char *path) {
@@ -92,18 +91,6 @@ static int loop(struct stet_watcher *watcher, int signals) {
 		if (fds[0].revents)
 			code = stet_watcher_dispatch(watcher, 0, &err);
 	}
-}
-
-static int open_signals(void) {
-	sigset_t set;
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	signal(SIGPIPE, SIG_IGN);
-	int fd = sigprocmask(SIG_BLOCK, &set, NULL) < 0 ? -1 : signalfd(-1, &set, SFD_CLOEXEC);
-	if (fd < 0)
-		complain("cannot receive signals: %s", strerror(errno));
-	return fd;
 }
 
 static int watch(const char *dir, struct options *options, int signals) {

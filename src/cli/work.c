@@ -152,6 +152,18 @@ int work_call(struct work *work, const char *tool, struct stet_json *args, work_
 	return status;
 }
 
+int work_run(const struct options *options, int status, const char *tool, struct stet_json *args,
+             work_show *show) {
+	struct work work;
+	if (status == DONE)
+		status = work_open(&work, options);
+	if (status != DONE) {
+		stet_json_free(args);
+		return status;
+	}
+	return work_close(&work, work_call(&work, tool, args, show));
+}
+
 struct stet_json *work_args(const char *path) {
 	struct stet_json *json = stet_json_new();
 	if (json)

@@ -48,6 +48,15 @@ typedef void work_show(const struct stet_json *answer);
  */
 int work_call(struct work *work, const char *tool, struct stet_json *args, work_show *show);
 
+/**
+ * All of it: open, call, close.
+ *
+ * @status  What making the arguments came to: unless DONE, they are freed and
+ *          it is passed on.
+ */
+int work_run(const struct options *options, int status, const char *tool, struct stet_json *args,
+             work_show *show);
+
 /** The arguments of a tool that begin with a path; NULL if memory is short. */
 struct stet_json *work_args(const char *path);
 

@@ -2,6 +2,8 @@
 
 #include <dirent.h>
 
+enum { TRIES_MAX = 200 };
+
 /* ---- what answers and notices say ---- */
 
 void fight_hear(struct fight *fight, const char *notice) {
@@ -114,6 +116,21 @@ void fight_count(struct fight *fight, int code) {
 	score->conflicts += code == STET_E_CONFLICT;
 	score->busy += code == STET_E_BUSY;
 	score->other += code != STET_E_CONFLICT && code != STET_E_BUSY;
+}
+
+bool fight_until_acked(struct fight *fight, unsigned number, int64_t *began_ns) {
+	for (int i = 0; i < TRIES_MAX; i++) {
+		*began_ns = now_ns();
+		int code = fight->writer->try(fight, number);
+		if (code == 0) {
+			fight->score.acked++;
+			return true;
+		}
+		fight_count(fight, code);
+		nap_ns(random_below(100000));
+	}
+	fight->score.gave_up++;
+	return false;
 }
 
 void fight_judge(struct fight *fight, unsigned number, bool acked, bool overlapped) {

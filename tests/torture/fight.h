@@ -85,6 +85,14 @@ void fight_hear(struct fight *fight, const char *notice);
 void fight_count(struct fight *fight, int code);
 
 /**
+ * Try until it is acknowledged, as an agent that follows the protocol would.
+ *
+ * @began_ns  When the last try began.
+ * @return    Whether it was, within 200 tries.
+ */
+bool fight_until_acked(struct fight *fight, unsigned number, int64_t *began_ns);
+
+/**
  * Both are done: look what is in the file.
  *
  * @number      What the session put into its line, if that was acked.

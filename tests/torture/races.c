@@ -9,31 +9,15 @@
 #include "torture/fight.h"
 #include "torture/steps.h"
 
-enum { SIZES = 3, TRIES_MAX = 200, KILO = 1024 };
+enum { SIZES = 3, KILO = 1024 };
 
 static const size_t sizes[SIZES] = {4 * KILO, 64 * KILO, 4 * KILO *KILO};
-
-/* Try until it is acknowledged, as an agent that follows the protocol would. */
-static bool try_until_acked(struct fight *fight, unsigned number, int64_t *began_ns) {
-	for (int i = 0; i < TRIES_MAX; i++) {
-		*began_ns = now_ns();
-		int code = fight->writer->try(fight, number);
-		if (code == 0) {
-			fight->score.acked++;
-			return true;
-		}
-		fight_count(fight, code);
-		nap_ns(random_below(100000));
-	}
-	fight->score.gave_up++;
-	return false;
-}
 
 static void race(struct fight *fight, unsigned record) {
 	fight_ready(fight, record);
 	int64_t began = now_ns(), attempt;
 	hostile_strike(&fight->hostile, random_below(fight->typical_ns * 5 / 4));
-	bool acked = try_until_acked(fight, record, &attempt);
+	bool acked = fight_until_acked(fight, record, &attempt);
 	int64_t ended = now_ns();
 	assert_true(hostile_wait(&fight->hostile, 10000));
 	fight->typical_ns = (fight->typical_ns * 7 + ended - began) / 8;

@@ -14,7 +14,7 @@
 
 /* ---- races ---- */
 
-enum { TRIES_MAX = 200, KILO = 1024 };
+enum { KILO = 1024 };
 
 /* The server and those who use it, for the writers below: a writer is given the fight only. */
 static struct {
@@ -99,21 +99,6 @@ static void *read_on(void *arg) {
 	return NULL;
 }
 
-static bool try_until_acked(struct fight *fight, unsigned number, int64_t *began_ns) {
-	for (int i = 0; i < TRIES_MAX; i++) {
-		*began_ns = now_ns();
-		int code = fight->writer->try(fight, number);
-		if (code == 0) {
-			fight->score.acked++;
-			return true;
-		}
-		fight_count(fight, code);
-		nap_ns(random_below(100000));
-	}
-	fight->score.gave_up++;
-	return false;
-}
-
 /* What was read before the race must not be written after it. */
 static void write_what_is_stale(struct fight *fight, struct st_buf *text, const char *hash) {
 	page_rewrite(text, 99999999);
@@ -132,7 +117,7 @@ static void race(struct fight *fight, unsigned record) {
 
 	int64_t began = now_ns(), attempt;
 	hostile_strike(&fight->hostile, random_below(fight->typical_ns * 5 / 4));
-	bool acked = try_until_acked(fight, record, &attempt);
+	bool acked = fight_until_acked(fight, record, &attempt);
 	int64_t ended = now_ns();
 	assert_true(hostile_wait(&fight->hostile, 10000));
 	fight->typical_ns = (fight->typical_ns * 7 + ended - began) / 8;
