@@ -19,6 +19,9 @@ struct st_pool {
 	/* Those that wait for a thread only. */
 	struct st_job *ready, **ready_last;
 	size_t usual, threads, idle, running;
+	/* The thread that ended last, if one did: it has waited for the one before it. */
+	bool any_gone;
+	pthread_t gone;
 	/* Jobs finished so far, and what that was when somebody last looked. */
 	uint64_t finished, looked;
 };
@@ -101,9 +104,15 @@ static void *work(void *arg) {
 		job->task.run = report;
 		st_loop_post(pool->loop, &job->task);
 	}
+	bool any_before = pool->any_gone;
+	pthread_t before = pool->gone;
+	pool->any_gone = true;
+	pool->gone = pthread_self();
 	pool->threads--;
 	pthread_cond_signal(&pool->ended);
 	pthread_mutex_unlock(&pool->lock);
+	if (any_before)
+		pthread_join(before, NULL);
 	return NULL;
 }
 
@@ -115,10 +124,7 @@ static bool add_thread(struct st_pool *pool) {
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	bool made = pthread_create(&thread, NULL, work, pool) == 0;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (made) {
-		pthread_detach(thread);
-		pool->threads++;
-	}
+	pool->threads += made;
 	return made;
 }
 
@@ -142,6 +148,10 @@ int st_pool_new(struct st_loop *loop, size_t threads, struct st_pool **out,
 	return 0;
 }
 
+/*
+ * A thread has ended only when it was joined: until then libraries clean up
+ * after it, which must not go on while the process exits.
+ */
 void st_pool_free(struct st_pool *pool) {
 	if (!pool)
 		return;
@@ -151,6 +161,8 @@ void st_pool_free(struct st_pool *pool) {
 	while (pool->threads > 0)
 		pthread_cond_wait(&pool->ended, &pool->lock);
 	pthread_mutex_unlock(&pool->lock);
+	if (pool->any_gone)
+		pthread_join(pool->gone, NULL);
 	pthread_cond_destroy(&pool->ended);
 	pthread_cond_destroy(&pool->work);
 	pthread_mutex_destroy(&pool->lock);

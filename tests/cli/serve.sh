@@ -51,7 +51,7 @@ claim 'reads a file' says 'hello' ask POST /mcp \
 claim 'counts calls' says 'stet_calls_total{tool="read_file",outcome="ok"} 1' ask GET /metrics ''
 claim 'has metrics' says 'stet_kept_total 0' ask GET /metrics ''
 claim 'ends on a signal' stop
-claim 'complains of nothing' test ! -s complaints
+claim 'complains of nothing' diff -u /dev/null complaints
 
 start --tools text one
 claim 'offers the tools that were picked' says '"name":"text_replace"' ask POST /mcp "$headers" "$list"
