@@ -7,7 +7,9 @@ dir=$("$STET_SOURCE_ROOT/tools/npm" 2>reason) || {
 	finish
 }
 export HOME=$tap_dir
+export MCP_INSPECTOR_SECRET_STORE=memory
 mkdir ws
+echo one >ws/a.txt
 
 # inspect SERVER ARG...: SERVER is a URL, or stdio.
 inspect() {
@@ -24,33 +26,59 @@ call() {
 says() { "${@:2}" | grep -qF -- "$1"; }
 is() { [ "$(cat ws/a.txt)" = "$1" ]; }
 
-# What a script would do with it: read, edit, meet a conflict, recover.
+# The same client with a connection that stays, by the name of which its commands go.
+keep() {
+	timeout 60 "$dir/node" "$dir/node_modules/.bin/mcpdo" "$@" 2>&1
+}
+
+# wait_for TEXT FILE: somebody writes that, sooner or later.
+wait_for() {
+	for _ in {1..600}; do
+		grep -qF -- "$1" "$2" && return
+		sleep 0.1
+	done
+	cat "$2"
+	return 1
+}
+
+# By 2026-07-28 a connection is no session: one is named. It does no harm in the other era.
+tool() { keep --connection "$1" tools/call "$2" "{\"session\":\"inspector\",\"path\":\"a.txt\"$3}"; }
+edit_a() { tool "$1" edit_file ",\"oldText\":\"$2\",\"newText\":\"$3\""; }
+
+# go_through NAME ERA SERVER...: read, edit, meet a conflict, recover, be told of a change.
 go_through() {
-	local server=$1 era=$2 hash
+	local name=$1 era=$2 what="$1, $2"
+	shift 2
 	echo one >ws/a.txt
-	hash=$(sha256sum ws/a.txt | cut -c 1-16)
-	claim "$3: reads" says "$hash" call "$server" "$era" read_file '{"path":"a.txt"}'
-	claim "$3: edits" says success call "$server" "$era" edit_file \
-		"{\"path\":\"a.txt\",\"oldText\":\"one\",\"newText\":\"two\",\"expectedHash\":\"$hash\"}"
-	claim "$3: has edited" is two
-	claim "$3: meets a conflict" says conflict call "$server" "$era" edit_file \
-		"{\"path\":\"a.txt\",\"oldText\":\"two\",\"newText\":\"three\",\"expectedHash\":\"$hash\"}"
-	claim "$3: has not edited then" is two
-	hash=$(sha256sum ws/a.txt | cut -c 1-16)
-	claim "$3: recovers" says success call "$server" "$era" edit_file \
-		"{\"path\":\"a.txt\",\"oldText\":\"two\",\"newText\":\"three\",\"expectedHash\":\"$hash\"}"
+	claim "$what: connects" keep connect "@$name" --era "$era" "$@"
+	claim "$what: reads" says one tool "$name" read_file ""
+	claim "$what: edits" edit_a "$name" one two
+	claim "$what: has edited" is two
+	echo else >>ws/a.txt
+	claim "$what: meets a conflict" says '+else' edit_a "$name" two three
+	claim "$what: has not edited then" is $'two\nelse'
+	claim "$what: recovers" edit_a "$name" two three
+	claim "$what: has kept both changes" is $'three\nelse'
+	keep --connection "$name" resources/subscribe "file://$PWD/ws/a.txt" >"told.$name" &
+	claim "$what: subscribes" wait_for Subscribed "told.$name"
+	echo more >>ws/a.txt
+	claim "$what: is told of a change" wait_for "updated: file://$PWD/ws/a.txt" "told.$name"
+	claim "$what: disconnects" keep disconnect "$name"
 }
 
 "$STET" serve ws >url &
 server=$!
-trap 'kill $server; rm -rf "$tap_dir"' EXIT
+eval "$("$dir/node" "$dir/node_modules/.bin/mcpdo" private)"
+trap 'keep daemon stop >/dev/null; kill $server; rm -rf "$tap_dir"' EXIT
 until [ -s url ]; do sleep 0.05; done
 url=$(cat url)
 
 claim 'stdio: the schemas are portable' inspect stdio --method tools/list --strict
 claim 'HTTP: the schemas are portable' inspect "$url" --method tools/list --strict
-go_through "$url" modern 'HTTP, modern'
-claim 'stdio, legacy: calls' says a.txt call stdio legacy list_directory '{"path":"."}'
-claim 'stdio, modern: calls' says a.txt call stdio modern list_directory '{"path":"."}'
-claim 'HTTP, legacy: calls' says a.txt call "$url" legacy list_directory '{"path":"."}'
+claim 'stdio, legacy: calls once' says a.txt call stdio legacy list_directory '{"path":"."}'
+claim 'stdio, modern: calls once' says a.txt call stdio modern list_directory '{"path":"."}'
+claim 'HTTP, legacy: calls once' says a.txt call "$url" legacy list_directory '{"path":"."}'
+claim 'HTTP, modern: calls once' says a.txt call "$url" modern list_directory '{"path":"."}'
+go_through stdio legacy -- "$STET" mcp ws
+go_through HTTP modern "$url"
 finish
