@@ -5,6 +5,7 @@
 
 struct work {
 	struct st_call *call;
+	const char *path;
 	struct st_replace request;
 	/* Of the last try; large, so on the heap. */
 	struct st_replaced *done;
@@ -25,25 +26,85 @@ static void work_release(struct work *work) {
 }
 
 /* Two edits are the same if path, texts and occurrence are. */
-static int hash_edit(struct work *work, const char *path, struct stet_error *err) {
+static int hash_edit(struct work *work, struct stet_error *err) {
 	st_auto(st_buf) words = ST_BUF_INIT;
-	st_buf_addf(&words, "%s%c%d %zu %zu%c", path, 0, (int)work->request.occurrence.which,
+	st_buf_addf(&words, "%s%c%d %zu %zu%c", work->path, 0, (int)work->request.occurrence.which,
 	            work->request.occurrence.number, work->request.old_text.len, 0);
 	st_buf_add(&words, work->request.old_text);
 	st_buf_add(&words, work->request.new_text);
 	return words.failed ? st_fail_nomem(err) : st_hash_of(st_buf_str(&words), &work->edit, err);
 }
 
-/* The old text is gone because this very edit was made before, and the new one stands. */
-static bool stands_already(struct work *work, struct st_str old) {
-	if (!st_workspace_applied(work->call->session->ws, &work->edit))
+/* How many of the last writes of a file are asked whether they were this edit. */
+enum { WRITES_MAX = 32 };
+
+/* The last writes of a file as the log has them, which other processes made too. */
+struct past {
+	const char *path;
+	struct past_write {
+		struct st_hash before, after;
+	} writes[WRITES_MAX];
+	size_t count;
+};
+
+static int keep_write(void *data, const struct st_write *write, struct stet_error *err) {
+	struct past *past = data;
+	(void)err;
+	if (write->had && write->has)
+		past->writes[past->count++] = (struct past_write){write->before, write->after};
+	return 0;
+}
+
+static int list_writes(struct st_store *store, void *data, struct stet_error *err) {
+	struct past *past = data;
+	const struct st_log_query query = {.path = past->path, .undoable = true, .limit = WRITES_MAX};
+	past->count = 0;
+	return st_store_log_list(store, &query, keep_write, past, err);
+}
+
+/* Whether this edit makes of the bytes before a write what was there after it. */
+static bool made(const struct work *work, const struct past_write *write) {
+	struct st_blob *before = st_workspace_base(work->call->session->ws, &write->before);
+	struct st_replaced *done = before ? calloc(1, sizeof *done) : NULL;
+	struct st_hash hash;
+	bool same =
+		done &&
+		st_replace_apply(st_strn(before->bytes, before->len), &work->request, done, NULL) == 0 &&
+		st_hash_of(st_buf_str(&done->text), &hash, NULL) == 0 && st_hash_eq(&hash, &write->after);
+	if (done)
+		st_replaced_release(done);
+	free(done);
+	st_blob_put(before);
+	return same;
+}
+
+/* An earlier process may have made the edit: then the log has the write, and the store its bytes. */
+static bool was_logged(const struct work *work) {
+	struct stet_workspace *ws = work->call->session->ws;
+	st_auto(st_place) place = ST_PLACE_INIT;
+	struct past past;
+	if (ws->state == ST_STATE_NONE || !st_store_is_there(&ws->store) ||
+	    st_root_locate(&ws->root, st_str(work->path), &place, NULL) < 0)
 		return false;
-	if (work->request.new_text.len == 0)
-		return true;
+	past.path = place.path;
+	if (st_store_do(&ws->store, ST_STORE_READ, list_writes, &past, NULL) < 0)
+		return false;
+	for (size_t i = 0; i < past.count; i++) {
+		if (made(work, &past.writes[i]))
+			return true;
+	}
+	return false;
+}
+
+/* The old text is gone because this very edit was made before, and the new one stands. */
+static bool stands_already(const struct work *work, struct st_str old) {
 	st_auto(st_find) find = {0};
 	struct st_span span;
-	return st_find_init(&find, old, work->request.new_text, NULL) == 0 &&
-	       st_find_next(&find, &span);
+	bool stands =
+		work->request.new_text.len == 0 ||
+		(st_find_init(&find, old, work->request.new_text, NULL) == 0 && st_find_next(&find, &span));
+	return stands &&
+	       (st_workspace_applied(work->call->session->ws, &work->edit) || was_logged(work));
 }
 
 static int make(void *context, struct st_str old, struct st_buf *new, struct stet_error *err) {
@@ -133,6 +194,7 @@ static int run(struct st_call *call, struct stet_error *err) {
 	const char *path = st_call_path(call, "filePath", err);
 	if (!path)
 		return err->code;
+	work.path = path;
 	work.request.old_text = st_arg_str(call, "oldText");
 	work.request.new_text = st_arg_str(call, "newText");
 	work.request.max_size = call->session->ws->max_file;
@@ -140,7 +202,7 @@ static int run(struct st_call *call, struct stet_error *err) {
 	int code =
 		work.done ? read_occurrence(call, &work.request.occurrence, err) : st_fail_nomem(err);
 	if (code == 0)
-		code = hash_edit(&work, path, err);
+		code = hash_edit(&work, err);
 	if (code < 0)
 		return code;
 

@@ -237,6 +237,50 @@ static void text_that_happens_to_be_there_is_no_edit_made_before(void **state) {
 	       "{'filePath': 'a.txt', 'oldText': 'one', 'newText': 'uno'}");
 }
 
+/* The workspace opened anew, as by the next process. */
+static void restart(struct desk *desk) {
+	stet_session_close(desk->session);
+	stet_workspace_close(desk->ws);
+	assert_int_equal(stet_workspace_open(desk->dir->path, &desk->ws, &desk->err), 0);
+	assert_int_equal(stet_session_open(desk->ws, "agent", &desk->session, &desk->err), 0);
+}
+
+static void an_edit_made_before_a_restart_is_told_as_such_from_the_log(void **state) {
+	struct desk *desk = *state;
+	dir_write(desk->dir, "a.txt", "one two one\n");
+	dir_write(desk->dir, "b.txt", "one\n");
+	replace(desk, "one", "1");
+	call(desk, TOOL, "{'filePath': 'a.txt', 'oldText': ' two', 'newText': ''}");
+	call(desk, TOOL, "{'filePath': 'a.txt', 'oldText': ' one', 'newText': ' more'}");
+	restart(desk);
+	/* The path is the file's, however it is spelled. */
+	call(desk, TOOL, "{'filePath': './a.txt', 'oldText': 'one', 'newText': '1'}");
+	expect_true("alreadyApplied");
+	expect_true("noop");
+	call(desk, TOOL, "{'filePath': 'a.txt', 'oldText': ' two', 'newText': ''}");
+	expect_true("alreadyApplied");
+	expect_file(desk, "a.txt", "1 more\n");
+}
+
+static void what_the_log_does_not_show_was_not_made_before(void **state) {
+	struct desk *desk = *state;
+	dir_write(desk->dir, "a.txt", "one two\n");
+	replace(desk, "one", "1");
+	restart(desk);
+	/* Another edit, although its new text is there. */
+	refuse(desk, STET_E_NO_MATCH, TOOL, "{'filePath': 'a.txt', 'oldText': 'uno', 'newText': '1'}");
+	/* It was made, but does not stand. */
+	call(desk, TOOL, "{'filePath': 'a.txt', 'oldText': '1', 'newText': 'eins'}");
+	restart(desk);
+	refuse(desk, STET_E_NO_MATCH, TOOL, "{'filePath': 'a.txt', 'oldText': 'one', 'newText': '1'}");
+	/* Another file's log does not count. */
+	dir_write(desk->dir, "b.txt", "1 two\n");
+	refuse(desk, STET_E_NO_MATCH, TOOL, "{'filePath': 'b.txt', 'oldText': 'one', 'newText': '1'}");
+	/* Where nothing is kept there is no log. */
+	assert_int_equal(stet_workspace_set(desk->ws, STET_OPTION_STATE, 0, NULL), 0);
+	refuse(desk, STET_E_NO_MATCH, TOOL, "{'filePath': 'a.txt', 'oldText': '1', 'newText': 'eins'}");
+}
+
 static void the_preview_is_cut_at_200_characters(void **state) {
 	struct desk *desk = *state;
 	st_auto(st_buf) text = ST_BUF_INIT;
@@ -272,6 +316,8 @@ int main(void) {
 		desk_claim(equal_texts_are_a_noop_that_does_not_touch_the_file),
 		desk_claim(an_edit_made_before_that_still_stands_is_told_as_such),
 		desk_claim(text_that_happens_to_be_there_is_no_edit_made_before),
+		desk_claim(an_edit_made_before_a_restart_is_told_as_such_from_the_log),
+		desk_claim(what_the_log_does_not_show_was_not_made_before),
 		desk_claim(the_preview_is_cut_at_200_characters),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
