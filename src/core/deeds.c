@@ -7,6 +7,7 @@ enum { DEEDS_MAX = 10000 };
 
 static void drop(struct st_deed *deed) {
 	free((void *)(uintptr_t)deed->path);
+	free((void *)(uintptr_t)deed->to);
 }
 
 void st_deeds_clear(struct st_deeds *deeds) {
@@ -56,12 +57,16 @@ int st_deeds_add(struct st_deeds *deeds, const struct st_deed *deed, struct stet
 	if (repeats(deeds, deed))
 		return 0;
 	char *path = strdup(deed->path);
-	if (!path || !make_room(deeds)) {
+	char *to = deed->to ? strdup(deed->to) : NULL;
+	if (!path || (deed->to && !to) || !make_room(deeds)) {
 		free(path);
+		free(to);
 		return st_fail_nomem(err);
 	}
-	deeds->items[deeds->count] = *deed;
-	deeds->items[deeds->count++].path = path;
+	struct st_deed *own = &deeds->items[deeds->count++];
+	*own = *deed;
+	own->path = path;
+	own->to = to;
 	deeds->writes += deed->wrote;
 	return 0;
 }

@@ -25,6 +25,12 @@ struct st_deed {
 	int64_t at;
 	/** The entry of the log that this write takes back; 0 for none. */
 	int64_t undoes;
+	/**
+	 * It was a directory: what is known of files below it holds for those below
+	 * `to` now, or they are gone with it if that is NULL. The log is of files.
+	 */
+	bool below;
+	const char *to;
 };
 
 /** Zeroed, it is empty. */

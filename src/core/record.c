@@ -291,6 +291,41 @@ static int take(struct record *record, const struct mention *mention, struct ste
 	return 0;
 }
 
+static void tell_directory(struct record *record, const char *path, const char *status) {
+	yyjson_mut_val *object = yyjson_mut_obj(record->doc);
+	st_json_add_text(record->doc, object, "path", st_str(path));
+	st_json_add_text(record->doc, object, "status", st_str(status));
+	st_json_push(record->doc, record->files, object);
+}
+
+static const char *mentioned_as(const struct record *record, enum effect effect) {
+	const char *path = NULL;
+	for (size_t i = 0; i < record->count; i++) {
+		if (record->mentions[i].effect == effect)
+			path = record->mentions[i].path;
+	}
+	return path;
+}
+
+/* Whether the tool moved a directory, as the disk has it; then that is taken over. */
+static bool take_directory(struct record *record) {
+	struct stet_workspace *ws = record->session->ws;
+	const char *from = mentioned_as(record, DELETES), *to = mentioned_as(record, CREATES);
+	st_auto(st_place) gone = ST_PLACE_INIT;
+	st_auto(st_place) here = ST_PLACE_INIT;
+	if (record->effect != MOVES || record->failed || record->count != 2 || !from || !to ||
+	    st_root_locate_as(&ws->root, st_str(from), ST_LOCATE_DIR, &gone, NULL) < 0 ||
+	    st_root_locate_as(&ws->root, st_str(to), ST_LOCATE_DIR, &here, NULL) < 0 || gone.exists ||
+	    !here.exists || !S_ISDIR(here.st.st_mode) || !*here.path ||
+	    st_path_is_protected(gone.path, ws->guard.state_dir) ||
+	    st_path_is_protected(here.path, ws->guard.state_dir))
+		return false;
+	st_visit_moved(record->session, gone.path, here.path, true);
+	tell_directory(record, gone.path, "deleted");
+	tell_directory(record, here.path, "present");
+	return true;
+}
+
 /* ---- the record ---- */
 
 static int take_all(struct record *record, yyjson_val *root, struct stet_error *err) {
@@ -304,7 +339,8 @@ static int take_all(struct record *record, yyjson_val *root, struct stet_error *
 	yyjson_mut_doc_set_root(record->doc, answer);
 	record->files = st_json_add_array(record->doc, answer, "files");
 	record->ignored = st_json_add_array(record->doc, answer, "ignored");
-	for (size_t i = 0; i < record->count && code == 0; i++)
+	bool taken = take_directory(record);
+	for (size_t i = 0; i < record->count && code == 0 && !taken; i++)
 		code = take(record, &record->mentions[i], err);
 	if (code == 0)
 		code = st_visit_settle(record->session, err);

@@ -138,12 +138,74 @@ static bool is_same(const struct st_tracked *a, const struct st_tracked *b) {
 	                       a->stamp.racy == b->stamp.racy));
 }
 
+int st_repo_note_moved(struct st_repo *repo, struct st_store *store, const struct st_tracked *old,
+                       const char *path, const struct st_stamp *stamp, struct stet_error *err) {
+	int code = follow(repo, store, err);
+	const struct st_tracked *known = code == 0 ? find(repo, path) : NULL;
+	if (code < 0 || (known && known->exists) || (!known && !has_room(repo, store)))
+		return code;
+	struct st_tracked file = {.path = path};
+	if (known)
+		file = *known;
+	file.exists = true;
+	file.hash = old->hash;
+	file.stamp = *stamp;
+	file.external = old->external;
+	code = store_file(repo, store, &file, err);
+	return code < 0 ? code : 1;
+}
+
+static bool is_below(const char *path, const char *dir, size_t len) {
+	return strncmp(path, dir, len) == 0 && path[len] == '/';
+}
+
+/* One file below the directory of a deed. */
+static int move_below(struct st_repo *repo, struct st_store *store, const struct st_tracked *known,
+                      const struct st_deed *deed, struct stet_error *err) {
+	st_auto(st_buf) path = ST_BUF_INIT;
+	struct st_tracked gone = *known;
+	int code = 0;
+	if (deed->to && known->exists) {
+		st_buf_addf(&path, "%s%s", deed->to, known->path + strlen(deed->path));
+		code = path.failed ? st_fail_nomem(err)
+		                   : st_repo_note_moved(repo, store, known, path.ptr, &known->stamp, err);
+	}
+	gone.exists = gone.external = false;
+	gone.hash = (struct st_hash){0};
+	gone.stamp = (struct st_stamp){0};
+	return code < 0 ? code : store_file(repo, store, &gone, err);
+}
+
+int st_repo_note_below(struct st_repo *repo, struct st_store *store, const struct st_deed *deed,
+                       struct stet_error *err) {
+	size_t len = strlen(deed->path), moved = 0;
+	int code = follow(repo, store, err);
+	if (code == 0)
+		code = sort(repo, err);
+	/* What is put in meanwhile is not in the order, and none of it is below the old name. */
+	size_t count = repo->files.count;
+	for (size_t i = 0; i < count && code == 0; i++) {
+		const struct st_tracked *known = repo->order[i];
+		if (!is_below(known->path, deed->path, len))
+			continue;
+		if (known->exists || known->external)
+			code = move_below(repo, store, known, deed, err);
+		moved++;
+	}
+	if (code == 0 && moved > 0)
+		code = st_store_set(store, "updated_at", deed->at, err);
+	return code < 0 ? code : moved > 0;
+}
+
 int st_repo_note(struct st_repo *repo, struct st_store *store, const struct st_deed *deed,
                  struct stet_error *err) {
 	int code = follow(repo, store, err);
-	if (code < 0)
+	const struct st_tracked *known = code == 0 ? find(repo, deed->path) : NULL;
+	/* The tool of another program may have removed a directory. */
+	if (code == 0 && !known && deed->foreign && !deed->has)
+		code = st_repo_note_below(repo, store, deed, err);
+	if (code != 0)
 		return code;
-	const struct st_tracked *known = find(repo, deed->path);
 	if (!known && !has_room(repo, store))
 		return 0;
 	struct st_tracked file = {.path = deed->path, .had_base = deed->wrote ? deed->had : deed->has};
@@ -336,9 +398,23 @@ struct changes {
 	/* Which of the view's files have to be stored. */
 	size_t *items;
 	size_t count;
+	/* What was known of those that vanished. */
+	struct st_tracked *lost;
+	size_t lost_count;
 	int64_t at;
 	bool moved;
 };
+
+static int add_lost(struct changes *changes, const struct st_tracked *file,
+                    struct stet_error *err) {
+	struct st_tracked *lost =
+		reallocarray(changes->lost, changes->lost_count + 1, sizeof *changes->lost);
+	if (!lost)
+		return st_fail_nomem(err);
+	changes->lost = lost;
+	lost[changes->lost_count++] = *file;
+	return 0;
+}
 
 static int check_files(struct stet_workspace *ws, struct st_repo_view *view,
                        struct changes *changes, struct stet_error *err) {
@@ -354,14 +430,16 @@ static int check_files(struct stet_workspace *ws, struct st_repo_view *view,
 		if (code && S_ISREG(st.st_mode) && !file->stamp.racy && st_stamp_eq(&now, &file->stamp) &&
 		    file->exists)
 			continue;
-		bool external = file->external;
-		struct st_hash hash = file->hash;
+		struct st_tracked before = *file;
 		code = look_closer(ws, file, err);
 		if (code == 1) {
 			changes->items[changes->count++] = i;
-			changes->moved |= external != file->external || !st_hash_eq(&hash, &file->hash);
+			changes->moved |=
+				before.external != file->external || !st_hash_eq(&before.hash, &file->hash);
 			fill_file(&view->state.files[i], file);
 		}
+		if (code == 1 && before.exists && !file->exists)
+			code = add_lost(changes, &before, err);
 	}
 	st_close_at(&nearby.fd);
 	return code < 0 ? code : 0;
@@ -385,7 +463,7 @@ static int store_changes(struct st_store *store, void *data, struct stet_error *
 	return code;
 }
 
-/* Compare every file with the disk, and store what differs. */
+/* Compare every file with the disk, and store what differs. Returns 1 if there are new files now. */
 static int validate(struct stet_workspace *ws, struct st_repo_view *view, struct stet_error *err) {
 	struct changes changes = {.ws = ws, .view = view, .at = st_wall_ns()};
 	changes.items = calloc(view->state.file_count + 1, sizeof *changes.items);
@@ -401,8 +479,11 @@ static int validate(struct stet_workspace *ws, struct st_repo_view *view, struct
 		if (changes.moved)
 			view->state.last_updated = changes.at;
 	}
+	if (code == 0 && changes.lost_count > 0)
+		code = st_repo_find_moved(ws, changes.lost, changes.lost_count, err);
+	free(changes.lost);
 	free(changes.items);
-	return code;
+	return code < 0 ? code : code > 0;
 }
 
 /* For a session, a change by anybody since it read the file is somebody else's. */
@@ -422,6 +503,8 @@ int st_repo_look(struct stet_workspace *ws, struct stet_session *session, unsign
 	int code = st_store_do(&ws->store, ST_STORE_READ, copy_all, &copy, err);
 	if (code == 0 && !(flags & ST_REPO_STORED))
 		code = validate(ws, view, err);
+	if (code == 1)
+		code = st_store_do(&ws->store, ST_STORE_READ, copy_all, &copy, err);
 	if (code == 0 && session)
 		mark_external(session, view);
 	return code;

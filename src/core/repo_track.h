@@ -54,6 +54,25 @@ void st_repo_distrust(struct st_repo *repo);
                                const struct st_deed *deed, struct stet_error *err);
 
 /**
+ * The same for a directory that was moved or removed: each file below it that
+ * is tracked has another name now, or is gone. Nothing is read. Returns 0 if no
+ * file below it was ever tracked.
+ */
+[[nodiscard]] int st_repo_note_below(struct st_repo *repo, struct st_store *store,
+                                     const struct st_deed *deed, struct stet_error *err);
+
+/**
+ * The same for a file that has another name now.
+ *
+ * @old    What was known of it.
+ * @path   Where it is.
+ * @stamp  Of what is there.
+ */
+[[nodiscard]] int st_repo_note_moved(struct st_repo *repo, struct st_store *store,
+                                     const struct st_tracked *old, const char *path,
+                                     const struct st_stamp *stamp, struct stet_error *err);
+
+/**
  * The same for a file that nobody touched but that was found.
  *
  * @new    It was not there when the story began.
@@ -91,6 +110,17 @@ enum st_repo_look_flags {
 
 /** Track every file of the tree that is not ignored. What came since the last scan of the story is created. */
 [[nodiscard]] int st_repo_scan(struct stet_workspace *ws, struct stet_error *err);
+
+/**
+ * Look for files that vanished under other names, by what stat and their bytes
+ * say, and track those that are found there. Ignored directories are not
+ * searched, and of a very large tree only the beginning.
+ *
+ * @lost   What was known of them; sorted in place.
+ * @return 1 if any was found and stored, 0 if not, or STET_E_NOMEM.
+ */
+[[nodiscard]] int st_repo_find_moved(struct stet_workspace *ws, struct st_tracked *lost,
+                                     size_t count, struct stet_error *err);
 
 /** How a file stands against the beginning of the story. */
 enum st_file_status st_tracked_status(const struct st_tracked *file);

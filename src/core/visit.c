@@ -111,9 +111,10 @@ static int save_deeds(struct saving *saving, struct st_store *store, struct stet
 	int code = 0;
 	for (size_t i = 0; i < session->deeds.count && code >= 0; i++) {
 		const struct st_deed *deed = &session->deeds.items[i];
-		code = st_repo_note(&session->ws->repo, store, deed, err);
+		code = deed->below ? st_repo_note_below(&session->ws->repo, store, deed, err)
+		                   : st_repo_note(&session->ws->repo, store, deed, err);
 		saving->moved |= code == 1;
-		if (code < 0 || !deed->wrote || deed->foreign)
+		if (code < 0 || !deed->wrote || deed->foreign || deed->below)
 			continue;
 		const struct st_write write = {
 			.path = deed->path,
@@ -243,17 +244,22 @@ void st_visit_did(struct stet_session *session, const struct st_deed *deed) {
 		st_guard_notice(&session->ws->guard,
 		                "There was no memory to note what became of %s in the state of the work.",
 		                st_shown(deed->path));
-	if (own.wrote && !own.foreign) {
+	if (own.wrote && !own.foreign && !own.below) {
 		free(session->last_wrote);
 		session->last_wrote = strdup(deed->path);
 	}
 }
 
-void st_visit_moved(struct stet_session *session, const char *from, const char *to) {
+void st_visit_moved(struct stet_session *session, const char *from, const char *to, bool is_dir) {
 	struct stet_workspace *ws = session->ws;
 	st_auto(st_place) place = ST_PLACE_INIT;
 	st_auto(st_file) file = ST_FILE_INIT;
-	/* A link is no file of its own; of a directory, each file is found to be gone at the next look. */
+	if (is_dir) {
+		const struct st_deed deed = {.path = from, .to = to, .wrote = true, .below = true};
+		st_visit_did(session, &deed);
+		return;
+	}
+	/* A link is no file of its own. */
 	if (!session->tracks ||
 	    st_file_load(&ws->root, st_str(to), ws->max_file, &place, &file, NULL) < 0 ||
 	    strcmp(place.path, to) != 0)

@@ -29,8 +29,8 @@ void st_visit_release(struct st_visit *visit);
 /** Note what became of a file; at and undoes are filled in. Nothing happens where files are not tracked. */
 void st_visit_did(struct stet_session *session, const struct st_deed *deed);
 
-/** Note that a file has another name now; a look at the disk tells the rest. */
-void st_visit_moved(struct stet_session *session, const char *from, const char *to);
+/** Note that a file or directory has another name now; a look at the disk tells the rest. */
+void st_visit_moved(struct stet_session *session, const char *from, const char *to, bool is_dir);
 
 /** Store what there is to store now, before the state is looked at. Returns as st_store_do(). */
 [[nodiscard]] int st_visit_settle(struct stet_session *session, struct stet_error *err);

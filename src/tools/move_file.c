@@ -35,7 +35,7 @@ static int run(struct st_call *call, struct stet_error *err) {
 		return code;
 	/* Short of memory, it counts as unread under its new name, which is safe. */
 	(void)st_tracker_move(&session->tracker, moved.from, moved.to, NULL);
-	st_visit_moved(session, moved.from, moved.to);
+	st_visit_moved(session, moved.from, moved.to, moved.is_dir);
 	st_json_add_text(call->doc, call->result, "status", ST_STR("success"));
 	st_render_path(call, call->result, "source", moved.from);
 	st_render_path(call, call->result, "destination", moved.to);

@@ -170,6 +170,64 @@ static void what_another_session_wrote_is_marked_for_who_had_read_it(void **stat
 	stet_session_close(other);
 }
 
+/* Three files in two directories below src, read by the session. */
+static void fill_src(struct desk *desk) {
+	static const char *const names[] = {"src/a.c", "src/in/b.c", "src/in/c.c", "srcs.c"};
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		dir_write(desk->dir, names[i], names[i]);
+		assert_int_equal(desk_read(desk, names[i]), 0);
+	}
+}
+
+static void a_directory_that_is_moved_takes_its_files_along(void **state) {
+	struct desk *desk = *state;
+	static const char move[] = "{\"source\":\"src\",\"destination\":\"lib\"}";
+	char *answer = NULL;
+	start(desk);
+	fill_src(desk);
+	assert_int_equal(desk_edit(desk, "src/a.c", "a", "A"), 0);
+	assert_int_equal(stet_call(desk->session, "move_file", move, strlen(move), &answer, NULL, NULL),
+	                 0);
+	stet_free(answer);
+	static const char moved[] =
+		"lib/a.c created\nlib/in/b.c created\nlib/in/c.c created\nsrc/a.c deleted\n"
+		"src/in/b.c deleted\nsrc/in/c.c deleted\nsrcs.c unchanged\n";
+	assert_string_equal(files(desk), moved);
+	reopen(desk, "agent");
+	assert_string_equal(files(desk), moved);
+	/* And back: as if nothing had happened. */
+	static const char back[] = "{\"source\":\"lib/\",\"destination\":\"src\"}";
+	assert_int_equal(stet_call(desk->session, "move_file", back, strlen(back), &answer, NULL, NULL),
+	                 0);
+	stet_free(answer);
+	assert_string_equal(files(desk),
+	                    "lib/a.c deleted\nlib/in/b.c deleted\nlib/in/c.c deleted\n"
+	                    "src/a.c modified\nsrc/in/b.c unchanged\nsrc/in/c.c unchanged\n"
+	                    "srcs.c unchanged\n");
+}
+
+static void a_move_from_outside_is_followed(void **state) {
+	struct desk *desk = *state;
+	start(desk);
+	fill_src(desk);
+	assert_int_equal(rename(dir_at(desk->dir, "src"), dir_at(desk->dir, "lib")), 0);
+	assert_int_equal(rename(dir_at(desk->dir, "srcs.c"), dir_at(desk->dir, "one.c")), 0);
+	/* One that changed on the way is not known for the same, and one that is gone is gone. */
+	dir_write(desk->dir, "lib/in/b.c", "other");
+	assert_int_equal(unlink(dir_at(desk->dir, "lib/in/c.c")), 0);
+	static const char moved[] =
+		"lib/a.c created\none.c created\nsrc/a.c deleted external\nsrc/in/b.c deleted external\n"
+		"src/in/c.c deleted external\nsrcs.c deleted external\n";
+	assert_string_equal(files(desk), moved);
+	assert_string_equal(files(desk), moved);
+	reopen(desk, "agent");
+	assert_string_equal(files(desk), moved);
+	/* The same bytes in another file are no move. */
+	dir_write(desk->dir, "two.c", "src/a.c");
+	assert_int_equal(unlink(dir_at(desk->dir, "lib/a.c")), 0);
+	assert_null(strstr(files(desk), "two.c"));
+}
+
 static void a_path_that_became_a_link_is_another_file(void **state) {
 	struct desk *desk = *state;
 	start(desk);
@@ -177,7 +235,7 @@ static void a_path_that_became_a_link_is_another_file(void **state) {
 	assert_int_equal(desk_read(desk, "d/a.c"), 0);
 	assert_int_equal(rename(dir_at(desk->dir, "d"), dir_at(desk->dir, "e")), 0);
 	assert_int_equal(symlinkat("e", desk->dir->fd, "d"), 0);
-	assert_string_equal(files(desk), "d/a.c deleted external\n");
+	assert_string_equal(files(desk), "d/a.c deleted external\ne/a.c created\n");
 }
 
 static void names_of_any_bytes_are_tracked(void **state) {
@@ -716,6 +774,32 @@ static void a_delete_and_a_move_are_told(void **state) {
 	assert_string_equal(files(desk), "a.c deleted\nb.c deleted\nc.c created\n");
 }
 
+static void a_directory_that_other_tools_move_or_delete_is_no_file(void **state) {
+	struct desk *desk = *state;
+	start(desk);
+	fill_src(desk);
+	assert_int_equal(rename(dir_at(desk->dir, "src"), dir_at(desk->dir, "lib")), 0);
+	record(desk, "move_file", "{'source': 'src', 'destination': 'lib'}");
+	/* For one that has read nothing, so that its reads mark nothing. */
+	reopen(desk, "other");
+	assert_string_equal(files(desk),
+	                    "lib/a.c created\nlib/in/b.c created\nlib/in/c.c created\n"
+	                    "src/a.c deleted\nsrc/in/b.c deleted\nsrc/in/c.c deleted\n"
+	                    "srcs.c unchanged\n");
+	assert_int_equal(unlink(dir_at(desk->dir, "lib/in/b.c")), 0);
+	assert_int_equal(unlink(dir_at(desk->dir, "lib/in/c.c")), 0);
+	assert_int_equal(rmdir(dir_at(desk->dir, "lib/in")), 0);
+	record(desk, "delete", "{'path': 'lib/in'}");
+	assert_string_equal(files(desk),
+	                    "lib/a.c created\nlib/in/b.c deleted\nlib/in/c.c deleted\n"
+	                    "src/a.c deleted\nsrc/in/b.c deleted\nsrc/in/c.c deleted\n"
+	                    "srcs.c unchanged\n");
+	/* A move that did not take place is none. */
+	record(desk, "move_file", "{'source': 'lib', 'destination': 'elsewhere'}");
+	assert_non_null(strstr(files(desk), "lib/a.c created\n"));
+	assert_null(strstr(files(desk), "elsewhere"));
+}
+
 static void the_disk_is_believed_and_not_the_result(void **state) {
 	struct desk *desk = *state;
 	record(desk, "write_file", "{'success': true, 'path': 'never.c'}");
@@ -751,6 +835,8 @@ int main(void) {
 		desk_claim(a_change_from_outside_is_found_and_marked),
 		desk_claim(a_touched_file_is_not_changed),
 		desk_claim(what_another_session_wrote_is_marked_for_who_had_read_it),
+		desk_claim(a_directory_that_is_moved_takes_its_files_along),
+		desk_claim(a_move_from_outside_is_followed),
 		desk_claim(a_path_that_became_a_link_is_another_file),
 		desk_claim(names_of_any_bytes_are_tracked),
 		desk_claim(a_scan_tracks_the_tree_and_later_what_came_to_it),
@@ -784,6 +870,7 @@ int main(void) {
 		desk_claim(results_of_other_tools_say_where_to_look),
 		desk_claim(a_patch_names_its_files),
 		desk_claim(a_delete_and_a_move_are_told),
+		desk_claim(a_directory_that_other_tools_move_or_delete_is_no_file),
 		desk_claim(the_disk_is_believed_and_not_the_result),
 		desk_claim(after_a_command_every_tracked_file_is_looked_at),
 		desk_claim(a_result_that_is_not_json_is_refused),
