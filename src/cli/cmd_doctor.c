@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "cli/clients.h"
+#include "cli/doctor.h"
 #include "cli/work.h"
 
 /* Filesystems whose numbers linux/magic.h does not have everywhere. */
@@ -20,18 +21,8 @@ enum { MAGIC_BTRFS = 0x9123683e, MAGIC_XFS = 0x58465342, MAGIC_FUSE = 0x65735546
 enum { MAGIC_CIFS = (int)0xff534d42, MAGIC_SMB2 = (int)0xfe534d42, MAGIC_NFS = 0x6969 };
 enum { MAGIC_9P = 0x01021997, MAGIC_ZFS = 0x2fc12fc1, MAGIC_BCACHEFS = (int)0xca451a4e };
 
-enum verdict { FINE, WEAK, BROKEN };
-
-/* What was found, one line each. */
-struct findings {
-	struct table table;
-	struct stet_json *json;
-	enum verdict worst;
-};
-
-/* One finding: what it is about, how it is, and what to do if it is not fine; that may be NULL. */
-static void find(struct findings *found, enum verdict verdict, const char *about, const char *what,
-                 const char *advice) {
+void find(struct findings *found, enum verdict verdict, const char *about, const char *what,
+          const char *advice) {
 	static const char *const words[] = {"ok", "weak", "broken"};
 	char pointer[64];
 	size_t n = stet_json_count(found->json, "/findings");
@@ -237,42 +228,6 @@ static void look_at_watches(struct findings *found) {
 	     few ? "Give yourself more: sysctl fs.inotify.max_user_watches=524288" : NULL);
 }
 
-/* ---- the state directory ---- */
-
-static void look_at_state(struct findings *found, int root) {
-	struct stat st;
-	if (fstatat(root, ".stet", &st, AT_SYMLINK_NOFOLLOW) < 0)
-		find(found, FINE, "state", "none yet; .stet is made when something has to be kept", NULL);
-	else if (!S_ISDIR(st.st_mode))
-		find(found, BROKEN, "state", ".stet is not a directory",
-		     "Move it away; stet does not use it");
-	else if (st.st_uid != geteuid())
-		find(found, BROKEN, "state", ".stet belongs to another user",
-		     "Move it away; stet does not trust what others may have put there");
-	else if (st.st_mode & 077)
-		find(found, BROKEN, "state", "others may enter .stet", "Run chmod 700 .stet");
-	else
-		find(found, FINE, "state", ".stet is a directory of yours alone", NULL);
-}
-
-/* What others wrote too late for the file, or a crash left: somebody may be missing it. */
-static void look_at_kept(struct findings *found, int root) {
-	char what[128];
-	size_t count = 0;
-	int fd = openat(root, ".stet/kept", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	for (struct dirent *entry; dir && (entry = readdir(dir));)
-		count += entry->d_name[0] != '.';
-	if (dir)
-		closedir(dir);
-	if (count == 0)
-		return;
-	snprintf(what, sizeof what, "%zu kept in .stet/kept", count);
-	find(found, WEAK, "copies", what,
-	     "They hold bytes that were written too late for a file, or old ones; look, then delete "
-	     "them");
-}
-
 /* ---- clients and configuration ---- */
 
 static void look_at_clients(struct findings *found, const char *root) {
@@ -341,7 +296,8 @@ static int print(struct findings *found, const struct options *options, struct s
 	return status != DONE ? status : found->worst == BROKEN ? REFUSED : done();
 }
 
-static void look_at_all(struct findings *found, const char *path) {
+static void look_at_all(struct findings *found, struct stet_workspace *ws) {
+	const char *path = stet_workspace_root(ws);
 	int root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	look_at_kernel(found);
 	look_at_filesystem(found, root);
@@ -349,7 +305,7 @@ static void look_at_all(struct findings *found, const char *path) {
 	progress_begin("Counting watches");
 	look_at_watches(found);
 	progress_end();
-	look_at_state(found, root);
+	look_at_state(found, ws);
 	look_at_kept(found, root);
 	look_at_clients(found, path);
 	if (root >= 0)
@@ -366,7 +322,7 @@ static int run(const struct options *options, const struct arguments *args) {
 		stet_json_free(found.json);
 		return report(&err);
 	}
-	look_at_all(&found, stet_workspace_root(ws));
+	look_at_all(&found, ws);
 	int status = print(&found, options, ws);
 	table_release(&found.table);
 	stet_json_free(found.json);
@@ -379,8 +335,9 @@ const struct command doctor_command = {
 	.summary = "say what works here, what is in force, and what to do",
 	.description =
 		"Looks at the kernel, the filesystem of the root, the watches that are left, the state "
-		"directory and the configuration of clients, and says what to do where something is weak "
-		"or broken. Then lists every key of the configuration, its value, and who said so. The "
+		"directory with its database and sessions, and the configuration of clients, and says "
+		"what to do where something is weak or broken. It changes nothing. Then lists every key of "
+        "the configuration, its value, and who said so. The "
 		"exit status is 1 if something is broken.",
 	.examples = (const struct example[]){{"stet doctor", "what works here, and what applies"}, {0}},
 	.run = run,

@@ -77,16 +77,12 @@ static void show_notices(const struct stet_json *answer) {
 	}
 }
 
-/* All that an answer says to a model, each part on its own lines. */
+/* What an answer says to a model; notices, in the blocks behind it, are told by show_notices(). */
 static void show_text(const struct stet_json *answer) {
-	char pointer[64];
-	for (size_t i = 0; i < stet_json_count(answer, "/content"); i++) {
-		size_t len = 0;
-		snprintf(pointer, sizeof pointer, "/content/%zu/text", i);
-		const char *text = stet_json_text(answer, pointer, &len);
-		if (text)
-			put_line(stdout, text, len);
-	}
+	size_t len = 0;
+	const char *text = stet_json_text(answer, "/content/0/text", &len);
+	if (text)
+		put_line(stdout, text, len);
 }
 
 /* What the message, which is for agents, does not say: how to do it from a shell. */

@@ -75,9 +75,6 @@ static void distrust(sqlite3 *handle) {
 }
 
 static int configure(struct st_db *db, bool wal, struct stet_error *err) {
-	sqlite3_extended_result_codes(db->handle, 1);
-	sqlite3_busy_timeout(db->handle, WAIT_MS);
-	distrust(db->handle);
 	/* A reader without WAL would block every writer; the mode stays with the file. */
 	return st_db_exec(db,
 	                  wal ? "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
@@ -87,21 +84,45 @@ static int configure(struct st_db *db, bool wal, struct stet_error *err) {
 	                  err);
 }
 
-int st_db_open(const char *path, bool wal, struct st_db **out, struct stet_error *err) {
-	*out = NULL;
+/* A connection with nothing done yet; NULL with the reason in *code if there is none. */
+static struct st_db *connect(const char *path, int flags, int wait_ms, int *code,
+                             struct stet_error *err) {
 	struct st_db *db = calloc(1, sizeof *db);
-	if (!db)
-		return st_fail_nomem(err);
-	int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX |
-	            SQLITE_OPEN_PRIVATECACHE | (path ? SQLITE_OPEN_NOFOLLOW : 0);
+	if (!db) {
+		*code = st_fail_nomem(err);
+		return NULL;
+	}
+	flags |= SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE | (path ? SQLITE_OPEN_NOFOLLOW : 0);
 	int result = sqlite3_open_v2(path ? path : ":memory:", &db->handle, flags, NULL);
-	int code = result == SQLITE_OK ? configure(db, wal, err) : failed(db, result, err);
-	/* The caller sees by the connection whether the file was damaged. */
-	if (code < 0 && !db->damaged) {
+	*code = result == SQLITE_OK ? 0 : failed(db, result, err);
+	if (*code < 0) {
 		st_db_close(db);
-		return code;
+		return NULL;
+	}
+	sqlite3_extended_result_codes(db->handle, 1);
+	sqlite3_busy_timeout(db->handle, wait_ms);
+	distrust(db->handle);
+	return db;
+}
+
+int st_db_open(const char *path, bool wal, struct st_db **out, struct stet_error *err) {
+	int code;
+	struct st_db *db =
+		connect(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, WAIT_MS, &code, err);
+	if (db)
+		code = configure(db, wal, err);
+	/* The caller sees by the connection whether the file was damaged. */
+	if (db && code < 0 && !db->damaged) {
+		st_db_close(db);
+		db = NULL;
 	}
 	*out = db;
+	return code;
+}
+
+int st_db_open_to_look(const char *path, int wait_ms, struct st_db **out, struct stet_error *err) {
+	int code;
+	*out = connect(path, SQLITE_OPEN_READONLY, wait_ms, &code, err);
 	return code;
 }
 

@@ -48,6 +48,13 @@ struct st_rows {
 [[nodiscard]] int st_db_open(const char *path, bool wal, struct st_db **out,
                              struct stet_error *err);
 
+/**
+ * Open a database that is there, to read it only. Waits for others for so many
+ * milliseconds. Returns as st_db_open().
+ */
+[[nodiscard]] int st_db_open_to_look(const char *path, int wait_ms, struct st_db **out,
+                                     struct stet_error *err);
+
 /** Close a connection; NULL is fine. */
 void st_db_close(struct st_db *db);
 

@@ -8,8 +8,6 @@
 #include "fs/state.h"
 #include "fs/sys.h"
 
-enum { ASIDE_MAX = 100 };
-
 #define FILE_MAX ((size_t)256 << 20)
 
 struct import {
@@ -223,7 +221,7 @@ static int import_all(struct import *import, yyjson_val *root, struct stet_error
 
 /* The file leaves the way, under a name of its own. */
 static void set_aside(struct stet_workspace *ws, int dirfd, const char *why) {
-	for (int i = 1; i <= ASIDE_MAX; i++) {
+	for (int i = 1; i <= ST_ASIDE_MAX; i++) {
 		char name[48];
 		snprintf(name, sizeof name, "%s.damaged-%d", ST_REPO_JSON, i);
 		if (renameat2(dirfd, ST_REPO_JSON, dirfd, name, RENAME_NOREPLACE) == 0) {

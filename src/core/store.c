@@ -8,7 +8,7 @@
 #include "fs/state.h"
 #include "fs/sys.h"
 
-enum { LOCK_WAIT_MS = 5000, ASIDE_MAX = 100 };
+enum { LOCK_WAIT_MS = 5000 };
 
 #define BASES_MAX ((size_t)64 << 20)
 
@@ -112,7 +112,7 @@ static bool rename_all(int dirfd, const char *from, const char *to) {
 /* A damaged database leaves the way, and nothing of it is lost. */
 static int set_aside(struct st_store *store, int dirfd, struct stet_error *err) {
 	close_db(store);
-	for (int i = 1; i <= ASIDE_MAX; i++) {
+	for (int i = 1; i <= ST_ASIDE_MAX; i++) {
 		char name[48];
 		snprintf(name, sizeof name, "%s.damaged-%d", ST_STORE_NAME, i);
 		if (rename_all(dirfd, ST_STORE_NAME, name)) {

@@ -39,6 +39,9 @@
 /** The version of the schema that this code writes. */
 enum { ST_STORE_SCHEMA = 1 };
 
+/** What is damaged is set aside as NAME.damaged-1, and so on, up to this. */
+enum { ST_ASIDE_MAX = 100 };
+
 struct st_agents_given;
 struct st_store;
 typedef int st_store_fn(struct st_store *store, void *data, struct stet_error *err);

@@ -33,19 +33,8 @@ static int make(const struct st_root *root, const char *name, struct stet_error 
 	return fd;
 }
 
-int st_state_open(const struct st_root *root, const char *name, struct stet_error *err) {
-	st_autofd fd =
-		st_retry(openat(root->fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-	if (fd < 0 && errno == ENOENT)
-		fd = make(root, name, err);
-	else if (fd < 0 && (errno == ELOOP || errno == ENOTDIR))
-		return distrust(err, name, "is a symbolic link or a file, not a directory",
-		                "Remove it to have a new one made.");
-	else if (fd < 0)
-		return st_fail_errno(err, errno, "The state directory %s cannot be opened", name);
-	if (fd < 0)
-		return fd;
-
+/* Whether what was opened may be trusted: 0, or why not. */
+static int check(const struct st_root *root, const char *name, int fd, struct stet_error *err) {
 	struct stat st;
 	if (st_retry(fstat(fd, &st)) < 0)
 		return st_fail_errno(err, errno, "The state directory %s cannot be looked at", name);
@@ -64,9 +53,34 @@ int st_state_open(const struct st_root *root, const char *name, struct stet_erro
 	if (tracked)
 		return distrust(err, name, "is tracked by git, so it may have come from somebody else",
 		                "Take it out with git rm -r --cached.");
+	return 0;
+}
+
+static int open_checked(const struct st_root *root, const char *name, bool may_make,
+                        struct stet_error *err) {
+	st_autofd fd =
+		st_retry(openat(root->fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+	if (fd < 0 && errno == ENOENT && may_make)
+		fd = make(root, name, err);
+	else if (fd < 0 && (errno == ELOOP || errno == ENOTDIR))
+		return distrust(err, name, "is a symbolic link or a file, not a directory",
+		                "Remove it to have a new one made.");
+	else if (fd < 0)
+		return st_fail_errno(err, errno, "The state directory %s cannot be opened", name);
+	int code = fd < 0 ? fd : check(root, name, fd, err);
+	if (code < 0)
+		return code;
 	int result = fd;
 	fd = -1;
 	return result;
+}
+
+int st_state_open(const struct st_root *root, const char *name, struct stet_error *err) {
+	return open_checked(root, name, true, err);
+}
+
+int st_state_find(const struct st_root *root, const char *name, struct stet_error *err) {
+	return open_checked(root, name, false, err);
 }
 
 /* Not in every linux/magic.h. */

@@ -26,6 +26,10 @@
 [[nodiscard]] int st_state_open(const struct st_root *root, const char *name,
                                 struct stet_error *err);
 
+/** As st_state_open(), but STET_E_NOT_FOUND if it is missing. */
+[[nodiscard]] int st_state_find(const struct st_root *root, const char *name,
+                                struct stet_error *err);
+
 /** Whether a descriptor is of a filesystem that other machines may use at the same time. */
 bool st_state_is_remote(int fd);
 

@@ -1,0 +1,166 @@
+/* What stet doctor asks of the state: answered without touching it. */
+#include "base/json.h"
+#include "lib/alloc.h"
+#include "lib/run.h"
+#include "lib/session.h"
+#include "stet/state.h"
+
+/* The answer of the check, as a document to be freed. */
+static yyjson_doc *check(struct desk *desk) {
+	char *text = NULL;
+	yyjson_doc *doc = NULL;
+	assert_int_equal(stet_state_check(desk->ws, &text, &desk->err), 0);
+	assert_int_equal(st_json_parse(st_str(text), "The check", &doc, &desk->err), 0);
+	stet_free(text);
+	return doc;
+}
+
+static const char *text_at(yyjson_doc *doc, const char *pointer) {
+	const char *text = yyjson_get_str(yyjson_doc_ptr_get(doc, pointer));
+	return text ? text : "";
+}
+
+static int64_t number_at(yyjson_doc *doc, const char *pointer) {
+	return yyjson_get_sint(yyjson_doc_ptr_get(doc, pointer));
+}
+
+/* A state with a session in it, and nobody who has it open. */
+static void keep_something(struct desk *desk) {
+	struct stet_workspace *ws = NULL;
+	struct stet_session *session = NULL;
+	struct stet_answer *answer = NULL;
+	dir_write(desk->dir, "a.c", "one\n");
+	assert_int_equal(stet_workspace_open(desk->dir->path, &ws, &desk->err), 0);
+	assert_int_equal(stet_session_open(ws, "agent", &session, &desk->err), 0);
+	assert_int_equal(stet_session_read(session, "a.c", 0, 0, &answer, &desk->err), 0);
+	stet_answer_free(answer);
+	stet_session_close(session);
+	stet_workspace_close(ws);
+}
+
+static void sql(const struct desk *desk, const char *text) {
+	assert_int_equal(run(desk->dir, NULL, (const char *[]){"sqlite3", ".stet/stet.db", text, NULL}),
+	                 0);
+}
+
+static void says(struct desk *desk, const char *problem) {
+	yyjson_doc *doc = check(desk);
+	assert_string_equal(text_at(doc, "/database/problem"), problem);
+	yyjson_doc_free(doc);
+}
+
+static void nothing_is_made_by_looking(void **state) {
+	struct desk *desk = *state;
+	yyjson_doc *doc = check(desk);
+	assert_true(yyjson_is_false(yyjson_doc_ptr_get(doc, "/there")));
+	assert_null(yyjson_doc_ptr_get(doc, "/database"));
+	assert_false(dir_has(desk->dir, ".stet"));
+	yyjson_doc_free(doc);
+}
+
+static void a_whole_state_is_counted(void **state) {
+	struct desk *desk = *state;
+	keep_something(desk);
+	yyjson_doc *doc = check(desk);
+	assert_null(yyjson_doc_ptr_get(doc, "/database/problem"));
+	assert_int_equal(number_at(doc, "/database/schema"), number_at(doc, "/database/knownSchema"));
+	assert_int_equal(number_at(doc, "/database/sessionCount"), 1);
+	assert_string_equal(text_at(doc, "/database/sessions/0/name"), "agent");
+	assert_int_equal(number_at(doc, "/database/sessions/0/files"), 1);
+	assert_true(number_at(doc, "/database/baseBytes") > 0);
+	yyjson_doc_free(doc);
+}
+
+static void space_that_is_free_is_counted(void **state) {
+	struct desk *desk = *state;
+	keep_something(desk);
+	sql(desk,
+	    "CREATE TABLE big (bytes BLOB); INSERT INTO big VALUES (zeroblob(1000000));"
+	    "DROP TABLE big");
+	yyjson_doc *doc = check(desk);
+	assert_true(number_at(doc, "/database/freeBytes") >= 1000000);
+	assert_true(number_at(doc, "/database/bytes") > number_at(doc, "/database/freeBytes"));
+	yyjson_doc_free(doc);
+}
+
+/* An index that lacks a row: every page is sound, and only the whole check finds it. */
+static void damage_that_reading_would_not_meet_is_found(void **state) {
+	struct desk *desk = *state;
+	keep_something(desk);
+	sql(desk,
+	    "INSERT INTO tasks VALUES (1, 'a', 0, 1, NULL, 0);"
+	    "PRAGMA writable_schema = ON;"
+	    "UPDATE sqlite_schema SET sql = 'CREATE INDEX tasks_order ON tasks (id)'"
+	    " WHERE name = 'tasks_order'");
+	yyjson_doc *doc = check(desk);
+	assert_string_equal(text_at(doc, "/database/problem"), "damaged");
+	assert_non_null(strstr(text_at(doc, "/database/why"), "tasks_order"));
+	yyjson_doc_free(doc);
+	assert_false(dir_has(desk->dir, ".stet/stet.db.damaged-1"));
+}
+
+static void what_is_no_database_of_ours_is_told_apart(void **state) {
+	struct desk *desk = *state;
+	keep_something(desk);
+	sql(desk, "PRAGMA user_version = 9");
+	says(desk, "newer");
+	sql(desk, "PRAGMA user_version = 0");
+	says(desk, "foreign");
+	dir_write(desk->dir, ".stet/stet.db", "This is a letter and not a database at all.\n");
+	says(desk, "damaged");
+	assert_string_equal(dir_read(desk->dir, ".stet/stet.db"),
+	                    "This is a letter and not a database at all.\n");
+	assert_int_equal(unlinkat(desk->dir->fd, ".stet/stet.db", 0), 0);
+	assert_int_equal(mkdirat(desk->dir->fd, ".stet/stet.db", 0700), 0);
+	says(desk, "unreadable");
+}
+
+static void a_directory_that_is_not_trusted_is_not_looked_into(void **state) {
+	struct desk *desk = *state;
+	keep_something(desk);
+	assert_int_equal(fchmodat(desk->dir->fd, ".stet", 0755, 0), 0);
+	yyjson_doc *doc = check(desk);
+	assert_non_null(strstr(text_at(doc, "/distrust"), "may be entered by others"));
+	assert_null(yyjson_doc_ptr_get(doc, "/database"));
+	yyjson_doc_free(doc);
+}
+
+static void what_was_set_aside_is_listed(void **state) {
+	struct desk *desk = *state;
+	keep_something(desk);
+	dir_write(desk->dir, ".stet/stet.db.damaged-1", "x");
+	dir_write(desk->dir, ".stet/repostate.json.damaged-3", "x");
+	yyjson_doc *doc = check(desk);
+	assert_string_equal(text_at(doc, "/aside/0"), "stet.db.damaged-1");
+	assert_string_equal(text_at(doc, "/aside/1"), "repostate.json.damaged-3");
+	yyjson_doc_free(doc);
+}
+
+static void memory_may_run_out_anywhere(void **state) {
+	struct desk *desk = *state;
+	bool failed = true;
+	keep_something(desk);
+	for (size_t n = 1; failed; n++) {
+		char *text = NULL;
+		alloc_fail_at(n);
+		int code = stet_state_check(desk->ws, &text, &desk->err);
+		failed = alloc_has_failed();
+		assert_true(code == 0 || (failed && code == STET_E_NOMEM));
+		assert_true(code < 0 || text);
+		stet_free(text);
+	}
+}
+
+int main(void) {
+	const struct CMUnitTest tests[] = {
+		desk_claim(nothing_is_made_by_looking),
+		desk_claim(a_whole_state_is_counted),
+		desk_claim(space_that_is_free_is_counted),
+		desk_claim(damage_that_reading_would_not_meet_is_found),
+		desk_claim(what_is_no_database_of_ours_is_told_apart),
+		desk_claim(a_directory_that_is_not_trusted_is_not_looked_into),
+		desk_claim(what_was_set_aside_is_listed),
+		desk_claim(memory_may_run_out_anywhere),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
