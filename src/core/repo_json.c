@@ -151,6 +151,7 @@ int st_exporter_flush(struct st_exporter *exporter, struct stet_error *err) {
 	if (code < 0) {
 		pthread_mutex_lock(&exporter->lock);
 		exporter->dirty = true;
+		pthread_cond_signal(&exporter->wake);
 		pthread_mutex_unlock(&exporter->lock);
 	}
 	return code;
@@ -204,11 +205,13 @@ void st_exporter_init(struct st_exporter *exporter, struct stet_workspace *ws) {
 
 void st_exporter_mark(struct st_exporter *exporter) {
 	pthread_mutex_lock(&exporter->lock);
+	bool news = !exporter->dirty;
 	exporter->dirty = true;
 	/* Without a thread the file is written at the end. */
 	if (!exporter->begun_by && pthread_create(&exporter->thread, NULL, work, exporter) == 0)
 		exporter->begun_by = getpid();
-	pthread_cond_signal(&exporter->wake);
+	if (news)
+		pthread_cond_signal(&exporter->wake);
 	pthread_mutex_unlock(&exporter->lock);
 }
 

@@ -18,6 +18,13 @@ static void let_go(struct st_displaced *entry) {
 	free(entry->path);
 }
 
+/* While somebody waits for an answer. */
+static void let_go_soon(struct st_guard *guard, struct st_displaced *entry) {
+	st_closer_take(&guard->closer, entry->fd);
+	entry->fd = -1;
+	let_go(entry);
+}
+
 static bool is_untouched(const struct st_displaced *entry, const struct stat *st) {
 	struct st_stamp now = st_stamp_of(st);
 	return !entry->stamp.racy && st_stamp_eq(&entry->stamp, &now);
@@ -115,7 +122,7 @@ static void hold(struct st_guard *guard, const struct st_displaced *entry) {
 	struct st_displaced evicted;
 	if (put(guard, entry, &evicted)) {
 		look(guard, &evicted);
-		let_go(&evicted);
+		let_go_soon(guard, &evicted);
 	}
 }
 
@@ -151,7 +158,7 @@ void st_displaced_look(struct st_guard *guard) {
 	for (int64_t now = st_now_ms(); take_due(guard, now, false, &entry);) {
 		look(guard, &entry);
 		if (now - entry.since_ms >= ST_GRACE_MS)
-			let_go(&entry);
+			let_go_soon(guard, &entry);
 		else
 			hold(guard, &entry);
 	}

@@ -15,6 +15,7 @@
 
 #include <pthread.h>
 
+#include "fs/closer.h"
 #include "fs/file.h"
 
 enum {
@@ -67,6 +68,8 @@ struct st_guard {
 	uint64_t kept;
 	struct st_swept swept[ST_SWEPT_MAX];
 	size_t swept_next;
+	/** Has a lock of its own. */
+	struct st_closer closer;
 };
 
 /** Fill a guard; root and state_dir (a name) are borrowed for its life. Opens nothing yet. */

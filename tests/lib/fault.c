@@ -44,7 +44,8 @@ static const char *const names[] = {
 
 static size_t hits[CALL_COUNT];
 
-static struct {
+/* Only the thread that armed it: what others do at the same time would change the count. */
+static _Thread_local struct {
 	bool on;
 	enum fault_kind kind;
 	unsigned nth;

@@ -1,4 +1,5 @@
 /* The safe replace, one caller at a time: every way it can go, and what it leaves behind. */
+#include <dirent.h>
 #include <signal.h>
 #include <sys/file.h>
 #include <sys/resource.h>
@@ -7,6 +8,7 @@
 #include <sys/wait.h>
 #include <sys/xattr.h>
 
+#include "base/clock.h"
 #include "fs/commit.h"
 #include "fs/displaced.h"
 #include "fs/keep.h"
@@ -386,6 +388,40 @@ static void a_displaced_file_that_nobody_writes_is_not_reported(void **state) {
 	assert_false(dir_has(dir, ".stet"));
 }
 
+static size_t count_open(void) {
+	size_t count = 0;
+	DIR *dir = opendir("/proc/self/fd");
+	assert_non_null(dir);
+	while (readdir(dir))
+		count++;
+	closedir(dir);
+	return count;
+}
+
+/* More commits than displaced files are held: the oldest go, behind the back of who commits. */
+static void displaced_files_that_make_room_are_closed(void **state) {
+	const struct dir *dir = *state;
+	size_t before = count_open();
+	{
+		with_bench(dir);
+		size_t most = count_open() + ST_DISPLACED_MAX;
+		char old[16] = "0", new[16];
+		dir_write(dir, "a.txt", old);
+		for (int i = 1; i <= ST_DISPLACED_MAX + 2 * ST_CLOSER_MAX; i++) {
+			struct st_hash hash = hash_of(old);
+			snprintf(new, sizeof new, "%d", i);
+			struct st_commit request = {
+				.path = ST_STR("a.txt"), .bytes = st_str(new), .expected = &hash, .relaxed = true};
+			st_auto(st_committed) done = ST_COMMITTED_INIT;
+			assert_int_equal(st_commit(&bench.root, &bench.guard, &request, &done, NULL), 0);
+			memcpy(old, new, sizeof old);
+		}
+		for (int64_t until = st_now_ms() + 30000; count_open() > most; sleep_ms(5))
+			assert_true(st_now_ms() < until);
+	}
+	assert_int_equal(count_open(), before);
+}
+
 /* The leftover of a commit that was killed after its exchange. */
 static void leave(const struct dir *dir, const char *expected, const char *new, const char *target,
                   const char *suffix, const char *bytes) {
@@ -752,6 +788,7 @@ int main(void) {
 		claim(the_name_of_a_copy_is_plain_text),
 		claim(a_late_write_that_is_too_big_is_told_of_once),
 		claim(a_displaced_file_that_nobody_writes_is_not_reported),
+		claim(displaced_files_that_make_room_are_closed),
 		claim(the_next_write_removes_our_own_leftovers),
 		claim(the_next_write_keeps_a_leftover_that_is_somebodys_work),
 		claim(a_leftover_whose_owner_lives_is_left_alone),

@@ -1,0 +1,42 @@
+/**
+ * Closing files that have no name any more without making anybody wait.
+ *
+ * The last close of a removed file frees its blocks. Where the filesystem
+ * discards them at once, this takes longer than the rest of a commit, so a
+ * thread does it. There is none before the first file, and without one, or
+ * with too many files at once, whoever hands over a file closes it after all.
+ *
+ * Safe to use from several threads.
+ */
+#ifndef STET_FS_CLOSER_H
+#define STET_FS_CLOSER_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+/** How many files may wait. */
+enum { ST_CLOSER_MAX = 16 };
+
+struct st_closer {
+	/** Guards everything below. */
+	pthread_mutex_t lock;
+	pthread_cond_t wake;
+	int fds[ST_CLOSER_MAX];
+	size_t count;
+	bool stop;
+	/** The thread, if the process that began it is this one. */
+	pthread_t thread;
+	pid_t begun_by;
+};
+
+void st_closer_init(struct st_closer *closer);
+
+/** End the thread and close what is left. */
+void st_closer_release(struct st_closer *closer);
+
+/** Close a descriptor, now or soon. */
+void st_closer_take(struct st_closer *closer, int fd);
+
+#endif
