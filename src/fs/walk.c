@@ -36,6 +36,8 @@ struct node {
 	struct node *anchor;
 	/* The rules that hold where this directory is, then those that hold in it. */
 	struct st_ignore *ignore;
+	/* The caller's. */
+	void *mark;
 	/* The length of the whole path. */
 	size_t path_len;
 	size_t name_len;
@@ -352,10 +354,11 @@ static bool is_ignored(const struct st_walk *how, const struct st_walk_entry *en
 	       st_ignore_match(entry->ignore, entry->path, is_dir, NULL);
 }
 
-static int push_found(struct worker *worker, struct st_str name) {
+static int push_found(struct worker *worker, struct st_str name, void *mark) {
 	struct node *node = node_new(worker->node, name);
 	if (!node)
 		return st_fail_nomem(&worker->err);
+	node->mark = mark;
 	*worker->found_end = node;
 	worker->found_end = &node->next;
 	return 0;
@@ -363,7 +366,8 @@ static int push_found(struct worker *worker, struct st_str name) {
 
 static int visit(struct worker *worker, const struct dirent64 *listed) {
 	const struct st_walk *how = worker->walk->how;
-	struct st_walk_entry entry = {.name = st_str(listed->d_name)};
+	void *mark = NULL;
+	struct st_walk_entry entry = {.name = st_str(listed->d_name), .mark = &mark};
 	if (st_str_eq(entry.name, ST_STR(".")) || st_str_eq(entry.name, ST_STR("..")) ||
 	    !type_of(worker, listed, &entry.type))
 		return 0;
@@ -378,6 +382,7 @@ static int visit(struct worker *worker, const struct dirent64 *listed) {
 	entry.path = st_buf_str(&worker->path);
 	entry.name.ptr = entry.path.ptr + prefix;
 	entry.dir = worker->fd;
+	entry.ino = listed->d_ino;
 	entry.ignore = worker->node->ignore;
 	if (is_ignored(how, &entry)) {
 		if (how->ignored)
@@ -387,7 +392,7 @@ static int visit(struct worker *worker, const struct dirent64 *listed) {
 
 	int code = how->visit(how->data, &entry, &worker->err);
 	if (code == 0 && entry.type == ST_WALK_DIR)
-		code = push_found(worker, entry.name);
+		code = push_found(worker, entry.name, mark);
 	return code < 0 ? code : 0;
 }
 
@@ -425,9 +430,12 @@ static int read_node(struct worker *worker, struct node *node) {
 
 	int code = 0;
 	if (how->enter)
-		code = how->enter(how->data, worker->fd, st_buf_str(&worker->path), &worker->err);
+		code =
+			how->enter(how->data, worker->fd, st_buf_str(&worker->path), node->mark, &worker->err);
 	if (code >= 0)
 		code = read_entries(worker);
+	if (code >= 0 && how->leave)
+		code = how->leave(how->data, node->ignore, &worker->err);
 	close_node(worker);
 	return code;
 }

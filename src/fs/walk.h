@@ -21,6 +21,8 @@
 #ifndef STET_FS_WALK_H
 #define STET_FS_WALK_H
 
+#include <stdint.h>
+
 #include "base/error.h"
 #include "fs/ignore_file.h"
 
@@ -53,6 +55,10 @@ struct st_walk_entry {
 	int dir;
 	/** The rules that hold in that directory, for st_ignore_match(); kept with st_ignore_keep(). */
 	struct st_ignore *ignore;
+	/** As the listing has it: where something is mounted, that of what is beneath. */
+	uint64_t ino;
+	/** What is left here for a directory is handed to enter; NULL at first. */
+	void **mark;
 };
 
 /** What visit returns for a directory that is not to be entered. */
@@ -72,10 +78,16 @@ struct st_walk {
 	/**
 	 * A directory, the root included, is open and will be read next: a watch
 	 * that is set now misses nothing. May be NULL. A negative code ends the walk.
+	 * The mark is what visit left for it; NULL for the root.
 	 */
-	int (*enter)(void *data, int dir, struct st_str path, struct stet_error *err);
+	int (*enter)(void *data, int dir, struct st_str path, void *mark, struct stet_error *err);
 	/** An entry. A negative code ends the walk; ST_WALK_SKIP leaves a directory out. */
 	int (*visit)(void *data, const struct st_walk_entry *entry, struct stet_error *err);
+	/**
+	 * The directory that this thread entered last is read. May be NULL. A
+	 * negative code ends the walk. The rules are those that hold in it.
+	 */
+	int (*leave)(void *data, struct st_ignore *rules, struct stet_error *err);
 	/** An entry that the rules leave out. May be NULL. */
 	void (*ignored)(void *data, const struct st_walk_entry *entry);
 	/**

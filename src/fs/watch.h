@@ -79,6 +79,9 @@ struct st_watch {
 	struct st_watch_table table;
 	struct st_settle settle;
 	uint64_t instance;
+	/** When the first pass began, by the wall clock, and how far that is ahead of the monotonic one. */
+	int64_t start_ns;
+	int64_t start_offset_ns;
 	uint32_t pass;
 	/** Directories to be read. */
 	struct st_watch_dir *queue;

@@ -12,7 +12,7 @@
 /* Larger files are not hashed to see whether they changed; their stat has to do. */
 #define HASHED_MAX ((size_t)1 << 20)
 
-enum { COARSEST_S = 3 };
+enum { COARSEST_S = 3, NS_PER_S = 1000000000 };
 
 /* What is at a path: nothing that counts, a file or link, or a directory. */
 enum kind { NOTHING, A_FILE, A_DIR, UNKNOWN };
@@ -96,6 +96,35 @@ bool st_watch_is_racy(int dir, const struct stat *st) {
 	return st_stamp_take(dir, st).racy;
 }
 
+/*
+ * What has not changed since the start has an older ctime, which nobody can
+ * set. If the clock was put back meanwhile, so is what counts as the start.
+ */
+static bool is_older_than_start(const struct st_watch *watch, const struct stat *st) {
+	int64_t start = watch->start_ns;
+	int64_t offset = -st_now_us() * 1000;
+	offset += st_wall_ns();
+	if (offset < watch->start_offset_ns)
+		start -= watch->start_offset_ns - offset;
+	/* Without a fraction, it was rounded down. */
+	int64_t rounded = st->st_ctim.tv_nsec ? 0 : 1;
+	return (st->st_ctim.tv_sec + rounded) * NS_PER_S + st->st_ctim.tv_nsec <= start;
+}
+
+bool st_watch_is_same(const struct st_watch *watch, struct st_watch_node *node,
+                      const struct stat *st) {
+	if (!node->present)
+		return false;
+	if (!node->unseen)
+		return node->print == st_watch_print(st);
+	if (node->print != st_watch_print_inode(st->st_dev, st->st_ino) ||
+	    !is_older_than_start(watch, st))
+		return false;
+	node->unseen = false;
+	node->print = st_watch_print(st);
+	return true;
+}
+
 static bool is_gone(int errnum) {
 	return errnum == ENOENT || errnum == ENOTDIR || errnum == ELOOP || errnum == ESTALE ||
 	       errnum == ENAMETOOLONG;
@@ -168,7 +197,7 @@ static uint64_t read_digest(struct st_watch *watch, const struct st_watch_node *
 /* Compare a file with what was reported of it, and note what is new. */
 static enum content compare(struct st_watch *watch, struct st_watch_node *node,
                             const struct st_pending *pending, const struct sight *sight) {
-	bool equal = node->present && node->print == sight->print;
+	bool equal = st_watch_is_same(watch, node, &sight->st);
 	if (equal && !node->racy && !pending->written)
 		return SAME;
 	bool restless;
@@ -179,6 +208,7 @@ static enum content compare(struct st_watch *watch, struct st_watch_node *node,
 	bool same = unknown ? equal && !(node->racy && pending->written) : before == digest;
 	node->digest = digest;
 	node->print = sight->print;
+	node->unseen = false;
 	node->racy = restless || st_watch_is_racy(watch->near_fd, &sight->st);
 	return restless ? RESTLESS : same ? SAME : OTHER;
 }
@@ -223,6 +253,7 @@ static bool look_at_file(struct st_watch *watch, struct st_pending *pending,
 	if (content == RESTLESS && put_off(watch, pending, sight->print, now)) {
 		node->digest = before.digest;
 		node->print = before.print;
+		node->unseen = before.unseen;
 		node->racy = before.racy;
 		return false;
 	}

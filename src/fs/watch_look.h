@@ -43,8 +43,17 @@ void st_watch_lose(struct st_watch *watch, struct st_watch_node *node);
 /** Set a watch on an open directory, or mark it as polled. */
 void st_watch_attach(struct st_watch *watch, struct st_watch_node *node, int fd);
 
-/** Whether a filesystem is one that others can change without an event. */
-bool st_watch_is_remote(int fd);
+/** What can be counted on where a directory is. */
+enum st_watch_source {
+	/** Others can change it without an event. */
+	ST_WATCH_REMOTE,
+	/** Every change gives an event. */
+	ST_WATCH_LOCAL,
+	/** And it gives a ctime by this machine's clock, and a listing tells inodes as stat does. */
+	ST_WATCH_TIMED,
+};
+
+enum st_watch_source st_watch_source_of(int fd);
 
 /** Mark a directory as polled or not. */
 void st_watch_set_polled(struct st_watch *watch, struct st_watch_dir *dir, bool polled);
@@ -54,6 +63,10 @@ void st_watch_read_queue(struct st_watch *watch);
 
 /** The first pass over the tree, which reports nothing. */
 [[nodiscard]] int st_watch_first_pass(struct st_watch *watch, struct stet_error *err);
+
+/** Whether a file is, by its stat, what was reported of it, or what it was at the start. */
+bool st_watch_is_same(const struct st_watch *watch, struct st_watch_node *node,
+                      const struct stat *st);
 
 /** Whether a stat was taken so soon after a change that it proves nothing. */
 bool st_watch_is_racy(int dir, const struct stat *st);

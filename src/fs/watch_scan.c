@@ -14,11 +14,17 @@
 #define MAGIC_FUSE 0x65735546u
 #define MAGIC_SMB2 0xFE534D42u
 
-bool st_watch_is_remote(int fd) {
+enum st_watch_source st_watch_source_of(int fd) {
 	struct statfs fs;
 	if (fstatfs(fd, &fs) < 0)
-		return false;
+		return ST_WATCH_LOCAL;
 	switch ((uint32_t)fs.f_type) {
+	case BTRFS_SUPER_MAGIC:
+	case EXT4_SUPER_MAGIC:
+	case F2FS_SUPER_MAGIC:
+	case TMPFS_MAGIC:
+	case XFS_SUPER_MAGIC:
+		return ST_WATCH_TIMED;
 	case AFS_SUPER_MAGIC:
 	case CEPH_SUPER_MAGIC:
 	case CODA_SUPER_MAGIC:
@@ -29,9 +35,9 @@ bool st_watch_is_remote(int fd) {
 	case MAGIC_CIFS:
 	case MAGIC_FUSE:
 	case MAGIC_SMB2:
-		return true;
+		return ST_WATCH_REMOTE;
 	default:
-		return false;
+		return ST_WATCH_LOCAL;
 	}
 }
 
@@ -124,7 +130,7 @@ static bool is_in_place(struct st_watch *watch, const struct st_watch_node *node
 static int find_watch(struct st_watch *watch, struct st_watch_node *node, int fd) {
 	if ((watch->flags & ST_WATCH_POLL) || watch->in.fd < 0)
 		return -1;
-	if (st_watch_is_remote(fd)) {
+	if (st_watch_source_of(fd) == ST_WATCH_REMOTE) {
 		say_network(watch);
 		return -1;
 	}
@@ -185,9 +191,9 @@ struct scan {
 };
 
 static void see_file(struct scan *scan, struct st_watch_node *node, const struct stat *st) {
-	uint64_t print = st_watch_print(st);
-	if (node->present && node->print == print && !node->racy)
+	if (st_watch_is_same(scan->watch, node, st) && !node->racy)
 		return;
+	uint64_t print = st_watch_print(st);
 	/* A look every poll must not keep a file from coming to rest. */
 	if (node->pending && node->pending->print == print)
 		return;

@@ -13,9 +13,12 @@ static uint64_t mix(uint64_t hash, uint64_t value) {
 	return hash ^ (hash >> 31);
 }
 
+uint64_t st_watch_print_inode(dev_t dev, ino_t ino) {
+	return mix(mix(0, dev), ino);
+}
+
 uint64_t st_watch_print(const struct stat *st) {
-	uint64_t hash = mix(0, st->st_dev);
-	hash = mix(hash, st->st_ino);
+	uint64_t hash = st_watch_print_inode(st->st_dev, st->st_ino);
 	hash = mix(hash, st->st_mode);
 	hash = mix(hash, (uint64_t)st->st_size);
 	hash = mix(hash, (uint64_t)st->st_mtim.tv_sec);
@@ -54,16 +57,19 @@ bool st_watch_make_dir(struct st_watch_node *node) {
 	return node->dir != NULL;
 }
 
-static size_t bucket_of(const struct st_watch_table *table, const struct st_watch_node *dir,
-                        struct st_str name) {
-	uint64_t hash = 14695981039346656037u;
-	for (size_t i = 0; i < name.len; i++)
-		hash = (hash ^ (unsigned char)name.ptr[i]) * 1099511628211u;
-	return (size_t)mix((uint64_t)(uintptr_t)dir, hash) & (table->bucket_count - 1);
+static uint32_t hash_of(const struct st_watch_node *dir, struct st_str name) {
+	uint64_t hash = mix(name.len, (uintptr_t)dir);
+	for (size_t at = 0; at < name.len; at += sizeof(uint64_t)) {
+		uint64_t word = 0;
+		size_t left = name.len - at;
+		memcpy(&word, name.ptr + at, left < sizeof word ? left : sizeof word);
+		hash = mix(hash, word);
+	}
+	return (uint32_t)hash;
 }
 
-static size_t bucket_of_node(const struct st_watch_table *table, const struct st_watch_node *node) {
-	return bucket_of(table, node->parent, st_strn(node->name, node->name_len));
+static struct st_watch_node **bucket_of(const struct st_watch_table *table, uint32_t hash) {
+	return &table->buckets[hash & (table->bucket_count - 1)];
 }
 
 static bool grow(struct st_watch_table *table) {
@@ -77,7 +83,7 @@ static bool grow(struct st_watch_table *table) {
 	for (size_t i = 0; i < old_count; i++) {
 		for (struct st_watch_node *node = old[i], *next; node; node = next) {
 			next = node->chain;
-			struct st_watch_node **bucket = &buckets[bucket_of_node(table, node)];
+			struct st_watch_node **bucket = bucket_of(table, node->hash);
 			node->chain = *bucket;
 			*bucket = node;
 		}
@@ -95,51 +101,104 @@ bool st_watch_table_init(struct st_watch_table *table, size_t max_changes) {
 	return false;
 }
 
+/* As deep as the tree may be: each node is freed once nothing hangs below it. */
 void st_watch_table_release(struct st_watch_table *table) {
-	for (size_t i = 0; i < table->bucket_count; i++) {
-		for (struct st_watch_node *node = table->buckets[i], *next; node; node = next) {
-			next = node->chain;
+	for (struct st_watch_node *node = table->root, *next; node; node = next) {
+		struct st_watch_node *first = node->dir ? node->dir->first : NULL;
+		if (first) {
+			node->dir->first = first->next;
+			next = first;
+		} else {
+			next = node->parent;
 			node_free(node);
 		}
 	}
-	if (table->root)
-		node_free(table->root);
 	free(table->buckets);
 	*table = (struct st_watch_table){0};
 }
 
-struct st_watch_node *st_watch_find(const struct st_watch_table *table,
-                                    const struct st_watch_node *dir, struct st_str name) {
-	struct st_watch_node *node = table->buckets[bucket_of(table, dir, name)];
-	while (node && (node->parent != dir || node->name_len != name.len ||
+static struct st_watch_node *find(const struct st_watch_table *table,
+                                  const struct st_watch_node *dir, struct st_str name,
+                                  uint32_t hash) {
+	struct st_watch_node *node = *bucket_of(table, hash);
+	while (node && (node->hash != hash || node->parent != dir || node->name_len != name.len ||
 	                memcmp(node->name, name.ptr, name.len) != 0))
 		node = node->chain;
 	return node;
 }
 
-struct st_watch_node *st_watch_entry(struct st_watch_table *table, struct st_watch_node *dir,
-                                     struct st_str name) {
-	struct st_watch_node *node = st_watch_find(table, dir, name);
-	if (node || name.len > UINT8_MAX)
-		return node;
-	/* A table that cannot grow is only slower. */
-	if (table->count >= table->bucket_count)
-		(void)grow(table);
-	node = node_new(name);
-	if (!node || !st_watch_make_dir(dir)) {
-		free(node);
+struct st_watch_node *st_watch_find(const struct st_watch_table *table,
+                                    const struct st_watch_node *dir, struct st_str name) {
+	return find(table, dir, name, hash_of(dir, name));
+}
+
+/* Put a node among those of its directory. */
+static struct st_watch_node *hang_below(struct st_watch_node *dir, struct st_str name,
+                                        uint32_t hash) {
+	if (name.len > UINT8_MAX || !st_watch_make_dir(dir))
 		return NULL;
-	}
+	struct st_watch_node *node = node_new(name);
+	if (!node)
+		return NULL;
+	node->hash = hash;
 	node->parent = dir;
 	node->next = dir->dir->first;
 	if (node->next)
 		node->next->prev = node;
 	dir->dir->first = node;
-	struct st_watch_node **bucket = &table->buckets[bucket_of(table, dir, name)];
+	return node;
+}
+
+static void take_down(struct st_watch_node *node) {
+	if (node->prev)
+		node->prev->next = node->next;
+	else
+		node->parent->dir->first = node->next;
+	if (node->next)
+		node->next->prev = node->prev;
+}
+
+static void insert(struct st_watch_table *table, struct st_watch_node *node) {
+	/* A table that cannot grow is only slower. */
+	if (table->count >= table->bucket_count)
+		(void)grow(table);
+	struct st_watch_node **bucket = bucket_of(table, node->hash);
 	node->chain = *bucket;
 	*bucket = node;
 	table->count++;
+}
+
+struct st_watch_node *st_watch_entry(struct st_watch_table *table, struct st_watch_node *dir,
+                                     struct st_str name) {
+	uint32_t hash = hash_of(dir, name);
+	struct st_watch_node *node = find(table, dir, name, hash);
+	if (node)
+		return node;
+	node = hang_below(dir, name, hash);
+	if (node)
+		insert(table, node);
 	return node;
+}
+
+struct st_watch_node *st_watch_add(struct st_watch_node *dir, struct st_str name,
+                                   struct st_watch_node *others) {
+	struct st_watch_node *node = hang_below(dir, name, hash_of(dir, name));
+	if (node)
+		node->chain = others;
+	return node;
+}
+
+void st_watch_enlist(struct st_watch_table *table, struct st_watch_node *added) {
+	for (struct st_watch_node *node = added, *next; node; node = next) {
+		next = node->chain;
+		if (find(table, node->parent, st_strn(node->name, node->name_len), node->hash)) {
+			take_down(node);
+			node_free(node);
+			continue;
+		}
+		insert(table, node);
+		table->files += node->present;
+	}
 }
 
 struct st_watch_node *st_watch_at(struct st_watch_table *table, struct st_str path) {
@@ -153,16 +212,11 @@ struct st_watch_node *st_watch_at(struct st_watch_table *table, struct st_str pa
 }
 
 static void unlink_node(struct st_watch_table *table, struct st_watch_node *node) {
-	struct st_watch_node **place = &table->buckets[bucket_of_node(table, node)];
+	struct st_watch_node **place = bucket_of(table, node->hash);
 	while (*place != node)
 		place = &(*place)->chain;
 	*place = node->chain;
-	if (node->prev)
-		node->prev->next = node->next;
-	else
-		node->parent->dir->first = node->next;
-	if (node->next)
-		node->next->prev = node->prev;
+	take_down(node);
 	table->count--;
 	table->freed++;
 }

@@ -66,7 +66,7 @@ struct st_watch_node {
 	struct st_watch_change *change;
 	/** NULL if nothing is to be looked at. */
 	struct st_pending *pending;
-	/** The fingerprint of the stat that was reported. */
+	/** The fingerprint of the stat that was reported; if unseen, of the inode alone. */
 	uint64_t print;
 	/** The first bytes of the content's hash; 0 if it is not known. */
 	uint64_t digest;
@@ -74,8 +74,12 @@ struct st_watch_node {
 	uint32_t pass;
 	/** Files in use at or below it, where only those are watched. */
 	uint32_t users;
+	/** Of its name and its directory. */
+	uint32_t hash;
 	/** There is a file, as far as was reported. */
 	bool present;
+	/** It was listed at the start and not looked at since. */
+	bool unseen;
 	/** Its stat proves nothing: it was taken too soon after a change. */
 	bool racy;
 	uint8_t name_len;
@@ -112,6 +116,20 @@ struct st_watch_node *st_watch_find(const struct st_watch_table *table,
 struct st_watch_node *st_watch_entry(struct st_watch_table *table, struct st_watch_node *dir,
                                      struct st_str name);
 
+/**
+ * Add an entry to a directory, without asking whether there is one of that
+ * name, and so that it is not found yet. While a table is filled by several
+ * threads, each does this in directories of its own, and no other.
+ *
+ * @others  What was added before, or NULL; st_watch_enlist() takes them all.
+ * @return  The entry, or NULL without memory.
+ */
+struct st_watch_node *st_watch_add(struct st_watch_node *dir, struct st_str name,
+                                   struct st_watch_node *others);
+
+/** Let entries that were added be found; those of a name that is there already are freed. */
+void st_watch_enlist(struct st_watch_table *table, struct st_watch_node *added);
+
 /** As st_watch_entry() for a whole path. */
 struct st_watch_node *st_watch_at(struct st_watch_table *table, struct st_str path);
 
@@ -140,5 +158,8 @@ void st_watch_age(struct st_watch_table *table, size_t left);
 
 /** A number that differs when anything of a stat differs that a change would move. */
 uint64_t st_watch_print(const struct stat *st);
+
+/** A number for an inode, whatever has become of it. */
+uint64_t st_watch_print_inode(dev_t dev, ino_t ino);
 
 #endif

@@ -48,8 +48,9 @@ static int on_entry(void *data, const struct st_walk_entry *entry, struct stet_e
 	return 0;
 }
 
-static int on_enter(void *data, int dir, struct st_str path, struct stet_error *err) {
+static int on_enter(void *data, int dir, struct st_str path, void *mark, struct stet_error *err) {
 	(void)err;
+	(void)mark;
 	struct seen *seen = data;
 	struct stat st;
 	bool good = fstat(dir, &st) == 0 && S_ISDIR(st.st_mode) && path.ptr[path.len] == '\0';

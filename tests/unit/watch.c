@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "core/watcher.h"
+#include "fs/watch_look.h"
 #include "lib/alloc.h"
 #include "lib/child.h"
 
@@ -581,7 +582,96 @@ static void test_force_recrawl(void **state) {
 	watching_stop(&watching);
 }
 
+static void lose_events(struct watching *watching) {
+	char buffer[65536];
+	assert_true(read(watching->watcher->watch.in.fd, buffer, sizeof buffer) > 0);
+	st_watch_renew(&watching->watcher->watch);
+	watching_idle(watching);
+}
+
+/*
+ * Files that it never looked at: one stays as it is, one gets other bytes and
+ * its old mtime, and two change places, with their directories and all times.
+ */
+static void change_unheard(const struct dir *dir) {
+	struct watching watching;
+	struct stat st;
+	dir_write(dir, "left", "1");
+	dir_write(dir, "written", "1");
+	dir_write(dir, "a/same", "1");
+	dir_write(dir, "b/same", "2");
+	assert_int_equal(stat(dir_at(dir, "written"), &st), 0);
+	watching_start(&watching, dir);
+	dir_write(dir, "written", "2");
+	assert_int_equal(utimensat(dir->fd, "written", (struct timespec[]){st.st_atim, st.st_mtim}, 0),
+	                 0);
+	assert_int_equal(renameat2(dir->fd, "a", dir->fd, "b", RENAME_EXCHANGE), 0);
+	lose_events(&watching);
+	assert_int_equal(watching.count, 3);
+	assert_int_equal(watching_count(&watching, "change", "written"), 1);
+	assert_int_equal(watching_count(&watching, "change", "a/same"), 1);
+	assert_int_equal(watching_count(&watching, "change", "b/same"), 1);
+	dir_write(dir, "left", "2");
+	lose_events(&watching);
+	assert_int_equal(watching_count(&watching, "change", "left"), 1);
+	watching_stop(&watching);
+}
+
+static void finds_lost_changes_of_what_it_never_looked_at(void **state) {
+	change_unheard(*state);
+}
+
+static void finds_them_where_ctimes_cannot_be_trusted(void **state) {
+	pretended_type = 0x794C7630; /* overlayfs */
+	change_unheard(*state);
+	pretended_type = 0;
+}
+
+static void opening_for_writing_is_no_change(void **state) {
+	struct dir *dir = *state;
+	struct watching watching;
+	dir_write(dir, "a", "1");
+	watching_start(&watching, dir);
+	int fd = open(dir_at(dir, "a"), O_WRONLY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	close(fd);
+	watching_idle(&watching);
+	assert_int_equal(watching.count, 0);
+	watching_stop(&watching);
+}
+
 /* ---- the clock ---- */
+
+/* Whether a file that was listed at the start and has this ctime now counts as the same. */
+static bool is_as_listed(const struct st_watch *watch, int64_t ctime_ns) {
+	struct st_watch_node node = {.present = true, .unseen = true};
+	struct stat st = {
+		.st_dev = 1,
+		.st_ino = 2,
+		.st_ctim = {.tv_sec = ctime_ns / 1000000000, .tv_nsec = ctime_ns % 1000000000},
+	};
+	node.print = st_watch_print_inode(1, 2);
+	bool same = st_watch_is_same(watch, &node, &st);
+	assert_true(node.unseen == !same);
+	return same;
+}
+
+static void a_clock_that_was_put_back_hides_no_change(void **state) {
+	(void)state;
+	const int64_t second = 1000000000, minutes = 600 * second, hour = 3600 * second;
+	int64_t now = st_wall_ns() / second * second + second / 2;
+	int64_t offset = now - st_now_us() * 1000;
+	struct st_watch watch = {.start_ns = now, .start_offset_ns = offset - minutes};
+	assert_true(is_as_listed(&watch, now));
+	assert_false(is_as_listed(&watch, now + 1));
+	/* A ctime in whole seconds was rounded down. */
+	assert_true(is_as_listed(&watch, (now / second - 1) * second));
+	assert_false(is_as_listed(&watch, now / second * second));
+	/* The clock was an hour ahead when the watch began. */
+	watch = (struct st_watch){.start_ns = now + hour, .start_offset_ns = offset + hour};
+	assert_false(is_as_listed(&watch, now + minutes));
+	assert_true(is_as_listed(&watch, now - minutes));
+}
 
 static struct stet_changes *since(struct watching *watching, const char *clock) {
 	struct stet_changes *changes = NULL;
@@ -823,6 +913,10 @@ int main(void) {
 		claim(sees_what_is_mounted_over_a_directory),
 		claim(says_when_the_root_is_unmounted),
 		claim(test_force_recrawl),
+		claim(finds_lost_changes_of_what_it_never_looked_at),
+		claim(finds_them_where_ctimes_cannot_be_trusted),
+		claim(opening_for_writing_is_no_change),
+		claim(a_clock_that_was_put_back_hides_no_change),
 		claim(tells_what_changed_since_a_clock),
 		claim(a_clock_of_another_instance_is_fresh),
 		claim(test_age_file),
