@@ -82,7 +82,7 @@ yyjson_mut_val *st_json_add_array(yyjson_mut_doc *doc, yyjson_mut_val *object, c
 /** Append a value to an array; NULL for either is a failure that sticks. */
 void st_json_push(yyjson_mut_doc *doc, yyjson_mut_val *array, yyjson_mut_val *value);
 
-/** Append a text, which must be UTF-8, as a JSON string: quoted and escaped. */
+/** Append a text as a JSON string: quoted, escaped, and what is not UTF-8 as U+FFFD. */
 void st_json_quote(struct st_buf *out, struct st_str text);
 
 /** Write a value as compact JSON. Returns 0 or STET_E_NOMEM. */

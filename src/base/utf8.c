@@ -30,9 +30,15 @@ size_t st_utf8_next(struct st_str s, uint32_t *point) {
 	return len;
 }
 
-/* Eight bytes at a time while they are ASCII. */
+/* Many bytes at a time while they are ASCII. */
 static size_t ascii_run(struct st_str s) {
 	size_t i = 0;
+	for (; i + 32 <= s.len; i += 32) {
+		uint64_t words[4];
+		memcpy(words, s.ptr + i, sizeof words);
+		if ((words[0] | words[1] | words[2] | words[3]) & 0x8080808080808080u)
+			break;
+	}
 	for (; i + 8 <= s.len; i += 8) {
 		uint64_t word;
 		memcpy(&word, s.ptr + i, 8);

@@ -49,7 +49,7 @@ static void write_found(struct st_mcp_request *request, struct found *found) {
 	st_buf_adds(out, "{\"completion\":{\"values\":[");
 	for (size_t i = 0; i < found->count && i < VALUES_MAX; i++) {
 		st_buf_adds(out, i > 0 ? "," : "");
-		st_mcp_wire_text(out, st_str(found->values[i]));
+		st_json_quote(out, st_str(found->values[i]));
 	}
 	st_buf_addf(out, "],\"total\":%zu,\"hasMore\":%s}}", found->count,
 	            found->count > VALUES_MAX ? "true" : "false");

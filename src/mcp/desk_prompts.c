@@ -29,7 +29,7 @@ static int add_message(struct st_mcp_request *request, const char *description,
 	            "{\"description\":\"%s\",\"messages\":[{\"role\":\"user\",\"content\":{\"type\":"
 	            "\"text\",\"text\":",
 	            description);
-	st_mcp_wire_text(out, text);
+	st_json_quote(out, text);
 	st_buf_adds(out, "}}]}");
 	return 0;
 }

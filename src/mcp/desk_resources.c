@@ -71,7 +71,7 @@ int st_desk_resources_templates(struct st_mcp_request *request) {
 static int add_contents(struct st_mcp_request *request, const char *type, struct st_str bytes) {
 	struct st_buf *out = request->result;
 	st_buf_adds(out, "{\"contents\":[{\"uri\":");
-	st_mcp_wire_text(out, request->name);
+	st_json_quote(out, request->name);
 	st_buf_addf(out, ",\"mimeType\":\"%s\",", type);
 	if (st_utf8_valid(bytes) && !memchr(bytes.ptr, '\0', bytes.len)) {
 		st_buf_adds(out, "\"text\":");
@@ -105,7 +105,7 @@ static int add_index(struct st_buf *out, struct stet_workspace *ws, struct stet_
 	if (!json)
 		return st_fail_nomem(err);
 	st_buf_adds(out, "{\"root\":");
-	st_mcp_wire_text(out, st_str(stet_workspace_root(ws)));
+	st_json_quote(out, st_str(stet_workspace_root(ws)));
 	/* The members of an object, after one more. */
 	st_buf_addf(out, ",%s", json + 1);
 	stet_free(json);

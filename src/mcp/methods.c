@@ -37,7 +37,7 @@ static void add_instructions(struct st_buf *out, const struct st_mcp_service *se
 	if (!service->instructions)
 		return;
 	st_buf_adds(out, ",\"instructions\":");
-	st_mcp_wire_text(out, st_str(service->instructions));
+	st_json_quote(out, st_str(service->instructions));
 }
 
 /* Keep what the client can do; NULL without memory. */
@@ -137,7 +137,7 @@ void st_mcp_log(struct st_mcp_request *request, enum st_mcp_level level, const c
 	if (level < st_mcp_work_of(request)->level)
 		return;
 	st_buf_addf(&params, "{\"level\":\"%s\",\"logger\":\"%s\",\"data\":", levels[level], logger);
-	st_mcp_wire_text(&params, text);
+	st_json_quote(&params, text);
 	st_buf_addc(&params, '}');
 	st_mcp_notify(request, "notifications/message", &params);
 }

@@ -29,7 +29,7 @@ int st_mcp_fail(struct st_mcp_request *request, int code, const char *format, ..
 int st_mcp_fail_no_resource(struct st_mcp_request *request, struct st_str uri) {
 	st_auto(st_buf) data = ST_BUF_INIT;
 	st_buf_adds(&data, "{\"uri\":");
-	st_mcp_wire_text(&data, uri);
+	st_json_quote(&data, uri);
 	st_buf_addc(&data, '}');
 	bool modern = st_mcp_is_modern(request->version);
 	return st_mcp_fail_data(request, modern ? ST_MCP_INVALID_PARAMS : ST_MCP_RESOURCE_NOT_FOUND,
@@ -77,7 +77,7 @@ void st_mcp_progress(struct st_mcp_request *request, double progress, double tot
 		st_buf_addf(&params, ",\"total\":%.15g", total);
 	if (message && request->version >= ST_MCP_2025_03_26) {
 		st_buf_adds(&params, ",\"message\":");
-		st_mcp_wire_text(&params, st_str(message));
+		st_json_quote(&params, st_str(message));
 	}
 	st_buf_addc(&params, '}');
 	st_mcp_notify(request, "notifications/progress", &params);
@@ -190,8 +190,8 @@ static int check_requests(struct st_mcp_request *request, struct st_str requests
 
 /* A state belongs to what was asked, so that it cannot be played to something else. */
 static void add_purpose(struct st_buf *out, struct st_mcp_request *request) {
-	st_mcp_wire_text(out, request->method);
-	st_mcp_wire_text(out, request->name);
+	st_json_quote(out, request->method);
+	st_json_quote(out, request->name);
 }
 
 static struct st_str key_of(struct st_mcp_request *request) {

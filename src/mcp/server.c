@@ -43,7 +43,7 @@ static void add_params(struct st_buf *out, struct st_str uri, const struct st_mc
 		            st_buf_cstr(&work->message->id));
 	if (uri.len > 0) {
 		st_buf_adds(out, work ? ",\"uri\":" : "\"uri\":");
-		st_mcp_wire_text(out, uri);
+		st_json_quote(out, uri);
 	}
 	st_buf_addc(out, '}');
 }

@@ -176,7 +176,7 @@ static void write_accepted(struct st_mcp_work *work, struct st_buf *out) {
 			st_buf_addf(out, "%s\"resourceSubscriptions\":[", comma);
 		else
 			st_buf_addc(out, ',');
-		st_mcp_wire_text(out, st_str(work->uris.list[i]));
+		st_json_quote(out, st_str(work->uris.list[i]));
 	}
 	st_buf_adds(out, work->uris.count > 0 ? "]}}" : "}}");
 }

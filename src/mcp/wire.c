@@ -1,6 +1,7 @@
 #include "mcp/wire.h"
 
-#include "base/utf8.h"
+/* What an answer has around its parts, with a line end for those that want one. */
+enum { FRAME = 64 };
 
 static void begin(struct st_buf *out, struct st_str id) {
 	st_buf_adds(out, "{\"jsonrpc\":\"2.0\",\"id\":");
@@ -9,6 +10,7 @@ static void begin(struct st_buf *out, struct st_str id) {
 
 void st_mcp_wire_result(struct st_buf *out, struct st_str id, struct st_str result,
                         struct st_str more) {
+	st_buf_reserve(out, id.len + result.len + more.len + FRAME);
 	begin(out, id);
 	st_buf_adds(out, ",\"result\":");
 	if (more.len == 0) {
@@ -26,7 +28,7 @@ void st_mcp_wire_error(struct st_buf *out, struct st_str id, int code, struct st
                        struct st_str data) {
 	begin(out, id);
 	st_buf_addf(out, ",\"error\":{\"code\":%d,\"message\":", code);
-	st_mcp_wire_text(out, message);
+	st_json_quote(out, message);
 	if (data.len > 0) {
 		st_buf_adds(out, ",\"data\":");
 		st_buf_add(out, data);
@@ -52,17 +54,6 @@ void st_mcp_wire_request(struct st_buf *out, uint64_t id, const char *method,
                          struct st_str params) {
 	st_buf_addf(out, "{\"jsonrpc\":\"2.0\",\"id\":%llu,", (unsigned long long)id);
 	add_call(out, method, params);
-}
-
-void st_mcp_wire_text(struct st_buf *out, struct st_str text) {
-	if (st_utf8_valid(text)) {
-		st_json_quote(out, text);
-		return;
-	}
-	st_auto(st_buf) shown = ST_BUF_INIT;
-	st_utf8_add_lossy(&shown, text);
-	out->failed |= shown.failed;
-	st_json_quote(out, st_buf_str(&shown));
 }
 
 void st_mcp_wire_value(struct st_buf *out, yyjson_val *value) {

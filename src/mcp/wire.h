@@ -20,9 +20,6 @@ void st_mcp_wire_notification(struct st_buf *out, const char *method, struct st_
 /** Append a request of ours. */
 void st_mcp_wire_request(struct st_buf *out, uint64_t id, const char *method, struct st_str params);
 
-/** Append any text as a JSON string; what is not UTF-8 shows as U+FFFD. */
-void st_mcp_wire_text(struct st_buf *out, struct st_str text);
-
 /** Append a parsed value as JSON again. */
 void st_mcp_wire_value(struct st_buf *out, yyjson_val *value);
 

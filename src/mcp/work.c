@@ -171,7 +171,7 @@ static int fail_version(struct st_mcp_work *work) {
 	st_auto(st_buf) data = ST_BUF_INIT;
 	st_buf_addf(&data,
 	            "{\"supported\":[\"%s\"],\"requested\":", st_mcp_version_name(ST_MCP_2026_07_28));
-	st_mcp_wire_text(&data, work->message->claimed);
+	st_json_quote(&data, work->message->claimed);
 	st_buf_addc(&data, '}');
 	return st_mcp_fail_data(&work->request, ST_MCP_UNSUPPORTED_VERSION,
 	                        "This protocol version is not supported for requests that stand alone.",

@@ -58,34 +58,43 @@ static void fill_failure(struct st_call *call, const struct stet_error *err) {
 		st_json_add_text(doc, call->result, "message", st_str(err->message));
 }
 
-static yyjson_mut_val *new_block(yyjson_mut_doc *doc, struct st_str text) {
+static yyjson_mut_val *new_block(yyjson_mut_doc *doc, yyjson_mut_val *text) {
 	yyjson_mut_val *block = yyjson_mut_obj(doc);
 	st_json_add_text(doc, block, "type", ST_STR("text"));
-	st_json_add_text(doc, block, "text", text);
+	st_json_add(doc, block, "text", text);
 	return block;
 }
 
 void st_call_block(struct st_call *call, struct st_str text) {
-	st_call_block_of(call, new_block(call->doc, text));
+	st_call_block_of(call, new_block(call->doc, st_json_text(call->doc, text)));
 }
 
 void st_call_block_of(struct st_call *call, yyjson_mut_val *block) {
 	st_json_push(call->doc, call->content, block);
 }
 
-static bool insert_block(struct st_call *call, struct st_str text, size_t at) {
-	return yyjson_mut_arr_insert(call->content, new_block(call->doc, text), at);
+/* A text may be a large file: it is quoted once, and stays in `quoted` until the answer is written. */
+static int insert_block(struct st_call *call, struct st_str text, size_t at,
+                        struct st_buf *quoted) {
+	st_json_quote(quoted, text);
+	if (quoted->failed)
+		return -1;
+	yyjson_mut_val *value = yyjson_mut_rawn(call->doc, quoted->ptr, quoted->len);
+	return yyjson_mut_arr_insert(call->content, new_block(call->doc, value), at) ? 0 : -1;
 }
 
 static int write_answer(struct st_call *call, bool failed, struct st_buf *out,
                         struct stet_error *err) {
 	yyjson_mut_doc *doc = call->doc;
 	yyjson_mut_val *root = yyjson_mut_doc_get_root(doc), *content = call->content;
+	st_auto(st_buf) text = ST_BUF_INIT;
+	st_auto(st_buf) remark = ST_BUF_INIT;
 	/* An image speaks for itself; an empty file is an empty text. */
-	bool text = call->text.len > 0 || yyjson_mut_arr_size(content) == 0;
+	bool has_text = call->text.len > 0 || yyjson_mut_arr_size(content) == 0;
 	if (call->text.failed || call->remark.failed ||
-	    (text && !insert_block(call, st_buf_str(&call->text), 0)) ||
-	    (call->remark.len > 0 && !insert_block(call, st_buf_str(&call->remark), text)))
+	    (has_text && insert_block(call, st_buf_str(&call->text), 0, &text) < 0) ||
+	    (call->remark.len > 0 &&
+	     insert_block(call, st_buf_str(&call->remark), has_text, &remark) < 0))
 		return st_fail_nomem(err);
 	st_json_add(doc, root, "content", content);
 	st_json_add(doc, root, "structuredContent", call->result);

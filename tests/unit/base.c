@@ -1,6 +1,7 @@
-/* The base layer: buffers, the bounded map, UTF-8, errors. */
+/* The base layer: buffers, the bounded map, UTF-8, JSON strings, errors. */
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/json.h"
 #include "base/lru.h"
 #include "base/utf8.h"
 #include "lib/test.h"
@@ -120,6 +121,47 @@ static void utf8_never_cuts_a_character(void **state) {
 	assert_int_equal(st_utf8_cut(ST_STR("\x80\x80\x80\x80\x80\x80\x80\x80"), 6), 6);
 }
 
+/* Every byte, alone and among others, before and behind every boundary of sixteen. */
+static void a_string_is_quoted_as_yyjson_does_it(void **state) {
+	(void)state;
+	char text[70];
+	for (unsigned byte = 0; byte < 0x80; byte++) {
+		for (size_t at = 0; at < sizeof text; at++) {
+			memset(text, 'x', sizeof text);
+			text[at] = text[sizeof text - 1 - at / 2] = (char)byte;
+			size_t from = at % 7;
+			st_auto(st_buf) own = ST_BUF_INIT;
+			st_json_quote(&own, st_strn(text + from, sizeof text - from));
+			yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
+			yyjson_mut_doc_set_root(doc,
+			                        st_json_text(doc, st_strn(text + from, sizeof text - from)));
+			st_autofree char *theirs = yyjson_mut_write(doc, 0, NULL);
+			yyjson_mut_doc_free(doc);
+			assert_string_equal(own.ptr, theirs);
+			assert_int_equal(own.len, strlen(theirs));
+		}
+	}
+}
+
+static void a_quoted_string_is_utf8_whatever_it_was(void **state) {
+	(void)state;
+	static const struct {
+		const char *text, *quoted;
+	} cases[] = {
+		{"", "\"\""},
+		{"Ünïcödé 文 \U0001F600, and more of it \n",
+	     "\"Ünïcödé 文 \U0001F600, and more of it \\n\""},
+		{"a\xff\"", "\"a\uFFFD\\\"\""},
+		{"\x01\x01\x01\x01\x01\x01\x01\x01",
+	     "\"\\u0001\\u0001\\u0001\\u0001\\u0001\\u0001\\u0001\\u0001\""},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		st_auto(st_buf) out = ST_BUF_INIT;
+		st_json_quote(&out, st_str(cases[i].text));
+		assert_string_equal(out.ptr, cases[i].quoted);
+	}
+}
+
 static void an_error_carries_code_and_sentence(void **state) {
 	(void)state;
 	struct stet_error err = {0};
@@ -200,6 +242,8 @@ int main(void) {
 		cmocka_unit_test(utf8_round_trips_every_code_point),
 		cmocka_unit_test(utf8_shows_bad_bytes_as_replacement_characters),
 		cmocka_unit_test(utf8_never_cuts_a_character),
+		cmocka_unit_test(a_string_is_quoted_as_yyjson_does_it),
+		cmocka_unit_test(a_quoted_string_is_utf8_whatever_it_was),
 		cmocka_unit_test(an_error_carries_code_and_sentence),
 		cmocka_unit_test(a_message_that_is_too_long_is_cut_visibly),
 		cmocka_unit_test(a_system_error_is_named),
