@@ -96,14 +96,20 @@ static struct st_stamp stamp_of(const struct st_file *file) {
 	return stamp;
 }
 
+struct st_seen *st_session_meet_version(struct stet_session *session, const char *path,
+                                        const struct st_hash *hash, const struct st_stamp *stamp,
+                                        size_t total) {
+	const struct st_deed deed = {.path = path, .has = true, .after = *hash, .stamp = *stamp};
+	st_visit_did(session, &deed);
+	return st_tracker_meet(&session->tracker, path, hash, stamp, total);
+}
+
 struct st_seen *st_session_meet(struct stet_session *session, const char *path,
                                 const struct st_file *file) {
 	struct st_str bytes = st_buf_str(&file->bytes);
 	struct st_stamp stamp = stamp_of(file);
 	st_bases_put(&session->ws->bases, &file->hash, bytes);
-	const struct st_deed deed = {.path = path, .has = true, .after = file->hash, .stamp = stamp};
-	st_visit_did(session, &deed);
-	return st_tracker_meet(&session->tracker, path, &file->hash, &stamp, st_line_count(bytes));
+	return st_session_meet_version(session, path, &file->hash, &stamp, st_line_count(bytes));
 }
 
 static int load(struct stet_session *session, const char *path, struct st_place *place,

@@ -105,4 +105,9 @@ void st_session_outdate(struct stet_session *session, const char *path);
 struct st_seen *st_session_meet(struct stet_session *session, const char *path,
                                 const struct st_file *file);
 
+/** As st_session_meet(), for a version whose bytes are a base already. */
+struct st_seen *st_session_meet_version(struct stet_session *session, const char *path,
+                                        const struct st_hash *hash, const struct st_stamp *stamp,
+                                        size_t total);
+
 #endif

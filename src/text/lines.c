@@ -136,6 +136,24 @@ size_t st_line_end(struct st_str text, size_t offset) {
 	return text.len;
 }
 
+/* Endings are counted in stretches of this many bytes, and taken one by one in the last. */
+#define STRETCH 4096
+
+size_t st_line_offset(struct st_str text, size_t n) {
+	size_t at = 0, left = n > 0 ? n - 1 : 0;
+	while (left > 0 && at < text.len) {
+		size_t len = STRETCH < text.len - at ? STRETCH : text.len - at;
+		size_t ends = st_line_ends(st_str_slice(text, at, text.len), len);
+		if (ends >= left)
+			break;
+		left -= ends;
+		at += len;
+	}
+	for (; left > 0 && at < text.len; left--)
+		at = st_line_end(text, at);
+	return at;
+}
+
 /* Just behind the next LF, or the text's length. */
 static size_t next_lf(struct st_str text, size_t at) {
 	const char *lf = memchr(text.ptr + at, '\n', text.len - at);

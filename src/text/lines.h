@@ -91,6 +91,9 @@ size_t st_line_ends(struct st_str text, size_t offset);
 /** How many lines a text has. */
 size_t st_line_count(struct st_str text);
 
+/** Where line n begins, from 1, without an index; the text's length if it has fewer. */
+size_t st_line_offset(struct st_str text, size_t n);
+
 /**
  * Where the line that holds an offset starts: just behind the last line
  * ending before it. An offset inside a CRLF is in the line that CRLF ends.

@@ -2,6 +2,7 @@
 
 #include "base/shown.h"
 #include "base/utf8.h"
+#include "core/view.h"
 #include "tools/instructions.h"
 
 struct page {
@@ -25,31 +26,50 @@ static void choose_lines(const struct st_reading *what, size_t total, struct pag
 		page->last = page->first + count - 1;
 }
 
-/* As many of the lines as there is room for. */
-static int find_page(struct st_str bytes, const struct st_reading *what, struct page *page,
+/* As many whole lines as there is room for; of a first line that is longer, its beginning. */
+static void fit(struct page *page, size_t room) {
+	if (page->text.len <= room)
+		return;
+	size_t end = st_line_start(page->text, room);
+	page->cut = end == 0;
+	if (page->cut) {
+		page->last = page->first;
+		end = st_utf8_cut(page->text, room);
+	} else {
+		page->last = page->first + st_line_ends(page->text, end) - 1;
+	}
+	page->text.len = end;
+}
+
+static int find_page(const struct st_view *view, const struct st_reading *what, struct page *page,
                      struct stet_error *err) {
-	st_auto(st_lines) lines = {0};
-	int code = st_lines_init(&lines, bytes, err);
-	if (code < 0)
-		return code;
-	if (what->offset > 1 && (size_t)what->offset > lines.count)
+	size_t total = view->total_lines;
+	*page = (struct page){0};
+	if (what->offset > 1 && (size_t)what->offset > total)
 		return st_fail(err, STET_E_INVALID, "%s has %zu lines; line %lld is beyond its end.",
-		               st_shown(what->path), lines.count, (long long)what->offset);
-	choose_lines(what, lines.count, page);
+		               st_shown(what->path), total, (long long)what->offset);
+	choose_lines(what, total, page);
 	page->text = st_str("");
 	if (page->first == 0)
 		return 0;
-	while (page->last > page->first &&
-	       st_lines_range(&lines, page->first, page->last).len > what->room) {
-		size_t end = lines.starts[page->first - 1] + what->room;
-		size_t fits = st_lines_number(&lines, end) - 1;
-		page->last = fits > page->first ? fits : page->first;
-	}
-	page->text = st_lines_range(&lines, page->first, page->last);
-	page->cut = page->text.len > what->room;
-	if (page->cut)
-		page->text.len = st_utf8_cut(page->text, what->room);
+	size_t start = st_line_offset(view->bytes, page->first);
+	page->text = st_str_slice(view->bytes, start, view->bytes.len);
+	if (page->last < total)
+		page->text.len = st_line_offset(page->text, page->last - page->first + 2);
+	fit(page, what->room);
 	return 0;
+}
+
+/* The page of a version that is there: of the one that the session knows if it still is. */
+static int look(struct stet_session *session, const struct st_reading *what, struct st_view *view,
+                struct page *page, struct stet_error *err) {
+	if (st_view_recall(view, session, what->path) && find_page(view, what, page, NULL) == 0 &&
+	    st_view_holds(view, page->text))
+		return st_workspace_check_text(session->ws, view->path, view->bytes, err);
+	int code = st_view_load(view, session, what->path, err);
+	if (code == 0)
+		code = st_workspace_check_text(session->ws, view->path, view->bytes, err);
+	return code < 0 ? code : find_page(view, what, page, err);
 }
 
 static int add_text(struct st_buf *text, const struct page *page, bool numbers,
@@ -67,11 +87,11 @@ static int add_text(struct st_buf *text, const struct page *page, bool numbers,
 	return code;
 }
 
-static void render(struct st_call *call, yyjson_mut_val *data, const char *path,
-                   const struct st_file *file, const struct page *page) {
+static void render(struct st_call *call, yyjson_mut_val *data, const struct st_view *view,
+                   const struct page *page) {
 	char hash[ST_HASH_SHORT + 1];
-	st_hash_hex(&file->hash, hash, ST_HASH_SHORT);
-	st_render_path(call, data, "path", path);
+	st_hash_hex(&view->hash, hash, ST_HASH_SHORT);
+	st_render_path(call, data, "path", view->path);
 	st_json_add_text(call->doc, data, "fileHash", st_str(hash));
 	st_json_add_size(call->doc, data, "totalLines", page->total);
 	st_json_add_size(call->doc, data, "startLine", page->first);
@@ -99,31 +119,24 @@ static void add_remark(struct st_call *call, const struct st_reading *what,
 
 int st_read_page(struct st_call *call, const struct st_reading *what, yyjson_mut_val *data,
                  struct st_buf *text, struct stet_error *err) {
-	struct stet_session *session = call->session;
-	st_auto(st_place) place = ST_PLACE_INIT;
-	st_auto(st_file) file = ST_FILE_INIT;
-	int code = st_file_load(&session->ws->root, st_str(what->path), session->ws->max_file, &place,
-	                        &file, err);
-	if (code == 0)
-		code = st_workspace_check_text(session->ws, place.path, st_buf_str(&file.bytes), err);
-	struct page page = {0};
-	if (code == 0)
-		code = find_page(st_buf_str(&file.bytes), what, &page, err);
+	st_auto(st_view) view = ST_VIEW_INIT;
+	struct page page;
+	int code = look(call->session, what, &view, &page, err);
 	if (code == 0)
 		code = add_text(text, &page, what->numbers, err);
 	if (code < 0)
 		return code;
 
-	struct st_seen *seen = st_session_meet(session, place.path, &file);
+	struct st_seen *seen = st_view_meet(&view, call->session);
 	if (!seen)
 		return st_fail_nomem(err);
 	if (!page.cut)
 		st_seen_add(seen, page.first, page.last);
-	render(call, data, place.path, &file, &page);
+	render(call, data, &view, &page);
 	add_remark(call, what, &page);
 	/* Instructions that the answer shows anyway are not repeated. */
 	bool whole = page.first <= 1 && page.last == page.total && !page.cut;
-	return st_call_instruct(call, place.path, whole ? &file.hash : NULL, err);
+	return st_call_instruct(call, view.path, whole ? &view.hash : NULL, err);
 }
 
 /* Lines from the front, from the back, or in between: not two at once. */

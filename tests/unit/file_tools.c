@@ -1,4 +1,8 @@
 /* read_file, edit_file and write_file as they are called (spec 1), and staleness. */
+#include <fcntl.h>
+#include <sys/mman.h>
+
+#include "base/clock.h"
 #include "lib/run.h"
 #include "lib/tools.h"
 
@@ -651,6 +655,73 @@ static void reading_pages_through_a_long_file(void **state) {
 	call(desk, "write_file", "{'path': 'a.txt', 'content': 'mine'}");
 }
 
+static void write_long_file(struct desk *desk) {
+	st_auto(st_buf) text = ST_BUF_INIT;
+	for (int i = 1; i <= 300000; i++)
+		st_buf_addf(&text, "line %06d\n", i);
+	dir_write(desk->dir, "a.txt", text.ptr);
+}
+
+/* How much this process has read so far. */
+static uint64_t bytes_read(void) {
+	unsigned long long bytes = 0;
+	FILE *io = fopen("/proc/self/io", "r");
+	if (!io || fscanf(io, "rchar: %llu", &bytes) != 1)
+		bytes = 0;
+	if (io)
+		fclose(io);
+	return bytes;
+}
+
+/* How much one page costs, without what the checks of an answer read. */
+static uint64_t cost_of_page(struct desk *desk, size_t offset) {
+	char args[60], *answer = NULL;
+	snprintf(args, sizeof args, "{\"path\": \"a.txt\", \"offset\": %zu}", offset);
+	uint64_t before = bytes_read();
+	assert_int_equal(
+		stet_call(desk->session, "read_file", args, strlen(args), &answer, NULL, &desk->err), 0);
+	stet_free(answer);
+	return bytes_read() - before;
+}
+
+static void a_page_of_a_file_that_is_known_is_read_alone(void **state) {
+	struct desk *desk = *state;
+	if (bytes_read() == 0) {
+		print_message("The kernel does not count what a process reads.\n");
+		skip();
+	}
+	write_long_file(desk);
+	assert_true(cost_of_page(desk, 1) > 3000000);
+	/* As soon as its stamp can be believed. */
+	int64_t limit = st_now_ms() + 60000;
+	while (cost_of_page(desk, 100000) > 600000)
+		assert_true(st_now_ms() < limit);
+	assert_true(cost_of_page(desk, 200000) < 600000);
+	dir_write(desk->dir, "b.txt", "other\n");
+	assert_int_equal(rename(dir_at(desk->dir, "b.txt"), dir_at(desk->dir, "a.txt")), 0);
+	read_all(desk);
+	assert_string_equal(said(0), "other\n");
+}
+
+/* Stores through a mapping leave the times of a page that is dirty as they are. */
+static void a_page_shows_what_the_times_do_not_tell(void **state) {
+	struct desk *desk = *state;
+	write_long_file(desk);
+	st_autofd fd = open(dir_at(desk->dir, "a.txt"), O_RDWR | O_CLOEXEC);
+	char *map = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	assert_true(map != MAP_FAILED);
+	memcpy(map, "LINE", 4);
+	for (int i = 0; i < 3; i++) {
+		sleep_ms(20);
+		call(desk, "read_file", "{'path': 'a.txt', 'limit': 1}");
+		assert_string_equal(said(0), "LINE 000001\n");
+	}
+	memcpy(map, "Line", 4);
+	call(desk, "read_file", "{'path': 'a.txt', 'limit': 1}");
+	assert_string_equal(said(0), "Line 000001\n");
+	munmap(map, 4096);
+}
+
 static void offset_and_limit_pick_lines(void **state) {
 	struct desk *desk = *state;
 	dir_write(desk->dir, "a.txt", "1\n2\r\n3\n4");
@@ -773,6 +844,8 @@ int main(void) {
 		desk_claim(a_diff_names_the_file_below_the_root),
 		desk_claim(reading_gives_the_text_as_it_is),
 		desk_claim(reading_pages_through_a_long_file),
+		desk_claim(a_page_of_a_file_that_is_known_is_read_alone),
+		desk_claim(a_page_shows_what_the_times_do_not_tell),
 		desk_claim(offset_and_limit_pick_lines),
 		desk_claim(line_numbers_are_put_in_front_on_request),
 		desk_claim(bytes_that_are_not_utf8_are_shown_as_such),

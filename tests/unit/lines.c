@@ -67,15 +67,19 @@ static void counting_at_once_equals_counting_one_by_one(void **state) {
 		size_t ends = 0;
 		for (size_t i = 0; i <= len; i++) {
 			assert_int_equal(st_line_ends(st_strn(text, len), i), ends);
+			assert_true(st_line_offset(st_strn(text, len), ends + 1) <= i);
 			if (i == len)
 				break;
 			bool crlf = text[i] == '\r' && i + 1 < len && text[i + 1] == '\n';
 			bool end = text[i] == '\n' || (text[i] == '\r' && !crlf);
 			ends += end;
+			if (end)
+				assert_int_equal(st_line_offset(st_strn(text, len), ends + 1), i + 1);
 			expected.crlf += crlf;
 			expected.cr += text[i] == '\r' && !crlf;
 			expected.lf += text[i] == '\n' && !(i > 0 && text[i - 1] == '\r');
 		}
+		assert_int_equal(st_line_offset(st_strn(text, len), ends + 2), len);
 		struct st_eols eols = st_eols_count(st_strn(text, len));
 		assert_memory_equal(&eols, &expected, sizeof eols);
 	}

@@ -1,0 +1,67 @@
+#include "core/view.h"
+
+#include "fs/sys.h"
+#include "text/lines.h"
+
+void st_view_release(struct st_view *view) {
+	st_place_release(&view->place);
+	st_file_release(&view->file);
+	st_blob_put(view->base);
+	st_close_at(&view->fd);
+	*view = (struct st_view)ST_VIEW_INIT;
+}
+
+bool st_view_recall(struct st_view *view, struct stet_session *session, const char *path) {
+	const struct st_root *root = &session->ws->root;
+	const char *plain = st_root_plain(root, path);
+	const struct st_seen *seen = plain ? st_lru_peek(&session->tracker.files, st_str(plain)) : NULL;
+	if (!seen || seen->stale || seen->stamp.racy)
+		return false;
+	struct stat st;
+	st_view_release(view);
+	view->fd = st_root_open_plain(root, plain, &st);
+	struct st_stamp now = st_stamp_of(&st);
+	if (view->fd < 0 || !st_stamp_eq(&now, &seen->stamp))
+		return false;
+	view->base = st_bases_get(&session->ws->bases, &seen->hash);
+	if (!view->base)
+		return false;
+	view->path = plain;
+	view->bytes = st_strn(view->base->bytes, view->base->len);
+	view->hash = seen->hash;
+	view->stamp = seen->stamp;
+	view->total_lines = seen->total;
+	return true;
+}
+
+bool st_view_holds(const struct st_view *view, struct st_str part) {
+	if (!view->base)
+		return true;
+	st_auto(st_buf) now = ST_BUF_INIT;
+	if (!st_buf_reserve(&now, part.len))
+		return false;
+	off_t at = part.ptr - view->bytes.ptr;
+	ssize_t len = st_retry(pread(view->fd, now.ptr, part.len, at));
+	return len == (ssize_t)part.len && memcmp(now.ptr, part.ptr, part.len) == 0;
+}
+
+int st_view_load(struct st_view *view, struct stet_session *session, const char *path,
+                 struct stet_error *err) {
+	st_view_release(view);
+	int code = st_file_load(&session->ws->root, st_str(path), session->ws->max_file, &view->place,
+	                        &view->file, err);
+	if (code < 0)
+		return code;
+	view->path = view->place.path;
+	view->bytes = st_buf_str(&view->file.bytes);
+	view->hash = view->file.hash;
+	view->total_lines = st_line_count(view->bytes);
+	return 0;
+}
+
+struct st_seen *st_view_meet(const struct st_view *view, struct stet_session *session) {
+	if (!view->base)
+		return st_session_meet(session, view->path, &view->file);
+	return st_session_meet_version(session, view->path, &view->hash, &view->stamp,
+	                               view->total_lines);
+}
