@@ -113,9 +113,12 @@ static void hear_of_entry(struct st_watch *watch, struct st_watch_node *dir,
 }
 
 /* The rules of a directory may be others now, and with them everything below. */
-static bool is_about_rules(const struct st_watch *watch, const struct st_inotify_event *event) {
-	return !(watch->flags & (ST_WATCH_NO_FILES | ST_WATCH_USED)) &&
-	       st_str_eq(event->name, ST_STR(".gitignore"));
+static bool is_about_rules(const struct st_watch *watch, const struct st_watch_node *dir,
+                           const struct st_inotify_event *event) {
+	if (watch->flags & (ST_WATCH_NO_FILES | ST_WATCH_USED))
+		return false;
+	return st_str_eq(event->name, ST_STR(".gitignore")) ||
+	       (!dir->parent && st_str_eq(event->name, ST_STR(".git")));
 }
 
 static void hear_of_cookie(struct st_watch *watch, const struct st_inotify_event *event) {
@@ -149,9 +152,12 @@ static void hear(void *data, const struct st_inotify_event *event) {
 		hear_of_cookie(watch, event);
 		return;
 	}
+	bool known = event->wd == watch->rules_wd;
+	if (known)
+		st_watch_rules_hear(watch, event);
 	struct st_watch_owner *owner = st_inotify_owner(&watch->in, event->wd);
 	if (!owner) {
-		if (!(event->mask & IN_IGNORED))
+		if (!known && !(event->mask & IN_IGNORED))
 			st_watch_renew(watch);
 	} else if (event->mask & IN_IGNORED) {
 		hear_of_loss(watch, event->wd, event->mask);
@@ -160,7 +166,7 @@ static void hear(void *data, const struct st_inotify_event *event) {
 	} else if (event->name.len == 0) {
 		hear_of_dir(watch, owner->node, event->mask);
 	} else {
-		if (is_about_rules(watch, event))
+		if (is_about_rules(watch, owner->node, event))
 			st_watch_queue(watch, owner->node, true);
 		hear_of_entry(watch, owner->node, event);
 	}
@@ -542,6 +548,7 @@ void st_watch_stop(struct st_watch *watch) {
 		.near_fd = -1,
 		.renew_at_ms = -1,
 		.above_wd = -1,
+		.rules_wd = -1,
 		.cookie_wd = -1,
 	};
 	st_close_at(&watch->epoll);

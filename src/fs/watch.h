@@ -106,6 +106,9 @@ struct st_watch {
 	size_t loose_room;
 	/** The watch of the directory above the root, which is where the root is removed from. */
 	int above_wd;
+	/** The watch for git's own file of rules, and the entry of that directory which counts. */
+	int rules_wd;
+	const char *rules_entry;
 	/** The cookie that is waited for. */
 	int cookie_wd;
 	char cookie[32];
@@ -126,7 +129,7 @@ struct st_watch {
 		.settle_ms = ST_WATCH_SETTLE_MS, .bound_ms = ST_WATCH_BOUND_MS, \
 		.poll_ms = ST_WATCH_POLL_MS, .max_changes = ST_WATCH_CHANGES, .state_dir = ST_STATE_DIR, \
 		.epoll = -1, .timer = -1, .in = ST_INOTIFY_INIT, .mounts = ST_MOUNTS_INIT, .near_fd = -1, \
-		.renew_at_ms = -1, .above_wd = -1, .cookie_wd = -1, \
+		.renew_at_ms = -1, .above_wd = -1, .rules_wd = -1, .cookie_wd = -1, \
 	}
 
 /**

@@ -58,6 +58,17 @@ enum st_watch_source st_watch_source_of(int fd);
 /** Mark a directory as polled or not. */
 void st_watch_set_polled(struct st_watch *watch, struct st_watch_dir *dir, bool polled);
 
+/**
+ * Watch git's own file of rules, `.git/info/exclude`, or where that would
+ * appear. It is outside the tree that is watched, and where it is depends on
+ * `.git`, so this is done anew, before the file is read, with every reading of
+ * the root.
+ */
+void st_watch_rules_attach(struct st_watch *watch);
+
+/** An event of that watch: the rules may be others now. */
+void st_watch_rules_hear(struct st_watch *watch, const struct st_inotify_event *event);
+
 /** Read the directories that are queued. */
 void st_watch_read_queue(struct st_watch *watch);
 

@@ -240,18 +240,26 @@ static bool lists_rules(const char *listing, size_t len) {
 	return false;
 }
 
+/* The rules that hold where a directory is; owned by the caller. */
+static struct st_ignore *rules_above(struct st_watch *watch, const struct st_watch_node *node) {
+	if (node->parent)
+		return st_ignore_keep(node->parent->dir->ignore);
+	struct st_ignore *rules = NULL;
+	struct stet_error why = {0};
+	st_watch_rules_attach(watch);
+	if (st_ignore_load_exclude(watch->root->fd, &rules, &why) < 0)
+		st_watch_say(watch, "%s", why.message);
+	return rules;
+}
+
 /* The rules in force: those above, and those of a file of its own. */
 static void load_rules(struct scan *scan, size_t len) {
 	struct st_watch *watch = scan->watch;
 	struct st_watch_dir *dir = scan->node->dir;
 	if (watch->flags & (ST_WATCH_NO_FILES | ST_WATCH_USED))
 		return;
-	struct st_ignore *above = NULL, *rules = NULL;
+	struct st_ignore *above = rules_above(watch, scan->node), *rules = NULL;
 	struct stet_error why = {0};
-	if (scan->node->parent)
-		above = st_ignore_keep(scan->node->parent->dir->ignore);
-	else if (st_ignore_load_exclude(watch->root->fd, &above, &why) < 0)
-		st_watch_say(watch, "%s", why.message);
 	/* A listing that is nearly full may go on. */
 	if (len + 1024 < LISTING_SIZE && !lists_rules(scan->listing, len))
 		rules = st_ignore_keep(above);

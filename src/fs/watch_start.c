@@ -156,6 +156,7 @@ int st_watch_first_pass(struct st_watch *watch, struct stet_error *err) {
 	                   (int)ST_WATCH_NO_FILES == (int)ST_WALK_NO_FILES,
 	               "the flags are handed on");
 	mark_start(watch);
+	st_watch_rules_attach(watch);
 	int code = st_walk_run(&walk, watch->root->fd, err);
 	pthread_mutex_destroy(&pass.lock);
 	if (code == 0)

@@ -86,6 +86,51 @@ static void follows_the_rules_when_they_change(void **state) {
 	watching_stop(&watching);
 }
 
+/* With git's own file of rules at this path, "a.o" is ignored when that is written, and only then. */
+static void excludes_by(struct watching *watching, const struct dir *dir, const char *exclude) {
+	watching_clear(watching);
+	dir_write(dir, exclude, "*.o\n");
+	watching_idle(watching);
+	assert_string_equal(st_buf_cstr(&watching->log), "unlink a.o\n");
+	dir_write(dir, "new exclude", "");
+	assert_int_equal(rename(dir_at(dir, "new exclude"), dir_at(dir, exclude)), 0);
+	watching_idle(watching);
+	assert_int_equal(watching_count(watching, "add", "a.o"), 1);
+	watching_agrees(watching);
+}
+
+static void follows_the_rules_that_git_keeps_for_itself(void **state) {
+	struct dir *dir = *state;
+	struct watching watching;
+	dir_write(dir, "a.o", "");
+	dir_write(dir, ".git/info/exclude", "");
+	watching_start(&watching, dir);
+	excludes_by(&watching, dir, ".git/info/exclude");
+	/* All of git's directory is another one now. */
+	assert_int_equal(rename(dir_at(dir, ".git"), dir_at(dir, "dist")), 0);
+	dir_write(dir, "next/HEAD", "");
+	assert_int_equal(rename(dir_at(dir, "next"), dir_at(dir, ".git")), 0);
+	watching_idle(&watching);
+	excludes_by(&watching, dir, ".git/info/exclude");
+	watching_stop(&watching);
+}
+
+static void follows_them_from_a_linked_worktree(void **state) {
+	struct dir *dir = *state, tree = {.fd = -1};
+	struct watching watching;
+	char pointer[sizeof dir->path + 32];
+	dir_write(dir, "tree/a.o", "");
+	dir_write(dir, "repo/worktrees/tree/commondir", "../..\n");
+	snprintf(pointer, sizeof pointer, "gitdir: %s\n", dir_at(dir, "repo/worktrees/tree"));
+	dir_write(dir, "tree/.git", pointer);
+	snprintf(tree.path, sizeof tree.path, "%s", dir_at(dir, "tree"));
+	tree.fd = open(tree.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	watching_start(&watching, &tree);
+	excludes_by(&watching, dir, "repo/info/exclude");
+	watching_stop(&watching);
+	close(tree.fd);
+}
+
 static void does_not_report_a_touch_of_what_it_has_read(void **state) {
 	struct dir *dir = *state;
 	struct watching watching;
@@ -889,6 +934,8 @@ int main(void) {
 		claim(says_nothing_of_what_was_there),
 		claim(leaves_out_what_is_ignored),
 		claim(follows_the_rules_when_they_change),
+		claim(follows_the_rules_that_git_keeps_for_itself),
+		claim(follows_them_from_a_linked_worktree),
 		claim(does_not_report_a_touch_of_what_it_has_read),
 		claim(takes_removal_and_return_for_a_change),
 		claim(notices_a_restored_mtime),
