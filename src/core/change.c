@@ -303,8 +303,11 @@ static void remember(struct stet_session *session, const struct st_change *chang
 	if (seen) {
 		st_intervals_release(&seen->lines);
 		seen->lines = lines;
-		if (all)
+		if (all) {
+			/* Of a longer version there may be lines that this one does not have. */
+			st_intervals_clear(&seen->lines);
 			st_seen_add(seen, 1, total);
+		}
 	} else {
 		st_intervals_release(&lines);
 	}

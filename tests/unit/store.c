@@ -124,6 +124,19 @@ static void lines_seen_add_up_over_processes(void **state) {
 	other_close(&other);
 }
 
+static void a_file_that_was_made_shorter_stays_seen(void **state) {
+	const struct dir *dir = *state;
+	struct other other;
+	dir_write(dir, "a.c", "1\n2\n3\n4\n");
+	other_open(&other, dir, "agent");
+	other_read(&other, "a.c", 0, 0);
+	assert_int_equal(other_write(&other, "a.c", "1\n2\n"), 0);
+	other_close(&other);
+	other_open(&other, dir, "agent");
+	assert_int_equal(other_write(&other, "a.c", "x\n"), 0);
+	other_close(&other);
+}
+
 static void another_name_has_seen_nothing(void **state) {
 	const struct dir *dir = *state;
 	struct other other;
@@ -569,6 +582,7 @@ int main(void) {
 		claim(what_a_process_read_another_may_write),
 		claim(a_change_between_two_processes_is_shown_as_a_diff),
 		claim(lines_seen_add_up_over_processes),
+		claim(a_file_that_was_made_shorter_stays_seen),
 		claim(another_name_has_seen_nothing),
 		claim(a_session_without_a_name_leaves_no_trace),
 		claim(nothing_is_kept_where_that_is_switched_off),
