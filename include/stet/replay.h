@@ -45,6 +45,18 @@ enum stet_replay_count {
 	STET_REPLAY_STALE,
 	/** Prompts in which a text was cut, visibly. */
 	STET_REPLAY_CUT,
+	/**
+	 * Prompts that leave out something without saying so: each is held against
+	 * the history, and its snapshot against the files.
+	 */
+	STET_REPLAY_UNSAID,
+	/** Turns in which nothing was done but to write what was there, or nearly. */
+	STET_REPLAY_NEEDLESS,
+	/** With a stage: files on it, and writes that it refused. */
+	STET_REPLAY_STAGED,
+	STET_REPLAY_REFUSED,
+	/** Turns of the whole run, known from the beginning. */
+	STET_REPLAY_TOTAL,
 };
 
 /**
@@ -62,6 +74,35 @@ STET_API void stet_replay_close(struct stet_replay *replay);
 
 /** How many tokens a prompt may have; 5000 at first. */
 STET_API void stet_replay_budget(struct stet_replay *replay, size_t tokens);
+
+/**
+ * Play the run in a real workspace as well: a session writes what the agent
+ * wrote, as far as the run tells the bytes. Before the first turn.
+ *
+ * @dir    An empty directory, which stays the caller's.
+ * @return 0, or why there can be no workspace.
+ */
+STET_API STET_NODISCARD int stet_replay_stage(struct stet_replay *replay, const char *dir,
+                                              struct stet_error *err);
+
+/**
+ * Close that workspace with its session and state, and go on with what is
+ * found on the disk.
+ *
+ * @return 1 if the state is what it was, to the letter; 0 if not, or without a
+ *         stage; or a negative code.
+ */
+STET_API STET_NODISCARD int stet_replay_restart(struct stet_replay *replay, struct stet_error *err);
+
+/**
+ * Compare the state of that workspace with the run.
+ *
+ * @wrong  Receives how many of the files on the stage are not, in the state
+ *         or on the disk, what the run made of them.
+ * @return 0 or a negative code.
+ */
+STET_API STET_NODISCARD int stet_replay_verify(struct stet_replay *replay, size_t *wrong,
+                                               struct stet_error *err);
 
 /** Go on to the next reply of the model. Returns 1, 0 after the last, or a negative code. */
 STET_API STET_NODISCARD int stet_replay_next(struct stet_replay *replay, struct stet_error *err);

@@ -1,5 +1,6 @@
 /* stet replay: a recorded run, with its full history and with snapshots. */
 #include <errno.h>
+#include <ftw.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -9,6 +10,16 @@
 struct turn {
 	size_t full;
 	size_t small;
+	/* Nothing was done in it but to write what was there. */
+	bool needless;
+};
+
+/* What became of the run when its workspace was closed and opened again half-way. */
+struct restart {
+	size_t turn;
+	size_t staged;
+	bool same;
+	size_t wrong;
 };
 
 struct run {
@@ -17,6 +28,9 @@ struct run {
 	size_t budget;
 	double seconds;
 	struct stet_replay *replay;
+	/* A workspace to play in, to be removed; empty if there is none. */
+	char dir[4096];
+	struct restart restart;
 };
 
 static size_t count_of(const struct run *run, int count) {
@@ -39,19 +53,83 @@ static double now(void) {
 	return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
-static int play(struct run *run) {
+/* ---- the workspace ---- */
+
+static int open_stage(struct run *run) {
 	struct stet_error err = {0};
+	const char *parent = getenv("TMPDIR");
+	snprintf(run->dir, sizeof run->dir, "%s/stet-replay-XXXXXX",
+	         parent && *parent ? parent : "/tmp");
+	if (!mkdtemp(run->dir)) {
+		complain("Cannot make %s to play the run in: %s. Set TMPDIR.", run->dir, strerror(errno));
+		run->dir[0] = '\0';
+		return SYSTEM;
+	}
+	return stet_replay_stage(run->replay, run->dir, &err) < 0 ? report(&err) : DONE;
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at) {
+	(void)st;
+	(void)type;
+	(void)at;
+	return remove(path);
+}
+
+static void remove_stage(const struct run *run) {
+	if (run->dir[0] && nftw(run->dir, remove_one, 16, FTW_DEPTH | FTW_PHYS) != 0)
+		complain("Cannot remove %s.", run->dir);
+}
+
+static int restart(struct run *run) {
+	struct stet_error err = {0};
+	int code = stet_replay_restart(run->replay, &err);
+	if (code < 0)
+		return report(&err);
+	run->restart.turn = run->count;
+	run->restart.same = code == 1;
+	run->restart.staged = count_of(run, STET_REPLAY_STAGED);
+	return DONE;
+}
+
+/* Whether the turn before was needed is known when the next one begins. */
+static void judge(struct run *run, size_t *needless) {
+	size_t count = count_of(run, STET_REPLAY_NEEDLESS);
+	if (run->count > 0)
+		run->turns[run->count - 1].needless = count > *needless;
+	*needless = count;
+}
+
+static int play_turns(struct run *run) {
+	struct stet_error err = {0};
+	size_t half = (count_of(run, STET_REPLAY_TOTAL) + 1) / 2, needless = 0;
 	int code, status = DONE;
-	double from = now();
-	progress_begin("Replaying");
-	while (status == DONE && (code = stet_replay_next(run->replay, &err)) != 0) {
-		status = code < 0 ? report(&err) : add_turn(run);
+	while (status == DONE && (code = stet_replay_next(run->replay, &err)) > 0) {
+		judge(run, &needless);
+		status = add_turn(run);
+		if (status == DONE && run->count == half)
+			status = restart(run);
 		progress_count(run->count);
 	}
+	if (status != DONE)
+		return status;
+	judge(run, &needless);
+	if (code == 0)
+		code = stet_replay_verify(run->replay, &run->restart.wrong, &err);
+	return code < 0 ? report(&err) : DONE;
+}
+
+static int play(struct run *run) {
+	double from = now();
+	progress_begin("Replaying");
+	int status = open_stage(run);
+	if (status == DONE)
+		status = play_turns(run);
 	progress_end();
 	run->seconds = now() - from;
 	return status;
 }
+
+/* ---- the report ---- */
 
 static size_t most(const struct run *run, bool full) {
 	size_t most = 0;
@@ -111,6 +189,33 @@ static void add_row(struct table *table, const char *name, const char *was, cons
 	table_add(table, good ? "yes" : "no");
 }
 
+static void add_restart(struct table *table, const struct run *run) {
+	const struct restart *restart = &run->restart;
+	size_t refused = count_of(run, STET_REPLAY_REFUSED), staged = count_of(run, STET_REPLAY_STAGED);
+	char is[160];
+	snprintf(is, sizeof is,
+	         "at turn %zu, %zu files: %s state; then %zu writes refused, %zu of %zu files right",
+	         restart->turn, restart->staged, restart->same ? "the same" : "another", refused,
+	         staged - restart->wrong, staged);
+	add_row(table, "restart in the middle is clean", "-", is,
+	        restart->same && refused == 0 && restart->wrong == 0);
+}
+
+/* A model's time goes by what it has to read and how often; ours is on the clock. */
+static void add_time(struct table *table, const struct run *run) {
+	size_t full = 0, small = 0, turns = 0;
+	char was[64], is[160];
+	for (size_t i = 0; i < run->count; i++) {
+		full += run->turns[i].full;
+		small += run->turns[i].needless ? 0 : run->turns[i].small;
+		turns += !run->turns[i].needless;
+	}
+	snprintf(was, sizeof was, "%zu turns, %zu tokens read", run->count, full);
+	snprintf(is, sizeof is, "%zu turns, %zu tokens read; %.2f s of our own", turns, small,
+	         run->seconds);
+	add_row(table, "completion time", was, is, small <= full);
+}
+
 /* Spec 2's success metrics. */
 static int print_metrics(const struct run *run) {
 	char was[64], is[160];
@@ -127,16 +232,18 @@ static int print_metrics(const struct run *run) {
 	snprintf(was, sizeof was, "up to %zu tokens", most(run, true));
 	snprintf(is, sizeof is, "up to %zu tokens", most(run, false));
 	add_row(&table, "every turn within the budget", was, is, most(run, false) <= run->budget);
-	snprintf(is, sizeof is, "%zu of %zu prompts cut, each visibly", count_of(run, STET_REPLAY_CUT),
-	         run->count);
-	add_row(&table, "nothing lost silently", "not known", is, true);
-	snprintf(is, sizeof is, "%.2f s for all prompts", run->seconds);
-	add_row(&table, "time", "-", is, true);
+	size_t unsaid = count_of(run, STET_REPLAY_UNSAID);
+	snprintf(is, sizeof is, "%zu of %zu prompts hide a loss; %zu cut, with a mark", unsaid,
+	         run->count, count_of(run, STET_REPLAY_CUT));
+	add_row(&table, "nothing lost silently", "-", is, unsaid == 0);
+	add_restart(&table, run);
+	add_time(&table, run);
 	return table_print(&table);
 }
 
 static int print_report(const struct run *run) {
-	size_t scale = most(run, true);
+	size_t full = most(run, true), small = most(run, false);
+	size_t scale = full > small ? full : small;
 	int status = print_turns(run);
 	if (status != DONE)
 		return status;
@@ -156,13 +263,16 @@ static int print_report(const struct run *run) {
 
 static int print_json(const struct run *run) {
 	struct stet_json *json = stet_json_new();
-	static const char *const names[] = {"/turns",     "/files",  "/filesWritten", "/writes",
-	                                    "/identical", "/nearly", "/edits",        "/failed",
-	                                    "/stale",     "/cut"};
+	static const char *const names[] = {
+		"/turns",  "/files", "/filesWritten", "/writes", "/identical", "/nearly", "/edits",
+		"/failed", "/stale", "/cut",          "/unsaid", "/needless",  "/staged", "/refused"};
 	if (!json)
 		return report_nomem();
-	for (int i = 0; i <= STET_REPLAY_CUT; i++)
+	for (int i = 0; i <= STET_REPLAY_REFUSED; i++)
 		stet_json_set_int(json, names[i], (int64_t)count_of(run, i));
+	stet_json_set_int(json, "/restart/turn", (int64_t)run->restart.turn);
+	stet_json_set_bool(json, "/restart/same", run->restart.same);
+	stet_json_set_int(json, "/restart/wrong", (int64_t)run->restart.wrong);
 	for (size_t i = 0; i < run->count; i++) {
 		stet_json_set_int(json, "/full/-", (int64_t)run->turns[i].full);
 		stet_json_set_int(json, "/snapshot/-", (int64_t)run->turns[i].small);
@@ -259,6 +369,7 @@ static int run(const struct options *options, const struct arguments *args) {
 	if (status == DONE)
 		status = show(options, args, &run);
 	stet_replay_close(run.replay);
+	remove_stage(&run);
 	free(run.turns);
 	free(rows);
 	return status;
@@ -279,7 +390,9 @@ const struct command replay_command = {
 		"Go through a recorded run of an agent, turn by turn, and show the tokens of its context "
 		"with "
 		"the full history and with a snapshot, the writes that were redundant, the edits that were "
-		"stale, and how it fares by the measures of success.\n\n"
+		"stale, and how it fares by the measures of success. What the agent wrote is written in a "
+		"workspace of its own (in TMPDIR, removed afterwards), which is closed and opened again "
+		"half-way.\n\n"
 		"FILE (- for standard input) has a JSON object in each line: turn, tool (or system, user, "
 		"assistant, disk), op (read, write, edit and others), args, result_text, path, tokens.",
 	.min = 1,

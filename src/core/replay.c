@@ -2,8 +2,10 @@
 #include "stet/replay.h"
 
 #include "base/arena.h"
+#include "core/audit.h"
 #include "core/compact.h"
 #include "core/snapshot.h"
+#include "core/stage.h"
 #include "text/tokens.h"
 
 /* What a run may take of memory: its texts, many times over. */
@@ -22,6 +24,8 @@ struct file {
 	bool written;
 	/** It changed behind the agent's back since its last read or change. */
 	bool stale;
+	/** It is on the stage, with this content. */
+	bool staged;
 	enum st_file_status status;
 };
 
@@ -49,7 +53,11 @@ struct stet_replay {
 	size_t short_tokens;
 	struct st_buf prompt;
 	struct st_buf snapshot;
-	size_t counts[STET_REPLAY_CUT + 1];
+	/** The reply in the making did more than to write what is there. */
+	bool needed;
+	/** Open if it has a workspace. */
+	struct st_stage stage;
+	size_t counts[STET_REPLAY_TOTAL + 1];
 };
 
 struct row {
@@ -187,10 +195,11 @@ static bool note_write(struct stet_replay *replay, const struct row *row, struct
 	struct st_str digits = st_json_str(yyjson_obj_get(row->value, "content_sha256_16"));
 	bool same = there ? file->known && st_str_eq(content, file->content)
 	                  : digits.len && st_str_eq(digits, st_str(file->digits));
-	if (same)
-		replay->counts[STET_REPLAY_IDENTICAL]++;
-	else if (there && file->known && is_nearly(content, file->content) && is_named(replay, file))
-		replay->counts[STET_REPLAY_NEARLY]++;
+	bool nearly = !same && there && file->known && is_nearly(content, file->content) &&
+	              is_named(replay, file);
+	replay->counts[STET_REPLAY_IDENTICAL] += same;
+	replay->counts[STET_REPLAY_NEARLY] += nearly;
+	replay->needed |= !same && !nearly;
 	file->status =
 		file->status == ST_FILE_UNCHANGED && file->known ? ST_FILE_MODIFIED : ST_FILE_CREATED;
 	file->written = true;
@@ -232,7 +241,21 @@ static bool note_disk(struct stet_replay *replay, const struct row *row, struct 
 	return set_content(replay, file, row->result);
 }
 
+/* What the row made of the file, on the stage too. */
+static bool stage_file(struct stet_replay *replay, const struct row *row, struct file *file) {
+	if (!replay->stage.ws || is(row->op, "read"))
+		return true;
+	int code = 0;
+	if (file->known && is(row->op, "disk"))
+		code = st_stage_disturb(&replay->stage, file->path, file->content, NULL);
+	else if (file->known)
+		code = st_stage_write(&replay->stage, file->path, file->content, NULL);
+	file->staged = code > 0;
+	return code >= 0;
+}
+
 static bool note_file(struct stet_replay *replay, const struct row *row) {
+	replay->needed |= !is(row->op, "write") || row->path.len == 0;
 	bool counts =
 		is(row->op, "read") || is(row->op, "write") || is(row->op, "edit") || is(row->op, "disk");
 	if (!counts || row->path.len == 0)
@@ -240,13 +263,13 @@ static bool note_file(struct stet_replay *replay, const struct row *row) {
 	struct file *file = find_file(replay, relative(replay, row->path));
 	if (!file)
 		return false;
-	if (is(row->op, "disk"))
-		return note_disk(replay, row, file);
 	bool good = is(row->op, "write")  ? note_write(replay, row, file)
 	            : is(row->op, "edit") ? note_edit(replay, row, file)
+	            : is(row->op, "disk") ? note_disk(replay, row, file)
 	                                  : true;
-	file->stale = false;
-	return good;
+	if (!is(row->op, "disk"))
+		file->stale = false;
+	return good && stage_file(replay, row, file);
 }
 
 /* ---- messages ---- */
@@ -286,6 +309,8 @@ static void end_reply(struct stet_replay *replay) {
 		st_buf_addc(out, '}');
 		st_buf_add(out, st_buf_str(&replay->results));
 	}
+	replay->counts[STET_REPLAY_NEEDLESS] += replay->calls.len && !replay->needed;
+	replay->needed = false;
 	out->failed |= replay->text.failed || replay->calls.failed || replay->results.failed;
 	st_buf_clear(&replay->text);
 	st_buf_clear(&replay->calls);
@@ -312,7 +337,8 @@ static bool take_row(struct stet_replay *replay, const struct row *row) {
 		st_buf_add(&replay->text, row->result);
 	else if (!is(row->tool, "disk"))
 		add_call(replay, row);
-	return note_file(replay, row) && !replay->messages.failed;
+	bool speaks = is_text(row) || is(row->tool, "assistant");
+	return (speaks || note_file(replay, row)) && !replay->messages.failed;
 }
 
 /* ---- a turn ---- */
@@ -326,7 +352,8 @@ static int describe(struct stet_replay *replay, const struct file *from, struct 
 	return from->known ? st_hash_of(from->content, &to->hash, err) : 0;
 }
 
-static int make_snapshot(struct stet_replay *replay, struct stet_error *err) {
+static int make_snapshot(struct stet_replay *replay, struct st_audit *audit,
+                         struct stet_error *err) {
 	struct st_repo_state state = {.work_dir = replay->root.len ? replay->root.ptr : ".",
 	                              .story_id = "",
 	                              .file_count = replay->file_count};
@@ -340,39 +367,59 @@ static int make_snapshot(struct stet_replay *replay, struct stet_error *err) {
 	}
 	state.files = files;
 	st_buf_clear(&replay->snapshot);
-	return st_snapshot_format(&state, 0, &replay->snapshot, err);
+	int code = st_snapshot_format(&state, 0, &replay->snapshot, err);
+	if (code == 0)
+		st_audit_files(st_buf_str(&replay->snapshot), &state, audit);
+	return code;
 }
 
 static int make_prompt(struct stet_replay *replay, struct stet_error *err) {
 	struct st_compact_options options = {.budget = replay->budget, .shape = ST_SHAPE_CHAT};
 	struct st_compact_report report;
-	int code = make_snapshot(replay, err);
+	struct st_audit audit = {0};
+	int code = make_snapshot(replay, &audit, err);
 	if (code < 0)
 		return code;
 	options.snapshot = st_buf_str(&replay->snapshot);
 	size_t len = replay->messages.len;
 	st_buf_addc(&replay->messages, ']');
 	st_buf_clear(&replay->prompt);
-	code = replay->messages.failed
-	           ? st_fail_nomem(err)
-	           : st_compact(st_buf_str(&replay->messages), &options, &replay->prompt, &report, err);
+	struct st_str history = st_buf_str(&replay->messages);
+	code = replay->messages.failed ? st_fail_nomem(err)
+	                               : st_compact(history, &options, &replay->prompt, &report, err);
+	if (code == 0)
+		code = st_audit_prompt(history, st_buf_str(&replay->prompt), &audit, err);
 	if (code < 0)
 		return code;
 	st_buf_truncate(&replay->messages, len);
 	replay->counts[STET_REPLAY_CUT] += report.cut;
+	replay->counts[STET_REPLAY_UNSAID] += st_audit_unsaid(&audit) > 0;
 	replay->short_tokens = report.tokens;
 	replay->full = replay->said;
 	replay->counts[STET_REPLAY_TURNS]++;
 	return 1;
 }
 
-/* What the absolute paths of a run share, to be its workspace. Those in /tmp are elsewhere. */
-static int find_root(struct stet_replay *replay, struct stet_error *err) {
+/* Whether a row begins a reply behind a turn: what comes before it is the prompt. */
+static bool begins_reply(const struct row *row, int64_t turn) {
+	return !is_text(row) && !is(row->tool, "disk") && row->turn > turn;
+}
+
+/*
+ * Look through the rows: how many replies there are, and what the absolute
+ * paths share, to be the workspace. Those in /tmp are elsewhere.
+ */
+static int survey(struct stet_replay *replay, struct stet_error *err) {
 	struct row row;
 	int code;
 	size_t at = 0, common = 0;
+	int64_t turn = -1;
 	st_autofree char *first = NULL;
 	while ((code = read_row(replay, &at, &row, err)) > 0) {
+		if (begins_reply(&row, turn)) {
+			replay->counts[STET_REPLAY_TOTAL]++;
+			turn = row.turn;
+		}
 		bool counts =
 			row.path.len && row.path.ptr[0] == '/' && !st_str_starts(row.path, ST_STR("/tmp/"));
 		if (counts && !first) {
@@ -404,7 +451,7 @@ int stet_replay_open(const char *rows, size_t len, struct stet_replay **out,
 	replay->rows = st_strn(rows, len);
 	replay->turn = -1;
 	st_buf_addc(&replay->messages, '[');
-	int code = find_root(replay, err);
+	int code = survey(replay, err);
 	if (code < 0) {
 		stet_replay_close(replay);
 		return code;
@@ -423,6 +470,7 @@ void stet_replay_close(struct stet_replay *replay) {
 	st_buf_release(&replay->prompt);
 	st_buf_release(&replay->snapshot);
 	st_arena_release(&replay->arena);
+	st_stage_release(&replay->stage);
 	free(replay->files);
 	free(replay);
 }
@@ -431,17 +479,12 @@ void stet_replay_budget(struct stet_replay *replay, size_t tokens) {
 	replay->budget = tokens;
 }
 
-/* Whether a row begins a reply: what comes before it is the prompt. */
-static bool begins_reply(const struct stet_replay *replay, const struct row *row) {
-	return !is_text(row) && !is(row->tool, "disk") && row->turn > replay->turn;
-}
-
 int stet_replay_next(struct stet_replay *replay, struct stet_error *err) {
 	struct row row;
 	int code;
 	size_t at = replay->at;
 	while ((code = read_row(replay, &at, &row, err)) > 0) {
-		bool begins = begins_reply(replay, &row);
+		bool begins = begins_reply(&row, replay->turn);
 		if (begins || (is_text(&row) && row.turn > replay->turn))
 			end_reply(replay);
 		if (begins) {
@@ -456,7 +499,44 @@ int stet_replay_next(struct stet_replay *replay, struct stet_error *err) {
 			return code;
 	}
 	end_reply(replay);
-	return code < 0 ? code : make_snapshot(replay, err);
+	struct st_audit audit = {0};
+	if (code == 0)
+		code = make_snapshot(replay, &audit, err);
+	replay->counts[STET_REPLAY_UNSAID] += st_audit_unsaid(&audit) > 0;
+	return code;
+}
+
+int stet_replay_stage(struct stet_replay *replay, const char *dir, struct stet_error *err) {
+	int code = st_stage_open(&replay->stage, dir, err);
+	if (code < 0)
+		st_stage_release(&replay->stage);
+	return code;
+}
+
+int stet_replay_restart(struct stet_replay *replay, struct stet_error *err) {
+	return replay->stage.ws ? st_stage_restart(&replay->stage, err) : 0;
+}
+
+/* Whether a view has a file as the run has it. Both are sorted; `at` is where to go on. */
+static bool is_right(const struct st_repo_view *view, size_t *at, const struct file *file) {
+	struct st_hash hash;
+	while (*at < view->state.file_count && strcmp(view->state.files[*at].path, file->path) < 0)
+		++*at;
+	if (*at == view->state.file_count)
+		return false;
+	const struct st_repo_file *found = &view->state.files[*at];
+	return strcmp(found->path, file->path) == 0 && found->status != ST_FILE_DELETED &&
+	       st_hash_of(file->content, &hash, NULL) == 0 && st_hash_eq(&hash, &found->hash);
+}
+
+int stet_replay_verify(struct stet_replay *replay, size_t *wrong, struct stet_error *err) {
+	st_auto(st_repo_view) view = {0};
+	*wrong = 0;
+	int code = replay->stage.ws ? st_stage_look(&replay->stage, &view, err) : 0;
+	size_t at = 0;
+	for (size_t i = 0; i < replay->file_count && code == 0; i++)
+		*wrong += replay->files[i]->staged && !is_right(&view, &at, replay->files[i]);
+	return code;
 }
 
 size_t stet_replay_full(const struct stet_replay *replay) {
@@ -482,7 +562,14 @@ const char *stet_replay_snapshot(const struct stet_replay *replay, size_t *len) 
 }
 
 size_t stet_replay_count(const struct stet_replay *replay, int count) {
+	size_t staged = 0;
 	if (count == STET_REPLAY_FILES)
 		return replay->file_count;
-	return count >= 0 && count <= STET_REPLAY_CUT ? replay->counts[count] : 0;
+	if (count == STET_REPLAY_REFUSED)
+		return replay->stage.refused;
+	for (size_t i = 0; count == STET_REPLAY_STAGED && i < replay->file_count; i++)
+		staged += replay->files[i]->staged;
+	if (count == STET_REPLAY_STAGED)
+		return staged;
+	return count >= 0 && count <= STET_REPLAY_TOTAL ? replay->counts[count] : 0;
 }

@@ -4,7 +4,10 @@
 #include <dirent.h>
 
 #include "base/json.h"
+#include "core/audit.h"
 #include "core/messages.h"
+#include "core/session.h"
+#include "core/stage.h"
 #include "lib/npm.h"
 
 /* Calls and results of a prompt: as many of each, each result right behind its call. */
@@ -60,6 +63,8 @@ static struct seen play(const char *rows, size_t len, struct counter *counter, s
 	if (code < 0)
 		fail_msg("%s", err.message);
 	check_count(stet_replay_snapshot(replay, NULL), stet_replay_count(replay, STET_REPLAY_FILES));
+	assert_int_equal(stet_replay_count(replay, STET_REPLAY_UNSAID), 0);
+	assert_int_equal(stet_replay_count(replay, STET_REPLAY_TOTAL), seen.turns);
 	assert_int_equal(stet_replay_count(replay, STET_REPLAY_TURNS), seen.turns);
 	stet_replay_close(replay);
 	return seen;
@@ -170,6 +175,126 @@ static void edits_and_changes_behind_the_back_are_followed(void **state) {
 	stet_replay_close(replay);
 }
 
+/* Step through a run on a stage, with a restart after the first turn. */
+static struct stet_replay *play_on_stage(const char *rows, const struct dir *dir) {
+	struct stet_replay *replay = NULL;
+	struct stet_error err = {0};
+	int code = stet_replay_open(rows, strlen(rows), &replay, &err);
+	if (code == 0)
+		code = stet_replay_stage(replay, dir->path, &err);
+	while (code >= 0 && (code = stet_replay_next(replay, &err)) > 0) {
+		if (stet_replay_count(replay, STET_REPLAY_TURNS) == 2)
+			assert_int_equal(stet_replay_restart(replay, &err), 1);
+	}
+	if (code < 0)
+		fail_msg("%s", err.message);
+	return replay;
+}
+
+static void a_restart_in_the_middle_loses_nothing(void **state) {
+	const struct dir *dir = *state;
+	static const char rows[] =
+		"{\"turn\":1,\"tool\":\"Write\",\"op\":\"write\",\"path\":\"/w/in/a.c\",\"args\":"
+		"{\"content\":\"one\\ntwo\\n\"},\"result_text\":\"\"}\n"
+		"{\"turn\":1,\"tool\":\"Write\",\"op\":\"write\",\"path\":\"/w/.git/x\",\"args\":"
+		"{\"content\":\"no\"},\"result_text\":\"\"}\n"
+		"{\"turn\":2,\"tool\":\"Edit\",\"op\":\"edit\",\"path\":\"/w/in/a.c\",\"args\":"
+		"{\"old_string\":\"two\\n\",\"new_string\":\"\"},\"result_text\":\"\"}\n"
+		"{\"turn\":3,\"tool\":\"disk\",\"op\":\"disk\",\"path\":\"/w/in/a.c\",\"args\":"
+		"{\"first_sight\":false},\"result_text\":\"ONE\\n\"}\n"
+		"{\"turn\":3,\"tool\":\"Edit\",\"op\":\"edit\",\"path\":\"/w/in/a.c\",\"args\":"
+		"{\"old_string\":\"ONE\",\"new_string\":\"1\"},\"result_text\":\"\"}\n"
+		"{\"turn\":4,\"tool\":\"Write\",\"op\":\"write\",\"path\":\"/w/in/a.c\",\"args\":"
+		"{\"content\":\"1\\n\"},\"result_text\":\"\"}\n";
+	size_t wrong = 9;
+	struct stet_replay *replay = play_on_stage(rows, dir);
+	assert_int_equal(stet_replay_count(replay, STET_REPLAY_TOTAL), 4);
+	assert_int_equal(stet_replay_count(replay, STET_REPLAY_STAGED), 1);
+	assert_int_equal(stet_replay_count(replay, STET_REPLAY_REFUSED), 0);
+	assert_int_equal(stet_replay_count(replay, STET_REPLAY_NEEDLESS), 1);
+	assert_int_equal(stet_replay_count(replay, STET_REPLAY_UNSAID), 0);
+	assert_int_equal(stet_replay_verify(replay, &wrong, NULL), 0);
+	assert_int_equal(wrong, 0);
+	assert_string_equal(dir_read(dir, "in/a.c"), "1\n");
+	/* It can say no. */
+	dir_write(dir, "in/a.c", "another\n");
+	assert_int_equal(stet_replay_verify(replay, &wrong, NULL), 0);
+	assert_int_equal(wrong, 1);
+	stet_replay_close(replay);
+}
+
+/* A workspace that somebody changes between the closing and the opening. */
+static void a_restart_that_finds_another_state_says_so(void **state) {
+	const struct dir *dir = *state;
+	st_auto(st_stage) stage = {0};
+	assert_int_equal(st_stage_open(&stage, dir->path, NULL), 0);
+	assert_int_equal(st_stage_write(&stage, "a.c", ST_STR("one\n"), NULL), 1);
+	assert_int_equal(st_stage_restart(&stage, NULL), 1);
+	assert_int_equal(st_stage_write(&stage, "a.c", ST_STR("one\n"), NULL), 1);
+	assert_int_equal(stage.noops, 1);
+	/* The database loses what was written last, as if it had not been kept. */
+	assert_int_equal(st_stage_write(&stage, "b.c", ST_STR("two\n"), NULL), 1);
+	stet_session_close(stage.agent);
+	stage.agent = NULL;
+	assert_int_equal(unlink(dir_at(dir, ".stet/stet.db")), 0);
+	assert_int_equal(stet_session_open(stage.ws, "agent", &stage.agent, NULL), 0);
+	assert_int_equal(st_stage_write(&stage, "b.c", ST_STR("three\n"), NULL), 0);
+	assert_int_equal(stage.refused, 1);
+}
+
+static void audit(const char *history, const char *prompt, struct st_audit *found) {
+	*found = (struct st_audit){0};
+	assert_int_equal(st_audit_prompt(st_str(history), st_str(prompt), found, NULL), 0);
+}
+
+static void what_a_prompt_leaves_out_unsaid_is_found(void **state) {
+	(void)state;
+	struct st_audit found;
+	static const char history[] =
+		"[{\"role\":\"system\",\"content\":\"s\"},{\"role\":\"user\",\"content\":\"a long "
+		"request\"},{\"role\":\"assistant\",\"content\":\"reply\"},{\"role\":\"user\","
+		"\"content\":\"last\"}]";
+	audit(history, history, &found);
+	assert_int_equal(st_audit_unsaid(&found), 0);
+	/* Three messages are gone, one of them is counted. */
+	audit(history,
+	      "[{\"role\":\"user\",\"content\":\"[Repo Snapshot]\\n\\n[History]\\nLeft out here: 1 "
+	      "earlier replies, 0 tool results, 0 requests; 0 calls that changed nothing.\"},"
+	      "{\"role\":\"user\",\"content\":\"last\"}]",
+	      &found);
+	assert_int_equal(found.messages, 2);
+	assert_int_equal(found.texts, 0);
+	/* A text is shorter, once without and once with a mark. */
+	audit("[{\"role\":\"user\",\"content\":\"a long request\"}]",
+	      "[{\"role\":\"user\",\"content\":\"a long\"}]", &found);
+	assert_int_equal(found.texts, 1);
+	audit("[{\"role\":\"user\",\"content\":\"a long request\"}]",
+	      "[{\"role\":\"user\",\"content\":\"a [... 9 of 14 bytes cut; archive 0 ...] \"}]",
+	      &found);
+	assert_int_equal(found.texts, 0);
+}
+
+static void a_file_that_a_snapshot_leaves_out_is_found(void **state) {
+	(void)state;
+	struct st_repo_file files[] = {{.path = "src/a.c"}, {.path = "src/b.c"}, {.path = "z z"}};
+	const struct st_repo_state repo = {.files = files, .file_count = 3};
+	static const struct {
+		const char *text;
+		size_t unsaid;
+	} cases[] = {
+		{"\nExisting Files (3):\n  • src/: a.c, b.c\n  • \"z z\"\n", 0},
+		{"\nExisting Files (3):\n  • src/a.c (1)\n  • and 2 unchanged: src/ (1)\n", 0},
+		{"\nExisting Files (3):\n  • src/a.c (1)\n  • and 1 unchanged: src/ (1)\n", 1},
+		{"\nExisting Files (3):\n  • src/a.c (1)\n", 2},
+		{"\nExisting Files (2):\n  • src/: a.c, b.c\n  • \"z z\"\n", 1},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct st_audit found = {0};
+		st_audit_files(st_str(cases[i].text), &repo, &found);
+		assert_int_equal(st_audit_unsaid(&found), cases[i].unsaid);
+	}
+}
+
 static void what_is_no_run_is_refused(void **state) {
 	(void)state;
 	static const char *const bad[] = {"{", "[]", "7", "{\"turn\":1}", "{\"tool\":\"x\"}\n{\"a\":"};
@@ -187,6 +312,10 @@ int main(void) {
 		claim(every_recorded_run_stays_within_its_budget),
 		claim(a_thousand_turns_need_no_more_than_ten),
 		cmocka_unit_test(edits_and_changes_behind_the_back_are_followed),
+		claim(a_restart_in_the_middle_loses_nothing),
+		claim(a_restart_that_finds_another_state_says_so),
+		cmocka_unit_test(what_a_prompt_leaves_out_unsaid_is_found),
+		cmocka_unit_test(a_file_that_a_snapshot_leaves_out_is_found),
 		cmocka_unit_test(what_is_no_run_is_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
