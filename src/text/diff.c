@@ -10,7 +10,7 @@ enum { MAX_LINES = 1 << 30 };
 /* One of the two texts. */
 struct side {
 	const struct st_lines *lines;
-	/* For each line the number of its class: equal lines, and only they, have the same. */
+	/* For lines that were classified the number of their class: equal ones, and only they, share it. */
 	uint32_t *ids;
 	/* For each line whether it belongs to a hunk; one false more at the end. */
 	bool *changed;
@@ -46,24 +46,18 @@ static void work_release(struct work *work) {
 }
 
 static int work_init(struct work *work, const struct st_lines *old, const struct st_lines *new,
-                     struct stet_error *err) {
+                     size_t head, size_t tail, struct stet_error *err) {
 	size_t total = old->count + new->count;
 	if (total > MAX_LINES)
 		return st_fail(err, STET_E_TOO_BIG,
 		               "The texts have %zu lines together; at most %d can be compared.", total,
 		               MAX_LINES);
-	size_t slots = 8;
-	while (slots / 2 < total)
-		slots *= 2;
-
-	*work = (struct work){.mask = slots - 1};
+	*work = (struct work){.head = head, .tail = tail};
 	if (getentropy(&work->seed, sizeof work->seed) < 0)
 		work->seed = (uintptr_t)work;
 	work->sides[0].lines = old;
 	work->sides[1].lines = new;
-	work->classes = malloc((total + 1) * sizeof *work->classes);
-	work->slots = calloc(slots, sizeof *work->slots);
-	bool ok = work->classes && work->slots;
+	bool ok = true;
 	for (int i = 0; i < 2; i++) {
 		struct side *side = &work->sides[i];
 		side->ids = malloc((side->lines->count + 1) * sizeof *side->ids);
@@ -106,27 +100,41 @@ static uint32_t classify(struct work *work, struct st_str line) {
 	return id;
 }
 
-static void classify_all(struct work *work) {
-	for (int i = 0; i < 2; i++) {
+/* An empty table, with room for so many lines. */
+static int reset_classes(struct work *work, size_t total, struct stet_error *err) {
+	size_t slots = 8;
+	while (slots / 2 < total)
+		slots *= 2;
+	free(work->classes);
+	free(work->slots);
+	work->classes = malloc((total + 1) * sizeof *work->classes);
+	work->slots = calloc(slots, sizeof *work->slots);
+	work->class_count = 0;
+	work->mask = slots - 1;
+	return work->classes && work->slots ? 0 : st_fail_nomem(err);
+}
+
+/* Classify the lines of both texts but for some at the start and at the end. */
+static int classify_all(struct work *work, size_t head, size_t tail, struct stet_error *err) {
+	size_t total = work->sides[0].lines->count + work->sides[1].lines->count - 2 * (head + tail);
+	int code = reset_classes(work, total, err);
+	for (int i = 0; i < 2 && code == 0; i++) {
 		struct side *side = &work->sides[i];
-		for (size_t n = 0; n < side->lines->count; n++) {
+		for (size_t n = head; n < side->lines->count - tail; n++) {
 			side->ids[n] = classify(work, st_lines_whole(side->lines, n + 1));
 			work->classes[side->ids[n]].counts[i]++;
 		}
 	}
+	return code;
 }
 
-/* Leave out of consideration what both texts begin and end with. */
-static void trim(struct work *work) {
-	const struct side *old = &work->sides[0], *new = &work->sides[1];
-	size_t most = old->lines->count < new->lines->count ? old->lines->count : new->lines->count;
-
-	while (work->head < most && old->ids[work->head] == new->ids[work->head])
-		work->head++;
-	most -= work->head;
-	while (work->tail < most && old->ids[old->lines->count - 1 - work->tail] ==
-	                                new->ids[new->lines->count - 1 - work->tail])
-		work->tail++;
+/* Whether no line that was classified is in both texts. */
+static bool shares_nothing(const struct work *work) {
+	for (size_t i = 0; i < work->class_count; i++) {
+		if (work->classes[i].counts[0] && work->classes[i].counts[1])
+			return false;
+	}
+	return true;
 }
 
 /* How often a line occurs in the other text. */
@@ -228,6 +236,11 @@ static void mark_kept(struct side *side, const struct kept *kept) {
 		side->changed[kept->lines[i]] = kept->changed[i];
 }
 
+static void mark_all(const struct work *work, struct side *side) {
+	size_t end = side->lines->count - work->tail;
+	memset(side->changed + work->head, true, end - work->head);
+}
+
 /* Mark on both sides the lines that are not common. */
 static int compare(struct work *work, struct stet_error *err) {
 	st_auto(kept) old = {0};
@@ -267,12 +280,15 @@ static bool faces_change(const struct run *run) {
 	return run->facing > 0 && run->other->changed[run->facing - 1];
 }
 
+static bool are_equal(const struct side *side, size_t a, size_t b) {
+	return st_str_eq(st_lines_whole(side->lines, a + 1), st_lines_whole(side->lines, b + 1));
+}
+
 /* Move up by a line; a run that it meets becomes part of it. */
 static bool slide_up(struct run *run) {
-	const uint32_t *ids = run->side->ids;
 	bool *changed = run->side->changed;
 
-	if (run->start == 0 || ids[run->start - 1] != ids[run->end - 1] || *run->budget == 0)
+	if (run->start == 0 || *run->budget == 0 || !are_equal(run->side, run->start - 1, run->end - 1))
 		return false;
 	--*run->budget;
 	changed[--run->start] = true;
@@ -293,11 +309,10 @@ static void face_next(struct run *run) {
 }
 
 static bool slide_down(struct run *run) {
-	const uint32_t *ids = run->side->ids;
 	bool *changed = run->side->changed;
 
-	if (run->end == run->side->lines->count || ids[run->start] != ids[run->end] ||
-	    *run->budget == 0)
+	if (run->end == run->side->lines->count || *run->budget == 0 ||
+	    !are_equal(run->side, run->start, run->end))
 		return false;
 	--*run->budget;
 	changed[run->start++] = false;
@@ -326,9 +341,37 @@ static void settle_run(struct run *run) {
 		;
 }
 
-static void settle(struct side *side, const struct side *other) {
+/* How many lines before the first change on either side. */
+static size_t first_change(const struct work *work) {
+	size_t first = SIZE_MAX;
+	for (int i = 0; i < 2; i++) {
+		const struct side *side = &work->sides[i];
+		const bool *at = memchr(side->changed, true, side->lines->count);
+		size_t here = at ? (size_t)(at - side->changed) : side->lines->count;
+		first = here < first ? here : first;
+	}
+	return first;
+}
+
+/* Just behind the last change of a side. */
+static size_t last_change(const struct side *side) {
+	const bool *at = memrchr(side->changed, true, side->lines->count);
+	return at ? (size_t)(at - side->changed) + 1 : 0;
+}
+
+static void settle(struct work *work, int which) {
+	struct side *side = &work->sides[which];
+	const struct side *other = &work->sides[!which];
 	size_t budget = 16 * (side->lines->count + 1);
-	struct run run = {.side = side, .other = other, .budget = &budget};
+	size_t first = first_change(work), last = last_change(side);
+	struct run run = {
+		.side = side,
+		.other = other,
+		.start = first,
+		.end = first,
+		.facing = first,
+		.budget = &budget,
+	};
 
 	while (other->changed[run.facing])
 		run.facing++;
@@ -337,7 +380,7 @@ static void settle(struct side *side, const struct side *other) {
 			run.end++;
 		if (run.end > run.start)
 			settle_run(&run);
-		if (run.end == side->lines->count)
+		if (run.end >= last)
 			return;
 		run.start = ++run.end;
 		face_next(&run);
@@ -353,9 +396,9 @@ static size_t run_end(const bool *changed, size_t start) {
 /* Read the hunks off the marks; `hunks` may be NULL to count them only. */
 static size_t collect(const struct work *work, struct st_hunk *hunks) {
 	const struct side *old = &work->sides[0], *new = &work->sides[1];
-	size_t count = 0;
+	size_t old_last = last_change(old), new_last = last_change(new), count = 0;
 
-	for (size_t x = 0, y = 0;; x++, y++) {
+	for (size_t x = first_change(work), y = x; x < old_last || y < new_last; x++, y++) {
 		size_t x_end = run_end(old->changed, x), y_end = run_end(new->changed, y);
 		if (x_end > x || y_end > y) {
 			if (hunks)
@@ -364,9 +407,8 @@ static size_t collect(const struct work *work, struct st_hunk *hunks) {
 		}
 		x = x_end;
 		y = y_end;
-		if (x == old->lines->count)
-			return count;
 	}
+	return count;
 }
 
 static int add_hunks(struct st_diff *diff, const struct work *work, struct stet_error *err) {
@@ -382,30 +424,96 @@ static int add_hunks(struct st_diff *diff, const struct work *work, struct stet_
 	return 0;
 }
 
-static int find_hunks(struct st_diff *diff, struct stet_error *err) {
-	st_auto(work) work = {0};
-	int code = work_init(&work, &diff->old, &diff->new, err);
+/*
+ * Mark what differs. In most edits no line of what was replaced comes back, and then the rest of
+ * the texts does not matter. Else how often a line occurs in all of them does.
+ */
+static int mark(struct work *work, struct stet_error *err) {
+	int code = classify_all(work, work->head, work->tail, err);
 	if (code < 0)
 		return code;
+	if (shares_nothing(work)) {
+		mark_all(work, &work->sides[0]);
+		mark_all(work, &work->sides[1]);
+		return 0;
+	}
+	if (work->head + work->tail > 0)
+		code = classify_all(work, 0, 0, err);
+	return code < 0 ? code : compare(work, err);
+}
 
-	classify_all(&work);
-	trim(&work);
-	code = compare(&work, err);
+static int find_hunks(struct st_diff *diff, size_t head, size_t tail, struct stet_error *err) {
+	st_auto(work) work = {0};
+	int code = work_init(&work, &diff->old, &diff->new, head, tail, err);
+	if (code == 0)
+		code = mark(&work, err);
 	if (code < 0)
 		return code;
-	settle(&work.sides[0], &work.sides[1]);
-	settle(&work.sides[1], &work.sides[0]);
+	settle(&work, 0);
+	settle(&work, 1);
 	return add_hunks(diff, &work, err);
+}
+
+/* How many bytes two texts begin with that are the same; and how many they end with. */
+enum { BLOCK = 256 };
+
+static size_t same_head(struct st_str a, struct st_str b) {
+	size_t len = a.len < b.len ? a.len : b.len, at = 0;
+	while (len - at >= BLOCK && memcmp(a.ptr + at, b.ptr + at, BLOCK) == 0)
+		at += BLOCK;
+	while (at < len && a.ptr[at] == b.ptr[at])
+		at++;
+	return at;
+}
+
+static size_t same_tail(struct st_str a, struct st_str b) {
+	size_t len = a.len < b.len ? a.len : b.len, at = 0;
+	const char *a_end = a.ptr + a.len, *b_end = b.ptr + b.len;
+	while (len - at >= BLOCK && memcmp(a_end - at - BLOCK, b_end - at - BLOCK, BLOCK) == 0)
+		at += BLOCK;
+	while (at < len && a_end[-1 - (ptrdiff_t)at] == b_end[-1 - (ptrdiff_t)at])
+		at++;
+	return at;
+}
+
+/* The index of the line that starts at an offset, which may be the end of the text. */
+static size_t line_at(const struct st_lines *lines, size_t offset) {
+	return offset == lines->text.len ? lines->count : st_lines_number(lines, offset) - 1;
+}
+
+static size_t common_head(const struct st_lines *old, struct st_str new) {
+	size_t same = same_head(old->text, new);
+	const char *lf = same ? memrchr(new.ptr, '\n', same) : NULL;
+	return lf ? line_at(old, (size_t)(lf + 1 - new.ptr)) : 0;
+}
+
+static bool starts_line(struct st_str text, size_t offset) {
+	return offset == 0 || text.ptr[offset - 1] == '\n';
+}
+
+/* Lines at the end of both that come after the common ones at the start. */
+static size_t common_tail(const struct st_lines *old, struct st_str new, size_t head) {
+	size_t skip = old->starts[head];
+	struct st_str a = st_str_slice(old->text, skip, old->text.len);
+	struct st_str b = st_str_slice(new, skip, new.len);
+	size_t same = same_tail(a, b), at = a.len - same;
+	if (!starts_line(a, at) || !starts_line(b, b.len - same)) {
+		const char *lf = same ? memchr(a.ptr + at, '\n', same) : NULL;
+		at = lf ? (size_t)(lf + 1 - a.ptr) : a.len;
+	}
+	return old->count - line_at(old, skip + at);
 }
 
 int st_diff_init(struct st_diff *diff, struct st_str old, struct st_str new,
                  struct stet_error *err) {
 	*diff = (struct st_diff){0};
 	int code = st_lines_init_lf(&diff->old, old, err);
-	if (code == 0)
-		code = st_lines_init_lf(&diff->new, new, err);
+	if (code < 0)
+		return code;
+	size_t head = common_head(&diff->old, new), tail = common_tail(&diff->old, new, head);
+	code = st_lines_init_near(&diff->new, new, &diff->old, head, tail, err);
 	if (code == 0 && !st_str_eq(old, new))
-		code = find_hunks(diff, err);
+		code = find_hunks(diff, head, tail, err);
 	if (code < 0)
 		st_diff_release(diff);
 	return code;

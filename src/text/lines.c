@@ -199,6 +199,28 @@ int st_lines_init_lf(struct st_lines *lines, struct st_str text, struct stet_err
 	return index_lines(lines, text, eols.lf + eols.crlf, false, err);
 }
 
+int st_lines_init_near(struct st_lines *lines, struct st_str text, const struct st_lines *known,
+                       size_t head, size_t tail, struct stet_error *err) {
+	size_t tail_at = known->starts[known->count - tail];
+	size_t end = text.len - (known->text.len - tail_at);
+	struct st_str between = st_str_slice(text, known->starts[head], end);
+	size_t *starts = malloc((head + count_lf(between) + tail + 2) * sizeof *starts);
+	if (!starts)
+		return st_fail_nomem(err);
+
+	size_t count = head;
+	memcpy(starts, known->starts, head * sizeof *starts);
+	for (size_t at = known->starts[head]; at < end;) {
+		starts[count++] = at;
+		at = next_lf(text, at);
+	}
+	for (size_t i = known->count - tail; i < known->count; i++)
+		starts[count++] = known->starts[i] - tail_at + end;
+	starts[count] = text.len;
+	*lines = (struct st_lines){text, starts, count};
+	return 0;
+}
+
 void st_lines_release(struct st_lines *lines) {
 	free(lines->starts);
 	*lines = (struct st_lines){0};

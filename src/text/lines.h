@@ -53,6 +53,17 @@ struct st_lines {
 /** As st_lines_init(), but a CR is an ordinary byte and only LF ends a line, as for diff and git. */
 [[nodiscard]] int st_lines_init_lf(struct st_lines *lines, struct st_str text,
                                    struct stet_error *err);
+/**
+ * As st_lines_init_lf(), for a text that has its first and last lines in common
+ * with one that is indexed by LF already: only what lies between is looked at.
+ *
+ * @known  The other index.
+ * @head   How many lines both begin with.
+ * @tail   How many both end with, not counting those again.
+ */
+[[nodiscard]] int st_lines_init_near(struct st_lines *lines, struct st_str text,
+                                     const struct st_lines *known, size_t head, size_t tail,
+                                     struct stet_error *err);
 void st_lines_release(struct st_lines *lines);
 
 /** Line number n (from 1) with its ending. */
