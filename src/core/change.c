@@ -518,8 +518,7 @@ static int try_change(struct stet_session *session, const struct st_change *chan
 	st_auto(st_buf) new = ST_BUF_INIT;
 	answer->merged = false;
 	st_buf_release(&answer->diff);
-	int code = st_file_load(&session->ws->root, st_str(change->path), session->ws->max_file, &place,
-	                        &file, err);
+	int code = st_session_load(session, change->path, &place, &file, err);
 	if (code == STET_E_NOT_FOUND && place.path)
 		return change_absent(session, change, place.path, &new, answer, err);
 	if (code == 0 && change->text)

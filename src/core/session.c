@@ -112,9 +112,19 @@ struct st_seen *st_session_meet(struct stet_session *session, const char *path,
 	return st_session_meet_version(session, path, &file->hash, &stamp, st_line_count(bytes));
 }
 
-static int load(struct stet_session *session, const char *path, struct st_place *place,
-                struct st_file *file, struct stet_error *err) {
-	return st_file_load(&session->ws->root, st_str(path), session->ws->max_file, place, file, err);
+int st_session_load(struct stet_session *session, const char *path, struct st_place *place,
+                    struct st_file *file, struct stet_error *err) {
+	struct stet_workspace *ws = session->ws;
+	const char *plain = st_root_plain(&ws->root, path);
+	const struct st_seen *seen = plain ? st_lru_peek(&session->tracker.files, st_str(plain)) : NULL;
+	struct st_blob *base = seen ? st_bases_get(&ws->bases, &seen->hash) : NULL;
+	struct st_known known;
+	if (base)
+		known = (struct st_known){st_strn(base->bytes, base->len), seen->hash};
+	int code = st_file_load_known(&ws->root, st_str(path), ws->max_file, base ? &known : NULL,
+	                              place, file, err);
+	st_blob_put(base);
+	return code;
 }
 
 /* The record of a file by any spelling; also its path below the root, in plain or place. */
@@ -136,7 +146,7 @@ static int find_seen(struct stet_session *session, const char *path, struct st_p
 static int stand_by_bytes(struct stet_session *session, const char *path, struct st_seen *seen,
                           struct st_file *file, struct stet_error *err) {
 	st_auto(st_place) place = ST_PLACE_INIT;
-	int code = load(session, path, &place, file, err);
+	int code = st_session_load(session, path, &place, file, err);
 	switch (code) {
 	case 0:
 		break;
@@ -226,7 +236,7 @@ int stet_session_track_read(struct stet_session *session, const char *path,
 	[[maybe_unused]] st_auto(st_visit) visit = st_visit_begin(session, false);
 	st_auto(st_place) place = ST_PLACE_INIT;
 	st_auto(st_file) file = ST_FILE_INIT;
-	int code = load(session, path, &place, &file, err);
+	int code = st_session_load(session, path, &place, &file, err);
 	if (code < 0)
 		return code;
 	struct st_seen *seen = st_session_meet(session, place.path, &file);
@@ -243,7 +253,7 @@ int stet_session_track(struct stet_session *session, const char *path, const cha
 	st_auto(st_file) file = ST_FILE_INIT;
 	struct st_str bytes = st_strn(content ? content : "", content ? len : 0);
 	struct st_hash hash;
-	int code = load(session, path, &place, &file, err);
+	int code = st_session_load(session, path, &place, &file, err);
 	if (code == 0)
 		code = st_hash_of(bytes, &hash, err);
 	if (code < 0)
@@ -390,7 +400,7 @@ int stet_session_read(struct stet_session *session, const char *path, size_t fir
 	st_auto(st_place) place = ST_PLACE_INIT;
 	st_auto(st_file) file = ST_FILE_INIT;
 	st_displaced_look(&session->ws->guard);
-	int code = load(session, path, &place, &file, err);
+	int code = st_session_load(session, path, &place, &file, err);
 	if (code < 0)
 		return code;
 	struct stet_answer *answer = st_answer_new("success");

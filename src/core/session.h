@@ -57,6 +57,16 @@ enum st_standing {
 };
 
 /**
+ * Locate, open and read a file, as st_file_load(). One that holds what the
+ * session saw of it is compared with that instead of being hashed again.
+ *
+ * @path   As the caller spells it.
+ */
+[[nodiscard]] int st_session_load(struct stet_session *session, const char *path,
+                                  struct st_place *place, struct st_file *file,
+                                  struct stet_error *err);
+
+/**
  * Compare a file with what the session saw. An unchanged file costs one look;
  * any doubt is settled by its bytes.
  *

@@ -48,8 +48,7 @@ bool st_view_holds(const struct st_view *view, struct st_str part) {
 int st_view_load(struct st_view *view, struct stet_session *session, const char *path,
                  struct stet_error *err) {
 	st_view_release(view);
-	int code = st_file_load(&session->ws->root, st_str(path), session->ws->max_file, &view->place,
-	                        &view->file, err);
+	int code = st_session_load(session, path, &view->place, &view->file, err);
 	if (code < 0)
 		return code;
 	view->path = view->place.path;

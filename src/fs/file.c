@@ -129,8 +129,14 @@ static int read_version(int fd, const char *path, size_t max, const struct stat 
 	return 0;
 }
 
-static int hash_version(int code, struct st_file *file, struct stet_error *err) {
-	return code < 0 ? code : st_hash_of(st_buf_str(&file->bytes), &file->hash, err);
+/* known may be NULL. */
+static int hash_version(const struct st_known *known, struct st_file *file,
+                        struct stet_error *err) {
+	struct st_str bytes = st_buf_str(&file->bytes);
+	if (!known || !st_str_eq(bytes, known->bytes))
+		return st_hash_of(bytes, &file->hash, err);
+	file->hash = known->hash;
+	return 0;
 }
 
 int st_file_fetch(int fd, const char *path, size_t max, struct st_file *file,
@@ -140,7 +146,8 @@ int st_file_fetch(int fd, const char *path, size_t max, struct st_file *file,
 
 int st_file_read(int fd, const char *path, size_t max, struct st_file *file,
                  struct stet_error *err) {
-	return hash_version(read_version(fd, path, max, NULL, file, err), file, err);
+	int code = read_version(fd, path, max, NULL, file, err);
+	return code < 0 ? code : hash_version(NULL, file, err);
 }
 
 int st_pwrite_all(int fd, struct st_str bytes) {
@@ -173,15 +180,23 @@ static int open_plainly(const struct st_root *root, struct st_str path, struct s
 	return result;
 }
 
+int st_file_load_known(const struct st_root *root, struct st_str path, size_t max,
+                       const struct st_known *known, struct st_place *place, struct st_file *file,
+                       struct stet_error *err) {
+	struct stat looked;
+	int code = 0;
+	st_autofd fd = open_plainly(root, path, place, &looked);
+	bool plain = fd >= 0;
+	if (!plain)
+		code = st_root_locate(root, path, place, err);
+	if (code == 0 && !plain)
+		code = fd = st_file_open(place, err);
+	if (code >= 0)
+		code = read_version(fd, place->path, max, plain ? &looked : NULL, file, err);
+	return code < 0 ? code : hash_version(known, file, err);
+}
+
 int st_file_load(const struct st_root *root, struct st_str path, size_t max, struct st_place *place,
                  struct st_file *file, struct stet_error *err) {
-	struct stat looked;
-	st_autofd fd = open_plainly(root, path, place, &looked);
-	if (fd >= 0)
-		return hash_version(read_version(fd, place->path, max, &looked, file, err), file, err);
-	int code = st_root_locate(root, path, place, err);
-	if (code < 0)
-		return code;
-	fd = st_file_open(place, err);
-	return fd < 0 ? fd : st_file_read(fd, place->path, max, file, err);
+	return st_file_load_known(root, path, max, NULL, place, file, err);
 }

@@ -76,4 +76,15 @@ void st_file_release(struct st_file *file);
                                struct st_place *place, struct st_file *file,
                                struct stet_error *err);
 
+/** Bytes whose hash is known: reading them once more, it is enough to compare. */
+struct st_known {
+	struct st_str bytes;
+	struct st_hash hash;
+};
+
+/** As st_file_load(), of a file that is likely to hold these bytes. */
+[[nodiscard]] int st_file_load_known(const struct st_root *root, struct st_str path, size_t max,
+                                     const struct st_known *known, struct st_place *place,
+                                     struct st_file *file, struct stet_error *err);
+
 #endif

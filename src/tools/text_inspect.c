@@ -330,8 +330,7 @@ static int inspect(struct st_call *call, struct subject *subject, inspect_mode *
 	struct stet_session *session = call->session;
 	st_auto(st_place) place = ST_PLACE_INIT;
 	st_auto(st_file) file = ST_FILE_INIT;
-	int code = st_file_load(&session->ws->root, st_str(subject->path), session->ws->max_file,
-	                        &place, &file, err);
+	int code = st_session_load(session, subject->path, &place, &file, err);
 	if (code == 0)
 		code = st_workspace_check_text(session->ws, place.path, st_buf_str(&file.bytes), err);
 	if (code == 0)
