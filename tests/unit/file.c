@@ -84,6 +84,26 @@ static void a_file_is_hashed_in_pieces(void **state) {
 	assert_int_equal(st_hash_file(dir->fd, 1, &hash, NULL), STET_E_KIND);
 }
 
+/* A hash that no bytes have shows whose hash it is. */
+static void only_equal_bytes_have_a_known_hash(void **state) {
+	const struct dir *dir = *state;
+	const struct st_known known = {ST_STR("as it was"), {.bytes = {1, 2, 3}}};
+	static const char *const texts[] = {"as it was", "as it is!", "as it was once", ""};
+	struct st_root root;
+	assert_int_equal(st_root_open(&root, dir->path, NULL), 0);
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+		dir_write(dir, "a", texts[i]);
+		st_auto(st_place) place = ST_PLACE_INIT;
+		st_auto(st_file) file = ST_FILE_INIT;
+		struct st_hash hash;
+		assert_int_equal(
+			st_file_load_known(&root, ST_STR("a"), ST_FILE_MAX, &known, &place, &file, NULL), 0);
+		assert_int_equal(st_hash_of(st_str(texts[i]), &hash, NULL), 0);
+		assert_true(st_hash_eq(&file.hash, i == 0 ? &known.hash : &hash));
+	}
+	st_root_release(&root);
+}
+
 static void a_hash_matches_by_its_first_digits(void **state) {
 	(void)state;
 	struct st_hash hash;
@@ -397,6 +417,7 @@ int main(void) {
 	const struct CMUnitTest tests[] = {
 		claim(the_hash_is_that_of_sha256sum),
 		claim(a_file_is_hashed_in_pieces),
+		claim(only_equal_bytes_have_a_known_hash),
 		cmocka_unit_test(a_hash_matches_by_its_first_digits),
 		claim(a_stamp_tells_the_same_size_with_mtime_put_back),
 		claim(a_stamp_tells_a_rename_over_with_equal_mtime),

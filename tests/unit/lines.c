@@ -155,6 +155,36 @@ static void a_long_line_is_found_whole(void **state) {
 	}
 }
 
+/* What one text shares with another is taken from the other's index, whichever part it is. */
+static void an_index_can_be_made_from_a_similar_one(void **state) {
+	(void)state;
+	static const struct {
+		const char *known, *text;
+		size_t head, tail;
+	} cases[] = {
+		{"a\nb\nc\n", "a\nx\ny\nc\n", 1, 1},
+		{"a\nb\nc\n", "a\nc\n", 1, 1},
+		{"a\nb", "a\nb\nc", 1, 0},
+		{"a\nb\rc\n", "x\r\na\nb\rc\n", 0, 2},
+		{"a\nb", "long\nb", 0, 1},
+		{"", "a\n\nb", 0, 0},
+		{"a\nb\n", "", 0, 0},
+		{"a\nb\n", "a\nb\n", 2, 0},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		st_auto(st_lines) known = {0};
+		st_auto(st_lines) lines = {0};
+		st_auto(st_lines) full = {0};
+		struct st_str text = st_str(cases[i].text);
+		assert_int_equal(st_lines_init_lf(&known, st_str(cases[i].known), NULL), 0);
+		assert_int_equal(st_lines_init_lf(&full, text, NULL), 0);
+		assert_int_equal(
+			st_lines_init_near(&lines, text, &known, cases[i].head, cases[i].tail, NULL), 0);
+		assert_int_equal(lines.count, full.count);
+		assert_memory_equal(lines.starts, full.starts, (full.count + 1) * sizeof *full.starts);
+	}
+}
+
 int main(void) {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_empty_text_has_no_lines),
@@ -168,6 +198,7 @@ int main(void) {
 		cmocka_unit_test(millions_of_lone_crs_are_indexed_in_linear_time),
 		cmocka_unit_test(lone_crs_are_taken_one_by_one_in_linear_time),
 		cmocka_unit_test(a_long_line_is_found_whole),
+		cmocka_unit_test(an_index_can_be_made_from_a_similar_one),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
