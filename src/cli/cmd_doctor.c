@@ -337,7 +337,7 @@ const struct command doctor_command = {
 		"Looks at the kernel, the filesystem of the root, the watches that are left, the state "
 		"directory with its database and sessions, and the configuration of clients, and says "
 		"what to do where something is weak or broken. It changes nothing. Then lists every key of "
-        "the configuration, its value, and who said so. The "
+		"the configuration, its value, and who said so. The "
 		"exit status is 1 if something is broken.",
 	.examples = (const struct example[]){{"stet doctor", "what works here, and what applies"}, {0}},
 	.run = run,

@@ -28,26 +28,59 @@ static int set_lines(struct stet_json *json, const struct arguments *args, const
 	return DONE;
 }
 
+/* The options that name a place, of which there is to be one. */
+static const char *const places[] = {"--append-to",  "--section", "--heading", "--before",
+                                     "--code-block", "--lines",   "--target"};
+
+static int check_places(const struct arguments *args) {
+	const char *first = NULL;
+	for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+		if (!has_option(args, places[i]))
+			continue;
+		if (first)
+			return usage_error(args->command, "%s and %s go one at a time", first, places[i]);
+		first = places[i];
+	}
+	if (!first)
+		return usage_error(args->command,
+		                   "say where: --append-to, --section, --heading, --before, "
+		                   "--code-block or --lines");
+	return DONE;
+}
+
+/* A place by a heading: its words, and which one if there are several. */
+static void set_heading(struct stet_json *json, const struct arguments *args, int64_t which,
+                        size_t n) {
+	char pointer[64];
+	if (!has_option(args, by_heading[n].option))
+		return;
+	snprintf(pointer, sizeof pointer, "%s/text", by_heading[n].pointer);
+	set_option(json, pointer, args, by_heading[n].option);
+	snprintf(pointer, sizeof pointer, "%s/occurrence", by_heading[n].pointer);
+	if (which > 0)
+		stet_json_set_int(json, pointer, which);
+}
+
 static int set_target(struct stet_json *json, const struct arguments *args) {
 	const char *lines = option_value(args, "--lines");
 	const char *target = option_value(args, "--target");
-	int64_t block;
-	int status = lines ? set_lines(json, args, lines) : DONE;
+	int64_t block, which;
+	int status = check_places(args);
+	if (status == DONE && lines)
+		status = set_lines(json, args, lines);
 	if (status == DONE)
 		status = option_number(args, "--code-block", 0, INT64_MAX, -1, &block);
+	if (status == DONE)
+		status = option_number(args, "--occurrence", 1, INT64_MAX, 0, &which);
 	if (status != DONE)
 		return status;
 	for (size_t i = 0; i < sizeof by_heading / sizeof *by_heading; i++)
-		set_option(json, by_heading[i].pointer, args, by_heading[i].option);
+		set_heading(json, args, which, i);
 	if (block >= 0)
 		stet_json_set_int(json, "/target/codeBlock/index", block);
 	/* A string that holds JSON is taken too, and what is wrong with it the tool says. */
 	if (target)
 		stet_json_set_text(json, "/target", target, strlen(target));
-	if (!stet_json_type(json, "/target"))
-		return usage_error(args->command,
-		                   "say where: --append-to, --section, --heading, --before, "
-		                   "--code-block or --lines");
 	return DONE;
 }
 
@@ -76,6 +109,7 @@ static const struct option options[] = {
 	{"--section", "HEADING", "a heading and its section"},
 	{"--heading", "HEADING", "a heading's own line"},
 	{"--before", "HEADING", "before a heading (insert)"},
+	{"--occurrence", "N", "which one, if several headings have these words, from 1"},
 	{"--code-block", "N", "the lines between the fences of a code block, from 0"},
 	{"--lines", "RANGE", "lines from 1, as 12 or 12-15; insert goes after them, 0 is the top"},
 	{"--target", "JSON", "the place as the tool text_patch takes it"},

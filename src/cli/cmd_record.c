@@ -4,6 +4,20 @@
 
 #include "cli/work.h"
 
+/* What was looked at, and on standard error why something was not. */
+static void show(const struct stet_json *answer) {
+	size_t files = stet_json_count(answer, "/structuredContent/files");
+	printf("%zu %s looked at.\n", files, files == 1 ? "file was" : "files were");
+	for (size_t i = 0; i < stet_json_count(answer, "/structuredContent/ignored"); i++) {
+		char pointer[64];
+		snprintf(pointer, sizeof pointer, "/structuredContent/ignored/%zu/path", i);
+		const char *path = stet_json_text(answer, pointer, NULL);
+		snprintf(pointer, sizeof pointer, "/structuredContent/ignored/%zu/reason", i);
+		const char *reason = stet_json_text(answer, pointer, NULL);
+		complain("\"%s\" is left out. %s", path ? path : "", reason ? reason : "");
+	}
+}
+
 static int run(const struct options *options, const struct arguments *args) {
 	char *text = NULL;
 	size_t len = 0;
@@ -23,7 +37,7 @@ static int run(const struct options *options, const struct arguments *args) {
 	}
 	stet_json_free(result);
 	free(text);
-	return work_run(options, DONE, "record_tool_result", json, NULL);
+	return work_run(options, DONE, "record_tool_result", json, show);
 }
 
 const struct command record_command = {

@@ -8,6 +8,8 @@ static int run(const struct options *options, const struct arguments *args) {
 	bool end = has_option(args, "--end");
 	if (id && end)
 		return usage_error(args->command, "a story is set or ended, not both");
+	if (id && !*id)
+		return usage_error(args->command, "a story has a name");
 	struct stet_json *json = stet_json_new();
 	if (json && id)
 		stet_json_set_text(json, "/id", id, strlen(id));

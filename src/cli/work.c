@@ -42,6 +42,7 @@ int configure(const struct options *options, struct stet_workspace *ws, struct s
 int work_open(struct work *work, const struct options *options) {
 	struct stet_error err = {0};
 	*work = (struct work){.options = options};
+	stet_speak(STET_READER_SHELL);
 	if (stet_workspace_open(options->root, &work->ws, &err) < 0)
 		return work_close(work, report(&err));
 	/* What a command does is work, whether it calls a tool for it or not. */
@@ -138,7 +139,7 @@ int work_call(struct work *work, const char *tool, struct stet_json *args, work_
 	char *text = args ? stet_json_write(args, 0, &len) : NULL, *out = NULL;
 	stet_json_free(args);
 	if (!text) {
-		complain("The arguments are not valid UTF-8, which the tool %s needs.", tool);
+		complain("What was given is not valid UTF-8, and this command takes nothing else.");
 		return USAGE;
 	}
 	int code = stet_call(work->session, tool, text, len, &out, &len, &err);

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "base/words.h"
 #include "core/visit.h"
 #include "fs/remove.h"
 #include "text/find.h"
@@ -141,10 +142,11 @@ static int show_change(struct stet_session *session, const struct st_change *cha
 static void say_unseen(const struct stet_session *session, const struct st_seen *seen,
                        struct stet_answer *answer) {
 	if (session->stateless) {
-		st_buf_addf(&answer->message,
-		            " Nothing is remembered from call to call: pass expectedHash \"%s\" if this is "
-		            "the version you read, or read it first.",
-		            answer->hash);
+		st_buf_addf(
+			&answer->message,
+			" Nothing is remembered from call to call: %s \"%s\" if this is the version you "
+			"read, or read it first.",
+			st_word(ST_WORD_PASS_HASH), answer->hash);
 		return;
 	}
 	if (seen && seen->lines.count > 0) {
@@ -154,8 +156,8 @@ static void say_unseen(const struct stet_session *session, const struct st_seen 
 	} else {
 		st_buf_adds(&answer->message, " Read it first");
 	}
-	st_buf_addf(&answer->message, ", or pass expectedHash \"%s\" if you know this version.",
-	            answer->hash);
+	st_buf_addf(&answer->message, ", or %s \"%s\" if you know this version.",
+	            st_word(ST_WORD_PASS_HASH), answer->hash);
 }
 
 /* The same call cannot succeed by itself where the hash is wrong, or a text to change is gone. */
@@ -163,7 +165,8 @@ static void say_hash(const struct stet_session *session, const struct st_change 
                      struct stet_answer *answer, bool changed) {
 	st_buf_addf(&answer->message, " Its hash is %s.", answer->hash);
 	if (!changed)
-		st_buf_addf(&answer->message, " Look at the file again, then pass this hash%s.",
+		st_buf_addf(&answer->message, " Look at the file again, then %s this one%s.",
+		            st_word(ST_WORD_PASS_HASH),
 		            session->stateless && change->kind == ST_CHANGE_WHOLE ? "" : ", or none");
 }
 

@@ -93,7 +93,7 @@ static int read_row(struct stet_replay *replay, size_t *at, struct row *row,
 		*at = end ? stop + 1 : stop;
 		replay->line++;
 	}
-	snprintf(what, sizeof what, "Line %zu of the run", replay->line);
+	snprintf(what, sizeof what, "The contents of line %zu of the run", replay->line);
 	int code = st_json_parse(text, what, &row->doc, err);
 	if (code < 0)
 		return code;

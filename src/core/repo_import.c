@@ -239,7 +239,7 @@ static void set_aside(struct stet_workspace *ws, int dirfd, const char *why) {
 
 static int import_text(struct import *import, struct st_str text, struct stet_error *err) {
 	yyjson_doc *doc = NULL;
-	int code = st_json_parse(text, "The state file", &doc, err);
+	int code = st_json_parse(text, "The contents of the state file", &doc, err);
 	if (code < 0)
 		return code;
 	/* What was half taken goes again. */

@@ -3,6 +3,7 @@
 #include <openssl/evp.h>
 #include <pthread.h>
 
+#include "base/words.h"
 #include "fs/sys.h"
 
 /*
@@ -86,17 +87,16 @@ static int digit_value(char digit) {
 int st_hash_matches(const struct st_hash *hash, struct st_str hex, struct stet_error *err) {
 	if (hex.len < ST_HASH_SHORT || hex.len > ST_HASH_HEX)
 		return st_fail(err, STET_E_INVALID,
-		               "A hash has 16 to 64 hex digits, this one has %zu characters. "
-		               "Use the fileHash of the last answer about this file.",
-		               hex.len);
+		               "A hash has 16 to 64 hex digits, this one has %zu characters. %s", hex.len,
+		               st_word(ST_WORD_HASH_SOURCE));
 	int same = 1;
 	for (size_t i = 0; i < hex.len; i++) {
 		int value = digit_value(hex.ptr[i]);
 		if (value < 0)
-			return st_fail(err, STET_E_INVALID,
-			               "A hash consists of hex digits, but character %zu of \"%.*s\" is none. "
-			               "Use the fileHash of the last answer about this file.",
-			               i + 1, (int)hex.len, hex.ptr);
+			return st_fail(
+				err, STET_E_INVALID,
+				"A hash consists of hex digits, but character %zu of \"%.*s\" is none. %s", i + 1,
+				(int)hex.len, hex.ptr, st_word(ST_WORD_HASH_SOURCE));
 		unsigned char byte = hash->bytes[i / 2];
 		if (value != (i % 2 ? byte & 15 : byte >> 4))
 			same = 0;

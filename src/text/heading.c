@@ -2,6 +2,7 @@
 
 #include "base/unicode.h"
 #include "base/utf8.h"
+#include "base/words.h"
 
 /** How many headings or lines a message names. */
 #define MAX_NAMED 10
@@ -223,9 +224,9 @@ static void note_others(const struct st_markdown *md, const struct wanted *wante
 	st_buf_addf(note, "%zu headings are called ", others + 1);
 	add_shown(note, md->headings[index].text);
 	st_buf_addf(note,
-	            "; the first, in line %zu, was taken. The others are in %s %s; "
-	            "\"occurrence\" in the target says which.",
-	            md->headings[index].line, others == 1 ? "line" : "lines", st_buf_cstr(&lines));
+	            "; the first, in line %zu, was taken. The others are in %s %s; %s says which.",
+	            md->headings[index].line, others == 1 ? "line" : "lines", st_buf_cstr(&lines),
+	            st_word(ST_WORD_WHICH_HEADING));
 }
 
 static int fail_occurrence(const struct st_markdown *md, const struct wanted *wanted,
@@ -277,8 +278,8 @@ int st_heading_find(const struct st_markdown *md, struct st_str query, int64_t o
 		return st_fail(err, STET_E_INVALID,
 		               "The heading to look for is empty; give its text, as in \"## Setup\".");
 	if (occurrence < 0)
-		return st_fail(err, STET_E_INVALID, "occurrence counts from 1; %lld is not possible.",
-		               (long long)occurrence);
+		return st_fail(err, STET_E_INVALID, "%s counts from 1; %lld is not possible.",
+		               st_word(ST_WORD_OCCURRENCE), (long long)occurrence);
 	int code = find(md, &wanted, occurrence, index, err);
 	if (code == 0 && occurrence == 0 && note)
 		note_others(md, &wanted, *index, note);

@@ -5,6 +5,7 @@
 
 #include <cmark.h>
 
+#include "base/words.h"
 #include "text/frontmatter.h"
 #include "text/html.h"
 #include "text/linkdef.h"
@@ -428,7 +429,8 @@ static int read_structure(struct st_markdown *md, struct stet_error *err) {
 		return st_fail_nomem(err);
 	return st_fail(err, STET_E_TOO_BIG,
 	               "The Markdown structure of this text takes more than 1 GiB of memory. "
-	               "Edit it by lines, or with text_replace.");
+	               "Edit it by lines, or with %s.",
+	               st_word(ST_WORD_TEXT_REPLACE));
 }
 
 static bool read_keys(struct st_markdown *md) {
@@ -464,14 +466,14 @@ static int check_size(const struct st_markdown *md, struct stet_error *err) {
 		return st_fail(
 			err, STET_E_TOO_BIG,
 			"Markdown structure is read from texts of up to 256 MiB; this one has %zu bytes. "
-			"Edit it by lines, or with text_replace.",
-			md->lines.text.len);
+			"Edit it by lines, or with %s.",
+			md->lines.text.len, st_word(ST_WORD_TEXT_REPLACE));
 	for (size_t n = 1; n <= md->lines.count; n++) {
 		if (nesting_of(line_text(&md->lines, n, false)) > MAX_NESTING)
 			return st_fail(err, STET_E_TOO_BIG,
 			               "Line %zu opens more than %d lists in one another. "
-			               "Edit this text by lines, or with text_replace.",
-			               n, MAX_NESTING);
+			               "Edit this text by lines, or with %s.",
+			               n, MAX_NESTING, st_word(ST_WORD_TEXT_REPLACE));
 	}
 	return 0;
 }

@@ -1,5 +1,6 @@
 #include "text/patch_place.h"
 
+#include "base/words.h"
 #include "text/frontmatter.h"
 #include "text/heading.h"
 
@@ -46,6 +47,10 @@ static int check_lines(const struct st_patch *patch, struct stet_error *err) {
 	return 0;
 }
 
+static const char *said(enum st_patch_target target) {
+	return st_word(ST_WORD_TARGETS + target);
+}
+
 static int check_operation(const struct st_patch *patch, struct stet_error *err) {
 	bool insert = patch->operation == ST_PATCH_INSERT;
 	const char *operation = st_patch_operation_name(patch->operation);
@@ -54,26 +59,28 @@ static int check_operation(const struct st_patch *patch, struct stet_error *err)
 		if (!insert)
 			return st_fail(
 				err, STET_E_INVALID,
-				"beforeHeading takes insert only, not %s. To %s the heading itself, use the "
-				"target \"heading\"; the heading and its text, \"wholeSection\"; lines, "
-				"\"lines\".",
-				operation, operation);
+				"Only insert goes with %s, not %s. To %s the heading itself, use %s; the heading "
+				"and its text, %s; lines, %s.",
+				said(patch->target), operation, operation, said(ST_TARGET_HEADING),
+				said(ST_TARGET_WHOLE_SECTION), said(ST_TARGET_LINES));
 		return 0;
 	case ST_TARGET_APPEND_TO_SECTION:
 		if (!insert)
 			return st_fail(
 				err, STET_E_INVALID,
-				"appendToSection takes insert only, not %s. To %s the section, use the target "
-				"\"wholeSection\"; single lines of it, \"lines\".",
-				operation, operation);
+				"Only insert goes with %s, not %s. To %s the section, use %s; single lines of it, "
+				"%s.",
+				said(patch->target), operation, operation, said(ST_TARGET_WHOLE_SECTION),
+				said(ST_TARGET_LINES));
 		return 0;
 	case ST_TARGET_WHOLE_SECTION:
 		if (insert)
 			return st_fail(
 				err, STET_E_INVALID,
-				"wholeSection takes replace and delete only. To insert at its end, use the "
-				"target \"appendToSection\"; above it, \"beforeHeading\"; right below its "
-				"heading, \"heading\".");
+				"Only replace and delete go with %s, not insert. To insert at its end, use %s; "
+				"above it, %s; right below its heading, %s.",
+				said(patch->target), said(ST_TARGET_APPEND_TO_SECTION),
+				said(ST_TARGET_BEFORE_HEADING), said(ST_TARGET_HEADING));
 		return 0;
 	default:
 		return 0;
@@ -95,9 +102,8 @@ int st_patch_check(const struct st_patch *patch, struct stet_error *err) {
 			"The content is empty, so there is nothing to insert. A blank line is \"\\n\".");
 	if (st_patch_needs_structure(patch) && !patch->markdown)
 		return st_fail(err, STET_E_INVALID,
-		               "The target \"%s\" is for Markdown files only. In this one use the target "
-		               "\"lines\", or text_replace.",
-		               st_patch_target_name(patch->target));
+		               "Only Markdown files have what %s names. In this one use %s, or %s.",
+		               said(patch->target), said(ST_TARGET_LINES), st_word(ST_WORD_TEXT_REPLACE));
 	return 0;
 }
 

@@ -1,6 +1,7 @@
 /* text_replace: search and replace, the default for changes within a line or a few. */
 #include "text/replace.h"
 
+#include "base/words.h"
 #include "tools/render.h"
 
 struct work {
@@ -165,8 +166,8 @@ static void render(struct st_call *call, const struct work *work,
 	}
 	st_render_span(call, call->result, "affectedLines", touched->first, touched->last);
 	if (answer->noop)
-		st_buf_addf(&call->text, "Nothing to change in %s: oldText and newText are the same.\n",
-		            st_shown(answer->path));
+		st_buf_addf(&call->text, "Nothing to change in %s: %s and %s are the same.\n",
+		            st_shown(answer->path), st_word(ST_WORD_OLD_TEXT), st_word(ST_WORD_NEW_TEXT));
 	else
 		st_buf_addf(&call->text, "Replaced %zu of %zu in %s, lines %zu-%zu.\n", done->replaced,
 		            done->found.total, st_shown(answer->path), touched->first, touched->last);

@@ -1,4 +1,5 @@
 /* write_file: a whole file, new or seen in full. */
+#include "base/words.h"
 #include "tools/render.h"
 
 enum { NOTE_MAX = 2048 };
@@ -30,9 +31,9 @@ static int note_small_change(struct writing *writing, struct st_str old, struct 
 		return 0;
 	st_buf_addf(
 		&writing->note,
-		"The file was there already, and only %zu of %zu lines changed; edit_file does that "
-		"without sending the rest. What changed:\n",
-		changed, lines);
+		"The file was there already, and only %zu of %zu lines changed; %s does that without "
+		"sending the rest. What changed:\n",
+		changed, lines, st_word(ST_WORD_EDIT_FILE));
 	st_buf_add(&writing->note, st_buf_str(&diff));
 	return writing->note.failed ? st_fail_nomem(err) : 0;
 }

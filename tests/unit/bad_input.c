@@ -272,7 +272,7 @@ static void markdown_targets_are_refused_elsewhere(void **state) {
 		refuse(desk, STET_E_INVALID, "text_patch",
 		       "{'filePath': 'a.c', 'operation': '%s', 'target': %s, 'content': 'x'}",
 		       i == 4 ? "replace" : "insert", targets[i]);
-		expect_text("is for Markdown files only");
+		expect_text("Only Markdown files have");
 		expect_text("\"lines\", or text_replace");
 	}
 	expect_file(desk, "a.c", text);

@@ -95,12 +95,12 @@ static void targets_to_insert_at_refuse_replace_and_delete(void **state) {
 	for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
 		refuse(desk, STET_E_INVALID, "text_patch",
 		       "{'filePath': 'a.md', 'operation': 'delete', 'target': {'%s': 'B'}}", targets[i]);
-		expect_text("takes insert only");
+		expect_text("Only insert goes with");
 		refuse(
 			desk, STET_E_INVALID, "text_patch",
 			"{'filePath': 'a.md', 'operation': 'replace', 'target': {'%s': 'B'}, 'content': 'x'}",
 			targets[i]);
-		expect_text("takes insert only");
+		expect_text("Only insert goes with");
 	}
 	expect_file(desk, "a.md", text);
 }

@@ -122,10 +122,10 @@ static void Run_AppendToSection_LastSection_InsertsAtEndOfFile(void **state) {
 
 static void Run_AppendToSection_NonMarkdown_Throws(void **state) {
 	(void)state;
-	refuse((struct st_patch){.operation = ST_PATCH_INSERT,
-	                         AT(APPEND_TO_SECTION, "## Setup"),
-	                         CONTENT("x")},
-	       doc, STET_E_INVALID, "The target \"appendToSection\" is for Markdown files only.");
+	refuse(
+		(struct st_patch){
+			.operation = ST_PATCH_INSERT, AT(APPEND_TO_SECTION, "## Setup"), CONTENT("x")},
+		doc, STET_E_INVALID, "Only Markdown files have what the target \"appendToSection\" names.");
 }
 
 static void Run_AppendToSection_HeadingNotFound_Throws(void **state) {
@@ -252,22 +252,25 @@ static void whole_section_is_heading_and_body(void **state) {
 	      ST_STR("# a\nnew\n\n# c\nend\n"), NULL);
 	check((struct st_patch){DELETE, AT(WHOLE_SECTION, "c")}, text,
 	      ST_STR("# a\ntext\n\n## b\nmore\n\n"), NULL);
-	refuse((struct st_patch){INSERT, AT(WHOLE_SECTION, "a"), CONTENT("x")}, text, STET_E_INVALID,
-	       "wholeSection takes replace and delete only. To insert at its end, use the target "
-	       "\"appendToSection\"");
+	refuse(
+		(struct st_patch){INSERT, AT(WHOLE_SECTION, "a"), CONTENT("x")}, text, STET_E_INVALID,
+		"Only replace and delete go with the target \"wholeSection\", not insert. To insert at its "
+		"end, use the target "
+		"\"appendToSection\"");
 }
 
 static void targets_to_insert_at_refuse_other_operations(void **state) {
 	(void)state;
 	refuse((struct st_patch){DELETE, AT(BEFORE_HEADING, "## Setup")}, doc, STET_E_INVALID,
-	       "beforeHeading takes insert only, not delete.");
+	       "Only insert goes with the target \"beforeHeading\", not delete.");
 	refuse((struct st_patch){REPLACE, AT(BEFORE_HEADING, "## Setup"), CONTENT("x")}, doc,
-	       STET_E_INVALID, "beforeHeading takes insert only, not replace.");
+	       STET_E_INVALID, "Only insert goes with the target \"beforeHeading\", not replace.");
 	refuse((struct st_patch){DELETE, AT(APPEND_TO_SECTION, "## Setup")}, doc, STET_E_INVALID,
-	       "appendToSection takes insert only, not delete. To delete the section, use the target "
+	       "Only insert goes with the target \"appendToSection\", not delete. To delete the "
+	       "section, use the target "
 	       "\"wholeSection\"");
 	refuse((struct st_patch){REPLACE, AT(APPEND_TO_SECTION, "## Setup"), CONTENT("x")}, doc,
-	       STET_E_INVALID, "appendToSection takes insert only, not replace.");
+	       STET_E_INVALID, "Only insert goes with the target \"appendToSection\", not replace.");
 }
 
 static void a_hash_in_a_fence_is_never_a_heading(void **state) {
