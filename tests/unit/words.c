@@ -25,7 +25,7 @@ static void a_shell_has_words_of_its_own(void **state) {
 	assert_string_equal(st_word(ST_WORD_OLD_TEXT), "OLD");
 	assert_string_equal(st_word(ST_WORD_PASS_HASH), "give --expect");
 	/* Edits from a file are the one place where a shell meets an argument's name. */
-	for (int word = 0; word < ST_WORD_COUNT; word++) {
+	for (unsigned word = 0; word < ST_WORD_COUNT; word++) {
 		for (size_t i = 0; i < sizeof agent_words / sizeof *agent_words; i++)
 			assert_true(word == ST_WORD_SET_REPLACE_ALL || !strstr(st_word(word), agent_words[i]));
 	}
@@ -33,9 +33,9 @@ static void a_shell_has_words_of_its_own(void **state) {
 
 static void every_word_is_there_for_both(void **state) {
 	(void)state;
-	for (int reader = 0; reader < 2; reader++) {
+	for (unsigned reader = 0; reader < 2; reader++) {
 		stet_speak(reader);
-		for (int word = 0; word < ST_WORD_COUNT; word++)
+		for (unsigned word = 0; word < ST_WORD_COUNT; word++)
 			assert_true(st_word(word) && *st_word(word));
 	}
 }
