@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "base/json.h"
+#include "base/thread.h"
 #include "base/utf8.h"
 #include "core/file_type.h"
 #include "core/session.h"
@@ -208,7 +209,7 @@ void st_exporter_mark(struct st_exporter *exporter) {
 	bool news = !exporter->dirty;
 	exporter->dirty = true;
 	/* Without a thread the file is written at the end. */
-	if (!exporter->begun_by && pthread_create(&exporter->thread, NULL, work, exporter) == 0)
+	if (!exporter->begun_by && st_thread_start(&exporter->thread, work, exporter))
 		exporter->begun_by = getpid();
 	if (news)
 		pthread_cond_signal(&exporter->wake);

@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include "base/thread.h"
+
 static void *work(void *data) {
 	struct st_closer *closer = data;
 	pthread_mutex_lock(&closer->lock);
@@ -21,7 +23,7 @@ static void *work(void *data) {
 
 /* With the lock: whether there is a thread, which a forked child does not have. */
 static bool is_at_work(struct st_closer *closer) {
-	if (!closer->begun_by && pthread_create(&closer->thread, NULL, work, closer) == 0)
+	if (!closer->begun_by && st_thread_start(&closer->thread, work, closer))
 		closer->begun_by = getpid();
 	return closer->begun_by == getpid();
 }

@@ -2,13 +2,12 @@
 
 #include <assert.h>
 #include <dirent.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <sys/stat.h>
 
 #include "base/buf.h"
+#include "base/thread.h"
 #include "fs/below.h"
 #include "fs/sys.h"
 
@@ -496,16 +495,11 @@ static void *work(void *data) {
 	return NULL;
 }
 
-/* Helpers take no signals: those are the host's affair. A walk with fewer of them is only slower. */
+/* A walk with fewer of them is only slower. */
 static unsigned start_helpers(struct walk *walk, pthread_t *helpers, unsigned count) {
-	sigset_t all, before;
-	sigfillset(&all);
-	if (pthread_sigmask(SIG_SETMASK, &all, &before) != 0)
-		return 0;
 	unsigned started = 0;
-	while (started < count && pthread_create(&helpers[started], NULL, work, walk) == 0)
+	while (started < count && st_thread_start(&helpers[started], work, walk))
 		started++;
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return started;
 }
 

@@ -1,9 +1,9 @@
 #include "net/pool.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+#include "base/thread.h"
 
 struct st_pool {
 	struct st_loop *loop;
@@ -116,14 +116,9 @@ static void *work(void *arg) {
 	return NULL;
 }
 
-/* Signals are the main thread's. */
 static bool add_thread(struct st_pool *pool) {
-	sigset_t all, before;
 	pthread_t thread;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	bool made = pthread_create(&thread, NULL, work, pool) == 0;
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	bool made = st_thread_start(&thread, work, pool);
 	pool->threads += made;
 	return made;
 }
