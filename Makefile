@@ -60,7 +60,7 @@ bench: build-bench/build.ninja ## run the benchmarks, on a release build; on the
 	@ninja -C build-bench
 	@tools/bench build-bench $(TREE)
 
-torture: all ## run the torture tests with their full counts
+torture: all packages ## run the torture tests with their full counts
 	@STET_TORTURE=1 tools/run-tests build --suite torture --timeout-multiplier 20
 
 conformance: all ## run the official MCP conformance suite

@@ -1,10 +1,14 @@
 /* The state of the work as text: spec 2's words, under budget, and nothing in it that poses. */
 #include "core/snapshot.h"
 
+#include "core/audit.h"
+#include "core/compact.h"
 #include "core/file_type.h"
 #include "lib/gen.h"
 #include "lib/npm.h"
 #include "text/tokens.h"
+
+enum { HISTORIES = 8 };
 
 /* A state that owns what it is made of. */
 struct made {
@@ -228,6 +232,16 @@ static size_t files_accounted_for(const char *text) {
 	return sum;
 }
 
+/* Every file is named or counted. */
+static void check_files(const struct made *made, const struct st_buf *text, int way) {
+	struct st_audit audit = {0};
+	if (way < 3 && made->state.file_count > 0)
+		assert_int_equal(files_accounted_for(text->ptr), made->state.file_count);
+	if (made->state.file_count <= 1000)
+		st_audit_files(st_buf_str(text), &made->state, &audit);
+	assert_int_equal(st_audit_unsaid(&audit), 0);
+}
+
 /* States of every size, each in the ways that matter, to be counted at once. */
 static void make_state(struct made *made, size_t files, size_t tasks, int way) {
 	char text[5000];
@@ -259,41 +273,94 @@ static void make_state(struct made *made, size_t files, size_t tasks, int way) {
 	}
 }
 
+/* Histories of 1 to 1,000 turns, every other one with a last message of a megabyte. */
+static void make_history(struct st_buf *out, size_t index) {
+	static const size_t turns[] = {1, 10, 100, 1000};
+	st_buf_adds(out, "[{\"role\":\"user\",\"content\":\"Write it.\"}");
+	for (size_t i = 0; i < turns[index / 2]; i++)
+		st_buf_addf(out,
+		            ",{\"role\":\"assistant\",\"content\":\"Turn %zu.\",\"tool_calls\":[{\"id\":"
+		            "\"c%zu\",\"type\":\"function\",\"function\":{\"name\":\"read_file\","
+		            "\"arguments\":\"{}\"}}]},{\"role\":\"tool\",\"tool_call_id\":\"c%zu\","
+		            "\"content\":\"int x = %zu; /* and so on */\"}",
+		            i, i, i, i);
+	st_buf_adds(out, ",{\"role\":\"user\",\"content\":\"");
+	for (size_t i = 0; index % 2 && i < (1 << 20) / 32; i++)
+		st_buf_adds(out, "and then the next requirement is ");
+	st_buf_adds(out, "done\"}]");
+	assert_false(out->failed);
+}
+
+/* The prompts that come of a snapshot, with some histories or all of them. */
+static void add_prompts(struct counter *counter, const struct st_buf *snapshot,
+                        struct st_buf histories[HISTORIES], size_t number) {
+	st_auto(st_buf) prompt = ST_BUF_INIT;
+	const struct st_compact_options options = {.snapshot = st_buf_str(snapshot)};
+	for (size_t i = 0; i < HISTORIES; i++) {
+		if (gen_rounds(0, 1) == 0 && i != number % HISTORIES)
+			continue;
+		st_buf_clear(&prompt);
+		assert_int_equal(st_compact(st_buf_str(&histories[i]), &options, &prompt, NULL, NULL), 0);
+		/* The snapshot is in it whole. */
+		assert_non_null(strstr(prompt.ptr, "Existing Files ("));
+		assert_non_null(strstr(prompt.ptr, "Open Tasks (") ? prompt.ptr
+		                                                   : strstr(prompt.ptr, "All tasks"));
+		counter_add(counter, st_buf_str(&prompt));
+	}
+}
+
+/* Where the full count is not wanted, the largest states only in the ways that differ most. */
+static bool is_left_out(size_t files, size_t tasks, int way) {
+	if (gen_rounds(0, 1))
+		return false;
+	return (files == 100000 && tasks > 1 && way != 1) || (files > 1000 && way == 4);
+}
+
+static size_t most_of(struct counter *counter, const struct dir *dir, const char *what) {
+	size_t most = 0;
+	counter_run(counter, dir);
+	for (size_t i = 0; i < counter->count; i++)
+		most = counter->counts[i] > most ? counter->counts[i] : most;
+	print_message("# %zu %s, at most %zu tokens\n", counter->count, what, most);
+	counter_release(counter);
+	return most;
+}
+
 static void fits_its_budget_whatever_the_state(void **state) {
 	struct dir *dir = *state;
 	static const size_t sizes[] = {0, 1, 10, 52, 100, 1000, 10000, 100000};
 	static const size_t task_counts[] = {0, 1, 10, 1000};
-	struct counter counter = {0};
+	struct counter counter = {0}, prompts = {0};
+	struct st_buf histories[HISTORIES] = {0};
 	st_auto(st_buf) out = ST_BUF_INIT;
 	st_auto(st_buf) again = ST_BUF_INIT;
+	for (size_t i = 0; i < HISTORIES; i++)
+		make_history(&histories[i], i);
 	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
 		for (size_t j = 0; j < sizeof task_counts / sizeof *task_counts; j++) {
 			for (int way = 0; way < 5; way++) {
 				struct made made;
-				/* The largest in two ways only: the others differ in their names. */
-				if (sizes[i] == 100000 && (way > 2 || j > 1))
+				if (is_left_out(sizes[i], task_counts[j], way))
 					continue;
-				make_state(&made, way > 2 && sizes[i] > 1000 ? 1000 : sizes[i], task_counts[j],
-				           way);
+				make_state(&made, sizes[i], task_counts[j], way);
 				format(&made, 0, &out);
 				format(&made, 0, &again);
 				assert_string_equal(out.ptr, again.ptr);
-				if (way < 3 && sizes[i] > 0)
-					assert_int_equal(files_accounted_for(out.ptr), sizes[i]);
+				check_files(&made, &out, way);
 				counter_add(&counter, st_buf_str(&out));
+				add_prompts(&prompts, &out, histories, counter.count);
 				made_release(&made);
 			}
 		}
 	}
 	st_buf_release(&out);
 	st_buf_release(&again);
-	counter_run(&counter, dir);
-	size_t most = 0;
-	for (size_t i = 0; i < counter.count; i++)
-		most = counter.counts[i] > most ? counter.counts[i] : most;
-	print_message("# %zu states, at most %zu tokens\n", counter.count, most);
-	counter_release(&counter);
+	for (size_t i = 0; i < HISTORIES; i++)
+		st_buf_release(&histories[i]);
+	size_t most = most_of(&counter, dir, "states");
+	size_t most_prompt = most_of(&prompts, dir, "prompts with them");
 	assert_true(most < ST_SNAPSHOT_BUDGET);
+	assert_true(most_prompt < ST_COMPACT_BUDGET);
 }
 
 static void fifty_files_of_a_story_are_all_named(void **state) {
