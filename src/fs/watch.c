@@ -539,6 +539,7 @@ void st_watch_stop(struct st_watch *watch) {
 		.poll_ms = watch->poll_ms,
 		.max_changes = watch->max_changes,
 		.state_dir = watch->state_dir,
+		.wanted = watch->wanted,
 		.report = watch->report,
 		.data = watch->data,
 		.epoll = -1,

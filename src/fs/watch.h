@@ -66,6 +66,8 @@ struct st_watch {
 	size_t max_changes;
 	/** The name of the state directory, where cookies are laid and nothing is reported. */
 	const char *state_dir;
+	/** Only files whose name this takes count, ignored or not; NULL for all. Any thread calls it. */
+	bool (*wanted)(void *data, struct st_str name);
 	/** Called by st_watch_dispatch() and st_watch_sync(); must not call these or stop the watch. */
 	void (*report)(void *data, const char *path, enum st_watch_event event);
 	void *data;

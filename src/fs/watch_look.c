@@ -41,6 +41,8 @@ bool st_watch_ignores(struct st_watch *watch, const struct st_watch_node *dir, s
                       bool is_dir) {
 	if (watch->flags & ST_WATCH_USED)
 		return false;
+	if (watch->wanted && !is_dir)
+		return !watch->wanted(watch->data, name);
 	if (!(watch->flags & ST_WATCH_NO_BUILTIN) && st_ignore_builtin(name, is_dir))
 		return true;
 	/* Our own directory is watched for cookies, and nobody's business. */

@@ -205,12 +205,16 @@ static void see_file(struct scan *scan, struct st_watch_node *node, const struct
 static void see_entry(struct scan *scan, struct st_str name, unsigned type) {
 	struct stat st;
 	bool known_dir = type == DT_DIR;
+	/* Not looked at if its name and kind say enough. */
+	if (type != DT_UNKNOWN && st_watch_ignores(scan->watch, scan->node, name, known_dir))
+		return;
 	if (!known_dir && st_retry(fstatat(scan->fd, name.ptr, &st, AT_SYMLINK_NOFOLLOW)) < 0)
 		return;
 	bool is_dir = known_dir || S_ISDIR(st.st_mode);
 	if (!is_dir && !S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
 		return;
-	if (st_watch_ignores(scan->watch, scan->node, name, is_dir))
+	if ((type == DT_UNKNOWN || is_dir != known_dir) &&
+	    st_watch_ignores(scan->watch, scan->node, name, is_dir))
 		return;
 	struct st_watch_node *node = st_watch_entry(&scan->watch->table, scan->node, name);
 	if (!node) {

@@ -94,9 +94,11 @@ static int visit_dir(struct pass *pass, const struct st_walk_entry *entry, struc
 }
 
 static int visit(void *data, const struct st_walk_entry *entry, struct stet_error *err) {
+	const struct st_watch *watch = ((struct pass *)data)->watch;
 	if (entry->type == ST_WALK_DIR)
 		return visit_dir(data, entry, err);
-	if (entry->type != ST_WALK_FILE && entry->type != ST_WALK_LINK)
+	if ((entry->type != ST_WALK_FILE && entry->type != ST_WALK_LINK) ||
+	    (watch->wanted && !watch->wanted(watch->data, entry->name)))
 		return 0;
 	struct stat st;
 	if (!here.timed && st_retry(fstatat(entry->dir, entry->name.ptr, &st, AT_SYMLINK_NOFOLLOW)) < 0)
@@ -155,6 +157,8 @@ int st_watch_first_pass(struct st_watch *watch, struct stet_error *err) {
 	_Static_assert((int)ST_WATCH_NO_BUILTIN == (int)ST_WALK_NO_BUILTIN &&
 	                   (int)ST_WATCH_NO_FILES == (int)ST_WALK_NO_FILES,
 	               "the flags are handed on");
+	if (watch->wanted)
+		walk.flags |= ST_WALK_IGNORED_FILES;
 	mark_start(watch);
 	st_watch_rules_attach(watch);
 	int code = st_walk_run(&walk, watch->root->fd, err);

@@ -1,6 +1,7 @@
 /* Subscriptions to files and to what is made of them, fed by the watchers of the workspaces. */
 #include <sys/epoll.h>
 
+#include "core/agents_watch.h"
 #include "mcp/desk_state.h"
 #include "mcp/state.h"
 #include "base/uri.h"
@@ -22,6 +23,11 @@ struct st_desk_watch {
 	bool any;
 	struct watched *files;
 	size_t count;
+	/* For instruction files in places where there are none: one for each workspace. */
+	struct st_agents_watch **agents;
+	size_t agents_count;
+	/* One of them came, or went before it was known. */
+	bool news;
 };
 
 static void watch_free(struct st_desk_watch *watch) {
@@ -29,25 +35,30 @@ static void watch_free(struct st_desk_watch *watch) {
 		stet_workspace_unwatch(watch->files[i].ws, watch->files[i].below);
 		stet_free(watch->files[i].below);
 	}
+	for (size_t i = 0; i < watch->agents_count; i++)
+		st_agents_watch_free(watch->agents[i]);
+	free(watch->agents);
 	free(watch->files);
 	free(watch->uri);
 	free(watch);
 }
 
-/* Have the workspace's watcher wake us, from the first time on. */
-static int listen_to(struct st_desk_service *service, struct stet_workspace *ws,
-                     struct stet_error *err) {
-	int fd = stet_workspace_watch_fd(ws, err);
-	if (fd < 0)
-		return fd;
+static int wake_on(struct st_desk_service *service, int fd, struct stet_error *err) {
 	struct epoll_event event = {.events = EPOLLIN};
 	if (epoll_ctl(service->epoll, EPOLL_CTL_ADD, fd, &event) < 0 && errno != EEXIST)
 		return st_fail_errno(err, errno, "Files cannot be watched");
 	return 0;
 }
 
-static int add_file(struct st_desk_service *service, struct st_desk_watch *watch,
-                    struct stet_workspace *ws, const char *path, struct stet_error *err) {
+/* Have the workspace's watcher wake us, from the first time on. */
+static int listen_to(struct st_desk_service *service, struct stet_workspace *ws,
+                     struct stet_error *err) {
+	int fd = stet_workspace_watch_fd(ws, err);
+	return fd < 0 ? fd : wake_on(service, fd, err);
+}
+
+static int add_file(struct st_desk_watch *watch, struct stet_workspace *ws, const char *path,
+                    struct stet_error *err) {
 	char *below = NULL;
 	struct watched *files = reallocarray(watch->files, watch->count + 1, sizeof *files);
 	if (!files)
@@ -57,7 +68,7 @@ static int add_file(struct st_desk_service *service, struct st_desk_watch *watch
 	if (code < 0)
 		return code;
 	files[watch->count++] = (struct watched){.ws = ws, .below = below};
-	return listen_to(service, ws, err);
+	return 0;
 }
 
 /* The file of a URI, in the first workspace that it is not outside of. */
@@ -66,21 +77,58 @@ static int add_path(struct st_desk_service *service, struct st_desk_watch *watch
 	struct stet_workspace *ws;
 	int code = STET_E_OUTSIDE;
 	for (size_t i = 0; code == STET_E_OUTSIDE && (ws = stet_desk_workspace(service->desk, i)); i++)
-		code = add_file(service, watch, ws, path, err);
+		code = add_file(watch, ws, path, err);
+	if (code == 0)
+		code = listen_to(service, ws, err);
 	return code == STET_E_OUTSIDE || code == STET_E_KIND
 	           ? st_fail(err, STET_E_NOT_FOUND, "There is no such file.")
 	           : code;
 }
 
-/* Every instruction file that is there now. */
+static bool has_file(const struct st_desk_watch *watch, const struct stet_workspace *ws,
+                     const char *path) {
+	bool found = false;
+	for (size_t i = 0; i < watch->count && !found; i++)
+		found = watch->files[i].ws == ws && strcmp(watch->files[i].below, path) == 0;
+	return found;
+}
+
+/* With the lock: an instruction file, which is watched by itself from now on, as links need. */
+static void on_agents(void *data, struct stet_workspace *ws, const char *path,
+                      enum st_watch_event event) {
+	struct st_desk_watch *watch = data;
+	if (has_file(watch, ws, path))
+		return;
+	watch->news = true;
+	if (event == ST_WATCH_ADD)
+		(void)add_file(watch, ws, path, NULL);
+}
+
+static int watch_for_agents(struct st_desk_service *service, struct st_desk_watch *watch,
+                            struct stet_workspace *ws, struct stet_error *err) {
+	struct st_agents_watch **all =
+		reallocarray(watch->agents, watch->agents_count + 1, sizeof(struct st_agents_watch *));
+	if (!all)
+		return st_fail_nomem(err);
+	watch->agents = all;
+	int code = st_agents_watch_new(ws, on_agents, watch, &all[watch->agents_count], err);
+	if (code < 0)
+		return code;
+	int fd = st_watch_fd(&all[watch->agents_count++]->watch);
+	return wake_on(service, fd, err);
+}
+
+/* Every instruction file that is there now, and those that come. */
 static int add_agents(struct st_desk_service *service, struct st_desk_watch *watch,
                       struct stet_workspace *ws, struct stet_error *err) {
 	struct stet_agents *agents = NULL;
-	int code = stet_agents_index(ws, &agents, err);
+	int code = watch_for_agents(service, watch, ws, err);
+	if (code == 0)
+		code = stet_agents_index(ws, &agents, err);
 	for (size_t i = 0; code == 0 && i < stet_agents_count(agents); i++)
-		code = add_file(service, watch, ws, stet_agents_path(agents, i), err);
+		code = add_file(watch, ws, stet_agents_path(agents, i), err);
 	stet_agents_free(agents);
-	return code < 0 ? code : add_file(service, watch, ws, "AGENTS.md", err);
+	return code < 0 ? code : listen_to(service, ws, err);
 }
 
 static int fill(struct st_desk_service *service, struct st_desk_watch *watch, struct st_str uri,
@@ -159,12 +207,9 @@ struct change {
 	struct stet_workspace *ws;
 };
 
-static bool concerns(const struct st_desk_watch *watch, const struct stet_workspace *ws,
-                     const char *path) {
-	bool found = watch->any;
-	for (size_t i = 0; i < watch->count && !found; i++)
-		found = watch->files[i].ws == ws && strcmp(watch->files[i].below, path) == 0;
-	return found;
+static void tell(struct st_desk_service *service, const struct st_mcp_uris *uris) {
+	for (size_t i = 0; service->server && i < uris->count; i++)
+		st_mcp_server_updated(service->server, st_str(uris->list[i]));
 }
 
 static void on_change(void *data, const char *path, const char *event) {
@@ -174,12 +219,28 @@ static void on_change(void *data, const char *path, const char *event) {
 	pthread_mutex_lock(&service->lock);
 	for (struct st_desk_watch *watch = service->watches; watch; watch = watch->next) {
 		/* What cannot be told now for lack of memory, subscribers find when they look. */
-		if (concerns(watch, change->ws, path) && !st_mcp_uris_add(&uris, st_str(watch->uri)))
+		if ((watch->any || has_file(watch, change->ws, path)) &&
+		    !st_mcp_uris_add(&uris, st_str(watch->uri)))
 			break;
 	}
 	pthread_mutex_unlock(&service->lock);
-	for (size_t i = 0; service->server && i < uris.count; i++)
-		st_mcp_server_updated(service->server, st_str(uris.list[i]));
+	tell(service, &uris);
+}
+
+static void dispatch_agents(struct st_desk_service *service) {
+	st_auto(st_mcp_uris) uris = {0};
+	pthread_mutex_lock(&service->lock);
+	for (struct st_desk_watch *watch = service->watches; watch; watch = watch->next) {
+		for (size_t i = 0; i < watch->agents_count; i++) {
+			struct st_agents_watch *agents = watch->agents[i];
+			if (st_agents_watch_dispatch(agents, NULL) < 0)
+				epoll_ctl(service->epoll, EPOLL_CTL_DEL, st_watch_fd(&agents->watch), NULL);
+		}
+		if (watch->news)
+			watch->news = !st_mcp_uris_add(&uris, st_str(watch->uri));
+	}
+	pthread_mutex_unlock(&service->lock);
+	tell(service, &uris);
 }
 
 void st_desk_service_dispatch(struct st_desk_service *service) {
@@ -190,4 +251,5 @@ void st_desk_service_dispatch(struct st_desk_service *service) {
 		if (ws->lookout.on && stet_workspace_dispatch(ws, 0, on_change, &change, NULL) < 0)
 			epoll_ctl(service->epoll, EPOLL_CTL_DEL, stet_workspace_watch_fd(ws, NULL), NULL);
 	}
+	dispatch_agents(service);
 }
