@@ -5,7 +5,7 @@
 static int fill(struct stet_session *session, const char *path, unsigned flags,
                 const struct st_hash *shown, struct stet_agents *list, struct stet_error *err) {
 	st_auto(st_agents_chain) chain = {0};
-	int code = st_agents_chain_build(session->ws, path, flags & ST_AGENTS_ALONE, &chain, err);
+	int code = st_agents_chain_build(session->ws, path, flags, &chain, err);
 	if (code == 0)
 		code = st_agents_given_choose(&session->agents, &session->tracker, &chain, flags, shown,
 		                              list, err);

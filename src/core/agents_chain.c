@@ -15,6 +15,9 @@ struct build {
 	/* The directory reached, and how far down it is. */
 	struct st_str dir;
 	size_t level;
+	/* How far down they are not ignored, once somebody had to know. */
+	bool judged;
+	size_t visible;
 };
 
 static void item_release(struct st_agents_item *item) {
@@ -147,58 +150,7 @@ static int expand(struct build *build, size_t index, struct stet_error *err) {
 	return 0;
 }
 
-/* ---- one directory ---- */
-
-static void join(struct st_buf *out, struct st_str dir, const char *name) {
-	st_buf_clear(out);
-	st_buf_add(out, dir);
-	if (dir.len > 0)
-		st_buf_addc(out, '/');
-	st_buf_adds(out, name);
-}
-
-/* Add the file of one directory and all it imports, breadth first. */
-static int take(struct build *build, struct st_str path, struct st_agents_found *found,
-                struct stet_error *err) {
-	struct st_agents_chain *chain = build->chain;
-	size_t first = chain->count;
-	int code = push(chain, path, found, err);
-	if (code == 0)
-		chain->items[first].level = build->level;
-	for (size_t i = first; code == 0 && i < chain->count; i++)
-		code = expand(build, i, err);
-	return code;
-}
-
-/* The first name in a directory that can be used. 1 if there is one. */
-static int pick(struct build *build, int dirfd, struct stet_error *err) {
-	struct st_agents_setup *setup = &build->ws->agents;
-	st_auto(st_buf) path = ST_BUF_INIT;
-	st_auto(st_buf) why = ST_BUF_INIT;
-	for (size_t i = 0; i < setup->name_count; i++) {
-		struct stat st;
-		if (st_retry(fstatat(dirfd, setup->names[i], &st, AT_SYMLINK_NOFOLLOW)) < 0)
-			continue;
-		st_auto(st_agents_found) found = {0};
-		join(&path, build->dir, setup->names[i]);
-		if (path.failed)
-			return st_fail_nomem(err);
-		int code = st_agents_look(setup, &build->ws->root, st_buf_str(&path), &found, &why, err);
-		if (code < 0)
-			return code;
-		if (code == ST_AGENTS_NONE && S_ISLNK(st.st_mode))
-			notice(build->chain, st_buf_str(&path), "is a link that leads to no file");
-		if (code == ST_AGENTS_SKIPPED)
-			notice(build->chain, st_buf_str(&path), st_buf_cstr(&why));
-		if (code == ST_AGENTS_USABLE) {
-			code = take(build, st_buf_str(&path), &found, err);
-			return code < 0 ? code : 1;
-		}
-	}
-	return 0;
-}
-
-/* ---- the way down ---- */
+/* ---- what is ignored ---- */
 
 /* The first count components of a path. */
 static struct st_str prefix(struct st_str path, size_t count) {
@@ -249,6 +201,76 @@ static int visible(struct build *build, struct st_str dir, size_t *levels, struc
 	return 0;
 }
 
+/*
+ * Whether the directory reached is ignored. Asked only where a file would be
+ * used: to find out takes more than to look for one, and most have none.
+ */
+static int is_hidden(struct build *build, struct stet_error *err) {
+	if (build->level == 0)
+		return 0;
+	int code = 0;
+	if (!build->judged)
+		code = visible(build, st_buf_str(&build->chain->dir), &build->visible, err);
+	build->judged = code == 0;
+	return code < 0 ? code : build->level > build->visible;
+}
+
+/* ---- one directory ---- */
+
+static void join(struct st_buf *out, struct st_str dir, const char *name) {
+	st_buf_clear(out);
+	st_buf_add(out, dir);
+	if (dir.len > 0)
+		st_buf_addc(out, '/');
+	st_buf_adds(out, name);
+}
+
+/* Add the file of one directory and all it imports, breadth first. */
+static int take(struct build *build, struct st_str path, struct st_agents_found *found,
+                struct stet_error *err) {
+	struct st_agents_chain *chain = build->chain;
+	size_t first = chain->count;
+	int code = push(chain, path, found, err);
+	if (code == 0)
+		chain->items[first].level = build->level;
+	for (size_t i = first; code == 0 && i < chain->count; i++)
+		code = expand(build, i, err);
+	return code;
+}
+
+/* The first name in a directory that can be used. 1 if there is one. */
+static int pick(struct build *build, int dirfd, struct stet_error *err) {
+	struct st_agents_setup *setup = &build->ws->agents;
+	st_auto(st_buf) path = ST_BUF_INIT;
+	st_auto(st_buf) why = ST_BUF_INIT;
+	for (size_t i = 0; i < setup->name_count; i++) {
+		struct stat st;
+		if (st_retry(fstatat(dirfd, setup->names[i], &st, AT_SYMLINK_NOFOLLOW)) < 0)
+			continue;
+		int code = is_hidden(build, err);
+		if (code != 0)
+			return code < 0 ? code : 0;
+		st_auto(st_agents_found) found = {0};
+		join(&path, build->dir, setup->names[i]);
+		if (path.failed)
+			return st_fail_nomem(err);
+		code = st_agents_look(setup, &build->ws->root, st_buf_str(&path), &found, &why, err);
+		if (code < 0)
+			return code;
+		if (code == ST_AGENTS_NONE && S_ISLNK(st.st_mode))
+			notice(build->chain, st_buf_str(&path), "is a link that leads to no file");
+		if (code == ST_AGENTS_SKIPPED)
+			notice(build->chain, st_buf_str(&path), st_buf_cstr(&why));
+		if (code == ST_AGENTS_USABLE) {
+			code = take(build, st_buf_str(&path), &found, err);
+			return code < 0 ? code : 1;
+		}
+	}
+	return 0;
+}
+
+/* ---- the way down ---- */
+
 /* Go into the last component of a directory's path. */
 static int enter(int dirfd, struct st_str path) {
 	const char *slash = memrchr(path.ptr, '/', path.len);
@@ -290,11 +312,9 @@ static void mask_root(struct st_agents_chain *chain) {
 
 static int descend(struct build *build, bool alone, struct stet_error *err) {
 	struct st_str dir = st_buf_str(&build->chain->dir);
-	size_t levels = 0;
-	int code = visible(build, dir, &levels, err);
-	if (code < 0 || (alone && levels < components(dir)))
-		return code;
-	st_autofd dirfd = st_retry(openat(build->ws->root.fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
+	size_t levels = components(dir);
+	st_autofd opened = -1;
+	int code = 0, dirfd = build->ws->root.fd;
 	for (build->level = 0; dirfd >= 0 && code >= 0; build->level++) {
 		build->dir = prefix(dir, build->level);
 		code = alone && build->level < levels ? 0 : pick(build, dirfd, err);
@@ -302,9 +322,9 @@ static int descend(struct build *build, bool alone, struct stet_error *err) {
 			mask_root(build->chain);
 		if (code < 0 || build->level == levels)
 			break;
-		int next = enter(dirfd, prefix(dir, build->level + 1));
-		st_close_at(&dirfd);
-		dirfd = next;
+		dirfd = enter(dirfd, prefix(dir, build->level + 1));
+		st_close_at(&opened);
+		opened = dirfd;
 	}
 	return code < 0 ? code : 0;
 }
@@ -347,12 +367,18 @@ static int find_dir(const struct st_root *root, struct st_str path, struct st_bu
 	return dir->failed ? st_fail_nomem(err) : 0;
 }
 
-int st_agents_chain_build(struct stet_workspace *ws, const char *path, bool alone,
+int st_agents_chain_build(struct stet_workspace *ws, const char *path, unsigned flags,
                           struct st_agents_chain *chain, struct stet_error *err) {
 	struct build build = {.ws = ws, .chain = chain};
-	int code = find_dir(&ws->root, st_str(path), &chain->dir, err);
+	int code = 0;
+	if (flags & ST_AGENTS_OF_FILE)
+		st_buf_add(&chain->dir, parent(st_str(path)));
+	else
+		code = find_dir(&ws->root, st_str(path), &chain->dir, err);
+	if (code == 0 && chain->dir.failed)
+		return st_fail_nomem(err);
 	if (code == 0)
-		code = descend(&build, alone, err);
+		code = descend(&build, flags & ST_AGENTS_ALONE, err);
 	if (code == 0 && chain->notices.failed)
 		return st_fail_nomem(err);
 	return code;

@@ -48,15 +48,24 @@ struct st_agents_chain {
 
 void st_agents_chain_release(struct st_agents_chain *chain);
 
+enum st_agents_flags {
+	/** Everything that applies, given before or not. */
+	ST_AGENTS_ALL = 1 << 0,
+	/** Look into the path's own directory only. */
+	ST_AGENTS_ALONE = 1 << 1,
+	/** The path is that of a file below the root, without links: its directory need not be found. */
+	ST_AGENTS_OF_FILE = 1 << 2,
+};
+
 /**
  * Find what applies to a path.
  *
  * @path   As the caller spells it: a file, there or not, or a directory.
- * @alone  Look into the path's own directory only.
+ * @flags  Of enum st_agents_flags; whether it was given before is not asked here.
  * @return 0, or why the path cannot be used: STET_E_INVALID, STET_E_OUTSIDE,
  *         STET_E_ACCESS, STET_E_NOMEM, STET_E_LIMIT, STET_E_IO.
  */
-[[nodiscard]] int st_agents_chain_build(struct stet_workspace *ws, const char *path, bool alone,
+[[nodiscard]] int st_agents_chain_build(struct stet_workspace *ws, const char *path, unsigned flags,
                                         struct st_agents_chain *chain, struct stet_error *err);
 
 #endif

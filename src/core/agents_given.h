@@ -48,13 +48,6 @@ void st_agents_given_clear(struct st_agents_given *given);
                                       struct stet_error *err);
 void st_agents_given_say(struct st_agents_given *given, struct st_str notice);
 
-enum st_agents_flags {
-	/** Everything that applies, given before or not. */
-	ST_AGENTS_ALL = 1 << 0,
-	/** Only the path's own directory was looked at. */
-	ST_AGENTS_ALONE = 1 << 1,
-};
-
 /**
  * Choose what of a chain is to be given.
  *

@@ -20,13 +20,13 @@ static void list(struct st_call *call, const struct stet_agents *agents) {
 		st_buf_adds(&call->remark, ". Call agents_md with its path if you do not know them.]\n");
 }
 
-int st_call_instruct(struct st_call *call, const char *path, const struct st_hash *shown,
-                     struct stet_error *err) {
+static int instruct(struct st_call *call, const char *path, unsigned flags,
+                    const struct st_hash *shown, struct stet_error *err) {
 	if (!call->session->ws->agents.deliver)
 		return 0;
 	struct stet_agents *agents = NULL;
 	struct stet_error why = {0};
-	int code = st_agents_deliver(call->session, path, 0, shown, &agents, &why);
+	int code = st_agents_deliver(call->session, path, flags, shown, &agents, &why);
 	if (code == STET_E_NOMEM)
 		return st_fail_nomem(err);
 	if (code < 0)
@@ -40,10 +40,15 @@ int st_call_instruct(struct st_call *call, const char *path, const struct st_has
 	return 0;
 }
 
+int st_call_instruct(struct st_call *call, const char *path, const struct st_hash *shown,
+                     struct stet_error *err) {
+	return instruct(call, path, ST_AGENTS_OF_FILE, shown, err);
+}
+
 void st_call_greet(struct st_call *call) {
 	struct stet_session *session = call->session;
 	if (!call->agent || session->greeted || session->stateless ||
 	    call->tool->hints & ST_HINT_INSTRUCTS)
 		return;
-	session->greeted = st_call_instruct(call, ".", NULL, NULL) == 0;
+	session->greeted = instruct(call, ".", 0, NULL, NULL) == 0;
 }

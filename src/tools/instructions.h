@@ -5,10 +5,10 @@
 #include "tools/render.h"
 
 /**
- * Add the instructions that newly apply to a path. Where nothing is remembered
+ * Add the instructions that newly apply to a file. Where nothing is remembered
  * from call to call, all that apply are listed instead, by path and hash.
  *
- * @path   Below the root.
+ * @path   Below the root, without links.
  * @shown  The hash of a text that the answer shows anyway; may be NULL.
  * @return 0 or STET_E_NOMEM; what else goes wrong is a remark.
  */
