@@ -63,20 +63,26 @@ void st_buf_adds(struct st_buf *buf, const char *text) {
 	st_buf_add(buf, st_str(text));
 }
 
+/* Most of what is formatted is short: there is room for it, or no more than this is needed. */
+enum { SHORT = 40 };
+
 void st_buf_addf(struct st_buf *buf, const char *format, ...) {
 	va_list args, again;
+	if (!st_buf_reserve(buf, SHORT))
+		return;
 	va_start(args, format);
 	va_copy(again, args);
-	int len = vsnprintf(NULL, 0, format, args);
+	size_t room = buf->cap - buf->len;
+	int len = vsnprintf(buf->ptr + buf->len, room, format, args);
 	va_end(args);
 
+	if (len >= 0 && (size_t)len >= room && st_buf_reserve(buf, (size_t)len))
+		vsnprintf(buf->ptr + buf->len, (size_t)len + 1, format, again);
+	va_end(again);
 	if (len < 0)
 		buf->failed = true;
-	else if (st_buf_reserve(buf, (size_t)len)) {
-		vsnprintf(buf->ptr + buf->len, (size_t)len + 1, format, again);
-		buf->len += (size_t)len;
-	}
-	va_end(again);
+	/* What was not added leaves no trace. */
+	st_buf_truncate(buf, buf->len + (buf->failed ? 0 : (size_t)len));
 }
 
 void st_buf_truncate(struct st_buf *buf, size_t len) {

@@ -5,19 +5,39 @@
 
 #include "base/utf8.h"
 
+static bool is_opening(char byte) {
+	return byte == '[' || byte == '{';
+}
+
+/* Just behind the quote that ends a string, given where its bytes start; the text's length if none does. */
+static size_t string_end(struct st_str text, size_t start) {
+	const char *quote = text.ptr + start;
+	while ((quote = memchr(quote, '"', text.len - (size_t)(quote - text.ptr)))) {
+		size_t end = (size_t)(quote - text.ptr), slash = end;
+		while (slash > start && text.ptr[slash - 1] == '\\')
+			slash--;
+		if ((end - slash) % 2 == 0)
+			return end + 1;
+		quote++;
+	}
+	return text.len;
+}
+
 /* Depth by counting brackets outside strings, before the parser spends anything on it. */
 static bool is_too_deep(struct st_str text) {
-	size_t depth = 0;
-	bool in_string = false;
-	for (size_t i = 0; i < text.len; i++) {
-		char byte = text.ptr[i];
-		if (in_string && byte == '\\')
-			i++;
-		else if (byte == '"')
-			in_string = !in_string;
-		else if (!in_string && (byte == '[' || byte == '{') && ++depth > ST_JSON_DEPTH)
+	size_t opened = 0, depth = 0;
+	for (size_t i = 0; i < text.len; i++)
+		opened += is_opening(text.ptr[i]);
+	/* As with most texts, even if none of them was in a string or closed again. */
+	if (opened <= ST_JSON_DEPTH)
+		return false;
+	for (size_t i = 0; i < text.len;) {
+		char byte = text.ptr[i++];
+		if (byte == '"')
+			i = string_end(text, i);
+		else if (is_opening(byte) && ++depth > ST_JSON_DEPTH)
 			return true;
-		else if (!in_string && (byte == ']' || byte == '}') && depth > 0)
+		else if ((byte == ']' || byte == '}') && depth > 0)
 			depth--;
 	}
 	return false;
@@ -27,15 +47,22 @@ static int by_key(const void *a, const void *b) {
 	return st_str_cmp(st_json_str(*(yyjson_val *const *)a), st_json_str(*(yyjson_val *const *)b));
 }
 
-/* 1 with the key if an object has one twice, 0 if not. */
-static int find_duplicate(yyjson_val *object, struct st_str *key, struct stet_error *err) {
-	size_t count = yyjson_obj_size(object), used = 0;
-	if (count < 2)
-		return 0;
-	st_autofree yyjson_val **keys = malloc(count * sizeof *keys);
+/* Of few keys: whether each leads to its own value. */
+static int find_among_few(yyjson_val *object, struct st_str *key) {
+	yyjson_obj_iter all = yyjson_obj_iter_with(object);
+	for (yyjson_val *name; (name = yyjson_obj_iter_next(&all));) {
+		*key = st_json_str(name);
+		if (yyjson_obj_getn(object, key->ptr, key->len) != yyjson_obj_iter_get_val(name))
+			return 1;
+	}
+	return 0;
+}
+
+static int find_among_many(yyjson_val *object, struct st_str *key, struct stet_error *err) {
+	st_autofree yyjson_val **keys = malloc(yyjson_obj_size(object) * sizeof *keys);
 	if (!keys)
 		return st_fail_nomem(err);
-	size_t i, max;
+	size_t i, max, used = 0;
 	yyjson_val *name, *value;
 	yyjson_obj_foreach(object, i, max, name, value) keys[used++] = name;
 	qsort(keys, used, sizeof *keys, by_key);
@@ -45,6 +72,13 @@ static int find_duplicate(yyjson_val *object, struct st_str *key, struct stet_er
 			return 1;
 	}
 	return 0;
+}
+
+/* 1 with the key if an object has one twice, 0 if not. */
+static int find_duplicate(yyjson_val *object, struct st_str *key, struct stet_error *err) {
+	enum { FEW = 8 };
+	return yyjson_obj_size(object) > FEW ? find_among_many(object, key, err)
+	                                     : find_among_few(object, key);
 }
 
 /* Over all objects of the document: values lie one after the other in memory. */
@@ -181,22 +215,31 @@ void st_json_push(yyjson_mut_doc *doc, yyjson_mut_val *array, yyjson_mut_val *va
 
 /* Sixteen bytes at a time: the text of a file must not cost more to write than to read. */
 #define LANES 16
-typedef unsigned char lanes __attribute__((vector_size(LANES)));
+typedef signed char lanes __attribute__((vector_size(LANES)));
 
-/* How many of so many bytes can stand in a JSON string as they are. */
-static size_t plain_lanes(const char *from) {
-	lanes bytes;
-	memcpy(&bytes, from, sizeof bytes);
-	lanes special = (lanes)(bytes < 0x20) | (lanes)(bytes == '"') | (lanes)(bytes == '\\');
-	uint64_t halves[2];
-	memcpy(halves, &special, sizeof halves);
-	if (halves[0])
-		return (size_t)__builtin_ctzll(le64toh(halves[0])) / 8;
-	return halves[1] ? 8 + (size_t)__builtin_ctzll(le64toh(halves[1])) / 8 : LANES;
+/* ASCII that stands in a JSON string as it is; bytes of other characters are below 0 here. */
+static bool is_plain(char byte) {
+	return (signed char)byte >= 0x20 && byte != '"' && byte != '\\';
 }
 
-static bool is_plain(char byte) {
-	return (unsigned char)byte >= 0x20 && byte != '"' && byte != '\\';
+/* Copy plain bytes, up to the first other one; what is behind it may be overwritten, LANES bytes at most. */
+static size_t copy_plain(char *to, struct st_str from) {
+	size_t i = 0;
+	for (; i + LANES <= from.len; i += LANES) {
+		lanes bytes;
+		uint64_t halves[2];
+		memcpy(&bytes, from.ptr + i, LANES);
+		memcpy(to + i, &bytes, LANES);
+		lanes special = (lanes)(bytes < 0x20) | (lanes)(bytes == '"') | (lanes)(bytes == '\\');
+		memcpy(halves, &special, LANES);
+		if (halves[0])
+			return i + (size_t)__builtin_ctzll(le64toh(halves[0])) / 8;
+		if (halves[1])
+			return i + 8 + (size_t)__builtin_ctzll(le64toh(halves[1])) / 8;
+	}
+	for (; i < from.len && is_plain(from.ptr[i]); i++)
+		to[i] = from.ptr[i];
+	return i;
 }
 
 /* The letter that stands for a byte behind a backslash; '\0' if none does. */
@@ -206,52 +249,50 @@ static char short_escape(char byte) {
 	return byte == '"' || byte == '\\' ? byte : letters[(unsigned char)byte];
 }
 
-/* Write a text from *at on, up to a byte without a short escape. There is room for twice its bytes, and LANES. */
-static char *escape_some(char *to, struct st_str text, size_t *at) {
-	size_t i = *at;
-	while (i < text.len) {
-		size_t run = 0;
-		if (i + LANES <= text.len) {
-			run = plain_lanes(text.ptr + i);
-			memcpy(to, text.ptr + i, LANES);
-		} else {
-			for (; i + run < text.len && is_plain(text.ptr[i + run]); run++)
-				to[run] = text.ptr[i + run];
-		}
-		to += run;
-		i += run;
-		if (run == LANES || i == text.len)
-			continue;
-		char letter = short_escape(text.ptr[i]);
-		if (!letter)
-			break;
-		*to++ = '\\';
-		*to++ = letter;
-		i++;
+/* Write one character that is not plain: how many bytes it takes, or 0 if they are more than two for one. */
+static size_t write_other(char **to, struct st_str text) {
+	uint32_t point;
+	size_t len = st_utf8_next(text, &point);
+	if (len > 1) {
+		memcpy(*to, text.ptr, len);
+		*to += len;
+		return len;
 	}
-	*at = i;
-	return to;
+	char letter = point < 0x80 ? short_escape(text.ptr[0]) : '\0';
+	if (!letter)
+		return 0;
+	*(*to)++ = '\\';
+	*(*to)++ = letter;
+	return 1;
 }
 
-static void add_escaped(struct st_buf *out, struct st_str text) {
-	size_t at = 0;
-	while (at < text.len && st_buf_reserve(out, 2 * (text.len - at) + LANES)) {
-		const char *end = escape_some(out->ptr + out->len, text, &at);
-		st_buf_truncate(out, (size_t)(end - out->ptr));
-		if (at < text.len)
-			st_buf_addf(out, "\\u%04X", (unsigned char)text.ptr[at++]);
+/* Write as much of a text as needs no more than twice its bytes, for which there is room, and LANES. */
+static size_t write_some(struct st_buf *out, struct st_str text) {
+	char *to = out->ptr + out->len;
+	size_t i = 0;
+	for (size_t taken = 1; taken > 0 && i < text.len; i += taken) {
+		size_t run = copy_plain(to, st_str_slice(text, i, text.len));
+		to += run;
+		i += run;
+		taken = i < text.len ? write_other(&to, st_str_slice(text, i, text.len)) : 0;
 	}
+	st_buf_truncate(out, (size_t)(to - out->ptr));
+	return i;
 }
 
 void st_json_quote(struct st_buf *out, struct st_str text) {
-	st_auto(st_buf) shown = ST_BUF_INIT;
-	if (!st_utf8_valid(text)) {
-		st_utf8_add_lossy(&shown, text);
-		out->failed |= shown.failed;
-		text = st_buf_str(&shown);
-	}
 	st_buf_addc(out, '"');
-	add_escaped(out, text);
+	while (st_buf_reserve(out, 2 * text.len + LANES)) {
+		text = st_str_slice(text, write_some(out, text), text.len);
+		if (text.len == 0)
+			break;
+		/* What is not UTF-8, and what has no short escape, is rare. */
+		if ((unsigned char)text.ptr[0] < 0x80)
+			st_buf_addf(out, "\\u%04X", (unsigned char)text.ptr[0]);
+		else
+			st_utf8_add(out, 0xFFFD);
+		text = st_str_slice(text, 1, text.len);
+	}
 	st_buf_addc(out, '"');
 }
 

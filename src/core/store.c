@@ -235,10 +235,14 @@ bool st_store_is_there(struct st_store *store) {
 	pthread_mutex_lock(&store->lock);
 	bool there = store->db != NULL;
 	pthread_mutex_unlock(&store->lock);
+	struct stat st;
+	const char *dir = store->guard->state_dir;
+	/* Most often there is not even the directory. */
+	if (there || st_retry(fstatat(store->root->fd, dir, &st, AT_SYMLINK_NOFOLLOW)) < 0)
+		return there;
 	for (size_t i = 0; i < 2 && !there; i++) {
 		char path[300];
-		struct stat st;
-		snprintf(path, sizeof path, "%s/%s", store->guard->state_dir, names[i]);
+		snprintf(path, sizeof path, "%s/%s", dir, names[i]);
 		there = st_retry(fstatat(store->root->fd, path, &st, AT_SYMLINK_NOFOLLOW)) == 0;
 	}
 	return there;

@@ -67,9 +67,9 @@ static void take_params(struct st_mcp_message *message) {
 	message->name = st_json_str(yyjson_obj_get(message->params, resource ? "uri" : "name"));
 }
 
-static void take_call(struct st_mcp_message *message, yyjson_val *id) {
+static void take_call(struct st_mcp_message *message, yyjson_val *id, bool usable) {
 	message->kind = id ? ST_MCP_REQUEST : ST_MCP_NOTIFICATION;
-	if (id && !take_id(message, id)) {
+	if (id && !usable) {
 		st_mcp_refuse(message, ST_MCP_INVALID_REQUEST,
 		              "The id of a request is a string or an integer.");
 		return;
@@ -82,11 +82,11 @@ static void take_object(struct st_mcp_message *message) {
 	yyjson_val *id = yyjson_obj_get(message->root, "id");
 	yyjson_val *method = yyjson_obj_get(message->root, "method");
 	message->method = st_json_str(method);
-	take_id(message, id);
+	bool usable = take_id(message, id);
 	if (!st_str_eq(st_json_str(yyjson_obj_get(message->root, "jsonrpc")), ST_STR("2.0")))
 		st_mcp_refuse(message, ST_MCP_INVALID_REQUEST, "\"jsonrpc\" must be \"2.0\".");
 	else if (yyjson_is_str(method))
-		take_call(message, id);
+		take_call(message, id, usable);
 	else if (!method && id &&
 	         !yyjson_obj_get(message->root, "result") != !yyjson_obj_get(message->root, "error"))
 		message->kind = ST_MCP_RESPONSE;
