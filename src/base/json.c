@@ -304,11 +304,6 @@ int st_json_write(yyjson_mut_doc *doc, yyjson_mut_val *value, struct st_buf *out
 	char *text = yyjson_mut_val_write(value, YYJSON_WRITE_NOFLAG, &len);
 	if (!text)
 		return st_fail_nomem(err);
-	/* The usual buffer is empty, and takes it as it is. */
-	if (!out->ptr && !out->failed) {
-		*out = (struct st_buf){.ptr = text, .len = len, .cap = len + 1};
-		return 0;
-	}
 	st_buf_add(out, st_strn(text, len));
 	free(text);
 	return out->failed ? st_fail_nomem(err) : 0;

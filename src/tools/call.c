@@ -58,49 +58,59 @@ static void fill_failure(struct st_call *call, const struct stet_error *err) {
 		st_json_add_text(doc, call->result, "message", st_str(err->message));
 }
 
-static yyjson_mut_val *new_block(yyjson_mut_doc *doc, yyjson_mut_val *text) {
-	yyjson_mut_val *block = yyjson_mut_obj(doc);
-	st_json_add_text(doc, block, "type", ST_STR("text"));
-	st_json_add(doc, block, "text", text);
-	return block;
-}
-
 void st_call_block(struct st_call *call, struct st_str text) {
-	st_call_block_of(call, new_block(call->doc, st_json_text(call->doc, text)));
+	yyjson_mut_val *block = yyjson_mut_obj(call->doc);
+	st_json_add_text(call->doc, block, "type", ST_STR("text"));
+	st_json_add_text(call->doc, block, "text", text);
+	st_call_block_of(call, block);
 }
 
 void st_call_block_of(struct st_call *call, yyjson_mut_val *block) {
 	st_json_push(call->doc, call->content, block);
 }
 
-/* A text may be a large file: it is quoted once, and stays in `quoted` until the answer is written. */
-static int insert_block(struct st_call *call, struct st_str text, size_t at,
-                        struct st_buf *quoted) {
-	st_json_quote(quoted, text);
-	if (quoted->failed)
-		return -1;
-	yyjson_mut_val *value = yyjson_mut_rawn(call->doc, quoted->ptr, quoted->len);
-	return yyjson_mut_arr_insert(call->content, new_block(call->doc, value), at) ? 0 : -1;
+/* A text may be a large file, and is written but once: into the answer. */
+static void write_text(struct st_str text, struct st_buf *out) {
+	st_buf_adds(out, "{\"type\":\"text\",\"text\":");
+	st_json_quote(out, text);
+	st_buf_addc(out, '}');
+}
+
+/* The text, the remark, then what blocks the tool made. */
+static int write_content(struct st_call *call, struct st_buf *out, struct stet_error *err) {
+	/* An image speaks for itself; an empty file is an empty text. */
+	bool text = call->text.len > 0 || yyjson_mut_arr_size(call->content) == 0;
+	const char *comma = "";
+	if (text) {
+		write_text(st_buf_str(&call->text), out);
+		comma = ",";
+	}
+	if (call->remark.len > 0) {
+		st_buf_adds(out, comma);
+		write_text(st_buf_str(&call->remark), out);
+		comma = ",";
+	}
+	int code = 0;
+	yyjson_mut_arr_iter blocks = yyjson_mut_arr_iter_with(call->content);
+	for (yyjson_mut_val *block; code == 0 && (block = yyjson_mut_arr_iter_next(&blocks));) {
+		st_buf_adds(out, comma);
+		code = st_json_write(call->doc, block, out, err);
+		comma = ",";
+	}
+	return code;
 }
 
 static int write_answer(struct st_call *call, bool failed, struct st_buf *out,
                         struct stet_error *err) {
-	yyjson_mut_doc *doc = call->doc;
-	yyjson_mut_val *root = yyjson_mut_doc_get_root(doc), *content = call->content;
-	st_auto(st_buf) text = ST_BUF_INIT;
-	st_auto(st_buf) remark = ST_BUF_INIT;
-	/* An image speaks for itself; an empty file is an empty text. */
-	bool has_text = call->text.len > 0 || yyjson_mut_arr_size(content) == 0;
-	if (call->text.failed || call->remark.failed ||
-	    (has_text && insert_block(call, st_buf_str(&call->text), 0, &text) < 0) ||
-	    (call->remark.len > 0 &&
-	     insert_block(call, st_buf_str(&call->remark), has_text, &remark) < 0))
+	if (call->text.failed || call->remark.failed)
 		return st_fail_nomem(err);
-	st_json_add(doc, root, "content", content);
-	st_json_add(doc, root, "structuredContent", call->result);
-	if (failed)
-		st_json_add_true(doc, root, "isError");
-	return st_json_write(doc, root, out, err);
+	st_buf_adds(out, "{\"content\":[");
+	int code = write_content(call, out, err);
+	st_buf_adds(out, "],\"structuredContent\":");
+	if (code == 0)
+		code = st_json_write(call->doc, call->result, out, err);
+	st_buf_adds(out, failed ? ",\"isError\":true}" : "}");
+	return code < 0 || !out->failed ? code : st_fail_nomem(err);
 }
 
 /* Run the tool; what its sessions came to know is stored before the answer is made, so that a notice goes along. */
@@ -191,7 +201,8 @@ static int prepare(struct st_call *call, struct stet_error *err) {
 	call->content = call->doc ? yyjson_mut_arr(call->doc) : NULL;
 	if (!call->result || !call->content)
 		return st_fail_nomem(err);
-	yyjson_mut_doc_set_root(call->doc, yyjson_mut_obj(call->doc));
+	/* A document whose root goes has failed (base/json.h). */
+	yyjson_mut_doc_set_root(call->doc, call->content);
 	return 0;
 }
 
