@@ -455,7 +455,7 @@ static void a_stateless_refusal_says_what_to_pass(void **state) {
 	assert_int_equal(run(office, agent, "write_file",
 	                     "{'path': 'a.txt', 'content': 'x', 'expectedHash': '0123456789abcdef'}"),
 	                 STET_E_CONFLICT);
-	expect_error(office, "then pass this hash.");
+	expect_error(office, "then pass expectedHash this one");
 	stet_agent_release(agent);
 }
 

@@ -172,7 +172,7 @@ static void a_wrong_expected_hash_is_refused_even_if_nothing_changed(void **stat
 		                 STET_E_CONFLICT);
 		expect_str("reason", "hash");
 		expect_text(hash);
-		expect_text("then pass this hash");
+		expect_text("then pass expectedHash this one");
 		expect_none("diff");
 	}
 }
