@@ -9,18 +9,21 @@
 
 const struct client clients[] = {
 	{"claude", "Claude Code", ".mcp.json", ".claude.json", "mcpServers", CLIENT_TYPED, "",
-     "claude mcp list"},
-	{"codex", "Codex", NULL, ".codex/config.toml", "mcp_servers", CLIENT_TOML, "",
-     "codex mcp list"},
+     "claude mcp list",
+     "A server of a project waits for your word: start claude there once, and approve it."},
+	{"codex", "Codex", NULL, ".codex/config.toml", "mcp_servers", CLIENT_TOML, "", "codex mcp list",
+     NULL},
 	{"gemini", "Gemini CLI", ".gemini/settings.json", ".gemini/settings.json", "mcpServers",
-     CLIENT_ARGS, "", "gemini mcp list"},
+     CLIENT_ARGS, "", "gemini mcp list",
+     "Gemini CLI starts servers in folders that it trusts, and in no others."},
 	{"opencode", "opencode", "opencode.json", ".config/opencode/opencode.json", "mcp", CLIENT_LOCAL,
-     "", "opencode mcp list"},
+     "", "opencode mcp list", NULL},
 	{"vscode", "VS Code", ".vscode/mcp.json", NULL, "servers", CLIENT_TYPED,
-     "\"--root\", \"${workspaceFolder}\", ", NULL},
-	{"cursor", "Cursor", ".cursor/mcp.json", ".cursor/mcp.json", "mcpServers", CLIENT_ARGS,
-     "\"--root\", \"${workspaceFolder}\", ", NULL},
-	{"zed", "Zed", NULL, ".config/zed/settings.json", "context_servers", CLIENT_ARGS, "", NULL},
+     "\"--root\", \"${workspaceFolder}\", ", NULL, NULL},
+	{"cursor", "Cursor", ".cursor/mcp.json", ".cursor/mcp.json", "mcpServers", CLIENT_TYPED,
+     "\"--root\", \"${workspaceFolder}\", ", NULL, NULL},
+	{"zed", "Zed", NULL, ".config/zed/settings.json", "context_servers", CLIENT_ARGS, "", NULL,
+     NULL},
 };
 
 const size_t client_count = sizeof clients / sizeof *clients;

@@ -33,6 +33,8 @@ struct client {
 	const char *before;
 	/** A command of the client that lists its servers; NULL if there is none. */
 	const char *check;
+	/** What else has to be done, or to be there, as a sentence; NULL if nothing. */
+	const char *note;
 };
 
 extern const struct client clients[];

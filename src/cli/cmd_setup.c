@@ -39,7 +39,11 @@ static int list(const char *root) {
 		table_add(&table, clients[i].title);
 		table_add(&table, place ? place : "-");
 	}
-	return table_print(&table);
+	int status = table_print(&table);
+	if (status == DONE)
+		puts(
+			"\nstet setup CLIENT writes its file; with --print it only shows what it would write.");
+	return status;
 }
 
 static const struct client *find(const struct arguments *args) {
@@ -176,6 +180,8 @@ static int write_file(struct stet_session *session, const struct plan *plan) {
 		       plan->client->title);
 	if (code == 0 && plan->client->check)
 		printf("To see whether it does: %s\n", plan->client->check);
+	if (code == 0 && plan->client->note)
+		puts(plan->client->note);
 	stet_answer_free(answer);
 	return code < 0 ? report(&err) : done();
 }

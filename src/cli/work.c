@@ -86,14 +86,10 @@ static void show_text(const struct stet_json *answer) {
 		put_line(stdout, text, len);
 }
 
-/* What the message, which is for agents, does not say: how to do it from a shell. */
+/* What the message does not say: a session without a name forgets. */
 static void show_way_out(const struct work *work, const struct stet_json *answer) {
 	const char *reason = stet_json_text(answer, "/structuredContent/reason", NULL);
-	if (!reason || strcmp(reason, "unseen") != 0)
-		return;
-	if (work->options->session)
-		fputs("With --expect HASH no read is needed.\n", stderr);
-	else
+	if (reason && strcmp(reason, "unseen") == 0 && !work->options->session)
 		fputs("A read is remembered with --session NAME; with --expect HASH none is needed.\n",
 		      stderr);
 }

@@ -154,6 +154,14 @@ static int note_identity(struct st_store *store, int dirfd, struct stet_error *e
 	return 0;
 }
 
+/* SQLite would let others read what it makes; what it puts beside the file takes after it. */
+static void make_private(int dirfd) {
+	int fd = st_retry(
+		openat(dirfd, ST_STORE_NAME, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+	if (fd >= 0)
+		close(fd);
+}
+
 /* 0 with a database of ours, 1 for a damaged one, or a failure. */
 static int open_file(struct st_store *store, int dirfd, struct stet_error *err) {
 	st_auto(st_buf) path = ST_BUF_INIT;
@@ -161,6 +169,7 @@ static int open_file(struct st_store *store, int dirfd, struct stet_error *err) 
 	if (path.failed)
 		return st_fail_nomem(err);
 	int64_t version = 0;
+	make_private(dirfd);
 	int code = st_db_open(path.ptr, !st_state_is_remote(dirfd), &store->db, err);
 	if (code == STET_E_ACCESS)
 		return st_fail(err, code,

@@ -71,6 +71,16 @@ static void a_whole_state_is_counted(void **state) {
 	yyjson_doc_free(doc);
 }
 
+static void what_is_kept_is_its_owners_alone(void **state) {
+	struct desk *desk = *state;
+	struct stat st;
+	keep_something(desk);
+	assert_int_equal(fstatat(desk->dir->fd, ".stet", &st, 0), 0);
+	assert_int_equal(st.st_mode & 0777, 0700);
+	assert_int_equal(fstatat(desk->dir->fd, ".stet/stet.db", &st, 0), 0);
+	assert_int_equal(st.st_mode & 0777, 0600);
+}
+
 static void space_that_is_free_is_counted(void **state) {
 	struct desk *desk = *state;
 	keep_something(desk);
@@ -155,6 +165,7 @@ int main(void) {
 	const struct CMUnitTest tests[] = {
 		desk_claim(nothing_is_made_by_looking),
 		desk_claim(a_whole_state_is_counted),
+		desk_claim(what_is_kept_is_its_owners_alone),
 		desk_claim(space_that_is_free_is_counted),
 		desk_claim(damage_that_reading_would_not_meet_is_found),
 		desk_claim(what_is_no_database_of_ours_is_told_apart),
