@@ -35,6 +35,13 @@ static int grow(struct st_store *store, void *data, struct stet_error *err) {
 	return code == 0 ? st_store_set(store, data, value + 1, err) : code;
 }
 
+/* On a slow machine others may hold the database for longer than a call waits: then again. */
+static bool go_on(int code, int status) {
+	if (code < 0 && code != STET_E_BUSY)
+		_exit(status);
+	return code < 0;
+}
+
 static void work(const struct dir *dir, struct tally *tally, int worker) {
 	struct stet_workspace *ws = NULL;
 	struct stet_session *session = NULL;
@@ -42,13 +49,14 @@ static void work(const struct dir *dir, struct tally *tally, int worker) {
 	snprintf(name, sizeof name, "worker-%d", worker);
 	if (stet_workspace_open(dir->path, &ws, NULL) < 0 ||
 	    stet_workspace_set(ws, STET_OPTION_STATE, 2, NULL) < 0 ||
-	    stet_workspace_set(ws, STET_OPTION_DURABLE, 0, NULL) < 0 ||
-	    stet_session_open(ws, name, &session, NULL) < 0)
+	    stet_workspace_set(ws, STET_OPTION_DURABLE, 0, NULL) < 0)
 		_exit(1);
+	while (go_on(stet_session_open(ws, name, &session, NULL), 1))
+		;
 	while (tally->done[worker] < updates() / WORKERS && !tally->stop) {
 		int64_t turn = ++tally->begun[worker], id = 0;
-		if (st_store_do(&ws->store, ST_STORE_WRITE, grow, name, NULL) < 0)
-			_exit(2);
+		while (go_on(st_store_do(&ws->store, ST_STORE_WRITE, grow, name, NULL), 2))
+			;
 		tally->done[worker]++;
 		/* And what agents do, so that every table is in use. */
 		snprintf(text, sizeof text, "%lld\n", (long long)turn);
@@ -57,8 +65,8 @@ static void work(const struct dir *dir, struct tally *tally, int worker) {
 			stet_session_invalidate(session, name);
 		if (turn % 8 == 0 && stet_task_claim(session, &id, NULL) == 0 && id)
 			tally->claimed[worker]++;
-		if (turn % 16 == 0 && stet_state_flush(ws, NULL) < 0)
-			_exit(3);
+		while (turn % 16 == 0 && go_on(stet_state_flush(ws, NULL), 3))
+			;
 	}
 	stet_session_close(session);
 	stet_workspace_close(ws);
