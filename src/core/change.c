@@ -291,17 +291,18 @@ static void remember(struct stet_session *session, const struct st_change *chang
 	if (old && !merged && (!seen || !st_hash_eq(&seen->hash, &old->hash)))
 		seen = st_tracker_meet(&session->tracker, done->path, &old->hash, &old->stamp,
 		                       st_line_count(st_buf_str(&old->bytes)));
+	bool follows = seen && old && !merged && !all && !done->noop;
 	if (merged)
 		follow_merge(session, seen, new, answer);
-	else if (seen && old && !all && !done->noop)
+	else if (follows)
 		st_seen_follow(seen, st_buf_str(&old->bytes), new, true);
+	size_t total = follows ? seen->total : st_line_count(new);
 
 	struct st_intervals lines = {0};
 	if (seen) {
 		lines = seen->lines;
 		seen->lines = (struct st_intervals){0};
 	}
-	size_t total = st_line_count(new);
 	seen = st_tracker_meet(&session->tracker, done->path, &done->hash, &done->stamp, total);
 	if (seen) {
 		st_intervals_release(&seen->lines);

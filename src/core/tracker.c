@@ -214,6 +214,7 @@ static void carry_all(struct st_seen *seen, const struct st_intervals *lines,
 void st_seen_follow(struct st_seen *seen, struct st_str old, struct st_str new, bool shown) {
 	bool all = st_seen_all(seen) && shown;
 	struct st_intervals lines = seen->lines;
+	size_t old_total = seen->total;
 	seen->lines = (struct st_intervals){0};
 	seen->total = st_line_count(new);
 	if (all) {
@@ -222,7 +223,7 @@ void st_seen_follow(struct st_seen *seen, struct st_str old, struct st_str new, 
 		/* A diff counts lines by LF only; where that is another count, nothing is carried over. */
 		st_auto(st_diff) diff = {0};
 		if (st_diff_init(&diff, old, new, NULL) == 0 && diff.new.count == seen->total &&
-		    diff.old.count == st_line_count(old))
+		    diff.old.count == old_total)
 			carry_all(seen, &lines, &diff, shown);
 	}
 	st_intervals_release(&lines);

@@ -134,7 +134,8 @@ static int apply_edit(struct list *list) {
  * and for its last one, and carry the offset from which the line follows.
  */
 static void number_lines(struct list *list) {
-	size_t line = 1, at = 0, lines = st_line_count(list->text);
+	size_t line = 1, at = 0;
+	bool ends = st_eol_of(list->text) != ST_EOL_NONE;
 	for (size_t i = 0; i < list->count; i++) {
 		struct st_edited *done = &list->done[i];
 		done->first = done->span.start;
@@ -147,7 +148,8 @@ static void number_lines(struct list *list) {
 		size_t *place = list->marks[i].place;
 		line += st_line_ends(st_str_slice(list->text, at, list->text.len), *place - at);
 		at = *place;
-		*place = line <= lines || lines == 0 ? line : lines;
+		/* Behind the last line there is none: what ends a text there ends its last line. */
+		*place = ends && at == list->text.len ? line - 1 : line;
 	}
 }
 

@@ -195,8 +195,7 @@ int st_lines_init(struct st_lines *lines, struct st_str text, struct stet_error 
 }
 
 int st_lines_init_lf(struct st_lines *lines, struct st_str text, struct stet_error *err) {
-	struct st_eols eols = st_eols_count(text);
-	return index_lines(lines, text, eols.lf + eols.crlf, false, err);
+	return index_lines(lines, text, count_lf(text), false, err);
 }
 
 int st_lines_init_near(struct st_lines *lines, struct st_str text, const struct st_lines *known,

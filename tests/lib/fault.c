@@ -23,7 +23,7 @@
 	X(syscall) X(read) X(__read_chk) X(pread64) X(__pread64_chk) X(write) X(pwrite64) X(fstat64) \
 		X(fstatat64) X(stat64) X(fstatfs64) X(fcntl64) X(flock) X(fsync) X(ftruncate64) \
 			X(fallocate64) X(sync_file_range) X(renameat) X(renameat2) X(linkat) X(unlinkat) \
-				X(mkdirat) X(readlinkat) X(__readlinkat_chk) X(faccessat) X(fchown) X(fchmod) \
+				X(mkdirat) X(readlinkat) X(__readlinkat_chk) X(faccessat) X(fchown) X(fchmod) X(futimens) \
 					X(flistxattr) X(fgetxattr) X(fsetxattr) X(fremovexattr) X(getrandom) X(close)
 
 /* These make several system calls, or none that waits. */
@@ -161,6 +161,7 @@ WRAP(ssize_t, __readlinkat_chk, (int fd, const char *path, char *to, size_t len,
 WRAP(int, faccessat, (int fd, const char *path, int mode, int flags), (fd, path, mode, flags), -1)
 WRAP(int, fchown, (int fd, uid_t owner, gid_t group), (fd, owner, group), -1)
 WRAP(int, fchmod, (int fd, mode_t mode), (fd, mode), -1)
+WRAP(int, futimens, (int fd, const struct timespec times[2]), (fd, times), -1)
 WRAP(ssize_t, flistxattr, (int fd, char *to, size_t len), (fd, to, len), -1)
 WRAP(ssize_t, fgetxattr, (int fd, const char *name, void *to, size_t len), (fd, name, to, len), -1)
 WRAP(int, fsetxattr, (int fd, const char *name, const void *from, size_t len, int flags),

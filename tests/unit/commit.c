@@ -276,6 +276,29 @@ static void a_late_write_is_kept_and_reported(void **state) {
 	assert_null(st_guard_next_notice(&bench.guard));
 }
 
+/* As large as what was there, a moment after that was written: no clock would tell them apart. */
+static void a_late_write_within_a_tick_shows_in_the_times(void **state) {
+	const struct dir *dir = *state;
+	with_bench(dir);
+	for (int i = 0; i < 20; i++) {
+		dir_write(dir, "a.txt", "old");
+		st_autofd looked_up = open(dir_at(dir, "a.txt"), O_PATH | O_CLOEXEC);
+		st_auto(st_committed) done = ST_COMMITTED_INIT;
+		assert_int_equal(commit(&bench, "a.txt", "old", "new", &done, NULL), 0);
+		assert_int_equal(bench.guard.displaced_count, 1);
+		assert_false(bench.guard.displaced[0].stamp.racy);
+		char again[64];
+		snprintf(again, sizeof again, "/proc/self/fd/%d", looked_up);
+		st_autofd fd = open(again, O_WRONLY | O_CLOEXEC);
+		assert_int_equal(write(fd, "bad", 3), 3);
+		st_close_at(&fd);
+		st_displaced_settle(&bench.guard, 0);
+		st_autofree char *notice = st_guard_next_notice(&bench.guard);
+		assert_non_null(notice);
+		assert_non_null(strstr(notice, ".stet/kept/"));
+	}
+}
+
 /* What the next process that writes has to say; NULL for nothing. */
 static char *notice_of_next_process(const struct dir *dir, const char *expected, const char *text) {
 	with_bench(dir);
@@ -782,6 +805,7 @@ int main(void) {
 		claim(what_is_no_regular_file_is_refused_at_once),
 		claim(a_file_open_for_writing_is_busy),
 		claim(a_late_write_is_kept_and_reported),
+		claim(a_late_write_within_a_tick_shows_in_the_times),
 		claim(a_notice_that_nobody_took_comes_again),
 		claim(a_copy_that_was_cut_short_is_no_copy),
 		claim(an_older_copy_stays_until_the_new_one_is_complete),

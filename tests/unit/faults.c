@@ -903,6 +903,7 @@ static bool is_harmless(const char *symbol) {
 		"closedir",
 		"free",
 		"geteuid",
+		"getpid",
 		"nanosleep",
 		"qsort",
 		"snprintf",
@@ -937,11 +938,11 @@ static bool is_wrapped(const char *symbol) {
 /* Whether a line of nm is about one of the files that the scenes lead through. */
 static bool is_on_stage(const char *line) {
 	static const char *const objects[] = {
-		"base_buf",     "base_error",   "base_lru",     "core_answer",    "core_bases",
-		"core_change",  "core_session", "core_tracker", "core_workspace", "fs_commit",
-		"fs_displaced", "fs_file",      "fs_gitdir",    "fs_gitindex",    "fs_guard",
-		"fs_hash",      "fs_in_place",  "fs_job",       "fs_keep",        "fs_lease",
-		"fs_root",      "fs_stamp",     "fs_state",     "fs_temp",
+		"base_buf",    "base_error",   "base_lru",     "core_answer",    "core_bases",
+		"core_change", "core_session", "core_tracker", "core_workspace", "fs_closer",
+		"fs_commit",   "fs_displaced", "fs_file",      "fs_gitdir",      "fs_gitindex",
+		"fs_guard",    "fs_hash",      "fs_in_place",  "fs_job",         "fs_keep",
+		"fs_lease",    "fs_root",      "fs_stamp",     "fs_state",       "fs_temp",
 	};
 	for (size_t i = 0; i < sizeof objects / sizeof *objects; i++) {
 		char name[64];
