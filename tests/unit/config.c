@@ -61,6 +61,8 @@ static void weight_rises_from_the_user_to_the_command_line(void **state) {
 	check("requireRead", "false", "STET_REQUIRE_READ");
 	assert_int_equal(stet_config_set(config, "maxDiff", "9000", "--set", &err), 0);
 	check("maxDiff", "9000", "--set");
+	assert_int_equal(stet_config_set(config, "requireRead", "true", "--set", &err), 0);
+	check("requireRead", "true", "--set");
 }
 
 static void comments_are_read(void **state) {
@@ -70,15 +72,25 @@ static void comments_are_read(void **state) {
 }
 
 static void a_workspace_may_tighten(void **state) {
-	user(state, "{\"extensions\": [\".md\", \".txt\"], \"agentsBudget\": 2000}");
+	user(state,
+	     "{\"extensions\": [\".md\", \".txt\"], \"agentsBudget\": 2000, \"durable\": false,"
+	     " \"agentsGitignore\": false, \"agentsBuiltin\": false}");
 	workspace(state,
 	          "{\"extensions\": [\".MD\", \".c\"], \"agentsBudget\": 1000, \"requireRead\": true,"
-	          " \"agentsNames\": [\"CLAUDE.md\"]}");
+	          " \"agentsNames\": [\"CLAUDE.md\"], \"durable\": true, \"maxFile\": 1000,"
+	          " \"maxDiff\": 100, \"maxBases\": 10, \"agentsGitignore\": true,"
+	          " \"agentsBuiltin\": true}");
 	load();
 	check("extensions", ".MD", "stet.json");
 	check("agentsBudget", "1000", "stet.json");
 	check("requireRead", "true", "stet.json");
 	check("agentsNames", "CLAUDE.md", "stet.json");
+	check("durable", "true", "stet.json");
+	check("maxFile", "1000", "stet.json");
+	check("maxDiff", "100", "stet.json");
+	check("maxBases", "10", "stet.json");
+	check("agentsGitignore", "true", "stet.json");
+	check("agentsBuiltin", "true", "stet.json");
 	assert_null(stet_config_notice(config, 0));
 }
 
