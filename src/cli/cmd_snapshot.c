@@ -10,7 +10,11 @@ static int run(const struct options *options, const struct arguments *args) {
 		if (has_option(args, "--scan"))
 			stet_json_set_bool(call, "/scan", 1);
 	}
-	return work_run(options, status, "repo_state", call, NULL);
+	if (has_option(args, "--scan"))
+		progress_begin("Looking through the workspace");
+	status = work_run(options, status, "repo_state", call, NULL);
+	progress_end();
+	return status;
 }
 
 static const struct option options[] = {

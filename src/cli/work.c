@@ -138,7 +138,9 @@ int work_call(struct work *work, const char *tool, struct stet_json *args, work_
 		complain("What was given is not valid UTF-8, and this command takes nothing else.");
 		return USAGE;
 	}
+	progress_begin("Working");
 	int code = stet_call(work->session, tool, text, len, &out, &len, &err);
+	progress_end();
 	int status = out ? show_answer(work, out, len, code, &err, show) : report(&err);
 	stet_free(out);
 	stet_free(text);
