@@ -251,19 +251,21 @@ static char short_escape(char byte) {
 
 /* Write one character that is not plain: how many bytes it takes, or 0 if they are more than two for one. */
 static size_t write_other(char **to, struct st_str text) {
+	if ((unsigned char)text.ptr[0] < 0x80) {
+		char letter = short_escape(text.ptr[0]);
+		if (!letter)
+			return 0;
+		*(*to)++ = '\\';
+		*(*to)++ = letter;
+		return 1;
+	}
 	uint32_t point;
 	size_t len = st_utf8_next(text, &point);
-	if (len > 1) {
-		memcpy(*to, text.ptr, len);
-		*to += len;
-		return len;
-	}
-	char letter = point < 0x80 ? short_escape(text.ptr[0]) : '\0';
-	if (!letter)
+	if (len == 1)
 		return 0;
-	*(*to)++ = '\\';
-	*(*to)++ = letter;
-	return 1;
+	memcpy(*to, text.ptr, len);
+	*to += len;
+	return len;
 }
 
 /* Write as much of a text as needs no more than twice its bytes, for which there is room, and LANES. */

@@ -33,10 +33,12 @@ size_t st_utf8_next(struct st_str s, uint32_t *point) {
 /* Many bytes at a time while they are ASCII. */
 static size_t ascii_run(struct st_str s) {
 	size_t i = 0;
-	for (; i + 32 <= s.len; i += 32) {
-		uint64_t words[4];
+	for (uint64_t words[8]; i + sizeof words <= s.len; i += sizeof words) {
+		uint64_t all = 0;
 		memcpy(words, s.ptr + i, sizeof words);
-		if ((words[0] | words[1] | words[2] | words[3]) & 0x8080808080808080u)
+		for (size_t k = 0; k < sizeof words / sizeof *words; k++)
+			all |= words[k];
+		if (all & 0x8080808080808080u)
 			break;
 	}
 	for (; i + 8 <= s.len; i += 8) {

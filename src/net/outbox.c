@@ -1,5 +1,6 @@
 #include "net/outbox.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -7,14 +8,21 @@
 
 /* As much as a pipe takes at once if it takes anything. */
 enum { ATOM = 4096 };
+/* Room for a page of text: else a longer answer waits for its reader on the way, and both for each other. */
+enum { PIPE_BYTES = 512 << 10 };
 
 void st_outbox_init(struct st_outbox *box, int fd) {
 	struct stat st;
 	*box = (struct st_outbox){.fd = fd, .way = ST_OUTBOX_NOWAIT};
-	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+	if (fstat(fd, &st) < 0)
+		return;
+	if (S_ISREG(st.st_mode))
 		box->way = ST_OUTBOX_FILE;
-	else if (fstat(fd, &st) == 0 && S_ISSOCK(st.st_mode))
+	else if (S_ISSOCK(st.st_mode))
 		box->way = ST_OUTBOX_SOCKET;
+	else if (S_ISFIFO(st.st_mode) && fcntl(fd, F_GETPIPE_SZ) < PIPE_BYTES)
+		/* A user with many pipes may be refused, which costs time only. */
+		fcntl(fd, F_SETPIPE_SZ, PIPE_BYTES);
 }
 
 void st_outbox_release(struct st_outbox *box) {
