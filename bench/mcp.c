@@ -262,6 +262,9 @@ static void set_edited(struct server *server) {
 	snprintf(path, sizeof path, "%d-%s", (int)server->pid, name);
 	put_file(path, size);
 	server->turn = 0;
+	st_auto(st_buf) call = ST_BUF_INIT;
+	add_call(&call, server->read, path, "");
+	check_answer(ask(server, st_buf_str(&call)));
 }
 
 /* ---- tables ---- */

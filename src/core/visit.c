@@ -175,31 +175,38 @@ static bool has_news(const struct stet_session *session) {
 	return false;
 }
 
-int st_visit_settle(struct stet_session *session, struct stet_error *err) {
-	struct saving saving = {.session = session, .seen = has_news(session)};
-	if (!saving.seen && session->deeds.count == 0) {
-		st_tracker_settle(&session->tracker);
-		return 0;
-	}
+/* Store what there is to store; seen says whether that includes what the session saw. */
+static int store_news(struct stet_session *session, bool seen, struct stet_error *err) {
+	struct saving saving = {.session = session, .seen = seen};
 	int code = st_store_do(&session->ws->store, ST_STORE_WRITE, save, &saving, err);
 	if (code == 0)
 		settle(&saving);
 	return code;
 }
 
+int st_visit_settle(struct stet_session *session, struct stet_error *err) {
+	bool seen = has_news(session);
+	if (seen || session->deeds.count > 0)
+		return store_news(session, seen, err);
+	st_tracker_settle(&session->tracker);
+	return 0;
+}
+
 /* To have read something is no reason to make a state directory: such news wait for one. */
-static bool can_wait(const struct stet_session *session) {
-	return session->deeds.writes == 0 && !has_news(session) &&
-	       !st_store_is_there(&session->ws->store);
+static bool can_wait(const struct stet_session *session, bool seen) {
+	return !seen && session->deeds.writes == 0 &&
+	       (session->deeds.count == 0 || !st_store_is_there(&session->ws->store));
 }
 
 static void keep(struct stet_session *session) {
-	struct stet_error err = {0};
-	if (session->deeds.count > 0 && can_wait(session)) {
+	bool seen = has_news(session);
+	if (can_wait(session, seen)) {
 		st_tracker_settle(&session->tracker);
+		session->unsaved = session->unsaved && session->deeds.count > 0;
 		return;
 	}
-	int code = st_visit_settle(session, &err);
+	struct stet_error err = {0};
+	int code = store_news(session, seen, &err);
 	if (code < 0 && !session->unsaved)
 		st_guard_notice(&session->ws->guard,
 		                "What this session has seen and written could not be stored, so that other "
@@ -209,7 +216,7 @@ static void keep(struct stet_session *session) {
 }
 
 void st_visit_close(struct stet_session *session) {
-	if (session->deeds.count > 0 && !can_wait(session))
+	if (session->deeds.count > 0)
 		keep(session);
 	st_deeds_release(&session->deeds);
 }
