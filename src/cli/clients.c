@@ -10,7 +10,7 @@
 const struct client clients[] = {
 	{"claude", "Claude Code", ".mcp.json", ".claude.json", "mcpServers", CLIENT_TYPED, "",
      "claude mcp list",
-     "A server of a project waits for your word: start claude there once, and approve it."},
+     "In the file of a project it waits for your word: start claude there once, and approve it."},
 	{"codex", "Codex", NULL, ".codex/config.toml", "mcp_servers", CLIENT_TOML, "", "codex mcp list",
      NULL},
 	{"gemini", "Gemini CLI", ".gemini/settings.json", ".gemini/settings.json", "mcpServers",
