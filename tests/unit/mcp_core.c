@@ -165,12 +165,21 @@ static void *run_job(void *job) {
 	return NULL;
 }
 
+static pthread_t threads[8];
+static size_t thread_count;
+
 static bool submit(struct st_mcp_executor *executor, struct st_mcp_job *job) {
-	pthread_t thread;
-	if (pthread_create(&thread, NULL, run_job, job) != 0)
+	assert_true(thread_count < sizeof threads / sizeof *threads);
+	if (pthread_create(&threads[thread_count], NULL, run_job, job) != 0)
 		return false;
-	pthread_detach(thread);
+	thread_count++;
 	return true;
+}
+
+/* A thread lets go of its peer a moment after it has answered. */
+static void join_threads(void) {
+	while (thread_count > 0)
+		pthread_join(threads[--thread_count], NULL);
 }
 
 static bool refuse_work(struct st_mcp_executor *executor, struct st_mcp_job *job) {
@@ -198,6 +207,7 @@ static void bench_open(struct bench *bench, struct st_mcp_executor *executor,
 
 static void bench_close(struct bench *bench) {
 	st_mcp_peer_close(bench->peer);
+	join_threads();
 	st_mcp_server_free(bench->server);
 	st_buf_release(&bench->events.text);
 	st_buf_release(&bench->last.text);
@@ -446,11 +456,11 @@ static void a_log_is_sent_to_those_who_want_it(void **state) {
 }
 
 static void a_cancelled_request_is_never_answered(void **state) {
-	struct st_mcp_executor threads = {.submit = submit};
+	struct st_mcp_executor executor = {.submit = submit};
 	struct bench bench;
 	struct catcher slow;
 	catcher_init(&slow);
-	bench_open(&bench, &threads, ST_MCP_STDIO);
+	bench_open(&bench, &executor, ST_MCP_STDIO);
 	st_mcp_receive(
 		bench.peer,
 		ST_STR(LEGACY("1", "initialize", "\"protocolVersion\":\"2025-11-25\",\"capabilities\":{}")),
@@ -472,11 +482,11 @@ static void a_cancelled_request_is_never_answered(void **state) {
 }
 
 static void a_sink_that_nobody_reads_ends_its_work(void **state) {
-	struct st_mcp_executor threads = {.submit = submit};
+	struct st_mcp_executor executor = {.submit = submit};
 	struct bench bench;
 	struct catcher slow;
 	catcher_init(&slow);
-	bench_open(&bench, &threads, ST_MCP_STATELESS);
+	bench_open(&bench, &executor, ST_MCP_STATELESS);
 	st_mcp_receive(bench.peer, ST_STR(MODERN("1", "tools/call", ",\"name\":\"slow\"")), &slow.sink);
 	st_mcp_cancel(bench.peer, &slow.sink);
 	wait_until_done(&slow);
@@ -485,16 +495,15 @@ static void a_sink_that_nobody_reads_ends_its_work(void **state) {
 }
 
 static void a_peer_that_goes_ends_its_work(void **state) {
-	struct st_mcp_executor threads = {.submit = submit};
+	struct st_mcp_executor executor = {.submit = submit};
 	struct bench bench;
 	struct catcher slow;
 	catcher_init(&slow);
-	bench_open(&bench, &threads, ST_MCP_STATELESS);
+	bench_open(&bench, &executor, ST_MCP_STATELESS);
 	st_mcp_receive(bench.peer, ST_STR(MODERN("1", "tools/call", ",\"name\":\"slow\"")), &slow.sink);
 	st_mcp_peer_close(bench.peer);
 	wait_until_done(&slow);
-	/* The thread lets go of the peer a moment later. */
-	sleep_ms(50);
+	join_threads();
 	st_mcp_server_free(bench.server);
 }
 
@@ -510,11 +519,11 @@ static void work_that_finds_no_worker_is_answered(void **state) {
 /* ---- asking the client ---- */
 
 static void a_question_waits_for_its_answer(void **state) {
-	struct st_mcp_executor threads = {.submit = submit};
+	struct st_mcp_executor executor = {.submit = submit};
 	struct bench bench;
 	struct catcher asking;
 	catcher_init(&asking);
-	bench_open(&bench, &threads, ST_MCP_SESSION);
+	bench_open(&bench, &executor, ST_MCP_SESSION);
 	say(&bench, INIT("2025-11-25"));
 	st_mcp_receive(bench.peer, ST_STR(LEGACY("5", "tools/call", "\"name\":\"ask\"")), &asking.sink);
 	wait_for(&asking, "\"id\":1,\"method\":\"sampling/createMessage\"");
