@@ -1,6 +1,7 @@
 #include "lib/alloc.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 void *__real_malloc(size_t size);
@@ -11,11 +12,15 @@ void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_realloc(void *ptr, size_t size);
 
 /* Allocations until one fails; 0 if none will. */
-static size_t countdown;
-static bool failed;
+static _Atomic size_t countdown;
+static _Atomic bool failed;
 
+/* Threads count together, and one of them fails. */
 static bool fails_now(void) {
-	if (countdown == 0 || --countdown > 0)
+	size_t left = countdown;
+	while (left > 0 && !atomic_compare_exchange_weak(&countdown, &left, left - 1))
+		continue;
+	if (left != 1)
 		return false;
 	failed = true;
 	errno = ENOMEM;
