@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/watcher.h"
 #include "lib/bare.h"
 #include "lib/bench.h"
 #include "lib/bigtree.h"
@@ -139,6 +140,30 @@ static void print_memory(void) {
 	bench_check(child > 0 && waitpid(child, NULL, 0) == child, "fork");
 }
 
+/* ---- verifying ---- */
+
+static void floor_verify(void *context) {
+	(void)context;
+	bare_walk(root, NULL, stat_one);
+}
+
+/* As after lost events: all is read again and compared. */
+static void verify(void *context) {
+	struct stet_watcher *watcher = context;
+	st_watch_renew(&watcher->watch);
+	bench_check(stet_watcher_sync(watcher, 60000, NULL) == 0, "sync");
+}
+
+static void bench_verify(void) {
+	struct stet_watcher *watcher = new_watcher(NULL, NULL, 100);
+	struct bench_case cases[] = {
+		{.name = "bare list, and stat every file; 2 threads", .run = floor_verify},
+		{.name = "verify every file by stat", .run = verify, .context = watcher, .target = 1.3},
+	};
+	bench_run("verify", cases, 2, 7);
+	stet_watcher_free(watcher);
+}
+
 /* ---- latency ---- */
 
 static int number;
@@ -258,6 +283,7 @@ int main(int argc, char **argv) {
 		{.name = "start to ready", .run = start_watch, .target = 1.7},
 	};
 	bench_run("start", cases, 3 + add_peers(cases + 3), 7);
+	bench_verify();
 	bench_latency();
 	bench_since();
 	close(root);

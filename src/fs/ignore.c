@@ -48,7 +48,7 @@ struct rule {
 		NAME,
 		/* The last component ends in the text. */
 		SUFFIX,
-		/* The last component matches the tokens. */
+		/* The last component begins with the text, and the rest matches the tokens. */
 		GLOB,
 		/* The path below the node's directory begins with the text, and the rest matches. */
 		PATH,
@@ -312,7 +312,7 @@ static bool matches_tokens(const struct rule *rule, struct st_str text) {
 	}
 }
 
-static bool matches_path(const struct rule *rule, struct st_str path) {
+static bool matches_glob(const struct rule *rule, struct st_str path) {
 	return st_str_starts(path, rule->text) &&
 	       matches_tokens(rule, st_str_slice(path, rule->text.len, path.len));
 }
@@ -373,7 +373,8 @@ static bool rule_init(struct rule *rule, struct st_str line, struct st_arena *ar
 		return true;
 	}
 	rule->where = GLOB;
-	return compile(arena, glob, rule);
+	rule->text = st_str_slice(glob, 0, literal);
+	return compile(arena, st_str_slice(glob, literal, glob.len), rule);
 }
 
 /* The next line of a file without its ending; false at the end. */
@@ -459,9 +460,9 @@ static bool rule_matches(const struct rule *rule, struct st_str path, struct st_
 	case SUFFIX:
 		return st_str_ends(name, rule->text);
 	case GLOB:
-		return matches_tokens(rule, name);
+		return matches_glob(rule, name);
 	case PATH:
-		return path.len > 0 && matches_path(rule, path);
+		return path.len > 0 && matches_glob(rule, path);
 	}
 	return false;
 }

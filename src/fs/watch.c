@@ -230,8 +230,7 @@ static void read_all(struct st_watch *watch) {
 	watch->renew_at_ms = -1;
 	if (watch->gone)
 		return;
-	st_watch_queue(watch, watch->table.root, true);
-	st_watch_read_queue(watch);
+	st_watch_read_all(watch);
 }
 
 static void read_what_is_due(struct st_watch *watch, bool now) {

@@ -69,6 +69,20 @@ void st_watch_rules_attach(struct st_watch *watch);
 /** An event of that watch: the rules may be others now. */
 void st_watch_rules_hear(struct st_watch *watch, const struct st_inotify_event *event);
 
+/** An entry that a directory lists: a file, which is compared with what was reported of it. */
+void st_watch_see_file(struct st_watch *watch, struct st_watch_node *dir, struct st_str name,
+                       const struct stat *st);
+
+/** The same for a directory, which is not read here. NULL without memory. */
+struct st_watch_node *st_watch_see_dir(struct st_watch *watch, struct st_watch_node *dir,
+                                       struct st_str name);
+
+/** All entries were seen in this pass: the others are gone, or ignored by now. */
+void st_watch_miss(struct st_watch *watch, struct st_watch_node *dir);
+
+/** Read everything anew. */
+void st_watch_read_all(struct st_watch *watch);
+
 /** Read the directories that are queued. */
 void st_watch_read_queue(struct st_watch *watch);
 

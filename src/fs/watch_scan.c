@@ -190,16 +190,54 @@ struct scan {
 	char *listing;
 };
 
-static void see_file(struct scan *scan, struct st_watch_node *node, const struct stat *st) {
-	if (st_watch_is_same(scan->watch, node, st) && !node->racy)
+static void compare_file(struct st_watch *watch, struct st_watch_node *node,
+                         const struct stat *st) {
+	if (st_watch_is_same(watch, node, st) && !node->racy)
 		return;
 	uint64_t print = st_watch_print(st);
 	/* A look every poll must not keep a file from coming to rest. */
 	if (node->pending && node->pending->print == print)
 		return;
-	struct st_pending *pending = st_watch_touch(scan->watch, node);
+	struct st_pending *pending = st_watch_touch(watch, node);
 	if (pending)
 		pending->print = print;
+}
+
+/* The node of an entry that is listed. */
+static struct st_watch_node *listed(struct st_watch *watch, struct st_watch_node *dir,
+                                    struct st_str name) {
+	struct st_watch_node *node = st_watch_entry(&watch->table, dir, name);
+	if (node)
+		node->pass = watch->pass;
+	else
+		st_watch_renew(watch);
+	return node;
+}
+
+void st_watch_see_file(struct st_watch *watch, struct st_watch_node *dir, struct st_str name,
+                       const struct stat *st) {
+	if (!S_ISREG(st->st_mode) && !S_ISLNK(st->st_mode))
+		return;
+	struct st_watch_node *node = listed(watch, dir, name);
+	if (!node)
+		return;
+	if (node->dir && node->dir->present)
+		st_watch_lose(watch, node);
+	compare_file(watch, node, st);
+}
+
+struct st_watch_node *st_watch_see_dir(struct st_watch *watch, struct st_watch_node *dir,
+                                       struct st_str name) {
+	struct st_watch_node *node = listed(watch, dir, name);
+	if (node && node->present)
+		(void)st_watch_touch(watch, node);
+	return node;
+}
+
+static void see_dir(struct scan *scan, struct st_str name) {
+	struct st_watch_node *node = st_watch_see_dir(scan->watch, scan->node, name);
+	if (node && (scan->deep || !node->dir || !node->dir->present))
+		st_watch_queue(scan->watch, node, scan->deep);
 }
 
 static void see_entry(struct scan *scan, struct st_str name, unsigned type) {
@@ -211,27 +249,13 @@ static void see_entry(struct scan *scan, struct st_str name, unsigned type) {
 	if (!known_dir && st_retry(fstatat(scan->fd, name.ptr, &st, AT_SYMLINK_NOFOLLOW)) < 0)
 		return;
 	bool is_dir = known_dir || S_ISDIR(st.st_mode);
-	if (!is_dir && !S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
-		return;
 	if ((type == DT_UNKNOWN || is_dir != known_dir) &&
 	    st_watch_ignores(scan->watch, scan->node, name, is_dir))
 		return;
-	struct st_watch_node *node = st_watch_entry(&scan->watch->table, scan->node, name);
-	if (!node) {
-		st_watch_renew(scan->watch);
-		return;
-	}
-	node->pass = scan->watch->pass;
-	if (!is_dir) {
-		if (node->dir && node->dir->present)
-			st_watch_lose(scan->watch, node);
-		see_file(scan, node, &st);
-		return;
-	}
-	if (node->present)
-		(void)st_watch_touch(scan->watch, node);
-	if (scan->deep || !node->dir || !node->dir->present)
-		st_watch_queue(scan->watch, node, scan->deep);
+	if (is_dir)
+		see_dir(scan, name);
+	else
+		st_watch_see_file(scan->watch, scan->node, name, &st);
 }
 
 static bool lists_rules(const char *listing, size_t len) {
@@ -295,15 +319,14 @@ static int list(struct scan *scan) {
 	}
 }
 
-/* What was not listed is gone, or ignored by now. */
-static void miss_entries(struct scan *scan) {
-	for (struct st_watch_node *node = scan->node->dir->first; node; node = node->next) {
-		if (node->pass == scan->watch->pass)
+void st_watch_miss(struct st_watch *watch, struct st_watch_node *dir) {
+	for (struct st_watch_node *node = dir->dir->first; node; node = node->next) {
+		if (node->pass == watch->pass)
 			continue;
 		if (node->dir && node->dir->present)
-			st_watch_lose(scan->watch, node);
+			st_watch_lose(watch, node);
 		else if (node->present && !node->pending)
-			(void)st_watch_touch(scan->watch, node);
+			(void)st_watch_touch(watch, node);
 	}
 }
 
@@ -348,7 +371,7 @@ static void read_dir(struct st_watch *watch, struct st_watch_dir *dir, bool deep
 	if (list(&scan) < 0)
 		unreadable(watch, node, errno);
 	else
-		miss_entries(&scan);
+		st_watch_miss(watch, node);
 }
 
 void st_watch_read_queue(struct st_watch *watch) {

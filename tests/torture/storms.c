@@ -261,6 +261,31 @@ static void an_overflow_delays_and_does_not_lie(void **state) {
 	watching_stop(&watching);
 }
 
+/* Files that were there at the start and never looked at: those that were written are told, no other. */
+static void an_overflow_hides_no_rewrite_of_what_was_there(void **state) {
+	struct dir *dir = *state;
+	struct watching watching;
+	size_t size = size_of_storms();
+	char path[128];
+	for (size_t i = 0; i < size; i++) {
+		snprintf(path, sizeof path, "top%zu/file%zu", i % 97, i);
+		write_at(dir, path, i);
+	}
+	if (!start_with_small_queue(&watching, dir))
+		skip_because("this user may not change " QUEUE_LIMIT);
+	for (size_t i = 0; i < size; i += 2) {
+		snprintf(path, sizeof path, "top%zu/file%zu", i % 97, i);
+		write_at(dir, path, i + 2);
+	}
+	watching_idle(&watching);
+	assert_true(watching.watcher->watch.overflows > 0);
+	assert_int_equal(watching_count(&watching, "change", NULL), (size + 1) / 2);
+	assert_int_equal(watching.count, (size + 1) / 2);
+	assert_int_equal(watching_count(&watching, "change", "top0/file0"), 1);
+	assert_int_equal(watching_count(&watching, NULL, "top1/file1"), 0);
+	watching_stop(&watching);
+}
+
 /* ---- stopped by a signal ---- */
 
 /* stet watch in a process of its own, its lines added up. */
@@ -306,6 +331,7 @@ int main(void) {
 		claim(every_save_by_rename_is_told),
 		claim(a_checkout_is_told_as_it_is),
 		claim(an_overflow_delays_and_does_not_lie),
+		claim(an_overflow_hides_no_rewrite_of_what_was_there),
 		claim(a_stopped_process_catches_up),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,108 @@
+#include <pthread.h>
+
+#include "fs/sys.h"
+#include "fs/walk.h"
+#include "fs/watch_look.h"
+
+/*
+ * Reading everything anew is a walk by several threads over the directories
+ * that are known, which compares what it finds with the table. Directories
+ * that are new are left to the queue. No node is freed meanwhile.
+ */
+struct anew {
+	struct st_watch *watch;
+	/* Guards the watch, and with it the table. */
+	pthread_mutex_t lock;
+};
+
+/* The directory that this thread is in. */
+static _Thread_local struct st_watch_node *here;
+
+static int enter(void *data, int fd, struct st_str path, void *mark, struct stet_error *err) {
+	struct anew *anew = data;
+	(void)path;
+	(void)err;
+	here = mark ? mark : anew->watch->table.root;
+	pthread_mutex_lock(&anew->lock);
+	st_watch_attach(anew->watch, here, fd);
+	pthread_mutex_unlock(&anew->lock);
+	return 0;
+}
+
+static int visit_dir(struct anew *anew, const struct st_walk_entry *entry) {
+	struct st_watch *watch = anew->watch;
+	if (st_str_eq(entry->path, st_str(watch->state_dir)))
+		return ST_WALK_SKIP;
+	pthread_mutex_lock(&anew->lock);
+	struct st_watch_node *node = st_watch_see_dir(watch, here, entry->name);
+	bool known = node && node->dir && node->dir->present;
+	if (node && !known)
+		st_watch_queue(watch, node, true);
+	pthread_mutex_unlock(&anew->lock);
+	*entry->mark = node;
+	return known ? 0 : ST_WALK_SKIP;
+}
+
+static int visit(void *data, const struct st_walk_entry *entry, struct stet_error *err) {
+	struct anew *anew = data;
+	struct st_watch *watch = anew->watch;
+	struct stat st;
+	(void)err;
+	if (entry->type == ST_WALK_DIR)
+		return visit_dir(anew, entry);
+	if (entry->type == ST_WALK_OTHER ||
+	    (watch->wanted && !watch->wanted(watch->data, entry->name)) ||
+	    st_retry(fstatat(entry->dir, entry->name.ptr, &st, AT_SYMLINK_NOFOLLOW)) < 0)
+		return 0;
+	pthread_mutex_lock(&anew->lock);
+	st_watch_see_file(watch, here, entry->name, &st);
+	pthread_mutex_unlock(&anew->lock);
+	return 0;
+}
+
+static int leave(void *data, struct st_ignore *rules, struct stet_error *err) {
+	struct anew *anew = data;
+	(void)err;
+	pthread_mutex_lock(&anew->lock);
+	struct st_ignore *before = here->dir->ignore;
+	here->dir->ignore = st_ignore_keep(rules);
+	st_ignore_drop(before);
+	st_watch_miss(anew->watch, here);
+	pthread_mutex_unlock(&anew->lock);
+	return 0;
+}
+
+static void skipped(void *data, struct st_str path, const struct stet_error *why) {
+	struct anew *anew = data;
+	(void)path;
+	pthread_mutex_lock(&anew->lock);
+	st_watch_say(anew->watch, "%s", why->message);
+	pthread_mutex_unlock(&anew->lock);
+}
+
+static int walk_known(struct st_watch *watch) {
+	struct anew anew = {.watch = watch, .lock = PTHREAD_MUTEX_INITIALIZER};
+	struct st_walk walk = {
+		.flags = watch->flags & (ST_WATCH_NO_BUILTIN | ST_WATCH_NO_FILES),
+		.data = &anew,
+		.enter = enter,
+		.visit = visit,
+		.leave = leave,
+		.skipped = skipped,
+	};
+	if (watch->wanted)
+		walk.flags |= ST_WALK_IGNORED_FILES;
+	watch->pass++;
+	st_watch_near_close(watch);
+	st_watch_rules_attach(watch);
+	int code = st_walk_run(&walk, watch->root->fd, NULL);
+	pthread_mutex_destroy(&anew.lock);
+	return code;
+}
+
+void st_watch_read_all(struct st_watch *watch) {
+	/* What a walk cannot do, for lack of memory or descriptors, is done one after the other. */
+	if ((watch->flags & ST_WATCH_USED) || walk_known(watch) < 0)
+		st_watch_queue(watch, watch->table.root, true);
+	st_watch_read_queue(watch);
+}
