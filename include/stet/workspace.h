@@ -101,6 +101,17 @@ STET_API STET_NODISCARD int stet_workspace_allow(struct stet_workspace *ws, cons
 STET_API STET_NODISCARD int stet_workspace_state_dir(struct stet_workspace *ws, const char *name,
                                                      struct stet_error *err);
 
+/**
+ * Log every snapshot of the state that is given to somebody: a line of JSON
+ * with time, session, tokens and snapshot, appended.
+ *
+ * @file   Need not be below the root; NULL for no log. One that cannot be
+ *         written to is told of in a notice.
+ * @return 0 or STET_E_NOMEM.
+ */
+STET_API STET_NODISCARD int stet_workspace_log(struct stet_workspace *ws, const char *file,
+                                               struct stet_error *err);
+
 /** The root's absolute path without links; valid while the workspace is open. */
 STET_API const char *stet_workspace_root(const struct stet_workspace *ws);
 

@@ -10,16 +10,28 @@ static int run(const struct options *options, const struct arguments *args) {
 		if (has_option(args, "--scan"))
 			stet_json_set_bool(call, "/scan", 1);
 	}
+	struct work work;
+	if (status == DONE)
+		status = work_open(&work, options);
+	if (status != DONE) {
+		stet_json_free(call);
+		return status;
+	}
+	status = work_log(&work, args);
 	if (has_option(args, "--scan"))
 		progress_begin("Looking through the workspace");
-	status = work_run(options, status, "repo_state", call, NULL);
+	if (status == DONE)
+		status = work_call(&work, "repo_state", call, NULL);
+	else
+		stet_json_free(call);
 	progress_end();
-	return status;
+	return work_close(&work, status);
 }
 
 static const struct option options[] = {
 	{"--scan", NULL, "add every file of the workspace that is not ignored"},
 	{"--budget", "N", "how many tokens it may have (500)"},
+	{"--log", "FILE", "append it to FILE too, as a line of JSON"},
 	OPTIONS_END,
 };
 

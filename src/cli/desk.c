@@ -20,11 +20,14 @@ static void keep_memory(void) {
 }
 
 static int set_state(struct stet_desk *desk, const struct arguments *args, struct stet_error *err) {
-	const char *name = option_value(args, "--state-dir");
+	const char *name = option_value(args, "--state-dir"), *log = option_value(args, "--log");
 	struct stet_workspace *ws;
 	int code = 0;
-	for (size_t i = 0; name && code == 0 && (ws = stet_desk_workspace(desk, i)); i++)
-		code = stet_workspace_state_dir(ws, name, err);
+	for (size_t i = 0; code == 0 && (ws = stet_desk_workspace(desk, i)); i++) {
+		code = name ? stet_workspace_state_dir(ws, name, err) : 0;
+		if (code == 0 && log)
+			code = stet_workspace_log(ws, log, err);
+	}
 	return code;
 }
 

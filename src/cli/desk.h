@@ -14,6 +14,7 @@
 		{"--durability", "full|relaxed", \
 	     "whether a write is on the disk when it is acknowledged; full by default"}, \
 		{"--state-dir", "NAME", "where state is kept below each directory; .stet by default"}, \
+		{"--log", "FILE", "append every snapshot that is given to FILE, as a line of JSON"}, \
 		{"--max-file", "BYTES", "the largest file that is read or written"}, \
 		{"--max-bases", "BYTES", "how much of old versions is remembered for diffs"}, \
 		{"--no-agents", NULL, "do not deliver AGENTS.md files"}, { \

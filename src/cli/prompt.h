@@ -9,6 +9,7 @@
 	{"--template", "FILE", "the system prompt"}, {"--request", "TEXT", "what to do now"}, \
 		{"--additional", "FILE", "more to know"}, \
 		{"--snapshot", "FILE", "the snapshot, instead of that of the workspace"}, \
+		{"--log", "FILE", "append the snapshot of the workspace to FILE, as a line of JSON"}, \
 		{"--budget", "N", "how many tokens the prompt may have (5000)"}, \
 		{"--percent", "N", "tokens the model makes of what o200k makes 100 of (100)"}, { \
 		"--format", "auto|chat|responses|anthropic", "the shape of the messages" \

@@ -56,6 +56,12 @@ int work_open(struct work *work, const struct options *options) {
 	return DONE;
 }
 
+int work_log(struct work *work, const struct arguments *args) {
+	struct stet_error err = {0};
+	return stet_workspace_log(work->ws, option_value(args, "--log"), &err) < 0 ? report(&err)
+	                                                                           : DONE;
+}
+
 int work_close(struct work *work, int status) {
 	if (work->ws) {
 		stet_workspace_settle(work->ws, SETTLE_MS);
@@ -68,7 +74,7 @@ int work_close(struct work *work, int status) {
 	return status;
 }
 
-static void show_notices(const struct stet_json *answer) {
+void show_notices(const struct stet_json *answer) {
 	char pointer[64];
 	for (size_t i = 0; i < stet_json_count(answer, "/structuredContent/notices"); i++) {
 		snprintf(pointer, sizeof pointer, "/structuredContent/notices/%zu", i);

@@ -33,8 +33,14 @@ int configure(const struct options *options, struct stet_workspace *ws, struct s
 /** Open both, configured. Returns DONE, or the status of a failure after saying why. */
 int work_open(struct work *work, const struct options *options);
 
+/** Log snapshots where the option --log says, if it is given. Returns DONE, or a status after saying why. */
+int work_log(struct work *work, const struct arguments *args);
+
 /** Say the notices that are left, close both, and pass a status on. */
 int work_close(struct work *work, int status);
+
+/** Say the notices that came with an answer. */
+void show_notices(const struct stet_json *answer);
 
 /** Prints the structuredContent of an answer; NULL for the answer's text. */
 typedef void work_show(const struct stet_json *answer);

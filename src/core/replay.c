@@ -108,9 +108,9 @@ static int read_row(struct stet_replay *replay, size_t *at, struct row *row,
 	if (!yyjson_is_obj(value) || row->tool.len == 0) {
 		yyjson_doc_free(row->doc);
 		return st_fail(err, STET_E_INVALID,
-		               "%s is no row of a recorded run: it has no \"tool\". Each line is an object "
-		               "with \"turn\", \"tool\", \"args\" and \"result_text\".",
-		               what);
+		               "Line %zu of the run is no row of one: it has no \"tool\". Each line is an "
+		               "object with \"turn\", \"tool\", \"args\" and \"result_text\".",
+		               replay->line);
 	}
 	return 1;
 }

@@ -3,8 +3,13 @@
 #include <stdio.h>
 #include <strings.h>
 
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/shown.h"
 #include "fs/displaced.h"
 #include "fs/state.h"
+#include "fs/sys.h"
+#include "text/tokens.h"
 
 #define BASES_MAX ((size_t)64 << 20)
 #define DIFF_MAX ((size_t)16 << 10)
@@ -60,6 +65,7 @@ void stet_workspace_close(struct stet_workspace *ws) {
 	st_lru_release(&ws->writers);
 	st_lru_release(&ws->applied);
 	free(ws->extensions);
+	free(ws->log);
 	pthread_mutex_destroy(&ws->history_lock);
 	st_root_release(&ws->root);
 	free(ws);
@@ -236,6 +242,46 @@ bool st_workspace_applied(struct stet_workspace *ws, const struct st_hash *edit)
 	bool applied = st_lru_get(&ws->applied, key_of(edit)) != NULL;
 	pthread_mutex_unlock(&ws->history_lock);
 	return applied;
+}
+
+/* One line of the log. */
+static int make_line(const char *session, struct st_str snapshot, struct st_buf *line) {
+	yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
+	if (!doc)
+		return STET_E_NOMEM;
+	yyjson_mut_val *object = yyjson_mut_obj(doc);
+	yyjson_mut_doc_set_root(doc, object);
+	st_json_add_time(doc, object, "time", st_wall_ns());
+	if (session)
+		st_json_add_text(doc, object, "session", st_str(session));
+	st_json_add_size(doc, object, "tokens", st_tokens(snapshot));
+	st_json_add_text(doc, object, "snapshot", snapshot);
+	int code = st_json_write(doc, object, line, NULL);
+	yyjson_mut_doc_free(doc);
+	st_buf_addc(line, '\n');
+	return line->failed ? STET_E_NOMEM : code;
+}
+
+/* In one write, so that the lines of several processes do not mix. */
+void st_workspace_log(struct stet_workspace *ws, const char *session, struct st_str snapshot) {
+	st_auto(st_buf) line = ST_BUF_INIT;
+	if (!ws->log)
+		return;
+	st_autofd fd = st_retry(
+		open(ws->log, O_WRONLY | O_APPEND | O_CREAT | O_NOCTTY | O_NONBLOCK | O_CLOEXEC, 0600));
+	bool made = fd >= 0 && make_line(session, snapshot, &line) == 0;
+	if (!made || st_retry(write(fd, line.ptr, line.len)) != (ssize_t)line.len)
+		st_guard_notice(&ws->guard, "The snapshot could not be added to the log %s.",
+		                st_shown(ws->log));
+}
+
+int stet_workspace_log(struct stet_workspace *ws, const char *file, struct stet_error *err) {
+	char *copy = file ? strdup(file) : NULL;
+	if (file && !copy)
+		return st_fail_nomem(err);
+	free(ws->log);
+	ws->log = copy;
+	return 0;
 }
 
 int stet_workspace_allow(struct stet_workspace *ws, const char *extensions,

@@ -36,6 +36,8 @@ struct stet_workspace {
 	pthread_mutex_t history_lock;
 	/** Edits that were applied, by st_workspace_applied(). */
 	struct st_lru applied;
+	/** Where snapshots are logged; NULL for nowhere. */
+	char *log;
 	/** Endings that text tools may touch, as ".md,.txt"; NULL for any. */
 	char *extensions;
 	_Atomic size_t max_file;
@@ -59,6 +61,9 @@ bool st_workspace_writer(struct stet_workspace *ws, const struct st_hash *hash, 
  * store; to be handed back with st_blob_put(). NULL if they are not there.
  */
 struct st_blob *st_workspace_base(struct stet_workspace *ws, const struct st_hash *hash);
+
+/** A snapshot is given to a session (name may be NULL): into the log with it. */
+void st_workspace_log(struct stet_workspace *ws, const char *session, struct st_str snapshot);
 
 /** Refuse a file whose ending is not allowed (STET_E_EXTENSION) or that is binary (STET_E_BINARY). */
 [[nodiscard]] int st_workspace_check_text(const struct stet_workspace *ws, const char *path,

@@ -37,6 +37,7 @@ static int run(struct st_call *call, struct stet_error *err) {
 		code = st_snapshot_format(&view.state, (size_t)budget, &call->text, err);
 	if (code < 0)
 		return code;
+	st_workspace_log(session->ws, session->name, st_buf_str(&call->text));
 	st_json_add_text(call->doc, call->result, "status", ST_STR("success"));
 	st_json_add_text(call->doc, call->result, "storyId", st_str(view.state.story_id));
 	add_counts(call, &view.state);
