@@ -267,15 +267,17 @@ void st_store_why(struct st_store *store, char out[600]) {
 
 static int transact(struct st_store *store, enum st_store_mode mode, st_store_fn *fn, void *data,
                     struct stet_error *err) {
+	/* Each call of a tool has such a transaction: these stay prepared. */
+	static const char begin[] = "BEGIN", begin_write[] = "BEGIN IMMEDIATE", commit[] = "COMMIT";
 	int code = ready(store, err);
 	if (code < 0)
 		return code;
-	code = st_db_exec(store->db, mode == ST_STORE_WRITE ? "BEGIN IMMEDIATE" : "BEGIN", err);
+	code = st_db_run(store->db, mode == ST_STORE_WRITE ? begin_write : begin, err, "");
 	if (code < 0)
 		return code;
 	code = fn(store, data, err);
 	if (code >= 0) {
-		int done = st_db_exec(store->db, "COMMIT", err);
+		int done = st_db_run(store->db, commit, err, "");
 		code = done < 0 ? done : code;
 	}
 	/* After some failures the transaction is gone already; then this fails, and nothing is open. */
