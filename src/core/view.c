@@ -20,8 +20,10 @@ bool st_view_recall(struct st_view *view, struct stet_session *session, const ch
 	struct stat st;
 	st_view_release(view);
 	view->fd = st_root_open_plain(root, plain, &st);
+	if (view->fd < 0)
+		return false;
 	struct st_stamp now = st_stamp_of(&st);
-	if (view->fd < 0 || !st_stamp_eq(&now, &seen->stamp))
+	if (!st_stamp_eq(&now, &seen->stamp))
 		return false;
 	view->base = st_bases_get(&session->ws->bases, &seen->hash);
 	if (!view->base)
