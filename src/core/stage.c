@@ -65,7 +65,6 @@ int st_stage_write(struct st_stage *stage, const char *path, struct st_str conte
 	if (!make_way(stage, path))
 		return 0;
 	int code = stet_session_write(stage->agent, path, content.ptr, content.len, NULL, &answer, err);
-	stage->writes += code == 0;
 	stage->noops += code == 0 && stet_answer_noop(answer);
 	stage->refused += code == STET_E_CONFLICT;
 	stet_answer_free(answer);

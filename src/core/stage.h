@@ -21,8 +21,7 @@ struct st_stage {
 	struct stet_workspace *ws;
 	struct stet_session *agent;
 	struct stet_session *other;
-	/** Writes of the agent: those that changed nothing, and those that were refused. */
-	size_t writes;
+	/** Writes of the agent that changed nothing, and those that were refused. */
 	size_t noops;
 	size_t refused;
 };

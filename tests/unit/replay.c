@@ -223,8 +223,8 @@ static void a_restart_in_the_middle_loses_nothing(void **state) {
 	stet_replay_close(replay);
 }
 
-/* A workspace that somebody changes between the closing and the opening. */
-static void a_restart_that_finds_another_state_says_so(void **state) {
+/* It can say no: where the session is not kept, its next write is refused. */
+static void a_stage_that_forgets_its_session_refuses_its_writes(void **state) {
 	const struct dir *dir = *state;
 	st_auto(st_stage) stage = {0};
 	assert_int_equal(st_stage_open(&stage, dir->path, NULL), 0);
@@ -313,7 +313,7 @@ int main(void) {
 		claim(a_thousand_turns_need_no_more_than_ten),
 		cmocka_unit_test(edits_and_changes_behind_the_back_are_followed),
 		claim(a_restart_in_the_middle_loses_nothing),
-		claim(a_restart_that_finds_another_state_says_so),
+		claim(a_stage_that_forgets_its_session_refuses_its_writes),
 		cmocka_unit_test(what_a_prompt_leaves_out_unsaid_is_found),
 		cmocka_unit_test(a_file_that_a_snapshot_leaves_out_is_found),
 		cmocka_unit_test(what_is_no_run_is_refused),
