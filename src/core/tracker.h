@@ -23,6 +23,8 @@ struct st_seen {
 	/** Which lines of it were seen, out of how many. */
 	struct st_intervals lines;
 	size_t total;
+	/** The version that was found to be text when it was shown, by its hash. */
+	struct st_hash text;
 	/** An event told that the file is another one by now; the record serves only to refuse changes. */
 	bool stale;
 	/** What it was when it was last stored, by st_seen_digest(); 0 for never. */

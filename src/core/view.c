@@ -33,6 +33,7 @@ bool st_view_recall(struct st_view *view, struct stet_session *session, const ch
 	view->hash = seen->hash;
 	view->stamp = seen->stamp;
 	view->total_lines = seen->total;
+	view->is_text = st_hash_eq(&seen->text, &seen->hash);
 	return true;
 }
 

@@ -19,6 +19,8 @@ struct st_view {
 	struct st_str bytes;
 	struct st_hash hash;
 	size_t total_lines;
+	/** It was shown before, and is known to be text. */
+	bool is_text;
 	/* Who holds these: what was read, or else the base, with the file open to compare. */
 	struct st_place place;
 	struct st_file file;

@@ -65,7 +65,8 @@ static int look(struct stet_session *session, const struct st_reading *what, str
                 struct page *page, struct stet_error *err) {
 	if (st_view_recall(view, session, what->path) && find_page(view, what, page, NULL) == 0 &&
 	    st_view_holds(view, page->text))
-		return st_workspace_check_text(session->ws, view->path, view->bytes, err);
+		return st_workspace_check_text(session->ws, view->path,
+		                               view->is_text ? page->text : view->bytes, err);
 	int code = st_view_load(view, session, what->path, err);
 	if (code == 0)
 		code = st_workspace_check_text(session->ws, view->path, view->bytes, err);
@@ -130,6 +131,7 @@ int st_read_page(struct st_call *call, const struct st_reading *what, yyjson_mut
 	struct st_seen *seen = st_view_meet(&view, call->session);
 	if (!seen)
 		return st_fail_nomem(err);
+	seen->text = view.hash;
 	if (!page.cut)
 		st_seen_add(seen, page.first, page.last);
 	render(call, data, &view, &page);
