@@ -10,7 +10,7 @@ echo secret-of-the-first-agent >tokens
 start() {
 	rm -f url pid status
 	("$STET" serve "$@" >url 2>complaints & echo $! >pid; wait $!; echo $? >status) &
-	for _ in {1..200}; do
+	for _ in {1..1200}; do
 		[ -s url ] && break
 		sleep 0.05
 	done
@@ -20,7 +20,7 @@ start() {
 # stop: have it end, and as it should.
 stop() {
 	kill -TERM "$(cat pid)"
-	for _ in {1..200}; do
+	for _ in {1..1200}; do
 		[ -s status ] && break
 		sleep 0.05
 	done

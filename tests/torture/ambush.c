@@ -53,7 +53,7 @@ static bool run(struct ambush *ambush) {
 	bool met = ambush->struck > 0;
 	if (!met)
 		strike(ambush);
-	assert_true(hostile_wait(&fight->hostile, 10000));
+	assert_true(hostile_wait(&fight->hostile, 60000));
 	fight_judge(fight, ambush->record, code == 0, ambush->held_up);
 	fight_settle(fight);
 	return met;

@@ -2,7 +2,8 @@
 
 #include <dirent.h>
 
-enum { TRIES_MAX = 200 };
+/* The other process may have to wait long for its turn, with the file open. */
+#define PATIENCE_NS ((int64_t)60 * 1000000000)
 
 /* ---- what answers and notices say ---- */
 
@@ -119,8 +120,8 @@ void fight_count(struct fight *fight, int code) {
 }
 
 bool fight_until_acked(struct fight *fight, unsigned number, int64_t *began_ns) {
-	for (int i = 0; i < TRIES_MAX; i++) {
-		*began_ns = now_ns();
+	int64_t until_ns = now_ns() + PATIENCE_NS;
+	while ((*began_ns = now_ns()) < until_ns) {
 		int code = fight->writer->try(fight, number);
 		if (code == 0) {
 			fight->score.acked++;

@@ -88,7 +88,7 @@ void fight_count(struct fight *fight, int code);
  * Try until it is acknowledged, as an agent that follows the protocol would.
  *
  * @began_ns  When the last try began.
- * @return    Whether it was, within 200 tries.
+ * @return    Whether it was, within a minute.
  */
 bool fight_until_acked(struct fight *fight, unsigned number, int64_t *began_ns);
 

@@ -312,7 +312,7 @@ static bool die_once(struct scene *scene) {
 		hostile_ready(&scene->hostile, 1);
 	bool dead = dies(scene, die_at_step);
 	if (scene->board->struck > 0)
-		assert_true(hostile_wait(&scene->hostile, 10000));
+		assert_true(hostile_wait(&scene->hostile, 60000));
 	write_next(scene);
 	assert_in_range(inspect(scene, scene->board->struck), 0, 1);
 	return dead;
@@ -457,7 +457,7 @@ static void a_leftover_that_was_removed_may_still_be_written_to(void **state) {
 		stet_session_edit(desk.session, "other", "before", 6, "after", 5, NULL, NULL, NULL), 0);
 	assert_no_leftover(scene.dir);
 	hostile_strike(&scene.hostile, 0);
-	assert_true(hostile_wait(&scene.hostile, 10000));
+	assert_true(hostile_wait(&scene.hostile, 60000));
 	hear_all(&scene, &desk);
 	desk_close(&desk);
 	(void)inspect(&scene, 1);

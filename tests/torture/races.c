@@ -19,7 +19,7 @@ static void race(struct fight *fight, unsigned record) {
 	hostile_strike(&fight->hostile, random_below(fight->typical_ns * 5 / 4));
 	bool acked = fight_until_acked(fight, record, &attempt);
 	int64_t ended = now_ns();
-	assert_true(hostile_wait(&fight->hostile, 10000));
+	assert_true(hostile_wait(&fight->hostile, 60000));
 	fight->typical_ns = (fight->typical_ns * 7 + ended - began) / 8;
 	fight_judge(fight, record, acked,
 	            hostile_began_ns(&fight->hostile) < ended &&
