@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -25,6 +26,8 @@ struct hostile_board {
 	_Atomic int order;
 	/* The record that it is ready for or works on, and the last that is written. */
 	_Atomic unsigned record, done;
+	/* How many went to a file that had been replaced. */
+	_Atomic unsigned late;
 	_Atomic int64_t delay_ns;
 	/* When it began to write its last record, 0 if it has not begun yet; and when it ended. */
 	_Atomic int64_t began_ns, ended_ns;
@@ -76,14 +79,21 @@ static void put_slot(int fd, unsigned record) {
 		abort();
 }
 
+static int open_victim(struct victim *victim, int flags) {
+	struct stat st;
+	int fd = open_or_die(victim->path, flags);
+	victim->late = fstat(fd, &st) == 0 && st.st_nlink == 0;
+	return fd;
+}
+
 static void append(struct victim *victim, unsigned record) {
-	int fd = open_or_die(victim->path, O_WRONLY | O_APPEND);
+	int fd = open_victim(victim, O_WRONLY | O_APPEND);
 	put_record(fd, record);
 	close(fd);
 }
 
 static void write_slot(struct victim *victim, unsigned record) {
-	int fd = open_or_die(victim->path, O_WRONLY);
+	int fd = open_victim(victim, O_WRONLY);
 	put_slot(fd, record);
 	close(fd);
 }
@@ -163,7 +173,9 @@ static void delay(int64_t ns) {
 static void work(struct hostile_board *board, const struct hostile_kind *kind,
                  struct victim *victim) {
 	board->began_ns = now_ns();
+	victim->late = false;
 	kind->strike(victim, board->record);
+	board->late += victim->late;
 	board->ended_ns = now_ns();
 	board->done = board->record;
 }
@@ -187,7 +199,7 @@ static void rage(struct hostile_board *board, const struct hostile_kind *kind,
 
 /* Orders are carried out; an order that came meanwhile stands. */
 static void serve(struct hostile_board *board, const struct hostile_kind *kind, const char *path) {
-	struct victim victim = {path, -1};
+	struct victim victim = {.path = path, .looked_up = -1};
 	for (int turn = 0, order; (order = board->order) != STOP; turn++) {
 		int next = IDLE;
 		switch (order) {
@@ -252,6 +264,7 @@ void hostile_ready(struct hostile *hostile, unsigned record) {
 	struct hostile_board *board = hostile->board;
 	board->record = record;
 	board->done = record - 1;
+	board->late = 0;
 	board->began_ns = 0;
 	board->order = PREPARE;
 	if (!await(hostile, READY, GIVE_UP_MS))
@@ -295,6 +308,10 @@ int64_t hostile_began_ns(const struct hostile *hostile) {
 
 int64_t hostile_ended_ns(const struct hostile *hostile) {
 	return hostile->board->ended_ns;
+}
+
+unsigned hostile_late(const struct hostile *hostile) {
+	return hostile->board->late;
 }
 
 bool hostile_stop(struct hostile *hostile) {

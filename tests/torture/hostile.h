@@ -27,6 +27,8 @@ struct victim {
 	const char *path;
 	/** The path, looked up when it got ready; -1 if its kind does not. */
 	int looked_up;
+	/** The file that it opened had been replaced and removed: it was looked up before. */
+	bool late;
 };
 
 struct hostile_kind {
@@ -85,6 +87,9 @@ bool hostile_wait(struct hostile *hostile, int ms);
  * @return  False if a lease holds it up.
  */
 bool hostile_strike_now(struct hostile *hostile, bool leased);
+
+/** How many records, since it got ready, it wrote to a file that had been replaced before it was open. */
+unsigned hostile_late(const struct hostile *hostile);
 
 /** When it began and ended to work on its last record. */
 int64_t hostile_began_ns(const struct hostile *hostile);
