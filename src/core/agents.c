@@ -93,10 +93,8 @@ static int add_name(struct st_agents_setup *setup, struct st_str name, struct st
 	if (memchr(name.ptr, '/', name.len) || st_str_eq(name, ST_STR(".")) ||
 	    st_str_eq(name, ST_STR("..")))
 		return st_fail(err, STET_E_INVALID, "%s is not the name of a file.", st_shown_str(name));
-	for (size_t i = 0; i < setup->name_count; i++) {
-		if (st_str_eq(st_str(setup->names[i]), name))
-			return 0;
-	}
+	if (st_agents_rank(setup, name) < setup->name_count)
+		return 0;
 	if (setup->name_count == ST_AGENTS_NAMES_MAX)
 		return st_fail(err, STET_E_INVALID, "At most %d names of instruction files can be set.",
 		               ST_AGENTS_NAMES_MAX - ST_AGENTS_NAMES_BUILTIN);

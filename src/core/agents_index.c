@@ -43,10 +43,7 @@ static int push(struct hits *hits, const struct hit *hit, struct stet_error *err
 
 static int on_entry(void *data, const struct st_walk_entry *entry, struct stet_error *err) {
 	struct hits *hits = data;
-	size_t rank = 0;
-	while (rank < hits->setup->name_count &&
-	       !st_str_eq(st_str(hits->setup->names[rank]), entry->name))
-		rank++;
+	size_t rank = st_agents_rank(hits->setup, entry->name);
 	if (rank == hits->setup->name_count || entry->type == ST_WALK_DIR)
 		return 0;
 	size_t dir_len = entry->path.len - entry->name.len;

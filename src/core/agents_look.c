@@ -29,6 +29,13 @@ void st_agents_setup_release(struct st_agents_setup *setup) {
 		free(setup->names[i]);
 }
 
+size_t st_agents_rank(const struct st_agents_setup *setup, struct st_str name) {
+	size_t rank = 0;
+	while (rank < setup->name_count && !st_str_eq(st_str(setup->names[rank]), name))
+		rank++;
+	return rank;
+}
+
 unsigned st_agents_ignore_flags(const struct st_agents_setup *setup) {
 	return (setup->ignore_builtin ? 0 : ST_IGNORE_NO_BUILTIN) |
 	       (setup->ignore_files ? 0 : ST_IGNORE_NO_FILES);

@@ -34,6 +34,9 @@ struct st_agents_setup {
 [[nodiscard]] int st_agents_setup_init(struct st_agents_setup *setup, struct stet_error *err);
 void st_agents_setup_release(struct st_agents_setup *setup);
 
+/** Which of the names this is, in order of preference; name_count if it is none of them. */
+size_t st_agents_rank(const struct st_agents_setup *setup, struct st_str name);
+
 /** The flags of st_ignore_path() for a setup. */
 unsigned st_agents_ignore_flags(const struct st_agents_setup *setup);
 

@@ -7,11 +7,7 @@
 static bool is_wanted(void *data, struct st_str name) {
 	const struct st_agents_watch *agents = data;
 	const struct st_agents_setup *setup = &agents->ws->agents;
-	for (size_t i = 0; i < setup->name_count; i++) {
-		if (st_str_eq(st_str(setup->names[i]), name))
-			return true;
-	}
-	return false;
+	return st_agents_rank(setup, name) < setup->name_count;
 }
 
 static void hand_on(void *data, const char *path, enum st_watch_event event) {

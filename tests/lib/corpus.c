@@ -1,5 +1,6 @@
 #include "lib/corpus.h"
 
+#include <dirent.h>
 #include <spawn.h>
 #include <sys/wait.h>
 
@@ -12,12 +13,17 @@ static const char *const names[] = {
 	"miniflare-changelog.md", "jq-news.md",       "goose-blog-crlf.md",
 };
 
-static const char *path_of(const char *name) {
+/* A path in a directory of what is beside the repository. */
+static const char *shared_path(const char *dir, const char *name) {
 	static char path[8192];
 	const char *shared = getenv("STET_SHARED");
-	snprintf(path, sizeof path, "%s/md-corpus/%s", shared ? shared : STET_SOURCE_ROOT "/../shared",
+	snprintf(path, sizeof path, "%s/%s/%s", shared ? shared : STET_SOURCE_ROOT "/../shared", dir,
 	         name);
 	return path;
+}
+
+static const char *path_of(const char *name) {
+	return shared_path("md-corpus", name);
 }
 
 static void read_all(int fd, struct st_buf *out) {
@@ -29,8 +35,8 @@ static void read_all(int fd, struct st_buf *out) {
 	assert_false(out->failed);
 }
 
-static void read_file(const char *name, struct st_buf *out) {
-	int fd = open(path_of(name), O_RDONLY | O_CLOEXEC);
+void read_path(const char *path, struct st_buf *out) {
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	assert_true(fd >= 0);
 	st_buf_clear(out);
 	read_all(fd, out);
@@ -51,7 +57,7 @@ bool corpus_next(struct corpus *corpus) {
 		return false;
 	}
 	corpus->name = names[corpus->index++];
-	read_file(corpus->name, &corpus->text);
+	read_path(path_of(corpus->name), &corpus->text);
 	return true;
 }
 
@@ -59,7 +65,7 @@ bool corpus_next(struct corpus *corpus) {
 bool corpus_next_example(struct corpus *corpus) {
 	static const char fence[] = "\n```````````````````````````````` example\n";
 	if (!corpus->spec.ptr)
-		read_file(names[0], &corpus->spec);
+		read_path(path_of(names[0]), &corpus->spec);
 	const char *start = strstr(corpus->spec.ptr + corpus->at, fence);
 	if (!start) {
 		st_buf_release(&corpus->spec);
@@ -78,6 +84,20 @@ bool corpus_next_example(struct corpus *corpus) {
 		p += tab ? 2 : 0;
 	}
 	return true;
+}
+
+void corpus_each_run(void (*each)(void *data, const char *name, struct st_str rows), void *data) {
+	st_auto(st_buf) rows = ST_BUF_INIT;
+	DIR *runs = opendir(shared_path("trajectories", ""));
+	if (!runs)
+		skip_because("there are no trajectories beside the repository");
+	for (struct dirent *entry; (entry = readdir(runs));) {
+		if (!strstr(entry->d_name, ".jsonl"))
+			continue;
+		read_path(shared_path("trajectories", entry->d_name), &rows);
+		each(data, entry->d_name, st_buf_str(&rows));
+	}
+	closedir(runs);
 }
 
 /* The input goes through a file, so that neither side can block the other. */

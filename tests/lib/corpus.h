@@ -33,6 +33,15 @@ bool corpus_next(struct corpus *corpus);
 bool corpus_next_example(struct corpus *corpus);
 
 /**
+ * Have every recorded run of an agent, from the directory `trajectories` beside
+ * the repository. Skips the test if there is none.
+ */
+void corpus_each_run(void (*each)(void *data, const char *name, struct st_str rows), void *data);
+
+/** Replace what is in a buffer by the contents of a file, which must be there. */
+void read_path(const char *path, struct st_buf *out);
+
+/**
  * Run a program, which must be there, with a text as its input, and append
  * what it prints. Fails the test unless it exits with 0.
  */

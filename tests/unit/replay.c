@@ -1,13 +1,12 @@
 /* Recorded runs, replayed: every prompt within its budget, no call without its result. */
 #include "stet/replay.h"
 
-#include <dirent.h>
-
 #include "base/json.h"
 #include "core/audit.h"
 #include "core/messages.h"
 #include "core/session.h"
 #include "core/stage.h"
+#include "lib/corpus.h"
 #include "lib/npm.h"
 
 /* Calls and results of a prompt: as many of each, each result right behind its call. */
@@ -80,33 +79,17 @@ static void check_budget(struct counter *counter, struct dir *dir) {
 	assert_true(most < 5000);
 }
 
+static void play_recorded(void *data, const char *name, struct st_str rows) {
+	bool all = getenv("STET_TORTURE") != NULL;
+	struct seen seen = play(rows.ptr, rows.len, data, all ? 1 : 16);
+	print_message("# %s: %zu turns, %zu -> %zu tokens, with snapshots at most %zu\n", name,
+	              seen.turns, seen.first, seen.last, seen.most);
+}
+
 static void every_recorded_run_stays_within_its_budget(void **state) {
 	struct dir *dir = *state;
 	struct counter counter = {0};
-	char path[4096];
-	const char *shared = getenv("STET_SHARED");
-	bool all = getenv("STET_TORTURE") != NULL;
-	snprintf(path, sizeof path, "%s/trajectories", shared ? shared : STET_SOURCE_ROOT "/../shared");
-	DIR *runs = opendir(path);
-	if (!runs)
-		skip_because("there are no trajectories beside the repository");
-	for (struct dirent *entry; (entry = readdir(runs));) {
-		char name[8192];
-		if (!strstr(entry->d_name, ".jsonl"))
-			continue;
-		snprintf(name, sizeof name, "%s/%s", path, entry->d_name);
-		FILE *file = fopen(name, "re");
-		struct st_buf rows = ST_BUF_INIT;
-		char bytes[65536];
-		for (size_t len; (len = fread(bytes, 1, sizeof bytes, file)) > 0;)
-			st_buf_add(&rows, st_strn(bytes, len));
-		fclose(file);
-		struct seen seen = play(rows.ptr, rows.len, &counter, all ? 1 : 16);
-		print_message("# %s: %zu turns, %zu -> %zu tokens, with snapshots at most %zu\n",
-		              entry->d_name, seen.turns, seen.first, seen.last, seen.most);
-		st_buf_release(&rows);
-	}
-	closedir(runs);
+	corpus_each_run(play_recorded, &counter);
 	check_budget(&counter, dir);
 }
 

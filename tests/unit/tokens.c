@@ -1,10 +1,10 @@
 /* The estimate of tokens, held against the real tokenizer. */
 #include "text/tokens.h"
 
-#include <dirent.h>
 #include <time.h>
 
 #include "base/json.h"
+#include "lib/corpus.h"
 #include "lib/gen.h"
 #include "lib/npm.h"
 #include "lib/run.h"
@@ -54,16 +54,6 @@ static void add_short(struct samples *samples, struct gen *gen, struct st_str te
 		if (len >= SHORT_MIN && len <= 2 * SHORT_MAX)
 			add_sample(samples, st_str_slice(rest, 0, len));
 	}
-}
-
-static void read_path(const char *path, struct st_buf *out) {
-	char bytes[65536];
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	assert_true(fd >= 0);
-	st_buf_clear(out);
-	for (ssize_t len; (len = read(fd, bytes, sizeof bytes)) > 0;)
-		st_buf_add(out, st_strn(bytes, (size_t)len));
-	close(fd);
 }
 
 /* The text with every ninth line gone and every eleventh doubled, as a diff. */
@@ -161,30 +151,25 @@ static void add_results(struct samples *samples, struct gen *gen, struct st_str 
 	}
 }
 
+struct recorded {
+	struct samples large, small;
+	struct gen gen;
+};
+
+static void add_run(void *data, const char *name, struct st_str rows) {
+	struct recorded *recorded = data;
+	(void)name;
+	add_long(&recorded->large, &recorded->gen, rows, 1000);
+	add_results(&recorded->small, &recorded->gen, rows);
+}
+
 /* What agents really saw: rows of JSON, each with the text of a tool's result. */
 static void is_seldom_below_and_little_above_on_recorded_runs(void **state) {
 	struct dir *dir = *state;
-	struct samples large = {0}, small = {0};
-	struct gen gen = gen_new(2);
-	st_auto(st_buf) text = ST_BUF_INIT;
-	char path[4096];
-	const char *shared = getenv("STET_SHARED");
-	snprintf(path, sizeof path, "%s/trajectories", shared ? shared : STET_SOURCE_ROOT "/../shared");
-	DIR *runs = opendir(path);
-	if (!runs)
-		skip_because("there are no trajectories beside the repository");
-	for (struct dirent *entry; (entry = readdir(runs));) {
-		char name[8192];
-		snprintf(name, sizeof name, "%s/%s", path, entry->d_name);
-		if (!strstr(entry->d_name, ".jsonl"))
-			continue;
-		read_path(name, &text);
-		add_long(&large, &gen, st_buf_str(&text), 1000);
-		add_results(&small, &gen, st_buf_str(&text));
-	}
-	closedir(runs);
-	check(&large, "long", dir);
-	check(&small, "short", dir);
+	struct recorded recorded = {.gen = gen_new(2)};
+	corpus_each_run(add_run, &recorded);
+	check(&recorded.large, "long", dir);
+	check(&recorded.small, "short", dir);
 }
 
 static void nothing_has_no_tokens(void **state) {
