@@ -1,6 +1,7 @@
 #include "base/thread.h"
 
 #include <signal.h>
+#include <unistd.h>
 
 /* A thread inherits what is blocked, so that no signal can come before it has blocked them. */
 bool st_thread_start(pthread_t *thread, void *(*run)(void *), void *arg) {
@@ -11,4 +12,15 @@ bool st_thread_start(pthread_t *thread, void *(*run)(void *), void *arg) {
 	bool started = pthread_create(thread, NULL, run, arg) == 0;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return started;
+}
+
+bool st_worker_begin(struct st_worker *worker, void *(*run)(void *), void *arg) {
+	if (!worker->begun_by && st_thread_start(&worker->thread, run, arg))
+		worker->begun_by = getpid();
+	return worker->begun_by == getpid();
+}
+
+void st_worker_join(const struct st_worker *worker) {
+	if (worker->begun_by == getpid())
+		pthread_join(worker->thread, NULL);
 }

@@ -6,8 +6,22 @@
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <sys/types.h>
 
 /** Start a thread that is to be joined; false if there can be none. */
 [[nodiscard]] bool st_thread_start(pthread_t *thread, void *(*run)(void *), void *arg);
+
+/** A thread that begins when it is first needed; zero before. A forked child does not have it. */
+struct st_worker {
+	pthread_t thread;
+	/** The process that began it. */
+	pid_t begun_by;
+};
+
+/** Begin unless it has begun. Returns whether it is there, in this process. */
+bool st_worker_begin(struct st_worker *worker, void *(*run)(void *), void *arg);
+
+/** Wait for its end, where it is. */
+void st_worker_join(const struct st_worker *worker);
 
 #endif

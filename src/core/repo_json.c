@@ -5,7 +5,6 @@
 #include <time.h>
 
 #include "base/json.h"
-#include "base/thread.h"
 #include "base/utf8.h"
 #include "core/file_type.h"
 #include "core/session.h"
@@ -209,8 +208,7 @@ void st_exporter_mark(struct st_exporter *exporter) {
 	bool news = !exporter->dirty;
 	exporter->dirty = true;
 	/* Without a thread the file is written at the end. */
-	if (!exporter->begun_by && st_thread_start(&exporter->thread, work, exporter))
-		exporter->begun_by = getpid();
+	st_worker_begin(&exporter->worker, work, exporter);
 	if (news)
 		pthread_cond_signal(&exporter->wake);
 	pthread_mutex_unlock(&exporter->lock);
@@ -221,9 +219,7 @@ void st_exporter_release(struct st_exporter *exporter) {
 	exporter->stop = true;
 	pthread_cond_signal(&exporter->wake);
 	pthread_mutex_unlock(&exporter->lock);
-	/* A forked child has no such thread. */
-	if (exporter->begun_by == getpid())
-		pthread_join(exporter->thread, NULL);
+	st_worker_join(&exporter->worker);
 	/* There is nobody left to tell of a failure; the store has it all. */
 	if (st_exporter_flush(exporter, NULL) < 0)
 		exporter->dirty = false;

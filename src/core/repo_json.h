@@ -10,8 +10,7 @@
 #ifndef STET_CORE_REPO_JSON_H
 #define STET_CORE_REPO_JSON_H
 
-#include <pthread.h>
-
+#include "base/thread.h"
 #include "core/repo_track.h"
 
 #define ST_REPO_JSON "repostate.json"
@@ -26,9 +25,7 @@ struct st_exporter {
 	/** Something changed since the file was written. */
 	bool dirty;
 	bool stop;
-	/** The thread, if the process that began it is this one. */
-	pthread_t thread;
-	pid_t begun_by;
+	struct st_worker worker;
 };
 
 void st_exporter_init(struct st_exporter *exporter, struct stet_workspace *ws);

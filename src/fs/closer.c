@@ -2,8 +2,6 @@
 
 #include <unistd.h>
 
-#include "base/thread.h"
-
 static void *work(void *data) {
 	struct st_closer *closer = data;
 	pthread_mutex_lock(&closer->lock);
@@ -21,13 +19,6 @@ static void *work(void *data) {
 	return NULL;
 }
 
-/* With the lock: whether there is a thread, which a forked child does not have. */
-static bool is_at_work(struct st_closer *closer) {
-	if (!closer->begun_by && st_thread_start(&closer->thread, work, closer))
-		closer->begun_by = getpid();
-	return closer->begun_by == getpid();
-}
-
 void st_closer_init(struct st_closer *closer) {
 	*closer = (struct st_closer){0};
 	pthread_mutex_init(&closer->lock, NULL);
@@ -39,8 +30,7 @@ void st_closer_release(struct st_closer *closer) {
 	closer->stop = true;
 	pthread_cond_signal(&closer->wake);
 	pthread_mutex_unlock(&closer->lock);
-	if (closer->begun_by && closer->begun_by == getpid())
-		pthread_join(closer->thread, NULL);
+	st_worker_join(&closer->worker);
 	while (closer->count > 0)
 		close(closer->fds[--closer->count]);
 	pthread_cond_destroy(&closer->wake);
@@ -49,7 +39,7 @@ void st_closer_release(struct st_closer *closer) {
 
 void st_closer_take(struct st_closer *closer, int fd) {
 	pthread_mutex_lock(&closer->lock);
-	bool waits = closer->count < ST_CLOSER_MAX && is_at_work(closer);
+	bool waits = closer->count < ST_CLOSER_MAX && st_worker_begin(&closer->worker, work, closer);
 	if (waits) {
 		closer->fds[closer->count++] = fd;
 		pthread_cond_signal(&closer->wake);

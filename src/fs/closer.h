@@ -11,10 +11,9 @@
 #ifndef STET_FS_CLOSER_H
 #define STET_FS_CLOSER_H
 
-#include <pthread.h>
-#include <stdbool.h>
 #include <stddef.h>
-#include <sys/types.h>
+
+#include "base/thread.h"
 
 /** How many files may wait. */
 enum { ST_CLOSER_MAX = 16 };
@@ -26,9 +25,7 @@ struct st_closer {
 	int fds[ST_CLOSER_MAX];
 	size_t count;
 	bool stop;
-	/** The thread, if the process that began it is this one. */
-	pthread_t thread;
-	pid_t begun_by;
+	struct st_worker worker;
 };
 
 void st_closer_init(struct st_closer *closer);
