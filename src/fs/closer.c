@@ -1,13 +1,36 @@
 #include "fs/closer.h"
 
+#include <time.h>
 #include <unistd.h>
+
+/* How often it looks for another file by itself, and how long in between. */
+enum { NAPS = 50, NAP_NS = 2000000 };
+
+static void nap(struct st_closer *closer) {
+	struct timespec until;
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_nsec += NAP_NS;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	pthread_cond_timedwait(&closer->wake, &closer->lock, &until);
+}
+
+/* Wait for a file, or the end. */
+static void rest(struct st_closer *closer) {
+	for (int i = 0; i < NAPS && closer->count == 0 && !closer->stop; i++)
+		nap(closer);
+	closer->asleep = true;
+	while (closer->count == 0 && !closer->stop)
+		pthread_cond_wait(&closer->wake, &closer->lock);
+	closer->asleep = false;
+}
 
 static void *work(void *data) {
 	struct st_closer *closer = data;
 	pthread_mutex_lock(&closer->lock);
 	while (!closer->stop) {
 		if (closer->count == 0) {
-			pthread_cond_wait(&closer->wake, &closer->lock);
+			rest(closer);
 			continue;
 		}
 		int fd = closer->fds[--closer->count];
@@ -22,7 +45,11 @@ static void *work(void *data) {
 void st_closer_init(struct st_closer *closer) {
 	*closer = (struct st_closer){0};
 	pthread_mutex_init(&closer->lock, NULL);
-	pthread_cond_init(&closer->wake, NULL);
+	pthread_condattr_t clock;
+	pthread_condattr_init(&clock);
+	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+	pthread_cond_init(&closer->wake, &clock);
+	pthread_condattr_destroy(&clock);
 }
 
 void st_closer_release(struct st_closer *closer) {
@@ -42,7 +69,8 @@ void st_closer_take(struct st_closer *closer, int fd) {
 	bool waits = closer->count < ST_CLOSER_MAX && st_worker_begin(&closer->worker, work, closer);
 	if (waits) {
 		closer->fds[closer->count++] = fd;
-		pthread_cond_signal(&closer->wake);
+		if (closer->asleep)
+			pthread_cond_signal(&closer->wake);
 	}
 	pthread_mutex_unlock(&closer->lock);
 	if (!waits)

@@ -6,6 +6,10 @@
  * thread does it. There is none before the first file, and without one, or
  * with too many files at once, whoever hands over a file closes it after all.
  *
+ * To wake a thread takes a while too. So for some time after a file the thread
+ * looks for the next one by itself, and in a series of commits only the first
+ * one wakes it.
+ *
  * Safe to use from several threads.
  */
 #ifndef STET_FS_CLOSER_H
@@ -16,7 +20,7 @@
 #include "base/thread.h"
 
 /** How many files may wait. */
-enum { ST_CLOSER_MAX = 16 };
+enum { ST_CLOSER_MAX = 64 };
 
 struct st_closer {
 	/** Guards everything below. */
@@ -24,6 +28,8 @@ struct st_closer {
 	pthread_cond_t wake;
 	int fds[ST_CLOSER_MAX];
 	size_t count;
+	/** It has to be woken. */
+	bool asleep;
 	bool stop;
 	struct st_worker worker;
 };
