@@ -213,78 +213,122 @@ void st_json_push(yyjson_mut_doc *doc, yyjson_mut_val *array, yyjson_mut_val *va
 		fail(doc);
 }
 
-/* Sixteen bytes at a time: the text of a file must not cost more to write than to read. */
-#define LANES 16
+/*
+ * The text of a file must not cost more to write than to read. So it is looked at in windows, and what
+ * has to be escaped in one is known before the first byte of it is written.
+ */
+enum { LANES = 16, WINDOW = 64 };
 typedef signed char lanes __attribute__((vector_size(LANES)));
 
-/* ASCII that stands in a JSON string as it is; bytes of other characters are below 0 here. */
-static bool is_plain(char byte) {
-	return (signed char)byte >= 0x20 && byte != '"' && byte != '\\';
+/* A bit for each lane that is -1. */
+static uint64_t bits_of(lanes mask) {
+#ifdef __SSE2__
+	typedef char bytes __attribute__((vector_size(LANES)));
+	return (unsigned)__builtin_ia32_pmovmskb128((bytes)mask);
+#else
+	uint64_t halves[2], bits[2];
+	memcpy(halves, &mask, LANES);
+	for (int i = 0; i < 2; i++)
+		bits[i] = (le64toh(halves[i]) & 0x8080808080808080u) * 0x0002040810204081u >> 56;
+	return bits[0] | bits[1] << 8;
+#endif
 }
 
-/* Copy plain bytes, up to the first other one; what is behind it may be overwritten, LANES bytes at most. */
-static size_t copy_plain(char *to, struct st_str from) {
-	size_t i = 0;
-	for (; i + LANES <= from.len; i += LANES) {
+/* A bit for each byte of a window that is not ASCII that stands in a JSON string as it is. */
+static uint64_t find_others(const char *from) {
+	uint64_t bits = 0;
+	for (unsigned i = 0; i < WINDOW; i += LANES) {
 		lanes bytes;
-		uint64_t halves[2];
-		memcpy(&bytes, from.ptr + i, LANES);
-		memcpy(to + i, &bytes, LANES);
-		lanes special = (lanes)(bytes < 0x20) | (lanes)(bytes == '"') | (lanes)(bytes == '\\');
-		memcpy(halves, &special, LANES);
-		if (halves[0])
-			return i + (size_t)__builtin_ctzll(le64toh(halves[0])) / 8;
-		if (halves[1])
-			return i + 8 + (size_t)__builtin_ctzll(le64toh(halves[1])) / 8;
+		memcpy(&bytes, from + i, LANES);
+		/* Bytes of other characters are below 0 here. */
+		bits |= bits_of((lanes)(bytes < 0x20) | (lanes)(bytes == '"') | (lanes)(bytes == '\\'))
+		        << i;
 	}
-	for (; i < from.len && is_plain(from.ptr[i]); i++)
-		to[i] = from.ptr[i];
-	return i;
+	return bits;
 }
 
 /* The letter that stands for a byte behind a backslash; '\0' if none does. */
-static char short_escape(char byte) {
-	static const char letters[0x20] = {
-		['\b'] = 'b', ['\f'] = 'f', ['\n'] = 'n', ['\r'] = 'r', ['\t'] = 't'};
-	return byte == '"' || byte == '\\' ? byte : letters[(unsigned char)byte];
+static const char letters[256] = {['\b'] = 'b', ['\f'] = 'f', ['\n'] = 'n', ['\r'] = 'r',
+                                  ['\t'] = 't', ['"'] = '"',  ['\\'] = '\\'};
+
+static void write_escape(char **to, char letter) {
+	*(*to)++ = '\\';
+	*(*to)++ = letter;
 }
 
-/* Write one character that is not plain: how many bytes it takes, or 0 if they are more than two for one. */
-static size_t write_other(char **to, struct st_str text) {
-	if ((unsigned char)text.ptr[0] < 0x80) {
-		char letter = short_escape(text.ptr[0]);
+/*
+ * Write a window, up to the first character that takes more than a letter:
+ * how many bytes that was. As many again are read behind it, and what is
+ * behind the written is overwritten, WINDOW bytes at most.
+ */
+static size_t write_window(char **to, const char *from) {
+	size_t done = 0;
+	for (uint64_t others = find_others(from); others; others &= others - 1) {
+		size_t next = (size_t)__builtin_ctzll(others);
+		char letter = letters[(unsigned char)from[next]];
+		memcpy(*to, from + done, WINDOW);
+		*to += next - done;
 		if (!letter)
-			return 0;
-		*(*to)++ = '\\';
-		*(*to)++ = letter;
+			return next;
+		write_escape(to, letter);
+		done = next + 1;
+	}
+	memcpy(*to, from + done, WINDOW);
+	*to += WINDOW - done;
+	return WINDOW;
+}
+
+/* Write one character, if it takes no more than twice its bytes: how many they are, or 0. */
+static size_t write_character(char **to, struct st_str text) {
+	char letter = letters[(unsigned char)text.ptr[0]];
+	if (letter) {
+		write_escape(to, letter);
 		return 1;
 	}
 	uint32_t point;
 	size_t len = st_utf8_next(text, &point);
-	if (len == 1)
+	if (point < 0x20 || (len == 1 && point > 0x7F))
 		return 0;
 	memcpy(*to, text.ptr, len);
 	*to += len;
 	return len;
 }
 
-/* Write as much of a text as needs no more than twice its bytes, for which there is room, and LANES. */
+/* Windows as long as they are written whole: how many bytes that was, with what there was of the last. */
+static size_t write_windows(char **to, struct st_str text) {
+	size_t i = 0, len = WINDOW;
+	for (; len == WINDOW && i + (size_t)2 * WINDOW <= text.len; i += len)
+		len = write_window(to, text.ptr + i);
+	return i;
+}
+
+/* Characters one by one: one that stopped a window, more like it, and where there is no whole window. */
+static size_t write_characters(char **to, struct st_str text) {
+	size_t i = 0, len = 1;
+	while (len > 0 && i < text.len &&
+	       (i == 0 || (signed char)text.ptr[i] < 0 || i + (size_t)2 * WINDOW > text.len)) {
+		len = write_character(to, st_str_slice(text, i, text.len));
+		i += len;
+	}
+	return i;
+}
+
+/* Write as much of a text as needs no more than twice its bytes, for which there is room, and WINDOW. */
 static size_t write_some(struct st_buf *out, struct st_str text) {
 	char *to = out->ptr + out->len;
-	size_t i = 0;
-	for (size_t taken = 1; taken > 0 && i < text.len; i += taken) {
-		size_t run = copy_plain(to, st_str_slice(text, i, text.len));
-		to += run;
-		i += run;
-		taken = i < text.len ? write_other(&to, st_str_slice(text, i, text.len)) : 0;
-	}
+	size_t i = 0, len;
+	do {
+		i += write_windows(&to, st_str_slice(text, i, text.len));
+		len = write_characters(&to, st_str_slice(text, i, text.len));
+		i += len;
+	} while (len > 0);
 	st_buf_truncate(out, (size_t)(to - out->ptr));
 	return i;
 }
 
 void st_json_quote(struct st_buf *out, struct st_str text) {
 	st_buf_addc(out, '"');
-	while (st_buf_reserve(out, 2 * text.len + LANES)) {
+	while (st_buf_reserve(out, 2 * text.len + WINDOW)) {
 		text = st_str_slice(text, write_some(out, text), text.len);
 		if (text.len == 0)
 			break;

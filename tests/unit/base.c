@@ -121,25 +121,56 @@ static void utf8_never_cuts_a_character(void **state) {
 	assert_int_equal(st_utf8_cut(ST_STR("\x80\x80\x80\x80\x80\x80\x80\x80"), 6), 6);
 }
 
-/* Every byte, alone and among others, before and behind every boundary of sixteen. */
+static void check_quoted(struct st_str text) {
+	st_auto(st_buf) own = ST_BUF_INIT;
+	st_json_quote(&own, text);
+	yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
+	yyjson_mut_doc_set_root(doc, st_json_text(doc, text));
+	st_autofree char *theirs = yyjson_mut_write(doc, 0, NULL);
+	yyjson_mut_doc_free(doc);
+	assert_string_equal(own.ptr, theirs);
+	assert_int_equal(own.len, strlen(theirs));
+}
+
+/* Every byte, alone and among others, before and behind every boundary of what is looked at in one step. */
 static void a_string_is_quoted_as_yyjson_does_it(void **state) {
 	(void)state;
-	char text[70];
+	char text[300];
 	for (unsigned byte = 0; byte < 0x80; byte++) {
 		for (size_t at = 0; at < sizeof text; at++) {
 			memset(text, 'x', sizeof text);
 			text[at] = text[sizeof text - 1 - at / 2] = (char)byte;
-			size_t from = at % 7;
-			st_auto(st_buf) own = ST_BUF_INIT;
-			st_json_quote(&own, st_strn(text + from, sizeof text - from));
-			yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
-			yyjson_mut_doc_set_root(doc,
-			                        st_json_text(doc, st_strn(text + from, sizeof text - from)));
-			st_autofree char *theirs = yyjson_mut_write(doc, 0, NULL);
-			yyjson_mut_doc_free(doc);
-			assert_string_equal(own.ptr, theirs);
-			assert_int_equal(own.len, strlen(theirs));
+			check_quoted(st_str_slice(st_strn(text, sizeof text), at % 7, sizeof text));
 		}
+	}
+}
+
+static void a_mixed_string_is_quoted_as_yyjson_does_it(void **state) {
+	(void)state;
+	static const char *const pieces[] = {
+		"plain text of some length",
+		"\n",
+		"\t\t",
+		"\"",
+		"\\",
+		"\x01",
+		"\x7f",
+		"é",
+		"文文文",
+		"\U0001F600",
+		"\xff",
+		"\xe2\x82",
+		"\xed\xa0\x80",
+		"x",
+	};
+	unsigned seed = 1;
+	for (int round = 0; round < 20000; round++) {
+		st_auto(st_buf) text = ST_BUF_INIT;
+		for (unsigned count = (seed = seed * 1103515245 + 12345) >> 16 & 31; count > 0; count--) {
+			seed = seed * 1103515245 + 12345;
+			st_buf_adds(&text, pieces[(seed >> 16) % (sizeof pieces / sizeof *pieces)]);
+		}
+		check_quoted(st_buf_str(&text));
 	}
 }
 
@@ -243,6 +274,7 @@ int main(void) {
 		cmocka_unit_test(utf8_shows_bad_bytes_as_replacement_characters),
 		cmocka_unit_test(utf8_never_cuts_a_character),
 		cmocka_unit_test(a_string_is_quoted_as_yyjson_does_it),
+		cmocka_unit_test(a_mixed_string_is_quoted_as_yyjson_does_it),
 		cmocka_unit_test(a_quoted_string_is_utf8_whatever_it_was),
 		cmocka_unit_test(an_error_carries_code_and_sentence),
 		cmocka_unit_test(a_message_that_is_too_long_is_cut_visibly),
