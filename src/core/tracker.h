@@ -25,6 +25,8 @@ struct st_seen {
 	size_t total;
 	/** The version that was found to be text when it was shown, by its hash. */
 	struct st_hash text;
+	/** And whether that version is valid UTF-8. */
+	bool is_utf8;
 	/** An event told that the file is another one by now; the record serves only to refuse changes. */
 	bool stale;
 	/** What it was when it was last stored, by st_seen_digest(); 0 for never. */

@@ -34,6 +34,7 @@ bool st_view_recall(struct st_view *view, struct stet_session *session, const ch
 	view->stamp = seen->stamp;
 	view->total_lines = seen->total;
 	view->is_text = st_hash_eq(&seen->text, &seen->hash);
+	view->is_utf8 = view->is_text && seen->is_utf8;
 	return true;
 }
 

@@ -21,6 +21,8 @@ struct st_view {
 	size_t total_lines;
 	/** It was shown before, and is known to be text. */
 	bool is_text;
+	/** All of it is valid UTF-8; known of what is known to be text. */
+	bool is_utf8;
 	/* Who holds these: what was read, or else the base, with the file open to compare. */
 	struct st_place place;
 	struct st_file file;

@@ -46,6 +46,7 @@ static void fill_failure(struct st_call *call, const struct stet_error *err) {
 		st_buf_adds(&text, "\n\n");
 	st_buf_add(&text, st_buf_str(&call->text));
 	st_buf_move(&call->text, &text);
+	call->excerpt.text = (struct st_str){0};
 
 	call->result = call->failure;
 	if (!call->result) {
@@ -79,10 +80,10 @@ static void write_text(struct st_str text, struct st_buf *out) {
 /* The text, the remark, then what blocks the tool made. */
 static int write_content(struct st_call *call, struct st_buf *out, struct stet_error *err) {
 	/* An image speaks for itself; an empty file is an empty text. */
-	bool text = call->text.len > 0 || yyjson_mut_arr_size(call->content) == 0;
+	struct st_str text = call->excerpt.text.ptr ? call->excerpt.text : st_buf_str(&call->text);
 	const char *comma = "";
-	if (text) {
-		write_text(st_buf_str(&call->text), out);
+	if (text.len > 0 || yyjson_mut_arr_size(call->content) == 0) {
+		write_text(text, out);
 		comma = ",";
 	}
 	if (call->remark.len > 0) {
@@ -196,6 +197,7 @@ static int tell(struct st_call *call, int code, struct st_buf *out, struct stet_
 }
 
 static int prepare(struct st_call *call, struct stet_error *err) {
+	call->excerpt = (struct st_excerpt)ST_EXCERPT_INIT;
 	call->doc = yyjson_mut_doc_new(NULL);
 	call->result = call->doc ? yyjson_mut_obj(call->doc) : NULL;
 	call->content = call->doc ? yyjson_mut_arr(call->doc) : NULL;
@@ -219,8 +221,14 @@ static int conclude(struct st_call *call, int code, const struct stet_error *why
 	return code;
 }
 
+void st_excerpt_release(struct st_excerpt *excerpt) {
+	st_view_release(&excerpt->view);
+	st_buf_release(&excerpt->numbered);
+}
+
 static void call_release(struct st_call *call) {
 	yyjson_mut_doc_free(call->doc);
+	st_excerpt_release(&call->excerpt);
 	st_buf_release(&call->text);
 	st_buf_release(&call->remark);
 }

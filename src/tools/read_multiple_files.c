@@ -13,7 +13,7 @@ static int fail_path(const struct st_call *call, struct stet_error *err) {
 }
 
 static int read_one(struct st_call *call, struct st_str path, size_t room, yyjson_mut_val *item,
-                    struct st_buf *text, struct stet_error *err) {
+                    struct st_excerpt *excerpt, struct stet_error *err) {
 	if (path.len == 0 || memchr(path.ptr, '\0', path.len))
 		return fail_path(call, err);
 	if (room == 0)
@@ -25,16 +25,17 @@ static int read_one(struct st_call *call, struct st_str path, size_t room, yyjso
 		.among_others = true,
 		.room = room < ST_PAGE_MAX ? room : ST_PAGE_MAX,
 	};
-	return st_read_page(call, &what, item, text, err);
+	return st_read_page(call, &what, item, excerpt, err);
 }
 
 /* Each file is a block: its path, then its text or why there is none. */
 static int add_file(struct st_call *call, yyjson_mut_val *list, struct st_str path, size_t *room,
                     struct stet_error *err) {
-	st_auto(st_buf) text = ST_BUF_INIT, block = ST_BUF_INIT;
+	st_auto(st_excerpt) excerpt = ST_EXCERPT_INIT;
+	st_auto(st_buf) block = ST_BUF_INIT;
 	struct stet_error why = {0};
 	yyjson_mut_val *item = yyjson_mut_obj(call->doc);
-	int code = read_one(call, path, *room, item, &text, &why);
+	int code = read_one(call, path, *room, item, &excerpt, &why);
 	if (code == STET_E_NOMEM)
 		return st_fail_nomem(err);
 	if (code < 0) {
@@ -45,11 +46,11 @@ static int add_file(struct st_call *call, yyjson_mut_val *list, struct st_str pa
 	} else {
 		st_agents_add_path(&block, path.ptr);
 		st_buf_adds(&block, ":\n");
-		st_buf_add(&block, st_buf_str(&text));
+		st_buf_add(&block, excerpt.text);
 	}
 	if (block.failed)
 		return st_fail_nomem(err);
-	*room -= text.len < *room ? text.len : *room;
+	*room -= excerpt.text.len < *room ? excerpt.text.len : *room;
 	st_json_push(call->doc, list, item);
 	st_call_block(call, st_buf_str(&block));
 	return code < 0 ? 0 : 1;

@@ -63,29 +63,28 @@ static int find_page(const struct st_view *view, const struct st_reading *what, 
 /* The page of a version that is there: of the one that the session knows if it still is. */
 static int look(struct stet_session *session, const struct st_reading *what, struct st_view *view,
                 struct page *page, struct stet_error *err) {
-	if (st_view_recall(view, session, what->path) && find_page(view, what, page, NULL) == 0 &&
-	    st_view_holds(view, page->text))
-		return st_workspace_check_text(session->ws, view->path,
-		                               view->is_text ? page->text : view->bytes, err);
-	int code = st_view_load(view, session, what->path, err);
+	bool known = st_view_recall(view, session, what->path) &&
+	             find_page(view, what, page, NULL) == 0 && st_view_holds(view, page->text);
+	int code = known ? 0 : st_view_load(view, session, what->path, err);
 	if (code == 0)
-		code = st_workspace_check_text(session->ws, view->path, view->bytes, err);
-	return code < 0 ? code : find_page(view, what, page, err);
+		code = st_workspace_check_text(session->ws, view->path,
+		                               view->is_text ? st_str("") : view->bytes, err);
+	if (code == 0 && !view->is_text)
+		view->is_utf8 = st_utf8_valid(view->bytes);
+	return code < 0 || known ? code : find_page(view, what, page, err);
 }
 
-static int add_text(struct st_buf *text, const struct page *page, bool numbers,
-                    struct stet_error *err) {
-	if (!numbers) {
-		st_buf_add(text, page->text);
-		return 0;
-	}
+static int number_lines(struct st_excerpt *excerpt, const struct page *page,
+                        struct stet_error *err) {
+	struct st_buf *text = &excerpt->numbered;
 	st_auto(st_lines) lines = {0};
 	int code = st_lines_init(&lines, page->text, err);
 	for (size_t n = 1; code == 0 && n <= lines.count; n++) {
 		st_buf_addf(text, "%6zu\t", page->first + n - 1);
 		st_buf_add(text, st_lines_whole(&lines, n));
 	}
-	return code;
+	excerpt->text = st_buf_str(text);
+	return code == 0 && text->failed ? st_fail_nomem(err) : code;
 }
 
 static void render(struct st_call *call, yyjson_mut_val *data, const struct st_view *view,
@@ -101,7 +100,7 @@ static void render(struct st_call *call, yyjson_mut_val *data, const struct st_v
 	st_json_add(call->doc, data, "truncated", yyjson_mut_bool(call->doc, more || page->cut));
 	if (more && page->last > 0)
 		st_json_add_size(call->doc, data, "nextOffset", page->last + 1);
-	if (!st_utf8_valid(page->text))
+	if (!view->is_utf8 && !st_utf8_valid(page->text))
 		st_json_add_true(call->doc, data, "lossy");
 }
 
@@ -119,26 +118,28 @@ static void add_remark(struct st_call *call, const struct st_reading *what,
 }
 
 int st_read_page(struct st_call *call, const struct st_reading *what, yyjson_mut_val *data,
-                 struct st_buf *text, struct stet_error *err) {
-	st_auto(st_view) view = ST_VIEW_INIT;
+                 struct st_excerpt *excerpt, struct stet_error *err) {
+	struct st_view *view = &excerpt->view;
 	struct page page;
-	int code = look(call->session, what, &view, &page, err);
-	if (code == 0)
-		code = add_text(text, &page, what->numbers, err);
+	int code = look(call->session, what, view, &page, err);
 	if (code < 0)
 		return code;
+	excerpt->text = page.text;
+	if (what->numbers && (code = number_lines(excerpt, &page, err)) < 0)
+		return code;
 
-	struct st_seen *seen = st_view_meet(&view, call->session);
+	struct st_seen *seen = st_view_meet(view, call->session);
 	if (!seen)
 		return st_fail_nomem(err);
-	seen->text = view.hash;
+	seen->text = view->hash;
+	seen->is_utf8 = view->is_utf8;
 	if (!page.cut)
 		st_seen_add(seen, page.first, page.last);
-	render(call, data, &view, &page);
+	render(call, data, view, &page);
 	add_remark(call, what, &page);
 	/* Instructions that the answer shows anyway are not repeated. */
 	bool whole = page.first <= 1 && page.last == page.total && !page.cut;
-	return st_call_instruct(call, view.path, whole ? &view.hash : NULL, err);
+	return st_call_instruct(call, view->path, whole ? &view->hash : NULL, err);
 }
 
 /* Lines from the front, from the back, or in between: not two at once. */
@@ -175,5 +176,5 @@ int st_read_run(struct st_call *call, struct stet_error *err) {
 	if (code < 0)
 		return code;
 	st_json_add_text(call->doc, call->result, "status", ST_STR("success"));
-	return st_read_page(call, &what, call->result, &call->text, err);
+	return st_read_page(call, &what, call->result, &call->excerpt, err);
 }

@@ -28,12 +28,13 @@ struct st_reading {
  * Read a page. What is shown counts as seen, and instructions that newly
  * apply are added to the answer.
  *
- * @data    Receives path, fileHash, totalLines, startLine and so on.
- * @text    The text is appended here; what has to be said beside it is a remark of the call.
- * @return  0, STET_E_INVALID (beyond the end), or why the file cannot be read.
+ * @data     Receives path, fileHash, totalLines, startLine and so on.
+ * @excerpt  Receives the text; what has to be said beside it is a remark of the call.
+ * @return   0, STET_E_INVALID (beyond the end), or why the file cannot be read.
  */
 [[nodiscard]] int st_read_page(struct st_call *call, const struct st_reading *what,
-                               yyjson_mut_val *data, struct st_buf *text, struct stet_error *err);
+                               yyjson_mut_val *data, struct st_excerpt *excerpt,
+                               struct stet_error *err);
 
 /** What st_read_page() puts into its data, as members of a schema. */
 #define ST_SCHEMA_PAGE \

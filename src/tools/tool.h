@@ -12,6 +12,7 @@
 
 #include "base/json.h"
 #include "core/change.h"
+#include "core/view.h"
 
 /** What a parameter takes; the words of JSON Schema. */
 enum st_param_type {
@@ -86,6 +87,19 @@ struct st_call_watch {
 	void (*progress)(struct st_call_watch *watch, size_t done);
 };
 
+/** A part of a file to show, and what holds its text. */
+struct st_excerpt {
+	struct st_str text;
+	struct st_view view;
+	/** With numbers before the lines, the text is here. */
+	struct st_buf numbered;
+};
+
+#define ST_EXCERPT_INIT \
+	{ .view = ST_VIEW_INIT, .numbered = ST_BUF_INIT }
+
+void st_excerpt_release(struct st_excerpt *excerpt);
+
 /** A call under way. */
 struct st_call {
 	/** The session it is about, out of those of all workspaces; see st_call_path(). */
@@ -107,6 +121,8 @@ struct st_call {
 	yyjson_mut_doc *doc;
 	yyjson_mut_val *result;
 	struct st_buf text;
+	/** Before that text: a file's, which may be large and is not copied for it. */
+	struct st_excerpt excerpt;
 	/** The blocks of text that follow these; see st_call_block(). */
 	yyjson_mut_val *content;
 	/** What has to be said beside the text, where that is a file's; empty for nothing. */
