@@ -39,14 +39,7 @@ bool st_view_recall(struct st_view *view, struct stet_session *session, const ch
 }
 
 bool st_view_holds(const struct st_view *view, struct st_str part) {
-	if (!view->base)
-		return true;
-	st_auto(st_buf) now = ST_BUF_INIT;
-	if (!st_buf_reserve(&now, part.len))
-		return false;
-	off_t at = part.ptr - view->bytes.ptr;
-	ssize_t len = st_retry(pread(view->fd, now.ptr, part.len, at));
-	return len == (ssize_t)part.len && memcmp(now.ptr, part.ptr, part.len) == 0;
+	return !view->base || st_file_holds(view->fd, part.ptr - view->bytes.ptr, part);
 }
 
 int st_view_load(struct st_view *view, struct stet_session *session, const char *path,

@@ -150,6 +150,20 @@ int st_file_read(int fd, const char *path, size_t max, struct st_file *file,
 	return code < 0 ? code : hash_version(NULL, file, err);
 }
 
+/* In pieces that stay in the cache: they are compared, and not needed any more. */
+bool st_file_holds(int fd, off_t at, struct st_str bytes) {
+	char piece[16 << 10];
+	while (bytes.len > 0) {
+		size_t want = bytes.len < sizeof piece ? bytes.len : sizeof piece;
+		ssize_t got = st_retry(pread(fd, piece, want, at));
+		if (got <= 0 || memcmp(piece, bytes.ptr, (size_t)got) != 0)
+			return false;
+		at += got;
+		bytes = st_str_slice(bytes, (size_t)got, bytes.len);
+	}
+	return true;
+}
+
 int st_pwrite_all(int fd, struct st_str bytes) {
 	for (size_t at = 0; at < bytes.len;) {
 		ssize_t put = st_retry(pwrite(fd, bytes.ptr + at, bytes.len - at, (off_t)at));

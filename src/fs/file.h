@@ -62,6 +62,9 @@ void st_file_release(struct st_file *file);
 [[nodiscard]] int st_file_fetch(int fd, const char *path, size_t max, struct st_file *file,
                                 struct stet_error *err);
 
+/** Whether an open file holds bytes at a place. Nothing is read behind them. */
+bool st_file_holds(int fd, off_t at, struct st_str bytes);
+
 /** Write all bytes from the start of an open file. 0, or -1 with errno. */
 [[nodiscard]] int st_pwrite_all(int fd, struct st_str bytes);
 

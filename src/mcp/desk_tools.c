@@ -101,17 +101,17 @@ static int call(struct st_mcp_request *request, const struct st_tool *tool, yyjs
 		.request = request,
 		.told_ms = st_now_ms(),
 	};
-	st_auto(st_buf) answer = ST_BUF_INIT;
+	/* What may be large is written in its place at once. */
+	st_auto(st_buf) old = ST_BUF_INIT;
+	struct st_buf *answer = request->version < ST_MCP_2025_06_18 ? &old : request->result;
+	size_t start = answer->len;
 	int64_t began = st_now_us();
-	int code = st_agent_run(st_desk_agent_of(request), tool, args, &waiting.watch, &answer, &why);
+	int code = st_agent_run(st_desk_agent_of(request), tool, args, &waiting.watch, answer, &why);
 	tell_observer(request, tool, code, st_now_us() - began);
-	if (answer.len == 0)
+	if (answer->len == start)
 		return st_mcp_fail(request, ST_MCP_INTERNAL_ERROR, "%s", why.message);
 	st_mcp_log(request, ST_MCP_DEBUG, "stet", st_str(code < 0 ? why.message : tool->name));
-	if (request->version < ST_MCP_2025_06_18)
-		return strip(request->result, st_buf_str(&answer), structured);
-	st_buf_move(request->result, &answer);
-	return 0;
+	return answer == &old ? strip(request->result, st_buf_str(&old), structured) : 0;
 }
 
 int st_desk_tools_call(struct st_mcp_request *request) {

@@ -206,7 +206,7 @@ int st_mcp_need_input(struct st_mcp_request *request, struct st_str requests, st
 	if (code < 0)
 		return code;
 	struct st_buf *out = request->result;
-	st_buf_clear(out);
+	st_buf_truncate(out, st_mcp_work_of(request)->result_start);
 	st_buf_adds(out, "{\"inputRequests\":");
 	st_buf_add(out, requests);
 	if (state.len > 0) {

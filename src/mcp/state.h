@@ -90,7 +90,9 @@ struct st_mcp_work {
 	unsigned lists;
 	struct st_mcp_uris uris;
 	enum st_mcp_level level;
+	/** The answer as it goes out, and where the result begins in it. */
 	struct st_buf result;
+	size_t result_start;
 	bool input_required;
 	/** Set if it failed. */
 	int code;

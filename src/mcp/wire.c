@@ -1,23 +1,20 @@
 #include "mcp/wire.h"
 
-/* What an answer has around its parts, with a line end for those that want one. */
-enum { FRAME = 64 };
-
 static void begin(struct st_buf *out, struct st_str id) {
 	st_buf_adds(out, "{\"jsonrpc\":\"2.0\",\"id\":");
 	st_buf_add(out, id);
 }
 
-void st_mcp_wire_result(struct st_buf *out, struct st_str id, struct st_str result,
-                        struct st_str more) {
-	st_buf_reserve(out, id.len + result.len + more.len + FRAME);
+void st_mcp_wire_begin(struct st_buf *out, struct st_str id) {
 	begin(out, id);
 	st_buf_adds(out, ",\"result\":");
-	if (more.len == 0) {
-		st_buf_add(out, result);
-	} else {
-		st_buf_add(out, st_str_slice(result, 0, result.len - 1));
-		st_buf_adds(out, result.len > 2 ? "," : "");
+}
+
+void st_mcp_wire_end(struct st_buf *out, size_t start, struct st_str more) {
+	if (more.len > 0 && !out->failed) {
+		bool empty = out->len - start == strlen("{}");
+		st_buf_truncate(out, out->len - 1);
+		st_buf_adds(out, empty ? "" : ",");
 		st_buf_add(out, more);
 		st_buf_addc(out, '}');
 	}

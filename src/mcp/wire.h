@@ -6,9 +6,11 @@
 
 struct st_mcp_work;
 
-/** Append a message with a result, which is a JSON object; `more`, members of it, is added. */
-void st_mcp_wire_result(struct st_buf *out, struct st_str id, struct st_str result,
-                        struct st_str more);
+/** Begin a message with a result: what is appended next is that, a JSON object. */
+void st_mcp_wire_begin(struct st_buf *out, struct st_str id);
+
+/** End it; `more`, members of the result, is added. @start  Where the result begins. */
+void st_mcp_wire_end(struct st_buf *out, size_t start, struct st_str more);
 
 /** Append an error; data is a JSON value, or empty for none. */
 void st_mcp_wire_error(struct st_buf *out, struct st_str id, int code, struct st_str message,

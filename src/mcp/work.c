@@ -79,8 +79,9 @@ static void write_answer(struct st_mcp_work *work, struct st_buf *out) {
 	st_auto(st_buf) more = ST_BUF_INIT;
 	if (st_mcp_is_modern(work->request.version))
 		add_modern(&more, work);
-	st_mcp_wire_result(out, id, st_buf_str(&work->result), st_buf_str(&more));
-	out->failed |= more.failed || work->result.failed;
+	st_mcp_wire_end(&work->result, work->result_start, st_buf_str(&more));
+	st_buf_move(out, &work->result);
+	out->failed |= more.failed;
 }
 
 /* Answers that memory did not suffice for become short errors. */
@@ -119,6 +120,8 @@ static void run(struct st_mcp_job *job) {
 	st_mcp_handler *handler = work->method->run;
 	if (work->method->served)
 		handler = work->method->served(work->request.service);
+	st_mcp_wire_begin(&work->result, st_buf_str(&work->message->id));
+	work->result_start = work->result.len;
 	int code = work->cancelled ? 0 : handler(&work->request);
 	/* It listens from now on, and may have ended and gone by the time we look. */
 	if (code == ST_MCP_STAYS)

@@ -182,12 +182,16 @@ static void end_notices(struct st_call *call, struct notices *notices, bool told
 /* The answer as JSON. Without memory for it, what was done is done all the same. */
 static int tell(struct st_call *call, int code, struct st_buf *out, struct stet_error *err) {
 	struct notices notices = {0};
+	size_t start = out->len;
 	take_notices(call, &notices);
 	int told = write_answer(call, code < 0, out, err);
 	end_notices(call, &notices, told == 0);
 	if (told == 0)
 		return code;
-	st_buf_release(out);
+	if (start > 0)
+		st_buf_truncate(out, start);
+	else
+		st_buf_release(out);
 	if (code == 0 && !(call->tool->hints & ST_HINT_READ_ONLY))
 		return st_fail(err, STET_E_NOMEM,
 		               "%s has done its work, but memory ran out before it could be told. Look at "
