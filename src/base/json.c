@@ -257,13 +257,14 @@ static void write_escape(char **to, char letter) {
 }
 
 /*
- * Write a window, up to the first character that takes more than a letter:
- * how many bytes that was. As many again are read behind it, and what is
- * behind the written is overwritten, WINDOW bytes at most.
+ * Write the first bytes of a window, up to a character that takes more than a
+ * letter: how many that was. Two windows are read, and what is behind the
+ * written is overwritten, WINDOW bytes at most.
  */
-static size_t write_window(char **to, const char *from) {
+static size_t write_window(char **to, const char *from, size_t len) {
 	size_t done = 0;
-	for (uint64_t others = find_others(from); others; others &= others - 1) {
+	uint64_t wanted = len < WINDOW ? ((uint64_t)1 << len) - 1 : UINT64_MAX;
+	for (uint64_t others = find_others(from) & wanted; others; others &= others - 1) {
 		size_t next = (size_t)__builtin_ctzll(others);
 		char letter = letters[(unsigned char)from[next]];
 		memcpy(*to, from + done, WINDOW);
@@ -274,8 +275,8 @@ static size_t write_window(char **to, const char *from) {
 		done = next + 1;
 	}
 	memcpy(*to, from + done, WINDOW);
-	*to += WINDOW - done;
-	return WINDOW;
+	*to += len - done;
+	return len;
 }
 
 /* Write one character, if it takes no more than twice its bytes: how many they are, or 0. */
@@ -296,20 +297,25 @@ static size_t write_character(char **to, struct st_str text) {
 
 /* Windows as long as they are written whole: how many bytes that was, with what there was of the last. */
 static size_t write_windows(char **to, struct st_str text) {
-	size_t i = 0, len = WINDOW;
-	for (; len == WINDOW && i + (size_t)2 * WINDOW <= text.len; i += len)
-		len = write_window(to, text.ptr + i);
+	char last[2 * WINDOW] = {0};
+	size_t i = 0;
+	for (size_t len = WINDOW; len == WINDOW && i < text.len; i += len) {
+		const char *from = text.ptr + i;
+		size_t rest = text.len - i;
+		/* Nothing may be read behind the text. */
+		if (rest < sizeof last)
+			from = memcpy(last, from, rest);
+		len = write_window(to, from, rest < WINDOW ? rest : WINDOW);
+	}
 	return i;
 }
 
-/* Characters one by one: one that stopped a window, more like it, and where there is no whole window. */
+/* One character that stopped a window, and more that are not ASCII, which are seldom alone. */
 static size_t write_characters(char **to, struct st_str text) {
-	size_t i = 0, len = 1;
-	while (len > 0 && i < text.len &&
-	       (i == 0 || (signed char)text.ptr[i] < 0 || i + (size_t)2 * WINDOW > text.len)) {
+	size_t i = 0;
+	for (size_t len = 1; len > 0 && i < text.len && (i == 0 || (signed char)text.ptr[i] < 0);
+	     i += len)
 		len = write_character(to, st_str_slice(text, i, text.len));
-		i += len;
-	}
 	return i;
 }
 
