@@ -6,6 +6,7 @@
  */
 #include <fcntl.h>
 #include <limits.h>
+#include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -166,6 +167,40 @@ static void spawn_and_greet(void *context) {
 	stop(server);
 }
 
+/*
+ * Where the scheduler puts a client and a server, on one core or on two,
+ * changes by the minute, and a round trip with it by a factor of three. So it
+ * is told: each place has a table of its own.
+ */
+struct placing {
+	const char *name;
+	/* The core of each. */
+	size_t client, server;
+	double target;
+};
+
+/* On so many cores from the first one. */
+static void put_on(pid_t pid, size_t first, size_t count) {
+	cpu_set_t cores;
+	CPU_ZERO(&cores);
+	for (size_t i = first; i < first + count; i++)
+		CPU_SET(i, &cores);
+	sched_setaffinity(pid, sizeof cores, &cores);
+}
+
+/* The reference server has threads, and is left to use what it can. */
+static void place(const struct placing *placing) {
+	put_on(0, placing->client, 1);
+	put_on(echo.pid, placing->server, 1);
+	put_on(durable.pid, placing->server, 1);
+}
+
+static void release(void) {
+	put_on(0, 0, CPU_SETSIZE);
+	put_on(echo.pid, 0, CPU_SETSIZE);
+	put_on(durable.pid, 0, CPU_SETSIZE);
+}
+
 /* How large the file is that is worked on, and how large an answer with it is. */
 static size_t size, answer_size;
 static char name[40];
@@ -304,14 +339,29 @@ static void bench_memory(void) {
 		print_memory("reference server", &reference, "");
 }
 
-static void bench_read(const char *title, void (*run)(void *context), double target,
-                       size_t rounds) {
+static void bench_placed(const char *what, void (*run)(void *context),
+                         const struct placing *placing, size_t rounds) {
 	const struct bench_case cases[] = {
 		{.name = "echo: read the file, send as much", .run = run, .context = &echo},
-		{.name = "stet mcp", .run = run, .context = &durable, .target = target},
+		{.name = "stet mcp", .run = run, .context = &durable, .target = placing->target},
 		{.name = "reference server", .run = run, .context = &reference},
 	};
+	char title[100];
+	snprintf(title, sizeof title, "%s, %s", what, placing->name);
+	place(placing);
 	bench_run(title, cases, has_reference() ? 3 : 2, rounds);
+	release();
+}
+
+static void bench_read(const char *what, void (*run)(void *context), double target, size_t rounds) {
+	const struct placing two = {"client and server on two cores", 0, 1, target};
+	const struct placing one = {"client and server on one core", 0, 0, 0};
+	bool several = sysconf(_SC_NPROCESSORS_ONLN) > 1;
+	if (several)
+		bench_placed(what, run, &two, rounds);
+	/* Of many at once the waiting is no part. */
+	if (!several || run == read_once)
+		bench_placed(what, run, &one, rounds);
 }
 
 static void bench_edit(const char *title, double target) {
