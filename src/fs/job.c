@@ -98,12 +98,12 @@ bool st_job_is_verified(const struct st_job *job, const char *name) {
 	return job->leased ? st_lease_holds(job->fd, F_RDLCK) : st_job_has_expected_bytes(job);
 }
 
-static int noop(struct st_job *job, const struct st_file *file) {
+static int noop(struct st_job *job, const struct st_file *file, struct stet_error *err) {
 	job->done->noop = true;
 	job->done->way = ST_COMMIT_NONE;
 	job->done->stamp = file->stamp;
 	job->done->stamp.racy |= !file->stamped;
-	return 0;
+	return st_hash_of(job->commit->bytes, &job->done->hash, err);
 }
 
 int st_job_compare(struct st_job *job, bool *finished, struct stet_error *err) {
@@ -115,7 +115,7 @@ int st_job_compare(struct st_job *job, bool *finished, struct stet_error *err) {
 	struct st_str bytes = st_buf_str(&file->bytes);
 	*finished = true;
 	if (st_str_eq(bytes, commit->bytes))
-		return noop(job, file);
+		return noop(job, file, err);
 	/* Comparing is so much quicker than hashing that it is worth a branch. */
 	bool expected = commit->expected && commit->old.ptr && st_str_eq(bytes, commit->old);
 	if (!expected) {

@@ -11,34 +11,31 @@
 #include "fs/keep.h"
 #include "fs/sys.h"
 
-enum { NAME_DIGITS = 8, RANDOM_DIGITS = 8, NAMES_TRIED = 16 };
+enum { RANDOM_DIGITS = 8, NAMES_TRIED = 16 };
 
 /* The shape of a name, for both writing and recognising. */
 #define PREFIX ".stet-"
 #define PART ".part"
 #define ARMED ".tmp"
 
-static int name_digest(const char *target, char hex[NAME_DIGITS + 1], struct stet_error *err) {
+static int name_digest(const char *target, char hex[ST_TEMP_TARGET + 1], struct stet_error *err) {
 	struct st_hash hash;
 	int code = st_hash_of(st_str(target), &hash, err);
 	if (code == 0)
-		st_hash_hex(&hash, hex, NAME_DIGITS);
+		st_hash_hex(&hash, hex, ST_TEMP_TARGET);
 	return code;
 }
 
-static int make_name(struct st_temp *temp, const char *target, const struct st_hash *expected,
-                     const struct st_hash *hash, struct stet_error *err) {
-	static const struct st_hash absent;
-	char old[ST_HASH_SHORT + 1], new[ST_HASH_SHORT + 1], name[NAME_DIGITS + 1];
+/* A new name; 0, or -1 with errno. */
+static int make_name(struct st_temp *temp, bool armed) {
+	char old[ST_HASH_SHORT + 1], new[ST_HASH_SHORT + 1];
 	uint32_t random;
-	int code = name_digest(target, name, err);
-	if (code < 0)
-		return code;
 	if (st_retry(getrandom(&random, sizeof random, 0)) < 0)
-		return st_fail_errno(err, errno, "Cannot get a random number");
-	st_hash_hex(expected ? expected : &absent, old, ST_HASH_SHORT);
-	st_hash_hex(hash, new, ST_HASH_SHORT);
-	snprintf(temp->name, sizeof temp->name, PREFIX "%s-%s-%s-%08x" PART, old, new, name, random);
+		return -1;
+	st_hash_hex(&temp->expected, old, ST_HASH_SHORT);
+	st_hash_hex(&temp->hash, new, ST_HASH_SHORT);
+	snprintf(temp->name, sizeof temp->name, PREFIX "%s-%s-%s-%08x%s", old, new, temp->target,
+	         random, armed ? ARMED : PART);
 	return 0;
 }
 
@@ -69,7 +66,7 @@ static bool parse_name(const char *text, struct parts *parts) {
 	name = st_str_slice(name, strlen(PREFIX), name.len);
 	return take_digits(&name, ST_HASH_SHORT, dash, &parts->expected) &&
 	       take_digits(&name, ST_HASH_SHORT, dash, &parts->hash) &&
-	       take_digits(&name, NAME_DIGITS, dash, &parts->target) &&
+	       take_digits(&name, ST_TEMP_TARGET, dash, &parts->target) &&
 	       take_digits(&name, RANDOM_DIGITS, st_str(parts->armed ? ARMED : PART), &random) &&
 	       name.len == 0;
 }
@@ -130,16 +127,29 @@ static int copy_metadata(int from, int to) {
 	return 0;
 }
 
-static int flush(int fd, bool relaxed) {
-	/* ext4 flushes a file that is renamed over another, but not one that is exchanged. */
-	if (relaxed) {
-		sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE);
-		return 0;
-	}
-	return st_retry(fsync(fd));
+/* From here on the disk is busy with it. */
+static void start_writeback(int fd) {
+	sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE);
 }
 
-/* The writing descriptor goes when the file is complete; this one holds the lock and stays. */
+/* The least that is worth an early start, if it is waited for anyway. */
+enum { EARLY_BYTES = 32 << 10 };
+
+/*
+ * To the disk, and the hash meanwhile. Also if nobody waits for the disk: ext4
+ * flushes a file that is renamed over another, but not one that is exchanged.
+ */
+static int flush(struct st_temp *temp, int fd, const struct st_temp_plan *plan) {
+	if (plan->relaxed || plan->bytes.len >= EARLY_BYTES)
+		start_writeback(fd);
+	if (st_hash_of(plan->bytes, &temp->hash, NULL) < 0) {
+		errno = ENOMEM;
+		return -1;
+	}
+	return plan->relaxed ? 0 : st_retry(fsync(fd));
+}
+
+/* A descriptor for reading, which holds the lock and stays when the one for writing goes. */
 static int reopen(struct st_temp *temp) {
 	temp->fd = st_retry(openat(temp->dirfd, temp->name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
 	if (temp->fd < 0)
@@ -148,18 +158,20 @@ static int reopen(struct st_temp *temp) {
 	return 0;
 }
 
-static int create(struct st_temp *temp, const char *target, mode_t mode,
-                  const struct st_hash *expected, const struct st_hash *hash,
-                  struct stet_error *err) {
+/* A new file under a name of its own, locked; or -1 with errno. */
+static int create_named(struct st_temp *temp, mode_t mode) {
 	for (int i = 0; i < NAMES_TRIED; i++) {
-		int code = make_name(temp, target, expected, hash, err);
-		if (code < 0)
-			return code;
+		if (make_name(temp, false) < 0)
+			return -1;
 		int fd = st_retry(openat(temp->dirfd, temp->name,
 		                         O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
 		temp->named = fd >= 0;
-		if (fd >= 0 && reopen(temp) == 0)
+		if (fd >= 0 && reopen(temp) == 0) {
+			struct stat dir = {0};
+			(void)st_retry(fstat(temp->dirfd, &dir));
+			temp->dir_mtime = dir.st_mtim;
 			return fd;
+		}
 		int errnum = errno;
 		st_close_at(&fd);
 		st_temp_release(temp);
@@ -168,41 +180,56 @@ static int create(struct st_temp *temp, const char *target, mode_t mode,
 		if (errnum != EEXIST && errnum != ENOENT)
 			break;
 	}
-	return st_fail_errno(err, errno, "Cannot make a temporary file beside %s", st_shown(target));
+	return -1;
 }
 
-static int stamp(struct st_temp *temp) {
+static int create(struct st_temp *temp, const struct st_temp_plan *plan) {
+	mode_t mode = plan->like < 0 ? 0666 : 0600;
+	int fd = -1;
+	if (!plan->named)
+		fd = st_retry(openat(temp->dirfd, ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, mode));
+	temp->unnamed = fd;
+	return fd >= 0 ? fd : create_named(temp, mode);
+}
+
+static int stamp(struct st_temp *temp, int fd) {
 	struct stat st;
-	if (st_retry(fstat(temp->fd, &st)) < 0)
+	if (st_retry(fstat(fd, &st)) < 0)
 		return -1;
-	temp->stamp = st_stamp_take(temp->fd, &st);
+	temp->stamp = st_stamp_take(fd, &st);
 	return 0;
 }
 
-int st_temp_write(struct st_temp *temp, int dirfd, const char *target, int like,
-                  const struct st_hash *expected, const struct st_hash *hash, struct st_str bytes,
-                  bool relaxed, struct stet_error *err) {
-	temp->dirfd = dirfd;
-	st_autofd fd = create(temp, target, like < 0 ? 0666 : 0600, expected, hash, err);
-	if (fd < 0)
-		return fd;
+/* Some filesystems tell only now that a write failed. */
+static int close_written(int fd) {
+	return close(fd) < 0 && errno != EINTR ? -1 : 0;
+}
 
-	struct stat dir = {0};
-	(void)st_retry(fstat(dirfd, &dir));
-	temp->dir_mtime = dir.st_mtim;
-	int failed = st_pwrite_all(fd, bytes);
+static int fill(struct st_temp *temp, int fd, const struct st_temp_plan *plan) {
+	if (st_pwrite_all(fd, plan->bytes) < 0)
+		return -1;
 	/* Only now: writing takes setuid bits and capabilities away. */
-	if (failed == 0 && like >= 0)
-		failed = copy_metadata(like, fd);
+	int failed = plan->like >= 0 ? copy_metadata(plan->like, fd) : 0;
 	if (failed == 0)
-		failed = flush(fd, relaxed);
-	if (failed == 0)
-		failed = stamp(temp);
+		failed = flush(temp, fd, plan);
+	return failed == 0 ? stamp(temp, fd) : failed;
+}
+
+int st_temp_write(struct st_temp *temp, int dirfd, const struct st_temp_plan *plan,
+                  struct stet_error *err) {
+	temp->dirfd = dirfd;
+	temp->expected = plan->expected ? *plan->expected : (struct st_hash){0};
+	temp->hash = (struct st_hash){0};
+	int code = name_digest(plan->target, temp->target, err);
+	if (code < 0)
+		return code;
+	int fd = create(temp, plan);
+	if (fd < 0)
+		return st_fail_errno(err, errno, "Cannot make a temporary file beside %s",
+		                     st_shown(plan->target));
+	int failed = fill(temp, fd, plan);
 	int errnum = errno;
-	int raw = fd;
-	fd = -1;
-	/* Some filesystems tell only now that a write failed. */
-	if (close(raw) < 0 && failed == 0 && errno != EINTR) {
+	if (temp->unnamed < 0 && close_written(fd) < 0 && failed == 0) {
 		failed = -1;
 		errnum = errno;
 	}
@@ -211,26 +238,65 @@ int st_temp_write(struct st_temp *temp, int dirfd, const char *target, int like,
 	st_temp_release(temp);
 	if (failed > 0)
 		return 1;
-	return st_fail_errno(err, errnum, "Cannot write a new version of %s", st_shown(target));
+	return st_fail_errno(err, errnum, "Cannot write a new version of %s", st_shown(plan->target));
 }
 
 int st_temp_aside(struct st_temp *temp, const char *target, const struct st_hash *expected,
                   struct stet_error *err) {
-	int code = make_name(temp, target, expected, expected, err);
-	size_t stem = strlen(temp->name) - (code == 0 ? strlen(PART) : 0);
-	if (code == 0)
-		snprintf(temp->name + stem, sizeof temp->name - stem, ARMED);
+	temp->expected = temp->hash = *expected;
+	int code = name_digest(target, temp->target, err);
+	if (code == 0 && make_name(temp, true) < 0)
+		code = st_fail_errno(err, errno, "Cannot get a random number");
 	return code;
 }
 
-int st_temp_arm(struct st_temp *temp) {
-	char armed[sizeof temp->name];
-	size_t stem = strlen(temp->name) - strlen(PART);
-	snprintf(armed, sizeof armed, "%.*s" ARMED, (int)stem, temp->name);
-	if (st_retry(renameat2(temp->dirfd, temp->name, temp->dirfd, armed, 0)) < 0)
+/* By its descriptor, which not everybody may do, or through /proc, which is not everywhere. */
+static int link_unnamed(const struct st_temp *temp) {
+	if (linkat(temp->unnamed, "", temp->dirfd, temp->name, AT_EMPTY_PATH) == 0)
+		return 0;
+	if (errno == EEXIST)
 		return -1;
-	memcpy(temp->name, armed, sizeof armed);
-	return 0;
+	char path[40];
+	snprintf(path, sizeof path, "/proc/self/fd/%d", temp->unnamed);
+	return linkat(AT_FDCWD, path, temp->dirfd, temp->name, AT_SYMLINK_FOLLOW);
+}
+
+static int name_unnamed(struct st_temp *temp, bool armed) {
+	int failed = -1;
+	for (int i = 0; i < NAMES_TRIED && failed < 0; i++) {
+		if (make_name(temp, armed) < 0)
+			return -1;
+		failed = link_unnamed(temp);
+		if (failed < 0 && errno != EEXIST)
+			return -1;
+	}
+	if (failed < 0)
+		return -1;
+	temp->named = true;
+	int fd = temp->unnamed;
+	temp->unnamed = -1;
+	failed = reopen(temp);
+	int errnum = errno;
+	if (close_written(fd) < 0)
+		return -1;
+	errno = errnum;
+	return failed;
+}
+
+static int arm_named(struct st_temp *temp) {
+	char before[sizeof temp->name];
+	memcpy(before, temp->name, sizeof before);
+	if (make_name(temp, true) == 0 &&
+	    st_retry(renameat2(temp->dirfd, before, temp->dirfd, temp->name, 0)) == 0)
+		return 0;
+	memcpy(temp->name, before, sizeof before);
+	return -1;
+}
+
+int st_temp_name(struct st_temp *temp, bool armed) {
+	if (temp->unnamed >= 0)
+		return name_unnamed(temp, armed);
+	return armed ? arm_named(temp) : 0;
 }
 
 void st_temp_release(struct st_temp *temp) {
@@ -238,6 +304,7 @@ void st_temp_release(struct st_temp *temp) {
 		(void)st_retry(unlinkat(temp->dirfd, temp->name, 0));
 	temp->named = false;
 	st_close_at(&temp->fd);
+	st_close_at(&temp->unnamed);
 }
 
 /* The name in the directory that a digest belongs to, or a description of it. */
@@ -250,7 +317,7 @@ static void target_name(int dirfd, struct st_str digest, char name[256]) {
 		return;
 	}
 	for (struct dirent *entry; (entry = readdir(dir));) {
-		char hex[NAME_DIGITS + 1];
+		char hex[ST_TEMP_TARGET + 1];
 		if (name_digest(entry->d_name, hex, NULL) == 0 && st_str_eq(st_str(hex), digest)) {
 			memcpy(name, entry->d_name, strlen(entry->d_name) + 1);
 			break;

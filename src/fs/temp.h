@@ -1,57 +1,83 @@
 /**
  * The temporary file of a commit, and what a crashed one leaves behind.
  *
- * Its name is the commit's journal. `.stet-EXPECTED-NEW-NAME-RANDOM.part` is
- * a file of ours, complete or not; the same with `.tmp` takes part in an
- * exchange and may hold what somebody else wrote. EXPECTED and NEW are the
- * hashes of the version to replace and of the new bytes (16 digits each), NAME
- * that of the target's name (8). The owner holds a lock on the file until it
- * has the target's name. So whoever writes to the directory next can tell a
- * leftover from work in progress, and somebody's bytes from our own, without
- * another record that could be lost by itself.
+ * It is written without a name, so that a crash leaves nothing of it, and gets
+ * one when it is complete. Its name is the commit's journal.
+ * `.stet-EXPECTED-NEW-NAME-RANDOM.part` is a file of ours that was never
+ * exchanged; the same with `.tmp` takes part in an exchange and may hold what
+ * somebody else wrote. EXPECTED and NEW are the hashes of the version to
+ * replace and of the new bytes (16 digits each), NAME that of the target's name
+ * (8). The owner holds a lock on the file until it has the target's name. So
+ * whoever writes to the directory next can tell a leftover from work in
+ * progress, and somebody's bytes from our own, without another record that
+ * could be lost by itself.
+ *
+ * Where there are no files without a name, it is a `.part` from the start.
  */
 #ifndef STET_FS_TEMP_H
 #define STET_FS_TEMP_H
 
 #include "fs/guard.h"
 
+/** How many digits of the hash of a target's name are in a temporary one. */
+enum { ST_TEMP_TARGET = 8 };
+
 struct st_temp {
 	int dirfd;
-	/** Open for reading, and locked. */
+	/** Open for writing, as long as it has no name. */
+	int unnamed;
+	/** Open for reading, and locked, once it has one. */
 	int fd;
 	/** Its stamp when it was complete. */
 	struct st_stamp stamp;
-	/** The mtime of the directory just after it was made there. */
+	/** The mtime of the directory just after it was made there with a name. */
 	struct timespec dir_mtime;
+	/** What replaces what, for its name. */
+	struct st_hash expected, hash;
+	char target[ST_TEMP_TARGET + 1];
 	char name[80];
 	/** There is a file of that name that is ours to remove. */
 	bool named;
 };
 
 #define ST_TEMP_INIT \
-	{ .dirfd = -1, .fd = -1 }
+	{ .dirfd = -1, .unnamed = -1, .fd = -1 }
+
+/** What a temporary file is to hold, and for whom. Views are borrowed during the call. */
+struct st_temp_plan {
+	/** The name it is made for. */
+	const char *target;
+	/** Take mode, owner, extended attributes and ACL from this open file; -1 for a new file's usual ones. */
+	int like;
+	/** The version it is to replace; may be NULL. */
+	const struct st_hash *expected;
+	struct st_str bytes;
+	/** Start writing to the disk instead of waiting for it. */
+	bool relaxed;
+	/** Give it a name from the start. */
+	bool named;
+};
 
 /**
- * Write bytes to a new temporary file in a directory.
+ * Write bytes to a new temporary file in a directory. Their hash, in
+ * temp->hash, is computed while the disk is busy with them.
  *
- * @target    The name it is made for.
- * @like      Take mode, owner, extended attributes and ACL from this open
- *            file; -1 for a new file's usual ones.
- * @expected  The version it is to replace; may be NULL.
- * @relaxed   Start writing to the disk instead of waiting for it.
  * @return 0; 1 if the metadata cannot be reproduced by this user (nothing is
  *         left behind); or a negative code.
  */
-[[nodiscard]] int st_temp_write(struct st_temp *temp, int dirfd, const char *target, int like,
-                                const struct st_hash *expected, const struct st_hash *hash,
-                                struct st_str bytes, bool relaxed, struct stet_error *err);
+[[nodiscard]] int st_temp_write(struct st_temp *temp, int dirfd, const struct st_temp_plan *plan,
+                                struct stet_error *err);
 
 /**
- * Make it ready for an exchange: from now on its name may come to hold a
- * foreign file. Returns 0, or -1 with errno (ENOENT: it was taken for a
- * leftover; write it again).
+ * Give it a name, and close it for writing. The caller holds the directory's
+ * lock, as far as there is one.
+ *
+ * @armed  It will take part in an exchange: its name may come to hold a
+ *         foreign file.
+ * @return 0, or -1 with errno (ENOENT: it was taken for a leftover, or, as
+ *         temp->unnamed still tells, cannot be named; write it again).
  */
-[[nodiscard]] int st_temp_arm(struct st_temp *temp);
+[[nodiscard]] int st_temp_name(struct st_temp *temp, bool armed);
 
 /**
  * Choose a name for a file that is taken away: if the process dies then, what

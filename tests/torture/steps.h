@@ -32,7 +32,13 @@ typedef void step_fn(const struct step *step, void *arg);
 int steps_watch(step_fn *hook, void *arg);
 
 /** What the filesystem is to lack from now on, as a network filesystem might. */
-enum steps_lack { STEPS_LACK_NOTHING, STEPS_LACK_LEASES = 1, STEPS_LACK_EXCHANGE = 2 };
+enum steps_lack {
+	STEPS_LACK_NOTHING,
+	STEPS_LACK_LEASES = 1,
+	STEPS_LACK_EXCHANGE = 2,
+	/** Files without a name. */
+	STEPS_LACK_UNNAMED = 4,
+};
 
 void steps_lack(unsigned lacks);
 
