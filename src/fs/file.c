@@ -98,6 +98,14 @@ static int read_all(int fd, const char *path, size_t size, size_t max, struct st
 	}
 }
 
+static void fill_stat(struct st_file *file, const struct stat *st, const struct st_stamp *stamp,
+                      bool stamped) {
+	file->stamp = *stamp;
+	file->stamped = stamped;
+	file->mode = st->st_mode;
+	file->links = st->st_nlink;
+}
+
 /* looked: what the file was before it was opened; NULL if nobody looked yet. */
 static int read_version(int fd, const char *path, size_t max, const struct stat *looked,
                         struct st_file *file, struct stet_error *err) {
@@ -118,10 +126,7 @@ static int read_version(int fd, const char *path, size_t max, const struct stat 
 			return st_fail_errno(err, errno, "Cannot look at %s", st_shown(path));
 
 		struct st_stamp again = st_stamp_of(&after);
-		file->stamp = stamp;
-		file->stamped = st_stamp_eq(&stamp, &again);
-		file->mode = before.st_mode;
-		file->links = before.st_nlink;
+		fill_stat(file, &before, &stamp, st_stamp_eq(&stamp, &again));
 		if (file->stamped)
 			break;
 		st_sleep_ms(1);
@@ -161,6 +166,21 @@ bool st_file_holds(int fd, off_t at, struct st_str bytes) {
 		at += got;
 		bytes = st_str_slice(bytes, (size_t)got, bytes.len);
 	}
+	return true;
+}
+
+bool st_file_is(int fd, struct st_str bytes, struct st_file *file) {
+	struct stat before, after;
+	if (st_retry(fstat(fd, &before)) < 0 || !S_ISREG(before.st_mode) ||
+	    (uint64_t)before.st_size != bytes.len)
+		return false;
+	struct st_stamp stamp = st_stamp_take(fd, &before);
+	if (!st_file_holds(fd, 0, bytes) || st_retry(fstat(fd, &after)) < 0)
+		return false;
+	struct st_stamp again = st_stamp_of(&after);
+	if (!st_stamp_eq(&stamp, &again))
+		return false;
+	fill_stat(file, &before, &stamp, true);
 	return true;
 }
 

@@ -65,6 +65,12 @@ void st_file_release(struct st_file *file);
 /** Whether an open file holds bytes at a place. Nothing is read behind them. */
 bool st_file_holds(int fd, off_t at, struct st_str bytes);
 
+/**
+ * Whether an open file is just these bytes. If so, all of file but its bytes
+ * and hash is filled; if not, or if it moved meanwhile, it is as it was.
+ */
+bool st_file_is(int fd, struct st_str bytes, struct st_file *file);
+
 /** Write all bytes from the start of an open file. 0, or -1 with errno. */
 [[nodiscard]] int st_pwrite_all(int fd, struct st_str bytes);
 

@@ -20,7 +20,7 @@ static void restore_mode(struct st_job *job) {
 }
 
 static int rewrite(struct st_job *job, struct stet_error *err) {
-	struct st_str old = st_buf_str(&job->done->current.bytes), new = job->commit->bytes;
+	struct st_str old = job->old, new = job->commit->bytes;
 	struct st_rescue rescue = ST_RESCUE_INIT;
 	struct stet_error why = {0};
 	if (st_rescue_begin(job->guard, job->place.path, old, &rescue, &why) < 0)

@@ -106,20 +106,30 @@ static int noop(struct st_job *job, const struct st_file *file, struct stet_erro
 	return st_hash_of(job->commit->bytes, &job->done->hash, err);
 }
 
+/* Whether it is the version that the caller gave: to compare is so much quicker than to hash. */
+static bool is_given(struct st_job *job) {
+	const struct st_commit *commit = job->commit;
+	if (!commit->expected || !commit->old.ptr ||
+	    !st_file_is(job->fd, commit->old, &job->done->current))
+		return false;
+	job->old = commit->old;
+	return true;
+}
+
 int st_job_compare(struct st_job *job, bool *finished, struct stet_error *err) {
 	const struct st_commit *commit = job->commit;
 	struct st_file *file = &job->done->current;
-	int code = st_file_fetch(job->fd, job->place.path, st_job_max(job), file, err);
+	bool given = is_given(job);
+	int code = given ? 0 : st_file_fetch(job->fd, job->place.path, st_job_max(job), file, err);
 	if (code < 0)
 		return code;
-	struct st_str bytes = st_buf_str(&file->bytes);
+	if (!given)
+		job->old = st_buf_str(&file->bytes);
 	*finished = true;
-	if (st_str_eq(bytes, commit->bytes))
+	if (st_str_eq(job->old, commit->bytes))
 		return noop(job, file, err);
-	/* Comparing is so much quicker than hashing that it is worth a branch. */
-	bool expected = commit->expected && commit->old.ptr && st_str_eq(bytes, commit->old);
-	if (!expected) {
-		code = st_hash_of(bytes, &file->hash, err);
+	if (!given) {
+		code = st_hash_of(job->old, &file->hash, err);
 		if (code < 0)
 			return code;
 		if (!commit->expected || !st_hash_eq(&file->hash, commit->expected))

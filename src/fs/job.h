@@ -33,6 +33,8 @@ struct st_job {
 	/** The file to replace: open, and leased if that is to be had. */
 	int fd;
 	bool leased;
+	/** Its bytes, in done->current or as the caller gave them, and its stamp. */
+	struct st_str old;
 	struct st_stamp stamp;
 	struct st_temp temp;
 	bool locked;
@@ -76,7 +78,8 @@ bool st_job_has_expected_bytes(const struct st_job *job);
 bool st_job_is_verified(const struct st_job *job, const char *name);
 
 /**
- * Read the file that is open, into done->current.
+ * Read the file that is open, into done->current; its bytes only if they are
+ * not those that the caller gave.
  *
  * @finished  Set to whether that was all: the bytes are there already.
  * @return    0 if it is the expected version or there is nothing to do,

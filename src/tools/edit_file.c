@@ -23,7 +23,6 @@ struct work {
 	bool dry_run;
 	struct st_edited *results;
 	struct st_edits_failure *failure;
-	int code;
 	struct st_buf diff;
 	bool truncated;
 	size_t first_merged, last_merged;
@@ -131,7 +130,6 @@ static int make(void *context, struct st_str old, struct st_buf *new, struct ste
 	struct work *work = context;
 	int code = st_edits_apply(old, work->edits, work->count, work->call->session->ws->max_file,
 	                          work->results, new, work->failure, err);
-	work->code = code;
 	return code < 0 ? code : show_diff(work, old, st_buf_str(new), err);
 }
 
@@ -145,19 +143,19 @@ static int merged(void *context, struct st_str current, struct st_str text,
 }
 
 /* Which edit failed, and the places that stood in its way or come near. */
-static void render_failure(struct st_call *call, const struct work *work) {
+static void render_failure(struct st_call *call, const struct work *work, int code) {
 	const struct st_edits_failure *failure = work->failure;
-	if (work->code != STET_E_AMBIGUOUS && work->code != STET_E_NO_MATCH)
+	if (code != STET_E_AMBIGUOUS && code != STET_E_NO_MATCH)
 		return;
 	call->failure = yyjson_mut_obj(call->doc);
 	st_json_add_text(call->doc, call->failure, "status", ST_STR("error"));
 	st_json_add_size(call->doc, call->failure, "edit", failure->edit);
-	yyjson_mut_val *lines = st_json_add_array(
-		call->doc, call->failure, work->code == STET_E_AMBIGUOUS ? "matches" : "nearest");
-	size_t count = work->code == STET_E_AMBIGUOUS ? failure->places.count : failure->nearest.count;
+	yyjson_mut_val *lines = st_json_add_array(call->doc, call->failure,
+	                                          code == STET_E_AMBIGUOUS ? "matches" : "nearest");
+	size_t count = code == STET_E_AMBIGUOUS ? failure->places.count : failure->nearest.count;
 	for (size_t i = 0; i < count && i < 100; i++)
 		st_json_push(call->doc, lines,
-		             yyjson_mut_uint(call->doc, work->code == STET_E_AMBIGUOUS
+		             yyjson_mut_uint(call->doc, code == STET_E_AMBIGUOUS
 		                                            ? failure->places.lines[i]
 		                                            : failure->nearest.list[i].first));
 }
@@ -267,7 +265,7 @@ static int edit(struct st_call *call, struct work *work, struct stet_error *err)
 	struct stet_answer *answer;
 	int code = st_call_change(call, &change, "path", &answer, err);
 	if (code < 0) {
-		render_failure(call, work);
+		render_failure(call, work, code);
 		return code;
 	}
 	render(call, work, answer);

@@ -722,6 +722,40 @@ static void a_page_shows_what_the_times_do_not_tell(void **state) {
 	munmap(map, 4096);
 }
 
+/* The file as it was read, and then changed through a mapping, without a trace in its times. */
+static void change_unseen(struct desk *desk) {
+	dir_write(desk->dir, "a.txt", "first\nsecond\n");
+	st_autofd fd = open(dir_at(desk->dir, "a.txt"), O_RDWR | O_CLOEXEC);
+	char *map = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	assert_true(map != MAP_FAILED);
+	memcpy(map, "First", 5);
+	for (int i = 0; i < 3; i++) {
+		sleep_ms(20);
+		read_all(desk);
+	}
+	memcpy(map, "FIRST", 5);
+	munmap(map, 4096);
+}
+
+static void an_edit_meets_what_the_times_do_not_tell(void **state) {
+	struct desk *desk = *state;
+	/* What is only in the earlier version, only in the newer one, in both, in neither. */
+	static const char *const texts[] = {"First", "FIRST", "second", "third"};
+	for (size_t i = 0; i < 4; i++) {
+		char edit[80];
+		snprintf(edit, sizeof edit, "{'path': 'a.txt', 'oldText': '%s', 'newText': 'new'}",
+		         texts[i]);
+		change_unseen(desk);
+		refuse(desk, STET_E_CONFLICT, "edit_file", edit);
+		expect_text("+FIRST");
+		assert_string_equal(dir_read(desk->dir, "a.txt"), "FIRST\nsecond\n");
+	}
+	change_unseen(desk);
+	refuse(desk, STET_E_CONFLICT, "write_file", "{'path': 'a.txt', 'content': 'new'}");
+	assert_string_equal(dir_read(desk->dir, "a.txt"), "FIRST\nsecond\n");
+	call(desk, "write_file", "{'path': 'a.txt', 'content': 'new'}");
+}
+
 static void offset_and_limit_pick_lines(void **state) {
 	struct desk *desk = *state;
 	dir_write(desk->dir, "a.txt", "1\n2\r\n3\n4");
@@ -846,6 +880,7 @@ int main(void) {
 		desk_claim(reading_pages_through_a_long_file),
 		desk_claim(a_page_of_a_file_that_is_known_is_read_alone),
 		desk_claim(a_page_shows_what_the_times_do_not_tell),
+		desk_claim(an_edit_meets_what_the_times_do_not_tell),
 		desk_claim(offset_and_limit_pick_lines),
 		desk_claim(line_numbers_are_put_in_front_on_request),
 		desk_claim(bytes_that_are_not_utf8_are_shown_as_such),
