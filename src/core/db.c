@@ -298,6 +298,10 @@ int64_t st_db_changes(const struct st_db *db) {
 	return sqlite3_changes64(db->handle);
 }
 
+int64_t st_db_last_id(const struct st_db *db) {
+	return sqlite3_last_insert_rowid(db->handle);
+}
+
 int st_db_version(struct st_db *db, int64_t *version, struct stet_error *err) {
 	static const char sql[] = "PRAGMA data_version";
 	return st_db_number(db, sql, version, err);

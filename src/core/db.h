@@ -94,6 +94,9 @@ bool st_rows_is_null(const struct st_rows *rows, int column);
 /** How many rows the last statement changed. */
 int64_t st_db_changes(const struct st_db *db);
 
+/** The number of the row that was inserted last. */
+int64_t st_db_last_id(const struct st_db *db);
+
 /** A number that moves when another connection has written. */
 [[nodiscard]] int st_db_version(struct st_db *db, int64_t *version, struct stet_error *err);
 

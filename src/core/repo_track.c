@@ -61,6 +61,8 @@ static int follow_one(void *data, const struct st_tracked *file, struct stet_err
 /* Take over what was stored since, by whomever. */
 static int follow(struct st_repo *repo, struct st_store *store, struct stet_error *err) {
 	int64_t epoch;
+	if (repo->opened == store->opened && repo->news == store->news)
+		return 0;
 	int code = st_store_get(store, "epoch", &epoch, err);
 	if (code < 0)
 		return code;
@@ -73,6 +75,7 @@ static int follow(struct st_repo *repo, struct st_store *store, struct stet_erro
 	code = st_store_files_since(store, repo->change, follow_one, repo, err);
 	if (code == 0) {
 		repo->opened = store->opened;
+		repo->news = store->news;
 		repo->epoch = epoch;
 	}
 	return code;

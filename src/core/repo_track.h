@@ -33,7 +33,7 @@ struct st_repo {
 	size_t order_cap;
 	bool sorted;
 	/** Up to where it has followed the store. */
-	int64_t opened, epoch, change;
+	int64_t opened, news, epoch, change;
 	/** There were more files than are tracked, and it was said. */
 	bool full;
 };

@@ -51,13 +51,15 @@ static const char schema[] =
 /* ---- life ---- */
 
 void st_store_init(struct st_store *store, const struct st_root *root, struct st_guard *guard) {
-	*store = (struct st_store){.root = root, .guard = guard, .max_bases = BASES_MAX};
+	*store =
+		(struct st_store){.root = root, .guard = guard, .max_bases = BASES_MAX, .counter_news = -1};
 	pthread_mutex_init(&store->lock, NULL);
 }
 
 static void close_db(struct st_store *store) {
 	st_db_close(store->db);
 	store->db = NULL;
+	store->news++;
 	store->in_memory = false;
 	store->why[0] = '\0';
 }
@@ -265,6 +267,16 @@ void st_store_why(struct st_store *store, char out[600]) {
 
 /* ---- transactions ---- */
 
+static int look_for_news(struct st_store *store, struct stet_error *err) {
+	int64_t version;
+	int code = st_db_version(store->db, &version, err);
+	if (code == 0 && version != store->version) {
+		store->version = version;
+		store->news++;
+	}
+	return code;
+}
+
 static int transact(struct st_store *store, enum st_store_mode mode, st_store_fn *fn, void *data,
                     struct stet_error *err) {
 	/* Each call of a tool has such a transaction: these stay prepared. */
@@ -275,11 +287,15 @@ static int transact(struct st_store *store, enum st_store_mode mode, st_store_fn
 	code = st_db_run(store->db, mode == ST_STORE_WRITE ? begin_write : begin, err, "");
 	if (code < 0)
 		return code;
-	code = fn(store, data, err);
+	code = look_for_news(store, err);
+	if (code == 0)
+		code = fn(store, data, err);
 	if (code >= 0) {
 		int done = st_db_run(store->db, commit, err, "");
 		code = done < 0 ? done : code;
 	}
+	if (code < 0)
+		store->news++;
 	/* After some failures the transaction is gone already; then this fails, and nothing is open. */
 	if (code < 0 && st_db_exec(store->db, "ROLLBACK", NULL) < 0)
 		return code;
@@ -335,20 +351,47 @@ int st_store_set(struct st_store *store, const char *name, int64_t value, struct
 	return st_db_run(store->db, sql, err, "ti", name, value);
 }
 
+static int read_counter(struct st_store *store, struct stet_error *err) {
+	if (store->counter_news == store->news)
+		return 0;
+	int code = st_store_get(store, "counter", &store->counter, err);
+	if (code == 0)
+		store->counter_news = store->news;
+	return code;
+}
+
 int st_store_next(struct st_store *store, int64_t *number, struct stet_error *err) {
-	int code = st_store_get(store, "counter", number, err);
+	int code = read_counter(store, err);
 	if (code < 0)
 		return code;
-	return st_store_set(store, "counter", ++*number, err);
+	*number = ++store->counter;
+	return st_store_set(store, "counter", *number, err);
 }
 
 /* ---- bases ---- */
 
-static int use_base(struct st_store *store, const struct st_hash *hash, int64_t now,
-                    struct stet_error *err) {
-	static const char sql[] = "UPDATE bases SET used = ? WHERE hash = ?";
-	int code = st_db_run(store->db, sql, err, "ih", now, hash);
-	return code < 0 ? code : st_db_changes(store->db) > 0;
+/* Who was used so many numbers ago is as good as new. */
+enum { RECENT = 100 };
+
+/* 1 if a base is there, which counts as used then; 0 if not, or a code. */
+static int use_base(struct st_store *store, const struct st_hash *hash, struct stet_error *err) {
+	static const char find[] = "SELECT used FROM bases WHERE hash = ?";
+	static const char use[] = "UPDATE bases SET used = ? WHERE hash = ?";
+	struct st_rows rows;
+	int code = st_db_query(store->db, &rows, find, err, "h", hash);
+	if (code == 0)
+		code = st_rows_next(&rows, err);
+	if (code <= 0)
+		return code;
+	int64_t used = st_rows_int(&rows, 0), now;
+	st_rows_end(&rows);
+	code = read_counter(store, err);
+	if (code < 0 || store->counter - used < RECENT)
+		return code < 0 ? code : 1;
+	code = st_store_next(store, &now, err);
+	if (code == 0)
+		code = st_db_run(store->db, use, err, "ih", now, hash);
+	return code < 0 ? code : 1;
 }
 
 static int drop_oldest_base(struct st_store *store, int64_t *freed, struct stet_error *err) {
@@ -390,11 +433,12 @@ int st_store_put_base(struct st_store *store, const struct st_hash *hash, struct
 	if (bytes.len > ST_STORE_BASE_MAX || bytes.len > store->max_bases)
 		return 0;
 	int64_t now, total = 0;
-	int code = st_store_next(store, &now, err);
-	if (code == 0)
-		code = use_base(store, hash, now, err);
+	int code = use_base(store, hash, err);
 	if (code != 0)
 		return code < 0 ? code : 0;
+	code = st_store_next(store, &now, err);
+	if (code < 0)
+		return code;
 	/* Every record counts for something, so that empty ones cannot pile up. */
 	int64_t size = (int64_t)bytes.len + 100;
 	code = st_db_run(store->db, insert, err, "hii", hash, size, now);

@@ -66,6 +66,12 @@ struct st_store {
 	char why[600];
 	/** Moves whenever the database is opened: what was read before may be of another one. */
 	int64_t opened;
+	/** Moves whenever what was read before may not be what is there: somebody else wrote, or it was taken back. */
+	int64_t news;
+	/** By which SQLite tells that somebody else wrote. */
+	int64_t version;
+	/** The counter, as of some news. */
+	int64_t counter, counter_news;
 };
 
 void st_store_init(struct st_store *store, const struct st_root *root, struct st_guard *guard);

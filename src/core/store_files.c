@@ -97,6 +97,7 @@ static int set_baseline(struct st_store *store, struct stet_error *err) {
 	if (code == 0)
 		code = st_store_next(store, &epoch, err);
 	/* Whoever keeps a copy of the files has to read all of them again. */
+	store->news++;
 	return code == 0 ? st_store_set(store, "epoch", epoch, err) : code;
 }
 
@@ -123,13 +124,14 @@ static int mark_undone(struct st_store *store, int64_t id, struct stet_error *er
 int st_store_log(struct st_store *store, const struct st_write *write, struct stet_error *err) {
 	static const char insert[] =
 		"INSERT INTO writes (path, at, session, before, after, undoes) VALUES (?, ?, ?, ?, ?, ?)";
-	static const char trim[] = "DELETE FROM writes WHERE id <= (SELECT max(id) FROM writes) - ?";
+	static const char trim[] = "DELETE FROM writes WHERE id <= ?";
 	int code = st_db_run(store->db, insert, err, "bithhn", st_str(write->path), write->at,
 	                     write->session, write->had ? &write->before : NULL,
 	                     write->has ? &write->after : NULL, write->undoes);
+	int64_t oldest = st_db_last_id(store->db) - ST_LOG_MAX;
 	if (code == 0)
 		code = mark_undone(store, write->undoes, err);
-	return code == 0 ? st_db_run(store->db, trim, err, "i", (int64_t)ST_LOG_MAX) : code;
+	return code == 0 && oldest > 0 ? st_db_run(store->db, trim, err, "i", oldest) : code;
 }
 
 static int list_one(const struct st_rows *rows, struct st_buf *path, struct st_buf *session,
