@@ -1,8 +1,20 @@
+#include <limits.h>
 #include <pthread.h>
 
 #include "fs/sys.h"
 #include "fs/walk.h"
 #include "fs/watch_look.h"
+
+/* Files of a directory that a thread has looked at and not yet compared: the lock is not for each of them. */
+struct batch {
+	struct batch *next;
+	size_t count;
+	struct {
+		struct stat st;
+		size_t len;
+		char name[NAME_MAX + 1];
+	} files[64];
+};
 
 /*
  * Reading everything anew is a walk by several threads over the directories
@@ -11,22 +23,40 @@
  */
 struct anew {
 	struct st_watch *watch;
-	/* Guards the watch, and with it the table. */
+	/* Guards the watch, and with it the table, and the list of all batches. */
 	pthread_mutex_t lock;
+	struct batch *batches;
 };
 
-/* The directory that this thread is in. */
+/* The directory that this thread is in, and what it has seen there. */
 static _Thread_local struct st_watch_node *here;
+static _Thread_local struct batch *batch;
 
 static int enter(void *data, int fd, struct st_str path, void *mark, struct stet_error *err) {
 	struct anew *anew = data;
 	(void)path;
-	(void)err;
 	here = mark ? mark : anew->watch->table.root;
+	struct batch *new = batch ? NULL : malloc(sizeof *new);
+	if (!batch && !new)
+		return st_fail_nomem(err);
 	pthread_mutex_lock(&anew->lock);
+	if (new) {
+		new->next = anew->batches;
+		anew->batches = batch = new;
+	}
 	st_watch_attach(anew->watch, here, fd);
 	pthread_mutex_unlock(&anew->lock);
+	/* Of a directory that could not be read to its end nothing is believed. */
+	batch->count = 0;
 	return 0;
+}
+
+/* With the lock held. */
+static void compare_batch(struct anew *anew) {
+	for (size_t i = 0; i < batch->count; i++)
+		st_watch_see_file(anew->watch, here, st_strn(batch->files[i].name, batch->files[i].len),
+		                  &batch->files[i].st);
+	batch->count = 0;
 }
 
 static int visit_dir(struct anew *anew, const struct st_walk_entry *entry) {
@@ -46,17 +76,21 @@ static int visit_dir(struct anew *anew, const struct st_walk_entry *entry) {
 static int visit(void *data, const struct st_walk_entry *entry, struct stet_error *err) {
 	struct anew *anew = data;
 	struct st_watch *watch = anew->watch;
-	struct stat st;
+	struct stat *st = &batch->files[batch->count].st;
 	(void)err;
 	if (entry->type == ST_WALK_DIR)
 		return visit_dir(anew, entry);
-	if (entry->type == ST_WALK_OTHER ||
+	if (entry->type == ST_WALK_OTHER || entry->name.len > NAME_MAX ||
 	    (watch->wanted && !watch->wanted(watch->data, entry->name)) ||
-	    st_retry(fstatat(entry->dir, entry->name.ptr, &st, AT_SYMLINK_NOFOLLOW)) < 0)
+	    st_retry(fstatat(entry->dir, entry->name.ptr, st, AT_SYMLINK_NOFOLLOW)) < 0)
 		return 0;
-	pthread_mutex_lock(&anew->lock);
-	st_watch_see_file(watch, here, entry->name, &st);
-	pthread_mutex_unlock(&anew->lock);
+	memcpy(batch->files[batch->count].name, entry->name.ptr, entry->name.len);
+	batch->files[batch->count++].len = entry->name.len;
+	if (batch->count == sizeof batch->files / sizeof *batch->files) {
+		pthread_mutex_lock(&anew->lock);
+		compare_batch(anew);
+		pthread_mutex_unlock(&anew->lock);
+	}
 	return 0;
 }
 
@@ -64,6 +98,7 @@ static int leave(void *data, struct st_ignore *rules, struct stet_error *err) {
 	struct anew *anew = data;
 	(void)err;
 	pthread_mutex_lock(&anew->lock);
+	compare_batch(anew);
 	struct st_ignore *before = here->dir->ignore;
 	here->dir->ignore = st_ignore_keep(rules);
 	st_ignore_drop(before);
@@ -97,6 +132,12 @@ static int walk_known(struct st_watch *watch) {
 	st_watch_rules_attach(watch);
 	int code = st_walk_run(&walk, watch->root->fd, NULL);
 	pthread_mutex_destroy(&anew.lock);
+	for (struct batch *one = anew.batches, *next; one; one = next) {
+		next = one->next;
+		free(one);
+	}
+	/* This thread was one of them. */
+	batch = NULL;
 	return code;
 }
 
