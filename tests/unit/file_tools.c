@@ -742,11 +742,9 @@ static void an_edit_meets_what_the_times_do_not_tell(void **state) {
 	/* What is only in the earlier version, only in the newer one, in both, in neither. */
 	static const char *const texts[] = {"First", "FIRST", "second", "third"};
 	for (size_t i = 0; i < 4; i++) {
-		char edit[80];
-		snprintf(edit, sizeof edit, "{'path': 'a.txt', 'oldText': '%s', 'newText': 'new'}",
-		         texts[i]);
 		change_unseen(desk);
-		refuse(desk, STET_E_CONFLICT, "edit_file", edit);
+		refuse(desk, STET_E_CONFLICT, "edit_file",
+		       "{'path': 'a.txt', 'oldText': '%s', 'newText': 'new'}", texts[i]);
 		expect_text("+FIRST");
 		assert_string_equal(dir_read(desk->dir, "a.txt"), "FIRST\nsecond\n");
 	}
