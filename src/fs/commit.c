@@ -16,21 +16,19 @@ enum { TURNS_MAX = 16, LOOKS_MAX = 3 };
 
 /* ---- leftovers of others ---- */
 
-static bool is_clean(const struct st_job *job) {
+/* Asked before the directory changes by our own temporary file. */
+static void ask_if_clean(struct st_job *job) {
 	struct stat dir;
-	return st_retry(fstat(job->place.dirfd, &dir)) == 0 && st_guard_is_swept(job->guard, &dir);
+	job->clean =
+		st_retry(fstat(job->place.dirfd, &dir)) == 0 && st_guard_is_swept(job->guard, &dir);
 }
 
-/* A temporary file that had a name from the start: it is still clean if nothing else came into it. */
-static bool is_still_clean(const struct st_job *job) {
-	struct stat dir;
-	return job->clean && st_retry(fstat(job->place.dirfd, &dir)) == 0 &&
-	       memcmp(&dir.st_mtim, &job->temp.dir_mtime, sizeof dir.st_mtim) == 0;
-}
-
-/* With the lock, before our temporary file gets a name. */
+/* With the lock: it is still clean if nothing but our temporary file came into it. */
 static void sweep(struct st_job *job) {
-	job->clean = job->temp.named ? is_still_clean(job) : is_clean(job);
+	struct stat dir;
+	if (job->clean)
+		job->clean = st_retry(fstat(job->place.dirfd, &dir)) == 0 &&
+		             memcmp(&dir.st_mtim, &job->temp.dir_mtime, sizeof dir.st_mtim) == 0;
 	if (job->clean || !job->locked)
 		return;
 	char path[PATH_MAX];
@@ -296,36 +294,26 @@ static int swap(struct st_job *job, struct stet_error *err) {
 }
 
 static int prepare(struct st_job *job, struct stet_error *err) {
+	ask_if_clean(job);
 	const struct st_temp_plan plan = {
 		.target = job->place.name,
 		.like = job->fd,
 		.expected = job->commit->expected,
 		.bytes = job->commit->bytes,
 		.relaxed = job->commit->relaxed,
-		.named = job->guard->named_temps,
 	};
-	job->clean = plan.named && is_clean(job);
 	int code = st_temp_write(&job->temp, job->place.dirfd, &plan, err);
-	if (code == 0) {
-		job->done->hash = job->temp.hash;
-		if (job->temp.named)
-			job->guard->named_temps = true;
-	}
+	job->done->hash = job->temp.hash;
 	return code == 1 ? ST_JOB_IN_PLACE : code;
 }
 
-/* With the lock: a name for the temporary file, which for an exchange is another one. */
-static int name_temp(struct st_job *job, bool armed, struct stet_error *err) {
-	sweep(job);
-	if (st_temp_name(&job->temp, armed) == 0)
+static int arm(struct st_job *job, struct stet_error *err) {
+	if (st_temp_arm(&job->temp) == 0)
 		return 0;
-	/* It cannot have a name; or somebody who sweeps took it for a leftover before it was locked. */
-	if (job->temp.unnamed >= 0 || errno == ENOENT) {
-		job->guard->named_temps |= job->temp.unnamed >= 0;
+	/* Somebody who sweeps took it for a leftover before it was locked. */
+	if (errno == ENOENT)
 		return ST_JOB_AGAIN;
-	}
-	return st_fail_errno(err, errno, "Cannot %s %s", armed ? "replace" : "create",
-	                     st_shown(job->place.path));
+	return st_fail_errno(err, errno, "Cannot replace %s", st_shown(job->place.path));
 }
 
 static int replace(struct st_job *job, struct stet_error *err) {
@@ -336,8 +324,10 @@ static int replace(struct st_job *job, struct stet_error *err) {
 	if (code != 0)
 		return code;
 	code = st_job_lock(job, err);
-	if (code == 0)
-		code = name_temp(job, true, err);
+	if (code == 0) {
+		sweep(job);
+		code = arm(job, err);
+	}
 	if (code == 0)
 		code = swap(job, err);
 	if (code != 0)
@@ -382,10 +372,10 @@ static int create(struct st_job *job, struct stet_error *err) {
 	if (code < 0)
 		return code;
 	code = st_job_lock(job, err);
-	if (code == 0)
-		code = name_temp(job, false, err);
-	if (code == 0)
+	if (code == 0) {
+		sweep(job);
 		code = name_new(job, err);
+	}
 	st_job_unlock(job);
 	if (code == 0 && sync_dir(job) < 0) {
 		code = not_durable(job, err);

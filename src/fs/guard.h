@@ -52,7 +52,7 @@ struct st_swept {
 struct st_guard {
 	const struct st_root *root;
 	const char *state_dir;
-	/** Guards everything below but the last two. */
+	/** Guards everything below. */
 	pthread_mutex_t lock;
 	/** The directory of kept bytes; -1 if it was not opened yet. */
 	int kept_fd;
@@ -68,8 +68,6 @@ struct st_guard {
 	uint64_t kept;
 	struct st_swept swept[ST_SWEPT_MAX];
 	size_t swept_next;
-	/** Files without a name are not to be had here, or cannot be given one (fs/temp.h). */
-	_Atomic bool named_temps;
 	/** Has a lock of its own. */
 	struct st_closer closer;
 };

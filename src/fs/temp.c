@@ -27,7 +27,7 @@ static int name_digest(const char *target, char hex[ST_TEMP_TARGET + 1], struct 
 }
 
 /* A new name; 0, or -1 with errno. */
-static int make_name(struct st_temp *temp, bool armed) {
+static int make_name(struct st_temp *temp, const char *ending) {
 	char old[ST_HASH_SHORT + 1], new[ST_HASH_SHORT + 1];
 	uint32_t random;
 	if (st_retry(getrandom(&random, sizeof random, 0)) < 0)
@@ -35,7 +35,7 @@ static int make_name(struct st_temp *temp, bool armed) {
 	st_hash_hex(&temp->expected, old, ST_HASH_SHORT);
 	st_hash_hex(&temp->hash, new, ST_HASH_SHORT);
 	snprintf(temp->name, sizeof temp->name, PREFIX "%s-%s-%s-%08x%s", old, new, temp->target,
-	         random, armed ? ARMED : PART);
+	         random, ending);
 	return 0;
 }
 
@@ -127,12 +127,7 @@ static int copy_metadata(int from, int to) {
 	return 0;
 }
 
-/* From here on the disk is busy with it. */
-static void start_writeback(int fd) {
-	sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE);
-}
-
-/* The least that is worth an early start, if it is waited for anyway. */
+/* The least that is worth an early start where the disk is waited for anyway. */
 enum { EARLY_BYTES = 32 << 10 };
 
 /*
@@ -141,7 +136,7 @@ enum { EARLY_BYTES = 32 << 10 };
  */
 static int flush(struct st_temp *temp, int fd, const struct st_temp_plan *plan) {
 	if (plan->relaxed || plan->bytes.len >= EARLY_BYTES)
-		start_writeback(fd);
+		sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE);
 	if (st_hash_of(plan->bytes, &temp->hash, NULL) < 0) {
 		errno = ENOMEM;
 		return -1;
@@ -149,7 +144,7 @@ static int flush(struct st_temp *temp, int fd, const struct st_temp_plan *plan) 
 	return plan->relaxed ? 0 : st_retry(fsync(fd));
 }
 
-/* A descriptor for reading, which holds the lock and stays when the one for writing goes. */
+/* The writing descriptor goes when the file is complete; this one holds the lock and stays. */
 static int reopen(struct st_temp *temp) {
 	temp->fd = st_retry(openat(temp->dirfd, temp->name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
 	if (temp->fd < 0)
@@ -158,20 +153,15 @@ static int reopen(struct st_temp *temp) {
 	return 0;
 }
 
-/* A new file under a name of its own, locked; or -1 with errno. */
-static int create_named(struct st_temp *temp, mode_t mode) {
+static int create(struct st_temp *temp, mode_t mode) {
 	for (int i = 0; i < NAMES_TRIED; i++) {
-		if (make_name(temp, false) < 0)
+		if (make_name(temp, PART) < 0)
 			return -1;
 		int fd = st_retry(openat(temp->dirfd, temp->name,
 		                         O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
 		temp->named = fd >= 0;
-		if (fd >= 0 && reopen(temp) == 0) {
-			struct stat dir = {0};
-			(void)st_retry(fstat(temp->dirfd, &dir));
-			temp->dir_mtime = dir.st_mtim;
+		if (fd >= 0 && reopen(temp) == 0)
 			return fd;
-		}
 		int errnum = errno;
 		st_close_at(&fd);
 		st_temp_release(temp);
@@ -183,36 +173,23 @@ static int create_named(struct st_temp *temp, mode_t mode) {
 	return -1;
 }
 
-static int create(struct st_temp *temp, const struct st_temp_plan *plan) {
-	mode_t mode = plan->like < 0 ? 0666 : 0600;
-	int fd = -1;
-	if (!plan->named)
-		fd = st_retry(openat(temp->dirfd, ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, mode));
-	temp->unnamed = fd;
-	return fd >= 0 ? fd : create_named(temp, mode);
-}
-
-static int stamp(struct st_temp *temp, int fd) {
+static int stamp(struct st_temp *temp) {
 	struct stat st;
-	if (st_retry(fstat(fd, &st)) < 0)
+	if (st_retry(fstat(temp->fd, &st)) < 0)
 		return -1;
-	temp->stamp = st_stamp_take(fd, &st);
+	temp->stamp = st_stamp_take(temp->fd, &st);
 	return 0;
 }
 
-/* Some filesystems tell only now that a write failed. */
-static int close_written(int fd) {
-	return close(fd) < 0 && errno != EINTR ? -1 : 0;
-}
-
+/* 0, 1 or -1 as copy_metadata(). */
 static int fill(struct st_temp *temp, int fd, const struct st_temp_plan *plan) {
-	if (st_pwrite_all(fd, plan->bytes) < 0)
-		return -1;
+	int failed = st_pwrite_all(fd, plan->bytes);
 	/* Only now: writing takes setuid bits and capabilities away. */
-	int failed = plan->like >= 0 ? copy_metadata(plan->like, fd) : 0;
+	if (failed == 0 && plan->like >= 0)
+		failed = copy_metadata(plan->like, fd);
 	if (failed == 0)
 		failed = flush(temp, fd, plan);
-	return failed == 0 ? stamp(temp, fd) : failed;
+	return failed == 0 ? stamp(temp) : failed;
 }
 
 int st_temp_write(struct st_temp *temp, int dirfd, const struct st_temp_plan *plan,
@@ -223,13 +200,18 @@ int st_temp_write(struct st_temp *temp, int dirfd, const struct st_temp_plan *pl
 	int code = name_digest(plan->target, temp->target, err);
 	if (code < 0)
 		return code;
-	int fd = create(temp, plan);
+	int fd = create(temp, plan->like < 0 ? 0666 : 0600);
 	if (fd < 0)
 		return st_fail_errno(err, errno, "Cannot make a temporary file beside %s",
 		                     st_shown(plan->target));
+
+	struct stat dir = {0};
+	(void)st_retry(fstat(dirfd, &dir));
+	temp->dir_mtime = dir.st_mtim;
 	int failed = fill(temp, fd, plan);
 	int errnum = errno;
-	if (temp->unnamed < 0 && close_written(fd) < 0 && failed == 0) {
+	/* Some filesystems tell only now that a write failed. */
+	if (close(fd) < 0 && failed == 0 && errno != EINTR) {
 		failed = -1;
 		errnum = errno;
 	}
@@ -245,58 +227,19 @@ int st_temp_aside(struct st_temp *temp, const char *target, const struct st_hash
                   struct stet_error *err) {
 	temp->expected = temp->hash = *expected;
 	int code = name_digest(target, temp->target, err);
-	if (code == 0 && make_name(temp, true) < 0)
+	if (code == 0 && make_name(temp, ARMED) < 0)
 		code = st_fail_errno(err, errno, "Cannot get a random number");
 	return code;
 }
 
-/* By its descriptor, which not everybody may do, or through /proc, which is not everywhere. */
-static int link_unnamed(const struct st_temp *temp) {
-	if (linkat(temp->unnamed, "", temp->dirfd, temp->name, AT_EMPTY_PATH) == 0)
+int st_temp_arm(struct st_temp *temp) {
+	char part[sizeof temp->name];
+	memcpy(part, temp->name, sizeof part);
+	if (make_name(temp, ARMED) == 0 &&
+	    st_retry(renameat2(temp->dirfd, part, temp->dirfd, temp->name, 0)) == 0)
 		return 0;
-	if (errno == EEXIST)
-		return -1;
-	char path[40];
-	snprintf(path, sizeof path, "/proc/self/fd/%d", temp->unnamed);
-	return linkat(AT_FDCWD, path, temp->dirfd, temp->name, AT_SYMLINK_FOLLOW);
-}
-
-static int name_unnamed(struct st_temp *temp, bool armed) {
-	int failed = -1;
-	for (int i = 0; i < NAMES_TRIED && failed < 0; i++) {
-		if (make_name(temp, armed) < 0)
-			return -1;
-		failed = link_unnamed(temp);
-		if (failed < 0 && errno != EEXIST)
-			return -1;
-	}
-	if (failed < 0)
-		return -1;
-	temp->named = true;
-	int fd = temp->unnamed;
-	temp->unnamed = -1;
-	failed = reopen(temp);
-	int errnum = errno;
-	if (close_written(fd) < 0)
-		return -1;
-	errno = errnum;
-	return failed;
-}
-
-static int arm_named(struct st_temp *temp) {
-	char before[sizeof temp->name];
-	memcpy(before, temp->name, sizeof before);
-	if (make_name(temp, true) == 0 &&
-	    st_retry(renameat2(temp->dirfd, before, temp->dirfd, temp->name, 0)) == 0)
-		return 0;
-	memcpy(temp->name, before, sizeof before);
+	memcpy(temp->name, part, sizeof part);
 	return -1;
-}
-
-int st_temp_name(struct st_temp *temp, bool armed) {
-	if (temp->unnamed >= 0)
-		return name_unnamed(temp, armed);
-	return armed ? arm_named(temp) : 0;
 }
 
 void st_temp_release(struct st_temp *temp) {
@@ -304,7 +247,6 @@ void st_temp_release(struct st_temp *temp) {
 		(void)st_retry(unlinkat(temp->dirfd, temp->name, 0));
 	temp->named = false;
 	st_close_at(&temp->fd);
-	st_close_at(&temp->unnamed);
 }
 
 /* The name in the directory that a digest belongs to, or a description of it. */

@@ -1,18 +1,15 @@
 /**
  * The temporary file of a commit, and what a crashed one leaves behind.
  *
- * It is written without a name, so that a crash leaves nothing of it, and gets
- * one when it is complete. Its name is the commit's journal.
- * `.stet-EXPECTED-NEW-NAME-RANDOM.part` is a file of ours that was never
- * exchanged; the same with `.tmp` takes part in an exchange and may hold what
- * somebody else wrote. EXPECTED and NEW are the hashes of the version to
- * replace and of the new bytes (16 digits each), NAME that of the target's name
- * (8). The owner holds a lock on the file until it has the target's name. So
- * whoever writes to the directory next can tell a leftover from work in
- * progress, and somebody's bytes from our own, without another record that
- * could be lost by itself.
- *
- * Where there are no files without a name, it is a `.part` from the start.
+ * Its name is the commit's journal. `.stet-EXPECTED-NEW-NAME-RANDOM.part` is
+ * a file of ours, complete or not; the same with `.tmp` takes part in an
+ * exchange and may hold what somebody else wrote. EXPECTED and NEW are the
+ * hashes of the version to replace and of the new bytes (16 digits each; zeros
+ * in a `.part`, whose bytes need not be complete), NAME that of the target's
+ * name (8). The owner holds a lock on the file until it
+ * has the target's name. So whoever writes to the directory next can tell a
+ * leftover from work in progress, and somebody's bytes from our own, without
+ * another record that could be lost by itself.
  */
 #ifndef STET_FS_TEMP_H
 #define STET_FS_TEMP_H
@@ -24,13 +21,11 @@ enum { ST_TEMP_TARGET = 8 };
 
 struct st_temp {
 	int dirfd;
-	/** Open for writing, as long as it has no name. */
-	int unnamed;
-	/** Open for reading, and locked, once it has one. */
+	/** Open for reading, and locked. */
 	int fd;
 	/** Its stamp when it was complete. */
 	struct st_stamp stamp;
-	/** The mtime of the directory just after it was made there with a name. */
+	/** The mtime of the directory just after it was made there. */
 	struct timespec dir_mtime;
 	/** What replaces what, for its name. */
 	struct st_hash expected, hash;
@@ -41,7 +36,7 @@ struct st_temp {
 };
 
 #define ST_TEMP_INIT \
-	{ .dirfd = -1, .unnamed = -1, .fd = -1 }
+	{ .dirfd = -1, .fd = -1 }
 
 /** What a temporary file is to hold, and for whom. Views are borrowed during the call. */
 struct st_temp_plan {
@@ -54,8 +49,6 @@ struct st_temp_plan {
 	struct st_str bytes;
 	/** Start writing to the disk instead of waiting for it. */
 	bool relaxed;
-	/** Give it a name from the start. */
-	bool named;
 };
 
 /**
@@ -69,15 +62,11 @@ struct st_temp_plan {
                                 struct stet_error *err);
 
 /**
- * Give it a name, and close it for writing. The caller holds the directory's
- * lock, as far as there is one.
- *
- * @armed  It will take part in an exchange: its name may come to hold a
- *         foreign file.
- * @return 0, or -1 with errno (ENOENT: it was taken for a leftover, or, as
- *         temp->unnamed still tells, cannot be named; write it again).
+ * Make it ready for an exchange: from now on its name may come to hold a
+ * foreign file. Returns 0, or -1 with errno (ENOENT: it was taken for a
+ * leftover; write it again).
  */
-[[nodiscard]] int st_temp_name(struct st_temp *temp, bool armed);
+[[nodiscard]] int st_temp_arm(struct st_temp *temp);
 
 /**
  * Choose a name for a file that is taken away: if the process dies then, what

@@ -20,11 +20,10 @@
 #define CALLS(X) \
 	X(open64) \
 	X(openat64) \
-	X(syscall) \
-	X(read) X(__read_chk) X(pread64) X(__pread64_chk) X(write) X(pwrite64) X(fstat64) X(fstatat64) \
-		X(stat64) X(fstatfs64) X(fcntl64) X(flock) X(fsync) X(ftruncate64) X(fallocate64) \
-			X(sync_file_range) X(renameat) X(renameat2) X(linkat) X(unlinkat) X(mkdirat) \
-				X(readlinkat) X(__readlinkat_chk) X(faccessat) X(fchown) X(fchmod) X(futimens) \
+	X(syscall) X(read) X(__read_chk) X(pread64) X(__pread64_chk) X(write) X(pwrite64) X(fstat64) \
+		X(fstatat64) X(stat64) X(fstatfs64) X(fcntl64) X(flock) X(fsync) X(ftruncate64) \
+			X(fallocate64) X(sync_file_range) X(renameat) X(renameat2) X(linkat) X(unlinkat) \
+				X(mkdirat) X(readlinkat) X(__readlinkat_chk) X(faccessat) X(fchown) X(fchmod) X(futimens) \
 					X(flistxattr) X(fgetxattr) X(fsetxattr) X(fremovexattr) X(getrandom) X(close)
 
 /* These make several system calls, or none that waits. */
@@ -74,18 +73,10 @@ void fault_off(void) {
 	armed.on = false;
 }
 
-static unsigned lacking;
+static bool lacks_exchange;
 
-void fault_lack(unsigned lacks) {
-	lacking = lacks;
-}
-
-/* Whether a call is one of those that are not to be had here. */
-static bool is_lacking(enum fault_lacks what, bool asked, int errnum) {
-	if (!asked || !(lacking & what))
-		return false;
-	errno = errnum;
-	return true;
+void fault_lack_exchange(bool lack) {
+	lacks_exchange = lack;
 }
 
 bool fault_fired(void) {
@@ -160,6 +151,8 @@ WRAP(int, ftruncate64, (int fd, off_t size), (fd, size), -1)
 WRAP(int, fallocate64, (int fd, int mode, off_t at, off_t len), (fd, mode, at, len), -1)
 WRAP(int, sync_file_range, (int fd, off_t at, off_t len, unsigned flags), (fd, at, len, flags), -1)
 WRAP(int, renameat, (int from, const char *old, int to, const char *new), (from, old, to, new), -1)
+WRAP(int, linkat, (int from, const char *old, int to, const char *new, int flags),
+     (from, old, to, new, flags), -1)
 WRAP(int, unlinkat, (int fd, const char *path, int flags), (fd, path, flags), -1)
 WRAP(int, mkdirat, (int fd, const char *path, mode_t mode), (fd, path, mode), -1)
 WRAP(ssize_t, readlinkat, (int fd, const char *path, char *to, size_t len), (fd, path, to, len), -1)
@@ -206,7 +199,7 @@ int __wrap___asprintf_chk(char **out, int flag, const char *format, ...) {
 }
 
 static mode_t mode_argument(int flags, va_list args) {
-	return flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE ? va_arg(args, mode_t) : 0;
+	return flags & O_CREAT ? va_arg(args, mode_t) : 0;
 }
 
 int __real_open64(const char *path, int flags, ...);
@@ -224,8 +217,7 @@ int __wrap_open64(const char *path, int flags, ...) {
 int __real_openat64(int dirfd, const char *path, int flags, ...);
 int __wrap_openat64(int dirfd, const char *path, int flags, ...);
 int __wrap_openat64(int dirfd, const char *path, int flags, ...) {
-	if (fails(CALL_openat64) ||
-	    is_lacking(FAULT_LACK_UNNAMED, (flags & O_TMPFILE) == O_TMPFILE, EOPNOTSUPP))
+	if (fails(CALL_openat64))
 		return -1;
 	va_list args;
 	va_start(args, flags);
@@ -266,21 +258,15 @@ long __wrap_syscall(long number, ...) {
 	return __real_syscall(number, dirfd, path, how, size);
 }
 
-int __real_linkat(int from, const char *old, int to, const char *new, int flags);
-int __wrap_linkat(int from, const char *old, int to, const char *new, int flags);
-int __wrap_linkat(int from, const char *old, int to, const char *new, int flags) {
-	if (fails(CALL_linkat) || is_lacking(FAULT_LACK_NAMING, flags != 0, EPERM))
-		return -1;
-	return __real_linkat(from, old, to, new, flags);
-}
-
 int __real_renameat2(int from, const char *old, int to, const char *new, unsigned flags);
 int __wrap_renameat2(int from, const char *old, int to, const char *new, unsigned flags);
 int __wrap_renameat2(int from, const char *old, int to, const char *new, unsigned flags) {
 	if (fails(CALL_renameat2))
 		return -1;
-	if (is_lacking(FAULT_LACK_EXCHANGE, flags != 0, EINVAL))
+	if (lacks_exchange && flags != 0) {
+		errno = EINVAL;
 		return -1;
+	}
 	return __real_renameat2(from, old, to, new, flags);
 }
 

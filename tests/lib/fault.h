@@ -38,17 +38,8 @@ void fault_arm_from(enum fault_kind kind, unsigned nth, int errnum);
 /** No more faults. */
 void fault_off(void);
 
-/** What the filesystem is to lack from now on, as some do. */
-enum fault_lacks {
-	/** The flags of renameat2(). */
-	FAULT_LACK_EXCHANGE = 1,
-	/** Files without a name. */
-	FAULT_LACK_UNNAMED = 2,
-	/** A way to give them one. */
-	FAULT_LACK_NAMING = 4,
-};
-
-void fault_lack(unsigned lacks);
+/** From now on the filesystem lacks the flags of renameat2(), as some do, or has them again. */
+void fault_lack_exchange(bool lack);
 
 /** Whether the last one that was armed came to pass, and in which function. */
 bool fault_fired(void);

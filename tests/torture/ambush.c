@@ -107,12 +107,6 @@ static void no_step_loses_an_update_without_leases(void **state) {
 	steps_lack(STEPS_LACK_NOTHING);
 }
 
-static void no_step_loses_an_update_without_unnamed_files(void **state) {
-	steps_lack(STEPS_LACK_UNNAMED);
-	every_kind_before_every_step((struct fight){.writer = &writer_edits}, *state);
-	steps_lack(STEPS_LACK_NOTHING);
-}
-
 static void no_two_steps_lose_two_updates(void **state) {
 	int apart = in_full() ? STEPS_MAX : 6;
 	struct fight fight = {.writer = &writer_edits,
@@ -212,7 +206,6 @@ static void a_temporary_file_that_was_swept_away_is_written_again(void **state) 
 	const struct dir *dir = *state;
 	struct sweep sweep = {dir, 0};
 	int steps;
-	steps_lack(STEPS_LACK_UNNAMED);
 	do {
 		struct stet_workspace *ws;
 		struct stet_session *session;
@@ -230,7 +223,6 @@ static void a_temporary_file_that_was_swept_away_is_written_again(void **state) 
 		stet_session_close(session);
 		stet_workspace_close(ws);
 	} while (steps >= sweep.at);
-	steps_lack(STEPS_LACK_NOTHING);
 }
 
 int main(void) {
@@ -240,7 +232,6 @@ int main(void) {
 		claim(no_step_of_a_synced_edit_loses_an_update),
 		claim(no_step_of_an_edit_in_place_loses_an_update),
 		claim(no_step_loses_an_update_without_leases),
-		claim(no_step_loses_an_update_without_unnamed_files),
 		claim(no_two_steps_lose_two_updates),
 		claim(a_version_that_cannot_be_kept_stays),
 		claim(a_temporary_file_that_was_swept_away_is_written_again),

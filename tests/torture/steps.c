@@ -69,14 +69,9 @@ int __wrap_openat64(int dirfd, const char *path, int flags, ...);
 int __wrap_openat64(int dirfd, const char *path, int flags, ...) {
 	va_list args;
 	va_start(args, flags);
-	bool unnamed = (flags & O_TMPFILE) == O_TMPFILE;
-	mode_t mode = flags & O_CREAT || unnamed ? va_arg(args, mode_t) : 0;
+	mode_t mode = flags & O_CREAT ? va_arg(args, mode_t) : 0;
 	va_end(args);
 	step("openat64", false);
-	if (unnamed && lacking & STEPS_LACK_UNNAMED) {
-		errno = EOPNOTSUPP;
-		return -1;
-	}
 	return __real_openat64(dirfd, path, flags, mode);
 }
 

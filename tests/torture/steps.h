@@ -32,13 +32,7 @@ typedef void step_fn(const struct step *step, void *arg);
 int steps_watch(step_fn *hook, void *arg);
 
 /** What the filesystem is to lack from now on, as a network filesystem might. */
-enum steps_lack {
-	STEPS_LACK_NOTHING,
-	STEPS_LACK_LEASES = 1,
-	STEPS_LACK_EXCHANGE = 2,
-	/** Files without a name. */
-	STEPS_LACK_UNNAMED = 4,
-};
+enum steps_lack { STEPS_LACK_NOTHING, STEPS_LACK_LEASES = 1, STEPS_LACK_EXCHANGE = 2 };
 
 void steps_lack(unsigned lacks);
 

@@ -20,13 +20,9 @@ struct bench {
 	struct st_guard guard;
 };
 
-/* Temporary files have names from the start, as where there are none without. */
-static bool named_temps;
-
 static void bench_init(struct bench *bench, const struct dir *dir) {
 	assert_int_equal(st_root_open(&bench->root, dir->path, NULL), 0);
 	st_guard_init(&bench->guard, &bench->root, ".stet");
-	bench->guard.named_temps = named_temps;
 }
 
 static void bench_release(struct bench *bench) {
@@ -831,7 +827,5 @@ int main(void) {
 		claim(a_rewrite_in_place_keeps_the_setuid_bit),
 		claim(an_unreadable_file_gets_a_sentence),
 	};
-	int failed = cmocka_run_group_tests_name("commit", tests, NULL, NULL);
-	named_temps = true;
-	return failed + cmocka_run_group_tests_name("commit, named temporary files", tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -53,8 +53,8 @@ struct scene {
 	bool in_place;
 	/* The directory of the file, if not the root. */
 	const char *beside;
-	/* What the filesystem lacks. */
-	unsigned lacks;
+	/* The filesystem has no exchange. */
+	bool lacks_exchange;
 };
 
 /* ---- the scenes ---- */
@@ -508,39 +508,13 @@ static const struct scene scenes[] = {
      .file = "a.txt",
      .before = OLD,
      .after = "new",
-     .lacks = FAULT_LACK_EXCHANGE},
+     .lacks_exchange = true},
 	{.name = "create without exchange",
      .lay = lay_nothing,
      .play = play_create,
      .file = "a.txt",
      .after = "new",
-     .lacks = FAULT_LACK_EXCHANGE},
-	{.name = "replace without unnamed files",
-     .lay = lay_file,
-     .play = play_replace,
-     .file = "a.txt",
-     .before = OLD,
-     .after = "new",
-     .lacks = FAULT_LACK_UNNAMED},
-	{.name = "create without unnamed files",
-     .lay = lay_nothing,
-     .play = play_create,
-     .file = "a.txt",
-     .after = "new",
-     .lacks = FAULT_LACK_UNNAMED},
-	{.name = "replace by a file that cannot be named",
-     .lay = lay_file,
-     .play = play_replace,
-     .file = "a.txt",
-     .before = OLD,
-     .after = "new",
-     .lacks = FAULT_LACK_NAMING},
-	{.name = "create a file that cannot be named",
-     .lay = lay_nothing,
-     .play = play_create,
-     .file = "a.txt",
-     .after = "new",
-     .lacks = FAULT_LACK_NAMING},
+     .lacks_exchange = true},
 	{.name = "leftover",
      .lay = lay_leftover,
      .play = play_replace,
@@ -825,7 +799,7 @@ static bool perform(const struct scene *scene, const struct fault *fault, int *f
 
 	struct stat old, new;
 	bool had_file = stat(dir_at(stage.dir, scene->file), &old) == 0;
-	fault_lack(scene->lacks);
+	fault_lack_exchange(scene->lacks_exchange);
 	if (fault->forever)
 		fault_arm_from(fault->kind, fault->nth, fault->errnum);
 	else
@@ -870,7 +844,7 @@ static bool perform(const struct scene *scene, const struct fault *fault, int *f
 	st_displaced_settle(&stage.guard, 0);
 	expect(count_names(stage.dir, *beside ? beside : ".", ".stet-", "") == 0,
 	       "a temporary file is left");
-	fault_lack(0);
+	fault_lack_exchange(false);
 	bool told = was_told(&stage.guard);
 	expect(!scene->theirs || scene->or_told || is_kept(stage.dir, THEIRS),
 	       "somebody's work is lost");
