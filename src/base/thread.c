@@ -20,6 +20,10 @@ bool st_worker_begin(struct st_worker *worker, void *(*run)(void *), void *arg) 
 	return worker->begun_by == getpid();
 }
 
+bool st_worker_is_elsewhere(const struct st_worker *worker) {
+	return worker->begun_by && worker->begun_by != getpid();
+}
+
 void st_worker_join(const struct st_worker *worker) {
 	if (worker->begun_by == getpid())
 		pthread_join(worker->thread, NULL);

@@ -21,6 +21,9 @@ struct st_worker {
 /** Begin unless it has begun. Returns whether it is there, in this process. */
 bool st_worker_begin(struct st_worker *worker, void *(*run)(void *), void *arg);
 
+/** Whether it began in another process, from which this one was forked: its lock may never be free again. */
+bool st_worker_is_elsewhere(const struct st_worker *worker);
+
 /** Wait for its end, where it is. */
 void st_worker_join(const struct st_worker *worker);
 

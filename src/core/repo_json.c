@@ -215,6 +215,8 @@ void st_exporter_mark(struct st_exporter *exporter) {
 }
 
 void st_exporter_release(struct st_exporter *exporter) {
+	if (st_worker_is_elsewhere(&exporter->worker))
+		return;
 	pthread_mutex_lock(&exporter->lock);
 	exporter->stop = true;
 	pthread_cond_signal(&exporter->wake);

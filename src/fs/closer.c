@@ -53,6 +53,8 @@ void st_closer_init(struct st_closer *closer) {
 }
 
 void st_closer_release(struct st_closer *closer) {
+	if (st_worker_is_elsewhere(&closer->worker))
+		return;
 	pthread_mutex_lock(&closer->lock);
 	closer->stop = true;
 	pthread_cond_signal(&closer->wake);
@@ -65,6 +67,10 @@ void st_closer_release(struct st_closer *closer) {
 }
 
 void st_closer_take(struct st_closer *closer, int fd) {
+	if (st_worker_is_elsewhere(&closer->worker)) {
+		close(fd);
+		return;
+	}
 	pthread_mutex_lock(&closer->lock);
 	bool waits = closer->count < ST_CLOSER_MAX && st_worker_begin(&closer->worker, work, closer);
 	if (waits) {

@@ -303,8 +303,18 @@ static int prepare(struct st_job *job, struct stet_error *err) {
 		.relaxed = job->commit->relaxed,
 	};
 	int code = st_temp_write(&job->temp, job->place.dirfd, &plan, err);
-	job->done->hash = job->temp.hash;
+	if (code == 0)
+		job->done->hash = job->temp.hash;
 	return code == 1 ? ST_JOB_IN_PLACE : code;
+}
+
+/* A directory may take files that it does not let go. */
+static void abandon(struct st_job *job) {
+	if (st_retry(unlinkat(job->place.dirfd, job->temp.name, 0)) < 0 && errno != ENOENT)
+		st_guard_notice(job->guard,
+		                "Nothing can be renamed or removed beside %s, so that %s stays there.",
+		                st_shown(job->place.path), job->temp.name);
+	job->temp.named = false;
 }
 
 static int arm(struct st_job *job, struct stet_error *err) {
@@ -313,6 +323,10 @@ static int arm(struct st_job *job, struct stet_error *err) {
 	/* Somebody who sweeps took it for a leftover before it was locked. */
 	if (errno == ENOENT)
 		return ST_JOB_AGAIN;
+	if (errno == EPERM || errno == EACCES) {
+		abandon(job);
+		return ST_JOB_IN_PLACE;
+	}
 	return st_fail_errno(err, errno, "Cannot replace %s", st_shown(job->place.path));
 }
 
@@ -425,6 +439,7 @@ static int try_create(struct st_job *job, struct stet_error *err) {
 static int try_until_done(struct st_job *job, struct stet_error *err) {
 	job->deadline_ms = st_now_ms() + ST_JOB_WAIT_MS;
 	for (int i = 0; i < ST_JOB_TRIES_MAX; i++) {
+		job->done->noop = false;
 		int code = job->commit->expected ? try_replace(job, err) : try_create(job, err);
 		if (code != ST_JOB_AGAIN)
 			return code;

@@ -65,7 +65,7 @@ struct st_committed {
 	bool noop;
 	/** The file's path below the root, links resolved. */
 	char *path;
-	/** The new version. */
+	/** The new version, if it was done. */
 	struct st_hash hash;
 	struct st_stamp stamp;
 	/** On STET_E_CONFLICT: what is there instead, or deleted = true. */

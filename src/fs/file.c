@@ -175,7 +175,10 @@ bool st_file_is(int fd, struct st_str bytes, struct st_file *file) {
 	    (uint64_t)before.st_size != bytes.len)
 		return false;
 	struct st_stamp stamp = st_stamp_take(fd, &before);
-	if (!st_file_holds(fd, 0, bytes) || st_retry(fstat(fd, &after)) < 0)
+	char more;
+	/* Some filesystems tell a size that is not the content's. */
+	if (!st_file_holds(fd, 0, bytes) || st_retry(pread(fd, &more, 1, (off_t)bytes.len)) != 0 ||
+	    st_retry(fstat(fd, &after)) < 0)
 		return false;
 	struct st_stamp again = st_stamp_of(&after);
 	if (!st_stamp_eq(&stamp, &again))

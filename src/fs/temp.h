@@ -4,9 +4,9 @@
  * Its name is the commit's journal. `.stet-EXPECTED-NEW-NAME-RANDOM.part` is
  * a file of ours, complete or not; the same with `.tmp` takes part in an
  * exchange and may hold what somebody else wrote. EXPECTED and NEW are the
- * hashes of the version to replace and of the new bytes (16 digits each; zeros
- * in a `.part`, whose bytes need not be complete), NAME that of the target's
- * name (8). The owner holds a lock on the file until it
+ * hashes of the version to replace and of the new bytes (16 digits each; NEW is
+ * zeros in a `.part`, whose bytes need not be complete), NAME that of the
+ * target's name (8). The owner holds a lock on the file until it
  * has the target's name. So whoever writes to the directory next can tell a
  * leftover from work in progress, and somebody's bytes from our own, without
  * another record that could be lost by itself.

@@ -46,7 +46,7 @@ static int enter(void *data, int fd, struct st_str path, void *mark, struct stet
 	}
 	st_watch_attach(anew->watch, here, fd);
 	pthread_mutex_unlock(&anew->lock);
-	/* Of a directory that could not be read to its end nothing is believed. */
+	/* The rest of a directory that could not be read to its end. */
 	batch->count = 0;
 	return 0;
 }

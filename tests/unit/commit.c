@@ -1,7 +1,9 @@
 /* The safe replace, one caller at a time: every way it can go, and what it leaves behind. */
 #include <dirent.h>
+#include <linux/fs.h>
 #include <signal.h>
 #include <sys/file.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -34,6 +36,9 @@ static void bench_release(struct bench *bench) {
 	__attribute__((cleanup(bench_release))) struct bench bench; \
 	bench_init(&bench, dir)
 
+/* The caller has the bytes of the expected version at hand. */
+static bool gives_old;
+
 static struct st_hash hash_of(const char *text) {
 	struct st_hash hash;
 	assert_int_equal(st_hash_of(st_str(text), &hash, NULL), 0);
@@ -45,6 +50,8 @@ static int commit(struct bench *bench, const char *path, const char *expected, c
 	struct st_hash hash = expected ? hash_of(expected) : (struct st_hash){0};
 	struct st_commit commit = {
 		.path = st_str(path), .bytes = st_str(text), .expected = expected ? &hash : NULL};
+	if (gives_old && expected)
+		commit.old = st_str(expected);
 	return st_commit(&bench->root, &bench->guard, &commit, done, err);
 }
 
@@ -774,6 +781,59 @@ static void a_rewrite_in_place_keeps_the_setuid_bit(void **state) {
 	assert_string_equal(dir_read(dir, "b.txt"), "new");
 }
 
+/* Files can be made in it, and neither renamed nor removed. */
+static bool make_append_only(const struct dir *dir, bool on) {
+	int flags = 0, fd = open(dir->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	bool done = ioctl(fd, FS_IOC_GETFLAGS, &flags) == 0;
+	flags = on ? flags | FS_APPEND_FL : flags & ~FS_APPEND_FL;
+	done = done && ioctl(fd, FS_IOC_SETFLAGS, &flags) == 0;
+	close(fd);
+	return done;
+}
+
+static void a_directory_that_lets_nothing_go_means_in_place(void **state) {
+	const struct dir *dir = *state;
+	dir_write(dir, "a.txt", "old");
+	assert_int_equal(mkdir(dir_at(dir, ".stet"), 0700), 0);
+	assert_int_equal(mkdir(dir_at(dir, ".stet/kept"), 0700), 0);
+	if (!make_append_only(dir, true))
+		skip_because("a directory cannot be made append-only here");
+	{
+		with_bench(dir);
+		st_auto(st_committed) done = ST_COMMITTED_INIT;
+		int code = commit(&bench, "a.txt", "old", "new", &done, NULL);
+		st_autofree char *notice = st_guard_next_notice(&bench.guard);
+		make_append_only(dir, false);
+		assert_int_equal(code, 0);
+		assert_int_equal(done.way, ST_COMMIT_IN_PLACE);
+		assert_non_null(notice);
+		assert_non_null(strstr(notice, "stays there"));
+	}
+	assert_string_equal(dir_read(dir, "a.txt"), "new");
+	/* And once it can, the next write takes away what stayed. */
+	with_bench(dir);
+	st_auto(st_committed) done = ST_COMMITTED_INIT;
+	assert_int_equal(commit(&bench, "a.txt", "new", "newer", &done, NULL), 0);
+	assert_int_equal(dir_count(dir, "."), 2);
+}
+
+/* Nor does it wait for it: in a child there is no such thread. */
+static void a_forked_child_does_without_the_thread(void **state) {
+	const struct dir *dir = *state;
+	with_bench(dir);
+	st_closer_take(&bench.guard.closer, open(dir->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+	pid_t child = fork();
+	if (child == 0) {
+		alarm(20);
+		st_closer_take(&bench.guard.closer, open(dir->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+		st_closer_release(&bench.guard.closer);
+		_exit(0);
+	}
+	int status;
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status));
+}
+
 static void an_unreadable_file_gets_a_sentence(void **state) {
 	const struct dir *dir = *state;
 	with_bench(dir);
@@ -825,7 +885,11 @@ int main(void) {
 		claim(a_directory_that_cannot_be_written_means_in_place),
 		claim(a_file_of_another_owner_keeps_its_owner),
 		claim(a_rewrite_in_place_keeps_the_setuid_bit),
+		claim(a_directory_that_lets_nothing_go_means_in_place),
+		claim(a_forked_child_does_without_the_thread),
 		claim(an_unreadable_file_gets_a_sentence),
 	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	int failed = cmocka_run_group_tests_name("commit", tests, NULL, NULL);
+	gives_old = true;
+	return failed + cmocka_run_group_tests_name("commit, old bytes given", tests, NULL, NULL);
 }

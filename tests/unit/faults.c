@@ -72,6 +72,9 @@ static int commit(struct stage *stage, const char *path, const char *expected, c
 	                            .bytes = st_str(text),
 	                            .expected = expected ? &hash : NULL,
 	                            .relaxed = relaxed};
+	/* Some callers have the old bytes at hand, and some do not. */
+	if (expected && !relaxed)
+		request.old = st_str(expected);
 	st_auto(st_committed) done = ST_COMMITTED_INIT;
 	return st_commit(&stage->root, &stage->guard, &request, &done, err);
 }
