@@ -295,7 +295,7 @@ static size_t write_character(char **to, struct st_str text) {
 	return len;
 }
 
-/* Windows as long as they are written whole: how many bytes that was, with what there was of the last. */
+/* Write up to the first character that takes more than a letter, or to the end: how many bytes that was. */
 static size_t write_windows(char **to, struct st_str text) {
 	char last[2 * WINDOW] = {0};
 	size_t i = 0;
@@ -310,7 +310,7 @@ static size_t write_windows(char **to, struct st_str text) {
 	return i;
 }
 
-/* One character that stopped a window, and more that are not ASCII, which are seldom alone. */
+/* Write that character, and those behind it that are not ASCII either, which is seldom alone. */
 static size_t write_characters(char **to, struct st_str text) {
 	size_t i = 0;
 	for (size_t len = 1; len > 0 && i < text.len && (i == 0 || (signed char)text.ptr[i] < 0);

@@ -83,8 +83,6 @@ static int store_found(struct st_store *store, void *data, struct stet_error *er
 	}
 	if (code >= 0)
 		code = st_store_set(store, "updated_at", st_wall_ns(), err);
-	if (code < 0)
-		st_repo_distrust(repo);
 	return code;
 }
 

@@ -31,8 +31,6 @@ static int store_found(struct st_store *store, void *data, struct stet_error *er
 	}
 	if (code >= 0 && moved)
 		code = st_store_set(store, "updated_at", st_wall_ns(), err);
-	if (code < 0)
-		st_repo_distrust(&scan->ws->repo);
 	return code < 0 ? code : 0;
 }
 

@@ -16,10 +16,6 @@ void st_repo_release(struct st_repo *repo) {
 	free(repo->order);
 }
 
-void st_repo_distrust(struct st_repo *repo) {
-	repo->opened = -1;
-}
-
 enum st_file_status st_tracked_status(const struct st_tracked *file) {
 	if (!file->exists)
 		return ST_FILE_DELETED;
@@ -66,7 +62,8 @@ static int follow(struct st_repo *repo, struct st_store *store, struct stet_erro
 	int code = st_store_get(store, "epoch", &epoch, err);
 	if (code < 0)
 		return code;
-	if (repo->opened != store->opened || repo->epoch != epoch) {
+	if (repo->opened != store->opened || repo->epoch != epoch ||
+	    repo->taken_back != store->taken_back) {
 		st_lru_clear(&repo->files);
 		repo->sorted = false;
 		repo->change = 0;
@@ -76,6 +73,7 @@ static int follow(struct st_repo *repo, struct st_store *store, struct stet_erro
 	if (code == 0) {
 		repo->opened = store->opened;
 		repo->news = store->news;
+		repo->taken_back = store->taken_back;
 		repo->epoch = epoch;
 	}
 	return code;
@@ -461,8 +459,6 @@ static int store_changes(struct st_store *store, void *data, struct stet_error *
 	}
 	if (code == 0 && changes->moved)
 		code = st_store_set(store, "updated_at", changes->at, err);
-	if (code < 0)
-		st_repo_distrust(repo);
 	return code;
 }
 

@@ -33,16 +33,13 @@ struct st_repo {
 	size_t order_cap;
 	bool sorted;
 	/** Up to where it has followed the store. */
-	int64_t opened, news, epoch, change;
+	int64_t opened, news, taken_back, epoch, change;
 	/** There were more files than are tracked, and it was said. */
 	bool full;
 };
 
 void st_repo_init(struct st_repo *repo);
 void st_repo_release(struct st_repo *repo);
-
-/** What is in memory may be wrong: a transaction failed half way. It is read again. */
-void st_repo_distrust(struct st_repo *repo);
 
 /**
  * Within a writing transaction: take over what a call did. The time it takes

@@ -294,8 +294,10 @@ static int transact(struct st_store *store, enum st_store_mode mode, st_store_fn
 		int done = st_db_run(store->db, commit, err, "");
 		code = done < 0 ? done : code;
 	}
-	if (code < 0)
+	if (code < 0) {
 		store->news++;
+		store->taken_back++;
+	}
 	/* After some failures the transaction is gone already; then this fails, and nothing is open. */
 	if (code < 0 && st_db_exec(store->db, "ROLLBACK", NULL) < 0)
 		return code;
@@ -360,6 +362,7 @@ static int read_counter(struct st_store *store, struct stet_error *err) {
 	return code;
 }
 
+/* A number that cannot be stored is taken back with the transaction, and read again. */
 int st_store_next(struct st_store *store, int64_t *number, struct stet_error *err) {
 	int code = read_counter(store, err);
 	if (code < 0)
@@ -370,8 +373,15 @@ int st_store_next(struct st_store *store, int64_t *number, struct stet_error *er
 
 /* ---- bases ---- */
 
-/* Who was used so many numbers ago is as good as new. */
+/*
+ * Who was used no more than so many numbers ago is as good as new. A base that is put takes as many numbers as it
+ * has bytes, so that no more than half of what may be kept is put meanwhile.
+ */
 enum { RECENT = 100 };
+
+static int64_t numbers_of(const struct st_store *store, int64_t size) {
+	return size * 2 * RECENT / ((int64_t)store->max_bases + 1);
+}
 
 /* 1 if a base is there, which counts as used then; 0 if not, or a code. */
 static int use_base(struct st_store *store, const struct st_hash *hash, struct stet_error *err) {
@@ -436,12 +446,15 @@ int st_store_put_base(struct st_store *store, const struct st_hash *hash, struct
 	int code = use_base(store, hash, err);
 	if (code != 0)
 		return code < 0 ? code : 0;
-	code = st_store_next(store, &now, err);
-	if (code < 0)
-		return code;
 	/* Every record counts for something, so that empty ones cannot pile up. */
 	int64_t size = (int64_t)bytes.len + 100;
-	code = st_db_run(store->db, insert, err, "hii", hash, size, now);
+	code = read_counter(store, err);
+	if (code < 0)
+		return code;
+	store->counter += numbers_of(store, size);
+	code = st_store_next(store, &now, err);
+	if (code == 0)
+		code = st_db_run(store->db, insert, err, "hii", hash, size, now);
 	if (code == 0)
 		code = st_db_run(store->db, insert_bytes, err, "hb", hash, bytes);
 	if (code == 0)

@@ -66,8 +66,10 @@ struct st_store {
 	char why[600];
 	/** Moves whenever the database is opened: what was read before may be of another one. */
 	int64_t opened;
-	/** Moves whenever what was read before may not be what is there: somebody else wrote, or it was taken back. */
+	/** Moves whenever what was read before may not be all there is: somebody else wrote, or it was taken back. */
 	int64_t news;
+	/** How many transactions were taken back: what they wrote, and copies have of it, is not there. */
+	int64_t taken_back;
 	/** By which SQLite tells that somebody else wrote. */
 	int64_t version;
 	/** The counter, as of some news. */

@@ -96,7 +96,7 @@ static int set_baseline(struct st_store *store, struct stet_error *err) {
 		code = st_db_run(store->db, rebase, err, "");
 	if (code == 0)
 		code = st_store_next(store, &epoch, err);
-	/* Whoever keeps a copy of the files has to read all of them again. */
+	/* Whoever keeps a copy of the files has to read all of them again, in this process too. */
 	store->news++;
 	return code == 0 ? st_store_set(store, "epoch", epoch, err) : code;
 }

@@ -102,7 +102,6 @@ void st_tracker_forget(struct st_tracker *tracker, const char *path) {
 		touch(tracker, path);
 }
 
-/* Without memory for the interval the lines stay unseen: the safe side. */
 /* The paths that are, or are below, another; the caller frees them and the list. */
 static int paths_within(const struct st_tracker *tracker, struct st_str dir, char ***list,
                         size_t *count, struct stet_error *err) {
@@ -161,6 +160,7 @@ int st_tracker_move(struct st_tracker *tracker, const char *from, const char *to
 	return code;
 }
 
+/* Without memory for the interval the lines stay unseen: the safe side. */
 void st_seen_add(struct st_seen *seen, size_t first, size_t last) {
 	if (!st_intervals_add(&seen->lines, first, last))
 		return;

@@ -136,11 +136,7 @@ static int save_deeds(struct saving *saving, struct st_store *store, struct stet
 static int save(struct st_store *store, void *data, struct stet_error *err) {
 	struct saving *saving = data;
 	int code = saving->seen ? save_session(saving->session, store, err) : 0;
-	if (code == 0)
-		code = save_deeds(saving, store, err);
-	if (code < 0)
-		st_repo_distrust(&saving->session->ws->repo);
-	return code;
+	return code == 0 ? save_deeds(saving, store, err) : code;
 }
 
 /* The transaction is through: what was saved is what there is. */

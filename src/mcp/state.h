@@ -90,8 +90,8 @@ struct st_mcp_work {
 	unsigned lists;
 	struct st_mcp_uris uris;
 	enum st_mcp_level level;
-	/** The answer as it goes out, and where the result begins in it. */
-	struct st_buf result;
+	/** As it goes out, and where the result begins in it. */
+	struct st_buf answer;
 	size_t result_start;
 	bool input_required;
 	/** Set if it failed. */

@@ -3,6 +3,9 @@
 #include "mcp/state.h"
 #include "mcp/wire.h"
 
+/* More than the shortest answer takes around the id. */
+enum { EXCUSE = 200 };
+
 static void link_work(struct st_mcp_work *work) {
 	struct st_mcp_peer *peer = work->peer;
 	pthread_mutex_lock(&peer->lock);
@@ -29,7 +32,7 @@ static void unlink_work(struct st_mcp_work *work) {
 static void free_work(struct st_mcp_work *work) {
 	st_mcp_unwatch_all(work->request.service, &work->uris);
 	st_mcp_message_free(work->message);
-	st_buf_release(&work->result);
+	st_buf_release(&work->answer);
 	st_buf_release(&work->problem);
 	st_buf_release(&work->data);
 	free(work);
@@ -70,40 +73,41 @@ static int status_of(const struct st_mcp_work *work) {
 	}
 }
 
-static void write_answer(struct st_mcp_work *work, struct st_buf *out) {
-	struct st_str id = st_buf_str(&work->message->id);
+static void write_error(struct st_mcp_work *work, struct st_str problem, struct st_str data) {
+	st_buf_clear(&work->answer);
+	st_mcp_wire_error(&work->answer, st_buf_str(&work->message->id), work->code, problem, data);
+}
+
+static void write_answer(struct st_mcp_work *work) {
 	if (work->code != 0) {
-		st_mcp_wire_error(out, id, work->code, st_buf_str(&work->problem), st_buf_str(&work->data));
+		write_error(work, st_buf_str(&work->problem), st_buf_str(&work->data));
+		work->answer.failed |= work->problem.failed || work->data.failed;
 		return;
 	}
 	st_auto(st_buf) more = ST_BUF_INIT;
 	if (st_mcp_is_modern(work->request.version))
 		add_modern(&more, work);
-	st_mcp_wire_end(&work->result, work->result_start, st_buf_str(&more));
-	st_buf_move(out, &work->result);
-	out->failed |= more.failed;
+	st_mcp_wire_end(&work->answer, work->result_start, st_buf_str(&more));
+	work->answer.failed |= more.failed;
 }
 
-/* Answers that memory did not suffice for become short errors. */
-static void write_or_excuse(struct st_mcp_work *work, struct st_buf *out) {
-	write_answer(work, out);
-	if (!out->failed)
+/* Answers that memory did not suffice for become short errors, for which there is room. */
+static void write_or_excuse(struct st_mcp_work *work) {
+	write_answer(work);
+	if (!work->answer.failed)
 		return;
-	st_buf_release(out);
 	work->code = ST_MCP_INTERNAL_ERROR;
-	st_mcp_wire_error(out, st_buf_str(&work->message->id), work->code, ST_STR("Out of memory."),
-	                  ST_STR(""));
+	write_error(work, ST_STR("Out of memory."), ST_STR(""));
 }
 
 void st_mcp_work_end(struct st_mcp_work *work) {
 	struct st_mcp_peer *peer = work->peer;
-	st_auto(st_buf) answer = ST_BUF_INIT;
 	if (!work->cancelled)
-		write_or_excuse(work, &answer);
+		write_or_excuse(work);
 	pthread_mutex_lock(&peer->lock);
 	unlink_work(work);
-	if (!work->cancelled && !answer.failed)
-		work->sink->answer(work->sink, &answer, status_of(work));
+	if (!work->cancelled && !work->answer.failed)
+		work->sink->answer(work->sink, &work->answer, status_of(work));
 	work->sink->done(work->sink);
 	pthread_mutex_unlock(&peer->lock);
 	free_work(work);
@@ -120,8 +124,8 @@ static void run(struct st_mcp_job *job) {
 	st_mcp_handler *handler = work->method->run;
 	if (work->method->served)
 		handler = work->method->served(work->request.service);
-	st_mcp_wire_begin(&work->result, st_buf_str(&work->message->id));
-	work->result_start = work->result.len;
+	st_mcp_wire_begin(&work->answer, st_buf_str(&work->message->id));
+	work->result_start = work->answer.len;
 	int code = work->cancelled ? 0 : handler(&work->request);
 	/* It listens from now on, and may have ended and gone by the time we look. */
 	if (code == ST_MCP_STAYS)
@@ -276,8 +280,10 @@ void st_mcp_work_begin(struct st_mcp_peer *peer, struct st_mcp_message *message,
 		.method = message->method,
 		.name = message->name,
 		.params = message->params,
-		.result = &work->result,
+		.result = &work->answer,
 	};
+	/* Whatever happens, there is to be room for an excuse. */
+	st_buf_reserve(&work->answer, message->id.len + EXCUSE);
 	link_work(work);
 	if (judge(work))
 		start(work);

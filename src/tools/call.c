@@ -188,10 +188,7 @@ static int tell(struct st_call *call, int code, struct st_buf *out, struct stet_
 	end_notices(call, &notices, told == 0);
 	if (told == 0)
 		return code;
-	if (start > 0)
-		st_buf_truncate(out, start);
-	else
-		st_buf_release(out);
+	st_buf_truncate(out, start);
 	if (code == 0 && !(call->tool->hints & ST_HINT_READ_ONLY))
 		return st_fail(err, STET_E_NOMEM,
 		               "%s has done its work, but memory ran out before it could be told. Look at "
@@ -259,6 +256,8 @@ static int call_tool(struct st_call *call, const char *tool, struct st_str args,
 	if (code == 0)
 		code = conclude(call, parse_and_run(call, args, &why), &why, &text, err);
 	call_release(call);
+	if (text.len == 0)
+		st_buf_release(&text);
 	*out = text.ptr;
 	if (out_len)
 		*out_len = text.len;

@@ -54,15 +54,20 @@ void st_spelling_hint(const struct stet_session *session, const char *path, stru
 	if (!*name || st_dir_open(&session->ws->root, above, &dir, NULL) < 0 ||
 	    st_dir_list(&dir, &listing, NULL) < 0)
 		return;
+	const char *other = NULL;
 	st_unicode_fold(&wanted, st_str(name));
 	for (size_t i = 0; i < listing.count; i++) {
 		st_auto(st_buf) folded = ST_BUF_INIT;
+		/* It is there as it is spelled, and something else is missing. */
+		if (strcmp(listing.entries[i].name, name) == 0)
+			return;
 		st_unicode_fold(&folded, st_str(listing.entries[i].name));
-		if (!st_str_eq(st_buf_str(&folded), st_buf_str(&wanted)))
-			continue;
-		st_buf_adds(out, " There is ");
-		add_escaped(out, listing.entries[i].name);
-		st_buf_adds(out, ", which differs only in case or in how its accents are written.");
-		return;
+		if (!other && st_str_eq(st_buf_str(&folded), st_buf_str(&wanted)))
+			other = listing.entries[i].name;
 	}
+	if (!other)
+		return;
+	st_buf_adds(out, " There is ");
+	add_escaped(out, other);
+	st_buf_adds(out, ", which differs only in case or in how its accents are written.");
 }

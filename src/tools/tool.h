@@ -121,7 +121,7 @@ struct st_call {
 	yyjson_mut_doc *doc;
 	yyjson_mut_val *result;
 	struct st_buf text;
-	/** Before that text: a file's, which may be large and is not copied for it. */
+	/** In place of that text: a file's, which may be large and is not copied for it. */
 	struct st_excerpt excerpt;
 	/** The blocks of text that follow these; see st_call_block(). */
 	yyjson_mut_val *content;

@@ -14,13 +14,17 @@ void *__wrap_realloc(void *ptr, size_t size);
 /* Allocations until one fails; 0 if none will. */
 static _Atomic size_t countdown;
 static _Atomic bool failed;
+/* And the others after that one. */
+static _Atomic bool forever, starved;
 
 /* Threads count together, and one of them fails. */
 static bool fails_now(void) {
 	size_t left = countdown;
 	while (left > 0 && !atomic_compare_exchange_weak(&countdown, &left, left - 1))
 		continue;
-	if (left != 1)
+	if (left == 1)
+		starved = forever;
+	if (left != 1 && !starved)
 		return false;
 	failed = true;
 	errno = ENOMEM;
@@ -40,11 +44,17 @@ void *__wrap_realloc(void *ptr, size_t size) {
 }
 
 void alloc_fail_at(size_t n) {
-	failed = false;
+	failed = forever = starved = false;
 	countdown = n;
+}
+
+void alloc_fail_from(size_t n) {
+	alloc_fail_at(n);
+	forever = true;
 }
 
 bool alloc_has_failed(void) {
 	countdown = 0;
+	starved = false;
 	return failed;
 }

@@ -19,6 +19,9 @@
 /** Let the n-th allocation from now fail, once. */
 void alloc_fail_at(size_t n);
 
+/** The same, and all that come after it. */
+void alloc_fail_from(size_t n);
+
 /** Whether it has failed. No other will, until the next alloc_fail_at(). */
 bool alloc_has_failed(void);
 

@@ -1,6 +1,7 @@
 /* The protocol core with a service of its own: eras, sinks, cancellation, questions, subscriptions. */
 #include <pthread.h>
 
+#include "lib/alloc.h"
 #include "lib/test.h"
 #include "mcp/seal.h"
 #include "mcp/service.h"
@@ -114,7 +115,18 @@ static int need(struct st_mcp_request *request) {
 	                         ST_STR("round one"));
 }
 
+/* From here on there is no memory at all: for a long answer, or for a sentence. */
+static int starve(struct st_mcp_request *request) {
+	alloc_fail_from(1);
+	if (yyjson_obj_get(request->params, "arguments"))
+		return st_mcp_fail(request, ST_MCP_INVALID_PARAMS, "There is too little of it.");
+	st_buf_addf(request->result, "{\"content\":\"%1000s\"}", "");
+	return 0;
+}
+
 static int call_tool(struct st_mcp_request *request) {
+	if (st_str_eq(request->name, ST_STR("starve")))
+		return starve(request);
 	if (st_str_eq(request->name, ST_STR("slow")))
 		return wait_for_cancellation(request);
 	if (st_str_eq(request->name, ST_STR("ask")))
@@ -217,6 +229,8 @@ static void bench_close(struct bench *bench) {
 static const char *say(struct bench *bench, const char *message) {
 	st_buf_release(&bench->last.text);
 	catcher_init(&bench->last);
+	/* Some have no memory left when it comes to keeping the answer. */
+	assert_true(st_buf_reserve(&bench->last.text, 1000));
 	st_mcp_receive(bench->peer, st_str(message), &bench->last.sink);
 	assert_int_equal(bench->last.dones, 1);
 	return st_buf_cstr(&bench->last.text);
@@ -672,6 +686,23 @@ static void subscriptions_that_make_no_sense_are_refused(void **state) {
 	bench_close(&bench);
 }
 
+static void without_memory_there_is_still_an_answer(void **state) {
+	(void)state;
+	static const char *const calls[] = {
+		MODERN("\"an id\"", "tools/call", ",\"name\":\"starve\""),
+		MODERN("\"an id\"", "tools/call", ",\"name\":\"starve\",\"arguments\":{}"),
+	};
+	for (size_t i = 0; i < 2; i++) {
+		struct bench bench;
+		bench_open(&bench, NULL, ST_MCP_STDIO);
+		const char *answer = say(&bench, calls[i]);
+		assert_true(alloc_has_failed());
+		expect_part(answer, "\"id\":\"an id\"");
+		expect_part(answer, "\"message\":\"Out of memory.\"");
+		bench_close(&bench);
+	}
+}
+
 int main(void) {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(initialize_answers_with_the_version_asked_for_if_it_is_legacy),
@@ -698,6 +729,7 @@ int main(void) {
 		cmocka_unit_test(modern_subscribers_listen_until_they_stop),
 		cmocka_unit_test(listeners_are_answered_when_the_server_goes),
 		cmocka_unit_test(subscriptions_that_make_no_sense_are_refused),
+		cmocka_unit_test(without_memory_there_is_still_an_answer),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,7 @@
 /* The state of the work: what is tracked, how it stands, and that it survives (spec 2's test plan). */
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "core/repo_json.h"
@@ -614,6 +617,30 @@ static void no_two_sessions_claim_the_same_task(void **state) {
 	assert_string_equal(st_buf_cstr(&counts), "60\n60\n");
 }
 
+/* ---- a disk that is full for a moment ---- */
+
+static void what_could_not_be_stored_is_stored_with_the_next(void **state) {
+	struct desk *desk = *state;
+	struct rlimit limit, full;
+	struct stat wal;
+	start(desk);
+	assert_int_equal(desk_write(desk, "a.c", "one\n"), 0);
+	assert_int_equal(stat(dir_at(desk->dir, ".stet/stet.db-wal"), &wal), 0);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+	full = limit;
+	full.rlim_cur = (rlim_t)wal.st_size;
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &full), 0);
+	int code = desk_write(desk, "b.c", "two\n");
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	assert_int_equal(code, 0);
+	says(desk, "could not be stored");
+	assert_int_equal(desk_write(desk, "c.c", "three\n"), 0);
+	assert_string_equal(files(desk), "a.c created\nb.c created\nc.c created\n");
+	reopen(desk, NULL);
+	assert_string_equal(files(desk), "a.c created\nb.c created\nc.c created\n");
+}
+
 /* ---- the log and undo ---- */
 
 static void a_write_is_taken_back(void **state) {
@@ -864,6 +891,7 @@ int main(void) {
 		desk_claim(a_new_list_keeps_what_is_in_both),
 		desk_claim(limits_on_tasks_are_said),
 		desk_claim(no_two_sessions_claim_the_same_task),
+		desk_claim(what_could_not_be_stored_is_stored_with_the_next),
 		desk_claim(a_write_is_taken_back),
 		desk_claim(a_file_that_was_made_is_removed_and_one_that_was_removed_comes_back),
 		desk_claim(an_undo_after_a_restart_finds_the_old_bytes),

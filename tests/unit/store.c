@@ -306,6 +306,35 @@ static void kept_bytes_are_bounded_and_the_oldest_go(void **state) {
 	stet_workspace_close(ws);
 }
 
+/* One is used again and again, among others that are put. */
+static int put_and_use(struct st_store *store, void *data, struct stet_error *err) {
+	static char text[1000];
+	struct st_hash *first = data;
+	int code = 0;
+	for (int i = 0; i < 100 && code == 0; i++) {
+		struct st_hash hash;
+		snprintf(text, sizeof text, "%d", i);
+		assert_int_equal(st_hash_of(st_strn(text, sizeof text), &hash, NULL), 0);
+		if (i == 0)
+			*first = hash;
+		code = st_store_put_base(store, &hash, st_strn(text, sizeof text), err);
+		if (code == 0 && i % 3 == 0)
+			code = st_store_put_base(store, first, st_str("not looked at"), err);
+	}
+	return code;
+}
+
+static void what_is_used_lately_is_kept(void **state) {
+	const struct dir *dir = *state;
+	struct stet_workspace *ws = NULL;
+	struct st_hash first;
+	assert_int_equal(stet_workspace_open(dir->path, &ws, NULL), 0);
+	assert_int_equal(stet_workspace_set(ws, STET_OPTION_MAX_BASES, 20000, NULL), 0);
+	assert_int_equal(st_store_do(&ws->store, ST_STORE_WRITE, put_and_use, &first, NULL), 0);
+	assert_int_equal(st_store_do(&ws->store, ST_STORE_READ, get_first, &first, NULL), 1);
+	stet_workspace_close(ws);
+}
+
 /* ---- a bad database ---- */
 
 static void set_aside_and_made_anew(const struct dir *dir, const char *what) {
@@ -592,6 +621,7 @@ int main(void) {
 		claim(a_name_with_control_characters_is_refused),
 		claim(state_can_be_kept_elsewhere),
 		claim(kept_bytes_are_bounded_and_the_oldest_go),
+		claim(what_is_used_lately_is_kept),
 		claim(a_file_that_is_no_database_is_set_aside),
 		claim(a_database_with_a_hole_is_set_aside),
 		claim(a_truncated_database_is_set_aside),
