@@ -63,27 +63,37 @@ static void write_all(const char *bytes, size_t len) {
 	}
 }
 
-/* An edit without all care: read, find, change, write beside it, rename. */
-static void edit_file(const char *path, bool sync) {
+/* Write, and rename; how: 'e' as it is, 's' with the file synced, 'd' with file and directory. */
+static bool replace_file(const char *path, const char *bytes, size_t len, char how) {
+	int fd = open("bare.tmp", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	bool done = fd >= 0 && write(fd, bytes, len) == (ssize_t)len && (how == 'e' || fsync(fd) == 0);
+	close(fd);
+	done = done && rename("bare.tmp", path) == 0;
+	if (!done || how != 'd')
+		return done;
+	fd = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	done = fsync(fd) == 0;
+	close(fd);
+	return done;
+}
+
+/* An edit without all care. Whether it was done. */
+static bool edit_file(const char *path, char how) {
 	static char bytes[1 << 20];
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t len = fd < 0 ? 0 : read(fd, bytes, sizeof bytes);
 	close(fd);
 	char *word = len > 0 ? memmem(bytes, (size_t)len, " word", 5) : NULL;
-	fd = open("bare.tmp", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-	if (!word || fd < 0)
-		return;
+	if (!word)
+		return false;
 	word[-1] ^= 1;
-	bool written = write(fd, bytes, (size_t)len) == len && (!sync || fsync(fd) == 0);
-	close(fd);
-	if (written)
-		rename("bare.tmp", path);
+	return replace_file(path, bytes, (size_t)len, how);
 }
 
 /*
  * A line "r NUMBER PATH" is answered with so many bytes, after a look at the
- * file; "e NUMBER PATH" after an edit of it, "s NUMBER PATH" after one that is
- * synced; any other with one byte.
+ * file; one that begins with a letter of replace_file() after an edit of it;
+ * any other with one byte.
  */
 static int run_echo(void) {
 	static char answer[1 << 20];
@@ -96,9 +106,7 @@ static int run_echo(void) {
 		path += strspn(path, " ");
 		if (*line == 'r')
 			read_file(path);
-		else if (*line == 'e' || *line == 's')
-			edit_file(path, *line == 's');
-		else
+		else if (!strchr("esd", *line) || !edit_file(path, *line))
 			size_of_answer = 1;
 		memset(answer, 'x', size_of_answer - 1);
 		answer[size_of_answer - 1] = '\n';
@@ -198,31 +206,41 @@ static void spawn_and_greet(void *context) {
  */
 struct placing {
 	const char *name;
-	/* The core of each. */
-	size_t client, server;
+	/* Which of the cores that we may use. */
+	int client, server;
 	double target;
 };
 
-/* On so many cores from the first one. */
-static void put_on(pid_t pid, size_t first, size_t count) {
-	cpu_set_t cores;
-	CPU_ZERO(&cores);
-	for (size_t i = first; i < first + count; i++)
-		CPU_SET(i, &cores);
-	sched_setaffinity(pid, sizeof cores, &cores);
+/* What we may use, and how many that is. */
+static cpu_set_t allowed;
+static int core_count;
+
+static void find_cores(void) {
+	bench_check(sched_getaffinity(0, sizeof allowed, &allowed) == 0, "sched_getaffinity");
+	core_count = CPU_COUNT(&allowed);
 }
 
-/* The reference server has threads, and is left to use what it can. */
+/* On the n-th core that we may use. */
+static void put_on(pid_t pid, int n) {
+	cpu_set_t cores;
+	CPU_ZERO(&cores);
+	for (size_t i = 0; i < CPU_SETSIZE && n >= 0; i++) {
+		if (CPU_ISSET(i, &allowed) && n-- == 0)
+			CPU_SET(i, &cores);
+	}
+	bench_check(sched_setaffinity(pid, sizeof cores, &cores) == 0, "sched_setaffinity");
+}
+
 static void place(const struct placing *placing) {
-	put_on(0, placing->client, 1);
-	put_on(echo.pid, placing->server, 1);
-	put_on(durable.pid, placing->server, 1);
+	put_on(0, placing->client);
+	put_on(echo.pid, placing->server);
+	put_on(durable.pid, placing->server);
 }
 
 static void release(void) {
-	put_on(0, 0, CPU_SETSIZE);
-	put_on(echo.pid, 0, CPU_SETSIZE);
-	put_on(durable.pid, 0, CPU_SETSIZE);
+	const pid_t all[] = {0, echo.pid, durable.pid};
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+		bench_check(sched_setaffinity(all[i], sizeof allowed, &allowed) == 0, "sched_setaffinity");
 }
 
 /* How large the file is that is worked on, and how large an answer with it is. */
@@ -300,14 +318,15 @@ static void edit_synced(void *context) {
 	edit_barely('s');
 }
 
-/* And what the disk alone takes of that. */
+static void edit_durable(void *context) {
+	edit_barely('d');
+}
+
+/* What the disk alone takes of it. */
 static void sync_once(void *context) {
 	static char bytes[1 << 20];
 	memset(bytes, 'x', size);
-	int fd = open("bare.tmp", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-	bench_check(fd >= 0 && write(fd, bytes, size) == (ssize_t)size && fsync(fd) == 0, "fsync");
-	close(fd);
-	bench_check(rename("bare.tmp", "bare.txt") == 0, "rename");
+	bench_check(replace_file("bare.txt", bytes, size, 's'), "fsync");
 }
 
 /* ---- files ---- */
@@ -390,18 +409,18 @@ static void bench_placed(const char *what, void (*run)(void *context),
 	char title[100];
 	snprintf(title, sizeof title, "%s, %s", what, placing->name);
 	place(placing);
-	bench_run(title, cases, has_reference() ? 3 : 2, rounds);
+	/* The reference server has threads that want more than one. */
+	bench_run(title, cases, has_reference() && placing->client != placing->server ? 3 : 2, rounds);
 	release();
 }
 
 static void bench_read(const char *what, void (*run)(void *context), double target, size_t rounds) {
 	const struct placing two = {"client and server on two cores", 0, 1, target};
 	const struct placing one = {"client and server on one core", 0, 0, 0};
-	bool several = sysconf(_SC_NPROCESSORS_ONLN) > 1;
-	if (several)
+	if (core_count > 1)
 		bench_placed(what, run, &two, rounds);
 	/* Of many at once the waiting is no part. */
-	if (!several || run == read_once)
+	if (core_count == 1 || run == read_once)
 		bench_placed(what, run, &one, rounds);
 }
 
@@ -415,18 +434,18 @@ static void bench_edit(const char *title, double target) {
 		{.name = "echo: read, change, write, rename", .run = edit_bare},
 	};
 	const struct bench_case synced[] = {
-		{.name = "echo: the same, and one fsync", .run = edit_synced},
+		{.name = "echo: read, change, write, fsync, rename", .run = edit_synced},
 		{.name = "stet mcp", .run = edit_once, .context = &durable, .target = 1.5},
+		{.name = "echo: and an fsync of the directory", .run = edit_durable},
 		{.name = "write, fsync, rename, without asking", .run = sync_once},
 	};
 	set_edited(&relaxed);
 	set_edited(&durable);
 	set_edited(&echo);
-	if (has_reference()) {
+	if (has_reference())
 		set_edited(&reference);
-		bench_run(title, cases, 3, 201);
-	}
-	bench_run(title, synced, 3, 101);
+	bench_run(title, cases + !has_reference(), 2 + has_reference(), 201);
+	bench_run(title, synced, 4, 101);
 }
 
 static void bench_whole(void) {
@@ -496,6 +515,7 @@ int main(int argc, char **argv) {
 	if (argc > 1 && strcmp(argv[1], "--echo") == 0)
 		return run_echo();
 	find_programs(argc > 1 ? argv[1] : NULL);
+	find_cores();
 	signal(SIGPIPE, SIG_IGN);
 	bench_enter();
 	if (!has_reference())
