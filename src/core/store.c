@@ -14,7 +14,8 @@ enum { LOCK_WAIT_MS = 5000 };
 
 /*
  * Types are PostgreSQL's as far as SQLite takes them. Paths are bytes, since
- * file names are; times are nanoseconds since 1970.
+ * file names are; times are nanoseconds since 1970. The log of writes has no
+ * index: it is short, written with every edit, and looked at from its end.
  */
 static const char schema[] =
 	"CREATE TABLE meta (name TEXT PRIMARY KEY, value BIGINT NOT NULL);"
@@ -44,8 +45,6 @@ static const char schema[] =
 	"CREATE INDEX tasks_order ON tasks (status, priority, id);"
 	"CREATE TABLE writes (id INTEGER PRIMARY KEY, path BLOB NOT NULL, at BIGINT NOT NULL,"
 	" session TEXT, before BLOB, after BLOB, undoes BIGINT, undone_by BIGINT);"
-	"CREATE INDEX writes_path ON writes (path, id);"
-	"CREATE INDEX writes_after ON writes (after, id);"
 	"PRAGMA user_version = 1";
 
 /* ---- life ---- */
