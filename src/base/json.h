@@ -46,8 +46,9 @@
 
 /** A string value as a view; empty for any other value. */
 static inline struct st_str st_json_str(yyjson_val *value) {
-	const char *text = yyjson_get_str(value);
-	return st_strn(text ? text : "", yyjson_get_len(value));
+	/* The length of an array or object is another one. */
+	return yyjson_is_str(value) ? st_strn(yyjson_get_str(value), yyjson_get_len(value))
+	                            : st_str("");
 }
 
 /** An integer value; one beyond int64 is as good as the largest. 0 for any other value. */

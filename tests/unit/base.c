@@ -193,6 +193,20 @@ static void a_quoted_string_is_utf8_whatever_it_was(void **state) {
 	}
 }
 
+static void what_is_no_string_has_no_text(void **state) {
+	(void)state;
+	static const char text[] = "[\"text\", [1, 2, 3], {\"a\": 1, \"b\": 2}, 300, 1.5, true, null]";
+	yyjson_doc *doc = yyjson_read(text, strlen(text), 0);
+	size_t i, max;
+	yyjson_val *value;
+	yyjson_arr_foreach(yyjson_doc_get_root(doc), i, max, value) {
+		assert_int_equal(st_json_str(value).len, i == 0 ? 4 : 0);
+		assert_string_equal(st_json_str(value).ptr, i == 0 ? "text" : "");
+	}
+	assert_int_equal(st_json_str(NULL).len, 0);
+	yyjson_doc_free(doc);
+}
+
 static void an_error_carries_code_and_sentence(void **state) {
 	(void)state;
 	struct stet_error err = {0};
@@ -276,6 +290,7 @@ int main(void) {
 		cmocka_unit_test(a_string_is_quoted_as_yyjson_does_it),
 		cmocka_unit_test(a_mixed_string_is_quoted_as_yyjson_does_it),
 		cmocka_unit_test(a_quoted_string_is_utf8_whatever_it_was),
+		cmocka_unit_test(what_is_no_string_has_no_text),
 		cmocka_unit_test(an_error_carries_code_and_sentence),
 		cmocka_unit_test(a_message_that_is_too_long_is_cut_visibly),
 		cmocka_unit_test(a_system_error_is_named),
