@@ -14,8 +14,8 @@
 /** A thread that begins when it is first needed; zero before. A forked child does not have it. */
 struct st_worker {
 	pthread_t thread;
-	/** The process that began it. */
-	pid_t begun_by;
+	/** The process that began it; looked at without a lock, too. */
+	_Atomic pid_t begun_by;
 };
 
 /** Begin unless it has begun. Returns whether it is there, in this process. */

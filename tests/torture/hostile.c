@@ -45,8 +45,8 @@ void nap_ns(int64_t ns) {
 }
 
 int64_t random_below(int64_t limit) {
-	static unsigned short seed[3];
-	static pid_t seeded;
+	static _Thread_local unsigned short seed[3];
+	static _Thread_local pid_t seeded;
 	if (seeded != getpid()) {
 		seeded = getpid();
 		seed[0] = (unsigned short)seeded;
