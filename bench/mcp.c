@@ -425,13 +425,16 @@ static void bench_read(const char *what, void (*run)(void *context), double targ
 }
 
 static void bench_edit(const char *title, double target) {
-	const struct bench_case cases[] = {
+	const struct bench_case peers[] = {
 		{.name = "reference server", .run = edit_once, .context = &reference},
 		{.name = "stet mcp --durability relaxed",
 	     .run = edit_once,
 	     .context = &relaxed,
 	     .target = target},
+	};
+	const struct bench_case bare[] = {
 		{.name = "echo: read, change, write, rename", .run = edit_bare},
+		{.name = "stet mcp --durability relaxed", .run = edit_once, .context = &relaxed},
 	};
 	const struct bench_case synced[] = {
 		{.name = "echo: read, change, write, fsync, rename", .run = edit_synced},
@@ -442,9 +445,11 @@ static void bench_edit(const char *title, double target) {
 	set_edited(&relaxed);
 	set_edited(&durable);
 	set_edited(&echo);
-	if (has_reference())
+	if (has_reference()) {
 		set_edited(&reference);
-	bench_run(title, cases + !has_reference(), 2 + has_reference(), 201);
+		bench_run(title, peers, 2, 201);
+	}
+	bench_run(title, bare, 2, 201);
 	bench_run(title, synced, 4, 101);
 }
 
