@@ -413,6 +413,16 @@ static void a_file_that_another_process_keeps_to_itself_is_busy(void **state) {
 	assert_string_equal(file.bytes.ptr, "one");
 }
 
+/* As that of files which the kernel makes up, and of some network filesystems. */
+static void a_size_that_is_not_the_contents_is_not_believed(void **state) {
+	(void)state;
+	st_auto(st_file) file = ST_FILE_INIT;
+	st_autofd fd = open("/proc/version", O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		skip_because("there is no /proc");
+	assert_false(st_file_is(fd, ST_STR(""), &file));
+}
+
 int main(void) {
 	const struct CMUnitTest tests[] = {
 		claim(the_hash_is_that_of_sha256sum),
@@ -431,6 +441,7 @@ int main(void) {
 		claim(a_growing_file_is_read_as_far_as_it_went),
 		claim(a_file_that_grows_beyond_the_limit_is_too_big),
 		claim(a_file_that_another_process_keeps_to_itself_is_busy),
+		claim(a_size_that_is_not_the_contents_is_not_believed),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
