@@ -201,7 +201,7 @@ static void spawn_and_greet(void *context) {
 
 /*
  * Where the scheduler puts a client and a server, on one core or on two,
- * changes by the minute, and a round trip with it by a factor of three. So it
+ * changes by the minute, and a round trip with it by a factor of ten. So it
  * is told: each place has a table of its own.
  */
 struct placing {

@@ -14,6 +14,23 @@ bool st_thread_start(pthread_t *thread, void *(*run)(void *), void *arg) {
 	return started;
 }
 
+void st_cond_init(pthread_cond_t *cond) {
+	pthread_condattr_t clock;
+	pthread_condattr_init(&clock);
+	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+	pthread_cond_init(cond, &clock);
+	pthread_condattr_destroy(&clock);
+}
+
+struct timespec st_cond_deadline(int64_t ms) {
+	struct timespec time;
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	int64_t ns = time.tv_nsec + ms % 1000 * 1000000;
+	time.tv_sec += ms / 1000 + ns / 1000000000;
+	time.tv_nsec = ns % 1000000000;
+	return time;
+}
+
 bool st_worker_begin(struct st_worker *worker, void *(*run)(void *), void *arg) {
 	if (!worker->begun_by && st_thread_start(&worker->thread, run, arg))
 		worker->begun_by = getpid();

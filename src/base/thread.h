@@ -6,10 +6,18 @@
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
+#include <time.h>
 
 /** Start a thread that is to be joined; false if there can be none. */
 [[nodiscard]] bool st_thread_start(pthread_t *thread, void *(*run)(void *), void *arg);
+
+/** Fill a condition that is waited for by the monotonic clock, whatever becomes of the time of day. */
+void st_cond_init(pthread_cond_t *cond);
+
+/** Until when to wait for such a condition: so many milliseconds from now. */
+struct timespec st_cond_deadline(int64_t ms);
 
 /** A thread that begins when it is first needed; zero before. A forked child does not have it. */
 struct st_worker {

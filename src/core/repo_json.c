@@ -159,20 +159,12 @@ int st_exporter_flush(struct st_exporter *exporter, struct stet_error *err) {
 
 /* ---- the thread ---- */
 
-static struct timespec in_a_while(void) {
-	struct timespec time;
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	time.tv_sec += DELAY_MS / 1000;
-	time.tv_nsec += DELAY_MS % 1000 * 1000000;
-	return time;
-}
-
 static void *work(void *data) {
 	struct st_exporter *exporter = data;
 	bool said = false;
 	pthread_mutex_lock(&exporter->lock);
 	while (!exporter->stop) {
-		struct timespec until = in_a_while();
+		struct timespec until = st_cond_deadline(DELAY_MS);
 		while (!exporter->stop &&
 		       pthread_cond_timedwait(&exporter->wake, &exporter->lock, &until) != ETIMEDOUT)
 			continue;
@@ -194,13 +186,9 @@ static void *work(void *data) {
 }
 
 void st_exporter_init(struct st_exporter *exporter, struct stet_workspace *ws) {
-	pthread_condattr_t clock;
 	*exporter = (struct st_exporter){.ws = ws};
 	pthread_mutex_init(&exporter->lock, NULL);
-	pthread_condattr_init(&clock);
-	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-	pthread_cond_init(&exporter->wake, &clock);
-	pthread_condattr_destroy(&clock);
+	st_cond_init(&exporter->wake);
 }
 
 void st_exporter_mark(struct st_exporter *exporter) {

@@ -276,6 +276,13 @@ static int look_for_news(struct st_store *store, struct stet_error *err) {
 	return code;
 }
 
+/* After some failures the transaction is gone already; then this fails, and nothing is open. */
+static void take_back(struct st_store *store) {
+	store->news++;
+	store->taken_back++;
+	(void)st_db_exec(store->db, "ROLLBACK", NULL);
+}
+
 static int transact(struct st_store *store, enum st_store_mode mode, st_store_fn *fn, void *data,
                     struct stet_error *err) {
 	/* Each call of a tool has such a transaction: these stay prepared. */
@@ -293,13 +300,8 @@ static int transact(struct st_store *store, enum st_store_mode mode, st_store_fn
 		int done = st_db_run(store->db, commit, err, "");
 		code = done < 0 ? done : code;
 	}
-	if (code < 0) {
-		store->news++;
-		store->taken_back++;
-	}
-	/* After some failures the transaction is gone already; then this fails, and nothing is open. */
-	if (code < 0 && st_db_exec(store->db, "ROLLBACK", NULL) < 0)
-		return code;
+	if (code < 0)
+		take_back(store);
 	return code;
 }
 

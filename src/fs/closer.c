@@ -1,17 +1,12 @@
 #include "fs/closer.h"
 
-#include <time.h>
 #include <unistd.h>
 
 /* How often it looks for another file by itself, and how long in between. */
-enum { NAPS = 50, NAP_NS = 2000000 };
+enum { NAPS = 50, NAP_MS = 2 };
 
 static void nap(struct st_closer *closer) {
-	struct timespec until;
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_nsec += NAP_NS;
-	until.tv_sec += until.tv_nsec / 1000000000;
-	until.tv_nsec %= 1000000000;
+	struct timespec until = st_cond_deadline(NAP_MS);
 	pthread_cond_timedwait(&closer->wake, &closer->lock, &until);
 }
 
@@ -45,11 +40,7 @@ static void *work(void *data) {
 void st_closer_init(struct st_closer *closer) {
 	*closer = (struct st_closer){0};
 	pthread_mutex_init(&closer->lock, NULL);
-	pthread_condattr_t clock;
-	pthread_condattr_init(&clock);
-	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-	pthread_cond_init(&closer->wake, &clock);
-	pthread_condattr_destroy(&clock);
+	st_cond_init(&closer->wake);
 }
 
 void st_closer_release(struct st_closer *closer) {

@@ -23,7 +23,7 @@
 struct st_mcp_request;
 struct st_mcp_service;
 
-/** 0 with request->result filled; or the return value of st_mcp_fail(). */
+/** 0 with the result appended to request->result; or the return value of st_mcp_fail(). */
 typedef int st_mcp_handler(struct st_mcp_request *request);
 
 /** What changes are announced. */

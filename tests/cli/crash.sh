@@ -29,8 +29,8 @@ write() {
 	ask tools/call "{\"name\":\"$1\",\"arguments\":$2}" && [[ $answer == *'"status":"success"'* ]]
 }
 
-# write_and_crash DURABILITY TOOL ARGUMENTS: the writes, and a copy of the disk as soon as the last one is answered. With the first one the state comes
-# into being, for which more is synced than for a write.
+# write_and_crash DURABILITY TOOL ARGUMENTS: a first write, this one, and a copy of the disk as soon as it is
+# answered. With the first one the state comes into being, for which more is synced than for a write.
 write_and_crash() {
 	local status=0 pid
 	rm -f questions answers

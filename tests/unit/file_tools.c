@@ -704,12 +704,17 @@ static void a_page_of_a_file_that_is_known_is_read_alone(void **state) {
 }
 
 /* Stores through a mapping leave the times of a page that is dirty as they are. */
-static void a_page_shows_what_the_times_do_not_tell(void **state) {
-	struct desk *desk = *state;
-	write_long_file(desk);
+static char *map_file(struct desk *desk) {
 	st_autofd fd = open(dir_at(desk->dir, "a.txt"), O_RDWR | O_CLOEXEC);
 	char *map = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	assert_true(map != MAP_FAILED);
+	return map;
+}
+
+static void a_page_shows_what_the_times_do_not_tell(void **state) {
+	struct desk *desk = *state;
+	write_long_file(desk);
+	char *map = map_file(desk);
 	memcpy(map, "LINE", 4);
 	for (int i = 0; i < 3; i++) {
 		sleep_ms(20);
@@ -725,9 +730,7 @@ static void a_page_shows_what_the_times_do_not_tell(void **state) {
 /* The file as it was read, and then changed through a mapping, without a trace in its times. */
 static void change_unseen(struct desk *desk) {
 	dir_write(desk->dir, "a.txt", "first\nsecond\n");
-	st_autofd fd = open(dir_at(desk->dir, "a.txt"), O_RDWR | O_CLOEXEC);
-	char *map = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	assert_true(map != MAP_FAILED);
+	char *map = map_file(desk);
 	memcpy(map, "First", 5);
 	for (int i = 0; i < 3; i++) {
 		sleep_ms(20);
