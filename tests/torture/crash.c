@@ -1,0 +1,227 @@
+/*
+ * The machine crashes in the middle of writes: whatever of them a disk may
+ * have kept then, after the repair the page is whole, every write that was
+ * acknowledged is in it, and nothing but the writes that had begun.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "lib/run.h"
+#include "stet/stet.h"
+#include "torture/disk.h"
+#include "torture/page.h"
+
+enum { WRITES = 24, SIZE = 12000 };
+
+/* How the filesystem is made, and how it is written. */
+struct scene {
+	const char *name;
+	const char *features;
+	bool durable;
+	/* Each write makes a new file. */
+	bool creates;
+	/* There is a bystander. */
+	bool watched;
+};
+
+/* What the disk had been told when each write began, when it was acknowledged, and when all was over. */
+struct history {
+	size_t begun[WRITES + 1], acked[WRITES + 1];
+	size_t end;
+};
+
+static void sh(const struct dir *dir, const char *command) {
+	st_auto(st_buf) output = ST_BUF_INIT;
+	int status = run(dir, &output, (const char *[]){"/bin/sh", "-c", command, NULL});
+	if (status != 0)
+		fail_msg("%s: %d, %s", command, status, st_buf_cstr(&output));
+}
+
+static bool can_mount(const struct dir *dir) {
+	static const char trial[] =
+		"PATH=$PATH:/usr/sbin:/sbin; mkdir -p now later && truncate -s 16M disk &&"
+		" mkfs.ext4 -q -F disk && e2fsck -fy disk && mount -o loop disk now && umount now";
+	st_auto(st_buf) output = ST_BUF_INIT;
+	return geteuid() == 0 && access("/dev/fuse", R_OK | W_OK) == 0 &&
+	       run(dir, &output, (const char *[]){"/bin/sh", "-c", trial, NULL}) == 0;
+}
+
+/* ---- before ---- */
+
+static void put_page(struct stet_session *session, const char *name, unsigned number) {
+	st_auto(st_buf) text = ST_BUF_INIT;
+	page_make(&text, SIZE, number);
+	struct stet_error err = {0};
+	if (stet_session_write(session, name, text.ptr, text.len, NULL, NULL, &err) < 0)
+		fail_msg("%s", err.message);
+}
+
+/* Somebody else syncs a file of his own all the time, and what others did goes to the disk with it. */
+struct bystander {
+	pthread_t thread;
+	int fd;
+	atomic_bool stop;
+};
+
+static void *stand_by(void *data) {
+	struct bystander *bystander = data;
+	for (unsigned i = 0; !bystander->stop; i++) {
+		(void)!pwrite(bystander->fd, &i, sizeof i, 0);
+		fsync(bystander->fd);
+	}
+	return NULL;
+}
+
+static void bystander_start(struct bystander *bystander, const char *path) {
+	bystander->fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	bystander->stop = false;
+	assert_true(bystander->fd >= 0);
+	assert_int_equal(pthread_create(&bystander->thread, NULL, stand_by, bystander), 0);
+}
+
+static void bystander_stop(struct bystander *bystander) {
+	bystander->stop = true;
+	pthread_join(bystander->thread, NULL);
+	close(bystander->fd);
+}
+
+static void write_pages(const struct scene *scene, const struct dir *dir, struct disk *disk,
+                        struct history *history) {
+	struct stet_workspace *ws;
+	struct stet_session *session;
+	assert_int_equal(stet_workspace_open(dir_at(dir, "now"), &ws, NULL), 0);
+	assert_int_equal(stet_workspace_set(ws, STET_OPTION_DURABLE, scene->durable, NULL), 0);
+	assert_int_equal(stet_session_open(ws, NULL, &session, NULL), 0);
+	for (unsigned i = 1; i <= WRITES; i++) {
+		char name[16];
+		snprintf(name, sizeof name, scene->creates ? "page%u" : "page", i);
+		history->begun[i] = disk_moment(disk);
+		put_page(session, name, i);
+		history->acked[i] = disk_moment(disk);
+		/* Time for him to sync it. */
+		if (scene->watched)
+			sleep_ms(1);
+	}
+	stet_session_close(session);
+	stet_workspace_close(ws);
+}
+
+static void record(const struct scene *scene, const struct dir *dir, struct disk *disk,
+                   struct history *history) {
+	char command[300];
+	snprintf(command, sizeof command,
+	         "PATH=$PATH:/usr/sbin:/sbin; truncate -s 0 disk && truncate -s 16M disk &&"
+	         " mkfs.ext4 -q -F -O %s disk",
+	         scene->features);
+	sh(dir, command);
+	assert_true(disk_open(disk, dir_at(dir, "disk")));
+	sh(dir, "mount -o loop disk now");
+	struct bystander bystander;
+	if (scene->watched)
+		bystander_start(&bystander, dir_at(dir, "now/other"));
+	write_pages(scene, dir, disk, history);
+	if (scene->watched)
+		bystander_stop(&bystander);
+	sh(dir, "umount now");
+	history->end = disk_moment(disk);
+	disk_close(disk);
+}
+
+/* ---- after ---- */
+
+/* The page that is there, 0 for none. */
+static unsigned find_page(const struct dir *dir, const char *name) {
+	st_auto(st_buf) text = ST_BUF_INIT;
+	struct page page;
+	if (!file_load(dir_at(dir, name), &text))
+		return 0;
+	if (!page_parse(st_buf_str(&text), &page))
+		fail_msg("%s is torn, with %zu bytes", name, text.len);
+	return page.number;
+}
+
+/* With one page for all writes: no older than the last one acknowledged, no newer than the last one begun. */
+static void check_page(const struct dir *dir, const struct history *history, size_t moment) {
+	unsigned number = find_page(dir, "later/page");
+	if (number < WRITES && history->acked[number + 1] && history->acked[number + 1] <= moment)
+		fail_msg("write %u was acknowledged, and number %u is there", number + 1, number);
+	assert_true(number == 0 || history->begun[number] <= moment);
+}
+
+static void check_pages(const struct dir *dir, const struct history *history, size_t moment) {
+	for (unsigned i = 1; i <= WRITES; i++) {
+		char name[24];
+		snprintf(name, sizeof name, "later/page%u", i);
+		unsigned number = find_page(dir, name);
+		assert_true(number == 0 || number == i);
+		if (number == 0 && history->acked[i] <= moment)
+			fail_msg("write %u was acknowledged, and is not there", i);
+	}
+}
+
+static void crash_once(const struct scene *scene, const struct dir *dir, const struct disk *disk,
+                       const struct history *history, struct gen *gen) {
+	size_t moment = history->begun[1] + gen_below(gen, history->end - history->begun[1] + 1);
+	struct history known = *history;
+	/* Nobody promised that a relaxed write is there. */
+	for (unsigned i = 1; i <= WRITES && !scene->durable; i++)
+		known.acked[i] = SIZE_MAX;
+	disk_crash(disk, moment, gen, dir_at(dir, "crashed"));
+	sh(dir,
+	   "PATH=$PATH:/usr/sbin:/sbin; e2fsck -fy crashed >fsck.log 2>&1 || test $? -le 2; "
+	   "mount -o loop crashed later");
+	(scene->creates ? check_pages : check_page)(dir, &known, moment);
+	sh(dir, "umount later");
+}
+
+static void crash(const struct scene *scene, const struct dir *dir) {
+	struct disk disk;
+	struct history history = {0};
+	if (!can_mount(dir))
+		skip_because("it takes root, FUSE, loop devices and e2fsprogs");
+	record(scene, dir, &disk, &history);
+	size_t rounds = gen_rounds(15, 300), flushes = 0;
+	for (size_t i = 0; i < rounds; i++) {
+		struct gen gen = gen_new(gen_seed() + i);
+		crash_once(scene, dir, &disk, &history, &gen);
+	}
+	for (size_t i = history.begun[1]; i < history.acked[WRITES]; i++)
+		flushes += !disk.events[i].bytes;
+	printf("# %-34s %zu crashes, %d writes, %zu flushes\n", scene->name, rounds, WRITES, flushes);
+	disk_release(&disk);
+}
+
+static void a_crash_leaves_what_was_acknowledged(void **state) {
+	crash(&(struct scene){"edits", "has_journal", .durable = true}, *state);
+	crash(&(struct scene){"edits, no journal", "^has_journal", .durable = true}, *state);
+}
+
+static void a_crash_leaves_what_was_created(void **state) {
+	crash(&(struct scene){"new files", "has_journal", .durable = true, .creates = true}, *state);
+	crash(
+		&(struct scene){"new files, no journal", "^has_journal", .durable = true, .creates = true},
+		*state);
+}
+
+static void a_crash_leaves_it_while_others_sync(void **state) {
+	crash(&(struct scene){"edits, others sync", "has_journal", .durable = true, .watched = true},
+	      *state);
+	crash(&(struct scene){"edits, others sync, no journal", "^has_journal", .durable = true,
+	                      .watched = true},
+	      *state);
+}
+
+static void a_crash_leaves_no_half_of_what_nobody_waited_for(void **state) {
+	crash(&(struct scene){"edits, relaxed", "has_journal"}, *state);
+	crash(&(struct scene){"edits, relaxed, others sync", "has_journal", .watched = true}, *state);
+}
+
+int main(void) {
+	const struct CMUnitTest tests[] = {
+		claim(a_crash_leaves_what_was_acknowledged),
+		claim(a_crash_leaves_what_was_created),
+		claim(a_crash_leaves_it_while_others_sync),
+		claim(a_crash_leaves_no_half_of_what_nobody_waited_for),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
