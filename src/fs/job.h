@@ -37,6 +37,8 @@ struct st_job {
 	struct st_str old;
 	struct st_stamp stamp;
 	struct st_temp temp;
+	/** How its bytes, and later its name, get to the disk. */
+	enum st_temp_sync sync;
 	bool locked;
 	/** No leftover of another commit is in the directory. */
 	bool clean;

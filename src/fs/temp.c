@@ -130,18 +130,27 @@ static int copy_metadata(int from, int to) {
 /* The least that is worth an early start where the disk is waited for anyway. */
 enum { EARLY_BYTES = 32 << 10 };
 
+static int wait_for_disk(int fd, enum st_temp_sync sync) {
+	enum {
+		WRITTEN = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER
+	};
+	if (sync == ST_TEMP_BEGUN || (sync == ST_TEMP_SENT && sync_file_range(fd, 0, 0, WRITTEN) == 0))
+		return 0;
+	return st_retry(fsync(fd));
+}
+
 /*
  * To the disk, and the hash meanwhile. Also if nobody waits for the disk: ext4
  * flushes a file that is renamed over another, but not one that is exchanged.
  */
 static int flush(struct st_temp *temp, int fd, const struct st_temp_plan *plan) {
-	if (plan->relaxed || plan->bytes.len >= EARLY_BYTES)
+	if (plan->sync == ST_TEMP_BEGUN || plan->bytes.len >= EARLY_BYTES)
 		sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE);
 	if (st_hash_of(plan->bytes, &temp->hash, NULL) < 0) {
 		errno = ENOMEM;
 		return -1;
 	}
-	return plan->relaxed ? 0 : st_retry(fsync(fd));
+	return wait_for_disk(fd, plan->sync);
 }
 
 /* The writing descriptor goes when the file is complete; this one holds the lock and stays. */

@@ -38,6 +38,16 @@ struct st_temp {
 #define ST_TEMP_INIT \
 	{ .dirfd = -1, .fd = -1 }
 
+/** How far a temporary file is written when it counts as written. */
+enum st_temp_sync {
+	/** It is on its way to the disk. */
+	ST_TEMP_BEGUN,
+	/** Its bytes are with the disk, which has yet to be told to keep them. */
+	ST_TEMP_SENT,
+	/** They are safe. */
+	ST_TEMP_SAFE,
+};
+
 /** What a temporary file is to hold, and for whom. Views are borrowed during the call. */
 struct st_temp_plan {
 	/** The name it is made for. */
@@ -47,8 +57,7 @@ struct st_temp_plan {
 	/** The version it is to replace; may be NULL. */
 	const struct st_hash *expected;
 	struct st_str bytes;
-	/** Start writing to the disk instead of waiting for it. */
-	bool relaxed;
+	enum st_temp_sync sync;
 };
 
 /**

@@ -20,10 +20,11 @@
 #define CALLS(X) \
 	X(open64) \
 	X(openat64) \
-	X(syscall) X(read) X(__read_chk) X(pread64) X(__pread64_chk) X(write) X(pwrite64) X(fstat64) \
-		X(fstatat64) X(stat64) X(fstatfs64) X(fcntl64) X(flock) X(fsync) X(ftruncate64) \
-			X(fallocate64) X(sync_file_range) X(renameat) X(renameat2) X(linkat) X(unlinkat) \
-				X(mkdirat) X(readlinkat) X(__readlinkat_chk) X(faccessat) X(fchown) X(fchmod) X(futimens) \
+	X(syscall) \
+	X(read) X(__read_chk) X(pread64) X(__pread64_chk) X(write) X(pwrite64) X(fstat64) X(fstatat64) \
+		X(stat64) X(fstatfs64) X(fcntl64) X(flock) X(fsync) X(ftruncate64) X(fallocate64) \
+			X(sync_file_range) X(renameat) X(renameat2) X(linkat) X(unlinkat) X(mkdirat) \
+				X(readlinkat) X(__readlinkat_chk) X(faccessat) X(fchown) X(fchmod) X(futimens) \
 					X(flistxattr) X(fgetxattr) X(fsetxattr) X(fremovexattr) X(getrandom) X(close)
 
 /* These make several system calls, or none that waits. */
@@ -77,6 +78,12 @@ static bool lacks_exchange;
 
 void fault_lack_exchange(bool lack) {
 	lacks_exchange = lack;
+}
+
+static bool feigns_journal;
+
+void fault_feign_journal(bool feign) {
+	feigns_journal = feign;
 }
 
 bool fault_fired(void) {
@@ -268,6 +275,12 @@ int __wrap_renameat2(int from, const char *old, int to, const char *new, unsigne
 		return -1;
 	}
 	return __real_renameat2(from, old, to, new, flags);
+}
+
+bool __real_st_journal_takes_names(int dirfd);
+bool __wrap_st_journal_takes_names(int dirfd);
+bool __wrap_st_journal_takes_names(int dirfd) {
+	return __real_st_journal_takes_names(dirfd) || feigns_journal;
 }
 
 /* Nobody pulls the plug here, and the disk takes its time. */

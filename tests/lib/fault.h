@@ -41,6 +41,9 @@ void fault_off(void);
 /** From now on the filesystem lacks the flags of renameat2(), as some do, or has them again. */
 void fault_lack_exchange(bool lack);
 
+/** From now on the filesystem passes for one whose journal takes names, or no more. */
+void fault_feign_journal(bool feign);
+
 /** Whether the last one that was armed came to pass, and in which function. */
 bool fault_fired(void);
 const char *fault_where(void);

@@ -53,8 +53,8 @@ struct scene {
 	bool in_place;
 	/* The directory of the file, if not the root. */
 	const char *beside;
-	/* The filesystem has no exchange. */
-	bool lacks_exchange;
+	/* The filesystem has no exchange; it has such a journal. */
+	bool lacks_exchange, journal;
 };
 
 /* ---- the scenes ---- */
@@ -453,6 +453,19 @@ static const struct scene scenes[] = {
      .file = "a.txt",
      .before = OLD,
      .after = "new"},
+	{.name = "replace, with a journal",
+     .lay = lay_file,
+     .play = play_replace,
+     .file = "a.txt",
+     .before = OLD,
+     .after = "new",
+     .journal = true},
+	{.name = "create, with a journal",
+     .lay = lay_nothing,
+     .play = play_create,
+     .file = "a.txt",
+     .after = "new",
+     .journal = true},
 	{.name = "replace through links",
      .lay = lay_links,
      .play = play_replace_through_link,
@@ -803,6 +816,7 @@ static bool perform(const struct scene *scene, const struct fault *fault, int *f
 	struct stat old, new;
 	bool had_file = stat(dir_at(stage.dir, scene->file), &old) == 0;
 	fault_lack_exchange(scene->lacks_exchange);
+	fault_feign_journal(scene->journal);
 	if (fault->forever)
 		fault_arm_from(fault->kind, fault->nth, fault->errnum);
 	else
@@ -848,6 +862,7 @@ static bool perform(const struct scene *scene, const struct fault *fault, int *f
 	expect(count_names(stage.dir, *beside ? beside : ".", ".stet-", "") == 0,
 	       "a temporary file is left");
 	fault_lack_exchange(false);
+	fault_feign_journal(false);
 	bool told = was_told(&stage.guard);
 	expect(!scene->theirs || scene->or_told || is_kept(stage.dir, THEIRS),
 	       "somebody's work is lost");
@@ -943,8 +958,9 @@ static bool is_on_stage(const char *line) {
 		"base_buf",    "base_error",   "base_lru",     "core_answer",    "core_bases",
 		"core_change", "core_session", "core_tracker", "core_workspace", "fs_closer",
 		"fs_commit",   "fs_displaced", "fs_file",      "fs_gitdir",      "fs_gitindex",
-		"fs_guard",    "fs_hash",      "fs_in_place",  "fs_job",         "fs_keep",
-		"fs_lease",    "fs_root",      "fs_stamp",     "fs_state",       "fs_temp",
+		"fs_guard",    "fs_hash",      "fs_in_place",  "fs_job",         "fs_journal",
+		"fs_keep",     "fs_lease",     "fs_root",      "fs_stamp",       "fs_state",
+		"fs_temp",
 	};
 	for (size_t i = 0; i < sizeof objects / sizeof *objects; i++) {
 		char name[64];
