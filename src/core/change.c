@@ -523,6 +523,8 @@ static int try_change(struct stet_session *session, const struct st_change *chan
 	answer->merged = false;
 	st_buf_release(&answer->diff);
 	int code = st_session_load(session, change->path, &place, &file, err);
+	if (change->found && place.path)
+		change->found(change->context, place.path);
 	if (code == STET_E_NOT_FOUND && place.path)
 		return change_absent(session, change, place.path, &new, answer, err);
 	if (code == 0 && change->text)

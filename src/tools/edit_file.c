@@ -15,9 +15,10 @@ enum { EDITS_MAX = 1000 };
 
 struct work {
 	struct st_call *call;
-	/* As the caller spells it, and where that leads. */
-	const char *path;
-	struct st_place place;
+	/* As the caller spells it, and where that leads, while it is being changed. */
+	const char *path, *found;
+	/* There is no such file yet. */
+	bool is_new;
 	struct st_edit *edits;
 	size_t count;
 	bool dry_run;
@@ -29,7 +30,6 @@ struct work {
 };
 
 static void work_release(struct work *work) {
-	st_place_release(&work->place);
 	free(work->edits);
 	free(work->results);
 	free(work->failure);
@@ -116,14 +116,19 @@ static int read_edits(struct work *work, struct stet_error *err) {
 
 static int show_diff(struct work *work, struct st_str old, struct st_str new,
                      struct stet_error *err) {
-	struct st_diff_opts opts = ST_DIFF_OPTS(work->place.path);
-	if (!work->place.exists)
+	struct st_diff_opts opts = ST_DIFF_OPTS(work->found);
+	if (work->is_new)
 		opts.old_name = NULL;
 	opts.max_bytes = work->dry_run ? DRY_DIFF_SHOWN : DIFF_SHOWN;
 	st_auto(st_diff_report) report = {0};
 	int code = st_diff_unified(old, new, &opts, &work->diff, &report, err);
 	work->truncated = report.truncated;
 	return code;
+}
+
+static void found(void *context, const char *path) {
+	struct work *work = context;
+	work->found = path;
 }
 
 static int make(void *context, struct st_str old, struct st_buf *new, struct stet_error *err) {
@@ -233,17 +238,23 @@ static void render_new(struct st_call *call, const struct work *work,
 }
 
 static int create(struct st_call *call, struct work *work, struct stet_error *err) {
+	st_auto(st_place) place = ST_PLACE_INIT;
+	int code = st_root_locate(&call->session->ws->root, st_str(work->path), &place, err);
+	if (code < 0)
+		return code;
 	/* Of an empty file nothing can be found to change, so that it may be filled. */
-	if (work->place.exists && (!S_ISREG(work->place.st.st_mode) || work->place.st.st_size > 0))
+	if (place.exists && (!S_ISREG(place.st.st_mode) || place.st.st_size > 0))
 		return fail_exists(work, err);
+	work->is_new = !place.exists;
 	struct st_change change = {.path = work->path,
 	                           .kind = ST_CHANGE_WHOLE,
 	                           .text = true,
 	                           .dry_run = work->dry_run,
+	                           .found = found,
 	                           .make = make_new,
 	                           .context = work};
 	struct stet_answer *answer;
-	int code = st_call_change(call, &change, "path", &answer, err);
+	code = st_call_change(call, &change, "path", &answer, err);
 	if (code < 0)
 		return code;
 	render_new(call, work, answer);
@@ -258,6 +269,7 @@ static int edit(struct st_call *call, struct work *work, struct stet_error *err)
 		.anchor = work->edits[0].old_text,
 		.text = true,
 		.dry_run = work->dry_run,
+		.found = found,
 		.make = make,
 		.merged = merged,
 		.context = work,
@@ -274,15 +286,12 @@ static int edit(struct st_call *call, struct work *work, struct stet_error *err)
 }
 
 static int run(struct st_call *call, struct stet_error *err) {
-	__attribute__((cleanup(work_release))) struct work work = {.call = call,
-	                                                           .place = ST_PLACE_INIT};
+	__attribute__((cleanup(work_release))) struct work work = {.call = call};
 	work.path = st_call_path(call, "path", err);
 	if (!work.path)
 		return err->code;
 	work.dry_run = st_arg_flag(call, "dryRun", false);
 	int code = read_edits(&work, err);
-	if (code == 0)
-		code = st_root_locate(&call->session->ws->root, st_str(work.path), &work.place, err);
 	if (code < 0)
 		return code;
 	return is_creation(&work) ? create(call, &work, err) : edit(call, &work, err);

@@ -151,6 +151,12 @@ static int find_context(struct work *work, struct st_str text, struct stet_error
 	return st_context_of_lines(&work->context, text, work->first, last, err);
 }
 
+/* A link is of the kind of what it leads to. */
+static void found(void *context, const char *path) {
+	struct work *work = context;
+	work->patch.markdown = st_is_markdown(path);
+}
+
 static int make(void *context, struct st_str old, struct st_buf *new, struct stet_error *err) {
 	struct work *work = context;
 	work->merged = false;
@@ -217,6 +223,7 @@ static int apply(struct st_call *call, struct work *work, const char *path,
 		.path = path,
 		.kind = work->patch.target == ST_TARGET_LINES ? ST_CHANGE_LINES : ST_CHANGE_ANCHORED,
 		.text = true,
+		.found = found,
 		.make = make,
 		.merged = merged,
 		.context = work,
@@ -230,15 +237,6 @@ static int apply(struct st_call *call, struct work *work, const char *path,
 	return 0;
 }
 
-/* A link is of the kind of what it leads to. */
-static int look_at_name(struct st_call *call, const char *path, struct st_patch *patch,
-                        struct stet_error *err) {
-	st_auto(st_place) place = ST_PLACE_INIT;
-	int code = st_root_locate(&call->session->ws->root, st_str(path), &place, err);
-	patch->markdown = code == 0 && st_is_markdown(place.path);
-	return code;
-}
-
 static int run(struct st_call *call, struct stet_error *err) {
 	__attribute__((cleanup(work_release))) struct work work = {0};
 	const char *path = st_call_path(call, "filePath", err);
@@ -249,8 +247,6 @@ static int run(struct st_call *call, struct stet_error *err) {
 	work.patch.preserve_indent = st_arg_flag(call, "preserveIndent", true);
 	yyjson_doc *doc = NULL;
 	int code = st_patch_operation_parse(st_arg_str(call, "operation"), &work.patch.operation, err);
-	if (code == 0)
-		code = look_at_name(call, path, &work.patch, err);
 	if (code == 0)
 		code = read_target(st_arg(call, "target"), &doc, &work.patch, err);
 	if (code == 0)
