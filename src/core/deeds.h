@@ -33,6 +33,11 @@ struct st_deed {
 	const char *to;
 };
 
+/** Whether it goes into the log. */
+static inline bool st_deed_is_logged(const struct st_deed *deed) {
+	return deed->wrote && !deed->foreign && !deed->below;
+}
+
 /** Zeroed, it is empty. */
 struct st_deeds {
 	struct st_deed *items;

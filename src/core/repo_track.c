@@ -221,7 +221,8 @@ int st_repo_note(struct st_repo *repo, struct st_store *store, const struct st_d
 		return 0;
 	bool moved = !known || deed->wrote || !st_hash_eq(&known->hash, &file.hash) || known->external;
 	code = store_file(repo, store, &file, err);
-	if (code == 0 && moved)
+	/* The log knows when. */
+	if (code == 0 && moved && !st_deed_is_logged(deed))
 		code = st_store_set(store, "updated_at", deed->at, err);
 	return code < 0 ? code : moved;
 }
@@ -318,7 +319,7 @@ static int copy_all(struct st_store *store, void *data, struct stet_error *err) 
 	st_auto(st_buf) story = ST_BUF_INIT;
 	int code = st_store_story(store, &story, err);
 	if (code == 0)
-		code = st_store_get(store, "updated_at", &view->state.last_updated, err);
+		code = st_store_updated(store, &view->state.last_updated, err);
 	if (code == 0)
 		code = follow(&copy->ws->repo, store, err);
 	if (code == 0)

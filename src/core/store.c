@@ -354,22 +354,33 @@ int st_store_set(struct st_store *store, const char *name, int64_t value, struct
 	return st_db_run(store->db, sql, err, "ti", name, value);
 }
 
+/* Where numbers are stored: the largest there is the last one. */
 static int read_counter(struct st_store *store, struct stet_error *err) {
+	static const char changed[] = "SELECT coalesce(max(changed), 0) FROM files";
+	static const char used[] = "SELECT coalesce(max(used), 0) FROM bases";
+	int64_t numbers[3];
 	if (store->counter_news == store->news)
 		return 0;
-	int code = st_store_get(store, "counter", &store->counter, err);
+	int code = st_db_number(store->db, changed, &numbers[0], err);
 	if (code == 0)
-		store->counter_news = store->news;
-	return code;
-}
-
-/* A number that cannot be stored is taken back with the transaction, and read again. */
-int st_store_next(struct st_store *store, int64_t *number, struct stet_error *err) {
-	int code = read_counter(store, err);
+		code = st_db_number(store->db, used, &numbers[1], err);
+	if (code == 0)
+		code = st_store_get(store, "epoch", &numbers[2], err);
 	if (code < 0)
 		return code;
-	*number = ++store->counter;
-	return st_store_set(store, "counter", *number, err);
+	store->counter = 0;
+	for (size_t i = 0; i < 3; i++)
+		store->counter = numbers[i] > store->counter ? numbers[i] : store->counter;
+	store->counter_news = store->news;
+	return 0;
+}
+
+/* A number that cannot be stored is taken back with the transaction, and the last one read again. */
+int st_store_next(struct st_store *store, int64_t *number, struct stet_error *err) {
+	int code = read_counter(store, err);
+	if (code == 0)
+		*number = ++store->counter;
+	return code;
 }
 
 /* ---- bases ---- */

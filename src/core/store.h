@@ -105,7 +105,7 @@ void st_store_why(struct st_store *store, char out[600]);
  * What follows is called from within a transaction only.
  */
 
-/** A counter that never goes back: the next number. */
+/** The next number: larger than any that was stored as a file's change, a base's use or the epoch. */
 [[nodiscard]] int st_store_next(struct st_store *store, int64_t *number, struct stet_error *err);
 
 /** A named number; 0 if it was never set. */
@@ -280,6 +280,9 @@ struct st_write {
 	/** The write that this one took back, and the one that took this one back; 0 for none. */
 	int64_t undoes, undone_by;
 };
+
+/** When anything of the state changed last: by a write in the log, or as "updated_at" says. */
+[[nodiscard]] int st_store_updated(struct st_store *store, int64_t *at, struct stet_error *err);
 
 /** Add a write; id and undone_by are not looked at. */
 [[nodiscard]] int st_store_log(struct st_store *store, const struct st_write *write,

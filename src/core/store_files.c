@@ -115,6 +115,16 @@ int st_store_story_begin(struct st_store *store, const char *name, struct stet_e
 
 /* ---- the log ---- */
 
+int st_store_updated(struct st_store *store, int64_t *at, struct stet_error *err) {
+	static const char sql[] = "SELECT at FROM writes ORDER BY id DESC LIMIT 1";
+	int64_t wrote = 0;
+	int code = st_store_get(store, "updated_at", at, err);
+	if (code == 0)
+		code = st_db_number(store->db, sql, &wrote, err);
+	*at = wrote > *at ? wrote : *at;
+	return code;
+}
+
 static int mark_undone(struct st_store *store, int64_t id, struct stet_error *err) {
 	static const char sql[] =
 		"UPDATE writes SET undone_by = (SELECT max(id) FROM writes) WHERE id = ?";

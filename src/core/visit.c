@@ -114,7 +114,7 @@ static int save_deeds(struct saving *saving, struct st_store *store, struct stet
 		code = deed->below ? st_repo_note_below(&session->ws->repo, store, deed, err)
 		                   : st_repo_note(&session->ws->repo, store, deed, err);
 		saving->moved |= code == 1;
-		if (code < 0 || !deed->wrote || deed->foreign || deed->below)
+		if (code < 0 || !st_deed_is_logged(deed))
 			continue;
 		const struct st_write write = {
 			.path = deed->path,
@@ -247,7 +247,7 @@ void st_visit_did(struct stet_session *session, const struct st_deed *deed) {
 		st_guard_notice(&session->ws->guard,
 		                "There was no memory to note what became of %s in the state of the work.",
 		                st_shown(deed->path));
-	if (own.wrote && !own.foreign && !own.below) {
+	if (st_deed_is_logged(&own)) {
 		free(session->last_wrote);
 		session->last_wrote = strdup(deed->path);
 	}
