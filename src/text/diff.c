@@ -359,10 +359,12 @@ static size_t last_change(const struct side *side) {
 	return at ? (size_t)(at - side->changed) + 1 : 0;
 }
 
-static void settle(struct work *work, int which) {
+/* Whether there was nothing to settle. */
+static bool settle(struct work *work, int which) {
 	struct side *side = &work->sides[which];
 	const struct side *other = &work->sides[!which];
-	size_t budget = 16 * (side->lines->count + 1);
+	const size_t steps = 16 * (side->lines->count + 1);
+	size_t budget = steps;
 	size_t first = first_change(work), last = last_change(side);
 	struct run run = {
 		.side = side,
@@ -381,7 +383,7 @@ static void settle(struct work *work, int which) {
 		if (run.end > run.start)
 			settle_run(&run);
 		if (run.end >= last)
-			return;
+			return budget == steps;
 		run.start = ++run.end;
 		face_next(&run);
 	}
@@ -428,11 +430,12 @@ static int add_hunks(struct st_diff *diff, const struct work *work, struct stet_
  * Mark what differs. In most edits no line of what was replaced comes back, and then the rest of
  * the texts does not matter. Else how often a line occurs in all of them does.
  */
-static int mark(struct work *work, struct stet_error *err) {
+static int mark(struct work *work, bool *local, struct stet_error *err) {
 	int code = classify_all(work, work->head, work->tail, err);
 	if (code < 0)
 		return code;
-	if (shares_nothing(work)) {
+	*local = shares_nothing(work);
+	if (*local) {
 		mark_all(work, &work->sides[0]);
 		mark_all(work, &work->sides[1]);
 		return 0;
@@ -446,11 +449,11 @@ static int find_hunks(struct st_diff *diff, size_t head, size_t tail, struct ste
 	st_auto(work) work = {0};
 	int code = work_init(&work, &diff->old, &diff->new, head, tail, err);
 	if (code == 0)
-		code = mark(&work, err);
+		code = mark(&work, &diff->local, err);
 	if (code < 0)
 		return code;
-	settle(&work, 0);
-	settle(&work, 1);
+	for (int i = 0; i < 2; i++)
+		diff->local &= settle(&work, i);
 	return add_hunks(diff, &work, err);
 }
 
@@ -481,36 +484,34 @@ static size_t line_at(const struct st_lines *lines, size_t offset) {
 	return offset == lines->text.len ? lines->count : st_lines_number(lines, offset) - 1;
 }
 
-static size_t common_head(const struct st_lines *old, struct st_str new) {
-	size_t same = same_head(old->text, new);
-	const char *lf = same ? memrchr(new.ptr, '\n', same) : NULL;
-	return lf ? line_at(old, (size_t)(lf + 1 - new.ptr)) : 0;
-}
-
 static bool starts_line(struct st_str text, size_t offset) {
 	return offset == 0 || text.ptr[offset - 1] == '\n';
 }
 
-/* Lines at the end of both that come after the common ones at the start. */
-static size_t common_tail(const struct st_lines *old, struct st_str new, size_t head) {
-	size_t skip = old->starts[head];
-	struct st_str a = st_str_slice(old->text, skip, old->text.len);
-	struct st_str b = st_str_slice(new, skip, new.len);
-	size_t same = same_tail(a, b), at = a.len - same;
-	if (!starts_line(a, at) || !starts_line(b, b.len - same)) {
-		const char *lf = same ? memchr(a.ptr + at, '\n', same) : NULL;
-		at = lf ? (size_t)(lf + 1 - a.ptr) : a.len;
+struct st_diff_middle st_diff_middle(struct st_str old, struct st_str new) {
+	size_t same = same_head(old, new);
+	const char *lf = same ? memrchr(new.ptr, '\n', same) : NULL;
+	size_t start = lf ? (size_t)(lf + 1 - new.ptr) : 0;
+
+	struct st_str a = st_str_slice(old, start, old.len), b = st_str_slice(new, start, new.len);
+	same = same_tail(a, b);
+	size_t end = a.len - same;
+	if (!starts_line(a, end) || !starts_line(b, b.len - same)) {
+		lf = same ? memchr(a.ptr + end, '\n', same) : NULL;
+		end = lf ? (size_t)(lf + 1 - a.ptr) : a.len;
 	}
-	return old->count - line_at(old, skip + at);
+	return (struct st_diff_middle){start, start + end, start + end + new.len - old.len};
 }
 
 int st_diff_init(struct st_diff *diff, struct st_str old, struct st_str new,
                  struct stet_error *err) {
-	*diff = (struct st_diff){0};
+	*diff = (struct st_diff){.local = true};
 	int code = st_lines_init_lf(&diff->old, old, err);
 	if (code < 0)
 		return code;
-	size_t head = common_head(&diff->old, new), tail = common_tail(&diff->old, new, head);
+	struct st_diff_middle middle = st_diff_middle(old, new);
+	size_t head = line_at(&diff->old, middle.start);
+	size_t tail = diff->old.count - line_at(&diff->old, middle.old_end);
 	code = st_lines_init_near(&diff->new, new, &diff->old, head, tail, err);
 	if (code == 0 && !st_str_eq(old, new))
 		code = find_hunks(diff, head, tail, err);

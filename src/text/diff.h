@@ -38,7 +38,18 @@ struct st_diff {
 	size_t count;
 	/** Lines in all hunks. */
 	size_t removed, added;
+	/** What is beyond the hunks, and the lines right beside them, made no difference. */
+	bool local;
 };
+
+/** The lines that two texts do not begin and end with alike, by their offsets. */
+struct st_diff_middle {
+	/** In both texts. */
+	size_t start;
+	size_t old_end, new_end;
+};
+
+struct st_diff_middle st_diff_middle(struct st_str old, struct st_str new);
 
 /** Compare two texts. Returns 0, STET_E_TOO_BIG or STET_E_NOMEM; on failure nothing is kept. */
 [[nodiscard]] int st_diff_init(struct st_diff *diff, struct st_str old, struct st_str new,

@@ -49,7 +49,7 @@ static struct st_eols count_lanes(struct st_str text, size_t offset, size_t *at)
 }
 
 /* Count LFs only, two vectors at a time. */
-static size_t count_lf(struct st_str text) {
+size_t st_lf_count(struct st_str text) {
 	const lanes lf = (lanes){0} + '\n';
 	size_t count = 0, i = 0;
 	while (i + 2 * LANES <= text.len) {
@@ -70,7 +70,7 @@ static size_t count_lf(struct st_str text) {
 static struct st_eols count_bytes(struct st_str text, size_t offset) {
 	/* Most texts have no CR, and that is known sooner than any are counted. */
 	if (offset == 0 || !memchr(text.ptr, '\r', offset))
-		return (struct st_eols){.lf = count_lf(st_str_slice(text, 0, offset))};
+		return (struct st_eols){.lf = st_lf_count(st_str_slice(text, 0, offset))};
 
 	size_t i;
 	struct st_eols eols = count_lanes(text, offset, &i);
@@ -195,7 +195,7 @@ int st_lines_init(struct st_lines *lines, struct st_str text, struct stet_error 
 }
 
 int st_lines_init_lf(struct st_lines *lines, struct st_str text, struct stet_error *err) {
-	return index_lines(lines, text, count_lf(text), false, err);
+	return index_lines(lines, text, st_lf_count(text), false, err);
 }
 
 int st_lines_init_near(struct st_lines *lines, struct st_str text, const struct st_lines *known,
@@ -203,7 +203,7 @@ int st_lines_init_near(struct st_lines *lines, struct st_str text, const struct 
 	size_t tail_at = known->starts[known->count - tail];
 	size_t end = text.len - (known->text.len - tail_at);
 	struct st_str between = st_str_slice(text, known->starts[head], end);
-	size_t *starts = malloc((head + count_lf(between) + tail + 2) * sizeof *starts);
+	size_t *starts = malloc((head + st_lf_count(between) + tail + 2) * sizeof *starts);
 	if (!starts)
 		return st_fail_nomem(err);
 

@@ -99,6 +99,9 @@ void st_eol_convert(struct st_buf *buf, struct st_str text, enum st_eol eol);
  */
 size_t st_line_ends(struct st_str text, size_t offset);
 
+/** How many LFs a text has. */
+size_t st_lf_count(struct st_str text);
+
 /** How many lines a text has. */
 size_t st_line_count(struct st_str text);
 

@@ -57,8 +57,17 @@ struct plan {
 	bool to_the_end, has_cut;
 };
 
+/* Parts of two texts that have all of their differences, and what is before them in both. */
+struct parts {
+	struct st_str old, new;
+	struct st_str before;
+};
+
 struct writer {
 	const struct st_diff *diff;
+	/* What is before the texts that were compared, and how many lines of a diff that is. */
+	struct st_str before;
+	size_t lines_before;
 	const struct st_diff_opts *opts;
 	struct st_buf out;
 	/* How long the diff may become, and how long a line. */
@@ -206,12 +215,12 @@ static void format_range(char *out, size_t size, size_t start, size_t count) {
 		snprintf(out, size, "%zu,%zu", number, count);
 }
 
-static struct st_str format_head(char out[static HEAD_MAX], const struct group *group,
-                                 size_t old_count, size_t new_count) {
+static struct st_str format_head(char out[static HEAD_MAX], const struct writer *writer,
+                                 const struct group *group, size_t old_count, size_t new_count) {
 	char old[HEAD_MAX / 2 - 8], new[HEAD_MAX / 2 - 8];
 
-	format_range(old, sizeof old, group->old_start, old_count);
-	format_range(new, sizeof new, group->new_start, new_count);
+	format_range(old, sizeof old, writer->lines_before + group->old_start, old_count);
+	format_range(new, sizeof new, writer->lines_before + group->new_start, new_count);
 	int len = snprintf(out, HEAD_MAX, "@@ -%s +%s @@\n", old, new);
 	return st_strn(out, (size_t)len);
 }
@@ -259,7 +268,7 @@ static void add_group(struct writer *writer, const struct group *group, const st
 	struct entry entry;
 	char head[HEAD_MAX];
 
-	st_buf_add(&writer->out, format_head(head, group, plan->old_count, plan->new_count));
+	st_buf_add(&writer->out, format_head(head, writer, group, plan->old_count, plan->new_count));
 	for (size_t i = 0; i < plan->entries && next_entry(&cursor, &entry); i++)
 		add_entry(writer, &entry);
 }
@@ -267,7 +276,7 @@ static void add_group(struct writer *writer, const struct group *group, const st
 /* The room for the lines of a group, its head taken off. */
 static size_t room_for(const struct writer *writer, const struct group *group) {
 	char head[HEAD_MAX];
-	struct st_str text = format_head(head, group, group->old_end - group->old_start,
+	struct st_str text = format_head(head, writer, group, group->old_end - group->old_start,
 	                                 group->new_end - group->new_start);
 	size_t used = writer->out.len + text.len;
 	return used < writer->max_bytes ? writer->max_bytes - used : 0;
@@ -323,7 +332,7 @@ static void write_cut(struct writer *writer, size_t max_bytes) {
 /* Turn indexes of lines that end at LF into numbers as text/lines.h counts them. */
 static void number_shown(struct writer *writer) {
 	const struct st_lines *lines = &writer->diff->new;
-	size_t number = 1, offset = 0;
+	size_t number = 1 + st_line_count(writer->before), offset = 0;
 
 	for (size_t i = 0; i < writer->shown_count; i++) {
 		struct st_diff_range *range = &writer->shown[i];
@@ -351,17 +360,66 @@ static void hand_over(struct writer *writer, struct st_buf *out, struct st_diff_
 	writer->shown = NULL;
 }
 
+/* Back by so many lines from the start of one, or on. */
+static size_t lines_back(struct st_str text, size_t at, size_t count) {
+	while (at > 0 && count-- > 0) {
+		const char *lf = memrchr(text.ptr, '\n', at - 1);
+		at = lf ? (size_t)(lf + 1 - text.ptr) : 0;
+	}
+	return at;
+}
+
+static size_t lines_on(struct st_str text, size_t at, size_t count) {
+	while (at < text.len && count-- > 0) {
+		const char *lf = memchr(text.ptr + at, '\n', text.len - at);
+		at = lf ? (size_t)(lf + 1 - text.ptr) : text.len;
+	}
+	return at;
+}
+
+/* What differs, with its context. */
+static struct parts cut_out(struct st_str old, struct st_str new, size_t context) {
+	struct st_diff_middle middle = st_diff_middle(old, new);
+	size_t start = lines_back(old, middle.start, context);
+	size_t end = lines_on(old, middle.old_end, context);
+	return (struct parts){
+		.old = st_str_slice(old, start, end),
+		.new = st_str_slice(new, start, end - middle.old_end + middle.new_end),
+		.before = st_str_slice(old, 0, start),
+	};
+}
+
+/*
+ * A small change of a large text: what is around it need not be looked at,
+ * unless it turns out that it could have made a difference.
+ */
+static int compare(struct st_diff *diff, struct parts *parts, size_t context,
+                   struct stet_error *err) {
+	const struct parts whole = *parts;
+	if (context > 0)
+		*parts = cut_out(whole.old, whole.new, context);
+	int code = st_diff_init(diff, parts->old, parts->new, err);
+	if (code < 0 || diff->local || parts->old.len == whole.old.len)
+		return code;
+	st_diff_release(diff);
+	*parts = whole;
+	return st_diff_init(diff, whole.old, whole.new, err);
+}
+
 int st_diff_unified(struct st_str old, struct st_str new, const struct st_diff_opts *opts,
                     struct st_buf *out, struct st_diff_report *report, struct stet_error *err) {
 	if (report)
 		*report = (struct st_diff_report){0};
 	st_auto(st_diff) diff = {0};
-	int code = st_diff_init(&diff, old, new, err);
+	struct parts parts = {.old = old, .new = new};
+	int code = compare(&diff, &parts, opts->context, err);
 	if (code < 0)
 		return code;
 
 	st_auto(writer) writer = {
 		.diff = &diff,
+		.before = parts.before,
+		.lines_before = st_lf_count(parts.before),
 		.opts = opts,
 		.max_bytes = opts->max_bytes ? opts->max_bytes : SIZE_MAX,
 		.max_line = SIZE_MAX,

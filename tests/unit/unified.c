@@ -29,6 +29,53 @@ static void a_change_is_shown_with_its_context(void **state) {
 	           "--- a/f\n+++ b/f\n@@ -2,7 +2,7 @@\n 2\n 3\n 4\n-5\n+five\n 6\n 7\n 8\n");
 }
 
+/* Lines "1" to "count", but for one. */
+static void count_lines(struct st_buf *out, int count, int other, const char *text) {
+	st_buf_clear(out);
+	for (int i = 1; i <= count; i++) {
+		if (i == other)
+			st_buf_adds(out, text);
+		else
+			st_buf_addf(out, "%d\n", i);
+	}
+}
+
+static void a_change_of_a_large_text_is_shown_as_of_a_small_one(void **state) {
+	(void)state;
+	st_auto(st_buf) old = ST_BUF_INIT;
+	st_auto(st_buf) new = ST_BUF_INIT;
+	count_lines(&old, 10000, 0, NULL);
+	count_lines(&new, 10000, 5000, "five\n");
+	check_diff(
+		st_buf_str(&old), st_buf_str(&new),
+		"--- a/f\n+++ b/f\n@@ -4997,7 +4997,7 @@\n 4997\n 4998\n 4999\n-5000\n+five\n 5001\n "
+		"5002\n 5003\n");
+	count_lines(&new, 10000, 5000, "");
+	check_diff(
+		st_buf_str(&old), st_buf_str(&new),
+		"--- a/f\n+++ b/f\n@@ -4997,7 +4997,6 @@\n 4997\n 4998\n 4999\n-5000\n 5001\n 5002\n "
+		"5003\n");
+}
+
+/* What is added to a long run of equal lines is shown at its end, however far that is. */
+static void a_hunk_slides_out_of_what_was_looked_at(void **state) {
+	(void)state;
+	st_auto(st_buf) old = ST_BUF_INIT;
+	st_auto(st_buf) new = ST_BUF_INIT;
+	st_buf_adds(&old, "first\n");
+	st_buf_adds(&new, "first\n");
+	for (int i = 0; i < 100; i++) {
+		st_buf_adds(&old, "x\n");
+		st_buf_adds(&new, i == 50 ? "x\nx\n" : "x\n");
+	}
+	st_buf_adds(&old, "last\n");
+	st_buf_adds(&new, "last\n");
+	check_diff(st_buf_str(&old), st_buf_str(&new),
+	           "--- a/f\n+++ b/f\n@@ -99,4 +99,5 @@\n x\n x\n x\n+x\n last\n");
+	check_diff(st_buf_str(&new), st_buf_str(&old),
+	           "--- a/f\n+++ b/f\n@@ -99,5 +99,4 @@\n x\n x\n x\n-x\n last\n");
+}
+
 static void an_empty_side_is_line_zero(void **state) {
 	(void)state;
 	check_diff(ST_STR(""), ST_STR("a\n"), "--- a/f\n+++ b/f\n@@ -0,0 +1 @@\n+a\n");
@@ -422,6 +469,8 @@ int main(void) {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(equal_texts_give_nothing),
 		cmocka_unit_test(a_change_is_shown_with_its_context),
+		cmocka_unit_test(a_change_of_a_large_text_is_shown_as_of_a_small_one),
+		cmocka_unit_test(a_hunk_slides_out_of_what_was_looked_at),
 		cmocka_unit_test(an_empty_side_is_line_zero),
 		cmocka_unit_test(a_missing_final_newline_is_said),
 		cmocka_unit_test(bytes_pass_through_unchanged),
