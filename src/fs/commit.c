@@ -311,6 +311,7 @@ static int prepare(struct st_job *job, struct stet_error *err) {
 		.expected = job->commit->expected,
 		.bytes = job->commit->bytes,
 		.sync = job->sync,
+		.hashing = &job->hashing,
 	};
 	int code = st_temp_write(&job->temp, job->place.dirfd, &plan, err);
 	if (code == 0)
@@ -497,6 +498,7 @@ int st_commit(const struct st_root *root, struct st_guard *guard, const struct s
 		.fd = -1,
 		.temp = ST_TEMP_INIT,
 	};
+	st_hashing_begin(&job.hashing, &guard->hasher, commit->bytes);
 	st_displaced_look(guard);
 	st_keep_recover(guard);
 	int code = locate(&job, err);

@@ -10,6 +10,7 @@ void st_guard_init(struct st_guard *guard, const struct st_root *root, const cha
 	*guard = (struct st_guard){.root = root, .state_dir = state_dir, .kept_fd = -1};
 	pthread_mutex_init(&guard->lock, NULL);
 	st_closer_init(&guard->closer);
+	st_hasher_init(&guard->hasher);
 }
 
 static void notice_release(struct st_notice *notice) {
@@ -22,6 +23,7 @@ void st_guard_release(struct st_guard *guard) {
 	for (size_t i = 0; i < guard->notice_count; i++)
 		notice_release(&guard->notices[i]);
 	st_closer_release(&guard->closer);
+	st_hasher_release(&guard->hasher);
 	st_close_at(&guard->kept_fd);
 	pthread_mutex_destroy(&guard->lock);
 }

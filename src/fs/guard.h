@@ -17,6 +17,7 @@
 
 #include "fs/closer.h"
 #include "fs/file.h"
+#include "fs/hasher.h"
 
 enum {
 	ST_DISPLACED_MAX = 64,
@@ -68,8 +69,9 @@ struct st_guard {
 	uint64_t kept;
 	struct st_swept swept[ST_SWEPT_MAX];
 	size_t swept_next;
-	/** Has a lock of its own. */
+	/** These have locks of their own. */
 	struct st_closer closer;
+	struct st_hasher hasher;
 };
 
 /** Fill a guard; root and state_dir (a name) are borrowed for its life. Opens nothing yet. */

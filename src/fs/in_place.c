@@ -105,7 +105,7 @@ int st_in_place(struct st_job *job, struct stet_error *err) {
 	bool finished = false;
 	code = st_job_compare(job, &finished, err);
 	if (code == 0 && !finished)
-		code = st_hash_of(job->commit->bytes, &job->done->hash, err);
+		code = st_hashing_end(&job->hashing, &job->done->hash, err);
 	/* Waiting for the lease took its time: what was opened may no longer have the name. */
 	if ((code == 0 || code == STET_E_CONFLICT) && !st_job_is_named(job, &job->done->current.stamp))
 		code = ST_JOB_AGAIN;

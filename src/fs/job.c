@@ -9,6 +9,7 @@
 void st_job_release(struct st_job *job) {
 	st_job_unlock(job);
 	st_temp_release(&job->temp);
+	st_hashing_release(&job->hashing);
 	st_close_at(&job->fd);
 	st_place_release(&job->place);
 }
@@ -103,7 +104,7 @@ static int noop(struct st_job *job, const struct st_file *file, struct stet_erro
 	job->done->way = ST_COMMIT_NONE;
 	job->done->stamp = file->stamp;
 	job->done->stamp.racy |= !file->stamped;
-	return st_hash_of(job->commit->bytes, &job->done->hash, err);
+	return st_hashing_end(&job->hashing, &job->done->hash, err);
 }
 
 /* Whether it is the version that the caller gave: to compare is so much quicker than to hash. */

@@ -146,7 +146,7 @@ static int wait_for_disk(int fd, enum st_temp_sync sync) {
 static int flush(struct st_temp *temp, int fd, const struct st_temp_plan *plan) {
 	if (plan->sync == ST_TEMP_BEGUN || plan->bytes.len >= EARLY_BYTES)
 		sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE);
-	if (st_hash_of(plan->bytes, &temp->hash, NULL) < 0) {
+	if (st_hashing_end(plan->hashing, &temp->hash, NULL) < 0) {
 		errno = ENOMEM;
 		return -1;
 	}

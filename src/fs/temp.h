@@ -58,11 +58,13 @@ struct st_temp_plan {
 	const struct st_hash *expected;
 	struct st_str bytes;
 	enum st_temp_sync sync;
+	/** Their hash. */
+	struct st_hashing *hashing;
 };
 
 /**
  * Write bytes to a new temporary file in a directory. Their hash, in
- * temp->hash, is computed while the disk is busy with them.
+ * temp->hash, is asked for while the disk is busy with them.
  *
  * @return 0; 1 if the metadata cannot be reproduced by this user (nothing is
  *         left behind); or a negative code.
