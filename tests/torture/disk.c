@@ -159,8 +159,15 @@ bool disk_open(struct disk *disk, const char *path) {
 	return false;
 }
 
+/* The loop device lets go of the file some time after it was unmounted. */
 void disk_close(struct disk *disk) {
-	assert_int_equal(umount2(disk->path, 0), 0);
+	int failed = -1;
+	for (int i = 0; i < 1000 && failed; i++) {
+		failed = umount2(disk->path, 0);
+		if (failed)
+			sleep_ms(10);
+	}
+	assert_int_equal(failed, 0);
 	pthread_join(disk->thread, NULL);
 }
 
