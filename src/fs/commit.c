@@ -149,27 +149,25 @@ static void put_back(struct st_job *job) {
 		leave_foreign(job);
 }
 
-/* The new name: with the directory, or with the file where that does for both. */
-static int sync_name(const struct st_job *job) {
-	if (job->commit->relaxed)
-		return 0;
-	if (job->sync == ST_TEMP_SENT)
-		return st_retry(fsync(job->temp.fd));
-	if (st_retry(fsync(job->place.dirfd)) == 0)
+static int sync_dir(const struct st_job *job) {
+	if (job->commit->relaxed || st_retry(fsync(job->place.dirfd)) == 0)
 		return 0;
 	/* Some filesystems cannot sync a directory; a descriptor for passing through cannot either. */
-	return errno == EINVAL || errno == EBADF || errno == ENOTSUP ? 0 : -1;
+	if (errno != EINVAL && errno != EBADF && errno != ENOTSUP)
+		return -1;
+	/* Then the file has to do, if it was not synced before. */
+	return job->sync == ST_TEMP_SENT ? st_retry(fsync(job->temp.fd)) : 0;
 }
 
 static int not_durable(struct st_job *job, struct stet_error *err) {
-	return st_fail_errno(err, errno, "%s was not written: %s cannot be synced",
-	                     st_shown(job->place.path),
-	                     job->sync == ST_TEMP_SENT ? "it" : "the directory");
+	return st_fail_errno(err, errno, "%s was not written: the directory cannot be synced",
+	                     st_shown(job->place.path));
 }
 
 static void unsynced(struct st_job *job) {
 	st_guard_notice(job->guard,
-	                "%s was written, but cannot be synced: a crash of the machine may undo it.",
+	                "%s was written, but its directory cannot be synced: a crash of the "
+	                "machine may undo it.",
 	                st_shown(job->place.path));
 }
 
@@ -203,7 +201,7 @@ static void remove_old(struct st_job *job, const struct stat *before) {
 static int sync_exchange(struct st_job *job, struct stet_error *err) {
 	(void)st_retry(flock(job->fd, LOCK_EX | LOCK_NB));
 	st_job_unlock(job);
-	int synced = sync_name(job);
+	int synced = sync_dir(job);
 	int code = synced < 0 ? not_durable(job, err) : 0;
 	(void)st_job_lock(job, NULL);
 	if (code == 0)
@@ -267,7 +265,7 @@ static int rename_over(struct st_job *job, struct stet_error *err) {
 	st_displaced_add(job->guard, job->fd, job->place.path, job->commit->expected, &job->stamp);
 	job->fd = -1;
 	job->done->way = ST_COMMIT_VERIFIED;
-	if (sync_name(job) < 0)
+	if (sync_dir(job) < 0)
 		unsynced(job);
 	return 0;
 }
@@ -303,7 +301,7 @@ static int prepare(struct st_job *job, struct stet_error *err) {
 	ask_if_clean(job);
 	job->sync = job->commit->relaxed ? ST_TEMP_BEGUN : ST_TEMP_SAFE;
 	/* Also if nobody waits for the flush: the journal must not be ahead of the bytes. */
-	if (st_journal_takes_names(job->place.dirfd))
+	if (st_journal_flushes_first(job->place.dirfd))
 		job->sync = ST_TEMP_SENT;
 	const struct st_temp_plan plan = {
 		.target = job->place.name,
@@ -402,7 +400,7 @@ static int create(struct st_job *job, struct stet_error *err) {
 		code = name_new(job, err);
 	}
 	st_job_unlock(job);
-	if (code == 0 && sync_name(job) < 0) {
+	if (code == 0 && sync_dir(job) < 0) {
 		code = not_durable(job, err);
 		uncreate(job);
 	}

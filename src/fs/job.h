@@ -37,7 +37,7 @@ struct st_job {
 	struct st_str old;
 	struct st_stamp stamp;
 	struct st_temp temp;
-	/** How its bytes, and later its name, get to the disk. */
+	/** How far it is written before it gets the name. */
 	enum st_temp_sync sync;
 	/** The hash of the new bytes; not of a job that removes a file. */
 	struct st_hashing hashing;

@@ -23,36 +23,29 @@ static bool device_name(dev_t dev, char *name, size_t size) {
 	return (size_t)snprintf(name, size, "%s", slash ? slash + 1 : target) < size;
 }
 
-/* The options that a filesystem is mounted with, a line each, with a newline before and after; "" if not known. */
-static void read_options(const char *device, char *options, size_t size) {
+/* Whether there is a journal, on the device itself: one on another is listed by that one's name. */
+static bool has_journal(const char *device) {
 	char path[NAME_MAX + 32];
-	snprintf(path, sizeof path, "/proc/fs/ext4/%s/options", device);
-	st_autofd fd = st_retry(openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC));
-	ssize_t len = fd < 0 ? -1 : st_retry(read(fd, options + 1, size - 2));
-	options[0] = len > 0 ? '\n' : '\0';
-	options[len > 0 ? len + 1 : 0] = '\0';
+	snprintf(path, sizeof path, "/proc/fs/jbd2/%s-8", device);
+	return st_retry(faccessat(AT_FDCWD, path, F_OK, 0)) == 0;
 }
 
-static bool ask_kernel(int dirfd) {
-	struct stat st;
-	char device[NAME_MAX + 1], options[4096];
-	if (st_retry(fstat(dirfd, &st)) < 0 || !device_name(st.st_dev, device, sizeof device))
-		return false;
-	read_options(device, options, sizeof options);
-	/* Without a journal there is no such line. */
+/* Whether bytes are written to their place, and not by way of the journal, or in no order at all. */
+static bool is_ordered(const char *device) {
+	char path[NAME_MAX + 32], options[4096];
+	snprintf(path, sizeof path, "/proc/fs/ext4/%s/options", device);
+	st_autofd fd = st_retry(openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC));
+	ssize_t len = fd < 0 ? -1 : st_retry(read(fd, options, sizeof options - 1));
+	options[len > 0 ? len : 0] = '\0';
 	return strstr(options, "\ndata=ordered\n") != NULL;
 }
 
-/* To ask takes a while, and the answer is the same for as long as a filesystem is mounted. */
-bool st_journal_takes_names(int dirfd) {
-	static _Thread_local fsid_t last;
-	static _Thread_local bool known, takes;
+/* Asked every time: what is mounted where, and how, may change, and the answer must not be an old one. */
+bool st_journal_flushes_first(int dirfd) {
 	struct statfs fs;
-	if (fstatfs(dirfd, &fs) < 0 || fs.f_type != EXT4_SUPER_MAGIC)
-		return false;
-	if (!known || memcmp(&last, &fs.f_fsid, sizeof last) != 0)
-		takes = ask_kernel(dirfd);
-	known = true;
-	last = fs.f_fsid;
-	return takes;
+	struct stat st;
+	char device[NAME_MAX + 1];
+	return fstatfs(dirfd, &fs) == 0 && fs.f_type == EXT4_SUPER_MAGIC &&
+	       st_retry(fstat(dirfd, &st)) == 0 && device_name(st.st_dev, device, sizeof device) &&
+	       has_journal(device) && is_ordered(device);
 }

@@ -130,12 +130,22 @@ static int copy_metadata(int from, int to) {
 /* The least that is worth an early start where the disk is waited for anyway. */
 enum { EARLY_BYTES = 32 << 10 };
 
+/* Whether a kernel or filesystem cannot be waited for in this way. An error of the disk is told once only. */
+static bool cannot_send(int errnum) {
+	return errnum == ENOSYS || errnum == EINVAL || errnum == ESPIPE;
+}
+
 static int wait_for_disk(int fd, enum st_temp_sync sync) {
 	enum {
 		WRITTEN = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER
 	};
-	if (sync == ST_TEMP_BEGUN || (sync == ST_TEMP_SENT && sync_file_range(fd, 0, 0, WRITTEN) == 0))
+	if (sync == ST_TEMP_BEGUN)
 		return 0;
+	if (sync == ST_TEMP_SENT) {
+		int failed = st_retry(sync_file_range(fd, 0, 0, WRITTEN));
+		if (failed == 0 || !cannot_send(errno))
+			return failed;
+	}
 	return st_retry(fsync(fd));
 }
 

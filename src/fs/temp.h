@@ -42,7 +42,7 @@ struct st_temp {
 enum st_temp_sync {
 	/** It is on its way to the disk. */
 	ST_TEMP_BEGUN,
-	/** Its bytes are with the disk, which has yet to be told to keep them. */
+	/** Its bytes have arrived at the disk, which has yet to be told to keep them. */
 	ST_TEMP_SENT,
 	/** They are safe. */
 	ST_TEMP_SAFE,

@@ -21,7 +21,8 @@
 	X(open64) \
 	X(openat64) \
 	X(syscall) \
-	X(read) X(__read_chk) X(pread64) X(__pread64_chk) X(write) X(pwrite64) X(fstat64) X(fstatat64) \
+	X(read) \
+	X(__read_chk) X(pread64) X(__pread64_chk) X(write) X(pwrite64) X(fstat64) X(fstatat64) \
 		X(stat64) X(fstatfs64) X(fcntl64) X(flock) X(fsync) X(ftruncate64) X(fallocate64) \
 			X(sync_file_range) X(renameat) X(renameat2) X(linkat) X(unlinkat) X(mkdirat) \
 				X(readlinkat) X(__readlinkat_chk) X(faccessat) X(fchown) X(fchmod) X(futimens) \
@@ -84,6 +85,14 @@ static bool feigns_journal;
 
 void fault_feign_journal(bool feign) {
 	feigns_journal = feign;
+}
+
+static struct fault_order order;
+
+struct fault_order fault_order_take(void) {
+	struct fault_order taken = order;
+	order = (struct fault_order){0};
+	return taken;
 }
 
 bool fault_fired(void) {
@@ -156,7 +165,6 @@ WRAP(int, fstatfs64, (int fd, struct statfs *fs), (fd, fs), -1)
 WRAP(int, flock, (int fd, int how), (fd, how), -1)
 WRAP(int, ftruncate64, (int fd, off_t size), (fd, size), -1)
 WRAP(int, fallocate64, (int fd, int mode, off_t at, off_t len), (fd, mode, at, len), -1)
-WRAP(int, sync_file_range, (int fd, off_t at, off_t len, unsigned flags), (fd, at, len, flags), -1)
 WRAP(int, renameat, (int from, const char *old, int to, const char *new), (from, old, to, new), -1)
 WRAP(int, linkat, (int from, const char *old, int to, const char *new, int flags),
      (from, old, to, new, flags), -1)
@@ -274,20 +282,39 @@ int __wrap_renameat2(int from, const char *old, int to, const char *new, unsigne
 		errno = EINVAL;
 		return -1;
 	}
+	order.renamed = true;
 	return __real_renameat2(from, old, to, new, flags);
 }
 
-bool __real_st_journal_takes_names(int dirfd);
-bool __wrap_st_journal_takes_names(int dirfd);
-bool __wrap_st_journal_takes_names(int dirfd) {
-	return __real_st_journal_takes_names(dirfd) || feigns_journal;
+bool __real_st_journal_flushes_first(int dirfd);
+bool __wrap_st_journal_flushes_first(int dirfd);
+bool __wrap_st_journal_flushes_first(int dirfd) {
+	(void)__real_st_journal_flushes_first(dirfd);
+	return feigns_journal;
+}
+
+int __real_sync_file_range(int fd, off_t at, off_t len, unsigned flags);
+int __wrap_sync_file_range(int fd, off_t at, off_t len, unsigned flags);
+int __wrap_sync_file_range(int fd, off_t at, off_t len, unsigned flags) {
+	const unsigned written =
+		SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
+	if (fails(CALL_sync_file_range))
+		return -1;
+	order.sent |= flags == written && at == 0 && len == 0 && !order.renamed;
+	return __real_sync_file_range(fd, at, len, flags);
 }
 
 /* Nobody pulls the plug here, and the disk takes its time. */
 int __wrap_fsync(int fd);
 int __wrap_fsync(int fd) {
 	(void)fd;
-	return fails(CALL_fsync) ? -1 : 0;
+	if (fails(CALL_fsync))
+		return -1;
+	if (order.renamed)
+		order.synced_after++;
+	else
+		order.synced_before++;
+	return 0;
 }
 
 int __real_close(int fd);

@@ -1,7 +1,9 @@
 #include "torture/disk.h"
 
 #include <linux/fuse.h>
+#include <sched.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 
 #include "lib/test.h"
 #include "torture/page.h"
@@ -125,9 +127,18 @@ static void serve(struct disk *disk, const struct fuse_in_header *in) {
 	}
 }
 
-/* Until it is unmounted. */
+/*
+ * Until it is unmounted. The descriptor is the thread's own: if the process is
+ * killed while another thread waits for the disk, the kernel sees that nobody
+ * will answer any more, and lets it go.
+ */
 static void *run(void *data) {
 	struct disk *disk = data;
+	if (unshare(CLONE_FILES) < 0)
+		abort();
+	/* Without memory it must not wait for the disk, where that can be said. */
+	(void)prctl(PR_SET_IO_FLUSHER, 1, 0, 0, 0);
+	pthread_barrier_wait(&disk->begun);
 	char *request = aligned_alloc(16, REQUEST_MAX);
 	ssize_t got = 1;
 	while (request && (got > 0 || errno == EINTR || errno == ENOENT)) {
@@ -136,6 +147,7 @@ static void *run(void *data) {
 			serve(disk, (const struct fuse_in_header *)request);
 	}
 	free(request);
+	close(disk->fd);
 	return NULL;
 }
 
@@ -146,6 +158,7 @@ bool disk_open(struct disk *disk, const char *path) {
 		.fd = open("/dev/fuse", O_RDWR | O_CLOEXEC), .first = ST_BUF_INIT, .now = ST_BUF_INIT};
 	snprintf(disk->path, sizeof disk->path, "%s", path);
 	pthread_mutex_init(&disk->lock, NULL);
+	pthread_barrier_init(&disk->begun, NULL, 2);
 	if (disk->fd < 0 || !file_load(path, &disk->first))
 		return false;
 	st_buf_add(&disk->now, st_buf_str(&disk->first));
@@ -153,10 +166,13 @@ bool disk_open(struct disk *disk, const char *path) {
 	snprintf(options, sizeof options, "fd=%d,rootmode=100600,user_id=0,group_id=0", disk->fd);
 	if (mount("disk", path, "fuse", MS_NOSUID | MS_NODEV, options) < 0)
 		return false;
-	if (pthread_create(&disk->thread, NULL, run, disk) == 0)
-		return true;
-	umount2(path, MNT_DETACH);
-	return false;
+	if (pthread_create(&disk->thread, NULL, run, disk) != 0) {
+		umount2(path, MNT_DETACH);
+		return false;
+	}
+	pthread_barrier_wait(&disk->begun);
+	close(disk->fd);
+	return true;
 }
 
 /* The loop device lets go of the file some time after it was unmounted. */
@@ -172,13 +188,12 @@ void disk_close(struct disk *disk) {
 }
 
 void disk_release(struct disk *disk) {
-	if (disk->fd >= 0)
-		close(disk->fd);
 	for (size_t i = 0; i < disk->count; i++)
 		free(disk->events[i].bytes);
 	free(disk->events);
 	st_buf_release(&disk->first);
 	st_buf_release(&disk->now);
+	pthread_barrier_destroy(&disk->begun);
 	pthread_mutex_destroy(&disk->lock);
 }
 

@@ -14,6 +14,10 @@
  *     disk_crash(&disk, moment, &gen, "crashed");
  *     disk_release(&disk);
  *
+ * A write that was told counts as arrived when it is noted, and is kept or lost
+ * in blocks of 4096 bytes; who does not wait for a write to arrive is not
+ * caught by that alone.
+ *
  * The disk is a file of a FUSE filesystem that a thread of this process
  * serves; a loop device makes a disk of it. That takes root.
  */
@@ -34,8 +38,10 @@ struct disk_event {
 
 struct disk {
 	char path[300];
+	/** The thread's alone, once it runs. */
 	int fd;
 	pthread_t thread;
+	pthread_barrier_t begun;
 	/** As it was in the beginning, and as it is. */
 	struct st_buf first, now;
 	/** Guards the events while the thread runs. */

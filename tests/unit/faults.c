@@ -1081,6 +1081,73 @@ static void every_system_call_may_be_missing(void **state) {
 	perform_all(FAULT_SYSTEM, missing, sizeof missing / sizeof *missing, false);
 }
 
+/* ---- the order of things ---- */
+
+static struct fault_order order_of(int (*play)(struct stage *stage, struct stet_error *err),
+                                   bool had_file, bool journal) {
+	const struct scene scene = {.lay = had_file ? lay_file : lay_nothing};
+	struct stage stage = {0};
+	stage_open(&stage, &scene);
+	fault_feign_journal(journal);
+	(void)fault_order_take();
+	assert_int_equal(play(&stage, NULL), 0);
+	struct fault_order order = fault_order_take();
+	fault_feign_journal(false);
+	assert_true(order.renamed);
+	stage_close(&stage);
+	return order;
+}
+
+static void the_bytes_are_safe_before_the_name_changes(void **state) {
+	(void)state;
+	for (int had_file = 0; had_file < 2; had_file++) {
+		struct fault_order order = order_of(had_file ? play_replace : play_create, had_file, false);
+		assert_int_equal(order.synced_before, 1);
+		assert_int_equal(order.synced_after, 1);
+	}
+	struct fault_order relaxed = order_of(play_replace_relaxed, true, false);
+	assert_int_equal(relaxed.synced_before + relaxed.synced_after, 0);
+}
+
+static void with_a_journal_it_is_enough_that_they_have_arrived(void **state) {
+	(void)state;
+	for (int had_file = 0; had_file < 2; had_file++) {
+		struct fault_order order = order_of(had_file ? play_replace : play_create, had_file, true);
+		assert_true(order.sent);
+		assert_int_equal(order.synced_before, 0);
+		assert_int_equal(order.synced_after, 1);
+	}
+	struct fault_order relaxed = order_of(play_replace_relaxed, true, true);
+	assert_true(relaxed.sent);
+	assert_int_equal(relaxed.synced_before + relaxed.synced_after, 0);
+}
+
+/* The disk says so once; who asks again hears that all is well. */
+static void bytes_that_do_not_arrive_are_refused(void **state) {
+	(void)state;
+	const struct scene scene = {.lay = lay_file};
+	bool met = false, fired = true;
+	for (unsigned nth = 1; fired && !met; nth++) {
+		struct stage stage = {0};
+		stage_open(&stage, &scene);
+		fault_feign_journal(true);
+		(void)fault_order_take();
+		fault_arm(FAULT_SYSTEM, nth, EIO);
+		int code = play_replace(&stage, NULL);
+		fault_off();
+		fault_feign_journal(false);
+		fired = fault_fired();
+		met = fired && strcmp(fault_where(), "sync_file_range") == 0;
+		if (met) {
+			assert_int_equal(code, STET_E_IO);
+			assert_false(fault_order_take().renamed);
+			assert_true(holds(stage.dir, "a.txt", OLD));
+		}
+		stage_close(&stage);
+	}
+	assert_true(met);
+}
+
 int main(void) {
 	/* Thousands of directories come and go: in memory, if there is such a place. */
 	if (access("/dev/shm", W_OK) == 0)
@@ -1093,6 +1160,9 @@ int main(void) {
 		cmocka_unit_test(every_system_call_from_some_point_may_fail),
 		cmocka_unit_test(every_system_call_may_be_missing),
 		cmocka_unit_test(calls_lead_through_the_wrappers),
+		cmocka_unit_test(the_bytes_are_safe_before_the_name_changes),
+		cmocka_unit_test(with_a_journal_it_is_enough_that_they_have_arrived),
+		cmocka_unit_test(bytes_that_do_not_arrive_are_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
