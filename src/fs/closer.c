@@ -1,5 +1,6 @@
 #include "fs/closer.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 /* How often it looks for another file by itself, and how long in between. */
@@ -20,6 +21,12 @@ static void rest(struct st_closer *closer) {
 	closer->asleep = false;
 }
 
+static void finish(const struct st_closing *file) {
+	if (file->new)
+		(void)sync_file_range(file->fd, 0, 0, SYNC_FILE_RANGE_WRITE);
+	close(file->fd);
+}
+
 static void *work(void *data) {
 	struct st_closer *closer = data;
 	pthread_mutex_lock(&closer->lock);
@@ -28,9 +35,9 @@ static void *work(void *data) {
 			rest(closer);
 			continue;
 		}
-		int fd = closer->fds[--closer->count];
+		struct st_closing file = closer->files[--closer->count];
 		pthread_mutex_unlock(&closer->lock);
-		close(fd);
+		finish(&file);
 		pthread_mutex_lock(&closer->lock);
 	}
 	pthread_mutex_unlock(&closer->lock);
@@ -52,24 +59,32 @@ void st_closer_release(struct st_closer *closer) {
 	pthread_mutex_unlock(&closer->lock);
 	st_worker_join(&closer->worker);
 	while (closer->count > 0)
-		close(closer->fds[--closer->count]);
+		finish(&closer->files[--closer->count]);
 	pthread_cond_destroy(&closer->wake);
 	pthread_mutex_destroy(&closer->lock);
 }
 
-void st_closer_take(struct st_closer *closer, int fd) {
+static void take(struct st_closer *closer, struct st_closing file) {
 	if (st_worker_is_elsewhere(&closer->worker)) {
-		close(fd);
+		finish(&file);
 		return;
 	}
 	pthread_mutex_lock(&closer->lock);
 	bool waits = closer->count < ST_CLOSER_MAX && st_worker_begin(&closer->worker, work, closer);
 	if (waits) {
-		closer->fds[closer->count++] = fd;
+		closer->files[closer->count++] = file;
 		if (closer->asleep)
 			pthread_cond_signal(&closer->wake);
 	}
 	pthread_mutex_unlock(&closer->lock);
 	if (!waits)
-		close(fd);
+		finish(&file);
+}
+
+void st_closer_take(struct st_closer *closer, int fd) {
+	take(closer, (struct st_closing){.fd = fd});
+}
+
+void st_closer_take_new(struct st_closer *closer, int fd) {
+	take(closer, (struct st_closing){.fd = fd, .new = true});
 }

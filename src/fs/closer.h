@@ -1,10 +1,12 @@
 /**
- * Closing files that have no name any more without making anybody wait.
+ * What is left to do with files of a commit that nobody waits for.
  *
  * The last close of a removed file frees its blocks. Where the filesystem
  * discards them at once, this takes longer than the rest of a commit, so a
- * thread does it. There is none before the first file, and without one, or
- * with too many files at once, whoever hands over a file closes it after all.
+ * thread does it. The same thread starts to write new files to the disk whose
+ * commit does not wait for that. There is none before the first file, and
+ * without one, or with too many files at once, whoever hands over a file does
+ * it himself after all.
  *
  * To wake a thread takes a while too. So for some time after a file the thread
  * looks for the next one by itself, and in a series of commits only the first
@@ -26,7 +28,11 @@ struct st_closer {
 	/** Guards everything below. */
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
-	int fds[ST_CLOSER_MAX];
+	struct st_closing {
+		int fd;
+		/** It is to be written to the disk before. */
+		bool new;
+	} files[ST_CLOSER_MAX];
 	size_t count;
 	/** It has to be woken. */
 	bool asleep;
@@ -41,5 +47,8 @@ void st_closer_release(struct st_closer *closer);
 
 /** Close a descriptor, now or soon. */
 void st_closer_take(struct st_closer *closer, int fd);
+
+/** As st_closer_take(), of a new file: before it is closed, writing it to the disk is started. */
+void st_closer_take_new(struct st_closer *closer, int fd);
 
 #endif

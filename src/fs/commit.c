@@ -172,6 +172,19 @@ static void unsynced(struct st_job *job) {
 }
 
 /*
+ * Behind the answer: ext4 starts to write a file that is renamed over another,
+ * but not one that is exchanged.
+ */
+static void write_soon(struct st_job *job) {
+	if (job->sync != ST_TEMP_IN_MEMORY)
+		return;
+	/* It has its name, and others may want to lock it. */
+	(void)st_retry(flock(job->temp.fd, LOCK_UN));
+	st_closer_take_new(&job->guard->closer, job->temp.fd);
+	job->temp.fd = -1;
+}
+
+/*
  * The old file's name goes, and the directory is remembered as clean if
  * nobody else changed it since `before`; NULL if it was locked all the time.
  */
@@ -299,7 +312,7 @@ static int swap(struct st_job *job, struct stet_error *err) {
 
 static int prepare(struct st_job *job, struct stet_error *err) {
 	ask_if_clean(job);
-	job->sync = job->commit->relaxed ? ST_TEMP_BEGUN : ST_TEMP_SAFE;
+	job->sync = job->commit->relaxed ? ST_TEMP_IN_MEMORY : ST_TEMP_SAFE;
 	/* Also if nobody waits for the flush: the journal must not be ahead of the bytes. */
 	if (st_journal_flushes_first(job->place.dirfd))
 		job->sync = ST_TEMP_SENT;
@@ -355,6 +368,8 @@ static int replace(struct st_job *job, struct stet_error *err) {
 		code = swap(job, err);
 	if (code != 0)
 		st_temp_release(&job->temp);
+	else
+		write_soon(job);
 	st_job_unlock(job);
 	return code;
 }
@@ -404,11 +419,13 @@ static int create(struct st_job *job, struct stet_error *err) {
 		code = not_durable(job, err);
 		uncreate(job);
 	}
-	if (code != 0)
+	if (code != 0) {
 		st_temp_release(&job->temp);
-	else
-		job->done->way = ST_COMMIT_CREATED;
-	return code;
+		return code;
+	}
+	job->done->way = ST_COMMIT_CREATED;
+	write_soon(job);
+	return 0;
 }
 
 /* ---- one try, and as many as it takes ---- */

@@ -139,7 +139,7 @@ static int wait_for_disk(int fd, enum st_temp_sync sync) {
 	enum {
 		WRITTEN = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER
 	};
-	if (sync == ST_TEMP_BEGUN)
+	if (sync == ST_TEMP_IN_MEMORY)
 		return 0;
 	if (sync == ST_TEMP_SENT) {
 		int failed = st_retry(sync_file_range(fd, 0, 0, WRITTEN));
@@ -149,12 +149,9 @@ static int wait_for_disk(int fd, enum st_temp_sync sync) {
 	return st_retry(fsync(fd));
 }
 
-/*
- * To the disk, and the hash meanwhile. Also if nobody waits for the disk: ext4
- * flushes a file that is renamed over another, but not one that is exchanged.
- */
+/* To the disk, and the hash meanwhile. */
 static int flush(struct st_temp *temp, int fd, const struct st_temp_plan *plan) {
-	if (plan->sync == ST_TEMP_BEGUN || plan->bytes.len >= EARLY_BYTES)
+	if (plan->sync != ST_TEMP_IN_MEMORY && plan->bytes.len >= EARLY_BYTES)
 		sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE);
 	if (st_hashing_end(plan->hashing, &temp->hash, NULL) < 0) {
 		errno = ENOMEM;

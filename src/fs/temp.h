@@ -40,8 +40,8 @@ struct st_temp {
 
 /** How far a temporary file is written when it counts as written. */
 enum st_temp_sync {
-	/** It is on its way to the disk. */
-	ST_TEMP_BEGUN,
+	/** Every process sees its bytes; the disk need not have any. */
+	ST_TEMP_IN_MEMORY,
 	/** Its bytes have arrived at the disk, which has yet to be told to keep them. */
 	ST_TEMP_SENT,
 	/** They are safe. */
