@@ -22,8 +22,9 @@
 	X(openat64) \
 	X(syscall) \
 	X(read) \
-	X(__read_chk) X(pread64) X(__pread64_chk) X(write) X(pwrite64) X(fstat64) X(fstatat64) \
-		X(stat64) X(fstatfs64) X(fcntl64) X(flock) X(fsync) X(ftruncate64) X(fallocate64) \
+	X(__read_chk) \
+	X(pread64) X(__pread64_chk) X(write) X(pwrite64) X(fstat64) X(fstatat64) X(stat64) \
+		X(fstatfs64) X(statx) X(fcntl64) X(flock) X(fsync) X(ftruncate64) X(fallocate64) \
 			X(sync_file_range) X(renameat) X(renameat2) X(linkat) X(unlinkat) X(mkdirat) \
 				X(readlinkat) X(__readlinkat_chk) X(faccessat) X(fchown) X(fchmod) X(futimens) \
 					X(flistxattr) X(fgetxattr) X(fsetxattr) X(fremovexattr) X(getrandom) X(close)
@@ -161,6 +162,8 @@ WRAP(int, fstat64, (int fd, struct stat *st), (fd, st), -1)
 WRAP(int, fstatat64, (int fd, const char *path, struct stat *st, int flags), (fd, path, st, flags),
      -1)
 WRAP(int, stat64, (const char *path, struct stat *st), (path, st), -1)
+WRAP(int, statx, (int fd, const char *path, int flags, unsigned mask, struct statx *st),
+     (fd, path, flags, mask, st), -1)
 WRAP(int, fstatfs64, (int fd, struct statfs *fs), (fd, fs), -1)
 WRAP(int, flock, (int fd, int how), (fd, how), -1)
 WRAP(int, ftruncate64, (int fd, off_t size), (fd, size), -1)
