@@ -9,7 +9,7 @@
 #include "torture/page.h"
 
 /* One request at most, and what a disk writes in one piece or not at all. */
-enum { REQUEST_MAX = (128 << 10) + 4096, BLOCK = 4096 };
+enum { REQUEST_MAX = (128 << 10) + 4096, BLOCK = 4096, OWN_FD = 500 };
 
 /* ---- the record ---- */
 
@@ -134,8 +134,12 @@ static void serve(struct disk *disk, const struct fuse_in_header *in) {
  */
 static void *run(void *data) {
 	struct disk *disk = data;
-	if (unshare(CLONE_FILES) < 0)
+	/* A number that is free in the rest of the process: what watches threads knows only one table. */
+	int fd = unshare(CLONE_FILES) < 0 ? -1 : fcntl(disk->fd, F_DUPFD_CLOEXEC, OWN_FD);
+	if (fd < 0)
 		abort();
+	close(disk->fd);
+	disk->fd = fd;
 	/* Without memory it must not wait for the disk, where that can be said. */
 	(void)prctl(PR_SET_IO_FLUSHER, 1, 0, 0, 0);
 	pthread_barrier_wait(&disk->begun);
@@ -166,12 +170,13 @@ bool disk_open(struct disk *disk, const char *path) {
 	snprintf(options, sizeof options, "fd=%d,rootmode=100600,user_id=0,group_id=0", disk->fd);
 	if (mount("disk", path, "fuse", MS_NOSUID | MS_NODEV, options) < 0)
 		return false;
+	int fd = disk->fd;
 	if (pthread_create(&disk->thread, NULL, run, disk) != 0) {
 		umount2(path, MNT_DETACH);
 		return false;
 	}
 	pthread_barrier_wait(&disk->begun);
-	close(disk->fd);
+	close(fd);
 	return true;
 }
 
