@@ -15,10 +15,32 @@
 
 enum { WRITES = 24, SIZE = 12000 };
 
-/* How the filesystem is made, and how it is written. */
+/* Commands that make a filesystem in the file `disk`, and repair the one in `crashed`. */
+struct filesystem {
+	const char *make;
+	/* NULL: mounting it is repair enough. */
+	const char *repair;
+	/* Mounting it would do, too. */
+	bool journal;
+	/* What a durable write may take. */
+	unsigned flushes;
+};
+
+#define EXT4 "truncate -s 16M disk && mkfs.ext4 -q -F -b 4096 disk -O "
+#define E2FSCK "e2fsck -fy crashed || test $? -le 2"
+
+/* A commit of a journal takes two flushes; without one, file and directory take one each. */
+static const struct filesystem ext4 = {EXT4 "has_journal", E2FSCK, true, 2};
+static const struct filesystem ext4_bare = {EXT4 "^has_journal", E2FSCK, false, 2};
+static const struct filesystem xfs = {"truncate -s 300M disk && mkfs.xfs -q -f disk", NULL, true,
+                                      4};
+static const struct filesystem btrfs = {"truncate -s 120M disk && mkfs.btrfs -q -f disk", NULL,
+                                        true, 6};
+
+/* Which filesystem, and how it is written. */
 struct scene {
 	const char *name;
-	const char *features;
+	const struct filesystem *fs;
 	bool durable;
 	/* Each write makes a new file. */
 	bool creates;
@@ -32,20 +54,25 @@ struct history {
 	size_t end;
 };
 
+static int try(const struct dir *dir, const char *command, struct st_buf *output) {
+	char line[400];
+	snprintf(line, sizeof line, "exec 2>&1; PATH=$PATH:/usr/sbin:/sbin; %s", command);
+	return run(dir, output, (const char *[]){"/bin/sh", "-c", line, NULL});
+}
+
 static void sh(const struct dir *dir, const char *command) {
 	st_auto(st_buf) output = ST_BUF_INIT;
-	int status = run(dir, &output, (const char *[]){"/bin/sh", "-c", command, NULL});
+	int status = try(dir, command, &output);
 	if (status != 0)
 		fail_msg("%s: %d, %s", command, status, st_buf_cstr(&output));
 }
 
-static bool can_mount(const struct dir *dir) {
-	static const char trial[] =
-		"PATH=$PATH:/usr/sbin:/sbin; mkdir -p now later && truncate -s 16M disk &&"
-		" mkfs.ext4 -q -F disk && e2fsck -fy disk && mount -o loop disk now && umount now";
+static bool can_mount(const struct dir *dir, const struct filesystem *fs) {
 	st_auto(st_buf) output = ST_BUF_INIT;
 	return geteuid() == 0 && access("/dev/fuse", R_OK | W_OK) == 0 &&
-	       run(dir, &output, (const char *[]){"/bin/sh", "-c", trial, NULL}) == 0;
+	       try(dir, "mkdir -p now later && rm -f disk", &output) == 0 &&
+	       try(dir, fs->make, &output) == 0 &&
+	       try(dir, "mount -o loop disk now && umount now", &output) == 0;
 }
 
 /* ---- before ---- */
@@ -114,12 +141,8 @@ static void write_pages(const struct scene *scene, const struct dir *dir, struct
 
 static void record(const struct scene *scene, const struct dir *dir, struct disk *disk,
                    struct history *history) {
-	char command[300];
-	snprintf(command, sizeof command,
-	         "PATH=$PATH:/usr/sbin:/sbin; truncate -s 0 disk && truncate -s 16M disk &&"
-	         " mkfs.ext4 -q -F -b 4096 -O %s disk",
-	         scene->features);
-	sh(dir, command);
+	sh(dir, "rm -f disk");
+	sh(dir, scene->fs->make);
 	if (!disk_open(disk, dir_at(dir, "disk")))
 		skip_because("a disk cannot be made of FUSE here");
 	sh(dir, "mount -o loop disk now");
@@ -173,11 +196,10 @@ static void crash_once(const struct scene *scene, const struct dir *dir, const s
 	for (unsigned i = 2; i <= WRITES && !scene->durable; i++)
 		known.acked[i] = SIZE_MAX;
 	disk_crash(disk, moment, gen, dir_at(dir, "crashed"));
-	/* The kernel can take up a journal as well as e2fsck. */
-	bool by_kernel = strcmp(scene->features, "has_journal") == 0 && gen_one_in(gen, 2);
-	sh(dir, by_kernel ? "mount -o loop crashed later"
-	                  : "PATH=$PATH:/usr/sbin:/sbin; { e2fsck -fy crashed >fsck.log 2>&1 ||"
-	                    " test $? -le 2; } && mount -o loop crashed later");
+	const struct filesystem *fs = scene->fs;
+	if (fs->repair && (!fs->journal || gen_one_in(gen, 2)))
+		sh(dir, fs->repair);
+	sh(dir, "mount -o loop crashed later");
 	(scene->creates ? check_pages : check_page)(dir, &known, moment);
 	sh(dir, "umount later");
 }
@@ -185,46 +207,55 @@ static void crash_once(const struct scene *scene, const struct dir *dir, const s
 static void crash(const struct scene *scene, const struct dir *dir) {
 	struct disk disk;
 	struct history history = {0};
-	if (!can_mount(dir))
-		skip_because("it takes root, FUSE, loop devices and e2fsprogs");
+	if (!can_mount(dir, scene->fs))
+		skip_because("it takes root, FUSE, loop devices and the programs of the filesystem");
 	record(scene, dir, &disk, &history);
 	size_t rounds = gen_rounds(15, 300), flushes = 0;
+	/* These need large disks. */
+	if (!scene->fs->repair)
+		rounds /= 5;
 	for (size_t i = 0; i < rounds; i++) {
 		struct gen gen = gen_new(gen_seed() + i);
 		crash_once(scene, dir, &disk, &history, &gen);
 	}
 	for (size_t i = history.begun[1]; i < history.acked[WRITES]; i++)
 		flushes += !disk.events[i].bytes;
-	/* A commit of a journal takes two; without a journal, file and directory take one each. */
 	if (!scene->watched)
-		assert_in_range(flushes, 0, 2 * WRITES + 4);
+		assert_in_range(flushes, 0, scene->fs->flushes * WRITES + 4);
 	printf("# %-34s %zu crashes, %d writes, %zu flushes\n", scene->name, rounds, WRITES, flushes);
 	disk_release(&disk);
 }
 
 static void a_crash_leaves_what_was_acknowledged(void **state) {
-	crash(&(struct scene){"edits", "has_journal", .durable = true}, *state);
-	crash(&(struct scene){"edits, no journal", "^has_journal", .durable = true}, *state);
+	crash(&(struct scene){"edits", &ext4, .durable = true}, *state);
+	crash(&(struct scene){"edits, no journal", &ext4_bare, .durable = true}, *state);
 }
 
 static void a_crash_leaves_what_was_created(void **state) {
-	crash(&(struct scene){"new files", "has_journal", .durable = true, .creates = true}, *state);
-	crash(
-		&(struct scene){"new files, no journal", "^has_journal", .durable = true, .creates = true},
-		*state);
+	crash(&(struct scene){"new files", &ext4, .durable = true, .creates = true}, *state);
+	crash(&(struct scene){"new files, no journal", &ext4_bare, .durable = true, .creates = true},
+	      *state);
 }
 
 static void a_crash_leaves_it_while_others_sync(void **state) {
-	crash(&(struct scene){"edits, others sync", "has_journal", .durable = true, .watched = true},
-	      *state);
-	crash(&(struct scene){"edits, others sync, no journal", "^has_journal", .durable = true,
+	crash(&(struct scene){"edits, others sync", &ext4, .durable = true, .watched = true}, *state);
+	crash(&(struct scene){"edits, others sync, no journal", &ext4_bare, .durable = true,
 	                      .watched = true},
 	      *state);
 }
 
 static void a_crash_leaves_no_half_of_what_nobody_waited_for(void **state) {
-	crash(&(struct scene){"edits, relaxed", "has_journal"}, *state);
-	crash(&(struct scene){"edits, relaxed, others sync", "has_journal", .watched = true}, *state);
+	crash(&(struct scene){"edits, relaxed", &ext4}, *state);
+	crash(&(struct scene){"edits, relaxed, others sync", &ext4, .watched = true}, *state);
+}
+
+static void other_filesystems_do_so_too(void **state) {
+	crash(&(struct scene){"edits, xfs", &xfs, .durable = true}, *state);
+	crash(&(struct scene){"edits, others sync, xfs", &xfs, .durable = true, .watched = true},
+	      *state);
+	crash(&(struct scene){"edits, btrfs", &btrfs, .durable = true}, *state);
+	crash(&(struct scene){"edits, others sync, btrfs", &btrfs, .durable = true, .watched = true},
+	      *state);
 }
 
 /* What a failed test leaves mounted goes with the process. */
@@ -250,6 +281,7 @@ int main(void) {
 		claim_on_disk(a_crash_leaves_what_was_created),
 		claim_on_disk(a_crash_leaves_it_while_others_sync),
 		claim_on_disk(a_crash_leaves_no_half_of_what_nobody_waited_for),
+		claim_on_disk(other_filesystems_do_so_too),
 	};
 	return cmocka_run_group_tests(tests, be_alone, NULL);
 }
