@@ -44,7 +44,7 @@ struct st_change {
 	bool remove;
 	/** Judge and make, but write nothing. */
 	bool dry_run;
-	/** Told first which file it is: its path below the root, links resolved, good until the end; may be NULL. */
+	/** Told before each try which file it is: its path below the root, links resolved, good for that try; may be NULL. */
 	void (*found)(void *context, const char *path);
 	/** Make the new bytes from the old ones (empty for a new file). 0, or a code that ends it all. */
 	int (*make)(void *context, struct st_str old, struct st_buf *new, struct stet_error *err);

@@ -368,9 +368,9 @@ static int replace(struct st_job *job, struct stet_error *err) {
 		code = swap(job, err);
 	if (code != 0)
 		st_temp_release(&job->temp);
-	else
-		write_soon(job);
 	st_job_unlock(job);
+	if (code == 0)
+		write_soon(job);
 	return code;
 }
 

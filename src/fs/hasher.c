@@ -5,15 +5,23 @@
 /*
  * A thread that is woken is put on the core of whoever woke it, if the kernel
  * takes the others for asleep, as it does in virtual machines; then it would
- * only stop him. So it keeps off that core.
+ * only stop him. So it keeps to the other cores that he may use.
  */
-static void keep_off(struct st_hasher *hasher, int core) {
-	if (core == hasher->avoided || core < 0)
-		return;
-	cpu_set_t cores = hasher->cores;
-	CPU_CLR((size_t)core, &cores);
-	(void)pthread_setaffinity_np(hasher->worker.thread, sizeof cores, &cores);
-	hasher->avoided = core;
+static bool find_cores(cpu_set_t *cores) {
+	int own = sched_getcpu();
+	if (own < 0 || sched_getaffinity(0, sizeof *cores, cores) < 0)
+		return false;
+	CPU_CLR((size_t)own, cores);
+	return CPU_COUNT(cores) > 0;
+}
+
+static bool keep_to(struct st_hasher *hasher, const cpu_set_t *cores) {
+	if (CPU_EQUAL(cores, &hasher->cores))
+		return true;
+	if (pthread_setaffinity_np(hasher->worker.thread, sizeof *cores, cores) != 0)
+		return false;
+	hasher->cores = *cores;
+	return true;
 }
 
 static void *work(void *data) {
@@ -41,9 +49,6 @@ void st_hasher_init(struct st_hasher *hasher) {
 	pthread_mutex_init(&hasher->lock, NULL);
 	pthread_cond_init(&hasher->asked, NULL);
 	pthread_cond_init(&hasher->done, NULL);
-	hasher->avoided = -1;
-	if (sched_getaffinity(0, sizeof hasher->cores, &hasher->cores) < 0)
-		CPU_ZERO(&hasher->cores);
 }
 
 void st_hasher_release(struct st_hasher *hasher) {
@@ -61,15 +66,16 @@ void st_hasher_release(struct st_hasher *hasher) {
 
 /* Hand bytes to the thread; false if it has others, or there is none. */
 static bool ask(struct st_hasher *hasher, struct st_str bytes) {
-	if (bytes.len < ST_HASHER_MIN || CPU_COUNT(&hasher->cores) < 2 ||
-	    st_worker_is_elsewhere(&hasher->worker))
+	cpu_set_t cores;
+	if (bytes.len < ST_HASHER_MIN || bytes.len > ST_HASHER_MAX ||
+	    st_worker_is_elsewhere(&hasher->worker) || !find_cores(&cores))
 		return false;
 	pthread_mutex_lock(&hasher->lock);
-	bool takes = hasher->state == ST_HASHER_FREE && st_worker_begin(&hasher->worker, work, hasher);
+	bool takes = hasher->state == ST_HASHER_FREE &&
+	             st_worker_begin(&hasher->worker, work, hasher) && keep_to(hasher, &cores);
 	if (takes) {
 		hasher->state = ST_HASHER_ASKED;
 		hasher->bytes = bytes;
-		keep_off(hasher, sched_getcpu());
 	}
 	pthread_mutex_unlock(&hasher->lock);
 	if (takes)

@@ -26,8 +26,8 @@
 #include "base/thread.h"
 #include "fs/hash.h"
 
-/** Less than that is hashed sooner than a thread wakes up. */
-enum { ST_HASHER_MIN = 64 << 10 };
+/** Less is hashed sooner than a thread wakes up; for more, one might wait long if its core is wanted elsewhere. */
+enum { ST_HASHER_MIN = 64 << 10, ST_HASHER_MAX = 4 << 20 };
 
 enum st_hasher_state { ST_HASHER_FREE, ST_HASHER_ASKED, ST_HASHER_BUSY, ST_HASHER_DONE };
 
@@ -41,9 +41,8 @@ struct st_hasher {
 	/** 0 or STET_E_NOMEM. */
 	int code;
 	bool stop;
-	/** Where it may run, and the core that it keeps off. */
+	/** Where it may run. */
 	cpu_set_t cores;
-	int avoided;
 	struct st_worker worker;
 };
 

@@ -151,8 +151,9 @@ static int wait_for_disk(int fd, enum st_temp_sync sync) {
 
 /* To the disk, and the hash meanwhile. */
 static int flush(struct st_temp *temp, int fd, const struct st_temp_plan *plan) {
-	if (plan->sync != ST_TEMP_IN_MEMORY && plan->bytes.len >= EARLY_BYTES)
-		sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE);
+	if (plan->sync != ST_TEMP_IN_MEMORY && plan->bytes.len >= EARLY_BYTES &&
+	    st_retry(sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE)) < 0 && !cannot_send(errno))
+		return -1;
 	if (st_hashing_end(plan->hashing, &temp->hash, NULL) < 0) {
 		errno = ENOMEM;
 		return -1;

@@ -7,6 +7,9 @@
 /* Lines of both texts together. */
 enum { MAX_LINES = 1 << 30 };
 
+/* What a step may answer for parts of texts. */
+enum { REST_MATTERS = 1 };
+
 /* One of the two texts. */
 struct side {
 	const struct st_lines *lines;
@@ -430,30 +433,35 @@ static int add_hunks(struct st_diff *diff, const struct work *work, struct stet_
  * Mark what differs. In most edits no line of what was replaced comes back, and then the rest of
  * the texts does not matter. Else how often a line occurs in all of them does.
  */
-static int mark(struct work *work, bool *local, struct stet_error *err) {
+static int mark(struct work *work, bool parts, struct stet_error *err) {
 	int code = classify_all(work, work->head, work->tail, err);
 	if (code < 0)
 		return code;
-	*local = shares_nothing(work);
-	if (*local) {
+	if (shares_nothing(work)) {
 		mark_all(work, &work->sides[0]);
 		mark_all(work, &work->sides[1]);
 		return 0;
 	}
+	if (parts)
+		return REST_MATTERS;
 	if (work->head + work->tail > 0)
 		code = classify_all(work, 0, 0, err);
 	return code < 0 ? code : compare(work, err);
 }
 
-static int find_hunks(struct st_diff *diff, size_t head, size_t tail, struct stet_error *err) {
+static int find_hunks(struct st_diff *diff, size_t head, size_t tail, bool parts,
+                      struct stet_error *err) {
 	st_auto(work) work = {0};
 	int code = work_init(&work, &diff->old, &diff->new, head, tail, err);
 	if (code == 0)
-		code = mark(&work, &diff->local, err);
-	if (code < 0)
+		code = mark(&work, parts, err);
+	if (code != 0)
 		return code;
-	for (int i = 0; i < 2; i++)
-		diff->local &= settle(&work, i);
+	bool settled = settle(&work, 0);
+	settled = settle(&work, 1) && settled;
+	/* It could slide further in the whole texts. */
+	if (parts && !settled)
+		return REST_MATTERS;
 	return add_hunks(diff, &work, err);
 }
 
@@ -503,9 +511,9 @@ struct st_diff_middle st_diff_middle(struct st_str old, struct st_str new) {
 	return (struct st_diff_middle){start, start + end, start + end + new.len - old.len};
 }
 
-int st_diff_init(struct st_diff *diff, struct st_str old, struct st_str new,
+static int start(struct st_diff *diff, struct st_str old, struct st_str new, bool parts,
                  struct stet_error *err) {
-	*diff = (struct st_diff){.local = true};
+	*diff = (struct st_diff){0};
 	int code = st_lines_init_lf(&diff->old, old, err);
 	if (code < 0)
 		return code;
@@ -514,10 +522,20 @@ int st_diff_init(struct st_diff *diff, struct st_str old, struct st_str new,
 	size_t tail = diff->old.count - line_at(&diff->old, middle.old_end);
 	code = st_lines_init_near(&diff->new, new, &diff->old, head, tail, err);
 	if (code == 0 && !st_str_eq(old, new))
-		code = find_hunks(diff, head, tail, err);
-	if (code < 0)
+		code = find_hunks(diff, head, tail, parts, err);
+	if (code != 0)
 		st_diff_release(diff);
 	return code;
+}
+
+int st_diff_init(struct st_diff *diff, struct st_str old, struct st_str new,
+                 struct stet_error *err) {
+	return start(diff, old, new, false, err);
+}
+
+int st_diff_init_parts(struct st_diff *diff, struct st_str old, struct st_str new,
+                       struct stet_error *err) {
+	return start(diff, old, new, true, err);
 }
 
 void st_diff_release(struct st_diff *diff) {

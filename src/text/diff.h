@@ -38,8 +38,6 @@ struct st_diff {
 	size_t count;
 	/** Lines in all hunks. */
 	size_t removed, added;
-	/** What is beyond the hunks, and the lines right beside them, made no difference. */
-	bool local;
 };
 
 /** The lines that two texts do not begin and end with alike, by their offsets. */
@@ -54,6 +52,17 @@ struct st_diff_middle st_diff_middle(struct st_str old, struct st_str new);
 /** Compare two texts. Returns 0, STET_E_TOO_BIG or STET_E_NOMEM; on failure nothing is kept. */
 [[nodiscard]] int st_diff_init(struct st_diff *diff, struct st_str old, struct st_str new,
                                struct stet_error *err);
+
+/**
+ * Compare parts of two texts that have all of their differences and, on either
+ * side, at least one line of what is around them, as far as there is any.
+ *
+ * @return As st_diff_init(); 1, with nothing kept, if the rest of the texts may
+ *         make a difference.
+ */
+[[nodiscard]] int st_diff_init_parts(struct st_diff *diff, struct st_str old, struct st_str new,
+                                     struct stet_error *err);
+
 void st_diff_release(struct st_diff *diff);
 
 #endif

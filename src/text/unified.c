@@ -389,21 +389,18 @@ static struct parts cut_out(struct st_str old, struct st_str new, size_t context
 	};
 }
 
-/*
- * A small change of a large text: what is around it need not be looked at,
- * unless it turns out that it could have made a difference.
- */
+/* A small change of a large text: what is around it is looked at only if it may make a difference. */
 static int compare(struct st_diff *diff, struct parts *parts, size_t context,
                    struct stet_error *err) {
-	const struct parts whole = *parts;
-	if (context > 0)
-		*parts = cut_out(whole.old, whole.new, context);
-	int code = st_diff_init(diff, parts->old, parts->new, err);
-	if (code < 0 || diff->local || parts->old.len == whole.old.len)
-		return code;
-	st_diff_release(diff);
-	*parts = whole;
-	return st_diff_init(diff, whole.old, whole.new, err);
+	struct parts near = context > 0 ? cut_out(parts->old, parts->new, context) : *parts;
+	if (near.old.len + near.new.len < (parts->old.len + parts->new.len) / 2) {
+		int code = st_diff_init_parts(diff, near.old, near.new, err);
+		if (code <= 0) {
+			*parts = near;
+			return code;
+		}
+	}
+	return st_diff_init(diff, parts->old, parts->new, err);
 }
 
 int st_diff_unified(struct st_str old, struct st_str new, const struct st_diff_opts *opts,

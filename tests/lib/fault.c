@@ -23,11 +23,12 @@
 	X(syscall) \
 	X(read) \
 	X(__read_chk) \
-	X(pread64) X(__pread64_chk) X(write) X(pwrite64) X(fstat64) X(fstatat64) X(stat64) \
-		X(fstatfs64) X(statx) X(fcntl64) X(flock) X(fsync) X(ftruncate64) X(fallocate64) \
-			X(sync_file_range) X(renameat) X(renameat2) X(linkat) X(unlinkat) X(mkdirat) \
-				X(readlinkat) X(__readlinkat_chk) X(faccessat) X(fchown) X(fchmod) X(futimens) \
-					X(flistxattr) X(fgetxattr) X(fsetxattr) X(fremovexattr) X(getrandom) X(close)
+	X(pread64) \
+	X(__pread64_chk) X(write) X(pwrite64) X(fstat64) X(fstatat64) X(stat64) X(fstatfs64) X(statx) \
+		X(fcntl64) X(flock) X(fsync) X(ftruncate64) X(fallocate64) X(sync_file_range) X(renameat) \
+			X(renameat2) X(linkat) X(unlinkat) X(mkdirat) X(readlinkat) X(__readlinkat_chk) \
+				X(faccessat) X(fchown) X(fchmod) X(futimens) X(flistxattr) X(fgetxattr) \
+					X(fsetxattr) X(fremovexattr) X(getrandom) X(close)
 
 /* These make several system calls, or none that waits. */
 #define LIBRARY_CALLS(X) X(getcwd) X(realpath) X(__realpath_chk) X(fdopendir) X(readdir64)
@@ -88,7 +89,8 @@ void fault_feign_journal(bool feign) {
 	feigns_journal = feign;
 }
 
-static struct fault_order order;
+/* Of the thread that the tests are about; others work behind its back. */
+static _Thread_local struct fault_order order;
 
 struct fault_order fault_order_take(void) {
 	struct fault_order taken = order;

@@ -210,7 +210,7 @@ static void crash(const struct scene *scene, const struct dir *dir) {
 	if (!can_mount(dir, scene->fs))
 		skip_because("it takes root, FUSE, loop devices and the programs of the filesystem");
 	record(scene, dir, &disk, &history);
-	size_t rounds = gen_rounds(15, 300), flushes = 0;
+	size_t rounds = gen_rounds(15, 200), flushes = 0;
 	/* These need large disks. */
 	if (!scene->fs->repair)
 		rounds /= 5;

@@ -163,16 +163,21 @@ bool disk_open(struct disk *disk, const char *path) {
 	snprintf(disk->path, sizeof disk->path, "%s", path);
 	pthread_mutex_init(&disk->lock, NULL);
 	pthread_barrier_init(&disk->begun, NULL, 2);
-	if (disk->fd < 0 || !file_load(path, &disk->first))
+	if (disk->fd < 0)
 		return false;
+	if (!file_load(path, &disk->first)) {
+		close(disk->fd);
+		return false;
+	}
 	st_buf_add(&disk->now, st_buf_str(&disk->first));
 	char options[100];
 	snprintf(options, sizeof options, "fd=%d,rootmode=100600,user_id=0,group_id=0", disk->fd);
-	if (mount("disk", path, "fuse", MS_NOSUID | MS_NODEV, options) < 0)
-		return false;
 	int fd = disk->fd;
-	if (pthread_create(&disk->thread, NULL, run, disk) != 0) {
-		umount2(path, MNT_DETACH);
+	bool mounted = mount("disk", path, "fuse", MS_NOSUID | MS_NODEV, options) == 0;
+	if (!mounted || pthread_create(&disk->thread, NULL, run, disk) != 0) {
+		if (mounted)
+			umount2(path, MNT_DETACH);
+		close(fd);
 		return false;
 	}
 	pthread_barrier_wait(&disk->begun);

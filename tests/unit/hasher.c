@@ -24,8 +24,16 @@ static bool is_right(struct st_hashing *hashing, struct st_str bytes) {
 	       st_hash_eq(&hash, &real);
 }
 
+/* With one core there is no thread, and nothing to be seen of it. */
+static void need_two_cores(void) {
+	cpu_set_t cores;
+	if (sched_getaffinity(0, sizeof cores, &cores) < 0 || CPU_COUNT(&cores) < 2)
+		skip_because("it takes two cores");
+}
+
 static void a_hash_is_the_same_by_whomever(void **state) {
 	(void)state;
+	need_two_cores();
 	static const size_t sizes[] = {0, 1, ST_HASHER_MIN - 1, ST_HASHER_MIN, 1 << 20};
 	struct st_hasher hasher;
 	st_hasher_init(&hasher);
@@ -77,6 +85,32 @@ static void *hash_often(void *data) {
 	return NULL;
 }
 
+/* It keeps to the cores of who asks, whatever those were before. */
+static void the_thread_runs_where_who_asks_may_run(void **state) {
+	(void)state;
+	need_two_cores();
+	struct st_hasher hasher;
+	struct st_hashing hashing;
+	cpu_set_t all, one;
+	st_auto(st_buf) bytes = ST_BUF_INIT;
+	fill(&bytes, ST_HASHER_MIN, 1);
+	st_hasher_init(&hasher);
+	st_hashing_begin(&hashing, &hasher, st_buf_str(&bytes));
+	assert_non_null(hashing.hasher);
+	st_hashing_release(&hashing);
+
+	assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
+	CPU_ZERO(&one);
+	CPU_SET((size_t)sched_getcpu(), &one);
+	assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+	st_hashing_begin(&hashing, &hasher, st_buf_str(&bytes));
+	assert_null(hashing.hasher);
+	assert_true(is_right(&hashing, st_buf_str(&bytes)));
+	st_hashing_release(&hashing);
+	assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
+	st_hasher_release(&hasher);
+}
+
 static void several_may_ask_at_once(void **state) {
 	(void)state;
 	struct st_hasher hasher;
@@ -123,6 +157,7 @@ int main(void) {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_hash_is_the_same_by_whomever),
 		cmocka_unit_test(a_hash_need_not_be_asked_for),
+		cmocka_unit_test(the_thread_runs_where_who_asks_may_run),
 		cmocka_unit_test(several_may_ask_at_once),
 		cmocka_unit_test(a_forked_child_does_without_the_thread),
 	};
