@@ -1,6 +1,7 @@
 #include "fs/closer.h"
 
 #include <fcntl.h>
+#include <string.h>
 #include <unistd.h>
 
 /* How often it looks for another file by itself, and how long in between. */
@@ -35,7 +36,8 @@ static void *work(void *data) {
 			rest(closer);
 			continue;
 		}
-		struct st_closing file = closer->files[--closer->count];
+		struct st_closing file = closer->files[0];
+		memmove(closer->files, closer->files + 1, --closer->count * sizeof file);
 		pthread_mutex_unlock(&closer->lock);
 		finish(&file);
 		pthread_mutex_lock(&closer->lock);
