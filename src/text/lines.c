@@ -154,8 +154,7 @@ size_t st_line_offset(struct st_str text, size_t n) {
 	return at;
 }
 
-/* Just behind the next LF, or the text's length. */
-static size_t next_lf(struct st_str text, size_t at) {
+size_t st_lf_next(struct st_str text, size_t at) {
 	const char *lf = memchr(text.ptr + at, '\n', text.len - at);
 	return lf ? (size_t)(lf + 1 - text.ptr) : text.len;
 }
@@ -181,7 +180,7 @@ static int index_lines(struct st_lines *lines, struct st_str text, size_t ends, 
 		starts[count++] = at;
 		/* The next LF stays good for all lone CRs before it, else a file of those costs its square. */
 		if (lf <= at || count == 1)
-			lf = next_lf(text, at);
+			lf = st_lf_next(text, at);
 		at = lone ? line_end(text, at, lf) : lf;
 	}
 	starts[count] = text.len;
@@ -211,7 +210,7 @@ int st_lines_init_near(struct st_lines *lines, struct st_str text, const struct 
 	memcpy(starts, known->starts, head * sizeof *starts);
 	for (size_t at = known->starts[head]; at < end;) {
 		starts[count++] = at;
-		at = next_lf(text, at);
+		at = st_lf_next(text, at);
 	}
 	for (size_t i = known->count - tail; i < known->count; i++)
 		starts[count++] = known->starts[i] - tail_at + end;

@@ -102,6 +102,9 @@ size_t st_line_ends(struct st_str text, size_t offset);
 /** How many LFs a text has. */
 size_t st_lf_count(struct st_str text);
 
+/** Just behind the next LF from an offset on, or the text's length. */
+size_t st_lf_next(struct st_str text, size_t at);
+
 /** How many lines a text has. */
 size_t st_line_count(struct st_str text);
 

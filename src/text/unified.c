@@ -370,10 +370,8 @@ static size_t lines_back(struct st_str text, size_t at, size_t count) {
 }
 
 static size_t lines_on(struct st_str text, size_t at, size_t count) {
-	while (at < text.len && count-- > 0) {
-		const char *lf = memchr(text.ptr + at, '\n', text.len - at);
-		at = lf ? (size_t)(lf + 1 - text.ptr) : text.len;
-	}
+	while (at < text.len && count-- > 0)
+		at = st_lf_next(text, at);
 	return at;
 }
 
