@@ -6,11 +6,12 @@ static bool has(struct st_str text, char byte) {
 
 /* Whether the pattern's very bytes are in the text; from is where to begin. */
 static bool occurs(struct st_str text, size_t from, struct st_str pattern) {
-	return memmem(text.ptr + from, text.len - from, pattern.ptr, pattern.len) != NULL;
+	struct st_needle needle = st_needle(pattern);
+	return st_needle_in(&needle, st_str_slice(text, from, text.len)) != NULL;
 }
 
 /*
- * Line ends in the pattern: give it the endings of the text, so that plain memmem() finds it. Only a
+ * Line ends in the pattern: give it the endings of the text, so that its bytes are found. Only a
  * text that has both kinds is copied, with all endings alike. It is too for a pattern that ends in
  * CR, so that its last byte cannot match the first half of a CRLF.
  */
@@ -30,7 +31,7 @@ static int prepare_lines(struct st_find *find, struct st_str pattern, struct ste
 		st_find_release(find);
 		return st_fail_nomem(err);
 	}
-	find->needle = st_buf_str(&find->pattern);
+	find->needle = st_needle(st_buf_str(&find->pattern));
 	if (fold)
 		find->hay = st_buf_str(&find->folded);
 	return 0;
@@ -39,8 +40,8 @@ static int prepare_lines(struct st_find *find, struct st_str pattern, struct ste
 int st_find_init(struct st_find *find, struct st_str text, struct st_str pattern,
                  struct stet_error *err) {
 	size_t from = st_bom_len(pattern) ? 0 : st_bom_len(text);
-	*find =
-		(struct st_find){.text = text, .hay = text, .needle = pattern, .at = from, .text_at = from};
+	*find = (struct st_find){
+		.text = text, .hay = text, .needle = st_needle(pattern), .at = from, .text_at = from};
 
 	if (!has(pattern, '\n'))
 		return 0;
@@ -78,11 +79,8 @@ static size_t advance(struct st_find *find, size_t to) {
 }
 
 bool st_find_next(struct st_find *find, struct st_span *span) {
-	size_t len = find->needle.len;
-	if (len == 0 || find->hay.len - find->at < len)
-		return false;
-	const char *hit =
-		memmem(find->hay.ptr + find->at, find->hay.len - find->at, find->needle.ptr, len);
+	size_t len = find->needle.bytes.len;
+	const char *hit = st_needle_in(&find->needle, st_str_slice(find->hay, find->at, find->hay.len));
 	if (!hit)
 		return false;
 

@@ -32,12 +32,13 @@
 #define STET_TEXT_FIND_H
 
 #include "text/lines.h"
+#include "text/needle.h"
 
 /** A search under way. Text and pattern are borrowed and must outlive it. */
 struct st_find {
 	struct st_str text;
 	/** What is looked for, and in what; views of the arguments or of the buffers below. */
-	struct st_str needle;
+	struct st_needle needle;
 	struct st_str hay;
 	/** The pattern with the text's kind of line ends, if it had to be rewritten. */
 	struct st_buf pattern;

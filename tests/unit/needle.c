@@ -1,0 +1,92 @@
+/* Looking for bytes: what memmem() finds, wherever it is and whatever is around it. */
+#include "text/needle.h"
+
+#include "base/buf.h"
+#include "lib/gen.h"
+#include "lib/test.h"
+
+/* The hay has a size of its own in memory, so that a sanitizer sees who looks beyond it. */
+static void check(struct st_str bytes, struct st_str hay) {
+	char *copy = malloc(hay.len ? hay.len : 1);
+	assert_non_null(copy);
+	memcpy(copy, hay.ptr, hay.len);
+	struct st_needle needle = st_needle(bytes);
+	const char *right = memmem(copy, hay.len, bytes.ptr, bytes.len);
+	assert_ptr_equal(st_needle_in(&needle, st_strn(copy, hay.len)), right);
+	free(copy);
+}
+
+static void fill(struct st_buf *buf, struct gen *gen, size_t len, const char *letters) {
+	st_buf_clear(buf);
+	while (buf->len < len)
+		st_buf_addc(buf, letters[gen_below(gen, strlen(letters))]);
+	assert_false(buf->failed);
+}
+
+static void it_finds_what_memmem_finds(void **state) {
+	(void)state;
+	/* From texts in which everything is nearly a match to those in which nothing is. */
+	static const char *const letters[] = {"a", "ab", "et ", "the first_ word\n", "{}#Qz\x80\xff"};
+	struct gen gen = gen_new(1);
+	st_auto(st_buf) hay = ST_BUF_INIT;
+	st_auto(st_buf) bytes = ST_BUF_INIT;
+	for (int i = 0; i < 20000; i++) {
+		const char *from = letters[i % 5];
+		fill(&hay, &gen, gen_below(&gen, 400), from);
+		fill(&bytes, &gen, 1 + gen_below(&gen, i % 3 == 0 ? 150 : 6), from);
+		check(st_buf_str(&bytes), st_buf_str(&hay));
+	}
+}
+
+static void it_finds_it_at_every_place(void **state) {
+	(void)state;
+	static const char *const needles[] = {"Q", "a word", "zz", "tetete", " "};
+	for (size_t n = 0; n < sizeof needles / sizeof *needles; n++) {
+		struct st_str bytes = st_str(needles[n]);
+		for (size_t len = bytes.len; len < 300; len += 7) {
+			for (size_t at = 0; at + bytes.len <= len; at++) {
+				char hay[300];
+				memset(hay, 'e', len);
+				memcpy(hay + at, bytes.ptr, bytes.len);
+				check(bytes, st_strn(hay, len));
+			}
+		}
+	}
+}
+
+static void nothing_is_nowhere(void **state) {
+	(void)state;
+	struct st_needle empty = st_needle(st_str(""));
+	struct st_needle word = st_needle(st_str("word"));
+	assert_null(st_needle_in(&empty, st_str("some text, of more than a few words, as it is in a "
+	                                        "file that somebody wrote once")));
+	assert_null(st_needle_in(&empty, st_str("")));
+	assert_null(st_needle_in(&word, st_str("")));
+	assert_null(st_needle_in(&word, st_str("wor")));
+}
+
+/* Wrong guesses everywhere: the rest is left to memmem(), and the last place is found all the same. */
+static void a_text_made_against_it_is_searched_too(void **state) {
+	(void)state;
+	st_auto(st_buf) hay = ST_BUF_INIT;
+	st_auto(st_buf) bytes = ST_BUF_INIT;
+	for (int i = 0; i < 1000; i++)
+		st_buf_adds(&bytes, "Q");
+	st_buf_adds(&bytes, "!");
+	for (int i = 0; i < 1000000; i++)
+		st_buf_adds(&hay, "Q");
+	assert_false(hay.failed || bytes.failed);
+	check(st_buf_str(&bytes), st_buf_str(&hay));
+	st_buf_adds(&hay, "!");
+	check(st_buf_str(&bytes), st_buf_str(&hay));
+}
+
+int main(void) {
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(it_finds_what_memmem_finds),
+		cmocka_unit_test(it_finds_it_at_every_place),
+		cmocka_unit_test(nothing_is_nowhere),
+		cmocka_unit_test(a_text_made_against_it_is_searched_too),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
