@@ -4,6 +4,7 @@
  *
  *     bench-mcp [DIR]   DIR: what tools/npm prints; without it the reference is left out
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <sched.h>
@@ -12,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -295,10 +297,10 @@ static void read_whole(void *context) {
 	}
 }
 
-/* Each server edits a file of its own. */
+/* Each server edits in a directory of its own: nobody works in one that others change all the time. */
 static const char *edited_by(const struct server *server) {
-	static char path[60];
-	snprintf(path, sizeof path, "%s%d-%s", where, (int)server->pid, name);
+	static char path[80];
+	snprintf(path, sizeof path, "%s%d/%s", where, (int)server->pid, name);
 	return path;
 }
 
@@ -364,6 +366,9 @@ static void set_file(size_t bytes) {
 
 /* Before it edits its file, it has read it. */
 static void set_edited(struct server *server) {
+	char dir[40];
+	snprintf(dir, sizeof dir, "%s%d", where, (int)server->pid);
+	bench_check(mkdir(dir, 0777) == 0 || errno == EEXIST, dir);
 	put_file(edited_by(server), size);
 	server->turn = 0;
 	if (!server->read)
