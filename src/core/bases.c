@@ -4,8 +4,10 @@
 #include <stdlib.h>
 
 void st_blob_put(struct st_blob *blob) {
-	if (blob && __atomic_sub_fetch(&blob->references, 1, __ATOMIC_ACQ_REL) == 0)
-		free(blob);
+	if (!blob || __atomic_sub_fetch(&blob->references, 1, __ATOMIC_ACQ_REL) > 0)
+		return;
+	free(blob->bytes);
+	free(blob);
 }
 
 static void put_value(void *blob) {
@@ -32,22 +34,38 @@ void st_bases_limit(struct st_bases *bases, size_t max_bytes) {
 	pthread_mutex_unlock(&bases->lock);
 }
 
-void st_bases_put(struct st_bases *bases, const struct st_hash *hash, struct st_str bytes) {
+/* Whether it is worth to bring bytes; those that are there count as used. */
+static bool wants(struct st_bases *bases, const struct st_hash *hash, size_t len) {
 	pthread_mutex_lock(&bases->lock);
-	bool wanted = !st_lru_get(&bases->lru, key_of(hash)) && bytes.len <= bases->lru.max_cost;
+	bool wanted = !st_lru_get(&bases->lru, key_of(hash)) && len <= bases->lru.max_cost;
 	pthread_mutex_unlock(&bases->lock);
-	if (!wanted)
-		return;
+	return wanted;
+}
 
-	struct st_blob *blob = malloc(sizeof *blob + bytes.len);
+static void take(struct st_bases *bases, const struct st_hash *hash, struct st_buf *bytes) {
+	struct st_blob *blob = malloc(sizeof *blob);
 	if (!blob)
 		return;
-	blob->references = 1;
-	blob->len = bytes.len;
-	memcpy(blob->bytes, bytes.ptr, bytes.len);
+	*blob = (struct st_blob){.references = 1, .len = bytes->len, .bytes = bytes->ptr};
+	size_t cost = sizeof *blob + bytes->cap;
+	*bytes = (struct st_buf)ST_BUF_INIT;
 	pthread_mutex_lock(&bases->lock);
-	st_lru_put(&bases->lru, key_of(hash), blob, sizeof *blob + bytes.len);
+	st_lru_put(&bases->lru, key_of(hash), blob, cost);
 	pthread_mutex_unlock(&bases->lock);
+}
+
+void st_bases_put(struct st_bases *bases, const struct st_hash *hash, struct st_str bytes) {
+	if (!wants(bases, hash, bytes.len))
+		return;
+	st_auto(st_buf) copy = ST_BUF_INIT;
+	st_buf_add(&copy, bytes);
+	if (!copy.failed)
+		take(bases, hash, &copy);
+}
+
+void st_bases_give(struct st_bases *bases, const struct st_hash *hash, struct st_buf *bytes) {
+	if (wants(bases, hash, bytes->len))
+		take(bases, hash, bytes);
 }
 
 struct st_blob *st_bases_get(struct st_bases *bases, const struct st_hash *hash) {

@@ -10,6 +10,7 @@
 
 #include <pthread.h>
 
+#include "base/buf.h"
 #include "base/lru.h"
 #include "fs/hash.h"
 
@@ -17,7 +18,7 @@
 struct st_blob {
 	int references;
 	size_t len;
-	char bytes[];
+	char *bytes;
 };
 
 struct st_bases {
@@ -33,6 +34,9 @@ void st_bases_limit(struct st_bases *bases, size_t max_bytes);
 
 /** Remember bytes under their hash. Too many bytes, or too little memory: they are not remembered. */
 void st_bases_put(struct st_bases *bases, const struct st_hash *hash, struct st_str bytes);
+
+/** As st_bases_put(), of bytes that nobody else needs: they are taken. */
+void st_bases_give(struct st_bases *bases, const struct st_hash *hash, struct st_buf *bytes);
 
 /** The bytes of a hash, to be handed back with st_blob_put(); NULL if they are not there. */
 struct st_blob *st_bases_get(struct st_bases *bases, const struct st_hash *hash);

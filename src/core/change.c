@@ -283,8 +283,9 @@ static void record(struct stet_session *session, const struct st_committed *done
  * every look at a part of a file. The file is written: nothing here may fail.
  */
 static void remember(struct stet_session *session, const struct st_change *change,
-                     struct st_committed *done, const struct st_file *old, struct st_str new,
+                     struct st_committed *done, const struct st_file *old, struct st_buf *bytes,
                      struct stet_answer *answer) {
+	struct st_str new = st_buf_str(bytes);
 	bool all = change->kind == ST_CHANGE_WHOLE && !answer->merged;
 	struct st_seen *seen = st_tracker_find(&session->tracker, done->path);
 	bool merged = seen && answer->merged;
@@ -315,7 +316,7 @@ static void remember(struct stet_session *session, const struct st_change *chang
 	} else {
 		st_intervals_release(&lines);
 	}
-	st_bases_put(&session->ws->bases, &done->hash, new);
+	st_bases_give(&session->ws->bases, &done->hash, bytes);
 	record(session, done, old);
 
 	answer->noop = done->noop;
@@ -344,11 +345,11 @@ static int overtaken(struct stet_session *session, const struct st_change *chang
 }
 
 static int commit(struct stet_session *session, const struct st_change *change,
-                  const struct st_file *old, struct st_str new, struct stet_answer *answer,
+                  const struct st_file *old, struct st_buf *new, struct stet_answer *answer,
                   struct stet_error *err) {
 	struct st_commit request = {
 		.path = st_str(change->path),
-		.bytes = new,
+		.bytes = st_buf_str(new),
 		.expected = old ? &old->hash : NULL,
 		.old = old ? st_buf_str(&old->bytes) : (struct st_str){0},
 		.relaxed = !session->ws->durable,
@@ -482,7 +483,7 @@ static int change_absent(struct stet_session *session, const struct st_change *c
 		return code;
 	if (change->dry_run)
 		return rehearse(NULL, path, st_buf_str(new), answer, err);
-	return commit(session, change, NULL, st_buf_str(new), answer, err);
+	return commit(session, change, NULL, new, answer, err);
 }
 
 static int change_file(struct stet_session *session, const struct st_change *change,
@@ -512,7 +513,7 @@ static int change_file(struct stet_session *session, const struct st_change *cha
 		return remove_file(session, change, file, answer, err);
 	if (change->dry_run)
 		return rehearse(file, path, st_buf_str(new), answer, err);
-	return commit(session, change, file, st_buf_str(new), answer, err);
+	return commit(session, change, file, new, answer, err);
 }
 
 static int try_change(struct stet_session *session, const struct st_change *change,
