@@ -34,7 +34,7 @@ struct server {
 	FILE *out;
 	char *line;
 	size_t room;
-	/* Which of two texts is in the file to edit. */
+	/* How often it edited its file: each edit makes a version that was never there before. */
 	int turn;
 };
 
@@ -307,13 +307,13 @@ static const char *edited_by(const struct server *server) {
 static void edit_once(void *context) {
 	struct server *server = context;
 	st_auto(st_buf) call = ST_BUF_INIT;
-	const char *from = server->turn ? "second" : "first_", *to = server->turn ? "first_" : "second";
 	char edits[200];
 	snprintf(edits, sizeof edits,
-	         ",\"edits\":[{\"oldText\":\"the %s word\",\"newText\":\"the %s word\"}]", from, to);
+	         ",\"edits\":[{\"oldText\":\"the %06d word\",\"newText\":\"the %06d word\"}]",
+	         server->turn, server->turn + 1);
 	add_call(&call, "edit_file", edited_by(server), edits);
 	check_answer(ask(server, st_buf_str(&call)));
-	server->turn = !server->turn;
+	server->turn++;
 }
 
 /* The same by the program that only echoes; its answer is as long as an edit's. */
@@ -349,7 +349,7 @@ static void sync_once(void *context) {
 static void put_file(const char *path, size_t bytes) {
 	FILE *file = fopen(path, "w");
 	bench_check(file != NULL, path);
-	fputs("Here is the first_ word.\n", file);
+	fputs("Here is the 000000 word.\n", file);
 	for (size_t len = 25; len < bytes; len += 50)
 		fputs("a line of some length, with forty-nine characters\n", file);
 	bench_check(fclose(file) == 0, path);

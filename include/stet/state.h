@@ -52,11 +52,12 @@ STET_API STET_NODISCARD int stet_state_flush(struct stet_workspace *ws, struct s
  * Look at what is kept, without making, changing or setting aside anything.
  *
  * @out    Receives JSON, to be freed with stet_free(): `directory` (its name),
- *         `there`, `distrust` (why it is not used, if it is not), `aside` (what
- *         was set aside as damaged), and of a database `database`: `bytes`,
+ *         `there`, `distrust` (why it is not used, if it is not), `baseBytes`
+ *         (earlier versions of files), `aside` (what was set aside as
+ *         damaged), and of a database `database`: `bytes`,
  *         `schema`, `knownSchema`; `problem` (`damaged`, `newer`, `foreign`,
  *         `locked`, `unreadable`) if it has one, perhaps with `why`; otherwise
- *         `freeBytes`, `baseBytes`, `files`, `tasks`, `writes`, `sessionCount`
+ *         `freeBytes`, `files`, `tasks`, `writes`, `sessionCount`
  *         and `sessions` (name, used, files), the last used first, at most 20.
  * @return 0 or STET_E_NOMEM.
  */

@@ -71,7 +71,7 @@ static void report_size(struct findings *found, const struct stet_json *state) {
 	         " KiB",
 	         stet_json_int(state, "/database/files", 0), stet_json_int(state, "/database/tasks", 0),
 	         stet_json_int(state, "/database/writes", 0),
-	         stet_json_int(state, "/database/baseBytes", 0) / 1024);
+	         stet_json_int(state, "/baseBytes", 0) / 1024);
 	find(found, FINE, "content", what, NULL);
 }
 

@@ -68,6 +68,12 @@ void st_bases_give(struct st_bases *bases, const struct st_hash *hash, struct st
 		take(bases, hash, bytes);
 }
 
+void st_bases_drop(struct st_bases *bases, const struct st_hash *hash) {
+	pthread_mutex_lock(&bases->lock);
+	st_lru_remove(&bases->lru, key_of(hash));
+	pthread_mutex_unlock(&bases->lock);
+}
+
 struct st_blob *st_bases_get(struct st_bases *bases, const struct st_hash *hash) {
 	pthread_mutex_lock(&bases->lock);
 	struct st_blob *blob = st_lru_get(&bases->lru, key_of(hash));

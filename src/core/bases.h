@@ -38,6 +38,9 @@ void st_bases_put(struct st_bases *bases, const struct st_hash *hash, struct st_
 /** As st_bases_put(), of bytes that nobody else needs: they are taken. */
 void st_bases_give(struct st_bases *bases, const struct st_hash *hash, struct st_buf *bytes);
 
+/** Forget bytes, for now: they are stored elsewhere. */
+void st_bases_drop(struct st_bases *bases, const struct st_hash *hash);
+
 /** The bytes of a hash, to be handed back with st_blob_put(); NULL if they are not there. */
 struct st_blob *st_bases_get(struct st_bases *bases, const struct st_hash *hash);
 

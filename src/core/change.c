@@ -264,6 +264,7 @@ static void record(struct stet_session *session, const struct st_committed *done
 		.had = old != NULL,
 		.has = true,
 		.after = done->hash,
+		.shelved = done->shelved,
 		.stamp = done->stamp,
 	};
 	if (!done->noop)
@@ -275,6 +276,19 @@ static void record(struct stet_session *session, const struct st_committed *done
 			st_bases_put(&session->ws->bases, &old->hash, st_buf_str(&old->bytes));
 	}
 	st_visit_did(session, &deed);
+}
+
+/*
+ * What was replaced stays in memory until the next time: somebody may have
+ * spoilt the file on the shelf. Whoever wants it later gets it from there.
+ */
+static void forget_earlier(struct stet_session *session, const struct st_committed *done,
+                           const struct st_file *old, struct st_seen *seen) {
+	if (!seen || !done->shelved)
+		return;
+	if (!st_hash_eq(&seen->shelved, &done->hash))
+		st_bases_drop(&session->ws->bases, &seen->shelved);
+	seen->shelved = old->hash;
 }
 
 /*
@@ -318,6 +332,7 @@ static void remember(struct stet_session *session, const struct st_change *chang
 	}
 	st_bases_give(&session->ws->bases, &done->hash, bytes);
 	record(session, done, old);
+	forget_earlier(session, done, old, seen);
 
 	answer->noop = done->noop;
 	answer->created = done->way == ST_COMMIT_CREATED;
@@ -352,6 +367,7 @@ static int commit(struct stet_session *session, const struct st_change *change,
 		.bytes = st_buf_str(new),
 		.expected = old ? &old->hash : NULL,
 		.old = old ? st_buf_str(&old->bytes) : (struct st_str){0},
+		.shelve = session->tracks,
 		.relaxed = !session->ws->durable,
 		.max = session->ws->max_file,
 	};

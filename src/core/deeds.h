@@ -17,6 +17,8 @@ struct st_deed {
 	/** What was there before a write, and what is there now. */
 	bool had, has;
 	struct st_hash before, after;
+	/** What was there before is on the shelf (fs/shelf.h) already. */
+	bool shelved;
 	/** Another program's tool did it: what was there before is not known, and it is not logged. */
 	bool foreign;
 	/** Of what is there now. */

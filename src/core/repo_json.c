@@ -8,11 +8,15 @@
 #include "base/utf8.h"
 #include "core/file_type.h"
 #include "core/session.h"
+#include "fs/shelf.h"
 #include "fs/state.h"
 #include "fs/sys.h"
 
 /* The file is written this long after a change, with all others that came meanwhile. */
 enum { DELAY_MS = 1000 };
+
+/* So many files on the shelf are wrapped in one go, and before a workspace is closed; the next one does the rest. */
+enum { MOVED_AT_ONCE = 1000, MOVED_AT_END = 100 };
 
 /* ---- as JSON ---- */
 
@@ -159,6 +163,11 @@ int st_exporter_flush(struct st_exporter *exporter, struct stet_error *err) {
 
 /* ---- the thread ---- */
 
+static void wrap_moved(struct st_exporter *exporter, int max) {
+	for (int i = 0; i < max && st_shelf_wrap(&exporter->ws->guard); i++)
+		continue;
+}
+
 static void *work(void *data) {
 	struct st_exporter *exporter = data;
 	bool said = false;
@@ -179,6 +188,7 @@ static void *work(void *data) {
 			st_guard_notice(&exporter->ws->guard,
 			                "The readable copy of the state is not up to date. %s", err.message);
 		said = code < 0;
+		wrap_moved(exporter, MOVED_AT_ONCE);
 		pthread_mutex_lock(&exporter->lock);
 	}
 	pthread_mutex_unlock(&exporter->lock);
@@ -194,7 +204,7 @@ void st_exporter_init(struct st_exporter *exporter, struct stet_workspace *ws) {
 void st_exporter_mark(struct st_exporter *exporter) {
 	pthread_mutex_lock(&exporter->lock);
 	bool news = !exporter->dirty;
-	exporter->dirty = true;
+	exporter->dirty = exporter->used = true;
 	/* Without a thread the file is written at the end. */
 	st_worker_begin(&exporter->worker, work, exporter);
 	if (news)
@@ -213,6 +223,8 @@ void st_exporter_release(struct st_exporter *exporter) {
 	/* There is nobody left to tell of a failure; the store has it all. */
 	if (st_exporter_flush(exporter, NULL) < 0)
 		exporter->dirty = false;
+	if (exporter->used)
+		wrap_moved(exporter, MOVED_AT_END);
 	pthread_cond_destroy(&exporter->wake);
 	pthread_mutex_destroy(&exporter->lock);
 }

@@ -4,6 +4,7 @@
  *
  * It is written whole and renamed into place, at most once a second, by a
  * thread that begins with the first change, and when the workspace is closed.
+ * The same thread wraps what was moved to the shelf (fs/shelf.h).
  * It is read when there is no store, and nothing in it is trusted: what does
  * not fit is set aside under a name that a notice tells.
  */
@@ -22,8 +23,8 @@ struct st_exporter {
 	struct stet_workspace *ws;
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
-	/** Something changed since the file was written. */
-	bool dirty;
+	/** Something changed since the file was written; and ever. */
+	bool dirty, used;
 	bool stop;
 	struct st_worker worker;
 };

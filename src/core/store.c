@@ -1,4 +1,4 @@
-/* Opening, transactions, counters and bases. What the tables hold is in the other store_*.c. */
+/* Opening, transactions and counters. What the tables hold is in the other store_*.c. */
 #include "core/store.h"
 
 #include <stdio.h>
@@ -9,8 +9,6 @@
 #include "fs/sys.h"
 
 enum { LOCK_WAIT_MS = 5000 };
-
-#define BASES_MAX ((size_t)64 << 20)
 
 /*
  * Types are PostgreSQL's as far as SQLite takes them. Paths are bytes, since
@@ -30,9 +28,6 @@ static const char schema[] =
 	" hash BLOB NOT NULL, given SMALLINT NOT NULL, PRIMARY KEY (session_id, path));"
 	"CREATE TABLE said (session_id BIGINT NOT NULL, notice BLOB NOT NULL,"
 	" PRIMARY KEY (session_id, notice));"
-	"CREATE TABLE bases (hash BLOB PRIMARY KEY, size BIGINT NOT NULL, used BIGINT NOT NULL);"
-	"CREATE INDEX bases_used ON bases (used);"
-	"CREATE TABLE base_bytes (hash BLOB PRIMARY KEY, bytes BLOB NOT NULL);"
 	"CREATE TABLE stories (id INTEGER PRIMARY KEY, name TEXT NOT NULL, began_at BIGINT NOT NULL,"
 	" ended_at BIGINT);"
 	"CREATE TABLE files (path BLOB PRIMARY KEY, hash BLOB, size BIGINT NOT NULL,"
@@ -50,8 +45,7 @@ static const char schema[] =
 /* ---- life ---- */
 
 void st_store_init(struct st_store *store, const struct st_root *root, struct st_guard *guard) {
-	*store =
-		(struct st_store){.root = root, .guard = guard, .max_bases = BASES_MAX, .counter_news = -1};
+	*store = (struct st_store){.root = root, .guard = guard, .counter_news = -1};
 	pthread_mutex_init(&store->lock, NULL);
 }
 
@@ -357,20 +351,15 @@ int st_store_set(struct st_store *store, const char *name, int64_t value, struct
 /* Where numbers are stored: the largest there is the last one. */
 static int read_counter(struct st_store *store, struct stet_error *err) {
 	static const char changed[] = "SELECT coalesce(max(changed), 0) FROM files";
-	static const char used[] = "SELECT coalesce(max(used), 0) FROM bases";
-	int64_t numbers[3];
+	int64_t last, epoch;
 	if (store->counter_news == store->news)
 		return 0;
-	int code = st_db_number(store->db, changed, &numbers[0], err);
+	int code = st_db_number(store->db, changed, &last, err);
 	if (code == 0)
-		code = st_db_number(store->db, used, &numbers[1], err);
-	if (code == 0)
-		code = st_store_get(store, "epoch", &numbers[2], err);
+		code = st_store_get(store, "epoch", &epoch, err);
 	if (code < 0)
 		return code;
-	store->counter = 0;
-	for (size_t i = 0; i < 3; i++)
-		store->counter = numbers[i] > store->counter ? numbers[i] : store->counter;
+	store->counter = last > epoch ? last : epoch;
 	store->counter_news = store->news;
 	return 0;
 }
@@ -381,118 +370,4 @@ int st_store_next(struct st_store *store, int64_t *number, struct stet_error *er
 	if (code == 0)
 		*number = ++store->counter;
 	return code;
-}
-
-/* ---- bases ---- */
-
-/*
- * Who was used no more than so many numbers ago is as good as new. A base that is put takes as many numbers as it
- * has bytes, so that no more than half of what may be kept is put meanwhile.
- */
-enum { RECENT = 100 };
-
-static int64_t numbers_of(const struct st_store *store, int64_t size) {
-	return size * 2 * RECENT / ((int64_t)store->max_bases + 1);
-}
-
-/* 1 if a base is there, which counts as used then; 0 if not, or a code. */
-static int use_base(struct st_store *store, const struct st_hash *hash, struct stet_error *err) {
-	static const char find[] = "SELECT used FROM bases WHERE hash = ?";
-	static const char use[] = "UPDATE bases SET used = ? WHERE hash = ?";
-	struct st_rows rows;
-	int code = st_db_query(store->db, &rows, find, err, "h", hash);
-	if (code == 0)
-		code = st_rows_next(&rows, err);
-	if (code <= 0)
-		return code;
-	int64_t used = st_rows_int(&rows, 0), now;
-	st_rows_end(&rows);
-	code = read_counter(store, err);
-	if (code < 0 || store->counter - used < RECENT)
-		return code < 0 ? code : 1;
-	code = st_store_next(store, &now, err);
-	if (code == 0)
-		code = st_db_run(store->db, use, err, "ih", now, hash);
-	return code < 0 ? code : 1;
-}
-
-static int drop_oldest_base(struct st_store *store, int64_t *freed, struct stet_error *err) {
-	static const char find[] = "SELECT hash, size FROM bases ORDER BY used LIMIT 1";
-	static const char drop[] = "DELETE FROM bases WHERE hash = ?";
-	static const char drop_bytes[] = "DELETE FROM base_bytes WHERE hash = ?";
-	struct st_rows rows;
-	struct st_hash hash;
-	*freed = 0;
-	int code = st_db_query(store->db, &rows, find, err, "");
-	if (code == 0)
-		code = st_rows_next(&rows, err);
-	if (code <= 0)
-		return code;
-	bool known = st_rows_hash(&rows, 0, &hash);
-	*freed = st_rows_int(&rows, 1);
-	st_rows_end(&rows);
-	if (!known || *freed < 1)
-		return st_fail(err, STET_E_IO, "The state database holds a record that is not one.");
-	code = st_db_run(store->db, drop, err, "h", &hash);
-	if (code == 0)
-		code = st_db_run(store->db, drop_bytes, err, "h", &hash);
-	return code;
-}
-
-static int make_room(struct st_store *store, int64_t total, struct stet_error *err) {
-	int code = 0;
-	for (int64_t freed = 1; code == 0 && freed > 0 && total > (int64_t)store->max_bases;) {
-		code = drop_oldest_base(store, &freed, err);
-		total -= freed;
-	}
-	return code == 0 ? st_store_set(store, "bases", total, err) : code;
-}
-
-int st_store_put_base(struct st_store *store, const struct st_hash *hash, struct st_str bytes,
-                      struct stet_error *err) {
-	static const char insert[] = "INSERT INTO bases (hash, size, used) VALUES (?, ?, ?)";
-	static const char insert_bytes[] = "INSERT INTO base_bytes (hash, bytes) VALUES (?, ?)";
-	if (bytes.len > ST_STORE_BASE_MAX || bytes.len > store->max_bases)
-		return 0;
-	int64_t now, total = 0;
-	int code = use_base(store, hash, err);
-	if (code != 0)
-		return code < 0 ? code : 0;
-	/* Every record counts for something, so that empty ones cannot pile up. */
-	int64_t size = (int64_t)bytes.len + 100;
-	code = read_counter(store, err);
-	if (code < 0)
-		return code;
-	store->counter += numbers_of(store, size);
-	code = st_store_next(store, &now, err);
-	if (code == 0)
-		code = st_db_run(store->db, insert, err, "hii", hash, size, now);
-	if (code == 0)
-		code = st_db_run(store->db, insert_bytes, err, "hb", hash, bytes);
-	if (code == 0)
-		code = st_store_get(store, "bases", &total, err);
-	return code == 0 ? make_room(store, total + size, err) : code;
-}
-
-int st_store_get_base(struct st_store *store, const struct st_hash *hash, struct st_buf *out,
-                      struct stet_error *err) {
-	static const char sql[] = "SELECT bytes FROM base_bytes WHERE hash = ?";
-	struct st_rows rows;
-	int code = st_db_query(store->db, &rows, sql, err, "h", hash);
-	if (code == 0)
-		code = st_rows_next(&rows, err);
-	if (code <= 0)
-		return code;
-	st_buf_add(out, st_rows_str(&rows, 0));
-	st_rows_end(&rows);
-	if (out->failed)
-		return st_fail_nomem(err);
-	/* The bytes are shown as what somebody read, so they have to be that. */
-	struct st_hash real;
-	code = st_hash_of(st_buf_str(out), &real, err);
-	if (code == 0 && !st_hash_eq(&real, hash)) {
-		st_buf_clear(out);
-		return 0;
-	}
-	return code < 0 ? code : 1;
 }

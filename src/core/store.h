@@ -1,16 +1,15 @@
 /**
  * The store: what must outlive a process, and what several processes share.
  *
- * Named sessions and what they saw, the story, tracked files, tasks, bytes
- * that diffs and undo start from, and the log of writes, in one SQLite
- * database below the state directory. All SQL is behind this header, in
+ * Named sessions and what they saw, the story, tracked files, tasks and the
+ * log of writes, in one SQLite database below the state directory. All SQL is behind this header, in
  * store*.c, and close to what PostgreSQL takes.
  *
  * Work is done in transactions: a function is handed to st_store_do(), and
  * everything it stores is there afterwards, or nothing.
  *
  *     static int save(struct st_store *store, void *data, struct stet_error *err) {
- *             return st_store_put_base(store, hash, bytes, err);
+ *             return st_store_set(store, "epoch", 7, err);
  *     }
  *     int code = st_store_do(&ws->store, ST_STORE_WRITE, save, data, err);
  *
@@ -26,7 +25,6 @@
 #define STET_CORE_STORE_H
 
 #include <pthread.h>
-#include <stdatomic.h>
 
 #include "core/db.h"
 #include "core/repo_state.h"
@@ -53,8 +51,6 @@ struct st_store {
 	/** Fills a database that was just made, in its first transaction; may be NULL. */
 	st_store_fn *import;
 	void *import_data;
-	/** How many bytes of bases are kept. */
-	_Atomic size_t max_bases;
 	/** Held during a transaction; guards everything below. */
 	pthread_mutex_t lock;
 	struct st_db *db;
@@ -105,7 +101,7 @@ void st_store_why(struct st_store *store, char out[600]);
  * What follows is called from within a transaction only.
  */
 
-/** The next number: larger than any that was stored as a file's change, a base's use or the epoch. */
+/** The next number: larger than any that was stored as a file's change or the epoch. */
 [[nodiscard]] int st_store_next(struct st_store *store, int64_t *number, struct stet_error *err);
 
 /** A named number; 0 if it was never set. */
@@ -113,19 +109,6 @@ void st_store_why(struct st_store *store, char out[600]);
                                struct stet_error *err);
 [[nodiscard]] int st_store_set(struct st_store *store, const char *name, int64_t value,
                                struct stet_error *err);
-
-/* ---- bases ---- */
-
-/** The largest text that is kept, whatever the limit on all of them. */
-#define ST_STORE_BASE_MAX ((size_t)16 << 20)
-
-/** Keep bytes under their hash; the least recently used go when there are too many. */
-[[nodiscard]] int st_store_put_base(struct st_store *store, const struct st_hash *hash,
-                                    struct st_str bytes, struct stet_error *err);
-
-/** The bytes of a hash, appended to out. Returns 1, 0 if they are not there, or a code. */
-[[nodiscard]] int st_store_get_base(struct st_store *store, const struct st_hash *hash,
-                                    struct st_buf *out, struct stet_error *err);
 
 /* ---- sessions ---- */
 

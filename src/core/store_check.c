@@ -3,6 +3,7 @@
 #include "core/repo_json.h"
 #include "core/workspace.h"
 #include "fs/dirs.h"
+#include "fs/shelf.h"
 #include "fs/state.h"
 #include "fs/sys.h"
 #include "stet/state.h"
@@ -34,7 +35,6 @@ static int add_numbers(const struct check *check, struct st_db *db, struct stet_
 		"SELECT freelist_count * page_size FROM pragma_freelist_count, pragma_page_size";
 	static const char *const asks[][2] = {
 		{"freeBytes", free_sql},
-		{"baseBytes", "SELECT coalesce(sum(size), 0) FROM bases"},
 		{"files", "SELECT count(*) FROM files"},
 		{"tasks", "SELECT count(*) FROM tasks"},
 		{"writes", "SELECT count(*) FROM writes"},
@@ -166,6 +166,7 @@ static int look(struct check *check, struct stet_error *err) {
 		st_json_add_text(check->doc, root, "distrust", st_str(why.message));
 		return dirfd == STET_E_NOMEM ? st_fail_nomem(err) : 0;
 	}
+	st_json_add(check->doc, root, "baseBytes", yyjson_mut_uint(check->doc, st_shelf_bytes(dirfd)));
 	int code = check_database(check, dirfd, err);
 	return code == 0 ? add_aside(check, dirfd, err) : code;
 }

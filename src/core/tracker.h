@@ -27,6 +27,8 @@ struct st_seen {
 	struct st_hash text;
 	/** And whether that version is valid UTF-8. */
 	bool is_utf8;
+	/** What the session replaced last, if it went to the shelf (fs/shelf.h). */
+	struct st_hash shelved;
 	/** An event told that the file is another one by now; the record serves only to refuse changes. */
 	bool stale;
 	/** What it was when it was last stored, by st_seen_digest(); 0 for never. */

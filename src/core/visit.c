@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/shown.h"
+#include "fs/shelf.h"
 
 /* Whether a session outlives the process. */
 static bool is_kept(const struct stet_session *session) {
@@ -47,16 +48,15 @@ struct saving {
 	struct stet_session *session;
 	/* What it saw is saved too, not only what it did. */
 	bool seen;
-	/* The state of the work is another one than before. */
+	/* The state of the work is another one than before, or there are bytes to be stored. */
 	bool moved;
 };
 
-static int save_base(struct stet_session *session, struct st_store *store,
-                     const struct st_hash *hash, struct stet_error *err) {
+static void save_base(struct stet_session *session, const struct st_hash *hash) {
 	struct st_blob *base = st_bases_get(&session->ws->bases, hash);
-	int code = base ? st_store_put_base(store, hash, st_strn(base->bytes, base->len), err) : 0;
+	if (base)
+		(void)st_shelf_put(&session->ws->guard, hash, st_strn(base->bytes, base->len));
 	st_blob_put(base);
-	return code;
 }
 
 static int save_seen(struct stet_session *session, struct st_store *store, int64_t id,
@@ -66,8 +66,8 @@ static int save_seen(struct stet_session *session, struct st_store *store, int64
 		return st_store_drop_seen(store, id, path, err);
 	if (seen->stored == st_seen_digest(seen))
 		return 0;
-	int code = st_store_put_seen(store, id, path, seen, err);
-	return code == 0 ? save_base(session, store, &seen->hash, err) : code;
+	save_base(session, &seen->hash);
+	return st_store_put_seen(store, id, path, seen, err);
 }
 
 /* After a failure to note what was touched, or on a new database. */
@@ -127,8 +127,9 @@ static int save_deeds(struct saving *saving, struct st_store *store, struct stet
 			.undoes = deed->undoes,
 		};
 		code = st_store_log(store, &write, err);
-		if (code == 0 && deed->had)
-			code = save_base(session, store, &deed->before, err);
+		saving->moved |= deed->shelved;
+		if (deed->had && !deed->shelved)
+			save_base(session, &deed->before);
 	}
 	return code < 0 ? code : 0;
 }

@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/shown.h"
 #include "fs/displaced.h"
+#include "fs/shelf.h"
 #include "fs/state.h"
 #include "fs/sys.h"
 #include "text/tokens.h"
@@ -98,9 +99,9 @@ static int set_state(struct stet_workspace *ws, int64_t value, struct stet_error
 }
 
 static int set_bases(struct stet_workspace *ws, int64_t value, struct stet_error *err) {
-	int code = set_size(&ws->store.max_bases, value, err);
+	int code = set_size(&ws->guard.shelf.max, value, err);
 	if (code == 0)
-		st_bases_limit(&ws->bases, ws->store.max_bases);
+		st_bases_limit(&ws->bases, ws->guard.shelf.max);
 	return code;
 }
 
@@ -173,26 +174,15 @@ static struct st_str key_of(const struct st_hash *hash) {
 	return st_strn((const char *)hash->bytes, ST_HASH_SIZE);
 }
 
-struct base_query {
-	const struct st_hash *hash;
-	struct st_buf bytes;
-};
-
-static int find_base(struct st_store *store, void *data, struct stet_error *err) {
-	struct base_query *query = data;
-	return st_store_get_base(store, query->hash, &query->bytes, err);
-}
-
 struct st_blob *st_workspace_base(struct stet_workspace *ws, const struct st_hash *hash) {
 	struct st_blob *blob = st_bases_get(&ws->bases, hash);
-	if (blob || ws->state == ST_STATE_NONE || !st_store_is_there(&ws->store))
+	if (blob || ws->state == ST_STATE_NONE)
 		return blob;
-	struct base_query query = {.hash = hash};
-	if (st_store_do(&ws->store, ST_STORE_READ, find_base, &query, NULL) == 1) {
-		st_bases_put(&ws->bases, hash, st_buf_str(&query.bytes));
+	st_auto(st_buf) bytes = ST_BUF_INIT;
+	if (st_shelf_get(&ws->guard, hash, &bytes)) {
+		st_bases_give(&ws->bases, hash, &bytes);
 		blob = st_bases_get(&ws->bases, hash);
 	}
-	st_buf_release(&query.bytes);
 	return blob;
 }
 

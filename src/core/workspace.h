@@ -58,7 +58,7 @@ bool st_workspace_writer(struct stet_workspace *ws, const struct st_hash *hash, 
 
 /**
  * The bytes of a version that was seen or written, from memory or from the
- * store; to be handed back with st_blob_put(). NULL if they are not there.
+ * shelf (fs/shelf.h); to be handed back with st_blob_put(). NULL if they are not there.
  */
 struct st_blob *st_workspace_base(struct stet_workspace *ws, const struct st_hash *hash);
 

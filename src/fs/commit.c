@@ -10,6 +10,7 @@
 #include "fs/journal.h"
 #include "fs/keep.h"
 #include "fs/lease.h"
+#include "fs/shelf.h"
 #include "fs/sys.h"
 
 /* How often the interference of others is met with another try. */
@@ -184,6 +185,16 @@ static void write_soon(struct st_job *job) {
 	job->temp.fd = -1;
 }
 
+/* False if the old file is still there. */
+static bool clear_away(struct st_job *job) {
+	int dirfd = job->place.dirfd;
+	const char *name = job->temp.name;
+	job->done->shelved = job->commit->shelve &&
+	                     st_shelf_move(job->guard, job->fd, dirfd, name, job->commit->expected);
+	return job->done->shelved || st_retry(unlinkat(dirfd, name, 0)) == 0 || errno == ENOENT ||
+	       st_retry(unlinkat(dirfd, name, 0)) == 0 || errno == ENOENT;
+}
+
 /*
  * The old file's name goes, and the directory is remembered as clean if
  * nobody else changed it since `before`; NULL if it was locked all the time.
@@ -195,8 +206,7 @@ static void remove_old(struct st_job *job, const struct stat *before) {
 	bool ours = job->clean &&
 	            (!before || (st_retry(fstat(job->place.dirfd, &dir)) == 0 &&
 	                         memcmp(&dir.st_mtim, &before->st_mtim, sizeof dir.st_mtim) == 0));
-	if (st_retry(unlinkat(job->place.dirfd, job->temp.name, 0)) < 0 && errno != ENOENT &&
-	    st_retry(unlinkat(job->place.dirfd, job->temp.name, 0)) < 0 && errno != ENOENT) {
+	if (!clear_away(job)) {
 		st_guard_notice(job->guard,
 		                "The earlier version of %s could not be removed and is still there as %s.",
 		                st_shown(job->place.path), job->temp.name);
@@ -228,14 +238,15 @@ static int sync_exchange(struct st_job *job, struct stet_error *err) {
 
 /*
  * A file that was written a moment ago may be written again within the same
- * tick of the clock, and its times would not tell. But nobody can name the old
- * file any more: under the lease its mtime is moved back, and from then on any
+ * tick of the clock, and its times would not tell. But nobody else can name the
+ * old file any more: under the lease its mtime is moved back, and from then on any
  * write shows, so that its bytes need not be read again to find one.
  */
 static void date_back(const struct st_job *job, struct st_stamp *stamp) {
 	enum { BACK_S = 10 };
 	struct stat st;
-	if (!stamp->racy || st_retry(fstat(job->fd, &st)) < 0 || st.st_nlink > 0)
+	nlink_t names = job->done->shelved ? 1 : 0;
+	if (!stamp->racy || st_retry(fstat(job->fd, &st)) < 0 || st.st_nlink > names)
 		return;
 	const struct timespec times[] = {{.tv_nsec = UTIME_OMIT},
 	                                 {st.st_mtim.tv_sec - BACK_S, st.st_mtim.tv_nsec}};

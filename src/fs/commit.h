@@ -52,6 +52,8 @@ struct st_commit {
 	const struct st_hash *expected;
 	/** The bytes of that version, if they are at hand; ptr NULL if not. Saves hashing the file. */
 	struct st_str old;
+	/** The replaced file goes to the shelf (fs/shelf.h), if it can. */
+	bool shelve;
 	/** Do not wait for the disk; a crash of the machine may undo the write. */
 	bool relaxed;
 	/** Read no file larger than this; 0 for ST_FILE_MAX. */
@@ -65,6 +67,8 @@ struct st_committed {
 	bool noop;
 	/** The file's path below the root, links resolved. */
 	char *path;
+	/** The replaced file is on the shelf. */
+	bool shelved;
 	/** The new version, if it was done. */
 	struct st_hash hash;
 	struct st_stamp stamp;

@@ -5,12 +5,60 @@
 
 #include "fs/displaced.h"
 #include "fs/keep.h"
+#include "fs/shelf.h"
+#include "fs/state.h"
+#include "fs/sys.h"
 
 void st_guard_init(struct st_guard *guard, const struct st_root *root, const char *state_dir) {
-	*guard = (struct st_guard){.root = root, .state_dir = state_dir, .kept_fd = -1};
+	*guard = (struct st_guard){
+		.root = root,
+		.state_dir = state_dir,
+		.kept_fd = -1,
+		.shelf = {.moved_fd = -1, .versions_fd = -1, .max = ST_SHELF_MAX},
+	};
 	pthread_mutex_init(&guard->lock, NULL);
 	st_closer_init(&guard->closer);
 	st_hasher_init(&guard->hasher);
+}
+
+static int open_below(struct st_guard *guard, const char *name, struct stet_error *err) {
+	st_autofd state = st_state_open(guard->root, guard->state_dir, err);
+	if (state < 0)
+		return state;
+	if (st_retry(mkdirat(state, name, 0700)) < 0 && errno != EEXIST)
+		return st_fail_errno(err, errno, "Cannot make %s/%s", guard->state_dir, name);
+	int fd = st_retry(openat(state, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+	if (fd < 0)
+		return st_fail_errno(err, errno, "Cannot open %s/%s", guard->state_dir, name);
+	return fd;
+}
+
+/* Somebody may have removed it. */
+static bool is_there(int fd) {
+	struct stat st;
+	return fd >= 0 && st_retry(fstat(fd, &st)) == 0 && st.st_nlink > 0;
+}
+
+int st_guard_open(struct st_guard *guard, const char *name, int *fd, struct stet_error *err) {
+	pthread_mutex_lock(&guard->lock);
+	int known = *fd;
+	pthread_mutex_unlock(&guard->lock);
+	if (is_there(known))
+		return known;
+	int opened = open_below(guard, name, err);
+	if (opened < 0)
+		return opened;
+	pthread_mutex_lock(&guard->lock);
+	if (*fd < 0) {
+		*fd = opened;
+	} else {
+		/* Under the same number, which others may be using. */
+		(void)st_retry(dup3(opened, *fd, O_CLOEXEC));
+		close(opened);
+		opened = *fd;
+	}
+	pthread_mutex_unlock(&guard->lock);
+	return opened;
 }
 
 static void notice_release(struct st_notice *notice) {
@@ -25,6 +73,8 @@ void st_guard_release(struct st_guard *guard) {
 	st_closer_release(&guard->closer);
 	st_hasher_release(&guard->hasher);
 	st_close_at(&guard->kept_fd);
+	st_close_at(&guard->shelf.moved_fd);
+	st_close_at(&guard->shelf.versions_fd);
 	pthread_mutex_destroy(&guard->lock);
 }
 

@@ -32,6 +32,8 @@ struct st_displaced {
 	/** The bytes that are accounted for, and the stamp they had. */
 	struct st_hash hash;
 	struct st_stamp stamp;
+	/** How many names it had then: one if it is on the shelf, else none. */
+	nlink_t links;
 	int64_t since_ms;
 	int64_t looked_ms;
 };
@@ -48,6 +50,19 @@ struct st_swept {
 	dev_t dev;
 	ino_t ino;
 	struct timespec mtime;
+};
+
+/** Where earlier versions are (fs/shelf.h). */
+struct st_shelf {
+	/** The directories of those that were moved there and of those that were written; -1 if not yet opened. */
+	int moved_fd, versions_fd;
+	/** There are none to be had. */
+	_Atomic bool none;
+	/** How many bytes there is room for, and how many were moved there and may still have to be written. */
+	_Atomic size_t max, moved;
+	/** How many were written since they were last counted, and before that, by chance. */
+	size_t filled;
+	bool begun;
 };
 
 struct st_guard {
@@ -69,6 +84,7 @@ struct st_guard {
 	uint64_t kept;
 	struct st_swept swept[ST_SWEPT_MAX];
 	size_t swept_next;
+	struct st_shelf shelf;
 	/** These have locks of their own. */
 	struct st_closer closer;
 	struct st_hasher hasher;
@@ -79,6 +95,15 @@ void st_guard_init(struct st_guard *guard, const struct st_root *root, const cha
 
 /** Free everything. Displaced files are looked at a last time, which may wait a little. */
 void st_guard_release(struct st_guard *guard);
+
+/**
+ * A directory below the state directory, made when it is first needed.
+ *
+ * @fd     The member of the guard that is for it.
+ * @return Its descriptor, good for the guard's life; or the codes of st_state_open().
+ */
+[[nodiscard]] int st_guard_open(struct st_guard *guard, const char *name, int *fd,
+                                struct stet_error *err);
 
 /** Add a sentence for the next answer. When too many wait, the newest are counted instead. */
 __attribute__((format(printf, 2, 3))) void st_guard_notice(struct st_guard *guard,

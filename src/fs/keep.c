@@ -5,7 +5,6 @@
 #include <sys/file.h>
 #include <sys/random.h>
 
-#include "fs/state.h"
 #include "fs/sys.h"
 
 /* Marks a copy whose rewrite is not complete; its writer holds a lock on it. */
@@ -19,32 +18,8 @@
 
 enum { NAME_SIZE = 256, COPY_TRIES = 3 };
 
-/* The descriptor of STATE/kept, made when first needed. */
 static int kept_open(struct st_guard *guard, struct stet_error *err) {
-	pthread_mutex_lock(&guard->lock);
-	int fd = guard->kept_fd;
-	pthread_mutex_unlock(&guard->lock);
-	if (fd >= 0)
-		return fd;
-
-	st_autofd state = st_state_open(guard->root, guard->state_dir, err);
-	if (state < 0)
-		return state;
-	if (st_retry(mkdirat(state, "kept", 0700)) < 0 && errno != EEXIST)
-		return st_fail_errno(err, errno, "Cannot make %s/kept", guard->state_dir);
-	fd = st_retry(openat(state, "kept", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-	if (fd < 0)
-		return st_fail_errno(err, errno, "Cannot open %s/kept", guard->state_dir);
-
-	pthread_mutex_lock(&guard->lock);
-	if (guard->kept_fd < 0) {
-		guard->kept_fd = fd;
-	} else {
-		close(fd);
-		fd = guard->kept_fd;
-	}
-	pthread_mutex_unlock(&guard->lock);
-	return fd;
+	return st_guard_open(guard, "kept", &guard->kept_fd, err);
 }
 
 /* What stands for itself in the name of a copy; the name is shown in notices. */

@@ -24,11 +24,12 @@
 	X(read) \
 	X(__read_chk) \
 	X(pread64) \
-	X(__pread64_chk) X(write) X(pwrite64) X(fstat64) X(fstatat64) X(stat64) X(fstatfs64) X(statx) \
-		X(fcntl64) X(flock) X(fsync) X(ftruncate64) X(fallocate64) X(sync_file_range) X(renameat) \
+	X(__pread64_chk) \
+	X(write) X(pwrite64) X(fstat64) X(fstatat64) X(stat64) X(fstatfs64) X(statx) X(fcntl64) \
+		X(flock) X(fsync) X(ftruncate64) X(fallocate64) X(sync_file_range) X(renameat) \
 			X(renameat2) X(linkat) X(unlinkat) X(mkdirat) X(readlinkat) X(__readlinkat_chk) \
 				X(faccessat) X(fchown) X(fchmod) X(futimens) X(flistxattr) X(fgetxattr) \
-					X(fsetxattr) X(fremovexattr) X(getrandom) X(close)
+					X(fsetxattr) X(fremovexattr) X(getrandom) X(close) X(dup3) X(utimensat)
 
 /* These make several system calls, or none that waits. */
 #define LIBRARY_CALLS(X) X(getcwd) X(realpath) X(__realpath_chk) X(fdopendir) X(readdir64)
@@ -181,6 +182,9 @@ WRAP(ssize_t, __readlinkat_chk, (int fd, const char *path, char *to, size_t len,
 WRAP(int, faccessat, (int fd, const char *path, int mode, int flags), (fd, path, mode, flags), -1)
 WRAP(int, fchown, (int fd, uid_t owner, gid_t group), (fd, owner, group), -1)
 WRAP(int, fchmod, (int fd, mode_t mode), (fd, mode), -1)
+WRAP(int, dup3, (int from, int to, int flags), (from, to, flags), -1)
+WRAP(int, utimensat, (int fd, const char *path, const struct timespec times[2], int flags),
+     (fd, path, times, flags), -1)
 WRAP(int, futimens, (int fd, const struct timespec times[2]), (fd, times), -1)
 WRAP(ssize_t, flistxattr, (int fd, char *to, size_t len), (fd, to, len), -1)
 WRAP(ssize_t, fgetxattr, (int fd, const char *name, void *to, size_t len), (fd, name, to, len), -1)

@@ -9,6 +9,7 @@
 
 #include "fs/commit.h"
 #include "fs/displaced.h"
+#include "fs/shelf.h"
 #include "fs/state.h"
 #include "lib/fault.h"
 #include "lib/test.h"
@@ -225,6 +226,48 @@ static int play_replace_relaxed(struct stage *stage, struct stet_error *err) {
 
 static int play_replace_through_link(struct stage *stage, struct stet_error *err) {
 	return commit(stage, "link", OLD, "new", false, err);
+}
+
+static int shelve(struct stage *stage, bool relaxed, struct stet_error *err) {
+	struct st_hash hash = hash_of(OLD);
+	struct st_commit request = {.path = st_str("a.txt"),
+	                            .bytes = st_str("new"),
+	                            .expected = &hash,
+	                            .shelve = true,
+	                            .relaxed = relaxed};
+	st_auto(st_committed) done = ST_COMMITTED_INIT;
+	return st_commit(&stage->root, &stage->guard, &request, &done, err);
+}
+
+static int play_shelve(struct stage *stage, struct stet_error *err) {
+	return shelve(stage, false, err);
+}
+
+static int play_shelve_relaxed(struct stage *stage, struct stet_error *err) {
+	return shelve(stage, true, err);
+}
+
+static void open_shelf(struct stage *stage) {
+	assert_int_equal(shelve(stage, false, NULL), 0);
+}
+
+/* What cannot be put or got is not there, and that is all. */
+static int play_wrap(struct stage *stage, struct stet_error *err) {
+	(void)err;
+	(void)st_shelf_wrap(&stage->guard);
+	return 0;
+}
+
+static int play_shelf(struct stage *stage, struct stet_error *err) {
+	(void)err;
+	struct st_hash hash = hash_of(OLD), other = hash_of(LONG);
+	st_auto(st_buf) bytes = ST_BUF_INIT;
+	if (st_shelf_get(&stage->guard, &hash, &bytes))
+		assert_string_equal(bytes.ptr, OLD);
+	if (st_shelf_put(&stage->guard, &other, st_str(LONG)) &&
+	    st_shelf_get(&stage->guard, &other, &bytes))
+		assert_string_equal(bytes.ptr, LONG);
+	return 0;
 }
 
 static int play_create(struct stage *stage, struct stet_error *err) {
@@ -473,6 +516,32 @@ static const struct scene scenes[] = {
      .before = OLD,
      .after = "new",
      .beside = "real/sub/"},
+	{.name = "replace and shelve",
+     .lay = lay_file,
+     .play = play_shelve,
+     .file = "a.txt",
+     .before = OLD,
+     .after = "new"},
+	{.name = "replace and shelve, relaxed",
+     .lay = lay_index,
+     .play = play_shelve_relaxed,
+     .file = "a.txt",
+     .before = OLD,
+     .after = "new"},
+	{.name = "wrap",
+     .lay = lay_file,
+     .open = open_shelf,
+     .play = play_wrap,
+     .file = "a.txt",
+     .before = "new",
+     .after = "new"},
+	{.name = "shelf",
+     .lay = lay_file,
+     .open = open_shelf,
+     .play = play_shelf,
+     .file = "a.txt",
+     .before = "new",
+     .after = "new"},
 	{.name = "create", .lay = lay_nothing, .play = play_create, .file = "a.txt", .after = "new"},
 	{.name = "noop",
      .lay = lay_new,
@@ -959,8 +1028,8 @@ static bool is_on_stage(const char *line) {
 		"core_change", "core_session", "core_tracker", "core_workspace", "fs_closer",
 		"fs_commit",   "fs_displaced", "fs_file",      "fs_gitdir",      "fs_gitindex",
 		"fs_guard",    "fs_hash",      "fs_in_place",  "fs_job",         "fs_journal",
-		"fs_keep",     "fs_lease",     "fs_root",      "fs_stamp",       "fs_state",
-		"fs_temp",
+		"fs_keep",     "fs_lease",     "fs_root",      "fs_shelf",       "fs_stamp",
+		"fs_state",    "fs_temp",
 	};
 	for (size_t i = 0; i < sizeof objects / sizeof *objects; i++) {
 		char name[64];

@@ -264,77 +264,6 @@ static void state_can_be_kept_elsewhere(void **state) {
 	assert_false(dir_has(dir, ".stet"));
 }
 
-/* ---- bases ---- */
-
-static int put_many(struct st_store *store, void *data, struct stet_error *err) {
-	static char text[1000];
-	struct st_hash *first = data;
-	int code = 0;
-	for (int i = 0; i < 100 && code == 0; i++) {
-		struct st_hash hash;
-		memset(text, 'a' + i % 26, sizeof text);
-		snprintf(text, sizeof text, "%d", i);
-		assert_int_equal(st_hash_of(st_strn(text, sizeof text), &hash, NULL), 0);
-		if (i == 0)
-			*first = hash;
-		code = st_store_put_base(store, &hash, st_strn(text, sizeof text), err);
-	}
-	return code;
-}
-
-static int get_first(struct st_store *store, void *data, struct stet_error *err) {
-	st_auto(st_buf) out = ST_BUF_INIT;
-	return st_store_get_base(store, data, &out, err);
-}
-
-static int sum_bases(struct st_store *store, void *data, struct stet_error *err) {
-	static const char sql[] = "SELECT coalesce(sum(length(bytes)), 0) FROM base_bytes";
-	return st_db_number(store->db, sql, data, err);
-}
-
-static void kept_bytes_are_bounded_and_the_oldest_go(void **state) {
-	const struct dir *dir = *state;
-	struct stet_workspace *ws = NULL;
-	struct st_hash first;
-	int64_t sum = 0;
-	assert_int_equal(stet_workspace_open(dir->path, &ws, NULL), 0);
-	assert_int_equal(stet_workspace_set(ws, STET_OPTION_MAX_BASES, 20000, NULL), 0);
-	assert_int_equal(st_store_do(&ws->store, ST_STORE_WRITE, put_many, &first, NULL), 0);
-	assert_int_equal(st_store_do(&ws->store, ST_STORE_READ, sum_bases, &sum, NULL), 0);
-	assert_in_range(sum, 15000, 20000);
-	assert_int_equal(st_store_do(&ws->store, ST_STORE_READ, get_first, &first, NULL), 0);
-	stet_workspace_close(ws);
-}
-
-/* One is used again and again, among others that are put. */
-static int put_and_use(struct st_store *store, void *data, struct stet_error *err) {
-	static char text[1000];
-	struct st_hash *first = data;
-	int code = 0;
-	for (int i = 0; i < 100 && code == 0; i++) {
-		struct st_hash hash;
-		snprintf(text, sizeof text, "%d", i);
-		assert_int_equal(st_hash_of(st_strn(text, sizeof text), &hash, NULL), 0);
-		if (i == 0)
-			*first = hash;
-		code = st_store_put_base(store, &hash, st_strn(text, sizeof text), err);
-		if (code == 0 && i % 3 == 0)
-			code = st_store_put_base(store, first, st_str("not looked at"), err);
-	}
-	return code;
-}
-
-static void what_is_used_lately_is_kept(void **state) {
-	const struct dir *dir = *state;
-	struct stet_workspace *ws = NULL;
-	struct st_hash first;
-	assert_int_equal(stet_workspace_open(dir->path, &ws, NULL), 0);
-	assert_int_equal(stet_workspace_set(ws, STET_OPTION_MAX_BASES, 20000, NULL), 0);
-	assert_int_equal(st_store_do(&ws->store, ST_STORE_WRITE, put_and_use, &first, NULL), 0);
-	assert_int_equal(st_store_do(&ws->store, ST_STORE_READ, get_first, &first, NULL), 1);
-	stet_workspace_close(ws);
-}
-
 /* ---- a bad database ---- */
 
 static void set_aside_and_made_anew(const struct dir *dir, const char *what) {
@@ -620,8 +549,6 @@ int main(void) {
 		claim(instructions_come_once_to_a_session_of_several_processes),
 		claim(a_name_with_control_characters_is_refused),
 		claim(state_can_be_kept_elsewhere),
-		claim(kept_bytes_are_bounded_and_the_oldest_go),
-		claim(what_is_used_lately_is_kept),
 		claim(a_file_that_is_no_database_is_set_aside),
 		claim(a_database_with_a_hole_is_set_aside),
 		claim(a_truncated_database_is_set_aside),

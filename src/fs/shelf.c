@@ -1,0 +1,314 @@
+#include "fs/shelf.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/random.h>
+
+#include "base/clock.h"
+#include "fs/sys.h"
+
+#define MOVED "moved"
+#define VERSIONS "versions"
+
+/* Begins the name of a version in the making; all others are hashes. */
+#define NEW_PREFIX "new-"
+
+/* How much may wait to be wrapped, since it comes quicker than that is done. */
+#define MOVED_MAX ((size_t)256 << 20)
+
+/* ---- directories ---- */
+
+/* One of the two; -1 if there is none. Who cannot have it once is not to ask for it with every write. */
+static int open_dir(struct st_guard *guard, const char *name) {
+	struct st_shelf *shelf = &guard->shelf;
+	if (shelf->none)
+		return -1;
+	int *place = strcmp(name, MOVED) == 0 ? &shelf->moved_fd : &shelf->versions_fd;
+	int fd = st_guard_open(guard, name, place, NULL);
+	if (fd < 0)
+		shelf->none = true;
+	return fd;
+}
+
+/* Without making it, for who only wants to look. */
+static int find_dir(struct st_guard *guard, const char *name) {
+	struct stat st;
+	char path[300];
+	snprintf(path, sizeof path, "%s/%s", guard->state_dir, name);
+	if (st_retry(fstatat(guard->root->fd, path, &st, AT_SYMLINK_NOFOLLOW)) < 0)
+		return -1;
+	return open_dir(guard, name);
+}
+
+static DIR *open_list(int dirfd) {
+	int fd = st_retry(openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	if (!dir)
+		st_close_at(&fd);
+	return dir;
+}
+
+struct name {
+	char hex[ST_HASH_HEX + 1];
+};
+
+static struct name name_of(const struct st_hash *hash) {
+	struct name name;
+	st_hash_hex(hash, name.hex, ST_HASH_HEX);
+	return name;
+}
+
+/* ---- versions ---- */
+
+/* Every bit; twice, and it is what it was. */
+static void turn_over(struct st_buf *bytes) {
+	for (size_t i = 0; i < bytes->len; i++)
+		bytes->ptr[i] = (char)~bytes->ptr[i];
+}
+
+/* 1 for a version; 0 for a file whose bytes are not those of its name; -1 if they cannot be read. */
+static int read_version(int dirfd, const char *name, bool wrapped, struct st_file *file) {
+	st_autofd fd =
+		st_retry(openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+	if (fd < 0 || st_file_fetch(fd, name, ST_SHELF_FILE_MAX, file, NULL) < 0)
+		return -1;
+	if (wrapped)
+		turn_over(&file->bytes);
+	if (st_hash_of(st_buf_str(&file->bytes), &file->hash, NULL) < 0)
+		return -1;
+	return strcmp(name, name_of(&file->hash).hex) == 0;
+}
+
+/* Complete before it has its name. Nobody waits for the disk: its hash tells whether it is whole. */
+static bool write_version(int dirfd, const char *name, struct st_str bytes) {
+	char new[40];
+	uint64_t random;
+	st_auto(st_buf) copy = ST_BUF_INIT;
+	st_buf_add(&copy, bytes);
+	if (copy.failed || st_retry(getrandom(&random, sizeof random, 0)) < 0)
+		return false;
+	turn_over(&copy);
+	snprintf(new, sizeof new, NEW_PREFIX "%016llx", (unsigned long long)random);
+	st_autofd fd =
+		st_retry(openat(dirfd, new, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+	if (fd < 0)
+		return false;
+	if (st_pwrite_all(fd, st_buf_str(&copy)) == 0 &&
+	    st_retry(renameat(dirfd, new, dirfd, name)) == 0)
+		return true;
+	(void)st_retry(unlinkat(dirfd, new, 0));
+	return false;
+}
+
+/* Whether a version is there, by its name and size; if so, it is used now. */
+static bool use_version(int dirfd, const char *name, size_t len) {
+	static const struct timespec now[] = {{.tv_nsec = UTIME_OMIT}, {.tv_nsec = UTIME_NOW}};
+	struct stat st;
+	return st_retry(fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW)) == 0 &&
+	       (size_t)st.st_size == len &&
+	       st_retry(utimensat(dirfd, name, now, AT_SYMLINK_NOFOLLOW)) == 0;
+}
+
+/* ---- room ---- */
+
+/* A file has an inode and an entry in a directory, too. */
+enum { OVERHEAD = 1024 };
+
+struct version {
+	char name[ST_HASH_HEX + 1];
+	struct timespec used;
+	uint64_t size;
+};
+
+/* What there is; zeroed, nothing. */
+struct census {
+	struct version *versions;
+	size_t count, cap;
+	uint64_t bytes;
+};
+
+static void census_release(struct census *census) {
+	free(census->versions);
+}
+
+static bool note(struct census *census, const char *name, const struct stat *st) {
+	if (census->count == census->cap) {
+		size_t cap = census->cap ? census->cap * 2 : 256;
+		struct version *more = realloc(census->versions, cap * sizeof *more);
+		if (!more)
+			return false;
+		census->versions = more;
+		census->cap = cap;
+	}
+	struct version *version = &census->versions[census->count++];
+	version->used = st->st_mtim;
+	version->size = (uint64_t)st->st_size + OVERHEAD;
+	snprintf(version->name, sizeof version->name, "%s", name);
+	census->bytes += version->size;
+	return true;
+}
+
+static bool take_census(int dirfd, struct census *census) {
+	DIR *dir = open_list(dirfd);
+	bool counted = dir != NULL;
+	for (struct dirent *entry; counted && (entry = readdir(dir));) {
+		struct stat st;
+		if (entry->d_name[0] == '.' || strlen(entry->d_name) > ST_HASH_HEX ||
+		    st_retry(fstatat(dirfd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW)) < 0)
+			continue;
+		counted = note(census, entry->d_name, &st);
+	}
+	if (dir)
+		closedir(dir);
+	return counted;
+}
+
+/* What a process that was killed left half written; others may be at it for a moment. */
+static bool is_abandoned(const struct version *version) {
+	enum { LONG_S = 60 };
+	return strncmp(version->name, NEW_PREFIX, strlen(NEW_PREFIX)) == 0 &&
+	       version->used.tv_sec + LONG_S < st_wall_ns() / 1000000000;
+}
+
+static int by_use(const void *a, const void *b) {
+	const struct timespec *left = &((const struct version *)a)->used;
+	const struct timespec *right = &((const struct version *)b)->used;
+	if (left->tv_sec != right->tv_sec)
+		return left->tv_sec < right->tv_sec ? -1 : 1;
+	return (left->tv_nsec > right->tv_nsec) - (left->tv_nsec < right->tv_nsec);
+}
+
+/* Somewhat more than is needed, so that not every version has to make room. */
+static void make_room(int dirfd, size_t max) {
+	st_auto(census) census = {0};
+	if (!take_census(dirfd, &census))
+		return;
+	if (census.count > 0)
+		qsort(census.versions, census.count, sizeof *census.versions, by_use);
+	bool full = census.bytes > max;
+	for (size_t i = 0; i < census.count; i++) {
+		const struct version *version = &census.versions[i];
+		if (!is_abandoned(version) && (!full || census.bytes <= max - max / 8))
+			continue;
+		(void)st_retry(unlinkat(dirfd, version->name, 0));
+		census.bytes -= version->size;
+	}
+}
+
+/*
+ * Counting takes time, so that it is done when a sixteenth of the room was
+ * filled. A process knows only of what it filled itself; where it begins is left
+ * to chance, so that many short-lived ones count as often.
+ */
+static void watch_room(struct st_guard *guard, int dirfd, size_t len) {
+	struct st_shelf *shelf = &guard->shelf;
+	size_t step = shelf->max / 16 + 1;
+	pthread_mutex_lock(&guard->lock);
+	if (!shelf->begun && st_retry(getrandom(&shelf->filled, sizeof shelf->filled, 0)) > 0)
+		shelf->filled %= step;
+	shelf->begun = true;
+	shelf->filled += len + OVERHEAD;
+	bool due = shelf->filled >= step;
+	if (due)
+		shelf->filled = 0;
+	pthread_mutex_unlock(&guard->lock);
+	if (due)
+		make_room(dirfd, shelf->max);
+}
+
+/* ---- in and out ---- */
+
+static bool fits(const struct st_guard *guard, size_t len) {
+	return len <= ST_SHELF_FILE_MAX && len <= guard->shelf.max;
+}
+
+static bool may_be_moved(const struct st_guard *guard, const struct stat *st) {
+	return S_ISREG(st->st_mode) && !(st->st_mode & 06000) && st->st_uid == geteuid() &&
+	       st->st_nlink == 1 && fits(guard, (size_t)st->st_size) && guard->shelf.moved < MOVED_MAX;
+}
+
+bool st_shelf_move(struct st_guard *guard, int fd, int dirfd, const char *name,
+                   const struct st_hash *hash) {
+	struct stat st;
+	if (st_retry(fstat(fd, &st)) < 0 || !may_be_moved(guard, &st))
+		return false;
+	int moved = open_dir(guard, MOVED);
+	if (moved < 0 ||
+	    st_retry(renameat2(dirfd, name, moved, name_of(hash).hex, RENAME_NOREPLACE)) < 0)
+		return false;
+	guard->shelf.moved += (size_t)st.st_size;
+	return true;
+}
+
+bool st_shelf_put(struct st_guard *guard, const struct st_hash *hash, struct st_str bytes) {
+	struct name name = name_of(hash);
+	int versions = fits(guard, bytes.len) ? open_dir(guard, VERSIONS) : -1;
+	if (versions < 0)
+		return false;
+	if (use_version(versions, name.hex, bytes.len))
+		return true;
+	if (!write_version(versions, name.hex, bytes))
+		return false;
+	watch_room(guard, versions, bytes.len);
+	return true;
+}
+
+bool st_shelf_get(struct st_guard *guard, const struct st_hash *hash, struct st_buf *out) {
+	struct name name = name_of(hash);
+	/* In this order: what is wrapped is among the versions before it goes. */
+	for (int wrapped = 0; wrapped < 2; wrapped++) {
+		st_auto(st_file) file = ST_FILE_INIT;
+		int dirfd = find_dir(guard, wrapped ? VERSIONS : MOVED);
+		int code = dirfd < 0 ? -1 : read_version(dirfd, name.hex, wrapped, &file);
+		if (code == 1) {
+			st_buf_move(out, &file.bytes);
+			return true;
+		}
+		if (code == 0)
+			(void)st_retry(unlinkat(dirfd, name.hex, 0));
+	}
+	return false;
+}
+
+/* Any file that was moved there; false if there is none. */
+static bool find_moved(int dirfd, struct name *name) {
+	DIR *dir = open_list(dirfd);
+	bool found = false;
+	for (struct dirent *entry; dir && !found && (entry = readdir(dir));) {
+		found = strlen(entry->d_name) == ST_HASH_HEX;
+		if (found)
+			memcpy(name->hex, entry->d_name, sizeof name->hex);
+	}
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
+bool st_shelf_wrap(struct st_guard *guard) {
+	struct name name;
+	int moved = find_dir(guard, MOVED);
+	if (moved < 0 || !find_moved(moved, &name)) {
+		guard->shelf.moved = 0;
+		return false;
+	}
+	st_auto(st_file) file = ST_FILE_INIT;
+	int code = read_version(moved, name.hex, false, &file);
+	if (code == 1 && fits(guard, file.bytes.len) &&
+	    !st_shelf_put(guard, &file.hash, st_buf_str(&file.bytes)))
+		code = -1;
+	return code >= 0 && (st_retry(unlinkat(moved, name.hex, 0)) == 0 || errno == ENOENT);
+}
+
+uint64_t st_shelf_bytes(int state_fd) {
+	uint64_t bytes = 0;
+	for (int i = 0; i < 2; i++) {
+		st_auto(census) census = {0};
+		st_autofd dirfd = st_retry(openat(state_fd, i ? VERSIONS : MOVED,
+		                                  O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+		if (dirfd >= 0)
+			(void)take_census(dirfd, &census);
+		bytes += census.bytes;
+	}
+	return bytes;
+}

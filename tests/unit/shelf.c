@@ -1,0 +1,306 @@
+/* The shelf: earlier versions come back as they were, or not at all, and take no more room than they may. */
+#include "fs/shelf.h"
+
+#include <limits.h>
+#include <sys/wait.h>
+
+#include "fs/commit.h"
+#include "fs/displaced.h"
+#include "fs/sys.h"
+#include "lib/test.h"
+
+struct bench {
+	struct st_root root;
+	struct st_guard guard;
+};
+
+static void bench_init(struct bench *bench, const struct dir *dir) {
+	assert_int_equal(st_root_open(&bench->root, dir->path, NULL), 0);
+	st_guard_init(&bench->guard, &bench->root, ".stet");
+}
+
+static void bench_release(struct bench *bench) {
+	st_guard_release(&bench->guard);
+	st_root_release(&bench->root);
+}
+
+#define with_bench(dir) \
+	__attribute__((cleanup(bench_release))) struct bench bench; \
+	bench_init(&bench, dir)
+
+static struct st_hash hash_of(const char *text) {
+	struct st_hash hash;
+	assert_int_equal(st_hash_of(st_str(text), &hash, NULL), 0);
+	return hash;
+}
+
+/* Where the version of a text is, or would be. */
+static const char *place_of(const char *kind, const char *text) {
+	static char path[PATH_MAX];
+	char hex[ST_HASH_HEX + 1];
+	struct st_hash hash = hash_of(text);
+	st_hash_hex(&hash, hex, ST_HASH_HEX);
+	snprintf(path, sizeof path, ".stet/%s/%s", kind, hex);
+	return path;
+}
+
+static bool put(struct bench *bench, const char *text) {
+	struct st_hash hash = hash_of(text);
+	return st_shelf_put(&bench->guard, &hash, st_str(text));
+}
+
+static bool has(struct bench *bench, const char *text) {
+	struct st_hash hash = hash_of(text);
+	st_auto(st_buf) bytes = ST_BUF_INIT;
+	bool found = st_shelf_get(&bench->guard, &hash, &bytes);
+	if (found)
+		assert_string_equal(st_buf_cstr(&bytes), text);
+	return found;
+}
+
+/* Replace a.txt. Whether the old version is on the shelf. */
+static bool replace(struct bench *bench, const char *old, const char *new) {
+	struct st_hash hash = hash_of(old);
+	const struct st_commit request = {.path = ST_STR("a.txt"),
+	                                  .bytes = st_str(new),
+	                                  .expected = &hash,
+	                                  .shelve = true,
+	                                  .relaxed = true};
+	st_auto(st_committed) done = ST_COMMITTED_INIT;
+	assert_int_equal(st_commit(&bench->root, &bench->guard, &request, &done, NULL), 0);
+	return done.shelved;
+}
+
+static void a_replaced_file_comes_back(void **state) {
+	const struct dir *dir = *state;
+	with_bench(dir);
+	dir_write(dir, "a.txt", "old");
+	assert_true(replace(&bench, "old", "new"));
+	assert_string_equal(dir_read(dir, "a.txt"), "new");
+	assert_string_equal(dir_read(dir, place_of("moved", "old")), "old");
+	assert_int_equal(dir_count(dir, "."), 2);
+	assert_true(has(&bench, "old"));
+	assert_false(has(&bench, "new"));
+
+	assert_true(st_shelf_wrap(&bench.guard));
+	assert_false(st_shelf_wrap(&bench.guard));
+	assert_int_equal(dir_count(dir, ".stet/moved"), 0);
+	assert_true(has(&bench, "old"));
+}
+
+/* Who searches the tree for a word gets what is in the files, not what was. */
+static void what_is_wrapped_is_not_found_by_a_search(void **state) {
+	const struct dir *dir = *state;
+	with_bench(dir);
+	assert_true(put(&bench, "int conspicuous(void);\n"));
+	char command[PATH_MAX + 64];
+	snprintf(command, sizeof command, "grep -rq conspicuous '%s'", dir->path);
+	assert_int_equal(WEXITSTATUS(system(command)), 1);
+	assert_true(has(&bench, "int conspicuous(void);\n"));
+	assert_true(put(&bench, ""));
+	assert_true(has(&bench, ""));
+}
+
+static void what_is_spoilt_is_no_version(void **state) {
+	const struct dir *dir = *state;
+	with_bench(dir);
+	dir_write(dir, "a.txt", "old");
+	assert_true(replace(&bench, "old", "new"));
+	dir_write(dir, place_of("moved", "old"), "OLD");
+	assert_false(has(&bench, "old"));
+	assert_false(dir_has(dir, place_of("moved", "old")));
+	assert_true(put(&bench, "old"));
+	assert_true(has(&bench, "old"));
+	dir_write(dir, place_of("versions", "old"), "half");
+	assert_false(has(&bench, "old"));
+	assert_true(put(&bench, "old"));
+	assert_true(has(&bench, "old"));
+
+	/* Nor does it get among the versions. */
+	assert_true(replace(&bench, "new", "newer"));
+	dir_write(dir, place_of("moved", "new"), "not it");
+	assert_true(st_shelf_wrap(&bench.guard));
+	assert_false(has(&bench, "new"));
+	assert_int_equal(dir_count(dir, ".stet/moved"), 0);
+}
+
+static void some_files_stay_where_they_are(void **state) {
+	const struct dir *dir = *state;
+	with_bench(dir);
+	static const mode_t modes[] = {04755, 02755, 0755};
+	for (size_t i = 0; i < 3; i++) {
+		dir_write(dir, "a.txt", "old");
+		assert_int_equal(chmod(dir_at(dir, "a.txt"), modes[i]), 0);
+		assert_int_equal(replace(&bench, "old", "new"), i == 2);
+	}
+	dir_write(dir, "a.txt", "longer");
+	bench.guard.shelf.max = 5;
+	assert_false(replace(&bench, "longer", "new"));
+	assert_false(put(&bench, "longer"));
+	bench.guard.shelf.max = ST_SHELF_MAX;
+	if (geteuid() == 0) {
+		assert_int_equal(chown(dir_at(dir, "a.txt"), 1, 1), 0);
+		assert_false(replace(&bench, "new", "newer"));
+	}
+	assert_string_equal(dir_read(dir, "a.txt"), geteuid() == 0 ? "newer" : "new");
+	assert_int_equal(dir_count(dir, ".stet/moved"), 1);
+}
+
+/* Where stet may keep nothing, files are written all the same. */
+static void without_a_shelf_nothing_is_shelved(void **state) {
+	const struct dir *dir = *state;
+	with_bench(dir);
+	assert_int_equal(mkdir(dir_at(dir, ".stet"), 0755), 0);
+	assert_int_equal(chmod(dir_at(dir, ".stet"), 0755), 0);
+	dir_write(dir, "a.txt", "old");
+	assert_false(replace(&bench, "old", "new"));
+	assert_false(put(&bench, "old"));
+	assert_false(has(&bench, "old"));
+	assert_false(st_shelf_wrap(&bench.guard));
+	assert_string_equal(dir_read(dir, "a.txt"), "new");
+	assert_int_equal(dir_count(dir, ".stet"), 0);
+	assert_int_equal(dir_count(dir, "."), 2);
+}
+
+/* To look for a version is no reason to make a directory. */
+static void looking_makes_nothing(void **state) {
+	const struct dir *dir = *state;
+	with_bench(dir);
+	assert_false(has(&bench, "old"));
+	assert_false(st_shelf_wrap(&bench.guard));
+	assert_int_equal(dir_count(dir, "."), 0);
+}
+
+static void what_was_removed_is_made_again(void **state) {
+	const struct dir *dir = *state;
+	with_bench(dir);
+	dir_write(dir, "a.txt", "one");
+	assert_true(replace(&bench, "one", "two"));
+	assert_true(put(&bench, "other"));
+	char command[PATH_MAX + 64];
+	snprintf(command, sizeof command, "rm -r '%s'", dir_at(dir, ".stet"));
+	assert_int_equal(system(command), 0);
+	assert_false(has(&bench, "one"));
+	assert_true(replace(&bench, "two", "three"));
+	assert_true(has(&bench, "two"));
+	assert_true(put(&bench, "other"));
+	assert_true(has(&bench, "other"));
+}
+
+/* ---- writers that come late ---- */
+
+static void a_late_write_to_a_shelved_file_is_kept(void **state) {
+	const struct dir *dir = *state;
+	with_bench(dir);
+	char path[64];
+	dir_write(dir, "a.txt", "old");
+	st_autofd looked_up = open(dir_at(dir, "a.txt"), O_PATH | O_CLOEXEC);
+	assert_true(replace(&bench, "old", "new"));
+	snprintf(path, sizeof path, "/proc/self/fd/%d", looked_up);
+	st_autofd fd = open(path, O_WRONLY | O_CLOEXEC);
+	assert_int_equal(write(fd, "LATE", 4), 4);
+	st_close_at(&fd);
+	st_displaced_settle(&bench.guard, 0);
+	st_autofree char *notice = st_guard_next_notice(&bench.guard);
+	assert_non_null(notice);
+	assert_non_null(strstr(notice, "just when it was replaced"));
+	assert_int_equal(dir_count(dir, ".stet/kept"), 1);
+	assert_false(has(&bench, "old"));
+	assert_string_equal(dir_read(dir, "a.txt"), "new");
+}
+
+/* Nor is one missed because the file went off the shelf meanwhile, and that alone is none. */
+static void to_wrap_a_file_is_no_late_write(void **state) {
+	const struct dir *dir = *state;
+	with_bench(dir);
+	for (int late = 0; late < 2; late++) {
+		char path[64];
+		dir_write(dir, "a.txt", "old");
+		st_autofd looked_up = open(dir_at(dir, "a.txt"), O_PATH | O_CLOEXEC);
+		assert_true(replace(&bench, "old", "new"));
+		assert_true(st_shelf_wrap(&bench.guard));
+		if (late) {
+			snprintf(path, sizeof path, "/proc/self/fd/%d", looked_up);
+			st_autofd fd = open(path, O_WRONLY | O_CLOEXEC);
+			assert_int_equal(write(fd, "LAT", 3), 3);
+		}
+		st_displaced_settle(&bench.guard, 0);
+		st_autofree char *notice = st_guard_next_notice(&bench.guard);
+		assert_int_equal(notice != NULL, late);
+		assert_true(has(&bench, "old"));
+	}
+}
+
+/* ---- room ---- */
+
+/* A text of a thousand bytes. */
+static const char *text_no(int number) {
+	static char text[1001];
+	memset(text, ' ', sizeof text - 1);
+	text[snprintf(text, sizeof text, "number %d", number)] = ' ';
+	return text;
+}
+
+static void the_least_recently_used_go(void **state) {
+	const struct dir *dir = *state;
+	with_bench(dir);
+	enum { COUNT = 200, MAX = 100000 };
+	bench.guard.shelf.max = MAX;
+	for (int i = 0; i < COUNT; i++) {
+		assert_true(put(&bench, text_no(i)));
+		/* This one is used all the time. */
+		assert_true(put(&bench, text_no(7)));
+		sleep_ms(i % 4 == 0 ? 5 : 0);
+	}
+	st_autofd fd = open(dir_at(dir, ".stet"), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_in_range(st_shelf_bytes(fd), MAX / 2, MAX + MAX / 8);
+	assert_true(has(&bench, text_no(7)));
+	assert_true(has(&bench, text_no(COUNT - 1)));
+	assert_false(has(&bench, text_no(8)));
+	assert_false(has(&bench, text_no(COUNT / 2)));
+}
+
+static void what_was_left_half_written_goes(void **state) {
+	const struct dir *dir = *state;
+	with_bench(dir);
+	assert_true(put(&bench, "one"));
+	dir_write(dir, ".stet/versions/new-0123456789abcdef", "hal");
+	dir_write(dir, ".stet/versions/new-fedcba9876543210", "just beg");
+	const struct timespec old[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
+	assert_int_equal(utimensat(dir->fd, ".stet/versions/new-0123456789abcdef", old, 0), 0);
+	bench.guard.shelf.max = 100000;
+	/* Enough for one count at least. */
+	char text[40];
+	for (int i = 0; i < 10; i++) {
+		snprintf(text, sizeof text, "number %d", i);
+		assert_true(put(&bench, text));
+	}
+	assert_false(dir_has(dir, ".stet/versions/new-0123456789abcdef"));
+	assert_true(dir_has(dir, ".stet/versions/new-fedcba9876543210"));
+	assert_true(has(&bench, "one"));
+}
+
+/* Many processes that live for one write each: they count, too. */
+static void short_lives_make_room_as_well(void **state) {
+	const struct dir *dir = *state;
+	enum { LIVES = 400, MAX = 60000 };
+	for (int i = 0; i < LIVES; i++) {
+		with_bench(dir);
+		bench.guard.shelf.max = MAX;
+		assert_true(put(&bench, text_no(i)));
+	}
+	st_autofd fd = open(dir_at(dir, ".stet"), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_in_range(st_shelf_bytes(fd), 1, 2 * MAX);
+}
+
+int main(void) {
+	const struct CMUnitTest tests[] = {
+		claim(a_replaced_file_comes_back),         claim(what_is_wrapped_is_not_found_by_a_search),
+		claim(what_is_spoilt_is_no_version),       claim(some_files_stay_where_they_are),
+		claim(without_a_shelf_nothing_is_shelved), claim(looking_makes_nothing),
+		claim(what_was_removed_is_made_again),     claim(a_late_write_to_a_shelved_file_is_kept),
+		claim(to_wrap_a_file_is_no_late_write),    claim(the_least_recently_used_go),
+		claim(what_was_left_half_written_goes),    claim(short_lives_make_room_as_well),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
