@@ -689,6 +689,58 @@ static void an_undo_after_a_restart_finds_the_old_bytes(void **state) {
 	assert_string_equal(dir_read(desk->dir, "a.c"), "one\n");
 }
 
+/* Of all of them but the last, memory has no copy any more. */
+static void writes_are_taken_back_one_after_the_other(void **state) {
+	struct desk *desk = *state;
+	enum { WRITES = 8 };
+	for (int restart = 0; restart < 2; restart++) {
+		char old[16], new[16];
+		start(desk);
+		dir_write(desk->dir, "a.c", "0\n");
+		assert_int_equal(desk_read(desk, "a.c"), 0);
+		for (int i = 0; i < WRITES; i++) {
+			snprintf(old, sizeof old, "%d\n", i);
+			snprintf(new, sizeof new, "%d\n", i + 1);
+			assert_int_equal(desk_edit(desk, "a.c", old, new), 0);
+		}
+		if (restart)
+			reopen(desk, "agent");
+		for (int i = WRITES - 1; i >= 0; i--) {
+			assert_int_equal(stet_undo(desk->session, "a.c", NULL, &desk->err), 0);
+			snprintf(old, sizeof old, "%d\n", i);
+			assert_string_equal(dir_read(desk->dir, "a.c"), old);
+		}
+	}
+}
+
+/* A process that ends without a word, right after its write. */
+static void a_killed_process_leaves_what_undo_needs(void **state) {
+	struct desk *desk = *state;
+	dir_write(desk->dir, "a.c", "one\n");
+	pid_t child = fork();
+	if (child == 0) {
+		struct stet_workspace *ws;
+		struct stet_session *session;
+		int failed = stet_workspace_open(desk->dir->path, &ws, NULL) < 0 ||
+		             stet_workspace_set(ws, STET_OPTION_STATE, 2, NULL) < 0 ||
+		             stet_session_open(ws, NULL, &session, NULL) < 0 ||
+		             stet_session_edit(session, "a.c", "one", 3, "two", 3, NULL, NULL, NULL) < 0;
+		_exit(failed);
+	}
+	int status;
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	start(desk);
+	assert_string_equal(dir_read(desk->dir, "a.c"), "two\n");
+	assert_int_equal(dir_count(desk->dir, ".stet/moved"), 1);
+	assert_int_equal(stet_undo(desk->session, "a.c", NULL, &desk->err), 0);
+	assert_string_equal(dir_read(desk->dir, "a.c"), "one\n");
+	/* And whoever comes next puts it where it belongs. */
+	reopen(desk, "agent");
+	assert_int_equal(dir_count(desk->dir, ".stet/moved"), 0);
+	assert_int_equal(dir_count(desk->dir, ".stet/versions"), 2);
+}
+
 static void a_file_that_moved_on_is_not_taken_back(void **state) {
 	struct desk *desk = *state;
 	start(desk);
@@ -895,6 +947,8 @@ int main(void) {
 		desk_claim(a_write_is_taken_back),
 		desk_claim(a_file_that_was_made_is_removed_and_one_that_was_removed_comes_back),
 		desk_claim(an_undo_after_a_restart_finds_the_old_bytes),
+		desk_claim(writes_are_taken_back_one_after_the_other),
+		desk_claim(a_killed_process_leaves_what_undo_needs),
 		desk_claim(a_file_that_moved_on_is_not_taken_back),
 		desk_claim(the_log_tells_who_wrote_what),
 		desk_claim(a_conflict_names_the_writer_of_another_process),
