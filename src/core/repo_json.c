@@ -15,8 +15,8 @@
 /* The file is written this long after a change, with all others that came meanwhile. */
 enum { DELAY_MS = 1000 };
 
-/* So many files on the shelf are wrapped in one go, and before a workspace is closed; the next one does the rest. */
-enum { MOVED_AT_ONCE = 1000, MOVED_AT_END = 100 };
+/* So many files on the shelf are wrapped before a workspace is closed; who opens it next does the rest. */
+enum { MOVED_AT_END = 100 };
 
 /* ---- as JSON ---- */
 
@@ -163,9 +163,11 @@ int st_exporter_flush(struct st_exporter *exporter, struct stet_error *err) {
 
 /* ---- the thread ---- */
 
-static void wrap_moved(struct st_exporter *exporter, int max) {
-	for (int i = 0; i < max && st_shelf_wrap(&exporter->ws->guard); i++)
-		continue;
+static bool is_to_stop(struct st_exporter *exporter) {
+	pthread_mutex_lock(&exporter->lock);
+	bool stop = exporter->stop;
+	pthread_mutex_unlock(&exporter->lock);
+	return stop;
 }
 
 static void *work(void *data) {
@@ -188,7 +190,8 @@ static void *work(void *data) {
 			st_guard_notice(&exporter->ws->guard,
 			                "The readable copy of the state is not up to date. %s", err.message);
 		said = code < 0;
-		wrap_moved(exporter, MOVED_AT_ONCE);
+		while (!is_to_stop(exporter) && st_shelf_wrap(&exporter->ws->guard))
+			continue;
 		pthread_mutex_lock(&exporter->lock);
 	}
 	pthread_mutex_unlock(&exporter->lock);
@@ -223,8 +226,8 @@ void st_exporter_release(struct st_exporter *exporter) {
 	/* There is nobody left to tell of a failure; the store has it all. */
 	if (st_exporter_flush(exporter, NULL) < 0)
 		exporter->dirty = false;
-	if (exporter->used)
-		wrap_moved(exporter, MOVED_AT_END);
+	for (int i = 0; i < MOVED_AT_END && exporter->used; i++)
+		exporter->used = st_shelf_wrap(&exporter->ws->guard);
 	pthread_cond_destroy(&exporter->wake);
 	pthread_mutex_destroy(&exporter->lock);
 }

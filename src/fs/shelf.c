@@ -19,16 +19,16 @@
 
 /* ---- directories ---- */
 
-/* One of the two; -1 if there is none. Who cannot have it once is not to ask for it with every write. */
+/* One of the two; -1 if there is none. Where none may be, it is not asked for with every write. */
 static int open_dir(struct st_guard *guard, const char *name) {
 	struct st_shelf *shelf = &guard->shelf;
 	if (shelf->none)
 		return -1;
 	int *place = strcmp(name, MOVED) == 0 ? &shelf->moved_fd : &shelf->versions_fd;
 	int fd = st_guard_open(guard, name, place, NULL);
-	if (fd < 0)
+	if (fd == STET_E_ACCESS)
 		shelf->none = true;
-	return fd;
+	return fd < 0 ? -1 : fd;
 }
 
 /* Without making it, for who only wants to look. */
@@ -67,12 +67,15 @@ static void turn_over(struct st_buf *bytes) {
 		bytes->ptr[i] = (char)~bytes->ptr[i];
 }
 
-/* 1 for a version; 0 for a file whose bytes are not those of its name; -1 if they cannot be read. */
+/* 1 for a version; 0 if no version of that name can be read; -1 if it cannot be read now. */
 static int read_version(int dirfd, const char *name, bool wrapped, struct st_file *file) {
 	st_autofd fd =
 		st_retry(openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
-	if (fd < 0 || st_file_fetch(fd, name, ST_SHELF_FILE_MAX, file, NULL) < 0)
-		return -1;
+	if (fd < 0)
+		return errno == EMFILE || errno == ENFILE || errno == ENOMEM ? -1 : 0;
+	int code = st_file_fetch(fd, name, ST_SHELF_FILE_MAX, file, NULL);
+	if (code < 0)
+		return code == STET_E_NOMEM ? -1 : 0;
 	if (wrapped)
 		turn_over(&file->bytes);
 	if (st_hash_of(st_buf_str(&file->bytes), &file->hash, NULL) < 0)

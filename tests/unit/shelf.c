@@ -124,6 +124,31 @@ static void what_is_spoilt_is_no_version(void **state) {
 	assert_int_equal(dir_count(dir, ".stet/moved"), 0);
 }
 
+/* Who comes late may leave anything; what is behind it on the shelf is wrapped all the same. */
+static void what_cannot_be_read_is_in_nobodys_way(void **state) {
+	const struct dir *dir = *state;
+	with_bench(dir);
+	dir_write(dir, "a.txt", "0");
+	for (int i = 0; i < 8; i++) {
+		char old[16], new[16];
+		snprintf(old, sizeof old, "%d", i);
+		snprintf(new, sizeof new, "%d", i + 1);
+		assert_true(replace(&bench, old, new));
+		if (i == 3)
+			assert_int_equal(truncate(dir_at(dir, place_of("moved", old)), 1 << 30), 0);
+		if (i == 5) {
+			assert_int_equal(unlink(dir_at(dir, place_of("moved", old))), 0);
+			assert_int_equal(symlinkat("a.txt", dir->fd, place_of("moved", old)), 0);
+		}
+	}
+	while (st_shelf_wrap(&bench.guard))
+		continue;
+	assert_int_equal(dir_count(dir, ".stet/moved"), 0);
+	assert_int_equal(dir_count(dir, ".stet/versions"), 6);
+	assert_true(has(&bench, "7"));
+	assert_false(has(&bench, "3"));
+}
+
 static void some_files_stay_where_they_are(void **state) {
 	const struct dir *dir = *state;
 	with_bench(dir);
@@ -295,12 +320,19 @@ static void short_lives_make_room_as_well(void **state) {
 
 int main(void) {
 	const struct CMUnitTest tests[] = {
-		claim(a_replaced_file_comes_back),         claim(what_is_wrapped_is_not_found_by_a_search),
-		claim(what_is_spoilt_is_no_version),       claim(some_files_stay_where_they_are),
-		claim(without_a_shelf_nothing_is_shelved), claim(looking_makes_nothing),
-		claim(what_was_removed_is_made_again),     claim(a_late_write_to_a_shelved_file_is_kept),
-		claim(to_wrap_a_file_is_no_late_write),    claim(the_least_recently_used_go),
-		claim(what_was_left_half_written_goes),    claim(short_lives_make_room_as_well),
+		claim(a_replaced_file_comes_back),
+		claim(what_is_wrapped_is_not_found_by_a_search),
+		claim(what_is_spoilt_is_no_version),
+		claim(what_cannot_be_read_is_in_nobodys_way),
+		claim(some_files_stay_where_they_are),
+		claim(without_a_shelf_nothing_is_shelved),
+		claim(looking_makes_nothing),
+		claim(what_was_removed_is_made_again),
+		claim(a_late_write_to_a_shelved_file_is_kept),
+		claim(to_wrap_a_file_is_no_late_write),
+		claim(the_least_recently_used_go),
+		claim(what_was_left_half_written_goes),
+		claim(short_lives_make_room_as_well),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
