@@ -40,7 +40,12 @@ static const char schema[] =
 	"CREATE INDEX tasks_order ON tasks (status, priority, id);"
 	"CREATE TABLE writes (id INTEGER PRIMARY KEY, path BLOB NOT NULL, at BIGINT NOT NULL,"
 	" session TEXT, before BLOB, after BLOB, undoes BIGINT, undone_by BIGINT);"
-	"PRAGMA user_version = 1";
+	"PRAGMA user_version = 2";
+
+/* The first version had the bytes of files in it, which are beside it now (fs/shelf.h). */
+static const char from_first[] =
+	"BEGIN IMMEDIATE; DROP TABLE IF EXISTS bases; DROP TABLE IF EXISTS base_bytes;"
+	"DELETE FROM meta WHERE name = 'bases'; PRAGMA user_version = 2; COMMIT";
 
 /* ---- life ---- */
 
@@ -175,6 +180,8 @@ static int open_file(struct st_store *store, int dirfd, struct stet_error *err) 
 		code = find_schema(store, &version, err);
 	if (code == 0 && version == 0)
 		code = make_tables(store, err);
+	else if (code == 0 && version == 1)
+		code = st_db_exec(store->db, from_first, err);
 	if (store->db && (st_db_is_damaged(store->db) || version < 0))
 		return 1;
 	if (code == 0 && version > ST_STORE_SCHEMA)

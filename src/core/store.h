@@ -35,7 +35,7 @@
 #define ST_STORE_NAME "stet.db"
 
 /** The version of the schema that this code writes. */
-enum { ST_STORE_SCHEMA = 1 };
+enum { ST_STORE_SCHEMA = 2 };
 
 /** What is damaged is set aside as NAME.damaged-1, and so on, up to this. */
 enum { ST_ASIDE_MAX = 100 };

@@ -12,7 +12,6 @@
 #include "fs/sys.h"
 #include "text/tokens.h"
 
-#define BASES_MAX ((size_t)64 << 20)
 #define DIFF_MAX ((size_t)16 << 10)
 enum { HISTORY_MAX = 4096 };
 
@@ -34,7 +33,7 @@ int stet_workspace_open(const char *root, struct stet_workspace **out, struct st
 	ws->store.import_data = ws;
 	st_repo_init(&ws->repo);
 	st_exporter_init(&ws->exporter, ws);
-	st_bases_init(&ws->bases, BASES_MAX);
+	st_bases_init(&ws->bases, ST_SHELF_MAX);
 	st_lookout_init(&ws->lookout, &ws->guard);
 	st_lru_init(&ws->writers, HISTORY_MAX, HISTORY_MAX, free);
 	st_lru_init(&ws->applied, HISTORY_MAX, HISTORY_MAX, NULL);

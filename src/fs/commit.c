@@ -336,6 +336,8 @@ static int prepare(struct st_job *job, struct stet_error *err) {
 		.hashing = &job->hashing,
 	};
 	int code = st_temp_write(&job->temp, job->place.dirfd, &plan, err);
+	if (code == STET_E_NO_SPACE && st_shelf_spare(job->guard))
+		code = st_temp_write(&job->temp, job->place.dirfd, &plan, err);
 	if (code == 0)
 		job->done->hash = job->temp.hash;
 	return code == 1 ? ST_JOB_IN_PLACE : code;

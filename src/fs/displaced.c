@@ -30,15 +30,6 @@ static bool is_untouched(const struct st_displaced *entry, const struct stat *st
 	return !entry->stamp.racy && st_stamp_eq(&entry->stamp, &now);
 }
 
-/* Who takes it off the shelf moves its ctime, and nothing else. */
-static void allow_for_name(struct st_displaced *entry, const struct stat *st) {
-	struct st_stamp now = st_stamp_of(st);
-	if (st->st_nlink >= entry->links || !st_stamp_eq_content(&entry->stamp, &now))
-		return;
-	entry->stamp.ctime_ns = now.ctime_ns;
-	entry->links = st->st_nlink;
-}
-
 /* As much as could be kept, or as was in it: whoever writes late cannot make us read for ever. */
 static size_t readable(const struct st_displaced *entry) {
 	return (size_t)(entry->stamp.size > ST_KEPT_MAX_BYTES ? entry->stamp.size : ST_KEPT_MAX_BYTES);
@@ -56,11 +47,8 @@ static void settle_for(struct st_displaced *entry) {
 static void look(struct st_guard *guard, struct st_displaced *entry) {
 	struct stat st;
 	entry->looked_ms = st_now_ms();
-	if (st_retry(fstat(entry->fd, &st)) == 0) {
-		allow_for_name(entry, &st);
-		if (is_untouched(entry, &st))
-			return;
-	}
+	if (st_retry(fstat(entry->fd, &st)) == 0 && is_untouched(entry, &st))
+		return;
 
 	st_auto(st_file) file = ST_FILE_INIT;
 	struct stet_error err = {0};
@@ -156,7 +144,6 @@ void st_displaced_add(struct st_guard *guard, int fd, const char *path, const st
 	entry.stamp.racy = stamp->racy || !st_stamp_eq_content(stamp, &entry.stamp) ||
 	                   st_stamp_written_just_now(fd, &entry.stamp);
 	entry.hash = *hash;
-	entry.links = st.st_nlink;
 	hold(guard, &entry);
 }
 
@@ -175,6 +162,17 @@ void st_displaced_look(struct st_guard *guard) {
 		else
 			hold(guard, &entry);
 	}
+}
+
+void st_displaced_unlinked(struct st_guard *guard, const struct stat *st) {
+	struct st_stamp now = st_stamp_of(st);
+	pthread_mutex_lock(&guard->lock);
+	for (size_t i = 0; i < guard->displaced_count; i++) {
+		struct st_stamp *stamp = &guard->displaced[i].stamp;
+		if (st_stamp_eq_content(stamp, &now))
+			stamp->ctime_ns = now.ctime_ns;
+	}
+	pthread_mutex_unlock(&guard->lock);
 }
 
 static bool has_writer(int fd) {

@@ -29,6 +29,14 @@ void st_displaced_add(struct st_guard *guard, int fd, const char *path, const st
 void st_displaced_look(struct st_guard *guard);
 
 /**
+ * We took a file's last name away, and nobody wrote to it since its bytes were
+ * looked at: that its ctime moved means nothing.
+ *
+ * @st  What fstat says of it now.
+ */
+void st_displaced_unlinked(struct st_guard *guard, const struct stat *st);
+
+/**
  * Look at all of them a last time, when each is at least grace_ms old and
  * nobody has it open for writing any more (but wait no longer than
  * ST_GRACE_MS).

@@ -33,17 +33,21 @@ static int open_below(struct st_guard *guard, const char *name, struct stet_erro
 	return fd;
 }
 
-/* Somebody may have removed it. */
-static bool is_there(int fd) {
-	struct stat st;
-	return fd >= 0 && st_retry(fstat(fd, &st)) == 0 && st.st_nlink > 0;
+/* Whether it is still the one of that name: somebody may have removed or renamed it. */
+static bool is_in_place(const struct st_guard *guard, const char *name, int fd) {
+	struct stat own, named;
+	char path[300];
+	snprintf(path, sizeof path, "%s/%s", guard->state_dir, name);
+	return fd >= 0 && st_retry(fstat(fd, &own)) == 0 &&
+	       st_retry(fstatat(guard->root->fd, path, &named, AT_SYMLINK_NOFOLLOW)) == 0 &&
+	       own.st_dev == named.st_dev && own.st_ino == named.st_ino;
 }
 
 int st_guard_open(struct st_guard *guard, const char *name, int *fd, struct stet_error *err) {
 	pthread_mutex_lock(&guard->lock);
 	int known = *fd;
 	pthread_mutex_unlock(&guard->lock);
-	if (is_there(known))
+	if (is_in_place(guard, name, known))
 		return known;
 	int opened = open_below(guard, name, err);
 	if (opened < 0)

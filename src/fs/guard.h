@@ -32,8 +32,6 @@ struct st_displaced {
 	/** The bytes that are accounted for, and the stamp they had. */
 	struct st_hash hash;
 	struct st_stamp stamp;
-	/** How many names it had then: one if it is on the shelf, else none. */
-	nlink_t links;
 	int64_t since_ms;
 	int64_t looked_ms;
 };
@@ -63,6 +61,8 @@ struct st_shelf {
 	/** How many were written since they were last counted, and before that, by chance. */
 	size_t filled;
 	bool begun;
+	/** It was said that something could not be put there. */
+	bool told;
 };
 
 struct st_guard {

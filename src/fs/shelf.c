@@ -6,6 +6,7 @@
 #include <sys/random.h>
 
 #include "base/clock.h"
+#include "fs/displaced.h"
 #include "fs/sys.h"
 
 #define MOVED "moved"
@@ -15,19 +16,35 @@
 #define NEW_PREFIX "new-"
 
 /* How much may wait to be wrapped, since it comes quicker than that is done. */
-#define MOVED_MAX ((size_t)256 << 20)
+#define MOVED_MAX ((size_t)64 << 20)
 
 /* ---- directories ---- */
+
+/* Once; where nothing may be kept at all, the store tells. */
+static void tell(struct st_guard *guard, const char *why) {
+	pthread_mutex_lock(&guard->lock);
+	bool told = guard->shelf.told;
+	guard->shelf.told = true;
+	pthread_mutex_unlock(&guard->lock);
+	if (!told)
+		st_guard_notice(guard,
+		                "Earlier versions of files cannot be kept below %s, so that writes may not "
+		                "be taken back later: %s",
+		                guard->state_dir, why);
+}
 
 /* One of the two; -1 if there is none. Where none may be, it is not asked for with every write. */
 static int open_dir(struct st_guard *guard, const char *name) {
 	struct st_shelf *shelf = &guard->shelf;
 	if (shelf->none)
 		return -1;
+	struct stet_error err = {0};
 	int *place = strcmp(name, MOVED) == 0 ? &shelf->moved_fd : &shelf->versions_fd;
-	int fd = st_guard_open(guard, name, place, NULL);
+	int fd = st_guard_open(guard, name, place, &err);
 	if (fd == STET_E_ACCESS)
 		shelf->none = true;
+	else if (fd < 0)
+		tell(guard, err.message);
 	return fd < 0 ? -1 : fd;
 }
 
@@ -67,12 +84,17 @@ static void turn_over(struct st_buf *bytes) {
 		bytes->ptr[i] = (char)~bytes->ptr[i];
 }
 
-/* 1 for a version; 0 if no version of that name can be read; -1 if it cannot be read now. */
-static int read_version(int dirfd, const char *name, bool wrapped, struct st_file *file) {
-	st_autofd fd =
-		st_retry(openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
-	if (fd < 0)
-		return errno == EMFILE || errno == ENFILE || errno == ENOMEM ? -1 : 0;
+static int open_version(int dirfd, const char *name) {
+	return st_retry(openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+}
+
+/* After an error: whether it may be gone the next time. */
+static bool may_pass(int errnum) {
+	return errnum == EMFILE || errnum == ENFILE || errnum == ENOMEM;
+}
+
+/* 1 for a version; 0 if a file is none, by its name; -1 without the memory to find out. */
+static int read_version(int fd, const char *name, bool wrapped, struct st_file *file) {
 	int code = st_file_fetch(fd, name, ST_SHELF_FILE_MAX, file, NULL);
 	if (code < 0)
 		return code == STET_E_NOMEM ? -1 : 0;
@@ -83,25 +105,31 @@ static int read_version(int dirfd, const char *name, bool wrapped, struct st_fil
 	return strcmp(name, name_of(&file->hash).hex) == 0;
 }
 
-/* Complete before it has its name. Nobody waits for the disk: its hash tells whether it is whole. */
-static bool write_version(int dirfd, const char *name, struct st_str bytes) {
+/* Complete before it has its name. Nobody waits for the disk: its hash tells whether it is whole. 0, or -1 with errno. */
+static int write_version(int dirfd, const char *name, struct st_str bytes) {
 	char new[40];
 	uint64_t random;
 	st_auto(st_buf) copy = ST_BUF_INIT;
 	st_buf_add(&copy, bytes);
-	if (copy.failed || st_retry(getrandom(&random, sizeof random, 0)) < 0)
-		return false;
+	if (copy.failed) {
+		errno = ENOMEM;
+		return -1;
+	}
+	if (st_retry(getrandom(&random, sizeof random, 0)) < 0)
+		return -1;
 	turn_over(&copy);
 	snprintf(new, sizeof new, NEW_PREFIX "%016llx", (unsigned long long)random);
 	st_autofd fd =
 		st_retry(openat(dirfd, new, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
 	if (fd < 0)
-		return false;
+		return -1;
 	if (st_pwrite_all(fd, st_buf_str(&copy)) == 0 &&
 	    st_retry(renameat(dirfd, new, dirfd, name)) == 0)
-		return true;
+		return 0;
+	int errnum = errno;
 	(void)st_retry(unlinkat(dirfd, new, 0));
-	return false;
+	errno = errnum;
+	return -1;
 }
 
 /* Whether a version is there, by its name and size; if so, it is used now. */
@@ -222,6 +250,10 @@ static void watch_room(struct st_guard *guard, int dirfd, size_t len) {
 
 /* ---- in and out ---- */
 
+static bool is_full(int errnum) {
+	return errnum == ENOSPC || errnum == EDQUOT;
+}
+
 static bool fits(const struct st_guard *guard, size_t len) {
 	return len <= ST_SHELF_FILE_MAX && len <= guard->shelf.max;
 }
@@ -244,17 +276,27 @@ bool st_shelf_move(struct st_guard *guard, int fd, int dirfd, const char *name,
 	return true;
 }
 
+/* A disk that is full gets half of the room back. 0, or -1 with errno. */
+static int store(struct st_guard *guard, int versions, const char *name, struct st_str bytes) {
+	int failed = write_version(versions, name, bytes);
+	if (failed && is_full(errno)) {
+		make_room(versions, guard->shelf.max / 2);
+		failed = write_version(versions, name, bytes);
+	}
+	if (!failed)
+		watch_room(guard, versions, bytes.len);
+	return failed;
+}
+
 bool st_shelf_put(struct st_guard *guard, const struct st_hash *hash, struct st_str bytes) {
 	struct name name = name_of(hash);
 	int versions = fits(guard, bytes.len) ? open_dir(guard, VERSIONS) : -1;
 	if (versions < 0)
 		return false;
-	if (use_version(versions, name.hex, bytes.len))
+	if (use_version(versions, name.hex, bytes.len) || store(guard, versions, name.hex, bytes) == 0)
 		return true;
-	if (!write_version(versions, name.hex, bytes))
-		return false;
-	watch_room(guard, versions, bytes.len);
-	return true;
+	tell(guard, strerror(errno));
+	return false;
 }
 
 bool st_shelf_get(struct st_guard *guard, const struct st_hash *hash, struct st_buf *out) {
@@ -263,7 +305,8 @@ bool st_shelf_get(struct st_guard *guard, const struct st_hash *hash, struct st_
 	for (int wrapped = 0; wrapped < 2; wrapped++) {
 		st_auto(st_file) file = ST_FILE_INIT;
 		int dirfd = find_dir(guard, wrapped ? VERSIONS : MOVED);
-		int code = dirfd < 0 ? -1 : read_version(dirfd, name.hex, wrapped, &file);
+		st_autofd fd = dirfd < 0 ? -1 : open_version(dirfd, name.hex);
+		int code = fd < 0 ? -1 : read_version(fd, name.hex, wrapped, &file);
 		if (code == 1) {
 			st_buf_move(out, &file.bytes);
 			return true;
@@ -279,7 +322,7 @@ static bool find_moved(int dirfd, struct name *name) {
 	DIR *dir = open_list(dirfd);
 	bool found = false;
 	for (struct dirent *entry; dir && !found && (entry = readdir(dir));) {
-		found = strlen(entry->d_name) == ST_HASH_HEX;
+		found = strlen(entry->d_name) == ST_HASH_HEX && entry->d_type != DT_DIR;
 		if (found)
 			memcpy(name->hex, entry->d_name, sizeof name->hex);
 	}
@@ -288,19 +331,55 @@ static bool find_moved(int dirfd, struct name *name) {
 	return found;
 }
 
+static bool take_off(int dirfd, const char *name) {
+	return st_retry(unlinkat(dirfd, name, 0)) == 0 || errno == ENOENT;
+}
+
+/* Its bytes are among the versions, or there is no room for them. */
+static bool is_done_with(struct st_guard *guard, const struct st_file *file) {
+	int versions = open_dir(guard, VERSIONS);
+	if (!fits(guard, file->bytes.len))
+		return true;
+	return versions >= 0 &&
+	       (store(guard, versions, name_of(&file->hash).hex, st_buf_str(&file->bytes)) == 0 ||
+	        is_full(errno));
+}
+
+static bool wrap(struct st_guard *guard, int moved, const char *name) {
+	st_auto(st_file) file = ST_FILE_INIT;
+	st_autofd fd = open_version(moved, name);
+	if (fd < 0)
+		return !may_pass(errno) && take_off(moved, name);
+	int code = read_version(fd, name, false, &file);
+	if (code < 0 || (code == 1 && !is_done_with(guard, &file)))
+		return false;
+	struct stat st;
+	struct st_stamp now = {0};
+	if (code == 1 && file.stamped && st_retry(fstat(fd, &st)) == 0)
+		now = st_stamp_of(&st);
+	bool gone = take_off(moved, name);
+	/* Only the name went since the bytes were read. */
+	if (gone && st_stamp_eq(&now, &file.stamp) && st_retry(fstat(fd, &st)) == 0)
+		st_displaced_unlinked(guard, &st);
+	return gone;
+}
+
 bool st_shelf_wrap(struct st_guard *guard) {
 	struct name name;
 	int moved = find_dir(guard, MOVED);
-	if (moved < 0 || !find_moved(moved, &name)) {
-		guard->shelf.moved = 0;
-		return false;
-	}
-	st_auto(st_file) file = ST_FILE_INIT;
-	int code = read_version(moved, name.hex, false, &file);
-	if (code == 1 && fits(guard, file.bytes.len) &&
-	    !st_shelf_put(guard, &file.hash, st_buf_str(&file.bytes)))
-		code = -1;
-	return code >= 0 && (st_retry(unlinkat(moved, name.hex, 0)) == 0 || errno == ENOENT);
+	if (moved >= 0 && find_moved(moved, &name))
+		return wrap(guard, moved, name.hex);
+	guard->shelf.moved = 0;
+	return false;
+}
+
+bool st_shelf_spare(struct st_guard *guard) {
+	struct name name;
+	int moved = find_dir(guard, MOVED);
+	bool spared = false;
+	while (moved >= 0 && find_moved(moved, &name) && take_off(moved, name.hex))
+		spared = true;
+	return spared;
 }
 
 uint64_t st_shelf_bytes(int state_fd) {

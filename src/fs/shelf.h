@@ -33,7 +33,7 @@
 bool st_shelf_move(struct st_guard *guard, int fd, int dirfd, const char *name,
                    const struct st_hash *hash);
 
-/** Put a version there. Whether it is there now; one that was counts as used. */
+/** Put a version there, if it is not too large. Whether it is there now; one that was counts as used. */
 bool st_shelf_put(struct st_guard *guard, const struct st_hash *hash, struct st_str bytes);
 
 /** The bytes of a version, in place of what out held. False if it is not there. */
@@ -41,6 +41,9 @@ bool st_shelf_get(struct st_guard *guard, const struct st_hash *hash, struct st_
 
 /** Wrap one of the files that were moved there. False if there is none, or it cannot be done now. */
 bool st_shelf_wrap(struct st_guard *guard);
+
+/** The disk is full: take off what was moved there. Whether there was anything. */
+bool st_shelf_spare(struct st_guard *guard);
 
 /** How many bytes there are, in a state directory that is open. */
 uint64_t st_shelf_bytes(int state_fd);

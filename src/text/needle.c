@@ -64,37 +64,44 @@ static bool begins_alike(const char *at, struct st_str bytes) {
 	return memcmp(at, bytes.ptr, bytes.len < GLANCE ? bytes.len : GLANCE) == 0;
 }
 
-/* The first of STEP places where it is; NULL if there is none. What that took goes off `left`. */
-static const char *find_among(const struct st_needle *needle, const char *at, size_t *left) {
+/* The first of STEP places where it is; NULL if there is none. */
+static const char *find_among(struct st_needle *needle, const char *at) {
 	struct st_str bytes = needle->bytes;
-	size_t cost = STEP;
-	const char *end = at + STEP;
-	for (; at < end; at++) {
+	needle->lost += STEP;
+	for (const char *end = at + STEP; at < end; at++) {
 		if (at[needle->rare] != bytes.ptr[needle->rare] ||
 		    at[needle->second] != bytes.ptr[needle->second])
 			continue;
-		cost += GLANCE;
+		needle->lost += GLANCE;
 		if (!begins_alike(at, bytes))
 			continue;
 		if (memcmp(at, bytes.ptr, bytes.len) == 0)
 			return at;
-		cost += bytes.len;
+		needle->lost += bytes.len;
 	}
-	*left -= cost < *left ? cost : *left;
 	return NULL;
 }
 
-const char *st_needle_in(const struct st_needle *needle, struct st_str hay) {
+/* A text that is made to be guessed wrong costs no more than others, however often it is asked. */
+static bool is_worth_it(const struct st_needle *needle) {
+	enum { FREE = 4096 };
+	return needle->lost <= needle->passed / 4 + FREE;
+}
+
+const char *st_needle_in(struct st_needle *needle, struct st_str hay) {
 	struct st_str bytes = needle->bytes;
+	const char *at = hay.ptr, *found = NULL;
+	size_t left = hay.len;
 	if (bytes.len == 0 || hay.len < bytes.len)
 		return NULL;
-	const char *at = hay.ptr, *end = hay.ptr + hay.len;
-	/* What may be lost on wrong guesses, so that a text that is made for it gains nothing. */
-	size_t left = hay.len / 4 + bytes.len;
-	for (; left > 0 && (size_t)(end - at) >= bytes.len + STEP; at += STEP) {
-		const char *found = may_begin(needle, at) ? find_among(needle, at, &left) : NULL;
+	for (; left >= bytes.len + STEP && is_worth_it(needle); at += STEP, left -= STEP) {
+		found = may_begin(needle, at) ? find_among(needle, at) : NULL;
 		if (found)
-			return found;
+			break;
+		needle->passed += STEP;
 	}
-	return memmem(at, (size_t)(end - at), bytes.ptr, bytes.len);
+	if (!found)
+		found = memmem(at, left, bytes.ptr, bytes.len);
+	needle->passed += found ? (size_t)(found - at) : left;
+	return found;
 }

@@ -16,11 +16,13 @@ struct st_needle {
 	struct st_str bytes;
 	/** Where the two bytes are that seem the rarest; of one byte, that one. */
 	size_t rare, second;
+	/** How much was searched so far, and how much was compared for nothing. */
+	size_t passed, lost;
 };
 
 struct st_needle st_needle(struct st_str bytes);
 
 /** Where the first one begins; NULL if there is none. An empty one is nowhere. */
-const char *st_needle_in(const struct st_needle *needle, struct st_str hay);
+const char *st_needle_in(struct st_needle *needle, struct st_str hay);
 
 #endif

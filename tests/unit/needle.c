@@ -81,12 +81,35 @@ static void a_text_made_against_it_is_searched_too(void **state) {
 	check(st_buf_str(&bytes), st_buf_str(&hay));
 }
 
+/* Asked for one after the other, wrong guesses add up, and are given up all the same. */
+static void the_work_is_linear_for_all_of_them(void **state) {
+	(void)state;
+	enum { LEN = 1 << 20, RUN = 1000 };
+	st_auto(st_buf) hay = ST_BUF_INIT;
+	st_auto(st_buf) bytes = ST_BUF_INIT;
+	for (int i = 0; i < LEN; i++)
+		st_buf_addc(&hay, i % (2 * RUN) == 0 ? '!' : 'Q');
+	for (int i = 0; i < RUN; i++)
+		st_buf_addc(&bytes, 'Q');
+	st_buf_addc(&bytes, '!');
+	assert_false(hay.failed || bytes.failed);
+	struct st_needle needle = st_needle(st_buf_str(&bytes));
+	struct st_str rest = st_buf_str(&hay);
+	int count = 0;
+	for (const char *at; (at = st_needle_in(&needle, rest)); count++)
+		rest = st_str_slice(rest, (size_t)(at - rest.ptr) + bytes.len, rest.len);
+	assert_int_equal(count, LEN / (2 * RUN));
+	assert_true(needle.passed <= LEN);
+	assert_true(needle.lost <= LEN / 4 + 65536 + 64 * bytes.len);
+}
+
 int main(void) {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(it_finds_what_memmem_finds),
 		cmocka_unit_test(it_finds_it_at_every_place),
 		cmocka_unit_test(nothing_is_nowhere),
 		cmocka_unit_test(a_text_made_against_it_is_searched_too),
+		cmocka_unit_test(the_work_is_linear_for_all_of_them),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,11 +2,13 @@
 #include "fs/shelf.h"
 
 #include <limits.h>
+#include <sys/mount.h>
 #include <sys/wait.h>
 
 #include "fs/commit.h"
 #include "fs/displaced.h"
 #include "fs/sys.h"
+#include "lib/child.h"
 #include "lib/test.h"
 
 struct bench {
@@ -212,6 +214,76 @@ static void what_was_removed_is_made_again(void **state) {
 	assert_true(has(&bench, "other"));
 }
 
+/* Somebody puts the whole state aside, while a server runs. */
+static void what_was_renamed_is_not_ours_any_more(void **state) {
+	const struct dir *dir = *state;
+	with_bench(dir);
+	dir_write(dir, "a.txt", "one");
+	assert_true(replace(&bench, "one", "two"));
+	assert_true(put(&bench, "other"));
+	assert_int_equal(renameat(dir->fd, ".stet", dir->fd, "aside"), 0);
+	assert_true(replace(&bench, "two", "three"));
+	assert_true(put(&bench, "other"));
+	assert_true(has(&bench, "two"));
+	assert_true(has(&bench, "other"));
+	assert_false(has(&bench, "one"));
+	assert_int_equal(dir_count(dir, "aside/moved"), 1);
+}
+
+/* What is wrong is said once, and when it is mended everything is as before. */
+static void what_is_in_the_way_is_told_of(void **state) {
+	const struct dir *dir = *state;
+	with_bench(dir);
+	dir_write(dir, "a.txt", "one");
+	assert_true(put(&bench, "other"));
+	dir_write(dir, ".stet/moved", "not a directory");
+	assert_false(replace(&bench, "one", "two"));
+	assert_false(replace(&bench, "two", "three"));
+	st_autofree char *notice = st_guard_next_notice(&bench.guard);
+	assert_non_null(notice);
+	assert_non_null(strstr(notice, "cannot be kept below .stet"));
+	assert_null(st_guard_next_notice(&bench.guard));
+	assert_int_equal(unlinkat(dir->fd, ".stet/moved", 0), 0);
+	assert_true(replace(&bench, "three", "four"));
+	assert_true(has(&bench, "three"));
+}
+
+/* There is room for three versions, and each turn makes one more. */
+static void write_on_a_small_disk(const struct dir *dir) {
+	enum { SIZE = 32 << 10, TURNS = 40 };
+	struct dir disk;
+	snprintf(disk.path, sizeof disk.path, "%.200s/mount", dir->path);
+	hold(mkdir(disk.path, 0755) == 0, "make a mount point");
+	if (mount("tmpfs", disk.path, "tmpfs", 0, "size=128k") < 0)
+		child_skip("a tmpfs cannot be mounted here");
+	disk.fd = open(disk.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	with_bench(&disk);
+	static char old[SIZE + 1], new[SIZE + 1];
+	memset(old, 'a', SIZE);
+	dir_write(&disk, "a.txt", old);
+	for (int i = 0; i < TURNS; i++) {
+		struct st_hash hash = hash_of(old);
+		struct stet_error err = {0};
+		memcpy(new, old, SIZE);
+		new[i] = 'b';
+		const struct st_commit request = {
+			.path = ST_STR("a.txt"), .bytes = st_str(new), .expected = &hash, .shelve = true};
+		st_auto(st_committed) done = ST_COMMITTED_INIT;
+		hold(st_commit(&bench.root, &bench.guard, &request, &done, &err) == 0, err.message);
+		memcpy(old, new, SIZE);
+		/* At times nobody has time to wrap. */
+		while (i % 4 != 0 && st_shelf_wrap(&bench.guard))
+			continue;
+		/* What is held for late writers has its room on the disk, too. */
+		st_displaced_settle(&bench.guard, 0);
+	}
+	hold(strcmp(dir_read(&disk, "a.txt"), new) == 0, "the file is the last one");
+}
+
+static void a_full_disk_costs_versions_and_no_write(void **state) {
+	child_with_mounts(*state, write_on_a_small_disk);
+}
+
 /* ---- writers that come late ---- */
 
 static void a_late_write_to_a_shelved_file_is_kept(void **state) {
@@ -253,6 +325,37 @@ static void to_wrap_a_file_is_no_late_write(void **state) {
 		st_autofree char *notice = st_guard_next_notice(&bench.guard);
 		assert_int_equal(notice != NULL, late);
 		assert_true(has(&bench, "old"));
+	}
+}
+
+/* One that writes as many bytes as there were and puts the time back, and whose file goes off the shelf then. */
+static void a_late_write_that_hides_is_found(void **state) {
+	const struct dir *dir = *state;
+	with_bench(dir);
+	/* By us, before and after the write; by another process. */
+	for (int way = 0; way < 3; way++) {
+		char path[64];
+		struct stat st;
+		dir_write(dir, "a.txt", "old");
+		st_autofd looked_up = open(dir_at(dir, "a.txt"), O_PATH | O_CLOEXEC);
+		assert_true(replace(&bench, "old", "new"));
+		if (way == 0)
+			assert_true(st_shelf_wrap(&bench.guard));
+		snprintf(path, sizeof path, "/proc/self/fd/%d", looked_up);
+		st_autofd fd = open(path, O_WRONLY | O_CLOEXEC);
+		assert_int_equal(fstat(fd, &st), 0);
+		assert_int_equal(write(fd, "LAT", 3), 3);
+		const struct timespec times[] = {st.st_atim, st.st_mtim};
+		assert_int_equal(futimens(fd, times), 0);
+		st_close_at(&fd);
+		if (way == 1)
+			assert_true(st_shelf_wrap(&bench.guard));
+		if (way == 2)
+			assert_int_equal(unlinkat(dir->fd, place_of("moved", "old"), 0), 0);
+		st_displaced_settle(&bench.guard, 0);
+		st_autofree char *notice = st_guard_next_notice(&bench.guard);
+		assert_non_null(notice);
+		assert_non_null(strstr(notice, "just when it was replaced"));
 	}
 }
 
@@ -328,8 +431,12 @@ int main(void) {
 		claim(without_a_shelf_nothing_is_shelved),
 		claim(looking_makes_nothing),
 		claim(what_was_removed_is_made_again),
+		claim(what_was_renamed_is_not_ours_any_more),
+		claim(what_is_in_the_way_is_told_of),
+		claim(a_full_disk_costs_versions_and_no_write),
 		claim(a_late_write_to_a_shelved_file_is_kept),
 		claim(to_wrap_a_file_is_no_late_write),
+		claim(a_late_write_that_hides_is_found),
 		claim(the_least_recently_used_go),
 		claim(what_was_left_half_written_goes),
 		claim(short_lives_make_room_as_well),

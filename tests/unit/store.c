@@ -264,6 +264,42 @@ static void state_can_be_kept_elsewhere(void **state) {
 	assert_false(dir_has(dir, ".stet"));
 }
 
+/* ---- the first schema, which had the bytes of files in it ---- */
+
+static int make_first(struct st_store *store, void *data, struct stet_error *err) {
+	(void)data;
+	return st_db_exec(store->db,
+	                  "CREATE TABLE bases (hash BLOB PRIMARY KEY);"
+	                  "CREATE TABLE base_bytes (hash BLOB PRIMARY KEY, bytes BLOB NOT NULL);"
+	                  "INSERT INTO meta (name, value) VALUES ('bases', 3);"
+	                  "PRAGMA user_version = 1",
+	                  err);
+}
+
+static int count_old(struct st_store *store, void *data, struct stet_error *err) {
+	static const char sql[] =
+		"SELECT count(*) FROM sqlite_schema WHERE name IN ('bases', 'base_bytes')";
+	return st_db_number(store->db, sql, data, err);
+}
+
+static void the_first_schema_is_brought_up_to_date(void **state) {
+	const struct dir *dir = *state;
+	struct other other;
+	int64_t tables = -1;
+	dir_write(dir, "a.c", "one\n");
+	read_once(dir, "agent", "a.c");
+	other_open(&other, dir, "agent");
+	assert_int_equal(st_store_do(&other.ws->store, ST_STORE_WRITE, make_first, NULL, NULL), 0);
+	other_close(&other);
+	other_open(&other, dir, "agent");
+	assert_int_equal(st_store_do(&other.ws->store, ST_STORE_READ, count_old, &tables, NULL), 0);
+	assert_int_equal(tables, 0);
+	/* And what else was in it still is. */
+	assert_int_equal(other_write(&other, "a.c", "two\n"), 0);
+	assert_string_equal(notices(other.ws), "");
+	other_close(&other);
+}
+
 /* ---- a bad database ---- */
 
 static void set_aside_and_made_anew(const struct dir *dir, const char *what) {
@@ -549,6 +585,7 @@ int main(void) {
 		claim(instructions_come_once_to_a_session_of_several_processes),
 		claim(a_name_with_control_characters_is_refused),
 		claim(state_can_be_kept_elsewhere),
+		claim(the_first_schema_is_brought_up_to_date),
 		claim(a_file_that_is_no_database_is_set_aside),
 		claim(a_database_with_a_hole_is_set_aside),
 		claim(a_truncated_database_is_set_aside),
