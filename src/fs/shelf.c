@@ -78,9 +78,16 @@ static struct name name_of(const struct st_hash *hash) {
 
 /* ---- versions ---- */
 
-/* Every bit; twice, and it is what it was. */
+/* Every bit, word by word; twice, and it is what it was. */
 static void turn_over(struct st_buf *bytes) {
-	for (size_t i = 0; i < bytes->len; i++)
+	uint64_t word;
+	size_t i = 0;
+	for (; i + sizeof word <= bytes->len; i += sizeof word) {
+		memcpy(&word, bytes->ptr + i, sizeof word);
+		word = ~word;
+		memcpy(bytes->ptr + i, &word, sizeof word);
+	}
+	for (; i < bytes->len; i++)
 		bytes->ptr[i] = (char)~bytes->ptr[i];
 }
 
