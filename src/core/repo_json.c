@@ -15,8 +15,8 @@
 /* The file is written this long after a change, with all others that came meanwhile. */
 enum { DELAY_MS = 1000 };
 
-/* So many files on the shelf are wrapped before a workspace is closed; who opens it next does the rest. */
-enum { MOVED_AT_END = 100 };
+/* So many files on the shelf are wrapped in one go, and before a workspace is closed; the rest is for the next time. */
+enum { MOVED_AT_ONCE = 1000, MOVED_AT_END = 100 };
 
 /* ---- as JSON ---- */
 
@@ -190,8 +190,10 @@ static void *work(void *data) {
 			st_guard_notice(&exporter->ws->guard,
 			                "The readable copy of the state is not up to date. %s", err.message);
 		said = code < 0;
-		while (!is_to_stop(exporter) && st_shelf_wrap(&exporter->ws->guard))
-			continue;
+		for (int i = 0; i < MOVED_AT_ONCE && !is_to_stop(exporter); i++) {
+			if (!st_shelf_wrap(&exporter->ws->guard))
+				break;
+		}
 		pthread_mutex_lock(&exporter->lock);
 	}
 	pthread_mutex_unlock(&exporter->lock);

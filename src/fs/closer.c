@@ -4,6 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+
 /* How often it looks for another file by itself, and how long in between. */
 enum { NAPS = 50, NAP_MS = 2 };
 
@@ -38,9 +40,11 @@ static void *work(void *data) {
 		}
 		struct st_closing file = closer->files[0];
 		memmove(closer->files, closer->files + 1, --closer->count * sizeof file);
+		closer->busy = true;
 		pthread_mutex_unlock(&closer->lock);
 		finish(&file);
 		pthread_mutex_lock(&closer->lock);
+		closer->busy = false;
 	}
 	pthread_mutex_unlock(&closer->lock);
 	return NULL;
@@ -89,4 +93,19 @@ void st_closer_take(struct st_closer *closer, int fd) {
 
 void st_closer_take_new(struct st_closer *closer, int fd) {
 	take(closer, (struct st_closing){.fd = fd, .new = true});
+}
+
+static bool is_settled(struct st_closer *closer) {
+	pthread_mutex_lock(&closer->lock);
+	bool settled = closer->count == 0 && !closer->busy;
+	pthread_mutex_unlock(&closer->lock);
+	return settled;
+}
+
+void st_closer_settle(struct st_closer *closer) {
+	enum { LOOKS = 100 };
+	if (st_worker_is_elsewhere(&closer->worker))
+		return;
+	for (int i = 0; i < LOOKS && !is_settled(closer); i++)
+		st_sleep_ms(1);
 }

@@ -34,6 +34,8 @@ struct st_closer {
 		bool new;
 	} files[ST_CLOSER_MAX];
 	size_t count;
+	/** One more is being closed. */
+	bool busy;
 	/** It has to be woken. */
 	bool asleep;
 	bool stop;
@@ -50,5 +52,8 @@ void st_closer_take(struct st_closer *closer, int fd);
 
 /** As st_closer_take(), of a new file: before it is closed, writing it to the disk is started. */
 void st_closer_take_new(struct st_closer *closer, int fd);
+
+/** Wait until all of them are closed, but not for long: somebody needs their room. */
+void st_closer_settle(struct st_closer *closer);
 
 #endif

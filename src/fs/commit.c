@@ -336,7 +336,7 @@ static int prepare(struct st_job *job, struct stet_error *err) {
 		.hashing = &job->hashing,
 	};
 	int code = st_temp_write(&job->temp, job->place.dirfd, &plan, err);
-	if (code == STET_E_NO_SPACE && st_shelf_spare(job->guard))
+	while (code == STET_E_NO_SPACE && errno != EFBIG && st_shelf_spare(job->guard))
 		code = st_temp_write(&job->temp, job->place.dirfd, &plan, err);
 	if (code == 0)
 		job->done->hash = job->temp.hash;

@@ -182,8 +182,9 @@ static bool has_writer(int fd) {
 	return lease == ST_LEASE_BUSY;
 }
 
-void st_displaced_settle(struct st_guard *guard, int64_t grace_ms) {
+bool st_displaced_settle(struct st_guard *guard, int64_t grace_ms) {
 	struct st_displaced entry;
+	bool any = false;
 	while (take_due(guard, st_now_ms(), true, &entry)) {
 		int64_t age = st_now_ms() - entry.since_ms;
 		while (age < grace_ms || (age < ST_GRACE_MS && has_writer(entry.fd))) {
@@ -192,5 +193,7 @@ void st_displaced_settle(struct st_guard *guard, int64_t grace_ms) {
 		}
 		look(guard, &entry);
 		let_go(&entry);
+		any = true;
 	}
+	return any;
 }

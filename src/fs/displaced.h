@@ -40,7 +40,9 @@ void st_displaced_unlinked(struct st_guard *guard, const struct stat *st);
  * Look at all of them a last time, when each is at least grace_ms old and
  * nobody has it open for writing any more (but wait no longer than
  * ST_GRACE_MS).
+ *
+ * @return Whether there were any.
  */
-void st_displaced_settle(struct st_guard *guard, int64_t grace_ms);
+bool st_displaced_settle(struct st_guard *guard, int64_t grace_ms);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "fs/displaced.h"
+#include "fs/state.h"
 #include "fs/sys.h"
 
 #define MOVED "moved"
@@ -41,11 +42,14 @@ static int open_dir(struct st_guard *guard, const char *name) {
 	struct stet_error err = {0};
 	int *place = strcmp(name, MOVED) == 0 ? &shelf->moved_fd : &shelf->versions_fd;
 	int fd = st_guard_open(guard, name, place, &err);
-	if (fd == STET_E_ACCESS)
+	if (fd >= 0)
+		return fd;
+	st_autofd state = fd == STET_E_ACCESS ? st_state_find(guard->root, guard->state_dir, NULL) : -1;
+	if (fd == STET_E_ACCESS && state < 0)
 		shelf->none = true;
-	else if (fd < 0)
+	else
 		tell(guard, err.message);
-	return fd < 0 ? -1 : fd;
+	return -1;
 }
 
 /* Without making it, for who only wants to look. */
@@ -217,21 +221,35 @@ static int by_use(const void *a, const void *b) {
 	return (left->tv_nsec > right->tv_nsec) - (left->tv_nsec < right->tv_nsec);
 }
 
+/* The least recently used go, until so many bytes are left. Whether any did. */
+static bool trim(int dirfd, struct census *census, uint64_t left) {
+	bool any = false;
+	if (census->count > 0)
+		qsort(census->versions, census->count, sizeof *census->versions, by_use);
+	for (size_t i = 0; i < census->count && census->bytes > left; i++) {
+		any |= st_retry(unlinkat(dirfd, census->versions[i].name, 0)) == 0;
+		census->bytes -= census->versions[i].size;
+	}
+	return any;
+}
+
 /* Somewhat more than is needed, so that not every version has to make room. */
 static void make_room(int dirfd, size_t max) {
 	st_auto(census) census = {0};
 	if (!take_census(dirfd, &census))
 		return;
-	if (census.count > 0)
-		qsort(census.versions, census.count, sizeof *census.versions, by_use);
-	bool full = census.bytes > max;
 	for (size_t i = 0; i < census.count; i++) {
-		const struct version *version = &census.versions[i];
-		if (!is_abandoned(version) && (!full || census.bytes <= max - max / 8))
-			continue;
-		(void)st_retry(unlinkat(dirfd, version->name, 0));
-		census.bytes -= version->size;
+		if (is_abandoned(&census.versions[i]))
+			(void)st_retry(unlinkat(dirfd, census.versions[i].name, 0));
 	}
+	if (census.bytes > max)
+		(void)trim(dirfd, &census, max - max / 8);
+}
+
+/* Of a disk that is full we give back half of what we have. Whether there was anything. */
+static bool halve(int dirfd) {
+	st_auto(census) census = {0};
+	return dirfd >= 0 && take_census(dirfd, &census) && trim(dirfd, &census, census.bytes / 2);
 }
 
 /*
@@ -283,13 +301,11 @@ bool st_shelf_move(struct st_guard *guard, int fd, int dirfd, const char *name,
 	return true;
 }
 
-/* A disk that is full gets half of the room back. 0, or -1 with errno. */
+/* 0, or -1 with errno. */
 static int store(struct st_guard *guard, int versions, const char *name, struct st_str bytes) {
 	int failed = write_version(versions, name, bytes);
-	if (failed && is_full(errno)) {
-		make_room(versions, guard->shelf.max / 2);
+	if (failed && is_full(errno) && halve(versions))
 		failed = write_version(versions, name, bytes);
-	}
 	if (!failed)
 		watch_room(guard, versions, bytes.len);
 	return failed;
@@ -342,14 +358,17 @@ static bool take_off(int dirfd, const char *name) {
 	return st_retry(unlinkat(dirfd, name, 0)) == 0 || errno == ENOENT;
 }
 
-/* Its bytes are among the versions, or there is no room for them. */
-static bool is_done_with(struct st_guard *guard, const struct st_file *file) {
-	int versions = open_dir(guard, VERSIONS);
+/* Its bytes are among the versions, or there is no way to put them there. */
+static bool is_done_with(struct st_guard *guard, int moved, const struct st_file *file) {
 	if (!fits(guard, file->bytes.len))
 		return true;
-	return versions >= 0 &&
-	       (store(guard, versions, name_of(&file->hash).hex, st_buf_str(&file->bytes)) == 0 ||
-	        is_full(errno));
+	int versions = open_dir(guard, VERSIONS);
+	if (versions < 0) {
+		make_room(moved, MOVED_MAX);
+		return false;
+	}
+	return store(guard, versions, name_of(&file->hash).hex, st_buf_str(&file->bytes)) == 0 ||
+	       !may_pass(errno);
 }
 
 static bool wrap(struct st_guard *guard, int moved, const char *name) {
@@ -358,7 +377,7 @@ static bool wrap(struct st_guard *guard, int moved, const char *name) {
 	if (fd < 0)
 		return !may_pass(errno) && take_off(moved, name);
 	int code = read_version(fd, name, false, &file);
-	if (code < 0 || (code == 1 && !is_done_with(guard, &file)))
+	if (code < 0 || (code == 1 && !is_done_with(guard, moved, &file)))
 		return false;
 	struct stat st;
 	struct st_stamp now = {0};
@@ -381,12 +400,13 @@ bool st_shelf_wrap(struct st_guard *guard) {
 }
 
 bool st_shelf_spare(struct st_guard *guard) {
-	struct name name;
-	int moved = find_dir(guard, MOVED);
-	bool spared = false;
-	while (moved >= 0 && find_moved(moved, &name) && take_off(moved, name.hex))
-		spared = true;
-	return spared;
+	if (halve(find_dir(guard, VERSIONS)))
+		return true;
+	/* A file that is held for late writers takes its room, name or not. */
+	bool let_go = st_displaced_settle(guard, 0);
+	let_go |= halve(find_dir(guard, MOVED));
+	st_closer_settle(&guard->closer);
+	return let_go;
 }
 
 uint64_t st_shelf_bytes(int state_fd) {

@@ -42,7 +42,7 @@ bool st_shelf_get(struct st_guard *guard, const struct st_hash *hash, struct st_
 /** Wrap one of the files that were moved there. False if there is none, or it cannot be done now. */
 bool st_shelf_wrap(struct st_guard *guard);
 
-/** The disk is full: take off what was moved there. Whether there was anything. */
+/** The disk is full: give some of it back, the least recently used first. Whether there was anything. */
 bool st_shelf_spare(struct st_guard *guard);
 
 /** How many bytes there are, in a state directory that is open. */

@@ -218,9 +218,13 @@ int st_temp_write(struct st_temp *temp, int dirfd, const struct st_temp_plan *pl
 	if (code < 0)
 		return code;
 	int fd = create(temp, plan->like < 0 ? 0666 : 0600);
-	if (fd < 0)
-		return st_fail_errno(err, errno, "Cannot make a temporary file beside %s",
+	if (fd < 0) {
+		int errnum = errno;
+		code = st_fail_errno(err, errnum, "Cannot make a temporary file beside %s",
 		                     st_shown(plan->target));
+		errno = errnum;
+		return code;
+	}
 
 	struct stat dir = {0};
 	(void)st_retry(fstat(dirfd, &dir));
@@ -237,7 +241,9 @@ int st_temp_write(struct st_temp *temp, int dirfd, const struct st_temp_plan *pl
 	st_temp_release(temp);
 	if (failed > 0)
 		return 1;
-	return st_fail_errno(err, errnum, "Cannot write a new version of %s", st_shown(plan->target));
+	code = st_fail_errno(err, errnum, "Cannot write a new version of %s", st_shown(plan->target));
+	errno = errnum;
+	return code;
 }
 
 int st_temp_aside(struct st_temp *temp, const char *target, const struct st_hash *expected,

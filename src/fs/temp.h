@@ -67,7 +67,7 @@ struct st_temp_plan {
  * temp->hash, is asked for while the disk is busy with them.
  *
  * @return 0; 1 if the metadata cannot be reproduced by this user (nothing is
- *         left behind); or a negative code.
+ *         left behind); or a negative code, with errno.
  */
 [[nodiscard]] int st_temp_write(struct st_temp *temp, int dirfd, const struct st_temp_plan *plan,
                                 struct stet_error *err);

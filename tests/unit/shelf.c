@@ -2,7 +2,9 @@
 #include "fs/shelf.h"
 
 #include <limits.h>
+#include <signal.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "fs/commit.h"
@@ -60,8 +62,8 @@ static bool has(struct bench *bench, const char *text) {
 	return found;
 }
 
-/* Replace a.txt. Whether the old version is on the shelf. */
-static bool replace(struct bench *bench, const char *old, const char *new) {
+/* Replace a.txt. */
+static int try_replace(struct bench *bench, const char *old, const char *new, bool *shelved) {
 	struct st_hash hash = hash_of(old);
 	const struct st_commit request = {.path = ST_STR("a.txt"),
 	                                  .bytes = st_str(new),
@@ -69,8 +71,33 @@ static bool replace(struct bench *bench, const char *old, const char *new) {
 	                                  .shelve = true,
 	                                  .relaxed = true};
 	st_auto(st_committed) done = ST_COMMITTED_INIT;
-	assert_int_equal(st_commit(&bench->root, &bench->guard, &request, &done, NULL), 0);
-	return done.shelved;
+	int code = st_commit(&bench->root, &bench->guard, &request, &done, NULL);
+	if (shelved)
+		*shelved = done.shelved;
+	return code;
+}
+
+/* Whether the old version is on the shelf. */
+static bool replace(struct bench *bench, const char *old, const char *new) {
+	bool shelved;
+	assert_int_equal(try_replace(bench, old, new, &shelved), 0);
+	return shelved;
+}
+
+/* A text of a thousand bytes. */
+static const char *text_no(int number) {
+	static char text[1001];
+	memset(text, ' ', sizeof text - 1);
+	text[snprintf(text, sizeof text, "number %d", number)] = ' ';
+	return text;
+}
+
+static void mount_small_disk(const struct dir *dir, struct dir *disk) {
+	snprintf(disk->path, sizeof disk->path, "%.200s/mount", dir->path);
+	hold(mkdir(disk->path, 0755) == 0, "make a mount point");
+	if (mount("tmpfs", disk->path, "tmpfs", 0, "size=128k") < 0)
+		child_skip("a tmpfs cannot be mounted here");
+	disk->fd = open(disk->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
 static void a_replaced_file_comes_back(void **state) {
@@ -252,36 +279,109 @@ static void what_is_in_the_way_is_told_of(void **state) {
 static void write_on_a_small_disk(const struct dir *dir) {
 	enum { SIZE = 32 << 10, TURNS = 40 };
 	struct dir disk;
-	snprintf(disk.path, sizeof disk.path, "%.200s/mount", dir->path);
-	hold(mkdir(disk.path, 0755) == 0, "make a mount point");
-	if (mount("tmpfs", disk.path, "tmpfs", 0, "size=128k") < 0)
-		child_skip("a tmpfs cannot be mounted here");
-	disk.fd = open(disk.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	mount_small_disk(dir, &disk);
 	with_bench(&disk);
 	static char old[SIZE + 1], new[SIZE + 1];
 	memset(old, 'a', SIZE);
 	dir_write(&disk, "a.txt", old);
 	for (int i = 0; i < TURNS; i++) {
-		struct st_hash hash = hash_of(old);
-		struct stet_error err = {0};
 		memcpy(new, old, SIZE);
 		new[i] = 'b';
-		const struct st_commit request = {
-			.path = ST_STR("a.txt"), .bytes = st_str(new), .expected = &hash, .shelve = true};
-		st_auto(st_committed) done = ST_COMMITTED_INIT;
-		hold(st_commit(&bench.root, &bench.guard, &request, &done, &err) == 0, err.message);
+		hold(try_replace(&bench, old, new, NULL) == 0, "there is room for a write");
 		memcpy(old, new, SIZE);
 		/* At times nobody has time to wrap. */
 		while (i % 4 != 0 && st_shelf_wrap(&bench.guard))
 			continue;
-		/* What is held for late writers has its room on the disk, too. */
-		st_displaced_settle(&bench.guard, 0);
 	}
 	hold(strcmp(dir_read(&disk, "a.txt"), new) == 0, "the file is the last one");
 }
 
 static void a_full_disk_costs_versions_and_no_write(void **state) {
 	child_with_mounts(*state, write_on_a_small_disk);
+}
+
+/* The oldest versions go, and no more of them than has to be. */
+static void write_when_others_filled_the_disk(const struct dir *dir) {
+	struct dir disk;
+	mount_small_disk(dir, &disk);
+	with_bench(&disk);
+	dir_write(&disk, "a.txt", "old");
+	for (int i = 0; i < 8; i++) {
+		hold(put(&bench, text_no(i)), "put a version");
+		sleep_ms(10);
+	}
+	static const char page[4096];
+	st_autofd fd = open(dir_at(&disk, "filler"), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	while (write(fd, page, sizeof page) == sizeof page)
+		continue;
+	hold(try_replace(&bench, "old", "new", NULL) == 0, "there is room for a write");
+	hold(!has(&bench, text_no(0)), "the oldest version is gone");
+	hold(has(&bench, text_no(7)), "the last one is not");
+}
+
+static void versions_make_room_for_files(void **state) {
+	child_with_mounts(*state, write_when_others_filled_the_disk);
+}
+
+/* What is too large for this process has room enough on the disk. */
+static void a_limit_on_files_costs_no_version(void **state) {
+	const struct dir *dir = *state;
+	with_bench(dir);
+	dir_write(dir, "a.txt", "old");
+	assert_true(replace(&bench, "old", "new"));
+	struct rlimit before, small;
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+	small = before;
+	small.rlim_cur = 100;
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+	int code = try_replace(&bench, "new", text_no(1), NULL);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	assert_int_equal(code, STET_E_NO_SPACE);
+	assert_true(has(&bench, "old"));
+	assert_string_equal(dir_read(dir, "a.txt"), "new");
+}
+
+/* A place among the versions that is taken is in the way of that version only. */
+static void a_directory_among_the_versions_is_in_nobodys_way(void **state) {
+	const struct dir *dir = *state;
+	with_bench(dir);
+	assert_true(put(&bench, "other"));
+	dir_write(dir, "a.txt", "1");
+	assert_true(replace(&bench, "1", "2"));
+	assert_true(replace(&bench, "2", "3"));
+	assert_int_equal(mkdirat(dir->fd, place_of("versions", "1"), 0700), 0);
+	assert_int_equal(mkdirat(dir->fd, place_of("moved", "3"), 0700), 0);
+	while (st_shelf_wrap(&bench.guard))
+		continue;
+	assert_false(has(&bench, "1"));
+	assert_true(has(&bench, "2"));
+	assert_int_equal(dir_count(dir, ".stet/moved"), 1);
+}
+
+/* One of the directories that may not be entered does not cost the other, and is told of. */
+static void shelve_behind_a_closed_door(const struct dir *dir) {
+	with_bench(dir);
+	hold(put(&bench, "other"), "put a version");
+	dir_write(dir, "a.txt", "old");
+	hold(fchmodat(dir->fd, ".stet/versions", 0, 0) == 0, "chmod");
+	st_guard_release(&bench.guard);
+	st_guard_init(&bench.guard, &bench.root, ".stet");
+	hold(!put(&bench, "other one"), "it cannot be put there");
+	st_autofree char *notice = st_guard_next_notice(&bench.guard);
+	hold(notice && strstr(notice, "cannot be kept below .stet"), "and that is said");
+	bool shelved = false;
+	hold(try_replace(&bench, "old", "new", &shelved) == 0 && shelved,
+	     "a replaced file can still be moved");
+	hold(has(&bench, "old"), "and comes back");
+	hold(fchmodat(dir->fd, ".stet/versions", 0700, 0) == 0, "chmod");
+	hold(put(&bench, "other one"), "and when it is mended, it can be put there");
+}
+
+static void a_closed_door_is_not_the_end(void **state) {
+	const struct dir *dir = *state;
+	assert_int_equal(chmod(dir->path, 0777), 0);
+	child_as_nobody(dir, shelve_behind_a_closed_door);
 }
 
 /* ---- writers that come late ---- */
@@ -361,14 +461,6 @@ static void a_late_write_that_hides_is_found(void **state) {
 
 /* ---- room ---- */
 
-/* A text of a thousand bytes. */
-static const char *text_no(int number) {
-	static char text[1001];
-	memset(text, ' ', sizeof text - 1);
-	text[snprintf(text, sizeof text, "number %d", number)] = ' ';
-	return text;
-}
-
 static void the_least_recently_used_go(void **state) {
 	const struct dir *dir = *state;
 	with_bench(dir);
@@ -434,6 +526,10 @@ int main(void) {
 		claim(what_was_renamed_is_not_ours_any_more),
 		claim(what_is_in_the_way_is_told_of),
 		claim(a_full_disk_costs_versions_and_no_write),
+		claim(versions_make_room_for_files),
+		claim(a_limit_on_files_costs_no_version),
+		claim(a_directory_among_the_versions_is_in_nobodys_way),
+		claim(a_closed_door_is_not_the_end),
 		claim(a_late_write_to_a_shelved_file_is_kept),
 		claim(to_wrap_a_file_is_no_late_write),
 		claim(a_late_write_that_hides_is_found),
