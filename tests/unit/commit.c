@@ -14,27 +14,7 @@
 #include "fs/commit.h"
 #include "fs/displaced.h"
 #include "fs/keep.h"
-#include "lib/test.h"
-
-/* A root and guard over the test's directory. */
-struct bench {
-	struct st_root root;
-	struct st_guard guard;
-};
-
-static void bench_init(struct bench *bench, const struct dir *dir) {
-	assert_int_equal(st_root_open(&bench->root, dir->path, NULL), 0);
-	st_guard_init(&bench->guard, &bench->root, ".stet");
-}
-
-static void bench_release(struct bench *bench) {
-	st_guard_release(&bench->guard);
-	st_root_release(&bench->root);
-}
-
-#define with_bench(dir) \
-	__attribute__((cleanup(bench_release))) struct bench bench; \
-	bench_init(&bench, dir)
+#include "lib/bench.h"
 
 /* The caller has the bytes of the expected version at hand, and wants the replaced file on the shelf. */
 static bool gives_old, shelves;
@@ -42,12 +22,6 @@ static bool gives_old, shelves;
 /* How many files there are beside the state directory. */
 static int count_files(const struct dir *dir) {
 	return dir_count(dir, ".") - dir_has(dir, ".stet");
-}
-
-static struct st_hash hash_of(const char *text) {
-	struct st_hash hash;
-	assert_int_equal(st_hash_of(st_str(text), &hash, NULL), 0);
-	return hash;
 }
 
 static int commit(struct bench *bench, const char *path, const char *expected, const char *text,

@@ -10,33 +10,8 @@
 #include "fs/commit.h"
 #include "fs/displaced.h"
 #include "fs/sys.h"
+#include "lib/bench.h"
 #include "lib/child.h"
-#include "lib/test.h"
-
-struct bench {
-	struct st_root root;
-	struct st_guard guard;
-};
-
-static void bench_init(struct bench *bench, const struct dir *dir) {
-	assert_int_equal(st_root_open(&bench->root, dir->path, NULL), 0);
-	st_guard_init(&bench->guard, &bench->root, ".stet");
-}
-
-static void bench_release(struct bench *bench) {
-	st_guard_release(&bench->guard);
-	st_root_release(&bench->root);
-}
-
-#define with_bench(dir) \
-	__attribute__((cleanup(bench_release))) struct bench bench; \
-	bench_init(&bench, dir)
-
-static struct st_hash hash_of(const char *text) {
-	struct st_hash hash;
-	assert_int_equal(st_hash_of(st_str(text), &hash, NULL), 0);
-	return hash;
-}
 
 /* Where the version of a text is, or would be. */
 static const char *place_of(const char *kind, const char *text) {

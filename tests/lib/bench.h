@@ -1,0 +1,39 @@
+/**
+ * A root and a guard over the test's directory, for tests of commits; gone at
+ * the end of the block.
+ *
+ *     with_bench(dir);
+ *     st_commit(&bench.root, &bench.guard, ...);
+ */
+#ifndef STET_TESTS_LIB_BENCH_H
+#define STET_TESTS_LIB_BENCH_H
+
+#include "fs/guard.h"
+#include "lib/test.h"
+
+struct bench {
+	struct st_root root;
+	struct st_guard guard;
+};
+
+static inline void bench_init(struct bench *bench, const struct dir *dir) {
+	assert_int_equal(st_root_open(&bench->root, dir->path, NULL), 0);
+	st_guard_init(&bench->guard, &bench->root, ".stet");
+}
+
+static inline void bench_release(struct bench *bench) {
+	st_guard_release(&bench->guard);
+	st_root_release(&bench->root);
+}
+
+#define with_bench(dir) \
+	__attribute__((cleanup(bench_release))) struct bench bench; \
+	bench_init(&bench, dir)
+
+static inline struct st_hash hash_of(const char *text) {
+	struct st_hash hash;
+	assert_int_equal(st_hash_of(st_str(text), &hash, NULL), 0);
+	return hash;
+}
+
+#endif
