@@ -62,6 +62,7 @@ int st_fail(struct stet_error *err, int code, const char *format, ...) {
 
 int st_fail_errno(struct stet_error *err, int errnum, const char *format, ...) {
 	int code = st_code_of_errno(errnum);
+	errno = errnum;
 	if (!err)
 		return code;
 
@@ -76,6 +77,7 @@ int st_fail_errno(struct stet_error *err, int errnum, const char *format, ...) {
 	                   strerror_r(errnum, reason, sizeof reason));
 	if (len < 0 || (size_t)len >= sizeof err->message - used)
 		cut_message(err);
+	errno = errnum;
 	return code;
 }
 

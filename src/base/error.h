@@ -16,7 +16,7 @@ __attribute__((format(printf, 3, 4))) int st_fail(struct stet_error *err, int co
 
 /**
  * As st_fail(), for a failed system call: the code is chosen by errnum, and
- * its text follows the message after a colon. Returns the code.
+ * its text follows the message after a colon. Returns the code; errno is errnum.
  */
 __attribute__((format(printf, 3, 4))) int st_fail_errno(struct stet_error *err, int errnum,
                                                         const char *format, ...);

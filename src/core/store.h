@@ -2,8 +2,8 @@
  * The store: what must outlive a process, and what several processes share.
  *
  * Named sessions and what they saw, the story, tracked files, tasks and the
- * log of writes, in one SQLite database below the state directory. All SQL is behind this header, in
- * store*.c, and close to what PostgreSQL takes.
+ * log of writes, in one SQLite database below the state directory. All SQL is
+ * behind this header, in store*.c, and close to what PostgreSQL takes.
  *
  * Work is done in transactions: a function is handed to st_store_do(), and
  * everything it stores is there afterwards, or nothing.

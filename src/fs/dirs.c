@@ -98,14 +98,20 @@ static int read_entries(DIR *stream, struct st_listing *listing, const char *pat
 	}
 }
 
+DIR *st_dir_stream(int dirfd) {
+	int fd = st_retry(openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+	DIR *stream = fd < 0 ? NULL : fdopendir(fd);
+	if (!stream)
+		st_close_at(&fd);
+	return stream;
+}
+
 int st_dir_list(const struct st_dir *dir, struct st_listing *listing, struct stet_error *err) {
 	const char *shown = *dir->path ? dir->path : ".";
 	st_listing_release(listing);
-	st_autofd fd = st_retry(openat(dir->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-	DIR *stream = fd < 0 ? NULL : fdopendir(fd);
+	DIR *stream = st_dir_stream(dir->fd);
 	if (!stream)
 		return st_fail_errno(err, errno, "Cannot list the directory %s", st_shown(shown));
-	fd = -1;
 	int code = read_entries(stream, listing, shown, err);
 	closedir(stream);
 	if (listing->count > 1)

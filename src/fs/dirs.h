@@ -13,6 +13,8 @@
 #ifndef STET_FS_DIRS_H
 #define STET_FS_DIRS_H
 
+#include <dirent.h>
+
 #include "fs/root.h"
 
 /** More entries of one directory are not listed. */
@@ -75,5 +77,8 @@ void st_dir_measure(const struct st_dir *dir, struct st_listing *listing);
 [[nodiscard]] int st_dir_make(const struct st_root *root, struct st_str wanted,
                               const char *state_dir, size_t *made, char **path,
                               struct stet_error *err);
+
+/** The entries of a directory that is open, from the first one on; to be closed. NULL with errno. */
+DIR *st_dir_stream(int dirfd);
 
 #endif

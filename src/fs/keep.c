@@ -1,10 +1,10 @@
 #include "fs/keep.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/random.h>
 
+#include "fs/dirs.h"
 #include "fs/sys.h"
 
 /* Marks a copy whose rewrite is not complete; its writer holds a lock on it. */
@@ -114,17 +114,9 @@ static bool is_older(struct timespec a, struct timespec b) {
 	return a.tv_sec != b.tv_sec ? a.tv_sec < b.tv_sec : a.tv_nsec < b.tv_nsec;
 }
 
-static DIR *list(int dirfd) {
-	int fd = st_retry(openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	if (fd >= 0 && !dir)
-		close(fd);
-	return dir;
-}
-
 static bool take_census(int dirfd, struct census *census) {
 	*census = (struct census){0};
-	DIR *dir = list(dirfd);
+	DIR *dir = st_dir_stream(dirfd);
 	if (!dir)
 		return false;
 	for (struct dirent *entry; (entry = readdir(dir));) {
@@ -339,7 +331,7 @@ static bool recover(struct st_guard *guard) {
 	if (exists <= 0)
 		return exists == 0;
 	int dirfd = kept_open(guard, NULL);
-	DIR *dir = dirfd < 0 ? NULL : list(dirfd);
+	DIR *dir = dirfd < 0 ? NULL : st_dir_stream(dirfd);
 	if (!dir)
 		return false;
 	bool all = true;

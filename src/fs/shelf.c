@@ -1,11 +1,11 @@
 #include "fs/shelf.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
 
 #include "base/clock.h"
+#include "fs/dirs.h"
 #include "fs/displaced.h"
 #include "fs/state.h"
 #include "fs/sys.h"
@@ -60,14 +60,6 @@ static int find_dir(struct st_guard *guard, const char *name) {
 	if (st_retry(fstatat(guard->root->fd, path, &st, AT_SYMLINK_NOFOLLOW)) < 0)
 		return -1;
 	return open_dir(guard, name);
-}
-
-static DIR *open_list(int dirfd) {
-	int fd = st_retry(openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	if (!dir)
-		st_close_at(&fd);
-	return dir;
 }
 
 struct name {
@@ -192,7 +184,7 @@ static bool note(struct census *census, const char *name, const struct stat *st)
 }
 
 static bool take_census(int dirfd, struct census *census) {
-	DIR *dir = open_list(dirfd);
+	DIR *dir = st_dir_stream(dirfd);
 	bool counted = dir != NULL;
 	for (struct dirent *entry; counted && (entry = readdir(dir));) {
 		struct stat st;
@@ -342,7 +334,7 @@ bool st_shelf_get(struct st_guard *guard, const struct st_hash *hash, struct st_
 
 /* Any file that was moved there; false if there is none. */
 static bool find_moved(int dirfd, struct name *name) {
-	DIR *dir = open_list(dirfd);
+	DIR *dir = st_dir_stream(dirfd);
 	bool found = false;
 	for (struct dirent *entry; dir && !found && (entry = readdir(dir));) {
 		found = strlen(entry->d_name) == ST_HASH_HEX && entry->d_type != DT_DIR;

@@ -1,12 +1,12 @@
 #include "fs/temp.h"
 
-#include <dirent.h>
 #include <limits.h>
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/random.h>
 #include <sys/xattr.h>
 
+#include "fs/dirs.h"
 #include "fs/displaced.h"
 #include "fs/keep.h"
 #include "fs/sys.h"
@@ -218,13 +218,9 @@ int st_temp_write(struct st_temp *temp, int dirfd, const struct st_temp_plan *pl
 	if (code < 0)
 		return code;
 	int fd = create(temp, plan->like < 0 ? 0666 : 0600);
-	if (fd < 0) {
-		int errnum = errno;
-		code = st_fail_errno(err, errnum, "Cannot make a temporary file beside %s",
+	if (fd < 0)
+		return st_fail_errno(err, errno, "Cannot make a temporary file beside %s",
 		                     st_shown(plan->target));
-		errno = errnum;
-		return code;
-	}
 
 	struct stat dir = {0};
 	(void)st_retry(fstat(dirfd, &dir));
@@ -241,9 +237,7 @@ int st_temp_write(struct st_temp *temp, int dirfd, const struct st_temp_plan *pl
 	st_temp_release(temp);
 	if (failed > 0)
 		return 1;
-	code = st_fail_errno(err, errnum, "Cannot write a new version of %s", st_shown(plan->target));
-	errno = errnum;
-	return code;
+	return st_fail_errno(err, errnum, "Cannot write a new version of %s", st_shown(plan->target));
 }
 
 int st_temp_aside(struct st_temp *temp, const char *target, const struct st_hash *expected,
@@ -274,13 +268,10 @@ void st_temp_release(struct st_temp *temp) {
 
 /* The name in the directory that a digest belongs to, or a description of it. */
 static void target_name(int dirfd, struct st_str digest, char name[256]) {
-	int fd = st_retry(openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	DIR *dir = st_dir_stream(dirfd);
 	snprintf(name, 256, "a file that is gone");
-	if (!dir) {
-		st_close_at(&fd);
+	if (!dir)
 		return;
-	}
 	for (struct dirent *entry; (entry = readdir(dir));) {
 		char hex[ST_TEMP_TARGET + 1];
 		if (name_digest(entry->d_name, hex, NULL) == 0 && st_str_eq(st_str(hex), digest)) {
@@ -354,12 +345,9 @@ static bool sweep_one(struct st_guard *guard, int dirfd, const char *dir, const 
 }
 
 bool st_temp_sweep(struct st_guard *guard, const struct st_temp *own, const char *dir) {
-	int fd = st_retry(openat(own->dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-	DIR *stream = fd < 0 ? NULL : fdopendir(fd);
-	if (!stream) {
-		st_close_at(&fd);
+	DIR *stream = st_dir_stream(own->dirfd);
+	if (!stream)
 		return false;
-	}
 	bool clean = true;
 	errno = 0;
 	for (struct dirent *entry; (entry = readdir(stream)); errno = 0) {

@@ -16,13 +16,14 @@ static int rank(char byte) {
 	return at ? (int)(at - common) + 1 : 0;
 }
 
-/* The rarest byte but the one at `not`. */
-static size_t rarest(struct st_str bytes, size_t not ) {
+/* The rarest byte but the one at `taken`. */
+static size_t rarest(struct st_str bytes, size_t taken) {
 	size_t best = 0;
 	int least = INT_MAX;
 	for (size_t i = 0; i < bytes.len && i < CHOICE; i++) {
-		if (i != not &&rank(bytes.ptr[i]) < least) {
-			least = rank(bytes.ptr[i]);
+		int now = rank(bytes.ptr[i]);
+		if (i != taken && now < least) {
+			least = now;
 			best = i;
 		}
 	}
