@@ -37,7 +37,8 @@ static void make_tree(const char *root, int count) {
 		snprintf(path, sizeof path, "%s/dir%03d", root, i / FILES);
 		mkdir(path, 0700);
 		snprintf(paths[i], sizeof paths[i], "dir%03d/file%02d.c", i / FILES, i % FILES);
-		bench_check(snprintf(path, sizeof path, "%s/%s", root, paths[i]) < (int)sizeof path, "a path");
+		bench_check(snprintf(path, sizeof path, "%s/%s", root, paths[i]) < (int)sizeof path,
+		            "a path");
 		put(path, paths[i]);
 	}
 }

@@ -66,11 +66,13 @@ static void report_size(struct findings *found, const struct stet_json *state) {
 	bool loose = unused > FREE_MAX && unused > bytes / 2;
 	find(found, loose ? WEAK : FINE, "database", what,
 	     loose ? "To have the space back, while no stet runs: sqlite3 .stet/stet.db VACUUM" : NULL);
+	int64_t noted = stet_json_int(state, "/notedBytes", 0);
 	snprintf(what, sizeof what,
-	         "files: %" PRId64 ", tasks: %" PRId64 ", writes: %" PRId64 ", old versions: %" PRId64
+	         "files: %" PRId64 ", tasks: %" PRId64 ", writes: %" PRId64 "%s, old versions: %" PRId64
 	         " KiB",
 	         stet_json_int(state, "/database/files", 0), stet_json_int(state, "/database/tasks", 0),
 	         stet_json_int(state, "/database/writes", 0),
+	         noted > 0 ? " and some that were just noted" : "",
 	         stet_json_int(state, "/baseBytes", 0) / 1024);
 	find(found, FINE, "content", what, NULL);
 }

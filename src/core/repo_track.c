@@ -198,6 +198,28 @@ int st_repo_note_below(struct st_repo *repo, struct st_store *store, const struc
 	return code < 0 ? code : moved > 0;
 }
 
+/* What a call made of a file. */
+static struct st_tracked after(const struct st_tracked *known, const struct st_deed *deed) {
+	struct st_tracked file = {.path = deed->path, .had_base = deed->wrote ? deed->had : deed->has};
+	file.base = deed->wrote ? deed->before : deed->after;
+	if (known)
+		file = *known;
+	file.exists = deed->has;
+	file.hash = deed->after;
+	file.stamp = deed->stamp;
+	file.external = false;
+	return file;
+}
+
+bool st_repo_knows(const struct st_repo *repo, const struct st_store *store,
+                   const struct st_deed *deed) {
+	const struct st_tracked *known = repo->opened == store->opened ? find(repo, deed->path) : NULL;
+	if (!known || deed->wrote)
+		return false;
+	struct st_tracked file = after(known, deed);
+	return is_same(known, &file);
+}
+
 int st_repo_note(struct st_repo *repo, struct st_store *store, const struct st_deed *deed,
                  struct stet_error *err) {
 	int code = follow(repo, store, err);
@@ -209,14 +231,7 @@ int st_repo_note(struct st_repo *repo, struct st_store *store, const struct st_d
 		return code;
 	if (!known && !has_room(repo, store))
 		return 0;
-	struct st_tracked file = {.path = deed->path, .had_base = deed->wrote ? deed->had : deed->has};
-	file.base = deed->wrote ? deed->before : deed->after;
-	if (known)
-		file = *known;
-	file.exists = deed->has;
-	file.hash = deed->after;
-	file.stamp = deed->stamp;
-	file.external = false;
+	struct st_tracked file = after(known, deed);
 	if (known && is_same(known, &file))
 		return 0;
 	bool moved = !known || deed->wrote || !st_hash_eq(&known->hash, &file.hash) || known->external;

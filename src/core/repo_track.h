@@ -50,6 +50,10 @@ void st_repo_release(struct st_repo *repo);
 [[nodiscard]] int st_repo_note(struct st_repo *repo, struct st_store *store,
                                const struct st_deed *deed, struct stet_error *err);
 
+/** Whether that would change nothing, as far as is known here; under the store's lock. */
+bool st_repo_knows(const struct st_repo *repo, const struct st_store *store,
+                   const struct st_deed *deed);
+
 /**
  * The same for a directory that was moved or removed: each file below it that
  * is tracked has another name now, or is gone. Nothing is read. Returns 0 if no

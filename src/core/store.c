@@ -2,13 +2,9 @@
 #include "core/store.h"
 
 #include <stdio.h>
-#include <sys/file.h>
 
-#include "base/clock.h"
 #include "fs/state.h"
 #include "fs/sys.h"
-
-enum { LOCK_WAIT_MS = 5000 };
 
 /*
  * Types are PostgreSQL's as far as SQLite takes them. Paths are bytes, since
@@ -50,13 +46,15 @@ static const char from_first[] =
 /* ---- life ---- */
 
 void st_store_init(struct st_store *store, const struct st_root *root, struct st_guard *guard) {
-	*store = (struct st_store){.root = root, .guard = guard, .counter_news = -1};
+	*store = (struct st_store){
+		.root = root, .guard = guard, .daybook = ST_DAYBOOK_INIT, .counter_news = -1};
 	pthread_mutex_init(&store->lock, NULL);
 }
 
 static void close_db(struct st_store *store) {
 	st_db_close(store->db);
 	store->db = NULL;
+	st_daybook_release(&store->daybook);
 	store->news++;
 	store->in_memory = false;
 	store->why[0] = '\0';
@@ -74,7 +72,7 @@ static int make_tables(struct st_store *store, struct stet_error *err) {
 	if (code == 0)
 		code = st_db_exec(store->db, schema, err);
 	if (code == 0 && store->import && !store->in_memory)
-		code = store->import(store, store->import_data, err);
+		code = store->import(store, store->data, err);
 	if (code == 0)
 		code = st_db_exec(store->db, "COMMIT", err);
 	return code;
@@ -170,7 +168,8 @@ static int open_file(struct st_store *store, int dirfd, struct stet_error *err) 
 		return st_fail_nomem(err);
 	int64_t version = 0;
 	make_private(dirfd);
-	int code = st_db_open(path.ptr, !st_state_is_remote(dirfd), &store->db, err);
+	bool remote = st_state_is_remote(dirfd);
+	int code = st_db_open(path.ptr, !remote, &store->db, err);
 	if (code == STET_E_ACCESS)
 		return st_fail(err, code,
 		               "The state database %s/%s is not used: it is not a file that this user may "
@@ -189,19 +188,14 @@ static int open_file(struct st_store *store, int dirfd, struct stet_error *err) 
 		               "The state database %s/%s has schema version %lld, and this stet knows "
 		               "version %d: it was written by a newer one, and is left alone.",
 		               store->guard->state_dir, ST_STORE_NAME, (long long)version, ST_STORE_SCHEMA);
+	if (code == 0 && !remote)
+		st_daybook_open(&store->daybook, dirfd);
 	return code == 0 ? note_identity(store, dirfd, err) : code;
 }
 
 /* One process at a time makes a database or sets one aside. */
 static int lock_dir(int dirfd, struct stet_error *err) {
-	for (int64_t until = st_now_ms() + LOCK_WAIT_MS; st_now_ms() <= until; st_sleep_ms(5)) {
-		if (flock(dirfd, LOCK_EX | LOCK_NB) == 0)
-			return 0;
-		if (errno != EWOULDBLOCK && errno != EINTR)
-			return st_fail_errno(err, errno, "The state directory cannot be locked");
-	}
-	return st_fail(err, STET_E_BUSY,
-	               "Another process has locked the state directory for seconds. Try again.");
+	return st_state_lock(dirfd, "The state directory", err);
 }
 
 static int open_db(struct st_store *store, struct stet_error *err) {
@@ -226,13 +220,15 @@ static int open_db(struct st_store *store, struct stet_error *err) {
 	return st_fail(err, code, "%s", own.message);
 }
 
-/* Whether the file is still where it was: somebody may have removed or replaced it. */
+/* Whether the files are still where they were: somebody may have removed or replaced them. */
 static bool is_in_place(const struct st_store *store) {
 	char path[sizeof store->why];
 	struct stat st;
-	snprintf(path, sizeof path, "%s/%s", store->guard->state_dir, ST_STORE_NAME);
+	const char *dir = store->guard->state_dir;
+	snprintf(path, sizeof path, "%s/%s", dir, ST_STORE_NAME);
 	return st_retry(fstatat(store->root->fd, path, &st, AT_SYMLINK_NOFOLLOW)) == 0 &&
-	       st.st_dev == store->dev && st.st_ino == store->ino;
+	       st.st_dev == store->dev && st.st_ino == store->ino &&
+	       (store->daybook.fd < 0 || st_daybook_is_in_place(&store->daybook, store->root, dir));
 }
 
 static int ready(struct st_store *store, struct stet_error *err) {
@@ -284,14 +280,11 @@ static void take_back(struct st_store *store) {
 	(void)st_db_exec(store->db, "ROLLBACK", NULL);
 }
 
-static int transact(struct st_store *store, enum st_store_mode mode, st_store_fn *fn, void *data,
-                    struct stet_error *err) {
+static int run(struct st_store *store, enum st_store_mode mode, st_store_fn *fn, void *data,
+               struct stet_error *err) {
 	/* Each call of a tool has such a transaction: these stay prepared. */
 	static const char begin[] = "BEGIN", begin_write[] = "BEGIN IMMEDIATE", commit[] = "COMMIT";
-	int code = ready(store, err);
-	if (code < 0)
-		return code;
-	code = st_db_run(store->db, mode == ST_STORE_WRITE ? begin_write : begin, err, "");
+	int code = st_db_run(store->db, mode == ST_STORE_WRITE ? begin_write : begin, err, "");
 	if (code < 0)
 		return code;
 	code = look_for_news(store, err);
@@ -304,6 +297,51 @@ static int transact(struct st_store *store, enum st_store_mode mode, st_store_fn
 	if (code < 0)
 		take_back(store);
 	return code;
+}
+
+static int post_one(void *data, const struct st_deed *deed, const char *session,
+                    struct stet_error *err) {
+	struct st_store *store = data;
+	return store->post(store, store->data, deed, session, err);
+}
+
+/* Of which daybook how much was posted is stored with what was posted. */
+static int post_page(struct st_store *store, void *data, struct stet_error *err) {
+	static const char number[] = "daybook", amount[] = "daybook_posted";
+	const struct st_daybook_page *page = data;
+	int64_t id, done = 0;
+	int code = st_store_get(store, number, &id, err);
+	if (code == 0 && id == page->id)
+		code = st_store_get(store, amount, &done, err);
+	if (code == 0)
+		code = st_daybook_each(page, done, post_one, store, err);
+	if (code == 0)
+		code = st_store_set(store, number, page->id, err);
+	if (code == 0)
+		code = st_store_set(store, amount, (int64_t)page->bytes.len, err);
+	return code;
+}
+
+/* What anybody noted comes first. */
+static int post(struct st_store *store, struct stet_error *err) {
+	st_auto(st_daybook_page) page = {0};
+	if (!store->post || !st_daybook_has_entries(&store->daybook))
+		return 0;
+	int code = st_daybook_begin(&store->daybook, &page, err);
+	if (code < 0)
+		return code;
+	if (page.id)
+		code = run(store, ST_STORE_WRITE, post_page, &page, err);
+	st_daybook_end(&store->daybook, code == 0);
+	return code;
+}
+
+static int transact(struct st_store *store, enum st_store_mode mode, st_store_fn *fn, void *data,
+                    struct stet_error *err) {
+	int code = ready(store, err);
+	if (code == 0)
+		code = post(store, err);
+	return code < 0 ? code : run(store, mode, fn, data, err);
 }
 
 static int replace_damaged(struct st_store *store, struct stet_error *err) {
@@ -330,6 +368,33 @@ int st_store_do(struct st_store *store, enum st_store_mode mode, st_store_fn *fn
 	}
 	pthread_mutex_unlock(&store->lock);
 	return code;
+}
+
+/* Whether there is one to be used. */
+static bool has_daybook(struct st_store *store) {
+	return store->db && store->post && store->daybook.fd >= 0 && is_in_place(store);
+}
+
+static int note(struct st_store *store, const char *session, const struct st_deeds *deeds) {
+	st_auto(st_buf) entries = ST_BUF_INIT;
+	if (!has_daybook(store))
+		return -1;
+	for (size_t i = 0; i < deeds->count; i++) {
+		if (!store->is_known(store, store->data, &deeds->items[i]))
+			st_daybook_write(&entries, &deeds->items[i], session);
+	}
+	if (entries.failed)
+		return -1;
+	if (entries.len == 0)
+		return 0;
+	return st_daybook_add(&store->daybook, st_buf_str(&entries)) ? 1 : -1;
+}
+
+int st_store_note(struct st_store *store, const char *session, const struct st_deeds *deeds) {
+	pthread_mutex_lock(&store->lock);
+	int noted = note(store, session, deeds);
+	pthread_mutex_unlock(&store->lock);
+	return noted;
 }
 
 /* ---- numbers ---- */

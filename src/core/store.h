@@ -26,6 +26,7 @@
 
 #include <pthread.h>
 
+#include "core/daybook.h"
 #include "core/db.h"
 #include "core/repo_state.h"
 #include "core/tracker.h"
@@ -50,10 +51,18 @@ struct st_store {
 	struct st_guard *guard;
 	/** Fills a database that was just made, in its first transaction; may be NULL. */
 	st_store_fn *import;
-	void *import_data;
+	/** Takes over what a session (NULL for one without a name) did, in a transaction; NULL if nothing is to be noted. */
+	int (*post)(struct st_store *store, void *data, const struct st_deed *deed, const char *session,
+	            struct stet_error *err);
+	/** Whether that would change nothing, by what is known in this process; called with the lock held. */
+	bool (*is_known)(struct st_store *store, void *data, const struct st_deed *deed);
+	/** For these three. */
+	void *data;
 	/** Held during a transaction; guards everything below. */
 	pthread_mutex_t lock;
 	struct st_db *db;
+	/** What is to be posted before anything else; none beside a database in memory. */
+	struct st_daybook daybook;
 	/** The file behind db, to see whether it is still the one of that name. */
 	dev_t dev;
 	ino_t ino;
@@ -93,6 +102,16 @@ enum st_store_mode {
  */
 [[nodiscard]] int st_store_do(struct st_store *store, enum st_store_mode mode, st_store_fn *fn,
                               void *data, struct stet_error *err);
+
+/**
+ * Note what a session did, for less than a transaction takes. It is stored
+ * before anybody looks at the store the next time.
+ *
+ * @session  Its name; may be NULL.
+ * @return   1; 0 if all of it was known before; -1 if a transaction is the only way.
+ */
+[[nodiscard]] int st_store_note(struct st_store *store, const char *session,
+                                const struct st_deeds *deeds);
 
 /** Why nothing is kept beyond this process, as a sentence in out; empty if it is kept. */
 void st_store_why(struct st_store *store, char out[600]);

@@ -105,33 +105,56 @@ static int save_session(struct stet_session *session, struct st_store *store,
 	return code;
 }
 
-/* What a call did to files, into the state of the work and the log. */
+/* What a call did to a file, into the state of the work and the log. Returns 1 if the state is another one now. */
+static int save_deed(struct stet_workspace *ws, struct st_store *store, const struct st_deed *deed,
+                     const char *session, struct stet_error *err) {
+	int moved = deed->below ? st_repo_note_below(&ws->repo, store, deed, err)
+	                        : st_repo_note(&ws->repo, store, deed, err);
+	if (moved < 0 || !st_deed_is_logged(deed))
+		return moved;
+	const struct st_write write = {
+		.path = deed->path,
+		.at = deed->at,
+		.session = session,
+		.had = deed->had,
+		.has = deed->has,
+		.before = deed->before,
+		.after = deed->after,
+		.undoes = deed->undoes,
+	};
+	int code = st_store_log(store, &write, err);
+	return code < 0 ? code : moved;
+}
+
 static int save_deeds(struct saving *saving, struct st_store *store, struct stet_error *err) {
 	struct stet_session *session = saving->session;
 	int code = 0;
 	for (size_t i = 0; i < session->deeds.count && code >= 0; i++) {
 		const struct st_deed *deed = &session->deeds.items[i];
-		code = deed->below ? st_repo_note_below(&session->ws->repo, store, deed, err)
-		                   : st_repo_note(&session->ws->repo, store, deed, err);
-		saving->moved |= code == 1;
-		if (code < 0 || !st_deed_is_logged(deed))
-			continue;
-		const struct st_write write = {
-			.path = deed->path,
-			.at = deed->at,
-			.session = session->name,
-			.had = deed->had,
-			.has = deed->has,
-			.before = deed->before,
-			.after = deed->after,
-			.undoes = deed->undoes,
-		};
-		code = st_store_log(store, &write, err);
-		saving->moved |= deed->shelved;
-		if (deed->had && !deed->shelved)
-			save_base(session, &deed->before);
+		code = save_deed(session->ws, store, deed, session->name, err);
+		saving->moved |= code == 1 || deed->shelved;
 	}
 	return code < 0 ? code : 0;
+}
+
+/* What was replaced, where the file itself did not go to the shelf. */
+static void save_replaced(struct stet_session *session) {
+	for (size_t i = 0; i < session->deeds.count; i++) {
+		const struct st_deed *deed = &session->deeds.items[i];
+		if (st_deed_is_logged(deed) && deed->had && !deed->shelved)
+			save_base(session, &deed->before);
+	}
+}
+
+int st_visit_post(struct st_store *store, void *data, const struct st_deed *deed,
+                  const char *session, struct stet_error *err) {
+	int code = save_deed(data, store, deed, session, err);
+	return code < 0 ? code : 0;
+}
+
+bool st_visit_is_known(struct st_store *store, void *data, const struct st_deed *deed) {
+	const struct stet_workspace *ws = data;
+	return st_repo_knows(&ws->repo, store, deed);
 }
 
 static int save(struct st_store *store, void *data, struct stet_error *err) {
@@ -175,6 +198,13 @@ static bool has_news(const struct stet_session *session) {
 /* Store what there is to store; seen says whether that includes what the session saw. */
 static int store_news(struct stet_session *session, bool seen, struct stet_error *err) {
 	struct saving saving = {.session = session, .seen = seen};
+	save_replaced(session);
+	int noted = seen ? -1 : st_store_note(&session->ws->store, session->name, &session->deeds);
+	if (noted >= 0) {
+		saving.moved = noted;
+		settle(&saving);
+		return 0;
+	}
 	int code = st_store_do(&session->ws->store, ST_STORE_WRITE, save, &saving, err);
 	if (code == 0)
 		settle(&saving);

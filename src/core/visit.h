@@ -3,7 +3,7 @@
  *
  * At the beginning a named session takes over what another process stored
  * under its name meanwhile; at the end what it came to know is stored, in one
- * transaction. Visits nest; only the outermost does anything.
+ * transaction, or noted for the next one. Visits nest; only the outermost does anything.
  *
  *     [[maybe_unused]] st_auto(st_visit) visit = st_visit_begin(session, false);
  */
@@ -34,6 +34,11 @@ void st_visit_moved(struct stet_session *session, const char *from, const char *
 
 /** Store what there is to store now, before the state is looked at. Returns as st_store_do(). */
 [[nodiscard]] int st_visit_settle(struct stet_session *session, struct stet_error *err);
+
+/** For st_store.post and is_known, with the workspace as data. */
+[[nodiscard]] int st_visit_post(struct st_store *store, void *data, const struct st_deed *deed,
+                                const char *session, struct stet_error *err);
+bool st_visit_is_known(struct st_store *store, void *data, const struct st_deed *deed);
 
 /** The session ends: what waits is stored, if there is a store. */
 void st_visit_close(struct stet_session *session);

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/shown.h"
+#include "core/visit.h"
 #include "fs/displaced.h"
 #include "fs/shelf.h"
 #include "fs/state.h"
@@ -30,7 +31,9 @@ int stet_workspace_open(const char *root, struct stet_workspace **out, struct st
 	st_guard_init(&ws->guard, &ws->root, ST_STATE_DIR);
 	st_store_init(&ws->store, &ws->root, &ws->guard);
 	ws->store.import = st_repo_json_import;
-	ws->store.import_data = ws;
+	ws->store.post = st_visit_post;
+	ws->store.is_known = st_visit_is_known;
+	ws->store.data = ws;
 	st_repo_init(&ws->repo);
 	st_exporter_init(&ws->exporter, ws);
 	st_bases_init(&ws->bases, ST_SHELF_MAX);

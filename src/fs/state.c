@@ -3,10 +3,14 @@
 #include <linux/magic.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/file.h>
 #include <sys/vfs.h>
 
+#include "base/clock.h"
 #include "fs/gitindex.h"
 #include "fs/sys.h"
+
+enum { LOCK_WAIT_MS = 5000 };
 
 static int distrust(struct stet_error *err, const char *name, const char *why, const char *cure) {
 	return st_fail(err, STET_E_ACCESS,
@@ -81,6 +85,17 @@ int st_state_open(const struct st_root *root, const char *name, struct stet_erro
 
 int st_state_find(const struct st_root *root, const char *name, struct stet_error *err) {
 	return open_checked(root, name, false, err);
+}
+
+int st_state_lock(int fd, const char *what, struct stet_error *err) {
+	for (int64_t until = st_now_ms() + LOCK_WAIT_MS; st_now_ms() <= until; st_sleep_ms(5)) {
+		if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+			return 0;
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return st_fail_errno(err, errno, "%s cannot be locked", what);
+	}
+	return st_fail(err, STET_E_BUSY,
+	               "%s has been locked by another process for seconds. Try again.", what);
 }
 
 /* Not in every linux/magic.h. */

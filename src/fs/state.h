@@ -30,6 +30,14 @@
 [[nodiscard]] int st_state_find(const struct st_root *root, const char *name,
                                 struct stet_error *err);
 
+/**
+ * Lock a file or directory of the state against other processes, waiting for seconds if need be.
+ *
+ * @what   It, for messages: "The state directory".
+ * @return 0, STET_E_BUSY, STET_E_IO.
+ */
+[[nodiscard]] int st_state_lock(int fd, const char *what, struct stet_error *err);
+
 /** Whether a descriptor is of a filesystem that other machines may use at the same time. */
 bool st_state_is_remote(int fd);
 

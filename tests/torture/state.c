@@ -1,7 +1,8 @@
 /*
  * Eight processes write one state, and some of them are killed in the middle:
  * the database passes its check, no update that was acknowledged is lost, none
- * is there twice, and repostate.json is whole at every moment.
+ * is there twice, and repostate.json is whole at every moment. The same for the
+ * log of writes, which goes by the daybook.
  */
 #include <signal.h>
 #include <sys/mman.h>
@@ -14,13 +15,15 @@
 #include "lib/test.h"
 #include "stet/state.h"
 
-enum { WORKERS = 8, SLOTS = 8 };
+enum { WORKERS = 8, VERSIONS = 1000 };
 
 /* What the workers have been told, where a kill does not take it along. */
 struct tally {
 	/* Per worker: begun and acknowledged updates. */
 	_Atomic int64_t begun[WORKERS], done[WORKERS];
 	_Atomic int64_t claimed[WORKERS];
+	/* Which writes were acknowledged. */
+	_Atomic bool known[WORKERS][VERSIONS];
 	_Atomic bool stop;
 };
 
@@ -89,20 +92,22 @@ static bool is_whole(const struct dir *dir) {
 	return whole;
 }
 
-static pid_t begin(const struct dir *dir, struct tally *tally, int worker) {
+typedef void work_fn(const struct dir *dir, struct tally *tally, int worker);
+
+static pid_t begin(const struct dir *dir, struct tally *tally, int worker, work_fn *fn) {
 	pid_t pid = fork();
 	assert_true(pid >= 0);
 	if (pid == 0)
-		work(dir, tally, worker);
+		fn(dir, tally, worker);
 	return pid;
 }
 
 /* Let them run, kill one after the other, and start each anew. */
-static void supervise(const struct dir *dir, struct tally *tally) {
+static void supervise(const struct dir *dir, struct tally *tally, work_fn *fn) {
 	pid_t pids[WORKERS];
 	int left = WORKERS, kills = 0;
 	for (int i = 0; i < WORKERS; i++)
-		pids[i] = begin(dir, tally, i);
+		pids[i] = begin(dir, tally, i, fn);
 	int64_t until = st_now_ms() + 300000;
 	for (int turn = 0; left > 0; turn++) {
 		assert_true(st_now_ms() < until);
@@ -118,7 +123,7 @@ static void supervise(const struct dir *dir, struct tally *tally) {
 			if (pids[i] <= 0 || waitpid(pids[i], &status, WNOHANG) != pids[i])
 				continue;
 			if (WIFSIGNALED(status)) {
-				pids[i] = begin(dir, tally, i);
+				pids[i] = begin(dir, tally, i, fn);
 				continue;
 			}
 			assert_int_equal(WEXITSTATUS(status), 0);
@@ -171,21 +176,119 @@ static void add_tasks(const struct dir *dir) {
 	stet_workspace_close(ws);
 }
 
-static void killed_processes_leave_the_state_whole(void **state) {
-	const struct dir *dir = *state;
+static struct tally *make_tally(void) {
 	struct tally *tally =
 		mmap(NULL, sizeof *tally, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	assert_true(tally != MAP_FAILED);
+	return tally;
+}
+
+static void killed_processes_leave_the_state_whole(void **state) {
+	const struct dir *dir = *state;
+	struct tally *tally = make_tally();
 	add_tasks(dir);
-	supervise(dir, tally);
+	supervise(dir, tally, work);
 	assert_true(is_whole(dir));
 	check(dir, tally);
+	munmap(tally, sizeof *tally);
+}
+
+/* ---- the log ---- */
+
+/* Fewer than the log holds. */
+static int writes(void) {
+	return updates() / WORKERS / 2;
+}
+
+/* Count in a file, from where it stands: each write is a version of its own. */
+static void write_on(const struct dir *dir, struct tally *tally, int worker) {
+	struct stet_workspace *ws = NULL;
+	struct stet_session *session = NULL;
+	char name[32], text[64];
+	snprintf(name, sizeof name, "count-%d", worker);
+	if (stet_workspace_open(dir->path, &ws, NULL) < 0 ||
+	    stet_workspace_set(ws, STET_OPTION_STATE, 2, NULL) < 0 ||
+	    stet_workspace_set(ws, STET_OPTION_DURABLE, 0, NULL) < 0 ||
+	    stet_session_open(ws, NULL, &session, NULL) < 0)
+		_exit(1);
+	struct stet_answer *answer = NULL;
+	int code = stet_session_read(session, name, 0, 0, &answer, NULL);
+	if (code < 0 && code != STET_E_NOT_FOUND)
+		_exit(2);
+	while (tally->done[worker] < writes() && !tally->stop) {
+		int64_t turn = ++tally->begun[worker];
+		int len = snprintf(text, sizeof text, "%s: %lld\n", name, (long long)turn);
+		if (stet_session_write(session, name, text, (size_t)len, NULL, NULL, NULL) < 0)
+			_exit(3);
+		/* A notice would say that it could not be stored. */
+		char *notice = stet_workspace_notice(ws);
+		tally->known[worker][turn] = !notice;
+		tally->done[worker]++;
+		stet_free(notice);
+		/* Somebody reads the log, so that somebody stores what others noted. */
+		char *log = NULL;
+		if (turn % 8 == worker && stet_log(ws, name, 1, &log, NULL) == 0)
+			stet_free(log);
+	}
+	stet_answer_free(answer);
+	stet_session_close(session);
+	stet_workspace_close(ws);
+	_exit(0);
+}
+
+struct account {
+	const struct tally *tally;
+	/* How often each version is in the log. */
+	unsigned char times[WORKERS][VERSIONS];
+};
+
+static int book(void *data, const struct st_write *write, struct stet_error *err) {
+	struct account *account = data;
+	(void)err;
+	for (int i = 0; i < WORKERS; i++) {
+		char name[32];
+		snprintf(name, sizeof name, "count-%d", i);
+		for (int64_t turn = 1; strcmp(name, write->path) == 0 && turn < VERSIONS; turn++) {
+			char text[64];
+			struct st_hash hash;
+			snprintf(text, sizeof text, "%s: %lld\n", name, (long long)turn);
+			assert_int_equal(st_hash_of(st_str(text), &hash, NULL), 0);
+			account->times[i][turn] += st_hash_eq(&hash, &write->after);
+		}
+	}
+	return 0;
+}
+
+static int balance(struct st_store *store, void *data, struct stet_error *err) {
+	const struct st_log_query query = {.limit = ST_LOG_MAX};
+	return st_store_log_list(store, &query, book, data, err);
+}
+
+static void killed_processes_leave_the_log_whole(void **state) {
+	const struct dir *dir = *state;
+	struct tally *tally = make_tally();
+	struct account *account = calloc(1, sizeof *account);
+	struct stet_workspace *ws = NULL;
+	supervise(dir, tally, write_on);
+	assert_int_equal(stet_workspace_open(dir->path, &ws, NULL), 0);
+	assert_int_equal(st_store_do(&ws->store, ST_STORE_READ, balance, account, NULL), 0);
+	for (int i = 0; i < WORKERS; i++) {
+		for (int turn = 1; turn < VERSIONS; turn++) {
+			int times = account->times[i][turn];
+			/* One that a kill fell on may be there. */
+			if (times > 1 || (times == 0 && tally->known[i][turn]))
+				fail_msg("worker %d, write %d: %d times in the log", i, turn, times);
+		}
+	}
+	stet_workspace_close(ws);
+	free(account);
 	munmap(tally, sizeof *tally);
 }
 
 int main(void) {
 	const struct CMUnitTest tests[] = {
 		claim(killed_processes_leave_the_state_whole),
+		claim(killed_processes_leave_the_log_whole),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
