@@ -515,6 +515,13 @@ void st_committed_release(struct st_committed *done) {
 	*done = (struct st_committed)ST_COMMITTED_INIT;
 }
 
+/* While the disk writes so few bytes, there is time to hash them without another core. */
+static struct st_hasher *hasher_for(const struct st_job *job) {
+	enum { MEANWHILE_MAX = 256 << 10 };
+	bool waits = !job->commit->relaxed && job->commit->bytes.len <= MEANWHILE_MAX;
+	return waits ? NULL : &job->guard->hasher;
+}
+
 int st_commit(const struct st_root *root, struct st_guard *guard, const struct st_commit *commit,
               struct st_committed *done, struct stet_error *err) {
 	__attribute__((cleanup(st_job_release))) struct st_job job = {
@@ -526,7 +533,7 @@ int st_commit(const struct st_root *root, struct st_guard *guard, const struct s
 		.fd = -1,
 		.temp = ST_TEMP_INIT,
 	};
-	st_hashing_begin(&job.hashing, &guard->hasher, commit->bytes);
+	st_hashing_begin(&job.hashing, hasher_for(&job), commit->bytes);
 	st_displaced_look(guard);
 	st_keep_recover(guard);
 	int code = locate(&job, err);

@@ -67,7 +67,7 @@ void st_hasher_release(struct st_hasher *hasher) {
 /* Hand bytes to the thread; false if it has others, or there is none. */
 static bool ask(struct st_hasher *hasher, struct st_str bytes) {
 	cpu_set_t cores;
-	if (bytes.len < ST_HASHER_MIN || bytes.len > ST_HASHER_MAX ||
+	if (!hasher || bytes.len < ST_HASHER_MIN || bytes.len > ST_HASHER_MAX ||
 	    st_worker_is_elsewhere(&hasher->worker) || !find_cores(&cores))
 		return false;
 	pthread_mutex_lock(&hasher->lock);

@@ -61,7 +61,7 @@ struct st_hashing {
 	struct st_hash hash;
 };
 
-/** Begin; bytes are borrowed until st_hashing_release(). */
+/** Begin; bytes are borrowed until st_hashing_release(). Without a hasher (NULL), whoever wants the hash computes it. */
 void st_hashing_begin(struct st_hashing *hashing, struct st_hasher *hasher, struct st_str bytes);
 
 /** The hash; may be asked for again. Returns 0 or STET_E_NOMEM. */
