@@ -59,7 +59,7 @@ static int find_among_few(yyjson_val *object, struct st_str *key) {
 }
 
 static int find_among_many(yyjson_val *object, struct st_str *key, struct stet_error *err) {
-	st_autofree yyjson_val **keys = malloc(yyjson_obj_size(object) * sizeof *keys);
+	st_autofree yyjson_val **keys = calloc(yyjson_obj_size(object) + 1, sizeof *keys);
 	if (!keys)
 		return st_fail_nomem(err);
 	size_t i, max, used = 0;

@@ -112,7 +112,7 @@ static int take_checked(const struct command *command, const struct option *opti
 
 static int take_setting(const struct command *command, struct options *options, const char *value,
                         int used) {
-	if (!strchr(value, '=') || options->set_count == 16) {
+	if (!value || !strchr(value, '=') || options->set_count == 16) {
 		usage_error(command, "--set takes KEY=VALUE, up to 16 times, and not \"%s\"", value);
 		return -1;
 	}

@@ -40,7 +40,7 @@ static int print_json(const struct stet_json *json) {
 }
 
 static int run(const struct options *options, const struct arguments *args) {
-	struct work work;
+	struct work work = {0};
 	struct stet_json *json = stet_json_new();
 	int status = json ? work_open(&work, options) : report_nomem();
 	int worst = status;

@@ -72,7 +72,7 @@ void table_release(struct table *table) {
 
 int table_print(struct table *table) {
 	size_t widths[16] = {0};
-	bool failed = table->failed || table->columns > 16;
+	bool failed = table->failed || table->columns == 0 || table->columns > 16;
 	for (unsigned column = 0; !failed && column < table->columns; column++)
 		widths[column] = widest(table, column);
 	for (size_t i = 0; !failed && i < table->count; i++) {

@@ -70,7 +70,7 @@ int work_close(struct work *work, int status) {
 	}
 	stet_session_close(work->session);
 	stet_workspace_close(work->ws);
-	*work = (struct work){0};
+	*work = (struct work){.options = work->options};
 	return status;
 }
 
@@ -247,7 +247,7 @@ void show_change(const struct stet_json *answer) {
 static int read_all(FILE *file, const char *name, char **out, size_t *len) {
 	char *text = NULL;
 	size_t room = 0, used = 0;
-	while (used <= INPUT_MAX && !feof(file) && !ferror(file)) {
+	do {
 		if (used + 1 >= room) {
 			room = room ? room * 2 : 1 << 16;
 			char *more = realloc(text, room);
@@ -258,7 +258,7 @@ static int read_all(FILE *file, const char *name, char **out, size_t *len) {
 			text = more;
 		}
 		used += fread(text + used, 1, room - used - 1, file);
-	}
+	} while (used <= INPUT_MAX && !feof(file) && !ferror(file));
 	if (ferror(file) || used > INPUT_MAX) {
 		if (used > INPUT_MAX)
 			complain("%s is larger than %zu MiB.", name, INPUT_MAX >> 20);
@@ -274,10 +274,17 @@ static int read_all(FILE *file, const char *name, char **out, size_t *len) {
 }
 
 int slurp(const char *name, char **out, size_t *len) {
+	static bool took_input;
 	*out = NULL;
 	*len = 0;
-	if (strcmp(name, "-") == 0)
+	if (strcmp(name, "-") == 0) {
+		if (took_input) {
+			complain("Standard input can be read only once. Give - in one place.");
+			return USAGE;
+		}
+		took_input = true;
 		return read_all(stdin, "standard input", out, len);
+	}
 	FILE *file = fopen(name, "re");
 	if (!file) {
 		complain("Cannot open \"%s\": %s.", name, strerror(errno));

@@ -99,18 +99,19 @@ static void explain(struct st_buf *why, const char *words, const char *other) {
 }
 
 /* Add one file; `above` is the one of its directory that counts already, or NULL. 1 if this one counts. */
-static int judge(struct stet_workspace *ws, const struct hit *hit, const char *above,
+static int judge(struct stet_workspace *ws, const struct hit *hit, const struct hit *above,
                  struct stet_agents *list, struct stet_error *err) {
 	st_auto(st_agents_found) found = {0};
 	st_auto(st_buf) why = ST_BUF_INIT;
-	int look = st_agents_look(&ws->agents, &ws->root, st_str(hit->path), &found, &why, err);
+	struct st_str path = st_strn(hit->path, strlen(hit->path));
+	int look = st_agents_look(&ws->agents, &ws->root, path, &found, &why, err);
 	if (look < 0 || (look == ST_AGENTS_NONE && !hit->is_link))
 		return look;
 	if (look == ST_AGENTS_NONE)
 		st_buf_adds(&why, "is a link that leads to no file");
 	const char *twin = found.file && !above ? twin_of(list, &found.file->hash) : NULL;
 	if (look == ST_AGENTS_USABLE && above)
-		explain(&why, "gives way to ", above);
+		explain(&why, "gives way to ", above->path);
 	else if (look == ST_AGENTS_USABLE && twin)
 		explain(&why, "has the same text as ", twin);
 
@@ -132,7 +133,7 @@ static int judge_all(struct stet_workspace *ws, const struct hits *hits, struct 
 		if (counts &&
 		    !st_str_eq(st_strn(counts->path, counts->dir_len), st_strn(hit->path, hit->dir_len)))
 			counts = NULL;
-		int code = judge(ws, hit, counts ? counts->path : NULL, list, err);
+		int code = judge(ws, hit, counts, list, err);
 		if (code < 0)
 			return code;
 		if (code == 1)

@@ -139,7 +139,7 @@ static int follow(struct st_agents_setup *setup, const struct st_root *root,
 	int code = resolve(root, st_buf_str(&path), &place, why, err);
 	if (code == ST_AGENTS_USABLE && strcmp(place.path, found->real) != 0)
 		code = load(setup, root, &place, &next, why, err);
-	if (code < 0 || code != ST_AGENTS_USABLE || !next.file)
+	if (code != ST_AGENTS_USABLE || !next.file)
 		return code < 0 ? code : 0;
 	struct st_agents_found old = *found;
 	*found = next;

@@ -278,8 +278,12 @@ static void add_directories(struct st_buf *out, const struct directories *dirs, 
 /* What is left of a group behind those that were named. */
 static void add_rest(struct st_buf *out, const struct work *work, const struct group *group,
                      size_t named) {
-	static const char *const words[RANKS] = {"changed by others since read",
-	                                         "changed in this story", "unchanged"};
+	static const char *const words[] = {
+		[EXTERNAL] = "changed by others since read",
+		[CHANGED] = "changed in this story",
+		[UNCHANGED] = "unchanged",
+		[GONE] = "gone",
+	};
 	struct directories dirs = {0};
 	size_t left = group->total - named;
 	if (left == 0)

@@ -38,7 +38,7 @@ void st_watch_disown(struct st_watch *watch, struct st_watch_node *node);
 void st_watch_queue(struct st_watch *watch, struct st_watch_node *node, bool deep);
 
 /** Take a directory of the table as gone: files below will be looked at. */
-void st_watch_lose(struct st_watch *watch, struct st_watch_node *node);
+void st_watch_lose(struct st_watch *watch, struct st_watch_node *top);
 
 /** Set a watch on an open directory, or mark it as polled. */
 void st_watch_attach(struct st_watch *watch, struct st_watch_node *node, int fd);

@@ -73,7 +73,7 @@ int st_desk_prompts_list(struct st_mcp_request *request);
 int st_desk_prompts_get(struct st_mcp_request *request);
 int st_desk_complete(struct st_mcp_request *request);
 
-int st_desk_watch(struct st_mcp_service *service, struct st_str uri, struct stet_error *err);
-void st_desk_unwatch(struct st_mcp_service *service, struct st_str uri);
+int st_desk_watch(struct st_mcp_service *base, struct st_str uri, struct stet_error *err);
+void st_desk_unwatch(struct st_mcp_service *base, struct st_str uri);
 
 #endif

@@ -26,7 +26,9 @@ static void render(struct st_call *call, struct stet_answer *answer) {
 static int run(struct st_call *call, struct stet_error *err) {
 	const char *path = st_call_path(call, "path", err);
 	struct stet_answer *answer = NULL;
-	int code = path ? stet_session_check(call->session, path, &answer, err) : err->code;
+	if (!path)
+		return err->code;
+	int code = stet_session_check(call->session, path, &answer, err);
 	if (code < 0)
 		return code;
 	render(call, answer);

@@ -68,7 +68,9 @@ int st_list_run(struct st_call *call, bool sizes, bool by_size, struct stet_erro
 	st_auto(st_listing) listing = {0};
 	struct st_part part;
 	const char *path = st_call_directory(call, err);
-	int code = path ? st_dir_open(&call->session->ws->root, st_str(path), &dir, err) : err->code;
+	if (!path)
+		return err->code;
+	int code = st_dir_open(&call->session->ws->root, st_str(path), &dir, err);
 	if (code == 0)
 		code = st_dir_list(&dir, &listing, err);
 	if (code == 0)

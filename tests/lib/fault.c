@@ -26,11 +26,31 @@
 	X(pread64) \
 	X(__pread64_chk) \
 	X(write) \
-	X(pwrite64) X(fstat64) X(fstatat64) X(stat64) X(fstatfs64) X(statx) X(fcntl64) X(flock) \
-		X(fsync) X(ftruncate64) X(fallocate64) X(sync_file_range) X(renameat) X(renameat2) \
-			X(linkat) X(unlinkat) X(mkdirat) X(readlinkat) X(__readlinkat_chk) X(faccessat) \
-				X(fchown) X(fchmod) X(futimens) X(flistxattr) X(fgetxattr) X(fsetxattr) \
-					X(fremovexattr) X(getrandom) X(close) X(dup3) X(utimensat)
+	X(pwrite64) \
+	X(fstat64) \
+	X(fstatat64) \
+	X(stat64) \
+	X(fstatfs64) \
+	X(statx) \
+	X(fcntl64) \
+	X(flock) \
+	X(fsync) \
+	X(ftruncate64) \
+	X(fallocate64) \
+	X(sync_file_range) \
+	X(renameat) \
+	X(renameat2) \
+	X(linkat) \
+	X(unlinkat) \
+	X(mkdirat) \
+	X(readlinkat) \
+	X(__readlinkat_chk) \
+	X(faccessat) \
+	X(fchown) \
+	X(fchmod) \
+	X(futimens) \
+	X(flistxattr) \
+	X(fgetxattr) X(fsetxattr) X(fremovexattr) X(getrandom) X(close) X(dup3) X(utimensat)
 
 /* These make several system calls, or none that waits. */
 #define LIBRARY_CALLS(X) X(getcwd) X(realpath) X(__realpath_chk) X(fdopendir) X(readdir64)
