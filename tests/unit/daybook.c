@@ -438,7 +438,7 @@ static void a_directory_or_a_pipe_is_none(void **state) {
 
 static void a_state_that_goes_away_is_begun_anew(void **state) {
 	static const char *const ways[] = {"rm -r .stet", "mv .stet gone", "rm .stet/stet.db*",
-	                                   "rm .stet/" ST_DAYBOOK_NAME};
+	                                   "rm .stet/daybook"};
 	const struct dir *dir = *state;
 	dir_write(dir, "a.c", "0\n");
 	st_auto(agent) agent = hire(dir);
