@@ -18,19 +18,22 @@ struct title {
 
 #define MAGIC 0x3179616474657473u
 
-/* Nobody else can add to a file that only its owner may open, and that has no other name. */
-static bool is_ours(const struct stat *st) {
-	return S_ISREG(st->st_mode) && st->st_uid == geteuid() && st->st_nlink == 1;
-}
-
-void st_daybook_open(struct st_daybook *daybook, int state_fd) {
+void st_daybook_open(struct st_daybook *daybook, const struct st_root *root, const char *state_dir,
+                     int state_fd) {
 	struct stat st;
 	st_daybook_release(daybook);
 	st_autofd fd = st_retry(openat(state_fd, ST_DAYBOOK_NAME,
 	                               O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600));
-	if (fd < 0 || st_retry(fstat(fd, &st)) < 0 || !is_ours(&st))
+	if (fd < 0 || st_retry(fstat(fd, &st)) < 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid())
 		return;
-	*daybook = (struct st_daybook){.fd = fd, .dev = st.st_dev, .ino = st.st_ino};
+	*daybook = (struct st_daybook){
+		.fd = fd,
+		.root = root,
+		.state_dir = state_dir,
+		.dev = st.st_dev,
+		.ino = st.st_ino,
+		.pid = getpid(),
+	};
 	fd = -1;
 }
 
@@ -38,26 +41,43 @@ void st_daybook_release(struct st_daybook *daybook) {
 	st_close_at(&daybook->fd);
 }
 
-bool st_daybook_is_in_place(const struct st_daybook *daybook, const struct st_root *root,
-                            const char *state_dir) {
-	struct stat st;
+/* The file, if it is open in this process and still the one of its path. */
+static bool find(const struct st_daybook *daybook, struct stat *st) {
 	char path[300];
-	snprintf(path, sizeof path, "%s/" ST_DAYBOOK_NAME, state_dir);
-	return st_retry(fstatat(root->fd, path, &st, AT_SYMLINK_NOFOLLOW)) == 0 &&
-	       st.st_dev == daybook->dev && st.st_ino == daybook->ino;
+	if (daybook->fd < 0 || daybook->pid != getpid())
+		return false;
+	snprintf(path, sizeof path, "%s/" ST_DAYBOOK_NAME, daybook->state_dir);
+	return st_retry(fstatat(daybook->root->fd, path, st, AT_SYMLINK_NOFOLLOW)) == 0 &&
+	       st->st_dev == daybook->dev && st->st_ino == daybook->ino;
 }
 
-static off_t size_of(const struct st_daybook *daybook) {
+bool st_daybook_is_in_place(const struct st_daybook *daybook) {
 	struct stat st;
-	return daybook->fd >= 0 && st_retry(fstat(daybook->fd, &st)) == 0 ? st.st_size : -1;
+	return find(daybook, &st);
 }
 
 bool st_daybook_has_entries(const struct st_daybook *daybook) {
-	return size_of(daybook) > 0;
+	struct stat st;
+	return daybook->fd >= 0 && st_retry(fstat(daybook->fd, &st)) == 0 && st.st_size > 0;
 }
 
 static void unlock(const struct st_daybook *daybook) {
 	(void)flock(daybook->fd, LOCK_UN);
+}
+
+/*
+ * A file with another name may be somebody else's, or a copy by links: it is
+ * read, but not written. Once nothing in it is to be posted it leaves its
+ * place, and whoever comes next makes another.
+ */
+static bool has_other_names(const struct stat *st) {
+	return st->st_nlink != 1;
+}
+
+static void leave_place(const struct st_daybook *daybook) {
+	char path[300];
+	snprintf(path, sizeof path, "%s/" ST_DAYBOOK_NAME, daybook->state_dir);
+	(void)unlinkat(daybook->root->fd, path, 0);
 }
 
 /* ---- entries ---- */
@@ -195,15 +215,28 @@ static bool begin_another(struct st_daybook *daybook) {
 		if (st_retry(getrandom(&title.id, sizeof title.id, 0)) < 0)
 			return false;
 	}
+	daybook->id = title.id;
 	daybook->size = sizeof title;
 	return write_at(daybook->fd, st_strn((const char *)&title, sizeof title), 0);
 }
 
+static bool is_as_left(const struct st_daybook *daybook, off_t size) {
+	struct title title;
+	return size == daybook->size &&
+	       st_retry(pread(daybook->fd, &title, sizeof title, 0)) == sizeof title &&
+	       title.magic == MAGIC && title.id == daybook->id;
+}
+
 static bool add(struct st_daybook *daybook, struct st_str entries) {
-	off_t size = size_of(daybook);
-	if (size == 0 && !begin_another(daybook))
+	struct stat st;
+	if (!find(daybook, &st))
 		return false;
-	if ((size != 0 && size != daybook->size) ||
+	if (has_other_names(&st)) {
+		if (st.st_size == 0)
+			leave_place(daybook);
+		return false;
+	}
+	if (!(st.st_size == 0 ? begin_another(daybook) : is_as_left(daybook, st.st_size)) ||
 	    daybook->size + (off_t)entries.len > ST_DAYBOOK_MAX ||
 	    !write_at(daybook->fd, entries, daybook->size))
 		return false;
@@ -225,11 +258,11 @@ void st_daybook_page_release(struct st_daybook_page *page) {
 	st_buf_release(&page->bytes);
 }
 
-int st_daybook_begin(struct st_daybook *daybook, struct st_daybook_page *page,
+int st_daybook_begin(struct st_daybook *daybook, int wait_ms, struct st_daybook_page *page,
                      struct stet_error *err) {
 	st_auto(st_file) file = ST_FILE_INIT;
 	struct title title;
-	int code = st_state_lock(daybook->fd, "The daybook", err);
+	int code = st_state_lock(daybook->fd, wait_ms, "The daybook", err);
 	if (code < 0)
 		return code;
 	code = st_file_fetch(daybook->fd, ST_DAYBOOK_NAME, ST_DAYBOOK_MAX, &file, err);
@@ -264,8 +297,12 @@ int st_daybook_each(const struct st_daybook_page *page, int64_t done, st_daybook
 }
 
 void st_daybook_end(struct st_daybook *daybook, bool posted) {
+	struct stat st;
+	bool done = posted && find(daybook, &st);
+	if (done && has_other_names(&st))
+		leave_place(daybook);
 	/* If it cannot be emptied, the store knows what was posted. */
-	if (posted && st_retry(ftruncate(daybook->fd, 0)) == 0)
+	else if (done && st_retry(ftruncate(daybook->fd, 0)) == 0)
 		daybook->size = 0;
 	unlock(daybook);
 }

@@ -30,22 +30,28 @@ enum { ST_DAYBOOK_MAX = 1 << 20 };
 struct st_daybook {
 	/** -1 if there is none. */
 	int fd;
+	/** Where it is, and which file it is. */
+	const struct st_root *root;
+	const char *state_dir;
 	dev_t dev;
 	ino_t ino;
-	/** Up to where it is as this process left it. */
+	/** Who opened it: a lock is shared with a forked child, and so would be no lock. */
+	pid_t pid;
+	/** The number of what this process added to last, and up to where it is as it was left. */
+	int64_t id;
 	off_t size;
 };
 
 #define ST_DAYBOOK_INIT \
 	{ .fd = -1 }
 
-/** Open it, or make it, in the state directory. If it cannot be used, there is none. */
-void st_daybook_open(struct st_daybook *daybook, int state_fd);
+/** Open it, or make it, in the state directory of a root. If it cannot be used, there is none. */
+void st_daybook_open(struct st_daybook *daybook, const struct st_root *root, const char *state_dir,
+                     int state_fd);
 void st_daybook_release(struct st_daybook *daybook);
 
-/** Whether the file is still the one of its path below the root. */
-bool st_daybook_is_in_place(const struct st_daybook *daybook, const struct st_root *root,
-                            const char *state_dir);
+/** Whether it is open, in this process, and the file is still the one of its path. */
+bool st_daybook_is_in_place(const struct st_daybook *daybook);
 
 /** Whether there is anything to be posted. */
 bool st_daybook_has_entries(const struct st_daybook *daybook);
@@ -77,10 +83,11 @@ void st_daybook_page_release(struct st_daybook_page *page);
 /**
  * Lock it and read it. Until st_daybook_end() nobody else adds, reads or posts.
  *
- * @return 0; STET_E_BUSY if another process has it for seconds, STET_E_NOMEM, STET_E_IO.
+ * @wait_ms  How long to wait for another process that has it.
+ * @return   0; STET_E_BUSY if it was in vain, STET_E_NOMEM, STET_E_IO.
  */
-[[nodiscard]] int st_daybook_begin(struct st_daybook *daybook, struct st_daybook_page *page,
-                                   struct stet_error *err);
+[[nodiscard]] int st_daybook_begin(struct st_daybook *daybook, int wait_ms,
+                                   struct st_daybook_page *page, struct stet_error *err);
 
 /** Call for each entry behind the first `done` bytes. What is behind a damaged one is not read. */
 [[nodiscard]] int st_daybook_each(const struct st_daybook_page *page, int64_t done,

@@ -213,7 +213,8 @@ static struct st_tracked after(const struct st_tracked *known, const struct st_d
 
 bool st_repo_knows(const struct st_repo *repo, const struct st_store *store,
                    const struct st_deed *deed) {
-	const struct st_tracked *known = repo->opened == store->opened ? find(repo, deed->path) : NULL;
+	bool current = repo->opened == store->opened && repo->news == store->news;
+	const struct st_tracked *known = current ? find(repo, deed->path) : NULL;
 	if (!known || deed->wrote)
 		return false;
 	struct st_tracked file = after(known, deed);

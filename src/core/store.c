@@ -43,6 +43,12 @@ static const char from_first[] =
 	"BEGIN IMMEDIATE; DROP TABLE IF EXISTS bases; DROP TABLE IF EXISTS base_bytes;"
 	"DELETE FROM meta WHERE name = 'bases'; PRAGMA user_version = 2; COMMIT";
 
+enum {
+	/* How long a transaction waits for other processes; and a look at what is stored, for what is not stored yet. */
+	WAIT_MS = 5000,
+	READ_WAIT_MS = 1000,
+};
+
 /* ---- life ---- */
 
 void st_store_init(struct st_store *store, const struct st_root *root, struct st_guard *guard) {
@@ -168,8 +174,8 @@ static int open_file(struct st_store *store, int dirfd, struct stet_error *err) 
 		return st_fail_nomem(err);
 	int64_t version = 0;
 	make_private(dirfd);
-	bool remote = st_state_is_remote(dirfd);
-	int code = st_db_open(path.ptr, !remote, &store->db, err);
+	store->remote = st_state_is_remote(dirfd);
+	int code = st_db_open(path.ptr, !store->remote, &store->db, err);
 	if (code == STET_E_ACCESS)
 		return st_fail(err, code,
 		               "The state database %s/%s is not used: it is not a file that this user may "
@@ -188,14 +194,12 @@ static int open_file(struct st_store *store, int dirfd, struct stet_error *err) 
 		               "The state database %s/%s has schema version %lld, and this stet knows "
 		               "version %d: it was written by a newer one, and is left alone.",
 		               store->guard->state_dir, ST_STORE_NAME, (long long)version, ST_STORE_SCHEMA);
-	if (code == 0 && !remote)
-		st_daybook_open(&store->daybook, dirfd);
 	return code == 0 ? note_identity(store, dirfd, err) : code;
 }
 
 /* One process at a time makes a database or sets one aside. */
 static int lock_dir(int dirfd, struct stet_error *err) {
-	return st_state_lock(dirfd, "The state directory", err);
+	return st_state_lock(dirfd, WAIT_MS, "The state directory", err);
 }
 
 static int open_db(struct st_store *store, struct stet_error *err) {
@@ -220,21 +224,37 @@ static int open_db(struct st_store *store, struct stet_error *err) {
 	return st_fail(err, code, "%s", own.message);
 }
 
-/* Whether the files are still where they were: somebody may have removed or replaced them. */
+/* Whether the file is still where it was: somebody may have removed or replaced it. */
 static bool is_in_place(const struct st_store *store) {
 	char path[sizeof store->why];
 	struct stat st;
-	const char *dir = store->guard->state_dir;
-	snprintf(path, sizeof path, "%s/%s", dir, ST_STORE_NAME);
+	snprintf(path, sizeof path, "%s/%s", store->guard->state_dir, ST_STORE_NAME);
 	return st_retry(fstatat(store->root->fd, path, &st, AT_SYMLINK_NOFOLLOW)) == 0 &&
-	       st.st_dev == store->dev && st.st_ino == store->ino &&
-	       (store->daybook.fd < 0 || st_daybook_is_in_place(&store->daybook, store->root, dir));
+	       st.st_dev == store->dev && st.st_ino == store->ino;
+}
+
+static bool may_have_daybook(const struct st_store *store) {
+	return store->db && store->post && !store->in_memory && !store->remote;
+}
+
+/* Others may have noted something where there was none, or no place for one, before. */
+static void find_daybook(struct st_store *store) {
+	if (!may_have_daybook(store) || st_daybook_is_in_place(&store->daybook))
+		return;
+	const char *dir = store->guard->state_dir;
+	st_autofd dirfd = st_state_find(store->root, dir, NULL);
+	st_daybook_release(&store->daybook);
+	if (dirfd >= 0)
+		st_daybook_open(&store->daybook, store->root, dir, dirfd);
 }
 
 static int ready(struct st_store *store, struct stet_error *err) {
 	if (store->db && !store->in_memory && !is_in_place(store))
 		close_db(store);
-	return store->db ? 0 : open_db(store, err);
+	int code = store->db ? 0 : open_db(store, err);
+	if (code == 0)
+		find_daybook(store);
+	return code;
 }
 
 bool st_store_is_there(struct st_store *store) {
@@ -322,25 +342,48 @@ static int post_page(struct st_store *store, void *data, struct stet_error *err)
 	return code;
 }
 
-/* What anybody noted comes first. */
-static int post(struct st_store *store, struct stet_error *err) {
+static int post(struct st_store *store, int wait_ms, struct stet_error *err) {
 	st_auto(st_daybook_page) page = {0};
-	if (!store->post || !st_daybook_has_entries(&store->daybook))
+	if (!st_daybook_has_entries(&store->daybook))
 		return 0;
-	int code = st_daybook_begin(&store->daybook, &page, err);
+	int code = st_daybook_begin(&store->daybook, wait_ms, &page, err);
 	if (code < 0)
 		return code;
-	if (page.id)
+	if (page.id) {
+		st_db_wait(store->db, wait_ms);
 		code = run(store, ST_STORE_WRITE, post_page, &page, err);
+		st_db_wait(store->db, WAIT_MS);
+	}
 	st_daybook_end(&store->daybook, code == 0);
+	store->behind = store->behind && code < 0;
 	return code;
 }
 
+/* What is stored can be read, even if what was noted cannot be stored now. */
+static int post_to_read(struct st_store *store, struct stet_error *err) {
+	struct stet_error why = {0};
+	int code = post(store, READ_WAIT_MS, &why);
+	bool can_wait = (code == STET_E_BUSY || code == STET_E_NO_SPACE || code == STET_E_IO) &&
+	                !st_db_is_damaged(store->db);
+	if (code < 0 && !can_wait)
+		return st_fail(err, code, "%s", why.message);
+	if (code < 0 && !store->behind)
+		st_guard_notice(store->guard,
+		                "What was done last could not be stored yet, and is not in what is said "
+		                "of the work. %s",
+		                why.message);
+	store->behind = code < 0;
+	return 0;
+}
+
+/* What anybody noted comes first. */
 static int transact(struct st_store *store, enum st_store_mode mode, st_store_fn *fn, void *data,
                     struct stet_error *err) {
 	int code = ready(store, err);
-	if (code == 0)
-		code = post(store, err);
+	if (code == 0 && mode == ST_STORE_WRITE)
+		code = post(store, WAIT_MS, err);
+	else if (code == 0 && mode == ST_STORE_READ)
+		code = post_to_read(store, err);
 	return code < 0 ? code : run(store, mode, fn, data, err);
 }
 
@@ -370,14 +413,21 @@ int st_store_do(struct st_store *store, enum st_store_mode mode, st_store_fn *fn
 	return code;
 }
 
-/* Whether there is one to be used. */
-static bool has_daybook(struct st_store *store) {
-	return store->db && store->post && store->daybook.fd >= 0 && is_in_place(store);
+int st_store_post(struct st_store *store, int wait_ms, struct stet_error *err) {
+	pthread_mutex_lock(&store->lock);
+	int code = ready(store, err);
+	if (code == 0)
+		code = post(store, wait_ms, err);
+	pthread_mutex_unlock(&store->lock);
+	return code;
 }
 
 static int note(struct st_store *store, const char *session, const struct st_deeds *deeds) {
 	st_auto(st_buf) entries = ST_BUF_INIT;
-	if (!has_daybook(store))
+	if (!may_have_daybook(store) || !is_in_place(store))
+		return -1;
+	/* What was read may be known, if nobody else wrote meanwhile. */
+	if (deeds->writes < deeds->count && look_for_news(store, NULL) < 0)
 		return -1;
 	for (size_t i = 0; i < deeds->count; i++) {
 		if (!store->is_known(store, store->data, &deeds->items[i]))

@@ -69,6 +69,10 @@ struct st_store {
 	/** It is in memory; `why` says so, for answers. */
 	bool in_memory;
 	char why[600];
+	/** It is where other machines may use it too. */
+	bool remote;
+	/** What was noted could not be stored, and a notice said so. */
+	bool behind;
 	/** Moves whenever the database is opened: what was read before may be of another one. */
 	int64_t opened;
 	/** Moves whenever what was read before may not be all there is: somebody else wrote, or it was taken back. */
@@ -88,6 +92,9 @@ void st_store_release(struct st_store *store);
 bool st_store_is_there(struct st_store *store);
 
 enum st_store_mode {
+	/** Only what calls do not note is read: sessions. */
+	ST_STORE_LOAD,
+	/** With all that was noted; if that cannot be stored now, without it, which a notice says. */
 	ST_STORE_READ,
 	ST_STORE_WRITE,
 };
@@ -112,6 +119,14 @@ enum st_store_mode {
  */
 [[nodiscard]] int st_store_note(struct st_store *store, const char *session,
                                 const struct st_deeds *deeds);
+
+/**
+ * Store what was noted, if there is anything.
+ *
+ * @wait_ms  How long to wait for other processes.
+ * @return   0 or the codes of st_store_do().
+ */
+[[nodiscard]] int st_store_post(struct st_store *store, int wait_ms, struct stet_error *err);
 
 /** Why nothing is kept beyond this process, as a sentence in out; empty if it is kept. */
 void st_store_why(struct st_store *store, char out[600]);

@@ -125,10 +125,14 @@ int st_store_updated(struct st_store *store, int64_t *at, struct stet_error *err
 	return code;
 }
 
-static int mark_undone(struct st_store *store, int64_t id, struct stet_error *err) {
+/* What was noted may refer to a database that is gone: then the number is another file's. */
+static int mark_undone(struct st_store *store, const struct st_write *undo,
+                       struct stet_error *err) {
 	static const char sql[] =
-		"UPDATE writes SET undone_by = (SELECT max(id) FROM writes) WHERE id = ?";
-	return id ? st_db_run(store->db, sql, err, "i", id) : 0;
+		"UPDATE writes SET undone_by = (SELECT max(id) FROM writes) WHERE id = ? AND path = ?";
+	if (undo->undoes == 0)
+		return 0;
+	return st_db_run(store->db, sql, err, "ib", undo->undoes, st_str(undo->path));
 }
 
 int st_store_log(struct st_store *store, const struct st_write *write, struct stet_error *err) {
@@ -140,7 +144,7 @@ int st_store_log(struct st_store *store, const struct st_write *write, struct st
 	                     write->has ? &write->after : NULL, write->undoes);
 	int64_t oldest = st_db_last_id(store->db) - ST_LOG_MAX;
 	if (code == 0)
-		code = mark_undone(store, write->undoes, err);
+		code = mark_undone(store, write, err);
 	return code == 0 && oldest > 0 ? st_db_run(store->db, trim, err, "i", oldest) : code;
 }
 

@@ -36,8 +36,9 @@ static int find_target(struct stet_session *session, const char *path, struct ta
 		target->query.path = session->last_wrote;
 	bool known = target->query.path || target->query.session;
 	int code = 0;
+	/* The last write counts, and must be in the log. */
 	if (known && st_store_is_there(&session->ws->store))
-		code = st_store_do(&session->ws->store, ST_STORE_READ, find_write, target, err);
+		code = st_store_do(&session->ws->store, ST_STORE_WRITE, find_write, target, err);
 	if (code == 0 && !target->found)
 		return st_fail(err, STET_E_NOT_FOUND, "There is no write %s%s that can be taken back.",
 		               path ? "of " : "of this session", path ? st_shown(path) : "");

@@ -39,7 +39,7 @@ int st_visit_load(struct stet_session *session, struct stet_error *err) {
 	session->tracker.notes = is_kept(session);
 	if (!is_kept(session) || !st_store_is_there(&session->ws->store))
 		return 0;
-	return st_store_do(&session->ws->store, ST_STORE_READ, load, session, err);
+	return st_store_do(&session->ws->store, ST_STORE_LOAD, load, session, err);
 }
 
 /* ---- saving ---- */
@@ -146,9 +146,17 @@ static void save_replaced(struct stet_session *session) {
 	}
 }
 
+/* What is in a file may be anything. */
+static bool is_below(const struct stet_workspace *ws, const char *path) {
+	return st_root_plain(&ws->root, path) == path;
+}
+
 int st_visit_post(struct st_store *store, void *data, const struct st_deed *deed,
                   const char *session, struct stet_error *err) {
-	int code = save_deed(data, store, deed, session, err);
+	struct stet_workspace *ws = data;
+	if (!is_below(ws, deed->path) || (deed->to && !is_below(ws, deed->to)))
+		return 0;
+	int code = save_deed(ws, store, deed, session, err);
 	return code < 0 ? code : 0;
 }
 
@@ -257,7 +265,7 @@ struct st_visit st_visit_begin(struct stet_session *session, bool tool) {
 	session->tracks = state == ST_STATE_ALL || (tool && state == ST_STATE_TOOLS);
 	/* What was not saved is newer than what is stored. Without news, what is known here is what there is. */
 	if (session->kept.id && !session->unsaved &&
-	    st_store_do(&session->ws->store, ST_STORE_READ, load, session, NULL) < 0)
+	    st_store_do(&session->ws->store, ST_STORE_LOAD, load, session, NULL) < 0)
 		session->kept.version = 0;
 	return (struct st_visit){session};
 }

@@ -10,8 +10,6 @@
 #include "fs/gitindex.h"
 #include "fs/sys.h"
 
-enum { LOCK_WAIT_MS = 5000 };
-
 static int distrust(struct stet_error *err, const char *name, const char *why, const char *cure) {
 	return st_fail(err, STET_E_ACCESS,
 	               "The state directory %s is not used: it %s. Work goes on without it. %s", name,
@@ -87,15 +85,14 @@ int st_state_find(const struct st_root *root, const char *name, struct stet_erro
 	return open_checked(root, name, false, err);
 }
 
-int st_state_lock(int fd, const char *what, struct stet_error *err) {
-	for (int64_t until = st_now_ms() + LOCK_WAIT_MS; st_now_ms() <= until; st_sleep_ms(5)) {
+int st_state_lock(int fd, int wait_ms, const char *what, struct stet_error *err) {
+	for (int64_t until = st_now_ms() + wait_ms; st_now_ms() <= until; st_sleep_ms(5)) {
 		if (flock(fd, LOCK_EX | LOCK_NB) == 0)
 			return 0;
 		if (errno != EWOULDBLOCK && errno != EINTR)
 			return st_fail_errno(err, errno, "%s cannot be locked", what);
 	}
-	return st_fail(err, STET_E_BUSY,
-	               "%s has been locked by another process for seconds. Try again.", what);
+	return st_fail(err, STET_E_BUSY, "%s is locked by another process. Try again.", what);
 }
 
 /* Not in every linux/magic.h. */

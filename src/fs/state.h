@@ -31,12 +31,13 @@
                                 struct stet_error *err);
 
 /**
- * Lock a file or directory of the state against other processes, waiting for seconds if need be.
+ * Lock a file or directory of the state against other processes.
  *
- * @what   It, for messages: "The state directory".
- * @return 0, STET_E_BUSY, STET_E_IO.
+ * @wait_ms  How long to wait for one that has it.
+ * @what     It, for messages: "The state directory".
+ * @return   0, STET_E_BUSY, STET_E_IO.
  */
-[[nodiscard]] int st_state_lock(int fd, const char *what, struct stet_error *err);
+[[nodiscard]] int st_state_lock(int fd, int wait_ms, const char *what, struct stet_error *err);
 
 /** Whether a descriptor is of a filesystem that other machines may use at the same time. */
 bool st_state_is_remote(int fd);

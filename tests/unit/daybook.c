@@ -54,16 +54,21 @@ static void expect_no_notice(struct agent *agent) {
 		fail_msg("%s", notice);
 }
 
-/* How many writes somebody finds in the log who comes now. */
-static size_t logged(const struct dir *dir) {
-	st_auto(agent) reader = hire(dir);
+/* How many writes are in the log, of one path or of all. */
+static size_t listed(struct agent *agent, const char *path) {
 	char *log = NULL;
-	assert_int_equal(stet_log(reader.ws, NULL, ST_LOG_MAX, &log, NULL), 0);
+	assert_int_equal(stet_log(agent->ws, path, ST_LOG_MAX, &log, NULL), 0);
 	yyjson_doc *doc = yyjson_read(log, strlen(log), 0);
 	size_t count = yyjson_arr_size(yyjson_doc_get_root(doc));
 	yyjson_doc_free(doc);
 	stet_free(log);
 	return count;
+}
+
+/* How many writes somebody finds in the log who comes now. */
+static size_t logged(const struct dir *dir) {
+	st_auto(agent) reader = hire(dir);
+	return listed(&reader, NULL);
 }
 
 static off_t size_of(const struct dir *dir) {
@@ -87,9 +92,11 @@ static struct st_deed deed_no(int64_t number) {
 }
 
 static struct st_daybook open_daybook(const struct dir *dir) {
+	static struct st_root root;
 	struct st_daybook daybook = ST_DAYBOOK_INIT;
 	st_autofd state = openat(dir->fd, ".stet", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	st_daybook_open(&daybook, state);
+	root = (struct st_root){.fd = dir->fd};
+	st_daybook_open(&daybook, &root, ".stet", state);
 	return daybook;
 }
 
@@ -103,7 +110,7 @@ static bool add(struct st_daybook *daybook, int64_t number) {
 /* All that is in it, without posting it. */
 static struct st_daybook_page read_page(struct st_daybook *daybook) {
 	struct st_daybook_page page = {0};
-	assert_int_equal(st_daybook_begin(daybook, &page, NULL), 0);
+	assert_int_equal(st_daybook_begin(daybook, 1000, &page, NULL), 0);
 	st_daybook_end(daybook, false);
 	return page;
 }
@@ -245,6 +252,96 @@ static void a_moved_directory_is_noted(void **state) {
 	assert_int_equal(view.state.files[1].status, ST_FILE_DELETED);
 }
 
+/* How many files are in the state as it is stored, and whether any of them is somebody else's change. */
+static size_t tracked(struct agent *agent, bool *external) {
+	st_auto(st_repo_view) view = {0};
+	assert_int_equal(st_repo_look(agent->ws, NULL, 0, &view, NULL), 0);
+	*external = false;
+	for (size_t i = 0; i < view.state.file_count; i++)
+		*external |= view.state.files[i].external;
+	return view.state.file_count;
+}
+
+/* The daybook is in use and the disk is full: the read is not stored, and is known only to this process. */
+static void what_was_taken_back_is_not_known(void **state) {
+	const struct dir *dir = *state;
+	struct rlimit limit, full;
+	bool external;
+	dir_write(dir, "a.c", "one\n");
+	dir_write(dir, "b.c", "one\n");
+	sleep_ms(50);
+	st_auto(agent) agent = hire(dir);
+	edit(&agent, "a.c", "one", "two");
+	assert_int_equal(tracked(&agent, &external), 1);
+	st_autofd busy = openat(dir->fd, ".stet/" ST_DAYBOOK_NAME, O_RDWR | O_CLOEXEC);
+	assert_int_equal(flock(busy, LOCK_EX), 0);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+	full = limit;
+	full.rlim_cur = 1;
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &full), 0);
+	read_whole(&agent, "b.c");
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	assert_int_equal(flock(busy, LOCK_UN), 0);
+	assert_int_equal(agent.session->deeds.count, 1);
+	read_whole(&agent, "b.c");
+	assert_int_equal(agent.session->deeds.count, 0);
+	assert_int_equal(tracked(&agent, &external), 2);
+}
+
+/* What this process knows of a file is what it was before others saw it go. */
+static void what_others_stored_is_not_taken_for_known(void **state) {
+	const struct dir *dir = *state;
+	bool external;
+	dir_write(dir, "a.c", "one\n");
+	dir_write(dir, "d/b.c", "one\n");
+	sleep_ms(50);
+	st_auto(agent) one = hire(dir);
+	st_auto(agent) another = hire(dir);
+	edit(&one, "a.c", "one", "two");
+	read_whole(&one, "d/b.c");
+	assert_int_equal(tracked(&one, &external), 2);
+	assert_int_equal(renameat(dir->fd, "d", dir->fd, "e"), 0);
+	assert_int_equal(tracked(&another, &external), 3);
+	assert_true(external);
+	assert_int_equal(renameat(dir->fd, "e", dir->fd, "d"), 0);
+	read_whole(&one, "d/b.c");
+	assert_true(size_of(dir) > 0);
+	st_auto(st_repo_view) view = {0};
+	assert_int_equal(st_repo_look(another.ws, NULL, 0, &view, NULL), 0);
+	assert_string_equal(view.state.files[1].path, "d/b.c");
+	assert_int_equal(view.state.files[1].status, ST_FILE_UNCHANGED);
+	assert_false(view.state.files[1].external);
+}
+
+/* Both go on with what the parent opened. */
+static void a_forked_child_notes_for_itself(void **state) {
+	enum { EDITS = 200 };
+	static const char *const files[] = {"a.c", "b.c"};
+	const struct dir *dir = *state;
+	dir_write(dir, "a.c", "0\n");
+	dir_write(dir, "b.c", "0\n");
+	struct agent agent = hire(dir);
+	edit(&agent, "a.c", "0\n", "1\n");
+	edit(&agent, "b.c", "0\n", "1\n");
+	pid_t child = fork();
+	for (int i = 1; i < EDITS; i++) {
+		char old[16], new[16], *log = NULL;
+		snprintf(old, sizeof old, "%d\n", i);
+		snprintf(new, sizeof new, "%d\n", i + 1);
+		edit(&agent, files[child == 0], old, new);
+		if (i % 20 == 0 && stet_log(agent.ws, NULL, 1, &log, NULL) == 0)
+			stet_free(log);
+	}
+	if (child == 0)
+		_exit(0);
+	int status;
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	agent_release(&agent);
+	assert_int_equal(logged(dir), 2 * EDITS);
+}
+
 /* ---- posted once ---- */
 
 /* The poster is killed between the transaction and the emptying, and somebody adds to what is left. */
@@ -299,6 +396,12 @@ static void who_finds_the_notes_of_others_does_not_add_to_them(void **state) {
 	assert_false(add(&first, 0));
 	assert_int_equal(flock(second.fd, LOCK_UN), 0);
 	assert_true(add(&first, 0));
+	/* One of the same length is not the same. */
+	assert_int_equal(ftruncate(second.fd, 0), 0);
+	assert_true(add(&second, 0));
+	assert_int_equal(size_of(dir), first.size);
+	assert_false(add(&first, 1));
+	assert_true(add(&second, 1));
 	st_daybook_release(&first);
 	st_daybook_release(&second);
 }
@@ -350,6 +453,45 @@ static void what_is_no_daybook_is_cleared_away(void **state) {
 	assert_int_equal(truncate(dir_at(dir, ".stet/" ST_DAYBOOK_NAME), 3 * ST_DAYBOOK_MAX), 0);
 	assert_int_equal(logged(dir), 1);
 	assert_int_equal(size_of(dir), 0);
+}
+
+/* A daybook whose checksums are right may still say anything. */
+static void a_path_outside_is_passed_over(void **state) {
+	static const char *const paths[] = {"/etc/passwd", "../x", "d/../../x", "d//x", "d/", "."};
+	const struct dir *dir = *state;
+	bool external;
+	dir_write(dir, "a.c", "one\n");
+	st_auto(agent) agent = hire(dir);
+	edit(&agent, "a.c", "one", "two");
+	assert_int_equal(tracked(&agent, &external), 1);
+	st_auto(st_buf) entries = ST_BUF_INIT;
+	struct st_deed moved = {.path = "a.c", .to = "../x", .wrote = true, .below = true, .at = 1};
+	for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+		struct st_deed deed = deed_no(1);
+		deed.path = paths[i];
+		st_daybook_write(&entries, &deed, NULL);
+	}
+	st_daybook_write(&entries, &moved, NULL);
+	struct st_daybook daybook = open_daybook(dir);
+	assert_true(st_daybook_add(&daybook, st_buf_str(&entries)));
+	st_daybook_release(&daybook);
+	assert_int_equal(tracked(&agent, &external), 1);
+	assert_int_equal(logged(dir), 1);
+}
+
+/* What an undo took back may have been in a database that is gone. */
+static void an_undo_takes_back_nothing_of_another_file(void **state) {
+	const struct dir *dir = *state;
+	dir_write(dir, "b.c", "one\n");
+	st_auto(agent) agent = hire(dir);
+	edit(&agent, "b.c", "one", "two");
+	struct st_daybook daybook = open_daybook(dir);
+	assert_int_equal(logged(dir), 1);
+	assert_true(add(&daybook, 0));
+	st_daybook_release(&daybook);
+	assert_int_equal(logged(dir), 2);
+	assert_int_equal(stet_undo(agent.session, "b.c", NULL, NULL), 0);
+	assert_string_equal(dir_read(dir, "b.c"), "one\n");
 }
 
 static void there_is_room_for_so_much(void **state) {
@@ -425,6 +567,52 @@ static void a_file_with_another_name_is_left_alone(void **state) {
 	assert_string_equal(dir_read(dir, "precious"), "precious");
 }
 
+/* A copy by links, of one with notes and of an empty one: what it says is stored, and another one is begun. */
+static void a_daybook_with_another_name_is_read_and_replaced(void **state) {
+	const struct dir *dir = *state;
+	dir_write(dir, "a.c", "0\n");
+	st_auto(agent) agent = hire(dir);
+	edit(&agent, "a.c", "0", "1");
+	edit(&agent, "a.c", "1", "2");
+	off_t size = size_of(dir);
+	assert_true(size > 0);
+	assert_int_equal(linkat(dir->fd, ".stet/" ST_DAYBOOK_NAME, dir->fd, "copy", 0), 0);
+	edit(&agent, "a.c", "2", "3");
+	assert_int_equal(logged(dir), 3);
+	struct stat st;
+	assert_int_equal(fstatat(dir->fd, "copy", &st, 0), 0);
+	assert_int_equal(st.st_size, size);
+	edit(&agent, "a.c", "3", "4");
+	edit(&agent, "a.c", "4", "5");
+	assert_true(size_of(dir) > 0);
+	assert_int_equal(logged(dir), 5);
+	assert_int_equal(size_of(dir), 0);
+	assert_int_equal(linkat(dir->fd, ".stet/" ST_DAYBOOK_NAME, dir->fd, "empty", 0), 0);
+	edit(&agent, "a.c", "5", "6");
+	edit(&agent, "a.c", "6", "7");
+	assert_true(size_of(dir) > 0);
+	assert_int_equal(logged(dir), 7);
+	assert_int_equal(fstatat(dir->fd, "empty", &st, 0), 0);
+	assert_int_equal(st.st_size, 0);
+	expect_no_notice(&agent);
+}
+
+static void who_had_no_place_for_one_finds_that_of_others(void **state) {
+	const struct dir *dir = *state;
+	dir_write(dir, "a.c", "0\n");
+	dir_write(dir, "b.c", "0\n");
+	assert_int_equal(mkdirat(dir->fd, ".stet", 0700), 0);
+	assert_int_equal(mkdirat(dir->fd, ".stet/" ST_DAYBOOK_NAME, 0700), 0);
+	st_auto(agent) one = hire(dir);
+	edit(&one, "a.c", "0", "1");
+	assert_int_equal(unlinkat(dir->fd, ".stet/" ST_DAYBOOK_NAME, AT_REMOVEDIR), 0);
+	st_auto(agent) another = hire(dir);
+	edit(&another, "b.c", "0", "1");
+	edit(&another, "b.c", "1", "2");
+	assert_true(size_of(dir) > 0);
+	assert_int_equal(listed(&one, "b.c"), 2);
+}
+
 static void a_directory_or_a_pipe_is_none(void **state) {
 	const struct dir *dir = *state;
 	assert_int_equal(mkdirat(dir->fd, ".stet", 0700), 0);
@@ -454,19 +642,89 @@ static void a_state_that_goes_away_is_begun_anew(void **state) {
 	}
 }
 
-static void a_locked_database_holds_nobody_up(void **state) {
-	const struct dir *dir = *state;
+/* Somebody who writes to the database, until he is closed. */
+static struct st_db *lock_database(const struct dir *dir) {
 	struct st_db *holder = NULL;
-	dir_write(dir, "a.c", "one\n");
-	st_auto(agent) agent = hire(dir);
-	edit(&agent, "a.c", "one", "two");
 	assert_int_equal(st_db_open(dir_at(dir, ".stet/stet.db"), true, &holder, NULL), 0);
 	assert_int_equal(st_db_exec(holder, "BEGIN IMMEDIATE", NULL), 0);
-	edit(&agent, "a.c", "two", "three");
+	return holder;
+}
+
+/* Not even behind the back of the edits, where the readable copy is written. */
+static void a_locked_database_holds_nobody_up(void **state) {
+	const struct dir *dir = *state;
+	int edits = 0;
+	dir_write(dir, "a.c", "0\n");
+	st_auto(agent) agent = hire(dir);
+	edit(&agent, "a.c", "0\n", "1\n");
+	struct st_db *holder = lock_database(dir);
+	for (int64_t begin = st_now_ms(), before = begin; before < begin + 2500; edits++) {
+		char old[16], new[16];
+		snprintf(old, sizeof old, "%d\n", edits + 1);
+		snprintf(new, sizeof new, "%d\n", edits + 2);
+		edit(&agent, "a.c", old, new);
+		assert_true(st_now_ms() - before < 1000);
+		sleep_ms(20);
+		before = st_now_ms();
+	}
 	expect_no_notice(&agent);
 	assert_true(size_of(dir) > 0);
 	st_db_close(holder);
-	assert_int_equal(logged(dir), 2);
+	assert_int_equal(logged(dir), (size_t)edits + 1);
+}
+
+static void expect_notice(struct agent *agent, const char *part) {
+	char *notice = stet_workspace_notice(agent->ws);
+	if (!notice || !strstr(notice, part))
+		fail_msg("no notice of \"%s\": %s", part, notice ? notice : "none");
+	stet_free(notice);
+}
+
+/* What is stored can be read all the same, and it is said once that something is missing. */
+static void what_is_stored_can_be_read_while_it_is_locked(void **state) {
+	static const char said[] = "could not be stored yet";
+	const struct dir *dir = *state;
+	dir_write(dir, "a.c", "0\n");
+	st_auto(agent) agent = hire(dir);
+	st_auto(agent) reader = hire(dir);
+	edit(&agent, "a.c", "0", "1");
+	assert_int_equal(listed(&reader, NULL), 1);
+	edit(&agent, "a.c", "1", "2");
+	struct st_db *holder = lock_database(dir);
+	assert_int_equal(listed(&reader, NULL), 1);
+	expect_notice(&reader, said);
+	assert_int_equal(listed(&reader, NULL), 1);
+	expect_no_notice(&reader);
+	/* Whatever is taken back has to be the last write. */
+	assert_int_equal(stet_undo(agent.session, "a.c", NULL, NULL), STET_E_BUSY);
+	assert_string_equal(dir_read(dir, "a.c"), "2\n");
+	st_db_close(holder);
+	assert_int_equal(listed(&reader, NULL), 2);
+	edit(&agent, "a.c", "2", "3");
+	st_autofd busy = openat(dir->fd, ".stet/" ST_DAYBOOK_NAME, O_RDWR | O_CLOEXEC);
+	assert_int_equal(flock(busy, LOCK_EX), 0);
+	assert_int_equal(listed(&reader, NULL), 2);
+	expect_notice(&reader, said);
+	assert_int_equal(flock(busy, LOCK_UN), 0);
+	assert_int_equal(listed(&reader, NULL), 3);
+}
+
+/* What sessions saw is not in the daybook: to open one asks for nothing of it. */
+static void a_session_opens_while_the_daybook_is_locked(void **state) {
+	const struct dir *dir = *state;
+	dir_write(dir, "a.c", "0\n");
+	st_auto(agent) agent = hire(dir);
+	edit(&agent, "a.c", "0", "1");
+	edit(&agent, "a.c", "1", "2");
+	st_autofd busy = openat(dir->fd, ".stet/" ST_DAYBOOK_NAME, O_RDWR | O_CLOEXEC);
+	assert_int_equal(flock(busy, LOCK_EX), 0);
+	struct stet_session *named = NULL;
+	int64_t before = st_now_ms();
+	assert_int_equal(stet_session_open(agent.ws, "named", &named, NULL), 0);
+	assert_true(st_now_ms() - before < 500);
+	assert_int_equal(flock(busy, LOCK_UN), 0);
+	stet_session_close(named);
+	expect_no_notice(&agent);
 }
 
 /* Nothing of it is lost with a damaged database, which cannot say what was posted. */
@@ -492,17 +750,26 @@ int main(void) {
 		claim(a_killed_process_leaves_its_notes),
 		claim(to_read_what_is_known_is_not_noted),
 		claim(a_moved_directory_is_noted),
+		claim(what_was_taken_back_is_not_known),
+		claim(what_others_stored_is_not_taken_for_known),
+		claim(a_forked_child_notes_for_itself),
 		claim(what_was_posted_is_not_posted_again),
 		claim(who_finds_the_notes_of_others_does_not_add_to_them),
 		claim(what_was_cut_off_or_changed_is_no_entry),
 		claim(what_is_no_daybook_is_cleared_away),
+		claim(a_path_outside_is_passed_over),
+		claim(an_undo_takes_back_nothing_of_another_file),
 		claim(there_is_room_for_so_much),
 		claim(a_full_disk_leaves_whole_entries),
 		claim(a_link_is_not_followed),
 		claim(a_file_with_another_name_is_left_alone),
+		claim(a_daybook_with_another_name_is_read_and_replaced),
+		claim(who_had_no_place_for_one_finds_that_of_others),
 		claim(a_directory_or_a_pipe_is_none),
 		claim(a_state_that_goes_away_is_begun_anew),
 		claim(a_locked_database_holds_nobody_up),
+		claim(what_is_stored_can_be_read_while_it_is_locked),
+		claim(a_session_opens_while_the_daybook_is_locked),
 		claim(notes_outlive_a_damaged_database),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
