@@ -359,14 +359,14 @@ static int overtaken(struct stet_session *session, const struct st_change *chang
 	return refuse(session, change, refusal, done->path, seen, &done->current, answer, err);
 }
 
-static int commit(struct stet_session *session, const struct st_change *change,
-                  const struct st_file *old, struct st_buf *new, struct stet_answer *answer,
-                  struct stet_error *err) {
+static int commit(struct stet_session *session, const struct st_change *change, struct st_file *old,
+                  struct st_buf *new, struct stet_answer *answer, struct stet_error *err) {
 	struct st_commit request = {
 		.path = st_str(change->path),
 		.bytes = st_buf_str(new),
 		.expected = old ? &old->hash : NULL,
 		.old = old ? st_buf_str(&old->bytes) : (struct st_str){0},
+		.held = old,
 		.shelve = session->tracks,
 		.relaxed = !session->ws->durable,
 		.max = session->ws->max_file,
@@ -503,7 +503,7 @@ static int change_absent(struct stet_session *session, const struct st_change *c
 }
 
 static int change_file(struct stet_session *session, const struct st_change *change,
-                       const char *path, const struct st_file *file, struct st_buf *new,
+                       const char *path, struct st_file *file, struct st_buf *new,
                        struct stet_answer *answer, struct stet_error *err) {
 	struct st_seen *seen = st_tracker_find(&session->tracker, path);
 	const struct refusal *refusal = NULL;
@@ -539,7 +539,9 @@ static int try_change(struct stet_session *session, const struct st_change *chan
 	st_auto(st_buf) new = ST_BUF_INIT;
 	answer->merged = false;
 	st_buf_release(&answer->diff);
-	int code = st_session_load(session, change->path, &place, &file, err);
+	bool writes = !change->remove && !change->dry_run;
+	int code =
+		(writes ? st_session_hold : st_session_load)(session, change->path, &place, &file, err);
 	if (change->found && place.path)
 		change->found(change->context, place.path);
 	if (code == STET_E_NOT_FOUND && place.path)

@@ -112,8 +112,8 @@ struct st_seen *st_session_meet(struct stet_session *session, const char *path,
 	return st_session_meet_version(session, path, &file->hash, &stamp, st_line_count(bytes));
 }
 
-int st_session_load(struct stet_session *session, const char *path, struct st_place *place,
-                    struct st_file *file, struct stet_error *err) {
+static int load(struct stet_session *session, const char *path, bool hold, struct st_place *place,
+                struct st_file *file, struct stet_error *err) {
 	struct stet_workspace *ws = session->ws;
 	const char *plain = st_root_plain(&ws->root, path);
 	const struct st_seen *seen = plain ? st_lru_peek(&session->tracker.files, st_str(plain)) : NULL;
@@ -121,10 +121,20 @@ int st_session_load(struct stet_session *session, const char *path, struct st_pl
 	struct st_known known;
 	if (base)
 		known = (struct st_known){st_strn(base->bytes, base->len), seen->hash};
-	int code = st_file_load_known(&ws->root, st_str(path), ws->max_file, base ? &known : NULL,
-	                              place, file, err);
+	int code = (hold ? st_file_load_held : st_file_load_known)(
+		&ws->root, st_str(path), ws->max_file, base ? &known : NULL, place, file, err);
 	st_blob_put(base);
 	return code;
+}
+
+int st_session_load(struct stet_session *session, const char *path, struct st_place *place,
+                    struct st_file *file, struct stet_error *err) {
+	return load(session, path, false, place, file, err);
+}
+
+int st_session_hold(struct stet_session *session, const char *path, struct st_place *place,
+                    struct st_file *file, struct stet_error *err) {
+	return load(session, path, true, place, file, err);
 }
 
 /* The record of a file by any spelling; also its path below the root, in plain or place. */

@@ -66,6 +66,11 @@ enum st_standing {
                                   struct st_place *place, struct st_file *file,
                                   struct stet_error *err);
 
+/** The same for a file that is to be changed: it is held, as by st_file_load_held(). */
+[[nodiscard]] int st_session_hold(struct stet_session *session, const char *path,
+                                  struct st_place *place, struct st_file *file,
+                                  struct stet_error *err);
+
 /**
  * Compare a file with what the session saw. An unchanged file costs one look;
  * any doubt is settled by its bytes.

@@ -41,8 +41,30 @@ static void sweep(struct st_job *job) {
 
 /* ---- looking at what is there ---- */
 
+/* The caller read it under a lease that still holds: then its bytes are what he read. */
+static bool meet_held(struct st_job *job) {
+	struct st_file *file = job->commit->held, *current = &job->done->current;
+	if (!file || file->held < 0)
+		return false;
+	job->fd = file->held;
+	file->held = -1;
+	job->leased = file->stamped && st_lease_holds(job->fd, F_RDLCK);
+	job->old = st_buf_str(&file->bytes);
+	job->stamp = current->stamp = file->stamp;
+	current->stamped = file->stamped;
+	current->mode = file->mode;
+	current->links = file->links;
+	if (job->leased && !st_str_eq(job->old, job->commit->bytes))
+		return true;
+	/* Who waits for it may go on: what he writes is found then. */
+	st_lease_drop(job->fd);
+	return false;
+}
+
 /* Open, lease, and make sure it is the version that was expected. */
 static int meet_old(struct st_job *job, bool *finished, struct stet_error *err) {
+	if (meet_held(job))
+		return 0;
 	int code = st_job_open(job, err);
 	if (code == 0)
 		code = st_job_lease(job, err);
@@ -515,13 +537,6 @@ void st_committed_release(struct st_committed *done) {
 	*done = (struct st_committed)ST_COMMITTED_INIT;
 }
 
-/* While the disk writes so few bytes, there is time to hash them without another core. */
-static struct st_hasher *hasher_for(const struct st_job *job) {
-	enum { MEANWHILE_MAX = 256 << 10 };
-	bool waits = !job->commit->relaxed && job->commit->bytes.len <= MEANWHILE_MAX;
-	return waits ? NULL : &job->guard->hasher;
-}
-
 int st_commit(const struct st_root *root, struct st_guard *guard, const struct st_commit *commit,
               struct st_committed *done, struct stet_error *err) {
 	__attribute__((cleanup(st_job_release))) struct st_job job = {
@@ -533,7 +548,7 @@ int st_commit(const struct st_root *root, struct st_guard *guard, const struct s
 		.fd = -1,
 		.temp = ST_TEMP_INIT,
 	};
-	st_hashing_begin(&job.hashing, hasher_for(&job), commit->bytes);
+	st_hashing_begin(&job.hashing, &guard->hasher, commit->bytes);
 	st_displaced_look(guard);
 	st_keep_recover(guard);
 	int code = locate(&job, err);

@@ -4,12 +4,24 @@
 
 #include "base/clock.h"
 #include "base/words.h"
+#include "fs/lease.h"
 #include "fs/sys.h"
 
 enum { READ_TRIES = 4, OPEN_TRIES = 50 };
 
+/* Who wants to write to a file that is held has to wait: nobody does for a large one. */
+enum { HOLD_MAX = 1 << 20 };
+
+/* A forked child may have the descriptor too: to close it would not be enough. */
+static void let_go(struct st_file *file) {
+	if (file->held >= 0)
+		st_lease_drop(file->held);
+	st_close_at(&file->held);
+}
+
 void st_file_release(struct st_file *file) {
 	st_buf_release(&file->bytes);
+	let_go(file);
 	*file = (struct st_file)ST_FILE_INIT;
 }
 
@@ -217,9 +229,9 @@ static int open_plainly(const struct st_root *root, struct st_str path, struct s
 	return result;
 }
 
-int st_file_load_known(const struct st_root *root, struct st_str path, size_t max,
-                       const struct st_known *known, struct st_place *place, struct st_file *file,
-                       struct stet_error *err) {
+static int load(const struct st_root *root, struct st_str path, size_t max,
+                const struct st_known *known, bool hold, struct st_place *place,
+                struct st_file *file, struct stet_error *err) {
 	struct stat looked;
 	int code = 0;
 	st_autofd fd = open_plainly(root, path, place, &looked);
@@ -228,9 +240,30 @@ int st_file_load_known(const struct st_root *root, struct st_str path, size_t ma
 		code = st_root_locate(root, path, place, err);
 	if (code == 0 && !plain)
 		code = fd = st_file_open(place, err);
+	bool leased =
+		hold && plain && looked.st_size <= HOLD_MAX && st_lease_take(fd, F_RDLCK) == ST_LEASE_HELD;
 	if (code >= 0)
 		code = read_version(fd, place->path, max, plain ? &looked : NULL, file, err);
-	return code < 0 ? code : hash_version(known, file, err);
+	if (code == 0)
+		code = hash_version(known, file, err);
+	if (code == 0 && leased) {
+		let_go(file);
+		file->held = fd;
+		fd = -1;
+	}
+	return code;
+}
+
+int st_file_load_known(const struct st_root *root, struct st_str path, size_t max,
+                       const struct st_known *known, struct st_place *place, struct st_file *file,
+                       struct stet_error *err) {
+	return load(root, path, max, known, false, place, file, err);
+}
+
+int st_file_load_held(const struct st_root *root, struct st_str path, size_t max,
+                      const struct st_known *known, struct st_place *place, struct st_file *file,
+                      struct stet_error *err) {
+	return load(root, path, max, known, true, place, file, err);
 }
 
 int st_file_load(const struct st_root *root, struct st_str path, size_t max, struct st_place *place,

@@ -26,10 +26,12 @@ struct st_file {
 	/** The rest of what fstat said. */
 	mode_t mode;
 	nlink_t links;
+	/** The file itself, open and under a read lease since before it was read; -1 if it is not held. */
+	int held;
 };
 
 #define ST_FILE_INIT \
-	{ .bytes = ST_BUF_INIT }
+	{ .bytes = ST_BUF_INIT, .held = -1 }
 
 void st_file_release(struct st_file *file);
 
@@ -95,5 +97,13 @@ struct st_known {
 [[nodiscard]] int st_file_load_known(const struct st_root *root, struct st_str path, size_t max,
                                      const struct st_known *known, struct st_place *place,
                                      struct st_file *file, struct stet_error *err);
+
+/**
+ * The same, and hold it, if it is not large and that is to be had: nobody
+ * writes to it before it is released, or the lease does not hold any more.
+ */
+[[nodiscard]] int st_file_load_held(const struct st_root *root, struct st_str path, size_t max,
+                                    const struct st_known *known, struct st_place *place,
+                                    struct st_file *file, struct stet_error *err);
 
 #endif
