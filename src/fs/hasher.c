@@ -2,6 +2,8 @@
 
 #include <sched.h>
 
+#include "base/clock.h"
+
 /*
  * A thread that is woken is put on the core of whoever woke it, if the kernel
  * takes the others for asleep, as it does in virtual machines; then it would
@@ -67,7 +69,7 @@ void st_hasher_release(struct st_hasher *hasher) {
 /* Hand bytes to the thread; false if it has others, or there is none. */
 static bool ask(struct st_hasher *hasher, struct st_str bytes) {
 	cpu_set_t cores;
-	if (!hasher || bytes.len < ST_HASHER_MIN || bytes.len > ST_HASHER_MAX ||
+	if (bytes.len < ST_HASHER_MIN || bytes.len > ST_HASHER_MAX ||
 	    st_worker_is_elsewhere(&hasher->worker) || !find_cores(&cores))
 		return false;
 	pthread_mutex_lock(&hasher->lock);
@@ -83,9 +85,19 @@ static bool ask(struct st_hasher *hasher, struct st_str bytes) {
 	return takes;
 }
 
+/* To go to sleep and be woken takes about as long, so that the rest of a short text is awaited awake. */
+enum { AWAKE_US = 50 };
+
+static void stay_awake(const struct st_hasher *hasher) {
+	int64_t until = st_now_us() + AWAKE_US;
+	while (hasher->state == ST_HASHER_BUSY && st_now_us() < until)
+		continue;
+}
+
 /* Take the bytes back. Whether they were hashed. */
 static bool take(struct st_hashing *hashing) {
 	struct st_hasher *hasher = hashing->hasher;
+	stay_awake(hasher);
 	pthread_mutex_lock(&hasher->lock);
 	while (hasher->state == ST_HASHER_BUSY)
 		pthread_cond_wait(&hasher->done, &hasher->lock);

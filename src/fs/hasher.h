@@ -35,7 +35,8 @@ struct st_hasher {
 	/** Guards everything below; bytes and hash belong to the thread while it is busy. */
 	pthread_mutex_t lock;
 	pthread_cond_t asked, done;
-	enum st_hasher_state state;
+	/** Changed with the lock; who waits looks at it without, at first. */
+	_Atomic enum st_hasher_state state;
 	struct st_str bytes;
 	struct st_hash hash;
 	/** 0 or STET_E_NOMEM. */
@@ -61,7 +62,7 @@ struct st_hashing {
 	struct st_hash hash;
 };
 
-/** Begin; bytes are borrowed until st_hashing_release(). Without a hasher (NULL), whoever wants the hash computes it. */
+/** Begin; bytes are borrowed until st_hashing_release(). */
 void st_hashing_begin(struct st_hashing *hashing, struct st_hasher *hasher, struct st_str bytes);
 
 /** The hash; may be asked for again. Returns 0 or STET_E_NOMEM. */
