@@ -119,7 +119,7 @@ static void a_file_is_held_until_it_is_released(void **state) {
 	dir_write(dir, "a", "text");
 	dir_write_bytes(dir, "large", large, (1 << 20) + 1);
 	dir_write(dir, "written", "text");
-	st_autofd writer = openat(dir->fd, "written", O_WRONLY | O_CLOEXEC);
+	[[maybe_unused]] st_autofd writer = openat(dir->fd, "written", O_WRONLY | O_CLOEXEC);
 	static const char *const paths[] = {"a", "large", "written"};
 	for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
 		st_auto(st_place) place = ST_PLACE_INIT;
