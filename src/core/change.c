@@ -514,6 +514,9 @@ static int change_file(struct stet_session *session, const struct st_change *cha
 		code = judge(session, change, seen, file, st_buf_str(new), &refusal, err);
 	if (code < 0)
 		return code;
+	/* There is much to be looked up now, and nobody has to wait for that. */
+	if (refusal)
+		st_file_let_go(file);
 	/* A whole file can be merged only if all of what it was made from had been seen. */
 	if (refusal == &modified && change->merge && (!whole || st_seen_all(seen)))
 		code = merge_or_refuse(session, change, path, seen, file, new, answer, err);

@@ -245,7 +245,8 @@ static bool add(struct st_daybook *daybook, struct st_str entries) {
 }
 
 bool st_daybook_add(struct st_daybook *daybook, struct st_str entries) {
-	if (daybook->fd < 0 || flock(daybook->fd, LOCK_EX | LOCK_NB) < 0)
+	/* The lock of a forked child is its parent's, who may be at work. */
+	if (daybook->fd < 0 || daybook->pid != getpid() || flock(daybook->fd, LOCK_EX | LOCK_NB) < 0)
 		return false;
 	bool added = add(daybook, entries);
 	unlock(daybook);
@@ -265,6 +266,10 @@ int st_daybook_begin(struct st_daybook *daybook, int wait_ms, struct st_daybook_
 	int code = st_state_lock(daybook->fd, wait_ms, "The daybook", err);
 	if (code < 0)
 		return code;
+	if (!st_daybook_is_in_place(daybook)) {
+		unlock(daybook);
+		return 1;
+	}
 	code = st_file_fetch(daybook->fd, ST_DAYBOOK_NAME, ST_DAYBOOK_MAX, &file, err);
 	/* Nobody of us makes it so large. */
 	if (code < 0 && code != STET_E_TOO_BIG) {

@@ -84,7 +84,9 @@ void st_daybook_page_release(struct st_daybook_page *page);
  * Lock it and read it. Until st_daybook_end() nobody else adds, reads or posts.
  *
  * @wait_ms  How long to wait for another process that has it.
- * @return   0; STET_E_BUSY if it was in vain, STET_E_NOMEM, STET_E_IO.
+ * @return   0; 1 if another one came into its place meanwhile, and this one was
+ *           posted, perhaps; STET_E_BUSY if the wait was in vain, STET_E_NOMEM,
+ *           STET_E_IO. It is locked after 0 only.
  */
 [[nodiscard]] int st_daybook_begin(struct st_daybook *daybook, int wait_ms,
                                    struct st_daybook_page *page, struct stet_error *err);

@@ -47,6 +47,8 @@ enum {
 	/* How long a transaction waits for other processes; and a look at what is stored, for what is not stored yet. */
 	WAIT_MS = 5000,
 	READ_WAIT_MS = 1000,
+	/* How often another daybook may have come into the place of one that was waited for. */
+	DAYBOOKS_TRIED = 16,
 };
 
 /* ---- life ---- */
@@ -342,13 +344,26 @@ static int post_page(struct st_store *store, void *data, struct stet_error *err)
 	return code;
 }
 
+/* Lock and read what there is to be posted. Returns 1 with it, or 0 if there is nothing. */
+static int begin_posting(struct st_store *store, int wait_ms, struct st_daybook_page *page,
+                         struct stet_error *err) {
+	for (int i = 0; i < DAYBOOKS_TRIED; i++) {
+		if (!st_daybook_has_entries(&store->daybook))
+			return 0;
+		int code = st_daybook_begin(&store->daybook, wait_ms, page, err);
+		if (code <= 0)
+			return code < 0 ? code : 1;
+		find_daybook(store);
+	}
+	return st_fail(err, STET_E_BUSY, "The daybook is replaced again and again. Try again.");
+}
+
 static int post(struct st_store *store, int wait_ms, struct stet_error *err) {
 	st_auto(st_daybook_page) page = {0};
-	if (!st_daybook_has_entries(&store->daybook))
-		return 0;
-	int code = st_daybook_begin(&store->daybook, wait_ms, &page, err);
-	if (code < 0)
+	int code = begin_posting(store, wait_ms, &page, err);
+	if (code <= 0)
 		return code;
+	code = 0;
 	if (page.id) {
 		st_db_wait(store->db, wait_ms);
 		code = run(store, ST_STORE_WRITE, post_page, &page, err);
@@ -400,24 +415,34 @@ static int replace_damaged(struct st_store *store, struct stet_error *err) {
 	return set_aside(store, dirfd, err);
 }
 
+/* Whether a failure is a reason to try once more, with another database. */
+static bool is_mended(struct st_store *store, int *code, struct stet_error *err) {
+	if (*code >= 0 || !store->db || store->in_memory || !st_db_is_damaged(store->db))
+		return false;
+	*code = replace_damaged(store, err);
+	return *code == 0;
+}
+
 int st_store_do(struct st_store *store, enum st_store_mode mode, st_store_fn *fn, void *data,
                 struct stet_error *err) {
 	pthread_mutex_lock(&store->lock);
 	int code = transact(store, mode, fn, data, err);
-	if (code < 0 && store->db && !store->in_memory && st_db_is_damaged(store->db)) {
-		code = replace_damaged(store, err);
-		if (code == 0)
-			code = transact(store, mode, fn, data, err);
-	}
+	if (is_mended(store, &code, err))
+		code = transact(store, mode, fn, data, err);
 	pthread_mutex_unlock(&store->lock);
 	return code;
 }
 
+static int post_now(struct st_store *store, int wait_ms, struct stet_error *err) {
+	int code = ready(store, err);
+	return code < 0 ? code : post(store, wait_ms, err);
+}
+
 int st_store_post(struct st_store *store, int wait_ms, struct stet_error *err) {
 	pthread_mutex_lock(&store->lock);
-	int code = ready(store, err);
-	if (code == 0)
-		code = post(store, wait_ms, err);
+	int code = post_now(store, wait_ms, err);
+	if (is_mended(store, &code, err))
+		code = post_now(store, wait_ms, err);
 	pthread_mutex_unlock(&store->lock);
 	return code;
 }

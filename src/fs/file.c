@@ -10,10 +10,10 @@
 enum { READ_TRIES = 4, OPEN_TRIES = 50 };
 
 /* Who wants to write to a file that is held has to wait: nobody does for a large one. */
-enum { HOLD_MAX = 1 << 20 };
+enum { HOLD_MAX = 256 << 10 };
 
 /* A forked child may have the descriptor too: to close it would not be enough. */
-static void let_go(struct st_file *file) {
+void st_file_let_go(struct st_file *file) {
 	if (file->held >= 0)
 		st_lease_drop(file->held);
 	st_close_at(&file->held);
@@ -21,7 +21,7 @@ static void let_go(struct st_file *file) {
 
 void st_file_release(struct st_file *file) {
 	st_buf_release(&file->bytes);
-	let_go(file);
+	st_file_let_go(file);
 	*file = (struct st_file)ST_FILE_INIT;
 }
 
@@ -240,17 +240,17 @@ static int load(const struct st_root *root, struct st_str path, size_t max,
 		code = st_root_locate(root, path, place, err);
 	if (code == 0 && !plain)
 		code = fd = st_file_open(place, err);
-	bool leased =
-		hold && plain && looked.st_size <= HOLD_MAX && st_lease_take(fd, F_RDLCK) == ST_LEASE_HELD;
+	st_file_let_go(file);
+	if (hold && plain && looked.st_size <= HOLD_MAX && st_lease_take(fd, F_RDLCK) == ST_LEASE_HELD)
+		file->held = fd;
 	if (code >= 0)
 		code = read_version(fd, place->path, max, plain ? &looked : NULL, file, err);
 	if (code == 0)
 		code = hash_version(known, file, err);
-	if (code == 0 && leased) {
-		let_go(file);
-		file->held = fd;
+	if (file->held >= 0)
 		fd = -1;
-	}
+	if (code < 0)
+		st_file_let_go(file);
 	return code;
 }
 

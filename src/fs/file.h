@@ -35,6 +35,9 @@ struct st_file {
 
 void st_file_release(struct st_file *file);
 
+/** Hold it no longer; its bytes stay. */
+void st_file_let_go(struct st_file *file);
+
 /** Refuse what is not a regular file or too large, by its stat. Returns 0, STET_E_KIND or STET_E_TOO_BIG. */
 [[nodiscard]] int st_file_check(const struct stat *st, const char *path, size_t max,
                                 struct stet_error *err);

@@ -66,6 +66,7 @@ static int rewrite(struct st_job *job, struct stet_error *err) {
 static int lease_for_writing(struct st_job *job, struct stet_error *err) {
 	for (;;) {
 		enum st_lease lease = st_lease_take(job->fd, F_WRLCK);
+		job->leased = lease == ST_LEASE_HELD;
 		if (lease != ST_LEASE_BUSY)
 			return 0;
 		if (st_now_ms() >= job->deadline_ms)
@@ -85,8 +86,7 @@ static int lease_for_writing(struct st_job *job, struct stet_error *err) {
 }
 
 int st_in_place(struct st_job *job, struct stet_error *err) {
-	st_close_at(&job->fd);
-	job->leased = false;
+	st_job_let_go(job);
 	do
 		job->fd = st_retry(openat(job->place.dirfd, job->place.name,
 		                          O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));

@@ -10,7 +10,7 @@ void st_job_release(struct st_job *job) {
 	st_job_unlock(job);
 	st_temp_release(&job->temp);
 	st_hashing_release(&job->hashing);
-	st_close_at(&job->fd);
+	st_job_let_go(job);
 	st_place_release(&job->place);
 }
 
@@ -59,9 +59,16 @@ int st_job_conflict(struct st_job *job, struct stet_error *err) {
 	               st_shown(job->place.path));
 }
 
-int st_job_open(struct st_job *job, struct stet_error *err) {
+/* A forked child may have the descriptor too: to close it would not be enough. */
+void st_job_let_go(struct st_job *job) {
+	if (job->leased && job->fd >= 0)
+		st_lease_drop(job->fd);
 	st_close_at(&job->fd);
 	job->leased = false;
+}
+
+int st_job_open(struct st_job *job, struct stet_error *err) {
+	st_job_let_go(job);
 	int fd = st_file_open(&job->place, err);
 	if (fd == STET_E_NOT_FOUND) {
 		job->done->deleted = true;

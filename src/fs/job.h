@@ -69,6 +69,9 @@ void st_job_unlock(struct st_job *job);
 /** Say what is in the way of the version that was expected. Returns STET_E_CONFLICT. */
 int st_job_conflict(struct st_job *job, struct stet_error *err);
 
+/** Give up the file that is open, and the lease on it. */
+void st_job_let_go(struct st_job *job);
+
 /** Open the file. Returns 0, STET_E_CONFLICT if it is gone, or the codes of st_file_open(). */
 [[nodiscard]] int st_job_open(struct st_job *job, struct stet_error *err);
 

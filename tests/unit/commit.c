@@ -303,6 +303,35 @@ static void a_file_that_is_held_may_have_been_replaced(void **state) {
 	assert_int_equal(count_files(dir), 1);
 }
 
+/* It got another name since it was read; and a forked child has the descriptor with the lease. */
+static void a_file_that_is_held_may_have_got_a_name(void **state) {
+	const struct dir *dir = *state;
+	with_bench(dir);
+	dir_write(dir, "a.txt", "old");
+	struct st_hash old = hash_of("old");
+	st_auto(st_place) place = ST_PLACE_INIT;
+	st_auto(st_file) file = ST_FILE_INIT;
+	st_auto(st_committed) done = ST_COMMITTED_INIT;
+	assert_int_equal(
+		st_file_load_held(&bench.root, ST_STR("a.txt"), ST_FILE_MAX, NULL, &place, &file, NULL), 0);
+	assert_int_equal(linkat(dir->fd, "a.txt", dir->fd, "b.txt", 0), 0);
+	pid_t child = fork();
+	if (child == 0) {
+		pause();
+		_exit(0);
+	}
+	const struct st_commit commit = {
+		.path = ST_STR("a.txt"), .bytes = ST_STR("new"), .expected = &old, .held = &file};
+	int code = st_commit(&bench.root, &bench.guard, &commit, &done, NULL);
+	st_autofd writer = openat(dir->fd, "a.txt", O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+	kill(child, SIGKILL);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	assert_int_equal(code, 0);
+	assert_int_equal(done.way, ST_COMMIT_IN_PLACE);
+	assert_string_equal(dir_read(dir, "b.txt"), "new");
+	assert_true(writer >= 0);
+}
+
 static void a_late_write_is_kept_and_reported(void **state) {
 	const struct dir *dir = *state;
 	with_bench(dir);
@@ -915,6 +944,7 @@ int main(void) {
 		claim(a_file_open_for_writing_is_busy),
 		claim(a_file_that_is_held_is_replaced_unless_others_want_it),
 		claim(a_file_that_is_held_may_have_been_replaced),
+		claim(a_file_that_is_held_may_have_got_a_name),
 		claim(a_late_write_is_kept_and_reported),
 		claim(a_late_write_within_a_tick_shows_in_the_times),
 		claim(a_notice_that_nobody_took_comes_again),

@@ -406,6 +406,46 @@ static void who_finds_the_notes_of_others_does_not_add_to_them(void **state) {
 	st_daybook_release(&second);
 }
 
+/* Who waited for the lock of a daybook that was posted and left its place has to look for the next one. */
+static void a_daybook_that_left_its_place_is_not_posted_again(void **state) {
+	const struct dir *dir = *state;
+	assert_int_equal(mkdirat(dir->fd, ".stet", 0700), 0);
+	struct st_daybook first = open_daybook(dir), second = open_daybook(dir);
+	assert_true(add(&first, 0));
+	assert_int_equal(linkat(dir->fd, ".stet/" ST_DAYBOOK_NAME, dir->fd, "copy", 0), 0);
+	st_auto(st_daybook_page) page = {0};
+	assert_int_equal(st_daybook_begin(&first, 1000, &page, NULL), 0);
+	assert_int_equal(entries_of(&page), 1);
+	st_daybook_end(&first, true);
+	st_auto(st_daybook_page) again = {0};
+	assert_int_equal(st_daybook_begin(&second, 1000, &again, NULL), 1);
+	assert_int_equal(entries_of(&again), 0);
+	assert_false(add(&first, 1));
+	assert_true(flock(second.fd, LOCK_EX | LOCK_NB) == 0);
+	st_daybook_release(&first);
+	st_daybook_release(&second);
+}
+
+/* The lock is the parent's, whose descriptor the child has. */
+static void a_forked_child_does_not_unlock_it(void **state) {
+	const struct dir *dir = *state;
+	int status;
+	assert_int_equal(mkdirat(dir->fd, ".stet", 0700), 0);
+	struct st_daybook daybook = open_daybook(dir), other = open_daybook(dir);
+	assert_true(add(&daybook, 0));
+	st_auto(st_daybook_page) page = {0};
+	assert_int_equal(st_daybook_begin(&daybook, 1000, &page, NULL), 0);
+	pid_t child = fork();
+	if (child == 0)
+		_exit(add(&daybook, 1));
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	assert_true(flock(other.fd, LOCK_EX | LOCK_NB) < 0);
+	st_daybook_end(&daybook, true);
+	st_daybook_release(&daybook);
+	st_daybook_release(&other);
+}
+
 /* ---- what is not whole ---- */
 
 static void what_was_cut_off_or_changed_is_no_entry(void **state) {
@@ -709,6 +749,41 @@ static void what_is_stored_can_be_read_while_it_is_locked(void **state) {
 	assert_int_equal(listed(&reader, NULL), 3);
 }
 
+/* The longest that somebody had to wait to open a file to write, within so many milliseconds. */
+static int64_t longest_wait(const struct dir *dir, const char *path, int64_t ms) {
+	int64_t begin = st_now_ms(), last = begin, longest = 0;
+	for (int64_t now = begin; now < begin + ms; now = st_now_ms()) {
+		int fd = openat(dir->fd, path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+		if (fd >= 0)
+			last = now;
+		longest = now - last > longest ? now - last : longest;
+		st_close_at(&fd);
+		sleep_ms(5);
+	}
+	return longest;
+}
+
+/* Who was here last is looked up in the database; nobody has to wait for that with what he writes. */
+static void a_refusal_does_not_hold_the_file(void **state) {
+	const struct dir *dir = *state;
+	int status;
+	dir_write(dir, "a.c", "0\n");
+	st_auto(agent) agent = hire(dir);
+	edit(&agent, "a.c", "0", "1");
+	edit(&agent, "a.c", "1", "2");
+	dir_write(dir, "a.c", "theirs\n");
+	struct st_db *holder = lock_database(dir);
+	pid_t child = fork();
+	if (child == 0)
+		_exit(longest_wait(dir, "a.c", 1500) > 400);
+	sleep_ms(100);
+	assert_int_equal(stet_session_edit(agent.session, "a.c", "2", 1, "3", 1, NULL, NULL, NULL),
+	                 STET_E_CONFLICT);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	st_db_close(holder);
+}
+
 /* What sessions saw is not in the daybook: to open one asks for nothing of it. */
 static void a_session_opens_while_the_daybook_is_locked(void **state) {
 	const struct dir *dir = *state;
@@ -743,6 +818,34 @@ static void notes_outlive_a_damaged_database(void **state) {
 	assert_true(dir_has(dir, ".stet/stet.db.damaged-1"));
 }
 
+/* Fill a file with what is no database, as it is there. */
+static void spoil(const struct dir *dir, const char *path) {
+	struct stat st;
+	st_autofd fd = openat(dir->fd, path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	assert_int_equal(fstat(fd, &st), 0);
+	for (off_t at = 0; at < st.st_size; at += 16)
+		assert_int_equal(pwrite(fd, "This is no page.", 16, at), 16);
+}
+
+/* Nobody has to look at the state for that. */
+static void a_damaged_database_is_replaced_behind_the_edits(void **state) {
+	const struct dir *dir = *state;
+	dir_write(dir, "a.c", "0\n");
+	st_auto(agent) agent = hire(dir);
+	edit(&agent, "a.c", "0", "1");
+	assert_int_equal(stet_state_flush(agent.ws, NULL), 0);
+	spoil(dir, ".stet/stet.db");
+	spoil(dir, ".stet/stet.db-wal");
+	spoil(dir, ".stet/stet.db-shm");
+	edit(&agent, "a.c", "1", "2");
+	for (int i = 0; i < 500 && !dir_has(dir, ".stet/stet.db.damaged-1"); i++)
+		sleep_ms(10);
+	assert_true(dir_has(dir, ".stet/stet.db.damaged-1"));
+	assert_int_equal(logged(dir), 1);
+}
+
 int main(void) {
 	const struct CMUnitTest tests[] = {
 		claim(what_is_noted_is_known_to_everybody),
@@ -755,6 +858,8 @@ int main(void) {
 		claim(a_forked_child_notes_for_itself),
 		claim(what_was_posted_is_not_posted_again),
 		claim(who_finds_the_notes_of_others_does_not_add_to_them),
+		claim(a_daybook_that_left_its_place_is_not_posted_again),
+		claim(a_forked_child_does_not_unlock_it),
 		claim(what_was_cut_off_or_changed_is_no_entry),
 		claim(what_is_no_daybook_is_cleared_away),
 		claim(a_path_outside_is_passed_over),
@@ -769,8 +874,10 @@ int main(void) {
 		claim(a_state_that_goes_away_is_begun_anew),
 		claim(a_locked_database_holds_nobody_up),
 		claim(what_is_stored_can_be_read_while_it_is_locked),
+		claim(a_refusal_does_not_hold_the_file),
 		claim(a_session_opens_while_the_daybook_is_locked),
 		claim(notes_outlive_a_damaged_database),
+		claim(a_damaged_database_is_replaced_behind_the_edits),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

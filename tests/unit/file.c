@@ -113,11 +113,11 @@ static bool is_free(const struct dir *dir, const char *path) {
 /* Neither a large file, for which the work may take long, nor one that somebody writes. */
 static void a_file_is_held_until_it_is_released(void **state) {
 	const struct dir *dir = *state;
-	st_autofree char *large = calloc(1, (1 << 20) + 1);
+	st_autofree char *large = calloc(1, (256 << 10) + 1);
 	struct st_root root;
 	assert_int_equal(st_root_open(&root, dir->path, NULL), 0);
 	dir_write(dir, "a", "text");
-	dir_write_bytes(dir, "large", large, (1 << 20) + 1);
+	dir_write_bytes(dir, "large", large, (256 << 10) + 1);
 	dir_write(dir, "written", "text");
 	[[maybe_unused]] st_autofd writer = openat(dir->fd, "written", O_WRONLY | O_CLOEXEC);
 	static const char *const paths[] = {"a", "large", "written"};
