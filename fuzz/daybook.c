@@ -33,12 +33,10 @@ static void put_right(const struct st_daybook_page *page) {
 	char *entry = page->bytes.ptr + TITLE;
 	uint32_t size;
 	for (; left >= HEAD; entry += size, left -= size) {
-		uint64_t sum = 0xcbf29ce484222325u;
 		memcpy(&size, entry + 8, sizeof size);
 		if (size < HEAD || size > left)
 			return;
-		for (size_t i = 8; i < size; i++)
-			sum = (sum ^ (unsigned char)entry[i]) * 0x100000001b3u;
+		uint64_t sum = st_str_sum(ST_STR_SUM, st_strn(entry + 8, size - 8));
 		memcpy(entry, &sum, sizeof sum);
 	}
 }

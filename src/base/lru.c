@@ -15,12 +15,9 @@ struct st_lru_entry {
 	char key[];
 };
 
-/* FNV-1a: keys are paths and digests, and an attacker who floods one bucket only slows himself. */
+/* Keys are paths and digests, and an attacker who floods one bucket only slows himself. */
 static uint64_t hash_of(struct st_str key) {
-	uint64_t hash = 0xcbf29ce484222325u;
-	for (size_t i = 0; i < key.len; i++)
-		hash = (hash ^ (unsigned char)key.ptr[i]) * 0x100000001b3u;
-	return hash;
+	return st_str_sum(ST_STR_SUM, key);
 }
 
 static struct st_lru_entry **slot_of(const struct st_lru *lru, struct st_str key, uint64_t hash) {

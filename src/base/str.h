@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
 struct st_str {
@@ -67,5 +68,19 @@ static inline int st_str_cmp(struct st_str a, struct st_str b) {
 		return order;
 	return (a.len > b.len) - (a.len < b.len);
 }
+
+/**
+ * FNV-1a: a number by which equal bytes are found, and damaged ones; no help
+ * against anybody who means harm.
+ *
+ * @sum  ST_STR_SUM, or the sum of what is before.
+ */
+static inline uint64_t st_str_sum(uint64_t sum, struct st_str s) {
+	for (size_t i = 0; i < s.len; i++)
+		sum = (sum ^ (unsigned char)s.ptr[i]) * 0x100000001b3u;
+	return sum;
+}
+
+#define ST_STR_SUM ((uint64_t)0xcbf29ce484222325u)
 
 #endif

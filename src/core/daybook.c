@@ -107,13 +107,6 @@ struct entry {
 	int64_t mtime_ns, ctime_ns;
 };
 
-static uint64_t sum(struct st_str bytes) {
-	uint64_t sum = 0xcbf29ce484222325u;
-	for (size_t i = 0; i < bytes.len; i++)
-		sum = (sum ^ (unsigned char)bytes.ptr[i]) * 0x100000001b3u;
-	return sum;
-}
-
 static uint32_t flags_of(const struct st_deed *deed, const char *session) {
 	return (deed->wrote ? WROTE : 0) | (deed->had ? HAD : 0) | (deed->has ? HAS : 0) |
 	       (deed->foreign ? FOREIGN : 0) | (deed->below ? BELOW : 0) |
@@ -145,7 +138,7 @@ void st_daybook_write(struct st_buf *out, const struct st_deed *deed, const char
 		st_buf_add(out, texts[i]);
 	if (out->failed)
 		return;
-	entry.checksum = sum(st_strn(out->ptr + begin, out->len - begin));
+	entry.checksum = st_str_sum(ST_STR_SUM, st_strn(out->ptr + begin, out->len - begin));
 	memcpy(out->ptr + start, &entry.checksum, sizeof entry.checksum);
 }
 
@@ -168,7 +161,7 @@ static size_t read_entry(struct st_str bytes, struct st_deed *deed, const char *
 	if (entry.size < sizeof entry || entry.size > bytes.len)
 		return 0;
 	size_t begin = sizeof entry.checksum;
-	if (sum(st_strn(bytes.ptr + begin, entry.size - begin)) != entry.checksum)
+	if (st_str_sum(ST_STR_SUM, st_strn(bytes.ptr + begin, entry.size - begin)) != entry.checksum)
 		return 0;
 	struct st_str rest = st_strn(bytes.ptr + sizeof entry, entry.size - sizeof entry);
 	*deed = (struct st_deed){

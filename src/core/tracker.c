@@ -51,15 +51,12 @@ static void touch(struct st_tracker *tracker, const char *path) {
 }
 
 static uint64_t mix(uint64_t digest, const void *bytes, size_t len) {
-	const unsigned char *at = bytes;
-	for (size_t i = 0; i < len; i++)
-		digest = (digest ^ at[i]) * 0x100000001b3u;
-	return digest;
+	return st_str_sum(digest, st_strn(bytes, len));
 }
 
 uint64_t st_seen_digest(const struct st_seen *seen) {
 	const struct st_stamp *stamp = &seen->stamp;
-	uint64_t digest = mix(0xcbf29ce484222325u, seen->hash.bytes, ST_HASH_SIZE);
+	uint64_t digest = mix(ST_STR_SUM, seen->hash.bytes, ST_HASH_SIZE);
 	const uint64_t numbers[] = {
 		stamp->dev,  stamp->ino,  stamp->size, (uint64_t)stamp->mtime_ns, (uint64_t)stamp->ctime_ns,
 		stamp->racy, seen->total,

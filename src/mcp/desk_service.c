@@ -55,11 +55,9 @@ static void leave(struct st_mcp_service *base, void *user) {
 	stet_agent_release(user);
 }
 
-/* FNV-1a. 0 stands for no key. */
+/* 0 stands for no key. */
 static uint64_t hash(uint64_t seed, struct st_str text) {
-	uint64_t sum = seed ^ 0xcbf29ce484222325;
-	for (size_t i = 0; i < text.len; i++)
-		sum = (sum ^ (unsigned char)text.ptr[i]) * 0x100000001b3;
+	uint64_t sum = st_str_sum(seed ^ ST_STR_SUM, text);
 	return sum ? sum : 1;
 }
 

@@ -254,6 +254,14 @@ static pid_t append_from_elsewhere(const struct dir *dir, const char *text) {
 	return child;
 }
 
+/* Read a.txt as one that is to be replaced. */
+static void hold(struct bench *bench, struct st_file *file) {
+	st_auto(st_place) place = ST_PLACE_INIT;
+	assert_int_equal(
+		st_file_load_held(&bench->root, ST_STR("a.txt"), ST_FILE_MAX, NULL, &place, file, NULL), 0);
+	assert_true(file->held >= 0);
+}
+
 /* It is not read again; but who came to write to it meanwhile comes first. */
 static void a_file_that_is_held_is_replaced_unless_others_want_it(void **state) {
 	const struct dir *dir = *state;
@@ -261,13 +269,9 @@ static void a_file_that_is_held_is_replaced_unless_others_want_it(void **state) 
 	for (int wanted = 0; wanted < 2; wanted++) {
 		dir_write(dir, "a.txt", "old");
 		struct st_hash old = hash_of("old");
-		st_auto(st_place) place = ST_PLACE_INIT;
 		st_auto(st_file) file = ST_FILE_INIT;
 		st_auto(st_committed) done = ST_COMMITTED_INIT;
-		assert_int_equal(
-			st_file_load_held(&bench.root, ST_STR("a.txt"), ST_FILE_MAX, NULL, &place, &file, NULL),
-			0);
-		assert_true(file.held >= 0);
+		hold(&bench, &file);
 		pid_t child = wanted ? append_from_elsewhere(dir, " + theirs") : 0;
 		for (int i = 0; wanted && st_lease_holds(file.held, F_RDLCK) && i < 5000; i++)
 			sleep_ms(1);
@@ -288,11 +292,9 @@ static void a_file_that_is_held_may_have_been_replaced(void **state) {
 	with_bench(dir);
 	dir_write(dir, "a.txt", "old");
 	struct st_hash old = hash_of("old");
-	st_auto(st_place) place = ST_PLACE_INIT;
 	st_auto(st_file) file = ST_FILE_INIT;
 	st_auto(st_committed) done = ST_COMMITTED_INIT;
-	assert_int_equal(
-		st_file_load_held(&bench.root, ST_STR("a.txt"), ST_FILE_MAX, NULL, &place, &file, NULL), 0);
+	hold(&bench, &file);
 	dir_write(dir, "b.txt", "theirs");
 	assert_int_equal(renameat(dir->fd, "b.txt", dir->fd, "a.txt"), 0);
 	const struct st_commit commit = {
@@ -309,11 +311,9 @@ static void a_file_that_is_held_may_have_got_a_name(void **state) {
 	with_bench(dir);
 	dir_write(dir, "a.txt", "old");
 	struct st_hash old = hash_of("old");
-	st_auto(st_place) place = ST_PLACE_INIT;
 	st_auto(st_file) file = ST_FILE_INIT;
 	st_auto(st_committed) done = ST_COMMITTED_INIT;
-	assert_int_equal(
-		st_file_load_held(&bench.root, ST_STR("a.txt"), ST_FILE_MAX, NULL, &place, &file, NULL), 0);
+	hold(&bench, &file);
 	assert_int_equal(linkat(dir->fd, "a.txt", dir->fd, "b.txt", 0), 0);
 	pid_t child = fork();
 	if (child == 0) {
