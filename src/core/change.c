@@ -542,9 +542,9 @@ static int try_change(struct stet_session *session, const struct st_change *chan
 	st_auto(st_buf) new = ST_BUF_INIT;
 	answer->merged = false;
 	st_buf_release(&answer->diff);
-	bool writes = !change->remove && !change->dry_run;
+	bool holds = !change->remove && !change->dry_run && !change->slow;
 	int code =
-		(writes ? st_session_hold : st_session_load)(session, change->path, &place, &file, err);
+		(holds ? st_session_hold : st_session_load)(session, change->path, &place, &file, err);
 	if (change->found && place.path)
 		change->found(change->context, place.path);
 	if (code == STET_E_NOT_FOUND && place.path)

@@ -5,10 +5,11 @@
 #include "fs/lease.h"
 #include "fs/sys.h"
 
-static int put_bytes(int fd, struct st_str bytes) {
+/* In the place of so many; what others append behind them stays. */
+static int put_bytes(int fd, struct st_str bytes, size_t before) {
 	if (st_pwrite_all(fd, bytes) < 0)
 		return -1;
-	return st_retry(ftruncate(fd, (off_t)bytes.len));
+	return bytes.len < before ? st_retry(ftruncate(fd, (off_t)bytes.len)) : 0;
 }
 
 /* Writing takes the setuid and setgid bits away, unless root writes. */
@@ -17,6 +18,12 @@ static void restore_mode(struct st_job *job) {
 	if (mode & 06000 && st_retry(fchmod(job->fd, mode)) < 0)
 		st_guard_notice(job->guard, "%s was written in place and lost its setuid or setgid bit.",
 		                st_shown(job->place.path));
+}
+
+/* Without a lease others may have written to it until now: copy and space took their time. */
+static bool is_as_read(const struct st_job *job) {
+	st_auto(st_file) now = ST_FILE_INIT;
+	return job->leased || st_file_is(job->fd, job->old, &now);
 }
 
 static int rewrite(struct st_job *job, struct stet_error *err) {
@@ -34,12 +41,12 @@ static int rewrite(struct st_job *job, struct stet_error *err) {
 	    (errno == ENOSPC || errno == EDQUOT))
 		failed = -1;
 	/* It may have been replaced since it was opened; then nobody would see what is written to it. */
-	if (failed == 0 && !st_job_is_named(job, &job->stamp)) {
+	if (failed == 0 && (!st_job_is_named(job, &job->stamp) || !is_as_read(job))) {
 		st_rescue_end(job->guard, &rescue);
 		return ST_JOB_AGAIN;
 	}
 	if (failed == 0)
-		failed = put_bytes(job->fd, new);
+		failed = put_bytes(job->fd, new, old.len);
 	if (failed == 0 && !job->commit->relaxed)
 		failed = st_retry(fsync(job->fd));
 	if (failed == 0) {
@@ -51,7 +58,7 @@ static int rewrite(struct st_job *job, struct stet_error *err) {
 	}
 
 	int errnum = errno;
-	if (put_bytes(job->fd, old) == 0) {
+	if (put_bytes(job->fd, old, new.len) == 0) {
 		restore_mode(job);
 		st_rescue_end(job->guard, &rescue);
 		return st_fail_errno(err, errnum, "%s was not written", st_shown(job->place.path));

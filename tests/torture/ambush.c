@@ -108,6 +108,19 @@ static void no_step_loses_an_update_without_leases(void **state) {
 	steps_lack(STEPS_LACK_NOTHING);
 }
 
+/* There is one moment left, between the last look and the write, which cannot be closed. */
+static void an_edit_in_place_without_leases_has_one_gap(void **state) {
+	steps_lack(STEPS_LACK_LEASES);
+	fight_print_head();
+	for (size_t kind = 0; kind < HOSTILE_KINDS; kind++) {
+		struct fight fight = {
+			.writer = &writer_edits, .kind = &hostile_kinds[kind], .size = SIZE, .linked = true};
+		(void)strike_before_every_step(&fight, *state);
+		assert_in_range(fight.score.lost, 0, 1);
+	}
+	steps_lack(STEPS_LACK_NOTHING);
+}
+
 static void no_two_steps_lose_two_updates(void **state) {
 	int apart = in_full() ? STEPS_MAX : 6;
 	struct fight fight = {.writer = &writer_edits,
@@ -294,6 +307,7 @@ int main(void) {
 		claim(no_step_of_a_synced_edit_loses_an_update),
 		claim(no_step_of_an_edit_in_place_loses_an_update),
 		claim(no_step_loses_an_update_without_leases),
+		claim(an_edit_in_place_without_leases_has_one_gap),
 		claim(no_two_steps_lose_two_updates),
 		claim(a_version_that_cannot_be_kept_stays),
 		claim(what_was_written_is_never_called_nothing),
