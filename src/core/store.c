@@ -177,7 +177,9 @@ static int open_file(struct st_store *store, int dirfd, struct stet_error *err) 
 	int64_t version = 0;
 	make_private(dirfd);
 	store->remote = st_state_is_remote(dirfd);
-	int code = st_db_open(path.ptr, !store->remote, &store->db, err);
+	/* The WAL has its index in shared memory: not between machines, and not where a page has several blocks. */
+	bool wal = !store->remote && !st_state_has_small_blocks(dirfd);
+	int code = st_db_open(path.ptr, wal, &store->db, err);
 	if (code == STET_E_ACCESS)
 		return st_fail(err, code,
 		               "The state database %s/%s is not used: it is not a file that this user may "

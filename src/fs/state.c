@@ -119,3 +119,8 @@ bool st_state_is_remote(int fd) {
 		return false;
 	}
 }
+
+bool st_state_has_small_blocks(int fd) {
+	struct statfs fs;
+	return fstatfs(fd, &fs) == 0 && fs.f_bsize > 0 && fs.f_bsize < sysconf(_SC_PAGESIZE);
+}

@@ -42,4 +42,10 @@
 /** Whether a descriptor is of a filesystem that other machines may use at the same time. */
 bool st_state_is_remote(int fd);
 
+/**
+ * Whether what is mapped of a file of that filesystem may have to be given a
+ * place on the disk block by block: on a full one, to touch it ends the process.
+ */
+bool st_state_has_small_blocks(int fd);
+
 #endif

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "core/session.h"
+#include "lib/child.h"
 #include "lib/run.h"
 #include "lib/test.h"
 #include "stet/state.h"
@@ -846,6 +847,28 @@ static void a_damaged_database_is_replaced_behind_the_edits(void **state) {
 	assert_int_equal(logged(dir), 1);
 }
 
+/* A file in shared memory would have holes there, and to touch one on a full disk ends the process. */
+static void work_on_small_blocks(const struct dir *dir) {
+	struct stet_workspace *ws = NULL;
+	dir_write(dir, "image", "");
+	hold(truncate(dir_at(dir, "image"), 8 << 20) == 0 && mkdir(dir_at(dir, "mount"), 0755) == 0,
+	     "prepare");
+	if (run(dir, NULL, (const char *[]){"/sbin/mkfs.ext4", "-q", "-b", "1024", "image", NULL}) !=
+	        0 ||
+	    run(dir, NULL, (const char *[]){"mount", "-o", "loop", "image", "mount", NULL}) != 0)
+		child_skip("an ext4 image cannot be mounted here");
+	hold(stet_workspace_open(dir_at(dir, "mount"), &ws, NULL) == 0, "open");
+	hold(stet_story_begin(ws, "a story", NULL) == 0, "store");
+	hold(dir_has(dir, "mount/.stet/stet.db"), "there is a database");
+	hold(!dir_has(dir, "mount/.stet/stet.db-shm"), "without shared memory");
+	stet_workspace_close(ws);
+	run(dir, NULL, (const char *[]){"umount", "mount", NULL});
+}
+
+static void where_blocks_are_small_no_memory_is_shared(void **state) {
+	child_with_mounts(*state, work_on_small_blocks);
+}
+
 int main(void) {
 	const struct CMUnitTest tests[] = {
 		claim(what_is_noted_is_known_to_everybody),
@@ -878,6 +901,7 @@ int main(void) {
 		claim(a_session_opens_while_the_daybook_is_locked),
 		claim(notes_outlive_a_damaged_database),
 		claim(a_damaged_database_is_replaced_behind_the_edits),
+		claim(where_blocks_are_small_no_memory_is_shared),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
