@@ -219,11 +219,31 @@ static int store_news(struct stet_session *session, bool seen, struct stet_error
 	return code;
 }
 
+/* It is said once, until something can be stored again. */
+static void say_unsaved(struct stet_session *session, int code, const struct stet_error *err) {
+	if (code < 0 && !session->unsaved)
+		st_guard_notice(&session->ws->guard,
+		                "What this session has seen and written could not be stored, so that other "
+		                "processes do not know of it yet. %s",
+		                err->message);
+	session->unsaved = code < 0;
+}
+
 int st_visit_settle(struct stet_session *session, struct stet_error *err) {
 	bool seen = has_news(session);
 	if (seen || session->deeds.count > 0)
 		return store_news(session, seen, err);
 	st_tracker_settle(&session->tracker);
+	return 0;
+}
+
+int st_visit_settle_or_say(struct stet_session *session, struct stet_error *err) {
+	struct stet_error why = {0};
+	int code = st_visit_settle(session, &why);
+	bool can_wait = code == STET_E_BUSY || code == STET_E_NO_SPACE || code == STET_E_IO;
+	if (code < 0 && !can_wait)
+		return st_fail(err, code, "%s", why.message);
+	say_unsaved(session, code, &why);
 	return 0;
 }
 
@@ -242,12 +262,7 @@ static void keep(struct stet_session *session) {
 	}
 	struct stet_error err = {0};
 	int code = store_news(session, seen, &err);
-	if (code < 0 && !session->unsaved)
-		st_guard_notice(&session->ws->guard,
-		                "What this session has seen and written could not be stored, so that other "
-		                "processes do not know of it yet. %s",
-		                err.message);
-	session->unsaved = code < 0;
+	say_unsaved(session, code, &err);
 }
 
 void st_visit_close(struct stet_session *session) {

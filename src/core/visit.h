@@ -32,8 +32,11 @@ void st_visit_did(struct stet_session *session, const struct st_deed *deed);
 /** Note that a file or directory has another name now; a look at the disk tells the rest. */
 void st_visit_moved(struct stet_session *session, const char *from, const char *to, bool is_dir);
 
-/** Store what there is to store now, before the state is looked at. Returns as st_store_do(). */
+/** Store what there is to store now. Returns as st_store_do(). */
 [[nodiscard]] int st_visit_settle(struct stet_session *session, struct stet_error *err);
+
+/** The same, before the state is looked at: if the disk is full or somebody else at it, a notice says what is missing. */
+[[nodiscard]] int st_visit_settle_or_say(struct stet_session *session, struct stet_error *err);
 
 /** For st_store.post and is_known, with the workspace as data. */
 [[nodiscard]] int st_visit_post(struct st_store *store, void *data, const struct st_deed *deed,

@@ -12,7 +12,7 @@ int stet_state_json(struct stet_session *session, char **out, size_t *out_len,
 	*out = NULL;
 	st_auto(st_repo_view) view = {0};
 	struct st_buf text = ST_BUF_INIT;
-	int code = st_visit_settle(session, err);
+	int code = st_visit_settle_or_say(session, err);
 	if (code == 0)
 		code = st_repo_look(session->ws, session, 0, &view, err);
 	if (code == 0)

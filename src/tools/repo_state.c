@@ -28,7 +28,7 @@ static int run(struct st_call *call, struct stet_error *err) {
 	if (budget < 0)
 		return st_fail(err, STET_E_INVALID, "\"budget\" of repo_state counts tokens.");
 	st_auto(st_repo_view) view = {0};
-	int code = st_visit_settle(session, err);
+	int code = st_visit_settle_or_say(session, err);
 	if (code == 0 && st_arg_flag(call, "scan", false))
 		code = stet_state_scan(session->ws, err);
 	if (code == 0)

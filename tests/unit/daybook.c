@@ -750,6 +750,34 @@ static void what_is_stored_can_be_read_while_it_is_locked(void **state) {
 	assert_int_equal(listed(&reader, NULL), 3);
 }
 
+/* On a full disk: a session that wrote, and whose notes have no room, can still ask how things are. */
+static void the_state_can_be_looked_at_on_a_full_disk(void **state) {
+	const struct dir *dir = *state;
+	struct rlimit limit, full;
+	char *json = NULL;
+	struct stet_answer *answer = NULL;
+	dir_write(dir, "a.c", "0\n");
+	dir_write(dir, "b.c", "0\n");
+	st_auto(agent) agent = hire(dir);
+	edit(&agent, "a.c", "0", "1");
+	assert_int_equal(listed(&agent, NULL), 1);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+	full = limit;
+	full.rlim_cur = 1;
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &full), 0);
+	int read = stet_session_read(agent.session, "b.c", 0, 0, &answer, NULL);
+	int code = stet_state_json(agent.session, &json, NULL, NULL);
+	int undone = stet_undo(agent.session, "a.c", NULL, NULL);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	stet_answer_free(answer);
+	assert_int_equal(read, 0);
+	assert_int_equal(code, 0);
+	stet_free(json);
+	assert_true(undone < 0);
+	expect_notice(&agent, "could not be stored");
+}
+
 /* The longest that somebody had to wait to open a file to write, within so many milliseconds. */
 static int64_t longest_wait(const struct dir *dir, const char *path, int64_t ms) {
 	int64_t begin = st_now_ms(), last = begin, longest = 0;
@@ -897,6 +925,7 @@ int main(void) {
 		claim(a_state_that_goes_away_is_begun_anew),
 		claim(a_locked_database_holds_nobody_up),
 		claim(what_is_stored_can_be_read_while_it_is_locked),
+		claim(the_state_can_be_looked_at_on_a_full_disk),
 		claim(a_refusal_does_not_hold_the_file),
 		claim(a_session_opens_while_the_daybook_is_locked),
 		claim(notes_outlive_a_damaged_database),
