@@ -989,6 +989,7 @@ static bool is_harmless(const char *symbol) {
 		"qsort",
 		"snprintf",
 		"sscanf",
+		"sysconf",
 		"uname",
 		"vsnprintf",
 	};
