@@ -139,6 +139,29 @@ int st_json_parse(struct st_str text, const char *what, yyjson_doc **out, struct
 	return code;
 }
 
+/* An integral double as an int64; false for others, and for those beyond it. */
+static bool to_int(double number, int64_t *out) {
+	if (!(number >= -0x1p63 && number < 0x1p63))
+		return false;
+	*out = (int64_t)number;
+	return (double)*out == number;
+}
+
+bool st_json_is_int(yyjson_val *value) {
+	int64_t number;
+	return yyjson_is_int(value) ||
+	       (yyjson_is_real(value) && to_int(yyjson_get_real(value), &number));
+}
+
+int64_t st_json_int(yyjson_val *value) {
+	int64_t number;
+	if (yyjson_is_uint(value) && yyjson_get_uint(value) > INT64_MAX)
+		return INT64_MAX;
+	if (yyjson_is_real(value))
+		return to_int(yyjson_get_real(value), &number) ? number : 0;
+	return yyjson_get_sint(value);
+}
+
 const char *st_json_kind(yyjson_val *value) {
 	switch (yyjson_get_type(value)) {
 	case YYJSON_TYPE_STR:

@@ -51,11 +51,11 @@ static inline struct st_str st_json_str(yyjson_val *value) {
 	                            : st_str("");
 }
 
+/** Whether a value is an integer, however it is written: 3, 3.0, 3e0. */
+bool st_json_is_int(yyjson_val *value);
+
 /** An integer value; one beyond int64 is as good as the largest. 0 for any other value. */
-static inline int64_t st_json_int(yyjson_val *value) {
-	return yyjson_is_uint(value) && yyjson_get_uint(value) > INT64_MAX ? INT64_MAX
-	                                                                   : yyjson_get_sint(value);
-}
+int64_t st_json_int(yyjson_val *value);
 
 /** What kind of value it is, for messages: "a string", "a number", "an object". */
 const char *st_json_kind(yyjson_val *value);

@@ -40,18 +40,20 @@ static void item_done(struct st_mcp_sink *sink) {
 }
 
 /* Each message gets a document of its own, and goes its own way from here. */
-static struct st_mcp_message *part_of(yyjson_val *value) {
+static struct st_mcp_message *part_of(yyjson_val *value, bool mended) {
 	st_auto(st_buf) text = ST_BUF_INIT;
 	st_mcp_wire_value(&text, value);
 	struct st_mcp_message *message = text.failed ? NULL : st_mcp_message_new(st_buf_str(&text));
 	if (message && message->kind == ST_MCP_BATCH)
 		st_mcp_refuse(message, ST_MCP_INVALID_REQUEST, "A message is a JSON object.");
+	if (message)
+		message->mended = mended;
 	return message;
 }
 
-static void dispatch_part(struct st_mcp_peer *peer, yyjson_val *value, struct item *item,
-                          struct st_mcp_sink *outer) {
-	struct st_mcp_message *message = part_of(value);
+static void dispatch_part(struct st_mcp_peer *peer, yyjson_val *value, bool mended,
+                          struct item *item, struct st_mcp_sink *outer) {
+	struct st_mcp_message *message = part_of(value, mended);
 	if (!message) {
 		pthread_mutex_lock(&peer->lock);
 		item_done(&item->sink);
@@ -81,7 +83,7 @@ void st_mcp_batch(struct st_mcp_peer *peer, struct st_mcp_message *message,
 		struct item *item = &batch->items[i];
 		item->batch = batch;
 		item->sink = (struct st_mcp_sink){.event = pass_on, .answer = collect, .done = item_done};
-		dispatch_part(peer, yyjson_arr_iter_next(&all), item, sink);
+		dispatch_part(peer, yyjson_arr_iter_next(&all), message->mended, item, sink);
 	}
 	pthread_mutex_lock(&peer->lock);
 	item_done(&own.sink);

@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/utf8.h"
 #include "mcp/desk_state.h"
+#include "mcp/state.h"
 #include "tools/desk.h"
 
 /* How often progress is told at most. */
@@ -114,6 +115,14 @@ static int call(struct st_mcp_request *request, const struct st_tool *tool, yyjs
 	return answer == &old ? strip(request->result, st_buf_str(&old), structured) : 0;
 }
 
+/* As a tool refuses its arguments, so that the model reads why. */
+static int refuse_text(struct st_mcp_request *request) {
+	st_buf_adds(request->result, "{\"content\":[{\"type\":\"text\",\"text\":");
+	st_json_quote(request->result, ST_STR("Error: " ST_MCP_HALF_A_PAIR));
+	st_buf_adds(request->result, "}],\"isError\":true}");
+	return 0;
+}
+
 int st_desk_tools_call(struct st_mcp_request *request) {
 	struct st_str name;
 	if (st_desk_param(request, "name", true, &name) < 0)
@@ -126,5 +135,7 @@ int st_desk_tools_call(struct st_mcp_request *request) {
 	if (args && !yyjson_is_obj(args))
 		return st_mcp_fail(request, ST_MCP_INVALID_PARAMS,
 		                   "\"arguments\" must be an object, not %s.", st_json_kind(args));
+	if (st_mcp_work_of(request)->message->mended)
+		return refuse_text(request);
 	return call(request, tool, args);
 }

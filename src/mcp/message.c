@@ -5,6 +5,7 @@
 
 #include "base/utf8.h"
 #include "mcp/meta.h"
+#include "mcp/wire.h"
 
 void st_mcp_refuse(struct st_mcp_message *message, int code, const char *format, ...) {
 	struct stet_error why;
@@ -27,9 +28,11 @@ static bool take_id(struct st_mcp_message *message, yyjson_val *id) {
 		st_buf_addf(&message->id, "%llu", (unsigned long long)yyjson_get_uint(id));
 	else if (yyjson_is_sint(id))
 		st_buf_addf(&message->id, "%lld", (long long)yyjson_get_sint(id));
+	else if (yyjson_is_real(id))
+		st_mcp_wire_value(&message->id, id);
 	else
 		st_buf_adds(&message->id, "null");
-	return yyjson_is_str(id) || yyjson_is_int(id);
+	return yyjson_is_str(id) || st_json_is_int(id);
 }
 
 static void take_claim(struct st_mcp_message *message) {
@@ -123,27 +126,6 @@ static struct st_mcp_message *finish(struct st_mcp_message *message) {
 	return NULL;
 }
 
-struct st_mcp_message *st_mcp_message_new(struct st_str bytes) {
-	struct st_mcp_message *message = empty();
-	if (!message)
-		return NULL;
-	struct stet_error why = {0};
-	int code = st_json_parse_text(bytes, "The parts of this message", &message->doc, &why);
-	if (code == 0) {
-		take(message, yyjson_doc_get_root(message->doc));
-		code = st_json_check_keys(message->doc, "The parts of this message", &why);
-		if (code == STET_E_INVALID)
-			st_mcp_refuse(message, ST_MCP_INVALID_REQUEST, "%s", why.message);
-	} else if (code == STET_E_INVALID) {
-		st_mcp_refuse(message, ST_MCP_PARSE_ERROR, "%s", why.message);
-	}
-	if (code == STET_E_NOMEM) {
-		st_mcp_message_free(message);
-		return NULL;
-	}
-	return finish(message);
-}
-
 /* The id that some text begins with, if it is an integer or a string without escapes. */
 static struct st_str id_at(struct st_str text) {
 	size_t len = text.len > 0 && text.ptr[0] == '-';
@@ -155,6 +137,118 @@ static struct st_str id_at(struct st_str text) {
 	while (len < text.len && text.ptr[len] >= '0' && text.ptr[len] <= '9')
 		len++;
 	return st_strn(text.ptr, len);
+}
+
+/* ---- what cannot be parsed ---- */
+
+/* The number that four hexadecimal digits behind "\\u" say; -1 if that is not what is there. */
+static int escape_at(struct st_str text, size_t at) {
+	char digits[5] = {0};
+	if (at + 6 > text.len || text.ptr[at] != '\\' || text.ptr[at + 1] != 'u')
+		return -1;
+	memcpy(digits, text.ptr + at + 2, 4);
+	return strspn(digits, "0123456789abcdefABCDEF") == 4 ? (int)strtol(digits, NULL, 16) : -1;
+}
+
+/*
+ * A copy in which half a surrogate pair, as JavaScript makes by cutting a
+ * string between two units, is U+FFFD, which is as long.
+ *
+ * @return Whether there was one.
+ */
+static bool mend_surrogates(struct st_str text, struct st_buf *out) {
+	bool mended = false;
+	st_buf_add(out, text);
+	for (size_t i = 0; i + 1 < text.len && !out->failed; i++) {
+		if (text.ptr[i] != '\\')
+			continue;
+		int unit = escape_at(text, i);
+		int next = unit >= 0xD800 && unit < 0xDC00 ? escape_at(text, i + 6) : -1;
+		if (next >= 0xDC00 && next < 0xE000) {
+			i += 11;
+		} else if (unit >= 0xD800 && unit < 0xE000) {
+			memcpy(out->ptr + i, "\\uFFFD", 6);
+			mended = true;
+			i += 5;
+		} else {
+			i++;
+		}
+	}
+	return mended && !out->failed;
+}
+
+/* Where a string that begins here ends, behind its quote. */
+static size_t skip_string(struct st_str text, size_t i) {
+	for (i++; i < text.len && text.ptr[i] != '"'; i++)
+		i += text.ptr[i] == '\\';
+	return i < text.len ? i + 1 : text.len;
+}
+
+static size_t skip_blanks(struct st_str text, size_t i) {
+	while (i < text.len && strchr(" \t\r\n", text.ptr[i]))
+		i++;
+	return i;
+}
+
+/* The id of an object that may be broken anywhere: the value of its own member "id". */
+static struct st_str id_in(struct st_str text) {
+	size_t depth = 0;
+	for (size_t i = 0; i < text.len;) {
+		char byte = text.ptr[i];
+		if (byte != '"') {
+			depth += byte == '{' || byte == '[';
+			depth -= (byte == '}' || byte == ']') && depth > 0;
+			i++;
+			continue;
+		}
+		size_t end = skip_string(text, i), colon = skip_blanks(text, end);
+		bool is_id = depth == 1 && st_str_eq(st_str_slice(text, i, end), ST_STR("\"id\""));
+		if (is_id && colon < text.len && text.ptr[colon] == ':') {
+			size_t value = skip_blanks(text, colon + 1);
+			return id_at(st_str_slice(text, value, text.len));
+		}
+		i = end;
+	}
+	return ST_STR("");
+}
+
+static void adopt_id(struct st_mcp_message *message, struct st_str id) {
+	if (id.len == 0 || !st_utf8_valid(id) || st_str_eq(id, ST_STR("-")))
+		return;
+	st_buf_clear(&message->id);
+	st_buf_add(&message->id, id);
+}
+
+static int parse(struct st_mcp_message *message, struct st_str bytes, struct stet_error *err) {
+	static const char what[] = "The parts of this message";
+	int code = st_json_parse_text(bytes, what, &message->doc, err);
+	st_auto(st_buf) mended = ST_BUF_INIT;
+	if (code != STET_E_INVALID || !mend_surrogates(bytes, &mended))
+		return code;
+	message->mended = true;
+	return st_json_parse_text(st_buf_str(&mended), what, &message->doc, err);
+}
+
+struct st_mcp_message *st_mcp_message_new(struct st_str bytes) {
+	struct st_mcp_message *message = empty();
+	if (!message)
+		return NULL;
+	struct stet_error why = {0};
+	int code = parse(message, bytes, &why);
+	if (code == 0) {
+		take(message, yyjson_doc_get_root(message->doc));
+		code = st_json_check_keys(message->doc, "The parts of this message", &why);
+		if (code == STET_E_INVALID)
+			st_mcp_refuse(message, ST_MCP_INVALID_REQUEST, "%s", why.message);
+	} else if (code == STET_E_INVALID) {
+		adopt_id(message, id_in(bytes));
+		st_mcp_refuse(message, ST_MCP_PARSE_ERROR, "%s", why.message);
+	}
+	if (code == STET_E_NOMEM) {
+		st_mcp_message_free(message);
+		return NULL;
+	}
+	return finish(message);
 }
 
 /*
@@ -183,11 +277,7 @@ struct st_mcp_message *st_mcp_message_oversized(struct st_str head, struct st_st
 	struct st_mcp_message *message = empty();
 	if (!message)
 		return NULL;
-	struct st_str id = id_of_edges(head, tail);
-	if (id.len > 0 && st_utf8_valid(id)) {
-		st_buf_clear(&message->id);
-		st_buf_add(&message->id, id);
-	}
+	adopt_id(message, id_of_edges(head, tail));
 	st_mcp_refuse(message, ST_MCP_INVALID_REQUEST,
 	              "A message may have %zu bytes; this one is longer and was not read. Send less at "
 	              "once: edit a part of a file instead of writing all of it.",

@@ -60,6 +60,8 @@ struct st_mcp_message {
 	/** Why a broken one is; 0 for others. */
 	int code;
 	struct st_buf problem;
+	/** Half a surrogate pair was in it, which no text can hold, and is U+FFFD now. */
+	bool mended;
 	/** The JSON of its id; "null" if it has none that can be used. */
 	struct st_buf id;
 	struct st_str method;

@@ -15,6 +15,11 @@
 #include "mcp/meta.h"
 #include "mcp/service.h"
 
+/** What is said of a message that was mended. */
+#define ST_MCP_HALF_A_PAIR \
+	"The arguments hold half a surrogate pair (\\uD800 to \\uDFFF without its other half), which is " \
+	"not a character. Send the whole character, or leave it out. Nothing was changed."
+
 enum { ST_MCP_KEY_SIZE = 32, ST_MCP_SUBSCRIPTIONS_MAX = 1024 };
 
 struct st_mcp_server {

@@ -244,8 +244,16 @@ static int judge_method(struct st_mcp_work *work) {
 	                   st_mcp_version_name(request->version));
 }
 
+/* What the client meant to say is not known; a tool says so itself, where the model reads it. */
+static int judge_text(struct st_mcp_work *work) {
+	if (!work->message->mended || st_str_eq(work->message->method, ST_STR("tools/call")))
+		return 0;
+	return st_mcp_fail(&work->request, ST_MCP_INVALID_PARAMS, "%s", ST_MCP_HALF_A_PAIR);
+}
+
 static bool judge(struct st_mcp_work *work) {
-	work->malformed = judge_version(work) < 0 || judge_method(work) < 0 || judge_level(work) < 0;
+	work->malformed = judge_version(work) < 0 || judge_method(work) < 0 || judge_level(work) < 0 ||
+	                  judge_text(work) < 0;
 	return !work->malformed;
 }
 

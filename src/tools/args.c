@@ -20,10 +20,31 @@ static bool list_has(const char *list, char part, struct st_str word) {
 	return false;
 }
 
+/* The next letter of a name, in small letters and without the signs between its words; '\0' at its end. */
+static char next_letter(struct st_str *name) {
+	while (name->len > 0 && (*name->ptr == '_' || *name->ptr == '-'))
+		*name = st_str_slice(*name, 1, name->len);
+	if (name->len == 0)
+		return '\0';
+	char letter = *name->ptr;
+	*name = st_str_slice(*name, 1, name->len);
+	return letter >= 'A' && letter <= 'Z' ? (char)(letter - 'A' + 'a') : letter;
+}
+
+/* lineNumbers, line_numbers and LINE-NUMBERS are one name. */
+static bool is_same_name(struct st_str one, struct st_str two) {
+	char a, b;
+	do {
+		a = next_letter(&one);
+		b = next_letter(&two);
+	} while (a && a == b);
+	return a == b;
+}
+
 /* Which parameter a name is for; its own name goes before an alias of another. -1 if there is none. */
 static ptrdiff_t param_find(const struct st_param *params, struct st_str name) {
 	for (ptrdiff_t i = 0; params[i].name; i++) {
-		if (st_str_eq(st_str(params[i].name), name))
+		if (is_same_name(st_str(params[i].name), name))
 			return i;
 	}
 	for (ptrdiff_t i = 0; params[i].name; i++) {
@@ -42,6 +63,51 @@ static int unknown(const char *what, const struct st_param *params, struct st_st
 	               SHOWN(name), st_buf_cstr(&names));
 }
 
+/* ---- arguments that a tool does not have ---- */
+
+/* Whether two names differ by one letter: another, missing, added, or swapped with the next. */
+static bool is_slip(struct st_str one, struct st_str two) {
+	size_t start = 0, end_one = one.len, end_two = two.len;
+	while (start < end_one && start < end_two && one.ptr[start] == two.ptr[start])
+		start++;
+	while (end_one > start && end_two > start && one.ptr[end_one - 1] == two.ptr[end_two - 1]) {
+		end_one--;
+		end_two--;
+	}
+	size_t left = end_one - start, right = end_two - start;
+	bool swapped = left == 2 && right == 2 && one.ptr[start] == two.ptr[start + 1] &&
+	               one.ptr[start + 1] == two.ptr[start];
+	return swapped || (left <= 1 && right <= 1);
+}
+
+/* Whether a name is probably a misspelt one of these. */
+static bool is_misspelt(const struct st_param *params, struct st_str name) {
+	for (size_t i = 0; params[i].name; i++) {
+		if (name.len > 2 && is_slip(st_str(params[i].name), name))
+			return true;
+	}
+	return false;
+}
+
+/* What models say about a call, which changes nothing about it. */
+static bool is_comment(struct st_str name, yyjson_val *value) {
+	static const char names[] = "description explanation reason reasoning comment title thought";
+	struct st_str text = st_json_str(value);
+	if (list_has("encoding charset", ' ', name))
+		return list_has("utf8 utf-8", ' ', text);
+	return list_has(names, ' ', name) && yyjson_is_str(value);
+}
+
+/*
+ * Reading a file is harmless, whatever else was meant. What writes takes no
+ * argument that it does not know: "append" or "dryRun" would change what it does.
+ */
+static bool may_be_ignored(const struct st_tool *tool, struct st_str name, yyjson_val *value) {
+	if (is_comment(name, value))
+		return true;
+	return tool->hints & ST_HINT_READ_ONLY && !is_misspelt(tool->params, name);
+}
+
 static bool is_strings(yyjson_val *value) {
 	yyjson_arr_iter items = yyjson_arr_iter_with(value);
 	bool all = yyjson_is_arr(value);
@@ -57,7 +123,7 @@ static int check_value(const char *what, const struct st_param *param, yyjson_va
 	bool fits = param->type == ST_PARAM_ANY ||
 	            (param->type == ST_PARAM_STRINGS && is_strings(value)) ||
 	            (param->type == ST_PARAM_STRING && yyjson_is_str(value)) ||
-	            (param->type == ST_PARAM_INTEGER && yyjson_is_int(value)) ||
+	            (param->type == ST_PARAM_INTEGER && st_json_is_int(value)) ||
 	            (param->type == ST_PARAM_BOOLEAN && yyjson_is_bool(value));
 	if (!fits)
 		return st_fail(err, STET_E_INVALID, "The argument \"%s\" of %s must be %s, not %s.",
@@ -72,11 +138,11 @@ static int check_value(const char *what, const struct st_param *param, yyjson_va
 static int bind_one(const char *what, const struct st_param *params, struct st_str name,
                     yyjson_val *value, yyjson_val **values, struct stet_error *err) {
 	ptrdiff_t i = param_find(params, name);
-	if (i < 0)
-		return unknown(what, params, name, err);
 	/* null is what some clients send for what they leave out. */
 	if (yyjson_is_null(value))
 		return 0;
+	if (i < 0)
+		return unknown(what, params, name, err);
 	if (values[i])
 		return st_fail(err, STET_E_INVALID,
 		               "The argument \"%s\" of %s was given twice, once as \"%.*s\".",
@@ -85,29 +151,56 @@ static int bind_one(const char *what, const struct st_param *params, struct st_s
 	return check_value(what, &params[i], value, err);
 }
 
-int st_args_bind(const char *what, const struct st_param *params, yyjson_val *object,
-                 yyjson_val **values, struct stet_error *err) {
-	if (object && !yyjson_is_obj(object))
-		return st_fail(err, STET_E_INVALID, "The arguments of %s must be a JSON object, not %s.",
-		               what, st_json_kind(object));
-	size_t i;
-	yyjson_val *key, *value;
-	for (i = 0; params[i].name; i++)
-		values[i] = NULL;
-	/* The macro must not be given NULL. */
-	yyjson_obj_iter members = yyjson_obj_iter_with(object);
-	while ((key = yyjson_obj_iter_next(&members))) {
-		value = yyjson_obj_iter_get_val(key);
-		int code = bind_one(what, params, st_json_str(key), value, values, err);
-		if (code < 0)
-			return code;
-	}
-	for (i = 0; params[i].name; i++) {
+/* Some models fill every optional number with 0 and every optional string with "". */
+static bool is_blank(const struct st_param *param, yyjson_val *value) {
+	if (param->required || param->blank || param->type == ST_PARAM_BOOLEAN)
+		return false;
+	return (yyjson_is_str(value) && yyjson_get_len(value) == 0) ||
+	       (st_json_is_int(value) && st_json_int(value) == 0);
+}
+
+static int check_required(const char *what, const struct st_param *params, yyjson_val **values,
+                          struct stet_error *err) {
+	for (size_t i = 0; params[i].name; i++) {
 		if (params[i].required && !values[i])
 			return st_fail(err, STET_E_INVALID, "%s needs the argument \"%s\": %s", what,
 			               params[i].name, params[i].description);
 	}
 	return 0;
+}
+
+/* For each member, with the call if it is a tool's own arguments that are bound. */
+static int bind_all(struct st_call *call, const char *what, const struct st_param *params,
+                    yyjson_val *object, yyjson_val **values, struct stet_error *err) {
+	if (object && !yyjson_is_obj(object))
+		return st_fail(err, STET_E_INVALID, "The arguments of %s must be a JSON object, not %s.",
+		               what, st_json_kind(object));
+	for (size_t i = 0; params[i].name; i++)
+		values[i] = NULL;
+	yyjson_val *key;
+	int code = 0;
+	/* The macro must not be given NULL. */
+	yyjson_obj_iter members = yyjson_obj_iter_with(object);
+	while (code == 0 && (key = yyjson_obj_iter_next(&members))) {
+		struct st_str name = st_json_str(key);
+		yyjson_val *value = yyjson_obj_iter_get_val(key);
+		ptrdiff_t known = call ? param_find(params, name) : 0;
+		if (known < 0 && !yyjson_is_null(value) && may_be_ignored(call->tool, name, value))
+			st_buf_addf(&call->remark, "[%s has no argument \"%.*s\", which was ignored.]\n", what,
+			            SHOWN(name));
+		else if (!call || known < 0 || !is_blank(&params[known], value))
+			code = bind_one(what, params, name, value, values, err);
+	}
+	return code < 0 ? code : check_required(what, params, values, err);
+}
+
+int st_args_bind(const char *what, const struct st_param *params, yyjson_val *object,
+                 yyjson_val **values, struct stet_error *err) {
+	return bind_all(NULL, what, params, object, values, err);
+}
+
+int st_call_bind(struct st_call *call, yyjson_val *args, struct stet_error *err) {
+	return bind_all(call, call->tool->name, call->tool->params, args, call->args, err);
 }
 
 yyjson_val *st_arg(const struct st_call *call, const char *name) {
@@ -185,6 +278,9 @@ int st_tool_schema(const struct st_tool *tool, struct st_buf *out, struct stet_e
 	}
 	st_buf_adds(out, "}");
 	add_required(out, tool);
+	/* What reads ignores what it does not know, and says so. */
+	if (!(tool->hints & ST_HINT_READ_ONLY))
+		st_buf_adds(out, ",\"additionalProperties\":false");
 	st_buf_adds(out, "}");
 	return out->failed ? st_fail_nomem(err) : 0;
 }

@@ -136,7 +136,7 @@ int st_call_step(struct st_call *call, size_t done, struct stet_error *err) {
 }
 
 static int run(struct st_call *call, yyjson_val *args, struct stet_error *err) {
-	int code = st_args_bind(call->tool->name, call->tool->params, args, call->args, err);
+	int code = st_call_bind(call, args, err);
 	if (code == 0 && call->agent)
 		code = st_agent_enter(call, err);
 	if (code == 0) {

@@ -89,6 +89,11 @@ static int read_list(yyjson_val *list, struct work *work, struct stet_error *err
 static int read_edits(struct work *work, struct stet_error *err) {
 	yyjson_val *list = st_arg(work->call, "edits");
 	yyjson_val *old = st_arg(work->call, "oldText"), *new = st_arg(work->call, "newText");
+	/* Some models fill in both forms, and leave one of them empty. */
+	if (yyjson_arr_size(list) > 0 && st_json_str(old).len == 0 && st_json_str(new).len == 0)
+		old = new = NULL;
+	if (yyjson_is_arr(list) && yyjson_arr_size(list) == 0 && old && new)
+		list = NULL;
 	size_t count = yyjson_is_arr(list) && yyjson_arr_size(list) > 0 ? yyjson_arr_size(list) : 1;
 	work->edits = calloc(count, sizeof *work->edits);
 	work->results = calloc(count, sizeof *work->results);
@@ -98,7 +103,7 @@ static int read_edits(struct work *work, struct stet_error *err) {
 	if (list && (old || new))
 		return st_fail(err, STET_E_INVALID,
 		               "Give edit_file either \"edits\" or \"oldText\" and \"newText\", not both.");
-	if (list && st_arg(work->call, "replaceAll"))
+	if (list && st_arg_flag(work->call, "replaceAll", false))
 		return st_fail(err, STET_E_INVALID,
 		               "\"replaceAll\" goes into each of the \"edits\" that it is meant for.");
 	if (list)
@@ -309,8 +314,12 @@ static const struct st_param params[] = {
      .description = "Applied in order. Each oldText must occur exactly once, unless replaceAll."},
 	{.name = "oldText",
      .aliases = OLD_NAMES,
+     .blank = true,
      .description = "Instead of edits: the text to find; empty creates the file."},
-	{.name = "newText", .aliases = NEW_NAMES, .description = "Instead of edits: what replaces it."},
+	{.name = "newText",
+     .aliases = NEW_NAMES,
+     .blank = true,
+     .description = "Instead of edits: what replaces it."},
 	{.name = "replaceAll",
      .aliases = "replace_all",
      .type = ST_PARAM_BOOLEAN,

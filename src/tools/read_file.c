@@ -3,8 +3,8 @@
 
 static const struct st_param params[] = {
 	ST_PARAM_PATH,
-	{.name = "offset", .type = ST_PARAM_INTEGER, .description = "First line, from 1."},
-	{.name = "limit", .type = ST_PARAM_INTEGER, .description = "How many lines; all by default."},
+	ST_PARAM_LINE_OFFSET,
+	ST_PARAM_LINE_LIMIT,
 	{.name = "lineNumbers",
      .aliases = "line_numbers",
      .type = ST_PARAM_BOOLEAN,

@@ -142,7 +142,7 @@ int st_read_page(struct st_call *call, const struct st_reading *what, yyjson_mut
 	return st_call_instruct(call, view->path, whole ? &view->hash : NULL, err);
 }
 
-/* Lines from the front, from the back, or in between: not two at once. */
+/* Lines from the back, or from some line on. A head with an offset is how a page of it goes on. */
 static int check_range(const struct st_call *call, struct stet_error *err) {
 	static const char *const names[] = {"offset", "limit", "head", "tail"};
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -151,10 +151,15 @@ static int check_range(const struct st_call *call, struct stet_error *err) {
 			               names[i], call->tool->name);
 	}
 	bool head = st_arg(call, "head"), tail = st_arg(call, "tail");
-	bool range = st_arg(call, "offset") || st_arg(call, "limit");
-	if ((head && tail) || (range && (head || tail)))
-		return st_fail(err, STET_E_INVALID, "Give %s one of \"head\" and \"tail\"%s, not several.",
-		               call->tool->name, range ? ", or \"offset\" and \"limit\"" : "");
+	bool limit = st_arg(call, "limit"), range = limit || st_arg(call, "offset");
+	if (tail && (head || range))
+		return st_fail(err, STET_E_INVALID,
+		               "Give %s \"tail\" alone: it cannot be combined with %s.", call->tool->name,
+		               head ? "\"head\"" : "\"offset\" and \"limit\"");
+	if (head && limit)
+		return st_fail(err, STET_E_INVALID,
+		               "\"head\" and \"limit\" of %s mean the same. Give one of them.",
+		               call->tool->name);
 	return 0;
 }
 
@@ -170,9 +175,6 @@ int st_read_run(struct st_call *call, struct stet_error *err) {
 	if (!what.path)
 		return err->code;
 	int code = check_range(call, err);
-	/* No lines at all are the first none. */
-	if (st_arg(call, "head") && what.limit == 0)
-		what.tail = 0;
 	if (code < 0)
 		return code;
 	st_json_add_text(call->doc, call->result, "status", ST_STR("success"));

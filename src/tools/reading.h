@@ -46,6 +46,10 @@ struct st_reading {
 /** The run function of read_file and read_text_file. */
 int st_read_run(struct st_call *call, struct stet_error *err);
 
+#define ST_PARAM_LINE_OFFSET \
+	{ .name = "offset", .type = ST_PARAM_INTEGER, .description = "First line, from 1." }
+#define ST_PARAM_LINE_LIMIT \
+	{ .name = "limit", .type = ST_PARAM_INTEGER, .description = "How many lines; all by default." }
 #define ST_PARAM_HEAD \
 	{ .name = "head", .type = ST_PARAM_INTEGER, .description = "Only the first N lines." }
 #define ST_PARAM_TAIL \

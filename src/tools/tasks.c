@@ -149,7 +149,10 @@ static const struct st_param params[] = {
      .type = ST_PARAM_ANY,
      .schema = "\"type\":\"array\",\"items\":{\"type\":\"string\"}",
      .description = "For set: descriptions, in order."},
-	{.name = "priority", .type = ST_PARAM_INTEGER, .description = "The lowest comes first."},
+	{.name = "priority",
+     .type = ST_PARAM_INTEGER,
+     .blank = true,
+     .description = "The lowest comes first."},
 	ST_PARAM_SESSION,
 	ST_PARAMS_END,
 };

@@ -400,6 +400,7 @@ static const struct st_param params[] = {
      .choices = "structure|search|lines",
      .description = "structure (default): headings, code blocks, front matter; search; lines."},
 	{.name = "query",
+     .blank = true,
      .description = "search: a text, in any case. lines: such as 50-60 or 1,5-8,90-."},
 	{.name = "regex",
      .type = ST_PARAM_BOOLEAN,

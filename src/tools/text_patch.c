@@ -89,7 +89,7 @@ static int read_heading(yyjson_val *value, const char *target, struct st_patch *
 
 static int read_code_block(yyjson_val *value, struct st_patch *patch, struct stet_error *err) {
 	yyjson_val *index = value;
-	if (!yyjson_is_int(value) && !yyjson_is_obj(value))
+	if (!st_json_is_int(value) && !yyjson_is_obj(value))
 		return st_fail(err, STET_E_INVALID,
 		               "The target \"codeBlock\" takes {\"index\": 0}, counted from 0, not %s.",
 		               st_json_kind(value));
@@ -273,7 +273,7 @@ static const struct st_param params[] = {
                     "top), heading, beforeHeading and appendToSection (insert only), codeBlock "
                     "{index} (from 0, between the fences), wholeSection. A heading is '## Setup', "
                     "or {text, occurrence} if there are several."},
-	{.name = "content", .description = "The new text, for replace and insert."},
+	{.name = "content", .blank = true, .description = "The new text, for replace and insert."},
 	{.name = "preserveIndent",
      .aliases = "preserve_indent",
      .type = ST_PARAM_BOOLEAN,

@@ -1,4 +1,6 @@
 /* text_replace: search and replace, the default for changes within a line or a few. */
+#include <stdio.h>
+
 #include "text/replace.h"
 
 #include "base/words.h"
@@ -185,6 +187,11 @@ static int read_occurrence(const struct st_call *call, struct st_occurrence *occ
 		return 0;
 	if (yyjson_is_str(value))
 		return st_occurrence_parse(occurrence, st_json_str(value), err);
+	if (yyjson_is_real(value) && st_json_is_int(value)) {
+		char digits[24];
+		snprintf(digits, sizeof digits, "%lld", (long long)st_json_int(value));
+		return st_occurrence_parse(occurrence, st_str(digits), err);
+	}
 	size_t len;
 	st_autofree char *word = yyjson_val_write(value, YYJSON_WRITE_NOFLAG, &len);
 	return word ? st_occurrence_parse(occurrence, st_strn(word, len), err) : st_fail_nomem(err);

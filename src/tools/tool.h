@@ -31,6 +31,8 @@ struct st_param {
 	const char *aliases;
 	enum st_param_type type;
 	bool required;
+	/** 0 or "" is a value of it; of other optional ones that is as good as nothing. */
+	bool blank;
 	/** One sentence for a model. */
 	const char *description;
 	/** For strings: the values it takes, in any case, separated by "|"; may be NULL. */
@@ -171,6 +173,14 @@ const struct st_tool *st_tool_find(struct st_str name);
  */
 [[nodiscard]] int st_args_bind(const char *what, const struct st_param *params, yyjson_val *object,
                                yyjson_val **values, struct stet_error *err);
+
+/**
+ * Match the arguments of a call with the tool's parameters, into call->args.
+ * As st_args_bind(), but more lenient: 0 and "" stand for an optional argument
+ * that was left out, and a tool that only reads ignores what it does not know,
+ * which a remark says.
+ */
+[[nodiscard]] int st_call_bind(struct st_call *call, yyjson_val *args, struct stet_error *err);
 
 /** An argument by its parameter's name; NULL if it was not given. */
 yyjson_val *st_arg(const struct st_call *call, const char *name);

@@ -41,11 +41,8 @@ static void occurrence(struct desk *desk, const char *value, const char *sentenc
 
 static void an_occurrence_that_is_none_names_the_choices(void **state) {
 	struct desk *desk = *state;
-	static const char *const values[] = {"0",
-	                                     "-1",
+	static const char *const values[] = {"-1",
 	                                     "1.5",
-	                                     "1.0",
-	                                     "1e3",
 	                                     "true",
 	                                     "[]",
 	                                     "{}",
@@ -53,7 +50,6 @@ static void an_occurrence_that_is_none_names_the_choices(void **state) {
 	                                     "'0'",
 	                                     "'-1'",
 	                                     "'abc'",
-	                                     "''",
 	                                     "' 1'",
 	                                     "'1 '",
 	                                     "'+1'",
@@ -71,6 +67,8 @@ static void an_occurrence_that_is_none_names_the_choices(void **state) {
 static void an_occurrence_beyond_the_last_names_the_lines(void **state) {
 	struct desk *desk = *state;
 	static const char *const values[] = {"3",
+	                                     "3.0",
+	                                     "1e3",
 	                                     "'3'",
 	                                     "9223372036854775807",
 	                                     "9223372036854775808",
@@ -485,7 +483,6 @@ static void hashes_that_cannot_be_are_refused(void **state) {
 		int code;
 		const char *sentence;
 	} hashes[] = {
-		{"", STET_E_INVALID, "16 to 64 hex digits"},
 		{"0123456789abcde", STET_E_INVALID, "16 to 64 hex digits"},
 		{"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0", STET_E_INVALID,
 	     "16 to 64 hex digits"},
@@ -544,12 +541,20 @@ static void missing_arguments_are_named(void **state) {
 		assert_int_equal(try_call_raw(desk, valid[i].tool, st_strn(NULL, 0)), STET_E_INVALID);
 }
 
-static void unknown_arguments_are_answered_with_the_known_ones(void **state) {
+static bool only_reads(const char *tool) {
+	return strncmp(tool, "read_", 5) == 0 || strcmp(tool, "text_inspect") == 0;
+}
+
+/* "append" or "dryRun" would change what is done. */
+static void what_writes_refuses_arguments_that_it_does_not_have(void **state) {
 	struct desk *desk = *state;
 	dir_write(desk->dir, "a.md", text);
+	call(desk, "read_file", "{'path': 'a.md'}");
 	for (size_t i = 0; i < COUNT(valid); i++) {
-		refuse(desk, STET_E_INVALID, valid[i].tool, "{%s, 'occurence': 2}", valid[i].args);
-		expect_text("has no argument \"occurence\". It takes: ");
+		if (only_reads(valid[i].tool))
+			continue;
+		refuse(desk, STET_E_INVALID, valid[i].tool, "{%s, 'append': true}", valid[i].args);
+		expect_text("has no argument \"append\". It takes: ");
 		/* A long name is cut between characters. */
 		st_auto(st_buf) name = ST_BUF_INIT;
 		for (int k = 0; k < 1000; k++)
@@ -558,6 +563,81 @@ static void unknown_arguments_are_answered_with_the_known_ones(void **state) {
 		expect_no_text("\xEF\xBF\xBD");
 	}
 	expect_file(desk, "a.md", text);
+}
+
+static void what_reads_ignores_arguments_that_it_does_not_have_and_says_so(void **state) {
+	struct desk *desk = *state;
+	dir_write(desk->dir, "a.md", text);
+	for (size_t i = 0; i < COUNT(valid); i++) {
+		if (!only_reads(valid[i].tool))
+			continue;
+		call(desk, valid[i].tool, "{%s, 'recursive': true, 'none': null}", valid[i].args);
+		assert_non_null(memmem(whole_answer().ptr, whole_answer().len, "\\\"recursive\\\"", 13));
+		assert_null(memmem(whole_answer().ptr, whole_answer().len, "\\\"none\\\"", 8));
+		refuse(desk, STET_E_INVALID, valid[i].tool, "{%s, 'sesion': 'x'}", valid[i].args);
+		expect_text("has no argument \"sesion\". It takes: ");
+	}
+}
+
+static void what_models_say_about_a_call_changes_nothing(void **state) {
+	struct desk *desk = *state;
+	call(desk, "write_file",
+	     "{'path': 'new', 'content': 'x', 'explanation': 'because', 'encoding': 'UTF-8'}");
+	expect_file(desk, "new", "x");
+	refuse(desk, STET_E_INVALID, "write_file",
+	       "{'path': 'other', 'content': 'x', 'encoding': 'latin1'}");
+	assert_false(dir_has(desk->dir, "other"));
+}
+
+static void optional_arguments_of_0_or_nothing_were_left_out(void **state) {
+	struct desk *desk = *state;
+	dir_write(desk->dir, "a.md", text);
+	call(desk, "read_file",
+	     "{'path': 'a.md', 'offset': 0, 'limit': 0, 'head': 0, 'tail': 0, 'lineNumbers': false, "
+	     "'session': ''}");
+	assert_string_equal(said(0), text);
+	call(desk, "read_text_file", "{'path': 'a.md', 'head': 0, 'tail': 0.0}");
+	assert_string_equal(said(0), text);
+	call(desk, "text_inspect",
+	     "{'filePath': 'a.md', 'mode': '', 'query': '', 'regex': false, 'context': 0}");
+	call(desk, "directory_tree", "{'path': '', 'maxDepth': 0, 'limit': 0, 'excludePatterns': []}");
+	call(desk, "list_directory_with_sizes", "{'path': '.', 'sortBy': '', 'offset': 0, 'limit': 0}");
+	call(desk, "text_replace",
+	     "{'filePath': 'a.md', 'oldText': 'x', 'newText': 'y', 'occurrence': 0, 'expectedHash': '', "
+	     "'onStale': ''}");
+	call(desk, "text_replace",
+	     "{'filePath': 'a.md', 'oldText': 'y', 'newText': 'x', 'occurrence': ''}");
+	expect_file(desk, "a.md", text);
+	call(desk, "edit_file",
+	     "{'path': 'a.md', 'edits': [{'oldText': 'code', 'newText': 'c'}], 'oldText': '', 'newText': "
+	     "'', 'replaceAll': false, 'dryRun': false, 'expectedHash': '', 'onStale': ''}");
+	call(desk, "edit_file", "{'path': 'a.md', 'edits': [], 'oldText': 'c\\n', 'newText': ''}");
+	/* Where nothing is a value, it is one. */
+	call(desk, "edit_file", "{'path': 'a.md', 'oldText': 'One', 'newText': ''}");
+}
+
+static void integers_may_be_written_as_fractions(void **state) {
+	struct desk *desk = *state;
+	dir_write(desk->dir, "a.md", text);
+	call(desk, "read_text_file", "{'path': 'a.md', 'head': 1.0}");
+	assert_string_equal(said(0), "# One\n");
+	call(desk, "read_file", "{'path': 'a.md', 'offset': 2.0, 'limit': 1e0}");
+	assert_string_equal(said(0), "x\n");
+	call(desk, "text_patch",
+	     "{'filePath': 'a.md', 'operation': 'replace', 'target': {'lines': {'start': 2.0, 'end': "
+	     "2.0}}, 'content': 'y'}");
+	expect_file(desk, "a.md", "# One\ny\n## Two\nx\n```\ncode\n```\n");
+	call(desk, "text_replace",
+	     "{'filePath': 'a.md', 'oldText': 'x', 'newText': 'z', 'occurrence': 1.0}");
+	refuse(desk, STET_E_INVALID, "read_text_file", "{'path': 'a.md', 'head': 1.5}");
+	expect_text("must be an integer");
+}
+
+static void the_signs_between_words_and_their_case_do_not_matter(void **state) {
+	struct desk *desk = *state;
+	dir_write(desk->dir, "a.md", text);
+	call(desk, "read_file", "{'Path': 'a.md', 'LINE-NUMBERS': true, 'limit': 1}");
+	assert_string_equal(said(0), "     1\t# One\n");
 }
 
 static void arguments_given_twice_are_refused(void **state) {
@@ -575,8 +655,6 @@ static void choices_are_named(void **state) {
 	struct desk *desk = *state;
 	dir_write(desk->dir, "a.md", text);
 	bad(desk, STET_E_INVALID, "text_inspect", "{'filePath': 'a.md', 'mode': 'outline'}",
-	    "must be one of structure|search|lines");
-	bad(desk, STET_E_INVALID, "text_inspect", "{'filePath': 'a.md', 'mode': ''}",
 	    "must be one of structure|search|lines");
 	bad(desk, STET_E_INVALID, "text_inspect", "{'filePath': 'a.md', 'mode': 'lines\\u0000'}",
 	    "must be one of");
@@ -703,7 +781,9 @@ static void try_wrong_types(struct desk *desk, const struct valid *tool, const c
 		call(desk, "read_file", "{'path': 'a.md'}");
 		spoil(tool->args, name, wrong_values[i], &args);
 		int code = try_call_raw(desk, tool->tool, st_buf_str(&args));
-		if (takes(property, wrong_values[i]))
+		/* Nothing at all stands for what was left out, whatever the type. */
+		bool nothing = strcmp(wrong_values[i], "''") == 0 || strcmp(wrong_values[i], "0") == 0;
+		if (nothing || takes(property, wrong_values[i]))
 			continue;
 		if (code != STET_E_INVALID)
 			fail_msg("%s took %s", tool->tool, args.ptr);
@@ -766,7 +846,12 @@ int main(void) {
 		desk_claim(a_result_beyond_the_limit_is_refused),
 		desk_claim(hashes_that_cannot_be_are_refused),
 		desk_claim(missing_arguments_are_named),
-		desk_claim(unknown_arguments_are_answered_with_the_known_ones),
+		desk_claim(what_writes_refuses_arguments_that_it_does_not_have),
+		desk_claim(what_reads_ignores_arguments_that_it_does_not_have_and_says_so),
+		desk_claim(what_models_say_about_a_call_changes_nothing),
+		desk_claim(optional_arguments_of_0_or_nothing_were_left_out),
+		desk_claim(integers_may_be_written_as_fractions),
+		desk_claim(the_signs_between_words_and_their_case_do_not_matter),
 		desk_claim(arguments_given_twice_are_refused),
 		desk_claim(choices_are_named),
 		desk_claim(what_is_not_json_is_refused),

@@ -251,8 +251,8 @@ static void a_large_tree_shows_the_upper_levels_first(void **state) {
 	expect_text("a/ (32 more below)\nb/ (3 more below)\nz\n");
 	call(desk, "directory_tree", "{'maxDepth': 2}");
 	expect_strings("tree", "a/ a/deep/ b/ b/00 b/01 b/02 z");
-	refuse(desk, STET_E_INVALID, "directory_tree", "{'maxDepth': 0}");
-	refuse(desk, STET_E_INVALID, "directory_tree", "{'limit': 0}");
+	refuse(desk, STET_E_INVALID, "directory_tree", "{'maxDepth': -1}");
+	refuse(desk, STET_E_INVALID, "directory_tree", "{'limit': -1}");
 }
 
 /* ---- search_files ---- */
@@ -378,9 +378,15 @@ static void head_and_tail_pick_lines(void **state) {
 		call(desk, tools[i], "{'path': 'a', 'head': 99}");
 		assert_string_equal(said(0), "1\n2\n3\n4\n5");
 		call(desk, tools[i], "{'path': 'a', 'tail': 0}");
-		assert_string_equal(said(0), "");
+		assert_string_equal(said(0), "1\n2\n3\n4\n5");
 		call(desk, tools[i], "{'path': 'a', 'head': 0}");
-		assert_string_equal(said(0), "");
+		assert_string_equal(said(0), "1\n2\n3\n4\n5");
+		/* What the answer to head says to go on with is taken, alone and beside it. */
+		call(desk, tools[i], "{'path': 'a', 'offset': 3, 'limit': 2}");
+		assert_string_equal(said(0), "3\n4\n");
+		call(desk, tools[i], "{'path': 'a', 'offset': 3, 'head': 2}");
+		assert_string_equal(said(0), "3\n4\n");
+		refuse(desk, STET_E_INVALID, tools[i], "{'path': 'a', 'limit': 1, 'head': 1}");
 		call(desk, tools[i], "{'path': 'empty', 'tail': 3}");
 		assert_string_equal(said(0), "");
 		refuse(desk, STET_E_INVALID, tools[i], "{'path': 'a', 'head': 1, 'tail': 1}");

@@ -84,7 +84,7 @@ static const struct scene {
 	{UNREAD, 0, "read_file", "{'path': 'a.md'}", NULL},
 	{UNREAD, 0, "read_file", "{'path': 'a.md', 'limit': 2, 'lineNumbers': true}", NULL},
 	{UNREAD, STET_E_INVALID, "read_file", "{'path': 'a.md', 'offset': 99}", NULL},
-	{UNREAD, STET_E_INVALID, "read_file", "{'path': 'a.md', 'unknown': 1}", NULL},
+	{UNREAD, STET_E_INVALID, "read_file", "{'path': 'a.md', 'sesion': 'x'}", NULL},
 	{UNREAD, STET_E_INVALID, "read_file", "{'path': ", NULL},
 	{READ, 0, "write_file", "{'path': 'a.md', 'content': 'new'}", "new"},
 	{READ, 0, "write_file", "{'path': 'b.md', 'content': 'new'}", NULL},
