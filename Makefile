@@ -5,6 +5,8 @@ SETUP = tools/setup
 PREFIX = /usr/local
 DESTDIR =
 FUZZ_SECONDS = 60
+# Which tests: options and names for meson test, such as "--no-suite agents".
+TESTS =
 
 options.build = --prefix=$(PREFIX)
 # Another compiler's warnings are no reason to leave out the tests: make lint has them.
@@ -24,22 +26,25 @@ export UBSAN_OPTIONS = halt_on_error=1:print_stacktrace=1
 export TSAN_OPTIONS = halt_on_error=1:second_deadlock_stack=1
 
 MAKEFLAGS += --no-print-directory
-.PHONY: all check asan tsan cover fuzz lint format bench torture conformance demo docs deb install clean help setup packages static npm
+.PHONY: all check check-all asan tsan cover fuzz lint format bench torture conformance demo docs deb install clean help setup packages extras static npm
 
 all: build/build.ninja ## build build/stet, build/libstet.so and build/libstet.a
 	@ninja -C build
 
-check: all packages ## run every test
-	@tools/run-tests build
+check: all packages ## run the tests, but for those that need more than debian/control has
+	@tools/run-tests build $(TESTS)
+
+check-all: all packages extras ## install what any test needs, the coding agents too (2 GB), and run every test
+	@tools/run-tests build $(TESTS)
 
 asan: build-asan/build.ninja packages ## run every test under the address and undefined-behaviour sanitizers
 	@ninja -C build-asan
-	@tools/run-tests build-asan --timeout-multiplier 3
+	@tools/run-tests build-asan --timeout-multiplier 3 $(TESTS)
 
 # The old TSan runtimes cannot place their shadow memory under the address randomization of new kernels.
 tsan: build-tsan/build.ninja packages ## run every test under the thread sanitizer
 	@ninja -C build-tsan
-	@setarch --addr-no-randomize tools/run-tests build-tsan --timeout-multiplier 5
+	@setarch --addr-no-randomize tools/run-tests build-tsan --timeout-multiplier 5 $(TESTS)
 
 cover: build-cover/build.ninja packages ## measure what the tests cover, in build-cover/coverage/index.html
 	@ninja -C build-cover
@@ -97,7 +102,7 @@ clean: ## remove everything that was built
 	rm -rf build build-asan build-tsan build-cover build-fuzz build-lint build-bench build-static dist
 
 help: ## list these
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s%s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s%s\n", $$1, $$2 }' Makefile
 
 setup:
 	@$(SETUP)
@@ -105,6 +110,10 @@ setup:
 # The packages of tests/npm. Where they can not be had, the tests that need them say so.
 packages: setup
 	@tools/npm >/dev/null 2>&1 || true
+
+# What is too large for make check: the coding agents of tests/agents.
+extras: setup
+	@tools/npm agents >/dev/null 2>&1 || true
 
 build-asan/build.ninja build-tsan/build.ninja build-fuzz/build.ninja: export CC = clang
 %/build.ninja: | setup

@@ -40,6 +40,21 @@ dir=$(with_npm "$npm")
 claim 'prints the directory with Node in it' "$dir/node"
 claim 'prints the same the next time' test "$(without_npm "$npm")" = "$dir"
 claim 'installs once' calls 1
-claim 'the lock file names no host to fetch from' \
-	test "$(grep -c '"resolved"' "$STET_SOURCE_ROOT/tests/npm/package-lock.json")" -eq 0
+
+: >calls
+claim 'with --present installs nothing, and names the command that does' \
+	absent 'tests/agents is not installed: make check-all installs it and runs this' with_npm "$npm" --present agents
+claim 'nor asks npm' calls 0
+touch calls.fail
+with_npm "$npm" agents 2>/dev/null
+claim 'with --present says why it could not be installed' \
+	absent 'npm packages could not be installed: npm error code ENOTFOUND' with_npm "$npm" --present agents
+rm -r calls.fail cache
+agents=$(with_npm "$npm" agents)
+claim 'installs the agents' "$agents/node"
+claim 'with --present prints where they are' test "$(without_npm "$npm" --present agents)" = "$agents"
+for set in npm agents; do
+	claim "the lock file of $set names no host to fetch from" \
+		test "$(grep -c '"resolved"' "$STET_SOURCE_ROOT/tests/$set/package-lock.json")" -eq 0
+done
 finish
