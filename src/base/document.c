@@ -2,6 +2,7 @@
 #include "stet/json.h"
 
 #include "base/json.h"
+#include "base/quote.h"
 #include "base/utf8.h"
 
 struct stet_json {
@@ -148,7 +149,17 @@ char *stet_json_write_at(const struct stet_json *json, const char *pointer, int 
                          size_t *len) {
 	yyjson_write_flag flags = pretty ? YYJSON_WRITE_PRETTY_TWO_SPACES : 0;
 	yyjson_mut_val *value = json->failed ? NULL : find(json, pointer);
-	return value ? yyjson_mut_val_write(value, flags, len) : NULL;
+	size_t raw_len = 0;
+	char *raw = value ? yyjson_mut_val_write(value, flags, &raw_len) : NULL;
+	struct st_buf out = ST_BUF_INIT;
+	if (raw)
+		st_quote_json(&out, st_strn(raw, raw_len));
+	free(raw);
+	if (out.failed)
+		st_buf_release(&out);
+	if (len && out.ptr)
+		*len = out.len;
+	return out.ptr;
 }
 
 char *stet_json_write(const struct stet_json *json, int pretty, size_t *len) {

@@ -7,7 +7,7 @@
 #ifndef STET_BASE_ERROR_H
 #define STET_BASE_ERROR_H
 
-#include "base/shown.h"
+#include "base/quote.h"
 #include "stet/error.h"
 
 /** Fill err (may be NULL) with a code and a formatted message; returns code. */

@@ -3,6 +3,7 @@
 #include <endian.h>
 #include <time.h>
 
+#include "base/quote.h"
 #include "base/utf8.h"
 
 static bool is_opening(char byte) {
@@ -379,7 +380,7 @@ int st_json_write(yyjson_mut_doc *doc, yyjson_mut_val *value, struct st_buf *out
 	char *text = yyjson_mut_val_write(value, YYJSON_WRITE_NOFLAG, &len);
 	if (!text)
 		return st_fail_nomem(err);
-	st_buf_add(out, st_strn(text, len));
+	st_quote_json(out, st_strn(text, len));
 	free(text);
 	return out->failed ? st_fail_nomem(err) : 0;
 }

@@ -86,7 +86,7 @@ void st_json_push(yyjson_mut_doc *doc, yyjson_mut_val *array, yyjson_mut_val *va
 /** Append a text as a JSON string: quoted, escaped, and what is not UTF-8 as U+FFFD. */
 void st_json_quote(struct st_buf *out, struct st_str text);
 
-/** Write a value as compact JSON. Returns 0 or STET_E_NOMEM. */
+/** Write a value as compact JSON, with characters that cannot be seen escaped. Returns 0 or STET_E_NOMEM. */
 [[nodiscard]] int st_json_write(yyjson_mut_doc *doc, yyjson_mut_val *value, struct st_buf *out,
                                 struct stet_error *err);
 

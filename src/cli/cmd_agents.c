@@ -1,4 +1,6 @@
 /* stet agents: the instruction files of a workspace, or those that apply to a path. */
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/work.h"
@@ -7,8 +9,10 @@
 static void print_paths(const struct stet_agents *agents) {
 	for (size_t i = 0; i < stet_agents_count(agents); i++) {
 		const char *path = stet_agents_path(agents, i);
-		if (!stet_agents_skipped(agents, i))
-			put_line(stdout, path, strlen(path));
+		if (stet_agents_skipped(agents, i))
+			continue;
+		put_name(stdout, path);
+		putchar('\n');
 	}
 }
 
@@ -17,8 +21,11 @@ static int print_index(const struct stet_agents *agents) {
 	for (size_t i = 0; i < stet_agents_count(agents); i++) {
 		const char *skipped = stet_agents_skipped(agents, i);
 		table_addf(&table, "%zu", stet_agents_size(agents, i));
-		table_addf(&table, "%s%s%s", stet_agents_path(agents, i), skipped ? "  not loaded: " : "",
-		           skipped ? skipped : "");
+		char *remark = NULL;
+		if (skipped && asprintf(&remark, "  not loaded: %s", skipped) < 0)
+			remark = NULL;
+		table_add_name(&table, stet_agents_path(agents, i), remark ? remark : "");
+		free(remark);
 	}
 	return table_print(&table);
 }

@@ -6,10 +6,9 @@
 static void show(const struct stet_json *answer) {
 	for (size_t i = 0; i < stet_json_count(answer, "/structuredContent/stale"); i++) {
 		char pointer[48];
-		size_t len = 0;
 		snprintf(pointer, sizeof pointer, "/structuredContent/stale/%zu", i);
-		const char *path = stet_json_text(answer, pointer, &len);
-		put_line(stdout, path, len);
+		put_name(stdout, stet_json_text(answer, pointer, NULL));
+		putchar('\n');
 	}
 	int64_t omitted = stet_json_int(answer, "/structuredContent/omitted", 0);
 	if (omitted > 0)

@@ -13,7 +13,8 @@ static void print(const struct arguments *args, const struct stet_answer *answer
 	size_t len = 0;
 	const char *diff = stet_answer_diff(answer, &len);
 	printf("%s%-9s%s  ", paint(stdout, style_of(status)), status, paint(stdout, PLAIN));
-	put_line(stdout, path, strlen(path));
+	put_name(stdout, path);
+	putchar('\n');
 	if (has_option(args, "--diff") && diff)
 		put_diff(stdout, diff, len);
 }

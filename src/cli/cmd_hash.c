@@ -30,6 +30,12 @@ static void add(struct stet_json *json, const char *path, const char *digits) {
 	stet_json_free(file);
 }
 
+static void print_line(const char *digits, const char *path) {
+	printf("%s  ", digits);
+	put_name(stdout, path);
+	putchar('\n');
+}
+
 static int print_json(const struct stet_json *json) {
 	char *text = stet_json_write(json, 0, NULL);
 	if (!text)
@@ -52,7 +58,7 @@ static int run(const struct options *options, const struct arguments *args) {
 		else if (options->json)
 			add(json, args->operands[i], stet_answer_full_hash(answer));
 		else
-			printf("%s  %s\n", stet_answer_full_hash(answer), args->operands[i]);
+			print_line(stet_answer_full_hash(answer), args->operands[i]);
 		stet_answer_free(answer);
 	}
 	if (status == DONE && options->json)

@@ -20,8 +20,8 @@ static void add_row(struct table *table, const struct stet_json *log, size_t n) 
 	table_add(table, member(log, n, "session"));
 	table_addf(table, "%.8s", member(log, n, "before"));
 	table_addf(table, "%.8s", member(log, n, "after"));
-	table_addf(table, "%s%s", member(log, n, "path"),
-	           undone && strcmp(undone, "null") != 0 ? "  (undone)" : "");
+	table_add_name(table, member(log, n, "path"),
+	               undone && strcmp(undone, "null") != 0 ? "  (undone)" : "");
 }
 
 static int print(const char *text) {

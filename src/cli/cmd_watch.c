@@ -7,28 +7,6 @@
 #include "cli/output.h"
 #include "cli/signals.h"
 
-/* A name may hold a line end, and must not look like another line because of it. */
-static bool needs_quotes(const char *path) {
-	bool odd = *path == '"';
-	for (const char *at = path; *at; at++)
-		odd |= (unsigned char)*at < ' ' || *at == 0x7F;
-	return odd;
-}
-
-static void print_quoted(const char *path) {
-	putchar('"');
-	for (const char *at = path; *at; at++) {
-		unsigned char c = (unsigned char)*at;
-		if (c == '"' || c == '\\')
-			printf("\\%c", c);
-		else if (c < ' ' || c == 0x7F)
-			printf("\\%03o", c);
-		else
-			putchar(c);
-	}
-	puts("\"");
-}
-
 static void print_json(const char *path, const char *event) {
 	struct stet_json *json = stet_json_new();
 	if (json) {
@@ -51,10 +29,8 @@ static void print_change(void *data, const char *path, const char *event) {
 		return;
 	}
 	printf("%s\t", event);
-	if (needs_quotes(path))
-		print_quoted(path);
-	else
-		puts(path);
+	put_name(stdout, path);
+	putchar('\n');
 }
 
 static void print_notices(struct stet_watcher *watcher) {
@@ -128,8 +104,8 @@ const struct command watch_command = {
 	.description =
 		"Prints READY once the tree below DIR is watched (the root by default), then a line for "
 		"each file that appears, changes or goes: add, change or unlink, a tab, and the path. A "
-		"path with control characters is quoted as git does it: \"one\\012two\". With --json each "
-		"line behind the first is an object with event and path.\n\n"
+		"path with control or invisible characters is quoted: \"one\\ntwo\". With --json each line "
+		" behind the first is an object with event and path.\n\n"
 		"What .gitignore leaves out is left out, and .git, node_modules and dist. Ends on a "
 		"signal, or when nobody reads its output any more.",
 	.max = 1,

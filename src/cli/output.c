@@ -36,41 +36,24 @@ const char *paint(FILE *stream, enum style style) {
 	return streams[of(stream)].coloured ? codes[style] : "";
 }
 
-static bool is_control(const char *text, size_t len, size_t i) {
-	unsigned char byte = (unsigned char)text[i];
-	if (byte == '\r' && i + 1 < len && text[i + 1] == '\n')
-		return false;
-	return (byte < ' ' && byte != '\n' && byte != '\t') || byte == 0x7f;
-}
-
-/* C1 controls are two bytes in UTF-8, and some terminals obey them too. */
-static bool is_c1(const char *text, size_t len, size_t i) {
-	return (unsigned char)text[i] == 0xc2 && i + 1 < len &&
-	       ((unsigned char)text[i + 1] & 0xe0) == 0x80;
-}
-
-/* Text for a terminal: controls are shown as ^X. */
-static void put_shown(FILE *stream, const char *text, size_t len) {
-	size_t from = 0;
-	for (size_t i = 0; i < len; i++) {
-		bool c1 = is_c1(text, len, i);
-		if (!c1 && !is_control(text, len, i))
-			continue;
-		fwrite(text + from, 1, i - from, stream);
-		if (c1)
-			fprintf(stream, "<%02X>", (unsigned char)text[++i]);
-		else
-			fprintf(stream, "^%c", text[i] ^ 0x40);
-		from = i + 1;
-	}
-	fwrite(text + from, 1, len - from, stream);
-}
-
 void put(FILE *stream, const char *text, size_t len) {
-	if (streams[of(stream)].terminal)
-		put_shown(stream, text, len);
-	else
+	if (!streams[of(stream)].terminal) {
 		fwrite(text, 1, len, stream);
+		return;
+	}
+	size_t shown_len = 0;
+	char *shown = stet_text_screen(text, len, &shown_len);
+	if (shown)
+		fwrite(shown, 1, shown_len, stream);
+	else
+		fputs("(out of memory)", stream);
+	stet_free(shown);
+}
+
+void put_name(FILE *stream, const char *name) {
+	char *shown = stet_text_name(name, strlen(name));
+	fputs(shown ? shown : "(out of memory)", stream);
+	stet_free(shown);
 }
 
 void put_line(FILE *stream, const char *text, size_t len) {

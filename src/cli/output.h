@@ -26,6 +26,9 @@ void put(FILE *stream, const char *text, size_t len);
 /** Write a line: the text, and a line end if it has none. */
 void put_line(FILE *stream, const char *text, size_t len);
 
+/** Write a name, in double quotes if it holds what a reader cannot see, also to a pipe. */
+void put_name(FILE *stream, const char *name);
+
 /** As put(), a unified diff with the colours of one. */
 void put_diff(FILE *stream, const char *diff, size_t len);
 
@@ -65,6 +68,8 @@ struct table {
 };
 
 void table_add(struct table *table, const char *text);
+/** A cell for the name of a file, quoted if it must be, and a remark behind it. */
+void table_add_name(struct table *table, const char *name, const char *behind);
 __attribute__((format(printf, 2, 3))) void table_addf(struct table *table, const char *format, ...);
 
 /** Print and release a table. Returns DONE or SYSTEM. */

@@ -26,6 +26,14 @@ void table_add(struct table *table, const char *text) {
 	add(table, strdup(text ? text : ""));
 }
 
+void table_add_name(struct table *table, const char *name, const char *behind) {
+	char *shown = stet_text_name(name, strlen(name)), *text = NULL;
+	if (shown && asprintf(&text, "%s%s", shown, behind) < 0)
+		text = NULL;
+	stet_free(shown);
+	add(table, text);
+}
+
 void table_addf(struct table *table, const char *format, ...) {
 	char *text = NULL;
 	va_list args;

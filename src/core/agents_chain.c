@@ -5,7 +5,6 @@
 
 #include "fs/ignore_file.h"
 #include "fs/sys.h"
-#include "text/context.h"
 #include "text/imports.h"
 
 /* A chain as it is being built. */
@@ -37,7 +36,7 @@ void st_agents_chain_release(struct st_agents_chain *chain) {
 }
 
 static void notice(struct st_agents_chain *chain, struct st_str path, const char *why) {
-	st_quote_add(&chain->notices, path, PATH_MAX);
+	st_buf_adds(&chain->notices, st_quoted_str(path));
 	st_buf_addf(&chain->notices, " %s; it was not loaded.", why);
 	st_buf_addc(&chain->notices, '\0');
 }

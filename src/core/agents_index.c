@@ -1,7 +1,6 @@
 /* The index: every instruction file of a workspace, and why one would not be loaded. */
 #include "core/agents_list.h"
 #include "fs/walk.h"
-#include "text/context.h"
 
 /* A file of a name that counts, as the walk met it. */
 struct hit {
@@ -66,7 +65,7 @@ static int on_entry(void *data, const struct st_walk_entry *entry, struct stet_e
 static void on_skipped(void *data, struct st_str path, const struct stet_error *why) {
 	struct hits *hits = data;
 	st_auto(st_buf) text = ST_BUF_INIT;
-	st_quote_add(&text, path, 1024);
+	st_buf_adds(&text, st_quoted_str(path));
 	st_buf_addf(&text, " was not searched: %s", why->message);
 	pthread_mutex_lock(&hits->lock);
 	/* Without memory for the notice the walk is about to fail for the same reason. */
@@ -95,7 +94,7 @@ static const char *twin_of(const struct stet_agents *list, const struct st_hash 
 static void explain(struct st_buf *why, const char *words, const char *other) {
 	st_buf_clear(why);
 	st_buf_adds(why, words);
-	st_agents_add_path(why, other);
+	st_quote_name(why, st_str(other));
 }
 
 /* Add one file; `above` is the one of its directory that counts already, or NULL. 1 if this one counts. */

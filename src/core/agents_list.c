@@ -4,7 +4,6 @@
 #include <stdio.h>
 
 #include "base/utf8.h"
-#include "text/context.h"
 #include "text/lines.h"
 
 /* Room for the line that tells of a cut, and the least text worth showing beside it. */
@@ -53,31 +52,18 @@ int st_agents_list_notice(struct stet_agents *list, const char *text, struct ste
 
 /* ---- layout ---- */
 
-static bool is_plain(const char *path) {
-	static const char plain[] =
-		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/+@~-";
-	return path[strspn(path, plain)] == '\0';
-}
-
-void st_agents_add_path(struct st_buf *out, const char *path) {
-	if (is_plain(path))
-		st_buf_adds(out, path);
-	else
-		st_quote_add(out, st_str(path), PATH_MAX);
-}
-
 static void add_header(struct st_buf *out, const struct st_agents_entry *entry) {
 	if (entry->change == ST_AGENTS_REMOVED) {
 		st_buf_adds(out, "[No longer in force: the instructions from ");
-		st_agents_add_path(out, entry->path);
+		st_quote_name(out, st_str(entry->path));
 		st_buf_adds(out, ". The file is gone, or another one counts in its place.]\n");
 		return;
 	}
 	st_buf_adds(out, entry->project ? "[Project instructions from " : "[Loaded from ");
-	st_agents_add_path(out, entry->path);
+	st_quote_name(out, st_str(entry->path));
 	if (entry->importer) {
 		st_buf_adds(out, ", imported by ");
-		st_agents_add_path(out, entry->importer);
+		st_quote_name(out, st_str(entry->importer));
 	}
 	if (entry->change == ST_AGENTS_REPLACED)
 		st_buf_adds(out, ", which has changed: this replaces what it said before");
@@ -95,7 +81,7 @@ static void add_marker(struct st_buf *out, const struct st_agents_entry *entry, 
 		st_buf_addc(out, '\n');
 	st_buf_addf(out, "[Cut here: %zu of %zu bytes left out. For the rest read ", entry->cut,
 	            entry->size);
-	st_agents_add_path(out, entry->path);
+	st_quote_name(out, st_str(entry->path));
 	st_buf_addf(out, " from line %zu.]\n", line);
 }
 
@@ -115,7 +101,7 @@ static size_t lay_out(struct st_agents_entry *entry, size_t room) {
 		st_buf_add(&entry->content, text);
 	} else if (entry->same_as) {
 		st_buf_adds(&entry->content, "It now says the same as ");
-		st_agents_add_path(&entry->content, entry->same_as);
+		st_quote_name(&entry->content, st_str(entry->same_as));
 		st_buf_adds(&entry->content, ".\n");
 	}
 	st_buf_add(&entry->block, st_buf_str(&entry->content));
@@ -140,7 +126,7 @@ static int tell_left_out(struct stet_agents *list, size_t count, struct stet_err
 		if (!list->entries[i].left_out)
 			continue;
 		st_buf_adds(&text, named++ ? ", " : "");
-		st_agents_add_path(&text, list->entries[i].path);
+		st_quote_name(&text, st_str(list->entries[i].path));
 		st_buf_addf(&text, " (%zu bytes)", list->entries[i].size);
 	}
 	if (count > named)

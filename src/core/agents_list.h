@@ -72,9 +72,6 @@ struct st_agents_entry *st_agents_list_add(struct stet_agents *list, const char 
 /** Take out the entries that were left out. */
 void st_agents_list_drop_left_out(struct stet_agents *list);
 
-/** Append a path for a header: as it is if it is plain, else quoted so that it cannot be more than a name. */
-void st_agents_add_path(struct st_buf *out, const char *path);
-
 /** Add a list's files to a JSON array. */
 void st_agents_list_render(const struct stet_agents *list, yyjson_mut_doc *doc,
                            yyjson_mut_val *files);

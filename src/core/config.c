@@ -249,7 +249,8 @@ static int take_member(struct stet_config *config, const char *name, yyjson_val 
                        const char *source, bool trusted, struct stet_error *err) {
 	const struct key *key = find(name);
 	if (!key) {
-		notice(config, "%s has the key \"%s\", which stet does not know.", source, name);
+		notice(config, "%s has the key %s, which stet does not know.", source,
+		       st_quoted(name));
 		return 0;
 	}
 	st_auto(st_buf) text = ST_BUF_INIT;

@@ -7,7 +7,7 @@
 #include <strings.h>
 
 #include "base/json.h"
-#include "base/shown.h"
+#include "base/quote.h"
 #include "base/utf8.h"
 #include "core/session.h"
 #include "core/visit.h"

@@ -2,7 +2,7 @@
 #include <stdio.h>
 
 #include "base/json.h"
-#include "base/shown.h"
+#include "base/quote.h"
 #include "core/repo_json.h"
 #include "core/session.h"
 #include "fs/state.h"

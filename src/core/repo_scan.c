@@ -1,6 +1,6 @@
 /* The whole tree: files that no tool has touched become part of the state too. */
 #include "base/clock.h"
-#include "base/shown.h"
+#include "base/quote.h"
 #include "core/repo_track.h"
 #include "core/session.h"
 #include "fs/walk.h"

@@ -1,12 +1,12 @@
 #include "core/snapshot.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <strings.h>
 #include <time.h>
 
-#include "base/utf8.h"
+#include "base/quote.h"
 #include "core/file_type.h"
-#include "text/context.h"
 #include "text/tokens.h"
 
 /* How many files are looked at to be named: more never fit. */
@@ -45,52 +45,21 @@ static enum rank rank_of(const struct st_repo_file *file) {
 
 /* ---- names ---- */
 
-static bool is_plain(struct st_str name) {
-	if (name.len == 0 || name.len > NAME_MAX_SHOWN)
-		return false;
-	for (size_t i = 0; i < name.len; i++) {
-		char byte = name.ptr[i];
-		bool letter = (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z');
-		bool digit = byte >= '0' && byte <= '9';
-		if (!letter && !digit && !memchr("._-/+@~=%#", byte, 10))
-			return false;
+/* Punctuation beside a space, as in ", " or " (", could pass for the text around the name. */
+static bool looks_like_text(struct st_str name) {
+	for (size_t i = 1; i < name.len; i++) {
+		char other = name.ptr[i] == ' ' ? name.ptr[i - 1] : name.ptr[i];
+		if ((name.ptr[i] == ' ' || name.ptr[i - 1] == ' ') && ispunct((unsigned char)other))
+			return true;
 	}
-	return true;
+	return false;
 }
 
 void st_snapshot_add_name(struct st_buf *out, struct st_str name) {
-	if (is_plain(name)) {
-		st_buf_add(out, name);
-		return;
-	}
-	st_quote_add(out, name, NAME_MAX_SHOWN);
-	if (!out->failed && out->ptr[out->len - 1] != '"')
-		st_buf_addf(out, " (%zu bytes long)", name.len);
-}
-
-/* Somebody's words on one line: line ends are blanks, and what cannot be seen is left out. */
-static void add_words(struct st_buf *out, struct st_str text, size_t max) {
-	size_t end = out->len + max;
-	for (size_t at = 0; at < text.len;) {
-		uint32_t point;
-		struct st_str rest = st_str_slice(text, at, text.len);
-		size_t len = st_utf8_next(rest, &point);
-		if (out->len + len > end) {
-			st_buf_addf(out, "... (%zu bytes in all)", text.len);
-			return;
-		}
-		bool breaks = point < ' ' || point == 0x85 || point == 0x2028 || point == 0x2029;
-		bool hidden = point == 0x7f || (point >= 0x80 && point < 0xa0) ||
-		              (point >= 0x200b && point <= 0x200f) ||
-		              (point >= 0x202a && point <= 0x202e) ||
-		              (point >= 0x2060 && point <= 0x206f) || point == 0xfeff ||
-		              (point >= 0xe0000 && point <= 0xe007f);
-		if (!breaks && !hidden && point != ' ')
-			st_utf8_add(out, point);
-		else if (!hidden && out->len && out->ptr[out->len - 1] != ' ')
-			st_buf_addc(out, ' ');
-		at += len;
-	}
+	if (looks_like_text(name) && name.len <= NAME_MAX_SHOWN)
+		st_buf_adds(out, st_quoted_str(name));
+	else
+		st_quote_name_max(out, name, NAME_MAX_SHOWN);
 }
 
 /* ---- files ---- */
@@ -417,7 +386,7 @@ static void add_task(struct st_buf *out, const struct st_repo_task *task, size_t
 		st_snapshot_add_name(out, st_str(task->owner));
 	}
 	st_buf_adds(out, "] ");
-	add_words(out, st_str(task->description), TASK_MAX_SHOWN);
+	st_quote_words(out, st_str(task->description), TASK_MAX_SHOWN);
 	st_buf_addc(out, '\n');
 }
 

@@ -1,5 +1,5 @@
 /* Taking back a write, through the same safe commit; the contract is in stet/state.h. */
-#include "base/shown.h"
+#include "base/quote.h"
 #include "core/change.h"
 #include "core/visit.h"
 #include "stet/state.h"

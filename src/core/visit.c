@@ -1,7 +1,7 @@
 #include "core/visit.h"
 
 #include "base/clock.h"
-#include "base/shown.h"
+#include "base/quote.h"
 #include "fs/shelf.h"
 
 /* Whether a session outlives the process. */

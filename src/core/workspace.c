@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
-#include "base/shown.h"
+#include "base/quote.h"
 #include "core/visit.h"
 #include "fs/displaced.h"
 #include "fs/shelf.h"

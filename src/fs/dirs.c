@@ -2,7 +2,7 @@
 
 #include <dirent.h>
 
-#include "base/shown.h"
+#include "base/quote.h"
 #include "fs/sys.h"
 
 void st_dir_release(struct st_dir *dir) {

@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "base/shown.h"
+#include "base/quote.h"
 #include "fs/sys.h"
 
 void st_moved_release(struct st_moved *moved) {

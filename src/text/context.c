@@ -1,7 +1,6 @@
 #include "text/context.h"
 
 #include "base/utf8.h"
-#include "text/fold.h"
 
 /* Line endings between two places, a CRLF counted at its LF. */
 static size_t ends_between(struct st_str text, size_t from, size_t to) {
@@ -144,43 +143,4 @@ void st_preview_add(struct st_buf *buf, struct st_str text) {
 	st_utf8_add_lossy(buf, st_str_slice(text, 0, end));
 	if (end < text.len)
 		st_buf_adds(buf, "...");
-}
-
-/* Characters that a reader cannot see, or cannot tell from a space. */
-static bool is_hidden(uint32_t point) {
-	bool control = point < 0x20 || (point >= 0x7F && point < 0xA0);
-	/* Separators and marks that change the direction of what follows. */
-	bool format = (point >= 0x2028 && point <= 0x202E) || (point >= 0x2060 && point <= 0x206F);
-	return control || format || st_fold_is_space(point) || st_fold_is_invisible(point);
-}
-
-static void quote_point(struct st_buf *buf, uint32_t point) {
-	static const char escapes[] = "\t\n\r\"\\";
-	static const char letters[] = "tnr\"\\";
-	const char *escape = point && point < 0x80 ? strchr(escapes, (int)point) : NULL;
-
-	if (escape)
-		st_buf_addf(buf, "\\%c", letters[escape - escapes]);
-	else if (is_hidden(point))
-		st_buf_addf(buf, "\\u%04x", (unsigned)point);
-	else
-		st_utf8_add(buf, point);
-}
-
-void st_quote_add(struct st_buf *buf, struct st_str text, size_t max) {
-	static const char cut[] = "\"...";
-	size_t limit = buf->len + max - strlen(cut);
-	st_buf_addc(buf, '"');
-	for (size_t at = 0; at < text.len && !buf->failed;) {
-		uint32_t point;
-		size_t before = buf->len;
-		at += st_utf8_next(st_str_slice(text, at, text.len), &point);
-		quote_point(buf, point);
-		if (buf->len > limit) {
-			st_buf_truncate(buf, before);
-			st_buf_adds(buf, cut);
-			return;
-		}
-	}
-	st_buf_addc(buf, '"');
 }

@@ -1,5 +1,5 @@
 /**
- * How text is shown in an answer: previews, quotations, and the lines around a
+ * How text is shown in an answer: previews, and the lines around a
  * change. All of it is bounded, valid UTF-8 (bytes that are not come out as
  * U+FFFD), and cut visibly, with "...", between characters.
  *
@@ -86,15 +86,5 @@ void st_context_release(struct st_context *context);
 
 /** Append the first ST_SHOWN_CHARS characters of a text, with "..." if that is not all. */
 void st_preview_add(struct st_buf *buf, struct st_str text);
-
-/**
- * Append a text in double quotes, escaped as in JSON, so that blanks and line
- * ends can be seen and the reader can copy it into a request: tab, LF and CR
- * are \t, \n and \r; other control characters, special spaces and characters
- * that take no room are \uXXXX.
- *
- * @max  How many bytes the quotation may take, at least 8.
- */
-void st_quote_add(struct st_buf *buf, struct st_str text, size_t max);
 
 #endif

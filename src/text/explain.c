@@ -46,7 +46,7 @@ static bool is_any_space(uint32_t point) {
 }
 
 static void add_point(struct st_buf *buf, uint32_t point) {
-	if (st_fold_is_space(point) || st_fold_is_invisible(point) || point == ' ') {
+	if (st_fold_is_space(point) || st_char_is_invisible(point) || point == ' ') {
 		st_buf_addf(buf, "U+%04X", (unsigned)point);
 		return;
 	}
@@ -154,7 +154,7 @@ static void add_detail(struct st_buf *buf, unsigned kind, struct pair pair) {
 		add_points(buf, pair, is_any_space);
 		break;
 	case ST_FOLD_INVISIBLE:
-		add_points(buf, pair, st_fold_is_invisible);
+		add_points(buf, pair, st_char_is_invisible);
 		break;
 	case ST_FOLD_ESCAPES:
 		add_escapes(buf, pair, '\\');
@@ -222,7 +222,7 @@ static void add_one(struct st_buf *buf, const struct st_near *near, struct pair 
 	st_buf_adds(buf, ", ");
 	add_difference(buf, near->kinds, pair);
 	st_buf_adds(buf, ". The file has there:\n");
-	st_quote_add(buf, pair.file, QUOTE_ONE);
+	st_quote_text(buf, pair.file, QUOTE_ONE);
 }
 
 static void add_several(struct st_buf *buf, const struct st_nearest *nearest, struct st_str text,
@@ -237,7 +237,7 @@ static void add_several(struct st_buf *buf, const struct st_nearest *nearest, st
 		st_buf_adds(buf, ", ");
 		add_difference(buf, near->kinds, pair);
 		st_buf_adds(buf, ": ");
-		st_quote_add(buf, pair.file, QUOTE_MANY);
+		st_quote_text(buf, pair.file, QUOTE_MANY);
 	}
 }
 
@@ -287,7 +287,7 @@ static void quote_from(struct st_buf *buf, struct st_str line, size_t place) {
 	size_t from = place > LEAD ? st_utf8_cut(line, place - LEAD) : 0;
 	if (from)
 		st_buf_adds(buf, "...");
-	st_quote_add(buf, st_str_slice(line, from, line.len), QUOTE_LINE);
+	st_quote_text(buf, st_str_slice(line, from, line.len), QUOTE_LINE);
 }
 
 static void add_lines_pair(struct st_buf *buf, struct pair line, size_t number) {

@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 
+#include "base/quote.h"
 #include "base/unicode.h"
 #include "base/utf8.h"
 
@@ -24,13 +25,7 @@ bool st_fold_is_dash(uint32_t point) {
 }
 
 bool st_fold_is_space(uint32_t point) {
-	return point == 0xA0 || point == 0x1680 || (point >= 0x2000 && point <= 0x200A) ||
-	       point == 0x202F || point == 0x205F || point == 0x3000;
-}
-
-bool st_fold_is_invisible(uint32_t point) {
-	return point == 0xAD || (point >= 0x200B && point <= 0x200F) || point == 0x2060 ||
-	       point == 0xFEFF;
+	return st_char_kind(point) == ST_CHAR_BLANK;
 }
 
 static int hex_value(char c) {
@@ -211,7 +206,7 @@ static void add_visible(struct st_fold *fold, uint32_t point) {
 		st_utf8_add(&fold->out, kinds & ST_FOLD_DASHES ? '-' : point);
 	else if (point == 0x2026 && kinds & ST_FOLD_ELLIPSES)
 		st_buf_adds(&fold->out, "...");
-	else if (point == 0x2026 || st_fold_is_space(point) || st_fold_is_invisible(point))
+	else if (point == 0x2026 || st_fold_is_space(point) || st_char_is_invisible(point))
 		st_utf8_add(&fold->out, point);
 	else if (point >= 0x80 && kinds & ST_FOLD_FORMS)
 		add_forms(fold, point);
@@ -220,7 +215,7 @@ static void add_visible(struct st_fold *fold, uint32_t point) {
 }
 
 static void add_unit(struct st_fold *fold, uint32_t point) {
-	if (point == NOTHING || (fold->kinds & ST_FOLD_INVISIBLE && st_fold_is_invisible(point)))
+	if (point == NOTHING || (fold->kinds & ST_FOLD_INVISIBLE && st_char_is_invisible(point)))
 		return;
 	if (fold->kinds & ST_FOLD_SPACES && st_fold_is_space(point))
 		point = ' ';

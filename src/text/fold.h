@@ -88,6 +88,5 @@ struct st_span st_fold_source(const struct st_fold *fold, size_t folded);
 bool st_fold_is_quote(uint32_t point);
 bool st_fold_is_dash(uint32_t point);
 bool st_fold_is_space(uint32_t point);
-bool st_fold_is_invisible(uint32_t point);
 
 #endif

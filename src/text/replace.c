@@ -164,7 +164,7 @@ int st_occurrence_parse(struct st_occurrence *occurrence, struct st_str word,
 		return 0;
 	}
 	st_auto(st_buf) quoted = ST_BUF_INIT;
-	st_quote_add(&quoted, word, 80);
+	st_quote_text(&quoted, word, 80);
 	return st_fail(err, STET_E_INVALID,
 	               "%s cannot be %s. Use \"first\", \"last\", \"all\", or a number counted from "
 	               "1, such as \"2\" for the second.",

@@ -1,5 +1,6 @@
 #include "text/unified.h"
 
+#include "base/quote.h"
 #include "base/utf8.h"
 #include "text/diff.h"
 
@@ -85,29 +86,6 @@ static void writer_release(struct writer *writer) {
 	free(writer->shown);
 }
 
-/* Whether a name must be put in quotes: controls, quotes, backslashes, or not UTF-8. */
-static bool is_odd(struct st_str name) {
-	for (size_t i = 0; i < name.len; i++) {
-		unsigned char c = (unsigned char)name.ptr[i];
-		if (c < ' ' || c == 0x7F || c == '"' || c == '\\')
-			return true;
-	}
-	return !st_utf8_valid(name);
-}
-
-static void add_escaped(struct st_buf *out, unsigned char c) {
-	static const char from[] = "\a\b\t\n\v\f\r\"\\";
-	static const char to[] = "abtnvfr\"\\";
-	const char *at = c ? strchr(from, c) : NULL;
-
-	if (at)
-		st_buf_addf(out, "\\%c", to[at - from]);
-	else if (c < ' ' || c >= 0x7F)
-		st_buf_addf(out, "\\%03o", c);
-	else
-		st_buf_addc(out, (char)c);
-}
-
 /* "--- a/name", with git's quotes, and git's tab after a name with blanks in it. */
 static void add_name(struct st_buf *out, const char *lead, char prefix, const char *text) {
 	struct st_str name = st_str(text);
@@ -117,14 +95,7 @@ static void add_name(struct st_buf *out, const char *lead, char prefix, const ch
 		st_buf_adds(out, "/dev/null\n");
 		return;
 	}
-	if (is_odd(name)) {
-		st_buf_addf(out, "\"%c/", prefix);
-		for (size_t i = 0; i < name.len; i++)
-			add_escaped(out, (unsigned char)name.ptr[i]);
-		st_buf_addc(out, '"');
-	} else {
-		st_buf_addf(out, "%c/%s", prefix, text);
-	}
+	st_quote_git(out, (char[]){prefix, '/', '\0'}, name);
 	st_buf_adds(out, memchr(name.ptr, ' ', name.len) ? "\t\n" : "\n");
 }
 

@@ -3,7 +3,7 @@
 #include "tools/render.h"
 
 static void list_line(struct st_buf *out, const struct st_agents_entry *entry) {
-	st_agents_add_path(out, entry->path);
+	st_quote_name(out, st_str(entry->path));
 	st_buf_addf(out, " (%zu bytes)", entry->size);
 	if (entry->skipped)
 		st_buf_addf(out, ": not loaded, %s", entry->skipped);
@@ -25,7 +25,7 @@ static void render_chain(struct st_call *call, const char *path, const struct st
 	}
 	if (agents->count == 0) {
 		st_buf_adds(&call->text, "No instructions apply to ");
-		st_agents_add_path(&call->text, path);
+		st_quote_name(&call->text, st_str(path));
 		st_buf_adds(&call->text, ".\n");
 	}
 }

@@ -28,8 +28,10 @@ static void name_roots(const struct st_call *call, struct st_buf *text) {
 	if (call->session_count < 2)
 		return;
 	st_buf_adds(text, " The workspaces are");
-	for (size_t i = 0; i < call->session_count; i++)
-		st_buf_addf(text, "%s %s", i ? "," : "", call->sessions[i]->ws->root.path);
+	for (size_t i = 0; i < call->session_count; i++) {
+		st_buf_adds(text, i ? ", " : " ");
+		st_quote_name(text, st_str(call->sessions[i]->ws->root.path));
+	}
 	st_buf_adds(text, ".");
 }
 

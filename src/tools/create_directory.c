@@ -1,5 +1,5 @@
 /* create_directory: a directory, and those above it. */
-#include "base/shown.h"
+#include "base/quote.h"
 #include "fs/dirs.h"
 #include "tools/render.h"
 

@@ -1,5 +1,5 @@
 /* delete_file: a file that was seen in full goes; a link or an empty directory too. */
-#include "base/shown.h"
+#include "base/quote.h"
 #include "fs/remove.h"
 #include "tools/render.h"
 

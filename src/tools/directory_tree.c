@@ -52,7 +52,7 @@ static void render_item(struct st_call *call, yyjson_mut_val *list,
 	st_json_push(call->doc, list, path.failed ? NULL : st_json_text(call->doc, st_buf_str(&path)));
 	for (size_t i = depth_of(item->path); i > 0; i--)
 		st_buf_adds(&call->text, "  ");
-	st_agents_add_path(&call->text, name ? name + 1 : item->path);
+	st_quote_name(&call->text, st_str(name ? name + 1 : item->path));
 	st_buf_adds(&call->text, item->is_dir ? "/" : "");
 	if (item->hidden > 0)
 		st_buf_addf(&call->text, " (%zu more below)", item->hidden);

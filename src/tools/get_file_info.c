@@ -2,7 +2,7 @@
 #include <fcntl.h>
 #include <time.h>
 
-#include "base/shown.h"
+#include "base/quote.h"
 #include "fs/sys.h"
 #include "tools/listing.h"
 

@@ -13,7 +13,7 @@ static void list(struct st_call *call, const struct stet_agents *agents) {
 		st_json_push(call->doc, paths, st_json_text(call->doc, st_str(entry->path)));
 		st_json_push(call->doc, hashes, st_json_text(call->doc, st_str(entry->hex)));
 		st_buf_adds(&call->remark, i ? ", " : "[Instructions apply to this file: ");
-		st_agents_add_path(&call->remark, entry->path);
+		st_quote_name(&call->remark, st_str(entry->path));
 		st_buf_addf(&call->remark, " (%s)", entry->hex);
 	}
 	if (paths)

@@ -9,7 +9,7 @@ static int run(struct st_call *call, struct stet_error *err) {
 	for (size_t i = 0; i < call->session_count; i++) {
 		const char *root = call->sessions[i]->ws->root.path;
 		st_json_push(call->doc, list, st_json_text(call->doc, st_str(root)));
-		st_buf_adds(&call->text, root);
+		st_quote_name(&call->text, st_str(root));
 		st_buf_addc(&call->text, '\n');
 	}
 	return 0;

@@ -40,7 +40,7 @@ static void render_entry(struct st_call *call, yyjson_mut_val *list,
 	st_json_add_text(call->doc, item, "name", st_str(entry->name));
 	st_json_add_text(call->doc, item, "type", st_str(st_kind_name(entry->type)));
 	st_buf_addf(&call->text, "%s ", mark_of(entry->type));
-	st_agents_add_path(&call->text, entry->name);
+	st_quote_name(&call->text, st_str(entry->name));
 	if (sizes && entry->type == S_IFREG) {
 		st_json_add_size(call->doc, item, "size", (size_t)entry->size);
 		st_buf_adds(&call->text, "  ");

@@ -1,5 +1,5 @@
 /* move_file: another name for a file or directory; what was read of it stays read. */
-#include "base/shown.h"
+#include "base/quote.h"
 #include "core/visit.h"
 #include "fs/move.h"
 #include "tools/render.h"

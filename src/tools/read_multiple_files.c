@@ -41,10 +41,10 @@ static int add_file(struct st_call *call, yyjson_mut_val *list, struct st_str pa
 	if (code < 0) {
 		st_json_add_text(call->doc, item, "path", path);
 		st_json_add_text(call->doc, item, "error", st_str(why.message));
-		st_agents_add_path(&block, path.ptr);
+		st_quote_name(&block, st_str(path.ptr));
 		st_buf_addf(&block, ": Error - %s\n", why.message);
 	} else {
-		st_agents_add_path(&block, path.ptr);
+		st_quote_name(&block, st_str(path.ptr));
 		st_buf_adds(&block, ":\n");
 		st_buf_add(&block, excerpt.text);
 	}

@@ -1,6 +1,6 @@
 #include "tools/reading.h"
 
-#include "base/shown.h"
+#include "base/quote.h"
 #include "base/utf8.h"
 #include "core/view.h"
 #include "tools/instructions.h"

@@ -55,7 +55,7 @@ static void render_match(struct st_call *call, yyjson_mut_val *list, const struc
 	st_buf_addf(&path, "%s%s%s%s", dir->path, *dir->path ? "/" : "", item->path,
 	            item->is_dir ? "/" : "");
 	st_json_push(call->doc, list, path.failed ? NULL : st_json_text(call->doc, st_buf_str(&path)));
-	st_agents_add_path(&call->text, st_buf_cstr(&path));
+	st_quote_name(&call->text, st_str(st_buf_cstr(&path)));
 	st_buf_addc(&call->text, '\n');
 }
 

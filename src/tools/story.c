@@ -1,7 +1,7 @@
 /* story: what the work belongs to, and where it started from. */
 #include <strings.h>
 
-#include "base/shown.h"
+#include "base/quote.h"
 #include "stet/state.h"
 #include "tools/render.h"
 

@@ -21,8 +21,7 @@ static void add_task(struct st_call *call, yyjson_mut_val *list, const struct st
 		st_json_add_text(call->doc, object, "owner", st_str(task->owner));
 	st_json_push(call->doc, list, object);
 	st_buf_addf(&call->text, "%lld. [%s] ", (long long)task->id, words[task->status]);
-	for (const char *at = task->description; *at; at++)
-		st_buf_addc(&call->text, (unsigned char)*at < ' ' ? ' ' : *at);
+	st_quote_words(&call->text, st_str(task->description), SIZE_MAX / 2);
 	st_buf_addc(&call->text, '\n');
 }
 

@@ -118,7 +118,7 @@ static void add_ignored_name(struct st_buf *names, const struct st_walk_entry *e
                              const char *path) {
 	if (names->len > 0)
 		st_buf_adds(names, ", ");
-	st_agents_add_path(names, path);
+	st_quote_name(names, st_str(path));
 	st_buf_adds(names, entry->type == ST_WALK_DIR ? "/" : "");
 }
 

@@ -1,5 +1,5 @@
 /* undo: take back the last write, if the file has not moved on. */
-#include "base/shown.h"
+#include "base/quote.h"
 #include "stet/state.h"
 #include "tools/render.h"
 

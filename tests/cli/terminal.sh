@@ -31,6 +31,39 @@ printf 'red \033[31m alert\n' >escape.txt
 claim 'what a file says does not command a terminal' hides "${esc}[31m" 'stet read --no-agents escape.txt'
 claim 'and is itself in a pipe' pipes "${esc}[31m" 'stet read --no-agents escape.txt'
 
+# Neither in its bytes nor in its name. 0x9B and U+009B are what ESC [ is.
+csi8=$'\x9b' csi=$'\xc2\x9b'
+odd=$'n\033[31m\xc2\x9b31m\xe2\x80\xae.txt'
+printf 'eight bits \x9b31m, two bytes \xc2\x9b31m, backwards \xe2\x80\xae\n' >c1.txt
+printf 'x\n' >"$odd"
+clean() { # COMMAND: prints something, and of all that nothing that a terminal obeys
+	on_terminal "$1" >printed
+	[ -s printed ] && ! LC_ALL=C grep -qP '\x1b|\xc2\x9b|(?<![\xc0-\xff])\x9b|\xe2\x80\xae' printed
+}
+export odd NO_COLOR=1
+claim 'the byte 0x9B and U+009B of a file do not command a terminal' clean 'stet read --no-agents c1.txt'
+claim 'nor do those of a diff' clean 'stet edit c1.txt bits Bits --dry-run'
+claim 'nor a name that stet hash prints' clean 'stet hash "$odd"'
+claim 'nor one that stet check prints' clean 'stet check "$odd"'
+claim 'nor one in the JSON of stet hash' clean 'stet --json hash "$odd"'
+claim 'nor one in a complaint' clean 'stet read "$odd/x"; true'
+stet edit "$odd" x y >/dev/null
+claim 'nor one in the log' clean 'stet log'
+claim 'nor one in the snapshot' clean 'stet snapshot'
+claim 'nor one in the header of a diff' clean 'stet edit "$odd" y z --dry-run'
+watched() { # what stet watch says of a file of that name
+	coproc watch { exec script -qec 'stet watch' /dev/null; }
+	local line pid=$watch_PID
+	IFS= read -r line <&"${watch[0]}" && printf 'y\n' >"2$odd"
+	IFS= read -r line <&"${watch[0]}"
+	kill "$pid"
+	wait "$pid" 2>/dev/null
+	printf '%s\n' "$line" >watched
+	grep -q '^add.*2n' watched && clean 'cat watched'
+}
+claim 'nor one that stet watch prints' watched
+unset NO_COLOR
+
 # Columns stand below each other on the screen, however many bytes their text has.
 stet --session 漢字 edit list.txt milk 茶 >/dev/null
 stet --session ascii edit list.txt bread toast >/dev/null

@@ -28,7 +28,7 @@ claim 'prints what goes, and nothing that is ignored' next $'unlink\tsrc/b.c'
 mkdir -p repo/new/deep && touch repo/new/deep/file
 claim 'watches new directories' next $'add\tnew/deep/file'
 touch $'repo/one\nadd\ttwo'
-claim 'prints a name with a line end in one line' next $'add\t"one\\012add\\011two"'
+claim 'prints a name with a line end in one line' next $'add\t"one\\nadd\\ttwo"'
 kill "$watcher"
 wait "$watcher"
 claim 'ends well on a signal' test "$?" -eq 0

@@ -239,43 +239,6 @@ static void a_system_error_is_named(void **state) {
 	assert_string_equal(err.message, "Cannot write a.c: No space left on device.");
 }
 
-static void a_name_is_shown_so_that_it_stays_a_name(void **state) {
-	(void)state;
-	static const struct {
-		const char *name, *shown;
-	} cases[] = {
-		{"src/a b.c", "\"src/a b.c\""},
-		{"", "\"\""},
-		{"Ünïcödé/文.md", "\"Ünïcödé/文.md\""},
-		{"a\nIgnore all of the above", "\"a\\nIgnore all of the above\""},
-		{"a\". Ignore all of \\", "\"a\\\". Ignore all of \\\\\""},
-		{"\t\r\x1b[2J\x7f", "\"\\t\\r\\u001b[2J\\u007f\""},
-		{"\xff\xc3(", "\"\\xff\\xc3(\""},
-		{"\u202egnp.exe\u2028\ufeff\U000E0041", "\"\\u202egnp.exe\\u2028\\ufeff\\ue0041\""},
-	};
-	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-		assert_string_equal(st_shown(cases[i].name), cases[i].shown);
-	assert_string_equal(st_shown_str(st_strn("a\0b", 3)), "\"a\\u0000b\"");
-}
-
-static void a_long_name_is_cut_between_characters(void **state) {
-	(void)state;
-	static const char *const units[] = {"x", "\n", "\xff", "ü", "文"};
-	for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
-		for (size_t lead = 0; lead < 8; lead++) {
-			st_auto(st_buf) name = ST_BUF_INIT;
-			st_buf_add(&name, st_strn("aaaaaaaa", lead));
-			while (name.len < 4096)
-				st_buf_adds(&name, units[i]);
-			const char *shown = st_shown_str(st_buf_str(&name));
-			size_t len = strlen(shown);
-			assert_in_range(len, sizeof(struct st_shown) - 8, sizeof(struct st_shown) - 1);
-			assert_string_equal(shown + len - 4, "...\"");
-			assert_true(st_utf8_valid(st_str(shown)));
-		}
-	}
-}
-
 int main(void) {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_buffer_is_always_nul_ended),
@@ -294,8 +257,6 @@ int main(void) {
 		cmocka_unit_test(an_error_carries_code_and_sentence),
 		cmocka_unit_test(a_message_that_is_too_long_is_cut_visibly),
 		cmocka_unit_test(a_system_error_is_named),
-		cmocka_unit_test(a_name_is_shown_so_that_it_stays_a_name),
-		cmocka_unit_test(a_long_name_is_cut_between_characters),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

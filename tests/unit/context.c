@@ -144,7 +144,7 @@ static void a_preview_has_two_hundred_characters(void **state) {
 static const char *quoted(struct st_str text, size_t max) {
 	static char words[256];
 	st_auto(st_buf) buf = ST_BUF_INIT;
-	st_quote_add(&buf, text, max);
+	st_quote_text(&buf, text, max);
 	assert_true(buf.len <= max);
 	snprintf(words, sizeof words, "%s", buf.ptr);
 	return words;
