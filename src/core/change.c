@@ -121,7 +121,7 @@ static int show_change(struct stet_session *session, const struct st_change *cha
 	if (!base) {
 		st_buf_adds(&answer->message,
 		            " What you read is no longer in memory, so there is no diff.");
-		return !answer->message.failed && st_session_meet(session, path, file) ? 0
+		return !answer->message.failed && st_session_meet(session, change->path, path, file) ? 0
 		                                                                       : st_fail_nomem(err);
 	}
 	st_auto(st_diff_report) report = {0};
@@ -132,8 +132,10 @@ static int show_change(struct stet_session *session, const struct st_change *cha
 	if (code == 0 && answer->message.failed)
 		code = st_fail_nomem(err);
 	/* Last, since only an answer that is complete reaches the caller. */
-	if (code == 0)
+	if (code == 0) {
 		follow(session, seen, old, file, &report);
+		st_session_led(session, change->path, path);
+	}
 	st_blob_put(base);
 	return code;
 }
@@ -211,8 +213,10 @@ static int refuse(struct stet_session *session, const struct st_change *change,
 		say_gone(change, answer);
 	if (answer->message.failed)
 		return st_fail_nomem(err);
-	if (!file)
+	if (!file) {
 		st_tracker_forget(&session->tracker, path);
+		st_session_unlink(session, change->path);
+	}
 	return st_fail(err, STET_E_CONFLICT, "%s", answer->message.ptr);
 }
 
@@ -332,6 +336,7 @@ static void remember(struct stet_session *session, const struct st_change *chang
 	}
 	st_bases_give(&session->ws->bases, &done->hash, bytes);
 	record(session, done, old);
+	st_session_led(session, change->path, done->path);
 	forget_earlier(session, done, old, seen);
 
 	answer->noop = done->noop;
@@ -401,6 +406,7 @@ static int remove_file(struct stet_session *session, const struct st_change *cha
 	st_visit_did(session, &(struct st_deed){
 							  .path = done.path, .wrote = true, .had = true, .before = old->hash});
 	st_tracker_forget(&session->tracker, done.path);
+	st_session_unlink(session, change->path);
 	st_answer_own(answer, done.path, NULL);
 	done.path = NULL;
 	return 0;
@@ -480,7 +486,7 @@ static int rehearse(const struct st_file *file, const char *path, struct st_str 
 static int change_absent(struct stet_session *session, const struct st_change *change,
                          const char *path, struct st_buf *new, struct stet_answer *answer,
                          struct stet_error *err) {
-	struct st_seen *seen = st_tracker_find(&session->tracker, path);
+	struct st_seen *seen = st_session_seen(session, change->path, path);
 	if (seen || change->expected_hash.ptr)
 		return refuse(session, change, &deleted, path, seen, NULL, answer, err);
 	if (change->remove)
@@ -505,7 +511,7 @@ static int change_absent(struct stet_session *session, const struct st_change *c
 static int change_file(struct stet_session *session, const struct st_change *change,
                        const char *path, struct st_file *file, struct st_buf *new,
                        struct stet_answer *answer, struct stet_error *err) {
-	struct st_seen *seen = st_tracker_find(&session->tracker, path);
+	struct st_seen *seen = st_session_seen(session, change->path, path);
 	const struct refusal *refusal = NULL;
 	bool whole = change->kind == ST_CHANGE_WHOLE;
 	bool makes = whole && !change->remove;

@@ -45,6 +45,7 @@ int stet_session_open(struct stet_workspace *ws, const char *name, struct stet_s
 		return st_fail_nomem(err);
 	}
 	st_tracker_init(&session->tracker);
+	st_links_init(&session->links);
 	session->tracker.met = met;
 	session->tracker.data = ws;
 	st_agents_given_init(&session->agents);
@@ -63,6 +64,7 @@ void stet_session_close(struct stet_session *session) {
 	st_visit_close(session);
 	free(session->last_wrote);
 	st_tracker_release(&session->tracker);
+	st_links_release(&session->links);
 	st_agents_given_release(&session->agents);
 	free(session->name);
 	free(session);
@@ -96,20 +98,53 @@ static struct st_stamp stamp_of(const struct st_file *file) {
 	return stamp;
 }
 
-struct st_seen *st_session_meet_version(struct stet_session *session, const char *path,
-                                        const struct st_hash *hash, const struct st_stamp *stamp,
-                                        size_t total) {
+void st_session_led(struct stet_session *session, const char *asked, const char *path) {
+	st_auto(st_buf) spelling = ST_BUF_INIT;
+	if ((session->links.targets.count > 0 || strcmp(asked, path) != 0) &&
+	    st_root_spelling(&session->ws->root, asked, &spelling))
+		st_links_set(&session->links, st_buf_str(&spelling), st_str(path));
+}
+
+void st_session_unlink(struct stet_session *session, const char *asked) {
+	st_auto(st_buf) spelling = ST_BUF_INIT;
+	if (st_root_spelling(&session->ws->root, asked, &spelling))
+		st_links_drop(&session->links, st_buf_str(&spelling));
+}
+
+/* What was seen under a spelling that leads elsewhere now; path is where, NULL for nowhere. */
+static struct st_seen *seen_elsewhere(struct stet_session *session, const char *asked,
+                                      const char *path) {
+	st_auto(st_buf) spelling = ST_BUF_INIT;
+	if (!st_root_spelling(&session->ws->root, asked, &spelling))
+		return NULL;
+	const char *target = st_links_target(&session->links, st_buf_str(&spelling));
+	/* It led to itself: a link has come into the place of the file. */
+	if (!target)
+		target = spelling.ptr;
+	return path && strcmp(target, path) == 0 ? NULL : st_tracker_find(&session->tracker, target);
+}
+
+struct st_seen *st_session_seen(struct stet_session *session, const char *asked, const char *path) {
+	struct st_seen *seen = st_tracker_find(&session->tracker, path);
+	const struct st_seen *other = seen ? NULL : seen_elsewhere(session, asked, path);
+	return other ? st_tracker_copy(&session->tracker, path, other) : seen;
+}
+
+struct st_seen *st_session_meet_version(struct stet_session *session, const char *asked,
+                                        const char *path, const struct st_hash *hash,
+                                        const struct st_stamp *stamp, size_t total) {
 	const struct st_deed deed = {.path = path, .has = true, .after = *hash, .stamp = *stamp};
 	st_visit_did(session, &deed);
+	st_session_led(session, asked, path);
 	return st_tracker_meet(&session->tracker, path, hash, stamp, total);
 }
 
-struct st_seen *st_session_meet(struct stet_session *session, const char *path,
+struct st_seen *st_session_meet(struct stet_session *session, const char *asked, const char *path,
                                 const struct st_file *file) {
 	struct st_str bytes = st_buf_str(&file->bytes);
 	struct st_stamp stamp = stamp_of(file);
 	st_bases_put(&session->ws->bases, &file->hash, bytes);
-	return st_session_meet_version(session, path, &file->hash, &stamp, st_line_count(bytes));
+	return st_session_meet_version(session, asked, path, &file->hash, &stamp, st_line_count(bytes));
 }
 
 static int load(struct stet_session *session, const char *path, bool hold, struct st_place *place,
@@ -137,24 +172,46 @@ int st_session_hold(struct stet_session *session, const char *path, struct st_pl
 	return load(session, path, true, place, file, err);
 }
 
-/* The record of a file by any spelling; also its path below the root, in plain or place. */
-static int find_seen(struct stet_session *session, const char *path, struct st_place *place,
-                     const char **plain, struct st_seen **seen, struct stet_error *err) {
-	*plain = st_root_plain(&session->ws->root, path);
-	*seen = *plain ? st_tracker_find(&session->tracker, *plain) : NULL;
-	if (*seen)
+/* What a session knows of a file, by any spelling. */
+struct knowledge {
+	/* NULL if it has not been seen. */
+	struct st_seen *seen;
+	/* Below the root, in the spelling or in place; NULL if the way there is gone. */
+	const char *path;
+	struct st_place place;
+	/* The record is another file's, to which the spelling led before. */
+	bool elsewhere;
+};
+
+#define KNOWLEDGE_INIT \
+	{ .place = ST_PLACE_INIT }
+
+static void knowledge_release(struct knowledge *known) {
+	st_place_release(&known->place);
+}
+
+static int find_seen(struct stet_session *session, const char *path, struct knowledge *known,
+                     struct stet_error *err) {
+	known->path = st_root_plain(&session->ws->root, path);
+	known->seen = known->path ? st_tracker_find(&session->tracker, known->path) : NULL;
+	if (known->seen)
 		return 0;
-	int code = st_root_locate(&session->ws->root, st_str(path), place, err);
-	if (code < 0)
-		return code == STET_E_NOT_FOUND || code == STET_E_KIND ? 0 : code;
-	*plain = place->path;
-	*seen = st_tracker_find(&session->tracker, place->path);
+	int code = st_root_locate(&session->ws->root, st_str(path), &known->place, err);
+	if (code < 0 && code != STET_E_NOT_FOUND && code != STET_E_KIND)
+		return code;
+	known->path = known->place.path;
+	known->seen = known->path ? st_tracker_find(&session->tracker, known->path) : NULL;
+	if (!known->seen) {
+		known->seen = seen_elsewhere(session, path, known->path);
+		known->elsewhere = known->seen != NULL;
+	}
 	return 0;
 }
 
 /* Only the bytes can tell. */
-static int stand_by_bytes(struct stet_session *session, const char *path, struct st_seen *seen,
-                          struct st_file *file, struct stet_error *err) {
+static int stand_by_bytes(struct stet_session *session, const char *path,
+                          const struct st_seen *seen, struct st_file *file,
+                          struct stet_error *err) {
 	st_auto(st_place) place = ST_PLACE_INIT;
 	int code = st_session_load(session, path, &place, file, err);
 	switch (code) {
@@ -169,10 +226,7 @@ static int stand_by_bytes(struct stet_session *session, const char *path, struct
 	default:
 		return code;
 	}
-	if (!st_hash_eq(&seen->hash, &file->hash))
-		return ST_MODIFIED;
-	seen->stamp = stamp_of(file);
-	return ST_CLEAN;
+	return st_hash_eq(&seen->hash, &file->hash) ? ST_CLEAN : ST_MODIFIED;
 }
 
 /* The stat of a file proves that it is what was seen. */
@@ -185,21 +239,32 @@ static bool is_untouched(struct stet_session *session, const char *path,
 	return S_ISREG(st.st_mode) && st_stamp_eq(&now, &seen->stamp);
 }
 
-int st_session_stand(struct stet_session *session, const char *path, struct st_seen **seen,
-                     struct st_file *file, struct stet_error *err) {
-	st_auto(st_place) place = ST_PLACE_INIT;
-	const char *plain = NULL;
+static int stand(struct stet_session *session, const char *path, struct knowledge *known,
+                 struct st_file *file, struct stet_error *err) {
 	st_displaced_look(&session->ws->guard);
-	int code = find_seen(session, path, &place, &plain, seen, err);
+	int code = find_seen(session, path, known, err);
 	if (code < 0)
 		return code;
-	if (*seen && (*seen)->stale)
-		*seen = NULL;
-	if (!*seen)
+	if (known->seen && known->seen->stale)
+		known->seen = NULL;
+	if (!known->seen)
 		return ST_UNTRACKED;
+	if (known->elsewhere)
+		return stand_by_bytes(session, path, known->seen, file, err);
+	if (is_untouched(session, known->path, known->seen))
+		return ST_CLEAN;
+	int standing = stand_by_bytes(session, known->path, known->seen, file, err);
+	if (standing == ST_CLEAN)
+		known->seen->stamp = stamp_of(file);
+	return standing;
+}
 
-	return is_untouched(session, plain, *seen) ? ST_CLEAN
-	                                           : stand_by_bytes(session, plain, *seen, file, err);
+int st_session_stand(struct stet_session *session, const char *path, struct st_seen **seen,
+                     struct st_file *file, struct stet_error *err) {
+	st_auto(knowledge) known = KNOWLEDGE_INIT;
+	int standing = stand(session, path, &known, file, err);
+	*seen = known.seen;
+	return standing;
 }
 
 /* Of a file whose content is not wanted: another size is another content. */
@@ -211,7 +276,10 @@ static int stand_roughly(struct stet_session *session, const char *path, struct 
 	if (st_root_peek(&session->ws->root, path, &st, NULL) == 1 && S_ISREG(st.st_mode) &&
 	    (uint64_t)st.st_size != seen->stamp.size)
 		return ST_MODIFIED;
-	return stand_by_bytes(session, path, seen, &file, NULL);
+	int standing = stand_by_bytes(session, path, seen, &file, NULL);
+	if (standing == ST_CLEAN)
+		seen->stamp = stamp_of(&file);
+	return standing;
 }
 
 int st_session_sweep(struct stet_session *session,
@@ -235,10 +303,10 @@ int st_session_sweep(struct stet_session *session,
 
 void st_session_outdate(struct stet_session *session, const char *path) {
 	st_auto(st_file) file = ST_FILE_INIT;
-	struct st_seen *seen;
-	int standing = st_session_stand(session, path, &seen, &file, NULL);
-	if (standing == ST_MODIFIED || standing == ST_DELETED)
-		seen->stale = true;
+	st_auto(knowledge) known = KNOWLEDGE_INIT;
+	int standing = stand(session, path, &known, &file, NULL);
+	if (!known.elsewhere && (standing == ST_MODIFIED || standing == ST_DELETED))
+		known.seen->stale = true;
 }
 
 int stet_session_track_read(struct stet_session *session, const char *path,
@@ -249,7 +317,7 @@ int stet_session_track_read(struct stet_session *session, const char *path,
 	int code = st_session_load(session, path, &place, &file, err);
 	if (code < 0)
 		return code;
-	struct st_seen *seen = st_session_meet(session, place.path, &file);
+	struct st_seen *seen = st_session_meet(session, path, place.path, &file);
 	if (!seen)
 		return st_fail_nomem(err);
 	st_seen_add(seen, 1, seen->total);
@@ -276,6 +344,7 @@ int stet_session_track(struct stet_session *session, const char *path, const cha
 		st_tracker_meet(&session->tracker, place.path, &hash, &stamp, st_line_count(bytes));
 	if (!seen)
 		return st_fail_nomem(err);
+	st_session_led(session, path, place.path);
 	st_bases_put(&session->ws->bases, &hash, bytes);
 	st_seen_add(seen, 1, seen->total);
 	return 0;
@@ -291,11 +360,10 @@ int stet_session_modified(struct stet_session *session, const char *path, struct
 
 void stet_session_invalidate(struct stet_session *session, const char *path) {
 	[[maybe_unused]] st_auto(st_visit) visit = st_visit_begin(session, false);
-	st_auto(st_place) place = ST_PLACE_INIT;
-	const char *plain;
-	struct st_seen *seen;
-	if (find_seen(session, path, &place, &plain, &seen, NULL) == 0 && seen)
-		st_tracker_forget(&session->tracker, plain);
+	st_auto(knowledge) known = KNOWLEDGE_INIT;
+	if (find_seen(session, path, &known, NULL) == 0 && known.seen && !known.elsewhere)
+		st_tracker_forget(&session->tracker, known.path);
+	st_session_unlink(session, path);
 }
 
 /* ---- check ---- */
@@ -394,9 +462,9 @@ static int fill_read(const char *path, const struct st_file *file, size_t first,
 }
 
 /* Only what is handed out counts as seen. */
-static int see(struct stet_session *session, const struct st_file *file,
+static int see(struct stet_session *session, const char *asked, const struct st_file *file,
                const struct stet_answer *answer, struct stet_error *err) {
-	struct st_seen *seen = st_session_meet(session, answer->path, file);
+	struct st_seen *seen = st_session_meet(session, asked, answer->path, file);
 	if (!seen)
 		return st_fail_nomem(err);
 	st_seen_add(seen, answer->first_line, answer->last_line);
@@ -418,7 +486,7 @@ int stet_session_read(struct stet_session *session, const char *path, size_t fir
 		return st_fail_nomem(err);
 	code = fill_read(place.path, &file, first, count, answer, err);
 	if (code == 0)
-		code = see(session, &file, answer, err);
+		code = see(session, path, &file, answer, err);
 	if (code < 0) {
 		stet_answer_free(answer);
 		return code;

@@ -5,6 +5,7 @@
 #include "core/agents_given.h"
 #include "core/answer.h"
 #include "core/deeds.h"
+#include "core/links.h"
 #include "core/tracker.h"
 #include "core/workspace.h"
 #include "stet/session.h"
@@ -17,8 +18,9 @@ struct st_kept {
 	/** The session's number there, 0 if it is not stored, and its version. */
 	int64_t id;
 	int64_t version;
-	/** st_agents_given's. */
+	/** st_agents_given's and st_links's. */
 	size_t given;
+	size_t links;
 };
 
 struct stet_session {
@@ -28,6 +30,7 @@ struct stet_session {
 	/** What others call it if it has no name; empty for nothing. */
 	char label[24];
 	struct st_tracker tracker;
+	struct st_links links;
 	struct st_agents_given agents;
 	/** It ends with the call: what it is told of it cannot rely on what came before. */
 	bool stateless;
@@ -116,13 +119,34 @@ void st_session_outdate(struct stet_session *session, const char *path);
                                   struct st_str base, struct st_str now, struct stet_answer *answer,
                                   struct st_diff_report *report, struct stet_error *err);
 
-/** Record a version as met, with its bytes as a base for later diffs; NULL if memory is short. */
-struct st_seen *st_session_meet(struct stet_session *session, const char *path,
+/**
+ * Record a version as met, with its bytes as a base for later diffs.
+ *
+ * @asked  As the caller spelled the path: where that led is remembered.
+ * @path   Below the root.
+ * @return NULL if memory is short.
+ */
+struct st_seen *st_session_meet(struct stet_session *session, const char *asked, const char *path,
                                 const struct st_file *file);
 
 /** As st_session_meet(), for a version whose bytes are a base already. */
-struct st_seen *st_session_meet_version(struct stet_session *session, const char *path,
-                                        const struct st_hash *hash, const struct st_stamp *stamp,
-                                        size_t total);
+struct st_seen *st_session_meet_version(struct stet_session *session, const char *asked,
+                                        const char *path, const struct st_hash *hash,
+                                        const struct st_stamp *stamp, size_t total);
+
+/** A spelling led to a file that the session has seen or written. */
+void st_session_led(struct stet_session *session, const char *asked, const char *path);
+
+/** What a spelling led to is gone, and the session was told. */
+void st_session_unlink(struct stet_session *session, const char *asked);
+
+/**
+ * The record of a file that is to be changed. A spelling that led to another
+ * file when the session saw it has been pointed elsewhere since: then what was
+ * seen there is what the session knows of this file.
+ *
+ * @return NULL if it has not been seen.
+ */
+struct st_seen *st_session_seen(struct stet_session *session, const char *asked, const char *path);
 
 #endif

@@ -11,6 +11,10 @@
  * file names are; times are nanoseconds since 1970. The log of writes has no
  * index: it is short, written with every edit, and looked at from its end.
  */
+#define LINKS_TABLE \
+	"CREATE TABLE links (session_id BIGINT NOT NULL, path BLOB NOT NULL, target BLOB NOT NULL," \
+	" PRIMARY KEY (session_id, path));"
+
 static const char schema[] =
 	"CREATE TABLE meta (name TEXT PRIMARY KEY, value BIGINT NOT NULL);"
 	"CREATE TABLE sessions (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE,"
@@ -20,6 +24,7 @@ static const char schema[] =
 	" ctime_ns BIGINT NOT NULL, racy SMALLINT NOT NULL, total BIGINT NOT NULL,"
 	" stale SMALLINT NOT NULL, lines TEXT NOT NULL, used_at BIGINT NOT NULL, PRIMARY KEY "
 	"(session_id, path));"
+	LINKS_TABLE
 	"CREATE TABLE given (session_id BIGINT NOT NULL, path BLOB NOT NULL, owner BLOB NOT NULL,"
 	" hash BLOB NOT NULL, given SMALLINT NOT NULL, PRIMARY KEY (session_id, path));"
 	"CREATE TABLE said (session_id BIGINT NOT NULL, notice BLOB NOT NULL,"
@@ -36,12 +41,16 @@ static const char schema[] =
 	"CREATE INDEX tasks_order ON tasks (status, priority, id);"
 	"CREATE TABLE writes (id INTEGER PRIMARY KEY, path BLOB NOT NULL, at BIGINT NOT NULL,"
 	" session TEXT, before BLOB, after BLOB, undoes BIGINT, undone_by BIGINT);"
-	"PRAGMA user_version = 2";
+	"PRAGMA user_version = 3";
 
-/* The first version had the bytes of files in it, which are beside it now (fs/shelf.h). */
-static const char from_first[] =
+/*
+ * The first version had the bytes of files in it, which are beside it now
+ * (fs/shelf.h); the second one had no links.
+ */
+static const char from_earlier[] =
 	"BEGIN IMMEDIATE; DROP TABLE IF EXISTS bases; DROP TABLE IF EXISTS base_bytes;"
-	"DELETE FROM meta WHERE name = 'bases'; PRAGMA user_version = 2; COMMIT";
+	"DELETE FROM meta WHERE name = 'bases'; DROP TABLE IF EXISTS links;" LINKS_TABLE
+	"PRAGMA user_version = 3; COMMIT";
 
 enum {
 	/* How long a transaction waits for other processes; and a look at what is stored, for what is not stored yet. */
@@ -189,8 +198,8 @@ static int open_file(struct st_store *store, int dirfd, struct stet_error *err) 
 		code = find_schema(store, &version, err);
 	if (code == 0 && version == 0)
 		code = make_tables(store, err);
-	else if (code == 0 && version == 1)
-		code = st_db_exec(store->db, from_first, err);
+	else if (code == 0 && version > 0 && version < ST_STORE_SCHEMA)
+		code = st_db_exec(store->db, from_earlier, err);
 	if (store->db && (st_db_is_damaged(store->db) || version < 0))
 		return 1;
 	if (code == 0 && version > ST_STORE_SCHEMA)

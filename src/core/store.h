@@ -36,12 +36,13 @@
 #define ST_STORE_NAME "stet.db"
 
 /** The version of the schema that this code writes. */
-enum { ST_STORE_SCHEMA = 2 };
+enum { ST_STORE_SCHEMA = 3 };
 
 /** What is damaged is set aside as NAME.damaged-1, and so on, up to this. */
 enum { ST_ASIDE_MAX = 100 };
 
 struct st_agents_given;
+struct st_links;
 struct st_store;
 typedef int st_store_fn(struct st_store *store, void *data, struct stet_error *err);
 
@@ -173,6 +174,13 @@ void st_store_why(struct st_store *store, char out[600]);
 /** Fill an empty tracker with what a session saw. */
 [[nodiscard]] int st_store_load_seen(struct st_store *store, int64_t session,
                                      struct st_tracker *tracker, struct stet_error *err);
+
+/** Where a session's spellings led: all of them, in place of what was stored. */
+[[nodiscard]] int st_store_put_links(struct st_store *store, int64_t session,
+                                     const struct st_links *links, struct stet_error *err);
+
+[[nodiscard]] int st_store_load_links(struct st_store *store, int64_t session,
+                                      struct st_links *links, struct stet_error *err);
 
 /** Which instructions a session was given: all of them, in place of what was stored. */
 [[nodiscard]] int st_store_put_given(struct st_store *store, int64_t session,

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "core/agents_given.h"
+#include "core/links.h"
 #include "core/store.h"
 
 enum {
@@ -36,6 +37,8 @@ static int drop_old_sessions(struct st_store *store, struct stet_error *err) {
 		"DELETE FROM sessions WHERE id NOT IN"
 		" (SELECT id FROM sessions ORDER BY used_at DESC, id DESC LIMIT ?)";
 	static const char seen[] = "DELETE FROM seen WHERE session_id NOT IN (SELECT id FROM sessions)";
+	static const char links[] =
+		"DELETE FROM links WHERE session_id NOT IN (SELECT id FROM sessions)";
 	static const char given[] =
 		"DELETE FROM given WHERE session_id NOT IN (SELECT id FROM sessions)";
 	static const char said[] = "DELETE FROM said WHERE session_id NOT IN (SELECT id FROM sessions)";
@@ -43,6 +46,8 @@ static int drop_old_sessions(struct st_store *store, struct stet_error *err) {
 	if (code < 0 || st_db_changes(store->db) == 0)
 		return code;
 	code = st_db_run(store->db, seen, err, "");
+	if (code == 0)
+		code = st_db_run(store->db, links, err, "");
 	if (code == 0)
 		code = st_db_run(store->db, given, err, "");
 	if (code == 0)
@@ -186,6 +191,34 @@ int st_store_load_seen(struct st_store *store, int64_t session, struct st_tracke
 		code = load_one(&rows, tracker, err);
 		if (code < 0)
 			st_rows_end(&rows);
+	}
+	return code;
+}
+
+/* ---- where links led ---- */
+
+int st_store_put_links(struct st_store *store, int64_t session, const struct st_links *links,
+                       struct stet_error *err) {
+	static const char drop[] = "DELETE FROM links WHERE session_id = ?";
+	static const char sql[] = "INSERT INTO links (session_id, path, target) VALUES (?, ?, ?)";
+	int code = st_db_run(store->db, drop, err, "i", session);
+	const struct st_lru_entry *entry = NULL;
+	while (code == 0 && (entry = st_lru_next(&links->targets, entry)))
+		code = st_db_run(store->db, sql, err, "ibb", session, st_lru_key(entry),
+		                 st_str(st_lru_value(entry)));
+	return code;
+}
+
+int st_store_load_links(struct st_store *store, int64_t session, struct st_links *links,
+                        struct stet_error *err) {
+	static const char sql[] = "SELECT path, target FROM links WHERE session_id = ? LIMIT ?";
+	struct st_rows rows;
+	int code = st_db_query(store->db, &rows, sql, err, "ii", session, (int64_t)ST_LINKS_MAX);
+	while (code == 0 && (code = st_rows_next(&rows, err)) > 0) {
+		struct st_str target = st_rows_str(&rows, 1);
+		if (target.len > 0 && !memchr(target.ptr, '\0', target.len))
+			st_links_set(links, st_rows_str(&rows, 0), target);
+		code = 0;
 	}
 	return code;
 }

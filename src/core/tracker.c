@@ -94,6 +94,27 @@ struct st_seen *st_tracker_meet(struct st_tracker *tracker, const char *path,
 	return seen;
 }
 
+struct st_seen *st_tracker_copy(struct st_tracker *tracker, const char *path,
+                                const struct st_seen *other) {
+	/* To add a record may push another one out. */
+	struct st_hash hash = other->hash;
+	struct st_stamp stamp = other->stamp;
+	size_t total = other->total;
+	st_auto(st_intervals) lines = {0};
+	for (size_t i = 0; i < other->lines.count; i++) {
+		if (!st_intervals_add(&lines, other->lines.items[i].first, other->lines.items[i].last))
+			break;
+	}
+	stamp.racy = true;
+	struct st_seen *seen = st_tracker_meet(tracker, path, &hash, &stamp, total);
+	if (!seen)
+		return NULL;
+	st_intervals_release(&seen->lines);
+	seen->lines = lines;
+	lines = (struct st_intervals){0};
+	return seen;
+}
+
 void st_tracker_forget(struct st_tracker *tracker, const char *path) {
 	if (st_lru_remove(&tracker->files, st_str(path)))
 		touch(tracker, path);

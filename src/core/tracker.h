@@ -65,6 +65,10 @@ struct st_seen *st_tracker_meet(struct st_tracker *tracker, const char *path,
                                 const struct st_hash *hash, const struct st_stamp *stamp,
                                 size_t total);
 
+/** Record of one file what was seen of another; the stamp proves nothing of it. NULL without memory. */
+struct st_seen *st_tracker_copy(struct st_tracker *tracker, const char *path,
+                                const struct st_seen *other);
+
 /** Forget a file. */
 void st_tracker_forget(struct st_tracker *tracker, const char *path);
 

@@ -28,6 +28,7 @@ bool st_view_recall(struct st_view *view, struct stet_session *session, const ch
 	view->base = st_bases_get(&session->ws->bases, &seen->hash);
 	if (!view->base)
 		return false;
+	view->asked = path;
 	view->path = plain;
 	view->bytes = st_strn(view->base->bytes, view->base->len);
 	view->hash = seen->hash;
@@ -48,6 +49,7 @@ int st_view_load(struct st_view *view, struct stet_session *session, const char 
 	int code = st_session_load(session, path, &view->place, &view->file, err);
 	if (code < 0)
 		return code;
+	view->asked = path;
 	view->path = view->place.path;
 	view->bytes = st_buf_str(&view->file.bytes);
 	view->hash = view->file.hash;
@@ -57,7 +59,7 @@ int st_view_load(struct st_view *view, struct stet_session *session, const char 
 
 struct st_seen *st_view_meet(const struct st_view *view, struct stet_session *session) {
 	if (!view->base)
-		return st_session_meet(session, view->path, &view->file);
-	return st_session_meet_version(session, view->path, &view->hash, &view->stamp,
+		return st_session_meet(session, view->asked, view->path, &view->file);
+	return st_session_meet_version(session, view->asked, view->path, &view->hash, &view->stamp,
 	                               view->total_lines);
 }

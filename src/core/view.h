@@ -14,7 +14,8 @@
 #include "core/session.h"
 
 struct st_view {
-	/** Below the root. */
+	/** As the caller spelled it, and below the root. */
+	const char *asked;
 	const char *path;
 	struct st_str bytes;
 	struct st_hash hash;
@@ -39,7 +40,7 @@ void st_view_release(struct st_view *view);
 /**
  * Open a file as the session knows it, if that still holds.
  *
- * @path  As the caller spells it; must outlive the view.
+ * @path  As the caller spells it; must outlive the view, here and in st_view_load().
  * @return False if it has to be loaded.
  */
 bool st_view_recall(struct st_view *view, struct stet_session *session, const char *path);

@@ -19,8 +19,11 @@ static int load(struct st_store *store, void *data, struct stet_error *err) {
 	if (code < 0 || id == 0 || (same && version == session->kept.version))
 		return code;
 	st_tracker_clear(&session->tracker);
+	st_links_clear(&session->links);
 	st_agents_given_clear(&session->agents);
 	code = st_store_load_seen(store, id, &session->tracker, err);
+	if (code == 0)
+		code = st_store_load_links(store, id, &session->links, err);
 	if (code == 0)
 		code = st_store_load_given(store, id, &session->agents, err);
 	if (code < 0)
@@ -31,7 +34,8 @@ static int load(struct st_store *store, void *data, struct stet_error *err) {
 		seen->stored = st_seen_digest(seen);
 	}
 	st_tracker_settle(&session->tracker);
-	session->kept = (struct st_kept){store->opened, id, version, .given = session->agents.changes};
+	session->kept = (struct st_kept){store->opened, id, version, session->agents.changes,
+	                                 session->links.changes};
 	return 0;
 }
 
@@ -100,8 +104,11 @@ static int save_session(struct stet_session *session, struct st_store *store,
 		code = save_seen(session, store, id, session->tracker.touched[i], err);
 	if (code == 0 && (!same || session->kept.given != session->agents.changes))
 		code = st_store_put_given(store, id, &session->agents, err);
+	if (code == 0 && (!same || session->kept.links != session->links.changes))
+		code = st_store_put_links(store, id, &session->links, err);
 	if (code == 0)
-		session->saved = (struct st_kept){store->opened, id, version, session->agents.changes};
+		session->saved = (struct st_kept){store->opened, id, version, session->agents.changes,
+		                                  session->links.changes};
 	return code;
 }
 
@@ -193,7 +200,8 @@ static bool has_news(const struct stet_session *session) {
 	const struct st_tracker *tracker = &session->tracker;
 	if (!is_kept(session))
 		return false;
-	if (tracker->touched_all || session->kept.given != session->agents.changes)
+	if (tracker->touched_all || session->kept.given != session->agents.changes ||
+	    session->kept.links != session->links.changes)
 		return true;
 	for (size_t i = 0; i < tracker->touched_count; i++) {
 		const struct st_seen *seen = st_lru_peek(&tracker->files, st_str(tracker->touched[i]));

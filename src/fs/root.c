@@ -538,6 +538,17 @@ const char *st_root_plain(const struct st_root *root, const char *path) {
 	}
 }
 
+bool st_root_spelling(const struct st_root *root, const char *path, struct st_buf *out) {
+	struct st_str rest, component;
+	if (below_root(root, st_str(path), &rest) != 1)
+		return false;
+	while (next_component(&rest, &component)) {
+		if (!is_dot(component))
+			push(out, component);
+	}
+	return out->len > 0 && !out->failed;
+}
+
 bool st_path_is_protected(const char *path, const char *state_dir) {
 	struct st_str left = st_str(path), component;
 	for (bool first = true; next_component(&left, &component); first = false) {

@@ -103,6 +103,14 @@ enum st_locate_flags {
 const char *st_root_plain(const struct st_root *root, const char *path);
 
 /**
+ * A path as it is spelled, in one form: relative to the root, without "." and
+ * doubled slashes. Links and ".." stay as they are.
+ *
+ * @return False if it is not below the root, or memory is short.
+ */
+bool st_root_spelling(const struct st_root *root, const char *path, struct st_buf *out);
+
+/**
  * The path below the root of a file that need not exist, and neither the
  * directories on the way to it: then its spelling has to do.
  *

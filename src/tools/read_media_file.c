@@ -74,7 +74,7 @@ static int run(struct st_call *call, struct stet_error *err) {
 		code = add_block(call, place.path, st_buf_str(&file.bytes), err);
 	if (code < 0)
 		return code;
-	struct st_seen *seen = st_session_meet(session, place.path, &file);
+	struct st_seen *seen = st_session_meet(session, path, place.path, &file);
 	if (!seen)
 		return st_fail_nomem(err);
 	st_seen_add(seen, 1, seen->total);

@@ -339,7 +339,7 @@ static int inspect(struct st_call *call, struct subject *subject, inspect_mode *
 		return code;
 	subject->text = st_buf_str(&file.bytes);
 	subject->markdown = st_is_markdown(place.path);
-	subject->seen = st_session_meet(session, place.path, &file);
+	subject->seen = st_session_meet(session, subject->path, place.path, &file);
 	if (!subject->seen)
 		return st_fail_nomem(err);
 	char hash[ST_HASH_SHORT + 1];
