@@ -82,7 +82,9 @@ STET_API STET_NODISCARD int stet_workspace_set(struct stet_workspace *ws, enum s
                                                int64_t value, struct stet_error *err);
 
 /**
- * Limit the text tools to files with these endings.
+ * Allow files with these endings only, to whatever reads or writes content:
+ * other files are refused with STET_E_EXTENSION. Instructions are delivered all
+ * the same, and names are listed.
  *
  * @extensions  Separated by commas, as ".md,.txt", in any case; NULL or "" for
  *              any file. Set it before sessions are at work.

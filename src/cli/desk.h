@@ -7,7 +7,7 @@
 /** The options of both, for their tables. */
 #define DESK_OPTIONS \
 	{"--tools", "GROUPS", "only these groups of tools, separated by commas: files, text, state"}, \
-		{"--ext", "ENDINGS", "let the text tools work on these files only, as .md,.txt"}, \
+		{"--ext", "ENDINGS", "allow files of these types only, as .md,.txt"}, \
 		{"--require-read", NULL, "refuse edits of files that the session has not read"}, \
 		{"--on-stale", "refuse|merge", \
 	     "what to do by default if others changed a file since it was read"}, \

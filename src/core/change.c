@@ -496,9 +496,7 @@ static int change_absent(struct stet_session *session, const struct st_change *c
 		return st_fail(err, STET_E_NOT_FOUND,
 		               "There is no file %s. Check the path, or write the file first.",
 		               st_shown(change->path));
-	int code = change->text ? st_workspace_check_text(session->ws, path, st_str(""), err) : 0;
-	if (code == 0)
-		code = change->make(change->context, st_str(""), new, err);
+	int code = change->make(change->context, st_str(""), new, err);
 	if (code == 0)
 		code = check_new(session, change, st_buf_str(new), err);
 	if (code < 0)
@@ -556,7 +554,7 @@ static int try_change(struct stet_session *session, const struct st_change *chan
 	if (code == STET_E_NOT_FOUND && place.path)
 		return change_absent(session, change, place.path, &new, answer, err);
 	if (code == 0 && change->text)
-		code = st_workspace_check_text(session->ws, place.path, st_buf_str(&file.bytes), err);
+		code = st_check_text(place.path, st_buf_str(&file.bytes), err);
 	if (code < 0)
 		return code;
 	return change_file(session, change, place.path, &file, &new, answer, err);

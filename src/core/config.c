@@ -46,7 +46,7 @@ struct key {
 
 static const struct key keys[] = {
 	{"extensions", LIST, FEWER, 0, "",
-     "endings of files that text tools may touch, as .md,.txt; all if empty"},
+     "types of files that may be read and written, as .md,.txt; all if empty"},
 	{"requireRead", FLAG, ON, STET_OPTION_REQUIRE_READ, "false",
      "every edit needs an earlier read"},
 	{"onStale", WORD, NEVER, STET_OPTION_MERGE, "refuse",

@@ -159,7 +159,8 @@ static int load(struct stet_session *session, const char *path, bool hold, struc
 	int code = (hold ? st_file_load_held : st_file_load_known)(
 		&ws->root, st_str(path), ws->max_file, base ? &known : NULL, place, file, err);
 	st_blob_put(base);
-	return code;
+	int allowed = place->path ? st_workspace_check_type(ws, place->path, err) : 0;
+	return allowed < 0 ? allowed : code;
 }
 
 int st_session_load(struct stet_session *session, const char *path, struct st_place *place,
@@ -243,6 +244,8 @@ static int stand(struct stet_session *session, const char *path, struct knowledg
                  struct st_file *file, struct stet_error *err) {
 	st_displaced_look(&session->ws->guard);
 	int code = find_seen(session, path, known, err);
+	if (code == 0 && known->path)
+		code = st_workspace_check_type(session->ws, known->path, err);
 	if (code < 0)
 		return code;
 	if (known->seen && known->seen->stale)

@@ -101,6 +101,8 @@ int stet_undo(struct stet_session *session, const char *path, struct stet_answer
 	if (out)
 		*out = NULL;
 	int code = path ? st_root_locate(&session->ws->root, st_str(path), &place, err) : 0;
+	if (code == 0 && place.path)
+		code = st_workspace_check_type(session->ws, place.path, err);
 	if (code < 0)
 		return code;
 	struct stet_answer *answer = st_answer_new("success");

@@ -15,7 +15,8 @@ bool st_view_recall(struct st_view *view, struct stet_session *session, const ch
 	const struct st_root *root = &session->ws->root;
 	const char *plain = st_root_plain(root, path);
 	const struct st_seen *seen = plain ? st_lru_peek(&session->tracker.files, st_str(plain)) : NULL;
-	if (!seen || seen->stale || seen->stamp.racy)
+	if (!seen || seen->stale || seen->stamp.racy ||
+	    st_workspace_check_type(session->ws, plain, NULL) < 0)
 		return false;
 	struct stat st;
 	st_view_release(view);

@@ -286,24 +286,79 @@ int stet_workspace_allow(struct stet_workspace *ws, const char *extensions,
 	return 0;
 }
 
+/* The next ending of a list, without blanks and its dot; false at the end. */
+static bool next_ending(const char **list, struct st_str *ending) {
+	const char *start = *list + strspn(*list, ", ");
+	size_t len = strcspn(start, ", ");
+	*list = start + len;
+	*ending = st_strn(start, len);
+	if (len > 0 && start[0] == '.')
+		*ending = st_str_slice(*ending, 1, len);
+	return len > 0;
+}
+
 /* Endings are compared without regard to case, as users of README.MD expect. */
-static bool has_ending(const char *path, const char *list) {
-	size_t path_len = strlen(path);
-	for (const char *item = list; *item;) {
-		size_t len = strcspn(item, ",");
-		if (len > 0 && len < path_len && strncasecmp(path + path_len - len, item, len) == 0)
+static bool has_ending(struct st_str path, const char *list) {
+	struct st_str ending;
+	while (next_ending(&list, &ending)) {
+		size_t dot = path.len > ending.len ? path.len - ending.len - 1 : 0;
+		/* A name that begins with its only dot has no ending. */
+		if (dot > 0 && path.ptr[dot - 1] != '/' && path.ptr[dot] == '.' &&
+		    strncasecmp(path.ptr + dot + 1, ending.ptr, ending.len) == 0)
 			return true;
-		item += len + (item[len] == ',');
 	}
 	return false;
 }
 
-int st_workspace_check_text(const struct stet_workspace *ws, const char *path, struct st_str bytes,
-                            struct stet_error *err) {
-	if (ws->extensions && !has_ending(path, ws->extensions))
+static int fail_type(const char *path, const char *list, struct stet_error *err) {
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	const char *dot = strrchr(name, '.');
+	const char *separator = "";
+	struct st_str ending;
+	st_auto(st_buf) allowed = ST_BUF_INIT;
+	while (next_ending(&list, &ending)) {
+		st_buf_addf(&allowed, "%s.", separator);
+		st_buf_add(&allowed, ending);
+		separator = ", ";
+	}
+	if (!dot || dot == name)
 		return st_fail(err, STET_E_EXTENSION,
-		               "%s has an ending that text tools may not touch here. Allowed: %s.",
-		               st_shown(path), ws->extensions);
+		               "A file without an extension is not allowed. Allowed: %s.",
+		               st_buf_cstr(&allowed));
+	return st_fail(err, STET_E_EXTENSION, "File type %s is not allowed. Allowed: %s.",
+	               st_shown(dot), st_buf_cstr(&allowed));
+}
+
+int st_workspace_check_type(const struct stet_workspace *ws, const char *path,
+                            struct stet_error *err) {
+	bool allowed = !ws->extensions || has_ending(st_str(path), ws->extensions);
+	return allowed ? 0 : fail_type(path, ws->extensions, err);
+}
+
+int st_workspace_check_move(const struct stet_workspace *ws, const char *from, const char *to,
+                            struct stet_error *err) {
+	st_auto(st_place) source = ST_PLACE_INIT;
+	st_auto(st_place) destination = ST_PLACE_INIT;
+	if (!ws->extensions)
+		return 0;
+	int code = st_root_locate_as(&ws->root, st_str(from), ST_LOCATE_LINK, &source, err);
+	if (code == 0)
+		code = st_root_locate_as(&ws->root, st_str(to), ST_LOCATE_LINK, &destination, err);
+	/* A directory has no type, and what is in it keeps its own; what is not there will be said. */
+	if (code < 0 || !source.exists || S_ISDIR(source.st.st_mode))
+		return 0;
+	code = st_workspace_check_type(ws, source.path, err);
+	return code == 0 ? st_workspace_check_type(ws, destination.path, err) : code;
+}
+
+int st_workspace_load(struct stet_workspace *ws, struct st_str path, size_t max,
+                      struct st_place *place, struct st_file *file, struct stet_error *err) {
+	int code = st_file_load(&ws->root, path, max, place, file, err);
+	int allowed = place->path ? st_workspace_check_type(ws, place->path, err) : 0;
+	return allowed < 0 ? allowed : code;
+}
+
+int st_check_text(const char *path, struct st_str bytes, struct stet_error *err) {
 	if (memchr(bytes.ptr, '\0', bytes.len))
 		return st_fail(err, STET_E_BINARY,
 		               "%s is a binary file (it holds a NUL byte); text tools leave it alone.",

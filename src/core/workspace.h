@@ -65,9 +65,29 @@ struct st_blob *st_workspace_base(struct stet_workspace *ws, const struct st_has
 /** A snapshot is given to a session (name may be NULL): into the log with it. */
 void st_workspace_log(struct stet_workspace *ws, const char *session, struct st_str snapshot);
 
-/** Refuse a file whose ending is not allowed (STET_E_EXTENSION) or that is binary (STET_E_BINARY). */
-[[nodiscard]] int st_workspace_check_text(const struct stet_workspace *ws, const char *path,
-                                          struct st_str bytes, struct stet_error *err);
+/**
+ * Refuse a file whose ending is not allowed here (STET_E_EXTENSION).
+ *
+ * Whatever reads or writes content goes by this: through st_session_load(),
+ * st_session_hold(), st_workspace_load() or st_workspace_check_move(). tools/lint
+ * sees to it that tools and resources have no other way to a file.
+ *
+ * @path  Below the root, no link in it.
+ */
+[[nodiscard]] int st_workspace_check_type(const struct stet_workspace *ws, const char *path,
+                                          struct stet_error *err);
+
+/** The same for both names of what is to be moved, unless it is a directory. */
+[[nodiscard]] int st_workspace_check_move(const struct stet_workspace *ws, const char *from,
+                                          const char *to, struct stet_error *err);
+
+/** As st_file_load(), of a file whose type is allowed. */
+[[nodiscard]] int st_workspace_load(struct stet_workspace *ws, struct st_str path, size_t max,
+                                    struct st_place *place, struct st_file *file,
+                                    struct stet_error *err);
+
+/** Refuse binary files (STET_E_BINARY). */
+[[nodiscard]] int st_check_text(const char *path, struct st_str bytes, struct stet_error *err);
 
 /** Remember that an edit, named by a hash of everything it says, was applied. */
 void st_workspace_apply(struct stet_workspace *ws, const struct st_hash *edit);

@@ -64,14 +64,17 @@ static bool is_shown(const char *name, struct st_str prefix) {
 }
 
 /* The entries of an open directory, which is closed, that begin with a prefix. */
-static void add_entries(struct found *found, int fd, struct st_str dir, struct st_str prefix) {
+static void add_entries(struct found *found, const struct stet_workspace *ws, int fd,
+                        struct st_str dir, struct st_str prefix) {
 	DIR *entries = fdopendir(fd);
 	if (!entries) {
 		close(fd);
 		return;
 	}
 	for (struct dirent *entry; (entry = readdir(entries));) {
-		if (!is_shown(entry->d_name, prefix))
+		bool is_file = entry->d_type == DT_REG;
+		if (!is_shown(entry->d_name, prefix) ||
+		    (is_file && st_workspace_check_type(ws, entry->d_name, NULL) < 0))
 			continue;
 		st_auto(st_buf) value = ST_BUF_INIT;
 		st_buf_add(&value, dir);
@@ -99,7 +102,7 @@ static void add_below(struct found *found, struct stet_workspace *ws, struct st_
 		return;
 	int fd = openat(place.dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd >= 0)
-		add_entries(found, fd, st_buf_str(&dir), st_str_slice(path, slash, path.len));
+		add_entries(found, ws, fd, st_buf_str(&dir), st_str_slice(path, slash, path.len));
 }
 
 static void add_paths(struct found *found, struct st_desk_service *service, struct st_str given) {
@@ -130,7 +133,7 @@ static void add_headings(struct found *found, struct st_desk_service *service, s
 		st_auto(st_place) place = ST_PLACE_INIT;
 		st_auto(st_file) file = ST_FILE_INIT;
 		st_auto(st_markdown) md = {0};
-		if (st_file_load(&ws->root, path, ws->max_file, &place, &file, NULL) < 0 ||
+		if (st_workspace_load(ws, path, ws->max_file, &place, &file, NULL) < 0 ||
 		    st_markdown_parse(&md, st_buf_str(&file.bytes), NULL) < 0)
 			continue;
 		for (size_t k = 0; k < md.heading_count; k++) {

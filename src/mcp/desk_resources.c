@@ -153,7 +153,7 @@ static int load(struct st_mcp_request *request, const char *path, struct st_plac
 	struct stet_workspace *ws;
 	int code = STET_E_OUTSIDE;
 	for (*which = 0; (ws = stet_desk_workspace(service->desk, *which)); ++*which) {
-		code = st_file_load(&ws->root, st_str(path), RESOURCE_MAX, place, file, &why);
+		code = st_workspace_load(ws, st_str(path), RESOURCE_MAX, place, file, &why);
 		if (code != STET_E_OUTSIDE)
 			break;
 	}
@@ -165,7 +165,8 @@ static int load(struct st_mcp_request *request, const char *path, struct st_plac
 		                   "This file is larger than %zu bytes. Read it in pages, with the tool "
 		                   "read_file and its offset and limit.",
 		                   RESOURCE_MAX);
-	return code < 0 ? st_mcp_fail(request, ST_MCP_INTERNAL_ERROR, "%s", why.message) : 0;
+	int number = code == STET_E_EXTENSION ? ST_MCP_INVALID_PARAMS : ST_MCP_INTERNAL_ERROR;
+	return code < 0 ? st_mcp_fail(request, number, "%s", why.message) : 0;
 }
 
 /* What a session was shown here it has seen. That it cannot be remembered makes no difference here. */
@@ -187,7 +188,7 @@ static int read_path(struct st_mcp_request *request, const char *path) {
 	if (load(request, path, &place, &file, &which) < 0)
 		return -1;
 	struct st_str bytes = st_buf_str(&file.bytes);
-	remember(request, which, place.path, bytes);
+	remember(request, which, path, bytes);
 	return add_contents(request, type_of(place.path, bytes), bytes);
 }
 

@@ -29,8 +29,10 @@ static int run(struct st_call *call, struct stet_error *err) {
 		return err->code;
 	struct stet_session *session = call->session;
 	st_auto(st_moved) moved = {0};
-	int code = st_move(&session->ws->root, st_str(from), st_str(to), session->ws->guard.state_dir,
-	                   !session->ws->durable, &moved, err);
+	int code = st_workspace_check_move(session->ws, from, to, err);
+	if (code == 0)
+		code = st_move(&session->ws->root, st_str(from), st_str(to), session->ws->guard.state_dir,
+		               !session->ws->durable, &moved, err);
 	if (code < 0)
 		return code;
 	/* Short of memory, it counts as unread under its new name, which is safe. */

@@ -69,7 +69,7 @@ static int run(struct st_call *call, struct stet_error *err) {
 	size_t max = session->ws->max_file < MEDIA_MAX ? session->ws->max_file : MEDIA_MAX;
 	st_auto(st_place) place = ST_PLACE_INIT;
 	st_auto(st_file) file = ST_FILE_INIT;
-	int code = st_file_load(&session->ws->root, st_str(path), max, &place, &file, err);
+	int code = st_workspace_load(session->ws, st_str(path), max, &place, &file, err);
 	if (code == 0)
 		code = add_block(call, place.path, st_buf_str(&file.bytes), err);
 	if (code < 0)

@@ -67,8 +67,7 @@ static int look(struct stet_session *session, const struct st_reading *what, str
 	             find_page(view, what, page, NULL) == 0 && st_view_holds(view, page->text);
 	int code = known ? 0 : st_view_load(view, session, what->path, err);
 	if (code == 0)
-		code = st_workspace_check_text(session->ws, view->path,
-		                               view->is_text ? st_str("") : view->bytes, err);
+		code = st_check_text(view->path, view->is_text ? st_str("") : view->bytes, err);
 	if (code == 0 && !view->is_text)
 		view->is_utf8 = st_utf8_valid(view->bytes);
 	return code < 0 || known ? code : find_page(view, what, page, err);

@@ -332,7 +332,7 @@ static int inspect(struct st_call *call, struct subject *subject, inspect_mode *
 	st_auto(st_file) file = ST_FILE_INIT;
 	int code = st_session_load(session, subject->path, &place, &file, err);
 	if (code == 0)
-		code = st_workspace_check_text(session->ws, place.path, st_buf_str(&file.bytes), err);
+		code = st_check_text(place.path, st_buf_str(&file.bytes), err);
 	if (code == 0)
 		code = st_lines_init(&subject->lines, st_buf_str(&file.bytes), err);
 	if (code < 0)

@@ -84,6 +84,8 @@ fails 'a library included twice' each_library_is_known_to_one_file \
 	append src/text/two.c '#include <pcre2.h>'
 fails 'a banned function' no_banned_function_is_used append src/text/two.c 'int x = atoi(s);'
 fails 'a library that prints' no_banned_function_is_used append src/text/two.c 'void f() { puts(""); }'
+fails 'a tool that reads past the allowed types' tools_load_files_through_the_fence \
+	sh -c 'mkdir src/tools && echo "int x = st_file_load(0);" >src/tools/a.c && echo "f('"'tools/a.c'"')" >>src/meson.build'
 fails 'an export of another name' every_export_is_documented \
 	library 'int stet_one(void) { return 1; } int leak(void) { return 1; }'
 fails 'an export that no header declares' every_export_is_documented \

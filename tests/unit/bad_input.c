@@ -415,7 +415,7 @@ static void endings_that_are_not_allowed_are_refused_with_those_that_are(void **
 		if (strncmp(valid[i].tool, "text_", 5) != 0 && strcmp(valid[i].tool, "edit_file") != 0)
 			continue;
 		assert_int_equal(call_on(desk, i, "a.md"), STET_E_EXTENSION);
-		expect_text("Allowed: .txt,.rst.");
+		expect_text("Allowed: .txt, .rst.");
 		assert_int_equal(call_on(desk, i, "txt"), STET_E_EXTENSION);
 		assert_int_equal(call_on(desk, i, ".txt"), STET_E_EXTENSION);
 	}

@@ -179,12 +179,12 @@ static void Run_PathOutsideVault_ThrowsException(void **state) {
 
 static void Run_DisallowedExtension_ThrowsException(void **state) {
 	struct desk *desk = *state;
-	assert_int_equal(stet_workspace_allow(desk->ws, ".md,.txt", NULL), 0);
+	assert_int_equal(stet_workspace_allow(desk->ws, ".md, .txt", NULL), 0);
 	dir_write(desk->dir, "a.exe", "text\n");
 	refuse(desk, STET_E_EXTENSION, TOOL,
 	       "{'filePath': 'a.exe', 'operation': 'replace', 'target': {'lines': {'start': 1}}, "
 	       "'content': 'x'}");
-	expect_text(".md,.txt");
+	expect_text(".md, .txt");
 }
 
 /* ---- step 5 ---- */

@@ -189,12 +189,12 @@ static void Run_PathOutsideVault_Throws(void **state) {
 
 static void Run_DisallowedExtension_Throws(void **state) {
 	struct desk *desk = *state;
-	assert_int_equal(stet_workspace_allow(desk->ws, ".md,.txt", NULL), 0);
+	assert_int_equal(stet_workspace_allow(desk->ws, ".md, .txt", NULL), 0);
 	dir_write(desk->dir, "a.exe", "text\n");
 	dir_write(desk->dir, "a.TXT", "text\n");
 	refuse(desk, STET_E_EXTENSION, TOOL,
 	       "{'filePath': 'a.exe', 'oldText': 'text', 'newText': 'x'}");
-	expect_text(".md,.txt");
+	expect_text(".md, .txt");
 	expect_file(desk, "a.exe", "text\n");
 	call(desk, TOOL, "{'filePath': 'a.TXT', 'oldText': 'text', 'newText': 'x'}");
 }

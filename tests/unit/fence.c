@@ -1,0 +1,213 @@
+/*
+ * The types of files that are allowed hold for every tool that reads or writes
+ * content. The claims go over the table of tools: one that is new and forgets
+ * the fence fails here.
+ */
+#include "core/workspace.h"
+#include "lib/tools.h"
+#include "tools/tool.h"
+
+#define SECRET "classified words\n"
+
+/* Tools that are about names, or about the session, and show or change no content. */
+static const char *const about_names[] = {
+	"agents_md",      "changes",        "clear_session",
+	"create_directory", "directory_tree", "get_file_info",
+	"list_allowed_directories", "list_directory", "list_directory_with_sizes",
+	"record_tool_result", "repo_state",  "search_files",
+	"story",          "tasks",
+};
+
+static bool is_about_names(const char *tool) {
+	for (size_t i = 0; i < sizeof about_names / sizeof *about_names; i++) {
+		if (strcmp(about_names[i], tool) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* What to give for a parameter, as JSON; NULL for nothing. */
+static const char *argument(const char *tool, const struct st_param *param, const char *path) {
+	static char text[256];
+	static const struct {
+		const char *tool, *name, *json;
+	} given[] = {
+		{"edit_file", "oldText", ""},
+		{"edit_file", "newText", ""},
+		{"edit_file", "edits", "[{\"oldText\":\"words\",\"newText\":\"x\"}]"},
+		{"text_patch", "target", "{\"lines\":{\"start\":1,\"end\":1}}"},
+		{"text_patch", "operation", "\"replace\""},
+		{"move_file", "destination", "\"moved.exe\""},
+		{"copy_file", "destination", "\"moved.txt\""},
+		{"", "pattern", "\"classified\""},
+		{"", "query", "\"classified\""},
+		{"", "search", "\"classified\""},
+		{"", "oldText", "\"words\""},
+		{"", "newText", "\"x\""},
+		{"", "content", "\"x\""},
+	};
+	for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
+		if (strcmp(given[i].name, param->name) == 0 &&
+		    (!*given[i].tool || strcmp(given[i].tool, tool) == 0))
+			return *given[i].json ? given[i].json : NULL;
+	}
+	static const char *const paths[] = {"path", "filePath", "source", "file", "destination"};
+	for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+		snprintf(text, sizeof text, "\"%s\"", path);
+		if (strcmp(paths[i], param->name) == 0)
+			return text;
+	}
+	if (param->type == ST_PARAM_STRINGS && strcmp(param->name, "paths") == 0) {
+		snprintf(text, sizeof text, "[\"%s\"]", path);
+		return text;
+	}
+	return param->required ? "\"x\"" : NULL;
+}
+
+static int call_about(struct desk *desk, const struct st_tool *tool, const char *path) {
+	st_auto(st_buf) args = ST_BUF_INIT;
+	for (const struct st_param *param = tool->params; param->name; param++) {
+		const char *json = argument(tool->name, param, path);
+		if (json)
+			st_buf_addf(&args, "%s\"%s\":%s", args.len ? "," : "{", param->name, json);
+	}
+	st_buf_adds(&args, args.len ? "}" : "{}");
+	print_message("# %s %s\n", tool->name, args.ptr);
+	return try_call_raw(desk, tool->name, st_buf_str(&args));
+}
+
+/* A file that the session has seen completely, before the fence is there. */
+static void enclose(struct desk *desk) {
+	dir_write(desk->dir, "secret.exe", SECRET);
+	dir_write(desk->dir, "a.txt", "plain words\n");
+	assert_int_equal(symlinkat("secret.exe", desk->dir->fd, "link.txt"), 0);
+	assert_int_equal(desk_read(desk, "secret.exe"), 0);
+	assert_int_equal(desk_read(desk, "a.txt"), 0);
+	assert_int_equal(stet_workspace_allow(desk->ws, ".md, txt", NULL), 0);
+}
+
+static void expect_untouched(const struct desk *desk) {
+	struct st_str answer = whole_answer();
+	assert_null(memmem(answer.ptr, answer.len, "classified words", 16));
+	assert_string_equal(dir_read(desk->dir, "secret.exe"), SECRET);
+	assert_false(dir_has(desk->dir, "moved.exe"));
+	assert_false(dir_has(desk->dir, "moved.txt"));
+	assert_false(dir_has(desk->dir, "new.exe"));
+}
+
+/* Whether a tool takes the path of a file. */
+static bool takes_file(const struct st_tool *tool) {
+	static const char *const names[] = {"path", "filePath", "source", "file"};
+	for (const struct st_param *param = tool->params; param->name; param++) {
+		for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+			if (strcmp(param->name, names[i]) == 0)
+				return true;
+		}
+	}
+	return false;
+}
+
+static void every_tool_refuses_the_type(void **state) {
+	struct desk *desk = *state;
+	enclose(desk);
+	size_t refused = 0;
+	for (size_t i = 0; st_tools[i]; i++) {
+		bool refuses = takes_file(st_tools[i]) && !is_about_names(st_tools[i]->name);
+		static const char *const paths[] = {"secret.exe", "link.txt", "./secret.exe"};
+		for (size_t k = 0; k < sizeof paths / sizeof *paths; k++) {
+			/* A link is moved as such, and what it leads to stays where it is. */
+			if (k == 1 && strcmp(st_tools[i]->name, "move_file") == 0)
+				continue;
+			/* The link itself is deleted, and made anew. */
+			if (k == 1 && strcmp(st_tools[i]->name, "delete_file") == 0)
+				continue;
+			int code = call_about(desk, st_tools[i], paths[k]);
+			if (refuses)
+				assert_int_equal(code, STET_E_EXTENSION);
+			expect_untouched(desk);
+			refused += refuses;
+		}
+	}
+	assert_true(refused > 20);
+}
+
+static void no_tool_makes_a_file_of_the_type(void **state) {
+	struct desk *desk = *state;
+	enclose(desk);
+	for (size_t i = 0; st_tools[i]; i++) {
+		int code = call_about(desk, st_tools[i], "new.exe");
+		if (strcmp(st_tools[i]->name, "create_directory") == 0)
+			assert_int_equal(unlinkat(desk->dir->fd, "new.exe", AT_REMOVEDIR), 0);
+		else if (takes_file(st_tools[i]) && !is_about_names(st_tools[i]->name) &&
+		         strcmp(st_tools[i]->name, "move_file") != 0)
+			assert_int_equal(code, STET_E_EXTENSION);
+		expect_untouched(desk);
+	}
+}
+
+static void no_tool_shows_it_from_its_directory(void **state) {
+	struct desk *desk = *state;
+	enclose(desk);
+	for (size_t i = 0; st_tools[i]; i++) {
+		(void)call_about(desk, st_tools[i], ".");
+		expect_untouched(desk);
+	}
+}
+
+static void the_message_names_what_is_allowed(void **state) {
+	struct desk *desk = *state;
+	enclose(desk);
+	refuse(desk, STET_E_EXTENSION, "write_file", "{'path': 'secret.exe', 'content': 'x'}");
+	expect_str("message", "File type \".exe\" is not allowed. Allowed: .md, .txt.");
+	refuse(desk, STET_E_EXTENSION, "write_file", "{'path': 'Makefile', 'content': 'x'}");
+}
+
+static void the_whole_ending_counts(void **state) {
+	struct desk *desk = *state;
+	enclose(desk);
+	refuse(desk, STET_E_EXTENSION, "write_file", "{'path': 'notxt', 'content': 'x'}");
+	expect_str("message", "A file without an extension is not allowed. Allowed: .md, .txt.");
+	call(desk, "write_file", "{'path': 'README.MD', 'content': 'x'}");
+}
+
+static void a_move_does_not_change_what_is_allowed(void **state) {
+	struct desk *desk = *state;
+	enclose(desk);
+	refuse(desk, STET_E_EXTENSION, "move_file", "{'source': 'a.txt', 'destination': 'b.exe'}");
+	refuse(desk, STET_E_EXTENSION, "move_file", "{'source': 'secret.exe', 'destination': 'b.txt'}");
+	call(desk, "move_file", "{'source': 'a.txt', 'destination': 'b.md'}");
+	call(desk, "create_directory", "{'path': 'd.exe'}");
+	call(desk, "move_file", "{'source': 'd.exe', 'destination': 'e'}");
+	expect_untouched(desk);
+}
+
+static void a_write_before_the_fence_stays(void **state) {
+	struct desk *desk = *state;
+	call(desk, "write_file", "{'path': 'tool.exe', 'content': 'one'}");
+	assert_int_equal(stet_workspace_allow(desk->ws, ".md", NULL), 0);
+	refuse(desk, STET_E_EXTENSION, "undo", "{'path': 'tool.exe'}");
+	expect_file(desk, "tool.exe", "one");
+}
+
+static void the_library_keeps_to_it(void **state) {
+	struct desk *desk = *state;
+	enclose(desk);
+	assert_int_equal(desk_read(desk, "secret.exe"), STET_E_EXTENSION);
+	assert_int_equal(desk_write(desk, "secret.exe", "x"), STET_E_EXTENSION);
+	assert_int_equal(desk_edit(desk, "secret.exe", "words", "x"), STET_E_EXTENSION);
+	assert_string_equal(dir_read(desk->dir, "secret.exe"), SECRET);
+}
+
+int main(void) {
+	const struct CMUnitTest tests[] = {
+		desk_claim(every_tool_refuses_the_type),
+		desk_claim(no_tool_makes_a_file_of_the_type),
+		desk_claim(no_tool_shows_it_from_its_directory),
+		desk_claim(the_message_names_what_is_allowed),
+		desk_claim(the_whole_ending_counts),
+		desk_claim(a_move_does_not_change_what_is_allowed),
+		desk_claim(a_write_before_the_fence_stays),
+		desk_claim(the_library_keeps_to_it),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
