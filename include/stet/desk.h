@@ -92,6 +92,15 @@ STET_API STET_NODISCARD int stet_desk_agent(struct stet_desk *desk, const char *
                                             struct stet_error *err);
 
 /**
+ * Make a name the session of clients that name none: stet_desk_agent() with a
+ * NULL name then gives the agent of this name. Meant for a desk with one client.
+ *
+ * @return 0, STET_E_INVALID (no such name can be), STET_E_NOMEM.
+ */
+STET_API STET_NODISCARD int stet_desk_session(struct stet_desk *desk, const char *name,
+                                              struct stet_error *err);
+
+/**
  * Get an agent that remembers nothing from one call to the next, for callers
  * that have no session.
  *

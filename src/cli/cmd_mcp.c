@@ -18,6 +18,8 @@ static int run(const struct options *options, const struct arguments *args) {
 	struct stet_error err = {0};
 	struct stet_desk *desk = NULL;
 	int status = desk_open(options, args, &desk);
+	if (status == DONE && options->session && stet_desk_session(desk, options->session, &err) < 0)
+		status = report(&err);
 	if (status == DONE)
 		status = serve(desk, args, &err);
 	desk_close(desk);
@@ -36,7 +38,8 @@ const struct command mcp_command = {
 	.description =
 		"Speaks MCP on standard input and output, for one agent: tools for the files below each "
 		"DIR (the root by default), resources, prompts, subscriptions. Nothing outside of these "
-		"directories can be read or written. Ends when the input does, or on a signal, with "
+		"directories can be read or written. With --session NAME the agent's session has that "
+		"name: it is remembered when the agent starts again, and the log shows it. Ends when the input does, or on a signal, with "
 		"everything answered that was received.",
 	.max = -1,
 	.options = options,

@@ -272,8 +272,7 @@ static void record(struct stet_session *session, const struct st_committed *done
 		.stamp = done->stamp,
 	};
 	if (!done->noop)
-		st_workspace_wrote(session->ws, &done->hash,
-		                   session->name ? session->name : session->label);
+		st_workspace_wrote(session->ws, &done->hash, st_session_who(session));
 	if (old) {
 		deed.before = old->hash;
 		if (session->tracks)

@@ -1,6 +1,8 @@
 #include "core/session.h"
 
+#include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 
 #include "core/change.h"
 #include "core/visit.h"
@@ -44,6 +46,7 @@ int stet_session_open(struct stet_workspace *ws, const char *name, struct stet_s
 		free(session);
 		return st_fail_nomem(err);
 	}
+	snprintf(session->label, sizeof session->label, "%.64s", program_invocation_short_name);
 	st_tracker_init(&session->tracker);
 	st_links_init(&session->links);
 	session->tracker.met = met;

@@ -23,12 +23,14 @@ struct st_kept {
 	size_t links;
 };
 
+enum { ST_LABEL_MAX = 96 };
+
 struct stet_session {
 	struct stet_workspace *ws;
 	/** May be NULL. */
 	char *name;
-	/** What others call it if it has no name; empty for nothing. */
-	char label[24];
+	/** What people read where it has no name: its client's name and number, or the program's name. */
+	char label[ST_LABEL_MAX];
 	struct st_tracker tracker;
 	struct st_links links;
 	struct st_agents_given agents;
@@ -50,6 +52,11 @@ struct stet_session {
 	/** What it wrote last; NULL for nothing. */
 	char *last_wrote;
 };
+
+/** Who wrote, as the log keeps it: the session's name, or its label. */
+static inline const char *st_session_who(const struct stet_session *session) {
+	return session->name ? session->name : session->label;
+}
 
 /** How a tracked file stands. */
 enum st_standing {

@@ -138,7 +138,7 @@ static int save_deeds(struct saving *saving, struct st_store *store, struct stet
 	int code = 0;
 	for (size_t i = 0; i < session->deeds.count && code >= 0; i++) {
 		const struct st_deed *deed = &session->deeds.items[i];
-		code = save_deed(session->ws, store, deed, session->name, err);
+		code = save_deed(session->ws, store, deed, st_session_who(session), err);
 		saving->moved |= code == 1 || deed->shelved;
 	}
 	return code < 0 ? code : 0;
@@ -215,7 +215,7 @@ static bool has_news(const struct stet_session *session) {
 static int store_news(struct stet_session *session, bool seen, struct stet_error *err) {
 	struct saving saving = {.session = session, .seen = seen};
 	save_replaced(session);
-	int noted = seen ? -1 : st_store_note(&session->ws->store, session->name, &session->deeds);
+	int noted = seen ? -1 : st_store_note(&session->ws->store, st_session_who(session), &session->deeds);
 	if (noted >= 0) {
 		saving.moved = noted;
 		settle(&saving);

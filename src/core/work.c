@@ -205,7 +205,7 @@ static int add_write(void *data, const struct st_write *write, struct stet_error
 	st_json_add_text(log->doc, object, "path", st_str(write->path));
 	st_json_add_time(log->doc, object, "time", write->at);
 	if (write->session)
-		st_json_add_text(log->doc, object, "session", st_str(write->session));
+		st_json_add_text(log->doc, object, "session", st_str(st_name_of_owned(write->session)));
 	add_hash(log, object, "before", write->had, &write->before);
 	add_hash(log, object, "after", write->has, &write->after);
 	if (write->undoes)

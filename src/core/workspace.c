@@ -214,13 +214,22 @@ static bool stored_writer(struct stet_workspace *ws, const struct st_hash *hash,
 	       st_store_do(&ws->store, ST_STORE_READ, find_writer, &query, NULL) == 1;
 }
 
+const char *st_name_of_owned(const char *name) {
+	size_t digits = strspn(name, "0123456789abcdef");
+	return digits == ST_OWNER_MAX && name[digits] == ':' ? name + digits + 1 : name;
+}
+
 bool st_workspace_writer(struct stet_workspace *ws, const struct st_hash *hash, char name[128]) {
 	pthread_mutex_lock(&ws->history_lock);
 	const char *found = st_lru_get(&ws->writers, key_of(hash));
 	if (found)
 		snprintf(name, 128, "%s", found);
 	pthread_mutex_unlock(&ws->history_lock);
-	return found || stored_writer(ws, hash, name);
+	if (!found && !stored_writer(ws, hash, name))
+		return false;
+	const char *plain = st_name_of_owned(name);
+	memmove(name, plain, strlen(plain) + 1);
+	return true;
 }
 
 void st_workspace_apply(struct stet_workspace *ws, const struct st_hash *edit) {

@@ -57,6 +57,14 @@ void st_workspace_wrote(struct stet_workspace *ws, const struct st_hash *hash, c
 bool st_workspace_writer(struct stet_workspace *ws, const struct st_hash *hash, char name[128]);
 
 /**
+ * The name of a session without the owner before it, as people read it: over
+ * HTTP names belong to a token, of which the stored name begins with a digest
+ * (ST_OWNER_MAX digits and a colon).
+ */
+enum { ST_OWNER_MAX = 16 };
+const char *st_name_of_owned(const char *name);
+
+/**
  * The bytes of a version that was seen or written, from memory or from the
  * shelf (fs/shelf.h); to be handed back with st_blob_put(). NULL if they are not there.
  */

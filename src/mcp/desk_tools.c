@@ -102,6 +102,9 @@ static int call(struct st_mcp_request *request, const struct st_tool *tool, yyjs
 		.request = request,
 		.told_ms = st_now_ms(),
 	};
+	char client[ST_MCP_CLIENT_MAX];
+	st_mcp_client_name(request, client);
+	waiting.watch.client = st_str(client);
 	/* What may be large is written in its place at once. */
 	st_auto(st_buf) old = ST_BUF_INIT;
 	struct st_buf *answer = request->version < ST_MCP_2025_06_18 ? &old : request->result;

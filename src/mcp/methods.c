@@ -48,7 +48,7 @@ static yyjson_doc *copy_value(yyjson_val *value) {
 }
 
 static int agree(struct st_mcp_request *request, enum st_mcp_version version,
-                 yyjson_val *capabilities) {
+                 yyjson_val *capabilities, yyjson_val *info) {
 	struct st_mcp_peer *peer = st_mcp_work_of(request)->peer;
 	yyjson_doc *client = capabilities ? copy_value(capabilities) : NULL;
 	if (capabilities && !client)
@@ -57,6 +57,7 @@ static int agree(struct st_mcp_request *request, enum st_mcp_version version,
 	yyjson_doc *old = peer->client;
 	peer->client = client;
 	peer->version = version;
+	st_mcp_copy_client(peer->client_name, info);
 	pthread_mutex_unlock(&peer->lock);
 	yyjson_doc_free(old);
 	return 0;
@@ -74,7 +75,8 @@ static int initialize(struct st_mcp_request *request) {
 	enum st_mcp_version version = st_mcp_version_find(st_json_str(wanted));
 	if (version == ST_MCP_NONE || st_mcp_is_modern(version))
 		version = ST_MCP_LEGACY_LATEST;
-	int code = agree(request, version, capabilities);
+	int code = agree(request, version, capabilities,
+	                 yyjson_obj_get(request->params, "clientInfo"));
 	if (code < 0)
 		return code;
 	struct st_buf *out = request->result;

@@ -36,6 +36,30 @@ int st_mcp_fail_no_resource(struct st_mcp_request *request, struct st_str uri) {
 	                        "There is no such resource.", st_buf_str(&data));
 }
 
+void st_mcp_copy_client(char name[ST_MCP_CLIENT_MAX], yyjson_val *info) {
+	struct st_str given = st_json_str(yyjson_obj_get(info, "name"));
+	size_t len = 0;
+	for (size_t i = 0; i < given.len && len < ST_MCP_CLIENT_MAX - 1; i++) {
+		unsigned char c = (unsigned char)given.ptr[i];
+		/* A name is shown to people and models: no more than ASCII is needed. */
+		if (c > ' ' && c < 0x7f && c != '"' && c != '\\')
+			name[len++] = (char)c;
+		else if (len > 0 && name[len - 1] != ' ')
+			name[len++] = ' ';
+	}
+	name[len > 0 && name[len - 1] == ' ' ? len - 1 : len] = '\0';
+}
+
+void st_mcp_client_name(struct st_mcp_request *request, char name[ST_MCP_CLIENT_MAX]) {
+	struct st_mcp_work *work = st_mcp_work_of(request);
+	st_mcp_copy_client(name, yyjson_obj_get(work->message->meta, ST_MCP_META_CLIENT));
+	if (*name)
+		return;
+	pthread_mutex_lock(&work->peer->lock);
+	memcpy(name, work->peer->client_name, ST_MCP_CLIENT_MAX);
+	pthread_mutex_unlock(&work->peer->lock);
+}
+
 bool st_mcp_cancelled(struct st_mcp_request *request) {
 	struct st_mcp_executor *executor = st_mcp_work_of(request)->peer->server->executor;
 	if (executor && executor->look)

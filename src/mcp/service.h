@@ -128,6 +128,10 @@ void st_mcp_log(struct st_mcp_request *request, enum st_mcp_level level, const c
 /** Whether the client declared a capability, such as "sampling" or "elicitation". */
 bool st_mcp_client_can(struct st_mcp_request *request, const char *capability);
 
+/** What the client calls itself, as `claude-code`, in one line; empty if it does not say. */
+enum { ST_MCP_CLIENT_MAX = 65 };
+void st_mcp_client_name(struct st_mcp_request *request, char name[ST_MCP_CLIENT_MAX]);
+
 /** Fail because it did not, as its era says it. */
 int st_mcp_fail_missing(struct st_mcp_request *request, const char *capability);
 

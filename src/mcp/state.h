@@ -68,6 +68,7 @@ struct st_mcp_peer {
 	enum st_mcp_version version;
 	enum st_mcp_level level;
 	yyjson_doc *client;
+	char client_name[ST_MCP_CLIENT_MAX];
 	/** What the service keeps for it. */
 	bool entered;
 	void *user;
@@ -76,6 +77,9 @@ struct st_mcp_peer {
 	struct st_mcp_question *questions;
 	uint64_t last_question;
 };
+
+/** The name in a clientInfo, cut and without characters that are not printed. */
+void st_mcp_copy_client(char name[ST_MCP_CLIENT_MAX], yyjson_val *info);
 
 struct st_mcp_method;
 

@@ -9,6 +9,7 @@
 #include "mcp/desk_service.h"
 #include "net/outbox.h"
 #include "stet/mcp.h"
+#include "tools/desk.h"
 
 /* The longest line that is read, and how much of it is kept to find out whose it was. */
 #define LINE_MAX_BYTES ((size_t)32 << 20)
@@ -257,6 +258,8 @@ int stet_mcp_stdio(struct stet_desk *desk, const char *tools, int in, int out, i
 		.stop = stop,
 	};
 	st_outbox_init(&io.out, out);
+	/* Others that serve the same files have other clients of the same name. */
+	st_desk_number_from(desk, (unsigned)getpid());
 	int code = st_desk_service_new(desk, tools, &io.service, err);
 	if (code == 0)
 		code = st_mcp_server_new(st_desk_service_base(io.service), &io.executor, &io.server, err);

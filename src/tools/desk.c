@@ -26,7 +26,9 @@ struct stet_desk {
 	struct stet_agent *named;
 	size_t named_count;
 	size_t agent_count;
-	/* Agents without a name so far. */
+	/* The name of clients that name no session; NULL for none. */
+	char *session;
+	/* The number of the last agent without a name. */
 	atomic_uint unnamed;
 };
 
@@ -36,6 +38,8 @@ struct stet_agent {
 	/* NULL for one that nobody else can ask for. */
 	char *name;
 	bool stateless;
+	/* Tells it from others of the same client. */
+	unsigned number;
 	/* One call at a time. */
 	pthread_mutex_t lock;
 	/* One per workspace; none if stateless. */
@@ -130,6 +134,7 @@ void stet_desk_close(struct stet_desk *desk) {
 	for (size_t i = 0; i < desk->count; i++)
 		stet_workspace_close(desk->spaces[i]);
 	pthread_mutex_destroy(&desk->lock);
+	free(desk->session);
 	free(desk);
 }
 
@@ -189,6 +194,12 @@ static int check_name(struct st_str name, struct stet_error *err) {
 	               (int)st_utf8_cut(name, 100), name.ptr, NAME_LEN_MAX);
 }
 
+/* What clients call themselves may be long, or anything. */
+static void label(struct stet_session *session, struct st_str client, unsigned number) {
+	snprintf(session->label, sizeof session->label, "%.*s #%u", (int)st_utf8_cut(client, 64),
+	         client.ptr, number);
+}
+
 /* What others read in "session NAME wrote the current version". */
 static int open_sessions(const struct stet_agent *agent, struct stet_session **sessions,
                          struct stet_error *err) {
@@ -197,13 +208,12 @@ static int open_sessions(const struct stet_agent *agent, struct stet_session **s
 		st_buf_addf(&name, "%s%s%s", agent->owner, *agent->owner ? ":" : "", agent->name);
 	if (name.failed)
 		return st_fail_nomem(err);
-	unsigned number = agent->name ? 0 : ++agent->desk->unnamed;
 	for (size_t i = 0; i < agent->desk->count; i++) {
 		int code = stet_session_open(agent->desk->spaces[i], name.ptr, &sessions[i], err);
 		if (code < 0)
 			return code;
 		sessions[i]->stateless = agent->stateless;
-		snprintf(sessions[i]->label, sizeof sessions[i]->label, "#%u", number);
+		label(sessions[i], ST_STR("client"), agent->number);
 	}
 	return 0;
 }
@@ -220,6 +230,7 @@ static int agent_new(struct stet_desk *desk, const char *owner, const char *name
 		return st_fail_nomem(err);
 	agent->desk = desk;
 	agent->stateless = stateless;
+	agent->number = name ? 0 : ++desk->unnamed;
 	agent->refs = 1;
 	agent->used_ms = st_now_ms();
 	agent->owner = strdup(owner);
@@ -348,9 +359,26 @@ static int make_agent(struct stet_desk *desk, const char *owner, const char *nam
 	return 0;
 }
 
+int stet_desk_session(struct stet_desk *desk, const char *name, struct stet_error *err) {
+	int code = check_name(st_str(name), err);
+	char *copy = code == 0 ? strdup(name) : NULL;
+	if (code == 0 && !copy)
+		code = st_fail_nomem(err);
+	if (code < 0)
+		return code;
+	free(desk->session);
+	desk->session = copy;
+	return 0;
+}
+
+void st_desk_number_from(struct stet_desk *desk, unsigned first) {
+	desk->unnamed = first - 1;
+}
+
 int stet_desk_agent(struct stet_desk *desk, const char *owner, const char *name,
                     struct stet_agent **out, struct stet_error *err) {
 	*out = NULL;
+	name = name ? name : desk->session;
 	int code = name ? check_name(st_str(name), err) : 0;
 	if (code < 0)
 		return code;
@@ -439,6 +467,8 @@ int st_agent_enter(struct st_call *call, struct stet_error *err) {
 		call->sessions = call->agent->sessions;
 	}
 	call->session_count = call->agent->desk->count;
+	for (size_t i = 0; i < call->session_count && call->watch && call->watch->client.len > 0; i++)
+		label(call->sessions[i], call->watch->client, call->agent->number);
 	call->session = call->sessions[0];
 	return 0;
 }

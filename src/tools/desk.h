@@ -23,6 +23,9 @@
 int st_agent_run(struct stet_agent *agent, const struct st_tool *tool, yyjson_val *args,
                  struct st_call_watch *watch, struct st_buf *out, struct stet_error *err);
 
+/** Number the agents without a name from here on. */
+void st_desk_number_from(struct stet_desk *desk, unsigned first);
+
 /** The answer is written: the next call may run. Fine for a call that was never entered. */
 void st_agent_leave(struct st_call *call);
 

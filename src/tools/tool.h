@@ -87,6 +87,8 @@ struct st_call_watch {
 	bool (*cancelled)(struct st_call_watch *watch);
 	/** How many things were looked at so far. */
 	void (*progress)(struct st_call_watch *watch, size_t done);
+	/** What its program calls itself; empty if it does not say. */
+	struct st_str client;
 };
 
 /** A part of a file to show, and what holds its text. */

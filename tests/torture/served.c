@@ -373,7 +373,7 @@ static void a_session_knows_only_what_it_has_seen(void **state) {
 	assert_int_equal(agent_call(&one, "write_file", "{\"path\":\"a.txt\",\"content\":\"one\\n\"}"),
 	                 STET_E_CONFLICT);
 	/* And who it was. */
-	assert_non_null(strstr(agent_text(&one, "message"), "Session \"#2\" wrote"));
+	assert_non_null(strstr(agent_text(&one, "message"), "Session \"test #2\" wrote"));
 	assert_string_equal(dir_read(dir, "a.txt"), "two\n");
 	agent_close(&one);
 	agent_close(&two);
