@@ -58,6 +58,13 @@ STET_API STET_NODISCARD int stet_config_apply(const struct stet_config *config,
 STET_API const char *stet_config_key(size_t n);
 STET_API const char *stet_config_description(size_t n);
 
+/**
+ * What a workspace's stet.json may do to the n-th key: nothing ("user"), or
+ * tighten it: switch it "on" or "off", make it "lower", or name "fewer".
+ * NULL beyond the last.
+ */
+STET_API const char *stet_config_rule(size_t n);
+
 /** The value of a key as text, and who said so, such as "default" or the path of a file. NULL: no such key. */
 STET_API const char *stet_config_value(const struct stet_config *config, const char *key);
 STET_API const char *stet_config_source(const struct stet_config *config, const char *key);

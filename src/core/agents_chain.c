@@ -111,7 +111,8 @@ static int try_import(struct build *build, size_t importer, struct st_str name,
 	if (path.failed)
 		return st_fail_nomem(err);
 	int code =
-		st_agents_look(&build->ws->agents, &build->ws->root, st_buf_str(&path), &found, &why, err);
+		st_agents_look(&build->ws->agents, &build->ws->root, st_buf_str(&path), true, &found,
+		               &why, err);
 	if (code == ST_AGENTS_EMPTY)
 		return 1;
 	/* "@/components" is how programs write paths of their own. */
@@ -253,7 +254,7 @@ static int pick(struct build *build, int dirfd, struct stet_error *err) {
 		join(&path, build->dir, setup->names[i]);
 		if (path.failed)
 			return st_fail_nomem(err);
-		code = st_agents_look(setup, &build->ws->root, st_buf_str(&path), &found, &why, err);
+		code = st_agents_look(setup, &build->ws->root, st_buf_str(&path), false, &found, &why, err);
 		if (code < 0)
 			return code;
 		if (code == ST_AGENTS_NONE && S_ISLNK(st.st_mode))

@@ -103,7 +103,7 @@ static int judge(struct stet_workspace *ws, const struct hit *hit, const struct 
 	st_auto(st_agents_found) found = {0};
 	st_auto(st_buf) why = ST_BUF_INIT;
 	struct st_str path = st_strn(hit->path, strlen(hit->path));
-	int look = st_agents_look(&ws->agents, &ws->root, path, &found, &why, err);
+	int look = st_agents_look(&ws->agents, &ws->root, path, false, &found, &why, err);
 	if (look < 0 || (look == ST_AGENTS_NONE && !hit->is_link))
 		return look;
 	if (look == ST_AGENTS_NONE)

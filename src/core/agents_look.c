@@ -2,6 +2,7 @@
 
 #include <limits.h>
 
+#include "core/agents_trust.h"
 #include "fs/ignore_file.h"
 #include "fs/state.h"
 #include "text/lines.h"
@@ -82,8 +83,9 @@ static int judge_failure(int code, struct st_buf *why) {
 }
 
 /* Resolve a path to a regular file and where it really is. */
-static int resolve(const struct st_root *root, struct st_str path, struct st_place *place,
-                   struct st_buf *why, struct stet_error *err) {
+static int resolve(const struct st_agents_setup *setup, const struct st_root *root,
+                   struct st_str path, bool imported, struct st_place *place, struct st_buf *why,
+                   struct stet_error *err) {
 	int code = st_root_locate(root, path, place, err);
 	if (code < 0)
 		return judge_failure(code, why);
@@ -93,7 +95,10 @@ static int resolve(const struct st_root *root, struct st_str path, struct st_pla
 		return skip(why, "is not a regular file");
 	if (st_path_is_protected(place->path, ST_STATE_DIR))
 		return skip(why, "leads to a file of git or of stet itself");
-	return ST_AGENTS_USABLE;
+	int trusted = st_agents_trusted(setup, root, place, imported, why, err);
+	if (trusted < 0)
+		return trusted;
+	return trusted ? ST_AGENTS_USABLE : ST_AGENTS_SKIPPED;
 }
 
 static int load(struct st_agents_setup *setup, const struct st_root *root, struct st_place *place,
@@ -136,7 +141,7 @@ static int follow(struct st_agents_setup *setup, const struct st_root *root,
 	st_agents_beside(&path, found->real, name);
 	if (path.failed)
 		return st_fail_nomem(err);
-	int code = resolve(root, st_buf_str(&path), &place, why, err);
+	int code = resolve(setup, root, st_buf_str(&path), true, &place, why, err);
 	if (code == ST_AGENTS_USABLE && strcmp(place.path, found->real) != 0)
 		code = load(setup, root, &place, &next, why, err);
 	if (code != ST_AGENTS_USABLE || !next.file)
@@ -148,9 +153,10 @@ static int follow(struct st_agents_setup *setup, const struct st_root *root,
 }
 
 int st_agents_look(struct st_agents_setup *setup, const struct st_root *root, struct st_str path,
-                   struct st_agents_found *found, struct st_buf *why, struct stet_error *err) {
+                   bool imported, struct st_agents_found *found, struct st_buf *why,
+                   struct stet_error *err) {
 	st_auto(st_place) place = ST_PLACE_INIT;
-	int code = resolve(root, path, &place, why, err);
+	int code = resolve(setup, root, path, imported, &place, why, err);
 	if (code == ST_AGENTS_USABLE)
 		code = load(setup, root, &place, found, why, err);
 	if (code != ST_AGENTS_USABLE)

@@ -63,13 +63,14 @@ enum st_agents_look {
  * Look at one path.
  *
  * @path   Below the root; links are followed.
+ * @imported  Whether another file names it; see core/agents_trust.h.
  * @found  Receives the text if it is usable; to be released.
  * @why    Receives the end of a sentence that begins with the file's name, if
  *         it is skipped or empty.
  * @return An st_agents_look, or STET_E_NOMEM, STET_E_LIMIT.
  */
 [[nodiscard]] int st_agents_look(struct st_agents_setup *setup, const struct st_root *root,
-                                 struct st_str path, struct st_agents_found *found,
+                                 struct st_str path, bool imported, struct st_agents_found *found,
                                  struct st_buf *why, struct stet_error *err);
 
 /** Put a relative path into out as seen from the directory of a file below the root. */

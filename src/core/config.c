@@ -21,18 +21,21 @@ enum { NOTICES_MAX = 32 };
 
 enum kind { FLAG, SIZE, LIST, WORD };
 
-/* What a workspace may do to a key by itself. */
+/*
+ * What a repository's own stet.json may do to a key: nothing, or tighten it in
+ * one direction. There is no rule that allows more, and no key without a rule.
+ */
 enum rule {
-	/** Nothing. */
-	NEVER,
+	/** Nothing: the key is the user's alone. */
+	USER_ONLY = 1,
 	/** Switch it on. */
-	ON,
+	TIGHTEN_ON,
+	/** Switch it off. */
+	TIGHTEN_OFF,
 	/** Make it smaller. */
-	LOWER,
+	TIGHTEN_LOWER,
 	/** Leave out some of the user's, or name the first ones. */
-	FEWER,
-	/** Set it: it only says where to look. */
-	FREELY,
+	TIGHTEN_FEWER,
 };
 
 struct key {
@@ -44,30 +47,36 @@ struct key {
 	const char *description;
 };
 
-static const struct key keys[] = {
-	{"extensions", LIST, FEWER, 0, "",
-     "types of files that may be read and written, as .md,.txt; all if empty"},
-	{"requireRead", FLAG, ON, STET_OPTION_REQUIRE_READ, "false",
-     "every edit needs an earlier read"},
-	{"onStale", WORD, NEVER, STET_OPTION_MERGE, "refuse",
-     "what to do if a file changed since it was read: refuse or merge"},
-	{"durable", FLAG, ON, STET_OPTION_DURABLE, "true",
-     "a write is on the disk when it is acknowledged"},
-	{"maxFile", SIZE, LOWER, STET_OPTION_MAX_FILE, "67108864", "the largest file, in bytes"},
-	{"maxDiff", SIZE, LOWER, STET_OPTION_MAX_DIFF, "16384",
-     "the largest diff in an answer, in bytes"},
-	{"maxBases", SIZE, LOWER, STET_OPTION_MAX_BASES, "67108864",
-     "how many bytes of what was read are remembered"},
-	{"agents", FLAG, ON, STET_OPTION_AGENTS, "true",
-     "reading a file brings the AGENTS.md that newly apply"},
-	{"agentsNames", LIST, FREELY, 0, "", "further names of instruction files, as CLAUDE.md"},
-	{"agentsBudget", SIZE, LOWER, STET_OPTION_AGENTS_BUDGET, "32768",
-     "the most bytes of AGENTS.md in one answer"},
-	{"agentsBuiltin", FLAG, ON, STET_OPTION_AGENTS_BUILTIN, "true",
-     "no AGENTS.md below .git, node_modules and dist"},
-	{"agentsGitignore", FLAG, ON, STET_OPTION_AGENTS_GITIGNORE, "true",
-     "no AGENTS.md in directories that .gitignore excludes"},
-};
+/* Name, kind, rule, option, default, description; the macro wants all six. */
+#define CONFIG_KEYS(X) \
+	X("extensions", LIST, TIGHTEN_FEWER, 0, "", \
+	  "types of files that may be read and written, as .md,.txt; all if empty") \
+	X("requireRead", FLAG, TIGHTEN_ON, STET_OPTION_REQUIRE_READ, "false", \
+	  "every edit needs an earlier read") \
+	X("onStale", WORD, USER_ONLY, STET_OPTION_MERGE, "refuse", \
+	  "what to do if a file changed since it was read: refuse or merge") \
+	X("durable", FLAG, TIGHTEN_ON, STET_OPTION_DURABLE, "true", \
+	  "a write is on the disk when it is acknowledged") \
+	X("maxFile", SIZE, TIGHTEN_LOWER, STET_OPTION_MAX_FILE, "67108864", \
+	  "the largest file, in bytes") \
+	X("maxDiff", SIZE, TIGHTEN_LOWER, STET_OPTION_MAX_DIFF, "16384", \
+	  "the largest diff in an answer, in bytes") \
+	X("maxBases", SIZE, TIGHTEN_LOWER, STET_OPTION_MAX_BASES, "67108864", \
+	  "how many bytes of what was read are remembered") \
+	X("agents", FLAG, TIGHTEN_OFF, STET_OPTION_AGENTS, "true", \
+	  "reading a file brings the AGENTS.md that newly apply") \
+	X("agentsNames", LIST, USER_ONLY, 0, "", "further names of instruction files, as CLAUDE.md") \
+	X("agentsBudget", SIZE, TIGHTEN_LOWER, STET_OPTION_AGENTS_BUDGET, "32768", \
+	  "the most bytes of AGENTS.md in one answer") \
+	X("agentsBuiltin", FLAG, TIGHTEN_ON, STET_OPTION_AGENTS_BUILTIN, "true", \
+	  "no AGENTS.md below .git, dist, node_modules, vendor and the like") \
+	X("agentsGitignore", FLAG, TIGHTEN_ON, STET_OPTION_AGENTS_GITIGNORE, "true", \
+	  "no AGENTS.md in directories that .gitignore excludes")
+
+#define KEY_ROW(name, kind, rule, option, fallback, description) \
+	{name, kind, rule, option, fallback, description},
+
+static const struct key keys[] = {CONFIG_KEYS(KEY_ROW)};
 
 enum { KEYS = sizeof keys / sizeof *keys };
 
@@ -185,25 +194,23 @@ static void add_common(struct st_buf *out, const char *list, const char *other) 
 /* Whether a workspace may set this; out then holds what comes of it. */
 static bool may_set(const struct key *key, const char *now, const char *wanted,
                     struct st_buf *out) {
+	if (key->rule == TIGHTEN_FEWER && *now)
+		add_common(out, wanted, now);
+	else
+		st_buf_adds(out, wanted);
 	switch (key->rule) {
-	case ON:
-		st_buf_adds(out, wanted);
+	case TIGHTEN_ON:
 		return strcmp(wanted, "true") == 0 || strcmp(wanted, now) == 0;
-	case LOWER:
-		st_buf_adds(out, wanted);
+	case TIGHTEN_OFF:
+		return strcmp(wanted, "false") == 0 || strcmp(wanted, now) == 0;
+	case TIGHTEN_LOWER:
 		return number(wanted) <= number(now);
-	case FEWER:
-		if (*now == '\0')
-			st_buf_adds(out, wanted);
-		else
-			add_common(out, wanted, now);
+	case TIGHTEN_FEWER:
 		return out->len > 0;
-	case FREELY:
-		st_buf_adds(out, wanted);
-		return true;
-	default:
-		return false;
+	case USER_ONLY:
+		break;
 	}
+	return false;
 }
 
 static int store_untrusted(struct stet_config *config, const struct key *key, const char *text,
@@ -217,9 +224,9 @@ static int store_untrusted(struct stet_config *config, const struct key *key, co
 		return store(config, key, st_buf_cstr(&out), source, err);
 	notice(
 		config,
-		"%s may not set %s to \"%s\": a workspace can only tighten what its user allows, which is "
-		"\"%s\". Set it in your own configuration if you want it.",
-		source, key->name, text, now);
+		"%s may not set %s to %s: a workspace can only tighten what its user allows, which is "
+		"%s. Set it in your own configuration if you want it.",
+		source, key->name, st_quoted(text), st_quoted(now));
 	return 0;
 }
 
@@ -445,6 +452,14 @@ const char *stet_config_key(size_t n) {
 
 const char *stet_config_description(size_t n) {
 	return n < KEYS ? keys[n].description : NULL;
+}
+
+const char *stet_config_rule(size_t n) {
+	static const char *const words[] = {
+		[USER_ONLY] = "user", [TIGHTEN_ON] = "on",       [TIGHTEN_OFF] = "off",
+		[TIGHTEN_LOWER] = "lower", [TIGHTEN_FEWER] = "fewer",
+	};
+	return n < KEYS ? words[keys[n].rule] : NULL;
 }
 
 const char *stet_config_value(const struct stet_config *config, const char *key) {

@@ -594,6 +594,101 @@ static void imports_stay_in_the_root_and_out_of_git(void **state) {
 	assert_null(stet_agents_notice(list, 2));
 }
 
+/* ---- what is not sent ---- */
+
+/* Whether the last call said of a file that it was not loaded, and why. */
+static bool told(const char *path, const char *why) {
+	char sentence[256];
+	snprintf(sentence, sizeof sentence, "\"%s\" %s", path, why);
+	for (size_t i = 0; stet_agents_notice(list, i); i++) {
+		if (strstr(stet_agents_notice(list, i), sentence))
+			return true;
+	}
+	return false;
+}
+
+static void secrets_are_not_imported(void **state) {
+	struct desk *desk = *state;
+	dir_write(desk->dir, ".gitignore", "secrets/\nprivate.md\n");
+	dir_write(desk->dir, ".env", "KEY=secret");
+	dir_write(desk->dir, "id_rsa", "secret");
+	dir_write(desk->dir, "secrets/key.pem", "secret");
+	dir_write(desk->dir, "secrets/notes.md", "secret");
+	dir_write(desk->dir, "private.md", "secret");
+	dir_write(desk->dir, "config.json", "secret");
+	dir_write(desk->dir, "docs/style.md", "style");
+	dir_write(desk->dir, "docs/more.TXT", "more");
+	dir_write(desk->dir, "AGENTS.md",
+	          "@.env @id_rsa @secrets/key.pem @secrets/notes.md @private.md @config.json "
+	          "@docs/style.md @docs/more.TXT");
+	assert_string_equal(paths(desk, "x"), "AGENTS.md docs/style.md docs/more.TXT ");
+	assert_true(told(".env", "is not Markdown or text"));
+	assert_true(told("id_rsa", "is not Markdown or text"));
+	assert_true(told("secrets/key.pem", "is not Markdown or text"));
+	assert_true(told("config.json", "is not Markdown or text"));
+	assert_true(told("secrets/notes.md", "is ignored by git"));
+	assert_true(told("private.md", "is ignored by git"));
+	assert_null(stet_agents_notice(list, 6));
+	ask(desk, "x");
+	assert_null(stet_agents_notice(list, 0));
+}
+
+static void a_link_to_a_secret_is_not_followed(void **state) {
+	struct desk *desk = *state;
+	dir_write(desk->dir, ".env", "KEY=secret");
+	dir_write(desk->dir, ".gitignore", "private.md\n");
+	dir_write(desk->dir, "private.md", "secret");
+	link_to(desk, ".env", "AGENTS.md");
+	dir_write(desk->dir, "a/AGENTS.md", "../.env");
+	dir_write(desk->dir, "b/x", "");
+	link_to(desk, "../private.md", "b/AGENTS.md");
+	assert_string_equal(paths(desk, "a/x"), "a/AGENTS.md ");
+	assert_string_equal(content(0), "../.env");
+	assert_true(told("AGENTS.md", "is not Markdown or text"));
+	assert_string_equal(paths(desk, "b/x"), "");
+	assert_true(told("b/AGENTS.md", "is ignored by git"));
+}
+
+static void the_instructions_of_vendored_code_are_not_taken(void **state) {
+	static const char *const dirs[] = {"vendor/lib", "third_party/x", ".venv/lib/site-packages/x",
+	                                   "a/venv/b", "Pods"};
+	struct desk *desk = *state;
+	char name[128], file[128];
+	for (size_t i = 0; i < sizeof dirs / sizeof *dirs; i++) {
+		snprintf(name, sizeof name, "%s/AGENTS.md", dirs[i]);
+		snprintf(file, sizeof file, "%s/x", dirs[i]);
+		dir_write(desk->dir, name, dirs[i]);
+		assert_string_equal(paths(desk, file), "");
+		assert_true(told(name, "belongs to code of others"));
+	}
+	set(desk, STET_OPTION_AGENTS_BUILTIN, 0);
+	assert_string_equal(paths(desk, "vendor/lib/x"), "vendor/lib/AGENTS.md ");
+}
+
+static void what_everybody_can_write_is_not_taken(void **state) {
+	struct desk *desk = *state;
+	dir_write(desk->dir, "AGENTS.md", "root");
+	dir_write(desk->dir, "a/AGENTS.md", "of a");
+	dir_write(desk->dir, "b/AGENTS.md", "of b");
+	dir_write(desk->dir, "c/AGENTS.md", "of c");
+	assert_int_equal(chmod(dir_at(desk->dir, "a/AGENTS.md"), 0666), 0);
+	assert_int_equal(chmod(dir_at(desk->dir, "b"), 0777), 0);
+	assert_int_equal(chmod(dir_at(desk->dir, "c"), 01777), 0);
+	assert_string_equal(paths(desk, "a/x"), "AGENTS.md ");
+	assert_true(told("a/AGENTS.md", "can be written by every user"));
+	assert_string_equal(paths(desk, "b/x"), "");
+	assert_true(told("b/AGENTS.md", "is in a directory that every user"));
+	/* Sticky, as /tmp is: others cannot replace ours. */
+	assert_string_equal(paths(desk, "c/x"), "c/AGENTS.md ");
+	if (geteuid() != 0)
+		return;
+	dir_write(desk->dir, "c/d/AGENTS.md", "of d");
+	assert_int_equal(chmod(dir_at(desk->dir, "c/d"), 01777), 0);
+	assert_int_equal(chown(dir_at(desk->dir, "c/d/AGENTS.md"), 12345, 12345), 0);
+	assert_string_equal(paths(desk, "c/d/x"), "");
+	assert_true(told("c/d/AGENTS.md", "is in a directory that every user"));
+}
+
 static void the_number_of_imports_is_bounded(void **state) {
 	struct desk *desk = *state;
 	st_auto(st_buf) text = ST_BUF_INIT;
@@ -834,6 +929,10 @@ int main(void) {
 		agents_claim(import_cycles_are_cut),
 		agents_claim(imports_go_five_files_deep),
 		agents_claim(imports_stay_in_the_root_and_out_of_git),
+		agents_claim(secrets_are_not_imported),
+		agents_claim(a_link_to_a_secret_is_not_followed),
+		agents_claim(the_instructions_of_vendored_code_are_not_taken),
+		agents_claim(what_everybody_can_write_is_not_taken),
 		agents_claim(the_number_of_imports_is_bounded),
 		agents_claim(a_large_root_file_does_not_starve_the_nearest),
 		agents_claim(what_found_no_room_comes_next_time),

@@ -77,14 +77,14 @@ static void a_workspace_may_tighten(void **state) {
 	     " \"agentsGitignore\": false, \"agentsBuiltin\": false}");
 	workspace(state,
 	          "{\"extensions\": [\".MD\", \".c\"], \"agentsBudget\": 1000, \"requireRead\": true,"
-	          " \"agentsNames\": [\"CLAUDE.md\"], \"durable\": true, \"maxFile\": 1000,"
+	          " \"agents\": false, \"durable\": true, \"maxFile\": 1000,"
 	          " \"maxDiff\": 100, \"maxBases\": 10, \"agentsGitignore\": true,"
 	          " \"agentsBuiltin\": true}");
 	load();
 	check("extensions", ".MD", "stet.json");
 	check("agentsBudget", "1000", "stet.json");
 	check("requireRead", "true", "stet.json");
-	check("agentsNames", "CLAUDE.md", "stet.json");
+	check("agents", "false", "stet.json");
 	check("durable", "true", "stet.json");
 	check("maxFile", "1000", "stet.json");
 	check("maxDiff", "100", "stet.json");
@@ -99,7 +99,7 @@ static void a_workspace_may_not_widen(void **state) {
 		"{\"requireRead\": false}",   "{\"onStale\": \"merge\"}",   "{\"durable\": false}",
 		"{\"maxFile\": 99999999999}", "{\"extensions\": [\".c\"]}", "{\"agentsGitignore\": false}",
 		"{\"agentsBuiltin\": false}", "{\"agentsBudget\": 100000}", "{\"extensions\": []}",
-		"{\"agents\": false}",
+		"{\"agentsNames\": [\".env\"]}",
 	};
 	user(state, "{\"requireRead\": true, \"extensions\": [\".md\"]}");
 	for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
@@ -116,6 +116,71 @@ static void a_workspace_may_not_widen(void **state) {
 		stet_config_free(config);
 		config = NULL;
 	}
+}
+
+/* One key in both files, and what comes of it. */
+static void expect_outcome(void **state, size_t n, const char *users, const char *wanted,
+                           const char *outcome) {
+	const char *key = stet_config_key(n);
+	char text[256];
+	snprintf(text, sizeof text, "{\"%s\": \"%s\"}", key, users);
+	user(state, text);
+	snprintf(text, sizeof text, "{\"%s\": \"%s\"}", key, wanted);
+	workspace(state, text);
+	load();
+	if (strcmp(stet_config_value(config, key), outcome) != 0)
+		fail_msg("%s: the user's %s, the workspace's %s make %s", key, users, wanted,
+		         stet_config_value(config, key));
+	bool refused = strcmp(users, outcome) == 0 && strcmp(users, wanted) != 0;
+	assert_int_equal(stet_config_notice(config, 0) != NULL, refused);
+	stet_config_free(config);
+	config = NULL;
+}
+
+/* A value for a key that is not the one given. */
+static const char *another(const char *value) {
+	static const char *const pairs[][2] = {
+		{"true", "false"}, {"false", "true"}, {"refuse", "merge"}, {"merge", "refuse"},
+	};
+	for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+		if (strcmp(value, pairs[i][0]) == 0)
+			return pairs[i][1];
+	}
+	return *value >= '0' && *value <= '9' ? "7" : ".env";
+}
+
+static void a_workspace_can_only_tighten_whatever_the_key(void **state) {
+	size_t n = 0, user_only = 0;
+	for (const char *rule; (rule = stet_config_rule(n)); n++) {
+		load();
+		char fallback[64];
+		snprintf(fallback, sizeof fallback, "%s", stet_config_value(config, stet_config_key(n)));
+		stet_config_free(config);
+		config = NULL;
+		if (strcmp(rule, "on") == 0 || strcmp(rule, "off") == 0) {
+			bool on = strcmp(rule, "on") == 0;
+			const char *tight = on ? "true" : "false", *loose = on ? "false" : "true";
+			expect_outcome(state, n, loose, tight, tight);
+			expect_outcome(state, n, tight, loose, tight);
+			expect_outcome(state, n, tight, tight, tight);
+		} else if (strcmp(rule, "lower") == 0) {
+			expect_outcome(state, n, "1000", "999", "999");
+			expect_outcome(state, n, "1000", "1001", "1000");
+		} else if (strcmp(rule, "fewer") == 0) {
+			expect_outcome(state, n, ".a,.b", ".b", ".b");
+			expect_outcome(state, n, ".a,.b", ".b,.c", ".b");
+			expect_outcome(state, n, ".a,.b", ".c", ".a,.b");
+			expect_outcome(state, n, ".a,.b", "", ".a,.b");
+		} else {
+			assert_string_equal(rule, "user");
+			expect_outcome(state, n, fallback, another(fallback), fallback);
+			user_only++;
+		}
+		unlink(dir_at(*state, "home/stet/config.json"));
+		unlink(dir_at(*state, "ws/stet.json"));
+	}
+	assert_null(stet_config_key(n));
+	assert_true(user_only >= 2);
 }
 
 static void unknown_keys_are_named(void **state) {
@@ -174,6 +239,7 @@ int main(void) {
 		with_home(comments_are_read),
 		with_home(a_workspace_may_tighten),
 		with_home(a_workspace_may_not_widen),
+		with_home(a_workspace_can_only_tighten_whatever_the_key),
 		with_home(unknown_keys_are_named),
 		with_home(a_wrong_file_of_the_user_is_an_error),
 		with_home(a_wrong_file_of_the_workspace_is_a_notice),
