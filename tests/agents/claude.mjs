@@ -1,0 +1,32 @@
+// Claude Code.
+import { anthropic } from './anthropic.mjs';
+
+const named = (name) => `mcp__stet__${name}`;
+
+export const claude = {
+	name: 'Claude Code',
+	dialect: anthropic,
+	loadsRoot: true,
+
+	setUp: ({ url, server }) => ({
+		command: 'claude',
+		args: ['-p', 'Follow your script.', '--dangerously-skip-permissions', '--strict-mcp-config',
+			'--mcp-config', JSON.stringify({ mcpServers: { stet: { type: 'stdio', ...server } } })],
+		env: {
+			ANTHROPIC_BASE_URL: url,
+			ANTHROPIC_API_KEY: 'x',
+			IS_SANDBOX: '1',
+			DISABLE_AUTOUPDATER: '1',
+			DISABLE_TELEMETRY: '1',
+			DISABLE_ERROR_REPORTING: '1',
+			CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+		},
+	}),
+
+	// A tool that is not in the list yet has to be searched for.
+	search(name, body) {
+		if (!body.tools.some((tool) => tool.name === named(name)))
+			return { name: 'ToolSearch', args: { query: `select:${named(name)}`, max_results: 1 } };
+	},
+	call: (name, args) => ({ name: named(name), args }),
+};

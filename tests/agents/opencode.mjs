@@ -1,0 +1,36 @@
+// opencode.
+import { chat } from './chat.mjs';
+
+export const opencode = {
+	name: 'opencode',
+	dialect: chat,
+	loadsRoot: true,
+	showsAll: true,
+
+	setUp: ({ url, server }) => ({
+		command: 'opencode',
+		args: ['run', 'Follow your script.'],
+		env: {
+			OPENCODE_DISABLE_AUTOUPDATE: '1',
+			OPENCODE_DISABLE_MODELS_FETCH: '1',
+			OPENCODE_DISABLE_DEFAULT_PLUGINS: '1',
+			OPENCODE_DISABLE_LSP_DOWNLOAD: '1',
+			OPENCODE_CONFIG_CONTENT: JSON.stringify({
+				model: 'scripted/model',
+				small_model: 'scripted/model',
+				permission: { '*': 'allow' },
+				provider: {
+					scripted: {
+						npm: '@ai-sdk/openai-compatible',
+						name: 'scripted',
+						options: { baseURL: `${url}/v1`, apiKey: 'x' },
+						models: { model: { name: 'model', tool_call: true, limit: { context: 1_000_000, output: 32_000 } } },
+					},
+				},
+				mcp: { stet: { type: 'local', command: [server.command, ...server.args], enabled: true } },
+			}),
+		},
+	}),
+
+	call: (name, args) => ({ name: `stet_${name}`, args }),
+};

@@ -1,0 +1,186 @@
+// Run an agent in a directory of its own, with a scripted model and stet as its MCP server.
+import { spawn } from 'node:child_process';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+
+import { workspace } from '../clients/lib.mjs';
+import { Model } from './model.mjs';
+
+const packages = process.env.STET_AGENTS;
+const limit = 170_000;
+
+// What runs now; a process ends as a group, with the servers it started.
+const groups = new Set();
+function endGroup(pid) {
+	try {
+		process.kill(-pid, 'SIGKILL');
+	} catch {
+		// It is gone already.
+	}
+	groups.delete(pid);
+}
+process.on('exit', () => groups.forEach(endGroup));
+for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'])
+	process.on(signal, () => process.exit(1));
+
+// Nothing of the user's environment, and a proxy that refuses whatever does not go to loopback.
+function environment(home, more) {
+	const nowhere = 'http://127.0.0.1:9';
+	return {
+		PATH: `${packages}:${packages}/node_modules/.bin:${process.env.PATH}`,
+		HOME: home,
+		XDG_CONFIG_HOME: path.join(home, '.config'),
+		TMPDIR: path.join(home, 'tmp'),
+		LANG: 'C.UTF-8',
+		TERM: 'dumb',
+		HTTP_PROXY: nowhere,
+		HTTPS_PROXY: nowhere,
+		NO_PROXY: '127.0.0.1,localhost',
+		no_proxy: '127.0.0.1,localhost',
+		...more,
+	};
+}
+
+export function writeFiles(dir, files) {
+	for (const [name, text] of Object.entries(files)) {
+		mkdirSync(path.dirname(path.join(dir, name)), { recursive: true });
+		writeFileSync(path.join(dir, name), text);
+	}
+}
+
+// The server as an agent's configuration names it. What the agent loads by itself stet does not send.
+function serverFor(agent, work, options) {
+	const agents = agent.loadsRoot ? ['--agents', 'nested'] : [];
+	return { command: process.env.STET, args: ['mcp', ...agents, ...options, work] };
+}
+
+// The end of each log that the agent keeps.
+function logs(home) {
+	return readdirSync(home, { recursive: true })
+		.filter((name) => /\.log$/.test(name))
+		.map((name) => `--- ${name}\n${readFileSync(path.join(home, name), 'utf8').slice(-3000)}`);
+}
+
+function report(agent, output, model, home) {
+	const last = model.requests.slice(-3).map(({ url, body }) => {
+		const text = JSON.stringify(body);
+		return `--- ${url}: ${text.length} characters\n${text.slice(-3000)}`;
+	});
+	return [`--- ${agent.name} printed\n${output.text.slice(-3000)}`, ...logs(home), ...last].join('\n');
+}
+
+// Start it; `gone` is fulfilled with a sentence when it ends, or had to be ended.
+function start(agent, { home, work, url, server }) {
+	const { command, args, env, files } = agent.setUp({ home, work, url, server });
+	writeFiles(home, files ?? {});
+	mkdirSync(path.join(home, 'tmp'), { recursive: true });
+	const program = path.join(packages, 'node_modules', '.bin', command);
+	const child = spawn(program, args, {
+		cwd: work,
+		env: environment(home, env),
+		stdio: ['ignore', 'pipe', 'pipe'],
+		detached: true,
+	});
+	const output = { text: '' };
+	for (const stream of [child.stdout, child.stderr])
+		stream.on('data', (data) => (output.text += data));
+	groups.add(child.pid);
+	const gone = new Promise((resolve) => {
+		const timer = setTimeout(() => {
+			endGroup(child.pid);
+			resolve(`${agent.name} was not done within ${limit / 1000} seconds`);
+		}, limit);
+		child.on('error', (error) => resolve(`${agent.name} did not start: ${error.message}`));
+		child.on('exit', (status, signal) => {
+			clearTimeout(timer);
+			endGroup(child.pid);
+			resolve(`${agent.name} ended with ${signal ?? `status ${status}`}`);
+		});
+	});
+	return { gone, output };
+}
+
+// play(agent, files, script, options): the agent runs in a directory with these files, stet mcp with these
+// options, and its model follows the script. Throws what the script throws, with what is known about the agent.
+export async function play(agent, files, script, options = []) {
+	const dir = workspace();
+	const [home, work] = ['home', 'work'].map((name) => path.join(dir, name));
+	mkdirSync(home);
+	mkdirSync(work);
+	writeFiles(work, files);
+	const model = new Model(agent.dialect);
+	await model.listen();
+	const { gone, output } = start(agent, { home, work, url: model.url, server: serverFor(agent, work, options) });
+	gone.then((how) => model.fail(new Error(how)));
+	try {
+		await model.start();
+		await script(new Hand(agent, model, work));
+		model.end();
+		await gone;
+	} catch (error) {
+		error.stack += `\n${report(agent, output, model, home)}`;
+		throw error;
+	} finally {
+		model.close();
+		groups.forEach(endGroup);
+		rmSync(dir, { recursive: true, force: true });
+		if (process.env.STET_REQUESTS)
+			writeFileSync(process.env.STET_REQUESTS, JSON.stringify(model.requests, null, '\t'));
+	}
+}
+
+// All strings of a request; one that is JSON itself, as arguments are, counts as what is in it.
+function strings(value) {
+	if (typeof value === 'string' && /^[[{]/.test(value))
+		try {
+			return strings(JSON.parse(value));
+		} catch {
+			return [value];
+		}
+	if (typeof value === 'string')
+		return [value];
+	return value && typeof value === 'object' ? Object.values(value).flatMap(strings) : [];
+}
+
+// What a script holds: the tools of stet, and what the model reads.
+class Hand {
+	#agent;
+	#model;
+
+	constructor(agent, model, work) {
+		this.#agent = agent;
+		this.#model = model;
+		this.work = work;
+	}
+
+	// Call a tool of stet the way a model of this agent does; the text that comes back.
+	async call(name, args) {
+		const find = this.#agent.search?.(name, this.#model.newest);
+		if (find)
+			await this.#model.call(find);
+		const result = await this.#model.call(this.#agent.call(name, args));
+		return this.#agent.text?.(result) ?? result;
+	}
+
+	// How often a text is in what the model reads now.
+	count(text) {
+		return strings(this.#model.newest).reduce((sum, string) => sum + string.split(text).length - 1, 0);
+	}
+
+	// The definitions of stet's tools that the model is given with each request, without what the agent
+	// adds to each.
+	definitions() {
+		const tools = (this.#model.newest.tools ?? []).flatMap((tool) => tool.functionDeclarations ?? tool);
+		return tools
+			.map((tool) => JSON.stringify(tool, (key, value) => (key === this.#agent.addsArgument ? undefined : value)))
+			.filter((tool) => /"name":"\w*stet_/.test(tool));
+	}
+
+	read(name) {
+		return readFileSync(path.join(this.work, name), 'utf8');
+	}
+
+	write(name, text) {
+		writeFileSync(path.join(this.work, name), text);
+	}
+}
