@@ -203,7 +203,7 @@ static int read_section(struct st_mcp_request *request, const char *path, struct
 		return -1;
 	int code = st_markdown_parse(&md, st_buf_str(&file.bytes), &why);
 	if (code == 0)
-		code = st_heading_find(&md, heading, 0, &index, NULL, &why);
+		code = st_heading_find(&md, heading, 0, &index, &why);
 	if (code == STET_E_NO_MATCH || code == STET_E_INVALID)
 		return st_mcp_fail_no_resource(request, request->name);
 	if (code < 0)

@@ -85,15 +85,43 @@ static int fail_ambiguous(const struct list *list, const struct st_edit *edit) {
 	               st_word(ST_WORD_SET_REPLACE_ALL));
 }
 
+static void start_splice(struct list *list, struct st_splice *splice, struct st_str old_text,
+                         struct st_str new_text) {
+	st_splice_release(splice);
+	st_splice_init(splice, list->text, old_text, new_text, list->max);
+	for (size_t i = 0; i < list->at; i++) {
+		list->marks[2 * i] = (struct st_mark){&list->done[i].span.start, false};
+		list->marks[2 * i + 1] = (struct st_mark){&list->done[i].span.end, true};
+	}
+	st_splice_marks(splice, list->marks, 2 * list->at);
+}
+
+/* A match that is indented otherwise, as a whole, is replaced by a new text that is shifted alike. */
+static int splice_shifted(struct list *list, const struct st_edit *edit, struct st_splice *splice,
+                          struct st_shifted *shifted) {
+	int found = was_there(list, edit) ? 0
+	                                  : st_shifted_find(shifted, list->text, edit->old_text,
+	                                                    edit->new_text, list->err);
+	if (found <= 0)
+		return found < 0 ? found : fail_missing(list, edit);
+	start_splice(list, splice,
+	             st_str_slice(list->text, shifted->span.start, shifted->span.end),
+	             st_buf_str(&shifted->new_text));
+	st_splice_put(splice, shifted->span);
+	list->done[list->at].shift = shifted->shift;
+	return st_splice_end(splice, list->err);
+}
+
 /* Replace the one match, or all of them. */
-static int splice_edit(struct list *list, const struct st_edit *edit, struct st_splice *splice) {
+static int splice_edit(struct list *list, const struct st_edit *edit, struct st_splice *splice,
+                       struct st_shifted *shifted) {
 	st_auto(st_find) find = {0};
 	struct st_span span, other;
 	bool same = st_str_eq(edit->old_text, edit->new_text);
 	if (st_find_init(&find, list->text, edit->old_text, list->err) < 0)
 		return STET_E_NOMEM;
 	if (!st_find_next(&find, &span))
-		return fail_missing(list, edit);
+		return splice_shifted(list, edit, splice, shifted);
 	st_splice_put(splice, span);
 	if (edit->all) {
 		while (st_find_next(&find, &span))
@@ -107,17 +135,13 @@ static int splice_edit(struct list *list, const struct st_edit *edit, struct st_
 static int apply_edit(struct list *list) {
 	const struct st_edit *edit = &list->edits[list->at];
 	struct st_edited *done = &list->done[list->at];
+	st_auto(st_shifted) shifted = {0};
 	st_auto(st_splice) splice = {0};
 
 	if (edit->old_text.len == 0)
 		return fail_empty(list);
-	st_splice_init(&splice, list->text, edit->old_text, edit->new_text, list->max);
-	for (size_t i = 0; i < list->at; i++) {
-		list->marks[2 * i] = (struct st_mark){&list->done[i].span.start, false};
-		list->marks[2 * i + 1] = (struct st_mark){&list->done[i].span.end, true};
-	}
-	st_splice_marks(&splice, list->marks, 2 * list->at);
-	int code = splice_edit(list, edit, &splice);
+	start_splice(list, &splice, edit->old_text, edit->new_text);
+	int code = splice_edit(list, edit, &splice, &shifted);
 	if (code < 0)
 		return code;
 

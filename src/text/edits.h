@@ -4,7 +4,9 @@
  *
  * The edits are applied in order, each to the result of the one before. An
  * edit's old text must be there, and there only once unless it asks for all:
- * an ambiguous edit is refused with the lines, never resolved by guess. What
+ * an ambiguous edit is refused with the lines, never resolved by guess. One
+ * place that differs in nothing but the indentation of all lines is a match
+ * too (text/shifted.h). What
  * counts as a match, and what happens to line ends and to a byte order mark,
  * is told in text/find.h and text/replace.h.
  *
@@ -23,6 +25,7 @@
 
 #include "text/find.h"
 #include "text/nearest.h"
+#include "text/shifted.h"
 
 /** One edit. The views are borrowed for the call. */
 struct st_edit {
@@ -43,6 +46,8 @@ struct st_edited {
 	size_t last;
 	/** The same as bytes. */
 	struct st_span span;
+	/** How the match was indented otherwise than the old text; count 0 if it was not. */
+	struct st_shift shift;
 };
 
 /** What stood in the way, for an answer that is more than a message. */

@@ -200,14 +200,24 @@ static int fail_absent(const struct st_markdown *md, const struct wanted *wanted
 	return st_fail(err, STET_E_NO_MATCH, "%s", st_buf_cstr(&message));
 }
 
+/* Where a line went; 0 if it was replaced. */
+static size_t moved_line(const struct st_line_move *move, size_t line) {
+	if (line < move->first)
+		return line;
+	/* The difference may be negative; unsigned arithmetic comes out right. */
+	return line >= move->first + move->count ? line + (size_t)move->delta : 0;
+}
+
 /* The lines of the headings of that name, but for one of them; returns how many. */
 static size_t add_lines(struct st_buf *out, const struct st_markdown *md,
-                        const struct wanted *wanted, size_t except) {
+                        const struct wanted *wanted, size_t except,
+                        const struct st_line_move *move) {
 	st_auto(st_buf) scratch = ST_BUF_INIT;
 	size_t found = 0, i = 0;
 	while ((i = next_match(md, wanted, wanted->level, i, &scratch)) < md->heading_count) {
-		if (i != except && found++ < MAX_NAMED)
-			st_buf_addf(out, found == 1 ? "%zu" : ", %zu", md->headings[i].line);
+		size_t line = moved_line(move, md->headings[i].line);
+		if (i != except && line > 0 && found++ < MAX_NAMED)
+			st_buf_addf(out, found == 1 ? "%zu" : ", %zu", line);
 		i++;
 	}
 	if (found > MAX_NAMED)
@@ -215,26 +225,12 @@ static size_t add_lines(struct st_buf *out, const struct st_markdown *md,
 	return found;
 }
 
-static void note_others(const struct st_markdown *md, const struct wanted *wanted, size_t index,
-                        struct st_buf *note) {
-	st_auto(st_buf) lines = ST_BUF_INIT;
-	size_t others = add_lines(&lines, md, wanted, index);
-	if (others == 0)
-		return;
-	st_buf_addf(note, "%zu headings are called ", others + 1);
-	add_shown(note, md->headings[index].text);
-	st_buf_addf(note,
-	            "; the first, in line %zu, was taken. The others are in %s %s; %s says which.",
-	            md->headings[index].line, others == 1 ? "line" : "lines", st_buf_cstr(&lines),
-	            st_word(ST_WORD_WHICH_HEADING));
-}
-
 static int fail_occurrence(const struct st_markdown *md, const struct wanted *wanted,
                            int64_t occurrence, struct stet_error *err) {
 	st_auto(st_buf) name = ST_BUF_INIT;
 	st_auto(st_buf) lines = ST_BUF_INIT;
 	add_shown(&name, wanted->query);
-	size_t count = add_lines(&lines, md, wanted, md->heading_count);
+	size_t count = add_lines(&lines, md, wanted, md->heading_count, &(struct st_line_move){0});
 	return st_fail(err, STET_E_NO_MATCH,
 	               "There is no occurrence %lld of the heading %s: there %s %zu, in %s %s.",
 	               (long long)occurrence, st_buf_cstr(&name), count == 1 ? "is" : "are", count,
@@ -272,7 +268,7 @@ static int find(const struct st_markdown *md, struct wanted *wanted, int64_t occ
 }
 
 int st_heading_find(const struct st_markdown *md, struct st_str query, int64_t occurrence,
-                    size_t *index, struct st_buf *note, struct stet_error *err) {
+                    size_t *index, struct stet_error *err) {
 	st_auto(wanted) wanted = {.query = st_str_trim(query)};
 	if (wanted.query.len == 0)
 		return st_fail(err, STET_E_INVALID,
@@ -280,8 +276,24 @@ int st_heading_find(const struct st_markdown *md, struct st_str query, int64_t o
 	if (occurrence < 0)
 		return st_fail(err, STET_E_INVALID, "%s counts from 1; %lld is not possible.",
 		               st_word(ST_WORD_OCCURRENCE), (long long)occurrence);
-	int code = find(md, &wanted, occurrence, index, err);
-	if (code == 0 && occurrence == 0 && note)
-		note_others(md, &wanted, *index, note);
-	return code;
+	return find(md, &wanted, occurrence, index, err);
+}
+
+void st_heading_note_others(const struct st_markdown *md, struct st_str query,
+                            const struct st_line_move *move, struct st_buf *note) {
+	st_auto(wanted) wanted = {.query = st_str_trim(query)};
+	st_auto(st_buf) scratch = ST_BUF_INIT;
+	st_auto(st_buf) lines = ST_BUF_INIT;
+	size_t index = first_match(md, &wanted, &scratch);
+	size_t others =
+		index < md->heading_count ? add_lines(&lines, md, &wanted, index, move) : 0;
+	if (others == 0)
+		return;
+	size_t line = moved_line(move, md->headings[index].line);
+	st_buf_addf(note, "%zu headings are called ", others + 1);
+	add_shown(note, md->headings[index].text);
+	st_buf_addf(note,
+	            "; the first, in line %zu, was taken. The others are in %s %s; %s says which. ",
+	            line ? line : move->first, others == 1 ? "line" : "lines", st_buf_cstr(&lines),
+	            st_word(ST_WORD_WHICH_HEADING));
 }

@@ -8,6 +8,7 @@
 #include "base/words.h"
 #include "text/frontmatter.h"
 #include "text/html.h"
+#include "text/obsidian.h"
 #include "text/linkdef.h"
 
 #define MAX_TEXT ((size_t)256 << 20)
@@ -383,8 +384,7 @@ static void leave(struct walk *walk, cmark_node *node) {
 }
 
 /* Parse, with a blank line for each line of front matter, so that the numbers stay right. */
-static cmark_node *parse_tree(const struct st_markdown *md) {
-	struct st_str text = md->lines.text;
+static cmark_node *parse_tree(const struct st_markdown *md, struct st_str text) {
 	cmark_parser *parser = cmark_parser_new_with_mem(CMARK_OPT_DEFAULT, &heap_functions);
 	for (size_t n = 1; n <= md->front_end; n++)
 		cmark_parser_feed(parser, "\n", 1);
@@ -406,11 +406,11 @@ static void walk_tree(struct walk *walk, cmark_node *root) {
 }
 
 /* Everything that uses libcmark's memory happens in here. False if there was not enough. */
-static bool parse_and_walk(struct walk *walk, struct heap *own) {
+static bool parse_and_walk(struct walk *walk, struct st_str text, struct heap *own) {
 	heap = own;
 	bool enough = setjmp(own->exhausted) == 0;
 	if (enough)
-		walk_tree(walk, parse_tree(walk->md));
+		walk_tree(walk, parse_tree(walk->md, text));
 	heap = NULL;
 	return enough;
 }
@@ -418,8 +418,13 @@ static bool parse_and_walk(struct walk *walk, struct heap *own) {
 static int read_structure(struct st_markdown *md, struct stet_error *err) {
 	struct heap own;
 	struct walk walk = {.md = md};
+	st_auto(st_buf) bare = ST_BUF_INIT;
+	int code = st_obsidian_blank(&md->lines, &bare, err);
+	if (code < 0)
+		return code;
 	st_arena_init(&own.arena, MAX_MEMORY);
-	bool done = parse_and_walk(&walk, &own) && !walk.failed;
+	bool done = parse_and_walk(&walk, bare.len > 0 ? st_buf_str(&bare) : md->lines.text, &own) &&
+	            !walk.failed;
 	bool at_limit = own.arena.total > MAX_MEMORY / 2;
 	st_arena_release(&own.arena);
 	st_buf_release(&walk.text);

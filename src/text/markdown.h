@@ -23,6 +23,7 @@
  *   is not content: nothing in it is a heading. A text that merely begins
  *   with a rule is told apart by its second line: a key or a comment, never
  *   blank.
+ * - Obsidian's comments, `%% ... %%`, are not content either (text/obsidian.h).
  * - An anchor is an `id` in HTML, the `name` of an `<a>`, or `{#id}` at the
  *   end of a heading.
  */

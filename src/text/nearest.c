@@ -2,6 +2,7 @@
 
 #include "text/find.h"
 #include "text/similar.h"
+#include "text/typo.h"
 
 /* How many places are looked at closely, and how many bytes of them; one place in any case. */
 #define LOOKED_AT 16
@@ -319,33 +320,42 @@ static size_t align(struct st_str text, size_t line, struct st_str pattern) {
 	return best;
 }
 
-static int try_similar(struct hunt *hunt, struct st_str pattern) {
-	st_auto(st_fold) fold = {0};
-	struct st_similar similar;
-	struct st_str text = hunt->text, body = trim(pattern);
-	if (st_fold_init(&fold, body, ST_FOLD_ALL, hunt->err) < 0 ||
-	    st_similar_find(&similar, st_buf_str(&hunt->folded.out), st_buf_str(&fold.out), hunt->err) <
-	        0)
-		return STET_E_NOMEM;
-	if (similar.percent < SIMILAR_ENOUGH)
-		return 0;
-
+/* A stretch of the folded text that is only similar, as whole lines. */
+static void keep_similar(struct hunt *hunt, struct st_span span, struct st_str body) {
+	struct st_str text = hunt->text;
 	/* Halfway through its first line, so that a few bytes more or less make no difference. */
 	size_t lines = st_line_count(body);
-	size_t probe = similar.span.start + (similar.span.end - similar.span.start) / lines / 2;
+	size_t probe = span.start + (span.end - span.start) / lines / 2;
 	size_t start =
 		align(text, st_line_start(text, st_fold_source(&hunt->folded, probe).start), body);
 	size_t end = start;
 	for (size_t n = 0; n < lines && end < text.len; n++)
 		end = st_line_end(text, end);
 	if (st_line_end(text, start) - start > LONG_LINE) {
-		size_t from = st_fold_source(&hunt->folded, similar.span.start).start;
+		size_t from = st_fold_source(&hunt->folded, span.start).start;
 		start = from > start && from < end ? from : start;
 	}
 	struct st_near near = {.first = start, .span = {start, end}, .kinds = ST_NEAR_SIMILAR};
 	number_lines(text, &near);
 	hunt->nearest->list[0] = near;
 	hunt->nearest->count = hunt->nearest->total = 1;
+}
+
+/* A few wrong letters in a short text, or much in common with a longer one. */
+static int try_similar(struct hunt *hunt, struct st_str pattern) {
+	st_auto(st_fold) fold = {0};
+	struct st_similar similar = {0};
+	struct st_str body = trim(pattern), hay = st_buf_str(&hunt->folded.out);
+	if (st_fold_init(&fold, body, ST_FOLD_ALL, hunt->err) < 0)
+		return STET_E_NOMEM;
+	struct st_str needle = st_buf_str(&fold.out);
+	if (!st_typo_find(hay, needle, &similar.span)) {
+		if (st_similar_find(&similar, hay, needle, hunt->err) < 0)
+			return STET_E_NOMEM;
+		if (similar.percent < SIMILAR_ENOUGH)
+			return 0;
+	}
+	keep_similar(hunt, similar.span, body);
 	return 1;
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/utf8.h"
 #include "base/words.h"
+#include "text/heading.h"
 #include "text/indent.h"
 #include "text/line_edit.h"
 #include "text/patch_place.h"
@@ -239,6 +240,10 @@ static void fill_counts(struct st_patch_result *result, struct job *job,
 	result->last = edit->first + result->count - 1;
 	result->line_count = st_line_count(st_buf_str(&result->text));
 	result->delta = (int64_t)result->line_count - (int64_t)was;
+	if (job->place.guarded && job->patch.occurrence == 0) {
+		const struct st_line_move move = {edit->first, edit->old_count, result->delta};
+		st_heading_note_others(&job->md, job->patch.heading, &move, &job->note);
+	}
 	if (result->line_count != was)
 		st_buf_addf(&job->note, "The file now has %zu %s (was %zu). ", result->line_count,
 		            result->line_count == 1 ? "line" : "lines", was);

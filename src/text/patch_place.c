@@ -202,14 +202,11 @@ static void locate_section(const struct st_patch *patch, const struct st_markdow
 }
 
 static int locate_heading(const struct st_patch *patch, const struct st_markdown *md,
-                          struct st_patch_place *place, struct st_buf *note,
-                          struct stet_error *err) {
-	size_t index = 0, said = note->len;
-	int code = st_heading_find(md, patch->heading, patch->occurrence, &index, note, err);
+                          struct st_patch_place *place, struct stet_error *err) {
+	size_t index = 0;
+	int code = st_heading_find(md, patch->heading, patch->occurrence, &index, err);
 	if (code < 0)
 		return code;
-	if (note->len > said)
-		st_buf_addc(note, ' ');
 
 	const struct st_heading *heading = &md->headings[index];
 	place->guarded = true;
@@ -244,6 +241,6 @@ int st_patch_locate(const struct st_patch *patch, const struct st_lines *lines,
 	case ST_TARGET_CODE_BLOCK:
 		return locate_code(patch, md, place, err);
 	default:
-		return locate_heading(patch, md, place, note, err);
+		return locate_heading(patch, md, place, err);
 	}
 }

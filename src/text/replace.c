@@ -14,6 +14,7 @@ struct job {
 	struct st_replaced *done;
 	struct st_find find;
 	struct st_splice splice;
+	struct st_shifted shifted;
 	/** Which match was replaced, from 1; 0 if all were. */
 	size_t chosen;
 };
@@ -38,6 +39,7 @@ static bool read_number(struct st_str word, size_t *number) {
 static void job_release(struct job *job) {
 	st_find_release(&job->find);
 	st_splice_release(&job->splice);
+	st_shifted_release(&job->shifted);
 }
 
 static bool is_chosen(const struct job *job, size_t number) {
@@ -67,6 +69,27 @@ static void replace(struct job *job) {
 		job->chosen = found->total;
 		st_splice_put(&job->splice, last);
 	}
+}
+
+/* The one place that is indented otherwise, if one of many was not asked for. 1, 0 or a failure. */
+static int replace_shifted(struct job *job, size_t max, struct stet_error *err) {
+	const struct st_replace *request = job->request;
+	const struct st_occurrence *occurrence = &request->occurrence;
+	if (occurrence->which == ST_NTH && occurrence->number > 1)
+		return 0;
+	int found = st_shifted_find(&job->shifted, job->text, request->old_text, request->new_text, err);
+	if (found <= 0)
+		return found;
+	struct st_span span = job->shifted.span;
+	st_splice_release(&job->splice);
+	st_splice_init(&job->splice, job->text, st_str_slice(job->text, span.start, span.end),
+	               st_buf_str(&job->shifted.new_text), max);
+	st_splice_put(&job->splice, span);
+	job->chosen = 1;
+	job->done->shift = job->shifted.shift;
+	job->done->found.total = job->done->found.count = 1;
+	job->done->found.lines[0] = st_line_ends(job->text, span.start) + 1;
+	return 1;
 }
 
 static int fail_beyond(const struct job *job, struct stet_error *err) {
@@ -194,6 +217,8 @@ int st_replace_apply(struct st_str text, const struct st_replace *request, struc
 		return code;
 	st_splice_init(&job.splice, text, request->old_text, request->new_text, max);
 	replace(&job);
+	if (done->found.total == 0 && (code = replace_shifted(&job, max, err)) < 0)
+		return code;
 	if (done->found.total == 0)
 		return st_explain_no_match(&done->nearest, text, request->old_text, request->new_text, "",
 		                           err);

@@ -2,8 +2,9 @@
  * Search and replace on one text: the engine of text_replace and edit_file.
  *
  * The old text must be there, as text/find.h understands it: line ends match
- * whatever their kind, everything else byte by byte. Nothing is ever changed
- * by guess: where the old text is not found, the error says what comes
+ * whatever their kind, everything else byte by byte. One place that differs in
+ * nothing but the indentation of all lines is a match too, and the new text is
+ * shifted alike (text/shifted.h). Nothing is ever changed by guess: where the old text is not found, the error says what comes
  * nearest and how it differs (text/explain.h). Bytes outside the replaced
  * spans stay as they are, and `$`, `\` and the like mean nothing special.
  *
@@ -28,6 +29,7 @@
 #include "text/context.h"
 #include "text/find.h"
 #include "text/nearest.h"
+#include "text/shifted.h"
 
 /** Which of several matches; zero is the first one. */
 enum st_which {
@@ -83,6 +85,8 @@ struct st_replaced {
 	struct st_buf after;
 	/** The lines around, in the new text. */
 	struct st_context context;
+	/** How the match was indented otherwise than the old text; count 0 if it was not. */
+	struct st_shift shift;
 	/** After STET_E_NO_MATCH: what comes near. */
 	struct st_nearest nearest;
 };

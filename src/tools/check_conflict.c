@@ -1,5 +1,24 @@
 /* check_conflict: whether a file is still what the session read (spec 1). */
+#include "base/utf8.h"
 #include "tools/render.h"
+
+/* How much of a file an answer shows; the rest is for read_file. */
+enum { CONTENT_MAX = 16 << 10 };
+
+/* The file as it is now, up to a page: as text only where there is no diff that shows it. */
+static void render_content(struct st_call *call, const struct stet_answer *answer) {
+	struct st_str content = st_buf_str(&answer->content);
+	if (!answer->reason || !answer->content.ptr)
+		return;
+	bool cut = content.len > CONTENT_MAX;
+	if (cut)
+		content.len = st_utf8_cut(content, CONTENT_MAX);
+	st_json_add_text(call->doc, call->result, "currentContent", content);
+	if (cut)
+		st_json_add_true(call->doc, call->result, "currentContentTruncated");
+	if (answer->diff.len == 0)
+		st_buf_add(&call->text, content);
+}
 
 static void render(struct st_call *call, struct stet_answer *answer) {
 	yyjson_mut_doc *doc = call->doc;
@@ -16,6 +35,7 @@ static void render(struct st_call *call, struct stet_answer *answer) {
 	} else {
 		st_buf_addf(&call->text, "No conflict: the file is %s.\n", answer->status);
 	}
+	render_content(call, answer);
 	if (answer->diff.len > 0) {
 		st_json_add(doc, call->result, "diffTruncated",
 		            yyjson_mut_bool(doc, answer->diff_truncated));
@@ -57,6 +77,8 @@ const struct st_tool st_check_conflict = {
                                "\"reason\":{\"type\":\"string\"},"
                                "\"message\":{\"type\":\"string\"},"
                                "\"currentHash\":{\"type\":\"string\"},"
+                               "\"currentContent\":{\"type\":\"string\"},"
+                               "\"currentContentTruncated\":{\"type\":\"boolean\"},"
                                "\"diffTruncated\":{\"type\":\"boolean\"}"),
 	.hints = ST_HINT_READ_ONLY | ST_HINT_IDEMPOTENT,
 	.group = ST_GROUP_STATE,

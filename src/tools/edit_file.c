@@ -178,6 +178,23 @@ static void render_dry_run(struct st_call *call, const struct work *work) {
 	st_buf_addf(&call->text, "Dry run: %s is not changed.\n", st_shown(work->path));
 }
 
+/* Which edits matched with another indentation. */
+static void render_shifts(struct st_call *call, const struct work *work) {
+	st_auto(st_buf) note = ST_BUF_INIT;
+	for (size_t i = 0; i < work->count; i++) {
+		if (work->results[i].shift.count == 0)
+			continue;
+		st_buf_adds(&note, note.len > 0 ? " " : "");
+		if (work->count > 1)
+			st_buf_addf(&note, "Edit %zu: ", i + 1);
+		st_shift_add(&note, &work->results[i].shift);
+	}
+	if (note.len == 0)
+		return;
+	st_json_add_text(call->doc, call->result, "note", st_buf_str(&note));
+	st_buf_addf(&call->text, "%s\n", st_buf_cstr(&note));
+}
+
 static void render(struct st_call *call, const struct work *work,
                    const struct stet_answer *answer) {
 	yyjson_mut_val *list = st_json_add_array(call->doc, call->result, "edits");
@@ -200,6 +217,7 @@ static void render(struct st_call *call, const struct work *work,
 		st_buf_addf(&call->text, "Updated file %s\n", st_shown(work->path));
 	}
 	st_buf_addf(&call->text, "fileHash: %s\n", answer->hash);
+	render_shifts(call, work);
 	if (answer->merged)
 		st_buf_adds(&call->text,
 		            "Merged with changes that others made meanwhile; see foreignDiff.\n");

@@ -139,9 +139,15 @@ static int merged(void *context, struct st_str current, struct st_str text,
 
 static void render_note(struct st_call *call, const struct work *work) {
 	const struct st_places *others = &work->done->others;
+	st_auto(st_buf) note = ST_BUF_INIT;
+	if (work->done->shift.count > 0) {
+		st_shift_add(&note, &work->done->shift);
+		st_json_add_text(call->doc, call->result, "note", st_buf_str(&note));
+		st_buf_addf(&call->text, "%s\n", st_buf_cstr(&note));
+		return;
+	}
 	if (others->total == 0)
 		return;
-	st_auto(st_buf) note = ST_BUF_INIT;
 	if (work->merged)
 		st_buf_adds(&note, "As numbered before the merge: ");
 	st_buf_adds(&note,

@@ -159,6 +159,24 @@ static void the_tools_know_it_too(void **state) {
 	}
 }
 
+static void the_check_has_the_current_content(void **state) {
+	struct desk *desk = *state;
+	repoint(desk, "alpha\n", "beta\n");
+	call(desk, "check_conflict", "{'path': 'l'}");
+	expect_str("reason", "modified");
+	expect_str("currentContent", "beta\n");
+	expect_none("currentContentTruncated");
+	st_auto(st_buf) large = ST_BUF_INIT;
+	for (int i = 0; i < 5000; i++)
+		st_buf_adds(&large, "line of text\n");
+	dir_write(desk->dir, "two", large.ptr);
+	call(desk, "check_conflict", "{'path': 'l'}");
+	expect_true("currentContentTruncated");
+	assert_true(yyjson_get_len(look("currentContent")) <= 20000);
+	call(desk, "check_conflict", "{'path': 'one'}");
+	expect_none("currentContent");
+}
+
 static void a_named_session_remembers_it(void **state) {
 	struct desk *desk = *state;
 	assert_int_equal(stet_workspace_set(desk->ws, STET_OPTION_STATE, 1, NULL), 0);
@@ -212,6 +230,7 @@ int main(void) {
 		desk_claim(a_link_in_the_place_of_a_file),
 		desk_claim(a_file_in_the_place_of_a_link),
 		desk_claim(the_tools_know_it_too),
+		desk_claim(the_check_has_the_current_content),
 		desk_claim(a_named_session_remembers_it),
 		cmocka_unit_test(links_are_bounded),
 	};

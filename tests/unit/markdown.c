@@ -334,7 +334,7 @@ static void running_out_of_memory_is_an_answer(void **state) {
 static size_t find(const struct st_markdown *md, const char *query, int64_t occurrence) {
 	size_t index = SIZE_MAX;
 	struct stet_error err = {0};
-	if (st_heading_find(md, st_str(query), occurrence, &index, NULL, &err) < 0)
+	if (st_heading_find(md, st_str(query), occurrence, &index, &err) < 0)
 		fail_msg("%s: %s", query, err.message);
 	return md->headings[index].line;
 }
@@ -343,7 +343,7 @@ static void check_absent(const struct st_markdown *md, const char *query, int64_
                          int code, const char *part) {
 	size_t index;
 	struct stet_error err = {0};
-	assert_int_equal(st_heading_find(md, st_str(query), occurrence, &index, NULL, &err), code);
+	assert_int_equal(st_heading_find(md, st_str(query), occurrence, &index, &err), code);
 	if (!strstr(err.message, part))
 		fail_msg("\"%s\" is not in \"%s\"", part, err.message);
 }
@@ -387,15 +387,14 @@ static void of_several_headings_the_first_is_taken_and_the_others_are_named(void
 	st_auto(st_markdown) md = parse(ST_STR("# Fixed\n# x\n# Fixed\n## Fixed\n"));
 	st_auto(st_buf) note = ST_BUF_INIT;
 	size_t index;
-	assert_int_equal(st_heading_find(&md, ST_STR("# Fixed"), 0, &index, &note, NULL), 0);
+	assert_int_equal(st_heading_find(&md, ST_STR("# Fixed"), 0, &index, NULL), 0);
 	assert_int_equal(index, 0);
+	st_heading_note_others(&md, ST_STR("# Fixed"), &(struct st_line_move){0}, &note);
 	assert_non_null(strstr(note.ptr,
 	                       "2 headings are called \"Fixed\"; the first, in line 1, was taken. The "
 	                       "others are in line 3;"));
-	st_buf_clear(&note);
-	assert_int_equal(st_heading_find(&md, ST_STR("Fixed"), 3, &index, &note, NULL), 0);
+	assert_int_equal(st_heading_find(&md, ST_STR("Fixed"), 3, &index, NULL), 0);
 	assert_int_equal(md.headings[index].line, 4);
-	assert_int_equal(note.len, 0);
 	assert_int_equal(find(&md, "# Fixed", 2), 3);
 	check_absent(
 		&md, "# Fixed", 3, STET_E_NO_MATCH,

@@ -210,6 +210,29 @@ static void shows_a_long_line_near_the_difference(void **state) {
 	assert_true(strlen(error.message) < 1500);
 }
 
+static void a_wrong_letter_or_two_in_a_short_line_is_found(void **state) {
+	(void)state;
+	static const struct {
+		const char *text, *old;
+		size_t line;
+	} cases[] = {
+		{"tea\nbread\nmilk\n", "braed", 2},     {"{\n\treturn 0;\n}\n", "retrun 0;", 2},
+		{"tea\nsome bread\n", "braed", 2},       {"one\ntwo three\n", "two thrre", 2},
+		{"a = 1;\nwidht = 20;\n", "width = 20;", 2}, {"one\nfour\nfive\n", "fuor\nfive", 2},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		look(cases[i].text, cases[i].old, "");
+		assert_int_equal(nearest.count, 1);
+		assert_int_equal(nearest.list[0].first, cases[i].line);
+		assert_says("Similar text is at line");
+	}
+	/* Three letters, or other words, are near to nothing. */
+	look("tea\n", "tae", "");
+	assert_int_equal(nearest.count, 0);
+	look("bread\n", "water", "");
+	assert_int_equal(nearest.count, 0);
+}
+
 static void says_so_if_nothing_is_similar(void **state) {
 	(void)state;
 	look("abc\ndef\n", "completely different", "");
@@ -380,6 +403,7 @@ int main(void) {
 		cmocka_unit_test(shows_the_first_line_that_differs),
 		cmocka_unit_test(shows_a_similar_part_of_a_line),
 		cmocka_unit_test(shows_a_long_line_near_the_difference),
+		cmocka_unit_test(a_wrong_letter_or_two_in_a_short_line_is_found),
 		cmocka_unit_test(says_so_if_nothing_is_similar),
 		cmocka_unit_test(says_where_the_new_text_already_is),
 		cmocka_unit_test(messages_are_bounded_whatever_the_texts),

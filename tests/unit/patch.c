@@ -237,7 +237,7 @@ static void of_several_headings_one_is_chosen_by_occurrence(void **state) {
 	check(
 		(struct st_patch){INSERT, AT(APPEND_TO_SECTION, "a"), CONTENT("x")}, text,
 		ST_STR("# a\nx\n# b\n# a\n"),
-		"2 headings are called \"a\"; the first, in line 1, was taken. The others are in line 3;");
+		"2 headings are called \"a\"; the first, in line 1, was taken. The others are in line 4;");
 	check((struct st_patch){INSERT, AT(APPEND_TO_SECTION, "a"), .occurrence = 2, CONTENT("x")},
 	      text, ST_STR("# a\n# b\n# a\nx\n"), NULL);
 	refuse((struct st_patch){INSERT, AT(APPEND_TO_SECTION, "a"), .occurrence = 3, CONTENT("x")},
@@ -502,7 +502,7 @@ static int64_t name_heading(const struct st_markdown *md, size_t index, struct s
 	for (;; occurrence++) {
 		size_t found;
 		struct stet_error err = {0};
-		if (st_heading_find(md, st_buf_str(query), occurrence, &found, NULL, &err) < 0)
+		if (st_heading_find(md, st_buf_str(query), occurrence, &found, &err) < 0)
 			fail_msg("%s", err.message);
 		if (found == index)
 			return occurrence;

@@ -393,6 +393,8 @@ static void bytes_outside_the_span_stay_as_they_are(void **state) {
 			assert_true(error.code == STET_E_NO_MATCH || error.code == STET_E_INVALID);
 			continue;
 		}
+		if (done.shift.count > 0)
+			continue;
 		st_auto(st_find) find = {0};
 		struct st_span span;
 		size_t copied = 0, n = 0;
@@ -443,6 +445,9 @@ static void replacing_back_gives_the_same_bytes(void **state) {
 			continue;
 		if (apply(st_buf_str(&text), st_buf_str(&old_text), ST_STR("<once>"), occurrences[any(2)]) <
 		    0)
+			continue;
+		/* Shifted, the new text has blanks of its own (tests/unit/shifted.c). */
+		if (done.shift.count > 0)
 			continue;
 
 		st_auto(st_buf) changed = ST_BUF_INIT;

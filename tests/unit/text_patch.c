@@ -356,10 +356,47 @@ static void of_several_headings_the_first_is_taken_and_the_others_are_named(void
 	     "'content': 'x'}");
 	expect_file(desk, "a.md", "# A\n## Notes\none\nx\n# B\n## Notes\ntwo\n");
 	expect_part("note", "occurrence");
+	expect_part("note", "the first, in line 2, was taken. The others are in line 6;");
 	call(desk, TOOL,
 	     "{'filePath': 'a.md', 'operation': 'insert', 'target': {'appendToSection': {'text': "
 	     "'Notes', 'occurrence': 2}}, 'content': 'y'}");
 	expect_file(desk, "a.md", "# A\n## Notes\none\nx\n# B\n## Notes\ntwo\ny\n");
+}
+
+static void the_note_has_the_lines_after_the_edit(void **state) {
+	struct desk *desk = *state;
+	dir_write(desk->dir, "a.md", "# A\nx\ny\n# A\n## B\n# A\n");
+	call(desk, TOOL,
+	     "{'filePath': 'a.md', 'operation': 'delete', 'target': {'wholeSection': 'A'}}");
+	expect_file(desk, "a.md", "# A\n## B\n# A\n");
+	expect_part("note", "3 headings are called \"A\"; the first, in line 1, was taken. The others are "
+	                    "in lines 1, 3;");
+	dir_write(desk->dir, "b.md", "# A\n# A\n");
+	call(desk, TOOL,
+	     "{'filePath': 'b.md', 'operation': 'insert', 'target': {'beforeHeading': 'A'}, 'content': "
+	     "'text'}");
+	expect_part("note", "the first, in line 2, was taken. The others are in line 3;");
+}
+
+static void comments_of_obsidian_hold_no_headings(void **state) {
+	struct desk *desk = *state;
+	dir_write(desk->dir, "a.md",
+	          "# A\n%%\n## Hidden\n%%\n## Seen %% not this %%\n```\n%%\n```\n## Last\n%% open\n");
+	call(desk, "text_inspect", "{'filePath': 'a.md'}");
+	expect_no_text("Hidden");
+	expect_text("Last");
+	refuse(desk, STET_E_NO_MATCH, TOOL,
+	       "{'filePath': 'a.md', 'operation': 'delete', 'target': {'heading': 'Hidden'}}");
+	call(desk, TOOL,
+	     "{'filePath': 'a.md', 'operation': 'replace', 'target': {'heading': 'Seen'}, 'content': '## "
+	     "Shown'}");
+	expect_file(desk, "a.md",
+	            "# A\n%%\n## Hidden\n%%\n## Shown\n```\n%%\n```\n## Last\n%% open\n");
+	call(desk, TOOL,
+	     "{'filePath': 'a.md', 'operation': 'insert', 'target': {'appendToSection': 'Last'}, "
+	     "'content': 'x'}");
+	expect_file(desk, "a.md",
+	            "# A\n%%\n## Hidden\n%%\n## Shown\n```\n%%\n```\n## Last\n%% open\nx\n");
 }
 
 static void a_patch_that_changes_nothing_is_a_noop(void **state) {
@@ -419,6 +456,8 @@ int main(void) {
 		desk_claim(a_whole_section_is_its_heading_and_body),
 		desk_claim(a_target_may_be_a_string_that_holds_it),
 		desk_claim(of_several_headings_the_first_is_taken_and_the_others_are_named),
+		desk_claim(the_note_has_the_lines_after_the_edit),
+		desk_claim(comments_of_obsidian_hold_no_headings),
 		desk_claim(a_patch_that_changes_nothing_is_a_noop),
 		desk_claim(what_is_markdown_is_told_by_the_file_itself),
 	};
