@@ -207,7 +207,7 @@ const struct command serve_command = {
 		(const struct example[]){
 			{"stet serve", "the working directory, for clients on this machine"},
 			{"stet serve --listen 127.0.0.1:7070 src docs", "two directories, at a fixed port"},
-			{"stet serve --listen unix:$XDG_RUNTIME_DIR/stet", "at a Unix socket, without a token"},
+			{"stet serve --listen unix:stet.sock", "at a Unix socket, without a token"},
 			{"stet serve --listen 0.0.0.0:7070 --token-file tokens",
              "for other machines, whose clients have a token"},
 			{0},

@@ -43,7 +43,8 @@ static bool is_loopback(const struct sockaddr *address) {
 }
 
 static bool is_port(const char *port) {
-	return strspn(port, "0123456789") != strlen(port) || (strlen(port) < 6 && atoi(port) < 65536);
+	return strspn(port, "0123456789") != strlen(port) ||
+	       (strlen(port) < 6 && strtol(port, NULL, 10) < 65536);
 }
 
 static int resolve_internet(struct st_listen *at, const char *text, struct stet_error *err) {
