@@ -55,6 +55,8 @@ enum stet_option {
 	 * and write, and a log of writes (stet/state.h). 2: the same of all calls.
 	 */
 	STET_OPTION_STATE,
+	/** 1: a desk's agents are served no tool that writes. 0 (the default): all tools. */
+	STET_OPTION_READ_ONLY,
 };
 
 /**

@@ -34,11 +34,24 @@ bool st_unicode_is_mark(uint32_t point) {
 	       category == UTF8PROC_CATEGORY_ME;
 }
 
-static void fold_point(struct st_buf *out, uint32_t point) {
+static void add_parts(struct st_buf *out, uint32_t point, unsigned options) {
 	uint32_t parts[ST_UNICODE_PARTS];
-	size_t count = decompose(point, parts, UTF8PROC_CASEFOLD | UTF8PROC_DECOMPOSE);
+	size_t count = decompose(point, parts, options);
 	for (size_t i = 0; i < count; i++)
 		st_utf8_add(out, parts[i]);
+}
+
+/* Marks that come in another order than their classes are another text here, which is rare in names. */
+void st_unicode_decompose(struct st_buf *out, struct st_str text) {
+	for (size_t i = 0; i < text.len;) {
+		uint32_t point;
+		size_t len = st_utf8_next(st_str_slice(text, i, text.len), &point);
+		if (len == 1)
+			st_buf_addc(out, text.ptr[i]);
+		else
+			add_parts(out, point, UTF8PROC_DECOMPOSE);
+		i += len;
+	}
 }
 
 void st_unicode_fold(struct st_buf *out, struct st_str text) {
@@ -54,7 +67,7 @@ void st_unicode_fold(struct st_buf *out, struct st_str text) {
 		if (len == 1)
 			st_buf_addc(out, byte);
 		else
-			fold_point(out, point);
+			add_parts(out, point, UTF8PROC_CASEFOLD | UTF8PROC_DECOMPOSE);
 		i += len;
 	}
 }

@@ -1,6 +1,8 @@
 #include "cli/desk.h"
 
 #include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/work.h"
@@ -40,6 +42,10 @@ static int set_options(struct stet_desk *desk, const struct arguments *args,
 	int code = endings ? stet_desk_allow(desk, endings, err) : 0;
 	if (code == 0 && names)
 		code = stet_desk_agents_names(desk, names, err);
+	if (code == 0 && has_option(args, "--read-only"))
+		code = stet_desk_set(desk, STET_OPTION_READ_ONLY, 1, err);
+	if (code == 0 && has_option(args, "--read-only"))
+		code = stet_desk_set(desk, STET_OPTION_STATE, 0, err);
 	if (code == 0 && has_option(args, "--require-read"))
 		code = stet_desk_set(desk, STET_OPTION_REQUIRE_READ, 1, err);
 	if (code == 0 && durability && strcmp(durability, "relaxed") == 0)
@@ -77,14 +83,44 @@ static void say_notices(struct stet_desk *desk) {
 	}
 }
 
+/* No shell has expanded `~` in a client's configuration. The copy is freed by the caller; NULL without memory. */
+static char *expand_home(const char *path) {
+	const char *home = getenv("HOME");
+	bool begins = path[0] == '~' && (path[1] == '/' || path[1] == '\0');
+	char *expanded = NULL;
+	if (!begins || !home || home[0] != '/')
+		return strdup(path);
+	return asprintf(&expanded, "%s%s", home, path + 1) < 0 ? NULL : expanded;
+}
+
+/* Where none of the directories can be used the status is 1, as of other servers of files. */
+static int open_roots(const char *const *given, size_t count, struct stet_desk **out) {
+	struct stet_error err = {0};
+	char **roots = calloc(count, sizeof *roots);
+	int status = roots ? DONE : report_nomem();
+	for (size_t i = 0; status == DONE && i < count; i++) {
+		roots[i] = expand_home(given[i]);
+		status = roots[i] ? DONE : report_nomem();
+	}
+	if (status == DONE && stet_desk_open((const char *const *)roots, count, out, &err) < 0) {
+		report(&err);
+		status = REFUSED;
+	}
+	for (size_t i = 0; roots && i < count; i++)
+		free(roots[i]);
+	free(roots);
+	return status;
+}
+
 int desk_open(const struct options *options, const struct arguments *args, struct stet_desk **out) {
 	struct stet_error err = {0};
 	const char *const *roots =
 		args->count > 0 ? (const char *const *)args->operands : &options->root;
 	keep_memory();
-	if (stet_desk_open(roots, args->count > 0 ? (size_t)args->count : 1, out, &err) < 0)
-		return report(&err);
-	int status = configure_all(options, *out);
+	int status = open_roots(roots, args->count > 0 ? (size_t)args->count : 1, out);
+	if (status != DONE)
+		return status;
+	status = configure_all(options, *out);
 	if (status == DONE && set_options(*out, args, &err) < 0)
 		status = report(&err);
 	if (status == DONE)

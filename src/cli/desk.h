@@ -8,6 +8,7 @@
 #define DESK_OPTIONS \
 	{"--tools", "GROUPS", "only these groups of tools, separated by commas: files, text, state"}, \
 		{"--ext", "ENDINGS", "allow files of these types only, as .md,.txt"}, \
+		{"--read-only", NULL, "serve no tool that writes, and keep no state"}, \
 		{"--require-read", NULL, "refuse edits of files that the session has not read"}, \
 		{"--on-stale", "refuse|merge", \
 	     "what to do by default if others changed a file since it was read"}, \

@@ -9,7 +9,7 @@
 #include "text/merge.h"
 
 /* How often a change of unread text starts over because others were faster. */
-enum { TRIES_MAX = 16 };
+enum { TRIES_MAX = 16, APPENDS_MAX = 64, BUSY_MAX = 4 };
 
 /* What a step may answer besides 0 and a code. */
 enum { AGAIN = 1, UNMERGEABLE = 2 };
@@ -240,7 +240,7 @@ static int judge(struct stet_session *session, const struct st_change *change,
 		*refusal = &modified;
 	} else if (whole) {
 		*refusal = seen && st_seen_all(seen) ? NULL : &unseen;
-	} else if (!seen && session->ws->require_read) {
+	} else if (!seen && session->ws->require_read && change->kind != ST_CHANGE_APPEND) {
 		*refusal = &unread;
 	}
 	return 0;
@@ -353,6 +353,8 @@ static int overtaken(struct stet_session *session, const struct st_change *chang
                      struct stet_answer *answer, struct stet_error *err) {
 	struct st_seen *seen = st_tracker_find(&session->tracker, done->path);
 	bool proven = seen || change->expected_hash.ptr;
+	if (change->kind == ST_CHANGE_APPEND)
+		return AGAIN;
 	if ((change->kind != ST_CHANGE_WHOLE && !proven) || (change->merge && seen && !done->deleted))
 		return AGAIN;
 	if (done->deleted)
@@ -457,6 +459,25 @@ static int merge_or_refuse(struct stet_session *session, const struct st_change 
 	return code;
 }
 
+/*
+ * Add to a file that others changed since the session saw it. That loses
+ * nothing; what they changed is shown, as after a merge.
+ */
+static int append_to_changed(struct stet_session *session, const struct st_change *change,
+                             const char *path, const struct st_seen *seen,
+                             const struct st_file *file, struct st_buf *new,
+                             struct stet_answer *answer, struct stet_error *err) {
+	struct st_blob *base = st_workspace_base(session->ws, &seen->hash);
+	struct st_str now = st_buf_str(&file->bytes);
+	int code = change->make(change->context, now, new, err);
+	if (code == 0 && base)
+		code = st_session_diff(session, path, st_strn(base->bytes, base->len), now, answer, NULL,
+		                       err);
+	answer->merged = code == 0 && base;
+	st_blob_put(base);
+	return code;
+}
+
 /* What a change made is not yet what may be written. */
 static int check_new(struct stet_session *session, const struct st_change *change,
                      struct st_str new, struct stet_error *err) {
@@ -491,7 +512,7 @@ static int change_absent(struct stet_session *session, const struct st_change *c
 	if (change->remove)
 		return st_fail(err, STET_E_NOT_FOUND, "There is no file %s. Check the path.",
 		               st_shown(change->path));
-	if (change->kind != ST_CHANGE_WHOLE)
+	if (change->kind != ST_CHANGE_WHOLE && change->kind != ST_CHANGE_APPEND)
 		return st_fail(err, STET_E_NOT_FOUND,
 		               "There is no file %s. Check the path, or write the file first.",
 		               st_shown(change->path));
@@ -521,7 +542,9 @@ static int change_file(struct stet_session *session, const struct st_change *cha
 	if (refusal)
 		st_file_let_go(file);
 	/* A whole file can be merged only if all of what it was made from had been seen. */
-	if (refusal == &modified && change->merge && (!whole || st_seen_all(seen)))
+	if (refusal == &modified && change->kind == ST_CHANGE_APPEND)
+		code = append_to_changed(session, change, path, seen, file, new, answer, err);
+	else if (refusal == &modified && change->merge && (!whole || st_seen_all(seen)))
 		code = merge_or_refuse(session, change, path, seen, file, new, answer, err);
 	else if (refusal)
 		code = refuse(session, change, refusal, path, seen, file, answer, err);
@@ -562,8 +585,14 @@ static int try_change(struct stet_session *session, const struct st_change *chan
 int st_change_apply(struct stet_session *session, const struct st_change *change,
                     struct stet_answer *answer, struct stet_error *err) {
 	int code = AGAIN;
-	for (int i = 0; i < TRIES_MAX && code == AGAIN; i++)
+	bool appends = change->kind == ST_CHANGE_APPEND;
+	int busy = 0, tries = appends ? APPENDS_MAX : TRIES_MAX;
+	for (int i = 0; i < tries && code == AGAIN; i++) {
 		code = try_change(session, change, answer, err);
+		/* A writer that had the file open at every look rests sooner or later. */
+		if (code == STET_E_BUSY && appends && ++busy < BUSY_MAX)
+			code = AGAIN;
+	}
 	if (code == AGAIN)
 		code = st_fail(err, STET_E_BUSY,
 		               "%s was not changed: other processes kept changing it. Try again.",

@@ -24,6 +24,8 @@ enum st_change_kind {
 	ST_CHANGE_LINES,
 	/** Nothing; it replaces the whole file, so all of it must have been seen. Creates the file too. */
 	ST_CHANGE_WHOLE,
+	/** Nothing either, but all of the file stays: it adds to whatever is there. Creates the file too. */
+	ST_CHANGE_APPEND,
 };
 
 struct st_change {

@@ -132,6 +132,8 @@ int stet_workspace_set(struct stet_workspace *ws, enum stet_option option, int64
 		return set_bases(ws, value, err);
 	case STET_OPTION_STATE:
 		return set_state(ws, value, err);
+	case STET_OPTION_READ_ONLY:
+		return set_flag(&ws->read_only, value, err);
 	}
 	return st_fail(err, STET_E_INVALID, "There is no option %d.", (int)option);
 }
@@ -344,20 +346,21 @@ int st_workspace_check_type(const struct stet_workspace *ws, const char *path,
 	return allowed ? 0 : fail_type(path, ws->extensions, err);
 }
 
-int st_workspace_check_move(const struct stet_workspace *ws, const char *from, const char *to,
+int st_workspace_check_move(const struct stet_workspace *ws, const char *from,
+                            const struct stet_workspace *other, const char *to,
                             struct stet_error *err) {
 	st_auto(st_place) source = ST_PLACE_INIT;
 	st_auto(st_place) destination = ST_PLACE_INIT;
-	if (!ws->extensions)
+	if (!ws->extensions && !other->extensions)
 		return 0;
 	int code = st_root_locate_as(&ws->root, st_str(from), ST_LOCATE_LINK, &source, err);
 	if (code == 0)
-		code = st_root_locate_as(&ws->root, st_str(to), ST_LOCATE_LINK, &destination, err);
+		code = st_root_locate_as(&other->root, st_str(to), ST_LOCATE_LINK, &destination, err);
 	/* A directory has no type, and what is in it keeps its own; what is not there will be said. */
 	if (code < 0 || !source.exists || S_ISDIR(source.st.st_mode))
 		return 0;
 	code = st_workspace_check_type(ws, source.path, err);
-	return code == 0 ? st_workspace_check_type(ws, destination.path, err) : code;
+	return code == 0 ? st_workspace_check_type(other, destination.path, err) : code;
 }
 
 int st_workspace_load(struct stet_workspace *ws, struct st_str path, size_t max,

@@ -48,6 +48,8 @@ struct stet_workspace {
 	_Atomic bool require_read;
 	/** Merge unless a call says otherwise. */
 	_Atomic bool merge;
+	/** No tool that writes is served. */
+	_Atomic bool read_only;
 };
 
 /** Remember that a session (name may be NULL) wrote a version. */
@@ -85,9 +87,10 @@ void st_workspace_log(struct stet_workspace *ws, const char *session, struct st_
 [[nodiscard]] int st_workspace_check_type(const struct stet_workspace *ws, const char *path,
                                           struct stet_error *err);
 
-/** The same for both names of what is to be moved, unless it is a directory. */
+/** The same for both names of what is to be moved, perhaps to another workspace, unless it is a directory. */
 [[nodiscard]] int st_workspace_check_move(const struct stet_workspace *ws, const char *from,
-                                          const char *to, struct stet_error *err);
+                                          const struct stet_workspace *other, const char *to,
+                                          struct stet_error *err);
 
 /** As st_file_load(), of a file whose type is allowed. */
 [[nodiscard]] int st_workspace_load(struct stet_workspace *ws, struct st_str path, size_t max,

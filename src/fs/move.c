@@ -21,7 +21,7 @@ static int check_protected(const struct st_place *place, const char *state_dir,
 }
 
 static int fail_exists(const struct st_place *to, struct stet_error *err) {
-	return st_fail(err, STET_E_EXISTS, "%s exists already%s. Nothing was moved.",
+	return st_fail(err, STET_E_EXISTS, "%s already exists%s. Nothing was moved.",
 	               st_shown(to->path),
 	               S_ISDIR(to->st.st_mode) ? "; to move into it, name the new file in it"
 	                                       : "; choose another name, or delete it first");
@@ -35,8 +35,8 @@ static int fail_rename(const struct st_place *from, const struct st_place *to, i
 		return fail_exists(to, err);
 	case EXDEV:
 		return st_fail(err, STET_E_INVALID,
-		               "%s is on another filesystem, and nothing is copied. Read %s, write the new "
-		               "file, then delete the old one.",
+		               "%s is on another filesystem than %s, and only files are moved there. Move "
+		               "them one by one.",
 		               st_shown(to->path), st_shown(from->path));
 	case EINVAL:
 		return st_fail(err, STET_E_INVALID, "%s cannot be moved into itself.",
@@ -57,12 +57,13 @@ static bool is_within(const char *path, const char *dir) {
 }
 
 /* Where a rename cannot promise to replace nothing, a look before it has to do. */
-static int rename_with_care(const struct st_place *from, const struct st_place *to) {
+static int rename_with_care(const struct st_place *from, const struct st_place *to,
+                            bool same_root) {
 	if (st_retry(renameat2(from->dirfd, from->name, to->dirfd, to->name, RENAME_NOREPLACE)) == 0)
 		return 0;
 	if (errno != EINVAL && errno != ENOSYS)
 		return -1;
-	if (is_within(to->path, from->path)) {
+	if (same_root && is_within(to->path, from->path)) {
 		errno = EINVAL;
 		return -1;
 	}
@@ -73,42 +74,43 @@ static int rename_with_care(const struct st_place *from, const struct st_place *
 	return st_retry(renameat(from->dirfd, from->name, to->dirfd, to->name));
 }
 
-static int locate(const struct st_root *root, struct st_str path, const char *state_dir,
-                  struct st_place *place, struct stet_error *err) {
+static int locate(const struct st_move_end *end, struct st_place *place, struct stet_error *err) {
 	unsigned flags = ST_LOCATE_LINK | ST_LOCATE_DIR;
-	int code = st_root_locate_as(root, path, flags, place, err);
+	int code = st_root_locate_as(end->root, end->path, flags, place, err);
 	if (code == 0 && !*place->path)
-		return st_fail(err, STET_E_KIND, "%s is the workspace itself.", st_shown_str(path));
+		return st_fail(err, STET_E_KIND, "%s is the workspace itself.", st_shown_str(end->path));
 	/* "a/" is a directory's place in itself; its name above it is what can be moved. */
 	if (code == 0 && strcmp(place->name, ".") == 0) {
 		st_autofree char *plain = strdup(place->path);
-		code = plain ? st_root_locate_as(root, st_str(plain), ST_LOCATE_LINK, place, err)
+		code = plain ? st_root_locate_as(end->root, st_str(plain), ST_LOCATE_LINK, place, err)
 		             : st_fail_nomem(err);
 	}
-	return code < 0 ? code : check_protected(place, state_dir, err);
+	return code < 0 ? code : check_protected(place, end->state_dir, err);
 }
 
-int st_move(const struct st_root *root, struct st_str from, struct st_str to, const char *state_dir,
-            bool relaxed, struct st_moved *moved, struct stet_error *err) {
+int st_move(const struct st_move_end *from, const struct st_move_end *to, bool relaxed,
+            struct st_moved *moved, struct stet_error *err) {
 	st_auto(st_place) source = ST_PLACE_INIT;
 	st_auto(st_place) target = ST_PLACE_INIT;
-	int code = locate(root, from, state_dir, &source, err);
+	int code = locate(from, &source, err);
 	if (code == 0 && !source.exists)
 		return st_fail(err, STET_E_NOT_FOUND, "There is no file %s. Check the path.",
-		               st_shown_str(from));
+		               st_shown_str(from->path));
 	if (code == 0)
-		code = locate(root, to, state_dir, &target, err);
+		code = locate(to, &target, err);
 	if (code < 0)
 		return code;
 	if (target.exists)
 		return fail_exists(&target, err);
-	if (rename_with_care(&source, &target) < 0)
+	if (rename_with_care(&source, &target, from->root == to->root) < 0) {
+		moved->crosses = errno == EXDEV && S_ISREG(source.st.st_mode);
 		return fail_rename(&source, &target, errno, err);
+	}
 	if (!relaxed) {
 		(void)st_retry(fsync(target.dirfd));
 		(void)st_retry(fsync(source.dirfd));
 	}
-	*moved = (struct st_moved){source.path, target.path, S_ISDIR(source.st.st_mode)};
+	*moved = (struct st_moved){source.path, target.path, S_ISDIR(source.st.st_mode), false};
 	source.path = target.path = NULL;
 	return 0;
 }

@@ -155,7 +155,8 @@ int st_remove_plain(const struct st_place *place, const char *state_dir, struct 
 		return 0;
 	if (errno == ENOTEMPTY || errno == EEXIST)
 		return st_fail(err, STET_E_KIND,
-		               "%s is a directory that is not empty. Delete what is in it first.",
+		               "%s is a directory that is not empty. Delete what is in it first, or pass "
+		               "recursive.",
 		               st_shown(place->path));
 	return st_fail_errno(err, errno, "Cannot remove %s", st_shown(place->path));
 }

@@ -53,9 +53,11 @@ int st_desk_tools_list(struct st_mcp_request *request) {
 	const char *comma = "";
 	if (st_desk_one_page(request) < 0)
 		return -1;
+	bool read_only = stet_desk_workspace(service->desk, 0)->read_only;
 	st_buf_adds(request->result, "{\"tools\":[");
 	for (size_t i = 0; st_tools[i]; i++) {
-		if (!is_offered(service, st_tools[i]))
+		if (!is_offered(service, st_tools[i]) ||
+		    (read_only && !(st_tools[i]->hints & ST_HINT_READ_ONLY)))
 			continue;
 		st_buf_adds(request->result, comma);
 		if (add_tool(request, i) < 0)

@@ -1,6 +1,7 @@
-/* delete_file: a file that was seen in full goes; a link or an empty directory too. */
+/* delete_file: a file that was seen in full goes; a link or a directory too. */
 #include "base/quote.h"
 #include "fs/remove.h"
+#include "tools/delete_tree.h"
 #include "tools/render.h"
 
 /* What holds no text needs no look at it. */
@@ -20,6 +21,20 @@ static int delete_plain(struct st_call *call, const char *path, const struct st_
 	return 0;
 }
 
+static int delete_directory(struct st_call *call, const char *path, const struct st_place *place,
+                            struct stet_error *err) {
+	size_t count = 0;
+	int code = st_delete_tree(call, place, &count, err);
+	if (code < 0)
+		return code;
+	st_json_add_text(call->doc, call->result, "status", ST_STR("success"));
+	st_render_path(call, call->result, "path", place->path);
+	st_json_add_true(call->doc, call->result, "deleted");
+	st_buf_addf(&call->text, "Deleted the directory %s and %zu file%s\n", st_shown(path), count,
+	            count == 1 ? "" : "s");
+	return 0;
+}
+
 static int delete_file(struct st_call *call, const char *path, struct stet_error *err) {
 	struct st_change change = {.path = path, .kind = ST_CHANGE_WHOLE, .remove = true};
 	struct stet_answer *answer;
@@ -33,7 +48,7 @@ static int delete_file(struct st_call *call, const char *path, struct stet_error
 }
 
 static int run(struct st_call *call, struct stet_error *err) {
-	const char *path = st_call_path(call, "path", err);
+	const char *path = st_call_link(call, "path", err);
 	if (!path)
 		return err->code;
 	st_auto(st_place) place = ST_PLACE_INIT;
@@ -41,6 +56,8 @@ static int run(struct st_call *call, struct stet_error *err) {
 		st_root_locate_as(&call->session->ws->root, st_str(path), ST_LOCATE_LINK, &place, err);
 	if (code < 0)
 		return code;
+	if (place.exists && S_ISDIR(place.st.st_mode) && st_arg_flag(call, "recursive", false))
+		return delete_directory(call, path, &place, err);
 	if (place.exists && !S_ISREG(place.st.st_mode))
 		return delete_plain(call, path, &place, err);
 	return delete_file(call, path, err);
@@ -50,7 +67,10 @@ static const struct st_param params[] = {
 	{.name = "path",
      .aliases = "filePath file_path",
      .required = true,
-     .description = "The file, link or empty directory."},
+     .description = "The file, link or directory."},
+	{.name = "recursive",
+     .type = ST_PARAM_BOOLEAN,
+     .description = "Delete a directory with all files in it, each of which you have read."},
 	ST_PARAM_EXPECTED_HASH,
 	ST_PARAM_SESSION,
 	ST_PARAMS_END,

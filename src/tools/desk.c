@@ -456,8 +456,20 @@ static int choose(struct st_call *call, struct stet_error *err) {
 	return 0;
 }
 
+/* What a server that only shows files does not do. */
+static int check_writes(const struct st_call *call, struct stet_error *err) {
+	if (call->tool->hints & ST_HINT_READ_ONLY || !call->agent->desk->spaces[0]->read_only)
+		return 0;
+	return st_fail(err, STET_E_ACCESS,
+	               "%s is not allowed: this server was started with --read-only. Nothing was "
+	               "changed.",
+	               call->tool->name);
+}
+
 int st_agent_enter(struct st_call *call, struct stet_error *err) {
-	int code = choose(call, err);
+	int code = check_writes(call, err);
+	if (code == 0)
+		code = choose(call, err);
 	if (code == 0 && call->agent->stateless)
 		code = enter_stateless(call, err);
 	if (code < 0)
@@ -484,67 +496,4 @@ void st_agent_leave(struct st_call *call) {
 	}
 	if (call->named)
 		stet_agent_release(call->agent);
-}
-
-/* ---- which workspace ---- */
-
-/* How much of an absolute path a root's own spelling takes; 0 if it is not below. */
-static size_t prefix_of(const char *root, const char *path) {
-	size_t len = strlen(root);
-	while (len > 0 && root[len - 1] == '/')
-		len--;
-	bool below = strncmp(path, root, len) == 0 && (path[len] == '/' || path[len] == '\0');
-	return below ? len + 1 : 0;
-}
-
-static size_t depth_in(const struct st_root *root, const char *path) {
-	size_t real = prefix_of(root->path, path), spelled = prefix_of(root->spelled, path);
-	return real > spelled ? real : spelled;
-}
-
-/* How well a path fits a workspace: 0 not at all, 1 it could be there, 2 it is. */
-static int fits(const struct stet_session *session, const char *path) {
-	st_auto(st_place) place = ST_PLACE_INIT;
-	int code = st_root_locate(&session->ws->root, st_str(path), &place, NULL);
-	/* A directory in a spelling that can name nothing else is there. */
-	if (code == STET_E_KIND)
-		return 2;
-	return code < 0 ? 0 : 1 + place.exists;
-}
-
-/* The innermost root whose spelling an absolute path begins with; NULL if there is none. */
-static struct stet_session *innermost(const struct st_call *call, const char *path) {
-	struct stet_session *found = NULL;
-	size_t best = 0;
-	for (size_t i = 0; i < call->session_count; i++) {
-		size_t depth = depth_in(&call->sessions[i]->ws->root, path);
-		if (depth > best) {
-			best = depth;
-			found = call->sessions[i];
-		}
-	}
-	return found;
-}
-
-/* The first in which a path is, or else could be; NULL if it could be in none. */
-static struct stet_session *first_that_fits(const struct st_call *call, const char *path) {
-	for (int wanted = 2; wanted > 0; wanted--) {
-		for (size_t i = 0; i < call->session_count; i++) {
-			if (fits(call->sessions[i], path) >= wanted)
-				return call->sessions[i];
-		}
-	}
-	return NULL;
-}
-
-void st_call_route(struct st_call *call, const char *path) {
-	if (call->session_count < 2)
-		return;
-	struct stet_session *likely = path[0] == '/' ? innermost(call, path) : NULL;
-	struct stet_session *found = likely && fits(likely, path) > 0 ? likely : NULL;
-	/* It may climb out again, or lead elsewhere by a link. */
-	if (!found)
-		found = first_that_fits(call, path);
-	/* Whoever is left explains why not. */
-	call->session = found ? found : likely ? likely : call->sessions[0];
 }

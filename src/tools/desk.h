@@ -29,10 +29,4 @@ void st_desk_number_from(struct stet_desk *desk, unsigned first);
 /** The answer is written: the next call may run. Fine for a call that was never entered. */
 void st_agent_leave(struct st_call *call);
 
-/**
- * Turn a call to the session of the workspace that a path leads to
- * (stet/desk.h says which). It stays where it is if there is only one.
- */
-void st_call_route(struct st_call *call, const char *path);
-
 #endif

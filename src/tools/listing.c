@@ -1,5 +1,7 @@
 #include "tools/listing.h"
 
+#include <stdlib.h>
+
 const char *st_kind_name(mode_t type) {
 	switch (type & S_IFMT) {
 	case S_IFREG:
@@ -63,6 +65,19 @@ static void render_sums(struct st_call *call, const struct st_listing *listing) 
 	st_buf_addc(&call->text, '\n');
 }
 
+/* stet's own directory is nobody's to work in, and looks like a part of the project. */
+static void hide_state(struct st_listing *listing, const struct st_dir *dir,
+                       const char *state_dir) {
+	size_t kept = 0;
+	for (size_t i = 0; i < listing->count; i++) {
+		if (!*dir->path && strcmp(listing->entries[i].name, state_dir) == 0)
+			free(listing->entries[i].name);
+		else
+			listing->entries[kept++] = listing->entries[i];
+	}
+	listing->count = kept;
+}
+
 int st_list_run(struct st_call *call, bool sizes, bool by_size, struct stet_error *err) {
 	st_auto(st_dir) dir = ST_DIR_INIT;
 	st_auto(st_listing) listing = {0};
@@ -73,6 +88,8 @@ int st_list_run(struct st_call *call, bool sizes, bool by_size, struct stet_erro
 	int code = st_dir_open(&call->session->ws->root, st_str(path), &dir, err);
 	if (code == 0)
 		code = st_dir_list(&dir, &listing, err);
+	if (code == 0)
+		hide_state(&listing, &dir, call->session->ws->guard.state_dir);
 	if (code == 0)
 		code = st_call_part(call, listing.count, ST_LISTED_MAX, &part, err);
 	if (code < 0)

@@ -1,45 +1,64 @@
 /* move_file: another name for a file or directory; what was read of it stays read. */
 #include "base/quote.h"
+#include "core/transfer.h"
 #include "core/visit.h"
 #include "fs/move.h"
 #include "tools/render.h"
 
-/* A relative destination is meant in the workspace of the source. */
-static const char *find_destination(struct st_call *call, struct stet_error *err) {
-	struct stet_session *source = call->session;
-	const char *to = st_call_path(call, "destination", err);
-	if (!to)
-		return NULL;
-	if (to[0] != '/')
-		call->session = source;
-	if (call->session == source)
-		return to;
-	st_fail(
-		err, STET_E_INVALID,
-		"%s is in another workspace, and nothing is copied. Read the file, write it there, then "
-		"delete it here.",
-		st_shown(to));
-	return NULL;
+static struct st_move_end end_of(const struct stet_session *session, const char *path) {
+	const struct stet_workspace *ws = session->ws;
+	return (struct st_move_end){&ws->root, ws->guard.state_dir, st_str(path)};
+}
+
+/* It was renamed: what was seen of it goes along, and the log follows. */
+static void follow(struct stet_session *from, struct stet_session *to,
+                   const struct st_moved *moved) {
+	if (from == to) {
+		/* Short of memory, it counts as unread under its new name, which is safe. */
+		(void)st_tracker_move(&from->tracker, moved->from, moved->to, NULL);
+		st_visit_moved(from, moved->from, moved->to, moved->is_dir);
+	} else if (!moved->is_dir) {
+		st_transfer_follow(from, moved->from, to, moved->to);
+	} else {
+		const struct st_deed gone = {.path = moved->from, .wrote = true, .below = true};
+		st_visit_did(from, &gone);
+	}
+}
+
+static int move(struct stet_session *from, const char *source, struct stet_session *to,
+                const char *destination, struct st_moved *moved, struct stet_error *err) {
+	struct st_move_end start = end_of(from, source), end = end_of(to, destination);
+	int code = st_move(&start, &end, !to->ws->durable, moved, err);
+	if (code == 0)
+		follow(from, to, moved);
+	if (code == 0 || !moved->crosses)
+		return code;
+	st_auto(st_transferred) done = {0};
+	code = st_transfer_move(from, source, to, destination, &done, err);
+	moved->from = done.from;
+	moved->to = done.to;
+	done.from = done.to = NULL;
+	return code;
 }
 
 static int run(struct st_call *call, struct stet_error *err) {
-	const char *from = st_call_path(call, "source", err);
-	const char *to = from ? find_destination(call, err) : NULL;
-	if (!from || !to)
+	const char *from = st_call_link(call, "source", err);
+	struct stet_session *source = call->session;
+	const char *to = from ? st_call_destination(call, err) : NULL;
+	if (!to)
 		return err->code;
-	struct stet_session *session = call->session;
 	st_auto(st_moved) moved = {0};
-	int code = st_workspace_check_move(session->ws, from, to, err);
+	struct stet_session *destination = call->session;
+	int code = st_workspace_check_move(source->ws, from, destination->ws, to, err);
 	if (code == 0)
-		code = st_move(&session->ws->root, st_str(from), st_str(to), session->ws->guard.state_dir,
-		               !session->ws->durable, &moved, err);
+		code = move(source, from, destination, to, &moved, err);
 	if (code < 0)
 		return code;
-	/* Short of memory, it counts as unread under its new name, which is safe. */
-	(void)st_tracker_move(&session->tracker, moved.from, moved.to, NULL);
-	st_visit_moved(session, moved.from, moved.to, moved.is_dir);
+	*err = (struct stet_error){0};
 	st_json_add_text(call->doc, call->result, "status", ST_STR("success"));
+	call->session = source;
 	st_render_path(call, call->result, "source", moved.from);
+	call->session = destination;
 	st_render_path(call, call->result, "destination", moved.to);
 	st_buf_addf(&call->text, "Moved %s to %s\n", st_shown(from), st_shown(to));
 	return 0;

@@ -18,9 +18,11 @@ static int read_one(struct st_call *call, struct st_str path, size_t room, yyjso
 		return fail_path(call, err);
 	if (room == 0)
 		return st_fail(err, STET_E_TOO_BIG, "The answer is full. Read this file by itself.");
-	st_call_route(call, path.ptr);
+	const char *found = st_call_find(call, "A path", path, err);
+	if (!found)
+		return err->code;
 	struct st_reading what = {
-		.path = path.ptr,
+		.path = found,
 		.tail = -1,
 		.among_others = true,
 		.room = room < ST_PAGE_MAX ? room : ST_PAGE_MAX,

@@ -3,8 +3,7 @@
 #include <strings.h>
 
 #include "text/diff.h"
-#include "tools/desk.h"
-#include "tools/spelling.h"
+#include "tools/route.h"
 
 const char st_common_schema[] =
 	"{\"type\":\"object\",\"properties\":{"
@@ -24,35 +23,6 @@ const char st_common_schema[] =
 	"\"notices\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}}},"
 	"\"required\":[\"status\"]}";
 
-const char *st_call_path(struct st_call *call, const char *name, struct stet_error *err) {
-	struct st_str path = st_arg_str(call, name);
-	if (path.len == 0) {
-		st_fail(err, STET_E_INVALID,
-		        "The argument \"%s\" of %s is empty. Name a file in the workspace.", name,
-		        call->tool->name);
-		return NULL;
-	}
-	if (strlen(path.ptr) != path.len) {
-		st_fail(err, STET_E_INVALID,
-		        "The argument \"%s\" of %s holds a NUL character. Check the path.", name,
-		        call->tool->name);
-		return NULL;
-	}
-	st_auto(st_buf) plain = ST_BUF_INIT;
-	if (st_spelling_plain(path, &plain, err) < 0)
-		return NULL;
-	if (plain.len > 0)
-		path = st_buf_str(&plain);
-	/* The answer may speak of it when the arguments are gone. */
-	call->path = yyjson_mut_get_str(st_json_text(call->doc, path));
-	if (!call->path) {
-		st_fail_nomem(err);
-		return NULL;
-	}
-	st_call_route(call, call->path);
-	return call->path;
-}
-
 void st_render_path(struct st_call *call, yyjson_mut_val *object, const char *key,
                     const char *path) {
 	st_auto(st_buf) whole = ST_BUF_INIT;
@@ -62,12 +32,6 @@ void st_render_path(struct st_call *call, yyjson_mut_val *object, const char *ke
 	st_buf_adds(&whole, path);
 	st_json_add(call->doc, object, key,
 	            whole.failed ? NULL : st_json_text(call->doc, st_buf_str(&whole)));
-}
-
-const char *st_call_directory(struct st_call *call, struct stet_error *err) {
-	struct st_str path = st_arg_str(call, "path");
-	/* Empty is what some clients send for what they leave out; with a name it means the first root. */
-	return path.len > 0 ? st_call_path(call, "path", err) : ".";
 }
 
 int st_call_part(const struct st_call *call, size_t total, size_t max, struct st_part *part,

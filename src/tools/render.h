@@ -4,6 +4,7 @@
 
 #include "core/agents_list.h"
 #include "text/context.h"
+#include "tools/route.h"
 #include "tools/tool.h"
 
 /** Parameters that every tool which writes has. */
@@ -75,14 +76,6 @@
 #define ST_SCHEMA_STATUS "\"status\":{\"enum\":[\"success\",\"conflict\",\"error\"]}"
 
 /**
- * The path argument of a call, which from now on is about the session that the
- * path leads to.
- *
- * @return The path, or NULL with err (which is never NULL here) filled if it cannot be one.
- */
-const char *st_call_path(struct st_call *call, const char *name, struct stet_error *err);
-
-/**
  * Add a path below the root of the call's session, in a spelling that leads
  * back to the same file: absolute if it is not the first workspace's.
  */
@@ -100,9 +93,6 @@ void st_render_path(struct st_call *call, yyjson_mut_val *object, const char *ke
 [[nodiscard]] int st_call_change(struct st_call *call, struct st_change *change,
                                  const char *path_key, struct stet_answer **out,
                                  struct stet_error *err);
-
-/** The directory argument of a call, "." if there is none; as st_call_path(). */
-const char *st_call_directory(struct st_call *call, struct stet_error *err);
 
 /** A part of a list: from first up to, not including, end. */
 struct st_part {

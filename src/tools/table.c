@@ -9,6 +9,8 @@ const struct st_tool *const st_tools[] = {
 	&st_read_media_file,
 	&st_write_file,
 	&st_edit_file,
+	&st_append_file,
+	&st_copy_file,
 	&st_move_file,
 	&st_delete_file,
 	&st_create_directory,

@@ -5,9 +5,11 @@
 #include "tools/tool.h"
 
 extern const struct st_tool st_agents_md;
+extern const struct st_tool st_append_file;
 extern const struct st_tool st_changes;
 extern const struct st_tool st_check_conflict;
 extern const struct st_tool st_clear_session;
+extern const struct st_tool st_copy_file;
 extern const struct st_tool st_create_directory;
 extern const struct st_tool st_delete_file;
 extern const struct st_tool st_directory_tree;

@@ -126,7 +126,7 @@ static void count_ignored(void *data, const struct st_walk_entry *entry) {
 	struct work *work = data;
 	struct st_tree *tree = work->tree;
 	struct st_str path = below(work, entry->path);
-	if (path.len == 0)
+	if (path.len == 0 || st_str_eq(entry->path, st_str(work->state_dir)))
 		return;
 	size_t known = tree->ignored_dirs + tree->ignored_files;
 	if (known < NAMES_SHOWN)
@@ -143,10 +143,8 @@ static int visit(void *data, const struct st_walk_entry *entry, struct stet_erro
 	struct st_str path = below(work, entry->path);
 	if (path.len == 0)
 		return is_dir && leads_there(work, entry->path) ? 0 : ST_WALK_SKIP;
-	if (!work->include_ignored && st_str_eq(entry->path, st_str(work->state_dir))) {
-		count_ignored(data, entry);
+	if (st_str_eq(entry->path, st_str(work->state_dir)))
 		return ST_WALK_SKIP;
-	}
 	if (work->exclude && st_ignore_match(work->exclude, path, is_dir, NULL))
 		return ST_WALK_SKIP;
 	if (work->tree->cut)

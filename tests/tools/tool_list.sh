@@ -11,9 +11,9 @@ count() {
 	' "$npm_dir"
 }
 
-if npm_or_skip 'the list of tools has fewer than 6,000 tokens'; then
+if npm_or_skip 'the list of tools has fewer than 6,300 tokens'; then
 	tokens=$(count)
 	echo "# $tokens tokens"
-	claim 'the list of tools has fewer than 6,000 tokens' test "$tokens" -lt 6000
+	claim 'the list of tools has fewer than 6,300 tokens' test "$tokens" -lt 6300
 fi
 finish

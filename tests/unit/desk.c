@@ -222,15 +222,145 @@ static void a_way_out_of_one_workspace_may_lead_into_another(void **state) {
 	assert_string_equal(data(office, "path"), dir_at(office->dir, "two/b.txt"));
 }
 
-static void nothing_is_moved_between_workspaces(void **state) {
+static void a_relative_path_may_climb_from_one_workspace_into_another(void **state) {
 	struct office *office = *state;
+	assert_int_equal(call(office, "read_file", "{'path': '../two/b.txt'}"), 0);
+	assert_string_equal(data(office, "path"), dir_at(office->dir, "two/b.txt"));
+	assert_int_equal(call(office, "write_file", "{'path': '../two/new.txt', 'content': 'x'}"), 0);
+	assert_true(dir_has(office->dir, "two/new.txt"));
+	assert_int_equal(call(office, "list_directory", "{'path': '../two/sub'}"), 0);
+	dir_write(office->dir, "three/a.txt", "three\n");
+	assert_int_equal(call(office, "read_file", "{'path': '../two/../three/a.txt'}"), STET_E_OUTSIDE);
+}
+
+static void a_link_may_lead_from_one_workspace_into_another(void **state) {
+	struct office *office = *state;
+	dir_write(office->dir, "three/secret", "three\n");
+	assert_int_equal(symlink("../two/b.txt", dir_at(office->dir, "one/link")), 0);
+	assert_int_equal(symlink(dir_at(office->dir, "two/sub"), dir_at(office->dir, "one/dir")), 0);
+	assert_int_equal(symlink("../three/secret", dir_at(office->dir, "one/out")), 0);
+	assert_int_equal(symlink("../two/none/x", dir_at(office->dir, "one/dangling")), 0);
+	assert_int_equal(call(office, "read_file", "{'path': 'link'}"), 0);
+	assert_string_equal(data(office, "path"), dir_at(office->dir, "two/b.txt"));
+	assert_int_equal(call(office, "read_file", "{'path': '@/one/dir/c.txt'}"), 0);
+	assert_int_equal(call(office, "edit_file", "{'path': 'link', 'oldText': 'two', 'newText': '2'}"),
+	                 0);
+	assert_string_equal(dir_read(office->dir, "two/b.txt"), "2\n");
+	assert_int_equal(call(office, "read_file", "{'path': 'out'}"), STET_E_OUTSIDE);
+	assert_int_equal(call(office, "write_file", "{'path': 'dangling', 'content': 'x'}"),
+	                 STET_E_OUTSIDE);
+	/* The link itself is deleted and moved, not what it leads to. */
+	assert_int_equal(call(office, "delete_file", "{'path': 'link'}"), 0);
+	assert_true(dir_has(office->dir, "two/b.txt"));
+	assert_false(dir_has(office->dir, "one/link"));
+	assert_int_equal(call(office, "move_file", "{'source': 'dir', 'destination': '@/two/dir'}"), 0);
+	assert_true(dir_has(office->dir, "two/sub/c.txt"));
+	struct stat st;
+	assert_int_equal(fstatat(office->dir->fd, "two/dir", &st, AT_SYMLINK_NOFOLLOW), 0);
+	assert_true(S_ISLNK(st.st_mode));
+}
+
+static void files_move_between_workspaces_and_stay_read(void **state) {
+	struct office *office = *state;
+	assert_int_equal(call(office, "read_file", "{'path': 'a.txt'}"), 0);
 	assert_int_equal(call(office, "move_file", "{'source': 'a.txt', 'destination': '@/two/a.txt'}"),
-	                 STET_E_INVALID);
-	expect_error(office, "another workspace");
+	                 0);
+	assert_string_equal(data(office, "source"), "a.txt");
+	assert_string_equal(data(office, "destination"), dir_at(office->dir, "two/a.txt"));
+	assert_false(dir_has(office->dir, "one/a.txt"));
+	assert_int_equal(call(office, "write_file", "{'path': '@/two/a.txt', 'content': 'new'}"), 0);
+	/* What was not read is not read there either. */
+	assert_int_equal(call(office, "move_file", "{'source': '@/two/b.txt', 'destination': '@/one/b'}"),
+	                 0);
+	assert_int_equal(call(office, "write_file", "{'path': 'b', 'content': 'new'}"), STET_E_CONFLICT);
+	assert_int_equal(
+		call(office, "move_file", "{'source': '@/one/b', 'destination': '../two/both.txt'}"),
+		STET_E_EXISTS);
+	assert_int_equal(call(office, "move_file", "{'source': '@/two/sub', 'destination': '@/one/sub'}"),
+	                 0);
+	assert_true(dir_has(office->dir, "one/sub/c.txt"));
+	assert_int_equal(call(office, "move_file", "{'source': 'both.txt', 'destination': 'c.txt'}"), 0);
+	assert_true(dir_has(office->dir, "one/c.txt"));
+	assert_int_equal(
+		call(office, "move_file", "{'source': 'c.txt', 'destination': '@/two/.git/config'}"),
+		STET_E_NOT_FOUND);
+	dir_write(office->dir, "two/.git/x", "");
+	assert_int_equal(
+		call(office, "move_file", "{'source': 'c.txt', 'destination': '@/two/.git/config'}"),
+		STET_E_PROTECTED);
+}
+
+static void files_are_copied_between_workspaces(void **state) {
+	struct office *office = *state;
+	assert_int_equal(call(office, "copy_file", "{'source': 'a.txt', 'destination': '@/two/a.txt'}"),
+	                 0);
+	assert_string_equal(dir_read(office->dir, "two/a.txt"), "one\n");
 	assert_true(dir_has(office->dir, "one/a.txt"));
-	assert_int_equal(call(office, "move_file", "{'source': 'b.txt', 'destination': 'c.txt'}"), 0);
-	assert_true(dir_has(office->dir, "two/c.txt"));
-	assert_string_equal(data(office, "destination"), dir_at(office->dir, "two/c.txt"));
+	assert_int_equal(call(office, "write_file", "{'path': '@/two/a.txt', 'content': 'new'}"),
+	                 STET_E_CONFLICT);
+}
+
+/* Where a rename is not possible: copied, then removed. */
+static void files_move_to_another_filesystem(void **state) {
+	struct office *office = *state;
+	char other[] = "/dev/shm/stet-test-XXXXXX", path[300];
+	struct stat here, there;
+	if (!mkdtemp(other))
+		skip_because("there is no other filesystem at /dev/shm");
+	assert_int_equal(stat(office->dir->path, &here), 0);
+	assert_int_equal(stat(other, &there), 0);
+	const char *roots[] = {dir_at(office->dir, "one"), other};
+	struct stet_desk *desk = NULL;
+	struct stet_agent *agent = NULL;
+	assert_int_equal(stet_desk_open(roots, 2, &desk, NULL), 0);
+	assert_int_equal(stet_desk_agent(desk, NULL, NULL, &agent, NULL), 0);
+	assert_int_equal(fchmodat(office->dir->fd, "one/a.txt", 0700, 0), 0);
+	assert_int_equal(run(office, agent, "read_file", "{'path': 'a.txt'}"), 0);
+	snprintf(path, sizeof path, "{'source': 'a.txt', 'destination': '%s/a.txt'}", other);
+	assert_int_equal(run(office, agent, "move_file", path), 0);
+	assert_false(dir_has(office->dir, "one/a.txt"));
+	snprintf(path, sizeof path, "%s/a.txt", other);
+	assert_int_equal(stat(path, &there), 0);
+	assert_int_equal(there.st_mode & 0777, 0700);
+	assert_int_equal(there.st_size, 4);
+	/* A directory of files would have to be taken apart. */
+	dir_write(office->dir, "one/d/x", "x");
+	snprintf(path, sizeof path, "{'source': 'd', 'destination': '%s/d'}", other);
+	int code = run(office, agent, "move_file", path);
+	bool crosses = here.st_dev != there.st_dev;
+	assert_int_equal(code, crosses ? STET_E_INVALID : 0);
+	assert_int_equal(dir_has(office->dir, "one/d/x"), crosses);
+	stet_agent_release(agent);
+	stet_desk_close(desk);
+	snprintf(path, sizeof path, "rm -rf %s", other);
+	assert_int_equal(system(path), 0);
+	if (!crosses)
+		skip_because("/dev/shm is on the same filesystem");
+}
+
+static void a_desk_that_is_read_only_refuses_what_writes(void **state) {
+	struct office *office = *state;
+	assert_int_equal(stet_desk_set(office->desk, STET_OPTION_READ_ONLY, 1, NULL), 0);
+	assert_int_equal(call(office, "read_file", "{'path': 'a.txt'}"), 0);
+	static const struct {
+		const char *tool, *args;
+	} calls[] = {
+		{"write_file", "{'path': 'a.txt', 'content': 'x'}"},
+		{"edit_file", "{'path': 'a.txt', 'oldText': 'one', 'newText': 'x'}"},
+		{"append_file", "{'path': 'a.txt', 'content': 'x'}"},
+		{"copy_file", "{'source': 'a.txt', 'destination': 'x'}"},
+		{"move_file", "{'source': 'a.txt', 'destination': 'x'}"},
+		{"delete_file", "{'path': 'a.txt'}"},
+		{"create_directory", "{'path': 'x'}"},
+		{"text_replace", "{'path': 'a.txt', 'oldText': 'one', 'newText': 'x'}"},
+		{"undo", "{}"},
+	};
+	for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+		assert_int_equal(call(office, calls[i].tool, calls[i].args), STET_E_ACCESS);
+		expect_error(office, "not allowed");
+	}
+	assert_string_equal(dir_read(office->dir, "one/a.txt"), "one\n");
+	assert_false(dir_has(office->dir, "one/x"));
 }
 
 static void the_innermost_of_nested_workspaces_has_the_file(void **state) {
@@ -555,7 +685,12 @@ int main(void) {
 		office_claim(new_files_go_where_their_directory_is),
 		office_claim(what_is_in_no_workspace_is_refused_with_those_there_are),
 		office_claim(a_way_out_of_one_workspace_may_lead_into_another),
-		office_claim(nothing_is_moved_between_workspaces),
+		office_claim(a_relative_path_may_climb_from_one_workspace_into_another),
+		office_claim(a_link_may_lead_from_one_workspace_into_another),
+		office_claim(files_move_between_workspaces_and_stay_read),
+		office_claim(files_are_copied_between_workspaces),
+		office_claim(files_move_to_another_filesystem),
+		office_claim(a_desk_that_is_read_only_refuses_what_writes),
 		office_claim(the_innermost_of_nested_workspaces_has_the_file),
 		office_claim(a_root_given_through_a_link_has_both_spellings),
 		office_claim(a_name_is_one_agent_for_its_owner),

@@ -329,7 +329,7 @@ static void a_directory_that_is_not_there_is_an_error(void **state) {
 	struct dir missing = {.path = "/no/such/directory"};
 	struct server server;
 	start(&server, &missing);
-	assert_int_equal(end(&server), 2);
+	assert_int_equal(end(&server), 1);
 	close(server.in);
 	close(server.out);
 }

@@ -1,0 +1,344 @@
+#include "tools/route.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/unicode.h"
+#include "fs/dirs.h"
+#include "tools/spelling.h"
+
+/* ---- which workspace ---- */
+
+/* How much of an absolute path a root's own spelling takes; 0 if it is not below. */
+static size_t prefix_of(const char *root, const char *path) {
+	size_t len = strlen(root);
+	while (len > 0 && root[len - 1] == '/')
+		len--;
+	bool below = strncmp(path, root, len) == 0 && (path[len] == '/' || path[len] == '\0');
+	return below ? len + 1 : 0;
+}
+
+static size_t depth_in(const struct st_root *root, const char *path) {
+	size_t real = prefix_of(root->path, path), spelled = prefix_of(root->spelled, path);
+	return real > spelled ? real : spelled;
+}
+
+/* How well a path fits a workspace: 0 not at all, 1 it could be there, 2 it is. */
+static int fits(const struct stet_session *session, const char *path, unsigned flags) {
+	st_auto(st_place) place = ST_PLACE_INIT;
+	int code = st_root_locate_as(&session->ws->root, st_str(path), flags, &place, NULL);
+	/* A directory in a spelling that can name nothing else is there; as a link it is better named otherwise. */
+	if (code == STET_E_KIND)
+		return flags & ST_LOCATE_LINK ? 1 : 2;
+	return code < 0 ? 0 : 1 + place.exists;
+}
+
+/* The innermost root whose spelling an absolute path begins with; NULL if there is none. */
+static struct stet_session *innermost(const struct st_call *call, const char *path) {
+	struct stet_session *found = NULL;
+	size_t best = 0;
+	for (size_t i = 0; i < call->session_count; i++) {
+		size_t depth = depth_in(&call->sessions[i]->ws->root, path);
+		if (depth > best) {
+			best = depth;
+			found = call->sessions[i];
+		}
+	}
+	return found;
+}
+
+/* The first in which a path is; NULL if it is in none. */
+static struct stet_session *first_that_has(const struct st_call *call, const char *path,
+                                           unsigned flags) {
+	for (size_t i = 0; i < call->session_count; i++) {
+		if (fits(call->sessions[i], path, flags) == 2)
+			return call->sessions[i];
+	}
+	return NULL;
+}
+
+/* The first in which a path could be, unless it is a link before that leads to where nothing may be. */
+static struct stet_session *first_that_could(const struct st_call *call, const char *path,
+                                             unsigned flags) {
+	for (size_t i = 0; i < call->session_count; i++) {
+		if (fits(call->sessions[i], path, flags) > 0)
+			return call->sessions[i];
+		if (fits(call->sessions[i], path, ST_LOCATE_LINK) == 2)
+			return NULL;
+	}
+	return NULL;
+}
+
+/* The session of the workspace that a path leads to; NULL if it leads to none. */
+static struct stet_session *route(const struct st_call *call, const char *path, unsigned flags) {
+	struct stet_session *likely = path[0] == '/' ? innermost(call, path) : NULL;
+	/* It may climb out again, or lead elsewhere by a link. */
+	if (likely && fits(likely, path, flags) > 0)
+		return likely;
+	struct stet_session *found = first_that_has(call, path, flags);
+	return found ? found : first_that_could(call, path, flags);
+}
+
+/* ---- other spellings ---- */
+
+/* A search for what a path means: the best that was found so far, and how well that fits. */
+struct search {
+	struct st_call *call;
+	unsigned flags;
+	struct stet_session *session;
+	struct st_buf path;
+	int fit;
+};
+
+/* Try a path, and keep it if it fits better than what there is. */
+static void try_path(struct search *search, const char *path) {
+	struct stet_session *session = search->fit < 2 ? route(search->call, path, search->flags) : NULL;
+	int fit = session ? fits(session, path, search->flags) : 0;
+	if (fit <= search->fit)
+		return;
+	search->fit = fit;
+	search->session = session;
+	st_buf_clear(&search->path);
+	st_buf_adds(&search->path, path);
+}
+
+/* A path without ".", "..", double and last slashes, by its letters alone. */
+static void add_lexical(struct st_buf *out, const char *path) {
+	bool absolute = path[0] == '/';
+	size_t start = out->len;
+	st_buf_adds(out, absolute ? "/" : "");
+	size_t base = out->len;
+	while (*path) {
+		size_t len = strcspn(path, "/");
+		struct st_str part = st_strn(path, len);
+		size_t end = out->len;
+		while (end > base && out->ptr[end - 1] != '/')
+			end--;
+		bool up = st_str_eq(part, ST_STR(".."));
+		bool climbs = up && !absolute &&
+		              (out->len == base ||
+		               st_str_eq(st_strn(out->ptr + end, out->len - end), ST_STR("..")));
+		if (up && !climbs)
+			st_buf_truncate(out, end > base ? end - 1 : base);
+		else if (len > 0 && !st_str_eq(part, ST_STR(".")))
+			st_buf_addf(out, "%s%.*s", out->len > base ? "/" : "", (int)len, path);
+		path += len + (path[len] == '/');
+	}
+	if (out->len == start)
+		st_buf_addc(out, '.');
+}
+
+static void try_lexical(struct search *search, const char *path) {
+	st_auto(st_buf) plain = ST_BUF_INIT;
+	add_lexical(&plain, path);
+	if (!plain.failed && strcmp(plain.ptr, path) != 0)
+		try_path(search, plain.ptr);
+}
+
+/* From each workspace: a relative path may climb out of one into another. */
+static void try_from_roots(struct search *search, const char *path) {
+	for (size_t i = 0; path[0] != '/' && i < search->call->session_count; i++) {
+		st_auto(st_buf) joined = ST_BUF_INIT;
+		st_buf_addf(&joined, "%s/%s", search->call->sessions[i]->ws->root.path, path);
+		if (!joined.failed)
+			try_lexical(search, joined.ptr);
+	}
+}
+
+/*
+ * Where the system says that a path leads. That only suggests a path: the
+ * workspace it is in resolves it again, from its own root.
+ */
+static void try_real(struct search *search, const char *path) {
+	char real[PATH_MAX];
+	for (size_t i = 0; i < search->call->session_count; i++) {
+		st_auto(st_buf) joined = ST_BUF_INIT;
+		if (path[0] != '/')
+			st_buf_addf(&joined, "%s/", search->call->sessions[i]->ws->root.path);
+		st_buf_adds(&joined, path);
+		if (!joined.failed && realpath(joined.ptr, real))
+			try_path(search, real);
+	}
+}
+
+static bool is_ascii(const char *text) {
+	while (*text && (signed char)*text > 0)
+		text++;
+	return *text == '\0';
+}
+
+/* The only entry of a directory whose name is another form of this one; NULL if there is none, or several. */
+static const char *find_twin(const struct st_listing *listing, struct st_str name) {
+	const char *twin = NULL;
+	size_t count = 0;
+	st_auto(st_buf) wanted = ST_BUF_INIT;
+	st_unicode_decompose(&wanted, name);
+	for (size_t i = 0; i < listing->count; i++) {
+		st_auto(st_buf) other = ST_BUF_INIT;
+		const char *entry = listing->entries[i].name;
+		if (is_ascii(entry))
+			continue;
+		st_unicode_decompose(&other, st_str(entry));
+		if (!st_str_eq(st_buf_str(&other), st_buf_str(&wanted)))
+			continue;
+		twin = entry;
+		count++;
+	}
+	return count == 1 ? twin : NULL;
+}
+
+/* Add a component to a path in a workspace, in the form that is there. */
+static void add_component(const struct st_root *root, struct st_buf *path, struct st_str name) {
+	st_auto(st_dir) dir = ST_DIR_INIT;
+	st_auto(st_listing) listing = {0};
+	st_auto(st_place) place = ST_PLACE_INIT;
+	size_t start = path->len;
+	st_buf_add(path, name);
+	if (path->failed || is_ascii(path->ptr + start) ||
+	    (st_root_locate_as(root, st_buf_str(path), ST_LOCATE_LINK, &place, NULL) == 0 &&
+	     place.exists))
+		return;
+	struct st_str above = st_strn(path->ptr, start);
+	if (st_dir_open(root, start > 0 ? above : ST_STR("."), &dir, NULL) < 0 ||
+	    st_dir_list(&dir, &listing, NULL) < 0)
+		return;
+	const char *twin = find_twin(&listing, name);
+	if (!twin)
+		return;
+	st_buf_truncate(path, start);
+	st_buf_adds(path, twin);
+}
+
+/* Names whose accents are composed here and apart there look the same to everybody. */
+static void try_twins(struct search *search, const struct stet_session *session, const char *path) {
+	st_auto(st_buf) other = ST_BUF_INIT;
+	for (const char *left = path; *left;) {
+		size_t len = strcspn(left, "/");
+		if (len > 0)
+			add_component(&session->ws->root, &other, st_strn(left, len));
+		left += len;
+		if (*left == '/') {
+			st_buf_addc(&other, '/');
+			left++;
+		}
+	}
+	if (!other.failed && other.len > 0 && strcmp(other.ptr, path) != 0)
+		try_path(search, other.ptr);
+}
+
+/* Whether a path can mean only what it says, as most do: no dots, no empty parts, no accents. */
+static bool is_plain(const char *path) {
+	if (!is_ascii(path))
+		return false;
+	for (const char *left = path + (path[0] == '/');; left++) {
+		size_t len = strcspn(left, "/");
+		struct st_str part = st_strn(left, len);
+		if (len == 0 || st_str_eq(part, ST_STR(".")) || st_str_eq(part, ST_STR("..")))
+			return false;
+		left += len;
+		if (*left == '\0')
+			return true;
+	}
+}
+
+static void search_elsewhere(struct search *search, const char *path) {
+	struct stet_session *likely = search->session ? search->session : search->call->sessions[0];
+	bool several = search->call->session_count > 1;
+	try_lexical(search, path);
+	if (search->fit < 2 && !is_ascii(path))
+		try_twins(search, likely, path);
+	if (search->fit < 2 && several)
+		try_from_roots(search, path);
+	/* A link that is meant itself leads nowhere. */
+	if (search->fit < 2 && several && !(search->flags & ST_LOCATE_LINK))
+		try_real(search, path);
+}
+
+/* The path that is meant, with the call turned to its session. */
+static const char *find(struct st_call *call, const char *path, unsigned flags,
+                        struct stet_error *err) {
+	struct search search = {.call = call, .flags = flags};
+	if (call->session_count < 2 && is_plain(path))
+		return path;
+	try_path(&search, path);
+	if (search.fit < 2)
+		search_elsewhere(&search, path);
+	/* Whoever is left explains why not. */
+	struct stet_session *likely = path[0] == '/' ? innermost(call, path) : NULL;
+	call->session = search.session ? search.session : likely ? likely : call->sessions[0];
+	if (search.fit > 0 && strcmp(search.path.ptr, path) != 0)
+		path = yyjson_mut_get_str(st_json_text(call->doc, st_buf_str(&search.path)));
+	st_buf_release(&search.path);
+	if (!path)
+		st_fail_nomem(err);
+	return path;
+}
+
+/* ---- arguments ---- */
+
+/* A path as it was given, written out, in memory that lasts as long as the answer. */
+static const char *read_path(struct st_call *call, const char *what, struct st_str path,
+                             struct stet_error *err) {
+	st_auto(st_buf) plain = ST_BUF_INIT;
+	if (path.len == 0) {
+		st_fail(err, STET_E_INVALID, "%s of %s is empty. Name a file in the workspace.", what,
+		        call->tool->name);
+		return NULL;
+	}
+	if (strlen(path.ptr) != path.len) {
+		st_fail(err, STET_E_INVALID, "%s of %s holds a NUL character. Check the path.", what,
+		        call->tool->name);
+		return NULL;
+	}
+	if (st_spelling_plain(path, &plain, err) < 0)
+		return NULL;
+	const char *given =
+		yyjson_mut_get_str(st_json_text(call->doc, plain.len > 0 ? st_buf_str(&plain) : path));
+	if (!given)
+		st_fail_nomem(err);
+	return given;
+}
+
+static const char *find_argument(struct st_call *call, const char *name, unsigned flags,
+                                 struct stet_error *err) {
+	char what[80];
+	snprintf(what, sizeof what, "The argument \"%s\"", name);
+	const char *path = read_path(call, what, st_arg_str(call, name), err);
+	if (path)
+		path = find(call, path, flags, err);
+	/* The answer may speak of it when the arguments are gone. */
+	call->path = path;
+	return path;
+}
+
+const char *st_call_path(struct st_call *call, const char *name, struct stet_error *err) {
+	return find_argument(call, name, 0, err);
+}
+
+const char *st_call_link(struct st_call *call, const char *name, struct stet_error *err) {
+	return find_argument(call, name, ST_LOCATE_LINK, err);
+}
+
+const char *st_call_find(struct st_call *call, const char *what, struct st_str path,
+                         struct stet_error *err) {
+	const char *given = read_path(call, what, path, err);
+	return given ? find(call, given, 0, err) : NULL;
+}
+
+const char *st_call_destination(struct st_call *call, struct stet_error *err) {
+	struct stet_session *source = call->session;
+	const char *path =
+		read_path(call, "The argument \"destination\"", st_arg_str(call, "destination"), err);
+	if (!path)
+		return NULL;
+	if (path[0] != '/' && fits(source, path, ST_LOCATE_LINK) > 0)
+		return path;
+	return find(call, path, ST_LOCATE_LINK, err);
+}
+
+const char *st_call_directory(struct st_call *call, struct stet_error *err) {
+	struct st_str path = st_arg_str(call, "path");
+	/* Empty is what some clients send for what they leave out; with a name it means the first root. */
+	return path.len > 0 ? st_call_path(call, "path", err) : ".";
+}

@@ -1,0 +1,252 @@
+/* copy_file, append_file, and delete_file of whole directories. */
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "lib/tools.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+/* ---- append_file ---- */
+
+static void text_is_added_to_a_file_that_was_not_read(void **state) {
+	struct desk *desk = *state;
+	dir_write(desk->dir, "a", "one\n");
+	call(desk, "append_file", "{'path': 'a', 'content': 'two\\n'}");
+	expect_file(desk, "a", "one\ntwo\n");
+	expect_text("Appended to file");
+	call(desk, "append_file", "{'path': 'new', 'content': 'x'}");
+	expect_file(desk, "new", "x");
+	expect_true("created");
+	refuse(desk, STET_E_NOT_FOUND, "append_file", "{'path': 'no/such', 'content': 'x'}");
+	dir_write(desk->dir, ".git/config", "");
+	refuse(desk, STET_E_PROTECTED, "append_file", "{'path': '.git/config', 'content': 'x'}");
+}
+
+static void an_append_says_where_it_continues_a_line(void **state) {
+	struct desk *desk = *state;
+	dir_write(desk->dir, "a", "one");
+	call(desk, "append_file", "{'path': 'a', 'content': ' more\\n'}");
+	expect_file(desk, "a", "one more\n");
+	expect_text("continues that line");
+	call(desk, "append_file", "{'path': 'a', 'content': 'two\\n'}");
+	expect_no_text("continues");
+}
+
+static void appended_lines_end_as_the_others_do(void **state) {
+	struct desk *desk = *state;
+	dir_write(desk->dir, "a", "one\r\ntwo\r\n");
+	call(desk, "append_file", "{'path': 'a', 'content': 'three\\nfour\\n'}");
+	expect_file(desk, "a", "one\r\ntwo\r\nthree\r\nfour\r\n");
+	dir_write_bytes(desk->dir, "binary", "a\0b", 3);
+	refuse(desk, STET_E_BINARY, "append_file", "{'path': 'binary', 'content': 'x'}");
+}
+
+/* What was appended was seen, what was there before was not. */
+static void an_append_counts_only_its_own_lines_as_seen(void **state) {
+	struct desk *desk = *state;
+	dir_write(desk->dir, "a", "one\n");
+	call(desk, "append_file", "{'path': 'a', 'content': 'two\\n'}");
+	refuse(desk, STET_E_CONFLICT, "write_file", "{'path': 'a', 'content': 'x'}");
+	expect_file(desk, "a", "one\ntwo\n");
+	call(desk, "read_file", "{'path': 'a'}");
+	call(desk, "append_file", "{'path': 'a', 'content': 'three\\n'}");
+	call(desk, "write_file", "{'path': 'a', 'content': 'x'}");
+	expect_file(desk, "a", "x");
+}
+
+static void what_others_changed_is_kept_and_shown(void **state) {
+	struct desk *desk = *state;
+	dir_write(desk->dir, "a", "one\ntwo\n");
+	call(desk, "read_file", "{'path': 'a'}");
+	dir_write(desk->dir, "a", "one\nTWO\n");
+	call(desk, "append_file", "{'path': 'a', 'content': 'three\\n'}");
+	expect_file(desk, "a", "one\nTWO\nthree\n");
+	expect_true("merged");
+	expect_text("+TWO");
+	/* Shown is seen. */
+	call(desk, "write_file", "{'path': 'a', 'content': 'x'}");
+}
+
+static void an_append_to_a_file_that_was_deleted_asks_first(void **state) {
+	struct desk *desk = *state;
+	dir_write(desk->dir, "a", "one\n");
+	call(desk, "read_file", "{'path': 'a'}");
+	assert_int_equal(unlinkat(desk->dir->fd, "a", 0), 0);
+	refuse(desk, STET_E_CONFLICT, "append_file", "{'path': 'a', 'content': 'two\\n'}");
+	assert_false(dir_has(desk->dir, "a"));
+}
+
+/* A writer that never rests: a line every 0 to 5 ms, each by a descriptor of its own. */
+static pid_t start_writer(const struct dir *dir) {
+	pid_t pid = fork();
+	if (pid != 0)
+		return pid;
+	for (unsigned n = 0;; n++) {
+		char line[32];
+		int len = snprintf(line, sizeof line, "other %u\n", n);
+		int fd = openat(dir->fd, "a", O_WRONLY | O_APPEND);
+		if (fd < 0 || write(fd, line, (size_t)len) != len)
+			_exit(1);
+		close(fd);
+		usleep((useconds_t)(random() % 5000));
+	}
+}
+
+static void stop_writer(pid_t pid) {
+	int status;
+	assert_int_equal(kill(pid, SIGTERM), 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFSIGNALED(status));
+}
+
+/* How many lines begin with a word, which must be numbered from 0 without a gap. */
+static size_t count_in_order(const char *text, const char *word) {
+	size_t count = 0;
+	char wanted[32];
+	for (const char *line = text; *line; line += strcspn(line, "\n") + 1) {
+		if (strncmp(line, word, strlen(word)) != 0)
+			continue;
+		int len = snprintf(wanted, sizeof wanted, "%s%zu\n", word, count++);
+		assert_memory_equal(line, wanted, (size_t)len);
+	}
+	return count;
+}
+
+static void appends_win_against_a_writer_that_never_rests(void **state) {
+	struct desk *desk = *state;
+	enum { APPENDS = 100, ATTEMPTS = 2 };
+	dir_write(desk->dir, "a", "");
+	call(desk, "read_file", "{'path': 'a'}");
+	pid_t writer = start_writer(desk->dir);
+	for (int i = 0; i < APPENDS; i++) {
+		char args[64], *answer = NULL;
+		int len = snprintf(args, sizeof args, "{\"path\":\"a\",\"content\":\"mine %d\\n\"}", i);
+		int code = -1;
+		for (int k = 0; k < ATTEMPTS && code < 0; k++) {
+			code = stet_call(desk->session, "append_file", args, (size_t)len, &answer, NULL, NULL);
+			stet_free(answer);
+		}
+		assert_int_equal(code, 0);
+	}
+	stop_writer(writer);
+	const char *text = dir_read(desk->dir, "a");
+	assert_int_equal(count_in_order(text, "mine "), APPENDS);
+	assert_true(count_in_order(text, "other ") > 0);
+}
+
+/* ---- copy_file ---- */
+
+static void a_copy_has_the_bytes_and_the_mode(void **state) {
+	struct desk *desk = *state;
+	static const char bytes[] = "#!/bin/sh\n\xFF\0\r\n";
+	struct stat st;
+	dir_write_bytes(desk->dir, "a", bytes, sizeof bytes);
+	assert_int_equal(fchmodat(desk->dir->fd, "a", 0750, 0), 0);
+	assert_int_equal(mkdirat(desk->dir->fd, "d", 0777), 0);
+	call(desk, "copy_file", "{'source': 'a', 'destination': 'd/b'}");
+	expect_str("destination", "d/b");
+	assert_memory_equal(dir_read(desk->dir, "d/b"), bytes, sizeof bytes);
+	assert_int_equal(fstatat(desk->dir->fd, "d/b", &st, 0), 0);
+	assert_int_equal(st.st_mode & 0777, 0750);
+	assert_true(dir_has(desk->dir, "a"));
+}
+
+static void a_copy_never_replaces_anything(void **state) {
+	struct desk *desk = *state;
+	dir_write(desk->dir, "a", "one\n");
+	dir_write(desk->dir, "b", "two\n");
+	dir_write(desk->dir, "d/c", "three\n");
+	assert_int_equal(symlinkat("nowhere", desk->dir->fd, "link"), 0);
+	static const char *const taken[] = {"b", "d", "link", "a", "d/"};
+	for (size_t i = 0; i < COUNT(taken); i++) {
+		refuse(desk, STET_E_EXISTS, "copy_file", "{'source': 'a', 'destination': '%s'}", taken[i]);
+		expect_text("already exists");
+	}
+	expect_file(desk, "b", "two\n");
+	assert_false(dir_has(desk->dir, "nowhere"));
+	refuse(desk, STET_E_KIND, "copy_file", "{'source': 'd', 'destination': 'e'}");
+	refuse(desk, STET_E_NOT_FOUND, "copy_file", "{'source': 'none', 'destination': 'e'}");
+	refuse(desk, STET_E_NOT_FOUND, "copy_file", "{'source': 'a', 'destination': 'no/e'}");
+	refuse(desk, STET_E_OUTSIDE, "copy_file", "{'source': 'a', 'destination': '../e'}");
+	dir_write(desk->dir, ".git/config", "");
+	refuse(desk, STET_E_PROTECTED, "copy_file", "{'source': 'a', 'destination': '.git/hooks'}");
+}
+
+static void what_was_read_of_a_file_was_read_of_its_copy_and_no_more(void **state) {
+	struct desk *desk = *state;
+	dir_write(desk->dir, "a", "one\ntwo\n");
+	call(desk, "copy_file", "{'source': 'a', 'destination': 'unread'}");
+	refuse(desk, STET_E_CONFLICT, "write_file", "{'path': 'unread', 'content': 'x'}");
+	call(desk, "read_file", "{'path': 'a', 'limit': 1}");
+	call(desk, "copy_file", "{'source': 'a', 'destination': 'half'}");
+	refuse(desk, STET_E_CONFLICT, "write_file", "{'path': 'half', 'content': 'x'}");
+	call(desk, "read_file", "{'path': 'a', 'offset': 2}");
+	call(desk, "copy_file", "{'source': 'a', 'destination': 'read'}");
+	call(desk, "write_file", "{'path': 'read', 'content': 'x'}");
+	expect_file(desk, "unread", "one\ntwo\n");
+}
+
+/* ---- directories ---- */
+
+static void a_directory_goes_if_all_of_it_was_read(void **state) {
+	struct desk *desk = *state;
+	dir_write(desk->dir, "d/a", "one\n");
+	dir_write(desk->dir, "d/sub/b", "two\n");
+	dir_write(desk->dir, "d/sub/empty", "");
+	dir_write(desk->dir, "d-not", "three\n");
+	assert_int_equal(symlinkat("../d-not", desk->dir->fd, "d/link"), 0);
+	refuse(desk, STET_E_KIND, "delete_file", "{'path': 'd'}");
+	expect_text("recursive");
+	refuse(desk, STET_E_CONFLICT, "delete_file", "{'path': 'd', 'recursive': true}");
+	expect_text("holds 2 files");
+	expect_text("d/sub/b");
+	call(desk, "read_file", "{'path': 'd/a'}");
+	refuse(desk, STET_E_CONFLICT, "delete_file", "{'path': 'd', 'recursive': true}");
+	expect_text("holds 1 file ");
+	call(desk, "read_file", "{'path': 'd/sub/b'}");
+	dir_write(desk->dir, "d/a", "ONE\n");
+	refuse(desk, STET_E_CONFLICT, "delete_file", "{'path': 'd', 'recursive': true}");
+	expect_file(desk, "d/a", "ONE\n");
+	call(desk, "read_file", "{'path': 'd/a'}");
+	call(desk, "delete_file", "{'path': 'd/', 'recursive': true}");
+	expect_text("and 3 files");
+	assert_false(dir_has(desk->dir, "d"));
+	expect_file(desk, "d-not", "three\n");
+}
+
+static void a_directory_with_something_protected_stays_whole(void **state) {
+	struct desk *desk = *state;
+	dir_write(desk->dir, "d/a", "");
+	dir_write(desk->dir, "d/.git/config", "");
+	refuse(desk, STET_E_PROTECTED, "delete_file", "{'path': 'd', 'recursive': true}");
+	assert_true(dir_has(desk->dir, "d/a"));
+	refuse(desk, STET_E_KIND, "delete_file", "{'path': '.', 'recursive': true}");
+}
+
+static void recursive_means_nothing_for_a_file(void **state) {
+	struct desk *desk = *state;
+	dir_write(desk->dir, "a", "one\n");
+	refuse(desk, STET_E_CONFLICT, "delete_file", "{'path': 'a', 'recursive': true}");
+	call(desk, "read_file", "{'path': 'a'}");
+	call(desk, "delete_file", "{'path': 'a', 'recursive': true}");
+	assert_false(dir_has(desk->dir, "a"));
+}
+
+int main(void) {
+	const struct CMUnitTest tests[] = {
+		desk_claim(text_is_added_to_a_file_that_was_not_read),
+		desk_claim(an_append_says_where_it_continues_a_line),
+		desk_claim(appended_lines_end_as_the_others_do),
+		desk_claim(an_append_counts_only_its_own_lines_as_seen),
+		desk_claim(what_others_changed_is_kept_and_shown),
+		desk_claim(an_append_to_a_file_that_was_deleted_asks_first),
+		desk_claim(appends_win_against_a_writer_that_never_rests),
+		desk_claim(a_copy_has_the_bytes_and_the_mode),
+		desk_claim(a_copy_never_replaces_anything),
+		desk_claim(what_was_read_of_a_file_was_read_of_its_copy_and_no_more),
+		desk_claim(a_directory_goes_if_all_of_it_was_read),
+		desk_claim(a_directory_with_something_protected_stays_whole),
+		desk_claim(recursive_means_nothing_for_a_file),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
