@@ -59,7 +59,7 @@ class Agent:
     """A client of `stet mcp`, as Claude Code and the others are."""
 
     def __init__(self, stet):
-        self.server = subprocess.Popen([stet, "mcp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.server = subprocess.Popen([stet, "mcp", "--structured"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.last = 0
         client = {"protocolVersion": "2025-11-25", "capabilities": {},
                   "clientInfo": {"name": "demo", "version": "1"}}
@@ -125,11 +125,11 @@ def instructions(agent):
     put("src/main.c", "int main(void) {\n\treturn 0;\n}\n")
     say("A person puts an AGENTS.md into src. The next time the agent reads a file there, it comes along:")
     _, texts, _ = agent.call("read_file", path="src/main.c")
-    check(len(texts) == 2 and "Indent with tabs" in texts[1], "The instructions did not come")
-    quote(texts[1])
+    check(len(texts) == 3 and "Indent with tabs" in texts[2], "The instructions did not come")
+    quote(texts[2])
     print()
     _, texts, _ = agent.call("read_file", path="src/main.c")
-    check(len(texts) == 1, "The instructions came twice")
+    check(len(texts) == 2, "The instructions came twice")
     say("Once. They come again when they change.")
 
 

@@ -18,7 +18,7 @@ static int edit(struct stet_session *session, struct stet_error *err) {
 	struct stet_answer *answer = NULL;
 	int code = stet_session_edit(session, "list.txt", "milk", 4, "oat milk", 8, NULL, &answer, err);
 	if (code == STET_E_CONFLICT)
-		printf("Refused. %s\n\n%s\n", stet_answer_message(answer), stet_answer_diff(answer, NULL));
+		printf("Error: %s\n\n%s\n", stet_answer_message(answer), stet_answer_diff(answer, NULL));
 	else if (code == 0)
 		printf("Done. The file is now version %s.\n", stet_answer_hash(answer));
 	stet_answer_free(answer);

@@ -41,13 +41,16 @@ enum stet_option {
 	STET_OPTION_REQUIRE_READ,
 	/** 1: what others changed meanwhile is merged if it does not touch the edit. 0 (the default): refused. */
 	STET_OPTION_MERGE,
-	/** 1 (the default): reading a file brings the AGENTS.md that newly apply. 0: not. */
+	/**
+	 * 1 (the default): answers about a file bring the AGENTS.md that newly apply.
+	 * 2: all but the root's own, for clients that load that themselves. 0: none.
+	 */
 	STET_OPTION_AGENTS,
 	/** 1 (the default): no AGENTS.md below .git, node_modules and dist is loaded. */
 	STET_OPTION_AGENTS_BUILTIN,
 	/** 1 (the default): nor one in a directory that .gitignore excludes. */
 	STET_OPTION_AGENTS_GITIGNORE,
-	/** The most bytes of AGENTS.md in one delivery; 32 KiB by default. */
+	/** The most bytes of AGENTS.md in one delivery, and of one file at all; 32 KiB by default. */
 	STET_OPTION_AGENTS_BUDGET,
 	/**
 	 * What is kept in the state directory. 0: nothing. 1 (the default): what
@@ -57,6 +60,20 @@ enum stet_option {
 	STET_OPTION_STATE,
 	/** 1: a desk's agents are served no tool that writes. 0 (the default): all tools. */
 	STET_OPTION_READ_ONLY,
+	/**
+	 * The most bytes of text in the answer of a tool, AGENTS.md included; 20,000
+	 * by default. What does not fit comes with the next call, and only what was
+	 * in an answer counts as seen. At least 4,096.
+	 */
+	STET_OPTION_PAGE_BYTES,
+	/**
+	 * 1: an expectedHash proves that the caller knows the file, so that tools
+	 * replace or delete it unread; for scripts. 0 (the default): only lines that
+	 * were sent to the session do.
+	 */
+	STET_OPTION_HASH_PROVES,
+	/** 1: a server's answers carry structuredContent besides their text. 0 (the default): not. */
+	STET_OPTION_STRUCTURED,
 };
 
 /**

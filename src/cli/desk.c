@@ -33,6 +33,17 @@ static int set_state(struct stet_desk *desk, const struct arguments *args, struc
 	return code;
 }
 
+static int set_agents(struct stet_desk *desk, const struct arguments *args,
+                      struct stet_error *err) {
+	const char *which = option_value(args, "--agents");
+	if (has_option(args, "--no-agents"))
+		which = "none";
+	if (!which)
+		return 0;
+	int64_t value = strcmp(which, "none") == 0 ? 0 : strcmp(which, "nested") == 0 ? 2 : 1;
+	return stet_desk_set(desk, STET_OPTION_AGENTS, value, err);
+}
+
 static int set_options(struct stet_desk *desk, const struct arguments *args,
                        struct stet_error *err) {
 	const char *endings = option_value(args, "--ext");
@@ -52,8 +63,10 @@ static int set_options(struct stet_desk *desk, const struct arguments *args,
 		code = stet_desk_set(desk, STET_OPTION_DURABLE, 0, err);
 	if (code == 0 && stale)
 		code = stet_desk_set(desk, STET_OPTION_MERGE, strcmp(stale, "merge") == 0, err);
-	if (code == 0 && has_option(args, "--no-agents"))
-		code = stet_desk_set(desk, STET_OPTION_AGENTS, 0, err);
+	if (code == 0 && has_option(args, "--structured"))
+		code = stet_desk_set(desk, STET_OPTION_STRUCTURED, 1, err);
+	if (code == 0)
+		code = set_agents(desk, args, err);
 	return code < 0 ? code : set_state(desk, args, err);
 }
 
@@ -127,6 +140,8 @@ int desk_open(const struct options *options, const struct arguments *args, struc
 		status = set_size(*out, args, "--max-file", STET_OPTION_MAX_FILE);
 	if (status == DONE)
 		status = set_size(*out, args, "--max-bases", STET_OPTION_MAX_BASES);
+	if (status == DONE)
+		status = set_size(*out, args, "--page-bytes", STET_OPTION_PAGE_BYTES);
 	say_notices(*out);
 	if (status != DONE) {
 		stet_desk_close(*out);

@@ -6,7 +6,13 @@
 
 /** The options of both, for their tables. */
 #define DESK_OPTIONS \
-	{"--tools", "GROUPS", "only these groups of tools, separated by commas: files, text, state"}, \
+	{"--tools", "LISTS", \
+     "which tools to list, separated by commas: default, core, all, or groups (files, text, " \
+     "state)"}, \
+		{"--structured", NULL, "send structuredContent too, for programs that read it"}, \
+		{"--page-bytes", "BYTES", "the most bytes of text in an answer; 20000 by default"}, \
+		{"--agents", "all|nested|none", \
+	     "which AGENTS.md to deliver: nested for clients that load the root's themselves"}, \
 		{"--ext", "ENDINGS", "allow files of these types only, as .md,.txt"}, \
 		{"--read-only", NULL, "serve no tool that writes, and keep no state"}, \
 		{"--require-read", NULL, "refuse edits of files that the session has not read"}, \
@@ -18,7 +24,7 @@
 		{"--log", "FILE", "append every snapshot that is given to FILE, as a line of JSON"}, \
 		{"--max-file", "BYTES", "the largest file that is read or written"}, \
 		{"--max-bases", "BYTES", "how much of old versions is remembered for diffs"}, \
-		{"--no-agents", NULL, "do not deliver AGENTS.md files"}, { \
+		{"--no-agents", NULL, "the same as --agents none"}, { \
 		"--agents-names", "NAMES", "further names of such files, separated by commas" \
 	}
 

@@ -7,6 +7,9 @@
 /* The most that is read from a file or from standard input; the tools take no more either. */
 #define INPUT_MAX ((size_t)64 << 20)
 
+/* A terminal takes more than a model. */
+enum { PAGE_BYTES = 1 << 20 };
+
 /* How long a replaced file is looked at for late writes before the process ends. */
 enum { SETTLE_MS = 20 };
 
@@ -39,6 +42,15 @@ int configure(const struct options *options, struct stet_workspace *ws, struct s
 	return code < 0 ? report(&err) : DONE;
 }
 
+/*
+ * A command without --session remembers nothing. A script proves by --expect
+ * that it knows the file, and AGENTS.md would come with every command anew.
+ */
+static int script(struct stet_workspace *ws, struct stet_error *err) {
+	int code = stet_workspace_set(ws, STET_OPTION_HASH_PROVES, 1, err);
+	return code < 0 ? code : stet_workspace_set(ws, STET_OPTION_AGENTS, 0, err);
+}
+
 int work_open(struct work *work, const struct options *options) {
 	struct stet_error err = {0};
 	*work = (struct work){.options = options};
@@ -51,6 +63,9 @@ int work_open(struct work *work, const struct options *options) {
 	int status = configure(options, work->ws, NULL);
 	if (status != DONE)
 		return work_close(work, status);
+	if (stet_workspace_set(work->ws, STET_OPTION_PAGE_BYTES, PAGE_BYTES, &err) < 0 ||
+	    (!options->session && script(work->ws, &err) < 0))
+		return work_close(work, report(&err));
 	if (stet_session_open(work->ws, options->session, &work->session, &err) < 0)
 		return work_close(work, report(&err));
 	return DONE;
@@ -84,6 +99,18 @@ void show_notices(const struct stet_json *answer) {
 	}
 }
 
+/* AGENTS.md that newly apply, apart from the answer itself. */
+static void show_instructions(const struct stet_json *answer) {
+	char pointer[64];
+	for (size_t i = 0; i < stet_json_count(answer, "/structuredContent/instructions"); i++) {
+		size_t len = 0;
+		snprintf(pointer, sizeof pointer, "/structuredContent/instructions/%zu", i);
+		const char *text = stet_json_text(answer, pointer, &len);
+		if (text)
+			put_line(stderr, text, len);
+	}
+}
+
 /* What an answer says to a model; notices, in the blocks behind it, are told by show_notices(). */
 static void show_text(const struct stet_json *answer) {
 	size_t len = 0;
@@ -96,8 +123,7 @@ static void show_text(const struct stet_json *answer) {
 static void show_way_out(const struct work *work, const struct stet_json *answer) {
 	const char *reason = stet_json_text(answer, "/structuredContent/reason", NULL);
 	if (reason && strcmp(reason, "unseen") == 0 && !work->options->session)
-		fputs("A read is remembered with --session NAME; with --expect HASH none is needed.\n",
-		      stderr);
+		fputs("A read is remembered with --session NAME; a script passes --expect HASH.\n", stderr);
 }
 
 /* A refusal or a failure: its message, and the diff if it has one. */
@@ -131,6 +157,7 @@ static int show_answer(struct work *work, const char *text, size_t len, int code
 		(show ? show : show_text)(answer);
 	int status = done();
 	show_notices(answer);
+	show_instructions(answer);
 	stet_json_free(answer);
 	return status != DONE ? status : stet_error_exit(code);
 }
@@ -229,7 +256,6 @@ void show_change(const struct stet_json *answer) {
 	if (!stet_json_type(answer, preview)) {
 		put(stdout, text, diff ? (size_t)(diff - text) + 1 : len);
 		put_diff(stdout, diff ? diff + 1 : text, diff ? len - (size_t)(diff - text) - 1 : 0);
-		put_foreign(answer);
 		return;
 	}
 	const char *hash = stet_json_text(answer, "/structuredContent/fileHash", NULL);

@@ -2,22 +2,28 @@
 
 #include "core/visit.h"
 
-static int fill(struct stet_session *session, const char *path, unsigned flags,
+static int fill(struct stet_session *session, const char *path, unsigned flags, size_t max,
                 const struct st_hash *shown, struct stet_agents *list, struct stet_error *err) {
 	st_auto(st_agents_chain) chain = {0};
+	size_t budget = session->ws->agents.budget;
+	struct st_agents_room room = {
+		.bytes = max && max < budget ? max : budget,
+		.text_max = budget,
+		.parts = flags & ST_AGENTS_PARTS,
+	};
 	int code = st_agents_chain_build(session->ws, path, flags, &chain, err);
 	if (code == 0)
 		code = st_agents_given_choose(&session->agents, &session->tracker, &chain, flags, shown,
 		                              list, err);
 	if (code == 0)
-		code = st_agents_list_lay_out(list, session->ws->agents.budget, err);
+		code = st_agents_list_lay_out(list, &room, err);
 	if (code == 0)
 		code = st_agents_given_record(&session->agents, &chain, list, err);
 	st_agents_list_drop_left_out(list);
 	return code;
 }
 
-int st_agents_deliver(struct stet_session *session, const char *path, unsigned flags,
+int st_agents_deliver(struct stet_session *session, const char *path, unsigned flags, size_t max,
                       const struct st_hash *shown, struct stet_agents **out,
                       struct stet_error *err) {
 	[[maybe_unused]] st_auto(st_visit) visit = st_visit_begin(session, false);
@@ -25,7 +31,7 @@ int st_agents_deliver(struct stet_session *session, const char *path, unsigned f
 	struct stet_agents *list = st_agents_list_new();
 	if (!list)
 		return st_fail_nomem(err);
-	int code = fill(session, path, flags, shown, list, err);
+	int code = fill(session, path, flags, max, shown, list, err);
 	if (code < 0) {
 		stet_agents_free(list);
 		return code;
@@ -36,24 +42,24 @@ int st_agents_deliver(struct stet_session *session, const char *path, unsigned f
 
 int stet_agents_root(struct stet_session *session, struct stet_agents **out,
                      struct stet_error *err) {
-	return st_agents_deliver(session, ".", 0, NULL, out, err);
+	return st_agents_deliver(session, ".", 0, 0, NULL, out, err);
 }
 
 int stet_agents_for_path(struct stet_session *session, const char *path, struct stet_agents **out,
                          struct stet_error *err) {
-	return st_agents_deliver(session, path, 0, NULL, out, err);
+	return st_agents_deliver(session, path, 0, 0, NULL, out, err);
 }
 
 int stet_agents_all(struct stet_session *session, const char *path, struct stet_agents **out,
                     struct stet_error *err) {
-	return st_agents_deliver(session, path, ST_AGENTS_ALL, NULL, out, err);
+	return st_agents_deliver(session, path, ST_AGENTS_ALL, 0, NULL, out, err);
 }
 
 int stet_agents_if_new(struct stet_session *session, const char *path, char **out,
                        struct stet_error *err) {
 	*out = NULL;
 	struct stet_agents *list = NULL;
-	int code = st_agents_deliver(session, path, ST_AGENTS_ALONE, NULL, &list, err);
+	int code = st_agents_deliver(session, path, ST_AGENTS_ALONE, 0, NULL, &list, err);
 	if (code < 0)
 		return code;
 	struct st_buf text = ST_BUF_INIT;

@@ -55,6 +55,10 @@ enum st_agents_flags {
 	ST_AGENTS_ALONE = 1 << 1,
 	/** The path is that of a file below the root, without links: its directory need not be found. */
 	ST_AGENTS_OF_FILE = 1 << 2,
+	/** All but the root's own and what it imports. */
+	ST_AGENTS_NESTED = 1 << 3,
+	/** What does not fit comes in parts, with the next deliveries, instead of being cut. */
+	ST_AGENTS_PARTS = 1 << 4,
 };
 
 /**

@@ -98,6 +98,14 @@ int st_agents_given_add(struct st_agents_given *given, struct st_str path, struc
 	return 0;
 }
 
+const char *st_agents_given_pending(const struct st_agents_given *given) {
+	for (size_t i = 0; i < given->count; i++) {
+		if (given->records[i].sent > 0)
+			return given->records[i].owner;
+	}
+	return NULL;
+}
+
 void st_agents_given_say(struct st_agents_given *given, struct st_str notice) {
 	st_lru_put(&given->said, notice, given, 1);
 	given->changes++;
@@ -113,6 +121,7 @@ static int note(struct st_agents_given *given, const struct st_agents_chain *cha
 	given->changes += record->given != gave || !st_hash_eq(&record->hash, &item->file->hash);
 	record->hash = item->file->hash;
 	record->given = gave;
+	record->sent = 0;
 	return 0;
 }
 
@@ -245,8 +254,11 @@ static int choose_one(struct st_agents_given *given, struct st_tracker *tracker,
 		return note(given, chain, item, false, err);
 	if (gave && has_read(tracker, item))
 		return note(given, chain, item, true, err);
-	return give(item, gave ? ST_AGENTS_REPLACED : ST_AGENTS_NEW, giver ? giver->path : NULL, list,
-	            err);
+	int code = give(item, gave ? ST_AGENTS_REPLACED : ST_AGENTS_NEW, giver ? giver->path : NULL,
+	                list, err);
+	if (code == 0 && record && st_hash_eq(&record->hash, hash))
+		list->entries[list->count - 1].from = record->sent;
+	return code;
 }
 
 static int choose_all(const struct st_agents_item *item, struct stet_agents *list,
@@ -280,7 +292,7 @@ int st_agents_given_choose(struct st_agents_given *given, struct st_tracker *tra
 	int code = find_gone(given, chain, flags & ST_AGENTS_ALONE, list, err);
 	for (size_t i = 0; code == 0 && i < chain->count; i++) {
 		const struct st_agents_item *item = &chain->items[i];
-		if (item->bridge || item->masked)
+		if (item->bridge || item->masked || (flags & ST_AGENTS_NESTED && item->level == 0))
 			continue;
 		code = flags & ST_AGENTS_ALL ? choose_all(item, list, err)
 		                             : choose_one(given, tracker, chain, item, shown, list, err);
@@ -295,9 +307,12 @@ int st_agents_given_record(struct st_agents_given *given, const struct st_agents
 		const struct st_agents_item *item = item_by_path(chain, entry->path);
 		if (entry->left_out || entry->change == ST_AGENTS_REMOVED || !item)
 			continue;
-		int code = note(given, chain, item, !entry->same_as, err);
+		int code = note(given, chain, item, !entry->same_as && !entry->goes_on, err);
 		if (code < 0)
 			return code;
+		struct st_agents_record *record = entry->goes_on ? by_path(given, item->path) : NULL;
+		if (record)
+			record->sent = entry->end;
 	}
 	return 0;
 }

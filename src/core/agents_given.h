@@ -22,8 +22,10 @@ struct st_agents_record {
 	/** The directory whose file brought it; "" for the root. */
 	char *owner;
 	struct st_hash hash;
-	/** This path gave the text; else another one did. */
+	/** This path gave the text; else another one did, or not all of it was sent so far. */
 	bool given;
+	/** How many bytes of a text that does not fit into one answer were sent; 0 for none or all. */
+	size_t sent;
 };
 
 struct st_agents_given {
@@ -41,6 +43,12 @@ void st_agents_given_release(struct st_agents_given *given);
 
 /** Forget everything, so that it is given again. */
 void st_agents_given_clear(struct st_agents_given *given);
+
+/**
+ * The directory whose instructions were sent in part, below the root ("" for
+ * the root itself), so that the next answer goes on with them; NULL for none.
+ */
+const char *st_agents_given_pending(const struct st_agents_given *given);
 
 /** Put back a record, or a notice that was said, from where it was stored. 0 or STET_E_NOMEM. */
 [[nodiscard]] int st_agents_given_add(struct st_agents_given *given, struct st_str path,

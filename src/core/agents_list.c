@@ -65,7 +65,9 @@ static void add_header(struct st_buf *out, const struct st_agents_entry *entry) 
 		st_buf_adds(out, ", imported by ");
 		st_quote_name(out, st_str(entry->importer));
 	}
-	if (entry->change == ST_AGENTS_REPLACED)
+	if (entry->from > 0)
+		st_buf_adds(out, ", continued");
+	else if (entry->change == ST_AGENTS_REPLACED)
 		st_buf_adds(out, ", which has changed: this replaces what it said before");
 	st_buf_adds(out, "]\n\n");
 }
@@ -85,21 +87,55 @@ static void add_marker(struct st_buf *out, const struct st_agents_entry *entry, 
 	st_buf_addf(out, " from line %zu.]\n", line);
 }
 
-/* Make an entry's texts from at most `room` bytes; returns how many it took. */
-static size_t lay_out(struct st_agents_entry *entry, size_t room) {
+static void add_slice(struct st_agents_entry *entry, struct st_str text, size_t end) {
+	st_buf_add(&entry->content, st_str_slice(text, entry->from, end));
+	entry->end = end;
+	entry->cut = text.len - end;
+}
+
+/* As much of a text as fits; the rest comes with the next answers, or never if it is too much. */
+static void lay_out_part(struct st_agents_entry *entry, struct st_str text, size_t room,
+                         size_t text_max) {
+	size_t limit = text.len > text_max ? cut_at(text, text_max) : text.len;
+	if (entry->from > limit)
+		entry->from = limit;
+	struct st_str rest = st_str_slice(text, entry->from, limit);
+	size_t most = room > MARKER_MAX ? room - MARKER_MAX : 0;
+	bool fits = rest.len <= (limit < text.len ? most : room);
+	size_t end = fits ? limit : entry->from + cut_at(rest, most);
+	add_slice(entry, text, end);
+	entry->goes_on = !fits;
+	if (!fits) {
+		entry->cut = 0;
+		st_buf_adds(&entry->content, "[Continued with the next answer.]\n");
+	} else if (limit < text.len) {
+		add_marker(&entry->content, entry, st_line_ends(text, end) + 1);
+	}
+}
+
+static void lay_out_cut(struct st_agents_entry *entry, struct st_str text, size_t room) {
+	if (text.len <= room) {
+		st_buf_add(&entry->content, text);
+		return;
+	}
+	size_t most = room > MARKER_MAX ? room - MARKER_MAX : 0;
+	size_t end = cut_at(text, most < text.len ? most : text.len);
+	add_slice(entry, text, end);
+	add_marker(&entry->content, entry, st_line_ends(text, end) + 1);
+}
+
+/* Make an entry's texts from at most `left` bytes; returns how many it took. */
+static size_t lay_out(struct st_agents_entry *entry, size_t left,
+                      const struct st_agents_room *room) {
 	add_header(&entry->block, entry);
 	struct st_str text = entry->file ? st_agents_file_text(entry->file) : st_str("");
 	text = st_str_slice(text, st_bom_len(text), text.len);
-	size_t header = entry->block.len;
-	if (entry->file && header + text.len > room) {
-		size_t most = room > header + MARKER_MAX ? room - header - MARKER_MAX : 0;
-		size_t end = cut_at(text, most < text.len ? most : text.len);
-		entry->cut = text.len - end;
-		st_buf_add(&entry->content, st_str_slice(text, 0, end));
-		add_marker(&entry->content, entry, st_line_ends(text, end) + 1);
-	} else if (entry->file) {
-		st_buf_add(&entry->content, text);
-	} else if (entry->same_as) {
+	left -= entry->block.len < left ? entry->block.len : left;
+	if (entry->file && room->parts)
+		lay_out_part(entry, text, left, room->text_max);
+	else if (entry->file)
+		lay_out_cut(entry, text, left);
+	else if (entry->same_as) {
 		st_buf_adds(&entry->content, "It now says the same as ");
 		st_quote_name(&entry->content, st_str(entry->same_as));
 		st_buf_adds(&entry->content, ".\n");
@@ -131,25 +167,25 @@ static int tell_left_out(struct stet_agents *list, size_t count, struct stet_err
 	}
 	if (count > named)
 		st_buf_addf(&text, " and %zu more", count - named);
-	st_buf_adds(&text,
-	            ". They come with the next file you read below them; or read them yourself.");
+	st_buf_adds(&text, ". They come with the next answers about files below them.");
 	return text.failed ? st_fail_nomem(err) : st_agents_list_notice(list, text.ptr, err);
 }
 
-int st_agents_list_lay_out(struct stet_agents *list, size_t budget, struct stet_error *err) {
+int st_agents_list_lay_out(struct stet_agents *list, const struct st_agents_room *room,
+                           struct stet_error *err) {
 	st_autofree bool *done = calloc(list->count + 1, sizeof *done);
 	if (!done)
 		return st_fail_nomem(err);
-	size_t room = budget, left_out = 0;
+	size_t left = room->bytes, left_out = 0;
 	for (struct st_agents_entry *entry; (entry = next_entry(list, done));) {
 		done[entry - list->entries] = true;
 		/* The first one is always shown, however small the budget is. */
-		bool fits =
-			!entry->file || room == budget || room >= SHARE_MIN || entry->size + MARKER_MAX <= room;
+		bool fits = !entry->file || left == room->bytes || left >= SHARE_MIN ||
+		            entry->size + MARKER_MAX <= left;
 		entry->left_out = !fits;
 		left_out += !fits;
-		size_t taken = fits ? lay_out(entry, room) : 0;
-		room -= taken < room ? taken : room;
+		size_t taken = fits ? lay_out(entry, left, room) : 0;
+		left -= taken < left ? taken : left;
 		if (entry->block.failed || entry->content.failed)
 			return st_fail_nomem(err);
 	}

@@ -32,6 +32,10 @@ struct st_agents_entry {
 	bool left_out;
 	size_t size;
 	size_t cut;
+	/** The part of its text that is laid out, where it comes in parts; more follows if it goes on. */
+	size_t from;
+	size_t end;
+	bool goes_on;
 	bool has_hash;
 	struct st_hash hash;
 	char hex[ST_HASH_SHORT + 1];
@@ -60,14 +64,24 @@ struct st_agents_entry *st_agents_list_add(struct stet_agents *list, const char 
 [[nodiscard]] int st_agents_list_notice(struct stet_agents *list, const char *text,
                                         struct stet_error *err);
 
+/** How much of a list may be laid out. */
+struct st_agents_room {
+	/** All entries together. */
+	size_t bytes;
+	/** One text at all, however many parts it comes in. */
+	size_t text_max;
+	/** A text that does not fit goes on with the next list; else it is cut. */
+	bool parts;
+};
+
 /**
  * Make content and block of every entry within a budget. Entries without room
  * are marked left_out and told of in a notice.
  *
  * @return 0 or STET_E_NOMEM.
  */
-[[nodiscard]] int st_agents_list_lay_out(struct stet_agents *list, size_t budget,
-                                         struct stet_error *err);
+[[nodiscard]] int st_agents_list_lay_out(struct stet_agents *list,
+                                         const struct st_agents_room *room, struct stet_error *err);
 
 /** Take out the entries that were left out. */
 void st_agents_list_drop_left_out(struct stet_agents *list);

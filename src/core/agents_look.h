@@ -21,10 +21,12 @@ struct st_agents_setup {
 	/** In order of preference: the built-in ones, then the configured. */
 	char *names[ST_AGENTS_NAMES_MAX];
 	size_t name_count;
-	/** The most bytes of one delivery. */
+	/** The most bytes of one delivery, and of one file at all. */
 	_Atomic size_t budget;
 	/** Whether reading a file brings the instructions that apply to it. */
 	_Atomic bool deliver;
+	/** Leave out the root's own, which the client loads itself. */
+	_Atomic bool nested_only;
 	/** Whether to leave out .git, node_modules and dist, and what .gitignore excludes. */
 	_Atomic bool ignore_builtin;
 	_Atomic bool ignore_files;

@@ -2,17 +2,38 @@
 
 #include <stdio.h>
 
-#include "base/words.h"
 #include "core/visit.h"
 #include "fs/remove.h"
+#include "text/diff.h"
 #include "text/find.h"
 #include "text/merge.h"
 
 /* How often a change of unread text starts over because others were faster. */
-enum { TRIES_MAX = 16, APPENDS_MAX = 64, BUSY_MAX = 4 };
+enum { TRIES_MAX = 64, APPENDS_MAX = 64, BUSY_MAX = 4 };
 
 /* What a step may answer besides 0 and a code. */
 enum { AGAIN = 1, UNMERGEABLE = 2 };
+
+/* ---- dropping most of a file ---- */
+
+/* A file of so many lines, and of so many in a hundred of them. */
+enum { DROP_LINES = 100, DROP_PERCENT = 60 };
+
+/* How many lines of the old text the new one does not have. */
+static size_t dropped_lines(struct st_str old, struct st_str new) {
+	st_auto(st_diff) diff = {0};
+	size_t dropped = 0;
+	if (st_diff_init(&diff, old, new, NULL) < 0)
+		return 0;
+	for (size_t i = 0; i < diff.count; i++)
+		dropped += diff.hunks[i].old_count;
+	return dropped;
+}
+
+static bool drops_most(struct st_str old, struct st_str new) {
+	size_t lines = st_line_count(old);
+	return lines >= DROP_LINES && dropped_lines(old, new) * 100 > lines * DROP_PERCENT;
+}
 
 /* ---- the refusal ---- */
 
@@ -25,7 +46,7 @@ struct refusal {
 
 static const struct refusal modified = {
 	"modified",
-	"File %s was modified since you last read it. Please read the file again.",
+	"File %s was modified since you last read it.",
 };
 static const struct refusal overlapping = {
 	"modified",
@@ -40,13 +61,21 @@ static const struct refusal unseen = {
 	"unseen",
 	"File %s exists, and you have not read all of its current version.",
 };
+static const struct refusal sessionless = {
+	"unseen",
+	"File %s exists, and only a session that has read all of it may replace or delete it.",
+};
+static const struct refusal drops = {
+	"drops",
+	"File %s would lose most of its lines.",
+};
 static const struct refusal unread = {
 	"unseen",
 	"File %s has not been read in this session. Read it before changing it.",
 };
 static const struct refusal wrong_hash = {
 	"hash",
-	"File %s is not the version with the expected hash.",
+	"File hash mismatch: %s is not the version that expectedHash names.",
 };
 
 static void say_writer(struct stet_session *session, const struct st_hash *hash,
@@ -93,20 +122,94 @@ static void follow(struct stet_session *session, struct st_seen *seen, struct st
 	st_bases_put(&session->ws->bases, &file->hash, now);
 }
 
-static void say_how_to_go_on(const struct st_change *change, struct stet_answer *answer) {
+/* ---- a whole-file write that would drop what others added ---- */
+
+/* How many of the lines are named, how long each, and how many are looked for at all. */
+enum { LACKING_NAMED = 5, LACKING_CHARS = 80, LACKING_MAX = 200 };
+
+static bool has_line(struct st_str text, struct st_str line) {
+	for (size_t from = 0; from + line.len <= text.len;) {
+		const char *at = memmem(text.ptr + from, text.len - from, line.ptr, line.len);
+		if (!at)
+			return false;
+		size_t start = (size_t)(at - text.ptr), end = start + line.len;
+		if ((start == 0 || text.ptr[start - 1] == '\n') &&
+		    (end == text.len || text.ptr[end] == '\n' || text.ptr[end] == '\r'))
+			return true;
+		from = start + 1;
+	}
+	return false;
+}
+
+/* Without line end and blanks: a line of these alone is not worth naming. */
+static struct st_str line_body(const struct st_lines *lines, size_t n) {
+	struct st_str body = st_lines_body(lines, n);
+	return st_str_trim(body).len > 0 ? body : st_str("");
+}
+
+static void name_line(struct st_buf *out, struct st_str line, size_t number) {
+	struct st_str text = st_str_trim(line);
+	st_buf_adds(out, number > 1 ? ", " : "");
+	st_quote_text(out, text, LACKING_CHARS);
+}
+
+/* Name the lines that others added and the new content does not have; returns how many there are. */
+static size_t name_lacking(struct st_str base, struct st_str now, struct st_str content,
+                           struct st_buf *out) {
+	st_auto(st_diff) diff = {0};
+	st_auto(st_lines) lines = {0};
+	size_t lacking = 0, looked = 0;
+	if (st_diff_init(&diff, base, now, NULL) < 0 || st_lines_init(&lines, now, NULL) < 0 ||
+	    lines.count != diff.new.count)
+		return 0;
+	for (size_t i = 0; i < diff.count; i++) {
+		const struct st_hunk *hunk = &diff.hunks[i];
+		for (size_t n = 1; n <= hunk->new_count && looked < LACKING_MAX; n++, looked++) {
+			struct st_str line = line_body(&lines, hunk->new_start + n);
+			if (line.len == 0 || has_line(content, line))
+				continue;
+			if (++lacking <= LACKING_NAMED)
+				name_line(out, line, lacking);
+		}
+	}
+	if (lacking > LACKING_NAMED)
+		st_buf_addf(out, " and %zu more", lacking - LACKING_NAMED);
+	return lacking;
+}
+
+static void say_lacking(const struct st_seen *seen, struct st_str base, struct st_str now,
+                        struct st_str content, struct stet_answer *answer) {
+	st_auto(st_buf) names = ST_BUF_INIT;
+	size_t lacking = name_lacking(base, now, content, &names);
+	if (seen->overtaken)
+		st_buf_adds(&answer->message,
+		            " Others keep changing this file: use edit_file or append_file, which win "
+		            "against a busy writer.");
+	else if (lacking > 0)
+		st_buf_addf(&answer->message,
+		            " Your content does not contain %s: %s. Add %s, or write again to drop %s.",
+		            lacking == 1 ? "this line" : "these lines", st_buf_cstr(&names),
+		            lacking == 1 ? "it" : "them", lacking == 1 ? "it" : "them");
+	else
+		st_buf_adds(&answer->message,
+		            " Your content has every line that others added: write again to replace the "
+		            "file.");
+}
+
+/* ---- showing what changed ---- */
+
+/* Spec 1's sentence; it goes on where the change is shown, instead of contradicting itself. */
+static void say_read_again(const struct st_change *change, struct stet_answer *answer) {
 	const char *sentence =
-		" The diff shows what changed and counts as read: if your change still makes sense, do the "
-		"same again.";
+		" Please read the file again, or go by the change below, which counts as read.";
 	if (answer->diff_truncated)
-		sentence = " The diff shows the first of what changed; read the file for the rest.";
+		sentence = " Please read the file again; the change below is cut.";
+	else if (change->kind == ST_CHANGE_WHOLE && !change->remove)
+		sentence = " The change below counts as read.";
 	else if (change->kind == ST_CHANGE_LINES)
 		sentence =
-			" The diff shows what changed and counts as read; line numbers may have moved: check "
-			"them, then call again.";
-	else if (change->expected_hash.ptr)
-		sentence =
-			" The diff shows what changed and counts as read: if your change still makes sense, do "
-			"the same again with this hash.";
+			" Please read the file again, or go by the change below, which counts as read; line "
+			"numbers may have moved.";
 	st_buf_adds(&answer->message, sentence);
 }
 
@@ -116,60 +219,65 @@ static void say_how_to_go_on(const struct st_change *change, struct stet_answer 
  */
 static int show_change(struct stet_session *session, const struct st_change *change,
                        const char *path, struct st_seen *seen, const struct st_file *file,
-                       struct stet_answer *answer, struct stet_error *err) {
+                       struct st_str new, struct stet_answer *answer, struct stet_error *err) {
 	struct st_blob *base = st_workspace_base(session->ws, &seen->hash);
 	if (!base) {
-		st_buf_adds(&answer->message,
-		            " What you read is no longer in memory, so there is no diff.");
-		return !answer->message.failed && st_session_meet(session, change->path, path, file) ? 0
-		                                                                       : st_fail_nomem(err);
+		st_buf_adds(&answer->message, " Please read the file again.");
+		return !answer->message.failed && st_session_meet(session, change->path, path, file)
+		           ? 0
+		           : st_fail_nomem(err);
 	}
 	st_auto(st_diff_report) report = {0};
-	struct st_str old = st_strn(base->bytes, base->len);
-	int code = st_session_diff(session, path, old, st_buf_str(&file->bytes), answer, &report, err);
+	struct st_str old = st_strn(base->bytes, base->len), now = st_buf_str(&file->bytes);
+	int code = st_session_diff(session, path, old, now, answer, &report, err);
 	if (code == 0)
-		say_how_to_go_on(change, answer);
+		say_read_again(change, answer);
+	if (code == 0)
+		code = say_matches(change, file, answer, err);
+	bool writes = change->kind == ST_CHANGE_WHOLE && !change->remove;
+	if (code == 0 && writes && !report.truncated)
+		say_lacking(seen, old, now, new, answer);
 	if (code == 0 && answer->message.failed)
 		code = st_fail_nomem(err);
 	/* Last, since only an answer that is complete reaches the caller. */
 	if (code == 0) {
 		follow(session, seen, old, file, &report);
 		st_session_led(session, change->path, path);
+		seen->asked = !report.truncated;
+		seen->overtaken |= writes;
+		/* One refusal is enough where both would be said. */
+		seen->warned |= writes;
 	}
 	st_blob_put(base);
 	return code;
 }
 
-/* What is missing, and the two ways out. */
-static void say_unseen(const struct stet_session *session, const struct st_seen *seen,
-                       struct stet_answer *answer) {
-	if (session->stateless) {
-		st_buf_addf(
-			&answer->message,
-			" Nothing is remembered from call to call: %s \"%s\" if this is the version you "
-			"read, or read it first.",
-			st_word(ST_WORD_PASS_HASH), answer->hash);
-		return;
-	}
+/* What is missing, and how to get it. */
+static void say_unseen(const struct st_seen *seen, struct stet_answer *answer) {
 	if (seen && seen->lines.count > 0) {
-		st_buf_adds(&answer->message, " Not seen: ");
+		st_buf_adds(&answer->message, " Not sent to you so far: ");
 		st_seen_missing(seen, &answer->message);
-		st_buf_adds(&answer->message, ". Read the rest first");
+		st_buf_adds(&answer->message, ". Read them first.");
 	} else {
-		st_buf_adds(&answer->message, " Read it first");
+		st_buf_adds(&answer->message, " Read it first.");
 	}
-	st_buf_addf(&answer->message, ", or %s \"%s\" if you know this version.",
-	            st_word(ST_WORD_PASS_HASH), answer->hash);
 }
 
-/* The same call cannot succeed by itself where the hash is wrong, or a text to change is gone. */
-static void say_hash(const struct stet_session *session, const struct st_change *change,
-                     struct stet_answer *answer, bool changed) {
-	st_buf_addf(&answer->message, " Its hash is %s.", answer->hash);
+/* How much of a long file a write would drop, and that it may. */
+static void say_drops(const struct st_file *file, size_t dropped, struct stet_answer *answer) {
+	st_buf_addf(&answer->message,
+	            " The new content lacks %zu of its %zu lines. Write again if that is meant.",
+	            dropped, st_line_count(st_buf_str(&file->bytes)));
+}
+
+/* The same call cannot succeed by itself where the hash is wrong. */
+static void say_hash(const struct st_change *change, struct stet_answer *answer, bool changed) {
+	st_buf_addf(&answer->message, " Its hash is now %s.", answer->hash);
 	if (!changed)
-		st_buf_addf(&answer->message, " Look at the file again, then %s this one%s.",
-		            st_word(ST_WORD_PASS_HASH),
-		            session->stateless && change->kind == ST_CHANGE_WHOLE ? "" : ", or none");
+		st_buf_addf(&answer->message, " %s",
+		            change->kind == ST_CHANGE_WHOLE ? "Read the file again."
+		                                            : "Read the part you change again, then pass "
+		                                              "this hash.");
 }
 
 static void say_gone(const struct st_change *change, struct stet_answer *answer) {
@@ -179,15 +287,16 @@ static void say_gone(const struct st_change *change, struct stet_answer *answer)
 		sentence = " There is nothing left to delete.";
 	else if (change->kind == ST_CHANGE_WHOLE)
 		sentence = change->expected_hash.ptr
-		               ? " To create it anew, do the same again without expectedHash."
-		               : " To create it anew, do the same again.";
+		               ? " To create it anew, write again without expectedHash."
+		               : " To create it anew, write again.";
 	st_buf_adds(&answer->message, sentence);
 }
 
 /* Fill the answer with a refusal; file is the current version, NULL if there is none. */
 static int refuse(struct stet_session *session, const struct st_change *change,
                   const struct refusal *refusal, const char *path, struct st_seen *seen,
-                  const struct st_file *file, struct stet_answer *answer, struct stet_error *err) {
+                  const struct st_file *file, struct st_str new, struct stet_answer *answer,
+                  struct stet_error *err) {
 	answer->status = "conflict";
 	answer->reason = refusal->reason;
 	int code = st_answer_about(answer, path, file ? &file->hash : NULL, err);
@@ -198,15 +307,24 @@ static int refuse(struct stet_session *session, const struct st_change *change,
 
 	bool changed = file && seen && !st_hash_eq(&seen->hash, &file->hash);
 	if (refusal == &unseen)
-		say_unseen(session, seen, answer);
-	if (file && refusal != &unseen) {
+		say_unseen(seen, answer);
+	else if (refusal == &sessionless)
+		st_buf_adds(&answer->message,
+		            " Pass a name of your choice as \"session\" to read it and to change it.");
+	else if (refusal == &drops)
+		say_drops(file, dropped_lines(st_buf_str(&file->bytes), new), answer);
+	else if (file)
 		say_writer(session, &file->hash, answer);
-		if (refusal == &wrong_hash)
-			say_hash(session, change, answer, changed);
+	if (refusal == &wrong_hash && file)
+		say_hash(change, answer, changed);
+	if (refusal == &drops)
+		seen->warned = true;
+	if (changed && change->unshown)
+		st_buf_adds(&answer->message, " Please read the file again.");
+	else if (changed && refusal != &unseen)
+		code = show_change(session, change, path, seen, file, new, answer, err);
+	else if (file && (refusal == &wrong_hash || refusal == &modified))
 		code = say_matches(change, file, answer, err);
-	}
-	if (code == 0 && changed && !change->unshown)
-		code = show_change(session, change, path, seen, file, answer, err);
 	if (code < 0)
 		return code;
 	if (!file)
@@ -222,6 +340,30 @@ static int refuse(struct stet_session *session, const struct st_change *change,
 
 /* ---- the judgement ---- */
 
+/* Whether what others did since the session last looked is to be merged. */
+static bool merges(const struct st_change *change, const struct st_seen *seen) {
+	if (change->merge)
+		return true;
+	return seen && seen->asked && change->kind == ST_CHANGE_ANCHORED && !change->never_merge;
+}
+
+/* What the session must have seen of a version before it may replace or delete all of it. */
+static const struct refusal *judge_whole(const struct stet_session *session,
+                                         const struct st_change *change, const struct st_seen *seen,
+                                         const struct st_file *file, struct st_str new) {
+	/* An empty file holds nothing that could get lost. */
+	if (file->bytes.len == 0)
+		return NULL;
+	if (session->stateless)
+		return &sessionless;
+	if (!seen || !st_seen_all(seen))
+		return &unseen;
+	if (change->check_drops && !change->remove && !seen->warned &&
+	    drops_most(st_buf_str(&file->bytes), new))
+		return &drops;
+	return NULL;
+}
+
 /* Whether the session may change this version: 0 and no refusal, or a failure. */
 static int judge(struct stet_session *session, const struct st_change *change,
                  const struct st_seen *seen, const struct st_file *file, struct st_str new,
@@ -232,17 +374,21 @@ static int judge(struct stet_session *session, const struct st_change *change,
 		int matches = st_hash_matches(&file->hash, change->expected_hash, err);
 		if (matches < 0)
 			return matches;
-		*refusal = matches ? NULL : &wrong_hash;
-	} else if (whole && st_str_eq(new, st_buf_str(&file->bytes))) {
-		/* Nothing will be written, so nothing can get lost. */
-		*refusal = NULL;
-	} else if (seen && !st_hash_eq(&seen->hash, &file->hash)) {
-		*refusal = &modified;
-	} else if (whole) {
-		*refusal = seen && st_seen_all(seen) ? NULL : &unseen;
-	} else if (!seen && session->ws->require_read && change->kind != ST_CHANGE_APPEND) {
-		*refusal = &unread;
+		if (!matches)
+			*refusal = &wrong_hash;
+		/* A hash comes with every look at a part of a file: it does not prove that all was seen. */
+		if (!matches || !whole || change->hash_proves)
+			return 0;
 	}
+	/* Where nothing will be written, nothing can get lost. */
+	if (whole && !change->remove && st_str_eq(new, st_buf_str(&file->bytes)))
+		return 0;
+	if (seen && !st_hash_eq(&seen->hash, &file->hash))
+		*refusal = &modified;
+	else if (whole)
+		*refusal = judge_whole(session, change, seen, file, new);
+	else if (!seen && session->ws->require_read && change->kind != ST_CHANGE_APPEND)
+		*refusal = &unread;
 	return 0;
 }
 
@@ -323,6 +469,7 @@ static void remember(struct stet_session *session, const struct st_change *chang
 	}
 	seen = st_tracker_meet(&session->tracker, done->path, &done->hash, &done->stamp, total);
 	if (seen) {
+		st_seen_settle(seen);
 		st_intervals_release(&seen->lines);
 		seen->lines = lines;
 		if (all) {
@@ -349,20 +496,22 @@ static void remember(struct stet_session *session, const struct st_change *chang
 
 /* Somebody was faster than us: their version is what the session has to look at. */
 static int overtaken(struct stet_session *session, const struct st_change *change,
-                     const struct st_committed *done, const struct st_file *old,
+                     const struct st_committed *done, const struct st_file *old, struct st_str new,
                      struct stet_answer *answer, struct stet_error *err) {
 	struct st_seen *seen = st_tracker_find(&session->tracker, done->path);
 	bool proven = seen || change->expected_hash.ptr;
 	if (change->kind == ST_CHANGE_APPEND)
 		return AGAIN;
-	if ((change->kind != ST_CHANGE_WHOLE && !proven) || (change->merge && seen && !done->deleted))
+	if ((change->kind != ST_CHANGE_WHOLE && !proven) ||
+	    (merges(change, seen) && seen && !done->deleted))
 		return AGAIN;
 	if (done->deleted)
-		return old ? refuse(session, change, &deleted, done->path, seen, NULL, answer, err) : AGAIN;
+		return old ? refuse(session, change, &deleted, done->path, seen, NULL, new, answer, err)
+		           : AGAIN;
 	const struct refusal *refusal = !old                        ? &unseen
 	                                : change->expected_hash.ptr ? &wrong_hash
 	                                                            : &modified;
-	return refuse(session, change, refusal, done->path, seen, &done->current, answer, err);
+	return refuse(session, change, refusal, done->path, seen, &done->current, new, answer, err);
 }
 
 static int commit(struct stet_session *session, const struct st_change *change, struct st_file *old,
@@ -380,7 +529,7 @@ static int commit(struct stet_session *session, const struct st_change *change, 
 	st_auto(st_committed) done = ST_COMMITTED_INIT;
 	int code = st_commit(&session->ws->root, &session->ws->guard, &request, &done, err);
 	if (code == STET_E_CONFLICT)
-		return overtaken(session, change, &done, old, answer, err);
+		return overtaken(session, change, &done, old, st_buf_str(new), answer, err);
 	if (code < 0)
 		return code;
 	remember(session, change, &done, old, new, answer);
@@ -400,7 +549,7 @@ static int remove_file(struct stet_session *session, const struct st_change *cha
 	st_auto(st_committed) done = ST_COMMITTED_INIT;
 	int code = st_remove(&session->ws->root, &session->ws->guard, &request, &done, err);
 	if (code == STET_E_CONFLICT)
-		return overtaken(session, change, &done, old, answer, err);
+		return overtaken(session, change, &done, old, st_str(""), answer, err);
 	if (code < 0)
 		return code;
 	st_bases_put(&session->ws->bases, &old->hash, st_buf_str(&old->bytes));
@@ -453,9 +602,12 @@ static int merge_or_refuse(struct stet_session *session, const struct st_change 
 		base ? merge(session, change, path, file, st_strn(base->bytes, base->len), new, answer, err)
 			 : UNMERGEABLE;
 	st_blob_put(base);
+	/* Where nobody asked for a merge, a text that is not in what was shown is a question again. */
+	if (!change->merge && (code == STET_E_NO_MATCH || code == STET_E_AMBIGUOUS))
+		return refuse(session, change, &modified, path, seen, file, st_str(""), answer, err);
 	if (code == UNMERGEABLE)
-		return refuse(session, change, base ? &overlapping : &modified, path, seen, file, answer,
-		              err);
+		return refuse(session, change, base ? &overlapping : &modified, path, seen, file,
+		              st_buf_str(new), answer, err);
 	return code;
 }
 
@@ -508,7 +660,7 @@ static int change_absent(struct stet_session *session, const struct st_change *c
                          struct stet_error *err) {
 	struct st_seen *seen = st_session_seen(session, change->path, path);
 	if (seen || change->expected_hash.ptr)
-		return refuse(session, change, &deleted, path, seen, NULL, answer, err);
+		return refuse(session, change, &deleted, path, seen, NULL, st_str(""), answer, err);
 	if (change->remove)
 		return st_fail(err, STET_E_NOT_FOUND, "There is no file %s. Check the path.",
 		               st_shown(change->path));
@@ -544,10 +696,10 @@ static int change_file(struct stet_session *session, const struct st_change *cha
 	/* A whole file can be merged only if all of what it was made from had been seen. */
 	if (refusal == &modified && change->kind == ST_CHANGE_APPEND)
 		code = append_to_changed(session, change, path, seen, file, new, answer, err);
-	else if (refusal == &modified && change->merge && (!whole || st_seen_all(seen)))
+	else if (refusal == &modified && merges(change, seen) && (!whole || st_seen_all(seen)))
 		code = merge_or_refuse(session, change, path, seen, file, new, answer, err);
 	else if (refusal)
-		code = refuse(session, change, refusal, path, seen, file, answer, err);
+		code = refuse(session, change, refusal, path, seen, file, st_buf_str(new), answer, err);
 	else if (!whole)
 		code = change->make(change->context, st_buf_str(&file->bytes), new, err);
 	if (code == 0)

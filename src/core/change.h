@@ -40,6 +40,12 @@ struct st_change {
 	bool text;
 	/** Where the file changed since it was read: merge with that, if the two do not touch. */
 	bool merge;
+	/** Never merge, not even after a refusal that showed all that had changed. */
+	bool never_merge;
+	/** A matching expected_hash stands for having seen the whole file. */
+	bool hash_proves;
+	/** Refuse once to drop most of a long file. */
+	bool check_drops;
 	/** Nobody gets the answer, so that what a refusal would show does not count as seen. */
 	bool unshown;
 	/** The file is to be removed, by a path that is no link's; make is not needed. */

@@ -378,7 +378,9 @@ int st_session_diff(struct stet_session *session, const char *path, struct st_st
                     struct st_str now, struct stet_answer *answer, struct st_diff_report *report,
                     struct stet_error *err) {
 	struct st_diff_opts opts = ST_DIFF_OPTS(path);
-	opts.max_bytes = session->ws->max_diff;
+	/* The other half of an answer is for what is said about it, and for instructions. */
+	size_t most = session->ws->page_bytes / 2;
+	opts.max_bytes = session->ws->max_diff < most ? session->ws->max_diff : most;
 	st_auto(st_diff_report) own = {0};
 	if (!report)
 		report = &own;
@@ -513,6 +515,7 @@ static int apply(struct stet_session *session, struct st_change *change, const c
 	if (expected_hash)
 		change->expected_hash = st_str(expected_hash);
 	change->unshown = !out;
+	change->hash_proves = true;
 	struct stet_answer *answer = st_answer_new("success");
 	if (!answer)
 		return st_fail_nomem(err);

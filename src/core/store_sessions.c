@@ -118,6 +118,21 @@ static void read_lines(struct st_seen *seen, struct st_str text) {
 	}
 }
 
+/* What the column "stale" holds: the first bit is its name, the others came later. */
+enum { STALE = 1, ASKED = 2, OVERTAKEN = 4, WARNED = 8 };
+
+static int64_t flags_of(const struct st_seen *seen) {
+	return (seen->stale ? STALE : 0) | (seen->asked ? ASKED : 0) |
+	       (seen->overtaken ? OVERTAKEN : 0) | (seen->warned ? WARNED : 0);
+}
+
+static void set_flags(struct st_seen *seen, int64_t flags) {
+	seen->stale = flags & STALE;
+	seen->asked = flags & ASKED;
+	seen->overtaken = flags & OVERTAKEN;
+	seen->warned = flags & WARNED;
+}
+
 int st_store_put_seen(struct st_store *store, int64_t session, const char *path,
                       const struct st_seen *seen, struct stet_error *err) {
 	static const char sql[] =
@@ -135,7 +150,7 @@ int st_store_put_seen(struct st_store *store, int64_t session, const char *path,
 	return st_db_run(store->db, sql, err, "ibhiiiiiiiisi", session, st_str(path), &seen->hash,
 	                 (int64_t)stamp->dev, (int64_t)stamp->ino, (int64_t)stamp->size,
 	                 stamp->mtime_ns, stamp->ctime_ns, (int64_t)stamp->racy, (int64_t)seen->total,
-	                 (int64_t)seen->stale, st_buf_str(&lines), st_wall_ns());
+	                 flags_of(seen), st_buf_str(&lines), st_wall_ns());
 }
 
 int st_store_drop_seen(struct st_store *store, int64_t session, const char *path,
@@ -174,7 +189,7 @@ static int load_one(const struct st_rows *rows, struct st_tracker *tracker,
 		st_tracker_meet(tracker, path, &hash, &stamp, (size_t)st_rows_int(rows, 8));
 	if (!seen)
 		return st_fail_nomem(err);
-	seen->stale = st_rows_int(rows, 9) != 0;
+	set_flags(seen, st_rows_int(rows, 9));
 	read_lines(seen, st_rows_str(rows, 10));
 	return 0;
 }

@@ -59,7 +59,7 @@ uint64_t st_seen_digest(const struct st_seen *seen) {
 	uint64_t digest = mix(ST_STR_SUM, seen->hash.bytes, ST_HASH_SIZE);
 	const uint64_t numbers[] = {
 		stamp->dev,  stamp->ino,  stamp->size, (uint64_t)stamp->mtime_ns, (uint64_t)stamp->ctime_ns,
-		stamp->racy, seen->total,
+		stamp->racy, seen->total, seen->asked, seen->overtaken,           seen->warned,
 	};
 	digest = mix(digest, numbers, sizeof numbers);
 	digest = mix(digest, seen->lines.items, seen->lines.count * sizeof *seen->lines.items);
@@ -86,6 +86,7 @@ struct st_seen *st_tracker_meet(struct st_tracker *tracker, const char *path,
 		touch(tracker, path);
 	} else if (!st_hash_eq(&seen->hash, hash)) {
 		st_intervals_clear(&seen->lines);
+		seen->part_line = 0;
 	}
 	seen->hash = *hash;
 	seen->stamp = *stamp;
@@ -157,6 +158,9 @@ static int move_one(struct st_tracker *tracker, const char *from, const char *to
 	}
 	new->lines = lines;
 	new->stale = record.stale;
+	new->asked = record.asked;
+	new->overtaken = record.overtaken;
+	new->warned = record.warned;
 	return 0;
 }
 
@@ -182,6 +186,23 @@ int st_tracker_move(struct st_tracker *tracker, const char *from, const char *to
 void st_seen_add(struct st_seen *seen, size_t first, size_t last) {
 	if (!st_intervals_add(&seen->lines, first, last))
 		return;
+}
+
+void st_seen_add_part(struct st_seen *seen, size_t line, size_t from, size_t to, size_t len) {
+	if (seen->part_line != line) {
+		seen->part_line = line;
+		seen->part_end = 0;
+	}
+	if (from <= seen->part_end && to > seen->part_end)
+		seen->part_end = to;
+	if (seen->part_end >= len) {
+		st_seen_add(seen, line, line);
+		seen->part_line = 0;
+	}
+}
+
+void st_seen_settle(struct st_seen *seen) {
+	seen->asked = seen->overtaken = seen->warned = false;
 }
 
 bool st_seen_all(const struct st_seen *seen) {
@@ -235,6 +256,7 @@ void st_seen_follow(struct st_seen *seen, struct st_str old, struct st_str new, 
 	size_t old_total = seen->total;
 	seen->lines = (struct st_intervals){0};
 	seen->total = st_line_count(new);
+	seen->part_line = 0;
 	if (all) {
 		st_seen_add(seen, 1, seen->total);
 	} else if (lines.count > 0 || shown) {

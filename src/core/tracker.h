@@ -27,6 +27,18 @@ struct st_seen {
 	struct st_hash text;
 	/** And whether that version is valid UTF-8. */
 	bool is_utf8;
+	/**
+	 * A line longer than a page is sent in parts: its number, and how many of
+	 * its first bytes were sent so far; 0 for none. It counts as seen when all were.
+	 */
+	size_t part_line;
+	size_t part_end;
+	/** An edit was refused with all that had changed: the next one merges what came since. */
+	bool asked;
+	/** A whole-file write was refused because the file had changed: the next refusal advises an edit. */
+	bool overtaken;
+	/** A write that drops most of the file was refused: the next one goes through. */
+	bool warned;
 	/** What the session replaced last, if it went to the shelf (fs/shelf.h). */
 	struct st_hash shelved;
 	/** An event told that the file is another one by now; the record serves only to refuse changes. */
@@ -92,6 +104,19 @@ uint64_t st_seen_digest(const struct st_seen *seen);
 
 /** Count lines first to last as seen. */
 void st_seen_add(struct st_seen *seen, size_t first, size_t last);
+
+/**
+ * Count bytes of one line as seen. A line whose parts were all sent, from the
+ * first byte on and without a gap, counts as seen.
+ *
+ * @line   Its number.
+ * @from   The first byte, from 0, and the one behind the last.
+ * @len    How many bytes the line has, its end included.
+ */
+void st_seen_add_part(struct st_seen *seen, size_t line, size_t from, size_t to, size_t len);
+
+/** The session changed the file: refusals from before are settled. */
+void st_seen_settle(struct st_seen *seen);
 
 /** Whether every line was seen. */
 bool st_seen_all(const struct st_seen *seen);

@@ -67,6 +67,7 @@ static int restore(struct stet_session *session, const struct target *target,
 	struct st_change change = {
 		.path = target->path.ptr,
 		.kind = ST_CHANGE_WHOLE,
+		.hash_proves = true,
 		.make = make_old,
 		.context = blob,
 		.remove = !write->had,

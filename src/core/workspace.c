@@ -43,6 +43,7 @@ int stet_workspace_open(const char *root, struct stet_workspace **out, struct st
 	pthread_mutex_init(&ws->history_lock, NULL);
 	ws->max_file = ST_FILE_MAX;
 	ws->max_diff = DIFF_MAX;
+	ws->page_bytes = ST_PAGE_BYTES;
 	ws->durable = true;
 	ws->state = ST_STATE_TOOLS;
 	code = st_agents_setup_init(&ws->agents, err);
@@ -100,6 +101,21 @@ static int set_state(struct stet_workspace *ws, int64_t value, struct stet_error
 	return 0;
 }
 
+static int set_page(struct stet_workspace *ws, int64_t value, struct stet_error *err) {
+	if (value < ST_PAGE_BYTES_MIN || value > ST_PAGE_BYTES_MAX)
+		return out_of_range(err, value, "4096 to 8388608 bytes");
+	ws->page_bytes = (size_t)value;
+	return 0;
+}
+
+static int set_agents(struct stet_workspace *ws, int64_t value, struct stet_error *err) {
+	if (value < 0 || value > 2)
+		return out_of_range(err, value, "0, 1 or 2");
+	ws->agents.deliver = value > 0;
+	ws->agents.nested_only = value == 2;
+	return 0;
+}
+
 static int set_bases(struct stet_workspace *ws, int64_t value, struct stet_error *err) {
 	int code = set_size(&ws->guard.shelf.max, value, err);
 	if (code == 0)
@@ -117,7 +133,7 @@ int stet_workspace_set(struct stet_workspace *ws, enum stet_option option, int64
 	case STET_OPTION_MERGE:
 		return set_flag(&ws->merge, value, err);
 	case STET_OPTION_AGENTS:
-		return set_flag(&ws->agents.deliver, value, err);
+		return set_agents(ws, value, err);
 	case STET_OPTION_AGENTS_BUILTIN:
 		return set_flag(&ws->agents.ignore_builtin, value, err);
 	case STET_OPTION_AGENTS_GITIGNORE:
@@ -134,6 +150,12 @@ int stet_workspace_set(struct stet_workspace *ws, enum stet_option option, int64
 		return set_state(ws, value, err);
 	case STET_OPTION_READ_ONLY:
 		return set_flag(&ws->read_only, value, err);
+	case STET_OPTION_PAGE_BYTES:
+		return set_page(ws, value, err);
+	case STET_OPTION_HASH_PROVES:
+		return set_flag(&ws->hash_proves, value, err);
+	case STET_OPTION_STRUCTURED:
+		return set_flag(&ws->structured, value, err);
 	}
 	return st_fail(err, STET_E_INVALID, "There is no option %d.", (int)option);
 }

@@ -12,6 +12,9 @@
 #include "fs/guard.h"
 #include "stet/workspace.h"
 
+/** The bounds and the default of STET_OPTION_PAGE_BYTES. */
+enum { ST_PAGE_BYTES_MIN = 4096, ST_PAGE_BYTES = 20000, ST_PAGE_BYTES_MAX = 8 << 20 };
+
 /** The levels of STET_OPTION_STATE. */
 enum st_state_level {
 	ST_STATE_NONE,
@@ -42,6 +45,8 @@ struct stet_workspace {
 	char *extensions;
 	_Atomic size_t max_file;
 	_Atomic size_t max_diff;
+	/** The most bytes of text in the answer of a tool. */
+	_Atomic size_t page_bytes;
 	/** Of enum st_state_level. */
 	_Atomic int state;
 	_Atomic bool durable;
@@ -50,6 +55,10 @@ struct stet_workspace {
 	_Atomic bool merge;
 	/** No tool that writes is served. */
 	_Atomic bool read_only;
+	/** An expectedHash unlocks whole-file writes and deletions by tools. */
+	_Atomic bool hash_proves;
+	/** Servers send structuredContent too. */
+	_Atomic bool structured;
 };
 
 /** Remember that a session (name may be NULL) wrote a version. */

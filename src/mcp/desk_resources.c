@@ -1,8 +1,9 @@
 /* Resources: the state of the work, the instructions, the files, and sections of Markdown files. */
 #include "base/base64.h"
-#include "base/utf8.h"
-#include "mcp/desk_state.h"
 #include "base/uri.h"
+#include "base/utf8.h"
+#include "core/visit.h"
+#include "mcp/desk_state.h"
 #include "mcp/wire.h"
 #include "stet/agents.h"
 #include "text/heading.h"
@@ -169,15 +170,21 @@ static int load(struct st_mcp_request *request, const char *path, struct st_plac
 	return code < 0 ? st_mcp_fail(request, number, "%s", why.message) : 0;
 }
 
-/* What a session was shown here it has seen. That it cannot be remembered makes no difference here. */
-static void remember(struct st_mcp_request *request, size_t which, const char *path,
-                     struct st_str bytes) {
+/*
+ * The session knows the version from now on, so that an edit of another one is
+ * refused. No line counts as seen: a client need not show a resource to its model.
+ */
+static void remember(struct st_mcp_request *request, size_t which, const char *spelled,
+                     const char *path, const struct st_file *file) {
 	struct stet_agent *agent = st_desk_agent_of(request);
 	struct stet_session *session = stet_agent_borrow(agent, which);
 	if (!session)
 		return;
-	int code = stet_session_track(session, path, bytes.ptr, bytes.len, NULL);
-	(void)code;
+	struct st_visit visit = st_visit_begin(session, false);
+	const struct st_seen *seen = st_tracker_find(&session->tracker, path);
+	if (!seen || st_hash_eq(&seen->hash, &file->hash))
+		st_session_meet(session, spelled, path, file);
+	st_visit_release(&visit);
 	stet_agent_return(agent);
 }
 
@@ -188,7 +195,7 @@ static int read_path(struct st_mcp_request *request, const char *path) {
 	if (load(request, path, &place, &file, &which) < 0)
 		return -1;
 	struct st_str bytes = st_buf_str(&file.bytes);
-	remember(request, which, path, bytes);
+	remember(request, which, path, place.path, &file);
 	return add_contents(request, type_of(place.path, bytes), bytes);
 }
 

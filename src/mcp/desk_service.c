@@ -7,38 +7,57 @@
 #include "stet/version.h"
 #include "tools/tool.h"
 
-static const char *const group_names[] = {
-	[ST_GROUP_FILES] = "files",
-	[ST_GROUP_TEXT] = "text",
-	[ST_GROUP_STATE] = "state",
+/* The lists and groups that --tools takes: which tools each has, as bits. */
+static const struct tool_list {
+	const char *name;
+	enum st_listed listed;
+	unsigned groups;
+} tool_lists[] = {
+	{"default", ST_LISTED_DEFAULT, ~0U},
+	{"core", ST_LISTED_CORE, ~0U},
+	{"all", ST_LISTED_ALL, ~0U},
+	{"files", ST_LISTED_ALL, 1U << ST_GROUP_FILES},
+	{"text", ST_LISTED_ALL, 1U << ST_GROUP_TEXT},
+	{"state", ST_LISTED_ALL, 1U << ST_GROUP_STATE},
 };
 
-enum { GROUP_COUNT = sizeof group_names / sizeof *group_names };
+enum { TOOL_LISTS = sizeof tool_lists / sizeof *tool_lists };
 
-static int find_group(struct st_str name, struct stet_error *err) {
-	for (int i = 0; i < GROUP_COUNT; i++) {
-		if (st_str_eq(st_str(group_names[i]), name))
+static int find_list(struct st_str name, struct stet_error *err) {
+	for (int i = 0; i < TOOL_LISTS; i++) {
+		if (st_str_eq(st_str(tool_lists[i].name), name))
 			return i;
 	}
 	return st_fail(err, STET_E_INVALID,
-	               "There is no group of tools \"%.*s\". The groups are files, text and state.",
+	               "There is no list of tools \"%.*s\". The lists are default, core and all, and "
+	               "the groups files, text and state.",
 	               (int)(name.len < 100 ? name.len : 100), name.ptr);
 }
 
-static int parse_groups(const char *names, unsigned *groups, struct stet_error *err) {
-	*groups = names ? 0 : ~0U;
-	for (const char *name = names; name && *name;) {
+static int parse_lists(const char *names, unsigned *lists, struct stet_error *err) {
+	*lists = 0;
+	for (const char *name = names ? names : "default"; *name;) {
 		size_t len = strcspn(name, ",");
-		int group = find_group(st_str_trim(st_strn(name, len)), err);
-		if (group < 0)
-			return group;
-		*groups |= 1U << group;
+		int list = find_list(st_str_trim(st_strn(name, len)), err);
+		if (list < 0)
+			return list;
+		*lists |= 1U << list;
 		name += len + (name[len] == ',');
 	}
-	if (*groups == 0)
-		return st_fail(err, STET_E_INVALID,
-		               "Name at least one group of tools: files, text or state.");
+	if (*lists == 0)
+		return st_fail(
+			err, STET_E_INVALID,
+			"Name at least one list of tools: default, core, all, files, text or state.");
 	return 0;
+}
+
+bool st_desk_lists(const struct st_desk_service *service, const struct st_tool *tool) {
+	for (size_t i = 0; i < TOOL_LISTS; i++) {
+		if (service->lists & 1U << i && tool->listed >= tool_lists[i].listed &&
+		    tool_lists[i].groups & 1U << tool->group)
+			return true;
+	}
+	return false;
 }
 
 /* An agent for a peer: a modern HTTP caller has no session that anything could be remembered in. */
@@ -78,13 +97,13 @@ static void keys(struct st_mcp_request *request, uint64_t found[2]) {
 	}
 }
 
-int st_desk_service_new(struct stet_desk *desk, const char *groups, struct st_desk_service **out,
+int st_desk_service_new(struct stet_desk *desk, const char *tools, struct st_desk_service **out,
                         struct stet_error *err) {
 	*out = NULL;
 	struct st_desk_service *service = calloc(1, sizeof *service);
 	if (!service)
 		return st_fail_nomem(err);
-	int code = parse_groups(groups, &service->groups, err);
+	int code = parse_lists(tools, &service->lists, err);
 	service->epoll = code < 0 ? -1 : epoll_create1(EPOLL_CLOEXEC);
 	if (code == 0 && service->epoll < 0)
 		code = st_fail_errno(err, errno, "Files cannot be watched");

@@ -22,10 +22,11 @@ struct st_desk_service;
 /**
  * A service over a desk, which lives longer.
  *
- * @groups  Which groups of tools there are, separated by commas; NULL for all.
- * @return  0, STET_E_INVALID (no such group), STET_E_NOMEM, STET_E_LIMIT.
+ * @tools   Which tools are listed, separated by commas: default, core, all, or
+ *          the groups files, text, state; NULL for the default. All can be called.
+ * @return  0, STET_E_INVALID (no such list), STET_E_NOMEM, STET_E_LIMIT.
  */
-[[nodiscard]] int st_desk_service_new(struct stet_desk *desk, const char *groups,
+[[nodiscard]] int st_desk_service_new(struct stet_desk *desk, const char *tools,
                                       struct st_desk_service **out, struct stet_error *err);
 
 /** Free a service whose server is freed; NULL is fine. */

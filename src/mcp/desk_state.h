@@ -22,9 +22,14 @@ struct st_desk_service {
 	/** Who hears of calls; NULL for nobody. */
 	st_desk_called *called;
 	void *called_arg;
-	/** Bit n: the group n of enum st_group is offered. */
-	unsigned groups;
+	/** Which lists of tools clients are shown; see st_desk_lists(). */
+	unsigned lists;
 };
+
+struct st_tool;
+
+/** Whether clients are shown a tool. */
+bool st_desk_lists(const struct st_desk_service *service, const struct st_tool *tool);
 
 static inline struct st_desk_service *st_desk_service_of(struct st_mcp_request *request) {
 	return (struct st_desk_service *)request->service;

@@ -23,17 +23,30 @@ static int strip(struct st_buf *out, struct st_str json, const char *const *name
 	return code;
 }
 
-/* Before 2025-06-18 answers had no structuredContent, so that there is nothing a schema could describe. */
-static const char *const *unknown_to(enum st_mcp_version version) {
-	static const char *const first[] = {"title", "outputSchema", "annotations", NULL};
-	static const char *const second[] = {"title", "outputSchema", NULL};
-	if (version >= ST_MCP_2025_06_18)
-		return NULL;
-	return version < ST_MCP_2025_03_26 ? first : second;
+/*
+ * Claude Code and Codex show their model nothing of an answer but its
+ * structuredContent where it is there, so it is sent only if it was asked for.
+ * Versions before 2025-06-18 do not know it.
+ */
+static bool is_structured(struct st_mcp_request *request) {
+	return request->version >= ST_MCP_2025_06_18 &&
+	       stet_desk_workspace(st_desk_service_of(request)->desk, 0)->structured;
+}
+
+/* Members of a tool that this version of the protocol does not have, or that would describe nothing. */
+static const char *const *unknown_to(struct st_mcp_request *request) {
+	static const char *const first[] = {"title", "outputSchema", "_meta", "annotations", NULL};
+	static const char *const second[] = {"title", "outputSchema", "_meta", NULL};
+	static const char *const third[] = {"outputSchema", NULL};
+	if (request->version < ST_MCP_2025_03_26)
+		return first;
+	if (request->version < ST_MCP_2025_06_18)
+		return second;
+	return is_structured(request) ? NULL : third;
 }
 
 static int add_tool(struct st_mcp_request *request, size_t tool) {
-	const char *const *unknown = unknown_to(request->version);
+	const char *const *unknown = unknown_to(request);
 	char *json = stet_tool_json(tool);
 	int code = json ? 0 : -1;
 	if (json && unknown)
@@ -44,10 +57,6 @@ static int add_tool(struct st_mcp_request *request, size_t tool) {
 	return code;
 }
 
-static bool is_offered(const struct st_desk_service *service, const struct st_tool *tool) {
-	return tool && (service->groups & 1U << tool->group);
-}
-
 int st_desk_tools_list(struct st_mcp_request *request) {
 	struct st_desk_service *service = st_desk_service_of(request);
 	const char *comma = "";
@@ -56,7 +65,7 @@ int st_desk_tools_list(struct st_mcp_request *request) {
 	bool read_only = stet_desk_workspace(service->desk, 0)->read_only;
 	st_buf_adds(request->result, "{\"tools\":[");
 	for (size_t i = 0; st_tools[i]; i++) {
-		if (!is_offered(service, st_tools[i]) ||
+		if (!st_desk_lists(service, st_tools[i]) ||
 		    (read_only && !(st_tools[i]->hints & ST_HINT_READ_ONLY)))
 			continue;
 		st_buf_adds(request->result, comma);
@@ -97,7 +106,6 @@ static void tell_observer(struct st_mcp_request *request, const struct st_tool *
 }
 
 static int call(struct st_mcp_request *request, const struct st_tool *tool, yyjson_val *args) {
-	static const char *const structured[] = {"structuredContent", NULL};
 	struct stet_error why = {0};
 	struct waiting waiting = {
 		.watch = {.cancelled = is_cancelled, .progress = tell_progress},
@@ -107,17 +115,16 @@ static int call(struct st_mcp_request *request, const struct st_tool *tool, yyjs
 	char client[ST_MCP_CLIENT_MAX];
 	st_mcp_client_name(request, client);
 	waiting.watch.client = st_str(client);
-	/* What may be large is written in its place at once. */
-	st_auto(st_buf) old = ST_BUF_INIT;
-	struct st_buf *answer = request->version < ST_MCP_2025_06_18 ? &old : request->result;
+	struct st_buf *answer = request->result;
 	size_t start = answer->len;
 	int64_t began = st_now_us();
-	int code = st_agent_run(st_desk_agent_of(request), tool, args, &waiting.watch, answer, &why);
+	int code = st_agent_run(st_desk_agent_of(request), tool, args, is_structured(request),
+	                        &waiting.watch, answer, &why);
 	tell_observer(request, tool, code, st_now_us() - began);
 	if (answer->len == start)
 		return st_mcp_fail(request, ST_MCP_INTERNAL_ERROR, "%s", why.message);
 	st_mcp_log(request, ST_MCP_DEBUG, "stet", st_str(code < 0 ? why.message : tool->name));
-	return answer == &old ? strip(request->result, st_buf_str(&old), structured) : 0;
+	return 0;
 }
 
 /* As a tool refuses its arguments, so that the model reads why. */
@@ -133,7 +140,7 @@ int st_desk_tools_call(struct st_mcp_request *request) {
 	if (st_desk_param(request, "name", true, &name) < 0)
 		return -1;
 	const struct st_tool *tool = st_tool_find(name);
-	if (!is_offered(st_desk_service_of(request), tool))
+	if (!tool)
 		return st_mcp_fail(request, ST_MCP_INVALID_PARAMS, "There is no tool \"%.*s\".",
 		                   (int)st_utf8_cut(name, 100), name.ptr);
 	yyjson_val *args = yyjson_obj_get(request->params, "arguments");

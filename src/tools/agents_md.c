@@ -35,7 +35,8 @@ static int run(struct st_call *call, struct stet_error *err) {
 	const char *path = st_arg(call, "path") ? st_call_path(call, "path", err) : NULL;
 	if (st_arg(call, "path") && !path)
 		return err->code;
-	int code = path ? stet_agents_all(call->session, path, &agents, err)
+	int code = path ? st_agents_deliver(call->session, path, ST_AGENTS_ALL, st_call_room(call),
+	                                    NULL, &agents, err)
 	                : stet_agents_index(call->session->ws, &agents, err);
 	if (code < 0)
 		return code;

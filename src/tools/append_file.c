@@ -74,5 +74,6 @@ const struct st_tool st_append_file = {
 		ST_OUTPUT("\"path\":{\"type\":\"string\"},\"created\":{\"type\":\"boolean\"},\"fileHash\":"
                   "{\"type\":\"string\"}," ST_SCHEMA_COMMIT),
 	.group = ST_GROUP_FILES,
+	.listed = ST_LISTED_DEFAULT,
 	.run = run,
 };

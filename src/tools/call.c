@@ -4,6 +4,7 @@
 #include "base/utf8.h"
 #include "core/visit.h"
 #include "fs/displaced.h"
+#include "text/lines.h"
 #include "tools/desk.h"
 #include "tools/instructions.h"
 #include "tools/spelling.h"
@@ -61,11 +62,36 @@ static void fill_failure(struct st_call *call, const struct stet_error *err) {
 		st_json_add_text(doc, call->result, "message", st_str(err->message));
 }
 
-void st_call_block(struct st_call *call, struct st_str text) {
+/* The line of facts and some notices fit into this. */
+enum { ANSWER_RESERVE = 1024 };
+
+static struct st_str main_text(const struct st_call *call) {
+	return call->excerpt.text.ptr ? call->excerpt.text : st_buf_str(&call->text);
+}
+
+static size_t answer_bytes(const struct st_call *call) {
+	return main_text(call).len + call->remark.len + call->block_bytes;
+}
+
+size_t st_call_room(const struct st_call *call) {
+	size_t used = answer_bytes(call) + ANSWER_RESERVE;
+	return used < call->page ? call->page - used : 0;
+}
+
+static yyjson_mut_val *text_block(struct st_call *call, struct st_str text) {
 	yyjson_mut_val *block = yyjson_mut_obj(call->doc);
 	st_json_add_text(call->doc, block, "type", ST_STR("text"));
 	st_json_add_text(call->doc, block, "text", text);
-	st_call_block_of(call, block);
+	call->block_bytes += text.len;
+	return block;
+}
+
+void st_call_block(struct st_call *call, struct st_str text) {
+	st_call_block_of(call, text_block(call, text));
+}
+
+void st_call_add_instructions(struct st_call *call, struct st_str text) {
+	st_json_push(call->doc, call->instructions, text_block(call, text));
 }
 
 void st_call_block_of(struct st_call *call, yyjson_mut_val *block) {
@@ -79,39 +105,123 @@ static void write_text(struct st_str text, struct st_buf *out) {
 	st_buf_addc(out, '}');
 }
 
-/* The text, the remark, then what blocks the tool made. */
+static int write_blocks(struct st_call *call, yyjson_mut_val *blocks, const char **comma,
+                        struct st_buf *out, struct stet_error *err) {
+	int code = 0;
+	yyjson_mut_arr_iter items = yyjson_mut_arr_iter_with(blocks);
+	for (yyjson_mut_val *block; code == 0 && (block = yyjson_mut_arr_iter_next(&items));) {
+		st_buf_adds(out, *comma);
+		code = st_json_write(call->doc, block, out, err);
+		*comma = ",";
+	}
+	return code;
+}
+
+/* The text, what blocks the tool made, the facts, the instructions. */
 static int write_content(struct st_call *call, struct st_buf *out, struct stet_error *err) {
 	/* An image speaks for itself; an empty file is an empty text. */
-	struct st_str text = call->excerpt.text.ptr ? call->excerpt.text : st_buf_str(&call->text);
+	struct st_str text = main_text(call);
 	const char *comma = "";
 	if (text.len > 0 || yyjson_mut_arr_size(call->content) == 0) {
 		write_text(text, out);
 		comma = ",";
 	}
-	if (call->remark.len > 0) {
+	int code = write_blocks(call, call->content, &comma, out, err);
+	if (code == 0 && call->remark.len > 0) {
 		st_buf_adds(out, comma);
 		write_text(st_buf_str(&call->remark), out);
 		comma = ",";
 	}
-	int code = 0;
-	yyjson_mut_arr_iter blocks = yyjson_mut_arr_iter_with(call->content);
-	for (yyjson_mut_val *block; code == 0 && (block = yyjson_mut_arr_iter_next(&blocks));) {
+	return code < 0 ? code : write_blocks(call, call->instructions, &comma, out, err);
+}
+
+/* The text of the answer's own blocks, each on a line of its own. */
+static void join_blocks(const struct st_call *call, struct st_buf *out) {
+	st_buf_add(out, main_text(call));
+	yyjson_mut_arr_iter items = yyjson_mut_arr_iter_with(call->content);
+	for (yyjson_mut_val *block; (block = yyjson_mut_arr_iter_next(&items));) {
+		yyjson_mut_val *text = yyjson_mut_obj_get(block, "text");
+		if (!text)
+			continue;
+		if (out->len > 0 && out->ptr[out->len - 1] != '\n')
+			st_buf_addc(out, '\n');
+		st_buf_add(out, st_strn(yyjson_mut_get_str(text), yyjson_mut_get_len(text)));
+	}
+}
+
+static void write_instruction_texts(const struct st_call *call, struct st_buf *out) {
+	const char *comma = "";
+	yyjson_mut_arr_iter items = yyjson_mut_arr_iter_with(call->instructions);
+	st_buf_adds(out, ",\"instructions\":[");
+	for (yyjson_mut_val *block; (block = yyjson_mut_arr_iter_next(&items));) {
+		yyjson_mut_val *text = yyjson_mut_obj_get(block, "text");
 		st_buf_adds(out, comma);
-		code = st_json_write(call->doc, block, out, err);
+		st_json_quote(out, st_strn(yyjson_mut_get_str(text), yyjson_mut_get_len(text)));
 		comma = ",";
 	}
-	return code;
+	st_buf_adds(out, "]");
+}
+
+/*
+ * Some clients show their model nothing but structuredContent where it is
+ * there, so it holds everything: the text, the facts, the instructions.
+ */
+static int write_structured(struct st_call *call, struct st_buf *out, struct stet_error *err) {
+	st_auto(st_buf) data = ST_BUF_INIT;
+	int code = st_json_write(call->doc, call->result, &data, err);
+	if (code < 0)
+		return code;
+	st_buf_adds(out, ",\"structuredContent\":{\"content\":");
+	if (yyjson_mut_arr_size(call->content) == 0) {
+		st_json_quote(out, main_text(call));
+	} else {
+		st_auto(st_buf) text = ST_BUF_INIT;
+		join_blocks(call, &text);
+		st_json_quote(out, st_buf_str(&text));
+		out->failed |= text.failed;
+	}
+	if (call->remark.len > 0) {
+		st_buf_adds(out, ",\"remark\":");
+		st_json_quote(out, st_buf_str(&call->remark));
+	}
+	if (yyjson_mut_arr_size(call->instructions) > 0)
+		write_instruction_texts(call, out);
+	if (data.len > 2)
+		st_buf_addc(out, ',');
+	st_buf_add(out, st_str_slice(st_buf_str(&data), 1, data.len));
+	return 0;
+}
+
+/*
+ * The last resort against an answer that clients would cut without a word.
+ * Tools stop by st_call_room() before; this cuts only what they made from text
+ * of their own, never a file's.
+ */
+static void cut_to_page(struct st_call *call) {
+	size_t bytes = answer_bytes(call);
+	if (bytes <= call->page || call->excerpt.text.ptr)
+		return;
+	size_t rest = bytes - call->text.len + 128;
+	size_t keep = rest < call->page ? call->page - rest : 0;
+	if (keep >= call->text.len)
+		return;
+	struct st_str text = st_buf_str(&call->text);
+	size_t end = st_line_start(text, keep);
+	st_buf_truncate(&call->text, end > 0 ? end : st_utf8_cut(text, keep));
+	st_buf_addf(&call->text, "\n[Cut here: an answer has at most %zu bytes. Ask for less.]\n",
+	            call->page);
 }
 
 static int write_answer(struct st_call *call, bool failed, struct st_buf *out,
                         struct stet_error *err) {
+	cut_to_page(call);
 	if (call->text.failed || call->remark.failed)
 		return st_fail_nomem(err);
 	st_buf_adds(out, "{\"content\":[");
 	int code = write_content(call, out, err);
-	st_buf_adds(out, "],\"structuredContent\":");
-	if (code == 0)
-		code = st_json_write(call->doc, call->result, out, err);
+	st_buf_adds(out, "]");
+	if (code == 0 && call->structured)
+		code = write_structured(call, out, err);
 	st_buf_adds(out, failed ? ",\"isError\":true}" : "}");
 	return code < 0 || !out->failed ? code : st_fail_nomem(err);
 }
@@ -123,6 +233,8 @@ static int visit(struct st_call *call, struct stet_error *err) {
 	int code = call->tool->run(call, err);
 	if (code == 0)
 		st_call_greet(call);
+	if (!call->failure || code == 0)
+		st_call_instruct_rest(call);
 	for (size_t i = 0; i < call->session_count; i++)
 		st_visit_release(&(struct st_visit){call->sessions[i]});
 	return code;
@@ -142,6 +254,7 @@ static int run(struct st_call *call, yyjson_val *args, struct stet_error *err) {
 	if (code == 0 && call->agent)
 		code = st_agent_enter(call, err);
 	if (code == 0) {
+		call->page = call->session->ws->page_bytes;
 		st_displaced_look(&call->session->ws->guard);
 		code = visit(call, err);
 	}
@@ -162,8 +275,9 @@ static void take_notices(struct st_call *call, struct notices *notices) {
 	yyjson_mut_val *list = NULL;
 	if (!call->session)
 		return;
-	for (char *notice;
-	     notices->count < ST_NOTICES_MAX && (notice = stet_workspace_notice(call->session->ws));) {
+	/* One that does not fit waits for the next answer. */
+	for (char *notice; notices->count < ST_NOTICES_MAX && answer_bytes(call) < call->page &&
+	                   (notice = stet_workspace_notice(call->session->ws));) {
 		if (!list)
 			list = st_json_add_array(call->doc, call->result, "notices");
 		st_json_push(call->doc, list, st_json_text(call->doc, st_str(notice)));
@@ -204,7 +318,9 @@ static int prepare(struct st_call *call, struct stet_error *err) {
 	call->doc = yyjson_mut_doc_new(NULL);
 	call->result = call->doc ? yyjson_mut_obj(call->doc) : NULL;
 	call->content = call->doc ? yyjson_mut_arr(call->doc) : NULL;
-	if (!call->result || !call->content)
+	call->instructions = call->doc ? yyjson_mut_arr(call->doc) : NULL;
+	call->page = ST_PAGE_BYTES;
+	if (!call->result || !call->content || !call->instructions)
 		return st_fail_nomem(err);
 	/* A document whose root goes has failed (base/json.h). */
 	yyjson_mut_doc_set_root(call->doc, call->content);
@@ -267,8 +383,9 @@ static int call_tool(struct st_call *call, const char *tool, struct st_str args,
 }
 
 int st_agent_run(struct stet_agent *agent, const struct st_tool *tool, yyjson_val *args,
-                 struct st_call_watch *watch, struct st_buf *out, struct stet_error *err) {
-	struct st_call call = {.agent = agent, .tool = tool, .watch = watch};
+                 bool structured, struct st_call_watch *watch, struct st_buf *out,
+                 struct stet_error *err) {
+	struct st_call call = {.agent = agent, .tool = tool, .structured = structured, .watch = watch};
 	struct stet_error why = {0};
 	int code = prepare(&call, err);
 	if (code == 0)
@@ -279,14 +396,15 @@ int st_agent_run(struct stet_agent *agent, const struct st_tool *tool, yyjson_va
 
 int stet_call(struct stet_session *session, const char *tool, const char *args, size_t args_len,
               char **out, size_t *out_len, struct stet_error *err) {
-	struct st_call call = {.session = session, .sessions = &session, .session_count = 1};
+	struct st_call call = {
+		.session = session, .sessions = &session, .session_count = 1, .structured = true};
 	return call_tool(&call, tool, st_strn(args ? args : "", args ? args_len : 0), out, out_len,
 	                 err);
 }
 
 int stet_agent_call(struct stet_agent *agent, const char *tool, const char *args, size_t args_len,
                     char **out, size_t *out_len, struct stet_error *err) {
-	struct st_call call = {.agent = agent};
+	struct st_call call = {.agent = agent, .structured = true};
 	return call_tool(&call, tool, st_strn(args ? args : "", args ? args_len : 0), out, out_len,
 	                 err);
 }

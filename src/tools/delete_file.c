@@ -80,11 +80,11 @@ const struct st_tool st_delete_file = {
 	.name = "delete_file",
 	.title = "Delete a file",
 	.description =
-		"Delete a file that you have read completely, or whose expectedHash you give; a "
-		"link itself; an empty directory.",
+		"Delete a file that you have read completely, a link itself, or an empty directory.",
 	.params = params,
 	.output_schema = ST_OUTPUT("\"path\":{\"type\":\"string\"},\"deleted\":{\"type\":\"boolean\"}"),
 	.hints = ST_HINT_DESTRUCTIVE,
 	.group = ST_GROUP_FILES,
+	.listed = ST_LISTED_DEFAULT,
 	.run = run,
 };

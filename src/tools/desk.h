@@ -17,11 +17,13 @@
  * As stet_agent_call(), with a tool and arguments that are there already.
  *
  * @args   An object, or NULL for none.
+ * @structured  Add structuredContent to the answer.
  * @watch  Who waits; may be NULL.
  * @out    Receives the answer; stays empty only without memory.
  */
 int st_agent_run(struct stet_agent *agent, const struct st_tool *tool, yyjson_val *args,
-                 struct st_call_watch *watch, struct st_buf *out, struct stet_error *err);
+                 bool structured, struct st_call_watch *watch, struct st_buf *out,
+                 struct stet_error *err);
 
 /** Number the agents without a name from here on. */
 void st_desk_number_from(struct stet_desk *desk, unsigned first);

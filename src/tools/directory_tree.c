@@ -10,23 +10,44 @@ static size_t depth_of(const char *path) {
 	return depth;
 }
 
-/* How many items there are of each depth; the last counts all that is deeper. */
+/* How many items there are of each depth, and what they take; the last counts all that is deeper. */
 enum { DEPTHS = 256 };
 
+struct level {
+	size_t count;
+	size_t bytes;
+};
+
+/* What an item takes in the text: indentation, name, and how many are hidden below it. */
+static size_t cost_of(const struct st_tree_item *item, size_t depth) {
+	const char *name = strrchr(item->path, '/');
+	return 2 * depth + strlen(name ? name + 1 : item->path) + 24;
+}
+
+static bool take(struct level *room, size_t count, size_t bytes) {
+	if (count > room->count || bytes > room->bytes)
+		return false;
+	room->count -= count;
+	room->bytes -= bytes;
+	return true;
+}
+
 /* Show whole levels from the top for as long as they fit, and of the next one the first. */
-static size_t choose(struct st_tree *tree, size_t limit, size_t max_depth) {
-	size_t counts[DEPTHS] = {0}, shown = 0;
+static size_t choose(struct st_tree *tree, struct level room, size_t max_depth) {
+	struct level levels[DEPTHS] = {0};
+	size_t shown = 0, whole = 0;
 	for (size_t i = 0; i < tree->count; i++) {
 		size_t depth = depth_of(tree->items[i].path);
-		counts[depth < DEPTHS ? depth : DEPTHS - 1]++;
+		struct level *level = &levels[depth < DEPTHS ? depth : DEPTHS - 1];
+		level->count++;
+		level->bytes += cost_of(&tree->items[i], depth);
 	}
-	size_t whole = 0, room = limit;
-	while (whole < DEPTHS && counts[whole] <= room)
-		room -= counts[whole++];
+	while (whole < DEPTHS && take(&room, levels[whole].count, levels[whole].bytes))
+		whole++;
 	for (size_t i = 0; i < tree->count; i++) {
 		size_t depth = depth_of(tree->items[i].path);
-		bool fits = depth < whole || (depth == whole && room > 0);
-		room -= fits && depth == whole;
+		bool fits =
+			depth < whole || (depth == whole && take(&room, 1, cost_of(&tree->items[i], depth)));
 		tree->items[i].shown = fits && depth < max_depth;
 		shown += tree->items[i].shown;
 	}
@@ -75,8 +96,11 @@ static int run(struct st_call *call, struct stet_error *err) {
 	if (code < 0)
 		return code;
 	int64_t limit = st_arg_int(call, "limit", SHOWN_MAX);
-	size_t shown = choose(&tree, limit < SHOWN_MAX ? (size_t)limit : SHOWN_MAX,
-	                      (size_t)st_arg_int(call, "maxDepth", INT64_MAX));
+	struct level room = {
+		.count = limit < SHOWN_MAX ? (size_t)limit : SHOWN_MAX,
+		.bytes = st_call_room(call),
+	};
+	size_t shown = choose(&tree, room, (size_t)st_arg_int(call, "maxDepth", INT64_MAX));
 	count_hidden(&tree);
 
 	st_json_add_text(call->doc, call->result, "status", ST_STR("success"));

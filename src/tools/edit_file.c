@@ -9,10 +9,6 @@
 
 enum { EDITS_MAX = 1000 };
 
-/* More of a diff is not shown in an answer; the whole of a dry run's is. */
-#define DIFF_SHOWN ((size_t)16 << 10)
-#define DRY_DIFF_SHOWN ((size_t)1 << 20)
-
 struct work {
 	struct st_call *call;
 	/* As the caller spells it, and where that leads, while it is being changed. */
@@ -124,7 +120,8 @@ static int show_diff(struct work *work, struct st_str old, struct st_str new,
 	struct st_diff_opts opts = ST_DIFF_OPTS(work->found);
 	if (work->is_new)
 		opts.old_name = NULL;
-	opts.max_bytes = work->dry_run ? DRY_DIFF_SHOWN : DIFF_SHOWN;
+	/* The other half of the answer is for instructions, and what others changed. */
+	opts.max_bytes = st_call_room(work->call) / 2;
 	st_auto(st_diff_report) report = {0};
 	int code = st_diff_unified(old, new, &opts, &work->diff, &report, err);
 	work->truncated = report.truncated;
@@ -218,11 +215,9 @@ static void render(struct st_call *call, const struct work *work,
 	}
 	st_buf_addf(&call->text, "fileHash: %s\n", answer->hash);
 	render_shifts(call, work);
-	if (answer->merged)
-		st_buf_adds(&call->text,
-		            "Merged with changes that others made meanwhile; see foreignDiff.\n");
 	if (work->diff.len > 0)
 		st_buf_addf(&call->text, "\n%s", work->diff.ptr);
+	st_render_merged(call, answer);
 }
 
 /* ---- creation: an empty oldText where there is no file ---- */
@@ -373,5 +368,7 @@ const struct st_tool st_edit_file = {
 		"," ST_SCHEMA_FAILURE "},\"required\":[\"status\"]}",
 	.hints = ST_HINT_DESTRUCTIVE,
 	.group = ST_GROUP_FILES,
+	.listed = ST_LISTED_CORE,
+	.always_load = true,
 	.run = run,
 };

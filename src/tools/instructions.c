@@ -20,13 +20,20 @@ static void list(struct st_call *call, const struct stet_agents *agents) {
 		st_buf_adds(&call->remark, ". Call agents_md with its path if you do not know them.]\n");
 }
 
+/* Less is not worth a header. */
+enum { ROOM_MIN = 1536 };
+
 static int instruct(struct st_call *call, const char *path, unsigned flags,
-                    const struct st_hash *shown, struct stet_error *err) {
-	if (!call->session->ws->agents.deliver)
+                    const struct st_hash *shown, size_t max, struct stet_error *err) {
+	const struct st_agents_setup *setup = &call->session->ws->agents;
+	size_t room = st_call_room(call);
+	max = max < room ? max : room;
+	if (!setup->deliver || max < ROOM_MIN)
 		return 0;
 	struct stet_agents *agents = NULL;
 	struct stet_error why = {0};
-	int code = st_agents_deliver(call->session, path, flags, shown, &agents, &why);
+	flags |= ST_AGENTS_PARTS | (setup->nested_only ? ST_AGENTS_NESTED : 0);
+	int code = st_agents_deliver(call->session, path, flags, max, shown, &agents, &why);
 	if (code == STET_E_NOMEM)
 		return st_fail_nomem(err);
 	if (code < 0)
@@ -41,14 +48,26 @@ static int instruct(struct st_call *call, const char *path, unsigned flags,
 }
 
 int st_call_instruct(struct st_call *call, const char *path, const struct st_hash *shown,
-                     struct stet_error *err) {
-	return instruct(call, path, ST_AGENTS_OF_FILE, shown, err);
+                     size_t max, struct stet_error *err) {
+	return instruct(call, path, ST_AGENTS_OF_FILE, shown, max, err);
+}
+
+void st_call_instruct_rest(struct st_call *call) {
+	const char *pending =
+		call->session->stateless ? NULL : st_agents_given_pending(&call->session->agents);
+	/* What this very answer began goes on with the next. */
+	if (!pending || yyjson_mut_arr_size(call->instructions) > 0)
+		return;
+	st_auto(st_buf) dir = ST_BUF_INIT;
+	st_buf_adds(&dir, *pending ? pending : ".");
+	if (!dir.failed && instruct(call, dir.ptr, 0, NULL, SIZE_MAX, NULL) < 0)
+		return;
 }
 
 void st_call_greet(struct st_call *call) {
 	struct stet_session *session = call->session;
 	if (!call->agent || session->greeted || session->stateless ||
-	    call->tool->hints & ST_HINT_INSTRUCTS)
+	    call->tool->hints & ST_HINT_INSTRUCTS || st_call_room(call) < ROOM_MIN)
 		return;
-	session->greeted = instruct(call, ".", 0, NULL, NULL) == 0;
+	session->greeted = instruct(call, ".", 0, NULL, SIZE_MAX, NULL) == 0;
 }

@@ -10,10 +10,15 @@
  *
  * @path   Below the root, without links.
  * @shown  The hash of a text that the answer shows anyway; may be NULL.
+ * @max    No more bytes, and no more than the answer has room for; what is left
+ *         comes with the next answers.
  * @return 0 or STET_E_NOMEM; what else goes wrong is a remark.
  */
 [[nodiscard]] int st_call_instruct(struct st_call *call, const char *path,
-                                   const struct st_hash *shown, struct stet_error *err);
+                                   const struct st_hash *shown, size_t max, struct stet_error *err);
+
+/** Go on with instructions that were too long for the answer before. */
+void st_call_instruct_rest(struct st_call *call);
 
 /**
  * The root's instructions come with an agent's first answer, whatever that is

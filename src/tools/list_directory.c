@@ -17,5 +17,6 @@ const struct st_tool st_list_directory = {
 	.output_schema = ST_OUTPUT(ST_SCHEMA_LISTING),
 	.hints = ST_HINT_READ_ONLY | ST_HINT_IDEMPOTENT,
 	.group = ST_GROUP_FILES,
+	.listed = ST_LISTED_CORE,
 	.run = run,
 };

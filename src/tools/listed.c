@@ -96,6 +96,8 @@ char *stet_tool_json(size_t index) {
 	add_output(&out, tool->output_schema);
 	st_buf_adds(&out, ",\"annotations\":");
 	add_hints(&out, tool->hints);
+	if (tool->always_load)
+		st_buf_adds(&out, ",\"_meta\":{\"anthropic/alwaysLoad\":true}");
 	st_buf_adds(&out, "}");
 	if (out.failed) {
 		st_buf_release(&out);

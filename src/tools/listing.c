@@ -102,8 +102,12 @@ int st_list_run(struct st_call *call, bool sizes, bool by_size, struct stet_erro
 	st_json_add_text(call->doc, call->result, "status", ST_STR("success"));
 	st_render_path(call, call->result, "path", *dir.path ? dir.path : ".");
 	yyjson_mut_val *list = st_json_add_array(call->doc, call->result, "entries");
-	for (size_t i = part.first; i < part.end; i++)
-		render_entry(call, list, &listing.entries[i], sizes);
+	for (size_t i = part.first; i < part.end; i++) {
+		if (st_call_room(call) < strlen(listing.entries[i].name) * 6 + 32)
+			part.end = i;
+		else
+			render_entry(call, list, &listing.entries[i], sizes);
+	}
 	if (listing.count == 0)
 		st_buf_adds(&call->text, "[The directory is empty.]\n");
 	st_render_part(call, "entries", listing.count, &part);

@@ -88,5 +88,6 @@ const struct st_tool st_move_file = {
 		ST_OUTPUT("\"source\":{\"type\":\"string\"},\"destination\":{\"type\":\"string\"}"),
 	.hints = ST_HINT_DESTRUCTIVE,
 	.group = ST_GROUP_FILES,
+	.listed = ST_LISTED_DEFAULT,
 	.run = run,
 };

@@ -5,6 +5,7 @@ static const struct st_param params[] = {
 	ST_PARAM_PATH,
 	ST_PARAM_LINE_OFFSET,
 	ST_PARAM_LINE_LIMIT,
+	ST_PARAM_BYTE_OFFSET,
 	{.name = "lineNumbers",
      .aliases = "line_numbers",
      .type = ST_PARAM_BOOLEAN,
@@ -30,5 +31,7 @@ const struct st_tool st_read_file = {
 		"},\"required\":[\"status\"]}",
 	.hints = ST_HINT_READ_ONLY | ST_HINT_IDEMPOTENT,
 	.group = ST_GROUP_FILES,
+	.listed = ST_LISTED_CORE,
+	.always_load = true,
 	.run = st_read_run,
 };

@@ -77,7 +77,9 @@ static int run(struct st_call *call, struct stet_error *err) {
 	struct st_seen *seen = st_session_meet(session, path, place.path, &file);
 	if (!seen)
 		return st_fail_nomem(err);
-	st_seen_add(seen, 1, seen->total);
+	/* There is no other way to see a binary file; a text has to arrive as text. */
+	if (memchr(file.bytes.ptr, '\0', file.bytes.len))
+		st_seen_add(seen, 1, seen->total);
 
 	char hash[ST_HASH_SHORT + 1];
 	st_hash_hex(&file.hash, hash, ST_HASH_SHORT);

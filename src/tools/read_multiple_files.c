@@ -2,9 +2,8 @@
 #include "tools/desk.h"
 #include "tools/reading.h"
 
-/* Of all files together. */
-#define ROOM ((size_t)1 << 20)
-enum { PATHS_MAX = 100 };
+/* PATH_ROOM: what the name before a text and the line of facts behind it take. */
+enum { PATHS_MAX = 100, PATH_ROOM = 256, ROOM_MIN = 512 };
 
 static int fail_path(const struct st_call *call, struct stet_error *err) {
 	return st_fail(err, STET_E_INVALID,
@@ -12,32 +11,28 @@ static int fail_path(const struct st_call *call, struct stet_error *err) {
 	               call->tool->name);
 }
 
-static int read_one(struct st_call *call, struct st_str path, size_t room, yyjson_mut_val *item,
+static int read_one(struct st_call *call, struct st_str path, yyjson_mut_val *item,
                     struct st_excerpt *excerpt, struct stet_error *err) {
+	size_t room = st_call_room(call), taken = path.len + PATH_ROOM;
 	if (path.len == 0 || memchr(path.ptr, '\0', path.len))
 		return fail_path(call, err);
-	if (room == 0)
-		return st_fail(err, STET_E_TOO_BIG, "The answer is full. Read this file by itself.");
+	if (room < taken + ROOM_MIN)
+		return st_fail(err, STET_E_TOO_BIG, "the answer is full; read this file by itself.");
 	const char *found = st_call_find(call, "A path", path, err);
 	if (!found)
 		return err->code;
-	struct st_reading what = {
-		.path = found,
-		.tail = -1,
-		.among_others = true,
-		.room = room < ST_PAGE_MAX ? room : ST_PAGE_MAX,
-	};
+	struct st_reading what = {.path = found, .tail = -1, .room = room - taken};
 	return st_read_page(call, &what, item, excerpt, err);
 }
 
 /* Each file is a block: its path, then its text or why there is none. */
-static int add_file(struct st_call *call, yyjson_mut_val *list, struct st_str path, size_t *room,
+static int add_file(struct st_call *call, yyjson_mut_val *list, struct st_str path,
                     struct stet_error *err) {
 	st_auto(st_excerpt) excerpt = ST_EXCERPT_INIT;
 	st_auto(st_buf) block = ST_BUF_INIT;
 	struct stet_error why = {0};
 	yyjson_mut_val *item = yyjson_mut_obj(call->doc);
-	int code = read_one(call, path, *room, item, &excerpt, &why);
+	int code = read_one(call, path, item, &excerpt, &why);
 	if (code == STET_E_NOMEM)
 		return st_fail_nomem(err);
 	if (code < 0) {
@@ -52,7 +47,6 @@ static int add_file(struct st_call *call, yyjson_mut_val *list, struct st_str pa
 	}
 	if (block.failed)
 		return st_fail_nomem(err);
-	*room -= excerpt.text.len < *room ? excerpt.text.len : *room;
 	st_json_push(call->doc, list, item);
 	st_call_block(call, st_buf_str(&block));
 	return code < 0 ? 0 : 1;
@@ -63,12 +57,12 @@ static int run(struct st_call *call, struct stet_error *err) {
 	if (yyjson_arr_size(paths) == 0 || yyjson_arr_size(paths) > PATHS_MAX)
 		return st_fail(err, STET_E_INVALID, "\"paths\" of %s takes 1 to %d paths, not %zu.",
 		               call->tool->name, PATHS_MAX, yyjson_arr_size(paths));
-	size_t room = ROOM, read = 0;
+	size_t read = 0;
 	st_json_add_text(call->doc, call->result, "status", ST_STR("success"));
 	yyjson_mut_val *list = st_json_add_array(call->doc, call->result, "files");
 	yyjson_arr_iter items = yyjson_arr_iter_with(paths);
 	while ((path = yyjson_arr_iter_next(&items))) {
-		int code = add_file(call, list, st_json_str(path), &room, err);
+		int code = add_file(call, list, st_json_str(path), err);
 		if (code < 0)
 			return code;
 		read += (size_t)code;
@@ -98,5 +92,6 @@ const struct st_tool st_read_multiple_files = {
                                "\"read\":{\"type\":\"integer\"}"),
 	.hints = ST_HINT_READ_ONLY | ST_HINT_IDEMPOTENT,
 	.group = ST_GROUP_FILES,
+	.listed = ST_LISTED_DEFAULT,
 	.run = run,
 };

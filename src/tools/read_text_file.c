@@ -2,8 +2,8 @@
 #include "tools/reading.h"
 
 static const struct st_param params[] = {
-	ST_PARAM_PATH,       ST_PARAM_HEAD,    ST_PARAM_TAIL, ST_PARAM_LINE_OFFSET,
-	ST_PARAM_LINE_LIMIT, ST_PARAM_SESSION, ST_PARAMS_END,
+	ST_PARAM_PATH,       ST_PARAM_HEAD,        ST_PARAM_TAIL,    ST_PARAM_LINE_OFFSET,
+	ST_PARAM_LINE_LIMIT, ST_PARAM_BYTE_OFFSET, ST_PARAM_SESSION, ST_PARAMS_END,
 };
 
 const struct st_tool st_read_text_file = {

@@ -5,11 +5,17 @@
 #include "core/view.h"
 #include "tools/instructions.h"
 
+/* NUMBER_MAX: what a line number and its tab take, in front of each line. ROOM_MIN: a page gets on. */
+enum { NUMBER_MAX = 9, ROOM_MIN = 64 };
+
 struct page {
 	size_t first, last, total;
 	struct st_str text;
-	/* One line alone was larger than a page, so that only its beginning is shown. */
-	bool cut;
+	/* Where the text begins in the file, and in its first line. */
+	size_t start, byte;
+	/* The last line goes on behind the text: where it begins, and all that it has. */
+	bool open;
+	size_t line_start, line_len;
 };
 
 static void choose_lines(const struct st_reading *what, size_t total, struct page *page) {
@@ -26,51 +32,88 @@ static void choose_lines(const struct st_reading *what, size_t total, struct pag
 		page->last = page->first + count - 1;
 }
 
-/* As many whole lines as there is room for; of a first line that is longer, its beginning. */
-static void fit(struct page *page, size_t room) {
-	if (page->text.len <= room)
+/* The end of the last whole line that fits, the numbers before lines counted too; 0 if none does. */
+static size_t whole_lines(struct st_str text, size_t room, size_t label, size_t *lines) {
+	size_t most = room, end = 0;
+	do {
+		end = st_line_start(text, most < text.len ? most : text.len);
+		*lines = st_line_ends(text, end);
+		size_t need = end + *lines * label;
+		if (need <= room)
+			break;
+		most = end > need - room ? end - (need - room) : 0;
+	} while (most > 0);
+	return most > 0 ? end : 0;
+}
+
+/* As many whole lines as there is room for; of a first line that is longer, a part. */
+static void fit(struct page *page, struct st_str bytes, size_t room, size_t label) {
+	size_t lines = page->first ? page->last - page->first + 1 : 0;
+	if (page->text.len + lines * label <= room)
 		return;
-	size_t end = st_line_start(page->text, room);
-	page->cut = end == 0;
-	if (page->cut) {
+	size_t end = whole_lines(page->text, room, label, &lines);
+	page->open = end == 0;
+	if (page->open) {
 		page->last = page->first;
-		end = st_utf8_cut(page->text, room);
+		end = st_utf8_cut(page->text, room > label ? room - label : 1);
+		page->line_start = page->start - page->byte;
+		struct st_str rest = st_str_slice(bytes, page->line_start, bytes.len);
+		page->line_len = page->first < page->total ? st_line_offset(rest, 2) : rest.len;
 	} else {
-		page->last = page->first + st_line_ends(page->text, end) - 1;
+		page->last = page->first + lines - 1;
 	}
 	page->text.len = end;
 }
 
-static int find_page(const struct st_view *view, const struct st_reading *what, struct page *page,
-                     struct stet_error *err) {
+/* Skip the bytes of the first line that earlier pages had. */
+static int skip_bytes(const struct st_reading *what, struct page *page, struct stet_error *err) {
+	if (what->byte_offset <= 0)
+		return 0;
+	size_t byte = (size_t)what->byte_offset;
+	size_t len = page->first < page->last ? st_line_offset(page->text, 2) : page->text.len;
+	if (byte >= len)
+		return st_fail(err, STET_E_INVALID,
+		               "byteOffset %zu is out of range: line %zu of %s has %zu bytes.", byte,
+		               page->first, st_shown(what->path), len);
+	page->byte = byte;
+	page->start += byte;
+	page->text = st_str_slice(page->text, byte, page->text.len);
+	return 0;
+}
+
+static int find_page(const struct st_view *view, const struct st_reading *what, size_t room,
+                     struct page *page, struct stet_error *err) {
 	size_t total = view->total_lines;
 	*page = (struct page){0};
 	if (what->offset > 1 && (size_t)what->offset > total)
-		return st_fail(err, STET_E_INVALID, "%s has %zu lines; line %lld is beyond its end.",
-		               st_shown(what->path), total, (long long)what->offset);
+		return st_fail(err, STET_E_INVALID, "Line %lld is out of range: %s has %zu lines.",
+		               (long long)what->offset, st_shown(what->path), total);
 	choose_lines(what, total, page);
 	page->text = st_str("");
 	if (page->first == 0)
 		return 0;
-	size_t start = st_line_offset(view->bytes, page->first);
-	page->text = st_str_slice(view->bytes, start, view->bytes.len);
+	page->start = st_line_offset(view->bytes, page->first);
+	page->text = st_str_slice(view->bytes, page->start, view->bytes.len);
 	if (page->last < total)
 		page->text.len = st_line_offset(page->text, page->last - page->first + 2);
-	fit(page, what->room);
-	return 0;
+	int code = skip_bytes(what, page, err);
+	if (code == 0)
+		fit(page, view->bytes, room, what->numbers ? NUMBER_MAX : 0);
+	return code;
 }
 
 /* The page of a version that is there: of the one that the session knows if it still is. */
 static int look(struct stet_session *session, const struct st_reading *what, struct st_view *view,
                 struct page *page, struct stet_error *err) {
 	bool known = st_view_recall(view, session, what->path) &&
-	             find_page(view, what, page, NULL) == 0 && st_view_holds(view, page->text);
+	             find_page(view, what, what->room, page, NULL) == 0 &&
+	             st_view_holds(view, page->text);
 	int code = known ? 0 : st_view_load(view, session, what->path, err);
 	if (code == 0)
 		code = st_check_text(view->path, view->is_text ? st_str("") : view->bytes, err);
 	if (code == 0 && !view->is_text)
 		view->is_utf8 = st_utf8_valid(view->bytes);
-	return code < 0 || known ? code : find_page(view, what, page, err);
+	return code < 0 || known ? code : find_page(view, what, what->room, page, err);
 }
 
 static int number_lines(struct st_excerpt *excerpt, const struct page *page,
@@ -86,45 +129,106 @@ static int number_lines(struct st_excerpt *excerpt, const struct page *page,
 	return code == 0 && text->failed ? st_fail_nomem(err) : code;
 }
 
+static bool has_more(const struct page *page) {
+	return page->open || (page->last < page->total && page->last > 0);
+}
+
+static size_t next_offset(const struct page *page) {
+	return page->open ? page->last : page->last + 1;
+}
+
+static size_t next_byte(const struct page *page) {
+	return page->open ? page->start - page->line_start + page->text.len : 0;
+}
+
 static void render(struct st_call *call, yyjson_mut_val *data, const struct st_view *view,
-                   const struct page *page) {
-	char hash[ST_HASH_SHORT + 1];
-	st_hash_hex(&view->hash, hash, ST_HASH_SHORT);
+                   const struct page *page, const char *hash) {
 	st_render_path(call, data, "path", view->path);
 	st_json_add_text(call->doc, data, "fileHash", st_str(hash));
 	st_json_add_size(call->doc, data, "totalLines", page->total);
 	st_json_add_size(call->doc, data, "startLine", page->first);
 	st_json_add_size(call->doc, data, "endLine", page->last);
-	bool more = page->last < page->total;
-	st_json_add(call->doc, data, "truncated", yyjson_mut_bool(call->doc, more || page->cut));
-	if (more && page->last > 0)
-		st_json_add_size(call->doc, data, "nextOffset", page->last + 1);
+	bool truncated = page->last < page->total || page->open;
+	st_json_add(call->doc, data, "truncated", yyjson_mut_bool(call->doc, truncated));
+	if (has_more(page))
+		st_json_add_size(call->doc, data, "nextOffset", next_offset(page));
+	if (page->open)
+		st_json_add_size(call->doc, data, "nextByteOffset", next_byte(page));
 	if (!view->is_utf8 && !st_utf8_valid(page->text))
 		st_json_add_true(call->doc, data, "lossy");
 }
 
-/* What a reader of the text alone has to know; not part of it. */
-static void add_remark(struct st_call *call, const struct st_reading *what,
-                       const struct page *page) {
-	const char *name = what->among_others ? st_shown(what->path) : "";
-	const char *part = what->among_others ? ": " : "";
-	if (page->cut)
-		st_buf_addf(&call->remark, "[%s%sLine %zu is longer than %zu bytes and is cut.]\n", name,
-		            part, page->first, what->room);
-	if (page->last < page->total && page->last > 0)
-		st_buf_addf(&call->remark, "[%s%sLines %zu-%zu of %zu. Continue with offset %zu.]\n", name,
-		            part, page->first, page->last, page->total, page->last + 1);
+/* The facts in one short line: what this is, its hash, how to go on. */
+static void add_facts(struct st_call *call, const struct st_view *view, const struct page *page,
+                      const char *hash) {
+	struct st_buf *out = &call->remark;
+	st_buf_adds(out, "[");
+	st_quote_name(out, st_str(view->path));
+	if (page->first == 0)
+		st_buf_addf(out, ": %s of %zu", page->total ? "no lines" : "no line", page->total);
+	else if (page->open || page->byte)
+		st_buf_addf(out, ": line %zu of %zu from byte %zu", page->first, page->total, page->byte);
+	else if (page->first == 1 && page->last == page->total)
+		st_buf_addf(out, ": %zu %s", page->total, page->total == 1 ? "line" : "lines");
+	else
+		st_buf_addf(out, ": lines %zu-%zu of %zu", page->first, page->last, page->total);
+	st_buf_addf(out, ", fileHash %s.", hash);
+	if (has_more(page))
+		st_buf_addf(out, " Continue with offset %zu", next_offset(page));
+	if (page->open)
+		st_buf_addf(out, " and byteOffset %zu (the line has %zu bytes)", next_byte(page),
+		            page->line_len);
+	if (!view->is_utf8 && !st_utf8_valid(page->text))
+		st_buf_adds(out, has_more(page) ? ". Bytes that are not UTF-8 are shown as U+FFFD"
+		                                : " Bytes that are not UTF-8 are shown as U+FFFD");
+	st_buf_adds(out, has_more(page) ? ".]\n" : "]\n");
+}
+
+/* What is in the answer counts as seen, and no more. */
+static void see(struct st_seen *seen, const struct page *page) {
+	size_t first = page->first, last = page->last;
+	if (first == 0)
+		return;
+	if (page->byte > 0 && !page->open) {
+		/* The rest of a long line, then whole ones. */
+		size_t rest = first < last ? st_line_offset(page->text, 2) : page->text.len;
+		size_t end = page->byte + rest;
+		st_seen_add_part(seen, first, page->byte, end, end);
+		first++;
+	}
+	if (page->open)
+		st_seen_add_part(seen, last, page->byte, next_byte(page), page->line_len);
+	else if (first <= last)
+		st_seen_add(seen, first, last);
 }
 
 int st_read_page(struct st_call *call, const struct st_reading *what, yyjson_mut_val *data,
                  struct st_excerpt *excerpt, struct stet_error *err) {
 	struct st_view *view = &excerpt->view;
+	struct st_reading how = *what;
 	struct page page;
-	int code = look(call->session, what, view, &page, err);
+	int code = look(call->session, &how, view, &page, err);
 	if (code < 0)
 		return code;
+
+	/* Instructions come first: a reader should know them before the file. They take half at most. */
+	bool whole = page.first <= 1 && page.last == page.total && !page.open && !page.byte;
+	bool shown = whole && page.text.len <= how.room / 2;
+	size_t before = st_call_room(call);
+	code = st_call_instruct(call, view->path, shown ? &view->hash : NULL, how.room / 2, err);
+	size_t taken = before - st_call_room(call);
+	how.room -= taken < how.room ? taken : how.room;
+	/* Each invalid byte is sent as three. */
+	if (!view->is_utf8)
+		how.room /= 3;
+	if (how.room < ROOM_MIN)
+		how.room = ROOM_MIN;
+	if (code == 0 && (taken > 0 || !view->is_utf8))
+		code = find_page(view, &how, how.room, &page, err);
 	excerpt->text = page.text;
-	if (what->numbers && (code = number_lines(excerpt, &page, err)) < 0)
+	if (code == 0 && what->numbers)
+		code = number_lines(excerpt, &page, err);
+	if (code < 0)
 		return code;
 
 	struct st_seen *seen = st_view_meet(view, call->session);
@@ -132,22 +236,21 @@ int st_read_page(struct st_call *call, const struct st_reading *what, yyjson_mut
 		return st_fail_nomem(err);
 	seen->text = view->hash;
 	seen->is_utf8 = view->is_utf8;
-	if (!page.cut)
-		st_seen_add(seen, page.first, page.last);
-	render(call, data, view, &page);
-	add_remark(call, what, &page);
-	/* Instructions that the answer shows anyway are not repeated. */
-	bool whole = page.first <= 1 && page.last == page.total && !page.cut;
-	return st_call_instruct(call, view->path, whole ? &view->hash : NULL, err);
+	see(seen, &page);
+	char hash[ST_HASH_SHORT + 1];
+	st_hash_hex(&view->hash, hash, ST_HASH_SHORT);
+	render(call, data, view, &page, hash);
+	add_facts(call, view, &page, hash);
+	return 0;
 }
 
 /* Lines from the back, or from some line on. A head with an offset is how a page of it goes on. */
 static int check_range(const struct st_call *call, struct stet_error *err) {
-	static const char *const names[] = {"offset", "limit", "head", "tail"};
+	static const char *const names[] = {"offset", "limit", "head", "tail", "byteOffset"};
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
 		if (st_arg_int(call, names[i], 0) < 0)
-			return st_fail(err, STET_E_INVALID, "\"%s\" of %s counts lines and cannot be negative.",
-			               names[i], call->tool->name);
+			return st_fail(err, STET_E_INVALID, "\"%s\" of %s cannot be negative.", names[i],
+			               call->tool->name);
 	}
 	bool head = st_arg(call, "head"), tail = st_arg(call, "tail");
 	bool limit = st_arg(call, "limit"), range = limit || st_arg(call, "offset");
@@ -166,10 +269,11 @@ int st_read_run(struct st_call *call, struct stet_error *err) {
 	struct st_reading what = {
 		.path = st_call_path(call, "path", err),
 		.offset = st_arg_int(call, "offset", 0),
+		.byte_offset = st_arg_int(call, "byteOffset", 0),
 		.limit = st_arg_int(call, "limit", st_arg_int(call, "head", 0)),
 		.tail = st_arg_int(call, "tail", -1),
 		.numbers = st_arg_flag(call, "lineNumbers", false),
-		.room = ST_PAGE_MAX,
+		.room = st_call_room(call),
 	};
 	if (!what.path)
 		return err->code;

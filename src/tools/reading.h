@@ -4,9 +4,6 @@
 
 #include "tools/render.h"
 
-/** An answer has no more text than this; the rest is a matter of another call. */
-#define ST_PAGE_MAX ((size_t)256 << 10)
-
 /** What to read. */
 struct st_reading {
 	/** As the caller spells it; the call is about its session (st_call_path()). */
@@ -14,13 +11,13 @@ struct st_reading {
 	/** The first line, from 1, and how many; 0 for the beginning, and for all. */
 	int64_t offset;
 	int64_t limit;
+	/** How many bytes of the first line to skip: a line longer than a page comes in parts. */
+	int64_t byte_offset;
 	/** Instead of these: so many of the last lines; -1 for none. */
 	int64_t tail;
-	/** Others are read for the same answer: what is said of it has to name it. */
-	bool among_others;
 	/** Put a number before each line. */
 	bool numbers;
-	/** No more bytes of it; at most ST_PAGE_MAX. */
+	/** No more bytes of it, instructions included. */
 	size_t room;
 };
 
@@ -41,7 +38,8 @@ struct st_reading {
 	"\"path\":{\"type\":\"string\"},\"fileHash\":{\"type\":\"string\"}," \
 	"\"totalLines\":{\"type\":\"integer\"},\"startLine\":{\"type\":\"integer\"}," \
 	"\"endLine\":{\"type\":\"integer\"},\"truncated\":{\"type\":\"boolean\"}," \
-	"\"nextOffset\":{\"type\":\"integer\"},\"lossy\":{\"type\":\"boolean\"}"
+	"\"nextOffset\":{\"type\":\"integer\"},\"nextByteOffset\":{\"type\":\"integer\"}," \
+	"\"lossy\":{\"type\":\"boolean\"}"
 
 /** The run function of read_file and read_text_file. */
 int st_read_run(struct st_call *call, struct stet_error *err);
@@ -50,6 +48,11 @@ int st_read_run(struct st_call *call, struct stet_error *err);
 	{ .name = "offset", .type = ST_PARAM_INTEGER, .description = "First line, from 1." }
 #define ST_PARAM_LINE_LIMIT \
 	{ .name = "limit", .type = ST_PARAM_INTEGER, .description = "How many lines; all by default." }
+#define ST_PARAM_BYTE_OFFSET \
+	{ \
+		.name = "byteOffset", .aliases = "byte_offset", .type = ST_PARAM_INTEGER, \
+		.description = "Skip so many bytes of line offset, as the last page says." \
+	}
 #define ST_PARAM_HEAD \
 	{ .name = "head", .type = ST_PARAM_INTEGER, .description = "Only the first N lines." }
 #define ST_PARAM_TAIL \

@@ -3,13 +3,14 @@
 #include <strings.h>
 
 #include "text/diff.h"
+#include "tools/instructions.h"
 #include "tools/route.h"
 
 const char st_common_schema[] =
 	"{\"type\":\"object\",\"properties\":{"
 	"\"status\":{\"enum\":[\"success\",\"conflict\",\"error\"]},"
 	"\"error\":{\"type\":\"string\"},\"message\":{\"type\":\"string\"},"
-	"\"reason\":{\"enum\":[\"modified\",\"deleted\",\"unseen\",\"hash\"]},"
+	"\"reason\":{\"enum\":[\"modified\",\"deleted\",\"unseen\",\"hash\",\"drops\"]},"
 	"\"path\":{\"type\":\"string\"},"
 	"\"currentHash\":{\"type\":\"string\"},\"expectedHash\":{\"type\":\"string\"},"
 	"\"diff\":{\"type\":\"string\"},\"diffTruncated\":{\"type\":\"boolean\"},"
@@ -18,6 +19,8 @@ const char st_common_schema[] =
 	"\"commit\":{\"enum\":[\"exchanged\",\"created\",\"verified\",\"in-place\",\"none\"]},"
 	"\"noop\":{\"type\":\"boolean\"},\"merged\":{\"type\":\"boolean\"},"
 	"\"foreignDiff\":{\"type\":\"string\"},\"note\":{\"type\":\"string\"},"
+	"\"content\":{\"type\":\"string\"},\"remark\":{\"type\":\"string\"},"
+	"\"instructions\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},"
 	"\"agents\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},"
 	"\"agentsHashes\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},"
 	"\"notices\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}}},"
@@ -128,13 +131,28 @@ static void render_success(struct st_call *call, const char *path_key,
 	}
 }
 
+/*
+ * Instructions that apply to a file, unless the session wrote them itself. Half
+ * of the answer is theirs at most. Without memory they come with a later answer:
+ * what was done is done.
+ */
+static void instruct(struct st_call *call, const char *path) {
+	const struct st_seen *seen = st_tracker_find(&call->session->tracker, path);
+	const struct st_hash *shown = seen && st_seen_all(seen) ? &seen->hash : NULL;
+	if (st_call_instruct(call, path, shown, call->page / 2, NULL) < 0)
+		return;
+}
+
 int st_call_change(struct st_call *call, struct st_change *change, const char *path_key,
                    struct stet_answer **out, struct stet_error *err) {
 	if (st_arg(call, "expectedHash"))
 		change->expected_hash = st_arg_str(call, "expectedHash");
-	change->merge = st_arg(call, "onStale")
-	                    ? strcasecmp(st_arg_str(call, "onStale").ptr, "merge") == 0
-	                    : call->session->ws->merge;
+	bool merge = strcasecmp(st_arg_str(call, "onStale").ptr, "merge") == 0;
+	bool says = st_arg_str(call, "onStale").len > 0;
+	change->merge = says ? merge : call->session->ws->merge;
+	change->never_merge = says && !merge;
+	change->hash_proves = call->session->ws->hash_proves;
+	change->check_drops &= !change->hash_proves;
 	*out = NULL;
 	struct stet_answer *answer = st_answer_new("success");
 	if (!answer)
@@ -142,6 +160,8 @@ int st_call_change(struct st_call *call, struct st_change *change, const char *p
 	int code = st_change_apply(call->session, change, answer, err);
 	if (code == STET_E_CONFLICT)
 		render_refusal(call, change, answer);
+	if (code == 0 || code == STET_E_CONFLICT)
+		instruct(call, answer->path);
 	if (code < 0) {
 		stet_answer_free(answer);
 		return code;
@@ -149,6 +169,17 @@ int st_call_change(struct st_call *call, struct st_change *change, const char *p
 	render_success(call, path_key, answer);
 	*out = answer;
 	return 0;
+}
+
+void st_render_merged(struct st_call *call, const struct stet_answer *answer) {
+	if (!answer->merged)
+		return;
+	if (answer->diff.len == 0) {
+		st_buf_adds(&call->text, "Others had made the same change meanwhile.\n");
+		return;
+	}
+	st_buf_adds(&call->text, "Merged with what others changed meanwhile:\n");
+	st_buf_add(&call->text, st_buf_str(&answer->diff));
 }
 
 /* ---- parts ---- */
@@ -219,7 +250,7 @@ void st_render_agents(struct st_call *call, const struct stet_agents *agents) {
 		if (!paths)
 			paths = st_json_add_array(call->doc, call->result, "agents");
 		st_json_push(call->doc, paths, st_json_text(call->doc, st_str(agents->entries[i].path)));
-		st_call_block(call, st_buf_str(&agents->entries[i].block));
+		st_call_add_instructions(call, st_buf_str(&agents->entries[i].block));
 	}
 	for (size_t i = 0; i < agents->notice_count; i++)
 		st_buf_addf(&call->remark, "[Instructions: %s]\n", agents->notices[i]);

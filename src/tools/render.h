@@ -16,7 +16,7 @@
 #define ST_PARAM_ON_STALE \
 	{ \
 		.name = "onStale", .aliases = "on_stale", .choices = "refuse|merge", \
-		.description = "If the file changed since you read it: refuse (default) or merge." \
+		.description = "If the file changed since you read it: refuse or merge." \
 	}
 #define ST_PARAM_SESSION \
 	{ .name = "session", .description = "Name of another session than the connection's own." }
@@ -68,7 +68,7 @@
 /** Members that a failure has instead; output schemas allow both. */
 #define ST_SCHEMA_FAILURE \
 	"\"error\":{\"type\":\"string\"},\"message\":{\"type\":\"string\"}," \
-	"\"reason\":{\"enum\":[\"modified\",\"deleted\",\"unseen\",\"hash\"]}," \
+	"\"reason\":{\"enum\":[\"modified\",\"deleted\",\"unseen\",\"hash\",\"drops\"]}," \
 	"\"currentHash\":{\"type\":\"string\"},\"expectedHash\":{\"type\":\"string\"}," \
 	"\"diff\":{\"type\":\"string\"},\"diffTruncated\":{\"type\":\"boolean\"}," \
 	"\"stillMatches\":{\"type\":\"array\",\"items\":{\"type\":\"integer\"}}," \
@@ -86,13 +86,17 @@ void st_render_path(struct st_call *call, yyjson_mut_val *object, const char *ke
  * Apply a change with the call's expectedHash and onStale.
  *
  * A refusal is put into the answer: as call->failure, with the diff as text.
- * A success adds path (under path_key), fileHash, commit, noop, merged.
+ * A success adds path (under path_key), fileHash, commit, noop, merged. Either
+ * brings the instructions that newly apply to the file.
  *
  * @out     Receives core's answer, to be freed by the caller, on success.
  */
 [[nodiscard]] int st_call_change(struct st_call *call, struct st_change *change,
                                  const char *path_key, struct stet_answer **out,
                                  struct stet_error *err);
+
+/** Append what was merged into a change to the text: the foreign changes as a diff. */
+void st_render_merged(struct st_call *call, const struct stet_answer *answer);
 
 /** A part of a list: from first up to, not including, end. */
 struct st_part {

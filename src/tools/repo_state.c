@@ -72,5 +72,6 @@ const struct st_tool st_repo_state = {
                                "\"lastUpdated\":{\"type\":\"string\"}"),
 	.hints = ST_HINT_READ_ONLY | ST_HINT_IDEMPOTENT,
 	.group = ST_GROUP_STATE,
+	.listed = ST_LISTED_DEFAULT,
 	.run = run,
 };

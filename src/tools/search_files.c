@@ -45,6 +45,11 @@ static int read_pattern(struct st_call *call, struct pattern *pattern, struct st
 	return pattern->word.failed ? st_fail_nomem(err) : 0;
 }
 
+/* What a path takes in the text at most, quoted, and what is said about the list behind it. */
+static size_t room_for(const struct st_call *call, const char *path) {
+	return strlen(call->session->ws->root.path) + strlen(path) * 6 + 512;
+}
+
 /* A match, by a path that leads to it. */
 static void render_match(struct st_call *call, yyjson_mut_val *list, const struct st_dir *dir,
                          const struct st_tree_item *item) {
@@ -73,8 +78,12 @@ static int run(struct st_call *call, struct stet_error *err) {
 		return code;
 	st_json_add_text(call->doc, call->result, "status", ST_STR("success"));
 	yyjson_mut_val *list = st_json_add_array(call->doc, call->result, "matches");
-	for (size_t i = part.first; i < part.end; i++)
-		render_match(call, list, &dir, &tree.items[i]);
+	for (size_t i = part.first; i < part.end; i++) {
+		if (st_call_room(call) < room_for(call, tree.items[i].path))
+			part.end = i;
+		else
+			render_match(call, list, &dir, &tree.items[i]);
+	}
 	if (tree.count == 0)
 		st_buf_adds(&call->text, "No matches found\n");
 	st_render_part(call, "matches", tree.count, &part);
@@ -106,5 +115,6 @@ const struct st_tool st_search_files = {
                                "\"integer\"},\"ignored\":{\"type\":\"integer\"}"),
 	.hints = ST_HINT_READ_ONLY | ST_HINT_IDEMPOTENT,
 	.group = ST_GROUP_FILES,
+	.listed = ST_LISTED_CORE,
 	.run = run,
 };

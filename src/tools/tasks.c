@@ -166,5 +166,6 @@ const struct st_tool st_tasks = {
                                "\"open\":{\"type\":\"integer\"},"
                                "\"finished\":{\"type\":\"integer\"}"),
 	.group = ST_GROUP_STATE,
+	.listed = ST_LISTED_DEFAULT,
 	.run = run,
 };

@@ -7,11 +7,10 @@
 #include "text/markdown.h"
 #include "text/outline.h"
 #include "text/search.h"
-#include "tools/render.h"
+#include "tools/instructions.h"
 
-/* No answer lists more of anything. */
-enum { LIST_MAX = 2000 };
-#define LINES_MAX_BYTES ((size_t)256 << 10)
+/* What the frame of the answer takes: names, counts, the hash, a note. */
+enum { FRAME_BYTES = 1024 };
 
 struct subject {
 	const char *path;
@@ -19,10 +18,30 @@ struct subject {
 	struct st_lines lines;
 	bool markdown;
 	struct st_seen *seen;
+	/* How many bytes of JSON there is room for. */
+	size_t room;
 };
 
-static void add_item(struct st_call *call, yyjson_mut_val *list, yyjson_mut_val *item) {
+static bool take_room(struct subject *subject, size_t bytes) {
+	if (bytes > subject->room)
+		return false;
+	subject->room -= bytes;
+	return true;
+}
+
+/* Add an item to a list, if there is room for it. */
+static bool add_item(struct st_call *call, struct subject *subject, yyjson_mut_val *list,
+                     yyjson_mut_val *item) {
+	st_auto(st_buf) json = ST_BUF_INIT;
+	if (!item || st_json_write(call->doc, item, &json, NULL) < 0) {
+		/* Without memory the document has failed, which its writing finds. */
+		st_json_push(call->doc, list, NULL);
+		return true;
+	}
+	if (!take_room(subject, json.len + 1))
+		return false;
 	st_json_push(call->doc, list, item);
+	return true;
 }
 
 /* Bytes that are not UTF-8 are shown as U+FFFD, and that is said. */
@@ -53,30 +72,29 @@ static void see(const struct subject *subject, size_t n, struct st_str shown_as)
 		st_seen_add(subject->seen, n, n);
 }
 
-/* Cut long lists visibly. */
-static size_t bounded(struct st_call *call, size_t count, const char *what) {
-	if (count <= LIST_MAX)
-		return count;
+/* Say that a list ends before its end. */
+static void note_cut(struct st_call *call, size_t listed, size_t count, const char *what) {
+	if (listed == count || yyjson_mut_obj_get(call->result, "note"))
+		return;
 	st_auto(st_buf) note = ST_BUF_INIT;
-	st_buf_addf(&note, "The first %d of %zu %s are listed.", LIST_MAX, count, what);
-	if (!yyjson_mut_obj_get(call->result, "note"))
-		st_json_add_text(call->doc, call->result, "note", st_buf_str(&note));
-	return LIST_MAX;
+	st_buf_addf(&note, "The first %zu of %zu %s are listed.", listed, count, what);
+	st_json_add_text(call->doc, call->result, "note", st_buf_str(&note));
 }
 
 /* ---- structure ---- */
 
-static void add_frontmatter(struct st_call *call, yyjson_mut_val *structure,
-                            const struct st_markdown *md) {
+static void add_frontmatter(struct st_call *call, struct subject *subject,
+                            yyjson_mut_val *structure, const struct st_markdown *md) {
 	if (md->front_end == 0)
 		return;
 	yyjson_mut_val *front = st_json_add_object(call->doc, structure, "frontmatter");
 	st_json_add_size(call->doc, front, "startLine", 1);
 	st_json_add_size(call->doc, front, "endLine", md->front_end);
 	yyjson_mut_val *keys = st_json_add_array(call->doc, front, "keys");
-	size_t count = bounded(call, md->key_count, "front matter keys");
-	for (size_t i = 0; i < count; i++)
-		add_item(call, keys, shown_name(call, md->keys[i]));
+	size_t i = 0;
+	while (i < md->key_count && add_item(call, subject, keys, shown_name(call, md->keys[i])))
+		i++;
+	note_cut(call, i, md->key_count, "front matter keys");
 }
 
 static yyjson_mut_val *heading_object(struct st_call *call, const struct st_heading *heading) {
@@ -87,76 +105,105 @@ static yyjson_mut_val *heading_object(struct st_call *call, const struct st_head
 	return item;
 }
 
-static void add_headings(struct st_call *call, yyjson_mut_val *structure,
+static void add_headings(struct st_call *call, struct subject *subject, yyjson_mut_val *structure,
                          const struct st_markdown *md) {
 	yyjson_mut_val *list = st_json_add_array(call->doc, structure, "headings");
-	size_t count = bounded(call, md->heading_count, "headings");
-	for (size_t i = 0; i < count; i++)
-		add_item(call, list, heading_object(call, &md->headings[i]));
+	size_t i = 0;
+	while (i < md->heading_count &&
+	       add_item(call, subject, list, heading_object(call, &md->headings[i])))
+		i++;
+	note_cut(call, i, md->heading_count, "headings");
 }
 
-static void add_codes(struct st_call *call, yyjson_mut_val *structure,
+static yyjson_mut_val *code_object(struct st_call *call, const struct st_code *code) {
+	yyjson_mut_val *item = yyjson_mut_obj(call->doc);
+	st_json_add_size(call->doc, item, "startLine", code->line);
+	st_json_add_size(call->doc, item, "endLine", code->end_line);
+	if (code->language.len > 0)
+		st_json_add(call->doc, item, "language", shown_name(call, code->language));
+	return item;
+}
+
+static void add_codes(struct st_call *call, struct subject *subject, yyjson_mut_val *structure,
                       const struct st_markdown *md) {
 	yyjson_mut_val *list = st_json_add_array(call->doc, structure, "codeBlocks");
-	size_t count = bounded(call, md->code_count, "code blocks");
-	for (size_t i = 0; i < count; i++) {
-		yyjson_mut_val *item = yyjson_mut_obj(call->doc);
-		st_json_add_size(call->doc, item, "startLine", md->codes[i].line);
-		st_json_add_size(call->doc, item, "endLine", md->codes[i].end_line);
-		if (md->codes[i].language.len > 0)
-			st_json_add(call->doc, item, "language", shown_name(call, md->codes[i].language));
-		add_item(call, list, item);
-	}
+	size_t i = 0;
+	while (i < md->code_count && add_item(call, subject, list, code_object(call, &md->codes[i])))
+		i++;
+	note_cut(call, i, md->code_count, "code blocks");
 }
 
-static void add_anchors(struct st_call *call, yyjson_mut_val *structure,
+static yyjson_mut_val *anchor_object(struct st_call *call, const struct st_anchor *anchor) {
+	yyjson_mut_val *item = yyjson_mut_obj(call->doc);
+	st_json_add(call->doc, item, "id", shown_name(call, anchor->id));
+	st_json_add_size(call->doc, item, "line", anchor->line);
+	return item;
+}
+
+static void add_anchors(struct st_call *call, struct subject *subject, yyjson_mut_val *structure,
                         const struct st_markdown *md) {
 	if (md->anchor_count == 0)
 		return;
 	yyjson_mut_val *list = st_json_add_array(call->doc, structure, "anchors");
-	size_t count = bounded(call, md->anchor_count, "anchors");
-	for (size_t i = 0; i < count; i++) {
-		yyjson_mut_val *item = yyjson_mut_obj(call->doc);
-		st_json_add(call->doc, item, "id", shown_name(call, md->anchors[i].id));
-		st_json_add_size(call->doc, item, "line", md->anchors[i].line);
-		add_item(call, list, item);
-	}
+	size_t i = 0;
+	while (i < md->anchor_count &&
+	       add_item(call, subject, list, anchor_object(call, &md->anchors[i])))
+		i++;
+	note_cut(call, i, md->anchor_count, "anchors");
 }
 
-static int add_markdown(struct st_call *call, yyjson_mut_val *structure,
-                        const struct subject *subject, struct stet_error *err) {
+static int add_markdown(struct st_call *call, yyjson_mut_val *structure, struct subject *subject,
+                        struct stet_error *err) {
 	st_auto(st_markdown) md = {0};
 	int code = st_markdown_parse(&md, subject->text, err);
 	if (code < 0)
 		return code;
-	add_frontmatter(call, structure, &md);
-	add_headings(call, structure, &md);
-	add_codes(call, structure, &md);
-	add_anchors(call, structure, &md);
+	add_frontmatter(call, subject, structure, &md);
+	add_headings(call, subject, structure, &md);
+	add_codes(call, subject, structure, &md);
+	add_anchors(call, subject, structure, &md);
 	return 0;
 }
 
-static int add_outline(struct st_call *call, yyjson_mut_val *structure,
-                       const struct subject *subject, struct stet_error *err) {
+static yyjson_mut_val *section_object(struct st_call *call, const struct st_section *section) {
+	yyjson_mut_val *item = yyjson_mut_obj(call->doc);
+	st_json_add(call->doc, item, "marker", shown_name(call, section->marker));
+	st_json_add_size(call->doc, item, "line", section->line);
+	return item;
+}
+
+static void add_sections(struct st_call *call, struct subject *subject, yyjson_mut_val *structure,
+                         const struct st_outline *outline) {
+	if (outline->section_count == 0)
+		return;
+	yyjson_mut_val *list = st_json_add_array(call->doc, structure, "sections");
+	size_t i = 0;
+	while (i < outline->section_count &&
+	       add_item(call, subject, list, section_object(call, &outline->sections[i])))
+		i++;
+	note_cut(call, i, outline->section_count, "sections");
+}
+
+static void add_groups(struct st_call *call, struct subject *subject, yyjson_mut_val *structure,
+                       const struct st_outline *outline) {
+	if (outline->group_count == 0)
+		return;
+	yyjson_mut_val *list = st_json_add_array(call->doc, structure, "blankLineGroups");
+	size_t i = 0;
+	while (i < outline->group_count &&
+	       add_item(call, subject, list, yyjson_mut_uint(call->doc, outline->groups[i])))
+		i++;
+	note_cut(call, i, outline->group_count, "groups");
+}
+
+static int add_outline(struct st_call *call, yyjson_mut_val *structure, struct subject *subject,
+                       struct stet_error *err) {
 	st_auto(st_outline) outline = {0};
 	int code = st_outline_init(&outline, &subject->lines, err);
 	if (code < 0)
 		return code;
-	yyjson_mut_val *list = NULL;
-	if (outline.section_count > 0)
-		list = st_json_add_array(call->doc, structure, "sections");
-	size_t count = bounded(call, outline.section_count, "sections");
-	for (size_t i = 0; i < count; i++) {
-		yyjson_mut_val *item = yyjson_mut_obj(call->doc);
-		st_json_add(call->doc, item, "marker", shown_name(call, outline.sections[i].marker));
-		st_json_add_size(call->doc, item, "line", outline.sections[i].line);
-		add_item(call, list, item);
-	}
-	if (outline.group_count > 0)
-		list = st_json_add_array(call->doc, structure, "blankLineGroups");
-	count = bounded(call, outline.group_count, "groups");
-	for (size_t i = 0; i < count; i++)
-		add_item(call, list, yyjson_mut_uint(call->doc, outline.groups[i]));
+	add_sections(call, subject, structure, &outline);
+	add_groups(call, subject, structure, &outline);
 	return 0;
 }
 
@@ -172,7 +219,7 @@ static void add_size(struct st_call *call, size_t bytes) {
 	st_json_add_text(call->doc, call->result, "fileSize", st_str(text));
 }
 
-static int inspect_structure(struct st_call *call, const struct subject *subject,
+static int inspect_structure(struct st_call *call, struct subject *subject,
                              struct stet_error *err) {
 	st_json_add_size(call->doc, call->result, "totalLines", subject->lines.count);
 	add_size(call, subject->text.len);
@@ -190,15 +237,14 @@ static void add_context(struct st_call *call, yyjson_mut_val *item,
 	yyjson_mut_val *context = st_json_add_object(call->doc, item, "context");
 	yyjson_mut_val *before = st_json_add_array(call->doc, context, "before");
 	for (size_t i = 0; i < match->before_count; i++)
-		add_item(call, before, st_json_text(call->doc, match->before[i]));
+		st_json_push(call->doc, before, st_json_text(call->doc, match->before[i]));
 	yyjson_mut_val *after = st_json_add_array(call->doc, context, "after");
 	for (size_t i = 0; i < match->after_count; i++)
-		add_item(call, after, st_json_text(call->doc, match->after[i]));
+		st_json_push(call->doc, after, st_json_text(call->doc, match->after[i]));
 }
 
-static void add_match(struct st_call *call, yyjson_mut_val *list,
-                      const struct st_search_match *match, const struct st_markdown *md,
-                      bool context) {
+static yyjson_mut_val *match_object(struct st_call *call, const struct st_search_match *match,
+                                    const struct st_markdown *md, bool context) {
 	yyjson_mut_val *item = yyjson_mut_obj(call->doc);
 	st_json_add_size(call->doc, item, "line", match->line);
 	st_json_add_size(call->doc, item, "column", match->column);
@@ -209,11 +255,19 @@ static void add_match(struct st_call *call, yyjson_mut_val *list,
 	if (md && heading < md->heading_count)
 		st_json_add(call->doc, item, "nearestHeading",
 		            heading_object(call, &md->headings[heading]));
-	add_item(call, list, item);
+	return item;
 }
 
-static int inspect_search(struct st_call *call, const struct subject *subject,
-                          struct stet_error *err) {
+/* The lines that a match shows count as seen. */
+static void see_match(const struct subject *subject, const struct st_search_match *match) {
+	see(subject, match->line, match->text);
+	for (size_t k = 0; k < match->before_count; k++)
+		see(subject, match->line - match->before_count + k, match->before[k]);
+	for (size_t k = 0; k < match->after_count; k++)
+		see(subject, match->line + 1 + k, match->after[k]);
+}
+
+static int inspect_search(struct st_call *call, struct subject *subject, struct stet_error *err) {
 	struct st_search search = {
 		.query = st_arg_str(call, "query"),
 		.regex = st_arg_flag(call, "regex", false),
@@ -238,92 +292,77 @@ static int inspect_search(struct st_call *call, const struct subject *subject,
 	st_json_add_text(call->doc, call->result, "query", search.query);
 	st_json_add(call->doc, call->result, "isRegex", yyjson_mut_bool(call->doc, search.regex));
 	yyjson_mut_val *list = st_json_add_array(call->doc, call->result, "matches");
-	for (size_t i = 0; i < found.count; i++) {
-		const struct st_search_match *match = &found.matches[i];
-		add_match(call, list, match, subject->markdown ? &md : NULL, context > 0);
-		see(subject, match->line, match->text);
-		for (size_t k = 0; k < match->before_count; k++)
-			see(subject, match->line - match->before_count + k, match->before[k]);
-		for (size_t k = 0; k < match->after_count; k++)
-			see(subject, match->line + 1 + k, match->after[k]);
+	size_t shown_count = 0;
+	for (; shown_count < found.count; shown_count++) {
+		const struct st_search_match *match = &found.matches[shown_count];
+		if (!add_item(call, subject, list,
+		              match_object(call, match, subject->markdown ? &md : NULL, context > 0)))
+			break;
+		see_match(subject, match);
 	}
 	st_json_add_size(call->doc, call->result, "totalMatches", found.total);
+	if (shown_count < found.count)
+		note_cut(call, shown_count, found.total, "matches");
 	if (found.lossy)
 		st_json_add_true(call->doc, call->result, "lossy");
-	if (found.note.len > 0)
+	if (found.note.len > 0 && !yyjson_mut_obj_get(call->result, "note"))
 		st_json_add_text(call->doc, call->result, "note", found.note);
 	return 0;
 }
 
 /* ---- lines ---- */
 
-/* How much of an answer is filled, and what has to be said about it. */
-struct page {
-	yyjson_mut_val *list;
-	size_t count;
-	size_t bytes;
-	struct st_buf note;
-};
-
-static void page_release(struct page *page) {
-	st_buf_release(&page->note);
-}
-
-static void add_line(struct st_call *call, const struct subject *subject, size_t n,
-                     struct page *page) {
-	struct st_str text = line_text(subject, n);
-	if (text.len > LINES_MAX_BYTES) {
-		text.len = st_utf8_cut(text, LINES_MAX_BYTES);
-		st_buf_addf(&page->note, "Line %zu is longer than %zu bytes and is cut. ", n,
-		            LINES_MAX_BYTES);
-	} else {
-		st_seen_add(subject->seen, n, n);
-	}
+static yyjson_mut_val *line_object(struct st_call *call, size_t n, struct st_str text) {
 	yyjson_mut_val *item = yyjson_mut_obj(call->doc);
 	st_json_add_size(call->doc, item, "number", n);
 	st_json_add(call->doc, item, "text", shown(call, text));
-	add_item(call, page->list, item);
-	page->count++;
-	page->bytes += text.len;
+	return item;
 }
 
-/* Whether a line still fits; one always does. */
-static bool has_room(const struct subject *subject, size_t n, const struct page *page) {
-	size_t bytes = page->bytes + st_lines_body(&subject->lines, n).len;
-	return page->count == 0 || (page->count < LIST_MAX && bytes <= LINES_MAX_BYTES);
+/* Half of what is left: JSON may need two bytes for one. */
+static bool add_long_line(struct st_call *call, struct subject *subject, yyjson_mut_val *list,
+                          size_t n, struct st_str text) {
+	text.len = st_utf8_cut(text, subject->room / 4);
+	return text.len > 0 && add_item(call, subject, list, line_object(call, n, text));
 }
 
-static void add_lines(struct st_call *call, const struct subject *subject,
-                      const struct st_intervals *wanted, struct page *page) {
+/* Add lines while there is room; of a first one that is too long, its beginning. */
+static void add_lines(struct st_call *call, struct subject *subject, yyjson_mut_val *list,
+                      const struct st_intervals *wanted, struct st_buf *note) {
+	size_t count = 0;
 	for (size_t i = 0; i < wanted->count; i++) {
-		for (size_t n = wanted->items[i].first; n <= wanted->items[i].last; n++) {
-			if (!has_room(subject, n, page)) {
-				st_buf_addf(&page->note, "Cut here; ask for \"%zu-\" to go on. ", n);
-				return;
+		for (size_t n = wanted->items[i].first; n <= wanted->items[i].last; n++, count++) {
+			struct st_str text = line_text(subject, n);
+			if (add_item(call, subject, list, line_object(call, n, text))) {
+				if (st_utf8_valid(text))
+					st_seen_add(subject->seen, n, n);
+				continue;
 			}
-			add_line(call, subject, n, page);
+			if (count == 0 && add_long_line(call, subject, list, n, text))
+				st_buf_addf(note, "Line %zu is cut; read_file shows it in parts.", n);
+			else
+				st_buf_addf(note, "Cut here; ask for \"%zu-\" to go on.", n);
+			return;
 		}
 	}
 }
 
-static int inspect_lines(struct st_call *call, const struct subject *subject,
-                         struct stet_error *err) {
+static int inspect_lines(struct st_call *call, struct subject *subject, struct stet_error *err) {
 	st_auto(st_intervals) wanted = {0};
+	st_auto(st_buf) note = ST_BUF_INIT;
 	int code = st_line_ranges_parse(st_arg_str(call, "query"), subject->lines.count, &wanted, err);
 	if (code < 0)
 		return code;
 	st_json_add_size(call->doc, call->result, "totalLines", subject->lines.count);
-	st_auto(page) page = {.list = st_json_add_array(call->doc, call->result, "lines")};
-	add_lines(call, subject, &wanted, &page);
-	if (page.note.len > 0)
-		st_json_add_text(call->doc, call->result, "note", st_str_trim(st_buf_str(&page.note)));
-	return page.note.failed ? st_fail_nomem(err) : 0;
+	add_lines(call, subject, st_json_add_array(call->doc, call->result, "lines"), &wanted, &note);
+	if (note.len > 0)
+		st_json_add_text(call->doc, call->result, "note", st_buf_str(&note));
+	return note.failed ? st_fail_nomem(err) : 0;
 }
 
 /* ---- the call ---- */
 
-typedef int inspect_mode(struct st_call *call, const struct subject *subject,
-                         struct stet_error *err);
+typedef int inspect_mode(struct st_call *call, struct subject *subject, struct stet_error *err);
 
 static int inspect(struct st_call *call, struct subject *subject, inspect_mode *mode,
                    struct stet_error *err) {
@@ -346,7 +385,11 @@ static int inspect(struct st_call *call, struct subject *subject, inspect_mode *
 	st_hash_hex(&file.hash, hash, ST_HASH_SHORT);
 	st_json_add_text(call->doc, call->result, "status", ST_STR("success"));
 	st_render_path(call, call->result, "filePath", place.path);
-	code = mode(call, subject, err);
+	code = st_call_instruct(call, place.path, NULL, call->page / 2, err);
+	size_t room = st_call_room(call);
+	subject->room = room > FRAME_BYTES ? room - FRAME_BYTES : 0;
+	if (code == 0)
+		code = mode(call, subject, err);
 	st_json_add_text(call->doc, call->result, "fileHash", st_str(hash));
 	return code;
 }
@@ -428,5 +471,6 @@ const struct st_tool st_text_inspect = {
 	                 ST_SCHEMA_FAILURE "},\"required\":[\"status\"]}",
 	.hints = ST_HINT_READ_ONLY | ST_HINT_IDEMPOTENT,
 	.group = ST_GROUP_TEXT,
+	.listed = ST_LISTED_DEFAULT,
 	.run = run,
 };

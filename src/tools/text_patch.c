@@ -304,5 +304,6 @@ const struct st_tool st_text_patch = {
 		",\"path\":{\"type\":\"string\"}," ST_SCHEMA_FAILURE "},\"required\":[\"status\"]}",
 	.hints = ST_HINT_DESTRUCTIVE,
 	.group = ST_GROUP_TEXT,
+	.listed = ST_LISTED_DEFAULT,
 	.run = run,
 };

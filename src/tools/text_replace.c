@@ -183,6 +183,7 @@ static void render(struct st_call *call, const struct work *work,
 	st_render_preview(call, st_buf_str(&done->before), st_buf_str(&done->after));
 	st_render_context(call, work->merged ? &work->context : &done->context);
 	render_note(call, work);
+	st_render_merged(call, answer);
 }
 
 /* A number is taken where a word is expected: models send both. */
@@ -281,5 +282,6 @@ const struct st_tool st_text_replace = {
 		"},\"required\":[\"status\"]}",
 	.hints = ST_HINT_DESTRUCTIVE,
 	.group = ST_GROUP_TEXT,
+	.listed = ST_LISTED_DEFAULT,
 	.run = run,
 };

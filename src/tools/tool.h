@@ -52,7 +52,21 @@ enum st_hints {
 	ST_HINT_INSTRUCTS = 8,
 };
 
-/** What tools are for; a server may offer some of the groups. */
+/**
+ * In which lists of tools a tool is shown. Clients pay for every word of a
+ * list in each request, so the default one is short; what is not shown can be
+ * called all the same.
+ */
+enum st_listed {
+	/** Only in the list of all. */
+	ST_LISTED_ALL,
+	/** Also in the default list, which has everything that a model needs. */
+	ST_LISTED_DEFAULT,
+	/** Also in the shortest list. */
+	ST_LISTED_CORE,
+};
+
+/** What tools are for; a server may list some of the groups. */
 enum st_group {
 	ST_GROUP_FILES,
 	ST_GROUP_TEXT,
@@ -77,6 +91,9 @@ struct st_tool {
 	const char *output_schema;
 	unsigned hints;
 	enum st_group group;
+	enum st_listed listed;
+	/** Shown from the start by clients that otherwise show tools after a search. */
+	bool always_load;
 	/** Fill call->result and call->text. 0, or a code with err filled. */
 	int (*run)(struct st_call *call, struct stet_error *err);
 };
@@ -121,16 +138,24 @@ struct st_call {
 	yyjson_val *args[ST_PARAMS_MAX];
 	/** The path that was looked at last; NULL for none. */
 	const char *path;
+	/** The answer carries its data as structuredContent besides the text. */
+	bool structured;
+	/** The most bytes of text that the answer may have; see st_call_room(). */
+	size_t page;
 	/** The answer: what it says as data, and as text. */
 	yyjson_mut_doc *doc;
 	yyjson_mut_val *result;
 	struct st_buf text;
 	/** In place of that text: a file's, which may be large and is not copied for it. */
 	struct st_excerpt excerpt;
-	/** The blocks of text that follow these; see st_call_block(). */
+	/** The blocks that follow the text; see st_call_block(). */
 	yyjson_mut_val *content;
-	/** What has to be said beside the text, where that is a file's; empty for nothing. */
+	/** The facts about it in one short line, and what else stands beside a file's text; empty for nothing. */
 	struct st_buf remark;
+	/** AGENTS.md that newly apply, a block each, behind everything else. */
+	yyjson_mut_val *instructions;
+	/** How many bytes the blocks and instructions have so far. */
+	size_t block_bytes;
 	/** More than a message about a failure, or NULL: a refusal, near misses. */
 	yyjson_mut_val *failure;
 };
@@ -143,8 +168,18 @@ struct st_call {
  */
 [[nodiscard]] int st_call_step(struct st_call *call, size_t done, struct stet_error *err);
 
-/** Add a block of text to the answer, after the text and the remark. */
+/**
+ * How many more bytes of text the answer may have, room for the line of facts
+ * and for notices left aside. Clients cut what is longer, or hide it from
+ * their model, so a tool that has more to say stops here and says how to go on.
+ */
+size_t st_call_room(const struct st_call *call);
+
+/** Add a block of text to the answer, after the text. */
 void st_call_block(struct st_call *call, struct st_str text);
+
+/** Add instructions to the answer, behind everything else. */
+void st_call_add_instructions(struct st_call *call, struct st_str text);
 
 /** Add a block of another kind, made with the call's document. An answer that has one needs no text. */
 void st_call_block_of(struct st_call *call, yyjson_mut_val *block);

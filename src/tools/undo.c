@@ -54,5 +54,6 @@ const struct st_tool st_undo = {
                                "\"deleted\":{\"type\":\"boolean\"}"),
 	.hints = ST_HINT_DESTRUCTIVE,
 	.group = ST_GROUP_STATE,
+	.listed = ST_LISTED_CORE,
 	.run = run,
 };

@@ -64,6 +64,7 @@ static void render(struct st_call *call, const struct writing *writing,
 		st_buf_add(&call->text, st_buf_str(&writing->note));
 	}
 	st_buf_addf(&call->text, "fileHash: %s\n", answer->hash);
+	st_render_merged(call, answer);
 }
 
 static int run(struct st_call *call, struct stet_error *err) {
@@ -72,7 +73,12 @@ static int run(struct st_call *call, struct stet_error *err) {
 		return err->code;
 	struct writing writing = {.path = path, .content = st_arg_str(call, "content")};
 	struct st_change change = {
-		.path = path, .kind = ST_CHANGE_WHOLE, .make = make, .context = &writing};
+		.path = path,
+		.kind = ST_CHANGE_WHOLE,
+		.check_drops = true,
+		.make = make,
+		.context = &writing,
+	};
 	struct stet_answer *answer;
 	int code = st_call_change(call, &change, "path", &answer, err);
 	if (code == 0)
@@ -105,5 +111,7 @@ const struct st_tool st_write_file = {
 					 "},\"required\":[\"status\"]}",
 	.hints = ST_HINT_DESTRUCTIVE | ST_HINT_IDEMPOTENT,
 	.group = ST_GROUP_FILES,
+	.listed = ST_LISTED_CORE,
+	.always_load = true,
 	.run = run,
 };

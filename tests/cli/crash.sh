@@ -26,7 +26,7 @@ ask() {
 
 # write TOOL ARGUMENTS: it succeeds.
 write() {
-	ask tools/call "{\"name\":\"$1\",\"arguments\":$2}" && [[ $answer == *'"status":"success"'* ]]
+	ask tools/call "{\"name\":\"$1\",\"arguments\":$2}" && [[ $answer == *'"result"'* && $answer != *'"isError"'* ]]
 }
 
 # write_and_crash DURABILITY TOOL ARGUMENTS: a first write, this one, and a copy of the disk as soon as it is

@@ -70,9 +70,7 @@ const kinds = [
 for (const [kind, wanted] of kinds) {
 	const dir = workspace();
 	const server = await serve(dir);
-	const requestInit = { headers: server.headers };
-	const connect = () => new kind.StreamableHTTPClientTransport(new URL(server.url), { requestInit });
-	await talk(kind, 'HTTP', connect, dir, wanted);
+	await talk(kind, 'HTTP', () => new kind.StreamableHTTPClientTransport(new URL(server.url)), dir, wanted);
 	await claim(`${kind.name}, HTTP: the server ends well`, async () => assert.equal(await server.stop(), 0));
 }
 

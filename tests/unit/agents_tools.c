@@ -29,23 +29,26 @@ static void a_read_brings_what_applies_after_the_text(void **state) {
 	dir_write(desk->dir, "a/AGENTS.md", "of a\n");
 	dir_write(desk->dir, "a/x", "text\n");
 	yyjson_doc *doc = call(desk, "read_file", "{\"path\":\"a/x\"}");
-	assert_int_equal(yyjson_arr_size(at(doc, "/content")), 3);
+	assert_int_equal(yyjson_arr_size(at(doc, "/content")), 4);
 	assert_string_equal(text(doc, "/content/0/text"), "text\n");
-	assert_string_equal(text(doc, "/content/1/text"),
+	assert_non_null(strstr(text(doc, "/content/1/text"), "[a/x: 1 line, fileHash "));
+	assert_string_equal(text(doc, "/content/2/text"),
 	                    "[Project instructions from AGENTS.md]\n\nroot\n");
-	assert_string_equal(text(doc, "/content/2/text"), "[Loaded from a/AGENTS.md]\n\nof a\n");
+	assert_string_equal(text(doc, "/content/3/text"), "[Loaded from a/AGENTS.md]\n\nof a\n");
+	assert_string_equal(text(doc, "/structuredContent/instructions/1"),
+	                    "[Loaded from a/AGENTS.md]\n\nof a\n");
 	assert_string_equal(text(doc, "/structuredContent/agents/0"), "AGENTS.md");
 	assert_string_equal(text(doc, "/structuredContent/agents/1"), "a/AGENTS.md");
 	yyjson_doc_free(doc);
 
 	doc = call(desk, "read_file", "{\"path\":\"a/x\"}");
-	assert_int_equal(yyjson_arr_size(at(doc, "/content")), 1);
+	assert_int_equal(yyjson_arr_size(at(doc, "/content")), 2);
 	assert_null(at(doc, "/structuredContent/agents"));
 	yyjson_doc_free(doc);
 
 	yyjson_doc_free(call(desk, "clear_session", "{}"));
 	doc = call(desk, "read_file", "{\"path\":\"a/x\"}");
-	assert_int_equal(yyjson_arr_size(at(doc, "/content")), 3);
+	assert_int_equal(yyjson_arr_size(at(doc, "/content")), 4);
 	yyjson_doc_free(doc);
 }
 
@@ -56,10 +59,10 @@ static void a_remark_stands_between_text_and_instructions(void **state) {
 	assert_int_equal(symlink("gone", dir_at(desk->dir, "AGENTS.override.md")), 0);
 	yyjson_doc *doc = call(desk, "read_file", "{\"path\":\"x\",\"limit\":1}");
 	assert_int_equal(yyjson_arr_size(at(doc, "/content")), 3);
-	assert_string_equal(
-		text(doc, "/content/1/text"),
-		"[Lines 1-1 of 3. Continue with offset 2.]\n[Instructions: \"AGENTS.override.md\" is "
-		"a link that leads to no file; it was not loaded.]\n");
+	assert_non_null(strstr(text(doc, "/content/1/text"),
+	                       "[Instructions: \"AGENTS.override.md\" is a link that leads to no file; "
+	                       "it was not loaded.]\n[x: lines 1-1 of 3, fileHash "));
+	assert_non_null(strstr(text(doc, "/content/1/text"), ". Continue with offset 2.]\n"));
 	yyjson_doc_free(doc);
 }
 
@@ -67,13 +70,13 @@ static void nothing_changes_without_instructions_or_where_they_are_off(void **st
 	struct desk *desk = *state;
 	dir_write(desk->dir, "x", "text\n");
 	yyjson_doc *doc = call(desk, "read_file", "{\"path\":\"x\"}");
-	assert_int_equal(yyjson_arr_size(at(doc, "/content")), 1);
+	assert_int_equal(yyjson_arr_size(at(doc, "/content")), 2);
 	assert_null(at(doc, "/structuredContent/agents"));
 	yyjson_doc_free(doc);
 	dir_write(desk->dir, "AGENTS.md", "root\n");
 	assert_int_equal(stet_workspace_set(desk->ws, STET_OPTION_AGENTS, 0, NULL), 0);
 	doc = call(desk, "read_file", "{\"path\":\"x\"}");
-	assert_int_equal(yyjson_arr_size(at(doc, "/content")), 1);
+	assert_int_equal(yyjson_arr_size(at(doc, "/content")), 2);
 	yyjson_doc_free(doc);
 }
 
@@ -82,10 +85,10 @@ static void reading_instructions_does_not_bring_them_twice(void **state) {
 	dir_write(desk->dir, "AGENTS.md", "root\n");
 	dir_write(desk->dir, "x", "text\n");
 	yyjson_doc *doc = call(desk, "read_file", "{\"path\":\"AGENTS.md\"}");
-	assert_int_equal(yyjson_arr_size(at(doc, "/content")), 1);
+	assert_int_equal(yyjson_arr_size(at(doc, "/content")), 2);
 	yyjson_doc_free(doc);
 	doc = call(desk, "read_file", "{\"path\":\"x\"}");
-	assert_int_equal(yyjson_arr_size(at(doc, "/content")), 1);
+	assert_int_equal(yyjson_arr_size(at(doc, "/content")), 2);
 	yyjson_doc_free(doc);
 }
 

@@ -541,7 +541,8 @@ static void the_roots_instructions_come_with_the_first_answer(void **state) {
 	assert_int_equal(blocks(office), 2);
 	assert_string_equal(block(office, 1), "[Project instructions from AGENTS.md]\n\nOf two.\n");
 	assert_int_equal(call(office, "read_file", "{'path': 'b.txt'}"), 0);
-	assert_int_equal(blocks(office), 1);
+	assert_int_equal(blocks(office), 2);
+	expect_part_of(block(office, 1), "fileHash");
 	assert_int_equal(call(office, "clear_session", "{}"), 0);
 	assert_int_equal(call(office, "get_file_info", "{'path': 'a.txt'}"), 0);
 	assert_int_equal(blocks(office), 2);
@@ -574,18 +575,18 @@ static void a_stateless_agent_gets_a_list_of_instructions(void **state) {
 
 /* ---- stateless ---- */
 
-static void a_stateless_refusal_says_what_to_pass(void **state) {
+static void a_stateless_refusal_asks_for_a_session(void **state) {
 	struct office *office = *state;
 	struct stet_agent *agent = NULL;
 	assert_int_equal(stet_desk_stateless(office->desk, NULL, &agent, NULL), 0);
 	assert_int_equal(run(office, agent, "write_file", "{'path': 'a.txt', 'content': 'x'}"),
 	                 STET_E_CONFLICT);
-	expect_error(office, "Nothing is remembered from call to call: pass expectedHash");
+	expect_error(office, "Pass a name of your choice as \"session\"");
 	assert_int_equal(run(office, agent, "delete_file", "{'path': 'a.txt'}"), STET_E_CONFLICT);
 	assert_int_equal(run(office, agent, "write_file",
 	                     "{'path': 'a.txt', 'content': 'x', 'expectedHash': '0123456789abcdef'}"),
 	                 STET_E_CONFLICT);
-	expect_error(office, "then pass expectedHash this one");
+	expect_error(office, "File hash mismatch");
 	stet_agent_release(agent);
 }
 
@@ -600,7 +601,8 @@ static void a_stateless_agent_remembers_nothing(void **state) {
 	         data(office, "fileHash"));
 	assert_int_equal(run(office, agent, "write_file", "{'path': 'a.txt', 'content': 'x'}"),
 	                 STET_E_CONFLICT);
-	assert_int_equal(run(office, agent, "write_file", args), 0);
+	/* A hash comes with every look at a file: it is no proof that all of it was seen. */
+	assert_int_equal(run(office, agent, "write_file", args), STET_E_CONFLICT);
 	dir_write(office->dir, "one/a.txt", "others\n");
 	assert_int_equal(
 		run(office, agent, "edit_file", "{'path': 'a.txt', 'oldText': 'others', 'newText': 'x'}"),
@@ -701,7 +703,7 @@ int main(void) {
 		office_claim(idle_names_make_room_and_names_in_use_stay),
 		office_claim(the_roots_instructions_come_with_the_first_answer),
 		office_claim(a_stateless_agent_gets_a_list_of_instructions),
-		office_claim(a_stateless_refusal_says_what_to_pass),
+		office_claim(a_stateless_refusal_asks_for_a_session),
 		office_claim(a_stateless_agent_remembers_nothing),
 		office_claim(a_borrowed_session_is_the_agents_own),
 		office_claim(agents_work_at_once_and_lose_nothing),

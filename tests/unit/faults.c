@@ -974,6 +974,7 @@ static struct st_str manual_name(const char *symbol) {
 
 static bool is_harmless(const char *symbol) {
 	static const char *const names[] = {
+		"program_invocation_short_name",
 		"_GLOBAL_OFFSET_TABLE_",
 		"__assert_fail",
 		"__errno_location",

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include "base/clock.h"
+#include "base/utf8.h"
 #include "lib/run.h"
 #include "lib/tools.h"
 
@@ -27,7 +28,7 @@ static void returns_error_when_file_was_modified_since_last_read(void **state) {
 	       "{'path': 'test.txt', 'oldText': 'original', 'newText': 'new'}");
 	expect_text(
 		"Error: File \"test.txt\" was modified since you last read it. Please read the file "
-		"again.");
+		"again, or go by the change below, which counts as read.");
 	expect_file(desk, "test.txt", "externally modified");
 }
 
@@ -70,6 +71,7 @@ static int try_anchored(struct desk *desk, size_t i, const char *more) {
 }
 
 static void make_stale(struct desk *desk) {
+	stet_session_invalidate(desk->session, "a.txt");
 	dir_write(desk->dir, "a.txt", "one\ntwo\nthree\n");
 	read_all(desk);
 	dir_write(desk->dir, "a.txt", "zero\none\ntwo\nthree\n");
@@ -142,7 +144,7 @@ static void a_large_diff_is_cut_and_said_to_be(void **state) {
 	       "{'path': 'a.txt', 'oldText': 'line 5', 'newText': '2'}");
 	expect_true("diffTruncated");
 	expect_text("diff cut here");
-	expect_text("read the file for the rest");
+	expect_text("Please read the file again; the change below is cut.");
 	assert_true(whole_answer().len < 64 << 10);
 }
 
@@ -172,7 +174,8 @@ static void a_wrong_expected_hash_is_refused_even_if_nothing_changed(void **stat
 		                 STET_E_CONFLICT);
 		expect_str("reason", "hash");
 		expect_text(hash);
-		expect_text("then pass expectedHash this one");
+		expect_text("File hash mismatch");
+		expect_text("then pass this hash");
 		expect_none("diff");
 	}
 }
@@ -184,7 +187,7 @@ static void a_wrong_expected_hash_says_how_to_go_on(void **state) {
 	assert_int_equal(try_anchored(desk, 0, ", 'expectedHash': '0000000000000000'"),
 	                 STET_E_CONFLICT);
 	expect_part("diff", "+zero\n");
-	expect_text("do the same again with this hash");
+	expect_text("go by the change below, which counts as read");
 	char more[64];
 	snprintf(more, sizeof more, ", 'expectedHash': '%s'", copy_of("currentHash"));
 	assert_int_equal(try_anchored(desk, 0, more), 0);
@@ -413,11 +416,103 @@ static void a_file_that_was_not_read_is_not_overwritten(void **state) {
 		refuse(desk, STET_E_CONFLICT, "write_file", "{'path': 'a.txt', 'content': 'mine'}");
 		expect_str("reason", "unseen");
 	}
+	expect_text("Read it first.");
 	const char *hash = copy_of("currentHash");
-	expect_text(hash);
 	expect_file(desk, "a.txt", "somebody's work\n");
+	/* The hash of a refusal, of an inspection or of a part that was read is no key. */
+	for (int i = 0; i < 2; i++) {
+		refuse(desk, STET_E_CONFLICT, "write_file",
+		       "{'path': 'a.txt', 'content': 'mine', 'expectedHash': '%s'}", hash);
+		refuse(desk, STET_E_CONFLICT, "delete_file", "{'path': 'a.txt', 'expectedHash': '%s'}",
+		       hash);
+		call(desk, "text_inspect", "{'path': 'a.txt'}");
+	}
+	expect_file(desk, "a.txt", "somebody's work\n");
+	read_all(desk);
 	call(desk, "write_file", "{'path': 'a.txt', 'content': 'mine', 'expectedHash': '%s'}", hash);
 	expect_file(desk, "a.txt", "mine");
+}
+
+/* A script that remembers nothing proves by the hash that it knows the file. */
+static void a_hash_is_proof_where_that_is_set(void **state) {
+	struct desk *desk = *state;
+	dir_write(desk->dir, "a.txt", "somebody's work\n");
+	refuse(desk, STET_E_CONFLICT, "write_file", "{'path': 'a.txt', 'content': 'mine'}");
+	const char *hash = copy_of("currentHash");
+	assert_int_equal(stet_workspace_set(desk->ws, STET_OPTION_HASH_PROVES, 1, NULL), 0);
+	call(desk, "write_file", "{'path': 'a.txt', 'content': 'mine', 'expectedHash': '%s'}", hash);
+	expect_file(desk, "a.txt", "mine");
+}
+
+static void an_empty_file_may_be_overwritten_unread(void **state) {
+	struct desk *desk = *state;
+	dir_write(desk->dir, "a.txt", "");
+	call(desk, "write_file", "{'path': 'a.txt', 'content': 'mine'}");
+	expect_file(desk, "a.txt", "mine");
+}
+
+static void a_refused_write_names_the_lines_it_would_drop(void **state) {
+	struct desk *desk = *state;
+	dir_write(desk->dir, "a.txt", "bread\nmilk\n");
+	read_all(desk);
+	dir_write(desk->dir, "a.txt", "bread\nmilk\nbutter\nsalt\n");
+	refuse(desk, STET_E_CONFLICT, "write_file", "{'path': 'a.txt', 'content': 'bread\\nsalt\\n'}");
+	expect_text(
+		"Your content does not contain this line: \"butter\". Add it, or write again to "
+		"drop it.");
+	expect_text("+butter");
+	dir_write(desk->dir, "a.txt", "bread\nmilk\nbutter\nsalt\njam\n");
+	refuse(desk, STET_E_CONFLICT, "write_file", "{'path': 'a.txt', 'content': 'bread\\nsalt\\n'}");
+	expect_text("use edit_file or append_file");
+	call(desk, "write_file", "{'path': 'a.txt', 'content': 'bread\\nsalt\\n'}");
+	/* The question is settled with that: the next one begins anew. */
+	dir_write(desk->dir, "a.txt", "bread\nsalt\ntea\n");
+	refuse(desk, STET_E_CONFLICT, "write_file", "{'path': 'a.txt', 'content': 'tea\\n'}");
+	expect_text("Your content has every line that others added: write again");
+}
+
+static void a_write_that_drops_most_of_a_file_is_refused_once(void **state) {
+	struct desk *desk = *state;
+	st_auto(st_buf) text = ST_BUF_INIT;
+	for (int i = 0; i < 100; i++)
+		st_buf_addf(&text, "line %d\n", i);
+	dir_write(desk->dir, "a.txt", text.ptr);
+	read_all(desk);
+	refuse(desk, STET_E_CONFLICT, "write_file", "{'path': 'a.txt', 'content': 'line 1\\n'}");
+	expect_str("reason", "drops");
+	expect_text("lacks 99 of its 100 lines");
+	expect_file(desk, "a.txt", text.ptr);
+	call(desk, "write_file", "{'path': 'a.txt', 'content': 'line 1\\n'}");
+	expect_file(desk, "a.txt", "line 1\n");
+	/* Of a short file, or not most of a long one: that is what writes are for. */
+	call(desk, "write_file", "{'path': 'a.txt', 'content': 'other\\n'}");
+	/* Where others changed the file too, it is one refusal. */
+	dir_write(desk->dir, "b.txt", text.ptr);
+	call(desk, "read_file", "{'path': 'b.txt'}");
+	st_buf_adds(&text, "theirs\n");
+	dir_write(desk->dir, "b.txt", text.ptr);
+	refuse(desk, STET_E_CONFLICT, "write_file", "{'path': 'b.txt', 'content': 'mine\\n'}");
+	expect_str("reason", "modified");
+	call(desk, "write_file", "{'path': 'b.txt', 'content': 'mine\\n'}");
+}
+
+/* A refusal is a question asked once: what arrives after it is merged, and shown. */
+static void an_edit_gets_through_against_a_writer_that_never_rests(void **state) {
+	struct desk *desk = *state;
+	for (size_t i = 0; i < sizeof anchored / sizeof *anchored; i++) {
+		make_stale(desk);
+		assert_int_equal(try_anchored(desk, i, ""), STET_E_CONFLICT);
+		dir_write(desk->dir, "a.txt", "more\nzero\none\ntwo\nthree\n");
+		assert_int_equal(try_anchored(desk, i, ", 'onStale': 'refuse'"), STET_E_CONFLICT);
+		dir_write(desk->dir, "a.txt", "most\nmore\nzero\none\ntwo\nthree\n");
+		assert_int_equal(try_anchored(desk, i, ""), 0);
+		expect_true("merged");
+		expect_text("+most\n");
+		expect_file(desk, "a.txt", "most\nmore\nzero\none\ntwo\n3\n");
+		/* Then it is asked again. */
+		dir_write(desk->dir, "a.txt", "x\nmost\nmore\nzero\none\ntwo\nthree\n");
+		assert_int_equal(try_anchored(desk, i, ""), STET_E_CONFLICT);
+	}
 }
 
 static void parts_that_were_read_add_up(void **state) {
@@ -426,7 +521,7 @@ static void parts_that_were_read_add_up(void **state) {
 	call(desk, "read_file", "{'path': 'a.txt', 'offset': 1, 'limit': 2}");
 	call(desk, "read_file", "{'path': 'a.txt', 'offset': 4}");
 	refuse(desk, STET_E_CONFLICT, "write_file", "{'path': 'a.txt', 'content': 'mine'}");
-	expect_text("Not seen: lines 3.");
+	expect_text("Not sent to you so far: lines 3. Read them first.");
 	call(desk, "read_file", "{'path': 'a.txt', 'offset': 3, 'limit': 1}");
 	call(desk, "write_file", "{'path': 'a.txt', 'content': 'mine'}");
 }
@@ -439,7 +534,7 @@ static void knowing_the_hash_is_not_having_seen_the_file(void **state) {
 	     "{'path': 'a.txt', 'oldText': '1', 'newText': 'one', 'expectedHash': '%s'}",
 	     hash_of_answer());
 	refuse(desk, STET_E_CONFLICT, "write_file", "{'path': 'a.txt', 'content': 'mine'}");
-	expect_text("Not seen: lines 2-5.");
+	expect_text("Not sent to you so far: lines 2-5.");
 }
 
 static void writing_what_is_there_is_a_noop_whoever_wrote_it(void **state) {
@@ -618,7 +713,8 @@ static void reading_gives_the_text_as_it_is(void **state) {
 	dir_write(desk->dir, "a.txt", "\xEF\xBB\xBFone\r\ntwo\n\tthree");
 	read_all(desk);
 	assert_string_equal(said(0), "\xEF\xBB\xBFone\r\ntwo\n\tthree");
-	assert_null(said(1));
+	assert_non_null(strstr(said(1), "[a.txt: 3 lines, fileHash "));
+	expect_str("content", "\xEF\xBB\xBFone\r\ntwo\n\tthree");
 	expect_int("totalLines", 3);
 	expect_int("startLine", 1);
 	expect_int("endLine", 3);
@@ -650,8 +746,11 @@ static void reading_pages_through_a_long_file(void **state) {
 		}
 		count++;
 	}
-	assert_true(count > 2);
+	assert_true(count > 50);
 	assert_string_equal(pages.ptr, text.ptr);
+	call(desk, "edit_file", "{'path': 'a.txt', 'oldText': 'line 500\\n', 'newText': 'x\\n'}");
+	refuse(desk, STET_E_CONFLICT, "write_file", "{'path': 'a.txt', 'content': 'mine'}");
+	expect_str("reason", "drops");
 	call(desk, "write_file", "{'path': 'a.txt', 'content': 'mine'}");
 }
 
@@ -729,6 +828,7 @@ static void a_page_shows_what_the_times_do_not_tell(void **state) {
 
 /* The file as it was read, and then changed through a mapping, without a trace in its times. */
 static void change_unseen(struct desk *desk) {
+	stet_session_invalidate(desk->session, "a.txt");
 	dir_write(desk->dir, "a.txt", "first\nsecond\n");
 	char *map = map_file(desk);
 	memcpy(map, "First", 5);
@@ -762,14 +862,15 @@ static void offset_and_limit_pick_lines(void **state) {
 	dir_write(desk->dir, "a.txt", "1\n2\r\n3\n4");
 	call(desk, "read_file", "{'path': 'a.txt', 'offset': 2, 'limit': 2}");
 	assert_string_equal(said(0), "2\r\n3\n");
-	assert_string_equal(said(1), "[Lines 2-3 of 4. Continue with offset 4.]\n");
+	assert_non_null(strstr(said(1), "[a.txt: lines 2-3 of 4, fileHash "));
+	assert_non_null(strstr(said(1), ". Continue with offset 4.]\n"));
 	expect_int("nextOffset", 4);
 	call(desk, "read_file", "{'path': 'a.txt', 'offset': 4, 'limit': 1000}");
 	assert_string_equal(said(0), "4");
 	call(desk, "read_file", "{'path': 'a.txt', 'offset': 0, 'limit': 0}");
 	expect_int("endLine", 4);
 	refuse(desk, STET_E_INVALID, "read_file", "{'path': 'a.txt', 'offset': 5}");
-	expect_text("has 4 lines; line 5 is beyond its end");
+	expect_text("Line 5 is out of range: \"a.txt\" has 4 lines.");
 	refuse(desk, STET_E_INVALID, "read_file", "{'path': 'a.txt', 'offset': -1}");
 	refuse(desk, STET_E_INVALID, "read_file", "{'path': 'a.txt', 'limit': -1}");
 	dir_write(desk->dir, "empty.txt", "");
@@ -795,22 +896,52 @@ static void bytes_that_are_not_utf8_are_shown_as_such(void **state) {
 	expect_none("lossy");
 }
 
-static void a_line_longer_than_a_page_is_cut_and_not_seen(void **state) {
+/* Read on as the answer says, from a line and a byte of it. */
+static size_t read_part(struct desk *desk, size_t byte, struct st_buf *text) {
+	call(desk, "read_file", "{'path': 'a.txt', 'offset': 1, 'byteOffset': %zu}", byte);
+	assert_true(strlen(said(0)) <= 20000);
+	assert_true(st_utf8_valid(st_str(said(0))));
+	st_buf_adds(text, said(0));
+	return look("nextByteOffset") ? (size_t)yyjson_get_uint(look("nextByteOffset")) : 0;
+}
+
+static void a_line_longer_than_a_page_is_continued_by_byte(void **state) {
 	struct desk *desk = *state;
-	st_auto(st_buf) text = ST_BUF_INIT;
-	for (int i = 0; i < 200000; i++)
+	st_auto(st_buf) text = ST_BUF_INIT, parts = ST_BUF_INIT;
+	for (int i = 0; i < 50000; i++)
 		st_buf_adds(&text, "\xC3\xA9");
 	st_buf_adds(&text, "\nsecond\n");
 	dir_write(desk->dir, "a.txt", text.ptr);
-	read_all(desk);
-	expect_true("truncated");
-	expect_int("nextOffset", 2);
-	assert_non_null(strstr(said(1), "Line 1 is longer than 262144 bytes and is cut."));
-	assert_int_equal(strlen(said(0)), 262144);
-	expect_none("lossy");
-	call(desk, "read_file", "{'path': 'a.txt', 'offset': 2}");
+	size_t next = 0, count = 0;
+	do {
+		refuse(desk, STET_E_CONFLICT, "write_file", "{'path': 'a.txt', 'content': 'mine'}");
+		next = read_part(desk, next, &parts);
+		count++;
+	} while (next > 0);
+	assert_true(count > 4);
+	assert_string_equal(parts.ptr, text.ptr);
+	call(desk, "write_file", "{'path': 'a.txt', 'content': 'mine'}");
+	refuse(desk, STET_E_INVALID, "read_file", "{'path': 'a.txt', 'byteOffset': 4}");
+	expect_text("out of range");
+}
+
+static void a_gap_in_a_long_line_is_not_seen(void **state) {
+	struct desk *desk = *state;
+	st_auto(st_buf) text = ST_BUF_INIT, parts = ST_BUF_INIT;
+	for (int i = 0; i < 60000; i++)
+		st_buf_adds(&text, "x");
+	dir_write(desk->dir, "a.txt", text.ptr);
+	size_t next = read_part(desk, 0, &parts);
+	for (next++; next > 0;)
+		next = read_part(desk, next, &parts);
 	refuse(desk, STET_E_CONFLICT, "write_file", "{'path': 'a.txt', 'content': 'mine'}");
-	expect_text("Not seen: lines 1.");
+	/* Another version begins anew. */
+	next = read_part(desk, 0, &parts);
+	text.ptr[59999] = 'y';
+	dir_write(desk->dir, "a.txt", text.ptr);
+	while (next > 0)
+		next = read_part(desk, next, &parts);
+	refuse(desk, STET_E_CONFLICT, "write_file", "{'path': 'a.txt', 'content': 'mine'}");
 }
 
 /* A writer that had looked up the path before sends its bytes to the displaced file. */
@@ -865,6 +996,11 @@ int main(void) {
 		desk_claim(a_whole_file_merges_only_if_all_of_its_base_was_seen),
 		desk_claim(a_new_file_is_written_without_a_read),
 		desk_claim(a_file_that_was_not_read_is_not_overwritten),
+		desk_claim(a_hash_is_proof_where_that_is_set),
+		desk_claim(an_empty_file_may_be_overwritten_unread),
+		desk_claim(a_refused_write_names_the_lines_it_would_drop),
+		desk_claim(a_write_that_drops_most_of_a_file_is_refused_once),
+		desk_claim(an_edit_gets_through_against_a_writer_that_never_rests),
 		desk_claim(parts_that_were_read_add_up),
 		desk_claim(knowing_the_hash_is_not_having_seen_the_file),
 		desk_claim(writing_what_is_there_is_a_noop_whoever_wrote_it),
@@ -885,7 +1021,8 @@ int main(void) {
 		desk_claim(offset_and_limit_pick_lines),
 		desk_claim(line_numbers_are_put_in_front_on_request),
 		desk_claim(bytes_that_are_not_utf8_are_shown_as_such),
-		desk_claim(a_line_longer_than_a_page_is_cut_and_not_seen),
+		desk_claim(a_line_longer_than_a_page_is_continued_by_byte),
+		desk_claim(a_gap_in_a_long_line_is_not_seen),
 		desk_claim(a_late_write_is_told_by_the_next_call),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

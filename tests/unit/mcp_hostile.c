@@ -39,6 +39,7 @@ static void open_server(struct server *server, struct dir *dir) {
 	*server = (struct server){.sink = {take_event, take_answer, take_done}};
 	dir_write(dir, "a.txt", "one\n");
 	assert_int_equal(stet_desk_open(&root, 1, &server->desk, NULL), 0);
+	assert_int_equal(stet_desk_set(server->desk, STET_OPTION_STRUCTURED, 1, NULL), 0);
 	assert_int_equal(st_desk_service_new(server->desk, NULL, &server->service, NULL), 0);
 	assert_int_equal(
 		st_mcp_server_new(st_desk_service_base(server->service), NULL, &server->server, NULL), 0);

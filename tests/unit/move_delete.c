@@ -13,7 +13,7 @@ static void a_file_that_was_read_can_be_deleted(void **state) {
 	expect_text("Read it first");
 	call(desk, "read_file", "{'path': 'a.txt', 'limit': 1}");
 	refuse(desk, STET_E_CONFLICT, "delete_file", "{'path': 'a.txt'}");
-	expect_text("Not seen: lines 2");
+	expect_text("Not sent to you so far: lines 2");
 	call(desk, "read_file", "{'path': 'a.txt'}");
 	call(desk, "delete_file", "{'path': 'a.txt'}");
 	expect_str("path", "a.txt");
@@ -24,7 +24,7 @@ static void a_file_that_was_read_can_be_deleted(void **state) {
 	call(desk, "write_file", "{'path': 'a.txt', 'content': 'new'}");
 }
 
-static void a_hash_is_enough_to_delete(void **state) {
+static void a_hash_is_not_enough_to_delete(void **state) {
 	struct desk *desk = *state;
 	dir_write_bytes(desk->dir, "a.bin", "x\0y", 3);
 	call(desk, "get_file_info", "{'path': 'a.bin'}");
@@ -33,6 +33,11 @@ static void a_hash_is_enough_to_delete(void **state) {
 	       "{'path': 'a.bin', 'expectedHash': '0123456789abcdef'}");
 	expect_str("reason", "hash");
 	refuse(desk, STET_E_INVALID, "delete_file", "{'path': 'a.bin', 'expectedHash': 'xyz'}");
+	refuse(desk, STET_E_CONFLICT, "delete_file", "{'path': 'a.bin', 'expectedHash': '%s'}", hash);
+	expect_str("reason", "unseen");
+	assert_true(dir_has(desk->dir, "a.bin"));
+	/* What is no text is seen as media. */
+	call(desk, "read_media_file", "{'path': 'a.bin'}");
 	call(desk, "delete_file", "{'path': 'a.bin', 'expectedHash': '%s'}", hash);
 	assert_false(dir_has(desk->dir, "a.bin"));
 	refuse(desk, STET_E_CONFLICT, "delete_file", "{'path': 'a.bin', 'expectedHash': '%s'}", hash);
@@ -255,7 +260,7 @@ static void a_link_is_moved_itself(void **state) {
 int main(void) {
 	const struct CMUnitTest tests[] = {
 		desk_claim(a_file_that_was_read_can_be_deleted),
-		desk_claim(a_hash_is_enough_to_delete),
+		desk_claim(a_hash_is_not_enough_to_delete),
 		desk_claim(what_changed_since_it_was_read_is_not_deleted),
 		desk_claim(links_go_themselves),
 		desk_claim(directories_go_if_they_are_empty),

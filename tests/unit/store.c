@@ -116,7 +116,7 @@ static void lines_seen_add_up_over_processes(void **state) {
 	other_close(&other);
 	other_open(&other, dir, "agent");
 	assert_int_equal(other_write(&other, "a.c", "x\n"), STET_E_CONFLICT);
-	assert_non_null(strstr(stet_answer_message(other.answer), "Not seen: lines 3-4"));
+	assert_non_null(strstr(stet_answer_message(other.answer), "Not sent to you so far: lines 3-4"));
 	other_read(&other, "a.c", 3, 2);
 	other_close(&other);
 	other_open(&other, dir, "agent");

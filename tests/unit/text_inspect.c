@@ -169,7 +169,7 @@ static void a_line_that_was_cut_does_not_count_as_seen(void **state) {
 	dir_write(desk->dir, "a.txt", text.ptr);
 	call(desk, TOOL, "{'filePath': 'a.txt', 'mode': 'search', 'query': 'needle', 'context': 1}");
 	refuse(desk, STET_E_CONFLICT, "write_file", "{'path': 'a.txt', 'content': 'x'}");
-	expect_text("Not seen: lines 2.");
+	expect_text("Not sent to you so far: lines 2.");
 	call(desk, TOOL, "{'filePath': 'a.txt', 'mode': 'search', 'query': 'short', 'context': 1}");
 	refuse(desk, STET_E_CONFLICT, "write_file", "{'path': 'a.txt', 'content': 'x'}");
 	expect_file(desk, "a.txt", text.ptr);
@@ -215,11 +215,15 @@ static void long_lists_are_cut_visibly(void **state) {
 		st_buf_addf(&text, "# %d\n", i);
 	dir_write(desk->dir, "a.md", text.ptr);
 	call(desk, TOOL, "{'filePath': 'a.md'}");
-	expect_count("structure.headings", 2000);
-	expect_str("note", "The first 2000 of 3000 headings are listed.");
+	size_t listed = yyjson_arr_size(look("structure.headings"));
+	assert_true(listed > 300 && listed < 1000 && strlen(said(0)) <= 20000);
+	expect_part("note", "of 3000 headings are listed.");
 	call(desk, TOOL, "{'filePath': 'a.md', 'mode': 'lines', 'query': '1-'}");
-	expect_count("lines", 2000);
-	expect_part("note", "\"2001-\"");
+	listed = yyjson_arr_size(look("lines"));
+	assert_true(listed > 300 && listed < 1000 && strlen(said(0)) <= 20000);
+	char next[32];
+	snprintf(next, sizeof next, "\"%zu-\"", listed + 1);
+	expect_part("note", next);
 
 	st_buf_clear(&text);
 	st_buf_adds(&text, "---\n");
@@ -228,7 +232,8 @@ static void long_lists_are_cut_visibly(void **state) {
 	st_buf_adds(&text, "---\n");
 	dir_write(desk->dir, "a.md", text.ptr);
 	call(desk, TOOL, "{'filePath': 'a.md'}");
-	expect_count("structure.frontmatter.keys", 2000);
+	listed = yyjson_arr_size(look("structure.frontmatter.keys"));
+	assert_true(listed > 1000 && listed < 2500 && strlen(said(0)) <= 20000);
 	expect_part("note", "3000");
 }
 
