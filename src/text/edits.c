@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "base/cancel.h"
 #include "base/words.h"
 #include "text/explain.h"
 #include "text/replace.h"
@@ -74,8 +75,9 @@ static int fail_ambiguous(const struct list *list, const struct st_edit *edit) {
 	const char *old = st_word(ST_WORD_OLD_TEXT);
 	char where[64];
 	st_auto(st_buf) lines = ST_BUF_INIT;
-	if (st_places_find(places, list->text, edit->old_text, list->err) < 0)
-		return STET_E_NOMEM;
+	int code = st_places_find(places, list->text, edit->old_text, list->err);
+	if (code < 0)
+		return code;
 	st_places_add(&lines, places, ST_PLACES_NAMED);
 	return st_fail(list->err, STET_E_AMBIGUOUS,
 	               "%s%s occurs %zu times, at %s%s. Nothing was changed. Add lines around it to "
@@ -124,8 +126,11 @@ static int splice_edit(struct list *list, const struct st_edit *edit, struct st_
 		return splice_shifted(list, edit, splice, shifted);
 	st_splice_put(splice, span);
 	if (edit->all) {
-		while (st_find_next(&find, &span))
+		for (size_t at = span.end; st_find_next(&find, &span); at = span.end) {
+			if (st_cancel_check(span.end - at + ST_FIND_WORK, list->err) < 0)
+				return STET_E_CANCELLED;
 			st_splice_put(splice, span);
+		}
 	} else if (st_find_next(&find, &other) && !same) {
 		return fail_ambiguous(list, edit);
 	}
@@ -140,6 +145,9 @@ static int apply_edit(struct list *list) {
 
 	if (edit->old_text.len == 0)
 		return fail_empty(list);
+	/* The text is searched, and copied. */
+	if (st_cancel_check(2 * list->text.len, list->err) < 0)
+		return STET_E_CANCELLED;
 	start_splice(list, &splice, edit->old_text, edit->new_text);
 	int code = splice_edit(list, edit, &splice, &shifted);
 	if (code < 0)

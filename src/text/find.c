@@ -1,5 +1,7 @@
 #include "text/find.h"
 
+#include "base/cancel.h"
+
 static bool has(struct st_str text, char byte) {
 	return text.len && memchr(text.ptr, byte, text.len);
 }
@@ -108,7 +110,9 @@ int st_places_find(struct st_places *places, struct st_str text, struct st_str p
 	places->total = places->count = 0;
 	if (st_find_init(&find, text, pattern, err) < 0)
 		return STET_E_NOMEM;
-	while (st_find_next(&find, &span)) {
+	for (size_t from = 0; st_find_next(&find, &span); from = span.end) {
+		if (st_cancel_check(span.end - from + ST_FIND_WORK, err) < 0)
+			return STET_E_CANCELLED;
 		places->total++;
 		if (places->count == ST_PLACES_MAX)
 			continue;

@@ -62,6 +62,9 @@ void st_find_release(struct st_find *find);
 /** The next match; false if there is none. */
 bool st_find_next(struct st_find *find, struct st_span *span);
 
+/** What a match costs besides its bytes, in the measure of st_cancel_check(). */
+#define ST_FIND_WORK ((size_t)64)
+
 /** How many line numbers are kept of any number of matches. */
 #define ST_PLACES_MAX 1000
 
@@ -79,7 +82,7 @@ struct st_places {
  * The lines where a pattern matches: what an answer to a conflict says about
  * an old text that is still there.
  *
- * @return 0 (also without a match) or STET_E_NOMEM.
+ * @return 0 (also without a match), STET_E_CANCELLED or STET_E_NOMEM.
  */
 [[nodiscard]] int st_places_find(struct st_places *places, struct st_str text,
                                  struct st_str pattern, struct stet_error *err);

@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 
+#include "base/cancel.h"
 #include "base/quote.h"
 #include "base/unicode.h"
 #include "base/utf8.h"
@@ -275,6 +276,10 @@ int st_fold_init(struct st_fold *fold, struct st_str text, unsigned kinds, struc
 	bool failed = false;
 	size_t next = 0;
 	while (fold->at < text.len && !failed && !fold->out.failed) {
+		if (fold->at >= next && st_cancel_check(4 * ANCHOR_EVERY, err) < 0) {
+			st_fold_release(fold);
+			return STET_E_CANCELLED;
+		}
 		if (fold->at >= next && !fold->in_run) {
 			failed = !add_anchor(fold);
 			next = fold->at + ANCHOR_EVERY;

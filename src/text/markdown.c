@@ -5,14 +5,15 @@
 
 #include <cmark.h>
 
+#include "base/cancel.h"
 #include "base/words.h"
 #include "text/frontmatter.h"
 #include "text/html.h"
 #include "text/obsidian.h"
 #include "text/linkdef.h"
 
-#define MAX_TEXT ((size_t)256 << 20)
-#define MAX_MEMORY ((size_t)1 << 30)
+#define MAX_TEXT ((size_t)64 << 20)
+#define MAX_MEMORY ((size_t)256 << 20)
 #define MAX_NESTING 100
 
 /*
@@ -36,7 +37,8 @@ struct piece {
 
 static void *heap_alloc(size_t size) {
 	struct piece *piece = NULL;
-	if (size < MAX_MEMORY)
+	/* libcmark cannot be interrupted elsewhere. */
+	if (size < MAX_MEMORY && st_cancel_check(sizeof *piece + size, NULL) == 0)
 		piece = st_arena_alloc(&heap->arena, sizeof *piece + size);
 	if (!piece)
 		longjmp(heap->exhausted, 1);
@@ -430,10 +432,12 @@ static int read_structure(struct st_markdown *md, struct stet_error *err) {
 	st_buf_release(&walk.text);
 	if (done)
 		return 0;
+	if (st_cancel_check(0, err) < 0)
+		return STET_E_CANCELLED;
 	if (!at_limit)
 		return st_fail_nomem(err);
 	return st_fail(err, STET_E_TOO_BIG,
-	               "The Markdown structure of this text takes more than 1 GiB of memory. "
+	               "The Markdown structure of this text takes more than 256 MiB of memory. "
 	               "Edit it by lines, or with %s.",
 	               st_word(ST_WORD_TEXT_REPLACE));
 }
@@ -470,7 +474,7 @@ static int check_size(const struct st_markdown *md, struct stet_error *err) {
 	if (md->lines.text.len > MAX_TEXT)
 		return st_fail(
 			err, STET_E_TOO_BIG,
-			"Markdown structure is read from texts of up to 256 MiB; this one has %zu bytes. "
+			"Markdown structure is read from texts of up to 64 MiB; this one has %zu bytes. "
 			"Edit it by lines, or with %s.",
 			md->lines.text.len, st_word(ST_WORD_TEXT_REPLACE));
 	for (size_t n = 1; n <= md->lines.count; n++) {

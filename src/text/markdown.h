@@ -92,8 +92,8 @@ struct st_markdown {
 /**
  * Parse a text. Any bytes will do; those that are not UTF-8 pass through.
  *
- * @return 0; STET_E_TOO_BIG for a text of more than 256 MiB, one whose
- *         structure takes more than 1 GiB, or lists nested more than 100 deep
+ * @return 0; STET_E_TOO_BIG for a text of more than 64 MiB, one whose
+ *         structure takes more than 256 MiB, or lists nested more than 100 deep
  *         in one line, which libcmark may need minutes for; STET_E_NOMEM.
  */
 [[nodiscard]] int st_markdown_parse(struct st_markdown *md, struct st_str text,

@@ -3,6 +3,7 @@
 #include <stdint.h>
 #include <strings.h>
 
+#include "base/cancel.h"
 #include "base/words.h"
 #include "text/explain.h"
 #include "text/splice.h"
@@ -47,7 +48,7 @@ static bool is_chosen(const struct job *job, size_t number) {
 }
 
 /* Find all matches, note their lines, and replace those that were asked for. */
-static void replace(struct job *job) {
+static int replace(struct job *job, struct stet_error *err) {
 	struct st_places *found = &job->done->found;
 	enum st_which which = job->request->occurrence.which;
 	struct st_span span, last = {0};
@@ -57,6 +58,8 @@ static void replace(struct job *job) {
 	if (which == ST_LAST)
 		job->chosen = SIZE_MAX;
 	for (size_t at = 0; st_find_next(&job->find, &span); last = span) {
+		if (st_cancel_check(span.end - last.end + ST_FIND_WORK, err) < 0)
+			return STET_E_CANCELLED;
 		if (found->count < ST_PLACES_MAX) {
 			line += st_line_ends(st_str_slice(job->text, at, job->text.len), span.start - at);
 			at = span.start;
@@ -69,6 +72,7 @@ static void replace(struct job *job) {
 		job->chosen = found->total;
 		st_splice_put(&job->splice, last);
 	}
+	return 0;
 }
 
 /* The one place that is indented otherwise, if one of many was not asked for. 1, 0 or a failure. */
@@ -216,7 +220,8 @@ int st_replace_apply(struct st_str text, const struct st_replace *request, struc
 	if ((code = st_find_init(&job.find, text, request->old_text, err)) < 0)
 		return code;
 	st_splice_init(&job.splice, text, request->old_text, request->new_text, max);
-	replace(&job);
+	if ((code = replace(&job, err)) < 0)
+		return code;
 	if (done->found.total == 0 && (code = replace_shifted(&job, max, err)) < 0)
 		return code;
 	if (done->found.total == 0)

@@ -1,5 +1,6 @@
 #include "text/search.h"
 
+#include "base/cancel.h"
 #include "base/utf8.h"
 
 #include <stdint.h>
@@ -86,7 +87,12 @@ static void timer_start(struct timer *timer, unsigned milliseconds) {
 	}
 }
 
+/* How much is done between two looks at the clock, at most. */
+#define LOOK_WORK ((size_t)1 << 12)
+
 static bool timer_over(const struct timer *timer) {
+	if (st_cancel_check(LOOK_WORK, NULL) < 0)
+		return true;
 	struct timespec now;
 	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
 	return now.tv_sec != timer->end.tv_sec ? now.tv_sec > timer->end.tv_sec

@@ -1,6 +1,7 @@
 /* Running a tool: arguments in, an answer in the shape of an MCP tool result out. */
 #include "stet/tools.h"
 
+#include "base/cancel.h"
 #include "base/utf8.h"
 #include "core/visit.h"
 #include "fs/displaced.h"
@@ -227,10 +228,29 @@ static int write_answer(struct st_call *call, bool failed, struct st_buf *out,
 }
 
 /* Run the tool; what its sessions came to know is stored before the answer is made, so that a notice goes along. */
+/* Who waits for a call, for the layers below, which know of no calls. */
+struct client {
+	struct st_cancel cancel;
+	struct st_call *call;
+};
+
+static bool is_cancelled(struct st_cancel *cancel) {
+	struct st_call *call = ((struct client *)cancel)->call;
+	return call->watch->cancelled(call->watch);
+}
+
+static int run_watched(struct st_call *call, struct stet_error *err) {
+	struct client client = {.cancel.cancelled = is_cancelled, .call = call};
+	struct st_cancel *before = st_cancel_set(call->watch ? &client.cancel : NULL);
+	int code = call->tool->run(call, err);
+	st_cancel_set(before);
+	return code;
+}
+
 static int visit(struct st_call *call, struct stet_error *err) {
 	for (size_t i = 0; i < call->session_count; i++)
 		st_visit_begin(call->sessions[i], true);
-	int code = call->tool->run(call, err);
+	int code = run_watched(call, err);
 	if (code == 0)
 		st_call_greet(call);
 	if (!call->failure || code == 0)

@@ -54,14 +54,28 @@ static size_t choose(struct st_tree *tree, struct level room, size_t max_depth) 
 	return shown;
 }
 
-/* Each item that is not shown counts for the nearest directory above it that is. */
+static bool is_below(const char *path, const char *dir) {
+	size_t len = strlen(dir);
+	return strncmp(path, dir, len) == 0 && path[len] == '/';
+}
+
+/*
+ * Each item that is not shown counts for the nearest directory above it that
+ * is. What is in a directory follows it, so that one pass with the way back up
+ * finds it.
+ */
 static void count_hidden(struct st_tree *tree) {
+	struct st_tree_item *top = NULL;
 	for (size_t i = 0; i < tree->count; i++) {
-		struct st_tree_item *above = &tree->items[i];
-		while (above && !above->shown)
-			above = st_tree_parent(tree, above);
-		if (above && !tree->items[i].shown)
-			above->hidden++;
+		struct st_tree_item *item = &tree->items[i];
+		while (top && !is_below(item->path, top->path))
+			top = top->above;
+		if (item->shown) {
+			item->above = top;
+			top = item;
+		} else if (top) {
+			top->hidden++;
+		}
 	}
 }
 

@@ -95,7 +95,8 @@ static bool leads_there(const struct work *work, struct st_str path) {
 }
 
 static int add_item(struct st_tree *tree, struct st_str path, bool is_dir, struct stet_error *err) {
-	if (tree->count == ST_TREE_MAX) {
+	tree->bytes += path.len + 1;
+	if (tree->count == ST_TREE_MAX || tree->bytes > ST_TREE_BYTES_MAX) {
 		tree->cut = true;
 		return 0;
 	}
@@ -176,13 +177,6 @@ static int by_path(const void *a, const void *b) {
 	return rank(*one) - rank(*two);
 }
 
-struct st_tree_item *st_tree_parent(const struct st_tree *tree, const struct st_tree_item *item) {
-	const char *slash = strrchr(item->path, '/');
-	st_autofree char *path = slash ? strndup(item->path, (size_t)(slash - item->path)) : NULL;
-	struct st_tree_item key = {.path = path};
-	return path ? bsearch(&key, tree->items, tree->count, sizeof key, by_path) : NULL;
-}
-
 /*
  * From the root, so that the rules above the directory hold in it; from the
  * directory itself if they exclude it, since it was asked for.
@@ -243,9 +237,9 @@ void st_tree_render_omissions(struct st_call *call, const struct st_tree *tree) 
 	}
 	if (tree->cut)
 		st_buf_addf(&call->text,
-		            "[There are more than %d; the rest was not looked at. Ask for a directory "
+		            "[There are more than %zu; the rest was not looked at. Ask for a directory "
 		            "further down.]\n",
-		            ST_TREE_MAX);
+		            tree->count);
 	if (tree->unreadable > 0)
 		st_buf_addf(&call->text, "[%zu directories could not be read. %s]\n", tree->unreadable,
 		            tree->why.message);

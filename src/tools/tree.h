@@ -13,6 +13,7 @@
 
 /** No more is collected. */
 enum { ST_TREE_MAX = 100000 };
+#define ST_TREE_BYTES_MAX ((size_t)16 << 20)
 
 struct st_tree_item {
 	/** Below the directory that was asked for. */
@@ -21,6 +22,7 @@ struct st_tree_item {
 	/** Free for the tool that shows it. */
 	bool shown;
 	size_t hidden;
+	struct st_tree_item *above;
 };
 
 struct st_tree {
@@ -28,7 +30,9 @@ struct st_tree {
 	struct st_tree_item *items;
 	size_t count;
 	size_t cap;
-	/** More than ST_TREE_MAX. */
+	/** How long all paths are. */
+	size_t bytes;
+	/** More than ST_TREE_MAX, or ST_TREE_BYTES_MAX. */
 	bool cut;
 	/** What the rules left out, and the first names. */
 	size_t ignored_dirs;
@@ -53,9 +57,6 @@ typedef bool st_tree_wanted(void *data, struct st_str path, bool is_dir);
  */
 [[nodiscard]] int st_tree_collect(struct st_call *call, st_tree_wanted *wanted, void *data,
                                   struct st_dir *dir, struct st_tree *tree, struct stet_error *err);
-
-/** The directory that an item is in, if that was collected; NULL for the uppermost. */
-struct st_tree_item *st_tree_parent(const struct st_tree *tree, const struct st_tree_item *item);
 
 /** Say in data and text what was left out. */
 void st_tree_render_omissions(struct st_call *call, const struct st_tree *tree);

@@ -301,22 +301,21 @@ static void text_without_bounds_is_refused(void **state) {
 #define SANITIZED 0
 #endif
 
-/* In a child of little memory: every bracket is a node. */
-static int parse_in_little_memory(void) {
+/* In a child with so many MiB of memory: every bracket is a node. */
+static int parse_in_memory_of(rlim_t mebibytes) {
 	size_t len = (size_t)4 << 20;
 	char *text = malloc(len);
 	if (!text)
 		return 0;
 	memset(text, '[', len);
-	struct rlimit limit = {(rlim_t)256 << 20, (rlim_t)256 << 20};
+	struct rlimit limit = {mebibytes << 20, mebibytes << 20};
 	struct st_markdown md;
 	if (setrlimit(RLIMIT_AS, &limit) < 0)
 		return 0;
 	return st_markdown_parse(&md, st_strn(text, len), NULL);
 }
 
-static void running_out_of_memory_is_an_answer(void **state) {
-	(void)state;
+static int parse_in_child(rlim_t mebibytes) {
 	if (SANITIZED) {
 		print_message("# skipped: sanitizers need the address space that is to run out\n");
 		skip();
@@ -324,11 +323,21 @@ static void running_out_of_memory_is_an_answer(void **state) {
 	pid_t pid = fork();
 	assert_true(pid >= 0);
 	if (pid == 0)
-		_exit(-parse_in_little_memory());
+		_exit(-parse_in_memory_of(mebibytes));
 	int status;
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFEXITED(status));
-	assert_int_equal(-WEXITSTATUS(status), STET_E_NOMEM);
+	return -WEXITSTATUS(status);
+}
+
+static void running_out_of_memory_is_an_answer(void **state) {
+	(void)state;
+	assert_int_equal(parse_in_child(96), STET_E_NOMEM);
+}
+
+static void structure_is_refused_before_it_takes_much_memory(void **state) {
+	(void)state;
+	assert_int_equal(parse_in_child(512), STET_E_TOO_BIG);
 }
 
 static size_t find(const struct st_markdown *md, const char *query, int64_t occurrence) {
@@ -621,6 +630,7 @@ int main(void) {
 		cmocka_unit_test(any_bytes_can_be_parsed),
 		cmocka_unit_test(text_without_bounds_is_refused),
 		cmocka_unit_test(running_out_of_memory_is_an_answer),
+		cmocka_unit_test(structure_is_refused_before_it_takes_much_memory),
 		cmocka_unit_test(a_heading_is_found_however_it_is_written),
 		cmocka_unit_test(hashes_decide_the_level_first),
 		cmocka_unit_test(of_several_headings_the_first_is_taken_and_the_others_are_named),

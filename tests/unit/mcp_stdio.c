@@ -264,6 +264,32 @@ static void a_search_that_was_cancelled_is_not_answered(void **state) {
 	close(server.out);
 }
 
+/* Took minutes when nobody looked for a cancellation between two edits, or within one. */
+static void edits_that_were_cancelled_make_way_for_a_ping(void **state) {
+	enum { EDITS = 1000 };
+	struct server server;
+	st_auto(st_buf) text = ST_BUF_INIT, message = ST_BUF_INIT, line = ST_BUF_INIT;
+	while (text.len < 13000000)
+		st_buf_adds(&text, "ab ab ab ab ab ab ab ab ab ab ab ab\n");
+	dir_write(*state, "long.txt", st_buf_cstr(&text));
+	st_buf_adds(&message, INIT "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":"
+	                           "{\"name\":\"edit_file\",\"arguments\":{\"path\":\"long.txt\",\"edits\":[");
+	for (int i = 0; i < EDITS; i++)
+		st_buf_addf(&message, "%s{\"oldText\":\"%s\",\"newText\":\"%s\",\"replaceAll\":true}",
+		            i ? "," : "", i % 2 ? "cd" : "ab", i % 2 ? "ab" : "cd");
+	st_buf_adds(&message,
+	            "]}}}\n{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":"
+	            "{\"requestId\":2}}\n" PING);
+	start(&server, *state);
+	say(server.in, st_buf_cstr(&message));
+	hear(server.out, &line);
+	assert_string_equal(hear(server.out, &line), PONG);
+	assert_string_equal(dir_read(*state, "long.txt"), text.ptr);
+	close(server.in);
+	assert_int_equal(end(&server), 0);
+	close(server.out);
+}
+
 static void say_long_line(int fd, const char *head, size_t len, const char *tail) {
 	static char part[1 << 16];
 	memset(part, 'y', sizeof part - 1);
@@ -346,6 +372,7 @@ int main(void) {
 		claim(a_flood_is_answered_whole),
 		claim(a_client_that_does_not_read_is_waited_for),
 		claim(a_search_that_was_cancelled_is_not_answered),
+		claim(edits_that_were_cancelled_make_way_for_a_ping),
 		claim(a_line_that_is_too_long_is_refused_by_its_id),
 		claim(ten_megabytes_are_written_and_read_in_pages),
 		claim(a_directory_that_is_not_there_is_an_error),
