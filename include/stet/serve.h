@@ -11,8 +11,10 @@
  *     stet_server_free(server);
  *
  * It answers at /mcp (Streamable HTTP, for clients of either era), /healthz
- * and /metrics (Prometheus). Unless only this machine can reach it, callers
- * need a token. A caller's session names mean nothing to other callers.
+ * and /metrics (Prometheus). Callers need a token: other users of this machine
+ * are strangers too. If none was given, it is the one in the user's own token
+ * file, which is made at first. A caller's session names mean nothing to other
+ * callers.
  *
  * A server is used from one thread; its tool calls run on threads of its own.
  */
@@ -41,6 +43,8 @@ enum stet_server_option {
 	STET_SERVER_CONNECTION_IDLE,
 	/** How many seconds a request may take to arrive; 60 by default. */
 	STET_SERVER_REQUEST_TIME,
+	/** With 1, no token is asked for; only possible where other machines cannot reach it. */
+	STET_SERVER_NO_AUTH,
 };
 
 /**
@@ -69,6 +73,30 @@ STET_API STET_NODISCARD int stet_server_tokens(struct stet_server *server, const
                                                size_t len, struct stet_error *err);
 
 /**
+ * Accept the tokens of a file, which stet_server_reload() reads again.
+ *
+ * @path   A regular file of this user or root, which no other user can read.
+ * @return 0; STET_E_NOT_FOUND, STET_E_KIND, STET_E_ACCESS (also: others can
+ *         read it), STET_E_INVALID, STET_E_LIMIT, STET_E_NOMEM or STET_E_IO.
+ */
+STET_API STET_NODISCARD int stet_server_token_file(struct stet_server *server, const char *path,
+                                                   struct stet_error *err);
+
+/**
+ * The user's own token file, $XDG_STATE_HOME/stet/token or
+ * ~/.local/state/stet/token, if that is what the server goes by; else NULL.
+ * Known from listening on.
+ */
+STET_API const char *stet_server_own_token(const struct stet_server *server);
+
+/**
+ * Be told, from stet_server_run(), what came of stet_server_reload(): a
+ * sentence.
+ */
+STET_API void stet_server_notices(struct stet_server *server,
+                                  void (*notice)(void *arg, const char *message), void *arg);
+
+/**
  * Let it go by a further host name: requests whose Host or Origin is none of
  * its names are refused. It knows localhost, its address and, where other
  * machines can reach it, the name of this one.
@@ -82,14 +110,17 @@ STET_API STET_NODISCARD int stet_server_host(struct stet_server *server, const c
  * Begin to listen; requests wait until it runs.
  *
  * @address  An address and a port, as "127.0.0.1:8080", "[::1]:8080"; without
- *           a port, or with port 0, any that is free.
+ *           a port, or with port 0, any that is free. Or "unix:PATH", a Unix
+ *           socket: instead of asking for a token it serves processes of this
+ *           user and root alone.
  * @return   0, STET_E_INVALID (no such address; not loopback, and no token),
- *           STET_E_ACCESS, STET_E_IO, STET_E_NOMEM.
+ *           STET_E_EXISTS (the path of the socket), STET_E_ACCESS (also: the
+ *           user's own token file is not private), STET_E_IO, STET_E_NOMEM.
  */
 STET_API STET_NODISCARD int stet_server_listen(struct stet_server *server, const char *address,
                                                struct stet_error *err);
 
-/** Where clients reach it, as "http://127.0.0.1:8080/mcp"; NULL before it listens. */
+/** Where clients reach it, as "http://127.0.0.1:8080/mcp" or "unix:PATH"; NULL before it listens. */
 STET_API const char *stet_server_url(const struct stet_server *server);
 
 /**
@@ -103,6 +134,13 @@ STET_API STET_NODISCARD int stet_server_run(struct stet_server *server);
 
 /** Have stet_server_run() come to an end. From any thread, and from a signal handler. */
 STET_API void stet_server_stop(struct stet_server *server);
+
+/**
+ * Have a running server read its token files again. If that fails, the tokens
+ * stay as they were; sessions of tokens that are gone end. From any thread,
+ * and from a signal handler.
+ */
+STET_API void stet_server_reload(struct stet_server *server);
 
 /** Free a server that does not run; NULL is fine. */
 STET_API void stet_server_free(struct stet_server *server);

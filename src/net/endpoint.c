@@ -17,15 +17,15 @@ enum {
 	/* A request that takes longer than this is answered by a stream, where the client takes one. */
 	PATIENCE_MS = 10'000,
 	KEEP_ALIVE_MS = 15'000,
-	/* Where there is no room, a session unused for this long has to go. */
-	SPARE_MS = 60'000,
 };
 
-/* A caller's peer for modern requests. */
+/* Who holds a token. */
 struct caller {
 	struct caller *next;
-	struct st_mcp_peer *peer;
 	char owner[ST_GATE_OWNER + 1];
+	/* For modern requests; NULL before the first. */
+	struct st_mcp_peer *peer;
+	size_t session_count;
 };
 
 /* A legacy session. Its sink takes what belongs to no request. */
@@ -35,9 +35,11 @@ struct session {
 	struct st_endpoint *endpoint;
 	struct st_mcp_peer *peer;
 	char id[SESSION_ID + 1];
-	char owner[ST_GATE_OWNER + 1];
+	struct caller *caller;
 	/* initialize succeeded: the client knows the id. */
 	bool begun;
+	/* It made a request since. */
+	bool worked;
 	struct st_stream stream;
 	struct note *notes, **notes_end;
 	size_t note_count, request_count;
@@ -63,6 +65,7 @@ struct exchange {
 	struct session *session;
 	/* NULL when it was closed. */
 	struct st_mcp_peer *peer;
+	char owner[ST_GATE_OWNER + 1];
 	bool initializes, listens;
 	/* A legacy request: the status is about the session, what is wrong with the request is in its answer. */
 	bool always_ok;
@@ -104,11 +107,26 @@ static void refuse(struct st_stream *stream, int status, const char *problem) {
 	st_stream_answer(stream, status, st_buf_str(&body));
 }
 
-static void refuse_request(struct evhttp_request *request, int status, const char *problem) {
+static void refuse_request(struct st_request *request, int status, const char *problem) {
 	struct st_stream stream;
 	st_stream_begin(&stream, request, NULL);
 	stream.takes_json = true;
 	refuse(&stream, status, problem);
+}
+
+static struct caller *caller_of(struct st_endpoint *endpoint, const char *owner) {
+	struct caller *caller = endpoint->callers;
+	while (caller && strcmp(caller->owner, owner) != 0)
+		caller = caller->next;
+	if (caller)
+		return caller;
+	caller = calloc(1, sizeof *caller);
+	if (!caller)
+		return NULL;
+	memcpy(caller->owner, owner, strlen(owner) + 1);
+	caller->next = endpoint->callers;
+	endpoint->callers = caller;
+	return caller;
 }
 
 /* Sessions. */
@@ -165,7 +183,8 @@ static void free_session(struct st_task *task) {
 static struct session *new_session(struct st_endpoint *endpoint, const char *owner) {
 	unsigned char random[SESSION_ID / 2];
 	struct session *session = calloc(1, sizeof *session);
-	if (!session || getrandom(random, sizeof random, 0) != sizeof random) {
+	struct caller *caller = caller_of(endpoint, owner);
+	if (!session || !caller || getrandom(random, sizeof random, 0) != sizeof random) {
 		free(session);
 		return NULL;
 	}
@@ -175,7 +194,7 @@ static struct session *new_session(struct st_endpoint *endpoint, const char *own
 	session->used_ms = st_now_ms();
 	for (size_t i = 0; i < sizeof random; i++)
 		snprintf(session->id + 2 * i, 3, "%02x", random[i]);
-	memcpy(session->owner, owner, strlen(owner) + 1);
+	session->caller = caller;
 	if (st_mcp_peer_new(endpoint->server, ST_MCP_SESSION, *owner ? owner : NULL, &session->sink,
 	                    &session->peer, NULL) < 0) {
 		free(session);
@@ -187,6 +206,7 @@ static struct session *new_session(struct st_endpoint *endpoint, const char *own
 		session->next->place = &session->next;
 	endpoint->sessions = session;
 	endpoint->session_count++;
+	caller->session_count++;
 	return session;
 }
 
@@ -205,6 +225,7 @@ static void end_session(struct session *session) {
 	if (session->next)
 		session->next->place = session->place;
 	endpoint->session_count--;
+	session->caller->session_count--;
 	session->last.run = free_session;
 	st_loop_post(endpoint->loop, &session->last);
 }
@@ -214,26 +235,48 @@ static bool is_unused(const struct session *session, int64_t now_ms, int64_t for
 	       now_ms - session->used_ms > for_ms;
 }
 
-/* Room for one more session: the one that was unused the longest may have to go. */
+static struct caller *greediest(const struct st_endpoint *endpoint) {
+	struct caller *most = endpoint->callers;
+	for (struct caller *caller = most; caller; caller = caller->next) {
+		if (caller->session_count > most->session_count)
+			most = caller;
+	}
+	return most;
+}
+
+/* How much it would be missed: less if it did nothing since it began, more if its client listens. */
+static int worth(const struct session *session) {
+	return (session->worked ? 2 : 0) + (st_stream_open(&session->stream) ? 1 : 0);
+}
+
+/*
+ * Room for one more session. If there is none, one of the caller that has the
+ * most has to go: the one that would be missed least, of these the one unused
+ * the longest. So one that begins session after session loses those, and
+ * nobody else any.
+ */
 static bool make_room(struct st_endpoint *endpoint) {
-	struct session *oldest = NULL;
-	int64_t now_ms = st_now_ms();
+	struct session *victim = NULL;
 	if (endpoint->session_count < endpoint->sessions_max)
 		return true;
+	const struct caller *caller = greediest(endpoint);
 	for (struct session *session = endpoint->sessions; session; session = session->next) {
-		if (is_unused(session, now_ms, SPARE_MS) && (!oldest || session->used_ms < oldest->used_ms))
-			oldest = session;
+		if (session->request_count > 0 || session->caller != caller)
+			continue;
+		if (!victim || worth(session) < worth(victim) ||
+		    (worth(session) == worth(victim) && session->used_ms <= victim->used_ms))
+			victim = session;
 	}
-	if (oldest)
-		end_session(oldest);
-	return oldest != NULL;
+	if (victim)
+		end_session(victim);
+	return victim != NULL;
 }
 
 static struct session *find_session(struct st_endpoint *endpoint, const char *id,
                                     const char *owner) {
 	struct session *session = endpoint->sessions;
-	while (session &&
-	       !(session->begun && strcmp(session->id, id) == 0 && strcmp(session->owner, owner) == 0))
+	while (session && !(session->begun && strcmp(session->id, id) == 0 &&
+	                    strcmp(session->caller->owner, owner) == 0))
 		session = session->next;
 	if (session)
 		session->used_ms = st_now_ms();
@@ -317,13 +360,14 @@ static void exchange_gone(struct st_stream *stream) {
 		st_mcp_cancel(exchange->peer, &exchange->sink);
 }
 
-static struct exchange *new_exchange(struct st_endpoint *endpoint, struct evhttp_request *request) {
+static struct exchange *new_exchange(struct st_endpoint *endpoint, struct st_request *request) {
 	struct exchange *exchange = calloc(1, sizeof *exchange);
 	if (!exchange)
 		return NULL;
 	exchange->sink = (struct st_mcp_sink){exchange_event, exchange_answer, exchange_done};
 	exchange->endpoint = endpoint;
 	exchange->since_ms = st_now_ms();
+	memcpy(exchange->owner, request->owner, sizeof exchange->owner);
 	st_stream_begin(&exchange->stream, request, exchange_gone);
 	exchange->next = endpoint->exchanges;
 	exchange->place = &endpoint->exchanges;
@@ -334,30 +378,21 @@ static struct exchange *new_exchange(struct st_endpoint *endpoint, struct evhttp
 }
 
 static struct st_mcp_peer *modern_peer(struct st_endpoint *endpoint, const char *owner) {
-	struct caller *caller = endpoint->callers;
-	while (caller && strcmp(caller->owner, owner) != 0)
-		caller = caller->next;
-	if (caller)
-		return caller->peer;
-	caller = calloc(1, sizeof *caller);
-	if (!caller || st_mcp_peer_new(endpoint->server, ST_MCP_STATELESS, *owner ? owner : NULL, NULL,
-	                               &caller->peer, NULL) < 0) {
-		free(caller);
+	struct caller *caller = caller_of(endpoint, owner);
+	if (caller && !caller->peer &&
+	    st_mcp_peer_new(endpoint->server, ST_MCP_STATELESS, *owner ? owner : NULL, NULL,
+	                    &caller->peer, NULL) < 0)
 		return NULL;
-	}
-	memcpy(caller->owner, owner, strlen(owner) + 1);
-	caller->next = endpoint->callers;
-	endpoint->callers = caller;
-	return caller->peer;
+	return caller ? caller->peer : NULL;
 }
 
 /* Requests. */
 
-static const char *header(struct evhttp_request *request, const char *name) {
-	return evhttp_find_header(evhttp_request_get_input_headers(request), name);
+static const char *header(struct st_request *request, const char *name) {
+	return st_head_field(&request->head, name);
 }
 
-static bool is_modern(const struct st_mcp_message *message, struct evhttp_request *request) {
+static bool is_modern(const struct st_mcp_message *message, struct st_request *request) {
 	const char *version = header(request, "MCP-Protocol-Version");
 	return message->claim != ST_MCP_CLAIM_NONE || message->kind == ST_MCP_BROKEN ||
 	       (version && st_mcp_is_modern(st_mcp_version_find(st_str(version))));
@@ -390,7 +425,8 @@ static struct session *first_session(struct st_endpoint *endpoint, struct st_str
 	return session;
 }
 
-static void dispatch(struct exchange *exchange, struct st_mcp_message *message, const char *owner) {
+static void dispatch(struct exchange *exchange, struct st_mcp_message *message) {
+	const char *owner = exchange->owner;
 	struct st_endpoint *endpoint = exchange->endpoint;
 	struct st_stream *stream = &exchange->stream;
 	if (is_modern(message, stream->request)) {
@@ -407,6 +443,7 @@ static void dispatch(struct exchange *exchange, struct st_mcp_message *message, 
 		                                          : named_session(endpoint, stream, owner);
 		exchange->always_ok = message->kind == ST_MCP_REQUEST;
 		if (exchange->session) {
+			exchange->session->worked |= exchange->always_ok && !exchange->initializes;
 			exchange->session->request_count++;
 			exchange->peer = exchange->session->peer;
 		}
@@ -426,15 +463,8 @@ static bool is_json(const char *type) {
 	       strchr("; \t", type[sizeof json - 1]);
 }
 
-static void post(struct st_endpoint *endpoint, struct evhttp_request *request, const char *owner) {
-	if (!is_json(header(request, "Content-Type"))) {
-		refuse_request(request, 415, "The Content-Type has to be application/json.");
-		return;
-	}
-	struct evbuffer *input = evhttp_request_get_input_buffer(request);
-	size_t len = evbuffer_get_length(input);
-	const char *body = len > 0 ? (const char *)evbuffer_pullup(input, -1) : "";
-	struct st_mcp_message *message = body ? st_mcp_message_new(st_strn(body, len)) : NULL;
+static void post(struct st_endpoint *endpoint, struct st_request *request) {
+	struct st_mcp_message *message = st_mcp_message_new(st_buf_str(&request->body));
 	struct exchange *exchange = message ? new_exchange(endpoint, request) : NULL;
 	if (!exchange) {
 		st_mcp_message_free(message);
@@ -445,12 +475,12 @@ static void post(struct st_endpoint *endpoint, struct evhttp_request *request, c
 		refuse(&exchange->stream, 406, "Accept application/json and text/event-stream.");
 		exchange_done(&exchange->sink);
 	} else {
-		dispatch(exchange, message, owner);
+		dispatch(exchange, message);
 	}
 }
 
 /* The stream of a session. A new one takes the place of an old one, whose connection may be dead. */
-static void get(struct st_endpoint *endpoint, struct evhttp_request *request, const char *owner) {
+static void get(struct st_endpoint *endpoint, struct st_request *request) {
 	struct st_stream stream;
 	st_stream_begin(&stream, request, NULL);
 	bool takes_events = stream.takes_events && header(request, "Accept");
@@ -459,7 +489,7 @@ static void get(struct st_endpoint *endpoint, struct evhttp_request *request, co
 		refuse(&stream, 406, "Accept text/event-stream.");
 		return;
 	}
-	struct session *session = named_session(endpoint, &stream, owner);
+	struct session *session = named_session(endpoint, &stream, request->owner);
 	if (!session)
 		return;
 	st_stream_end(&session->stream, 200);
@@ -468,12 +498,11 @@ static void get(struct st_endpoint *endpoint, struct evhttp_request *request, co
 	show_notes(session);
 }
 
-static void delete (struct st_endpoint *endpoint, struct evhttp_request *request,
-                    const char *owner) {
+static void delete (struct st_endpoint *endpoint, struct st_request *request) {
 	struct st_stream stream;
 	st_stream_begin(&stream, request, NULL);
 	stream.takes_json = true;
-	struct session *session = named_session(endpoint, &stream, owner);
+	struct session *session = named_session(endpoint, &stream, request->owner);
 	if (!session)
 		return;
 	end_session(session);
@@ -481,7 +510,7 @@ static void delete (struct st_endpoint *endpoint, struct evhttp_request *request
 }
 
 /* The modern era has neither streams nor sessions. */
-static bool is_legacy(struct evhttp_request *request) {
+static bool is_legacy(struct st_request *request) {
 	const char *version = header(request, "MCP-Protocol-Version");
 	return !version || !st_mcp_is_modern(st_mcp_version_find(st_str(version)));
 }
@@ -509,21 +538,44 @@ void st_endpoint_free(struct st_endpoint *endpoint) {
 	free(endpoint);
 }
 
-void st_endpoint_handle(struct st_endpoint *endpoint, struct evhttp_request *request,
-                        const char *owner) {
-	enum evhttp_cmd_type method = evhttp_request_get_command(request);
+bool st_endpoint_judge(struct st_endpoint *endpoint, struct st_request *request) {
+	enum st_method method = request->head.method;
+	bool legacy = is_legacy(request);
 	if (endpoint->closed)
 		refuse_request(request, 503, "The server is about to end.");
-	else if (method == EVHTTP_REQ_POST)
-		post(endpoint, request, owner);
-	else if (method == EVHTTP_REQ_GET && is_legacy(request))
-		get(endpoint, request, owner);
-	else if (method == EVHTTP_REQ_DELETE && is_legacy(request))
-		delete (endpoint, request, owner);
+	else if (method == ST_METHOD_POST && !is_json(header(request, "Content-Type")))
+		refuse_request(request, 415, "The Content-Type has to be application/json.");
+	else if (method == ST_METHOD_POST ||
+	         (legacy && (method == ST_METHOD_GET || method == ST_METHOD_DELETE)))
+		return true;
 	else {
-		evhttp_add_header(evhttp_request_get_output_headers(request), "Allow",
-		                  is_legacy(request) ? "POST, GET, DELETE" : "POST");
+		st_request_field(request, "Allow", legacy ? "POST, GET, DELETE" : "POST");
 		refuse_request(request, 405, "The endpoint takes messages by POST.");
+	}
+	return false;
+}
+
+/* It may have been closed while the body came. */
+void st_endpoint_handle(struct st_endpoint *endpoint, struct st_request *request) {
+	if (endpoint->closed)
+		refuse_request(request, 503, "The server is about to end.");
+	else if (request->head.method == ST_METHOD_POST)
+		post(endpoint, request);
+	else if (request->head.method == ST_METHOD_GET)
+		get(endpoint, request);
+	else
+		delete (endpoint, request);
+}
+
+void st_endpoint_revoke(struct st_endpoint *endpoint, const struct st_gate *gate) {
+	for (struct session *session = endpoint->sessions, *next; session; session = next) {
+		next = session->next;
+		if (!st_gate_owner(gate, session->caller->owner))
+			end_session(session);
+	}
+	for (struct exchange *exchange = endpoint->exchanges; exchange; exchange = exchange->next) {
+		if (st_stream_open(&exchange->stream) && !st_gate_owner(gate, exchange->owner))
+			st_request_drop(exchange->stream.request);
 	}
 }
 
@@ -554,8 +606,10 @@ void st_endpoint_close(struct st_endpoint *endpoint) {
 		end_session(endpoint->sessions);
 	for (struct exchange *exchange = endpoint->exchanges; exchange; exchange = exchange->next)
 		exchange->peer = NULL;
-	for (struct caller *caller = endpoint->callers; caller; caller = caller->next)
-		st_mcp_peer_close(caller->peer);
+	for (struct caller *caller = endpoint->callers; caller; caller = caller->next) {
+		if (caller->peer)
+			st_mcp_peer_close(caller->peer);
+	}
 }
 
 struct st_endpoint_load st_endpoint_load(const struct st_endpoint *endpoint) {

@@ -38,13 +38,14 @@ struct st_endpoint_load {
 /** Free an endpoint that was closed and has become idle. */
 void st_endpoint_free(struct st_endpoint *endpoint);
 
-/**
- * Take over a request to the endpoint, by its method.
- *
- * @owner  Who the caller is; "" for anybody.
- */
-void st_endpoint_handle(struct st_endpoint *endpoint, struct evhttp_request *request,
-                        const char *owner);
+/** Whether a request, of which only the head has come, is worth its body; else it was answered. */
+bool st_endpoint_judge(struct st_endpoint *endpoint, struct st_request *request);
+
+/** Take over a request that was judged, by its method. */
+void st_endpoint_handle(struct st_endpoint *endpoint, struct st_request *request);
+
+/** End the sessions and drop the requests of callers that the gate does not know any more. */
+void st_endpoint_revoke(struct st_endpoint *endpoint, const struct st_gate *gate);
 
 /** Once a second: keep streams alive, end sessions that nobody uses. */
 void st_endpoint_tend(struct st_endpoint *endpoint);

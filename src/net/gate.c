@@ -137,7 +137,7 @@ bool st_gate_token(const struct st_gate *gate, const char *authorization,
                    char owner[ST_GATE_OWNER + 1]) {
 	static const char scheme[] = "Bearer ";
 	owner[0] = '\0';
-	if (gate->token_count == 0)
+	if (gate->open)
 		return true;
 	if (!authorization || strncasecmp(authorization, scheme, sizeof scheme - 1) != 0)
 		return false;
@@ -147,4 +147,14 @@ bool st_gate_token(const struct st_gate *gate, const char *authorization,
 		return false;
 	st_hash_hex(&hash, owner, ST_GATE_OWNER);
 	return true;
+}
+
+bool st_gate_owner(const struct st_gate *gate, const char *owner) {
+	char known[ST_GATE_OWNER + 1];
+	for (size_t i = 0; i < gate->token_count; i++) {
+		st_hash_hex(&gate->tokens[i], known, ST_GATE_OWNER);
+		if (strcmp(known, owner) == 0)
+			return true;
+	}
+	return gate->open;
 }

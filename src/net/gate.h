@@ -30,7 +30,9 @@ struct st_gate {
 	/** Further names it goes by. */
 	char *hosts[ST_GATE_HOSTS_MAX];
 	size_t host_count;
-	/** Digests of the tokens; without any, none is asked for. */
+	/** No token is asked for. */
+	bool open;
+	/** Digests of the tokens. */
 	struct st_hash tokens[ST_GATE_TOKENS_MAX];
 	size_t token_count;
 };
@@ -64,5 +66,8 @@ bool st_gate_origin(const struct st_gate *gate, const char *origin);
  */
 bool st_gate_token(const struct st_gate *gate, const char *authorization,
                    char owner[ST_GATE_OWNER + 1]);
+
+/** Whether the token that an owner stands for is still accepted. */
+bool st_gate_owner(const struct st_gate *gate, const char *owner);
 
 #endif

@@ -5,7 +5,7 @@
  *     /healthz   "ok", for whoever watches the process
  *     /metrics   Prometheus text (net/metrics.h)
  *
- * Everything but /healthz needs a token, where tokens are set. Everything is
+ * Everything but /healthz needs a token, unless the gate is open. Everything is
  * called from the loop's thread.
  */
 #ifndef STET_NET_HTTP_H
@@ -19,10 +19,12 @@
 struct st_http;
 
 struct st_http_options {
-	/** An address and a port, as "127.0.0.1:8080", "[::1]:0", "localhost"; port 0 or none for any that is free. */
+	/** Where; see st_listen_resolve(). */
 	const char *listen;
-	/** Who may come in; lives longer. Its `loopback` is set by listening. */
+	/** Who may come in; lives longer. Its `loopback` is set by listening, and `open` at a Unix socket. */
 	struct st_gate *gate;
+	/** What a caller without a token is told to look at; NULL for nothing. Lives longer. */
+	const char *token_file;
 	/** Counts what it answers; lives longer. */
 	struct st_metrics *metrics;
 	/** Appends further metrics; may be NULL. */
@@ -39,15 +41,19 @@ struct st_http_options {
  *
  * @server  Whom the messages are for; its executor is the same pool (net/work.h).
  * @pool    Where its work is done; looked after by this.
- * @return  0; STET_E_INVALID (the address is none; it is not loopback and
- *          there is no token), STET_E_ACCESS, STET_E_IO, STET_E_NOMEM.
+ * @return  0; STET_E_INVALID (the address is none; there is no token; the
+ *          gate is open and other machines can reach it), STET_E_EXISTS,
+ *          STET_E_ACCESS, STET_E_IO, STET_E_NOMEM.
  */
 [[nodiscard]] int st_http_new(struct st_loop *loop, struct st_pool *pool,
                               struct st_mcp_server *server, const struct st_http_options *options,
                               struct st_http **out, struct stet_error *err);
 
-/** Where it can be reached: "http://127.0.0.1:8080/mcp". */
+/** Where it can be reached: "http://127.0.0.1:8080/mcp", or "unix:/path". */
 const char *st_http_url(const struct st_http *http);
+
+/** End the sessions of callers whose tokens the gate does not accept any more. */
+void st_http_revoke(struct st_http *http);
 
 /**
  * Come to an end: no new connections and requests; what is going on is

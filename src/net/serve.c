@@ -3,7 +3,9 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -12,9 +14,11 @@
 #include "core/workspace.h"
 #include "mcp/desk_service.h"
 #include "net/http.h"
+#include "net/listen.h"
+#include "net/tokens.h"
 #include "net/work.h"
 
-enum { GRACE_S = 10 };
+enum { GRACE_S = 10, TOKEN_FILES_MAX = 16 };
 
 struct stet_server {
 	struct stet_desk *desk;
@@ -25,11 +29,19 @@ struct stet_server {
 	struct st_mcp_server *mcp;
 	struct st_metrics *metrics;
 	struct st_gate gate;
+	/* Tokens that are in no file, and the files that the others are in. */
+	struct st_gate given;
+	char *token_files[TOKEN_FILES_MAX];
+	size_t token_file_count;
+	/* The user's own token file, if it is that one. */
+	struct st_buf own;
+	void (*notice)(void *arg, const char *message);
+	void *notice_arg;
 	struct st_http_options options;
 	struct st_http *http;
-	/* Written to by stet_server_stop(). */
-	int stop_fd;
-	struct event *stopped, *changed;
+	/* Written to by stet_server_stop() and stet_server_reload(). */
+	int stop_fd, reload_fd;
+	struct event *stopped, *reloaded, *changed;
 };
 
 static void ended(void *arg) {
@@ -40,6 +52,44 @@ static void ended(void *arg) {
 static void stop(evutil_socket_t fd, short what, void *arg) {
 	struct stet_server *server = arg;
 	st_http_end(server->http, GRACE_S, ended, server);
+}
+
+static void tell(const struct stet_server *server, const char *message) {
+	if (server->notice)
+		server->notice(server->notice_arg, message);
+}
+
+/* Read all tokens anew. Those in use stay if that fails. */
+static int load_tokens(struct stet_server *server, struct stet_error *err) {
+	st_auto(st_gate) fresh = {0};
+	memcpy(fresh.tokens, server->given.tokens, sizeof fresh.tokens);
+	fresh.token_count = server->given.token_count;
+	for (size_t i = 0; i < server->token_file_count; i++) {
+		int code = st_tokens_load(&fresh, server->token_files[i], err);
+		if (code < 0)
+			return code;
+	}
+	memcpy(server->gate.tokens, fresh.tokens, sizeof fresh.tokens);
+	server->gate.token_count = fresh.token_count;
+	return 0;
+}
+
+static void reload(evutil_socket_t fd, short what, void *arg) {
+	struct stet_server *server = arg;
+	struct stet_error err = {0};
+	char message[sizeof err.message + 64];
+	uint64_t count;
+	if (read(fd, &count, sizeof count) < 0 || server->gate.open)
+		return;
+	if (load_tokens(server, &err) < 0) {
+		snprintf(message, sizeof message, "The tokens stay as they were: %s", err.message);
+		tell(server, message);
+		return;
+	}
+	if (server->http)
+		st_http_revoke(server->http);
+	snprintf(message, sizeof message, "The tokens were read again: %zu.", server->gate.token_count);
+	tell(server, message);
 }
 
 static void changed(evutil_socket_t fd, short what, void *arg) {
@@ -94,11 +144,13 @@ static int set_up(struct stet_server *server, const char *groups, struct stet_er
 	st_desk_service_serve(server->service, server->mcp);
 	st_desk_service_observe(server->service, called, server->metrics);
 	server->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (server->stop_fd < 0)
+	server->reload_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (server->stop_fd < 0 || server->reload_fd < 0)
 		return st_fail_errno(err, errno, "The server cannot be set up");
 	server->stopped = watch_fd(server, server->stop_fd, stop);
+	server->reloaded = watch_fd(server, server->reload_fd, reload);
 	server->changed = watch_fd(server, st_desk_service_fd(server->service), changed);
-	if (!server->stopped || !server->changed)
+	if (!server->stopped || !server->reloaded || !server->changed)
 		return st_fail_nomem(err);
 	return 0;
 }
@@ -109,7 +161,7 @@ int stet_server_new(struct stet_desk *desk, const char *groups, struct stet_serv
 	if (!server)
 		return st_fail_nomem(err);
 	server->desk = desk;
-	server->stop_fd = -1;
+	server->stop_fd = server->reload_fd = -1;
 	int code = set_up(server, groups, err);
 	if (code < 0)
 		stet_server_free(server);
@@ -142,13 +194,39 @@ int stet_server_set(struct stet_server *server, enum stet_server_option option, 
 	case STET_SERVER_REQUEST_TIME:
 		options->request_time = value;
 		return 0;
+	case STET_SERVER_NO_AUTH:
+		server->gate.open = true;
+		return 0;
 	}
 	return st_fail(err, STET_E_INVALID, "There is no option %d.", (int)option);
 }
 
 int stet_server_tokens(struct stet_server *server, const char *text, size_t len,
                        struct stet_error *err) {
-	return st_gate_add_tokens(&server->gate, st_strn(text, len), err);
+	return st_gate_add_tokens(&server->given, st_strn(text, len), err);
+}
+
+int stet_server_token_file(struct stet_server *server, const char *path, struct stet_error *err) {
+	if (server->token_file_count == TOKEN_FILES_MAX)
+		return st_fail(err, STET_E_LIMIT, "At most %d token files can be given.", TOKEN_FILES_MAX);
+	char *copy = strdup(path);
+	if (!copy)
+		return st_fail_nomem(err);
+	server->token_files[server->token_file_count++] = copy;
+	int code = load_tokens(server, err);
+	if (code < 0)
+		free(server->token_files[--server->token_file_count]);
+	return code;
+}
+
+const char *stet_server_own_token(const struct stet_server *server) {
+	return server->own.len > 0 ? st_buf_cstr(&server->own) : NULL;
+}
+
+void stet_server_notices(struct stet_server *server, void (*notice)(void *arg, const char *message),
+                         void *arg) {
+	server->notice = notice;
+	server->notice_arg = arg;
 }
 
 int stet_server_host(struct stet_server *server, const char *name, struct stet_error *err) {
@@ -164,12 +242,38 @@ static void raise_limit(void) {
 	(void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+/* Who may come in, before anybody can: without tokens on this machine, the user's own. */
+static int set_tokens(struct stet_server *server, const char *address, struct stet_error *err) {
+	struct st_listen at;
+	bool given = server->token_file_count + server->given.token_count > 0;
+	int code = st_listen_resolve(&at, address, err);
+	if (code < 0)
+		return code;
+	if (given && server->gate.open)
+		return st_fail(err, STET_E_INVALID,
+		               "--no-auth is not allowed together with a token: leave one of them out.");
+	if (at.local && server->token_file_count > 0)
+		return st_fail(err, STET_E_INVALID,
+		               "--token-file is not allowed with a Unix socket, where the user of the peer "
+		               "is checked instead: leave it out.");
+	if (server->gate.open || at.local)
+		return 0;
+	if (given || !at.loopback)
+		return load_tokens(server, err);
+	code = st_tokens_own(&server->own, err);
+	return code < 0 ? code : stet_server_token_file(server, st_buf_cstr(&server->own), err);
+}
+
 int stet_server_listen(struct stet_server *server, const char *address, struct stet_error *err) {
 	if (server->http)
 		return st_fail(err, STET_E_INVALID, "The server listens already.");
 	raise_limit();
+	int code = set_tokens(server, address, err);
+	if (code < 0)
+		return code;
 	server->options.listen = address;
 	server->options.gate = &server->gate;
+	server->options.token_file = server->token_file_count > 0 ? server->token_files[0] : NULL;
 	server->options.metrics = server->metrics;
 	server->options.more_metrics = add_metrics;
 	server->options.arg = server;
@@ -188,10 +292,21 @@ int stet_server_run(struct stet_server *server) {
 	return load.running + load.waiting == 0;
 }
 
-void stet_server_stop(struct stet_server *server) {
+/* From a signal handler, so errno stays. */
+static void wake(int fd) {
 	static const uint64_t one = 1;
-	ssize_t written = write(server->stop_fd, &one, sizeof one);
+	int saved = errno;
+	ssize_t written = write(fd, &one, sizeof one);
 	(void)written;
+	errno = saved;
+}
+
+void stet_server_stop(struct stet_server *server) {
+	wake(server->stop_fd);
+}
+
+void stet_server_reload(struct stet_server *server) {
+	wake(server->reload_fd);
 }
 
 void stet_server_free(struct stet_server *server) {
@@ -201,6 +316,8 @@ void stet_server_free(struct stet_server *server) {
 	st_pool_free(server->pool);
 	if (server->stopped)
 		event_free(server->stopped);
+	if (server->reloaded)
+		event_free(server->reloaded);
 	if (server->changed)
 		event_free(server->changed);
 	if (server->service)
@@ -209,6 +326,11 @@ void stet_server_free(struct stet_server *server) {
 	st_desk_service_free(server->service);
 	st_loop_free(server->loop);
 	st_close_at(&server->stop_fd);
+	st_close_at(&server->reload_fd);
+	for (size_t i = 0; i < server->token_file_count; i++)
+		free(server->token_files[i]);
+	st_buf_release(&server->own);
+	st_gate_release(&server->given);
 	st_metrics_free(server->metrics);
 	st_gate_release(&server->gate);
 	free(server);

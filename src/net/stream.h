@@ -11,21 +11,16 @@
 #ifndef STET_NET_STREAM_H
 #define STET_NET_STREAM_H
 
-#include "base/buf.h"
-#include "net/loop.h"
+#include "net/connection.h"
 
 enum {
 	/** What a client may leave unread before it is dropped, besides the last event. */
 	ST_STREAM_UNREAD_MAX = 4 << 20,
-	/** And for how many seconds. */
-	ST_STREAM_WRITE_S = 60,
 };
 
 struct st_stream {
 	/** NULL once it is answered or the client has gone. */
-	struct evhttp_request *request;
-	/** Tells when the client closes its end. */
-	struct event *closed;
+	struct st_request *request;
 	/** The client takes events, or JSON. */
 	bool takes_events, takes_json;
 	/** Events have begun. */
@@ -37,7 +32,7 @@ struct st_stream {
 };
 
 /** Take over a request. */
-void st_stream_begin(struct st_stream *stream, struct evhttp_request *request,
+void st_stream_begin(struct st_stream *stream, struct st_request *request,
                      void (*gone)(struct st_stream *stream));
 
 /** Have another stream, which is not open, go on with what one began. */
@@ -65,8 +60,5 @@ void st_stream_end(struct st_stream *stream, int status);
 
 /** Send a comment, so that nobody in between takes the stream for dead. */
 void st_stream_keep_alive(struct st_stream *stream);
-
-/** What a status is called. */
-const char *st_http_reason(int status);
 
 #endif

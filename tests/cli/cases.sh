@@ -17,7 +17,7 @@ fi
 
 PATH=$(dirname "$STET"):$PATH
 export NO_COLOR=1 HOME=$tap_dir/home XDG_CONFIG_HOME=$tap_dir/home/.config
-unset STET_SESSION STET_ROOT
+unset STET_SESSION STET_ROOT STET_TOKEN XDG_STATE_HOME
 mkdir home
 
 mkdir bin

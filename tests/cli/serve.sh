@@ -2,9 +2,12 @@
 # stet serve: where it listens, who may come in, how it ends.
 . "$(dirname "$0")/../lib/tap.sh"
 
-mkdir one two
+umask 022
+mkdir one two home
 echo hello >one/a.txt
-echo secret-of-the-first-agent >tokens
+(umask 077; echo secret-of-the-first-agent >tokens)
+export HOME=$tap_dir/home
+unset XDG_STATE_HOME STET_TOKEN
 
 # start [ARG...]: a server in the background, which listens at $port.
 start() {
@@ -14,7 +17,7 @@ start() {
 		[ -s url ] && break
 		sleep 0.05
 	done
-	port=$(sed 's|.*:||; s|/mcp$||' url)
+	port=$(sed -n '1s|.*:||; 1s|/mcp$||p' url)
 }
 
 # stop: have it end, and as it should.
@@ -31,18 +34,34 @@ stop() {
 ask() {
 	local body=${4-}
 	exec 5<>"/dev/tcp/127.0.0.1/$port" || return
-	printf '%s %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n%b' "$1" "$2" "$3" >&5
+	printf '%s %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n%b' "$1" "$2" "$3$authorization" >&5
 	printf 'Content-Length: %d\r\n\r\n%s' "${#body}" "$body" >&5
 	timeout 10 cat <&5
 	exec 5>&-
 }
 
 says() { "${@:2}" | grep -qF -- "$1"; }
+complaint() { timeout 10 "$STET" "$@" 2>&1; }
 list='{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}'
 headers='Content-Type: application/json\r\nMCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/list\r\n'
 
+# Who has a token, and who has not.
+own=$HOME/.local/state/stet/token
+bearer() { authorization="Authorization: Bearer $1\r\n"; }
+authorization=
+
 start one two
 claim 'prints its URL, on this machine' grep -qx 'http://127\.0\.0\.1:[0-9]*/mcp' url
+claim 'prints where the token is' grep -qx "token file: $own" url
+claim 'does not print the token into a file' exits 1 grep -qf "$own" url
+claim 'makes a token of 256 bits' grep -qxE '[0-9a-f]{64}' "$own"
+claim 'which is for its user alone' test "$(stat -c %a "$own" "${own%/*}" | xargs)" = '600 700'
+claim 'asks for it on this machine too' says '401 Unauthorized' ask POST /mcp "$headers" "$list"
+claim 'says where it is' says "$own" ask POST /mcp "$headers" "$list"
+claim 'but not what it is' exits 1 says "$(cat "$own")" ask POST /mcp "$headers" "$list"
+claim 'tells nobody else what it did' says '401 Unauthorized' ask GET /metrics ''
+claim 'is well, for everybody' says '200 OK' ask GET /healthz ''
+bearer "$(cat "$own")"
 claim 'answers to MCP' says '"name":"read_file"' ask POST /mcp "$headers" "$list"
 claim 'is well' says '200 OK' ask GET /healthz ''
 read='{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read_file","arguments":{"path":"a.txt"},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}'
@@ -53,6 +72,31 @@ claim 'has metrics' says 'stet_kept_total 0' ask GET /metrics ''
 claim 'ends on a signal' stop
 claim 'complains of nothing' diff -u /dev/null complaints
 
+cp "$own" before
+start one
+claim 'the next one has the same token' cmp "$own" before
+claim 'ends too' stop
+
+# Somebody else's, or for everybody to read.
+chmod 644 "$own"
+claim 'refuses its token if others can read it' exits 3 "$STET" serve one
+claim 'and says so' says "chmod 600" complaint serve one
+chmod 600 "$own"
+chmod 777 "${own%/*}"
+claim 'refuses a directory that others can change' says 'not allowed' complaint serve one
+chmod 700 "${own%/*}"
+
+start --no-auth one
+claim 'warns of --no-auth' grep -q 'warning: .*every user' complaints
+authorization=
+claim 'asks for no token then' says '"name":"read_file"' ask POST /mcp "$headers" "$list"
+claim 'ends without authentication' stop
+claim 'refuses --no-auth beyond this machine' says 'not allowed' \
+	complaint serve --no-auth --listen 0.0.0.0:0 one
+claim 'refuses --no-auth with a token' says 'not allowed' \
+	complaint serve --no-auth --token-file tokens one
+
+bearer "$(cat "$own")"
 start --tools text one
 claim 'offers the tools that were picked' says '"name":"text_replace"' ask POST /mcp "$headers" "$list"
 claim 'and no others' exits 1 says '"name":"read_file"' ask POST /mcp "$headers" "$list"
@@ -60,19 +104,50 @@ claim 'ends then too' stop
 
 start --token-file tokens one
 claim 'asks for the token' says '401 Unauthorized' ask POST /mcp "$headers" "$list"
-claim 'takes the token' says '"name":"read_file"' \
-	ask POST /mcp "${headers}Authorization: Bearer secret-of-the-first-agent\r\n" "$list"
+claim 'names the file' says ' tokens ' ask POST /mcp "$headers" "$list"
+bearer secret-of-the-first-agent
+claim 'takes the token' says '"name":"read_file"' ask POST /mcp "$headers" "$list"
+
+# wait_for TEXT: it complains of that.
+wait_for() {
+	for _ in {1..1200}; do
+		grep -qF -- "$1" complaints && return
+		sleep 0.05
+	done
+	return 1
+}
+initialize='{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}'
+session=$(ask POST /mcp 'Content-Type: application/json\r\n' "$initialize" | tr -d '\r' | sed -n 's/^Mcp-Session-Id: //p')
+claim 'begins a session' test -n "$session"
+echo secret-of-the-next-agent >tokens
+kill -HUP "$(cat pid)"
+claim 'SIGHUP has the tokens read again' wait_for 'The tokens were read again: 1.'
+claim 'the old one is worth nothing' says '401 Unauthorized' ask POST /mcp "$headers" "$list"
+bearer secret-of-the-next-agent
+claim 'the new one is taken' says '"name":"read_file"' ask POST /mcp "$headers" "$list"
+claim 'sessions of the old one have ended' says 'stet_sessions 0' ask GET /metrics ''
+chmod 644 tokens
+kill -HUP "$(cat pid)"
+claim 'what it cannot take, it says' wait_for 'The tokens stay as they were'
+claim 'and goes on with what it has' says '"name":"read_file"' ask POST /mcp "$headers" "$list"
+chmod 600 tokens
 claim 'ends with tokens' stop
 
 export STET_TOKEN=secret-of-the-second-agent
 start --listen 0.0.0.0:0 one
 unset STET_TOKEN
-claim 'takes a token from the environment' says '"name":"read_file"' \
-	ask POST /mcp "${headers}Authorization: Bearer secret-of-the-second-agent\r\n" "$list"
+bearer secret-of-the-second-agent
+claim 'takes a token from the environment' says '"name":"read_file"' ask POST /mcp "$headers" "$list"
 claim 'ends with that' stop
 
 claim 'does not listen to others without a token' exits 2 "$STET" serve --listen 0.0.0.0:0 one
 claim 'refuses an address that is none' exits 2 "$STET" serve --listen nowhere:x one
+claim 'refuses a port that is none' exits 2 timeout 10 "$STET" serve --listen 127.0.0.1:99999 one
+claim 'and says so too' says 'out of range' complaint serve --listen 127.0.0.1:99999 one
+claim 'refuses tokens that others can read' says 'chmod 600' complaint serve --token-file one/a.txt one
+mkfifo -m 600 pipe
+claim 'does not wait for a pipe' says 'not a regular file' complaint serve --token-file pipe one
+chmod 600 one/a.txt
 claim 'refuses a short token' exits 2 "$STET" serve --token-file one/a.txt one
 claim 'refuses a directory that is not there' exits 2 "$STET" serve three
 claim 'refuses a group that is not there' exits 2 "$STET" serve --tools fish one

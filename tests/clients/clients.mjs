@@ -70,7 +70,9 @@ const kinds = [
 for (const [kind, wanted] of kinds) {
 	const dir = workspace();
 	const server = await serve(dir);
-	await talk(kind, 'HTTP', () => new kind.StreamableHTTPClientTransport(new URL(server.url)), dir, wanted);
+	const requestInit = { headers: server.headers };
+	const connect = () => new kind.StreamableHTTPClientTransport(new URL(server.url), { requestInit });
+	await talk(kind, 'HTTP', connect, dir, wanted);
 	await claim(`${kind.name}, HTTP: the server ends well`, async () => assert.equal(await server.stop(), 0));
 }
 

@@ -7,13 +7,14 @@ dir=$("$STET_SOURCE_ROOT/tools/npm" 2>reason) || {
 	finish
 }
 export HOME=$tap_dir
+unset STET_TOKEN XDG_STATE_HOME
 export MCP_INSPECTOR_SECRET_STORE=memory
 mkdir ws
 echo one >ws/a.txt
 
 # inspect SERVER ARG...: SERVER is a URL, or stdio.
 inspect() {
-	local server=("$1")
+	local server=("$1" --header "$authorization")
 	[ "$1" != stdio ] || server=("$STET" mcp ws)
 	timeout 60 "$dir/node" "$dir/node_modules/.bin/mcp-inspector" --cli "${server[@]}" "${@:2}" -q
 }
@@ -71,7 +72,8 @@ server=$!
 eval "$("$dir/node" "$dir/node_modules/.bin/mcpdo" private)"
 trap 'keep daemon stop >/dev/null; kill $server; rm -rf "$tap_dir"' EXIT
 until [ -s url ]; do sleep 0.05; done
-url=$(cat url)
+url=$(head -n 1 url)
+authorization="Authorization: Bearer $(cat "$HOME/.local/state/stet/token")"
 
 claim 'stdio: the schemas are portable' inspect stdio --method tools/list --strict
 claim 'HTTP: the schemas are portable' inspect "$url" --method tools/list --strict
@@ -80,5 +82,5 @@ claim 'stdio, modern: calls once' says a.txt call stdio modern list_directory '{
 claim 'HTTP, legacy: calls once' says a.txt call "$url" legacy list_directory '{"path":"."}'
 claim 'HTTP, modern: calls once' says a.txt call "$url" modern list_directory '{"path":"."}'
 go_through stdio legacy -- "$STET" mcp ws
-go_through HTTP modern "$url"
+go_through HTTP modern "$url" --header "$authorization"
 finish

@@ -1,5 +1,6 @@
 // Claims in JavaScript, printed as TAP; servers to talk to; and the packages, which lie in a cache.
 import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createRequire } from 'node:module';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -56,9 +57,13 @@ export function workspace() {
 	return dir;
 }
 
-// A stet serve; {url, stop}.
+// A stet serve; {url, headers, stop}.
 export async function serve(...args) {
-	const child = spawn(stet, ['serve', ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
+	const token = randomBytes(16).toString('hex');
+	const child = spawn(stet, ['serve', ...args], {
+		stdio: ['ignore', 'pipe', 'inherit'],
+		env: { ...process.env, STET_TOKEN: token },
+	});
 	leftovers.push(() => child.kill('SIGKILL'));
 	const [url] = await once(createInterface(child.stdout), 'line');
 	const stop = async () => {
@@ -66,5 +71,5 @@ export async function serve(...args) {
 		const [status] = await once(child, 'exit');
 		return status;
 	};
-	return { url, stop };
+	return { url, headers: { Authorization: `Bearer ${token}` }, stop };
 }

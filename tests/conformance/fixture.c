@@ -526,7 +526,7 @@ static int fail(const struct stet_error *err) {
 }
 
 static int serve(struct fixture *fixture, struct st_pool *pool, struct stet_error *err) {
-	st_auto(st_gate) gate = {0};
+	st_auto(st_gate) gate = {.open = true};
 	struct st_metrics *metrics = st_metrics_new();
 	struct st_http_options options = {.listen = "127.0.0.1", .gate = &gate, .metrics = metrics};
 	int code = st_http_new(fixture->loop, pool, fixture->server, &options, &http, err);

@@ -5,7 +5,7 @@
 
 PATH=$(dirname "$STET"):$PATH
 export HOME=$tap_dir/home XDG_CONFIG_HOME=$tap_dir/home/.config
-unset STET_ROOT STET_SESSION
+unset STET_ROOT STET_SESSION STET_TOKEN XDG_STATE_HOME
 mkdir -p home/project work/src work/docs
 cd work || exit 99
 
@@ -20,6 +20,7 @@ printf 'teh milk, teh tea\n' >notes.md
 printf 'You write code.\n' >coder.txt
 printf '[{"role": "user", "content": "Write the parser."}]\n' | tee messages.json >request.json
 printf '0123456789abcdef0123\n' >tokens
+chmod 600 tokens
 printf '{"turn": 1, "tool": "write_file", "op": "write", "path": "p.c", "args": {"content": "int p;"}}\n' >run.jsonl
 stet --session me edit request.json parser lexer >../prepared || exit 99
 

@@ -17,6 +17,7 @@ static void exec_server(const char *dir, const char *const *args, int out) {
 	for (size_t i = 0; args && args[i] && count < ARGS_MAX - 1; i++)
 		argv[count++] = args[i];
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	setenv("STET_TOKEN", SERVED_TOKEN, 1);
 	dup2(out, STDOUT_FILENO);
 	execv(argv[0], (char *const *)(uintptr_t)argv);
 	_exit(127);
@@ -91,7 +92,10 @@ static bool initialize(struct agent *agent) {
 
 bool agent_open(struct agent *agent, const char *url, enum agent_era era) {
 	*agent = (struct agent){.era = era, .client.fd = -1};
-	return client_open(&agent->client, url) && (era == AGENT_MODERN || initialize(agent));
+	if (!client_open(&agent->client, url))
+		return false;
+	agent->client.token = SERVED_TOKEN;
+	return era == AGENT_MODERN || initialize(agent);
 }
 
 void agent_close(struct agent *agent) {

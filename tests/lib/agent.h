@@ -18,6 +18,9 @@
 #include "base/json.h"
 #include "lib/http.h"
 
+/** The token that it asks for, which agents have. */
+#define SERVED_TOKEN "a-token-of-the-tests"
+
 /** A stet serve that runs as a child. */
 struct served {
 	pid_t pid;

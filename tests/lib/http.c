@@ -43,6 +43,8 @@ bool client_request(struct client *client, const char *method, const char *path,
 	st_buf_addf(&request, "%s %s HTTP/1.1\r\n", method, path);
 	if (!strstr(headers, "Host: "))
 		st_buf_addf(&request, "Host: %s:%d\r\n", client->host, client->port);
+	if (client->token)
+		st_buf_addf(&request, "Authorization: Bearer %s\r\n", client->token);
 	st_buf_adds(&request, headers);
 	if (body)
 		st_buf_addf(&request, "Content-Length: %zu\r\n", strlen(body));

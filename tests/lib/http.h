@@ -19,6 +19,8 @@ struct client {
 	int fd;
 	char host[64];
 	int port;
+	/** Sent with every request; NULL for none. */
+	const char *token;
 	/** What was received and not used yet. */
 	struct st_buf input;
 	/** The head of the last answer. */

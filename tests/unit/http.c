@@ -28,7 +28,7 @@ struct host {
 	struct st_http *http;
 	pthread_t thread;
 	struct st_task end;
-	atomic_int cancelled, finished;
+	atomic_int started, cancelled, finished;
 	/* Seconds that it has to come to its end; 10 if nothing is said. */
 	int64_t grace;
 };
@@ -38,6 +38,7 @@ static int call_tool(struct st_mcp_request *request) {
 	yyjson_val *args = yyjson_obj_get(request->params, "arguments");
 	int64_t ms = yyjson_get_sint(yyjson_obj_get(args, "ms"));
 	st_auto(st_buf) text = ST_BUF_INIT;
+	host->started++;
 	for (int64_t i = 0; i < yyjson_get_sint(yyjson_obj_get(args, "size")); i++)
 		st_buf_addc(&text, 'x');
 	for (int64_t i = 0; i < yyjson_get_sint(yyjson_obj_get(args, "events")); i++)
@@ -103,6 +104,8 @@ static void set_up(struct host *host) {
 	                 0);
 	if (!host->options.listen)
 		host->options.listen = "127.0.0.1:0";
+	if (host->gate.token_count == 0)
+		host->gate.open = true;
 	host->options.gate = &host->gate;
 	host->options.metrics = host->metrics;
 	int code = st_http_new(host->loop, host->pool, host->server, &host->options, &host->http, &err);
@@ -445,8 +448,13 @@ static void only_a_token_opens_what_others_can_reach(void **state) {
 	struct client client = connected(&host);
 	assert_int_equal(client_post(&client, "", INITIALIZE, &answer), 401);
 	assert_non_null(client_header(&client, "WWW-Authenticate"));
+	/* The body was not read, so the connection ends. */
+	assert_string_equal(client_header(&client, "Connection"), "close");
+	client_close(&client);
 	assert_int_equal(
-		client_post(&client, "Authorization: Bearer " TOKEN "x\r\n", INITIALIZE, &answer), 401);
+		ask(&host, "POST", "/mcp", JSON "Authorization: Bearer " TOKEN "x\r\n", INITIALIZE, NULL),
+		401);
+	client = connected(&host);
 	assert_int_equal(
 		client_post(&client, "Authorization: Bearer " TOKEN "\r\n", INITIALIZE, &answer), 200);
 	assert_int_equal(ask(&host, "GET", "/metrics", "", NULL, NULL), 401);
@@ -505,6 +513,187 @@ static void what_is_too_large_is_refused(void **state) {
 	tear_down(&host);
 }
 
+/* Sends bytes and receives until the server closes: how many answers came, and the last status. */
+static int converse(const struct host *host, struct st_str bytes, int *status) {
+	struct client client = connected(host);
+	st_auto(st_buf) body = ST_BUF_INIT;
+	int answers = 0;
+	assert_true(client_send(&client, bytes));
+	for (int next; (next = client_head(&client)) > 0; answers++) {
+		*status = next;
+		client_body(&client, &body);
+	}
+	client_close(&client);
+	return answers;
+}
+
+#define HEALTH "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+#define RAW(headers, body) "POST /mcp HTTP/1.1\r\nHost: localhost\r\n" JSON headers "\r\n" body
+#define RAW_CHUNKS(body) RAW("Transfer-Encoding: chunked\r\n", body)
+
+/* What one reader takes for a body, another may take for the next request. */
+static void ambiguous_requests_are_refused_and_the_connection_closed(void **state) {
+	static const struct st_str cases[] = {
+		ST_STR(RAW("Content-Length: 0\r\nContent-Length: 5\r\n", "hello")),
+		ST_STR(RAW("Content-Length: 0\r\nContent-Length: 0\r\n", "")),
+		ST_STR(RAW("Content-Length: 0, 0\r\n", "")),
+		ST_STR(RAW("Content-Length: +0\r\n", "")),
+		ST_STR(RAW("Content-Length : 5\r\n", "hello")),
+		ST_STR(RAW("Content-Length: 0\r\n\t5\r\n", "hello")),
+		ST_STR(RAW("X: y\r\n z\r\n", "")),
+		ST_STR(RAW("Content-Length: 5\r\nTransfer-Encoding: chunked\r\n", "0\r\n\r\n")),
+		ST_STR(RAW("Transfer-Encoding: xchunked\r\n", "0\r\n\r\n")),
+		ST_STR(RAW("Transfer-Encoding: identity\r\n", "")),
+		ST_STR(RAW("Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n", "0\r\n\r\n")),
+		ST_STR(RAW("Transfer-Encoding:\vchunked\r\n", "0\r\n\r\n")),
+		ST_STR(RAW("Host: localhost\r\n", "")),
+		ST_STR(RAW("Host: evil.example\r\n", "")),
+		ST_STR(RAW("X: a\0b\r\n", "")),
+		ST_STR(RAW("X: a\nY: b\r\n", "")),
+		ST_STR(RAW("X: a\rY: b\r\n", "")),
+		ST_STR("GET http://evil.example/healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"),
+		ST_STR("GET /healthz HTTP/1.1\nHost: localhost\n\n"),
+		ST_STR("GET /healthz HTTP/1.1\r\n\r\n"),
+		ST_STR("GET /healthz HTTP/1.1 x\r\nHost: localhost\r\n\r\n"),
+		ST_STR("GET /healthz HTTP/0.9\r\nHost: localhost\r\n\r\n"),
+		ST_STR("GET /metrics HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\nhello"),
+		ST_STR("DELETE /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\nhello"),
+		ST_STR(RAW_CHUNKS("0x0\r\n\r\n")),
+		ST_STR(RAW_CHUNKS("+0\r\n\r\n")),
+		ST_STR(RAW_CHUNKS(" 0\r\n\r\n")),
+		ST_STR(RAW_CHUNKS("0 \r\n\r\n")),
+		ST_STR(RAW_CHUNKS("-1\r\n\r\n")),
+		ST_STR(RAW_CHUNKS("0;x\r\n\r\n")),
+		ST_STR(RAW_CHUNKS("0\n\n")),
+		ST_STR(RAW_CHUNKS("1\r\nxx\r\n0\r\n\r\n")),
+		ST_STR(RAW_CHUNKS("100000000\r\nx")),
+		ST_STR(RAW_CHUNKS("0\r\nContent-Length: 5\r\n\r\n")),
+	};
+	struct host host = {0};
+	set_up(&host);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		st_auto(st_buf) bytes = ST_BUF_INIT;
+		int status = 0;
+		st_buf_add(&bytes, cases[i]);
+		st_buf_adds(&bytes, HEALTH);
+		int answers = converse(&host, st_buf_str(&bytes), &status);
+		if (answers != 1 || status != 400)
+			fail_msg("%d answers, the last %d, to: %s", answers, status, cases[i].ptr);
+	}
+	tear_down(&host);
+}
+
+static void what_is_clear_is_answered_however_it_comes(void **state) {
+	struct host host = {0};
+	int status = 0;
+	set_up(&host);
+	assert_int_equal(converse(&host, ST_STR(HEALTH), &status), 1);
+	assert_int_equal(status, 200);
+	/* One behind the other, and the second only after the first. */
+	assert_int_equal(
+		converse(&host, ST_STR(RAW_CHUNKS("1\r\n{\r\n1\r\n}\r\n0\r\n\r\n") HEALTH), &status), 2);
+	assert_int_equal(status, 200);
+	assert_int_equal(
+		converse(&host,
+	             ST_STR("GET http://localhost/healthz HTTP/1.1\r\nHost: LOCALHOST\r\n\r\n" HEALTH),
+	             &status),
+		2);
+	assert_int_equal(status, 200);
+	assert_int_equal(
+		converse(&host, ST_STR("HEAD /healthz HTTP/1.0\r\nHost: localhost\r\n\r\n"), &status), 1);
+	assert_int_equal(status, 200);
+	struct client client = connected(&host);
+	st_auto(st_buf) body = ST_BUF_INIT;
+	for (const char *at = HEALTH; *at; at++)
+		assert_true(client_send(&client, st_strn(at, 1)));
+	assert_int_equal(client_head(&client), 200);
+	assert_true(client_body(&client, &body));
+	assert_string_equal(st_buf_cstr(&body), "ok\n");
+	client_close(&client);
+	tear_down(&host);
+}
+
+/* An answer, though nothing of the body was sent: the head alone decides. */
+static void the_head_decides_before_the_body_comes(void **state) {
+	static const struct {
+		const char *path, *headers;
+		int status;
+	} cases[] = {
+		{"/mcp", "Host: localhost\r\n", 401},
+		{"/mcp", "Host: localhost\r\nAuthorization: Bearer wrong\r\n", 401},
+		{"/metrics", "Host: localhost\r\n", 401},
+		{"/healthz", "Host: localhost\r\n", 405},
+		{"/else", "Host: localhost\r\n", 404},
+		{"/mcp", "Host: evil.example\r\nAuthorization: Bearer " TOKEN "\r\n", 403},
+		{"/mcp", "Host: localhost\r\nOrigin: http://evil\r\nAuthorization: Bearer " TOKEN "\r\n",
+	     403},
+		{"/metrics", "Host: localhost\r\nAuthorization: Bearer " TOKEN "\r\n", 405},
+		{"/mcp", "Host: localhost\r\nAuthorization: Bearer " TOKEN "\r\n", 415},
+		{"/mcp", "Host: localhost\r\n" JSON "Authorization: Bearer " TOKEN "\r\n", 413},
+	};
+	struct host host = {.options.max_body = 1000};
+	assert_int_equal(st_gate_add_tokens(&host.gate, ST_STR(TOKEN), NULL), 0);
+	set_up(&host);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct client client = connected(&host);
+		char headers[512];
+		snprintf(headers, sizeof headers, "%sContent-Length: 2000\r\n", cases[i].headers);
+		assert_true(client_request(&client, "POST", cases[i].path, headers, NULL));
+		int status = client_head(&client);
+		if (status != cases[i].status)
+			fail_msg("%s %s: %d instead of %d", cases[i].path, headers, status, cases[i].status);
+		assert_string_equal(client_header(&client, "Connection"), "close");
+		client_close(&client);
+	}
+	tear_down(&host);
+}
+
+static void who_waits_for_a_word_gets_it_before_the_body(void **state) {
+	struct host host = {0};
+	set_up(&host);
+	struct client client = connected(&host);
+	assert_true(
+		client_send(&client, ST_STR(RAW("Expect: 100-continue\r\nContent-Length: 2\r\n", ""))));
+	assert_int_equal(client_head(&client), 100);
+	assert_true(client_send(&client, ST_STR("{}")));
+	assert_int_equal(client_head(&client), 400);
+	client_close(&client);
+	tear_down(&host);
+}
+
+/* Those that wait the longest without saying who they are go first. */
+static void strangers_do_not_keep_others_out(void **state) {
+	static const char *const beginnings[] = {"", "G", "POST /mcp HTTP/1.1\r\nHost: localhost\r\n",
+	                                         "POST /mcp HTTP/1.1\r\nX: "};
+	enum { STRANGERS = 40 };
+	struct host host = {.options = {.max_connections = 8}};
+	struct client strangers[STRANGERS];
+	st_auto(st_buf) answer = ST_BUF_INIT;
+	assert_int_equal(st_gate_add_tokens(&host.gate, ST_STR(TOKEN), NULL), 0);
+	set_up(&host);
+	struct client known = connected(&host);
+	known.token = TOKEN;
+	assert_int_equal(client_post(&known, "", INITIALIZE, &answer), 200);
+	for (int i = 0; i < STRANGERS; i++) {
+		strangers[i] = connected(&host);
+		client_send(&strangers[i], st_str(beginnings[i % 4]));
+		assert_int_equal(
+			ask(&host, "GET", "/metrics", "Authorization: Bearer " TOKEN "\r\n", NULL, &answer),
+			200);
+	}
+	/* One that has shown its token stays, and at most half of the places are strangers'. */
+	assert_int_equal(client_post(&known, "", INITIALIZE, &answer), 200);
+	assert_true(client_is_dropped(&strangers[0], 5000));
+	int left = 0;
+	for (int i = 0; i < STRANGERS; i++)
+		left += !client_is_dropped(&strangers[i], 0);
+	assert_in_range(left, 1, 4);
+	for (int i = 0; i < STRANGERS; i++)
+		client_close(&strangers[i]);
+	client_close(&known);
+	tear_down(&host);
+}
+
 static void slow_and_idle_clients_are_dropped(void **state) {
 	struct host host = {.options = {.connection_idle = 1, .request_time = 1}};
 	set_up(&host);
@@ -541,18 +730,54 @@ static void a_client_that_does_not_read_is_dropped(void **state) {
 	tear_down(&host);
 }
 
-static void there_are_only_so_many_sessions(void **state) {
-	struct host host = {.options = {.max_sessions = 3}};
+/* Begin a session with a token; the headers that continue it. */
+static void begin_with(struct client *client, const char *token, char *headers, size_t size) {
 	st_auto(st_buf) answer = ST_BUF_INIT;
+	char authorization[128];
+	snprintf(authorization, sizeof authorization, "Authorization: Bearer %s\r\n", token);
+	assert_int_equal(client_post(client, authorization, INITIALIZE, &answer), 200);
+	snprintf(headers, size, "%sMcp-Session-Id: %s\r\n", authorization,
+	         client_header(client, "Mcp-Session-Id"));
+}
+
+static void who_begins_session_after_session_loses_those_and_nobody_else_any(void **state) {
+	struct host host = {.options = {.max_sessions = 4}};
+	st_auto(st_buf) answer = ST_BUF_INIT;
+	char quiet[256], working[256], flood[256];
+	assert_int_equal(st_gate_add_tokens(&host.gate, ST_STR(TOKEN "A\n" TOKEN "B\n"), NULL), 0);
 	set_up(&host);
 	struct client client = connected(&host);
-	for (int i = 0; i < 3; i++)
-		assert_int_equal(client_post(&client, "", INITIALIZE, &answer), 200);
-	assert_int_equal(client_post(&client, "", INITIALIZE, &answer), 503);
-	char session[128];
-	snprintf(session, sizeof session, "Mcp-Session-Id: %s\r\n", "none");
-	assert_int_equal(client_post(&client, session, PING, &answer), 404);
+	/* One that did nothing yet, and one of the same caller as the flood, at work. */
+	begin_with(&client, TOKEN "A", quiet, sizeof quiet);
+	begin_with(&client, TOKEN "B", working, sizeof working);
+	assert_int_equal(client_post(&client, working, PING, &answer), 200);
+	for (int i = 0; i < 20; i++)
+		begin_with(&client, TOKEN "B", flood, sizeof flood);
+	assert_int_equal(client_post(&client, flood, PING, &answer), 200);
+	assert_int_equal(client_post(&client, working, PING, &answer), 200);
+	assert_int_equal(client_post(&client, quiet, PING, &answer), 200);
 	client_close(&client);
+	tear_down(&host);
+}
+
+static void a_session_at_work_does_not_make_room(void **state) {
+	struct host host = {.options = {.max_sessions = 1}, .grace = 1};
+	st_auto(st_buf) answer = ST_BUF_INIT;
+	set_up(&host);
+	struct client busy = connected(&host), other = connected(&host);
+	char headers[512];
+	snprintf(headers, sizeof headers, JSON "%s", begin_session(&busy));
+	assert_true(
+		client_request(&busy, "POST", "/mcp", headers,
+	                   "{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"tools/call\",\"params\":{"
+	                   "\"name\":\"work\",\"arguments\":{\"ms\":60000}}}"));
+	wait_until(&host.started, 1);
+	assert_int_equal(client_post(&other, "", INITIALIZE, &answer), 503);
+	assert_int_equal(ask(&host, "DELETE", "/mcp", strstr(headers, "Mcp-Session-Id"), NULL, NULL),
+	                 204);
+	assert_int_equal(client_post(&other, "", INITIALIZE, &answer), 200);
+	client_close(&busy);
+	client_close(&other);
 	tear_down(&host);
 }
 
@@ -572,24 +797,28 @@ static void a_session_that_nobody_uses_ends(void **state) {
 	tear_down(&host);
 }
 
+static void listen_to_lists(struct client *client) {
+	assert_true(client_request(
+		client, "POST", "/mcp", JSON MODERN_HEADERS("subscriptions/listen"),
+		MODERN("subscriptions/listen", "\"notifications\":{\"toolsListChanged\":true},")));
+}
+
+/* Where all are in use, the next waits, and has a place as soon as there is one. */
 static void there_are_only_so_many_connections(void **state) {
 	struct host host = {.options = {.max_connections = 4}};
-	struct client clients[6];
+	struct client clients[5];
 	set_up(&host);
-	for (int i = 0; i < 6; i++) {
+	for (int i = 0; i < 5; i++) {
 		clients[i] = connected(&host);
-		st_sleep_ms(20);
-		assert_true(client_request(&clients[i], "GET", "/healthz", "", NULL));
+		listen_to_lists(&clients[i]);
+		if (i < 4)
+			assert_int_equal(client_head(&clients[i]), 200);
 	}
-	for (int i = 0; i < 4; i++)
-		assert_int_equal(client_head(&clients[i]), 200);
 	assert_false(client_is_dropped(&clients[4], 400));
-	for (int i = 0; i < 4; i++)
+	client_close(&clients[0]);
+	assert_int_equal(client_head(&clients[4]), 200);
+	for (int i = 1; i < 5; i++)
 		client_close(&clients[i]);
-	/* There is room again, also for those who waited. */
-	assert_int_equal(client_head(&clients[5]), 200);
-	client_close(&clients[4]);
-	client_close(&clients[5]);
 	tear_down(&host);
 }
 
@@ -672,9 +901,15 @@ int main(void) {
 		cmocka_unit_test(without_a_token_it_does_not_listen_to_others),
 		cmocka_unit_test(a_session_belongs_to_its_token),
 		cmocka_unit_test(what_is_too_large_is_refused),
+		cmocka_unit_test(ambiguous_requests_are_refused_and_the_connection_closed),
+		cmocka_unit_test(what_is_clear_is_answered_however_it_comes),
+		cmocka_unit_test(the_head_decides_before_the_body_comes),
+		cmocka_unit_test(who_waits_for_a_word_gets_it_before_the_body),
+		cmocka_unit_test(strangers_do_not_keep_others_out),
 		cmocka_unit_test(slow_and_idle_clients_are_dropped),
 		cmocka_unit_test(a_client_that_does_not_read_is_dropped),
-		cmocka_unit_test(there_are_only_so_many_sessions),
+		cmocka_unit_test(who_begins_session_after_session_loses_those_and_nobody_else_any),
+		cmocka_unit_test(a_session_at_work_does_not_make_room),
 		cmocka_unit_test(a_session_that_nobody_uses_ends),
 		cmocka_unit_test(there_are_only_so_many_connections),
 		cmocka_unit_test(it_ends_when_the_work_is_done),
