@@ -54,7 +54,7 @@ void st_unicode_decompose(struct st_buf *out, struct st_str text) {
 	}
 }
 
-void st_unicode_fold(struct st_buf *out, struct st_str text) {
+static void fold(struct st_buf *out, struct st_str text, unsigned options) {
 	for (size_t i = 0; i < text.len;) {
 		char byte = text.ptr[i];
 		if ((unsigned char)byte < 0x80) {
@@ -67,9 +67,17 @@ void st_unicode_fold(struct st_buf *out, struct st_str text) {
 		if (len == 1)
 			st_buf_addc(out, byte);
 		else
-			add_parts(out, point, UTF8PROC_CASEFOLD | UTF8PROC_DECOMPOSE);
+			add_parts(out, point, options);
 		i += len;
 	}
+}
+
+void st_unicode_fold(struct st_buf *out, struct st_str text) {
+	fold(out, text, UTF8PROC_CASEFOLD | UTF8PROC_DECOMPOSE);
+}
+
+void st_unicode_fold_name(struct st_buf *out, struct st_str text) {
+	fold(out, text, UTF8PROC_CASEFOLD | UTF8PROC_DECOMPOSE | UTF8PROC_IGNORE);
 }
 
 size_t st_unicode_width(struct st_str text) {

@@ -21,6 +21,9 @@ void st_unicode_fold(struct st_buf *out, struct st_str text);
 /** Append text with its accents apart from their letters: composed and decomposed forms become equal. */
 void st_unicode_decompose(struct st_buf *out, struct st_str text);
 
+/** As st_unicode_fold(), without characters that are invisible by Unicode's default: how ext4 compares names. */
+void st_unicode_fold_name(struct st_buf *out, struct st_str text);
+
 /** A character in lower case, if it has one. */
 uint32_t st_unicode_lower(uint32_t point);
 

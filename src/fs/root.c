@@ -4,7 +4,6 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <strings.h>
 
 #include "fs/sys.h"
 
@@ -547,17 +546,6 @@ bool st_root_spelling(const struct st_root *root, const char *path, struct st_bu
 			push(out, component);
 	}
 	return out->len > 0 && !out->failed;
-}
-
-bool st_path_is_protected(const char *path, const char *state_dir) {
-	struct st_str left = st_str(path), component;
-	for (bool first = true; next_component(&left, &component); first = false) {
-		if (component.len == 4 && strncasecmp(component.ptr, ".git", 4) == 0)
-			return true;
-		if (first && st_str_eq(component, st_str(state_dir)))
-			return true;
-	}
-	return false;
 }
 
 static char *absolute(const char *path) {

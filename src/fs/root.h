@@ -20,6 +20,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "fs/protected.h"
 
 struct st_root {
 	int fd;
@@ -129,8 +130,5 @@ bool st_root_spelling(const struct st_root *root, const char *path, struct st_bu
  * @return A descriptor to read from, or -1: st_root_locate() will tell more.
  */
 int st_root_open_plain(const struct st_root *root, const char *plain, struct stat *st);
-
-/** Whether a place's path lies in a .git directory or in the state directory. */
-bool st_path_is_protected(const char *path, const char *state_dir);
 
 #endif

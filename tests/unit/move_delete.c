@@ -103,11 +103,18 @@ static void what_is_protected_or_outside_stays(void **state) {
 	refuse(desk, STET_E_OUTSIDE, "delete_file", "{'path': '../x'}");
 	refuse(desk, STET_E_OUTSIDE, "delete_file", "{'path': 'etc/passwd'}");
 	static const char *const moves[][2] = {
-		{".git/config", "b"}, {".git", "b"}, {"a", ".git/hooks"}, {"a", ".stet/x"},
-		{".stet", "b"},       {"a", ".git"}, {"a", "sub/.git/x"},
+		{".git/config", "b"}, {".git", "b"},
+		{"a", ".git/hooks"},  {"a", ".stet/x"},
+		{".stet", "b"},       {"a", ".git"},
+		{"a", "sub/.git/x"},  {"a", "sub/.stet/stet.db-journal"},
+		{"sub/.stet/x", "b"}, {"a", "sub/.STET/x"},
+		{"a", "new/.stet"},   {"sub/.stet", "b"},
 	};
 	call(desk, "create_directory", "{'path': 'sub'}");
 	assert_int_equal(mkdir(dir_at(desk->dir, "sub/.git"), 0755), 0);
+	dir_write(desk->dir, "sub/.stet/x", "x");
+	dir_write(desk->dir, "sub/.STET/y", "y");
+	dir_write(desk->dir, "new/x", "x");
 	for (size_t i = 0; i < sizeof moves / sizeof *moves; i++)
 		refuse(desk, STET_E_PROTECTED, "move_file", "{'source': '%s', 'destination': '%s'}",
 		       moves[i][0], moves[i][1]);

@@ -645,16 +645,48 @@ static void peeking_sees_a_file_but_no_link(void **state) {
 	st_root_release(&root);
 }
 
-static void git_and_the_state_directory_are_protected(void **state) {
+static void git_and_state_directories_are_protected_at_any_depth(void **state) {
 	(void)state;
-	static const char *const yes[] = {".git",   ".git/config", "a/.git/x",    "a/.GIT",
-	                                  ".Git/x", ".stet",       ".stet/kept/x"};
+	static const char *const yes[] = {".git",         ".git/config", "a/.git/x",
+	                                  "a/.GIT",       ".Git/x",      ".stet",
+	                                  ".stet/kept/x", "a/.stet",     "a/b/.stet/stet.db-journal",
+	                                  "a/.STET/x",    ".own/x",      "sub/.own/x"};
 	static const char *const no[] = {"git",       ".gitignore", ".gitmodules", "a/.github/x",
-	                                 "a/.stet/x", ".stet.txt",  "x.git/y",     ".git2"};
+	                                 ".stet.txt", "x.git/y",    ".git2",       "stet/x",
+	                                 ".stet-x",   "own/x",      ".ste",        "a/..stet"};
 	for (size_t i = 0; i < sizeof yes / sizeof *yes; i++)
-		assert_true(st_path_is_protected(yes[i], ".stet"));
+		assert_true(st_path_is_protected(yes[i], ".own"));
 	for (size_t i = 0; i < sizeof no / sizeof *no; i++)
-		assert_false(st_path_is_protected(no[i], ".stet"));
+		assert_false(st_path_is_protected(no[i], ".own"));
+	/* A name that any project may use counts only where it is configured. */
+	assert_true(st_path_is_protected("state/x", "state"));
+	assert_true(st_path_is_protected("State", "state"));
+	assert_false(st_path_is_protected("src/state/x", "state"));
+}
+
+static void protection_knows_every_spelling_that_a_filesystem_folds(void **state) {
+	(void)state;
+	static const char *const yes[] = {
+		"a/.\u017Ftet/x",        /* a long s */
+		".\uFB06et",             /* the ligature of s and t */
+		"b/.s\u200Btet/stet.db", /* a zero-width space */
+		".g\u200Cit/config",     /* a zero-width non-joiner */
+		".GI\uFE0FT",            /* a variation selector */
+		".git.",
+		".git  ",
+		".stet . .",
+		"GIT~1/config",
+		"a/stet~1",
+		"Stet~2",
+		"x/.\u00E4rger",
+		"x/.a\u0308RGER", /* the configured name, composed and not */
+	};
+	static const char *const no[] = {".st\u00E9t", ".g\u0456t", "git~",   "git~10",
+	                                 "~1",         ".\xFFstet", "\u200B", "x/.arger"};
+	for (size_t i = 0; i < sizeof yes / sizeof *yes; i++)
+		assert_true(st_path_is_protected(yes[i], ".\u00C4rger"));
+	for (size_t i = 0; i < sizeof no / sizeof *no; i++)
+		assert_false(st_path_is_protected(no[i], ".\u00C4rger"));
 }
 
 int main(void) {
@@ -676,7 +708,8 @@ int main(void) {
 		in_tree(a_root_that_is_removed_or_moved_meanwhile),
 		in_tree(a_parent_swapped_for_a_link_leads_nowhere_else),
 		in_tree(peeking_sees_a_file_but_no_link),
-		cmocka_unit_test(git_and_the_state_directory_are_protected),
+		cmocka_unit_test(git_and_state_directories_are_protected_at_any_depth),
+		cmocka_unit_test(protection_knows_every_spelling_that_a_filesystem_folds),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
