@@ -1,8 +1,10 @@
 #include "core/db.h"
 
-#include <sqlite3.h>
 #include <stdarg.h>
 #include <stdlib.h>
+
+#include "core/db_vfs.h"
+#include "fs/sys.h"
 
 enum { STATEMENTS_MAX = 96, WAIT_MS = 5000 };
 
@@ -16,6 +18,8 @@ struct kept {
 
 struct st_db {
 	sqlite3 *handle;
+	/* What SQLite knows it by; empty for a database in memory. */
+	char path[ST_DB_PATH_SIZE];
 	bool damaged;
 	struct kept kept[STATEMENTS_MAX];
 	size_t kept_count;
@@ -59,7 +63,7 @@ static int failed(struct st_db *db, int result, struct stet_error *err) {
 
 /* ---- life ---- */
 
-/* Nothing in the file's schema may run, whoever wrote it. */
+/* Nothing in the file's schema may run, whoever wrote it, and nothing in it be without bound. */
 static void distrust(sqlite3 *handle) {
 	static const struct {
 		int what, value;
@@ -68,32 +72,64 @@ static void distrust(sqlite3 *handle) {
 		{SQLITE_DBCONFIG_ENABLE_TRIGGER, 0}, {SQLITE_DBCONFIG_ENABLE_VIEW, 0},
 		{SQLITE_DBCONFIG_DQS_DML, 0},        {SQLITE_DBCONFIG_DQS_DDL, 0},
 	};
+	static const struct {
+		int what, most;
+	} limits[] = {
+		{SQLITE_LIMIT_LENGTH, VALUE_MAX},   {SQLITE_LIMIT_SQL_LENGTH, 100000},
+		{SQLITE_LIMIT_COLUMN, 64},          {SQLITE_LIMIT_EXPR_DEPTH, 32},
+		{SQLITE_LIMIT_COMPOUND_SELECT, 8},  {SQLITE_LIMIT_FUNCTION_ARG, 8},
+		{SQLITE_LIMIT_ATTACHED, 0},         {SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 64},
+		{SQLITE_LIMIT_VARIABLE_NUMBER, 64}, {SQLITE_LIMIT_TRIGGER_DEPTH, 1},
+		{SQLITE_LIMIT_WORKER_THREADS, 0},
+	};
 	for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
 		sqlite3_db_config(handle, settings[i].what, settings[i].value, NULL);
-	sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, VALUE_MAX);
-	sqlite3_limit(handle, SQLITE_LIMIT_ATTACHED, 0);
+	for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
+		sqlite3_limit(handle, limits[i].what, limits[i].most);
 }
 
 static int configure(struct st_db *db, bool wal, struct stet_error *err) {
 	/* A reader without WAL would block every writer; the mode stays with the file. */
-	return st_db_exec(db,
-	                  wal ? "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
-	                        "PRAGMA cell_size_check = ON; PRAGMA temp_store = MEMORY"
-	                      : "PRAGMA journal_mode = TRUNCATE; PRAGMA synchronous = NORMAL;"
-	                        "PRAGMA cell_size_check = ON; PRAGMA temp_store = MEMORY",
-	                  err);
+	int code =
+		st_db_exec(db, wal ? "PRAGMA journal_mode = WAL" : "PRAGMA journal_mode = TRUNCATE", err);
+	if (code == 0)
+		code = st_db_exec(db,
+		                  "PRAGMA synchronous = NORMAL; PRAGMA cell_size_check = ON;"
+		                  "PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 0;"
+		                  "PRAGMA journal_size_limit = 4194304",
+		                  err);
+	return code;
 }
 
-/* A connection with nothing done yet; NULL with the reason in *code if there is none. */
-static struct st_db *connect(const char *path, int flags, int wait_ms, int *code,
-                             struct stet_error *err) {
+/* A connection to nothing yet; NULL without memory or descriptors. */
+static struct st_db *make(int dirfd, int *code, struct stet_error *err) {
 	struct st_db *db = calloc(1, sizeof *db);
 	if (!db) {
 		*code = st_fail_nomem(err);
 		return NULL;
 	}
-	flags |= SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE | (path ? SQLITE_OPEN_NOFOLLOW : 0);
-	int result = sqlite3_open_v2(path ? path : ":memory:", &db->handle, flags, NULL);
+	if (dirfd < 0 || st_db_vfs_take(dirfd, db->path) == 0)
+		return db;
+	*code = st_fail_errno(err, errno, "The state database cannot be opened");
+	free(db);
+	return NULL;
+}
+
+static int open_handle(struct st_db *db, int flags) {
+	if (!*db->path)
+		return sqlite3_open_v2(":memory:", &db->handle, flags, NULL);
+	const char *vfs = st_db_vfs();
+	if (!vfs)
+		return SQLITE_NOMEM;
+	return sqlite3_open_v2(db->path, &db->handle, flags | SQLITE_OPEN_NOFOLLOW, vfs);
+}
+
+/* A connection with nothing done yet; NULL with the reason in *code if there is none. */
+static struct st_db *connect(int dirfd, int flags, int wait_ms, int *code, struct stet_error *err) {
+	struct st_db *db = make(dirfd, code, err);
+	if (!db)
+		return NULL;
+	int result = open_handle(db, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE);
 	*code = result == SQLITE_OK ? 0 : failed(db, result, err);
 	if (*code < 0) {
 		st_db_close(db);
@@ -105,10 +141,10 @@ static struct st_db *connect(const char *path, int flags, int wait_ms, int *code
 	return db;
 }
 
-int st_db_open(const char *path, bool wal, struct st_db **out, struct stet_error *err) {
+int st_db_open(int dirfd, bool wal, struct st_db **out, struct stet_error *err) {
 	int code;
 	struct st_db *db =
-		connect(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, WAIT_MS, &code, err);
+		connect(dirfd, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, WAIT_MS, &code, err);
 	if (db)
 		code = configure(db, wal, err);
 	/* The caller sees by the connection whether the file was damaged. */
@@ -120,9 +156,9 @@ int st_db_open(const char *path, bool wal, struct st_db **out, struct stet_error
 	return code;
 }
 
-int st_db_open_to_look(const char *path, int wait_ms, struct st_db **out, struct stet_error *err) {
+int st_db_open_to_look(int dirfd, int wait_ms, struct st_db **out, struct stet_error *err) {
 	int code;
-	*out = connect(path, SQLITE_OPEN_READONLY, wait_ms, &code, err);
+	*out = connect(dirfd, SQLITE_OPEN_READONLY, wait_ms, &code, err);
 	return code;
 }
 
@@ -132,11 +168,18 @@ void st_db_close(struct st_db *db) {
 	for (size_t i = 0; i < db->kept_count; i++)
 		sqlite3_finalize(db->kept[i].statement);
 	sqlite3_close_v2(db->handle);
+	if (*db->path)
+		st_db_vfs_give_back(db->path);
 	free(db);
 }
 
 bool st_db_is_damaged(const struct st_db *db) {
 	return db->damaged;
+}
+
+int st_db_condemn(struct st_db *db, const char *why, struct stet_error *err) {
+	db->damaged = true;
+	return st_fail(err, STET_E_IO, "The state database is damaged: %s.", why);
 }
 
 void st_db_wait(struct st_db *db, int ms) {

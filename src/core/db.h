@@ -1,5 +1,5 @@
 /**
- * A database connection, through SQLite: db.c is the one file that knows it.
+ * A database connection, through SQLite: db.c and db_vfs.c are the files that know it.
  *
  * Statements are prepared once and kept by the address of their text, so the
  * text has to be a constant. Arguments are given with a letter each:
@@ -38,21 +38,22 @@ struct st_rows {
 };
 
 /**
- * Open a database, making it if it is missing.
+ * Open the database of a directory, making it if it is missing. Look at what
+ * lies beside it first (core/db_files.h).
  *
- * @path   Without any link in it; NULL for one in memory that goes with the connection.
+ * @dirfd  The directory; whatever its name is by now, the database is the one
+ *         in it. -1 for one in memory that goes with the connection.
  * @wal    Let readers and a writer work at once; not on a network filesystem.
  * @return 0, STET_E_BUSY (locked by others for longer than the wait),
  *         STET_E_ACCESS, STET_E_NO_SPACE, STET_E_NOMEM, STET_E_IO.
  */
-[[nodiscard]] int st_db_open(const char *path, bool wal, struct st_db **out,
-                             struct stet_error *err);
+[[nodiscard]] int st_db_open(int dirfd, bool wal, struct st_db **out, struct stet_error *err);
 
 /**
  * Open a database that is there, to read it only. Waits for others for so many
  * milliseconds. Returns as st_db_open().
  */
-[[nodiscard]] int st_db_open_to_look(const char *path, int wait_ms, struct st_db **out,
+[[nodiscard]] int st_db_open_to_look(int dirfd, int wait_ms, struct st_db **out,
                                      struct stet_error *err);
 
 /** Close a connection; NULL is fine. */
@@ -60,6 +61,9 @@ void st_db_close(struct st_db *db);
 
 /** Whether a call found the file to be damaged, or no database at all. */
 bool st_db_is_damaged(const struct st_db *db);
+
+/** Count it as damaged for a reason that SQLite cannot know. Returns STET_E_IO. */
+int st_db_condemn(struct st_db *db, const char *why, struct stet_error *err);
 
 /** How long a call waits for other processes, in milliseconds; five seconds unless set. */
 void st_db_wait(struct st_db *db, int ms);

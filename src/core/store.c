@@ -97,7 +97,7 @@ static int make_tables(struct st_store *store, struct stet_error *err) {
 
 static int open_in_memory(struct st_store *store, const char *why, struct stet_error *err) {
 	close_db(store);
-	int code = st_db_open(NULL, false, &store->db, err);
+	int code = st_db_open(-1, false, &store->db, err);
 	if (code < 0)
 		return code;
 	store->in_memory = true;
@@ -112,13 +112,13 @@ static int open_in_memory(struct st_store *store, const char *why, struct stet_e
 }
 
 /* A name with its companions, which SQLite names after it. */
-static bool rename_all(int dirfd, const char *from, const char *to) {
-	static const char *const endings[] = {"", "-wal", "-shm"};
+static bool rename_all(int dirfd, const char *from, const char *to, unsigned flags) {
+	static const char *const endings[] = {"", "-journal", "-wal", "-shm"};
 	for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
 		char old[64], new[64];
 		snprintf(old, sizeof old, "%s%s", from, endings[i]);
 		snprintf(new, sizeof new, "%s%s", to, endings[i]);
-		if (renameat2(dirfd, old, dirfd, new, RENAME_NOREPLACE) < 0 && i == 0)
+		if (renameat2(dirfd, old, dirfd, new, flags) < 0 && i == 0)
 			return false;
 	}
 	return true;
@@ -130,7 +130,7 @@ static int set_aside(struct st_store *store, int dirfd, struct stet_error *err) 
 	for (int i = 1; i <= ST_ASIDE_MAX; i++) {
 		char name[48];
 		snprintf(name, sizeof name, "%s.damaged-%d", ST_STORE_NAME, i);
-		if (rename_all(dirfd, ST_STORE_NAME, name)) {
+		if (rename_all(dirfd, ST_STORE_NAME, name, i < ST_ASIDE_MAX ? RENAME_NOREPLACE : 0)) {
 			st_guard_notice(
 				store->guard,
 				"The state database was damaged: it is set aside as %s/%s, and a new one "
@@ -146,6 +146,8 @@ static int set_aside(struct st_store *store, int dirfd, struct stet_error *err) 
 	               store->guard->state_dir, ST_STORE_NAME);
 }
 
+static const char *const origin_names[] = {"origin_ino", "origin_born"};
+
 /* Which version of the schema is there; -1 for tables that are not ours. */
 static int find_schema(struct st_store *store, int64_t *version, struct stet_error *err) {
 	static const char asks_version[] = "PRAGMA user_version";
@@ -157,6 +159,64 @@ static int find_schema(struct st_store *store, int64_t *version, struct stet_err
 	if (code == 0 && *version == 0 && tables > 0)
 		*version = -1;
 	return code;
+}
+
+/* Whether a statement stands in the schema as it is stored, from one semicolon to the next. */
+static bool is_of_schema(struct st_str sql) {
+	const char *at = sql.len > 0 ? memmem(schema, sizeof schema - 1, sql.ptr, sql.len) : NULL;
+	return at && (at == schema || at[-1] == ';') && at[sql.len] == ';';
+}
+
+static int64_t count_statements(void) {
+	int64_t count = 0;
+	for (const char *at = schema; (at = strstr(at, "CREATE ")); at++)
+		count++;
+	return count;
+}
+
+/* Tables of other columns or types, expressions, triggers and views: nothing of the kind is ours. */
+static int check_tables(struct st_store *store, struct stet_error *err) {
+	static const char sql[] =
+		"SELECT sql FROM sqlite_schema WHERE type <> 'index' OR name NOT GLOB 'sqlite_autoindex_*'";
+	struct st_rows rows;
+	int64_t count = 0;
+	bool ours = true;
+	int code = st_db_query(store->db, &rows, sql, err, "");
+	while (code == 0 && (code = st_rows_next(&rows, err)) > 0) {
+		ours = ours && is_of_schema(st_rows_str(&rows, 0));
+		count++;
+		code = 0;
+	}
+	if (code == 0 && (!ours || count != count_statements()))
+		code = st_db_condemn(store->db, "its tables are not those of stet", err);
+	return code;
+}
+
+static int forget_sessions(struct st_store *store, const int64_t origin[2],
+                           struct stet_error *err) {
+	int code = st_db_exec(store->db,
+	                      "BEGIN IMMEDIATE; DELETE FROM sessions; DELETE FROM seen;"
+	                      "DELETE FROM given; DELETE FROM said; DELETE FROM links",
+	                      err);
+	for (int i = 0; i < 2 && code == 0; i++)
+		code = st_store_set(store, origin_names[i], origin[i], err);
+	return code == 0 ? st_db_exec(store->db, "COMMIT", err) : code;
+}
+
+/*
+ * What a session has seen lets it overwrite files. So it counts only in the
+ * directory where it was stored: a copy, as out of an archive, has another
+ * inode and another time of birth, which nobody can choose.
+ */
+static int check_origin(struct st_store *store, int dirfd, struct stet_error *err) {
+	int64_t here[2], stored[2];
+	st_state_origin(dirfd, here);
+	int code = st_store_get(store, origin_names[0], &stored[0], err);
+	if (code == 0)
+		code = st_store_get(store, origin_names[1], &stored[1], err);
+	if (code < 0 || (here[0] == stored[0] && here[1] == stored[1]))
+		return code;
+	return forget_sessions(store, here, err);
 }
 
 static int note_identity(struct st_store *store, int dirfd, struct stet_error *err) {
@@ -177,29 +237,51 @@ static void make_private(int dirfd) {
 		close(fd);
 }
 
+/* What was no database of ours, and why, for who finds it missing. */
+static int tidy(struct st_store *store, int dirfd, struct stet_error *err) {
+	struct st_db_tidied tidied;
+	int code = st_db_files_tidy(dirfd, &tidied, err);
+	if (code == 0 && tidied.why)
+		st_guard_notice(store->guard,
+		                "A file beside the state database %s: it is set aside as %s/%s. stet did "
+		                "not write it; remove it if you do not know it.",
+		                tidied.why, store->guard->state_dir, tidied.aside);
+	return code;
+}
+
+/* Make or bring up to date what is there, and make sure that it is ours. */
+static int open_schema(struct st_store *store, int dirfd, int64_t *version,
+                       struct stet_error *err) {
+	int code = find_schema(store, version, err);
+	if (code == 0 && *version == 0)
+		code = make_tables(store, err);
+	else if (code == 0 && *version > 0 && *version < ST_STORE_SCHEMA)
+		code = st_db_exec(store->db, from_earlier, err);
+	if (code == 0 && *version >= 0 && *version <= ST_STORE_SCHEMA)
+		code = check_tables(store, err);
+	if (code == 0 && *version >= 0 && *version <= ST_STORE_SCHEMA)
+		code = check_origin(store, dirfd, err);
+	return code;
+}
+
 /* 0 with a database of ours, 1 for a damaged one, or a failure. */
 static int open_file(struct st_store *store, int dirfd, struct stet_error *err) {
-	st_auto(st_buf) path = ST_BUF_INIT;
-	st_buf_addf(&path, "%s/%s/%s", store->root->path, store->guard->state_dir, ST_STORE_NAME);
-	if (path.failed)
-		return st_fail_nomem(err);
 	int64_t version = 0;
+	int code = tidy(store, dirfd, err);
+	if (code < 0)
+		return code;
 	make_private(dirfd);
 	store->remote = st_state_is_remote(dirfd);
 	/* The WAL has its index in shared memory: not between machines, and not where a page has several blocks. */
 	bool wal = !store->remote && !st_state_has_small_blocks(dirfd);
-	int code = st_db_open(path.ptr, wal, &store->db, err);
+	code = st_db_open(dirfd, wal, &store->db, err);
 	if (code == STET_E_ACCESS)
 		return st_fail(err, code,
 		               "The state database %s/%s is not used: it is not a file that this user may "
-		               "read and write, or it is a link.",
+		               "read and write, or it is a link, or /proc is not mounted.",
 		               store->guard->state_dir, ST_STORE_NAME);
 	if (code == 0)
-		code = find_schema(store, &version, err);
-	if (code == 0 && version == 0)
-		code = make_tables(store, err);
-	else if (code == 0 && version > 0 && version < ST_STORE_SCHEMA)
-		code = st_db_exec(store->db, from_earlier, err);
+		code = open_schema(store, dirfd, &version, err);
 	if (store->db && (st_db_is_damaged(store->db) || version < 0))
 		return 1;
 	if (code == 0 && version > ST_STORE_SCHEMA)
@@ -243,7 +325,7 @@ static bool is_in_place(const struct st_store *store) {
 	struct stat st;
 	snprintf(path, sizeof path, "%s/%s", store->guard->state_dir, ST_STORE_NAME);
 	return st_retry(fstatat(store->root->fd, path, &st, AT_SYMLINK_NOFOLLOW)) == 0 &&
-	       st.st_dev == store->dev && st.st_ino == store->ino;
+	       st.st_dev == store->dev && st.st_ino == store->ino && st.st_nlink == 1;
 }
 
 static bool may_have_daybook(const struct st_store *store) {
@@ -440,6 +522,9 @@ int st_store_do(struct st_store *store, enum st_store_mode mode, st_store_fn *fn
 	int code = transact(store, mode, fn, data, err);
 	if (is_mended(store, &code, err))
 		code = transact(store, mode, fn, data, err);
+	/* Something came to lie beside it that SQLite may not open: the next call looks there first. */
+	if (code == STET_E_ACCESS && store->db && !store->in_memory)
+		close_db(store);
 	pthread_mutex_unlock(&store->lock);
 	return code;
 }
@@ -525,6 +610,8 @@ static int read_counter(struct st_store *store, struct stet_error *err) {
 /* A number that cannot be stored is taken back with the transaction, and the last one read again. */
 int st_store_next(struct st_store *store, int64_t *number, struct stet_error *err) {
 	int code = read_counter(store, err);
+	if (code == 0 && (store->counter < 0 || store->counter == INT64_MAX))
+		code = st_db_condemn(store->db, "a number in it is out of range", err);
 	if (code == 0)
 		*number = ++store->counter;
 	return code;

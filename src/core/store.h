@@ -28,18 +28,16 @@
 
 #include "core/daybook.h"
 #include "core/db.h"
+#include "core/db_files.h"
 #include "core/repo_state.h"
 #include "core/tracker.h"
 #include "fs/guard.h"
 
-/** Its name in the state directory. */
-#define ST_STORE_NAME "stet.db"
-
 /** The version of the schema that this code writes. */
 enum { ST_STORE_SCHEMA = 3 };
 
-/** What is damaged is set aside as NAME.damaged-1, and so on, up to this. */
-enum { ST_ASIDE_MAX = 100 };
+/** What is damaged is set aside as NAME.damaged-1, and so on, up to this; the last makes room for another. */
+enum { ST_ASIDE_MAX = 4 };
 
 struct st_agents_given;
 struct st_links;

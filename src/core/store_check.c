@@ -104,10 +104,10 @@ static int look_inside(const struct check *check, struct st_db *db, struct stet_
 	return code;
 }
 
-static int look_at_database(struct check *check, const char *path, struct stet_error *err) {
+static int look_at_database(struct check *check, int dirfd, struct stet_error *err) {
 	struct stet_error why = {0};
 	struct st_db *db = NULL;
-	int code = st_db_open_to_look(path, LOOK_WAIT_MS, &db, &why);
+	int code = st_db_open_to_look(dirfd, LOOK_WAIT_MS, &db, &why);
 	if (code == 0)
 		code = look_inside(check, db, &why);
 	bool damaged = db && st_db_is_damaged(db);
@@ -122,7 +122,6 @@ static int look_at_database(struct check *check, const char *path, struct stet_e
 }
 
 static int check_database(struct check *check, int dirfd, struct stet_error *err) {
-	st_auto(st_buf) path = ST_BUF_INIT;
 	struct stat st;
 	if (st_retry(fstatat(dirfd, ST_STORE_NAME, &st, AT_SYMLINK_NOFOLLOW)) < 0)
 		return 0;
@@ -130,8 +129,14 @@ static int check_database(struct check *check, int dirfd, struct stet_error *err
 		st_json_add_object(check->doc, yyjson_mut_doc_get_root(check->doc), "database");
 	add_number(check, "bytes", st.st_size);
 	add_number(check, "knownSchema", ST_STORE_SCHEMA);
-	st_buf_addf(&path, "%s/%s/%s", check->ws->root.path, check->ws->guard.state_dir, ST_STORE_NAME);
-	return path.failed ? st_fail_nomem(err) : look_at_database(check, path.ptr, err);
+	char name[32];
+	const char *foreign = st_db_files_find(dirfd, name);
+	if (!foreign)
+		return look_at_database(check, dirfd, err);
+	struct stet_error why = {0};
+	(void)st_fail(&why, STET_E_ACCESS, "%s %s", name, foreign);
+	add_problem(check, "foreign", why.message);
+	return 0;
 }
 
 /* ---- beside the database ---- */

@@ -44,7 +44,7 @@ static int check(const struct st_root *root, const char *name, int fd, struct st
 		return distrust(err, name, "belongs to another user", "Remove it to have a new one made.");
 	if (st.st_mode & 077)
 		return distrust(err, name, "may be entered by others than its owner",
-		                "Make it private with chmod 700, if its content is yours.");
+		                "Remove it to have a new one made.");
 	struct stet_error why = {0};
 	int tracked = st_gitindex_has(root, name, &why);
 	if (tracked < 0)
@@ -54,7 +54,7 @@ static int check(const struct st_root *root, const char *name, int fd, struct st
 		               name, why.message);
 	if (tracked)
 		return distrust(err, name, "is tracked by git, so it may have come from somebody else",
-		                "Take it out with git rm -r --cached.");
+		                "Remove it, and commit that, to have a new one made.");
 	return 0;
 }
 
@@ -118,6 +118,18 @@ bool st_state_is_remote(int fd) {
 	default:
 		return false;
 	}
+}
+
+void st_state_origin(int fd, int64_t origin[2]) {
+	struct statx st;
+	origin[0] = origin[1] = 0;
+	if (st_retry(statx(fd, "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME, &st)) < 0)
+		return;
+	/* A server may number its files anew with every mount. */
+	if (!st_state_is_remote(fd))
+		origin[0] = (int64_t)st.stx_ino;
+	if (st.stx_mask & STATX_BTIME)
+		origin[1] = st.stx_btime.tv_sec * 1000000000 + st.stx_btime.tv_nsec;
 }
 
 bool st_state_has_small_blocks(int fd) {

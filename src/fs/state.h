@@ -9,6 +9,8 @@
 #ifndef STET_FS_STATE_H
 #define STET_FS_STATE_H
 
+#include <stdint.h>
+
 #include "fs/root.h"
 
 /** Its name, unless configured otherwise. */
@@ -38,6 +40,13 @@
  * @return   0, STET_E_BUSY, STET_E_IO.
  */
 [[nodiscard]] int st_state_lock(int fd, int wait_ms, const char *what, struct stet_error *err);
+
+/**
+ * What tells a state directory from every copy of it: its inode and when it
+ * was born, in nanoseconds; zeros where a filesystem has nothing of the kind
+ * that lasts.
+ */
+void st_state_origin(int fd, int64_t origin[2]);
 
 /** Whether a descriptor is of a filesystem that other machines may use at the same time. */
 bool st_state_is_remote(int fd);

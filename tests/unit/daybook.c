@@ -686,7 +686,7 @@ static void a_state_that_goes_away_is_begun_anew(void **state) {
 /* Somebody who writes to the database, until he is closed. */
 static struct st_db *lock_database(const struct dir *dir) {
 	struct st_db *holder = NULL;
-	assert_int_equal(st_db_open(dir_at(dir, ".stet/stet.db"), true, &holder, NULL), 0);
+	assert_int_equal(st_db_open(open(dir_at(dir, ".stet"), O_RDONLY | O_DIRECTORY), true, &holder, NULL), 0);
 	assert_int_equal(st_db_exec(holder, "BEGIN IMMEDIATE", NULL), 0);
 	return holder;
 }
