@@ -10,6 +10,7 @@
 #include "fs/displaced.h"
 #include "fs/keep.h"
 #include "fs/sys.h"
+#include "fs/user_key.h"
 
 enum { RANDOM_DIGITS = 8, NAMES_TRIED = 16 };
 
@@ -26,17 +27,34 @@ static int name_digest(const char *target, char hex[ST_TEMP_TARGET + 1], struct 
 	return code;
 }
 
-/* A new name; 0, or -1 with errno. */
-static int make_name(struct st_temp *temp, const char *ending) {
+/* A mark behind what there is of a name, and the ending; it holds for this ending alone. */
+static bool add_mark(char *name, size_t size, const char *ending) {
+	char mark[ST_MARK + 1], text[ST_TEMP_NAME];
+	snprintf(text, sizeof text, "%s%s", name, ending);
+	if (st_user_mark(st_str(text), mark, NULL) < 0)
+		return false;
+	size_t len = strlen(name);
+	snprintf(name + len, size - len, "%s%s", mark, ending);
+	return true;
+}
+
+bool st_temp_name(struct st_temp *temp, uint32_t random, bool armed) {
 	char old[ST_HASH_SHORT + 1], new[ST_HASH_SHORT + 1];
+	st_hash_hex(&temp->expected, old, ST_HASH_SHORT);
+	st_hash_hex(&temp->hash, new, ST_HASH_SHORT);
+	snprintf(temp->name, sizeof temp->name, PREFIX "%s-%s-%s-%08x", old, new, temp->target, random);
+	return add_mark(temp->name, sizeof temp->name, armed ? ARMED : PART);
+}
+
+/* A new name; 0, or -1 with errno. */
+static int make_name(struct st_temp *temp, bool armed) {
 	uint32_t random;
 	if (st_retry(getrandom(&random, sizeof random, 0)) < 0)
 		return -1;
-	st_hash_hex(&temp->expected, old, ST_HASH_SHORT);
-	st_hash_hex(&temp->hash, new, ST_HASH_SHORT);
-	snprintf(temp->name, sizeof temp->name, PREFIX "%s-%s-%s-%08x%s", old, new, temp->target,
-	         random, ending);
-	return 0;
+	if (st_temp_name(temp, random, armed))
+		return 0;
+	errno = EIO;
+	return -1;
 }
 
 /* The two hashes and the name digest out of a name; false if it is not one of ours. */
@@ -58,8 +76,18 @@ static bool take_digits(struct st_str *name, size_t count, struct st_str then,
 	return true;
 }
 
+/* Whether the mark is ours: names can be made by anybody, and come with a clone. */
+static bool is_marked(const char *text, size_t len, bool armed) {
+	char made[ST_TEMP_NAME];
+	if (len >= sizeof made)
+		return false;
+	memcpy(made, text, len);
+	made[len] = '\0';
+	return add_mark(made, sizeof made, armed ? ARMED : PART) && strcmp(made, text) == 0;
+}
+
 static bool parse_name(const char *text, struct parts *parts) {
-	struct st_str name = st_str(text), random, dash = ST_STR("-");
+	struct st_str name = st_str(text), random, mark, dash = ST_STR("-"), none = ST_STR("");
 	if (!st_str_starts(name, ST_STR(PREFIX)))
 		return false;
 	parts->armed = st_str_ends(name, ST_STR(ARMED));
@@ -67,8 +95,9 @@ static bool parse_name(const char *text, struct parts *parts) {
 	return take_digits(&name, ST_HASH_SHORT, dash, &parts->expected) &&
 	       take_digits(&name, ST_HASH_SHORT, dash, &parts->hash) &&
 	       take_digits(&name, ST_TEMP_TARGET, dash, &parts->target) &&
-	       take_digits(&name, RANDOM_DIGITS, st_str(parts->armed ? ARMED : PART), &random) &&
-	       name.len == 0;
+	       take_digits(&name, RANDOM_DIGITS, none, &random) &&
+	       take_digits(&name, ST_MARK, st_str(parts->armed ? ARMED : PART), &mark) &&
+	       name.len == 0 && is_marked(text, (size_t)(mark.ptr - text), parts->armed);
 }
 
 /* Whether the new file already carries the attribute, as a security label set by policy does. */
@@ -172,7 +201,7 @@ static int reopen(struct st_temp *temp) {
 
 static int create(struct st_temp *temp, mode_t mode) {
 	for (int i = 0; i < NAMES_TRIED; i++) {
-		if (make_name(temp, PART) < 0)
+		if (make_name(temp, false) < 0)
 			return -1;
 		int fd = st_retry(openat(temp->dirfd, temp->name,
 		                         O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
@@ -244,7 +273,7 @@ int st_temp_aside(struct st_temp *temp, const char *target, const struct st_hash
                   struct stet_error *err) {
 	temp->expected = temp->hash = *expected;
 	int code = name_digest(target, temp->target, err);
-	if (code == 0 && make_name(temp, ARMED) < 0)
+	if (code == 0 && make_name(temp, true) < 0)
 		code = st_fail_errno(err, errno, "Cannot get a random number");
 	return code;
 }
@@ -252,7 +281,7 @@ int st_temp_aside(struct st_temp *temp, const char *target, const struct st_hash
 int st_temp_arm(struct st_temp *temp) {
 	char part[sizeof temp->name];
 	memcpy(part, temp->name, sizeof part);
-	if (make_name(temp, ARMED) == 0 &&
+	if (make_name(temp, true) == 0 &&
 	    st_retry(renameat2(temp->dirfd, part, temp->dirfd, temp->name, 0)) == 0)
 		return 0;
 	memcpy(temp->name, part, sizeof part);

@@ -1,12 +1,14 @@
 /**
  * The temporary file of a commit, and what a crashed one leaves behind.
  *
- * Its name is the commit's journal. `.stet-EXPECTED-NEW-NAME-RANDOM.part` is
+ * Its name is the commit's journal. `.stet-EXPECTED-NEW-NAME-RANDOMMARK.part` is
  * a file of ours, complete or not; the same with `.tmp` takes part in an
  * exchange and may hold what somebody else wrote. EXPECTED and NEW are the
  * hashes of the version to replace and of the new bytes (16 digits each; NEW is
  * zeros in a `.part`, whose bytes need not be complete), NAME that of the
- * target's name (8). The owner holds a lock on the file until it
+ * target's name (8). MARK proves that this user's stet made the name
+ * (fs/user_key.h): a file of such a name that came with a clone is an ordinary
+ * file. The owner holds a lock on the file until it
  * has the target's name. So whoever writes to the directory next can tell a
  * leftover from work in progress, and somebody's bytes from our own, without
  * another record that could be lost by itself.
@@ -16,8 +18,8 @@
 
 #include "fs/guard.h"
 
-/** How many digits of the hash of a target's name are in a temporary one. */
-enum { ST_TEMP_TARGET = 8 };
+/** How many digits of the hash of a target's name are in a temporary one, and the room for that. */
+enum { ST_TEMP_TARGET = 8, ST_TEMP_NAME = 80 };
 
 struct st_temp {
 	int dirfd;
@@ -30,7 +32,7 @@ struct st_temp {
 	/** What replaces what, for its name. */
 	struct st_hash expected, hash;
 	char target[ST_TEMP_TARGET + 1];
-	char name[80];
+	char name[ST_TEMP_NAME];
 	/** There is a file of that name that is ours to remove. */
 	bool named;
 };
@@ -89,6 +91,12 @@ struct st_temp_plan {
  */
 [[nodiscard]] int st_temp_aside(struct st_temp *temp, const char *target,
                                 const struct st_hash *expected, struct stet_error *err);
+
+/**
+ * Write the name that a temporary file gets for its two hashes, its target and
+ * a random number. False without a key for the mark.
+ */
+[[nodiscard]] bool st_temp_name(struct st_temp *temp, uint32_t random, bool armed);
 
 /** Remove the file if it still has its temporary name, and close it. */
 void st_temp_release(struct st_temp *temp);

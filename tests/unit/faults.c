@@ -8,6 +8,7 @@
 #include <sys/xattr.h>
 
 #include "fs/commit.h"
+#include "fs/temp.h"
 #include "fs/displaced.h"
 #include "fs/shelf.h"
 #include "fs/state.h"
@@ -117,17 +118,13 @@ static void lay_links(const struct dir *dir) {
 /* What a commit that was killed after its exchange leaves, when it met somebody's version. */
 static void lay_leftover(const struct dir *dir) {
 	lay_file(dir);
-	char old_hex[17], new_hex[17], name_hex[9], name[128];
-	struct st_hash hash = hash_of("v1");
-	st_hash_hex(&hash, old_hex, 16);
-	hash = hash_of("v2");
-	st_hash_hex(&hash, new_hex, 16);
-	hash = hash_of("a.txt");
-	st_hash_hex(&hash, name_hex, 8);
-	snprintf(name, sizeof name, ".stet-%s-%s-%s-0badcafe.tmp", old_hex, new_hex, name_hex);
-	dir_write(dir, name, THEIRS);
-	snprintf(name, sizeof name, ".stet-%s-%s-%s-0badcafe.part", old_hex, new_hex, name_hex);
-	dir_write(dir, name, "half of v");
+	struct st_temp temp = {.expected = hash_of("v1"), .hash = hash_of("v2")};
+	struct st_hash target = hash_of("a.txt");
+	st_hash_hex(&target, temp.target, ST_TEMP_TARGET);
+	assert_true(st_temp_name(&temp, 0x0badcafe, true));
+	dir_write(dir, temp.name, THEIRS);
+	assert_true(st_temp_name(&temp, 0x0badcafe, false));
+	dir_write(dir, temp.name, "half of v");
 }
 
 static void lay_crashed_rewrite(const struct dir *dir) {
