@@ -11,7 +11,7 @@ static void seen_free(void *value) {
 }
 
 void st_tracker_init(struct st_tracker *tracker) {
-	st_lru_init(&tracker->files, ST_TRACKED_MAX, ST_TRACKED_MAX, seen_free);
+	st_lru_init(&tracker->files, ST_TRACKED_MAX, ST_TRACKED_BYTES, seen_free);
 }
 
 void st_tracker_settle(struct st_tracker *tracker) {
@@ -79,7 +79,7 @@ struct st_seen *st_tracker_meet(struct st_tracker *tracker, const char *path,
 	struct st_seen *seen = st_tracker_find(tracker, path);
 	if (!seen) {
 		seen = calloc(1, sizeof *seen);
-		if (!seen || !st_lru_put(&tracker->files, st_str(path), seen, 1))
+		if (!seen || !st_lru_put(&tracker->files, st_str(path), seen, sizeof *seen + strlen(path)))
 			return NULL;
 		if (tracker->met)
 			tracker->met(tracker->data, path);

@@ -13,7 +13,8 @@
 #include "base/lru.h"
 #include "fs/file.h"
 
-enum { ST_TRACKED_MAX = 10000 };
+/** How many files, and how many bytes of paths and records, a session may have. */
+enum { ST_TRACKED_MAX = 10000, ST_TRACKED_BYTES = 8 << 20 };
 
 /** The version of a file that a session saw. */
 struct st_seen {

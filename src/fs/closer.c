@@ -50,8 +50,8 @@ static void *work(void *data) {
 	return NULL;
 }
 
-void st_closer_init(struct st_closer *closer) {
-	*closer = (struct st_closer){0};
+void st_closer_init(struct st_closer *closer, size_t most) {
+	*closer = (struct st_closer){.most = most < ST_CLOSER_MAX ? most : ST_CLOSER_MAX};
 	pthread_mutex_init(&closer->lock, NULL);
 	st_cond_init(&closer->wake);
 }
@@ -76,7 +76,7 @@ static void take(struct st_closer *closer, struct st_closing file) {
 		return;
 	}
 	pthread_mutex_lock(&closer->lock);
-	bool waits = closer->count < ST_CLOSER_MAX && st_worker_begin(&closer->worker, work, closer);
+	bool waits = closer->count < closer->most && st_worker_begin(&closer->worker, work, closer);
 	if (waits) {
 		closer->files[closer->count++] = file;
 		if (closer->asleep)

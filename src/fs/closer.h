@@ -34,6 +34,8 @@ struct st_closer {
 		bool new;
 	} files[ST_CLOSER_MAX];
 	size_t count;
+	/** How many may wait here. */
+	size_t most;
 	/** One more is being closed. */
 	bool busy;
 	/** It has to be woken. */
@@ -42,7 +44,8 @@ struct st_closer {
 	struct st_worker worker;
 };
 
-void st_closer_init(struct st_closer *closer);
+/** Ready for files, of which no more than this (and ST_CLOSER_MAX) wait at a time. */
+void st_closer_init(struct st_closer *closer, size_t most);
 
 /** End the thread and close what is left. */
 void st_closer_release(struct st_closer *closer);

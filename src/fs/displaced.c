@@ -102,7 +102,7 @@ static bool put(struct st_guard *guard, const struct st_displaced *entry,
                 struct st_displaced *evicted) {
 	bool full;
 	pthread_mutex_lock(&guard->lock);
-	full = guard->displaced_count == ST_DISPLACED_MAX ||
+	full = guard->displaced_count >= guard->displaced_max ||
 	       (guard->displaced_count > 0 &&
 	        guard->displaced_bytes + entry->stamp.size > DISPLACED_MAX_BYTES);
 	if (full) {

@@ -2,6 +2,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <sys/resource.h>
 
 #include "fs/displaced.h"
 #include "fs/keep.h"
@@ -9,15 +10,24 @@
 #include "fs/state.h"
 #include "fs/sys.h"
 
+/* An eighth of the descriptors that this process may have. */
+static size_t most_displaced(void) {
+	struct rlimit limit;
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur / 8 >= ST_DISPLACED_MAX)
+		return ST_DISPLACED_MAX;
+	return limit.rlim_cur < 16 ? 2 : (size_t)limit.rlim_cur / 8;
+}
+
 void st_guard_init(struct st_guard *guard, const struct st_root *root, const char *state_dir) {
 	*guard = (struct st_guard){
 		.root = root,
 		.state_dir = state_dir,
 		.kept_fd = -1,
+		.displaced_max = most_displaced(),
 		.shelf = {.moved_fd = -1, .versions_fd = -1, .max = ST_SHELF_MAX},
 	};
 	pthread_mutex_init(&guard->lock, NULL);
-	st_closer_init(&guard->closer);
+	st_closer_init(&guard->closer, guard->displaced_max);
 	st_hasher_init(&guard->hasher);
 }
 

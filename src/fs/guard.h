@@ -56,11 +56,8 @@ struct st_shelf {
 	int moved_fd, versions_fd;
 	/** There are none to be had. */
 	_Atomic bool none;
-	/** How many bytes there is room for, and how many were moved there and may still have to be written. */
-	_Atomic size_t max, moved;
-	/** How many were written since they were last counted, and before that, by chance. */
-	size_t filled;
-	bool begun;
+	/** How many bytes there is room for. */
+	_Atomic size_t max;
 	/** It was said that something could not be put there. */
 	bool told;
 };
@@ -76,6 +73,8 @@ struct st_guard {
 	bool recovered;
 	struct st_displaced displaced[ST_DISPLACED_MAX];
 	size_t displaced_count;
+	/** How many may be held: their descriptors are a part of what the process may have. */
+	size_t displaced_max;
 	uint64_t displaced_bytes;
 	struct st_notice notices[ST_NOTICES_MAX];
 	size_t notice_count;

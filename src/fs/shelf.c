@@ -1,7 +1,9 @@
 #include "fs/shelf.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/random.h>
 
 #include "base/clock.h"
@@ -93,7 +95,7 @@ static int open_version(int dirfd, const char *name) {
 
 /* After an error: whether it may be gone the next time. */
 static bool may_pass(int errnum) {
-	return errnum == EMFILE || errnum == ENFILE || errnum == ENOMEM;
+	return errnum == EMFILE || errnum == ENFILE || errnum == ENOMEM || errnum == EBUSY;
 }
 
 /* 1 for a version; 0 if a file is none, by its name; -1 without the memory to find out. */
@@ -139,15 +141,19 @@ static int write_version(int dirfd, const char *name, struct st_str bytes) {
 static bool use_version(int dirfd, const char *name, size_t len) {
 	static const struct timespec now[] = {{.tv_nsec = UTIME_OMIT}, {.tv_nsec = UTIME_NOW}};
 	struct stat st;
-	return st_retry(fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW)) == 0 &&
-	       (size_t)st.st_size == len &&
+	return st_retry(fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW)) == 0 && S_ISREG(st.st_mode) &&
+	       st.st_nlink == 1 && (size_t)st.st_size == len &&
 	       st_retry(utimensat(dirfd, name, now, AT_SYMLINK_NOFOLLOW)) == 0;
 }
 
 /* ---- room ---- */
 
-/* A file has an inode and an entry in a directory, too. */
-enum { OVERHEAD = 1024 };
+/* A file takes whole blocks, and has an inode and an entry in a directory, too. */
+enum { BLOCK = 4096, OVERHEAD = 1024 };
+
+static uint64_t room_of(uint64_t size) {
+	return (size + BLOCK - 1) / BLOCK * BLOCK + OVERHEAD;
+}
 
 struct version {
 	char name[ST_HASH_HEX + 1];
@@ -177,7 +183,7 @@ static bool note(struct census *census, const char *name, const struct stat *st)
 	}
 	struct version *version = &census->versions[census->count++];
 	version->used = st->st_mtim;
-	version->size = (uint64_t)st->st_size + OVERHEAD;
+	version->size = room_of((uint64_t)st->st_size);
 	snprintf(version->name, sizeof version->name, "%s", name);
 	census->bytes += version->size;
 	return true;
@@ -198,11 +204,9 @@ static bool take_census(int dirfd, struct census *census) {
 	return counted;
 }
 
-/* What a process that was killed left half written; others may be at it for a moment. */
+/* What a process that was killed left half written: whoever lives holds the lock meanwhile. */
 static bool is_abandoned(const struct version *version) {
-	enum { LONG_S = 60 };
-	return strncmp(version->name, NEW_PREFIX, strlen(NEW_PREFIX)) == 0 &&
-	       version->used.tv_sec + LONG_S < st_wall_ns() / 1000000000;
+	return strncmp(version->name, NEW_PREFIX, strlen(NEW_PREFIX)) == 0;
 }
 
 static int by_use(const void *a, const void *b) {
@@ -225,17 +229,26 @@ static bool trim(int dirfd, struct census *census, uint64_t left) {
 	return any;
 }
 
-/* Somewhat more than is needed, so that not every version has to make room. */
-static void make_room(int dirfd, size_t max) {
+/*
+ * Room for so many bytes more; the caller holds the lock. Somewhat more than is needed, so that not every
+ * version has to make room. Returns how many bytes are left, or -1 if they
+ * could not be counted.
+ */
+static int64_t make_room(int dirfd, uint64_t max, uint64_t need) {
 	st_auto(census) census = {0};
 	if (!take_census(dirfd, &census))
-		return;
+		return -1;
 	for (size_t i = 0; i < census.count; i++) {
-		if (is_abandoned(&census.versions[i]))
-			(void)st_retry(unlinkat(dirfd, census.versions[i].name, 0));
+		if (is_abandoned(&census.versions[i]) &&
+		    st_retry(unlinkat(dirfd, census.versions[i].name, 0)) == 0) {
+			census.bytes -= census.versions[i].size;
+			census.versions[i].size = 0;
+		}
 	}
-	if (census.bytes > max)
-		(void)trim(dirfd, &census, max - max / 8);
+	uint64_t keep = max - max / 8;
+	if (census.bytes + need > max)
+		(void)trim(dirfd, &census, keep > need ? keep - need : 0);
+	return (int64_t)census.bytes;
 }
 
 /* Of a disk that is full we give back half of what we have. Whether there was anything. */
@@ -244,62 +257,156 @@ static bool halve(int dirfd) {
 	return dirfd >= 0 && take_census(dirfd, &census) && trim(dirfd, &census, census.bytes / 2);
 }
 
+/* ---- counting ---- */
+
 /*
- * Counting takes time, so that it is done when a sixteenth of the room was
- * filled. A process knows only of what it filled itself; where it begins is left
- * to chance, so that many short-lived ones count as often.
+ * How many bytes are in a directory, counted over all processes: a number in
+ * a file beside them, which is locked from before a file is added until after.
+ * A process that is killed leaves it too high at worst; where it says that there
+ * is no room, or is missing, the files themselves are counted.
  */
-static void watch_room(struct st_guard *guard, int dirfd, size_t len) {
-	struct st_shelf *shelf = &guard->shelf;
-	size_t step = shelf->max / 16 + 1;
-	pthread_mutex_lock(&guard->lock);
-	if (!shelf->begun && st_retry(getrandom(&shelf->filled, sizeof shelf->filled, 0)) > 0)
-		shelf->filled %= step;
-	shelf->begun = true;
-	shelf->filled += len + OVERHEAD;
-	bool due = shelf->filled >= step;
-	if (due)
-		shelf->filled = 0;
-	pthread_mutex_unlock(&guard->lock);
-	if (due)
-		make_room(dirfd, shelf->max);
+#define ROOM ".room"
+
+enum { ROOM_WAIT_MS = 1000, ROOM_TRIES = 100 };
+
+struct room {
+	int fd, dirfd;
+	uint64_t bytes;
+};
+
+static void room_release(struct room *room) {
+	/* Closing the descriptor drops the lock. */
+	st_close_at(&room->fd);
+}
+
+static bool is_own_file(int fd) {
+	struct stat st;
+	return fd >= 0 && st_retry(fstat(fd, &st)) == 0 && S_ISREG(st.st_mode) && st.st_nlink == 1 &&
+	       st.st_uid == geteuid();
+}
+
+static int open_room(int dirfd) {
+	int flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+	st_autofd fd = st_retry(openat(dirfd, ROOM, flags, 0600));
+	if (!is_own_file(fd)) {
+		/* Whatever has the name was not made for it. */
+		st_close_at(&fd);
+		(void)st_retry(unlinkat(dirfd, ROOM, 0));
+		fd = st_retry(openat(dirfd, ROOM, flags | O_EXCL, 0600));
+	}
+	int opened = fd;
+	fd = -1;
+	return opened;
+}
+
+/* Others have it for as long as a rename takes. */
+static bool lock_soon(int fd) {
+	for (int i = 0; i < ROOM_TRIES; i++) {
+		if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+			return true;
+		sched_yield();
+	}
+	return false;
+}
+
+/* Lock it and see what it says; false, with EBUSY, if somebody holds it for long. */
+static bool room_begin(struct room *room, int dirfd, bool wait) {
+	*room = (struct room){.fd = open_room(dirfd), .dirfd = dirfd};
+	if (room->fd < 0)
+		return false;
+	if (!lock_soon(room->fd) &&
+	    (!wait || st_state_lock(room->fd, ROOM_WAIT_MS, "The room for versions", NULL) < 0)) {
+		room_release(room);
+		errno = EBUSY;
+		return false;
+	}
+	if (st_retry(pread(room->fd, &room->bytes, sizeof room->bytes, 0)) != sizeof room->bytes)
+		room->bytes = UINT64_MAX / 2;
+	return true;
+}
+
+static void room_set(struct room *room, uint64_t bytes) {
+	room->bytes = bytes;
+	/* What cannot be noted has to be counted. */
+	if (st_retry(pwrite(room->fd, &bytes, sizeof bytes, 0)) != sizeof bytes)
+		(void)st_retry(ftruncate(room->fd, 0));
+}
+
+/* Count so many bytes in, if there is room for them, which is made if others may go. */
+static bool room_take(struct room *room, uint64_t need, uint64_t max, bool may_trim) {
+	if (room->bytes > max || room->bytes + need > max) {
+		int64_t left = make_room(room->dirfd, may_trim ? max : UINT64_MAX / 4, need);
+		if (left < 0) {
+			errno = ENOMEM;
+			return false;
+		}
+		room_set(room, (uint64_t)left);
+	}
+	if (room->bytes + need > max) {
+		errno = EDQUOT;
+		return false;
+	}
+	room_set(room, room->bytes + need);
+	return true;
+}
+
+/* A file of this size has left the directory. */
+static void room_give_back(int dirfd, uint64_t size) {
+	struct room room;
+	if (!room_begin(&room, dirfd, false))
+		return;
+	uint64_t need = room_of(size);
+	if (room.bytes >= need && room.bytes < UINT64_MAX / 2)
+		room_set(&room, room.bytes - need);
+	room_release(&room);
 }
 
 /* ---- in and out ---- */
 
-static bool is_full(int errnum) {
-	return errnum == ENOSPC || errnum == EDQUOT;
-}
-
 static bool fits(const struct st_guard *guard, size_t len) {
-	return len <= ST_SHELF_FILE_MAX && len <= guard->shelf.max;
+	return len <= ST_SHELF_FILE_MAX && room_of(len) <= guard->shelf.max;
 }
 
 static bool may_be_moved(const struct st_guard *guard, const struct stat *st) {
 	return S_ISREG(st->st_mode) && !(st->st_mode & 06000) && st->st_uid == geteuid() &&
-	       st->st_nlink == 1 && fits(guard, (size_t)st->st_size) && guard->shelf.moved < MOVED_MAX;
+	       st->st_nlink == 1 && fits(guard, (size_t)st->st_size);
 }
 
 bool st_shelf_move(struct st_guard *guard, int fd, int dirfd, const char *name,
                    const struct st_hash *hash) {
 	struct stat st;
+	struct room room;
 	if (st_retry(fstat(fd, &st)) < 0 || !may_be_moved(guard, &st))
 		return false;
 	int moved = open_dir(guard, MOVED);
-	if (moved < 0 ||
-	    st_retry(renameat2(dirfd, name, moved, name_of(hash).hex, RENAME_NOREPLACE)) < 0)
+	if (moved < 0 || !room_begin(&room, moved, false))
 		return false;
-	guard->shelf.moved += (size_t)st.st_size;
-	return true;
+	uint64_t need = room_of((uint64_t)st.st_size);
+	bool done = room_take(&room, need, MOVED_MAX, false);
+	if (done && st_retry(renameat2(dirfd, name, moved, name_of(hash).hex, RENAME_NOREPLACE)) < 0) {
+		room_set(&room, room.bytes - need);
+		done = false;
+	}
+	room_release(&room);
+	return done;
 }
 
 /* 0, or -1 with errno. */
 static int store(struct st_guard *guard, int versions, const char *name, struct st_str bytes) {
-	int failed = write_version(versions, name, bytes);
-	if (failed && is_full(errno) && halve(versions))
-		failed = write_version(versions, name, bytes);
+	struct room room;
+	if (!room_begin(&room, versions, true))
+		return -1;
+	int failed = room_take(&room, room_of(bytes.len), guard->shelf.max, true) ? 0 : -1;
 	if (!failed)
-		watch_room(guard, versions, bytes.len);
+		failed = write_version(versions, name, bytes);
+	if (failed && errno == ENOSPC && halve(versions)) {
+		/* To be counted anew. */
+		(void)st_retry(ftruncate(room.fd, 0));
+		failed = write_version(versions, name, bytes);
+	}
+	int errnum = errno;
+	room_release(&room);
+	errno = errnum;
 	return failed;
 }
 
@@ -356,7 +463,7 @@ static bool is_done_with(struct st_guard *guard, int moved, const struct st_file
 		return true;
 	int versions = open_dir(guard, VERSIONS);
 	if (versions < 0) {
-		make_room(moved, MOVED_MAX);
+		(void)make_room(moved, MOVED_MAX, 0);
 		return false;
 	}
 	return store(guard, versions, name_of(&file->hash).hex, st_buf_str(&file->bytes)) == 0 ||
@@ -376,6 +483,8 @@ static bool wrap(struct st_guard *guard, int moved, const char *name) {
 	if (code == 1 && file.stamped && st_retry(fstat(fd, &st)) == 0)
 		now = st_stamp_of(&st);
 	bool gone = take_off(moved, name);
+	if (gone)
+		room_give_back(moved, file.bytes.len);
 	/* Only the name went since the bytes were read. */
 	if (gone && st_stamp_eq(&now, &file.stamp) && st_retry(fstat(fd, &st)) == 0)
 		st_displaced_unlinked(guard, &st);
@@ -387,7 +496,6 @@ bool st_shelf_wrap(struct st_guard *guard) {
 	int moved = find_dir(guard, MOVED);
 	if (moved >= 0 && find_moved(moved, &name))
 		return wrap(guard, moved, name.hex);
-	guard->shelf.moved = 0;
 	return false;
 }
 
