@@ -1,6 +1,7 @@
 #include "core/db.h"
 
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "core/db_vfs.h"
@@ -180,6 +181,16 @@ bool st_db_is_damaged(const struct st_db *db) {
 int st_db_condemn(struct st_db *db, const char *why, struct stet_error *err) {
 	db->damaged = true;
 	return st_fail(err, STET_E_IO, "The state database is damaged: %s.", why);
+}
+
+int st_db_bound(struct st_db *db, int64_t bytes, struct stet_error *err) {
+	int64_t page;
+	char sql[64];
+	int code = st_db_number(db, "PRAGMA page_size", &page, err);
+	if (code < 0 || page <= 0)
+		return code;
+	snprintf(sql, sizeof sql, "PRAGMA max_page_count = %lld", (long long)(bytes / page));
+	return st_db_exec(db, sql, err);
 }
 
 void st_db_wait(struct st_db *db, int ms) {

@@ -65,6 +65,9 @@ bool st_db_is_damaged(const struct st_db *db);
 /** Count it as damaged for a reason that SQLite cannot know. Returns STET_E_IO. */
 int st_db_condemn(struct st_db *db, const char *why, struct stet_error *err);
 
+/** Let the file have no more than so many bytes: beyond that, calls fail as on a full disk. */
+[[nodiscard]] int st_db_bound(struct st_db *db, int64_t bytes, struct stet_error *err);
+
 /** How long a call waits for other processes, in milliseconds; five seconds unless set. */
 void st_db_wait(struct st_db *db, int ms);
 

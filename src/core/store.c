@@ -281,6 +281,8 @@ static int open_file(struct st_store *store, int dirfd, struct stet_error *err) 
 		               "read and write, or it is a link, or /proc is not mounted.",
 		               store->guard->state_dir, ST_STORE_NAME);
 	if (code == 0)
+		code = st_db_bound(store->db, ST_STORE_MAX, err);
+	if (code == 0)
 		code = open_schema(store, dirfd, &version, err);
 	if (store->db && (st_db_is_damaged(store->db) || version < 0))
 		return 1;

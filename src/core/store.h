@@ -39,6 +39,10 @@ enum { ST_STORE_SCHEMA = 3 };
 /** What is damaged is set aside as NAME.damaged-1, and so on, up to this; the last makes room for another. */
 enum { ST_ASIDE_MAX = 4 };
 
+/** How many bytes of the database are used before the oldest sessions go, and how many it may ever have. */
+#define ST_STORE_FULL ((int64_t)128 << 20)
+#define ST_STORE_MAX ((int64_t)256 << 20)
+
 struct st_agents_given;
 struct st_links;
 struct st_store;

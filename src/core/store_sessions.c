@@ -69,6 +69,52 @@ int st_store_session(struct st_store *store, const char *name, bool make, int64_
 	return code == 0 ? find_session(store, name, id, version, err) : code;
 }
 
+/* ---- room ---- */
+
+static int count_bytes(struct st_store *store, int64_t *bytes, struct stet_error *err) {
+	static const char sql[] =
+		"SELECT (page_count - freelist_count) * page_size"
+		" FROM pragma_page_count, pragma_freelist_count, pragma_page_size";
+	return st_db_number(store->db, sql, bytes, err);
+}
+
+/* What a session has in one table, and whether there was a session to be forgotten. */
+static int forget_oldest_but(struct st_store *store, int64_t id, bool *any,
+                             struct stet_error *err) {
+	static const char find[] = "SELECT id FROM sessions WHERE id <> ? ORDER BY used_at, id LIMIT 1";
+	static const char *const drops[] = {
+		"DELETE FROM seen WHERE session_id = ?", "DELETE FROM given WHERE session_id = ?",
+		"DELETE FROM said WHERE session_id = ?", "DELETE FROM links WHERE session_id = ?",
+		"DELETE FROM sessions WHERE id = ?"};
+	struct st_rows rows;
+	int64_t oldest = 0;
+	int code = st_db_query(store->db, &rows, find, err, "i", id);
+	if (code == 0)
+		code = st_rows_next(&rows, err);
+	*any = code > 0;
+	if (code > 0) {
+		oldest = st_rows_int(&rows, 0);
+		st_rows_end(&rows);
+		code = 0;
+	}
+	for (size_t i = 0; i < sizeof drops / sizeof *drops && *any && code == 0; i++)
+		code = st_db_run(store->db, drops[i], err, "i", oldest);
+	return code;
+}
+
+/* Paths may be long: sessions are bounded by what they take, as well as by their number. */
+static int bound_bytes(struct st_store *store, int64_t id, struct stet_error *err) {
+	int64_t bytes = 0;
+	bool any = true;
+	int code = count_bytes(store, &bytes, err);
+	while (code == 0 && any && bytes > ST_STORE_FULL) {
+		code = forget_oldest_but(store, id, &any, err);
+		if (code == 0)
+			code = count_bytes(store, &bytes, err);
+	}
+	return code;
+}
+
 int st_store_session_touch(struct st_store *store, int64_t id, int64_t *version,
                            struct stet_error *err) {
 	static const char touch[] =
@@ -86,9 +132,9 @@ int st_store_session_touch(struct st_store *store, int64_t id, int64_t *version,
 	}
 	if (code < 0)
 		return code;
-	return *version % PRUNE_EVERY
-	           ? 0
-	           : st_db_run(store->db, prune, err, "ii", id, (int64_t)ST_TRACKED_MAX);
+	if (*version % PRUNE_EVERY == 0)
+		code = st_db_run(store->db, prune, err, "ii", id, (int64_t)ST_TRACKED_MAX);
+	return code < 0 ? code : bound_bytes(store, id, err);
 }
 
 /* ---- what was seen ---- */

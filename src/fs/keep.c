@@ -5,6 +5,7 @@
 #include <sys/random.h>
 
 #include "fs/dirs.h"
+#include "fs/state.h"
 #include "fs/sys.h"
 
 /* Marks a copy whose rewrite is not complete; its writer holds a lock on it. */
@@ -114,6 +115,11 @@ static bool is_older(struct timespec a, struct timespec b) {
 	return a.tv_sec != b.tv_sec ? a.tv_sec < b.tv_sec : a.tv_nsec < b.tv_nsec;
 }
 
+/* What is in use by who rewrites a file stays. */
+static bool may_go(const char *name) {
+	return !st_str_ends(st_str(name), ST_STR(RESCUE_SUFFIX));
+}
+
 static bool take_census(int dirfd, struct census *census) {
 	*census = (struct census){0};
 	DIR *dir = st_dir_stream(dirfd);
@@ -123,20 +129,23 @@ static bool take_census(int dirfd, struct census *census) {
 		struct stat st;
 		if (fstatat(dirfd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
 			continue;
-		if (census->count++ == 0 || is_older(st.st_mtim, census->oldest_time)) {
+		census->count++;
+		census->bytes += (uint64_t)st.st_size;
+		if (may_go(entry->d_name) &&
+		    (!*census->oldest || is_older(st.st_mtim, census->oldest_time))) {
 			census->oldest_time = st.st_mtim;
 			memcpy(census->oldest, entry->d_name, strlen(entry->d_name) + 1);
 		}
-		census->bytes += (uint64_t)st.st_size;
 	}
 	closedir(dir);
 	return true;
 }
 
-static void prune(struct st_guard *guard, int dirfd) {
+/* Make room for a copy of so many bytes. The caller holds the lock. */
+static void prune(struct st_guard *guard, int dirfd, size_t need) {
 	struct census census;
-	while (take_census(dirfd, &census) && census.count > 1 &&
-	       (census.count > ST_KEPT_MAX_FILES || census.bytes > ST_KEPT_MAX_BYTES)) {
+	while (take_census(dirfd, &census) && *census.oldest &&
+	       (census.count >= ST_KEPT_MAX_FILES || census.bytes + need > ST_KEPT_MAX_BYTES)) {
 		if (st_retry(unlinkat(dirfd, census.oldest, 0)) < 0)
 			return;
 		st_guard_notice(guard,
@@ -145,6 +154,18 @@ static void prune(struct st_guard *guard, int dirfd) {
 		                guard->state_dir, census.oldest, ST_KEPT_MAX_FILES,
 		                (unsigned long long)(ST_KEPT_MAX_BYTES >> 20));
 	}
+}
+
+/* As write_copy(), with room made for it first, so that all processes together keep to the limit. */
+static int write_within(struct st_guard *guard, int dirfd, const char *name, struct st_str bytes,
+                        struct stet_error *err) {
+	enum { WAIT_MS = 1000 };
+	st_autofd lock = st_retry(openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+	/* Bytes that must not get lost are kept even if somebody holds it for long. */
+	if (lock >= 0)
+		(void)st_state_lock(lock, WAIT_MS, "The directory of kept bytes", NULL);
+	prune(guard, dirfd, bytes.len);
+	return write_copy(dirfd, name, bytes, err);
 }
 
 /* The name of a copy in one of its two states; names leave room for either suffix. */
@@ -159,7 +180,7 @@ int st_keep(struct st_guard *guard, const char *path, struct st_str bytes, const
 	int code = dirfd < 0 ? dirfd : kept_name(bytes, path, name, &err);
 	if (code >= 0) {
 		add_suffix(name, UNTOLD_SUFFIX, untold);
-		code = write_copy(dirfd, untold, bytes, &err);
+		code = write_within(guard, dirfd, untold, bytes, &err);
 	}
 	if (code < 0) {
 		st_guard_notice(guard, "%s Its %zu bytes could not be kept: %s", why, bytes.len,
@@ -169,7 +190,6 @@ int st_keep(struct st_guard *guard, const char *path, struct st_str bytes, const
 	close(code);
 	st_guard_notice_copy(guard, name, "%s Its %zu bytes are kept as %s/kept/%s.", why, bytes.len,
 	                     guard->state_dir, name);
-	prune(guard, dirfd);
 	return 0;
 }
 
@@ -191,7 +211,7 @@ int st_rescue_begin(struct st_guard *guard, const char *path, struct st_str byte
 		return code;
 	char copy[NAME_SIZE];
 	add_suffix(rescue->name, RESCUE_SUFFIX, copy);
-	rescue->fd = write_copy(dirfd, copy, bytes, err);
+	rescue->fd = write_within(guard, dirfd, copy, bytes, err);
 	return rescue->fd < 0 ? rescue->fd : 0;
 }
 
