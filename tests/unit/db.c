@@ -36,7 +36,7 @@ static bool has_task(const struct dir *dir, const char *task, char notice[600]) 
 	char *tasks = NULL;
 	assert_int_equal(stet_workspace_open(dir->path, &ws, NULL), 0);
 	assert_int_equal(stet_session_open(ws, NULL, &session, NULL), 0);
-	assert_int_equal(stet_state_json(session, &tasks, NULL), 0);
+	assert_int_equal(stet_state_json(session, &tasks, NULL, NULL), 0);
 	stet_session_close(session);
 	bool has = strstr(tasks, task) != NULL;
 	char *said = stet_workspace_notice(ws);
@@ -206,7 +206,7 @@ static void a_number_out_of_range_is_no_overflow(void **state) {
 	struct stet_workspace *ws = NULL;
 	struct stet_session *session = NULL;
 	keep_something(dir, "the task");
-	sql(dir, "UPDATE files SET changed = 9223372036854775807");
+	sql(dir, "INSERT OR REPLACE INTO meta VALUES ('epoch', 9223372036854775807)");
 	assert_int_equal(stet_workspace_open(dir->path, &ws, NULL), 0);
 	assert_int_equal(stet_workspace_set(ws, STET_OPTION_STATE, 2, NULL), 0);
 	assert_int_equal(stet_session_open(ws, "agent", &session, NULL), 0);
@@ -246,7 +246,7 @@ static int add_sessions(struct st_store *store, void *data, struct stet_error *e
 	static const char insert[] =
 		"WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000)"
 		" INSERT INTO seen SELECT ?, printf('%d', i) || zeroblob(4000), zeroblob(32), 1, 1, 1, 1, "
-	    "1,"
+		"1,"
 		" 0, 1, 0, '1-1', i FROM n";
 	int64_t id, version;
 	int code = st_store_session(store, data, true, &id, &version, err);
