@@ -984,6 +984,7 @@ static bool is_harmless(const char *symbol) {
 		"free",
 		"geteuid",
 		"getrlimit64",
+		"program_invocation_short_name",
 		"sched_yield",
 		"secure_getenv",
 		"nanosleep",
