@@ -69,6 +69,9 @@ static bool is_choice(const char *choices, const char *word) {
 
 /* The option that an argument names, be it "--name" or "--name=value". */
 static const struct option *find_option(const struct option *options, const char *arg) {
+	/* The one short option. */
+	if (strcmp(arg, "-h") == 0)
+		arg = "--help";
 	size_t len = strcspn(arg, "=");
 	for (; options && options->name; options++) {
 		if (strlen(options->name) == len && memcmp(options->name, arg, len) == 0)

@@ -1,5 +1,7 @@
 /* stet check: whether files are still what the session saw. */
+#include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/work.h"
 
@@ -19,12 +21,27 @@ static void print(const struct arguments *args, const struct stet_answer *answer
 		put_diff(stdout, diff, len);
 }
 
+/* Whether a file that the session has not seen is not there either. */
+static bool is_missing(const struct work *work, const char *path) {
+	char whole[8192];
+	snprintf(whole, sizeof whole, "%s/%s", path[0] == '/' ? "" : stet_workspace_root(work->ws), path);
+	return access(whole, F_OK) < 0 && (errno == ENOENT || errno == ENOTDIR);
+}
+
 static int check(struct work *work, const struct arguments *args, const char *path) {
 	struct stet_answer *answer = NULL;
 	struct stet_error err = {0};
 	if (stet_session_check(work->session, path, &answer, &err) < 0)
 		return report(&err);
 	int status = stet_answer_has_conflict(answer) ? REFUSED : DONE;
+	if (strcmp(stet_answer_status(answer), "untracked") == 0 && is_missing(work, path)) {
+		stet_answer_free(answer);
+		answer = NULL;
+		/* The read says it, as it says it everywhere. */
+		status = stet_session_read(work->session, path, 1, 1, &answer, &err) < 0 ? report(&err) : DONE;
+		stet_answer_free(answer);
+		return status;
+	}
 	print(args, answer, path);
 	stet_answer_free(answer);
 	return status;

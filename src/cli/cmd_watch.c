@@ -79,7 +79,7 @@ static int watch(const char *dir, struct options *options, int signals) {
 	if (code < 0) {
 		status = report(&err);
 	} else {
-		puts("READY");
+		puts(options->json ? "{\"event\":\"ready\"}" : "READY");
 		status = loop(watcher, signals);
 	}
 	stet_watcher_free(watcher);
@@ -102,7 +102,7 @@ const struct command watch_command = {
 	.summary = "print the files that appear, change and go",
 	.synopsis = "[DIR]",
 	.description =
-		"Prints READY once the tree below DIR is watched (the root by default), then a line for "
+		"Prints READY (with --json {\"event\":\"ready\"}) once the tree below DIR is watched (the root by default), then a line for "
 		"each file that appears, changes or goes: add, change or unlink, a tab, and the path. A "
 		"path with control or invisible characters is quoted: \"one\\ntwo\". With --json each line "
 		" behind the first is an object with event and path.\n\n"

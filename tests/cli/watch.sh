@@ -47,7 +47,7 @@ claim 'and says so' grep -q 'gone' err
 coproc stet { exec "$STET" --json watch repo; }
 watcher=$stet_PID
 exec {out}<&"${stet[0]}"
-claim 'is ready in JSON too' next READY
+claim 'is ready in JSON too' next '{"event":"ready"}'
 touch repo/json
 claim 'prints JSON' next '{"event":"add","path":"json"}'
 kill "$watcher"
