@@ -111,8 +111,9 @@ setup:
 packages: setup
 	@tools/npm >/dev/null 2>&1 || true
 
-# What is too large for make check: the coding agents of tests/agents.
+# What is too large for make check: the coding agents of tests/agents, and packages of few tests.
 extras: setup
+	@$(SETUP) --all
 	@tools/npm agents >/dev/null 2>&1 || true
 
 build-asan/build.ninja build-tsan/build.ninja build-fuzz/build.ninja: export CC = clang

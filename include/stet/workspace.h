@@ -137,6 +137,13 @@ STET_API STET_NODISCARD int stet_workspace_log(struct stet_workspace *ws, const 
 STET_API const char *stet_workspace_root(const struct stet_workspace *ws);
 
 /**
+ * The root's filesystem if others can write below it without this kernel
+ * noticing, such as "fuse" or "nfs"; NULL if it is local. docs/filesystems.md
+ * says what is not promised there.
+ */
+STET_API const char *stet_workspace_shared(const struct stet_workspace *ws);
+
+/**
  * Wait until everything replaced so far has been looked at a last time for
  * late writes: for a program that is about to exit and wants to report them.
  *

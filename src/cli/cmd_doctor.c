@@ -17,9 +17,8 @@
 #include "cli/work.h"
 
 /* Filesystems whose numbers linux/magic.h does not have everywhere. */
-enum { MAGIC_BTRFS = 0x9123683e, MAGIC_XFS = 0x58465342, MAGIC_FUSE = 0x65735546 };
-enum { MAGIC_CIFS = (int)0xff534d42, MAGIC_SMB2 = (int)0xfe534d42, MAGIC_NFS = 0x6969 };
-enum { MAGIC_9P = 0x01021997, MAGIC_ZFS = 0x2fc12fc1, MAGIC_BCACHEFS = (int)0xca451a4e };
+enum { MAGIC_BTRFS = 0x9123683e, MAGIC_XFS = 0x58465342 };
+enum { MAGIC_ZFS = 0x2fc12fc1, MAGIC_BCACHEFS = (int)0xca451a4e };
 
 void find(struct findings *found, enum verdict verdict, const char *about, const char *what,
           const char *advice) {
@@ -74,11 +73,6 @@ static const char *filesystem_name(long type) {
 		{MAGIC_BCACHEFS, "bcachefs"},
 		{TMPFS_MAGIC, "tmpfs"},
 		{OVERLAYFS_SUPER_MAGIC, "overlayfs"},
-		{MAGIC_NFS, "nfs"},
-		{MAGIC_CIFS, "cifs"},
-		{MAGIC_SMB2, "smb"},
-		{MAGIC_9P, "9p"},
-		{MAGIC_FUSE, "fuse"},
 		{MSDOS_SUPER_MAGIC, "vfat"},
 	};
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -88,22 +82,16 @@ static const char *filesystem_name(long type) {
 	return "unknown to stet";
 }
 
-static bool is_remote(long type) {
-	return type == MAGIC_NFS || type == MAGIC_CIFS || type == MAGIC_SMB2 || type == MAGIC_9P ||
-	       type == MAGIC_FUSE;
-}
-
-static void look_at_filesystem(struct findings *found, int root) {
+static void look_at_filesystem(struct findings *found, struct stet_workspace *ws, int root) {
 	struct statfs fs;
-	if (fstatfs(root, &fs) < 0)
-		return;
-	const char *what = filesystem_name((long)fs.f_type);
-	if (is_remote((long)fs.f_type))
-		find(found, WEAK, "filesystem", what,
-		     "Other machines may write here without leases or events telling; what they write is "
-		     "still compared at every use");
-	else
-		find(found, FINE, "filesystem", what, NULL);
+	const char *shared = stet_workspace_shared(ws);
+	if (shared)
+		find(found, WEAK, "filesystem", shared,
+		     "Others who write below the mount are not noticed: every check reads the bytes again, "
+		     "past the cache, but what they write in the moment of a change is lost. Where that "
+		     "matters, work on a local filesystem");
+	else if (fstatfs(root, &fs) == 0)
+		find(found, FINE, "filesystem", filesystem_name((long)fs.f_type), NULL);
 }
 
 /* ---- what only a trial shows ---- */
@@ -120,11 +108,14 @@ static void try_exchange(struct findings *found, int dir) {
 		find(found, FINE, "exchange", "works: a file is replaced and checked in one step", NULL);
 	else
 		find(found, WEAK, "exchange", strerror(errno),
-		     "Files are verified and then renamed over; a change in the moment between is lost. A "
-		     "local ext4, xfs or btrfs has it");
+		     "A file is replaced in two steps and then checked; a version that somebody puts there "
+		     "between the two is lost. A local ext4, xfs or btrfs has it");
 }
 
-static void try_lease(struct findings *found, int dir) {
+static void try_lease(struct findings *found, const struct stet_workspace *ws, int dir) {
+	/* One that this kernel gives says nothing of writers it does not see. */
+	if (stet_workspace_shared(ws))
+		return;
 	int fd = openat(dir, "a", O_RDONLY | O_CLOEXEC);
 	if (fd >= 0 && fcntl(fd, F_SETLEASE, F_RDLCK) == 0)
 		find(found, FINE, "leases", "work: writers that come meanwhile are noticed", NULL);
@@ -137,7 +128,7 @@ static void try_lease(struct findings *found, int dir) {
 }
 
 /* Two files in a directory of their own below the root, gone again at once. */
-static void try_files(struct findings *found, int root) {
+static void try_files(struct findings *found, const struct stet_workspace *ws, int root) {
 	char name[64];
 	snprintf(name, sizeof name, ".stet-doctor-%d", (int)getpid());
 	if (mkdirat(root, name, 0700) < 0) {
@@ -150,7 +141,7 @@ static void try_files(struct findings *found, int root) {
 	if (dir >= 0) {
 		if (make(dir, "a") && make(dir, "b")) {
 			try_exchange(found, dir);
-			try_lease(found, dir);
+			try_lease(found, ws, dir);
 		}
 		unlinkat(dir, "a", 0);
 		unlinkat(dir, "b", 0);
@@ -300,8 +291,8 @@ static void look_at_all(struct findings *found, struct stet_workspace *ws) {
 	const char *path = stet_workspace_root(ws);
 	int root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	look_at_kernel(found);
-	look_at_filesystem(found, root);
-	try_files(found, root);
+	look_at_filesystem(found, ws, root);
+	try_files(found, ws, root);
 	progress_begin("Counting watches");
 	look_at_watches(found);
 	progress_end();

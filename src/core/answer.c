@@ -1,5 +1,8 @@
 #include "core/answer.h"
 
+#include <stdarg.h>
+#include <stdio.h>
+
 struct stet_answer *st_answer_new(const char *status) {
 	struct stet_answer *answer = calloc(1, sizeof *answer);
 	if (answer)
@@ -24,6 +27,17 @@ int st_answer_about(struct stet_answer *answer, const char *path, const struct s
 		return st_fail_nomem(err);
 	st_answer_own(answer, copy, hash);
 	return 0;
+}
+
+void st_answer_note(struct stet_answer *answer, const char *format, ...) {
+	va_list args;
+	char *text;
+	if (answer->notice_count == ST_ANSWER_NOTICES_MAX)
+		return;
+	va_start(args, format);
+	if (vasprintf(&text, format, args) >= 0)
+		answer->notices[answer->notice_count++] = text;
+	va_end(args);
 }
 
 void st_answer_take_notices(struct stet_answer *answer, struct st_guard *guard) {

@@ -41,6 +41,10 @@ struct stet_answer *st_answer_new(const char *status);
 /** The same with a path on the heap, which the answer takes over; this cannot fail. */
 void st_answer_own(struct stet_answer *answer, char *path, const struct st_hash *hash);
 
+/** A sentence about what this very call did; one too many is left out. */
+__attribute__((format(printf, 2, 3))) void st_answer_note(struct stet_answer *answer,
+                                                          const char *format, ...);
+
 /** Take along the notices that wait. */
 void st_answer_take_notices(struct stet_answer *answer, struct st_guard *guard);
 

@@ -440,6 +440,52 @@ static void forget_earlier(struct stet_session *session, const struct st_committ
 	seen->shelved = old->hash;
 }
 
+/* ---- what the answer has to say besides ---- */
+
+/* What is lost if somebody below wrote at this very moment. */
+static const char *risk(const struct st_committed *done, bool removed) {
+	switch (done->way) {
+	case ST_COMMIT_VERIFIED:
+		return removed ? "What one of them wrote to it in the moment of the removal is lost."
+		               : "A version that one of them put there in the moment of the write is lost.";
+	case ST_COMMIT_IN_PLACE:
+	case ST_COMMIT_CREATED:
+		return "What one of them wrote to it in the moment of the write is lost.";
+	default:
+		return "What one of them still writes to the replaced file is lost after two seconds.";
+	}
+}
+
+/* Said with every change; why, only with the session's first. */
+static void note_unproven(struct stet_session *session, const struct st_committed *done,
+                          bool removed, struct stet_answer *answer) {
+	if (!done->unproven)
+		return;
+	st_answer_note(answer, "%s is on %s: others who write below the mount are not noticed. %s%s",
+	               st_shown(done->path), done->unproven, risk(done, removed),
+	               session->warned ? ""
+	                               : " On such a filesystem the kernel sees no writers but its own, so "
+	                                 "every check here reads the bytes again; the moment between the "
+	                                 "last check and the change stays open.");
+	session->warned = true;
+}
+
+static void note_commit(struct stet_session *session, const struct st_committed *done,
+                        struct stet_answer *answer) {
+	note_unproven(session, done, false, answer);
+	if (done->overtaken)
+		st_answer_note(answer,
+		               "%s was written and then changed again by another process. Read it before "
+		               "you go on.",
+		               st_shown(done->path));
+	if (done->other_names > 0)
+		st_answer_note(answer,
+		               "%s has %zu other name%s (hard links), maybe outside the workspace: the file "
+		               "was rewritten in place, so it changed under %s too.",
+		               st_shown(done->path), done->other_names, done->other_names == 1 ? "" : "s",
+		               done->other_names == 1 ? "that one" : "those");
+}
+
 /*
  * The session wrote this version, so it has seen what it changed and keeps
  * having seen the rest. That it knew the hash proves no more: hashes come with
@@ -532,6 +578,7 @@ static int commit(struct stet_session *session, const struct st_change *change, 
 		return overtaken(session, change, &done, old, st_buf_str(new), answer, err);
 	if (code < 0)
 		return code;
+	note_commit(session, &done, answer);
 	remember(session, change, &done, old, new, answer);
 	return 0;
 }
@@ -557,6 +604,7 @@ static int remove_file(struct stet_session *session, const struct st_change *cha
 							  .path = done.path, .wrote = true, .had = true, .before = old->hash});
 	st_tracker_forget(&session->tracker, done.path);
 	st_session_unlink(session, change->path);
+	note_unproven(session, &done, true, answer);
 	st_answer_own(answer, done.path, NULL);
 	done.path = NULL;
 	return 0;

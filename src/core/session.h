@@ -38,6 +38,8 @@ struct stet_session {
 	bool stateless;
 	/** The root's instructions were looked for, to go with the first answer. */
 	bool greeted;
+	/** It was told at length that others may write unseen where it writes. */
+	bool warned;
 	/** How deep the calls are nested (core/visit.h). */
 	int visits;
 	/** What is stored, and what will be once the transaction under way is through. */

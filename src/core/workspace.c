@@ -182,6 +182,10 @@ const char *stet_workspace_root(const struct stet_workspace *ws) {
 	return ws->root.path;
 }
 
+const char *stet_workspace_shared(const struct stet_workspace *ws) {
+	return ws->root.trust == ST_TRUST_NONE ? st_trust_name(ws->root.fd) : NULL;
+}
+
 void stet_workspace_settle(struct stet_workspace *ws, int64_t grace_ms) {
 	st_displaced_settle(&ws->guard, grace_ms < 0             ? 0
 	                                : grace_ms > ST_GRACE_MS ? ST_GRACE_MS

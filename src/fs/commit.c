@@ -20,9 +20,10 @@ enum { TURNS_MAX = 16, LOOKS_MAX = 3 };
 
 /* Asked before the directory changes by our own temporary file. */
 static void ask_if_clean(struct st_job *job) {
-	struct stat dir;
-	job->clean =
-		st_retry(fstat(job->place.dirfd, &dir)) == 0 && st_guard_is_swept(job->guard, &dir);
+	struct stat dir = {0};
+	bool seen = st_retry(fstat(job->place.dirfd, &dir)) == 0;
+	job->clean = seen && st_guard_is_swept(job->guard, &dir);
+	job->shared = st_root_trust(job->root, job->place.dirfd, dir.st_dev) == ST_TRUST_NONE;
 }
 
 /* With the lock: it is still clean if nothing but our temporary file came into it. */
@@ -90,17 +91,62 @@ static bool is_unmoved(const struct st_job *job) {
 	return st_stamp_eq(&now, &job->stamp) && (!job->leased || st_lease_holds(job->fd, F_RDLCK));
 }
 
-static int exchange(const struct st_job *job) {
-	return st_retry(renameat2(job->place.dirfd, job->temp.name, job->place.dirfd, job->place.name,
-	                          RENAME_EXCHANGE));
+/*
+ * Two steps where there is no exchange: what is there gets a second name and
+ * then loses its own to the new file. Only a file that somebody renames to the
+ * name between the two is lost. What cannot be linked is like no exchange.
+ */
+static int exchange_by_links(struct st_job *job) {
+	int dirfd = job->place.dirfd;
+	char second[ST_TEMP_NAME];
+	if (st_temp_second_name(&job->temp, second) < 0)
+		return -1;
+	if (st_retry(linkat(dirfd, job->place.name, dirfd, second, 0)) < 0) {
+		if (errno != ENOENT)
+			errno = ENOTSUP;
+		return -1;
+	}
+	if (st_retry(renameat(dirfd, job->temp.name, dirfd, job->place.name)) < 0) {
+		int errnum = errno;
+		(void)st_retry(unlinkat(dirfd, second, 0));
+		errno = errnum;
+		return -1;
+	}
+	memcpy(job->temp.name, second, sizeof second);
+	return 0;
+}
+
+static int exchange(struct st_job *job) {
+	int dirfd = job->place.dirfd;
+	if (!job->by_links &&
+	    st_retry(renameat2(dirfd, job->temp.name, dirfd, job->place.name, RENAME_EXCHANGE)) == 0)
+		return 0;
+	if (!job->by_links && errno != EINVAL && errno != ENOSYS && errno != ENOTSUP)
+		return -1;
+	job->by_links = true;
+	return exchange_by_links(job);
+}
+
+/* What tells one file from another: its inode, or its bytes where an inode's number says nothing. */
+static uint64_t identity_of(const struct st_job *job, ino_t inode, const struct st_hash *hash) {
+	uint64_t identity = inode;
+	if (job->shared)
+		memcpy(&identity, hash->bytes, sizeof identity);
+	return identity;
+}
+
+static uint64_t own_identity(const struct st_job *job) {
+	return identity_of(job, job->temp.stamp.ino, &job->done->hash);
 }
 
 /* What is under the temporary name; 0 for nothing. A look that fails is worth another one here. */
-static ino_t inode_at_temp(const struct st_job *job) {
+static uint64_t identity_at_temp(const struct st_job *job) {
 	struct stat st;
+	struct st_hash hash = {0};
 	for (int i = 0; i < LOOKS_MAX; i++) {
-		if (st_retry(fstatat(job->place.dirfd, job->temp.name, &st, AT_SYMLINK_NOFOLLOW)) == 0)
-			return st.st_ino;
+		if (st_retry(fstatat(job->place.dirfd, job->temp.name, &st, AT_SYMLINK_NOFOLLOW)) == 0 &&
+		    (!job->shared || st_job_hash(job, job->temp.name, &hash) == 0))
+			return identity_of(job, st.st_ino, &hash);
 		if (errno == ENOENT)
 			break;
 	}
@@ -155,19 +201,19 @@ static void watch_own(struct st_job *job) {
  * replaced the file meanwhile, and his newer file goes back in the next turn.
  */
 static void put_back(struct st_job *job) {
-	ino_t placed = job->temp.stamp.ino;
+	uint64_t own = own_identity(job), placed = own;
 	for (int turn = 0; turn < TURNS_MAX; turn++) {
-		ino_t next = inode_at_temp(job);
+		uint64_t next = identity_at_temp(job);
 		if (exchange(job) < 0) {
 			if (errno == ENOENT)
 				break;
 			continue;
 		}
-		if (inode_at_temp(job) == placed)
+		if (identity_at_temp(job) == placed)
 			break;
 		placed = next;
 	}
-	if (inode_at_temp(job) == job->temp.stamp.ino)
+	if (identity_at_temp(job) == own)
 		watch_own(job);
 	else if (!keep_foreign(job))
 		leave_foreign(job);
@@ -200,7 +246,8 @@ static void unsynced(struct st_job *job) {
  * but not one that is exchanged.
  */
 static void write_soon(struct st_job *job) {
-	if (job->sync != ST_TEMP_IN_MEMORY)
+	/* What is closed on a filesystem of others is written, and one in user space had better not see it open. */
+	if (job->sync != ST_TEMP_IN_MEMORY || job->shared)
 		return;
 	/* It has its name, and others may want to lock it. */
 	(void)st_retry(flock(job->temp.fd, LOCK_UN));
@@ -253,7 +300,8 @@ static int sync_exchange(struct st_job *job, struct stet_error *err) {
 	if (code == 0)
 		return 0;
 	put_back(job);
-	if (!st_job_is_named(job, &job->temp.stamp))
+	if (job->shared ? !st_job_reads(job, job->place.name, job->commit->bytes)
+	                : !st_job_is_named(job, &job->temp.stamp))
 		return code;
 	unsynced(job);
 	return 0;
@@ -295,13 +343,13 @@ static int finish_exchange(struct st_job *job, struct stet_error *err) {
 	}
 	st_displaced_add(job->guard, job->fd, job->place.path, job->commit->expected, &stamp);
 	job->fd = -1;
-	job->done->way = ST_COMMIT_EXCHANGED;
+	job->done->way = job->by_links ? ST_COMMIT_VERIFIED : ST_COMMIT_EXCHANGED;
 	return 0;
 }
 
-/* Without exchange: the look before the rename is all there is. */
+/* Without exchange and links: the look before the rename is all there is. */
 static int rename_over(struct st_job *job, struct stet_error *err) {
-	if (!is_unmoved(job) || (!job->leased && !st_job_has_expected_bytes(job)))
+	if (!is_unmoved(job) || (!job->leased && !st_job_is_verified(job, job->place.name)))
 		return ST_JOB_AGAIN;
 	if (st_retry(renameat(job->place.dirfd, job->temp.name, job->place.dirfd, job->place.name)) < 0)
 		return st_fail_errno(err, errno, "Cannot replace %s", st_shown(job->place.path));
@@ -337,7 +385,7 @@ static int swap(struct st_job *job, struct stet_error *err) {
 			return st_fail_errno(err, errno, "Cannot replace %s", st_shown(job->place.path));
 		}
 	}
-	/* After the exchange: is the file that came out the one that was expected? */
+	/* After it: is the file that came out the one that was expected? */
 	if (st_job_is_verified(job, job->temp.name))
 		return finish_exchange(job, err);
 	put_back(job);
@@ -395,6 +443,9 @@ static int replace(struct st_job *job, struct stet_error *err) {
 		return ST_JOB_IN_PLACE;
 	if (code != 0)
 		return code;
+	/* A filesystem in user space may have to hide a file that is open before another gets its name. */
+	if (job->shared)
+		st_close_at(&job->fd);
 	code = st_job_lock(job, err);
 	if (code == 0) {
 		sweep(job);
@@ -412,16 +463,32 @@ static int replace(struct st_job *job, struct stet_error *err) {
 
 /* ---- creating ---- */
 
-static int name_new(struct st_job *job, struct stet_error *err) {
+/* Neither a rename with care nor a second name: an empty file of ours takes the name first. */
+static int take_name(struct st_job *job) {
 	int dirfd = job->place.dirfd;
-	const char *from = job->temp.name, *to = job->place.name;
-	int failed = st_retry(renameat2(dirfd, from, dirfd, to, RENAME_NOREPLACE));
-	if (failed == 0)
-		job->temp.named = false;
-	else if (errno == EINVAL || errno == ENOSYS || errno == ENOTSUP)
-		failed = st_retry(linkat(dirfd, from, dirfd, to, 0));
+	st_autofd fd = st_retry(openat(dirfd, job->place.name,
+	                               O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+	if (fd < 0)
+		return -1;
+	job->done->unproven = st_trust_name(fd);
+	if (st_retry(renameat(dirfd, job->temp.name, dirfd, job->place.name)) == 0)
+		return 0;
+	int errnum = errno;
+	(void)st_retry(unlinkat(dirfd, job->place.name, 0));
+	errno = errnum;
+	return -1;
+}
 
+static bool cannot_link(int errnum) {
+	return errnum == EPERM || errnum == ENOSYS || errnum == ENOTSUP;
+}
+
+static int name_new(struct st_job *job, struct stet_error *err) {
+	int failed = st_job_rename_new(job, job->temp.name, job->place.name);
+	if (failed < 0 && cannot_link(errno))
+		failed = take_name(job);
 	if (failed == 0) {
+		job->temp.named = false;
 		st_job_stamp_new(job, job->temp.fd, &job->temp.stamp);
 		return 0;
 	}
@@ -466,6 +533,14 @@ static int create(struct st_job *job, struct stet_error *err) {
 
 /* ---- one try, and as many as it takes ---- */
 
+/* What cannot be promised of a file that was replaced where others write unseen. */
+static void say_unproven(struct st_job *job) {
+	if (!job->shared)
+		return;
+	job->done->unproven = st_trust_name(job->place.dirfd);
+	job->done->overtaken = !st_job_reads(job, job->place.name, job->commit->bytes);
+}
+
 static int try_replace(struct st_job *job, struct stet_error *err) {
 	bool finished = false;
 	int code = meet_old(job, &finished, err);
@@ -475,7 +550,11 @@ static int try_replace(struct st_job *job, struct stet_error *err) {
 	if (code != 0)
 		return code;
 	code = job->done->current.links > 1 ? ST_JOB_IN_PLACE : replace(job, err);
-	return code == ST_JOB_IN_PLACE ? st_in_place(job, err) : code;
+	if (code == ST_JOB_IN_PLACE)
+		code = st_in_place(job, err);
+	if (code == 0 && !job->done->noop)
+		say_unproven(job);
+	return code;
 }
 
 static int try_create(struct st_job *job, struct stet_error *err) {

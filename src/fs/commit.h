@@ -32,7 +32,7 @@
 	X(NONE, "none")           /* nothing was written */ \
 	X(EXCHANGED, "exchanged") /* one step, verified after it */ \
 	X(CREATED, "created")     /* one step, nothing was there */ \
-	X(VERIFIED, "verified")   /* no exchange on this filesystem: verified, then renamed */ \
+	X(VERIFIED, "verified")   /* no exchange on this filesystem: two steps, verified */ \
 	X(IN_PLACE, "in-place")   /* rewritten; not atomic if the machine crashes */
 
 enum st_commit_way {
@@ -74,6 +74,15 @@ struct st_committed {
 	char *path;
 	/** The replaced file is on the shelf. */
 	bool shelved;
+	/**
+	 * The filesystem, if others may write below it (fs/trust.h) and what they
+	 * wrote at this very moment may be lost; NULL if nothing of theirs can be.
+	 */
+	const char *unproven;
+	/** Such a filesystem has other bytes already than those that were written. */
+	bool overtaken;
+	/** How many other names the file has that was rewritten: it changed under those as well. */
+	size_t other_names;
 	/** The new version, if it was done. */
 	struct st_hash hash;
 	struct st_stamp stamp;

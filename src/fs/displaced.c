@@ -43,10 +43,23 @@ static void settle_for(struct st_displaced *entry) {
 	entry->stamp = st_stamp_of(&st);
 }
 
+/* Where only bytes tell, and only those that were asked for anew. */
+static void renew(struct st_displaced *entry) {
+	int fd = st_file_open_anew(entry->fd);
+	if (fd < 0) {
+		st_file_freshen(entry->fd);
+		return;
+	}
+	st_close_at(&entry->fd);
+	entry->fd = fd;
+}
+
 /* Compare with what is accounted for; keep and report anything else. */
 static void look(struct st_guard *guard, struct st_displaced *entry) {
 	struct stat st;
 	entry->looked_ms = st_now_ms();
+	if (entry->shared)
+		renew(entry);
 	if (st_retry(fstat(entry->fd, &st)) == 0 && is_untouched(entry, &st))
 		return;
 
@@ -144,6 +157,7 @@ void st_displaced_add(struct st_guard *guard, int fd, const char *path, const st
 	entry.stamp.racy = stamp->racy || !st_stamp_eq_content(stamp, &entry.stamp) ||
 	                   st_stamp_written_just_now(fd, &entry.stamp);
 	entry.hash = *hash;
+	entry.shared = st_trust_of(fd, st.st_dev) == ST_TRUST_NONE;
 	hold(guard, &entry);
 }
 

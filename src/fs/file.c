@@ -1,6 +1,7 @@
 #include "fs/file.h"
 
 #include <limits.h>
+#include <stdio.h>
 
 #include "base/clock.h"
 #include "base/words.h"
@@ -89,6 +90,46 @@ int st_file_open(const struct st_place *place, struct stet_error *err) {
 	}
 }
 
+/*
+ * The size is asked for first: what is read directly goes on from memory if
+ * the kernel takes the file for longer than it is. The flag is set here and
+ * not when opening, since a filesystem in user space may hand it on to one
+ * whose rules our buffers do not keep. Where it is refused, pages that nobody
+ * has mapped are dropped all the same.
+ */
+void st_file_freshen(int fd) {
+	struct statx st;
+	(void)st_retry(statx(fd, "", AT_EMPTY_PATH | AT_STATX_FORCE_SYNC, STATX_BASIC_STATS, &st));
+	(void)posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+	int flags = st_retry(fcntl(fd, F_GETFL));
+	if (flags >= 0 && !(flags & O_DIRECT))
+		(void)st_retry(fcntl(fd, F_SETFL, flags | O_DIRECT));
+}
+
+int st_file_open_anew(int fd) {
+	char path[64];
+	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+	int anew = st_retry(open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+	if (anew >= 0)
+		st_file_freshen(anew);
+	return anew;
+}
+
+void st_file_buffer(int fd) {
+	int flags = st_retry(fcntl(fd, F_GETFL));
+	if (flags >= 0 && flags & O_DIRECT)
+		(void)st_retry(fcntl(fd, F_SETFL, flags & ~O_DIRECT));
+}
+
+/* Some take the flag and then no buffer like ours. */
+static ssize_t read_at(int fd, char *to, size_t len, off_t at) {
+	ssize_t got = st_retry(pread(fd, to, len, at));
+	if (got >= 0 || errno != EINVAL)
+		return got;
+	st_file_buffer(fd);
+	return st_retry(pread(fd, to, len, at));
+}
+
 static int read_all(int fd, const char *path, size_t size, size_t max, struct st_buf *bytes,
                     struct stet_error *err) {
 	st_buf_clear(bytes);
@@ -97,7 +138,7 @@ static int read_all(int fd, const char *path, size_t size, size_t max, struct st
 	for (size_t want = size + 1;; want = 65536) {
 		if (!st_buf_reserve(bytes, want))
 			return st_fail_nomem(err);
-		ssize_t got = st_retry(pread(fd, bytes->ptr + bytes->len, want, at));
+		ssize_t got = read_at(fd, bytes->ptr + bytes->len, want, at);
 		if (got < 0)
 			return st_fail_errno(err, errno, "Cannot read %s", st_shown(path));
 		st_buf_truncate(bytes, bytes->len + (size_t)got);
@@ -172,7 +213,7 @@ bool st_file_holds(int fd, off_t at, struct st_str bytes) {
 	char piece[16 << 10];
 	while (bytes.len > 0) {
 		size_t want = bytes.len < sizeof piece ? bytes.len : sizeof piece;
-		ssize_t got = st_retry(pread(fd, piece, want, at));
+		ssize_t got = read_at(fd, piece, want, at);
 		if (got <= 0 || memcmp(piece, bytes.ptr, (size_t)got) != 0)
 			return false;
 		at += got;
@@ -189,7 +230,7 @@ bool st_file_is(int fd, struct st_str bytes, struct st_file *file) {
 	struct st_stamp stamp = st_stamp_take(fd, &before);
 	char more;
 	/* Some filesystems tell a size that is not the content's. */
-	if (!st_file_holds(fd, 0, bytes) || st_retry(pread(fd, &more, 1, (off_t)bytes.len)) != 0 ||
+	if (!st_file_holds(fd, 0, bytes) || read_at(fd, &more, 1, (off_t)bytes.len) != 0 ||
 	    st_retry(fstat(fd, &after)) < 0)
 		return false;
 	struct st_stamp again = st_stamp_of(&after);
@@ -241,10 +282,15 @@ static int load(const struct st_root *root, struct st_str path, size_t max,
 	if (code == 0 && !plain)
 		code = fd = st_file_open(place, err);
 	st_file_let_go(file);
-	if (hold && plain && looked.st_size <= HOLD_MAX && st_lease_take(fd, F_RDLCK) == ST_LEASE_HELD)
+	bool shared = code >= 0 && st_root_trust(root, fd, plain ? looked.st_dev : place->st.st_dev) ==
+	                               ST_TRUST_NONE;
+	if (shared)
+		st_file_freshen(fd);
+	else if (hold && plain && looked.st_size <= HOLD_MAX &&
+	         st_lease_take(fd, F_RDLCK) == ST_LEASE_HELD)
 		file->held = fd;
 	if (code >= 0)
-		code = read_version(fd, place->path, max, plain ? &looked : NULL, file, err);
+		code = read_version(fd, place->path, max, plain && !shared ? &looked : NULL, file, err);
 	if (code == 0)
 		code = hash_version(known, file, err);
 	if (file->held >= 0)

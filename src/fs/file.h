@@ -52,6 +52,23 @@ void st_file_let_go(struct st_file *file);
 [[nodiscard]] int st_file_open(const struct st_place *place, struct stet_error *err);
 
 /**
+ * Have an open file read past what the kernel remembers of it, where others
+ * may write unseen (fs/trust.h). Before each reading.
+ */
+void st_file_freshen(int fd);
+
+/**
+ * Open the file behind a descriptor once more, by whatever name it has left,
+ * and freshen it: some filesystems remember what they read for a descriptor.
+ *
+ * @return A descriptor, or -1.
+ */
+int st_file_open_anew(int fd);
+
+/** Have it read and written as usual again. */
+void st_file_buffer(int fd);
+
+/**
  * Read an open file from its start.
  *
  * @fd     Stays open.

@@ -32,6 +32,8 @@ struct st_displaced {
 	/** The bytes that are accounted for, and the stamp they had. */
 	struct st_hash hash;
 	struct st_stamp stamp;
+	/** Its filesystem is not trusted (fs/trust.h): only its bytes tell. */
+	bool shared;
 	int64_t since_ms;
 	int64_t looked_ms;
 };

@@ -23,7 +23,14 @@ static void restore_mode(struct st_job *job) {
 /* Without a lease others may have written to it until now: copy and space took their time. */
 static bool is_as_read(const struct st_job *job) {
 	st_auto(st_file) now = ST_FILE_INIT;
+	if (job->shared)
+		return st_job_reads(job, job->place.name, job->old);
 	return job->leased || st_file_is(job->fd, job->old, &now);
+}
+
+static size_t other_names(const struct st_job *job) {
+	struct stat st;
+	return st_retry(fstat(job->fd, &st)) == 0 && st.st_nlink > 1 ? st.st_nlink - 1 : 0;
 }
 
 static int rewrite(struct st_job *job, struct stet_error *err) {
@@ -54,6 +61,7 @@ static int rewrite(struct st_job *job, struct stet_error *err) {
 		st_job_stamp_new(job, job->fd, NULL);
 		st_rescue_end(job->guard, &rescue);
 		job->done->way = ST_COMMIT_IN_PLACE;
+		job->done->other_names = other_names(job);
 		return 0;
 	}
 
@@ -71,6 +79,8 @@ static int rewrite(struct st_job *job, struct stet_error *err) {
 
 /* Wait until nobody else has the file open; readers alone do not stop us in the end. */
 static int lease_for_writing(struct st_job *job, struct stet_error *err) {
+	if (job->shared)
+		return 0;
 	for (;;) {
 		enum st_lease lease = st_lease_take(job->fd, F_WRLCK);
 		job->leased = lease == ST_LEASE_HELD;
@@ -105,12 +115,16 @@ int st_in_place(struct st_job *job, struct stet_error *err) {
 		return st_fail_errno(err, errno, "%s may not be written", st_shown(job->place.path));
 
 	int code = lease_for_writing(job, err);
+	if (job->shared)
+		st_file_freshen(job->fd);
 	if (code == 0)
 		code = st_job_lock(job, err);
 	if (code < 0)
 		return code;
 	bool finished = false;
 	code = st_job_compare(job, &finished, err);
+	if (job->shared)
+		st_file_buffer(job->fd);
 	if (code == 0 && !finished)
 		code = st_hashing_end(&job->hashing, &job->done->hash, err);
 	/* Waiting for the lease took its time: what was opened may no longer have the name. */

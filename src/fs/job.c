@@ -1,5 +1,6 @@
 #include "fs/job.h"
 
+#include <stdio.h>
 #include <sys/file.h>
 
 #include "base/clock.h"
@@ -77,11 +78,14 @@ int st_job_open(struct st_job *job, struct stet_error *err) {
 	if (fd < 0)
 		return fd;
 	job->fd = fd;
+	job->shared = st_root_trust(job->root, fd, job->place.st.st_dev) == ST_TRUST_NONE;
+	if (job->shared)
+		st_file_freshen(fd);
 	return 0;
 }
 
 int st_job_lease(struct st_job *job, struct stet_error *err) {
-	for (;;) {
+	while (!job->shared) {
 		enum st_lease lease = st_lease_take(job->fd, F_RDLCK);
 		job->leased = lease == ST_LEASE_HELD;
 		if (lease != ST_LEASE_BUSY)
@@ -90,6 +94,7 @@ int st_job_lease(struct st_job *job, struct stet_error *err) {
 		if (code < 0)
 			return code;
 	}
+	return 0;
 }
 
 bool st_job_has_expected_bytes(const struct st_job *job) {
@@ -98,12 +103,63 @@ bool st_job_has_expected_bytes(const struct st_job *job) {
 	       st_hash_eq(&hash, job->commit->expected);
 }
 
+/* As it is below a filesystem that is not trusted; -1 if it is no regular file. */
+static int open_anew(const struct st_job *job, const char *name) {
+	struct stat st;
+	st_autofd fd = st_retry(openat(job->place.dirfd, name,
+	                               O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+	if (fd < 0 || st_retry(fstat(fd, &st)) < 0 || !S_ISREG(st.st_mode))
+		return -1;
+	st_file_freshen(fd);
+	int result = fd;
+	fd = -1;
+	return result;
+}
+
+bool st_job_reads(const struct st_job *job, const char *name, struct st_str bytes) {
+	st_auto(st_file) file = ST_FILE_INIT;
+	st_autofd fd = open_anew(job, name);
+	return fd >= 0 && st_file_is(fd, bytes, &file);
+}
+
+int st_job_hash(const struct st_job *job, const char *name, struct st_hash *hash) {
+	st_autofd fd = open_anew(job, name);
+	return fd < 0 || st_hash_file(fd, st_job_max(job), hash, NULL) < 0 ? -1 : 0;
+}
+
+static bool is_verified_anew(struct st_job *job, const char *name) {
+	st_auto(st_file) file = ST_FILE_INIT;
+	st_autofd fd = open_anew(job, name);
+	if (fd < 0 || !st_file_is(fd, job->old, &file))
+		return false;
+	job->stamp = file.stamp;
+	st_close_at(&job->fd);
+	job->fd = fd;
+	fd = -1;
+	return true;
+}
+
 /* A lease that still holds proves that nobody wrote to it; without one its bytes have to. */
-bool st_job_is_verified(const struct st_job *job, const char *name) {
+bool st_job_is_verified(struct st_job *job, const char *name) {
+	if (job->shared)
+		return is_verified_anew(job, name);
 	struct st_stamp now = st_job_stamp_at(job, name);
 	if (!st_stamp_eq_content(&now, &job->stamp))
 		return false;
 	return job->leased ? st_lease_holds(job->fd, F_RDLCK) : st_job_has_expected_bytes(job);
+}
+
+/* Where a rename cannot promise that, a second name can. */
+int st_job_rename_new(const struct st_job *job, const char *from, const char *to) {
+	int dirfd = job->place.dirfd;
+	if (st_retry(renameat2(dirfd, from, dirfd, to, RENAME_NOREPLACE)) == 0)
+		return 0;
+	if (errno != EINVAL && errno != ENOSYS && errno != ENOTSUP)
+		return -1;
+	if (st_retry(linkat(dirfd, from, dirfd, to, 0)) < 0)
+		return -1;
+	(void)st_retry(unlinkat(dirfd, from, 0));
+	return 0;
 }
 
 static int noop(struct st_job *job, const struct st_file *file, struct stet_error *err) {
@@ -150,6 +206,10 @@ int st_job_compare(struct st_job *job, bool *finished, struct stet_error *err) {
 
 struct st_stamp st_job_stamp_at(const struct st_job *job, const char *name) {
 	struct stat st;
+	struct statx anew;
+	if (job->shared)
+		(void)st_retry(statx(job->place.dirfd, name, AT_SYMLINK_NOFOLLOW | AT_STATX_FORCE_SYNC,
+		                     STATX_BASIC_STATS, &anew));
 	if (st_retry(fstatat(job->place.dirfd, name, &st, AT_SYMLINK_NOFOLLOW)) < 0)
 		return (struct st_stamp){0};
 	return st_stamp_of(&st);

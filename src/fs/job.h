@@ -33,6 +33,10 @@ struct st_job {
 	/** The file to replace: open, and leased if that is to be had. */
 	int fd;
 	bool leased;
+	/** Its filesystem is not trusted (fs/trust.h): no leases, and bytes are read past the cache. */
+	bool shared;
+	/** There is no exchange here. */
+	bool by_links;
 	/** Its bytes, in done->current or as the caller gave them, and its stamp. */
 	struct st_str old;
 	struct st_stamp stamp;
@@ -81,8 +85,21 @@ void st_job_let_go(struct st_job *job);
 /** Whether the file that is open has the bytes that were expected. */
 bool st_job_has_expected_bytes(const struct st_job *job);
 
-/** Whether what a name in the directory leads to is the file that was read, with the bytes that were read. */
-bool st_job_is_verified(const struct st_job *job, const char *name);
+/**
+ * Whether what a name in the directory leads to is the file that was read,
+ * with the bytes that were read. Where nothing else is trusted it is opened
+ * anew for that, and stays open if it is.
+ */
+bool st_job_is_verified(struct st_job *job, const char *name);
+
+/** Whether a name in the directory leads to these bytes now, read past the cache. */
+bool st_job_reads(const struct st_job *job, const char *name, struct st_str bytes);
+
+/** The hash of what a name in the directory leads to now, read past the cache. 0, or -1 with errno. */
+[[nodiscard]] int st_job_hash(const struct st_job *job, const char *name, struct st_hash *hash);
+
+/** Rename within the directory, never over a file. 0, or -1 with errno. */
+[[nodiscard]] int st_job_rename_new(const struct st_job *job, const char *from, const char *to);
 
 /**
  * Read the file that is open, into done->current; its bytes only if they are

@@ -28,6 +28,7 @@ static int meet(struct st_job *job, struct stet_error *err) {
 	if (code < 0)
 		return code;
 	job->stamp = file->stamp;
+	job->old = st_buf_str(&file->bytes);
 	if (!st_hash_eq(&file->hash, job->commit->expected))
 		return st_job_conflict(job, err);
 	if (st_retry(faccessat(job->place.dirfd, job->place.name, W_OK, AT_EACCESS)) < 0)
@@ -55,13 +56,12 @@ static void keep_foreign(struct st_job *job) {
 }
 
 static int give_back(struct st_job *job) {
-	if (st_retry(renameat2(job->place.dirfd, job->temp.name, job->place.dirfd, job->place.name,
-	                       RENAME_NOREPLACE)) < 0)
+	if (st_job_rename_new(job, job->temp.name, job->place.name) < 0)
 		keep_foreign(job);
 	return ST_JOB_AGAIN;
 }
 
-/* Where files cannot be renamed with care: the look before is all there is. */
+/* Where files cannot be renamed at all: the look before is all there is. */
 static int unlink_at_once(struct st_job *job, struct stet_error *err) {
 	if (!st_job_is_verified(job, job->place.name))
 		return ST_JOB_AGAIN;
@@ -71,12 +71,22 @@ static int unlink_at_once(struct st_job *job, struct stet_error *err) {
 	return 0;
 }
 
+/* To a name that chance made: nobody has it, also where a rename cannot promise that. */
+static int set_aside(const struct st_job *job) {
+	int dirfd = job->place.dirfd;
+	const char *from = job->place.name, *to = job->temp.name;
+	if (st_retry(renameat2(dirfd, from, dirfd, to, RENAME_NOREPLACE)) == 0)
+		return 0;
+	if (errno != EINVAL && errno != ENOSYS)
+		return -1;
+	return st_retry(renameat(dirfd, from, dirfd, to));
+}
+
 static int take_away(struct st_job *job, struct stet_error *err) {
 	int code = st_temp_aside(&job->temp, job->place.name, job->commit->expected, err);
 	if (code < 0)
 		return code;
-	if (st_retry(renameat2(job->place.dirfd, job->place.name, job->place.dirfd, job->temp.name,
-	                       RENAME_NOREPLACE)) < 0) {
+	if (set_aside(job) < 0) {
 		if (errno == ENOENT)
 			return ST_JOB_AGAIN;
 		if (errno == EINVAL || errno == ENOSYS || errno == EBUSY)
@@ -96,6 +106,8 @@ static int take_away(struct st_job *job, struct stet_error *err) {
 
 /* Its descriptor is held for a while: somebody may have been about to write to it. */
 static void finish(struct st_job *job) {
+	if (job->shared)
+		job->done->unproven = st_trust_name(job->place.dirfd);
 	if (job->leased)
 		st_lease_drop(job->fd);
 	st_displaced_add(job->guard, job->fd, job->place.path, job->commit->expected, &job->stamp);

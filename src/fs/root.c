@@ -576,6 +576,7 @@ int st_root_open(struct st_root *root, const char *path, struct stet_error *err)
 	}
 	root->dev = st.st_dev;
 	root->ino = st.st_ino;
+	root->trust = st_trust_of(fd, st.st_dev);
 	root->fd = fd;
 	fd = -1;
 	return 0;

@@ -21,6 +21,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "fs/protected.h"
+#include "fs/trust.h"
 
 struct st_root {
 	int fd;
@@ -29,12 +30,19 @@ struct st_root {
 	char *spelled;
 	dev_t dev;
 	ino_t ino;
+	/** How far its filesystem is trusted; others may be mounted below it. */
+	enum st_trust trust;
 	/** The kernel has no openat2 (or a sandbox forbids it): walk by hand. */
 	bool no_openat2;
 };
 
 #define ST_ROOT_INIT \
 	{ .fd = -1 }
+
+/** How far the filesystem of an open file below the root is trusted; dev is its device. */
+static inline enum st_trust st_root_trust(const struct st_root *root, int fd, dev_t dev) {
+	return dev == root->dev ? root->trust : st_trust_of(fd, dev);
+}
 
 /** A file that is there or could be. */
 struct st_place {

@@ -7,6 +7,7 @@
  * not *racy* when it was taken: where times follow the ticks of the clock, a
  * file written within the last ones can be written once more without its times
  * moving. A racy stamp is believed only after another look at the content.
+ * Where others write unseen (fs/trust.h) a stamp is always racy.
  * A write moves the times before it moves the bytes, so even where times are
  * fine a stamp says nothing about a write that is under way.
  */

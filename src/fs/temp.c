@@ -278,6 +278,14 @@ int st_temp_aside(struct st_temp *temp, const char *target, const struct st_hash
 	return code;
 }
 
+int st_temp_second_name(const struct st_temp *temp, char name[ST_TEMP_NAME]) {
+	struct st_temp second = *temp;
+	if (make_name(&second, true) < 0)
+		return -1;
+	memcpy(name, second.name, ST_TEMP_NAME);
+	return 0;
+}
+
 int st_temp_arm(struct st_temp *temp) {
 	char part[sizeof temp->name];
 	memcpy(part, temp->name, sizeof part);

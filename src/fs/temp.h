@@ -81,6 +81,9 @@ struct st_temp_plan {
  */
 [[nodiscard]] int st_temp_arm(struct st_temp *temp);
 
+/** Choose another name of the same kind for what comes out of an exchange. 0, or -1 with errno. */
+[[nodiscard]] int st_temp_second_name(const struct st_temp *temp, char name[ST_TEMP_NAME]);
+
 /**
  * Choose a name for a file that is taken away: if the process dies then, what
  * is under that name is dealt with as after an exchange.

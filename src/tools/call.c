@@ -290,18 +290,22 @@ static int parse_and_run(struct st_call *call, struct st_str args, struct stet_e
 	return code;
 }
 
+void st_call_notice(struct st_call *call, const char *notice) {
+	yyjson_mut_val *list = yyjson_mut_obj_get(call->result, "notices");
+	if (!list)
+		list = st_json_add_array(call->doc, call->result, "notices");
+	st_json_push(call->doc, list, st_json_text(call->doc, st_str(notice)));
+	st_buf_addf(&call->remark, "Notice: %s\n", notice);
+}
+
 /* Notices that no answer has carried yet go with this one. */
 static void take_notices(struct st_call *call, struct notices *notices) {
-	yyjson_mut_val *list = NULL;
 	if (!call->session)
 		return;
 	/* One that does not fit waits for the next answer. */
 	for (char *notice; notices->count < ST_NOTICES_MAX && answer_bytes(call) < call->page &&
 	                   (notice = stet_workspace_notice(call->session->ws));) {
-		if (!list)
-			list = st_json_add_array(call->doc, call->result, "notices");
-		st_json_push(call->doc, list, st_json_text(call->doc, st_str(notice)));
-		st_buf_addf(&call->remark, "Notice: %s\n", notice);
+		st_call_notice(call, notice);
 		notices->list[notices->count++] = notice;
 	}
 }

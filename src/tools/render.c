@@ -129,6 +129,8 @@ static void render_success(struct st_call *call, const char *path_key,
 		st_json_add_true(doc, call->result, "merged");
 		st_json_add_text(doc, call->result, "foreignDiff", st_buf_str(&answer->diff));
 	}
+	for (size_t i = 0; i < answer->notice_count; i++)
+		st_call_notice(call, answer->notices[i]);
 }
 
 /*

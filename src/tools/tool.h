@@ -175,6 +175,9 @@ struct st_call {
  */
 size_t st_call_room(const struct st_call *call);
 
+/** Add a notice to the answer, as a remark and as one of `notices`. */
+void st_call_notice(struct st_call *call, const char *notice);
+
 /** Add a block of text to the answer, after the text. */
 void st_call_block(struct st_call *call, struct st_str text);
 

@@ -31,7 +31,7 @@ static int run(struct st_call *call, struct stet_error *err) {
 		            st_shown(answer->path));
 	}
 	for (size_t i = 0; answer && i < answer->notice_count; i++)
-		st_guard_notice(&call->session->ws->guard, "%s", answer->notices[i]);
+		st_call_notice(call, answer->notices[i]);
 	stet_answer_free(answer);
 	return code;
 }

@@ -66,7 +66,7 @@ static bool enter_own_world(void) {
 	       put_line("/proc/self/uid_map", user) && put_line("/proc/self/gid_map", group);
 }
 
-static bool may_mount(void) {
+bool child_may_mount(void) {
 	if (geteuid() != 0 && !enter_own_world())
 		return false;
 	return unshare(CLONE_NEWNS) == 0 && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
@@ -77,7 +77,7 @@ void child_with_mounts(const struct dir *dir, child_fn *function) {
 	pid_t child = fork();
 	if (child == 0) {
 		in_child = true;
-		if (!may_mount())
+		if (!child_may_mount())
 			child_skip("filesystems cannot be mounted here");
 		function(dir);
 		_exit(0);

@@ -23,6 +23,9 @@ void child_as_nobody(const struct dir *dir, child_fn *function);
 /** Run where mounting is allowed, and gone with the process; the test is skipped if that cannot be. */
 void child_with_mounts(const struct dir *dir, child_fn *function);
 
+/** For a process that is a child already, or all of a test's: have mounts of its own; false if that cannot be. */
+bool child_may_mount(void);
+
 /**
  * Run under a limit of the system's, which holds for the child alone; the test
  * is skipped if that cannot be.

@@ -47,7 +47,7 @@ static bool run(struct ambush *ambush) {
 	int code = fight->writer->try(fight, ambush->record);
 	steps_watch(NULL, NULL);
 	if (code == 0)
-		fight->score.acked++;
+		fight_acked(fight, ambush->record);
 	else
 		fight_count(fight, code);
 
@@ -117,6 +117,35 @@ static void an_edit_in_place_without_leases_has_one_gap(void **state) {
 			.writer = &writer_edits, .kind = &hostile_kinds[kind], .size = SIZE, .linked = true};
 		(void)strike_before_every_step(&fight, *state);
 		assert_in_range(fight.score.lost, 0, 1);
+	}
+	steps_lack(STEPS_LACK_NOTHING);
+}
+
+/* Where only bytes are trusted, an exchange is as safe as anywhere. */
+static void no_step_loses_an_update_where_only_bytes_are_trusted(void **state) {
+	steps_lack(STEPS_LACK_TRUST);
+	every_kind_before_every_step((struct fight){.writer = &writer_edits}, *state);
+	every_kind_before_every_step((struct fight){.writer = &writer_writes, .durable = true}, *state);
+	steps_lack(STEPS_LACK_NOTHING);
+}
+
+/* The moment between the second name and the rename is left, in which a third file is overwritten. */
+static void two_steps_instead_of_an_exchange_have_one_gap(void **state) {
+	static const unsigned lacks[] = {STEPS_LACK_EXCHANGE, STEPS_LACK_EXCHANGE | STEPS_LACK_LEASES,
+	                                 STEPS_LACK_EXCHANGE | STEPS_LACK_TRUST};
+	fight_print_head();
+	for (size_t i = 0; i < 3; i++) {
+		steps_lack(lacks[i]);
+		for (size_t kind = 0; kind < HOSTILE_KINDS; kind++) {
+			struct fight fight = {
+				.writer = &writer_edits, .kind = &hostile_kinds[kind], .size = SIZE};
+			bool renames = kind == HOSTILE_RENAME || kind == HOSTILE_ANEW;
+			(void)strike_before_every_step(&fight, *state);
+			assert_in_range(fight.score.lost, 0, renames ? 1 : 0);
+			assert_int_equal(fight.score.exchanged, 0);
+			if (lacks[i] & STEPS_LACK_TRUST)
+				assert_int_equal(fight.score.silent, 0);
+		}
 	}
 	steps_lack(STEPS_LACK_NOTHING);
 }
@@ -308,6 +337,10 @@ int main(void) {
 		claim(no_step_of_an_edit_in_place_loses_an_update),
 		claim(no_step_loses_an_update_without_leases),
 		claim(an_edit_in_place_without_leases_has_one_gap),
+		cmocka_unit_test_setup_teardown(no_step_loses_an_update_where_only_bytes_are_trusted,
+	                                    memory_setup, dir_teardown),
+		cmocka_unit_test_setup_teardown(two_steps_instead_of_an_exchange_have_one_gap, memory_setup,
+	                                    dir_teardown),
 		claim(no_two_steps_lose_two_updates),
 		claim(a_version_that_cannot_be_kept_stays),
 		claim(what_was_written_is_never_called_nothing),

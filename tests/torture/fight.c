@@ -7,8 +7,18 @@
 
 /* ---- what answers and notices say ---- */
 
+/* About the write that was answered, not about another process's. */
+static bool is_about_itself(const char *notice) {
+	return strstr(notice, "below the mount") || strstr(notice, "(hard links)") ||
+	       strstr(notice, "changed again by another process");
+}
+
 void fight_hear(struct fight *fight, const char *notice) {
 	const char *at = strstr(notice, ".stet/kept/");
+	if (strstr(notice, "below the mount"))
+		fight->told = true;
+	if (is_about_itself(notice))
+		return;
 	st_auto(st_buf) copy = ST_BUF_INIT;
 	char path[1024];
 	if (!at) {
@@ -35,6 +45,7 @@ static void take_answer(struct fight *fight, struct stet_answer *answer) {
 	fight->score.exchanged += way && strcmp(way, "exchanged") == 0;
 	fight->score.in_place += way && strcmp(way, "in-place") == 0;
 	fight->score.verified += way && strcmp(way, "verified") == 0;
+	fight->told = false;
 	for (size_t i = 0; stet_answer_notice(answer, i); i++)
 		fight_hear(fight, stet_answer_notice(answer, i));
 	stet_answer_free(answer);
@@ -119,12 +130,18 @@ void fight_count(struct fight *fight, int code) {
 	score->other += code != STET_E_CONFLICT && code != STET_E_BUSY;
 }
 
+void fight_acked(struct fight *fight, unsigned number) {
+	fight->score.acked++;
+	if (!fight->told)
+		fight->last_untold = number;
+}
+
 bool fight_until_acked(struct fight *fight, unsigned number, int64_t *began_ns) {
 	int64_t until_ns = now_ns() + PATIENCE_NS;
 	while ((*began_ns = now_ns()) < until_ns) {
 		int code = fight->writer->try(fight, number);
 		if (code == 0) {
-			fight->score.acked++;
+			fight_acked(fight, number);
 			return true;
 		}
 		fight_count(fight, code);
@@ -150,7 +167,9 @@ static void count_lost(struct fight *fight) {
 	page_mark_records(st_buf_str(&fight->text), there, fight->races + 1);
 	for (unsigned record = 1; record <= fight->races; record++) {
 		bool arrived = fight->kind->appends ? there[record] : fight->arrived[record];
-		fight->score.lost += !arrived && !fight->kept[record];
+		bool lost = !arrived && !fight->kept[record];
+		fight->score.lost += lost;
+		fight->score.silent += lost && record <= fight->last_untold;
 	}
 	free(there);
 }
@@ -166,17 +185,18 @@ void assert_no_leftover(const struct dir *dir) {
 }
 
 void fight_print_head(void) {
-	printf("# %-8s %-5s %7s %5s %5s %5s %5s %5s %5s %5s %5s %5s %5s %5s\n", "hostile", "stet",
+	printf("# %-8s %-5s %7s %5s %5s %5s %5s %5s %5s %5s %5s %5s %5s %5s %5s\n", "hostile", "stet",
 	       "size", "races", "acked", "confl", "busy", "other", "exch", "verif", "place", "kept",
-	       "lost", "edits");
+	       "lost", "untold", "edits");
 }
 
 static void print_score(const struct fight *fight) {
 	const struct score *score = &fight->score;
-	printf("# %-8s %-5s %7zu %5u %5u %5u %5u %5u %5u %5u %5u %5u %5u %5u%s\n", fight->kind->name,
-	       fight->writer->name, fight->size, fight->races, score->acked, score->conflicts,
-	       score->busy, score->other, score->exchanged, score->verified, score->in_place,
-	       score->kept, score->lost, score->lost_edits, fight->durable ? " synced" : "");
+	printf("# %-8s %-5s %7zu %5u %5u %5u %5u %5u %5u %5u %5u %5u %5u %5u %5u%s\n",
+	       fight->kind->name, fight->writer->name, fight->size, fight->races, score->acked,
+	       score->conflicts, score->busy, score->other, score->exchanged, score->verified,
+	       score->in_place, score->kept, score->lost, score->silent, score->lost_edits,
+	       fight->durable ? " synced" : "");
 	fflush(stdout);
 }
 
@@ -210,7 +230,8 @@ void fight_begin(struct fight *fight, const struct dir *dir) {
 	dir_write_bytes(dir, "page", fight->text.ptr, fight->text.len);
 	hostile_start(&fight->hostile, fight->kind, fight->path);
 
-	assert_int_equal(stet_workspace_open(dir->path, &fight->ws, NULL), 0);
+	const char *root = fight->seen_at ? fight->seen_at : dir->path;
+	assert_int_equal(stet_workspace_open(root, &fight->ws, NULL), 0);
 	assert_int_equal(stet_workspace_set(fight->ws, STET_OPTION_DURABLE, fight->durable, NULL), 0);
 	assert_int_equal(stet_session_open(fight->ws, NULL, &fight->session, NULL), 0);
 }
@@ -234,8 +255,25 @@ void fight_end(struct fight *fight) {
 	free(fight->kept);
 }
 
+bool fight_is_honest(const struct fight *fight) {
+	const struct score *score = &fight->score;
+	return score->silent == 0 && score->torn == 0 && score->gave_up == 0 && score->unkept == 0;
+}
+
 bool fight_is_clean(const struct fight *fight) {
 	const struct score *score = &fight->score;
 	return score->lost == 0 && score->lost_edits == 0 && score->torn == 0 && score->gave_up == 0 &&
 	       score->unkept == 0;
+}
+
+int memory_setup(void **state) {
+	const char *before = getenv("TMPDIR");
+	st_autofree char *saved = before ? strdup(before) : NULL;
+	setenv("TMPDIR", "/dev/shm", 1);
+	int code = dir_setup(state);
+	if (saved)
+		setenv("TMPDIR", saved, 1);
+	else
+		unsetenv("TMPDIR");
+	return code;
 }

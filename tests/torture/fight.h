@@ -33,6 +33,8 @@ struct score {
 	unsigned kept, unkept;
 	/** Records; acknowledged edits; pages that were torn after a race. */
 	unsigned lost, lost_edits, torn;
+	/** Of the lost records, those that the answer had not said could be lost. */
+	unsigned silent;
 };
 
 struct fight;
@@ -56,6 +58,8 @@ struct fight {
 	bool durable;
 	/** The file has a second name, so it is written in place. */
 	bool linked;
+	/** Where stet sees the directory; NULL if it is where the others do. */
+	const char *seen_at;
 
 	const struct dir *dir;
 	char path[512];
@@ -69,6 +73,9 @@ struct fight {
 	int64_t typical_ns;
 	/* By record: whether it was in the file after its race, and whether a kept copy has it. */
 	bool *arrived, *kept;
+	/* Whether the answer that is looked at says what it cannot promise; the last race whose did not. */
+	bool told;
+	unsigned last_untold;
 	struct score score;
 };
 
@@ -83,6 +90,9 @@ void fight_hear(struct fight *fight, const char *notice);
 
 /** Count an answer of the writer that is no success. */
 void fight_count(struct fight *fight, int code);
+
+/** Count one that is, and whether its answer said what it cannot promise. */
+void fight_acked(struct fight *fight, unsigned number);
 
 /**
  * Try until it is acknowledged, as an agent that follows the protocol would.
@@ -109,11 +119,17 @@ void fight_end(struct fight *fight);
 /** Nothing lost, nothing torn, every race acknowledged in the end, every notice with a copy. */
 bool fight_is_clean(const struct fight *fight);
 
+/** The same where stet does not see all that others do: what was lost, an answer had said it could be. */
+bool fight_is_honest(const struct fight *fight);
+
 /** Fail if a temporary file of a commit is still in the directory. */
 void assert_no_leftover(const struct dir *dir);
 
 /** The head of the table that fight_end() prints lines of. */
 void fight_print_head(void);
+
+/** As dir_setup(), with a directory in memory instead of on the disk. */
+int memory_setup(void **state);
 
 /** Whether the counts are to be full (STET_TORTURE=1). */
 bool in_full(void);

@@ -57,8 +57,14 @@ int64_t random_below(int64_t limit) {
 
 /* ---- the kinds ---- */
 
+bool hostile_is_patient;
+
 static int open_or_die(const char *path, int flags) {
-	int fd = open(path, flags | O_CLOEXEC, 0644);
+	int64_t until = now_ns() + (int64_t)1000000000;
+	int fd;
+	do
+		fd = open(path, flags | O_CLOEXEC, 0644);
+	while (fd < 0 && errno == ENOENT && hostile_is_patient && now_ns() < until);
 	if (fd < 0) {
 		perror(path);
 		abort();
@@ -101,8 +107,11 @@ static void write_slot(struct victim *victim, unsigned record) {
 static void load_and_add(const char *path, unsigned record, struct st_buf *text) {
 	char line[PAGE_SLOT_LEN + 2];
 	page_record_text(record, line);
-	if (!file_load(path, text))
-		abort();
+	int64_t until = now_ns() + (int64_t)1000000000;
+	while (!file_load(path, text)) {
+		if (!hostile_is_patient || now_ns() > until)
+			abort();
+	}
 	st_buf_adds(text, line);
 }
 
@@ -144,6 +153,29 @@ static void write_late(struct victim *victim, unsigned record) {
 	victim->looked_up = -1;
 }
 
+static void write_quietly(struct victim *victim, unsigned record) {
+	struct stat st;
+	int fd = open_victim(victim, O_WRONLY);
+	if (fstat(fd, &st) < 0)
+		abort();
+	put_slot(fd, record);
+	if (futimens(fd, (const struct timespec[]){st.st_atim, st.st_mtim}) < 0)
+		abort();
+	close(fd);
+}
+
+static void make_anew(struct victim *victim, unsigned record) {
+	st_auto(st_buf) text = ST_BUF_INIT;
+	char backup[512];
+	snprintf(backup, sizeof backup, "%s~", victim->path);
+	load_and_add(victim->path, record, &text);
+	if (rename(victim->path, backup) < 0 && !hostile_is_patient)
+		abort();
+	int fd = open_or_die(victim->path, O_WRONLY | O_CREAT | O_TRUNC);
+	write_all(fd, st_buf_str(&text));
+	close(fd);
+}
+
 const struct hostile_kind hostile_kinds[HOSTILE_KINDS] = {
 	[HOSTILE_APPEND] = {"append", NULL, append, .appends = true, .opens = true},
 	[HOSTILE_IN_PLACE] = {"in place", NULL, write_slot, .opens = true},
@@ -151,6 +183,8 @@ const struct hostile_kind hostile_kinds[HOSTILE_KINDS] = {
 	[HOSTILE_TRUNCATE] = {"truncate", NULL, truncate_and_write, .rewrites = true, .appends = true,
                           .opens = true},
 	[HOSTILE_LATE] = {"late", look_up, write_late, .opens = true},
+	[HOSTILE_QUIET] = {"quiet", NULL, write_quietly, .opens = true},
+	[HOSTILE_ANEW] = {"anew", NULL, make_anew, .rewrites = true, .appends = true, .opens = true},
 };
 
 /* ---- the process ---- */

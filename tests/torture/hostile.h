@@ -51,10 +51,21 @@ enum {
 	HOSTILE_RENAME,
 	HOSTILE_TRUNCATE,
 	HOSTILE_LATE,
+	/** Writes in place and puts the times back, as a program that copies them does. */
+	HOSTILE_QUIET,
+	/** Moves the file aside and makes it anew, as an editor that keeps a backup does. */
+	HOSTILE_ANEW,
 	HOSTILE_KINDS,
 };
 
 extern const struct hostile_kind hostile_kinds[HOSTILE_KINDS];
+
+/**
+ * A file that is not there is waited for, by processes that are started from
+ * now on: a filesystem in user space that replaces a file which is open takes
+ * its name away for a moment, below the mount.
+ */
+extern bool hostile_is_patient;
 
 struct hostile {
 	const struct hostile_kind *kind;

@@ -103,19 +103,6 @@ static void a_naive_replace_loses_updates(void **state) {
 	}
 }
 
-/* A directory in memory instead of on the disk. */
-static int tmpfs_setup(void **state) {
-	const char *before = getenv("TMPDIR");
-	st_autofree char *saved = before ? strdup(before) : NULL;
-	setenv("TMPDIR", "/dev/shm", 1);
-	int code = dir_setup(state);
-	if (saved)
-		setenv("TMPDIR", saved, 1);
-	else
-		unsetenv("TMPDIR");
-	return code;
-}
-
 static void nothing_is_lost_on_tmpfs(void **state) {
 	run_all(*state, (struct fight){.writer = &writer_edits},
 	        pick((unsigned[]){40, 20, 3}, (unsigned[]){500, 500, 50}));
@@ -128,7 +115,7 @@ int main(void) {
 		claim(synced_edits_lose_no_update),
 		claim(nothing_is_lost_without_leases),
 		claim(nothing_is_lost_when_hard_links_are_written_in_place),
-		cmocka_unit_test_setup_teardown(nothing_is_lost_on_tmpfs, tmpfs_setup, dir_teardown),
+		cmocka_unit_test_setup_teardown(nothing_is_lost_on_tmpfs, memory_setup, dir_teardown),
 		claim(a_naive_replace_loses_updates),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

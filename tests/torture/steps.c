@@ -2,11 +2,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <sys/types.h>
+#include <sys/vfs.h>
 
 static step_fn *hook;
 static void *hook_arg;
@@ -99,4 +101,14 @@ int __wrap_renameat2(int from, const char *old, int to, const char *new, unsigne
 		return -1;
 	}
 	return __real_renameat2(from, old, to, new, flags);
+}
+
+int __real_fstatfs64(int fd, struct statfs *fs);
+int __wrap_fstatfs64(int fd, struct statfs *fs);
+int __wrap_fstatfs64(int fd, struct statfs *fs) {
+	step("fstatfs64", false);
+	int failed = __real_fstatfs64(fd, fs);
+	if (failed == 0 && lacking & STEPS_LACK_TRUST)
+		fs->f_type = FUSE_SUPER_MAGIC;
+	return failed;
 }

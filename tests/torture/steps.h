@@ -32,7 +32,13 @@ typedef void step_fn(const struct step *step, void *arg);
 int steps_watch(step_fn *hook, void *arg);
 
 /** What the filesystem is to lack from now on, as a network filesystem might. */
-enum steps_lack { STEPS_LACK_NOTHING, STEPS_LACK_LEASES = 1, STEPS_LACK_EXCHANGE = 2 };
+enum steps_lack {
+	STEPS_LACK_NOTHING,
+	STEPS_LACK_LEASES = 1,
+	STEPS_LACK_EXCHANGE = 2,
+	/** It says that it is one in user space; only where a device has no number of its own, as in memory. */
+	STEPS_LACK_TRUST = 4,
+};
 
 void steps_lack(unsigned lacks);
 

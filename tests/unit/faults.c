@@ -988,6 +988,8 @@ static bool is_harmless(const char *symbol) {
 		"sched_yield",
 		"secure_getenv",
 		"nanosleep",
+		"posix_fadvise64",
+		"program_invocation_short_name",
 		"qsort",
 		"snprintf",
 		"sscanf",

@@ -16,6 +16,25 @@ static void an_edit_changes_only_its_text(void **state) {
 	assert_string_equal(text(desk, "a.c"), "one\r\n2\n3");
 }
 
+static void an_edit_says_which_other_names_it_changes(void **state) {
+	struct desk *desk = *state;
+	dir_write(desk->dir, "a.c", "one\n");
+	assert_int_equal(linkat(desk->dir->fd, "a.c", desk->dir->fd, "b.c", 0), 0);
+	assert_int_equal(desk_edit(desk, "a.c", "one", "two"), 0);
+	assert_string_equal(stet_answer_commit(desk->answer), "in-place");
+	assert_string_equal(stet_answer_notice(desk->answer, 0),
+	                    "\"a.c\" has 1 other name (hard links), maybe outside the workspace: the file "
+	                    "was rewritten in place, so it changed under that one too.");
+	assert_string_equal(text(desk, "b.c"), "two\n");
+	assert_int_equal(linkat(desk->dir->fd, "a.c", desk->dir->fd, "c.c", 0), 0);
+	assert_int_equal(desk_edit(desk, "a.c", "two", "three"), 0);
+	assert_non_null(strstr(stet_answer_notice(desk->answer, 0), "2 other names (hard links)"));
+	assert_int_equal(unlinkat(desk->dir->fd, "b.c", 0), 0);
+	assert_int_equal(unlinkat(desk->dir->fd, "c.c", 0), 0);
+	assert_int_equal(desk_edit(desk, "a.c", "three", "four"), 0);
+	assert_null(stet_answer_notice(desk->answer, 0));
+}
+
 static void an_edit_of_a_changed_file_is_refused_with_the_diff(void **state) {
 	struct desk *desk = *state;
 	dir_write(desk->dir, "a.c", "one\ntwo\nthree\n");
@@ -314,6 +333,7 @@ static void a_workspace_closes_only_what_it_opened(void **state) {
 int main(void) {
 	const struct CMUnitTest tests[] = {
 		desk_claim(an_edit_changes_only_its_text),
+		desk_claim(an_edit_says_which_other_names_it_changes),
 		desk_claim(an_edit_of_a_changed_file_is_refused_with_the_diff),
 		desk_claim(the_refused_edit_succeeds_when_repeated),
 		desk_claim(an_unread_file_may_be_edited_by_its_text),
