@@ -49,6 +49,11 @@ static char *quoted(const char *text) {
 	return out;
 }
 
+/* All of these but Gemini CLI load the root's AGENTS.md themselves. */
+static const char *nested(const struct client *client) {
+	return strcmp(client->name, "gemini") == 0 ? "" : ", \"--agents\", \"nested\"";
+}
+
 static char *entry(const struct client *client, const char *program) {
 	char *name = quoted(program), *out = NULL;
 	int len = -1;
@@ -56,18 +61,20 @@ static char *entry(const struct client *client, const char *program) {
 		return NULL;
 	switch (client->format) {
 	case CLIENT_ARGS:
-		len = asprintf(&out, "{\"command\": %s, \"args\": [%s\"mcp\"]}", name, client->before);
+		len = asprintf(&out, "{\"command\": %s, \"args\": [%s\"mcp\"%s]}", name, client->before,
+		               nested(client));
 		break;
 	case CLIENT_TYPED:
-		len = asprintf(&out, "{\"type\": \"stdio\", \"command\": %s, \"args\": [%s\"mcp\"]}", name,
-		               client->before);
+		len = asprintf(&out, "{\"type\": \"stdio\", \"command\": %s, \"args\": [%s\"mcp\"%s]}", name,
+		               client->before, nested(client));
 		break;
 	case CLIENT_LOCAL:
-		len = asprintf(&out, "{\"type\": \"local\", \"command\": [%s, \"mcp\"], \"enabled\": true}",
-		               name);
+		len = asprintf(&out, "{\"type\": \"local\", \"command\": [%s, \"mcp\"%s], \"enabled\": true}",
+		               name, nested(client));
 		break;
 	case CLIENT_TOML:
-		len = asprintf(&out, "[mcp_servers.stet]\ncommand = %s\nargs = [\"mcp\"]\n", name);
+		len = asprintf(&out, "[mcp_servers.stet]\ncommand = %s\nargs = [\"mcp\"%s]\n", name,
+		               nested(client));
 		break;
 	}
 	stet_free(name);

@@ -8,16 +8,26 @@
 /* How often progress is told at most. */
 enum { PROGRESS_MS = 100 };
 
-/* Take members out of an object that older versions did not have. */
-static int strip(struct st_buf *out, struct st_str json, const char *const *names) {
+/* What of a tool's description a client is not sent. */
+struct omission {
+	/* Members that its version of the protocol does not have, or that describe nothing; ends with NULL. */
+	const char *const *members;
+	/* The parameter `session`, which only callers without a session need. */
+	bool session;
+};
+
+static int add_without(struct st_buf *out, struct st_str json, const struct omission *omission) {
 	yyjson_doc *doc = yyjson_read(json.ptr, json.len, 0);
 	yyjson_mut_doc *copy = doc ? yyjson_doc_mut_copy(doc, NULL) : NULL;
 	yyjson_doc_free(doc);
 	if (!copy)
 		return -1;
 	yyjson_mut_val *root = yyjson_mut_doc_get_root(copy);
-	for (size_t i = 0; names[i]; i++)
-		yyjson_mut_obj_remove_key(root, names[i]);
+	for (size_t i = 0; omission->members[i]; i++)
+		yyjson_mut_obj_remove_key(root, omission->members[i]);
+	if (omission->session)
+		yyjson_mut_obj_remove_key(
+			yyjson_mut_obj_get(yyjson_mut_obj_get(root, "inputSchema"), "properties"), "session");
 	int code = st_json_write(copy, root, out, NULL);
 	yyjson_mut_doc_free(copy);
 	return code;
@@ -37,22 +47,22 @@ static bool is_structured(struct st_mcp_request *request) {
 static const char *const *unknown_to(struct st_mcp_request *request) {
 	static const char *const first[] = {"title", "outputSchema", "_meta", "annotations", NULL};
 	static const char *const second[] = {"title", "outputSchema", "_meta", NULL};
-	static const char *const third[] = {"outputSchema", NULL};
+	static const char *const third[] = {"outputSchema", NULL}, *const none[] = {NULL};
 	if (request->version < ST_MCP_2025_03_26)
 		return first;
 	if (request->version < ST_MCP_2025_06_18)
 		return second;
-	return is_structured(request) ? NULL : third;
+	return is_structured(request) ? none : third;
 }
 
+/* Each word is paid for in every request of a client that shows its model all tools. */
 static int add_tool(struct st_mcp_request *request, size_t tool) {
-	const char *const *unknown = unknown_to(request);
+	struct omission omission = {
+		.members = unknown_to(request),
+		.session = request->peer_kind != ST_MCP_STATELESS,
+	};
 	char *json = stet_tool_json(tool);
-	int code = json ? 0 : -1;
-	if (json && unknown)
-		code = strip(request->result, st_str(json), unknown);
-	else if (json)
-		st_buf_adds(request->result, json);
+	int code = json ? add_without(request->result, st_str(json), &omission) : -1;
 	stet_free(json);
 	return code;
 }
