@@ -1,0 +1,383 @@
+/*
+ * Every tool, resource and completion with hostile paths, while another
+ * process swaps a parent for a link to the outside, a file for a link, and the
+ * root for another directory: nothing outside is opened, read or changed, and
+ * nothing in any .git or .stet is changed.
+ */
+#include <dirent.h>
+#include <signal.h>
+#include <sys/inotify.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "lib/gen.h"
+#include "lib/test.h"
+#include "mcp/desk_service.h"
+#include "tools/tool.h"
+
+#define SECRET "the-secret-outside"
+
+/* ---- a server ---- */
+
+struct server {
+	struct st_mcp_sink sink;
+	struct stet_desk *desk;
+	struct st_desk_service *service;
+	struct st_mcp_server *server;
+	struct st_mcp_peer *peer;
+	size_t answers, leaks;
+};
+
+static void take_event(struct st_mcp_sink *sink, struct st_buf *message) {
+}
+
+static void take_answer(struct st_mcp_sink *sink, struct st_buf *message, int status) {
+	struct server *server = (struct server *)sink;
+	server->answers++;
+	if (memmem(message->ptr, message->len, SECRET, strlen(SECRET))) {
+		server->leaks++;
+		print_error("an answer has the secret: %.500s\n", message->ptr);
+	}
+}
+
+static void take_done(struct st_mcp_sink *sink) {
+}
+
+static void say(struct server *server, struct st_str message) {
+	st_mcp_receive(server->peer, message, &server->sink);
+}
+
+static void open_server(struct server *server, const char *root) {
+	*server = (struct server){.sink = {take_event, take_answer, take_done}};
+	assert_int_equal(stet_desk_open(&root, 1, &server->desk, NULL), 0);
+	assert_int_equal(stet_desk_set(server->desk, STET_OPTION_DURABLE, 0, NULL), 0);
+	assert_int_equal(st_desk_service_new(server->desk, NULL, &server->service, NULL), 0);
+	assert_int_equal(
+		st_mcp_server_new(st_desk_service_base(server->service), NULL, &server->server, NULL), 0);
+	assert_int_equal(st_mcp_peer_new(server->server, ST_MCP_STDIO, NULL, NULL, &server->peer, NULL),
+	                 0);
+	say(server, ST_STR("{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{"
+	                   "\"protocolVersion\":\"2025-11-25\",\"capabilities\":{}}}"));
+}
+
+static void close_server(struct server *server) {
+	st_mcp_peer_close(server->peer);
+	st_mcp_server_free(server->server);
+	st_desk_service_free(server->service);
+	stet_desk_close(server->desk);
+}
+
+/* ---- paths ---- */
+
+/* Parts of paths, put together by chance; @ is the directory above the root. */
+static const char *const parts[] = {
+	"dir",
+	"link",
+	"b.txt",
+	"..",
+	".",
+	"file",
+	"sub",
+	".git",
+	".GIT",
+	".stet",
+	".STET",
+	".s\u200btet",
+	".\uFB06et",
+	"config",
+	"mark",
+	"new",
+	"stet.db-journal",
+	"outside",
+	"secret",
+	"root",
+	"decoy",
+	"",
+	"away",
+	"loop",
+	"@",
+	"proc/self/root",
+};
+
+static void add_path(struct gen *gen, const char *above, struct st_buf *out) {
+	size_t count = sizeof parts / sizeof *parts;
+	for (size_t i = gen_below(gen, 5) + 1; i > 0; i--) {
+		const char *part = parts[gen_below(gen, count)];
+		if (*part == '@') {
+			st_buf_clear(out);
+			part = above;
+		}
+		st_buf_adds(out, part);
+		if (i > 1)
+			st_buf_addc(out, '/');
+	}
+}
+
+static void add_quoted_path(struct gen *gen, const char *above, struct st_buf *out) {
+	/* What leads somewhere has its turn more often than what chance makes. */
+	static const char *const likely[] = {
+		"dir/b.txt",
+		"link/secret",
+		"dir/secret",
+		"file",
+		"away/secret",
+		"sub/.git/config",
+		"sub/.stet/mark",
+		"sub/.STET/mark",
+		".git/config",
+		"dir/new",
+		"dir/.stet/stet.db-journal",
+		"sub/new",
+		"../outside/secret",
+		"dir/../../outside/secret",
+		"dir",
+		"sub",
+		".",
+	};
+	st_auto(st_buf) path = ST_BUF_INIT;
+	if (gen_one_in(gen, 2))
+		st_buf_adds(&path, likely[gen_below(gen, sizeof likely / sizeof *likely)]);
+	else
+		add_path(gen, above, &path);
+	st_buf_addc(out, '"');
+	st_buf_add(out, st_buf_str(&path));
+	st_buf_addc(out, '"');
+}
+
+static bool is_path(const char *name) {
+	static const char *const names[] = {"path", "filePath", "source", "destination", "dir"};
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* A value for a parameter that is no path; false to leave it away. */
+static bool add_value(const struct st_param *param, struct st_buf *out) {
+	if (strcmp(param->name, "edits") == 0)
+		st_buf_adds(out, "[{\"oldText\":\"x\",\"newText\":\"xx\"}]");
+	else if (param->type == ST_PARAM_BOOLEAN && strcmp(param->name, "recursive") == 0)
+		st_buf_adds(out, "true");
+	else if (!param->required)
+		return false;
+	else if (param->choices)
+		st_buf_addf(out, "\"%.*s\"", (int)strcspn(param->choices, "|"), param->choices);
+	else if (param->type == ST_PARAM_STRING)
+		st_buf_adds(out, "\"x\"");
+	else
+		st_buf_adds(out, param->type == ST_PARAM_INTEGER ? "1" : "{}");
+	return true;
+}
+
+static void add_arguments(struct gen *gen, const struct st_tool *tool, const char *above,
+                          struct st_buf *out) {
+	st_buf_addc(out, '{');
+	for (const struct st_param *param = tool->params; param->name; param++) {
+		st_auto(st_buf) value = ST_BUF_INIT;
+		bool has = true;
+		if (is_path(param->name)) {
+			add_quoted_path(gen, above, &value);
+		} else if (strcmp(param->name, "paths") == 0) {
+			st_buf_addc(&value, '[');
+			add_quoted_path(gen, above, &value);
+			st_buf_addc(&value, ',');
+			add_quoted_path(gen, above, &value);
+			st_buf_addc(&value, ']');
+		} else {
+			has = add_value(param, &value);
+		}
+		if (has)
+			st_buf_addf(out, "%s\"%s\":%s", out->ptr[out->len - 1] == '{' ? "" : ",", param->name,
+			            st_buf_cstr(&value));
+	}
+	st_buf_addc(out, '}');
+}
+
+/* ---- asking ---- */
+
+static void call_tool(struct server *server, struct gen *gen, const struct st_tool *tool,
+                      const char *above, int id) {
+	st_auto(st_buf) args = ST_BUF_INIT, message = ST_BUF_INIT;
+	add_arguments(gen, tool, above, &args);
+	st_buf_addf(&message,
+	            "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"tools/call\",\"params\":{\"name\":"
+	            "\"%s\",\"arguments\":%s}}",
+	            id, tool->name, st_buf_cstr(&args));
+	say(server, st_buf_str(&message));
+}
+
+static void ask_for_resource(struct server *server, struct gen *gen, const char *above, int id) {
+	st_auto(st_buf) path = ST_BUF_INIT, message = ST_BUF_INIT;
+	add_path(gen, above, &path);
+	st_buf_addf(&message,
+	            "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"resources/read\",\"params\":{\"uri\":"
+	            "\"file://%s/root/%s\"}}",
+	            id, above, st_buf_cstr(&path));
+	say(server, st_buf_str(&message));
+}
+
+static void ask_for_completion(struct server *server, struct gen *gen, int id) {
+	st_auto(st_buf) path = ST_BUF_INIT, message = ST_BUF_INIT;
+	add_quoted_path(gen, "/", &path);
+	st_buf_addf(&message,
+	            "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"completion/complete\",\"params\":{"
+	            "\"ref\":{\"type\":\"ref/resource\",\"uri\":\"file:///{+path}\"},\"argument\":{"
+	            "\"name\":\"path\",\"value\":%s}}}",
+	            id, st_buf_cstr(&path));
+	say(server, st_buf_str(&message));
+}
+
+/* ---- the tree ---- */
+
+static void lay_tree(const struct dir *dir) {
+	dir_write(dir, "outside/secret", SECRET);
+	dir_write(dir, "outside/b.txt", SECRET);
+	dir_write(dir, "decoy/dir/b.txt", SECRET);
+	dir_write(dir, "decoy/secret", SECRET);
+	dir_write(dir, "root/dir/b.txt", "x\n");
+	dir_write(dir, "root/file", "x\n");
+	dir_write(dir, "root/sub/.git/config", "mark");
+	dir_write(dir, "root/sub/.stet/mark", "mark");
+	dir_write(dir, "root/.git/config", "mark");
+	assert_int_equal(symlinkat(dir_at(dir, "outside"), dir->fd, "root/link"), 0);
+	assert_int_equal(symlinkat(dir_at(dir, "outside/secret"), dir->fd, "root/away"), 0);
+	assert_int_equal(symlinkat("loop", dir->fd, "root/loop"), 0);
+}
+
+/* Swaps until it is killed, and puts back what a tool took away, so that there is something to swap. */
+static pid_t start_swapping(const struct dir *dir) {
+	pid_t child = fork();
+	if (child == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		int root = openat(dir->fd, "root", O_RDONLY | O_DIRECTORY);
+		for (unsigned turn = 0;; turn++) {
+			renameat2(root, "dir", root, "link", RENAME_EXCHANGE);
+			renameat2(root, "file", root, "away", RENAME_EXCHANGE);
+			if (turn % 8 == 0)
+				renameat2(dir->fd, "root", dir->fd, "decoy", RENAME_EXCHANGE);
+			if (turn % 64)
+				continue;
+			mkdirat(root, "dir", 0755);
+			bool back = symlinkat(dir_at(dir, "outside"), root, "link") == 0;
+			back |= symlinkat(dir_at(dir, "outside/secret"), root, "away") == 0;
+			(void)back;
+			close(openat(root, "file", O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0644));
+		}
+	}
+	assert_true(child > 0);
+	return child;
+}
+
+static int watch_outside(const struct dir *dir) {
+	static const char *const names[] = {"outside", "decoy", "decoy/dir"};
+	uint32_t mask = IN_OPEN | IN_ACCESS | IN_MODIFY | IN_ATTRIB | IN_CREATE | IN_DELETE |
+	                IN_MOVED_FROM | IN_MOVED_TO;
+	int events = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+	for (size_t i = 0; i < 3; i++)
+		assert_true(inotify_add_watch(events, dir_at(dir, names[i]), mask) >= 0);
+	return events;
+}
+
+static void expect_no_event(int events) {
+	char buffer[4096] __attribute__((aligned(8)));
+	if (read(events, buffer, sizeof buffer) <= 0)
+		return;
+	const struct inotify_event *event = (const struct inotify_event *)(const void *)buffer;
+	fail_msg("something outside was touched: event %x, %s", event->mask,
+	         event->len ? event->name : "");
+}
+
+/* By descriptor: a directory may be moved with what is in it, which stays what it is. */
+static const char *const protected_dirs[] = {"sub/.git", "sub/.stet", ".git"};
+static const char *const protected_files[] = {"sub/.git/config", "sub/.stet/mark", ".git/config"};
+
+struct guarded {
+	int dirs[3], files[3], sub;
+};
+
+static void guard(struct guarded *guarded, const struct dir *dir) {
+	int root = openat(dir->fd, "root", O_RDONLY | O_DIRECTORY);
+	for (int i = 0; i < 3; i++) {
+		guarded->dirs[i] = openat(root, protected_dirs[i], O_RDONLY | O_DIRECTORY);
+		guarded->files[i] = openat(root, protected_files[i], O_RDONLY);
+		assert_true(guarded->dirs[i] >= 0 && guarded->files[i] >= 0);
+	}
+	guarded->sub = openat(root, "sub", O_RDONLY | O_DIRECTORY);
+	close(root);
+}
+
+static void expect_protected(const struct guarded *guarded) {
+	static const char *const none[] = {".STET", ".GIT", ".s\u200btet", ".\uFB06et"};
+	struct stat st;
+	for (int i = 0; i < 3; i++) {
+		char text[8] = {0};
+		if (pread(guarded->files[i], text, sizeof text - 1, 0) != 4 || strcmp(text, "mark") != 0 ||
+		    fstat(guarded->files[i], &st) < 0 || st.st_nlink != 1)
+			fail_msg("%s was changed or removed", protected_files[i]);
+		char path[64];
+		snprintf(path, sizeof path, "/proc/self/fd/%d", guarded->dirs[i]);
+		DIR *stream = opendir(path);
+		int count = 0;
+		for (struct dirent *entry; stream && (entry = readdir(stream));)
+			count += entry->d_name[0] != '.';
+		if (stream)
+			closedir(stream);
+		if (count != 1)
+			fail_msg("%s has %d entries", protected_dirs[i], count);
+	}
+	for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+		if (fstatat(guarded->sub, none[i], &st, AT_SYMLINK_NOFOLLOW) == 0)
+			fail_msg("sub/%s was made", none[i]);
+	}
+}
+
+static void unguard(struct guarded *guarded) {
+	for (int i = 0; i < 3; i++) {
+		close(guarded->dirs[i]);
+		close(guarded->files[i]);
+	}
+	close(guarded->sub);
+}
+
+static void no_path_leads_out_whatever_is_swapped(void **state) {
+	const struct dir *dir = *state;
+	struct server server;
+	struct gen gen = gen_new(gen_seed());
+	lay_tree(dir);
+	struct guarded guarded;
+	guard(&guarded, dir);
+	open_server(&server, dir_at(dir, "root"));
+	int events = watch_outside(dir);
+	pid_t child = start_swapping(dir);
+	int64_t until = st_now_ms() + (int64_t)gen_rounds(5000, 60000);
+	int id = 0;
+	size_t calls = 0;
+	while (st_now_ms() < until) {
+		for (size_t i = 0; st_tools[i]; i++, calls++)
+			call_tool(&server, &gen, st_tools[i], dir->path, ++id);
+		ask_for_resource(&server, &gen, dir->path, ++id);
+		ask_for_completion(&server, &gen, ++id);
+		expect_no_event(events);
+		expect_protected(&guarded);
+	}
+	kill(child, SIGKILL);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	print_message("# %zu calls, %zu answers\n", calls, server.answers);
+	close_server(&server);
+	expect_no_event(events);
+	expect_protected(&guarded);
+	assert_int_equal(server.leaks, 0);
+	assert_true(server.answers >= calls);
+	close(events);
+	unguard(&guarded);
+}
+
+int main(void) {
+	const struct CMUnitTest tests[] = {
+		claim(no_path_leads_out_whatever_is_swapped),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
