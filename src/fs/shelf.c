@@ -350,15 +350,21 @@ static bool room_take(struct room *room, uint64_t need, uint64_t max, bool may_t
 	return true;
 }
 
-/* A file of this size has left the directory. */
-static void room_give_back(int dirfd, uint64_t size) {
+/*
+ * Remove a file of this size and count it out, under the lock: who counts the
+ * files meanwhile would count it out once more. Whether it is gone; another
+ * process may have been quicker.
+ */
+static bool room_remove(int dirfd, const char *name, uint64_t size) {
 	struct room room;
-	if (!room_begin(&room, dirfd, false))
-		return;
+	bool locked = room_begin(&room, dirfd, false);
+	bool removed = st_retry(unlinkat(dirfd, name, 0)) == 0, gone = removed || errno == ENOENT;
 	uint64_t need = room_of(size);
-	if (room.bytes >= need && room.bytes < UINT64_MAX / 2)
+	if (locked && removed && room.bytes >= need && room.bytes < UINT64_MAX / 2)
 		room_set(&room, room.bytes - need);
-	room_release(&room);
+	if (locked)
+		room_release(&room);
+	return gone;
 }
 
 /* ---- in and out ---- */
@@ -482,9 +488,7 @@ static bool wrap(struct st_guard *guard, int moved, const char *name) {
 	struct st_stamp now = {0};
 	if (code == 1 && file.stamped && st_retry(fstat(fd, &st)) == 0)
 		now = st_stamp_of(&st);
-	bool gone = take_off(moved, name);
-	if (gone)
-		room_give_back(moved, file.bytes.len);
+	bool gone = room_remove(moved, name, file.bytes.len);
 	/* Only the name went since the bytes were read. */
 	if (gone && st_stamp_eq(&now, &file.stamp) && st_retry(fstat(fd, &st)) == 0)
 		st_displaced_unlinked(guard, &st);

@@ -1,0 +1,149 @@
+/*
+ * How much of the disk .stet takes when many processes write and half of them
+ * are killed: what docs/state.md says at most, whenever it is looked at.
+ */
+#include <dirent.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include "core/session.h"
+#include "core/store.h"
+#include "fs/keep.h"
+#include "lib/child.h"
+#include "lib/gen.h"
+#include "lib/test.h"
+#include "stet/state.h"
+
+enum { MIB = 1 << 20, EDIT_BYTES = 256 << 10, VERSIONS_MAX = 16 * MIB, MOVED_MAX = 64 * MIB };
+
+/* Blocks that files below a directory have on the disk, in bytes. */
+static uint64_t disk_use(const char *path) {
+	uint64_t bytes = 0;
+	DIR *dir = opendir(path);
+	for (struct dirent *entry; dir && (entry = readdir(dir));) {
+		struct stat st;
+		char name[600];
+		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
+		    fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+			continue;
+		bytes += (uint64_t)st.st_blocks * 512;
+		snprintf(name, sizeof name, "%s/%s", path, entry->d_name);
+		if (S_ISDIR(st.st_mode))
+			bytes += disk_use(name);
+	}
+	if (dir)
+		closedir(dir);
+	return bytes;
+}
+
+static void expect_within(const struct dir *dir, uint64_t *most) {
+	uint64_t moved = disk_use(dir_at(dir, ".stet/moved"));
+	uint64_t versions = disk_use(dir_at(dir, ".stet/versions"));
+	uint64_t all = disk_use(dir_at(dir, ".stet"));
+	*most = all > *most ? all : *most;
+	if (moved > MOVED_MAX || versions > VERSIONS_MAX)
+		fail_msg("moved: %llu, versions: %llu bytes", (unsigned long long)moved,
+		         (unsigned long long)versions);
+	assert_true(all <= MOVED_MAX + VERSIONS_MAX + ST_KEPT_MAX_BYTES + 2 * (uint64_t)ST_STORE_MAX);
+}
+
+/* Edits of a file of its own, one after the other. */
+static _Noreturn void edit_on(const struct dir *dir, size_t worker, size_t edits) {
+	struct stet_workspace *ws = NULL;
+	struct stet_session *session = NULL;
+	struct gen gen = gen_new(worker + 1);
+	char name[32];
+	char *text = malloc(EDIT_BYTES);
+	snprintf(name, sizeof name, "file-%zu", worker);
+	if (!text || stet_workspace_open(dir->path, &ws, NULL) < 0 ||
+	    stet_workspace_set(ws, STET_OPTION_STATE, 2, NULL) < 0 ||
+	    stet_workspace_set(ws, STET_OPTION_DURABLE, 0, NULL) < 0 ||
+	    stet_workspace_set(ws, STET_OPTION_MAX_BASES, VERSIONS_MAX, NULL) < 0 ||
+	    stet_session_open(ws, NULL, &session, NULL) < 0)
+		_exit(1);
+	for (size_t i = 0; i < edits; i++) {
+		memset(text, 'a' + (int)(i % 26), EDIT_BYTES);
+		for (size_t at = 0; at < 64; at++)
+			text[at] = (char)('a' + gen_below(&gen, 26));
+		int code = stet_session_write(session, name, text, EDIT_BYTES, NULL, NULL, NULL);
+		if (code < 0 && code != STET_E_BUSY)
+			_exit(2);
+	}
+	stet_session_close(session);
+	stet_workspace_close(ws);
+	free(text);
+	_exit(0);
+}
+
+static void the_state_stays_within_its_bounds(void **state) {
+	const struct dir *dir = *state;
+	size_t workers = gen_rounds(20, 200), edits = gen_rounds(100, 500);
+	uint64_t most = 0;
+	struct gen gen = gen_new(gen_seed());
+	/* Ten at a time: more would only wait for the same two processors. */
+	for (size_t begun = 0; begun < workers; begun += 10) {
+		pid_t children[10];
+		for (size_t i = 0; i < 10; i++) {
+			children[i] = fork();
+			if (children[i] == 0)
+				edit_on(dir, begun + i, edits);
+		}
+		for (size_t i = 0; i < 10; i++) {
+			int status;
+			/* Every other one, in the midst of its work. */
+			for (size_t looks = gen_below(&gen, 20); i % 2 && looks > 0; looks--)
+				expect_within(dir, &most);
+			if (i % 2)
+				kill(children[i], SIGKILL);
+			while (waitpid(children[i], &status, WNOHANG) == 0)
+				expect_within(dir, &most);
+			if (i % 2 == 0)
+				assert_int_equal(status, 0);
+		}
+		expect_within(dir, &most);
+	}
+	print_message("# at most %llu MiB in .stet\n", (unsigned long long)(most / MIB));
+}
+
+/* Replaced files are held for two seconds, and a process may have 64 descriptors in all. */
+static void edit_with_few_descriptors(const struct dir *dir) {
+	struct stet_workspace *ws = NULL;
+	struct stet_session *session = NULL;
+	struct stet_error err = {0};
+	const struct rlimit few = {64, 64};
+	hold(setrlimit(RLIMIT_NOFILE, &few) == 0, "64 descriptors");
+	hold(stet_workspace_open(dir->path, &ws, NULL) == 0, "open the workspace");
+	hold(stet_workspace_set(ws, STET_OPTION_DURABLE, 0, NULL) == 0, "relaxed");
+	hold(stet_workspace_set(ws, STET_OPTION_STATE, 2, NULL) == 0, "keep all");
+	hold(stet_session_open(ws, "agent", &session, NULL) == 0, "a session");
+	for (int i = 0; i < 300; i++) {
+		char text[32];
+		int len = snprintf(text, sizeof text, "%d\n", i);
+		int code = stet_session_write(session, "a.txt", text, (size_t)len, NULL, NULL, &err);
+		hold(code == 0, code == 0 ? "write" : err.message);
+	}
+	stet_session_close(session);
+	stet_workspace_close(ws);
+}
+
+static void few_descriptors_are_enough(void **state) {
+	const struct dir *dir = *state;
+	pid_t child = fork();
+	if (child == 0) {
+		edit_with_few_descriptors(dir);
+		_exit(0);
+	}
+	int status;
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	assert_string_equal(dir_read(dir, "a.txt"), "299\n");
+}
+
+int main(void) {
+	const struct CMUnitTest tests[] = {
+		claim(the_state_stays_within_its_bounds),
+		claim(few_descriptors_are_enough),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
