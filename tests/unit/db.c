@@ -260,7 +260,7 @@ static void sessions_are_bounded_by_bytes(void **state) {
 	struct stet_workspace *ws = NULL;
 	struct stat st;
 	assert_int_equal(stet_workspace_open(dir->path, &ws, NULL), 0);
-	for (int i = 0; i < 24; i++) {
+	for (int i = 0; i < 19; i++) {
 		char name[32];
 		snprintf(name, sizeof name, "session-%d", i);
 		assert_int_equal(st_store_do(&ws->store, ST_STORE_WRITE, add_sessions, name, NULL), 0);
@@ -319,7 +319,7 @@ static int64_t fill_and_kill(const struct dir *dir, bool wal, int round) {
 static void a_killed_process_loses_nothing(const struct dir *dir, bool wal) {
 	int64_t least = 0, hot = 0;
 	assert_int_equal(mkdirat(dir->fd, ".stet", 0700), 0);
-	for (int round = 0; round < 12; round++) {
+	for (int round = 0; round < 6; round++) {
 		int64_t rows = 0;
 		struct st_db *db = NULL;
 		struct st_db_tidied tidied;
