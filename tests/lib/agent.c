@@ -6,16 +6,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 enum { ARGS_MAX = 32, START_MS = 20'000 };
 
-static void exec_server(const char *dir, const char *const *args, int out) {
+static void exec_server(const char *dir, const char *const *args, size_t descriptors, int out) {
 	const char *argv[ARGS_MAX] = {getenv("STET"), "serve", dir, "--structured"};
 	size_t count = 4;
 	for (size_t i = 0; args && args[i] && count < ARGS_MAX - 1; i++)
 		argv[count++] = args[i];
+	if (descriptors > 0)
+		setrlimit(RLIMIT_NOFILE, &(struct rlimit){descriptors, descriptors});
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	setenv("STET_TOKEN", SERVED_TOKEN, 1);
 	dup2(out, STDOUT_FILENO);
@@ -39,17 +42,22 @@ static bool read_url(struct served *served) {
 	return false;
 }
 
-bool served_start(struct served *served, const char *dir, const char *const *args) {
+bool served_start_with(struct served *served, const char *dir, const char *const *args,
+                       size_t descriptors) {
 	int out[2];
 	*served = (struct served){.out = -1};
 	if (!getenv("STET") || pipe2(out, O_CLOEXEC) < 0)
 		return false;
 	served->pid = fork();
 	if (served->pid == 0)
-		exec_server(dir, args, out[1]);
+		exec_server(dir, args, descriptors, out[1]);
 	close(out[1]);
 	served->out = out[0];
 	return served->pid > 0 && read_url(served);
+}
+
+bool served_start(struct served *served, const char *dir, const char *const *args) {
+	return served_start_with(served, dir, args, 0);
 }
 
 bool served_stop(struct served *served) {

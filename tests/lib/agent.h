@@ -31,6 +31,10 @@ struct served {
 /** Start it over a directory, with further arguments up to NULL. False if it does not come up. */
 bool served_start(struct served *served, const char *dir, const char *const *args);
 
+/** The same, with so few descriptors; 0 for as many as there are. */
+bool served_start_with(struct served *served, const char *dir, const char *const *args,
+                       size_t descriptors);
+
 /** Have it end. True if it ended as it should. */
 bool served_stop(struct served *served);
 
