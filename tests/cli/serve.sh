@@ -149,7 +149,7 @@ mkfifo -m 600 pipe
 claim 'does not wait for a pipe' says 'not a regular file' complaint serve --token-file pipe one
 chmod 600 one/a.txt
 claim 'refuses a short token' exits 2 "$STET" serve --token-file one/a.txt one
-claim 'refuses a directory that is not there' exits 2 "$STET" serve three
+claim 'refuses a directory that is not there' exits 1 "$STET" serve three
 claim 'refuses a group that is not there' exits 2 "$STET" serve --tools fish one
 claim 'leaves no state behind' test ! -e one/.stet
 finish
