@@ -15,6 +15,9 @@
 #define MAX_TEXT ((size_t)64 << 20)
 #define MAX_MEMORY ((size_t)256 << 20)
 #define MAX_NESTING 100
+/* How much libcmark is fed at once, and what a line costs, in the measure of st_cancel_check(). */
+#define FED_MAX ((size_t)64 << 10)
+#define LINE_WORK ((size_t)128)
 
 /*
  * libcmark takes its memory through three functions and expects them never to
@@ -386,13 +389,24 @@ static void leave(struct walk *walk, cmark_node *node) {
 }
 
 /* Parse, with a blank line for each line of front matter, so that the numbers stay right. */
+/* Leave libcmark if nobody waits for it any more. */
+static void go_on(size_t work) {
+	if (st_cancel_check(work, NULL) < 0)
+		longjmp(heap->exhausted, 1);
+}
+
 static cmark_node *parse_tree(const struct st_markdown *md, struct st_str text) {
 	cmark_parser *parser = cmark_parser_new_with_mem(CMARK_OPT_DEFAULT, &heap_functions);
-	for (size_t n = 1; n <= md->front_end; n++)
+	for (size_t n = 1; n <= md->front_end; n++) {
+		go_on(LINE_WORK);
 		cmark_parser_feed(parser, "\n", 1);
+	}
 	size_t from = md->lines.starts[md->front_end];
-	if (from < text.len)
-		cmark_parser_feed(parser, text.ptr + from, text.len - from);
+	for (size_t len; from < text.len; from += len) {
+		len = text.len - from < FED_MAX ? text.len - from : FED_MAX;
+		go_on(8 * len);
+		cmark_parser_feed(parser, text.ptr + from, len);
+	}
 	return cmark_parser_finish(parser);
 }
 
@@ -400,6 +414,7 @@ static void walk_tree(struct walk *walk, cmark_node *root) {
 	cmark_iter *iter = cmark_iter_new(root);
 	cmark_event_type event;
 	while (!walk->failed && (event = cmark_iter_next(iter)) != CMARK_EVENT_DONE) {
+		go_on(LINE_WORK);
 		if (event == CMARK_EVENT_ENTER)
 			enter(walk, cmark_iter_get_node(iter));
 		else
@@ -478,6 +493,9 @@ static int check_size(const struct st_markdown *md, struct stet_error *err) {
 			"Edit it by lines, or with %s.",
 			md->lines.text.len, st_word(ST_WORD_TEXT_REPLACE));
 	for (size_t n = 1; n <= md->lines.count; n++) {
+		struct st_str whole = st_lines_whole(&md->lines, n);
+		if (st_cancel_check(whole.len + LINE_WORK, err) < 0)
+			return STET_E_CANCELLED;
 		if (nesting_of(line_text(&md->lines, n, false)) > MAX_NESTING)
 			return st_fail(err, STET_E_TOO_BIG,
 			               "Line %zu opens more than %d lists in one another. "

@@ -346,12 +346,14 @@ static int try_similar(struct hunt *hunt, struct st_str pattern) {
 	st_auto(st_fold) fold = {0};
 	struct st_similar similar = {0};
 	struct st_str body = trim(pattern), hay = st_buf_str(&hunt->folded.out);
-	if (st_fold_init(&fold, body, ST_FOLD_ALL, hunt->err) < 0)
-		return STET_E_NOMEM;
+	int code = st_fold_init(&fold, body, ST_FOLD_ALL, hunt->err);
+	if (code < 0)
+		return code;
 	struct st_str needle = st_buf_str(&fold.out);
 	if (!st_typo_find(hay, needle, &similar.span)) {
-		if (st_similar_find(&similar, hay, needle, hunt->err) < 0)
-			return STET_E_NOMEM;
+		code = st_similar_find(&similar, hay, needle, hunt->err);
+		if (code < 0)
+			return code;
 		if (similar.percent < SIMILAR_ENOUGH)
 			return 0;
 	}

@@ -1,5 +1,10 @@
 #include "text/outline.h"
 
+#include "base/cancel.h"
+
+/* How many lines are read between two looks for a cancellation. */
+enum { STEP = 4096 };
+
 /* Whether nothing but a comment follows. */
 static bool is_rest(struct st_str rest) {
 	rest = st_str_trim(rest);
@@ -23,9 +28,12 @@ static struct st_str marker_of(struct st_str line) {
 	return st_str_slice(line, 0, end + 1);
 }
 
-static void read_outline(struct st_outline *outline, const struct st_lines *lines) {
+static int read_outline(struct st_outline *outline, const struct st_lines *lines,
+                        struct stet_error *err) {
 	bool after_blank = false;
 	for (size_t n = 1; n <= lines->count; n++) {
+		if (n % STEP == 0 && st_cancel_check(64 * STEP, err) < 0)
+			return STET_E_CANCELLED;
 		struct st_str line = st_str_trim(st_lines_body(lines, n));
 		if (n == 1)
 			line = st_str_slice(line, st_bom_len(line), line.len);
@@ -36,6 +44,7 @@ static void read_outline(struct st_outline *outline, const struct st_lines *line
 			outline->groups[outline->group_count++] = n;
 		after_blank = line.len == 0;
 	}
+	return 0;
 }
 
 /* How many lines could be section lines: room for all of them is taken at once. */
@@ -58,8 +67,10 @@ int st_outline_init(struct st_outline *outline, const struct st_lines *lines,
 		st_outline_release(outline);
 		return st_fail_nomem(err);
 	}
-	read_outline(outline, lines);
-	return 0;
+	int code = read_outline(outline, lines, err);
+	if (code < 0)
+		st_outline_release(outline);
+	return code;
 }
 
 void st_outline_release(struct st_outline *outline) {

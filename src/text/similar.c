@@ -2,7 +2,10 @@
 
 #include <stdint.h>
 
+#include "base/cancel.h"
+
 #define GRAM 4
+#define STEP ((size_t)1 << 14)
 #define SLOTS 65536
 
 /* How often each sequence is in the text looked for, and how often in the window. */
@@ -43,6 +46,9 @@ int st_similar_find(struct st_similar *similar, struct st_str hay, struct st_str
 	for (size_t i = 0; i < grams; i++)
 		++*slot(counts->wanted, needle.ptr + i);
 	for (size_t i = 0; i + GRAM <= hay.len; i++) {
+		/* Each step is worth some bytes that are merely looked at. */
+		if (i % STEP == 0 && st_cancel_check(8 * STEP, err) < 0)
+			return STET_E_CANCELLED;
 		enter(counts, hay.ptr + i);
 		if (i >= grams)
 			leave(counts, hay.ptr + i - grams);

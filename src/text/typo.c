@@ -1,5 +1,10 @@
 #include "text/typo.h"
 
+#include "base/cancel.h"
+
+/* How many columns are made between two looks for a cancellation. */
+enum { STEP = 1024 };
+
 /* The most pairs of bytes that are compared. */
 #define CELLS_MAX ((size_t)64 << 20)
 
@@ -46,6 +51,9 @@ bool st_typo_find(struct st_str hay, struct st_str needle, struct st_span *span)
 	for (size_t i = 0; i <= needle.len; i++)
 		columns[0][i] = columns[2][i] = (struct cell){(unsigned)i, 0};
 	for (size_t j = 0; j < end && best > 0; j++) {
+		/* Cancelled is like not found: whoever looks further on is told. */
+		if (j % STEP == 0 && st_cancel_check(8 * STEP * needle.len, NULL) < 0)
+			return false;
 		struct cell *now = columns[(j + 1) % 3];
 		next_column(hay, j, needle, columns[(j + 2) % 3], columns[j % 3], now);
 		if (now[needle.len].changes < best) {

@@ -241,7 +241,9 @@ static bool is_cancelled(struct st_cancel *cancel) {
 
 static int run_watched(struct st_call *call, struct stet_error *err) {
 	struct client client = {.cancel.cancelled = is_cancelled, .call = call};
-	struct st_cancel *before = st_cancel_set(call->watch ? &client.cancel : NULL);
+	if (!call->watch)
+		return call->tool->run(call, err);
+	struct st_cancel *before = st_cancel_set(&client.cancel);
 	int code = call->tool->run(call, err);
 	st_cancel_set(before);
 	return code;
@@ -261,12 +263,9 @@ static int visit(struct st_call *call, struct stet_error *err) {
 }
 
 int st_call_step(struct st_call *call, size_t done, struct stet_error *err) {
-	if (!call->watch)
-		return 0;
-	call->watch->progress(call->watch, done);
-	return call->watch->cancelled(call->watch)
-	           ? st_fail(err, STET_E_CANCELLED, "The call was cancelled.")
-	           : 0;
+	if (call->watch)
+		call->watch->progress(call->watch, done);
+	return st_cancel_check(ST_CANCEL_STEP, err);
 }
 
 static int run(struct st_call *call, yyjson_val *args, struct stet_error *err) {
