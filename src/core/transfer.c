@@ -102,7 +102,8 @@ int st_transfer_copy(struct stet_session *from, const char *source, struct stet_
 
 /* Remove one version of a file, and note that it is gone. */
 static int remove_version(struct stet_session *session, const char *path,
-                          const struct st_hash *hash, struct stet_error *err) {
+                          const struct st_hash *hash, const char **unproven,
+                          struct stet_error *err) {
 	struct stet_workspace *ws = session->ws;
 	st_auto(st_committed) gone = ST_COMMITTED_INIT;
 	struct st_commit request = {
@@ -110,6 +111,7 @@ static int remove_version(struct stet_session *session, const char *path,
 	int code = st_remove(&ws->root, &ws->guard, &request, &gone, err);
 	if (code < 0)
 		return code;
+	*unproven = gone.unproven;
 	const struct st_deed deed = {.path = gone.path, .wrote = true, .had = true, .before = *hash};
 	st_visit_did(session, &deed);
 	st_tracker_forget(&session->tracker, gone.path);
@@ -123,12 +125,12 @@ int st_transfer_move(struct stet_session *from, const char *source, struct stet_
 	int code = copy(from, source, to, destination, &file, done, err);
 	if (code < 0)
 		return code;
-	code = remove_version(from, done->from, &done->hash, &why);
+	code = remove_version(from, done->from, &done->hash, &done->unproven, &why);
 	if (code == 0) {
 		st_bases_put(&from->ws->bases, &done->hash, st_buf_str(&file.bytes));
 		return 0;
 	}
-	int back = remove_version(to, done->to, &done->hash, NULL);
+	int back = remove_version(to, done->to, &done->hash, &done->unproven, NULL);
 	return st_fail(err, code == STET_E_CONFLICT ? STET_E_BUSY : code,
 	               "%s was not moved: %s %s", st_shown(source),
 	               code == STET_E_CONFLICT ? "it changed while it was copied. Try again."

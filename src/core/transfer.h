@@ -15,6 +15,8 @@ struct st_transferred {
 	char *from;
 	char *to;
 	struct st_hash hash;
+	/** As in st_committed, of the removal; NULL of a copy. */
+	const char *unproven;
 };
 
 void st_transferred_release(struct st_transferred *done);

@@ -57,8 +57,8 @@ static bool is_within(const char *path, const char *dir) {
 }
 
 /* Where a rename cannot promise to replace nothing, a look before it has to do. */
-static int rename_with_care(const struct st_place *from, const struct st_place *to,
-                            bool same_root) {
+static int rename_with_care(const struct st_place *from, const struct st_place *to, bool same_root,
+                            const char **unproven) {
 	if (st_retry(renameat2(from->dirfd, from->name, to->dirfd, to->name, RENAME_NOREPLACE)) == 0)
 		return 0;
 	if (errno != EINVAL && errno != ENOSYS)
@@ -71,6 +71,7 @@ static int rename_with_care(const struct st_place *from, const struct st_place *
 		errno = EEXIST;
 		return -1;
 	}
+	*unproven = st_trust_name(to->dirfd);
 	return st_retry(renameat(from->dirfd, from->name, to->dirfd, to->name));
 }
 
@@ -102,7 +103,8 @@ int st_move(const struct st_move_end *from, const struct st_move_end *to, bool r
 		return code;
 	if (target.exists)
 		return fail_exists(&target, err);
-	if (rename_with_care(&source, &target, from->root == to->root) < 0) {
+	const char *unproven = NULL;
+	if (rename_with_care(&source, &target, from->root == to->root, &unproven) < 0) {
 		moved->crosses = errno == EXDEV && S_ISREG(source.st.st_mode);
 		return fail_rename(&source, &target, errno, err);
 	}
@@ -110,7 +112,10 @@ int st_move(const struct st_move_end *from, const struct st_move_end *to, bool r
 		(void)st_retry(fsync(target.dirfd));
 		(void)st_retry(fsync(source.dirfd));
 	}
-	*moved = (struct st_moved){source.path, target.path, S_ISDIR(source.st.st_mode), false};
+	*moved = (struct st_moved){.from = source.path,
+	                           .to = target.path,
+	                           .is_dir = S_ISDIR(source.st.st_mode),
+	                           .unproven = unproven};
 	source.path = target.path = NULL;
 	return 0;
 }

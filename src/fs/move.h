@@ -16,6 +16,8 @@ struct st_moved {
 	char *from;
 	char *to;
 	bool is_dir;
+	/** The filesystem, if a file that others put there below the mount (fs/trust.h) may be lost; else NULL. */
+	const char *unproven;
 	/** On failure: they are on different filesystems, and what is to be moved is a regular file. */
 	bool crosses;
 };

@@ -1,4 +1,6 @@
 /* move_file: another name for a file or directory; what was read of it stays read. */
+#include <stdio.h>
+
 #include "base/quote.h"
 #include "core/transfer.h"
 #include "core/visit.h"
@@ -37,8 +39,20 @@ static int move(struct stet_session *from, const char *source, struct stet_sessi
 	code = st_transfer_move(from, source, to, destination, &done, err);
 	moved->from = done.from;
 	moved->to = done.to;
+	moved->unproven = done.unproven;
 	done.from = done.to = NULL;
 	return code;
+}
+
+static void note_unproven(struct st_call *call, const struct st_moved *moved) {
+	char notice[256];
+	if (!moved->unproven)
+		return;
+	snprintf(notice, sizeof notice,
+	         "This is %s: others who write below the mount are not noticed. What one of them put "
+	         "at either name in the moment of the move may be lost.",
+	         moved->unproven);
+	st_call_notice(call, notice);
 }
 
 static int run(struct st_call *call, struct stet_error *err) {
@@ -61,6 +75,7 @@ static int run(struct st_call *call, struct stet_error *err) {
 	call->session = destination;
 	st_render_path(call, call->result, "destination", moved.to);
 	st_buf_addf(&call->text, "Moved %s to %s\n", st_shown(from), st_shown(to));
+	note_unproven(call, &moved);
 	return 0;
 }
 

@@ -163,7 +163,7 @@ static void a_change_that_no_time_tells_of_is_found(void **state) {
 	mounted_end(&mounted);
 }
 
-static void what_is_deleted_is_what_was_seen(void **state) {
+static void what_is_moved_or_deleted_is_told_of_too(void **state) {
 	const struct dir *dir = *state;
 	struct mounted mounted;
 	struct stet_workspace *ws;
@@ -182,6 +182,14 @@ static void what_is_deleted_is_what_was_seen(void **state) {
 		stet_call(session, "delete_file", args, strlen(args), &text, NULL, NULL), STET_E_CONFLICT);
 	stet_free(text);
 	assert_string_equal(dir_read(dir, "a.txt"), "new");
+
+	static const char there[] = "{\"source\":\"a.txt\",\"destination\":\"b.txt\"}";
+	static const char back[] = "{\"source\":\"b.txt\",\"destination\":\"a.txt\"}";
+	assert_int_equal(stet_call(session, "move_file", there, strlen(there), &text, NULL, NULL), 0);
+	assert_non_null(strstr(text, "below the mount"));
+	stet_free(text);
+	assert_int_equal(stet_call(session, "move_file", back, strlen(back), &text, NULL, NULL), 0);
+	stet_free(text);
 
 	assert_int_equal(stet_session_track_read(session, "a.txt", NULL), 0);
 	assert_int_equal(stet_call(session, "delete_file", args, strlen(args), &text, NULL, NULL), 0);
@@ -203,7 +211,7 @@ int main(void) {
 		claim(an_edit_through_sshfs_that_caches_loses_nothing_unsaid),
 		claim(every_answer_says_it_and_the_first_says_why),
 		claim(a_change_that_no_time_tells_of_is_found),
-		claim(what_is_deleted_is_what_was_seen),
+		claim(what_is_moved_or_deleted_is_told_of_too),
 	};
 	may_mount = child_may_mount();
 	hostile_is_patient = true;
