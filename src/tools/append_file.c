@@ -31,9 +31,7 @@ static void render(struct st_call *call, const char *path, const struct appendin
 	if (appending->joined)
 		st_buf_adds(&call->text,
 		            "[The last line had no line end, so the new text continues that line.]\n");
-	if (answer->merged)
-		st_buf_addf(&call->text, "Others changed the file since you read it:\n%s",
-		            st_buf_cstr(&answer->diff));
+	st_render_merged(call, answer);
 }
 
 static int run(struct st_call *call, struct stet_error *err) {

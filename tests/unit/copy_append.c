@@ -62,6 +62,7 @@ static void what_others_changed_is_kept_and_shown(void **state) {
 	call(desk, "append_file", "{'path': 'a', 'content': 'three\\n'}");
 	expect_file(desk, "a", "one\nTWO\nthree\n");
 	expect_true("merged");
+	expect_text("Merged with what others changed meanwhile:");
 	expect_text("+TWO");
 	/* Shown is seen. */
 	call(desk, "write_file", "{'path': 'a', 'content': 'x'}");

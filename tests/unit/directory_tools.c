@@ -443,10 +443,66 @@ static void an_answer_of_several_files_is_bounded(void **state) {
 	st_buf_adds(&args, "]}");
 	call(desk, "read_multiple_files", "%s", args.ptr);
 	assert_true(whole_answer().len < 50000);
-	expect_int("files.0.endLine", 1701);
+	expect_int("files.0.endLine", 1596);
 	expect_part("files.9.error", "the answer is full");
-	expect_part("remark", "[big: lines 1-1701 of 40000, fileHash ");
-	expect_part("remark", "Continue with offset 1702.]");
+	expect_part("remark", "[big: lines 1-1596 of 40000, fileHash ");
+	expect_part("remark", "Continue with offset 1597.]");
+}
+
+/* {'paths': [...]} of so many paths. */
+static void add_paths(struct st_buf *args, const char *format, int count) {
+	st_buf_adds(args, "{'paths': [");
+	for (int i = 0; i < count; i++) {
+		st_buf_adds(args, i ? ", '" : "'");
+		st_buf_addf(args, format, i);
+		st_buf_addc(args, '\'');
+	}
+	st_buf_adds(args, "]}");
+}
+
+static void many_files_are_read_as_far_as_they_fit(void **state) {
+	struct desk *desk = *state;
+	st_auto(st_buf) text = ST_BUF_INIT, small = ST_BUF_INIT, all = ST_BUF_INIT, more = ST_BUF_INIT;
+	for (int i = 0; i < 100; i++)
+		st_buf_adds(&text, "0123456789\n");
+	for (int i = 0; i < 1000; i++) {
+		char name[32];
+		snprintf(name, sizeof name, "d/%04d", i);
+		dir_write(desk->dir, name, i < 101 ? "x\n" : text.ptr);
+	}
+	add_paths(&small, "d/%04d", 101);
+	call(desk, "read_multiple_files", "%s", small.ptr);
+	expect_text("101 of 101 files were read.");
+	expect_count("files", 101);
+	expect_none("notListed");
+
+	add_paths(&all, "d/%04d", 1000);
+	call(desk, "read_multiple_files", "%s", all.ptr);
+	size_t listed = yyjson_arr_size(look("files"));
+	size_t read = yyjson_get_uint(look("read"));
+	assert_true(read > 101 && listed == read + 50);
+	assert_int_equal(yyjson_get_uint(look("notListed")), 1000 - listed);
+	expect_text("are not listed; read them in another call.]");
+	char last[80];
+	snprintf(last, sizeof last, "d/%04zu: Error - the answer is full; read this file by itself.\n",
+	         listed - 1);
+	assert_string_equal(said(listed), last);
+	refuse(desk, STET_E_INVALID, "read_multiple_files", "%s",
+	       (add_paths(&more, "missing%04d", 1001), more.ptr));
+	expect_text("takes 1 to 1000 paths, not 1001");
+}
+
+/* A thousand long names that are not there would be an answer of megabytes. */
+static void many_errors_are_bounded_too(void **state) {
+	struct desk *desk = *state;
+	st_auto(st_buf) format = ST_BUF_INIT, args = ST_BUF_INIT;
+	for (int i = 0; i < 1000; i++)
+		st_buf_adds(&format, "x/");
+	st_buf_adds(&format, "%d");
+	add_paths(&args, format.ptr, 1000);
+	call(desk, "read_multiple_files", "%s", args.ptr);
+	assert_true(whole_answer().len < 60000);
+	assert_int_equal(yyjson_get_uint(look("notListed")) + yyjson_arr_size(look("files")), 1000);
 }
 
 static yyjson_val *block(size_t n, const char *key) {
@@ -681,6 +737,8 @@ int main(void) {
 		desk_claim(head_and_tail_pick_lines),
 		desk_claim(several_files_are_read_at_once),
 		desk_claim(an_answer_of_several_files_is_bounded),
+		desk_claim(many_files_are_read_as_far_as_they_fit),
+		desk_claim(many_errors_are_bounded_too),
 		desk_claim(media_come_as_what_they_are),
 		desk_claim(a_file_of_5_mib_fits_a_message),
 		desk_claim(odd_names_are_names),
