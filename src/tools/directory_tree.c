@@ -18,10 +18,27 @@ struct level {
 	size_t bytes;
 };
 
+static const char *name_of(const struct st_tree_item *item) {
+	const char *slash = strrchr(item->path, '/');
+	return slash ? slash + 1 : item->path;
+}
+
+/* What a name takes in JSON at most. */
+static size_t quoted_len(const char *name) {
+	size_t len = 0;
+	for (; *name; name++) {
+		unsigned char c = (unsigned char)*name;
+		len += c < 0x20 || c == 0x7f ? 6 : c >= 0x80 ? 3 : c == '"' || c == '\\' ? 2 : 1;
+	}
+	return len;
+}
+
 /* What an item takes in the text: indentation, name, and how many are hidden below it. */
-static size_t cost_of(const struct st_tree_item *item, size_t depth) {
-	const char *name = strrchr(item->path, '/');
-	return 2 * depth + strlen(name ? name + 1 : item->path) + 24;
+static size_t cost_of(const struct st_tree_item *item, size_t depth, bool json) {
+	if (json)
+		return quoted_len(name_of(item)) +
+		       sizeof "{\"name\":\"\",\"type\":\"directory\",\"children\":[]},";
+	return 2 * depth + strlen(name_of(item)) + 24;
 }
 
 static bool take(struct level *room, size_t count, size_t bytes) {
@@ -33,21 +50,21 @@ static bool take(struct level *room, size_t count, size_t bytes) {
 }
 
 /* Show whole levels from the top for as long as they fit, and of the next one the first. */
-static size_t choose(struct st_tree *tree, struct level room, size_t max_depth) {
+static size_t choose(struct st_tree *tree, struct level room, size_t max_depth, bool json) {
 	struct level levels[DEPTHS] = {0};
 	size_t shown = 0, whole = 0;
 	for (size_t i = 0; i < tree->count; i++) {
 		size_t depth = depth_of(tree->items[i].path);
 		struct level *level = &levels[depth < DEPTHS ? depth : DEPTHS - 1];
 		level->count++;
-		level->bytes += cost_of(&tree->items[i], depth);
+		level->bytes += cost_of(&tree->items[i], depth, json);
 	}
 	while (whole < DEPTHS && take(&room, levels[whole].count, levels[whole].bytes))
 		whole++;
 	for (size_t i = 0; i < tree->count; i++) {
 		size_t depth = depth_of(tree->items[i].path);
-		bool fits =
-			depth < whole || (depth == whole && take(&room, 1, cost_of(&tree->items[i], depth)));
+		bool fits = depth < whole ||
+		            (depth == whole && take(&room, 1, cost_of(&tree->items[i], depth, json)));
 		tree->items[i].shown = fits && depth < max_depth;
 		shown += tree->items[i].shown;
 	}
@@ -79,19 +96,57 @@ static void count_hidden(struct st_tree *tree) {
 	}
 }
 
-static void render_item(struct st_call *call, yyjson_mut_val *list,
-                        const struct st_tree_item *item) {
+static void list_item(struct st_call *call, yyjson_mut_val *list, const struct st_tree_item *item) {
 	st_auto(st_buf) path = ST_BUF_INIT;
-	const char *name = strrchr(item->path, '/');
 	st_buf_addf(&path, "%s%s", item->path, item->is_dir ? "/" : "");
 	st_json_push(call->doc, list, path.failed ? NULL : st_json_text(call->doc, st_buf_str(&path)));
+}
+
+static void render_item(struct st_call *call, const struct st_tree_item *item) {
 	for (size_t i = depth_of(item->path); i > 0; i--)
 		st_buf_adds(&call->text, "  ");
-	st_quote_name(&call->text, st_str(name ? name + 1 : item->path));
+	st_quote_name(&call->text, st_str(name_of(item)));
 	st_buf_adds(&call->text, item->is_dir ? "/" : "");
 	if (item->hidden > 0)
 		st_buf_addf(&call->text, " (%zu more below)", item->hidden);
 	st_buf_addc(&call->text, '\n');
+}
+
+static void close_directories(struct st_buf *out, size_t *open, size_t depth) {
+	for (; *open > depth; --*open)
+		st_buf_adds(out, "]}");
+}
+
+/* As the reference server has it: [{"name", "type", "children"}], where only directories have children. */
+static void render_json(struct st_buf *out, const struct st_tree *tree) {
+	size_t open = 0;
+	bool first = true;
+	st_buf_addc(out, '[');
+	for (size_t i = 0; i < tree->count; i++) {
+		const struct st_tree_item *item = &tree->items[i];
+		if (!item->shown)
+			continue;
+		size_t depth = depth_of(item->path);
+		first &= open <= depth;
+		close_directories(out, &open, depth);
+		st_buf_adds(out, first ? "{\"name\":" : ",{\"name\":");
+		st_json_quote(out, st_str(name_of(item)));
+		st_buf_adds(out, item->is_dir ? ",\"type\":\"directory\",\"children\":["
+		                              : ",\"type\":\"file\"}");
+		open += item->is_dir;
+		first = item->is_dir;
+	}
+	close_directories(out, &open, 0);
+	st_buf_addc(out, ']');
+}
+
+static void render_text(struct st_call *call, const struct st_tree *tree) {
+	for (size_t i = 0; i < tree->count; i++) {
+		if (tree->items[i].shown)
+			render_item(call, &tree->items[i]);
+	}
+	if (tree->count == 0)
+		st_buf_adds(&call->text, "[Nothing is below this directory.]\n");
 }
 
 static int check(const struct st_call *call, struct stet_error *err) {
@@ -114,7 +169,8 @@ static int run(struct st_call *call, struct stet_error *err) {
 		.count = limit < SHOWN_MAX ? (size_t)limit : SHOWN_MAX,
 		.bytes = st_call_room(call),
 	};
-	size_t shown = choose(&tree, room, (size_t)st_arg_int(call, "maxDepth", INT64_MAX));
+	bool json = st_call_is_parsed(call);
+	size_t shown = choose(&tree, room, (size_t)st_arg_int(call, "maxDepth", INT64_MAX), json);
 	count_hidden(&tree);
 
 	st_json_add_text(call->doc, call->result, "status", ST_STR("success"));
@@ -122,13 +178,15 @@ static int run(struct st_call *call, struct stet_error *err) {
 	yyjson_mut_val *list = st_json_add_array(call->doc, call->result, "tree");
 	for (size_t i = 0; i < tree.count; i++) {
 		if (tree.items[i].shown)
-			render_item(call, list, &tree.items[i]);
+			list_item(call, list, &tree.items[i]);
 	}
 	st_json_add_size(call->doc, call->result, "total", tree.count);
-	if (tree.count == 0)
-		st_buf_adds(&call->text, "[Nothing is below this directory.]\n");
+	if (json)
+		render_json(&call->text, &tree);
+	else
+		render_text(call, &tree);
 	if (shown < tree.count)
-		st_buf_addf(&call->text,
+		st_buf_addf(st_call_below(call),
 		            "[%zu of %zu are shown. Call again with the path of a directory to see what is "
 		            "below it.]\n",
 		            shown, tree.count);

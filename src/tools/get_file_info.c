@@ -34,6 +34,10 @@ static int render_stat(struct st_call *call, const struct st_place *place, struc
 		render_time(call, "created", st.stx_btime.tv_sec, st.stx_btime.tv_nsec);
 	render_time(call, "modified", st.stx_mtime.tv_sec, st.stx_mtime.tv_nsec);
 	render_time(call, "accessed", st.stx_atime.tv_sec, st.stx_atime.tv_nsec);
+	if (st_call_is_parsed(call))
+		st_buf_addf(&call->text, "isDirectory: %s\nisFile: %s\n",
+		            S_ISDIR(st.stx_mode) ? "true" : "false",
+		            S_ISREG(st.stx_mode) ? "true" : "false");
 	st_json_add_text(call->doc, call->result, "permissions", st_str(mode));
 	st_buf_addf(&call->text, "permissions: %s\n", mode);
 	return 0;

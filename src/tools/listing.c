@@ -109,11 +109,11 @@ int st_list_run(struct st_call *call, bool sizes, bool by_size, struct stet_erro
 			render_entry(call, list, &listing.entries[i], sizes);
 	}
 	if (listing.count == 0)
-		st_buf_adds(&call->text, "[The directory is empty.]\n");
+		st_buf_adds(st_call_below(call), "[The directory is empty.]\n");
 	st_render_part(call, "entries", listing.count, &part);
 	if (listing.cut)
-		st_buf_addf(&call->text, "[There are more than %d entries; the rest is not listed.]\n",
-		            ST_LISTING_MAX);
+		st_buf_addf(st_call_below(call),
+		            "[There are more than %d entries; the rest is not listed.]\n", ST_LISTING_MAX);
 	if (sizes)
 		render_sums(call, &listing);
 	return 0;

@@ -164,8 +164,9 @@ const struct st_tool st_read_multiple_files = {
 		"Read several text files at once, each in a block that begins with its path. "
 		"One that cannot be read is told of in its place.",
 	.params = params,
-	.output_schema = ST_OUTPUT("\"files\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}},"
-                               "\"read\":{\"type\":\"integer\"},\"notListed\":{\"type\":\"integer\"}"),
+	.output_schema =
+		ST_OUTPUT("\"files\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}},"
+                  "\"read\":{\"type\":\"integer\"},\"notListed\":{\"type\":\"integer\"}"),
 	.hints = ST_HINT_READ_ONLY | ST_HINT_IDEMPOTENT,
 	.group = ST_GROUP_FILES,
 	.listed = ST_LISTED_DEFAULT,

@@ -49,22 +49,30 @@ int st_call_part(const struct st_call *call, size_t total, size_t max, struct st
 	return 0;
 }
 
+bool st_call_is_parsed(const struct st_call *call) {
+	return call->session->ws->structured;
+}
+
+struct st_buf *st_call_below(struct st_call *call) {
+	return st_call_is_parsed(call) ? &call->remark : &call->text;
+}
+
 void st_render_part(struct st_call *call, const char *what, size_t total,
                     const struct st_part *part) {
+	struct st_buf *out = st_call_below(call);
 	st_json_add_size(call->doc, call->result, "total", total);
 	if (part->first == 0 && part->end == total)
 		return;
 	if (part->first == part->end)
-		st_buf_addf(&call->text, "[There are %zu %s; the offset is beyond the last.]\n", total,
-		            what);
+		st_buf_addf(out, "[There are %zu %s; the offset is beyond the last.]\n", total, what);
 	else
-		st_buf_addf(&call->text, "[%zu-%zu of %zu %s.", part->first + 1, part->end, total, what);
+		st_buf_addf(out, "[%zu-%zu of %zu %s.", part->first + 1, part->end, total, what);
 	if (part->end < total) {
 		st_json_add_size(call->doc, call->result, "nextOffset", part->end);
-		st_buf_addf(&call->text, " Continue with offset %zu.", part->end);
+		st_buf_addf(out, " Continue with offset %zu.", part->end);
 	}
 	if (part->first != part->end)
-		st_buf_adds(&call->text, "]\n");
+		st_buf_adds(out, "]\n");
 }
 
 void st_add_size(struct st_buf *out, uint64_t bytes) {

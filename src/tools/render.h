@@ -95,6 +95,15 @@ void st_render_path(struct st_call *call, yyjson_mut_val *object, const char *ke
                                  const char *path_key, struct stet_answer **out,
                                  struct stet_error *err);
 
+/**
+ * Whether programs read the text (--structured): then it has the reference
+ * filesystem server's shape where they parse it.
+ */
+bool st_call_is_parsed(const struct st_call *call);
+
+/** Where sentences about a list go: below it, or, if programs parse it, into the remark. */
+struct st_buf *st_call_below(struct st_call *call);
+
 /** Append what was merged into a change to the text: the foreign changes as a diff. */
 void st_render_merged(struct st_call *call, const struct stet_answer *answer);
 

@@ -50,6 +50,15 @@ static size_t room_for(const struct st_call *call, const char *path) {
 	return strlen(call->session->ws->root.path) + strlen(path) * 6 + 512;
 }
 
+static void render_absolute(struct st_call *call, const struct st_dir *dir,
+                            const struct st_tree_item *item) {
+	st_auto(st_buf) path = ST_BUF_INIT;
+	const char *root = call->session->ws->root.path;
+	st_buf_addf(&path, "%s/%s%s%s", strcmp(root, "/") == 0 ? "" : root, dir->path,
+	            *dir->path ? "/" : "", item->path);
+	st_quote_name(&call->text, st_str(st_buf_cstr(&path)));
+}
+
 /* A match, by a path that leads to it. */
 static void render_match(struct st_call *call, yyjson_mut_val *list, const struct st_dir *dir,
                          const struct st_tree_item *item) {
@@ -60,7 +69,10 @@ static void render_match(struct st_call *call, yyjson_mut_val *list, const struc
 	st_buf_addf(&path, "%s%s%s%s", dir->path, *dir->path ? "/" : "", item->path,
 	            item->is_dir ? "/" : "");
 	st_json_push(call->doc, list, path.failed ? NULL : st_json_text(call->doc, st_buf_str(&path)));
-	st_quote_name(&call->text, st_str(st_buf_cstr(&path)));
+	if (st_call_is_parsed(call))
+		render_absolute(call, dir, item);
+	else
+		st_quote_name(&call->text, st_str(st_buf_cstr(&path)));
 	st_buf_addc(&call->text, '\n');
 }
 
@@ -86,6 +98,9 @@ static int run(struct st_call *call, struct stet_error *err) {
 	}
 	if (tree.count == 0)
 		st_buf_adds(&call->text, "No matches found\n");
+	/* Programs split the text at line ends. */
+	if (st_call_is_parsed(call) && call->text.len > 0)
+		st_buf_truncate(&call->text, call->text.len - 1);
 	st_render_part(call, "matches", tree.count, &part);
 	st_tree_render_omissions(call, &tree);
 	return 0;

@@ -226,21 +226,22 @@ int st_tree_collect(struct st_call *call, st_tree_wanted *wanted, void *data, st
 }
 
 void st_tree_render_omissions(struct st_call *call, const struct st_tree *tree) {
+	struct st_buf *out = st_call_below(call);
 	size_t ignored = tree->ignored_dirs + tree->ignored_files;
 	if (ignored > 0) {
 		st_json_add_size(call->doc, call->result, "ignored", ignored);
-		st_buf_addf(&call->text,
+		st_buf_addf(out,
 		            "[Left out as ignored: %zu directories, %zu files (%s%s). Pass includeIgnored "
 		            "to see them.]\n",
 		            tree->ignored_dirs, tree->ignored_files, st_buf_cstr(&tree->ignored),
 		            ignored > NAMES_SHOWN ? ", ..." : "");
 	}
 	if (tree->cut)
-		st_buf_addf(&call->text,
+		st_buf_addf(out,
 		            "[There are more than %zu; the rest was not looked at. Ask for a directory "
 		            "further down.]\n",
 		            tree->count);
 	if (tree->unreadable > 0)
-		st_buf_addf(&call->text, "[%zu directories could not be read. %s]\n", tree->unreadable,
+		st_buf_addf(out, "[%zu directories could not be read. %s]\n", tree->unreadable,
 		            tree->why.message);
 }

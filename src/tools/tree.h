@@ -58,7 +58,7 @@ typedef bool st_tree_wanted(void *data, struct st_str path, bool is_dir);
 [[nodiscard]] int st_tree_collect(struct st_call *call, st_tree_wanted *wanted, void *data,
                                   struct st_dir *dir, struct st_tree *tree, struct stet_error *err);
 
-/** Say in data and text what was left out. */
+/** Say in data, and below the list (st_call_below()), what was left out. */
 void st_tree_render_omissions(struct st_call *call, const struct st_tree *tree);
 
 /** Path names as git's ignore files write them, with `{a,b}` besides. Makes a node; 0 or a code. */

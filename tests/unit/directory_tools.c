@@ -32,6 +32,10 @@ static void make_project(struct desk *desk) {
 	dir_write(desk->dir, ".git/config", "x");
 }
 
+static void set_structured(struct desk *desk) {
+	assert_int_equal(stet_workspace_set(desk->ws, STET_OPTION_STRUCTURED, 1, &desk->err), 0);
+}
+
 /* ---- list_directory ---- */
 
 static void a_directory_is_listed_by_name(void **state) {
@@ -312,6 +316,77 @@ static void files_are_found_by_glob_or_by_a_part_of_their_name(void **state) {
 	expect_int("nextOffset", 1);
 	refuse(desk, STET_E_INVALID, "search_files", "{'pattern': ''}");
 	refuse(desk, STET_E_INVALID, "search_files", "{}");
+}
+
+/* Where programs parse the text, nothing but the list is in it. */
+static void programs_get_a_tree_as_json(void **state) {
+	struct desk *desk = *state;
+	make_project(desk);
+	dir_write(desk->dir, "src/a \"b\".c", "x");
+	assert_int_equal(mkdir(dir_at(desk->dir, "empty"), 0755), 0);
+	set_structured(desk);
+	call(desk, "directory_tree", "{}");
+	assert_string_equal(
+		said(0),
+		"[{\"name\":\".gitignore\",\"type\":\"file\"},{\"name\":\"README.md\",\"type\":\"file\"},"
+		"{\"name\":\"empty\",\"type\":\"directory\",\"children\":[]},"
+		"{\"name\":\"src\",\"type\":\"directory\",\"children\":["
+		"{\"name\":\"a \\\"b\\\".c\",\"type\":\"file\"},{\"name\":\"main.c\",\"type\":\"file\"},"
+		"{\"name\":\"ui\",\"type\":\"directory\",\"children\":["
+		"{\"name\":\"button.c\",\"type\":\"file\"},{\"name\":\"button.h\",\"type\":\"file\"}]}]}]");
+	expect_part("remark", "[Left out as ignored: 3 directories, 1 files");
+	call(desk, "directory_tree", "{'path': 'empty'}");
+	assert_string_equal(said(0), "[]");
+	call(desk, "directory_tree", "{'path': 'src', 'maxDepth': 1}");
+	assert_non_null(strstr(said(0), "{\"name\":\"ui\",\"type\":\"directory\",\"children\":[]}]"));
+	expect_part("remark", "3 of 5 are shown");
+	call(desk, "list_directory", "{'path': 'empty'}");
+	assert_string_equal(said(0), "");
+}
+
+static void a_large_tree_is_json_all_the_same(void **state) {
+	struct desk *desk = *state;
+	for (int i = 0; i < 1500; i++) {
+		char name[64];
+		snprintf(name, sizeof name, "d%02d/\"\"\"\"\"\"\"\"\"\"\x01\x01%04d", i % 40, i);
+		dir_write(desk->dir, name, "");
+	}
+	set_structured(desk);
+	call(desk, "directory_tree", "{}");
+	yyjson_doc *doc = yyjson_read(said(0), strlen(said(0)), 0);
+	assert_non_null(doc);
+	assert_int_equal(yyjson_arr_size(yyjson_doc_get_root(doc)), 40);
+	yyjson_doc_free(doc);
+	expect_part("remark", "of 1540 are shown");
+}
+
+static void programs_get_matches_as_absolute_paths(void **state) {
+	struct desk *desk = *state;
+	st_auto(st_buf) paths = ST_BUF_INIT;
+	make_project(desk);
+	set_structured(desk);
+	st_buf_addf(&paths, "%s/src/ui\n%s/src/ui/button.c", desk->dir->path, desk->dir->path);
+	call(desk, "search_files", "{'path': 'src', 'pattern': '{ui,button.c}'}");
+	assert_string_equal(said(0), st_buf_cstr(&paths));
+	call(desk, "search_files", "{'pattern': '*.c', 'limit': 1}");
+	assert_null(strchr(said(0), '\n'));
+	expect_part("remark", "[1-1 of 2 matches.");
+	call(desk, "search_files", "{'pattern': '*.c', 'offset': 5}");
+	assert_string_equal(said(0), "");
+	call(desk, "search_files", "{'pattern': 'nothing', 'path': 'src'}");
+	assert_string_equal(said(0), "No matches found");
+}
+
+static void programs_are_told_what_is_a_file(void **state) {
+	struct desk *desk = *state;
+	make_project(desk);
+	call(desk, "get_file_info", "{'path': 'src'}");
+	expect_no_text("isFile");
+	set_structured(desk);
+	call(desk, "get_file_info", "{'path': 'src'}");
+	expect_text("\nisDirectory: true\nisFile: false\npermissions: ");
+	call(desk, "get_file_info", "{'path': 'README.md'}");
+	expect_text("\nisDirectory: false\nisFile: true\npermissions: ");
 }
 
 static void a_search_does_not_follow_links(void **state) {
@@ -596,8 +671,8 @@ static void dots_and_slashes_that_lead_nowhere_are_left_away(void **state) {
 	struct desk *desk = *state;
 	dir_write(desk->dir, "a.txt", "x");
 	dir_write(desk->dir, "d/b.txt", "y");
-	static const char *const spellings[] = {"a.txt/", "nope/../a.txt", "./a.txt", "d/../a.txt",
-	                                        "no/such/../../a.txt", "d//..//a.txt/."};
+	static const char *const spellings[] = {"a.txt/",     "nope/../a.txt",       "./a.txt",
+	                                        "d/../a.txt", "no/such/../../a.txt", "d//..//a.txt/."};
 	for (size_t i = 0; i < COUNT(spellings); i++) {
 		call(desk, "read_file", "{'path': '%s'}", spellings[i]);
 		expect_str("path", "a.txt");
@@ -731,6 +806,10 @@ int main(void) {
 		desk_claim(exclude_patterns_are_globs),
 		desk_claim(a_large_tree_shows_the_upper_levels_first),
 		desk_claim(files_are_found_by_glob_or_by_a_part_of_their_name),
+		desk_claim(programs_get_a_tree_as_json),
+		desk_claim(a_large_tree_is_json_all_the_same),
+		desk_claim(programs_get_matches_as_absolute_paths),
+		desk_claim(programs_are_told_what_is_a_file),
 		desk_claim(a_search_does_not_follow_links),
 		desk_claim(directories_are_made_with_those_above),
 		desk_claim(directories_are_not_made_elsewhere),
