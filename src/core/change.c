@@ -112,7 +112,7 @@ static int say_matches(const struct st_change *change, const struct st_file *fil
 static void follow(struct stet_session *session, struct st_seen *seen, struct st_str base,
                    const struct st_file *file, const struct st_diff_report *report) {
 	struct st_str now = st_buf_str(&file->bytes);
-	st_seen_follow(seen, base, now, !report->truncated);
+	st_seen_follow(seen, base, now, report->truncated ? ST_CHANGED_UNSEEN : ST_CHANGED_SEEN);
 	seen->hash = file->hash;
 	seen->stamp = file->stamp;
 	seen->stamp.racy |= !file->stamped;
@@ -394,12 +394,19 @@ static int judge(struct stet_session *session, const struct st_change *change,
 
 /* ---- the memory ---- */
 
+/* What the session knows of the lines that it changed itself. */
+static enum st_changed own_lines(const struct st_change *change) {
+	return change->partly && *change->partly ? ST_CHANGED_PARTLY : ST_CHANGED_SEEN;
+}
+
 /* After a merge: from what the session saw to what there is now, of which it was shown the foreign part. */
-static void follow_merge(struct stet_session *session, struct st_seen *seen, struct st_str new,
+static void follow_merge(struct stet_session *session, const struct st_change *change,
+                         struct st_seen *seen, struct st_str new,
                          const struct stet_answer *answer) {
 	struct st_blob *base = st_workspace_base(session->ws, &seen->hash);
 	if (base)
-		st_seen_follow(seen, st_strn(base->bytes, base->len), new, !answer->diff_truncated);
+		st_seen_follow(seen, st_strn(base->bytes, base->len), new,
+		               answer->diff_truncated ? ST_CHANGED_UNSEEN : own_lines(change));
 	else
 		st_intervals_clear(&seen->lines);
 	st_blob_put(base);
@@ -503,9 +510,9 @@ static void remember(struct stet_session *session, const struct st_change *chang
 		                       st_line_count(st_buf_str(&old->bytes)));
 	bool follows = seen && old && !merged && !all && !done->noop;
 	if (merged)
-		follow_merge(session, seen, new, answer);
+		follow_merge(session, change, seen, new, answer);
 	else if (follows)
-		st_seen_follow(seen, st_buf_str(&old->bytes), new, true);
+		st_seen_follow(seen, st_buf_str(&old->bytes), new, own_lines(change));
 	size_t total = follows ? seen->total : st_line_count(new);
 
 	struct st_intervals lines = {0};

@@ -46,6 +46,8 @@ struct st_change {
 	bool hash_proves;
 	/** Refuse once to drop most of a long file. */
 	bool check_drops;
+	/** Whether lines change of which the caller neither wrote nor is shown all, known after make; NULL: none do. */
+	const bool *partly;
 	/** Nobody gets the answer, so that what a refusal would show does not count as seen. */
 	bool unshown;
 	/** The file is to be removed, by a path that is no link's; make is not needed. */

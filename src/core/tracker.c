@@ -236,13 +236,22 @@ static void carry(struct st_seen *seen, const struct st_intervals *lines, size_t
 	}
 }
 
+/* Whoever changed a part of a line that was not seen knows that part. */
+static bool counts(const struct st_hunk *hunk, const struct st_intervals *lines,
+                   enum st_changed changed) {
+	if (changed == ST_CHANGED_PARTLY && hunk->old_count > 0)
+		return st_intervals_contains(lines, hunk->old_start + 1,
+		                             hunk->old_start + hunk->old_count);
+	return changed != ST_CHANGED_UNSEEN;
+}
+
 static void carry_all(struct st_seen *seen, const struct st_intervals *lines,
-                      const struct st_diff *diff, bool shown) {
+                      const struct st_diff *diff, enum st_changed changed) {
 	size_t old = 1, new = 1;
 	for (size_t i = 0; i < diff->count; i++) {
 		const struct st_hunk *hunk = &diff->hunks[i];
 		carry(seen, lines, old, hunk->old_start, old, new);
-		if (shown && hunk->new_count > 0)
+		if (hunk->new_count > 0 && counts(hunk, lines, changed))
 			st_seen_add(seen, hunk->new_start + 1, hunk->new_start + hunk->new_count);
 		old = hunk->old_start + hunk->old_count + 1;
 		new = hunk->new_start + hunk->new_count + 1;
@@ -250,8 +259,9 @@ static void carry_all(struct st_seen *seen, const struct st_intervals *lines,
 	carry(seen, lines, old, diff->old.count, old, new);
 }
 
-void st_seen_follow(struct st_seen *seen, struct st_str old, struct st_str new, bool shown) {
-	bool all = st_seen_all(seen) && shown;
+void st_seen_follow(struct st_seen *seen, struct st_str old, struct st_str new,
+                    enum st_changed changed) {
+	bool all = st_seen_all(seen) && changed != ST_CHANGED_UNSEEN;
 	struct st_intervals lines = seen->lines;
 	size_t old_total = seen->total;
 	seen->lines = (struct st_intervals){0};
@@ -259,12 +269,12 @@ void st_seen_follow(struct st_seen *seen, struct st_str old, struct st_str new, 
 	seen->part_line = 0;
 	if (all) {
 		st_seen_add(seen, 1, seen->total);
-	} else if (lines.count > 0 || shown) {
+	} else if (lines.count > 0 || changed != ST_CHANGED_UNSEEN) {
 		/* A diff counts lines by LF only; where that is another count, nothing is carried over. */
 		st_auto(st_diff) diff = {0};
 		if (st_diff_init(&diff, old, new, NULL) == 0 && diff.new.count == seen->total &&
 		    diff.old.count == old_total)
-			carry_all(seen, &lines, &diff, shown);
+			carry_all(seen, &lines, &diff, changed);
 	}
 	st_intervals_release(&lines);
 }

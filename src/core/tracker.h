@@ -125,14 +125,24 @@ bool st_seen_all(const struct st_seen *seen);
 /** Append the lines not seen, as words: "lines 1-20 and 61-90", bounded. */
 void st_seen_missing(const struct st_seen *seen, struct st_buf *out);
 
+/** Whether lines that changed are seen in the new version. */
+enum st_changed {
+	ST_CHANGED_UNSEEN,
+	/** Those that are new, or in place of seen ones: the session changed parts of them. */
+	ST_CHANGED_PARTLY,
+	/** All: they were written as a whole, or shown. */
+	ST_CHANGED_SEEN,
+};
+
 /**
  * Go from the version that was seen to another one: lines that both have keep
  * being seen or not, under their new numbers.
  *
  * @seen    The record of the old version; becomes that of the new one.
  * @old     The old version's bytes, and the new one's.
- * @shown   Count the changed lines as seen: they were written or shown.
+ * @changed  What counts of the lines that changed.
  */
-void st_seen_follow(struct st_seen *seen, struct st_str old, struct st_str new, bool shown);
+void st_seen_follow(struct st_seen *seen, struct st_str old, struct st_str new,
+                    enum st_changed changed);
 
 #endif

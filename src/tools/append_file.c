@@ -43,6 +43,7 @@ static int run(struct st_call *call, struct stet_error *err) {
 		.path = path,
 		.kind = ST_CHANGE_APPEND,
 		.text = true,
+		.partly = &appending.joined,
 		.make = make,
 		.context = &appending,
 	};

@@ -288,6 +288,7 @@ static int edit(struct st_call *call, struct work *work, struct stet_error *err)
 		.text = true,
 		.dry_run = work->dry_run,
 		.slow = work->count > 1,
+		.partly = &work->truncated,
 		.found = found,
 		.make = make,
 		.merged = merged,

@@ -221,11 +221,14 @@ static int run(struct st_call *call, struct stet_error *err) {
 	if (code < 0)
 		return code;
 
+	/* The answer shows the text that changed, not the line around it. */
+	const bool partly = true;
 	struct st_change change = {
 		.path = path,
 		.kind = ST_CHANGE_ANCHORED,
 		.anchor = work.request.old_text,
 		.text = true,
+		.partly = &partly,
 		.make = make,
 		.merged = merged,
 		.context = &work,

@@ -1,0 +1,808 @@
+/*
+ * What a caller was not sent, it does not overwrite or delete.
+ *
+ * Random sequences of tool calls by several callers, and of writes past stet,
+ * go against a model of what each caller knows. The model goes by nothing but
+ * the texts in the answers, and the files before and after each call. All
+ * texts are made of marks, #00001#, each of which is used once: a line was
+ * sent to a caller if all its marks were, in a page, in a diff or otherwise,
+ * or if the caller wrote them.
+ *
+ * Sequence i is the same for the same STET_SEED + i. One that fails is printed
+ * with what repeats it.
+ */
+#include "base/json.h"
+#include "lib/gen.h"
+#include "lib/test.h"
+#include "lib/tree.h"
+#include "stet/desk.h"
+#include "torture/page.h"
+
+enum {
+	CALLERS = 4,
+	FILES = 3,
+	STEPS = 16,
+	PAGE = 4096,
+	PAGES_MAX = 40,
+	MARKS_MAX = 50000,
+	MARK_LEN = 7,
+	HASH_LEN = 16,
+	HASHES = 8,
+};
+
+/* Two agents of their own, one by a name, and one that is forgotten after each call. */
+enum { NAMED = 2, STATELESS = 3 };
+
+static const char *const names[FILES] = {"a.txt", "b.txt", "c.txt"};
+
+/* A version of a file, 0 for none: a sum of its bytes. */
+typedef uint64_t version;
+
+/* What a caller did with a file. */
+struct record {
+	/* Where the last page said to go on, and the end of it, which may be half a mark. */
+	size_t next_line, next_byte;
+	char tail[MARK_LEN];
+	version paged;
+	/* That page continues one that began at the file's beginning, or is it. */
+	bool from_start;
+	/* The version that was sent from beginning to end, or that the caller made. */
+	version complete;
+	/* The version whose replacement, and that in which an edit, was refused already. */
+	version dropped, asked;
+};
+
+struct model {
+	struct dir *dir;
+	struct gen gen;
+	struct stet_desk *desk;
+	struct stet_agent *agents[CALLERS];
+	struct st_buf files[FILES];
+	bool exists[FILES];
+	bool known[CALLERS][MARKS_MAX];
+	size_t marks;
+	struct record records[CALLERS][FILES];
+	char hashes[FILES][HASHES][HASH_LEN + 1];
+	size_t hash_count[FILES];
+	/* What was done so far, for the report of a failure. */
+	struct st_buf story;
+	uint64_t seed;
+	/* The last answer: its texts, of which the first is the file's if it is a page. */
+	yyjson_doc *answer;
+	struct st_buf said;
+	bool refused;
+};
+
+/* How often things came about: a property of nothing would always hold. */
+static struct tally {
+	size_t replaced, deleted, edited, appended, unseen, modified, drops, hash, sessionless, whole;
+} tally;
+
+__attribute__((format(printf, 2, 3), noreturn)) static void fail_seen(struct model *model,
+                                                                      const char *format, ...) {
+	char why[400];
+	va_list args;
+	va_start(args, format);
+	vsnprintf(why, sizeof why, format, args);
+	va_end(args);
+	/* print_error() would cut it. */
+	fprintf(stderr, "%s\nThe last answer:\n%.3000s\n%s\nTo repeat it: STET_SEED=%llu\n",
+	        st_buf_cstr(&model->story), st_buf_cstr(&model->said), why,
+	        (unsigned long long)model->seed);
+	fail();
+	abort();
+}
+
+/* ---- texts ---- */
+
+static void add_mark(struct model *model, struct st_buf *out) {
+	assert_true(model->marks < MARKS_MAX);
+	st_buf_addf(out, "#%05zu#", model->marks++);
+}
+
+static void add_words(struct model *model, struct st_buf *out, size_t most) {
+	for (size_t n = gen_below(&model->gen, most + 1); n > 0; n--)
+		st_buf_adds(out, gen_one_in(&model->gen, 12) ? "\xc3\xa9" : "w");
+}
+
+/* Mostly a short line; one in fifty is longer than a page. */
+static void add_line(struct model *model, struct st_buf *out) {
+	size_t marks = gen_one_in(&model->gen, 50) ? 200 + gen_below(&model->gen, 300)
+	                                           : 1 + gen_below(&model->gen, 2);
+	for (size_t i = 0; i < marks; i++) {
+		if (i > 0)
+			st_buf_adds(out, "w");
+		add_mark(model, out);
+		add_words(model, out, marks > 2 ? 30 : 60);
+	}
+	/* A line that is read to its last mark is read to its end. */
+	st_buf_adds(out, "w");
+	add_mark(model, out);
+}
+
+static const char *eol_of(struct st_str text) {
+	return memmem(text.ptr, text.len, "\r\n", 2) ? "\r\n" : "\n";
+}
+
+static void add_lines(struct model *model, struct st_buf *out, size_t count, const char *eol) {
+	for (size_t i = 0; i < count; i++) {
+		add_line(model, out);
+		st_buf_adds(out, eol);
+	}
+}
+
+static void make_file(struct model *model, struct st_buf *out) {
+	static const size_t most[] = {4, 4, 8, 8, 20, 20, 120, 400};
+	size_t count = 1 + gen_below(&model->gen, most[gen_below(&model->gen, 8)]);
+	const char *eol = gen_one_in(&model->gen, 4) ? "\r\n" : "\n";
+	st_buf_clear(out);
+	add_lines(model, out, count, eol);
+	if (gen_one_in(&model->gen, 4))
+		st_buf_truncate(out, out->len - strlen(eol));
+}
+
+static version version_of(struct st_str text) {
+	version sum = 14695981039346656037u;
+	for (size_t i = 0; i < text.len; i++)
+		sum = (sum ^ (unsigned char)text.ptr[i]) * 1099511628211u;
+	return sum ? sum : 1;
+}
+
+static version current(const struct model *model, size_t file) {
+	return model->exists[file] ? version_of(st_buf_str(&model->files[file])) : 0;
+}
+
+/* The number of the mark at a place; MARKS_MAX if there is none. */
+static size_t mark_at(struct st_str text, size_t at) {
+	size_t number = 0;
+	if (at + MARK_LEN > text.len || text.ptr[at] != '#' || text.ptr[at + MARK_LEN - 1] != '#')
+		return MARKS_MAX;
+	for (size_t i = at + 1; i < at + MARK_LEN - 1; i++) {
+		if (text.ptr[i] < '0' || text.ptr[i] > '9')
+			return MARKS_MAX;
+		number = number * 10 + (size_t)(text.ptr[i] - '0');
+	}
+	return number;
+}
+
+/* All marks in a text are known now; those in lines that a diff takes away are not. */
+static void learn(struct model *model, size_t caller, struct st_str text) {
+	bool line_start = true, gone = false;
+	for (size_t i = 0; i < text.len; i++) {
+		if (line_start)
+			gone = text.ptr[i] == '-';
+		line_start = text.ptr[i] == '\n';
+		size_t mark = gone ? MARKS_MAX : mark_at(text, i);
+		if (mark < MARKS_MAX)
+			model->known[caller][mark] = true;
+	}
+}
+
+/* The first mark in a text that a caller does not know; MARKS_MAX if there is none. */
+static size_t first_unknown(const struct model *model, size_t caller, struct st_str text) {
+	const char *at = text.ptr, *end = text.ptr + text.len;
+	for (; (at = memchr(at, '#', (size_t)(end - at))); at++) {
+		size_t mark = mark_at(text, (size_t)(at - text.ptr));
+		if (mark < MARKS_MAX && !model->known[caller][mark])
+			return mark;
+	}
+	return MARKS_MAX;
+}
+
+/* ---- calls ---- */
+
+static void tell(struct model *model, const char *what, struct st_str args) {
+	st_buf_addf(&model->story, "%s %.*s%s\n", what, (int)(args.len < 300 ? args.len : 300),
+	            args.ptr, args.len < 300 ? "" : "...");
+}
+
+/* Every hash that is told may be used later. */
+static void collect_hashes(struct model *model, size_t file) {
+	const char *text = st_buf_cstr(&model->said);
+	for (size_t run; *text; text += run) {
+		run = strspn(text, "0123456789abcdef");
+		if (run == HASH_LEN) {
+			size_t slot = model->hash_count[file]++ % HASHES;
+			memcpy(model->hashes[file][slot], text, HASH_LEN);
+		}
+		run += !run;
+	}
+}
+
+static struct st_str block(const struct model *model, size_t n) {
+	yyjson_val *content = yyjson_obj_get(yyjson_doc_get_root(model->answer), "content");
+	return st_json_str(yyjson_obj_get(yyjson_arr_get(content, n), "text"));
+}
+
+static size_t block_count(const struct model *model) {
+	return yyjson_arr_size(yyjson_obj_get(yyjson_doc_get_root(model->answer), "content"));
+}
+
+static bool says(const struct model *model, const char *part) {
+	return strstr(st_buf_cstr(&model->said), part) != NULL;
+}
+
+/* Begin arguments; the caller's session is among them where that is how it is known. */
+static void begin_args(struct st_buf *args, size_t caller) {
+	st_buf_clear(args);
+	st_buf_addf(args, "{%s", caller == NAMED ? "\"session\":\"kim\"," : "");
+}
+
+static void add_arg(struct st_buf *args, const char *key, struct st_str value) {
+	st_buf_addf(args, "\"%s\":", key);
+	st_json_quote(args, value);
+	st_buf_addc(args, ',');
+}
+
+/* The files as they are. */
+static void look(struct model *model, size_t file, struct st_buf *text, bool *exists) {
+	st_buf_clear(text);
+	*exists = dir_has(model->dir, names[file]);
+	if (*exists)
+		assert_true(file_load(dir_at(model->dir, names[file]), text));
+}
+
+/* Make a call, whose arguments end in a comma, and take in what it says. */
+static void ask(struct model *model, size_t caller, const char *tool, struct st_buf *args,
+                size_t file) {
+	char what[80], *answer = NULL;
+	size_t len = 0;
+	struct stet_error err = {0};
+	st_buf_truncate(args, args->len - 1);
+	st_buf_addc(args, '}');
+	snprintf(what, sizeof what, "%zu %s", caller, tool);
+	tell(model, what, st_buf_str(args));
+	int code = stet_agent_call(model->agents[caller], tool, st_buf_cstr(args), args->len, &answer,
+	                           &len, &err);
+	model->refused = code < 0;
+	yyjson_doc_free(model->answer);
+	model->answer = yyjson_read(answer, len, 0);
+	assert_non_null(model->answer);
+	stet_free(answer);
+	st_buf_clear(&model->said);
+	for (size_t i = 0; i < block_count(model); i++) {
+		st_buf_add(&model->said, block(model, i));
+		st_buf_addc(&model->said, '\n');
+		learn(model, caller, block(model, i));
+	}
+	if (model->refused)
+		tell(model, " ", block(model, 0));
+	collect_hashes(model, file);
+}
+
+/* A call left all files but one as they were; its text before the call goes to old. */
+static void settle(struct model *model, size_t file, bool may_change, struct st_buf *old,
+                   bool *existed) {
+	st_auto(st_buf) now = ST_BUF_INIT;
+	for (size_t i = 0; i < FILES; i++) {
+		bool exists;
+		look(model, i, &now, &exists);
+		bool same = exists == model->exists[i] &&
+		            st_str_eq(st_buf_str(&now), st_buf_str(&model->files[i]));
+		if (!same && (i != file || !may_change || model->refused))
+			fail_seen(model, "%s was changed by a call that must not.", names[i]);
+		if (i != file)
+			continue;
+		*existed = model->exists[i];
+		st_buf_clear(old);
+		st_buf_add(old, st_buf_str(&model->files[i]));
+		model->exists[i] = exists;
+		st_buf_clear(&model->files[i]);
+		st_buf_add(&model->files[i], st_buf_str(&now));
+	}
+}
+
+static void settle_unchanged(struct model *model, size_t file) {
+	st_auto(st_buf) old = ST_BUF_INIT;
+	bool existed;
+	settle(model, file, false, &old, &existed);
+}
+
+/* ---- looking ---- */
+
+/* What a page says about how to go on. */
+static void follow_page(struct model *model, size_t caller, size_t file, bool continues,
+                        struct st_str text) {
+	struct record *record = &model->records[caller][file];
+	version now = current(model, file);
+	record->from_start = continues && (record->next_line == 0 || record->from_start);
+	record->next_line = record->next_byte = 0;
+	const char *next = strstr(st_buf_cstr(&model->said), " Continue with offset ");
+	if (next)
+		sscanf(next, " Continue with offset %zu and byteOffset %zu", &record->next_line,
+		       &record->next_byte);
+	else if (record->from_start)
+		record->complete = now;
+	tally.whole += !next && record->from_start;
+	record->paged = now;
+	size_t keep = text.len < MARK_LEN - 1 ? text.len : MARK_LEN - 1;
+	memcpy(record->tail, text.ptr + text.len - keep, keep);
+	record->tail[keep] = '\0';
+}
+
+/* A mark that two pages share is known when both were sent. */
+static void learn_across(struct model *model, size_t caller, const char *tail, bool numbered,
+                         struct st_str text) {
+	st_auto(st_buf) joint = ST_BUF_INIT;
+	const char *tab = numbered ? memchr(text.ptr, '\t', text.len) : NULL;
+	size_t skip = tab ? (size_t)(tab + 1 - text.ptr) : 0;
+	st_buf_adds(&joint, tail);
+	st_buf_add(&joint, st_str_slice(text, skip, text.len));
+	learn(model, caller, st_buf_str(&joint));
+}
+
+/* Read a page: as the last one said, or from some line on. */
+static void read_page(struct model *model, size_t caller, size_t file, bool go_on, bool numbered) {
+	struct record *record = &model->records[caller][file];
+	st_auto(st_buf) args = ST_BUF_INIT;
+	char tail[MARK_LEN];
+	bool whole_rest = true, goes_on = go_on && record->next_line > 0;
+	bool same = record->paged == current(model, file);
+	size_t line = goes_on ? record->next_line : 0, byte = goes_on ? record->next_byte : 0;
+	bool back = goes_on && byte > 64 && gen_one_in(&model->gen, 4);
+	memcpy(tail, record->tail, sizeof tail);
+	begin_args(&args, caller);
+	add_arg(&args, "path", st_str(names[file]));
+	if (!go_on && gen_one_in(&model->gen, 2)) {
+		line = 1 + gen_below(&model->gen, 40);
+		whole_rest = false;
+		st_buf_addf(&args, "\"limit\":%zu,", 1 + gen_below(&model->gen, 60));
+	}
+	if (line > 0)
+		st_buf_addf(&args, "\"offset\":%zu,", line);
+	if (byte > 0)
+		st_buf_addf(&args, "\"byteOffset\":%zu,", back ? byte - 64 : byte);
+	if (numbered)
+		st_buf_adds(&args, "\"lineNumbers\":true,");
+	ask(model, caller, "read_file", &args, file);
+	settle_unchanged(model, file);
+	if (model->refused) {
+		record->next_line = 0;
+		record->from_start = false;
+		return;
+	}
+	if (byte > 0 && !back && same)
+		learn_across(model, caller, tail, numbered, block(model, 0));
+	if (!goes_on)
+		record->next_line = 0;
+	follow_page(model, caller, file, whole_rest && (!goes_on || same), block(model, 0));
+}
+
+static void read_all(struct model *model, size_t caller, size_t file);
+
+static void read_several(struct model *model, size_t caller) {
+	st_auto(st_buf) args = ST_BUF_INIT;
+	begin_args(&args, caller);
+	st_buf_addf(&args, "\"paths\":[\"%s\",\"%s\",\"%s\"],", names[0], names[1], names[2]);
+	ask(model, caller, "read_multiple_files", &args, 0);
+	settle_unchanged(model, 0);
+}
+
+static void inspect(struct model *model, size_t caller, size_t file) {
+	st_auto(st_buf) args = ST_BUF_INIT;
+	size_t first = 1 + gen_below(&model->gen, 30);
+	bool search = gen_one_in(&model->gen, 2);
+	begin_args(&args, caller);
+	add_arg(&args, "filePath", st_str(names[file]));
+	add_arg(&args, "mode", st_str(search ? "search" : "lines"));
+	if (search)
+		st_buf_addf(&args, "\"query\":\"%zu#\",\"context\":%zu,", gen_below(&model->gen, 10),
+		            gen_below(&model->gen, 3));
+	else if (gen_one_in(&model->gen, 2))
+		st_buf_addf(&args, "\"query\":\"%zu-%zu\",", first, first + gen_below(&model->gen, 90));
+	else
+		st_buf_adds(&args, "\"query\":\"1-\",");
+	ask(model, caller, "text_inspect", &args, file);
+	settle_unchanged(model, file);
+}
+
+/* ---- changes past stet ---- */
+
+static void forget_versions(struct model *model, size_t file) {
+	for (size_t caller = 0; caller < CALLERS; caller++) {
+		struct record *record = &model->records[caller][file];
+		record->complete = 0;
+		record->from_start = false;
+		record->next_line = 0;
+	}
+}
+
+static void put(struct model *model, size_t file, bool anew) {
+	struct st_str text = st_buf_str(&model->files[file]);
+	dir_write_bytes(model->dir, anew ? "new" : names[file], text.ptr, text.len);
+	if (anew)
+		assert_int_equal(renameat(model->dir->fd, "new", model->dir->fd, names[file]), 0);
+	model->exists[file] = true;
+}
+
+static void foreign_write(struct model *model, size_t file) {
+	st_auto(st_buf) text = ST_BUF_INIT;
+	size_t kind = gen_below(&model->gen, 8);
+	st_buf_addf(&text, "%s, kind %zu", names[file], kind);
+	tell(model, "somebody else writes", st_buf_str(&text));
+	struct st_buf *bytes = &model->files[file];
+	if (!model->exists[file] || kind == 0) {
+		make_file(model, bytes);
+	} else if (kind <= 3) {
+		add_lines(model, bytes, 1 + gen_below(&model->gen, 3), eol_of(st_buf_str(bytes)));
+	} else if (kind <= 5) {
+		/* A mark in the middle becomes another, of the same length. */
+		size_t at = gen_below(&model->gen, bytes->len + 1);
+		while (at < bytes->len && mark_at(st_buf_str(bytes), at) == MARKS_MAX)
+			at++;
+		st_buf_clear(&text);
+		add_mark(model, &text);
+		if (at < bytes->len)
+			memcpy(bytes->ptr + at, text.ptr, MARK_LEN);
+	} else if (kind == 7) {
+		assert_int_equal(unlinkat(model->dir->fd, names[file], 0), 0);
+		model->exists[file] = false;
+		st_buf_clear(bytes);
+		forget_versions(model, file);
+		return;
+	}
+	put(model, file, gen_one_in(&model->gen, 2));
+}
+
+static void read_all(struct model *model, size_t caller, size_t file) {
+	bool numbered = gen_one_in(&model->gen, 3);
+	model->records[caller][file].next_line = 0;
+	for (int i = 0; i < PAGES_MAX; i++) {
+		read_page(model, caller, file, true, numbered);
+		if (model->refused || model->records[caller][file].next_line == 0)
+			return;
+		if (gen_one_in(&model->gen, 30))
+			foreign_write(model, file);
+		if (gen_one_in(&model->gen, 30))
+			return;
+	}
+}
+
+/* ---- changes ---- */
+
+/* One of the hashes that were told, whoever they were told, or a wrong one. */
+static void maybe_hash(struct model *model, size_t file, struct st_buf *args) {
+	if (!gen_one_in(&model->gen, 3))
+		return;
+	size_t count = model->hash_count[file], kept = count < HASHES ? count : HASHES;
+	/* The last is most often that of the file as it is. */
+	size_t which = gen_one_in(&model->gen, 3) && kept ? gen_below(&model->gen, kept)
+	                                                  : (count + HASHES - 1) % HASHES;
+	bool wrong = kept == 0 || gen_one_in(&model->gen, 10);
+	add_arg(args, "expectedHash", st_str(wrong ? "0123456789abcdef" : model->hashes[file][which]));
+}
+
+static void maybe_stale(struct model *model, struct st_buf *args) {
+	if (gen_one_in(&model->gen, 4))
+		add_arg(args, "onStale", st_str(gen_one_in(&model->gen, 3) ? "refuse" : "merge"));
+}
+
+static struct st_str line_at(struct st_str text, size_t start) {
+	const char *end = memchr(text.ptr + start, '\n', text.len - start);
+	return st_str_slice(text, start, end ? (size_t)(end + 1 - text.ptr) : text.len);
+}
+
+/* New content as a caller can make it: some of the lines it knows, and new ones. */
+static void make_content(struct model *model, size_t caller, size_t file, struct st_buf *out) {
+	struct st_str old = st_buf_str(&model->files[file]);
+	size_t keep = gen_one_in(&model->gen, 3) ? 0 : 1 + gen_below(&model->gen, 20);
+	for (size_t at = 0; at < old.len && keep;) {
+		struct st_str line = line_at(old, at);
+		at += line.len;
+		if (!gen_one_in(&model->gen, keep) && first_unknown(model, caller, line) == MARKS_MAX)
+			st_buf_add(out, line);
+	}
+	const char *eol = eol_of(keep ? old : st_str(""));
+	if (out->len > 0 && out->ptr[out->len - 1] != '\n')
+		st_buf_adds(out, eol);
+	add_lines(model, out, gen_below(&model->gen, 3) + !out->len, eol);
+}
+
+/* Why a caller that was sent all of a version, or made it, may still be refused. */
+static void judge_refusal(struct model *model, size_t caller, size_t file) {
+	struct record *record = &model->records[caller][file];
+	version now = current(model, file);
+	bool unseen = says(model, "you have not read all"), modified = says(model, "was modified since");
+	bool drops = says(model, "would lose most of its lines");
+	tally.unseen += unseen;
+	tally.modified += modified;
+	tally.drops += drops;
+	tally.hash += says(model, "hash mismatch");
+	tally.sessionless += says(model, "only a session that has read");
+	if (caller == STATELESS || now == 0)
+		return;
+	if (record->complete == now && (unseen || (modified && !says(model, "hash mismatch"))))
+		fail_seen(model, "%s was refused to caller %zu, who was sent all of it.", names[file],
+		          caller);
+	if (drops && record->dropped == now)
+		fail_seen(model, "The loss of lines of %s was asked about twice.", names[file]);
+	if (drops)
+		record->dropped = now;
+}
+
+/* What was there is gone: the caller knew it. */
+static void judge_loss(struct model *model, size_t caller, size_t file, struct st_str old) {
+	struct st_str now = st_buf_str(&model->files[file]);
+	if (old.len == 0 || (model->exists[file] && st_str_eq(old, now)))
+		return;
+	if (caller == STATELESS)
+		fail_seen(model, "%s was replaced without a session.", names[file]);
+	size_t mark = first_unknown(model, caller, old);
+	if (mark < MARKS_MAX)
+		fail_seen(model, "%s was replaced by caller %zu, to whom #%05zu# was not sent.",
+		          names[file], caller, mark);
+}
+
+static void write_whole(struct model *model, size_t caller, size_t file) {
+	st_auto(st_buf) args = ST_BUF_INIT, content = ST_BUF_INIT, old = ST_BUF_INIT;
+	bool existed;
+	make_content(model, caller, file, &content);
+	begin_args(&args, caller);
+	add_arg(&args, "path", st_str(names[file]));
+	add_arg(&args, "content", st_buf_str(&content));
+	maybe_hash(model, file, &args);
+	maybe_stale(model, &args);
+	bool again = gen_one_in(&model->gen, 2);
+	for (int i = 0; i < (again ? 2 : 1); i++) {
+		size_t len = args.len;
+		ask(model, caller, "write_file", &args, file);
+		args.ptr[len - 1] = ',';
+		st_buf_truncate(&args, len);
+		settle(model, file, true, &old, &existed);
+		if (!model->refused)
+			break;
+		judge_refusal(model, caller, file);
+	}
+	if (model->refused)
+		return;
+	judge_loss(model, caller, file, st_buf_str(&old));
+	learn(model, caller, st_buf_str(&content));
+	bool merged = says(model, "Merged with") || says(model, "had made the same");
+	if (!merged && !st_str_eq(st_buf_str(&model->files[file]), st_buf_str(&content)))
+		fail_seen(model, "%s is not what was written.", names[file]);
+	if (!merged)
+		model->records[caller][file].complete = current(model, file);
+	tally.replaced += existed && caller != STATELESS;
+}
+
+static void delete(struct model *model, size_t caller, size_t file) {
+	st_auto(st_buf) args = ST_BUF_INIT, old = ST_BUF_INIT;
+	bool existed;
+	begin_args(&args, caller);
+	add_arg(&args, "path", st_str(names[file]));
+	maybe_hash(model, file, &args);
+	ask(model, caller, "delete_file", &args, file);
+	settle(model, file, true, &old, &existed);
+	if (model->refused) {
+		judge_refusal(model, caller, file);
+		return;
+	}
+	judge_loss(model, caller, file, st_buf_str(&old));
+	forget_versions(model, file);
+	tally.deleted++;
+}
+
+/* A version that a caller made of one that it was sent is one that it knows. */
+static void follow_own(struct model *model, size_t caller, size_t file, struct st_str old) {
+	struct record *record = &model->records[caller][file];
+	if (record->complete == version_of(old) && !says(model, "Merged with"))
+		record->complete = current(model, file);
+}
+
+/* Put another text in place of a part, with the file's line ends. */
+static void replace_part(struct st_str text, size_t at, size_t len, struct st_str with,
+                         struct st_buf *out) {
+	const char *eol = eol_of(text);
+	st_buf_clear(out);
+	st_buf_add(out, st_str_slice(text, 0, at));
+	for (size_t i = 0; i < with.len; i++) {
+		if (with.ptr[i] == '\n')
+			st_buf_adds(out, eol);
+		else
+			st_buf_addc(out, with.ptr[i]);
+	}
+	st_buf_add(out, st_str_slice(text, at + len, text.len));
+}
+
+/* A mark somewhere, or the line from there on, becomes another text. */
+static bool choose_edit(struct model *model, size_t file, size_t *at, size_t *len) {
+	struct st_str text = st_buf_str(&model->files[file]);
+	*at = text.len ? gen_below(&model->gen, text.len) : 0;
+	while (*at < text.len && mark_at(text, *at) == MARKS_MAX)
+		++*at;
+	*len = MARK_LEN;
+	if (*at == text.len)
+		return false;
+	if (gen_one_in(&model->gen, 2)) {
+		*len = line_at(text, *at).len;
+		while (*len > 0 && strchr("\r\n", text.ptr[*at + *len - 1]))
+			--*len;
+	}
+	return true;
+}
+
+static void judge_edit_refusal(struct model *model, size_t caller, size_t file) {
+	struct record *record = &model->records[caller][file];
+	if (!says(model, "was modified since") || says(model, "hash mismatch"))
+		return;
+	if (caller != STATELESS && record->asked == current(model, file))
+		fail_seen(model, "An edit of %s was refused twice for the same change.", names[file]);
+	record->asked = current(model, file);
+	tally.modified++;
+}
+
+static void edit(struct model *model, size_t caller, size_t file) {
+	st_auto(st_buf) args = ST_BUF_INIT, new = ST_BUF_INIT, old = ST_BUF_INIT, want = ST_BUF_INIT;
+	size_t at, len;
+	bool existed;
+	if (!choose_edit(model, file, &at, &len))
+		return;
+	struct st_str text = st_buf_str(&model->files[file]), part = st_str_slice(text, at, at + len);
+	add_mark(model, &new);
+	if (gen_one_in(&model->gen, 3)) {
+		st_buf_adds(&new, "w\n");
+		add_line(model, &new);
+	}
+	begin_args(&args, caller);
+	add_arg(&args, "path", st_str(names[file]));
+	add_arg(&args, "oldText", part);
+	add_arg(&args, "newText", st_buf_str(&new));
+	maybe_hash(model, file, &args);
+	maybe_stale(model, &args);
+	learn(model, caller, part);
+	replace_part(text, at, len, st_buf_str(&new), &want);
+	ask(model, caller, "edit_file", &args, file);
+	settle(model, file, true, &old, &existed);
+	if (model->refused) {
+		judge_edit_refusal(model, caller, file);
+		return;
+	}
+	learn(model, caller, st_buf_str(&new));
+	if (!st_str_eq(st_buf_str(&model->files[file]), st_buf_str(&want)))
+		fail_seen(model, "An edit of %s changed more than it named.", names[file]);
+	follow_own(model, caller, file, st_buf_str(&old));
+	tally.edited++;
+}
+
+static void append(struct model *model, size_t caller, size_t file) {
+	st_auto(st_buf) args = ST_BUF_INIT, more = ST_BUF_INIT, old = ST_BUF_INIT, want = ST_BUF_INIT;
+	struct st_str text = st_buf_str(&model->files[file]);
+	bool existed;
+	add_lines(model, &more, 1 + gen_below(&model->gen, 2), "\n");
+	begin_args(&args, caller);
+	add_arg(&args, "path", st_str(names[file]));
+	add_arg(&args, "content", st_buf_str(&more));
+	replace_part(text, text.len, 0, st_buf_str(&more), &want);
+	ask(model, caller, "append_file", &args, file);
+	settle(model, file, true, &old, &existed);
+	/* That a file which it saw is gone, a caller is told first. */
+	if (model->refused && existed)
+		fail_seen(model, "Adding to %s was refused.", names[file]);
+	if (model->refused)
+		return;
+	learn(model, caller, st_buf_str(&more));
+	if (!st_str_eq(st_buf_str(&model->files[file]), st_buf_str(&want)))
+		fail_seen(model, "Adding to %s changed what was there.", names[file]);
+	follow_own(model, caller, file, st_buf_str(&old));
+	tally.appended++;
+}
+
+/* Never onto another file; what was read stays read. */
+static void move(struct model *model, size_t caller, size_t from) {
+	st_auto(st_buf) args = ST_BUF_INIT;
+	size_t to = (from + 1) % FILES;
+	bool can = model->exists[from] && !model->exists[to];
+	begin_args(&args, caller);
+	add_arg(&args, "source", st_str(names[from]));
+	add_arg(&args, "destination", st_str(names[to]));
+	ask(model, caller, "move_file", &args, from);
+	if (model->refused == can)
+		fail_seen(model, "%s was %s.", names[from], can ? "not moved" : "moved onto another");
+	if (can) {
+		struct record record = model->records[caller][from];
+		st_buf_move(&model->files[to], &model->files[from]);
+		model->exists[to] = true;
+		model->exists[from] = false;
+		forget_versions(model, from);
+		forget_versions(model, to);
+		if (caller != STATELESS)
+			model->records[caller][to].complete = record.complete;
+	}
+	settle_unchanged(model, from);
+}
+
+/* ---- sequences ---- */
+
+static void step(struct model *model) {
+	size_t caller = gen_below(&model->gen, CALLERS + 2) % CALLERS;
+	size_t file = gen_below(&model->gen, FILES + 3) % FILES;
+	/* Most of it happens to one file, so that callers meet. */
+	if (gen_one_in(&model->gen, 2))
+		file = 0;
+	size_t what = gen_below(&model->gen, 32);
+	if (what < 5)
+		read_all(model, caller, file);
+	else if (what < 8)
+		read_page(model, caller, file, gen_one_in(&model->gen, 2), gen_one_in(&model->gen, 2));
+	else if (what < 9)
+		read_several(model, caller);
+	else if (what < 12)
+		inspect(model, caller, file);
+	else if (what < 19)
+		write_whole(model, caller, file);
+	else if (what < 24)
+		edit(model, caller, file);
+	else if (what < 26)
+		append(model, caller, file);
+	else if (what < 27)
+		delete (model, caller, file);
+	else if (what < 28)
+		move(model, caller, file);
+	else
+		foreign_write(model, file);
+}
+
+static void open_desk(struct model *model) {
+	const char *root = model->dir->path;
+	struct stet_error err = {0};
+	assert_int_equal(stet_desk_open(&root, 1, &model->desk, &err), 0);
+	assert_int_equal(stet_desk_set(model->desk, STET_OPTION_DURABLE, 0, &err), 0);
+	assert_int_equal(stet_desk_set(model->desk, STET_OPTION_PAGE_BYTES, PAGE, &err), 0);
+	/* The state is a database, which most sequences do without, to be many. */
+	if (!gen_one_in(&model->gen, 16))
+		assert_int_equal(stet_desk_set(model->desk, STET_OPTION_STATE, 0, &err), 0);
+	for (size_t i = 0; i < CALLERS; i++) {
+		int code = i == STATELESS
+		               ? stet_desk_stateless(model->desk, NULL, &model->agents[i], &err)
+		               : stet_desk_agent(model->desk, NULL, NULL, &model->agents[i], &err);
+		assert_int_equal(code, 0);
+	}
+}
+
+static void close_desk(struct model *model) {
+	for (size_t i = 0; i < CALLERS; i++)
+		stet_agent_release(model->agents[i]);
+	stet_desk_close(model->desk);
+	for (size_t i = 0; i < FILES; i++) {
+		st_buf_release(&model->files[i]);
+		if (model->exists[i])
+			assert_int_equal(unlinkat(model->dir->fd, names[i], 0), 0);
+	}
+	yyjson_doc_free(model->answer);
+	st_buf_release(&model->story);
+	st_buf_release(&model->said);
+}
+
+static void run_sequence(struct dir *dir, uint64_t seed) {
+	static struct model model;
+	model = (struct model){.dir = dir, .gen = gen_new(seed), .seed = seed};
+	for (size_t i = 0; i < FILES; i++) {
+		make_file(&model, &model.files[i]);
+		put(&model, i, false);
+	}
+	open_desk(&model);
+	for (int i = 0; i < STEPS; i++)
+		step(&model);
+	close_desk(&model);
+}
+
+static void only_what_was_sent_is_overwritten_and_that_without_ado(void **state) {
+	uint64_t seed = gen_seed();
+	size_t rounds = gen_rounds(2000, 100000);
+	for (size_t i = 0; i < rounds; i++)
+		run_sequence(*state, seed + i);
+	print_message("# %zu sequences: %zu replaced, %zu deleted, %zu edited, %zu appended, %zu read "
+	              "whole; refused: %zu unseen, %zu modified, %zu drops, %zu hash, %zu sessionless\n",
+	              rounds, tally.replaced, tally.deleted, tally.edited, tally.appended, tally.whole,
+	              tally.unseen, tally.modified, tally.drops, tally.hash, tally.sessionless);
+	assert_true(tally.replaced && tally.deleted && tally.edited && tally.appended && tally.whole);
+	assert_true(tally.unseen && tally.modified && tally.drops && tally.hash && tally.sessionless);
+}
+
+int main(void) {
+	const struct CMUnitTest tests[] = {
+		claim(only_what_was_sent_is_overwritten_and_that_without_ado),
+	};
+	tree_in_memory();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
