@@ -73,7 +73,7 @@ static void close_db(struct st_store *store) {
 	store->db = NULL;
 	st_daybook_release(&store->daybook);
 	store->news++;
-	store->in_memory = false;
+	store->in_memory = store->blank = false;
 	store->why[0] = '\0';
 }
 
@@ -108,6 +108,16 @@ static int open_in_memory(struct st_store *store, const char *why, struct stet_e
 		"this process.",
 		why);
 	st_guard_notice(store->guard, "%s", store->why);
+	return make_tables(store, err);
+}
+
+/* Nothing was ever stored here, and to look at that is no reason to make a directory. */
+static int open_blank(struct st_store *store, struct stet_error *err) {
+	int code = st_db_open(-1, false, &store->db, err);
+	if (code < 0)
+		return code;
+	store->in_memory = store->blank = true;
+	store->opened++;
 	return make_tables(store, err);
 }
 
@@ -345,10 +355,18 @@ static void find_daybook(struct st_store *store) {
 		st_daybook_open(&store->daybook, store->root, dir, dirfd);
 }
 
-static int ready(struct st_store *store, struct stet_error *err) {
-	if (store->db && !store->in_memory && !is_in_place(store))
+static bool has_dir(const struct st_store *store) {
+	struct stat st;
+	const char *dir = store->guard->state_dir;
+	return st_retry(fstatat(store->root->fd, dir, &st, AT_SYMLINK_NOFOLLOW)) == 0 ||
+	       errno != ENOENT;
+}
+
+static int ready(struct st_store *store, enum st_store_mode mode, struct stet_error *err) {
+	bool blank = mode != ST_STORE_WRITE && !has_dir(store);
+	if (store->db && (store->in_memory ? store->blank && !blank : !is_in_place(store)))
 		close_db(store);
-	int code = store->db ? 0 : open_db(store, err);
+	int code = store->db ? 0 : (blank ? open_blank : open_db)(store, err);
 	if (code == 0)
 		find_daybook(store);
 	return code;
@@ -362,7 +380,7 @@ bool st_store_is_there(struct st_store *store) {
 	struct stat st;
 	const char *dir = store->guard->state_dir;
 	/* Most often there is not even the directory. */
-	if (there || st_retry(fstatat(store->root->fd, dir, &st, AT_SYMLINK_NOFOLLOW)) < 0)
+	if (there || !has_dir(store))
 		return there;
 	for (size_t i = 0; i < 2 && !there; i++) {
 		char path[300];
@@ -489,7 +507,7 @@ static int post_to_read(struct st_store *store, struct stet_error *err) {
 /* What anybody noted comes first. */
 static int transact(struct st_store *store, enum st_store_mode mode, st_store_fn *fn, void *data,
                     struct stet_error *err) {
-	int code = ready(store, err);
+	int code = ready(store, mode, err);
 	if (code == 0 && mode == ST_STORE_WRITE)
 		code = post(store, WAIT_MS, err);
 	else if (code == 0 && mode == ST_STORE_READ)
@@ -532,7 +550,7 @@ int st_store_do(struct st_store *store, enum st_store_mode mode, st_store_fn *fn
 }
 
 static int post_now(struct st_store *store, int wait_ms, struct stet_error *err) {
-	int code = ready(store, err);
+	int code = ready(store, ST_STORE_READ, err);
 	return code < 0 ? code : post(store, wait_ms, err);
 }
 

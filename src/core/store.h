@@ -13,7 +13,8 @@
  *     }
  *     int code = st_store_do(&ws->store, ST_STORE_WRITE, save, data, err);
  *
- * The database is opened by the first of them. Where it may not be kept (a
+ * The database is opened by the first of them, and made by the first that
+ * writes: to read where there is no state directory makes none. Where it may not be kept (a
  * read-only workspace, a state directory that is not to be trusted, a file of
  * a newer stet), it lives in memory and goes with the process, and a notice
  * says so. A damaged one is set aside under a name that a notice tells, and
@@ -71,6 +72,8 @@ struct st_store {
 	ino_t ino;
 	/** It is in memory; `why` says so, for answers. */
 	bool in_memory;
+	/** It is in memory and empty, since there is no state directory; the first write makes both. */
+	bool blank;
 	char why[600];
 	/** It is where other machines may use it too. */
 	bool remote;

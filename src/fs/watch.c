@@ -299,7 +299,7 @@ int st_watch_dispatch(struct st_watch *watch, struct stet_error *err) {
 /* Make a file of ours where it is seen but not reported. False if there is no place for it. */
 static bool lay_cookie(struct st_watch *watch) {
 	static _Atomic unsigned serial;
-	st_autofd dir = st_state_open(watch->root, watch->state_dir, NULL);
+	st_autofd dir = st_state_find(watch->root, watch->state_dir, NULL);
 	if (dir < 0)
 		return false;
 	int wd = st_inotify_add(&watch->in, dir);

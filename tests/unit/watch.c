@@ -815,6 +815,7 @@ static void test_age_file(void **state) {
 static void test_cookie(void **state) {
 	struct dir *dir = *state;
 	struct watching watching;
+	assert_int_equal(mkdirat(dir->fd, ".stet", 0700), 0);
 	watching_start(&watching, dir);
 	st_auto(st_buf) clock = ST_BUF_INIT;
 	for (int i = 0; i < 20; i++) {
@@ -831,8 +832,25 @@ static void test_cookie(void **state) {
 		assert_string_equal(event_of(changes, name), "add");
 		stet_changes_free(changes);
 	}
-	assert_int_equal(dir_count(dir, ".stet"), 1);
+	assert_int_equal(dir_count(dir, ".stet"), 0);
 	watching_agrees(&watching);
+	watching_stop(&watching);
+}
+
+/* To watch is no reason to make a directory: without one, an empty queue proves as much. */
+static void test_no_place_for_a_cookie(void **state) {
+	struct dir *dir = *state;
+	struct watching watching;
+	watching_start(&watching, dir);
+	st_auto(st_buf) clock = ST_BUF_INIT;
+	st_buf_adds(&clock, stet_watcher_clock(watching.watcher));
+	dir_write(dir, "d/e", "mine");
+	assert_int_equal(stet_watcher_sync(watching.watcher, 5000, &watching.err), 0);
+	struct stet_changes *changes = since(&watching, st_buf_cstr(&clock));
+	assert_int_equal(stet_changes_count(changes), 1);
+	assert_string_equal(event_of(changes, "d/e"), "add");
+	stet_changes_free(changes);
+	assert_false(dir_has(dir, ".stet"));
 	watching_stop(&watching);
 }
 
@@ -968,6 +986,7 @@ int main(void) {
 		claim(a_clock_of_another_instance_is_fresh),
 		claim(test_age_file),
 		claim(test_cookie),
+		claim(test_no_place_for_a_cookie),
 		claim(watches_only_what_is_in_use),
 		claim(a_file_in_use_survives_its_directories),
 		claim(is_right_again_after_memory_ran_out),
