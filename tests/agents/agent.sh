@@ -7,16 +7,6 @@ npm=$STET_SOURCE_ROOT/tools/npm
 	skip "$2: $1" "$(cat reason)"
 	finish
 }
-# What they test comes with these.
-needs() {
-	grep -q -- "$2" "$STET_SOURCE_ROOT/docs/$1" || {
-		skip "$agent: $script" "docs/$1 knows no $2 yet"
-		finish
-	}
-}
-script=$1 agent=$2
-needs commands.md '--agents all'
-[ "$script" != races ] || needs tools.md append_file
 export STET_AGENTS STET_NPM TMPDIR=$tap_dir
 cd "$STET_SOURCE_ROOT/tests/agents" || exit 99
 ./offline "$STET_AGENTS/node" "$1.mjs" "$2"

@@ -1,9 +1,11 @@
 // What a model is given through an agent and stet, judged by the requests that the agent sends:
 //
 //     node claims.mjs claude
+import { load } from '../clients/lib.mjs';
 import { agents } from './agents.mjs';
 import { check, claim, finish, follow } from './claim.mjs';
 
+const { encode } = await load('gpt-tokenizer/encoding/o200k_base');
 const agent = agents[process.argv[2]];
 const pad = (n) => String(n).padStart(5, '0');
 
@@ -18,6 +20,12 @@ async function tellOnce(hand) {
 	});
 	const once = (what, ...marks) => times(1, what, marks);
 	const edit = (from, to) => hand.call('edit_file', { path: 'sub/notes.txt', edits: [{ oldText: from, newText: to }] });
+
+	await claim('the definitions of the tools have at most 2,500 tokens', async () => {
+		const tokens = encode(`[${hand.definitions()}]`).length;
+		check(tokens <= 2500, `${tokens} tokens`);
+		check(!agent.showsAll || hand.definitions().length > 5, 'there are none');
+	});
 
 	await hand.call('read_file', { path: 'sub/notes.txt' });
 	await once('the text of a read reaches the model once', 'MARK-READ', 'line 39\n', 'line 80\n');

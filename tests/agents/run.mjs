@@ -7,7 +7,7 @@ import { workspace } from '../clients/lib.mjs';
 import { Model } from './model.mjs';
 
 const packages = process.env.STET_AGENTS;
-const limit = 170_000;
+const limit = 300_000;
 
 // What runs now; a process ends as a group, with the servers it started.
 const groups = new Set();

@@ -1,26 +1,21 @@
 #!/bin/bash
-# The list of tools, as clients hand it to their model, counted with the real tokenizer.
+# The list of tools, as a model's context has to carry it: counted with the real tokenizer.
 . "$(dirname "$0")/../lib/tap.sh"
 
-# count LIST: the tokens of name, description and input schema of each tool listed.
-count() {
-	printf '%s\n' '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{}}}' \
-		'{"jsonrpc":"2.0","id":2,"method":"tools/list"}' | "$STET" mcp --tools "$1" |
-		"$npm_node" -e '
-		const { createRequire } = require("module");
-		const { encode } = createRequire(process.argv[1] + "/")("gpt-tokenizer/encoding/o200k_base");
-		const lines = require("fs").readFileSync(0, "utf8").trim().split("\n");
-		const { tools } = JSON.parse(lines[1]).result;
-		const sent = tools.map((t) => ({ name: t.name, description: t.description, input_schema: t.inputSchema }));
-		console.log(encode(JSON.stringify(sent)).length);
-	' "$npm_dir"
+# at_most TOKENS OPTION...: of the list that stet mcp sends with these options.
+at_most() {
+	local limit=$1 tokens
+	shift
+	tokens=$("$npm_node" "$STET_SOURCE_ROOT/tests/npm/tool-list.mjs" "$STET" mcp "$@" .) &&
+		echo "$tokens tokens" && [ "$tokens" -gt 0 ] && [ "$tokens" -le "$limit" ]
 }
 
-if npm_or_skip 'the lists of tools keep to their tokens'; then
-	for list in default:2500 core:1000 all:4500; do
-		tokens=$(count "${list%:*}")
-		echo "# ${list%:*}: $tokens tokens"
-		claim "the list ${list%:*} has at most ${list#*:} tokens" test "$tokens" -le "${list#*:}"
-	done
+default='the list of tools has at most 2,500 tokens'
+core='the list of --tools core has at most 1,000 tokens'
+all='the list of --tools all has at most 6,000 tokens'
+if npm_or_skip "$default" "$core" "$all"; then
+	claim "$default" at_most 2500
+	claim "$core" at_most 1000 --tools core
+	claim "$all" at_most 6000 --tools all
 fi
 finish
