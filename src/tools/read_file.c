@@ -9,7 +9,7 @@ static const struct st_param params[] = {
 	{.name = "lineNumbers",
      .aliases = "line_numbers",
      .type = ST_PARAM_BOOLEAN,
-     .description = "Put numbers before the lines; they are not in the file."},
+     .description = "Number the lines."},
 	ST_PARAM_HEAD,
 	ST_PARAM_TAIL,
 	ST_PARAM_SESSION,

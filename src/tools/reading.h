@@ -47,11 +47,11 @@ int st_read_run(struct st_call *call, struct stet_error *err);
 #define ST_PARAM_LINE_OFFSET \
 	{ .name = "offset", .type = ST_PARAM_INTEGER, .description = "First line, from 1." }
 #define ST_PARAM_LINE_LIMIT \
-	{ .name = "limit", .type = ST_PARAM_INTEGER, .description = "How many lines; all by default." }
+	{ .name = "limit", .type = ST_PARAM_INTEGER, .description = "How many lines." }
 #define ST_PARAM_BYTE_OFFSET \
 	{ \
 		.name = "byteOffset", .aliases = "byte_offset", .type = ST_PARAM_INTEGER, \
-		.description = "Skip so many bytes of line offset, as the last page says." \
+		.description = "Where to go on in a long line." \
 	}
 #define ST_PARAM_HEAD \
 	{ .name = "head", .type = ST_PARAM_INTEGER, .description = "Only the first N lines." }

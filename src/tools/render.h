@@ -11,15 +11,15 @@
 #define ST_PARAM_EXPECTED_HASH \
 	{ \
 		.name = "expectedHash", .aliases = "expected_hash", \
-		.description = "fileHash of the version you saw; refused if it is another by now." \
+		.description = "fileHash of the version you saw." \
 	}
 #define ST_PARAM_ON_STALE \
 	{ \
 		.name = "onStale", .aliases = "on_stale", .choices = "refuse|merge", \
-		.description = "If the file changed since you read it: refuse or merge." \
+		.description = "If the file changed since your read." \
 	}
 #define ST_PARAM_SESSION \
-	{ .name = "session", .description = "Name of another session than the connection's own." }
+	{ .name = "session", .description = "Another session's name." }
 #define ST_PARAMS_END \
 	{ .name = NULL }
 
@@ -27,7 +27,7 @@
 #define ST_PARAM_PATH \
 	{ \
 		.name = "path", .aliases = "filePath file_path", .required = true, \
-		.description = "The file, relative or absolute." \
+		.description = "The file's path." \
 	}
 #define ST_PARAM_DIRECTORY \
 	{ \

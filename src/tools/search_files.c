@@ -110,8 +110,7 @@ static const struct st_param params[] = {
 	ST_PARAM_DIRECTORY,
 	{.name = "pattern",
      .required = true,
-     .description = "A glob: *.c is found at any depth, src/**/*.h from the directory. A word "
-                    "without wildcards is a part of a name, in any case."},
+     .description = "A glob (*.c, src/**/*.h) or a part of a name."},
 	ST_PARAM_EXCLUDE,
 	ST_PARAM_OFFSET,
 	ST_PARAM_LIMIT,
@@ -123,7 +122,7 @@ static const struct st_param params[] = {
 const struct st_tool st_search_files = {
 	.name = "search_files",
 	.title = "Find files by name",
-	.description = "Find files and directories by name below a directory; not by what is in them.",
+	.description = "Find files and directories by name, not by what is in them.",
 	.params = params,
 	.output_schema = ST_OUTPUT("\"matches\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},"
                                "\"total\":{\"type\":\"integer\"},\"nextOffset\":{\"type\":"

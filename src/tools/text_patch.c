@@ -260,7 +260,7 @@ static const struct st_param params[] = {
 	{.name = "filePath",
      .aliases = "path file_path",
      .required = true,
-     .description = "The file, relative or absolute."},
+     .description = "The file's path."},
 	{.name = "operation", .required = true, .description = "replace, insert or delete."},
 	{.name = "target",
      .type = ST_PARAM_ANY,

@@ -68,12 +68,12 @@ void st_tree_render_omissions(struct st_call *call, const struct st_tree *tree);
 #define ST_PARAM_EXCLUDE \
 	{ \
 		.name = "excludePatterns", .aliases = "exclude_patterns", .type = ST_PARAM_STRINGS, \
-		.description = "Globs of what to leave out, such as *.log or build/**." \
+		.description = "Globs to leave out." \
 	}
 #define ST_PARAM_IGNORED \
 	{ \
 		.name = "includeIgnored", .aliases = "include_ignored", .type = ST_PARAM_BOOLEAN, \
-		.description = "Show what .gitignore excludes, .git, node_modules and dist too." \
+		.description = "Ignored files too." \
 	}
 
 #endif
