@@ -181,10 +181,11 @@ const struct hostile_kind hostile_kinds[HOSTILE_KINDS] = {
 	[HOSTILE_IN_PLACE] = {"in place", NULL, write_slot, .opens = true},
 	[HOSTILE_RENAME] = {"rename", NULL, rename_over, .rewrites = true, .appends = true},
 	[HOSTILE_TRUNCATE] = {"truncate", NULL, truncate_and_write, .rewrites = true, .appends = true,
-                          .opens = true},
+                          .tears = true, .opens = true},
 	[HOSTILE_LATE] = {"late", look_up, write_late, .opens = true},
 	[HOSTILE_QUIET] = {"quiet", NULL, write_quietly, .opens = true},
-	[HOSTILE_ANEW] = {"anew", NULL, make_anew, .rewrites = true, .appends = true, .opens = true},
+	[HOSTILE_ANEW] = {"anew", NULL, make_anew, .rewrites = true, .appends = true, .tears = true,
+                      .opens = true},
 };
 
 /* ---- the process ---- */

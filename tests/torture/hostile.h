@@ -41,6 +41,8 @@ struct hostile_kind {
 	bool rewrites;
 	/** Its records stay in the file; a later one does not overwrite an earlier one. */
 	bool appends;
+	/** A reader may find its file half written. */
+	bool tears;
 	/** It opens the file to write, which a read lease holds up. */
 	bool opens;
 };

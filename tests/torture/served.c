@@ -139,8 +139,7 @@ static void run(const struct dir *dir, const struct writer *writer, size_t kind,
                 unsigned races) {
 	struct fight fight = {
 		.writer = writer, .kind = &hostile_kinds[kind], .size = size, .races = races};
-	/* One that truncates the page tears it by itself. */
-	bool reads = kind != HOSTILE_TRUNCATE;
+	bool reads = !fight.kind->tears;
 	fight_begin(&fight, dir);
 	arena.stop = false;
 	if (reads)
