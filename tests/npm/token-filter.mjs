@@ -1,6 +1,8 @@
 // Write the filter of src/text/tokens.c, which knows the tokens of o200k that ASCII text is made of:
 //
-//     "$(tools/npm)/node" tests/npm/token-filter.mjs >src/text/tokens_table.h
+//     "$(tools/npm)/node" tests/npm/token-filter.mjs >src/text/tokens.bin
+//
+// It prints the constants that go with it, for tokens.c, to standard error.
 //
 // They are words, with one sign or blank before them or without, and runs of signs, the more frequent
 // ones. The filter is a xor filter: a token's three places hold numbers whose exclusive or is one more
@@ -68,10 +70,6 @@ function build(keys, third) {
 	return numbers;
 }
 
-// Six bits are a printable character, but none that means something in a C string, nor an X: three of
-// them would pass for a note of something unfinished.
-const LETTERS = [...Array(92).keys()].map((i) => String.fromCharCode(35 + i)).filter((c) => !'?X\\'.includes(c));
-
 const list = tokens();
 const third = Math.ceil((1.23 * list.length + 32) / 3);
 let seed = 0n;
@@ -80,15 +78,5 @@ while (!numbers) {
 	seed++;
 	numbers = build(list.map((text) => placesOf(hash(text, seed), third)), third);
 }
-const text = [...numbers].map((number) => LETTERS[number >> 6] + LETTERS[number & 63]).join('');
-console.log(`/* A filter of ${list.length} tokens, written by tests/npm/token-filter.mjs. */
-#ifndef STET_TEXT_TOKENS_TABLE_H
-#define STET_TEXT_TOKENS_TABLE_H
-
-enum { FILTER_THIRD = ${third}, FILTER_SEED = ${seed} };
-
-/* clang-format off */
-static const char filter[] =
-${text.match(/.{1,90}/g).map((row) => `\t"${row}"`).join('\n')};
-
-#endif`);
+console.error(`${list.length} tokens: FILTER_ROW = ${third}, FILTER_SEED = ${seed}`);
+process.stdout.write(Buffer.from(numbers.buffer));
