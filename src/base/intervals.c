@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 /* Whether a lies wholly before b with at least one number between them. */
 static bool apart(struct st_interval a, struct st_interval b) {
 	return a.last < b.first && b.first - a.last > 1;
@@ -23,15 +25,7 @@ static size_t lower(const struct st_intervals *set, struct st_interval item) {
 }
 
 static bool grow(struct st_intervals *set) {
-	if (set->count < set->cap)
-		return true;
-	size_t cap = set->cap ? set->cap * 2 : 4;
-	struct st_interval *items = realloc(set->items, cap * sizeof *items);
-	if (!items)
-		return false;
-	set->items = items;
-	set->cap = cap;
-	return true;
+	return st_array_room(&set->items, set->count, sizeof *set->items);
 }
 
 /* Replace count intervals, from index at, by one. There must be room. */

@@ -32,7 +32,6 @@ struct st_interval {
 struct st_intervals {
 	struct st_interval *items;
 	size_t count;
-	size_t cap;
 };
 
 /** Free the contents; the set is empty and usable again. */

@@ -3,6 +3,7 @@
 #include <limits.h>
 #include <stdint.h>
 
+#include "base/array.h"
 #include "fs/ignore_file.h"
 #include "fs/sys.h"
 #include "text/imports.h"
@@ -44,14 +45,8 @@ static void notice(struct st_agents_chain *chain, struct st_str path, const char
 /* Add a file at the end, taking what found holds. */
 static int push(struct st_agents_chain *chain, struct st_str path, struct st_agents_found *found,
                 struct stet_error *err) {
-	if (chain->count == chain->cap) {
-		size_t cap = chain->cap ? chain->cap * 2 : 8;
-		struct st_agents_item *items = realloc(chain->items, cap * sizeof *items);
-		if (!items)
-			return st_fail_nomem(err);
-		chain->items = items;
-		chain->cap = cap;
-	}
+	if (!st_array_room(&chain->items, chain->count, sizeof *chain->items))
+		return st_fail_nomem(err);
 	char *copy = strndup(path.ptr, path.len);
 	if (!copy)
 		return st_fail_nomem(err);

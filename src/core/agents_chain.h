@@ -40,7 +40,6 @@ struct st_agents_chain {
 	struct st_buf dir;
 	struct st_agents_item *items;
 	size_t count;
-	size_t cap;
 	size_t imports;
 	/** What was skipped and why: sentences, each ended by NUL. */
 	struct st_buf notices;

@@ -1,4 +1,5 @@
 #include "core/agents_given.h"
+#include "base/array.h"
 
 /* ---- records ---- */
 
@@ -67,15 +68,9 @@ static struct st_str owner_of(const struct st_agents_chain *chain,
 static int make_room(struct st_agents_given *given, struct stet_error *err) {
 	if (given->count == ST_AGENTS_RECORDS_MAX)
 		drop(given, 0);
-	if (given->count < given->cap)
-		return 0;
-	size_t cap = given->cap ? given->cap * 2 : 8;
-	struct st_agents_record *records = realloc(given->records, cap * sizeof *records);
-	if (!records)
-		return st_fail_nomem(err);
-	given->records = records;
-	given->cap = cap;
-	return 0;
+	return st_array_room(&given->records, given->count, sizeof *given->records)
+	           ? 0
+	           : st_fail_nomem(err);
 }
 
 int st_agents_given_add(struct st_agents_given *given, struct st_str path, struct st_str owner,

@@ -31,7 +31,6 @@ struct st_agents_record {
 struct st_agents_given {
 	struct st_agents_record *records;
 	size_t count;
-	size_t cap;
 	/** Notices that were said. */
 	struct st_lru said;
 	/** Moves with every change of the above. */

@@ -1,5 +1,6 @@
 /* The index: every instruction file of a workspace, and why one would not be loaded. */
 #include "core/agents_list.h"
+#include "base/array.h"
 #include "fs/walk.h"
 
 /* A file of a name that counts, as the walk met it. */
@@ -16,7 +17,6 @@ struct hits {
 	pthread_mutex_t lock;
 	struct hit *list;
 	size_t count;
-	size_t cap;
 	struct stet_agents *notices;
 };
 
@@ -28,14 +28,8 @@ static void hits_release(struct hits *hits) {
 }
 
 static int push(struct hits *hits, const struct hit *hit, struct stet_error *err) {
-	if (hits->count == hits->cap) {
-		size_t cap = hits->cap ? hits->cap * 2 : 64;
-		struct hit *list = realloc(hits->list, cap * sizeof *list);
-		if (!list)
-			return st_fail_nomem(err);
-		hits->list = list;
-		hits->cap = cap;
-	}
+	if (!st_array_room(&hits->list, hits->count, sizeof *hits->list))
+		return st_fail_nomem(err);
 	hits->list[hits->count++] = *hit;
 	return 0;
 }

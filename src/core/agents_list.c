@@ -3,6 +3,7 @@
 #include <limits.h>
 #include <stdio.h>
 
+#include "base/array.h"
 #include "base/utf8.h"
 #include "text/lines.h"
 
@@ -15,14 +16,8 @@ struct stet_agents *st_agents_list_new(void) {
 
 struct st_agents_entry *st_agents_list_add(struct stet_agents *list, const char *path,
                                            struct st_agents_file *file) {
-	if (list->count == list->cap) {
-		size_t cap = list->cap ? list->cap * 2 : 8;
-		struct st_agents_entry *entries = realloc(list->entries, cap * sizeof *entries);
-		if (!entries)
-			return NULL;
-		list->entries = entries;
-		list->cap = cap;
-	}
+	if (!st_array_room(&list->entries, list->count, sizeof *list->entries))
+		return NULL;
 	char *copy = strdup(path);
 	if (!copy)
 		return NULL;

@@ -48,7 +48,6 @@ struct st_agents_entry {
 struct stet_agents {
 	struct st_agents_entry *entries;
 	size_t count;
-	size_t cap;
 	char **notices;
 	size_t notice_count;
 };

@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "base/array.h"
+
 /* Events and paths one after the other in one piece of memory, found by their offsets. */
 struct stet_changes {
 	bool fresh;
@@ -12,21 +14,15 @@ struct stet_changes {
 		enum st_watch_event event;
 	} * items;
 	size_t count;
-	size_t room;
+
 	bool failed;
 };
 
 static void collect(void *data, const char *path, enum st_watch_event event) {
 	struct stet_changes *changes = data;
-	if (changes->count == changes->room) {
-		size_t room = changes->room ? changes->room * 2 : 64;
-		struct change *items = realloc(changes->items, room * sizeof *items);
-		if (!items) {
-			changes->failed = true;
-			return;
-		}
-		changes->items = items;
-		changes->room = room;
+	if (!st_array_room(&changes->items, changes->count, sizeof *changes->items)) {
+		changes->failed = true;
+		return;
 	}
 	changes->items[changes->count++] = (struct change){changes->paths.len, event};
 	st_buf_add(&changes->paths, st_strn(path, strlen(path) + 1));

@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "base/array.h"
+
 /* What waits to be stored: beyond so many, the oldest are forgotten. */
 enum { DEEDS_MAX = 10000 };
 
@@ -42,15 +44,7 @@ static bool make_room(struct st_deeds *deeds) {
 		deeds->count--;
 		memmove(deeds->items, deeds->items + 1, deeds->count * sizeof *deeds->items);
 	}
-	if (deeds->count < deeds->cap)
-		return true;
-	size_t cap = deeds->cap ? deeds->cap * 2 : 8;
-	struct st_deed *items = realloc(deeds->items, cap * sizeof *items);
-	if (!items)
-		return false;
-	deeds->items = items;
-	deeds->cap = cap;
-	return true;
+	return st_array_room(&deeds->items, deeds->count, sizeof *deeds->items);
 }
 
 int st_deeds_add(struct st_deeds *deeds, const struct st_deed *deed, struct stet_error *err) {

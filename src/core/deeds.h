@@ -44,7 +44,6 @@ static inline bool st_deed_is_logged(const struct st_deed *deed) {
 struct st_deeds {
 	struct st_deed *items;
 	size_t count;
-	size_t cap;
 	/** How many of them are writes. */
 	size_t writes;
 };

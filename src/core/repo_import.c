@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "base/json.h"
+#include "base/hex.h"
 #include "base/quote.h"
 #include "core/repo_json.h"
 #include "core/session.h"
@@ -31,27 +32,6 @@ static int get_list(yyjson_val *root, const char *key, yyjson_val **list, struct
 	return !*list || yyjson_is_arr(*list) ? 0 : wrong(key, "a list", *list, err);
 }
 
-static int hex_digit(char digit) {
-	if (digit >= '0' && digit <= '9')
-		return digit - '0';
-	if (digit >= 'a' && digit <= 'f')
-		return digit - 'a' + 10;
-	return -1;
-}
-
-/* Bytes from their digits; false if they are not such digits, or too many. */
-static bool from_hex(struct st_str hex, unsigned char *bytes, size_t max) {
-	if (hex.len % 2 || hex.len / 2 > max)
-		return false;
-	for (size_t i = 0; i < hex.len / 2; i++) {
-		int high = hex_digit(hex.ptr[2 * i]), low = hex_digit(hex.ptr[2 * i + 1]);
-		if (high < 0 || low < 0)
-			return false;
-		bytes[i] = (unsigned char)(high << 4 | low);
-	}
-	return true;
-}
-
 static int get_hash(yyjson_val *file, const char *key, bool *there, struct st_hash *hash,
                     struct stet_error *err) {
 	yyjson_val *value = yyjson_obj_get(file, key);
@@ -59,7 +39,7 @@ static int get_hash(yyjson_val *file, const char *key, bool *there, struct st_ha
 	if (!value)
 		return 0;
 	struct st_str hex = st_json_str(value);
-	if (hex.len != ST_HASH_HEX || !from_hex(hex, hash->bytes, ST_HASH_SIZE))
+	if (hex.len != ST_HASH_HEX || st_hex_decode(hex, hash->bytes, ST_HASH_SIZE) < 0)
 		return wrong(key, "a SHA-256 of 64 hex digits", value, err);
 	return 0;
 }
@@ -72,7 +52,7 @@ static bool get_path(yyjson_val *file, char path[4096]) {
 	struct st_str text = st_json_str(yyjson_obj_get(file, "path"));
 	memset(path, 0, 4096);
 	if (hex)
-		return from_hex(st_json_str(hex), (unsigned char *)path, 4095);
+		return st_hex_decode(st_json_str(hex), path, 4095) >= 0;
 	if (text.len == 0 || text.len > 4095 || memchr(text.ptr, '\0', text.len))
 		return false;
 	memcpy(path, text.ptr, text.len);

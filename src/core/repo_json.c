@@ -4,6 +4,7 @@
 #include <sys/file.h>
 #include <time.h>
 
+#include "base/hex.h"
 #include "base/json.h"
 #include "base/utf8.h"
 #include "core/file_type.h"
@@ -39,8 +40,7 @@ static void add_path(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *pa
 	if (st_utf8_valid(st_str(path)))
 		return;
 	st_auto(st_buf) hex = ST_BUF_INIT;
-	for (const char *at = path; *at; at++)
-		st_buf_addf(&hex, "%02x", (unsigned char)*at);
+	st_hex_add(&hex, st_str(path));
 	st_json_add_text(doc, object, "path_hex", st_buf_str(&hex));
 }
 

@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 
+#include "base/array.h"
 #include "base/quote.h"
 #include "fs/sys.h"
 
@@ -59,16 +60,9 @@ static mode_t type_of(int dirfd, const struct dirent *entry) {
 	           : 0;
 }
 
-static bool add_entry(struct st_listing *listing, size_t *cap, int dirfd,
-                      const struct dirent *entry) {
-	if (listing->count == *cap) {
-		size_t more = *cap ? *cap * 2 : 64;
-		void *grown = realloc(listing->entries, more * sizeof *listing->entries);
-		if (!grown)
-			return false;
-		listing->entries = grown;
-		*cap = more;
-	}
+static bool add_entry(struct st_listing *listing, int dirfd, const struct dirent *entry) {
+	if (!st_array_room(&listing->entries, listing->count, sizeof *listing->entries))
+		return false;
 	char *name = strdup(entry->d_name);
 	if (!name)
 		return false;
@@ -79,7 +73,6 @@ static bool add_entry(struct st_listing *listing, size_t *cap, int dirfd,
 
 static int read_entries(DIR *stream, struct st_listing *listing, const char *path,
                         struct stet_error *err) {
-	size_t cap = 0;
 	for (;;) {
 		errno = 0;
 		const struct dirent *entry = readdir(stream);
@@ -93,7 +86,7 @@ static int read_entries(DIR *stream, struct st_listing *listing, const char *pat
 			listing->cut = true;
 			return 0;
 		}
-		if (!add_entry(listing, &cap, dirfd(stream), entry))
+		if (!add_entry(listing, dirfd(stream), entry))
 			return st_fail_nomem(err);
 	}
 }

@@ -1,17 +1,22 @@
 #include "fs/hash.h"
 
+#include <openssl/core_names.h>
+#include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <pthread.h>
 
+#include "base/hex.h"
 #include "base/words.h"
 #include "fs/sys.h"
 
 /*
  * Fetching the digest costs more than hashing a small file, so it is done
- * once, and each thread keeps its context.
+ * once, and each thread keeps its context. A library context of our own reads
+ * no openssl.cnf, which may activate providers that have no SHA-256.
  */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t context_key;
+static OSSL_LIB_CTX *library;
 static EVP_MD *digest;
 
 static void free_context(void *context) {
@@ -19,7 +24,8 @@ static void free_context(void *context) {
 }
 
 static void prepare(void) {
-	digest = EVP_MD_fetch(NULL, "SHA256", NULL);
+	library = OSSL_LIB_CTX_new();
+	digest = library ? EVP_MD_fetch(library, "SHA256", NULL) : NULL;
 	if (pthread_key_create(&context_key, free_context) != 0) {
 		EVP_MD_free(digest);
 		digest = NULL;
@@ -50,6 +56,29 @@ int st_hash_of(struct st_str bytes, struct st_hash *hash, struct stet_error *err
 	return 0;
 }
 
+int st_hash_keyed(struct st_str key, struct st_str bytes, struct st_hash *hash,
+                  struct stet_error *err) {
+	pthread_once(&once, prepare);
+	char name[] = "SHA256";
+	const OSSL_PARAM params[] = {
+		OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, name, 0),
+		OSSL_PARAM_construct_end(),
+	};
+	EVP_MAC *mac = library ? EVP_MAC_fetch(library, "HMAC", NULL) : NULL;
+	EVP_MAC_CTX *context = mac ? EVP_MAC_CTX_new(mac) : NULL;
+	size_t len;
+	bool done = context && EVP_MAC_init(context, (const unsigned char *)key.ptr, key.len, params) &&
+	            EVP_MAC_update(context, (const unsigned char *)bytes.ptr, bytes.len) &&
+	            EVP_MAC_final(context, hash->bytes, &len, ST_HASH_SIZE);
+	EVP_MAC_CTX_free(context);
+	EVP_MAC_free(mac);
+	return done ? 0 : st_fail_nomem(err);
+}
+
+bool st_hash_eq_secret(const struct st_hash *a, const struct st_hash *b) {
+	return CRYPTO_memcmp(a->bytes, b->bytes, ST_HASH_SIZE) == 0;
+}
+
 int st_hash_file(int fd, uint64_t max, struct st_hash *hash, struct stet_error *err) {
 	EVP_MD_CTX *context = thread_context();
 	if (!context || !EVP_DigestInit_ex2(context, digest, NULL))
@@ -77,13 +106,6 @@ void st_hash_hex(const struct st_hash *hash, char *hex, size_t digits) {
 	hex[digits] = '\0';
 }
 
-static int digit_value(char digit) {
-	if (digit >= '0' && digit <= '9')
-		return digit - '0';
-	digit |= 0x20;
-	return digit >= 'a' && digit <= 'f' ? digit - 'a' + 10 : -1;
-}
-
 int st_hash_matches(const struct st_hash *hash, struct st_str hex, struct stet_error *err) {
 	if (hex.len < ST_HASH_SHORT || hex.len > ST_HASH_HEX)
 		return st_fail(err, STET_E_INVALID,
@@ -91,7 +113,7 @@ int st_hash_matches(const struct st_hash *hash, struct st_str hex, struct stet_e
 		               st_word(ST_WORD_HASH_SOURCE));
 	int same = 1;
 	for (size_t i = 0; i < hex.len; i++) {
-		int value = digit_value(hex.ptr[i]);
+		int value = st_hex_digit(hex.ptr[i]);
 		if (value < 0)
 			return st_fail(
 				err, STET_E_INVALID,

@@ -21,6 +21,13 @@ struct st_hash {
 /** Hash some bytes. Returns 0 or STET_E_NOMEM. Thread-safe. */
 [[nodiscard]] int st_hash_of(struct st_str bytes, struct st_hash *hash, struct stet_error *err);
 
+/** HMAC-SHA-256 of some bytes. Returns 0 or STET_E_NOMEM. Thread-safe. */
+[[nodiscard]] int st_hash_keyed(struct st_str key, struct st_str bytes, struct st_hash *hash,
+                                struct stet_error *err);
+
+/** Compare two hashes in constant time: the time tells nothing about a secret one. */
+bool st_hash_eq_secret(const struct st_hash *a, const struct st_hash *b);
+
 /**
  * Hash an open file from its start, in a bounded piece of memory.
  *

@@ -4,6 +4,7 @@
 #include <sys/file.h>
 #include <sys/random.h>
 
+#include "base/hex.h"
 #include "fs/dirs.h"
 #include "fs/state.h"
 #include "fs/sys.h"
@@ -249,18 +250,12 @@ void st_rescue_leave(struct st_guard *guard, const char *path, struct st_rescue 
 
 /* ---- what processes that are gone left behind ---- */
 
-static int hex_digit(char c) {
-	static const char digits[] = "0123456789ABCDEF";
-	const char *at = c ? strchr(digits, c) : NULL;
-	return at ? (int)(at - digits) : -1;
-}
-
 /* The path inside HASH16-PATH, unescaped. */
 static void path_of_name(const char *name, char path[NAME_SIZE]) {
 	size_t len = 0;
 	for (const char *p = name + ST_HASH_SHORT + 1; *p; p++) {
-		int high = *p == '%' ? hex_digit(p[1]) : -1;
-		int low = high >= 0 ? hex_digit(p[2]) : -1;
+		int high = *p == '%' ? st_hex_digit(p[1]) : -1;
+		int low = high >= 0 ? st_hex_digit(p[2]) : -1;
 		path[len++] = low >= 0 && high + low > 0 ? (char)(high << 4 | low) : *p;
 		if (low >= 0)
 			p += 2;

@@ -6,6 +6,7 @@
 #include <sys/file.h>
 #include <sys/random.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "fs/dirs.h"
 #include "fs/displaced.h"
@@ -164,7 +165,7 @@ struct version {
 /* What there is; zeroed, nothing. */
 struct census {
 	struct version *versions;
-	size_t count, cap;
+	size_t count;
 	uint64_t bytes;
 };
 
@@ -173,14 +174,8 @@ static void census_release(struct census *census) {
 }
 
 static bool note(struct census *census, const char *name, const struct stat *st) {
-	if (census->count == census->cap) {
-		size_t cap = census->cap ? census->cap * 2 : 256;
-		struct version *more = realloc(census->versions, cap * sizeof *more);
-		if (!more)
-			return false;
-		census->versions = more;
-		census->cap = cap;
-	}
+	if (!st_array_room(&census->versions, census->count, sizeof *census->versions))
+		return false;
 	struct version *version = &census->versions[census->count++];
 	version->used = st->st_mtim;
 	version->size = room_of((uint64_t)st->st_size);

@@ -105,7 +105,6 @@ struct st_watch {
 	/** Watches whose directory has left its place. */
 	int *loose;
 	size_t loose_count;
-	size_t loose_room;
 	/** The watch of the directory above the root, which is where the root is removed from. */
 	int above_wd;
 	/** The watch for git's own file of rules, and the entry of that directory which counts. */

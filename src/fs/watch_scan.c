@@ -3,6 +3,7 @@
 #include <sys/vfs.h>
 
 #include "base/clock.h"
+#include "base/array.h"
 #include "fs/ignore_file.h"
 #include "fs/sys.h"
 #include "fs/watch_look.h"
@@ -74,15 +75,9 @@ static void let_go(struct st_watch *watch, int wd) {
 	if (!owner)
 		return;
 	owner->node = NULL;
-	if (watch->loose_count == watch->loose_room) {
-		size_t room = watch->loose_room ? watch->loose_room * 2 : 16;
-		int *loose = realloc(watch->loose, room * sizeof *loose);
-		if (!loose) {
-			st_inotify_drop(&watch->in, wd);
-			return;
-		}
-		watch->loose = loose;
-		watch->loose_room = room;
+	if (!st_array_room(&watch->loose, watch->loose_count, sizeof *watch->loose)) {
+		st_inotify_drop(&watch->in, wd);
+		return;
 	}
 	watch->loose[watch->loose_count++] = wd;
 }

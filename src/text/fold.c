@@ -3,6 +3,7 @@
 #include <ctype.h>
 
 #include "base/cancel.h"
+#include "base/hex.h"
 #include "base/quote.h"
 #include "base/unicode.h"
 #include "base/utf8.h"
@@ -29,18 +30,11 @@ bool st_fold_is_space(uint32_t point) {
 	return st_char_kind(point) == ST_CHAR_BLANK;
 }
 
-static int hex_value(char c) {
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c = (char)(c | 0x20);
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* Read all of a view as a number; false if it is none, or no character has it. */
 static bool read_point(struct st_str digits, uint32_t base, uint32_t *point) {
 	*point = 0;
 	for (size_t i = 0; i < digits.len; i++) {
-		int value = hex_value(digits.ptr[i]);
+		int value = st_hex_digit(digits.ptr[i]);
 		if (value < 0 || (uint32_t)value >= base || i == 6)
 			return false;
 		*point = *point * base + (uint32_t)value;

@@ -5,6 +5,7 @@
 
 #include <cmark.h>
 
+#include "base/array.h"
 #include "base/cancel.h"
 #include "base/words.h"
 #include "text/frontmatter.h"
@@ -99,23 +100,8 @@ static struct st_str line_text(const struct st_lines *lines, size_t n, bool endi
 	return st_str_slice(line, at, line.len);
 }
 
-/*
- * Room for one more. Arrays have room for a power of two, 8 at least, so the
- * count alone says when one is full.
- */
-static bool make_room(void *array, size_t count, size_t size) {
-	if (count != 0 && (count < 8 || (count & (count - 1)) != 0))
-		return true;
-	void **place = array;
-	void *grown = reallocarray(*place, count ? count * 2 : 8, size);
-	if (!grown)
-		return false;
-	*place = grown;
-	return true;
-}
-
 static bool add_anchor(struct st_markdown *md, struct st_str id, size_t line) {
-	if (!make_room(&md->anchors, md->anchor_count, sizeof *md->anchors))
+	if (!st_array_room(&md->anchors, md->anchor_count, sizeof *md->anchors))
 		return false;
 	md->anchors[md->anchor_count++] = (struct st_anchor){id, line};
 	return true;
@@ -209,7 +195,7 @@ static void add_heading(struct walk *walk) {
 	locate_heading(walk, &heading);
 	walk->failed |= walk->text.failed ||
 	                !copy_string(md, st_str_trim(st_buf_str(&walk->text)), &heading.text) ||
-	                !make_room(&md->headings, md->heading_count, sizeof *md->headings);
+	                !st_array_room(&md->headings, md->heading_count, sizeof *md->headings);
 	if (walk->failed)
 		return;
 	md->headings[md->heading_count++] = heading;
@@ -303,7 +289,7 @@ static void add_code(struct walk *walk, cmark_node *node) {
 	while (word < info.len && !is_blank(info.ptr[word]))
 		word++;
 	walk->failed |= !copy_string(md, st_strn(info.ptr, word), &code.language) ||
-	                !make_room(&md->codes, md->code_count, sizeof *md->codes);
+	                !st_array_room(&md->codes, md->code_count, sizeof *md->codes);
 	if (!walk->failed)
 		md->codes[md->code_count++] = code;
 }
@@ -462,7 +448,7 @@ static bool read_keys(struct st_markdown *md) {
 		struct st_str key = st_frontmatter_key(st_lines_body(&md->lines, n));
 		if (key.len == 0)
 			continue;
-		if (!make_room(&md->keys, md->key_count, sizeof *md->keys))
+		if (!st_array_room(&md->keys, md->key_count, sizeof *md->keys))
 			return false;
 		md->keys[md->key_count++] = key;
 	}

@@ -1,5 +1,6 @@
 #include "tools/tree.h"
 
+#include "base/array.h"
 #include "text/braces.h"
 
 /* STEP: after how many entries it is asked whether anybody still waits. */
@@ -100,14 +101,8 @@ static int add_item(struct st_tree *tree, struct st_str path, bool is_dir, struc
 		tree->cut = true;
 		return 0;
 	}
-	if (tree->count == tree->cap) {
-		size_t cap = tree->cap ? tree->cap * 2 : 256;
-		void *grown = realloc(tree->items, cap * sizeof *tree->items);
-		if (!grown)
-			return st_fail_nomem(err);
-		tree->items = grown;
-		tree->cap = cap;
-	}
+	if (!st_array_room(&tree->items, tree->count, sizeof *tree->items))
+		return st_fail_nomem(err);
 	char *copy = strndup(path.ptr, path.len);
 	if (!copy)
 		return st_fail_nomem(err);

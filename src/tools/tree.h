@@ -29,7 +29,6 @@ struct st_tree {
 	/** By path; a directory stands before what is in it. */
 	struct st_tree_item *items;
 	size_t count;
-	size_t cap;
 	/** How long all paths are. */
 	size_t bytes;
 	/** More than ST_TREE_MAX, or ST_TREE_BYTES_MAX. */
