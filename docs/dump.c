@@ -1,6 +1,7 @@
 /*
  * What stet says about itself, for tools/make-docs: its tools as a JSON array,
- * its commands as a JSON object with "commands", or with "guide" the editing guide.
+ * its commands and the keys of its configuration as a JSON object with
+ * "commands", or with "guide" the editing guide.
  */
 #include <stdio.h>
 #include <string.h>
@@ -69,6 +70,13 @@ static int dump_commands(void) {
 	dump_options(json, "/options", common_options);
 	for (size_t i = 0; commands[i]; i++)
 		dump_command(json, i, commands[i]);
+	for (size_t i = 0; stet_config_key(i); i++) {
+		begin(json, "/config");
+		set(json, "/config", i, "key", stet_config_key(i));
+		set(json, "/config", i, "default", stet_config_default(i));
+		set(json, "/config", i, "rule", stet_config_rule(i));
+		set(json, "/config", i, "description", stet_config_description(i));
+	}
 	char *text = stet_json_write(json, 1, NULL);
 	int status = text ? puts(text) < 0 : 1;
 	stet_free(text);

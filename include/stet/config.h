@@ -42,7 +42,7 @@ STET_API void stet_config_free(struct stet_config *config);
 /**
  * Set a key, with more weight than everything that was loaded.
  *
- * @value   As in the environment: "true", "65536", ".md,.txt", "merge".
+ * @value   As in the environment: "true", "65536", ".md,.txt", "merge", "nested".
  * @source  Who says so, for stet_config_source(); copied.
  * @return  0, STET_E_INVALID (no such key, no such value), STET_E_NOMEM.
  */
@@ -54,9 +54,10 @@ STET_API STET_NODISCARD int stet_config_set(struct stet_config *config, const ch
 STET_API STET_NODISCARD int stet_config_apply(const struct stet_config *config,
                                               struct stet_workspace *ws, struct stet_error *err);
 
-/** The n-th key (from 0), and what it is about; NULL beyond the last. */
+/** The n-th key (from 0), what it is about, and its value by default; NULL beyond the last. */
 STET_API const char *stet_config_key(size_t n);
 STET_API const char *stet_config_description(size_t n);
+STET_API const char *stet_config_default(size_t n);
 
 /**
  * What a workspace's stet.json may do to the n-th key: nothing ("user"), or

@@ -13,8 +13,8 @@
  *     struct stet_context *context = stet_context_new();
  *     char *prompt = NULL;
  *
- *     stet_context_set(context, STET_CONTEXT_SNAPSHOT, "...", 3);
- *     if (stet_context_compact(context, "[]", 2, &prompt, NULL, err) == 0)
+ *     if (stet_context_take(context, session, err) == 0 &&
+ *         stet_context_compact(context, "[]", 2, &prompt, NULL, err) == 0)
  *             puts(prompt);
  *     stet_free(prompt);
  *     stet_context_free(context);
@@ -28,7 +28,7 @@
 
 #include <stddef.h>
 
-#include "stet/error.h"
+#include "stet/session.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -56,7 +56,10 @@ enum stet_context_number {
 	STET_CONTEXT_BUDGET,
 	/** Tokens that the model makes of what o200k makes 100 of; 100 at first. */
 	STET_CONTEXT_PERCENT,
-	/** 0 to hand back the full history, untouched; 1 at first. */
+	/**
+	 * 1 at first. 0 for no snapshot: stet_context_compact() hands back the full
+	 * history, untouched, and stet_context_prompt() leaves the snapshot out.
+	 */
 	STET_CONTEXT_USE_SNAPSHOT,
 };
 
@@ -84,6 +87,16 @@ STET_API void stet_context_free(struct stet_context *context);
  */
 STET_API STET_NODISCARD int stet_context_set(struct stet_context *context, int text,
                                              const char *value, size_t len, struct stet_error *err);
+
+/**
+ * Take the state of a session's workspace: its snapshot, which is logged
+ * (stet_workspace_log()), and whether prompts use it there
+ * (stet_snapshot_used()).
+ *
+ * @return 0, STET_E_BUSY, STET_E_NO_SPACE, STET_E_LIMIT, STET_E_NOMEM, STET_E_IO.
+ */
+STET_API STET_NODISCARD int stet_context_take(struct stet_context *context,
+                                              struct stet_session *session, struct stet_error *err);
 
 /** Set one of its numbers. */
 STET_API void stet_context_set_number(struct stet_context *context, int number, size_t value);

@@ -84,6 +84,19 @@ STET_API STET_NODISCARD int stet_story(struct stet_workspace *ws, char **id,
                                        struct stet_error *err);
 
 /**
+ * Say for the story whether prompts have the snapshot (1) or the full history
+ * (0), whatever STET_OPTION_USE_SNAPSHOT says; -1 to go by that again. It goes
+ * with the story.
+ *
+ * @return 0, STET_E_INVALID (there is no story), or as stet_state_json().
+ */
+STET_API STET_NODISCARD int stet_story_use_snapshot(struct stet_workspace *ws, int use,
+                                                    struct stet_error *err);
+
+/** Whether prompts have the snapshot: 1 or 0 by the story, or else by the option; or as stet_state_json(). */
+STET_API STET_NODISCARD int stet_snapshot_used(struct stet_workspace *ws, struct stet_error *err);
+
+/**
  * Add a task.
  *
  * @text      What is to be done, up to 4096 bytes of UTF-8.

@@ -90,6 +90,15 @@ STET_API STET_NODISCARD int stet_watcher_set(struct stet_watcher *watcher,
                                              enum stet_watch_option option, int64_t value,
                                              struct stet_error *err);
 
+/**
+ * Leave out the state directory of a workspace that does not call it `.stet`
+ * (stet_workspace_state_dir()), before the start.
+ *
+ * @return 0, STET_E_INVALID or STET_E_NOMEM.
+ */
+STET_API STET_NODISCARD int stet_watcher_state_dir(struct stet_watcher *watcher, const char *name,
+                                                   struct stet_error *err);
+
 /** Begin to watch. Returns 0, STET_E_INVALID (started already), STET_E_LIMIT, STET_E_NOMEM, STET_E_IO. */
 STET_API STET_NODISCARD int stet_watcher_start(struct stet_watcher *watcher,
                                                struct stet_error *err);

@@ -74,6 +74,12 @@ enum stet_option {
 	STET_OPTION_HASH_PROVES,
 	/** 1: a server's answers carry structuredContent besides their text. 0 (the default): not. */
 	STET_OPTION_STRUCTURED,
+	/**
+	 * 1 (the default): prompts have the snapshot instead of the history
+	 * (stet_context_take()). 0: the full history. A story may say otherwise for
+	 * itself, see stet_story_use_snapshot().
+	 */
+	STET_OPTION_USE_SNAPSHOT,
 };
 
 /**

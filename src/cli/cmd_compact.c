@@ -99,7 +99,8 @@ static int compact(const struct arguments *args, struct stet_context *context, c
 	if (stet_context_compact(context, messages, len, &prompt, &prompt_len, &err) < 0)
 		return report(&err);
 	int status = DONE;
-	if (archive && !has_option(args, "--full"))
+	/* A history that is handed back whole has no name in an archive. */
+	if (archive && *stet_context_archive(context))
 		status = keep(archive, stet_context_archive(context), messages, len);
 	if (status == DONE)
 		return prompt_print(args, context, prompt, prompt_len);
@@ -143,7 +144,9 @@ const struct command compact_command = {
 		"with "
 		"the system prompt, the user's requests, the snapshot of the workspace and the last "
 		"exchange "
-		"alone. Tool calls stay with their results, and what is cut says so.\n\n"
+		"alone. Tool calls stay with their results, and what is cut says so. Where snapshots are "
+		"not used (the key useSnapshot, or stet story --use-snapshot), the messages come back "
+		"untouched.\n\n"
 		"The prompt names an archive. With --archive the messages that came in are kept under that "
 		"name, one line each, and --restore prints them again.",
 	.max = 1,

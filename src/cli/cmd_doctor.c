@@ -269,25 +269,22 @@ static int print_json(const struct stet_json *json) {
 	return DONE;
 }
 
-static int print(struct findings *found, const struct options *options, struct stet_workspace *ws) {
-	struct stet_config *config = NULL;
+/* Without a configuration, since the user's file is wrong, all else is told. */
+static int print(struct findings *found, const struct options *options,
+                 const struct stet_config *config) {
 	int status = DONE;
 	if (!options->json) {
 		status = table_print(&found->table);
 		putchar('\n');
 	}
-	int configured = configure(options, ws, &config);
-	if (configured == DONE && status == DONE)
+	if (config && status == DONE)
 		status = print_config(config, found->json, options->json);
 	if (options->json && status == DONE)
 		status = print_json(found->json);
-	stet_config_free(config);
-	if (status == DONE)
-		status = configured;
-	return status != DONE ? status : found->worst == BROKEN ? REFUSED : done();
+	return status != DONE ? status : done();
 }
 
-static void look_at_all(struct findings *found, struct stet_workspace *ws) {
+static void look_at_all(struct findings *found, struct stet_workspace *ws, const char *state_dir) {
 	const char *path = stet_workspace_root(ws);
 	int root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	look_at_kernel(found);
@@ -297,7 +294,7 @@ static void look_at_all(struct findings *found, struct stet_workspace *ws) {
 	look_at_watches(found);
 	progress_end();
 	look_at_state(found, ws);
-	look_at_kept(found, root);
+	look_at_kept(found, root, state_dir);
 	look_at_clients(found, path);
 	if (root >= 0)
 		close(root);
@@ -313,8 +310,13 @@ static int run(const struct options *options, const struct arguments *args) {
 		stet_json_free(found.json);
 		return report(&err);
 	}
-	look_at_all(&found, ws);
-	int status = print(&found, options, ws);
+	struct stet_config *config = NULL;
+	int configured = configure(options, ws, &config);
+	look_at_all(&found, ws, config ? stet_config_value(config, "stateDir") : ".stet");
+	int status = print(&found, options, config);
+	if (status == DONE)
+		status = configured != DONE ? configured : found.worst == BROKEN ? REFUSED : DONE;
+	stet_config_free(config);
 	table_release(&found.table);
 	stet_json_free(found.json);
 	stet_workspace_close(ws);

@@ -26,8 +26,9 @@ const struct command prompt_command = {
 	.summary = "make a prompt of a template and the state of the work",
 	.description =
 		"Print the messages of a new request to a model, as JSON: the system prompt, the snapshot "
-		"of "
-		"the workspace and the request to complete the open tasks, within a budget of tokens.",
+		"of the workspace and the request to complete the open tasks, within a budget of tokens. "
+		"Where snapshots are not used (the key useSnapshot, or stet story --use-snapshot), it is "
+		"left out, and the history is yours to add.",
 	.options = options,
 	.examples =
 		(const struct example[]){

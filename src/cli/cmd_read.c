@@ -14,17 +14,26 @@ static void put_numbered(const char *text, size_t len, size_t number) {
 	}
 }
 
+/* Whether this one is to be shown: with "nested" the root's own is known already. */
+static bool is_wanted(const struct work *work, const struct stet_agents *agents, size_t n) {
+	return strcmp(stet_config_value(work->config, "agents"), "nested") != 0 ||
+	       strchr(stet_agents_path(agents, n), '/');
+}
+
 /* The instructions that newly apply, apart from the text of the file. */
 static void put_agents(struct work *work, const char *path) {
 	struct stet_agents *agents = NULL;
 	struct stet_error err = {0};
+	if (strcmp(stet_config_value(work->config, "agents"), "false") == 0)
+		return;
 	if (stet_agents_for_path(work->session, path, &agents, &err) < 0)
 		complain("The instructions for this file could not be looked for. %s", err.message);
 	fflush(stdout);
 	for (size_t i = 0; agents && i < stet_agents_count(agents); i++) {
 		size_t len = 0;
 		const char *block = stet_agents_block(agents, i, &len);
-		put_line(stderr, block, len);
+		if (is_wanted(work, agents, i))
+			put_line(stderr, block, len);
 	}
 	stet_agents_free(agents);
 }

@@ -4,8 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/output.h"
 #include "cli/signals.h"
+#include "cli/work.h"
 
 static void print_json(const char *path, const char *event) {
 	struct stet_json *json = stet_json_new();
@@ -69,16 +69,32 @@ static int loop(struct stet_watcher *watcher, int signals) {
 	}
 }
 
+/* By the configuration of the directory: its state is no news. */
+static int leave_out_state(struct stet_watcher *watcher, const char *dir,
+                           const struct options *options) {
+	struct stet_error err = {0};
+	struct stet_workspace *ws = NULL;
+	struct stet_config *config = NULL;
+	if (stet_workspace_open(dir, &ws, &err) < 0)
+		return report(&err);
+	int status = configure(options, ws, &config);
+	if (status == DONE &&
+	    stet_watcher_state_dir(watcher, stet_config_value(config, "stateDir"), &err) < 0)
+		status = report(&err);
+	stet_config_free(config);
+	stet_workspace_close(ws);
+	return status;
+}
+
 static int watch(const char *dir, struct options *options, int signals) {
 	struct stet_error err = {0};
 	struct stet_watcher *watcher = NULL;
-	int code = stet_watcher_new(dir, print_change, options, &watcher, &err);
-	if (code == 0)
-		code = stet_watcher_start(watcher, &err);
-	int status;
-	if (code < 0) {
+	if (stet_watcher_new(dir, print_change, options, &watcher, &err) < 0)
+		return report(&err);
+	int status = leave_out_state(watcher, dir, options);
+	if (status == DONE && stet_watcher_start(watcher, &err) < 0)
 		status = report(&err);
-	} else {
+	if (status == DONE) {
 		puts(options->json ? "{\"event\":\"ready\"}" : "READY");
 		status = loop(watcher, signals);
 	}
@@ -102,7 +118,8 @@ const struct command watch_command = {
 	.summary = "print the files that appear, change and go",
 	.synopsis = "[DIR]",
 	.description =
-		"Prints READY (with --json {\"event\":\"ready\"}) once the tree below DIR is watched (the root by default), then a line for "
+		"Prints READY (with --json {\"event\":\"ready\"}) once the tree below DIR is watched (the "
+        "root by default), then a line for "
 		"each file that appears, changes or goes: add, change or unlink, a tab, and the path. A "
 		"path with control or invisible characters is quoted: \"one\\ntwo\". With --json each line "
 		" behind the first is an object with event and path.\n\n"

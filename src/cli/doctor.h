@@ -24,7 +24,7 @@ void find(struct findings *found, enum verdict verdict, const char *about, const
 /** The state directory, and what is in its database. */
 void look_at_state(struct findings *found, struct stet_workspace *ws);
 
-/** Copies of what others wrote, below the descriptor of the root. */
-void look_at_kept(struct findings *found, int root);
+/** Copies of what others wrote, in a directory of that name below the descriptor of the root. */
+void look_at_kept(struct findings *found, int root, const char *state_dir);
 
 #endif

@@ -18,25 +18,26 @@ static const char *text_of(const struct stet_json *state, const char *pointer) {
 
 /* ---- the database ---- */
 
-/* What is wrong with a database, and what to do. */
+/* What is wrong with a database, behind its name, and what to do. */
 static const struct problem {
 	const char *name;
 	enum verdict verdict;
 	const char *what;
 	const char *advice;
 } problems[] = {
-	{"damaged", BROKEN, "stet.db is damaged",
+	{"damaged", BROKEN, "is damaged",
      "The next command that meets it sets it aside as stet.db.damaged-N and makes a new one: "
      "story, files and tasks come back from repostate.json, what sessions had read has to be read "
      "again. Copy it first if you want to look at it"},
-	{"newer", BROKEN, "stet.db was written by a newer stet",
-     "It is left alone, and nothing is kept meanwhile. Use the newer stet, or move .stet away"},
-	{"foreign", BROKEN, "stet.db is not a database of stet",
+	{"newer", BROKEN, "was written by a newer stet",
+     "It is left alone, and nothing is kept meanwhile. Use the newer stet, or move the directory "
+     "away"},
+	{"foreign", BROKEN, "is not a database of stet",
      "The next command sets it aside as stet.db.damaged-N and makes a new one. If you need it, "
      "copy it first"},
-	{"locked", WEAK, "stet.db is locked by another process",
-     "Calls wait five seconds for it and then fail. fuser -v .stet/stet.db says who holds it"},
-	{"unreadable", BROKEN, "stet.db cannot be read",
+	{"locked", WEAK, "is locked by another process",
+     "Calls wait five seconds for it and then fail. fuser -v says who holds it"},
+	{"unreadable", BROKEN, "cannot be read",
      "Nothing is kept meanwhile. See who owns it and what is mounted there; remove it to have a "
      "new one made"},
 };
@@ -50,8 +51,9 @@ static void report_problem(struct findings *found, const struct stet_json *state
 		if (strcmp(problem->name, name) != 0)
 			continue;
 		/* The finding gets a full stop of its own. */
-		snprintf(what, sizeof what, "%s%s%.*s", problem->what, len > 0 ? ". " : "",
-		         (int)(len - (len > 0 && why[len - 1] == '.')), why);
+		snprintf(what, sizeof what, "%s/stet.db %s%s%.*s", text_of(state, "/directory"),
+		         problem->what, len > 0 ? ". " : "", (int)(len - (len > 0 && why[len - 1] == '.')),
+		         why);
 		find(found, problem->verdict, "database", what, problem->advice);
 	}
 }
@@ -59,13 +61,15 @@ static void report_problem(struct findings *found, const struct stet_json *state
 static void report_size(struct findings *found, const struct stet_json *state) {
 	int64_t bytes = stet_json_int(state, "/database/bytes", 0);
 	int64_t unused = stet_json_int(state, "/database/freeBytes", 0);
-	char what[256];
+	char what[256], advice[160];
 	snprintf(what, sizeof what,
 	         "stet.db is whole: schema %" PRId64 ", %" PRId64 " KiB, %" PRId64 " of them unused",
 	         stet_json_int(state, "/database/schema", 0), bytes / 1024, unused / 1024);
 	bool loose = unused > FREE_MAX && unused > bytes / 2;
-	find(found, loose ? WEAK : FINE, "database", what,
-	     loose ? "To have the space back, while no stet runs: sqlite3 .stet/stet.db VACUUM" : NULL);
+	snprintf(advice, sizeof advice,
+	         "To have the space back, while no stet runs: sqlite3 %s/stet.db VACUUM",
+	         text_of(state, "/directory"));
+	find(found, loose ? WEAK : FINE, "database", what, loose ? advice : NULL);
 	int64_t noted = stet_json_int(state, "/notedBytes", 0);
 	snprintf(what, sizeof what,
 	         "files: %" PRId64 ", tasks: %" PRId64 ", writes: %" PRId64 "%s, old versions: %" PRId64
@@ -93,11 +97,11 @@ static void report_sessions(struct findings *found, const struct stet_json *stat
 
 static void report_aside(struct findings *found, const struct stet_json *state) {
 	size_t count = stet_json_count(state, "/aside");
-	char what[128];
+	char what[200];
 	if (count == 0)
 		return;
-	snprintf(what, sizeof what, "%zu set aside, the first as .stet/%.60s", count,
-	         text_of(state, "/aside/0"));
+	snprintf(what, sizeof what, "%zu set aside, the first as %s/%.60s", count,
+	         text_of(state, "/directory"), text_of(state, "/aside/0"));
 	find(found, WEAK, "damaged", what, "Look for what you miss in it, then delete it");
 }
 
@@ -105,15 +109,20 @@ static void report_aside(struct findings *found, const struct stet_json *state) 
 
 static void report_state(struct findings *found, const struct stet_json *state) {
 	const char *distrust = stet_json_text(state, "/distrust", NULL);
+	const char *directory = text_of(state, "/directory");
+	char what[200];
 	if (distrust) {
 		find(found, BROKEN, "state", distrust, NULL);
 		return;
 	}
 	if (!stet_json_true(state, "/there")) {
-		find(found, FINE, "state", "none yet; .stet is made when something has to be kept", NULL);
+		snprintf(what, sizeof what, "none yet; %s is made when something has to be kept",
+		         directory);
+		find(found, FINE, "state", what, NULL);
 		return;
 	}
-	find(found, FINE, "state", ".stet is a directory of yours alone", NULL);
+	snprintf(what, sizeof what, "%s is a directory of yours alone", directory);
+	find(found, FINE, "state", what, NULL);
 	if (stet_json_type(state, "/database/problem"))
 		report_problem(found, state);
 	else if (stet_json_type(state, "/database")) {
@@ -141,10 +150,11 @@ void look_at_state(struct findings *found, struct stet_workspace *ws) {
 }
 
 /* What others wrote too late for the file, or a crash left: somebody may be missing it. */
-void look_at_kept(struct findings *found, int root) {
-	char what[128];
+void look_at_kept(struct findings *found, int root, const char *state_dir) {
+	char what[200], path[128];
 	size_t count = 0;
-	int fd = openat(root, ".stet/kept", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	snprintf(path, sizeof path, "%s/kept", state_dir);
+	int fd = openat(root, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	for (struct dirent *entry; dir && (entry = readdir(dir));)
 		count += entry->d_name[0] != '.';
@@ -152,7 +162,7 @@ void look_at_kept(struct findings *found, int root) {
 		closedir(dir);
 	if (count == 0)
 		return;
-	snprintf(what, sizeof what, "%zu kept in .stet/kept", count);
+	snprintf(what, sizeof what, "%zu kept in %s", count, path);
 	find(found, WEAK, "copies", what,
 	     "They hold bytes that were written too late for a file, or old ones; look, then delete "
 	     "them");

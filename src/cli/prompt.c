@@ -15,31 +15,17 @@ static int set_file(struct stet_context *context, int text, const char *name) {
 	return status;
 }
 
-/* The snapshot of the workspace: what the tool repo_state says. */
-static int set_snapshot(struct stet_context *context, const struct options *options,
-                        const struct arguments *args) {
+/* The snapshot of the workspace, and whether prompts use it there. */
+static int take_state(struct stet_context *context, const struct options *options,
+                      const struct arguments *args) {
 	struct stet_error err = {0};
-	struct stet_json *answer = NULL;
 	struct work work;
-	char *json = NULL;
-	size_t len = 0;
 	int status = work_open(&work, options);
 	if (status != DONE)
 		return status;
 	status = work_log(&work, args);
-	if (status != DONE)
-		return work_close(&work, status);
-	int code = stet_call(work.session, "repo_state", NULL, 0, &json, &len, &err);
-	if (code == 0)
-		code = stet_json_parse(json, len, 0, &answer, &err);
-	const char *text = code == 0 ? stet_json_text(answer, "/content/0/text", &len) : NULL;
-	if (text)
-		code = stet_context_set(context, STET_CONTEXT_SNAPSHOT, text, len, &err);
-	if (answer)
-		show_notices(answer);
-	status = code < 0 ? report(&err) : DONE;
-	stet_json_free(answer);
-	stet_free(json);
+	if (status == DONE && stet_context_take(context, work.session, &err) < 0)
+		status = report(&err);
 	return work_close(&work, status);
 }
 
@@ -75,7 +61,7 @@ static int set_texts(struct stet_context *context, const struct options *options
 		status = set_file(context, STET_CONTEXT_ADDITIONAL, additional);
 	if (status == DONE)
 		status = snapshot ? set_file(context, STET_CONTEXT_SNAPSHOT, snapshot)
-		                  : set_snapshot(context, options, args);
+		                  : take_state(context, options, args);
 	return status;
 }
 

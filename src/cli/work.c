@@ -7,7 +7,6 @@
 /* The most that is read from a file or from standard input; the tools take no more either. */
 #define INPUT_MAX ((size_t)64 << 20)
 
-/* A terminal takes more than a model. */
 enum { PAGE_BYTES = 1 << 20 };
 
 /* How long a replaced file is looked at for late writes before the process ends. */
@@ -42,6 +41,13 @@ int configure(const struct options *options, struct stet_workspace *ws, struct s
 	return code < 0 ? report(&err) : DONE;
 }
 
+/* A page is what a model takes; in a shell it is larger, unless somebody asked for this one. */
+static int set_page(struct work *work, struct stet_error *err) {
+	if (strcmp(stet_config_source(work->config, "pageBytes"), "default") != 0)
+		return 0;
+	return stet_workspace_set(work->ws, STET_OPTION_PAGE_BYTES, PAGE_BYTES, err);
+}
+
 /*
  * A command without --session remembers nothing. A script proves by --expect
  * that it knows the file, and AGENTS.md would come with every command anew.
@@ -60,11 +66,10 @@ int work_open(struct work *work, const struct options *options) {
 	/* What a command does is work, whether it calls a tool for it or not. */
 	if (stet_workspace_set(work->ws, STET_OPTION_STATE, 2, &err) < 0)
 		return work_close(work, report(&err));
-	int status = configure(options, work->ws, NULL);
+	int status = configure(options, work->ws, &work->config);
 	if (status != DONE)
 		return work_close(work, status);
-	if (stet_workspace_set(work->ws, STET_OPTION_PAGE_BYTES, PAGE_BYTES, &err) < 0 ||
-	    (!options->session && script(work->ws, &err) < 0))
+	if (set_page(work, &err) < 0 || (!options->session && script(work->ws, &err) < 0))
 		return work_close(work, report(&err));
 	if (stet_session_open(work->ws, options->session, &work->session, &err) < 0)
 		return work_close(work, report(&err));
@@ -85,6 +90,7 @@ int work_close(struct work *work, int status) {
 	}
 	stet_session_close(work->session);
 	stet_workspace_close(work->ws);
+	stet_config_free(work->config);
 	*work = (struct work){.options = work->options};
 	return status;
 }

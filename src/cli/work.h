@@ -19,6 +19,8 @@ struct work {
 	const struct options *options;
 	struct stet_workspace *ws;
 	struct stet_session *session;
+	/** What applies here. */
+	struct stet_config *config;
 };
 
 /**

@@ -14,6 +14,7 @@ enum { HOPS_MAX = 5 };
 int st_agents_setup_init(struct st_agents_setup *setup, struct stet_error *err) {
 	static const char *const names[] = {"AGENTS.override.md", "AGENTS.md", "agents.md"};
 	st_agents_cache_init(&setup->cache);
+	setup->state_dir = ST_STATE_DIR;
 	setup->budget = BUDGET;
 	setup->deliver = setup->ignore_builtin = setup->ignore_files = true;
 	for (; setup->name_count < sizeof names / sizeof *names; setup->name_count++) {
@@ -93,7 +94,7 @@ static int resolve(const struct st_agents_setup *setup, const struct st_root *ro
 		return ST_AGENTS_NONE;
 	if (!S_ISREG(place->st.st_mode))
 		return skip(why, "is not a regular file");
-	if (st_path_is_protected(place->path, ST_STATE_DIR))
+	if (st_path_is_protected(place->path, setup->state_dir))
 		return skip(why, "leads to a file of git or of stet itself");
 	int trusted = st_agents_trusted(setup, root, place, imported, why, err);
 	if (trusted < 0)

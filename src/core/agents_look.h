@@ -18,12 +18,14 @@ enum { ST_AGENTS_NAMES_BUILTIN = 3, ST_AGENTS_NAMES_MAX = 16 };
 /** How a workspace loads instructions. */
 struct st_agents_setup {
 	struct st_agents_cache cache;
+	/** The name of the state directory, borrowed: nothing below it is an instruction. */
+	const char *state_dir;
 	/** In order of preference: the built-in ones, then the configured. */
 	char *names[ST_AGENTS_NAMES_MAX];
 	size_t name_count;
 	/** The most bytes of one delivery, and of one file at all. */
 	_Atomic size_t budget;
-	/** Whether reading a file brings the instructions that apply to it. */
+	/** Whether answers about a file bring the instructions that apply to it. */
 	_Atomic bool deliver;
 	/** Leave out the root's own, which the client loads itself. */
 	_Atomic bool nested_only;

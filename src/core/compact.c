@@ -447,8 +447,9 @@ static void add_section(struct work *work, struct st_buf *text, const char *titl
 static void build_text(struct work *work, struct st_buf *text, size_t limit) {
 	const struct st_compact_options *options = work->options;
 	struct st_str none = ST_STR("No state is recorded yet.");
-	add_section(work, text, "Repo Snapshot", options->snapshot.len ? options->snapshot : none,
-	            limit / 2);
+	if (!options->no_snapshot)
+		add_section(work, text, "Repo Snapshot", options->snapshot.len ? options->snapshot : none,
+		            limit / 2);
 	add_history(work, text);
 	add_section(work, text, "Delta Request",
 	            options->request.len ? options->request : st_str(default_request), limit / 4);

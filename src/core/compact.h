@@ -26,6 +26,8 @@ enum { ST_COMPACT_BUDGET = 5000, ST_COMPACT_LEAST = 1000 };
 struct st_compact_options {
 	/** The state of the work, as st_snapshot_format() has it; may be empty. */
 	struct st_str snapshot;
+	/** Leave the snapshot out. */
+	bool no_snapshot;
 	/** The system prompt, in place of the list's own; may be empty. */
 	struct st_str template;
 	/** What to do now; empty for spec 2's words. */

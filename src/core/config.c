@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "core/workspace.h"
 #include "fs/file.h"
+#include "fs/state.h"
 #include "stet/agents.h"
 
 /* The largest configuration file. */
@@ -19,7 +20,19 @@
 /* Of further notices only the number would be of use. */
 enum { NOTICES_MAX = 32 };
 
-enum kind { FLAG, SIZE, LIST, WORD };
+enum kind {
+	FLAG,
+	/** A number of bytes; of a page, within bounds. */
+	SIZE,
+	PAGE,
+	LIST,
+	/** The name of the state directory. */
+	NAME,
+	/** refuse or merge. */
+	STALE,
+	/** false, nested or true. */
+	AGENTS,
+};
 
 /*
  * What a repository's own stet.json may do to a key: nothing, or tighten it in
@@ -53,7 +66,7 @@ struct key {
 	  "types of files that may be read and written, as .md,.txt; all if empty") \
 	X("requireRead", FLAG, TIGHTEN_ON, STET_OPTION_REQUIRE_READ, "false", \
 	  "every edit needs an earlier read") \
-	X("onStale", WORD, USER_ONLY, STET_OPTION_MERGE, "refuse", \
+	X("onStale", STALE, USER_ONLY, STET_OPTION_MERGE, "refuse", \
 	  "what to do if a file changed since it was read: refuse or merge") \
 	X("durable", FLAG, TIGHTEN_ON, STET_OPTION_DURABLE, "true", \
 	  "a write is on the disk when it is acknowledged") \
@@ -63,8 +76,16 @@ struct key {
 	  "the largest diff in an answer, in bytes") \
 	X("maxBases", SIZE, TIGHTEN_LOWER, STET_OPTION_MAX_BASES, "67108864", \
 	  "how many bytes of what was read are remembered") \
-	X("agents", FLAG, TIGHTEN_OFF, STET_OPTION_AGENTS, "true", \
-	  "reading a file brings the AGENTS.md that newly apply") \
+	X("pageBytes", PAGE, USER_ONLY, STET_OPTION_PAGE_BYTES, "20000", \
+	  "the most bytes of text in an answer, AGENTS.md included; for commands 1048576 unless set") \
+	X("structured", FLAG, USER_ONLY, STET_OPTION_STRUCTURED, "false", \
+	  "a server's answers carry structuredContent too, for programs that read it") \
+	X("stateDir", NAME, USER_ONLY, 0, ST_STATE_DIR, "the state directory, a name below the root") \
+	X("useSnapshot", FLAG, USER_ONLY, STET_OPTION_USE_SNAPSHOT, "true", \
+	  "prompts have the snapshot instead of the history; a story may say otherwise for itself") \
+	X("agents", AGENTS, TIGHTEN_OFF, STET_OPTION_AGENTS, "true", \
+	  "every answer about a file brings the AGENTS.md that newly apply: true, false, or nested " \
+	  "for all but the root's own") \
 	X("agentsNames", LIST, USER_ONLY, 0, "", "further names of instruction files, as CLAUDE.md") \
 	X("agentsBudget", SIZE, TIGHTEN_LOWER, STET_OPTION_AGENTS_BUDGET, "32768", \
 	  "the most bytes of AGENTS.md in one answer") \
@@ -81,7 +102,7 @@ static const struct key keys[] = {CONFIG_KEYS(KEY_ROW)};
 enum { KEYS = sizeof keys / sizeof *keys };
 
 struct value {
-	/** "true", a number, a list separated by commas, or a word. */
+	/** "true", a number, a list separated by commas, a name or a word. */
 	char *text;
 	char *source;
 };
@@ -130,16 +151,9 @@ static bool is_number(const char *text) {
 	return len > 0 && len < 13 && text[len] == '\0';
 }
 
-/* The same value in the one way to write it; NULL if it is none of the key's. */
-static const char *normal(const struct key *key, const char *text) {
+static const char *normal_flag(const char *text) {
 	static const char *const on[] = {"true", "1", "yes", "on"}, *const off[] = {"false", "0", "no",
 	                                                                            "off"};
-	if (key->kind == SIZE)
-		return is_number(text) ? text : NULL;
-	if (key->kind == WORD)
-		return strcmp(text, "refuse") == 0 || strcmp(text, "merge") == 0 ? text : NULL;
-	if (key->kind == LIST)
-		return text;
 	for (size_t i = 0; i < 4; i++) {
 		if (strcasecmp(text, on[i]) == 0)
 			return on[0];
@@ -149,17 +163,51 @@ static const char *normal(const struct key *key, const char *text) {
 	return NULL;
 }
 
+/* The same value in the one way to write it; NULL if it is none of the key's. */
+static const char *normal(const struct key *key, const char *text) {
+	bool good = true;
+	switch (key->kind) {
+	case FLAG:
+		return normal_flag(text);
+	case AGENTS:
+		return strcmp(text, "nested") == 0 ? text : normal_flag(text);
+	case SIZE:
+		good = is_number(text);
+		break;
+	case PAGE:
+		good = is_number(text) && number(text) >= ST_PAGE_BYTES_MIN &&
+		       number(text) <= ST_PAGE_BYTES_MAX;
+		break;
+	case NAME:
+		good = st_state_is_name(text);
+		break;
+	case STALE:
+		good = strcmp(text, "refuse") == 0 || strcmp(text, "merge") == 0;
+		break;
+	case LIST:
+		break;
+	}
+	return good ? text : NULL;
+}
+
 static const char *takes(const struct key *key) {
 	switch (key->kind) {
 	case FLAG:
 		return "true or false";
+	case AGENTS:
+		return "true, false or \"nested\"";
 	case SIZE:
 		return "a number of bytes";
-	case LIST:
-		return "a list, such as \".md,.txt\" or [\".md\", \".txt\"]";
-	default:
+	case PAGE:
+		return "4096 to 8388608 bytes";
+	case NAME:
+		return "a single name of up to 64 bytes, such as .stet";
+	case STALE:
 		return "refuse or merge";
+	case LIST:
+		break;
 	}
+	return "a list, such as \".md,.txt\" or [\".md\", \".txt\"]";
 }
 
 __attribute__((format(printf, 2, 3))) static void notice(struct stet_config *config,
@@ -191,6 +239,11 @@ static void add_common(struct st_buf *out, const char *list, const char *other) 
 	}
 }
 
+/* How much a flag allows; to deliver nested AGENTS.md alone is less than all of them. */
+static int width(const char *text) {
+	return strcmp(text, "true") == 0 ? 2 : strcmp(text, "nested") == 0 ? 1 : 0;
+}
+
 /* Whether a workspace may set this; out then holds what comes of it. */
 static bool may_set(const struct key *key, const char *now, const char *wanted,
                     struct st_buf *out) {
@@ -200,9 +253,9 @@ static bool may_set(const struct key *key, const char *now, const char *wanted,
 		st_buf_adds(out, wanted);
 	switch (key->rule) {
 	case TIGHTEN_ON:
-		return strcmp(wanted, "true") == 0 || strcmp(wanted, now) == 0;
+		return width(wanted) >= width(now);
 	case TIGHTEN_OFF:
-		return strcmp(wanted, "false") == 0 || strcmp(wanted, now) == 0;
+		return width(wanted) <= width(now);
 	case TIGHTEN_LOWER:
 		return number(wanted) <= number(now);
 	case TIGHTEN_FEWER:
@@ -222,11 +275,10 @@ static int store_untrusted(struct stet_config *config, const struct key *key, co
 		return st_fail_nomem(err);
 	if (may)
 		return store(config, key, st_buf_cstr(&out), source, err);
-	notice(
-		config,
-		"%s may not set %s to %s: a workspace can only tighten what its user allows, which is "
-		"%s. Set it in your own configuration if you want it.",
-		source, key->name, st_quoted(text), st_quoted(now));
+	notice(config,
+	       "%s may not set %s to %s: a workspace can only tighten what its user allows, which is "
+	       "%s. Set it in your own configuration if you want it.",
+	       source, key->name, st_quoted(text), st_quoted(now));
 	return 0;
 }
 
@@ -256,8 +308,7 @@ static int take_member(struct stet_config *config, const char *name, yyjson_val 
                        const char *source, bool trusted, struct stet_error *err) {
 	const struct key *key = find(name);
 	if (!key) {
-		notice(config, "%s has the key %s, which stet does not know.", source,
-		       st_quoted(name));
+		notice(config, "%s has the key %s, which stet does not know.", source, st_quoted(name));
 		return 0;
 	}
 	st_auto(st_buf) text = ST_BUF_INIT;
@@ -430,18 +481,26 @@ int stet_config_set(struct stet_config *config, const char *key, const char *val
 	return store(config, found, text, source, err);
 }
 
+/* What the option of a key is set to. */
+static int64_t option_of(const struct key *key, const char *text) {
+	if (key->kind == SIZE || key->kind == PAGE)
+		return number(text);
+	if (strcmp(text, "nested") == 0)
+		return 2;
+	return strcmp(text, "true") == 0 || strcmp(text, "merge") == 0;
+}
+
 int stet_config_apply(const struct stet_config *config, struct stet_workspace *ws,
                       struct stet_error *err) {
 	int code = stet_workspace_allow(ws, stet_config_value(config, "extensions"), err);
 	if (code == 0)
 		code = stet_agents_names(ws, stet_config_value(config, "agentsNames"), err);
+	if (code == 0)
+		code = stet_workspace_state_dir(ws, stet_config_value(config, "stateDir"), err);
 	for (size_t i = 0; i < KEYS && code == 0; i++) {
-		const char *text = config->values[i].text;
-		if (keys[i].kind == LIST)
-			continue;
-		bool on = strcmp(text, "true") == 0 || strcmp(text, "merge") == 0;
-		code =
-			stet_workspace_set(ws, keys[i].option, keys[i].kind == SIZE ? number(text) : on, err);
+		if (keys[i].kind != LIST && keys[i].kind != NAME)
+			code = stet_workspace_set(ws, keys[i].option,
+			                          option_of(&keys[i], config->values[i].text), err);
 	}
 	return code;
 }
@@ -454,9 +513,13 @@ const char *stet_config_description(size_t n) {
 	return n < KEYS ? keys[n].description : NULL;
 }
 
+const char *stet_config_default(size_t n) {
+	return n < KEYS ? keys[n].fallback : NULL;
+}
+
 const char *stet_config_rule(size_t n) {
 	static const char *const words[] = {
-		[USER_ONLY] = "user", [TIGHTEN_ON] = "on",       [TIGHTEN_OFF] = "off",
+		[USER_ONLY] = "user",      [TIGHTEN_ON] = "on",       [TIGHTEN_OFF] = "off",
 		[TIGHTEN_LOWER] = "lower", [TIGHTEN_FEWER] = "fewer",
 	};
 	return n < KEYS ? words[keys[n].rule] : NULL;

@@ -2,6 +2,10 @@
 #include "stet/context.h"
 
 #include "core/compact.h"
+#include "core/repo_track.h"
+#include "core/snapshot.h"
+#include "core/visit.h"
+#include "stet/state.h"
 #include "text/tokens.h"
 
 enum { TEXTS = STET_CONTEXT_SHAPE };
@@ -53,6 +57,24 @@ int stet_context_set(struct stet_context *context, int text, const char *value, 
 	return context->texts[text].failed ? st_fail_nomem(err) : 0;
 }
 
+int stet_context_take(struct stet_context *context, struct stet_session *session,
+                      struct stet_error *err) {
+	struct st_buf *snapshot = &context->texts[STET_CONTEXT_SNAPSHOT];
+	st_auto(st_repo_view) view = {0};
+	st_buf_clear(snapshot);
+	int code = st_visit_settle_or_say(session, err);
+	if (code == 0)
+		code = st_repo_look(session->ws, session, 0, &view, err);
+	if (code == 0)
+		code = st_snapshot_format(&view.state, 0, snapshot, err);
+	if (code < 0)
+		return code;
+	int use = view.state.use_snapshot;
+	context->use_snapshot = use < 0 ? session->ws->use_snapshot : use == 1;
+	st_workspace_log(session->ws, session->name, st_buf_str(snapshot));
+	return 0;
+}
+
 void stet_context_set_number(struct stet_context *context, int number, size_t value) {
 	if (number == STET_CONTEXT_BUDGET)
 		context->budget = value;
@@ -60,6 +82,22 @@ void stet_context_set_number(struct stet_context *context, int number, size_t va
 		context->percent = value;
 	else if (number == STET_CONTEXT_USE_SNAPSHOT)
 		context->use_snapshot = value != 0;
+}
+
+static int make(struct stet_context *context, struct st_str messages, struct st_buf *prompt,
+                struct stet_error *err) {
+	const struct st_buf *texts = context->texts;
+	struct st_compact_options options = {
+		.snapshot = st_buf_str(&texts[STET_CONTEXT_SNAPSHOT]),
+		.no_snapshot = !context->use_snapshot,
+		.template = st_buf_str(&texts[STET_CONTEXT_TEMPLATE]),
+		.request = st_buf_str(&texts[STET_CONTEXT_REQUEST]),
+		.additional = st_buf_str(&texts[STET_CONTEXT_ADDITIONAL]),
+		.budget = context->budget,
+		.percent = context->percent > 10000 ? 10000 : (unsigned)context->percent,
+		.shape = context->shape,
+	};
+	return st_compact(messages, &options, prompt, &context->report, err);
 }
 
 static int hand_out(struct st_buf *from, char **out, size_t *out_len, struct stet_error *err) {
@@ -75,33 +113,23 @@ static int hand_out(struct st_buf *from, char **out, size_t *out_len, struct ste
 int stet_context_compact(struct stet_context *context, const char *messages, size_t len, char **out,
                          size_t *out_len, struct stet_error *err) {
 	st_auto(st_buf) prompt = ST_BUF_INIT;
-	const struct st_buf *texts = context->texts;
-	struct st_compact_options options = {
-		.snapshot = st_buf_str(&texts[STET_CONTEXT_SNAPSHOT]),
-		.template = st_buf_str(&texts[STET_CONTEXT_TEMPLATE]),
-		.request = st_buf_str(&texts[STET_CONTEXT_REQUEST]),
-		.additional = st_buf_str(&texts[STET_CONTEXT_ADDITIONAL]),
-		.budget = context->budget,
-		.percent = context->percent > 10000 ? 10000 : (unsigned)context->percent,
-		.shape = context->shape,
-	};
+	int code = 0;
 	context->report = (struct st_compact_report){0};
-	if (!context->use_snapshot) {
+	if (context->use_snapshot) {
+		code = make(context, st_strn(messages, len), &prompt, err);
+	} else {
 		st_buf_add(&prompt, st_strn(messages, len));
 		context->report.tokens = st_tokens(st_strn(messages, len));
-		return hand_out(&prompt, out, out_len, err);
 	}
-	int code = st_compact(st_strn(messages, len), &options, &prompt, &context->report, err);
 	return code < 0 ? code : hand_out(&prompt, out, out_len, err);
 }
 
 int stet_context_prompt(struct stet_context *context, char **out, size_t *out_len,
                         struct stet_error *err) {
-	bool use_snapshot = context->use_snapshot;
-	context->use_snapshot = true;
-	int code = stet_context_compact(context, "[]", 2, out, out_len, err);
-	context->use_snapshot = use_snapshot;
-	return code;
+	st_auto(st_buf) prompt = ST_BUF_INIT;
+	context->report = (struct st_compact_report){0};
+	int code = make(context, ST_STR("[]"), &prompt, err);
+	return code < 0 ? code : hand_out(&prompt, out, out_len, err);
 }
 
 size_t stet_context_count(const struct stet_context *context, int count) {

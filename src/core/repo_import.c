@@ -177,7 +177,8 @@ static int import_tasks(struct import *import, yyjson_val *root, const char *key
 
 static int import_all(struct import *import, yyjson_val *root, struct stet_error *err) {
 	yyjson_val *version = yyjson_obj_get(root, "version"),
-			   *story = yyjson_obj_get(root, "story_id");
+			   *story = yyjson_obj_get(root, "story_id"),
+			   *use = yyjson_obj_get(root, "use_snapshot");
 	if (!yyjson_is_obj(root))
 		return wrong("It", "an object", root, err);
 	/* Spec 2's own files have no version. */
@@ -187,9 +188,13 @@ static int import_all(struct import *import, yyjson_val *root, struct stet_error
 		               ST_REPO_JSON_VERSION);
 	if (story && (!yyjson_is_str(story) || yyjson_get_len(story) > ST_STORY_BYTES_MAX))
 		return wrong("story_id", "a short text", story, err);
+	if (use && !yyjson_is_bool(use))
+		return wrong("use_snapshot", "true or false", use, err);
 	int code = 0;
 	if (yyjson_get_len(story) > 0)
 		code = st_store_story_begin(import->store, yyjson_get_str(story), err);
+	if (code == 0 && use && yyjson_get_len(story) > 0)
+		code = st_store_story_choose(import->store, yyjson_get_bool(use), err);
 	if (code == 0)
 		code = import_files(import, root, "files", false, err);
 	if (code == 0)

@@ -83,6 +83,8 @@ int st_repo_json_add(const struct st_repo_view *view, struct st_buf *out, struct
 	st_json_add_size(doc, root, "version", ST_REPO_JSON_VERSION);
 	st_json_add_text(doc, root, "work_dir", st_str(state->work_dir));
 	st_json_add_text(doc, root, "story_id", st_str(state->story_id));
+	if (state->use_snapshot >= 0)
+		st_json_add(doc, root, "use_snapshot", yyjson_mut_bool(doc, state->use_snapshot));
 	yyjson_mut_val *files = st_json_add_array(doc, root, "files");
 	yyjson_mut_val *deleted = st_json_add_array(doc, root, "deleted_files");
 	for (size_t i = 0; i < state->file_count; i++)

@@ -55,6 +55,8 @@ struct st_repo_state {
 	const char *work_dir;
 	/** Empty if no story was started. */
 	const char *story_id;
+	/** Whether the story has prompts use the snapshot: 1, 0, or -1 if it does not say. */
+	int use_snapshot;
 	/** By path, bytewise. */
 	struct st_repo_file *files;
 	size_t file_count;

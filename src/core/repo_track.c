@@ -335,6 +335,8 @@ static int copy_all(struct st_store *store, void *data, struct stet_error *err) 
 	st_auto(st_buf) story = ST_BUF_INIT;
 	int code = st_store_story(store, &story, err);
 	if (code == 0)
+		code = st_store_story_choice(store, &view->state.use_snapshot, err);
+	if (code == 0)
 		code = st_store_updated(store, &view->state.last_updated, err);
 	if (code == 0)
 		code = follow(&copy->ws->repo, store, err);

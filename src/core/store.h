@@ -234,6 +234,10 @@ enum { ST_STORY_BYTES_MAX = 200 };
 [[nodiscard]] int st_store_story(struct st_store *store, struct st_buf *name,
                                  struct stet_error *err);
 
+/** Whether the current story has prompts use the snapshot: 1, 0, or -1 if it does not say. */
+[[nodiscard]] int st_store_story_choice(struct st_store *store, int *use, struct stet_error *err);
+[[nodiscard]] int st_store_story_choose(struct st_store *store, int use, struct stet_error *err);
+
 /** End the current story, and begin another unless name is NULL: what is there is its baseline. */
 [[nodiscard]] int st_store_story_begin(struct st_store *store, const char *name,
                                        struct stet_error *err);

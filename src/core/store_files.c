@@ -86,6 +86,20 @@ int st_store_story(struct st_store *store, struct st_buf *name, struct stet_erro
 	return code;
 }
 
+/* A number that is not there reads as 0: then the story does not say. */
+static const char choice[] = "story_use_snapshot";
+
+int st_store_story_choice(struct st_store *store, int *use, struct stet_error *err) {
+	int64_t value;
+	int code = st_store_get(store, choice, &value, err);
+	*use = code == 0 && (value == 1 || value == 2) ? (int)value - 1 : -1;
+	return code;
+}
+
+int st_store_story_choose(struct st_store *store, int use, struct stet_error *err) {
+	return st_store_set(store, choice, use + 1, err);
+}
+
 /* What is there is where the story starts from; what is gone was never in it. */
 static int set_baseline(struct st_store *store, struct stet_error *err) {
 	static const char drop[] = "DELETE FROM files WHERE hash IS NULL";
@@ -110,6 +124,8 @@ int st_store_story_begin(struct st_store *store, const char *name, struct stet_e
 		code = st_db_run(store->db, begin, err, "ti", name, now);
 	if (code == 0 && name)
 		code = set_baseline(store, err);
+	if (code == 0)
+		code = st_store_story_choose(store, -1, err);
 	return code == 0 ? st_store_set(store, "updated_at", now, err) : code;
 }
 

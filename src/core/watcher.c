@@ -2,6 +2,9 @@
 
 #include <poll.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "fs/state.h"
 
 /* ---- life ---- */
 
@@ -37,6 +40,7 @@ void stet_watcher_free(struct stet_watcher *watcher) {
 		return;
 	st_watch_stop(&watcher->watch);
 	st_root_release(&watcher->root);
+	free(watcher->state_dir);
 	free(watcher);
 }
 
@@ -111,6 +115,20 @@ int stet_watcher_set(struct stet_watcher *watcher, enum stet_watch_option option
 	default:
 		return st_fail(err, STET_E_INVALID, "There is no option %d.", (int)option);
 	}
+}
+
+int stet_watcher_state_dir(struct stet_watcher *watcher, const char *name, struct stet_error *err) {
+	if (is_started(watcher))
+		return st_fail(err, STET_E_INVALID, "The watcher is started; set options before that.");
+	if (!st_state_is_name(name))
+		return st_state_fail_name(name, err);
+	char *copy = strdup(name);
+	if (!copy)
+		return st_fail_nomem(err);
+	free(watcher->state_dir);
+	watcher->state_dir = copy;
+	watcher->watch.state_dir = copy;
+	return 0;
 }
 
 /* ---- events ---- */

@@ -9,6 +9,8 @@ struct stet_watcher {
 	struct st_watch watch;
 	stet_watch_callback *callback;
 	void *data;
+	/** What stet_watcher_state_dir() was told; NULL if nothing. */
+	char *state_dir;
 	char clock[ST_CLOCK_SIZE];
 };
 

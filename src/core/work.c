@@ -91,6 +91,38 @@ int stet_story_end(struct stet_workspace *ws, struct stet_error *err) {
 	return change(ws, begin_story, NULL, err);
 }
 
+static int choose(struct st_store *store, void *data, struct stet_error *err) {
+	const int *use = data;
+	st_auto(st_buf) name = ST_BUF_INIT;
+	int code = st_store_story(store, &name, err);
+	if (code == 0 && name.len == 0)
+		return st_fail(err, STET_E_INVALID,
+		               "There is no story that could use the snapshot or not. Begin one first.");
+	return code == 0 ? st_store_story_choose(store, *use, err) : code;
+}
+
+int stet_story_use_snapshot(struct stet_workspace *ws, int use, struct stet_error *err) {
+	if (use < -1 || use > 1)
+		return st_fail(err, STET_E_INVALID,
+		               "A story uses the snapshot (1), or not (0), or as is "
+		               "configured (-1).");
+	return change(ws, choose, &use, err);
+}
+
+static int get_choice(struct st_store *store, void *data, struct stet_error *err) {
+	return st_store_story_choice(store, data, err);
+}
+
+int stet_snapshot_used(struct stet_workspace *ws, struct stet_error *err) {
+	int use = -1;
+	int code = 0;
+	if (st_store_is_there(&ws->store))
+		code = st_store_do(&ws->store, ST_STORE_READ, get_choice, &use, err);
+	if (code < 0)
+		return code;
+	return use < 0 ? ws->use_snapshot : use;
+}
+
 /* ---- tasks ---- */
 
 struct task {

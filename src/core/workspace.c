@@ -45,6 +45,7 @@ int stet_workspace_open(const char *root, struct stet_workspace **out, struct st
 	ws->max_diff = DIFF_MAX;
 	ws->page_bytes = ST_PAGE_BYTES;
 	ws->durable = true;
+	ws->use_snapshot = true;
 	ws->state = ST_STATE_TOOLS;
 	code = st_agents_setup_init(&ws->agents, err);
 	if (code < 0) {
@@ -156,25 +157,22 @@ int stet_workspace_set(struct stet_workspace *ws, enum stet_option option, int64
 		return set_flag(&ws->hash_proves, value, err);
 	case STET_OPTION_STRUCTURED:
 		return set_flag(&ws->structured, value, err);
+	case STET_OPTION_USE_SNAPSHOT:
+		return set_flag(&ws->use_snapshot, value, err);
 	}
 	return st_fail(err, STET_E_INVALID, "There is no option %d.", (int)option);
 }
 
 int stet_workspace_state_dir(struct stet_workspace *ws, const char *name, struct stet_error *err) {
-	size_t len = strlen(name);
-	if (len == 0 || len > 64 || strchr(name, '/') || strcmp(name, ".") == 0 ||
-	    strcmp(name, "..") == 0 || strcmp(name, ".git") == 0)
-		return st_fail(
-			err, STET_E_INVALID,
-			"\"%.100s\" cannot be the state directory; it takes a single name of up to 64 "
-			"bytes, such as .stet.",
-			name);
+	if (!st_state_is_name(name))
+		return st_state_fail_name(name, err);
 	char *copy = strdup(name);
 	if (!copy)
 		return st_fail_nomem(err);
 	free(ws->state_dir);
 	ws->state_dir = copy;
 	ws->guard.state_dir = copy;
+	ws->agents.state_dir = copy;
 	return 0;
 }
 

@@ -59,6 +59,8 @@ struct stet_workspace {
 	_Atomic bool hash_proves;
 	/** Servers send structuredContent too. */
 	_Atomic bool structured;
+	/** Prompts have the snapshot instead of the history, unless the story says otherwise. */
+	_Atomic bool use_snapshot;
 };
 
 /** Remember that a session (name may be NULL) wrote a version. */

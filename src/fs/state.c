@@ -8,7 +8,22 @@
 
 #include "base/clock.h"
 #include "fs/gitindex.h"
+#include "fs/protected.h"
 #include "fs/sys.h"
+
+bool st_state_is_name(const char *name) {
+	size_t len = strlen(name);
+	return len > 0 && len <= 64 && !strchr(name, '/') && strcmp(name, ".") != 0 &&
+	       strcmp(name, "..") != 0 &&
+	       (strcmp(name, ST_STATE_DIR) == 0 || !st_path_is_protected(name, ST_STATE_DIR));
+}
+
+int st_state_fail_name(const char *name, struct stet_error *err) {
+	return st_fail(err, STET_E_INVALID,
+	               "\"%.100s\" cannot be the state directory; it takes a single name of up to 64 "
+	               "bytes, such as .stet.",
+	               name);
+}
 
 static int distrust(struct stet_error *err, const char *name, const char *why, const char *cure) {
 	return st_fail(err, STET_E_ACCESS,

@@ -16,6 +16,12 @@
 /** Its name, unless configured otherwise. */
 #define ST_STATE_DIR ".stet"
 
+/** Whether a text can be the name of a state directory: one name, and no spelling of .git. */
+bool st_state_is_name(const char *name);
+
+/** Refuse one that cannot. Returns STET_E_INVALID. */
+int st_state_fail_name(const char *name, struct stet_error *err);
+
 /**
  * Open the state directory, making it if it is missing.
  *

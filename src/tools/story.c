@@ -5,6 +5,13 @@
 #include "stet/state.h"
 #include "tools/render.h"
 
+/* What the story says for itself, if the call says anything. */
+static int choose(struct st_call *call, struct stet_error *err) {
+	if (!st_arg(call, "useSnapshot"))
+		return 0;
+	return stet_story_use_snapshot(call->session->ws, st_arg_flag(call, "useSnapshot", true), err);
+}
+
 static int change(struct st_call *call, const char *action, struct st_str id,
                   struct stet_error *err) {
 	struct stet_workspace *ws = call->session->ws;
@@ -22,15 +29,23 @@ static int run(struct st_call *call, struct stet_error *err) {
 	char *id = NULL;
 	int code = change(call, st_arg_str(call, "action").ptr, st_arg_str(call, "id"), err);
 	if (code == 0)
+		code = choose(call, err);
+	if (code == 0)
 		code = stet_story(call->session->ws, &id, err);
-	if (code < 0)
-		return code;
+	int used = code == 0 ? stet_snapshot_used(call->session->ws, err) : code;
+	if (used < 0) {
+		stet_free(id);
+		return used;
+	}
 	st_json_add_text(call->doc, call->result, "status", ST_STR("success"));
 	st_json_add_text(call->doc, call->result, "storyId", st_str(id));
+	st_json_add(call->doc, call->result, "useSnapshot", yyjson_mut_bool(call->doc, used));
 	if (id)
 		st_buf_addf(&call->text, "Story: %s\n", st_shown(id));
 	else
 		st_buf_adds(&call->text, "There is no story.\n");
+	if (!used)
+		st_buf_adds(&call->text, "Prompts have the full history, not the snapshot.\n");
 	stet_free(id);
 	return 0;
 }
@@ -43,6 +58,10 @@ static const struct st_param params[] = {
      .aliases = "story_id storyId",
      .description =
          "Name of the story. Setting another one makes the files as they are now its baseline."},
+	{.name = "useSnapshot",
+     .aliases = "use_snapshot",
+     .type = ST_PARAM_BOOLEAN,
+     .description = "Whether prompts of this story have the snapshot (true) or the full history."},
 	ST_PARAM_SESSION,
 	ST_PARAMS_END,
 };
@@ -54,7 +73,8 @@ const struct st_tool st_story = {
 		"Set, end or show the story you work on. Files count as created, modified or unchanged "
 		"since it began.",
 	.params = params,
-	.output_schema = ST_OUTPUT("\"storyId\":{\"type\":\"string\"}"),
+	.output_schema = ST_OUTPUT("\"storyId\":{\"type\":\"string\"},"
+                               "\"useSnapshot\":{\"type\":\"boolean\"}"),
 	.hints = ST_HINT_IDEMPOTENT,
 	.group = ST_GROUP_STATE,
 	.run = run,

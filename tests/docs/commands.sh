@@ -6,7 +6,9 @@
 PATH=$(dirname "$STET"):$PATH
 export HOME=$tap_dir/home XDG_CONFIG_HOME=$tap_dir/home/.config
 unset STET_ROOT STET_SESSION STET_TOKEN XDG_STATE_HOME
-mkdir -p home/project work/src work/docs
+# Every command goes by the configuration: the state directory of all of them is another one here.
+mkdir -p home/project home/.config/stet work/src work/docs
+printf '{"stateDir": ".maestro"}\n' >home/.config/stet/config.json
 cd work || exit 99
 
 # What the examples speak of.
@@ -57,6 +59,8 @@ for command in $(stet --help | sed -n '/^Commands/,/^$/s/^  \([a-z]*\) .*/\1/p')
 	done <../examples
 done
 claim 'there are examples' test "$count" -gt 30
+claim 'the state is where the configuration says' test -s .maestro/repostate.json
+claim 'no command made another state directory' test -z "$(find .. -name .stet)"
 
 # fenced PAGE HEADING: the first fenced block below a heading, its blanks folded.
 fenced() { sed -n "/^## $2\$/,/^## /p" "$1" | awk '/^```/ { if (on) exit; on = 1; next } on' | tr -s ' \t\n' ' '; }

@@ -96,10 +96,11 @@ static void a_workspace_may_tighten(void **state) {
 
 static void a_workspace_may_not_widen(void **state) {
 	static const char *const wanted[] = {
-		"{\"requireRead\": false}",   "{\"onStale\": \"merge\"}",   "{\"durable\": false}",
-		"{\"maxFile\": 99999999999}", "{\"extensions\": [\".c\"]}", "{\"agentsGitignore\": false}",
-		"{\"agentsBuiltin\": false}", "{\"agentsBudget\": 100000}", "{\"extensions\": []}",
-		"{\"agentsNames\": [\".env\"]}",
+		"{\"requireRead\": false}",   "{\"onStale\": \"merge\"}",
+		"{\"durable\": false}",       "{\"maxFile\": 99999999999}",
+		"{\"extensions\": [\".c\"]}", "{\"agentsGitignore\": false}",
+		"{\"agentsBuiltin\": false}", "{\"agentsBudget\": 100000}",
+		"{\"extensions\": []}",       "{\"agentsNames\": [\".env\"]}",
 	};
 	user(state, "{\"requireRead\": true, \"extensions\": [\".md\"]}");
 	for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
@@ -140,13 +141,16 @@ static void expect_outcome(void **state, size_t n, const char *users, const char
 /* A value for a key that is not the one given. */
 static const char *another(const char *value) {
 	static const char *const pairs[][2] = {
-		{"true", "false"}, {"false", "true"}, {"refuse", "merge"}, {"merge", "refuse"},
+		{"true", "false"},
+		{"false", "true"},
+		{"refuse", "merge"},
+		{"merge", "refuse"},
 	};
 	for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
 		if (strcmp(value, pairs[i][0]) == 0)
 			return pairs[i][1];
 	}
-	return *value >= '0' && *value <= '9' ? "7" : ".env";
+	return *value >= '0' && *value <= '9' ? "30000" : ".env";
 }
 
 static void a_workspace_can_only_tighten_whatever_the_key(void **state) {
@@ -180,7 +184,60 @@ static void a_workspace_can_only_tighten_whatever_the_key(void **state) {
 		unlink(dir_at(*state, "ws/stet.json"));
 	}
 	assert_null(stet_config_key(n));
-	assert_true(user_only >= 2);
+	assert_true(user_only >= 6);
+}
+
+static const char *rule_of(const char *key) {
+	for (size_t n = 0; stet_config_key(n); n++) {
+		if (strcmp(stet_config_key(n), key) == 0)
+			return stet_config_rule(n);
+	}
+	fail_msg("there is no key %s", key);
+	return NULL;
+}
+
+static void what_no_repository_may_decide_is_the_users_alone(void **state) {
+	static const char *const keys[] = {
+		"stateDir", "pageBytes", "structured", "useSnapshot", "onStale", "agentsNames",
+	};
+	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+		assert_string_equal(rule_of(keys[i]), "user");
+}
+
+static void a_workspace_may_have_fewer_agents_delivered(void **state) {
+	size_t n = 0;
+	while (strcmp(stet_config_key(n), "agents") != 0)
+		n++;
+	expect_outcome(state, n, "true", "nested", "nested");
+	expect_outcome(state, n, "nested", "false", "false");
+	expect_outcome(state, n, "nested", "true", "nested");
+	expect_outcome(state, n, "false", "nested", "false");
+}
+
+/* Set a key as the environment would; its value, or NULL if it is refused. */
+static const char *set(const char *key, const char *value) {
+	return stet_config_set(config, key, value, "--set", &err) < 0 ? NULL
+	                                                              : stet_config_value(config, key);
+}
+
+static void values_that_a_key_does_not_take_are_refused(void **state) {
+	load();
+	assert_string_equal(set("agents", "nested"), "nested");
+	assert_string_equal(set("agents", "yes"), "true");
+	assert_null(set("agents", "some"));
+	assert_non_null(strstr(err.message, "true, false or \"nested\""));
+	assert_string_equal(set("pageBytes", "4096"), "4096");
+	assert_null(set("pageBytes", "4095"));
+	assert_non_null(strstr(err.message, "4096 to 8388608"));
+	assert_null(set("pageBytes", "8388609"));
+	assert_string_equal(set("stateDir", ".maestro"), ".maestro");
+	static const char *const names[] = {"", ".", "..", "a/b", ".git", ".GIT", ".Stet", "git~1"};
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		assert_null(set("stateDir", names[i]));
+	assert_non_null(strstr(err.message, "a single name"));
+	assert_string_equal(set("stateDir", ".stet"), ".stet");
+	assert_string_equal(set("useSnapshot", "no"), "false");
+	assert_null(set("useSnapshot", "nested"));
 }
 
 static void unknown_keys_are_named(void **state) {
@@ -230,6 +287,120 @@ static void it_reaches_the_workspace(void **state) {
 	stet_session_close(session);
 }
 
+static void apply(void) {
+	load();
+	if (stet_config_apply(config, ws, &err) < 0)
+		fail_msg("%s", err.message);
+}
+
+static void one_line_of_configuration_says_where_the_state_is(void **state) {
+	struct dir *dir = *state;
+	int64_t id = 0;
+	user(state, "{\"stateDir\": \".maestro\"}");
+	apply();
+	assert_int_equal(stet_task_add(ws, "Write tests", 11, 0, &id, &err), 0);
+	assert_int_equal(stet_state_flush(ws, &err), 0);
+	assert_int_equal(access(dir_at(dir, "ws/.maestro/repostate.json"), F_OK), 0);
+	assert_int_equal(access(dir_at(dir, "ws/.stet"), F_OK), -1);
+}
+
+/* Call a tool; 0 or its code, with the answer in `answer`. */
+static char *answer;
+static int call(struct stet_session *session, const char *tool, const char *args) {
+	stet_free(answer);
+	return stet_call(session, tool, args, strlen(args), &answer, NULL, &err);
+}
+
+static void what_is_configured_as_the_state_directory_is_protected(void **state) {
+	struct dir *dir = *state;
+	struct stet_session *session = NULL;
+	static const char *const refused[][2] = {
+		{"write_file", "{\"path\": \".maestro/x\", \"content\": \"x\"}"},
+		{"write_file", "{\"path\": \"sub/.Maestro/x\", \"content\": \"x\"}"},
+		{"write_file", "{\"path\": \".stet/x\", \"content\": \"x\"}"},
+		{"edit_file", "{\"path\": \".maestro/a.md\", \"oldText\": \"words\", \"newText\": \"x\"}"},
+		{"create_directory", "{\"path\": \".maestro/d\"}"},
+		{"move_file", "{\"source\": \"a.txt\", \"destination\": \".maestro/b.txt\"}"},
+		{"move_file", "{\"source\": \".maestro\", \"destination\": \"b\"}"},
+		{"copy_file", "{\"source\": \"a.txt\", \"destination\": \".maestro/b.txt\"}"},
+		{"append_file", "{\"path\": \".maestro/a.md\", \"content\": \"x\"}"},
+		{"delete_file", "{\"path\": \".maestro\", \"recursive\": true}"},
+	};
+	static const char *const lists[][2] = {
+		{"list_directory", "{}"},
+		{"directory_tree", "{\"includeIgnored\": true}"},
+		{"search_files", "{\"pattern\": \"**/*\"}"},
+		{"repo_state", "{\"scan\": true}"},
+		{"read_file", "{\"path\": \"sub/b.txt\"}"},
+	};
+	dir_write(dir, "ws/.maestro/a.md", "Hidden words.\n");
+	dir_write(dir, "ws/.stet/old", "x");
+	dir_write(dir, "ws/sub/.Maestro/a.md", "x");
+	assert_int_equal(chmod(dir_at(dir, "ws/.maestro"), 0700), 0);
+	dir_write(dir, "ws/AGENTS.md", "See @.maestro/a.md\n");
+	dir_write(dir, "ws/sub/b.txt", "b\n");
+	user(state, "{\"stateDir\": \".maestro\"}");
+	apply();
+	assert_int_equal(stet_session_open(ws, NULL, &session, &err), 0);
+	for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+		if (call(session, refused[i][0], refused[i][1]) != STET_E_PROTECTED)
+			fail_msg("%s %s: %s", refused[i][0], refused[i][1], answer);
+	}
+	for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+		assert_int_equal(call(session, lists[i][0], lists[i][1]), 0);
+		if (strstr(answer, "maestro/a.md:") || strstr(answer, "Hidden words") ||
+		    (i < 4 && strstr(answer, "maestro")))
+			fail_msg("%s shows the state directory: %s", lists[i][0], answer);
+	}
+	stet_session_close(session);
+	stet_free(answer);
+	answer = NULL;
+}
+
+static void one_line_of_configuration_gives_the_full_history(void **state) {
+	static const char history[] = "[ {\"role\": \"user\", \"content\": \"Go on.\"} ]\n";
+	struct stet_session *session = NULL;
+	struct stet_context *context = stet_context_new();
+	char *out = NULL;
+	user(state, "{\"useSnapshot\": false}");
+	apply();
+	assert_int_equal(stet_session_open(ws, NULL, &session, &err), 0);
+	assert_int_equal(stet_context_take(context, session, &err), 0);
+	assert_int_equal(stet_context_compact(context, history, sizeof history - 1, &out, NULL, &err),
+	                 0);
+	assert_string_equal(out, history);
+	stet_free(out);
+	assert_int_equal(stet_context_prompt(context, &out, NULL, &err), 0);
+	assert_null(strstr(out, "[Repo Snapshot]"));
+	assert_non_null(strstr(out, "[Delta Request]"));
+	stet_free(out);
+	stet_context_free(context);
+	stet_session_close(session);
+}
+
+static void nested_and_pages_reach_the_answers(void **state) {
+	struct dir *dir = *state;
+	struct stet_session *session = NULL;
+	char *out = NULL;
+	size_t len = 0;
+	dir_write(dir, "ws/AGENTS.md", "Root's words.\n");
+	dir_write(dir, "ws/src/AGENTS.md", "Nested words.\n");
+	char text[8192];
+	memset(text, 'x', sizeof text - 1);
+	text[sizeof text - 1] = '\0';
+	dir_write(dir, "ws/src/a.txt", text);
+	user(state, "{\"agents\": \"nested\", \"pageBytes\": 4096}");
+	apply();
+	assert_int_equal(stet_session_open(ws, NULL, &session, &err), 0);
+	static const char args[] = "{\"path\": \"src/a.txt\"}";
+	assert_int_equal(stet_call(session, "read_file", args, sizeof args - 1, &out, &len, &err), 0);
+	assert_non_null(strstr(out, "Nested words."));
+	assert_null(strstr(out, "Root's words."));
+	assert_null(strstr(out, text));
+	stet_free(out);
+	stet_session_close(session);
+}
+
 #define with_home(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
 
 int main(void) {
@@ -240,6 +411,13 @@ int main(void) {
 		with_home(a_workspace_may_tighten),
 		with_home(a_workspace_may_not_widen),
 		with_home(a_workspace_can_only_tighten_whatever_the_key),
+		with_home(what_no_repository_may_decide_is_the_users_alone),
+		with_home(a_workspace_may_have_fewer_agents_delivered),
+		with_home(values_that_a_key_does_not_take_are_refused),
+		with_home(one_line_of_configuration_says_where_the_state_is),
+		with_home(what_is_configured_as_the_state_directory_is_protected),
+		with_home(one_line_of_configuration_gives_the_full_history),
+		with_home(nested_and_pages_reach_the_answers),
 		with_home(unknown_keys_are_named),
 		with_home(a_wrong_file_of_the_user_is_an_error),
 		with_home(a_wrong_file_of_the_workspace_is_a_notice),

@@ -139,6 +139,26 @@ static void a_new_story_starts_from_what_is_there(void **state) {
 	assert_int_equal(stet_story_begin(desk->ws, " ", &desk->err), STET_E_INVALID);
 }
 
+static void a_story_says_for_itself_whether_the_snapshot_is_used(void **state) {
+	struct desk *desk = *state;
+	start(desk);
+	assert_int_equal(stet_snapshot_used(desk->ws, NULL), 1);
+	assert_int_equal(stet_workspace_set(desk->ws, STET_OPTION_USE_SNAPSHOT, 0, NULL), 0);
+	assert_int_equal(stet_snapshot_used(desk->ws, NULL), 0);
+	assert_int_equal(stet_story_use_snapshot(desk->ws, 1, &desk->err), STET_E_INVALID);
+	assert_int_equal(stet_story_begin(desk->ws, "one", NULL), 0);
+	assert_int_equal(stet_snapshot_used(desk->ws, NULL), 0);
+	assert_int_equal(stet_story_use_snapshot(desk->ws, 1, NULL), 0);
+	assert_int_equal(stet_snapshot_used(desk->ws, NULL), 1);
+	/* It goes with the story, and the configuration counts again. */
+	assert_int_equal(stet_story_begin(desk->ws, "two", NULL), 0);
+	assert_int_equal(stet_snapshot_used(desk->ws, NULL), 0);
+	assert_int_equal(stet_story_use_snapshot(desk->ws, 1, NULL), 0);
+	assert_int_equal(stet_story_use_snapshot(desk->ws, -1, NULL), 0);
+	assert_int_equal(stet_snapshot_used(desk->ws, NULL), 0);
+	assert_int_equal(stet_story_use_snapshot(desk->ws, 2, NULL), STET_E_INVALID);
+}
+
 static void a_change_from_outside_is_found_and_marked(void **state) {
 	struct desk *desk = *state;
 	start(desk);
@@ -312,6 +332,20 @@ static void the_state_survives_the_process(void **state) {
 	stet_free(story);
 	assert_string_equal(files(desk), "a.c modified\nb.c created\n");
 	assert_string_equal(tasks(desk), "1 Write tests pending\n");
+}
+
+static void what_a_story_says_survives_the_process_and_the_database(void **state) {
+	struct desk *desk = *state;
+	start(desk);
+	assert_int_equal(stet_story_begin(desk->ws, "hello-001", NULL), 0);
+	assert_int_equal(stet_story_use_snapshot(desk->ws, 0, NULL), 0);
+	reopen(desk, "agent");
+	assert_int_equal(stet_snapshot_used(desk->ws, NULL), 0);
+	assert_int_equal(stet_state_flush(desk->ws, NULL), 0);
+	assert_non_null(strstr(dir_read(desk->dir, ".stet/repostate.json"), "\"use_snapshot\":false"));
+	dir_write(desk->dir, ".stet/stet.db", "no database");
+	reopen(desk, "agent");
+	assert_int_equal(stet_snapshot_used(desk->ws, NULL), 0);
 }
 
 static void two_processes_share_the_state(void **state) {
@@ -917,6 +951,7 @@ int main(void) {
 		desk_claim(a_file_is_created_modified_or_unchanged),
 		desk_claim(a_file_that_is_changed_back_is_unchanged),
 		desk_claim(a_new_story_starts_from_what_is_there),
+		desk_claim(a_story_says_for_itself_whether_the_snapshot_is_used),
 		desk_claim(a_change_from_outside_is_found_and_marked),
 		desk_claim(a_touched_file_is_not_changed),
 		desk_claim(what_another_session_wrote_is_marked_for_who_had_read_it),
@@ -928,6 +963,7 @@ int main(void) {
 		desk_claim(bare_library_calls_are_not_tracked_and_tools_are),
 		desk_claim(reading_alone_makes_no_state_directory),
 		desk_claim(the_state_survives_the_process),
+		desk_claim(what_a_story_says_survives_the_process_and_the_database),
 		desk_claim(two_processes_share_the_state),
 		desk_claim(the_state_file_has_the_fields_of_the_specification),
 		desk_claim(the_state_file_follows_by_itself),

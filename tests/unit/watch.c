@@ -945,11 +945,31 @@ static void is_right_again_after_memory_ran_out(void **state) {
 	watching_stop(&watching);
 }
 
+static void a_state_directory_of_another_name_is_no_news(void **state) {
+	struct dir *dir = *state;
+	struct watching watching;
+	dir_write(dir, ".maestro/stet.db", "one");
+	watching_new(&watching, dir);
+	watching_set(&watching, STET_WATCH_GITIGNORE, 0);
+	assert_int_equal(stet_watcher_state_dir(watching.watcher, ".git", NULL), STET_E_INVALID);
+	assert_int_equal(stet_watcher_state_dir(watching.watcher, ".maestro", NULL), 0);
+	watching_begin(&watching);
+	assert_int_equal(stet_watcher_state_dir(watching.watcher, ".stet", NULL), STET_E_INVALID);
+	dir_write(dir, ".maestro/stet.db", "two");
+	dir_write(dir, ".maestro/kept/x", "x");
+	dir_write(dir, "a.txt", "x");
+	watching_idle(&watching);
+	assert_int_equal(watching_count(&watching, NULL, NULL), 1);
+	assert_int_equal(watching_count(&watching, "add", "a.txt"), 1);
+	watching_stop(&watching);
+}
+
 int main(void) {
 	const struct CMUnitTest tests[] = {
 		claim(calls_callback_on_file_change),
 		claim(calls_callback_on_file_delete),
 		claim(says_nothing_of_what_was_there),
+		claim(a_state_directory_of_another_name_is_no_news),
 		claim(leaves_out_what_is_ignored),
 		claim(follows_the_rules_when_they_change),
 		claim(follows_the_rules_that_git_keeps_for_itself),
