@@ -54,7 +54,7 @@ enum stet_context_text {
 enum stet_context_number {
 	/** How many tokens it may have; 5000 at first. Less than 1000 counts as that. */
 	STET_CONTEXT_BUDGET,
-	/** Tokens that the model makes of what o200k makes 100 of; 100 at first. */
+	/** your model's tokens per 100 o200k tokens; 100 at first. */
 	STET_CONTEXT_PERCENT,
 	/**
 	 * 1 at first. 0 for no snapshot: stet_context_compact() hands back the full

@@ -49,6 +49,16 @@ STET_API STET_NODISCARD int stet_state_scan(struct stet_workspace *ws, struct st
 STET_API STET_NODISCARD int stet_state_flush(struct stet_workspace *ws, struct stet_error *err);
 
 /**
+ * Whether what this session saw and did, and what it was told of the work,
+ * is what the state directory holds: for a program that is about to exit.
+ *
+ * @return 0, also if there was nothing to keep; STET_E_ACCESS if the directory
+ *         is not used, so that everything is in memory only; or why the last
+ *         call was not stored, as stet_state_json(). A notice said the same.
+ */
+STET_API STET_NODISCARD int stet_state_kept(struct stet_session *session, struct stet_error *err);
+
+/**
  * Look at what is kept, without making, changing or setting aside anything.
  *
  * @out    Receives JSON, to be freed with stet_free(): `directory` (its name),

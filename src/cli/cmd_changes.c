@@ -35,6 +35,7 @@ const struct command changes_command = {
 		"clock is good for as long as the process that gave it lives, such as a server; any other "
 		"is answered with the full list.",
 	.max = 1,
+	.state = true,
 	.examples =
 		(const struct example[]){
 			{"stet --session me changes", "what to read again"},

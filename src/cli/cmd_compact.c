@@ -150,6 +150,7 @@ const struct command compact_command = {
 		"The prompt names an archive. With --archive the messages that came in are kept under that "
 		"name, one line each, and --restore prints them again.",
 	.max = 1,
+	.state = true,
 	.options = options,
 	.examples =
 		(const struct example[]){

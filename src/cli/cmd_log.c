@@ -72,6 +72,7 @@ const struct command log_command = {
 		"Lists the last writes of all sessions, newest first: when, who, and the hashes before and "
 		"after. With PATH: those of one file. stet undo takes the last one back.",
 	.max = 1,
+	.state = true,
 	.options = options,
 	.examples = (const struct example[]){{"stet log src/main.c", "who wrote a file"}, {0}},
 	.run = run,

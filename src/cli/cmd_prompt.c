@@ -29,6 +29,7 @@ const struct command prompt_command = {
 		"of the workspace and the request to complete the open tasks, within a budget of tokens. "
 		"Where snapshots are not used (the key useSnapshot, or stet story --use-snapshot), it is "
 		"left out, and the history is yours to add.",
+	.state = true,
 	.options = options,
 	.examples =
 		(const struct example[]){

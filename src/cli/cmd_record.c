@@ -50,6 +50,7 @@ const struct command record_command = {
 		"them.",
 	.min = 1,
 	.max = 2,
+	.state = true,
 	.examples =
 		(const struct example[]){
 			{"echo '{\"path\": \"src/main.c\"}' | stet record write_file", "a file was written"},

@@ -43,6 +43,7 @@ const struct command snapshot_command = {
 		"what "
 		"changed in this story and what others changed, and the open tasks. It fits its budget "
 		"whatever the number of files; what is left out is counted.",
+	.state = true,
 	.options = options,
 	.examples =
 		(const struct example[]){

@@ -41,6 +41,7 @@ const struct command story_command = {
 		"key useSnapshot of the configuration is false. A story may say otherwise for itself, "
 		"with --use-snapshot; that goes with the story.",
 	.max = 1,
+	.state = true,
 	.options = options,
 	.examples =
 		(const struct example[]){

@@ -97,6 +97,7 @@ const struct command task_command = {
 		"number "
 		"of a task; claim starts the first that nobody works on.",
 	.max = -1,
+	.state = true,
 	.options = options,
 	.examples =
 		(const struct example[]){

@@ -16,6 +16,7 @@ const struct command undo_command = {
 		"Puts back what a file was before its last write through stet: PATH, or the session's own "
 		"last one. Refused if the file has changed since.",
 	.max = 1,
+	.state = true,
 	.examples = (const struct example[]){{"stet --session me undo", "my last write, undone"}, {0}},
 	.run = run,
 };

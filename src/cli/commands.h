@@ -62,6 +62,8 @@ struct options {
 	const char *root;
 	/** A name for the session; NULL for none. */
 	const char *session;
+	/** The command's: it fails where the state of the work is not kept. */
+	bool state;
 	bool json;
 	/** KEY=VALUE of each --set, and how many. */
 	const char *set[16];
@@ -106,6 +108,8 @@ struct command {
 	/** How many operands there must be, and may be; -1 for any number. */
 	int min;
 	int max;
+	/** It is about the state of the work, and fails where that is not kept. */
+	bool state;
 	/** May be NULL. */
 	const struct option *options;
 	/** At least one. */

@@ -50,6 +50,7 @@ static int run(const struct command *command, struct options *options, int argc,
 	int status = arguments_read(&args, options, argc, argv);
 	if (status == DONE) {
 		output_init(options->color);
+		options->state = command->state;
 		status = options->help ? help_command(command) : command->run(options, &args);
 	}
 	arguments_release(&args);

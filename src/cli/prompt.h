@@ -11,7 +11,7 @@
 		{"--snapshot", "FILE", "the snapshot, instead of that of the workspace"}, \
 		{"--log", "FILE", "append the snapshot of the workspace to FILE, as a line of JSON"}, \
 		{"--budget", "N", "how many tokens the prompt may have (5000)"}, \
-		{"--percent", "N", "tokens the model makes of what o200k makes 100 of (100)"}, { \
+		{"--percent", "N", "your model's tokens per 100 o200k tokens (100)"}, { \
 		"--format", "auto|chat|responses|anthropic", "the shape of the messages" \
 	}
 

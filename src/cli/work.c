@@ -82,13 +82,33 @@ int work_log(struct work *work, const struct arguments *args) {
 	                                                                           : DONE;
 }
 
+/* A process that ends forgets what is not stored: a notice says why it is not, the status that it is not. */
+static int check_kept(const struct work *work, int status) {
+	const char *name = work->options->session;
+	struct stet_error err = {0};
+	if (!name && !work->options->state)
+		return status;
+	if (stet_state_kept(work->session, &err) == 0)
+		return status;
+	for (char *notice; (notice = stet_workspace_notice(work->ws)); stet_free(notice))
+		complain("%s", notice);
+	if (name)
+		complain("Session \"%s\" is not remembered.", name);
+	else
+		complain("The state of the work is not kept.");
+	return status != DONE ? status : stet_error_exit(err.code);
+}
+
 int work_close(struct work *work, int status) {
-	if (work->ws) {
+	if (work->ws)
 		stet_workspace_settle(work->ws, SETTLE_MS);
+	if (work->session)
+		status = check_kept(work, status);
+	stet_session_close(work->session);
+	if (work->ws) {
 		for (char *notice; (notice = stet_workspace_notice(work->ws)); stet_free(notice))
 			complain("%s", notice);
 	}
-	stet_session_close(work->session);
 	stet_workspace_close(work->ws);
 	stet_config_free(work->config);
 	*work = (struct work){.options = work->options};

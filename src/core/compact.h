@@ -36,7 +36,7 @@ struct st_compact_options {
 	struct st_str additional;
 	/** In tokens; 0 for ST_COMPACT_BUDGET. */
 	size_t budget;
-	/** Tokens that the model makes of what o200k makes 100 of; 0 for 100. */
+	/** your model's tokens per 100 o200k tokens; 0 for 100. */
 	unsigned percent;
 	enum st_shape shape;
 };

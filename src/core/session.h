@@ -45,7 +45,7 @@ struct stet_session {
 	/** What is stored, and what will be once the transaction under way is through. */
 	struct st_kept kept, saved;
 	/** The last attempt to store it failed. */
-	bool unsaved;
+	int unsaved;
 	/** Whether this call's files are part of the state of the work, and what it did to them. */
 	bool tracks;
 	struct st_deeds deeds;

@@ -23,8 +23,7 @@ static const char schema[] =
 	" dev BIGINT NOT NULL, ino BIGINT NOT NULL, size BIGINT NOT NULL, mtime_ns BIGINT NOT NULL,"
 	" ctime_ns BIGINT NOT NULL, racy SMALLINT NOT NULL, total BIGINT NOT NULL,"
 	" stale SMALLINT NOT NULL, lines TEXT NOT NULL, used_at BIGINT NOT NULL, PRIMARY KEY "
-	"(session_id, path));"
-	LINKS_TABLE
+	"(session_id, path));" LINKS_TABLE
 	"CREATE TABLE given (session_id BIGINT NOT NULL, path BLOB NOT NULL, owner BLOB NOT NULL,"
 	" hash BLOB NOT NULL, given SMALLINT NOT NULL, PRIMARY KEY (session_id, path));"
 	"CREATE TABLE said (session_id BIGINT NOT NULL, notice BLOB NOT NULL,"
@@ -394,6 +393,21 @@ void st_store_why(struct st_store *store, char out[600]) {
 	pthread_mutex_lock(&store->lock);
 	memcpy(out, store->why, sizeof store->why);
 	pthread_mutex_unlock(&store->lock);
+}
+
+/* To open one that cannot be used has the notice said; one that can is left as it is. */
+static int find_unusable(struct st_store *store, struct stet_error *err) {
+	st_autofd dirfd = st_state_find(store->root, store->guard->state_dir, NULL);
+	return dirfd == STET_E_ACCESS ? open_db(store, err) : 0;
+}
+
+int st_store_is_kept(struct st_store *store, struct stet_error *err) {
+	pthread_mutex_lock(&store->lock);
+	int code = store->db ? 0 : find_unusable(store, err);
+	if (code == 0 && *store->why)
+		code = st_fail(err, STET_E_ACCESS, "%s", store->why);
+	pthread_mutex_unlock(&store->lock);
+	return code;
 }
 
 /* ---- transactions ---- */

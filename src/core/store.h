@@ -134,6 +134,13 @@ enum st_store_mode {
  */
 [[nodiscard]] int st_store_post(struct st_store *store, int wait_ms, struct stet_error *err);
 
+/**
+ * Whether everything is kept beyond this process: 0, or STET_E_ACCESS and why
+ * not. Where nobody used the store yet, whether a state directory that is
+ * there could be used.
+ */
+[[nodiscard]] int st_store_is_kept(struct st_store *store, struct stet_error *err);
+
 /** Why nothing is kept beyond this process, as a sentence in out; empty if it is kept. */
 void st_store_why(struct st_store *store, char out[600]);
 

@@ -215,7 +215,8 @@ static bool has_news(const struct stet_session *session) {
 static int store_news(struct stet_session *session, bool seen, struct stet_error *err) {
 	struct saving saving = {.session = session, .seen = seen};
 	save_replaced(session);
-	int noted = seen ? -1 : st_store_note(&session->ws->store, st_session_who(session), &session->deeds);
+	int noted =
+		seen ? -1 : st_store_note(&session->ws->store, st_session_who(session), &session->deeds);
 	if (noted >= 0) {
 		saving.moved = noted;
 		settle(&saving);
@@ -234,7 +235,7 @@ static void say_unsaved(struct stet_session *session, int code, const struct ste
 		                "What this session has seen and written could not be stored, so that other "
 		                "processes do not know of it yet. %s",
 		                err->message);
-	session->unsaved = code < 0;
+	session->unsaved = code < 0 ? code : 0;
 }
 
 int st_visit_settle(struct stet_session *session, struct stet_error *err) {
@@ -265,7 +266,8 @@ static void keep(struct stet_session *session) {
 	bool seen = has_news(session);
 	if (can_wait(session, seen)) {
 		st_tracker_settle(&session->tracker);
-		session->unsaved = session->unsaved && session->deeds.count > 0;
+		if (session->deeds.count == 0)
+			session->unsaved = 0;
 		return;
 	}
 	struct stet_error err = {0};

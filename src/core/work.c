@@ -37,6 +37,15 @@ int stet_state_flush(struct stet_workspace *ws, struct stet_error *err) {
 	return st_exporter_flush(&ws->exporter, err);
 }
 
+int stet_state_kept(struct stet_session *session, struct stet_error *err) {
+	if (session->ws->state == ST_STATE_NONE)
+		return 0;
+	if (session->unsaved)
+		return st_fail(err, session->unsaved,
+		               "What this session has seen and written could not be stored.");
+	return st_store_is_kept(&session->ws->store, err);
+}
+
 /* Run a change of the state, and let the file follow. */
 static int change(struct stet_workspace *ws, st_store_fn *fn, void *data, struct stet_error *err) {
 	int code = st_store_do(&ws->store, ST_STORE_WRITE, fn, data, err);

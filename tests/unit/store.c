@@ -431,15 +431,18 @@ static void a_locked_database_is_said_and_the_file_is_written(void **state) {
 	st_db_wait(other.ws->store.db, 50);
 
 	struct st_db *holder = NULL;
-	assert_int_equal(st_db_open(open(dir_at(dir, ".stet"), O_RDONLY | O_DIRECTORY), true, &holder, NULL), 0);
+	assert_int_equal(
+		st_db_open(open(dir_at(dir, ".stet"), O_RDONLY | O_DIRECTORY), true, &holder, NULL), 0);
 	assert_int_equal(st_db_exec(holder, "BEGIN IMMEDIATE", NULL), 0);
 	assert_int_equal(other_write(&other, "a.c", "two\n"), 0);
 	says(other.ws, "locked by another process");
+	assert_int_equal(stet_state_kept(other.session, NULL), STET_E_BUSY);
 	assert_int_equal(st_db_exec(holder, "ROLLBACK", NULL), 0);
 	st_db_close(holder);
 
 	/* The next call stores what the last could not. */
 	assert_int_equal(other_edit(&other, "a.c", "two", "three"), 0);
+	assert_int_equal(stet_state_kept(other.session, NULL), 0);
 	other_close(&other);
 	other_open(&other, dir, "agent");
 	assert_int_equal(other_write(&other, "a.c", "four\n"), 0);
@@ -459,6 +462,7 @@ static void works_in_memory(const struct dir *dir, const char *why) {
 	hold(strstr(all, why) != NULL, why);
 	int modified = stet_session_modified(session, "a.c", NULL);
 	hold(modified == 0, "what was read is known");
+	hold(stet_state_kept(session, NULL) == STET_E_ACCESS, "what is not kept is not called kept");
 	hold(*notices(ws) == '\0', "it is said once");
 	stet_session_close(session);
 	stet_workspace_close(ws);
