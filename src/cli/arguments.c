@@ -176,13 +176,22 @@ static int read_option(struct arguments *args, struct options *options, int argc
 	return used;
 }
 
+/* The first operand of a synopsis that was not given. */
+static const char *missing(const char *synopsis, int count) {
+	for (; count > 0 && strchr(synopsis, ' '); count--)
+		synopsis = strchr(synopsis, ' ') + 1;
+	return synopsis;
+}
+
 static int check_count(const struct arguments *args) {
 	const struct command *command = args->command;
 	const char *synopsis = command->synopsis ? command->synopsis : "";
 	if (args->count < command->min)
-		return usage_error(command, "something is missing: stet %s %s", command->name, synopsis);
+		return usage_error(command, "%.*s is missing (usage: stet %s %s)",
+		                   (int)strcspn(missing(synopsis, args->count), " "),
+		                   missing(synopsis, args->count), command->name, synopsis);
 	if (command->max >= 0 && args->count > command->max)
-		return usage_error(command, "\"%s\" is one too many", args->operands[command->max]);
+		return usage_error(command, "unexpected argument \"%s\"", args->operands[command->max]);
 	return DONE;
 }
 
@@ -219,6 +228,8 @@ int usage_error(const struct command *command, const char *format, ...) {
 	size_t len = strlen(text);
 	const char *stop = len > 0 && strchr(".?!", text[len - 1]) ? "" : ".";
 	const char *blank = command ? " " : "", *name = command ? command->name : "";
+	if (is_json())
+		return report_as(STET_E_INVALID, "stet%s%s: %s%s", blank, name, text, stop);
 	fprintf(stderr, "stet%s%s: %s%s\nTry stet%s%s --help.\n", blank, name, text, stop, blank, name);
 	return USAGE;
 }

@@ -41,12 +41,16 @@ static void print_blocks(const struct stet_agents *agents) {
 }
 
 static int print_json(const struct stet_agents *agents) {
-	char *json = stet_agents_json(agents);
-	if (!json)
+	struct stet_error err = {0};
+	struct stet_json *json = NULL;
+	char *text = stet_agents_json(agents);
+	if (!text)
 		return report_nomem();
-	put_line(stdout, json, strlen(json));
-	stet_free(json);
-	return DONE;
+	int status =
+		stet_json_parse(text, strlen(text), 0, &json, &err) < 0 ? report(&err) : put_json(json);
+	stet_json_free(json);
+	stet_free(text);
+	return status;
 }
 
 static int print(const struct options *options, const struct arguments *args,

@@ -24,27 +24,75 @@ static void print(const struct arguments *args, const struct stet_answer *answer
 /* Whether a file that the session has not seen is not there either. */
 static bool is_missing(const struct work *work, const char *path) {
 	char whole[8192];
-	snprintf(whole, sizeof whole, "%s/%s", path[0] == '/' ? "" : stet_workspace_root(work->ws), path);
+	snprintf(whole, sizeof whole, "%s/%s", path[0] == '/' ? "" : stet_workspace_root(work->ws),
+	         path);
 	return access(whole, F_OK) < 0 && (errno == ENOENT || errno == ENOTDIR);
 }
 
-static int check(struct work *work, const struct arguments *args, const char *path) {
+/* What the session saw, or the failure of a file that nobody ever saw. */
+static int ask(struct work *work, const char *path, struct stet_answer **answer,
+               struct stet_error *err) {
+	int code = stet_session_check(work->session, path, answer, err);
+	if (code < 0 || strcmp(stet_answer_status(*answer), "untracked") != 0 ||
+	    !is_missing(work, path))
+		return code;
+	stet_answer_free(*answer);
+	*answer = NULL;
+	/* The read says it, as it says it everywhere. */
+	return stet_session_read(work->session, path, 1, 1, answer, err);
+}
+
+/* Put the n-th file into the answer: as the tool has it. */
+static int add(struct work *work, struct stet_json *json, size_t n, const char *path,
+               struct stet_error *err) {
+	struct stet_json *args = work_args(path), *answer = NULL;
+	size_t len = 0;
+	char at[32], *text = args ? stet_json_write(args, 0, &len) : NULL, *out = NULL, *file = NULL;
+	int code = stet_call(work->session, "check_conflict", text, text ? len : 0, &out, &len, err);
+	if (code == 0)
+		code = stet_json_parse(out, len, 0, &answer, err);
+	if (code == 0)
+		file = stet_json_write_at(answer, "/structuredContent", 0, &len);
+	if (file)
+		stet_json_set_json(json, "/files/-", file, len);
+	snprintf(at, sizeof at, "/files/%zu/path", n);
+	if (file)
+		stet_json_set_text(json, at, path, strlen(path));
+	stet_free(file);
+	stet_free(out);
+	stet_free(text);
+	stet_json_free(answer);
+	stet_json_free(args);
+	return code;
+}
+
+static int show(struct work *work, const struct arguments *args, struct stet_json *json, int n) {
 	struct stet_answer *answer = NULL;
 	struct stet_error err = {0};
-	if (stet_session_check(work->session, path, &answer, &err) < 0)
-		return report(&err);
-	int status = stet_answer_has_conflict(answer) ? REFUSED : DONE;
-	if (strcmp(stet_answer_status(answer), "untracked") == 0 && is_missing(work, path)) {
-		stet_answer_free(answer);
-		answer = NULL;
-		/* The read says it, as it says it everywhere. */
-		status = stet_session_read(work->session, path, 1, 1, &answer, &err) < 0 ? report(&err) : DONE;
-		stet_answer_free(answer);
-		return status;
-	}
-	print(args, answer, path);
+	const char *path = args->operands[n];
+	char at[32];
+	int code = ask(work, path, &answer, &err);
+	bool conflict = code == 0 && stet_answer_has_conflict(answer);
+	if (code == 0 && json)
+		code = add(work, json, (size_t)n, path, &err);
+	else if (code == 0)
+		print(args, answer, path);
 	stet_answer_free(answer);
-	return status;
+	if (code == 0)
+		return conflict ? REFUSED : DONE;
+	if (!json)
+		return report(&err);
+	stet_json_set_json(json, "/files/-", "{}", 2);
+	snprintf(at, sizeof at, "/files/%d", n);
+	add_failure(json, at, path, &err);
+	return stet_error_exit(code);
+}
+
+static void say_conflict(struct stet_json *json) {
+	static const char message[] = "Files changed since the session saw them.";
+	stet_json_set_text(json, "/status", "conflict", 8);
+	stet_json_set_text(json, "/error", "conflict", 8);
+	stet_json_set_text(json, "/message", message, sizeof message - 1);
 }
 
 static int run(const struct options *options, const struct arguments *args) {
@@ -52,13 +100,17 @@ static int run(const struct options *options, const struct arguments *args) {
 	int worst = DONE, status = work_open(&work, options);
 	if (status != DONE)
 		return status;
+	struct stet_json *json = options->json ? stet_json_new() : NULL;
+	if (options->json && !json)
+		return work_close(&work, report_nomem());
 	for (int i = 0; i < args->count; i++) {
-		status = options->json
-		             ? work_call(&work, "check_conflict", work_args(args->operands[i]), NULL)
-		             : check(&work, args, args->operands[i]);
+		status = show(&work, args, json, i);
 		worst = status > worst ? status : worst;
 	}
-	status = done();
+	if (json && worst == REFUSED)
+		say_conflict(json);
+	status = json ? put_json(json) : done();
+	stet_json_free(json);
 	return work_close(&work, status != DONE ? status : worst);
 }
 

@@ -50,22 +50,35 @@ static int keep(const char *file, const char *name, const char *messages, size_t
 		flock(fd, LOCK_EX);
 		good = write_all(fd, line, size);
 	}
-	if (!good)
-		complain("Cannot write the archive %s: %s. Nothing was compacted.", file, strerror(errno));
+	int status =
+		good ? DONE
+			 : report_as(STET_E_IO, "Cannot write the archive %s: %s. Nothing was compacted.", file,
+	                     strerror(errno));
 	free(line);
 	if (fd >= 0)
 		close(fd);
-	return good ? DONE : SYSTEM;
+	return status;
+}
+
+static int put_messages(const char *messages, size_t len) {
+	struct stet_json *json = is_json() ? stet_json_new() : NULL;
+	int status = DONE;
+	if (json)
+		stet_json_set_json(json, "/messages", messages, len);
+	if (is_json())
+		status = put_json(json);
+	else
+		put_line(stdout, messages, len);
+	stet_json_free(json);
+	return status != DONE ? status : done();
 }
 
 /* The messages of a name, from the archive. */
 static int restore(const char *file, const char *name) {
 	char *bytes = NULL;
 	size_t len = 0;
-	if (!file) {
-		complain("--restore needs --archive FILE, to look in.");
-		return USAGE;
-	}
+	if (!file)
+		return report_as(STET_E_INVALID, "--restore needs --archive FILE, to look in.");
 	int status = slurp(file, &bytes, &len);
 	if (status != DONE)
 		return status;
@@ -78,14 +91,13 @@ static int restore(const char *file, const char *name) {
 		if (from < end && strncmp(line, head, strlen(head)) == 0 &&
 		    strncmp(id, name, strlen(name)) == 0 &&
 		    strncmp(id + strlen(name), middle, strlen(middle)) == 0) {
-			put_line(stdout, from, (size_t)(end - from) - 1);
+			status = put_messages(from, (size_t)(end - from) - 1);
 			free(bytes);
-			return done();
+			return status;
 		}
 	}
 	free(bytes);
-	complain("There is no archive \"%s\" in %s.", name, file);
-	return REFUSED;
+	return report_as(STET_E_NO_MATCH, "There is no archive \"%s\" in %s.", name, file);
 }
 
 static int compact(const struct arguments *args, struct stet_context *context, const char *messages,

@@ -213,7 +213,7 @@ static void look_at_watches(struct findings *found) {
 		     "Changes are found when files are used, not before");
 		return;
 	}
-	snprintf(what, sizeof what, "%ld of %ld are left to you", most - used, most);
+	snprintf(what, sizeof what, "%ld of %ld inotify watches are free", most - used, most);
 	bool few = most - used < 8192;
 	find(found, few ? WEAK : FINE, "watches", what,
 	     few ? "Give yourself more: sysctl fs.inotify.max_user_watches=524288" : NULL);
@@ -260,15 +260,6 @@ static int print_config(const struct stet_config *config, struct stet_json *json
 	return DONE;
 }
 
-static int print_json(const struct stet_json *json) {
-	char *text = stet_json_write(json, 1, NULL);
-	if (!text)
-		return report_nomem();
-	puts(text);
-	stet_free(text);
-	return DONE;
-}
-
 /* Without a configuration, since the user's file is wrong, all else is told. */
 static int print(struct findings *found, const struct options *options,
                  const struct stet_config *config) {
@@ -280,7 +271,7 @@ static int print(struct findings *found, const struct options *options,
 	if (config && status == DONE)
 		status = print_config(config, found->json, options->json);
 	if (options->json && status == DONE)
-		status = print_json(found->json);
+		status = put_json(found->json);
 	return status != DONE ? status : done();
 }
 
@@ -312,6 +303,12 @@ static int run(const struct options *options, const struct arguments *args) {
 	}
 	struct stet_config *config = NULL;
 	int configured = configure(options, ws, &config);
+	/* What is wrong with it was the answer to --json. */
+	if (configured != DONE && options->json) {
+		stet_json_free(found.json);
+		stet_workspace_close(ws);
+		return configured;
+	}
 	look_at_all(&found, ws, config ? stet_config_value(config, "stateDir") : ".stet");
 	int status = print(&found, options, config);
 	if (status == DONE)

@@ -16,18 +16,19 @@ static int hash(struct stet_workspace *ws, const char *path, struct stet_answer 
 	return code;
 }
 
-static void add(struct stet_json *json, const char *path, const char *digits) {
-	struct stet_json *file = stet_json_new();
-	char *text = NULL;
-	size_t len = 0;
-	if (file) {
-		stet_json_set_text(file, "/path", path, strlen(path));
-		stet_json_set_text(file, "/hash", digits, strlen(digits));
-		text = stet_json_write(file, 0, &len);
-	}
-	stet_json_set_json(json, "/files/-", text ? text : "", len);
-	stet_free(text);
-	stet_json_free(file);
+/* One more element of the answer; its pointer in at. */
+static void begin(struct stet_json *json, size_t n, char at[32]) {
+	stet_json_set_json(json, "/files/-", "{}", 2);
+	snprintf(at, 32, "/files/%zu", n);
+}
+
+static void add(struct stet_json *json, size_t n, const char *path, const char *digits) {
+	char at[32], pointer[64];
+	begin(json, n, at);
+	snprintf(pointer, sizeof pointer, "%s/path", at);
+	stet_json_set_text(json, pointer, path, strlen(path));
+	snprintf(pointer, sizeof pointer, "%s/hash", at);
+	stet_json_set_text(json, pointer, digits, strlen(digits));
 }
 
 static void print_line(const char *digits, const char *path) {
@@ -36,38 +37,42 @@ static void print_line(const char *digits, const char *path) {
 	putchar('\n');
 }
 
-static int print_json(const struct stet_json *json) {
-	char *text = stet_json_write(json, 0, NULL);
-	if (!text)
-		return report_nomem();
-	puts(text);
-	stet_free(text);
-	return DONE;
+/* One of the files: its line, or its element. */
+static int hash_one(struct work *work, struct stet_json *json, size_t n, const char *path) {
+	struct stet_answer *answer = NULL;
+	struct stet_error err = {0};
+	char at[32];
+	int code = hash(work->ws, path, &answer, &err);
+	int status = stet_error_exit(code);
+	if (code < 0 && json) {
+		begin(json, n, at);
+		add_failure(json, at, path, &err);
+	} else if (code < 0) {
+		status = report(&err);
+	} else if (json) {
+		add(json, n, path, stet_answer_full_hash(answer));
+	} else {
+		print_line(stet_answer_full_hash(answer), path);
+	}
+	stet_answer_free(answer);
+	return status;
 }
 
 static int run(const struct options *options, const struct arguments *args) {
-	struct work work = {0};
-	struct stet_json *json = stet_json_new();
-	int status = json ? work_open(&work, options) : report_nomem();
-	int worst = status;
-	for (int i = 0; status == DONE && i < args->count; i++) {
-		struct stet_answer *answer = NULL;
-		struct stet_error err = {0};
-		if (hash(work.ws, args->operands[i], &answer, &err) < 0)
-			worst = report(&err);
-		else if (options->json)
-			add(json, args->operands[i], stet_answer_full_hash(answer));
-		else
-			print_line(stet_answer_full_hash(answer), args->operands[i]);
-		stet_answer_free(answer);
-	}
-	if (status == DONE && options->json)
-		worst = print_json(json) != DONE ? SYSTEM : worst;
-	stet_json_free(json);
+	struct work work;
+	int worst = DONE, status = work_open(&work, options);
 	if (status != DONE)
-		return worst;
-	status = work_close(&work, done());
-	return status != DONE ? status : worst;
+		return status;
+	struct stet_json *json = options->json ? stet_json_new() : NULL;
+	if (options->json && !json)
+		return work_close(&work, report_nomem());
+	for (int i = 0; i < args->count; i++) {
+		status = hash_one(&work, json, (size_t)i, args->operands[i]);
+		worst = status != DONE ? status : worst;
+	}
+	status = json ? put_json(json) : done();
+	stet_json_free(json);
+	return work_close(&work, status != DONE ? status : worst);
 }
 
 const struct command hash_command = {

@@ -39,6 +39,16 @@ static int print(const char *text) {
 	return table_print(&table);
 }
 
+static int print_json(const char *text) {
+	struct stet_json *json = stet_json_new();
+	if (!json)
+		return report_nomem();
+	stet_json_set_json(json, "/writes", text, strlen(text));
+	int status = put_json(json);
+	stet_json_free(json);
+	return status;
+}
+
 static int run(const struct options *options, const struct arguments *args) {
 	struct stet_error err = {0};
 	char *text = NULL;
@@ -51,10 +61,8 @@ static int run(const struct options *options, const struct arguments *args) {
 		return status;
 	if (stet_log(work.ws, operand(args, 0), (size_t)limit, &text, &err) < 0)
 		status = report(&err);
-	else if (options->json)
-		puts(text);
 	else
-		status = print(text);
+		status = (options->json ? print_json : print)(text);
 	stet_free(text);
 	return work_close(&work, status != DONE ? status : done());
 }

@@ -61,9 +61,10 @@ static int open_stage(struct run *run) {
 	snprintf(run->dir, sizeof run->dir, "%s/stet-replay-XXXXXX",
 	         parent && *parent ? parent : "/tmp");
 	if (!mkdtemp(run->dir)) {
-		complain("Cannot make %s to play the run in: %s. Set TMPDIR.", run->dir, strerror(errno));
+		int status = report_as(STET_E_IO, "Cannot make %s to play the run in: %s. Set TMPDIR.",
+		                       run->dir, strerror(errno));
 		run->dir[0] = '\0';
-		return SYSTEM;
+		return status;
 	}
 	return stet_replay_stage(run->replay, run->dir, &err) < 0 ? report(&err) : DONE;
 }
@@ -261,7 +262,7 @@ static int print_report(const struct run *run) {
 	return print_metrics(run);
 }
 
-static int print_json(const struct run *run) {
+static int print_json(const struct run *run, bool snapshot) {
 	struct stet_json *json = stet_json_new();
 	static const char *const names[] = {
 		"/turns",  "/files", "/filesWritten", "/writes", "/identical", "/nearly", "/edits",
@@ -278,13 +279,12 @@ static int print_json(const struct run *run) {
 		stet_json_set_int(json, "/snapshot/-", (int64_t)run->turns[i].small);
 	}
 	size_t len = 0;
-	char *text = stet_json_write(json, 0, &len);
+	const char *text = stet_replay_snapshot(run->replay, &len);
+	if (snapshot)
+		stet_json_set_text(json, "/lastSnapshot", text, len);
+	int status = put_json(json);
 	stet_json_free(json);
-	if (!text)
-		return report_nomem();
-	put_line(stdout, text, len);
-	stet_free(text);
-	return DONE;
+	return status;
 }
 
 /* ---- the picture ---- */
@@ -304,10 +304,8 @@ static int draw(const struct run *run, const char *name) {
 	double scale = (double)(most(run, true) > run->budget ? most(run, true) : run->budget);
 	double budget = 320 - 280 * (double)run->budget / scale;
 	FILE *svg = fopen(name, "we");
-	if (!svg) {
-		complain("Cannot write %s: %s.", name, strerror(errno));
-		return SYSTEM;
-	}
+	if (!svg)
+		return report_as(STET_E_IO, "Cannot write %s: %s.", name, strerror(errno));
 	fprintf(
 		svg,
 		"<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 640 360\" "
@@ -326,27 +324,25 @@ static int draw(const struct run *run, const char *name) {
 	fprintf(svg, "</svg>\n");
 	bool good = !ferror(svg);
 	good &= fclose(svg) == 0;
-	if (!good)
-		complain("Cannot write %s.", name);
-	return good ? DONE : SYSTEM;
+	return good ? DONE : report_as(STET_E_IO, "Cannot write %s.", name);
 }
 
 static int show(const struct options *options, const struct arguments *args,
                 const struct run *run) {
 	const char *svg = option_value(args, "--svg");
-	if (run->count == 0) {
-		complain("The run has no turns.");
-		return USAGE;
-	}
-	int status = options->json ? print_json(run) : print_report(run);
-	if (status == DONE && has_option(args, "--snapshot")) {
+	bool snapshot = has_option(args, "--snapshot");
+	if (run->count == 0)
+		return report_as(STET_E_INVALID, "The run has no turns.");
+	/* The picture first: what fails then is the answer. */
+	int status = svg ? draw(run, svg) : DONE;
+	if (status == DONE)
+		status = options->json ? print_json(run, snapshot) : print_report(run);
+	if (status == DONE && snapshot && !options->json) {
 		size_t len = 0;
 		const char *text = stet_replay_snapshot(run->replay, &len);
 		put(stdout, "\n", 1);
 		put_line(stdout, text, len);
 	}
-	if (status == DONE && svg)
-		status = draw(run, svg);
 	return status == DONE ? done() : status;
 }
 

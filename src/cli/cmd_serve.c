@@ -129,6 +129,28 @@ static int show_token(const struct stet_server *server) {
 	return status;
 }
 
+/* Where it is, as --json has it. */
+static int print_json(const struct stet_server *server) {
+	const char *url = stet_server_url(server), *path = stet_server_own_token(server);
+	struct stet_json *json = stet_json_new();
+	if (!json)
+		return report_nomem();
+	stet_json_set_text(json, "/url", url, strlen(url));
+	if (path)
+		stet_json_set_text(json, "/tokenFile", path, strlen(path));
+	int status = put_json(json);
+	stet_json_free(json);
+	return status;
+}
+
+static int print_address(const struct stet_server *server) {
+	if (is_json())
+		return print_json(server);
+	puts(stet_server_url(server));
+	int status = show_token(server);
+	return status == DONE ? done() : status;
+}
+
 static int listen_and_run(struct stet_server *server, const struct arguments *args) {
 	struct stet_error err = {0};
 	const char *address = option_value(args, "--listen");
@@ -137,10 +159,7 @@ static int listen_and_run(struct stet_server *server, const struct arguments *ar
 	running = server;
 	stet_server_notices(server, tell, NULL);
 	handle_signals();
-	puts(stet_server_url(server));
-	int status = show_token(server);
-	if (status == DONE)
-		status = done();
+	int status = print_address(server);
 	if (status != DONE)
 		return status;
 	if (stet_server_run(server))

@@ -18,6 +18,7 @@ struct plan {
 	char *name;
 	char *text;
 	char *program;
+	enum { PRINTED, WROTE, HAD } outcome;
 };
 
 static void plan_release(struct plan *plan) {
@@ -26,6 +27,25 @@ static void plan_release(struct plan *plan) {
 	free(plan->name);
 	free(plan->text);
 	free(plan->program);
+}
+
+static int list_json(const char *root) {
+	struct stet_json *json = stet_json_new();
+	for (size_t i = 0; json && i < client_count; i++) {
+		const char *place = client_configured(&clients[i], root);
+		const char *const members[][2] = {
+			{"name", clients[i].name}, {"title", clients[i].title}, {"path", place}};
+		stet_json_set_json(json, "/clients/-", "{}", 2);
+		for (size_t j = 0; j < 3; j++) {
+			char pointer[64];
+			snprintf(pointer, sizeof pointer, "/clients/%zu/%s", i, members[j][0]);
+			if (members[j][1])
+				stet_json_set_text(json, pointer, members[j][1], strlen(members[j][1]));
+		}
+	}
+	int status = json ? put_json(json) : report_nomem();
+	stet_json_free(json);
+	return status;
 }
 
 static int list(const char *root) {
@@ -100,8 +120,8 @@ static int make_parents(const char *path) {
 	     slash = strchr(slash + 1, '/')) {
 		*slash = '\0';
 		if (mkdir(copy, 0777) < 0 && errno != EEXIST) {
-			complain("Cannot make the directory \"%s\": %s.", copy, strerror(errno));
-			status = SYSTEM;
+			status = report_as(STET_E_IO, "Cannot make the directory \"%s\": %s.", copy,
+			                   strerror(errno));
 		}
 		*slash = '/';
 	}
@@ -143,47 +163,36 @@ static int compose(struct plan *plan, const char *text, size_t len) {
 		int code = stet_json_parse(text, len, 1, &json, &err);
 		bool object = code == 0 && strcmp(stet_json_type(json, ""), "object") == 0;
 		stet_json_free(json);
-		if (!object) {
-			complain("%s is %s. Correct it first; nothing was changed.", plan->path,
-			         code < 0 ? err.message : "not a JSON object");
-			return USAGE;
-		}
+		if (!object)
+			return report_as(STET_E_INVALID, "%s is %s. Correct it first; nothing was changed.",
+			                 plan->path, code < 0 ? err.message : "not a JSON object");
 	}
-	if (plan->client->format == CLIENT_TOML && memmem(text, len, "mcp_servers =", 13)) {
-		complain(
+	if (plan->client->format == CLIENT_TOML && memmem(text, len, "mcp_servers =", 13))
+		return report_as(
+			STET_E_INVALID,
 			"%s has mcp_servers as a value on one line, which stet does not change. Add there "
 			"what stet setup %s --print shows in an empty home.",
 			plan->path, plan->client->name);
-		return USAGE;
-	}
 	plan->text = client_text(plan->client, text, blank ? 0 : len, plan->program);
 	if (!plan->text)
 		return report_nomem();
 	if (client_has(plan->client, plan->text, strlen(plan->text)))
 		return DONE;
-	complain(
+	return report_as(
+		STET_E_IO,
 		"%s is laid out in a way that stet does not know. Add it by hand; docs/clients.md says "
 		"what. Nothing was changed.",
 		plan->path);
-	return SYSTEM;
 }
 
-static int write_file(struct stet_session *session, const struct plan *plan) {
+static int write_file(struct stet_session *session, struct plan *plan) {
 	struct stet_answer *answer = NULL;
 	struct stet_error err = {0};
 	int code = stet_session_write(session, plan->name, plan->text, strlen(plan->text), NULL,
 	                              &answer, &err);
-	if (code == 0 && stet_answer_noop(answer))
-		printf("%s has stet already.\n", plan->path);
-	else if (code == 0)
-		printf("Wrote %s: %s starts stet in the directory it works in.\n", plan->path,
-		       plan->client->title);
-	if (code == 0 && plan->client->check)
-		printf("To see whether it does: %s\n", plan->client->check);
-	if (code == 0 && plan->client->note)
-		puts(plan->client->note);
+	plan->outcome = code == 0 && stet_answer_noop(answer) ? HAD : WROTE;
 	stet_answer_free(answer);
-	return code < 0 ? report(&err) : done();
+	return code < 0 ? report(&err) : DONE;
 }
 
 /* Read, add, write: guarded as any edit, so that nothing of a running client is lost. */
@@ -203,12 +212,10 @@ static int apply(struct plan *plan, bool print) {
 	const char *text = absent || status != DONE ? "" : stet_answer_content(answer, &len);
 	bool has = status == DONE && plan->client->format == CLIENT_TOML &&
 	           client_has(plan->client, text, len);
-	if (status == DONE && has)
-		printf("%s has stet already.\n", plan->path);
+	if (has)
+		plan->outcome = HAD;
 	if (status == DONE && !has)
 		status = compose(plan, text, len);
-	if (status == DONE && !has && print)
-		printf("# %s\n%s", plan->path, plan->text);
 	if (status == DONE && !has && !print)
 		status = write_file(session, plan);
 	stet_answer_free(answer);
@@ -217,17 +224,44 @@ static int apply(struct plan *plan, bool print) {
 	return status;
 }
 
-/* A directory that is not there yet holds no file either. */
-static int print_new(struct plan *plan) {
-	int status = compose(plan, "", 0);
-	if (status == DONE)
-		printf("# %s\n%s", plan->path, plan->text);
+static int show_json(const struct plan *plan) {
+	struct stet_json *json = stet_json_new();
+	const char *const members[][2] = {{"/client", plan->client->name},
+	                                  {"/path", plan->path},
+	                                  {"/check", plan->client->check},
+	                                  {"/note", plan->client->note},
+	                                  {"/text", plan->outcome == PRINTED ? plan->text : NULL}};
+	for (size_t i = 0; json && i < sizeof members / sizeof *members; i++) {
+		if (members[i][1])
+			stet_json_set_text(json, members[i][0], members[i][1], strlen(members[i][1]));
+	}
+	if (json)
+		stet_json_set_bool(json, "/changed", plan->outcome == WROTE);
+	int status = json ? put_json(json) : report_nomem();
+	stet_json_free(json);
 	return status;
+}
+
+static int show(const struct plan *plan) {
+	if (plan->outcome == PRINTED) {
+		printf("# %s\n%s", plan->path, plan->text);
+		return done();
+	}
+	if (plan->outcome == HAD)
+		printf("%s has stet already.\n", plan->path);
+	else
+		printf("Wrote %s: %s starts stet in the directory it works in.\n", plan->path,
+		       plan->client->title);
+	if (plan->client->check)
+		printf("To see whether it does: %s\n", plan->client->check);
+	if (plan->client->note)
+		puts(plan->client->note);
+	return done();
 }
 
 static int run(const struct options *options, const struct arguments *args) {
 	if (args->count == 0)
-		return list(options->root);
+		return (options->json ? list_json : list)(options->root);
 	struct plan plan = {.client = find(args)};
 	bool print = has_option(args, "--print");
 	if (!plan.client)
@@ -235,12 +269,15 @@ static int run(const struct options *options, const struct arguments *args) {
 	int status = plan_make(&plan, options, args);
 	if (status == DONE && !print)
 		status = make_parents(plan.path);
+	/* A directory that is not there yet holds no file either. */
 	if (status == DONE && print && access(plan.dir, F_OK) < 0)
-		status = print_new(&plan);
+		status = compose(&plan, "", 0);
 	else if (status == DONE)
 		status = apply(&plan, print);
+	if (status == DONE)
+		status = (options->json ? show_json : show)(&plan);
 	plan_release(&plan);
-	return status != DONE ? status : done();
+	return status;
 }
 
 static const struct option options[] = {

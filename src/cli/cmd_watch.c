@@ -58,10 +58,8 @@ static int loop(struct stet_watcher *watcher, int signals) {
 			return status;
 		if (code < 0)
 			return report(&err);
-		if (poll(fds, 3, -1) < 0 && errno != EINTR) {
-			complain("cannot wait for events: %s", strerror(errno));
-			return SYSTEM;
-		}
+		if (poll(fds, 3, -1) < 0 && errno != EINTR)
+			return report_as(STET_E_IO, "Cannot wait for events: %s.", strerror(errno));
 		if (fds[1].revents || (fds[2].revents & (POLLERR | POLLHUP)))
 			return DONE;
 		if (fds[0].revents)
@@ -119,7 +117,7 @@ const struct command watch_command = {
 	.synopsis = "[DIR]",
 	.description =
 		"Prints READY (with --json {\"event\":\"ready\"}) once the tree below DIR is watched (the "
-        "root by default), then a line for "
+		"root by default), then a line for "
 		"each file that appears, changes or goes: add, change or unlink, a tab, and the path. A "
 		"path with control or invisible characters is quoted: \"one\\ntwo\". With --json each line "
 		" behind the first is an object with event and path.\n\n"

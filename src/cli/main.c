@@ -57,6 +57,14 @@ static int run(const struct command *command, struct options *options, int argc,
 	return status;
 }
 
+/* Whatever is wrong with the other arguments, the answer is what --json asks for. */
+static void find_json(int argc, char **argv) {
+	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+		if (strcmp(argv[i], "--json") == 0)
+			output_json();
+	}
+}
+
 int main(int argc, char **argv) {
 	const char *root = getenv("STET_ROOT"), *session = getenv("STET_SESSION");
 	struct options options = {
@@ -64,6 +72,7 @@ int main(int argc, char **argv) {
 		.session = session && *session ? session : NULL,
 	};
 	output_init(NULL);
+	find_json(argc, argv);
 	if (argc == 2 && strcmp(argv[1], "--version") == 0)
 		return print_version();
 	int first = read_options(argc, argv, &options);

@@ -10,6 +10,9 @@ static struct {
 	bool coloured;
 } streams[2];
 
+/* Whether answers are JSON, and whether there was one: there is one to a command. */
+static bool as_json, answered;
+
 static bool wants_colours(const char *color, bool terminal) {
 	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
 	if (color && strcmp(color, "auto") != 0)
@@ -116,12 +119,78 @@ void complain(const char *format, ...) {
 	free(text);
 }
 
+void output_json(void) {
+	as_json = true;
+}
+
+bool is_json(void) {
+	return as_json;
+}
+
+static void set(struct stet_json *json, const char *at, const char *key, const char *text) {
+	char pointer[128];
+	snprintf(pointer, sizeof pointer, "%s/%s", at, key);
+	stet_json_set_text(json, pointer, text, strlen(text));
+}
+
+static void set_failure(struct stet_json *json, const char *at, const struct stet_error *err) {
+	set(json, at, "status", "error");
+	set(json, at, "error", stet_error_name(stet_error_code(err)));
+	set(json, at, "message", stet_error_message(err));
+}
+
+int put_json(struct stet_json *json) {
+	size_t len = 0;
+	if (json && !stet_json_type(json, "/status"))
+		set(json, "", "status", "success");
+	char *text = json ? stet_json_write(json, 0, &len) : NULL;
+	if (!text)
+		return report_as(STET_E_INVALID,
+		                 "The answer holds text that is not UTF-8, which JSON cannot have.");
+	put_line(stdout, text, len);
+	stet_free(text);
+	answered = true;
+	return done();
+}
+
+void add_failure(struct stet_json *json, const char *pointer, const char *path,
+                 const struct stet_error *err) {
+	set(json, pointer, "path", path);
+	set_failure(json, pointer, err);
+	if (!stet_json_type(json, "/error"))
+		set_failure(json, "", err);
+}
+
+/* A failure as the answer; false if it can only be said. */
+static bool put_failure(const struct stet_error *err) {
+	struct stet_json *json = as_json && !answered ? stet_json_new() : NULL;
+	if (!json)
+		return false;
+	set_failure(json, "", err);
+	char *text = stet_json_write(json, 0, NULL);
+	if (text)
+		puts(text);
+	answered = text != NULL;
+	stet_free(text);
+	stet_json_free(json);
+	return answered;
+}
+
 int report(const struct stet_error *err) {
-	complain("%s", stet_error_message(err));
+	if (!put_failure(err))
+		complain("%s", stet_error_message(err));
 	return stet_error_exit(stet_error_code(err));
 }
 
+int report_as(enum stet_code code, const char *format, ...) {
+	struct stet_error err = {.code = code};
+	va_list args;
+	va_start(args, format);
+	vsnprintf(err.message, sizeof err.message, format, args);
+	va_end(args);
+	return report(&err);
+}
+
 int report_nomem(void) {
-	complain("Out of memory.");
-	return SYSTEM;
+	return report_as(STET_E_NOMEM, "Out of memory.");
 }

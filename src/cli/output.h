@@ -38,11 +38,36 @@ int done(void);
 /** Say something on standard error, as "stet: ...". */
 __attribute__((format(printf, 1, 2))) void complain(const char *format, ...);
 
-/** Say why a call failed. Returns the exit status that belongs to the error. */
+/**
+ * Say why a call failed: on standard error, or with --json as the object that
+ * is the answer. Returns the exit status that belongs to the error.
+ */
 int report(const struct stet_error *err);
+
+/** The same of a failure that has no error yet, by its code. */
+__attribute__((format(printf, 2, 3))) int report_as(enum stet_code code, const char *format, ...);
 
 /** Say that memory is short. Returns SYSTEM. */
 int report_nomem(void);
+
+/** Answers are JSON from now on. Called by main. */
+void output_json(void);
+bool is_json(void);
+
+/**
+ * Print the answer to --json: one object on one line. Its `status` is
+ * "success" unless it was set.
+ *
+ * @return DONE, or the status of a failure after saying why.
+ */
+int put_json(struct stet_json *json);
+
+/**
+ * For commands over several files: how one of them failed goes to a pointer,
+ * and the first failure to the top of the answer as well.
+ */
+void add_failure(struct stet_json *json, const char *pointer, const char *path,
+                 const struct stet_error *err);
 
 /**
  * A table, aligned by how wide text is on a screen. The cells are added row by

@@ -80,20 +80,56 @@ int prompt_context(const struct options *options, const struct arguments *args,
 	return status;
 }
 
+/* What was left out, by its member in the answer. */
+static const struct {
+	const char *member;
+	int count;
+} left_out[] = {
+	{"/tokens", STET_CONTEXT_TOKENS},           {"/leftOut/replies", STET_CONTEXT_REPLIES},
+	{"/leftOut/results", STET_CONTEXT_RESULTS}, {"/leftOut/requests", STET_CONTEXT_REQUESTS},
+	{"/leftOut/noops", STET_CONTEXT_NOOPS},
+};
+
+static int print_json(const struct stet_context *context, const char *prompt, size_t len) {
+	struct stet_json *json = stet_json_new();
+	const char *archive = stet_context_archive(context);
+	if (!json)
+		return report_nomem();
+	stet_json_set_json(json, "/prompt", prompt, len);
+	for (size_t i = 0; i < sizeof left_out / sizeof *left_out; i++)
+		stet_json_set_int(json, left_out[i].member,
+		                  (int64_t)stet_context_count(context, left_out[i].count));
+	stet_json_set_bool(json, "/cut", stet_context_count(context, STET_CONTEXT_CUT) > 0);
+	if (*archive)
+		stet_json_set_text(json, "/archive", archive, strlen(archive));
+	int status = put_json(json);
+	stet_json_free(json);
+	return status;
+}
+
+static void print_figures(const struct stet_context *context) {
+	const char *archive = stet_context_archive(context);
+	complain(
+		"%zu tokens; left out: %zu replies, %zu tool results, %zu requests, %zu calls that "
+		"changed nothing%s%s%s",
+		stet_context_count(context, STET_CONTEXT_TOKENS),
+		stet_context_count(context, STET_CONTEXT_REPLIES),
+		stet_context_count(context, STET_CONTEXT_RESULTS),
+		stet_context_count(context, STET_CONTEXT_REQUESTS),
+		stet_context_count(context, STET_CONTEXT_NOOPS),
+		stet_context_count(context, STET_CONTEXT_CUT) ? "; texts were cut" : "",
+		*archive ? "; archive " : "", archive);
+}
+
 int prompt_print(const struct arguments *args, const struct stet_context *context, char *prompt,
                  size_t len) {
-	put_line(stdout, prompt, len);
+	int status = DONE;
+	if (is_json())
+		status = print_json(context, prompt, len);
+	else
+		put_line(stdout, prompt, len);
 	stet_free(prompt);
 	if (has_option(args, "--verbose"))
-		complain(
-			"%zu tokens; left out: %zu replies, %zu tool results, %zu requests, %zu calls that "
-			"changed nothing%s; archive %s",
-			stet_context_count(context, STET_CONTEXT_TOKENS),
-			stet_context_count(context, STET_CONTEXT_REPLIES),
-			stet_context_count(context, STET_CONTEXT_RESULTS),
-			stet_context_count(context, STET_CONTEXT_REQUESTS),
-			stet_context_count(context, STET_CONTEXT_NOOPS),
-			stet_context_count(context, STET_CONTEXT_CUT) ? "; texts were cut" : "",
-			stet_context_archive(context));
-	return done();
+		print_figures(context);
+	return status != DONE ? status : done();
 }

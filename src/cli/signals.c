@@ -15,6 +15,6 @@ int open_signals(void) {
 	signal(SIGPIPE, SIG_IGN);
 	int fd = sigprocmask(SIG_BLOCK, &set, NULL) < 0 ? -1 : signalfd(-1, &set, SFD_CLOEXEC);
 	if (fd < 0)
-		complain("cannot receive signals: %s", strerror(errno));
+		report_as(STET_E_IO, "Cannot receive signals: %s.", strerror(errno));
 	return fd;
 }

@@ -166,17 +166,22 @@ static void show_failure(const struct work *work, const struct stet_json *answer
 	show_way_out(work, answer);
 }
 
-static int show_answer(struct work *work, const char *text, size_t len, int code,
-                       const struct stet_error *err, work_show *show) {
-	struct stet_json *answer = NULL;
-	struct stet_error why = {0};
-	if (work->options->json) {
-		put_line(stdout, text, len);
-		int status = done();
-		return status != DONE ? status : stet_error_exit(code);
-	}
-	if (stet_json_parse(text, len, 0, &answer, &why) < 0)
-		return report(&why);
+/* All that the tool answered, as an object of its own. */
+static int show_json(const struct stet_json *answer) {
+	struct stet_json *json = NULL;
+	struct stet_error err = {0};
+	size_t len = 0;
+	char *text = stet_json_write_at(answer, "/structuredContent", 0, &len);
+	if (!text)
+		return report_nomem();
+	int status = stet_json_parse(text, len, 0, &json, &err) < 0 ? report(&err) : put_json(json);
+	stet_json_free(json);
+	stet_free(text);
+	return status;
+}
+
+static int show_for_people(const struct work *work, const struct stet_json *answer, int code,
+                           const struct stet_error *err, work_show *show) {
 	if (code < 0)
 		show_failure(work, answer, err);
 	else
@@ -184,6 +189,17 @@ static int show_answer(struct work *work, const char *text, size_t len, int code
 	int status = done();
 	show_notices(answer);
 	show_instructions(answer);
+	return status;
+}
+
+static int show_answer(struct work *work, const char *text, size_t len, int code,
+                       const struct stet_error *err, work_show *show) {
+	struct stet_json *answer = NULL;
+	struct stet_error why = {0};
+	if (stet_json_parse(text, len, 0, &answer, &why) < 0)
+		return report(&why);
+	int status =
+		work->options->json ? show_json(answer) : show_for_people(work, answer, code, err, show);
 	stet_json_free(answer);
 	return status != DONE ? status : stet_error_exit(code);
 }
@@ -193,10 +209,9 @@ int work_call(struct work *work, const char *tool, struct stet_json *args, work_
 	size_t len = 0;
 	char *text = args ? stet_json_write(args, 0, &len) : NULL, *out = NULL;
 	stet_json_free(args);
-	if (!text) {
-		complain("What was given is not valid UTF-8, and this command takes nothing else.");
-		return USAGE;
-	}
+	if (!text)
+		return report_as(STET_E_INVALID,
+		                 "What was given is not valid UTF-8, and this command takes nothing else.");
 	progress_begin("Working");
 	int code = stet_call(work->session, tool, text, len, &out, &len, &err);
 	progress_end();
@@ -311,13 +326,14 @@ static int read_all(FILE *file, const char *name, char **out, size_t *len) {
 		}
 		used += fread(text + used, 1, room - used - 1, file);
 	} while (used <= INPUT_MAX && !feof(file) && !ferror(file));
-	if (ferror(file) || used > INPUT_MAX) {
-		if (used > INPUT_MAX)
-			complain("%s is larger than %zu MiB.", name, INPUT_MAX >> 20);
-		else
-			complain("Cannot read %s: %s.", name, strerror(errno));
+	int status = DONE;
+	if (used > INPUT_MAX)
+		status = report_as(STET_E_TOO_BIG, "%s is larger than %zu MiB.", name, INPUT_MAX >> 20);
+	else if (ferror(file))
+		status = report_as(STET_E_IO, "Cannot read %s: %s.", name, strerror(errno));
+	if (status != DONE) {
 		free(text);
-		return used > INPUT_MAX ? USAGE : SYSTEM;
+		return status;
 	}
 	text[used] = '\0';
 	*out = text;
@@ -330,18 +346,16 @@ int slurp(const char *name, char **out, size_t *len) {
 	*out = NULL;
 	*len = 0;
 	if (strcmp(name, "-") == 0) {
-		if (took_input) {
-			complain("Standard input can be read only once. Give - in one place.");
-			return USAGE;
-		}
+		if (took_input)
+			return report_as(STET_E_INVALID,
+			                 "Standard input can be read only once. Give - in one place.");
 		took_input = true;
 		return read_all(stdin, "standard input", out, len);
 	}
 	FILE *file = fopen(name, "re");
-	if (!file) {
-		complain("Cannot open \"%s\": %s.", name, strerror(errno));
-		return errno == ENOENT ? USAGE : SYSTEM;
-	}
+	if (!file)
+		return report_as(errno == ENOENT ? STET_E_NOT_FOUND : STET_E_IO, "Cannot open \"%s\": %s.",
+		                 name, strerror(errno));
 	int status = read_all(file, name, out, len);
 	fclose(file);
 	return status;
