@@ -1,5 +1,5 @@
 /**
- * Text on a screen.
+ * Text on a screen, and what names it.
  */
 #ifndef STET_TEXT_H
 #define STET_TEXT_H
@@ -17,6 +17,22 @@ extern "C" {
  * for a combining or control one, one for a byte that is not UTF-8.
  */
 STET_API size_t stet_text_width(const char *text, size_t len);
+
+/**
+ * How many letters have to be changed, added, left out or swapped with their
+ * neighbour to make one word of the other, to guess which one was meant. Upper
+ * and lower case of ASCII are the same, and 255 bytes of each are compared.
+ */
+STET_API size_t stet_text_distance(const char *a, size_t a_len, const char *b, size_t b_len);
+
+/**
+ * The hash that names a version of these bytes: SHA-256 as 64 digits.
+ *
+ * @hex    Receives them, NUL-ended.
+ * @return 0 or STET_E_NOMEM.
+ */
+STET_API STET_NODISCARD int stet_text_hash(const char *text, size_t len, char hex[65],
+                                           struct stet_error *err);
 
 /**
  * A name as lists show it: as it is, or, if it holds characters that a reader

@@ -195,6 +195,20 @@ static int check_count(const struct arguments *args) {
 	return DONE;
 }
 
+/* A file of the workspace has a version, and what a session saw of it; a stream has neither. */
+static int check_paths(const struct arguments *args) {
+	const char *synopsis = args->command->synopsis ? args->command->synopsis : "";
+	bool is_path = strncmp(synopsis + (synopsis[0] == '['), "PATH", 4) == 0;
+	int count = strstr(synopsis, "...") ? args->count : args->count < 1 ? 0 : 1;
+	for (int i = 0; is_path && !args->command->input && i < count; i++) {
+		if (strcmp(args->operands[i], "-") == 0)
+			return usage_error(args->command,
+			                   "a PATH is a file of the workspace, and - is standard input; for "
+			                   "a file of that name give ./-");
+	}
+	return DONE;
+}
+
 int arguments_read(struct arguments *args, struct options *options, int argc, char **argv) {
 	bool only_operands = false;
 	args->operands = calloc((size_t)argc, sizeof *args->operands);
@@ -210,7 +224,8 @@ int arguments_read(struct arguments *args, struct options *options, int argc, ch
 		else if ((used = read_option(args, options, argc - i, argv + i)) < 0)
 			return USAGE;
 	}
-	return options->help ? DONE : check_count(args);
+	int status = options->help ? DONE : check_count(args);
+	return status != DONE || options->help ? status : check_paths(args);
 }
 
 void arguments_release(struct arguments *args) {

@@ -1,17 +1,22 @@
 /* stet hash: the versions of files, as sha256sum prints them. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/work.h"
 
 /* Looking at the hash is not reading: a session that goes again at once. */
-static int hash(struct stet_workspace *ws, const char *path, struct stet_answer **answer,
+static int hash(struct stet_workspace *ws, const char *path, char digits[65],
                 struct stet_error *err) {
 	struct stet_session *session = NULL;
+	struct stet_answer *answer = NULL;
 	int code = stet_session_open(ws, NULL, &session, err);
 	if (code == 0)
 		code = stet_session_track_read(session, path, err);
 	if (code == 0)
-		code = stet_session_check(session, path, answer, err);
+		code = stet_session_check(session, path, &answer, err);
+	if (code == 0)
+		snprintf(digits, 65, "%s", stet_answer_full_hash(answer));
+	stet_answer_free(answer);
 	stet_session_close(session);
 	return code;
 }
@@ -39,22 +44,35 @@ static void print_line(const char *digits, const char *path) {
 
 /* One of the files: its line, or its element. */
 static int hash_one(struct work *work, struct stet_json *json, size_t n, const char *path) {
-	struct stet_answer *answer = NULL;
 	struct stet_error err = {0};
-	char at[32];
-	int code = hash(work->ws, path, &answer, &err);
-	int status = stet_error_exit(code);
-	if (code < 0 && json) {
+	char at[32], digits[65];
+	int code = hash(work->ws, path, digits, &err);
+	if (code == 0 && json) {
+		add(json, n, path, digits);
+	} else if (code == 0) {
+		print_line(digits, path);
+	} else if (json) {
 		begin(json, n, at);
 		add_failure(json, at, path, &err);
-	} else if (code < 0) {
-		status = report(&err);
-	} else if (json) {
-		add(json, n, path, stet_answer_full_hash(answer));
 	} else {
-		print_line(stet_answer_full_hash(answer), path);
+		report(&err);
 	}
-	stet_answer_free(answer);
+	return stet_error_exit(code);
+}
+
+/* As one of the files; what it is piped has no version, but will have one. */
+static int hash_input(struct stet_json *json, size_t n) {
+	struct stet_error err = {0};
+	char digits[65], *text = NULL;
+	size_t len = 0;
+	int status = slurp("-", &text, &len);
+	if (status == DONE && stet_text_hash(text, len, digits, &err) < 0)
+		status = report(&err);
+	free(text);
+	if (status == DONE && json)
+		add(json, n, "-", digits);
+	else if (status == DONE)
+		print_line(digits, "-");
 	return status;
 }
 
@@ -67,7 +85,9 @@ static int run(const struct options *options, const struct arguments *args) {
 	if (options->json && !json)
 		return work_close(&work, report_nomem());
 	for (int i = 0; i < args->count; i++) {
-		status = hash_one(&work, json, (size_t)i, args->operands[i]);
+		const char *path = args->operands[i];
+		status = strcmp(path, "-") == 0 ? hash_input(json, (size_t)i)
+		                                : hash_one(&work, json, (size_t)i, path);
 		worst = status != DONE ? status : worst;
 	}
 	status = json ? put_json(json) : done();
@@ -81,9 +101,11 @@ const struct command hash_command = {
 	.synopsis = "PATH...",
 	.description =
 		"Prints the hash that names the version of each file, as sha256sum does. 16 digits of it "
-		"or more are what --expect takes. This does not count as reading the file.",
+		"or more are what --expect takes. This does not count as reading the file. A PATH of - is "
+		"standard input.",
 	.min = 1,
 	.max = -1,
+	.input = true,
 	.examples = (const struct example[]){{"stet hash README.md", "the version of a file"}, {0}},
 	.run = run,
 };

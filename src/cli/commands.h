@@ -31,8 +31,9 @@
  *
  * Conventions. Answers go to standard output, everything else to standard
  * error. The exit status is one of enum status; stet_error_exit() of a code is
- * the right one. A `-` as a file name is standard input, through slurp(). With
- * --json the tool's answer is printed and nothing else. See output.h for
+ * the right one. In a synopsis FILE is any file, and `-` is standard input,
+ * through slurp(); PATH is a file of the workspace. With --json the answer is
+ * one object, through put_json(). See output.h for
  * colours, tables and progress, and work.h for opening a workspace and calling
  * a tool.
  */
@@ -108,6 +109,8 @@ struct command {
 	/** How many operands there must be, and may be; -1 for any number. */
 	int min;
 	int max;
+	/** A PATH of "-" is standard input; elsewhere that is refused, with a sentence. */
+	bool input;
 	/** It is about the state of the work, and fails where that is not kept. */
 	bool state;
 	/** May be NULL. */

@@ -141,6 +141,9 @@ static void set_failure(struct stet_json *json, const char *at, const struct ste
 
 int put_json(struct stet_json *json) {
 	size_t len = 0;
+	/* A failure on the way was the answer. */
+	if (answered)
+		return done();
 	if (json && !stet_json_type(json, "/status"))
 		set(json, "", "status", "success");
 	char *text = json ? stet_json_write(json, 0, &len) : NULL;

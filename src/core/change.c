@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "core/visit.h"
+#include "fs/nearby.h"
 #include "fs/remove.h"
 #include "text/diff.h"
 #include "text/find.h"
@@ -470,10 +471,11 @@ static void note_unproven(struct stet_session *session, const struct st_committe
 		return;
 	st_answer_note(answer, "%s is on %s: others who write below the mount are not noticed. %s%s",
 	               st_shown(done->path), done->unproven, risk(done, removed),
-	               session->warned ? ""
-	                               : " On such a filesystem the kernel sees no writers but its own, so "
-	                                 "every check here reads the bytes again; the moment between the "
-	                                 "last check and the change stays open.");
+	               session->warned
+	                   ? ""
+	                   : " On such a filesystem the kernel sees no writers but its own, so "
+	                     "every check here reads the bytes again; the moment between the "
+	                     "last check and the change stays open.");
 	session->warned = true;
 }
 
@@ -486,11 +488,12 @@ static void note_commit(struct stet_session *session, const struct st_committed 
 		               "you go on.",
 		               st_shown(done->path));
 	if (done->other_names > 0)
-		st_answer_note(answer,
-		               "%s has %zu other name%s (hard links), maybe outside the workspace: the file "
-		               "was rewritten in place, so it changed under %s too.",
-		               st_shown(done->path), done->other_names, done->other_names == 1 ? "" : "s",
-		               done->other_names == 1 ? "that one" : "those");
+		st_answer_note(
+			answer,
+			"%s has %zu other name%s (hard links), maybe outside the workspace: the file "
+			"was rewritten in place, so it changed under %s too.",
+			st_shown(done->path), done->other_names, done->other_names == 1 ? "" : "s",
+			done->other_names == 1 ? "that one" : "those");
 }
 
 /*
@@ -678,8 +681,8 @@ static int append_to_changed(struct stet_session *session, const struct st_chang
 	struct st_str now = st_buf_str(&file->bytes);
 	int code = change->make(change->context, now, new, err);
 	if (code == 0 && base)
-		code = st_session_diff(session, path, st_strn(base->bytes, base->len), now, answer, NULL,
-		                       err);
+		code =
+			st_session_diff(session, path, st_strn(base->bytes, base->len), now, answer, NULL, err);
 	answer->merged = code == 0 && base;
 	st_blob_put(base);
 	return code;
@@ -709,6 +712,14 @@ static int rehearse(const struct st_file *file, const char *path, struct st_str 
 	return st_answer_about(answer, path, file ? &file->hash : NULL, err);
 }
 
+static int fail_absent(struct stet_session *session, const struct st_change *change,
+                       struct stet_error *err) {
+	int code = st_fail(err, STET_E_NOT_FOUND, "There is no file %s. Check the path%s.",
+	                   st_shown(change->path), change->remove ? "" : ", or write the file first");
+	st_nearby_suggest(&session->ws->root, change->path, session->ws->guard.state_dir, err);
+	return code;
+}
+
 /* There is no such file. */
 static int change_absent(struct stet_session *session, const struct st_change *change,
                          const char *path, struct st_buf *new, struct stet_answer *answer,
@@ -716,13 +727,9 @@ static int change_absent(struct stet_session *session, const struct st_change *c
 	struct st_seen *seen = st_session_seen(session, change->path, path);
 	if (seen || change->expected_hash.ptr)
 		return refuse(session, change, &deleted, path, seen, NULL, st_str(""), answer, err);
-	if (change->remove)
-		return st_fail(err, STET_E_NOT_FOUND, "There is no file %s. Check the path.",
-		               st_shown(change->path));
-	if (change->kind != ST_CHANGE_WHOLE && change->kind != ST_CHANGE_APPEND)
-		return st_fail(err, STET_E_NOT_FOUND,
-		               "There is no file %s. Check the path, or write the file first.",
-		               st_shown(change->path));
+	bool makes = change->kind == ST_CHANGE_WHOLE || change->kind == ST_CHANGE_APPEND;
+	if (change->remove || !makes)
+		return fail_absent(session, change, err);
 	int code = change->make(change->context, st_str(""), new, err);
 	if (code == 0)
 		code = check_new(session, change, st_buf_str(new), err);

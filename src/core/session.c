@@ -8,6 +8,7 @@
 #include "core/visit.h"
 #include "base/utf8.h"
 #include "fs/displaced.h"
+#include "fs/nearby.h"
 #include "text/edits.h"
 
 /* ---- life ---- */
@@ -168,7 +169,10 @@ static int load(struct stet_session *session, const char *path, bool hold, struc
 
 int st_session_load(struct stet_session *session, const char *path, struct st_place *place,
                     struct st_file *file, struct stet_error *err) {
-	return load(session, path, false, place, file, err);
+	int code = load(session, path, false, place, file, err);
+	if (code == STET_E_NOT_FOUND)
+		st_nearby_suggest(&session->ws->root, path, session->ws->guard.state_dir, err);
+	return code;
 }
 
 int st_session_hold(struct stet_session *session, const char *path, struct st_place *place,
@@ -217,7 +221,7 @@ static int stand_by_bytes(struct stet_session *session, const char *path,
                           const struct st_seen *seen, struct st_file *file,
                           struct stet_error *err) {
 	st_auto(st_place) place = ST_PLACE_INIT;
-	int code = st_session_load(session, path, &place, file, err);
+	int code = load(session, path, false, &place, file, err);
 	switch (code) {
 	case 0:
 		break;

@@ -8,6 +8,7 @@
 #include "base/hex.h"
 #include "base/words.h"
 #include "fs/sys.h"
+#include "stet/text.h"
 
 /*
  * Fetching the digest costs more than hashing a small file, so it is done
@@ -77,6 +78,14 @@ int st_hash_keyed(struct st_str key, struct st_str bytes, struct st_hash *hash,
 
 bool st_hash_eq_secret(const struct st_hash *a, const struct st_hash *b) {
 	return CRYPTO_memcmp(a->bytes, b->bytes, ST_HASH_SIZE) == 0;
+}
+
+int stet_text_hash(const char *text, size_t len, char hex[65], struct stet_error *err) {
+	struct st_hash hash;
+	int code = st_hash_of(st_strn(text, len), &hash, err);
+	if (code == 0)
+		st_hash_hex(&hash, hex, ST_HASH_HEX);
+	return code;
 }
 
 int st_hash_file(int fd, uint64_t max, struct st_hash *hash, struct stet_error *err) {

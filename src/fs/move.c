@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "base/quote.h"
+#include "fs/nearby.h"
 #include "fs/sys.h"
 
 void st_moved_release(struct st_moved *moved) {
@@ -94,9 +95,12 @@ int st_move(const struct st_move_end *from, const struct st_move_end *to, bool r
 	st_auto(st_place) source = ST_PLACE_INIT;
 	st_auto(st_place) target = ST_PLACE_INIT;
 	int code = locate(from, &source, err);
-	if (code == 0 && !source.exists)
-		return st_fail(err, STET_E_NOT_FOUND, "There is no file %s. Check the path.",
+	if (code == 0 && !source.exists) {
+		code = st_fail(err, STET_E_NOT_FOUND, "There is no file %s. Check the path.",
 		               st_shown_str(from->path));
+		st_nearby_suggest(from->root, source.path, from->state_dir, err);
+		return code;
+	}
 	if (code == 0)
 		code = locate(to, &target, err);
 	if (code < 0)

@@ -1,14 +1,14 @@
 #include "text/heading.h"
 
+#include "base/distance.h"
 #include "base/unicode.h"
 #include "base/utf8.h"
 #include "base/words.h"
 
 /** How many headings or lines a message names. */
 #define MAX_NAMED 10
-/** How much of a heading a message shows, and how much of it is compared for nearness. */
+/** How much of a heading a message shows. */
 #define MAX_SHOWN 80
-#define MAX_COMPARED 64
 
 /** What is looked for: folded words, and a level or 0 for any. */
 struct wanted {
@@ -105,31 +105,12 @@ static void add_heading(struct st_buf *out, const struct st_heading *heading) {
 	st_buf_addf(out, " (line %zu)", heading->line);
 }
 
-static size_t smallest(size_t a, size_t b, size_t c) {
-	size_t least = a < b ? a : b;
-	return least < c ? least : c;
-}
-
-/* How many bytes must change to make one name from the other; 0 if one contains the other. */
+/* How many letters must change to make one name from the other; 0 if one contains the other. */
 static size_t distance(struct st_str a, struct st_str b) {
 	if (a.len && b.len &&
 	    (memmem(a.ptr, a.len, b.ptr, b.len) || memmem(b.ptr, b.len, a.ptr, a.len)))
 		return 0;
-	size_t row[MAX_COMPARED + 1];
-	a.len = a.len < MAX_COMPARED ? a.len : MAX_COMPARED;
-	b.len = b.len < MAX_COMPARED ? b.len : MAX_COMPARED;
-	for (size_t j = 0; j <= b.len; j++)
-		row[j] = j;
-	for (size_t i = 1; i <= a.len; i++) {
-		size_t diagonal = row[0];
-		row[0] = i;
-		for (size_t j = 1; j <= b.len; j++) {
-			size_t above = row[j];
-			row[j] = smallest(above + 1, row[j - 1] + 1, diagonal + (a.ptr[i - 1] != b.ptr[j - 1]));
-			diagonal = above;
-		}
-	}
-	return row[b.len];
+	return st_distance(a, b);
 }
 
 struct candidate {
@@ -285,8 +266,7 @@ void st_heading_note_others(const struct st_markdown *md, struct st_str query,
 	st_auto(st_buf) scratch = ST_BUF_INIT;
 	st_auto(st_buf) lines = ST_BUF_INIT;
 	size_t index = first_match(md, &wanted, &scratch);
-	size_t others =
-		index < md->heading_count ? add_lines(&lines, md, &wanted, index, move) : 0;
+	size_t others = index < md->heading_count ? add_lines(&lines, md, &wanted, index, move) : 0;
 	if (others == 0)
 		return;
 	size_t line = moved_line(move, md->headings[index].line);

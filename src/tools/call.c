@@ -44,7 +44,7 @@ static void fill_failure(struct st_call *call, const struct stet_error *err) {
 	st_buf_addf(&text, "Error: %s", err->message);
 	if (err->code == STET_E_OUTSIDE)
 		name_roots(call, &text);
-	if (err->code == STET_E_NOT_FOUND && call->path)
+	if (err->code == STET_E_NOT_FOUND && call->path && !strstr(err->message, "Did you mean"))
 		st_spelling_hint(call->session, call->path, &text);
 	if (call->text.len > 0)
 		st_buf_adds(&text, "\n\n");

@@ -3,6 +3,7 @@
 #include <time.h>
 
 #include "base/quote.h"
+#include "fs/nearby.h"
 #include "fs/sys.h"
 #include "tools/listing.h"
 
@@ -73,9 +74,12 @@ static int run(struct st_call *call, struct stet_error *err) {
 		st_root_locate_as(&call->session->ws->root, st_str(path), ST_LOCATE_DIR, &place, err);
 	if (code < 0)
 		return code;
-	if (!place.exists)
-		return st_fail(err, STET_E_NOT_FOUND, "There is no file %s. Check the path.",
-		               st_shown(path));
+	if (!place.exists) {
+		code =
+			st_fail(err, STET_E_NOT_FOUND, "There is no file %s. Check the path.", st_shown(path));
+		st_nearby_suggest(&call->session->ws->root, path, call->session->ws->guard.state_dir, err);
+		return code;
+	}
 	st_json_add_text(call->doc, call->result, "status", ST_STR("success"));
 	st_render_path(call, call->result, "path", *place.path ? place.path : ".");
 	code = render_stat(call, &place, err);

@@ -688,8 +688,12 @@ static void dots_and_slashes_that_lead_nowhere_are_left_away(void **state) {
 static void a_name_in_another_case_is_pointed_out(void **state) {
 	struct desk *desk = *state;
 	dir_write(desk->dir, "README.md", "x");
+	dir_write(desk->dir, "Docs/a.txt", "x");
 	refuse(desk, STET_E_NOT_FOUND, "get_file_info", "{'path': 'readme.md'}");
-	expect_text("There is \"README.md\"");
+	expect_text("Did you mean \"README.md\"?");
+	expect_no_text("differs only");
+	refuse(desk, STET_E_NOT_FOUND, "list_directory", "{'path': 'docs'}");
+	expect_text("There is \"Docs\"");
 	/* What is missing there is something else. */
 	refuse(desk, STET_E_NOT_FOUND, "undo", "{'path': 'README.md'}");
 	expect_no_text("differs only");
