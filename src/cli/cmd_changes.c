@@ -12,7 +12,8 @@ static void show(const struct stet_json *answer) {
 	}
 	int64_t omitted = stet_json_int(answer, "/structuredContent/omitted", 0);
 	if (omitted > 0)
-		complain("%lld more files are left out", (long long)omitted);
+		complain("%lld more %s left out", (long long)omitted,
+		         plural((uint64_t)omitted, "file is", "files are"));
 }
 
 static int run(const struct options *options, const struct arguments *args) {

@@ -49,7 +49,8 @@ static void show_structure(const struct stet_json *answer) {
 	struct table table = {.columns = 2, .right = 1u << 0};
 	const char *size = stet_json_text(answer, "/structuredContent/fileSize", NULL);
 	const char *format = stet_json_text(answer, "/structuredContent/format", NULL);
-	printf("%" PRId64 " lines, %s, %s\n", stet_json_int(answer, "/structuredContent/totalLines", 0),
+	int64_t lines = stet_json_int(answer, "/structuredContent/totalLines", 0);
+	printf("%" PRId64 " %s, %s, %s\n", lines, plural((uint64_t)lines, "line", "lines"),
 	       size ? size : "", format ? format : "");
 	add_headings(&table, answer);
 	add_blocks(&table, answer);

@@ -7,7 +7,7 @@
 /* What was looked at, and on standard error why something was not. */
 static void show(const struct stet_json *answer) {
 	size_t files = stet_json_count(answer, "/structuredContent/files");
-	printf("%zu %s looked at.\n", files, files == 1 ? "file was" : "files were");
+	printf("%zu %s looked at.\n", files, plural(files, "file was", "files were"));
 	for (size_t i = 0; i < stet_json_count(answer, "/structuredContent/ignored"); i++) {
 		char pointer[64];
 		snprintf(pointer, sizeof pointer, "/structuredContent/ignored/%zu/path", i);

@@ -193,11 +193,12 @@ static void add_row(struct table *table, const char *name, const char *was, cons
 static void add_restart(struct table *table, const struct run *run) {
 	const struct restart *restart = &run->restart;
 	size_t refused = count_of(run, STET_REPLAY_REFUSED), staged = count_of(run, STET_REPLAY_STAGED);
-	char is[160];
+	char is[200];
 	snprintf(is, sizeof is,
-	         "at turn %zu, %zu files: %s state; then %zu writes refused, %zu of %zu files right",
-	         restart->turn, restart->staged, restart->same ? "the same" : "another", refused,
-	         staged - restart->wrong, staged);
+	         "at turn %zu, %zu %s: %s state; then %zu %s refused, %zu of %zu %s right",
+	         restart->turn, restart->staged, plural(restart->staged, "file", "files"),
+	         restart->same ? "the same" : "another", refused, plural(refused, "write", "writes"),
+	         staged - restart->wrong, staged, plural(staged, "file", "files"));
 	add_row(table, "restart in the middle is clean", "-", is,
 	        restart->same && refused == 0 && restart->wrong == 0);
 }
@@ -211,9 +212,10 @@ static void add_time(struct table *table, const struct run *run) {
 		small += run->turns[i].needless ? 0 : run->turns[i].small;
 		turns += !run->turns[i].needless;
 	}
-	snprintf(was, sizeof was, "%zu turns, %zu tokens read", run->count, full);
-	snprintf(is, sizeof is, "%zu turns, %zu tokens read; %.2f s of our own", turns, small,
-	         run->seconds);
+	snprintf(was, sizeof was, "%zu %s, %zu tokens read", run->count,
+	         plural(run->count, "turn", "turns"), full);
+	snprintf(is, sizeof is, "%zu %s, %zu tokens read; %.2f s of our own", turns,
+	         plural(turns, "turn", "turns"), small, run->seconds);
 	add_row(table, "completion time", was, is, small <= full);
 }
 
@@ -227,15 +229,17 @@ static int print_metrics(const struct run *run) {
 	add_row(&table, "metric", "recorded", "with stet", true);
 	free(table.cells[3]);
 	table.cells[3] = strdup("met");
-	snprintf(was, sizeof was, "%zu writes of %zu files", writes, files);
-	snprintf(is, sizeof is, "%zu writes", needed);
+	snprintf(was, sizeof was, "%zu %s of %zu %s", writes, plural(writes, "write", "writes"), files,
+	         plural(files, "file", "files"));
+	snprintf(is, sizeof is, "%zu %s", needed, plural(needed, "write", "writes"));
 	add_row(&table, "one write per unique file", was, is, needed <= files);
 	snprintf(was, sizeof was, "up to %zu tokens", most(run, true));
 	snprintf(is, sizeof is, "up to %zu tokens", most(run, false));
 	add_row(&table, "every turn within the budget", was, is, most(run, false) <= run->budget);
 	size_t unsaid = count_of(run, STET_REPLAY_UNSAID);
-	snprintf(is, sizeof is, "%zu of %zu prompts hide a loss; %zu cut, with a mark", unsaid,
-	         run->count, count_of(run, STET_REPLAY_CUT));
+	snprintf(is, sizeof is, "%zu of %zu %s; %zu cut, with a mark", unsaid, run->count,
+	         plural(run->count, "prompt hides a loss", "prompts hide a loss"),
+	         count_of(run, STET_REPLAY_CUT));
 	add_row(&table, "nothing lost silently", "-", is, unsaid == 0);
 	add_restart(&table, run);
 	add_time(&table, run);
@@ -251,13 +255,15 @@ static int print_report(const struct run *run) {
 	printf("\n");
 	print_spark(run, "full history", true, scale);
 	print_spark(run, "snapshot    ", false, scale);
+	size_t files = count_of(run, STET_REPLAY_FILES), writes = count_of(run, STET_REPLAY_WRITES);
+	size_t edits = count_of(run, STET_REPLAY_EDITS);
 	printf(
-		"\n%zu files touched. %zu writes: %zu identical (no-ops), %zu nearly identical while the "
-		"snapshot named the file.\n%zu edits: %zu failed, %zu of files that had changed behind the "
+		"\n%zu %s touched. %zu %s: %zu identical (no-ops), %zu nearly identical while the "
+		"snapshot named the file.\n%zu %s: %zu failed, %zu of files that had changed behind the "
 		"agent's back.\n\n",
-		count_of(run, STET_REPLAY_FILES), count_of(run, STET_REPLAY_WRITES),
-		count_of(run, STET_REPLAY_IDENTICAL), count_of(run, STET_REPLAY_NEARLY),
-		count_of(run, STET_REPLAY_EDITS), count_of(run, STET_REPLAY_FAILED),
+		files, plural(files, "file", "files"), writes, plural(writes, "write", "writes"),
+		count_of(run, STET_REPLAY_IDENTICAL), count_of(run, STET_REPLAY_NEARLY), edits,
+		plural(edits, "edit", "edits"), count_of(run, STET_REPLAY_FAILED),
 		count_of(run, STET_REPLAY_STALE));
 	return print_metrics(run);
 }

@@ -35,6 +35,11 @@ void put_diff(FILE *stream, const char *diff, size_t len);
 /** The exit status of a command that has said all: DONE, or SYSTEM if output was lost. */
 int done(void);
 
+/** The word that goes with a count: "1 file", "2 files". */
+static inline const char *plural(uint64_t count, const char *one, const char *many) {
+	return count == 1 ? one : many;
+}
+
 /** Say something on standard error, as "stet: ...". */
 __attribute__((format(printf, 1, 2))) void complain(const char *format, ...);
 

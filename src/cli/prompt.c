@@ -109,16 +109,18 @@ static int print_json(const struct stet_context *context, const char *prompt, si
 
 static void print_figures(const struct stet_context *context) {
 	const char *archive = stet_context_archive(context);
-	complain(
-		"%zu tokens; left out: %zu replies, %zu tool results, %zu requests, %zu calls that "
-		"changed nothing%s%s%s",
-		stet_context_count(context, STET_CONTEXT_TOKENS),
-		stet_context_count(context, STET_CONTEXT_REPLIES),
-		stet_context_count(context, STET_CONTEXT_RESULTS),
-		stet_context_count(context, STET_CONTEXT_REQUESTS),
-		stet_context_count(context, STET_CONTEXT_NOOPS),
-		stet_context_count(context, STET_CONTEXT_CUT) ? "; texts were cut" : "",
-		*archive ? "; archive " : "", archive);
+	size_t tokens = stet_context_count(context, STET_CONTEXT_TOKENS);
+	size_t replies = stet_context_count(context, STET_CONTEXT_REPLIES);
+	size_t results = stet_context_count(context, STET_CONTEXT_RESULTS);
+	size_t requests = stet_context_count(context, STET_CONTEXT_REQUESTS);
+	size_t noops = stet_context_count(context, STET_CONTEXT_NOOPS);
+	complain("%zu %s; left out: %zu %s, %zu tool %s, %zu %s, %zu %s that changed nothing%s%s%s",
+	         tokens, plural(tokens, "token", "tokens"), replies,
+	         plural(replies, "reply", "replies"), results, plural(results, "result", "results"),
+	         requests, plural(requests, "request", "requests"), noops,
+	         plural(noops, "call", "calls"),
+	         stet_context_count(context, STET_CONTEXT_CUT) ? "; texts were cut" : "",
+	         *archive ? "; archive " : "", archive);
 }
 
 int prompt_print(const struct arguments *args, const struct stet_context *context, char *prompt,

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/array.h"
+#include "base/plural.h"
 #include "base/utf8.h"
 #include "text/lines.h"
 
@@ -158,7 +159,8 @@ static int tell_left_out(struct stet_agents *list, size_t count, struct stet_err
 			continue;
 		st_buf_adds(&text, named++ ? ", " : "");
 		st_quote_name(&text, st_str(list->entries[i].path));
-		st_buf_addf(&text, " (%zu bytes)", list->entries[i].size);
+		size_t size = list->entries[i].size;
+		st_buf_addf(&text, " (%zu %s)", size, st_plural(size, "byte", "bytes"));
 	}
 	if (count > named)
 		st_buf_addf(&text, " and %zu more", count - named);

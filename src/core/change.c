@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "base/plural.h"
 #include "core/visit.h"
 #include "fs/nearby.h"
 #include "fs/remove.h"
@@ -189,8 +190,8 @@ static void say_lacking(const struct st_seen *seen, struct st_str base, struct s
 	else if (lacking > 0)
 		st_buf_addf(&answer->message,
 		            " Your content does not contain %s: %s. Add %s, or write again to drop %s.",
-		            lacking == 1 ? "this line" : "these lines", st_buf_cstr(&names),
-		            lacking == 1 ? "it" : "them", lacking == 1 ? "it" : "them");
+		            st_plural(lacking, "this line", "these lines"), st_buf_cstr(&names),
+		            st_plural(lacking, "it", "them"), st_plural(lacking, "it", "them"));
 	else
 		st_buf_adds(&answer->message,
 		            " Your content has every line that others added: write again to replace the "
@@ -257,8 +258,8 @@ static int show_change(struct stet_session *session, const struct st_change *cha
 static void say_unseen(const struct st_seen *seen, struct stet_answer *answer) {
 	if (seen && seen->lines.count > 0) {
 		st_buf_adds(&answer->message, " Not sent to you so far: ");
-		st_seen_missing(seen, &answer->message);
-		st_buf_adds(&answer->message, ". Read them first.");
+		size_t lines = st_seen_missing(seen, &answer->message);
+		st_buf_addf(&answer->message, ". Read %s first.", st_plural(lines, "it", "them"));
 	} else {
 		st_buf_adds(&answer->message, " Read it first.");
 	}
@@ -488,12 +489,12 @@ static void note_commit(struct stet_session *session, const struct st_committed 
 		               "you go on.",
 		               st_shown(done->path));
 	if (done->other_names > 0)
-		st_answer_note(
-			answer,
-			"%s has %zu other name%s (hard links), maybe outside the workspace: the file "
-			"was rewritten in place, so it changed under %s too.",
-			st_shown(done->path), done->other_names, done->other_names == 1 ? "" : "s",
-			done->other_names == 1 ? "that one" : "those");
+		st_answer_note(answer,
+		               "%s has %zu other %s (hard links), maybe outside the workspace: the file "
+		               "was rewritten in place, so it changed under %s too.",
+		               st_shown(done->path), done->other_names,
+		               st_plural(done->other_names, "name", "names"),
+		               st_plural(done->other_names, "that one", "those"));
 }
 
 /*

@@ -2,6 +2,7 @@
 
 #include <limits.h>
 
+#include "base/plural.h"
 #include "text/tokens.h"
 
 /* What begins our own message, by which it is known when it comes back. */
@@ -431,9 +432,12 @@ static void add_history(const struct work *work, struct st_buf *text) {
 		return;
 	st_buf_addf(
 		text,
-		"\n[History]\nLeft out here: %zu earlier replies, %zu tool results, %zu requests; %zu "
-		"calls that changed nothing. The state above is what came of them. Archive: %s\n",
-		report->replies, report->results, report->requests, report->noops, report->archive);
+		"\n[History]\nLeft out here: %zu earlier %s, %zu tool %s, %zu %s; %zu %s that changed "
+		"nothing. The state above is what came of them. Archive: %s\n",
+		report->replies, st_plural(report->replies, "reply", "replies"), report->results,
+		st_plural(report->results, "result", "results"), report->requests,
+		st_plural(report->requests, "request", "requests"), report->noops,
+		st_plural(report->noops, "call", "calls"), report->archive);
 }
 
 static void add_section(struct work *work, struct st_buf *text, const char *title,

@@ -3,6 +3,7 @@
 
 #include "base/json.h"
 #include "base/hex.h"
+#include "base/plural.h"
 #include "base/quote.h"
 #include "core/repo_json.h"
 #include "core/session.h"
@@ -258,9 +259,11 @@ int st_repo_json_import(struct st_store *store, void *data, struct stet_error *e
 	if (code == 0 && import.outside > 0)
 		code =
 			st_fail(&why, STET_E_OUTSIDE,
-		            "%zu of its paths lead out of the workspace or belong to git or stet, and were "
-		            "left out; the first is %s. The rest was taken over.",
-		            import.outside, st_buf_cstr(&import.first_outside));
+		            "%zu of its paths %s out of the workspace or to what belongs to git or stet, "
+		            "and %s left "
+		            "out; the first is %s. The rest was taken over.",
+		            import.outside, st_plural(import.outside, "leads", "lead"),
+		            st_plural(import.outside, "was", "were"), st_buf_cstr(&import.first_outside));
 	st_buf_release(&import.first_outside);
 	if (code == STET_E_NOMEM || code == STET_E_IO || code == STET_E_BUSY)
 		return st_fail(err, code, "%s", why.message);

@@ -1,5 +1,6 @@
 /* The whole tree: files that no tool has touched become part of the state too. */
 #include "base/clock.h"
+#include "base/plural.h"
 #include "base/quote.h"
 #include "core/repo_track.h"
 #include "core/session.h"
@@ -92,9 +93,10 @@ int st_repo_scan(struct stet_workspace *ws, struct stet_error *err) {
 		code = st_store_do(&ws->store, ST_STORE_WRITE, finish, NULL, err);
 	if (code == 0 && scan.skipped > 0)
 		st_guard_notice(&ws->guard,
-		                "The scan left out %zu files or directories that cannot be read or are too "
-		                "large; the first is %s.",
-		                scan.skipped, st_buf_cstr(&scan.first_skipped));
+		                "The scan left out %zu %s that cannot be read, or too large; the first is "
+		                "%s.",
+		                scan.skipped, st_plural(scan.skipped, "entry", "entries"),
+		                st_buf_cstr(&scan.first_skipped));
 	st_deeds_release(&scan.found);
 	st_buf_release(&scan.first_skipped);
 	return code;

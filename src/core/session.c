@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdio.h>
 
+#include "base/plural.h"
 #include "core/change.h"
 #include "core/visit.h"
 #include "base/utf8.h"
@@ -446,8 +447,8 @@ int stet_session_check(struct stet_session *session, const char *path, struct st
 /* ---- read ---- */
 
 static int beyond(const char *path, size_t first, size_t total, struct stet_error *err) {
-	return st_fail(err, STET_E_INVALID, "%s has %zu lines; line %zu is beyond its end.",
-	               st_shown(path), total, first);
+	return st_fail(err, STET_E_INVALID, "%s has %zu %s; line %zu is beyond its end.",
+	               st_shown(path), total, st_plural(total, "line", "lines"), first);
 }
 
 static int fill_read(const char *path, const struct st_file *file, size_t first, size_t count,

@@ -5,6 +5,7 @@
 #include <strings.h>
 #include <time.h>
 
+#include "base/plural.h"
 #include "base/quote.h"
 #include "core/file_type.h"
 #include "text/tokens.h"
@@ -93,7 +94,8 @@ static void add_line(struct st_buf *out, const struct st_repo_file *file) {
 	st_buf_adds(out, "  \xe2\x80\xa2 ");
 	st_snapshot_add_name(out, st_str(file->path));
 	if (file->size >= 0) {
-		st_buf_addf(out, " (%s, %" PRId64 " bytes", hex, file->size);
+		st_buf_addf(out, " (%s, %" PRId64 " %s", hex, file->size,
+		            st_plural((uint64_t)file->size, "byte", "bytes"));
 		add_mark(out, file, ", ", "");
 		st_buf_addc(out, ')');
 	} else {
@@ -241,7 +243,8 @@ static void add_directories(struct st_buf *out, const struct directories *dirs, 
 		files -= dirs->top[i].count;
 	}
 	if (dirs->total > dirs->shown)
-		st_buf_addf(out, ", %zu other directories (%zu)", dirs->total - dirs->shown, files);
+		st_buf_addf(out, ", %zu other %s (%zu)", dirs->total - dirs->shown,
+		            st_plural(dirs->total - dirs->shown, "directory", "directories"), files);
 }
 
 /* What is left of a group behind those that were named. */

@@ -1,5 +1,6 @@
 #include "core/tracker.h"
 
+#include "base/plural.h"
 #include "text/diff.h"
 
 enum { TOUCHED_MAX = 1000 };
@@ -211,18 +212,24 @@ bool st_seen_all(const struct st_seen *seen) {
 
 enum { MISSING_SHOWN = 5 };
 
-void st_seen_missing(const struct st_seen *seen, struct st_buf *out) {
-	size_t next = 1, gaps = 0;
+size_t st_seen_missing(const struct st_seen *seen, struct st_buf *out) {
+	st_auto(st_buf) list = ST_BUF_INIT;
+	size_t next = 1, gaps = 0, lines = 0;
 	for (size_t i = 0; i <= seen->lines.count && next <= seen->total; i++) {
 		size_t end = i < seen->lines.count ? seen->lines.items[i].first - 1 : seen->total;
+		lines += end >= next ? end - next + 1 : 0;
 		if (end >= next && ++gaps <= MISSING_SHOWN)
-			st_buf_addf(out, next == end ? "%s%zu" : "%s%zu-%zu", gaps > 1 ? ", " : "lines ", next,
+			st_buf_addf(&list, next == end ? "%s%zu" : "%s%zu-%zu", gaps > 1 ? ", " : "", next,
 			            end);
 		if (i < seen->lines.count)
 			next = seen->lines.items[i].last + 1;
 	}
+	if (gaps > 0)
+		st_buf_addf(out, "%s %s", st_plural(lines, "line", "lines"), st_buf_cstr(&list));
 	if (gaps > MISSING_SHOWN)
-		st_buf_addf(out, " and %zu more places", gaps - MISSING_SHOWN);
+		st_buf_addf(out, " and %zu more %s", gaps - MISSING_SHOWN,
+		            st_plural(gaps - MISSING_SHOWN, "place", "places"));
+	return lines;
 }
 
 /* The seen lines from old first to last, under numbers moved by the distance from `from` to `to`. */
@@ -240,8 +247,7 @@ static void carry(struct st_seen *seen, const struct st_intervals *lines, size_t
 static bool counts(const struct st_hunk *hunk, const struct st_intervals *lines,
                    enum st_changed changed) {
 	if (changed == ST_CHANGED_PARTLY && hunk->old_count > 0)
-		return st_intervals_contains(lines, hunk->old_start + 1,
-		                             hunk->old_start + hunk->old_count);
+		return st_intervals_contains(lines, hunk->old_start + 1, hunk->old_start + hunk->old_count);
 	return changed != ST_CHANGED_UNSEEN;
 }
 

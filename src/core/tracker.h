@@ -122,8 +122,8 @@ void st_seen_settle(struct st_seen *seen);
 /** Whether every line was seen. */
 bool st_seen_all(const struct st_seen *seen);
 
-/** Append the lines not seen, as words: "lines 1-20 and 61-90", bounded. */
-void st_seen_missing(const struct st_seen *seen, struct st_buf *out);
+/** Append the lines not seen, as words: "lines 1-20, 61-90", bounded. Returns how many they are. */
+size_t st_seen_missing(const struct st_seen *seen, struct st_buf *out);
 
 /** Whether lines that changed are seen in the new version. */
 enum st_changed {

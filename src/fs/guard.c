@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <sys/resource.h>
 
+#include "base/plural.h"
 #include "fs/displaced.h"
 #include "fs/keep.h"
 #include "fs/shelf.h"
@@ -133,7 +134,8 @@ char *st_guard_next_notice(struct st_guard *guard) {
 		guard->notice_count--;
 		memmove(guard->notices, guard->notices + 1, guard->notice_count * sizeof *guard->notices);
 	} else if (guard->notices_dropped > 0) {
-		if (asprintf(&notice.text, "%zu more notices did not fit.", guard->notices_dropped) < 0)
+		if (asprintf(&notice.text, "%zu more %s did not fit.", guard->notices_dropped,
+		             st_plural(guard->notices_dropped, "notice", "notices")) < 0)
 			notice.text = NULL;
 		guard->notices_dropped = 0;
 	}

@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include "base/hex.h"
+#include "base/plural.h"
 #include "base/words.h"
 #include "fs/sys.h"
 #include "stet/text.h"
@@ -118,8 +119,8 @@ void st_hash_hex(const struct st_hash *hash, char *hex, size_t digits) {
 int st_hash_matches(const struct st_hash *hash, struct st_str hex, struct stet_error *err) {
 	if (hex.len < ST_HASH_SHORT || hex.len > ST_HASH_HEX)
 		return st_fail(err, STET_E_INVALID,
-		               "A hash has 16 to 64 hex digits, this one has %zu characters. %s", hex.len,
-		               st_word(ST_WORD_HASH_SOURCE));
+		               "A hash has 16 to 64 hex digits, this one has %zu %s. %s", hex.len,
+		               st_plural(hex.len, "character", "characters"), st_word(ST_WORD_HASH_SOURCE));
 	int same = 1;
 	for (size_t i = 0; i < hex.len; i++) {
 		int value = st_hex_digit(hex.ptr[i]);

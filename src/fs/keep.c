@@ -5,6 +5,7 @@
 #include <sys/random.h>
 
 #include "base/hex.h"
+#include "base/plural.h"
 #include "fs/dirs.h"
 #include "fs/state.h"
 #include "fs/sys.h"
@@ -184,13 +185,13 @@ int st_keep(struct st_guard *guard, const char *path, struct st_str bytes, const
 		code = write_within(guard, dirfd, untold, bytes, &err);
 	}
 	if (code < 0) {
-		st_guard_notice(guard, "%s Its %zu bytes could not be kept: %s", why, bytes.len,
-		                err.message);
+		st_guard_notice(guard, "%s Its %zu %s could not be kept: %s", why, bytes.len,
+		                st_plural(bytes.len, "byte", "bytes"), err.message);
 		return code;
 	}
 	close(code);
-	st_guard_notice_copy(guard, name, "%s Its %zu bytes are kept as %s/kept/%s.", why, bytes.len,
-	                     guard->state_dir, name);
+	st_guard_notice_copy(guard, name, "%s Its %zu %s kept as %s/kept/%s.", why, bytes.len,
+	                     st_plural(bytes.len, "byte is", "bytes are"), guard->state_dir, name);
 	return 0;
 }
 

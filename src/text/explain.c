@@ -1,5 +1,6 @@
 #include "text/explain.h"
 
+#include "base/plural.h"
 #include "base/utf8.h"
 #include "base/words.h"
 #include "text/context.h"
@@ -87,9 +88,10 @@ static size_t count_of(struct st_str s, char byte) {
 static void add_blanks(struct st_buf *buf, struct st_str blanks) {
 	size_t tabs = count_of(blanks, '\t'), spaces = count_of(blanks, ' ');
 	if (tabs)
-		st_buf_addf(buf, "%zu tab%s", tabs, tabs == 1 ? "" : "s");
+		st_buf_addf(buf, "%zu %s", tabs, st_plural(tabs, "tab", "tabs"));
 	if (spaces)
-		st_buf_addf(buf, "%s%zu space%s", tabs ? " and " : "", spaces, spaces == 1 ? "" : "s");
+		st_buf_addf(buf, "%s%zu %s", tabs ? " and " : "", spaces,
+		            st_plural(spaces, "space", "spaces"));
 	if (!tabs && !spaces)
 		st_buf_adds(buf, "nothing");
 }

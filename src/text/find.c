@@ -1,6 +1,7 @@
 #include "text/find.h"
 
 #include "base/cancel.h"
+#include "base/plural.h"
 
 static bool has(struct st_str text, char byte) {
 	return text.len && memchr(text.ptr, byte, text.len);
@@ -147,5 +148,5 @@ void st_places_add(struct st_buf *buf, const struct st_places *places, size_t ma
 	}
 	size_t left = places->total - i;
 	if (left > 0)
-		st_buf_addf(buf, " and %zu more place%s", left, left == 1 ? "" : "s");
+		st_buf_addf(buf, " and %zu more %s", left, st_plural(left, "place", "places"));
 }

@@ -1,6 +1,7 @@
 #include "text/heading.h"
 
 #include "base/distance.h"
+#include "base/plural.h"
 #include "base/unicode.h"
 #include "base/utf8.h"
 #include "base/words.h"
@@ -173,7 +174,8 @@ static int fail_absent(const struct st_markdown *md, const struct wanted *wanted
 		if (md->heading_count > MAX_NAMED)
 			st_buf_addf(&message, " The nearest of %zu headings:", md->heading_count);
 		else
-			st_buf_adds(&message, " The headings are:");
+			st_buf_addf(&message, " The %s:",
+			            st_plural(md->heading_count, "only heading is", "headings are"));
 		add_nearest(&message, md, st_buf_str(&wanted->words));
 	}
 	if (message.failed)
@@ -214,8 +216,8 @@ static int fail_occurrence(const struct st_markdown *md, const struct wanted *wa
 	size_t count = add_lines(&lines, md, wanted, md->heading_count, &(struct st_line_move){0});
 	return st_fail(err, STET_E_NO_MATCH,
 	               "There is no occurrence %lld of the heading %s: there %s %zu, in %s %s.",
-	               (long long)occurrence, st_buf_cstr(&name), count == 1 ? "is" : "are", count,
-	               count == 1 ? "line" : "lines", st_buf_cstr(&lines));
+	               (long long)occurrence, st_buf_cstr(&name), st_plural(count, "is", "are"), count,
+	               st_plural(count, "line", "lines"), st_buf_cstr(&lines));
 }
 
 /* The first match. `## Setup` means a level; `#tag` might be words, but failing that does too. */
@@ -274,6 +276,6 @@ void st_heading_note_others(const struct st_markdown *md, struct st_str query,
 	add_shown(note, md->headings[index].text);
 	st_buf_addf(note,
 	            "; the first, in line %zu, was taken. The others are in %s %s; %s says which. ",
-	            line ? line : move->first, others == 1 ? "line" : "lines", st_buf_cstr(&lines),
+	            line ? line : move->first, st_plural(others, "line", "lines"), st_buf_cstr(&lines),
 	            st_word(ST_WORD_WHICH_HEADING));
 }

@@ -1,5 +1,6 @@
 #include "text/patch.h"
 
+#include "base/plural.h"
 #include "base/utf8.h"
 #include "base/words.h"
 #include "text/heading.h"
@@ -246,7 +247,7 @@ static void fill_counts(struct st_patch_result *result, struct job *job,
 	}
 	if (result->line_count != was)
 		st_buf_addf(&job->note, "The file now has %zu %s (was %zu). ", result->line_count,
-		            result->line_count == 1 ? "line" : "lines", was);
+		            st_plural(result->line_count, "line", "lines"), was);
 	if (gone && edit->old_count == 0)
 		st_buf_adds(&job->note, "The code block is empty already. ");
 }

@@ -1,5 +1,6 @@
 #include "text/patch_place.h"
 
+#include "base/plural.h"
 #include "base/words.h"
 #include "text/frontmatter.h"
 #include "text/heading.h"
@@ -132,7 +133,7 @@ static int locate_lines(const struct st_patch *patch, const struct st_lines *lin
 	if ((uint64_t)end > lines->count)
 		return st_fail(err, STET_E_INVALID, "There is no line %lld: the file has %zu %s.",
 		               (long long)(patch->start > (int64_t)lines->count ? patch->start : end),
-		               lines->count, lines->count == 1 ? "line" : "lines");
+		               lines->count, st_plural(lines->count, "line", "lines"));
 
 	bool insert = patch->operation == ST_PATCH_INSERT;
 	place->shift = ST_SHIFT_TO_LINES;

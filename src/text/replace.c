@@ -4,6 +4,7 @@
 #include <strings.h>
 
 #include "base/cancel.h"
+#include "base/plural.h"
 #include "base/words.h"
 #include "text/explain.h"
 #include "text/splice.h"
@@ -81,7 +82,8 @@ static int replace_shifted(struct job *job, size_t max, struct stet_error *err) 
 	const struct st_occurrence *occurrence = &request->occurrence;
 	if (occurrence->which == ST_NTH && occurrence->number > 1)
 		return 0;
-	int found = st_shifted_find(&job->shifted, job->text, request->old_text, request->new_text, err);
+	int found =
+		st_shifted_find(&job->shifted, job->text, request->old_text, request->new_text, err);
 	if (found <= 0)
 		return found;
 	struct st_span span = job->shifted.span;
@@ -101,11 +103,11 @@ static int fail_beyond(const struct job *job, struct stet_error *err) {
 	st_auto(st_buf) lines = ST_BUF_INIT;
 	st_places_add(&lines, found, ST_PLACES_NAMED);
 	return st_fail(err, STET_E_INVALID,
-	               "%s %zu was asked for, but %s occurs %zu time%s, at %s. Nothing was "
+	               "%s %zu was asked for, but %s occurs %zu %s, at %s. Nothing was "
 	               "changed. Use \"first\", \"last\", \"all\", or a number from 1 to %zu.",
 	               st_word(ST_WORD_OCCURRENCE), job->request->occurrence.number,
-	               st_word(ST_WORD_OLD_TEXT), found->total, found->total == 1 ? "" : "s",
-	               st_buf_cstr(&lines), found->total);
+	               st_word(ST_WORD_OLD_TEXT), found->total,
+	               st_plural(found->total, "time", "times"), st_buf_cstr(&lines), found->total);
 }
 
 /*

@@ -1,5 +1,6 @@
 #include "text/unified.h"
 
+#include "base/plural.h"
 #include "base/quote.h"
 #include "base/utf8.h"
 #include "text/diff.h"
@@ -222,7 +223,8 @@ static void add_entry(struct writer *writer, const struct entry *entry) {
 	if (line.len > writer->max_line) {
 		size_t kept = st_utf8_cut(line, writer->max_line);
 		st_buf_add(&writer->out, st_str_slice(line, 0, kept));
-		st_buf_addf(&writer->out, "... [line cut: %zu more bytes]\n", line.len - kept);
+		st_buf_addf(&writer->out, "... [line cut: %zu more %s]\n", line.len - kept,
+		            st_plural(line.len - kept, "byte", "bytes"));
 		return;
 	}
 	st_buf_add(&writer->out, line);

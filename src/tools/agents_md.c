@@ -1,10 +1,11 @@
 /* agents_md: the instructions that apply to a path, or the list of all there are. */
+#include "base/plural.h"
 #include "core/agents.h"
 #include "tools/render.h"
 
 static void list_line(struct st_buf *out, const struct st_agents_entry *entry) {
 	st_quote_name(out, st_str(entry->path));
-	st_buf_addf(out, " (%zu bytes)", entry->size);
+	st_buf_addf(out, " (%zu %s)", entry->size, st_plural(entry->size, "byte", "bytes"));
 	if (entry->skipped)
 		st_buf_addf(out, ": not loaded, %s", entry->skipped);
 	st_buf_addc(out, '\n');

@@ -1,4 +1,5 @@
 /* changes: what changed of the files in use since a moment, and what the session should read again. */
+#include "base/plural.h"
 #include "core/lookout.h"
 #include "core/session.h"
 #include "tools/render.h"
@@ -65,9 +66,9 @@ static size_t render_changes(struct st_call *call, const struct stet_changes *ch
 		st_buf_addf(&call->text, "%s. %zu %s in use:\n",
 		            st_arg(call, "clock") ? "What changed since that clock is not known"
 		                                  : "This is the beginning",
-		            count, count == 1 ? "file is" : "files are");
+		            count, st_plural(count, "file is", "files are"));
 	else
-		st_buf_addf(&call->text, "%zu %s changed.\n", count, count == 1 ? "file" : "files");
+		st_buf_addf(&call->text, "%zu %s changed.\n", count, st_plural(count, "file", "files"));
 	for (size_t i = 0; i < count; i++)
 		add_change(&list, stet_changes_path(changes, i), stet_changes_event(changes, i));
 	return end_list(&list);

@@ -1,4 +1,5 @@
 /* delete_file: a file that was seen in full goes; a link or a directory too. */
+#include "base/plural.h"
 #include "base/quote.h"
 #include "fs/remove.h"
 #include "tools/delete_tree.h"
@@ -30,8 +31,8 @@ static int delete_directory(struct st_call *call, const char *path, const struct
 	st_json_add_text(call->doc, call->result, "status", ST_STR("success"));
 	st_render_path(call, call->result, "path", place->path);
 	st_json_add_true(call->doc, call->result, "deleted");
-	st_buf_addf(&call->text, "Deleted the directory %s and %zu file%s\n", st_shown(path), count,
-	            count == 1 ? "" : "s");
+	st_buf_addf(&call->text, "Deleted the directory %s and %zu %s\n", st_shown(path), count,
+	            st_plural(count, "file", "files"));
 	return 0;
 }
 

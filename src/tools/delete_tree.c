@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/plural.h"
 #include "base/quote.h"
 #include "fs/dirs.h"
 #include "fs/remove.h"
@@ -110,9 +111,10 @@ static int refuse(struct tree *tree, size_t unseen, const struct st_buf *names,
                   struct stet_error *err) {
 	struct st_call *call = tree->call;
 	st_fail(err, STET_E_CONFLICT,
-	        "%s holds %zu file%s whose current version you have not read completely. Read %s first, or "
+	        "%s holds %zu %s whose current version you have not read completely. Read %s first, or "
 	        "leave the directory. Nothing was deleted.",
-	        st_shown(tree->dir), unseen, unseen == 1 ? "" : "s", unseen == 1 ? "it" : "them");
+	        st_shown(tree->dir), unseen, st_plural(unseen, "file", "files"),
+	        st_plural(unseen, "it", "them"));
 	call->failure = yyjson_mut_obj(call->doc);
 	st_json_add_text(call->doc, call->failure, "status", ST_STR("conflict"));
 	st_json_add_text(call->doc, call->failure, "reason", ST_STR("unseen"));
@@ -163,8 +165,9 @@ static int delete_all(struct tree *tree, size_t *count, struct stet_error *err) 
 		bool is_file = entry->type == ST_WALK_FILE;
 		int code = (is_file ? delete_file : delete_plain)(tree->call, entry->path, &why);
 		if (code < 0)
-			return st_fail(err, code, "%s was not deleted wholly: %zu file%s gone. %s",
-			               st_shown(tree->dir), *count, *count == 1 ? " is" : "s are", why.message);
+			return st_fail(err, code, "%s was not deleted wholly: %zu %s gone. %s",
+			               st_shown(tree->dir), *count, st_plural(*count, "file is", "files are"),
+			               why.message);
 		*count += is_file;
 	}
 	return 0;

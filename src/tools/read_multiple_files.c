@@ -1,4 +1,5 @@
 /* read_multiple_files: several files in one answer; one that cannot be read does not spoil the rest. */
+#include "base/plural.h"
 #include "tools/desk.h"
 #include "tools/reading.h"
 
@@ -116,14 +117,15 @@ static int add_file(struct st_call *call, struct progress *progress, struct st_s
 
 static void render_sums(struct st_call *call, const struct progress *progress, size_t total) {
 	st_json_add_size(call->doc, call->result, "read", progress->read);
-	st_buf_addf(&call->text, "%zu of %zu files were read.\n", progress->read, total);
+	st_buf_addf(&call->text, "%zu of %zu %s read.\n", progress->read, total,
+	            st_plural(total, "file was", "files were"));
 	if (progress->unnamed == 0)
 		return;
 	st_json_add_size(call->doc, call->result, "notListed", progress->unnamed);
 	st_buf_addf(&call->text,
-	            "[The answer is full. The last %zu paths are not listed; read them in another "
+	            "[The answer is full. The last %zu %s not listed; read the rest in another "
 	            "call.]\n",
-	            progress->unnamed);
+	            progress->unnamed, st_plural(progress->unnamed, "path is", "paths are"));
 }
 
 static int read_files(struct st_call *call, struct stet_error *err) {

@@ -1,5 +1,6 @@
 #include "tools/reading.h"
 
+#include "base/plural.h"
 #include "base/quote.h"
 #include "base/utf8.h"
 #include "core/view.h"
@@ -73,8 +74,8 @@ static int skip_bytes(const struct st_reading *what, struct page *page, struct s
 	size_t len = page->first < page->last ? st_line_offset(page->text, 2) : page->text.len;
 	if (byte >= len)
 		return st_fail(err, STET_E_INVALID,
-		               "byteOffset %zu is out of range: line %zu of %s has %zu bytes.", byte,
-		               page->first, st_shown(what->path), len);
+		               "byteOffset %zu is out of range: line %zu of %s has %zu %s.", byte,
+		               page->first, st_shown(what->path), len, st_plural(len, "byte", "bytes"));
 	page->byte = byte;
 	page->start += byte;
 	page->text = st_str_slice(page->text, byte, page->text.len);
@@ -86,8 +87,9 @@ static int find_page(const struct st_view *view, const struct st_reading *what, 
 	size_t total = view->total_lines;
 	*page = (struct page){0};
 	if (what->offset > 1 && (size_t)what->offset > total)
-		return st_fail(err, STET_E_INVALID, "Line %lld is out of range: %s has %zu lines.",
-		               (long long)what->offset, st_shown(what->path), total);
+		return st_fail(err, STET_E_INVALID, "Line %lld is out of range: %s has %zu %s.",
+		               (long long)what->offset, st_shown(what->path), total,
+		               st_plural(total, "line", "lines"));
 	choose_lines(what, total, page);
 	page->text = st_str("");
 	if (page->first == 0)
@@ -169,7 +171,7 @@ static void add_facts(struct st_call *call, const struct st_view *view, const st
 	else if (page->open || page->byte)
 		st_buf_addf(out, ": line %zu of %zu from byte %zu", page->first, page->total, page->byte);
 	else if (page->first == 1 && page->last == page->total)
-		st_buf_addf(out, ": %zu %s", page->total, page->total == 1 ? "line" : "lines");
+		st_buf_addf(out, ": %zu %s", page->total, st_plural(page->total, "line", "lines"));
 	else
 		st_buf_addf(out, ": lines %zu-%zu of %zu", page->first, page->last, page->total);
 	st_buf_addf(out, ", fileHash %s.", hash);

@@ -1,4 +1,5 @@
 /* record_tool_result: what another program's tool did, so that the state of the work knows it. */
+#include "base/plural.h"
 #include "stet/state.h"
 #include "tools/render.h"
 
@@ -7,9 +8,10 @@ static void render(struct st_call *call, yyjson_val *root) {
 	yyjson_val *files = yyjson_obj_get(root, "files"), *ignored = yyjson_obj_get(root, "ignored");
 	st_json_add(call->doc, call->result, "files", yyjson_val_mut_copy(call->doc, files));
 	st_json_add(call->doc, call->result, "ignored", yyjson_val_mut_copy(call->doc, ignored));
-	st_buf_addf(&call->text, "%zu files were looked at", yyjson_arr_size(files));
-	if (yyjson_arr_size(ignored) > 0)
-		st_buf_addf(&call->text, ", %zu paths ignored", yyjson_arr_size(ignored));
+	size_t count = yyjson_arr_size(files), left = yyjson_arr_size(ignored);
+	st_buf_addf(&call->text, "%zu %s looked at", count, st_plural(count, "file was", "files were"));
+	if (left > 0)
+		st_buf_addf(&call->text, ", %zu %s ignored", left, st_plural(left, "path", "paths"));
 	st_buf_adds(&call->text, ".\n");
 }
 

@@ -64,7 +64,8 @@ void st_render_part(struct st_call *call, const char *what, size_t total,
 	if (part->first == 0 && part->end == total)
 		return;
 	if (part->first == part->end)
-		st_buf_addf(out, "[There are %zu %s; the offset is beyond the last.]\n", total, what);
+		st_buf_addf(out, "[The offset is beyond the last of the %s; their number is %zu.]\n", what,
+		            total);
 	else
 		st_buf_addf(out, "[%zu-%zu of %zu %s.", part->first + 1, part->end, total, what);
 	if (part->end < total) {

@@ -1,6 +1,7 @@
 #include "tools/tree.h"
 
 #include "base/array.h"
+#include "base/plural.h"
 #include "text/braces.h"
 
 /* STEP: after how many entries it is asked whether anybody still waits. */
@@ -226,10 +227,11 @@ void st_tree_render_omissions(struct st_call *call, const struct st_tree *tree) 
 	if (ignored > 0) {
 		st_json_add_size(call->doc, call->result, "ignored", ignored);
 		st_buf_addf(out,
-		            "[Left out as ignored: %zu directories, %zu files (%s%s). Pass includeIgnored "
-		            "to see them.]\n",
-		            tree->ignored_dirs, tree->ignored_files, st_buf_cstr(&tree->ignored),
-		            ignored > NAMES_SHOWN ? ", ..." : "");
+		            "[Left out as ignored: %zu %s, %zu %s (%s%s). Pass includeIgnored to see "
+		            "them.]\n",
+		            tree->ignored_dirs, st_plural(tree->ignored_dirs, "directory", "directories"),
+		            tree->ignored_files, st_plural(tree->ignored_files, "file", "files"),
+		            st_buf_cstr(&tree->ignored), ignored > NAMES_SHOWN ? ", ..." : "");
 	}
 	if (tree->cut)
 		st_buf_addf(out,
@@ -237,6 +239,6 @@ void st_tree_render_omissions(struct st_call *call, const struct st_tree *tree) 
 		            "further down.]\n",
 		            tree->count);
 	if (tree->unreadable > 0)
-		st_buf_addf(out, "[%zu directories could not be read. %s]\n", tree->unreadable,
-		            tree->why.message);
+		st_buf_addf(out, "[%zu %s could not be read. %s]\n", tree->unreadable,
+		            st_plural(tree->unreadable, "directory", "directories"), tree->why.message);
 }

@@ -96,6 +96,8 @@ fails 'a declaration without a comment' every_export_is_documented \
 fails 'white space at the end of a line' text_is_clean append src/text/two.c 'int a; '
 fails 'a missing newline at the end' text_is_clean sh -c 'printf "int a;" >>src/text/two.c'
 fails 'a merge that left a conflict' text_is_clean append src/text/two.c '<<<''<<<< HEAD'
+fails 'one of many' nothing_counts_1_files sh -c 'mkdir docs && echo "1 files" >docs/a.md'
+passes 'a line of the reference server' sh -c 'mkdir docs && echo "Total: 1 files, 1 directories" >docs/a.md'
 fails 'unfinished business' text_is_clean append src/text/two.c '/* TO''DO */'
 fails 'a guard of another name' guards_are_named_after_the_file \
 	replace src/base/one.h 's/STET_BASE_ONE_H/ONE_H/'

@@ -250,7 +250,7 @@ static void calls_that_changed_nothing_go_with_their_results(void **state) {
 		compact(st_buf_str(&history), &out, &report);
 		assert_int_equal(check_pairs(st_buf_str(&out)), 0);
 		assert_int_equal(report.noops, 1);
-		assert_true(has(&out, "1 calls that changed nothing"));
+		assert_true(has(&out, "1 call that changed nothing"));
 		assert_false(has(&out, "c2"));
 	}
 }

@@ -167,7 +167,7 @@ static void a_tree_leaves_out_what_is_ignored_and_says_so(void **state) {
 	expect_strings("tree",
 	               ".gitignore README.md src/ src/main.c src/ui/ src/ui/button.c src/ui/button.h");
 	expect_text(".gitignore\nREADME.md\nsrc/\n  main.c\n  ui/\n    button.c\n    button.h\n");
-	expect_text("[Left out as ignored: 3 directories, 1 files (");
+	expect_text("[Left out as ignored: 3 directories, 1 file (");
 	expect_text("node_modules/");
 	expect_int("ignored", 4);
 	call(desk, "directory_tree", "{'path': '.', 'includeIgnored': true}");
@@ -310,7 +310,7 @@ static void files_are_found_by_glob_or_by_a_part_of_their_name(void **state) {
 		expect_strings("matches", cases[i].matches);
 	}
 	call(desk, "search_files", "{'pattern': '*.o'}");
-	expect_text("No matches found\n[Left out as ignored: 3 directories, 1 files");
+	expect_text("No matches found\n[Left out as ignored: 3 directories, 1 file");
 	call(desk, "search_files", "{'pattern': '*.c', 'limit': 1}");
 	expect_text("[1-1 of 2 matches. Continue with offset 1.]");
 	expect_int("nextOffset", 1);
@@ -334,7 +334,7 @@ static void programs_get_a_tree_as_json(void **state) {
 		"{\"name\":\"a \\\"b\\\".c\",\"type\":\"file\"},{\"name\":\"main.c\",\"type\":\"file\"},"
 		"{\"name\":\"ui\",\"type\":\"directory\",\"children\":["
 		"{\"name\":\"button.c\",\"type\":\"file\"},{\"name\":\"button.h\",\"type\":\"file\"}]}]}]");
-	expect_part("remark", "[Left out as ignored: 3 directories, 1 files");
+	expect_part("remark", "[Left out as ignored: 3 directories, 1 file");
 	call(desk, "directory_tree", "{'path': 'empty'}");
 	assert_string_equal(said(0), "[]");
 	call(desk, "directory_tree", "{'path': 'src', 'maxDepth': 1}");
@@ -557,7 +557,7 @@ static void many_files_are_read_as_far_as_they_fit(void **state) {
 	size_t read = yyjson_get_uint(look("read"));
 	assert_true(read > 101 && listed == read + 50);
 	assert_int_equal(yyjson_get_uint(look("notListed")), 1000 - listed);
-	expect_text("are not listed; read them in another call.]");
+	expect_text("are not listed; read the rest in another call.]");
 	char last[80];
 	snprintf(last, sizeof last, "d/%04zu: Error - the answer is full; read this file by itself.\n",
 	         listed - 1);

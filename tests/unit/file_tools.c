@@ -521,7 +521,7 @@ static void parts_that_were_read_add_up(void **state) {
 	call(desk, "read_file", "{'path': 'a.txt', 'offset': 1, 'limit': 2}");
 	call(desk, "read_file", "{'path': 'a.txt', 'offset': 4}");
 	refuse(desk, STET_E_CONFLICT, "write_file", "{'path': 'a.txt', 'content': 'mine'}");
-	expect_text("Not sent to you so far: lines 3. Read them first.");
+	expect_text("Not sent to you so far: line 3. Read it first.");
 	call(desk, "read_file", "{'path': 'a.txt', 'offset': 3, 'limit': 1}");
 	call(desk, "write_file", "{'path': 'a.txt', 'content': 'mine'}");
 }

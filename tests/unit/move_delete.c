@@ -13,7 +13,7 @@ static void a_file_that_was_read_can_be_deleted(void **state) {
 	expect_text("Read it first");
 	call(desk, "read_file", "{'path': 'a.txt', 'limit': 1}");
 	refuse(desk, STET_E_CONFLICT, "delete_file", "{'path': 'a.txt'}");
-	expect_text("Not sent to you so far: lines 2");
+	expect_text("Not sent to you so far: line 2. Read it first.");
 	call(desk, "read_file", "{'path': 'a.txt'}");
 	call(desk, "delete_file", "{'path': 'a.txt'}");
 	expect_str("path", "a.txt");

@@ -22,9 +22,10 @@ static void an_edit_says_which_other_names_it_changes(void **state) {
 	assert_int_equal(linkat(desk->dir->fd, "a.c", desk->dir->fd, "b.c", 0), 0);
 	assert_int_equal(desk_edit(desk, "a.c", "one", "two"), 0);
 	assert_string_equal(stet_answer_commit(desk->answer), "in-place");
-	assert_string_equal(stet_answer_notice(desk->answer, 0),
-	                    "\"a.c\" has 1 other name (hard links), maybe outside the workspace: the file "
-	                    "was rewritten in place, so it changed under that one too.");
+	assert_string_equal(
+		stet_answer_notice(desk->answer, 0),
+		"\"a.c\" has 1 other name (hard links), maybe outside the workspace: the file "
+		"was rewritten in place, so it changed under that one too.");
 	assert_string_equal(text(desk, "b.c"), "two\n");
 	assert_int_equal(linkat(desk->dir->fd, "a.c", desk->dir->fd, "c.c", 0), 0);
 	assert_int_equal(desk_edit(desk, "a.c", "two", "three"), 0);
@@ -127,7 +128,7 @@ static void partial_reads_add_up_to_the_right_to_write(void **state) {
 	assert_non_null(strstr(desk->err.message, "lines 3-5"));
 	assert_int_equal(desk_read_lines(desk, "a", 4, 0), 0);
 	assert_int_equal(desk_write(desk, "a", "x\n"), STET_E_CONFLICT);
-	assert_non_null(strstr(desk->err.message, "lines 3."));
+	assert_non_null(strstr(desk->err.message, "line 3."));
 	assert_int_equal(desk_read_lines(desk, "a", 3, 1), 0);
 	assert_int_equal(desk_write(desk, "a", "x\n"), 0);
 	assert_string_equal(text(desk, "a"), "x\n");

@@ -154,7 +154,7 @@ static void lines_that_were_shown_count_as_seen(void **state) {
 	dir_write(desk->dir, "a.txt", "1\n2\n3\n");
 	call(desk, TOOL, "{'filePath': 'a.txt', 'mode': 'lines', 'query': '1-2'}");
 	refuse(desk, STET_E_CONFLICT, "write_file", "{'path': 'a.txt', 'content': 'x'}");
-	expect_text("lines 3");
+	expect_text("line 3.");
 	call(desk, TOOL, "{'filePath': 'a.txt', 'mode': 'search', 'query': '3'}");
 	call(desk, "write_file", "{'path': 'a.txt', 'content': 'x'}");
 }
@@ -169,7 +169,7 @@ static void a_line_that_was_cut_does_not_count_as_seen(void **state) {
 	dir_write(desk->dir, "a.txt", text.ptr);
 	call(desk, TOOL, "{'filePath': 'a.txt', 'mode': 'search', 'query': 'needle', 'context': 1}");
 	refuse(desk, STET_E_CONFLICT, "write_file", "{'path': 'a.txt', 'content': 'x'}");
-	expect_text("Not sent to you so far: lines 2.");
+	expect_text("Not sent to you so far: line 2.");
 	call(desk, TOOL, "{'filePath': 'a.txt', 'mode': 'search', 'query': 'short', 'context': 1}");
 	refuse(desk, STET_E_CONFLICT, "write_file", "{'path': 'a.txt', 'content': 'x'}");
 	expect_file(desk, "a.txt", text.ptr);
