@@ -133,7 +133,7 @@ static int take_common(const struct command *command, struct options *options, i
 	if (strcmp(option->name, "--root") == 0)
 		options->root = value;
 	else if (strcmp(option->name, "--session") == 0)
-		options->session = value;
+		options->session_given = (options->session = value) != NULL;
 	else if (strcmp(option->name, "--set") == 0)
 		return take_setting(command, options, value, used);
 	else if (strcmp(option->name, "--json") == 0)

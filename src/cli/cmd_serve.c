@@ -172,6 +172,11 @@ static int run(const struct options *options, const struct arguments *args) {
 	struct stet_error err = {0};
 	struct stet_desk *desk = NULL;
 	struct stet_server *server = NULL;
+	/* What one client has read would let another one overwrite it. */
+	if (options->session_given)
+		return usage_error(args->command,
+		                   "--session is for one agent, as with stet mcp; here each client has a "
+		                   "session of its own, or names one in its calls (session)");
 	int status = desk_open(options, args, &desk);
 	if (status != DONE)
 		return status;
@@ -211,7 +216,8 @@ const struct command serve_command = {
 		"Prometheus. A signal ends it when the work that is going on is done.\n\n"
 		"Each client is a session of its own: what one has read says nothing about another, and a "
 		"conflict names the session that wrote. Clients of protocol 2026-07-28 have no session; "
-		"they name one in their calls (session), or prove what they saw (expectedHash).\n\n"
+		"they name one in their calls (session), or prove what they saw (expectedHash). So there "
+		"is no --session here, and STET_SESSION is not looked at.\n\n"
 		"Clients need a token (Authorization: Bearer). It is the one in your token file, "
 		"~/.local/state/stet/token, which the first start makes, unless --token-file or the "
 		"environment variable STET_TOKEN names others. A token file that other users can read is "

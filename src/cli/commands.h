@@ -61,8 +61,9 @@ enum status {
 struct options {
 	/** The workspace; "." by default. */
 	const char *root;
-	/** A name for the session; NULL for none. */
+	/** A name for the session; NULL for none. By --session, or else by STET_SESSION. */
 	const char *session;
+	bool session_given;
 	/** The command's: it fails where the state of the work is not kept. */
 	bool state;
 	bool json;

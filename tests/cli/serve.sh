@@ -50,6 +50,9 @@ own=$HOME/.local/state/stet/token
 bearer() { authorization="Authorization: Bearer $1\r\n"; }
 authorization=
 
+# A name that is exported for the commands is no name for all clients.
+export STET_SESSION=me
+
 start one two
 claim 'prints its URL, on this machine' grep -qx 'http://127\.0\.0\.1:[0-9]*/mcp' url
 claim 'prints where the token is' grep -qx "token file: $own" url
