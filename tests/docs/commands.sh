@@ -82,13 +82,30 @@ Cursor:cursor
 Zed:zed
 END
 
-# README shows the refusal as docs/example.c prints it.
+# README shows the refusal as an agent gets it, and docs/example.c prints it.
+in_readme() {
+	awk '/^```text/ { on = 1; next } on && /^```/ { exit } on' "$STET_SOURCE_ROOT/README.md" | tr -s ' \n' ' '
+}
+call() {
+	printf '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"%s","arguments":%s,"_meta":%s}}\n' "$1" "$2" \
+		'{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"x","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}'
+}
+refused() {
+	printf 'bread\nmilk\n' >list.txt
+	call read_file '{"path": "list.txt"}' | stet --session readme mcp >../answer
+	echo butter >>list.txt
+	call edit_file '{"path": "list.txt", "edits": [{"oldText": "milk", "newText": "tea"}]}' |
+		stet --session readme mcp >../answer
+	python3 -c 'import json, sys; print(json.load(sys.stdin)["result"]["content"][0]["text"])' <../answer |
+		tr -s ' \n' ' ' >../refusal
+	in_readme | diff - ../refusal
+}
+claim 'README quotes the refusal as an agent gets it' refused
 quoted() {
 	tr -s ' \n' ' ' <"$STET_SOURCE_ROOT/docs/example.out" >../printed
-	grep -qF "$(awk '/^```text/ { on = 1; next } on && /^```/ { exit } on' "$STET_SOURCE_ROOT/README.md" |
-		tr -s ' \n' ' ')" ../printed
+	grep -qF "$(in_readme)" ../printed
 }
-claim 'README quotes the refusal as it is' quoted
+claim 'and as docs/example.c prints it' quoted
 
 # Lines of pages that cannot be run there, as those that serve: their options are understood.
 understood() { eval "set -- $1"; "$@" --help >/dev/null; }

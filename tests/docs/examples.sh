@@ -1,7 +1,8 @@
 #!/bin/bash
-# Every C and shell example in the documentation works. A block of C with a main() is a program; any
-# other is the body of one, with a session `session` over the workspace `ws`, and `err`. Examples run
-# where docs/ is, and a file list.txt. Those of the shell run in a directory of their own.
+# Every C and shell example in the documentation works. The shell blocks of a page run as they are printed, one
+# after the other, in one directory that holds nothing at first but docs/, as somebody would type them. A
+# block of C with a main() is a program; any other is the body of one, with a session `session` over the
+# workspace `ws`, and `err`, where docs/ and a file list.txt are.
 . "$(dirname "$0")/../lib/tap.sh"
 
 # As a user has it: installed, and found through pkg-config.
@@ -12,7 +13,7 @@ export PKG_CONFIG_SYSROOT_DIR=$PWD/root PKG_CONFIG_PATH=$PWD/${pc%/*}
 export LD_LIBRARY_PATH=$PWD/${pc%/pkgconfig/*}
 ln -s "$STET_SOURCE_ROOT/docs" docs
 
-# The compiler of this build. Of make only that it knows the word: the tests do not run themselves.
+# The compiler of this build. make only says what it would do: the tests do not run themselves.
 read -r compiler flags <<<"$STET_CC"
 mkdir bin
 cat >bin/cc <<END
@@ -26,9 +27,7 @@ exec $(command -v make) -n SETUP=true -C "$STET_SOURCE_ROOT" "\$@"
 END
 chmod +x bin/cc bin/make
 PATH=$PWD/bin:$(dirname "$STET"):$PATH
-export HOME=$tap_dir/home XDG_CONFIG_HOME=$tap_dir/home/.config
-unset STET_ROOT STET_SESSION
-mkdir home
+unset STET_ROOT STET_SESSION STET_TOKEN XDG_STATE_HOME XDG_CONFIG_HOME
 
 # blocks FILE NAME: write the fenced blocks of a page to NAME-LINE.LANGUAGE.
 blocks() {
@@ -74,19 +73,29 @@ run_c() {
 	[ ! -s errors ] && { [ -s out ] || ! grep -qE '^[^"]*\b(printf|puts)\(' "$1"; }
 }
 
+# run_sh BLOCK: in the directory of its page, which also has a home of its own.
 run_sh() {
-	rm -rf run
-	mkdir run
-	ln -s "$STET_SOURCE_ROOT/docs" run/docs
-	cp list.txt run
-	(cd run && sh -eu "../$1")
+	local page=${1%-*}
+	if [ ! -d "$page.d" ]; then
+		mkdir "$page.d" "$page.home"
+		ln -s "$STET_SOURCE_ROOT/docs" "$page.d/docs"
+	fi
+	(cd "$page.d" && HOME=$tap_dir/$page.home sh -eu "../$1") >out 2>&1
+	local status=$?
+	tee -a "$page.out" <out
+	return $status
 }
+
+# refuses PAGE COUNT: the blocks of a page were refused so often because somebody else had written.
+refuses() { [ "$(grep -c 'was modified since you last read it' "$1.out")" -eq "$2" ]; }
 
 count=0
 for page in "$STET_SOURCE_ROOT"/*.md "$STET_SOURCE_ROOT"/docs/*.md; do
 	blocks "$page" "$(basename "$page" .md)"
 done
-for block in *-*.*; do
+export HOME=$tap_dir/home
+mkdir home
+for block in $(printf '%s\n' *-*.* | sort -V); do
 	printf 'bread\nmilk\n' >list.txt
 	case $block in
 	*.c) claim "$block compiles and runs" run_c "$block" ;;
@@ -96,5 +105,7 @@ for block in *-*.*; do
 	esac
 	count=$((count + 1))
 done
+claim 'the two examples of README that are to be refused are' refuses README 2
+claim 'those of the guide are too' refuses guide 2
 claim 'there are examples' test "$count" -ge 5
 finish
