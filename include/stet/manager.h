@@ -18,8 +18,10 @@
  *     stet_manager_free(manager);
  *
  * Events are taken in by stet_manager_dispatch(), which a program calls when
- * stet_manager_fd() becomes readable; without that the manager is as right,
- * only later. A manager is used from one thread at a time.
+ * stet_manager_fd() becomes readable; tracking ends in no other moment. Until
+ * then a check answers "modified" where it would answer "untracked" afterwards,
+ * and a write is refused in either case. A manager is used from one thread at a
+ * time.
  */
 #ifndef STET_MANAGER_H
 #define STET_MANAGER_H
