@@ -24,7 +24,7 @@ claim 'and the request' says '[Delta Request]\nFix it\n\nDO NOT recreate' "${pro
 claim 'takes the shape it is told' says '{"system":"You are' "${prompt[@]}" --template template --format anthropic
 claim 'refuses another' exits 2 "${prompt[@]}" --format telex
 claim 'says how many tokens it has' says ' tokens; left out: 0 replies' "${prompt[@]}" --verbose
-claim 'compacts standard input' says '1 earlier replies, 1 tool results' sh -c '"$@" <messages.json' - "${compact[@]}"
+claim 'compacts standard input' says '1 earlier reply, 1 tool result,' sh -c '"$@" <messages.json' - "${compact[@]}"
 claim 'keeps the last exchange' says '"tool_call_id":"b","content":"two"' "${compact[@]}" messages.json
 claim 'squashes the others' exits 1 says '"a"' "${compact[@]}" messages.json
 claim 'hands the history back untouched' equal messages.json "${compact[@]}" --full messages.json
