@@ -201,7 +201,8 @@ static int check_paths(const struct arguments *args) {
 	bool is_path = strncmp(synopsis + (synopsis[0] == '['), "PATH", 4) == 0;
 	int count = strstr(synopsis, "...") ? args->count : args->count < 1 ? 0 : 1;
 	for (int i = 0; is_path && !args->command->input && i < count; i++) {
-		if (strcmp(args->operands[i], "-") == 0)
+		const char *path = operand(args, i);
+		if (path && strcmp(path, "-") == 0)
 			return usage_error(args->command,
 			                   "a PATH is a file of the workspace, and - is standard input; for "
 			                   "a file of that name give ./-");
