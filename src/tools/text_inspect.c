@@ -83,21 +83,26 @@ static void note_cut(struct st_call *call, size_t listed, size_t count, const ch
 
 /* ---- structure ---- */
 
-static void add_frontmatter(struct st_call *call, struct subject *subject,
-                            yyjson_mut_val *structure, const struct st_markdown *md) {
-	if (md->front_end == 0)
-		return;
-	yyjson_mut_val *front = st_json_add_object(call->doc, structure, "frontmatter");
-	st_json_add_size(call->doc, front, "startLine", 1);
-	st_json_add_size(call->doc, front, "endLine", md->front_end);
-	yyjson_mut_val *keys = st_json_add_array(call->doc, front, "keys");
-	size_t i = 0;
-	while (i < md->key_count && add_item(call, subject, keys, shown_name(call, md->keys[i])))
-		i++;
-	note_cut(call, i, md->key_count, "front matter keys");
+/* One item of a list as JSON: of the n-th of what `of` points to. */
+typedef yyjson_mut_val *make_item(struct st_call *call, const void *of, size_t n);
+
+/* Add a list to an object: as many items as there is room for, and a note if that is not all. */
+static void add_list(struct st_call *call, struct subject *subject, yyjson_mut_val *object,
+                     const char *key, const char *what, make_item *make, const void *of,
+                     size_t count) {
+	yyjson_mut_val *list = st_json_add_array(call->doc, object, key);
+	size_t listed = 0;
+	while (listed < count && add_item(call, subject, list, make(call, of, listed)))
+		listed++;
+	note_cut(call, listed, count, what);
 }
 
-static yyjson_mut_val *heading_object(struct st_call *call, const struct st_heading *heading) {
+static yyjson_mut_val *key_item(struct st_call *call, const void *of, size_t n) {
+	return shown_name(call, ((const struct st_markdown *)of)->keys[n]);
+}
+
+static yyjson_mut_val *heading_item(struct st_call *call, const void *of, size_t n) {
+	const struct st_heading *heading = &((const struct st_markdown *)of)->headings[n];
 	yyjson_mut_val *item = yyjson_mut_obj(call->doc);
 	st_json_add_size(call->doc, item, "level", (size_t)heading->level);
 	st_json_add(call->doc, item, "text", shown_name(call, heading->text));
@@ -105,17 +110,8 @@ static yyjson_mut_val *heading_object(struct st_call *call, const struct st_head
 	return item;
 }
 
-static void add_headings(struct st_call *call, struct subject *subject, yyjson_mut_val *structure,
-                         const struct st_markdown *md) {
-	yyjson_mut_val *list = st_json_add_array(call->doc, structure, "headings");
-	size_t i = 0;
-	while (i < md->heading_count &&
-	       add_item(call, subject, list, heading_object(call, &md->headings[i])))
-		i++;
-	note_cut(call, i, md->heading_count, "headings");
-}
-
-static yyjson_mut_val *code_object(struct st_call *call, const struct st_code *code) {
+static yyjson_mut_val *code_item(struct st_call *call, const void *of, size_t n) {
+	const struct st_code *code = &((const struct st_markdown *)of)->codes[n];
 	yyjson_mut_val *item = yyjson_mut_obj(call->doc);
 	st_json_add_size(call->doc, item, "startLine", code->line);
 	st_json_add_size(call->doc, item, "endLine", code->end_line);
@@ -124,32 +120,20 @@ static yyjson_mut_val *code_object(struct st_call *call, const struct st_code *c
 	return item;
 }
 
-static void add_codes(struct st_call *call, struct subject *subject, yyjson_mut_val *structure,
-                      const struct st_markdown *md) {
-	yyjson_mut_val *list = st_json_add_array(call->doc, structure, "codeBlocks");
-	size_t i = 0;
-	while (i < md->code_count && add_item(call, subject, list, code_object(call, &md->codes[i])))
-		i++;
-	note_cut(call, i, md->code_count, "code blocks");
-}
-
-static yyjson_mut_val *anchor_object(struct st_call *call, const struct st_anchor *anchor) {
+static yyjson_mut_val *anchor_item(struct st_call *call, const void *of, size_t n) {
+	const struct st_anchor *anchor = &((const struct st_markdown *)of)->anchors[n];
 	yyjson_mut_val *item = yyjson_mut_obj(call->doc);
 	st_json_add(call->doc, item, "id", shown_name(call, anchor->id));
 	st_json_add_size(call->doc, item, "line", anchor->line);
 	return item;
 }
 
-static void add_anchors(struct st_call *call, struct subject *subject, yyjson_mut_val *structure,
-                        const struct st_markdown *md) {
-	if (md->anchor_count == 0)
-		return;
-	yyjson_mut_val *list = st_json_add_array(call->doc, structure, "anchors");
-	size_t i = 0;
-	while (i < md->anchor_count &&
-	       add_item(call, subject, list, anchor_object(call, &md->anchors[i])))
-		i++;
-	note_cut(call, i, md->anchor_count, "anchors");
+static void add_frontmatter(struct st_call *call, struct subject *subject,
+                            yyjson_mut_val *structure, const struct st_markdown *md) {
+	yyjson_mut_val *front = st_json_add_object(call->doc, structure, "frontmatter");
+	st_json_add_size(call->doc, front, "startLine", 1);
+	st_json_add_size(call->doc, front, "endLine", md->front_end);
+	add_list(call, subject, front, "keys", "front matter keys", key_item, md, md->key_count);
 }
 
 static int add_markdown(struct st_call *call, yyjson_mut_val *structure, struct subject *subject,
@@ -158,42 +142,25 @@ static int add_markdown(struct st_call *call, yyjson_mut_val *structure, struct 
 	int code = st_markdown_parse(&md, subject->text, err);
 	if (code < 0)
 		return code;
-	add_frontmatter(call, subject, structure, &md);
-	add_headings(call, subject, structure, &md);
-	add_codes(call, subject, structure, &md);
-	add_anchors(call, subject, structure, &md);
+	if (md.front_end > 0)
+		add_frontmatter(call, subject, structure, &md);
+	add_list(call, subject, structure, "headings", "headings", heading_item, &md, md.heading_count);
+	add_list(call, subject, structure, "codeBlocks", "code blocks", code_item, &md, md.code_count);
+	if (md.anchor_count > 0)
+		add_list(call, subject, structure, "anchors", "anchors", anchor_item, &md, md.anchor_count);
 	return 0;
 }
 
-static yyjson_mut_val *section_object(struct st_call *call, const struct st_section *section) {
+static yyjson_mut_val *section_item(struct st_call *call, const void *of, size_t n) {
+	const struct st_section *section = &((const struct st_outline *)of)->sections[n];
 	yyjson_mut_val *item = yyjson_mut_obj(call->doc);
 	st_json_add(call->doc, item, "marker", shown_name(call, section->marker));
 	st_json_add_size(call->doc, item, "line", section->line);
 	return item;
 }
 
-static void add_sections(struct st_call *call, struct subject *subject, yyjson_mut_val *structure,
-                         const struct st_outline *outline) {
-	if (outline->section_count == 0)
-		return;
-	yyjson_mut_val *list = st_json_add_array(call->doc, structure, "sections");
-	size_t i = 0;
-	while (i < outline->section_count &&
-	       add_item(call, subject, list, section_object(call, &outline->sections[i])))
-		i++;
-	note_cut(call, i, outline->section_count, "sections");
-}
-
-static void add_groups(struct st_call *call, struct subject *subject, yyjson_mut_val *structure,
-                       const struct st_outline *outline) {
-	if (outline->group_count == 0)
-		return;
-	yyjson_mut_val *list = st_json_add_array(call->doc, structure, "blankLineGroups");
-	size_t i = 0;
-	while (i < outline->group_count &&
-	       add_item(call, subject, list, yyjson_mut_uint(call->doc, outline->groups[i])))
-		i++;
-	note_cut(call, i, outline->group_count, "groups");
+static yyjson_mut_val *group_item(struct st_call *call, const void *of, size_t n) {
+	return yyjson_mut_uint(call->doc, ((const struct st_outline *)of)->groups[n]);
 }
 
 static int add_outline(struct st_call *call, yyjson_mut_val *structure, struct subject *subject,
@@ -202,8 +169,12 @@ static int add_outline(struct st_call *call, yyjson_mut_val *structure, struct s
 	int code = st_outline_init(&outline, &subject->lines, err);
 	if (code < 0)
 		return code;
-	add_sections(call, subject, structure, &outline);
-	add_groups(call, subject, structure, &outline);
+	if (outline.section_count > 0)
+		add_list(call, subject, structure, "sections", "sections", section_item, &outline,
+		         outline.section_count);
+	if (outline.group_count > 0)
+		add_list(call, subject, structure, "blankLineGroups", "groups", group_item, &outline,
+		         outline.group_count);
 	return 0;
 }
 
@@ -253,8 +224,7 @@ static yyjson_mut_val *match_object(struct st_call *call, const struct st_search
 		add_context(call, item, match);
 	size_t heading = md ? st_markdown_heading_above(md, match->line) : 0;
 	if (md && heading < md->heading_count)
-		st_json_add(call->doc, item, "nearestHeading",
-		            heading_object(call, &md->headings[heading]));
+		st_json_add(call->doc, item, "nearestHeading", heading_item(call, md, heading));
 	return item;
 }
 
