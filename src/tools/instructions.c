@@ -23,19 +23,20 @@ static void list(struct st_call *call, const struct stet_agents *agents) {
 /* Less is not worth a header. */
 enum { ROOM_MIN = 1536 };
 
-static int instruct(struct st_call *call, const char *path, unsigned flags,
-                    const struct st_hash *shown, size_t max, struct stet_error *err) {
+/* False if they could not be looked for without memory: they are still to come. */
+static bool instruct(struct st_call *call, const char *path, unsigned flags,
+                     const struct st_hash *shown, size_t max) {
 	const struct st_agents_setup *setup = &call->session->ws->agents;
 	size_t room = st_call_room(call);
 	max = max < room ? max : room;
 	if (!setup->deliver || max < ROOM_MIN)
-		return 0;
+		return true;
 	struct stet_agents *agents = NULL;
 	struct stet_error why = {0};
 	flags |= ST_AGENTS_PARTS | (setup->nested_only ? ST_AGENTS_NESTED : 0);
 	int code = st_agents_deliver(call->session, path, flags, max, shown, &agents, &why);
 	if (code == STET_E_NOMEM)
-		return st_fail_nomem(err);
+		return false;
 	if (code < 0)
 		st_buf_addf(&call->remark, "[The instructions for this file could not be looked for. %s]\n",
 		            why.message);
@@ -44,12 +45,12 @@ static int instruct(struct st_call *call, const char *path, unsigned flags,
 	else
 		st_render_agents(call, agents);
 	stet_agents_free(agents);
-	return 0;
+	return true;
 }
 
-int st_call_instruct(struct st_call *call, const char *path, const struct st_hash *shown,
-                     size_t max, struct stet_error *err) {
-	return instruct(call, path, ST_AGENTS_OF_FILE, shown, max, err);
+void st_call_instruct(struct st_call *call, const char *path, const struct st_hash *shown,
+                      size_t max) {
+	instruct(call, path, ST_AGENTS_OF_FILE, shown, max);
 }
 
 void st_call_instruct_rest(struct st_call *call) {
@@ -60,8 +61,8 @@ void st_call_instruct_rest(struct st_call *call) {
 		return;
 	st_auto(st_buf) dir = ST_BUF_INIT;
 	st_buf_adds(&dir, *pending ? pending : ".");
-	if (!dir.failed && instruct(call, dir.ptr, 0, NULL, SIZE_MAX, NULL) < 0)
-		return;
+	if (!dir.failed)
+		instruct(call, dir.ptr, 0, NULL, SIZE_MAX);
 }
 
 void st_call_greet(struct st_call *call) {
@@ -69,5 +70,5 @@ void st_call_greet(struct st_call *call) {
 	if (!call->agent || session->greeted || session->stateless ||
 	    call->tool->hints & ST_HINT_INSTRUCTS || st_call_room(call) < ROOM_MIN)
 		return;
-	session->greeted = instruct(call, ".", 0, NULL, SIZE_MAX, NULL) == 0;
+	session->greeted = instruct(call, ".", 0, NULL, SIZE_MAX);
 }

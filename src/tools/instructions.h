@@ -12,10 +12,12 @@
  * @shown  The hash of a text that the answer shows anyway; may be NULL.
  * @max    No more bytes, and no more than the answer has room for; what is left
  *         comes with the next answers.
- * @return 0 or STET_E_NOMEM; what else goes wrong is a remark.
+ *
+ * Without memory they come with a later answer; what else goes wrong is a
+ * remark. The answer itself does not depend on them.
  */
-[[nodiscard]] int st_call_instruct(struct st_call *call, const char *path,
-                                   const struct st_hash *shown, size_t max, struct stet_error *err);
+void st_call_instruct(struct st_call *call, const char *path, const struct st_hash *shown,
+                      size_t max);
 
 /** Go on with instructions that were too long for the answer before. */
 void st_call_instruct_rest(struct st_call *call);

@@ -217,7 +217,7 @@ int st_read_page(struct st_call *call, const struct st_reading *what, yyjson_mut
 	bool whole = page.first <= 1 && page.last == page.total && !page.open && !page.byte;
 	bool shown = whole && page.text.len <= how.room / 2;
 	size_t before = st_call_room(call);
-	code = st_call_instruct(call, view->path, shown ? &view->hash : NULL, how.room / 2, err);
+	st_call_instruct(call, view->path, shown ? &view->hash : NULL, how.room / 2);
 	size_t taken = before - st_call_room(call);
 	how.room -= taken < how.room ? taken : how.room;
 	/* Each invalid byte is sent as three. */
@@ -225,7 +225,7 @@ int st_read_page(struct st_call *call, const struct st_reading *what, yyjson_mut
 		how.room /= 3;
 	if (how.room < ROOM_MIN)
 		how.room = ROOM_MIN;
-	if (code == 0 && (taken > 0 || !view->is_utf8))
+	if (taken > 0 || !view->is_utf8)
 		code = find_page(view, &how, how.room, &page, err);
 	excerpt->text = page.text;
 	if (code == 0 && what->numbers)

@@ -142,16 +142,11 @@ static void render_success(struct st_call *call, const char *path_key,
 		st_call_notice(call, answer->notices[i]);
 }
 
-/*
- * Instructions that apply to a file, unless the session wrote them itself. Half
- * of the answer is theirs at most. Without memory they come with a later answer:
- * what was done is done.
- */
+/* Instructions that apply to a file, unless the session wrote them itself. Half of the answer is theirs at most. */
 static void instruct(struct st_call *call, const char *path) {
 	const struct st_seen *seen = st_tracker_find(&call->session->tracker, path);
 	const struct st_hash *shown = seen && st_seen_all(seen) ? &seen->hash : NULL;
-	if (st_call_instruct(call, path, shown, call->page / 2, NULL) < 0)
-		return;
+	st_call_instruct(call, path, shown, call->page / 2);
 }
 
 int st_call_change(struct st_call *call, struct st_change *change, const char *path_key,

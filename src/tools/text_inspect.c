@@ -355,11 +355,10 @@ static int inspect(struct st_call *call, struct subject *subject, inspect_mode *
 	st_hash_hex(&file.hash, hash, ST_HASH_SHORT);
 	st_json_add_text(call->doc, call->result, "status", ST_STR("success"));
 	st_render_path(call, call->result, "filePath", place.path);
-	code = st_call_instruct(call, place.path, NULL, call->page / 2, err);
+	st_call_instruct(call, place.path, NULL, call->page / 2);
 	size_t room = st_call_room(call);
 	subject->room = room > FRAME_BYTES ? room - FRAME_BYTES : 0;
-	if (code == 0)
-		code = mode(call, subject, err);
+	code = mode(call, subject, err);
 	st_json_add_text(call->doc, call->result, "fileHash", st_str(hash));
 	return code;
 }
