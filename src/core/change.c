@@ -32,9 +32,11 @@ static size_t dropped_lines(struct st_str old, struct st_str new) {
 	return dropped;
 }
 
-static bool drops_most(struct st_str old, struct st_str new) {
+/* How many lines a new text drops if that is most of the old one; 0 if it is not. */
+static size_t drops_most(struct st_str old, struct st_str new) {
 	size_t lines = st_line_count(old);
-	return lines >= DROP_LINES && dropped_lines(old, new) * 100 > lines * DROP_PERCENT;
+	size_t dropped = lines >= DROP_LINES ? dropped_lines(old, new) : 0;
+	return dropped * 100 > lines * DROP_PERCENT ? dropped : 0;
 }
 
 /* ---- the refusal ---- */
@@ -80,6 +82,14 @@ static const struct refusal wrong_hash = {
 	"File hash mismatch: %s is not the version that expectedHash names.",
 };
 
+/* Whether a change is refused, and why. */
+struct verdict {
+	/* NULL if it is not. */
+	const struct refusal *refusal;
+	/* Of `drops`: how many lines the new content lacks. */
+	size_t dropped;
+};
+
 static void say_writer(struct stet_session *session, const struct st_hash *hash,
                        struct stet_answer *answer) {
 	if (st_workspace_writer(session->ws, hash, answer->writer) && *answer->writer)
@@ -111,10 +121,11 @@ static int say_matches(const struct st_change *change, const struct st_file *fil
 }
 
 /* The record moves on to a version that was shown, wholly or as far as the report says. */
-static void follow(struct stet_session *session, struct st_seen *seen, struct st_str base,
+static void follow(struct stet_session *session, struct st_seen *seen, const struct st_diff *diff,
                    const struct st_file *file, const struct st_diff_report *report) {
 	struct st_str now = st_buf_str(&file->bytes);
-	st_seen_follow(seen, base, now, report->truncated ? ST_CHANGED_UNSEEN : ST_CHANGED_SEEN);
+	st_seen_follow(seen, diff->old.text, now, diff,
+	               report->truncated ? ST_CHANGED_UNSEEN : ST_CHANGED_SEEN);
 	seen->hash = file->hash;
 	seen->stamp = file->stamp;
 	seen->stamp.racy |= !file->stamped;
@@ -156,18 +167,12 @@ static void name_line(struct st_buf *out, struct st_str line, size_t number) {
 }
 
 /* Name the lines that others added and the new content does not have; returns how many there are. */
-static size_t name_lacking(struct st_str base, struct st_str now, struct st_str content,
-                           struct st_buf *out) {
-	st_auto(st_diff) diff = {0};
-	st_auto(st_lines) lines = {0};
+static size_t name_lacking(const struct st_diff *diff, struct st_str content, struct st_buf *out) {
 	size_t lacking = 0, looked = 0;
-	if (st_diff_init(&diff, base, now, NULL) < 0 || st_lines_init(&lines, now, NULL) < 0 ||
-	    lines.count != diff.new.count)
-		return 0;
-	for (size_t i = 0; i < diff.count; i++) {
-		const struct st_hunk *hunk = &diff.hunks[i];
+	for (size_t i = 0; i < diff->count; i++) {
+		const struct st_hunk *hunk = &diff->hunks[i];
 		for (size_t n = 1; n <= hunk->new_count && looked < LACKING_MAX; n++, looked++) {
-			struct st_str line = line_body(&lines, hunk->new_start + n);
+			struct st_str line = line_body(&diff->new, hunk->new_start + n);
 			if (line.len == 0 || has_line(content, line))
 				continue;
 			if (++lacking <= LACKING_NAMED)
@@ -179,10 +184,10 @@ static size_t name_lacking(struct st_str base, struct st_str now, struct st_str 
 	return lacking;
 }
 
-static void say_lacking(const struct st_seen *seen, struct st_str base, struct st_str now,
+static void say_lacking(const struct st_seen *seen, const struct st_diff *diff,
                         struct st_str content, struct stet_answer *answer) {
 	st_auto(st_buf) names = ST_BUF_INIT;
-	size_t lacking = name_lacking(base, now, content, &names);
+	size_t lacking = name_lacking(diff, content, &names);
 	if (seen->overtaken)
 		st_buf_adds(&answer->message,
 		            " Others keep changing this file: use edit_file or append_file, which win "
@@ -230,20 +235,23 @@ static int show_change(struct stet_session *session, const struct st_change *cha
 		           : st_fail_nomem(err);
 	}
 	st_auto(st_diff_report) report = {0};
+	st_auto(st_diff) diff = {0};
 	struct st_str old = st_strn(base->bytes, base->len), now = st_buf_str(&file->bytes);
-	int code = st_session_diff(session, path, old, now, answer, &report, err);
+	int code = st_diff_init(&diff, old, now, err);
+	if (code == 0)
+		code = st_session_diff_of(session, path, &diff, answer, &report, err);
 	if (code == 0)
 		say_read_again(change, answer);
 	if (code == 0)
 		code = say_matches(change, file, answer, err);
 	bool writes = change->kind == ST_CHANGE_WHOLE && !change->remove;
 	if (code == 0 && writes && !report.truncated)
-		say_lacking(seen, old, now, new, answer);
+		say_lacking(seen, &diff, new, answer);
 	if (code == 0 && answer->message.failed)
 		code = st_fail_nomem(err);
 	/* Last, since only an answer that is complete reaches the caller. */
 	if (code == 0) {
-		follow(session, seen, old, file, &report);
+		follow(session, seen, &diff, file, &report);
 		st_session_led(session, change->path, path);
 		seen->asked = !report.truncated;
 		seen->overtaken |= writes;
@@ -296,9 +304,10 @@ static void say_gone(const struct st_change *change, struct stet_answer *answer)
 
 /* Fill the answer with a refusal; file is the current version, NULL if there is none. */
 static int refuse(struct stet_session *session, const struct st_change *change,
-                  const struct refusal *refusal, const char *path, struct st_seen *seen,
+                  struct verdict verdict, const char *path, struct st_seen *seen,
                   const struct st_file *file, struct st_str new, struct stet_answer *answer,
                   struct stet_error *err) {
+	const struct refusal *refusal = verdict.refusal;
 	answer->status = "conflict";
 	answer->reason = refusal->reason;
 	int code = st_answer_about(answer, path, file ? &file->hash : NULL, err);
@@ -314,7 +323,7 @@ static int refuse(struct stet_session *session, const struct st_change *change,
 		st_buf_adds(&answer->message,
 		            " Pass a name of your choice as \"session\" to read it and to change it.");
 	else if (refusal == &drops)
-		say_drops(file, dropped_lines(st_buf_str(&file->bytes), new), answer);
+		say_drops(file, verdict.dropped, answer);
 	else if (file)
 		say_writer(session, &file->hash, answer);
 	if (refusal == &wrong_hash && file)
@@ -350,34 +359,34 @@ static bool merges(const struct st_change *change, const struct st_seen *seen) {
 }
 
 /* What the session must have seen of a version before it may replace or delete all of it. */
-static const struct refusal *judge_whole(const struct stet_session *session,
-                                         const struct st_change *change, const struct st_seen *seen,
-                                         const struct st_file *file, struct st_str new) {
+static struct verdict judge_whole(const struct stet_session *session,
+                                  const struct st_change *change, const struct st_seen *seen,
+                                  const struct st_file *file, struct st_str new) {
 	/* An empty file holds nothing that could get lost. */
 	if (file->bytes.len == 0)
-		return NULL;
+		return (struct verdict){0};
 	if (session->stateless)
-		return &sessionless;
+		return (struct verdict){&sessionless};
 	if (!seen || !st_seen_all(seen))
-		return &unseen;
-	if (change->check_drops && !change->remove && !seen->warned &&
-	    drops_most(st_buf_str(&file->bytes), new))
-		return &drops;
-	return NULL;
+		return (struct verdict){&unseen};
+	if (!change->check_drops || change->remove || seen->warned)
+		return (struct verdict){0};
+	size_t dropped = drops_most(st_buf_str(&file->bytes), new);
+	return (struct verdict){dropped > 0 ? &drops : NULL, dropped};
 }
 
-/* Whether the session may change this version: 0 and no refusal, or a failure. */
+/* Whether the session may change this version. 0 with the verdict, or a failure. */
 static int judge(struct stet_session *session, const struct st_change *change,
                  const struct st_seen *seen, const struct st_file *file, struct st_str new,
-                 const struct refusal **refusal, struct stet_error *err) {
+                 struct verdict *verdict, struct stet_error *err) {
 	bool whole = change->kind == ST_CHANGE_WHOLE;
-	*refusal = NULL;
+	*verdict = (struct verdict){0};
 	if (change->expected_hash.ptr) {
 		int matches = st_hash_matches(&file->hash, change->expected_hash, err);
 		if (matches < 0)
 			return matches;
 		if (!matches)
-			*refusal = &wrong_hash;
+			verdict->refusal = &wrong_hash;
 		/* A hash comes with every look at a part of a file: it does not prove that all was seen. */
 		if (!matches || !whole || change->hash_proves)
 			return 0;
@@ -386,11 +395,11 @@ static int judge(struct stet_session *session, const struct st_change *change,
 	if (whole && !change->remove && st_str_eq(new, st_buf_str(&file->bytes)))
 		return 0;
 	if (seen && !st_hash_eq(&seen->hash, &file->hash))
-		*refusal = &modified;
+		verdict->refusal = &modified;
 	else if (whole)
-		*refusal = judge_whole(session, change, seen, file, new);
+		*verdict = judge_whole(session, change, seen, file, new);
 	else if (!seen && session->ws->require_read && change->kind != ST_CHANGE_APPEND)
-		*refusal = &unread;
+		verdict->refusal = &unread;
 	return 0;
 }
 
@@ -407,7 +416,7 @@ static void follow_merge(struct stet_session *session, const struct st_change *c
                          const struct stet_answer *answer) {
 	struct st_blob *base = st_workspace_base(session->ws, &seen->hash);
 	if (base)
-		st_seen_follow(seen, st_strn(base->bytes, base->len), new,
+		st_seen_follow(seen, st_strn(base->bytes, base->len), new, NULL,
 		               answer->diff_truncated ? ST_CHANGED_UNSEEN : own_lines(change));
 	else
 		st_intervals_clear(&seen->lines);
@@ -516,7 +525,7 @@ static void remember(struct stet_session *session, const struct st_change *chang
 	if (merged)
 		follow_merge(session, change, seen, new, answer);
 	else if (follows)
-		st_seen_follow(seen, st_buf_str(&old->bytes), new, own_lines(change));
+		st_seen_follow(seen, st_buf_str(&old->bytes), new, NULL, own_lines(change));
 	size_t total = follows ? seen->total : st_line_count(new);
 
 	struct st_intervals lines = {0};
@@ -563,12 +572,11 @@ static int overtaken(struct stet_session *session, const struct st_change *chang
 	    (merges(change, seen) && seen && !done->deleted))
 		return AGAIN;
 	if (done->deleted)
-		return old ? refuse(session, change, &deleted, done->path, seen, NULL, new, answer, err)
+		return old ? refuse(session, change, (struct verdict){&deleted}, done->path, seen, NULL,
+		                    new, answer, err)
 		           : AGAIN;
-	const struct refusal *refusal = !old                        ? &unseen
-	                                : change->expected_hash.ptr ? &wrong_hash
-	                                                            : &modified;
-	return refuse(session, change, refusal, done->path, seen, &done->current, new, answer, err);
+	struct verdict verdict = {!old ? &unseen : change->expected_hash.ptr ? &wrong_hash : &modified};
+	return refuse(session, change, verdict, done->path, seen, &done->current, new, answer, err);
 }
 
 static int commit(struct stet_session *session, const struct st_change *change, struct st_file *old,
@@ -663,10 +671,11 @@ static int merge_or_refuse(struct stet_session *session, const struct st_change 
 	st_blob_put(base);
 	/* Where nobody asked for a merge, a text that is not in what was shown is a question again. */
 	if (!change->merge && (code == STET_E_NO_MATCH || code == STET_E_AMBIGUOUS))
-		return refuse(session, change, &modified, path, seen, file, st_str(""), answer, err);
+		return refuse(session, change, (struct verdict){&modified}, path, seen, file, st_str(""),
+		              answer, err);
 	if (code == UNMERGEABLE)
-		return refuse(session, change, base ? &overlapping : &modified, path, seen, file,
-		              st_buf_str(new), answer, err);
+		return refuse(session, change, (struct verdict){base ? &overlapping : &modified}, path,
+		              seen, file, st_buf_str(new), answer, err);
 	return code;
 }
 
@@ -727,7 +736,8 @@ static int change_absent(struct stet_session *session, const struct st_change *c
                          struct stet_error *err) {
 	struct st_seen *seen = st_session_seen(session, change->path, path);
 	if (seen || change->expected_hash.ptr)
-		return refuse(session, change, &deleted, path, seen, NULL, st_str(""), answer, err);
+		return refuse(session, change, (struct verdict){&deleted}, path, seen, NULL, st_str(""),
+		              answer, err);
 	bool makes = change->kind == ST_CHANGE_WHOLE || change->kind == ST_CHANGE_APPEND;
 	if (change->remove || !makes)
 		return fail_absent(session, change, err);
@@ -745,24 +755,24 @@ static int change_file(struct stet_session *session, const struct st_change *cha
                        const char *path, struct st_file *file, struct st_buf *new,
                        struct stet_answer *answer, struct stet_error *err) {
 	struct st_seen *seen = st_session_seen(session, change->path, path);
-	const struct refusal *refusal = NULL;
+	struct verdict verdict = {0};
 	bool whole = change->kind == ST_CHANGE_WHOLE;
 	bool makes = whole && !change->remove;
 	int code = makes ? change->make(change->context, st_buf_str(&file->bytes), new, err) : 0;
 	if (code == 0)
-		code = judge(session, change, seen, file, st_buf_str(new), &refusal, err);
+		code = judge(session, change, seen, file, st_buf_str(new), &verdict, err);
 	if (code < 0)
 		return code;
 	/* There is much to be looked up now, and nobody has to wait for that. */
-	if (refusal)
+	if (verdict.refusal)
 		st_file_let_go(file);
 	/* A whole file can be merged only if all of what it was made from had been seen. */
-	if (refusal == &modified && change->kind == ST_CHANGE_APPEND)
+	if (verdict.refusal == &modified && change->kind == ST_CHANGE_APPEND)
 		code = append_to_changed(session, change, path, seen, file, new, answer, err);
-	else if (refusal == &modified && merges(change, seen) && (!whole || st_seen_all(seen)))
+	else if (verdict.refusal == &modified && merges(change, seen) && (!whole || st_seen_all(seen)))
 		code = merge_or_refuse(session, change, path, seen, file, new, answer, err);
-	else if (refusal)
-		code = refuse(session, change, refusal, path, seen, file, st_buf_str(new), answer, err);
+	else if (verdict.refusal)
+		code = refuse(session, change, verdict, path, seen, file, st_buf_str(new), answer, err);
 	else if (!whole)
 		code = change->make(change->context, st_buf_str(&file->bytes), new, err);
 	if (code == 0)

@@ -379,13 +379,27 @@ void stet_session_invalidate(struct stet_session *session, const char *path) {
 
 /* ---- check ---- */
 
+/* The other half of an answer is for what is said about it, and for instructions. */
+static struct st_diff_opts diff_opts(const struct stet_session *session, const char *path) {
+	struct st_diff_opts opts = ST_DIFF_OPTS(path);
+	size_t most = session->ws->page_bytes / 2;
+	opts.max_bytes = session->ws->max_diff < most ? session->ws->max_diff : most;
+	return opts;
+}
+
+int st_session_diff_of(struct stet_session *session, const char *path, const struct st_diff *diff,
+                       struct stet_answer *answer, struct st_diff_report *report,
+                       struct stet_error *err) {
+	struct st_diff_opts opts = diff_opts(session, path);
+	int code = st_diff_unified_of(diff, &opts, &answer->diff, report, err);
+	answer->diff_truncated = report->truncated;
+	return code;
+}
+
 int st_session_diff(struct stet_session *session, const char *path, struct st_str base,
                     struct st_str now, struct stet_answer *answer, struct st_diff_report *report,
                     struct stet_error *err) {
-	struct st_diff_opts opts = ST_DIFF_OPTS(path);
-	/* The other half of an answer is for what is said about it, and for instructions. */
-	size_t most = session->ws->page_bytes / 2;
-	opts.max_bytes = session->ws->max_diff < most ? session->ws->max_diff : most;
+	struct st_diff_opts opts = diff_opts(session, path);
 	st_auto(st_diff_report) own = {0};
 	if (!report)
 		report = &own;

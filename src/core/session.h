@@ -128,6 +128,11 @@ void st_session_outdate(struct stet_session *session, const char *path);
                                   struct st_str base, struct st_str now, struct stet_answer *answer,
                                   struct st_diff_report *report, struct stet_error *err);
 
+/** The same of a difference that is there already: of the two whole texts. */
+[[nodiscard]] int st_session_diff_of(struct stet_session *session, const char *path,
+                                     const struct st_diff *diff, struct stet_answer *answer,
+                                     struct st_diff_report *report, struct stet_error *err);
+
 /**
  * Record a version as met, with its bytes as a base for later diffs.
  *

@@ -266,7 +266,7 @@ static void carry_all(struct st_seen *seen, const struct st_intervals *lines,
 }
 
 void st_seen_follow(struct st_seen *seen, struct st_str old, struct st_str new,
-                    enum st_changed changed) {
+                    const struct st_diff *diff, enum st_changed changed) {
 	bool all = st_seen_all(seen) && changed != ST_CHANGED_UNSEEN;
 	struct st_intervals lines = seen->lines;
 	size_t old_total = seen->total;
@@ -277,10 +277,11 @@ void st_seen_follow(struct st_seen *seen, struct st_str old, struct st_str new,
 		st_seen_add(seen, 1, seen->total);
 	} else if (lines.count > 0 || changed != ST_CHANGED_UNSEEN) {
 		/* A diff counts lines by LF only; where that is another count, nothing is carried over. */
-		st_auto(st_diff) diff = {0};
-		if (st_diff_init(&diff, old, new, NULL) == 0 && diff.new.count == seen->total &&
-		    diff.old.count == old_total)
-			carry_all(seen, &lines, &diff, changed);
+		st_auto(st_diff) own = {0};
+		if (!diff && st_diff_init(&own, old, new, NULL) == 0)
+			diff = &own;
+		if (diff && diff->new.count == seen->total && diff->old.count == old_total)
+			carry_all(seen, &lines, diff, changed);
 	}
 	st_intervals_release(&lines);
 }

@@ -12,6 +12,7 @@
 #include "base/intervals.h"
 #include "base/lru.h"
 #include "fs/file.h"
+#include "text/diff.h"
 
 /** How many files, and how many bytes of paths and records, a session may have. */
 enum { ST_TRACKED_MAX = 10000, ST_TRACKED_BYTES = 8 << 20 };
@@ -140,9 +141,10 @@ enum st_changed {
  *
  * @seen    The record of the old version; becomes that of the new one.
  * @old     The old version's bytes, and the new one's.
+ * @diff    The difference of the two if it is known; else NULL, and it is computed if need be.
  * @changed  What counts of the lines that changed.
  */
 void st_seen_follow(struct st_seen *seen, struct st_str old, struct st_str new,
-                    enum st_changed changed);
+                    const struct st_diff *diff, enum st_changed changed);
 
 #endif

@@ -3,7 +3,6 @@
 #include "base/plural.h"
 #include "base/quote.h"
 #include "base/utf8.h"
-#include "text/diff.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -374,25 +373,19 @@ static int compare(struct st_diff *diff, struct parts *parts, size_t context,
 	return st_diff_init(diff, parts->old, parts->new, err);
 }
 
-int st_diff_unified(struct st_str old, struct st_str new, const struct st_diff_opts *opts,
-                    struct st_buf *out, struct st_diff_report *report, struct stet_error *err) {
-	if (report)
-		*report = (struct st_diff_report){0};
-	st_auto(st_diff) diff = {0};
-	struct parts parts = {.old = old, .new = new};
-	int code = compare(&diff, &parts, opts->context, err);
-	if (code < 0)
-		return code;
-
+/* Write a difference of texts that both begin with `before`, which it leaves out. */
+static int write_unified(const struct st_diff *diff, struct st_str before,
+                         const struct st_diff_opts *opts, struct st_buf *out,
+                         struct st_diff_report *report, struct stet_error *err) {
 	st_auto(writer) writer = {
-		.diff = &diff,
-		.before = parts.before,
-		.lines_before = st_lf_count(parts.before),
+		.diff = diff,
+		.before = before,
+		.lines_before = st_lf_count(before),
 		.opts = opts,
 		.max_bytes = opts->max_bytes ? opts->max_bytes : SIZE_MAX,
 		.max_line = SIZE_MAX,
 	};
-	if (diff.count)
+	if (diff->count)
 		add_names(&writer);
 	add_groups(&writer);
 	if (writer.truncated)
@@ -401,6 +394,23 @@ int st_diff_unified(struct st_str old, struct st_str new, const struct st_diff_o
 		return st_fail_nomem(err);
 	hand_over(&writer, out, report);
 	return 0;
+}
+
+int st_diff_unified(struct st_str old, struct st_str new, const struct st_diff_opts *opts,
+                    struct st_buf *out, struct st_diff_report *report, struct stet_error *err) {
+	if (report)
+		*report = (struct st_diff_report){0};
+	st_auto(st_diff) diff = {0};
+	struct parts parts = {.old = old, .new = new};
+	int code = compare(&diff, &parts, opts->context, err);
+	return code < 0 ? code : write_unified(&diff, parts.before, opts, out, report, err);
+}
+
+int st_diff_unified_of(const struct st_diff *diff, const struct st_diff_opts *opts,
+                       struct st_buf *out, struct st_diff_report *report, struct stet_error *err) {
+	if (report)
+		*report = (struct st_diff_report){0};
+	return write_unified(diff, st_str(""), opts, out, report, err);
 }
 
 void st_diff_report_release(struct st_diff_report *report) {

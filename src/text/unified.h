@@ -13,8 +13,7 @@
 #ifndef STET_TEXT_UNIFIED_H
 #define STET_TEXT_UNIFIED_H
 
-#include "base/buf.h"
-#include "base/error.h"
+#include "text/diff.h"
 
 struct st_diff_opts {
 	/**
@@ -69,5 +68,10 @@ void st_diff_report_release(struct st_diff_report *report);
 [[nodiscard]] int st_diff_unified(struct st_str old, struct st_str new,
                                   const struct st_diff_opts *opts, struct st_buf *out,
                                   struct st_diff_report *report, struct stet_error *err);
+
+/** The same of a difference that is there already: of two whole texts, by st_diff_init(). */
+[[nodiscard]] int st_diff_unified_of(const struct st_diff *diff, const struct st_diff_opts *opts,
+                                     struct st_buf *out, struct st_diff_report *report,
+                                     struct stet_error *err);
 
 #endif

@@ -372,6 +372,39 @@ static void a_bound_is_kept_and_what_was_shown_is_known(void **state) {
 	}
 }
 
+/* Of a difference that is there already, cut or not, the same is shown. */
+static void check_of(struct st_str old, struct st_str new, size_t max) {
+	st_auto(st_diff) diff = {0};
+	st_auto(st_buf) one = ST_BUF_INIT, other = ST_BUF_INIT;
+	st_auto(st_diff_report) shown = {0}, again = {0};
+	struct st_diff_opts opts = ST_DIFF_OPTS("f");
+	opts.max_bytes = max;
+	assert_int_equal(st_diff_init(&diff, old, new, NULL), 0);
+	assert_int_equal(st_diff_unified(old, new, &opts, &one, &shown, NULL), 0);
+	assert_int_equal(st_diff_unified_of(&diff, &opts, &other, &again, NULL), 0);
+	assert_true(st_str_eq(st_buf_str(&one), st_buf_str(&other)));
+	assert_int_equal(shown.truncated, again.truncated);
+	assert_int_equal(shown.added, again.added);
+	assert_int_equal(shown.removed, again.removed);
+	assert_int_equal(shown.shown_count, again.shown_count);
+	if (shown.shown_count > 0)
+		assert_memory_equal(shown.shown, again.shown, shown.shown_count * sizeof *shown.shown);
+}
+
+static void a_difference_that_is_there_is_shown_as_one_that_is_made(void **state) {
+	(void)state;
+	st_auto(st_buf) old = ST_BUF_INIT;
+	st_auto(st_buf) new = ST_BUF_INIT;
+	size_t rounds = gen_rounds(2000, 50000);
+
+	for (size_t i = 0; i < rounds; i++) {
+		struct gen gen = gen_new(gen_seed() + i);
+		generate_pair(gen_seed() + i, &old, &new);
+		check_of(st_buf_str(&old), st_buf_str(&new), 0);
+		check_of(st_buf_str(&old), st_buf_str(&new), 1 + gen_below(&gen, 2000));
+	}
+}
+
 static void a_cut_comes_after_a_hunk_if_one_is_near(void **state) {
 	(void)state;
 	st_auto(st_buf) old = ST_BUF_INIT;
@@ -481,6 +514,7 @@ int main(void) {
 		claim(odd_names_are_quoted_so_that_they_come_back),
 		cmocka_unit_test(names_look_as_in_git),
 		cmocka_unit_test(a_bound_is_kept_and_what_was_shown_is_known),
+		cmocka_unit_test(a_difference_that_is_there_is_shown_as_one_that_is_made),
 		cmocka_unit_test(a_cut_comes_after_a_hunk_if_one_is_near),
 		cmocka_unit_test(a_long_line_is_cut_visibly),
 		cmocka_unit_test(shown_lines_are_counted_as_everywhere_else),
