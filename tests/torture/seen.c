@@ -1,16 +1,19 @@
 /*
  * What a caller was not sent, it does not overwrite or delete.
  *
- * Random sequences of tool calls by several callers, and of writes past stet,
- * go against a model of what each caller knows. The model goes by nothing but
- * the texts in the answers, and the files before and after each call. All
- * texts are made of marks, #00001#, each of which is used once: a line was
- * sent to a caller if all its marks were, in a page, in a diff or otherwise,
- * or if the caller wrote them.
+ * Random sequences of tool calls by several callers, of writes past stet and of
+ * restarts go against a model of what each caller knows. The model goes by
+ * nothing but the texts in the answers, and the files before and after each
+ * call. All texts are made of marks, #00001#, each of which is used once: a
+ * line was sent to a caller if all its marks were, in a page, in a diff or
+ * otherwise, or if the caller wrote them.
  *
  * Sequence i is the same for the same STET_SEED + i. One that fails is printed
- * with what repeats it.
+ * with what repeats it. Each processor runs a share of them.
  */
+#include <sys/mman.h>
+#include <sys/wait.h>
+
 #include "base/json.h"
 #include "lib/gen.h"
 #include "lib/test.h"
@@ -28,9 +31,13 @@ enum {
 	MARK_LEN = 7,
 	HASH_LEN = 16,
 	HASHES = 8,
+	PROCESSES_MAX = 16,
 };
 
-/* Two agents of their own, one by a name, and one that is forgotten after each call. */
+/*
+ * Two agents of their own, one by a name, whatever connection it calls by, and
+ * one that is forgotten after each call.
+ */
 enum { NAMED = 2, STATELESS = 3 };
 
 static const char *const names[FILES] = {"a.txt", "b.txt", "c.txt"};
@@ -59,6 +66,10 @@ struct model {
 	struct stet_agent *agents[CALLERS];
 	struct st_buf files[FILES];
 	bool exists[FILES];
+	/* Of the files as they are. */
+	version versions[FILES];
+	/* What is remembered is stored, and outlives a restart. */
+	bool stored;
 	bool known[CALLERS][MARKS_MAX];
 	size_t marks;
 	struct record records[CALLERS][FILES];
@@ -74,9 +85,12 @@ struct model {
 };
 
 /* How often things came about: a property of nothing would always hold. */
-static struct tally {
+struct tally {
 	size_t replaced, deleted, edited, appended, unseen, modified, drops, hash, sessionless, whole;
-} tally;
+	size_t restarted;
+};
+
+static struct tally tally;
 
 __attribute__((format(printf, 2, 3), noreturn)) static void fail_seen(struct model *model,
                                                                       const char *format, ...) {
@@ -141,15 +155,25 @@ static void make_file(struct model *model, struct st_buf *out) {
 		st_buf_truncate(out, out->len - strlen(eol));
 }
 
+/* Eight bytes at a time: this is asked for after every call. */
 static version version_of(struct st_str text) {
-	version sum = 14695981039346656037u;
-	for (size_t i = 0; i < text.len; i++)
-		sum = (sum ^ (unsigned char)text.ptr[i]) * 1099511628211u;
+	version sum = text.len + 1, word;
+	for (size_t i = 0; i < text.len; i += sizeof word) {
+		size_t len = text.len - i < sizeof word ? text.len - i : sizeof word;
+		word = 0;
+		memcpy(&word, text.ptr + i, len);
+		sum = (sum ^ word) * 0x9e3779b97f4a7c15u;
+		sum ^= sum >> 29;
+	}
 	return sum ? sum : 1;
 }
 
 static version current(const struct model *model, size_t file) {
-	return model->exists[file] ? version_of(st_buf_str(&model->files[file])) : 0;
+	return model->versions[file];
+}
+
+static void note_version(struct model *model, size_t file) {
+	model->versions[file] = model->exists[file] ? version_of(st_buf_str(&model->files[file])) : 0;
 }
 
 /* The number of the mark at a place; MARKS_MAX if there is none. */
@@ -167,14 +191,17 @@ static size_t mark_at(struct st_str text, size_t at) {
 
 /* All marks in a text are known now; those in lines that a diff takes away are not. */
 static void learn(struct model *model, size_t caller, struct st_str text) {
-	bool line_start = true, gone = false;
-	for (size_t i = 0; i < text.len; i++) {
-		if (line_start)
-			gone = text.ptr[i] == '-';
-		line_start = text.ptr[i] == '\n';
-		size_t mark = gone ? MARKS_MAX : mark_at(text, i);
-		if (mark < MARKS_MAX)
-			model->known[caller][mark] = true;
+	for (size_t start = 0, end; start < text.len; start = end) {
+		const char *lf = memchr(text.ptr + start, '\n', text.len - start), *at;
+		end = lf ? (size_t)(lf + 1 - text.ptr) : text.len;
+		for (size_t i = start; text.ptr[start] != '-' && i < end; i = (size_t)(at + 1 - text.ptr)) {
+			at = memchr(text.ptr + i, '#', end - i);
+			if (!at)
+				break;
+			size_t mark = mark_at(text, (size_t)(at - text.ptr));
+			if (mark < MARKS_MAX)
+				model->known[caller][mark] = true;
+		}
 	}
 }
 
@@ -236,10 +263,23 @@ static void add_arg(struct st_buf *args, const char *key, struct st_str value) {
 
 /* The files as they are. */
 static void look(struct model *model, size_t file, struct st_buf *text, bool *exists) {
+	struct stat st;
+	int fd = openat(model->dir->fd, names[file], O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	*exists = fd >= 0;
 	st_buf_clear(text);
-	*exists = dir_has(model->dir, names[file]);
-	if (*exists)
-		assert_true(file_load(dir_at(model->dir, names[file]), text));
+	if (fd < 0)
+		return;
+	assert_int_equal(fstat(fd, &st), 0);
+	assert_true(st_buf_reserve(text, (size_t)st.st_size + 1));
+	assert_int_equal(read(fd, text->ptr, (size_t)st.st_size + 1), st.st_size);
+	text->len = (size_t)st.st_size;
+	text->ptr[text->len] = '\0';
+	close(fd);
+}
+
+/* By which connection a caller calls; its name is enough on any of them. */
+static struct stet_agent *connection(struct model *model, size_t caller) {
+	return model->agents[caller == NAMED ? gen_below(&model->gen, CALLERS) : caller];
 }
 
 /* Make a call, whose arguments end in a comma, and take in what it says. */
@@ -252,8 +292,8 @@ static void ask(struct model *model, size_t caller, const char *tool, struct st_
 	st_buf_addc(args, '}');
 	snprintf(what, sizeof what, "%zu %s", caller, tool);
 	tell(model, what, st_buf_str(args));
-	int code = stet_agent_call(model->agents[caller], tool, st_buf_cstr(args), args->len, &answer,
-	                           &len, &err);
+	int code = stet_agent_call(connection(model, caller), tool, st_buf_cstr(args), args->len,
+	                           &answer, &len, &err);
 	model->refused = code < 0;
 	yyjson_doc_free(model->answer);
 	model->answer = yyjson_read(answer, len, 0);
@@ -277,18 +317,18 @@ static void settle(struct model *model, size_t file, bool may_change, struct st_
 	for (size_t i = 0; i < FILES; i++) {
 		bool exists;
 		look(model, i, &now, &exists);
-		bool same = exists == model->exists[i] &&
-		            st_str_eq(st_buf_str(&now), st_buf_str(&model->files[i]));
+		bool same =
+			exists == model->exists[i] && st_str_eq(st_buf_str(&now), st_buf_str(&model->files[i]));
 		if (!same && (i != file || !may_change || model->refused))
 			fail_seen(model, "%s was changed by a call that must not.", names[i]);
 		if (i != file)
 			continue;
 		*existed = model->exists[i];
-		st_buf_clear(old);
-		st_buf_add(old, st_buf_str(&model->files[i]));
-		model->exists[i] = exists;
-		st_buf_clear(&model->files[i]);
+		st_buf_move(old, &model->files[i]);
 		st_buf_add(&model->files[i], st_buf_str(&now));
+		model->exists[i] = exists;
+		if (!same)
+			note_version(model, i);
 	}
 }
 
@@ -409,10 +449,15 @@ static void forget_versions(struct model *model, size_t file) {
 
 static void put(struct model *model, size_t file, bool anew) {
 	struct st_str text = st_buf_str(&model->files[file]);
-	dir_write_bytes(model->dir, anew ? "new" : names[file], text.ptr, text.len);
+	int fd = openat(model->dir->fd, anew ? "new" : names[file],
+	                O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	assert_true(fd >= 0);
+	write_all(fd, text);
+	close(fd);
 	if (anew)
 		assert_int_equal(renameat(model->dir->fd, "new", model->dir->fd, names[file]), 0);
 	model->exists[file] = true;
+	note_version(model, file);
 }
 
 static void foreign_write(struct model *model, size_t file) {
@@ -438,6 +483,7 @@ static void foreign_write(struct model *model, size_t file) {
 		assert_int_equal(unlinkat(model->dir->fd, names[file], 0), 0);
 		model->exists[file] = false;
 		st_buf_clear(bytes);
+		note_version(model, file);
 		forget_versions(model, file);
 		return;
 	}
@@ -502,7 +548,8 @@ static void make_content(struct model *model, size_t caller, size_t file, struct
 static void judge_refusal(struct model *model, size_t caller, size_t file) {
 	struct record *record = &model->records[caller][file];
 	version now = current(model, file);
-	bool unseen = says(model, "you have not read all"), modified = says(model, "was modified since");
+	bool unseen = says(model, "you have not read all"),
+		 modified = says(model, "was modified since");
 	bool drops = says(model, "would lose most of its lines");
 	tally.unseen += unseen;
 	tally.modified += modified;
@@ -565,7 +612,7 @@ static void write_whole(struct model *model, size_t caller, size_t file) {
 	tally.replaced += existed && caller != STATELESS;
 }
 
-static void delete(struct model *model, size_t caller, size_t file) {
+static void delete (struct model *model, size_t caller, size_t file) {
 	st_auto(st_buf) args = ST_BUF_INIT, old = ST_BUF_INIT;
 	bool existed;
 	begin_args(&args, caller);
@@ -703,6 +750,8 @@ static void move(struct model *model, size_t caller, size_t from) {
 		st_buf_move(&model->files[to], &model->files[from]);
 		model->exists[to] = true;
 		model->exists[from] = false;
+		note_version(model, from);
+		note_version(model, to);
 		forget_versions(model, from);
 		forget_versions(model, to);
 		if (caller != STATELESS)
@@ -748,9 +797,7 @@ static void open_desk(struct model *model) {
 	assert_int_equal(stet_desk_open(&root, 1, &model->desk, &err), 0);
 	assert_int_equal(stet_desk_set(model->desk, STET_OPTION_DURABLE, 0, &err), 0);
 	assert_int_equal(stet_desk_set(model->desk, STET_OPTION_PAGE_BYTES, PAGE, &err), 0);
-	/* The state is a database, which most sequences do without, to be many. */
-	if (!gen_one_in(&model->gen, 16))
-		assert_int_equal(stet_desk_set(model->desk, STET_OPTION_STATE, 0, &err), 0);
+	assert_int_equal(stet_desk_set(model->desk, STET_OPTION_STATE, model->stored, &err), 0);
 	for (size_t i = 0; i < CALLERS; i++) {
 		int code = i == STATELESS
 		               ? stet_desk_stateless(model->desk, NULL, &model->agents[i], &err)
@@ -763,6 +810,23 @@ static void close_desk(struct model *model) {
 	for (size_t i = 0; i < CALLERS; i++)
 		stet_agent_release(model->agents[i]);
 	stet_desk_close(model->desk);
+}
+
+/* Another process takes over: only a session with a name, and only what is stored, goes on. */
+static void restart(struct model *model) {
+	tell(model, "restart", st_str(""));
+	close_desk(model);
+	open_desk(model);
+	for (size_t caller = 0; caller < CALLERS; caller++) {
+		if (caller == NAMED && model->stored)
+			continue;
+		memset(model->known[caller], 0, sizeof model->known[caller]);
+		memset(model->records[caller], 0, sizeof model->records[caller]);
+	}
+	tally.restarted++;
+}
+
+static void model_release(struct model *model) {
 	for (size_t i = 0; i < FILES; i++) {
 		st_buf_release(&model->files[i]);
 		if (model->exists[i])
@@ -773,30 +837,100 @@ static void close_desk(struct model *model) {
 	st_buf_release(&model->said);
 }
 
+static void run_steps(struct model *model) {
+	int restarted = gen_one_in(&model->gen, model->stored ? 2 : 16)
+	                    ? (int)gen_below(&model->gen, STEPS)
+	                    : STEPS;
+	for (size_t i = 0; i < FILES; i++) {
+		make_file(model, &model->files[i]);
+		put(model, i, false);
+	}
+	open_desk(model);
+	for (int i = 0; i < STEPS; i++) {
+		if (i == restarted)
+			restart(model);
+		step(model);
+	}
+	close_desk(model);
+	model_release(model);
+}
+
 static void run_sequence(struct dir *dir, uint64_t seed) {
 	static struct model model;
+	void *own = NULL;
 	model = (struct model){.dir = dir, .gen = gen_new(seed), .seed = seed};
-	for (size_t i = 0; i < FILES; i++) {
-		make_file(&model, &model.files[i]);
-		put(&model, i, false);
+	/* The state is a database, which most sequences do without, to be many. Nobody else's is found there. */
+	model.stored = gen_one_in(&model.gen, 16);
+	if (model.stored) {
+		assert_int_equal(dir_setup(&own), 0);
+		model.dir = own;
 	}
-	open_desk(&model);
-	for (int i = 0; i < STEPS; i++)
-		step(&model);
-	close_desk(&model);
+	run_steps(&model);
+	if (own)
+		assert_int_equal(dir_teardown(&own), 0);
+}
+
+/* ---- processes ---- */
+
+/* Every so many-th sequence, in a directory below. Asserts end this process with a signal. */
+static void run_share(const struct dir *dir, size_t first, size_t share, size_t rounds) {
+	void *own = NULL;
+	setenv("CMOCKA_TEST_ABORT", "1", 1);
+	setenv("TMPDIR", dir->path, 1);
+	assert_int_equal(dir_setup(&own), 0);
+	for (size_t i = first; i < rounds; i += share)
+		run_sequence(own, gen_seed() + i);
+	assert_int_equal(dir_teardown(&own), 0);
+}
+
+static void add_tally(struct tally *sum, const struct tally *part) {
+	size_t *to = (size_t *)sum;
+	const size_t *from = (const size_t *)part;
+	for (size_t i = 0; i < sizeof *sum / sizeof *to; i++)
+		to[i] += from[i];
+}
+
+static void run_all(const struct dir *dir, size_t rounds) {
+	long processors = sysconf(_SC_NPROCESSORS_ONLN);
+	size_t share = processors < 1               ? 1
+	               : processors > PROCESSES_MAX ? PROCESSES_MAX
+	                                            : (size_t)processors;
+	struct tally *parts = mmap(NULL, PROCESSES_MAX * sizeof *parts, PROT_READ | PROT_WRITE,
+	                           MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t children[PROCESSES_MAX];
+	assert_true(parts != MAP_FAILED);
+	for (size_t i = 0; i < share; i++) {
+		children[i] = fork();
+		assert_true(children[i] >= 0);
+		if (children[i] > 0)
+			continue;
+		run_share(dir, i, share, rounds);
+		parts[i] = tally;
+		_exit(0);
+	}
+	bool held = true;
+	for (size_t i = 0; i < share; i++) {
+		int status = 0;
+		assert_int_equal(waitpid(children[i], &status, 0), children[i]);
+		held &= status == 0;
+		add_tally(&tally, &parts[i]);
+	}
+	munmap(parts, PROCESSES_MAX * sizeof *parts);
+	assert_true(held);
 }
 
 static void only_what_was_sent_is_overwritten_and_that_without_ado(void **state) {
-	uint64_t seed = gen_seed();
 	size_t rounds = gen_rounds(2000, 100000);
-	for (size_t i = 0; i < rounds; i++)
-		run_sequence(*state, seed + i);
-	print_message("# %zu sequences: %zu replaced, %zu deleted, %zu edited, %zu appended, %zu read "
-	              "whole; refused: %zu unseen, %zu modified, %zu drops, %zu hash, %zu sessionless\n",
-	              rounds, tally.replaced, tally.deleted, tally.edited, tally.appended, tally.whole,
-	              tally.unseen, tally.modified, tally.drops, tally.hash, tally.sessionless);
+	run_all(*state, rounds);
+	print_message(
+		"# %zu sequences: %zu replaced, %zu deleted, %zu edited, %zu appended, %zu read "
+		"whole, %zu restarts; refused: %zu unseen, %zu modified, %zu drops, %zu hash, %zu "
+		"sessionless\n",
+		rounds, tally.replaced, tally.deleted, tally.edited, tally.appended, tally.whole,
+		tally.restarted, tally.unseen, tally.modified, tally.drops, tally.hash, tally.sessionless);
 	assert_true(tally.replaced && tally.deleted && tally.edited && tally.appended && tally.whole);
 	assert_true(tally.unseen && tally.modified && tally.drops && tally.hash && tally.sessionless);
+	assert_true(tally.restarted);
 }
 
 int main(void) {
