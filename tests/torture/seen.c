@@ -9,7 +9,7 @@
  * otherwise, or if the caller wrote them.
  *
  * Sequence i is the same for the same STET_SEED + i. One that fails is printed
- * with what repeats it. Each processor runs a share of them.
+ * with what repeats it. Several processes run a share of them each.
  */
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -891,10 +891,11 @@ static void add_tally(struct tally *sum, const struct tally *part) {
 }
 
 static void run_all(const struct dir *dir, size_t rounds) {
-	long processors = sysconf(_SC_NPROCESSORS_ONLN);
-	size_t share = processors < 1               ? 1
-	               : processors > PROCESSES_MAX ? PROCESSES_MAX
-	                                            : (size_t)processors;
+	/* A workspace that closes waits for late writes, so that each processor has time for several. */
+	long processes = 4 * sysconf(_SC_NPROCESSORS_ONLN);
+	size_t share = processes < 1               ? 1
+	               : processes > PROCESSES_MAX ? PROCESSES_MAX
+	                                           : (size_t)processes;
 	struct tally *parts = mmap(NULL, PROCESSES_MAX * sizeof *parts, PROT_READ | PROT_WRITE,
 	                           MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	pid_t children[PROCESSES_MAX];
