@@ -205,15 +205,21 @@ static void learn(struct model *model, size_t caller, struct st_str text) {
 	}
 }
 
-/* The first mark in a text that a caller does not know; MARKS_MAX if there is none. */
-static size_t first_unknown(const struct model *model, size_t caller, struct st_str text) {
+/* The first mark in a text that a caller does not know and another text does not hold; MARKS_MAX if there is none. */
+static size_t first_lost(const struct model *model, size_t caller, struct st_str text,
+                         struct st_str kept) {
 	const char *at = text.ptr, *end = text.ptr + text.len;
 	for (; (at = memchr(at, '#', (size_t)(end - at))); at++) {
 		size_t mark = mark_at(text, (size_t)(at - text.ptr));
-		if (mark < MARKS_MAX && !model->known[caller][mark])
+		if (mark < MARKS_MAX && !model->known[caller][mark] &&
+		    !memmem(kept.ptr, kept.len, at, MARK_LEN))
 			return mark;
 	}
 	return MARKS_MAX;
+}
+
+static size_t first_unknown(const struct model *model, size_t caller, struct st_str text) {
+	return first_lost(model, caller, text, st_str(""));
 }
 
 /* ---- calls ---- */
@@ -567,14 +573,14 @@ static void judge_refusal(struct model *model, size_t caller, size_t file) {
 		record->dropped = now;
 }
 
-/* What was there is gone: the caller knew it. */
+/* What was there and is gone, the caller knew. A merge keeps what others wrote. */
 static void judge_loss(struct model *model, size_t caller, size_t file, struct st_str old) {
 	struct st_str now = st_buf_str(&model->files[file]);
 	if (old.len == 0 || (model->exists[file] && st_str_eq(old, now)))
 		return;
 	if (caller == STATELESS)
 		fail_seen(model, "%s was replaced without a session.", names[file]);
-	size_t mark = first_unknown(model, caller, old);
+	size_t mark = first_lost(model, caller, old, now);
 	if (mark < MARKS_MAX)
 		fail_seen(model, "%s was replaced by caller %zu, to whom #%05zu# was not sent.",
 		          names[file], caller, mark);
