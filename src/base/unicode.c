@@ -34,6 +34,51 @@ bool st_unicode_is_mark(uint32_t point) {
 	       category == UTF8PROC_CATEGORY_ME;
 }
 
+/* Categories as bits. */
+#define BIT(name) (1U << UTF8PROC_CATEGORY_##name)
+enum {
+	LETTERS = BIT(LU) | BIT(LL) | BIT(LT) | BIT(LM) | BIT(LO) | BIT(NL),
+	PUNCTUATION = BIT(PC) | BIT(PD) | BIT(PS) | BIT(PE) | BIT(PI) | BIT(PF) | BIT(PO),
+	SPACES = BIT(ZS) | BIT(ZL) | BIT(ZP),
+	OTHERS = BIT(CC) | BIT(CF) | BIT(CS) | BIT(CO) | BIT(CN),
+};
+
+bool st_unicode_is(uint32_t point, enum st_unicode_class class) {
+	unsigned category = 1U << utf8proc_category((utf8proc_int32_t)point);
+	bool hex = (point | 0x20) >= 'a' && (point | 0x20) <= 'f';
+	switch (class) {
+	case ST_UNICODE_ALNUM:
+		return category & (LETTERS | BIT(ND));
+	case ST_UNICODE_ALPHA:
+		return category & LETTERS;
+	case ST_UNICODE_ASCII:
+		return point < 0x80;
+	case ST_UNICODE_BLANK:
+		return point == '\t' || category & BIT(ZS);
+	case ST_UNICODE_CNTRL:
+		return category & BIT(CC);
+	case ST_UNICODE_DIGIT:
+		return category & BIT(ND);
+	case ST_UNICODE_GRAPH:
+		return !(category & (SPACES | OTHERS));
+	case ST_UNICODE_LOWER:
+		return category & BIT(LL);
+	case ST_UNICODE_PRINT:
+		return !(category & OTHERS);
+	case ST_UNICODE_PUNCT:
+		return category & PUNCTUATION;
+	case ST_UNICODE_SPACE:
+		return (point >= '\t' && point <= '\r') || category & SPACES;
+	case ST_UNICODE_UPPER:
+		return category & BIT(LU);
+	case ST_UNICODE_WORD:
+		return category & (LETTERS | BIT(ND) | BIT(PC));
+	case ST_UNICODE_XDIGIT:
+		return (point >= '0' && point <= '9') || hex;
+	}
+	return false;
+}
+
 static void add_parts(struct st_buf *out, uint32_t point, unsigned options) {
 	uint32_t parts[ST_UNICODE_PARTS];
 	size_t count = decompose(point, parts, options);

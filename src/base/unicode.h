@@ -41,6 +41,27 @@ size_t st_unicode_parts(uint32_t point, uint32_t parts[ST_UNICODE_PARTS]);
 /** Whether a character is a mark on the one before it, such as an accent of its own. */
 bool st_unicode_is_mark(uint32_t point);
 
+/** Classes of characters, as patterns name them. */
+enum st_unicode_class {
+	ST_UNICODE_ALNUM,
+	ST_UNICODE_ALPHA,
+	ST_UNICODE_ASCII,
+	ST_UNICODE_BLANK,
+	ST_UNICODE_CNTRL,
+	ST_UNICODE_DIGIT,
+	ST_UNICODE_GRAPH,
+	ST_UNICODE_LOWER,
+	ST_UNICODE_PRINT,
+	ST_UNICODE_PUNCT,
+	ST_UNICODE_SPACE,
+	ST_UNICODE_UPPER,
+	ST_UNICODE_WORD,
+	ST_UNICODE_XDIGIT,
+};
+
+/** Whether a character is of a class. */
+bool st_unicode_is(uint32_t point, enum st_unicode_class class);
+
 /** How many columns a text takes on a terminal; an invalid byte takes one, a control none. */
 size_t st_unicode_width(struct st_str text);
 

@@ -1,19 +1,20 @@
 /* search_files: files and directories by name. */
 #include "base/unicode.h"
+#include "text/glob.h"
 #include "tools/tree.h"
 
 enum { SHOWN_MAX = 1000 };
 
 struct pattern {
 	/* A glob; or, if the pattern is a plain word, that word folded. */
-	struct st_ignore *glob;
+	struct st_glob *glob;
 	struct st_buf word;
 	/* Scratch space. */
 	struct st_buf name;
 };
 
 static void pattern_release(struct pattern *pattern) {
-	st_ignore_drop(pattern->glob);
+	st_glob_free(pattern->glob);
 	st_buf_release(&pattern->word);
 	st_buf_release(&pattern->name);
 }
@@ -21,7 +22,7 @@ static void pattern_release(struct pattern *pattern) {
 static bool matches(void *data, struct st_str path, bool is_dir) {
 	struct pattern *pattern = data;
 	if (pattern->glob)
-		return st_ignore_match(pattern->glob, path, is_dir, NULL);
+		return st_glob_match(pattern->glob, path, is_dir);
 	size_t start = path.len;
 	while (start > 0 && path.ptr[start - 1] != '/')
 		start--;
@@ -37,10 +38,8 @@ static int read_pattern(struct st_call *call, struct pattern *pattern, struct st
 		return st_fail(err, STET_E_INVALID,
 		               "The \"pattern\" of search_files is empty. Give a glob such as *.c, or a "
 		               "part of a name.");
-	for (size_t i = 0; i < text.len; i++) {
-		if (strchr("*?[{/\\", text.ptr[i]))
-			return st_tree_pattern(text, &pattern->glob, err);
-	}
+	if (st_glob_is_pattern(text))
+		return st_glob_new(text, &pattern->glob, err);
 	st_unicode_fold(&pattern->word, text);
 	return pattern->word.failed ? st_fail_nomem(err) : 0;
 }

@@ -2,7 +2,7 @@
 
 #include "base/array.h"
 #include "base/plural.h"
-#include "text/braces.h"
+#include "text/glob.h"
 
 /* STEP: after how many entries it is asked whether anybody still waits. */
 enum { PATTERNS_MAX = 100, NAMES_SHOWN = 5, STEP = 256 };
@@ -17,7 +17,8 @@ struct work {
 	size_t prefix;
 	const char *state_dir;
 	bool include_ignored;
-	struct st_ignore *exclude;
+	struct st_glob *excludes[PATTERNS_MAX];
+	size_t exclude_count;
 	st_tree_wanted *wanted;
 	void *data;
 };
@@ -32,50 +33,32 @@ void st_tree_release(struct st_tree *tree) {
 
 /* ---- patterns ---- */
 
-/* A line of an ignore file that means just this pattern. */
-static void add_rule(struct st_buf *rules, struct st_str pattern) {
-	if (st_str_starts(pattern, ST_STR("./")))
-		pattern = st_str_slice(pattern, 2, pattern.len);
-	if (pattern.len > 0 && (pattern.ptr[0] == '!' || pattern.ptr[0] == '#'))
-		st_buf_addc(rules, '\\');
-	st_buf_add(rules, pattern);
-	st_buf_addc(rules, '\n');
-}
-
-static int add_pattern(struct st_buf *rules, struct st_str pattern, struct stet_error *err) {
-	st_auto(st_braces) braces = {0};
-	if (memchr(pattern.ptr, '\n', pattern.len) || memchr(pattern.ptr, '\0', pattern.len))
-		return st_fail(err, STET_E_INVALID, "A pattern cannot hold a line end or a NUL character.");
-	int code = st_braces_expand(&braces, pattern, err);
-	for (size_t i = 0; i < braces.count && code == 0; i++)
-		add_rule(rules, st_buf_str(&braces.list[i]));
-	return code;
-}
-
-static int compile(struct st_buf *rules, struct st_ignore **node, struct stet_error *err) {
-	*node = rules->failed ? NULL : st_ignore_new(NULL, st_str(""), st_buf_str(rules));
-	return *node ? 0 : st_fail_nomem(err);
-}
-
-int st_tree_pattern(struct st_str pattern, struct st_ignore **node, struct stet_error *err) {
-	st_auto(st_buf) rules = ST_BUF_INIT;
-	int code = add_pattern(&rules, pattern, err);
-	return code < 0 ? code : compile(&rules, node, err);
-}
-
-static int compile_excludes(struct st_call *call, struct st_ignore **node, struct stet_error *err) {
-	yyjson_val *list = st_arg(call, "excludePatterns"), *pattern;
-	st_auto(st_buf) rules = ST_BUF_INIT;
+static int compile_excludes(struct work *work, struct stet_error *err) {
+	yyjson_val *list = st_arg(work->call, "excludePatterns"), *pattern;
 	if (yyjson_arr_size(list) > PATTERNS_MAX)
 		return st_fail(err, STET_E_INVALID, "\"excludePatterns\" of %s takes up to %d patterns.",
-		               call->tool->name, PATTERNS_MAX);
+		               work->call->tool->name, PATTERNS_MAX);
 	yyjson_arr_iter items = yyjson_arr_iter_with(list);
 	while ((pattern = yyjson_arr_iter_next(&items))) {
-		int code = add_pattern(&rules, st_json_str(pattern), err);
+		int code = st_glob_new(st_json_str(pattern), &work->excludes[work->exclude_count], err);
 		if (code < 0)
 			return code;
+		work->exclude_count++;
 	}
-	return rules.len > 0 ? compile(&rules, node, err) : 0;
+	return 0;
+}
+
+static void free_excludes(struct work *work) {
+	for (size_t i = 0; i < work->exclude_count; i++)
+		st_glob_free(work->excludes[i]);
+}
+
+static bool is_excluded(const struct work *work, struct st_str path, bool is_dir) {
+	for (size_t i = 0; i < work->exclude_count; i++) {
+		if (st_glob_match(work->excludes[i], path, is_dir))
+			return true;
+	}
+	return false;
 }
 
 /* ---- the walk ---- */
@@ -142,7 +125,7 @@ static int visit(void *data, const struct st_walk_entry *entry, struct stet_erro
 		return is_dir && leads_there(work, entry->path) ? 0 : ST_WALK_SKIP;
 	if (st_str_eq(entry->path, st_str(work->state_dir)))
 		return ST_WALK_SKIP;
-	if (work->exclude && st_ignore_match(work->exclude, path, is_dir, NULL))
+	if (is_excluded(work, path, is_dir))
 		return ST_WALK_SKIP;
 	if (work->tree->cut)
 		return ST_WALK_SKIP;
@@ -210,12 +193,12 @@ int st_tree_collect(struct st_call *call, st_tree_wanted *wanted, void *data, st
 		.wanted = wanted,
 		.data = data,
 	};
-	int code = compile_excludes(call, &work.exclude, err);
+	int code = compile_excludes(&work, err);
 	if (code == 0)
 		code = st_dir_open(&ws->root, st_str(path), dir, err);
 	if (code == 0)
 		code = walk(&work, ws, err);
-	st_ignore_drop(work.exclude);
+	free_excludes(&work);
 	if (tree->count > 1)
 		qsort(tree->items, tree->count, sizeof *tree->items, by_path);
 	return code;

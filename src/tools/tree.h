@@ -60,10 +60,6 @@ typedef bool st_tree_wanted(void *data, struct st_str path, bool is_dir);
 /** Say in data, and below the list (st_call_below()), what was left out. */
 void st_tree_render_omissions(struct st_call *call, const struct st_tree *tree);
 
-/** Path names as git's ignore files write them, with `{a,b}` besides. Makes a node; 0 or a code. */
-[[nodiscard]] int st_tree_pattern(struct st_str pattern, struct st_ignore **node,
-                                  struct stet_error *err);
-
 #define ST_PARAM_EXCLUDE \
 	{ \
 		.name = "excludePatterns", .aliases = "exclude_patterns", .type = ST_PARAM_STRINGS, \
