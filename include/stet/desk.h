@@ -59,6 +59,36 @@ STET_API void stet_desk_close(struct stet_desk *desk);
 /** The n-th workspace (from 0), in the order given; NULL beyond the last. */
 STET_API struct stet_workspace *stet_desk_workspace(const struct stet_desk *desk, size_t n);
 
+/**
+ * Work in other directories from now on: the agents stay, and so does what they
+ * have seen in directories that stay. Only while no call is under way.
+ *
+ * A directory that cannot be opened is left out, which a notice says. If none
+ * can be, nothing changes.
+ *
+ * @return 0, or a code as of stet_desk_open().
+ */
+STET_API STET_NODISCARD int stet_desk_move(struct stet_desk *desk, const char *const *roots,
+                                           size_t count, struct stet_error *err);
+
+/**
+ * Sets the options of a workspace that a desk has just opened, before anybody
+ * works in it.
+ *
+ * @return 0, or a code with err filled: the directory is left out.
+ */
+typedef int stet_desk_ready(void *arg, struct stet_workspace *ws, struct stet_error *err);
+
+/**
+ * Let the client say where to work: stet_mcp_stdio() then asks for the roots of
+ * an MCP client that has some, and moves the desk there. Its own directories
+ * serve until then, and where none of the roots can be used. Call it before
+ * there are agents; for a desk with one client.
+ *
+ * @ready  Called for each workspace that is opened; may be NULL.
+ */
+STET_API void stet_desk_follow(struct stet_desk *desk, stet_desk_ready *ready, void *arg);
+
 /** As stet_workspace_set(), stet_workspace_allow(), stet_agents_names(), for all workspaces. */
 STET_API STET_NODISCARD int stet_desk_set(struct stet_desk *desk, enum stet_option option,
                                           int64_t value, struct stet_error *err);

@@ -17,11 +17,14 @@ static int serve(struct stet_desk *desk, const struct arguments *args, struct st
 static int run(const struct options *options, const struct arguments *args) {
 	struct stet_error err = {0};
 	struct stet_desk *desk = NULL;
+	struct desk_roots roots = {.options = options, .args = args};
 	int status = desk_open(options, args, &desk);
 	if (status == DONE && options->session && stet_desk_session(desk, options->session, &err) < 0)
 		status = report(&err);
-	if (status == DONE)
+	if (status == DONE) {
+		desk_follow(desk, &roots);
 		status = serve(desk, args, &err);
+	}
 	desk_close(desk);
 	return status;
 }
@@ -37,9 +40,12 @@ const struct command mcp_command = {
 	.synopsis = "[DIR...]",
 	.description =
 		"Speaks MCP on standard input and output, for one agent: tools for the files below each "
-		"DIR (the root by default), resources, prompts, subscriptions. Nothing outside of these "
-		"directories can be read or written. With --session NAME the agent's session has that "
-		"name: it is remembered when the agent starts again, and the log shows it. Ends when the input does, or on a signal, with "
+		"DIR, resources, prompts, subscriptions. Nothing outside of these "
+		"directories can be read or written. Without DIR and --root, the roots that the client "
+		"names are the directories; the working directory serves if it names none. With --session "
+        "NAME the agent's session has that "
+		"name: it is remembered when the agent starts again, and the log shows it. Ends when the "
+        "input does, or on a signal, with "
 		"everything answered that was received.",
 	.max = -1,
 	.options = options,

@@ -21,19 +21,16 @@ static void keep_memory(void) {
 #endif
 }
 
-static int set_state(struct stet_desk *desk, const struct arguments *args, struct stet_error *err) {
+static int set_state(struct stet_workspace *ws, const struct arguments *args,
+                     struct stet_error *err) {
 	const char *name = option_value(args, "--state-dir"), *log = option_value(args, "--log");
-	struct stet_workspace *ws;
-	int code = 0;
-	for (size_t i = 0; code == 0 && (ws = stet_desk_workspace(desk, i)); i++) {
-		code = name ? stet_workspace_state_dir(ws, name, err) : 0;
-		if (code == 0 && log)
-			code = stet_workspace_log(ws, log, err);
-	}
+	int code = name ? stet_workspace_state_dir(ws, name, err) : 0;
+	if (code == 0 && log)
+		code = stet_workspace_log(ws, log, err);
 	return code;
 }
 
-static int set_agents(struct stet_desk *desk, const struct arguments *args,
+static int set_agents(struct stet_workspace *ws, const struct arguments *args,
                       struct stet_error *err) {
 	const char *which = option_value(args, "--agents");
 	if (has_option(args, "--no-agents"))
@@ -41,51 +38,58 @@ static int set_agents(struct stet_desk *desk, const struct arguments *args,
 	if (!which)
 		return 0;
 	int64_t value = strcmp(which, "none") == 0 ? 0 : strcmp(which, "nested") == 0 ? 2 : 1;
-	return stet_desk_set(desk, STET_OPTION_AGENTS, value, err);
+	return stet_workspace_set(ws, STET_OPTION_AGENTS, value, err);
 }
 
-static int set_options(struct stet_desk *desk, const struct arguments *args,
+static int set_options(struct stet_workspace *ws, const struct arguments *args,
                        struct stet_error *err) {
 	const char *endings = option_value(args, "--ext");
 	const char *names = option_value(args, "--agents-names");
 	const char *stale = option_value(args, "--on-stale");
 	const char *durability = option_value(args, "--durability");
-	int code = endings ? stet_desk_allow(desk, endings, err) : 0;
+	int code = endings ? stet_workspace_allow(ws, endings, err) : 0;
 	if (code == 0 && names)
-		code = stet_desk_agents_names(desk, names, err);
+		code = stet_agents_names(ws, names, err);
 	if (code == 0 && has_option(args, "--read-only"))
-		code = stet_desk_set(desk, STET_OPTION_READ_ONLY, 1, err);
+		code = stet_workspace_set(ws, STET_OPTION_READ_ONLY, 1, err);
 	if (code == 0 && has_option(args, "--read-only"))
-		code = stet_desk_set(desk, STET_OPTION_STATE, 0, err);
+		code = stet_workspace_set(ws, STET_OPTION_STATE, 0, err);
 	if (code == 0 && has_option(args, "--require-read"))
-		code = stet_desk_set(desk, STET_OPTION_REQUIRE_READ, 1, err);
+		code = stet_workspace_set(ws, STET_OPTION_REQUIRE_READ, 1, err);
 	if (code == 0 && durability && strcmp(durability, "relaxed") == 0)
-		code = stet_desk_set(desk, STET_OPTION_DURABLE, 0, err);
+		code = stet_workspace_set(ws, STET_OPTION_DURABLE, 0, err);
 	if (code == 0 && stale)
-		code = stet_desk_set(desk, STET_OPTION_MERGE, strcmp(stale, "merge") == 0, err);
+		code = stet_workspace_set(ws, STET_OPTION_MERGE, strcmp(stale, "merge") == 0, err);
 	if (code == 0 && has_option(args, "--structured"))
-		code = stet_desk_set(desk, STET_OPTION_STRUCTURED, 1, err);
+		code = stet_workspace_set(ws, STET_OPTION_STRUCTURED, 1, err);
 	if (code == 0)
-		code = set_agents(desk, args, err);
-	return code < 0 ? code : set_state(desk, args, err);
+		code = set_agents(ws, args, err);
+	return code < 0 ? code : set_state(ws, args, err);
 }
 
-static int set_size(struct stet_desk *desk, const struct arguments *args, const char *name,
+static int set_size(struct stet_workspace *ws, const struct arguments *args, const char *name,
                     enum stet_option option) {
 	struct stet_error err = {0};
 	int64_t size = 0;
 	int status = option_number(args, name, 1, INT64_MAX, 0, &size);
 	if (status != DONE || size == 0)
 		return status;
-	return stet_desk_set(desk, option, size, &err) < 0 ? report(&err) : DONE;
+	return stet_workspace_set(ws, option, size, &err) < 0 ? report(&err) : DONE;
 }
 
-/* Each workspace by its own configuration; the options of the command weigh more. */
-static int configure_all(const struct options *options, struct stet_desk *desk) {
-	struct stet_workspace *ws;
-	int status = DONE;
-	for (size_t i = 0; status == DONE && (ws = stet_desk_workspace(desk, i)); i++)
-		status = configure(options, ws, NULL);
+/* A workspace by its own configuration; the options of the command weigh more. */
+static int prepare(const struct options *options, const struct arguments *args,
+                   struct stet_workspace *ws) {
+	struct stet_error err = {0};
+	int status = configure(options, ws, NULL);
+	if (status == DONE && set_options(ws, args, &err) < 0)
+		status = report(&err);
+	if (status == DONE)
+		status = set_size(ws, args, "--max-file", STET_OPTION_MAX_FILE);
+	if (status == DONE)
+		status = set_size(ws, args, "--max-bases", STET_OPTION_MAX_BASES);
+	if (status == DONE)
+		status = set_size(ws, args, "--page-bytes", STET_OPTION_PAGE_BYTES);
 	return status;
 }
 
@@ -126,28 +130,38 @@ static int open_roots(const char *const *given, size_t count, struct stet_desk *
 }
 
 int desk_open(const struct options *options, const struct arguments *args, struct stet_desk **out) {
-	struct stet_error err = {0};
 	const char *const *roots =
 		args->count > 0 ? (const char *const *)args->operands : &options->root;
 	keep_memory();
 	int status = open_roots(roots, args->count > 0 ? (size_t)args->count : 1, out);
 	if (status != DONE)
 		return status;
-	status = configure_all(options, *out);
-	if (status == DONE && set_options(*out, args, &err) < 0)
-		status = report(&err);
-	if (status == DONE)
-		status = set_size(*out, args, "--max-file", STET_OPTION_MAX_FILE);
-	if (status == DONE)
-		status = set_size(*out, args, "--max-bases", STET_OPTION_MAX_BASES);
-	if (status == DONE)
-		status = set_size(*out, args, "--page-bytes", STET_OPTION_PAGE_BYTES);
+	struct stet_workspace *ws;
+	for (size_t i = 0; status == DONE && (ws = stet_desk_workspace(*out, i)); i++)
+		status = prepare(options, args, ws);
 	say_notices(*out);
 	if (status != DONE) {
 		stet_desk_close(*out);
 		*out = NULL;
 	}
 	return status;
+}
+
+/* The reason was said on standard error; the client is told that the directory was left out. */
+static int prepare_root(void *arg, struct stet_workspace *ws, struct stet_error *err) {
+	const struct desk_roots *roots = arg;
+	if (prepare(roots->options, roots->args, ws) == DONE)
+		return 0;
+	err->code = STET_E_INVALID;
+	snprintf(err->message, sizeof err->message,
+	         "\"%s\" cannot be configured; standard error says why.", stet_workspace_root(ws));
+	return STET_E_INVALID;
+}
+
+void desk_follow(struct stet_desk *desk, struct desk_roots *roots) {
+	bool given = roots->args->count > 0 || strcmp(roots->options->root, ".") != 0;
+	if (!given)
+		stet_desk_follow(desk, prepare_root, roots);
 }
 
 void desk_close(struct stet_desk *desk) {

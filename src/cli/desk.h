@@ -7,8 +7,8 @@
 /** The options of both, for their tables. */
 #define DESK_OPTIONS \
 	{"--tools", "LISTS", \
-     "which tools to list, separated by commas: default, core, all, or groups (files, text, " \
-     "state)"}, \
+	 "which tools to list, separated by commas: default, core, all, or groups (files, text, " \
+	 "state)"}, \
 		{"--structured", NULL, "send structuredContent too, for programs that read it"}, \
 		{"--page-bytes", "BYTES", "the most bytes of text in an answer; 20000 by default"}, \
 		{"--agents", "all|nested|none", \
@@ -34,6 +34,19 @@
  * @return DONE, or the status of a failure after saying why.
  */
 int desk_open(const struct options *options, const struct arguments *args, struct stet_desk **out);
+
+/** What the options of a workspace that is opened later come from. */
+struct desk_roots {
+	const struct options *options;
+	const struct arguments *args;
+};
+
+/**
+ * Let the client's roots say where to work, if no directory was given.
+ *
+ * @roots  Lives as long as the desk.
+ */
+void desk_follow(struct stet_desk *desk, struct desk_roots *roots);
 
 /** Say the notices that are left, and close it. NULL is fine. */
 void desk_close(struct stet_desk *desk);

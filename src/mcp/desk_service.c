@@ -5,6 +5,7 @@
 
 #include "mcp/desk_state.h"
 #include "stet/version.h"
+#include "tools/desk.h"
 #include "tools/tool.h"
 
 /* The lists and groups that --tools takes: which tools each has, as bits. */
@@ -131,6 +132,7 @@ int st_desk_service_new(struct stet_desk *desk, const char *tools, struct st_des
 		.enter = enter,
 		.leave = leave,
 		.keys = keys,
+		.roots = st_desk_follows(desk) ? st_desk_take_roots : NULL,
 	};
 	*out = service;
 	return 0;

@@ -81,4 +81,11 @@ int st_desk_complete(struct st_mcp_request *request);
 int st_desk_watch(struct st_mcp_service *base, struct st_str uri, struct stet_error *err);
 void st_desk_unwatch(struct st_mcp_service *base, struct st_str uri);
 
+/** Let go of all files that are watched, before the desk moves; and watch them again. */
+void st_desk_watch_pause(struct st_desk_service *service);
+void st_desk_watch_resume(struct st_desk_service *service);
+
+/** The client's roots, for a desk that goes where they are. */
+void st_desk_take_roots(struct st_mcp_service *base, yyjson_val *list);
+
 #endif

@@ -30,7 +30,8 @@ struct st_desk_watch {
 	bool news;
 };
 
-static void watch_free(struct st_desk_watch *watch) {
+/* Let go of the files. */
+static void watch_clear(struct st_desk_watch *watch) {
 	for (size_t i = 0; i < watch->count; i++) {
 		stet_workspace_unwatch(watch->files[i].ws, watch->files[i].below);
 		stet_free(watch->files[i].below);
@@ -39,6 +40,13 @@ static void watch_free(struct st_desk_watch *watch) {
 		st_agents_watch_free(watch->agents[i]);
 	free(watch->agents);
 	free(watch->files);
+	watch->agents = NULL;
+	watch->files = NULL;
+	watch->agents_count = watch->count = 0;
+}
+
+static void watch_free(struct st_desk_watch *watch) {
+	watch_clear(watch);
 	free(watch->uri);
 	free(watch);
 }
@@ -196,6 +204,23 @@ void st_desk_unwatch(struct st_mcp_service *base, struct st_str uri) {
 			link = &(*link)->next;
 		*link = watch->next;
 		watch_free(watch);
+	}
+	pthread_mutex_unlock(&service->lock);
+}
+
+void st_desk_watch_pause(struct st_desk_service *service) {
+	pthread_mutex_lock(&service->lock);
+	for (struct st_desk_watch *watch = service->watches; watch; watch = watch->next)
+		watch_clear(watch);
+	pthread_mutex_unlock(&service->lock);
+}
+
+/* A file that is in no workspace any more stays subscribed to, and does not change. */
+void st_desk_watch_resume(struct st_desk_service *service) {
+	pthread_mutex_lock(&service->lock);
+	for (struct st_desk_watch *watch = service->watches; watch; watch = watch->next) {
+		if (fill(service, watch, st_str(watch->uri), NULL) < 0)
+			watch_clear(watch);
 	}
 	pthread_mutex_unlock(&service->lock);
 }

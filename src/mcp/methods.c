@@ -57,6 +57,8 @@ static int agree(struct st_mcp_request *request, enum st_mcp_version version,
 	yyjson_doc *old = peer->client;
 	peer->client = client;
 	peer->version = version;
+	if (peer->roots.state == ST_MCP_ROOTS_KNOWN)
+		peer->roots.state = ST_MCP_ROOTS_UNASKED;
 	st_mcp_copy_client(peer->client_name, info);
 	pthread_mutex_unlock(&peer->lock);
 	yyjson_doc_free(old);
@@ -75,8 +77,7 @@ static int initialize(struct st_mcp_request *request) {
 	enum st_mcp_version version = st_mcp_version_find(st_json_str(wanted));
 	if (version == ST_MCP_NONE || st_mcp_is_modern(version))
 		version = ST_MCP_LEGACY_LATEST;
-	int code = agree(request, version, capabilities,
-	                 yyjson_obj_get(request->params, "clientInfo"));
+	int code = agree(request, version, capabilities, yyjson_obj_get(request->params, "clientInfo"));
 	if (code < 0)
 		return code;
 	struct st_buf *out = request->result;
@@ -190,19 +191,19 @@ static st_mcp_handler *unsubscribe(const struct st_mcp_service *service) {
 #define BOTH (ST_MCP_LEGACY | ST_MCP_MODERN)
 
 static const struct st_mcp_method methods[] = {
-	{"tools/call", BOTH | ST_MCP_SERVED, tools_call, NULL},
+	{"tools/call", BOTH | ST_MCP_SERVED | ST_MCP_ROOTED, tools_call, NULL},
 	{"tools/list", BOTH | ST_MCP_SERVED | ST_MCP_CACHED | ST_MCP_STABLE, tools_list, NULL},
-	{"resources/read", BOTH | ST_MCP_SERVED | ST_MCP_CACHED, resources_read, NULL},
+	{"resources/read", BOTH | ST_MCP_SERVED | ST_MCP_CACHED | ST_MCP_ROOTED, resources_read, NULL},
 	{"resources/list", BOTH | ST_MCP_SERVED | ST_MCP_CACHED, resources_list, NULL},
 	{"resources/templates/list", BOTH | ST_MCP_SERVED | ST_MCP_CACHED | ST_MCP_STABLE,
      resources_templates, NULL},
-	{"prompts/get", BOTH | ST_MCP_SERVED, prompts_get, NULL},
+	{"prompts/get", BOTH | ST_MCP_SERVED | ST_MCP_ROOTED, prompts_get, NULL},
 	{"prompts/list", BOTH | ST_MCP_SERVED | ST_MCP_CACHED | ST_MCP_STABLE, prompts_list, NULL},
-	{"completion/complete", BOTH | ST_MCP_SERVED, complete, NULL},
+	{"completion/complete", BOTH | ST_MCP_SERVED | ST_MCP_ROOTED, complete, NULL},
 	{"initialize", ST_MCP_LEGACY, NULL, initialize},
 	{"ping", ST_MCP_LEGACY, NULL, ping},
 	{"logging/setLevel", ST_MCP_LEGACY, NULL, set_level},
-	{"resources/subscribe", ST_MCP_LEGACY, subscribe, NULL},
+	{"resources/subscribe", ST_MCP_LEGACY | ST_MCP_ROOTED, subscribe, NULL},
 	{"resources/unsubscribe", ST_MCP_LEGACY, unsubscribe, NULL},
 	{"server/discover", ST_MCP_MODERN | ST_MCP_CACHED | ST_MCP_STABLE, NULL, discover},
 	{"subscriptions/listen", ST_MCP_MODERN, NULL, st_mcp_listen},

@@ -102,6 +102,7 @@ void st_mcp_peer_close(struct st_mcp_peer *peer) {
 	struct st_mcp_uris uris = peer->subscriptions;
 	peer->subscriptions = (struct st_mcp_uris){0};
 	pthread_mutex_unlock(&peer->lock);
+	st_mcp_roots_close(peer);
 	st_mcp_unwatch_all(peer->server->service, &uris);
 	st_mcp_peer_unref(peer);
 }
@@ -212,10 +213,11 @@ void st_mcp_dispatch(struct st_mcp_peer *peer, struct st_mcp_message *message,
 	case ST_MCP_NOTIFICATION:
 		if (st_str_eq(message->method, ST_STR("notifications/cancelled")))
 			take_back(peer, message);
+		st_mcp_roots_notice(peer, message->method);
 		end(peer, sink);
 		break;
 	case ST_MCP_RESPONSE:
-		if (take_response(peer, message))
+		if (!st_mcp_roots_answer(peer, message) && take_response(peer, message))
 			message = NULL;
 		end(peer, sink);
 		break;

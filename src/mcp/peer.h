@@ -125,6 +125,12 @@ void st_mcp_peer_close(struct st_mcp_peer *peer);
 /** The legacy version that was negotiated; ST_MCP_NONE before `initialize` succeeded. */
 enum st_mcp_version st_mcp_peer_version(struct st_mcp_peer *peer);
 
+/** After how many milliseconds st_mcp_peer_give_up() is due; -1 for never. */
+int st_mcp_peer_timeout(struct st_mcp_peer *peer);
+
+/** Wait no longer for what the client was asked: requests that need its answer go on without. */
+void st_mcp_peer_give_up(struct st_mcp_peer *peer);
+
 /** How many requests are not done yet, listening ones not counted. */
 size_t st_mcp_peer_busy(struct st_mcp_peer *peer);
 

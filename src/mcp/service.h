@@ -66,6 +66,14 @@ struct st_mcp_service {
 	               struct stet_error *err);
 	void (*leave)(struct st_mcp_service *service, void *user);
 
+	/**
+	 * The client's roots: an array as `roots/list` answers it, or NULL if the
+	 * client did not answer. Called before the first request that needs files,
+	 * and when they change, while no request is at work: only for a server whose
+	 * executor does all work at once. NULL if roots are not asked for.
+	 */
+	void (*roots)(struct st_mcp_service *service, yyjson_val *list);
+
 	/** What a request must not share with another at work (struct st_mcp_job); may be NULL. */
 	void (*keys)(struct st_mcp_request *request, uint64_t keys[2]);
 };

@@ -17,7 +17,8 @@
 
 /** What is said of a message that was mended. */
 #define ST_MCP_HALF_A_PAIR \
-	"The arguments hold half a surrogate pair (\\uD800 to \\uDFFF without its other half), which is " \
+	"The arguments hold half a surrogate pair (\\uD800 to \\uDFFF without its other half), which " \
+	"is " \
 	"not a character. Send the whole character, or leave it out. Nothing was changed."
 
 enum { ST_MCP_KEY_SIZE = 32, ST_MCP_SUBSCRIPTIONS_MAX = 1024 };
@@ -52,6 +53,24 @@ struct st_mcp_question {
 	struct st_mcp_message *response;
 };
 
+/** What is known of a client's roots. */
+struct st_mcp_roots {
+	enum {
+		ST_MCP_ROOTS_UNASKED,
+		/** Requests that need files wait for the answer. */
+		ST_MCP_ROOTS_ASKED,
+		/** The service was told, if only that there is no answer. */
+		ST_MCP_ROOTS_KNOWN,
+	} state;
+	/** The id of the question; 0 if it is answered. */
+	uint64_t question;
+	int64_t deadline_ms;
+	/** They changed since they were asked for. */
+	bool changed;
+	/** The requests that wait, the oldest first. */
+	struct st_mcp_work *held;
+};
+
 struct st_mcp_peer {
 	struct st_mcp_server *server;
 	struct st_mcp_peer *next, *previous;
@@ -76,6 +95,7 @@ struct st_mcp_peer {
 	struct st_mcp_uris subscriptions;
 	struct st_mcp_question *questions;
 	uint64_t last_question;
+	struct st_mcp_roots roots;
 };
 
 /** The name in a clientInfo, cut and without characters that are not printed. */
@@ -88,6 +108,8 @@ struct st_mcp_work {
 	struct st_mcp_job job;
 	struct st_mcp_request request;
 	struct st_mcp_work *next, *previous;
+	/** The next one that waits for the client's roots. */
+	struct st_mcp_work *held_next;
 	struct st_mcp_peer *peer;
 	const struct st_mcp_method *method;
 	struct st_mcp_message *message;
@@ -126,6 +148,9 @@ void st_mcp_peer_unref(struct st_mcp_peer *peer);
 void st_mcp_work_begin(struct st_mcp_peer *peer, struct st_mcp_message *message,
                        struct st_mcp_sink *sink, struct st_mcp_sink *outer);
 
+/** Go on with a request that was held. */
+void st_mcp_work_start(struct st_mcp_work *work);
+
 /** Answer, unless it was cancelled, and free it. */
 void st_mcp_work_end(struct st_mcp_work *work);
 
@@ -148,6 +173,8 @@ enum st_mcp_traits {
 	ST_MCP_SERVED = 8,
 	/** Same for everybody until told otherwise. */
 	ST_MCP_STABLE = 16,
+	/** Needs files, and so the client's roots. */
+	ST_MCP_ROOTED = 32,
 };
 
 struct st_mcp_method {
@@ -175,6 +202,23 @@ int st_mcp_listen(struct st_mcp_request *request);
 
 /** The service need not watch these any more, which are freed. Without locks. */
 void st_mcp_unwatch_all(struct st_mcp_service *service, struct st_mcp_uris *uris);
+
+/* ---- roots.c ---- */
+
+/** A notification came that may be about roots. */
+void st_mcp_roots_notice(struct st_mcp_peer *peer, struct st_str method);
+
+/** True if a request has to wait for the roots of a legacy client: it is started when they are known. */
+bool st_mcp_roots_hold(struct st_mcp_work *work);
+
+/** True if a response was the answer to the question for the roots. */
+bool st_mcp_roots_answer(struct st_mcp_peer *peer, const struct st_mcp_message *message);
+
+/** Before a modern request is handled: true if it is answered already, with the question for the roots. */
+bool st_mcp_roots_need(struct st_mcp_work *work);
+
+/** The peer goes: requests that wait are started, which are cancelled by now. */
+void st_mcp_roots_close(struct st_mcp_peer *peer);
 
 /* ---- batch.c ---- */
 

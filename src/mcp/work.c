@@ -126,7 +126,9 @@ static void run(struct st_mcp_job *job) {
 		handler = work->method->served(work->request.service);
 	st_mcp_wire_begin(&work->answer, st_buf_str(&work->message->id));
 	work->result_start = work->answer.len;
-	int code = work->cancelled ? 0 : handler(&work->request);
+	int code = 0;
+	if (!work->cancelled && !st_mcp_roots_need(work))
+		code = handler(&work->request);
 	/* It listens from now on, and may have ended and gone by the time we look. */
 	if (code == ST_MCP_STAYS)
 		return;
@@ -162,7 +164,7 @@ static bool submit(struct st_mcp_work *work) {
 	return executor->submit(executor, &work->job);
 }
 
-static void start(struct st_mcp_work *work) {
+void st_mcp_work_start(struct st_mcp_work *work) {
 	if (!(work->method->traits & ST_MCP_SERVED)) {
 		run(&work->job);
 	} else if (enter(work) < 0) {
@@ -293,8 +295,8 @@ void st_mcp_work_begin(struct st_mcp_peer *peer, struct st_mcp_message *message,
 	/* Whatever happens, there is to be room for an excuse. */
 	st_buf_reserve(&work->answer, message->id.len + EXCUSE);
 	link_work(work);
-	if (judge(work))
-		start(work);
-	else
+	if (!judge(work))
 		st_mcp_work_end(work);
+	else if (!st_mcp_roots_hold(work))
+		st_mcp_work_start(work);
 }

@@ -151,6 +151,8 @@ static void take_end(struct stdio *io) {
 	else if (io->input.len > 0)
 		receive(io, st_buf_str(&io->input));
 	st_buf_release(&io->input);
+	/* Nobody is left who could answer a question. */
+	st_mcp_peer_give_up(io->peer);
 }
 
 static void take(struct stdio *io) {
@@ -211,8 +213,11 @@ static int step(struct stdio *io, struct stet_error *err) {
 		[STOP] = {.fd = io->stop, .events = POLLIN},
 		[CHANGES] = {.fd = st_desk_service_fd(io->service), .events = POLLIN},
 	};
-	if (poll(fds, COUNT, -1) < 0)
+	int ready = poll(fds, COUNT, st_mcp_peer_timeout(io->peer));
+	if (ready < 0)
 		return errno == EINTR ? 0 : st_fail_errno(err, errno, "Waiting for a message failed");
+	if (ready == 0)
+		st_mcp_peer_give_up(io->peer);
 	if (fds[STOP].revents)
 		io->ended = true;
 	if (fds[OUT].revents && st_outbox_flush(&io->out) && full)

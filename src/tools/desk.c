@@ -1,7 +1,5 @@
-#include "tools/desk.h"
+#include "tools/desk_state.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 
 #include "base/clock.h"
@@ -9,7 +7,6 @@
 #include "stet/agents.h"
 
 enum {
-	ROOTS_MAX = 64,
 	NAME_LEN_MAX = 64,
 	/* Agents with a name, in use or not; and all that are in use. */
 	NAMED_MAX = 1000,
@@ -18,47 +15,16 @@ enum {
 
 #define IDLE_MAX_MS ((int64_t)24 * 60 * 60 * 1000)
 
-struct stet_desk {
-	struct stet_workspace *spaces[ROOTS_MAX];
-	size_t count;
-	/* Guards what follows, and refs and used_ms of the agents. */
-	pthread_mutex_t lock;
-	struct stet_agent *named;
-	size_t named_count;
-	size_t agent_count;
-	/* The name of clients that name no session; NULL for none. */
-	char *session;
-	/* The number of the last agent without a name. */
-	atomic_uint unnamed;
-};
-
-struct stet_agent {
-	struct stet_desk *desk;
-	char *owner;
-	/* NULL for one that nobody else can ask for. */
-	char *name;
-	bool stateless;
-	/* Tells it from others of the same client. */
-	unsigned number;
-	/* One call at a time. */
-	pthread_mutex_t lock;
-	/* One per workspace; none if stateless. */
-	struct stet_session *sessions[ROOTS_MAX];
-	size_t refs;
-	int64_t used_ms;
-	/* The next one with a name. */
-	struct stet_agent *next;
-};
-
 /* ---- the desk ---- */
 
-static bool has_root(const struct stet_desk *desk, const struct stet_workspace *ws) {
-	for (size_t i = 0; i < desk->count; i++) {
-		const struct st_root *root = &desk->spaces[i]->root;
+struct stet_workspace *st_desk_find_root(struct stet_workspace *const *spaces, size_t count,
+                                         const struct stet_workspace *ws) {
+	for (size_t i = 0; i < count; i++) {
+		const struct st_root *root = &spaces[i]->root;
 		if (root->dev == ws->root.dev && root->ino == ws->root.ino)
-			return true;
+			return spaces[i];
 	}
-	return false;
+	return NULL;
 }
 
 static int add_root(struct stet_desk *desk, const char *path, struct stet_error *err) {
@@ -66,7 +32,7 @@ static int add_root(struct stet_desk *desk, const char *path, struct stet_error 
 	int code = stet_workspace_open(path, &ws, err);
 	if (code < 0)
 		return code;
-	if (has_root(desk, ws))
+	if (st_desk_find_root(desk->spaces, desk->count, ws))
 		stet_workspace_close(ws);
 	else
 		desk->spaces[desk->count++] = ws;
@@ -98,9 +64,9 @@ static int add_roots(struct stet_desk *desk, const char *const *roots, size_t co
 int stet_desk_open(const char *const *roots, size_t count, struct stet_desk **out,
                    struct stet_error *err) {
 	*out = NULL;
-	if (count == 0 || count > ROOTS_MAX)
+	if (count == 0 || count > ST_ROOTS_MAX)
 		return st_fail(err, STET_E_INVALID, "Name 1 to %d directories to work in, not %zu.",
-		               ROOTS_MAX, count);
+		               ST_ROOTS_MAX, count);
 	struct stet_desk *desk = calloc(1, sizeof *desk);
 	if (!desk)
 		return st_fail_nomem(err);
@@ -114,7 +80,30 @@ int stet_desk_open(const char *const *roots, size_t count, struct stet_desk **ou
 	return 0;
 }
 
+static void link_agent(struct stet_agent *agent) {
+	struct stet_desk *desk = agent->desk;
+	pthread_mutex_lock(&desk->lock);
+	agent->after = desk->agents;
+	if (agent->after)
+		agent->after->before = agent;
+	desk->agents = agent;
+	pthread_mutex_unlock(&desk->lock);
+}
+
+static void unlink_agent(struct stet_agent *agent) {
+	struct stet_desk *desk = agent->desk;
+	pthread_mutex_lock(&desk->lock);
+	if (agent->after)
+		agent->after->before = agent->before;
+	if (agent->before)
+		agent->before->after = agent->after;
+	else
+		desk->agents = agent->after;
+	pthread_mutex_unlock(&desk->lock);
+}
+
 static void agent_free(struct stet_agent *agent) {
+	unlink_agent(agent);
 	for (size_t i = 0; i < agent->desk->count; i++)
 		stet_session_close(agent->sessions[i]);
 	pthread_mutex_destroy(&agent->lock);
@@ -200,22 +189,28 @@ static void label(struct stet_session *session, struct st_str client, unsigned n
 	         client.ptr, number);
 }
 
-/* What others read in "session NAME wrote the current version". */
-static int open_sessions(const struct stet_agent *agent, struct stet_session **sessions,
-                         struct stet_error *err) {
+/* Its name is what others read in "session NAME wrote the current version". */
+int st_agent_open_session(const struct stet_agent *agent, struct stet_workspace *ws,
+                          struct stet_session **out, struct stet_error *err) {
 	st_auto(st_buf) name = ST_BUF_INIT;
 	if (agent->name)
 		st_buf_addf(&name, "%s%s%s", agent->owner, *agent->owner ? ":" : "", agent->name);
 	if (name.failed)
 		return st_fail_nomem(err);
-	for (size_t i = 0; i < agent->desk->count; i++) {
-		int code = stet_session_open(agent->desk->spaces[i], name.ptr, &sessions[i], err);
-		if (code < 0)
-			return code;
-		sessions[i]->stateless = agent->stateless;
-		label(sessions[i], ST_STR("client"), agent->number);
-	}
+	int code = stet_session_open(ws, name.ptr, out, err);
+	if (code < 0)
+		return code;
+	(*out)->stateless = agent->stateless;
+	label(*out, ST_STR("client"), agent->number);
 	return 0;
+}
+
+static int open_sessions(const struct stet_agent *agent, struct stet_session **sessions,
+                         struct stet_error *err) {
+	int code = 0;
+	for (size_t i = 0; i < agent->desk->count && code == 0; i++)
+		code = st_agent_open_session(agent, agent->desk->spaces[i], &sessions[i], err);
+	return code;
 }
 
 static void close_sessions(struct stet_session **sessions, size_t count) {
@@ -236,6 +231,7 @@ static int agent_new(struct stet_desk *desk, const char *owner, const char *name
 	agent->owner = strdup(owner);
 	agent->name = name ? strdup(name) : NULL;
 	pthread_mutex_init(&agent->lock, NULL);
+	link_agent(agent);
 	int code = agent->owner && (agent->name || !name) ? 0 : st_fail_nomem(err);
 	if (code == 0 && !stateless)
 		code = open_sessions(agent, agent->sessions, err);

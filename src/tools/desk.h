@@ -25,6 +25,9 @@ int st_agent_run(struct stet_agent *agent, const struct st_tool *tool, yyjson_va
                  bool structured, struct st_call_watch *watch, struct st_buf *out,
                  struct stet_error *err);
 
+/** Whether its client says where to work. */
+bool st_desk_follows(const struct stet_desk *desk);
+
 /** Number the agents without a name from here on. */
 void st_desk_number_from(struct stet_desk *desk, unsigned first);
 

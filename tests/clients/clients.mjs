@@ -1,5 +1,8 @@
 // The official clients, over HTTP and stdio.
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
 
 import { claim, finish, load, serve, stet, workspace } from './lib.mjs';
 import { play } from './story.mjs';
@@ -11,12 +14,13 @@ async function sdk1() {
 	const { Client } = await load('@modelcontextprotocol/sdk/client/index.js');
 	const { StreamableHTTPClientTransport } = await load('@modelcontextprotocol/sdk/client/streamableHttp.js');
 	const { StdioClientTransport } = await load('@modelcontextprotocol/sdk/client/stdio.js');
-	const { ResourceUpdatedNotificationSchema } = await load('@modelcontextprotocol/sdk/types.js');
+	const { ListRootsRequestSchema, ResourceUpdatedNotificationSchema } = await load('@modelcontextprotocol/sdk/types.js');
 	return {
 		name: 'sdk 1.x',
 		Client, StreamableHTTPClientTransport, StdioClientTransport,
 		options: {},
 		onUpdated: (client, handler) => client.setNotificationHandler(ResourceUpdatedNotificationSchema, handler),
+		onRoots: (client, handler) => client.setRequestHandler(ListRootsRequestSchema, handler),
 	};
 }
 
@@ -28,6 +32,7 @@ async function client2(name, versionNegotiation) {
 		Client, StreamableHTTPClientTransport, StdioClientTransport,
 		options: versionNegotiation ? { versionNegotiation } : {},
 		onUpdated: (client, handler) => client.setNotificationHandler('notifications/resources/updated', handler),
+		onRoots: (client, handler) => client.setRequestHandler('roots/list', handler),
 	};
 }
 
@@ -79,5 +84,30 @@ for (const [kind, wanted] of kinds) {
 for (const [kind, wanted] of kinds) {
 	const dir = workspace();
 	await talk(kind, 'stdio', () => new kind.StdioClientTransport({ command: stet, args: ['mcp', dir] }), dir, wanted);
+}
+
+// A client that names its roots, to a server that was given no directory.
+for (const [kind, wanted] of kinds) {
+	const [home, one, two] = [workspace(), workspace(), workspace()];
+	writeFileSync(path.join(one, 'in one.txt'), 'one\n');
+	writeFileSync(path.join(two, 'in two.txt'), 'two\n');
+	const client = new kind.Client(info, { ...kind.options, capabilities: { roots: { listChanged: true } } });
+	let roots = [one];
+	kind.onRoots(client, async () => ({ roots: roots.map((root) => ({ uri: pathToFileURL(root).href })) }));
+	const read = async (name) => (await client.callTool({ name: 'read_file', arguments: { path: name } })).content[0].text;
+	await claim(`${kind.name}: its first call works in its roots`, async () => {
+		await client.connect(new kind.StdioClientTransport({ command: stet, args: ['mcp'], cwd: home }));
+		assert.equal(await read('in one.txt'), 'one\n');
+		assert.match(await read('in two.txt'), /no file/);
+	});
+	// The modern era has no notification of this.
+	if (wanted === 'legacy') {
+		await claim(`${kind.name}: roots that change are followed`, async () => {
+			roots = [two];
+			await client.sendRootsListChanged();
+			assert.equal(await read('in two.txt'), 'two\n');
+		});
+	}
+	await client.close();
 }
 finish();

@@ -4,6 +4,7 @@
  *
  *     # A comment.
  *     $ --tools text          options of stet mcp; only the program is tried
+ *     $ @CWD@                 started in the workspace, which it is not given
  *     ! printf one > a.txt    a command, in the workspace
  *     > {"jsonrpc": ...}      said by the client; anything, not only JSON
  *     < {"jsonrpc": ...}      what must come next

@@ -586,6 +586,109 @@ static void what_a_client_cannot_do_is_not_asked_of_it(void **state) {
 	bench_close(&bench);
 }
 
+/* ---- roots ---- */
+
+#define INIT_ROOTS \
+	"{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":" \
+	"\"2025-11-25\",\"capabilities\":{\"roots\":{}}}}"
+#define INITIALIZED "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}"
+
+/* How many roots were told last; -1 for none at all. */
+static int told;
+
+static void take_roots(struct st_mcp_service *base, yyjson_val *list) {
+	told = list ? (int)yyjson_arr_size(list) : -1;
+}
+
+static void bench_open_rooted(struct bench *bench) {
+	service.roots = take_roots;
+	told = -2;
+	bench_open(bench, NULL, ST_MCP_STDIO);
+	say(bench, INIT_ROOTS);
+}
+
+static void bench_close_rooted(struct bench *bench) {
+	bench_close(bench);
+	service.roots = NULL;
+}
+
+static void send(struct bench *bench, struct catcher *catcher, const char *message) {
+	catcher_init(catcher);
+	st_mcp_receive(bench->peer, st_str(message), &catcher->sink);
+}
+
+static void a_call_waits_for_roots_no_longer_than_there_is_patience(void **state) {
+	struct bench bench;
+	struct catcher call;
+	bench_open_rooted(&bench);
+	assert_int_equal(st_mcp_peer_timeout(bench.peer), -1);
+	send(&bench, &call, LEGACY("1", "tools/call", "\"name\":\"echo\""));
+	/* It is asked although it never said that it had initialized. */
+	assert_true(caught(&bench.events, "\"id\":1,\"method\":\"roots/list\""));
+	int left = st_mcp_peer_timeout(bench.peer);
+	assert_true(left > 0 && left <= 10000);
+	assert_int_equal(call.answers, 0);
+	st_mcp_peer_give_up(bench.peer);
+	assert_int_equal(told, -1);
+	assert_int_equal(call.answers, 1);
+	assert_int_equal(call.dones, 1);
+	assert_int_equal(st_mcp_peer_timeout(bench.peer), -1);
+	/* It is not asked again, but a late answer counts. */
+	say(&bench, INITIALIZED);
+	assert_false(caught(&bench.events, "\"id\":2"));
+	say(&bench, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"roots\":[{}]}}");
+	assert_int_equal(told, 1);
+	/* Once. */
+	say(&bench, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"roots\":[]}}");
+	assert_int_equal(told, 1);
+	st_buf_release(&call.text);
+	bench_close_rooted(&bench);
+}
+
+static void a_call_that_waits_for_roots_can_be_cancelled(void **state) {
+	struct bench bench;
+	struct catcher first, second;
+	bench_open_rooted(&bench);
+	say(&bench, INITIALIZED);
+	send(&bench, &first, LEGACY("1", "tools/call", "\"name\":\"echo\""));
+	send(&bench, &second, LEGACY("2", "tools/call", "\"name\":\"echo\""));
+	say(&bench,
+	    "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{"
+	    "\"requestId\":1}}");
+	say(&bench, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"roots\":[]}}");
+	assert_int_equal(told, 0);
+	assert_int_equal(first.answers, 0);
+	assert_int_equal(first.dones, 1);
+	assert_int_equal(second.answers, 1);
+	st_buf_release(&first.text);
+	st_buf_release(&second.text);
+	bench_close_rooted(&bench);
+}
+
+static void a_peer_may_go_while_a_call_waits_for_roots(void **state) {
+	struct bench bench;
+	struct catcher call;
+	bench_open_rooted(&bench);
+	send(&bench, &call, LEGACY("1", "tools/call", "\"name\":\"echo\""));
+	bench_close_rooted(&bench);
+	assert_int_equal(call.answers, 0);
+	assert_int_equal(call.dones, 1);
+	assert_int_equal(told, -2);
+	st_buf_release(&call.text);
+}
+
+static void clients_without_roots_are_not_asked(void **state) {
+	struct bench bench;
+	service.roots = take_roots;
+	bench_open(&bench, NULL, ST_MCP_STDIO);
+	say(&bench, INIT("2025-11-25"));
+	say(&bench, INITIALIZED);
+	say(&bench, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/roots/list_changed\"}");
+	say(&bench, LEGACY("1", "tools/call", "\"name\":\"echo\""));
+	assert_string_equal(st_buf_cstr(&bench.events.text), "");
+	bench_close_rooted(&bench);
+}
+
 static void a_seal_holds_for_its_purpose_only(void **state) {
 	st_auto(st_buf) sealed = ST_BUF_INIT;
 	st_auto(st_buf) opened = ST_BUF_INIT;
@@ -730,6 +833,10 @@ int main(void) {
 		cmocka_unit_test(a_question_waits_for_its_answer),
 		cmocka_unit_test(input_is_asked_for_in_rounds),
 		cmocka_unit_test(what_a_client_cannot_do_is_not_asked_of_it),
+		cmocka_unit_test(a_call_waits_for_roots_no_longer_than_there_is_patience),
+		cmocka_unit_test(a_call_that_waits_for_roots_can_be_cancelled),
+		cmocka_unit_test(a_peer_may_go_while_a_call_waits_for_roots),
+		cmocka_unit_test(clients_without_roots_are_not_asked),
 		cmocka_unit_test(a_seal_holds_for_its_purpose_only),
 		cmocka_unit_test(legacy_subscribers_hear_of_updates),
 		cmocka_unit_test(modern_subscribers_listen_until_they_stop),

@@ -43,6 +43,28 @@ static void start_on(struct server *server, const struct dir *dir, int in, int o
 	}
 }
 
+/* In the directory, which it is not given. */
+static void start_in(struct server *server, const struct dir *dir) {
+	int in[2], out[2];
+	const char *program = getenv("STET");
+	assert_non_null(program);
+	assert_int_equal(pipe2(in, O_CLOEXEC), 0);
+	assert_int_equal(pipe2(out, O_CLOEXEC), 0);
+	server->pid = fork();
+	assert_true(server->pid >= 0);
+	if (server->pid == 0) {
+		dup2(in[0], STDIN_FILENO);
+		dup2(out[1], STDOUT_FILENO);
+		if (chdir(dir->path) == 0)
+			execl(program, "stet", "mcp", NULL);
+		_exit(127);
+	}
+	close(in[0]);
+	close(out[1]);
+	server->in = in[1];
+	server->out = out[0];
+}
+
 static void start(struct server *server, const struct dir *dir) {
 	int in[2], out[2];
 	assert_int_equal(pipe2(in, O_CLOEXEC), 0);
@@ -166,6 +188,26 @@ static void finishes_what_it_was_asked_before_it_ends(void **state) {
 	close(server.out);
 }
 
+static void a_call_that_waits_for_roots_is_answered_when_its_client_goes(void **state) {
+	struct dir *dir = *state;
+	struct server server;
+	st_auto(st_buf) text = ST_BUF_INIT;
+	dir_write(dir, "a.txt", "here\n");
+	start_in(&server, dir);
+	say(server.in,
+	    "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{"
+	    "\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"roots\":{}}}}\n" CALL(
+			"read_file", "\"path\":\"a.txt\""));
+	close(server.in);
+	/* The answers, and the question that nobody could answer. */
+	assert_int_equal(hear_all(server.out, &text), 3);
+	assert_int_equal(end(&server), 0);
+	assert_non_null(strstr(text.ptr, "\"method\":\"roots/list\""));
+	assert_non_null(strstr(text.ptr, "here\\n"));
+	assert_non_null(strstr(text.ptr, "The client did not say what its roots are."));
+	close(server.out);
+}
+
 static void ends_on_a_signal(void **state) {
 	struct server server;
 	st_auto(st_buf) line = ST_BUF_INIT;
@@ -272,8 +314,9 @@ static void edits_that_were_cancelled_make_way_for_a_ping(void **state) {
 	while (text.len < 13000000)
 		st_buf_adds(&text, "ab ab ab ab ab ab ab ab ab ab ab ab\n");
 	dir_write(*state, "long.txt", st_buf_cstr(&text));
-	st_buf_adds(&message, INIT "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":"
-	                           "{\"name\":\"edit_file\",\"arguments\":{\"path\":\"long.txt\",\"edits\":[");
+	st_buf_adds(&message, INIT
+	            "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":"
+	            "{\"name\":\"edit_file\",\"arguments\":{\"path\":\"long.txt\",\"edits\":[");
 	for (int i = 0; i < EDITS; i++)
 		st_buf_addf(&message, "%s{\"oldText\":\"%s\",\"newText\":\"%s\",\"replaceAll\":true}",
 		            i ? "," : "", i % 2 ? "cd" : "ab", i % 2 ? "ab" : "cd");
@@ -367,6 +410,7 @@ int main(void) {
 		claim(answers_on_a_socket_that_is_half_closed),
 		claim(ends_at_once_when_its_input_does),
 		claim(finishes_what_it_was_asked_before_it_ends),
+		claim(a_call_that_waits_for_roots_is_answered_when_its_client_goes),
 		claim(ends_on_a_signal),
 		claim(ends_when_nobody_reads_it),
 		claim(a_flood_is_answered_whole),

@@ -113,7 +113,10 @@ static bool program_hear(struct player *player, struct st_buf *out) {
 
 static void exec_program(const char *root, const char *options, int in, int out) {
 	st_auto(st_buf) command = ST_BUF_INIT;
-	st_buf_addf(&command, "exec \"$STET\" mcp %s '%s'", options, root);
+	if (strcmp(options, "@CWD@") == 0)
+		st_buf_addf(&command, "cd '%s' && exec \"$STET\" mcp", root);
+	else
+		st_buf_addf(&command, "exec \"$STET\" mcp %s '%s'", options, root);
 	dup2(in, STDIN_FILENO);
 	dup2(out, STDOUT_FILENO);
 	execl("/bin/sh", "sh", "-c", command.ptr, NULL);
