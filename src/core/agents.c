@@ -91,7 +91,10 @@ void stet_agents_invalidate(struct stet_workspace *ws, const char *path) {
 
 void stet_agents_clear(struct stet_session *session) {
 	[[maybe_unused]] st_auto(st_visit) visit = st_visit_begin(session, false);
-	st_agents_given_clear(&session->agents);
+	if (session->instructed)
+		st_agents_given_clear_nested(&session->agents);
+	else
+		st_agents_given_clear(&session->agents);
 }
 
 /* Check one configured name and add it, unless it is there. */

@@ -28,6 +28,14 @@ void st_agents_given_clear(struct st_agents_given *given) {
 	st_lru_clear(&given->said);
 }
 
+void st_agents_given_clear_nested(struct st_agents_given *given) {
+	for (size_t i = given->count; i > 0; i--) {
+		if (*given->records[i - 1].owner)
+			drop(given, i - 1);
+	}
+	st_lru_clear(&given->said);
+}
+
 void st_agents_given_release(struct st_agents_given *given) {
 	st_agents_given_clear(given);
 	free(given->records);

@@ -43,6 +43,9 @@ void st_agents_given_release(struct st_agents_given *given);
 /** Forget everything, so that it is given again. */
 void st_agents_given_clear(struct st_agents_given *given);
 
+/** The same but for what the root brought. */
+void st_agents_given_clear_nested(struct st_agents_given *given);
+
 /**
  * The directory whose instructions were sent in part, below the root ("" for
  * the root itself), so that the next answer goes on with them; NULL for none.

@@ -38,6 +38,8 @@ struct stet_session {
 	bool stateless;
 	/** The root's instructions were looked for, to go with the first answer. */
 	bool greeted;
+	/** They are in what the client tells its model at the start, and stay there when the rest is forgotten. */
+	bool instructed;
 	/** It was told at length that others may write unseen where it writes. */
 	bool warned;
 	/** How deep the calls are nested (core/visit.h). */

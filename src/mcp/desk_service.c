@@ -6,7 +6,7 @@
 #include "mcp/desk_state.h"
 #include "stet/version.h"
 #include "tools/desk.h"
-#include "tools/tool.h"
+#include "tools/instructions.h"
 
 /* The lists and groups that --tools takes: which tools each has, as bits. */
 static const struct tool_list {
@@ -75,6 +75,24 @@ static void leave(struct st_mcp_service *base, void *user) {
 	stet_agent_release(user);
 }
 
+/*
+ * Clients that hand `instructions` to their model whole, and do not load
+ * AGENTS.md by themselves, by the names they give: others cut them, label them
+ * as no directive, or leave them out, and have the root's file already.
+ */
+static const char *const instructed[] = {
+	"gemini-cli-mcp-client",
+};
+
+static void greet(struct st_mcp_request *request, struct st_buf *out) {
+	char client[ST_MCP_CLIENT_MAX];
+	st_mcp_client_name(request, client);
+	for (size_t i = 0; i < sizeof instructed / sizeof *instructed; i++) {
+		if (strcmp(client, instructed[i]) == 0 && st_mcp_enter(request))
+			st_agent_instruct(st_desk_agent_of(request), out);
+	}
+}
+
 /* 0 stands for no key. */
 static uint64_t hash(uint64_t seed, struct st_str text) {
 	uint64_t sum = st_str_sum(seed ^ ST_STR_SUM, text);
@@ -131,6 +149,7 @@ int st_desk_service_new(struct stet_desk *desk, const char *tools, struct st_des
 		.unwatch = st_desk_unwatch,
 		.enter = enter,
 		.leave = leave,
+		.greet = greet,
 		.keys = keys,
 		.roots = st_desk_follows(desk) ? st_desk_take_roots : NULL,
 	};

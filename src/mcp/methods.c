@@ -33,11 +33,16 @@ static void add_capabilities(struct st_buf *out, const struct st_mcp_service *se
 	st_buf_adds(out, "}");
 }
 
-static void add_instructions(struct st_buf *out, const struct st_mcp_service *service) {
-	if (!service->instructions)
+static void add_instructions(struct st_buf *out, const struct st_mcp_service *service,
+                             struct st_str more) {
+	st_auto(st_buf) text = ST_BUF_INIT;
+	st_buf_adds(&text, service->instructions ? service->instructions : "");
+	st_buf_add(&text, more);
+	out->failed |= text.failed;
+	if (text.len == 0)
 		return;
 	st_buf_adds(out, ",\"instructions\":");
-	st_json_quote(out, st_str(service->instructions));
+	st_json_quote(out, st_buf_str(&text));
 }
 
 /* Keep what the client can do; NULL without memory. */
@@ -80,6 +85,9 @@ static int initialize(struct st_mcp_request *request) {
 	int code = agree(request, version, capabilities, yyjson_obj_get(request->params, "clientInfo"));
 	if (code < 0)
 		return code;
+	st_auto(st_buf) more = ST_BUF_INIT;
+	if (service->greet)
+		service->greet(request, &more);
 	struct st_buf *out = request->result;
 	st_buf_addf(out, "{\"protocolVersion\":\"%s\",", st_mcp_version_name(version));
 	add_capabilities(out, service, version);
@@ -88,7 +96,7 @@ static int initialize(struct st_mcp_request *request) {
 	if (version >= ST_MCP_2025_06_18)
 		st_buf_addf(out, ",\"title\":\"%s\"", service->title);
 	st_buf_adds(out, "}");
-	add_instructions(out, service);
+	add_instructions(out, service, st_buf_str(&more));
 	st_buf_adds(out, "}");
 	return 0;
 }
@@ -97,7 +105,7 @@ static int discover(struct st_mcp_request *request) {
 	struct st_buf *out = request->result;
 	st_buf_addf(out, "{\"supportedVersions\":[\"%s\"],", st_mcp_version_name(ST_MCP_2026_07_28));
 	add_capabilities(out, request->service, request->version);
-	add_instructions(out, request->service);
+	add_instructions(out, request->service, ST_STR(""));
 	st_buf_adds(out, "}");
 	return 0;
 }

@@ -74,6 +74,12 @@ struct st_mcp_service {
 	 */
 	void (*roots)(struct st_mcp_service *service, yyjson_val *list);
 
+	/**
+	 * A client initializes: append what it is told besides `instructions`, which
+	 * it can do without. st_mcp_client_name() knows it by now. May be NULL.
+	 */
+	void (*greet)(struct st_mcp_request *request, struct st_buf *out);
+
 	/** What a request must not share with another at work (struct st_mcp_job); may be NULL. */
 	void (*keys)(struct st_mcp_request *request, uint64_t keys[2]);
 };
@@ -139,6 +145,9 @@ bool st_mcp_client_can(struct st_mcp_request *request, const char *capability);
 /** What the client calls itself, as `claude-code`, in one line; empty if it does not say. */
 enum { ST_MCP_CLIENT_MAX = 65 };
 void st_mcp_client_name(struct st_mcp_request *request, char name[ST_MCP_CLIENT_MAX]);
+
+/** What enter() returns for the peer of a request that the core answers; NULL if it fails. */
+void *st_mcp_enter(struct st_mcp_request *request);
 
 /** Fail because it did not, as its era says it. */
 int st_mcp_fail_missing(struct st_mcp_request *request, const char *capability);

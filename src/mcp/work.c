@@ -138,17 +138,27 @@ static void run(struct st_mcp_job *job) {
 }
 
 /* What the service keeps for this peer. */
-static int enter(struct st_mcp_work *work) {
+static void enter(struct st_mcp_work *work, struct stet_error *why) {
 	struct st_mcp_peer *peer = work->peer;
 	struct st_mcp_service *service = work->request.service;
-	struct stet_error why = {0};
 	pthread_mutex_lock(&peer->lock);
 	if (!peer->entered && service->enter) {
-		peer->user = service->enter(service, peer->kind, peer->owner, &why);
+		peer->user = service->enter(service, peer->kind, peer->owner, why);
 		peer->entered = peer->user != NULL;
 	}
 	work->request.user = peer->user;
 	pthread_mutex_unlock(&peer->lock);
+}
+
+void *st_mcp_enter(struct st_mcp_request *request) {
+	struct stet_error why = {0};
+	enter(st_mcp_work_of(request), &why);
+	return request->user;
+}
+
+static int enter_or_fail(struct st_mcp_work *work) {
+	struct stet_error why = {0};
+	enter(work, &why);
 	return why.code < 0 ? st_mcp_fail(&work->request, ST_MCP_INTERNAL_ERROR, "%s", why.message) : 0;
 }
 
@@ -167,7 +177,7 @@ static bool submit(struct st_mcp_work *work) {
 void st_mcp_work_start(struct st_mcp_work *work) {
 	if (!(work->method->traits & ST_MCP_SERVED)) {
 		run(&work->job);
-	} else if (enter(work) < 0) {
+	} else if (enter_or_fail(work) < 0) {
 		st_mcp_work_end(work);
 	} else if (!submit(work)) {
 		st_mcp_fail(&work->request, ST_MCP_INTERNAL_ERROR,

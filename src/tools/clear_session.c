@@ -5,7 +5,7 @@ static int run(struct st_call *call, struct stet_error *err) {
 	(void)err;
 	for (size_t i = 0; i < call->session_count; i++) {
 		stet_agents_clear(call->sessions[i]);
-		call->sessions[i]->greeted = false;
+		call->sessions[i]->greeted = call->sessions[i]->instructed;
 	}
 	st_json_add_text(call->doc, call->result, "status", ST_STR("success"));
 	st_buf_adds(

@@ -1,6 +1,7 @@
 #include "tools/instructions.h"
 
 #include "core/agents.h"
+#include "stet/desk.h"
 
 static void list(struct st_call *call, const struct stet_agents *agents) {
 	yyjson_mut_val *paths = NULL, *hashes = NULL;
@@ -71,4 +72,28 @@ void st_call_greet(struct st_call *call) {
 	    call->tool->hints & ST_HINT_INSTRUCTS || st_call_room(call) < ROOM_MIN)
 		return;
 	session->greeted = instruct(call, ".", 0, NULL, SIZE_MAX);
+}
+
+/* All of them, given before or not: in a new conversation nothing is left of what an earlier one was told. */
+static void add_roots_own(struct stet_session *session, struct st_buf *out) {
+	const struct st_agents_setup *setup = &session->ws->agents;
+	struct stet_agents *agents = NULL;
+	if (!setup->deliver || setup->nested_only ||
+	    st_agents_deliver(session, ".", ST_AGENTS_ALL | ST_AGENTS_PARTS, 0, NULL, &agents, NULL) <
+	        0)
+		return;
+	for (size_t i = 0; i < agents->count; i++)
+		st_buf_addf(out, "\n\n%s", st_buf_cstr(&agents->entries[i].block));
+	for (size_t i = 0; i < agents->notice_count; i++)
+		st_buf_addf(out, "\n\n[Instructions: %s]", agents->notices[i]);
+	stet_agents_free(agents);
+	session->greeted = session->instructed = true;
+}
+
+void st_agent_instruct(struct stet_agent *agent, struct st_buf *out) {
+	struct stet_session *session;
+	for (size_t i = 0; (session = stet_agent_borrow(agent, i)); i++) {
+		add_roots_own(session, out);
+		stet_agent_return(agent);
+	}
 }

@@ -28,4 +28,10 @@ void st_call_instruct_rest(struct st_call *call);
  */
 void st_call_greet(struct st_call *call);
 
+/**
+ * Append the instructions of the roots, for a client that gives them to its
+ * model at the start and keeps them there: they count as given, for good.
+ */
+void st_agent_instruct(struct stet_agent *agent, struct st_buf *out);
+
 #endif

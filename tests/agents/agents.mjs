@@ -1,6 +1,8 @@
 // The agents, by the names that tests/meson.build has for them. Each is an object:
 //   name, dialect      what it is called, and the API that its model is spoken to in
 //   loadsRoot          it loads the root's AGENTS.md by itself
+//   isInstructed       it hands a server's instructions to its model whole, so that the root's AGENTS.md is there
+//   namesRoots         it tells a server its roots
 //   showsAll           it gives its model all definitions of tools at once
 //   addsArgument       the name of an argument that it adds to every tool
 //   repeatsErrors      it writes the text of an error twice into its request, whatever a server does

@@ -4,6 +4,7 @@
 import { load } from '../clients/lib.mjs';
 import { agents } from './agents.mjs';
 import { check, claim, finish, follow } from './claim.mjs';
+import { elsewhere } from './run.mjs';
 
 const { encode } = await load('gpt-tokenizer/encoding/o200k_base');
 const agent = agents[process.argv[2]];
@@ -27,6 +28,8 @@ async function tellOnce(hand) {
 		check(!agent.showsAll || hand.definitions().length > 5, 'there are none');
 	});
 
+	const early = agent.loadsRoot || agent.isInstructed;
+	await times(early ? 1 : 0, `the root's AGENTS.md is ${early ? '' : 'not '}there before the first call`, ['MARK-ROOT']);
 	await hand.call('read_file', { path: 'sub/notes.txt' });
 	await once('the text of a read reaches the model once', 'MARK-READ', 'line 39\n', 'line 80\n');
 	await once("the root's AGENTS.md reaches it once", 'MARK-ROOT');
@@ -132,4 +135,13 @@ await follow(agent, 'read, edit, refusal, edit', {
 });
 await follow(agent, 'a file of 210 KB', { 'long.txt': `${lines.join('\n')}\n` }, (hand) => pages(hand, 'long.txt', lines, /\d{5} lorem.*? z\b/g, 0));
 await follow(agent, 'a line of 300 KB', { 'wide.txt': `${parts.join('')}\n` }, (hand) => pages(hand, 'wide.txt', parts, /<\d{5}>\.\./g, 1));
+if (agent.namesRoots) {
+	await follow(agent, 'its roots', { 'AGENTS.md': 'MARK-ROOT: be kind.\n', 'here.txt': 'MARK-HERE\n' }, async (hand) => {
+		const text = await hand.call('read_file', { path: 'here.txt' });
+		await claim('where no directory is given, the agent names it', async () => check(text.includes('MARK-HERE'), text));
+		await claim("its AGENTS.md reaches the model once", async () => {
+			check(hand.count('MARK-ROOT') === 1, `it is ${hand.count('MARK-ROOT')} times in the request`);
+		});
+	}, elsewhere);
+}
 finish();

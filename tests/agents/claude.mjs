@@ -7,6 +7,7 @@ export const claude = {
 	name: 'Claude Code',
 	dialect: anthropic,
 	loadsRoot: true,
+	namesRoots: true,
 
 	setUp: ({ url, server }) => ({
 		command: 'claude',

@@ -5,6 +5,8 @@ export const gemini = {
 	name: 'Gemini CLI',
 	dialect: generate,
 	loadsRoot: false,
+	namesRoots: true,
+	isInstructed: true,
 	showsAll: true,
 	addsArgument: 'wait_for_previous',
 

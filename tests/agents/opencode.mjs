@@ -5,6 +5,7 @@ export const opencode = {
 	name: 'opencode',
 	dialect: chat,
 	loadsRoot: true,
+	namesRoots: true,
 	showsAll: true,
 
 	setUp: ({ url, server }) => ({

@@ -5,6 +5,7 @@ export const qwen = {
 	name: 'Qwen Code',
 	dialect: chat,
 	loadsRoot: true,
+	namesRoots: true,
 	repeatsErrors: true,
 
 	setUp: ({ url, server }) => ({

@@ -48,9 +48,14 @@ export function writeFiles(dir, files) {
 	}
 }
 
+// In place of options: stet mcp starts elsewhere and is given no directory, so that the agent has to name it.
+export const elsewhere = Symbol('elsewhere');
+
 // The server as an agent's configuration names it. What the agent loads by itself stet does not send.
 function serverFor(agent, work, options) {
 	const agents = agent.loadsRoot ? ['--agents', 'nested'] : [];
+	if (options === elsewhere)
+		return { command: '/bin/sh', args: ['-c', 'cd / && exec "$0" mcp "$@"', process.env.STET, ...agents] };
 	return { command: process.env.STET, args: ['mcp', ...agents, ...options, work] };
 }
 
@@ -101,7 +106,7 @@ function start(agent, { home, work, url, server }) {
 }
 
 // play(agent, files, script, options): the agent runs in a directory with these files, stet mcp with these
-// options, and its model follows the script. Throws what the script throws, with what is known about the agent.
+// options or elsewhere, and its model follows the script. Throws what the script throws, with what is known about the agent.
 export async function play(agent, files, script, options = []) {
 	const dir = workspace();
 	const [home, work] = ['home', 'work'].map((name) => path.join(dir, name));

@@ -43,6 +43,8 @@ static bool matches(yyjson_val *wanted, yyjson_val *got) {
 		return true;
 	if (yyjson_is_str(wanted) && text.len > 1 && text.ptr[0] == '~')
 		return memmem(other.ptr, other.len, text.ptr + 1, text.len - 1);
+	if (yyjson_is_str(wanted) && text.len > 1 && text.ptr[0] == '^')
+		return yyjson_is_str(got) && !memmem(other.ptr, other.len, text.ptr + 1, text.len - 1);
 	if (yyjson_is_obj(wanted))
 		return object_matches(wanted, got);
 	return yyjson_is_arr(wanted) ? array_matches(wanted, got) : yyjson_equals(wanted, got);

@@ -10,8 +10,8 @@
  *     < {"jsonrpc": ...}      what must come next
  *
  * `@ROOT@` stands for the workspace. In what must come, the string "*" is any
- * value, "~text" a string with that text in it, and a member "*" of an object
- * allows members that are not named; an array that ends with "**" may go on.
+ * value, "~text" a string with that text in it, "^text" one without, and a member
+ * "*" of an object allows members that are not named; an array that ends with "**" may go on.
  * Lines are joined if the next one begins with blanks.
  */
 #ifndef STET_TESTS_LIB_TRANSCRIPT_H
