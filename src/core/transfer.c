@@ -13,9 +13,11 @@ void st_transferred_release(struct st_transferred *done) {
 }
 
 static int fail_exists(const char *path, struct stet_error *err) {
-	return st_fail(err, STET_E_EXISTS,
-	               "%s already exists. Choose another name, or delete it first. Nothing was copied.",
-	               st_shown(path));
+	return st_fail(
+		err, STET_E_EXISTS,
+		"Destination already exists: %s. Choose another name, or delete it first. Nothing was "
+		"copied.",
+		st_shown(path));
 }
 
 /* Of what was created a moment ago, by a descriptor of it. Failing that, it has the mode of any new file. */

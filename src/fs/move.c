@@ -22,10 +22,10 @@ static int check_protected(const struct st_place *place, const char *state_dir,
 }
 
 static int fail_exists(const struct st_place *to, struct stet_error *err) {
-	return st_fail(err, STET_E_EXISTS, "%s already exists%s. Nothing was moved.",
+	return st_fail(err, STET_E_EXISTS, "Destination already exists: %s. %s. Nothing was moved.",
 	               st_shown(to->path),
-	               S_ISDIR(to->st.st_mode) ? "; to move into it, name the new file in it"
-	                                       : "; choose another name, or delete it first");
+	               S_ISDIR(to->st.st_mode) ? "To move into it, name the new file in it"
+	                                       : "Choose another name, or delete it first");
 }
 
 static int fail_rename(const struct st_place *from, const struct st_place *to, int errnum,

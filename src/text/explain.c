@@ -369,6 +369,6 @@ int st_explain_no_match(struct st_nearest *nearest, struct st_str text, struct s
 	st_auto(st_buf) words = ST_BUF_INIT;
 	if (st_nearest_find(nearest, text, old_text, new_text, NULL) == 0)
 		explain(&words, nearest, text, old_text);
-	return st_fail(err, STET_E_NO_MATCH, "%s%s is not in the file. %s Nothing was changed.", prefix,
+	return st_fail(err, STET_E_NO_MATCH, "%s%s not found in the file. %s Nothing was changed.", prefix,
 	               st_word(ST_WORD_OLD_TEXT), words.failed ? "" : st_buf_cstr(&words));
 }

@@ -193,6 +193,13 @@ static int write_structured(struct st_call *call, struct st_buf *out, struct ste
 	return 0;
 }
 
+static int write_mirror(struct st_call *call, struct st_buf *out, struct stet_error *err) {
+	st_buf_adds(out, ",\"structuredContent\":{\"content\":[");
+	int code = write_content(call, out, err);
+	st_buf_adds(out, "]}");
+	return code;
+}
+
 /*
  * The last resort against an answer that clients would cut without a word.
  * Tools stop by st_call_room() before; this cuts only what they made from text
@@ -221,7 +228,9 @@ static int write_answer(struct st_call *call, bool failed, struct st_buf *out,
 	st_buf_adds(out, "{\"content\":[");
 	int code = write_content(call, out, err);
 	st_buf_adds(out, "]");
-	if (code == 0 && call->structured)
+	if (code == 0 && call->structured && call->mirrors && !failed)
+		code = write_mirror(call, out, err);
+	else if (code == 0 && call->structured)
 		code = write_structured(call, out, err);
 	st_buf_adds(out, failed ? ",\"isError\":true}" : "}");
 	return code < 0 || !out->failed ? code : st_fail_nomem(err);

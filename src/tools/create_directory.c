@@ -16,8 +16,12 @@ static int run(struct st_call *call, struct stet_error *err) {
 	st_json_add_text(call->doc, call->result, "status", ST_STR("success"));
 	st_render_path(call, call->result, "path", *below ? below : ".");
 	st_json_add(call->doc, call->result, "created", yyjson_mut_bool(call->doc, made > 0));
-	st_buf_addf(&call->text, made > 0 ? "Created directory %s\n" : "Directory %s exists already\n",
-	            st_shown(path));
+	if (st_call_is_parsed(call))
+		st_buf_addf(&call->text, "Successfully created directory %s", st_arg_str(call, "path").ptr);
+	else
+		st_buf_addf(&call->text,
+		            made > 0 ? "Created directory %s\n" : "Directory %s exists already\n",
+		            st_shown(path));
 	return 0;
 }
 

@@ -12,6 +12,9 @@ static int run(struct st_call *call, struct stet_error *err) {
 		st_quote_name(&call->text, st_str(root));
 		st_buf_addc(&call->text, '\n');
 	}
+	/* Programs split the text at line ends. */
+	if (st_call_is_parsed(call))
+		st_buf_truncate(&call->text, call->text.len - 1);
 	return 0;
 }
 

@@ -93,7 +93,10 @@ char *stet_tool_json(size_t index) {
 	if (st_tool_schema(tool, &out, NULL) < 0)
 		out.failed = true;
 	st_buf_adds(&out, ",\"outputSchema\":");
-	add_output(&out, tool->output_schema);
+	if (tool->listed_schema)
+		st_buf_adds(&out, tool->listed_schema);
+	else
+		add_output(&out, tool->output_schema);
 	st_buf_adds(&out, ",\"annotations\":");
 	add_hints(&out, tool->hints);
 	if (tool->always_load)

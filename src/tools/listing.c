@@ -2,6 +2,11 @@
 
 #include <stdlib.h>
 
+#include "base/utf8.h"
+
+/* How wide names and sizes are for programs, as the reference server has it. */
+enum { NAME_COLUMN = 30, SIZE_COLUMN = 10 };
+
 const char *st_kind_name(mode_t type) {
 	switch (type & S_IFMT) {
 	case S_IFREG:
@@ -15,8 +20,10 @@ const char *st_kind_name(mode_t type) {
 	}
 }
 
-/* The mark before a name, as users of other servers know it. */
-static const char *mark_of(mode_t type) {
+/* The mark before a name, as users of other servers know it. Programs know two of them. */
+static const char *mark_of(mode_t type, bool parsed) {
+	if (parsed && type != S_IFDIR)
+		return "[FILE]";
 	switch (type & S_IFMT) {
 	case S_IFREG:
 		return "[FILE]";
@@ -36,28 +43,57 @@ static int larger_first(const void *a, const void *b) {
 	return strcmp(one->name, two->name);
 }
 
+/* How long a text is in UTF-16, which the columns of the reference server go by. */
+static size_t utf16_len(struct st_str text) {
+	size_t len = 0;
+	for (size_t i = 0; i < text.len;) {
+		uint32_t point;
+		i += st_utf8_next(st_str_slice(text, i, text.len), &point);
+		len += point > 0xffff ? 2 : 1;
+	}
+	return len;
+}
+
+/* "a.txt                                12 B": the size ends in a column of its own. */
+static void render_column(struct st_buf *out, size_t name_len, const struct st_dir_entry *entry) {
+	st_auto(st_buf) size = ST_BUF_INIT;
+	if (entry->type != S_IFDIR)
+		st_add_size(&size, (uint64_t)entry->size);
+	int pad = name_len < NAME_COLUMN ? (int)(NAME_COLUMN - name_len) : 0;
+	st_buf_addf(out, "%*s %*s", pad, "", entry->type == S_IFDIR ? 0 : SIZE_COLUMN,
+	            st_buf_cstr(&size));
+}
+
 static void render_entry(struct st_call *call, yyjson_mut_val *list,
                          const struct st_dir_entry *entry, bool sizes) {
 	yyjson_mut_val *item = yyjson_mut_obj(call->doc);
+	struct st_buf *out = &call->text;
+	bool parsed = st_call_is_parsed(call);
 	st_json_add_text(call->doc, item, "name", st_str(entry->name));
 	st_json_add_text(call->doc, item, "type", st_str(st_kind_name(entry->type)));
-	st_buf_addf(&call->text, "%s ", mark_of(entry->type));
-	st_quote_name(&call->text, st_str(entry->name));
-	if (sizes && entry->type == S_IFREG) {
+	st_buf_addf(out, "%s ", mark_of(entry->type, parsed));
+	size_t start = out->len;
+	st_quote_name(out, st_str(entry->name));
+	if (sizes && entry->type == S_IFREG)
 		st_json_add_size(call->doc, item, "size", (size_t)entry->size);
-		st_buf_adds(&call->text, "  ");
-		st_add_size(&call->text, (uint64_t)entry->size);
+	if (sizes && parsed) {
+		render_column(out, utf16_len(st_str_slice(st_buf_str(out), start, out->len)), entry);
+	} else if (sizes && entry->type == S_IFREG) {
+		st_buf_adds(out, "  ");
+		st_add_size(out, (uint64_t)entry->size);
 	}
-	st_buf_addc(&call->text, '\n');
+	st_buf_addc(out, '\n');
 	st_json_push(call->doc, list, item);
 }
 
 static void render_sums(struct st_call *call, const struct st_listing *listing) {
 	size_t files = 0, dirs = 0;
 	uint64_t size = 0;
+	bool parsed = st_call_is_parsed(call);
 	for (size_t i = 0; i < listing->count; i++) {
-		files += listing->entries[i].type == S_IFREG;
-		dirs += listing->entries[i].type == S_IFDIR;
+		mode_t type = listing->entries[i].type;
+		files += type == S_IFREG || (parsed && type != S_IFDIR);
+		dirs += type == S_IFDIR;
 		size += (uint64_t)listing->entries[i].size;
 	}
 	st_buf_addf(&call->text, "\nTotal: %zu files, %zu directories\nCombined size: ", files, dirs);
@@ -103,7 +139,7 @@ int st_list_run(struct st_call *call, bool sizes, bool by_size, struct stet_erro
 	st_render_path(call, call->result, "path", *dir.path ? dir.path : ".");
 	yyjson_mut_val *list = st_json_add_array(call->doc, call->result, "entries");
 	for (size_t i = part.first; i < part.end; i++) {
-		if (st_call_room(call) < strlen(listing.entries[i].name) * 6 + 32)
+		if (st_call_room(call) < strlen(listing.entries[i].name) * 6 + 32 + NAME_COLUMN)
 			part.end = i;
 		else
 			render_entry(call, list, &listing.entries[i], sizes);
@@ -116,5 +152,8 @@ int st_list_run(struct st_call *call, bool sizes, bool by_size, struct stet_erro
 		            "[There are more than %d entries; the rest is not listed.]\n", ST_LISTING_MAX);
 	if (sizes)
 		render_sums(call, &listing);
+	/* Programs split the text at line ends. */
+	if (st_call_is_parsed(call) && call->text.len > 0)
+		st_buf_truncate(&call->text, call->text.len - 1);
 	return 0;
 }

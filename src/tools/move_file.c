@@ -74,7 +74,11 @@ static int run(struct st_call *call, struct stet_error *err) {
 	st_render_path(call, call->result, "source", moved.from);
 	call->session = destination;
 	st_render_path(call, call->result, "destination", moved.to);
-	st_buf_addf(&call->text, "Moved %s to %s\n", st_shown(from), st_shown(to));
+	if (st_call_is_parsed(call))
+		st_buf_addf(&call->text, "Successfully moved %s to %s", st_arg_str(call, "source").ptr,
+		            st_arg_str(call, "destination").ptr);
+	else
+		st_buf_addf(&call->text, "Moved %s to %s\n", st_shown(from), st_shown(to));
 	note_unproven(call, &moved);
 	return 0;
 }

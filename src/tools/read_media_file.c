@@ -88,6 +88,7 @@ static int run(struct st_call *call, struct stet_error *err) {
 	st_json_add_text(call->doc, call->result, "mimeType", st_str(mime_of(place.path)));
 	st_json_add_size(call->doc, call->result, "size", file.bytes.len);
 	st_json_add_text(call->doc, call->result, "fileHash", st_str(hash));
+	call->mirrors = st_call_is_parsed(call);
 	return 0;
 }
 
@@ -105,6 +106,12 @@ const struct st_tool st_read_media_file = {
 	.output_schema =
 		ST_OUTPUT("\"path\":{\"type\":\"string\"},\"mimeType\":{\"type\":\"string\"},"
                   "\"size\":{\"type\":\"integer\"},\"fileHash\":{\"type\":\"string\"}"),
+	/* Programs get the block alone, as from the reference server. */
+	.listed_schema =
+		"{\"type\":\"object\",\"properties\":{\"content\":{\"type\":\"array\",\"items\":{\"type\":"
+		"\"object\",\"properties\":{\"type\":{\"enum\":[\"image\",\"audio\",\"resource\",\"text\"]}"
+        "}}}},"
+		"\"required\":[\"content\"]}",
 	.hints = ST_HINT_READ_ONLY | ST_HINT_IDEMPOTENT,
 	.group = ST_GROUP_FILES,
 	.run = run,

@@ -56,10 +56,25 @@ static int read_one(struct st_call *call, struct st_str path, size_t room, yyjso
 	return st_read_page(call, &what, item, excerpt, err);
 }
 
+/* For programs all are one text, as the reference server has it: "a.txt:\n...\n", "\n---\n" between them. */
+static int add_to_text(struct st_call *call, struct progress *progress, struct st_str path,
+                       yyjson_mut_val *item, struct st_str text, struct stet_error *err) {
+	bool failed = st_str_starts(text, ST_STR(" "));
+	st_buf_adds(&call->text, yyjson_mut_arr_size(progress->list) > 0 ? "\n---\n" : "");
+	st_buf_addf(&call->text, "%s:", path.ptr);
+	/* An error ends without a line end, a file with one more. */
+	st_buf_add(&call->text, failed ? st_str_slice(text, 0, text.len - 1) : text);
+	st_buf_adds(&call->text, failed ? "" : "\n");
+	st_json_push(call->doc, progress->list, item);
+	return call->text.failed ? st_fail_nomem(err) : 0;
+}
+
 /* Each file is a block: its path, then its text or why there is none. */
 static int add_block(struct st_call *call, struct progress *progress, struct st_str path,
                      yyjson_mut_val *item, struct st_str text, struct stet_error *err) {
 	st_auto(st_buf) block = ST_BUF_INIT;
+	if (st_call_is_parsed(call))
+		return add_to_text(call, progress, path, item, text, err);
 	st_quote_name(&block, st_str(path.ptr));
 	st_buf_addc(&block, ':');
 	st_buf_add(&block, text);
@@ -116,13 +131,14 @@ static int add_file(struct st_call *call, struct progress *progress, struct st_s
 }
 
 static void render_sums(struct st_call *call, const struct progress *progress, size_t total) {
+	struct st_buf *out = st_call_below(call);
 	st_json_add_size(call->doc, call->result, "read", progress->read);
-	st_buf_addf(&call->text, "%zu of %zu %s read.\n", progress->read, total,
+	st_buf_addf(out, "%zu of %zu %s read.\n", progress->read, total,
 	            st_plural(total, "file was", "files were"));
 	if (progress->unnamed == 0)
 		return;
 	st_json_add_size(call->doc, call->result, "notListed", progress->unnamed);
-	st_buf_addf(&call->text,
+	st_buf_addf(out,
 	            "[The answer is full. The last %zu %s not listed; read the rest in another "
 	            "call.]\n",
 	            progress->unnamed, st_plural(progress->unnamed, "path is", "paths are"));

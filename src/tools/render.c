@@ -178,14 +178,15 @@ int st_call_change(struct st_call *call, struct st_change *change, const char *p
 }
 
 void st_render_merged(struct st_call *call, const struct stet_answer *answer) {
+	struct st_buf *out = st_call_below(call);
 	if (!answer->merged)
 		return;
 	if (answer->diff.len == 0) {
-		st_buf_adds(&call->text, "Others had made the same change meanwhile.\n");
+		st_buf_adds(out, "Others had made the same change meanwhile.\n");
 		return;
 	}
-	st_buf_adds(&call->text, "Merged with what others changed meanwhile:\n");
-	st_buf_add(&call->text, st_buf_str(&answer->diff));
+	st_buf_adds(out, "Merged with what others changed meanwhile:\n");
+	st_buf_add(out, st_buf_str(&answer->diff));
 }
 
 /* ---- parts ---- */

@@ -104,7 +104,7 @@ bool st_call_is_parsed(const struct st_call *call);
 /** Where sentences about a list go: below it, or, if programs parse it, into the remark. */
 struct st_buf *st_call_below(struct st_call *call);
 
-/** Append what was merged into a change to the text: the foreign changes as a diff. */
+/** Say what was merged into a change, as st_call_below(): the foreign changes as a diff. */
 void st_render_merged(struct st_call *call, const struct stet_answer *answer);
 
 /** A part of a list: from first up to, not including, end. */

@@ -146,19 +146,33 @@ static void try_from_roots(struct search *search, const char *path) {
 	}
 }
 
+/* The path without links; of one that is meant itself, only the directory it is in. */
+static void add_real(struct st_buf *out, char *path, unsigned flags) {
+	char real[PATH_MAX];
+	char *name = flags & ST_LOCATE_LINK ? strrchr(path, '/') : NULL;
+	if (name)
+		*name++ = '\0';
+	if (!realpath(*path ? path : "/", real))
+		return;
+	st_buf_adds(out, real);
+	if (name)
+		st_buf_addf(out, "%s%s", strcmp(real, "/") == 0 ? "" : "/", name);
+}
+
 /*
  * Where the system says that a path leads. That only suggests a path: the
  * workspace it is in resolves it again, from its own root.
  */
 static void try_real(struct search *search, const char *path) {
-	char real[PATH_MAX];
 	for (size_t i = 0; i < search->call->session_count; i++) {
-		st_auto(st_buf) joined = ST_BUF_INIT;
+		st_auto(st_buf) joined = ST_BUF_INIT, real = ST_BUF_INIT;
 		if (path[0] != '/')
 			st_buf_addf(&joined, "%s/", search->call->sessions[i]->ws->root.path);
 		st_buf_adds(&joined, path);
-		if (!joined.failed && realpath(joined.ptr, real))
-			try_path(search, real);
+		if (!joined.failed)
+			add_real(&real, joined.ptr, search->flags);
+		if (real.len > 0 && !real.failed)
+			try_path(search, real.ptr);
 	}
 }
 
@@ -227,9 +241,15 @@ static void try_twins(struct search *search, const struct stet_session *session,
 		try_path(search, other.ptr);
 }
 
+/* "C:\Users\a.txt": to make a file of that name here is not what anybody means. */
+static bool is_windows(const char *path) {
+	bool drive = (path[0] >= 'a' && path[0] <= 'z') || (path[0] >= 'A' && path[0] <= 'Z');
+	return drive && path[1] == ':' && (path[2] == '\\' || path[2] == '/' || path[2] == '\0');
+}
+
 /* Whether a path can mean only what it says, as most do: no dots, no empty parts, no accents. */
 static bool is_plain(const char *path) {
-	if (!is_ascii(path))
+	if (!is_ascii(path) || is_windows(path))
 		return false;
 	for (const char *left = path + (path[0] == '/');; left++) {
 		size_t len = strcspn(left, "/");
@@ -250,8 +270,7 @@ static void search_elsewhere(struct search *search, const char *path) {
 		try_twins(search, likely, path);
 	if (search->fit < 2 && several)
 		try_from_roots(search, path);
-	/* A link that is meant itself leads nowhere. */
-	if (search->fit < 2 && several && !(search->flags & ST_LOCATE_LINK))
+	if (search->fit < 2 && several)
 		try_real(search, path);
 }
 
@@ -264,6 +283,13 @@ static const char *find(struct st_call *call, const char *path, unsigned flags,
 	try_path(&search, path);
 	if (search.fit < 2)
 		search_elsewhere(&search, path);
+	if (search.fit < 2 && is_windows(path)) {
+		st_buf_release(&search.path);
+		st_fail(err, STET_E_INVALID,
+		        "%s is a path of Windows, which this system does not have. Give a path below %s.",
+		        st_shown(path), st_shown(call->sessions[0]->ws->root.path));
+		return NULL;
+	}
 	/* Whoever is left explains why not. */
 	struct stet_session *likely = path[0] == '/' ? innermost(call, path) : NULL;
 	call->session = search.session ? search.session : likely ? likely : call->sessions[0];

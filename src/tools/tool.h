@@ -89,6 +89,8 @@ struct st_tool {
 	 * Clients get it in short, tests and people in full.
 	 */
 	const char *output_schema;
+	/** What clients get instead of it in short; NULL for that. */
+	const char *listed_schema;
 	unsigned hints;
 	enum st_group group;
 	enum st_listed listed;
@@ -158,6 +160,8 @@ struct st_call {
 	size_t block_bytes;
 	/** More than a message about a failure, or NULL: a refusal, near misses. */
 	yyjson_mut_val *failure;
+	/** The structuredContent is {"content"}, the blocks of the answer, and nothing else. */
+	bool mirrors;
 };
 
 /**

@@ -49,21 +49,24 @@ static int make(void *context, struct st_str old, struct st_buf *new, struct ste
 
 static void render(struct st_call *call, const struct writing *writing,
                    const struct stet_answer *answer) {
+	struct st_buf *out = st_call_below(call);
 	st_json_add(call->doc, call->result, "created", yyjson_mut_bool(call->doc, answer->created));
 	st_json_add_size(call->doc, call->result, "size", writing->content.len);
+	if (st_call_is_parsed(call))
+		st_buf_addf(&call->text, "Successfully wrote to %s", st_arg_str(call, "path").ptr);
 	if (answer->noop) {
 		st_json_add_text(call->doc, call->result, "note",
 		                 ST_STR("File already exists with identical content"));
-		st_buf_adds(&call->text, "File already exists with identical content\n");
-	} else {
-		st_buf_addf(&call->text, "%s file %s\n", answer->created ? "Created" : "Wrote",
+		st_buf_adds(out, "File already exists with identical content\n");
+	} else if (!st_call_is_parsed(call)) {
+		st_buf_addf(out, "%s file %s\n", answer->created ? "Created" : "Wrote",
 		            st_shown(writing->path));
 	}
 	if (!answer->noop && writing->note.len > 0) {
 		st_json_add_text(call->doc, call->result, "note", st_buf_str(&writing->note));
-		st_buf_add(&call->text, st_buf_str(&writing->note));
+		st_buf_add(out, st_buf_str(&writing->note));
 	}
-	st_buf_addf(&call->text, "fileHash: %s\n", answer->hash);
+	st_buf_addf(out, "fileHash: %s\n", answer->hash);
 	st_render_merged(call, answer);
 }
 

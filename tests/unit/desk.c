@@ -230,7 +230,8 @@ static void a_relative_path_may_climb_from_one_workspace_into_another(void **sta
 	assert_true(dir_has(office->dir, "two/new.txt"));
 	assert_int_equal(call(office, "list_directory", "{'path': '../two/sub'}"), 0);
 	dir_write(office->dir, "three/a.txt", "three\n");
-	assert_int_equal(call(office, "read_file", "{'path': '../two/../three/a.txt'}"), STET_E_OUTSIDE);
+	assert_int_equal(call(office, "read_file", "{'path': '../two/../three/a.txt'}"),
+	                 STET_E_OUTSIDE);
 }
 
 static void a_link_may_lead_from_one_workspace_into_another(void **state) {
@@ -243,12 +244,20 @@ static void a_link_may_lead_from_one_workspace_into_another(void **state) {
 	assert_int_equal(call(office, "read_file", "{'path': 'link'}"), 0);
 	assert_string_equal(data(office, "path"), dir_at(office->dir, "two/b.txt"));
 	assert_int_equal(call(office, "read_file", "{'path': '@/one/dir/c.txt'}"), 0);
-	assert_int_equal(call(office, "edit_file", "{'path': 'link', 'oldText': 'two', 'newText': '2'}"),
-	                 0);
+	assert_int_equal(
+		call(office, "edit_file", "{'path': 'link', 'oldText': 'two', 'newText': '2'}"), 0);
 	assert_string_equal(dir_read(office->dir, "two/b.txt"), "2\n");
 	assert_int_equal(call(office, "read_file", "{'path': 'out'}"), STET_E_OUTSIDE);
 	assert_int_equal(call(office, "write_file", "{'path': 'dangling', 'content': 'x'}"),
 	                 STET_E_OUTSIDE);
+	/* Through a link, a file of the other workspace is moved. */
+	dir_write(office->dir, "two/sub/d.txt", "d\n");
+	assert_int_equal(
+		call(office, "move_file", "{'source': 'dir/d.txt', 'destination': '@/one/d.txt'}"), 0);
+	assert_string_equal(dir_read(office->dir, "one/d.txt"), "d\n");
+	assert_int_equal(call(office, "move_file", "{'source': 'd.txt', 'destination': 'dir/d.txt'}"),
+	                 0);
+	assert_string_equal(dir_read(office->dir, "two/sub/d.txt"), "d\n");
 	/* The link itself is deleted and moved, not what it leads to. */
 	assert_int_equal(call(office, "delete_file", "{'path': 'link'}"), 0);
 	assert_true(dir_has(office->dir, "two/b.txt"));
@@ -270,16 +279,18 @@ static void files_move_between_workspaces_and_stay_read(void **state) {
 	assert_false(dir_has(office->dir, "one/a.txt"));
 	assert_int_equal(call(office, "write_file", "{'path': '@/two/a.txt', 'content': 'new'}"), 0);
 	/* What was not read is not read there either. */
-	assert_int_equal(call(office, "move_file", "{'source': '@/two/b.txt', 'destination': '@/one/b'}"),
-	                 0);
-	assert_int_equal(call(office, "write_file", "{'path': 'b', 'content': 'new'}"), STET_E_CONFLICT);
+	assert_int_equal(
+		call(office, "move_file", "{'source': '@/two/b.txt', 'destination': '@/one/b'}"), 0);
+	assert_int_equal(call(office, "write_file", "{'path': 'b', 'content': 'new'}"),
+	                 STET_E_CONFLICT);
 	assert_int_equal(
 		call(office, "move_file", "{'source': '@/one/b', 'destination': '../two/both.txt'}"),
 		STET_E_EXISTS);
-	assert_int_equal(call(office, "move_file", "{'source': '@/two/sub', 'destination': '@/one/sub'}"),
-	                 0);
+	assert_int_equal(
+		call(office, "move_file", "{'source': '@/two/sub', 'destination': '@/one/sub'}"), 0);
 	assert_true(dir_has(office->dir, "one/sub/c.txt"));
-	assert_int_equal(call(office, "move_file", "{'source': 'both.txt', 'destination': 'c.txt'}"), 0);
+	assert_int_equal(call(office, "move_file", "{'source': 'both.txt', 'destination': 'c.txt'}"),
+	                 0);
 	assert_true(dir_has(office->dir, "one/c.txt"));
 	assert_int_equal(
 		call(office, "move_file", "{'source': 'c.txt', 'destination': '@/two/.git/config'}"),

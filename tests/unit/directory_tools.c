@@ -385,6 +385,48 @@ static void programs_get_matches_as_absolute_paths(void **state) {
 	assert_string_equal(said(0), "No matches found");
 }
 
+/* Whatever programs split or compare is as the reference server has it. */
+static void programs_get_the_texts_they_know(void **state) {
+	struct desk *desk = *state;
+	st_auto(st_buf) roots = ST_BUF_INIT;
+	dir_write(desk->dir, "a.txt", "a\n");
+	dir_write(desk->dir, "d/b.txt", "b");
+	assert_int_equal(symlink("a.txt", dir_at(desk->dir, "l")), 0);
+	set_structured(desk);
+	call(desk, "list_directory", "{'path': '.'}");
+	assert_string_equal(said(0), "[FILE] a.txt\n[DIR] d\n[FILE] l");
+	call(desk, "list_directory_with_sizes", "{'path': 'd'}");
+	assert_string_equal(said(0),
+	                    "[FILE] b.txt                                 1 B\n\n"
+	                    "Total: 1 files, 0 directories\nCombined size: 1 B");
+	st_buf_addf(&roots, "Allowed directories:\n%s", desk->dir->path);
+	call(desk, "list_allowed_directories", "{}");
+	assert_string_equal(said(0), st_buf_cstr(&roots));
+	call(desk, "read_multiple_files", "{'paths': ['a.txt', 'none', 'd/b.txt']}");
+	assert_string_equal(said(0),
+	                    "a.txt:\na\n\n\n---\nnone: Error - There is no file \"none\". Check "
+	                    "the path.\n---\nd/b.txt:\nb\n");
+	call(desk, "write_file", "{'path': 'new.txt', 'content': 'x'}");
+	assert_string_equal(said(0), "Successfully wrote to new.txt");
+	expect_part("remark", "fileHash: ");
+	call(desk, "create_directory", "{'path': 'x/y'}");
+	assert_string_equal(said(0), "Successfully created directory x/y");
+	call(desk, "move_file", "{'source': 'new.txt', 'destination': 'old.txt'}");
+	assert_string_equal(said(0), "Successfully moved new.txt to old.txt");
+}
+
+static void a_path_of_windows_is_no_name(void **state) {
+	struct desk *desk = *state;
+	static const char *const paths[] = {"C:\\\\Users\\\\a.txt", "c:/a.txt", "D:"};
+	for (size_t i = 0; i < COUNT(paths); i++) {
+		refuse(desk, STET_E_INVALID, "write_file", "{'path': '%s', 'content': ''}", paths[i]);
+		expect_text("is a path of Windows");
+	}
+	/* One that is there is itself. */
+	dir_write(desk->dir, "c:/a.txt", "a\n");
+	call(desk, "read_file", "{'path': 'c:/a.txt'}");
+}
+
 static void programs_are_told_what_is_a_file(void **state) {
 	struct desk *desk = *state;
 	make_project(desk);
@@ -834,6 +876,8 @@ int main(void) {
 		desk_claim(programs_get_a_tree_as_json),
 		desk_claim(a_large_tree_is_json_all_the_same),
 		desk_claim(programs_get_matches_as_absolute_paths),
+		desk_claim(programs_get_the_texts_they_know),
+		desk_claim(a_path_of_windows_is_no_name),
 		desk_claim(programs_are_told_what_is_a_file),
 		desk_claim(a_search_does_not_follow_links),
 		desk_claim(directories_are_made_with_those_above),

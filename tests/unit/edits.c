@@ -43,7 +43,7 @@ static void all_or_nothing(void **state) {
 	assert_int_equal(results[0].replaced, (size_t)0x5A5A5A5A5A5A5A5A);
 	assert_int_equal(failure.edit, 2);
 	assert_int_equal(failure.nearest.list[0].kinds, ST_FOLD_CASE);
-	assert_non_null(strstr(error.message, "Edit 2 of 3: oldText is not in the file."));
+	assert_non_null(strstr(error.message, "Edit 2 of 3: oldText not found in the file."));
 	assert_non_null(strstr(error.message, "upper and lower case"));
 }
 

@@ -233,7 +233,7 @@ static void nothing_is_replaced_by_a_move(void **state) {
 	dir_write(desk->dir, "dir/x", "x");
 	assert_int_equal(symlink("missing", dir_at(desk->dir, "dangling")), 0);
 	refuse(desk, STET_E_EXISTS, "move_file", "{'source': 'a', 'destination': 'b'}");
-	expect_text("already exists; choose another name");
+	expect_text("Destination already exists: \"b\". Choose another name");
 	refuse(desk, STET_E_EXISTS, "move_file", "{'source': 'a', 'destination': 'dir'}");
 	expect_text("name the new file in it");
 	refuse(desk, STET_E_EXISTS, "move_file", "{'source': 'a', 'destination': 'dir/'}");
