@@ -2,7 +2,8 @@
  * stet mcp against a program that only echoes and against the reference
  * filesystem server, over pipes, without a client library in between.
  *
- *     bench-mcp [DIR]   DIR: what tools/npm prints; without it the reference is left out
+ *     bench-mcp [DIR [STET]]   DIR: what tools/npm prints; without it the reference is left out
+ *                              STET: the program of another version, to be compared with
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -38,12 +39,23 @@ struct server {
 	int turn;
 };
 
-static char self[PATH_MAX], stet[PATH_MAX], node[PATH_MAX], script[PATH_MAX];
+static char self[PATH_MAX], stet[PATH_MAX], node[PATH_MAX], script[PATH_MAX], other[PATH_MAX];
 static struct server echo = {.argv = {self, "--echo", NULL}};
 static struct server durable = {.argv = {stet, "mcp", ".", NULL}, .read = "read_file"};
 static struct server relaxed = {.argv = {stet, "mcp", "--durability", "relaxed", ".", NULL},
                                 .read = "read_file"};
 static struct server reference = {.argv = {node, script, ".", NULL}, .read = "read_text_file"};
+static struct server other_durable = {.argv = {other, "mcp", ".", NULL}, .read = "read_file"};
+static struct server other_relaxed = {.argv = {other, "mcp", "--durability", "relaxed", ".", NULL},
+                                      .read = "read_file"};
+
+static bool has_reference(void) {
+	return node[0] != '\0';
+}
+
+static bool has_other(void) {
+	return other[0] != '\0';
+}
 
 /* ---- the program that only echoes ---- */
 
@@ -241,11 +253,13 @@ static void place(const struct placing *placing) {
 	put_on(0, placing->client);
 	put_on(echo.pid, placing->server);
 	put_on(durable.pid, placing->server);
+	if (has_other())
+		put_on(other_durable.pid, placing->server);
 }
 
 static void release(void) {
-	const pid_t all[] = {0, echo.pid, durable.pid};
-	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+	const pid_t all[] = {0, echo.pid, durable.pid, other_durable.pid};
+	for (size_t i = 0; i < (has_other() ? 4 : 3); i++)
 		bench_check(sched_setaffinity(all[i], sizeof allowed, &allowed) == 0, "sched_setaffinity");
 }
 
@@ -288,10 +302,12 @@ static void read_whole(void *context) {
 		add_call(&call, server->read, name, offset);
 		const char *answer = ask(server, st_buf_str(&call));
 		check_answer(answer);
-		const char *next = strstr(answer, "\"nextOffset\":");
+		static const char more[] = "Continue with offset ";
+		const char *next = strstr(answer, more);
 		if (!next)
 			return;
-		snprintf(offset, sizeof offset, ",\"offset\":%ld", strtol(next + 13, NULL, 10));
+		snprintf(offset, sizeof offset, ",\"offset\":%ld",
+		         strtol(next + sizeof more - 1, NULL, 10));
 	}
 }
 
@@ -376,10 +392,6 @@ static void set_edited(struct server *server) {
 
 /* ---- tables ---- */
 
-static bool has_reference(void) {
-	return node[0] != '\0';
-}
-
 static void bench_spawn(void) {
 	const struct bench_case cases[] = {
 		{.name = "echo", .run = spawn_and_greet, .context = &echo},
@@ -403,6 +415,27 @@ static void print_memory(const char *what, const struct server *server, const ch
 	fclose(file);
 }
 
+#define OTHER .name = "stet mcp, the other version"
+
+/* How long the answer to a read, or to an edit, is. */
+static void print_bytes(const char *what, struct server *server, bool edits) {
+	st_auto(st_buf) call = ST_BUF_INIT;
+	if (edits)
+		edit_once(server);
+	else
+		read_once(server);
+	printf("  %-42s %10zu bytes\n", what, strlen(server->line));
+}
+
+static void bench_bytes(const char *title, struct server *own, struct server *others, bool edits) {
+	printf("%s: bytes per answer\n", title);
+	print_bytes("stet mcp", own, edits);
+	if (has_other())
+		print_bytes("stet mcp, the other version", others, edits);
+	if (has_reference())
+		print_bytes("reference server", &reference, edits);
+}
+
 static void bench_memory(void) {
 	puts("resident after that");
 	print_memory("echo", &echo, "");
@@ -413,16 +446,21 @@ static void bench_memory(void) {
 
 static void bench_placed(const char *what, void (*run)(void *context),
                          const struct placing *placing, size_t rounds) {
-	const struct bench_case cases[] = {
+	struct bench_case cases[4] = {
 		{.name = "echo: read the file, send as much", .run = run, .context = &echo},
 		{.name = "stet mcp", .run = run, .context = &durable, .target = placing->target},
-		{.name = "reference server", .run = run, .context = &reference},
 	};
+	size_t count = 2;
+	if (has_other())
+		cases[count++] = (struct bench_case){OTHER, .run = run, .context = &other_durable};
+	/* The reference server has threads that want more than one. */
+	if (has_reference() && placing->client != placing->server)
+		cases[count++] =
+			(struct bench_case){.name = "reference server", .run = run, .context = &reference};
 	char title[100];
 	snprintf(title, sizeof title, "%s, %s", what, placing->name);
 	place(placing);
-	/* The reference server has threads that want more than one. */
-	bench_run(title, cases, has_reference() && placing->client != placing->server ? 3 : 2, rounds);
+	bench_run(title, cases, count, rounds);
 	release();
 }
 
@@ -449,10 +487,13 @@ static void bench_synced(const char *title) {
 		{.name = "stet mcp", .run = edit_once, .context = &durable, .target = 1.5},
 		{.name = "echo: and an fsync of the directory", .run = edit_durable},
 		{.name = "write, fsync, rename, without asking", .run = sync_once},
+		{OTHER, .run = edit_once, .context = &other_durable},
 	};
 	set_edited(&durable);
 	set_edited(&echo);
-	run_edits(title, cases, 4, 301);
+	if (has_other())
+		set_edited(&other_durable);
+	run_edits(title, cases, has_other() ? 5 : 4, 301);
 }
 
 static void bench_edit(const char *title, double target) {
@@ -466,22 +507,26 @@ static void bench_edit(const char *title, double target) {
 	const struct bench_case bare[] = {
 		{.name = "echo: read, change, write, rename", .run = edit_bare},
 		{.name = "stet mcp --durability relaxed", .run = edit_once, .context = &relaxed},
+		{OTHER, .run = edit_once, .context = &other_relaxed},
 	};
 	set_edited(&relaxed);
 	set_edited(&echo);
+	if (has_other())
+		set_edited(&other_relaxed);
 	if (has_reference()) {
 		set_edited(&reference);
 		run_edits(title, peers, 2, 201);
 	}
-	run_edits(title, bare, 2, 201);
+	run_edits(title, bare, has_other() ? 3 : 2, 201);
+	bench_bytes(title, &relaxed, &other_relaxed, true);
 	bench_synced(title);
 }
 
 /* Who syncs works in another directory from now on, as if it had never been in this one. */
 static void go_to(const char *dir) {
-	struct server *const servers[] = {&echo, &durable};
+	struct server *const servers[] = {&echo, &durable, &other_durable};
 	bench_check(chdir(dir) == 0, dir);
-	for (size_t i = 0; i < 2; i++) {
+	for (size_t i = 0; i < (has_other() ? 3 : 2); i++) {
 		stop(servers[i]);
 		start(servers[i]);
 		greet(servers[i]);
@@ -496,7 +541,7 @@ static void go_to(const char *dir) {
 static void bench_journal(void) {
 	static const char make[] =
 		"{ PATH=$PATH:/usr/sbin:/sbin; dd if=/dev/zero of=disk bs=1M count=256 conv=fsync && "
-	    "mkfs.ext4 -q -F -E nodiscard disk &&"
+		"mkfs.ext4 -q -F -E nodiscard disk &&"
 		" mkdir journal && mount -o loop disk journal; } 2>/dev/null";
 	if (system(make) != 0) {
 		puts("ext4 with a journal: that takes root, loop devices and e2fsprogs");
@@ -572,12 +617,18 @@ static void each(void (*run)(struct server *server)) {
 	run(&relaxed);
 	if (has_reference())
 		run(&reference);
+	if (has_other()) {
+		run(&other_durable);
+		run(&other_relaxed);
+	}
 }
 
 int main(int argc, char **argv) {
 	if (argc > 1 && strcmp(argv[1], "--echo") == 0)
 		return run_echo();
 	find_programs(argc > 1 ? argv[1] : NULL);
+	if (argc > 2)
+		bench_check(realpath(argv[2], other) != NULL, argv[2]);
 	find_cores();
 	signal(SIGPIPE, SIG_IGN);
 	bench_enter();
@@ -589,10 +640,11 @@ int main(int argc, char **argv) {
 	bench_memory();
 	set_file(4096);
 	bench_read("read 4 KB", read_once, 1.5, 501);
+	bench_bytes("read 4 KB", &durable, &other_durable, false);
 	bench_read("100 reads of 4 KB, sent at once", read_many, 0, 21);
 	bench_edit("edit in 4 KB", 0.25);
 	set_file(100000);
-	bench_read("read 100 KB", read_once, 1.5, 201);
+	bench_read("the first page of 100 KB", read_once, 1.5, 201);
 	bench_edit("edit in 100 KB", 0.15);
 	bench_journal();
 	bench_whole();

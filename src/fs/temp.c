@@ -29,7 +29,7 @@ static int name_digest(const char *target, char hex[ST_TEMP_TARGET + 1], struct 
 
 /* A mark behind what there is of a name, and the ending; it holds for this ending alone. */
 static bool add_mark(char *name, size_t size, const char *ending) {
-	char mark[ST_MARK + 1], text[ST_TEMP_NAME];
+	char mark[ST_MARK + 1], text[ST_TEMP_NAME + sizeof PART];
 	snprintf(text, sizeof text, "%s%s", name, ending);
 	if (st_user_mark(st_str(text), mark, NULL) < 0)
 		return false;

@@ -22,7 +22,8 @@ static bool has_room(struct list *list) {
 }
 
 static void add_line(struct list *list, const char *word, const char *path) {
-	st_buf_addf(list->text, "%s ", word);
+	st_buf_adds(list->text, word);
+	st_buf_addc(list->text, ' ');
 	st_quote_name(list->text, st_str(path));
 	st_buf_addc(list->text, '\n');
 }

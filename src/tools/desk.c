@@ -189,6 +189,15 @@ static void label(struct stet_session *session, struct st_str client, unsigned n
 	         client.ptr, number);
 }
 
+/* The same of a client that says who it is, as most calls say again. */
+static void relabel(struct stet_session *session, struct st_str client, unsigned number) {
+	struct st_str now = st_str(session->label);
+	bool same = st_str_starts(now, client) &&
+	            st_str_starts(st_str_slice(now, client.len, now.len), ST_STR(" #"));
+	if (client.len > 0 && !same)
+		label(session, client, number);
+}
+
 /* Its name is what others read in "session NAME wrote the current version". */
 int st_agent_open_session(const struct stet_agent *agent, struct stet_workspace *ws,
                           struct stet_session **out, struct stet_error *err) {
@@ -475,8 +484,8 @@ int st_agent_enter(struct st_call *call, struct stet_error *err) {
 		call->sessions = call->agent->sessions;
 	}
 	call->session_count = call->agent->desk->count;
-	for (size_t i = 0; i < call->session_count && call->watch && call->watch->client.len > 0; i++)
-		label(call->sessions[i], call->watch->client, call->agent->number);
+	for (size_t i = 0; i < call->session_count && call->watch; i++)
+		relabel(call->sessions[i], call->watch->client, call->agent->number);
 	call->session = call->sessions[0];
 	return 0;
 }

@@ -174,7 +174,9 @@ static void add_facts(struct st_call *call, const struct st_view *view, const st
 		st_buf_addf(out, ": %zu %s", page->total, st_plural(page->total, "line", "lines"));
 	else
 		st_buf_addf(out, ": lines %zu-%zu of %zu", page->first, page->last, page->total);
-	st_buf_addf(out, ", fileHash %s.", hash);
+	st_buf_adds(out, ", fileHash ");
+	st_buf_adds(out, hash);
+	st_buf_adds(out, ".");
 	if (has_more(page))
 		st_buf_addf(out, " Continue with offset %zu", next_offset(page));
 	if (page->open)
@@ -241,7 +243,8 @@ int st_read_page(struct st_call *call, const struct st_reading *what, yyjson_mut
 	see(seen, &page);
 	char hash[ST_HASH_SHORT + 1];
 	st_hash_hex(&view->hash, hash, ST_HASH_SHORT);
-	render(call, data, view, &page, hash);
+	if (call->structured)
+		render(call, data, view, &page, hash);
 	add_facts(call, view, &page, hash);
 	return 0;
 }
