@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/array.h"
+
 void st_braces_release(struct st_braces *braces) {
 	for (size_t i = 0; i < braces->count; i++)
 		st_buf_release(&braces->list[i]);
@@ -130,14 +132,8 @@ static int push(struct st_braces *braces, struct st_str before, struct st_str mi
 		return st_fail(err, STET_E_INVALID,
 		               "A pattern stands for more than %d alternatives. Use several patterns.",
 		               ST_BRACES_MAX);
-	if (braces->count == braces->cap) {
-		size_t cap = braces->cap ? braces->cap * 2 : 16;
-		void *grown = realloc(braces->list, cap * sizeof *braces->list);
-		if (!grown)
-			return st_fail_nomem(err);
-		braces->list = grown;
-		braces->cap = cap;
-	}
+	if (!st_array_room(&braces->list, braces->count, sizeof *braces->list))
+		return st_fail_nomem(err);
 	struct st_buf *text = &braces->list[braces->count++];
 	*text = (struct st_buf)ST_BUF_INIT;
 	st_buf_add(text, before);

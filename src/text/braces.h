@@ -13,7 +13,7 @@ enum { ST_BRACES_MAX = 1000 };
 
 struct st_braces {
 	struct st_buf *list;
-	size_t count, cap;
+	size_t count;
 };
 
 void st_braces_release(struct st_braces *braces);
