@@ -1,11 +1,14 @@
 #include "lib/bench.h"
 
 #include <ftw.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+enum { CASES_MAX = 16 };
 
 static double now_us(void) {
 	struct timespec now;
@@ -45,17 +48,28 @@ static void print_line(const struct bench_case *one, double time, double floor) 
 	putchar('\n');
 }
 
+/* Each case follows each other one as often: one that runs twice in a row, or behind a sync, has it easier or harder. */
+static void shuffle(size_t *order, size_t count) {
+	static uint64_t random = 1;
+	for (size_t i = 0; i < count; i++) {
+		random = random * 6364136223846793005u + 1442695040888963407u;
+		size_t k = (size_t)(random >> 33) % (i + 1);
+		order[i] = order[k];
+		order[k] = i;
+	}
+}
+
 void bench_run(const char *title, const struct bench_case *cases, size_t count, size_t rounds) {
+	bench_check(count <= CASES_MAX, "too many cases");
 	double *times = calloc(count * rounds, sizeof *times);
 	bench_check(times != NULL, "out of memory");
 	for (size_t i = 0; i < count; i++)
 		time_one(&cases[i]);
 	for (size_t round = 0; round < rounds; round++) {
-		/* There and back: what a case leaves behind, such as dirty pages, is not always the same one's to bear. */
-		for (size_t turn = 0; turn < count; turn++) {
-			size_t i = round % 2 ? count - 1 - turn : turn;
-			times[i * rounds + round] = time_one(&cases[i]);
-		}
+		size_t order[CASES_MAX];
+		shuffle(order, count);
+		for (size_t turn = 0; turn < count; turn++)
+			times[order[turn] * rounds + round] = time_one(&cases[order[turn]]);
 	}
 	printf("%s\n", title);
 	double floor = median(times, rounds);
