@@ -1,5 +1,7 @@
 #include "base/cancel.h"
 
+#include "base/clock.h"
+
 static _Thread_local struct st_cancel *waiting;
 
 struct st_cancel *st_cancel_set(struct st_cancel *cancel) {
@@ -10,17 +12,42 @@ struct st_cancel *st_cancel_set(struct st_cancel *cancel) {
 
 static bool is_over(struct st_cancel *cancel, size_t work) {
 	cancel->work += work;
-	if (!cancel->over && cancel->work >= ST_CANCEL_STEP) {
+	if (cancel->work >= ST_CANCEL_STEP) {
 		cancel->longest = cancel->work > cancel->longest ? cancel->work : cancel->longest;
 		cancel->work = 0;
 		cancel->asked++;
-		cancel->over = cancel->cancelled(cancel);
+		cancel->over |= cancel->cancelled(cancel);
 	}
-	return cancel->over;
+	return cancel->over && cancel->held == 0;
 }
 
 int st_cancel_check(size_t work, struct stet_error *err) {
 	if (!waiting || !is_over(waiting, work))
 		return 0;
 	return st_fail(err, STET_E_CANCELLED, "The call was cancelled.");
+}
+
+void st_cancel_hold(void) {
+	if (waiting)
+		waiting->held++;
+}
+
+void st_cancel_release(void) {
+	if (waiting)
+		waiting->held--;
+}
+
+void st_cancel_tell(size_t work) {
+	st_cancel_hold();
+	(void)!st_cancel_check(work, NULL);
+	st_cancel_release();
+}
+
+int st_cancel_look(struct stet_error *err) {
+	return st_cancel_check(ST_CANCEL_STEP, err);
+}
+
+int st_cancel_sleep(int64_t ms, struct stet_error *err) {
+	st_sleep_ms(ms);
+	return st_cancel_look(err);
 }

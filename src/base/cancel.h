@@ -16,6 +16,8 @@
 #ifndef STET_BASE_CANCEL_H
 #define STET_BASE_CANCEL_H
 
+#include <stdint.h>
+
 #include "base/error.h"
 
 /** After how much work it is asked: bytes looked at, which takes a millisecond or two. */
@@ -23,7 +25,7 @@
 
 /** The call that a thread works for. Embed it. */
 struct st_cancel {
-	/** Whether the client waits no more; called on the thread that works. */
+	/** Whether the client waits no more; called on the thread that works, also after it said yes. */
 	bool (*cancelled)(struct st_cancel *cancel);
 	/** How much was done since it was asked, and whether it ever said yes. */
 	size_t work;
@@ -31,6 +33,8 @@ struct st_cancel {
 	/** How often it was asked, and the most that was done between two times. */
 	size_t asked;
 	size_t longest;
+	/** How often st_cancel_hold() was called without a release. */
+	size_t held;
 };
 
 /** Set the call that this thread works for, NULL for none. @return The one before. */
@@ -38,5 +42,22 @@ struct st_cancel *st_cancel_set(struct st_cancel *cancel);
 
 /** Tell of work done. 0, or STET_E_CANCELLED with a sentence, from then on always. */
 [[nodiscard]] int st_cancel_check(size_t work, struct stet_error *err);
+
+/** The same before a step that is not to be made for nobody: the one who waits is asked at once. */
+[[nodiscard]] int st_cancel_look(struct stet_error *err);
+
+/**
+ * What follows must not be left half done: the one who waits is asked as
+ * before, and may do other things meanwhile, but nothing is cancelled until
+ * st_cancel_release(). Each hold needs its release.
+ */
+void st_cancel_hold(void);
+void st_cancel_release(void);
+
+/** Tell of work that goes on whoever waits: the one who waits is asked, nothing is cancelled. */
+void st_cancel_tell(size_t work);
+
+/** Sleep for some milliseconds, a few of them at most, and look. 0 or STET_E_CANCELLED. */
+[[nodiscard]] int st_cancel_sleep(int64_t ms, struct stet_error *err);
 
 #endif
