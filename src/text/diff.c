@@ -1,11 +1,15 @@
 #include "text/diff.h"
 
+#include "base/cancel.h"
 #include "text/myers.h"
 
 #include <stdint.h>
 
 /* Lines of both texts together. */
 enum { MAX_LINES = 1 << 30 };
+
+/* After how many lines somebody looks for a cancellation. */
+enum { STEP = 1 << 12 };
 
 /* What a step may answer for parts of texts. */
 enum { REST_MATTERS = 1 };
@@ -117,17 +121,33 @@ static int reset_classes(struct work *work, size_t total, struct stet_error *err
 	return work->classes && work->slots ? 0 : st_fail_nomem(err);
 }
 
+/* What a line costs besides its bytes: it is looked up in a table that is in no cache. */
+enum { CLASS_WORK = 64 };
+
+static int classify_side(struct work *work, int which, size_t head, size_t tail,
+                         struct stet_error *err) {
+	const struct side *side = &work->sides[which];
+	size_t bytes = 0;
+	for (size_t n = head; n < side->lines->count - tail; n++) {
+		struct st_str line = st_lines_whole(side->lines, n + 1);
+		side->ids[n] = classify(work, line);
+		work->classes[side->ids[n]].counts[which]++;
+		bytes += CLASS_WORK + line.len;
+		if (n % STEP == 0 || line.len > STEP) {
+			if (st_cancel_check(bytes, err) < 0)
+				return STET_E_CANCELLED;
+			bytes = 0;
+		}
+	}
+	return 0;
+}
+
 /* Classify the lines of both texts but for some at the start and at the end. */
 static int classify_all(struct work *work, size_t head, size_t tail, struct stet_error *err) {
 	size_t total = work->sides[0].lines->count + work->sides[1].lines->count - 2 * (head + tail);
 	int code = reset_classes(work, total, err);
-	for (int i = 0; i < 2 && code == 0; i++) {
-		struct side *side = &work->sides[i];
-		for (size_t n = head; n < side->lines->count - tail; n++) {
-			side->ids[n] = classify(work, st_lines_whole(side->lines, n + 1));
-			work->classes[side->ids[n]].counts[i]++;
-		}
-	}
+	for (int i = 0; i < 2 && code == 0; i++)
+		code = classify_side(work, i, head, tail, err);
 	return code;
 }
 
@@ -152,7 +172,8 @@ struct crowd {
  * Many partners means at least about the square root of the number of lines,
  * which leaves braces and blank lines.
  */
-static void count_partners(const struct work *work, int which, unsigned char *partners) {
+static int count_partners(const struct work *work, int which, unsigned char *partners,
+                          struct stet_error *err) {
 	const struct side *side = &work->sides[which];
 	size_t end = side->lines->count - work->tail;
 	size_t many = 1;
@@ -160,9 +181,12 @@ static void count_partners(const struct work *work, int which, unsigned char *pa
 	for (size_t left = side->lines->count; left > 0 && many < 1024; left >>= 2)
 		many <<= 1;
 	for (size_t n = work->head; n < end; n++) {
+		if (n % STEP == 0 && st_cancel_check(CLASS_WORK * STEP, err) < 0)
+			return STET_E_CANCELLED;
 		size_t count = work->classes[side->ids[n]].counts[!which];
 		partners[n] = count == 0 ? NONE : count < many ? FEW : MANY;
 	}
+	return 0;
 }
 
 static struct crowd look(const unsigned char *partners, size_t at, ptrdiff_t step, size_t reach) {
@@ -210,6 +234,9 @@ static void kept_release(struct kept *kept) {
 	free(kept->changed);
 }
 
+/* What a line costs at most, for the lines around it. */
+enum { KEEP_WORK = 512 };
+
 /* Choose the lines to compare; all others are marked as changed already. */
 static int keep(const struct work *work, int which, struct kept *kept, struct stet_error *err) {
 	const struct side *side = &work->sides[which];
@@ -222,8 +249,12 @@ static int keep(const struct work *work, int which, struct kept *kept, struct st
 	if (!partners || !kept->ids || !kept->lines || !kept->changed)
 		return st_fail_nomem(err);
 
-	count_partners(work, which, partners);
+	int code = count_partners(work, which, partners, err);
+	if (code < 0)
+		return code;
 	for (size_t n = first; n < end; n++) {
+		if (n % STEP == 0 && st_cancel_check(KEEP_WORK * STEP, err) < 0)
+			return STET_E_CANCELLED;
 		side->changed[n] =
 			partners[n] == NONE || (partners[n] == MANY && says_little(partners, n, first, end));
 		if (side->changed[n])
@@ -275,25 +306,47 @@ struct run {
 	const struct side *other;
 	size_t start, end;
 	size_t facing;
-	/* Steps left, as sliding to and fro over repeated lines could take long. */
-	size_t *budget;
+	/* Steps left, as sliding to and fro over repeated lines could take long; none once it is cancelled. */
+	size_t budget;
+	/* What was done since the last look for a cancellation. */
+	size_t work;
+	int code;
 };
+
+static void look_up(struct run *run, struct stet_error *err) {
+	enum { LOOK_AFTER = 1 << 16 };
+	if (run->work < LOOK_AFTER || run->code < 0)
+		return;
+	run->code = st_cancel_check(run->work, err);
+	run->work = 0;
+	if (run->code < 0)
+		run->budget = 0;
+}
+
+/* What a step costs besides the bytes of its line. */
+enum { SLIDE_WORK = 16 };
 
 static bool faces_change(const struct run *run) {
 	return run->facing > 0 && run->other->changed[run->facing - 1];
 }
 
-static bool are_equal(const struct side *side, size_t a, size_t b) {
-	return st_str_eq(st_lines_whole(side->lines, a + 1), st_lines_whole(side->lines, b + 1));
+/* Whether two lines are equal, and there is a step left to slide over them. */
+static bool can_slide(struct run *run, size_t a, size_t b) {
+	struct st_str line = st_lines_whole(run->side->lines, a + 1);
+	if (run->budget == 0 || !st_str_eq(line, st_lines_whole(run->side->lines, b + 1)))
+		return false;
+	run->budget--;
+	run->work += line.len + SLIDE_WORK;
+	look_up(run, NULL);
+	return true;
 }
 
 /* Move up by a line; a run that it meets becomes part of it. */
 static bool slide_up(struct run *run) {
 	bool *changed = run->side->changed;
 
-	if (run->start == 0 || *run->budget == 0 || !are_equal(run->side, run->start - 1, run->end - 1))
+	if (run->start == 0 || !can_slide(run, run->start - 1, run->end - 1))
 		return false;
-	--*run->budget;
 	changed[--run->start] = true;
 	changed[--run->end] = false;
 	while (run->start > 0 && changed[run->start - 1])
@@ -314,10 +367,8 @@ static void face_next(struct run *run) {
 static bool slide_down(struct run *run) {
 	bool *changed = run->side->changed;
 
-	if (run->end == run->side->lines->count || *run->budget == 0 ||
-	    !are_equal(run->side, run->start, run->end))
+	if (run->end == run->side->lines->count || !can_slide(run, run->start, run->end))
 		return false;
-	--*run->budget;
 	changed[run->start++] = false;
 	changed[run->end++] = true;
 	while (changed[run->end])
@@ -362,12 +413,11 @@ static size_t last_change(const struct side *side) {
 	return at ? (size_t)(at - side->changed) + 1 : 0;
 }
 
-/* Whether there was nothing to settle. */
-static bool settle(struct work *work, int which) {
+/* 1 if there was nothing to settle, 0, or a failure. */
+static int settle(struct work *work, int which, struct stet_error *err) {
 	struct side *side = &work->sides[which];
 	const struct side *other = &work->sides[!which];
 	const size_t steps = 16 * (side->lines->count + 1);
-	size_t budget = steps;
 	size_t first = first_change(work), last = last_change(side);
 	struct run run = {
 		.side = side,
@@ -375,21 +425,23 @@ static bool settle(struct work *work, int which) {
 		.start = first,
 		.end = first,
 		.facing = first,
-		.budget = &budget,
+		.budget = steps,
 	};
 
 	while (other->changed[run.facing])
 		run.facing++;
-	for (;;) {
+	for (; run.code == 0; run.work += SLIDE_WORK) {
 		while (side->changed[run.end])
 			run.end++;
 		if (run.end > run.start)
 			settle_run(&run);
 		if (run.end >= last)
-			return budget == steps;
+			return run.code < 0 ? st_cancel_check(0, err) : run.budget == steps;
 		run.start = ++run.end;
 		face_next(&run);
+		look_up(&run, err);
 	}
+	return st_cancel_check(0, err);
 }
 
 static size_t run_end(const bool *changed, size_t start) {
@@ -399,34 +451,41 @@ static size_t run_end(const bool *changed, size_t start) {
 }
 
 /* Read the hunks off the marks; `hunks` may be NULL to count them only. */
-static size_t collect(const struct work *work, struct st_hunk *hunks) {
+static int collect(const struct work *work, struct st_hunk *hunks, size_t *count,
+                   struct stet_error *err) {
 	const struct side *old = &work->sides[0], *new = &work->sides[1];
-	size_t old_last = last_change(old), new_last = last_change(new), count = 0;
+	size_t old_last = last_change(old), new_last = last_change(new), steps = 0;
 
+	*count = 0;
 	for (size_t x = first_change(work), y = x; x < old_last || y < new_last; x++, y++) {
 		size_t x_end = run_end(old->changed, x), y_end = run_end(new->changed, y);
 		if (x_end > x || y_end > y) {
 			if (hunks)
-				hunks[count] = (struct st_hunk){x, x_end - x, y, y_end - y};
-			count++;
+				hunks[*count] = (struct st_hunk){x, x_end - x, y, y_end - y};
+			++*count;
 		}
 		x = x_end;
 		y = y_end;
+		if (++steps % STEP == 0 && st_cancel_check(SLIDE_WORK * STEP, err) < 0)
+			return STET_E_CANCELLED;
 	}
-	return count;
+	return 0;
 }
 
 static int add_hunks(struct st_diff *diff, const struct work *work, struct stet_error *err) {
-	size_t count = collect(work, NULL);
+	size_t count;
+	int code = collect(work, NULL, &count, err);
+	if (code < 0)
+		return code;
 	diff->hunks = malloc((count + 1) * sizeof *diff->hunks);
 	if (!diff->hunks)
 		return st_fail_nomem(err);
-	diff->count = collect(work, diff->hunks);
-	for (size_t i = 0; i < count; i++) {
+	code = collect(work, diff->hunks, &diff->count, err);
+	for (size_t i = 0; i < diff->count && code == 0; i++) {
 		diff->removed += diff->hunks[i].old_count;
 		diff->added += diff->hunks[i].new_count;
 	}
-	return 0;
+	return code;
 }
 
 /*
@@ -457,10 +516,12 @@ static int find_hunks(struct st_diff *diff, size_t head, size_t tail, bool parts
 		code = mark(&work, parts, err);
 	if (code != 0)
 		return code;
-	bool settled = settle(&work, 0);
-	settled = settle(&work, 1) && settled;
+	int settled = settle(&work, 0, err);
+	int other = settled < 0 ? settled : settle(&work, 1, err);
+	if (other < 0)
+		return other;
 	/* It could slide further in the whole texts. */
-	if (parts && !settled)
+	if (parts && !(settled && other))
 		return REST_MATTERS;
 	return add_hunks(diff, &work, err);
 }
@@ -518,6 +579,11 @@ static int start(struct st_diff *diff, struct st_str old, struct st_str new, boo
 	if (code < 0)
 		return code;
 	struct st_diff_middle middle = st_diff_middle(old, new);
+	code = st_cancel_check(old.len + new.len, err);
+	if (code < 0) {
+		st_diff_release(diff);
+		return code;
+	}
 	size_t head = line_at(&diff->old, middle.start);
 	size_t tail = diff->old.count - line_at(&diff->old, middle.old_end);
 	code = st_lines_init_near(&diff->new, new, &diff->old, head, tail, err);

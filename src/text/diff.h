@@ -49,7 +49,7 @@ struct st_diff_middle {
 
 struct st_diff_middle st_diff_middle(struct st_str old, struct st_str new);
 
-/** Compare two texts. Returns 0, STET_E_TOO_BIG or STET_E_NOMEM; on failure nothing is kept. */
+/** Compare two texts. Returns 0, STET_E_TOO_BIG, STET_E_NOMEM or STET_E_CANCELLED; on failure nothing is kept. */
 [[nodiscard]] int st_diff_init(struct st_diff *diff, struct st_str old, struct st_str new,
                                struct stet_error *err);
 

@@ -1,5 +1,7 @@
 #include "text/lines.h"
 
+#include "base/cancel.h"
+
 #include <stdint.h>
 
 /* Sixteen bytes at a time: line numbers in a big file must not cost more than finding the text. */
@@ -168,6 +170,13 @@ static size_t line_end(struct st_str text, size_t at, size_t lf) {
 	return end < lf && text.ptr[end] == '\n' ? lf : end;
 }
 
+/* After how many lines somebody looks for a cancellation, and the work that a line is besides its bytes. */
+enum { STEP = 1 << 14, LINE_WORK = 16 };
+
+static int look(size_t count, struct stet_error *err) {
+	return count % STEP == 0 ? st_cancel_check(LINE_WORK * STEP, err) : 0;
+}
+
 /* Index the lines, so many endings at most; a lone CR ends one only if `lone` says to look for it. */
 static int index_lines(struct st_lines *lines, struct st_str text, size_t ends, bool lone,
                        struct stet_error *err) {
@@ -177,6 +186,10 @@ static int index_lines(struct st_lines *lines, struct st_str text, size_t ends, 
 
 	size_t count = 0, lf = 0;
 	for (size_t at = 0; at < text.len;) {
+		if (look(count, err) < 0) {
+			free(starts);
+			return STET_E_CANCELLED;
+		}
 		starts[count++] = at;
 		/* The next LF stays good for all lone CRs before it, else a file of those costs its square. */
 		if (lf <= at || count == 1)
@@ -209,6 +222,10 @@ int st_lines_init_near(struct st_lines *lines, struct st_str text, const struct 
 	size_t count = head;
 	memcpy(starts, known->starts, head * sizeof *starts);
 	for (size_t at = known->starts[head]; at < end;) {
+		if (look(count, err) < 0) {
+			free(starts);
+			return STET_E_CANCELLED;
+		}
 		starts[count++] = at;
 		at = st_lf_next(text, at);
 	}

@@ -48,7 +48,7 @@ struct st_lines {
 	size_t count;
 };
 
-/** Index a text. Returns 0 or STET_E_NOMEM. */
+/** Index a text. Returns 0, STET_E_NOMEM or STET_E_CANCELLED. */
 [[nodiscard]] int st_lines_init(struct st_lines *lines, struct st_str text, struct stet_error *err);
 /** As st_lines_init(), but a CR is an ordinary byte and only LF ends a line, as for diff and git. */
 [[nodiscard]] int st_lines_init_lf(struct st_lines *lines, struct st_str text,

@@ -1,5 +1,7 @@
 #include "text/merge.h"
 
+#include "base/cancel.h"
+
 /* How far the sweep has come through the hunks of one side. */
 struct side {
 	struct st_diff diff;
@@ -68,14 +70,20 @@ static struct st_str text_of(const struct side *side, struct st_merge_lines line
 	return st_lines_range(&side->diff.new, lines.start + 1, lines.start + lines.count);
 }
 
+/* What a region costs besides its bytes. */
+enum { REGION_WORK = 64 };
+
 /*
  * Go through both sides' changes at once. Foreign hunks are noted as agent's
  * lines and disk's lines for now.
  */
-static void sweep(struct side *agent, struct side *disk, struct st_merge_result *result) {
+static int sweep(struct side *agent, struct side *disk, struct st_merge_result *result,
+                 struct stet_error *err) {
 	struct region region;
 
 	while (next_region(agent, disk, &region)) {
+		if (st_cancel_check(REGION_WORK + text_of(agent, region.agent).len, err) < 0)
+			return STET_E_CANCELLED;
 		if (!region.by_disk)
 			continue;
 		if (!region.by_agent)
@@ -85,11 +93,12 @@ static void sweep(struct side *agent, struct side *disk, struct st_merge_result 
 			result->overlaps[result->overlap_count++] =
 				(struct st_merge_overlap){region.base, region.agent, region.disk};
 	}
+	return 0;
 }
 
 /* Put the foreign hunks into the agent's text, and make them say where they are now. */
-static void build(const struct side *agent, const struct side *disk, struct st_merge_result *result,
-                  struct st_buf *out) {
+static int build(const struct side *agent, const struct side *disk, struct st_merge_result *result,
+                 struct st_buf *out, struct stet_error *err) {
 	size_t done = 0, merged = 0;
 
 	for (size_t i = 0; i < result->foreign_count; i++) {
@@ -101,9 +110,12 @@ static void build(const struct side *agent, const struct side *disk, struct st_m
 		done = hunk->old_start + hunk->old_count;
 		hunk->new_start = merged + kept.count;
 		merged = hunk->new_start + hunk->new_count;
+		if (st_cancel_check(REGION_WORK + text_of(agent, kept).len, err) < 0)
+			return STET_E_CANCELLED;
 	}
 	struct st_merge_lines rest = {done, agent->diff.new.count - done};
 	st_buf_add(out, text_of(agent, rest));
+	return out->failed ? st_fail_nomem(err) : 0;
 }
 
 static int fail_overlap(const struct st_merge_result *result, struct stet_error *err) {
@@ -149,14 +161,15 @@ int st_merge(struct st_str base, struct st_str agent_text, struct st_str disk_te
 	if (code < 0)
 		return code;
 
-	sweep(&agent, &disk, result);
-	if (result->overlap_count) {
+	code = sweep(&agent, &disk, result, err);
+	if (code == 0 && result->overlap_count) {
 		result->foreign_count = 0;
 		return fail_overlap(result, err);
 	}
-	build(&agent, &disk, result, &next);
-	if (next.failed)
-		return st_fail_nomem(err);
+	if (code == 0)
+		code = build(&agent, &disk, result, &next, err);
+	if (code < 0)
+		return code;
 	st_buf_move(out, &next);
 	return 0;
 }

@@ -51,7 +51,8 @@ void st_merge_result_release(struct st_merge_result *result);
  * @disk    What somebody else made of it.
  * @out     Receives the merged text in place of what it held; as it was on failure.
  * @result  Receives foreign hunks or overlaps, to be released.
- * @return  0, STET_E_CONFLICT (see result), STET_E_TOO_BIG (2^30 lines), STET_E_NOMEM.
+ * @return  0, STET_E_CONFLICT (see result), STET_E_TOO_BIG (2^30 lines), STET_E_NOMEM,
+ *          STET_E_CANCELLED.
  */
 [[nodiscard]] int st_merge(struct st_str base, struct st_str agent, struct st_str disk,
                            struct st_buf *out, struct st_merge_result *result,

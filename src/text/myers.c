@@ -1,6 +1,7 @@
 #include "text/myers.h"
 
 #include "base/auto.h"
+#include "base/cancel.h"
 
 #include <assert.h>
 
@@ -45,8 +46,29 @@ struct search {
 	const struct st_myers_side *a, *b;
 	struct front forward, backward;
 	int32_t cost_limit;
+	/* None once it is cancelled. */
 	int64_t budget;
+	/* The budget at the last look for a cancellation. */
+	int64_t looked;
+	int code;
+	struct stet_error *err;
 };
+
+/* The work of a step, and of an item that is looked at without one. */
+enum { STEP_WORK = 8, ITEM_WORK = 2 };
+
+static bool is_cancelled(struct search *search, size_t work) {
+	search->code = st_cancel_check(work, search->err);
+	if (search->code < 0)
+		search->budget = 0;
+	search->looked = search->budget;
+	return search->code < 0;
+}
+
+static bool goes_on(struct search *search) {
+	int64_t steps = search->looked - search->budget;
+	return search->budget > 0 && !is_cancelled(search, STEP_WORK * (size_t)steps);
+}
 
 static int32_t *cell(const struct front *front, int32_t diagonal) {
 	return &front->cells[diagonal - front->base];
@@ -186,7 +208,7 @@ static bool split(struct search *search, const struct box *box, struct point *at
 
 	place(&search->forward, search->cost_limit, box->left, box->top);
 	place(&search->backward, search->cost_limit, box->right, box->bottom);
-	for (int32_t cost = 1; search->budget > 0; cost++) {
+	for (int32_t cost = 1; goes_on(search); cost++) {
 		if (advance(search, box, odd, at) || retreat(search, box, odd, at))
 			return true;
 		if (cost == search->cost_limit) {
@@ -207,7 +229,10 @@ static void solve(struct search *search, struct box box) {
 
 	for (;;) {
 		struct point at;
+		size_t before = (size_t)size(&box);
 		trim(search, &box);
+		if (is_cancelled(search, ITEM_WORK * (before - (size_t)size(&box))))
+			return;
 		if (box.left == box.right || box.top == box.bottom || !split(search, &box, &at)) {
 			mark(search, &box);
 			if (depth == 0)
@@ -251,7 +276,9 @@ int st_myers(const struct st_myers_side *a, const struct st_myers_side *b, struc
 		.backward = {.cells = memory + cells, .unreached = INT32_MAX},
 		.cost_limit = limit,
 		.budget = BUDGET,
+		.looked = BUDGET,
+		.err = err,
 	};
 	solve(&search, (struct box){0, (int32_t)a->count, 0, (int32_t)b->count});
-	return 0;
+	return search.code;
 }

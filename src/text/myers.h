@@ -24,8 +24,8 @@ struct st_myers_side {
 
 /**
  * Mark the items that are not common to both sequences. What stays unmarked
- * reads the same on both sides. At most 2^30 items together. Returns 0 or
- * STET_E_NOMEM.
+ * reads the same on both sides. At most 2^30 items together. Returns 0,
+ * STET_E_NOMEM or STET_E_CANCELLED.
  */
 [[nodiscard]] int st_myers(const struct st_myers_side *a, const struct st_myers_side *b,
                            struct stet_error *err);

@@ -63,7 +63,7 @@ void st_diff_report_release(struct st_diff_report *report);
  * @opts       Names, context and bound.
  * @out        Receives the diff in place of what it held; as it was on failure.
  * @report     Receives the numbers, to be released; zeroed on failure; may be NULL.
- * @return     0, STET_E_TOO_BIG (2^30 lines), STET_E_NOMEM.
+ * @return     0, STET_E_TOO_BIG (2^30 lines), STET_E_NOMEM, STET_E_CANCELLED.
  */
 [[nodiscard]] int st_diff_unified(struct st_str old, struct st_str new,
                                   const struct st_diff_opts *opts, struct st_buf *out,
