@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <sys/file.h>
 
+#include "base/cancel.h"
 #include "base/clock.h"
 #include "fs/displaced.h"
 #include "fs/in_place.h"
@@ -447,12 +448,17 @@ static int replace(struct st_job *job, struct stet_error *err) {
 	if (job->shared)
 		st_close_at(&job->fd);
 	code = st_job_lock(job, err);
+	if (code == 0)
+		code = st_cancel_look(err);
+	/* From here on it is done, or put back, whoever waits. */
+	st_cancel_hold();
 	if (code == 0) {
 		sweep(job);
 		code = arm(job, err);
 	}
 	if (code == 0)
 		code = swap(job, err);
+	st_cancel_release();
 	if (code != 0)
 		st_temp_release(&job->temp);
 	st_job_unlock(job);
@@ -466,8 +472,8 @@ static int replace(struct st_job *job, struct stet_error *err) {
 /* Neither a rename with care nor a second name: an empty file of ours takes the name first. */
 static int take_name(struct st_job *job) {
 	int dirfd = job->place.dirfd;
-	st_autofd fd = st_retry(openat(dirfd, job->place.name,
-	                               O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+	st_autofd fd = st_retry(
+		openat(dirfd, job->place.name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
 	if (fd < 0)
 		return -1;
 	job->done->unproven = st_trust_name(fd);
@@ -513,6 +519,8 @@ static int create(struct st_job *job, struct stet_error *err) {
 	if (code < 0)
 		return code;
 	code = st_job_lock(job, err);
+	if (code == 0)
+		code = st_cancel_look(err);
 	if (code == 0) {
 		sweep(job);
 		code = name_new(job, err);
@@ -581,6 +589,8 @@ static int try_until_done(struct st_job *job, struct stet_error *err) {
 	job->deadline_ms = st_now_ms() + ST_JOB_WAIT_MS;
 	for (int i = 0; i < ST_JOB_TRIES_MAX; i++) {
 		job->done->noop = false;
+		if (st_cancel_look(err) < 0)
+			return STET_E_CANCELLED;
 		int code = job->commit->expected ? try_replace(job, err) : try_create(job, err);
 		if (code != ST_JOB_AGAIN)
 			return code;

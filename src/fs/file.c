@@ -3,6 +3,7 @@
 #include <limits.h>
 #include <stdio.h>
 
+#include "base/cancel.h"
 #include "base/clock.h"
 #include "base/words.h"
 #include "fs/lease.h"
@@ -68,7 +69,8 @@ int st_file_open(const struct st_place *place, struct stet_error *err) {
 			return fd;
 		if (errno != EAGAIN)
 			break;
-		st_sleep_ms(2);
+		if (st_cancel_sleep(2, err) < 0)
+			return STET_E_CANCELLED;
 	}
 	switch (errno) {
 	case ENOENT:
@@ -130,24 +132,30 @@ static ssize_t read_at(int fd, char *to, size_t len, off_t at) {
 	return st_retry(pread(fd, to, len, at));
 }
 
-static int read_all(int fd, const char *path, size_t size, size_t max, struct st_buf *bytes,
-                    struct stet_error *err) {
+/* How much is read between two looks for a cancellation. */
+enum { PIECE = 4 << 20 };
+
+/* watched: it may be cancelled. */
+static int read_all(int fd, const char *path, size_t size, size_t max, bool watched,
+                    struct st_buf *bytes, struct stet_error *err) {
 	st_buf_clear(bytes);
-	off_t at = 0;
 	/* One byte more than expected shows the end of the file without another round. */
-	for (size_t want = size + 1;; want = 65536) {
-		if (!st_buf_reserve(bytes, want))
+	for (size_t left = size + 1;;) {
+		if (!st_buf_reserve(bytes, left))
 			return st_fail_nomem(err);
-		ssize_t got = read_at(fd, bytes->ptr + bytes->len, want, at);
+		size_t want = left < PIECE ? left : PIECE;
+		ssize_t got = read_at(fd, bytes->ptr + bytes->len, want, (off_t)bytes->len);
 		if (got < 0)
 			return st_fail_errno(err, errno, "Cannot read %s", st_shown(path));
 		st_buf_truncate(bytes, bytes->len + (size_t)got);
-		at += got;
 		if ((size_t)got < want && (got == 0 || bytes->len == size))
 			return 0;
 		if (bytes->len > max)
 			return st_fail(err, STET_E_TOO_BIG, "%s has more than %zu bytes, which is the limit.",
 			               st_shown(path), max);
+		if (watched && st_cancel_check((size_t)got, err) < 0)
+			return STET_E_CANCELLED;
+		left = left > (size_t)got ? left - (size_t)got : 65536;
 	}
 }
 
@@ -161,7 +169,7 @@ static void fill_stat(struct st_file *file, const struct stat *st, const struct 
 
 /* looked: what the file was before it was opened; NULL if nobody looked yet. */
 static int read_version(int fd, const char *path, size_t max, const struct stat *looked,
-                        struct st_file *file, struct stet_error *err) {
+                        bool watched, struct st_file *file, struct stet_error *err) {
 	for (int i = 0; i < READ_TRIES; i++) {
 		struct stat before, after;
 		if (looked && i == 0)
@@ -172,7 +180,7 @@ static int read_version(int fd, const char *path, size_t max, const struct stat 
 		if (code < 0)
 			return code;
 		struct st_stamp stamp = st_stamp_take(fd, &before);
-		code = read_all(fd, path, (size_t)before.st_size, max, &file->bytes, err);
+		code = read_all(fd, path, (size_t)before.st_size, max, watched, &file->bytes, err);
 		if (code < 0)
 			return code;
 		if (st_retry(fstat(fd, &after)) < 0)
@@ -188,24 +196,24 @@ static int read_version(int fd, const char *path, size_t max, const struct stat 
 }
 
 /* known may be NULL. */
-static int hash_version(const struct st_known *known, struct st_file *file,
+static int hash_version(const struct st_known *known, bool watched, struct st_file *file,
                         struct stet_error *err) {
 	struct st_str bytes = st_buf_str(&file->bytes);
 	if (!known || !st_str_eq(bytes, known->bytes))
-		return st_hash_of(bytes, &file->hash, err);
+		return (watched ? st_hash_watched : st_hash_of)(bytes, &file->hash, err);
 	file->hash = known->hash;
 	return 0;
 }
 
 int st_file_fetch(int fd, const char *path, size_t max, struct st_file *file,
                   struct stet_error *err) {
-	return read_version(fd, path, max, NULL, file, err);
+	return read_version(fd, path, max, NULL, false, file, err);
 }
 
 int st_file_read(int fd, const char *path, size_t max, struct st_file *file,
                  struct stet_error *err) {
-	int code = read_version(fd, path, max, NULL, file, err);
-	return code < 0 ? code : hash_version(NULL, file, err);
+	int code = read_version(fd, path, max, NULL, false, file, err);
+	return code < 0 ? code : hash_version(NULL, false, file, err);
 }
 
 /* In pieces that stay in the cache: they are compared, and not needed any more. */
@@ -240,12 +248,12 @@ bool st_file_is(int fd, struct st_str bytes, struct st_file *file) {
 	return true;
 }
 
-int st_pwrite_all(int fd, struct st_str bytes) {
-	for (size_t at = 0; at < bytes.len;) {
-		ssize_t put = st_retry(pwrite(fd, bytes.ptr + at, bytes.len - at, (off_t)at));
+int st_pwrite_all(int fd, off_t at, struct st_str bytes) {
+	for (size_t done = 0; done < bytes.len;) {
+		ssize_t put = st_retry(pwrite(fd, bytes.ptr + done, bytes.len - done, at + (off_t)done));
 		if (put < 0)
 			return -1;
-		at += (size_t)put;
+		done += (size_t)put;
 	}
 	return 0;
 }
@@ -270,10 +278,14 @@ static int open_plainly(const struct st_root *root, struct st_str path, struct s
 	return result;
 }
 
+/* To hold the file, and to be cancelled if nobody waits any more. */
+enum load_flags { HOLD = 1, WATCHED = 2 };
+
 static int load(const struct st_root *root, struct st_str path, size_t max,
-                const struct st_known *known, bool hold, struct st_place *place,
+                const struct st_known *known, unsigned flags, struct st_place *place,
                 struct st_file *file, struct stet_error *err) {
 	struct stat looked;
+	bool watched = flags & WATCHED;
 	int code = 0;
 	st_autofd fd = open_plainly(root, path, place, &looked);
 	bool plain = fd >= 0;
@@ -286,13 +298,14 @@ static int load(const struct st_root *root, struct st_str path, size_t max,
 	                               ST_TRUST_NONE;
 	if (shared)
 		st_file_freshen(fd);
-	else if (hold && plain && looked.st_size <= HOLD_MAX &&
+	else if (flags & HOLD && plain && looked.st_size <= HOLD_MAX &&
 	         st_lease_take(fd, F_RDLCK) == ST_LEASE_HELD)
 		file->held = fd;
 	if (code >= 0)
-		code = read_version(fd, place->path, max, plain && !shared ? &looked : NULL, file, err);
+		code = read_version(fd, place->path, max, plain && !shared ? &looked : NULL, watched, file,
+		                    err);
 	if (code == 0)
-		code = hash_version(known, file, err);
+		code = hash_version(known, watched, file, err);
 	if (file->held >= 0)
 		fd = -1;
 	if (code < 0)
@@ -303,16 +316,16 @@ static int load(const struct st_root *root, struct st_str path, size_t max,
 int st_file_load_known(const struct st_root *root, struct st_str path, size_t max,
                        const struct st_known *known, struct st_place *place, struct st_file *file,
                        struct stet_error *err) {
-	return load(root, path, max, known, false, place, file, err);
+	return load(root, path, max, known, WATCHED, place, file, err);
 }
 
 int st_file_load_held(const struct st_root *root, struct st_str path, size_t max,
                       const struct st_known *known, struct st_place *place, struct st_file *file,
                       struct stet_error *err) {
-	return load(root, path, max, known, true, place, file, err);
+	return load(root, path, max, known, HOLD | WATCHED, place, file, err);
 }
 
 int st_file_load(const struct st_root *root, struct st_str path, size_t max, struct st_place *place,
                  struct st_file *file, struct stet_error *err) {
-	return st_file_load_known(root, path, max, NULL, place, file, err);
+	return load(root, path, max, NULL, 0, place, file, err);
 }

@@ -93,8 +93,8 @@ bool st_file_holds(int fd, off_t at, struct st_str bytes);
  */
 bool st_file_is(int fd, struct st_str bytes, struct st_file *file);
 
-/** Write all bytes from the start of an open file. 0, or -1 with errno. */
-[[nodiscard]] int st_pwrite_all(int fd, struct st_str bytes);
+/** Write all bytes to a place of an open file. 0, or -1 with errno. */
+[[nodiscard]] int st_pwrite_all(int fd, off_t at, struct st_str bytes);
 
 /**
  * Locate, open and read.
@@ -113,7 +113,11 @@ struct st_known {
 	struct st_hash hash;
 };
 
-/** As st_file_load(), of a file that is likely to hold these bytes. */
+/**
+ * As st_file_load(), of a file that is likely to hold these bytes; NULL if
+ * nothing is known. For a call that may be cancelled meanwhile (base/cancel.h):
+ * also STET_E_CANCELLED.
+ */
 [[nodiscard]] int st_file_load_known(const struct st_root *root, struct st_str path, size_t max,
                                      const struct st_known *known, struct st_place *place,
                                      struct st_file *file, struct stet_error *err);

@@ -5,6 +5,7 @@
 #include <openssl/evp.h>
 #include <pthread.h>
 
+#include "base/cancel.h"
 #include "base/hex.h"
 #include "base/plural.h"
 #include "base/words.h"
@@ -87,6 +88,20 @@ int stet_text_hash(const char *text, size_t len, char hex[65], struct stet_error
 	if (code == 0)
 		st_hash_hex(&hash, hex, ST_HASH_HEX);
 	return code;
+}
+
+int st_hash_watched(struct st_str bytes, struct st_hash *hash, struct stet_error *err) {
+	EVP_MD_CTX *context = thread_context();
+	if (!context || !EVP_DigestInit_ex2(context, digest, NULL))
+		return st_fail_nomem(err);
+	for (size_t at = 0; at < bytes.len; at += ST_CANCEL_STEP) {
+		size_t len = bytes.len - at < ST_CANCEL_STEP ? bytes.len - at : ST_CANCEL_STEP;
+		if (!EVP_DigestUpdate(context, bytes.ptr + at, len))
+			return st_fail_nomem(err);
+		if (st_cancel_check(len, err) < 0)
+			return STET_E_CANCELLED;
+	}
+	return EVP_DigestFinal_ex(context, hash->bytes, NULL) ? 0 : st_fail_nomem(err);
 }
 
 int st_hash_file(int fd, uint64_t max, struct st_hash *hash, struct stet_error *err) {

@@ -21,6 +21,10 @@ struct st_hash {
 /** Hash some bytes. Returns 0 or STET_E_NOMEM. Thread-safe. */
 [[nodiscard]] int st_hash_of(struct st_str bytes, struct st_hash *hash, struct stet_error *err);
 
+/** The same for a call that may be cancelled meanwhile (base/cancel.h): also STET_E_CANCELLED. */
+[[nodiscard]] int st_hash_watched(struct st_str bytes, struct st_hash *hash,
+                                  struct stet_error *err);
+
 /** HMAC-SHA-256 of some bytes. Returns 0 or STET_E_NOMEM. Thread-safe. */
 [[nodiscard]] int st_hash_keyed(struct st_str key, struct st_str bytes, struct st_hash *hash,
                                 struct stet_error *err);

@@ -118,7 +118,7 @@ int st_hashing_end(struct st_hashing *hashing, struct st_hash *hash, struct stet
 	if (!hashing->known && hashing->hasher)
 		hashing->known = take(hashing);
 	if (!hashing->known) {
-		int code = st_hash_of(hashing->bytes, &hashing->hash, err);
+		int code = st_hash_watched(hashing->bytes, &hashing->hash, err);
 		if (code < 0)
 			return code;
 		hashing->known = true;

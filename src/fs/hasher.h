@@ -65,7 +65,7 @@ struct st_hashing {
 /** Begin; bytes are borrowed until st_hashing_release(). */
 void st_hashing_begin(struct st_hashing *hashing, struct st_hasher *hasher, struct st_str bytes);
 
-/** The hash; may be asked for again. Returns 0 or STET_E_NOMEM. */
+/** The hash; may be asked for again. Returns 0, STET_E_NOMEM or STET_E_CANCELLED. */
 [[nodiscard]] int st_hashing_end(struct st_hashing *hashing, struct st_hash *hash,
                                  struct stet_error *err);
 

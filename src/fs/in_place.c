@@ -1,5 +1,6 @@
 #include "fs/in_place.h"
 
+#include "base/cancel.h"
 #include "base/clock.h"
 #include "fs/keep.h"
 #include "fs/lease.h"
@@ -7,7 +8,7 @@
 
 /* In the place of so many; what others append behind them stays. */
 static int put_bytes(int fd, struct st_str bytes, size_t before) {
-	if (st_pwrite_all(fd, bytes) < 0)
+	if (st_pwrite_all(fd, 0, bytes) < 0)
 		return -1;
 	return bytes.len < before ? st_retry(ftruncate(fd, (off_t)bytes.len)) : 0;
 }
@@ -88,7 +89,8 @@ static int lease_for_writing(struct st_job *job, struct stet_error *err) {
 			return 0;
 		if (st_now_ms() >= job->deadline_ms)
 			break;
-		st_sleep_ms(1);
+		if (st_cancel_sleep(1, err) < 0)
+			return STET_E_CANCELLED;
 	}
 	st_autofd reader = st_retry(
 		openat(job->place.dirfd, job->place.name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
@@ -130,8 +132,13 @@ int st_in_place(struct st_job *job, struct stet_error *err) {
 	/* Waiting for the lease took its time: what was opened may no longer have the name. */
 	if ((code == 0 || code == STET_E_CONFLICT) && !st_job_is_named(job, &job->done->current.stamp))
 		code = ST_JOB_AGAIN;
-	else if (code == 0 && !finished)
+	if (code == 0 && !finished)
+		code = st_cancel_look(err);
+	/* From here on it is written, whoever waits. */
+	st_cancel_hold();
+	if (code == 0 && !finished)
 		code = rewrite(job, err);
+	st_cancel_release();
 	st_job_unlock(job);
 	return code;
 }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <sys/file.h>
 
+#include "base/cancel.h"
 #include "base/clock.h"
 #include "fs/lease.h"
 #include "fs/sys.h"
@@ -27,8 +28,8 @@ int st_job_busy(const struct st_job *job, const char *what, struct stet_error *e
 int st_job_wait(struct st_job *job, const char *what, struct stet_error *err) {
 	if (st_now_ms() >= job->deadline_ms)
 		return st_job_busy(job, what, err);
-	st_sleep_ms(1);
-	return ST_JOB_AGAIN;
+	int code = st_cancel_sleep(1, err);
+	return code < 0 ? code : ST_JOB_AGAIN;
 }
 
 int st_job_lock(struct st_job *job, struct stet_error *err) {
@@ -36,8 +37,9 @@ int st_job_lock(struct st_job *job, struct stet_error *err) {
 		/* No locks here: the exchange is verified all the same. */
 		if (errno != EWOULDBLOCK)
 			return 0;
-		if (st_job_wait(job, "other writers keep its directory busy", err) < 0)
-			return STET_E_BUSY;
+		int code = st_job_wait(job, "other writers keep its directory busy", err);
+		if (code < 0)
+			return code;
 	}
 	job->locked = true;
 	return 0;
@@ -97,17 +99,11 @@ int st_job_lease(struct st_job *job, struct stet_error *err) {
 	return 0;
 }
 
-bool st_job_has_expected_bytes(const struct st_job *job) {
-	struct st_hash hash;
-	return st_hash_file(job->fd, job->stamp.size, &hash, NULL) == 0 &&
-	       st_hash_eq(&hash, job->commit->expected);
-}
-
 /* As it is below a filesystem that is not trusted; -1 if it is no regular file. */
 static int open_anew(const struct st_job *job, const char *name) {
 	struct stat st;
-	st_autofd fd = st_retry(openat(job->place.dirfd, name,
-	                               O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+	st_autofd fd = st_retry(
+		openat(job->place.dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
 	if (fd < 0 || st_retry(fstat(fd, &st)) < 0 || !S_ISREG(st.st_mode))
 		return -1;
 	st_file_freshen(fd);
@@ -146,7 +142,8 @@ bool st_job_is_verified(struct st_job *job, const char *name) {
 	struct st_stamp now = st_job_stamp_at(job, name);
 	if (!st_stamp_eq_content(&now, &job->stamp))
 		return false;
-	return job->leased ? st_lease_holds(job->fd, F_RDLCK) : st_job_has_expected_bytes(job);
+	st_auto(st_file) file = ST_FILE_INIT;
+	return job->leased ? st_lease_holds(job->fd, F_RDLCK) : st_file_is(job->fd, job->old, &file);
 }
 
 /* Where a rename cannot promise that, a second name can. */
@@ -185,15 +182,17 @@ int st_job_compare(struct st_job *job, bool *finished, struct stet_error *err) {
 	struct st_file *file = &job->done->current;
 	bool given = is_given(job);
 	int code = given ? 0 : st_file_fetch(job->fd, job->place.path, st_job_max(job), file, err);
-	if (code < 0)
-		return code;
 	if (!given)
 		job->old = st_buf_str(&file->bytes);
+	if (code == 0)
+		code = st_cancel_check(job->old.len, err);
+	if (code < 0)
+		return code;
 	*finished = true;
 	if (st_str_eq(job->old, commit->bytes))
 		return noop(job, file, err);
 	if (!given) {
-		code = st_hash_of(job->old, &file->hash, err);
+		code = st_hash_watched(job->old, &file->hash, err);
 		if (code < 0)
 			return code;
 		if (!commit->expected || !st_hash_eq(&file->hash, commit->expected))

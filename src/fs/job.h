@@ -79,11 +79,8 @@ void st_job_let_go(struct st_job *job);
 /** Open the file. Returns 0, STET_E_CONFLICT if it is gone, or the codes of st_file_open(). */
 [[nodiscard]] int st_job_open(struct st_job *job, struct stet_error *err);
 
-/** Take a read lease on it, if one is to be had. Returns 0 or STET_E_BUSY. */
+/** Take a read lease on it, if one is to be had. Returns 0, STET_E_BUSY or STET_E_CANCELLED. */
 [[nodiscard]] int st_job_lease(struct st_job *job, struct stet_error *err);
-
-/** Whether the file that is open has the bytes that were expected. */
-bool st_job_has_expected_bytes(const struct st_job *job);
 
 /**
  * Whether what a name in the directory leads to is the file that was read,

@@ -73,7 +73,7 @@ static int write_new(int dirfd, char name[NAME_SIZE], struct st_str bytes) {
 	if (fd < 0)
 		return -1;
 	(void)st_retry(flock(fd, LOCK_EX | LOCK_NB));
-	if (st_pwrite_all(fd, bytes) < 0 || st_retry(fsync(fd)) < 0) {
+	if (st_pwrite_all(fd, 0, bytes) < 0 || st_retry(fsync(fd)) < 0) {
 		int errnum = errno;
 		unlinkat(dirfd, name, 0);
 		errno = errnum;

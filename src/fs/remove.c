@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "base/cancel.h"
 #include "base/clock.h"
 #include "fs/displaced.h"
 #include "fs/job.h"
@@ -24,7 +25,9 @@ static int meet(struct st_job *job, struct stet_error *err) {
 	if (code == 0)
 		code = st_job_lease(job, err);
 	if (code == 0)
-		code = st_file_read(job->fd, job->place.path, st_job_max(job), file, err);
+		code = st_file_fetch(job->fd, job->place.path, st_job_max(job), file, err);
+	if (code == 0)
+		code = st_hash_watched(st_buf_str(&file->bytes), &file->hash, err);
 	if (code < 0)
 		return code;
 	job->stamp = file->stamp;
@@ -121,7 +124,12 @@ static int try_remove(struct st_job *job, struct stet_error *err) {
 	if (code == 0)
 		code = st_job_lock(job, err);
 	if (code == 0)
+		code = st_cancel_look(err);
+	/* From here on it is taken away or put back, whoever waits. */
+	st_cancel_hold();
+	if (code == 0)
 		code = take_away(job, err);
+	st_cancel_release();
 	st_job_unlock(job);
 	if (code == 0)
 		finish(job);

@@ -129,7 +129,7 @@ static int write_version(int dirfd, const char *name, struct st_str bytes) {
 		st_retry(openat(dirfd, new, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
 	if (fd < 0)
 		return -1;
-	if (st_pwrite_all(fd, st_buf_str(&copy)) == 0 &&
+	if (st_pwrite_all(fd, 0, st_buf_str(&copy)) == 0 &&
 	    st_retry(renameat(dirfd, new, dirfd, name)) == 0)
 		return 0;
 	int errnum = errno;

@@ -6,6 +6,7 @@
 #include <sys/file.h>
 #include <sys/vfs.h>
 
+#include "base/cancel.h"
 #include "base/clock.h"
 #include "fs/gitindex.h"
 #include "fs/protected.h"
@@ -101,11 +102,13 @@ int st_state_find(const struct st_root *root, const char *name, struct stet_erro
 }
 
 int st_state_lock(int fd, int wait_ms, const char *what, struct stet_error *err) {
-	for (int64_t until = st_now_ms() + wait_ms; st_now_ms() <= until; st_sleep_ms(5)) {
+	for (int64_t until = st_now_ms() + wait_ms; st_now_ms() <= until;) {
 		if (flock(fd, LOCK_EX | LOCK_NB) == 0)
 			return 0;
 		if (errno != EWOULDBLOCK && errno != EINTR)
 			return st_fail_errno(err, errno, "%s cannot be locked", what);
+		if (st_cancel_sleep(5, NULL) < 0)
+			break;
 	}
 	return st_fail(err, STET_E_BUSY, "%s is locked by another process. Try again.", what);
 }

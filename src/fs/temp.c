@@ -6,6 +6,7 @@
 #include <sys/random.h>
 #include <sys/xattr.h>
 
+#include "base/cancel.h"
 #include "fs/dirs.h"
 #include "fs/displaced.h"
 #include "fs/keep.h"
@@ -227,9 +228,24 @@ static int stamp(struct st_temp *temp) {
 	return 0;
 }
 
+/* In pieces, since a large file takes its time and nothing is lost yet if nobody waits for it any more. */
+static int write_pieces(int fd, struct st_str bytes) {
+	enum { PIECE = 4 << 20 };
+	for (size_t at = 0; at < bytes.len; at += PIECE) {
+		size_t end = bytes.len - at < PIECE ? bytes.len : at + PIECE;
+		if (st_pwrite_all(fd, (off_t)at, st_str_slice(bytes, at, end)) < 0)
+			return -1;
+		if (st_cancel_check(end - at, NULL) < 0) {
+			errno = ECANCELED;
+			return -1;
+		}
+	}
+	return 0;
+}
+
 /* 0, 1 or -1 as copy_metadata(). */
 static int fill(struct st_temp *temp, int fd, const struct st_temp_plan *plan) {
-	int failed = st_pwrite_all(fd, plan->bytes);
+	int failed = write_pieces(fd, plan->bytes);
 	/* Only now: writing takes setuid bits and capabilities away. */
 	if (failed == 0 && plan->like >= 0)
 		failed = copy_metadata(plan->like, fd);
@@ -266,6 +282,8 @@ int st_temp_write(struct st_temp *temp, int dirfd, const struct st_temp_plan *pl
 	st_temp_release(temp);
 	if (failed > 0)
 		return 1;
+	if (st_cancel_check(0, err) < 0)
+		return STET_E_CANCELLED;
 	return st_fail_errno(err, errnum, "Cannot write a new version of %s", st_shown(plan->target));
 }
 

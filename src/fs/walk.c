@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/buf.h"
+#include "base/cancel.h"
 #include "base/thread.h"
 #include "fs/below.h"
 #include "fs/sys.h"
@@ -363,7 +364,12 @@ static int push_found(struct worker *worker, struct st_str name, void *mark) {
 	return 0;
 }
 
+/* What an entry costs, in the measure of st_cancel_check(). */
+enum { ENTRY_WORK = 8 << 10 };
+
 static int visit(struct worker *worker, const struct dirent64 *listed) {
+	if (st_cancel_check(ENTRY_WORK, &worker->err) < 0)
+		return STET_E_CANCELLED;
 	const struct st_walk *how = worker->walk->how;
 	void *mark = NULL;
 	struct st_walk_entry entry = {.name = st_str(listed->d_name), .mark = &mark};

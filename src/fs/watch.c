@@ -8,6 +8,7 @@
 #include <sys/random.h>
 #include <sys/timerfd.h>
 
+#include "base/cancel.h"
 #include "base/clock.h"
 #include "fs/sys.h"
 #include "fs/watch_look.h"
@@ -322,6 +323,7 @@ static bool lay_cookie(struct st_watch *watch) {
  * returns; so where no cookie can be laid, an empty queue proves as much.
  */
 static int await_cookie(struct st_watch *watch, int64_t until_ms, struct stet_error *err) {
+	enum { LOOK_MS = 20 };
 	bool laid = lay_cookie(watch);
 	for (;;) {
 		size_t overflows = watch->overflows;
@@ -337,7 +339,9 @@ static int await_cookie(struct st_watch *watch, int64_t until_ms, struct stet_er
 				err, STET_E_BUSY,
 				"The events of what happened before were not all seen in time. Try again.");
 		struct pollfd wait = {.fd = watch->in.fd, .events = POLLIN};
-		(void)poll(&wait, 1, (int)(left < 1000 ? left : 1000));
+		(void)poll(&wait, 1, (int)(left < LOOK_MS ? left : LOOK_MS));
+		if (st_cancel_look(err) < 0)
+			return STET_E_CANCELLED;
 	}
 }
 

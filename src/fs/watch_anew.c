@@ -1,6 +1,7 @@
 #include <limits.h>
 #include <pthread.h>
 
+#include "base/cancel.h"
 #include "fs/sys.h"
 #include "fs/walk.h"
 #include "fs/watch_look.h"
@@ -130,7 +131,10 @@ static int walk_known(struct st_watch *watch) {
 	watch->pass++;
 	st_watch_near_close(watch);
 	st_watch_rules_attach(watch);
+	/* Whoever happens to look meanwhile: events were lost, and the table has to be right for everybody. */
+	st_cancel_hold();
 	int code = st_walk_run(&walk, watch->root->fd, NULL);
+	st_cancel_release();
 	pthread_mutex_destroy(&anew.lock);
 	for (struct batch *one = anew.batches, *next; one; one = next) {
 		next = one->next;
