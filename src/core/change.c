@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "base/cancel.h"
 #include "base/plural.h"
 #include "core/visit.h"
 #include "fs/nearby.h"
@@ -140,24 +141,67 @@ static void follow(struct stet_session *session, struct st_seen *seen, const str
 /* How many of the lines are named, how long each, and how many are looked for at all. */
 enum { LACKING_NAMED = 5, LACKING_CHARS = 80, LACKING_MAX = 200 };
 
-static bool has_line(struct st_str text, struct st_str line) {
-	for (size_t from = 0; from + line.len <= text.len;) {
-		const char *at = memmem(text.ptr + from, text.len - from, line.ptr, line.len);
-		if (!at)
-			return false;
-		size_t start = (size_t)(at - text.ptr), end = start + line.len;
-		if ((start == 0 || text.ptr[start - 1] == '\n') &&
-		    (end == text.len || text.ptr[end] == '\n' || text.ptr[end] == '\r'))
-			return true;
-		from = start + 1;
-	}
-	return false;
+/* What a line costs besides its bytes, in the measure of st_cancel_check(). */
+enum { LINE_WORK = 64 };
+
+/* A line that others added, and whether the new content has it too. */
+struct addition {
+	struct st_str line;
+	bool found;
+};
+
+static int by_text(const void *a, const void *b) {
+	const struct addition *const *one = a, *const *two = b;
+	return st_str_cmp((*one)->line, (*two)->line);
 }
 
 /* Without line end and blanks: a line of these alone is not worth naming. */
 static struct st_str line_body(const struct st_lines *lines, size_t n) {
 	struct st_str body = st_lines_body(lines, n);
 	return st_str_trim(body).len > 0 ? body : st_str("");
+}
+
+/* The first lines that one text has and another one lacked; returns how many. */
+static size_t find_additions(const struct st_diff *diff,
+                             struct addition additions[static LACKING_MAX]) {
+	size_t count = 0, looked = 0;
+	for (size_t i = 0; i < diff->count && looked < LACKING_MAX; i++) {
+		const struct st_hunk *hunk = &diff->hunks[i];
+		for (size_t n = 1; n <= hunk->new_count && looked < LACKING_MAX; n++, looked++) {
+			struct st_str line = line_body(&diff->new, hunk->new_start + n);
+			if (line.len > 0)
+				additions[count++] = (struct addition){line, false};
+		}
+	}
+	return count;
+}
+
+/* Of equal ones, which stand beside each other, any one may have been found. */
+static void spread_found(struct addition *const *sorted, size_t count) {
+	for (size_t i = 1; i < count; i++)
+		sorted[i]->found |= sorted[i - 1]->found && by_text(&sorted[i - 1], &sorted[i]) == 0;
+	for (size_t i = count; i-- > 1;)
+		sorted[i - 1]->found |= sorted[i]->found && by_text(&sorted[i - 1], &sorted[i]) == 0;
+}
+
+/* Mark the additions that a text has as lines of its own, all in one pass over it. */
+static void mark_found(struct addition *additions, size_t count, struct st_str text) {
+	struct addition *sorted[LACKING_MAX];
+	for (size_t i = 0; i < count; i++)
+		sorted[i] = &additions[i];
+	qsort(sorted, count, sizeof *sorted, by_text);
+	for (size_t at = 0, end; at < text.len; at = end) {
+		end = st_line_end(text, at);
+		struct st_str line = st_str_slice(text, at, end);
+		line.len -= st_eol_bytes(st_eol_of(line)).len;
+		const struct addition *wanted = &(struct addition){line, false};
+		struct addition **found = bsearch(&wanted, sorted, count, sizeof *sorted, by_text);
+		if (found)
+			(*found)->found = true;
+		if (st_cancel_check(line.len + LINE_WORK, NULL) < 0)
+			return;
+	}
+	spread_found(sorted, count);
 }
 
 static void name_line(struct st_buf *out, struct st_str line, size_t number) {
@@ -168,16 +212,12 @@ static void name_line(struct st_buf *out, struct st_str line, size_t number) {
 
 /* Name the lines that others added and the new content does not have; returns how many there are. */
 static size_t name_lacking(const struct st_diff *diff, struct st_str content, struct st_buf *out) {
-	size_t lacking = 0, looked = 0;
-	for (size_t i = 0; i < diff->count; i++) {
-		const struct st_hunk *hunk = &diff->hunks[i];
-		for (size_t n = 1; n <= hunk->new_count && looked < LACKING_MAX; n++, looked++) {
-			struct st_str line = line_body(&diff->new, hunk->new_start + n);
-			if (line.len == 0 || has_line(content, line))
-				continue;
-			if (++lacking <= LACKING_NAMED)
-				name_line(out, line, lacking);
-		}
+	struct addition additions[LACKING_MAX];
+	size_t count = find_additions(diff, additions), lacking = 0;
+	mark_found(additions, count, content);
+	for (size_t i = 0; i < count; i++) {
+		if (!additions[i].found && ++lacking <= LACKING_NAMED)
+			name_line(out, additions[i].line, lacking);
 	}
 	if (lacking > LACKING_NAMED)
 		st_buf_addf(out, " and %zu more", lacking - LACKING_NAMED);
@@ -249,7 +289,9 @@ static int show_change(struct stet_session *session, const struct st_change *cha
 		say_lacking(seen, &diff, new, answer);
 	if (code == 0 && answer->message.failed)
 		code = st_fail_nomem(err);
-	/* Last, since only an answer that is complete reaches the caller. */
+	/* Last, since only an answer that is complete and wanted reaches the caller. */
+	if (code == 0)
+		code = st_cancel_look(err);
 	if (code == 0) {
 		follow(session, seen, &diff, file, &report);
 		st_session_led(session, change->path, path);

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/cancel.h"
+#include "base/clock.h"
 #include "core/db_vfs.h"
 #include "fs/sys.h"
 
@@ -22,6 +24,9 @@ struct st_db {
 	/* What SQLite knows it by; empty for a database in memory. */
 	char path[ST_DB_PATH_SIZE];
 	bool damaged;
+	/* How long to wait for others, and since when. */
+	int wait_ms;
+	int64_t since_ms;
 	struct kept kept[STATEMENTS_MAX];
 	size_t kept_count;
 };
@@ -125,6 +130,17 @@ static int open_handle(struct st_db *db, int flags) {
 	return sqlite3_open_v2(db->path, &db->handle, flags | SQLITE_OPEN_NOFOLLOW, vfs);
 }
 
+/* Another process has it: wait a little longer, unless it was long enough or nobody waits for us any more. */
+static int wait_for_others(void *data, int times) {
+	enum { NAP_MAX_MS = 10 };
+	struct st_db *db = data;
+	int64_t now = st_now_ms();
+	if (times == 0)
+		db->since_ms = now;
+	return now - db->since_ms < db->wait_ms &&
+	       st_cancel_sleep(times < NAP_MAX_MS ? times + 1 : NAP_MAX_MS, NULL) == 0;
+}
+
 /* A connection with nothing done yet; NULL with the reason in *code if there is none. */
 static struct st_db *connect(int dirfd, int flags, int wait_ms, int *code, struct stet_error *err) {
 	struct st_db *db = make(dirfd, code, err);
@@ -137,7 +153,8 @@ static struct st_db *connect(int dirfd, int flags, int wait_ms, int *code, struc
 		return NULL;
 	}
 	sqlite3_extended_result_codes(db->handle, 1);
-	sqlite3_busy_timeout(db->handle, wait_ms);
+	db->wait_ms = wait_ms;
+	sqlite3_busy_handler(db->handle, wait_for_others, db);
 	distrust(db->handle);
 	return db;
 }
@@ -194,7 +211,7 @@ int st_db_bound(struct st_db *db, int64_t bytes, struct stet_error *err) {
 }
 
 void st_db_wait(struct st_db *db, int ms) {
-	sqlite3_busy_timeout(db->handle, ms);
+	db->wait_ms = ms;
 }
 
 /* ---- statements ---- */

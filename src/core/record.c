@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <strings.h>
 
+#include "base/cancel.h"
 #include "base/json.h"
 #include "base/quote.h"
 #include "base/utf8.h"
@@ -13,7 +14,8 @@
 #include "core/visit.h"
 #include "stet/state.h"
 
-enum { PATHS_MAX = 1000, DEPTH_MAX = 16 };
+/* MENTION_WORK: what it costs to look whether a path was mentioned before, for each that was. */
+enum { PATHS_MAX = 1000, DEPTH_MAX = 16, MENTION_WORK = 8 };
 
 /* What a tool does to the files it names. */
 enum effect {
@@ -83,6 +85,8 @@ static int mention(struct record *record, struct st_str path, enum effect effect
                    struct stet_error *err) {
 	if (path.len == 0 || path.len > 4096 || memchr(path.ptr, '\0', path.len))
 		return 0;
+	if (st_cancel_check(MENTION_WORK * (record->count + 1), err) < 0)
+		return STET_E_CANCELLED;
 	for (size_t i = 0; i < record->count; i++) {
 		if (st_str_eq(st_str(record->mentions[i].path), path)) {
 			record->mentions[i].effect = effect;
@@ -136,6 +140,9 @@ static int find_in_line(struct record *record, struct st_str line, bool report,
 	return 0;
 }
 
+/* What a line costs besides its bytes. */
+enum { LINE_WORK = 64 };
+
 /* A text that may be a patch, or tell of one. */
 static int find_in_text(struct record *record, struct st_str text, struct stet_error *err) {
 	bool patch = record->effect == LOOKS;
@@ -144,6 +151,8 @@ static int find_in_text(struct record *record, struct st_str text, struct stet_e
 		const char *end = memchr(text.ptr + at, '\n', text.len - at);
 		size_t next = end ? (size_t)(end - text.ptr) : text.len;
 		code = find_in_line(record, st_str_slice(text, at, next), patch, err);
+		if (code == 0)
+			code = st_cancel_check(next - at + LINE_WORK, err);
 		at = next + 1;
 	}
 	return code;
@@ -274,9 +283,10 @@ static int take(struct record *record, const struct mention *mention, struct ste
 	st_auto(st_place) place = ST_PLACE_INIT;
 	st_auto(st_file) file = ST_FILE_INIT;
 	struct stet_error why = {0};
-	int code = st_file_load(&ws->root, st_str(mention->path), ws->max_file, &place, &file, &why);
-	if (code == STET_E_NOMEM)
-		return st_fail_nomem(err);
+	int code = st_file_load_known(&ws->root, st_str(mention->path), ws->max_file, NULL, &place,
+	                              &file, &why);
+	if (code == STET_E_NOMEM || code == STET_E_CANCELLED)
+		return st_fail(err, code, "%s", why.message);
 	if (place.path && st_path_is_protected(place.path, ws->guard.state_dir)) {
 		ignore(record, mention->path, "It belongs to git or to stet itself.");
 	} else if (code == 0) {
@@ -372,6 +382,8 @@ int stet_record(struct stet_session *session, const char *tool, const char *resu
 		*out = NULL;
 	int code =
 		st_json_parse(st_strn(result ? result : "null", result ? len : 4), "The result", &doc, err);
+	if (code == 0)
+		code = st_cancel_check(len, err);
 	if (code == 0)
 		code = take_all(&record, yyjson_doc_get_root(doc), err);
 	if (code == 0 && out)

@@ -105,14 +105,20 @@ int st_repo_json_add(const struct st_repo_view *view, struct st_buf *out, struct
 
 static const char temp_name[] = ST_REPO_JSON ".new";
 
-/* The temporary file, locked: who writes last has looked last. Or -1 with errno. */
-static int open_temp(int dirfd) {
+/*
+ * The temporary file, locked: who writes last has looked last. Another process
+ * has it for a moment, unless it was stopped just then.
+ */
+static int open_temp(int dirfd, struct stet_error *err) {
 	for (;;) {
 		st_autofd fd = st_retry(openat(
 			dirfd, temp_name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600));
 		struct stat own, named;
-		if (fd < 0 || st_retry(flock(fd, LOCK_EX)) < 0 || st_retry(fstat(fd, &own)) < 0)
-			return -1;
+		int code = fd < 0 ? 0 : st_state_lock(fd, WAIT_MS, ST_REPO_JSON, err);
+		if (code < 0)
+			return code;
+		if (fd < 0 || st_retry(fstat(fd, &own)) < 0)
+			return st_fail_errno(err, errno, "%s cannot be written", ST_REPO_JSON);
 		/* Whoever had the lock has renamed it: then this is the file, not the next one. */
 		if (st_retry(fstatat(dirfd, temp_name, &named, AT_SYMLINK_NOFOLLOW)) == 0 &&
 		    named.st_dev == own.st_dev && named.st_ino == own.st_ino) {
@@ -124,7 +130,7 @@ static int open_temp(int dirfd) {
 }
 
 static int replace(int dirfd, int fd, struct st_str text, struct stet_error *err) {
-	if (st_retry(ftruncate(fd, 0)) < 0 || st_pwrite_all(fd, text) < 0 ||
+	if (st_retry(ftruncate(fd, 0)) < 0 || st_pwrite_all(fd, 0, text) < 0 ||
 	    st_retry(fdatasync(fd)) < 0 ||
 	    st_retry(renameat(dirfd, temp_name, dirfd, ST_REPO_JSON)) < 0)
 		return st_fail_errno(err, errno, "%s cannot be written", ST_REPO_JSON);
@@ -135,9 +141,9 @@ static int write_file(struct stet_workspace *ws, struct stet_error *err) {
 	st_autofd dirfd = st_state_open(&ws->root, ws->guard.state_dir, err);
 	if (dirfd < 0)
 		return dirfd;
-	st_autofd fd = open_temp(dirfd);
+	st_autofd fd = open_temp(dirfd, err);
 	if (fd < 0)
-		return st_fail_errno(err, errno, "%s cannot be written", ST_REPO_JSON);
+		return fd;
 	st_auto(st_repo_view) view = {0};
 	st_auto(st_buf) text = ST_BUF_INIT;
 	int code = st_repo_look(ws, NULL, ST_REPO_STORED, &view, err);

@@ -65,9 +65,10 @@ static int visit(void *data, const struct st_walk_entry *entry, struct stet_erro
 		return 0;
 	st_auto(st_place) place = ST_PLACE_INIT;
 	st_auto(st_file) file = ST_FILE_INIT;
-	int code = st_file_load(&ws->root, entry->path, ws->max_file, &place, &file, NULL);
-	if (code == STET_E_NOMEM)
-		return st_fail_nomem(err);
+	struct stet_error why = {0};
+	int code = st_file_load_known(&ws->root, entry->path, ws->max_file, NULL, &place, &file, &why);
+	if (code == STET_E_NOMEM || code == STET_E_CANCELLED)
+		return st_fail(err, code, "%s", why.message);
 	if (code < 0 || !st_hash_eq(&file.hash, &old->hash))
 		return 0;
 	return add_found(search, old, &place, &file, err);
@@ -98,5 +99,5 @@ int st_repo_find_moved(struct stet_workspace *ws, struct st_tracked *lost, size_
 	for (size_t i = 0; i < search.count; i++)
 		free(search.found[i].path);
 	free(search.found);
-	return code == STET_E_NOMEM ? code : stored;
+	return code == STET_E_NOMEM || code == STET_E_CANCELLED ? code : stored;
 }

@@ -59,9 +59,11 @@ static int visit(void *data, const struct st_walk_entry *entry, struct stet_erro
 		return st_str_eq(entry->path, st_str(scan->ws->guard.state_dir)) ? ST_WALK_SKIP : 0;
 	st_auto(st_place) place = ST_PLACE_INIT;
 	st_auto(st_file) file = ST_FILE_INIT;
-	int code = st_file_load(&scan->ws->root, entry->path, scan->ws->max_file, &place, &file, NULL);
-	if (code == STET_E_NOMEM)
-		return st_fail_nomem(err);
+	struct stet_error why = {0};
+	int code = st_file_load_known(&scan->ws->root, entry->path, scan->ws->max_file, NULL, &place,
+	                              &file, &why);
+	if (code == STET_E_NOMEM || code == STET_E_CANCELLED)
+		return st_fail(err, code, "%s", why.message);
 	if (code < 0) {
 		skip(scan, entry->path);
 		return 0;

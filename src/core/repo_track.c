@@ -1,5 +1,6 @@
 #include "core/repo_track.h"
 
+#include "base/cancel.h"
 #include "base/clock.h"
 #include "core/session.h"
 #include "fs/sys.h"
@@ -399,8 +400,10 @@ static int look_closer(struct stet_workspace *ws, struct st_tracked *file, struc
 	st_auto(st_place) place = ST_PLACE_INIT;
 	st_auto(st_file) now = ST_FILE_INIT;
 	struct st_tracked before = *file;
-	int code = st_file_load(&ws->root, st_str(file->path), ws->max_file, &place, &now, err);
-	if (code == STET_E_NOMEM || code == STET_E_LIMIT || code == STET_E_IO)
+	int code =
+		st_file_load_known(&ws->root, st_str(file->path), ws->max_file, NULL, &place, &now, err);
+	if (code == STET_E_NOMEM || code == STET_E_LIMIT || code == STET_E_IO ||
+	    code == STET_E_CANCELLED)
 		return code;
 	/* A path that now leads through a link is another file's. */
 	file->exists = code == 0 && strcmp(place.path, file->path) == 0;
@@ -436,6 +439,9 @@ static int add_lost(struct changes *changes, const struct st_tracked *file,
 	return 0;
 }
 
+/* What a look at a file costs, in the measure of st_cancel_check(). */
+enum { FILE_WORK = 4096 };
+
 static int check_files(struct stet_workspace *ws, struct st_repo_view *view,
                        struct changes *changes, struct stet_error *err) {
 	struct nearby nearby = {.root = &ws->root, .fd = -1};
@@ -443,7 +449,9 @@ static int check_files(struct stet_workspace *ws, struct st_repo_view *view,
 	for (size_t i = 0; i < view->state.file_count && code >= 0; i++) {
 		struct st_tracked *file = &view->files[i];
 		struct stat st;
-		code = look(&nearby, file->path, &st, err);
+		code = st_cancel_check(FILE_WORK, err);
+		if (code == 0)
+			code = look(&nearby, file->path, &st, err);
 		if (code < 0 || (code == 0 && !file->exists))
 			continue;
 		struct st_stamp now = code ? st_stamp_of(&st) : (struct st_stamp){0};

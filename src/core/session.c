@@ -7,6 +7,7 @@
 #include "base/plural.h"
 #include "core/change.h"
 #include "core/visit.h"
+#include "base/cancel.h"
 #include "base/utf8.h"
 #include "fs/displaced.h"
 #include "fs/nearby.h"
@@ -293,6 +294,9 @@ static int stand_roughly(struct stet_session *session, const char *path, struct 
 	return standing;
 }
 
+/* What a look at a file costs, in the measure of st_cancel_check(). */
+enum { SWEEP_WORK = 16 << 10 };
+
 int st_session_sweep(struct stet_session *session,
                      void (*each)(void *data, const char *path, enum st_standing standing),
                      void *data, struct stet_error *err) {
@@ -305,6 +309,8 @@ int st_session_sweep(struct stet_session *session,
 		st_buf_add(&path, st_lru_key(entry));
 		if (path.failed)
 			return st_fail_nomem(err);
+		if (st_cancel_check(SWEEP_WORK, err) < 0)
+			return STET_E_CANCELLED;
 		int standing = stand_roughly(session, path.ptr, st_lru_value(entry));
 		if (standing == ST_MODIFIED || standing == ST_DELETED)
 			each(data, path.ptr, (enum st_standing)standing);

@@ -1,5 +1,6 @@
 #include "core/tracker.h"
 
+#include "base/cancel.h"
 #include "base/plural.h"
 #include "text/diff.h"
 
@@ -165,6 +166,9 @@ static int move_one(struct st_tracker *tracker, const char *from, const char *to
 	return 0;
 }
 
+/* What a file costs, in the measure of st_cancel_check(). */
+enum { MOVE_WORK = 1 << 10 };
+
 int st_tracker_move(struct st_tracker *tracker, const char *from, const char *to,
                     struct stet_error *err) {
 	char **paths;
@@ -177,6 +181,7 @@ int st_tracker_move(struct st_tracker *tracker, const char *from, const char *to
 			code = st_fail_nomem(err);
 		else if (code == 0)
 			code = move_one(tracker, paths[i], path.ptr, err);
+		st_cancel_tell(MOVE_WORK);
 		free(paths[i]);
 	}
 	free(paths);
@@ -232,14 +237,19 @@ size_t st_seen_missing(const struct st_seen *seen, struct st_buf *out) {
 	return lines;
 }
 
-/* The seen lines from old first to last, under numbers moved by the distance from `from` to `to`. */
-static void carry(struct st_seen *seen, const struct st_intervals *lines, size_t first, size_t last,
-                  size_t from, size_t to) {
-	for (size_t i = 0; i < lines->count; i++) {
+/*
+ * The seen lines from old first to last, under other numbers: old line first is
+ * new line `to`. at: the first interval that does not end before them.
+ */
+static void carry(struct st_seen *seen, const struct st_intervals *lines, size_t *at, size_t first,
+                  size_t last, size_t to) {
+	while (*at < lines->count && lines->items[*at].last < first)
+		++*at;
+	for (size_t i = *at; i < lines->count && lines->items[i].first <= last; i++) {
 		size_t begin = lines->items[i].first > first ? lines->items[i].first : first;
 		size_t end = lines->items[i].last < last ? lines->items[i].last : last;
 		if (begin <= end)
-			st_seen_add(seen, begin - from + to, end - from + to);
+			st_seen_add(seen, begin - first + to, end - first + to);
 	}
 }
 
@@ -251,18 +261,26 @@ static bool counts(const struct st_hunk *hunk, const struct st_intervals *lines,
 	return changed != ST_CHANGED_UNSEEN;
 }
 
+/* What a hunk costs where there are as many stretches as are remembered. */
+enum { HUNK_WORK = 256 };
+
 static void carry_all(struct st_seen *seen, const struct st_intervals *lines,
                       const struct st_diff *diff, enum st_changed changed) {
-	size_t old = 1, new = 1;
+	size_t old = 1, new = 1, at = 0;
 	for (size_t i = 0; i < diff->count; i++) {
 		const struct st_hunk *hunk = &diff->hunks[i];
-		carry(seen, lines, old, hunk->old_start, old, new);
+		/* What nobody waits for any more need not be known. */
+		if (st_cancel_check(HUNK_WORK, NULL) < 0) {
+			st_intervals_clear(&seen->lines);
+			return;
+		}
+		carry(seen, lines, &at, old, hunk->old_start, new);
 		if (hunk->new_count > 0 && counts(hunk, lines, changed))
 			st_seen_add(seen, hunk->new_start + 1, hunk->new_start + hunk->new_count);
 		old = hunk->old_start + hunk->old_count + 1;
 		new = hunk->new_start + hunk->new_count + 1;
 	}
-	carry(seen, lines, old, diff->old.count, old, new);
+	carry(seen, lines, &at, old, diff->old.count, new);
 }
 
 void st_seen_follow(struct st_seen *seen, struct st_str old, struct st_str new,

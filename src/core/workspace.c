@@ -389,7 +389,7 @@ int st_workspace_check_move(const struct stet_workspace *ws, const char *from,
 
 int st_workspace_load(struct stet_workspace *ws, struct st_str path, size_t max,
                       struct st_place *place, struct st_file *file, struct stet_error *err) {
-	int code = st_file_load(&ws->root, path, max, place, file, err);
+	int code = st_file_load_known(&ws->root, path, max, NULL, place, file, err);
 	int allowed = place->path ? st_workspace_check_type(ws, place->path, err) : 0;
 	return allowed < 0 ? allowed : code;
 }

@@ -237,31 +237,10 @@ static int write_answer(struct st_call *call, bool failed, struct st_buf *out,
 }
 
 /* Run the tool; what its sessions came to know is stored before the answer is made, so that a notice goes along. */
-/* Who waits for a call, for the layers below, which know of no calls. */
-struct client {
-	struct st_cancel cancel;
-	struct st_call *call;
-};
-
-static bool is_cancelled(struct st_cancel *cancel) {
-	struct st_call *call = ((struct client *)cancel)->call;
-	return call->watch->cancelled(call->watch);
-}
-
-static int run_watched(struct st_call *call, struct stet_error *err) {
-	struct client client = {.cancel.cancelled = is_cancelled, .call = call};
-	if (!call->watch)
-		return call->tool->run(call, err);
-	struct st_cancel *before = st_cancel_set(&client.cancel);
-	int code = call->tool->run(call, err);
-	st_cancel_set(before);
-	return code;
-}
-
 static int visit(struct st_call *call, struct stet_error *err) {
 	for (size_t i = 0; i < call->session_count; i++)
 		st_visit_begin(call->sessions[i], true);
-	int code = run_watched(call, err);
+	int code = call->tool->run(call, err);
 	if (code == 0)
 		st_call_greet(call);
 	if (!call->failure || code == 0)
@@ -274,7 +253,7 @@ static int visit(struct st_call *call, struct stet_error *err) {
 int st_call_step(struct st_call *call, size_t done, struct stet_error *err) {
 	if (call->watch)
 		call->watch->progress(call->watch, done);
-	return st_cancel_check(ST_CANCEL_STEP, err);
+	return st_cancel_look(err);
 }
 
 static int run(struct st_call *call, yyjson_val *args, struct stet_error *err) {

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/cancel.h"
 #include "base/plural.h"
 #include "base/quote.h"
 #include "fs/dirs.h"
@@ -11,6 +12,9 @@
 
 /* NAMED: how many of the files that were not read a refusal names. */
 enum { ENTRIES_MAX = 10000, NAMED = 10, STEP = 64 };
+
+/* What an entry costs, whose path may be long, in the measure of st_cancel_check(). */
+enum { ENTRY_WORK = 64 << 10 };
 
 struct entry {
 	/* Below the root. */
@@ -130,6 +134,8 @@ static int check_seen(struct tree *tree, struct stet_error *err) {
 	size_t unseen = 0;
 	for (size_t i = 0; i < tree->count; i++) {
 		const struct entry *entry = &tree->entries[i];
+		if (st_cancel_check(ENTRY_WORK, err) < 0)
+			return STET_E_CANCELLED;
 		int seen = entry->type == ST_WALK_FILE ? is_seen(tree->call->session, entry->path, err) : 1;
 		if (seen < 0)
 			return seen;
@@ -163,7 +169,9 @@ static int delete_all(struct tree *tree, size_t *count, struct stet_error *err) 
 	for (size_t i = tree->count; i-- > 0;) {
 		const struct entry *entry = &tree->entries[i];
 		bool is_file = entry->type == ST_WALK_FILE;
-		int code = (is_file ? delete_file : delete_plain)(tree->call, entry->path, &why);
+		int code = st_cancel_check(ENTRY_WORK, &why);
+		if (code == 0)
+			code = (is_file ? delete_file : delete_plain)(tree->call, entry->path, &why);
 		if (code < 0)
 			return st_fail(err, code, "%s was not deleted wholly: %zu %s gone. %s",
 			               st_shown(tree->dir), *count, st_plural(*count, "file is", "files are"),

@@ -49,8 +49,8 @@ static int render_version(struct st_call *call, const char *path, struct stet_er
 	struct stet_session *session = call->session;
 	st_auto(st_place) place = ST_PLACE_INIT;
 	st_auto(st_file) file = ST_FILE_INIT;
-	int code =
-		st_file_load(&session->ws->root, st_str(path), session->ws->max_file, &place, &file, err);
+	int code = st_file_load_known(&session->ws->root, st_str(path), session->ws->max_file, NULL,
+	                              &place, &file, err);
 	if (code == STET_E_TOO_BIG || code == STET_E_ACCESS || code == STET_E_BUSY) {
 		st_buf_addf(&call->remark, "[There is no fileHash. %s]\n", err->message);
 		*err = (struct stet_error){0};

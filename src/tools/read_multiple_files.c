@@ -118,8 +118,8 @@ static int add_file(struct st_call *call, struct progress *progress, struct st_s
 		return leave_out(call, progress, path, err);
 	yyjson_mut_val *item = yyjson_mut_obj(call->doc);
 	int code = read_one(call, path, room - taken, item, &excerpt, &why);
-	if (code == STET_E_NOMEM)
-		return st_fail_nomem(err);
+	if (code == STET_E_NOMEM || code == STET_E_CANCELLED)
+		return st_fail(err, code, "%s", why.message);
 	if (code < 0)
 		return add_error(call, progress, path, why.message, err);
 	st_auto(st_buf) text = ST_BUF_INIT;

@@ -1,5 +1,6 @@
 #include "tools/reading.h"
 
+#include "base/cancel.h"
 #include "base/plural.h"
 #include "base/quote.h"
 #include "base/utf8.h"
@@ -232,6 +233,9 @@ int st_read_page(struct st_call *call, const struct st_reading *what, yyjson_mut
 	excerpt->text = page.text;
 	if (code == 0 && what->numbers)
 		code = number_lines(excerpt, &page, err);
+	/* Only an answer that is wanted reaches the caller. */
+	if (code == 0)
+		code = st_cancel_look(err);
 	if (code < 0)
 		return code;
 

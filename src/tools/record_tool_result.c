@@ -15,10 +15,14 @@ static void render(struct st_call *call, yyjson_val *root) {
 	st_buf_adds(&call->text, ".\n");
 }
 
+enum { NAME_MAX_BYTES = 200 };
+
 static int run(struct st_call *call, struct stet_error *err) {
 	struct st_str tool = st_arg_str(call, "tool");
-	if (tool.len == 0 || strlen(tool.ptr) != tool.len)
-		return st_fail(err, STET_E_INVALID, "\"tool\" is the name of the tool that was called.");
+	if (tool.len == 0 || tool.len > NAME_MAX_BYTES || strlen(tool.ptr) != tool.len)
+		return st_fail(err, STET_E_INVALID,
+		               "\"tool\" is the name of the tool that was called, of at most %d bytes.",
+		               NAME_MAX_BYTES);
 	size_t len;
 	st_autofree char *text = yyjson_val_write(st_arg(call, "result"), YYJSON_WRITE_NOFLAG, &len);
 	char *answer = NULL;

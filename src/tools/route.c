@@ -93,7 +93,8 @@ struct search {
 
 /* Try a path, and keep it if it fits better than what there is. */
 static void try_path(struct search *search, const char *path) {
-	struct stet_session *session = search->fit < 2 ? route(search->call, path, search->flags) : NULL;
+	struct stet_session *session =
+		search->fit < 2 ? route(search->call, path, search->flags) : NULL;
 	int fit = session ? fits(session, path, search->flags) : 0;
 	if (fit <= search->fit)
 		return;
@@ -116,9 +117,9 @@ static void add_lexical(struct st_buf *out, const char *path) {
 		while (end > base && out->ptr[end - 1] != '/')
 			end--;
 		bool up = st_str_eq(part, ST_STR(".."));
-		bool climbs = up && !absolute &&
-		              (out->len == base ||
-		               st_str_eq(st_strn(out->ptr + end, out->len - end), ST_STR("..")));
+		bool climbs =
+			up && !absolute &&
+			(out->len == base || st_str_eq(st_strn(out->ptr + end, out->len - end), ST_STR("..")));
 		if (up && !climbs)
 			st_buf_truncate(out, end > base ? end - 1 : base);
 		else if (len > 0 && !st_str_eq(part, ST_STR(".")))
@@ -315,6 +316,12 @@ static const char *read_path(struct st_call *call, const char *what, struct st_s
 	if (strlen(path.ptr) != path.len) {
 		st_fail(err, STET_E_INVALID, "%s of %s holds a NUL character. Check the path.", what,
 		        call->tool->name);
+		return NULL;
+	}
+	/* Before it is looked for in all its spellings. */
+	if (path.len >= PATH_MAX) {
+		st_fail(err, STET_E_INVALID, "%s of %s is %zu bytes long; %d is the limit for a path.",
+		        what, call->tool->name, path.len, PATH_MAX - 1);
 		return NULL;
 	}
 	if (st_spelling_plain(path, &plain, err) < 0)

@@ -100,10 +100,8 @@ struct st_tool {
 	int (*run)(struct st_call *call, struct stet_error *err);
 };
 
-/** Who waits for a call that may take long. Embed it. */
+/** Who waits for a call that may take long; base/cancel.h has whether anybody still does. Embed it. */
 struct st_call_watch {
-	/** Whether nobody waits any more. */
-	bool (*cancelled)(struct st_call_watch *watch);
 	/** How many things were looked at so far. */
 	void (*progress)(struct st_call_watch *watch, size_t done);
 	/** What its program calls itself; empty if it does not say. */
