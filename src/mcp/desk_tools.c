@@ -94,10 +94,6 @@ struct waiting {
 	int64_t told_ms;
 };
 
-static bool is_cancelled(struct st_call_watch *watch) {
-	return st_mcp_cancelled(((struct waiting *)watch)->request);
-}
-
 /* Not more often than somebody can read it. */
 static void tell_progress(struct st_call_watch *watch, size_t done) {
 	struct waiting *waiting = (struct waiting *)watch;
@@ -118,7 +114,7 @@ static void tell_observer(struct st_mcp_request *request, const struct st_tool *
 static int call(struct st_mcp_request *request, const struct st_tool *tool, yyjson_val *args) {
 	struct stet_error why = {0};
 	struct waiting waiting = {
-		.watch = {.cancelled = is_cancelled, .progress = tell_progress},
+		.watch.progress = tell_progress,
 		.request = request,
 		.told_ms = st_now_ms(),
 	};

@@ -1,4 +1,5 @@
 /* Requests: judged, run, answered. */
+#include "base/cancel.h"
 #include "base/utf8.h"
 #include "mcp/state.h"
 #include "mcp/wire.h"
@@ -119,6 +120,24 @@ void st_mcp_work_cancel(struct st_mcp_work *work) {
 	pthread_cond_broadcast(&work->peer->news);
 }
 
+/* Who waits for a handler, for the layers below, which know of no requests. */
+struct client {
+	struct st_cancel cancel;
+	struct st_mcp_request *request;
+};
+
+static bool is_cancelled(struct st_cancel *cancel) {
+	return st_mcp_cancelled(((struct client *)cancel)->request);
+}
+
+static int handle(struct st_mcp_work *work, st_mcp_handler *handler) {
+	struct client client = {.cancel.cancelled = is_cancelled, .request = &work->request};
+	struct st_cancel *before = st_cancel_set(&client.cancel);
+	int code = handler(&work->request);
+	st_cancel_set(before);
+	return code;
+}
+
 static void run(struct st_mcp_job *job) {
 	struct st_mcp_work *work = (struct st_mcp_work *)job;
 	st_mcp_handler *handler = work->method->run;
@@ -128,7 +147,7 @@ static void run(struct st_mcp_job *job) {
 	work->result_start = work->answer.len;
 	int code = 0;
 	if (!work->cancelled && !st_mcp_roots_need(work))
-		code = handler(&work->request);
+		code = handle(work, handler);
 	/* It listens from now on, and may have ended and gone by the time we look. */
 	if (code == ST_MCP_STAYS)
 		return;

@@ -175,13 +175,25 @@ static void read_some(struct stdio *io) {
 	}
 }
 
-/* A line that takes a request back does so out of turn; when its turn comes, nothing is left to do. */
-static void look_at(struct stdio *io, struct st_str line) {
-	static const char method[] = "notifications/cancelled";
-	if (!memmem(line.ptr, line.len, method, sizeof method - 1))
+static bool says(struct st_str line, const char *method) {
+	return memmem(line.ptr, line.len, method, strlen(method)) != NULL;
+}
+
+/*
+ * A line that takes a request back does so out of turn; when its turn comes,
+ * nothing is left to do. A ping is answered out of turn, and then gone: whoever
+ * asks whether somebody is there need not wait for work that takes long.
+ */
+static void look_at(struct stdio *io, size_t start, size_t len) {
+	struct st_str line = st_strn(io->input.ptr + start, len);
+	if (!says(line, "notifications/cancelled") && !says(line, "\"ping\""))
 		return;
 	struct st_mcp_message *message = st_mcp_message_new(line);
-	if (message && message->kind == ST_MCP_NOTIFICATION)
+	bool ping =
+		message && message->kind == ST_MCP_REQUEST && st_str_eq(message->method, ST_STR("ping"));
+	if (ping)
+		memset(io->input.ptr + start, ' ', len);
+	if (ping || (message && message->kind == ST_MCP_NOTIFICATION))
 		st_mcp_dispatch(io->peer, message, &io->sink);
 	else
 		st_mcp_message_free(message);
@@ -196,7 +208,7 @@ static void look(struct st_mcp_executor *executor) {
 	for (const char *end;
 	     (end = memchr(io->input.ptr + io->looked, '\n', io->input.len - io->looked));) {
 		size_t stop = (size_t)(end - io->input.ptr);
-		look_at(io, st_strn(io->input.ptr + io->looked, stop - io->looked));
+		look_at(io, io->looked, stop - io->looked);
 		io->looked = stop + 1;
 	}
 }
