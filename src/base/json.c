@@ -3,6 +3,7 @@
 #include <endian.h>
 #include <time.h>
 
+#include "base/cancel.h"
 #include "base/quote.h"
 #include "base/utf8.h"
 
@@ -123,7 +124,9 @@ int st_json_parse_text(struct st_str text, const char *what, yyjson_doc **out,
 	if (is_too_deep(text))
 		return st_fail(err, STET_E_INVALID, "%s nest deeper than %d levels.", what, ST_JSON_DEPTH);
 	struct stet_error why = {0};
+	st_cancel_tell(text.len);
 	int code = st_json_read(text, 0, out, &why);
+	st_cancel_tell(text.len);
 	if (code == STET_E_INVALID)
 		return st_fail(err, STET_E_INVALID, "%s are %s.", what, why.message);
 	return code < 0 ? st_fail_nomem(err) : 0;

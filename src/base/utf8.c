@@ -1,5 +1,7 @@
 #include "base/utf8.h"
 
+#include "base/cancel.h"
+
 static bool is_tail(unsigned char byte) {
 	return (byte & 0xC0) == 0x80;
 }
@@ -54,8 +56,12 @@ static size_t ascii_run(struct st_str s) {
 
 /* The length of the longest valid prefix. */
 static size_t valid_run(struct st_str s) {
-	size_t i = 0;
+	size_t i = 0, told = 0;
 	while (i < s.len) {
+		if (i - told >= ST_CANCEL_STEP) {
+			st_cancel_tell(i - told);
+			told = i;
+		}
 		i += ascii_run(st_str_slice(s, i, s.len));
 		if (i == s.len)
 			break;

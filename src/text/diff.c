@@ -47,8 +47,11 @@ static void work_release(struct work *work) {
 	for (int i = 0; i < 2; i++) {
 		free(work->sides[i].ids);
 		free(work->sides[i].changed);
+		/* To give back a hundred megabytes takes its time, too. */
+		st_cancel_tell(work->class_count);
 	}
 	free(work->classes);
+	st_cancel_tell(work->class_count * sizeof *work->classes);
 	free(work->slots);
 }
 
@@ -232,6 +235,7 @@ static void kept_release(struct kept *kept) {
 	free(kept->ids);
 	free(kept->lines);
 	free(kept->changed);
+	st_cancel_tell(kept->count * sizeof *kept->ids);
 }
 
 /* What a line costs at most, for the lines around it. */
@@ -464,6 +468,7 @@ static int collect(const struct work *work, struct st_hunk *hunks, size_t *count
 				hunks[*count] = (struct st_hunk){x, x_end - x, y, y_end - y};
 			++*count;
 		}
+		st_cancel_tell(x_end - x + y_end - y);
 		x = x_end;
 		y = y_end;
 		if (++steps % STEP == 0 && st_cancel_check(SLIDE_WORK * STEP, err) < 0)

@@ -84,8 +84,11 @@ static size_t advance(struct st_find *find, size_t to) {
 bool st_find_next(struct st_find *find, struct st_span *span) {
 	size_t len = find->needle.bytes.len;
 	const char *hit = st_needle_in(&find->needle, st_str_slice(find->hay, find->at, find->hay.len));
-	if (!hit)
+	/* What a hit costs, whoever asked for it tells. */
+	if (!hit) {
+		st_cancel_tell(find->hay.len - find->at);
 		return false;
+	}
 
 	size_t start = (size_t)(hit - find->hay.ptr);
 	if (find->folded.ptr) {

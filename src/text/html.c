@@ -1,5 +1,7 @@
 #include "text/html.h"
 
+#include "base/cancel.h"
+
 #include <strings.h>
 
 static bool is_letter(char c) {
@@ -101,10 +103,14 @@ bool st_html_anchors_next(struct st_html_anchors *cursor) {
 			cursor->inside = true;
 		}
 		struct st_str name;
+		size_t from = cursor->tag;
 		while (next_attribute(html, &cursor->at, &name, &cursor->id)) {
+			st_cancel_tell(cursor->at - from);
+			from = cursor->at;
 			if (cursor->id.len > 0 && names_anchor(cursor->element, name))
 				return true;
 		}
+		st_cancel_tell(cursor->at - from);
 		cursor->inside = false;
 	}
 }

@@ -1,5 +1,7 @@
 #include "text/line_edit.h"
 
+#include "base/cancel.h"
+
 static enum st_eol eol_of_line(const struct st_lines *lines, size_t n) {
 	return n >= 1 && n <= lines->count ? st_eol_of(st_lines_whole(lines, n)) : ST_EOL_NONE;
 }
@@ -74,11 +76,15 @@ void st_line_edit_begin(struct st_line_edit *edit, const struct st_lines *lines,
 	join_to_line_above(edit);
 }
 
+/* What a line costs besides its bytes, in the measure of st_cancel_check(). */
+enum { LINE_WORK = 64 };
+
 void st_line_edit_add(struct st_line_edit *edit, struct st_str line) {
 	enum st_eol eol = next_eol(edit, line);
 	st_buf_add(&edit->bytes, line);
 	st_buf_add(&edit->bytes, st_eol_bytes(eol));
 	edit->added++;
+	st_cancel_tell(line.len + LINE_WORK);
 }
 
 void st_line_edit_release(struct st_line_edit *edit) {

@@ -4,6 +4,9 @@
 
 #include <stdint.h>
 
+/* After how many lines somebody looks for a cancellation, and the work that a line is besides its bytes. */
+enum { STEP = 1 << 14, LINE_WORK = 16 };
+
 /* Sixteen bytes at a time: line numbers in a big file must not cost more than finding the text. */
 #define LANES 16
 typedef unsigned char lanes __attribute__((vector_size(LANES)));
@@ -93,6 +96,7 @@ size_t st_line_ends(struct st_str text, size_t offset) {
 size_t st_line_count(struct st_str text) {
 	if (text.len == 0)
 		return 0;
+	st_cancel_tell(text.len);
 	char last = text.ptr[text.len - 1];
 	return st_line_ends(text, text.len) + (last != '\n' && last != '\r');
 }
@@ -170,9 +174,6 @@ static size_t line_end(struct st_str text, size_t at, size_t lf) {
 	return end < lf && text.ptr[end] == '\n' ? lf : end;
 }
 
-/* After how many lines somebody looks for a cancellation, and the work that a line is besides its bytes. */
-enum { STEP = 1 << 14, LINE_WORK = 16 };
-
 static int look(size_t count, struct stet_error *err) {
 	return count % STEP == 0 ? st_cancel_check(LINE_WORK * STEP, err) : 0;
 }
@@ -219,18 +220,21 @@ int st_lines_init_near(struct st_lines *lines, struct st_str text, const struct 
 	if (!starts)
 		return st_fail_nomem(err);
 
-	size_t count = head;
-	memcpy(starts, known->starts, head * sizeof *starts);
-	for (size_t at = known->starts[head]; at < end;) {
-		if (look(count, err) < 0) {
-			free(starts);
-			return STET_E_CANCELLED;
-		}
+	size_t count = 0;
+	int code = 0;
+	for (; count < head && code == 0; code = look(++count, err))
+		starts[count] = known->starts[count];
+	for (size_t at = known->starts[head]; at < end && code == 0; code = look(count, err)) {
 		starts[count++] = at;
 		at = st_lf_next(text, at);
 	}
-	for (size_t i = known->count - tail; i < known->count; i++)
+	for (size_t i = known->count - tail; i < known->count && code == 0;
+	     i++, code = look(count, err))
 		starts[count++] = known->starts[i] - tail_at + end;
+	if (code < 0) {
+		free(starts);
+		return code;
+	}
 	starts[count] = text.len;
 	*lines = (struct st_lines){text, starts, count};
 	return 0;
@@ -238,6 +242,8 @@ int st_lines_init_near(struct st_lines *lines, struct st_str text, const struct 
 
 void st_lines_release(struct st_lines *lines) {
 	free(lines->starts);
+	/* To give back a hundred megabytes takes its time, too. */
+	st_cancel_tell(lines->count * sizeof *lines->starts);
 	*lines = (struct st_lines){0};
 }
 
@@ -314,6 +320,7 @@ void st_eol_convert(struct st_buf *buf, struct st_str text, enum st_eol eol) {
 		bool crlf = end > at && lf[-1] == '\r';
 		st_buf_add(buf, st_str_slice(text, at, end - crlf));
 		st_buf_add(buf, st_eol_bytes(eol));
+		st_cancel_tell(end - at + LINE_WORK);
 		at = end + 1;
 	}
 }

@@ -326,7 +326,8 @@ static void add_html_anchors(struct walk *walk, cmark_node *node) {
 		line += st_line_ends(st_str_slice(html, counted, html.len), cursor.tag - counted);
 		counted = cursor.tag;
 		struct st_str id;
-		walk->failed = !copy_string(walk->md, cursor.id, &id) || !add_anchor(walk->md, id, line);
+		walk->failed = st_cancel_check(LINE_WORK, NULL) < 0 ||
+		               !copy_string(walk->md, cursor.id, &id) || !add_anchor(walk->md, id, line);
 	}
 }
 
@@ -374,13 +375,13 @@ static void leave(struct walk *walk, cmark_node *node) {
 	walk->heading = NULL;
 }
 
-/* Parse, with a blank line for each line of front matter, so that the numbers stay right. */
 /* Leave libcmark if nobody waits for it any more. */
 static void go_on(size_t work) {
 	if (st_cancel_check(work, NULL) < 0)
 		longjmp(heap->exhausted, 1);
 }
 
+/* Parse, with a blank line for each line of front matter, so that the numbers stay right. */
 static cmark_node *parse_tree(const struct st_markdown *md, struct st_str text) {
 	cmark_parser *parser = cmark_parser_new_with_mem(CMARK_OPT_DEFAULT, &heap_functions);
 	for (size_t n = 1; n <= md->front_end; n++) {

@@ -2,6 +2,9 @@
 
 #include <limits.h>
 #include <stdint.h>
+#include <unistd.h>
+
+#include "base/cancel.h"
 
 /*
  * So many places are looked at in one step, so many bytes tell whether two
@@ -89,6 +92,90 @@ static bool is_worth_it(const struct st_needle *needle) {
 	return needle->lost <= needle->passed / 4 + FREE;
 }
 
+/* ---- long ones ---- */
+
+/* From here on a needle is long. */
+enum { LONG = 64 << 10 };
+
+/* Arithmetic modulo a prime, as nobody can write texts against it that does not know the base. */
+#define PRIME (((uint64_t)1 << 61) - 1)
+
+static uint64_t reduce(uint64_t number) {
+	return number >= PRIME ? number - PRIME : number;
+}
+
+static uint64_t multiply(uint64_t a, uint64_t b) {
+	unsigned __int128 product = (unsigned __int128)a * b;
+	return reduce(((uint64_t)product & PRIME) + (uint64_t)(product >> 61));
+}
+
+/* The hash of as many bytes as the needle has, as they move along. */
+struct roll {
+	uint64_t base;
+	/* What a byte is worth that leaves. */
+	uint64_t worth[UCHAR_MAX + 1];
+};
+
+static void roll_init(struct roll *roll, size_t len) {
+	uint64_t random, power = 1;
+	if (getentropy(&random, sizeof random) < 0)
+		random = (uintptr_t)roll;
+	roll->base = UCHAR_MAX + 1 + random % (PRIME - UCHAR_MAX - 1);
+	for (uint64_t factor = roll->base; len > 0; len >>= 1, factor = multiply(factor, factor))
+		power = len & 1 ? multiply(power, factor) : power;
+	for (uint64_t byte = 0; byte <= UCHAR_MAX; byte++)
+		roll->worth[byte] = PRIME - multiply(byte, power);
+}
+
+static uint64_t take_in(const struct roll *roll, uint64_t hash, char byte) {
+	return reduce(multiply(hash, roll->base) + (unsigned char)byte);
+}
+
+static uint64_t hash_of(const struct roll *roll, struct st_str bytes) {
+	uint64_t hash = 0;
+	for (size_t i = 0; i < bytes.len; i++) {
+		hash = take_in(roll, hash, bytes.ptr[i]);
+		if (i % LONG == 0)
+			st_cancel_tell(LONG);
+	}
+	return hash;
+}
+
+static const char *find_long(struct st_str bytes, struct st_str hay) {
+	struct roll roll;
+	roll_init(&roll, bytes.len);
+	uint64_t wanted = hash_of(&roll, bytes);
+	uint64_t hash = hash_of(&roll, st_str_slice(hay, 0, bytes.len));
+	for (size_t at = 0;; at++) {
+		if (hash == wanted && memcmp(hay.ptr + at, bytes.ptr, bytes.len) == 0)
+			return hay.ptr + at;
+		if (at + bytes.len == hay.len)
+			return NULL;
+		hash = take_in(&roll, hash, hay.ptr[at + bytes.len]);
+		hash = reduce(hash + roll.worth[(unsigned char)hay.ptr[at]]);
+		if (at % LONG == 0)
+			st_cancel_tell(LONG);
+	}
+}
+
+/* memmem(), with looks for a cancellation. */
+static const char *find_plainly(struct st_str bytes, struct st_str hay) {
+	if (bytes.len > LONG)
+		return find_long(bytes, hay);
+	for (size_t at = 0; hay.len - at >= bytes.len; at += ST_CANCEL_STEP) {
+		struct st_str piece = st_str_slice(hay, at, hay.len);
+		if (piece.len > ST_CANCEL_STEP + bytes.len - 1)
+			piece.len = ST_CANCEL_STEP + bytes.len - 1;
+		const char *found = memmem(piece.ptr, piece.len, bytes.ptr, bytes.len);
+		if (found)
+			return found;
+		st_cancel_tell(piece.len);
+		if (hay.len - at <= ST_CANCEL_STEP)
+			return NULL;
+	}
+	return NULL;
+}
+
 const char *st_needle_in(struct st_needle *needle, struct st_str hay) {
 	struct st_str bytes = needle->bytes;
 	const char *at = hay.ptr, *found = NULL;
@@ -102,7 +189,7 @@ const char *st_needle_in(struct st_needle *needle, struct st_str hay) {
 		needle->passed += STEP;
 	}
 	if (!found)
-		found = memmem(at, left, bytes.ptr, bytes.len);
+		found = left < bytes.len ? NULL : find_plainly(bytes, st_strn(at, left));
 	needle->passed += found ? (size_t)(found - at) : left;
 	return found;
 }

@@ -4,7 +4,9 @@
  * A text to look for has bytes that are rare in words and code. Many places at
  * once are asked whether two such bytes are where they belong, and hardly any
  * has to be looked at closer: three times as quick as memmem(). Where that was
- * for nothing too often, memmem() goes on, so that the work stays linear.
+ * for nothing too often, memmem() goes on, so that the work stays linear. Bytes
+ * by the ten thousand are looked for by a hash that rolls, since memmem() would
+ * go over them in one go, and that takes long.
  */
 #ifndef STET_TEXT_NEEDLE_H
 #define STET_TEXT_NEEDLE_H

@@ -12,7 +12,7 @@
  * A copy of a text with blanks in place of comments: lines and columns stay.
  *
  * @out    Receives the copy; stays empty if there is no comment.
- * @return 0 or STET_E_NOMEM.
+ * @return 0, STET_E_NOMEM or STET_E_CANCELLED.
  */
 [[nodiscard]] int st_obsidian_blank(const struct st_lines *lines, struct st_buf *out,
                                     struct stet_error *err);

@@ -1,5 +1,6 @@
 #include "text/shifted.h"
 
+#include "base/cancel.h"
 #include "base/words.h"
 #include "text/find.h"
 
@@ -70,7 +71,19 @@ struct search {
 	/* The first line of the search text that is not blank, and how many lines are before it. */
 	size_t first, before;
 	size_t compared;
+	/* Set when it is cancelled. */
+	int code;
+	struct stet_error *err;
 };
+
+/* What a line costs besides its bytes, in the measure of st_cancel_check(). */
+enum { LINE_WORK = 64 };
+
+/* Count a line that is looked at; false if the search is to be given up. */
+static bool go_on(struct search *search, struct st_str line) {
+	search->code = st_cancel_check(line.len + LINE_WORK, search->err);
+	return search->code == 0 && ++search->compared <= COMPARED_MAX;
+}
 
 /* The end of the place that begins at a line; 0 if it is none. */
 static size_t place_end(struct search *search, size_t at, const struct st_shift *shift) {
@@ -78,8 +91,7 @@ static size_t place_end(struct search *search, size_t at, const struct st_shift 
 		size_t next = st_line_end(search->old, from);
 		bool open = next == search->old.len && st_eol_of(search->old) == ST_EOL_NONE;
 		struct st_str line = line_at(search->text, at), old = line_at(search->old, from);
-		if (at >= search->text.len || ++search->compared > COMPARED_MAX ||
-		    !is_shifted(line, old, shift, open))
+		if (at >= search->text.len || !go_on(search, line) || !is_shifted(line, old, shift, open))
 			return 0;
 		/* How many blanks without a line behind them are meant, nobody can tell. */
 		if (open && is_blank_line(old))
@@ -96,9 +108,9 @@ static size_t place_end(struct search *search, size_t at, const struct st_shift 
 }
 
 /* Where the place begins whose first line that is not blank is this one; false at the top. */
-static bool go_back(const struct search *search, size_t *at) {
+static bool go_back(struct search *search, size_t *at) {
 	for (size_t i = 0; i < search->before; i++) {
-		if (*at == 0)
+		if (*at == 0 || !go_on(search, st_str("")))
 			return false;
 		*at = st_line_start(search->text, *at - 1);
 	}
@@ -113,9 +125,10 @@ static size_t count_places(struct search *search, struct st_shifted *shifted) {
 	     at = st_line_end(search->text, at)) {
 		struct st_shift shift;
 		size_t start = at, end;
-		if (++search->compared > COMPARED_MAX)
+		struct st_str line = line_at(search->text, at);
+		if (!go_on(search, line))
 			return 0;
-		if (!measure(line_at(search->text, at), old, &shift) || !go_back(search, &start) ||
+		if (!measure(line, old, &shift) || !go_back(search, &start) ||
 		    (end = place_end(search, start, &shift)) == 0)
 			continue;
 		if (found++ == 0) {
@@ -153,13 +166,13 @@ static int is_there(struct st_str text, struct st_str pattern, struct stet_error
 
 int st_shifted_find(struct st_shifted *shifted, struct st_str text, struct st_str old_text,
                     struct st_str new_text, struct stet_error *err) {
-	struct search search = {.text = text, .old = old_text};
+	struct search search = {.text = text, .old = old_text, .err = err};
 	while (search.first < old_text.len && is_blank_line(line_at(old_text, search.first))) {
 		search.first = st_line_end(old_text, search.first);
 		search.before++;
 	}
 	if (search.first == old_text.len || count_places(&search, shifted) != 1)
-		return 0;
+		return search.code;
 	int there = is_there(text, new_text, err);
 	if (there != 0)
 		return there < 0 ? there : 0;

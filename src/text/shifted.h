@@ -38,7 +38,7 @@ void st_shifted_release(struct st_shifted *shifted);
  *
  * @old_text  A search text that st_find_next() did not find.
  * @shifted   Zero it first; release it afterwards.
- * @return    1 if there is exactly one, 0 if not, or STET_E_NOMEM.
+ * @return    1 if there is exactly one, 0 if not, STET_E_NOMEM or STET_E_CANCELLED.
  */
 [[nodiscard]] int st_shifted_find(struct st_shifted *shifted, struct st_str text,
                                   struct st_str old_text, struct st_str new_text,
