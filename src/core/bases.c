@@ -3,6 +3,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "base/cancel.h"
+
 void st_blob_put(struct st_blob *blob) {
 	if (!blob || __atomic_sub_fetch(&blob->references, 1, __ATOMIC_ACQ_REL) > 0)
 		return;
@@ -59,6 +61,7 @@ void st_bases_put(struct st_bases *bases, const struct st_hash *hash, struct st_
 		return;
 	st_auto(st_buf) copy = ST_BUF_INIT;
 	st_buf_add(&copy, bytes);
+	st_cancel_tell(bytes.len);
 	if (!copy.failed)
 		take(bases, hash, &copy);
 }

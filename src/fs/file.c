@@ -153,7 +153,9 @@ static int read_all(int fd, const char *path, size_t size, size_t max, bool watc
 		if (bytes->len > max)
 			return st_fail(err, STET_E_TOO_BIG, "%s has more than %zu bytes, which is the limit.",
 			               st_shown(path), max);
-		if (watched && st_cancel_check((size_t)got, err) < 0)
+		if (!watched)
+			st_cancel_tell((size_t)got);
+		else if (st_cancel_check((size_t)got, err) < 0)
 			return STET_E_CANCELLED;
 		left = left > (size_t)got ? left - (size_t)got : 65536;
 	}
@@ -224,6 +226,7 @@ bool st_file_holds(int fd, off_t at, struct st_str bytes) {
 		ssize_t got = read_at(fd, piece, want, at);
 		if (got <= 0 || memcmp(piece, bytes.ptr, (size_t)got) != 0)
 			return false;
+		st_cancel_tell((size_t)got);
 		at += got;
 		bytes = st_str_slice(bytes, (size_t)got, bytes.len);
 	}
@@ -250,9 +253,11 @@ bool st_file_is(int fd, struct st_str bytes, struct st_file *file) {
 
 int st_pwrite_all(int fd, off_t at, struct st_str bytes) {
 	for (size_t done = 0; done < bytes.len;) {
-		ssize_t put = st_retry(pwrite(fd, bytes.ptr + done, bytes.len - done, at + (off_t)done));
+		size_t left = bytes.len - done, want = left < PIECE ? left : PIECE;
+		ssize_t put = st_retry(pwrite(fd, bytes.ptr + done, want, at + (off_t)done));
 		if (put < 0)
 			return -1;
+		st_cancel_tell((size_t)put);
 		done += (size_t)put;
 	}
 	return 0;

@@ -50,13 +50,38 @@ static EVP_MD_CTX *thread_context(void) {
 	return context;
 }
 
-int st_hash_of(struct st_str bytes, struct st_hash *hash, struct stet_error *err) {
-	EVP_MD_CTX *context = thread_context();
-	if (!context || !EVP_DigestInit_ex2(context, digest, NULL) ||
-	    !EVP_DigestUpdate(context, bytes.ptr, bytes.len) ||
-	    !EVP_DigestFinal_ex(context, hash->bytes, NULL))
-		return st_fail_nomem(err);
+/* watched: it may be cancelled. */
+static int hash_steps(EVP_MD_CTX *context, struct st_str bytes, bool watched,
+                      struct stet_error *err) {
+	for (size_t at = 0; at < bytes.len; at += ST_CANCEL_STEP) {
+		size_t len = bytes.len - at < ST_CANCEL_STEP ? bytes.len - at : ST_CANCEL_STEP;
+		if (!EVP_DigestUpdate(context, bytes.ptr + at, len))
+			return st_fail_nomem(err);
+		if (!watched)
+			st_cancel_tell(len);
+		else if (st_cancel_check(len, err) < 0)
+			return STET_E_CANCELLED;
+	}
 	return 0;
+}
+
+static int hash_bytes(struct st_str bytes, bool watched, struct st_hash *hash,
+                      struct stet_error *err) {
+	EVP_MD_CTX *context = thread_context();
+	if (!context || !EVP_DigestInit_ex2(context, digest, NULL))
+		return st_fail_nomem(err);
+	int code = hash_steps(context, bytes, watched, err);
+	if (code < 0)
+		return code;
+	return EVP_DigestFinal_ex(context, hash->bytes, NULL) ? 0 : st_fail_nomem(err);
+}
+
+int st_hash_of(struct st_str bytes, struct st_hash *hash, struct stet_error *err) {
+	return hash_bytes(bytes, false, hash, err);
+}
+
+int st_hash_watched(struct st_str bytes, struct st_hash *hash, struct stet_error *err) {
+	return hash_bytes(bytes, true, hash, err);
 }
 
 int st_hash_keyed(struct st_str key, struct st_str bytes, struct st_hash *hash,
@@ -90,20 +115,6 @@ int stet_text_hash(const char *text, size_t len, char hex[65], struct stet_error
 	return code;
 }
 
-int st_hash_watched(struct st_str bytes, struct st_hash *hash, struct stet_error *err) {
-	EVP_MD_CTX *context = thread_context();
-	if (!context || !EVP_DigestInit_ex2(context, digest, NULL))
-		return st_fail_nomem(err);
-	for (size_t at = 0; at < bytes.len; at += ST_CANCEL_STEP) {
-		size_t len = bytes.len - at < ST_CANCEL_STEP ? bytes.len - at : ST_CANCEL_STEP;
-		if (!EVP_DigestUpdate(context, bytes.ptr + at, len))
-			return st_fail_nomem(err);
-		if (st_cancel_check(len, err) < 0)
-			return STET_E_CANCELLED;
-	}
-	return EVP_DigestFinal_ex(context, hash->bytes, NULL) ? 0 : st_fail_nomem(err);
-}
-
 int st_hash_file(int fd, uint64_t max, struct st_hash *hash, struct stet_error *err) {
 	EVP_MD_CTX *context = thread_context();
 	if (!context || !EVP_DigestInit_ex2(context, digest, NULL))
@@ -117,6 +128,7 @@ int st_hash_file(int fd, uint64_t max, struct st_hash *hash, struct stet_error *
 			               (unsigned long long)max);
 		if (!EVP_DigestUpdate(context, piece, (size_t)got))
 			return st_fail_nomem(err);
+		st_cancel_tell((size_t)got);
 	}
 	if (got < 0)
 		return st_fail_errno(err, errno, "Cannot read the bytes to hash");

@@ -228,14 +228,14 @@ static int stamp(struct st_temp *temp) {
 	return 0;
 }
 
-/* In pieces, since a large file takes its time and nothing is lost yet if nobody waits for it any more. */
+/* A large file takes its time, and nothing is lost yet if nobody waits for it any more. */
 static int write_pieces(int fd, struct st_str bytes) {
 	enum { PIECE = 4 << 20 };
 	for (size_t at = 0; at < bytes.len; at += PIECE) {
 		size_t end = bytes.len - at < PIECE ? bytes.len : at + PIECE;
 		if (st_pwrite_all(fd, (off_t)at, st_str_slice(bytes, at, end)) < 0)
 			return -1;
-		if (st_cancel_check(end - at, NULL) < 0) {
+		if (st_cancel_check(0, NULL) < 0) {
 			errno = ECANCELED;
 			return -1;
 		}

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "base/cancel.h"
 #include "base/clock.h"
 #include "fs/below.h"
 #include "fs/file.h"
@@ -176,6 +177,9 @@ static uint64_t digest_of(const struct st_hash *hash) {
 	return digest ? digest : 1;
 }
 
+/* What a file costs besides its bytes, in the measure of st_cancel_check(). */
+enum { OPEN_WORK = 16 << 10 };
+
 /* The digest of a file that still is what was seen of it; 0 if there is none. */
 static uint64_t read_digest(struct st_watch *watch, const struct st_watch_node *node,
                             const struct sight *sight, bool *restless) {
@@ -191,6 +195,7 @@ static uint64_t read_digest(struct st_watch *watch, const struct st_watch_node *
 	st_auto(st_file) file = ST_FILE_INIT;
 	if (st_file_read(fd, node->name, HASHED_MAX, &file, NULL) < 0)
 		return 0;
+	st_cancel_tell(OPEN_WORK);
 	struct st_stamp stamp = st_stamp_take(-1, &sight->st);
 	*restless = !file.stamped || !st_stamp_eq(&stamp, &file.stamp);
 	return *restless ? 0 : digest_of(&file.hash);

@@ -92,6 +92,8 @@ static int collect(struct tree *tree, struct stet_error *err) {
 static int check_protected(const struct tree *tree, struct stet_error *err) {
 	const char *state_dir = tree->call->session->ws->guard.state_dir;
 	for (size_t i = 0; i < tree->count; i++) {
+		if (st_cancel_check(ENTRY_WORK, err) < 0)
+			return STET_E_CANCELLED;
 		if (st_path_is_protected(tree->entries[i].path, state_dir))
 			return st_fail(err, STET_E_PROTECTED,
 			               "%s belongs to git or to stet and is not removed. Nothing was deleted.",

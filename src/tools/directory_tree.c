@@ -1,12 +1,14 @@
 /* directory_tree: everything below a directory, the upper levels first if it is much. */
+#include "base/cancel.h"
 #include "tools/tree.h"
 
 enum { SHOWN_MAX = 1000 };
 
 static size_t depth_of(const char *path) {
-	size_t depth = 0;
-	for (; *path; path++)
-		depth += *path == '/';
+	size_t depth = 0, len = 0;
+	for (; path[len]; len++)
+		depth += path[len] == '/';
+	st_cancel_tell(len);
 	return depth;
 }
 

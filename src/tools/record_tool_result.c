@@ -1,4 +1,5 @@
 /* record_tool_result: what another program's tool did, so that the state of the work knows it. */
+#include "base/cancel.h"
 #include "base/plural.h"
 #include "stet/state.h"
 #include "tools/render.h"
@@ -28,6 +29,7 @@ static int run(struct st_call *call, struct stet_error *err) {
 	char *answer = NULL;
 	if (!text)
 		return st_fail_nomem(err);
+	st_cancel_tell(len);
 	int code = stet_record(call->session, tool.ptr, text, len, &answer, err);
 	if (code < 0)
 		return code;

@@ -1,6 +1,7 @@
 #include "tools/tree.h"
 
 #include "base/array.h"
+#include "base/cancel.h"
 #include "base/plural.h"
 #include "text/glob.h"
 
@@ -149,11 +150,12 @@ static int rank(char c) {
 static int by_path(const void *a, const void *b) {
 	const char *one = ((const struct st_tree_item *)a)->path;
 	const char *two = ((const struct st_tree_item *)b)->path;
-	while (*one && *one == *two) {
-		one++;
-		two++;
-	}
-	return rank(*one) - rank(*two);
+	size_t same = 0;
+	while (one[same] && one[same] == two[same])
+		same++;
+	/* Paths may be long, and have all but their ends in common. */
+	st_cancel_tell(same);
+	return rank(one[same]) - rank(two[same]);
 }
 
 /*
