@@ -1,11 +1,15 @@
 /* Work that takes long stops soon after nobody waits for it any more. */
 #include "base/cancel.h"
+#include "fs/hash.h"
 #include "lib/tools.h"
 #include "text/edits.h"
 #include "text/markdown.h"
+#include "text/merge.h"
 #include "text/nearest.h"
+#include "text/obsidian.h"
 #include "text/replace.h"
 #include "text/search.h"
+#include "text/unified.h"
 
 /* Somebody who goes at the n-th question. */
 struct leaver {
@@ -42,8 +46,8 @@ static int make_edits(struct st_str text, struct stet_error *err) {
 static int replace_all(struct st_str text, struct stet_error *err) {
 	static struct st_replaced done;
 	done = (struct st_replaced){0};
-	struct st_replace request = {.old_text = ST_STR("ab"), .new_text = ST_STR("cd"),
-	                             .occurrence = {.which = ST_ALL}};
+	struct st_replace request = {
+		.old_text = ST_STR("ab"), .new_text = ST_STR("cd"), .occurrence = {.which = ST_ALL}};
 	int code = st_replace_apply(text, &request, &done, err);
 	st_replaced_release(&done);
 	return code;
@@ -66,19 +70,84 @@ static int read_markdown(struct st_str text, struct stet_error *err) {
 	return code;
 }
 
+/* Another version of a text: every third line is another one. */
+static struct st_str other_version(struct st_str text) {
+	static struct st_buf other = ST_BUF_INIT;
+	if (other.len > 0)
+		return st_buf_str(&other);
+	for (size_t at = 0, n = 0, next; at < text.len; at = next, n++) {
+		next = st_lf_next(text, at);
+		if (n % 3 == 0)
+			st_buf_addf(&other, "%zu ", n);
+		st_buf_add(&other, st_str_slice(text, at, next));
+	}
+	assert_false(other.failed);
+	return st_buf_str(&other);
+}
+
+static int compare(struct st_str text, struct stet_error *err) {
+	st_auto(st_buf) out = ST_BUF_INIT;
+	const struct st_diff_opts opts = ST_DIFF_OPTS("a.txt");
+	return st_diff_unified(text, other_version(text), &opts, &out, NULL, err);
+}
+
+static int merge(struct st_str text, struct stet_error *err) {
+	st_auto(st_buf) out = ST_BUF_INIT;
+	st_auto(st_merge_result) result = {0};
+	struct st_str less = st_str_slice(text, 0, text.len / 2);
+	return st_merge(text, other_version(text), less, &out, &result, err);
+}
+
+static int index_lines(struct st_str text, struct stet_error *err) {
+	st_auto(st_lines) lines = {0};
+	return st_lines_init(&lines, text, err);
+}
+
+static int blank_comments(struct st_str text, struct stet_error *err) {
+	st_auto(st_buf) out = ST_BUF_INIT, marked = ST_BUF_INIT;
+	st_auto(st_lines) lines = {0};
+	st_buf_add(&marked, text);
+	st_buf_adds(&marked, "%%");
+	assert_false(marked.failed);
+	int code = st_lines_init(&lines, st_buf_str(&marked), err);
+	return code < 0 ? code : st_obsidian_blank(&lines, &out, err);
+}
+
+/* Nothing to find, but much that begins like it. */
+static int find_shifted(struct st_str text, struct stet_error *err) {
+	st_auto(st_shifted) shifted = {0};
+	return st_shifted_find(&shifted, text, ST_STR("\t ab ab ab ab\n xy\n"), ST_STR(""), err);
+}
+
+static int hash(struct st_str text, struct stet_error *err) {
+	struct st_hash hash;
+	return st_hash_watched(text, &hash, err);
+}
+
 static void whoever_goes_is_noticed_within_a_few_steps(void **state) {
 	(void)state;
 	static const struct {
 		const char *name;
 		work *run;
 	} works[] = {
-		{"edits", make_edits},       {"replace", replace_all},    {"places", count_places},
-		{"nearest", find_nearest},   {"markdown", read_markdown},
+		{"edits", make_edits},
+		{"replace", replace_all},
+		{"places", count_places},
+		{"nearest", find_nearest},
+		{"markdown", read_markdown},
+		{"diff", compare},
+		{"merge", merge},
+		{"lines", index_lines},
+		{"comments", blank_comments},
+		{"shifted", find_shifted},
+		{"hash", hash},
 	};
+	/* What is given back or searched to its end is told of, too. */
+	enum { AFTERWARDS = 16 };
 	st_auto(st_buf) buf = ST_BUF_INIT;
 	struct st_str text = long_text(&buf);
 	for (size_t i = 0; i < sizeof works / sizeof *works; i++) {
-		for (size_t patience = 1; patience < 8; patience += 3) {
+		for (size_t patience = 1; patience < 6; patience += 3) {
 			struct leaver leaver = {.cancel.cancelled = is_gone, .patience = patience};
 			struct stet_error err = {0};
 			assert_null(st_cancel_set(&leaver.cancel));
@@ -87,11 +156,27 @@ static void whoever_goes_is_noticed_within_a_few_steps(void **state) {
 			if (code != STET_E_CANCELLED)
 				fail_msg("%s: %d, asked %zu times", works[i].name, code, leaver.cancel.asked);
 			assert_string_equal(err.message, "The call was cancelled.");
-			assert_int_equal(leaver.cancel.asked, patience);
-			/* Never more than the text itself, searched and copied, between two questions. */
-			assert_true(leaver.cancel.longest <= 2 * text.len + ST_CANCEL_STEP);
+			if (leaver.cancel.asked > patience + AFTERWARDS)
+				fail_msg("%s goes on: asked %zu times", works[i].name, leaver.cancel.asked);
+			/* Never more than the text and another version of it between two questions. */
+			assert_true(leaver.cancel.longest <= 3 * text.len);
 		}
 	}
+}
+
+/* What is held is asked about all the same, so that a ping can be answered. */
+static void what_must_not_be_left_half_done_is_not_cancelled(void **state) {
+	(void)state;
+	struct leaver leaver = {.cancel.cancelled = is_gone, .patience = 1};
+	st_cancel_set(&leaver.cancel);
+	st_cancel_hold();
+	assert_int_equal(st_cancel_look(NULL), 0);
+	st_cancel_tell(ST_CANCEL_STEP);
+	assert_int_equal(st_cancel_sleep(1, NULL), 0);
+	st_cancel_release();
+	assert_int_equal(leaver.cancel.asked, 3);
+	assert_int_equal(st_cancel_check(0, NULL), STET_E_CANCELLED);
+	st_cancel_set(NULL);
 }
 
 static void without_anybody_waiting_nothing_is_cancelled(void **state) {
@@ -129,6 +214,7 @@ static void a_deep_tree_is_shown_in_one_pass(void **state) {
 int main(void) {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(whoever_goes_is_noticed_within_a_few_steps),
+		cmocka_unit_test(what_must_not_be_left_half_done_is_not_cancelled),
 		cmocka_unit_test(without_anybody_waiting_nothing_is_cancelled),
 		desk_claim(a_deep_tree_is_shown_in_one_pass),
 	};

@@ -54,6 +54,26 @@ static void it_finds_it_at_every_place(void **state) {
 	}
 }
 
+/* Those are looked for in another way, and what is around the places where pieces meet counts, too. */
+static void a_long_one_is_found_as_well(void **state) {
+	(void)state;
+	static const char *const letters[] = {"a", "ab", "the first_ word\n", "{}#Qz\x80\xff"};
+	struct gen gen = gen_new(1);
+	st_auto(st_buf) hay = ST_BUF_INIT;
+	st_auto(st_buf) bytes = ST_BUF_INIT;
+	for (int i = 0; i < 24; i++) {
+		size_t len = (i % 2 ? 1 << 16 : 1 << 10) + gen_below(&gen, 1000);
+		size_t at = i % 3 ? ((size_t)1 << 20) - gen_below(&gen, 2 * len) : gen_below(&gen, 5000);
+		fill(&hay, &gen, 3 << 20, letters[i % 4]);
+		fill(&bytes, &gen, len, letters[i % 4]);
+		check(st_buf_str(&bytes), st_buf_str(&hay));
+		memcpy(hay.ptr + at, bytes.ptr, bytes.len);
+		check(st_buf_str(&bytes), st_buf_str(&hay));
+		check(st_buf_str(&bytes), st_strn(hay.ptr, at + bytes.len));
+		check(st_buf_str(&bytes), st_strn(hay.ptr, at + bytes.len - 1));
+	}
+}
+
 static void nothing_is_nowhere(void **state) {
 	(void)state;
 	struct st_needle empty = st_needle(st_str(""));
@@ -107,6 +127,7 @@ int main(void) {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(it_finds_what_memmem_finds),
 		cmocka_unit_test(it_finds_it_at_every_place),
+		cmocka_unit_test(a_long_one_is_found_as_well),
 		cmocka_unit_test(nothing_is_nowhere),
 		cmocka_unit_test(a_text_made_against_it_is_searched_too),
 		cmocka_unit_test(the_work_is_linear_for_all_of_them),
