@@ -1,8 +1,8 @@
 /*
- * Every tool, resource and completion with hostile paths, while another
- * process swaps a parent for a link to the outside, a file for a link, and the
- * root for another directory: nothing outside is opened, read or changed, and
- * nothing in any .git or .stet is changed.
+ * Every tool, resource, completion and command that takes a path, with hostile
+ * paths, while another process swaps a parent for a link to the outside, a file
+ * for a link, and the root for another directory: nothing outside is opened,
+ * read or changed, and nothing in any .git or .stet is changed.
  */
 #include <dirent.h>
 #include <signal.h>
@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "lib/gen.h"
-#include "lib/test.h"
+#include "lib/program.h"
 #include "mcp/desk_service.h"
 #include "tools/tool.h"
 
@@ -115,7 +115,7 @@ static void add_path(struct gen *gen, const char *above, struct st_buf *out) {
 	}
 }
 
-static void add_quoted_path(struct gen *gen, const char *above, struct st_buf *out) {
+static void add_any_path(struct gen *gen, const char *above, struct st_buf *path) {
 	/* What leads somewhere has its turn more often than what chance makes. */
 	static const char *const likely[] = {
 		"dir/b.txt",
@@ -136,11 +136,15 @@ static void add_quoted_path(struct gen *gen, const char *above, struct st_buf *o
 		"sub",
 		".",
 	};
-	st_auto(st_buf) path = ST_BUF_INIT;
 	if (gen_one_in(gen, 2))
-		st_buf_adds(&path, likely[gen_below(gen, sizeof likely / sizeof *likely)]);
+		st_buf_adds(path, likely[gen_below(gen, sizeof likely / sizeof *likely)]);
 	else
-		add_path(gen, above, &path);
+		add_path(gen, above, path);
+}
+
+static void add_quoted_path(struct gen *gen, const char *above, struct st_buf *out) {
+	st_auto(st_buf) path = ST_BUF_INIT;
+	add_any_path(gen, above, &path);
 	st_buf_addc(out, '"');
 	st_buf_add(out, st_buf_str(&path));
 	st_buf_addc(out, '"');
@@ -232,19 +236,33 @@ static void ask_for_completion(struct server *server, struct gen *gen, int id) {
 
 /* ---- the tree ---- */
 
-static void lay_tree(const struct dir *dir) {
+static const char *below(const char *root, const char *name) {
+	static char path[128];
+	snprintf(path, sizeof path, "%s/%s", root, name);
+	return path;
+}
+
+static void lay_root(const struct dir *dir, const char *root) {
+	dir_write(dir, below(root, "dir/b.txt"), "x\n");
+	dir_write(dir, below(root, "file"), "x\n");
+	dir_write(dir, below(root, "sub/.git/config"), "mark");
+	dir_write(dir, below(root, "sub/.stet/mark"), "mark");
+	dir_write(dir, below(root, ".git/config"), "mark");
+	assert_int_equal(symlinkat(dir_at(dir, "outside"), dir->fd, below(root, "link")), 0);
+	assert_int_equal(symlinkat(dir_at(dir, "outside/secret"), dir->fd, below(root, "away")), 0);
+	assert_int_equal(symlinkat("loop", dir->fd, below(root, "loop")), 0);
+}
+
+static void lay_outside(const struct dir *dir) {
 	dir_write(dir, "outside/secret", SECRET);
 	dir_write(dir, "outside/b.txt", SECRET);
+}
+
+static void lay_tree(const struct dir *dir) {
+	lay_outside(dir);
 	dir_write(dir, "decoy/dir/b.txt", SECRET);
 	dir_write(dir, "decoy/secret", SECRET);
-	dir_write(dir, "root/dir/b.txt", "x\n");
-	dir_write(dir, "root/file", "x\n");
-	dir_write(dir, "root/sub/.git/config", "mark");
-	dir_write(dir, "root/sub/.stet/mark", "mark");
-	dir_write(dir, "root/.git/config", "mark");
-	assert_int_equal(symlinkat(dir_at(dir, "outside"), dir->fd, "root/link"), 0);
-	assert_int_equal(symlinkat(dir_at(dir, "outside/secret"), dir->fd, "root/away"), 0);
-	assert_int_equal(symlinkat("loop", dir->fd, "root/loop"), 0);
+	lay_root(dir, "root");
 }
 
 /* Swaps until it is killed, and puts back what a tool took away, so that there is something to swap. */
@@ -271,13 +289,12 @@ static pid_t start_swapping(const struct dir *dir) {
 	return child;
 }
 
-static int watch_outside(const struct dir *dir) {
-	static const char *const names[] = {"outside", "decoy", "decoy/dir"};
+static int watch_dirs(const struct dir *dir, const char *const *names) {
 	uint32_t mask = IN_OPEN | IN_ACCESS | IN_MODIFY | IN_ATTRIB | IN_CREATE | IN_DELETE |
 	                IN_MOVED_FROM | IN_MOVED_TO;
 	int events = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-	for (size_t i = 0; i < 3; i++)
-		assert_true(inotify_add_watch(events, dir_at(dir, names[i]), mask) >= 0);
+	for (; *names; names++)
+		assert_true(inotify_add_watch(events, dir_at(dir, *names), mask) >= 0);
 	return events;
 }
 
@@ -298,8 +315,8 @@ struct guarded {
 	int dirs[3], files[3], sub;
 };
 
-static void guard(struct guarded *guarded, const struct dir *dir) {
-	int root = openat(dir->fd, "root", O_RDONLY | O_DIRECTORY);
+static void guard(struct guarded *guarded, const struct dir *dir, const char *name) {
+	int root = openat(dir->fd, name, O_RDONLY | O_DIRECTORY);
 	for (int i = 0; i < 3; i++) {
 		guarded->dirs[i] = openat(root, protected_dirs[i], O_RDONLY | O_DIRECTORY);
 		guarded->files[i] = openat(root, protected_files[i], O_RDONLY);
@@ -348,9 +365,9 @@ static void no_path_leads_out_whatever_is_swapped(void **state) {
 	struct gen gen = gen_new(gen_seed());
 	lay_tree(dir);
 	struct guarded guarded;
-	guard(&guarded, dir);
+	guard(&guarded, dir, "root");
 	open_server(&server, dir_at(dir, "root"));
-	int events = watch_outside(dir);
+	int events = watch_dirs(dir, (const char *[]){"outside", "decoy", "decoy/dir", NULL});
 	pid_t child = start_swapping(dir);
 	int64_t until = st_now_ms() + (int64_t)gen_rounds(5000, 60000);
 	int id = 0;
@@ -375,9 +392,120 @@ static void no_path_leads_out_whatever_is_swapped(void **state) {
 	unguard(&guarded);
 }
 
+/* ---- commands ---- */
+
+/* @ is a path; the files behind it are what the user has, not the workspace. */
+static const char *const commands[][10] = {
+	{"read", "@"},
+	{"--session", "agent", "read", "@"},
+	{"write", "@", "text"},
+	{"--session", "agent", "write", "@", "text"},
+	{"edit", "@", "x", "xx"},
+	{"--session", "agent", "edit", "@", "xx", "x"},
+	{"replace", "@", "x", "y x"},
+	{"patch", "@", "replace", "x", "--lines", "1"},
+	{"inspect", "@"},
+	{"--session", "agent", "check", "@", "@"},
+	{"hash", "@", "@"},
+	{"agents", "@"},
+	{"log", "@"},
+	{"undo", "@"},
+	{"record", "Write", "record.json"},
+	{"--session", "agent", "changes"},
+	{"snapshot"},
+};
+enum { COMMANDS = sizeof commands / sizeof *commands };
+
+static const char *name_of(const char *const *command) {
+	while (command[0][0] == '-')
+		command += 2;
+	return command[0];
+}
+
+static void expect_tried(void *data, const char *name, const char *usage) {
+	bool tried = !strstr(usage, "PATH");
+	for (size_t i = 0; i < COMMANDS; i++)
+		tried |= strcmp(name_of(commands[i]), name) == 0;
+	if (!tried)
+		fail_msg("%s takes a path and is not tried: %s", name, usage);
+}
+
+static void no_command_that_takes_a_path_is_left_out(void **state) {
+	if (!getenv("STET"))
+		skip_because("STET does not name the program");
+	program_each_command(*state, expect_tried, NULL);
+}
+
+/* What another program's tool is said to have written. */
+static void write_record(const struct dir *dir, struct gen *gen) {
+	st_auto(st_buf) text = ST_BUF_INIT;
+	st_buf_adds(&text, "{\"file_path\":");
+	add_quoted_path(gen, dir->path, &text);
+	st_buf_addc(&text, '}');
+	dir_write(dir, "record.json", st_buf_cstr(&text));
+}
+
+static void run_command(const struct dir *dir, struct gen *gen, const char *const *command) {
+	st_auto(st_buf) one = ST_BUF_INIT, two = ST_BUF_INIT, output = ST_BUF_INIT;
+	struct st_buf *unused = &one;
+	static const char script[] = "exec timeout -s KILL 60 \"$STET\" \"$@\" 2>&1";
+	const char *argv[20] = {"sh",    "-c",           script, "stet", "--root", dir_at(dir, "root"),
+	                        "--set", "durable=false"};
+	size_t count = 8;
+	for (; *command; command++) {
+		argv[count] = *command;
+		if (strcmp(*command, "@") == 0) {
+			add_any_path(gen, dir->path, unused);
+			argv[count] = st_buf_cstr(unused);
+			unused = &two;
+		}
+		count++;
+	}
+	int status = run(dir, &output, argv);
+	if (status > 3 || (status > 0 && output.len == 0))
+		fail_msg("%s %s: status %d: %s", argv[8], argv[9], status, st_buf_cstr(&output));
+	if (memmem(st_buf_cstr(&output), output.len, SECRET, strlen(SECRET)))
+		fail_msg("%s %s printed the secret: %s", argv[8], argv[9], output.ptr);
+}
+
+/* A command opens its root by name: it may get either of the two, and stays in that one. */
+static void no_command_leads_out_whatever_is_swapped(void **state) {
+	const struct dir *dir = *state;
+	struct gen gen = gen_new(gen_seed());
+	struct guarded guarded[2];
+	size_t count = 0;
+	if (!getenv("STET"))
+		skip_because("STET does not name the program");
+	lay_outside(dir);
+	dir_write(dir, "text", "x\n");
+	lay_root(dir, "root");
+	lay_root(dir, "decoy");
+	guard(&guarded[0], dir, "root");
+	guard(&guarded[1], dir, "decoy");
+	int events = watch_dirs(dir, (const char *[]){"outside", NULL});
+	pid_t child = start_swapping(dir);
+	int64_t until = st_now_ms() + (int64_t)gen_rounds(5000, 60000);
+	for (; count < COMMANDS || st_now_ms() < until; count++) {
+		write_record(dir, &gen);
+		run_command(dir, &gen, commands[count % COMMANDS]);
+		expect_no_event(events);
+		expect_protected(&guarded[0]);
+		expect_protected(&guarded[1]);
+	}
+	kill(child, SIGKILL);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	print_message("# %zu commands\n", count);
+	expect_no_event(events);
+	close(events);
+	unguard(&guarded[0]);
+	unguard(&guarded[1]);
+}
+
 int main(void) {
 	const struct CMUnitTest tests[] = {
 		claim(no_path_leads_out_whatever_is_swapped),
+		claim(no_command_that_takes_a_path_is_left_out),
+		claim(no_command_leads_out_whatever_is_swapped),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
