@@ -419,11 +419,33 @@ static bool parse_and_walk(struct walk *walk, struct st_str text, struct heap *o
 	return enough;
 }
 
+/* libcmark sorts all link definitions at once, and cannot be interrupted there: so many take 20 ms. */
+#define MAX_DEFINITIONS ((size_t)1 << 17)
+
+static int check_definitions(struct st_str text, struct stet_error *err) {
+	static const char mark[] = "]:";
+	size_t count = 0;
+	const char *at = text.ptr, *end = text.ptr + text.len;
+	while (count <= MAX_DEFINITIONS && (at = memmem(at, (size_t)(end - at), mark, 2))) {
+		at += 2;
+		count++;
+	}
+	st_cancel_tell(text.len);
+	if (count <= MAX_DEFINITIONS)
+		return 0;
+	return st_fail(
+		err, STET_E_TOO_BIG,
+		"This text may have more than %zu link definitions. Edit it by lines, or with %s.",
+		MAX_DEFINITIONS, st_word(ST_WORD_TEXT_REPLACE));
+}
+
 static int read_structure(struct st_markdown *md, struct stet_error *err) {
 	struct heap own;
 	struct walk walk = {.md = md};
 	st_auto(st_buf) bare = ST_BUF_INIT;
-	int code = st_obsidian_blank(&md->lines, &bare, err);
+	int code = check_definitions(md->lines.text, err);
+	if (code == 0)
+		code = st_obsidian_blank(&md->lines, &bare, err);
 	if (code < 0)
 		return code;
 	st_arena_init(&own.arena, MAX_MEMORY);

@@ -340,6 +340,18 @@ static void structure_is_refused_before_it_takes_much_memory(void **state) {
 	assert_int_equal(parse_in_child(512), STET_E_TOO_BIG);
 }
 
+static void structure_is_refused_where_there_are_too_many_definitions(void **state) {
+	(void)state;
+	st_auto(st_buf) text = ST_BUF_INIT;
+	struct st_markdown md = {0};
+	struct stet_error err = {0};
+	for (int i = 0; i < 200000; i++)
+		st_buf_addf(&text, "[%d]: y\n", i);
+	assert_false(text.failed);
+	assert_int_equal(st_markdown_parse(&md, st_buf_str(&text), &err), STET_E_TOO_BIG);
+	assert_non_null(strstr(err.message, "link definitions"));
+}
+
 static size_t find(const struct st_markdown *md, const char *query, int64_t occurrence) {
 	size_t index = SIZE_MAX;
 	struct stet_error err = {0};
@@ -631,6 +643,7 @@ int main(void) {
 		cmocka_unit_test(text_without_bounds_is_refused),
 		cmocka_unit_test(running_out_of_memory_is_an_answer),
 		cmocka_unit_test(structure_is_refused_before_it_takes_much_memory),
+		cmocka_unit_test(structure_is_refused_where_there_are_too_many_definitions),
 		cmocka_unit_test(a_heading_is_found_however_it_is_written),
 		cmocka_unit_test(hashes_decide_the_level_first),
 		cmocka_unit_test(of_several_headings_the_first_is_taken_and_the_others_are_named),

@@ -491,13 +491,14 @@ static void run_call(struct desk *desk, const struct spec *spec, struct st_str a
 	stet_free(answer);
 }
 
-/* The longest that a call does not look, and how often it does. */
-static double measure(struct desk *desk, const struct spec *spec, struct st_str args,
+/* The best of some tries, of the longest that a call does not look; and all of its time, and how often it looks. */
+static double measure(struct desk *desk, const struct spec *spec, struct st_str args, double *whole,
                       size_t *looks) {
 	double best = 1e9;
 	for (int i = 0; i < TRIES && best >= GAP_MAX; i++) {
 		struct meter meter = {.cancel.cancelled = look, .goes_at = SIZE_MAX};
 		run_call(desk, spec, args, &meter);
+		*whole = meter.last - meter.began;
 		*looks = meter.looks;
 		best = meter.longest < best ? meter.longest : best;
 	}
@@ -536,20 +537,27 @@ static void print_found(const struct spec *spec, struct st_str args, double gap,
 /* The worst call of a tool so far. */
 struct worst {
 	struct spec spec;
+	/* What is to be made worse: a call that takes long has more to be found in it. */
+	double rank;
+	/* The longest time without a look, or after one that said that the client has gone. */
 	double time;
 };
 
 static void try_call(struct desk *desk, struct gen *gen, const struct spec *spec,
                      struct st_str args, struct worst *worst) {
 	size_t looks = 0;
-	double gap = measure(desk, spec, args, &looks);
+	double whole = 0;
+	double gap = measure(desk, spec, args, &whole, &looks);
 	double stop = looks > 0 ? measure_stop(desk, spec, args, gen_below(gen, looks)) : 0;
-	double time = gap > stop ? gap : stop;
+	double time = gap > stop ? gap : stop, rank = whole + 10 * time;
 	if (time > worst->time) {
 		worst->time = time;
-		worst->spec = *spec;
 		if (gen_rounds(0, 1) || time >= GAP_MAX)
 			print_found(spec, args, gap, stop);
+	}
+	if (rank > worst->rank) {
+		worst->rank = rank;
+		worst->spec = *spec;
 	}
 	assert_true(time < GAP_MAX);
 }
@@ -565,7 +573,7 @@ static void no_call_goes_on_for_long_without_a_look(void **state) {
 	for (; calls < 2 * tools || st_now_ms() < until; calls++) {
 		st_auto(st_buf) args = ST_BUF_INIT;
 		size_t tool = calls % tools;
-		bool random = worst[tool].time == 0 || gen_one_in(&gen, 3);
+		bool random = worst[tool].rank == 0 || gen_one_in(&gen, 3);
 		struct spec spec = random ? random_spec(&gen, tool) : neighbour(&gen, worst[tool].spec);
 		add_arguments(&args, &spec);
 		try_call(desk, &gen, &spec, st_buf_str(&args), &worst[tool]);
@@ -607,6 +615,8 @@ static const struct {
 	{"text_inspect", "{\"filePath\":\"f.md\"}", "%%", "**_`", 3, KNOWN_NOT, CHANGED_LINES},
 	{"text_inspect", "{\"filePath\":\"f.md\"}", "<a id=\"x\">\n", "\n", 1 << 19, KNOWN_NOT,
      CHANGED_LINES},
+	/* A million link definitions were sorted. */
+	{"text_inspect", "{\"filePath\":\"f.md\"}", "[x]: y\n", "\r", 512, KNOWN_NOT, CHANGED_LINES},
 	/* A second: names of megabytes, in all spellings. */
 	{"copy_file", "{\"source\":\"f.md\",\"destination\":$}", "\xc3\xbc\xe6\x96\x87 ", "ab", 8,
      KNOWN_NOT, CHANGED_LINES},
