@@ -103,6 +103,7 @@ static void consume(struct stdio *io, size_t len) {
 		st_buf_truncate(&io->input, left);
 	}
 	io->searched = 0;
+	io->looked = io->looked > len ? io->looked - len : 0;
 }
 
 /* The client has to read before more is said. */
@@ -139,7 +140,7 @@ static void take_lines(struct stdio *io) {
 	    (io->skipping ? io->input.len > EDGE : io->input.len > LINE_MAX_BYTES)) {
 		skip(io, io->input.len);
 		st_buf_truncate(&io->input, EDGE);
-		io->searched = EDGE;
+		io->searched = io->looked = EDGE;
 	}
 }
 
@@ -151,6 +152,7 @@ static void take_end(struct stdio *io) {
 	else if (io->input.len > 0)
 		receive(io, st_buf_str(&io->input));
 	st_buf_release(&io->input);
+	io->searched = io->looked = 0;
 	/* Nobody is left who could answer a question. */
 	st_mcp_peer_give_up(io->peer);
 }
