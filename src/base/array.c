@@ -1,5 +1,6 @@
 #include "base/array.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +9,8 @@ bool st_array_room(void *array, size_t count, size_t size) {
 		return true;
 	void *items;
 	memcpy(&items, array, sizeof items);
-	items = reallocarray(items, count ? count * 2 : 8, size);
+	size_t room = count ? count * 2 : 8;
+	items = room > SIZE_MAX / size ? NULL : realloc(items, room * size);
 	if (!items)
 		return false;
 	memcpy(array, &items, sizeof items);
