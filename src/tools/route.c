@@ -320,8 +320,8 @@ static const char *read_path(struct st_call *call, const char *what, struct st_s
 	}
 	/* Before it is looked for in all its spellings. */
 	if (path.len >= PATH_MAX) {
-		st_fail(err, STET_E_INVALID, "%s of %s is %zu bytes long; %d is the limit for a path.",
-		        what, call->tool->name, path.len, PATH_MAX - 1);
+		st_fail(err, STET_E_INVALID, "The path is %zu bytes long; %d is the limit.", path.len,
+		        PATH_MAX - 1);
 		return NULL;
 	}
 	if (st_spelling_plain(path, &plain, err) < 0)
