@@ -207,8 +207,11 @@ static void look(struct st_mcp_executor *executor) {
 	struct pollfd ready = {.fd = io->in, .events = POLLIN};
 	if (io->input.len <= AHEAD_MAX && poll(&ready, 1, 0) > 0)
 		read_some(io);
-	for (const char *end;
-	     (end = memchr(io->input.ptr + io->looked, '\n', io->input.len - io->looked));) {
+	while (io->looked < io->input.len) {
+		const char *from = io->input.ptr + io->looked;
+		const char *end = memchr(from, '\n', io->input.len - io->looked);
+		if (!end)
+			return;
 		size_t stop = (size_t)(end - io->input.ptr);
 		look_at(io, io->looked, stop - io->looked);
 		io->looked = stop + 1;
