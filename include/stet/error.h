@@ -72,17 +72,6 @@ struct stet_error {
 	char message[2044];
 };
 
-/** Who reads the messages, and what they call what was given. */
-enum stet_reader {
-	/** A model, or a program: by the names of tools and their arguments. */
-	STET_READER_AGENT = 0,
-	/** A person at a shell: by the commands and options of the program stet. */
-	STET_READER_SHELL = 1,
-};
-
-/** Choose the words of messages, for the whole process; agents are spoken to until then. */
-STET_API void stet_speak(enum stet_reader to);
-
 /** A cleared error on the heap, or NULL if memory is short. */
 STET_API struct stet_error *stet_error_new(void);
 /** Free an error that stet_error_new() made; NULL is fine. */

@@ -114,8 +114,10 @@ void complain(const char *format, ...) {
 	va_end(args);
 	fflush(stdout);
 	fprintf(stderr, "%sstet:%s ", paint(stderr, BOLD), paint(stderr, PLAIN));
-	if (len >= 0)
-		put_line(stderr, text, (size_t)len);
+	char *translated = len >= 0 ? translate(text) : NULL;
+	if (translated)
+		put_line(stderr, translated, strlen(translated));
+	free(translated);
 	free(text);
 }
 

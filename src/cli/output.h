@@ -40,7 +40,14 @@ static inline const char *plural(uint64_t count, const char *one, const char *ma
 	return count == 1 ? one : many;
 }
 
-/** Say something on standard error, as "stet: ...". */
+/**
+ * A message of the library in the words of the command line: OLD for oldText,
+ * and so on, but not inside of double quotes, where files are quoted. Free it
+ * with free(); NULL without memory.
+ */
+char *translate(const char *text);
+
+/** Say something on standard error, as "stet: ...", in the words of the command line. */
 __attribute__((format(printf, 1, 2))) void complain(const char *format, ...);
 
 /**

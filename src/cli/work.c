@@ -60,7 +60,6 @@ static int script(struct stet_workspace *ws, struct stet_error *err) {
 int work_open(struct work *work, const struct options *options) {
 	struct stet_error err = {0};
 	*work = (struct work){.options = options};
-	stet_speak(STET_READER_SHELL);
 	if (stet_workspace_open(options->root, &work->ws, &err) < 0)
 		return work_close(work, report(&err));
 	/* What a command does is work, whether it calls a tool for it or not. */
@@ -286,6 +285,15 @@ static void put_foreign(const struct stet_json *answer) {
 	put_diff(stdout, diff ? diff : "", len);
 }
 
+/* A message of the library on a line of its own, in the words of the command line. */
+static void put_message(const char *text, size_t len) {
+	char *message = strndup(text, len), *translated = message ? translate(message) : NULL;
+	if (translated)
+		put_line(stdout, translated, strlen(translated));
+	free(translated);
+	free(message);
+}
+
 void show_change(const struct stet_json *answer) {
 	static const char preview[] = "/structuredContent/preview";
 	size_t len = 0;
@@ -295,19 +303,19 @@ void show_change(const struct stet_json *answer) {
 	if (!text)
 		return;
 	if (!stet_json_type(answer, preview)) {
-		put(stdout, text, diff ? (size_t)(diff - text) + 1 : len);
+		put_message(text, diff ? (size_t)(diff - text) + 1 : len);
 		put_diff(stdout, diff ? diff + 1 : text, diff ? len - (size_t)(diff - text) - 1 : 0);
 		return;
 	}
 	const char *hash = stet_json_text(answer, "/structuredContent/fileHash", NULL);
-	put_line(stdout, text, strcspn(text, "\n"));
+	put_message(text, strcspn(text, "\n") + 1);
 	printf("fileHash: %s\n", hash ? hash : "");
 	text = stet_json_text(answer, "/structuredContent/preview/before", &len);
 	put_signed(text ? text : "", len, '-');
 	text = stet_json_text(answer, "/structuredContent/preview/after", &len);
 	put_signed(text ? text : "", len, '+');
 	if (note)
-		put_line(stdout, note, strlen(note));
+		put_message(note, strlen(note));
 	put_foreign(answer);
 }
 

@@ -5,7 +5,6 @@
 
 #include "base/cancel.h"
 #include "base/clock.h"
-#include "base/words.h"
 #include "fs/lease.h"
 #include "fs/sys.h"
 
@@ -50,9 +49,10 @@ int st_file_check(const struct stat *st, const char *path, size_t max, struct st
 		return st_fail(err, STET_E_KIND, "%s is %s; only regular files can be read or written.",
 		               st_shown(path), kind_name(st->st_mode));
 	if (st->st_size > 0 && (size_t)st->st_size > max)
-		return st_fail(err, STET_E_TOO_BIG, "%s has %lld bytes; the limit is %zu. %s",
-		               st_shown(path), (long long)st->st_size, max,
-		               st_word(ST_WORD_RAISE_MAX_FILE));
+		return st_fail(
+			err, STET_E_TOO_BIG,
+			"%s has %lld bytes; the limit is %zu. Raise the limit, or use another tool for it.",
+			st_shown(path), (long long)st->st_size, max);
 	return 0;
 }
 

@@ -8,7 +8,6 @@
 #include "base/cancel.h"
 #include "base/hex.h"
 #include "base/plural.h"
-#include "base/words.h"
 #include "fs/sys.h"
 #include "stet/text.h"
 
@@ -146,16 +145,17 @@ void st_hash_hex(const struct st_hash *hash, char *hex, size_t digits) {
 int st_hash_matches(const struct st_hash *hash, struct st_str hex, struct stet_error *err) {
 	if (hex.len < ST_HASH_SHORT || hex.len > ST_HASH_HEX)
 		return st_fail(err, STET_E_INVALID,
-		               "A hash has 16 to 64 hex digits, this one has %zu %s. %s", hex.len,
-		               st_plural(hex.len, "character", "characters"), st_word(ST_WORD_HASH_SOURCE));
+		               "A hash has 16 to 64 hex digits, this one has %zu %s. Use the fileHash of "
+		               "the last answer about this file.",
+		               hex.len, st_plural(hex.len, "character", "characters"));
 	int same = 1;
 	for (size_t i = 0; i < hex.len; i++) {
 		int value = st_hex_digit(hex.ptr[i]);
 		if (value < 0)
-			return st_fail(
-				err, STET_E_INVALID,
-				"A hash consists of hex digits, but character %zu of \"%.*s\" is none. %s", i + 1,
-				(int)hex.len, hex.ptr, st_word(ST_WORD_HASH_SOURCE));
+			return st_fail(err, STET_E_INVALID,
+			               "A hash consists of hex digits, but character %zu of \"%.*s\" is none. "
+			               "Use the fileHash of the last answer about this file.",
+			               i + 1, (int)hex.len, hex.ptr);
 		unsigned char byte = hash->bytes[i / 2];
 		if (value != (i % 2 ? byte & 15 : byte >> 4))
 			same = 0;

@@ -3,7 +3,6 @@
 #include <stdio.h>
 
 #include "base/cancel.h"
-#include "base/words.h"
 #include "text/explain.h"
 #include "text/replace.h"
 #include "text/splice.h"
@@ -43,10 +42,11 @@ static const char *prefix(const struct list *list, char buf[64]) {
 
 static int fail_empty(const struct list *list) {
 	char where[64];
-	return st_fail(list->err, STET_E_INVALID,
-	               "%s%s is empty. Give the text that is to be replaced, as it is in the file. "
-	               "Nothing was changed.",
-	               prefix(list, where), st_word(ST_WORD_OLD_TEXT));
+	return st_fail(
+		list->err, STET_E_INVALID,
+		"%soldText is empty. Give the text that is to be replaced, as it is in the file. "
+		"Nothing was changed.",
+		prefix(list, where));
 }
 
 /* Whether an edit's old text was there before the first edit. */
@@ -60,11 +60,12 @@ static bool was_there(const struct list *list, const struct st_edit *edit) {
 static int fail_missing(const struct list *list, const struct st_edit *edit) {
 	char where[64];
 	if (was_there(list, edit)) {
-		return st_fail(list->err, STET_E_NO_MATCH,
-		               "%s%s was in the file, but an edit before this one has changed it. Nothing "
-		               "was changed. Edits are applied in order: give it as it is after the ones "
-		               "before, or make one edit of them.",
-		               prefix(list, where), st_word(ST_WORD_OLD_TEXT));
+		return st_fail(
+			list->err, STET_E_NO_MATCH,
+			"%soldText was in the file, but an edit before this one has changed it. Nothing "
+			"was changed. Edits are applied in order: give it as it is after the ones "
+			"before, or make one edit of them.",
+			prefix(list, where));
 	}
 	return st_explain_no_match(&list->failure->nearest, list->text, edit->old_text, edit->new_text,
 	                           prefix(list, where), list->err);
@@ -72,19 +73,18 @@ static int fail_missing(const struct list *list, const struct st_edit *edit) {
 
 static int fail_ambiguous(const struct list *list, const struct st_edit *edit) {
 	struct st_places *places = &list->failure->places;
-	const char *old = st_word(ST_WORD_OLD_TEXT);
 	char where[64];
 	st_auto(st_buf) lines = ST_BUF_INIT;
 	int code = st_places_find(places, list->text, edit->old_text, list->err);
 	if (code < 0)
 		return code;
 	st_places_add(&lines, places, ST_PLACES_NAMED);
-	return st_fail(list->err, STET_E_AMBIGUOUS,
-	               "%s%s occurs %zu times, at %s%s. Nothing was changed. Add lines around it to "
-	               "%s until it is the only one, or %s to change them all.",
-	               prefix(list, where), old, places->total, st_buf_cstr(&lines),
-	               list->at > 0 ? " of the result of the edits before" : "", old,
-	               st_word(ST_WORD_SET_REPLACE_ALL));
+	return st_fail(
+		list->err, STET_E_AMBIGUOUS,
+		"%soldText occurs %zu times, at %s%s. Nothing was changed. Add lines around it to "
+		"oldText until it is the only one, or set replaceAll to change them all.",
+		prefix(list, where), places->total, st_buf_cstr(&lines),
+		list->at > 0 ? " of the result of the edits before" : "");
 }
 
 static void start_splice(struct list *list, struct st_splice *splice, struct st_str old_text,
@@ -106,8 +106,7 @@ static int splice_shifted(struct list *list, const struct st_edit *edit, struct 
 	                                                    edit->new_text, list->err);
 	if (found <= 0)
 		return found < 0 ? found : fail_missing(list, edit);
-	start_splice(list, splice,
-	             st_str_slice(list->text, shifted->span.start, shifted->span.end),
+	start_splice(list, splice, st_str_slice(list->text, shifted->span.start, shifted->span.end),
 	             st_buf_str(&shifted->new_text));
 	st_splice_put(splice, shifted->span);
 	list->done[list->at].shift = shifted->shift;

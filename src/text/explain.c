@@ -2,7 +2,6 @@
 
 #include "base/plural.h"
 #include "base/utf8.h"
-#include "base/words.h"
 #include "text/context.h"
 
 /* How long quotations may be, so that the message stays near 1500 bytes. */
@@ -71,7 +70,7 @@ static void add_points(struct st_buf *buf, struct pair pair, bool (*is_kind)(uin
 		add_point(buf, file);
 	}
 	if (old) {
-		st_buf_addf(buf, file ? ", %s " : "%s has ", st_word(ST_WORD_OLD_TEXT));
+		st_buf_adds(buf, file ? ", oldText " : "oldText has ");
 		add_point(buf, old);
 	}
 	st_buf_addc(buf, ')');
@@ -116,7 +115,7 @@ static void add_indents(struct st_buf *buf, struct pair pair) {
 		add_blanks(buf, file);
 		st_buf_adds(buf, " in the file and ");
 		add_blanks(buf, old);
-		st_buf_addf(buf, " in %s)", st_word(ST_WORD_OLD_TEXT));
+		st_buf_addf(buf, " in oldText)");
 		return;
 	}
 }
@@ -124,9 +123,8 @@ static void add_indents(struct st_buf *buf, struct pair pair) {
 /* Escapes and entities: who has more of the byte they begin with has them written out. */
 static void add_escapes(struct st_buf *buf, struct pair pair, char byte) {
 	bool old = count_of(pair.old, byte) > count_of(pair.file, byte);
-	const char *name = st_word(ST_WORD_OLD_TEXT);
 	st_buf_addf(buf, " (written out in %s, where %s has the character itself)",
-	            old ? name : "the file", old ? "the file" : name);
+	            old ? "oldText" : "the file", old ? "the file" : "oldText");
 }
 
 static bool ends_line(struct st_str s) {
@@ -140,8 +138,7 @@ static void add_detail(struct st_buf *buf, unsigned kind, struct pair pair) {
 		break;
 	case ST_FOLD_BLANK_LINES:
 		if (ends_line(pair.old) && !ends_line(pair.file))
-			st_buf_addf(buf, " (%s ends with a line end, the file has none there)",
-			            st_word(ST_WORD_OLD_TEXT));
+			st_buf_addf(buf, " (oldText ends with a line end, the file has none there)");
 		break;
 	case ST_FOLD_EOLS:
 		st_buf_adds(buf, " (a CR alone)");
@@ -245,10 +242,9 @@ static void add_several(struct st_buf *buf, const struct st_nearest *nearest, st
 
 static void add_extra(struct st_buf *buf, const char *which, size_t count) {
 	if (count == 1)
-		st_buf_addf(buf, "The %s line of %s is not there. ", which, st_word(ST_WORD_OLD_TEXT));
+		st_buf_addf(buf, "The %s line of oldText is not there. ", which);
 	else if (count > 1)
-		st_buf_addf(buf, "The %s %zu lines of %s are not there. ", which, count,
-		            st_word(ST_WORD_OLD_TEXT));
+		st_buf_addf(buf, "The %s %zu lines of oldText are not there. ", which, count);
 }
 
 static void add_near(struct st_buf *buf, const struct st_nearest *nearest, struct st_str text,
@@ -265,8 +261,8 @@ static void add_near(struct st_buf *buf, const struct st_nearest *nearest, struc
 		add_one(buf, near, pair);
 	else
 		add_several(buf, nearest, text, old_text);
-	st_buf_addf(buf, "\nGive %s exactly as the file has it; the quotation is escaped as in JSON.",
-	            st_word(ST_WORD_OLD_TEXT));
+	st_buf_addf(buf,
+	            "\nGive oldText exactly as the file has it; the quotation is escaped as in JSON.");
 }
 
 static struct st_str line_at(struct st_str s, size_t at) {
@@ -299,7 +295,7 @@ static void add_lines_pair(struct st_buf *buf, struct pair line, size_t number) 
 	size_t place = line.file.len > QUOTE_LINE || line.old.len > QUOTE_LINE ? same : 0;
 	st_buf_addf(buf, "Line %zu is\n", number);
 	quote_from(buf, line.file, place);
-	st_buf_addf(buf, "\nwhere %s has\n", st_word(ST_WORD_OLD_TEXT));
+	st_buf_addf(buf, "\nwhere oldText has\n");
 	quote_from(buf, line.old, place);
 }
 
@@ -320,8 +316,7 @@ static void add_similar(struct st_buf *buf, const struct st_near *near, struct p
 		in_old = next;
 		number++;
 	}
-	st_buf_addf(buf, "\nRead these lines again, and give %s exactly as the file has it.",
-	            st_word(ST_WORD_OLD_TEXT));
+	st_buf_addf(buf, "\nRead these lines again, and give oldText exactly as the file has it.");
 }
 
 /* The search text without blank lines at its ends, as the similar stretch was measured. */
@@ -351,8 +346,8 @@ static void explain(struct st_buf *buf, const struct st_nearest *nearest, struct
 		            "It is only blanks and line ends, which must match exactly. "
 		            "Add words of the lines around.");
 	else if (nearest->count == 0)
-		st_buf_addf(buf, "Nothing in the file is similar. Read it again, and take %s from there.",
-		            st_word(ST_WORD_OLD_TEXT));
+		st_buf_addf(buf,
+		            "Nothing in the file is similar. Read it again, and take oldText from there.");
 	else if (near->kinds & ST_NEAR_SIMILAR)
 		add_similar(buf, near,
 		            (struct pair){st_str_slice(text, near->span.start, near->span.end),
@@ -360,8 +355,9 @@ static void explain(struct st_buf *buf, const struct st_nearest *nearest, struct
 	else
 		add_near(buf, nearest, text, old_text);
 	if (nearest->new_line)
-		st_buf_addf(buf, " %s is already there, at line %zu: perhaps this change was made before.",
-		            st_word(ST_WORD_NEW_TEXT), nearest->new_line);
+		st_buf_addf(buf,
+		            " newText is already there, at line %zu: perhaps this change was made before.",
+		            nearest->new_line);
 }
 
 int st_explain_no_match(struct st_nearest *nearest, struct st_str text, struct st_str old_text,
@@ -369,6 +365,6 @@ int st_explain_no_match(struct st_nearest *nearest, struct st_str text, struct s
 	st_auto(st_buf) words = ST_BUF_INIT;
 	if (st_nearest_find(nearest, text, old_text, new_text, NULL) == 0)
 		explain(&words, nearest, text, old_text);
-	return st_fail(err, STET_E_NO_MATCH, "%s%s not found in the file. %s Nothing was changed.", prefix,
-	               st_word(ST_WORD_OLD_TEXT), words.failed ? "" : st_buf_cstr(&words));
+	return st_fail(err, STET_E_NO_MATCH, "%soldText not found in the file. %s Nothing was changed.",
+	               prefix, words.failed ? "" : st_buf_cstr(&words));
 }

@@ -4,7 +4,6 @@
 #include "base/plural.h"
 #include "base/unicode.h"
 #include "base/utf8.h"
-#include "base/words.h"
 
 /** How many headings or lines a message names. */
 #define MAX_NAMED 10
@@ -257,8 +256,8 @@ int st_heading_find(const struct st_markdown *md, struct st_str query, int64_t o
 		return st_fail(err, STET_E_INVALID,
 		               "The heading to look for is empty; give its text, as in \"## Setup\".");
 	if (occurrence < 0)
-		return st_fail(err, STET_E_INVALID, "%s counts from 1; %lld is not possible.",
-		               st_word(ST_WORD_OCCURRENCE), (long long)occurrence);
+		return st_fail(err, STET_E_INVALID, "occurrence counts from 1; %lld is not possible.",
+		               (long long)occurrence);
 	return find(md, &wanted, occurrence, index, err);
 }
 
@@ -275,7 +274,7 @@ void st_heading_note_others(const struct st_markdown *md, struct st_str query,
 	st_buf_addf(note, "%zu headings are called ", others + 1);
 	add_shown(note, md->headings[index].text);
 	st_buf_addf(note,
-	            "; the first, in line %zu, was taken. The others are in %s %s; %s says which. ",
-	            line ? line : move->first, st_plural(others, "line", "lines"), st_buf_cstr(&lines),
-	            st_word(ST_WORD_WHICH_HEADING));
+	            "; the first, in line %zu, was taken. The others are in %s %s; \"occurrence\" in "
+	            "the target says which. ",
+	            line ? line : move->first, st_plural(others, "line", "lines"), st_buf_cstr(&lines));
 }

@@ -7,7 +7,6 @@
 
 #include "base/array.h"
 #include "base/cancel.h"
-#include "base/words.h"
 #include "text/frontmatter.h"
 #include "text/html.h"
 #include "text/obsidian.h"
@@ -433,10 +432,10 @@ static int check_definitions(struct st_str text, struct stet_error *err) {
 	st_cancel_tell(text.len);
 	if (count <= MAX_DEFINITIONS)
 		return 0;
-	return st_fail(
-		err, STET_E_TOO_BIG,
-		"This text may have more than %zu link definitions. Edit it by lines, or with %s.",
-		MAX_DEFINITIONS, st_word(ST_WORD_TEXT_REPLACE));
+	return st_fail(err, STET_E_TOO_BIG,
+	               "This text may have more than %zu link definitions. Edit it by lines, or with "
+	               "text_replace.",
+	               MAX_DEFINITIONS);
 }
 
 static int read_structure(struct st_markdown *md, struct stet_error *err) {
@@ -462,8 +461,7 @@ static int read_structure(struct st_markdown *md, struct stet_error *err) {
 		return st_fail_nomem(err);
 	return st_fail(err, STET_E_TOO_BIG,
 	               "The Markdown structure of this text takes more than 256 MiB of memory. "
-	               "Edit it by lines, or with %s.",
-	               st_word(ST_WORD_TEXT_REPLACE));
+	               "Edit it by lines, or with text_replace.");
 }
 
 static bool read_keys(struct st_markdown *md) {
@@ -499,8 +497,8 @@ static int check_size(const struct st_markdown *md, struct stet_error *err) {
 		return st_fail(
 			err, STET_E_TOO_BIG,
 			"Markdown structure is read from texts of up to 64 MiB; this one has %zu bytes. "
-			"Edit it by lines, or with %s.",
-			md->lines.text.len, st_word(ST_WORD_TEXT_REPLACE));
+			"Edit it by lines, or with text_replace.",
+			md->lines.text.len);
 	for (size_t n = 1; n <= md->lines.count; n++) {
 		struct st_str whole = st_lines_whole(&md->lines, n);
 		if (st_cancel_check(whole.len + LINE_WORK, err) < 0)
@@ -508,8 +506,8 @@ static int check_size(const struct st_markdown *md, struct stet_error *err) {
 		if (nesting_of(line_text(&md->lines, n, false)) > MAX_NESTING)
 			return st_fail(err, STET_E_TOO_BIG,
 			               "Line %zu opens more than %d lists in one another. "
-			               "Edit this text by lines, or with %s.",
-			               n, MAX_NESTING, st_word(ST_WORD_TEXT_REPLACE));
+			               "Edit this text by lines, or with text_replace.",
+			               n, MAX_NESTING);
 	}
 	return 0;
 }

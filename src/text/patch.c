@@ -2,7 +2,6 @@
 
 #include "base/plural.h"
 #include "base/utf8.h"
-#include "base/words.h"
 #include "text/heading.h"
 #include "text/indent.h"
 #include "text/line_edit.h"
@@ -74,8 +73,9 @@ static void shift_to_lines(struct job *job, const struct st_lines *content) {
 	st_indent_shift(&job->content, content, from.len, to);
 	if (!st_str_eq(from, to))
 		st_buf_addf(&job->note,
-		            "The content was shifted to the indentation of line %zu; %s keeps its own. ",
-		            place->model_first, st_word(ST_WORD_KEEP_INDENT));
+		            "The content was shifted to the indentation of line %zu; preserveIndent: false "
+		            "keeps its own. ",
+		            place->model_first);
 }
 
 /* Shift the content and index its lines. */

@@ -1,7 +1,6 @@
 #include "text/patch_place.h"
 
 #include "base/plural.h"
-#include "base/words.h"
 #include "text/frontmatter.h"
 #include "text/heading.h"
 
@@ -48,8 +47,16 @@ static int check_lines(const struct st_patch *patch, struct stet_error *err) {
 	return 0;
 }
 
-static const char *said(enum st_patch_target target) {
-	return st_word(ST_WORD_TARGETS + target);
+static const char *name_target(enum st_patch_target target) {
+	static const char *const names[] = {
+		[ST_TARGET_LINES] = "the target \"lines\"",
+		[ST_TARGET_HEADING] = "the target \"heading\"",
+		[ST_TARGET_BEFORE_HEADING] = "the target \"beforeHeading\"",
+		[ST_TARGET_APPEND_TO_SECTION] = "the target \"appendToSection\"",
+		[ST_TARGET_CODE_BLOCK] = "the target \"codeBlock\"",
+		[ST_TARGET_WHOLE_SECTION] = "the target \"wholeSection\"",
+	};
+	return names[target];
 }
 
 static int check_operation(const struct st_patch *patch, struct stet_error *err) {
@@ -62,8 +69,8 @@ static int check_operation(const struct st_patch *patch, struct stet_error *err)
 				err, STET_E_INVALID,
 				"Only insert goes with %s, not %s. To %s the heading itself, use %s; the heading "
 				"and its text, %s; lines, %s.",
-				said(patch->target), operation, operation, said(ST_TARGET_HEADING),
-				said(ST_TARGET_WHOLE_SECTION), said(ST_TARGET_LINES));
+				name_target(patch->target), operation, operation, name_target(ST_TARGET_HEADING),
+				name_target(ST_TARGET_WHOLE_SECTION), name_target(ST_TARGET_LINES));
 		return 0;
 	case ST_TARGET_APPEND_TO_SECTION:
 		if (!insert)
@@ -71,8 +78,8 @@ static int check_operation(const struct st_patch *patch, struct stet_error *err)
 				err, STET_E_INVALID,
 				"Only insert goes with %s, not %s. To %s the section, use %s; single lines of it, "
 				"%s.",
-				said(patch->target), operation, operation, said(ST_TARGET_WHOLE_SECTION),
-				said(ST_TARGET_LINES));
+				name_target(patch->target), operation, operation,
+				name_target(ST_TARGET_WHOLE_SECTION), name_target(ST_TARGET_LINES));
 		return 0;
 	case ST_TARGET_WHOLE_SECTION:
 		if (insert)
@@ -80,8 +87,8 @@ static int check_operation(const struct st_patch *patch, struct stet_error *err)
 				err, STET_E_INVALID,
 				"Only replace and delete go with %s, not insert. To insert at its end, use %s; "
 				"above it, %s; right below its heading, %s.",
-				said(patch->target), said(ST_TARGET_APPEND_TO_SECTION),
-				said(ST_TARGET_BEFORE_HEADING), said(ST_TARGET_HEADING));
+				name_target(patch->target), name_target(ST_TARGET_APPEND_TO_SECTION),
+				name_target(ST_TARGET_BEFORE_HEADING), name_target(ST_TARGET_HEADING));
 		return 0;
 	default:
 		return 0;
@@ -102,9 +109,10 @@ int st_patch_check(const struct st_patch *patch, struct stet_error *err) {
 			err, STET_E_INVALID,
 			"The content is empty, so there is nothing to insert. A blank line is \"\\n\".");
 	if (st_patch_needs_structure(patch) && !patch->markdown)
-		return st_fail(err, STET_E_INVALID,
-		               "Only Markdown files have what %s names. In this one use %s, or %s.",
-		               said(patch->target), said(ST_TARGET_LINES), st_word(ST_WORD_TEXT_REPLACE));
+		return st_fail(
+			err, STET_E_INVALID,
+			"Only Markdown files have what %s names. In this one use %s, or text_replace.",
+			name_target(patch->target), name_target(ST_TARGET_LINES));
 	return 0;
 }
 

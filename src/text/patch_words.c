@@ -3,8 +3,6 @@
 
 #include <strings.h>
 
-#include "base/words.h"
-
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 static const char *const operations[] = {
@@ -22,37 +20,25 @@ static const char *const targets[] = {
 	[ST_TARGET_WHOLE_SECTION] = "wholeSection",
 };
 
-/* What took the place of what is gone: for an agent, and for a person at a shell. */
+/* What took the place of what is gone. */
 static const struct {
-	const char *name;
-	const char *sentences[2];
+	const char *name, *sentence;
 } removed[] = {
-	{"text",
-     {"The target \"text\" was removed: use text_replace, with the text as oldText.",
-      "The target \"text\" was removed: use stet replace."}},
+	{"text", "The target \"text\" was removed: use text_replace, with the text as oldText."},
 	{"pattern",
-     {"The target \"pattern\" was removed: find the place with text_inspect (mode \"search\", "
-      "regex "
-      "true), then use text_replace, or the target \"lines\".",
-      "The target \"pattern\" was removed: find the place with stet inspect --regex, then use stet "
-      "replace, or --lines."}},
+     "The target \"pattern\" was removed: find the place with text_inspect (mode \"search\", regex "
+     "true), then use text_replace, or the target \"lines\"."},
 	{"afterHeading",
-     {"The target \"afterHeading\" was removed: use \"appendToSection\" for the end of the "
-      "section, "
-      "or insert at the target \"heading\" for right below the heading.",
-      "The target \"afterHeading\" was removed: use --append-to for the end of the section, or "
-      "insert with --heading for right below the heading."}},
+     "The target \"afterHeading\" was removed: use the target \"appendToSection\" for the end of "
+     "the "
+     "section, or insert at the target \"heading\" for right below the heading."},
 	{"section",
-     {"The target \"section\" was removed: use \"wholeSection\" or \"appendToSection\" in "
-      "Markdown; "
-      "in other files find the lines with text_inspect, then use the target \"lines\", or "
-      "text_replace.",
-      "The target \"section\" was removed: use --section or --append-to in Markdown; in other "
-      "files "
-      "find the lines with stet inspect, then use --lines, or stet replace."}},
+     "The target \"section\" was removed: use the target \"wholeSection\" or \"appendToSection\" "
+     "in "
+     "Markdown; in other files find the lines with text_inspect, then use the target \"lines\", or "
+     "text_replace."},
 	{"replaceLines",
-     {"The operation \"replaceLines\" was removed: use \"replace\" with the target \"lines\".",
-      "The operation \"replaceLines\" was removed: use replace with --lines."}},
+     "The operation \"replaceLines\" was removed: use \"replace\" with the target \"lines\"."},
 };
 
 static bool is_called(struct st_str name, const char *word) {
@@ -81,7 +67,7 @@ static int fail_unknown(const char *kind, struct st_str name, const char *const 
 const char *st_patch_removed(struct st_str name) {
 	for (size_t i = 0; i < COUNT(removed); i++) {
 		if (is_called(name, removed[i].name))
-			return removed[i].sentences[st_reader()];
+			return removed[i].sentence;
 	}
 	return NULL;
 }

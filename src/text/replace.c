@@ -5,7 +5,6 @@
 
 #include "base/cancel.h"
 #include "base/plural.h"
-#include "base/words.h"
 #include "text/explain.h"
 #include "text/splice.h"
 
@@ -102,12 +101,12 @@ static int fail_beyond(const struct job *job, struct stet_error *err) {
 	const struct st_places *found = &job->done->found;
 	st_auto(st_buf) lines = ST_BUF_INIT;
 	st_places_add(&lines, found, ST_PLACES_NAMED);
-	return st_fail(err, STET_E_INVALID,
-	               "%s %zu was asked for, but %s occurs %zu %s, at %s. Nothing was "
-	               "changed. Use \"first\", \"last\", \"all\", or a number from 1 to %zu.",
-	               st_word(ST_WORD_OCCURRENCE), job->request->occurrence.number,
-	               st_word(ST_WORD_OLD_TEXT), found->total,
-	               st_plural(found->total, "time", "times"), st_buf_cstr(&lines), found->total);
+	return st_fail(
+		err, STET_E_INVALID,
+		"\"occurrence\" %zu was asked for, but oldText occurs %zu %s, at %s. Nothing was "
+		"changed. Use \"first\", \"last\", \"all\", or a number from 1 to %zu.",
+		job->request->occurrence.number, found->total, st_plural(found->total, "time", "times"),
+		st_buf_cstr(&lines), found->total);
 }
 
 /*
@@ -194,10 +193,11 @@ int st_occurrence_parse(struct st_occurrence *occurrence, struct st_str word,
 	}
 	st_auto(st_buf) quoted = ST_BUF_INIT;
 	st_quote_text(&quoted, word, 80);
-	return st_fail(err, STET_E_INVALID,
-	               "%s cannot be %s. Use \"first\", \"last\", \"all\", or a number counted from "
-	               "1, such as \"2\" for the second.",
-	               st_word(ST_WORD_OCCURRENCE), st_buf_cstr(&quoted));
+	return st_fail(
+		err, STET_E_INVALID,
+		"\"occurrence\" cannot be %s. Use \"first\", \"last\", \"all\", or a number counted from "
+		"1, such as \"2\" for the second.",
+		st_buf_cstr(&quoted));
 }
 
 void st_replaced_release(struct st_replaced *done) {
@@ -215,9 +215,9 @@ int st_replace_apply(struct st_str text, const struct st_replace *request, struc
 	int code;
 
 	if (request->old_text.len == 0) {
-		return st_fail(err, STET_E_INVALID,
-		               "%s is empty. Give the text that is to be replaced, as it is in the file.",
-		               st_word(ST_WORD_OLD_TEXT));
+		return st_fail(
+			err, STET_E_INVALID,
+			"oldText is empty. Give the text that is to be replaced, as it is in the file.");
 	}
 	if ((code = st_find_init(&job.find, text, request->old_text, err)) < 0)
 		return code;

@@ -1,7 +1,6 @@
 #include "text/shifted.h"
 
 #include "base/cancel.h"
-#include "base/words.h"
 #include "text/find.h"
 
 /* How many lines are compared before the search is given up. */
@@ -184,10 +183,11 @@ int st_shifted_find(struct st_shifted *shifted, struct st_str text, struct st_st
 
 void st_shift_add(struct st_buf *out, const struct st_shift *shift) {
 	bool many = shift->count > 1;
-	st_buf_addf(out, "%s matched with %zu %s %s%s before each line; %s was indented alike.",
-	            st_word(ST_WORD_OLD_TEXT), shift->count,
+	st_buf_addf(out,
+	            "oldText matched with %zu %s %s%s before each line; newText was indented alike.",
+	            shift->count,
 	            !shift->less ? "more"
 	            : many       ? "fewer"
 	                         : "less",
-	            shift->blank == '\t' ? "tab" : "space", many ? "s" : "", st_word(ST_WORD_NEW_TEXT));
+	            shift->blank == '\t' ? "tab" : "space", many ? "s" : "");
 }

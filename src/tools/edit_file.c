@@ -3,7 +3,6 @@
 
 #include <stdio.h>
 
-#include "base/words.h"
 #include "text/unified.h"
 #include "tools/render.h"
 
@@ -54,7 +53,7 @@ static int read_edit(yyjson_val *value, size_t number, struct st_edit *edit,
                      struct stet_error *err) {
 	yyjson_val *values[3];
 	char what[48];
-	snprintf(what, sizeof what, "%s's edit %zu", st_word(ST_WORD_EDIT_FILE), number);
+	snprintf(what, sizeof what, "edit_file's edit %zu", number);
 	int code = st_args_bind(what, edit_params, value, values, err);
 	if (code < 0)
 		return code;
@@ -66,11 +65,11 @@ static int read_edit(yyjson_val *value, size_t number, struct st_edit *edit,
 static int read_list(yyjson_val *list, struct work *work, struct stet_error *err) {
 	if (!yyjson_is_arr(list) || yyjson_arr_size(list) == 0)
 		return st_fail(err, STET_E_INVALID,
-		               "%s must be a list of {oldText, newText}, with at least one.",
-		               st_word(ST_WORD_EDITS));
+		               "The argument \"edits\" of edit_file must be a list of {oldText, newText}, "
+		               "with at least one.");
 	if (yyjson_arr_size(list) > EDITS_MAX)
-		return st_fail(err, STET_E_INVALID, "%s takes up to %d edits at once, not %zu.",
-		               st_word(ST_WORD_EDIT_FILE), EDITS_MAX, yyjson_arr_size(list));
+		return st_fail(err, STET_E_INVALID, "edit_file takes up to %d edits at once, not %zu.",
+		               EDITS_MAX, yyjson_arr_size(list));
 	size_t i, max;
 	yyjson_val *value;
 	yyjson_arr_foreach(list, i, max, value) {
@@ -223,10 +222,11 @@ static void render(struct st_call *call, const struct work *work,
 /* ---- creation: an empty oldText where there is no file ---- */
 
 static int fail_exists(const struct work *work, struct stet_error *err) {
-	return st_fail(err, STET_E_EXISTS,
-	               "File %s exists already, and an empty %s only creates files. Give the text to "
-	               "change.",
-	               st_shown(work->path), st_word(ST_WORD_OLD_TEXT));
+	return st_fail(
+		err, STET_E_EXISTS,
+		"File %s exists already, and an empty oldText only creates files. Give the text to "
+		"change.",
+		st_shown(work->path));
 }
 
 static int make_new(void *context, struct st_str old, struct st_buf *new, struct stet_error *err) {

@@ -3,7 +3,6 @@
 
 #include "text/replace.h"
 
-#include "base/words.h"
 #include "tools/render.h"
 
 struct work {
@@ -174,8 +173,8 @@ static void render(struct st_call *call, const struct work *work,
 	}
 	st_render_span(call, call->result, "affectedLines", touched->first, touched->last);
 	if (answer->noop)
-		st_buf_addf(&call->text, "Nothing to change in %s: %s and %s are the same.\n",
-		            st_shown(answer->path), st_word(ST_WORD_OLD_TEXT), st_word(ST_WORD_NEW_TEXT));
+		st_buf_addf(&call->text, "Nothing to change in %s: oldText and newText are the same.\n",
+		            st_shown(answer->path));
 	else
 		st_buf_addf(&call->text, "Replaced %zu of %zu in %s, lines %zu-%zu.\n", done->replaced,
 		            done->found.total, st_shown(answer->path), touched->first, touched->last);

@@ -1,5 +1,4 @@
 /* write_file: a whole file, new or seen in full. */
-#include "base/words.h"
 #include "tools/render.h"
 
 enum { NOTE_MAX = 2048 };
@@ -29,11 +28,11 @@ static int note_small_change(struct writing *writing, struct st_str old, struct 
 	size_t changed = report.added > report.removed ? report.added : report.removed;
 	if (changed == 0 || changed > lines / 5)
 		return 0;
-	st_buf_addf(
-		&writing->note,
-		"The file was there already, and only %zu of %zu lines changed; %s does that without "
-		"sending the rest. What changed:\n",
-		changed, lines, st_word(ST_WORD_EDIT_FILE));
+	st_buf_addf(&writing->note,
+	            "The file was there already, and only %zu of %zu lines changed; edit_file does "
+	            "that without "
+	            "sending the rest. What changed:\n",
+	            changed, lines);
 	st_buf_add(&writing->note, st_buf_str(&diff));
 	return writing->note.failed ? st_fail_nomem(err) : 0;
 }

@@ -61,7 +61,7 @@ static void an_occurrence_that_is_none_names_the_choices(void **state) {
 	                                     "-9223372036854775808"};
 	dir_write(desk->dir, "a.md", text);
 	for (size_t i = 0; i < COUNT(values); i++)
-		occurrence(desk, values[i], "occurrence cannot be");
+		occurrence(desk, values[i], "\"occurrence\" cannot be");
 }
 
 static void an_occurrence_beyond_the_last_names_the_lines(void **state) {
@@ -602,14 +602,16 @@ static void optional_arguments_of_0_or_nothing_were_left_out(void **state) {
 	     "{'filePath': 'a.md', 'mode': '', 'query': '', 'regex': false, 'context': 0}");
 	call(desk, "directory_tree", "{'path': '', 'maxDepth': 0, 'limit': 0, 'excludePatterns': []}");
 	call(desk, "list_directory_with_sizes", "{'path': '.', 'sortBy': '', 'offset': 0, 'limit': 0}");
-	call(desk, "text_replace",
-	     "{'filePath': 'a.md', 'oldText': 'x', 'newText': 'y', 'occurrence': 0, 'expectedHash': '', "
-	     "'onStale': ''}");
+	call(
+		desk, "text_replace",
+		"{'filePath': 'a.md', 'oldText': 'x', 'newText': 'y', 'occurrence': 0, 'expectedHash': '', "
+		"'onStale': ''}");
 	call(desk, "text_replace",
 	     "{'filePath': 'a.md', 'oldText': 'y', 'newText': 'x', 'occurrence': ''}");
 	expect_file(desk, "a.md", text);
 	call(desk, "edit_file",
-	     "{'path': 'a.md', 'edits': [{'oldText': 'code', 'newText': 'c'}], 'oldText': '', 'newText': "
+	     "{'path': 'a.md', 'edits': [{'oldText': 'code', 'newText': 'c'}], 'oldText': '', "
+	     "'newText': "
 	     "'', 'replaceAll': false, 'dryRun': false, 'expectedHash': '', 'onStale': ''}");
 	call(desk, "edit_file", "{'path': 'a.md', 'edits': [], 'oldText': 'c\\n', 'newText': ''}");
 	/* Where nothing is a value, it is one. */
