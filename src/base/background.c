@@ -1,0 +1,89 @@
+#include "base/background.h"
+
+#include "base/clock.h"
+
+/* Take the first task off the queue if it is due; otherwise sleep until it is, or until one is added. */
+static struct st_background_task *take_due(struct st_background *background) {
+	struct st_background_task *task = background->first;
+	int64_t wait_ms = task ? task->due_ms - st_now_ms() : 0;
+	if (!task) {
+		pthread_cond_wait(&background->wake, &background->lock);
+	} else if (wait_ms > 0) {
+		struct timespec until = st_cond_deadline(wait_ms);
+		pthread_cond_timedwait(&background->wake, &background->lock, &until);
+	} else {
+		background->first = task->next;
+		task->queued = false;
+		return task;
+	}
+	return NULL;
+}
+
+static void *run_tasks(void *data) {
+	struct st_background *background = data;
+	pthread_mutex_lock(&background->lock);
+	while (!background->stop) {
+		struct st_background_task *task = take_due(background);
+		if (!task)
+			continue;
+		pthread_mutex_unlock(&background->lock);
+		task->run(task->data);
+		pthread_mutex_lock(&background->lock);
+	}
+	pthread_mutex_unlock(&background->lock);
+	return NULL;
+}
+
+void st_background_init(struct st_background *background) {
+	*background = (struct st_background){0};
+	pthread_mutex_init(&background->lock, NULL);
+	st_cond_init(&background->wake);
+}
+
+void st_background_release(struct st_background *background) {
+	if (st_worker_is_elsewhere(&background->worker))
+		return;
+	pthread_mutex_lock(&background->lock);
+	background->stop = true;
+	pthread_cond_signal(&background->wake);
+	pthread_mutex_unlock(&background->lock);
+	st_worker_join(&background->worker);
+	pthread_cond_destroy(&background->wake);
+	pthread_mutex_destroy(&background->lock);
+}
+
+static void dequeue(struct st_background *background, struct st_background_task *task) {
+	struct st_background_task **at = &background->first;
+	while (*at != task)
+		at = &(*at)->next;
+	*at = task->next;
+	task->queued = false;
+}
+
+/* Behind those that are due at the same time. Whether it is now the first one. */
+static bool enqueue(struct st_background *background, struct st_background_task *task,
+                    int64_t due_ms) {
+	struct st_background_task **at = &background->first;
+	while (*at && (*at)->due_ms <= due_ms)
+		at = &(*at)->next;
+	task->due_ms = due_ms;
+	task->queued = true;
+	task->next = *at;
+	*at = task;
+	return background->first == task;
+}
+
+void st_background_schedule(struct st_background *background, struct st_background_task *task,
+                            int64_t delay_ms) {
+	/* In a forked child the lock may never become free. */
+	if (st_worker_is_elsewhere(&background->worker))
+		return;
+	int64_t due_ms = st_now_ms() + delay_ms;
+	pthread_mutex_lock(&background->lock);
+	if (task->queued && task->due_ms > due_ms)
+		dequeue(background, task);
+	if (!task->queued && enqueue(background, task, due_ms))
+		pthread_cond_signal(&background->wake);
+	st_worker_begin(&background->worker, run_tasks, background);
+	pthread_mutex_unlock(&background->lock);
+}
