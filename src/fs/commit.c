@@ -405,13 +405,11 @@ static int prepare(struct st_job *job, struct stet_error *err) {
 		.expected = job->commit->expected,
 		.bytes = job->commit->bytes,
 		.sync = job->sync,
-		.hashing = &job->hashing,
+		.hash = job->done->hash,
 	};
 	int code = st_temp_write(&job->temp, job->place.dirfd, &plan, err);
 	while (code == STET_E_NO_SPACE && errno != EFBIG && st_shelf_spare(job->guard))
 		code = st_temp_write(&job->temp, job->place.dirfd, &plan, err);
-	if (code == 0)
-		job->done->hash = job->temp.hash;
 	return code == 1 ? ST_JOB_IN_PLACE : code;
 }
 
@@ -638,10 +636,11 @@ int st_commit(const struct st_root *root, struct st_guard *guard, const struct s
 		.fd = -1,
 		.temp = ST_TEMP_INIT,
 	};
-	st_hashing_begin(&job.hashing, &guard->hasher, commit->bytes);
 	st_displaced_look(guard);
 	st_keep_recover(guard);
 	int code = locate(&job, err);
+	if (code == 0)
+		code = st_hash_watched(commit->bytes, &done->hash, err);
 	if (code == 0)
 		code = try_until_done(&job, err);
 	done->path = job.place.path;

@@ -29,7 +29,6 @@ void st_guard_init(struct st_guard *guard, const struct st_root *root, const cha
 	};
 	pthread_mutex_init(&guard->lock, NULL);
 	st_closer_init(&guard->closer, guard->displaced_max);
-	st_hasher_init(&guard->hasher);
 }
 
 static int open_below(struct st_guard *guard, const char *name, struct stet_error *err) {
@@ -86,7 +85,6 @@ void st_guard_release(struct st_guard *guard) {
 	for (size_t i = 0; i < guard->notice_count; i++)
 		notice_release(&guard->notices[i]);
 	st_closer_release(&guard->closer);
-	st_hasher_release(&guard->hasher);
 	st_close_at(&guard->kept_fd);
 	st_close_at(&guard->shelf.moved_fd);
 	st_close_at(&guard->shelf.versions_fd);

@@ -17,7 +17,6 @@
 
 #include "fs/closer.h"
 #include "fs/file.h"
-#include "fs/hasher.h"
 
 enum {
 	ST_DISPLACED_MAX = 64,
@@ -86,9 +85,8 @@ struct st_guard {
 	struct st_swept swept[ST_SWEPT_MAX];
 	size_t swept_next;
 	struct st_shelf shelf;
-	/** These have locks of their own. */
+	/** It has a lock of its own. */
 	struct st_closer closer;
-	struct st_hasher hasher;
 };
 
 /** Fill a guard; root and state_dir (a name) are borrowed for its life. Opens nothing yet. */

@@ -127,8 +127,6 @@ int st_in_place(struct st_job *job, struct stet_error *err) {
 	code = st_job_compare(job, &finished, err);
 	if (job->shared)
 		st_file_buffer(job->fd);
-	if (code == 0 && !finished)
-		code = st_hashing_end(&job->hashing, &job->done->hash, err);
 	/* Waiting for the lease took its time: what was opened may no longer have the name. */
 	if ((code == 0 || code == STET_E_CONFLICT) && !st_job_is_named(job, &job->done->current.stamp))
 		code = ST_JOB_AGAIN;

@@ -11,7 +11,6 @@
 void st_job_release(struct st_job *job) {
 	st_job_unlock(job);
 	st_temp_release(&job->temp);
-	st_hashing_release(&job->hashing);
 	st_job_let_go(job);
 	st_place_release(&job->place);
 }
@@ -159,12 +158,12 @@ int st_job_rename_new(const struct st_job *job, const char *from, const char *to
 	return 0;
 }
 
-static int noop(struct st_job *job, const struct st_file *file, struct stet_error *err) {
+static int noop(struct st_job *job, const struct st_file *file) {
 	job->done->noop = true;
 	job->done->way = ST_COMMIT_NONE;
 	job->done->stamp = file->stamp;
 	job->done->stamp.racy |= !file->stamped;
-	return st_hashing_end(&job->hashing, &job->done->hash, err);
+	return 0;
 }
 
 /* Whether it is the version that the caller gave: to compare is so much quicker than to hash. */
@@ -190,7 +189,7 @@ int st_job_compare(struct st_job *job, bool *finished, struct stet_error *err) {
 		return code;
 	*finished = true;
 	if (st_str_eq(job->old, commit->bytes))
-		return noop(job, file, err);
+		return noop(job, file);
 	if (!given) {
 		code = st_hash_watched(job->old, &file->hash, err);
 		if (code < 0)

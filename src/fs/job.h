@@ -43,8 +43,6 @@ struct st_job {
 	struct st_temp temp;
 	/** How far it is written before it gets the name. */
 	enum st_temp_sync sync;
-	/** The hash of the new bytes; not of a job that removes a file. */
-	struct st_hashing hashing;
 	bool locked;
 	/** No leftover of another commit is in the directory. */
 	bool clean;

@@ -157,9 +157,6 @@ static int copy_metadata(int from, int to) {
 	return 0;
 }
 
-/* The least that is worth an early start where the disk is waited for anyway. */
-enum { EARLY_BYTES = 32 << 10 };
-
 /* Whether a kernel or filesystem cannot be waited for in this way. An error of the disk is told once only. */
 static bool cannot_send(int errnum) {
 	return errnum == ENOSYS || errnum == EINVAL || errnum == ESPIPE;
@@ -177,18 +174,6 @@ static int wait_for_disk(int fd, enum st_temp_sync sync) {
 			return failed;
 	}
 	return st_retry(fsync(fd));
-}
-
-/* To the disk, and the hash meanwhile. */
-static int flush(struct st_temp *temp, int fd, const struct st_temp_plan *plan) {
-	if (plan->sync != ST_TEMP_IN_MEMORY && plan->bytes.len >= EARLY_BYTES &&
-	    st_retry(sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE)) < 0 && !cannot_send(errno))
-		return -1;
-	if (st_hashing_end(plan->hashing, &temp->hash, NULL) < 0) {
-		errno = ENOMEM;
-		return -1;
-	}
-	return wait_for_disk(fd, plan->sync);
 }
 
 /* The writing descriptor goes when the file is complete; this one holds the lock and stays. */
@@ -250,7 +235,7 @@ static int fill(struct st_temp *temp, int fd, const struct st_temp_plan *plan) {
 	if (failed == 0 && plan->like >= 0)
 		failed = copy_metadata(plan->like, fd);
 	if (failed == 0)
-		failed = flush(temp, fd, plan);
+		failed = wait_for_disk(fd, plan->sync);
 	return failed == 0 ? stamp(temp) : failed;
 }
 
@@ -258,7 +243,7 @@ int st_temp_write(struct st_temp *temp, int dirfd, const struct st_temp_plan *pl
                   struct stet_error *err) {
 	temp->dirfd = dirfd;
 	temp->expected = plan->expected ? *plan->expected : (struct st_hash){0};
-	temp->hash = (struct st_hash){0};
+	temp->hash = plan->hash;
 	int code = name_digest(plan->target, temp->target, err);
 	if (code < 0)
 		return code;

@@ -4,9 +4,8 @@
  * Its name is the commit's journal. `.stet-EXPECTED-NEW-NAME-RANDOMMARK.part` is
  * a file of ours, complete or not; the same with `.tmp` takes part in an
  * exchange and may hold what somebody else wrote. EXPECTED and NEW are the
- * hashes of the version to replace and of the new bytes (16 digits each; NEW is
- * zeros in a `.part`, whose bytes need not be complete), NAME that of the
- * target's name (8). MARK proves that this user's stet made the name
+ * hashes of the version to replace and of the new bytes (16 digits each), NAME
+ * that of the target's name (8). MARK proves that this user's stet made the name
  * (fs/user_key.h): a file of such a name that came with a clone is an ordinary
  * file. The owner holds a lock on the file until it
  * has the target's name. So whoever writes to the directory next can tell a
@@ -59,14 +58,13 @@ struct st_temp_plan {
 	/** The version it is to replace; may be NULL. */
 	const struct st_hash *expected;
 	struct st_str bytes;
-	enum st_temp_sync sync;
 	/** Their hash. */
-	struct st_hashing *hashing;
+	struct st_hash hash;
+	enum st_temp_sync sync;
 };
 
 /**
- * Write bytes to a new temporary file in a directory. Their hash, in
- * temp->hash, is asked for while the disk is busy with them.
+ * Write bytes to a new temporary file in a directory.
  *
  * @return 0; 1 if the metadata cannot be reproduced by this user (nothing is
  *         left behind); or a negative code, with errno.
