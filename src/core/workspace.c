@@ -28,7 +28,9 @@ int stet_workspace_open(const char *root, struct stet_workspace **out, struct st
 		free(ws);
 		return code;
 	}
+	st_background_init(&ws->background);
 	st_guard_init(&ws->guard, &ws->root, ST_STATE_DIR);
+	ws->guard.background = &ws->background;
 	st_store_init(&ws->store, &ws->root, &ws->guard);
 	ws->store.import = st_repo_json_import;
 	ws->store.post = st_visit_post;
@@ -60,6 +62,7 @@ void stet_workspace_close(struct stet_workspace *ws) {
 	if (!ws)
 		return;
 	st_lookout_release(&ws->lookout);
+	st_background_release(&ws->background);
 	st_exporter_release(&ws->exporter);
 	st_store_release(&ws->store);
 	st_repo_release(&ws->repo);

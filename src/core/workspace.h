@@ -24,6 +24,8 @@ enum st_state_level {
 
 struct stet_workspace {
 	struct st_root root;
+	/** Does what no caller waits for. It ends before its tasks' owners are released, who then finish by themselves. */
+	struct st_background background;
 	struct st_guard guard;
 	struct st_bases bases;
 	struct st_store store;

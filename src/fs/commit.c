@@ -242,20 +242,6 @@ static void unsynced(struct st_job *job) {
 	                st_shown(job->place.path));
 }
 
-/*
- * Behind the answer: ext4 starts to write a file that is renamed over another,
- * but not one that is exchanged.
- */
-static void write_soon(struct st_job *job) {
-	/* What is closed on a filesystem of others is written, and one in user space had better not see it open. */
-	if (job->sync != ST_TEMP_IN_MEMORY || job->shared)
-		return;
-	/* It has its name, and others may want to lock it. */
-	(void)st_retry(flock(job->temp.fd, LOCK_UN));
-	st_closer_take_new(&job->guard->closer, job->temp.fd);
-	job->temp.fd = -1;
-}
-
 /* False if the old file is still there. */
 static bool clear_away(struct st_job *job) {
 	int dirfd = job->place.dirfd;
@@ -460,8 +446,6 @@ static int replace(struct st_job *job, struct stet_error *err) {
 	if (code != 0)
 		st_temp_release(&job->temp);
 	st_job_unlock(job);
-	if (code == 0)
-		write_soon(job);
 	return code;
 }
 
@@ -533,7 +517,6 @@ static int create(struct st_job *job, struct stet_error *err) {
 		return code;
 	}
 	job->done->way = ST_COMMIT_CREATED;
-	write_soon(job);
 	return 0;
 }
 

@@ -13,16 +13,9 @@ enum { LOOK_EVERY_MS = 100 };
 /* More than this is not held back from the disk's free space. */
 #define DISPLACED_MAX_BYTES ((uint64_t)256 << 20)
 
-static void let_go(struct st_displaced *entry) {
+static void close_entry(struct st_displaced *entry) {
 	st_close_at(&entry->fd);
 	free(entry->path);
-}
-
-/* While somebody waits for an answer. */
-static void let_go_soon(struct st_guard *guard, struct st_displaced *entry) {
-	st_closer_take(&guard->closer, entry->fd);
-	entry->fd = -1;
-	let_go(entry);
 }
 
 static bool is_untouched(const struct st_displaced *entry, const struct stat *st) {
@@ -88,43 +81,52 @@ static void look(struct st_guard *guard, struct st_displaced *entry) {
 	entry->stamp.racy |= touched;
 }
 
-/*
- * Take out of the ring what is due, so that the looking itself is done
- * without the lock. Whoever fails to be looked at this time stays.
- */
+/* Out of the ring, so that nobody holds the lock while it is looked at. */
+static struct st_displaced take(struct st_guard *guard, size_t index) {
+	struct st_displaced entry = guard->displaced[index];
+	guard->displaced_bytes -= entry.stamp.size;
+	guard->displaced_count--;
+	guard->displaced_out++;
+	memmove(guard->displaced + index, guard->displaced + index + 1,
+	        (guard->displaced_count - index) * sizeof entry);
+	return entry;
+}
+
 static bool take_due(struct st_guard *guard, int64_t now, bool all, struct st_displaced *due) {
 	bool found = false;
 	pthread_mutex_lock(&guard->lock);
 	for (size_t i = 0; i < guard->displaced_count && !found; i++) {
-		struct st_displaced *entry = &guard->displaced[i];
+		const struct st_displaced *entry = &guard->displaced[i];
 		found =
 			all || now - entry->since_ms >= ST_GRACE_MS || now - entry->looked_ms >= LOOK_EVERY_MS;
-		if (!found)
-			continue;
-		*due = *entry;
-		guard->displaced_bytes -= entry->stamp.size;
-		guard->displaced_count--;
-		memmove(entry, entry + 1, (guard->displaced_count - i) * sizeof *entry);
+		if (found)
+			*due = take(guard, i);
 	}
 	pthread_mutex_unlock(&guard->lock);
 	return found;
 }
 
-/* Back into the ring, at its end; the oldest goes if it is full. */
-static bool put(struct st_guard *guard, const struct st_displaced *entry,
-                struct st_displaced *evicted) {
-	bool full;
+/* An entry that was taken is back in the ring, or closed. */
+static void finish(struct st_guard *guard) {
 	pthread_mutex_lock(&guard->lock);
-	full = guard->displaced_count >= guard->displaced_max ||
-	       (guard->displaced_count > 0 &&
-	        guard->displaced_bytes + entry->stamp.size > DISPLACED_MAX_BYTES);
-	if (full) {
-		*evicted = guard->displaced[0];
-		guard->displaced_bytes -= evicted->stamp.size;
-		guard->displaced_count--;
-		memmove(guard->displaced, guard->displaced + 1,
-		        guard->displaced_count * sizeof *guard->displaced);
-	}
+	guard->displaced_out--;
+	pthread_mutex_unlock(&guard->lock);
+}
+
+static void let_go(struct st_guard *guard, struct st_displaced *entry) {
+	close_entry(entry);
+	finish(guard);
+}
+
+/* Into the ring, at its end. If it is full, the oldest is taken, and true is returned. */
+static bool put(struct st_guard *guard, const struct st_displaced *entry,
+                struct st_displaced *oldest) {
+	pthread_mutex_lock(&guard->lock);
+	bool full = guard->displaced_count >= guard->displaced_max ||
+	            (guard->displaced_count > 0 &&
+	             guard->displaced_bytes + entry->stamp.size > DISPLACED_MAX_BYTES);
+	if (full)
+		*oldest = take(guard, 0);
 	guard->displaced[guard->displaced_count++] = *entry;
 	guard->displaced_bytes += entry->stamp.size;
 	pthread_mutex_unlock(&guard->lock);
@@ -132,10 +134,10 @@ static bool put(struct st_guard *guard, const struct st_displaced *entry,
 }
 
 static void hold(struct st_guard *guard, const struct st_displaced *entry) {
-	struct st_displaced evicted;
-	if (put(guard, entry, &evicted)) {
-		look(guard, &evicted);
-		let_go_soon(guard, &evicted);
+	struct st_displaced oldest;
+	if (put(guard, entry, &oldest)) {
+		look(guard, &oldest);
+		let_go(guard, &oldest);
 	}
 }
 
@@ -145,7 +147,7 @@ void st_displaced_add(struct st_guard *guard, int fd, const char *path, const st
 	struct st_displaced entry = {.fd = fd, .path = strdup(path), .since_ms = st_now_ms()};
 	entry.looked_ms = entry.since_ms;
 	if (!entry.path || st_retry(fstat(fd, &st)) < 0) {
-		let_go(&entry);
+		close_entry(&entry);
 		return;
 	}
 	/*
@@ -159,23 +161,36 @@ void st_displaced_add(struct st_guard *guard, int fd, const char *path, const st
 	entry.hash = *hash;
 	entry.shared = st_trust_of(fd, st.st_dev) == ST_TRUST_NONE;
 	hold(guard, &entry);
+	if (guard->background)
+		st_background_schedule(guard->background, &guard->look_task, ST_GRACE_MS);
 }
 
 void st_displaced_look(struct st_guard *guard) {
-	pthread_mutex_lock(&guard->lock);
-	bool none = guard->displaced_count == 0;
-	pthread_mutex_unlock(&guard->lock);
-	if (none)
-		return;
-
 	struct st_displaced entry;
 	for (int64_t now = st_now_ms(); take_due(guard, now, false, &entry);) {
 		look(guard, &entry);
-		if (now - entry.since_ms >= ST_GRACE_MS)
-			let_go_soon(guard, &entry);
-		else
+		if (now - entry.since_ms >= ST_GRACE_MS) {
+			let_go(guard, &entry);
+		} else {
 			hold(guard, &entry);
+			finish(guard);
+		}
 	}
+}
+
+void st_displaced_task(void *data) {
+	struct st_guard *guard = data;
+	st_displaced_look(guard);
+	pthread_mutex_lock(&guard->lock);
+	int64_t first_ms = INT64_MAX;
+	for (size_t i = 0; i < guard->displaced_count; i++) {
+		if (guard->displaced[i].since_ms < first_ms)
+			first_ms = guard->displaced[i].since_ms;
+	}
+	pthread_mutex_unlock(&guard->lock);
+	if (first_ms < INT64_MAX)
+		st_background_schedule(guard->background, &guard->look_task,
+		                       first_ms + ST_GRACE_MS - st_now_ms());
 }
 
 void st_displaced_unlinked(struct st_guard *guard, const struct stat *st) {
@@ -196,6 +211,17 @@ static bool has_writer(int fd) {
 	return lease == ST_LEASE_BUSY;
 }
 
+/* Whoever looks at one now may have something to tell; a forked child has only the count of its parent. */
+static void wait_for_others(struct st_guard *guard) {
+	for (int64_t until = st_now_ms() + ST_GRACE_MS; st_now_ms() < until; st_sleep_ms(1)) {
+		pthread_mutex_lock(&guard->lock);
+		bool any = guard->displaced_out > 0;
+		pthread_mutex_unlock(&guard->lock);
+		if (!any)
+			return;
+	}
+}
+
 bool st_displaced_settle(struct st_guard *guard, int64_t grace_ms) {
 	struct st_displaced entry;
 	bool any = false;
@@ -206,8 +232,9 @@ bool st_displaced_settle(struct st_guard *guard, int64_t grace_ms) {
 			age = st_now_ms() - entry.since_ms;
 		}
 		look(guard, &entry);
-		let_go(&entry);
+		let_go(guard, &entry);
 		any = true;
 	}
+	wait_for_others(guard);
 	return any;
 }

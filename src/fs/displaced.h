@@ -4,7 +4,8 @@
  * A process that looked up a path just before the file there was exchanged
  * may open and write the old file just after. Nobody would ever see what it
  * wrote, so the old file's descriptor is held for a grace period and looked at
- * again; bytes that moved are kept (fs/keep.h) and reported.
+ * again: by the calls that follow, and by the background worker when the grace
+ * period is over. Bytes that moved are kept (fs/keep.h) and reported.
  */
 #ifndef STET_FS_DISPLACED_H
 #define STET_FS_DISPLACED_H
@@ -27,6 +28,9 @@ void st_displaced_add(struct st_guard *guard, int fd, const char *path, const st
 
 /** Look at those that are due. Every operation calls this; cheap when nothing is due. */
 void st_displaced_look(struct st_guard *guard);
+
+/** The same as a task of the background worker, with the guard as data: when a grace period is over. */
+void st_displaced_task(void *data);
 
 /**
  * We took a file's last name away, and nobody wrote to it since its bytes were

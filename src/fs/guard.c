@@ -25,10 +25,10 @@ void st_guard_init(struct st_guard *guard, const struct st_root *root, const cha
 		.state_dir = state_dir,
 		.kept_fd = -1,
 		.displaced_max = most_displaced(),
+		.look_task = {.run = st_displaced_task, .data = guard},
 		.shelf = {.moved_fd = -1, .versions_fd = -1, .max = ST_SHELF_MAX},
 	};
 	pthread_mutex_init(&guard->lock, NULL);
-	st_closer_init(&guard->closer, guard->displaced_max);
 }
 
 static int open_below(struct st_guard *guard, const char *name, struct stet_error *err) {
@@ -84,7 +84,6 @@ void st_guard_release(struct st_guard *guard) {
 	st_displaced_settle(guard, ST_GRACE_EXIT_MS);
 	for (size_t i = 0; i < guard->notice_count; i++)
 		notice_release(&guard->notices[i]);
-	st_closer_release(&guard->closer);
 	st_close_at(&guard->kept_fd);
 	st_close_at(&guard->shelf.moved_fd);
 	st_close_at(&guard->shelf.versions_fd);

@@ -15,7 +15,7 @@
 
 #include <pthread.h>
 
-#include "fs/closer.h"
+#include "base/background.h"
 #include "fs/file.h"
 
 enum {
@@ -66,6 +66,9 @@ struct st_shelf {
 struct st_guard {
 	const struct st_root *root;
 	const char *state_dir;
+	/** Looks at displaced files when their time is up; NULL if only calls do. */
+	struct st_background *background;
+	struct st_background_task look_task;
 	/** Guards everything below. */
 	pthread_mutex_t lock;
 	/** The directory of kept bytes; -1 if it was not opened yet. */
@@ -77,6 +80,8 @@ struct st_guard {
 	/** How many may be held: their descriptors are a part of what the process may have. */
 	size_t displaced_max;
 	uint64_t displaced_bytes;
+	/** How many are out of the ring, since somebody looks at them. */
+	size_t displaced_out;
 	struct st_notice notices[ST_NOTICES_MAX];
 	size_t notice_count;
 	size_t notices_dropped;
@@ -85,8 +90,6 @@ struct st_guard {
 	struct st_swept swept[ST_SWEPT_MAX];
 	size_t swept_next;
 	struct st_shelf shelf;
-	/** It has a lock of its own. */
-	struct st_closer closer;
 };
 
 /** Fill a guard; root and state_dir (a name) are borrowed for its life. Opens nothing yet. */

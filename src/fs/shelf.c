@@ -504,7 +504,6 @@ bool st_shelf_spare(struct st_guard *guard) {
 	/* A file that is held for late writers takes its room, name or not. */
 	bool let_go = st_displaced_settle(guard, 0);
 	let_go |= halve(find_dir(guard, MOVED));
-	st_closer_settle(&guard->closer);
 	return let_go;
 }
 

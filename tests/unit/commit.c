@@ -507,28 +507,83 @@ static size_t count_open(void) {
 	return count;
 }
 
-/* More commits than displaced files are held: the oldest go, behind the back of who commits. */
+/* More commits than replaced files are held: the oldest make room. */
 static void displaced_files_that_make_room_are_closed(void **state) {
 	const struct dir *dir = *state;
 	size_t before = count_open();
 	{
 		with_bench(dir);
-		size_t most = count_open() + ST_DISPLACED_MAX;
 		char old[16] = "0", new[16];
 		dir_write(dir, "a.txt", old);
-		for (int i = 1; i <= ST_DISPLACED_MAX + 2 * ST_CLOSER_MAX; i++) {
+		size_t most = count_open() + ST_DISPLACED_MAX;
+		for (int i = 1; i <= 2 * ST_DISPLACED_MAX; i++) {
 			struct st_hash hash = hash_of(old);
 			snprintf(new, sizeof new, "%d", i);
 			struct st_commit request = {
 				.path = ST_STR("a.txt"), .bytes = st_str(new), .expected = &hash, .relaxed = true};
 			st_auto(st_committed) done = ST_COMMITTED_INIT;
 			assert_int_equal(st_commit(&bench.root, &bench.guard, &request, &done, NULL), 0);
+			assert_true(count_open() <= most);
 			memcpy(old, new, sizeof old);
 		}
-		for (int64_t until = st_now_ms() + 30000; count_open() > most; sleep_ms(5))
-			assert_true(st_now_ms() < until);
+		assert_int_equal(count_open(), most);
 	}
 	assert_int_equal(count_open(), before);
+}
+
+/* Nobody calls again: the background worker tells of a late write, and closes the file. */
+static void a_late_write_is_noticed_without_another_call(void **state) {
+	const struct dir *dir = *state;
+	with_bench(dir);
+	st_auto(st_background) background;
+	st_background_init(&background);
+	bench.guard.background = &background;
+	dir_write(dir, "a.txt", "old");
+	dir_write(dir, "b.txt", "old");
+	st_autofd looked_up = open(dir_at(dir, "a.txt"), O_PATH | O_CLOEXEC);
+	size_t before = count_open();
+	for (int i = 0; i < 2; i++) {
+		st_auto(st_committed) done = ST_COMMITTED_INIT;
+		assert_int_equal(commit(&bench, i ? "b.txt" : "a.txt", "old", "new", &done, NULL), 0);
+	}
+	char again[64];
+	snprintf(again, sizeof again, "/proc/self/fd/%d", looked_up);
+	st_autofd fd = open(again, O_WRONLY | O_APPEND | O_CLOEXEC);
+	assert_int_equal(write(fd, " + late", 7), 7);
+	st_close_at(&fd);
+	st_autofree char *notice = NULL;
+	for (int64_t until = st_now_ms() + 30000; !notice && st_now_ms() < until; sleep_ms(5))
+		notice = st_guard_next_notice(&bench.guard);
+	assert_non_null(notice);
+	assert_non_null(strstr(notice, "\"a.txt\" just when it was replaced"));
+	/* The directory of what was rescued stays open. */
+	for (int64_t until = st_now_ms() + 30000; count_open() > before + 1; sleep_ms(5))
+		assert_true(st_now_ms() < until);
+}
+
+/* In a child there is no such thread, and nobody waits for it. */
+static void a_forked_child_does_without_the_background_worker(void **state) {
+	const struct dir *dir = *state;
+	with_bench(dir);
+	st_auto(st_background) background;
+	st_background_init(&background);
+	bench.guard.background = &background;
+	dir_write(dir, "a.txt", "1");
+	st_auto(st_committed) done = ST_COMMITTED_INIT;
+	assert_int_equal(commit(&bench, "a.txt", "1", "2", &done, NULL), 0);
+	pid_t child = fork();
+	if (child == 0) {
+		alarm(20);
+		struct st_committed own = ST_COMMITTED_INIT;
+		int code = commit(&bench, "a.txt", "2", "3", &own, NULL);
+		st_background_release(&background);
+		st_guard_release(&bench.guard);
+		_exit(code != 0);
+	}
+	int status;
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	assert_string_equal(dir_read(dir, "a.txt"), "3");
 }
 
 /* The leftover of a commit that was killed after its exchange. Its name, until the next call. */
@@ -893,23 +948,6 @@ static void a_directory_that_lets_nothing_go_means_in_place(void **state) {
 	assert_int_equal(count_files(dir), 1);
 }
 
-/* Nor does it wait for it: in a child there is no such thread. */
-static void a_forked_child_does_without_the_thread(void **state) {
-	const struct dir *dir = *state;
-	with_bench(dir);
-	st_closer_take(&bench.guard.closer, open(dir->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-	pid_t child = fork();
-	if (child == 0) {
-		alarm(20);
-		st_closer_take(&bench.guard.closer, open(dir->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-		st_closer_release(&bench.guard.closer);
-		_exit(0);
-	}
-	int status;
-	assert_int_equal(waitpid(child, &status, 0), child);
-	assert_true(WIFEXITED(status));
-}
-
 static void an_unreadable_file_gets_a_sentence(void **state) {
 	const struct dir *dir = *state;
 	with_bench(dir);
@@ -966,10 +1004,14 @@ int main(void) {
 		claim(a_file_of_another_owner_keeps_its_owner),
 		claim(a_rewrite_in_place_keeps_the_setuid_bit),
 		claim(a_directory_that_lets_nothing_go_means_in_place),
-		claim(a_forked_child_does_without_the_thread),
 		claim(an_unreadable_file_gets_a_sentence),
 	};
+	const struct CMUnitTest behind[] = {
+		claim(a_late_write_is_noticed_without_another_call),
+		claim(a_forked_child_does_without_the_background_worker),
+	};
 	int failed = cmocka_run_group_tests_name("commit", tests, NULL, NULL);
+	failed += cmocka_run_group_tests_name("behind a commit", behind, NULL, NULL);
 	gives_old = true;
 	failed += cmocka_run_group_tests_name("commit, old bytes given", tests, NULL, NULL);
 	has_held = true;

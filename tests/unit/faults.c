@@ -1025,11 +1025,11 @@ static bool is_wrapped(const char *symbol) {
 static bool is_on_stage(const char *line) {
 	static const char *const objects[] = {
 		"base_buf",    "base_error",   "base_lru",     "core_answer",    "core_bases",
-		"core_change", "core_session", "core_tracker", "core_workspace", "fs_closer",
-		"fs_commit",   "fs_dirs",      "fs_displaced", "fs_file",        "fs_gitdir",
-		"fs_gitindex", "fs_guard",     "fs_hash",      "fs_in_place",    "fs_job",
-		"fs_journal",  "fs_keep",      "fs_lease",     "fs_root",        "fs_shelf",
-		"fs_stamp",    "fs_state",     "fs_temp",
+		"core_change", "core_session", "core_tracker", "core_workspace", "fs_commit",
+		"fs_dirs",     "fs_displaced", "fs_file",      "fs_gitdir",      "fs_gitindex",
+		"fs_guard",    "fs_hash",      "fs_in_place",  "fs_job",         "fs_journal",
+		"fs_keep",     "fs_lease",     "fs_root",      "fs_shelf",       "fs_stamp",
+		"fs_state",    "fs_temp",
 	};
 	for (size_t i = 0; i < sizeof objects / sizeof *objects; i++) {
 		char name[64];
