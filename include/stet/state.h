@@ -63,8 +63,7 @@ STET_API STET_NODISCARD int stet_state_kept(struct stet_session *session, struct
  *
  * @out    Receives JSON, to be freed with stet_free(): `directory` (its name),
  *         `there`, `distrust` (why it is not used, if it is not), `baseBytes`
- *         (earlier versions of files), `notedBytes` (what goes into the
- *         database before anybody looks there), `aside` (what was set aside as
+ *         (earlier versions of files), `aside` (what was set aside as
  *         damaged), and of a database `database`: `bytes`,
  *         `schema`, `knownSchema`; `problem` (`damaged`, `newer`, `foreign`,
  *         `locked`, `unreadable`) if it has one, perhaps with `why`; otherwise

@@ -70,13 +70,11 @@ static void report_size(struct findings *found, const struct stet_json *state) {
 	         "To have the space back, while no stet runs: sqlite3 %s/stet.db VACUUM",
 	         text_of(state, "/directory"));
 	find(found, loose ? WEAK : FINE, "database", what, loose ? advice : NULL);
-	int64_t noted = stet_json_int(state, "/notedBytes", 0);
 	snprintf(what, sizeof what,
-	         "files: %" PRId64 ", tasks: %" PRId64 ", writes: %" PRId64 "%s, old versions: %" PRId64
+	         "files: %" PRId64 ", tasks: %" PRId64 ", writes: %" PRId64 ", old versions: %" PRId64
 	         " KiB",
 	         stet_json_int(state, "/database/files", 0), stet_json_int(state, "/database/tasks", 0),
 	         stet_json_int(state, "/database/writes", 0),
-	         noted > 0 ? " and some that were just noted" : "",
 	         stet_json_int(state, "/baseBytes", 0) / 1024);
 	find(found, FINE, "content", what, NULL);
 }

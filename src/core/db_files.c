@@ -107,7 +107,7 @@ const char *st_db_files_find(int dirfd, char name[32]) {
 
 /* ---- aside ---- */
 
-static int set_aside(int dirfd, const char *name, char aside[64], struct stet_error *err) {
+int st_db_set_aside(int dirfd, const char *name, char aside[64], struct stet_error *err) {
 	for (int i = 1; i <= ASIDE_MAX; i++) {
 		snprintf(aside, 64, "%s.foreign-%d", name, i);
 		if (st_retry(renameat2(dirfd, name, dirfd, aside, i < ASIDE_MAX ? RENAME_NOREPLACE : 0)) ==
@@ -123,7 +123,7 @@ static int set_all_aside(int dirfd, struct st_db_tidied *tidied, struct stet_err
 	char name[32];
 	const char *why;
 	for (int i = 0; i < BESIDE && (why = st_db_files_find(dirfd, name)); i++) {
-		int code = set_aside(dirfd, name, tidied->aside, err);
+		int code = st_db_set_aside(dirfd, name, tidied->aside, err);
 		if (code < 0)
 			return code;
 		tidied->why = why;

@@ -22,6 +22,15 @@
 /** Whether it is a regular file of this user with no other name. */
 bool st_db_file_is_own(const struct stat *st);
 
+/**
+ * Rename what is not ours to NAME.foreign-1, and so on, out of SQLite's way.
+ *
+ * @aside  Receives the new name.
+ * @return 0 or STET_E_ACCESS.
+ */
+[[nodiscard]] int st_db_set_aside(int dirfd, const char *name, char aside[64],
+                                  struct stet_error *err);
+
 /** What st_db_files_tidy() did. */
 struct st_db_tidied {
 	/** The name under which something was set aside; empty if nothing was. */

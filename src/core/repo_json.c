@@ -16,8 +16,8 @@
 /* The file is written this long after a change, with all others that came meanwhile. */
 enum { DELAY_MS = 1000 };
 
-/* How long to wait for other processes: when asked for the file, and behind the back of calls. */
-enum { WAIT_MS = 5000, PASSING_WAIT_MS = 20 };
+/* How long to wait for another process that writes the file. */
+enum { WAIT_MS = 5000 };
 
 /* So many files on the shelf are wrapped in one go, and before a workspace is closed; the rest is for the next time. */
 enum { MOVED_AT_ONCE = 1000, MOVED_AT_END = 100 };
@@ -157,15 +157,12 @@ static int write_file(struct stet_workspace *ws, struct stet_error *err) {
 	return code == 0 ? replace(dirfd, fd, st_buf_str(&text), err) : code;
 }
 
-/* Nothing is written as long as others keep us from storing what was noted, for longer than wait_ms. */
-static int flush(struct st_exporter *exporter, int wait_ms, struct stet_error *err) {
+int st_exporter_flush(struct st_exporter *exporter, struct stet_error *err) {
 	pthread_mutex_lock(&exporter->lock);
 	bool dirty = exporter->dirty;
 	exporter->dirty = false;
 	pthread_mutex_unlock(&exporter->lock);
-	int code = dirty ? st_store_post(&exporter->ws->store, wait_ms, err) : 0;
-	if (dirty && code == 0)
-		code = write_file(exporter->ws, err);
+	int code = dirty ? write_file(exporter->ws, err) : 0;
 	if (code < 0) {
 		pthread_mutex_lock(&exporter->lock);
 		exporter->dirty = true;
@@ -173,10 +170,6 @@ static int flush(struct st_exporter *exporter, int wait_ms, struct stet_error *e
 		pthread_mutex_unlock(&exporter->lock);
 	}
 	return code;
-}
-
-int st_exporter_flush(struct st_exporter *exporter, struct stet_error *err) {
-	return flush(exporter, WAIT_MS, err);
 }
 
 /* ---- the thread ---- */
@@ -203,8 +196,7 @@ static void *work(void *data) {
 			break;
 		pthread_mutex_unlock(&exporter->lock);
 		struct stet_error err = {0};
-		/* Calls wait as long as it does. If it was in vain, there is a next time. */
-		int code = flush(exporter, PASSING_WAIT_MS, &err);
+		int code = st_exporter_flush(exporter, &err);
 		if (code < 0 && code != STET_E_BUSY && !said)
 			st_guard_notice(&exporter->ws->guard,
 			                "The readable copy of the state is not up to date. %s", err.message);

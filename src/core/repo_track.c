@@ -212,12 +212,12 @@ static struct st_tracked after(const struct st_tracked *known, const struct st_d
 	return file;
 }
 
-bool st_repo_knows(const struct st_repo *repo, const struct st_store *store,
-                   const struct st_deed *deed) {
-	bool current = repo->opened == store->opened && repo->news == store->news;
-	const struct st_tracked *known = current ? find(repo, deed->path) : NULL;
+int st_repo_knows(struct st_repo *repo, struct st_store *store, const struct st_deed *deed,
+                  struct stet_error *err) {
+	int code = follow(repo, store, err);
+	const struct st_tracked *known = code == 0 ? find(repo, deed->path) : NULL;
 	if (!known || deed->wrote)
-		return false;
+		return code;
 	struct st_tracked file = after(known, deed);
 	return is_same(known, &file);
 }

@@ -50,9 +50,9 @@ void st_repo_release(struct st_repo *repo);
 [[nodiscard]] int st_repo_note(struct st_repo *repo, struct st_store *store,
                                const struct st_deed *deed, struct stet_error *err);
 
-/** Whether that would change nothing, as far as is known here; under the store's lock. */
-bool st_repo_knows(const struct st_repo *repo, const struct st_store *store,
-                   const struct st_deed *deed);
+/** Whether that would change nothing: 1, 0, or a negative code. Within any transaction. */
+[[nodiscard]] int st_repo_knows(struct st_repo *repo, struct st_store *store,
+                                const struct st_deed *deed, struct stet_error *err);
 
 /**
  * The same for a directory that was moved or removed: each file below it that

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "core/legacy_notes.h"
 #include "fs/state.h"
 #include "fs/sys.h"
 
@@ -52,25 +53,21 @@ static const char from_earlier[] =
 	"PRAGMA user_version = 3; COMMIT";
 
 enum {
-	/* How long a transaction waits for other processes; and a look at what is stored, for what is not stored yet. */
+	/* How long a transaction waits for other processes, and a retry that the next call can repeat. */
 	WAIT_MS = 5000,
-	READ_WAIT_MS = 1000,
-	/* How often another daybook may have come into the place of one that was waited for. */
-	DAYBOOKS_TRIED = 16,
+	RETRY_WAIT_MS = 50,
 };
 
 /* ---- life ---- */
 
 void st_store_init(struct st_store *store, const struct st_root *root, struct st_guard *guard) {
-	*store = (struct st_store){
-		.root = root, .guard = guard, .daybook = ST_DAYBOOK_INIT, .counter_news = -1};
+	*store = (struct st_store){.root = root, .guard = guard, .counter_news = -1};
 	pthread_mutex_init(&store->lock, NULL);
 }
 
 static void close_db(struct st_store *store) {
 	st_db_close(store->db);
 	store->db = NULL;
-	st_daybook_release(&store->daybook);
 	store->news++;
 	store->in_memory = store->blank = false;
 	store->why[0] = '\0';
@@ -339,36 +336,11 @@ static bool is_in_place(const struct st_store *store) {
 	       st.st_dev == store->dev && st.st_ino == store->ino && st.st_nlink == 1;
 }
 
-static bool may_have_daybook(const struct st_store *store) {
-	return store->db && store->post && !store->in_memory && !store->remote;
-}
-
-/* Others may have noted something where there was none, or no place for one, before. */
-static void find_daybook(struct st_store *store) {
-	if (!may_have_daybook(store) || st_daybook_is_in_place(&store->daybook))
-		return;
-	const char *dir = store->guard->state_dir;
-	st_autofd dirfd = st_state_find(store->root, dir, NULL);
-	st_daybook_release(&store->daybook);
-	if (dirfd >= 0)
-		st_daybook_open(&store->daybook, store->root, dir, dirfd);
-}
-
 static bool has_dir(const struct st_store *store) {
 	struct stat st;
 	const char *dir = store->guard->state_dir;
 	return st_retry(fstatat(store->root->fd, dir, &st, AT_SYMLINK_NOFOLLOW)) == 0 ||
 	       errno != ENOENT;
-}
-
-static int ready(struct st_store *store, enum st_store_mode mode, struct stet_error *err) {
-	bool blank = mode != ST_STORE_WRITE && !has_dir(store);
-	if (store->db && (store->in_memory ? store->blank && !blank : !is_in_place(store)))
-		close_db(store);
-	int code = store->db ? 0 : (blank ? open_blank : open_db)(store, err);
-	if (code == 0)
-		find_daybook(store);
-	return code;
 }
 
 bool st_store_is_there(struct st_store *store) {
@@ -433,7 +405,7 @@ static int run(struct st_store *store, enum st_store_mode mode, st_store_fn *fn,
                struct stet_error *err) {
 	/* Each call of a tool has such a transaction: these stay prepared. */
 	static const char begin[] = "BEGIN", begin_write[] = "BEGIN IMMEDIATE", commit[] = "COMMIT";
-	int code = st_db_run(store->db, mode == ST_STORE_WRITE ? begin_write : begin, err, "");
+	int code = st_db_run(store->db, mode == ST_STORE_READ ? begin : begin_write, err, "");
 	if (code < 0)
 		return code;
 	code = look_for_news(store, err);
@@ -448,85 +420,76 @@ static int run(struct st_store *store, enum st_store_mode mode, st_store_fn *fn,
 	return code;
 }
 
-static int post_one(void *data, const struct st_deed *deed, const char *session,
-                    struct stet_error *err) {
+/* ---- what stet 0.1.0 left ---- */
+
+static int adopt_one(void *data, const struct st_deed *deed, const char *session,
+                     struct stet_error *err) {
 	struct st_store *store = data;
-	return store->post(store, store->data, deed, session, err);
+	return store->adopt(store, store->data, deed, session, err);
 }
 
-/* Of which daybook how much was posted is stored with what was posted. */
-static int post_page(struct st_store *store, void *data, struct stet_error *err) {
+/* 0.1.0 stored with its entries how many bytes of which notes these were. */
+static int adopt_all(struct st_store *store, void *data, struct stet_error *err) {
 	static const char number[] = "daybook", amount[] = "daybook_posted";
-	const struct st_daybook_page *page = data;
-	int64_t id, done = 0;
+	const struct st_legacy_notes *notes = data;
+	int64_t id, stored = 0;
 	int code = st_store_get(store, number, &id, err);
-	if (code == 0 && id == page->id)
-		code = st_store_get(store, amount, &done, err);
+	if (code == 0 && id == notes->id)
+		code = st_store_get(store, amount, &stored, err);
 	if (code == 0)
-		code = st_daybook_each(page, done, post_one, store, err);
+		code = st_legacy_notes_each(notes, stored, adopt_one, store, err);
 	if (code == 0)
-		code = st_store_set(store, number, page->id, err);
+		code = st_store_set(store, number, notes->id, err);
 	if (code == 0)
-		code = st_store_set(store, amount, (int64_t)page->bytes.len, err);
+		code = st_store_set(store, amount, (int64_t)notes->bytes.len, err);
 	return code;
 }
 
-/* Lock and read what there is to be posted. Returns 1 with it, or 0 if there is nothing. */
-static int begin_posting(struct st_store *store, int wait_ms, struct st_daybook_page *page,
-                         struct stet_error *err) {
-	for (int i = 0; i < DAYBOOKS_TRIED; i++) {
-		if (!st_daybook_has_entries(&store->daybook))
-			return 0;
-		int code = st_daybook_begin(&store->daybook, wait_ms, page, err);
-		if (code <= 0)
-			return code < 0 ? code : 1;
-		find_daybook(store);
-	}
-	return st_fail(err, STET_E_BUSY, "The daybook is replaced again and again. Try again.");
-}
-
-static int post(struct st_store *store, int wait_ms, struct stet_error *err) {
-	st_auto(st_daybook_page) page = {0};
-	int code = begin_posting(store, wait_ms, &page, err);
-	if (code <= 0)
-		return code;
-	code = 0;
-	if (page.id) {
-		st_db_wait(store->db, wait_ms);
-		code = run(store, ST_STORE_WRITE, post_page, &page, err);
-		st_db_wait(store->db, WAIT_MS);
-	}
-	st_daybook_end(&store->daybook, code == 0);
-	store->behind = store->behind && code < 0;
-	return code;
-}
-
-/* What is stored can be read, even if what was noted cannot be stored now. */
-static int post_to_read(struct st_store *store, struct stet_error *err) {
+/* What cannot be stored now is left to the next process that opens the database. */
+static void adopt_notes(struct st_store *store) {
+	st_auto(st_legacy_notes) notes = ST_LEGACY_NOTES_INIT;
 	struct stet_error why = {0};
-	int code = post(store, READ_WAIT_MS, &why);
-	bool can_wait = (code == STET_E_BUSY || code == STET_E_NO_SPACE || code == STET_E_IO) &&
-	                !st_db_is_damaged(store->db);
-	if (code < 0 && !can_wait)
-		return st_fail(err, code, "%s", why.message);
-	if (code < 0 && !store->behind)
+	st_autofd dirfd = st_state_find(store->root, store->guard->state_dir, NULL);
+	int code = dirfd < 0 ? 0 : st_legacy_notes_open(&notes, dirfd, &why);
+	if (code == 1) {
+		code = run(store, ST_STORE_WRITE, adopt_all, &notes, &why);
+		if (code == 0)
+			st_legacy_notes_remove(&notes);
+	}
+	if (code < 0)
 		st_guard_notice(store->guard,
-		                "What was done last could not be stored yet, and is not in what is said "
-		                "of the work. %s",
+		                "The last writes of stet 0.1.0 could not be taken into the log yet. %s",
 		                why.message);
-	store->behind = code < 0;
-	return 0;
+	if (notes.why)
+		st_guard_notice(store->guard,
+		                "The file daybook in the state directory %s: it is set aside as %s/%s. "
+		                "Remove it if you do not know it.",
+		                notes.why, store->guard->state_dir, notes.aside);
 }
 
-/* What anybody noted comes first. */
+static int ready(struct st_store *store, enum st_store_mode mode, struct stet_error *err) {
+	bool blank = mode == ST_STORE_READ && !has_dir(store);
+	if (store->db && (store->in_memory ? store->blank && !blank : !is_in_place(store)))
+		close_db(store);
+	if (store->db)
+		return 0;
+	int code = (blank ? open_blank : open_db)(store, err);
+	if (code == 0 && !store->in_memory && store->adopt)
+		adopt_notes(store);
+	return code;
+}
+
 static int transact(struct st_store *store, enum st_store_mode mode, st_store_fn *fn, void *data,
                     struct stet_error *err) {
 	int code = ready(store, mode, err);
-	if (code == 0 && mode == ST_STORE_WRITE)
-		code = post(store, WAIT_MS, err);
-	else if (code == 0 && mode == ST_STORE_READ)
-		code = post_to_read(store, err);
-	return code < 0 ? code : run(store, mode, fn, data, err);
+	if (code < 0)
+		return code;
+	if (mode == ST_STORE_RETRY)
+		st_db_wait(store->db, RETRY_WAIT_MS);
+	code = run(store, mode, fn, data, err);
+	if (mode == ST_STORE_RETRY)
+		st_db_wait(store->db, WAIT_MS);
+	return code;
 }
 
 static int replace_damaged(struct st_store *store, struct stet_error *err) {
@@ -561,45 +524,6 @@ int st_store_do(struct st_store *store, enum st_store_mode mode, st_store_fn *fn
 		close_db(store);
 	pthread_mutex_unlock(&store->lock);
 	return code;
-}
-
-static int post_now(struct st_store *store, int wait_ms, struct stet_error *err) {
-	int code = ready(store, ST_STORE_READ, err);
-	return code < 0 ? code : post(store, wait_ms, err);
-}
-
-int st_store_post(struct st_store *store, int wait_ms, struct stet_error *err) {
-	pthread_mutex_lock(&store->lock);
-	int code = post_now(store, wait_ms, err);
-	if (is_mended(store, &code, err))
-		code = post_now(store, wait_ms, err);
-	pthread_mutex_unlock(&store->lock);
-	return code;
-}
-
-static int note(struct st_store *store, const char *session, const struct st_deeds *deeds) {
-	st_auto(st_buf) entries = ST_BUF_INIT;
-	if (!may_have_daybook(store) || !is_in_place(store))
-		return -1;
-	/* What was read may be known, if nobody else wrote meanwhile. */
-	if (deeds->writes < deeds->count && look_for_news(store, NULL) < 0)
-		return -1;
-	for (size_t i = 0; i < deeds->count; i++) {
-		if (!store->is_known(store, store->data, &deeds->items[i]))
-			st_daybook_write(&entries, &deeds->items[i], session);
-	}
-	if (entries.failed)
-		return -1;
-	if (entries.len == 0)
-		return 0;
-	return st_daybook_add(&store->daybook, st_buf_str(&entries)) ? 1 : -1;
-}
-
-int st_store_note(struct st_store *store, const char *session, const struct st_deeds *deeds) {
-	pthread_mutex_lock(&store->lock);
-	int noted = note(store, session, deeds);
-	pthread_mutex_unlock(&store->lock);
-	return noted;
 }
 
 /* ---- numbers ---- */

@@ -27,7 +27,7 @@
 
 #include <pthread.h>
 
-#include "core/daybook.h"
+#include "core/deeds.h"
 #include "core/db.h"
 #include "core/db_files.h"
 #include "core/repo_state.h"
@@ -55,18 +55,14 @@ struct st_store {
 	struct st_guard *guard;
 	/** Fills a database that was just made, in its first transaction; may be NULL. */
 	st_store_fn *import;
-	/** Takes over what a session (NULL for one without a name) did, in a transaction; NULL if nothing is to be noted. */
-	int (*post)(struct st_store *store, void *data, const struct st_deed *deed, const char *session,
-	            struct stet_error *err);
-	/** Whether that would change nothing, by what is known in this process; called with the lock held. */
-	bool (*is_known)(struct st_store *store, void *data, const struct st_deed *deed);
-	/** For these three. */
+	/** Stores what a session (NULL for one without a name) did, in a transaction; may be NULL. */
+	int (*adopt)(struct st_store *store, void *data, const struct st_deed *deed,
+	             const char *session, struct stet_error *err);
+	/** For these two. */
 	void *data;
 	/** Held during a transaction; guards everything below. */
 	pthread_mutex_t lock;
 	struct st_db *db;
-	/** What is to be posted before anything else; none beside a database in memory. */
-	struct st_daybook daybook;
 	/** The file behind db, to see whether it is still the one of that name. */
 	dev_t dev;
 	ino_t ino;
@@ -77,8 +73,6 @@ struct st_store {
 	char why[600];
 	/** It is where other machines may use it too. */
 	bool remote;
-	/** What was noted could not be stored, and a notice said so. */
-	bool behind;
 	/** Moves whenever the database is opened: what was read before may be of another one. */
 	int64_t opened;
 	/** Moves whenever what was read before may not be all there is: somebody else wrote, or it was taken back. */
@@ -98,11 +92,10 @@ void st_store_release(struct st_store *store);
 bool st_store_is_there(struct st_store *store);
 
 enum st_store_mode {
-	/** Only what calls do not note is read: sessions. */
-	ST_STORE_LOAD,
-	/** With all that was noted; if that cannot be stored now, without it, which a notice says. */
 	ST_STORE_READ,
 	ST_STORE_WRITE,
+	/** As ST_STORE_WRITE, after a failure: wait for other processes only briefly, since the next call tries again. */
+	ST_STORE_RETRY,
 };
 
 /**
@@ -115,24 +108,6 @@ enum st_store_mode {
  */
 [[nodiscard]] int st_store_do(struct st_store *store, enum st_store_mode mode, st_store_fn *fn,
                               void *data, struct stet_error *err);
-
-/**
- * Note what a session did, for less than a transaction takes. It is stored
- * before anybody looks at the store the next time.
- *
- * @session  Its name; may be NULL.
- * @return   1; 0 if all of it was known before; -1 if a transaction is the only way.
- */
-[[nodiscard]] int st_store_note(struct st_store *store, const char *session,
-                                const struct st_deeds *deeds);
-
-/**
- * Store what was noted, if there is anything.
- *
- * @wait_ms  How long to wait for other processes.
- * @return   0 or the codes of st_store_do().
- */
-[[nodiscard]] int st_store_post(struct st_store *store, int wait_ms, struct stet_error *err);
 
 /**
  * Whether everything is kept beyond this process: 0, or STET_E_ACCESS and why

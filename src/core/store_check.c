@@ -172,9 +172,6 @@ static int look(struct check *check, struct stet_error *err) {
 		return dirfd == STET_E_NOMEM ? st_fail_nomem(err) : 0;
 	}
 	st_json_add(check->doc, root, "baseBytes", yyjson_mut_uint(check->doc, st_shelf_bytes(dirfd)));
-	struct stat noted;
-	if (st_retry(fstatat(dirfd, ST_DAYBOOK_NAME, &noted, AT_SYMLINK_NOFOLLOW)) == 0)
-		st_json_add(check->doc, root, "notedBytes", yyjson_mut_sint(check->doc, noted.st_size));
 	int code = check_database(check, dirfd, err);
 	return code == 0 ? add_aside(check, dirfd, err) : code;
 }

@@ -43,7 +43,7 @@ int st_visit_load(struct stet_session *session, struct stet_error *err) {
 	session->tracker.notes = is_kept(session);
 	if (!is_kept(session) || !st_store_is_there(&session->ws->store))
 		return 0;
-	return st_store_do(&session->ws->store, ST_STORE_LOAD, load, session, err);
+	return st_store_do(&session->ws->store, ST_STORE_READ, load, session, err);
 }
 
 /* ---- saving ---- */
@@ -158,18 +158,13 @@ static bool is_below(const struct stet_workspace *ws, const char *path) {
 	return st_root_plain(&ws->root, path) == path;
 }
 
-int st_visit_post(struct st_store *store, void *data, const struct st_deed *deed,
-                  const char *session, struct stet_error *err) {
+int st_visit_adopt(struct st_store *store, void *data, const struct st_deed *deed,
+                   const char *session, struct stet_error *err) {
 	struct stet_workspace *ws = data;
 	if (!is_below(ws, deed->path) || (deed->to && !is_below(ws, deed->to)))
 		return 0;
 	int code = save_deed(ws, store, deed, session, err);
 	return code < 0 ? code : 0;
-}
-
-bool st_visit_is_known(struct st_store *store, void *data, const struct st_deed *deed) {
-	const struct stet_workspace *ws = data;
-	return st_repo_knows(&ws->repo, store, deed);
 }
 
 static int save(struct st_store *store, void *data, struct stet_error *err) {
@@ -211,18 +206,28 @@ static bool has_news(const struct stet_session *session) {
 	return false;
 }
 
+/* Whether the state of the work has all that the session read: 1, 0, or a code. */
+static int is_all_known(struct st_store *store, void *data, struct stet_error *err) {
+	const struct stet_session *session = data;
+	int known = 1;
+	for (size_t i = 0; i < session->deeds.count && known == 1; i++)
+		known = st_repo_knows(&session->ws->repo, store, &session->deeds.items[i], err);
+	return known;
+}
+
 /* Store what there is to store; seen says whether that includes what the session saw. */
-static int store_news(struct stet_session *session, bool seen, struct stet_error *err) {
+static int store_news(struct stet_session *session, bool seen, enum st_store_mode mode,
+                      struct stet_error *err) {
 	struct saving saving = {.session = session, .seen = seen};
-	save_replaced(session);
-	int noted =
-		seen ? -1 : st_store_note(&session->ws->store, st_session_who(session), &session->deeds);
-	if (noted >= 0) {
-		saving.moved = noted;
+	struct st_store *store = &session->ws->store;
+	/* To read the same files again is no reason to write. */
+	if (!seen && session->deeds.writes == 0 &&
+	    st_store_do(store, ST_STORE_READ, is_all_known, session, NULL) == 1) {
 		settle(&saving);
 		return 0;
 	}
-	int code = st_store_do(&session->ws->store, ST_STORE_WRITE, save, &saving, err);
+	save_replaced(session);
+	int code = st_store_do(store, mode, save, &saving, err);
 	if (code == 0)
 		settle(&saving);
 	return code;
@@ -238,17 +243,27 @@ static void say_unsaved(struct stet_session *session, int code, const struct ste
 	session->unsaved = code < 0 ? code : 0;
 }
 
-int st_visit_settle(struct stet_session *session, struct stet_error *err) {
+static int settle_news(struct stet_session *session, enum st_store_mode mode,
+                       struct stet_error *err) {
 	bool seen = has_news(session);
 	if (seen || session->deeds.count > 0)
-		return store_news(session, seen, err);
+		return store_news(session, seen, mode, err);
 	st_tracker_settle(&session->tracker);
 	return 0;
 }
 
+int st_visit_settle(struct stet_session *session, struct stet_error *err) {
+	return settle_news(session, ST_STORE_WRITE, err);
+}
+
+/* Who holds the database may do so for long: the first call waits for it, the next ones hardly. */
+static enum st_store_mode mode_of(const struct stet_session *session) {
+	return session->unsaved ? ST_STORE_RETRY : ST_STORE_WRITE;
+}
+
 int st_visit_settle_or_say(struct stet_session *session, struct stet_error *err) {
 	struct stet_error why = {0};
-	int code = st_visit_settle(session, &why);
+	int code = settle_news(session, mode_of(session), &why);
 	bool can_wait = code == STET_E_BUSY || code == STET_E_NO_SPACE || code == STET_E_IO;
 	if (code < 0 && !can_wait)
 		return st_fail(err, code, "%s", why.message);
@@ -262,7 +277,7 @@ static bool can_wait(const struct stet_session *session, bool seen) {
 	       (session->deeds.count == 0 || !st_store_is_there(&session->ws->store));
 }
 
-static void keep(struct stet_session *session) {
+static void keep(struct stet_session *session, enum st_store_mode mode) {
 	bool seen = has_news(session);
 	if (can_wait(session, seen)) {
 		st_tracker_settle(&session->tracker);
@@ -271,13 +286,13 @@ static void keep(struct stet_session *session) {
 		return;
 	}
 	struct stet_error err = {0};
-	int code = store_news(session, seen, &err);
+	int code = store_news(session, seen, mode, &err);
 	say_unsaved(session, code, &err);
 }
 
 void st_visit_close(struct stet_session *session) {
 	if (session->deeds.count > 0)
-		keep(session);
+		keep(session, ST_STORE_WRITE);
 	st_deeds_release(&session->deeds);
 }
 
@@ -290,14 +305,14 @@ struct st_visit st_visit_begin(struct stet_session *session, bool tool) {
 	session->tracks = state == ST_STATE_ALL || (tool && state == ST_STATE_TOOLS);
 	/* What was not saved is newer than what is stored. Without news, what is known here is what there is. */
 	if (session->kept.id && !session->unsaved &&
-	    st_store_do(&session->ws->store, ST_STORE_LOAD, load, session, NULL) < 0)
+	    st_store_do(&session->ws->store, ST_STORE_READ, load, session, NULL) < 0)
 		session->kept.version = 0;
 	return (struct st_visit){session};
 }
 
 void st_visit_release(struct st_visit *visit) {
 	if (visit->session && --visit->session->visits == 0)
-		keep(visit->session);
+		keep(visit->session, mode_of(visit->session));
 	visit->session = NULL;
 }
 

@@ -2,8 +2,8 @@
  * A visit: one call on a session, from its beginning to its end.
  *
  * At the beginning a named session takes over what another process stored
- * under its name meanwhile; at the end what it came to know is stored, in one
- * transaction, or noted for the next one. Visits nest; only the outermost does anything.
+ * under its name meanwhile; at the end what it came to know is stored in one
+ * transaction. Visits nest; only the outermost does anything.
  *
  *     [[maybe_unused]] st_auto(st_visit) visit = st_visit_begin(session, false);
  */
@@ -38,10 +38,9 @@ void st_visit_moved(struct stet_session *session, const char *from, const char *
 /** The same, before the state is looked at: if the disk is full or somebody else at it, a notice says what is missing. */
 [[nodiscard]] int st_visit_settle_or_say(struct stet_session *session, struct stet_error *err);
 
-/** For st_store.post and is_known, with the workspace as data. */
-[[nodiscard]] int st_visit_post(struct st_store *store, void *data, const struct st_deed *deed,
-                                const char *session, struct stet_error *err);
-bool st_visit_is_known(struct st_store *store, void *data, const struct st_deed *deed);
+/** For st_store.adopt, with the workspace as data: store what a session did. Paths outside the root are left out. */
+[[nodiscard]] int st_visit_adopt(struct st_store *store, void *data, const struct st_deed *deed,
+                                 const char *session, struct stet_error *err);
 
 /** The session ends: what waits is stored, if there is a store. */
 void st_visit_close(struct stet_session *session);

@@ -33,8 +33,7 @@ int stet_workspace_open(const char *root, struct stet_workspace **out, struct st
 	ws->guard.background = &ws->background;
 	st_store_init(&ws->store, &ws->root, &ws->guard);
 	ws->store.import = st_repo_json_import;
-	ws->store.post = st_visit_post;
-	ws->store.is_known = st_visit_is_known;
+	ws->store.adopt = st_visit_adopt;
 	ws->store.data = ws;
 	st_repo_init(&ws->repo);
 	st_exporter_init(&ws->exporter, ws);

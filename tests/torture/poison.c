@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "lib/gen.h"
+#include "lib/legacy.h"
 #include "lib/program.h"
 #include "lib/test.h"
 
@@ -310,12 +311,39 @@ static void poison_json(const struct dir *dir, struct gen *gen) {
 	(void)clear(dir, "stet.db");
 }
 
+/* The notes of stet 0.1.0, with checksums that are right, say anything. */
+static void poison_notes(const struct dir *dir, struct gen *gen) {
+	static const char *const paths[] = {"../outside/victim", "/etc/passwd", "a.txt", "b.txt/..",
+	                                    ".stet/stet.db",     "a.txt/x",     "."};
+	st_auto(st_buf) notes = ST_BUF_INIT;
+	legacy_begin(&notes, (int64_t)gen_next(gen));
+	for (size_t i = gen_below(gen, 20); i > 0; i--) {
+		struct st_deed deed = {
+			.path = paths[gen_below(gen, 7)],
+			.wrote = gen_one_in(gen, 2),
+			.had = gen_one_in(gen, 2),
+			.has = gen_one_in(gen, 2),
+			.foreign = gen_one_in(gen, 4),
+			.below = gen_one_in(gen, 4),
+			.to = gen_one_in(gen, 3) ? paths[gen_below(gen, 7)] : NULL,
+			.stamp = {.size = gen_next(gen), .mtime_ns = (int64_t)gen_next(gen)},
+			.at = (int64_t)gen_next(gen),
+			.undoes = gen_one_in(gen, 2) ? (int64_t)gen_next(gen) : 1,
+		};
+		memset(&deed.before, (int)gen_next(gen), sizeof deed.before);
+		memset(&deed.after, (int)gen_next(gen), sizeof deed.after);
+		legacy_add(&notes, &deed, gen_one_in(gen, 2) ? "agent" : NULL);
+	}
+	const char *name = clear(dir, "daybook");
+	dir_write_bytes(dir, name, notes.ptr, notes.len);
+}
+
 typedef void poison_fn(const struct dir *dir, struct gen *gen);
 
 static poison_fn *const poisons[] = {
-	poison_journal,   poison_journal,   poison_fifo,   poison_symlink, poison_hard_link,
-	poison_hard_link, poison_sql,       poison_sql,    poison_bytes,   poison_bytes,
-	poison_json,      poison_directory, poison_itself,
+	poison_journal,   poison_journal, poison_fifo,      poison_symlink, poison_hard_link,
+	poison_hard_link, poison_sql,     poison_sql,       poison_bytes,   poison_bytes,
+	poison_notes,     poison_json,    poison_directory, poison_itself,
 };
 enum { POISONS = sizeof poisons / sizeof *poisons };
 
@@ -350,6 +378,15 @@ static void try_command(const struct dir *dir, const struct outside *outside, si
 	expect_untouched(dir, outside, where);
 }
 
+/* What stet 0.1.0 left to be stored. */
+static void make_notes(const struct dir *dir) {
+	st_auto(st_buf) notes = ST_BUF_INIT;
+	const struct st_deed deed = {.path = "b.txt", .wrote = true, .had = true, .has = true, .at = 1};
+	legacy_begin(&notes, 1);
+	legacy_add(&notes, &deed, "agent");
+	dir_write_bytes(dir, "template/.stet/daybook", notes.ptr, notes.len);
+}
+
 /* A directory in which sessions, tasks, a story, writes and versions were kept. */
 static void make_template(const struct dir *dir) {
 	static const char *const lines[] = {
@@ -369,6 +406,7 @@ static void make_template(const struct dir *dir) {
 		assert_int_equal(run(dir, &output, (const char *[]){"sh", "-c", line, NULL}), 0);
 	}
 	assert_true(dir_has(dir, "template/.stet/stet.db"));
+	make_notes(dir);
 }
 
 static void a_poisoned_state_reaches_nothing_outside(void **state) {

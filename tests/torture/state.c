@@ -2,7 +2,7 @@
  * Eight processes write one state, and some of them are killed in the middle:
  * the database passes its check, no update that was acknowledged is lost, none
  * is there twice, and repostate.json is whole at every moment. The same for the
- * log of writes, which goes by the daybook.
+ * log of writes.
  */
 #include <signal.h>
 #include <sys/mman.h>
@@ -225,7 +225,7 @@ static void write_on(const struct dir *dir, struct tally *tally, int worker) {
 		tally->known[worker][turn] = !notice;
 		tally->done[worker]++;
 		stet_free(notice);
-		/* Somebody reads the log, so that somebody stores what others noted. */
+		/* Somebody reads the log meanwhile. */
 		char *log = NULL;
 		if (turn % 8 == worker && stet_log(ws, name, 1, &log, NULL) == 0)
 			stet_free(log);
