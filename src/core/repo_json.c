@@ -1,8 +1,8 @@
 #include "core/repo_json.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <sys/file.h>
-#include <time.h>
 
 #include "base/hex.h"
 #include "base/json.h"
@@ -19,8 +19,8 @@ enum { DELAY_MS = 1000 };
 /* How long to wait for another process that writes the file. */
 enum { WAIT_MS = 5000 };
 
-/* So many files on the shelf are wrapped in one go, and before a workspace is closed; the rest is for the next time. */
-enum { MOVED_AT_ONCE = 1000, MOVED_AT_END = 100 };
+/* So many files on the shelf are wrapped in one go, so that who closes a workspace does not wait for long. */
+enum { WRAPPED_AT_ONCE = 100 };
 
 /* ---- as JSON ---- */
 
@@ -157,90 +157,50 @@ static int write_file(struct stet_workspace *ws, struct stet_error *err) {
 	return code == 0 ? replace(dirfd, fd, st_buf_str(&text), err) : code;
 }
 
-int st_exporter_flush(struct st_exporter *exporter, struct stet_error *err) {
-	pthread_mutex_lock(&exporter->lock);
-	bool dirty = exporter->dirty;
-	exporter->dirty = false;
-	pthread_mutex_unlock(&exporter->lock);
-	int code = dirty ? write_file(exporter->ws, err) : 0;
-	if (code < 0) {
-		pthread_mutex_lock(&exporter->lock);
-		exporter->dirty = true;
-		pthread_cond_signal(&exporter->wake);
-		pthread_mutex_unlock(&exporter->lock);
-	}
+int st_repo_export_flush(struct st_repo_export *export, struct stet_error *err) {
+	if (!atomic_exchange(&export->dirty, false))
+		return 0;
+	int code = write_file(export->ws, err);
+	if (code < 0)
+		export->dirty = true;
 	return code;
 }
 
-/* ---- the thread ---- */
+/* ---- in the background ---- */
 
-static bool is_to_stop(struct st_exporter *exporter) {
-	pthread_mutex_lock(&exporter->lock);
-	bool stop = exporter->stop;
-	pthread_mutex_unlock(&exporter->lock);
-	return stop;
+static void run_export(void *data) {
+	struct st_repo_export *export = data;
+	struct stet_workspace *ws = export->ws;
+	struct stet_error err = {0};
+	bool failed = st_repo_export_flush(export, &err) < 0;
+	if (failed && !export->failed)
+		st_guard_notice(&ws->guard, "The readable copy of the state is not up to date. %s",
+		                err.message);
+	export->failed = failed;
+	int wrapped = 0;
+	while (wrapped < WRAPPED_AT_ONCE && st_shelf_wrap(&ws->guard))
+		wrapped++;
+	if (wrapped == WRAPPED_AT_ONCE)
+		st_background_schedule(&ws->background, &export->task, 0);
+	else if (failed)
+		st_background_schedule(&ws->background, &export->task, DELAY_MS);
 }
 
-static void *work(void *data) {
-	struct st_exporter *exporter = data;
-	bool said = false;
-	pthread_mutex_lock(&exporter->lock);
-	while (!exporter->stop) {
-		struct timespec until = st_cond_deadline(DELAY_MS);
-		while (!exporter->stop &&
-		       pthread_cond_timedwait(&exporter->wake, &exporter->lock, &until) != ETIMEDOUT)
-			continue;
-		while (!exporter->stop && !exporter->dirty)
-			pthread_cond_wait(&exporter->wake, &exporter->lock);
-		if (exporter->stop)
-			break;
-		pthread_mutex_unlock(&exporter->lock);
-		struct stet_error err = {0};
-		int code = st_exporter_flush(exporter, &err);
-		if (code < 0 && code != STET_E_BUSY && !said)
-			st_guard_notice(&exporter->ws->guard,
-			                "The readable copy of the state is not up to date. %s", err.message);
-		said = code < 0 && code != STET_E_BUSY;
-		for (int i = 0; i < MOVED_AT_ONCE && !is_to_stop(exporter); i++) {
-			if (!st_shelf_wrap(&exporter->ws->guard))
-				break;
-		}
-		pthread_mutex_lock(&exporter->lock);
-	}
-	pthread_mutex_unlock(&exporter->lock);
-	return NULL;
+void st_repo_export_init(struct st_repo_export *export, struct stet_workspace *ws) {
+	*export = (struct st_repo_export){.ws = ws, .task = {.run = run_export, .data = export}};
 }
 
-void st_exporter_init(struct st_exporter *exporter, struct stet_workspace *ws) {
-	*exporter = (struct st_exporter){.ws = ws};
-	pthread_mutex_init(&exporter->lock, NULL);
-	st_cond_init(&exporter->wake);
+void st_repo_export_mark(struct st_repo_export *export) {
+	export->used = export->dirty = true;
+	st_background_schedule(&export->ws->background, &export->task, DELAY_MS);
 }
 
-void st_exporter_mark(struct st_exporter *exporter) {
-	pthread_mutex_lock(&exporter->lock);
-	bool news = !exporter->dirty;
-	exporter->dirty = exporter->used = true;
-	/* Without a thread the file is written at the end. */
-	st_worker_begin(&exporter->worker, work, exporter);
-	if (news)
-		pthread_cond_signal(&exporter->wake);
-	pthread_mutex_unlock(&exporter->lock);
-}
-
-void st_exporter_release(struct st_exporter *exporter) {
-	if (st_worker_is_elsewhere(&exporter->worker))
+void st_repo_export_release(struct st_repo_export *export) {
+	/* A forked child leaves that to its parent. */
+	if (!export->used || st_worker_is_elsewhere(&export->ws->background.worker))
 		return;
-	pthread_mutex_lock(&exporter->lock);
-	exporter->stop = true;
-	pthread_cond_signal(&exporter->wake);
-	pthread_mutex_unlock(&exporter->lock);
-	st_worker_join(&exporter->worker);
-	/* There is nobody left to tell of a failure; the store has it all. */
-	if (st_exporter_flush(exporter, NULL) < 0)
-		exporter->dirty = false;
-	for (int i = 0; i < MOVED_AT_END && exporter->used; i++)
-		exporter->used = st_shelf_wrap(&exporter->ws->guard);
-	pthread_cond_destroy(&exporter->wake);
-	pthread_mutex_destroy(&exporter->lock);
+	/* Nobody is left to be told of a failure, and the store has it all. */
+	(void)st_repo_export_flush(export, NULL);
+	for (int i = 0; i < WRAPPED_AT_ONCE && st_shelf_wrap(&export->ws->guard); i++)
+		continue;
 }

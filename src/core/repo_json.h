@@ -2,16 +2,16 @@
  * repostate.json: the state of the work as a file that people and other
  * programs can read (spec 2), beside the store, which is the truth.
  *
- * It is written whole and renamed into place, at most once a second, by a
- * thread that begins with the first change, and when the workspace is closed.
- * The same thread wraps what was moved to the shelf (fs/shelf.h).
+ * It is written whole and renamed into place, at most once a second, by the
+ * workspace's background worker, and when the workspace is closed. The same
+ * task wraps what was moved to the shelf (fs/shelf.h).
  * It is read when there is no store, and nothing in it is trusted: what does
  * not fit is set aside under a name that a notice tells.
  */
 #ifndef STET_CORE_REPO_JSON_H
 #define STET_CORE_REPO_JSON_H
 
-#include "base/thread.h"
+#include "base/background.h"
 #include "core/repo_track.h"
 
 #define ST_REPO_JSON "repostate.json"
@@ -19,26 +19,25 @@
 /** The version of its format that this code writes. */
 enum { ST_REPO_JSON_VERSION = 1 };
 
-struct st_exporter {
+struct st_repo_export {
 	struct stet_workspace *ws;
-	pthread_mutex_t lock;
-	pthread_cond_t wake;
 	/** Something changed since the file was written; and ever. */
-	bool dirty, used;
-	bool stop;
-	struct st_worker worker;
+	_Atomic bool dirty, used;
+	struct st_background_task task;
+	/** The task could not write the file, and a notice said so. */
+	bool failed;
 };
 
-void st_exporter_init(struct st_exporter *exporter, struct stet_workspace *ws);
+void st_repo_export_init(struct st_repo_export *export, struct stet_workspace *ws);
 
-/** End the thread, and write the file if something changed. */
-void st_exporter_release(struct st_exporter *exporter);
+/** Write the file if something changed. The background worker has ended before. */
+void st_repo_export_release(struct st_repo_export *export);
 
 /** Something changed: the file is written within about a second. */
-void st_exporter_mark(struct st_exporter *exporter);
+void st_repo_export_mark(struct st_repo_export *export);
 
 /** Write the file now, if something changed. Returns 0, or why it cannot be written. */
-[[nodiscard]] int st_exporter_flush(struct st_exporter *exporter, struct stet_error *err);
+[[nodiscard]] int st_repo_export_flush(struct st_repo_export *export, struct stet_error *err);
 
 /** The state as JSON, appended to out. Returns 0 or STET_E_NOMEM. */
 [[nodiscard]] int st_repo_json_add(const struct st_repo_view *view, struct st_buf *out,

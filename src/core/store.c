@@ -61,7 +61,8 @@ enum {
 /* ---- life ---- */
 
 void st_store_init(struct st_store *store, const struct st_root *root, struct st_guard *guard) {
-	*store = (struct st_store){.root = root, .guard = guard, .counter_news = -1};
+	*store =
+		(struct st_store){.root = root, .guard = guard, .wait_ms = WAIT_MS, .counter_news = -1};
 	pthread_mutex_init(&store->lock, NULL);
 }
 
@@ -484,12 +485,8 @@ static int transact(struct st_store *store, enum st_store_mode mode, st_store_fn
 	int code = ready(store, mode, err);
 	if (code < 0)
 		return code;
-	if (mode == ST_STORE_RETRY)
-		st_db_wait(store->db, RETRY_WAIT_MS);
-	code = run(store, mode, fn, data, err);
-	if (mode == ST_STORE_RETRY)
-		st_db_wait(store->db, WAIT_MS);
-	return code;
+	st_db_wait(store->db, mode == ST_STORE_RETRY ? RETRY_WAIT_MS : store->wait_ms);
+	return run(store, mode, fn, data, err);
 }
 
 static int replace_damaged(struct st_store *store, struct stet_error *err) {

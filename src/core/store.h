@@ -60,6 +60,8 @@ struct st_store {
 	             const char *session, struct stet_error *err);
 	/** For these two. */
 	void *data;
+	/** How long a transaction waits for other processes: five seconds, unless a test is in a hurry. */
+	int wait_ms;
 	/** Held during a transaction; guards everything below. */
 	pthread_mutex_t lock;
 	struct st_db *db;

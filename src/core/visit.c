@@ -187,7 +187,7 @@ static void settle(struct saving *saving) {
 		session->kept = session->saved;
 	st_deeds_clear(&session->deeds);
 	if (saving->moved)
-		st_exporter_mark(&session->ws->exporter);
+		st_repo_export_mark(&session->ws->repo_export);
 }
 
 /* Whether any record is other than what was stored of it. */

@@ -29,12 +29,12 @@ int stet_state_json(struct stet_session *session, char **out, size_t *out_len,
 
 int stet_state_scan(struct stet_workspace *ws, struct stet_error *err) {
 	int code = st_repo_scan(ws, err);
-	st_exporter_mark(&ws->exporter);
+	st_repo_export_mark(&ws->repo_export);
 	return code;
 }
 
 int stet_state_flush(struct stet_workspace *ws, struct stet_error *err) {
-	return st_exporter_flush(&ws->exporter, err);
+	return st_repo_export_flush(&ws->repo_export, err);
 }
 
 int stet_state_kept(struct stet_session *session, struct stet_error *err) {
@@ -50,7 +50,7 @@ int stet_state_kept(struct stet_session *session, struct stet_error *err) {
 static int change(struct stet_workspace *ws, st_store_fn *fn, void *data, struct stet_error *err) {
 	int code = st_store_do(&ws->store, ST_STORE_WRITE, fn, data, err);
 	if (code >= 0)
-		st_exporter_mark(&ws->exporter);
+		st_repo_export_mark(&ws->repo_export);
 	return code;
 }
 

@@ -36,7 +36,7 @@ int stet_workspace_open(const char *root, struct stet_workspace **out, struct st
 	ws->store.adopt = st_visit_adopt;
 	ws->store.data = ws;
 	st_repo_init(&ws->repo);
-	st_exporter_init(&ws->exporter, ws);
+	st_repo_export_init(&ws->repo_export, ws);
 	st_bases_init(&ws->bases, ST_SHELF_MAX);
 	st_lookout_init(&ws->lookout, &ws->guard);
 	st_lru_init(&ws->writers, HISTORY_MAX, HISTORY_MAX, free);
@@ -62,7 +62,7 @@ void stet_workspace_close(struct stet_workspace *ws) {
 		return;
 	st_lookout_release(&ws->lookout);
 	st_background_release(&ws->background);
-	st_exporter_release(&ws->exporter);
+	st_repo_export_release(&ws->repo_export);
 	st_store_release(&ws->store);
 	st_repo_release(&ws->repo);
 	st_guard_release(&ws->guard);

@@ -30,7 +30,7 @@ struct stet_workspace {
 	struct st_bases bases;
 	struct st_store store;
 	struct st_repo repo;
-	struct st_exporter exporter;
+	struct st_repo_export repo_export;
 	/** The name of the state directory. */
 	char *state_dir;
 	struct st_agents_setup agents;

@@ -30,6 +30,7 @@ static struct agent hire(const struct dir *dir) {
 	assert_int_equal(stet_workspace_set(agent.ws, STET_OPTION_STATE, ST_STATE_ALL, NULL), 0);
 	assert_int_equal(stet_workspace_set(agent.ws, STET_OPTION_DURABLE, 0, NULL), 0);
 	assert_int_equal(stet_session_open(agent.ws, NULL, &agent.session, NULL), 0);
+	agent.ws->store.wait_ms = 1500;
 	return agent;
 }
 
@@ -295,7 +296,7 @@ static void a_locked_database_holds_up_one_edit(void **state) {
 		snprintf(old, sizeof old, "%d\n", i);
 		snprintf(new, sizeof new, "%d\n", i + 1);
 		edit(&agent, "a.c", old, new);
-		assert_true(st_now_ms() - before < (i == 1 ? 8000 : 1000));
+		assert_true(st_now_ms() - before < (i == 1 ? 5000 : 1000));
 	}
 	expect_notice(&agent, "could not be stored");
 	expect_no_notice(&agent);

@@ -428,7 +428,7 @@ static void a_locked_database_is_said_and_the_file_is_written(void **state) {
 	dir_write(dir, "a.c", "one\n");
 	read_once(dir, "agent", "a.c");
 	other_open(&other, dir, "agent");
-	st_db_wait(other.ws->store.db, 50);
+	other.ws->store.wait_ms = 50;
 
 	struct st_db *holder = NULL;
 	assert_int_equal(
