@@ -143,7 +143,7 @@ static void commit(const char *kind, bool relaxed) {
 	                            .relaxed = relaxed};
 	st_auto(st_committed) done = ST_COMMITTED_INIT;
 	bench_check(st_commit(&root, &guard, &request, &done, NULL) == 0, "commit");
-	*version = done.hash;
+	*version = done.version.hash;
 	memcpy(old, text, 16);
 }
 

@@ -82,10 +82,13 @@ static void look(void *context) {
 /* What the state of the work costs on top of a write, without the write. */
 static void update(void *context) {
 	struct place *place = context;
-	struct st_deed deed = {.wrote = true, .had = true, .has = true, .path = "dir000/file00.c"};
+	struct st_file_event event = {.path = "dir000/file00.c",
+	                              .kind = ST_EVENT_WRITTEN,
+	                              .before.exists = true,
+	                              .after.exists = true};
 	st_auto(st_visit) visit = st_visit_begin(place->session, true);
-	deed.after.bytes[0] = (unsigned char)place->turn++;
-	st_visit_did(place->session, &deed);
+	event.after.hash.bytes[0] = (unsigned char)place->turn++;
+	st_visit_did(place->session, &event);
 	bench_check(visit.session != NULL, "visit");
 }
 

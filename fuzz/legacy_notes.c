@@ -26,14 +26,13 @@ static void put_right(char *bytes, size_t len) {
 	}
 }
 
-static int check(void *data, const struct st_deed *deed, const char *session,
-                 struct stet_error *err) {
+static int check(void *data, const struct st_file_event *event, struct stet_error *err) {
 	size_t *texts = data;
 	(void)err;
-	if (*deed->path == '\0')
+	if (*event->path == '\0')
 		abort();
-	*texts +=
-		strlen(deed->path) + (deed->to ? strlen(deed->to) : 0) + (session ? strlen(session) : 0);
+	*texts += strlen(event->path) + (event->moved_to ? strlen(event->moved_to) : 0) +
+	          (event->who ? strlen(event->who) : 0);
 	return 0;
 }
 

@@ -233,7 +233,7 @@ static int give(const struct st_agents_item *item, enum st_agents_change change,
 /* Whether the session has read all of this version, or wrote it. */
 static bool has_read(struct st_tracker *tracker, const struct st_agents_item *item) {
 	const struct st_seen *seen = st_tracker_find(tracker, item->real);
-	return seen && st_hash_eq(&seen->hash, &item->file->hash) && st_seen_all(seen);
+	return seen && st_hash_eq(&seen->version.hash, &item->file->hash) && st_seen_all(seen);
 }
 
 static int choose_one(struct st_agents_given *given, struct st_tracker *tracker,

@@ -127,9 +127,7 @@ static void follow(struct stet_session *session, struct st_seen *seen, const str
 	struct st_str now = st_buf_str(&file->bytes);
 	st_seen_follow(seen, diff->old.text, now, diff,
 	               report->truncated ? ST_CHANGED_UNSEEN : ST_CHANGED_SEEN);
-	seen->hash = file->hash;
-	seen->stamp = file->stamp;
-	seen->stamp.racy |= !file->stamped;
+	seen->version = st_file_version(file);
 	seen->stale = false;
 	for (size_t i = 0; i < report->shown_count && report->truncated; i++)
 		st_seen_add(seen, report->shown[i].first, report->shown[i].last);
@@ -267,7 +265,7 @@ static void say_read_again(const struct st_change *change, struct stet_answer *a
 static int show_change(struct stet_session *session, const struct st_change *change,
                        const char *path, struct st_seen *seen, const struct st_file *file,
                        struct st_str new, struct stet_answer *answer, struct stet_error *err) {
-	struct st_blob *base = st_workspace_base(session->ws, &seen->hash);
+	struct st_blob *base = st_workspace_base(session->ws, &seen->version.hash);
 	if (!base) {
 		st_buf_adds(&answer->message, " Please read the file again.");
 		return !answer->message.failed && st_session_meet(session, change->path, path, file)
@@ -358,7 +356,7 @@ static int refuse(struct stet_session *session, const struct st_change *change,
 	st_buf_clear(&answer->message);
 	st_buf_addf(&answer->message, refusal->sentence, st_shown(change->path));
 
-	bool changed = file && seen && !st_hash_eq(&seen->hash, &file->hash);
+	bool changed = file && seen && !st_hash_eq(&seen->version.hash, &file->hash);
 	if (refusal == &unseen)
 		say_unseen(seen, answer);
 	else if (refusal == &sessionless)
@@ -436,7 +434,7 @@ static int judge(struct stet_session *session, const struct st_change *change,
 	/* Where nothing will be written, nothing can get lost. */
 	if (whole && !change->remove && st_str_eq(new, st_buf_str(&file->bytes)))
 		return 0;
-	if (seen && !st_hash_eq(&seen->hash, &file->hash))
+	if (seen && !st_hash_eq(&seen->version.hash, &file->hash))
 		verdict->refusal = &modified;
 	else if (whole)
 		*verdict = judge_whole(session, change, seen, file, new);
@@ -456,7 +454,7 @@ static enum st_changed own_lines(const struct st_change *change) {
 static void follow_merge(struct stet_session *session, const struct st_change *change,
                          struct st_seen *seen, struct st_str new,
                          const struct stet_answer *answer) {
-	struct st_blob *base = st_workspace_base(session->ws, &seen->hash);
+	struct st_blob *base = st_workspace_base(session->ws, &seen->version.hash);
 	if (base)
 		st_seen_follow(seen, st_strn(base->bytes, base->len), new, NULL,
 		               answer->diff_truncated ? ST_CHANGED_UNSEEN : own_lines(change));
@@ -468,23 +466,20 @@ static void follow_merge(struct stet_session *session, const struct st_change *c
 /* What became of the file, for the state of the work and for undo. */
 static void record(struct stet_session *session, const struct st_committed *done,
                    const struct st_file *old) {
-	struct st_deed deed = {
+	struct st_file_event event = {
 		.path = done->path,
-		.wrote = !done->noop,
-		.had = old != NULL,
-		.has = true,
-		.after = done->hash,
-		.shelved = done->shelved,
-		.stamp = done->stamp,
+		.kind = done->noop ? ST_EVENT_READ : ST_EVENT_WRITTEN,
+		.after = done->version,
+		.archived = done->shelved,
 	};
 	if (!done->noop)
-		st_workspace_wrote(session->ws, &done->hash, st_session_who(session));
+		st_workspace_wrote(session->ws, &done->version.hash, st_session_who(session));
 	if (old) {
-		deed.before = old->hash;
+		event.before = st_file_version(old);
 		if (session->tracks)
 			st_bases_put(&session->ws->bases, &old->hash, st_buf_str(&old->bytes));
 	}
-	st_visit_did(session, &deed);
+	st_visit_did(session, &event);
 }
 
 /*
@@ -495,7 +490,7 @@ static void forget_earlier(struct stet_session *session, const struct st_committ
                            const struct st_file *old, struct st_seen *seen) {
 	if (!seen || !done->shelved)
 		return;
-	if (!st_hash_eq(&seen->shelved, &done->hash))
+	if (!st_hash_eq(&seen->shelved, &done->version.hash))
 		st_bases_drop(&session->ws->bases, &seen->shelved);
 	seen->shelved = old->hash;
 }
@@ -560,9 +555,11 @@ static void remember(struct stet_session *session, const struct st_change *chang
 	bool all = change->kind == ST_CHANGE_WHOLE && !answer->merged;
 	struct st_seen *seen = st_tracker_find(&session->tracker, done->path);
 	bool merged = seen && answer->merged;
-	if (old && !merged && (!seen || !st_hash_eq(&seen->hash, &old->hash)))
-		seen = st_tracker_meet(&session->tracker, done->path, &old->hash, &old->stamp,
+	if (old && !merged && (!seen || !st_hash_eq(&seen->version.hash, &old->hash))) {
+		const struct st_version version = st_file_version(old);
+		seen = st_tracker_meet(&session->tracker, done->path, &version,
 		                       st_line_count(st_buf_str(&old->bytes)));
+	}
 	bool follows = seen && old && !merged && !all && !done->noop;
 	if (merged)
 		follow_merge(session, change, seen, new, answer);
@@ -575,7 +572,7 @@ static void remember(struct stet_session *session, const struct st_change *chang
 		lines = seen->lines;
 		seen->lines = (struct st_intervals){0};
 	}
-	seen = st_tracker_meet(&session->tracker, done->path, &done->hash, &done->stamp, total);
+	seen = st_tracker_meet(&session->tracker, done->path, &done->version, total);
 	if (seen) {
 		st_seen_settle(seen);
 		st_intervals_release(&seen->lines);
@@ -588,7 +585,7 @@ static void remember(struct stet_session *session, const struct st_change *chang
 	} else {
 		st_intervals_release(&lines);
 	}
-	st_bases_give(&session->ws->bases, &done->hash, bytes);
+	st_bases_give(&session->ws->bases, &done->version.hash, bytes);
 	record(session, done, old);
 	st_session_led(session, change->path, done->path);
 	forget_earlier(session, done, old, seen);
@@ -596,7 +593,7 @@ static void remember(struct stet_session *session, const struct st_change *chang
 	answer->noop = done->noop;
 	answer->created = done->way == ST_COMMIT_CREATED;
 	answer->commit = st_commit_way_name(done->way);
-	st_answer_own(answer, done->path, &done->hash);
+	st_answer_own(answer, done->path, &done->version.hash);
 	done->path = NULL;
 }
 
@@ -661,8 +658,9 @@ static int remove_file(struct stet_session *session, const struct st_change *cha
 	if (code < 0)
 		return code;
 	st_bases_put(&session->ws->bases, &old->hash, st_buf_str(&old->bytes));
-	st_visit_did(session, &(struct st_deed){
-							  .path = done.path, .wrote = true, .had = true, .before = old->hash});
+	const struct st_file_event event = {
+		.path = done.path, .kind = ST_EVENT_REMOVED, .before = st_file_version(old)};
+	st_visit_did(session, &event);
 	st_tracker_forget(&session->tracker, done.path);
 	st_session_unlink(session, change->path);
 	note_unproven(session, &done, true, answer);
@@ -705,7 +703,7 @@ static int merge(struct stet_session *session, const struct st_change *change, c
 static int merge_or_refuse(struct stet_session *session, const struct st_change *change,
                            const char *path, struct st_seen *seen, const struct st_file *file,
                            struct st_buf *new, struct stet_answer *answer, struct stet_error *err) {
-	struct st_blob *base = st_workspace_base(session->ws, &seen->hash);
+	struct st_blob *base = st_workspace_base(session->ws, &seen->version.hash);
 	st_buf_clear(new);
 	int code =
 		base ? merge(session, change, path, file, st_strn(base->bytes, base->len), new, answer, err)
@@ -729,7 +727,7 @@ static int append_to_changed(struct stet_session *session, const struct st_chang
                              const char *path, const struct st_seen *seen,
                              const struct st_file *file, struct st_buf *new,
                              struct stet_answer *answer, struct stet_error *err) {
-	struct st_blob *base = st_workspace_base(session->ws, &seen->hash);
+	struct st_blob *base = st_workspace_base(session->ws, &seen->version.hash);
 	struct st_str now = st_buf_str(&file->bytes);
 	int code = change->make(change->context, now, new, err);
 	if (code == 0 && base)

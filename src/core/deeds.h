@@ -1,50 +1,63 @@
 /**
- * What a call did to files: which it met and which it wrote, in order, until
- * it is stored (core/visit) and becomes part of the state of the work
- * (core/repo_track) and of the log.
+ * File events: what a call did to files, in order. A session collects them, and
+ * when the call ends they become part of the state of the work (core/repo_track)
+ * and of the log.
  */
 #ifndef STET_CORE_DEEDS_H
 #define STET_CORE_DEEDS_H
 
-#include "fs/hash.h"
-#include "fs/stamp.h"
+#include "fs/version.h"
 
-struct st_deed {
+enum st_event_kind {
+	ST_EVENT_READ,
+	/** Created or replaced. */
+	ST_EVENT_WRITTEN,
+	ST_EVENT_REMOVED,
+	/** A directory got another name: what is known of the files in it holds for those below moved_to. */
+	ST_EVENT_DIR_MOVED,
+	/** A directory is gone with the files in it. */
+	ST_EVENT_DIR_REMOVED,
+};
+
+struct st_file_event {
 	/** Below the root, links resolved; owned by a list, borrowed elsewhere. */
 	const char *path;
-	/** It was written or removed; else it was read. */
-	bool wrote;
-	/** What was there before a write, and what is there now. */
-	bool had, has;
-	struct st_hash before, after;
-	/** What was there before is on the shelf (fs/shelf.h) already. */
-	bool shelved;
-	/** Another program's tool did it: what was there before is not known, and it is not logged. */
-	bool foreign;
-	/** Of what is there now. */
-	struct st_stamp stamp;
+	enum st_event_kind kind;
+	/** What was there before the event, and what is there now; of a file that was read, only the latter. */
+	struct st_version before, after;
+	/** The session, by its name or label; NULL if it has neither. Borrowed. */
+	const char *who;
 	/** Nanoseconds since 1970. */
 	int64_t at;
 	/** The entry of the log that this write takes back; 0 for none. */
 	int64_t undoes;
-	/**
-	 * It was a directory: what is known of files below it holds for those below
-	 * `to` now, or they are gone with it if that is NULL. The log is of files.
-	 */
-	bool below;
-	const char *to;
+	const char *moved_to;
+	/** Another program's tool did it: what was there before is not known, and it is not logged. */
+	bool foreign;
+	/** What was there before is on the shelf (fs/shelf.h) already. */
+	bool archived;
 };
 
-/** Whether it goes into the log. */
-static inline bool st_deed_is_logged(const struct st_deed *deed) {
-	return deed->wrote && !deed->foreign && !deed->below;
+/** Whether a file is another one now, or gone. */
+static inline bool st_file_event_is_write(const struct st_file_event *event) {
+	return event->kind == ST_EVENT_WRITTEN || event->kind == ST_EVENT_REMOVED;
+}
+
+/** Whether it is of a directory. */
+static inline bool st_file_event_is_dir(const struct st_file_event *event) {
+	return event->kind == ST_EVENT_DIR_MOVED || event->kind == ST_EVENT_DIR_REMOVED;
+}
+
+/** Whether it goes into the log, which is of files. */
+static inline bool st_file_event_is_logged(const struct st_file_event *event) {
+	return st_file_event_is_write(event) && !event->foreign;
 }
 
 /** Zeroed, it is empty. */
 struct st_deeds {
-	struct st_deed *items;
+	struct st_file_event *items;
 	size_t count;
-	/** How many of them are writes. */
+	/** How many of them are not reads. */
 	size_t writes;
 };
 
@@ -52,12 +65,12 @@ void st_deeds_clear(struct st_deeds *deeds);
 void st_deeds_release(struct st_deeds *deeds);
 
 /**
- * Add a deed, its path copied. Of a file that is read again and again the
- * last time counts. Only so many are held; the oldest go.
+ * Add an event, its paths copied. Of a file that is read again and again only
+ * the last time counts. Only so many are held; the oldest go.
  *
  * @return 0 or STET_E_NOMEM.
  */
-[[nodiscard]] int st_deeds_add(struct st_deeds *deeds, const struct st_deed *deed,
+[[nodiscard]] int st_deeds_add(struct st_deeds *deeds, const struct st_file_event *event,
                                struct stet_error *err);
 
 #endif

@@ -54,31 +54,34 @@ static const char *next_text(struct st_str *rest) {
 	return text;
 }
 
-static struct st_deed deed_of(const struct entry *entry) {
-	return (struct st_deed){
-		.wrote = entry->flags & WROTE,
-		.had = entry->flags & HAD,
-		.has = entry->flags & HAS,
-		.before = entry->before,
-		.after = entry->after,
-		.foreign = entry->flags & FOREIGN,
-		.stamp =
-			{
-				.dev = entry->dev,
-				.ino = entry->ino,
-				.size = entry->bytes,
-				.mtime_ns = entry->mtime_ns,
-				.ctime_ns = entry->ctime_ns,
-				.racy = entry->flags & RACY,
-			},
+static enum st_event_kind kind_of(uint32_t flags) {
+	if (flags & DIRECTORY)
+		return flags & MOVED ? ST_EVENT_DIR_MOVED : ST_EVENT_DIR_REMOVED;
+	if (flags & WROTE)
+		return flags & HAS ? ST_EVENT_WRITTEN : ST_EVENT_REMOVED;
+	return ST_EVENT_READ;
+}
+
+static struct st_file_event event_of(const struct entry *entry) {
+	return (struct st_file_event){
+		.kind = kind_of(entry->flags),
+		.before = {.exists = entry->flags & HAD, .hash = entry->before},
+		.after = {.exists = entry->flags & HAS,
+	              .hash = entry->after,
+	              .stamp = {.dev = entry->dev,
+	                        .ino = entry->ino,
+	                        .size = entry->bytes,
+	                        .mtime_ns = entry->mtime_ns,
+	                        .ctime_ns = entry->ctime_ns,
+	                        .racy = entry->flags & RACY}},
 		.at = entry->at,
 		.undoes = entry->undoes,
-		.below = entry->flags & DIRECTORY,
+		.foreign = entry->flags & FOREIGN,
 	};
 }
 
 /* The entry at the beginning of bytes: its size, or 0 if there is no whole one. */
-static size_t read_entry(struct st_str bytes, struct st_deed *deed, const char **session) {
+static size_t read_entry(struct st_str bytes, struct st_file_event *event) {
 	struct entry entry;
 	if (bytes.len < sizeof entry)
 		return 0;
@@ -90,26 +93,26 @@ static size_t read_entry(struct st_str bytes, struct st_deed *deed, const char *
 		return 0;
 	struct st_str rest = st_str_slice(bytes, sizeof entry, entry.size);
 	bool moved = entry.flags & MOVED, named = entry.flags & NAMED;
-	*deed = deed_of(&entry);
-	deed->path = next_text(&rest);
-	deed->to = moved ? next_text(&rest) : NULL;
-	*session = named ? next_text(&rest) : NULL;
-	bool whole = deed->path && *deed->path && (deed->to || !moved) && (*session || !named);
+	*event = event_of(&entry);
+	event->path = next_text(&rest);
+	event->moved_to = moved ? next_text(&rest) : NULL;
+	event->who = named ? next_text(&rest) : NULL;
+	bool whole =
+		event->path && *event->path && (event->moved_to || !moved) && (event->who || !named);
 	return whole ? entry.size : 0;
 }
 
 int st_legacy_notes_each(const struct st_legacy_notes *notes, int64_t stored,
                          st_legacy_note_fn *each, void *data, struct stet_error *err) {
 	struct st_str all = st_buf_str(&notes->bytes);
-	struct st_deed deed;
-	const char *session;
+	struct st_file_event event;
 	size_t at = sizeof(struct title), size;
 	int code = 0;
 	while (code == 0 && at < all.len &&
-	       (size = read_entry(st_str_slice(all, at, all.len), &deed, &session)) > 0) {
+	       (size = read_entry(st_str_slice(all, at, all.len), &event)) > 0) {
 		at += size;
 		if ((int64_t)at > stored)
-			code = each(data, &deed, session, err);
+			code = each(data, &event, err);
 	}
 	return code;
 }

@@ -47,8 +47,8 @@ void st_legacy_notes_release(struct st_legacy_notes *notes);
 [[nodiscard]] int st_legacy_notes_open(struct st_legacy_notes *notes, int dirfd,
                                        struct stet_error *err);
 
-/** One entry, borrowed for the call; session is NULL for one without a name. */
-typedef int st_legacy_note_fn(void *data, const struct st_deed *deed, const char *session,
+/** One entry, borrowed for the call. */
+typedef int st_legacy_note_fn(void *data, const struct st_file_event *event,
                               struct stet_error *err);
 
 /** Call a function for each entry that ends behind the first `stored` bytes. Returns 0 or its code. */

@@ -246,14 +246,14 @@ static void ignore(struct record *record, const char *path, const char *why) {
 	st_json_push(record->doc, record->ignored, object);
 }
 
-static void tell(struct record *record, const char *path, const struct st_deed *deed) {
+static void tell(struct record *record, const char *path, const struct st_version *version) {
 	yyjson_mut_val *object = yyjson_mut_obj(record->doc);
 	st_json_add_text(record->doc, object, "path", st_str(path));
 	st_json_add_text(record->doc, object, "status",
-	                 deed->has ? ST_STR("present") : ST_STR("deleted"));
-	if (deed->has) {
+	                 version->exists ? ST_STR("present") : ST_STR("deleted"));
+	if (version->exists) {
 		char hex[ST_HASH_SHORT + 1];
-		st_hash_hex(&deed->after, hex, ST_HASH_SHORT);
+		st_hash_hex(&version->hash, hex, ST_HASH_SHORT);
 		st_json_add_text(record->doc, object, "fileHash", st_str(hex));
 	}
 	st_json_push(record->doc, record->files, object);
@@ -263,19 +263,16 @@ static void tell(struct record *record, const char *path, const struct st_deed *
 static void take_present(struct record *record, const struct mention *mention,
                          const struct st_place *place, const struct st_file *file) {
 	bool changes = mention->effect == CREATES || mention->effect == EDITS;
-	struct st_deed deed = {
+	const struct st_file_event event = {
 		.path = place->path,
-		.wrote = changes && !record->failed,
+		.kind = changes && !record->failed ? ST_EVENT_WRITTEN : ST_EVENT_READ,
 		/* Of a file that was edited, what it was before is not known: something else. */
-		.had = mention->effect == EDITS && !record->created,
-		.has = true,
-		.after = file->hash,
-		.stamp = file->stamp,
+		.before.exists = mention->effect == EDITS && !record->created,
+		.after = st_file_version(file),
 		.foreign = true,
 	};
-	deed.stamp.racy |= !file->stamped;
-	st_visit_did(record->session, &deed);
-	tell(record, place->path, &deed);
+	st_visit_did(record->session, &event);
+	tell(record, place->path, &event.after);
 }
 
 static int take(struct record *record, const struct mention *mention, struct stet_error *err) {
@@ -292,9 +289,10 @@ static int take(struct record *record, const struct mention *mention, struct ste
 	} else if (code == 0) {
 		take_present(record, mention, &place, &file);
 	} else if (code == STET_E_NOT_FOUND && place.path && mention->effect == DELETES) {
-		struct st_deed deed = {.path = place.path, .wrote = true, .had = true, .foreign = true};
-		st_visit_did(record->session, &deed);
-		tell(record, place.path, &deed);
+		const struct st_file_event event = {
+			.path = place.path, .kind = ST_EVENT_REMOVED, .before.exists = true, .foreign = true};
+		st_visit_did(record->session, &event);
+		tell(record, place.path, &event.after);
 	} else {
 		ignore(record, mention->path, why.message);
 	}

@@ -345,11 +345,12 @@ static bool take_row(struct stet_replay *replay, const struct row *row) {
 
 static int describe(struct stet_replay *replay, const struct file *from, struct st_repo_file *to,
                     struct stet_error *err) {
-	*to = (struct st_repo_file){.path = from->path,
-	                            .status = from->status,
-	                            .external = from->stale,
-	                            .size = from->known ? (int64_t)from->content.len : -1};
-	return from->known ? st_hash_of(from->content, &to->hash, err) : 0;
+	*to = (struct st_repo_file){
+		.path = from->path,
+		.status = from->status,
+		.external = from->stale,
+		.version = {.exists = from->known, .stamp.size = from->known ? from->content.len : 0}};
+	return from->known ? st_hash_of(from->content, &to->version.hash, err) : 0;
 }
 
 static int make_snapshot(struct stet_replay *replay, struct st_audit *audit,
@@ -526,7 +527,7 @@ static bool is_right(const struct st_repo_view *view, size_t *at, const struct f
 		return false;
 	const struct st_repo_file *found = &view->state.files[*at];
 	return strcmp(found->path, file->path) == 0 && found->status != ST_FILE_DELETED &&
-	       st_hash_of(file->content, &hash, NULL) == 0 && st_hash_eq(&hash, &found->hash);
+	       st_hash_of(file->content, &hash, NULL) == 0 && st_hash_eq(&hash, &found->version.hash);
 }
 
 int stet_replay_verify(struct stet_replay *replay, size_t *wrong, struct stet_error *err) {

@@ -90,30 +90,28 @@ static int import_file(struct import *import, yyjson_val *value, bool gone,
 	/* A racy stamp: the next look reads the file. */
 	struct st_tracked file = {
 		.path = path,
-		.stamp = {.racy = true},
+		.version.stamp = {.racy = true},
 		.external = yyjson_is_true(yyjson_obj_get(value, "external")),
 	};
 	yyjson_val *size = yyjson_obj_get(value, "size");
 	int code = find_status(value, gone, &status, err);
 	if (code == 0)
-		code = get_hash(value, "hash", &file.exists, &file.hash, err);
+		code = get_hash(value, "hash", &file.version.exists, &file.version.hash, err);
 	if (code == 0)
-		code = get_hash(value, "base_hash", &file.had_base, &file.base, err);
-	if (code == 0 && file.exists == gone)
+		code = get_hash(value, "base_hash", &file.base.exists, &file.base.hash, err);
+	if (code == 0 && file.version.exists == gone)
 		code = wrong("The hash of a file", "64 hex digits", NULL, err);
 	if (code == 0 && !gone && (!yyjson_is_uint(size) || yyjson_get_uint(size) > INT64_MAX))
 		code = wrong("The size of a file", "a number", size, err);
 	if (code < 0)
 		return code;
-	file.stamp.size = yyjson_get_uint(size);
+	file.version.stamp.size = yyjson_get_uint(size);
 	if (status == ST_FILE_UNCHANGED) {
-		file.had_base = true;
-		file.base = file.hash;
-	} else if (status == ST_FILE_MODIFIED) {
+		file.base = file.version;
+	} else {
 		/* A spec 2 file does not say what it was modified from: from something else. */
-		file.had_base = true;
-	} else if (status == ST_FILE_CREATED) {
-		file.had_base = false;
+		file.base.exists =
+			status == ST_FILE_MODIFIED || (status == ST_FILE_DELETED && file.base.exists);
 	}
 	int64_t change;
 	code = st_store_next(import->store, &change, err);

@@ -49,14 +49,14 @@ static void add_file(yyjson_mut_doc *doc, yyjson_mut_val *list, const struct st_
 	yyjson_mut_val *object = yyjson_mut_obj(doc);
 	add_path(doc, object, file->path);
 	if (file->status != ST_FILE_DELETED) {
-		add_hash(doc, object, "hash", &file->hash);
-		st_json_add_size(doc, object, "size", (size_t)file->size);
-		st_json_add_time(doc, object, "mod_time", file->mtime_ns);
+		add_hash(doc, object, "hash", &file->version.hash);
+		st_json_add_size(doc, object, "size", (size_t)file->version.stamp.size);
+		st_json_add_time(doc, object, "mod_time", file->version.stamp.mtime_ns);
 		st_json_add_text(doc, object, "type", st_str(st_file_type(st_str(file->path)).name));
 	}
 	st_json_add_text(doc, object, "status", st_str(statuses[file->status]));
-	if (tracked->had_base && file->status != ST_FILE_UNCHANGED)
-		add_hash(doc, object, "base_hash", &tracked->base);
+	if (tracked->base.exists && file->status != ST_FILE_UNCHANGED)
+		add_hash(doc, object, "base_hash", &tracked->base.hash);
 	if (tracked->external)
 		st_json_add_true(doc, object, "external");
 	st_json_push(doc, list, object);

@@ -12,7 +12,7 @@ enum { LOOKS_MAX = 100000 };
 struct found {
 	const struct st_tracked *old;
 	char *path;
-	struct st_stamp stamp;
+	struct st_version version;
 };
 
 struct search {
@@ -27,15 +27,16 @@ struct search {
 
 static int by_inode(const void *a, const void *b) {
 	const struct st_tracked *left = a, *right = b;
-	return (left->stamp.ino > right->stamp.ino) - (left->stamp.ino < right->stamp.ino);
+	uint64_t one = left->version.stamp.ino, other = right->version.stamp.ino;
+	return (one > other) - (one < other);
 }
 
 /* What was lost and stat takes for the same; that the bytes are too is for the caller to see. */
 static const struct st_tracked *find_lost(const struct search *search, const struct stat *st) {
-	const struct st_tracked key = {.stamp = st_stamp_of(st)};
+	const struct st_tracked key = {.version.stamp = st_stamp_of(st)};
 	const struct st_tracked *lost =
 		bsearch(&key, search->lost, search->lost_count, sizeof *search->lost, by_inode);
-	return lost && st_stamp_eq_content(&key.stamp, &lost->stamp) ? lost : NULL;
+	return lost && st_stamp_eq_content(&key.version.stamp, &lost->version.stamp) ? lost : NULL;
 }
 
 static int add_found(struct search *search, const struct st_tracked *old, struct st_place *place,
@@ -44,8 +45,7 @@ static int add_found(struct search *search, const struct st_tracked *old, struct
 	if (!found)
 		return st_fail_nomem(err);
 	search->found = found;
-	found[search->count++] = (struct found){old, place->path, file->stamp};
-	found[search->count - 1].stamp.racy |= !file->stamped;
+	found[search->count++] = (struct found){old, place->path, st_file_version(file)};
 	place->path = NULL;
 	return 0;
 }
@@ -69,7 +69,7 @@ static int visit(void *data, const struct st_walk_entry *entry, struct stet_erro
 	int code = st_file_load_known(&ws->root, entry->path, ws->max_file, NULL, &place, &file, &why);
 	if (code == STET_E_NOMEM || code == STET_E_CANCELLED)
 		return st_fail(err, code, "%s", why.message);
-	if (code < 0 || !st_hash_eq(&file.hash, &old->hash))
+	if (code < 0 || !st_hash_eq(&file.hash, &old->version.hash))
 		return 0;
 	return add_found(search, old, &place, &file, err);
 }
@@ -80,7 +80,7 @@ static int store_found(struct st_store *store, void *data, struct stet_error *er
 	int code = 0;
 	for (size_t i = 0; i < search->count && code >= 0; i++) {
 		const struct found *found = &search->found[i];
-		code = st_repo_note_moved(repo, store, found->old, found->path, &found->stamp, err);
+		code = st_repo_note_moved(repo, store, found->old, found->path, &found->version.stamp, err);
 	}
 	if (code >= 0)
 		code = st_store_set(store, "updated_at", st_wall_ns(), err);

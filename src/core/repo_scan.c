@@ -68,15 +68,9 @@ static int visit(void *data, const struct st_walk_entry *entry, struct stet_erro
 		skip(scan, entry->path);
 		return 0;
 	}
-	struct st_deed deed = {
-		.path = place.path,
-		.has = true,
-		.after = file.hash,
-		.stamp = file.stamp,
-		.at = st_wall_ns(),
-	};
-	deed.stamp.racy |= !file.stamped;
-	code = st_deeds_add(&scan->found, &deed, err);
+	const struct st_file_event event = {
+		.path = place.path, .after = st_file_version(&file), .at = st_wall_ns()};
+	code = st_deeds_add(&scan->found, &event, err);
 	return code == 0 && scan->found.count >= BATCH ? flush(scan, err) : code;
 }
 

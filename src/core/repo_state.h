@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "fs/hash.h"
+#include "fs/version.h"
 
 /** A file's status is relative to the start of the story. */
 enum st_file_status {
@@ -26,10 +26,8 @@ enum st_file_status {
 struct st_repo_file {
 	/** Relative to the root; any bytes but NUL. */
 	const char *path;
-	struct st_hash hash;
-	/** -1 if it is not known, nor the hash. */
-	int64_t size;
-	int64_t mtime_ns;
+	/** What is there; nothing if the file is gone, or what is in it is not known. */
+	struct st_version version;
 	enum st_file_status status;
 	/** Somebody else changed it since the session read it. */
 	bool external;

@@ -18,11 +18,11 @@ void st_repo_release(struct st_repo *repo) {
 }
 
 enum st_file_status st_tracked_status(const struct st_tracked *file) {
-	if (!file->exists)
+	if (!file->version.exists)
 		return ST_FILE_DELETED;
-	if (!file->had_base)
+	if (!file->base.exists)
 		return ST_FILE_CREATED;
-	return st_hash_eq(&file->hash, &file->base) ? ST_FILE_UNCHANGED : ST_FILE_MODIFIED;
+	return st_version_eq(&file->version, &file->base) ? ST_FILE_UNCHANGED : ST_FILE_MODIFIED;
 }
 
 static struct st_tracked *find(const struct st_repo *repo, const char *path) {
@@ -135,23 +135,22 @@ static bool has_room(struct st_repo *repo, struct st_store *store) {
 }
 
 static bool is_same(const struct st_tracked *a, const struct st_tracked *b) {
-	return a->exists == b->exists && a->external == b->external &&
-	       (!a->exists || (st_hash_eq(&a->hash, &b->hash) && st_stamp_eq(&a->stamp, &b->stamp) &&
-	                       a->stamp.racy == b->stamp.racy));
+	const struct st_stamp *left = &a->version.stamp, *right = &b->version.stamp;
+	return a->external == b->external && st_version_eq(&a->version, &b->version) &&
+	       (!a->version.exists || (st_stamp_eq(left, right) && left->racy == right->racy));
 }
 
 int st_repo_note_moved(struct st_repo *repo, struct st_store *store, const struct st_tracked *old,
                        const char *path, const struct st_stamp *stamp, struct stet_error *err) {
 	int code = follow(repo, store, err);
 	const struct st_tracked *known = code == 0 ? find(repo, path) : NULL;
-	if (code < 0 || (known && known->exists) || (!known && !has_room(repo, store)))
+	if (code < 0 || (known && known->version.exists) || (!known && !has_room(repo, store)))
 		return code;
 	struct st_tracked file = {.path = path};
 	if (known)
 		file = *known;
-	file.exists = true;
-	file.hash = old->hash;
-	file.stamp = *stamp;
+	file.version = old->version;
+	file.version.stamp = *stamp;
 	file.external = old->external;
 	code = store_file(repo, store, &file, err);
 	return code < 0 ? code : 1;
@@ -161,26 +160,26 @@ static bool is_below(const char *path, const char *dir, size_t len) {
 	return strncmp(path, dir, len) == 0 && path[len] == '/';
 }
 
-/* One file below the directory of a deed. */
+/* One file below the directory of an event. */
 static int move_below(struct st_repo *repo, struct st_store *store, const struct st_tracked *known,
-                      const struct st_deed *deed, struct stet_error *err) {
+                      const struct st_file_event *event, struct stet_error *err) {
 	st_auto(st_buf) path = ST_BUF_INIT;
 	struct st_tracked gone = *known;
 	int code = 0;
-	if (deed->to && known->exists) {
-		st_buf_addf(&path, "%s%s", deed->to, known->path + strlen(deed->path));
-		code = path.failed ? st_fail_nomem(err)
-		                   : st_repo_note_moved(repo, store, known, path.ptr, &known->stamp, err);
+	if (event->moved_to && known->version.exists) {
+		st_buf_addf(&path, "%s%s", event->moved_to, known->path + strlen(event->path));
+		code = path.failed
+		           ? st_fail_nomem(err)
+		           : st_repo_note_moved(repo, store, known, path.ptr, &known->version.stamp, err);
 	}
-	gone.exists = gone.external = false;
-	gone.hash = (struct st_hash){0};
-	gone.stamp = (struct st_stamp){0};
+	gone.version = (struct st_version){0};
+	gone.external = false;
 	return code < 0 ? code : store_file(repo, store, &gone, err);
 }
 
-int st_repo_note_below(struct st_repo *repo, struct st_store *store, const struct st_deed *deed,
-                       struct stet_error *err) {
-	size_t len = strlen(deed->path), moved = 0;
+int st_repo_note_below(struct st_repo *repo, struct st_store *store,
+                       const struct st_file_event *event, struct stet_error *err) {
+	size_t len = strlen(event->path), moved = 0;
 	int code = follow(repo, store, err);
 	if (code == 0)
 		code = sort(repo, err);
@@ -188,76 +187,69 @@ int st_repo_note_below(struct st_repo *repo, struct st_store *store, const struc
 	size_t count = repo->files.count;
 	for (size_t i = 0; i < count && code == 0; i++) {
 		const struct st_tracked *known = repo->order[i];
-		if (!is_below(known->path, deed->path, len))
+		if (!is_below(known->path, event->path, len))
 			continue;
-		if (known->exists || known->external)
-			code = move_below(repo, store, known, deed, err);
+		if (known->version.exists || known->external)
+			code = move_below(repo, store, known, event, err);
 		moved++;
 	}
 	if (code == 0 && moved > 0)
-		code = st_store_set(store, "updated_at", deed->at, err);
+		code = st_store_set(store, "updated_at", event->at, err);
 	return code < 0 ? code : moved > 0;
 }
 
 /* What a call made of a file. */
-static struct st_tracked after(const struct st_tracked *known, const struct st_deed *deed) {
-	struct st_tracked file = {.path = deed->path, .had_base = deed->wrote ? deed->had : deed->has};
-	file.base = deed->wrote ? deed->before : deed->after;
+static struct st_tracked after(const struct st_tracked *known, const struct st_file_event *event) {
+	struct st_tracked file = {.path = event->path};
+	file.base = event->kind == ST_EVENT_READ ? event->after : event->before;
 	if (known)
 		file = *known;
-	file.exists = deed->has;
-	file.hash = deed->after;
-	file.stamp = deed->stamp;
+	file.version = event->after;
 	file.external = false;
 	return file;
 }
 
-int st_repo_knows(struct st_repo *repo, struct st_store *store, const struct st_deed *deed,
+int st_repo_knows(struct st_repo *repo, struct st_store *store, const struct st_file_event *event,
                   struct stet_error *err) {
 	int code = follow(repo, store, err);
-	const struct st_tracked *known = code == 0 ? find(repo, deed->path) : NULL;
-	if (!known || deed->wrote)
+	const struct st_tracked *known = code == 0 ? find(repo, event->path) : NULL;
+	if (!known || event->kind != ST_EVENT_READ)
 		return code;
-	struct st_tracked file = after(known, deed);
+	struct st_tracked file = after(known, event);
 	return is_same(known, &file);
 }
 
-int st_repo_note(struct st_repo *repo, struct st_store *store, const struct st_deed *deed,
+int st_repo_note(struct st_repo *repo, struct st_store *store, const struct st_file_event *event,
                  struct stet_error *err) {
 	int code = follow(repo, store, err);
-	const struct st_tracked *known = code == 0 ? find(repo, deed->path) : NULL;
+	const struct st_tracked *known = code == 0 ? find(repo, event->path) : NULL;
 	/* The tool of another program may have removed a directory. */
-	if (code == 0 && !known && deed->foreign && !deed->has)
-		code = st_repo_note_below(repo, store, deed, err);
+	if (code == 0 && !known && event->foreign && !event->after.exists)
+		code = st_repo_note_below(repo, store, event, err);
 	if (code != 0)
 		return code;
 	if (!known && !has_room(repo, store))
 		return 0;
-	struct st_tracked file = after(known, deed);
+	struct st_tracked file = after(known, event);
 	if (known && is_same(known, &file))
 		return 0;
-	bool moved = !known || deed->wrote || !st_hash_eq(&known->hash, &file.hash) || known->external;
+	bool moved = !known || event->kind != ST_EVENT_READ ||
+	             !st_version_eq(&known->version, &file.version) || known->external;
 	code = store_file(repo, store, &file, err);
 	/* The log knows when. */
-	if (code == 0 && moved && !st_deed_is_logged(deed))
-		code = st_store_set(store, "updated_at", deed->at, err);
+	if (code == 0 && moved && !st_file_event_is_logged(event))
+		code = st_store_set(store, "updated_at", event->at, err);
 	return code < 0 ? code : moved;
 }
 
-int st_repo_note_found(struct st_repo *repo, struct st_store *store, const struct st_deed *deed,
-                       bool new, struct stet_error *err) {
+int st_repo_note_found(struct st_repo *repo, struct st_store *store,
+                       const struct st_file_event *event, bool new, struct stet_error *err) {
 	int code = follow(repo, store, err);
-	if (code < 0 || find(repo, deed->path) || !has_room(repo, store))
+	if (code < 0 || find(repo, event->path) || !has_room(repo, store))
 		return code < 0 ? code : 0;
-	struct st_tracked file = {
-		.path = deed->path,
-		.exists = true,
-		.hash = deed->after,
-		.stamp = deed->stamp,
-		.had_base = !new,
-		.base = deed->after,
-		.external = new,
-	};
+	struct st_tracked file = {.path = event->path, .version = event->after, .external = new};
+	if (!new)
+		file.base = event->after;
 	code = store_file(repo, store, &file, err);
 	return code < 0 ? code : 1;
 }
@@ -301,9 +293,7 @@ static int copy_task(void *data, const struct st_repo_task *task, struct stet_er
 static void fill_file(struct st_repo_file *out, const struct st_tracked *file) {
 	*out = (struct st_repo_file){
 		.path = file->path,
-		.hash = file->hash,
-		.size = (int64_t)file->stamp.size,
-		.mtime_ns = file->stamp.mtime_ns,
+		.version = file->version,
 		.status = st_tracked_status(file),
 		.external = file->external,
 	};
@@ -406,12 +396,9 @@ static int look_closer(struct stet_workspace *ws, struct st_tracked *file, struc
 	    code == STET_E_CANCELLED)
 		return code;
 	/* A path that now leads through a link is another file's. */
-	file->exists = code == 0 && strcmp(place.path, file->path) == 0;
-	file->hash = file->exists ? now.hash : (struct st_hash){0};
-	file->stamp = file->exists ? now.stamp : (struct st_stamp){0};
-	file->stamp.racy |= file->exists && !now.stamped;
-	file->external |=
-		before.exists != file->exists || (file->exists && !st_hash_eq(&before.hash, &file->hash));
+	bool there = code == 0 && strcmp(place.path, file->path) == 0;
+	file->version = there ? st_file_version(&now) : (struct st_version){0};
+	file->external |= !st_version_eq(&before.version, &file->version);
 	return !is_same(&before, file);
 }
 
@@ -449,24 +436,25 @@ static int check_files(struct stet_workspace *ws, struct st_repo_view *view,
 	for (size_t i = 0; i < view->state.file_count && code >= 0; i++) {
 		struct st_tracked *file = &view->files[i];
 		struct stat st;
+		const struct st_version *version = &file->version;
 		code = st_cancel_check(FILE_WORK, err);
 		if (code == 0)
 			code = look(&nearby, file->path, &st, err);
-		if (code < 0 || (code == 0 && !file->exists))
+		if (code < 0 || (code == 0 && !version->exists))
 			continue;
 		struct st_stamp now = code ? st_stamp_of(&st) : (struct st_stamp){0};
-		if (code && S_ISREG(st.st_mode) && !file->stamp.racy && st_stamp_eq(&now, &file->stamp) &&
-		    file->exists)
+		if (code && S_ISREG(st.st_mode) && version->exists && !version->stamp.racy &&
+		    st_stamp_eq(&now, &version->stamp))
 			continue;
 		struct st_tracked before = *file;
 		code = look_closer(ws, file, err);
 		if (code == 1) {
 			changes->items[changes->count++] = i;
-			changes->moved |=
-				before.external != file->external || !st_hash_eq(&before.hash, &file->hash);
+			changes->moved |= before.external != file->external ||
+			                  !st_version_eq(&before.version, &file->version);
 			fill_file(&view->state.files[i], file);
 		}
-		if (code == 1 && before.exists && !file->exists)
+		if (code == 1 && before.version.exists && !file->version.exists)
 			code = add_lost(changes, &before, err);
 	}
 	st_close_at(&nearby.fd);
@@ -519,7 +507,7 @@ static void mark_external(struct stet_session *session, struct st_repo_view *vie
 		const struct st_seen *seen = st_lru_peek(&session->tracker.files, st_str(file->path));
 		if (seen)
 			file->external =
-				file->status == ST_FILE_DELETED || !st_hash_eq(&seen->hash, &file->hash);
+				file->status == ST_FILE_DELETED || !st_version_eq(&seen->version, &file->version);
 	}
 }
 

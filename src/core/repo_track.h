@@ -48,11 +48,11 @@ void st_repo_release(struct st_repo *repo);
  * @return 1 if the state is another one now, 0 if not, or a negative code.
  */
 [[nodiscard]] int st_repo_note(struct st_repo *repo, struct st_store *store,
-                               const struct st_deed *deed, struct stet_error *err);
+                               const struct st_file_event *event, struct stet_error *err);
 
 /** Whether that would change nothing: 1, 0, or a negative code. Within any transaction. */
 [[nodiscard]] int st_repo_knows(struct st_repo *repo, struct st_store *store,
-                                const struct st_deed *deed, struct stet_error *err);
+                                const struct st_file_event *event, struct stet_error *err);
 
 /**
  * The same for a directory that was moved or removed: each file below it that
@@ -60,7 +60,7 @@ void st_repo_release(struct st_repo *repo);
  * file below it was ever tracked.
  */
 [[nodiscard]] int st_repo_note_below(struct st_repo *repo, struct st_store *store,
-                                     const struct st_deed *deed, struct stet_error *err);
+                                     const struct st_file_event *event, struct stet_error *err);
 
 /**
  * The same for a file that has another name now.
@@ -79,7 +79,8 @@ void st_repo_release(struct st_repo *repo);
  * @new    It was not there when the story began.
  */
 [[nodiscard]] int st_repo_note_found(struct st_repo *repo, struct st_store *store,
-                                     const struct st_deed *deed, bool new, struct stet_error *err);
+                                     const struct st_file_event *event, bool new,
+                                     struct stet_error *err);
 
 /** The state at a moment. */
 struct st_repo_view {

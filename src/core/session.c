@@ -98,12 +98,6 @@ struct stet_workspace *stet_session_workspace(struct stet_session *session) {
 
 /* ---- what was seen ---- */
 
-static struct st_stamp stamp_of(const struct st_file *file) {
-	struct st_stamp stamp = file->stamp;
-	stamp.racy |= !file->stamped;
-	return stamp;
-}
-
 void st_session_led(struct stet_session *session, const char *asked, const char *path) {
 	st_auto(st_buf) spelling = ST_BUF_INIT;
 	if ((session->links.targets.count > 0 || strcmp(asked, path) != 0) &&
@@ -137,20 +131,20 @@ struct st_seen *st_session_seen(struct stet_session *session, const char *asked,
 }
 
 struct st_seen *st_session_meet_version(struct stet_session *session, const char *asked,
-                                        const char *path, const struct st_hash *hash,
-                                        const struct st_stamp *stamp, size_t total) {
-	const struct st_deed deed = {.path = path, .has = true, .after = *hash, .stamp = *stamp};
-	st_visit_did(session, &deed);
+                                        const char *path, const struct st_version *version,
+                                        size_t total) {
+	const struct st_file_event event = {.path = path, .after = *version};
+	st_visit_did(session, &event);
 	st_session_led(session, asked, path);
-	return st_tracker_meet(&session->tracker, path, hash, stamp, total);
+	return st_tracker_meet(&session->tracker, path, version, total);
 }
 
 struct st_seen *st_session_meet(struct stet_session *session, const char *asked, const char *path,
                                 const struct st_file *file) {
 	struct st_str bytes = st_buf_str(&file->bytes);
-	struct st_stamp stamp = stamp_of(file);
+	const struct st_version version = st_file_version(file);
 	st_bases_put(&session->ws->bases, &file->hash, bytes);
-	return st_session_meet_version(session, asked, path, &file->hash, &stamp, st_line_count(bytes));
+	return st_session_meet_version(session, asked, path, &version, st_line_count(bytes));
 }
 
 static int load(struct stet_session *session, const char *path, bool hold, struct st_place *place,
@@ -158,10 +152,10 @@ static int load(struct stet_session *session, const char *path, bool hold, struc
 	struct stet_workspace *ws = session->ws;
 	const char *plain = st_root_plain(&ws->root, path);
 	const struct st_seen *seen = plain ? st_lru_peek(&session->tracker.files, st_str(plain)) : NULL;
-	struct st_blob *base = seen ? st_bases_get(&ws->bases, &seen->hash) : NULL;
+	struct st_blob *base = seen ? st_bases_get(&ws->bases, &seen->version.hash) : NULL;
 	struct st_known known;
 	if (base)
-		known = (struct st_known){st_strn(base->bytes, base->len), seen->hash};
+		known = (struct st_known){st_strn(base->bytes, base->len), seen->version.hash};
 	int code = (hold ? st_file_load_held : st_file_load_known)(
 		&ws->root, st_str(path), ws->max_file, base ? &known : NULL, place, file, err);
 	st_blob_put(base);
@@ -236,17 +230,17 @@ static int stand_by_bytes(struct stet_session *session, const char *path,
 	default:
 		return code;
 	}
-	return st_hash_eq(&seen->hash, &file->hash) ? ST_CLEAN : ST_MODIFIED;
+	return st_hash_eq(&seen->version.hash, &file->hash) ? ST_CLEAN : ST_MODIFIED;
 }
 
 /* The stat of a file proves that it is what was seen. */
 static bool is_untouched(struct stet_session *session, const char *path,
                          const struct st_seen *seen) {
 	struct stat st;
-	if (seen->stamp.racy || st_root_peek(&session->ws->root, path, &st, NULL) != 1)
+	if (seen->version.stamp.racy || st_root_peek(&session->ws->root, path, &st, NULL) != 1)
 		return false;
 	struct st_stamp now = st_stamp_of(&st);
-	return S_ISREG(st.st_mode) && st_stamp_eq(&now, &seen->stamp);
+	return S_ISREG(st.st_mode) && st_stamp_eq(&now, &seen->version.stamp);
 }
 
 static int stand(struct stet_session *session, const char *path, struct knowledge *known,
@@ -267,7 +261,7 @@ static int stand(struct stet_session *session, const char *path, struct knowledg
 		return ST_CLEAN;
 	int standing = stand_by_bytes(session, known->path, known->seen, file, err);
 	if (standing == ST_CLEAN)
-		known->seen->stamp = stamp_of(file);
+		known->seen->version = st_file_version(file);
 	return standing;
 }
 
@@ -286,11 +280,11 @@ static int stand_roughly(struct stet_session *session, const char *path, struct 
 	if (is_untouched(session, path, seen))
 		return ST_CLEAN;
 	if (st_root_peek(&session->ws->root, path, &st, NULL) == 1 && S_ISREG(st.st_mode) &&
-	    (uint64_t)st.st_size != seen->stamp.size)
+	    (uint64_t)st.st_size != seen->version.stamp.size)
 		return ST_MODIFIED;
 	int standing = stand_by_bytes(session, path, seen, &file, NULL);
 	if (standing == ST_CLEAN)
-		seen->stamp = stamp_of(&file);
+		seen->version = st_file_version(&file);
 	return standing;
 }
 
@@ -355,10 +349,11 @@ int stet_session_track(struct stet_session *session, const char *path, const cha
 		return code;
 
 	/* A stamp of other bytes than these would vouch for the wrong version. */
-	struct st_stamp stamp = stamp_of(&file);
-	stamp.racy |= !st_hash_eq(&hash, &file.hash);
+	struct st_version version = st_file_version(&file);
+	version.stamp.racy |= !st_hash_eq(&hash, &file.hash);
+	version.hash = hash;
 	struct st_seen *seen =
-		st_tracker_meet(&session->tracker, place.path, &hash, &stamp, st_line_count(bytes));
+		st_tracker_meet(&session->tracker, place.path, &version, st_line_count(bytes));
 	if (!seen)
 		return st_fail_nomem(err);
 	st_session_led(session, path, place.path);
@@ -418,7 +413,7 @@ static int fill_check(struct stet_session *session, const char *path, int standi
                       const struct st_seen *seen, struct st_file *file, struct stet_answer *answer,
                       struct stet_error *err) {
 	static const char *const words[] = {"untracked", "clean", "modified", "deleted"};
-	const struct st_hash *hash = seen ? &seen->hash : NULL;
+	const struct st_hash *hash = seen ? &seen->version.hash : NULL;
 	answer->status = words[standing];
 	if (standing == ST_DELETED) {
 		answer->reason = "deleted";
@@ -428,7 +423,7 @@ static int fill_check(struct stet_session *session, const char *path, int standi
 		answer->reason = "modified";
 		st_buf_adds(&answer->message, "File was modified externally since last read.");
 		hash = file->bytes.ptr ? &file->hash : NULL;
-		struct st_blob *base = hash ? st_workspace_base(session->ws, &seen->hash) : NULL;
+		struct st_blob *base = hash ? st_workspace_base(session->ws, &seen->version.hash) : NULL;
 		int code = base ? st_session_diff(session, path, st_strn(base->bytes, base->len),
 		                                  st_buf_str(&file->bytes), answer, NULL, err)
 		                : 0;

@@ -147,8 +147,8 @@ struct st_seen *st_session_meet(struct stet_session *session, const char *asked,
 
 /** As st_session_meet(), for a version whose bytes are a base already. */
 struct st_seen *st_session_meet_version(struct stet_session *session, const char *asked,
-                                        const char *path, const struct st_hash *hash,
-                                        const struct st_stamp *stamp, size_t total);
+                                        const char *path, const struct st_version *version,
+                                        size_t total);
 
 /** A spelling led to a file that the session has seen or written. */
 void st_session_led(struct stet_session *session, const char *asked, const char *path);

@@ -90,12 +90,12 @@ static void add_mark(struct st_buf *out, const struct st_repo_file *file, const 
 /* "  • cmd/main.go (a4f3e1, 245 bytes) - go source" */
 static void add_line(struct st_buf *out, const struct st_repo_file *file) {
 	char hex[7];
-	st_hash_hex(&file->hash, hex, 6);
+	st_hash_hex(&file->version.hash, hex, 6);
 	st_buf_adds(out, "  \xe2\x80\xa2 ");
 	st_snapshot_add_name(out, st_str(file->path));
-	if (file->size >= 0) {
-		st_buf_addf(out, " (%s, %" PRId64 " %s", hex, file->size,
-		            st_plural((uint64_t)file->size, "byte", "bytes"));
+	if (file->version.exists) {
+		st_buf_addf(out, " (%s, %" PRIu64 " %s", hex, file->version.stamp.size,
+		            st_plural(file->version.stamp.size, "byte", "bytes"));
 		add_mark(out, file, ", ", "");
 		st_buf_addc(out, ')');
 	} else {

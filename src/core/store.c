@@ -423,10 +423,9 @@ static int run(struct st_store *store, enum st_store_mode mode, st_store_fn *fn,
 
 /* ---- what stet 0.1.0 left ---- */
 
-static int adopt_one(void *data, const struct st_deed *deed, const char *session,
-                     struct stet_error *err) {
+static int adopt_one(void *data, const struct st_file_event *event, struct stet_error *err) {
 	struct st_store *store = data;
-	return store->adopt(store, store->data, deed, session, err);
+	return store->adopt(store, store->data, event, err);
 }
 
 /* 0.1.0 stored with its entries how many bytes of which notes these were. */

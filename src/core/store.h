@@ -55,9 +55,9 @@ struct st_store {
 	struct st_guard *guard;
 	/** Fills a database that was just made, in its first transaction; may be NULL. */
 	st_store_fn *import;
-	/** Stores what a session (NULL for one without a name) did, in a transaction; may be NULL. */
-	int (*adopt)(struct st_store *store, void *data, const struct st_deed *deed,
-	             const char *session, struct stet_error *err);
+	/** Takes over an event of stet 0.1.0, in a transaction; may be NULL. */
+	int (*adopt)(struct st_store *store, void *data, const struct st_file_event *event,
+	             struct stet_error *err);
 	/** For these two. */
 	void *data;
 	/** How long a transaction waits for other processes: five seconds, unless a test is in a hurry. */
@@ -185,14 +185,8 @@ void st_store_why(struct st_store *store, char out[600]);
 struct st_tracked {
 	/** Below the root, links resolved. */
 	const char *path;
-	/** What is there; exists is false for a file that is gone. */
-	bool exists;
-	struct st_hash hash;
-	/** Its size is the file's. */
-	struct st_stamp stamp;
-	/** What was there when the story began; had_base is false if nothing was. */
-	bool had_base;
-	struct st_hash base;
+	/** What is there, and what was there when the story began, of which there is no stamp. */
+	struct st_version version, base;
 	/** It changed without any of our tools, and nobody has read it since. */
 	bool external;
 	/** When it was stored last, by the counter. */
@@ -285,25 +279,19 @@ enum {
 /** How many writes are remembered. */
 enum { ST_LOG_MAX = 10000 };
 
-/** A write; a file that was not there before, or is not there after, has no hash of it. */
-struct st_write {
+/** A write in the log; its versions have no stamps. */
+struct st_log_entry {
 	int64_t id;
-	const char *path;
-	/** Nanoseconds since 1970. */
-	int64_t at;
-	/** Who wrote; NULL for a session without a name. */
-	const char *session;
-	bool had, has;
-	struct st_hash before, after;
-	/** The write that this one took back, and the one that took this one back; 0 for none. */
-	int64_t undoes, undone_by;
+	struct st_file_event event;
+	/** The entry that took this one back; 0 for none. */
+	int64_t undone_by;
 };
 
 /** When anything of the state changed last: by a write in the log, or as "updated_at" says. */
 [[nodiscard]] int st_store_updated(struct st_store *store, int64_t *at, struct stet_error *err);
 
-/** Add a write; id and undone_by are not looked at. */
-[[nodiscard]] int st_store_log(struct st_store *store, const struct st_write *write,
+/** Add a write. */
+[[nodiscard]] int st_store_log(struct st_store *store, const struct st_file_event *event,
                                struct stet_error *err);
 
 /** Which writes to list, the newest first. */
@@ -317,7 +305,7 @@ struct st_log_query {
 
 /** Call for each write. What it is given is borrowed for the call. */
 [[nodiscard]] int st_store_log_list(struct st_store *store, const struct st_log_query *query,
-                                    int (*each)(void *data, const struct st_write *write,
+                                    int (*each)(void *data, const struct st_log_entry *entry,
                                                 struct stet_error *err),
                                     void *data, struct stet_error *err);
 

@@ -22,17 +22,17 @@ int st_store_put_file(struct st_store *store, const struct st_tracked *file, int
 		" dev = excluded.dev, ino = excluded.ino, mtime_ns = excluded.mtime_ns,"
 		" ctime_ns = excluded.ctime_ns, racy = excluded.racy, base = excluded.base,"
 		" external = excluded.external, changed = excluded.changed";
-	const struct st_stamp *stamp = &file->stamp;
+	const struct st_stamp *stamp = &file->version.stamp;
 	return st_db_run(store->db, sql, err, "bhiiiiiihii", st_str(file->path),
-	                 file->exists ? &file->hash : NULL, (int64_t)stamp->size, (int64_t)stamp->dev,
+	                 st_version_hash(&file->version), (int64_t)stamp->size, (int64_t)stamp->dev,
 	                 (int64_t)stamp->ino, stamp->mtime_ns, stamp->ctime_ns, (int64_t)stamp->racy,
-	                 file->had_base ? &file->base : NULL, (int64_t)file->external, change);
+	                 st_version_hash(&file->base), (int64_t)file->external, change);
 }
 
 static struct st_tracked read_file(const struct st_rows *rows, const char *path) {
 	struct st_tracked file = {
 		.path = path,
-		.stamp =
+		.version.stamp =
 			{
 				.size = (uint64_t)st_rows_int(rows, 2),
 				.dev = (uint64_t)st_rows_int(rows, 3),
@@ -44,8 +44,8 @@ static struct st_tracked read_file(const struct st_rows *rows, const char *path)
 		.external = st_rows_int(rows, 9) != 0,
 		.changed = st_rows_int(rows, 10),
 	};
-	file.exists = st_rows_hash(rows, 1, &file.hash);
-	file.had_base = st_rows_hash(rows, 8, &file.base);
+	file.version.exists = st_rows_hash(rows, 1, &file.version.hash);
+	file.base.exists = st_rows_hash(rows, 8, &file.base.hash);
 	return file;
 }
 
@@ -142,7 +142,7 @@ int st_store_updated(struct st_store *store, int64_t *at, struct stet_error *err
 }
 
 /* What was noted may refer to a database that is gone: then the number is another file's. */
-static int mark_undone(struct st_store *store, const struct st_write *undo,
+static int mark_undone(struct st_store *store, const struct st_file_event *undo,
                        struct stet_error *err) {
 	static const char sql[] =
 		"UPDATE writes SET undone_by = (SELECT max(id) FROM writes) WHERE id = ? AND path = ?";
@@ -151,42 +151,47 @@ static int mark_undone(struct st_store *store, const struct st_write *undo,
 	return st_db_run(store->db, sql, err, "ib", undo->undoes, st_str(undo->path));
 }
 
-int st_store_log(struct st_store *store, const struct st_write *write, struct stet_error *err) {
+int st_store_log(struct st_store *store, const struct st_file_event *event,
+                 struct stet_error *err) {
 	static const char insert[] =
 		"INSERT INTO writes (path, at, session, before, after, undoes) VALUES (?, ?, ?, ?, ?, ?)";
 	static const char trim[] = "DELETE FROM writes WHERE id <= ?";
-	int code = st_db_run(store->db, insert, err, "bithhn", st_str(write->path), write->at,
-	                     write->session, write->had ? &write->before : NULL,
-	                     write->has ? &write->after : NULL, write->undoes);
+	int code =
+		st_db_run(store->db, insert, err, "bithhn", st_str(event->path), event->at, event->who,
+	              st_version_hash(&event->before), st_version_hash(&event->after), event->undoes);
 	int64_t oldest = st_db_last_id(store->db) - ST_LOG_MAX;
 	if (code == 0)
-		code = mark_undone(store, write, err);
+		code = mark_undone(store, event, err);
 	return code == 0 && oldest > 0 ? st_db_run(store->db, trim, err, "i", oldest) : code;
 }
 
 static int list_one(const struct st_rows *rows, struct st_buf *path, struct st_buf *session,
-                    int (*each)(void *data, const struct st_write *write, struct stet_error *err),
+                    int (*each)(void *data, const struct st_log_entry *entry,
+                                struct stet_error *err),
                     void *data, struct stet_error *err) {
 	const char *name = path_of(path, st_rows_str(rows, 1));
 	if (!name)
 		return 0;
 	st_buf_clear(session);
 	st_buf_add(session, st_rows_str(rows, 3));
-	struct st_write write = {
+	struct st_log_entry entry = {
 		.id = st_rows_int(rows, 0),
-		.path = name,
-		.at = st_rows_int(rows, 2),
-		.session = st_rows_is_null(rows, 3) ? NULL : st_buf_cstr(session),
-		.undoes = st_rows_int(rows, 6),
+		.event = {.path = name,
+	              .at = st_rows_int(rows, 2),
+	              .who = st_rows_is_null(rows, 3) ? NULL : st_buf_cstr(session),
+	              .undoes = st_rows_int(rows, 6)},
 		.undone_by = st_rows_int(rows, 7),
 	};
-	write.had = st_rows_hash(rows, 4, &write.before);
-	write.has = st_rows_hash(rows, 5, &write.after);
-	return each(data, &write, err);
+	struct st_file_event *event = &entry.event;
+	event->before.exists = st_rows_hash(rows, 4, &event->before.hash);
+	event->after.exists = st_rows_hash(rows, 5, &event->after.hash);
+	event->kind = event->after.exists ? ST_EVENT_WRITTEN : ST_EVENT_REMOVED;
+	return each(data, &entry, err);
 }
 
 int st_store_log_list(struct st_store *store, const struct st_log_query *query,
-                      int (*each)(void *data, const struct st_write *write, struct stet_error *err),
+                      int (*each)(void *data, const struct st_log_entry *entry,
+                                  struct stet_error *err),
                       void *data, struct stet_error *err) {
 	static const char sql[] =
 		"SELECT id, path, at, session, before, after, undoes, undone_by FROM writes"

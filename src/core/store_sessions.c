@@ -188,15 +188,15 @@ int st_store_put_seen(struct st_store *store, int64_t session, const char *path,
 		" ino = excluded.ino, size = excluded.size, mtime_ns = excluded.mtime_ns,"
 		" ctime_ns = excluded.ctime_ns, racy = excluded.racy, total = excluded.total,"
 		" stale = excluded.stale, lines = excluded.lines, used_at = excluded.used_at";
-	const struct st_stamp *stamp = &seen->stamp;
+	const struct st_stamp *stamp = &seen->version.stamp;
 	st_auto(st_buf) lines = ST_BUF_INIT;
 	add_lines(&lines, &seen->lines);
 	if (lines.failed)
 		return st_fail_nomem(err);
-	return st_db_run(store->db, sql, err, "ibhiiiiiiiisi", session, st_str(path), &seen->hash,
-	                 (int64_t)stamp->dev, (int64_t)stamp->ino, (int64_t)stamp->size,
-	                 stamp->mtime_ns, stamp->ctime_ns, (int64_t)stamp->racy, (int64_t)seen->total,
-	                 flags_of(seen), st_buf_str(&lines), st_wall_ns());
+	return st_db_run(store->db, sql, err, "ibhiiiiiiiisi", session, st_str(path),
+	                 &seen->version.hash, (int64_t)stamp->dev, (int64_t)stamp->ino,
+	                 (int64_t)stamp->size, stamp->mtime_ns, stamp->ctime_ns, (int64_t)stamp->racy,
+	                 (int64_t)seen->total, flags_of(seen), st_buf_str(&lines), st_wall_ns());
 }
 
 int st_store_drop_seen(struct st_store *store, int64_t session, const char *path,
@@ -219,11 +219,11 @@ static char *copy_path(struct st_str path) {
 
 static int load_one(const struct st_rows *rows, struct st_tracker *tracker,
                     struct stet_error *err) {
-	struct st_hash hash;
+	struct st_version version = {.exists = true};
 	st_autofree char *path = copy_path(st_rows_str(rows, 0));
-	if (!path || !st_rows_hash(rows, 1, &hash) || st_rows_int(rows, 8) < 0)
+	if (!path || !st_rows_hash(rows, 1, &version.hash) || st_rows_int(rows, 8) < 0)
 		return 0;
-	struct st_stamp stamp = {
+	version.stamp = (struct st_stamp){
 		.dev = (uint64_t)st_rows_int(rows, 2),
 		.ino = (uint64_t)st_rows_int(rows, 3),
 		.size = (uint64_t)st_rows_int(rows, 4),
@@ -231,8 +231,7 @@ static int load_one(const struct st_rows *rows, struct st_tracker *tracker,
 		.ctime_ns = st_rows_int(rows, 6),
 		.racy = st_rows_int(rows, 7) != 0,
 	};
-	struct st_seen *seen =
-		st_tracker_meet(tracker, path, &hash, &stamp, (size_t)st_rows_int(rows, 8));
+	struct st_seen *seen = st_tracker_meet(tracker, path, &version, (size_t)st_rows_int(rows, 8));
 	if (!seen)
 		return st_fail_nomem(err);
 	set_flags(seen, st_rows_int(rows, 9));

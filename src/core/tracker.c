@@ -57,8 +57,8 @@ static uint64_t mix(uint64_t digest, const void *bytes, size_t len) {
 }
 
 uint64_t st_seen_digest(const struct st_seen *seen) {
-	const struct st_stamp *stamp = &seen->stamp;
-	uint64_t digest = mix(ST_STR_SUM, seen->hash.bytes, ST_HASH_SIZE);
+	const struct st_stamp *stamp = &seen->version.stamp;
+	uint64_t digest = mix(ST_STR_SUM, seen->version.hash.bytes, ST_HASH_SIZE);
 	const uint64_t numbers[] = {
 		stamp->dev,  stamp->ino,  stamp->size, (uint64_t)stamp->mtime_ns, (uint64_t)stamp->ctime_ns,
 		stamp->racy, seen->total, seen->asked, seen->overtaken,           seen->warned,
@@ -76,8 +76,7 @@ struct st_seen *st_tracker_find(struct st_tracker *tracker, const char *path) {
 }
 
 struct st_seen *st_tracker_meet(struct st_tracker *tracker, const char *path,
-                                const struct st_hash *hash, const struct st_stamp *stamp,
-                                size_t total) {
+                                const struct st_version *version, size_t total) {
 	struct st_seen *seen = st_tracker_find(tracker, path);
 	if (!seen) {
 		seen = calloc(1, sizeof *seen);
@@ -86,12 +85,11 @@ struct st_seen *st_tracker_meet(struct st_tracker *tracker, const char *path,
 		if (tracker->met)
 			tracker->met(tracker->data, path);
 		touch(tracker, path);
-	} else if (!st_hash_eq(&seen->hash, hash)) {
+	} else if (!st_version_eq(&seen->version, version)) {
 		st_intervals_clear(&seen->lines);
 		seen->part_line = 0;
 	}
-	seen->hash = *hash;
-	seen->stamp = *stamp;
+	seen->version = *version;
 	seen->total = total;
 	seen->stale = false;
 	return seen;
@@ -100,16 +98,15 @@ struct st_seen *st_tracker_meet(struct st_tracker *tracker, const char *path,
 struct st_seen *st_tracker_copy(struct st_tracker *tracker, const char *path,
                                 const struct st_seen *other) {
 	/* To add a record may push another one out. */
-	struct st_hash hash = other->hash;
-	struct st_stamp stamp = other->stamp;
+	struct st_version version = other->version;
 	size_t total = other->total;
 	st_auto(st_intervals) lines = {0};
 	for (size_t i = 0; i < other->lines.count; i++) {
 		if (!st_intervals_add(&lines, other->lines.items[i].first, other->lines.items[i].last))
 			break;
 	}
-	stamp.racy = true;
-	struct st_seen *seen = st_tracker_meet(tracker, path, &hash, &stamp, total);
+	version.stamp.racy = true;
+	struct st_seen *seen = st_tracker_meet(tracker, path, &version, total);
 	if (!seen)
 		return NULL;
 	st_intervals_release(&seen->lines);
@@ -153,7 +150,7 @@ static int move_one(struct st_tracker *tracker, const char *from, const char *to
 	old->lines = (struct st_intervals){0};
 	struct st_seen record = *old, *new;
 	st_tracker_forget(tracker, from);
-	new = st_tracker_meet(tracker, to, &record.hash, &record.stamp, record.total);
+	new = st_tracker_meet(tracker, to, &record.version, record.total);
 	if (!new) {
 		st_intervals_release(&lines);
 		return st_fail_nomem(err);

@@ -19,9 +19,7 @@ enum { ST_TRACKED_MAX = 10000, ST_TRACKED_BYTES = 8 << 20 };
 
 /** The version of a file that a session saw. */
 struct st_seen {
-	struct st_hash hash;
-	/** Taken of that version; a racy one proves nothing. */
-	struct st_stamp stamp;
+	struct st_version version;
 	/** Which lines of it were seen, out of how many. */
 	struct st_intervals lines;
 	size_t total;
@@ -76,8 +74,7 @@ struct st_seen *st_tracker_find(struct st_tracker *tracker, const char *path);
  * @return The record, or NULL if memory ran out: the file is then untracked.
  */
 struct st_seen *st_tracker_meet(struct st_tracker *tracker, const char *path,
-                                const struct st_hash *hash, const struct st_stamp *stamp,
-                                size_t total);
+                                const struct st_version *version, size_t total);
 
 /** Record of one file what was seen of another; the stamp proves nothing of it. NULL without memory. */
 struct st_seen *st_tracker_copy(struct st_tracker *tracker, const char *path,

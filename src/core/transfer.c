@@ -30,16 +30,15 @@ static void keep_mode(const struct st_root *root, const char *path, mode_t mode)
 
 /* What the session saw of one version of a file, it has seen of the same version elsewhere. */
 static void follow(struct stet_session *from, const char *source, struct stet_session *to,
-                   const char *destination, const struct st_hash *hash,
-                   const struct st_stamp *stamp, struct st_str bytes) {
+                   const char *destination, const struct st_version *version, struct st_str bytes) {
 	const struct st_seen *known = st_tracker_find(&from->tracker, source);
 	struct st_intervals lines = {0};
-	bool same = known && st_hash_eq(&known->hash, hash) && !known->stale;
+	bool same = known && st_version_eq(&known->version, version) && !known->stale;
 	for (size_t i = 0; same && i < known->lines.count; i++)
 		same = st_intervals_add(&lines, known->lines.items[i].first, known->lines.items[i].last);
-	st_bases_put(&to->ws->bases, hash, bytes);
+	st_bases_put(&to->ws->bases, &version->hash, bytes);
 	struct st_seen *seen =
-		st_tracker_meet(&to->tracker, destination, hash, stamp, st_line_count(bytes));
+		st_tracker_meet(&to->tracker, destination, version, st_line_count(bytes));
 	for (size_t i = 0; seen && same && i < lines.count; i++)
 		st_seen_add(seen, lines.items[i].first, lines.items[i].last);
 	st_intervals_release(&lines);
@@ -83,15 +82,12 @@ static int copy(struct stet_session *from, const char *source, struct stet_sessi
 	if (code < 0)
 		return code;
 	keep_mode(&to->ws->root, made.path, file->mode);
-	follow(from, place.path, to, made.path, &made.hash, &made.stamp, st_buf_str(&file->bytes));
-	st_workspace_wrote(to->ws, &made.hash, to->name ? to->name : to->label);
-	const struct st_deed deed = {.path = made.path,
-	                             .wrote = true,
-	                             .has = true,
-	                             .after = made.hash,
-	                             .stamp = made.stamp};
-	st_visit_did(to, &deed);
-	*done = (struct st_transferred){.from = place.path, .to = made.path, .hash = made.hash};
+	follow(from, place.path, to, made.path, &made.version, st_buf_str(&file->bytes));
+	st_workspace_wrote(to->ws, &made.version.hash, st_session_who(to));
+	const struct st_file_event event = {
+		.path = made.path, .kind = ST_EVENT_WRITTEN, .after = made.version};
+	st_visit_did(to, &event);
+	*done = (struct st_transferred){.from = place.path, .to = made.path, .hash = made.version.hash};
 	place.path = made.path = NULL;
 	return 0;
 }
@@ -114,8 +110,9 @@ static int remove_version(struct stet_session *session, const char *path,
 	if (code < 0)
 		return code;
 	*unproven = gone.unproven;
-	const struct st_deed deed = {.path = gone.path, .wrote = true, .had = true, .before = *hash};
-	st_visit_did(session, &deed);
+	const struct st_file_event event = {
+		.path = gone.path, .kind = ST_EVENT_REMOVED, .before = {.exists = true, .hash = *hash}};
+	st_visit_did(session, &event);
 	st_tracker_forget(&session->tracker, gone.path);
 	return 0;
 }
@@ -133,8 +130,8 @@ int st_transfer_move(struct stet_session *from, const char *source, struct stet_
 		return 0;
 	}
 	int back = remove_version(to, done->to, &done->hash, &done->unproven, NULL);
-	return st_fail(err, code == STET_E_CONFLICT ? STET_E_BUSY : code,
-	               "%s was not moved: %s %s", st_shown(source),
+	return st_fail(err, code == STET_E_CONFLICT ? STET_E_BUSY : code, "%s was not moved: %s %s",
+	               st_shown(source),
 	               code == STET_E_CONFLICT ? "it changed while it was copied. Try again."
 	                                       : why.message,
 	               back < 0 ? "The copy could not be removed and is left." : "");
@@ -146,16 +143,12 @@ void st_transfer_follow(struct stet_session *from, const char *source, struct st
 	st_auto(st_file) file = ST_FILE_INIT;
 	if (st_session_load(to, destination, &place, &file, NULL) < 0)
 		return;
-	struct st_stamp stamp = file.stamp;
-	stamp.racy |= !file.stamped;
-	follow(from, source, to, place.path, &file.hash, &stamp, st_buf_str(&file.bytes));
+	const struct st_version version = st_file_version(&file);
+	follow(from, source, to, place.path, &version, st_buf_str(&file.bytes));
 	st_tracker_forget(&from->tracker, source);
-	const struct st_deed gone = {.path = source, .wrote = true, .had = true, .before = file.hash};
-	const struct st_deed here = {.path = place.path,
-	                             .wrote = true,
-	                             .has = true,
-	                             .after = file.hash,
-	                             .stamp = stamp};
+	const struct st_file_event gone = {.path = source, .kind = ST_EVENT_REMOVED, .before = version};
+	const struct st_file_event here = {
+		.path = place.path, .kind = ST_EVENT_WRITTEN, .after = version};
 	st_bases_put(&from->ws->bases, &file.hash, st_buf_str(&file.bytes));
 	st_visit_did(from, &gone);
 	st_visit_did(to, &here);

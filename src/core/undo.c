@@ -8,15 +8,15 @@
 struct target {
 	struct st_log_query query;
 	bool found;
-	struct st_write write;
+	struct st_log_entry entry;
 	struct st_buf path;
 };
 
-static int keep_write(void *data, const struct st_write *write, struct stet_error *err) {
+static int copy_entry(void *data, const struct st_log_entry *entry, struct stet_error *err) {
 	struct target *target = data;
 	st_buf_clear(&target->path);
-	st_buf_adds(&target->path, write->path);
-	target->write = *write;
+	st_buf_adds(&target->path, entry->event.path);
+	target->entry = *entry;
 	target->found = true;
 	return target->path.failed ? st_fail_nomem(err) : 0;
 }
@@ -24,7 +24,7 @@ static int keep_write(void *data, const struct st_write *write, struct stet_erro
 static int find_write(struct st_store *store, void *data, struct stet_error *err) {
 	struct target *target = data;
 	target->found = false;
-	return st_store_log_list(store, &target->query, keep_write, target, err);
+	return st_store_log_list(store, &target->query, copy_entry, target, err);
 }
 
 static int find_target(struct stet_session *session, const char *path, struct target *target,
@@ -55,28 +55,29 @@ static int make_old(void *context, struct st_str old, struct st_buf *new, struct
 /* Make the file what it was, if it is what the write made of it. */
 static int restore(struct stet_session *session, const struct target *target,
                    struct stet_answer *answer, struct stet_error *err) {
-	const struct st_write *write = &target->write;
-	struct st_blob *blob = write->had ? st_workspace_base(session->ws, &write->before) : NULL;
-	if (write->had && !blob)
+	const struct st_file_event *write = &target->entry.event;
+	bool existed = write->before.exists;
+	struct st_blob *blob = existed ? st_workspace_base(session->ws, &write->before.hash) : NULL;
+	if (existed && !blob)
 		return st_fail(
 			err, STET_E_NOT_FOUND,
 			"The write of %s cannot be taken back: what was there before is no longer kept.",
 			st_shown(target->path.ptr));
 	char hex[ST_HASH_HEX + 1];
-	st_hash_hex(&write->after, hex, ST_HASH_HEX);
+	st_hash_hex(&write->after.hash, hex, ST_HASH_HEX);
 	struct st_change change = {
 		.path = target->path.ptr,
 		.kind = ST_CHANGE_WHOLE,
 		.hash_proves = true,
 		.make = make_old,
 		.context = blob,
-		.remove = !write->had,
+		.remove = !existed,
 	};
-	if (write->has)
+	if (write->after.exists)
 		change.expected_hash = st_strn(hex, ST_HASH_HEX);
 	else
 		st_tracker_forget(&session->tracker, target->path.ptr);
-	session->undoing = write->id;
+	session->undoing = target->entry.id;
 	int code = st_change_apply(session, &change, answer, err);
 	session->undoing = 0;
 	st_blob_put(blob);

@@ -15,7 +15,7 @@ bool st_view_recall(struct st_view *view, struct stet_session *session, const ch
 	const struct st_root *root = &session->ws->root;
 	const char *plain = st_root_plain(root, path);
 	const struct st_seen *seen = plain ? st_lru_peek(&session->tracker.files, st_str(plain)) : NULL;
-	if (!seen || seen->stale || seen->stamp.racy ||
+	if (!seen || seen->stale || seen->version.stamp.racy ||
 	    st_workspace_check_type(session->ws, plain, NULL) < 0)
 		return false;
 	struct stat st;
@@ -24,18 +24,17 @@ bool st_view_recall(struct st_view *view, struct stet_session *session, const ch
 	if (view->fd < 0)
 		return false;
 	struct st_stamp now = st_stamp_of(&st);
-	if (!st_stamp_eq(&now, &seen->stamp))
+	if (!st_stamp_eq(&now, &seen->version.stamp))
 		return false;
-	view->base = st_bases_get(&session->ws->bases, &seen->hash);
+	view->base = st_bases_get(&session->ws->bases, &seen->version.hash);
 	if (!view->base)
 		return false;
 	view->asked = path;
 	view->path = plain;
 	view->bytes = st_strn(view->base->bytes, view->base->len);
-	view->hash = seen->hash;
-	view->stamp = seen->stamp;
+	view->version = seen->version;
 	view->total_lines = seen->total;
-	view->is_text = st_hash_eq(&seen->text, &seen->hash);
+	view->is_text = st_hash_eq(&seen->text, &seen->version.hash);
 	view->is_utf8 = view->is_text && seen->is_utf8;
 	return true;
 }
@@ -53,7 +52,7 @@ int st_view_load(struct st_view *view, struct stet_session *session, const char 
 	view->asked = path;
 	view->path = view->place.path;
 	view->bytes = st_buf_str(&view->file.bytes);
-	view->hash = view->file.hash;
+	view->version = st_file_version(&view->file);
 	view->total_lines = st_line_count(view->bytes);
 	return 0;
 }
@@ -61,6 +60,6 @@ int st_view_load(struct st_view *view, struct stet_session *session, const char 
 struct st_seen *st_view_meet(const struct st_view *view, struct stet_session *session) {
 	if (!view->base)
 		return st_session_meet(session, view->asked, view->path, &view->file);
-	return st_session_meet_version(session, view->asked, view->path, &view->hash, &view->stamp,
+	return st_session_meet_version(session, view->asked, view->path, &view->version,
 	                               view->total_lines);
 }

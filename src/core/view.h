@@ -18,7 +18,7 @@ struct st_view {
 	const char *asked;
 	const char *path;
 	struct st_str bytes;
-	struct st_hash hash;
+	struct st_version version;
 	size_t total_lines;
 	/** It was shown before, and is known to be text. */
 	bool is_text;
@@ -28,7 +28,6 @@ struct st_view {
 	struct st_place place;
 	struct st_file file;
 	struct st_blob *base;
-	struct st_stamp stamp;
 	int fd;
 };
 

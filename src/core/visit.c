@@ -70,7 +70,7 @@ static int save_seen(struct stet_session *session, struct st_store *store, int64
 		return st_store_drop_seen(store, id, path, err);
 	if (seen->stored == st_seen_digest(seen))
 		return 0;
-	save_base(session, &seen->hash);
+	save_base(session, &seen->version.hash);
 	return st_store_put_seen(store, id, path, seen, err);
 }
 
@@ -113,23 +113,13 @@ static int save_session(struct stet_session *session, struct st_store *store,
 }
 
 /* What a call did to a file, into the state of the work and the log. Returns 1 if the state is another one now. */
-static int save_deed(struct stet_workspace *ws, struct st_store *store, const struct st_deed *deed,
-                     const char *session, struct stet_error *err) {
-	int moved = deed->below ? st_repo_note_below(&ws->repo, store, deed, err)
-	                        : st_repo_note(&ws->repo, store, deed, err);
-	if (moved < 0 || !st_deed_is_logged(deed))
+static int save_event(struct stet_workspace *ws, struct st_store *store,
+                      const struct st_file_event *event, struct stet_error *err) {
+	int moved = st_file_event_is_dir(event) ? st_repo_note_below(&ws->repo, store, event, err)
+	                                        : st_repo_note(&ws->repo, store, event, err);
+	if (moved < 0 || !st_file_event_is_logged(event))
 		return moved;
-	const struct st_write write = {
-		.path = deed->path,
-		.at = deed->at,
-		.session = session,
-		.had = deed->had,
-		.has = deed->has,
-		.before = deed->before,
-		.after = deed->after,
-		.undoes = deed->undoes,
-	};
-	int code = st_store_log(store, &write, err);
+	int code = st_store_log(store, event, err);
 	return code < 0 ? code : moved;
 }
 
@@ -137,9 +127,9 @@ static int save_deeds(struct saving *saving, struct st_store *store, struct stet
 	struct stet_session *session = saving->session;
 	int code = 0;
 	for (size_t i = 0; i < session->deeds.count && code >= 0; i++) {
-		const struct st_deed *deed = &session->deeds.items[i];
-		code = save_deed(session->ws, store, deed, st_session_who(session), err);
-		saving->moved |= code == 1 || deed->shelved;
+		const struct st_file_event *event = &session->deeds.items[i];
+		code = save_event(session->ws, store, event, err);
+		saving->moved |= code == 1 || event->archived;
 	}
 	return code < 0 ? code : 0;
 }
@@ -147,9 +137,9 @@ static int save_deeds(struct saving *saving, struct st_store *store, struct stet
 /* What was replaced, where the file itself did not go to the shelf. */
 static void save_replaced(struct stet_session *session) {
 	for (size_t i = 0; i < session->deeds.count; i++) {
-		const struct st_deed *deed = &session->deeds.items[i];
-		if (st_deed_is_logged(deed) && deed->had && !deed->shelved)
-			save_base(session, &deed->before);
+		const struct st_file_event *event = &session->deeds.items[i];
+		if (st_file_event_is_logged(event) && event->before.exists && !event->archived)
+			save_base(session, &event->before.hash);
 	}
 }
 
@@ -158,12 +148,12 @@ static bool is_below(const struct stet_workspace *ws, const char *path) {
 	return st_root_plain(&ws->root, path) == path;
 }
 
-int st_visit_adopt(struct st_store *store, void *data, const struct st_deed *deed,
-                   const char *session, struct stet_error *err) {
+int st_visit_adopt(struct st_store *store, void *data, const struct st_file_event *event,
+                   struct stet_error *err) {
 	struct stet_workspace *ws = data;
-	if (!is_below(ws, deed->path) || (deed->to && !is_below(ws, deed->to)))
+	if (!is_below(ws, event->path) || (event->moved_to && !is_below(ws, event->moved_to)))
 		return 0;
-	int code = save_deed(ws, store, deed, session, err);
+	int code = save_event(ws, store, event, err);
 	return code < 0 ? code : 0;
 }
 
@@ -316,19 +306,20 @@ void st_visit_release(struct st_visit *visit) {
 	visit->session = NULL;
 }
 
-void st_visit_did(struct stet_session *session, const struct st_deed *deed) {
-	struct st_deed own = *deed;
+void st_visit_did(struct stet_session *session, const struct st_file_event *event) {
+	struct st_file_event own = *event;
 	if (!session->tracks)
 		return;
+	own.who = st_session_who(session);
 	own.at = st_wall_ns();
-	own.undoes = own.wrote ? session->undoing : 0;
+	own.undoes = st_file_event_is_write(event) ? session->undoing : 0;
 	if (st_deeds_add(&session->deeds, &own, NULL) < 0)
 		st_guard_notice(&session->ws->guard,
 		                "There was no memory to note what became of %s in the state of the work.",
-		                st_shown(deed->path));
-	if (st_deed_is_logged(&own)) {
+		                st_shown(event->path));
+	if (st_file_event_is_logged(&own)) {
 		free(session->last_wrote);
-		session->last_wrote = strdup(deed->path);
+		session->last_wrote = strdup(event->path);
 	}
 }
 
@@ -337,8 +328,9 @@ void st_visit_moved(struct stet_session *session, const char *from, const char *
 	st_auto(st_place) place = ST_PLACE_INIT;
 	st_auto(st_file) file = ST_FILE_INIT;
 	if (is_dir) {
-		const struct st_deed deed = {.path = from, .to = to, .wrote = true, .below = true};
-		st_visit_did(session, &deed);
+		const struct st_file_event event = {
+			.path = from, .kind = ST_EVENT_DIR_MOVED, .moved_to = to};
+		st_visit_did(session, &event);
 		return;
 	}
 	/* A link is no file of its own. */
@@ -346,10 +338,10 @@ void st_visit_moved(struct stet_session *session, const char *from, const char *
 	    st_file_load(&ws->root, st_str(to), ws->max_file, &place, &file, NULL) < 0 ||
 	    strcmp(place.path, to) != 0)
 		return;
-	struct st_deed gone = {.path = from, .wrote = true, .had = true, .before = file.hash};
-	struct st_deed here = {
-		.path = place.path, .wrote = true, .has = true, .after = file.hash, .stamp = file.stamp};
-	here.stamp.racy |= !file.stamped;
+	const struct st_version version = st_file_version(&file);
+	const struct st_file_event gone = {.path = from, .kind = ST_EVENT_REMOVED, .before = version};
+	const struct st_file_event here = {
+		.path = place.path, .kind = ST_EVENT_WRITTEN, .after = version};
 	st_bases_put(&ws->bases, &file.hash, st_buf_str(&file.bytes));
 	st_visit_did(session, &gone);
 	st_visit_did(session, &here);

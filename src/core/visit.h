@@ -27,7 +27,7 @@ struct st_visit st_visit_begin(struct stet_session *session, bool tool);
 void st_visit_release(struct st_visit *visit);
 
 /** Note what became of a file; at and undoes are filled in. Nothing happens where files are not tracked. */
-void st_visit_did(struct stet_session *session, const struct st_deed *deed);
+void st_visit_did(struct stet_session *session, const struct st_file_event *event);
 
 /** Note that a file or directory has another name now; a look at the disk tells the rest. */
 void st_visit_moved(struct stet_session *session, const char *from, const char *to, bool is_dir);
@@ -39,8 +39,8 @@ void st_visit_moved(struct stet_session *session, const char *from, const char *
 [[nodiscard]] int st_visit_settle_or_say(struct stet_session *session, struct stet_error *err);
 
 /** For st_store.adopt, with the workspace as data: store what a session did. Paths outside the root are left out. */
-[[nodiscard]] int st_visit_adopt(struct st_store *store, void *data, const struct st_deed *deed,
-                                 const char *session, struct stet_error *err);
+[[nodiscard]] int st_visit_adopt(struct st_store *store, void *data,
+                                 const struct st_file_event *event, struct stet_error *err);
 
 /** The session ends: what waits is stored, if there is a store. */
 void st_visit_close(struct stet_session *session);

@@ -231,28 +231,29 @@ struct log {
 	yyjson_mut_val *list;
 };
 
-static void add_hash(struct log *log, yyjson_mut_val *object, const char *key, bool there,
-                     const struct st_hash *hash) {
+static void add_version(struct log *log, yyjson_mut_val *object, const char *key,
+                        const struct st_version *version) {
 	char hex[ST_HASH_HEX + 1];
-	st_hash_hex(hash, hex, ST_HASH_HEX);
+	st_hash_hex(&version->hash, hex, ST_HASH_HEX);
 	st_json_add(log->doc, object, key,
-	            there ? st_json_text(log->doc, st_str(hex)) : yyjson_mut_null(log->doc));
+	            version->exists ? st_json_text(log->doc, st_str(hex)) : yyjson_mut_null(log->doc));
 }
 
-static int add_write(void *data, const struct st_write *write, struct stet_error *err) {
+static int add_write(void *data, const struct st_log_entry *entry, struct stet_error *err) {
 	struct log *log = data;
+	const struct st_file_event *write = &entry->event;
 	yyjson_mut_val *object = yyjson_mut_obj(log->doc);
-	st_json_add(log->doc, object, "id", yyjson_mut_sint(log->doc, write->id));
+	st_json_add(log->doc, object, "id", yyjson_mut_sint(log->doc, entry->id));
 	st_json_add_text(log->doc, object, "path", st_str(write->path));
 	st_json_add_time(log->doc, object, "time", write->at);
-	if (write->session)
-		st_json_add_text(log->doc, object, "session", st_str(st_name_of_owned(write->session)));
-	add_hash(log, object, "before", write->had, &write->before);
-	add_hash(log, object, "after", write->has, &write->after);
+	if (write->who)
+		st_json_add_text(log->doc, object, "session", st_str(st_name_of_owned(write->who)));
+	add_version(log, object, "before", &write->before);
+	add_version(log, object, "after", &write->after);
 	if (write->undoes)
 		st_json_add(log->doc, object, "undoes", yyjson_mut_sint(log->doc, write->undoes));
-	if (write->undone_by)
-		st_json_add(log->doc, object, "undoneBy", yyjson_mut_sint(log->doc, write->undone_by));
+	if (entry->undone_by)
+		st_json_add(log->doc, object, "undoneBy", yyjson_mut_sint(log->doc, entry->undone_by));
 	st_json_push(log->doc, log->list, object);
 	return object ? 0 : st_fail_nomem(err);
 }

@@ -137,7 +137,7 @@ static uint64_t identity_of(const struct st_job *job, ino_t inode, const struct 
 }
 
 static uint64_t own_identity(const struct st_job *job) {
-	return identity_of(job, job->temp.stamp.ino, &job->done->hash);
+	return identity_of(job, job->temp.stamp.ino, &job->done->version.hash);
 }
 
 /* What is under the temporary name; 0 for nothing. A look that fails is worth another one here. */
@@ -192,7 +192,8 @@ static void leave_foreign(struct st_job *job) {
 static void watch_own(struct st_job *job) {
 	int fd = st_retry(fcntl(job->temp.fd, F_DUPFD_CLOEXEC, 0));
 	if (fd >= 0)
-		st_displaced_add(job->guard, fd, job->place.path, &job->done->hash, &job->temp.stamp);
+		st_displaced_add(job->guard, fd, job->place.path, &job->done->version.hash,
+		                 &job->temp.stamp);
 }
 
 /*
@@ -391,7 +392,7 @@ static int prepare(struct st_job *job, struct stet_error *err) {
 		.expected = job->commit->expected,
 		.bytes = job->commit->bytes,
 		.sync = job->sync,
-		.hash = job->done->hash,
+		.hash = job->done->version.hash,
 	};
 	int code = st_temp_write(&job->temp, job->place.dirfd, &plan, err);
 	while (code == STET_E_NO_SPACE && errno != EFBIG && st_shelf_spare(job->guard))
@@ -623,9 +624,10 @@ int st_commit(const struct st_root *root, struct st_guard *guard, const struct s
 	st_keep_recover(guard);
 	int code = locate(&job, err);
 	if (code == 0)
-		code = st_hash_watched(commit->bytes, &done->hash, err);
+		code = st_hash_watched(commit->bytes, &done->version.hash, err);
 	if (code == 0)
 		code = try_until_done(&job, err);
+	done->version.exists = code == 0;
 	done->path = job.place.path;
 	job.place.path = NULL;
 	return code;

@@ -83,9 +83,8 @@ struct st_committed {
 	bool overtaken;
 	/** How many other names the file has that was rewritten: it changed under those as well. */
 	size_t other_names;
-	/** The new version, if it was done. */
-	struct st_hash hash;
-	struct st_stamp stamp;
+	/** The new version, if it was done; there is none after st_remove(). */
+	struct st_version version;
 	/** On STET_E_CONFLICT: what is there instead, or deleted = true. */
 	struct st_file current;
 	bool deleted;

@@ -10,9 +10,8 @@
 #define STET_FS_FILE_H
 
 #include "base/buf.h"
-#include "fs/hash.h"
 #include "fs/root.h"
-#include "fs/stamp.h"
+#include "fs/version.h"
 
 /** The largest file that is read unless a caller says otherwise: 64 MiB. */
 #define ST_FILE_MAX ((size_t)64 << 20)
@@ -34,6 +33,13 @@ struct st_file {
 	{ .bytes = ST_BUF_INIT, .held = -1 }
 
 void st_file_release(struct st_file *file);
+
+/** What was read, as a version; its stamp is racy if the file kept changing. */
+static inline struct st_version st_file_version(const struct st_file *file) {
+	struct st_version version = {.exists = true, .hash = file->hash, .stamp = file->stamp};
+	version.stamp.racy |= !file->stamped;
+	return version;
+}
 
 /** Hold it no longer; its bytes stay. */
 void st_file_let_go(struct st_file *file);

@@ -161,8 +161,7 @@ int st_job_rename_new(const struct st_job *job, const char *from, const char *to
 static int noop(struct st_job *job, const struct st_file *file) {
 	job->done->noop = true;
 	job->done->way = ST_COMMIT_NONE;
-	job->done->stamp = file->stamp;
-	job->done->stamp.racy |= !file->stamped;
+	job->done->version.stamp = st_file_version(file).stamp;
 	return 0;
 }
 
@@ -221,10 +220,10 @@ bool st_job_is_named(const struct st_job *job, const struct st_stamp *stamp) {
 void st_job_stamp_new(struct st_job *job, int fd, const struct st_stamp *complete) {
 	struct stat st;
 	if (st_retry(fstat(fd, &st)) < 0) {
-		job->done->stamp = (struct st_stamp){.racy = true};
+		job->done->version.stamp = (struct st_stamp){.racy = true};
 		return;
 	}
-	job->done->stamp = st_stamp_take(fd, &st);
-	if (complete && !st_stamp_eq_content(complete, &job->done->stamp))
-		job->done->stamp.racy = true;
+	job->done->version.stamp = st_stamp_take(fd, &st);
+	if (complete && !st_stamp_eq_content(complete, &job->done->version.stamp))
+		job->done->version.stamp.racy = true;
 }

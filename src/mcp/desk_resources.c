@@ -182,7 +182,7 @@ static void remember(struct st_mcp_request *request, size_t which, const char *s
 		return;
 	struct st_visit visit = st_visit_begin(session, false);
 	const struct st_seen *seen = st_tracker_find(&session->tracker, path);
-	if (!seen || st_hash_eq(&seen->hash, &file->hash))
+	if (!seen || st_hash_eq(&seen->version.hash, &file->hash))
 		st_session_meet(session, spelled, path, file);
 	st_visit_release(&visit);
 	stet_agent_return(agent);

@@ -22,7 +22,7 @@ static void follow(struct stet_session *from, struct stet_session *to,
 	} else if (!moved->is_dir) {
 		st_transfer_follow(from, moved->from, to, moved->to);
 	} else {
-		const struct st_deed gone = {.path = moved->from, .wrote = true, .below = true};
+		const struct st_file_event gone = {.path = moved->from, .kind = ST_EVENT_DIR_REMOVED};
 		st_visit_did(from, &gone);
 	}
 }

@@ -220,7 +220,7 @@ int st_read_page(struct st_call *call, const struct st_reading *what, yyjson_mut
 	bool whole = page.first <= 1 && page.last == page.total && !page.open && !page.byte;
 	bool shown = whole && page.text.len <= how.room / 2;
 	size_t before = st_call_room(call);
-	st_call_instruct(call, view->path, shown ? &view->hash : NULL, how.room / 2);
+	st_call_instruct(call, view->path, shown ? &view->version.hash : NULL, how.room / 2);
 	size_t taken = before - st_call_room(call);
 	how.room -= taken < how.room ? taken : how.room;
 	/* Each invalid byte is sent as three. */
@@ -242,11 +242,11 @@ int st_read_page(struct st_call *call, const struct st_reading *what, yyjson_mut
 	struct st_seen *seen = st_view_meet(view, call->session);
 	if (!seen)
 		return st_fail_nomem(err);
-	seen->text = view->hash;
+	seen->text = view->version.hash;
 	seen->is_utf8 = view->is_utf8;
 	see(seen, &page);
 	char hash[ST_HASH_SHORT + 1];
-	st_hash_hex(&view->hash, hash, ST_HASH_SHORT);
+	st_hash_hex(&view->version.hash, hash, ST_HASH_SHORT);
 	if (call->structured)
 		render(call, data, view, &page, hash);
 	add_facts(call, view, &page, hash);

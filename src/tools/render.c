@@ -145,7 +145,7 @@ static void render_success(struct st_call *call, const char *path_key,
 /* Instructions that apply to a file, unless the session wrote them itself. Half of the answer is theirs at most. */
 static void instruct(struct st_call *call, const char *path) {
 	const struct st_seen *seen = st_tracker_find(&call->session->tracker, path);
-	const struct st_hash *shown = seen && st_seen_all(seen) ? &seen->hash : NULL;
+	const struct st_hash *shown = seen && st_seen_all(seen) ? &seen->version.hash : NULL;
 	st_call_instruct(call, path, shown, call->page / 2);
 }
 

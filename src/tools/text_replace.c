@@ -49,11 +49,12 @@ struct past {
 	size_t count;
 };
 
-static int keep_write(void *data, const struct st_write *write, struct stet_error *err) {
+static int keep_write(void *data, const struct st_log_entry *entry, struct stet_error *err) {
 	struct past *past = data;
 	(void)err;
-	if (write->had && write->has)
-		past->writes[past->count++] = (struct past_write){write->before, write->after};
+	const struct st_file_event *write = &entry->event;
+	if (write->before.exists && write->after.exists)
+		past->writes[past->count++] = (struct past_write){write->before.hash, write->after.hash};
 	return 0;
 }
 

@@ -14,9 +14,10 @@ void legacy_begin(struct st_buf *out, int64_t id) {
 	st_buf_add(out, st_strn((const char *)&id, sizeof id));
 }
 
-static uint32_t flags_of(const struct st_deed *deed, const char *session) {
-	const bool flags[] = {deed->wrote, deed->had,        deed->has, deed->foreign,
-	                      deed->below, deed->stamp.racy, deed->to,  session};
+static uint32_t flags_of(const struct st_file_event *event) {
+	const bool flags[] = {
+		event->kind != ST_EVENT_READ, event->before.exists,    event->after.exists, event->foreign,
+		st_file_event_is_dir(event),  event->after.stamp.racy, event->moved_to,     event->who};
 	uint32_t all = 0;
 	for (unsigned i = 0; i < sizeof flags / sizeof *flags; i++)
 		all |= (uint32_t)flags[i] << i;
@@ -27,20 +28,22 @@ static struct st_str with_nul(const char *text) {
 	return text ? st_strn(text, strlen(text) + 1) : st_strn("", 0);
 }
 
-void legacy_add(struct st_buf *out, const struct st_deed *deed, const char *session) {
-	struct st_str texts[] = {with_nul(deed->path), with_nul(deed->to), with_nul(session)};
+void legacy_add(struct st_buf *out, const struct st_file_event *event) {
+	const struct st_stamp *stamp = &event->after.stamp;
+	struct st_str texts[] = {with_nul(event->path), with_nul(event->moved_to),
+	                         with_nul(event->who)};
 	struct entry entry = {
 		.size = (uint32_t)(sizeof entry + texts[0].len + texts[1].len + texts[2].len),
-		.flags = flags_of(deed, session),
-		.at = deed->at,
-		.undoes = deed->undoes,
-		.before = deed->before,
-		.after = deed->after,
-		.dev = deed->stamp.dev,
-		.ino = deed->stamp.ino,
-		.bytes = deed->stamp.size,
-		.mtime_ns = deed->stamp.mtime_ns,
-		.ctime_ns = deed->stamp.ctime_ns,
+		.flags = flags_of(event),
+		.at = event->at,
+		.undoes = event->undoes,
+		.before = event->before.hash,
+		.after = event->after.hash,
+		.dev = stamp->dev,
+		.ino = stamp->ino,
+		.bytes = stamp->size,
+		.mtime_ns = stamp->mtime_ns,
+		.ctime_ns = stamp->ctime_ns,
 	};
 	size_t start = out->len;
 	st_buf_add(out, st_strn((const char *)&entry, sizeof entry));

@@ -3,7 +3,7 @@
  *
  *     st_auto(st_buf) notes = ST_BUF_INIT;
  *     legacy_begin(&notes, 7);
- *     legacy_add(&notes, &deed, "an agent");
+ *     legacy_add(&notes, &event);
  *     dir_write_bytes(dir, ".stet/daybook", notes.ptr, notes.len);
  */
 #ifndef STET_TESTS_LIB_LEGACY_H
@@ -21,7 +21,7 @@ enum { LEGACY_TITLE = 16 };
 /** Begin notes of a number. */
 void legacy_begin(struct st_buf *out, int64_t id);
 
-/** Add an entry. A NULL session has no name. */
-void legacy_add(struct st_buf *out, const struct st_deed *deed, const char *session);
+/** Add an entry. */
+void legacy_add(struct st_buf *out, const struct st_file_event *event);
 
 #endif

@@ -318,21 +318,21 @@ static void poison_notes(const struct dir *dir, struct gen *gen) {
 	st_auto(st_buf) notes = ST_BUF_INIT;
 	legacy_begin(&notes, (int64_t)gen_next(gen));
 	for (size_t i = gen_below(gen, 20); i > 0; i--) {
-		struct st_deed deed = {
+		struct st_file_event event = {
 			.path = paths[gen_below(gen, 7)],
-			.wrote = gen_one_in(gen, 2),
-			.had = gen_one_in(gen, 2),
-			.has = gen_one_in(gen, 2),
-			.foreign = gen_one_in(gen, 4),
-			.below = gen_one_in(gen, 4),
-			.to = gen_one_in(gen, 3) ? paths[gen_below(gen, 7)] : NULL,
-			.stamp = {.size = gen_next(gen), .mtime_ns = (int64_t)gen_next(gen)},
+			.kind = (enum st_event_kind)gen_below(gen, ST_EVENT_DIR_REMOVED + 1),
+			.before.exists = gen_one_in(gen, 2),
+			.after = {.exists = gen_one_in(gen, 2),
+		              .stamp = {.size = gen_next(gen), .mtime_ns = (int64_t)gen_next(gen)}},
+			.who = gen_one_in(gen, 2) ? "agent" : NULL,
 			.at = (int64_t)gen_next(gen),
 			.undoes = gen_one_in(gen, 2) ? (int64_t)gen_next(gen) : 1,
+			.moved_to = gen_one_in(gen, 3) ? paths[gen_below(gen, 7)] : NULL,
+			.foreign = gen_one_in(gen, 4),
 		};
-		memset(&deed.before, (int)gen_next(gen), sizeof deed.before);
-		memset(&deed.after, (int)gen_next(gen), sizeof deed.after);
-		legacy_add(&notes, &deed, gen_one_in(gen, 2) ? "agent" : NULL);
+		memset(&event.before.hash, (int)gen_next(gen), sizeof event.before.hash);
+		memset(&event.after.hash, (int)gen_next(gen), sizeof event.after.hash);
+		legacy_add(&notes, &event);
 	}
 	const char *name = clear(dir, "daybook");
 	dir_write_bytes(dir, name, notes.ptr, notes.len);
@@ -381,9 +381,14 @@ static void try_command(const struct dir *dir, const struct outside *outside, si
 /* What stet 0.1.0 left to be stored. */
 static void make_notes(const struct dir *dir) {
 	st_auto(st_buf) notes = ST_BUF_INIT;
-	const struct st_deed deed = {.path = "b.txt", .wrote = true, .had = true, .has = true, .at = 1};
+	const struct st_file_event event = {.path = "b.txt",
+	                                    .kind = ST_EVENT_WRITTEN,
+	                                    .before.exists = true,
+	                                    .after.exists = true,
+	                                    .who = "agent",
+	                                    .at = 1};
 	legacy_begin(&notes, 1);
-	legacy_add(&notes, &deed, "agent");
+	legacy_add(&notes, &event);
 	dir_write_bytes(dir, "template/.stet/daybook", notes.ptr, notes.len);
 }
 

@@ -242,8 +242,9 @@ struct account {
 	unsigned char times[WORKERS][VERSIONS];
 };
 
-static int book(void *data, const struct st_write *write, struct stet_error *err) {
+static int book(void *data, const struct st_log_entry *entry, struct stet_error *err) {
 	struct account *account = data;
+	const struct st_file_event *write = &entry->event;
 	(void)err;
 	for (int i = 0; i < WORKERS; i++) {
 		char name[32];
@@ -253,7 +254,7 @@ static int book(void *data, const struct st_write *write, struct stet_error *err
 			struct st_hash hash;
 			snprintf(text, sizeof text, "%s: %lld\n", name, (long long)turn);
 			assert_int_equal(st_hash_of(st_str(text), &hash, NULL), 0);
-			account->times[i][turn] += st_hash_eq(&hash, &write->after);
+			account->times[i][turn] += st_hash_eq(&hash, &write->after.hash);
 		}
 	}
 	return 0;

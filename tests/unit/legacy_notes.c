@@ -64,24 +64,26 @@ static size_t logged(const struct dir *dir) {
 	return logged_with(dir, NULL);
 }
 
-static struct st_deed deed_no(int64_t number) {
-	struct st_deed deed = {
+static struct st_file_event event_no(int64_t number) {
+	struct st_file_event event = {
 		.path = "a.c",
-		.wrote = true,
-		.had = true,
-		.has = true,
-		.stamp = {.dev = 1, .ino = 2, .size = 3, .mtime_ns = 4, .ctime_ns = 5, .racy = true},
+		.kind = ST_EVENT_WRITTEN,
+		.before.exists = true,
+		.after =
+			{.exists = true,
+	         .stamp = {.dev = 1, .ino = 2, .size = 3, .mtime_ns = 4, .ctime_ns = 5, .racy = true}},
+		.who = number % 2 ? "an agent" : NULL,
 		.at = number,
 		.undoes = number + 1,
 	};
-	memset(&deed.before, 'b', sizeof deed.before);
-	memset(&deed.after, (int)number, sizeof deed.after);
-	return deed;
+	memset(&event.before.hash, 'b', sizeof event.before.hash);
+	memset(&event.after.hash, (int)number, sizeof event.after.hash);
+	return event;
 }
 
 static void add_no(struct st_buf *notes, int64_t number) {
-	struct st_deed deed = deed_no(number);
-	legacy_add(notes, &deed, number % 2 ? "an agent" : NULL);
+	struct st_file_event event = event_no(number);
+	legacy_add(notes, &event);
 }
 
 static void put(const struct dir *dir, const struct st_buf *notes) {
@@ -97,20 +99,21 @@ static bool is_hash_of(const struct st_hash *hash, int byte) {
 }
 
 /* Each is what was written, in order; data counts them. */
-static int check_entry(void *data, const struct st_deed *deed, const char *session,
-                       struct stet_error *err) {
+static int check_entry(void *data, const struct st_file_event *event, struct stet_error *err) {
 	int64_t number = (*(int64_t *)data)++;
-	struct st_deed wanted = deed_no(number);
+	struct st_file_event wanted = event_no(number);
 	(void)err;
-	assert_string_equal(deed->path, "a.c");
-	assert_true(deed->wrote && deed->had && deed->has && deed->stamp.racy);
-	assert_false(deed->foreign || deed->below);
-	assert_null(deed->to);
-	assert_true(st_stamp_eq(&deed->stamp, &wanted.stamp));
-	assert_true(is_hash_of(&deed->before, 'b') && is_hash_of(&deed->after, (int)number));
-	assert_int_equal(deed->at, number);
-	assert_int_equal(deed->undoes, number + 1);
-	assert_string_equal(session ? session : "", number % 2 ? "an agent" : "");
+	assert_string_equal(event->path, "a.c");
+	assert_int_equal(event->kind, ST_EVENT_WRITTEN);
+	assert_true(event->before.exists && event->after.exists && event->after.stamp.racy);
+	assert_false(event->foreign);
+	assert_null(event->moved_to);
+	assert_true(st_stamp_eq(&event->after.stamp, &wanted.after.stamp));
+	assert_true(is_hash_of(&event->before.hash, 'b'));
+	assert_true(is_hash_of(&event->after.hash, (int)number));
+	assert_int_equal(event->at, number);
+	assert_int_equal(event->undoes, number + 1);
+	assert_string_equal(event->who ? event->who : "", number % 2 ? "an agent" : "");
 	return 0;
 }
 
@@ -218,10 +221,10 @@ static void a_directory_that_was_moved_takes_its_files_along(void **state) {
 			stet_session_edit(agent.session, "old/a.c", "one", 3, "two", 3, NULL, NULL, NULL), 0);
 	}
 	st_auto(st_buf) notes = ST_BUF_INIT;
-	const struct st_deed deed = {
-		.path = "old", .to = "new", .wrote = true, .below = true, .at = st_wall_ns()};
+	const struct st_file_event event = {
+		.path = "old", .kind = ST_EVENT_DIR_MOVED, .moved_to = "new", .at = st_wall_ns()};
 	legacy_begin(&notes, 7);
-	legacy_add(&notes, &deed, NULL);
+	legacy_add(&notes, &event);
 	put(dir, &notes);
 	assert_int_equal(renameat(dir->fd, "old", dir->fd, "new"), 0);
 	st_auto(agent) agent = hire(dir);
@@ -237,15 +240,16 @@ static void a_path_outside_is_left_out(void **state) {
 	static const char *const paths[] = {"/etc/passwd", "../x", "d/../../x", "d//x", "d/", "."};
 	const struct dir *dir = *state;
 	st_auto(st_buf) notes = ST_BUF_INIT;
-	struct st_deed moved = {.path = "a.c", .to = "../x", .wrote = true, .below = true, .at = 1};
+	const struct st_file_event moved = {
+		.path = "a.c", .kind = ST_EVENT_DIR_MOVED, .moved_to = "../x", .at = 1};
 	write_once(dir);
 	legacy_begin(&notes, 7);
 	for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
-		struct st_deed deed = deed_no(1);
-		deed.path = paths[i];
-		legacy_add(&notes, &deed, NULL);
+		struct st_file_event event = event_no(1);
+		event.path = paths[i];
+		legacy_add(&notes, &event);
 	}
-	legacy_add(&notes, &moved, NULL);
+	legacy_add(&notes, &moved);
 	put(dir, &notes);
 	assert_int_equal(logged(dir), 1);
 	assert_false(dir_has(dir, LEGACY_NOTES));
@@ -260,10 +264,10 @@ static void an_undo_takes_back_nothing_of_another_file(void **state) {
 	const struct dir *dir = *state;
 	st_auto(st_buf) notes = ST_BUF_INIT;
 	write_once(dir);
-	struct st_deed undo = deed_no(0);
+	struct st_file_event undo = event_no(0);
 	undo.path = "b.c";
 	legacy_begin(&notes, 7);
-	legacy_add(&notes, &undo, NULL);
+	legacy_add(&notes, &undo);
 	put(dir, &notes);
 	assert_int_equal(logged(dir), 2);
 	st_auto(agent) agent = hire(dir);

@@ -33,8 +33,9 @@ static struct st_repo_file *add_file(struct made *made, const char *path,
 	struct st_repo_state *state = &made->state;
 	state->files = grown(state->files, state->file_count, sizeof *state->files);
 	struct st_repo_file *file = &state->files[state->file_count++];
-	*file = (struct st_repo_file){.path = keep(made, path), .size = 245, .status = status};
-	file->hash.bytes[0] = (unsigned char)state->file_count;
+	*file = (struct st_repo_file){
+		.path = keep(made, path), .version = {.exists = true, .stamp.size = 245}, .status = status};
+	file->version.hash.bytes[0] = (unsigned char)state->file_count;
 	return file;
 }
 
@@ -78,11 +79,11 @@ static void is_the_text_of_the_specification(void **state) {
 	st_auto(st_buf) out = ST_BUF_INIT;
 	struct made made;
 	made_init(&made);
-	memcpy(add_file(&made, "cmd/main.go", ST_FILE_CREATED)->hash.bytes, hashes[0], 3);
-	memcpy(add_file(&made, "go.mod", ST_FILE_CREATED)->hash.bytes, hashes[1], 3);
-	memcpy(add_file(&made, "README.md", ST_FILE_CREATED)->hash.bytes, hashes[2], 3);
-	made.state.files[1].size = 89;
-	made.state.files[2].size = 156;
+	memcpy(add_file(&made, "cmd/main.go", ST_FILE_CREATED)->version.hash.bytes, hashes[0], 3);
+	memcpy(add_file(&made, "go.mod", ST_FILE_CREATED)->version.hash.bytes, hashes[1], 3);
+	memcpy(add_file(&made, "README.md", ST_FILE_CREATED)->version.hash.bytes, hashes[2], 3);
+	made.state.files[1].version.stamp.size = 89;
+	made.state.files[2].version.stamp.size = 156;
 	add_task(&made, "Add unit tests for main package", ST_TASK_PENDING);
 	add_task(&made, "Run go build and verify compilation", ST_TASK_PENDING);
 	format(&made, 0, &out);
