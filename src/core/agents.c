@@ -11,7 +11,7 @@ static int fill(struct stet_session *session, const char *path, unsigned flags, 
 		.text_max = budget,
 		.parts = flags & ST_AGENTS_PARTS,
 	};
-	int code = st_agents_chain_build(session->ws, path, flags, &chain, err);
+	int code = st_agents_chain_build(&session->ws->agents, path, flags, &chain, err);
 	if (code == 0)
 		code = st_agents_given_choose(&session->agents, &session->tracker, &chain, flags, shown,
 		                              list, err);
@@ -78,6 +78,10 @@ int stet_agents_if_new(struct stet_session *session, const char *path, char **ou
 		st_buf_release(&text);
 	*out = text.ptr;
 	return 0;
+}
+
+int stet_agents_index(struct stet_workspace *ws, struct stet_agents **out, struct stet_error *err) {
+	return st_agents_index(&ws->agents, out, err);
 }
 
 void stet_agents_invalidate(struct stet_workspace *ws, const char *path) {

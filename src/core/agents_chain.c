@@ -10,7 +10,7 @@
 
 /* A chain as it is being built. */
 struct build {
-	struct stet_workspace *ws;
+	struct st_agents_setup *setup;
 	struct st_agents_chain *chain;
 	/* The directory reached, and how far down it is. */
 	struct st_str dir;
@@ -105,9 +105,7 @@ static int try_import(struct build *build, size_t importer, struct st_str name,
 	st_agents_beside(&path, build->chain->items[importer].real, name);
 	if (path.failed)
 		return st_fail_nomem(err);
-	int code =
-		st_agents_look(&build->ws->agents, &build->ws->root, st_buf_str(&path), true, &found,
-		               &why, err);
+	int code = st_agents_look(build->setup, st_buf_str(&path), true, &found, &why, err);
 	if (code == ST_AGENTS_EMPTY)
 		return 1;
 	/* "@/components" is how programs write paths of their own. */
@@ -166,16 +164,16 @@ static size_t components(struct st_str path) {
 
 /* Whether a directory is ignored. Rules that cannot be read are said, and left out of account. */
 static int is_ignored(struct build *build, struct st_str dir, struct stet_error *err) {
-	unsigned flags = st_agents_ignore_flags(&build->ws->agents);
+	unsigned flags = st_agents_ignore_flags(build->setup);
 	struct stet_error why = {0};
-	int code = st_ignore_path(build->ws->root.fd, dir, true, flags, &why);
+	int code = st_ignore_path(build->setup->root->fd, dir, true, flags, &why);
 	if (code >= 0)
 		return code;
 	if (code == STET_E_NOMEM)
 		return st_fail_nomem(err);
 	st_buf_adds(&build->chain->notices, why.message);
 	st_buf_addc(&build->chain->notices, '\0');
-	return st_ignore_path(build->ws->root.fd, dir, true, flags | ST_IGNORE_NO_FILES, err);
+	return st_ignore_path(build->setup->root->fd, dir, true, flags | ST_IGNORE_NO_FILES, err);
 }
 
 /* How many directories lead to the last one that is not ignored; what is in an ignored one is. */
@@ -235,7 +233,7 @@ static int take(struct build *build, struct st_str path, struct st_agents_found 
 
 /* The first name in a directory that can be used. 1 if there is one. */
 static int pick(struct build *build, int dirfd, struct stet_error *err) {
-	struct st_agents_setup *setup = &build->ws->agents;
+	struct st_agents_setup *setup = build->setup;
 	st_auto(st_buf) path = ST_BUF_INIT;
 	st_auto(st_buf) why = ST_BUF_INIT;
 	for (size_t i = 0; i < setup->name_count; i++) {
@@ -249,7 +247,7 @@ static int pick(struct build *build, int dirfd, struct stet_error *err) {
 		join(&path, build->dir, setup->names[i]);
 		if (path.failed)
 			return st_fail_nomem(err);
-		code = st_agents_look(setup, &build->ws->root, st_buf_str(&path), false, &found, &why, err);
+		code = st_agents_look(setup, st_buf_str(&path), false, &found, &why, err);
 		if (code < 0)
 			return code;
 		if (code == ST_AGENTS_NONE && S_ISLNK(st.st_mode))
@@ -309,11 +307,11 @@ static int descend(struct build *build, bool alone, struct stet_error *err) {
 	struct st_str dir = st_buf_str(&build->chain->dir);
 	size_t levels = components(dir);
 	st_autofd opened = -1;
-	int code = 0, dirfd = build->ws->root.fd;
+	int code = 0, dirfd = build->setup->root->fd;
 	for (build->level = 0; dirfd >= 0 && code >= 0; build->level++) {
 		build->dir = prefix(dir, build->level);
 		code = alone && build->level < levels ? 0 : pick(build, dirfd, err);
-		if (code == 1 && build->level > 0 && is_own_worktree(&build->ws->root, dirfd, build->dir))
+		if (code == 1 && build->level > 0 && is_own_worktree(build->setup->root, dirfd, build->dir))
 			mask_root(build->chain);
 		if (code < 0 || build->level == levels)
 			break;
@@ -362,14 +360,14 @@ static int find_dir(const struct st_root *root, struct st_str path, struct st_bu
 	return dir->failed ? st_fail_nomem(err) : 0;
 }
 
-int st_agents_chain_build(struct stet_workspace *ws, const char *path, unsigned flags,
+int st_agents_chain_build(struct st_agents_setup *setup, const char *path, unsigned flags,
                           struct st_agents_chain *chain, struct stet_error *err) {
-	struct build build = {.ws = ws, .chain = chain};
+	struct build build = {.setup = setup, .chain = chain};
 	int code = 0;
 	if (flags & ST_AGENTS_OF_FILE)
 		st_buf_add(&chain->dir, parent(st_str(path)));
 	else
-		code = find_dir(&ws->root, st_str(path), &chain->dir, err);
+		code = find_dir(setup->root, st_str(path), &chain->dir, err);
 	if (code == 0 && chain->dir.failed)
 		return st_fail_nomem(err);
 	if (code == 0)

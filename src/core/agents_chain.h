@@ -9,7 +9,6 @@
 #define STET_CORE_AGENTS_CHAIN_H
 
 #include "core/agents_look.h"
-#include "core/workspace.h"
 
 enum {
 	/** How deep imports go, and how many there are at most in one chain. */
@@ -68,7 +67,8 @@ enum st_agents_flags {
  * @return 0, or why the path cannot be used: STET_E_INVALID, STET_E_OUTSIDE,
  *         STET_E_ACCESS, STET_E_NOMEM, STET_E_LIMIT, STET_E_IO.
  */
-[[nodiscard]] int st_agents_chain_build(struct stet_workspace *ws, const char *path, unsigned flags,
-                                        struct st_agents_chain *chain, struct stet_error *err);
+[[nodiscard]] int st_agents_chain_build(struct st_agents_setup *setup, const char *path,
+                                        unsigned flags, struct st_agents_chain *chain,
+                                        struct stet_error *err);
 
 #endif

@@ -92,12 +92,12 @@ static void explain(struct st_buf *why, const char *words, const char *other) {
 }
 
 /* Add one file; `above` is the one of its directory that counts already, or NULL. 1 if this one counts. */
-static int judge(struct stet_workspace *ws, const struct hit *hit, const struct hit *above,
+static int judge(struct st_agents_setup *setup, const struct hit *hit, const struct hit *above,
                  struct stet_agents *list, struct stet_error *err) {
 	st_auto(st_agents_found) found = {0};
 	st_auto(st_buf) why = ST_BUF_INIT;
 	struct st_str path = st_strn(hit->path, strlen(hit->path));
-	int look = st_agents_look(&ws->agents, &ws->root, path, false, &found, &why, err);
+	int look = st_agents_look(setup, path, false, &found, &why, err);
 	if (look < 0 || (look == ST_AGENTS_NONE && !hit->is_link))
 		return look;
 	if (look == ST_AGENTS_NONE)
@@ -118,15 +118,14 @@ static int judge(struct stet_workspace *ws, const struct hit *hit, const struct 
 	return look == ST_AGENTS_USABLE && !above;
 }
 
-static int judge_all(struct stet_workspace *ws, const struct hits *hits, struct stet_agents *list,
-                     struct stet_error *err) {
+static int judge_all(const struct hits *hits, struct stet_agents *list, struct stet_error *err) {
 	const struct hit *counts = NULL;
 	for (size_t i = 0; i < hits->count; i++) {
 		const struct hit *hit = &hits->list[i];
 		if (counts &&
 		    !st_str_eq(st_strn(counts->path, counts->dir_len), st_strn(hit->path, hit->dir_len)))
 			counts = NULL;
-		int code = judge(ws, hit, counts, list, err);
+		int code = judge(hits->setup, hit, counts, list, err);
 		if (code < 0)
 			return code;
 		if (code == 1)
@@ -135,9 +134,9 @@ static int judge_all(struct stet_workspace *ws, const struct hits *hits, struct 
 	return 0;
 }
 
-static int fill(struct stet_workspace *ws, struct stet_agents *list, struct stet_error *err) {
-	st_auto(hits) hits = {.setup = &ws->agents, .lock = PTHREAD_MUTEX_INITIALIZER, .notices = list};
-	unsigned flags = st_agents_ignore_flags(&ws->agents);
+static int fill(struct st_agents_setup *setup, struct stet_agents *list, struct stet_error *err) {
+	st_auto(hits) hits = {.setup = setup, .lock = PTHREAD_MUTEX_INITIALIZER, .notices = list};
+	unsigned flags = st_agents_ignore_flags(setup);
 	struct st_walk walk = {
 		.flags = (flags & ST_IGNORE_NO_BUILTIN ? ST_WALK_NO_BUILTIN : 0) |
 	             (flags & ST_IGNORE_NO_FILES ? ST_WALK_NO_FILES : 0) | ST_WALK_IGNORED_FILES,
@@ -145,20 +144,21 @@ static int fill(struct stet_workspace *ws, struct stet_agents *list, struct stet
 		.visit = on_entry,
 		.skipped = on_skipped,
 	};
-	int code = st_walk_run(&walk, ws->root.fd, err);
+	int code = st_walk_run(&walk, setup->root->fd, err);
 	if (code < 0)
 		return code;
 	if (hits.count > 0)
 		qsort(hits.list, hits.count, sizeof *hits.list, by_place);
-	return judge_all(ws, &hits, list, err);
+	return judge_all(&hits, list, err);
 }
 
-int stet_agents_index(struct stet_workspace *ws, struct stet_agents **out, struct stet_error *err) {
+int st_agents_index(struct st_agents_setup *setup, struct stet_agents **out,
+                    struct stet_error *err) {
 	*out = NULL;
 	struct stet_agents *list = st_agents_list_new();
 	if (!list)
 		return st_fail_nomem(err);
-	int code = fill(ws, list, err);
+	int code = fill(setup, list, err);
 	if (code < 0) {
 		stet_agents_free(list);
 		return code;

@@ -89,4 +89,8 @@ void st_agents_list_drop_left_out(struct stet_agents *list);
 void st_agents_list_render(const struct stet_agents *list, yyjson_mut_doc *doc,
                            yyjson_mut_val *files);
 
+/** All instruction files of a workspace, with why one would not be loaded; as stet_agents_index(). */
+[[nodiscard]] int st_agents_index(struct st_agents_setup *setup, struct stet_agents **out,
+                                  struct stet_error *err);
+
 #endif

@@ -1,8 +1,9 @@
 #include "core/agents_look.h"
 
 #include <limits.h>
+#include <strings.h>
+#include <unistd.h>
 
-#include "core/agents_trust.h"
 #include "fs/ignore_file.h"
 #include "fs/state.h"
 #include "text/lines.h"
@@ -11,10 +12,12 @@
 enum { HOPS_MAX = 5 };
 #define BUDGET ((size_t)32 << 10)
 
-int st_agents_setup_init(struct st_agents_setup *setup, struct stet_error *err) {
+int st_agents_setup_init(struct st_agents_setup *setup, const struct st_root *root,
+                         struct stet_error *err) {
 	static const char *const names[] = {"AGENTS.override.md", "AGENTS.md", "agents.md"};
 	st_agents_cache_init(&setup->cache);
 	setup->state_dir = ST_STATE_DIR;
+	setup->root = root;
 	setup->budget = BUDGET;
 	setup->deliver = setup->ignore_builtin = setup->ignore_files = true;
 	for (; setup->name_count < sizeof names / sizeof *names; setup->name_count++) {
@@ -57,6 +60,131 @@ void st_agents_beside(struct st_buf *out, const char *file, struct st_str relati
 	st_buf_add(out, relative);
 }
 
+/* ---- what may be sent ---- */
+
+static int refuse(struct st_buf *why, const char *reason) {
+	st_buf_clear(why);
+	st_buf_adds(why, reason);
+	return 0;
+}
+
+/* ---- code of others ---- */
+
+static bool is_vendored_name(struct st_str name) {
+	static const char *const names[] = {
+		"node_modules",   "bower_components",
+		"jspm_packages",  "vendor",
+		"third_party",    "third-party",
+		"site-packages",  "dist-packages",
+		"__pypackages__", ".venv",
+		"venv",           ".tox",
+		".nox",           ".eggs",
+		"Pods",           "Carthage",
+		".cargo",         ".gradle",
+		"elm-stuff",
+	};
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		if (st_str_eq(name, st_str(names[i])))
+			return true;
+	}
+	return false;
+}
+
+/* The directory on the way to a file that holds code of others; empty if there is none. */
+static struct st_str vendored(const char *path) {
+	for (const char *slash; (slash = strchr(path, '/')); path = slash + 1) {
+		struct st_str name = st_strn(path, (size_t)(slash - path));
+		if (is_vendored_name(name))
+			return name;
+	}
+	return st_str("");
+}
+
+/* ---- files that everybody can write ---- */
+
+static bool is_of_ours(const struct stat *st) {
+	return st->st_uid == geteuid() || st->st_uid == 0;
+}
+
+/* In a sticky directory others cannot replace our file, but they can put theirs there. */
+static bool can_be_replaced(const struct st_place *place) {
+	struct stat dir;
+	if (fstat(place->dirfd, &dir) < 0 || !(dir.st_mode & S_IWOTH))
+		return false;
+	return !(dir.st_mode & S_ISVTX) || !is_of_ours(&place->st);
+}
+
+/* ---- what an import may name ---- */
+
+/* Names under which other programs look for instructions. */
+static bool is_known_name(const char *name) {
+	static const char *const names[] = {
+		".rules", ".cursorrules", ".windsurfrules", ".clinerules", ".goosehints",
+	};
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool is_text_name(const char *name) {
+	static const char *const endings[] = {
+		".md",  ".mdc",  ".mdx",  ".markdown", ".mkd", ".rst",
+		".txt", ".text", ".adoc", ".asciidoc", ".org",
+	};
+	const char *dot = strrchr(name, '.');
+	for (size_t i = 0; dot && dot > name && i < sizeof endings / sizeof *endings; i++) {
+		if (strcasecmp(dot, endings[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Rules that cannot be read could ignore anything. */
+static int judge_import(const struct st_agents_setup *setup, const struct st_place *place,
+                        struct st_buf *why, struct stet_error *err) {
+	struct stet_error unread = {0};
+	bool is_text = is_text_name(place->name) || is_known_name(place->name);
+	if (!is_text && st_agents_rank(setup, st_str(place->name)) == setup->name_count)
+		return refuse(why, "is not Markdown or text by its name, which imports must be");
+	int ignored = st_ignore_path(setup->root->fd, st_str(place->path), false,
+	                             setup->ignore_builtin ? 0 : ST_IGNORE_NO_BUILTIN, &unread);
+	if (ignored == STET_E_NOMEM)
+		return st_fail_nomem(err);
+	if (ignored < 0)
+		return refuse(why, "may be ignored by git: the ignore rules cannot be read");
+	return ignored ? refuse(why, "is ignored by git") : 1;
+}
+
+/*
+ * A repository says what is sent to a model: by its AGENTS.md, by links, by
+ * imports. So nothing is sent that its user would not expect in a prompt: no file
+ * that others can write, none that came with code of others, and by import only
+ * Markdown and text that git does not ignore. A `.env` or a key is neither.
+ *
+ * 1 if a regular file may be sent, 0 with the end of a sentence that begins with its name, or STET_E_NOMEM.
+ */
+static int is_trusted(const struct st_agents_setup *setup, const struct st_place *place,
+                      bool imported, struct st_buf *why, struct stet_error *err) {
+	struct st_str others = setup->ignore_builtin ? vendored(place->path) : st_str("");
+	if (others.len > 0) {
+		st_buf_clear(why);
+		st_buf_addf(why, "belongs to code of others, in \"%.*s\"", (int)others.len, others.ptr);
+		return 0;
+	}
+	if (place->st.st_mode & S_IWOTH)
+		return refuse(why, "can be written by every user of this machine");
+	if (can_be_replaced(place))
+		return refuse(why, "is in a directory that every user of this machine can write");
+	/* A link at an instruction file's place counts as an import of what it leads to. */
+	if (imported || st_agents_rank(setup, st_str(place->name)) == setup->name_count)
+		return judge_import(setup, place, why, err);
+	return 1;
+}
+
+/* ---- one path ---- */
+
 static int skip(struct st_buf *why, const char *reason) {
 	st_buf_clear(why);
 	st_buf_adds(why, reason);
@@ -84,10 +212,9 @@ static int judge_failure(int code, struct st_buf *why) {
 }
 
 /* Resolve a path to a regular file and where it really is. */
-static int resolve(const struct st_agents_setup *setup, const struct st_root *root,
-                   struct st_str path, bool imported, struct st_place *place, struct st_buf *why,
-                   struct stet_error *err) {
-	int code = st_root_locate(root, path, place, err);
+static int resolve(const struct st_agents_setup *setup, struct st_str path, bool imported,
+                   struct st_place *place, struct st_buf *why, struct stet_error *err) {
+	int code = st_root_locate(setup->root, path, place, err);
 	if (code < 0)
 		return judge_failure(code, why);
 	if (!place->exists || S_ISDIR(place->st.st_mode))
@@ -96,17 +223,17 @@ static int resolve(const struct st_agents_setup *setup, const struct st_root *ro
 		return skip(why, "is not a regular file");
 	if (st_path_is_protected(place->path, setup->state_dir))
 		return skip(why, "leads to a file of git or of stet itself");
-	int trusted = st_agents_trusted(setup, root, place, imported, why, err);
+	int trusted = is_trusted(setup, place, imported, why, err);
 	if (trusted < 0)
 		return trusted;
 	return trusted ? ST_AGENTS_USABLE : ST_AGENTS_SKIPPED;
 }
 
-static int load(struct st_agents_setup *setup, const struct st_root *root, struct st_place *place,
+static int load(struct st_agents_setup *setup, struct st_place *place,
                 struct st_agents_found *found, struct st_buf *why, struct stet_error *err) {
 	st_agents_found_release(found);
-	int code =
-		st_agents_cache_load(&setup->cache, root, place->path, &place->st, &found->file, err);
+	int code = st_agents_cache_load(&setup->cache, setup->root, place->path, &place->st,
+	                                &found->file, err);
 	if (code < 0)
 		return judge_failure(code, why);
 	found->real = strdup(place->path);
@@ -131,8 +258,8 @@ static struct st_str sole_name(struct st_str text) {
 }
 
 /* A text that is only the name of another file stands for a link to it. 1 if it was followed. */
-static int follow(struct st_agents_setup *setup, const struct st_root *root,
-                  struct st_agents_found *found, struct st_buf *why, struct stet_error *err) {
+static int follow(struct st_agents_setup *setup, struct st_agents_found *found, struct st_buf *why,
+                  struct stet_error *err) {
 	struct st_str name = sole_name(st_agents_file_text(found->file));
 	if (name.len == 0)
 		return 0;
@@ -142,9 +269,9 @@ static int follow(struct st_agents_setup *setup, const struct st_root *root,
 	st_agents_beside(&path, found->real, name);
 	if (path.failed)
 		return st_fail_nomem(err);
-	int code = resolve(setup, root, st_buf_str(&path), true, &place, why, err);
+	int code = resolve(setup, st_buf_str(&path), true, &place, why, err);
 	if (code == ST_AGENTS_USABLE && strcmp(place.path, found->real) != 0)
-		code = load(setup, root, &place, &next, why, err);
+		code = load(setup, &place, &next, why, err);
 	if (code != ST_AGENTS_USABLE || !next.file)
 		return code < 0 ? code : 0;
 	struct st_agents_found old = *found;
@@ -153,17 +280,16 @@ static int follow(struct st_agents_setup *setup, const struct st_root *root,
 	return 1;
 }
 
-int st_agents_look(struct st_agents_setup *setup, const struct st_root *root, struct st_str path,
-                   bool imported, struct st_agents_found *found, struct st_buf *why,
-                   struct stet_error *err) {
+int st_agents_look(struct st_agents_setup *setup, struct st_str path, bool imported,
+                   struct st_agents_found *found, struct st_buf *why, struct stet_error *err) {
 	st_auto(st_place) place = ST_PLACE_INIT;
-	int code = resolve(setup, root, path, imported, &place, why, err);
+	int code = resolve(setup, path, imported, &place, why, err);
 	if (code == ST_AGENTS_USABLE)
-		code = load(setup, root, &place, found, why, err);
+		code = load(setup, &place, found, why, err);
 	if (code != ST_AGENTS_USABLE)
 		return code;
 	int followed = 1;
 	for (int i = 0; i < HOPS_MAX && followed == 1; i++)
-		followed = follow(setup, root, found, why, err);
+		followed = follow(setup, found, why, err);
 	return followed < 0 ? followed : ST_AGENTS_USABLE;
 }

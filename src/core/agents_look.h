@@ -17,6 +17,8 @@ enum { ST_AGENTS_NAMES_BUILTIN = 3, ST_AGENTS_NAMES_MAX = 16 };
 
 /** How a workspace loads instructions. */
 struct st_agents_setup {
+	/** Borrowed. */
+	const struct st_root *root;
 	struct st_agents_cache cache;
 	/** The name of the state directory, borrowed: nothing below it is an instruction. */
 	const char *state_dir;
@@ -35,7 +37,8 @@ struct st_agents_setup {
 };
 
 /** Returns 0 or STET_E_NOMEM; release it in either case. */
-[[nodiscard]] int st_agents_setup_init(struct st_agents_setup *setup, struct stet_error *err);
+[[nodiscard]] int st_agents_setup_init(struct st_agents_setup *setup, const struct st_root *root,
+                                       struct stet_error *err);
 void st_agents_setup_release(struct st_agents_setup *setup);
 
 /** Which of the names this is, in order of preference; name_count if it is none of them. */
@@ -67,15 +70,15 @@ enum st_agents_look {
  * Look at one path.
  *
  * @path   Below the root; links are followed.
- * @imported  Whether another file names it; see core/agents_trust.h.
+ * @imported  Whether another file names it: then it has to be Markdown or text that git does not ignore.
  * @found  Receives the text if it is usable; to be released.
  * @why    Receives the end of a sentence that begins with the file's name, if
  *         it is skipped or empty.
  * @return An st_agents_look, or STET_E_NOMEM, STET_E_LIMIT.
  */
-[[nodiscard]] int st_agents_look(struct st_agents_setup *setup, const struct st_root *root,
-                                 struct st_str path, bool imported, struct st_agents_found *found,
-                                 struct st_buf *why, struct stet_error *err);
+[[nodiscard]] int st_agents_look(struct st_agents_setup *setup, struct st_str path, bool imported,
+                                 struct st_agents_found *found, struct st_buf *why,
+                                 struct stet_error *err);
 
 /** Put a relative path into out as seen from the directory of a file below the root. */
 void st_agents_beside(struct st_buf *out, const char *file, struct st_str relative);

@@ -6,8 +6,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/cancel.h"
-#include "core/workspace.h"
 #include "fs/sys.h"
 
 /* How long a question may wait for the events of what happened before it. */
@@ -37,42 +37,56 @@ static void end_use(void *value) {
 	free(used);
 }
 
-void st_lookout_init(struct st_lookout *lookout, const struct st_guard *guard) {
-	*lookout = (struct st_lookout){.guard = guard, .watch = ST_WATCH_INIT, .epoll = -1, .wake = -1};
-	lookout->watch.flags = ST_WATCH_USED;
+void st_lookout_init(struct st_lookout *lookout, struct st_guard *guard) {
+	*lookout = (struct st_lookout){
+		.guard = guard,
+		.used.watch = ST_WATCH_INIT,
+		.named.watch = ST_WATCH_INIT,
+		.epoll = -1,
+		.wake = -1,
+	};
+	lookout->used.watch.flags = ST_WATCH_USED;
 	st_lru_init(&lookout->files, ST_LOOKOUT_MAX, ST_LOOKOUT_MAX, end_use);
 	pthread_mutex_init(&lookout->lock, NULL);
+	pthread_mutex_init(&lookout->met_lock, NULL);
 }
 
 static void stop(struct st_lookout *lookout) {
-	st_watch_stop(&lookout->watch);
+	st_watch_stop(&lookout->used.watch);
 	st_close_at(&lookout->epoll);
 	st_close_at(&lookout->wake);
 }
 
 void st_lookout_release(struct st_lookout *lookout) {
 	st_lru_release(&lookout->files);
+	st_watch_stop(&lookout->named.watch);
 	stop(lookout);
+	free(lookout->met);
+	pthread_mutex_destroy(&lookout->met_lock);
 	pthread_mutex_destroy(&lookout->lock);
 }
 
-static int join_descriptors(struct st_lookout *lookout, struct stet_error *err) {
+static int wake_on(struct st_lookout *lookout, int fd, struct stet_error *err) {
 	struct epoll_event event = {.events = EPOLLIN};
-	lookout->epoll = epoll_create1(EPOLL_CLOEXEC);
-	lookout->wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-	if (lookout->epoll < 0 || lookout->wake < 0 ||
-	    epoll_ctl(lookout->epoll, EPOLL_CTL_ADD, lookout->wake, &event) < 0 ||
-	    epoll_ctl(lookout->epoll, EPOLL_CTL_ADD, st_watch_fd(&lookout->watch), &event) < 0)
+	if (fd < 0 || epoll_ctl(lookout->epoll, EPOLL_CTL_ADD, fd, &event) < 0)
 		return st_fail_errno(err, errno, "The descriptors of a watcher cannot be made");
 	return 0;
+}
+
+static int join_descriptors(struct st_lookout *lookout, struct stet_error *err) {
+	lookout->epoll = epoll_create1(EPOLL_CLOEXEC);
+	lookout->wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	int code = wake_on(lookout, lookout->wake, err);
+	return code == 0 ? wake_on(lookout, st_watch_fd(&lookout->used.watch), err) : code;
 }
 
 /* With the lock. */
 static int start(struct st_lookout *lookout, struct stet_error *err) {
 	if (lookout->on)
 		return 0;
-	lookout->watch.state_dir = lookout->guard->state_dir;
-	int code = st_watch_start(&lookout->watch, lookout->guard->root, err);
+	struct st_watch *watch = &lookout->used.watch;
+	watch->state_dir = lookout->guard->state_dir;
+	int code = st_watch_start(watch, lookout->guard->root, err);
 	if (code == 0)
 		code = join_descriptors(lookout, err);
 	if (code < 0) {
@@ -82,7 +96,7 @@ static int start(struct st_lookout *lookout, struct stet_error *err) {
 	for (const struct st_lru_entry *entry = st_lru_next(&lookout->files, NULL); entry;
 	     entry = st_lru_next(&lookout->files, entry))
 		begin_use(st_lru_value(entry));
-	st_watch_clock(&lookout->watch, lookout->told);
+	st_watch_clock(watch, lookout->used.told);
 	lookout->on = true;
 	return 0;
 }
@@ -96,7 +110,7 @@ static void use(struct st_lookout *lookout, struct st_str path) {
 	struct used *used = malloc(sizeof *used + path.len + 1);
 	if (!used)
 		return;
-	used->watch = &lookout->watch;
+	used->watch = &lookout->used.watch;
 	used->watched = false;
 	memcpy(used->path, path.ptr, path.len);
 	used->path[path.len] = '\0';
@@ -105,10 +119,49 @@ static void use(struct st_lookout *lookout, struct st_str path) {
 	(void)st_lru_put(&lookout->files, path, used, 1);
 }
 
+/* Give the lock back, unless files were met meanwhile: then their paths come first. */
+static char **give_back(struct st_lookout *lookout, size_t *count) {
+	pthread_mutex_lock(&lookout->met_lock);
+	char **met = lookout->met;
+	*count = lookout->met_count;
+	lookout->met = NULL;
+	lookout->met_count = 0;
+	if (*count == 0)
+		pthread_mutex_unlock(&lookout->lock);
+	pthread_mutex_unlock(&lookout->met_lock);
+	return met;
+}
+
+static void unlock(struct st_lookout *lookout) {
+	size_t count;
+	for (char **met; (met = give_back(lookout, &count)); free(met)) {
+		for (size_t i = 0; i < count; i++) {
+			use(lookout, st_str(met[i]));
+			free(met[i]);
+		}
+	}
+}
+
+/* With met_lock. Without memory the file is found by looking. */
+static void leave(struct st_lookout *lookout, const char *path) {
+	if (lookout->met_count == ST_LOOKOUT_MAX ||
+	    !st_array_room(&lookout->met, lookout->met_count, sizeof(char *)))
+		return;
+	lookout->met[lookout->met_count] = strdup(path);
+	if (lookout->met[lookout->met_count])
+		lookout->met_count++;
+}
+
 void st_lookout_use(struct st_lookout *lookout, const char *path) {
-	pthread_mutex_lock(&lookout->lock);
-	use(lookout, st_str(path));
-	pthread_mutex_unlock(&lookout->lock);
+	pthread_mutex_lock(&lookout->met_lock);
+	bool locked = pthread_mutex_trylock(&lookout->lock) == 0;
+	if (!locked)
+		leave(lookout, path);
+	pthread_mutex_unlock(&lookout->met_lock);
+	if (locked) {
+		use(lookout, st_str(path));
+		unlock(lookout);
+	}
 }
 
 int st_lookout_use_all(struct st_lookout *lookout, const struct st_lru *files,
@@ -118,91 +171,128 @@ int st_lookout_use_all(struct st_lookout *lookout, const struct st_lru *files,
 	for (const struct st_lru_entry *entry = code < 0 ? NULL : st_lru_next(files, NULL); entry;
 	     entry = st_lru_next(files, entry))
 		use(lookout, st_lru_key(entry));
-	pthread_mutex_unlock(&lookout->lock);
+	unlock(lookout);
 	return code;
 }
 
-/* ---- the workspace's calls ---- */
-
-int stet_workspace_watch_fd(struct stet_workspace *ws, struct stet_error *err) {
-	struct st_lookout *lookout = &ws->lookout;
+int st_lookout_fd(struct st_lookout *lookout, struct stet_error *err) {
 	pthread_mutex_lock(&lookout->lock);
 	int code = start(lookout, err);
-	pthread_mutex_unlock(&lookout->lock);
+	unlock(lookout);
 	return code < 0 ? code : lookout->epoll;
 }
 
-int stet_workspace_watch(struct stet_workspace *ws, const char *path, char **below,
-                         struct stet_error *err) {
-	st_auto(st_place) place = ST_PLACE_INIT;
-	struct st_lookout *lookout = &ws->lookout;
-	*below = NULL;
-	const char *name;
-	int code = st_root_below(&ws->root, path, &place, &name, err);
-	if (code < 0)
-		return code;
-	char *copy = strdup(name);
-	if (!copy)
-		return st_fail_nomem(err);
+int st_lookout_watch(struct st_lookout *lookout, const char *path, struct stet_error *err) {
 	pthread_mutex_lock(&lookout->lock);
-	code = start(lookout, err);
+	int code = start(lookout, err);
 	if (code == 0)
-		code = st_watch_use(&lookout->watch, st_str(copy), err);
-	pthread_mutex_unlock(&lookout->lock);
-	if (code < 0)
-		free(copy);
-	else
-		*below = copy;
+		code = st_watch_use(&lookout->used.watch, st_str(path), err);
+	unlock(lookout);
 	return code;
 }
 
-void stet_workspace_unwatch(struct stet_workspace *ws, const char *below) {
-	struct st_lookout *lookout = &ws->lookout;
+void st_lookout_unwatch(struct st_lookout *lookout, const char *path) {
 	if (!lookout->on)
 		return;
 	pthread_mutex_lock(&lookout->lock);
-	st_watch_unuse(&lookout->watch, st_str(below));
-	pthread_mutex_unlock(&lookout->lock);
+	st_watch_unuse(&lookout->used.watch, st_str(path));
+	unlock(lookout);
 }
 
-/* With the lock: what the watch has to say, such as that it polls, goes with the next answer. */
-static void hand_on_notices(struct stet_workspace *ws) {
-	for (char *notice; (notice = st_watch_next_notice(&ws->lookout.watch));) {
-		st_guard_notice(&ws->guard, "%s", notice);
-		free(notice);
+/* ---- files of certain names ---- */
+
+static int start_named(struct st_lookout *lookout, struct stet_error *err) {
+	struct st_watch *watch = &lookout->named.watch;
+	watch->state_dir = lookout->guard->state_dir;
+	int code = st_watch_start(watch, lookout->guard->root, err);
+	if (code == 0)
+		code = wake_on(lookout, st_watch_fd(watch), err);
+	if (code < 0)
+		st_watch_stop(watch);
+	else
+		st_watch_clock(watch, lookout->named.told);
+	return code;
+}
+
+int st_lookout_watch_names(struct st_lookout *lookout,
+                           bool (*wanted)(void *data, struct st_str name), void *data,
+                           unsigned flags, struct stet_error *err) {
+	struct st_watch *watch = &lookout->named.watch;
+	pthread_mutex_lock(&lookout->lock);
+	int code = start(lookout, err);
+	if (code == 0 && lookout->named_users == 0) {
+		watch->flags = flags;
+		watch->wanted = wanted;
+		watch->data = data;
+		code = start_named(lookout, err);
 	}
+	if (code == 0)
+		lookout->named_users++;
+	unlock(lookout);
+	return code;
+}
+
+void st_lookout_unwatch_names(struct st_lookout *lookout) {
+	pthread_mutex_lock(&lookout->lock);
+	if (lookout->named_users > 0 && --lookout->named_users == 0)
+		st_watch_stop(&lookout->named.watch);
+	unlock(lookout);
+}
+
+/* ---- what changed ---- */
+
+/* With the lock: what a watch has to say, such as that it polls, goes with the next answer. */
+static void hand_on_notices(struct st_lookout *lookout, struct st_lookout_source *source) {
+	for (char *notice; (notice = st_watch_next_notice(&source->watch)); free(notice))
+		st_guard_notice(lookout->guard, "%s", notice);
 }
 
 /* With the lock: what was not told yet, which is told from now on. */
-static int take_changes(struct st_lookout *lookout, struct stet_changes **out,
-                        struct stet_error *err) {
-	uint64_t times;
-	while (read(lookout->wake, &times, sizeof times) < 0 && errno == EINTR)
-		continue;
-	int heard = st_watch_dispatch(&lookout->watch, err);
-	int code = st_changes_since(&lookout->watch, lookout->told, out, heard < 0 ? NULL : err);
+static int take_changes(struct st_lookout *lookout, struct st_lookout_source *source,
+                        struct stet_changes **out, struct stet_error *err) {
+	int heard = st_watch_dispatch(&source->watch, err);
+	int code = st_changes_since(&source->watch, source->told, out, heard < 0 ? NULL : err);
 	if (code == 0)
-		st_watch_clock(&lookout->watch, lookout->told);
+		st_watch_clock(&source->watch, source->told);
+	hand_on_notices(lookout, source);
 	return heard < 0 ? heard : code;
 }
 
-int stet_workspace_dispatch(struct stet_workspace *ws, int timeout_ms,
-                            stet_watch_callback *callback, void *data, struct stet_error *err) {
-	struct st_lookout *lookout = &ws->lookout;
-	struct stet_changes *changes = NULL;
-	int fd = stet_workspace_watch_fd(ws, err);
+/* With the lock. A watch that fails once the root is gone would make the descriptor readable for ever. */
+static void take_named(struct st_lookout *lookout, struct stet_changes **out) {
+	int fd = st_watch_fd(&lookout->named.watch);
+	if (fd >= 0 && take_changes(lookout, &lookout->named, out, NULL) < 0)
+		epoll_ctl(lookout->epoll, EPOLL_CTL_DEL, fd, NULL);
+}
+
+static void drain_wake(struct st_lookout *lookout) {
+	uint64_t times;
+	while (read(lookout->wake, &times, sizeof times) < 0 && errno == EINTR)
+		continue;
+}
+
+static void tell(struct stet_changes *changes, stet_watch_callback *callback, void *data) {
+	for (size_t n = changes && callback ? stet_changes_count(changes) : 0; n-- > 0;)
+		callback(data, stet_changes_path(changes, n), stet_changes_event(changes, n));
+	stet_changes_free(changes);
+}
+
+int st_lookout_dispatch(struct st_lookout *lookout, int timeout_ms,
+                        const struct st_lookout_report *report, struct stet_error *err) {
+	struct stet_changes *used = NULL, *named = NULL;
+	int fd = st_lookout_fd(lookout, err);
 	if (fd < 0)
 		return fd;
 	struct pollfd wait = {.fd = fd, .events = POLLIN};
 	if (timeout_ms != 0)
 		(void)poll(&wait, 1, timeout_ms);
 	pthread_mutex_lock(&lookout->lock);
-	int code = take_changes(lookout, &changes, err);
-	hand_on_notices(ws);
-	pthread_mutex_unlock(&lookout->lock);
-	for (size_t n = changes ? stet_changes_count(changes) : 0; n-- > 0;)
-		callback(data, stet_changes_path(changes, n), stet_changes_event(changes, n));
-	stet_changes_free(changes);
+	drain_wake(lookout);
+	int code = take_changes(lookout, &lookout->used, &used, err);
+	take_named(lookout, &named);
+	unlock(lookout);
+	tell(used, report->used, report->data);
+	tell(named, report->named, report->data);
 	return code;
 }
 
@@ -215,23 +305,23 @@ static void wake(struct st_lookout *lookout) {
 /* With the lock. */
 static int since(struct st_lookout *lookout, const char *clock, struct stet_changes **out,
                  struct stet_error *err) {
+	struct st_watch *watch = &lookout->used.watch;
 	int code = start(lookout, err);
 	if (code < 0)
 		return code;
-	uint64_t tick = lookout->watch.table.tick;
-	code = st_watch_sync(&lookout->watch, SYNC_MS, err);
-	if (lookout->watch.table.tick != tick)
+	uint64_t tick = watch->table.tick;
+	code = st_watch_sync(watch, SYNC_MS, err);
+	if (watch->table.tick != tick)
 		wake(lookout);
-	return code < 0 ? code : st_changes_since(&lookout->watch, clock, out, err);
+	return code < 0 ? code : st_changes_since(watch, clock, out, err);
 }
 
-int stet_workspace_since(struct stet_workspace *ws, const char *clock, struct stet_changes **out,
-                         struct stet_error *err) {
-	struct st_lookout *lookout = &ws->lookout;
+int st_lookout_since(struct st_lookout *lookout, const char *clock, struct stet_changes **out,
+                     struct stet_error *err) {
 	*out = NULL;
 	pthread_mutex_lock(&lookout->lock);
 	int code = since(lookout, clock, out, err);
-	hand_on_notices(ws);
-	pthread_mutex_unlock(&lookout->lock);
+	hand_on_notices(lookout, &lookout->used);
+	unlock(lookout);
 	return code;
 }

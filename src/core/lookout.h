@@ -1,11 +1,16 @@
 /**
- * The lookout of a workspace: one watcher for the files that its sessions have
- * in use, and for those that somebody wants to be told of. Its contract is in
+ * The watcher that all users of a workspace share: it tells of the files that
+ * sessions have in use, of those that a client asked for, and of files of
+ * certain names wherever they appear. The contract of the first two is in
  * stet/watch.h.
  *
  * Nothing is watched before somebody asks for changes; until then it only
- * remembers the files that are in use. These are bounded: the least recently
- * used one is no longer watched.
+ * remembers the files in use. These are bounded: the least recently used one
+ * is no longer watched.
+ *
+ * A question may wait two seconds for the events of what happened before it,
+ * with the lock held. A call that meets a new file does not wait for that: it
+ * leaves the file on a list, which the holder of the lock takes in.
  */
 #ifndef STET_CORE_LOOKOUT_H
 #define STET_CORE_LOOKOUT_H
@@ -19,27 +24,38 @@
 
 enum { ST_LOOKOUT_MAX = 20000 };
 
-struct st_lookout {
-	const struct st_guard *guard;
-	/** It was started; it never stops before the workspace does. */
-	_Atomic bool on;
-	/** Guards the rest. */
-	pthread_mutex_t lock;
+/** A watch, and up to where its changes were told. */
+struct st_lookout_source {
 	struct st_watch watch;
-	/** The files of sessions: path to what ends its use. */
-	struct st_lru files;
-	/** Readable with the watch, or when changes that were taken in elsewhere are to be told. */
-	int epoll;
-	int wake;
-	/** Up to where stet_workspace_dispatch() has told. */
 	char told[ST_CLOCK_SIZE];
 };
 
-/** @guard  Borrowed; it knows the root and the state directory. */
-void st_lookout_init(struct st_lookout *lookout, const struct st_guard *guard);
+struct st_lookout {
+	/** Knows the root and the state directory, and takes notices. */
+	struct st_guard *guard;
+	/** It was started; it never stops before the workspace does. */
+	_Atomic bool on;
+	/** Guards the watches and all below, but for `met`. */
+	pthread_mutex_t lock;
+	/** The files in use, and those of certain names, which is started for its users. */
+	struct st_lookout_source used, named;
+	size_t named_users;
+	/** The files of sessions: path to what ends its use. */
+	struct st_lru files;
+	/** Readable with the watches, or when changes that were taken in elsewhere are to be told. */
+	int epoll;
+	int wake;
+	/** Guards the paths of files that were met while the lock was held. Taken alone, or before the lock is tried. */
+	pthread_mutex_t met_lock;
+	char **met;
+	size_t met_count;
+};
+
+/** @guard  Borrowed. */
+void st_lookout_init(struct st_lookout *lookout, struct st_guard *guard);
 void st_lookout_release(struct st_lookout *lookout);
 
-/** A session has met a file, by its path below the root. */
+/** A session has met a file, by its path below the root. Does not wait. */
 void st_lookout_use(struct st_lookout *lookout, const char *path);
 
 /**
@@ -50,5 +66,43 @@ void st_lookout_use(struct st_lookout *lookout, const char *path);
  */
 [[nodiscard]] int st_lookout_use_all(struct st_lookout *lookout, const struct st_lru *files,
                                      struct stet_error *err);
+
+/** Start it if it is not. Returns the descriptor of stet_workspace_watch_fd(), or a code. */
+[[nodiscard]] int st_lookout_fd(struct st_lookout *lookout, struct stet_error *err);
+
+/** Watch one file, by its path below the root; counted. Returns 0 or the codes of st_watch_start(). */
+[[nodiscard]] int st_lookout_watch(struct st_lookout *lookout, const char *path,
+                                   struct stet_error *err);
+void st_lookout_unwatch(struct st_lookout *lookout, const char *path);
+
+/**
+ * Watch for files of certain names, ignored or not, in every directory that is
+ * not ignored; counted. That takes an inotify watch for each directory, so it is
+ * only done while somebody wants it. Files that are there already are not told.
+ *
+ * @wanted  Whether a name is one of them; any thread calls it. The first user's counts.
+ * @flags   ST_WATCH_NO_BUILTIN and ST_WATCH_NO_FILES.
+ * @return  0 or the codes of st_watch_start().
+ */
+[[nodiscard]] int st_lookout_watch_names(struct st_lookout *lookout,
+                                         bool (*wanted)(void *data, struct st_str name), void *data,
+                                         unsigned flags, struct stet_error *err);
+void st_lookout_unwatch_names(struct st_lookout *lookout);
+
+/** Whom st_lookout_dispatch() calls, without the lock. */
+struct st_lookout_report {
+	/** For changes of files in use, and of those with a wanted name; either may be NULL. */
+	stet_watch_callback *used, *named;
+	void *data;
+};
+
+/** As stet_workspace_dispatch(). */
+[[nodiscard]] int st_lookout_dispatch(struct st_lookout *lookout, int timeout_ms,
+                                      const struct st_lookout_report *report,
+                                      struct stet_error *err);
+
+/** As stet_workspace_since(). */
+[[nodiscard]] int st_lookout_since(struct st_lookout *lookout, const char *clock,
+                                   struct stet_changes **out, struct stet_error *err);
 
 #endif

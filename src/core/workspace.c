@@ -8,6 +8,7 @@
 #include "base/quote.h"
 #include "core/visit.h"
 #include "fs/displaced.h"
+#include "fs/ignore_file.h"
 #include "fs/shelf.h"
 #include "fs/state.h"
 #include "fs/sys.h"
@@ -48,7 +49,7 @@ int stet_workspace_open(const char *root, struct stet_workspace **out, struct st
 	ws->durable = true;
 	ws->use_snapshot = true;
 	ws->state = ST_STATE_TOOLS;
-	code = st_agents_setup_init(&ws->agents, err);
+	code = st_agents_setup_init(&ws->agents, &ws->root, err);
 	if (code < 0) {
 		stet_workspace_close(ws);
 		return code;
@@ -394,6 +395,61 @@ int st_workspace_load(struct stet_workspace *ws, struct st_str path, size_t max,
 	int code = st_file_load_known(&ws->root, path, max, NULL, place, file, err);
 	int allowed = place->path ? st_workspace_check_type(ws, place->path, err) : 0;
 	return allowed < 0 ? allowed : code;
+}
+
+/* ---- the watcher ---- */
+
+int stet_workspace_watch_fd(struct stet_workspace *ws, struct stet_error *err) {
+	return st_lookout_fd(&ws->lookout, err);
+}
+
+int stet_workspace_watch(struct stet_workspace *ws, const char *path, char **below,
+                         struct stet_error *err) {
+	st_auto(st_place) place = ST_PLACE_INIT;
+	const char *name;
+	*below = NULL;
+	int code = st_root_below(&ws->root, path, &place, &name, err);
+	if (code < 0)
+		return code;
+	char *copy = strdup(name);
+	code = copy ? st_lookout_watch(&ws->lookout, copy, err) : st_fail_nomem(err);
+	if (code < 0)
+		free(copy);
+	else
+		*below = copy;
+	return code;
+}
+
+void stet_workspace_unwatch(struct stet_workspace *ws, const char *below) {
+	st_lookout_unwatch(&ws->lookout, below);
+}
+
+int stet_workspace_dispatch(struct stet_workspace *ws, int timeout_ms,
+                            stet_watch_callback *callback, void *data, struct stet_error *err) {
+	const struct st_lookout_report report = {.used = callback, .data = data};
+	return st_lookout_dispatch(&ws->lookout, timeout_ms, &report, err);
+}
+
+int stet_workspace_since(struct stet_workspace *ws, const char *clock, struct stet_changes **out,
+                         struct stet_error *err) {
+	return st_lookout_since(&ws->lookout, clock, out, err);
+}
+
+static bool is_agents_name(void *data, struct st_str name) {
+	const struct st_agents_setup *setup = data;
+	return st_agents_rank(setup, name) < setup->name_count;
+}
+
+int st_workspace_watch_agents(struct stet_workspace *ws, struct stet_error *err) {
+	_Static_assert((int)ST_WATCH_NO_BUILTIN == (int)ST_IGNORE_NO_BUILTIN &&
+	                   (int)ST_WATCH_NO_FILES == (int)ST_IGNORE_NO_FILES,
+	               "the flags are handed on");
+	return st_lookout_watch_names(&ws->lookout, is_agents_name, &ws->agents,
+	                              st_agents_ignore_flags(&ws->agents), err);
+}
+
+void st_workspace_unwatch_agents(struct stet_workspace *ws) {
+	st_lookout_unwatch_names(&ws->lookout);
 }
 
 int st_check_text(const char *path, struct st_str bytes, struct stet_error *err) {

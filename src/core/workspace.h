@@ -110,6 +110,10 @@ void st_workspace_log(struct stet_workspace *ws, const char *session, struct st_
                                     struct st_place *place, struct st_file *file,
                                     struct stet_error *err);
 
+/** Have st_lookout_dispatch() tell of instruction files wherever one appears, changes or goes; counted. */
+[[nodiscard]] int st_workspace_watch_agents(struct stet_workspace *ws, struct stet_error *err);
+void st_workspace_unwatch_agents(struct stet_workspace *ws);
+
 /** Refuse binary files (STET_E_BINARY). */
 [[nodiscard]] int st_check_text(const char *path, struct st_str bytes, struct stet_error *err);
 

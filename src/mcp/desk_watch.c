@@ -1,7 +1,6 @@
 /* Subscriptions to files and to what is made of them, fed by the watchers of the workspaces. */
 #include <sys/epoll.h>
 
-#include "core/agents_watch.h"
 #include "mcp/desk_state.h"
 #include "mcp/state.h"
 #include "base/uri.h"
@@ -23,8 +22,8 @@ struct st_desk_watch {
 	bool any;
 	struct watched *files;
 	size_t count;
-	/* For instruction files in places where there are none: one for each workspace. */
-	struct st_agents_watch **agents;
+	/* The workspaces that tell of instruction files for it. */
+	struct stet_workspace **agents;
 	size_t agents_count;
 	/* One of them came, or went before it was known. */
 	bool news;
@@ -37,7 +36,7 @@ static void watch_clear(struct st_desk_watch *watch) {
 		stet_free(watch->files[i].below);
 	}
 	for (size_t i = 0; i < watch->agents_count; i++)
-		st_agents_watch_free(watch->agents[i]);
+		st_workspace_unwatch_agents(watch->agents[i]);
 	free(watch->agents);
 	free(watch->files);
 	watch->agents = NULL;
@@ -51,18 +50,14 @@ static void watch_free(struct st_desk_watch *watch) {
 	free(watch);
 }
 
-static int wake_on(struct st_desk_service *service, int fd, struct stet_error *err) {
-	struct epoll_event event = {.events = EPOLLIN};
-	if (epoll_ctl(service->epoll, EPOLL_CTL_ADD, fd, &event) < 0 && errno != EEXIST)
-		return st_fail_errno(err, errno, "Files cannot be watched");
-	return 0;
-}
-
 /* Have the workspace's watcher wake us, from the first time on. */
 static int listen_to(struct st_desk_service *service, struct stet_workspace *ws,
                      struct stet_error *err) {
+	struct epoll_event event = {.events = EPOLLIN};
 	int fd = stet_workspace_watch_fd(ws, err);
-	return fd < 0 ? fd : wake_on(service, fd, err);
+	if (fd >= 0 && epoll_ctl(service->epoll, EPOLL_CTL_ADD, fd, &event) < 0 && errno != EEXIST)
+		return st_fail_errno(err, errno, "Files cannot be watched");
+	return fd < 0 ? fd : 0;
 }
 
 static int add_file(struct st_desk_watch *watch, struct stet_workspace *ws, const char *path,
@@ -101,36 +96,24 @@ static bool has_file(const struct st_desk_watch *watch, const struct stet_worksp
 	return found;
 }
 
-/* With the lock: an instruction file, which is watched by itself from now on, as links need. */
-static void on_agents(void *data, struct stet_workspace *ws, const char *path,
-                      enum st_watch_event event) {
-	struct st_desk_watch *watch = data;
-	if (has_file(watch, ws, path))
-		return;
-	watch->news = true;
-	if (event == ST_WATCH_ADD)
-		(void)add_file(watch, ws, path, NULL);
-}
-
-static int watch_for_agents(struct st_desk_service *service, struct st_desk_watch *watch,
-                            struct stet_workspace *ws, struct stet_error *err) {
-	struct st_agents_watch **all =
-		reallocarray(watch->agents, watch->agents_count + 1, sizeof(struct st_agents_watch *));
+static int watch_for_agents(struct st_desk_watch *watch, struct stet_workspace *ws,
+                            struct stet_error *err) {
+	struct stet_workspace **all =
+		reallocarray(watch->agents, watch->agents_count + 1, sizeof(struct stet_workspace *));
 	if (!all)
 		return st_fail_nomem(err);
 	watch->agents = all;
-	int code = st_agents_watch_new(ws, on_agents, watch, &all[watch->agents_count], err);
-	if (code < 0)
-		return code;
-	int fd = st_watch_fd(&all[watch->agents_count++]->watch);
-	return wake_on(service, fd, err);
+	int code = st_workspace_watch_agents(ws, err);
+	if (code == 0)
+		all[watch->agents_count++] = ws;
+	return code;
 }
 
 /* Every instruction file that is there now, and those that come. */
 static int add_agents(struct st_desk_service *service, struct st_desk_watch *watch,
                       struct stet_workspace *ws, struct stet_error *err) {
 	struct stet_agents *agents = NULL;
-	int code = watch_for_agents(service, watch, ws, err);
+	int code = watch_for_agents(watch, ws, err);
 	if (code == 0)
 		code = stet_agents_index(ws, &agents, err);
 	for (size_t i = 0; code == 0 && i < stet_agents_count(agents); i++)
@@ -252,15 +235,26 @@ static void on_change(void *data, const char *path, const char *event) {
 	tell(service, &uris);
 }
 
-static void dispatch_agents(struct st_desk_service *service) {
+/* An instruction file. One that is new is watched by itself from now on, as links need. */
+static void on_agents(void *data, const char *path, const char *event) {
+	struct change *change = data;
+	struct st_desk_service *service = change->service;
+	pthread_mutex_lock(&service->lock);
+	for (struct st_desk_watch *watch = service->watches; watch; watch = watch->next) {
+		if (watch->agents_count == 0 || has_file(watch, change->ws, path))
+			continue;
+		watch->news = true;
+		if (strcmp(event, "add") == 0)
+			(void)add_file(watch, change->ws, path, NULL);
+	}
+	pthread_mutex_unlock(&service->lock);
+}
+
+/* Once, however many instruction files came. */
+static void tell_news(struct st_desk_service *service) {
 	st_auto(st_mcp_uris) uris = {0};
 	pthread_mutex_lock(&service->lock);
 	for (struct st_desk_watch *watch = service->watches; watch; watch = watch->next) {
-		for (size_t i = 0; i < watch->agents_count; i++) {
-			struct st_agents_watch *agents = watch->agents[i];
-			if (st_agents_watch_dispatch(agents, NULL) < 0)
-				epoll_ctl(service->epoll, EPOLL_CTL_DEL, st_watch_fd(&agents->watch), NULL);
-		}
 		if (watch->news)
 			watch->news = !st_mcp_uris_add(&uris, st_str(watch->uri));
 	}
@@ -272,9 +266,10 @@ void st_desk_service_dispatch(struct st_desk_service *service) {
 	struct stet_workspace *ws;
 	for (size_t i = 0; (ws = stet_desk_workspace(service->desk, i)); i++) {
 		struct change change = {.service = service, .ws = ws};
+		const struct st_lookout_report report = {on_change, on_agents, &change};
 		/* A workspace whose root is gone has nothing to tell any more. */
-		if (ws->lookout.on && stet_workspace_dispatch(ws, 0, on_change, &change, NULL) < 0)
+		if (ws->lookout.on && st_lookout_dispatch(&ws->lookout, 0, &report, NULL) < 0)
 			epoll_ctl(service->epoll, EPOLL_CTL_DEL, stet_workspace_watch_fd(ws, NULL), NULL);
 	}
-	dispatch_agents(service);
+	tell_news(service);
 }

@@ -47,7 +47,7 @@ static void unwatch(struct desk *desk, char *below) {
 }
 
 static size_t watches(const struct desk *desk) {
-	return desk->ws->lookout.watch.in.count;
+	return desk->ws->lookout.used.watch.in.count;
 }
 
 /* ---- subscriptions ---- */
@@ -57,7 +57,7 @@ static void costs_nothing_until_it_is_asked_for(void **state) {
 	dir_write(desk->dir, "a/b/c", "1");
 	assert_int_equal(desk_read(desk, "a/b/c"), 0);
 	assert_false(desk->ws->lookout.on);
-	assert_int_equal(desk->ws->lookout.watch.in.fd, -1);
+	assert_int_equal(desk->ws->lookout.used.watch.in.fd, -1);
 }
 
 static void tells_of_a_file_that_somebody_named(void **state) {
@@ -373,7 +373,59 @@ static void memory_may_run_out_at_any_moment(void **state) {
 	expect_count("stale", 1);
 }
 
+/* ---- instruction files ---- */
+
+/* Dispatch until this was told of files by their names, and nothing of files in use. */
+static void expect_named(struct desk *desk, const char *log) {
+	struct told named = {0};
+	const struct st_lookout_report report = {.named = note, .data = &named};
+	int64_t end = st_now_ms() + PATIENCE_MS;
+	while (strlen(named.log) < strlen(log)) {
+		assert_true(st_now_ms() < end);
+		assert_int_equal(st_lookout_dispatch(&desk->ws->lookout, 1000, &report, &desk->err), 0);
+	}
+	assert_string_equal(named.log, log);
+}
+
+static void instruction_files_are_told_wherever_they_are(void **state) {
+	struct desk *desk = *state;
+	dir_write(desk->dir, "AGENTS.md", "1");
+	assert_int_equal(st_workspace_watch_agents(desk->ws, &desk->err), 0);
+	assert_int_equal(st_workspace_watch_agents(desk->ws, &desk->err), 0);
+	dir_write(desk->dir, "a/b/other.md", "1");
+	dir_write(desk->dir, "a/b/AGENTS.md", "1");
+	expect_named(desk, "add a/b/AGENTS.md\n");
+	st_workspace_unwatch_agents(desk->ws);
+	dir_write(desk->dir, "AGENTS.md", "2");
+	expect_named(desk, "change AGENTS.md\n");
+	assert_int_equal(unlink(dir_at(desk->dir, "a/b/AGENTS.md")), 0);
+	expect_named(desk, "unlink a/b/AGENTS.md\n");
+	/* The last one who wanted to know has gone. */
+	st_workspace_unwatch_agents(desk->ws);
+	assert_int_equal(desk->ws->lookout.named.watch.in.fd, -1);
+	assert_int_equal(st_workspace_watch_agents(desk->ws, &desk->err), 0);
+	dir_write(desk->dir, "AGENTS.md", "3");
+	expect_named(desk, "change AGENTS.md\n");
+	st_workspace_unwatch_agents(desk->ws);
+}
+
 /* ---- threads ---- */
+
+/* A question waits with the lock held, up to two seconds. */
+static void to_read_a_new_file_waits_for_no_question(void **state) {
+	struct desk *desk = *state;
+	dir_write(desk->dir, "a", "1");
+	dir_write(desk->dir, "b", "1");
+	assert_true(stet_workspace_watch_fd(desk->ws, &desk->err) >= 0);
+	pthread_mutex_lock(&desk->ws->lookout.lock);
+	assert_int_equal(desk_read(desk, "a"), 0);
+	assert_int_equal(desk_read(desk, "b"), 0);
+	pthread_mutex_unlock(&desk->ws->lookout.lock);
+	/* The next to hold the lock takes them in. */
+	assert_true(stet_workspace_watch_fd(desk->ws, &desk->err) >= 0);
+	dir_write(desk->dir, "b", "22");
+	expect_told(desk, "change b\n");
+}
 
 enum { WORKERS = 4, ROUNDS = 30 };
 
@@ -467,6 +519,8 @@ int main(void) {
 		desk_claim(names_a_file_by_its_one_path),
 		desk_claim(counts_who_watches),
 		desk_claim(refuses_to_watch_what_is_outside),
+		desk_claim(instruction_files_are_told_wherever_they_are),
+		desk_claim(to_read_a_new_file_waits_for_no_question),
 		desk_claim(tells_of_what_sessions_have_read),
 		desk_claim(tells_of_what_was_read_before_it_began),
 		desk_claim(own_writes_are_told_too),
