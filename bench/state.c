@@ -6,10 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/repo_track.h"
-#include "core/session.h"
+#include "core/state.h"
 #include "core/snapshot.h"
-#include "core/visit.h"
 #include "lib/bench.h"
 #include "stet/state.h"
 
@@ -74,7 +72,8 @@ static void look(void *context) {
 	const struct place *place = context;
 	st_auto(st_repo_view) view = {0};
 	st_auto(st_buf) text = ST_BUF_INIT;
-	bench_check(st_repo_look(place->ws, place->session, 0, &view, NULL) == 0, "look");
+	bench_check(st_repo_look(&st_state_of(place->ws)->repo, place->session, 0, &view, NULL) == 0,
+	            "look");
 	bench_check(st_snapshot_format(&view.state, 0, &text, NULL) == 0, "format");
 	bench_check(view.state.file_count == DIRS * FILES, "all files");
 }

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
-#include "core/session.h"
+#include "core/state.h"
 #include "fs/sys.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
@@ -85,7 +85,7 @@ static void load(struct st_str text, struct st_buf *out) {
 	write_state(text);
 	must(stet_workspace_open(root, &ws, NULL) == 0);
 	struct st_repo_view view = {0};
-	must(st_repo_look(ws, NULL, ST_REPO_STORED, &view, NULL) == 0);
+	must(st_repo_look(&st_state_of(ws)->repo, NULL, ST_REPO_STORED, &view, NULL) == 0);
 	must(view.why[0] == '\0');
 	check_view(ws, &view);
 	must(st_repo_json_add(&view, out, NULL) == 0);

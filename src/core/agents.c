@@ -1,7 +1,5 @@
 #include "core/agents.h"
 
-#include "core/visit.h"
-
 static int fill(struct stet_session *session, const char *path, unsigned flags, size_t max,
                 const struct st_hash *shown, struct stet_agents *list, struct stet_error *err) {
 	st_auto(st_agents_chain) chain = {0};

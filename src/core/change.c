@@ -4,10 +4,10 @@
 
 #include "base/cancel.h"
 #include "base/plural.h"
-#include "core/visit.h"
 #include "fs/nearby.h"
 #include "fs/remove.h"
 #include "text/diff.h"
+#include "text/edits.h"
 #include "text/find.h"
 #include "text/merge.h"
 
@@ -866,4 +866,68 @@ int st_change_apply(struct stet_session *session, const struct st_change *change
 	if (code == 0 && err)
 		*err = (struct stet_error){0};
 	return code;
+}
+
+/* ---- write and edit ---- */
+
+/* Run a change; the answer reaches the caller on success and on a refusal. */
+static int apply(struct stet_session *session, struct st_change *change, const char *expected_hash,
+                 struct stet_answer **out, struct stet_error *err) {
+	[[maybe_unused]] st_auto(st_visit) visit = st_visit_begin(session, false);
+	if (out)
+		*out = NULL;
+	if (expected_hash)
+		change->expected_hash = st_str(expected_hash);
+	change->unshown = !out;
+	change->hash_proves = true;
+	struct stet_answer *answer = st_answer_new("success");
+	if (!answer)
+		return st_fail_nomem(err);
+	int code = st_change_apply(session, change, answer, err);
+	if (!out || (code < 0 && code != STET_E_CONFLICT)) {
+		stet_answer_free(answer);
+		return code;
+	}
+	/* Only now: the notices go with the answer, so somebody has to get it. */
+	st_answer_take_notices(answer, &session->ws->guard);
+	*out = answer;
+	return code;
+}
+
+static int make_whole(void *context, struct st_str old, struct st_buf *new,
+                      struct stet_error *err) {
+	(void)old;
+	st_buf_add(new, *(const struct st_str *)context);
+	return new->failed ? st_fail_nomem(err) : 0;
+}
+
+int stet_session_write(struct stet_session *session, const char *path, const char *content,
+                       size_t len, const char *expected_hash, struct stet_answer **out,
+                       struct stet_error *err) {
+	struct st_str bytes = st_strn(content ? content : "", content ? len : 0);
+	struct st_change change = {
+		.path = path, .kind = ST_CHANGE_WHOLE, .make = make_whole, .context = &bytes};
+	return apply(session, &change, expected_hash, out, err);
+}
+
+static int make_edit(void *context, struct st_str old, struct st_buf *new, struct stet_error *err) {
+	struct st_edited result;
+	return st_edits_apply(old, context, 1, 0, &result, new, NULL, err);
+}
+
+int stet_session_edit(struct stet_session *session, const char *path, const char *old_text,
+                      size_t old_len, const char *new_text, size_t new_len,
+                      const char *expected_hash, struct stet_answer **out, struct stet_error *err) {
+	struct st_edit edit = {
+		.old_text = st_strn(old_text ? old_text : "", old_text ? old_len : 0),
+		.new_text = st_strn(new_text ? new_text : "", new_text ? new_len : 0),
+	};
+	struct st_change change = {
+		.path = path,
+		.kind = ST_CHANGE_ANCHORED,
+		.anchor = edit.old_text,
+		.make = make_edit,
+		.context = &edit,
+	};
+	return apply(session, &change, expected_hash, out, err);
 }

@@ -2,9 +2,8 @@
 #include "stet/context.h"
 
 #include "core/compact.h"
-#include "core/repo_track.h"
 #include "core/snapshot.h"
-#include "core/visit.h"
+#include "core/state.h"
 #include "stet/state.h"
 #include "text/tokens.h"
 
@@ -62,9 +61,9 @@ int stet_context_take(struct stet_context *context, struct stet_session *session
 	struct st_buf *snapshot = &context->texts[STET_CONTEXT_SNAPSHOT];
 	st_auto(st_repo_view) view = {0};
 	st_buf_clear(snapshot);
-	int code = st_visit_settle_or_say(session, err);
+	int code = st_state_save_or_say(session, err);
 	if (code == 0)
-		code = st_repo_look(session->ws, session, 0, &view, err);
+		code = st_repo_look(&st_state_of(session->ws)->repo, session, 0, &view, err);
 	if (code == 0)
 		code = st_snapshot_format(&view.state, 0, snapshot, err);
 	if (code < 0)

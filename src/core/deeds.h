@@ -1,7 +1,6 @@
 /**
- * File events: what a call did to files, in order. A session collects them, and
- * when the call ends they become part of the state of the work (core/repo_track)
- * and of the log.
+ * A file event: what a call did to a file. A session collects them, and when the
+ * call ends they become part of the state of the work and of the log.
  */
 #ifndef STET_CORE_DEEDS_H
 #define STET_CORE_DEEDS_H
@@ -52,25 +51,5 @@ static inline bool st_file_event_is_dir(const struct st_file_event *event) {
 static inline bool st_file_event_is_logged(const struct st_file_event *event) {
 	return st_file_event_is_write(event) && !event->foreign;
 }
-
-/** Zeroed, it is empty. */
-struct st_deeds {
-	struct st_file_event *items;
-	size_t count;
-	/** How many of them are not reads. */
-	size_t writes;
-};
-
-void st_deeds_clear(struct st_deeds *deeds);
-void st_deeds_release(struct st_deeds *deeds);
-
-/**
- * Add an event, its paths copied. Of a file that is read again and again only
- * the last time counts. Only so many are held; the oldest go.
- *
- * @return 0 or STET_E_NOMEM.
- */
-[[nodiscard]] int st_deeds_add(struct st_deeds *deeds, const struct st_file_event *event,
-                               struct stet_error *err);
 
 #endif

@@ -10,8 +10,7 @@
 #include "base/json.h"
 #include "base/quote.h"
 #include "base/utf8.h"
-#include "core/session.h"
-#include "core/visit.h"
+#include "core/state.h"
 #include "stet/state.h"
 
 /* MENTION_WORK: what it costs to look whether a path was mentioned before, for each that was. */
@@ -351,11 +350,12 @@ static int take_all(struct record *record, yyjson_val *root, struct stet_error *
 	for (size_t i = 0; i < record->count && code == 0 && !taken; i++)
 		code = take(record, &record->mentions[i], err);
 	if (code == 0)
-		code = st_visit_settle(record->session, err);
+		code = st_state_save(record->session, err);
 	/* Whoever ran a command may have changed anything, and what was there before was looked at long ago. */
 	st_auto(st_repo_view) view = {0};
 	if (code == 0 && (record->effect == RUNS || record->count == 0))
-		code = st_repo_look(record->session->ws, record->session, 0, &view, err);
+		code =
+			st_repo_look(&st_state_of(record->session->ws)->repo, record->session, 0, &view, err);
 	return code;
 }
 

@@ -241,7 +241,8 @@ static int import_text(struct import *import, struct st_str text, struct stet_er
 }
 
 int st_repo_json_import(struct st_store *store, void *data, struct stet_error *err) {
-	struct import import = {.ws = data, .store = store};
+	const struct st_repo *repo = data;
+	struct import import = {.ws = repo->ws, .store = store};
 	st_autofd dirfd = st_state_open(&import.ws->root, import.ws->guard.state_dir, err);
 	if (dirfd < 0)
 		return dirfd;

@@ -8,13 +8,9 @@
 #include "base/json.h"
 #include "base/utf8.h"
 #include "core/file_type.h"
-#include "core/session.h"
 #include "fs/shelf.h"
 #include "fs/state.h"
 #include "fs/sys.h"
-
-/* The file is written this long after a change, with all others that came meanwhile. */
-enum { DELAY_MS = 1000 };
 
 /* How long to wait for another process that writes the file. */
 enum { WAIT_MS = 5000 };
@@ -137,7 +133,8 @@ static int replace(int dirfd, int fd, struct st_str text, struct stet_error *err
 	return 0;
 }
 
-static int write_file(struct stet_workspace *ws, struct stet_error *err) {
+static int write_file(struct st_repo *repo, struct stet_error *err) {
+	const struct stet_workspace *ws = repo->ws;
 	st_autofd dirfd = st_state_open(&ws->root, ws->guard.state_dir, err);
 	if (dirfd < 0)
 		return dirfd;
@@ -146,7 +143,7 @@ static int write_file(struct stet_workspace *ws, struct stet_error *err) {
 		return fd;
 	st_auto(st_repo_view) view = {0};
 	st_auto(st_buf) text = ST_BUF_INIT;
-	int code = st_repo_look(ws, NULL, ST_REPO_STORED, &view, err);
+	int code = st_repo_look(repo, NULL, ST_REPO_STORED, &view, err);
 	if (code == 0 && view.why[0])
 		return 0;
 	if (code == 0)
@@ -160,7 +157,7 @@ static int write_file(struct stet_workspace *ws, struct stet_error *err) {
 int st_repo_export_flush(struct st_repo_export *export, struct stet_error *err) {
 	if (!atomic_exchange(&export->dirty, false))
 		return 0;
-	int code = write_file(export->ws, err);
+	int code = write_file(export->repo, err);
 	if (code < 0)
 		export->dirty = true;
 	return code;
@@ -170,7 +167,7 @@ int st_repo_export_flush(struct st_repo_export *export, struct stet_error *err) 
 
 static void run_export(void *data) {
 	struct st_repo_export *export = data;
-	struct stet_workspace *ws = export->ws;
+	struct stet_workspace *ws = export->repo->ws;
 	struct stet_error err = {0};
 	bool failed = st_repo_export_flush(export, &err) < 0;
 	if (failed && !export->failed)
@@ -183,24 +180,19 @@ static void run_export(void *data) {
 	if (wrapped == WRAPPED_AT_ONCE)
 		st_background_schedule(&ws->background, &export->task, 0);
 	else if (failed)
-		st_background_schedule(&ws->background, &export->task, DELAY_MS);
+		st_background_schedule(&ws->background, &export->task, ST_REPO_EXPORT_MS);
 }
 
-void st_repo_export_init(struct st_repo_export *export, struct stet_workspace *ws) {
-	*export = (struct st_repo_export){.ws = ws, .task = {.run = run_export, .data = export}};
-}
-
-void st_repo_export_mark(struct st_repo_export *export) {
-	export->used = export->dirty = true;
-	st_background_schedule(&export->ws->background, &export->task, DELAY_MS);
+void st_repo_export_init(struct st_repo_export *export, struct st_repo *repo) {
+	*export = (struct st_repo_export){.repo = repo, .task = {.run = run_export, .data = export}};
 }
 
 void st_repo_export_release(struct st_repo_export *export) {
 	/* A forked child leaves that to its parent. */
-	if (!export->used || st_worker_is_elsewhere(&export->ws->background.worker))
+	if (!export->used || st_worker_is_elsewhere(&export->repo->ws->background.worker))
 		return;
 	/* Nobody is left to be told of a failure, and the store has it all. */
 	(void)st_repo_export_flush(export, NULL);
-	for (int i = 0; i < WRAPPED_AT_ONCE && st_shelf_wrap(&export->ws->guard); i++)
+	for (int i = 0; i < WRAPPED_AT_ONCE && st_shelf_wrap(&export->repo->ws->guard); i++)
 		continue;
 }

@@ -19,8 +19,11 @@
 /** The version of its format that this code writes. */
 enum { ST_REPO_JSON_VERSION = 1 };
 
+/** The file is written this long after a change, with all others that came meanwhile. */
+enum { ST_REPO_EXPORT_MS = 1000 };
+
 struct st_repo_export {
-	struct stet_workspace *ws;
+	struct st_repo *repo;
 	/** Something changed since the file was written; and ever. */
 	_Atomic bool dirty, used;
 	struct st_background_task task;
@@ -28,13 +31,16 @@ struct st_repo_export {
 	bool failed;
 };
 
-void st_repo_export_init(struct st_repo_export *export, struct stet_workspace *ws);
+void st_repo_export_init(struct st_repo_export *export, struct st_repo *repo);
 
 /** Write the file if something changed. The background worker has ended before. */
 void st_repo_export_release(struct st_repo_export *export);
 
 /** Something changed: the file is written within about a second. */
-void st_repo_export_mark(struct st_repo_export *export);
+static inline void st_repo_export_mark(struct st_repo_export *export) {
+	export->used = export->dirty = true;
+	st_background_schedule(&export->repo->ws->background, &export->task, ST_REPO_EXPORT_MS);
+}
 
 /** Write the file now, if something changed. Returns 0, or why it cannot be written. */
 [[nodiscard]] int st_repo_export_flush(struct st_repo_export *export, struct stet_error *err);
@@ -43,7 +49,7 @@ void st_repo_export_mark(struct st_repo_export *export);
 [[nodiscard]] int st_repo_json_add(const struct st_repo_view *view, struct st_buf *out,
                                    struct stet_error *err);
 
-/** For st_store.import, with the workspace as data: fill a new store from the file, if there is one. */
+/** For st_store.import, with a struct st_repo as data: fill a new store from the file, if there is one. */
 int st_repo_json_import(struct st_store *store, void *data, struct stet_error *err);
 
 #endif

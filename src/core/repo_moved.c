@@ -1,7 +1,6 @@
 /* Files that vanished from where they were known: are they in the tree under other names? */
 #include "base/clock.h"
 #include "core/repo_track.h"
-#include "core/session.h"
 #include "fs/sys.h"
 #include "fs/walk.h"
 
@@ -16,7 +15,7 @@ struct found {
 };
 
 struct search {
-	struct stet_workspace *ws;
+	struct st_repo *repo;
 	/* By the number of their inode. */
 	const struct st_tracked *lost;
 	size_t lost_count;
@@ -52,7 +51,7 @@ static int add_found(struct search *search, const struct st_tracked *old, struct
 
 static int visit(void *data, const struct st_walk_entry *entry, struct stet_error *err) {
 	struct search *search = data;
-	struct stet_workspace *ws = search->ws;
+	struct stet_workspace *ws = search->repo->ws;
 	struct stat st;
 	if (entry->type != ST_WALK_FILE)
 		return st_str_eq(entry->path, st_str(ws->guard.state_dir)) ? ST_WALK_SKIP : 0;
@@ -76,26 +75,26 @@ static int visit(void *data, const struct st_walk_entry *entry, struct stet_erro
 
 static int store_found(struct st_store *store, void *data, struct stet_error *err) {
 	const struct search *search = data;
-	struct st_repo *repo = &search->ws->repo;
+	struct st_repo *repo = search->repo;
 	int code = 0;
 	for (size_t i = 0; i < search->count && code >= 0; i++) {
 		const struct found *found = &search->found[i];
-		code = st_repo_note_moved(repo, store, found->old, found->path, &found->version.stamp, err);
+		code = st_repo_note_moved(repo, found->old, found->path, &found->version.stamp, err);
 	}
 	if (code >= 0)
 		code = st_store_set(store, "updated_at", st_wall_ns(), err);
 	return code;
 }
 
-int st_repo_find_moved(struct stet_workspace *ws, struct st_tracked *lost, size_t count,
+int st_repo_find_moved(struct st_repo *repo, struct st_tracked *lost, size_t count,
                        struct stet_error *err) {
-	struct search search = {.ws = ws, .lost = lost, .lost_count = count};
+	struct search search = {.repo = repo, .lost = lost, .lost_count = count};
 	struct st_walk walk = {.threads = 1, .data = &search, .visit = visit};
 	qsort(lost, count, sizeof *lost, by_inode);
-	int code = st_walk_run(&walk, ws->root.fd, err);
+	int code = st_walk_run(&walk, repo->ws->root.fd, err);
 	/* However the search ended, what was found counts. */
 	bool stored = code != STET_E_NOMEM && search.count > 0 &&
-	              st_store_do(&ws->store, ST_STORE_WRITE, store_found, &search, NULL) == 0;
+	              st_store_do(repo->store, ST_STORE_WRITE, store_found, &search, NULL) == 0;
 	for (size_t i = 0; i < search.count; i++)
 		free(search.found[i].path);
 	free(search.found);

@@ -3,15 +3,20 @@
 #include "base/plural.h"
 #include "base/quote.h"
 #include "core/repo_track.h"
-#include "core/session.h"
 #include "fs/walk.h"
 
 /* Files per transaction, so that others can write in between. */
 enum { BATCH = 500 };
 
+struct found {
+	char *path;
+	struct st_version version;
+};
+
 struct scan {
-	struct stet_workspace *ws;
-	struct st_deeds found;
+	struct st_repo *repo;
+	struct found found[BATCH];
+	size_t count;
 	/* What is not in the first scan of a story came since. */
 	bool again;
 	size_t skipped;
@@ -26,8 +31,9 @@ static int store_found(struct st_store *store, void *data, struct stet_error *er
 		code = st_store_get(store, "scanned", &scanned, err);
 	scan->again = code == 0 && scanned == epoch + 1;
 	bool moved = false;
-	for (size_t i = 0; i < scan->found.count && code >= 0; i++) {
-		code = st_repo_note_found(&scan->ws->repo, store, &scan->found.items[i], scan->again, err);
+	for (size_t i = 0; i < scan->count && code >= 0; i++) {
+		const struct found *found = &scan->found[i];
+		code = st_repo_note_found(scan->repo, found->path, &found->version, scan->again, err);
 		moved |= code == 1;
 	}
 	if (code >= 0 && moved)
@@ -35,9 +41,14 @@ static int store_found(struct st_store *store, void *data, struct stet_error *er
 	return code < 0 ? code : 0;
 }
 
+static void clear_found(struct scan *scan) {
+	while (scan->count > 0)
+		free(scan->found[--scan->count].path);
+}
+
 static int flush(struct scan *scan, struct stet_error *err) {
-	int code = st_store_do(&scan->ws->store, ST_STORE_WRITE, store_found, scan, err);
-	st_deeds_clear(&scan->found);
+	int code = st_store_do(scan->repo->store, ST_STORE_WRITE, store_found, scan, err);
+	clear_found(scan);
 	return code;
 }
 
@@ -55,23 +66,22 @@ static void skip(struct scan *scan, struct st_str path) {
 
 static int visit(void *data, const struct st_walk_entry *entry, struct stet_error *err) {
 	struct scan *scan = data;
+	const struct stet_workspace *ws = scan->repo->ws;
 	if (entry->type != ST_WALK_FILE)
-		return st_str_eq(entry->path, st_str(scan->ws->guard.state_dir)) ? ST_WALK_SKIP : 0;
+		return st_str_eq(entry->path, st_str(ws->guard.state_dir)) ? ST_WALK_SKIP : 0;
 	st_auto(st_place) place = ST_PLACE_INIT;
 	st_auto(st_file) file = ST_FILE_INIT;
 	struct stet_error why = {0};
-	int code = st_file_load_known(&scan->ws->root, entry->path, scan->ws->max_file, NULL, &place,
-	                              &file, &why);
+	int code = st_file_load_known(&ws->root, entry->path, ws->max_file, NULL, &place, &file, &why);
 	if (code == STET_E_NOMEM || code == STET_E_CANCELLED)
 		return st_fail(err, code, "%s", why.message);
 	if (code < 0) {
 		skip(scan, entry->path);
 		return 0;
 	}
-	const struct st_file_event event = {
-		.path = place.path, .after = st_file_version(&file), .at = st_wall_ns()};
-	code = st_deeds_add(&scan->found, &event, err);
-	return code == 0 && scan->found.count >= BATCH ? flush(scan, err) : code;
+	scan->found[scan->count++] = (struct found){place.path, st_file_version(&file)};
+	place.path = NULL;
+	return scan->count == BATCH ? flush(scan, err) : 0;
 }
 
 static void not_entered(void *data, struct st_str path, const struct stet_error *why) {
@@ -79,21 +89,21 @@ static void not_entered(void *data, struct st_str path, const struct stet_error 
 	skip(data, path);
 }
 
-int st_repo_scan(struct stet_workspace *ws, struct stet_error *err) {
-	struct scan scan = {.ws = ws};
+int st_repo_scan(struct st_repo *repo, struct stet_error *err) {
+	struct scan scan = {.repo = repo};
 	struct st_walk walk = {.threads = 1, .data = &scan, .visit = visit, .skipped = not_entered};
-	int code = st_walk_run(&walk, ws->root.fd, err);
+	int code = st_walk_run(&walk, repo->ws->root.fd, err);
 	if (code == 0)
 		code = flush(&scan, err);
 	if (code == 0)
-		code = st_store_do(&ws->store, ST_STORE_WRITE, finish, NULL, err);
+		code = st_store_do(repo->store, ST_STORE_WRITE, finish, NULL, err);
 	if (code == 0 && scan.skipped > 0)
-		st_guard_notice(&ws->guard,
+		st_guard_notice(&repo->ws->guard,
 		                "The scan left out %zu %s that cannot be read, or too large; the first is "
 		                "%s.",
 		                scan.skipped, st_plural(scan.skipped, "entry", "entries"),
 		                st_buf_cstr(&scan.first_skipped));
-	st_deeds_release(&scan.found);
+	clear_found(&scan);
 	st_buf_release(&scan.first_skipped);
 	return code;
 }

@@ -2,13 +2,12 @@
 
 #include "base/cancel.h"
 #include "base/clock.h"
-#include "core/session.h"
 #include "fs/sys.h"
 
 /* ---- the copy in memory ---- */
 
-void st_repo_init(struct st_repo *repo) {
-	*repo = (struct st_repo){.opened = -1};
+void st_repo_init(struct st_repo *repo, struct stet_workspace *ws, struct st_store *store) {
+	*repo = (struct st_repo){.ws = ws, .store = store, .opened = -1};
 	st_lru_init(&repo->files, ST_REPO_FILES_MAX, ST_REPO_FILES_MAX, free);
 }
 
@@ -56,7 +55,8 @@ static int follow_one(void *data, const struct st_tracked *file, struct stet_err
 }
 
 /* Take over what was stored since, by whomever. */
-static int follow(struct st_repo *repo, struct st_store *store, struct stet_error *err) {
+static int follow(struct st_repo *repo, struct stet_error *err) {
+	struct st_store *store = repo->store;
 	int64_t epoch;
 	if (repo->opened == store->opened && repo->news == store->news)
 		return 0;
@@ -108,11 +108,10 @@ static int sort(struct st_repo *repo, struct stet_error *err) {
 
 /* ---- what a call did ---- */
 
-static int store_file(struct st_repo *repo, struct st_store *store, struct st_tracked *file,
-                      struct stet_error *err) {
-	int code = st_store_next(store, &file->changed, err);
+static int store_file(struct st_repo *repo, struct st_tracked *file, struct stet_error *err) {
+	int code = st_store_next(repo->store, &file->changed, err);
 	if (code == 0)
-		code = st_store_put_file(store, file, file->changed, err);
+		code = st_store_put_file(repo->store, file, file->changed, err);
 	if (code == 0)
 		code = put(repo, file, err);
 	if (code == 0)
@@ -121,12 +120,12 @@ static int store_file(struct st_repo *repo, struct st_store *store, struct st_tr
 }
 
 /* Room for one more, or false, said once. */
-static bool has_room(struct st_repo *repo, struct st_store *store) {
+static bool has_room(struct st_repo *repo) {
 	if (repo->files.count < ST_REPO_FILES_MAX)
 		return true;
 	if (!repo->full)
 		st_guard_notice(
-			store->guard,
+			repo->store->guard,
 			"%d files are tracked, which is the limit: others are not part of the state "
 			"of the work.",
 			ST_REPO_FILES_MAX);
@@ -140,11 +139,11 @@ static bool is_same(const struct st_tracked *a, const struct st_tracked *b) {
 	       (!a->version.exists || (st_stamp_eq(left, right) && left->racy == right->racy));
 }
 
-int st_repo_note_moved(struct st_repo *repo, struct st_store *store, const struct st_tracked *old,
-                       const char *path, const struct st_stamp *stamp, struct stet_error *err) {
-	int code = follow(repo, store, err);
+int st_repo_note_moved(struct st_repo *repo, const struct st_tracked *old, const char *path,
+                       const struct st_stamp *stamp, struct stet_error *err) {
+	int code = follow(repo, err);
 	const struct st_tracked *known = code == 0 ? find(repo, path) : NULL;
-	if (code < 0 || (known && known->version.exists) || (!known && !has_room(repo, store)))
+	if (code < 0 || (known && known->version.exists) || (!known && !has_room(repo)))
 		return code;
 	struct st_tracked file = {.path = path};
 	if (known)
@@ -152,7 +151,7 @@ int st_repo_note_moved(struct st_repo *repo, struct st_store *store, const struc
 	file.version = old->version;
 	file.version.stamp = *stamp;
 	file.external = old->external;
-	code = store_file(repo, store, &file, err);
+	code = store_file(repo, &file, err);
 	return code < 0 ? code : 1;
 }
 
@@ -161,26 +160,25 @@ static bool is_below(const char *path, const char *dir, size_t len) {
 }
 
 /* One file below the directory of an event. */
-static int move_below(struct st_repo *repo, struct st_store *store, const struct st_tracked *known,
+static int move_below(struct st_repo *repo, const struct st_tracked *known,
                       const struct st_file_event *event, struct stet_error *err) {
 	st_auto(st_buf) path = ST_BUF_INIT;
 	struct st_tracked gone = *known;
 	int code = 0;
 	if (event->moved_to && known->version.exists) {
 		st_buf_addf(&path, "%s%s", event->moved_to, known->path + strlen(event->path));
-		code = path.failed
-		           ? st_fail_nomem(err)
-		           : st_repo_note_moved(repo, store, known, path.ptr, &known->version.stamp, err);
+		code = path.failed ? st_fail_nomem(err)
+		                   : st_repo_note_moved(repo, known, path.ptr, &known->version.stamp, err);
 	}
 	gone.version = (struct st_version){0};
 	gone.external = false;
-	return code < 0 ? code : store_file(repo, store, &gone, err);
+	return code < 0 ? code : store_file(repo, &gone, err);
 }
 
-int st_repo_note_below(struct st_repo *repo, struct st_store *store,
-                       const struct st_file_event *event, struct stet_error *err) {
+int st_repo_note_below(struct st_repo *repo, const struct st_file_event *event,
+                       struct stet_error *err) {
 	size_t len = strlen(event->path), moved = 0;
-	int code = follow(repo, store, err);
+	int code = follow(repo, err);
 	if (code == 0)
 		code = sort(repo, err);
 	/* What is put in meanwhile is not in the order, and none of it is below the old name. */
@@ -190,11 +188,11 @@ int st_repo_note_below(struct st_repo *repo, struct st_store *store,
 		if (!is_below(known->path, event->path, len))
 			continue;
 		if (known->version.exists || known->external)
-			code = move_below(repo, store, known, event, err);
+			code = move_below(repo, known, event, err);
 		moved++;
 	}
 	if (code == 0 && moved > 0)
-		code = st_store_set(store, "updated_at", event->at, err);
+		code = st_store_set(repo->store, "updated_at", event->at, err);
 	return code < 0 ? code : moved > 0;
 }
 
@@ -209,9 +207,8 @@ static struct st_tracked after(const struct st_tracked *known, const struct st_f
 	return file;
 }
 
-int st_repo_knows(struct st_repo *repo, struct st_store *store, const struct st_file_event *event,
-                  struct stet_error *err) {
-	int code = follow(repo, store, err);
+int st_repo_knows(struct st_repo *repo, const struct st_file_event *event, struct stet_error *err) {
+	int code = follow(repo, err);
 	const struct st_tracked *known = code == 0 ? find(repo, event->path) : NULL;
 	if (!known || event->kind != ST_EVENT_READ)
 		return code;
@@ -219,38 +216,37 @@ int st_repo_knows(struct st_repo *repo, struct st_store *store, const struct st_
 	return is_same(known, &file);
 }
 
-int st_repo_note(struct st_repo *repo, struct st_store *store, const struct st_file_event *event,
-                 struct stet_error *err) {
-	int code = follow(repo, store, err);
+int st_repo_note(struct st_repo *repo, const struct st_file_event *event, struct stet_error *err) {
+	int code = follow(repo, err);
 	const struct st_tracked *known = code == 0 ? find(repo, event->path) : NULL;
 	/* The tool of another program may have removed a directory. */
 	if (code == 0 && !known && event->foreign && !event->after.exists)
-		code = st_repo_note_below(repo, store, event, err);
+		code = st_repo_note_below(repo, event, err);
 	if (code != 0)
 		return code;
-	if (!known && !has_room(repo, store))
+	if (!known && !has_room(repo))
 		return 0;
 	struct st_tracked file = after(known, event);
 	if (known && is_same(known, &file))
 		return 0;
 	bool moved = !known || event->kind != ST_EVENT_READ ||
 	             !st_version_eq(&known->version, &file.version) || known->external;
-	code = store_file(repo, store, &file, err);
+	code = store_file(repo, &file, err);
 	/* The log knows when. */
 	if (code == 0 && moved && !st_file_event_is_logged(event))
-		code = st_store_set(store, "updated_at", event->at, err);
+		code = st_store_set(repo->store, "updated_at", event->at, err);
 	return code < 0 ? code : moved;
 }
 
-int st_repo_note_found(struct st_repo *repo, struct st_store *store,
-                       const struct st_file_event *event, bool new, struct stet_error *err) {
-	int code = follow(repo, store, err);
-	if (code < 0 || find(repo, event->path) || !has_room(repo, store))
+int st_repo_note_found(struct st_repo *repo, const char *path, const struct st_version *version,
+                       bool new, struct stet_error *err) {
+	int code = follow(repo, err);
+	if (code < 0 || find(repo, path) || !has_room(repo))
 		return code < 0 ? code : 0;
-	struct st_tracked file = {.path = event->path, .version = event->after, .external = new};
+	struct st_tracked file = {.path = path, .version = *version, .external = new};
 	if (!new)
-		file.base = event->after;
-	code = store_file(repo, store, &file, err);
+		file.base = *version;
+	code = store_file(repo, &file, err);
 	return code < 0 ? code : 1;
 }
 
@@ -265,7 +261,7 @@ void st_repo_view_release(struct st_repo_view *view) {
 }
 
 struct copy {
-	struct stet_workspace *ws;
+	struct st_repo *repo;
 	struct st_repo_view *view;
 	size_t task_cap;
 };
@@ -330,17 +326,17 @@ static int copy_all(struct st_store *store, void *data, struct stet_error *err) 
 	if (code == 0)
 		code = st_store_updated(store, &view->state.last_updated, err);
 	if (code == 0)
-		code = follow(&copy->ws->repo, store, err);
+		code = follow(copy->repo, err);
 	if (code == 0)
-		code = sort(&copy->ws->repo, err);
+		code = sort(copy->repo, err);
 	if (code == 0)
-		code = copy_files(&copy->ws->repo, view, err);
+		code = copy_files(copy->repo, view, err);
 	if (code == 0)
 		code = st_store_tasks(store, copy_task, copy, err);
 	if (code < 0)
 		return code;
 	memcpy(view->why, store->why, sizeof view->why);
-	view->state.work_dir = copy->ws->root.path;
+	view->state.work_dir = copy->repo->ws->root.path;
 	view->state.story_id = st_arena_copy(&view->arena, st_buf_str(&story));
 	return view->state.story_id ? 0 : st_fail_nomem(err);
 }
@@ -403,7 +399,7 @@ static int look_closer(struct stet_workspace *ws, struct st_tracked *file, struc
 }
 
 struct changes {
-	struct stet_workspace *ws;
+	struct st_repo *repo;
 	struct st_repo_view *view;
 	/* Which of the view's files have to be stored. */
 	size_t *items;
@@ -462,24 +458,26 @@ static int check_files(struct stet_workspace *ws, struct st_repo_view *view,
 }
 
 static int store_changes(struct st_store *store, void *data, struct stet_error *err) {
+	(void)store;
 	struct changes *changes = data;
-	struct st_repo *repo = &changes->ws->repo;
-	int code = follow(repo, store, err);
+	struct st_repo *repo = changes->repo;
+	int code = follow(repo, err);
 	for (size_t i = 0; i < changes->count && code == 0; i++) {
 		struct st_tracked *file = &changes->view->files[changes->items[i]];
 		const struct st_tracked *known = find(repo, file->path);
 		/* What somebody stored meanwhile is newer than what was found here. */
 		if (known && known->changed == file->changed)
-			code = store_file(repo, store, file, err);
+			code = store_file(repo, file, err);
 	}
 	if (code == 0 && changes->moved)
-		code = st_store_set(store, "updated_at", changes->at, err);
+		code = st_store_set(repo->store, "updated_at", changes->at, err);
 	return code;
 }
 
 /* Compare every file with the disk, and store what differs. Returns 1 if there are new files now. */
-static int validate(struct stet_workspace *ws, struct st_repo_view *view, struct stet_error *err) {
-	struct changes changes = {.ws = ws, .view = view, .at = st_wall_ns()};
+static int validate(struct st_repo *repo, struct st_repo_view *view, struct stet_error *err) {
+	struct stet_workspace *ws = repo->ws;
+	struct changes changes = {.repo = repo, .view = view, .at = st_wall_ns()};
 	changes.items = calloc(view->state.file_count + 1, sizeof *changes.items);
 	if (!changes.items)
 		return st_fail_nomem(err);
@@ -487,14 +485,14 @@ static int validate(struct stet_workspace *ws, struct st_repo_view *view, struct
 	if (code == 0 && changes.count > 0) {
 		struct stet_error why = {0};
 		/* The view is right all the same; whoever looks next finds it out again. */
-		if (st_store_do(&ws->store, ST_STORE_WRITE, store_changes, &changes, &why) < 0)
+		if (st_store_do(repo->store, ST_STORE_WRITE, store_changes, &changes, &why) < 0)
 			st_guard_notice(&ws->guard, "What changed on the disk could not be stored. %s",
 			                why.message);
 		if (changes.moved)
 			view->state.last_updated = changes.at;
 	}
 	if (code == 0 && changes.lost_count > 0)
-		code = st_repo_find_moved(ws, changes.lost, changes.lost_count, err);
+		code = st_repo_find_moved(repo, changes.lost, changes.lost_count, err);
 	free(changes.lost);
 	free(changes.items);
 	return code < 0 ? code : code > 0;
@@ -511,14 +509,14 @@ static void mark_external(struct stet_session *session, struct st_repo_view *vie
 	}
 }
 
-int st_repo_look(struct stet_workspace *ws, struct stet_session *session, unsigned flags,
+int st_repo_look(struct st_repo *repo, struct stet_session *session, unsigned flags,
                  struct st_repo_view *view, struct stet_error *err) {
-	struct copy copy = {.ws = ws, .view = view};
-	int code = st_store_do(&ws->store, ST_STORE_READ, copy_all, &copy, err);
+	struct copy copy = {.repo = repo, .view = view};
+	int code = st_store_do(repo->store, ST_STORE_READ, copy_all, &copy, err);
 	if (code == 0 && !(flags & ST_REPO_STORED))
-		code = validate(ws, view, err);
+		code = validate(repo, view, err);
 	if (code == 1)
-		code = st_store_do(&ws->store, ST_STORE_READ, copy_all, &copy, err);
+		code = st_store_do(repo->store, ST_STORE_READ, copy_all, &copy, err);
 	if (code == 0 && session)
 		mark_external(session, view);
 	return code;

@@ -8,24 +8,24 @@
  * and where that differs, by its bytes.
  *
  *     st_auto(st_repo_view) view = {0};
- *     int code = st_repo_look(session, 0, &view, err);
+ *     int code = st_repo_look(&st_state_of(ws)->repo, session, 0, &view, err);
  *     use(&view.state);
  */
 #ifndef STET_CORE_REPO_TRACK_H
 #define STET_CORE_REPO_TRACK_H
 
 #include "base/arena.h"
-#include "core/deeds.h"
+#include "core/session.h"
 #include "core/store.h"
 
 /** The most files that are tracked. */
 enum { ST_REPO_FILES_MAX = 200000 };
 
-struct stet_session;
-struct stet_workspace;
-
 /** Used within transactions of the store only, whose lock guards it. */
 struct st_repo {
+	/** Borrowed. */
+	struct stet_workspace *ws;
+	struct st_store *store;
 	/** Files by path: struct st_tracked with its path behind it. */
 	struct st_lru files;
 	/** The same in the order of their paths; rebuilt if it is not `sorted`. */
@@ -38,7 +38,7 @@ struct st_repo {
 	bool full;
 };
 
-void st_repo_init(struct st_repo *repo);
+void st_repo_init(struct st_repo *repo, struct stet_workspace *ws, struct st_store *store);
 void st_repo_release(struct st_repo *repo);
 
 /**
@@ -47,20 +47,20 @@ void st_repo_release(struct st_repo *repo);
  *
  * @return 1 if the state is another one now, 0 if not, or a negative code.
  */
-[[nodiscard]] int st_repo_note(struct st_repo *repo, struct st_store *store,
-                               const struct st_file_event *event, struct stet_error *err);
+[[nodiscard]] int st_repo_note(struct st_repo *repo, const struct st_file_event *event,
+                               struct stet_error *err);
 
 /** Whether that would change nothing: 1, 0, or a negative code. Within any transaction. */
-[[nodiscard]] int st_repo_knows(struct st_repo *repo, struct st_store *store,
-                                const struct st_file_event *event, struct stet_error *err);
+[[nodiscard]] int st_repo_knows(struct st_repo *repo, const struct st_file_event *event,
+                                struct stet_error *err);
 
 /**
  * The same for a directory that was moved or removed: each file below it that
  * is tracked has another name now, or is gone. Nothing is read. Returns 0 if no
  * file below it was ever tracked.
  */
-[[nodiscard]] int st_repo_note_below(struct st_repo *repo, struct st_store *store,
-                                     const struct st_file_event *event, struct stet_error *err);
+[[nodiscard]] int st_repo_note_below(struct st_repo *repo, const struct st_file_event *event,
+                                     struct stet_error *err);
 
 /**
  * The same for a file that has another name now.
@@ -69,17 +69,17 @@ void st_repo_release(struct st_repo *repo);
  * @path   Where it is.
  * @stamp  Of what is there.
  */
-[[nodiscard]] int st_repo_note_moved(struct st_repo *repo, struct st_store *store,
-                                     const struct st_tracked *old, const char *path,
-                                     const struct st_stamp *stamp, struct stet_error *err);
+[[nodiscard]] int st_repo_note_moved(struct st_repo *repo, const struct st_tracked *old,
+                                     const char *path, const struct st_stamp *stamp,
+                                     struct stet_error *err);
 
 /**
  * The same for a file that nobody touched but that was found.
  *
  * @new    It was not there when the story began.
  */
-[[nodiscard]] int st_repo_note_found(struct st_repo *repo, struct st_store *store,
-                                     const struct st_file_event *event, bool new,
+[[nodiscard]] int st_repo_note_found(struct st_repo *repo, const char *path,
+                                     const struct st_version *version, bool new,
                                      struct stet_error *err);
 
 /** The state at a moment. */
@@ -107,11 +107,11 @@ enum st_repo_look_flags {
  * @view     Zeroed; receives the state, to be released.
  * @return   0, or the codes of st_store_do().
  */
-[[nodiscard]] int st_repo_look(struct stet_workspace *ws, struct stet_session *session,
-                               unsigned flags, struct st_repo_view *view, struct stet_error *err);
+[[nodiscard]] int st_repo_look(struct st_repo *repo, struct stet_session *session, unsigned flags,
+                               struct st_repo_view *view, struct stet_error *err);
 
 /** Track every file of the tree that is not ignored. What came since the last scan of the story is created. */
-[[nodiscard]] int st_repo_scan(struct stet_workspace *ws, struct stet_error *err);
+[[nodiscard]] int st_repo_scan(struct st_repo *repo, struct stet_error *err);
 
 /**
  * Look for files that vanished under other names, by what stat and their bytes
@@ -121,8 +121,8 @@ enum st_repo_look_flags {
  * @lost   What was known of them; sorted in place.
  * @return 1 if any was found and stored, 0 if not, or STET_E_NOMEM.
  */
-[[nodiscard]] int st_repo_find_moved(struct stet_workspace *ws, struct st_tracked *lost,
-                                     size_t count, struct stet_error *err);
+[[nodiscard]] int st_repo_find_moved(struct st_repo *repo, struct st_tracked *lost, size_t count,
+                                     struct stet_error *err);
 
 /** How a file stands against the beginning of the story. */
 enum st_file_status st_tracked_status(const struct st_tracked *file);

@@ -1,17 +1,142 @@
 #include "core/session.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 
-#include "base/plural.h"
-#include "core/change.h"
-#include "core/visit.h"
+#include "base/array.h"
 #include "base/cancel.h"
+#include "base/clock.h"
+#include "base/plural.h"
+#include "base/quote.h"
 #include "base/utf8.h"
 #include "fs/displaced.h"
 #include "fs/nearby.h"
-#include "text/edits.h"
+#include "text/lines.h"
+
+/* ---- one call ---- */
+
+/* What waits to be stored: beyond so many, the oldest are forgotten. */
+enum { EVENTS_MAX = 10000 };
+
+static void drop(struct st_file_event *event) {
+	free((void *)(uintptr_t)event->path);
+	free((void *)(uintptr_t)event->moved_to);
+}
+
+void st_events_clear(struct st_deeds *deeds) {
+	while (deeds->count > 0)
+		drop(&deeds->items[--deeds->count]);
+	deeds->writes = 0;
+}
+
+static void events_release(struct st_deeds *deeds) {
+	st_events_clear(deeds);
+	free(deeds->items);
+	*deeds = (struct st_deeds){0};
+}
+
+/* The same file read again, a moment ago. */
+static bool repeats(const struct st_deeds *deeds, const struct st_file_event *event) {
+	if (deeds->count == 0 || event->kind != ST_EVENT_READ)
+		return false;
+	struct st_file_event *last = &deeds->items[deeds->count - 1];
+	if (last->kind != ST_EVENT_READ || strcmp(last->path, event->path) != 0)
+		return false;
+	last->after = event->after;
+	last->at = event->at;
+	return true;
+}
+
+static bool make_room(struct st_deeds *deeds) {
+	if (deeds->count == EVENTS_MAX) {
+		deeds->writes -= deeds->items[0].kind != ST_EVENT_READ;
+		drop(&deeds->items[0]);
+		deeds->count--;
+		memmove(deeds->items, deeds->items + 1, deeds->count * sizeof *deeds->items);
+	}
+	return st_array_room(&deeds->items, deeds->count, sizeof *deeds->items);
+}
+
+static int events_add(struct st_deeds *deeds, const struct st_file_event *event,
+                      struct stet_error *err) {
+	if (repeats(deeds, event))
+		return 0;
+	char *path = strdup(event->path);
+	char *to = event->moved_to ? strdup(event->moved_to) : NULL;
+	if (!path || (event->moved_to && !to) || !make_room(deeds)) {
+		free(path);
+		free(to);
+		return st_fail_nomem(err);
+	}
+	struct st_file_event *own = &deeds->items[deeds->count++];
+	*own = *event;
+	own->path = path;
+	own->moved_to = to;
+	deeds->writes += event->kind != ST_EVENT_READ;
+	return 0;
+}
+
+struct st_visit st_visit_begin(struct stet_session *session, bool tool) {
+	const struct stet_workspace *ws = session->ws;
+	if (session->visits++ > 0)
+		return (struct st_visit){session};
+	session->tracks = ws->state == ST_STATE_ALL || (tool && ws->state == ST_STATE_TOOLS);
+	/* If that fails, the session goes on with what it knows. */
+	if (session->name)
+		(void)ws->hooks.load(ws->hooks.data, session, NULL);
+	return (struct st_visit){session};
+}
+
+void st_visit_release(struct st_visit *visit) {
+	struct stet_session *session = visit->session;
+	visit->session = NULL;
+	if (!session || --session->visits > 0)
+		return;
+	const struct st_state_hooks *hooks = &session->ws->hooks;
+	if (session->name || session->deeds.count > 0)
+		hooks->save(hooks->data, session, false);
+}
+
+void st_visit_did(struct stet_session *session, const struct st_file_event *event) {
+	struct st_file_event own = *event;
+	if (!session->tracks)
+		return;
+	own.who = st_session_who(session);
+	own.at = st_wall_ns();
+	own.undoes = st_file_event_is_write(event) ? session->undoing : 0;
+	if (events_add(&session->deeds, &own, NULL) < 0)
+		st_guard_notice(&session->ws->guard,
+		                "There was no memory to note what became of %s in the state of the work.",
+		                st_shown(event->path));
+	if (st_file_event_is_logged(&own)) {
+		free(session->last_wrote);
+		session->last_wrote = strdup(event->path);
+	}
+}
+
+void st_visit_moved(struct stet_session *session, const char *from, const char *to, bool is_dir) {
+	struct stet_workspace *ws = session->ws;
+	st_auto(st_place) place = ST_PLACE_INIT;
+	st_auto(st_file) file = ST_FILE_INIT;
+	if (is_dir) {
+		const struct st_file_event event = {
+			.path = from, .kind = ST_EVENT_DIR_MOVED, .moved_to = to};
+		st_visit_did(session, &event);
+		return;
+	}
+	/* A link is no file of its own. */
+	if (!session->tracks ||
+	    st_file_load(&ws->root, st_str(to), ws->max_file, &place, &file, NULL) < 0 ||
+	    strcmp(place.path, to) != 0)
+		return;
+	const struct st_version version = st_file_version(&file);
+	const struct st_file_event gone = {.path = from, .kind = ST_EVENT_REMOVED, .before = version};
+	const struct st_file_event here = {
+		.path = place.path, .kind = ST_EVENT_WRITTEN, .after = version};
+	st_bases_put(&ws->bases, &file.hash, st_buf_str(&file.bytes));
+	st_visit_did(session, &gone);
+	st_visit_did(session, &here);
+}
 
 /* ---- life ---- */
 
@@ -55,7 +180,7 @@ int stet_session_open(struct stet_workspace *ws, const char *name, struct stet_s
 	session->tracker.met = met;
 	session->tracker.data = ws;
 	st_agents_given_init(&session->agents);
-	code = st_visit_load(session, err);
+	code = name ? ws->hooks.load(ws->hooks.data, session, err) : 0;
 	if (code < 0) {
 		stet_session_close(session);
 		return code;
@@ -67,29 +192,14 @@ int stet_session_open(struct stet_workspace *ws, const char *name, struct stet_s
 void stet_session_close(struct stet_session *session) {
 	if (!session)
 		return;
-	st_visit_close(session);
+	session->ws->hooks.save(session->ws->hooks.data, session, true);
+	events_release(&session->deeds);
 	free(session->last_wrote);
 	st_tracker_release(&session->tracker);
 	st_links_release(&session->links);
 	st_agents_given_release(&session->agents);
 	free(session->name);
 	free(session);
-}
-
-static pthread_mutex_t default_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct stet_session *default_session;
-
-struct stet_session *stet_session_default(struct stet_error *err) {
-	pthread_mutex_lock(&default_lock);
-	if (!default_session) {
-		struct stet_workspace *ws = NULL;
-		if (stet_workspace_open(".", &ws, err) == 0 &&
-		    stet_session_open(ws, NULL, &default_session, err) < 0)
-			stet_workspace_close(ws);
-	}
-	struct stet_session *session = default_session;
-	pthread_mutex_unlock(&default_lock);
-	return session;
 }
 
 struct stet_workspace *stet_session_workspace(struct stet_session *session) {
@@ -522,68 +632,4 @@ int stet_session_read(struct stet_session *session, const char *path, size_t fir
 	st_answer_take_notices(answer, &session->ws->guard);
 	*out = answer;
 	return 0;
-}
-
-/* ---- write and edit ---- */
-
-/* Run a change; the answer reaches the caller on success and on a refusal. */
-static int apply(struct stet_session *session, struct st_change *change, const char *expected_hash,
-                 struct stet_answer **out, struct stet_error *err) {
-	[[maybe_unused]] st_auto(st_visit) visit = st_visit_begin(session, false);
-	if (out)
-		*out = NULL;
-	if (expected_hash)
-		change->expected_hash = st_str(expected_hash);
-	change->unshown = !out;
-	change->hash_proves = true;
-	struct stet_answer *answer = st_answer_new("success");
-	if (!answer)
-		return st_fail_nomem(err);
-	int code = st_change_apply(session, change, answer, err);
-	if (!out || (code < 0 && code != STET_E_CONFLICT)) {
-		stet_answer_free(answer);
-		return code;
-	}
-	/* Only now: the notices go with the answer, so somebody has to get it. */
-	st_answer_take_notices(answer, &session->ws->guard);
-	*out = answer;
-	return code;
-}
-
-static int make_whole(void *context, struct st_str old, struct st_buf *new,
-                      struct stet_error *err) {
-	(void)old;
-	st_buf_add(new, *(const struct st_str *)context);
-	return new->failed ? st_fail_nomem(err) : 0;
-}
-
-int stet_session_write(struct stet_session *session, const char *path, const char *content,
-                       size_t len, const char *expected_hash, struct stet_answer **out,
-                       struct stet_error *err) {
-	struct st_str bytes = st_strn(content ? content : "", content ? len : 0);
-	struct st_change change = {
-		.path = path, .kind = ST_CHANGE_WHOLE, .make = make_whole, .context = &bytes};
-	return apply(session, &change, expected_hash, out, err);
-}
-
-static int make_edit(void *context, struct st_str old, struct st_buf *new, struct stet_error *err) {
-	struct st_edited result;
-	return st_edits_apply(old, context, 1, 0, &result, new, NULL, err);
-}
-
-int stet_session_edit(struct stet_session *session, const char *path, const char *old_text,
-                      size_t old_len, const char *new_text, size_t new_len,
-                      const char *expected_hash, struct stet_answer **out, struct stet_error *err) {
-	struct st_edit edit = {
-		.old_text = st_strn(old_text ? old_text : "", old_text ? old_len : 0),
-		.new_text = st_strn(new_text ? new_text : "", new_text ? new_len : 0),
-	};
-	struct st_change change = {
-		.path = path,
-		.kind = ST_CHANGE_ANCHORED,
-		.anchor = edit.old_text,
-		.make = make_edit,
-		.context = &edit,
-	};
-	return apply(session, &change, expected_hash, out, err);
 }

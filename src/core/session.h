@@ -11,17 +11,28 @@
 #include "stet/session.h"
 #include "text/unified.h"
 
-/** Up to where a named session is stored. */
-struct st_kept {
+/** Up to where a named session is stored; for core/saving.c. */
+struct st_stored_session {
 	/** st_store's, when that was. */
 	int64_t opened;
 	/** The session's number there, 0 if it is not stored, and its version. */
 	int64_t id;
 	int64_t version;
-	/** st_agents_given's and st_links's. */
-	size_t given;
+	/** The changes of st_agents_given and st_links. */
+	size_t delivered;
 	size_t links;
 };
+
+/** What calls did, until it is stored. Zeroed, it is empty. */
+struct st_deeds {
+	struct st_file_event *items;
+	size_t count;
+	/** How many of them are not reads. */
+	size_t writes;
+};
+
+/** They are stored. */
+void st_events_clear(struct st_deeds *deeds);
 
 enum { ST_LABEL_MAX = 96 };
 
@@ -42,10 +53,10 @@ struct stet_session {
 	bool instructed;
 	/** It was told at length that others may write unseen where it writes. */
 	bool warned;
-	/** How deep the calls are nested (core/visit.h). */
+	/** How deep its calls are nested. */
 	int visits;
 	/** What is stored, and what will be once the transaction under way is through. */
-	struct st_kept kept, saved;
+	struct st_stored_session stored, saving;
 	/** The last attempt to store it failed. */
 	int unsaved;
 	/** Whether this call's files are part of the state of the work, and what it did to them. */
@@ -61,6 +72,35 @@ struct stet_session {
 static inline const char *st_session_who(const struct stet_session *session) {
 	return session->name ? session->name : session->label;
 }
+
+/**
+ * One call on a session, from its beginning to its end.
+ *
+ * At the beginning a named session takes over what another process stored
+ * under its name meanwhile; at the end its events and what it saw are stored.
+ * Calls nest; only the outermost does anything.
+ *
+ *     [[maybe_unused]] st_auto(st_visit) visit = st_visit_begin(session, false);
+ */
+struct st_visit {
+	struct stet_session *session;
+};
+
+/**
+ * Begin a call.
+ *
+ * @tool  It is a tool's: files are tracked for the state of the work too.
+ */
+struct st_visit st_visit_begin(struct stet_session *session, bool tool);
+
+/** End it. What cannot be stored is said in a notice: the files are as they are all the same. */
+void st_visit_release(struct st_visit *visit);
+
+/** Report a file event; who, at and undoes are filled in. Nothing happens where files are not tracked. */
+void st_visit_did(struct stet_session *session, const struct st_file_event *event);
+
+/** Report that a file or directory has another name now; a look at the disk tells the rest. */
+void st_visit_moved(struct stet_session *session, const char *from, const char *to, bool is_dir);
 
 /** How a tracked file stands. */
 enum st_standing {

@@ -1,6 +1,6 @@
 #include "core/stage.h"
 
-#include "core/session.h"
+#include "core/state.h"
 #include "fs/dirs.h"
 #include "stet/state.h"
 
@@ -107,5 +107,5 @@ int st_stage_restart(struct st_stage *stage, struct stet_error *err) {
 }
 
 int st_stage_look(struct st_stage *stage, struct st_repo_view *view, struct stet_error *err) {
-	return st_repo_look(stage->ws, stage->agent, 0, view, err);
+	return st_repo_look(&st_state_of(stage->ws)->repo, stage->agent, 0, view, err);
 }

@@ -1,7 +1,6 @@
 /* The state looked at from outside: nothing is made, repaired or set aside. */
 #include "base/json.h"
 #include "core/repo_json.h"
-#include "core/workspace.h"
 #include "fs/dirs.h"
 #include "fs/shelf.h"
 #include "fs/state.h"

@@ -1,6 +1,5 @@
 #include "core/transfer.h"
 
-#include "core/visit.h"
 #include "fs/commit.h"
 #include "fs/remove.h"
 #include "fs/sys.h"

@@ -1,7 +1,7 @@
 /* Taking back a write, through the same safe commit; the contract is in stet/state.h. */
 #include "base/quote.h"
 #include "core/change.h"
-#include "core/visit.h"
+#include "core/state.h"
 #include "stet/state.h"
 
 /* The write to take back. */
@@ -37,8 +37,9 @@ static int find_target(struct stet_session *session, const char *path, struct ta
 	bool known = target->query.path || target->query.session;
 	int code = 0;
 	/* The last write counts, and must be in the log. */
-	if (known && st_store_is_there(&session->ws->store))
-		code = st_store_do(&session->ws->store, ST_STORE_WRITE, find_write, target, err);
+	if (known && st_store_is_there(&st_state_of(session->ws)->store))
+		code =
+			st_store_do(&st_state_of(session->ws)->store, ST_STORE_WRITE, find_write, target, err);
 	if (code == 0 && !target->found)
 		return st_fail(err, STET_E_NOT_FOUND, "There is no write %s%s that can be taken back.",
 		               path ? "of " : "of this session", path ? st_shown(path) : "");
@@ -87,7 +88,7 @@ static int restore(struct stet_session *session, const struct target *target,
 static int undo(struct stet_session *session, const char *path, struct stet_answer *answer,
                 struct stet_error *err) {
 	struct target target = {0};
-	int code = st_visit_settle(session, err);
+	int code = st_state_save(session, err);
 	if (code == 0)
 		code = find_target(session, path, &target, err);
 	if (code == 0)

@@ -1,8 +1,7 @@
 /* The story, tasks and state of a workspace; the contract is in stet/state.h. */
 #include "base/json.h"
 #include "base/utf8.h"
-#include "core/repo_json.h"
-#include "core/visit.h"
+#include "core/state.h"
 #include "stet/state.h"
 
 /* ---- the state ---- */
@@ -12,9 +11,9 @@ int stet_state_json(struct stet_session *session, char **out, size_t *out_len,
 	*out = NULL;
 	st_auto(st_repo_view) view = {0};
 	struct st_buf text = ST_BUF_INIT;
-	int code = st_visit_settle_or_say(session, err);
+	int code = st_state_save_or_say(session, err);
 	if (code == 0)
-		code = st_repo_look(session->ws, session, 0, &view, err);
+		code = st_repo_look(&st_state_of(session->ws)->repo, session, 0, &view, err);
 	if (code == 0)
 		code = st_repo_json_add(&view, &text, err);
 	if (code < 0) {
@@ -28,13 +27,13 @@ int stet_state_json(struct stet_session *session, char **out, size_t *out_len,
 }
 
 int stet_state_scan(struct stet_workspace *ws, struct stet_error *err) {
-	int code = st_repo_scan(ws, err);
-	st_repo_export_mark(&ws->repo_export);
+	int code = st_repo_scan(&st_state_of(ws)->repo, err);
+	st_repo_export_mark(&st_state_of(ws)->repo_export);
 	return code;
 }
 
 int stet_state_flush(struct stet_workspace *ws, struct stet_error *err) {
-	return st_repo_export_flush(&ws->repo_export, err);
+	return st_repo_export_flush(&st_state_of(ws)->repo_export, err);
 }
 
 int stet_state_kept(struct stet_session *session, struct stet_error *err) {
@@ -43,14 +42,14 @@ int stet_state_kept(struct stet_session *session, struct stet_error *err) {
 	if (session->unsaved)
 		return st_fail(err, session->unsaved,
 		               "What this session has seen and written could not be stored.");
-	return st_store_is_kept(&session->ws->store, err);
+	return st_store_is_kept(&st_state_of(session->ws)->store, err);
 }
 
 /* Run a change of the state, and let the file follow. */
 static int change(struct stet_workspace *ws, st_store_fn *fn, void *data, struct stet_error *err) {
-	int code = st_store_do(&ws->store, ST_STORE_WRITE, fn, data, err);
+	int code = st_store_do(&st_state_of(ws)->store, ST_STORE_WRITE, fn, data, err);
 	if (code >= 0)
-		st_repo_export_mark(&ws->repo_export);
+		st_repo_export_mark(&st_state_of(ws)->repo_export);
 	return code;
 }
 
@@ -64,9 +63,9 @@ static int get_story(struct st_store *store, void *data, struct stet_error *err)
 int stet_story(struct stet_workspace *ws, char **id, struct stet_error *err) {
 	*id = NULL;
 	struct st_buf name = ST_BUF_INIT;
-	if (!st_store_is_there(&ws->store))
+	if (!st_store_is_there(&st_state_of(ws)->store))
 		return 0;
-	int code = st_store_do(&ws->store, ST_STORE_READ, get_story, &name, err);
+	int code = st_store_do(&st_state_of(ws)->store, ST_STORE_READ, get_story, &name, err);
 	if (code < 0 || name.len == 0)
 		st_buf_release(&name);
 	*id = name.ptr;
@@ -89,7 +88,7 @@ int stet_story_begin(struct stet_workspace *ws, const char *id, struct stet_erro
 		               ST_STORY_BYTES_MAX);
 	/* What is on the disk now is where it starts from. */
 	st_auto(st_repo_view) view = {0};
-	int code = st_repo_look(ws, NULL, 0, &view, err);
+	int code = st_repo_look(&st_state_of(ws)->repo, NULL, 0, &view, err);
 	if (code < 0 || strcmp(view.state.story_id, id) == 0)
 		return code;
 	st_autofree char *copy = strdup(id);
@@ -123,10 +122,11 @@ static int get_choice(struct st_store *store, void *data, struct stet_error *err
 }
 
 int stet_snapshot_used(struct stet_workspace *ws, struct stet_error *err) {
+	struct st_store *store = &st_state_of(ws)->store;
 	int use = -1;
 	int code = 0;
-	if (st_store_is_there(&ws->store))
-		code = st_store_do(&ws->store, ST_STORE_READ, get_choice, &use, err);
+	if (st_store_is_there(store))
+		code = st_store_do(store, ST_STORE_READ, get_choice, &use, err);
 	if (code < 0)
 		return code;
 	return use < 0 ? ws->use_snapshot : use;
@@ -281,8 +281,8 @@ int stet_log(struct stet_workspace *ws, const char *path, size_t limit, char **o
 		return st_fail_nomem(err);
 	log.list = yyjson_mut_arr(log.doc);
 	yyjson_mut_doc_set_root(log.doc, log.list);
-	if (st_store_is_there(&ws->store))
-		code = st_store_do(&ws->store, ST_STORE_READ, list_writes, &log, err);
+	if (st_store_is_there(&st_state_of(ws)->store))
+		code = st_store_do(&st_state_of(ws)->store, ST_STORE_READ, list_writes, &log, err);
 	if (code == 0)
 		code = st_json_write(log.doc, log.list, &text, err);
 	yyjson_mut_doc_free(log.doc);

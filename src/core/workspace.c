@@ -6,7 +6,6 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/quote.h"
-#include "core/visit.h"
 #include "fs/displaced.h"
 #include "fs/ignore_file.h"
 #include "fs/shelf.h"
@@ -17,27 +16,11 @@
 #define DIFF_MAX ((size_t)16 << 10)
 enum { HISTORY_MAX = 4096 };
 
-int stet_workspace_open(const char *root, struct stet_workspace **out, struct stet_error *err) {
-	*out = NULL;
-	if (!root || !*root)
-		return st_fail(err, STET_E_INVALID, "The workspace needs a directory.");
-	struct stet_workspace *ws = calloc(1, sizeof *ws);
-	if (!ws)
-		return st_fail_nomem(err);
-	int code = st_root_open(&ws->root, root, err);
-	if (code < 0) {
-		free(ws);
-		return code;
-	}
+int st_workspace_init(struct stet_workspace *ws, const char *root, struct stet_error *err) {
+	ws->root = (struct st_root)ST_ROOT_INIT;
 	st_background_init(&ws->background);
 	st_guard_init(&ws->guard, &ws->root, ST_STATE_DIR);
 	ws->guard.background = &ws->background;
-	st_store_init(&ws->store, &ws->root, &ws->guard);
-	ws->store.import = st_repo_json_import;
-	ws->store.adopt = st_visit_adopt;
-	ws->store.data = ws;
-	st_repo_init(&ws->repo);
-	st_repo_export_init(&ws->repo_export, ws);
 	st_bases_init(&ws->bases, ST_SHELF_MAX);
 	st_lookout_init(&ws->lookout, &ws->guard);
 	st_lru_init(&ws->writers, HISTORY_MAX, HISTORY_MAX, free);
@@ -49,23 +32,11 @@ int stet_workspace_open(const char *root, struct stet_workspace **out, struct st
 	ws->durable = true;
 	ws->use_snapshot = true;
 	ws->state = ST_STATE_TOOLS;
-	code = st_agents_setup_init(&ws->agents, &ws->root, err);
-	if (code < 0) {
-		stet_workspace_close(ws);
-		return code;
-	}
-	*out = ws;
-	return 0;
+	int code = st_agents_setup_init(&ws->agents, &ws->root, err);
+	return code == 0 ? st_root_open(&ws->root, root, err) : code;
 }
 
-void stet_workspace_close(struct stet_workspace *ws) {
-	if (!ws)
-		return;
-	st_lookout_release(&ws->lookout);
-	st_background_release(&ws->background);
-	st_repo_export_release(&ws->repo_export);
-	st_store_release(&ws->store);
-	st_repo_release(&ws->repo);
+void st_workspace_release(struct stet_workspace *ws) {
 	st_guard_release(&ws->guard);
 	free(ws->state_dir);
 	st_bases_release(&ws->bases);
@@ -76,7 +47,6 @@ void stet_workspace_close(struct stet_workspace *ws) {
 	free(ws->log);
 	pthread_mutex_destroy(&ws->history_lock);
 	st_root_release(&ws->root);
-	free(ws);
 }
 
 static int out_of_range(struct stet_error *err, int64_t value, const char *range) {
@@ -226,23 +196,6 @@ void st_workspace_wrote(struct stet_workspace *ws, const struct st_hash *hash, c
 	pthread_mutex_unlock(&ws->history_lock);
 }
 
-struct writer_query {
-	const struct st_hash *hash;
-	char *name;
-};
-
-static int find_writer(struct st_store *store, void *data, struct stet_error *err) {
-	struct writer_query *query = data;
-	return st_store_writer(store, query->hash, query->name, err);
-}
-
-/* In another process, as far as the log tells. */
-static bool stored_writer(struct stet_workspace *ws, const struct st_hash *hash, char name[128]) {
-	struct writer_query query = {hash, name};
-	return ws->state != ST_STATE_NONE && st_store_is_there(&ws->store) &&
-	       st_store_do(&ws->store, ST_STORE_READ, find_writer, &query, NULL) == 1;
-}
-
 const char *st_name_of_owned(const char *name) {
 	size_t digits = strspn(name, "0123456789abcdef");
 	return digits == ST_OWNER_MAX && name[digits] == ':' ? name + digits + 1 : name;
@@ -254,7 +207,8 @@ bool st_workspace_writer(struct stet_workspace *ws, const struct st_hash *hash, 
 	if (found)
 		snprintf(name, 128, "%s", found);
 	pthread_mutex_unlock(&ws->history_lock);
-	if (!found && !stored_writer(ws, hash, name))
+	if (!found &&
+	    (ws->state == ST_STATE_NONE || !ws->hooks.find_writer(ws->hooks.data, hash, name)))
 		return false;
 	const char *plain = st_name_of_owned(name);
 	memmove(name, plain, strlen(plain) + 1);

@@ -7,8 +7,6 @@
 #include "core/agents_look.h"
 #include "core/bases.h"
 #include "core/lookout.h"
-#include "core/repo_json.h"
-#include "core/store.h"
 #include "fs/guard.h"
 #include "stet/workspace.h"
 
@@ -22,15 +20,32 @@ enum st_state_level {
 	ST_STATE_ALL,
 };
 
+struct stet_session;
+
+/**
+ * How sessions reach what outlives them (core/state.h), of which they know
+ * nothing else. stet_workspace_open() fills it in.
+ */
+struct st_state_hooks {
+	void *data;
+	/**
+	 * A named session opens, or a call on it begins: fill in what other
+	 * processes stored under its name. Returns 0 or the codes of st_store_do().
+	 */
+	int (*load)(void *data, struct stet_session *session, struct stet_error *err);
+	/** A call ends, or the session closes: store its events and what it saw. What cannot be stored a notice says. */
+	void (*save)(void *data, struct stet_session *session, bool closes);
+	/** The session that wrote a version in another process, as far as the log tells. */
+	bool (*find_writer)(void *data, const struct st_hash *hash, char name[128]);
+};
+
 struct stet_workspace {
 	struct st_root root;
 	/** Does what no caller waits for. It ends before its tasks' owners are released, who then finish by themselves. */
 	struct st_background background;
 	struct st_guard guard;
 	struct st_bases bases;
-	struct st_store store;
-	struct st_repo repo;
-	struct st_repo_export repo_export;
+	struct st_state_hooks hooks;
 	/** The name of the state directory. */
 	char *state_dir;
 	struct st_agents_setup agents;
@@ -64,6 +79,17 @@ struct stet_workspace {
 	/** Prompts have the snapshot instead of the history, unless the story says otherwise. */
 	_Atomic bool use_snapshot;
 };
+
+/**
+ * Fill a zeroed workspace, but for its hooks.
+ *
+ * @return 0, or why the directory cannot be used; release it in either case.
+ */
+[[nodiscard]] int st_workspace_init(struct stet_workspace *ws, const char *root,
+                                    struct stet_error *err);
+
+/** Release it. Its threads have ended, and so has what the hooks reach. */
+void st_workspace_release(struct stet_workspace *ws);
 
 /** Remember that a session (name may be NULL) wrote a version. */
 void st_workspace_wrote(struct stet_workspace *ws, const struct st_hash *hash, const char *name);

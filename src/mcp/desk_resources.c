@@ -2,7 +2,7 @@
 #include "base/base64.h"
 #include "base/uri.h"
 #include "base/utf8.h"
-#include "core/visit.h"
+#include "core/session.h"
 #include "mcp/desk_state.h"
 #include "mcp/wire.h"
 #include "stet/agents.h"

@@ -3,7 +3,6 @@
 
 #include "base/cancel.h"
 #include "base/utf8.h"
-#include "core/visit.h"
 #include "fs/displaced.h"
 #include "text/lines.h"
 #include "tools/desk.h"

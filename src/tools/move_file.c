@@ -3,7 +3,6 @@
 
 #include "base/quote.h"
 #include "core/transfer.h"
-#include "core/visit.h"
 #include "fs/move.h"
 #include "tools/render.h"
 

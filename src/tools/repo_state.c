@@ -1,6 +1,6 @@
 /* repo_state: the state of the work, as text within a budget. */
 #include "core/snapshot.h"
-#include "core/visit.h"
+#include "core/state.h"
 #include "stet/state.h"
 #include "tools/render.h"
 
@@ -28,11 +28,11 @@ static int run(struct st_call *call, struct stet_error *err) {
 	if (budget < 0)
 		return st_fail(err, STET_E_INVALID, "\"budget\" of repo_state counts tokens.");
 	st_auto(st_repo_view) view = {0};
-	int code = st_visit_settle_or_say(session, err);
+	int code = st_state_save_or_say(session, err);
 	if (code == 0 && st_arg_flag(call, "scan", false))
 		code = stet_state_scan(session->ws, err);
 	if (code == 0)
-		code = st_repo_look(session->ws, session, 0, &view, err);
+		code = st_repo_look(&st_state_of(session->ws)->repo, session, 0, &view, err);
 	if (code == 0)
 		code = st_snapshot_format(&view.state, (size_t)budget, &call->text, err);
 	if (code < 0)

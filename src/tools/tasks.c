@@ -1,7 +1,7 @@
 /* tasks: what remains to be done, shared by all sessions. */
 #include <strings.h>
 
-#include "core/repo_track.h"
+#include "core/state.h"
 #include "stet/state.h"
 #include "tools/render.h"
 
@@ -27,7 +27,8 @@ static void add_task(struct st_call *call, yyjson_mut_val *list, const struct st
 
 static int show(struct st_call *call, struct stet_error *err) {
 	st_auto(st_repo_view) view = {0};
-	int code = st_repo_look(call->session->ws, NULL, ST_REPO_STORED, &view, err);
+	int code =
+		st_repo_look(&st_state_of(call->session->ws)->repo, NULL, ST_REPO_STORED, &view, err);
 	if (code < 0)
 		return code;
 	const struct st_repo_state *state = &view.state;

@@ -3,6 +3,7 @@
 
 #include "text/replace.h"
 
+#include "core/state.h"
 #include "tools/render.h"
 
 struct work {
@@ -86,11 +87,11 @@ static bool was_logged(const struct work *work) {
 	struct stet_workspace *ws = work->call->session->ws;
 	st_auto(st_place) place = ST_PLACE_INIT;
 	struct past past;
-	if (ws->state == ST_STATE_NONE || !st_store_is_there(&ws->store) ||
+	if (ws->state == ST_STATE_NONE || !st_store_is_there(&st_state_of(ws)->store) ||
 	    st_root_locate(&ws->root, st_str(work->path), &place, NULL) < 0)
 		return false;
 	past.path = place.path;
-	if (st_store_do(&ws->store, ST_STORE_READ, list_writes, &past, NULL) < 0)
+	if (st_store_do(&st_state_of(ws)->store, ST_STORE_READ, list_writes, &past, NULL) < 0)
 		return false;
 	for (size_t i = 0; i < past.count; i++) {
 		if (made(work, &past.writes[i]))

@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
-#include "core/session.h"
+#include "core/state.h"
 #include "lib/run.h"
 #include "lib/test.h"
 #include "stet/state.h"
@@ -58,7 +58,7 @@ static void work(const struct dir *dir, struct tally *tally, int worker) {
 		;
 	while (tally->done[worker] < updates() / WORKERS && !tally->stop) {
 		int64_t turn = ++tally->begun[worker], id = 0;
-		while (go_on(st_store_do(&ws->store, ST_STORE_WRITE, grow, name, NULL), 2))
+		while (go_on(st_store_do(&st_state_of(ws)->store, ST_STORE_WRITE, grow, name, NULL), 2))
 			;
 		tally->done[worker]++;
 		/* And what agents do, so that every table is in use. */
@@ -157,7 +157,7 @@ static void check(const struct dir *dir, const struct tally *tally) {
 	struct stet_workspace *ws = NULL;
 	int64_t values[WORKERS] = {0};
 	assert_int_equal(stet_workspace_open(dir->path, &ws, NULL), 0);
-	assert_int_equal(st_store_do(&ws->store, ST_STORE_READ, sum_up, values, NULL), 0);
+	assert_int_equal(st_store_do(&st_state_of(ws)->store, ST_STORE_READ, sum_up, values, NULL), 0);
 	for (int i = 0; i < WORKERS; i++) {
 		/* An update that a kill fell on may have been made without having been acknowledged. */
 		if (values[i] < tally->done[i] || values[i] > tally->begun[i])
@@ -272,7 +272,8 @@ static void killed_processes_leave_the_log_whole(void **state) {
 	struct stet_workspace *ws = NULL;
 	supervise(dir, tally, write_on);
 	assert_int_equal(stet_workspace_open(dir->path, &ws, NULL), 0);
-	assert_int_equal(st_store_do(&ws->store, ST_STORE_READ, balance, account, NULL), 0);
+	assert_int_equal(st_store_do(&st_state_of(ws)->store, ST_STORE_READ, balance, account, NULL),
+	                 0);
 	for (int i = 0; i < WORKERS; i++) {
 		for (int turn = 1; turn < VERSIONS; turn++) {
 			int times = account->times[i][turn];

@@ -2,7 +2,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "core/session.h"
+#include "core/state.h"
 #include "lib/run.h"
 #include "lib/session.h"
 #include "stet/state.h"
@@ -263,7 +263,8 @@ static void sessions_are_bounded_by_bytes(void **state) {
 	for (int i = 0; i < 19; i++) {
 		char name[32];
 		snprintf(name, sizeof name, "session-%d", i);
-		assert_int_equal(st_store_do(&ws->store, ST_STORE_WRITE, add_sessions, name, NULL), 0);
+		assert_int_equal(
+			st_store_do(&st_state_of(ws)->store, ST_STORE_WRITE, add_sessions, name, NULL), 0);
 		assert_int_equal(fstatat(dir->fd, ".stet/stet.db", &st, 0), 0);
 		assert_true(st.st_size <= ST_STORE_MAX);
 	}

@@ -5,7 +5,7 @@
 #include <sys/wait.h>
 
 #include "core/repo_json.h"
-#include "core/session.h"
+#include "core/state.h"
 #include "lib/run.h"
 #include "lib/session.h"
 #include "stet/state.h"
@@ -38,7 +38,7 @@ static const char *files(struct desk *desk) {
 	st_auto(st_repo_view) view = {0};
 	size_t len = 0;
 	text[0] = '\0';
-	if (st_repo_look(desk->ws, desk->session, 0, &view, &desk->err) < 0)
+	if (st_repo_look(&st_state_of(desk->ws)->repo, desk->session, 0, &view, &desk->err) < 0)
 		fail_msg("%s", desk->err.message);
 	for (size_t i = 0; i < view.state.file_count; i++) {
 		const struct st_repo_file *file = &view.state.files[i];
@@ -54,7 +54,7 @@ static const char *tasks(struct desk *desk) {
 	st_auto(st_repo_view) view = {0};
 	size_t len = 0;
 	text[0] = '\0';
-	if (st_repo_look(desk->ws, NULL, ST_REPO_STORED, &view, &desk->err) < 0)
+	if (st_repo_look(&st_state_of(desk->ws)->repo, NULL, ST_REPO_STORED, &view, &desk->err) < 0)
 		fail_msg("%s", desk->err.message);
 	for (size_t i = 0; i < view.state.task_count; i++) {
 		const struct st_repo_task *task = &view.state.tasks[i];

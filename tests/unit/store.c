@@ -2,7 +2,7 @@
 #include <sys/file.h>
 #include <sys/wait.h>
 
-#include "core/session.h"
+#include "core/state.h"
 #include "lib/alloc.h"
 #include "lib/child.h"
 #include "lib/run.h"
@@ -289,10 +289,12 @@ static void the_first_schema_is_brought_up_to_date(void **state) {
 	dir_write(dir, "a.c", "one\n");
 	read_once(dir, "agent", "a.c");
 	other_open(&other, dir, "agent");
-	assert_int_equal(st_store_do(&other.ws->store, ST_STORE_WRITE, make_first, NULL, NULL), 0);
+	assert_int_equal(
+		st_store_do(&st_state_of(other.ws)->store, ST_STORE_WRITE, make_first, NULL, NULL), 0);
 	other_close(&other);
 	other_open(&other, dir, "agent");
-	assert_int_equal(st_store_do(&other.ws->store, ST_STORE_READ, count_old, &tables, NULL), 0);
+	assert_int_equal(
+		st_store_do(&st_state_of(other.ws)->store, ST_STORE_READ, count_old, &tables, NULL), 0);
 	assert_int_equal(tables, 0);
 	/* And what else was in it still is. */
 	assert_int_equal(other_write(&other, "a.c", "two\n"), 0);
@@ -428,7 +430,7 @@ static void a_locked_database_is_said_and_the_file_is_written(void **state) {
 	dir_write(dir, "a.c", "one\n");
 	read_once(dir, "agent", "a.c");
 	other_open(&other, dir, "agent");
-	other.ws->store.wait_ms = 50;
+	st_state_of(other.ws)->store.wait_ms = 50;
 
 	struct st_db *holder = NULL;
 	assert_int_equal(

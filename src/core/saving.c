@@ -1,22 +1,20 @@
-#include "core/visit.h"
-
-#include "base/clock.h"
-#include "base/quote.h"
+/* What sessions did and saw, stored and loaded: the hooks of core/workspace.h. */
+#include "core/state.h"
 #include "fs/shelf.h"
 
 /* Whether a session outlives the process. */
-static bool is_kept(const struct stet_session *session) {
+static bool is_stored(const struct stet_session *session) {
 	return session->name && session->ws->state > ST_STATE_NONE;
 }
 
 /* ---- loading ---- */
 
-static int load(struct st_store *store, void *data, struct stet_error *err) {
+static int load_seen(struct st_store *store, void *data, struct stet_error *err) {
 	struct stet_session *session = data;
 	int64_t id, version;
 	int code = st_store_session(store, session->name, false, &id, &version, err);
-	bool same = store->opened == session->kept.opened;
-	if (code < 0 || id == 0 || (same && version == session->kept.version))
+	bool same = store->opened == session->stored.opened;
+	if (code < 0 || id == 0 || (same && version == session->stored.version))
 		return code;
 	st_tracker_clear(&session->tracker);
 	st_links_clear(&session->links);
@@ -34,16 +32,21 @@ static int load(struct st_store *store, void *data, struct stet_error *err) {
 		seen->stored = st_seen_digest(seen);
 	}
 	st_tracker_settle(&session->tracker);
-	session->kept = (struct st_kept){store->opened, id, version, session->agents.changes,
+	session->stored = (struct st_stored_session){store->opened, id, version, session->agents.changes,
 	                                 session->links.changes};
 	return 0;
 }
 
-int st_visit_load(struct stet_session *session, struct stet_error *err) {
-	session->tracker.notes = is_kept(session);
-	if (!is_kept(session) || !st_store_is_there(&session->ws->store))
+static int load(void *data, struct stet_session *session, struct stet_error *err) {
+	struct st_state *state = data;
+	session->tracker.notes = is_stored(session);
+	/* What could not be stored is newer than what is. */
+	if (!is_stored(session) || session->unsaved || !st_store_is_there(&state->store))
 		return 0;
-	return st_store_do(&session->ws->store, ST_STORE_READ, load, session, err);
+	int code = st_store_do(&state->store, ST_STORE_READ, load_seen, session, err);
+	if (code < 0)
+		session->stored.version = 0;
+	return code;
 }
 
 /* ---- saving ---- */
@@ -92,7 +95,7 @@ static int save_all(struct stet_session *session, struct st_store *store, int64_
 static int save_session(struct stet_session *session, struct st_store *store,
                         struct stet_error *err) {
 	int64_t id, version;
-	bool same = store->opened == session->kept.opened;
+	bool same = store->opened == session->stored.opened;
 	int code = st_store_session(store, session->name, true, &id, &version, err);
 	if (code == 0)
 		code = st_store_session_touch(store, id, &version, err);
@@ -102,33 +105,34 @@ static int save_session(struct stet_session *session, struct st_store *store,
 		code = save_all(session, store, id, err);
 	for (size_t i = 0; code == 0 && i < session->tracker.touched_count; i++)
 		code = save_seen(session, store, id, session->tracker.touched[i], err);
-	if (code == 0 && (!same || session->kept.given != session->agents.changes))
+	if (code == 0 && (!same || session->stored.delivered != session->agents.changes))
 		code = st_store_put_given(store, id, &session->agents, err);
-	if (code == 0 && (!same || session->kept.links != session->links.changes))
+	if (code == 0 && (!same || session->stored.links != session->links.changes))
 		code = st_store_put_links(store, id, &session->links, err);
 	if (code == 0)
-		session->saved = (struct st_kept){store->opened, id, version, session->agents.changes,
+		session->saving = (struct st_stored_session){store->opened, id, version, session->agents.changes,
 		                                  session->links.changes};
 	return code;
 }
 
 /* What a call did to a file, into the state of the work and the log. Returns 1 if the state is another one now. */
-static int save_event(struct stet_workspace *ws, struct st_store *store,
-                      const struct st_file_event *event, struct stet_error *err) {
-	int moved = st_file_event_is_dir(event) ? st_repo_note_below(&ws->repo, store, event, err)
-	                                        : st_repo_note(&ws->repo, store, event, err);
+static int save_event(struct st_repo *repo, const struct st_file_event *event,
+                      struct stet_error *err) {
+	int moved = st_file_event_is_dir(event) ? st_repo_note_below(repo, event, err)
+	                                        : st_repo_note(repo, event, err);
 	if (moved < 0 || !st_file_event_is_logged(event))
 		return moved;
-	int code = st_store_log(store, event, err);
+	int code = st_store_log(repo->store, event, err);
 	return code < 0 ? code : moved;
 }
 
-static int save_deeds(struct saving *saving, struct st_store *store, struct stet_error *err) {
+static int save_events(struct saving *saving, struct stet_error *err) {
 	struct stet_session *session = saving->session;
+	struct st_repo *repo = &st_state_of(session->ws)->repo;
 	int code = 0;
 	for (size_t i = 0; i < session->deeds.count && code >= 0; i++) {
 		const struct st_file_event *event = &session->deeds.items[i];
-		code = save_event(session->ws, store, event, err);
+		code = save_event(repo, event, err);
 		saving->moved |= code == 1 || event->archived;
 	}
 	return code < 0 ? code : 0;
@@ -148,23 +152,26 @@ static bool is_below(const struct stet_workspace *ws, const char *path) {
 	return st_root_plain(&ws->root, path) == path;
 }
 
-int st_visit_adopt(struct st_store *store, void *data, const struct st_file_event *event,
-                   struct stet_error *err) {
-	struct stet_workspace *ws = data;
+/* For st_store.adopt: an event of stet 0.1.0. */
+static int adopt(struct st_store *store, void *data, const struct st_file_event *event,
+                 struct stet_error *err) {
+	struct st_repo *repo = data;
+	const struct stet_workspace *ws = repo->ws;
+	(void)store;
 	if (!is_below(ws, event->path) || (event->moved_to && !is_below(ws, event->moved_to)))
 		return 0;
-	int code = save_event(ws, store, event, err);
+	int code = save_event(repo, event, err);
 	return code < 0 ? code : 0;
 }
 
-static int save(struct st_store *store, void *data, struct stet_error *err) {
+static int save_all_news(struct st_store *store, void *data, struct stet_error *err) {
 	struct saving *saving = data;
 	int code = saving->seen ? save_session(saving->session, store, err) : 0;
-	return code == 0 ? save_deeds(saving, store, err) : code;
+	return code == 0 ? save_events(saving, err) : code;
 }
 
 /* The transaction is through: what was saved is what there is. */
-static void settle(struct saving *saving) {
+static void finish_saving(struct saving *saving) {
 	struct stet_session *session = saving->session;
 	struct st_tracker *tracker = &session->tracker;
 	for (size_t i = 0; i < tracker->touched_count; i++) {
@@ -174,19 +181,19 @@ static void settle(struct saving *saving) {
 	}
 	st_tracker_settle(tracker);
 	if (saving->seen)
-		session->kept = session->saved;
-	st_deeds_clear(&session->deeds);
+		session->stored = session->saving;
+	st_events_clear(&session->deeds);
 	if (saving->moved)
-		st_repo_export_mark(&session->ws->repo_export);
+		st_repo_export_mark(&st_state_of(session->ws)->repo_export);
 }
 
 /* Whether any record is other than what was stored of it. */
 static bool has_news(const struct stet_session *session) {
 	const struct st_tracker *tracker = &session->tracker;
-	if (!is_kept(session))
+	if (!is_stored(session))
 		return false;
-	if (tracker->touched_all || session->kept.given != session->agents.changes ||
-	    session->kept.links != session->links.changes)
+	if (tracker->touched_all || session->stored.delivered != session->agents.changes ||
+	    session->stored.links != session->links.changes)
 		return true;
 	for (size_t i = 0; i < tracker->touched_count; i++) {
 		const struct st_seen *seen = st_lru_peek(&tracker->files, st_str(tracker->touched[i]));
@@ -199,9 +206,11 @@ static bool has_news(const struct stet_session *session) {
 /* Whether the state of the work has all that the session read: 1, 0, or a code. */
 static int is_all_known(struct st_store *store, void *data, struct stet_error *err) {
 	const struct stet_session *session = data;
+	struct st_repo *repo = &st_state_of(session->ws)->repo;
 	int known = 1;
+	(void)store;
 	for (size_t i = 0; i < session->deeds.count && known == 1; i++)
-		known = st_repo_knows(&session->ws->repo, store, &session->deeds.items[i], err);
+		known = st_repo_knows(repo, &session->deeds.items[i], err);
 	return known;
 }
 
@@ -209,17 +218,17 @@ static int is_all_known(struct st_store *store, void *data, struct stet_error *e
 static int store_news(struct stet_session *session, bool seen, enum st_store_mode mode,
                       struct stet_error *err) {
 	struct saving saving = {.session = session, .seen = seen};
-	struct st_store *store = &session->ws->store;
+	struct st_store *store = &st_state_of(session->ws)->store;
 	/* To read the same files again is no reason to write. */
 	if (!seen && session->deeds.writes == 0 &&
 	    st_store_do(store, ST_STORE_READ, is_all_known, session, NULL) == 1) {
-		settle(&saving);
+		finish_saving(&saving);
 		return 0;
 	}
 	save_replaced(session);
-	int code = st_store_do(store, mode, save, &saving, err);
+	int code = st_store_do(store, mode, save_all_news, &saving, err);
 	if (code == 0)
-		settle(&saving);
+		finish_saving(&saving);
 	return code;
 }
 
@@ -233,7 +242,7 @@ static void say_unsaved(struct stet_session *session, int code, const struct ste
 	session->unsaved = code < 0 ? code : 0;
 }
 
-static int settle_news(struct stet_session *session, enum st_store_mode mode,
+static int flush_news(struct stet_session *session, enum st_store_mode mode,
                        struct stet_error *err) {
 	bool seen = has_news(session);
 	if (seen || session->deeds.count > 0)
@@ -242,8 +251,8 @@ static int settle_news(struct stet_session *session, enum st_store_mode mode,
 	return 0;
 }
 
-int st_visit_settle(struct stet_session *session, struct stet_error *err) {
-	return settle_news(session, ST_STORE_WRITE, err);
+int st_state_save(struct stet_session *session, struct stet_error *err) {
+	return flush_news(session, ST_STORE_WRITE, err);
 }
 
 /* Who holds the database may do so for long: the first call waits for it, the next ones hardly. */
@@ -251,9 +260,9 @@ static enum st_store_mode mode_of(const struct stet_session *session) {
 	return session->unsaved ? ST_STORE_RETRY : ST_STORE_WRITE;
 }
 
-int st_visit_settle_or_say(struct stet_session *session, struct stet_error *err) {
+int st_state_save_or_say(struct stet_session *session, struct stet_error *err) {
 	struct stet_error why = {0};
-	int code = settle_news(session, mode_of(session), &why);
+	int code = flush_news(session, mode_of(session), &why);
 	bool can_wait = code == STET_E_BUSY || code == STET_E_NO_SPACE || code == STET_E_IO;
 	if (code < 0 && !can_wait)
 		return st_fail(err, code, "%s", why.message);
@@ -264,10 +273,10 @@ int st_visit_settle_or_say(struct stet_session *session, struct stet_error *err)
 /* To have read something is no reason to make a state directory: such news wait for one. */
 static bool can_wait(const struct stet_session *session, bool seen) {
 	return !seen && session->deeds.writes == 0 &&
-	       (session->deeds.count == 0 || !st_store_is_there(&session->ws->store));
+	       (session->deeds.count == 0 || !st_store_is_there(&st_state_of(session->ws)->store));
 }
 
-static void keep(struct stet_session *session, enum st_store_mode mode) {
+static void save_news(struct stet_session *session, enum st_store_mode mode) {
 	bool seen = has_news(session);
 	if (can_wait(session, seen)) {
 		st_tracker_settle(&session->tracker);
@@ -280,69 +289,37 @@ static void keep(struct stet_session *session, enum st_store_mode mode) {
 	say_unsaved(session, code, &err);
 }
 
-void st_visit_close(struct stet_session *session) {
-	if (session->deeds.count > 0)
-		keep(session, ST_STORE_WRITE);
-	st_deeds_release(&session->deeds);
+static void save(void *data, struct stet_session *session, bool closes) {
+	(void)data;
+	if (!closes)
+		save_news(session, mode_of(session));
+	else if (session->deeds.count > 0)
+		save_news(session, ST_STORE_WRITE);
 }
 
-/* ---- the visit ---- */
+/* ---- who wrote ---- */
 
-struct st_visit st_visit_begin(struct stet_session *session, bool tool) {
-	if (session->visits++ > 0)
-		return (struct st_visit){session};
-	int state = session->ws->state;
-	session->tracks = state == ST_STATE_ALL || (tool && state == ST_STATE_TOOLS);
-	/* What was not saved is newer than what is stored. Without news, what is known here is what there is. */
-	if (session->kept.id && !session->unsaved &&
-	    st_store_do(&session->ws->store, ST_STORE_READ, load, session, NULL) < 0)
-		session->kept.version = 0;
-	return (struct st_visit){session};
+struct writer_query {
+	const struct st_hash *hash;
+	char *name;
+};
+
+static int query_writer(struct st_store *store, void *data, struct stet_error *err) {
+	struct writer_query *query = data;
+	return st_store_writer(store, query->hash, query->name, err);
 }
 
-void st_visit_release(struct st_visit *visit) {
-	if (visit->session && --visit->session->visits == 0)
-		keep(visit->session, mode_of(visit->session));
-	visit->session = NULL;
+static bool find_writer(void *data, const struct st_hash *hash, char name[128]) {
+	struct st_state *state = data;
+	struct writer_query query = {hash, name};
+	return st_store_is_there(&state->store) &&
+	       st_store_do(&state->store, ST_STORE_READ, query_writer, &query, NULL) == 1;
 }
 
-void st_visit_did(struct stet_session *session, const struct st_file_event *event) {
-	struct st_file_event own = *event;
-	if (!session->tracks)
-		return;
-	own.who = st_session_who(session);
-	own.at = st_wall_ns();
-	own.undoes = st_file_event_is_write(event) ? session->undoing : 0;
-	if (st_deeds_add(&session->deeds, &own, NULL) < 0)
-		st_guard_notice(&session->ws->guard,
-		                "There was no memory to note what became of %s in the state of the work.",
-		                st_shown(event->path));
-	if (st_file_event_is_logged(&own)) {
-		free(session->last_wrote);
-		session->last_wrote = strdup(event->path);
-	}
-}
-
-void st_visit_moved(struct stet_session *session, const char *from, const char *to, bool is_dir) {
-	struct stet_workspace *ws = session->ws;
-	st_auto(st_place) place = ST_PLACE_INIT;
-	st_auto(st_file) file = ST_FILE_INIT;
-	if (is_dir) {
-		const struct st_file_event event = {
-			.path = from, .kind = ST_EVENT_DIR_MOVED, .moved_to = to};
-		st_visit_did(session, &event);
-		return;
-	}
-	/* A link is no file of its own. */
-	if (!session->tracks ||
-	    st_file_load(&ws->root, st_str(to), ws->max_file, &place, &file, NULL) < 0 ||
-	    strcmp(place.path, to) != 0)
-		return;
-	const struct st_version version = st_file_version(&file);
-	const struct st_file_event gone = {.path = from, .kind = ST_EVENT_REMOVED, .before = version};
-	const struct st_file_event here = {
-		.path = place.path, .kind = ST_EVENT_WRITTEN, .after = version};
-	st_bases_put(&ws->bases, &file.hash, st_buf_str(&file.bytes));
-	st_visit_did(session, &gone);
-	st_visit_did(session, &here);
+void st_state_connect(struct st_state *state, struct stet_workspace *ws) {
+	ws->hooks = (struct st_state_hooks){
+		.data = state, .load = load, .save = save, .find_writer = find_writer};
+	state->store.import = st_repo_json_import;
+	state->store.adopt = adopt;
+	state->store.data = &state->repo;
 }

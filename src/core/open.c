@@ -1,0 +1,66 @@
+/* Opening and closing a workspace: here its parts are put together. */
+#include <pthread.h>
+
+#include "core/state.h"
+#include "stet/session.h"
+
+/* A workspace with the state beside it, which it knows by its hooks alone. */
+struct opened {
+	struct stet_workspace ws;
+	struct st_state state;
+};
+
+static void state_init(struct st_state *state, struct stet_workspace *ws) {
+	st_store_init(&state->store, &ws->root, &ws->guard);
+	st_repo_init(&state->repo, ws, &state->store);
+	st_repo_export_init(&state->repo_export, &state->repo);
+	st_state_connect(state, ws);
+}
+
+int stet_workspace_open(const char *root, struct stet_workspace **out, struct stet_error *err) {
+	*out = NULL;
+	if (!root || !*root)
+		return st_fail(err, STET_E_INVALID, "The workspace needs a directory.");
+	struct opened *opened = calloc(1, sizeof *opened);
+	if (!opened)
+		return st_fail_nomem(err);
+	int code = st_workspace_init(&opened->ws, root, err);
+	state_init(&opened->state, &opened->ws);
+	if (code < 0) {
+		stet_workspace_close(&opened->ws);
+		return code;
+	}
+	*out = &opened->ws;
+	return 0;
+}
+
+void stet_workspace_close(struct stet_workspace *ws) {
+	if (!ws)
+		return;
+	struct st_state *state = st_state_of(ws);
+	st_lookout_release(&ws->lookout);
+	st_background_release(&ws->background);
+	st_repo_export_release(&state->repo_export);
+	st_store_release(&state->store);
+	st_repo_release(&state->repo);
+	st_workspace_release(ws);
+	free(ws);
+}
+
+/* ---- the session of a program that wants only one ---- */
+
+static pthread_mutex_t default_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct stet_session *default_session;
+
+struct stet_session *stet_session_default(struct stet_error *err) {
+	pthread_mutex_lock(&default_lock);
+	if (!default_session) {
+		struct stet_workspace *ws = NULL;
+		if (stet_workspace_open(".", &ws, err) == 0 &&
+		    stet_session_open(ws, NULL, &default_session, err) < 0)
+			stet_workspace_close(ws);
+	}
+	struct stet_session *session = default_session;
+	pthread_mutex_unlock(&default_lock);
+	return session;
+}
