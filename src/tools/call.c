@@ -351,7 +351,8 @@ static int conclude(struct st_call *call, int code, const struct stet_error *why
 }
 
 void st_excerpt_release(struct st_excerpt *excerpt) {
-	st_view_release(&excerpt->view);
+	st_place_release(&excerpt->place);
+	st_file_release(&excerpt->file);
 	st_buf_release(&excerpt->numbered);
 }
 

@@ -4,11 +4,20 @@
 #include "base/plural.h"
 #include "base/quote.h"
 #include "base/utf8.h"
-#include "core/view.h"
 #include "tools/instructions.h"
 
 /* NUMBER_MAX: what a line number and its tab take, in front of each line. ROOM_MIN: a page gets on. */
 enum { NUMBER_MAX = 9, ROOM_MIN = 64 };
+
+/* A version of a file, to show parts of. */
+struct content {
+	/* Below the root. */
+	const char *path;
+	struct st_str bytes;
+	struct st_version version;
+	size_t lines;
+	bool is_utf8;
+};
 
 struct page {
 	size_t first, last, total;
@@ -83,9 +92,9 @@ static int skip_bytes(const struct st_reading *what, struct page *page, struct s
 	return 0;
 }
 
-static int find_page(const struct st_view *view, const struct st_reading *what, size_t room,
+static int find_page(const struct content *content, const struct st_reading *what, size_t room,
                      struct page *page, struct stet_error *err) {
-	size_t total = view->total_lines;
+	size_t total = content->lines;
 	*page = (struct page){0};
 	if (what->offset > 1 && (size_t)what->offset > total)
 		return st_fail(err, STET_E_INVALID, "Line %lld is out of range: %s has %zu %s.",
@@ -95,28 +104,45 @@ static int find_page(const struct st_view *view, const struct st_reading *what, 
 	page->text = st_str("");
 	if (page->first == 0)
 		return 0;
-	page->start = st_line_offset(view->bytes, page->first);
-	page->text = st_str_slice(view->bytes, page->start, view->bytes.len);
+	page->start = st_line_offset(content->bytes, page->first);
+	page->text = st_str_slice(content->bytes, page->start, content->bytes.len);
 	if (page->last < total)
 		page->text.len = st_line_offset(page->text, page->last - page->first + 2);
 	int code = skip_bytes(what, page, err);
 	if (code == 0)
-		fit(page, view->bytes, room, what->numbers ? NUMBER_MAX : 0);
+		fit(page, content->bytes, room, what->numbers ? NUMBER_MAX : 0);
 	return code;
 }
 
-/* The page of a version that is there: of the one that the session knows if it still is. */
-static int look(struct stet_session *session, const struct st_reading *what, struct st_view *view,
-                struct page *page, struct stet_error *err) {
-	bool known = st_view_recall(view, session, what->path) &&
-	             find_page(view, what, what->room, page, NULL) == 0 &&
-	             st_view_holds(view, page->text);
-	int code = known ? 0 : st_view_load(view, session, what->path, err);
-	if (code == 0)
-		code = st_check_text(view->path, view->is_text ? st_str("") : view->bytes, err);
-	if (code == 0 && !view->is_text)
-		view->is_utf8 = st_utf8_valid(view->bytes);
-	return code < 0 || known ? code : find_page(view, what, what->room, page, err);
+/* What was found out when an earlier page of this version was shown need not be found out again. */
+static bool is_known(struct stet_session *session, struct content *content) {
+	const struct st_seen *seen = st_lru_peek(&session->tracker.files, st_str(content->path));
+	if (!seen || !st_version_eq(&seen->version, &content->version) ||
+	    !st_hash_eq(&seen->text, &content->version.hash))
+		return false;
+	content->lines = seen->total;
+	content->is_utf8 = seen->is_utf8;
+	return true;
+}
+
+static int load(struct stet_session *session, const char *path, struct st_excerpt *excerpt,
+                struct content *content, struct stet_error *err) {
+	int code = st_session_load(session, path, &excerpt->place, &excerpt->file, err);
+	if (code < 0)
+		return code;
+	*content = (struct content){
+		.path = excerpt->place.path,
+		.bytes = st_buf_str(&excerpt->file.bytes),
+		.version = st_file_version(&excerpt->file),
+	};
+	if (is_known(session, content))
+		return 0;
+	code = st_check_text(content->path, content->bytes, err);
+	if (code < 0)
+		return code;
+	content->lines = st_line_count(content->bytes);
+	content->is_utf8 = st_utf8_valid(content->bytes);
+	return 0;
 }
 
 static int number_lines(struct st_excerpt *excerpt, const struct page *page,
@@ -144,9 +170,9 @@ static size_t next_byte(const struct page *page) {
 	return page->open ? page->start - page->line_start + page->text.len : 0;
 }
 
-static void render(struct st_call *call, yyjson_mut_val *data, const struct st_view *view,
+static void render(struct st_call *call, yyjson_mut_val *data, const struct content *content,
                    const struct page *page, const char *hash) {
-	st_render_path(call, data, "path", view->path);
+	st_render_path(call, data, "path", content->path);
 	st_json_add_text(call->doc, data, "fileHash", st_str(hash));
 	st_json_add_size(call->doc, data, "totalLines", page->total);
 	st_json_add_size(call->doc, data, "startLine", page->first);
@@ -157,16 +183,16 @@ static void render(struct st_call *call, yyjson_mut_val *data, const struct st_v
 		st_json_add_size(call->doc, data, "nextOffset", next_offset(page));
 	if (page->open)
 		st_json_add_size(call->doc, data, "nextByteOffset", next_byte(page));
-	if (!view->is_utf8 && !st_utf8_valid(page->text))
+	if (!content->is_utf8 && !st_utf8_valid(page->text))
 		st_json_add_true(call->doc, data, "lossy");
 }
 
 /* The facts in one short line: what this is, its hash, how to go on. */
-static void add_facts(struct st_call *call, const struct st_view *view, const struct page *page,
+static void add_facts(struct st_call *call, const struct content *content, const struct page *page,
                       const char *hash) {
 	struct st_buf *out = &call->remark;
 	st_buf_adds(out, "[");
-	st_quote_name(out, st_str(view->path));
+	st_quote_name(out, st_str(content->path));
 	if (page->first == 0)
 		st_buf_addf(out, ": %s of %zu", page->total ? "no lines" : "no line", page->total);
 	else if (page->open || page->byte)
@@ -183,7 +209,7 @@ static void add_facts(struct st_call *call, const struct st_view *view, const st
 	if (page->open)
 		st_buf_addf(out, " and byteOffset %zu (the line has %zu bytes)", next_byte(page),
 		            page->line_len);
-	if (!view->is_utf8 && !st_utf8_valid(page->text))
+	if (!content->is_utf8 && !st_utf8_valid(page->text))
 		st_buf_adds(out, has_more(page) ? ". Bytes that are not UTF-8 are shown as U+FFFD"
 		                                : " Bytes that are not UTF-8 are shown as U+FFFD");
 	st_buf_adds(out, has_more(page) ? ".]\n" : "]\n");
@@ -209,10 +235,12 @@ static void see(struct st_seen *seen, const struct page *page) {
 
 int st_read_page(struct st_call *call, const struct st_reading *what, yyjson_mut_val *data,
                  struct st_excerpt *excerpt, struct stet_error *err) {
-	struct st_view *view = &excerpt->view;
 	struct st_reading how = *what;
+	struct content content;
 	struct page page;
-	int code = look(call->session, &how, view, &page, err);
+	int code = load(call->session, what->path, excerpt, &content, err);
+	if (code == 0)
+		code = find_page(&content, &how, how.room, &page, err);
 	if (code < 0)
 		return code;
 
@@ -220,16 +248,16 @@ int st_read_page(struct st_call *call, const struct st_reading *what, yyjson_mut
 	bool whole = page.first <= 1 && page.last == page.total && !page.open && !page.byte;
 	bool shown = whole && page.text.len <= how.room / 2;
 	size_t before = st_call_room(call);
-	st_call_instruct(call, view->path, shown ? &view->version.hash : NULL, how.room / 2);
+	st_call_instruct(call, content.path, shown ? &content.version.hash : NULL, how.room / 2);
 	size_t taken = before - st_call_room(call);
 	how.room -= taken < how.room ? taken : how.room;
 	/* Each invalid byte is sent as three. */
-	if (!view->is_utf8)
+	if (!content.is_utf8)
 		how.room /= 3;
 	if (how.room < ROOM_MIN)
 		how.room = ROOM_MIN;
-	if (taken > 0 || !view->is_utf8)
-		code = find_page(view, &how, how.room, &page, err);
+	if (taken > 0 || !content.is_utf8)
+		code = find_page(&content, &how, how.room, &page, err);
 	excerpt->text = page.text;
 	if (code == 0 && what->numbers)
 		code = number_lines(excerpt, &page, err);
@@ -239,17 +267,19 @@ int st_read_page(struct st_call *call, const struct st_reading *what, yyjson_mut
 	if (code < 0)
 		return code;
 
-	struct st_seen *seen = st_view_meet(view, call->session);
+	st_bases_put(&call->session->ws->bases, &content.version.hash, content.bytes);
+	struct st_seen *seen = st_session_meet_version(call->session, what->path, content.path,
+	                                               &content.version, content.lines);
 	if (!seen)
 		return st_fail_nomem(err);
-	seen->text = view->version.hash;
-	seen->is_utf8 = view->is_utf8;
+	seen->text = content.version.hash;
+	seen->is_utf8 = content.is_utf8;
 	see(seen, &page);
 	char hash[ST_HASH_SHORT + 1];
-	st_hash_hex(&view->version.hash, hash, ST_HASH_SHORT);
+	st_hash_hex(&content.version.hash, hash, ST_HASH_SHORT);
 	if (call->structured)
-		render(call, data, view, &page, hash);
-	add_facts(call, view, &page, hash);
+		render(call, data, &content, &page, hash);
+	add_facts(call, &content, &page, hash);
 	return 0;
 }
 

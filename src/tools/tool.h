@@ -12,7 +12,7 @@
 
 #include "base/json.h"
 #include "core/change.h"
-#include "core/view.h"
+#include "core/session.h"
 
 /** What a parameter takes; the words of JSON Schema. */
 enum st_param_type {
@@ -111,13 +111,14 @@ struct st_call_watch {
 /** A part of a file to show, and what holds its text. */
 struct st_excerpt {
 	struct st_str text;
-	struct st_view view;
+	struct st_place place;
+	struct st_file file;
 	/** With numbers before the lines, the text is here. */
 	struct st_buf numbered;
 };
 
 #define ST_EXCERPT_INIT \
-	{ .view = ST_VIEW_INIT, .numbered = ST_BUF_INIT }
+	{ .place = ST_PLACE_INIT, .file = ST_FILE_INIT, .numbered = ST_BUF_INIT }
 
 void st_excerpt_release(struct st_excerpt *excerpt);
 
