@@ -14,7 +14,6 @@
 #include "stet/error.h"
 #include "stet/json.h"
 #include "stet/manager.h"
-#include "stet/replay.h"
 #include "stet/serve.h"
 #include "stet/mcp.h"
 #include "stet/session.h"

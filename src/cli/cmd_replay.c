@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "cli/work.h"
+#include "eval/replay.h"
 
 struct turn {
 	size_t full;
@@ -27,14 +28,14 @@ struct run {
 	size_t count;
 	size_t budget;
 	double seconds;
-	struct stet_replay *replay;
+	struct st_replay *replay;
 	/* A workspace to play in, to be removed; empty if there is none. */
 	char dir[4096];
 	struct restart restart;
 };
 
 static size_t count_of(const struct run *run, int count) {
-	return stet_replay_count(run->replay, count);
+	return st_replay_count(run->replay, count);
 }
 
 static int add_turn(struct run *run) {
@@ -42,8 +43,8 @@ static int add_turn(struct run *run) {
 	if (!turns)
 		return report_nomem();
 	run->turns = turns;
-	run->turns[run->count++] = (struct turn){.full = stet_replay_full(run->replay),
-	                                         .small = stet_replay_short(run->replay)};
+	run->turns[run->count++] =
+		(struct turn){.full = st_replay_full(run->replay), .small = st_replay_short(run->replay)};
 	return DONE;
 }
 
@@ -66,7 +67,7 @@ static int open_stage(struct run *run) {
 		run->dir[0] = '\0';
 		return status;
 	}
-	return stet_replay_stage(run->replay, run->dir, &err) < 0 ? report(&err) : DONE;
+	return st_replay_stage(run->replay, run->dir, &err) < 0 ? report(&err) : DONE;
 }
 
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at) {
@@ -83,18 +84,18 @@ static void remove_stage(const struct run *run) {
 
 static int restart(struct run *run) {
 	struct stet_error err = {0};
-	int code = stet_replay_restart(run->replay, &err);
+	int code = st_replay_restart(run->replay, &err);
 	if (code < 0)
 		return report(&err);
 	run->restart.turn = run->count;
 	run->restart.same = code == 1;
-	run->restart.staged = count_of(run, STET_REPLAY_STAGED);
+	run->restart.staged = count_of(run, ST_REPLAY_STAGED);
 	return DONE;
 }
 
 /* Whether the turn before was needed is known when the next one begins. */
 static void judge(struct run *run, size_t *needless) {
-	size_t count = count_of(run, STET_REPLAY_NEEDLESS);
+	size_t count = count_of(run, ST_REPLAY_NEEDLESS);
 	if (run->count > 0)
 		run->turns[run->count - 1].needless = count > *needless;
 	*needless = count;
@@ -102,9 +103,9 @@ static void judge(struct run *run, size_t *needless) {
 
 static int play_turns(struct run *run) {
 	struct stet_error err = {0};
-	size_t half = (count_of(run, STET_REPLAY_TOTAL) + 1) / 2, needless = 0;
+	size_t half = (count_of(run, ST_REPLAY_TOTAL) + 1) / 2, needless = 0;
 	int code, status = DONE;
-	while (status == DONE && (code = stet_replay_next(run->replay, &err)) > 0) {
+	while (status == DONE && (code = st_replay_next(run->replay, &err)) > 0) {
 		judge(run, &needless);
 		status = add_turn(run);
 		if (status == DONE && run->count == half)
@@ -115,7 +116,7 @@ static int play_turns(struct run *run) {
 		return status;
 	judge(run, &needless);
 	if (code == 0)
-		code = stet_replay_verify(run->replay, &run->restart.wrong, &err);
+		code = st_replay_verify(run->replay, &run->restart.wrong, &err);
 	return code < 0 ? report(&err) : DONE;
 }
 
@@ -192,7 +193,7 @@ static void add_row(struct table *table, const char *name, const char *was, cons
 
 static void add_restart(struct table *table, const struct run *run) {
 	const struct restart *restart = &run->restart;
-	size_t refused = count_of(run, STET_REPLAY_REFUSED), staged = count_of(run, STET_REPLAY_STAGED);
+	size_t refused = count_of(run, ST_REPLAY_REFUSED), staged = count_of(run, ST_REPLAY_STAGED);
 	char is[200];
 	snprintf(is, sizeof is,
 	         "at turn %zu, %zu %s: %s state; then %zu %s refused, %zu of %zu %s right",
@@ -223,8 +224,8 @@ static void add_time(struct table *table, const struct run *run) {
 static int print_metrics(const struct run *run) {
 	char was[64], is[160];
 	struct table table = {.columns = 4, .heading = true};
-	size_t writes = count_of(run, STET_REPLAY_WRITES), files = count_of(run, STET_REPLAY_WRITTEN);
-	size_t same = count_of(run, STET_REPLAY_IDENTICAL), near = count_of(run, STET_REPLAY_NEARLY);
+	size_t writes = count_of(run, ST_REPLAY_WRITES), files = count_of(run, ST_REPLAY_WRITTEN);
+	size_t same = count_of(run, ST_REPLAY_IDENTICAL), near = count_of(run, ST_REPLAY_NEARLY);
 	size_t needed = writes - same - near;
 	add_row(&table, "metric", "recorded", "with stet", true);
 	free(table.cells[3]);
@@ -236,10 +237,10 @@ static int print_metrics(const struct run *run) {
 	snprintf(was, sizeof was, "up to %zu tokens", most(run, true));
 	snprintf(is, sizeof is, "up to %zu tokens", most(run, false));
 	add_row(&table, "every turn within the budget", was, is, most(run, false) <= run->budget);
-	size_t unsaid = count_of(run, STET_REPLAY_UNSAID);
+	size_t unsaid = count_of(run, ST_REPLAY_UNSAID);
 	snprintf(is, sizeof is, "%zu of %zu %s; %zu cut, with a mark", unsaid, run->count,
 	         plural(run->count, "prompt hides a loss", "prompts hide a loss"),
-	         count_of(run, STET_REPLAY_CUT));
+	         count_of(run, ST_REPLAY_CUT));
 	add_row(&table, "nothing lost silently", "-", is, unsaid == 0);
 	add_restart(&table, run);
 	add_time(&table, run);
@@ -255,16 +256,16 @@ static int print_report(const struct run *run) {
 	printf("\n");
 	print_spark(run, "full history", true, scale);
 	print_spark(run, "snapshot    ", false, scale);
-	size_t files = count_of(run, STET_REPLAY_FILES), writes = count_of(run, STET_REPLAY_WRITES);
-	size_t edits = count_of(run, STET_REPLAY_EDITS);
+	size_t files = count_of(run, ST_REPLAY_FILES), writes = count_of(run, ST_REPLAY_WRITES);
+	size_t edits = count_of(run, ST_REPLAY_EDITS);
 	printf(
 		"\n%zu %s touched. %zu %s: %zu identical (no-ops), %zu nearly identical while the "
 		"snapshot named the file.\n%zu %s: %zu failed, %zu of files that had changed behind the "
 		"agent's back.\n\n",
 		files, plural(files, "file", "files"), writes, plural(writes, "write", "writes"),
-		count_of(run, STET_REPLAY_IDENTICAL), count_of(run, STET_REPLAY_NEARLY), edits,
-		plural(edits, "edit", "edits"), count_of(run, STET_REPLAY_FAILED),
-		count_of(run, STET_REPLAY_STALE));
+		count_of(run, ST_REPLAY_IDENTICAL), count_of(run, ST_REPLAY_NEARLY), edits,
+		plural(edits, "edit", "edits"), count_of(run, ST_REPLAY_FAILED),
+		count_of(run, ST_REPLAY_STALE));
 	return print_metrics(run);
 }
 
@@ -275,7 +276,7 @@ static int print_json(const struct run *run, bool snapshot) {
 		"/failed", "/stale", "/cut",          "/unsaid", "/needless",  "/staged", "/refused"};
 	if (!json)
 		return report_nomem();
-	for (int i = 0; i <= STET_REPLAY_REFUSED; i++)
+	for (int i = 0; i <= ST_REPLAY_REFUSED; i++)
 		stet_json_set_int(json, names[i], (int64_t)count_of(run, i));
 	stet_json_set_int(json, "/restart/turn", (int64_t)run->restart.turn);
 	stet_json_set_bool(json, "/restart/same", run->restart.same);
@@ -285,7 +286,7 @@ static int print_json(const struct run *run, bool snapshot) {
 		stet_json_set_int(json, "/snapshot/-", (int64_t)run->turns[i].small);
 	}
 	size_t len = 0;
-	const char *text = stet_replay_snapshot(run->replay, &len);
+	const char *text = st_replay_snapshot(run->replay, &len);
 	if (snapshot)
 		stet_json_set_text(json, "/lastSnapshot", text, len);
 	int status = put_json(json);
@@ -345,7 +346,7 @@ static int show(const struct options *options, const struct arguments *args,
 		status = options->json ? print_json(run, snapshot) : print_report(run);
 	if (status == DONE && snapshot && !options->json) {
 		size_t len = 0;
-		const char *text = stet_replay_snapshot(run->replay, &len);
+		const char *text = st_replay_snapshot(run->replay, &len);
 		put(stdout, "\n", 1);
 		put_line(stdout, text, len);
 	}
@@ -361,16 +362,16 @@ static int run(const struct options *options, const struct arguments *args) {
 	int status = option_number(args, "--budget", 1000, 100000000, 5000, &budget);
 	if (status == DONE)
 		status = slurp(operand(args, 0), &rows, &len);
-	if (status == DONE && stet_replay_open(rows, len, &run.replay, &err) < 0)
+	if (status == DONE && st_replay_open(rows, len, &run.replay, &err) < 0)
 		status = report(&err);
 	if (status == DONE) {
 		run.budget = (size_t)budget;
-		stet_replay_budget(run.replay, run.budget);
+		st_replay_budget(run.replay, run.budget);
 		status = play(&run);
 	}
 	if (status == DONE)
 		status = show(options, args, &run);
-	stet_replay_close(run.replay);
+	st_replay_close(run.replay);
 	remove_stage(&run);
 	free(run.turns);
 	free(rows);

@@ -72,6 +72,11 @@ passes 'a skip pattern such as a temporary name passes' append src/text/two.c 'c
 passes 'several declarations may share a comment' replace include/stet/one.h \
 	's/^STET_API.*/&\nSTET_API int stet_one(void);/'
 
+eval_including() {
+	mkdir eval && echo "#include \"$1\"" >eval/a.c && echo "f('a.c')" >eval/meson.build
+}
+passes 'the evaluation may look into the library' eval_including base/one.h
+fails 'the evaluation including a tool' includes_go_downwards eval_including tools/table.h
 fails 'an include upwards' includes_go_downwards append src/base/one.h '#include "text/two.h"'
 fails 'an include without its layer' includes_go_downwards append src/base/one.h '#include "two.h"'
 fails 'the command line looking inside' includes_go_downwards \

@@ -1,11 +1,11 @@
 /* Recorded runs, replayed: every prompt within its budget, no call without its result. */
-#include "stet/replay.h"
+#include "eval/replay.h"
 
 #include "base/json.h"
-#include "core/audit.h"
+#include "eval/audit.h"
 #include "core/messages.h"
 #include "core/session.h"
-#include "core/stage.h"
+#include "eval/stage.h"
 #include "lib/corpus.h"
 #include "lib/npm.h"
 
@@ -44,28 +44,28 @@ struct seen {
 
 /* Play a run; every prompt is checked, and every so many are counted. */
 static struct seen play(const char *rows, size_t len, struct counter *counter, size_t every) {
-	struct stet_replay *replay = NULL;
+	struct st_replay *replay = NULL;
 	struct stet_error err = {0};
 	struct seen seen = {0};
-	int code = stet_replay_open(rows, len, &replay, &err);
-	while (code >= 0 && (code = stet_replay_next(replay, &err)) > 0) {
+	int code = st_replay_open(rows, len, &replay, &err);
+	while (code >= 0 && (code = st_replay_next(replay, &err)) > 0) {
 		size_t prompt_len = 0;
-		const char *prompt = stet_replay_prompt(replay, &prompt_len);
+		const char *prompt = st_replay_prompt(replay, &prompt_len);
 		check_pairs(st_strn(prompt, prompt_len));
-		if (seen.turns++ % every == 0 || stet_replay_short(replay) > 4500)
+		if (seen.turns++ % every == 0 || st_replay_short(replay) > 4500)
 			counter_add(counter, st_strn(prompt, prompt_len));
 		if (seen.turns == 1)
-			seen.first = stet_replay_full(replay);
-		seen.last = stet_replay_full(replay);
-		seen.most = stet_replay_short(replay) > seen.most ? stet_replay_short(replay) : seen.most;
+			seen.first = st_replay_full(replay);
+		seen.last = st_replay_full(replay);
+		seen.most = st_replay_short(replay) > seen.most ? st_replay_short(replay) : seen.most;
 	}
 	if (code < 0)
 		fail_msg("%s", err.message);
-	check_count(stet_replay_snapshot(replay, NULL), stet_replay_count(replay, STET_REPLAY_FILES));
-	assert_int_equal(stet_replay_count(replay, STET_REPLAY_UNSAID), 0);
-	assert_int_equal(stet_replay_count(replay, STET_REPLAY_TOTAL), seen.turns);
-	assert_int_equal(stet_replay_count(replay, STET_REPLAY_TURNS), seen.turns);
-	stet_replay_close(replay);
+	check_count(st_replay_snapshot(replay, NULL), st_replay_count(replay, ST_REPLAY_FILES));
+	assert_int_equal(st_replay_count(replay, ST_REPLAY_UNSAID), 0);
+	assert_int_equal(st_replay_count(replay, ST_REPLAY_TOTAL), seen.turns);
+	assert_int_equal(st_replay_count(replay, ST_REPLAY_TURNS), seen.turns);
+	st_replay_close(replay);
 	return seen;
 }
 
@@ -144,30 +144,30 @@ static void edits_and_changes_behind_the_back_are_followed(void **state) {
 		"{\"turn\":4,\"tool\":\"Write\",\"op\":\"write\",\"path\":\"a\",\"args\":{\"content\":"
 		"\"one  three\"},"
 		"\"result_text\":\"\"}";
-	struct stet_replay *replay = NULL;
-	assert_int_equal(stet_replay_open(rows, strlen(rows), &replay, NULL), 0);
-	while (stet_replay_next(replay, NULL) > 0)
+	struct st_replay *replay = NULL;
+	assert_int_equal(st_replay_open(rows, strlen(rows), &replay, NULL), 0);
+	while (st_replay_next(replay, NULL) > 0)
 		;
-	assert_int_equal(stet_replay_count(replay, STET_REPLAY_TURNS), 4);
-	assert_int_equal(stet_replay_count(replay, STET_REPLAY_WRITES), 2);
-	assert_int_equal(stet_replay_count(replay, STET_REPLAY_IDENTICAL), 1);
-	assert_int_equal(stet_replay_count(replay, STET_REPLAY_EDITS), 2);
-	assert_int_equal(stet_replay_count(replay, STET_REPLAY_FAILED), 1);
-	assert_int_equal(stet_replay_count(replay, STET_REPLAY_STALE), 1);
-	assert_non_null(strstr(stet_replay_snapshot(replay, NULL), "• a ("));
-	stet_replay_close(replay);
+	assert_int_equal(st_replay_count(replay, ST_REPLAY_TURNS), 4);
+	assert_int_equal(st_replay_count(replay, ST_REPLAY_WRITES), 2);
+	assert_int_equal(st_replay_count(replay, ST_REPLAY_IDENTICAL), 1);
+	assert_int_equal(st_replay_count(replay, ST_REPLAY_EDITS), 2);
+	assert_int_equal(st_replay_count(replay, ST_REPLAY_FAILED), 1);
+	assert_int_equal(st_replay_count(replay, ST_REPLAY_STALE), 1);
+	assert_non_null(strstr(st_replay_snapshot(replay, NULL), "• a ("));
+	st_replay_close(replay);
 }
 
 /* Step through a run on a stage, with a restart after the first turn. */
-static struct stet_replay *play_on_stage(const char *rows, const struct dir *dir) {
-	struct stet_replay *replay = NULL;
+static struct st_replay *play_on_stage(const char *rows, const struct dir *dir) {
+	struct st_replay *replay = NULL;
 	struct stet_error err = {0};
-	int code = stet_replay_open(rows, strlen(rows), &replay, &err);
+	int code = st_replay_open(rows, strlen(rows), &replay, &err);
 	if (code == 0)
-		code = stet_replay_stage(replay, dir->path, &err);
-	while (code >= 0 && (code = stet_replay_next(replay, &err)) > 0) {
-		if (stet_replay_count(replay, STET_REPLAY_TURNS) == 2)
-			assert_int_equal(stet_replay_restart(replay, &err), 1);
+		code = st_replay_stage(replay, dir->path, &err);
+	while (code >= 0 && (code = st_replay_next(replay, &err)) > 0) {
+		if (st_replay_count(replay, ST_REPLAY_TURNS) == 2)
+			assert_int_equal(st_replay_restart(replay, &err), 1);
 	}
 	if (code < 0)
 		fail_msg("%s", err.message);
@@ -190,20 +190,20 @@ static void a_restart_in_the_middle_loses_nothing(void **state) {
 		"{\"turn\":4,\"tool\":\"Write\",\"op\":\"write\",\"path\":\"/w/in/a.c\",\"args\":"
 		"{\"content\":\"1\\n\"},\"result_text\":\"\"}\n";
 	size_t wrong = 9;
-	struct stet_replay *replay = play_on_stage(rows, dir);
-	assert_int_equal(stet_replay_count(replay, STET_REPLAY_TOTAL), 4);
-	assert_int_equal(stet_replay_count(replay, STET_REPLAY_STAGED), 1);
-	assert_int_equal(stet_replay_count(replay, STET_REPLAY_REFUSED), 0);
-	assert_int_equal(stet_replay_count(replay, STET_REPLAY_NEEDLESS), 1);
-	assert_int_equal(stet_replay_count(replay, STET_REPLAY_UNSAID), 0);
-	assert_int_equal(stet_replay_verify(replay, &wrong, NULL), 0);
+	struct st_replay *replay = play_on_stage(rows, dir);
+	assert_int_equal(st_replay_count(replay, ST_REPLAY_TOTAL), 4);
+	assert_int_equal(st_replay_count(replay, ST_REPLAY_STAGED), 1);
+	assert_int_equal(st_replay_count(replay, ST_REPLAY_REFUSED), 0);
+	assert_int_equal(st_replay_count(replay, ST_REPLAY_NEEDLESS), 1);
+	assert_int_equal(st_replay_count(replay, ST_REPLAY_UNSAID), 0);
+	assert_int_equal(st_replay_verify(replay, &wrong, NULL), 0);
 	assert_int_equal(wrong, 0);
 	assert_string_equal(dir_read(dir, "in/a.c"), "1\n");
 	/* It can say no. */
 	dir_write(dir, "in/a.c", "another\n");
-	assert_int_equal(stet_replay_verify(replay, &wrong, NULL), 0);
+	assert_int_equal(st_replay_verify(replay, &wrong, NULL), 0);
 	assert_int_equal(wrong, 1);
-	stet_replay_close(replay);
+	st_replay_close(replay);
 }
 
 /* It can say no: where the session is not kept, its next write is refused. */
@@ -282,9 +282,9 @@ static void what_is_no_run_is_refused(void **state) {
 	(void)state;
 	static const char *const bad[] = {"{", "[]", "7", "{\"turn\":1}", "{\"tool\":\"x\"}\n{\"a\":"};
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-		struct stet_replay *replay = NULL;
+		struct st_replay *replay = NULL;
 		struct stet_error err = {0};
-		assert_int_equal(stet_replay_open(bad[i], strlen(bad[i]), &replay, &err), STET_E_INVALID);
+		assert_int_equal(st_replay_open(bad[i], strlen(bad[i]), &replay, &err), STET_E_INVALID);
 		assert_non_null(strcasestr(err.message, "line "));
 		assert_null(replay);
 	}

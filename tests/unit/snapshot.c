@@ -1,7 +1,7 @@
 /* The state of the work as text: spec 2's words, under budget, and nothing in it that poses. */
 #include "core/snapshot.h"
 
-#include "core/audit.h"
+#include "eval/audit.h"
 #include "core/compact.h"
 #include "core/file_type.h"
 #include "lib/gen.h"

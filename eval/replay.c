@@ -1,11 +1,11 @@
 /* A recorded run of an agent, as it was and as it would be with snapshots. */
-#include "stet/replay.h"
+#include "eval/replay.h"
 
 #include "base/arena.h"
-#include "core/audit.h"
+#include "eval/audit.h"
 #include "core/compact.h"
 #include "core/snapshot.h"
-#include "core/stage.h"
+#include "eval/stage.h"
 #include "text/tokens.h"
 
 /* What a run may take of memory: its texts, many times over. */
@@ -29,7 +29,7 @@ struct file {
 	enum st_file_status status;
 };
 
-struct stet_replay {
+struct st_replay {
 	struct st_arena arena;
 	struct st_str rows;
 	size_t at;
@@ -57,7 +57,7 @@ struct stet_replay {
 	bool needed;
 	/** Open if it has a workspace. */
 	struct st_stage stage;
-	size_t counts[STET_REPLAY_TOTAL + 1];
+	size_t counts[ST_REPLAY_TOTAL + 1];
 };
 
 struct row {
@@ -79,8 +79,7 @@ static bool is(struct st_str text, const char *word) {
 }
 
 /* The row at an offset. Returns 1, 0 at the end, or a code. */
-static int read_row(struct stet_replay *replay, size_t *at, struct row *row,
-                    struct stet_error *err) {
+static int read_row(struct st_replay *replay, size_t *at, struct row *row, struct stet_error *err) {
 	char what[64];
 	struct st_str text = {0};
 	*row = (struct row){0};
@@ -130,13 +129,13 @@ static struct st_str argument(const struct row *row, const char *a, const char *
 
 /* ---- files ---- */
 
-static struct st_str relative(const struct stet_replay *replay, struct st_str path) {
+static struct st_str relative(const struct st_replay *replay, struct st_str path) {
 	if (replay->root.len && path.len > replay->root.len && st_str_starts(path, replay->root))
 		return st_str_slice(path, replay->root.len, path.len);
 	return st_str_starts(path, ST_STR("./")) ? st_str_slice(path, 2, path.len) : path;
 }
 
-static struct file *find_file(struct stet_replay *replay, struct st_str path) {
+static struct file *find_file(struct st_replay *replay, struct st_str path) {
 	size_t low = 0, high = replay->file_count;
 	while (low < high) {
 		size_t middle = (low + high) / 2;
@@ -161,7 +160,7 @@ static struct file *find_file(struct stet_replay *replay, struct st_str path) {
 	return file;
 }
 
-static bool set_content(struct stet_replay *replay, struct file *file, struct st_str content) {
+static bool set_content(struct st_replay *replay, struct file *file, struct st_str content) {
 	char *copy = st_arena_copy(&replay->arena, content);
 	file->known = copy != NULL;
 	file->content = st_strn(copy, content.len);
@@ -180,25 +179,25 @@ static bool is_nearly(struct st_str a, struct st_str b) {
 }
 
 /* Whether the snapshot that the model was shown names a file. */
-static bool is_named(const struct stet_replay *replay, const struct file *file) {
+static bool is_named(const struct st_replay *replay, const struct file *file) {
 	struct st_str path = st_str(file->path);
 	const char *slash = memrchr(path.ptr, '/', path.len);
 	const char *name = slash ? slash + 1 : path.ptr;
 	return strstr(st_buf_cstr(&replay->snapshot), name) != NULL;
 }
 
-static bool note_write(struct stet_replay *replay, const struct row *row, struct file *file) {
+static bool note_write(struct st_replay *replay, const struct row *row, struct file *file) {
 	bool there;
 	struct st_str content = argument(row, "content", "file_text", &there);
-	replay->counts[STET_REPLAY_WRITES]++;
-	replay->counts[STET_REPLAY_WRITTEN] += !file->written;
+	replay->counts[ST_REPLAY_WRITES]++;
+	replay->counts[ST_REPLAY_WRITTEN] += !file->written;
 	struct st_str digits = st_json_str(yyjson_obj_get(row->value, "content_sha256_16"));
 	bool same = there ? file->known && st_str_eq(content, file->content)
 	                  : digits.len && st_str_eq(digits, st_str(file->digits));
 	bool nearly = !same && there && file->known && is_nearly(content, file->content) &&
 	              is_named(replay, file);
-	replay->counts[STET_REPLAY_IDENTICAL] += same;
-	replay->counts[STET_REPLAY_NEARLY] += nearly;
+	replay->counts[ST_REPLAY_IDENTICAL] += same;
+	replay->counts[ST_REPLAY_NEARLY] += nearly;
 	replay->needed |= !same && !nearly;
 	file->status =
 		file->status == ST_FILE_UNCHANGED && file->known ? ST_FILE_MODIFIED : ST_FILE_CREATED;
@@ -209,14 +208,14 @@ static bool note_write(struct stet_replay *replay, const struct row *row, struct
 }
 
 /* The text after an edit, where both are known. */
-static bool note_edit(struct stet_replay *replay, const struct row *row, struct file *file) {
+static bool note_edit(struct st_replay *replay, const struct row *row, struct file *file) {
 	bool has_old, has_new;
 	struct st_str old = argument(row, "old_string", "oldText", &has_old);
 	struct st_str new = argument(row, "new_string", "newText", &has_new);
 	const char *at = NULL;
-	replay->counts[STET_REPLAY_EDITS]++;
-	replay->counts[STET_REPLAY_FAILED] += row->failed;
-	replay->counts[STET_REPLAY_STALE] += file->stale;
+	replay->counts[ST_REPLAY_EDITS]++;
+	replay->counts[ST_REPLAY_FAILED] += row->failed;
+	replay->counts[ST_REPLAY_STALE] += file->stale;
 	if (file->status == ST_FILE_UNCHANGED)
 		file->status = ST_FILE_MODIFIED;
 	if (row->failed)
@@ -235,14 +234,14 @@ static bool note_edit(struct stet_replay *replay, const struct row *row, struct 
 	return !text.failed && set_content(replay, file, st_buf_str(&text));
 }
 
-static bool note_disk(struct stet_replay *replay, const struct row *row, struct file *file) {
+static bool note_disk(struct st_replay *replay, const struct row *row, struct file *file) {
 	file->digits[0] = '\0';
 	file->stale = yyjson_is_false(yyjson_obj_get(row->args, "first_sight"));
 	return set_content(replay, file, row->result);
 }
 
 /* What the row made of the file, on the stage too. */
-static bool stage_file(struct stet_replay *replay, const struct row *row, struct file *file) {
+static bool stage_file(struct st_replay *replay, const struct row *row, struct file *file) {
 	if (!replay->stage.ws || is(row->op, "read"))
 		return true;
 	int code = 0;
@@ -254,7 +253,7 @@ static bool stage_file(struct stet_replay *replay, const struct row *row, struct
 	return code >= 0;
 }
 
-static bool note_file(struct stet_replay *replay, const struct row *row) {
+static bool note_file(struct st_replay *replay, const struct row *row) {
 	replay->needed |= !is(row->op, "write") || row->path.len == 0;
 	bool counts =
 		is(row->op, "read") || is(row->op, "write") || is(row->op, "edit") || is(row->op, "disk");
@@ -274,14 +273,14 @@ static bool note_file(struct stet_replay *replay, const struct row *row) {
 
 /* ---- messages ---- */
 
-static void add_message(struct stet_replay *replay, const char *role, struct st_str text) {
+static void add_message(struct st_replay *replay, const char *role, struct st_str text) {
 	st_buf_addf(&replay->messages,
 	            "%s{\"role\":\"%s\",\"content\":", replay->messages.len > 1 ? "," : "", role);
 	st_json_quote(&replay->messages, text);
 	st_buf_addc(&replay->messages, '}');
 }
 
-static void add_call(struct stet_replay *replay, const struct row *row) {
+static void add_call(struct st_replay *replay, const struct row *row) {
 	size_t id = ++replay->call_count;
 	char *args = row->args ? yyjson_val_write(row->args, 0, NULL) : NULL;
 	st_buf_addf(&replay->calls,
@@ -299,7 +298,7 @@ static void add_call(struct stet_replay *replay, const struct row *row) {
 }
 
 /* The reply is complete: into the history with it. */
-static void end_reply(struct stet_replay *replay) {
+static void end_reply(struct st_replay *replay) {
 	struct st_buf *out = &replay->messages;
 	if (replay->text.len || replay->calls.len) {
 		st_buf_addf(out, "%s{\"role\":\"assistant\",\"content\":", out->len > 1 ? "," : "");
@@ -309,7 +308,7 @@ static void end_reply(struct stet_replay *replay) {
 		st_buf_addc(out, '}');
 		st_buf_add(out, st_buf_str(&replay->results));
 	}
-	replay->counts[STET_REPLAY_NEEDLESS] += replay->calls.len && !replay->needed;
+	replay->counts[ST_REPLAY_NEEDLESS] += replay->calls.len && !replay->needed;
 	replay->needed = false;
 	out->failed |= replay->text.failed || replay->calls.failed || replay->results.failed;
 	st_buf_clear(&replay->text);
@@ -327,7 +326,7 @@ static size_t tokens_of(const struct row *row) {
 	return is(row->tool, "disk") ? 0 : sum;
 }
 
-static bool take_row(struct stet_replay *replay, const struct row *row) {
+static bool take_row(struct st_replay *replay, const struct row *row) {
 	replay->said += tokens_of(row);
 	if (is(row->tool, "system"))
 		add_message(replay, "system", row->result);
@@ -343,7 +342,7 @@ static bool take_row(struct stet_replay *replay, const struct row *row) {
 
 /* ---- a turn ---- */
 
-static int describe(struct stet_replay *replay, const struct file *from, struct st_repo_file *to,
+static int describe(struct st_replay *replay, const struct file *from, struct st_repo_file *to,
                     struct stet_error *err) {
 	*to = (struct st_repo_file){
 		.path = from->path,
@@ -353,8 +352,7 @@ static int describe(struct stet_replay *replay, const struct file *from, struct 
 	return from->known ? st_hash_of(from->content, &to->version.hash, err) : 0;
 }
 
-static int make_snapshot(struct stet_replay *replay, struct st_audit *audit,
-                         struct stet_error *err) {
+static int make_snapshot(struct st_replay *replay, struct st_audit *audit, struct stet_error *err) {
 	struct st_repo_state state = {.work_dir = replay->root.len ? replay->root.ptr : ".",
 	                              .story_id = "",
 	                              .file_count = replay->file_count};
@@ -374,7 +372,7 @@ static int make_snapshot(struct stet_replay *replay, struct st_audit *audit,
 	return code;
 }
 
-static int make_prompt(struct stet_replay *replay, struct stet_error *err) {
+static int make_prompt(struct st_replay *replay, struct stet_error *err) {
 	struct st_compact_options options = {.budget = replay->budget, .shape = ST_SHAPE_CHAT};
 	struct st_compact_report report;
 	struct st_audit audit = {0};
@@ -393,11 +391,11 @@ static int make_prompt(struct stet_replay *replay, struct stet_error *err) {
 	if (code < 0)
 		return code;
 	st_buf_truncate(&replay->messages, len);
-	replay->counts[STET_REPLAY_CUT] += report.cut;
-	replay->counts[STET_REPLAY_UNSAID] += st_audit_unsaid(&audit) > 0;
+	replay->counts[ST_REPLAY_CUT] += report.cut;
+	replay->counts[ST_REPLAY_UNSAID] += st_audit_unsaid(&audit) > 0;
 	replay->short_tokens = report.tokens;
 	replay->full = replay->said;
-	replay->counts[STET_REPLAY_TURNS]++;
+	replay->counts[ST_REPLAY_TURNS]++;
 	return 1;
 }
 
@@ -410,7 +408,7 @@ static bool begins_reply(const struct row *row, int64_t turn) {
  * Look through the rows: how many replies there are, and what the absolute
  * paths share, to be the workspace. Those in /tmp are elsewhere.
  */
-static int survey(struct stet_replay *replay, struct stet_error *err) {
+static int survey(struct st_replay *replay, struct stet_error *err) {
 	struct row row;
 	int code;
 	size_t at = 0, common = 0;
@@ -418,7 +416,7 @@ static int survey(struct stet_replay *replay, struct stet_error *err) {
 	st_autofree char *first = NULL;
 	while ((code = read_row(replay, &at, &row, err)) > 0) {
 		if (begins_reply(&row, turn)) {
-			replay->counts[STET_REPLAY_TOTAL]++;
+			replay->counts[ST_REPLAY_TOTAL]++;
 			turn = row.turn;
 		}
 		bool counts =
@@ -443,9 +441,8 @@ static int survey(struct stet_replay *replay, struct stet_error *err) {
 	return root ? 0 : st_fail_nomem(err);
 }
 
-int stet_replay_open(const char *rows, size_t len, struct stet_replay **out,
-                     struct stet_error *err) {
-	struct stet_replay *replay = calloc(1, sizeof *replay);
+int st_replay_open(const char *rows, size_t len, struct st_replay **out, struct stet_error *err) {
+	struct st_replay *replay = calloc(1, sizeof *replay);
 	if (!replay)
 		return st_fail_nomem(err);
 	st_arena_init(&replay->arena, ARENA_LIMIT);
@@ -454,14 +451,14 @@ int stet_replay_open(const char *rows, size_t len, struct stet_replay **out,
 	st_buf_addc(&replay->messages, '[');
 	int code = survey(replay, err);
 	if (code < 0) {
-		stet_replay_close(replay);
+		st_replay_close(replay);
 		return code;
 	}
 	*out = replay;
 	return 0;
 }
 
-void stet_replay_close(struct stet_replay *replay) {
+void st_replay_close(struct st_replay *replay) {
 	if (!replay)
 		return;
 	st_buf_release(&replay->messages);
@@ -476,11 +473,11 @@ void stet_replay_close(struct stet_replay *replay) {
 	free(replay);
 }
 
-void stet_replay_budget(struct stet_replay *replay, size_t tokens) {
+void st_replay_budget(struct st_replay *replay, size_t tokens) {
 	replay->budget = tokens;
 }
 
-int stet_replay_next(struct stet_replay *replay, struct stet_error *err) {
+int st_replay_next(struct st_replay *replay, struct stet_error *err) {
 	struct row row;
 	int code;
 	size_t at = replay->at;
@@ -503,18 +500,18 @@ int stet_replay_next(struct stet_replay *replay, struct stet_error *err) {
 	struct st_audit audit = {0};
 	if (code == 0)
 		code = make_snapshot(replay, &audit, err);
-	replay->counts[STET_REPLAY_UNSAID] += st_audit_unsaid(&audit) > 0;
+	replay->counts[ST_REPLAY_UNSAID] += st_audit_unsaid(&audit) > 0;
 	return code;
 }
 
-int stet_replay_stage(struct stet_replay *replay, const char *dir, struct stet_error *err) {
+int st_replay_stage(struct st_replay *replay, const char *dir, struct stet_error *err) {
 	int code = st_stage_open(&replay->stage, dir, err);
 	if (code < 0)
 		st_stage_release(&replay->stage);
 	return code;
 }
 
-int stet_replay_restart(struct stet_replay *replay, struct stet_error *err) {
+int st_replay_restart(struct st_replay *replay, struct stet_error *err) {
 	return replay->stage.ws ? st_stage_restart(&replay->stage, err) : 0;
 }
 
@@ -530,7 +527,7 @@ static bool is_right(const struct st_repo_view *view, size_t *at, const struct f
 	       st_hash_of(file->content, &hash, NULL) == 0 && st_hash_eq(&hash, &found->version.hash);
 }
 
-int stet_replay_verify(struct stet_replay *replay, size_t *wrong, struct stet_error *err) {
+int st_replay_verify(struct st_replay *replay, size_t *wrong, struct stet_error *err) {
 	st_auto(st_repo_view) view = {0};
 	*wrong = 0;
 	int code = replay->stage.ws ? st_stage_look(&replay->stage, &view, err) : 0;
@@ -540,11 +537,11 @@ int stet_replay_verify(struct stet_replay *replay, size_t *wrong, struct stet_er
 	return code;
 }
 
-size_t stet_replay_full(const struct stet_replay *replay) {
+size_t st_replay_full(const struct st_replay *replay) {
 	return replay->full;
 }
 
-size_t stet_replay_short(const struct stet_replay *replay) {
+size_t st_replay_short(const struct st_replay *replay) {
 	return replay->short_tokens;
 }
 
@@ -554,23 +551,23 @@ static const char *view(const struct st_buf *buf, size_t *len) {
 	return st_buf_cstr(buf);
 }
 
-const char *stet_replay_prompt(const struct stet_replay *replay, size_t *len) {
+const char *st_replay_prompt(const struct st_replay *replay, size_t *len) {
 	return view(&replay->prompt, len);
 }
 
-const char *stet_replay_snapshot(const struct stet_replay *replay, size_t *len) {
+const char *st_replay_snapshot(const struct st_replay *replay, size_t *len) {
 	return view(&replay->snapshot, len);
 }
 
-size_t stet_replay_count(const struct stet_replay *replay, int count) {
+size_t st_replay_count(const struct st_replay *replay, int count) {
 	size_t staged = 0;
-	if (count == STET_REPLAY_FILES)
+	if (count == ST_REPLAY_FILES)
 		return replay->file_count;
-	if (count == STET_REPLAY_REFUSED)
+	if (count == ST_REPLAY_REFUSED)
 		return replay->stage.refused;
-	for (size_t i = 0; count == STET_REPLAY_STAGED && i < replay->file_count; i++)
+	for (size_t i = 0; count == ST_REPLAY_STAGED && i < replay->file_count; i++)
 		staged += replay->files[i]->staged;
-	if (count == STET_REPLAY_STAGED)
+	if (count == ST_REPLAY_STAGED)
 		return staged;
-	return count >= 0 && count <= STET_REPLAY_TOTAL ? replay->counts[count] : 0;
+	return count >= 0 && count <= ST_REPLAY_TOTAL ? replay->counts[count] : 0;
 }

@@ -10,8 +10,8 @@
  *     st_audit_files(snapshot, &state, &audit);
  *     assert(st_audit_unsaid(&audit) == 0);
  */
-#ifndef STET_CORE_AUDIT_H
-#define STET_CORE_AUDIT_H
+#ifndef STET_EVAL_AUDIT_H
+#define STET_EVAL_AUDIT_H
 
 #include "base/error.h"
 #include "base/str.h"

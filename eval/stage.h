@@ -10,8 +10,8 @@
  *     if (code >= 0)
  *             code = st_stage_restart(&stage, err);
  */
-#ifndef STET_CORE_STAGE_H
-#define STET_CORE_STAGE_H
+#ifndef STET_EVAL_STAGE_H
+#define STET_EVAL_STAGE_H
 
 #include "core/repo_track.h"
 

@@ -1,4 +1,4 @@
-#include "core/stage.h"
+#include "eval/stage.h"
 
 #include "core/state.h"
 #include "fs/dirs.h"

@@ -1,4 +1,4 @@
-#include "core/audit.h"
+#include "eval/audit.h"
 
 #include <stdlib.h>
 
