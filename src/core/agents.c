@@ -1,41 +1,52 @@
 #include "core/agents.h"
 
-static int fill(struct stet_session *session, const char *path, unsigned flags, size_t max,
-                const struct st_hash *shown, struct stet_agents *list, struct stet_error *err) {
-	st_auto(st_agents_chain) chain = {0};
+/* Choose from a chain, lay out what is new, and record it as delivered. */
+static int fill(struct stet_session *session, const struct st_agents_chain *chain, unsigned flags,
+                size_t max, const struct st_hash *shown, struct stet_agents *list,
+                struct stet_error *err) {
 	size_t budget = session->ws->agents.budget;
 	struct st_agents_room room = {
 		.bytes = max && max < budget ? max : budget,
 		.text_max = budget,
 		.parts = flags & ST_AGENTS_PARTS,
 	};
-	int code = st_agents_chain_build(&session->ws->agents, path, flags, &chain, err);
-	if (code == 0)
-		code = st_agents_given_choose(&session->agents, &session->tracker, &chain, flags, shown,
-		                              list, err);
+	int code =
+		st_agents_given_choose(&session->agents, &session->tracker, chain, flags, shown, list, err);
 	if (code == 0)
 		code = st_agents_list_lay_out(list, &room, err);
 	if (code == 0)
-		code = st_agents_given_record(&session->agents, &chain, list, err);
+		code = st_agents_given_record(&session->agents, chain, list, err);
 	st_agents_list_drop_left_out(list);
 	return code;
 }
 
-int st_agents_deliver(struct stet_session *session, const char *path, unsigned flags, size_t max,
-                      const struct st_hash *shown, struct stet_agents **out,
-                      struct stet_error *err) {
+int st_agents_deliver_new(struct stet_session *session, const char *path, unsigned flags,
+                          size_t max, const struct st_hash *shown, struct stet_agents **out,
+                          struct stet_error *err) {
 	[[maybe_unused]] st_auto(st_visit) visit = st_visit_begin(session, false);
+	st_auto(st_agents_chain) chain = {0};
 	*out = NULL;
+	int code = st_agents_chain_build(&session->ws->agents, path, flags, &chain, err);
+	/* Most directories have no instructions. */
+	if (code < 0 || (chain.count == 0 && chain.notices.len == 0 && session->agents.count == 0))
+		return code;
 	struct stet_agents *list = st_agents_list_new();
-	if (!list)
-		return st_fail_nomem(err);
-	int code = fill(session, path, flags, max, shown, list, err);
+	code = list ? fill(session, &chain, flags, max, shown, list, err) : st_fail_nomem(err);
 	if (code < 0) {
 		stet_agents_free(list);
 		return code;
 	}
 	*out = list;
 	return 0;
+}
+
+int st_agents_deliver(struct stet_session *session, const char *path, unsigned flags, size_t max,
+                      const struct st_hash *shown, struct stet_agents **out,
+                      struct stet_error *err) {
+	int code = st_agents_deliver_new(session, path, flags, max, shown, out, err);
+	if (code == 0 && !*out)
+		*out = st_agents_list_new();
+	return code == 0 && !*out ? st_fail_nomem(err) : code;
 }
 
 int stet_agents_root(struct stet_session *session, struct stet_agents **out,

@@ -17,4 +17,9 @@
                                     size_t max, const struct st_hash *shown,
                                     struct stet_agents **out, struct stet_error *err);
 
+/** The same, with NULL for an empty list where there are no instructions. */
+[[nodiscard]] int st_agents_deliver_new(struct stet_session *session, const char *path,
+                                        unsigned flags, size_t max, const struct st_hash *shown,
+                                        struct stet_agents **out, struct stet_error *err);
+
 #endif

@@ -16,7 +16,7 @@ void st_repo_release(struct st_repo *repo) {
 	free(repo->order);
 }
 
-enum st_file_status st_tracked_status(const struct st_tracked *file) {
+static enum st_file_status status_of(const struct st_tracked *file) {
 	if (!file->version.exists)
 		return ST_FILE_DELETED;
 	if (!file->base.exists)
@@ -58,7 +58,7 @@ static int follow_one(void *data, const struct st_tracked *file, struct stet_err
 static int follow(struct st_repo *repo, struct stet_error *err) {
 	struct st_store *store = repo->store;
 	int64_t epoch;
-	if (repo->opened == store->opened && repo->news == store->news)
+	if (repo->opened == store->opened && repo->generation == store->generation)
 		return 0;
 	int code = st_store_get(store, "epoch", &epoch, err);
 	if (code < 0)
@@ -73,7 +73,7 @@ static int follow(struct st_repo *repo, struct stet_error *err) {
 	code = st_store_files_since(store, repo->change, follow_one, repo, err);
 	if (code == 0) {
 		repo->opened = store->opened;
-		repo->news = store->news;
+		repo->generation = store->generation;
 		repo->taken_back = store->taken_back;
 		repo->epoch = epoch;
 	}
@@ -290,7 +290,7 @@ static void fill_file(struct st_repo_file *out, const struct st_tracked *file) {
 	*out = (struct st_repo_file){
 		.path = file->path,
 		.version = file->version,
-		.status = st_tracked_status(file),
+		.status = status_of(file),
 		.external = file->external,
 	};
 }

@@ -33,7 +33,7 @@ struct st_repo {
 	size_t order_cap;
 	bool sorted;
 	/** Up to where it has followed the store. */
-	int64_t opened, news, taken_back, epoch, change;
+	int64_t opened, generation, taken_back, epoch, change;
 	/** There were more files than are tracked, and it was said. */
 	bool full;
 };
@@ -123,8 +123,5 @@ enum st_repo_look_flags {
  */
 [[nodiscard]] int st_repo_find_moved(struct st_repo *repo, struct st_tracked *lost, size_t count,
                                      struct stet_error *err);
-
-/** How a file stands against the beginning of the story. */
-enum st_file_status st_tracked_status(const struct st_tracked *file);
 
 #endif

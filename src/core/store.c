@@ -61,15 +61,15 @@ enum {
 /* ---- life ---- */
 
 void st_store_init(struct st_store *store, const struct st_root *root, struct st_guard *guard) {
-	*store =
-		(struct st_store){.root = root, .guard = guard, .wait_ms = WAIT_MS, .counter_news = -1};
+	*store = (struct st_store){
+		.root = root, .guard = guard, .wait_ms = WAIT_MS, .counter_generation = -1};
 	pthread_mutex_init(&store->lock, NULL);
 }
 
 static void close_db(struct st_store *store) {
 	st_db_close(store->db);
 	store->db = NULL;
-	store->news++;
+	store->generation++;
 	store->in_memory = store->blank = false;
 	store->why[0] = '\0';
 }
@@ -278,9 +278,8 @@ static int open_file(struct st_store *store, int dirfd, struct stet_error *err) 
 	if (code < 0)
 		return code;
 	make_private(dirfd);
-	store->remote = st_state_is_remote(dirfd);
 	/* The WAL has its index in shared memory: not between machines, and not where a page has several blocks. */
-	bool wal = !store->remote && !st_state_has_small_blocks(dirfd);
+	bool wal = !st_state_is_remote(dirfd) && !st_state_has_small_blocks(dirfd);
 	code = st_db_open(dirfd, wal, &store->db, err);
 	if (code == STET_E_ACCESS)
 		return st_fail(err, code,
@@ -362,12 +361,6 @@ bool st_store_is_there(struct st_store *store) {
 	return there;
 }
 
-void st_store_why(struct st_store *store, char out[600]) {
-	pthread_mutex_lock(&store->lock);
-	memcpy(out, store->why, sizeof store->why);
-	pthread_mutex_unlock(&store->lock);
-}
-
 /* To open one that cannot be used has the notice said; one that can is left as it is. */
 static int find_unusable(struct st_store *store, struct stet_error *err) {
 	st_autofd dirfd = st_state_find(store->root, store->guard->state_dir, NULL);
@@ -385,19 +378,19 @@ int st_store_is_kept(struct st_store *store, struct stet_error *err) {
 
 /* ---- transactions ---- */
 
-static int look_for_news(struct st_store *store, struct stet_error *err) {
+static int look_for_writers(struct st_store *store, struct stet_error *err) {
 	int64_t version;
 	int code = st_db_version(store->db, &version, err);
 	if (code == 0 && version != store->version) {
 		store->version = version;
-		store->news++;
+		store->generation++;
 	}
 	return code;
 }
 
 /* After some failures the transaction is gone already; then this fails, and nothing is open. */
 static void take_back(struct st_store *store) {
-	store->news++;
+	store->generation++;
 	store->taken_back++;
 	(void)st_db_exec(store->db, "ROLLBACK", NULL);
 }
@@ -409,7 +402,7 @@ static int run(struct st_store *store, enum st_store_mode mode, st_store_fn *fn,
 	int code = st_db_run(store->db, mode == ST_STORE_READ ? begin : begin_write, err, "");
 	if (code < 0)
 		return code;
-	code = look_for_news(store, err);
+	code = look_for_writers(store, err);
 	if (code == 0)
 		code = fn(store, data, err);
 	if (code >= 0) {
@@ -549,7 +542,7 @@ int st_store_set(struct st_store *store, const char *name, int64_t value, struct
 static int read_counter(struct st_store *store, struct stet_error *err) {
 	static const char changed[] = "SELECT coalesce(max(changed), 0) FROM files";
 	int64_t last, epoch;
-	if (store->counter_news == store->news)
+	if (store->counter_generation == store->generation)
 		return 0;
 	int code = st_db_number(store->db, changed, &last, err);
 	if (code == 0)
@@ -557,7 +550,7 @@ static int read_counter(struct st_store *store, struct stet_error *err) {
 	if (code < 0)
 		return code;
 	store->counter = last > epoch ? last : epoch;
-	store->counter_news = store->news;
+	store->counter_generation = store->generation;
 	return 0;
 }
 

@@ -73,18 +73,16 @@ struct st_store {
 	/** It is in memory and empty, since there is no state directory; the first write makes both. */
 	bool blank;
 	char why[600];
-	/** It is where other machines may use it too. */
-	bool remote;
 	/** Moves whenever the database is opened: what was read before may be of another one. */
 	int64_t opened;
 	/** Moves whenever what was read before may not be all there is: somebody else wrote, or it was taken back. */
-	int64_t news;
+	int64_t generation;
 	/** How many transactions were taken back: what they wrote, and copies have of it, is not there. */
 	int64_t taken_back;
 	/** By which SQLite tells that somebody else wrote. */
 	int64_t version;
-	/** The counter, as of some news. */
-	int64_t counter, counter_news;
+	/** The counter, as of a generation. */
+	int64_t counter, counter_generation;
 };
 
 void st_store_init(struct st_store *store, const struct st_root *root, struct st_guard *guard);
@@ -117,9 +115,6 @@ enum st_store_mode {
  * there could be used.
  */
 [[nodiscard]] int st_store_is_kept(struct st_store *store, struct stet_error *err);
-
-/** Why nothing is kept beyond this process, as a sentence in out; empty if it is kept. */
-void st_store_why(struct st_store *store, char out[600]);
 
 /*
  * What follows is called from within a transaction only.

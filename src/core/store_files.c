@@ -111,7 +111,7 @@ static int set_baseline(struct st_store *store, struct stet_error *err) {
 	if (code == 0)
 		code = st_store_next(store, &epoch, err);
 	/* Whoever keeps a copy of the files has to read all of them again, in this process too. */
-	store->news++;
+	store->generation++;
 	return code == 0 ? st_store_set(store, "epoch", epoch, err) : code;
 }
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <strings.h>
 
+#include "base/cancel.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/quote.h"
@@ -16,12 +17,97 @@
 #define DIFF_MAX ((size_t)16 << 10)
 enum { HISTORY_MAX = 4096 };
 
+/* ---- bases ---- */
+
+static struct st_str key_of(const struct st_hash *hash) {
+	return st_strn((const char *)hash->bytes, ST_HASH_SIZE);
+}
+
+void st_blob_put(struct st_blob *blob) {
+	if (!blob || __atomic_sub_fetch(&blob->references, 1, __ATOMIC_ACQ_REL) > 0)
+		return;
+	free(blob->bytes);
+	free(blob);
+}
+
+static void put_value(void *blob) {
+	st_blob_put(blob);
+}
+
+static void bases_init(struct st_bases *bases, size_t max_bytes) {
+	pthread_mutex_init(&bases->lock, NULL);
+	st_lru_init(&bases->lru, SIZE_MAX, max_bytes, put_value);
+}
+
+static void bases_release(struct st_bases *bases) {
+	st_lru_release(&bases->lru);
+	pthread_mutex_destroy(&bases->lock);
+}
+
+static void bases_limit(struct st_bases *bases, size_t max_bytes) {
+	pthread_mutex_lock(&bases->lock);
+	st_lru_limit(&bases->lru, SIZE_MAX, max_bytes);
+	pthread_mutex_unlock(&bases->lock);
+}
+
+/* Whether it is worth to bring bytes; those that are there count as used. */
+static bool wants_base(struct st_bases *bases, const struct st_hash *hash, size_t len) {
+	pthread_mutex_lock(&bases->lock);
+	bool wanted = !st_lru_get(&bases->lru, key_of(hash)) && len <= bases->lru.max_cost;
+	pthread_mutex_unlock(&bases->lock);
+	return wanted;
+}
+
+static void take_base(struct st_bases *bases, const struct st_hash *hash, struct st_buf *bytes) {
+	struct st_blob *blob = malloc(sizeof *blob);
+	if (!blob)
+		return;
+	*blob = (struct st_blob){.references = 1, .len = bytes->len, .bytes = bytes->ptr};
+	size_t cost = sizeof *blob + bytes->cap;
+	*bytes = (struct st_buf)ST_BUF_INIT;
+	pthread_mutex_lock(&bases->lock);
+	st_lru_put(&bases->lru, key_of(hash), blob, cost);
+	pthread_mutex_unlock(&bases->lock);
+}
+
+void st_bases_put(struct st_bases *bases, const struct st_hash *hash, struct st_str bytes) {
+	if (!wants_base(bases, hash, bytes.len))
+		return;
+	st_auto(st_buf) copy = ST_BUF_INIT;
+	st_buf_add(&copy, bytes);
+	st_cancel_tell(bytes.len);
+	if (!copy.failed)
+		take_base(bases, hash, &copy);
+}
+
+void st_bases_give(struct st_bases *bases, const struct st_hash *hash, struct st_buf *bytes) {
+	if (wants_base(bases, hash, bytes->len))
+		take_base(bases, hash, bytes);
+}
+
+void st_bases_drop(struct st_bases *bases, const struct st_hash *hash) {
+	pthread_mutex_lock(&bases->lock);
+	st_lru_remove(&bases->lru, key_of(hash));
+	pthread_mutex_unlock(&bases->lock);
+}
+
+struct st_blob *st_bases_get(struct st_bases *bases, const struct st_hash *hash) {
+	pthread_mutex_lock(&bases->lock);
+	struct st_blob *blob = st_lru_get(&bases->lru, key_of(hash));
+	if (blob)
+		__atomic_add_fetch(&blob->references, 1, __ATOMIC_RELAXED);
+	pthread_mutex_unlock(&bases->lock);
+	return blob;
+}
+
+/* ---- life ---- */
+
 int st_workspace_init(struct stet_workspace *ws, const char *root, struct stet_error *err) {
 	ws->root = (struct st_root)ST_ROOT_INIT;
 	st_background_init(&ws->background);
 	st_guard_init(&ws->guard, &ws->root, ST_STATE_DIR);
 	ws->guard.background = &ws->background;
-	st_bases_init(&ws->bases, ST_SHELF_MAX);
+	bases_init(&ws->bases, ST_SHELF_MAX);
 	st_lookout_init(&ws->lookout, &ws->guard);
 	st_lru_init(&ws->writers, HISTORY_MAX, HISTORY_MAX, free);
 	st_lru_init(&ws->applied, HISTORY_MAX, HISTORY_MAX, NULL);
@@ -39,7 +125,7 @@ int st_workspace_init(struct stet_workspace *ws, const char *root, struct stet_e
 void st_workspace_release(struct stet_workspace *ws) {
 	st_guard_release(&ws->guard);
 	free(ws->state_dir);
-	st_bases_release(&ws->bases);
+	bases_release(&ws->bases);
 	st_agents_setup_release(&ws->agents);
 	st_lru_release(&ws->writers);
 	st_lru_release(&ws->applied);
@@ -93,7 +179,7 @@ static int set_agents(struct stet_workspace *ws, int64_t value, struct stet_erro
 static int set_bases(struct stet_workspace *ws, int64_t value, struct stet_error *err) {
 	int code = set_size(&ws->guard.shelf.max, value, err);
 	if (code == 0)
-		st_bases_limit(&ws->bases, ws->guard.shelf.max);
+		bases_limit(&ws->bases, ws->guard.shelf.max);
 	return code;
 }
 
@@ -169,10 +255,6 @@ char *stet_workspace_notice(struct stet_workspace *ws) {
 
 void stet_free(void *memory) {
 	free(memory);
-}
-
-static struct st_str key_of(const struct st_hash *hash) {
-	return st_strn((const char *)hash->bytes, ST_HASH_SIZE);
 }
 
 struct st_blob *st_workspace_base(struct stet_workspace *ws, const struct st_hash *hash) {

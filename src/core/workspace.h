@@ -5,7 +5,6 @@
 #include <stdatomic.h>
 
 #include "core/agents_look.h"
-#include "core/bases.h"
 #include "core/lookout.h"
 #include "fs/guard.h"
 #include "stet/workspace.h"
@@ -19,6 +18,38 @@ enum st_state_level {
 	ST_STATE_TOOLS,
 	ST_STATE_ALL,
 };
+
+/** Bytes shared by whoever holds a reference; never changed. */
+struct st_blob {
+	int references;
+	size_t len;
+	char *bytes;
+};
+
+/**
+ * Bytes that sessions saw, by hash: from a base a conflict gets its diff and a
+ * merge its parent. Bounded by bytes; the least recently used go first, and what
+ * is gone costs a diff, never a wrong answer. Safe to use from several threads.
+ */
+struct st_bases {
+	pthread_mutex_t lock;
+	struct st_lru lru;
+};
+
+/** Remember bytes under their hash. Too many bytes, or too little memory: they are not remembered. */
+void st_bases_put(struct st_bases *bases, const struct st_hash *hash, struct st_str bytes);
+
+/** As st_bases_put(), of bytes that nobody else needs: they are taken. */
+void st_bases_give(struct st_bases *bases, const struct st_hash *hash, struct st_buf *bytes);
+
+/** Forget bytes, for now: they are stored elsewhere. */
+void st_bases_drop(struct st_bases *bases, const struct st_hash *hash);
+
+/** The bytes of a hash, to be handed back with st_blob_put(); NULL if they are not there. */
+struct st_blob *st_bases_get(struct st_bases *bases, const struct st_hash *hash);
+
+/** Give a reference back; NULL is fine. */
+void st_blob_put(struct st_blob *blob);
 
 struct stet_session;
 

@@ -218,8 +218,11 @@ int st_file_read(int fd, const char *path, size_t max, struct st_file *file,
 	return code < 0 ? code : hash_version(NULL, false, file, err);
 }
 
-/* In pieces that stay in the cache: they are compared, and not needed any more. */
-bool st_file_holds(int fd, off_t at, struct st_str bytes) {
+/*
+ * Whether an open file holds bytes at a place; nothing is read behind them. In
+ * pieces that stay in the cache: they are compared, and not needed any more.
+ */
+static bool holds(int fd, off_t at, struct st_str bytes) {
 	char piece[16 << 10];
 	while (bytes.len > 0) {
 		size_t want = bytes.len < sizeof piece ? bytes.len : sizeof piece;
@@ -241,7 +244,7 @@ bool st_file_is(int fd, struct st_str bytes, struct st_file *file) {
 	struct st_stamp stamp = st_stamp_take(fd, &before);
 	char more;
 	/* Some filesystems tell a size that is not the content's. */
-	if (!st_file_holds(fd, 0, bytes) || read_at(fd, &more, 1, (off_t)bytes.len) != 0 ||
+	if (!holds(fd, 0, bytes) || read_at(fd, &more, 1, (off_t)bytes.len) != 0 ||
 	    st_retry(fstat(fd, &after)) < 0)
 		return false;
 	struct st_stamp again = st_stamp_of(&after);

@@ -90,9 +90,6 @@ void st_file_buffer(int fd);
 [[nodiscard]] int st_file_fetch(int fd, const char *path, size_t max, struct st_file *file,
                                 struct stet_error *err);
 
-/** Whether an open file holds bytes at a place. Nothing is read behind them. */
-bool st_file_holds(int fd, off_t at, struct st_str bytes);
-
 /**
  * Whether an open file is just these bytes. If so, all of file but its bytes
  * and hash is filled; if not, or if it moved meanwhile, it is as it was.

@@ -35,9 +35,11 @@ static bool instruct(struct st_call *call, const char *path, unsigned flags,
 	struct stet_agents *agents = NULL;
 	struct stet_error why = {0};
 	flags |= ST_AGENTS_PARTS | (setup->nested_only ? ST_AGENTS_NESTED : 0);
-	int code = st_agents_deliver(call->session, path, flags, max, shown, &agents, &why);
+	int code = st_agents_deliver_new(call->session, path, flags, max, shown, &agents, &why);
 	if (code == STET_E_NOMEM)
 		return false;
+	if (code == 0 && !agents)
+		return true;
 	if (code < 0)
 		st_buf_addf(&call->remark, "[The instructions for this file could not be looked for. %s]\n",
 		            why.message);
@@ -55,8 +57,10 @@ void st_call_instruct(struct st_call *call, const char *path, const struct st_ha
 }
 
 void st_call_instruct_rest(struct st_call *call) {
-	const char *pending =
-		call->session->stateless ? NULL : st_agents_given_pending(&call->session->agents);
+	const struct st_agents_given *given = &call->session->agents;
+	if (call->session->stateless || given->count == 0)
+		return;
+	const char *pending = st_agents_given_pending(given);
 	/* What this very answer began goes on with the next. */
 	if (!pending || yyjson_mut_arr_size(call->instructions) > 0)
 		return;
