@@ -8,7 +8,6 @@
 #include "base/clock.h"
 #include "fs/displaced.h"
 #include "fs/in_place.h"
-#include "fs/journal.h"
 #include "fs/keep.h"
 #include "fs/lease.h"
 #include "fs/shelf.h"
@@ -225,10 +224,7 @@ static int sync_dir(const struct st_job *job) {
 	if (job->commit->relaxed || st_retry(fsync(job->place.dirfd)) == 0)
 		return 0;
 	/* Some filesystems cannot sync a directory; a descriptor for passing through cannot either. */
-	if (errno != EINVAL && errno != EBADF && errno != ENOTSUP)
-		return -1;
-	/* Then the file has to do, if it was not synced before. */
-	return job->sync == ST_TEMP_SENT ? st_retry(fsync(job->temp.fd)) : 0;
+	return errno == EINVAL || errno == EBADF || errno == ENOTSUP ? 0 : -1;
 }
 
 static int not_durable(struct st_job *job, struct stet_error *err) {
@@ -295,28 +291,8 @@ static int sync_exchange(struct st_job *job, struct stet_error *err) {
 	return 0;
 }
 
-/*
- * A file that was written a moment ago may be written again within the same
- * tick of the clock, and its times would not tell. But nobody else can name the
- * old file any more: under the lease its mtime is moved back, and from then on any
- * write shows, so that its bytes need not be read again to find one.
- */
-static void date_back(const struct st_job *job, struct st_stamp *stamp) {
-	enum { BACK_S = 10 };
-	struct stat st;
-	nlink_t names = job->done->shelved ? 1 : 0;
-	if (!stamp->racy || st_retry(fstat(job->fd, &st)) < 0 || st.st_nlink > names)
-		return;
-	const struct timespec times[] = {{.tv_nsec = UTIME_OMIT},
-	                                 {st.st_mtim.tv_sec - BACK_S, st.st_mtim.tv_nsec}};
-	if (st_retry(futimens(job->fd, times)) == 0 && st_retry(fstat(job->fd, &st)) == 0 &&
-	    st_lease_holds(job->fd, F_RDLCK))
-		*stamp = st_stamp_of(&st);
-}
-
 static int finish_exchange(struct st_job *job, struct stet_error *err) {
 	struct stat dir = {0};
-	struct st_stamp stamp = job->stamp;
 	st_job_stamp_new(job, job->temp.fd, &job->temp.stamp);
 	if (!job->commit->relaxed) {
 		(void)st_retry(fstat(job->place.dirfd, &dir));
@@ -325,11 +301,9 @@ static int finish_exchange(struct st_job *job, struct stet_error *err) {
 			return code;
 	}
 	remove_old(job, job->commit->relaxed ? NULL : &dir);
-	if (job->leased) {
-		date_back(job, &stamp);
+	if (job->leased)
 		st_lease_drop(job->fd);
-	}
-	st_displaced_add(job->guard, job->fd, job->place.path, job->commit->expected, &stamp);
+	st_displaced_add(job->guard, job->fd, job->place.path, job->commit->expected, &job->stamp);
 	job->fd = -1;
 	job->done->way = job->by_links ? ST_COMMIT_VERIFIED : ST_COMMIT_EXCHANGED;
 	return 0;
@@ -382,16 +356,12 @@ static int swap(struct st_job *job, struct stet_error *err) {
 
 static int prepare(struct st_job *job, struct stet_error *err) {
 	ask_if_clean(job);
-	job->sync = job->commit->relaxed ? ST_TEMP_IN_MEMORY : ST_TEMP_SAFE;
-	/* Also if nobody waits for the flush: the journal must not be ahead of the bytes. */
-	if (st_journal_flushes_first(job->place.dirfd))
-		job->sync = ST_TEMP_SENT;
 	const struct st_temp_plan plan = {
 		.target = job->place.name,
 		.like = job->fd,
 		.expected = job->commit->expected,
 		.bytes = job->commit->bytes,
-		.sync = job->sync,
+		.relaxed = job->commit->relaxed,
 		.hash = job->done->version.hash,
 	};
 	int code = st_temp_write(&job->temp, job->place.dirfd, &plan, err);

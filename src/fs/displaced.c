@@ -141,6 +141,21 @@ static void hold(struct st_guard *guard, const struct st_displaced *entry) {
 	}
 }
 
+/* In how many milliseconds the background worker has something to do; INT64_MAX for nothing. */
+static int64_t next_look_ms(struct st_guard *guard) {
+	int64_t first_ms = INT64_MAX;
+	pthread_mutex_lock(&guard->lock);
+	for (size_t i = 0; i < guard->displaced_count; i++) {
+		if (guard->displaced[i].since_ms < first_ms)
+			first_ms = guard->displaced[i].since_ms;
+	}
+	bool surplus = guard->displaced_count > guard->displaced_max / 2;
+	pthread_mutex_unlock(&guard->lock);
+	if (surplus || first_ms == INT64_MAX)
+		return surplus ? 0 : INT64_MAX;
+	return first_ms + ST_GRACE_MS - st_now_ms();
+}
+
 void st_displaced_add(struct st_guard *guard, int fd, const char *path, const struct st_hash *hash,
                       const struct st_stamp *stamp) {
 	struct stat st;
@@ -162,7 +177,7 @@ void st_displaced_add(struct st_guard *guard, int fd, const char *path, const st
 	entry.shared = st_trust_of(fd, st.st_dev) == ST_TRUST_NONE;
 	hold(guard, &entry);
 	if (guard->background)
-		st_background_schedule(guard->background, &guard->look_task, ST_GRACE_MS);
+		st_background_schedule(guard->background, &guard->look_task, next_look_ms(guard));
 }
 
 void st_displaced_look(struct st_guard *guard) {
@@ -178,19 +193,27 @@ void st_displaced_look(struct st_guard *guard) {
 	}
 }
 
+/* So that a series of commits does not have to make room itself: the last close of a file may take long. */
+static bool take_surplus(struct st_guard *guard, struct st_displaced *oldest) {
+	pthread_mutex_lock(&guard->lock);
+	bool surplus = guard->displaced_count > guard->displaced_max / 2;
+	if (surplus)
+		*oldest = take(guard, 0);
+	pthread_mutex_unlock(&guard->lock);
+	return surplus;
+}
+
 void st_displaced_task(void *data) {
 	struct st_guard *guard = data;
+	struct st_displaced oldest;
 	st_displaced_look(guard);
-	pthread_mutex_lock(&guard->lock);
-	int64_t first_ms = INT64_MAX;
-	for (size_t i = 0; i < guard->displaced_count; i++) {
-		if (guard->displaced[i].since_ms < first_ms)
-			first_ms = guard->displaced[i].since_ms;
+	while (take_surplus(guard, &oldest)) {
+		look(guard, &oldest);
+		let_go(guard, &oldest);
 	}
-	pthread_mutex_unlock(&guard->lock);
-	if (first_ms < INT64_MAX)
-		st_background_schedule(guard->background, &guard->look_task,
-		                       first_ms + ST_GRACE_MS - st_now_ms());
+	int64_t next_ms = next_look_ms(guard);
+	if (next_ms < INT64_MAX)
+		st_background_schedule(guard->background, &guard->look_task, next_ms);
 }
 
 void st_displaced_unlinked(struct st_guard *guard, const struct stat *st) {

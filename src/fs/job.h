@@ -41,8 +41,6 @@ struct st_job {
 	struct st_str old;
 	struct st_stamp stamp;
 	struct st_temp temp;
-	/** How far it is written before it gets the name. */
-	enum st_temp_sync sync;
 	bool locked;
 	/** No leftover of another commit is in the directory. */
 	bool clean;

@@ -157,25 +157,6 @@ static int copy_metadata(int from, int to) {
 	return 0;
 }
 
-/* Whether a kernel or filesystem cannot be waited for in this way. An error of the disk is told once only. */
-static bool cannot_send(int errnum) {
-	return errnum == ENOSYS || errnum == EINVAL || errnum == ESPIPE;
-}
-
-static int wait_for_disk(int fd, enum st_temp_sync sync) {
-	enum {
-		WRITTEN = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER
-	};
-	if (sync == ST_TEMP_IN_MEMORY)
-		return 0;
-	if (sync == ST_TEMP_SENT) {
-		int failed = st_retry(sync_file_range(fd, 0, 0, WRITTEN));
-		if (failed == 0 || !cannot_send(errno))
-			return failed;
-	}
-	return st_retry(fsync(fd));
-}
-
 /* The writing descriptor goes when the file is complete; this one holds the lock and stays. */
 static int reopen(struct st_temp *temp) {
 	temp->fd = st_retry(openat(temp->dirfd, temp->name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
@@ -235,7 +216,7 @@ static int fill(struct st_temp *temp, int fd, const struct st_temp_plan *plan) {
 	if (failed == 0 && plan->like >= 0)
 		failed = copy_metadata(plan->like, fd);
 	if (failed == 0)
-		failed = wait_for_disk(fd, plan->sync);
+		failed = st_retry(plan->relaxed ? fdatasync(fd) : fsync(fd));
 	return failed == 0 ? stamp(temp) : failed;
 }
 

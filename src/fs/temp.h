@@ -39,16 +39,6 @@ struct st_temp {
 #define ST_TEMP_INIT \
 	{ .dirfd = -1, .fd = -1 }
 
-/** How far a temporary file is written when it counts as written. */
-enum st_temp_sync {
-	/** Every process sees its bytes; the disk need not have any. */
-	ST_TEMP_IN_MEMORY,
-	/** Its bytes have arrived at the disk, which has yet to be told to keep them. */
-	ST_TEMP_SENT,
-	/** They are safe. */
-	ST_TEMP_SAFE,
-};
-
 /** What a temporary file is to hold, and for whom. Views are borrowed during the call. */
 struct st_temp_plan {
 	/** The name it is made for. */
@@ -60,7 +50,8 @@ struct st_temp_plan {
 	struct st_str bytes;
 	/** Their hash. */
 	struct st_hash hash;
-	enum st_temp_sync sync;
+	/** Only the bytes need to be on the disk when the call returns, not owner, mode and attributes. */
+	bool relaxed;
 };
 
 /**

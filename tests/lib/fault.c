@@ -37,7 +37,7 @@
 	X(fsync) \
 	X(ftruncate64) \
 	X(fallocate64) \
-	X(sync_file_range) \
+	X(fdatasync) \
 	X(renameat) \
 	X(renameat2) \
 	X(linkat) \
@@ -103,12 +103,6 @@ static bool lacks_exchange;
 
 void fault_lack_exchange(bool lack) {
 	lacks_exchange = lack;
-}
-
-static bool feigns_journal;
-
-void fault_feign_journal(bool feign) {
-	feigns_journal = feign;
 }
 
 /* Of the thread that the tests are about; others work behind its back. */
@@ -316,35 +310,27 @@ int __wrap_renameat2(int from, const char *old, int to, const char *new, unsigne
 	return __real_renameat2(from, old, to, new, flags);
 }
 
-bool __real_st_journal_flushes_first(int dirfd);
-bool __wrap_st_journal_flushes_first(int dirfd);
-bool __wrap_st_journal_flushes_first(int dirfd) {
-	(void)__real_st_journal_flushes_first(dirfd);
-	return feigns_journal;
-}
-
-int __real_sync_file_range(int fd, off_t at, off_t len, unsigned flags);
-int __wrap_sync_file_range(int fd, off_t at, off_t len, unsigned flags);
-int __wrap_sync_file_range(int fd, off_t at, off_t len, unsigned flags) {
-	const unsigned written =
-		SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
-	if (fails(CALL_sync_file_range))
-		return -1;
-	order.sent |= flags == written && at == 0 && len == 0 && !order.renamed;
-	return __real_sync_file_range(fd, at, len, flags);
-}
-
 /* Nobody pulls the plug here, and the disk takes its time. */
-int __wrap_fsync(int fd);
-int __wrap_fsync(int fd) {
-	(void)fd;
-	if (fails(CALL_fsync))
+static int sync_nothing(enum function function) {
+	if (fails(function))
 		return -1;
 	if (order.renamed)
 		order.synced_after++;
 	else
 		order.synced_before++;
 	return 0;
+}
+
+int __wrap_fsync(int fd);
+int __wrap_fsync(int fd) {
+	(void)fd;
+	return sync_nothing(CALL_fsync);
+}
+
+int __wrap_fdatasync(int fd);
+int __wrap_fdatasync(int fd) {
+	(void)fd;
+	return sync_nothing(CALL_fdatasync);
 }
 
 int __real_close(int fd);

@@ -41,13 +41,8 @@ void fault_off(void);
 /** From now on the filesystem lacks the flags of renameat2(), as some do, or has them again. */
 void fault_lack_exchange(bool lack);
 
-/** From now on the filesystem passes for one whose journal flushes first, or for one that has none. */
-void fault_feign_journal(bool feign);
-
 /** What came before and after a name changed. */
 struct fault_order {
-	/** Bytes were written, and waited for until they had arrived. */
-	bool sent;
 	bool renamed;
 	unsigned synced_before, synced_after;
 };

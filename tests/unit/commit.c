@@ -363,7 +363,7 @@ static void a_late_write_is_kept_and_reported(void **state) {
 }
 
 /* As large as what was there, a moment after that was written: no clock would tell them apart. */
-static void a_late_write_within_a_tick_shows_in_the_times(void **state) {
+static void a_late_write_within_a_tick_of_the_clock_is_found(void **state) {
 	const struct dir *dir = *state;
 	with_bench(dir);
 	for (int i = 0; i < 20; i++) {
@@ -371,8 +371,6 @@ static void a_late_write_within_a_tick_shows_in_the_times(void **state) {
 		st_autofd looked_up = open(dir_at(dir, "a.txt"), O_PATH | O_CLOEXEC);
 		st_auto(st_committed) done = ST_COMMITTED_INIT;
 		assert_int_equal(commit(&bench, "a.txt", "old", "new", &done, NULL), 0);
-		assert_int_equal(bench.guard.displaced_count, 1);
-		assert_false(bench.guard.displaced[0].stamp.racy);
 		char again[64];
 		snprintf(again, sizeof again, "/proc/self/fd/%d", looked_up);
 		st_autofd fd = open(again, O_WRONLY | O_CLOEXEC);
@@ -982,7 +980,7 @@ int main(void) {
 		claim(a_file_that_is_held_may_have_been_replaced),
 		claim(a_file_that_is_held_may_have_got_a_name),
 		claim(a_late_write_is_kept_and_reported),
-		claim(a_late_write_within_a_tick_shows_in_the_times),
+		claim(a_late_write_within_a_tick_of_the_clock_is_found),
 		claim(a_notice_that_nobody_took_comes_again),
 		claim(a_copy_that_was_cut_short_is_no_copy),
 		claim(an_older_copy_stays_until_the_new_one_is_complete),
