@@ -618,14 +618,14 @@ static int overtaken(struct stet_session *session, const struct st_change *chang
 	return refuse(session, change, verdict, done->path, seen, &done->current, new, answer, err);
 }
 
-static int commit(struct stet_session *session, const struct st_change *change, struct st_file *old,
-                  struct st_buf *new, struct stet_answer *answer, struct stet_error *err) {
+static int commit(struct stet_session *session, const struct st_change *change,
+                  const struct st_file *old, struct st_buf *new, struct stet_answer *answer,
+                  struct stet_error *err) {
 	struct st_commit request = {
 		.path = st_str(change->path),
 		.bytes = st_buf_str(new),
 		.expected = old ? &old->hash : NULL,
 		.old = old ? st_buf_str(&old->bytes) : (struct st_str){0},
-		.held = old,
 		.shelve = session->tracks,
 		.relaxed = !session->ws->durable,
 		.max = session->ws->max_file,
@@ -803,9 +803,6 @@ static int change_file(struct stet_session *session, const struct st_change *cha
 		code = judge(session, change, seen, file, st_buf_str(new), &verdict, err);
 	if (code < 0)
 		return code;
-	/* There is much to be looked up now, and nobody has to wait for that. */
-	if (verdict.refusal)
-		st_file_let_go(file);
 	/* A whole file can be merged only if all of what it was made from had been seen. */
 	if (verdict.refusal == &modified && change->kind == ST_CHANGE_APPEND)
 		code = append_to_changed(session, change, path, seen, file, new, answer, err);
@@ -833,9 +830,7 @@ static int try_change(struct stet_session *session, const struct st_change *chan
 	st_auto(st_buf) new = ST_BUF_INIT;
 	answer->merged = false;
 	st_buf_release(&answer->diff);
-	bool holds = !change->remove && !change->dry_run && !change->slow;
-	int code =
-		(holds ? st_session_hold : st_session_load)(session, change->path, &place, &file, err);
+	int code = st_session_find(session, change->path, &place, &file, err);
 	if (change->found && place.path)
 		change->found(change->context, place.path);
 	if (code == STET_E_NOT_FOUND && place.path)

@@ -54,8 +54,6 @@ struct st_change {
 	bool remove;
 	/** Judge and make, but write nothing. */
 	bool dry_run;
-	/** To make it may take long, so that nobody who wants to write to the file is kept waiting meanwhile. */
-	bool slow;
 	/** Told before each try which file it is: its path below the root, links resolved, good for that try; may be NULL. */
 	void (*found)(void *context, const char *path);
 	/** Make the new bytes from the old ones (empty for a new file). 0, or a code that ends it all. */

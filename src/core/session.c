@@ -257,8 +257,8 @@ struct st_seen *st_session_meet(struct stet_session *session, const char *asked,
 	return st_session_meet_version(session, asked, path, &version, st_line_count(bytes));
 }
 
-static int load(struct stet_session *session, const char *path, bool hold, struct st_place *place,
-                struct st_file *file, struct stet_error *err) {
+int st_session_find(struct stet_session *session, const char *path, struct st_place *place,
+                    struct st_file *file, struct stet_error *err) {
 	struct stet_workspace *ws = session->ws;
 	const char *plain = st_root_plain(&ws->root, path);
 	const struct st_seen *seen = plain ? st_lru_peek(&session->tracker.files, st_str(plain)) : NULL;
@@ -266,8 +266,8 @@ static int load(struct stet_session *session, const char *path, bool hold, struc
 	struct st_known known;
 	if (base)
 		known = (struct st_known){st_strn(base->bytes, base->len), seen->version.hash};
-	int code = (hold ? st_file_load_held : st_file_load_known)(
-		&ws->root, st_str(path), ws->max_file, base ? &known : NULL, place, file, err);
+	int code = st_file_load_known(&ws->root, st_str(path), ws->max_file, base ? &known : NULL,
+	                              place, file, err);
 	st_blob_put(base);
 	int allowed = place->path ? st_workspace_check_type(ws, place->path, err) : 0;
 	return allowed < 0 ? allowed : code;
@@ -275,15 +275,10 @@ static int load(struct stet_session *session, const char *path, bool hold, struc
 
 int st_session_load(struct stet_session *session, const char *path, struct st_place *place,
                     struct st_file *file, struct stet_error *err) {
-	int code = load(session, path, false, place, file, err);
+	int code = st_session_find(session, path, place, file, err);
 	if (code == STET_E_NOT_FOUND)
 		st_nearby_suggest(&session->ws->root, path, session->ws->guard.state_dir, err);
 	return code;
-}
-
-int st_session_hold(struct stet_session *session, const char *path, struct st_place *place,
-                    struct st_file *file, struct stet_error *err) {
-	return load(session, path, true, place, file, err);
 }
 
 /* What a session knows of a file, by any spelling. */
@@ -327,7 +322,7 @@ static int stand_by_bytes(struct stet_session *session, const char *path,
                           const struct st_seen *seen, struct st_file *file,
                           struct stet_error *err) {
 	st_auto(st_place) place = ST_PLACE_INIT;
-	int code = load(session, path, false, &place, file, err);
+	int code = st_session_find(session, path, &place, file, err);
 	switch (code) {
 	case 0:
 		break;

@@ -116,12 +116,12 @@ enum st_standing {
  *
  * @path   As the caller spells it.
  */
-[[nodiscard]] int st_session_load(struct stet_session *session, const char *path,
+[[nodiscard]] int st_session_find(struct stet_session *session, const char *path,
                                   struct st_place *place, struct st_file *file,
                                   struct stet_error *err);
 
-/** The same for a file that is to be changed: it is held, as by st_file_load_held(). */
-[[nodiscard]] int st_session_hold(struct stet_session *session, const char *path,
+/** The same for a caller that cannot make the file: the message suggests a similar name. */
+[[nodiscard]] int st_session_load(struct stet_session *session, const char *path,
                                   struct st_place *place, struct st_file *file,
                                   struct stet_error *err);
 

@@ -149,7 +149,7 @@ void st_workspace_log(struct stet_workspace *ws, const char *session, struct st_
  * Refuse a file whose ending is not allowed here (STET_E_EXTENSION).
  *
  * Whatever reads or writes content goes by this: through st_session_load(),
- * st_session_hold(), st_workspace_load() or st_workspace_check_move(). tools/lint
+ * st_workspace_load() or st_workspace_check_move(). tools/lint
  * sees to it that tools and resources have no other way to a file.
  *
  * @path  Below the root, no link in it.

@@ -42,31 +42,8 @@ static void sweep(struct st_job *job) {
 
 /* ---- looking at what is there ---- */
 
-/* The caller read it under a lease that still holds: then its bytes are what he read. */
-static bool meet_held(struct st_job *job) {
-	struct st_file *file = job->commit->held, *current = &job->done->current;
-	struct stat st;
-	if (!file || file->held < 0)
-		return false;
-	job->fd = file->held;
-	file->held = -1;
-	job->leased = true;
-	if (!file->stamped || st_str_eq(st_buf_str(&file->bytes), job->commit->bytes) ||
-	    st_retry(fstat(job->fd, &st)) < 0 || !st_lease_holds(job->fd, F_RDLCK))
-		return false;
-	job->old = st_buf_str(&file->bytes);
-	job->stamp = current->stamp = file->stamp;
-	current->stamped = true;
-	/* A name that it got meanwhile need not show in its times. */
-	current->links = st.st_nlink;
-	current->mode = st.st_mode;
-	return true;
-}
-
 /* Open, lease, and make sure it is the version that was expected. */
 static int meet_old(struct st_job *job, bool *finished, struct stet_error *err) {
-	if (meet_held(job))
-		return 0;
 	int code = st_job_open(job, err);
 	if (code == 0)
 		code = st_job_lease(job, err);

@@ -52,11 +52,6 @@ struct st_commit {
 	const struct st_hash *expected;
 	/** The bytes of that version, if they are at hand; ptr NULL if not. Saves hashing the file. */
 	struct st_str old;
-	/**
-	 * That version as st_file_load_held() read it; NULL if nobody did. If it is
-	 * still held it is taken over, and nothing is read again.
-	 */
-	struct st_file *held;
 	/** The replaced file goes to the shelf (fs/shelf.h), if it can. */
 	bool shelve;
 	/** Do not wait for the disk; a crash of the machine may undo the write. */

@@ -5,24 +5,12 @@
 
 #include "base/cancel.h"
 #include "base/clock.h"
-#include "fs/lease.h"
 #include "fs/sys.h"
 
 enum { READ_TRIES = 4, OPEN_TRIES = 50 };
 
-/* Who wants to write to a file that is held has to wait: nobody does for a large one. */
-enum { HOLD_MAX = 256 << 10 };
-
-/* A forked child may have the descriptor too: to close it would not be enough. */
-void st_file_let_go(struct st_file *file) {
-	if (file->held >= 0)
-		st_lease_drop(file->held);
-	st_close_at(&file->held);
-}
-
 void st_file_release(struct st_file *file) {
 	st_buf_release(&file->bytes);
-	st_file_let_go(file);
 	*file = (struct st_file)ST_FILE_INIT;
 }
 
@@ -286,14 +274,10 @@ static int open_plainly(const struct st_root *root, struct st_str path, struct s
 	return result;
 }
 
-/* To hold the file, and to be cancelled if nobody waits any more. */
-enum load_flags { HOLD = 1, WATCHED = 2 };
-
 static int load(const struct st_root *root, struct st_str path, size_t max,
-                const struct st_known *known, unsigned flags, struct st_place *place,
+                const struct st_known *known, bool watched, struct st_place *place,
                 struct st_file *file, struct stet_error *err) {
 	struct stat looked;
-	bool watched = flags & WATCHED;
 	int code = 0;
 	st_autofd fd = open_plainly(root, path, place, &looked);
 	bool plain = fd >= 0;
@@ -301,39 +285,23 @@ static int load(const struct st_root *root, struct st_str path, size_t max,
 		code = st_root_locate(root, path, place, err);
 	if (code == 0 && !plain)
 		code = fd = st_file_open(place, err);
-	st_file_let_go(file);
-	bool shared = code >= 0 && st_root_trust(root, fd, plain ? looked.st_dev : place->st.st_dev) ==
-	                               ST_TRUST_NONE;
+	if (code < 0)
+		return code;
+	bool shared =
+		st_root_trust(root, fd, plain ? looked.st_dev : place->st.st_dev) == ST_TRUST_NONE;
 	if (shared)
 		st_file_freshen(fd);
-	else if (flags & HOLD && plain && looked.st_size <= HOLD_MAX &&
-	         st_lease_take(fd, F_RDLCK) == ST_LEASE_HELD)
-		file->held = fd;
-	if (code >= 0)
-		code = read_version(fd, place->path, max, plain && !shared ? &looked : NULL, watched, file,
-		                    err);
-	if (code == 0)
-		code = hash_version(known, watched, file, err);
-	if (file->held >= 0)
-		fd = -1;
-	if (code < 0)
-		st_file_let_go(file);
-	return code;
+	code = read_version(fd, place->path, max, plain && !shared ? &looked : NULL, watched, file, err);
+	return code < 0 ? code : hash_version(known, watched, file, err);
 }
 
 int st_file_load_known(const struct st_root *root, struct st_str path, size_t max,
                        const struct st_known *known, struct st_place *place, struct st_file *file,
                        struct stet_error *err) {
-	return load(root, path, max, known, WATCHED, place, file, err);
-}
-
-int st_file_load_held(const struct st_root *root, struct st_str path, size_t max,
-                      const struct st_known *known, struct st_place *place, struct st_file *file,
-                      struct stet_error *err) {
-	return load(root, path, max, known, HOLD | WATCHED, place, file, err);
+	return load(root, path, max, known, true, place, file, err);
 }
 
 int st_file_load(const struct st_root *root, struct st_str path, size_t max, struct st_place *place,
                  struct st_file *file, struct stet_error *err) {
-	return load(root, path, max, NULL, 0, place, file, err);
+	return load(root, path, max, NULL, false, place, file, err);
 }

@@ -25,12 +25,10 @@ struct st_file {
 	/** The rest of what fstat said. */
 	mode_t mode;
 	nlink_t links;
-	/** The file itself, open and under a read lease since before it was read; -1 if it is not held. */
-	int held;
 };
 
 #define ST_FILE_INIT \
-	{ .bytes = ST_BUF_INIT, .held = -1 }
+	{ .bytes = ST_BUF_INIT }
 
 void st_file_release(struct st_file *file);
 
@@ -40,9 +38,6 @@ static inline struct st_version st_file_version(const struct st_file *file) {
 	version.stamp.racy |= !file->stamped;
 	return version;
 }
-
-/** Hold it no longer; its bytes stay. */
-void st_file_let_go(struct st_file *file);
 
 /** Refuse what is not a regular file or too large, by its stat. Returns 0, STET_E_KIND or STET_E_TOO_BIG. */
 [[nodiscard]] int st_file_check(const struct stat *st, const char *path, size_t max,
@@ -124,13 +119,5 @@ struct st_known {
 [[nodiscard]] int st_file_load_known(const struct st_root *root, struct st_str path, size_t max,
                                      const struct st_known *known, struct st_place *place,
                                      struct st_file *file, struct stet_error *err);
-
-/**
- * The same, and hold it, if it is not large and that is to be had: nobody
- * writes to it before it is released, or the lease does not hold any more.
- */
-[[nodiscard]] int st_file_load_held(const struct st_root *root, struct st_str path, size_t max,
-                                    const struct st_known *known, struct st_place *place,
-                                    struct st_file *file, struct stet_error *err);
 
 #endif

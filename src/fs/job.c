@@ -158,47 +158,44 @@ int st_job_rename_new(const struct st_job *job, const char *from, const char *to
 	return 0;
 }
 
-static int noop(struct st_job *job, const struct st_file *file) {
+static int noop(struct st_job *job) {
+	const struct st_file *file = &job->done->current;
 	job->done->noop = true;
 	job->done->way = ST_COMMIT_NONE;
 	job->done->version.stamp = st_file_version(file).stamp;
 	return 0;
 }
 
-/* Whether it is the version that the caller gave: to compare is so much quicker than to hash. */
-static bool is_given(struct st_job *job) {
+/* The caller may have the bytes of the expected version: to compare takes less than to hash. */
+static int hash_old(struct st_job *job, struct stet_error *err) {
 	const struct st_commit *commit = job->commit;
-	if (!commit->expected || !commit->old.ptr ||
-	    !st_file_is(job->fd, commit->old, &job->done->current))
-		return false;
-	job->old = commit->old;
-	return true;
+	struct st_hash *hash = &job->done->current.hash;
+	if (!commit->expected || !commit->old.ptr || !st_str_eq(job->old, commit->old))
+		return st_hash_watched(job->old, hash, err);
+	*hash = *commit->expected;
+	return 0;
 }
 
 int st_job_compare(struct st_job *job, bool *finished, struct stet_error *err) {
 	const struct st_commit *commit = job->commit;
 	struct st_file *file = &job->done->current;
-	bool given = is_given(job);
-	int code = given ? 0 : st_file_fetch(job->fd, job->place.path, st_job_max(job), file, err);
-	if (!given)
-		job->old = st_buf_str(&file->bytes);
-	if (code == 0)
-		code = st_cancel_check(job->old.len, err);
+	int code = st_file_fetch(job->fd, job->place.path, st_job_max(job), file, err);
 	if (code < 0)
 		return code;
-	*finished = true;
-	if (st_str_eq(job->old, commit->bytes))
-		return noop(job, file);
-	if (!given) {
-		code = st_hash_watched(job->old, &file->hash, err);
-		if (code < 0)
-			return code;
-		if (!commit->expected || !st_hash_eq(&file->hash, commit->expected))
-			return st_job_conflict(job, err);
-	}
-	*finished = false;
+	job->old = st_buf_str(&file->bytes);
+	code = st_cancel_check(job->old.len, err);
+	if (code < 0)
+		return code;
 	job->stamp = file->stamp;
-	return 0;
+	*finished = st_str_eq(job->old, commit->bytes);
+	if (*finished)
+		return noop(job);
+	code = hash_old(job, err);
+	if (code < 0)
+		return code;
+	return commit->expected && st_hash_eq(&file->hash, commit->expected)
+	           ? 0
+	           : st_job_conflict(job, err);
 }
 
 struct st_stamp st_job_stamp_at(const struct st_job *job, const char *name) {

@@ -37,7 +37,7 @@ struct st_job {
 	bool shared;
 	/** There is no exchange here. */
 	bool by_links;
-	/** Its bytes, in done->current or as the caller gave them, and its stamp. */
+	/** Its bytes, in done->current, and its stamp. */
 	struct st_str old;
 	struct st_stamp stamp;
 	struct st_temp temp;
@@ -95,8 +95,7 @@ bool st_job_reads(const struct st_job *job, const char *name, struct st_str byte
 [[nodiscard]] int st_job_rename_new(const struct st_job *job, const char *from, const char *to);
 
 /**
- * Read the file that is open, into done->current; its bytes only if they are
- * not those that the caller gave.
+ * Read the file that is open, into done->current.
  *
  * @finished  Set to whether that was all: the bytes are there already.
  * @return    0 if it is the expected version or there is nothing to do,

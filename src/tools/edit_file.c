@@ -287,7 +287,6 @@ static int edit(struct st_call *call, struct work *work, struct stet_error *err)
 		.anchor = work->edits[0].old_text,
 		.text = true,
 		.dry_run = work->dry_run,
-		.slow = work->count > 1,
 		.partly = &work->truncated,
 		.found = found,
 		.make = make,

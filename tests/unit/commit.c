@@ -18,8 +18,8 @@
 #include "fs/lease.h"
 #include "lib/bench.h"
 
-/* The caller has the bytes of the expected version at hand, has held the file since it read it, and wants the replaced one on the shelf. */
-static bool gives_old, has_held, shelves;
+/* The caller has the bytes of the expected version at hand, and wants the replaced file on the shelf. */
+static bool gives_old, shelves;
 
 /* How many files there are beside the state directory. */
 static int count_files(const struct dir *dir) {
@@ -34,16 +34,7 @@ static int commit(struct bench *bench, const char *path, const char *expected, c
 	commit.shelve = shelves;
 	if (gives_old && expected)
 		commit.old = st_str(expected);
-	st_auto(st_place) place = ST_PLACE_INIT;
-	st_auto(st_file) file = ST_FILE_INIT;
-	if (has_held && expected &&
-	    st_file_load_held(&bench->root, st_str(path), ST_FILE_MAX, NULL, &place, &file, NULL) ==
-	        0 &&
-	    st_hash_eq(&file.hash, &hash))
-		commit.held = &file;
-	int code = st_commit(&bench->root, &bench->guard, &commit, done, err);
-	assert_true(code != 0 || !commit.held || file.held < 0);
-	return code;
+	return st_commit(&bench->root, &bench->guard, &commit, done, err);
 }
 
 static void replaces_the_expected_version_by_exchange(void **state) {
@@ -243,94 +234,6 @@ static void a_file_open_for_writing_is_busy(void **state) {
 	assert_string_equal(dir_read(dir, "a.txt"), "old");
 	close(fd);
 	assert_int_equal(count_files(dir), 1);
-}
-
-/* Open the file to write, which waits for a lease, and add to it. */
-static pid_t append_from_elsewhere(const struct dir *dir, const char *text) {
-	pid_t child = fork();
-	if (child == 0) {
-		int fd = open(dir_at(dir, "a.txt"), O_WRONLY | O_APPEND);
-		_exit(fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text));
-	}
-	return child;
-}
-
-/* Read a.txt as one that is to be replaced. */
-static void hold(struct bench *bench, struct st_file *file) {
-	st_auto(st_place) place = ST_PLACE_INIT;
-	assert_int_equal(
-		st_file_load_held(&bench->root, ST_STR("a.txt"), ST_FILE_MAX, NULL, &place, file, NULL), 0);
-	assert_true(file->held >= 0);
-}
-
-/* It is not read again; but who came to write to it meanwhile comes first. */
-static void a_file_that_is_held_is_replaced_unless_others_want_it(void **state) {
-	const struct dir *dir = *state;
-	with_bench(dir);
-	for (int wanted = 0; wanted < 2; wanted++) {
-		dir_write(dir, "a.txt", "old");
-		struct st_hash old = hash_of("old");
-		st_auto(st_file) file = ST_FILE_INIT;
-		st_auto(st_committed) done = ST_COMMITTED_INIT;
-		hold(&bench, &file);
-		pid_t child = wanted ? append_from_elsewhere(dir, " + theirs") : 0;
-		for (int i = 0; wanted && st_lease_holds(file.held, F_RDLCK) && i < 5000; i++)
-			sleep_ms(1);
-		const struct st_commit commit = {
-			.path = ST_STR("a.txt"), .bytes = ST_STR("new"), .expected = &old, .held = &file};
-		int code = st_commit(&bench.root, &bench.guard, &commit, &done, NULL);
-		assert_int_equal(file.held, -1);
-		int status = 0;
-		assert_true(!wanted || waitpid(child, &status, 0) == child);
-		assert_int_equal(status, 0);
-		assert_int_equal(code, wanted ? STET_E_CONFLICT : 0);
-		assert_string_equal(dir_read(dir, "a.txt"), wanted ? "old + theirs" : "new");
-	}
-}
-
-static void a_file_that_is_held_may_have_been_replaced(void **state) {
-	const struct dir *dir = *state;
-	with_bench(dir);
-	dir_write(dir, "a.txt", "old");
-	struct st_hash old = hash_of("old");
-	st_auto(st_file) file = ST_FILE_INIT;
-	st_auto(st_committed) done = ST_COMMITTED_INIT;
-	hold(&bench, &file);
-	dir_write(dir, "b.txt", "theirs");
-	assert_int_equal(renameat(dir->fd, "b.txt", dir->fd, "a.txt"), 0);
-	const struct st_commit commit = {
-		.path = ST_STR("a.txt"), .bytes = ST_STR("new"), .expected = &old, .held = &file};
-	assert_int_equal(st_commit(&bench.root, &bench.guard, &commit, &done, NULL), STET_E_CONFLICT);
-	assert_string_equal(done.current.bytes.ptr, "theirs");
-	assert_string_equal(dir_read(dir, "a.txt"), "theirs");
-	assert_int_equal(count_files(dir), 1);
-}
-
-/* It got another name since it was read; and a forked child has the descriptor with the lease. */
-static void a_file_that_is_held_may_have_got_a_name(void **state) {
-	const struct dir *dir = *state;
-	with_bench(dir);
-	dir_write(dir, "a.txt", "old");
-	struct st_hash old = hash_of("old");
-	st_auto(st_file) file = ST_FILE_INIT;
-	st_auto(st_committed) done = ST_COMMITTED_INIT;
-	hold(&bench, &file);
-	assert_int_equal(linkat(dir->fd, "a.txt", dir->fd, "b.txt", 0), 0);
-	pid_t child = fork();
-	if (child == 0) {
-		pause();
-		_exit(0);
-	}
-	const struct st_commit commit = {
-		.path = ST_STR("a.txt"), .bytes = ST_STR("new"), .expected = &old, .held = &file};
-	int code = st_commit(&bench.root, &bench.guard, &commit, &done, NULL);
-	st_autofd writer = openat(dir->fd, "a.txt", O_WRONLY | O_NONBLOCK | O_CLOEXEC);
-	kill(child, SIGKILL);
-	assert_int_equal(waitpid(child, NULL, 0), child);
-	assert_int_equal(code, 0);
-	assert_int_equal(done.way, ST_COMMIT_IN_PLACE);
-	assert_string_equal(dir_read(dir, "b.txt"), "new");
-	assert_true(writer >= 0);
 }
 
 static void a_late_write_is_kept_and_reported(void **state) {
@@ -976,9 +879,6 @@ int main(void) {
 		claim(git_and_the_state_directory_are_not_written),
 		claim(what_is_no_regular_file_is_refused_at_once),
 		claim(a_file_open_for_writing_is_busy),
-		claim(a_file_that_is_held_is_replaced_unless_others_want_it),
-		claim(a_file_that_is_held_may_have_been_replaced),
-		claim(a_file_that_is_held_may_have_got_a_name),
 		claim(a_late_write_is_kept_and_reported),
 		claim(a_late_write_within_a_tick_of_the_clock_is_found),
 		claim(a_notice_that_nobody_took_comes_again),
@@ -1012,8 +912,6 @@ int main(void) {
 	failed += cmocka_run_group_tests_name("behind a commit", behind, NULL, NULL);
 	gives_old = true;
 	failed += cmocka_run_group_tests_name("commit, old bytes given", tests, NULL, NULL);
-	has_held = true;
-	failed += cmocka_run_group_tests_name("commit, of a file that is held", tests, NULL, NULL);
 	shelves = true;
 	return failed + cmocka_run_group_tests_name("commit, with a shelf", tests, NULL, NULL);
 }

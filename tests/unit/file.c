@@ -104,37 +104,6 @@ static void only_equal_bytes_have_a_known_hash(void **state) {
 	st_root_release(&root);
 }
 
-/* Whether the file can be opened to write without waiting for anybody. */
-static bool is_free(const struct dir *dir, const char *path) {
-	st_autofd fd = openat(dir->fd, path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
-	return fd >= 0;
-}
-
-/* Neither a large file, for which the work may take long, nor one that somebody writes. */
-static void a_file_is_held_until_it_is_released(void **state) {
-	const struct dir *dir = *state;
-	st_autofree char *large = calloc(1, (256 << 10) + 1);
-	struct st_root root;
-	assert_int_equal(st_root_open(&root, dir->path, NULL), 0);
-	dir_write(dir, "a", "text");
-	dir_write_bytes(dir, "large", large, (256 << 10) + 1);
-	dir_write(dir, "written", "text");
-	[[maybe_unused]] st_autofd writer = openat(dir->fd, "written", O_WRONLY | O_CLOEXEC);
-	static const char *const paths[] = {"a", "large", "written"};
-	for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
-		st_auto(st_place) place = ST_PLACE_INIT;
-		st_auto(st_file) file = ST_FILE_INIT;
-		assert_int_equal(
-			st_file_load_held(&root, st_str(paths[i]), ST_FILE_MAX, NULL, &place, &file, NULL), 0);
-		assert_true(file.stamped);
-		assert_int_equal(file.held >= 0, i == 0);
-		assert_int_equal(is_free(dir, paths[i]), i != 0);
-		st_file_release(&file);
-		assert_true(is_free(dir, paths[i]));
-	}
-	st_root_release(&root);
-}
-
 static void a_hash_matches_by_its_first_digits(void **state) {
 	(void)state;
 	struct st_hash hash;
@@ -473,7 +442,6 @@ int main(void) {
 		claim(a_file_that_grows_beyond_the_limit_is_too_big),
 		claim(a_file_that_another_process_keeps_to_itself_is_busy),
 		claim(a_size_that_is_not_the_contents_is_not_believed),
-		claim(a_file_is_held_until_it_is_released),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
