@@ -8,15 +8,11 @@
 #include "base/json.h"
 #include "base/utf8.h"
 #include "core/file_type.h"
-#include "fs/shelf.h"
 #include "fs/state.h"
 #include "fs/sys.h"
 
 /* How long to wait for another process that writes the file. */
 enum { WAIT_MS = 5000 };
-
-/* So many files on the shelf are wrapped in one go, so that who closes a workspace does not wait for long. */
-enum { WRAPPED_AT_ONCE = 100 };
 
 /* ---- as JSON ---- */
 
@@ -174,12 +170,7 @@ static void run_export(void *data) {
 		st_guard_notice(&ws->guard, "The readable copy of the state is not up to date. %s",
 		                err.message);
 	export->failed = failed;
-	int wrapped = 0;
-	while (wrapped < WRAPPED_AT_ONCE && st_shelf_wrap(&ws->guard))
-		wrapped++;
-	if (wrapped == WRAPPED_AT_ONCE)
-		st_background_schedule(&ws->background, &export->task, 0);
-	else if (failed)
+	if (failed)
 		st_background_schedule(&ws->background, &export->task, ST_REPO_EXPORT_MS);
 }
 
@@ -188,11 +179,8 @@ void st_repo_export_init(struct st_repo_export *export, struct st_repo *repo) {
 }
 
 void st_repo_export_release(struct st_repo_export *export) {
-	/* A forked child leaves that to its parent. */
-	if (!export->used || st_worker_is_elsewhere(&export->repo->ws->background.worker))
-		return;
-	/* Nobody is left to be told of a failure, and the store has it all. */
-	(void)st_repo_export_flush(export, NULL);
-	for (int i = 0; i < WRAPPED_AT_ONCE && st_shelf_wrap(&export->repo->ws->guard); i++)
-		continue;
+	/* A forked child leaves that to its parent. Nobody is left to be told of a failure, and the store has it all. */
+	if (!st_worker_is_elsewhere(&export->repo->ws->background.worker) &&
+	    st_repo_export_flush(export, NULL) < 0)
+		export->dirty = false;
 }

@@ -3,8 +3,7 @@
  * programs can read (spec 2), beside the store, which is the truth.
  *
  * It is written whole and renamed into place, at most once a second, by the
- * workspace's background worker, and when the workspace is closed. The same
- * task wraps what was moved to the shelf (fs/shelf.h).
+ * workspace's background worker, and when the workspace is closed.
  * It is read when there is no store, and nothing in it is trusted: what does
  * not fit is set aside under a name that a notice tells.
  */
@@ -24,8 +23,8 @@ enum { ST_REPO_EXPORT_MS = 1000 };
 
 struct st_repo_export {
 	struct st_repo *repo;
-	/** Something changed since the file was written; and ever. */
-	_Atomic bool dirty, used;
+	/** Something changed since the file was written. */
+	_Atomic bool dirty;
 	struct st_background_task task;
 	/** The task could not write the file, and a notice said so. */
 	bool failed;
@@ -38,7 +37,7 @@ void st_repo_export_release(struct st_repo_export *export);
 
 /** Something changed: the file is written within about a second. */
 static inline void st_repo_export_mark(struct st_repo_export *export) {
-	export->used = export->dirty = true;
+	export->dirty = true;
 	st_background_schedule(&export->repo->ws->background, &export->task, ST_REPO_EXPORT_MS);
 }
 

@@ -26,6 +26,7 @@ void st_guard_init(struct st_guard *guard, const struct st_root *root, const cha
 		.kept_fd = -1,
 		.displaced_max = most_displaced(),
 		.look_task = {.run = st_displaced_task, .data = guard},
+		.archive_task = {.run = st_shelf_task, .data = guard},
 		.shelf = {.moved_fd = -1, .versions_fd = -1, .max = ST_SHELF_MAX},
 	};
 	pthread_mutex_init(&guard->lock, NULL);
@@ -82,6 +83,7 @@ static void notice_release(struct st_notice *notice) {
 
 void st_guard_release(struct st_guard *guard) {
 	st_displaced_settle(guard, ST_GRACE_EXIT_MS);
+	st_shelf_flush(guard);
 	for (size_t i = 0; i < guard->notice_count; i++)
 		notice_release(&guard->notices[i]);
 	st_close_at(&guard->kept_fd);

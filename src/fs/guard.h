@@ -57,6 +57,8 @@ struct st_shelf {
 	int moved_fd, versions_fd;
 	/** There are none to be had. */
 	_Atomic bool none;
+	/** This process moved files there. */
+	_Atomic bool used;
 	/** How many bytes there is room for. */
 	_Atomic size_t max;
 	/** It was said that something could not be put there. */
@@ -66,9 +68,9 @@ struct st_shelf {
 struct st_guard {
 	const struct st_root *root;
 	const char *state_dir;
-	/** Looks at displaced files when their time is up; NULL if only calls do. */
+	/** Looks at displaced files when their time is up, and archives versions; NULL if there is none. */
 	struct st_background *background;
-	struct st_background_task look_task;
+	struct st_background_task look_task, archive_task;
 	/** Guards everything below. */
 	pthread_mutex_t lock;
 	/** The directory of kept bytes; -1 if it was not opened yet. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/random.h>
+#include <zstd.h>
 
 #include "base/array.h"
 #include "base/clock.h"
@@ -19,8 +20,14 @@
 /* Begins the name of a version in the making; all others are hashes. */
 #define NEW_PREFIX "new-"
 
-/* How much may wait to be wrapped, since it comes quicker than that is done. */
+/* How much may wait to be archived, since it comes quicker than that is done. */
 #define MOVED_MAX ((size_t)64 << 20)
+
+/* When a replaced file is no longer watched for late writes: to unlink it would look like one. */
+enum { ARCHIVE_AFTER_MS = ST_GRACE_MS + 500 };
+
+/* How many files a process that ends archives. The next process finds the others. */
+enum { ARCHIVED_AT_END = 100 };
 
 /* ---- directories ---- */
 
@@ -77,17 +84,39 @@ static struct name name_of(const struct st_hash *hash) {
 
 /* ---- versions ---- */
 
-/* Every bit, word by word; twice, and it is what it was. */
-static void turn_over(struct st_buf *bytes) {
-	uint64_t word;
-	size_t i = 0;
-	for (; i + sizeof word <= bytes->len; i += sizeof word) {
-		memcpy(&word, bytes->ptr + i, sizeof word);
-		word = ~word;
-		memcpy(bytes->ptr + i, &word, sizeof word);
-	}
-	for (; i < bytes->len; i++)
-		bytes->ptr[i] = (char)~bytes->ptr[i];
+/* zstd stores short texts as they are; with all bits inverted, grep does not find them. */
+static void invert(char *bytes, size_t len) {
+	for (size_t i = 0; i < len; i++)
+		bytes[i] = (char)~bytes[i];
+}
+
+/* False without memory. */
+static bool pack(struct st_str bytes, struct st_buf *out) {
+	enum { LEVEL = 1 };
+	size_t bound = ZSTD_compressBound(bytes.len);
+	if (!st_buf_reserve(out, bound))
+		return false;
+	size_t len = ZSTD_compress(out->ptr, bound, bytes.ptr, bytes.len, LEVEL);
+	if (ZSTD_isError(len))
+		return false;
+	st_buf_truncate(out, len);
+	invert(out->ptr, len);
+	return true;
+}
+
+/* 1, 0 if it is no frame of zstd, or -1 without memory. */
+static int unpack(struct st_str frame, struct st_buf *out) {
+	/* Larger than any version if it is none, or does not tell. */
+	unsigned long long size = ZSTD_getFrameContentSize(frame.ptr, frame.len);
+	if (size > ST_SHELF_FILE_MAX)
+		return 0;
+	if (!st_buf_reserve(out, (size_t)size))
+		return -1;
+	size_t len = ZSTD_decompress(out->ptr, (size_t)size, frame.ptr, frame.len);
+	if (ZSTD_isError(len))
+		return 0;
+	st_buf_truncate(out, len);
+	return 1;
 }
 
 static int open_version(int dirfd, const char *name) {
@@ -99,38 +128,49 @@ static bool may_pass(int errnum) {
 	return errnum == EMFILE || errnum == ENFILE || errnum == ENOMEM || errnum == EBUSY;
 }
 
-/* 1 for a version; 0 if a file is none, by its name; -1 without the memory to find out. */
-static int read_version(int fd, const char *name, bool wrapped, struct st_file *file) {
-	int code = st_file_fetch(fd, name, ST_SHELF_FILE_MAX, file, NULL);
-	if (code < 0)
-		return code == STET_E_NOMEM ? -1 : 0;
-	if (wrapped)
-		turn_over(&file->bytes);
+/* 1 if the bytes have the hash of their name, 0 if not, -1 without the memory to find out. */
+static int has_its_name(const char *name, struct st_file *file) {
 	if (st_hash_of(st_buf_str(&file->bytes), &file->hash, NULL) < 0)
 		return -1;
 	return strcmp(name, name_of(&file->hash).hex) == 0;
+}
+
+/* Versions of stet 0.1.0 are not compressed. Their bytes may look like a frame of zstd: the hash decides. */
+static int unpack_version(const char *name, struct st_file *file) {
+	st_auto(st_buf) stored = ST_BUF_INIT;
+	st_buf_move(&stored, &file->bytes);
+	invert(stored.ptr, stored.len);
+	int code = unpack(st_buf_str(&stored), &file->bytes);
+	if (code == 1)
+		code = has_its_name(name, file);
+	if (code == 0) {
+		st_buf_move(&file->bytes, &stored);
+		code = has_its_name(name, file);
+	}
+	return code;
+}
+
+/* 1 for a version; 0 if a file is none, by its name; -1 without the memory to find out. */
+static int read_version(int fd, const char *name, bool archived, struct st_file *file) {
+	size_t max = archived ? ZSTD_COMPRESSBOUND(ST_SHELF_FILE_MAX) : ST_SHELF_FILE_MAX;
+	int code = st_file_fetch(fd, name, max, file, NULL);
+	if (code < 0)
+		return code == STET_E_NOMEM ? -1 : 0;
+	return archived ? unpack_version(name, file) : has_its_name(name, file);
 }
 
 /* Complete before it has its name. Nobody waits for the disk: its hash tells whether it is whole. 0, or -1 with errno. */
 static int write_version(int dirfd, const char *name, struct st_str bytes) {
 	char new[40];
 	uint64_t random;
-	st_auto(st_buf) copy = ST_BUF_INIT;
-	st_buf_add(&copy, bytes);
-	if (copy.failed) {
-		errno = ENOMEM;
-		return -1;
-	}
 	if (st_retry(getrandom(&random, sizeof random, 0)) < 0)
 		return -1;
-	turn_over(&copy);
 	snprintf(new, sizeof new, NEW_PREFIX "%016llx", (unsigned long long)random);
 	st_autofd fd =
 		st_retry(openat(dirfd, new, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
 	if (fd < 0)
 		return -1;
-	if (st_pwrite_all(fd, 0, st_buf_str(&copy)) == 0 &&
-	    st_retry(renameat(dirfd, new, dirfd, name)) == 0)
+	if (st_pwrite_all(fd, 0, bytes) == 0 && st_retry(renameat(dirfd, new, dirfd, name)) == 0)
 		return 0;
 	int errnum = errno;
 	(void)st_retry(unlinkat(dirfd, new, 0));
@@ -138,13 +178,23 @@ static int write_version(int dirfd, const char *name, struct st_str bytes) {
 	return -1;
 }
 
+/* The size of the version in a file, as its first bytes say. A crash may leave zeros, or nothing. */
+static bool has_size(int fd, size_t len) {
+	enum { HEADER_MAX = 18 };
+	struct stat st;
+	char head[HEADER_MAX];
+	ssize_t got = st_retry(pread(fd, head, sizeof head, 0));
+	if (got < 0 || st_retry(fstat(fd, &st)) < 0 || !S_ISREG(st.st_mode) || st.st_nlink != 1)
+		return false;
+	invert(head, (size_t)got);
+	return ZSTD_getFrameContentSize(head, (size_t)got) == len || (size_t)st.st_size == len;
+}
+
 /* Whether a version is there, by its name and size; if so, it is used now. */
 static bool use_version(int dirfd, const char *name, size_t len) {
 	static const struct timespec now[] = {{.tv_nsec = UTIME_OMIT}, {.tv_nsec = UTIME_NOW}};
-	struct stat st;
-	return st_retry(fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW)) == 0 && S_ISREG(st.st_mode) &&
-	       st.st_nlink == 1 && (size_t)st.st_size == len &&
-	       st_retry(utimensat(dirfd, name, now, AT_SYMLINK_NOFOLLOW)) == 0;
+	st_autofd fd = open_version(dirfd, name);
+	return fd >= 0 && has_size(fd, len) && st_retry(futimens(fd, now)) == 0;
 }
 
 /* ---- room ---- */
@@ -389,21 +439,31 @@ bool st_shelf_move(struct st_guard *guard, int fd, int dirfd, const char *name,
 		done = false;
 	}
 	room_release(&room);
+	if (done) {
+		guard->shelf.used = true;
+		if (guard->background)
+			st_background_schedule(guard->background, &guard->archive_task, ARCHIVE_AFTER_MS);
+	}
 	return done;
 }
 
 /* 0, or -1 with errno. */
 static int store(struct st_guard *guard, int versions, const char *name, struct st_str bytes) {
 	struct room room;
+	st_auto(st_buf) packed = ST_BUF_INIT;
+	if (!pack(bytes, &packed)) {
+		errno = ENOMEM;
+		return -1;
+	}
 	if (!room_begin(&room, versions, true))
 		return -1;
-	int failed = room_take(&room, room_of(bytes.len), guard->shelf.max, true) ? 0 : -1;
+	int failed = room_take(&room, room_of(packed.len), guard->shelf.max, true) ? 0 : -1;
 	if (!failed)
-		failed = write_version(versions, name, bytes);
+		failed = write_version(versions, name, st_buf_str(&packed));
 	if (failed && errno == ENOSPC && halve(versions)) {
 		/* To be counted anew. */
 		(void)st_retry(ftruncate(room.fd, 0));
-		failed = write_version(versions, name, bytes);
+		failed = write_version(versions, name, st_buf_str(&packed));
 	}
 	int errnum = errno;
 	room_release(&room);
@@ -424,12 +484,12 @@ bool st_shelf_put(struct st_guard *guard, const struct st_hash *hash, struct st_
 
 bool st_shelf_get(struct st_guard *guard, const struct st_hash *hash, struct st_buf *out) {
 	struct name name = name_of(hash);
-	/* In this order: what is wrapped is among the versions before it goes. */
-	for (int wrapped = 0; wrapped < 2; wrapped++) {
+	/* In this order: an archived file is among the versions before it goes. */
+	for (int archived = 0; archived < 2; archived++) {
 		st_auto(st_file) file = ST_FILE_INIT;
-		int dirfd = find_dir(guard, wrapped ? VERSIONS : MOVED);
+		int dirfd = find_dir(guard, archived ? VERSIONS : MOVED);
 		st_autofd fd = dirfd < 0 ? -1 : open_version(dirfd, name.hex);
-		int code = fd < 0 ? -1 : read_version(fd, name.hex, wrapped, &file);
+		int code = fd < 0 ? -1 : read_version(fd, name.hex, archived, &file);
 		if (code == 1) {
 			st_buf_move(out, &file.bytes);
 			return true;
@@ -471,7 +531,7 @@ static bool is_done_with(struct st_guard *guard, int moved, const struct st_file
 	       !may_pass(errno);
 }
 
-static bool wrap(struct st_guard *guard, int moved, const char *name) {
+static bool archive(struct st_guard *guard, int moved, const char *name) {
 	st_auto(st_file) file = ST_FILE_INIT;
 	st_autofd fd = open_version(moved, name);
 	if (fd < 0)
@@ -494,8 +554,19 @@ bool st_shelf_wrap(struct st_guard *guard) {
 	struct name name;
 	int moved = find_dir(guard, MOVED);
 	if (moved >= 0 && find_moved(moved, &name))
-		return wrap(guard, moved, name.hex);
+		return archive(guard, moved, name.hex);
 	return false;
+}
+
+void st_shelf_task(void *data) {
+	struct st_guard *guard = data;
+	if (st_shelf_wrap(guard))
+		st_background_schedule(guard->background, &guard->archive_task, 0);
+}
+
+void st_shelf_flush(struct st_guard *guard) {
+	for (int i = 0; i < ARCHIVED_AT_END && guard->shelf.used; i++)
+		guard->shelf.used = st_shelf_wrap(guard);
 }
 
 bool st_shelf_spare(struct st_guard *guard) {

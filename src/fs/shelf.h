@@ -3,9 +3,9 @@
  *
  * Undo brings one back, and diffs start from it. The version that a commit
  * replaces need not be copied while somebody waits for an answer: the file
- * itself goes to `moved/HASH` instead of being removed. When there is time it is
- * wrapped: its bytes go to `versions/HASH`, every bit turned over, so that who
- * searches the tree does not find old text there.
+ * itself goes to `moved/HASH` instead of being removed. The background worker
+ * archives it: its bytes go to `versions/HASH`, compressed and with all bits
+ * inverted, so that a search of the tree does not find old text there.
  *
  * What comes back is hashed. So a file is none that somebody still wrote to
  * after it was replaced, or that a crash left half written. There is room for
@@ -39,8 +39,14 @@ bool st_shelf_put(struct st_guard *guard, const struct st_hash *hash, struct st_
 /** The bytes of a version, in place of what out held. False if it is not there. */
 bool st_shelf_get(struct st_guard *guard, const struct st_hash *hash, struct st_buf *out);
 
-/** Wrap one of the files that were moved there. False if there is none, or it cannot be done now. */
+/** Archive one of the files that were moved there. False if there is none, or it cannot be done now. */
 bool st_shelf_wrap(struct st_guard *guard);
+
+/** The same as a task of the background worker, with the guard as data: one after the other. */
+void st_shelf_task(void *data);
+
+/** Archive what this process moved there, up to a bound: there is no worker any more. */
+void st_shelf_flush(struct st_guard *guard);
 
 /** The disk is full: give some of it back, the least recently used first. Whether there was anything. */
 bool st_shelf_spare(struct st_guard *guard);

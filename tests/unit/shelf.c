@@ -95,17 +95,90 @@ static void a_replaced_file_comes_back(void **state) {
 	assert_true(has(&bench, "old"));
 }
 
-/* Who searches the tree for a word gets what is in the files, not what was. */
-static void what_is_wrapped_is_not_found_by_a_search(void **state) {
+static void an_archived_version_takes_less_room(void **state) {
 	const struct dir *dir = *state;
 	with_bench(dir);
-	assert_true(put(&bench, "int conspicuous(void);\n"));
+	static char text[100001];
+	for (size_t i = 0; i + 10 < sizeof text; i += 10)
+		snprintf(text + i, 11, "line %04zu\n", i / 10 % 5000);
+	assert_true(put(&bench, text));
+	struct stat st;
+	assert_int_equal(stat(dir_at(dir, place_of("versions", text)), &st), 0);
+	assert_in_range(st.st_size, 1, sizeof text / 3);
+	assert_true(has(&bench, text));
+}
+
+/* Compression leaves short texts as they are, and whatever it cannot make shorter. */
+static void a_search_does_not_find_archived_text(void **state) {
+	const struct dir *dir = *state;
+	with_bench(dir);
+	static const char *const texts[] = {
+		"x",
+		"conspicuous",
+		"int conspicuous(void);\n",
+		"une phrase tr\u00e8s conspicuous, \u6ce8\u610f\n",
+		"conspicuous 0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ "
+		"!$%&/()=?*+-.,;:<>|{}[]~\n",
+	};
 	char command[PATH_MAX + 64];
-	snprintf(command, sizeof command, "grep -rq conspicuous '%s'", dir->path);
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+		assert_true(put(&bench, texts[i]));
+		assert_true(has(&bench, texts[i]));
+	}
+	snprintf(command, sizeof command,
+	         "LC_ALL=C grep -rqF -e conspicuous -e '%s' '%s/.stet/versions'", "\u6ce8\u610f",
+	         dir->path);
 	assert_int_equal(WEXITSTATUS(system(command)), 1);
-	assert_true(has(&bench, "int conspicuous(void);\n"));
 	assert_true(put(&bench, ""));
 	assert_true(has(&bench, ""));
+}
+
+/* A version as stet 0.1.0 stored it. */
+static void put_as_0_1_0(const struct dir *dir, const char *name, struct st_str bytes) {
+	static char inverted[4096];
+	assert_true(bytes.len <= sizeof inverted);
+	for (size_t i = 0; i < bytes.len; i++)
+		inverted[i] = (char)~bytes.ptr[i];
+	dir_write_bytes(dir, name, inverted, bytes.len);
+}
+
+static void versions_of_0_1_0_can_be_read(void **state) {
+	const struct dir *dir = *state;
+	with_bench(dir);
+	assert_true(put(&bench, "other"));
+	/* The last one begins as a frame of zstd does. */
+	static const char *const texts[] = {"", "old text\n", "\x28\xb5\x2f\xfd and no more"};
+	/* This one is a frame, of "frame". */
+	static const char frame[] =
+		"\x28\xb5\x2f\xfd\x20\x05\x29\x00\x00"
+		"frame";
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+		put_as_0_1_0(dir, place_of("versions", texts[i]), st_str(texts[i]));
+		assert_true(has(&bench, texts[i]));
+	}
+	struct st_hash hash;
+	char path[PATH_MAX], hex[ST_HASH_HEX + 1];
+	st_auto(st_buf) bytes = ST_BUF_INIT;
+	assert_int_equal(st_hash_of(st_strn(frame, sizeof frame - 1), &hash, NULL), 0);
+	st_hash_hex(&hash, hex, ST_HASH_HEX);
+	snprintf(path, sizeof path, ".stet/versions/%s", hex);
+	put_as_0_1_0(dir, path, st_strn(frame, sizeof frame - 1));
+	assert_true(st_shelf_get(&bench.guard, &hash, &bytes));
+	assert_true(st_str_eq(st_buf_str(&bytes), st_strn(frame, sizeof frame - 1)));
+	/* The same bytes under the name of their content. */
+	put_as_0_1_0(dir, place_of("versions", "frame"), st_strn(frame, sizeof frame - 1));
+	assert_true(has(&bench, "frame"));
+}
+
+/* A frame of 9 bytes that says it is one of 2^60 bytes. */
+static void a_version_that_claims_to_be_huge_is_none(void **state) {
+	const struct dir *dir = *state;
+	with_bench(dir);
+	static const char huge[] = "\x28\xb5\x2f\xfd\xe0\0\0\0\0\0\0\0\x10\x01\0\0";
+	assert_true(put(&bench, "other"));
+	put_as_0_1_0(dir, place_of("versions", "old"), st_strn(huge, sizeof huge - 1));
+	assert_false(has(&bench, "old"));
+	assert_false(dir_has(dir, place_of("versions", "old")));
 }
 
 static void what_is_spoilt_is_no_version(void **state) {
@@ -496,7 +569,10 @@ static void short_lives_make_room_as_well(void **state) {
 int main(void) {
 	const struct CMUnitTest tests[] = {
 		claim(a_replaced_file_comes_back),
-		claim(what_is_wrapped_is_not_found_by_a_search),
+		claim(an_archived_version_takes_less_room),
+		claim(a_search_does_not_find_archived_text),
+		claim(versions_of_0_1_0_can_be_read),
+		claim(a_version_that_claims_to_be_huge_is_none),
 		claim(what_is_spoilt_is_no_version),
 		claim(what_cannot_be_read_is_in_nobodys_way),
 		claim(some_files_stay_where_they_are),
