@@ -1,56 +1,11 @@
-/* Opening, transactions and counters. What the tables hold is in the other store_*.c. */
+/* Transactions, counters, tracked files, the story and the log. Opening is in store_open.c, the rest in the other store_*.c. */
 #include "core/store.h"
 
 #include <stdio.h>
 
-#include "core/legacy_notes.h"
+#include "base/clock.h"
 #include "fs/state.h"
 #include "fs/sys.h"
-
-/*
- * Types are PostgreSQL's as far as SQLite takes them. Paths are bytes, since
- * file names are; times are nanoseconds since 1970. The log of writes has no
- * index: it is short, written with every edit, and looked at from its end.
- */
-#define LINKS_TABLE \
-	"CREATE TABLE links (session_id BIGINT NOT NULL, path BLOB NOT NULL, target BLOB NOT NULL," \
-	" PRIMARY KEY (session_id, path));"
-
-static const char schema[] =
-	"CREATE TABLE meta (name TEXT PRIMARY KEY, value BIGINT NOT NULL);"
-	"CREATE TABLE sessions (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE,"
-	" version BIGINT NOT NULL, made_at BIGINT NOT NULL, used_at BIGINT NOT NULL);"
-	"CREATE TABLE seen (session_id BIGINT NOT NULL, path BLOB NOT NULL, hash BLOB NOT NULL,"
-	" dev BIGINT NOT NULL, ino BIGINT NOT NULL, size BIGINT NOT NULL, mtime_ns BIGINT NOT NULL,"
-	" ctime_ns BIGINT NOT NULL, racy SMALLINT NOT NULL, total BIGINT NOT NULL,"
-	" stale SMALLINT NOT NULL, lines TEXT NOT NULL, used_at BIGINT NOT NULL, PRIMARY KEY "
-	"(session_id, path));" LINKS_TABLE
-	"CREATE TABLE given (session_id BIGINT NOT NULL, path BLOB NOT NULL, owner BLOB NOT NULL,"
-	" hash BLOB NOT NULL, given SMALLINT NOT NULL, PRIMARY KEY (session_id, path));"
-	"CREATE TABLE said (session_id BIGINT NOT NULL, notice BLOB NOT NULL,"
-	" PRIMARY KEY (session_id, notice));"
-	"CREATE TABLE stories (id INTEGER PRIMARY KEY, name TEXT NOT NULL, began_at BIGINT NOT NULL,"
-	" ended_at BIGINT);"
-	"CREATE TABLE files (path BLOB PRIMARY KEY, hash BLOB, size BIGINT NOT NULL,"
-	" dev BIGINT NOT NULL, ino BIGINT NOT NULL, mtime_ns BIGINT NOT NULL,"
-	" ctime_ns BIGINT NOT NULL, racy SMALLINT NOT NULL, base BLOB, external SMALLINT NOT NULL,"
-	" changed BIGINT NOT NULL);"
-	"CREATE INDEX files_changed ON files (changed);"
-	"CREATE TABLE tasks (id INTEGER PRIMARY KEY, description TEXT NOT NULL,"
-	" status SMALLINT NOT NULL, priority BIGINT NOT NULL, owner TEXT, updated_at BIGINT NOT NULL);"
-	"CREATE INDEX tasks_order ON tasks (status, priority, id);"
-	"CREATE TABLE writes (id INTEGER PRIMARY KEY, path BLOB NOT NULL, at BIGINT NOT NULL,"
-	" session TEXT, before BLOB, after BLOB, undoes BIGINT, undone_by BIGINT);"
-	"PRAGMA user_version = 3";
-
-/*
- * The first version had the bytes of files in it, which are beside it now
- * (fs/shelf.h); the second one had no links.
- */
-static const char from_earlier[] =
-	"BEGIN IMMEDIATE; DROP TABLE IF EXISTS bases; DROP TABLE IF EXISTS base_bytes;"
-	"DELETE FROM meta WHERE name = 'bases'; DROP TABLE IF EXISTS links;" LINKS_TABLE
-	"PRAGMA user_version = 3; COMMIT";
 
 enum {
 	/* How long a transaction waits for other processes, and a retry that the next call can repeat. */
@@ -66,269 +21,13 @@ void st_store_init(struct st_store *store, const struct st_root *root, struct st
 	pthread_mutex_init(&store->lock, NULL);
 }
 
-static void close_db(struct st_store *store) {
-	st_db_close(store->db);
-	store->db = NULL;
-	store->generation++;
-	store->in_memory = store->blank = false;
-	store->why[0] = '\0';
-}
-
 void st_store_release(struct st_store *store) {
-	close_db(store);
+	st_store_disconnect(store);
 	pthread_mutex_destroy(&store->lock);
 }
 
-/* ---- opening ---- */
-
-static int make_tables(struct st_store *store, struct stet_error *err) {
-	int code = st_db_exec(store->db, "BEGIN IMMEDIATE", err);
-	if (code == 0)
-		code = st_db_exec(store->db, schema, err);
-	if (code == 0 && store->import && !store->in_memory)
-		code = store->import(store, store->data, err);
-	if (code == 0)
-		code = st_db_exec(store->db, "COMMIT", err);
-	return code;
-}
-
-static int open_in_memory(struct st_store *store, const char *why, struct stet_error *err) {
-	close_db(store);
-	int code = st_db_open(-1, false, &store->db, err);
-	if (code < 0)
-		return code;
-	store->in_memory = true;
-	store->opened++;
-	snprintf(
-		store->why, sizeof store->why,
-		"%.440s Sessions, tasks and the state of the work are kept in memory only, and go with "
-		"this process.",
-		why);
-	st_guard_notice(store->guard, "%s", store->why);
-	return make_tables(store, err);
-}
-
-/* Nothing was ever stored here, and to look at that is no reason to make a directory. */
-static int open_blank(struct st_store *store, struct stet_error *err) {
-	int code = st_db_open(-1, false, &store->db, err);
-	if (code < 0)
-		return code;
-	store->in_memory = store->blank = true;
-	store->opened++;
-	return make_tables(store, err);
-}
-
-/* A name with its companions, which SQLite names after it. */
-static bool rename_all(int dirfd, const char *from, const char *to, unsigned flags) {
-	static const char *const endings[] = {"", "-journal", "-wal", "-shm"};
-	for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
-		char old[64], new[64];
-		snprintf(old, sizeof old, "%s%s", from, endings[i]);
-		snprintf(new, sizeof new, "%s%s", to, endings[i]);
-		if (renameat2(dirfd, old, dirfd, new, flags) < 0 && i == 0)
-			return false;
-	}
-	return true;
-}
-
-/* A damaged database leaves the way, and nothing of it is lost. */
-static int set_aside(struct st_store *store, int dirfd, struct stet_error *err) {
-	close_db(store);
-	for (int i = 1; i <= ST_ASIDE_MAX; i++) {
-		char name[48];
-		snprintf(name, sizeof name, "%s.damaged-%d", ST_STORE_NAME, i);
-		if (rename_all(dirfd, ST_STORE_NAME, name, i < ST_ASIDE_MAX ? RENAME_NOREPLACE : 0)) {
-			st_guard_notice(
-				store->guard,
-				"The state database was damaged: it is set aside as %s/%s, and a new one "
-				"is made. What sessions had read has to be read again.",
-				store->guard->state_dir, name);
-			return 0;
-		}
-		if (errno != EEXIST)
-			break;
-	}
-	return st_fail(err, STET_E_IO,
-	               "The state database %s/%s is damaged and cannot be set aside. Remove it.",
-	               store->guard->state_dir, ST_STORE_NAME);
-}
-
-static const char *const origin_names[] = {"origin_ino", "origin_born"};
-
-/* Which version of the schema is there; -1 for tables that are not ours. */
-static int find_schema(struct st_store *store, int64_t *version, struct stet_error *err) {
-	static const char asks_version[] = "PRAGMA user_version";
-	static const char asks_tables[] = "SELECT count(*) FROM sqlite_schema";
-	int64_t tables = 0;
-	int code = st_db_number(store->db, asks_version, version, err);
-	if (code == 0)
-		code = st_db_number(store->db, asks_tables, &tables, err);
-	if (code == 0 && *version == 0 && tables > 0)
-		*version = -1;
-	return code;
-}
-
-/* Whether a statement stands in the schema as it is stored, from one semicolon to the next. */
-static bool is_of_schema(struct st_str sql) {
-	const char *at = sql.len > 0 ? memmem(schema, sizeof schema - 1, sql.ptr, sql.len) : NULL;
-	return at && (at == schema || at[-1] == ';') && at[sql.len] == ';';
-}
-
-static int64_t count_statements(void) {
-	int64_t count = 0;
-	for (const char *at = schema; (at = strstr(at, "CREATE ")); at++)
-		count++;
-	return count;
-}
-
-/* Tables of other columns or types, expressions, triggers and views: nothing of the kind is ours. */
-static int check_tables(struct st_store *store, struct stet_error *err) {
-	static const char sql[] =
-		"SELECT sql FROM sqlite_schema WHERE type <> 'index' OR name NOT GLOB 'sqlite_autoindex_*'";
-	struct st_rows rows;
-	int64_t count = 0;
-	bool ours = true;
-	int code = st_db_query(store->db, &rows, sql, err, "");
-	while (code == 0 && (code = st_rows_next(&rows, err)) > 0) {
-		ours = ours && is_of_schema(st_rows_str(&rows, 0));
-		count++;
-		code = 0;
-	}
-	if (code == 0 && (!ours || count != count_statements()))
-		code = st_db_condemn(store->db, "its tables are not those of stet", err);
-	return code;
-}
-
-static int forget_sessions(struct st_store *store, const int64_t origin[2],
-                           struct stet_error *err) {
-	int code = st_db_exec(store->db,
-	                      "BEGIN IMMEDIATE; DELETE FROM sessions; DELETE FROM seen;"
-	                      "DELETE FROM given; DELETE FROM said; DELETE FROM links",
-	                      err);
-	for (int i = 0; i < 2 && code == 0; i++)
-		code = st_store_set(store, origin_names[i], origin[i], err);
-	return code == 0 ? st_db_exec(store->db, "COMMIT", err) : code;
-}
-
-/*
- * What a session has seen lets it overwrite files. So it counts only in the
- * directory where it was stored: a copy, as out of an archive, has another
- * inode and another time of birth, which nobody can choose.
- */
-static int check_origin(struct st_store *store, int dirfd, struct stet_error *err) {
-	int64_t here[2], stored[2];
-	st_state_origin(dirfd, here);
-	int code = st_store_get(store, origin_names[0], &stored[0], err);
-	if (code == 0)
-		code = st_store_get(store, origin_names[1], &stored[1], err);
-	if (code < 0 || (here[0] == stored[0] && here[1] == stored[1]))
-		return code;
-	return forget_sessions(store, here, err);
-}
-
-static int note_identity(struct st_store *store, int dirfd, struct stet_error *err) {
-	struct stat st;
-	if (st_retry(fstatat(dirfd, ST_STORE_NAME, &st, AT_SYMLINK_NOFOLLOW)) < 0)
-		return st_fail_errno(err, errno, "The state database cannot be looked at");
-	store->dev = st.st_dev;
-	store->ino = st.st_ino;
-	store->opened++;
-	return 0;
-}
-
-/* SQLite would let others read what it makes; what it puts beside the file takes after it. */
-static void make_private(int dirfd) {
-	int fd = st_retry(
-		openat(dirfd, ST_STORE_NAME, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-	if (fd >= 0)
-		close(fd);
-}
-
-/* What was no database of ours, and why, for who finds it missing. */
-static int tidy(struct st_store *store, int dirfd, struct stet_error *err) {
-	struct st_db_tidied tidied;
-	int code = st_db_files_tidy(dirfd, &tidied, err);
-	if (code == 0 && tidied.why)
-		st_guard_notice(store->guard,
-		                "A file beside the state database %s: it is set aside as %s/%s. stet did "
-		                "not write it; remove it if you do not know it.",
-		                tidied.why, store->guard->state_dir, tidied.aside);
-	return code;
-}
-
-/* Make or bring up to date what is there, and make sure that it is ours. */
-static int open_schema(struct st_store *store, int dirfd, int64_t *version,
-                       struct stet_error *err) {
-	int code = find_schema(store, version, err);
-	if (code == 0 && *version == 0)
-		code = make_tables(store, err);
-	else if (code == 0 && *version > 0 && *version < ST_STORE_SCHEMA)
-		code = st_db_exec(store->db, from_earlier, err);
-	if (code == 0 && *version >= 0 && *version <= ST_STORE_SCHEMA)
-		code = check_tables(store, err);
-	if (code == 0 && *version >= 0 && *version <= ST_STORE_SCHEMA)
-		code = check_origin(store, dirfd, err);
-	return code;
-}
-
-/* 0 with a database of ours, 1 for a damaged one, or a failure. */
-static int open_file(struct st_store *store, int dirfd, struct stet_error *err) {
-	int64_t version = 0;
-	int code = tidy(store, dirfd, err);
-	if (code < 0)
-		return code;
-	make_private(dirfd);
-	/* The WAL has its index in shared memory: not between machines, and not where a page has several blocks. */
-	bool wal = !st_state_is_remote(dirfd) && !st_state_has_small_blocks(dirfd);
-	code = st_db_open(dirfd, wal, &store->db, err);
-	if (code == STET_E_ACCESS)
-		return st_fail(err, code,
-		               "The state database %s/%s is not used: it is not a file that this user may "
-		               "read and write, or it is a link, or /proc is not mounted.",
-		               store->guard->state_dir, ST_STORE_NAME);
-	if (code == 0)
-		code = st_db_bound(store->db, ST_STORE_MAX, err);
-	if (code == 0)
-		code = open_schema(store, dirfd, &version, err);
-	if (store->db && (st_db_is_damaged(store->db) || version < 0))
-		return 1;
-	if (code == 0 && version > ST_STORE_SCHEMA)
-		return st_fail(err, STET_E_ACCESS,
-		               "The state database %s/%s has schema version %lld, and this stet knows "
-		               "version %d: it was written by a newer one, and is left alone.",
-		               store->guard->state_dir, ST_STORE_NAME, (long long)version, ST_STORE_SCHEMA);
-	return code == 0 ? note_identity(store, dirfd, err) : code;
-}
-
-/* One process at a time makes a database or sets one aside. */
-static int lock_dir(int dirfd, struct stet_error *err) {
-	return st_state_lock(dirfd, WAIT_MS, "The state directory", err);
-}
-
-static int open_db(struct st_store *store, struct stet_error *err) {
-	struct stet_error own = {0};
-	st_autofd dirfd = st_state_open(store->root, store->guard->state_dir, &own);
-	int code = dirfd < 0 ? dirfd : lock_dir(dirfd, &own);
-	if (code == 0)
-		code = open_file(store, dirfd, &own);
-	if (code == 1) {
-		code = set_aside(store, dirfd, &own);
-		if (code == 0)
-			code = open_file(store, dirfd, &own);
-		if (code == 1)
-			code = st_fail(&own, STET_E_IO, "The new state database is damaged as well.");
-	}
-	/* Closing the descriptor drops the lock. */
-	if (code == 0)
-		return 0;
-	close_db(store);
-	if (code == STET_E_ACCESS)
-		return open_in_memory(store, own.message, err);
-	return st_fail(err, code, "%s", own.message);
-}
-
 /* Whether the file is still where it was: somebody may have removed or replaced it. */
-static bool is_in_place(const struct st_store *store) {
+bool st_store_is_in_place(const struct st_store *store) {
 	char path[sizeof store->why];
 	struct stat st;
 	snprintf(path, sizeof path, "%s/%s", store->guard->state_dir, ST_STORE_NAME);
@@ -364,7 +63,7 @@ bool st_store_is_there(struct st_store *store) {
 /* To open one that cannot be used has the notice said; one that can is left as it is. */
 static int find_unusable(struct st_store *store, struct stet_error *err) {
 	st_autofd dirfd = st_state_find(store->root, store->guard->state_dir, NULL);
-	return dirfd == STET_E_ACCESS ? open_db(store, err) : 0;
+	return dirfd == STET_E_ACCESS ? st_store_connect(store, err) : 0;
 }
 
 int st_store_is_kept(struct st_store *store, struct stet_error *err) {
@@ -395,8 +94,8 @@ static void take_back(struct st_store *store) {
 	(void)st_db_exec(store->db, "ROLLBACK", NULL);
 }
 
-static int run(struct st_store *store, enum st_store_mode mode, st_store_fn *fn, void *data,
-               struct stet_error *err) {
+int st_store_run(struct st_store *store, enum st_store_mode mode, st_store_fn *fn, void *data,
+                 struct stet_error *err) {
 	/* Each call of a tool has such a transaction: these stay prepared. */
 	static const char begin[] = "BEGIN", begin_write[] = "BEGIN IMMEDIATE", commit[] = "COMMIT";
 	int code = st_db_run(store->db, mode == ST_STORE_READ ? begin : begin_write, err, "");
@@ -414,62 +113,13 @@ static int run(struct st_store *store, enum st_store_mode mode, st_store_fn *fn,
 	return code;
 }
 
-/* ---- what stet 0.1.0 left ---- */
-
-static int adopt_one(void *data, const struct st_file_event *event, struct stet_error *err) {
-	struct st_store *store = data;
-	return store->adopt(store, store->data, event, err);
-}
-
-/* 0.1.0 stored with its entries how many bytes of which notes these were. */
-static int adopt_all(struct st_store *store, void *data, struct stet_error *err) {
-	static const char number[] = "daybook", amount[] = "daybook_posted";
-	const struct st_legacy_notes *notes = data;
-	int64_t id, stored = 0;
-	int code = st_store_get(store, number, &id, err);
-	if (code == 0 && id == notes->id)
-		code = st_store_get(store, amount, &stored, err);
-	if (code == 0)
-		code = st_legacy_notes_each(notes, stored, adopt_one, store, err);
-	if (code == 0)
-		code = st_store_set(store, number, notes->id, err);
-	if (code == 0)
-		code = st_store_set(store, amount, (int64_t)notes->bytes.len, err);
-	return code;
-}
-
-/* What cannot be stored now is left to the next process that opens the database. */
-static void adopt_notes(struct st_store *store) {
-	st_auto(st_legacy_notes) notes = ST_LEGACY_NOTES_INIT;
-	struct stet_error why = {0};
-	st_autofd dirfd = st_state_find(store->root, store->guard->state_dir, NULL);
-	int code = dirfd < 0 ? 0 : st_legacy_notes_open(&notes, dirfd, &why);
-	if (code == 1) {
-		code = run(store, ST_STORE_WRITE, adopt_all, &notes, &why);
-		if (code == 0)
-			st_legacy_notes_remove(&notes);
-	}
-	if (code < 0)
-		st_guard_notice(store->guard,
-		                "The last writes of stet 0.1.0 could not be taken into the log yet. %s",
-		                why.message);
-	if (notes.why)
-		st_guard_notice(store->guard,
-		                "The file daybook in the state directory %s: it is set aside as %s/%s. "
-		                "Remove it if you do not know it.",
-		                notes.why, store->guard->state_dir, notes.aside);
-}
-
 static int ready(struct st_store *store, enum st_store_mode mode, struct stet_error *err) {
 	bool blank = mode == ST_STORE_READ && !has_dir(store);
-	if (store->db && (store->in_memory ? store->blank && !blank : !is_in_place(store)))
-		close_db(store);
+	if (store->db && (store->in_memory ? store->blank && !blank : !st_store_is_in_place(store)))
+		st_store_disconnect(store);
 	if (store->db)
 		return 0;
-	int code = (blank ? open_blank : open_db)(store, err);
-	if (code == 0 && !store->in_memory && store->adopt)
-		adopt_notes(store);
-	return code;
+	return (blank ? st_store_connect_blank : st_store_connect)(store, err);
 }
 
 static int transact(struct st_store *store, enum st_store_mode mode, st_store_fn *fn, void *data,
@@ -478,27 +128,14 @@ static int transact(struct st_store *store, enum st_store_mode mode, st_store_fn
 	if (code < 0)
 		return code;
 	st_db_wait(store->db, mode == ST_STORE_RETRY ? RETRY_WAIT_MS : store->wait_ms);
-	return run(store, mode, fn, data, err);
-}
-
-static int replace_damaged(struct st_store *store, struct stet_error *err) {
-	st_autofd dirfd = st_state_open(store->root, store->guard->state_dir, err);
-	int code = dirfd < 0 ? dirfd : lock_dir(dirfd, err);
-	if (code < 0)
-		return code;
-	/* Another process may have done it already. */
-	if (!is_in_place(store)) {
-		close_db(store);
-		return 0;
-	}
-	return set_aside(store, dirfd, err);
+	return st_store_run(store, mode, fn, data, err);
 }
 
 /* Whether a failure is a reason to try once more, with another database. */
 static bool is_mended(struct st_store *store, int *code, struct stet_error *err) {
 	if (*code >= 0 || !store->db || store->in_memory || !st_db_is_damaged(store->db))
 		return false;
-	*code = replace_damaged(store, err);
+	*code = st_store_replace_damaged(store, err);
 	return *code == 0;
 }
 
@@ -510,7 +147,7 @@ int st_store_do(struct st_store *store, enum st_store_mode mode, st_store_fn *fn
 		code = transact(store, mode, fn, data, err);
 	/* Something came to lie beside it that SQLite may not open: the next call looks there first. */
 	if (code == STET_E_ACCESS && store->db && !store->in_memory)
-		close_db(store);
+		st_store_disconnect(store);
 	pthread_mutex_unlock(&store->lock);
 	return code;
 }
@@ -561,5 +198,228 @@ int st_store_next(struct st_store *store, int64_t *number, struct stet_error *er
 		code = st_db_condemn(store->db, "a number in it is out of range", err);
 	if (code == 0)
 		*number = ++store->counter;
+	return code;
+}
+
+/* A path from a row, NUL-ended, until the buffer's next use; NULL if it cannot be one. */
+static const char *path_of(struct st_buf *buf, struct st_str path) {
+	st_buf_clear(buf);
+	st_buf_add(buf, path);
+	return path.len > 0 && !buf->failed && strlen(buf->ptr) == path.len ? buf->ptr : NULL;
+}
+
+/* ---- files ---- */
+
+int st_store_put_file(struct st_store *store, const struct st_tracked *file, int64_t change,
+                      struct stet_error *err) {
+	static const char sql[] =
+		"INSERT INTO files (path, hash, size, dev, ino, mtime_ns, ctime_ns, racy, base, external,"
+		" changed) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+		" ON CONFLICT (path) DO UPDATE SET hash = excluded.hash, size = excluded.size,"
+		" dev = excluded.dev, ino = excluded.ino, mtime_ns = excluded.mtime_ns,"
+		" ctime_ns = excluded.ctime_ns, racy = excluded.racy, base = excluded.base,"
+		" external = excluded.external, changed = excluded.changed";
+	const struct st_stamp *stamp = &file->version.stamp;
+	return st_db_run(store->db, sql, err, "bhiiiiiihii", st_str(file->path),
+	                 st_version_hash(&file->version), (int64_t)stamp->size, (int64_t)stamp->dev,
+	                 (int64_t)stamp->ino, stamp->mtime_ns, stamp->ctime_ns, (int64_t)stamp->racy,
+	                 st_version_hash(&file->base), (int64_t)file->external, change);
+}
+
+static struct st_tracked read_file(const struct st_rows *rows, const char *path) {
+	struct st_tracked file = {
+		.path = path,
+		.version.stamp =
+			{
+				.size = (uint64_t)st_rows_int(rows, 2),
+				.dev = (uint64_t)st_rows_int(rows, 3),
+				.ino = (uint64_t)st_rows_int(rows, 4),
+				.mtime_ns = st_rows_int(rows, 5),
+				.ctime_ns = st_rows_int(rows, 6),
+				.racy = st_rows_int(rows, 7) != 0,
+			},
+		.external = st_rows_int(rows, 9) != 0,
+		.changed = st_rows_int(rows, 10),
+	};
+	file.version.exists = st_rows_hash(rows, 1, &file.version.hash);
+	file.base.exists = st_rows_hash(rows, 8, &file.base.hash);
+	return file;
+}
+
+int st_store_files_since(struct st_store *store, int64_t change,
+                         int (*each)(void *data, const struct st_tracked *file,
+                                     struct stet_error *err),
+                         void *data, struct stet_error *err) {
+	static const char sql[] =
+		"SELECT path, hash, size, dev, ino, mtime_ns, ctime_ns, racy, base, external, changed"
+		" FROM files WHERE changed > ?";
+	st_auto(st_buf) path = ST_BUF_INIT;
+	struct st_rows rows;
+	int code = st_db_query(store->db, &rows, sql, err, "i", change);
+	while (code == 0 && (code = st_rows_next(&rows, err)) > 0) {
+		const char *name = path_of(&path, st_rows_str(&rows, 0));
+		struct st_tracked file = read_file(&rows, name);
+		code = name ? each(data, &file, err) : 0;
+		if (code < 0)
+			st_rows_end(&rows);
+	}
+	return code;
+}
+
+/* ---- the story ---- */
+
+int st_store_story(struct st_store *store, struct st_buf *name, struct stet_error *err) {
+	static const char sql[] =
+		"SELECT name FROM stories WHERE ended_at IS NULL ORDER BY id DESC LIMIT 1";
+	struct st_rows rows;
+	int code = st_db_query(store->db, &rows, sql, err, "");
+	if (code == 0)
+		code = st_rows_next(&rows, err);
+	if (code > 0) {
+		st_buf_add(name, st_rows_str(&rows, 0));
+		st_rows_end(&rows);
+		code = name->failed ? st_fail_nomem(err) : 0;
+	}
+	return code;
+}
+
+/* A number that is not there reads as 0: then the story does not say. */
+static const char choice[] = "story_use_snapshot";
+
+int st_store_story_choice(struct st_store *store, int *use, struct stet_error *err) {
+	int64_t value;
+	int code = st_store_get(store, choice, &value, err);
+	*use = code == 0 && (value == 1 || value == 2) ? (int)value - 1 : -1;
+	return code;
+}
+
+int st_store_story_choose(struct st_store *store, int use, struct stet_error *err) {
+	return st_store_set(store, choice, use + 1, err);
+}
+
+/* What is there is where the story starts from; what is gone was never in it. */
+static int set_baseline(struct st_store *store, struct stet_error *err) {
+	static const char drop[] = "DELETE FROM files WHERE hash IS NULL";
+	static const char rebase[] = "UPDATE files SET base = hash, external = 0";
+	int64_t epoch;
+	int code = st_db_run(store->db, drop, err, "");
+	if (code == 0)
+		code = st_db_run(store->db, rebase, err, "");
+	if (code == 0)
+		code = st_store_next(store, &epoch, err);
+	/* Whoever keeps a copy of the files has to read all of them again, in this process too. */
+	store->generation++;
+	return code == 0 ? st_store_set(store, "epoch", epoch, err) : code;
+}
+
+int st_store_story_begin(struct st_store *store, const char *name, struct stet_error *err) {
+	static const char end[] = "UPDATE stories SET ended_at = ? WHERE ended_at IS NULL";
+	static const char begin[] = "INSERT INTO stories (name, began_at) VALUES (?, ?)";
+	int64_t now = st_wall_ns();
+	int code = st_db_run(store->db, end, err, "i", now);
+	if (code == 0 && name)
+		code = st_db_run(store->db, begin, err, "ti", name, now);
+	if (code == 0 && name)
+		code = set_baseline(store, err);
+	if (code == 0)
+		code = st_store_story_choose(store, -1, err);
+	return code == 0 ? st_store_set(store, "updated_at", now, err) : code;
+}
+
+/* ---- the log ---- */
+
+int st_store_updated(struct st_store *store, int64_t *at, struct stet_error *err) {
+	static const char sql[] = "SELECT at FROM writes ORDER BY id DESC LIMIT 1";
+	int64_t wrote = 0;
+	int code = st_store_get(store, "updated_at", at, err);
+	if (code == 0)
+		code = st_db_number(store->db, sql, &wrote, err);
+	*at = wrote > *at ? wrote : *at;
+	return code;
+}
+
+/* What was noted may refer to a database that is gone: then the number is another file's. */
+static int mark_undone(struct st_store *store, const struct st_file_event *undo,
+                       struct stet_error *err) {
+	static const char sql[] =
+		"UPDATE writes SET undone_by = (SELECT max(id) FROM writes) WHERE id = ? AND path = ?";
+	if (undo->undoes == 0)
+		return 0;
+	return st_db_run(store->db, sql, err, "ib", undo->undoes, st_str(undo->path));
+}
+
+int st_store_log(struct st_store *store, const struct st_file_event *event,
+                 struct stet_error *err) {
+	static const char insert[] =
+		"INSERT INTO writes (path, at, session, before, after, undoes) VALUES (?, ?, ?, ?, ?, ?)";
+	static const char trim[] = "DELETE FROM writes WHERE id <= ?";
+	int code =
+		st_db_run(store->db, insert, err, "bithhn", st_str(event->path), event->at, event->who,
+	              st_version_hash(&event->before), st_version_hash(&event->after), event->undoes);
+	int64_t oldest = st_db_last_id(store->db) - ST_LOG_MAX;
+	if (code == 0)
+		code = mark_undone(store, event, err);
+	return code == 0 && oldest > 0 ? st_db_run(store->db, trim, err, "i", oldest) : code;
+}
+
+static int list_one(const struct st_rows *rows, struct st_buf *path, struct st_buf *session,
+                    int (*each)(void *data, const struct st_log_entry *entry,
+                                struct stet_error *err),
+                    void *data, struct stet_error *err) {
+	const char *name = path_of(path, st_rows_str(rows, 1));
+	if (!name)
+		return 0;
+	st_buf_clear(session);
+	st_buf_add(session, st_rows_str(rows, 3));
+	struct st_log_entry entry = {
+		.id = st_rows_int(rows, 0),
+		.event = {.path = name,
+	              .at = st_rows_int(rows, 2),
+	              .who = st_rows_is_null(rows, 3) ? NULL : st_buf_cstr(session),
+	              .undoes = st_rows_int(rows, 6)},
+		.undone_by = st_rows_int(rows, 7),
+	};
+	struct st_file_event *event = &entry.event;
+	event->before.exists = st_rows_hash(rows, 4, &event->before.hash);
+	event->after.exists = st_rows_hash(rows, 5, &event->after.hash);
+	event->kind = event->after.exists ? ST_EVENT_WRITTEN : ST_EVENT_REMOVED;
+	return each(data, &entry, err);
+}
+
+int st_store_log_list(struct st_store *store, const struct st_log_query *query,
+                      int (*each)(void *data, const struct st_log_entry *entry,
+                                  struct stet_error *err),
+                      void *data, struct stet_error *err) {
+	static const char sql[] =
+		"SELECT id, path, at, session, before, after, undoes, undone_by FROM writes"
+		" WHERE (?1 = 0 OR path = ?2) AND (?3 = 0 OR session = ?4)"
+		" AND (?5 = 0 OR (undoes IS NULL AND undone_by IS NULL)) ORDER BY id DESC LIMIT ?6";
+	st_auto(st_buf) path = ST_BUF_INIT;
+	st_auto(st_buf) session = ST_BUF_INIT;
+	struct st_rows rows;
+	int code = st_db_query(store->db, &rows, sql, err, "ibitii", (int64_t)(query->path != NULL),
+	                       st_str(query->path), (int64_t)(query->session != NULL), query->session,
+	                       (int64_t)query->undoable, query->limit);
+	while (code == 0 && (code = st_rows_next(&rows, err)) > 0) {
+		code = list_one(&rows, &path, &session, each, data, err);
+		if (code < 0)
+			st_rows_end(&rows);
+	}
+	return code;
+}
+
+int st_store_writer(struct st_store *store, const struct st_hash *hash, char name[128],
+                    struct stet_error *err) {
+	static const char sql[] = "SELECT session FROM writes WHERE after = ? ORDER BY id DESC LIMIT 1";
+	struct st_rows rows;
+	int code = st_db_query(store->db, &rows, sql, err, "h", hash);
+	if (code == 0)
+		code = st_rows_next(&rows, err);
+	if (code > 0) {
+		struct st_str session = st_rows_str(&rows, 0);
+		snprintf(name, 128, "%.*s", (int)session.len, session.ptr);
+		st_rows_end(&rows);
+		code = 1;
+	}
 	return code;
 }

@@ -308,4 +308,30 @@ struct st_log_query {
 [[nodiscard]] int st_store_writer(struct st_store *store, const struct st_hash *hash,
                                   char name[128], struct stet_error *err);
 
+/* ---- between core/store.c and core/store_open.c, with the lock held ---- */
+
+/**
+ * Open the database, making it if it is missing. Where it may not be used it is
+ * one in memory, which a notice says.
+ *
+ * @return 0, STET_E_BUSY, STET_E_NO_SPACE, STET_E_LIMIT, STET_E_NOMEM, STET_E_IO.
+ */
+[[nodiscard]] int st_store_connect(struct st_store *store, struct stet_error *err);
+
+/** Open an empty one in memory: nothing was ever stored, and to look at that is no reason to make a directory. */
+[[nodiscard]] int st_store_connect_blank(struct st_store *store, struct stet_error *err);
+
+/** Close it. */
+void st_store_disconnect(struct st_store *store);
+
+/** Whether the file is still where it was: somebody may have removed or replaced it. */
+bool st_store_is_in_place(const struct st_store *store);
+
+/** Set the database aside, which is damaged, unless another process has done so; then it is closed. */
+[[nodiscard]] int st_store_replace_damaged(struct st_store *store, struct stet_error *err);
+
+/** A transaction on the open database, as st_store_do(). */
+[[nodiscard]] int st_store_run(struct st_store *store, enum st_store_mode mode, st_store_fn *fn,
+                               void *data, struct stet_error *err);
+
 #endif
