@@ -199,7 +199,7 @@ int main(void) {
 	                stet_session_open(ws, NULL, &session, NULL) == 0 &&
 	                st_root_open(&root, ".", NULL) == 0,
 	            "open");
-	st_guard_init(&guard, &root, ".stet");
+	st_guard_init(&guard, &root, ".stet", NULL);
 	bench_check_unchanged();
 	bench_hash(4096, "hash of 4 KB");
 	bench_hash(102400, "hash of 100 KB");

@@ -166,10 +166,10 @@ static int count(const bool found[UPDATES]) {
 
 /* What stet set aside because a write came too late for the file; it says so in a notice. */
 static void mark_kept(bool found[UPDATES]) {
-	DIR *dir = opendir(".stet/kept");
+	DIR *dir = opendir(".stet/rescued");
 	for (struct dirent *entry; dir && (entry = readdir(dir));) {
 		char path[512];
-		snprintf(path, sizeof path, ".stet/kept/%s", entry->d_name);
+		snprintf(path, sizeof path, ".stet/rescued/%s", entry->d_name);
 		if (entry->d_name[0] != '.')
 			mark(text_of(path), found);
 	}

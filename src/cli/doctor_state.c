@@ -151,7 +151,7 @@ void look_at_state(struct findings *found, struct stet_workspace *ws) {
 void look_at_kept(struct findings *found, int root, const char *state_dir) {
 	char what[200], path[128];
 	size_t count = 0;
-	snprintf(path, sizeof path, "%s/kept", state_dir);
+	snprintf(path, sizeof path, "%s/rescued", state_dir);
 	int fd = openat(root, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	for (struct dirent *entry; dir && (entry = readdir(dir));)
@@ -160,7 +160,7 @@ void look_at_kept(struct findings *found, int root, const char *state_dir) {
 		closedir(dir);
 	if (count == 0)
 		return;
-	snprintf(what, sizeof what, "%zu kept in %s", count, path);
+	snprintf(what, sizeof what, "%zu saved in %s", count, path);
 	find(found, WEAK, "copies", what,
 	     "They hold bytes that were written too late for a file, or old ones; look, then delete "
 	     "them");

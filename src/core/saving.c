@@ -62,7 +62,7 @@ struct saving {
 static void save_base(struct stet_session *session, const struct st_hash *hash) {
 	struct st_blob *base = st_bases_get(&session->ws->bases, hash);
 	if (base)
-		(void)st_shelf_put(&session->ws->guard, hash, st_strn(base->bytes, base->len));
+		(void)st_shelf_put(&session->ws->guard.versions, hash, st_strn(base->bytes, base->len));
 	st_blob_put(base);
 }
 

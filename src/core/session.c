@@ -350,7 +350,7 @@ static bool is_untouched(struct stet_session *session, const char *path,
 
 static int stand(struct stet_session *session, const char *path, struct knowledge *known,
                  struct st_file *file, struct stet_error *err) {
-	st_displaced_look(&session->ws->guard);
+	st_displaced_look(&session->ws->guard.late_writes);
 	int code = find_seen(session, path, known, err);
 	if (code == 0 && known->path)
 		code = st_workspace_check_type(session->ws, known->path, err);
@@ -401,7 +401,7 @@ int st_session_sweep(struct stet_session *session,
                      void *data, struct stet_error *err) {
 	const struct st_lru *files = &session->tracker.files;
 	st_auto(st_buf) path = ST_BUF_INIT;
-	st_displaced_look(&session->ws->guard);
+	st_displaced_look(&session->ws->guard.late_writes);
 	for (const struct st_lru_entry *entry = st_lru_next(files, NULL); entry;
 	     entry = st_lru_next(files, entry)) {
 		st_buf_clear(&path);
@@ -610,7 +610,7 @@ int stet_session_read(struct stet_session *session, const char *path, size_t fir
 	*out = NULL;
 	st_auto(st_place) place = ST_PLACE_INIT;
 	st_auto(st_file) file = ST_FILE_INIT;
-	st_displaced_look(&session->ws->guard);
+	st_displaced_look(&session->ws->guard.late_writes);
 	int code = st_session_load(session, path, &place, &file, err);
 	if (code < 0)
 		return code;

@@ -7,9 +7,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/quote.h"
-#include "fs/displaced.h"
 #include "fs/ignore_file.h"
-#include "fs/shelf.h"
 #include "fs/state.h"
 #include "fs/sys.h"
 #include "text/tokens.h"
@@ -105,8 +103,7 @@ struct st_blob *st_bases_get(struct st_bases *bases, const struct st_hash *hash)
 int st_workspace_init(struct stet_workspace *ws, const char *root, struct stet_error *err) {
 	ws->root = (struct st_root)ST_ROOT_INIT;
 	st_background_init(&ws->background);
-	st_guard_init(&ws->guard, &ws->root, ST_STATE_DIR);
-	ws->guard.background = &ws->background;
+	st_guard_init(&ws->guard, &ws->root, ST_STATE_DIR, &ws->background);
 	bases_init(&ws->bases, ST_SHELF_MAX);
 	st_lookout_init(&ws->lookout, &ws->guard);
 	st_lru_init(&ws->writers, HISTORY_MAX, HISTORY_MAX, free);
@@ -177,9 +174,9 @@ static int set_agents(struct stet_workspace *ws, int64_t value, struct stet_erro
 }
 
 static int set_bases(struct stet_workspace *ws, int64_t value, struct stet_error *err) {
-	int code = set_size(&ws->guard.shelf.max, value, err);
+	int code = set_size(&ws->guard.versions.max, value, err);
 	if (code == 0)
-		bases_limit(&ws->bases, ws->guard.shelf.max);
+		bases_limit(&ws->bases, ws->guard.versions.max);
 	return code;
 }
 
@@ -230,8 +227,8 @@ int stet_workspace_state_dir(struct stet_workspace *ws, const char *name, struct
 		return st_fail_nomem(err);
 	free(ws->state_dir);
 	ws->state_dir = copy;
-	ws->guard.state_dir = copy;
 	ws->agents.state_dir = copy;
+	st_guard_set_state_dir(&ws->guard, copy);
 	return 0;
 }
 
@@ -244,7 +241,7 @@ const char *stet_workspace_shared(const struct stet_workspace *ws) {
 }
 
 void stet_workspace_settle(struct stet_workspace *ws, int64_t grace_ms) {
-	st_displaced_settle(&ws->guard, grace_ms < 0             ? 0
+	st_displaced_settle(&ws->guard.late_writes, grace_ms < 0             ? 0
 	                                : grace_ms > ST_GRACE_MS ? ST_GRACE_MS
 	                                                         : grace_ms);
 }
@@ -262,7 +259,7 @@ struct st_blob *st_workspace_base(struct stet_workspace *ws, const struct st_has
 	if (blob || ws->state == ST_STATE_NONE)
 		return blob;
 	st_auto(st_buf) bytes = ST_BUF_INIT;
-	if (st_shelf_get(&ws->guard, hash, &bytes)) {
+	if (st_shelf_get(&ws->guard.versions, hash, &bytes)) {
 		st_bases_give(&ws->bases, hash, &bytes);
 		blob = st_bases_get(&ws->bases, hash);
 	}

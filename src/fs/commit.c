@@ -6,11 +6,8 @@
 
 #include "base/cancel.h"
 #include "base/clock.h"
-#include "fs/displaced.h"
 #include "fs/in_place.h"
-#include "fs/keep.h"
 #include "fs/lease.h"
-#include "fs/shelf.h"
 #include "fs/sys.h"
 
 /* How often the interference of others is met with another try. */
@@ -147,10 +144,10 @@ static bool keep_foreign(struct st_job *job) {
 	         "Two other processes replaced %s at the same moment; this is the earlier version.",
 	         st_shown(job->place.path));
 	if (!st_hash_eq(&file.hash, job->commit->expected) &&
-	    st_keep(job->guard, job->place.path, st_buf_str(&file.bytes), why) < 0)
+	    st_keep(&job->guard->rescued, job->place.path, st_buf_str(&file.bytes), why) < 0)
 		return false;
 	file.stamp.racy |= !file.stamped;
-	st_displaced_add(job->guard, fd, job->place.path, &file.hash, &file.stamp);
+	st_displaced_add(&job->guard->late_writes, fd, job->place.path, &file.hash, &file.stamp);
 	fd = -1;
 	return true;
 }
@@ -158,17 +155,17 @@ static bool keep_foreign(struct st_job *job) {
 /* It stays under its temporary name, and whoever writes to the directory next tries again. */
 static void leave_foreign(struct st_job *job) {
 	job->temp.named = false;
-	st_guard_notice(job->guard,
-	                "What another process put in the place of %s could not be put back and is "
-	                "now %s beside it.",
-	                st_shown(job->place.path), job->temp.name);
+	st_notices_add(&job->guard->notices,
+	               "What another process put in the place of %s could not be put back and is "
+	               "now %s beside it.",
+	               st_shown(job->place.path), job->temp.name);
 }
 
 /* For a moment our file was the file, and somebody may have opened it to write. */
 static void watch_own(struct st_job *job) {
 	int fd = st_retry(fcntl(job->temp.fd, F_DUPFD_CLOEXEC, 0));
 	if (fd >= 0)
-		st_displaced_add(job->guard, fd, job->place.path, &job->done->version.hash,
+		st_displaced_add(&job->guard->late_writes, fd, job->place.path, &job->done->version.hash,
 		                 &job->temp.stamp);
 }
 
@@ -210,18 +207,18 @@ static int not_durable(struct st_job *job, struct stet_error *err) {
 }
 
 static void unsynced(struct st_job *job) {
-	st_guard_notice(job->guard,
-	                "%s was written, but its directory cannot be synced: a crash of the "
-	                "machine may undo it.",
-	                st_shown(job->place.path));
+	st_notices_add(&job->guard->notices,
+	               "%s was written, but its directory cannot be synced: a crash of the "
+	               "machine may undo it.",
+	               st_shown(job->place.path));
 }
 
 /* False if the old file is still there. */
 static bool clear_away(struct st_job *job) {
 	int dirfd = job->place.dirfd;
 	const char *name = job->temp.name;
-	job->done->shelved = job->commit->shelve &&
-	                     st_shelf_move(job->guard, job->fd, dirfd, name, job->commit->expected);
+	job->done->shelved = job->commit->shelve && st_shelf_move(&job->guard->versions, job->fd, dirfd,
+	                                                          name, job->commit->expected);
 	return job->done->shelved || st_retry(unlinkat(dirfd, name, 0)) == 0 || errno == ENOENT ||
 	       st_retry(unlinkat(dirfd, name, 0)) == 0 || errno == ENOENT;
 }
@@ -238,9 +235,9 @@ static void remove_old(struct st_job *job, const struct stat *before) {
 	            (!before || (st_retry(fstat(job->place.dirfd, &dir)) == 0 &&
 	                         memcmp(&dir.st_mtim, &before->st_mtim, sizeof dir.st_mtim) == 0));
 	if (!clear_away(job)) {
-		st_guard_notice(job->guard,
-		                "The earlier version of %s could not be removed and is still there as %s.",
-		                st_shown(job->place.path), job->temp.name);
+		st_notices_add(&job->guard->notices,
+		               "The earlier version of %s could not be removed and is still there as %s.",
+		               st_shown(job->place.path), job->temp.name);
 		ours = false;
 	}
 	job->temp.named = false;
@@ -280,7 +277,8 @@ static int finish_exchange(struct st_job *job, struct stet_error *err) {
 	remove_old(job, job->commit->relaxed ? NULL : &dir);
 	if (job->leased)
 		st_lease_drop(job->fd);
-	st_displaced_add(job->guard, job->fd, job->place.path, job->commit->expected, &job->stamp);
+	st_displaced_add(&job->guard->late_writes, job->fd, job->place.path, job->commit->expected,
+	                 &job->stamp);
 	job->fd = -1;
 	job->done->way = job->by_links ? ST_COMMIT_VERIFIED : ST_COMMIT_EXCHANGED;
 	return 0;
@@ -296,7 +294,8 @@ static int rename_over(struct st_job *job, struct stet_error *err) {
 	st_job_stamp_new(job, job->temp.fd, &job->temp.stamp);
 	if (job->leased)
 		st_lease_drop(job->fd);
-	st_displaced_add(job->guard, job->fd, job->place.path, job->commit->expected, &job->stamp);
+	st_displaced_add(&job->guard->late_writes, job->fd, job->place.path, job->commit->expected,
+	                 &job->stamp);
 	job->fd = -1;
 	job->done->way = ST_COMMIT_VERIFIED;
 	if (sync_dir(job) < 0)
@@ -342,7 +341,7 @@ static int prepare(struct st_job *job, struct stet_error *err) {
 		.hash = job->done->version.hash,
 	};
 	int code = st_temp_write(&job->temp, job->place.dirfd, &plan, err);
-	while (code == STET_E_NO_SPACE && errno != EFBIG && st_shelf_spare(job->guard))
+	while (code == STET_E_NO_SPACE && errno != EFBIG && st_guard_spare(job->guard))
 		code = st_temp_write(&job->temp, job->place.dirfd, &plan, err);
 	return code == 1 ? ST_JOB_IN_PLACE : code;
 }
@@ -350,9 +349,9 @@ static int prepare(struct st_job *job, struct stet_error *err) {
 /* A directory may take files that it does not let go. */
 static void abandon(struct st_job *job) {
 	if (st_retry(unlinkat(job->place.dirfd, job->temp.name, 0)) < 0 && errno != ENOENT)
-		st_guard_notice(job->guard,
-		                "Nothing can be renamed or removed beside %s, so that %s stays there.",
-		                st_shown(job->place.path), job->temp.name);
+		st_notices_add(&job->guard->notices,
+		               "Nothing can be renamed or removed beside %s, so that %s stays there.",
+		               st_shown(job->place.path), job->temp.name);
 	job->temp.named = false;
 }
 
@@ -567,8 +566,9 @@ int st_commit(const struct st_root *root, struct st_guard *guard, const struct s
 		.fd = -1,
 		.temp = ST_TEMP_INIT,
 	};
-	st_displaced_look(guard);
-	st_keep_recover(guard);
+	st_displaced_look(&guard->late_writes);
+	if (!guard->rescued.recovered)
+		st_keep_recover(&guard->rescued);
 	int code = locate(&job, err);
 	if (code == 0)
 		code = st_hash_watched(commit->bytes, &done->version.hash, err);

@@ -1,48 +1,23 @@
 /**
- * What a commit needs besides the file: a memory for what must not get lost.
+ * What the commits of a workspace share: where they report, what they rescue,
+ * the files they just replaced, and earlier versions.
  *
- * - *Kept bytes* (fs/keep.h): somebody's work that stet came to hold is saved
- *   below the state directory.
- * - *Displaced files* (fs/displaced.h): a file that was just replaced can
- *   still receive the write of somebody who had looked up its path before.
- * - *Notices*: sentences about such things for the next answer.
+ * - *Notices* (base/notices.h): sentences for the next answer.
+ * - *Rescued bytes* (fs/keep.h): another writer's bytes that stet came to hold.
+ * - *Late writes* (fs/displaced.h): a file that was just replaced can still
+ *   receive the write of a process that had looked up its path before.
+ * - *Versions* (fs/shelf.h): the replaced files, for undo and diffs.
  *
- * A guard belongs to a workspace, is shared by its sessions and safe to use
- * from several threads.
+ * Each knows only those before it. All are shared by the sessions of a
+ * workspace and safe to use from several threads.
  */
 #ifndef STET_FS_GUARD_H
 #define STET_FS_GUARD_H
 
-#include <pthread.h>
+#include "fs/displaced.h"
+#include "fs/shelf.h"
 
-#include "base/background.h"
-#include "fs/file.h"
-
-enum {
-	ST_DISPLACED_MAX = 64,
-	ST_NOTICES_MAX = 64,
-	ST_SWEPT_MAX = 64,
-};
-
-/** A file that was replaced and may still be written to. */
-struct st_displaced {
-	int fd;
-	char *path;
-	/** The bytes that are accounted for, and the stamp they had. */
-	struct st_hash hash;
-	struct st_stamp stamp;
-	/** Its filesystem is not trusted (fs/trust.h): only its bytes tell. */
-	bool shared;
-	int64_t since_ms;
-	int64_t looked_ms;
-};
-
-/** A sentence for the next answer. */
-struct st_notice {
-	char *text;
-	/** The name of the kept copy it tells of; NULL if it tells of none. */
-	char *copy;
-};
+enum { ST_SWEPT_MAX = 64 };
 
 /** A directory as we left it: no leftover of a crashed commit is in it. */
 struct st_swept {
@@ -51,74 +26,44 @@ struct st_swept {
 	struct timespec mtime;
 };
 
-/** Where earlier versions are (fs/shelf.h). */
-struct st_shelf {
-	/** The directories of those that were moved there and of those that were written; -1 if not yet opened. */
-	int moved_fd, versions_fd;
-	/** There are none to be had. */
-	_Atomic bool none;
-	/** This process moved files there. */
-	_Atomic bool used;
-	/** How many bytes there is room for. */
-	_Atomic size_t max;
-	/** It was said that something could not be put there. */
-	bool told;
-};
-
 struct st_guard {
 	const struct st_root *root;
 	const char *state_dir;
-	/** Looks at displaced files when their time is up, and archives versions; NULL if there is none. */
-	struct st_background *background;
-	struct st_background_task look_task, archive_task;
-	/** Guards everything below. */
+	struct st_notices notices;
+	struct st_rescued rescued;
+	struct st_late_writes late_writes;
+	struct st_versions versions;
+	/** Guards what is below. */
 	pthread_mutex_t lock;
-	/** The directory of kept bytes; -1 if it was not opened yet. */
-	int kept_fd;
-	/** The copies of crashed rewrites have been reported. */
-	bool recovered;
-	struct st_displaced displaced[ST_DISPLACED_MAX];
-	size_t displaced_count;
-	/** How many may be held: their descriptors are a part of what the process may have. */
-	size_t displaced_max;
-	uint64_t displaced_bytes;
-	/** How many are out of the ring, since somebody looks at them. */
-	size_t displaced_out;
-	struct st_notice notices[ST_NOTICES_MAX];
-	size_t notice_count;
-	size_t notices_dropped;
-	/** Copies that notices told of so far. */
-	uint64_t kept;
 	struct st_swept swept[ST_SWEPT_MAX];
 	size_t swept_next;
-	struct st_shelf shelf;
 };
 
-/** Fill a guard; root and state_dir (a name) are borrowed for its life. Opens nothing yet. */
-void st_guard_init(struct st_guard *guard, const struct st_root *root, const char *state_dir);
-
-/** Free everything. Displaced files are looked at a last time, which may wait a little. */
-void st_guard_release(struct st_guard *guard);
+/**
+ * Fill a guard. Opens nothing yet.
+ *
+ * @root, @state_dir (a name), @background  Borrowed for its life; background may be NULL.
+ */
+void st_guard_init(struct st_guard *guard, const struct st_root *root, const char *state_dir,
+                   struct st_background *background);
 
 /**
- * A directory below the state directory, made when it is first needed.
- *
- * @fd     The member of the guard that is for it.
- * @return Its descriptor, good for the guard's life; or the codes of st_state_open().
+ * Free everything, after the background worker has ended. Replaced files are
+ * looked at a last time, which may wait a little, and archived.
  */
-[[nodiscard]] int st_guard_open(struct st_guard *guard, const char *name, int *fd,
-                                struct stet_error *err);
+void st_guard_release(struct st_guard *guard);
 
-/** Add a sentence for the next answer. When too many wait, the newest are counted instead. */
-__attribute__((format(printf, 2, 3))) void st_guard_notice(struct st_guard *guard,
-                                                           const char *format, ...);
+/** Use another state directory; the name is borrowed. Before anything is written. */
+void st_guard_set_state_dir(struct st_guard *guard, const char *state_dir);
 
-/** As st_guard_notice(), of a copy that counts as told of when the notice is taken (fs/keep.h). */
-__attribute__((format(printf, 3, 4))) void
-st_guard_notice_copy(struct st_guard *guard, const char *copy, const char *format, ...);
+/** Add a sentence for the next answer. */
+#define st_guard_notice(guard, ...) st_notices_add(&(guard)->notices, __VA_ARGS__)
 
 /** Take the oldest notice; the caller frees it. NULL if there is none. */
 char *st_guard_next_notice(struct st_guard *guard);
+
+/** The disk is full: give some of it back. Whether there was anything. */
+bool st_guard_spare(struct st_guard *guard);
 
 /** Remember a directory as clean of leftovers. */
 void st_guard_swept(struct st_guard *guard, const struct stat *dir);

@@ -2,7 +2,6 @@
 
 #include "base/cancel.h"
 #include "base/clock.h"
-#include "fs/keep.h"
 #include "fs/lease.h"
 #include "fs/sys.h"
 
@@ -17,8 +16,9 @@ static int put_bytes(int fd, struct st_str bytes, size_t before) {
 static void restore_mode(struct st_job *job) {
 	mode_t mode = job->done->current.mode & 07777;
 	if (mode & 06000 && st_retry(fchmod(job->fd, mode)) < 0)
-		st_guard_notice(job->guard, "%s was written in place and lost its setuid or setgid bit.",
-		                st_shown(job->place.path));
+		st_notices_add(&job->guard->notices,
+		               "%s was written in place and lost its setuid or setgid bit.",
+		               st_shown(job->place.path));
 }
 
 /* Without a lease others may have written to it until now: copy and space took their time. */
@@ -38,9 +38,9 @@ static int rewrite(struct st_job *job, struct stet_error *err) {
 	struct st_str old = job->old, new = job->commit->bytes;
 	struct st_rescue rescue = ST_RESCUE_INIT;
 	struct stet_error why = {0};
-	if (st_rescue_begin(job->guard, job->place.path, old, &rescue, &why) < 0)
-		st_guard_notice(job->guard, "%s was written in place without a safety copy: %s",
-		                st_shown(job->place.path), why.message);
+	if (st_rescue_begin(&job->guard->rescued, job->place.path, old, &rescue, &why) < 0)
+		st_notices_add(&job->guard->notices, "%s was written in place without a safety copy: %s",
+		               st_shown(job->place.path), why.message);
 
 	/* Space is asked for first, so that a full disk is noticed while nothing is lost. */
 	int failed = 0;
@@ -50,7 +50,7 @@ static int rewrite(struct st_job *job, struct stet_error *err) {
 		failed = -1;
 	/* It may have been replaced since it was opened; then nobody would see what is written to it. */
 	if (failed == 0 && (!st_job_is_named(job, &job->stamp) || !is_as_read(job))) {
-		st_rescue_end(job->guard, &rescue);
+		st_rescue_end(&job->guard->rescued, &rescue);
 		return ST_JOB_AGAIN;
 	}
 	if (failed == 0)
@@ -60,7 +60,7 @@ static int rewrite(struct st_job *job, struct stet_error *err) {
 	if (failed == 0) {
 		restore_mode(job);
 		st_job_stamp_new(job, job->fd, NULL);
-		st_rescue_end(job->guard, &rescue);
+		st_rescue_end(&job->guard->rescued, &rescue);
 		job->done->way = ST_COMMIT_IN_PLACE;
 		job->done->other_names = other_names(job);
 		return 0;
@@ -69,10 +69,10 @@ static int rewrite(struct st_job *job, struct stet_error *err) {
 	int errnum = errno;
 	if (put_bytes(job->fd, old, new.len) == 0) {
 		restore_mode(job);
-		st_rescue_end(job->guard, &rescue);
+		st_rescue_end(&job->guard->rescued, &rescue);
 		return st_fail_errno(err, errnum, "%s was not written", st_shown(job->place.path));
 	}
-	st_rescue_leave(job->guard, job->place.path, &rescue);
+	st_rescue_leave(&job->guard->rescued, job->place.path, &rescue);
 	return st_fail_errno(err, errnum,
 	                     "%s was written in part, and what it held could not be put back",
 	                     st_shown(job->place.path));

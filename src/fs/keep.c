@@ -1,5 +1,7 @@
 #include "fs/keep.h"
 
+#include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/random.h>
@@ -7,7 +9,6 @@
 #include "base/hex.h"
 #include "base/plural.h"
 #include "fs/dirs.h"
-#include "fs/state.h"
 #include "fs/sys.h"
 
 /* Marks a copy whose rewrite is not complete; its writer holds a lock on it. */
@@ -21,8 +22,28 @@
 
 enum { NAME_SIZE = 256, COPY_TRIES = 3 };
 
-static int kept_open(struct st_guard *guard, struct stet_error *err) {
-	return st_guard_open(guard, "kept", &guard->kept_fd, err);
+void st_rescued_init(struct st_rescued *rescued, const struct st_root *root, const char *state_dir,
+                     struct st_notices *notices) {
+	*rescued = (struct st_rescued){.notices = notices};
+	st_state_folder_init(&rescued->folder, root, state_dir, "rescued");
+	rescued->folder.former = "kept";
+}
+
+void st_rescued_release(struct st_rescued *rescued) {
+	st_state_folder_release(&rescued->folder);
+}
+
+/* Add a notice of a copy; `.untold` goes from its name when the notice is taken. */
+__attribute__((format(printf, 3, 4))) static void
+report(struct st_rescued *rescued, const char *name, const char *format, ...) {
+	char text[PATH_MAX + 512];
+	va_list args;
+	va_start(args, format);
+	vsnprintf(text, sizeof text, format, args);
+	va_end(args);
+	rescued->reported++;
+	st_notices_add_about(rescued->notices, name, "%s %s/%s/%s.", text, rescued->folder.state_dir,
+	                     rescued->folder.name, name);
 }
 
 /* What stands for itself in the name of a copy; the name is shown in notices. */
@@ -49,7 +70,7 @@ static void escape_path(const char *path, char *escaped, size_t size) {
 }
 
 /* HASH16-PATH. */
-static int kept_name(struct st_str bytes, const char *path, char name[NAME_SIZE],
+static int copy_name(struct st_str bytes, const char *path, char name[NAME_SIZE],
                      struct stet_error *err) {
 	struct st_hash hash;
 	int code = st_hash_of(bytes, &hash, err);
@@ -144,29 +165,29 @@ static bool take_census(int dirfd, struct census *census) {
 }
 
 /* Make room for a copy of so many bytes. The caller holds the lock. */
-static void prune(struct st_guard *guard, int dirfd, size_t need) {
+static void prune(struct st_rescued *rescued, int dirfd, size_t need) {
 	struct census census;
 	while (take_census(dirfd, &census) && *census.oldest &&
 	       (census.count >= ST_KEPT_MAX_FILES || census.bytes + need > ST_KEPT_MAX_BYTES)) {
 		if (st_retry(unlinkat(dirfd, census.oldest, 0)) < 0)
 			return;
-		st_guard_notice(guard,
-		                "The oldest kept copy, %s/kept/%s, was removed: no more than %d files or "
-		                "%llu MiB are kept.",
-		                guard->state_dir, census.oldest, ST_KEPT_MAX_FILES,
-		                (unsigned long long)(ST_KEPT_MAX_BYTES >> 20));
+		st_notices_add(rescued->notices,
+		               "The oldest copy, %s/%s/%s, was removed: at most %d files or %llu MiB are "
+		               "kept there.",
+		               rescued->folder.state_dir, rescued->folder.name, census.oldest,
+		               ST_KEPT_MAX_FILES, (unsigned long long)(ST_KEPT_MAX_BYTES >> 20));
 	}
 }
 
 /* As write_copy(), with room made for it first, so that all processes together keep to the limit. */
-static int write_within(struct st_guard *guard, int dirfd, const char *name, struct st_str bytes,
-                        struct stet_error *err) {
+static int write_within(struct st_rescued *rescued, int dirfd, const char *name,
+                        struct st_str bytes, struct stet_error *err) {
 	enum { WAIT_MS = 1000 };
 	st_autofd lock = st_retry(openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 	/* Bytes that must not get lost are kept even if somebody holds it for long. */
 	if (lock >= 0)
-		(void)st_state_lock(lock, WAIT_MS, "The directory of kept bytes", NULL);
-	prune(guard, dirfd, bytes.len);
+		(void)st_state_lock(lock, WAIT_MS, "The directory of rescued bytes", NULL);
+	prune(rescued, dirfd, bytes.len);
 	return write_copy(dirfd, name, bytes, err);
 }
 
@@ -175,77 +196,76 @@ static void add_suffix(const char *name, const char *suffix, char to[NAME_SIZE])
 	snprintf(to, NAME_SIZE, "%.*s%s", NAME_SIZE - 1 - (int)strlen(suffix), name, suffix);
 }
 
-int st_keep(struct st_guard *guard, const char *path, struct st_str bytes, const char *why) {
+int st_keep(struct st_rescued *rescued, const char *path, struct st_str bytes, const char *why) {
 	struct stet_error err = {0};
 	char name[NAME_SIZE], untold[NAME_SIZE];
-	int dirfd = kept_open(guard, &err);
-	int code = dirfd < 0 ? dirfd : kept_name(bytes, path, name, &err);
+	int dirfd = st_state_folder_open(&rescued->folder, &err);
+	int code = dirfd < 0 ? dirfd : copy_name(bytes, path, name, &err);
 	if (code >= 0) {
 		add_suffix(name, UNTOLD_SUFFIX, untold);
-		code = write_within(guard, dirfd, untold, bytes, &err);
+		code = write_within(rescued, dirfd, untold, bytes, &err);
 	}
 	if (code < 0) {
-		st_guard_notice(guard, "%s Its %zu %s could not be kept: %s", why, bytes.len,
-		                st_plural(bytes.len, "byte", "bytes"), err.message);
+		st_notices_add(rescued->notices, "%s Its %zu %s could not be saved: %s", why, bytes.len,
+		               st_plural(bytes.len, "byte", "bytes"), err.message);
 		return code;
 	}
 	close(code);
-	st_guard_notice_copy(guard, name, "%s Its %zu %s kept as %s/kept/%s.", why, bytes.len,
-	                     st_plural(bytes.len, "byte is", "bytes are"), guard->state_dir, name);
+	report(rescued, name, "%s Its %zu %s saved in", why, bytes.len,
+	       st_plural(bytes.len, "byte is", "bytes are"));
 	return 0;
 }
 
-void st_keep_told(struct st_guard *guard, const char *name) {
+void st_keep_told(struct st_rescued *rescued, const char *name) {
 	char untold[NAME_SIZE];
-	int dirfd = kept_open(guard, NULL);
+	int dirfd = st_state_folder_open(&rescued->folder, NULL);
 	add_suffix(name, UNTOLD_SUFFIX, untold);
 	if (dirfd >= 0)
 		(void)st_retry(renameat(dirfd, untold, dirfd, name));
 }
 
-int st_rescue_begin(struct st_guard *guard, const char *path, struct st_str bytes,
+int st_rescue_begin(struct st_rescued *rescued, const char *path, struct st_str bytes,
                     struct st_rescue *rescue, struct stet_error *err) {
-	int dirfd = kept_open(guard, err);
+	int dirfd = st_state_folder_open(&rescued->folder, err);
 	if (dirfd < 0)
 		return dirfd;
-	int code = kept_name(bytes, path, rescue->name, err);
+	int code = copy_name(bytes, path, rescue->name, err);
 	if (code < 0)
 		return code;
 	char copy[NAME_SIZE];
 	add_suffix(rescue->name, RESCUE_SUFFIX, copy);
-	rescue->fd = write_within(guard, dirfd, copy, bytes, err);
+	rescue->fd = write_within(rescued, dirfd, copy, bytes, err);
 	return rescue->fd < 0 ? rescue->fd : 0;
 }
 
-void st_rescue_end(struct st_guard *guard, struct st_rescue *rescue) {
+void st_rescue_end(struct st_rescued *rescued, struct st_rescue *rescue) {
 	if (rescue->fd < 0)
 		return;
 	char copy[NAME_SIZE];
 	add_suffix(rescue->name, RESCUE_SUFFIX, copy);
-	if (st_retry(unlinkat(guard->kept_fd, copy, 0)) < 0 && errno != ENOENT)
-		(void)st_retry(unlinkat(guard->kept_fd, copy, 0));
+	if (st_retry(unlinkat(rescued->folder.fd, copy, 0)) < 0 && errno != ENOENT)
+		(void)st_retry(unlinkat(rescued->folder.fd, copy, 0));
 	st_close_at(&rescue->fd);
 }
 
 /* From a copy in use to a kept one. */
-static void report_rescue(struct st_guard *guard, const char *path, const char *name) {
+static void report_rescue(struct st_rescued *rescued, const char *path, const char *name) {
 	char copy[NAME_SIZE], untold[NAME_SIZE];
 	add_suffix(name, RESCUE_SUFFIX, copy);
 	add_suffix(name, UNTOLD_SUFFIX, untold);
-	bool renamed = st_retry(renameat(guard->kept_fd, copy, guard->kept_fd, untold)) == 0;
+	bool renamed = st_retry(renameat(rescued->folder.fd, copy, rescued->folder.fd, untold)) == 0;
 	/* Another process was quicker and has reported it. */
 	if (!renamed && errno == ENOENT)
 		return;
-	st_guard_notice_copy(guard, name,
-	                     "Writing %s in place was cut short. What it held before is kept as "
-	                     "%s/kept/%s; compare the two.",
-	                     st_shown(path), guard->state_dir, renamed ? name : copy);
+	report(rescued, renamed ? name : copy,
+	       "Writing %s in place was cut short. Compare it with what it held before, in",
+	       st_shown(path));
 }
 
-void st_rescue_leave(struct st_guard *guard, const char *path, struct st_rescue *rescue) {
+void st_rescue_leave(struct st_rescued *rescued, const char *path, struct st_rescue *rescue) {
 	if (rescue->fd < 0)
 		return;
-	report_rescue(guard, path, rescue->name);
+	report_rescue(rescued, path, rescue->name);
 	st_close_at(&rescue->fd);
 }
 
@@ -291,10 +311,11 @@ static int look_at_abandoned(int dirfd, const char *entry, struct st_hash *hash)
 }
 
 /* Whether the file itself still holds the bytes of the copy: its rewriting had not begun. */
-static bool is_unchanged(struct st_guard *guard, const char *path, const struct st_hash *hash) {
+static bool is_unchanged(struct st_rescued *rescued, const char *path, const struct st_hash *hash) {
 	st_auto(st_place) place = ST_PLACE_INIT;
 	st_auto(st_file) file = ST_FILE_INIT;
-	return st_file_load(guard->root, st_str(path), ST_FILE_MAX, &place, &file, NULL) == 0 &&
+	return st_file_load(rescued->folder.root, st_str(path), ST_FILE_MAX, &place, &file, NULL) ==
+	           0 &&
 	       st_hash_eq(&file.hash, hash);
 }
 
@@ -303,7 +324,8 @@ static bool is_unchanged(struct st_guard *guard, const char *path, const struct 
  * nothing with it: what it was being made of has not been touched yet. False
  * if it could not be looked at.
  */
-static bool recover_one(struct st_guard *guard, int dirfd, const char *entry, const char *suffix) {
+static bool recover_one(struct st_rescued *rescued, int dirfd, const char *entry,
+                        const char *suffix) {
 	struct st_hash hash;
 	int abandoned = look_at_abandoned(dirfd, entry, &hash);
 	if (abandoned <= 0)
@@ -313,15 +335,15 @@ static bool recover_one(struct st_guard *guard, int dirfd, const char *entry, co
 	path_of_name(name, path);
 	bool rescue = strcmp(suffix, RESCUE_SUFFIX) == 0;
 	bool complete = st_hash_matches(&hash, st_strn(name, ST_HASH_SHORT), NULL) == 1;
-	if (!complete || (rescue && is_unchanged(guard, path, &hash)))
+	if (!complete || (rescue && is_unchanged(rescued, path, &hash)))
 		return st_retry(unlinkat(dirfd, entry, 0)) == 0 || errno == ENOENT;
 	if (rescue)
-		report_rescue(guard, path, name);
+		report_rescue(rescued, path, name);
 	else
-		st_guard_notice_copy(guard, name,
-		                     "An earlier process set aside a version of %s that somebody else "
-		                     "had written, and could not say so. It is kept as %s/kept/%s.",
-		                     st_shown(path), guard->state_dir, name);
+		report(rescued, name,
+		       "An earlier process set aside a version of %s that another process had written, and "
+		       "ended before it could say so. It is in",
+		       st_shown(path));
 	return true;
 }
 
@@ -333,20 +355,12 @@ static bool remove_unfinished(int dirfd, const char *entry) {
 	return st_retry(unlinkat(dirfd, entry, 0)) == 0 || errno == ENOENT;
 }
 
-/* 1 if there is a directory of kept bytes, 0 if not, or a negative code. */
-static int kept_exists(const struct st_guard *guard) {
-	char path[300];
-	struct stat st;
-	snprintf(path, sizeof path, "%s/kept", guard->state_dir);
-	return st_root_peek(guard->root, path, &st, NULL);
-}
-
 /* False if the copies could not all be looked at. */
-static bool recover(struct st_guard *guard) {
-	int exists = kept_exists(guard);
+static bool recover(struct st_rescued *rescued) {
+	int exists = st_state_folder_exists(&rescued->folder);
 	if (exists <= 0)
 		return exists == 0;
-	int dirfd = kept_open(guard, NULL);
+	int dirfd = st_state_folder_open(&rescued->folder, NULL);
 	DIR *dir = dirfd < 0 ? NULL : st_dir_stream(dirfd);
 	if (!dir)
 		return false;
@@ -355,9 +369,9 @@ static bool recover(struct st_guard *guard) {
 	for (struct dirent *entry; (entry = readdir(dir)); errno = 0) {
 		const char *name = entry->d_name;
 		if (has_suffix(name, RESCUE_SUFFIX))
-			all = recover_one(guard, dirfd, name, RESCUE_SUFFIX) && all;
+			all = recover_one(rescued, dirfd, name, RESCUE_SUFFIX) && all;
 		else if (has_suffix(name, UNTOLD_SUFFIX))
-			all = recover_one(guard, dirfd, name, UNTOLD_SUFFIX) && all;
+			all = recover_one(rescued, dirfd, name, UNTOLD_SUFFIX) && all;
 		else if (st_str_starts(st_str(name), ST_STR(NEW_PREFIX)))
 			all = remove_unfinished(dirfd, name) && all;
 	}
@@ -367,13 +381,7 @@ static bool recover(struct st_guard *guard) {
 	return all;
 }
 
-void st_keep_recover(struct st_guard *guard) {
-	pthread_mutex_lock(&guard->lock);
-	bool done = guard->recovered;
-	pthread_mutex_unlock(&guard->lock);
-	if (done || !recover(guard))
-		return;
-	pthread_mutex_lock(&guard->lock);
-	guard->recovered = true;
-	pthread_mutex_unlock(&guard->lock);
+void st_keep_recover(struct st_rescued *rescued) {
+	if (!rescued->recovered && recover(rescued))
+		rescued->recovered = true;
 }

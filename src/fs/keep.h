@@ -1,22 +1,42 @@
 /**
  * Bytes that must not get lost, saved as files below the state directory.
  *
- * `STATE/kept/HASH16-PATH` holds them, with the slashes of PATH written as
- * %2F, and so whatever would not be plain text. The collection is bounded; when it is full the oldest go, and a notice
- * says so.
+ * `STATE/rescued/HASH16-PATH` holds them, with the slashes of PATH written as
+ * %2F, and so whatever would not be plain text. The collection is bounded; when
+ * it is full the oldest go, and a notice says so.
  *
- * A copy that nobody was told of yet has `.untold` at the end of its name, so
- * that a process that dies before its next answer does not take the news
- * along: a later one tells it.
+ * A copy that no notice has told of yet has `.untold` at the end of its name, so
+ * that it is not forgotten if the process dies before its next answer: a later
+ * one tells of it.
  */
 #ifndef STET_FS_KEEP_H
 #define STET_FS_KEEP_H
 
-#include "fs/guard.h"
+#include <stdatomic.h>
+
+#include "base/notices.h"
+#include "fs/file.h"
+#include "fs/state.h"
 
 /** The bounds of the collection. */
 #define ST_KEPT_MAX_BYTES ((uint64_t)256 << 20)
 enum { ST_KEPT_MAX_FILES = 1000 };
+
+/** The collection of a workspace. Safe to use from several threads. */
+struct st_rescued {
+	/** Called kept/ in stet 0.1.0. */
+	struct st_state_folder folder;
+	struct st_notices *notices;
+	/** What earlier processes left has been reported. */
+	_Atomic bool recovered;
+	/** How many copies notices told of. */
+	_Atomic uint64_t reported;
+};
+
+/** Everything is borrowed. Opens nothing yet. */
+void st_rescued_init(struct st_rescued *rescued, const struct st_root *root, const char *state_dir,
+                     struct st_notices *notices);
+void st_rescued_release(struct st_rescued *rescued);
 
 /**
  * Save bytes, and add a notice that says why and where they are.
@@ -26,10 +46,10 @@ enum { ST_KEPT_MAX_FILES = 1000 };
  * @return 0, or a negative code if they could not be saved, which the notice
  *         then says.
  */
-int st_keep(struct st_guard *guard, const char *path, struct st_str bytes, const char *why);
+int st_keep(struct st_rescued *rescued, const char *path, struct st_str bytes, const char *why);
 
 /** A notice of the copy of this name was handed out: the name loses its mark. */
-void st_keep_told(struct st_guard *guard, const char *name);
+void st_keep_told(struct st_rescued *rescued, const char *name);
 
 /** The bytes of a file, saved while it is rewritten in place. */
 struct st_rescue {
@@ -46,19 +66,20 @@ struct st_rescue {
  *
  * @return 0, or why there is no copy; the caller decides whether to go on.
  */
-[[nodiscard]] int st_rescue_begin(struct st_guard *guard, const char *path, struct st_str bytes,
+[[nodiscard]] int st_rescue_begin(struct st_rescued *rescued, const char *path, struct st_str bytes,
                                   struct st_rescue *rescue, struct stet_error *err);
 
 /** The rewrite is complete, or the old bytes are back: the copy goes. */
-void st_rescue_end(struct st_guard *guard, struct st_rescue *rescue);
+void st_rescue_end(struct st_rescued *rescued, struct st_rescue *rescue);
 
 /** The rewrite failed half way: the copy stays, and a notice names it. */
-void st_rescue_leave(struct st_guard *guard, const char *path, struct st_rescue *rescue);
+void st_rescue_leave(struct st_rescued *rescued, const char *path, struct st_rescue *rescue);
 
 /**
- * Report the copies that crashed rewrites left behind, and those that nobody
- * was told of. Does something until it has succeeded once.
+ * Report the copies that crashed rewrites left behind, and those that no notice
+ * told of. Once this has succeeded, rescued->recovered is set and nothing is
+ * left to do.
  */
-void st_keep_recover(struct st_guard *guard);
+void st_keep_recover(struct st_rescued *rescued);
 
 #endif

@@ -4,9 +4,7 @@
 
 #include "base/cancel.h"
 #include "base/clock.h"
-#include "fs/displaced.h"
 #include "fs/job.h"
-#include "fs/keep.h"
 #include "fs/lease.h"
 #include "fs/sys.h"
 
@@ -47,15 +45,15 @@ static void keep_foreign(struct st_job *job) {
 	                               O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
 	st_auto(st_file) file = ST_FILE_INIT;
 	if (fd >= 0 && st_file_read(fd, job->place.path, ST_KEPT_MAX_BYTES, &file, NULL) == 0 &&
-	    st_keep(job->guard, job->place.path, st_buf_str(&file.bytes),
+	    st_keep(&job->guard->rescued, job->place.path, st_buf_str(&file.bytes),
 	            "Another process replaced this file twice while it was to be removed; this is the "
 	            "earlier version.") == 0 &&
 	    st_retry(unlinkat(job->place.dirfd, job->temp.name, 0)) == 0)
 		return;
-	st_guard_notice(job->guard,
-	                "What another process put in the place of %s could not be put back and is now "
-	                "%s beside it.",
-	                st_shown(job->place.path), job->temp.name);
+	st_notices_add(&job->guard->notices,
+	               "What another process put in the place of %s could not be put back and is now "
+	               "%s beside it.",
+	               st_shown(job->place.path), job->temp.name);
 }
 
 static int give_back(struct st_job *job) {
@@ -113,7 +111,8 @@ static void finish(struct st_job *job) {
 		job->done->unproven = st_trust_name(job->place.dirfd);
 	if (job->leased)
 		st_lease_drop(job->fd);
-	st_displaced_add(job->guard, job->fd, job->place.path, job->commit->expected, &job->stamp);
+	st_displaced_add(&job->guard->late_writes, job->fd, job->place.path, job->commit->expected,
+	                 &job->stamp);
 	job->fd = -1;
 	if (!job->commit->relaxed)
 		(void)st_retry(fsync(job->place.dirfd));

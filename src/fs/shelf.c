@@ -1,6 +1,7 @@
 #include "fs/shelf.h"
 
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
@@ -10,12 +11,11 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "fs/dirs.h"
-#include "fs/displaced.h"
-#include "fs/state.h"
+#include "fs/file.h"
 #include "fs/sys.h"
 
 #define MOVED "moved"
-#define VERSIONS "versions"
+#define ARCHIVE "versions"
 
 /* Begins the name of a version in the making; all others are hashes. */
 #define NEW_PREFIX "new-"
@@ -23,53 +23,49 @@
 /* How much may wait to be archived, since it comes quicker than that is done. */
 #define MOVED_MAX ((size_t)64 << 20)
 
-/* When a replaced file is no longer watched for late writes: to unlink it would look like one. */
-enum { ARCHIVE_AFTER_MS = ST_GRACE_MS + 500 };
+/* When late writes are no longer to be expected: one that comes in time shows in the bytes. */
+enum { ARCHIVE_AFTER_MS = 2500 };
 
 /* How many files a process that ends archives. The next process finds the others. */
 enum { ARCHIVED_AT_END = 100 };
 
-/* ---- directories ---- */
+/* ---- folders ---- */
 
-/* Once; where nothing may be kept at all, the store tells. */
-static void tell(struct st_guard *guard, const char *why) {
-	pthread_mutex_lock(&guard->lock);
-	bool told = guard->shelf.told;
-	guard->shelf.told = true;
-	pthread_mutex_unlock(&guard->lock);
-	if (!told)
-		st_guard_notice(guard,
-		                "Earlier versions of files cannot be kept below %s, so that writes may not "
-		                "be taken back later: %s",
-		                guard->state_dir, why);
+/* Once; where nothing may be kept at all, the store says so. */
+static void tell(struct st_versions *versions, const char *why) {
+	if (!atomic_exchange(&versions->told, true))
+		st_notices_add(versions->notices,
+		               "Earlier versions of files cannot be kept below %s, so that writes may not "
+		               "be taken back later: %s",
+		               versions->moved.state_dir, why);
 }
 
-/* One of the two; -1 if there is none. Where none may be, it is not asked for with every write. */
-static int open_dir(struct st_guard *guard, const char *name) {
-	struct st_shelf *shelf = &guard->shelf;
-	if (shelf->none)
-		return -1;
+/* Where there may be no state directory, each write need not try again. */
+static bool is_denied(const struct st_state_folder *folder, int code) {
+	if (code != STET_E_ACCESS)
+		return false;
+	st_autofd state = st_state_find(folder->root, folder->state_dir, NULL);
+	return state < 0;
+}
+
+/* -1 if it cannot be had. */
+static int open_folder(struct st_versions *versions, struct st_state_folder *folder) {
 	struct stet_error err = {0};
-	int *place = strcmp(name, MOVED) == 0 ? &shelf->moved_fd : &shelf->versions_fd;
-	int fd = st_guard_open(guard, name, place, &err);
+	if (versions->none)
+		return -1;
+	int fd = st_state_folder_open(folder, &err);
 	if (fd >= 0)
 		return fd;
-	st_autofd state = fd == STET_E_ACCESS ? st_state_find(guard->root, guard->state_dir, NULL) : -1;
-	if (fd == STET_E_ACCESS && state < 0)
-		shelf->none = true;
+	if (is_denied(folder, fd))
+		versions->none = true;
 	else
-		tell(guard, err.message);
+		tell(versions, err.message);
 	return -1;
 }
 
-/* Without making it, for who only wants to look. */
-static int find_dir(struct st_guard *guard, const char *name) {
-	struct stat st;
-	char path[300];
-	snprintf(path, sizeof path, "%s/%s", guard->state_dir, name);
-	if (st_retry(fstatat(guard->root->fd, path, &st, AT_SYMLINK_NOFOLLOW)) < 0)
-		return -1;
-	return open_dir(guard, name);
+/* Without making it. */
+static int find_folder(struct st_versions *versions, struct st_state_folder *folder) {
+	return st_state_folder_exists(folder) == 1 ? open_folder(versions, folder) : -1;
 }
 
 struct name {
@@ -414,22 +410,22 @@ static bool room_remove(int dirfd, const char *name, uint64_t size) {
 
 /* ---- in and out ---- */
 
-static bool fits(const struct st_guard *guard, size_t len) {
-	return len <= ST_SHELF_FILE_MAX && room_of(len) <= guard->shelf.max;
+static bool fits(const struct st_versions *versions, size_t len) {
+	return len <= ST_SHELF_FILE_MAX && room_of(len) <= versions->max;
 }
 
-static bool may_be_moved(const struct st_guard *guard, const struct stat *st) {
+static bool may_be_moved(const struct st_versions *versions, const struct stat *st) {
 	return S_ISREG(st->st_mode) && !(st->st_mode & 06000) && st->st_uid == geteuid() &&
-	       st->st_nlink == 1 && fits(guard, (size_t)st->st_size);
+	       st->st_nlink == 1 && fits(versions, (size_t)st->st_size);
 }
 
-bool st_shelf_move(struct st_guard *guard, int fd, int dirfd, const char *name,
+bool st_shelf_move(struct st_versions *versions, int fd, int dirfd, const char *name,
                    const struct st_hash *hash) {
 	struct stat st;
 	struct room room;
-	if (st_retry(fstat(fd, &st)) < 0 || !may_be_moved(guard, &st))
+	if (st_retry(fstat(fd, &st)) < 0 || !may_be_moved(versions, &st))
 		return false;
-	int moved = open_dir(guard, MOVED);
+	int moved = open_folder(versions, &versions->moved);
 	if (moved < 0 || !room_begin(&room, moved, false))
 		return false;
 	uint64_t need = room_of((uint64_t)st.st_size);
@@ -439,31 +435,31 @@ bool st_shelf_move(struct st_guard *guard, int fd, int dirfd, const char *name,
 		done = false;
 	}
 	room_release(&room);
-	if (done) {
-		guard->shelf.used = true;
-		if (guard->background)
-			st_background_schedule(guard->background, &guard->archive_task, ARCHIVE_AFTER_MS);
-	}
-	return done;
+	if (!done)
+		return false;
+	versions->used = true;
+	if (versions->background)
+		st_background_schedule(versions->background, &versions->task, ARCHIVE_AFTER_MS);
+	return true;
 }
 
 /* 0, or -1 with errno. */
-static int store(struct st_guard *guard, int versions, const char *name, struct st_str bytes) {
+static int store(int archive, size_t max, const char *name, struct st_str bytes) {
 	struct room room;
 	st_auto(st_buf) packed = ST_BUF_INIT;
 	if (!pack(bytes, &packed)) {
 		errno = ENOMEM;
 		return -1;
 	}
-	if (!room_begin(&room, versions, true))
+	if (!room_begin(&room, archive, true))
 		return -1;
-	int failed = room_take(&room, room_of(packed.len), guard->shelf.max, true) ? 0 : -1;
+	int failed = room_take(&room, room_of(packed.len), max, true) ? 0 : -1;
 	if (!failed)
-		failed = write_version(versions, name, st_buf_str(&packed));
-	if (failed && errno == ENOSPC && halve(versions)) {
+		failed = write_version(archive, name, st_buf_str(&packed));
+	if (failed && errno == ENOSPC && halve(archive)) {
 		/* To be counted anew. */
 		(void)st_retry(ftruncate(room.fd, 0));
-		failed = write_version(versions, name, st_buf_str(&packed));
+		failed = write_version(archive, name, st_buf_str(&packed));
 	}
 	int errnum = errno;
 	room_release(&room);
@@ -471,36 +467,37 @@ static int store(struct st_guard *guard, int versions, const char *name, struct 
 	return failed;
 }
 
-bool st_shelf_put(struct st_guard *guard, const struct st_hash *hash, struct st_str bytes) {
+bool st_shelf_put(struct st_versions *versions, const struct st_hash *hash, struct st_str bytes) {
 	struct name name = name_of(hash);
-	int versions = fits(guard, bytes.len) ? open_dir(guard, VERSIONS) : -1;
-	if (versions < 0)
+	int archive = fits(versions, bytes.len) ? open_folder(versions, &versions->archive) : -1;
+	if (archive < 0)
 		return false;
-	if (use_version(versions, name.hex, bytes.len) || store(guard, versions, name.hex, bytes) == 0)
+	if (use_version(archive, name.hex, bytes.len) ||
+	    store(archive, versions->max, name.hex, bytes) == 0)
 		return true;
-	tell(guard, strerror(errno));
+	tell(versions, strerror(errno));
 	return false;
 }
 
-bool st_shelf_get(struct st_guard *guard, const struct st_hash *hash, struct st_buf *out) {
+static bool get_from(int dirfd, const char *name, bool archived, struct st_buf *out) {
+	st_auto(st_file) file = ST_FILE_INIT;
+	st_autofd fd = dirfd < 0 ? -1 : open_version(dirfd, name);
+	int code = fd < 0 ? -1 : read_version(fd, name, archived, &file);
+	if (code == 1)
+		st_buf_move(out, &file.bytes);
+	else if (code == 0)
+		(void)st_retry(unlinkat(dirfd, name, 0));
+	return code == 1;
+}
+
+/* In this order: a file is in the archive before it is removed from the moved ones. */
+bool st_shelf_get(struct st_versions *versions, const struct st_hash *hash, struct st_buf *out) {
 	struct name name = name_of(hash);
-	/* In this order: an archived file is among the versions before it goes. */
-	for (int archived = 0; archived < 2; archived++) {
-		st_auto(st_file) file = ST_FILE_INIT;
-		int dirfd = find_dir(guard, archived ? VERSIONS : MOVED);
-		st_autofd fd = dirfd < 0 ? -1 : open_version(dirfd, name.hex);
-		int code = fd < 0 ? -1 : read_version(fd, name.hex, archived, &file);
-		if (code == 1) {
-			st_buf_move(out, &file.bytes);
-			return true;
-		}
-		if (code == 0)
-			(void)st_retry(unlinkat(dirfd, name.hex, 0));
-	}
-	return false;
+	return get_from(find_folder(versions, &versions->moved), name.hex, false, out) ||
+	       get_from(find_folder(versions, &versions->archive), name.hex, true, out);
 }
 
-/* Any file that was moved there; false if there is none. */
+/* Any file that was moved; false if there is none. */
 static bool find_moved(int dirfd, struct name *name) {
 	DIR *dir = st_dir_stream(dirfd);
 	bool found = false;
@@ -514,79 +511,76 @@ static bool find_moved(int dirfd, struct name *name) {
 	return found;
 }
 
-static bool take_off(int dirfd, const char *name) {
-	return st_retry(unlinkat(dirfd, name, 0)) == 0 || errno == ENOENT;
-}
-
-/* Its bytes are among the versions, or there is no way to put them there. */
-static bool is_done_with(struct st_guard *guard, int moved, const struct st_file *file) {
-	if (!fits(guard, file->bytes.len))
+/* Its bytes are in the archive, or there is no way to put them there. */
+static bool is_done_with(struct st_versions *versions, int moved, const struct st_file *file) {
+	if (!fits(versions, file->bytes.len))
 		return true;
-	int versions = open_dir(guard, VERSIONS);
-	if (versions < 0) {
+	int archive = open_folder(versions, &versions->archive);
+	if (archive < 0) {
 		(void)make_room(moved, MOVED_MAX, 0);
 		return false;
 	}
-	return store(guard, versions, name_of(&file->hash).hex, st_buf_str(&file->bytes)) == 0 ||
+	struct name name = name_of(&file->hash);
+	return store(archive, versions->max, name.hex, st_buf_str(&file->bytes)) == 0 ||
 	       !may_pass(errno);
 }
 
-static bool archive(struct st_guard *guard, int moved, const char *name) {
+static bool archive_file(struct st_versions *versions, int moved, const char *name) {
 	st_auto(st_file) file = ST_FILE_INIT;
 	st_autofd fd = open_version(moved, name);
 	if (fd < 0)
-		return !may_pass(errno) && take_off(moved, name);
+		return !may_pass(errno) && (st_retry(unlinkat(moved, name, 0)) == 0 || errno == ENOENT);
 	int code = read_version(fd, name, false, &file);
-	if (code < 0 || (code == 1 && !is_done_with(guard, moved, &file)))
+	if (code < 0 || (code == 1 && !is_done_with(versions, moved, &file)))
 		return false;
-	struct stat st;
-	struct st_stamp now = {0};
-	if (code == 1 && file.stamped && st_retry(fstat(fd, &st)) == 0)
-		now = st_stamp_of(&st);
-	bool gone = room_remove(moved, name, file.bytes.len);
-	/* Only the name went since the bytes were read. */
-	if (gone && st_stamp_eq(&now, &file.stamp) && st_retry(fstat(fd, &st)) == 0)
-		st_displaced_unlinked(guard, &st);
-	return gone;
+	return room_remove(moved, name, file.bytes.len);
 }
 
-bool st_shelf_wrap(struct st_guard *guard) {
+bool st_shelf_wrap(struct st_versions *versions) {
 	struct name name;
-	int moved = find_dir(guard, MOVED);
-	if (moved >= 0 && find_moved(moved, &name))
-		return archive(guard, moved, name.hex);
-	return false;
+	int moved = find_folder(versions, &versions->moved);
+	return moved >= 0 && find_moved(moved, &name) && archive_file(versions, moved, name.hex);
 }
 
-void st_shelf_task(void *data) {
-	struct st_guard *guard = data;
-	if (st_shelf_wrap(guard))
-		st_background_schedule(guard->background, &guard->archive_task, 0);
+static void archive_in_background(void *data) {
+	struct st_versions *versions = data;
+	if (st_shelf_wrap(versions))
+		st_background_schedule(versions->background, &versions->task, 0);
 }
 
-void st_shelf_flush(struct st_guard *guard) {
-	for (int i = 0; i < ARCHIVED_AT_END && guard->shelf.used; i++)
-		guard->shelf.used = st_shelf_wrap(guard);
-}
-
-bool st_shelf_spare(struct st_guard *guard) {
-	if (halve(find_dir(guard, VERSIONS)))
-		return true;
-	/* A file that is held for late writers takes its room, name or not. */
-	bool let_go = st_displaced_settle(guard, 0);
-	let_go |= halve(find_dir(guard, MOVED));
-	return let_go;
+bool st_versions_spare(struct st_state_folder *folder) {
+	return st_state_folder_exists(folder) == 1 && halve(st_state_folder_open(folder, NULL));
 }
 
 uint64_t st_shelf_bytes(int state_fd) {
 	uint64_t bytes = 0;
 	for (int i = 0; i < 2; i++) {
 		st_auto(census) census = {0};
-		st_autofd dirfd = st_retry(openat(state_fd, i ? VERSIONS : MOVED,
-		                                  O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+		st_autofd dirfd = st_retry(
+			openat(state_fd, i ? ARCHIVE : MOVED, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 		if (dirfd >= 0)
 			(void)take_census(dirfd, &census);
 		bytes += census.bytes;
 	}
 	return bytes;
+}
+
+void st_versions_init(struct st_versions *versions, const struct st_root *root,
+                      const char *state_dir, struct st_notices *notices,
+                      struct st_background *background) {
+	*versions = (struct st_versions){
+		.notices = notices,
+		.background = background,
+		.task = {.run = archive_in_background, .data = versions},
+		.max = ST_SHELF_MAX,
+	};
+	st_state_folder_init(&versions->moved, root, state_dir, MOVED);
+	st_state_folder_init(&versions->archive, root, state_dir, ARCHIVE);
+}
+
+void st_versions_release(struct st_versions *versions) {
+	for (int i = 0; i < ARCHIVED_AT_END && versions->used; i++)
+		versions->used = st_shelf_wrap(versions);
+	st_state_folder_release(&versions->moved);
+	st_state_folder_release(&versions->archive);
 }

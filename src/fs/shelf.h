@@ -15,14 +15,43 @@
 #ifndef STET_FS_SHELF_H
 #define STET_FS_SHELF_H
 
-#include "fs/guard.h"
+#include "base/background.h"
+#include "base/buf.h"
+#include "base/notices.h"
+#include "fs/hash.h"
+#include "fs/state.h"
 
 /** How many bytes there is room for unless a caller says otherwise, and for one version at most. */
 #define ST_SHELF_MAX ((size_t)64 << 20)
 #define ST_SHELF_FILE_MAX ((size_t)16 << 20)
 
+struct st_versions {
+	/** Where replaced files are moved, and where they are archived. */
+	struct st_state_folder moved, archive;
+	struct st_notices *notices;
+	/** Archives what was moved; NULL if only st_versions_release() does. */
+	struct st_background *background;
+	struct st_background_task task;
+	/** How many bytes there is room for. */
+	_Atomic size_t max;
+	/** This user may have no state directory here. */
+	_Atomic bool none;
+	/** This process moved files. */
+	_Atomic bool used;
+	/** A notice said that something could not be stored. */
+	_Atomic bool told;
+};
+
+/** Everything is borrowed; background may be NULL. Opens nothing yet. */
+void st_versions_init(struct st_versions *versions, const struct st_root *root,
+                      const char *state_dir, struct st_notices *notices,
+                      struct st_background *background);
+
+/** Archive what this process moved, up to a bound: the next process finds the rest. */
+void st_versions_release(struct st_versions *versions);
+
 /**
- * Move a file to the shelf. Not one that is large, of another user, has more
+ * Move a file to the versions. Not one that is large, of another user, has more
  * names, or runs with another's rights; nor across filesystems, nor if it was
  * moved there already.
  *
@@ -30,26 +59,20 @@
  * @dirfd  Where its name is.
  * @return false if it is still where it was.
  */
-bool st_shelf_move(struct st_guard *guard, int fd, int dirfd, const char *name,
+bool st_shelf_move(struct st_versions *versions, int fd, int dirfd, const char *name,
                    const struct st_hash *hash);
 
-/** Put a version there, if it is not too large. Whether it is there now; one that was counts as used. */
-bool st_shelf_put(struct st_guard *guard, const struct st_hash *hash, struct st_str bytes);
+/** Archive bytes, unless they are too many. Whether they are there now; a version that was there counts as used. */
+bool st_shelf_put(struct st_versions *versions, const struct st_hash *hash, struct st_str bytes);
 
 /** The bytes of a version, in place of what out held. False if it is not there. */
-bool st_shelf_get(struct st_guard *guard, const struct st_hash *hash, struct st_buf *out);
+bool st_shelf_get(struct st_versions *versions, const struct st_hash *hash, struct st_buf *out);
 
-/** Archive one of the files that were moved there. False if there is none, or it cannot be done now. */
-bool st_shelf_wrap(struct st_guard *guard);
+/** Archive one of the files that were moved. False if there is none, or it cannot be done now. */
+bool st_shelf_wrap(struct st_versions *versions);
 
-/** The same as a task of the background worker, with the guard as data: one after the other. */
-void st_shelf_task(void *data);
-
-/** Archive what this process moved there, up to a bound: there is no worker any more. */
-void st_shelf_flush(struct st_guard *guard);
-
-/** The disk is full: give some of it back, the least recently used first. Whether there was anything. */
-bool st_shelf_spare(struct st_guard *guard);
+/** Give half of what a folder takes back to the disk, the least recently used first. Whether there was anything. */
+bool st_versions_spare(struct st_state_folder *folder);
 
 /** How many bytes there are, in a state directory that is open. */
 uint64_t st_shelf_bytes(int state_fd);

@@ -101,6 +101,78 @@ int st_state_find(const struct st_root *root, const char *name, struct stet_erro
 	return open_checked(root, name, false, err);
 }
 
+void st_state_folder_init(struct st_state_folder *folder, const struct st_root *root,
+                          const char *state_dir, const char *name) {
+	*folder =
+		(struct st_state_folder){.root = root, .state_dir = state_dir, .name = name, .fd = -1};
+	pthread_mutex_init(&folder->lock, NULL);
+}
+
+void st_state_folder_release(struct st_state_folder *folder) {
+	st_close_at(&folder->fd);
+	pthread_mutex_destroy(&folder->lock);
+}
+
+static int stat_folder(const struct st_state_folder *folder, const char *name, struct stat *st) {
+	char path[300];
+	snprintf(path, sizeof path, "%s/%s", folder->state_dir, name);
+	return st_retry(fstatat(folder->root->fd, path, st, AT_SYMLINK_NOFOLLOW));
+}
+
+int st_state_folder_exists(const struct st_state_folder *folder) {
+	struct stat st;
+	if (stat_folder(folder, folder->name, &st) == 0)
+		return 1;
+	if (errno == ENOENT && folder->former && stat_folder(folder, folder->former, &st) == 0)
+		return 1;
+	return errno == ENOENT || errno == ENOTDIR ? 0 : -1;
+}
+
+static int open_folder(const struct st_state_folder *folder, struct stet_error *err) {
+	st_autofd state = st_state_open(folder->root, folder->state_dir, err);
+	if (state < 0)
+		return state;
+	/* It fails unless the new one is missing or empty. */
+	if (folder->former)
+		(void)st_retry(renameat(state, folder->former, state, folder->name));
+	if (st_retry(mkdirat(state, folder->name, 0700)) < 0 && errno != EEXIST)
+		return st_fail_errno(err, errno, "Cannot make %s/%s", folder->state_dir, folder->name);
+	int fd = st_retry(openat(state, folder->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+	if (fd < 0)
+		return st_fail_errno(err, errno, "Cannot open %s/%s", folder->state_dir, folder->name);
+	return fd;
+}
+
+/* Whether it is still the one of that name: somebody may have removed or renamed it. */
+static bool is_in_place(const struct st_state_folder *folder, int fd) {
+	struct stat own, named;
+	return fd >= 0 && st_retry(fstat(fd, &own)) == 0 &&
+	       stat_folder(folder, folder->name, &named) == 0 && own.st_dev == named.st_dev &&
+	       own.st_ino == named.st_ino;
+}
+
+int st_state_folder_open(struct st_state_folder *folder, struct stet_error *err) {
+	pthread_mutex_lock(&folder->lock);
+	int known = folder->fd;
+	pthread_mutex_unlock(&folder->lock);
+	if (is_in_place(folder, known))
+		return known;
+	int opened = open_folder(folder, err);
+	if (opened < 0)
+		return opened;
+	pthread_mutex_lock(&folder->lock);
+	if (folder->fd < 0) {
+		folder->fd = opened;
+	} else {
+		/* Under the same number, which others may be using. */
+		(void)st_retry(dup3(opened, folder->fd, O_CLOEXEC));
+		close(opened);
+		opened = folder->fd;
+	}
+	pthread_mutex_unlock(&folder->lock);
+	return opened;
+}
+
 int st_state_lock(int fd, int wait_ms, const char *what, struct stet_error *err) {
 	for (int64_t until = st_now_ms() + wait_ms; st_now_ms() <= until;) {
 		if (flock(fd, LOCK_EX | LOCK_NB) == 0)

@@ -9,6 +9,7 @@
 #ifndef STET_FS_STATE_H
 #define STET_FS_STATE_H
 
+#include <pthread.h>
 #include <stdint.h>
 
 #include "fs/root.h"
@@ -37,6 +38,33 @@ int st_state_fail_name(const char *name, struct stet_error *err);
 /** As st_state_open(), but STET_E_NOT_FOUND if it is missing. */
 [[nodiscard]] int st_state_find(const struct st_root *root, const char *name,
                                 struct stet_error *err);
+
+/** A directory inside the state directory, opened when it is first needed. Safe to use from several threads. */
+struct st_state_folder {
+	const struct st_root *root;
+	/** The state directory's name; both names are borrowed. */
+	const char *state_dir;
+	const char *name;
+	/** Its name in stet 0.1.0; NULL if that was the same. */
+	const char *former;
+	/** Guards what is below; fd is -1 before the folder is opened. */
+	pthread_mutex_t lock;
+	int fd;
+};
+
+void st_state_folder_init(struct st_state_folder *folder, const struct st_root *root,
+                          const char *state_dir, const char *name);
+void st_state_folder_release(struct st_state_folder *folder);
+
+/** Whether it is there, under one of its names: 1, 0, or -1 if that cannot be told. Makes nothing. */
+int st_state_folder_exists(const struct st_state_folder *folder);
+
+/**
+ * Open it, making it if it is missing.
+ *
+ * @return Its descriptor, good until st_state_folder_release(); or the codes of st_state_open().
+ */
+[[nodiscard]] int st_state_folder_open(struct st_state_folder *folder, struct stet_error *err);
 
 /**
  * Lock a file or directory of the state against other processes.

@@ -8,8 +8,6 @@
 
 #include "base/cancel.h"
 #include "fs/dirs.h"
-#include "fs/displaced.h"
-#include "fs/keep.h"
 #include "fs/sys.h"
 #include "fs/user_key.h"
 
@@ -313,7 +311,7 @@ static bool keep_leftover(struct st_guard *guard, const char *path, struct st_st
 	         "A write of %s was cut short, and a version of it that somebody else had written "
 	         "was set aside.",
 	         st_shown(path));
-	return st_keep(guard, path, bytes, why) == 0;
+	return st_keep(&guard->rescued, path, bytes, why) == 0;
 }
 
 /* Whether a leftover holds nothing that is not elsewhere, or does so no more. */
@@ -322,10 +320,10 @@ static bool is_dispensable(struct st_guard *guard, const char *path, int fd,
 	struct stet_error err = {0};
 	int code = st_file_read(fd, path, ST_KEPT_MAX_BYTES, file, &err);
 	if (code == STET_E_TOO_BIG)
-		st_guard_notice(guard,
-		                "What a write of %s that was cut short left beside it is too big to be "
-		                "looked at: %s",
-		                st_shown(path), err.message);
+		st_notices_add(&guard->notices,
+		               "What a write of %s that was cut short left beside it is too big to be "
+		               "looked at: %s",
+		               st_shown(path), err.message);
 	if (code < 0)
 		return false;
 	return begins_with(&file->hash, parts->expected) || begins_with(&file->hash, parts->hash) ||
@@ -347,7 +345,7 @@ static bool sweep_armed(struct st_guard *guard, int dirfd, const char *dir, cons
 		return false;
 	}
 	file.stamp.racy |= !file.stamped;
-	st_displaced_add(guard, fd, path, &file.hash, &file.stamp);
+	st_displaced_add(&guard->late_writes, fd, path, &file.hash, &file.stamp);
 	return true;
 }
 

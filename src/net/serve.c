@@ -101,18 +101,16 @@ static void called(void *arg, struct st_str tool, int code, int64_t micros) {
 	st_metrics_call(arg, tool, code, micros);
 }
 
-/* Bytes of others that were kept: late writes, leftovers of crashed commits. */
+/* Bytes of others that were rescued: late writes, leftovers of crashed commits. */
 static void add_metrics(void *arg, struct st_buf *out) {
 	struct stet_server *server = arg;
 	struct stet_workspace *ws;
-	uint64_t kept = 0;
+	uint64_t rescued = 0;
 	for (size_t i = 0; (ws = stet_desk_workspace(server->desk, i)); i++) {
-		pthread_mutex_lock(&ws->guard.lock);
-		kept += ws->guard.kept;
-		pthread_mutex_unlock(&ws->guard.lock);
+		rescued += ws->guard.rescued.reported;
 	}
-	st_metrics_number(out, "stet_kept_total", "counter",
-	                  "Versions of others that were kept, such as late writes.", kept);
+	st_metrics_number(out, "stet_rescued_total", "counter",
+	                  "Versions of others that were rescued, such as late writes.", rescued);
 }
 
 static struct event *watch_fd(struct stet_server *server, int fd, event_callback_fn callback) {

@@ -261,7 +261,7 @@ static int run(struct st_call *call, yyjson_val *args, struct stet_error *err) {
 		code = st_agent_enter(call, err);
 	if (code == 0) {
 		call->page = call->session->ws->page_bytes;
-		st_displaced_look(&call->session->ws->guard);
+		st_displaced_look(&call->session->ws->guard.late_writes);
 		code = visit(call, err);
 	}
 	return code;

@@ -71,7 +71,7 @@ read='{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read_file"
 claim 'reads a file' says 'hello' ask POST /mcp \
 	"${headers/list/call}Mcp-Name: read_file\r\n" "$read"
 claim 'counts calls' says 'stet_calls_total{tool="read_file",outcome="ok"} 1' ask GET /metrics ''
-claim 'has metrics' says 'stet_kept_total 0' ask GET /metrics ''
+claim 'has metrics' says 'stet_rescued_total 0' ask GET /metrics ''
 claim 'ends on a signal' stop
 claim 'complains of nothing' diff -u /dev/null complaints
 

@@ -18,7 +18,7 @@ struct bench {
 
 static inline void bench_init(struct bench *bench, const struct dir *dir) {
 	assert_int_equal(st_root_open(&bench->root, dir->path, NULL), 0);
-	st_guard_init(&bench->guard, &bench->root, ".stet");
+	st_guard_init(&bench->guard, &bench->root, ".stet", NULL);
 }
 
 static inline void bench_release(struct bench *bench) {

@@ -253,7 +253,7 @@ static int commit_with_detour(struct detour *detour) {
 	assert_int_equal(link(dir_at(detour->dir, "a.txt"), dir_at(detour->dir, "b.txt")), 0);
 	assert_int_equal(st_hash_of(ST_STR("old"), &old, NULL), 0);
 	assert_int_equal(st_root_open(&root, detour->dir->path, NULL), 0);
-	st_guard_init(&guard, &root, ".stet");
+	st_guard_init(&guard, &root, ".stet", NULL);
 	struct st_commit commit = {.path = ST_STR("a.txt"),
 	                           .bytes = ST_STR("new"),
 	                           .expected = &old,

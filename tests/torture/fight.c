@@ -14,7 +14,7 @@ static bool is_about_itself(const char *notice) {
 }
 
 void fight_hear(struct fight *fight, const char *notice) {
-	const char *at = strstr(notice, ".stet/kept/");
+	const char *at = strstr(notice, ".stet/rescued/");
 	if (strstr(notice, "below the mount"))
 		fight->told = true;
 	if (is_about_itself(notice))
@@ -26,8 +26,8 @@ void fight_hear(struct fight *fight, const char *notice) {
 		fight->score.unkept++;
 		return;
 	}
-	snprintf(path, sizeof path, "%s/.stet/kept/%.*s", fight->dir->path,
-	         (int)strcspn(at + 11, " .;"), at + 11);
+	snprintf(path, sizeof path, "%s/.stet/rescued/%.*s", fight->dir->path,
+	         (int)strcspn(at + 14, " .;"), at + 14);
 	if (!file_load(path, &copy)) {
 		printf("# not kept: %s\n", notice);
 		fight->score.unkept++;

@@ -164,7 +164,7 @@ static void set_up(struct scene *scene) {
 	const struct dir *dir = scene->dir;
 	st_auto(st_buf) text = ST_BUF_INIT;
 	remove_in(dir, ".");
-	remove_in(dir, ".stet/kept");
+	remove_in(dir, ".stet/rescued");
 	page_make(&text, SIZE, 0);
 	if (!scene->absent)
 		dir_write_bytes(dir, "page", text.ptr, text.len);
@@ -222,13 +222,13 @@ static void hear(struct scene *scene, const char *notice) {
 	struct page page;
 	char path[1024];
 	scene->notices++;
-	const char *at = strstr(notice, ".stet/kept/");
+	const char *at = strstr(notice, ".stet/rescued/");
 	if (!at) {
 		fail_msg("a notice without a copy: %s", notice);
 		return;
 	}
-	snprintf(path, sizeof path, "%s/.stet/kept/%.*s", scene->dir->path,
-	         (int)strcspn(at + 11, " .;"), at + 11);
+	snprintf(path, sizeof path, "%s/.stet/rescued/%.*s", scene->dir->path,
+	         (int)strcspn(at + 14, " .;"), at + 14);
 	assert_true(file_load(path, &copy));
 	scene->copies++;
 	scene->old_copies += page_parse(st_buf_str(&copy), &page) && page.number == 0;

@@ -133,14 +133,15 @@ static const char *const state_files[] = {
 	"moved/.room",
 	"versions/2c8b08da5ce60398e1f19af0e5dccc744df274b826abe585eaba68c525434806",
 	"moved/2c8b08da5ce60398e1f19af0e5dccc744df274b826abe585eaba68c525434806",
-	"kept/0123456789abcdef-a.txt.untold",
-	"kept/0123456789abcdef-a.txt.in-place",
-	"kept/new-0123456789abcdef",
+	"rescued/0123456789abcdef-a.txt.untold",
+	"rescued/0123456789abcdef-a.txt.in-place",
+	"rescued/new-0123456789abcdef",
 	"versions",
 	"moved",
+	"rescued",
 	"kept",
 };
-enum { STATE_FILES = sizeof state_files / sizeof *state_files, PLAIN_FILES = STATE_FILES - 3 };
+enum { STATE_FILES = sizeof state_files / sizeof *state_files, PLAIN_FILES = STATE_FILES - 4 };
 
 static const char *in_state(const char *name) {
 	static char path[160];
@@ -153,7 +154,7 @@ static const char *clear(const struct dir *dir, const char *name) {
 	const char *path = in_state(name);
 	mkdirat(dir->fd, "root/.stet/versions", 0700);
 	mkdirat(dir->fd, "root/.stet/moved", 0700);
-	mkdirat(dir->fd, "root/.stet/kept", 0700);
+	mkdirat(dir->fd, "root/.stet/rescued", 0700);
 	assert_int_equal(run(dir, NULL, (const char *[]){"rm", "-rf", path, NULL}), 0);
 	return path;
 }

@@ -102,10 +102,10 @@ static unsigned count_lost(const struct dir *dir, unsigned last) {
 	st_auto(st_buf) text = ST_BUF_INIT;
 	assert_true(file_load(dir_at(dir, "counters"), &text));
 	page_mark_records(st_buf_str(&text), marks, last + 1);
-	DIR *stream = opendir(dir_at(dir, ".stet/kept"));
+	DIR *stream = opendir(dir_at(dir, ".stet/rescued"));
 	for (struct dirent *entry; stream && (entry = readdir(stream));) {
 		char name[300];
-		snprintf(name, sizeof name, ".stet/kept/%s", entry->d_name);
+		snprintf(name, sizeof name, ".stet/rescued/%s", entry->d_name);
 		if (entry->d_type == DT_REG && file_load(dir_at(dir, name), &text))
 			page_mark_records(st_buf_str(&text), marks, last + 1);
 	}

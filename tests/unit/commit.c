@@ -181,7 +181,7 @@ static void hard_links_are_written_in_place(void **state) {
 	assert_int_equal(commit(&bench, "a.txt", "old and longer", "new", &done, NULL), 0);
 	assert_int_equal(done.way, ST_COMMIT_IN_PLACE);
 	assert_string_equal(dir_read(dir, "b.txt"), "new");
-	assert_int_equal(dir_count(dir, ".stet/kept"), 0);
+	assert_int_equal(dir_count(dir, ".stet/rescued"), 0);
 }
 
 static void git_and_the_state_directory_are_not_written(void **state) {
@@ -252,11 +252,11 @@ static void a_late_write_is_kept_and_reported(void **state) {
 	close(fd);
 	close(looked_up);
 
-	st_displaced_settle(&bench.guard, 0);
+	st_displaced_settle(&bench.guard.late_writes, 0);
 	st_autofree char *notice = st_guard_next_notice(&bench.guard);
 	assert_non_null(notice);
 	assert_non_null(strstr(notice, "a.txt"));
-	const char *kept = strstr(notice, ".stet/kept/");
+	const char *kept = strstr(notice, ".stet/rescued/");
 	assert_non_null(kept);
 	char name[300];
 	snprintf(name, sizeof name, "%.*s", (int)strcspn(kept, " ") - 1, kept);
@@ -279,10 +279,10 @@ static void a_late_write_within_a_tick_of_the_clock_is_found(void **state) {
 		st_autofd fd = open(again, O_WRONLY | O_CLOEXEC);
 		assert_int_equal(write(fd, "bad", 3), 3);
 		st_close_at(&fd);
-		st_displaced_settle(&bench.guard, 0);
+		st_displaced_settle(&bench.guard.late_writes, 0);
 		st_autofree char *notice = st_guard_next_notice(&bench.guard);
 		assert_non_null(notice);
-		assert_non_null(strstr(notice, ".stet/kept/"));
+		assert_non_null(strstr(notice, ".stet/rescued/"));
 	}
 }
 
@@ -298,56 +298,74 @@ static void a_notice_that_nobody_took_comes_again(void **state) {
 	const struct dir *dir = *state;
 	struct bench untaken;
 	bench_init(&untaken, dir);
-	assert_int_equal(st_keep(&untaken.guard, "a.txt", ST_STR("somebody's"), "Why."), 0);
+	assert_int_equal(st_keep(&untaken.guard.rescued, "a.txt", ST_STR("somebody's"), "Why."), 0);
 	bench_release(&untaken);
 	dir_write(dir, "b.txt", "1");
 	st_autofree char *notice = notice_of_next_process(dir, "1", "2");
 	assert_non_null(notice);
 	assert_non_null(strstr(notice, "\"a.txt\""));
 	char name[300];
-	const char *kept = strstr(notice, ".stet/kept/");
+	const char *kept = strstr(notice, ".stet/rescued/");
 	assert_non_null(kept);
 	snprintf(name, sizeof name, "%.*s", (int)strlen(kept) - 1, kept);
 	assert_string_equal(dir_read(dir, name), "somebody's");
 	assert_null(notice_of_next_process(dir, "2", "3"));
 }
 
+static void copies_of_0_1_0_are_found(void **state) {
+	const struct dir *dir = *state;
+	struct st_hash hash = hash_of("somebody's");
+	char hex[ST_HASH_SHORT + 1], name[300];
+	st_hash_hex(&hash, hex, ST_HASH_SHORT);
+	dir_write(dir, "b.txt", "1");
+	assert_int_equal(mkdirat(dir->fd, ".stet", 0700), 0);
+	snprintf(name, sizeof name, ".stet/kept/%s-a.txt.untold", hex);
+	dir_write(dir, name, "somebody's");
+	st_autofree char *notice = notice_of_next_process(dir, "1", "2");
+	assert_non_null(notice);
+	assert_non_null(strstr(notice, "\"a.txt\""));
+	snprintf(name, sizeof name, ".stet/rescued/%s-a.txt", hex);
+	assert_non_null(strstr(notice, name));
+	assert_string_equal(dir_read(dir, name), "somebody's");
+	assert_false(dir_has(dir, ".stet/kept"));
+}
+
 static void a_copy_that_was_cut_short_is_no_copy(void **state) {
 	const struct dir *dir = *state;
 	dir_write(dir, "b.txt", "1");
 	assert_int_equal(mkdirat(dir->fd, ".stet", 0700), 0);
-	dir_write(dir, ".stet/kept/0123456789abcdef-a.txt.in-place", "half of i");
-	dir_write(dir, ".stet/kept/0123456789abcdef-b.txt.untold", "");
-	dir_write(dir, ".stet/kept/new-0123456789abcdef", "half");
+	dir_write(dir, ".stet/rescued/0123456789abcdef-a.txt.in-place", "half of i");
+	dir_write(dir, ".stet/rescued/0123456789abcdef-b.txt.untold", "");
+	dir_write(dir, ".stet/rescued/new-0123456789abcdef", "half");
 	assert_null(notice_of_next_process(dir, "1", "2"));
-	assert_int_equal(dir_count(dir, ".stet/kept"), 0);
+	assert_int_equal(dir_count(dir, ".stet/rescued"), 0);
 }
 
 /* Whoever keeps the same bytes again, and fails, does not take the copy away that is there. */
 static void an_older_copy_stays_until_the_new_one_is_complete(void **state) {
 	const struct dir *dir = *state;
 	with_bench(dir);
-	assert_int_equal(st_keep(&bench.guard, "a.txt", ST_STR("somebody's"), "Why."), 0);
+	assert_int_equal(st_keep(&bench.guard.rescued, "a.txt", ST_STR("somebody's"), "Why."), 0);
 	struct rlimit before, none;
 	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
 	none = before;
 	none.rlim_cur = 4;
 	signal(SIGXFSZ, SIG_IGN);
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
-	int code = st_keep(&bench.guard, "a.txt", ST_STR("somebody's"), "Why.");
+	int code = st_keep(&bench.guard.rescued, "a.txt", ST_STR("somebody's"), "Why.");
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
 	signal(SIGXFSZ, SIG_DFL);
 	assert_int_equal(code, STET_E_NO_SPACE);
-	assert_int_equal(dir_count(dir, ".stet/kept"), 1);
+	assert_int_equal(dir_count(dir, ".stet/rescued"), 1);
 
 	char name[300];
 	struct st_hash hash = hash_of("somebody's");
 	char hex[ST_HASH_SHORT + 1];
 	st_hash_hex(&hash, hex, ST_HASH_SHORT);
-	snprintf(name, sizeof name, ".stet/kept/%s-a.txt.untold", hex);
+	snprintf(name, sizeof name, ".stet/rescued/%s-a.txt.untold", hex);
 	assert_string_equal(dir_read(dir, name), "somebody's");
-	assert_int_equal(st_keep(&bench.guard, "a.txt", ST_STR("somebody's"), "Why."), 0);
-	assert_int_equal(dir_count(dir, ".stet/kept"), 1);
+	assert_int_equal(st_keep(&bench.guard.rescued, "a.txt", ST_STR("somebody's"), "Why."), 0);
+	assert_int_equal(dir_count(dir, ".stet/rescued"), 1);
 }
 
 static void the_name_of_a_copy_is_plain_text(void **state) {
@@ -355,7 +373,7 @@ static void the_name_of_a_copy_is_plain_text(void **state) {
 	static const char path[] = "sub%/a\n\"b\"\\\xff ü.txt";
 	{
 		with_bench(dir);
-		assert_int_equal(st_keep(&bench.guard, path, ST_STR("somebody's"), "Why."), 0);
+		assert_int_equal(st_keep(&bench.guard.rescued, path, ST_STR("somebody's"), "Why."), 0);
 	}
 	dir_write(dir, "b.txt", "1");
 	st_autofree char *notice = notice_of_next_process(dir, "1", "2");
@@ -378,13 +396,13 @@ static void a_late_write_that_is_too_big_is_told_of_once(void **state) {
 	assert_int_equal(truncate(again, (off_t)ST_KEPT_MAX_BYTES + 1), 0);
 	for (int i = 0; i < 3; i++) {
 		sleep_ms(101);
-		st_displaced_look(&bench.guard);
+		st_displaced_look(&bench.guard.late_writes);
 	}
 	st_autofree char *notice = st_guard_next_notice(&bench.guard);
 	assert_non_null(notice);
 	assert_non_null(strstr(notice, "could not be looked at"));
 	assert_null(st_guard_next_notice(&bench.guard));
-	assert_false(dir_has(dir, ".stet/kept"));
+	assert_false(dir_has(dir, ".stet/rescued"));
 }
 
 static void a_displaced_file_that_nobody_writes_is_not_reported(void **state) {
@@ -393,9 +411,9 @@ static void a_displaced_file_that_nobody_writes_is_not_reported(void **state) {
 	dir_write(dir, "a.txt", "old");
 	st_auto(st_committed) done = ST_COMMITTED_INIT;
 	assert_int_equal(commit(&bench, "a.txt", "old", "new", &done, NULL), 0);
-	st_displaced_settle(&bench.guard, 20);
+	st_displaced_settle(&bench.guard.late_writes, 20);
 	assert_null(st_guard_next_notice(&bench.guard));
-	assert_false(dir_has(dir, ".stet/kept"));
+	assert_false(dir_has(dir, ".stet/rescued"));
 }
 
 static size_t count_open(void) {
@@ -438,7 +456,8 @@ static void a_late_write_is_noticed_without_another_call(void **state) {
 	with_bench(dir);
 	st_auto(st_background) background;
 	st_background_init(&background);
-	bench.guard.background = &background;
+	st_guard_release(&bench.guard);
+	st_guard_init(&bench.guard, &bench.root, ".stet", &background);
 	dir_write(dir, "a.txt", "old");
 	dir_write(dir, "b.txt", "old");
 	st_autofd looked_up = open(dir_at(dir, "a.txt"), O_PATH | O_CLOEXEC);
@@ -468,7 +487,8 @@ static void a_forked_child_does_without_the_background_worker(void **state) {
 	with_bench(dir);
 	st_auto(st_background) background;
 	st_background_init(&background);
-	bench.guard.background = &background;
+	st_guard_release(&bench.guard);
+	st_guard_init(&bench.guard, &bench.root, ".stet", &background);
 	dir_write(dir, "a.txt", "1");
 	st_auto(st_committed) done = ST_COMMITTED_INIT;
 	assert_int_equal(commit(&bench, "a.txt", "1", "2", &done, NULL), 0);
@@ -527,7 +547,7 @@ static void the_next_write_keeps_a_leftover_that_is_somebodys_work(void **state)
 	assert_non_null(notice);
 	assert_non_null(strstr(notice, "\"sub/a.txt\""));
 	assert_int_equal(dir_count(dir, "sub"), 2);
-	assert_int_equal(dir_count(dir, ".stet/kept"), 1);
+	assert_int_equal(dir_count(dir, ".stet/rescued"), 1);
 }
 
 static void a_leftover_whose_owner_lives_is_left_alone(void **state) {
@@ -576,7 +596,7 @@ static void a_leftover_of_whom_we_waited_for_is_found(void **state) {
 	int status;
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(status, 0);
-	assert_int_equal(dir_count(dir, ".stet/kept"), 1);
+	assert_int_equal(dir_count(dir, ".stet/rescued"), 1);
 	assert_int_equal(count_files(dir), 1);
 }
 
@@ -607,7 +627,7 @@ static void what_only_looks_like_a_leftover_stays(void **state) {
 	for (size_t i = 0; i < count; i++)
 		assert_string_equal(dir_read(dir, names[i]), "mine");
 	assert_null(st_guard_next_notice(&bench.guard));
-	assert_false(dir_has(dir, ".stet/kept"));
+	assert_false(dir_has(dir, ".stet/rescued"));
 }
 
 static void a_leftover_that_is_too_big_stays(void **state) {
@@ -640,13 +660,13 @@ static void a_leftover_that_cannot_be_kept_stays(void **state) {
 		assert_int_equal(dir_count(dir, "sub"), 2);
 		st_autofree char *notice = st_guard_next_notice(&bench.guard);
 		assert_non_null(notice);
-		assert_non_null(strstr(notice, "could not be kept"));
+		assert_non_null(strstr(notice, "could not be saved"));
 	}
 	assert_int_equal(unlinkat(dir->fd, ".stet", 0), 0);
 	st_auto(st_committed) done = ST_COMMITTED_INIT;
 	assert_int_equal(commit(&bench, "sub/a.txt", "2", "3", &done, NULL), 0);
 	assert_int_equal(dir_count(dir, "sub"), 1);
-	assert_int_equal(dir_count(dir, ".stet/kept"), 1);
+	assert_int_equal(dir_count(dir, ".stet/rescued"), 1);
 }
 
 /* A file without an ACL in a directory that gives one to every new file. */
@@ -827,7 +847,7 @@ static void a_directory_that_lets_nothing_go_means_in_place(void **state) {
 	const struct dir *dir = *state;
 	dir_write(dir, "a.txt", "old");
 	assert_int_equal(mkdir(dir_at(dir, ".stet"), 0700), 0);
-	assert_int_equal(mkdir(dir_at(dir, ".stet/kept"), 0700), 0);
+	assert_int_equal(mkdir(dir_at(dir, ".stet/rescued"), 0700), 0);
 	if (!make_append_only(dir, true))
 		skip_because("a directory cannot be made append-only here");
 	{
@@ -882,6 +902,7 @@ int main(void) {
 		claim(a_late_write_is_kept_and_reported),
 		claim(a_late_write_within_a_tick_of_the_clock_is_found),
 		claim(a_notice_that_nobody_took_comes_again),
+		claim(copies_of_0_1_0_are_found),
 		claim(a_copy_that_was_cut_short_is_no_copy),
 		claim(an_older_copy_stays_until_the_new_one_is_complete),
 		claim(the_name_of_a_copy_is_plain_text),

@@ -197,7 +197,7 @@ static void rules_above_a_directory_hold_in_it(void **state) {
 
 static void the_state_directory_is_left_out(void **state) {
 	struct desk *desk = *state;
-	dir_write(desk->dir, ".stet/kept/x", "x");
+	dir_write(desk->dir, ".stet/rescued/x", "x");
 	dir_write(desk->dir, "a", "x");
 	call(desk, "directory_tree", "{}");
 	expect_strings("tree", "a");

@@ -133,7 +133,7 @@ static void lay_crashed_rewrite(const struct dir *dir) {
 	char hex[17], name[64];
 	struct st_hash hash = hash_of(THEIRS);
 	st_hash_hex(&hash, hex, 16);
-	snprintf(name, sizeof name, ".stet/kept/%s-b.txt.in-place", hex);
+	snprintf(name, sizeof name, ".stet/rescued/%s-b.txt.in-place", hex);
 	dir_write(dir, name, THEIRS);
 }
 
@@ -245,7 +245,7 @@ static void open_shelf(struct stage *stage) {
 /* What cannot be put or got is not there, and that is all. */
 static int play_wrap(struct stage *stage, struct stet_error *err) {
 	(void)err;
-	(void)st_shelf_wrap(&stage->guard);
+	(void)st_shelf_wrap(&stage->guard.versions);
 	return 0;
 }
 
@@ -253,10 +253,10 @@ static int play_shelf(struct stage *stage, struct stet_error *err) {
 	(void)err;
 	struct st_hash hash = hash_of(OLD), other = hash_of(LONG);
 	st_auto(st_buf) bytes = ST_BUF_INIT;
-	if (st_shelf_get(&stage->guard, &hash, &bytes))
+	if (st_shelf_get(&stage->guard.versions, &hash, &bytes))
 		assert_string_equal(bytes.ptr, OLD);
-	if (st_shelf_put(&stage->guard, &other, st_str(LONG)) &&
-	    st_shelf_get(&stage->guard, &other, &bytes))
+	if (st_shelf_put(&stage->guard.versions, &other, st_str(LONG)) &&
+	    st_shelf_get(&stage->guard.versions, &other, &bytes))
 		assert_string_equal(bytes.ptr, LONG);
 	return 0;
 }
@@ -278,7 +278,7 @@ static void write_late(struct stage *stage) {
 
 static int play_settle(struct stage *stage, struct stet_error *err) {
 	(void)err;
-	st_displaced_settle(&stage->guard, 0);
+	st_displaced_settle(&stage->guard.late_writes, 0);
 	return 0;
 }
 
@@ -765,13 +765,13 @@ static int count_names(const struct dir *dir, const char *name, const char *begi
 	return count;
 }
 
-/* Whether a file below .stet/kept holds these bytes. */
+/* Whether a file below .stet/rescued holds these bytes. */
 static bool is_kept(const struct dir *dir, const char *bytes) {
-	DIR *stream = opendir(dir_at(dir, ".stet/kept"));
+	DIR *stream = opendir(dir_at(dir, ".stet/rescued"));
 	bool found = false;
 	for (struct dirent *entry; stream && !found && (entry = readdir(stream));) {
 		char name[300];
-		snprintf(name, sizeof name, ".stet/kept/%s", entry->d_name);
+		snprintf(name, sizeof name, ".stet/rescued/%s", entry->d_name);
 		found = entry->d_type == DT_REG && strcmp(dir_read(dir, name), bytes) == 0;
 	}
 	if (stream)
@@ -781,7 +781,8 @@ static bool is_kept(const struct dir *dir, const char *bytes) {
 
 /* Whether a notice spoke of bytes that are or could not be kept; all of them are taken. */
 static bool was_told(struct st_guard *guard) {
-	static const char *const words[] = {"kept", "could not be looked at", "did not fit"};
+	static const char *const words[] = {"rescued", "could not be saved", "could not be looked at",
+	                                    "did not fit"};
 	bool told = false;
 	for (char *notice; (notice = st_guard_next_notice(guard)); free(notice)) {
 		for (size_t i = 0; i < sizeof words / sizeof *words; i++)
@@ -827,7 +828,7 @@ static void stage_open(struct stage *stage, const struct scene *scene) {
 	stage->dir = state;
 	scene->lay(stage->dir);
 	assert_int_equal(st_root_open(&stage->root, stage->dir->path, NULL), 0);
-	st_guard_init(&stage->guard, &stage->root, ".stet");
+	st_guard_init(&stage->guard, &stage->root, ".stet", NULL);
 	if (scene->open)
 		scene->open(stage);
 }
@@ -838,7 +839,7 @@ static void stage_close(struct stage *stage) {
 		stet_workspace_settle(stage->ws, 0);
 	stet_session_close(stage->session);
 	stet_workspace_close(stage->ws);
-	st_displaced_settle(&stage->guard, 0);
+	st_displaced_settle(&stage->guard.late_writes, 0);
 	st_guard_release(&stage->guard);
 	st_root_release(&stage->root);
 	assert_int_equal(dir_teardown(&state), 0);
@@ -904,7 +905,7 @@ static bool perform(const struct scene *scene, const struct fault *fault, int *f
 	char name[64];
 	snprintf(name, sizeof name, "%sclean.txt", beside);
 	expect(commit(&stage, name, NULL, "clean", true, &err) == 0, "the next write fails");
-	st_displaced_settle(&stage.guard, 0);
+	st_displaced_settle(&stage.guard.late_writes, 0);
 	expect(count_names(stage.dir, *beside ? beside : ".", ".stet-", "") == 0,
 	       "a temporary file is left");
 	fault_lack_exchange(false);
@@ -912,7 +913,7 @@ static bool perform(const struct scene *scene, const struct fault *fault, int *f
 	expect(!scene->theirs || scene->or_told || is_kept(stage.dir, THEIRS),
 	       "somebody's work is lost");
 	expect(!scene->theirs || told, "somebody's work is not mentioned");
-	bool has_copy = count_names(stage.dir, ".stet/kept", "", ".in-place") > 0;
+	bool has_copy = count_names(stage.dir, ".stet/rescued", "", ".in-place") > 0;
 	expect(fault->forever || !scene->in_place || !has_copy, "a safety copy is left");
 	bool is_whole =
 		holds(stage.dir, scene->file, scene->before) || holds(stage.dir, scene->file, scene->after);
@@ -1010,12 +1011,12 @@ static bool is_wrapped(const char *symbol) {
 /* Whether a line of nm is about one of the files that the scenes lead through. */
 static bool is_on_stage(const char *line) {
 	static const char *const objects[] = {
-		"base_buf",    "base_error",   "base_lru",     "core_answer",    "core_bases",
-		"core_change", "core_session", "core_tracker", "core_workspace", "fs_commit",
-		"fs_dirs",     "fs_displaced", "fs_file",      "fs_gitdir",      "fs_gitindex",
-		"fs_guard",    "fs_hash",      "fs_in_place",  "fs_job",         "fs_keep",
-		"fs_lease",    "fs_root",      "fs_shelf",     "fs_stamp",       "fs_state",
-		"fs_temp",
+		"base_buf",    "base_error",  "base_lru",     "base_notices", "core_answer",
+		"core_bases",  "core_change", "core_session", "core_tracker", "core_workspace",
+		"fs_commit",   "fs_dirs",     "fs_displaced", "fs_file",      "fs_gitdir",
+		"fs_gitindex", "fs_guard",    "fs_hash",      "fs_in_place",  "fs_job",
+		"fs_keep",     "fs_lease",    "fs_root",      "fs_shelf",     "fs_stamp",
+		"fs_state",    "fs_temp",
 	};
 	for (size_t i = 0; i < sizeof objects / sizeof *objects; i++) {
 		char name[64];

@@ -53,7 +53,7 @@ static int commit(const char *root_path, const char *path, const char *expected,
 	struct st_root root;
 	struct st_guard guard;
 	hold(st_root_open(&root, root_path, NULL) == 0, "open a root");
-	st_guard_init(&guard, &root, ".stet");
+	st_guard_init(&guard, &root, ".stet", NULL);
 	struct st_hash hash;
 	if (expected)
 		hold(st_hash_of(st_str(expected), &hash, NULL) == 0, "hash");

@@ -92,13 +92,13 @@ static void directories_go_if_they_are_empty(void **state) {
 static void what_is_protected_or_outside_stays(void **state) {
 	struct desk *desk = *state;
 	dir_write(desk->dir, ".git/config", "x");
-	dir_write(desk->dir, ".stet/kept/x", "x");
+	dir_write(desk->dir, ".stet/rescued/x", "x");
 	dir_write(desk->dir, "a", "x");
 	assert_int_equal(symlink("/etc", dir_at(desk->dir, "etc")), 0);
 	call(desk, "read_file", "{'path': '.git/config'}");
 	refuse(desk, STET_E_PROTECTED, "delete_file", "{'path': '.git/config'}");
-	call(desk, "read_file", "{'path': '.stet/kept/x'}");
-	refuse(desk, STET_E_PROTECTED, "delete_file", "{'path': '.stet/kept/x'}");
+	call(desk, "read_file", "{'path': '.stet/rescued/x'}");
+	refuse(desk, STET_E_PROTECTED, "delete_file", "{'path': '.stet/rescued/x'}");
 	refuse(desk, STET_E_PROTECTED, "delete_file", "{'path': '.git'}");
 	refuse(desk, STET_E_OUTSIDE, "delete_file", "{'path': '../x'}");
 	refuse(desk, STET_E_OUTSIDE, "delete_file", "{'path': 'etc/passwd'}");

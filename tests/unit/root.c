@@ -492,7 +492,7 @@ static void a_dangling_link_inside_creates_its_target(void **state) {
 		struct st_guard guard;
 		assert_int_equal(st_root_open(&root, dir_at(dir, "root"), NULL), 0);
 		root.no_openat2 = walk == 1;
-		st_guard_init(&guard, &root, ".stet");
+		st_guard_init(&guard, &root, ".stet", NULL);
 		assert_int_equal(commit(&root, &guard, "link", NULL, "new", NULL), 0);
 		assert_int_equal(commit(&root, &guard, "out", NULL, "new", NULL), STET_E_OUTSIDE);
 		st_guard_release(&guard);
@@ -512,7 +512,7 @@ static void a_root_that_is_removed_or_moved_meanwhile(void **state) {
 		struct stet_error err = {0};
 		assert_int_equal(st_root_open(&root, dir_at(dir, "doomed"), NULL), 0);
 		root.no_openat2 = walk == 1;
-		st_guard_init(&guard, &root, ".stet");
+		st_guard_init(&guard, &root, ".stet", NULL);
 		assert_int_equal(renameat(dir->fd, "doomed", dir->fd, "moved"), 0);
 		assert_int_equal(commit(&root, &guard, "a.txt", "a", "b", NULL), 0);
 		assert_string_equal(dir_read(dir, "moved/a.txt"), "b");
@@ -608,7 +608,7 @@ static void a_parent_swapped_for_a_link_leads_nowhere_else(void **state) {
 		struct st_guard guard;
 		assert_int_equal(st_root_open(&root, dir_at(dir, "root"), NULL), 0);
 		root.no_openat2 = walk == 1;
-		st_guard_init(&guard, &root, ".stet");
+		st_guard_init(&guard, &root, ".stet", NULL);
 		for (int i = 0; i < SWAPS; i++)
 			use_swapped(&root, &guard, &tally);
 		st_guard_release(&guard);
@@ -649,7 +649,7 @@ static void git_and_state_directories_are_protected_at_any_depth(void **state) {
 	(void)state;
 	static const char *const yes[] = {".git",         ".git/config", "a/.git/x",
 	                                  "a/.GIT",       ".Git/x",      ".stet",
-	                                  ".stet/kept/x", "a/.stet",     "a/b/.stet/stet.db-journal",
+	                                  ".stet/rescued/x", "a/.stet",     "a/b/.stet/stet.db-journal",
 	                                  "a/.STET/x",    ".own/x",      "sub/.own/x"};
 	static const char *const no[] = {"git",       ".gitignore", ".gitmodules", "a/.github/x",
 	                                 ".stet.txt", "x.git/y",    ".git2",       "stet/x",

@@ -284,7 +284,7 @@ static void a_late_write_is_told_in_the_next_answer(void **state) {
 	sleep_ms(150);
 	assert_int_equal(desk_read(desk, "a"), 0);
 	assert_non_null(stet_answer_notice(desk->answer, 0));
-	assert_non_null(strstr(stet_answer_notice(desk->answer, 0), ".stet/kept/"));
+	assert_non_null(strstr(stet_answer_notice(desk->answer, 0), ".stet/rescued/"));
 }
 
 static void a_notice_survives_a_call_that_fails(void **state) {
@@ -305,7 +305,7 @@ static void a_notice_survives_a_call_that_fails(void **state) {
 	assert_int_equal(stet_session_edit(desk->session, "a.c", "1", 1, "2", 1, NULL, NULL, NULL), 0);
 	assert_int_equal(desk_read(desk, "a.c"), 0);
 	assert_non_null(stet_answer_notice(desk->answer, 0));
-	assert_non_null(strstr(stet_answer_notice(desk->answer, 0), ".stet/kept/"));
+	assert_non_null(strstr(stet_answer_notice(desk->answer, 0), ".stet/rescued/"));
 }
 
 /* A descriptor that was never opened is not 0. */

@@ -28,13 +28,13 @@ static const char *place_of(const char *kind, const char *text) {
 
 static bool put(struct bench *bench, const char *text) {
 	struct st_hash hash = hash_of(text);
-	return st_shelf_put(&bench->guard, &hash, st_str(text));
+	return st_shelf_put(&bench->guard.versions, &hash, st_str(text));
 }
 
 static bool has(struct bench *bench, const char *text) {
 	struct st_hash hash = hash_of(text);
 	st_auto(st_buf) bytes = ST_BUF_INIT;
-	bool found = st_shelf_get(&bench->guard, &hash, &bytes);
+	bool found = st_shelf_get(&bench->guard.versions, &hash, &bytes);
 	if (found)
 		assert_string_equal(st_buf_cstr(&bytes), text);
 	return found;
@@ -89,8 +89,8 @@ static void a_replaced_file_comes_back(void **state) {
 	assert_true(has(&bench, "old"));
 	assert_false(has(&bench, "new"));
 
-	assert_true(st_shelf_wrap(&bench.guard));
-	assert_false(st_shelf_wrap(&bench.guard));
+	assert_true(st_shelf_wrap(&bench.guard.versions));
+	assert_false(st_shelf_wrap(&bench.guard.versions));
 	assert_int_equal(dir_count(dir, ".stet/moved"), ROOM + 0);
 	assert_true(has(&bench, "old"));
 }
@@ -163,7 +163,7 @@ static void versions_of_0_1_0_can_be_read(void **state) {
 	st_hash_hex(&hash, hex, ST_HASH_HEX);
 	snprintf(path, sizeof path, ".stet/versions/%s", hex);
 	put_as_0_1_0(dir, path, st_strn(frame, sizeof frame - 1));
-	assert_true(st_shelf_get(&bench.guard, &hash, &bytes));
+	assert_true(st_shelf_get(&bench.guard.versions, &hash, &bytes));
 	assert_true(st_str_eq(st_buf_str(&bytes), st_strn(frame, sizeof frame - 1)));
 	/* The same bytes under the name of their content. */
 	put_as_0_1_0(dir, place_of("versions", "frame"), st_strn(frame, sizeof frame - 1));
@@ -199,7 +199,7 @@ static void what_is_spoilt_is_no_version(void **state) {
 	/* Nor does it get among the versions. */
 	assert_true(replace(&bench, "new", "newer"));
 	dir_write(dir, place_of("moved", "new"), "not it");
-	assert_true(st_shelf_wrap(&bench.guard));
+	assert_true(st_shelf_wrap(&bench.guard.versions));
 	assert_false(has(&bench, "new"));
 	assert_int_equal(dir_count(dir, ".stet/moved"), ROOM + 0);
 }
@@ -221,7 +221,7 @@ static void what_cannot_be_read_is_in_nobodys_way(void **state) {
 			assert_int_equal(symlinkat("a.txt", dir->fd, place_of("moved", old)), 0);
 		}
 	}
-	while (st_shelf_wrap(&bench.guard))
+	while (st_shelf_wrap(&bench.guard.versions))
 		continue;
 	assert_int_equal(dir_count(dir, ".stet/moved"), ROOM + 0);
 	assert_int_equal(dir_count(dir, ".stet/versions"), ROOM + 6);
@@ -239,10 +239,10 @@ static void some_files_stay_where_they_are(void **state) {
 		assert_int_equal(replace(&bench, "old", "new"), i == 2);
 	}
 	dir_write(dir, "a.txt", "longer");
-	bench.guard.shelf.max = 5;
+	bench.guard.versions.max = 5;
 	assert_false(replace(&bench, "longer", "new"));
 	assert_false(put(&bench, "longer"));
-	bench.guard.shelf.max = ST_SHELF_MAX;
+	bench.guard.versions.max = ST_SHELF_MAX;
 	if (geteuid() == 0) {
 		assert_int_equal(chown(dir_at(dir, "a.txt"), 1, 1), 0);
 		assert_false(replace(&bench, "new", "newer"));
@@ -261,7 +261,7 @@ static void without_a_shelf_nothing_is_shelved(void **state) {
 	assert_false(replace(&bench, "old", "new"));
 	assert_false(put(&bench, "old"));
 	assert_false(has(&bench, "old"));
-	assert_false(st_shelf_wrap(&bench.guard));
+	assert_false(st_shelf_wrap(&bench.guard.versions));
 	assert_string_equal(dir_read(dir, "a.txt"), "new");
 	assert_int_equal(dir_count(dir, ".stet"), 0);
 	assert_int_equal(dir_count(dir, "."), 2);
@@ -272,7 +272,7 @@ static void looking_makes_nothing(void **state) {
 	const struct dir *dir = *state;
 	with_bench(dir);
 	assert_false(has(&bench, "old"));
-	assert_false(st_shelf_wrap(&bench.guard));
+	assert_false(st_shelf_wrap(&bench.guard.versions));
 	assert_int_equal(dir_count(dir, "."), 0);
 }
 
@@ -341,7 +341,7 @@ static void write_on_a_small_disk(const struct dir *dir) {
 		hold(try_replace(&bench, old, new, NULL) == 0, "there is room for a write");
 		memcpy(old, new, SIZE);
 		/* At times nobody has time to wrap. */
-		while (i % 4 != 0 && st_shelf_wrap(&bench.guard))
+		while (i % 4 != 0 && st_shelf_wrap(&bench.guard.versions))
 			continue;
 	}
 	hold(strcmp(dir_read(&disk, "a.txt"), new) == 0, "the file is the last one");
@@ -403,7 +403,7 @@ static void a_directory_among_the_versions_is_in_nobodys_way(void **state) {
 	assert_true(replace(&bench, "2", "3"));
 	assert_int_equal(mkdirat(dir->fd, place_of("versions", "1"), 0700), 0);
 	assert_int_equal(mkdirat(dir->fd, place_of("moved", "3"), 0700), 0);
-	while (st_shelf_wrap(&bench.guard))
+	while (st_shelf_wrap(&bench.guard.versions))
 		continue;
 	assert_false(has(&bench, "1"));
 	assert_true(has(&bench, "2"));
@@ -417,7 +417,7 @@ static void shelve_behind_a_closed_door(const struct dir *dir) {
 	dir_write(dir, "a.txt", "old");
 	hold(fchmodat(dir->fd, ".stet/versions", 0, 0) == 0, "chmod");
 	st_guard_release(&bench.guard);
-	st_guard_init(&bench.guard, &bench.root, ".stet");
+	st_guard_init(&bench.guard, &bench.root, ".stet", NULL);
 	hold(!put(&bench, "other one"), "it cannot be put there");
 	st_autofree char *notice = st_guard_next_notice(&bench.guard);
 	hold(notice && strstr(notice, "cannot be kept below .stet"), "and that is said");
@@ -448,11 +448,11 @@ static void a_late_write_to_a_shelved_file_is_kept(void **state) {
 	st_autofd fd = open(path, O_WRONLY | O_CLOEXEC);
 	assert_int_equal(write(fd, "LATE", 4), 4);
 	st_close_at(&fd);
-	st_displaced_settle(&bench.guard, 0);
+	st_displaced_settle(&bench.guard.late_writes, 0);
 	st_autofree char *notice = st_guard_next_notice(&bench.guard);
 	assert_non_null(notice);
 	assert_non_null(strstr(notice, "just when it was replaced"));
-	assert_int_equal(dir_count(dir, ".stet/kept"), 1);
+	assert_int_equal(dir_count(dir, ".stet/rescued"), 1);
 	assert_false(has(&bench, "old"));
 	assert_string_equal(dir_read(dir, "a.txt"), "new");
 }
@@ -466,13 +466,13 @@ static void to_wrap_a_file_is_no_late_write(void **state) {
 		dir_write(dir, "a.txt", "old");
 		st_autofd looked_up = open(dir_at(dir, "a.txt"), O_PATH | O_CLOEXEC);
 		assert_true(replace(&bench, "old", "new"));
-		assert_true(st_shelf_wrap(&bench.guard));
+		assert_true(st_shelf_wrap(&bench.guard.versions));
 		if (late) {
 			snprintf(path, sizeof path, "/proc/self/fd/%d", looked_up);
 			st_autofd fd = open(path, O_WRONLY | O_CLOEXEC);
 			assert_int_equal(write(fd, "LAT", 3), 3);
 		}
-		st_displaced_settle(&bench.guard, 0);
+		st_displaced_settle(&bench.guard.late_writes, 0);
 		st_autofree char *notice = st_guard_next_notice(&bench.guard);
 		assert_int_equal(notice != NULL, late);
 		assert_true(has(&bench, "old"));
@@ -491,7 +491,7 @@ static void a_late_write_that_hides_is_found(void **state) {
 		st_autofd looked_up = open(dir_at(dir, "a.txt"), O_PATH | O_CLOEXEC);
 		assert_true(replace(&bench, "old", "new"));
 		if (way == 0)
-			assert_true(st_shelf_wrap(&bench.guard));
+			assert_true(st_shelf_wrap(&bench.guard.versions));
 		snprintf(path, sizeof path, "/proc/self/fd/%d", looked_up);
 		st_autofd fd = open(path, O_WRONLY | O_CLOEXEC);
 		assert_int_equal(fstat(fd, &st), 0);
@@ -500,10 +500,10 @@ static void a_late_write_that_hides_is_found(void **state) {
 		assert_int_equal(futimens(fd, times), 0);
 		st_close_at(&fd);
 		if (way == 1)
-			assert_true(st_shelf_wrap(&bench.guard));
+			assert_true(st_shelf_wrap(&bench.guard.versions));
 		if (way == 2)
 			assert_int_equal(unlinkat(dir->fd, place_of("moved", "old"), 0), 0);
-		st_displaced_settle(&bench.guard, 0);
+		st_displaced_settle(&bench.guard.late_writes, 0);
 		st_autofree char *notice = st_guard_next_notice(&bench.guard);
 		assert_non_null(notice);
 		assert_non_null(strstr(notice, "just when it was replaced"));
@@ -516,7 +516,7 @@ static void the_least_recently_used_go(void **state) {
 	const struct dir *dir = *state;
 	with_bench(dir);
 	enum { COUNT = 200, MAX = 100000 };
-	bench.guard.shelf.max = MAX;
+	bench.guard.versions.max = MAX;
 	for (int i = 0; i < COUNT; i++) {
 		assert_true(put(&bench, text_no(i)));
 		/* This one is used all the time. */
@@ -539,7 +539,7 @@ static void what_was_left_half_written_goes(void **state) {
 	dir_write(dir, ".stet/versions/new-fedcba9876543210", "just beg");
 	const struct timespec old[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
 	assert_int_equal(utimensat(dir->fd, ".stet/versions/new-0123456789abcdef", old, 0), 0);
-	bench.guard.shelf.max = 100000;
+	bench.guard.versions.max = 100000;
 	/* Enough for one count at least. */
 	char text[40];
 	for (int i = 0; i < 20; i++) {
@@ -559,7 +559,7 @@ static void short_lives_make_room_as_well(void **state) {
 	/* Never more than there is room for, whoever looks when. */
 	for (int i = 0; i < LIVES; i++) {
 		with_bench(dir);
-		bench.guard.shelf.max = MAX;
+		bench.guard.versions.max = MAX;
 		assert_true(put(&bench, text_no(i)));
 	}
 	st_autofd fd = open(dir_at(dir, ".stet"), O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -62,7 +62,7 @@ static void git_status_does_not_show_it(void **state) {
 	st_auto(st_buf) output = ST_BUF_INIT;
 	git(dir, "init", "-q");
 	is_used(dir);
-	dir_write(dir, ".stet/kept/x", "x");
+	dir_write(dir, ".stet/rescued/x", "x");
 	assert_int_equal(run(dir, &output, (const char *[]){"git", "status", "--porcelain", NULL}), 0);
 	assert_string_equal(st_buf_cstr(&output), "");
 	git(dir, "add", "-A");

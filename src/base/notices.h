@@ -1,0 +1,46 @@
+/**
+ * Sentences for the next answer: what happened behind a caller's back.
+ *
+ * A bounded queue. When it is full, further notices are only counted, and the
+ * count is the last notice. Safe to use from several threads.
+ */
+#ifndef STET_BASE_NOTICES_H
+#define STET_BASE_NOTICES_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { ST_NOTICES_MAX = 64 };
+
+struct st_notice {
+	char *text;
+	/** A name that the adder wants back when the notice is taken; may be NULL. */
+	char *about;
+};
+
+struct st_notices {
+	/** Guards everything below. */
+	pthread_mutex_t lock;
+	struct st_notice queue[ST_NOTICES_MAX];
+	size_t count;
+	size_t dropped;
+};
+
+void st_notice_release(struct st_notice *notice);
+
+void st_notices_init(struct st_notices *notices);
+void st_notices_release(struct st_notices *notices);
+
+/** Add a sentence. */
+__attribute__((format(printf, 2, 3))) void st_notices_add(struct st_notices *notices,
+                                                          const char *format, ...);
+
+/** The same with a name, which is copied. */
+__attribute__((format(printf, 3, 4))) void
+st_notices_add_about(struct st_notices *notices, const char *about, const char *format, ...);
+
+/** Take the oldest notice, which the caller releases. False if there is none. */
+bool st_notices_take(struct st_notices *notices, struct st_notice *notice);
+
+#endif
