@@ -2,7 +2,7 @@
  * A diff of 10,000 lines with 100 changes, against `diff -u` on the same two
  * files. Both take turns, and the medians are compared.
  */
-#include "text/unified.h"
+#include "text/diff/unified.h"
 
 #include <fcntl.h>
 #include <spawn.h>

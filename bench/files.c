@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "fs/commit.h"
+#include "fs/write/commit.h"
 #include "lib/bench.h"
 #include "stet/stet.h"
 
@@ -129,7 +129,7 @@ static void write_and_fsync(void *context) {
 	unlink(context);
 }
 
-static struct st_guard guard;
+static struct st_write_context writes;
 
 /* As a session does it, which has the bytes of the version it read at hand. */
 static void commit(const char *kind, bool relaxed) {
@@ -142,7 +142,7 @@ static void commit(const char *kind, bool relaxed) {
 	                            .old = st_strn(old, size),
 	                            .relaxed = relaxed};
 	st_auto(st_committed) done = ST_COMMITTED_INIT;
-	bench_check(st_commit(&root, &guard, &request, &done, NULL) == 0, "commit");
+	bench_check(st_commit(&root, &writes, &request, &done, NULL) == 0, "commit");
 	*version = done.version.hash;
 	memcpy(old, text, 16);
 }
@@ -199,13 +199,13 @@ int main(void) {
 	                stet_session_open(ws, NULL, &session, NULL) == 0 &&
 	                st_root_open(&root, ".", NULL) == 0,
 	            "open");
-	st_guard_init(&guard, &root, ".stet", NULL);
+	st_write_context_init(&writes, &root, ".stet", NULL);
 	bench_check_unchanged();
 	bench_hash(4096, "hash of 4 KB");
 	bench_hash(102400, "hash of 100 KB");
 	bench_commit(4096, "4 KB");
 	bench_commit(102400, "100 KB");
-	st_guard_release(&guard);
+	st_write_context_release(&writes);
 	st_root_release(&root);
 	stet_session_close(session);
 	stet_workspace_close(ws);

@@ -6,7 +6,7 @@
  *
  * usage: bench-markdown [FILE]    (its text, repeated to 1 MB, instead of the built-in one)
  */
-#include "text/markdown.h"
+#include "text/markdown/markdown.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * Replacing text in 100 KB and 10 MB, against the least it could take:
  * memmem() over all of it and a copy.
  */
-#include "text/replace.h"
+#include "text/patch/replace.h"
 
 #include <stdint.h>
 

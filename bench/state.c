@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/state.h"
-#include "core/snapshot.h"
+#include "core/state/state.h"
+#include "core/prompt/snapshot.h"
 #include "lib/bench.h"
 #include "stet/state.h"
 
@@ -70,7 +70,7 @@ static void bare(void *context) {
 
 static void look(void *context) {
 	const struct place *place = context;
-	st_auto(st_repo_view) view = {0};
+	st_auto(st_repo_status) view = {0};
 	st_auto(st_buf) text = ST_BUF_INIT;
 	bench_check(st_repo_look(&st_state_of(place->ws)->repo, place->session, 0, &view, NULL) == 0,
 	            "look");
@@ -85,9 +85,9 @@ static void update(void *context) {
 	                              .kind = ST_EVENT_WRITTEN,
 	                              .before.exists = true,
 	                              .after.exists = true};
-	st_auto(st_visit) visit = st_visit_begin(place->session, true);
+	st_auto(st_call_scope) visit = st_call_scope_begin(place->session, true);
 	event.after.hash.bytes[0] = (unsigned char)place->turn++;
-	st_visit_did(place->session, &event);
+	st_call_did(place->session, &event);
 	bench_check(visit.session != NULL, "visit");
 }
 

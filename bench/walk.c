@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "fs/walk.h"
+#include "fs/tree/walk.h"
 #include "lib/bare.h"
 #include "lib/bench.h"
 #include "lib/bigtree.h"
@@ -43,17 +43,17 @@ static int count_files(void *data, const struct st_walk_entry *entry, struct ste
 
 static void walk_agents(void *context) {
 	(void)context;
-	struct st_walk walk = {.flags = ST_WALK_IGNORED_FILES, .visit = find_agents};
+	struct st_walk walk = {.flags = ST_WALK_IGNORED_FILES, .on_entry = find_agents};
 	bench_check(st_walk_run(&walk, root, NULL) == 0, "walk");
 }
 
 static void walk_files(void *context) {
-	struct st_walk walk = {.visit = count_files, .data = context};
+	struct st_walk walk = {.on_entry = count_files, .data = context};
 	bench_check(st_walk_run(&walk, root, NULL) == 0, "walk");
 }
 
 static void walk_alone(void *context) {
-	struct st_walk walk = {.threads = 1, .visit = count_files, .data = context};
+	struct st_walk walk = {.threads = 1, .on_entry = count_files, .data = context};
 	bench_check(st_walk_run(&walk, root, NULL) == 0, "walk");
 }
 

@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/watcher.h"
+#include "core/watch/watcher.h"
 #include "lib/bare.h"
 #include "lib/bench.h"
 #include "lib/bigtree.h"
@@ -49,7 +49,7 @@ static void floor_watch(void *context) {
 static struct stet_watcher *new_watcher(stet_watch_callback *callback, void *data, int settle) {
 	struct stet_watcher *watcher;
 	bench_check(stet_watcher_new(".", callback, data, &watcher, NULL) == 0, "watcher");
-	bench_check(stet_watcher_set(watcher, STET_WATCH_SETTLE, settle, NULL) == 0, "settle");
+	bench_check(stet_watcher_set(watcher, STET_WATCH_DEBOUNCE, settle, NULL) == 0, "settle");
 	bench_check(stet_watcher_start(watcher, NULL) == 0, "start");
 	return watcher;
 }

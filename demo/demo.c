@@ -198,7 +198,7 @@ static void race_stet(void) {
 	for (int i = 0; i < UPDATES; i++)
 		refused += stet_update(race_path, i);
 	wait_for(pid);
-	stet_workspace_settle(ws, 100);
+	stet_workspace_drain(ws, 100);
 
 	bool found[UPDATES] = {false};
 	mark(text_of(race_path), found);

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "base/buf.h"
-#include "core/messages.h"
-#include "core/snapshot.h"
+#include "core/prompt/messages.h"
+#include "core/prompt/snapshot.h"
 
 /* How many messages of each kind there are, or are said to be left out. */
 struct tally {

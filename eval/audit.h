@@ -15,7 +15,7 @@
 
 #include "base/error.h"
 #include "base/str.h"
-#include "core/repo_state.h"
+#include "core/state/repo_state.h"
 
 /** What is missing without a word, by kind. */
 struct st_audit {

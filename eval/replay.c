@@ -3,10 +3,10 @@
 
 #include "base/arena.h"
 #include "eval/audit.h"
-#include "core/compact.h"
-#include "core/snapshot.h"
+#include "core/prompt/compact.h"
+#include "core/prompt/snapshot.h"
 #include "eval/stage.h"
-#include "text/tokens.h"
+#include "text/tokens/tokens.h"
 
 /* What a run may take of memory: its texts, many times over. */
 enum { ARENA_LIMIT = 1 << 30 };
@@ -516,7 +516,7 @@ int st_replay_restart(struct st_replay *replay, struct stet_error *err) {
 }
 
 /* Whether a view has a file as the run has it. Both are sorted; `at` is where to go on. */
-static bool is_right(const struct st_repo_view *view, size_t *at, const struct file *file) {
+static bool is_right(const struct st_repo_status *view, size_t *at, const struct file *file) {
 	struct st_hash hash;
 	while (*at < view->state.file_count && strcmp(view->state.files[*at].path, file->path) < 0)
 		++*at;
@@ -528,7 +528,7 @@ static bool is_right(const struct st_repo_view *view, size_t *at, const struct f
 }
 
 int st_replay_verify(struct st_replay *replay, size_t *wrong, struct stet_error *err) {
-	st_auto(st_repo_view) view = {0};
+	st_auto(st_repo_status) view = {0};
 	*wrong = 0;
 	int code = replay->stage.ws ? st_stage_look(&replay->stage, &view, err) : 0;
 	size_t at = 0;

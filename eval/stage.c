@@ -1,7 +1,7 @@
 #include "eval/stage.h"
 
-#include "core/state.h"
-#include "fs/dirs.h"
+#include "core/state/state.h"
+#include "fs/path/dirs.h"
 #include "stet/state.h"
 
 static void close_all(struct st_stage *stage) {
@@ -53,10 +53,10 @@ static bool make_way(struct st_stage *stage, const char *path) {
 	st_autofree char *below = NULL;
 	const char *slash = strrchr(path, '/');
 	if (*path == '/' || st_root_plain(&ws->root, path) != path ||
-	    st_path_is_protected(path, ws->guard.state_dir))
+	    st_path_is_protected(path, ws->writes.state_dir))
 		return false;
 	return !slash || st_dir_make(&ws->root, st_strn(path, (size_t)(slash - path)),
-	                             ws->guard.state_dir, NULL, &below, NULL) == 0;
+	                             ws->writes.state_dir, NULL, &below, NULL) == 0;
 }
 
 int st_stage_write(struct st_stage *stage, const char *path, struct st_str content,
@@ -106,6 +106,6 @@ int st_stage_restart(struct st_stage *stage, struct stet_error *err) {
 	return code;
 }
 
-int st_stage_look(struct st_stage *stage, struct st_repo_view *view, struct stet_error *err) {
+int st_stage_look(struct st_stage *stage, struct st_repo_status *view, struct stet_error *err) {
 	return st_repo_look(&st_state_of(stage->ws)->repo, stage->agent, 0, view, err);
 }

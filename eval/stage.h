@@ -13,7 +13,7 @@
 #ifndef STET_EVAL_STAGE_H
 #define STET_EVAL_STAGE_H
 
-#include "core/repo_track.h"
+#include "core/state/repo_track.h"
 
 /** Zeroed, it is closed. */
 struct st_stage {
@@ -56,7 +56,7 @@ void st_stage_release(struct st_stage *stage);
 [[nodiscard]] int st_stage_restart(struct st_stage *stage, struct stet_error *err);
 
 /** The state as it is now, compared with the disk; as st_repo_look(). */
-[[nodiscard]] int st_stage_look(struct st_stage *stage, struct st_repo_view *view,
+[[nodiscard]] int st_stage_look(struct st_stage *stage, struct st_repo_status *view,
                                 struct stet_error *err);
 
 #endif

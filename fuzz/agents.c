@@ -3,7 +3,7 @@
  * is fenced in as a whole has none. Input: the text.
  */
 #include "base/buf.h"
-#include "text/imports.h"
+#include "text/markdown/imports.h"
 
 #include <stdint.h>
 

@@ -3,9 +3,9 @@
  * and, for a merge, one that somebody else made of the old one. Hunks lead from
  * old to new, a diff keeps its bound, a merge loses nothing.
  */
-#include "text/diff.h"
-#include "text/merge.h"
-#include "text/unified.h"
+#include "text/diff/diff.h"
+#include "text/diff/merge.h"
+#include "text/diff/unified.h"
 
 #include <stdint.h>
 
@@ -61,9 +61,10 @@ static void check_unified(struct st_str old, struct st_str new, size_t max_bytes
 	must(max_bytes == 0 || out.len <= max_bytes);
 	must(!(report.truncated && max_bytes == 0));
 	must((report.added + report.removed == 0) == st_str_eq(old, new));
-	for (size_t i = 0; i < report.shown_count; i++) {
-		must(report.shown[i].first > before && report.shown[i].first <= report.shown[i].last);
-		before = report.shown[i].last;
+	for (size_t i = 0; i < report.displayed_count; i++) {
+		must(report.displayed[i].first > before &&
+		     report.displayed[i].first <= report.displayed[i].last);
+		before = report.displayed[i].last;
 	}
 	must(before <= lines);
 }

@@ -2,7 +2,7 @@
  * Globs: any bytes are a pattern, which matches in time, and what it does not
  * match its negation does. Input: the length of the path in a byte, path, pattern.
  */
-#include "text/glob.h"
+#include "text/find/glob.h"
 
 #include <stdint.h>
 #include <stdlib.h>

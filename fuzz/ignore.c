@@ -3,7 +3,7 @@
  * Input: the length of the path in a byte, path, rules.
  */
 #include "base/buf.h"
-#include "fs/ignore.h"
+#include "fs/tree/ignore.h"
 
 #include <stdint.h>
 

@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "base/json.h"
-#include "core/state.h"
-#include "fs/sys.h"
+#include "core/state/state.h"
+#include "fs/path/sys.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
@@ -65,7 +65,7 @@ static void write_state(struct st_str text) {
 	must(file && fwrite(text.ptr, 1, text.len, file) == text.len && fclose(file) == 0);
 }
 
-static void check_view(const struct stet_workspace *ws, const struct st_repo_view *view) {
+static void check_view(const struct stet_workspace *ws, const struct st_repo_status *view) {
 	const struct st_repo_state *state = &view->state;
 	for (size_t i = 0; i < state->file_count; i++) {
 		const char *path = state->files[i].path;
@@ -84,7 +84,7 @@ static void load(struct st_str text, struct st_buf *out) {
 	clean(false);
 	write_state(text);
 	must(stet_workspace_open(root, &ws, NULL) == 0);
-	struct st_repo_view view = {0};
+	struct st_repo_status view = {0};
 	must(st_repo_look(&st_state_of(ws)->repo, NULL, ST_REPO_STORED, &view, NULL) == 0);
 	must(view.why[0] == '\0');
 	check_view(ws, &view);
@@ -93,7 +93,7 @@ static void load(struct st_str text, struct st_buf *out) {
 	char *notice = stet_workspace_notice(ws);
 	must(has(ST_REPO_JSON ".damaged-1") == (notice != NULL));
 	stet_free(notice);
-	st_repo_view_release(&view);
+	st_repo_status_release(&view);
 	stet_workspace_close(ws);
 }
 

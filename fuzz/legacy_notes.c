@@ -3,7 +3,7 @@
  * their bytes, and each entry has a path. Input: notes, whose checksums are put
  * right.
  */
-#include "core/legacy_notes.h"
+#include "core/state/legacy_notes.h"
 
 #include <stdint.h>
 #include <stdlib.h>

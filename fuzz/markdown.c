@@ -6,9 +6,9 @@
  * The first bytes choose a patch, the next ones are its content, the rest is
  * the text.
  */
-#include "text/heading.h"
-#include "text/markdown.h"
-#include "text/patch.h"
+#include "text/markdown/heading.h"
+#include "text/markdown/markdown.h"
+#include "text/patch/patch.h"
 
 #include <stdlib.h>
 

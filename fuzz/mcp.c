@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-#include "mcp/desk_service.h"
+#include "mcp/service/service.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
@@ -20,8 +20,8 @@ struct watcher {
 	int answers, dones;
 };
 
-static struct stet_desk *desk;
-static struct st_desk_service *service;
+static struct stet_host *host;
+static struct st_service *service;
 static char root[] = "/dev/shm/stet-fuzz-XXXXXX";
 static struct watcher watchers[MESSAGES_MAX];
 
@@ -37,8 +37,8 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
 }
 
 static void end(void) {
-	st_desk_service_free(service);
-	stet_desk_close(desk);
+	st_service_free(service);
+	stet_host_close(host);
 	nftw(root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
@@ -55,9 +55,9 @@ static void begin(void) {
 	put("a.txt", "one\ntwo\n");
 	put("a.md", "# One\n\ntext\n\n## Two\n\n```c\ncode\n```\n");
 	put("AGENTS.md", "Be kind.\n");
-	must(stet_desk_open(&roots, 1, &desk, NULL) == 0);
-	must(stet_desk_set(desk, STET_OPTION_DURABLE, 0, NULL) == 0);
-	must(st_desk_service_new(desk, NULL, &service, NULL) == 0);
+	must(stet_host_open(&roots, 1, &host, NULL) == 0);
+	must(stet_host_set(host, STET_OPTION_DURABLE, 0, NULL) == 0);
+	must(st_service_new(host, NULL, &service, NULL) == 0);
 }
 
 static void refresh(void) {
@@ -141,17 +141,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len) {
 		return 0;
 	refresh();
 	own = (struct watcher){.sink = {on_event, on_answer, on_done}};
-	must(st_mcp_server_new(st_desk_service_base(service), NULL, &server, NULL) == 0);
-	st_desk_service_serve(service, server);
+	must(st_mcp_server_new(st_service_base(service), NULL, &server, NULL) == 0);
+	st_service_serve(service, server);
 	/* The first byte says how the peer is connected. */
 	must(st_mcp_peer_new(server, data[0] % 3, NULL, &own.sink, &peer, NULL) == 0);
 	size_t count = send_all(peer, st_strn((const char *)data + 1, len - 1));
-	st_desk_service_dispatch(service);
+	st_service_dispatch(service);
 	st_mcp_peer_close(peer);
 	for (size_t i = 0; i < count; i++)
 		must(watchers[i].dones == 1);
 	must(own.answers == 0 && own.dones == 0);
-	st_desk_service_serve(service, NULL);
+	st_service_serve(service, NULL);
 	st_mcp_server_free(server);
 	return 0;
 }

@@ -4,13 +4,13 @@
  *
  * Input: occurrence, length of the old text, length of the new text, then these two and the text.
  */
-#include "text/replace.h"
+#include "text/patch/replace.h"
 
 #include <stdint.h>
 
 #include "base/utf8.h"
-#include "text/edits.h"
-#include "text/explain.h"
+#include "text/patch/edits.h"
+#include "text/hint/explain.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

@@ -3,7 +3,7 @@
  * Input: a byte of flags, the length of the query in a byte, query, text.
  */
 #include "base/utf8.h"
-#include "text/search.h"
+#include "text/find/search.h"
 
 #include <stdlib.h>
 

@@ -26,7 +26,7 @@
 #ifndef STET_MANAGER_H
 #define STET_MANAGER_H
 
-#include "stet/agents.h"
+#include "stet/instructions.h"
 #include "stet/session.h"
 
 #ifdef __cplusplus
@@ -64,17 +64,18 @@ STET_API STET_NODISCARD int stet_manager_check_for_conflict(struct stet_manager 
                                                             struct stet_answer **out,
                                                             struct stet_error *err);
 
-/** As stet_agents_for_path(). */
-STET_API STET_NODISCARD int stet_manager_agents_for_path(struct stet_manager *manager,
-                                                         const char *path, struct stet_agents **out,
-                                                         struct stet_error *err);
+/** As stet_instructions_for_path(). */
+STET_API STET_NODISCARD int stet_manager_instructions_for_path(struct stet_manager *manager,
+                                                               const char *path,
+                                                               struct stet_instructions **out,
+                                                               struct stet_error *err);
 
-/** As stet_agents_root(). */
-STET_API STET_NODISCARD int stet_manager_agents_root(struct stet_manager *manager,
-                                                     struct stet_agents **out,
-                                                     struct stet_error *err);
+/** As stet_instructions_root(). */
+STET_API STET_NODISCARD int stet_manager_instructions_root(struct stet_manager *manager,
+                                                           struct stet_instructions **out,
+                                                           struct stet_error *err);
 
-/** As stet_agents_clear(): instructions are given again; what was read stays known. */
+/** As stet_instructions_clear(): instructions are given again; what was read stays known. */
 STET_API void stet_manager_clear_session(struct stet_manager *manager);
 
 /** A descriptor for poll(): readable when there is something to dispatch. -1 before the beginning. */

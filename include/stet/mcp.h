@@ -2,14 +2,14 @@
  * The MCP server: the tools, resources and prompts of a desk, for agents that
  * speak the Model Context Protocol (2024-11-05 to 2025-11-25, and 2026-07-28).
  *
- *     if (stet_desk_open(roots, count, &desk, err) == 0)
+ *     if (stet_host_open(roots, count, &desk, err) == 0)
  *             stet_mcp_stdio(desk, NULL, STDIN_FILENO, STDOUT_FILENO, -1, err);
- *     stet_desk_close(desk);
+ *     stet_host_close(desk);
  */
 #ifndef STET_MCP_H
 #define STET_MCP_H
 
-#include "stet/desk.h"
+#include "stet/host.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -31,7 +31,7 @@ extern "C" {
  * @return 0, STET_E_INVALID (no such group), STET_E_NOMEM, STET_E_LIMIT,
  *         STET_E_IO.
  */
-STET_API STET_NODISCARD int stet_mcp_stdio(struct stet_desk *desk, const char *tools, int in,
+STET_API STET_NODISCARD int stet_mcp_stdio(struct stet_host *host, const char *tools, int in,
                                            int out, int stop, struct stet_error *err);
 
 #ifdef __cplusplus

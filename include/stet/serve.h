@@ -21,7 +21,7 @@
 #ifndef STET_SERVE_H
 #define STET_SERVE_H
 
-#include "stet/desk.h"
+#include "stet/host.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -54,7 +54,7 @@ enum stet_server_option {
  * @groups  Which groups of tools there are, separated by commas; NULL for all.
  * @return  0, STET_E_INVALID (no such group), STET_E_NOMEM or STET_E_IO.
  */
-STET_API STET_NODISCARD int stet_server_new(struct stet_desk *desk, const char *groups,
+STET_API STET_NODISCARD int stet_server_new(struct stet_host *host, const char *groups,
                                             struct stet_server **out, struct stet_error *err);
 
 /** Set an option. Returns 0 or STET_E_INVALID (unknown, or not a positive number). */

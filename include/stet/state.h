@@ -56,7 +56,8 @@ STET_API STET_NODISCARD int stet_state_flush(struct stet_workspace *ws, struct s
  *         is not used, so that everything is in memory only; or why the last
  *         call was not stored, as stet_state_json(). A notice said the same.
  */
-STET_API STET_NODISCARD int stet_state_kept(struct stet_session *session, struct stet_error *err);
+STET_API STET_NODISCARD int stet_state_is_stored(struct stet_session *session,
+                                                 struct stet_error *err);
 
 /**
  * Look at what is kept, without making, changing or setting aside anything.

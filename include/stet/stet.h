@@ -7,9 +7,9 @@
 #ifndef STET_STET_H
 #define STET_STET_H
 
-#include "stet/agents.h"
+#include "stet/instructions.h"
 #include "stet/context.h"
-#include "stet/desk.h"
+#include "stet/host.h"
 #include "stet/config.h"
 #include "stet/error.h"
 #include "stet/json.h"

@@ -53,7 +53,7 @@ typedef void stet_watch_callback(void *data, const char *path, const char *event
 /** What can be set on a watcher before its start. */
 enum stet_watch_option {
 	/** How long a file must be left alone before it is reported, in ms; 100 by default. */
-	STET_WATCH_SETTLE,
+	STET_WATCH_DEBOUNCE,
 	/** After how long it is reported all the same, in ms; 2000 by default. */
 	STET_WATCH_BOUND,
 	/** How often is looked where no events come from, in ms; 1000 by default. */
@@ -239,14 +239,14 @@ STET_API STET_NODISCARD int stet_workspace_watch_fd(struct stet_workspace *ws,
  * @return 0, as stet_workspace_watch_fd(), or why the path cannot be used.
  */
 STET_API STET_NODISCARD int stet_workspace_watch(struct stet_workspace *ws, const char *path,
-                                                 char **below, struct stet_error *err);
+                                                 char **relative_path, struct stet_error *err);
 
 /**
  * No longer watch a file, unless others do.
  *
  * @below  What stet_workspace_watch() gave.
  */
-STET_API void stet_workspace_unwatch(struct stet_workspace *ws, const char *below);
+STET_API void stet_workspace_unwatch(struct stet_workspace *ws, const char *relative_path);
 
 /**
  * Take in events, and call the callback for what has come to rest, the oldest

@@ -155,7 +155,7 @@ STET_API const char *stet_workspace_shared(const struct stet_workspace *ws);
  *
  * @grace_ms  How old a replaced file should be at that last look, up to 2000.
  */
-STET_API void stet_workspace_settle(struct stet_workspace *ws, int64_t grace_ms);
+STET_API void stet_workspace_drain(struct stet_workspace *ws, int64_t grace_ms);
 
 /**
  * Take the next notice: a sentence on something that happened besides what

@@ -10,19 +10,19 @@ struct st_cancel *st_cancel_set(struct st_cancel *cancel) {
 	return before;
 }
 
-static bool is_over(struct st_cancel *cancel, size_t work) {
-	cancel->work += work;
-	if (cancel->work >= ST_CANCEL_STEP) {
-		cancel->longest = cancel->work > cancel->longest ? cancel->work : cancel->longest;
-		cancel->work = 0;
+static bool is_over(struct st_cancel *cancel, size_t amount) {
+	cancel->amount += amount;
+	if (cancel->amount >= ST_CANCEL_STEP) {
+		cancel->longest = cancel->amount > cancel->longest ? cancel->amount : cancel->longest;
+		cancel->amount = 0;
 		cancel->asked++;
 		cancel->over |= cancel->cancelled(cancel);
 	}
 	return cancel->over && cancel->held == 0;
 }
 
-int st_cancel_check(size_t work, struct stet_error *err) {
-	if (!waiting || !is_over(waiting, work))
+int st_cancel_check(size_t amount, struct stet_error *err) {
+	if (!waiting || !is_over(waiting, amount))
 		return 0;
 	return st_fail(err, STET_E_CANCELLED, "The call was cancelled.");
 }
@@ -37,9 +37,9 @@ void st_cancel_release(void) {
 		waiting->held--;
 }
 
-void st_cancel_tell(size_t work) {
+void st_cancel_tell(size_t amount) {
 	st_cancel_hold();
-	(void)!st_cancel_check(work, NULL);
+	(void)!st_cancel_check(amount, NULL);
 	st_cancel_release();
 }
 

@@ -28,7 +28,7 @@ struct st_cancel {
 	/** Whether the client waits no more; called on the thread that works, also after it said yes. */
 	bool (*cancelled)(struct st_cancel *cancel);
 	/** How much was done since it was asked, and whether it ever said yes. */
-	size_t work;
+	size_t amount;
 	bool over;
 	/** How often it was asked, and the most that was done between two times. */
 	size_t asked;
@@ -41,7 +41,7 @@ struct st_cancel {
 struct st_cancel *st_cancel_set(struct st_cancel *cancel);
 
 /** Tell of work done. 0, or STET_E_CANCELLED with a sentence, from then on always. */
-[[nodiscard]] int st_cancel_check(size_t work, struct stet_error *err);
+[[nodiscard]] int st_cancel_check(size_t amount, struct stet_error *err);
 
 /** The same before a step that is not to be made for nobody: the one who waits is asked at once. */
 [[nodiscard]] int st_cancel_look(struct stet_error *err);
@@ -55,7 +55,7 @@ void st_cancel_hold(void);
 void st_cancel_release(void);
 
 /** Tell of work that goes on whoever waits: the one who waits is asked, nothing is cancelled. */
-void st_cancel_tell(size_t work);
+void st_cancel_tell(size_t amount);
 
 /** Sleep for some milliseconds, a few of them at most, and look. 0 or STET_E_CANCELLED. */
 [[nodiscard]] int st_cancel_sleep(int64_t ms, struct stet_error *err);

@@ -11,7 +11,7 @@ struct stet_json {
 	bool failed;
 };
 
-static struct stet_json *wrap(yyjson_mut_doc *doc) {
+static struct stet_json *json_new(yyjson_mut_doc *doc) {
 	struct stet_json *json = doc ? calloc(1, sizeof *json) : NULL;
 	if (!json)
 		yyjson_mut_doc_free(doc);
@@ -29,7 +29,7 @@ struct stet_json *stet_json_new(void) {
 	yyjson_mut_val *root = doc ? yyjson_mut_obj(doc) : NULL;
 	if (root)
 		yyjson_mut_doc_set_root(doc, root);
-	struct stet_json *json = wrap(doc);
+	struct stet_json *json = json_new(doc);
 	if (json)
 		json->failed = !root;
 	return json;
@@ -44,7 +44,7 @@ int stet_json_parse(const char *text, size_t len, int comments, struct stet_json
 	int code = st_json_read(st_strn(text, len), flags, &doc, err);
 	if (code < 0)
 		return code;
-	*out = wrap(yyjson_doc_mut_copy(doc, NULL));
+	*out = json_new(yyjson_doc_mut_copy(doc, NULL));
 	yyjson_doc_free(doc);
 	return *out ? 0 : st_fail_nomem(err);
 }

@@ -2,7 +2,7 @@
  * Raising errors. The codes and the struct are public (stet/error.h); this is
  * how the library fills them, in one line:
  *
- *     return st_fail(err, STET_E_NO_MATCH, "No line of %s contains it.", st_shown(path));
+ *     return st_fail(err, STET_E_NO_MATCH, "No line of %s contains it.", st_quoted(path));
  */
 #ifndef STET_BASE_ERROR_H
 #define STET_BASE_ERROR_H

@@ -104,9 +104,9 @@ int st_json_read(struct st_str text, yyjson_read_flag flags, yyjson_doc **out,
 	yyjson_read_err why = {0};
 	/* Without the in-situ flag the text is only read. */
 	union {
-		const char *given;
+		const char *readable;
 		char *wanted;
-	} bytes = {.given = text.ptr};
+	} bytes = {.readable = text.ptr};
 	*out = yyjson_read_opts(bytes.wanted, text.len, flags, NULL, &why);
 	if (*out)
 		return 0;
@@ -186,9 +186,10 @@ const char *st_json_kind(yyjson_val *value) {
 yyjson_mut_val *st_json_text(yyjson_mut_doc *doc, struct st_str text) {
 	if (st_utf8_valid(text))
 		return yyjson_mut_strncpy(doc, text.ptr, text.len);
-	st_auto(st_buf) shown = ST_BUF_INIT;
-	st_utf8_add_lossy(&shown, text);
-	return shown.failed ? NULL : yyjson_mut_strncpy(doc, shown.ptr, shown.len);
+	st_auto(st_buf) readable_text = ST_BUF_INIT;
+	st_utf8_add_lossy(&readable_text, text);
+	return readable_text.failed ? NULL
+	                            : yyjson_mut_strncpy(doc, readable_text.ptr, readable_text.len);
 }
 
 /* A document whose root is taken away has failed. */

@@ -266,7 +266,7 @@ static bool breaks_words(uint32_t point) {
 	       kind == ST_CHAR_BLANK;
 }
 
-void st_quote_words(struct st_buf *out, struct st_str text, size_t max) {
+void st_quote_line(struct st_buf *out, struct st_str text, size_t max) {
 	size_t all = text.len, end = out->len + max;
 	while (text.len > 0) {
 		struct unit unit = first_unit(text);

@@ -92,7 +92,7 @@ void st_quote_text(struct st_buf *out, struct st_str text, size_t max);
  *
  * @max  How many bytes it may take; a longer text is cut, and its length stated.
  */
-void st_quote_words(struct st_buf *out, struct st_str text, size_t max);
+void st_quote_line(struct st_buf *out, struct st_str text, size_t max);
 
 /**
  * Append JSON with everything in it that is not plain escaped. It stays the
@@ -119,9 +119,5 @@ const char *st_quoted_into(struct st_quoted *room, struct st_str name);
 /** The same in a room that lasts until the end of the block; name is a string, or a view. */
 #define st_quoted(name) st_quoted_into(&(struct st_quoted){0}, st_str(name))
 #define st_quoted_str(name) st_quoted_into(&(struct st_quoted){0}, name)
-
-/* Callers are being renamed. */
-#define st_shown(name) st_quoted(name)
-#define st_shown_str(name) st_quoted_str(name)
 
 #endif

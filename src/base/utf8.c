@@ -35,11 +35,11 @@ size_t st_utf8_next(struct st_str s, uint32_t *point) {
 /* Many bytes at a time while they are ASCII. */
 static size_t ascii_run(struct st_str s) {
 	size_t i = 0;
-	for (uint64_t words[8]; i + sizeof words <= s.len; i += sizeof words) {
+	for (uint64_t lanes[8]; i + sizeof lanes <= s.len; i += sizeof lanes) {
 		uint64_t all = 0;
-		memcpy(words, s.ptr + i, sizeof words);
-		for (size_t k = 0; k < sizeof words / sizeof *words; k++)
-			all |= words[k];
+		memcpy(lanes, s.ptr + i, sizeof lanes);
+		for (size_t k = 0; k < sizeof lanes / sizeof *lanes; k++)
+			all |= lanes[k];
 		if (all & 0x8080808080808080u)
 			break;
 	}

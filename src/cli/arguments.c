@@ -12,28 +12,29 @@ const char *operand(const struct arguments *args, int n) {
 }
 
 const char *option_value_at(const struct arguments *args, const char *name, int n) {
-	for (int i = 0; i < args->given_count; i++) {
-		if (strcmp(args->given[i].name, name) == 0 && n-- == 0)
-			return args->given[i].value;
+	for (int i = 0; i < args->option_count; i++) {
+		if (strcmp(args->option_value[i].name, name) == 0 && n-- == 0)
+			return args->option_value[i].value;
 	}
 	return NULL;
 }
 
-static const struct given *find_given(const struct arguments *args, const char *name) {
-	for (int i = args->given_count - 1; i >= 0; i--) {
-		if (strcmp(args->given[i].name, name) == 0)
-			return &args->given[i];
+static const struct option_value *find_option_value(const struct arguments *args,
+                                                    const char *name) {
+	for (int i = args->option_count - 1; i >= 0; i--) {
+		if (strcmp(args->option_value[i].name, name) == 0)
+			return &args->option_value[i];
 	}
 	return NULL;
 }
 
 bool has_option(const struct arguments *args, const char *name) {
-	return find_given(args, name) != NULL;
+	return find_option_value(args, name) != NULL;
 }
 
 const char *option_value(const struct arguments *args, const char *name) {
-	const struct given *given = find_given(args, name);
-	return given ? given->value : NULL;
+	const struct option_value *option_value = find_option_value(args, name);
+	return option_value ? option_value->value : NULL;
 }
 
 int option_number(const struct arguments *args, const char *name, int64_t min, int64_t max,
@@ -86,13 +87,13 @@ static const struct option *find_option(const struct option *options, const char
  */
 static int take(const struct command *command, const struct option *option, int argc, char **argv,
                 const char **value) {
-	const char *given = strchr(argv[0], '=');
-	*value = given ? given + 1 : NULL;
-	if (given && !option->value) {
+	const char *option_value = strchr(argv[0], '=');
+	*value = option_value ? option_value + 1 : NULL;
+	if (option_value && !option->value) {
 		usage_error(command, "%s takes no value", option->name);
 		return -1;
 	}
-	if (given || !option->value)
+	if (option_value || !option->value)
 		return 1;
 	if (argc < 2) {
 		usage_error(command, "%s lacks its value, %s", option->name, option->value);
@@ -133,7 +134,7 @@ static int take_common(const struct command *command, struct options *options, i
 	if (strcmp(option->name, "--root") == 0)
 		options->root = value;
 	else if (strcmp(option->name, "--session") == 0)
-		options->session_given = (options->session = value) != NULL;
+		options->session_named = (options->session = value) != NULL;
 	else if (strcmp(option->name, "--set") == 0)
 		return take_setting(command, options, value, used);
 	else if (strcmp(option->name, "--json") == 0)
@@ -172,7 +173,7 @@ static int read_option(struct arguments *args, struct options *options, int argc
 	const char *value = NULL;
 	int used = take_checked(command, option, argc, argv, &value);
 	if (used > 0)
-		args->given[args->given_count++] = (struct given){option->name, value};
+		args->option_value[args->option_count++] = (struct option_value){option->name, value};
 	return used;
 }
 
@@ -213,8 +214,8 @@ static int check_paths(const struct arguments *args) {
 int arguments_read(struct arguments *args, struct options *options, int argc, char **argv) {
 	bool only_operands = false;
 	args->operands = calloc((size_t)argc, sizeof *args->operands);
-	args->given = calloc((size_t)argc, sizeof *args->given);
-	if (!args->operands || !args->given)
+	args->option_value = calloc((size_t)argc, sizeof *args->option_value);
+	if (!args->operands || !args->option_value)
 		return report_nomem();
 	for (int i = 1, used = 1; i < argc; i += used) {
 		used = 1;
@@ -231,7 +232,7 @@ int arguments_read(struct arguments *args, struct options *options, int argc, ch
 
 void arguments_release(struct arguments *args) {
 	free(args->operands);
-	free(args->given);
+	free(args->option_value);
 	*args = (struct arguments){0};
 }
 

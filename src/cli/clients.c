@@ -65,12 +65,13 @@ static char *entry(const struct client *client, const char *program) {
 		               nested(client));
 		break;
 	case CLIENT_TYPED:
-		len = asprintf(&out, "{\"type\": \"stdio\", \"command\": %s, \"args\": [%s\"mcp\"%s]}", name,
-		               client->before, nested(client));
+		len = asprintf(&out, "{\"type\": \"stdio\", \"command\": %s, \"args\": [%s\"mcp\"%s]}",
+		               name, client->before, nested(client));
 		break;
 	case CLIENT_LOCAL:
-		len = asprintf(&out, "{\"type\": \"local\", \"command\": [%s, \"mcp\"%s], \"enabled\": true}",
-		               name, nested(client));
+		len =
+			asprintf(&out, "{\"type\": \"local\", \"command\": [%s, \"mcp\"%s], \"enabled\": true}",
+		             name, nested(client));
 		break;
 	case CLIENT_TOML:
 		len = asprintf(&out, "[mcp_servers.stet]\ncommand = %s\nargs = [\"mcp\"%s]\n", name,

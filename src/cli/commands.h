@@ -63,7 +63,7 @@ struct options {
 	const char *root;
 	/** A name for the session; NULL for none. By --session, or else by STET_SESSION. */
 	const char *session;
-	bool session_given;
+	bool session_named;
 	/** The command's: it fails where the state of the work is not kept. */
 	bool state;
 	bool json;
@@ -157,7 +157,7 @@ extern const struct command watch_command;
 extern const struct command write_command;
 
 /** An option that was given. */
-struct given {
+struct option_value {
 	const char *name;
 	const char *value;
 };
@@ -167,8 +167,8 @@ struct arguments {
 	const struct command *command;
 	const char **operands;
 	int count;
-	struct given *given;
-	int given_count;
+	struct option_value *option_value;
+	int option_count;
 };
 
 /** The n-th operand, from 0; NULL if there are fewer. */
@@ -212,7 +212,7 @@ int help_command(const struct command *command);
 int help_all(void);
 
 /** Of words, ending with NULL, the one that was probably meant; NULL if none is near. */
-const char *suggest(const char *typed, const char *const *words);
+const char *suggest(const char *typed, const char *const *names);
 
 /** The name of a command that was probably meant, or NULL. */
 const char *suggest_command(const char *typed);

@@ -25,6 +25,6 @@ void find(struct findings *found, enum verdict verdict, const char *about, const
 void look_at_state(struct findings *found, struct stet_workspace *ws);
 
 /** Copies of what others wrote, in a directory of that name below the descriptor of the root. */
-void look_at_kept(struct findings *found, int root, const char *state_dir);
+void look_at_rescued(struct findings *found, int root, const char *state_dir);
 
 #endif

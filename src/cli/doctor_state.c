@@ -148,7 +148,7 @@ void look_at_state(struct findings *found, struct stet_workspace *ws) {
 }
 
 /* What others wrote too late for the file, or a crash left: somebody may be missing it. */
-void look_at_kept(struct findings *found, int root, const char *state_dir) {
+void look_at_rescued(struct findings *found, int root, const char *state_dir) {
 	char what[200], path[128];
 	size_t count = 0;
 	snprintf(path, sizeof path, "%s/rescued", state_dir);

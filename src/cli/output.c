@@ -44,19 +44,19 @@ void put(FILE *stream, const char *text, size_t len) {
 		fwrite(text, 1, len, stream);
 		return;
 	}
-	size_t shown_len = 0;
-	char *shown = stet_text_screen(text, len, &shown_len);
-	if (shown)
-		fwrite(shown, 1, shown_len, stream);
+	size_t printable_len = 0;
+	char *printable = stet_text_screen(text, len, &printable_len);
+	if (printable)
+		fwrite(printable, 1, printable_len, stream);
 	else
 		fputs("(out of memory)", stream);
-	stet_free(shown);
+	stet_free(printable);
 }
 
 void put_name(FILE *stream, const char *name) {
-	char *shown = stet_text_name(name, strlen(name));
-	fputs(shown ? shown : "(out of memory)", stream);
-	stet_free(shown);
+	char *printable = stet_text_name(name, strlen(name));
+	fputs(printable ? printable : "(out of memory)", stream);
+	stet_free(printable);
 }
 
 void put_line(FILE *stream, const char *text, size_t len) {

@@ -36,16 +36,16 @@ static bool wait_ms(long ms) {
 
 static void *show(void *unused) {
 	pthread_mutex_lock(&state.lock);
-	bool shown = false;
+	bool visible = false;
 	for (long ms = QUIET_MS; !wait_ms(ms); ms = TICK_MS) {
 		size_t count = atomic_load(&state.count);
 		if (count > 0)
 			fprintf(stderr, "\r%s: %zu ", state.what, count);
 		else
 			fprintf(stderr, "\r%s ...", state.what);
-		shown = true;
+		visible = true;
 	}
-	if (shown)
+	if (visible)
 		fputs("\r\033[K", stderr);
 	pthread_mutex_unlock(&state.lock);
 	return unused;

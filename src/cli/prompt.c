@@ -19,14 +19,14 @@ static int set_file(struct stet_context *context, int text, const char *name) {
 static int take_state(struct stet_context *context, const struct options *options,
                       const struct arguments *args) {
 	struct stet_error err = {0};
-	struct work work;
-	int status = work_open(&work, options);
+	struct cli cli;
+	int status = cli_open(&cli, options);
 	if (status != DONE)
 		return status;
-	status = work_log(&work, args);
-	if (status == DONE && stet_context_take(context, work.session, &err) < 0)
+	status = cli_log(&cli, args);
+	if (status == DONE && stet_context_take(context, cli.session, &err) < 0)
 		status = report(&err);
-	return work_close(&work, status);
+	return cli_close(&cli, status);
 }
 
 static int set_numbers(struct stet_context *context, const struct arguments *args) {

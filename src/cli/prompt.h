@@ -2,7 +2,7 @@
 #ifndef STET_CLI_PROMPT_H
 #define STET_CLI_PROMPT_H
 
-#include "cli/work.h"
+#include "cli/cli.h"
 
 /** The options, for their tables. */
 #define PROMPT_OPTIONS \

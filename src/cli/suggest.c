@@ -4,16 +4,16 @@
 
 #include "cli/commands.h"
 
-const char *suggest(const char *typed, const char *const *words) {
+const char *suggest(const char *typed, const char *const *names) {
 	const char *best = NULL;
 	/* A third of the letters may be wrong; the beginning of a word is never far. */
 	size_t limit = strlen(typed) / 3 + 1;
-	for (; *words; words++) {
-		size_t far = stet_text_distance(typed, strlen(typed), *words, strlen(*words));
-		if (strlen(typed) > 1 && strncmp(typed, *words, strlen(typed)) == 0)
+	for (; *names; names++) {
+		size_t far = stet_text_distance(typed, strlen(typed), *names, strlen(*names));
+		if (strlen(typed) > 1 && strncmp(typed, *names, strlen(typed)) == 0)
 			far = 1;
 		if (far <= limit) {
-			best = *words;
+			best = *names;
 			limit = far - (far > 0);
 		}
 		if (far == 0)

@@ -27,10 +27,10 @@ void table_add(struct table *table, const char *text) {
 }
 
 void table_add_name(struct table *table, const char *name, const char *behind) {
-	char *shown = stet_text_name(name, strlen(name)), *text = NULL;
-	if (shown && asprintf(&text, "%s%s", shown, behind) < 0)
+	char *printable = stet_text_name(name, strlen(name)), *text = NULL;
+	if (printable && asprintf(&text, "%s%s", printable, behind) < 0)
 		text = NULL;
-	stet_free(shown);
+	stet_free(printable);
 	add(table, text);
 }
 

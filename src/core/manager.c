@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "core/session.h"
+#include "core/session/session.h"
 #include "stet/watch.h"
 
 struct stet_manager {
@@ -57,11 +57,11 @@ struct stet_session *stet_manager_session(struct stet_manager *manager) {
 int stet_manager_track_read(struct stet_manager *manager, const char *path, const char *content,
                             size_t len, struct stet_error *err) {
 	st_auto(st_place) place = ST_PLACE_INIT;
-	const char *below;
-	int code = st_root_below(&manager->ws->root, path, &place, &below, err);
+	const char *relative_path;
+	int code = st_root_relative_path(&manager->ws->root, path, &place, &relative_path, err);
 	if (code < 0)
 		return code;
-	st_lookout_use(&manager->ws->lookout, below);
+	st_shared_watcher_use(&manager->ws->watcher, relative_path);
 	return stet_session_track(manager->session, path, content, len, err);
 }
 
@@ -70,18 +70,18 @@ int stet_manager_check_for_conflict(struct stet_manager *manager, const char *pa
 	return stet_session_check(manager->session, path, out, err);
 }
 
-int stet_manager_agents_for_path(struct stet_manager *manager, const char *path,
-                                 struct stet_agents **out, struct stet_error *err) {
-	return stet_agents_for_path(manager->session, path, out, err);
+int stet_manager_instructions_for_path(struct stet_manager *manager, const char *path,
+                                       struct stet_instructions **out, struct stet_error *err) {
+	return stet_instructions_for_path(manager->session, path, out, err);
 }
 
-int stet_manager_agents_root(struct stet_manager *manager, struct stet_agents **out,
-                             struct stet_error *err) {
-	return stet_agents_root(manager->session, out, err);
+int stet_manager_instructions_root(struct stet_manager *manager, struct stet_instructions **out,
+                                   struct stet_error *err) {
+	return stet_instructions_root(manager->session, out, err);
 }
 
 void stet_manager_clear_session(struct stet_manager *manager) {
-	stet_agents_clear(manager->session);
+	stet_instructions_clear(manager->session);
 }
 
 int stet_manager_fd(const struct stet_manager *manager) {

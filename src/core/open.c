@@ -1,7 +1,7 @@
 /* Opening and closing a workspace: here its parts are put together. */
 #include <pthread.h>
 
-#include "core/state.h"
+#include "core/state/state.h"
 #include "stet/session.h"
 
 /* A workspace with the state beside it, which it knows by its hooks alone. */
@@ -11,7 +11,7 @@ struct opened {
 };
 
 static void state_init(struct st_state *state, struct stet_workspace *ws) {
-	st_store_init(&state->store, &ws->root, &ws->guard);
+	st_store_init(&state->store, &ws->root, &ws->writes);
 	st_repo_init(&state->repo, ws, &state->store);
 	st_repo_export_init(&state->repo_export, &state->repo);
 	st_state_connect(state, ws);
@@ -38,7 +38,7 @@ void stet_workspace_close(struct stet_workspace *ws) {
 	if (!ws)
 		return;
 	struct st_state *state = st_state_of(ws);
-	st_lookout_release(&ws->lookout);
+	st_shared_watcher_release(&ws->watcher);
 	st_background_release(&ws->background);
 	st_repo_export_release(&state->repo_export);
 	st_store_release(&state->store);

@@ -156,7 +156,7 @@ static void session_event(struct st_mcp_sink *sink, struct st_buf *message) {
 	note->task.run = show_note;
 	note->session = session;
 	st_buf_move(&note->message, message);
-	st_loop_post(session->endpoint->loop, &note->task);
+	st_loop_queue(session->endpoint->loop, &note->task);
 }
 
 static void show_notes(struct session *session) {
@@ -227,7 +227,7 @@ static void end_session(struct session *session) {
 	endpoint->session_count--;
 	session->caller->session_count--;
 	session->last.run = free_session;
-	st_loop_post(endpoint->loop, &session->last);
+	st_loop_queue(endpoint->loop, &session->last);
 }
 
 static bool is_unused(const struct session *session, int64_t now_ms, int64_t for_ms) {
@@ -300,11 +300,11 @@ static void exchange_event(struct st_mcp_sink *sink, struct st_buf *message) {
 	parcel->task.run = show_event;
 	parcel->exchange = exchange;
 	st_buf_move(&parcel->message, message);
-	st_loop_post(exchange->endpoint->loop, &parcel->task);
+	st_loop_queue(exchange->endpoint->loop, &parcel->task);
 }
 
 /* initialize was answered: either there is a session now, or it comes to nothing. */
-static void settle_session(struct exchange *exchange) {
+static void resolve_session(struct exchange *exchange) {
 	struct session *session = exchange->session;
 	if (!session || session->begun)
 		return;
@@ -319,7 +319,7 @@ static void settle_session(struct exchange *exchange) {
 static void show_answer(struct st_task *task) {
 	struct exchange *exchange = outer_of(exchange, answered, task);
 	if (exchange->initializes)
-		settle_session(exchange);
+		resolve_session(exchange);
 	st_stream_answer(&exchange->stream, exchange->status, st_buf_str(&exchange->answer));
 	st_buf_release(&exchange->answer);
 }
@@ -329,13 +329,13 @@ static void exchange_answer(struct st_mcp_sink *sink, struct st_buf *message, in
 	st_buf_move(&exchange->answer, message);
 	exchange->status = exchange->always_ok ? 200 : status;
 	exchange->answered.run = show_answer;
-	st_loop_post(exchange->endpoint->loop, &exchange->answered);
+	st_loop_queue(exchange->endpoint->loop, &exchange->answered);
 }
 
 static void finish(struct st_task *task) {
 	struct exchange *exchange = outer_of(exchange, finished, task);
 	if (exchange->initializes)
-		settle_session(exchange);
+		resolve_session(exchange);
 	st_stream_end(&exchange->stream, 202);
 	if (exchange->session) {
 		exchange->session->request_count--;
@@ -350,7 +350,7 @@ static void finish(struct st_task *task) {
 static void exchange_done(struct st_mcp_sink *sink) {
 	struct exchange *exchange = outer_of(exchange, sink, sink);
 	exchange->finished.run = finish;
-	st_loop_post(exchange->endpoint->loop, &exchange->finished);
+	st_loop_queue(exchange->endpoint->loop, &exchange->finished);
 }
 
 /* A modern client cancels by going. A legacy one may only have lost its connection: the work goes on. */
@@ -463,7 +463,7 @@ static bool is_json(const char *type) {
 	       strchr("; \t", type[sizeof json - 1]);
 }
 
-static void post(struct st_endpoint *endpoint, struct st_request *request) {
+static void handle_post(struct st_endpoint *endpoint, struct st_request *request) {
 	struct st_mcp_message *message = st_mcp_message_new(st_buf_str(&request->body));
 	struct exchange *exchange = message ? new_exchange(endpoint, request) : NULL;
 	if (!exchange) {
@@ -560,7 +560,7 @@ void st_endpoint_handle(struct st_endpoint *endpoint, struct st_request *request
 	if (endpoint->closed)
 		refuse_request(request, 503, "The server is about to end.");
 	else if (request->head.method == ST_METHOD_POST)
-		post(endpoint, request);
+		handle_post(endpoint, request);
 	else if (request->head.method == ST_METHOD_GET)
 		get(endpoint, request);
 	else

@@ -11,7 +11,7 @@
 #ifndef STET_NET_ENDPOINT_H
 #define STET_NET_ENDPOINT_H
 
-#include "mcp/peer.h"
+#include "mcp/protocol/peer.h"
 #include "net/stream.h"
 
 struct st_endpoint;

@@ -13,7 +13,7 @@
 #ifndef STET_NET_GATE_H
 #define STET_NET_GATE_H
 
-#include "fs/hash.h"
+#include "fs/file/hash.h"
 
 enum {
 	ST_GATE_TOKENS_MAX = 64,

@@ -5,7 +5,7 @@
 #ifndef STET_NET_HEADERS_H
 #define STET_NET_HEADERS_H
 
-#include "mcp/message.h"
+#include "mcp/protocol/message.h"
 
 /**
  * Refuse a request whose headers are missing or say something else.

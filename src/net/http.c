@@ -51,7 +51,7 @@ static void reply(struct st_request *request, int status, struct st_str text) {
 static void show_metrics(struct st_http *http, struct st_request *request) {
 	st_auto(st_buf) text = ST_BUF_INIT;
 	struct st_endpoint_load load = st_endpoint_load(http->endpoint);
-	struct st_pool_load work = st_pool_load(http->pool);
+	struct st_pool_load tasks = st_pool_load(http->pool);
 	st_metrics_write(http->options.metrics, &text);
 	st_metrics_number(&text, "stet_sessions", "gauge", "MCP sessions.", load.sessions);
 	st_metrics_number(&text, "stet_streams", "gauge", "Streams and subscriptions.",
@@ -59,8 +59,8 @@ static void show_metrics(struct st_http *http, struct st_request *request) {
 	st_metrics_number(&text, "stet_requests", "gauge", "Requests not answered yet.", load.requests);
 	st_metrics_number(&text, "stet_connections", "gauge", "HTTP connections.",
 	                  st_door_count(http->door));
-	st_metrics_number(&text, "stet_workers", "gauge", "Threads for tool calls.", work.threads);
-	st_metrics_number(&text, "stet_jobs_waiting", "gauge", "Tool calls that wait.", work.waiting);
+	st_metrics_number(&text, "stet_workers", "gauge", "Threads for tool calls.", tasks.threads);
+	st_metrics_number(&text, "stet_jobs_waiting", "gauge", "Tool calls that wait.", tasks.waiting);
 	if (http->options.more_metrics)
 		http->options.more_metrics(http->options.arg, &text);
 	if (text.failed)
@@ -202,9 +202,9 @@ static int start_listening(struct st_http *http, struct stet_error *err) {
 
 static void go_on_ending(struct st_http *http) {
 	struct st_endpoint_load load = st_endpoint_load(http->endpoint);
-	struct st_pool_load work = st_pool_load(http->pool);
+	struct st_pool_load tasks = st_pool_load(http->pool);
 	bool late = st_now_ms() > http->deadline_ms;
-	if (!http->closed && (late || (load.requests == 0 && work.running + work.waiting == 0))) {
+	if (!http->closed && (late || (load.requests == 0 && tasks.running + tasks.waiting == 0))) {
 		http->closed = true;
 		http->deadline_ms = st_now_ms() + CLOSING_MS;
 		st_endpoint_close(http->endpoint);

@@ -11,7 +11,7 @@
 #ifndef STET_NET_HTTP_H
 #define STET_NET_HTTP_H
 
-#include "mcp/peer.h"
+#include "mcp/protocol/peer.h"
 #include "net/gate.h"
 #include "net/metrics.h"
 #include "net/pool.h"
@@ -39,7 +39,7 @@ struct st_http_options {
 /**
  * Listen and serve.
  *
- * @server  Whom the messages are for; its executor is the same pool (net/work.h).
+ * @server  Whom the messages are for; its executor is the same pool (net/executor.h).
  * @pool    Where its work is done; looked after by this.
  * @return  0; STET_E_INVALID (the address is none; there is no token; the
  *          gate is open and other machines can reach it), STET_E_EXISTS,

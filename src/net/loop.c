@@ -83,7 +83,7 @@ void st_loop_stop(struct st_loop *loop) {
 	event_base_loopbreak(loop->base);
 }
 
-void st_loop_post(struct st_loop *loop, struct st_task *task) {
+void st_loop_queue(struct st_loop *loop, struct st_task *task) {
 	static const uint64_t one = 1;
 	task->next = NULL;
 	pthread_mutex_lock(&loop->lock);

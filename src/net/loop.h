@@ -2,7 +2,7 @@
  * The event loop, and the one place that includes libevent.
  *
  * All of libevent is used from the thread that runs the loop. Other threads
- * hand it work with st_loop_post(), which cannot fail: the caller brings the
+ * hand it work with st_loop_queue(), which cannot fail: the caller brings the
  * memory.
  *
  *     struct answer {
@@ -10,7 +10,7 @@
  *             ...
  *     };
  *     answer->task.run = send_answer;
- *     st_loop_post(loop, &answer->task);
+ *     st_loop_queue(loop, &answer->task);
  */
 #ifndef STET_NET_LOOP_H
 #define STET_NET_LOOP_H
@@ -45,6 +45,6 @@ void st_loop_run(struct st_loop *loop);
 void st_loop_stop(struct st_loop *loop);
 
 /** Have a task run on the loop's thread, in the order of posting; from any thread. */
-void st_loop_post(struct st_loop *loop, struct st_task *task);
+void st_loop_queue(struct st_loop *loop, struct st_task *task);
 
 #endif

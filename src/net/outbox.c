@@ -41,9 +41,9 @@ static ssize_t write_polled(int fd, struct st_str bytes) {
 /* Pipes of older kernels, and terminals, cannot be asked not to wait. */
 static ssize_t write_nowait(struct st_outbox *box, struct st_str bytes) {
 	union {
-		const char *given;
+		const char *readable;
 		void *wanted;
-	} start = {.given = bytes.ptr};
+	} start = {.readable = bytes.ptr};
 	struct iovec part = {.iov_base = start.wanted, .iov_len = bytes.len};
 	ssize_t len = pwritev2(box->fd, &part, 1, -1, RWF_NOWAIT);
 	if (len >= 0 || (errno != EOPNOTSUPP && errno != ENOSYS && errno != EINVAL))

@@ -9,15 +9,15 @@ struct st_pool {
 	struct st_loop *loop;
 	pthread_mutex_t lock;
 	/* A job is ready, or the pool is closing. */
-	pthread_cond_t work;
+	pthread_cond_t ready_or_closing;
 	/* A thread has ended. */
 	pthread_cond_t ended;
 	bool closing;
 	/* All unfinished jobs, in the order they came. */
-	struct st_job *first, *last;
+	struct st_pool_task *first, *last;
 	size_t count;
 	/* Those that wait for a thread only. */
-	struct st_job *ready, **ready_last;
+	struct st_pool_task *ready, **ready_last;
 	size_t usual, threads, idle, running;
 	/* The thread that ended last, if one did: it has waited for the one before it. */
 	bool any_gone;
@@ -26,7 +26,7 @@ struct st_pool {
 	uint64_t finished, looked;
 };
 
-static bool clash(const struct st_job *a, const struct st_job *b) {
+static bool clash(const struct st_pool_task *a, const struct st_pool_task *b) {
 	for (size_t i = 0; i < ST_POOL_KEYS; i++) {
 		for (size_t j = 0; j < ST_POOL_KEYS; j++) {
 			if (a->keys[i] != 0 && a->keys[i] == b->keys[j])
@@ -36,73 +36,74 @@ static bool clash(const struct st_job *a, const struct st_job *b) {
 	return false;
 }
 
-static void make_ready(struct st_pool *pool, struct st_job *job) {
-	job->next_ready = NULL;
-	*pool->ready_last = job;
-	pool->ready_last = &job->next_ready;
-	pthread_cond_signal(&pool->work);
+static void make_ready(struct st_pool *pool, struct st_pool_task *task) {
+	task->next_ready = NULL;
+	*pool->ready_last = task;
+	pool->ready_last = &task->next_ready;
+	pthread_cond_signal(&pool->ready_or_closing);
 }
 
-static struct st_job *take_ready(struct st_pool *pool) {
-	struct st_job *job = pool->ready;
-	if (!job)
+static struct st_pool_task *take_ready(struct st_pool *pool) {
+	struct st_pool_task *task = pool->ready;
+	if (!task)
 		return NULL;
-	pool->ready = job->next_ready;
+	pool->ready = task->next_ready;
 	if (!pool->ready)
 		pool->ready_last = &pool->ready;
-	return job;
+	return task;
 }
 
-static void enter(struct st_pool *pool, struct st_job *job) {
-	job->blockers = 0;
-	for (struct st_job *other = pool->first; other; other = other->next)
-		job->blockers += clash(job, other);
-	job->next = NULL;
-	job->previous = pool->last;
-	*(pool->last ? &pool->last->next : &pool->first) = job;
-	pool->last = job;
+static void enter(struct st_pool *pool, struct st_pool_task *task) {
+	task->blockers = 0;
+	for (struct st_pool_task *other = pool->first; other; other = other->next)
+		task->blockers += clash(task, other);
+	task->next = NULL;
+	task->previous = pool->last;
+	*(pool->last ? &pool->last->next : &pool->first) = task;
+	pool->last = task;
 	pool->count++;
 }
 
-static void leave(struct st_pool *pool, struct st_job *job) {
-	*(job->previous ? &job->previous->next : &pool->first) = job->next;
-	*(job->next ? &job->next->previous : &pool->last) = job->previous;
+static void leave(struct st_pool *pool, struct st_pool_task *task) {
+	*(task->previous ? &task->previous->next : &pool->first) = task->next;
+	*(task->next ? &task->next->previous : &pool->last) = task->previous;
 	pool->count--;
 	pool->finished++;
-	for (struct st_job *other = job->next; other; other = other->next) {
-		if (clash(job, other) && --other->blockers == 0)
+	for (struct st_pool_task *other = task->next; other; other = other->next) {
+		if (clash(task, other) && --other->blockers == 0)
 			make_ready(pool, other);
 	}
 }
 
-static void report(struct st_task *task) {
-	struct st_job *job = (struct st_job *)((char *)task - offsetof(struct st_job, task));
-	job->done(job);
+static void report(struct st_task *queued) {
+	struct st_pool_task *task =
+		(struct st_pool_task *)((char *)queued - offsetof(struct st_pool_task, task));
+	task->done(task);
 }
 
 /* The next job for a thread, or NULL if the thread is no longer wanted. */
-static struct st_job *next_job(struct st_pool *pool) {
-	struct st_job *job;
-	while (!(job = take_ready(pool)) && !pool->closing && pool->threads <= pool->usual) {
+static struct st_pool_task *next_task(struct st_pool *pool) {
+	struct st_pool_task *task;
+	while (!(task = take_ready(pool)) && !pool->closing && pool->threads <= pool->usual) {
 		pool->idle++;
-		pthread_cond_wait(&pool->work, &pool->lock);
+		pthread_cond_wait(&pool->ready_or_closing, &pool->lock);
 		pool->idle--;
 	}
-	return job;
+	return task;
 }
 
-static void *work(void *arg) {
+static void *run_tasks(void *arg) {
 	struct st_pool *pool = arg;
 	pthread_mutex_lock(&pool->lock);
-	for (struct st_job *job; (job = next_job(pool));) {
+	for (struct st_pool_task *task; (task = next_task(pool));) {
 		pool->running++;
 		pthread_mutex_unlock(&pool->lock);
-		job->run(job);
+		task->run(task);
 		pthread_mutex_lock(&pool->lock);
 		pool->running--;
-		leave(pool, job);
-		job->task.run = report;
-		st_loop_post(pool->loop, &job->task);
+		leave(pool, task);
+		task->task.run = report;
+		st_loop_queue(pool->loop, &task->task);
 	}
 	bool any_before = pool->any_gone;
 	pthread_t before = pool->gone;
@@ -118,7 +119,7 @@ static void *work(void *arg) {
 
 static bool add_thread(struct st_pool *pool) {
 	pthread_t thread;
-	bool made = st_thread_start(&thread, work, pool);
+	bool made = st_thread_start(&thread, run_tasks, pool);
 	pool->threads += made;
 	return made;
 }
@@ -137,7 +138,7 @@ int st_pool_new(struct st_loop *loop, size_t threads, struct st_pool **out,
 	pool->usual = threads ? threads : fitting_threads();
 	pool->ready_last = &pool->ready;
 	pthread_mutex_init(&pool->lock, NULL);
-	pthread_cond_init(&pool->work, NULL);
+	pthread_cond_init(&pool->ready_or_closing, NULL);
 	pthread_cond_init(&pool->ended, NULL);
 	*out = pool;
 	return 0;
@@ -152,27 +153,27 @@ void st_pool_free(struct st_pool *pool) {
 		return;
 	pthread_mutex_lock(&pool->lock);
 	pool->closing = true;
-	pthread_cond_broadcast(&pool->work);
+	pthread_cond_broadcast(&pool->ready_or_closing);
 	while (pool->threads > 0)
 		pthread_cond_wait(&pool->ended, &pool->lock);
 	pthread_mutex_unlock(&pool->lock);
 	if (pool->any_gone)
 		pthread_join(pool->gone, NULL);
 	pthread_cond_destroy(&pool->ended);
-	pthread_cond_destroy(&pool->work);
+	pthread_cond_destroy(&pool->ready_or_closing);
 	pthread_mutex_destroy(&pool->lock);
 	free(pool);
 }
 
-bool st_pool_submit(struct st_pool *pool, struct st_job *job) {
+bool st_pool_submit(struct st_pool *pool, struct st_pool_task *task) {
 	pthread_mutex_lock(&pool->lock);
 	bool taken = pool->count < ST_POOL_JOBS_MAX;
 	if (taken && pool->idle == 0 && pool->threads < pool->usual)
 		taken = add_thread(pool) || pool->threads > 0;
 	if (taken) {
-		enter(pool, job);
-		if (job->blockers == 0)
-			make_ready(pool, job);
+		enter(pool, task);
+		if (task->blockers == 0)
+			make_ready(pool, task);
 	}
 	pthread_mutex_unlock(&pool->lock);
 	return taken;

@@ -35,16 +35,16 @@ enum {
 struct st_pool;
 
 /** A job; part of what it is about. All but the first three members are the pool's. */
-struct st_job {
+struct st_pool_task {
 	/** On a thread of the pool. */
-	void (*run)(struct st_job *job);
+	void (*run)(struct st_pool_task *task);
 	/** Afterwards, on the loop's thread; may free the job. */
-	void (*done)(struct st_job *job);
+	void (*done)(struct st_pool_task *task);
 	/** What it must not share with a job at work; 0 for none. */
 	uint64_t keys[ST_POOL_KEYS];
 
 	struct st_task task;
-	struct st_job *next, *previous, *next_ready;
+	struct st_pool_task *next, *previous, *next_ready;
 	/* Unfinished jobs before it that share a key. */
 	size_t blockers;
 };
@@ -73,7 +73,7 @@ void st_pool_free(struct st_pool *pool);
  * @return False, and nothing will happen, if too many wait already or no
  *         thread can be made.
  */
-[[nodiscard]] bool st_pool_submit(struct st_pool *pool, struct st_job *job);
+[[nodiscard]] bool st_pool_submit(struct st_pool *pool, struct st_pool_task *task);
 
 /** Look after it, a few times a second: where nothing moves, add a thread. */
 void st_pool_tend(struct st_pool *pool);

@@ -11,26 +11,26 @@
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "core/workspace.h"
-#include "mcp/desk_service.h"
+#include "core/workspace/workspace.h"
+#include "mcp/service/service.h"
 #include "net/http.h"
 #include "net/listen.h"
 #include "net/tokens.h"
-#include "net/work.h"
+#include "net/executor.h"
 
 enum { GRACE_S = 10, TOKEN_FILES_MAX = 16 };
 
 struct stet_server {
-	struct stet_desk *desk;
+	struct stet_host *host;
 	struct st_loop *loop;
 	struct st_pool *pool;
-	struct st_work work;
-	struct st_desk_service *service;
+	struct st_executor executor;
+	struct st_service *service;
 	struct st_mcp_server *mcp;
 	struct st_metrics *metrics;
 	struct st_gate gate;
 	/* Tokens that are in no file, and the files that the others are in. */
-	struct st_gate given;
+	struct st_gate configured;
 	char *token_files[TOKEN_FILES_MAX];
 	size_t token_file_count;
 	/* The user's own token file, if it is that one. */
@@ -62,8 +62,8 @@ static void tell(const struct stet_server *server, const char *message) {
 /* Read all tokens anew. Those in use stay if that fails. */
 static int load_tokens(struct stet_server *server, struct stet_error *err) {
 	st_auto(st_gate) fresh = {0};
-	memcpy(fresh.tokens, server->given.tokens, sizeof fresh.tokens);
-	fresh.token_count = server->given.token_count;
+	memcpy(fresh.tokens, server->configured.tokens, sizeof fresh.tokens);
+	fresh.token_count = server->configured.token_count;
 	for (size_t i = 0; i < server->token_file_count; i++) {
 		int code = st_tokens_load(&fresh, server->token_files[i], err);
 		if (code < 0)
@@ -94,7 +94,7 @@ static void reload(evutil_socket_t fd, short what, void *arg) {
 
 static void changed(evutil_socket_t fd, short what, void *arg) {
 	struct stet_server *server = arg;
-	st_desk_service_dispatch(server->service);
+	st_service_dispatch(server->service);
 }
 
 static void called(void *arg, struct st_str tool, int code, int64_t micros) {
@@ -106,8 +106,8 @@ static void add_metrics(void *arg, struct st_buf *out) {
 	struct stet_server *server = arg;
 	struct stet_workspace *ws;
 	uint64_t rescued = 0;
-	for (size_t i = 0; (ws = stet_desk_workspace(server->desk, i)); i++) {
-		rescued += ws->guard.rescued.reported;
+	for (size_t i = 0; (ws = stet_host_workspace(server->host, i)); i++) {
+		rescued += ws->writes.rescued.reported;
 	}
 	st_metrics_number(out, "stet_rescued_total", "counter",
 	                  "Versions of others that were rescued, such as late writes.", rescued);
@@ -131,34 +131,34 @@ static int set_up(struct stet_server *server, const char *groups, struct stet_er
 	if (code == 0)
 		code = st_pool_new(server->loop, 0, &server->pool, err);
 	if (code == 0)
-		code = st_desk_service_new(server->desk, groups, &server->service, err);
+		code = st_service_new(server->host, groups, &server->service, err);
 	if (code < 0)
 		return code;
-	st_work_init(&server->work, server->pool);
-	code = st_mcp_server_new(st_desk_service_base(server->service), &server->work.executor,
+	st_executor_init(&server->executor, server->pool);
+	code = st_mcp_server_new(st_service_base(server->service), &server->executor.executor,
 	                         &server->mcp, err);
 	if (code < 0)
 		return code;
-	st_desk_service_serve(server->service, server->mcp);
-	st_desk_service_observe(server->service, called, server->metrics);
+	st_service_serve(server->service, server->mcp);
+	st_service_observe(server->service, called, server->metrics);
 	server->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	server->reload_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (server->stop_fd < 0 || server->reload_fd < 0)
 		return st_fail_errno(err, errno, "The server cannot be set up");
 	server->stopped = watch_fd(server, server->stop_fd, stop);
 	server->reloaded = watch_fd(server, server->reload_fd, reload);
-	server->changed = watch_fd(server, st_desk_service_fd(server->service), changed);
+	server->changed = watch_fd(server, st_service_fd(server->service), changed);
 	if (!server->stopped || !server->reloaded || !server->changed)
 		return st_fail_nomem(err);
 	return 0;
 }
 
-int stet_server_new(struct stet_desk *desk, const char *groups, struct stet_server **out,
+int stet_server_new(struct stet_host *host, const char *groups, struct stet_server **out,
                     struct stet_error *err) {
 	struct stet_server *server = calloc(1, sizeof *server);
 	if (!server)
 		return st_fail_nomem(err);
-	server->desk = desk;
+	server->host = host;
 	server->stop_fd = server->reload_fd = -1;
 	int code = set_up(server, groups, err);
 	if (code < 0)
@@ -201,7 +201,7 @@ int stet_server_set(struct stet_server *server, enum stet_server_option option, 
 
 int stet_server_tokens(struct stet_server *server, const char *text, size_t len,
                        struct stet_error *err) {
-	return st_gate_add_tokens(&server->given, st_strn(text, len), err);
+	return st_gate_add_tokens(&server->configured, st_strn(text, len), err);
 }
 
 int stet_server_token_file(struct stet_server *server, const char *path, struct stet_error *err) {
@@ -243,11 +243,11 @@ static void raise_limit(void) {
 /* Who may come in, before anybody can: without tokens on this machine, the user's own. */
 static int set_tokens(struct stet_server *server, const char *address, struct stet_error *err) {
 	struct st_listen at;
-	bool given = server->token_file_count + server->given.token_count > 0;
+	bool configured = server->token_file_count + server->configured.token_count > 0;
 	int code = st_listen_resolve(&at, address, err);
 	if (code < 0)
 		return code;
-	if (given && server->gate.open)
+	if (configured && server->gate.open)
 		return st_fail(err, STET_E_INVALID,
 		               "--no-auth is not allowed together with a token: leave one of them out.");
 	if (at.local && server->token_file_count > 0)
@@ -256,7 +256,7 @@ static int set_tokens(struct stet_server *server, const char *address, struct st
 		               "is checked instead: leave it out.");
 	if (server->gate.open || at.local)
 		return 0;
-	if (given || !at.loopback)
+	if (configured || !at.loopback)
 		return load_tokens(server, err);
 	code = st_tokens_own(&server->own, err);
 	return code < 0 ? code : stet_server_token_file(server, st_buf_cstr(&server->own), err);
@@ -319,16 +319,16 @@ void stet_server_free(struct stet_server *server) {
 	if (server->changed)
 		event_free(server->changed);
 	if (server->service)
-		st_desk_service_serve(server->service, NULL);
+		st_service_serve(server->service, NULL);
 	st_mcp_server_free(server->mcp);
-	st_desk_service_free(server->service);
+	st_service_free(server->service);
 	st_loop_free(server->loop);
 	st_close_at(&server->stop_fd);
 	st_close_at(&server->reload_fd);
 	for (size_t i = 0; i < server->token_file_count; i++)
 		free(server->token_files[i]);
 	st_buf_release(&server->own);
-	st_gate_release(&server->given);
+	st_gate_release(&server->configured);
 	st_metrics_free(server->metrics);
 	st_gate_release(&server->gate);
 	free(server);

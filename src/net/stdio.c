@@ -6,10 +6,10 @@
 #include <poll.h>
 
 #include "base/clock.h"
-#include "mcp/desk_service.h"
+#include "mcp/service/service.h"
 #include "net/outbox.h"
 #include "stet/mcp.h"
-#include "tools/desk.h"
+#include "tools/host.h"
 
 /* The longest line that is read, and how much of it is kept to find out whose it was. */
 #define LINE_MAX_BYTES ((size_t)32 << 20)
@@ -27,7 +27,7 @@ struct stdio {
 	/* -1 after its end. */
 	int in;
 	int stop;
-	struct st_desk_service *service;
+	struct st_service *service;
 	struct st_mcp_server *server;
 	struct st_mcp_peer *peer;
 	/* What was read, and how far it was searched for a line end. */
@@ -70,10 +70,10 @@ static void keep_tail(struct stdio *io, struct st_str bytes) {
 		io->tail_len = EDGE;
 		return;
 	}
-	size_t kept = io->tail_len < EDGE - bytes.len ? io->tail_len : EDGE - bytes.len;
-	memmove(io->tail, io->tail + io->tail_len - kept, kept);
-	memcpy(io->tail + kept, bytes.ptr, bytes.len);
-	io->tail_len = kept + bytes.len;
+	size_t carried = io->tail_len < EDGE - bytes.len ? io->tail_len : EDGE - bytes.len;
+	memmove(io->tail, io->tail + io->tail_len - carried, carried);
+	memcpy(io->tail + carried, bytes.ptr, bytes.len);
+	io->tail_len = carried + bytes.len;
 }
 
 /* Throw away what is there of a line that is too long, but its edges. */
@@ -228,7 +228,7 @@ static int step(struct stdio *io, struct stet_error *err) {
 		[IN] = {.fd = full && io->input.len > AHEAD_MAX ? -1 : io->in, .events = POLLIN},
 		[OUT] = {.fd = st_outbox_waiting(&io->out) > 0 ? io->out.fd : -1, .events = POLLOUT},
 		[STOP] = {.fd = io->stop, .events = POLLIN},
-		[CHANGES] = {.fd = st_desk_service_fd(io->service), .events = POLLIN},
+		[CHANGES] = {.fd = st_service_fd(io->service), .events = POLLIN},
 	};
 	int ready = poll(fds, COUNT, st_mcp_peer_timeout(io->peer));
 	if (ready < 0)
@@ -240,7 +240,7 @@ static int step(struct stdio *io, struct stet_error *err) {
 	if (fds[OUT].revents && st_outbox_flush(&io->out) && full)
 		take(io);
 	if (fds[CHANGES].revents)
-		st_desk_service_dispatch(io->service);
+		st_service_dispatch(io->service);
 	if (fds[IN].revents && !io->ended) {
 		read_some(io);
 		if (io->input.failed)
@@ -271,7 +271,7 @@ static int serve(struct stdio *io, struct stet_error *err) {
 	return code;
 }
 
-int stet_mcp_stdio(struct stet_desk *desk, const char *tools, int in, int out, int stop,
+int stet_mcp_stdio(struct stet_host *host, const char *tools, int in, int out, int stop,
                    struct stet_error *err) {
 	struct stdio io = {
 		.sink = {.event = send_line, .answer = send_answer, .done = nothing_more},
@@ -281,17 +281,17 @@ int stet_mcp_stdio(struct stet_desk *desk, const char *tools, int in, int out, i
 	};
 	st_outbox_init(&io.out, out);
 	/* Others that serve the same files have other clients of the same name. */
-	st_desk_number_from(desk, (unsigned)getpid());
-	int code = st_desk_service_new(desk, tools, &io.service, err);
+	st_host_number_from(host, (unsigned)getpid());
+	int code = st_service_new(host, tools, &io.service, err);
 	if (code == 0)
-		code = st_mcp_server_new(st_desk_service_base(io.service), &io.executor, &io.server, err);
+		code = st_mcp_server_new(st_service_base(io.service), &io.executor, &io.server, err);
 	if (code == 0)
 		code = st_mcp_peer_new(io.server, ST_MCP_STDIO, NULL, &io.sink, &io.peer, err);
 	if (code == 0) {
-		st_desk_service_serve(io.service, io.server);
+		st_service_serve(io.service, io.server);
 		code = serve(&io, err);
 	}
 	st_mcp_server_free(io.server);
-	st_desk_service_free(io.service);
+	st_service_free(io.service);
 	return code;
 }

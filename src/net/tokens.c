@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "fs/sys.h"
+#include "fs/path/sys.h"
 
 enum {
 	FILE_MAX = 64 << 10,

@@ -6,7 +6,7 @@
 #include "tools/tool.h"
 
 /* As much of a text as a message shows, for "%.*s". */
-#define SHOWN(text) (int)st_utf8_cut(text, 100), (text).ptr
+#define EXCERPT(text) (int)st_utf8_cut(text, 100), (text).ptr
 
 /* Whether a word is in a list whose items are parted by a character. */
 static bool list_has(const char *list, char part, struct st_str word) {
@@ -60,7 +60,7 @@ static int unknown(const char *what, const struct st_param *params, struct st_st
 	for (size_t i = 0; params[i].name; i++)
 		st_buf_addf(&names, "%s%s", i ? ", " : "", params[i].name);
 	return st_fail(err, STET_E_INVALID, "%s has no argument \"%.*s\". It takes: %s.", what,
-	               SHOWN(name), st_buf_cstr(&names));
+	               EXCERPT(name), st_buf_cstr(&names));
 }
 
 /* ---- arguments that a tool does not have ---- */
@@ -131,7 +131,7 @@ static int check_value(const char *what, const struct st_param *param, yyjson_va
 	if (param->choices && !list_has(param->choices, '|', st_json_str(value)))
 		return st_fail(err, STET_E_INVALID,
 		               "The argument \"%s\" of %s is \"%.*s\"; it must be one of %s.", param->name,
-		               what, SHOWN(st_json_str(value)), param->choices);
+		               what, EXCERPT(st_json_str(value)), param->choices);
 	return 0;
 }
 
@@ -146,7 +146,7 @@ static int bind_one(const char *what, const struct st_param *params, struct st_s
 	if (values[i])
 		return st_fail(err, STET_E_INVALID,
 		               "The argument \"%s\" of %s was given twice, once as \"%.*s\".",
-		               params[i].name, what, SHOWN(name));
+		               params[i].name, what, EXCERPT(name));
 	values[i] = value;
 	return check_value(what, &params[i], value, err);
 }
@@ -187,7 +187,7 @@ static int bind_all(struct st_call *call, const char *what, const struct st_para
 		ptrdiff_t known = call ? param_find(params, name) : 0;
 		if (known < 0 && !yyjson_is_null(value) && may_be_ignored(call->tool, name, value))
 			st_buf_addf(&call->remark, "[%s has no argument \"%.*s\", which was ignored.]\n", what,
-			            SHOWN(name));
+			            EXCERPT(name));
 		else if (!call || known < 0 || !is_blank(&params[known], value))
 			code = bind_one(what, params, name, value, values, err);
 	}

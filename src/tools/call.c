@@ -3,9 +3,9 @@
 
 #include "base/cancel.h"
 #include "base/utf8.h"
-#include "fs/displaced.h"
-#include "text/lines.h"
-#include "tools/desk.h"
+#include "fs/versions/late_writes.h"
+#include "text/lines/lines.h"
+#include "tools/host.h"
 #include "tools/instructions.h"
 #include "tools/spelling.h"
 
@@ -209,12 +209,12 @@ static void cut_to_page(struct st_call *call) {
 	if (bytes <= call->page || call->excerpt.text.ptr)
 		return;
 	size_t rest = bytes - call->text.len + 128;
-	size_t keep = rest < call->page ? call->page - rest : 0;
-	if (keep >= call->text.len)
+	size_t cut = rest < call->page ? call->page - rest : 0;
+	if (cut >= call->text.len)
 		return;
 	struct st_str text = st_buf_str(&call->text);
-	size_t end = st_line_start(text, keep);
-	st_buf_truncate(&call->text, end > 0 ? end : st_utf8_cut(text, keep));
+	size_t end = st_line_start(text, cut);
+	st_buf_truncate(&call->text, end > 0 ? end : st_utf8_cut(text, cut));
 	st_buf_addf(&call->text, "\n[Cut here: an answer has at most %zu bytes. Ask for less.]\n",
 	            call->page);
 }
@@ -236,16 +236,16 @@ static int write_answer(struct st_call *call, bool failed, struct st_buf *out,
 }
 
 /* Run the tool; what its sessions came to know is stored before the answer is made, so that a notice goes along. */
-static int visit(struct st_call *call, struct stet_error *err) {
+static int call_in_scope(struct st_call *call, struct stet_error *err) {
 	for (size_t i = 0; i < call->session_count; i++)
-		st_visit_begin(call->sessions[i], true);
+		st_call_scope_begin(call->sessions[i], true);
 	int code = call->tool->run(call, err);
 	if (code == 0)
 		st_call_greet(call);
 	if (!call->failure || code == 0)
 		st_call_instruct_rest(call);
 	for (size_t i = 0; i < call->session_count; i++)
-		st_visit_release(&(struct st_visit){call->sessions[i]});
+		st_call_scope_release(&(struct st_call_scope){call->sessions[i]});
 	return code;
 }
 
@@ -257,12 +257,12 @@ int st_call_step(struct st_call *call, size_t done, struct stet_error *err) {
 
 static int run(struct st_call *call, yyjson_val *args, struct stet_error *err) {
 	int code = st_call_bind(call, args, err);
-	if (code == 0 && call->agent)
-		code = st_agent_enter(call, err);
+	if (code == 0 && call->client)
+		code = st_client_enter(call, err);
 	if (code == 0) {
 		call->page = call->session->ws->page_bytes;
-		st_displaced_look(&call->session->ws->guard.late_writes);
-		code = visit(call, err);
+		st_late_writes_check(&call->session->ws->writes.late_writes);
+		code = call_in_scope(call, err);
 	}
 	return code;
 }
@@ -300,7 +300,7 @@ static void take_notices(struct st_call *call, struct notices *notices) {
 static void end_notices(struct st_call *call, struct notices *notices, bool told) {
 	for (size_t i = 0; i < notices->count; i++) {
 		if (!told)
-			st_guard_notice(&call->session->ws->guard, "%s", notices->list[i]);
+			st_write_notice(&call->session->ws->writes, "%s", notices->list[i]);
 		free(notices->list[i]);
 	}
 }
@@ -346,7 +346,7 @@ static int conclude(struct st_call *call, int code, const struct stet_error *why
 			*err = *why;
 	}
 	code = tell(call, code, out, err);
-	st_agent_leave(call);
+	st_client_leave(call);
 	return code;
 }
 
@@ -367,9 +367,9 @@ static int no_such_tool(const char *name, struct stet_error *err) {
 	st_auto(st_buf) names = ST_BUF_INIT;
 	for (size_t i = 0; st_tools[i]; i++)
 		st_buf_addf(&names, "%s%s", i ? ", " : "", st_tools[i]->name);
-	struct st_str given = st_str(name);
+	struct st_str typed = st_str(name);
 	return st_fail(err, STET_E_INVALID, "There is no tool \"%.*s\". The tools are: %s.",
-	               (int)st_utf8_cut(given, 100), given.ptr, st_buf_cstr(&names));
+	               (int)st_utf8_cut(typed, 100), typed.ptr, st_buf_cstr(&names));
 }
 
 static int call_tool(struct st_call *call, const char *tool, struct st_str args, char **out,
@@ -393,10 +393,11 @@ static int call_tool(struct st_call *call, const char *tool, struct st_str args,
 	return code;
 }
 
-int st_agent_run(struct stet_agent *agent, const struct st_tool *tool, yyjson_val *args,
-                 bool structured, struct st_call_watch *watch, struct st_buf *out,
-                 struct stet_error *err) {
-	struct st_call call = {.agent = agent, .tool = tool, .structured = structured, .watch = watch};
+int st_client_run(struct stet_client *client, const struct st_tool *tool, yyjson_val *args,
+                  bool structured, struct st_call_watch *watch, struct st_buf *out,
+                  struct stet_error *err) {
+	struct st_call call = {
+		.client = client, .tool = tool, .structured = structured, .watch = watch};
 	struct stet_error why = {0};
 	int code = prepare(&call, err);
 	if (code == 0)
@@ -413,9 +414,9 @@ int stet_call(struct stet_session *session, const char *tool, const char *args, 
 	                 err);
 }
 
-int stet_agent_call(struct stet_agent *agent, const char *tool, const char *args, size_t args_len,
-                    char **out, size_t *out_len, struct stet_error *err) {
-	struct st_call call = {.agent = agent, .structured = true};
+int stet_client_call(struct stet_client *client, const char *tool, const char *args,
+                     size_t args_len, char **out, size_t *out_len, struct stet_error *err) {
+	struct st_call call = {.client = client, .structured = true};
 	return call_tool(&call, tool, st_strn(args ? args : "", args ? args_len : 0), out, out_len,
 	                 err);
 }

@@ -1,12 +1,12 @@
 #include "tools/instructions.h"
 
-#include "core/agents.h"
-#include "stet/desk.h"
+#include "core/session/deliver.h"
+#include "stet/host.h"
 
-static void list(struct st_call *call, const struct stet_agents *agents) {
+static void list(struct st_call *call, const struct stet_instructions *instructions) {
 	yyjson_mut_val *paths = NULL, *hashes = NULL;
-	for (size_t i = 0; i < agents->count; i++) {
-		const struct st_agents_entry *entry = &agents->entries[i];
+	for (size_t i = 0; i < instructions->count; i++) {
+		const struct st_instructions_entry *entry = &instructions->entries[i];
 		if (!paths) {
 			paths = st_json_add_array(call->doc, call->result, "agents");
 			hashes = st_json_add_array(call->doc, call->result, "agentsHashes");
@@ -26,41 +26,42 @@ enum { ROOM_MIN = 1536 };
 
 /* False if they could not be looked for without memory: they are still to come. */
 static bool instruct(struct st_call *call, const char *path, unsigned flags,
-                     const struct st_hash *shown, size_t max) {
-	const struct st_agents_setup *setup = &call->session->ws->agents;
+                     const struct st_hash *in_answer, size_t max) {
+	const struct st_instructions_setup *setup = &call->session->ws->instructions;
 	size_t room = st_call_room(call);
 	max = max < room ? max : room;
 	if (!setup->deliver || max < ROOM_MIN)
 		return true;
-	struct stet_agents *agents = NULL;
+	struct stet_instructions *instructions = NULL;
 	struct stet_error why = {0};
-	flags |= ST_AGENTS_PARTS | (setup->nested_only ? ST_AGENTS_NESTED : 0);
-	int code = st_agents_deliver_new(call->session, path, flags, max, shown, &agents, &why);
+	flags |= ST_INSTRUCTIONS_PARTS | (setup->nested_only ? ST_INSTRUCTIONS_NESTED : 0);
+	int code = st_instructions_deliver_new(call->session, path, flags, max, in_answer,
+	                                       &instructions, &why);
 	if (code == STET_E_NOMEM)
 		return false;
-	if (code == 0 && !agents)
+	if (code == 0 && !instructions)
 		return true;
 	if (code < 0)
 		st_buf_addf(&call->remark, "[The instructions for this file could not be looked for. %s]\n",
 		            why.message);
 	else if (call->session->stateless)
-		list(call, agents);
+		list(call, instructions);
 	else
-		st_render_agents(call, agents);
-	stet_agents_free(agents);
+		st_render_agents(call, instructions);
+	stet_instructions_free(instructions);
 	return true;
 }
 
-void st_call_instruct(struct st_call *call, const char *path, const struct st_hash *shown,
+void st_call_instruct(struct st_call *call, const char *path, const struct st_hash *in_answer,
                       size_t max) {
-	instruct(call, path, ST_AGENTS_OF_FILE, shown, max);
+	instruct(call, path, ST_INSTRUCTIONS_OF_FILE, in_answer, max);
 }
 
 void st_call_instruct_rest(struct st_call *call) {
-	const struct st_agents_given *given = &call->session->agents;
-	if (call->session->stateless || given->count == 0)
+	const struct st_delivered *delivered = &call->session->instructions;
+	if (call->session->stateless || delivered->count == 0)
 		return;
-	const char *pending = st_agents_given_pending(given);
+	const char *pending = st_delivered_pending(delivered);
 	/* What this very answer began goes on with the next. */
 	if (!pending || yyjson_mut_arr_size(call->instructions) > 0)
 		return;
@@ -72,7 +73,7 @@ void st_call_instruct_rest(struct st_call *call) {
 
 void st_call_greet(struct st_call *call) {
 	struct stet_session *session = call->session;
-	if (!call->agent || session->greeted || session->stateless ||
+	if (!call->client || session->greeted || session->stateless ||
 	    call->tool->hints & ST_HINT_INSTRUCTS || st_call_room(call) < ROOM_MIN)
 		return;
 	session->greeted = instruct(call, ".", 0, NULL, SIZE_MAX);
@@ -80,24 +81,24 @@ void st_call_greet(struct st_call *call) {
 
 /* All of them, given before or not: in a new conversation nothing is left of what an earlier one was told. */
 static void add_roots_own(struct stet_session *session, struct st_buf *out) {
-	const struct st_agents_setup *setup = &session->ws->agents;
-	struct stet_agents *agents = NULL;
+	const struct st_instructions_setup *setup = &session->ws->instructions;
+	struct stet_instructions *instructions = NULL;
 	if (!setup->deliver || setup->nested_only ||
-	    st_agents_deliver(session, ".", ST_AGENTS_ALL | ST_AGENTS_PARTS, 0, NULL, &agents, NULL) <
-	        0)
+	    st_instructions_deliver(session, ".", ST_INSTRUCTIONS_ALL | ST_INSTRUCTIONS_PARTS, 0, NULL,
+	                            &instructions, NULL) < 0)
 		return;
-	for (size_t i = 0; i < agents->count; i++)
-		st_buf_addf(out, "\n\n%s", st_buf_cstr(&agents->entries[i].block));
-	for (size_t i = 0; i < agents->notice_count; i++)
-		st_buf_addf(out, "\n\n[Instructions: %s]", agents->notices[i]);
-	stet_agents_free(agents);
+	for (size_t i = 0; i < instructions->count; i++)
+		st_buf_addf(out, "\n\n%s", st_buf_cstr(&instructions->entries[i].block));
+	for (size_t i = 0; i < instructions->notice_count; i++)
+		st_buf_addf(out, "\n\n[Instructions: %s]", instructions->notices[i]);
+	stet_instructions_free(instructions);
 	session->greeted = session->instructed = true;
 }
 
-void st_agent_instruct(struct stet_agent *agent, struct st_buf *out) {
+void st_client_instruct(struct stet_client *agent, struct st_buf *out) {
 	struct stet_session *session;
-	for (size_t i = 0; (session = stet_agent_borrow(agent, i)); i++) {
+	for (size_t i = 0; (session = stet_client_borrow(agent, i)); i++) {
 		add_roots_own(session, out);
-		stet_agent_return(agent);
+		stet_client_return(agent);
 	}
 }

@@ -16,7 +16,7 @@
  * Without memory they come with a later answer; what else goes wrong is a
  * remark. The answer itself does not depend on them.
  */
-void st_call_instruct(struct st_call *call, const char *path, const struct st_hash *shown,
+void st_call_instruct(struct st_call *call, const char *path, const struct st_hash *in_answer,
                       size_t max);
 
 /** Go on with instructions that were too long for the answer before. */
@@ -32,6 +32,6 @@ void st_call_greet(struct st_call *call);
  * Append the instructions of the roots, for a client that gives them to its
  * model at the start and keeps them there: they count as given, for good.
  */
-void st_agent_instruct(struct stet_agent *agent, struct st_buf *out);
+void st_client_instruct(struct stet_client *agent, struct st_buf *out);
 
 #endif

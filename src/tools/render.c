@@ -2,7 +2,7 @@
 
 #include <strings.h>
 
-#include "text/diff.h"
+#include "text/diff/diff.h"
 #include "tools/instructions.h"
 #include "tools/route.h"
 
@@ -53,13 +53,13 @@ bool st_call_is_parsed(const struct st_call *call) {
 	return call->session->ws->structured;
 }
 
-struct st_buf *st_call_below(struct st_call *call) {
+struct st_buf *st_call_relative_path(struct st_call *call) {
 	return st_call_is_parsed(call) ? &call->remark : &call->text;
 }
 
 void st_render_part(struct st_call *call, const char *what, size_t total,
                     const struct st_part *part) {
-	struct st_buf *out = st_call_below(call);
+	struct st_buf *out = st_call_relative_path(call);
 	st_json_add_size(call->doc, call->result, "total", total);
 	if (part->first == 0 && part->end == total)
 		return;
@@ -145,8 +145,8 @@ static void render_success(struct st_call *call, const char *path_key,
 /* Instructions that apply to a file, unless the session wrote them itself. Half of the answer is theirs at most. */
 static void instruct(struct st_call *call, const char *path) {
 	const struct st_seen *seen = st_tracker_find(&call->session->tracker, path);
-	const struct st_hash *shown = seen && st_seen_all(seen) ? &seen->version.hash : NULL;
-	st_call_instruct(call, path, shown, call->page / 2);
+	const struct st_hash *in_answer = seen && st_seen_all(seen) ? &seen->version.hash : NULL;
+	st_call_instruct(call, path, in_answer, call->page / 2);
 }
 
 int st_call_change(struct st_call *call, struct st_change *change, const char *path_key,
@@ -178,7 +178,7 @@ int st_call_change(struct st_call *call, struct st_change *change, const char *p
 }
 
 void st_render_merged(struct st_call *call, const struct stet_answer *answer) {
-	struct st_buf *out = st_call_below(call);
+	struct st_buf *out = st_call_relative_path(call);
 	if (!answer->merged)
 		return;
 	if (answer->diff.len == 0) {
@@ -251,7 +251,7 @@ bool st_is_markdown(const char *path) {
 	return false;
 }
 
-void st_render_agents(struct st_call *call, const struct stet_agents *agents) {
+void st_render_agents(struct st_call *call, const struct stet_instructions *agents) {
 	yyjson_mut_val *paths = NULL;
 	for (size_t i = 0; i < agents->count; i++) {
 		if (!paths)

@@ -2,8 +2,8 @@
 #ifndef STET_TOOLS_RENDER_H
 #define STET_TOOLS_RENDER_H
 
-#include "core/agents_list.h"
-#include "text/context.h"
+#include "core/instructions/list.h"
+#include "text/hint/context.h"
 #include "tools/route.h"
 #include "tools/tool.h"
 
@@ -102,9 +102,9 @@ void st_render_path(struct st_call *call, yyjson_mut_val *object, const char *ke
 bool st_call_is_parsed(const struct st_call *call);
 
 /** Where sentences about a list go: below it, or, if programs parse it, into the remark. */
-struct st_buf *st_call_below(struct st_call *call);
+struct st_buf *st_call_relative_path(struct st_call *call);
 
-/** Say what was merged into a change, as st_call_below(): the foreign changes as a diff. */
+/** Say what was merged into a change, as st_call_relative_path(): the foreign changes as a diff. */
 void st_render_merged(struct st_call *call, const struct stet_answer *answer);
 
 /** A part of a list: from first up to, not including, end. */
@@ -133,7 +133,7 @@ void st_render_preview(struct st_call *call, struct st_str before, struct st_str
 void st_render_context(struct st_call *call, const struct st_context *context);
 
 /** Add instructions: a block each, their paths as `agents`, what was left out as a remark. */
-void st_render_agents(struct st_call *call, const struct stet_agents *agents);
+void st_render_agents(struct st_call *call, const struct stet_instructions *agents);
 
 /** Lines of the merged text that a change touched; last is 0 if others had made the same change. */
 [[nodiscard]] int st_merged_lines(struct st_str current, struct st_str merged, size_t *first,

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/unicode.h"
-#include "fs/dirs.h"
+#include "fs/path/dirs.h"
 #include "tools/spelling.h"
 
 /* ---- which workspace ---- */
@@ -15,8 +15,8 @@ static size_t prefix_of(const char *root, const char *path) {
 	size_t len = strlen(root);
 	while (len > 0 && root[len - 1] == '/')
 		len--;
-	bool below = strncmp(path, root, len) == 0 && (path[len] == '/' || path[len] == '\0');
-	return below ? len + 1 : 0;
+	bool is_inside = strncmp(path, root, len) == 0 && (path[len] == '/' || path[len] == '\0');
+	return is_inside ? len + 1 : 0;
 }
 
 static size_t depth_in(const struct st_root *root, const char *path) {
@@ -288,7 +288,7 @@ static const char *find(struct st_call *call, const char *path, unsigned flags,
 		st_buf_release(&search.path);
 		st_fail(err, STET_E_INVALID,
 		        "%s is a path of Windows, which this system does not have. Give a path below %s.",
-		        st_shown(path), st_shown(call->sessions[0]->ws->root.path));
+		        st_quoted(path), st_quoted(call->sessions[0]->ws->root.path));
 		return NULL;
 	}
 	/* Whoever is left explains why not. */
@@ -326,11 +326,11 @@ static const char *read_path(struct st_call *call, const char *what, struct st_s
 	}
 	if (st_spelling_plain(path, &plain, err) < 0)
 		return NULL;
-	const char *given =
+	const char *typed =
 		yyjson_mut_get_str(st_json_text(call->doc, plain.len > 0 ? st_buf_str(&plain) : path));
-	if (!given)
+	if (!typed)
 		st_fail_nomem(err);
-	return given;
+	return typed;
 }
 
 static const char *find_argument(struct st_call *call, const char *name, unsigned flags,
@@ -355,8 +355,8 @@ const char *st_call_link(struct st_call *call, const char *name, struct stet_err
 
 const char *st_call_find(struct st_call *call, const char *what, struct st_str path,
                          struct stet_error *err) {
-	const char *given = read_path(call, what, path, err);
-	return given ? find(call, given, 0, err) : NULL;
+	const char *typed = read_path(call, what, path, err);
+	return typed ? find(call, typed, 0, err) : NULL;
 }
 
 const char *st_call_destination(struct st_call *call, struct stet_error *err) {

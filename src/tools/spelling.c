@@ -3,7 +3,7 @@
 #include "base/unicode.h"
 #include "base/uri.h"
 #include "base/utf8.h"
-#include "fs/dirs.h"
+#include "fs/path/dirs.h"
 
 static int from_uri(struct st_str uri, struct st_buf *plain, struct stet_error *err) {
 	if (st_uri_path(uri, plain))

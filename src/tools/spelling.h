@@ -2,7 +2,7 @@
 #ifndef STET_TOOLS_SPELLING_H
 #define STET_TOOLS_SPELLING_H
 
-#include "core/session.h"
+#include "core/session/session.h"
 
 /**
  * Write out a path that is not one yet: `~/x` begins in the home directory,

@@ -11,8 +11,8 @@
 #define STET_TOOLS_TOOL_H
 
 #include "base/json.h"
-#include "core/change.h"
-#include "core/session.h"
+#include "core/session/change.h"
+#include "core/session/session.h"
 
 /** What a parameter takes; the words of JSON Schema. */
 enum st_param_type {
@@ -129,7 +129,7 @@ struct st_call {
 	struct stet_session **sessions;
 	size_t session_count;
 	/** Whose call it is; NULL if it came to a session alone. */
-	struct stet_agent *agent;
+	struct stet_client *client;
 	/** The agent was asked for by name, and has to be released. */
 	bool named;
 	/** May be NULL. */

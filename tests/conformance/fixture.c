@@ -9,9 +9,9 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "mcp/service.h"
+#include "mcp/protocol/service.h"
 #include "net/http.h"
-#include "net/work.h"
+#include "net/executor.h"
 
 struct fixture {
 	struct st_mcp_service service;
@@ -547,13 +547,13 @@ static int serve(struct fixture *fixture, struct st_pool *pool, struct stet_erro
 int main(void) {
 	struct fixture fixture = {.service = offered};
 	struct st_pool *pool = NULL;
-	struct st_work work;
+	struct st_executor work;
 	struct stet_error err;
 	signal(SIGPIPE, SIG_IGN);
 	/* Tools that ask the client block a thread each. */
 	if (st_loop_new(&fixture.loop, &err) < 0 || st_pool_new(fixture.loop, 8, &pool, &err) < 0)
 		return fail(&err);
-	st_work_init(&work, pool);
+	st_executor_init(&work, pool);
 	if (st_mcp_server_new(&fixture.service, &work.executor, &fixture.server, &err) < 0)
 		return fail(&err);
 	int code = serve(&fixture, pool, &err);

@@ -8,21 +8,21 @@
 #ifndef STET_TESTS_LIB_BENCH_H
 #define STET_TESTS_LIB_BENCH_H
 
-#include "fs/guard.h"
+#include "fs/write/write_context.h"
 #include "lib/test.h"
 
 struct bench {
 	struct st_root root;
-	struct st_guard guard;
+	struct st_write_context writes;
 };
 
 static inline void bench_init(struct bench *bench, const struct dir *dir) {
 	assert_int_equal(st_root_open(&bench->root, dir->path, NULL), 0);
-	st_guard_init(&bench->guard, &bench->root, ".stet", NULL);
+	st_write_context_init(&bench->writes, &bench->root, ".stet", NULL);
 }
 
 static inline void bench_release(struct bench *bench) {
-	st_guard_release(&bench->guard);
+	st_write_context_release(&bench->writes);
 	st_root_release(&bench->root);
 }
 

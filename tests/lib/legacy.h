@@ -1,5 +1,5 @@
 /**
- * The notes of stet 0.1.0 (core/legacy_notes.h), as 0.1.0 wrote them.
+ * The notes of stet 0.1.0 (core/state/legacy_notes.h), as 0.1.0 wrote them.
  *
  *     st_auto(st_buf) notes = ST_BUF_INIT;
  *     legacy_begin(&notes, 7);
@@ -10,7 +10,7 @@
 #define STET_TESTS_LIB_LEGACY_H
 
 #include "base/buf.h"
-#include "core/deeds.h"
+#include "core/session/file_event.h"
 
 /** Where they are. */
 #define LEGACY_NOTES ".stet/daybook"

@@ -7,7 +7,7 @@
  *             track_read(desk, "a.txt");
  *             ...
  *     }
- *     desk_claim(a_claim)
+ *     host_claim(a_claim)
  */
 #ifndef STET_TESTS_LIB_SESSION_H
 #define STET_TESTS_LIB_SESSION_H
@@ -15,9 +15,9 @@
 #include "lib/test.h"
 #include "stet/session.h"
 
-#define desk_claim(function) cmocka_unit_test_setup_teardown(function, desk_setup, desk_teardown)
+#define host_claim(function) cmocka_unit_test_setup_teardown(function, host_setup, host_teardown)
 
-struct desk {
+struct host {
 	struct dir *dir;
 	struct stet_workspace *ws;
 	struct stet_session *session;
@@ -26,18 +26,18 @@ struct desk {
 	struct stet_answer *answer;
 };
 
-int desk_setup(void **state);
-int desk_teardown(void **state);
+int host_setup(void **state);
+int host_teardown(void **state);
 
 /** A second session over the same workspace; close it. */
-struct stet_session *desk_session(struct desk *desk, const char *name);
+struct stet_session *host_session(struct host *host, const char *name);
 
 /** Calls on the desk's session that leave their answer in desk->answer and return the code. */
-int desk_read(struct desk *desk, const char *path);
-int desk_read_lines(struct desk *desk, const char *path, size_t first, size_t count);
-int desk_check(struct desk *desk, const char *path);
-int desk_write(struct desk *desk, const char *path, const char *text);
-int desk_write_hash(struct desk *desk, const char *path, const char *text, const char *hash);
-int desk_edit(struct desk *desk, const char *path, const char *old_text, const char *new_text);
+int host_read(struct host *host, const char *path);
+int host_read_lines(struct host *host, const char *path, size_t first, size_t count);
+int host_check(struct host *host, const char *path);
+int host_write(struct host *host, const char *path, const char *text);
+int host_write_hash(struct host *host, const char *path, const char *text, const char *hash);
+int host_edit(struct host *host, const char *path, const char *old_text, const char *new_text);
 
 #endif

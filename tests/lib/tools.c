@@ -1,6 +1,6 @@
 #include "lib/tools.h"
 
-#include "fs/hash.h"
+#include "fs/file/hash.h"
 #include "lib/schema.h"
 #include "tools/tool.h"
 
@@ -100,19 +100,19 @@ static void check_failure(int code, const struct stet_error *err) {
 	assert_null(look("fileHash"));
 }
 
-static void check_hash(struct desk *desk) {
+static void check_hash(struct host *host) {
 	const char *path = yyjson_get_str(look("filePath") ? look("filePath") : look("path"));
 	const char *hash = yyjson_get_str(look("fileHash"));
 	/* Some tools are not about one file. */
 	if (!path && !hash)
 		return;
 	assert_non_null(path);
-	if (!dir_has(desk->dir, path)) {
+	if (!dir_has(host->dir, path)) {
 		expect_true(look("deleted") ? "deleted" : "dryRun");
 		return;
 	}
 	struct stat st;
-	assert_int_equal(stat(dir_at(desk->dir, path), &st), 0);
+	assert_int_equal(stat(dir_at(host->dir, path), &st), 0);
 	if (S_ISDIR(st.st_mode)) {
 		assert_null(hash);
 		return;
@@ -120,11 +120,11 @@ static void check_hash(struct desk *desk) {
 	assert_int_equal(strlen(hash), ST_HASH_SHORT);
 	struct st_hash real;
 	assert_int_equal(
-		st_hash_of(st_strn(dir_read(desk->dir, path), (size_t)st.st_size), &real, NULL), 0);
+		st_hash_of(st_strn(dir_read(host->dir, path), (size_t)st.st_size), &real, NULL), 0);
 	assert_int_equal(st_hash_matches(&real, st_str(hash), NULL), 1);
 }
 
-static void check_answer(struct desk *desk, const char *tool, int code) {
+static void check_answer(struct host *host, const char *tool, int code) {
 	last.doc = yyjson_read(last.text, last.len, 0);
 	if (!last.doc)
 		fail_msg("%s answered with what is not JSON: %s", tool, last.text);
@@ -135,58 +135,58 @@ static void check_answer(struct desk *desk, const char *tool, int code) {
 	check_schema(tool);
 	check_content(code < 0);
 	if (code < 0) {
-		check_failure(code, &desk->err);
+		check_failure(code, &host->err);
 		return;
 	}
 	assert_string_equal(yyjson_get_str(look("status")), "success");
-	check_hash(desk);
+	check_hash(host);
 }
 
 /* ---- calls ---- */
 
-int try_call_raw(struct desk *desk, const char *tool, struct st_str args) {
+int try_call_raw(struct host *host, const char *tool, struct st_str args) {
 	forget_last();
-	desk->err = (struct stet_error){0};
+	host->err = (struct stet_error){0};
 	int code =
-		stet_call(desk->session, tool, args.ptr, args.len, &last.text, &last.len, &desk->err);
+		stet_call(host->session, tool, args.ptr, args.len, &last.text, &last.len, &host->err);
 	assert_non_null(last.text);
 	assert_int_equal(strlen(last.text), last.len);
-	check_answer(desk, tool, code);
+	check_answer(host, tool, code);
 	return code;
 }
 
-static int call_with(struct desk *desk, const char *tool, const char *args, va_list list) {
+static int call_with(struct host *host, const char *tool, const char *args, va_list list) {
 	char *text = NULL;
 	int len = vasprintf(&text, args, list);
 	assert_true(len >= 0);
 	for (char *quote = text; (quote = strchr(quote, '\'')); quote++)
 		*quote = '"';
-	int code = try_call_raw(desk, tool, st_strn(text, (size_t)len));
+	int code = try_call_raw(host, tool, st_strn(text, (size_t)len));
 	free(text);
 	return code;
 }
 
-int try_call(struct desk *desk, const char *tool, const char *args, ...) {
+int try_call(struct host *host, const char *tool, const char *args, ...) {
 	va_list list;
 	va_start(list, args);
-	int code = call_with(desk, tool, args, list);
+	int code = call_with(host, tool, args, list);
 	va_end(list);
 	return code;
 }
 
-void call(struct desk *desk, const char *tool, const char *args, ...) {
+void call(struct host *host, const char *tool, const char *args, ...) {
 	va_list list;
 	va_start(list, args);
-	int code = call_with(desk, tool, args, list);
+	int code = call_with(host, tool, args, list);
 	va_end(list);
 	if (code < 0)
-		fail_msg("%s: %s", tool, desk->err.message);
+		fail_msg("%s: %s", tool, host->err.message);
 }
 
-void refuse(struct desk *desk, int code, const char *tool, const char *args, ...) {
+void refuse(struct host *host, int code, const char *tool, const char *args, ...) {
 	va_list list;
 	va_start(list, args);
-	int got = call_with(desk, tool, args, list);
+	int got = call_with(host, tool, args, list);
 	va_end(list);
 	if (got != code)
 		fail_msg("%s: %s, not %s: %s", tool, stet_error_name(got), stet_error_name(code),
@@ -290,8 +290,8 @@ void expect_no_text(const char *part) {
 		fail_msg("\"%s\" is in: %s", part, said(0));
 }
 
-void expect_file(const struct desk *desk, const char *name, const char *text) {
-	assert_string_equal(dir_read(desk->dir, name), text);
+void expect_file(const struct host *host, const char *name, const char *text) {
+	assert_string_equal(dir_read(host->dir, name), text);
 }
 
 const char *copy_of(const char *path) {

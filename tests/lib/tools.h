@@ -27,18 +27,18 @@
  *
  * @return The code of stet_call().
  */
-__attribute__((format(printf, 3, 4))) int try_call(struct desk *desk, const char *tool,
+__attribute__((format(printf, 3, 4))) int try_call(struct host *host, const char *tool,
                                                    const char *args, ...);
 
 /** The same with the arguments as they are, in any bytes. */
-int try_call_raw(struct desk *desk, const char *tool, struct st_str args);
+int try_call_raw(struct host *host, const char *tool, struct st_str args);
 
 /** Run a tool that must succeed. */
-__attribute__((format(printf, 3, 4))) void call(struct desk *desk, const char *tool,
+__attribute__((format(printf, 3, 4))) void call(struct host *host, const char *tool,
                                                 const char *args, ...);
 
 /** Run a tool that must fail with a code. */
-__attribute__((format(printf, 4, 5))) void refuse(struct desk *desk, int code, const char *tool,
+__attribute__((format(printf, 4, 5))) void refuse(struct host *host, int code, const char *tool,
                                                   const char *args, ...);
 
 /** A text as a JSON string, for the arguments; one of a ring of eight static buffers. */
@@ -73,7 +73,7 @@ void expect_text(const char *part);
 void expect_no_text(const char *part);
 
 /** The bytes of a file on the desk, which hold no NUL, are these. */
-void expect_file(const struct desk *desk, const char *name, const char *text);
+void expect_file(const struct host *host, const char *name, const char *text);
 
 /** A copy of the string at a path, or the fileHash, in a ring of eight static buffers. */
 const char *copy_of(const char *path);

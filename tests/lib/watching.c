@@ -3,8 +3,8 @@
 #include <poll.h>
 
 #include "base/clock.h"
-#include "core/watcher.h"
-#include "fs/walk.h"
+#include "core/watch/watcher.h"
+#include "fs/tree/walk.h"
 
 /* Longer than any machine should need, however busy it is. */
 enum { PATIENCE_MS = 120000 };
@@ -112,7 +112,7 @@ void watching_run(struct watching *watching, int ms) {
 static bool is_idle(const struct watching *watching) {
 	const struct st_watch *watch = &watching->watcher->watch;
 	struct pollfd events = {.fd = watch->in.fd, .events = POLLIN};
-	return watch->settle.count == 0 && !watch->queue && watch->renew_at_ms < 0 &&
+	return watch->debounce.count == 0 && !watch->queue && watch->renew_at_ms < 0 &&
 	       poll(&events, 1, 0) == 0;
 }
 
@@ -199,7 +199,7 @@ static void agrees_with_its_list(struct watching *watching) {
 
 void watching_agrees(struct watching *watching) {
 	struct comparison comparison = {.watching = watching};
-	struct st_walk walk = {.threads = 1, .visit = find_on_disk, .data = &comparison};
+	struct st_walk walk = {.threads = 1, .on_entry = find_on_disk, .data = &comparison};
 	assert_int_equal(st_walk_run(&walk, watching->dir->fd, NULL), 0);
 	size_t stale = count_stale(watching);
 	assert_int_equal(comparison.missed, 0);

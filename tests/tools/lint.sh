@@ -4,7 +4,7 @@
 
 # A tree that passes, with a library that exports what its header declares.
 good_tree() {
-	mkdir -p include/stet src/base src/text src/cli build
+	mkdir -p include/stet src/base src/text/find src/cli build
 	cat >include/stet/one.h <<-'END'
 		#ifndef STET_ONE_H
 		#define STET_ONE_H
@@ -22,9 +22,9 @@ good_tree() {
 
 		#endif
 	END
-	printf '#include "base/one.h"\n' >src/text/two.c
+	printf '#include "base/one.h"\n' >src/text/find/two.c
 	printf '#include "stet/one.h"\n' >src/cli/main.c
-	printf "files('text/two.c', 'cli/main.c')\n" >src/meson.build
+	printf "files('text/find/two.c', 'cli/main.c')\n" >src/meson.build
 	library 'int stet_one(void) { return 1; }'
 }
 
@@ -67,8 +67,8 @@ replace() {
 
 passes 'a right tree passes' true
 passes 'banned names in comments, strings and members pass' \
-	append src/text/two.c '/* gets() */ // atoi(\nchar *s = "strcpy(";\nint x = y->gets(1);'
-passes 'a skip pattern such as a temporary name passes' append src/text/two.c 'char t[] = "aXXXXXX";'
+	append src/text/find/two.c '/* gets() */ // atoi(\nchar *s = "strcpy(";\nint x = y->gets(1);'
+passes 'a skip pattern such as a temporary name passes' append src/text/find/two.c 'char t[] = "aXXXXXX";'
 passes 'several declarations may share a comment' replace include/stet/one.h \
 	's/^STET_API.*/&\nSTET_API int stet_one(void);/'
 
@@ -77,7 +77,7 @@ eval_including() {
 }
 passes 'the evaluation may look into the library' eval_including base/one.h
 fails 'the evaluation including a tool' includes_go_downwards eval_including tools/table.h
-fails 'an include upwards' includes_go_downwards append src/base/one.h '#include "text/two.h"'
+fails 'an include upwards' includes_go_downwards append src/base/one.h '#include "text/find/two.h"'
 fails 'an include without its layer' includes_go_downwards append src/base/one.h '#include "two.h"'
 fails 'the command line looking inside' includes_go_downwards \
 	append src/cli/main.c '#include "base/one.h"'
@@ -85,10 +85,21 @@ fails 'a public header looking inside' includes_go_downwards \
 	append include/stet/one.h '#include "base/one.h"'
 fails 'a file in no layer' includes_go_downwards \
 	sh -c 'mkdir src/misc && echo "#include <errno.h>" >src/misc/a.c && echo "f('"'misc/a.c'"')" >>src/meson.build'
+fails 'a folder that includes one above it' folders_use_each_other_in_one_direction \
+	append src/text/find/two.c '#include "text/patch/edits.h"'
+passes 'a folder may include one below it' append src/text/find/two.c '#include "text/lines/lines.h"'
+fails 'a folder that no layer has' folders_use_each_other_in_one_direction \
+	sh -c 'mkdir src/text/misc && echo "int a;" >src/text/misc/a.c && echo "f('"'text/misc/a.c'"')" >>src/meson.build'
+fails 'an old name as an identifier' no_old_name_is_used append src/text/find/two.c 'int desk;'
+fails 'an old name behind a prefix' no_old_name_is_used append src/text/find/two.c 'int st_shelf_put(void);'
+fails 'an old name as the name of a file' no_old_name_is_used \
+	sh -c 'echo "int a;" >src/text/find/shelf.c && echo "f('"'text/find/shelf.c'"')" >>src/meson.build'
+passes 'an old name in a comment, or as a part of another name' \
+	append src/text/find/two.c '/* It does not work. */ int keep_alive;'
 fails 'a library included twice' each_library_is_known_to_one_file \
-	append src/text/two.c '#include <pcre2.h>'
-fails 'a banned function' no_banned_function_is_used append src/text/two.c 'int x = atoi(s);'
-fails 'a library that prints' no_banned_function_is_used append src/text/two.c 'void f() { puts(""); }'
+	append src/text/find/two.c '#include <pcre2.h>'
+fails 'a banned function' no_banned_function_is_used append src/text/find/two.c 'int x = atoi(s);'
+fails 'a library that prints' no_banned_function_is_used append src/text/find/two.c 'void f() { puts(""); }'
 fails 'a tool that reads past the allowed types' tools_load_files_through_the_fence \
 	sh -c 'mkdir src/tools && echo "int x = st_file_load(0);" >src/tools/a.c && echo "f('"'tools/a.c'"')" >>src/meson.build'
 fails 'an export of another name' every_export_is_documented \
@@ -98,12 +109,12 @@ fails 'an export that no header declares' every_export_is_documented \
 fails 'a declaration that is not exported' every_export_is_documented library 'int stet_x;'
 fails 'a declaration without a comment' every_export_is_documented \
 	replace include/stet/one.h 's,^/\*\* .*,,'
-fails 'white space at the end of a line' text_is_clean append src/text/two.c 'int a; '
-fails 'a missing newline at the end' text_is_clean sh -c 'printf "int a;" >>src/text/two.c'
-fails 'a merge that left a conflict' text_is_clean append src/text/two.c '<<<''<<<< HEAD'
+fails 'white space at the end of a line' text_is_clean append src/text/find/two.c 'int a; '
+fails 'a missing newline at the end' text_is_clean sh -c 'printf "int a;" >>src/text/find/two.c'
+fails 'a merge that left a conflict' text_is_clean append src/text/find/two.c '<<<''<<<< HEAD'
 fails 'one of many' nothing_counts_1_files sh -c 'mkdir docs && echo "1 files" >docs/a.md'
 passes 'a line of the reference server' sh -c 'mkdir docs && echo "Total: 1 files, 1 directories" >docs/a.md'
-fails 'unfinished business' text_is_clean append src/text/two.c '/* TO''DO */'
+fails 'unfinished business' text_is_clean append src/text/find/two.c '/* TO''DO */'
 fails 'a guard of another name' guards_are_named_after_the_file \
 	replace src/base/one.h 's/STET_BASE_ONE_H/ONE_H/'
 fails 'a source that is not built' every_source_is_built append src/base/left.c 'int a;'

@@ -7,7 +7,7 @@
  */
 #include <dirent.h>
 
-#include "fs/commit.h"
+#include "fs/write/commit.h"
 #include "torture/fight.h"
 #include "torture/steps.h"
 
@@ -245,7 +245,7 @@ static void take_detour(const struct step *step, void *arg) {
 /* Returns how many steps it took. */
 static int commit_with_detour(struct detour *detour) {
 	struct st_root root;
-	struct st_guard guard;
+	struct st_write_context writes;
 	struct st_hash old;
 	st_auto(st_committed) done = ST_COMMITTED_INIT;
 	dir_write(detour->dir, "a.txt", "old");
@@ -253,18 +253,18 @@ static int commit_with_detour(struct detour *detour) {
 	assert_int_equal(link(dir_at(detour->dir, "a.txt"), dir_at(detour->dir, "b.txt")), 0);
 	assert_int_equal(st_hash_of(ST_STR("old"), &old, NULL), 0);
 	assert_int_equal(st_root_open(&root, detour->dir->path, NULL), 0);
-	st_guard_init(&guard, &root, ".stet", NULL);
+	st_write_context_init(&writes, &root, ".stet", NULL);
 	struct st_commit commit = {.path = ST_STR("a.txt"),
 	                           .bytes = ST_STR("new"),
 	                           .expected = &old,
 	                           .old = ST_STR("old"),
 	                           .relaxed = true};
 	steps_watch(take_detour, detour);
-	int code = st_commit(&root, &guard, &commit, &done, NULL);
+	int code = st_commit(&root, &writes, &commit, &done, NULL);
 	int steps = steps_watch(NULL, NULL);
 	if (code == 0)
 		assert_int_equal(done.noop, done.way == ST_COMMIT_NONE);
-	st_guard_release(&guard);
+	st_write_context_release(&writes);
 	st_root_release(&root);
 	return steps;
 }

@@ -88,9 +88,9 @@ static void an_edit_through_sshfs_that_caches_loses_nothing_unsaid(void **state)
 /* The notice of an edit's answer that speaks of writers below; NULL if there is none. */
 static const char *edit_and_hear(struct stet_session *session, const char *from, const char *to,
                                  struct stet_answer **answer) {
-	assert_int_equal(stet_session_edit(session, "a.txt", from, strlen(from), to, strlen(to), NULL,
-	                                   answer, NULL),
-	                 0);
+	assert_int_equal(
+		stet_session_edit(session, "a.txt", from, strlen(from), to, strlen(to), NULL, answer, NULL),
+		0);
 	for (size_t i = 0; stet_answer_notice(*answer, i); i++) {
 		if (strstr(stet_answer_notice(*answer, i), "below the mount"))
 			return stet_answer_notice(*answer, i);
@@ -178,8 +178,8 @@ static void what_is_moved_or_deleted_is_told_of_too(void **state) {
 	assert_int_equal(stet_session_open(ws, NULL, &session, NULL), 0);
 	assert_int_equal(stet_session_track_read(session, "a.txt", NULL), 0);
 	dir_write(dir, "a.txt", "new");
-	assert_int_equal(
-		stet_call(session, "delete_file", args, strlen(args), &text, NULL, NULL), STET_E_CONFLICT);
+	assert_int_equal(stet_call(session, "delete_file", args, strlen(args), &text, NULL, NULL),
+	                 STET_E_CONFLICT);
 	stet_free(text);
 	assert_string_equal(dir_read(dir, "a.txt"), "new");
 

@@ -7,9 +7,9 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-#include "core/session.h"
-#include "core/store.h"
-#include "fs/keep.h"
+#include "core/session/session.h"
+#include "core/state/store.h"
+#include "fs/versions/rescued.h"
 #include "lib/child.h"
 #include "lib/gen.h"
 #include "lib/test.h"
@@ -45,7 +45,8 @@ static void expect_within(const struct dir *dir, uint64_t *most) {
 	if (moved > MOVED_MAX || versions > VERSIONS_MAX)
 		fail_msg("moved: %llu, versions: %llu bytes", (unsigned long long)moved,
 		         (unsigned long long)versions);
-	assert_true(all <= MOVED_MAX + VERSIONS_MAX + ST_KEPT_MAX_BYTES + 2 * (uint64_t)ST_STORE_MAX);
+	assert_true(all <=
+	            MOVED_MAX + VERSIONS_MAX + ST_RESCUED_MAX_BYTES + 2 * (uint64_t)ST_STORE_MAX);
 }
 
 /* Edits of a file of its own, one after the other. */

@@ -14,7 +14,7 @@
 #include "base/json.h"
 #include "lib/gen.h"
 #include "lib/program.h"
-#include "mcp/desk_service.h"
+#include "mcp/service/service.h"
 #include "tools/tool.h"
 
 #define SECRET "the-secret-outside"
@@ -23,8 +23,8 @@
 
 struct server {
 	struct st_mcp_sink sink;
-	struct stet_desk *desk;
-	struct st_desk_service *service;
+	struct stet_host *host;
+	struct st_service *service;
 	struct st_mcp_server *server;
 	struct st_mcp_peer *peer;
 	size_t answers, leaks;
@@ -51,11 +51,11 @@ static void say(struct server *server, struct st_str message) {
 
 static void open_server(struct server *server, const char *root) {
 	*server = (struct server){.sink = {take_event, take_answer, take_done}};
-	assert_int_equal(stet_desk_open(&root, 1, &server->desk, NULL), 0);
-	assert_int_equal(stet_desk_set(server->desk, STET_OPTION_DURABLE, 0, NULL), 0);
-	assert_int_equal(st_desk_service_new(server->desk, NULL, &server->service, NULL), 0);
+	assert_int_equal(stet_host_open(&root, 1, &server->host, NULL), 0);
+	assert_int_equal(stet_host_set(server->host, STET_OPTION_DURABLE, 0, NULL), 0);
+	assert_int_equal(st_service_new(server->host, NULL, &server->service, NULL), 0);
 	assert_int_equal(
-		st_mcp_server_new(st_desk_service_base(server->service), NULL, &server->server, NULL), 0);
+		st_mcp_server_new(st_service_base(server->service), NULL, &server->server, NULL), 0);
 	assert_int_equal(st_mcp_peer_new(server->server, ST_MCP_STDIO, NULL, NULL, &server->peer, NULL),
 	                 0);
 	say(server, ST_STR("{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{"
@@ -65,8 +65,8 @@ static void open_server(struct server *server, const char *root) {
 static void close_server(struct server *server) {
 	st_mcp_peer_close(server->peer);
 	st_mcp_server_free(server->server);
-	st_desk_service_free(server->service);
-	stet_desk_close(server->desk);
+	st_service_free(server->service);
+	stet_host_close(server->host);
 }
 
 /* ---- paths ---- */
@@ -315,7 +315,7 @@ struct guarded {
 	int dirs[3], files[3], sub;
 };
 
-static void guard(struct guarded *guarded, const struct dir *dir, const char *name) {
+static void writes(struct guarded *guarded, const struct dir *dir, const char *name) {
 	int root = openat(dir->fd, name, O_RDONLY | O_DIRECTORY);
 	for (int i = 0; i < 3; i++) {
 		guarded->dirs[i] = openat(root, protected_dirs[i], O_RDONLY | O_DIRECTORY);
@@ -365,7 +365,7 @@ static void no_path_leads_out_whatever_is_swapped(void **state) {
 	struct gen gen = gen_new(gen_seed());
 	lay_tree(dir);
 	struct guarded guarded;
-	guard(&guarded, dir, "root");
+	writes(&guarded, dir, "root");
 	open_server(&server, dir_at(dir, "root"));
 	int events = watch_dirs(dir, (const char *[]){"outside", "decoy", "decoy/dir", NULL});
 	pid_t child = start_swapping(dir);
@@ -480,8 +480,8 @@ static void no_command_leads_out_whatever_is_swapped(void **state) {
 	dir_write(dir, "text", "x\n");
 	lay_root(dir, "root");
 	lay_root(dir, "decoy");
-	guard(&guarded[0], dir, "root");
-	guard(&guarded[1], dir, "decoy");
+	writes(&guarded[0], dir, "root");
+	writes(&guarded[1], dir, "decoy");
 	int events = watch_dirs(dir, (const char *[]){"outside", NULL});
 	pid_t child = start_swapping(dir);
 	int64_t until = st_now_ms() + (int64_t)gen_rounds(5000, 60000);

@@ -13,20 +13,20 @@
 
 enum { COUNTERS = 4 };
 
-struct desk {
+struct host {
 	struct stet_workspace *ws;
 	struct stet_session *session;
 };
 
-static bool desk_open(struct desk *desk, const struct dir *dir, bool durable) {
-	return stet_workspace_open(dir->path, &desk->ws, NULL) == 0 &&
-	       stet_workspace_set(desk->ws, STET_OPTION_DURABLE, durable, NULL) == 0 &&
-	       stet_session_open(desk->ws, NULL, &desk->session, NULL) == 0;
+static bool host_open(struct host *host, const struct dir *dir, bool durable) {
+	return stet_workspace_open(dir->path, &host->ws, NULL) == 0 &&
+	       stet_workspace_set(host->ws, STET_OPTION_DURABLE, durable, NULL) == 0 &&
+	       stet_session_open(host->ws, NULL, &host->session, NULL) == 0;
 }
 
-static void desk_close(struct desk *desk) {
-	stet_session_close(desk->session);
-	stet_workspace_close(desk->ws);
+static void host_close(struct host *host) {
+	stet_session_close(host->session);
+	stet_workspace_close(host->ws);
 }
 
 static void *share(size_t size) {
@@ -58,11 +58,11 @@ struct board {
 };
 
 /* Read the page through a session; false if that fails or it is torn. */
-static bool read_page(struct desk *desk, struct st_buf *text) {
+static bool read_page(struct host *host, struct st_buf *text) {
 	struct stet_answer *answer = NULL;
 	struct page page;
 	size_t len;
-	if (stet_session_read(desk->session, "page", 0, 0, &answer, NULL) < 0)
+	if (stet_session_read(host->session, "page", 0, 0, &answer, NULL) < 0)
 		return false;
 	const char *content = stet_answer_content(answer, &len);
 	st_buf_clear(text);
@@ -81,40 +81,40 @@ static void look_for_torn_pages(struct board *board, const char *path) {
 	}
 }
 
-static void edit_lines(struct board *board, struct desk *desk) {
+static void edit_lines(struct board *board, struct host *host) {
 	st_auto(st_buf) text = ST_BUF_INIT;
 	for (unsigned number = 1; !board->stop; number++) {
 		char next[PAGE_LINE_LEN + 1];
-		if (!read_page(desk, &text))
+		if (!read_page(host, &text))
 			board->torn++;
 		struct st_str line = page_line(st_buf_str(&text));
 		page_next_line(line, number, next);
-		board->edits += stet_session_edit(desk->session, "page", line.ptr, line.len, next,
+		board->edits += stet_session_edit(host->session, "page", line.ptr, line.len, next,
 		                                  PAGE_LINE_LEN, NULL, NULL, NULL) == 0;
 	}
 }
 
-static void write_pages(struct board *board, struct desk *desk) {
+static void write_pages(struct board *board, struct host *host) {
 	st_auto(st_buf) text = ST_BUF_INIT;
 	for (unsigned number = 50000000; !board->stop; number++) {
-		if (!read_page(desk, &text))
+		if (!read_page(host, &text))
 			board->torn++;
 		page_rewrite(&text, number);
 		board->writes +=
-			stet_session_write(desk->session, "page", text.ptr, text.len, NULL, NULL, NULL) == 0;
+			stet_session_write(host->session, "page", text.ptr, text.len, NULL, NULL, NULL) == 0;
 	}
 }
 
 static pid_t start_stet(struct board *board, const struct dir *dir,
-                        void (*function)(struct board *, struct desk *)) {
+                        void (*function)(struct board *, struct host *)) {
 	pid_t pid = fork_child();
-	struct desk desk;
+	struct host host;
 	if (pid > 0)
 		return pid;
-	if (!desk_open(&desk, dir, false))
+	if (!host_open(&host, dir, false))
 		_exit(1);
-	function(board, &desk);
-	desk_close(&desk);
+	function(board, &host);
+	host_close(&host);
 	_exit(0);
 }
 
@@ -174,14 +174,14 @@ static void no_reader_finds_a_torn_file(void **state) {
 /* ---- counting ---- */
 
 static void count(const struct dir *dir, const char *label, int times, bool durable) {
-	struct desk desk;
-	if (!desk_open(&desk, dir, durable))
+	struct host host;
+	if (!host_open(&host, dir, durable))
 		_exit(1);
 	for (int i = 0; i < times; i++) {
-		if (!count_up(desk.session, label))
+		if (!count_up(host.session, label))
 			_exit(2);
 	}
-	desk_close(&desk);
+	host_close(&host);
 	_exit(0);
 }
 

@@ -237,7 +237,7 @@ void fight_begin(struct fight *fight, const struct dir *dir) {
 }
 
 void fight_settle(struct fight *fight) {
-	stet_workspace_settle(fight->ws, 0);
+	stet_workspace_drain(fight->ws, 0);
 	for (char *notice; (notice = stet_workspace_notice(fight->ws)); stet_free(notice))
 		fight_hear(fight, notice);
 }

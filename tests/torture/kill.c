@@ -60,28 +60,28 @@ struct scene {
 
 /* ---- the process to be killed ---- */
 
-struct desk {
+struct host {
 	struct stet_workspace *ws;
 	struct stet_session *session;
 };
 
-static bool desk_open(struct desk *desk, const struct scene *scene, bool durable) {
-	return stet_workspace_open(scene->dir->path, &desk->ws, NULL) == 0 &&
-	       stet_workspace_set(desk->ws, STET_OPTION_DURABLE, durable, NULL) == 0 &&
-	       stet_session_open(desk->ws, NULL, &desk->session, NULL) == 0;
+static bool host_open(struct host *host, const struct scene *scene, bool durable) {
+	return stet_workspace_open(scene->dir->path, &host->ws, NULL) == 0 &&
+	       stet_workspace_set(host->ws, STET_OPTION_DURABLE, durable, NULL) == 0 &&
+	       stet_session_open(host->ws, NULL, &host->session, NULL) == 0;
 }
 
-static void desk_close(struct desk *desk) {
-	stet_session_close(desk->session);
-	stet_workspace_close(desk->ws);
+static void host_close(struct host *host) {
+	stet_session_close(host->session);
+	stet_workspace_close(host->ws);
 }
 
 /* Read the page and put the next number into its line; the new number, or 0 if that failed. */
-static unsigned edit_page(struct desk *desk) {
+static unsigned edit_page(struct host *host) {
 	struct stet_answer *answer = NULL;
 	struct page page;
 	size_t len;
-	if (stet_session_read(desk->session, "page", 0, 0, &answer, NULL) < 0)
+	if (stet_session_read(host->session, "page", 0, 0, &answer, NULL) < 0)
 		return 0;
 	const char *content = stet_answer_content(answer, &len);
 	struct st_str bytes = st_strn(content ? content : "", content ? len : 0);
@@ -90,7 +90,7 @@ static unsigned edit_page(struct desk *desk) {
 	if (page_parse(bytes, &page)) {
 		struct st_str line = page_line(bytes);
 		page_next_line(line, page.number + 1, next);
-		code = stet_session_edit(desk->session, "page", line.ptr, line.len, next, PAGE_LINE_LEN,
+		code = stet_session_edit(host->session, "page", line.ptr, line.len, next, PAGE_LINE_LEN,
 		                         NULL, NULL, NULL);
 	}
 	stet_answer_free(answer);
@@ -98,11 +98,11 @@ static unsigned edit_page(struct desk *desk) {
 }
 
 /* Write a whole page, after reading the one that is there. */
-static void write_page(struct desk *desk, size_t size) {
+static void write_page(struct host *host, size_t size) {
 	st_auto(st_buf) text = ST_BUF_INIT;
 	page_make(&text, size, 1);
-	(void)!stet_session_track_read(desk->session, "page", NULL);
-	(void)!stet_session_write(desk->session, "page", text.ptr, text.len, NULL, NULL, NULL);
+	(void)!stet_session_track_read(host->session, "page", NULL);
+	(void)!stet_session_write(host->session, "page", text.ptr, text.len, NULL, NULL, NULL);
 }
 
 static void strike(struct scene *scene) {
@@ -123,26 +123,26 @@ static void at_step(const struct step *step, void *arg) {
 
 /* Change the page once, and die on the way. */
 static void die_at_step(struct scene *scene) {
-	struct desk desk;
-	if (!desk_open(&desk, scene, scene->durable))
+	struct host host;
+	if (!host_open(&host, scene, scene->durable))
 		_exit(1);
 	steps_watch(at_step, scene);
 	if (scene->absent || scene->shrinks)
-		write_page(&desk, scene->shrinks ? SIZE / 2 : SIZE);
+		write_page(&host, scene->shrinks ? SIZE / 2 : SIZE);
 	else
-		(void)edit_page(&desk);
+		(void)edit_page(&host);
 	steps_watch(NULL, NULL);
-	desk_close(&desk);
+	host_close(&host);
 	_exit(0);
 }
 
 /* Change the page until somebody puts an end to it. */
 static void edit_forever(struct scene *scene) {
-	struct desk desk;
-	if (!desk_open(&desk, scene, scene->durable))
+	struct host host;
+	if (!host_open(&host, scene, scene->durable))
 		_exit(1);
 	for (;;) {
-		unsigned number = edit_page(&desk);
+		unsigned number = edit_page(&host);
 		scene->board->begun++;
 		if (number > 0)
 			scene->board->acked = number;
@@ -235,23 +235,23 @@ static void hear(struct scene *scene, const char *notice) {
 	page_mark_records(st_buf_str(&copy), scene->kept, RECORDS_MAX);
 }
 
-static void hear_all(struct scene *scene, struct desk *desk) {
-	stet_workspace_settle(desk->ws, 0);
-	for (char *notice; (notice = stet_workspace_notice(desk->ws)); stet_free(notice))
+static void hear_all(struct scene *scene, struct host *host) {
+	stet_workspace_drain(host->ws, 0);
+	for (char *notice; (notice = stet_workspace_notice(host->ws)); stet_free(notice))
 		hear(scene, notice);
 }
 
 /* Somebody else writes another file in the directory, and hears what there is to hear. */
 static void write_next(struct scene *scene) {
-	struct desk desk;
+	struct host host;
 	struct stet_answer *answer = NULL;
-	assert_true(desk_open(&desk, scene, false));
-	assert_int_equal(stet_session_write(desk.session, "another", "", 0, NULL, &answer, NULL), 0);
+	assert_true(host_open(&host, scene, false));
+	assert_int_equal(stet_session_write(host.session, "another", "", 0, NULL, &answer, NULL), 0);
 	for (size_t i = 0; stet_answer_notice(answer, i); i++)
 		hear(scene, stet_answer_notice(answer, i));
 	stet_answer_free(answer);
-	hear_all(scene, &desk);
-	desk_close(&desk);
+	hear_all(scene, &host);
+	host_close(&host);
 }
 
 /*
@@ -400,22 +400,22 @@ static void die_after_exchange(const struct step *step, void *arg) {
 }
 
 static void edit_and_die(struct scene *scene) {
-	struct desk desk;
-	if (!desk_open(&desk, scene, false))
+	struct host host;
+	if (!host_open(&host, scene, false))
 		_exit(1);
 	steps_watch(die_after_exchange, scene);
-	(void)edit_page(&desk);
+	(void)edit_page(&host);
 	_exit(0);
 }
 
 /* Deal with a leftover, and die on the way. */
 static void sweep_and_die(struct scene *scene) {
-	struct desk desk;
+	struct host host;
 	scene->strikes = 0;
-	if (!desk_open(&desk, scene, false))
+	if (!host_open(&host, scene, false))
 		_exit(1);
 	steps_watch(at_step, scene);
-	(void)!stet_session_edit(desk.session, "other", "before", 6, "before it died", 14, NULL, NULL,
+	(void)!stet_session_edit(host.session, "other", "before", 6, "before it died", 14, NULL, NULL,
 	                         NULL);
 	_exit(0);
 }
@@ -451,15 +451,15 @@ static void a_leftover_that_was_removed_may_still_be_written_to(void **state) {
 	hostile_ready(&scene.hostile, 1);
 	assert_true(dies(&scene, edit_and_die));
 
-	struct desk desk;
-	assert_true(desk_open(&desk, &scene, false));
+	struct host host;
+	assert_true(host_open(&host, &scene, false));
 	assert_int_equal(
-		stet_session_edit(desk.session, "other", "before", 6, "after", 5, NULL, NULL, NULL), 0);
+		stet_session_edit(host.session, "other", "before", 6, "after", 5, NULL, NULL, NULL), 0);
 	assert_no_leftover(scene.dir);
 	hostile_strike(&scene.hostile, 0);
 	assert_true(hostile_wait(&scene.hostile, 60000));
-	hear_all(&scene, &desk);
-	desk_close(&desk);
+	hear_all(&scene, &host);
+	host_close(&host);
 	(void)inspect(&scene, 1);
 	assert_int_equal(scene.copies, 1);
 	scene_end(&scene);

@@ -18,7 +18,7 @@
 #include "lib/gen.h"
 #include "lib/test.h"
 #include "lib/tree.h"
-#include "stet/desk.h"
+#include "stet/host.h"
 #include "torture/page.h"
 
 enum {
@@ -62,8 +62,8 @@ struct record {
 struct model {
 	struct dir *dir;
 	struct gen gen;
-	struct stet_desk *desk;
-	struct stet_agent *agents[CALLERS];
+	struct stet_host *host;
+	struct stet_client *clients[CALLERS];
 	struct st_buf files[FILES];
 	bool exists[FILES];
 	/* Of the files as they are. */
@@ -284,8 +284,8 @@ static void look(struct model *model, size_t file, struct st_buf *text, bool *ex
 }
 
 /* By which connection a caller calls; its name is enough on any of them. */
-static struct stet_agent *connection(struct model *model, size_t caller) {
-	return model->agents[caller == NAMED ? gen_below(&model->gen, CALLERS) : caller];
+static struct stet_client *connection(struct model *model, size_t caller) {
+	return model->clients[caller == NAMED ? gen_below(&model->gen, CALLERS) : caller];
 }
 
 /* Make a call, whose arguments end in a comma, and take in what it says. */
@@ -298,8 +298,8 @@ static void ask(struct model *model, size_t caller, const char *tool, struct st_
 	st_buf_addc(args, '}');
 	snprintf(what, sizeof what, "%zu %s", caller, tool);
 	tell(model, what, st_buf_str(args));
-	int code = stet_agent_call(connection(model, caller), tool, st_buf_cstr(args), args->len,
-	                           &answer, &len, &err);
+	int code = stet_client_call(connection(model, caller), tool, st_buf_cstr(args), args->len,
+	                            &answer, &len, &err);
 	model->refused = code < 0;
 	yyjson_doc_free(model->answer);
 	model->answer = yyjson_read(answer, len, 0);
@@ -800,22 +800,22 @@ static void step(struct model *model) {
 static void open_desk(struct model *model) {
 	const char *root = model->dir->path;
 	struct stet_error err = {0};
-	assert_int_equal(stet_desk_open(&root, 1, &model->desk, &err), 0);
-	assert_int_equal(stet_desk_set(model->desk, STET_OPTION_DURABLE, 0, &err), 0);
-	assert_int_equal(stet_desk_set(model->desk, STET_OPTION_PAGE_BYTES, PAGE, &err), 0);
-	assert_int_equal(stet_desk_set(model->desk, STET_OPTION_STATE, model->stored, &err), 0);
+	assert_int_equal(stet_host_open(&root, 1, &model->host, &err), 0);
+	assert_int_equal(stet_host_set(model->host, STET_OPTION_DURABLE, 0, &err), 0);
+	assert_int_equal(stet_host_set(model->host, STET_OPTION_PAGE_BYTES, PAGE, &err), 0);
+	assert_int_equal(stet_host_set(model->host, STET_OPTION_STATE, model->stored, &err), 0);
 	for (size_t i = 0; i < CALLERS; i++) {
 		int code = i == STATELESS
-		               ? stet_desk_stateless(model->desk, NULL, &model->agents[i], &err)
-		               : stet_desk_agent(model->desk, NULL, NULL, &model->agents[i], &err);
+		               ? stet_host_stateless(model->host, NULL, &model->clients[i], &err)
+		               : stet_host_client(model->host, NULL, NULL, &model->clients[i], &err);
 		assert_int_equal(code, 0);
 	}
 }
 
 static void close_desk(struct model *model) {
 	for (size_t i = 0; i < CALLERS; i++)
-		stet_agent_release(model->agents[i]);
-	stet_desk_close(model->desk);
+		stet_client_release(model->clients[i]);
+	stet_host_close(model->host);
 }
 
 /* Another process takes over: only a session with a name, and only what is stored, goes on. */

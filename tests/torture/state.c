@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
-#include "core/state.h"
+#include "core/state/state.h"
 #include "lib/run.h"
 #include "lib/test.h"
 #include "stet/state.h"

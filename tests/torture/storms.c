@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 
 #include "base/clock.h"
-#include "core/watcher.h"
+#include "core/watch/watcher.h"
 #include "lib/gen.h"
 #include "lib/run.h"
 #include "lib/tree.h"

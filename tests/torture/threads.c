@@ -88,7 +88,7 @@ struct listener {
 static void *listen(void *arg) {
 	struct listener *listener = arg;
 	while (!listener->stop) {
-		stet_workspace_settle(listener->ws, 0);
+		stet_workspace_drain(listener->ws, 0);
 		for (char *notice; (notice = stet_workspace_notice(listener->ws)); stet_free(notice))
 			listener->heard++;
 		nap_ns(1000000);

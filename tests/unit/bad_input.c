@@ -22,25 +22,25 @@ static const struct valid {
      "\"content\": \"y\""},
 };
 
-static void bad(struct desk *desk, int code, const char *tool, const char *args,
+static void bad(struct host *host, int code, const char *tool, const char *args,
                 const char *sentence) {
-	refuse(desk, code, tool, "%s", args);
+	refuse(host, code, tool, "%s", args);
 	expect_text(sentence);
-	expect_file(desk, "a.md", text);
+	expect_file(host, "a.md", text);
 }
 
 /* ---- text_replace ---- */
 
-static void occurrence(struct desk *desk, const char *value, const char *sentence) {
+static void occurrence(struct host *host, const char *value, const char *sentence) {
 	char args[256];
 	snprintf(args, sizeof args,
 	         "{'filePath': 'a.md', 'oldText': 'x', 'newText': 'y', 'occurrence': %s}", value);
-	bad(desk, STET_E_INVALID, "text_replace", args, sentence);
+	bad(host, STET_E_INVALID, "text_replace", args, sentence);
 	expect_text("\"first\", \"last\", \"all\", or a number");
 }
 
 static void an_occurrence_that_is_none_names_the_choices(void **state) {
-	struct desk *desk = *state;
+	struct host *host = *state;
 	static const char *const values[] = {"-1",
 	                                     "1.5",
 	                                     "true",
@@ -59,13 +59,13 @@ static void an_occurrence_that_is_none_names_the_choices(void **state) {
 	                                     "'first,last'",
 	                                     "99999999999999999999999",
 	                                     "-9223372036854775808"};
-	dir_write(desk->dir, "a.md", text);
+	dir_write(host->dir, "a.md", text);
 	for (size_t i = 0; i < COUNT(values); i++)
-		occurrence(desk, values[i], "\"occurrence\" cannot be");
+		occurrence(host, values[i], "\"occurrence\" cannot be");
 }
 
 static void an_occurrence_beyond_the_last_names_the_lines(void **state) {
-	struct desk *desk = *state;
+	struct host *host = *state;
 	static const char *const values[] = {"3",
 	                                     "3.0",
 	                                     "1e3",
@@ -74,50 +74,50 @@ static void an_occurrence_beyond_the_last_names_the_lines(void **state) {
 	                                     "9223372036854775808",
 	                                     "18446744073709551615",
 	                                     "'99999999999999999999999999'"};
-	dir_write(desk->dir, "a.md", text);
+	dir_write(host->dir, "a.md", text);
 	for (size_t i = 0; i < COUNT(values); i++)
-		occurrence(desk, values[i], "occurs 2 times, at lines 2 and 4");
+		occurrence(host, values[i], "occurs 2 times, at lines 2 and 4");
 }
 
 static void an_occurrence_of_null_was_left_out(void **state) {
-	struct desk *desk = *state;
-	dir_write(desk->dir, "a.md", text);
-	call(desk, "text_replace",
+	struct host *host = *state;
+	dir_write(host->dir, "a.md", text);
+	call(host, "text_replace",
 	     "{'filePath': 'a.md', 'oldText': 'x', 'newText': 'y', 'occurrence': null, 'session': "
 	     "null}");
-	expect_file(desk, "a.md", "# One\ny\n## Two\nx\n```\ncode\n```\n");
+	expect_file(host, "a.md", "# One\ny\n## Two\nx\n```\ncode\n```\n");
 }
 
 static void an_empty_old_text_is_refused(void **state) {
-	struct desk *desk = *state;
-	dir_write(desk->dir, "a.md", text);
-	bad(desk, STET_E_INVALID, "text_replace", "{'filePath': 'a.md', 'oldText': '', 'newText': 'y'}",
+	struct host *host = *state;
+	dir_write(host->dir, "a.md", text);
+	bad(host, STET_E_INVALID, "text_replace", "{'filePath': 'a.md', 'oldText': '', 'newText': 'y'}",
 	    "oldText is empty");
 }
 
 /* ---- text_patch ---- */
 
-static void patch(struct desk *desk, const char *operation, const char *target,
+static void patch(struct host *host, const char *operation, const char *target,
                   const char *sentence) {
 	char args[8192];
 	snprintf(args, sizeof args,
 	         "{'filePath': 'a.md', 'operation': '%s', 'target': %s, 'content': 'new'}", operation,
 	         target);
-	bad(desk, STET_E_INVALID, "text_patch", args, sentence);
+	bad(host, STET_E_INVALID, "text_patch", args, sentence);
 }
 
 static void an_unknown_operation_names_the_choices(void **state) {
-	struct desk *desk = *state;
+	struct host *host = *state;
 	static const char *const names[] = {"append", "", "replace ", "remove"};
-	dir_write(desk->dir, "a.md", text);
+	dir_write(host->dir, "a.md", text);
 	for (size_t i = 0; i < COUNT(names); i++)
-		patch(desk, names[i], "{'heading': 'Two'}", "use \"replace\", \"insert\" or \"delete\"");
-	patch(desk, "replaceLines", "{'lines': {'start': 1}}",
+		patch(host, names[i], "{'heading': 'Two'}", "use \"replace\", \"insert\" or \"delete\"");
+	patch(host, "replaceLines", "{'lines': {'start': 1}}",
 	      "use \"replace\" with the target \"lines\"");
 }
 
 static void no_two_or_unknown_targets_name_the_choices(void **state) {
-	struct desk *desk = *state;
+	struct host *host = *state;
 	static const char *const targets[] = {
 		"{}",        "{'heading': 'Two', 'lines': {'start': 1}}",
 		"[]",        "[{'heading': 'Two'}]",
@@ -127,18 +127,18 @@ static void no_two_or_unknown_targets_name_the_choices(void **state) {
 		"'null'",    "'1'",
 		"'{} {}'",
 	};
-	dir_write(desk->dir, "a.md", text);
+	dir_write(host->dir, "a.md", text);
 	for (size_t i = 0; i < COUNT(targets); i++)
-		patch(desk, "replace", targets[i],
+		patch(host, "replace", targets[i],
 		      "exactly one of lines {start, end}, heading, beforeHeading, appendToSection, "
 		      "codeBlock {index}, wholeSection");
-	patch(desk, "replace", "{'line': 3}",
+	patch(host, "replace", "{'line': 3}",
 	      "\"lines\", \"heading\", \"beforeHeading\", \"appendToSection\", \"codeBlock\" or "
 	      "\"wholeSection\"");
 }
 
 static void a_target_in_a_string_is_read_as_strictly(void **state) {
-	struct desk *desk = *state;
+	struct host *host = *state;
 	static const struct {
 		const char *json;
 		const char *sentence;
@@ -150,22 +150,22 @@ static void a_target_in_a_string_is_read_as_strictly(void **state) {
 		{"{\"text\": \"x\"}", "use text_replace"},
 		{"{\"lines\": {\"start\": \"1\"}}", "must be an integer"},
 	};
-	dir_write(desk->dir, "a.md", text);
+	dir_write(host->dir, "a.md", text);
 	for (size_t i = 0; i < COUNT(targets); i++)
-		patch(desk, "replace", quoted(st_str(targets[i].json)), targets[i].sentence);
+		patch(host, "replace", quoted(st_str(targets[i].json)), targets[i].sentence);
 }
 
 static void removed_targets_name_their_successor(void **state) {
-	struct desk *desk = *state;
-	dir_write(desk->dir, "a.md", text);
-	patch(desk, "replace", "{'text': 'x'}", "use text_replace");
-	patch(desk, "replace", "{'pattern': 'x'}", "text_inspect");
-	patch(desk, "insert", "{'afterHeading': 'Two'}", "\"appendToSection\"");
-	patch(desk, "replace", "{'section': 'Two'}", "\"wholeSection\"");
+	struct host *host = *state;
+	dir_write(host->dir, "a.md", text);
+	patch(host, "replace", "{'text': 'x'}", "use text_replace");
+	patch(host, "replace", "{'pattern': 'x'}", "text_inspect");
+	patch(host, "insert", "{'afterHeading': 'Two'}", "\"appendToSection\"");
+	patch(host, "replace", "{'section': 'Two'}", "\"wholeSection\"");
 }
 
 static void lines_that_cannot_be_are_refused(void **state) {
-	struct desk *desk = *state;
+	struct host *host = *state;
 	static const struct {
 		const char *target;
 		const char *sentence;
@@ -193,37 +193,37 @@ static void lines_that_cannot_be_are_refused(void **state) {
 		{"{'lines': 1}", "takes {\"start\": 3, \"end\": 5}"},
 		{"{'lines': null}", "takes {\"start\": 3, \"end\": 5}"},
 	};
-	dir_write(desk->dir, "a.md", text);
+	dir_write(host->dir, "a.md", text);
 	for (size_t i = 0; i < COUNT(targets); i++)
-		patch(desk, "replace", targets[i].target, targets[i].sentence);
-	patch(desk, "insert", "{'lines': {'start': 0, 'end': 2}}", "takes no end");
+		patch(host, "replace", targets[i].target, targets[i].sentence);
+	patch(host, "insert", "{'lines': {'start': 0, 'end': 2}}", "takes no end");
 }
 
 static void code_blocks_that_are_not_there_are_refused_with_those_that_are(void **state) {
-	struct desk *desk = *state;
-	dir_write(desk->dir, "a.md", text);
+	struct host *host = *state;
+	dir_write(host->dir, "a.md", text);
 	static const char *const indexes[] = {"1", "-1", "9223372036854775807", "18446744073709551615"};
 	for (size_t i = 0; i < COUNT(indexes); i++) {
 		char target[64];
 		snprintf(target, sizeof target, "{'codeBlock': {'index': %s}}", indexes[i]);
-		patch(desk, "replace", target, "the text has 1, counted from 0: 0 in lines 5-7");
+		patch(host, "replace", target, "the text has 1, counted from 0: 0 in lines 5-7");
 		snprintf(target, sizeof target, "{'codeBlock': %s}", indexes[i]);
-		patch(desk, "replace", target, "the text has 1, counted from 0: 0 in lines 5-7");
+		patch(host, "replace", target, "the text has 1, counted from 0: 0 in lines 5-7");
 	}
-	patch(desk, "replace", "{'codeBlock': {}}", "needs the argument \"index\"");
-	patch(desk, "replace", "{'codeBlock': {'index': '0'}}", "must be an integer");
-	patch(desk, "replace", "{'codeBlock': {'number': 0}}", "has no argument \"number\"");
-	patch(desk, "replace", "{'codeBlock': '0'}", "takes {\"index\": 0}");
-	patch(desk, "replace", "{'codeBlock': 0.5}", "takes {\"index\": 0}");
-	dir_write(desk->dir, "b.md", "no code\n");
-	refuse(desk, STET_E_INVALID, "text_patch",
+	patch(host, "replace", "{'codeBlock': {}}", "needs the argument \"index\"");
+	patch(host, "replace", "{'codeBlock': {'index': '0'}}", "must be an integer");
+	patch(host, "replace", "{'codeBlock': {'number': 0}}", "has no argument \"number\"");
+	patch(host, "replace", "{'codeBlock': '0'}", "takes {\"index\": 0}");
+	patch(host, "replace", "{'codeBlock': 0.5}", "takes {\"index\": 0}");
+	dir_write(host->dir, "b.md", "no code\n");
+	refuse(host, STET_E_INVALID, "text_patch",
 	       "{'filePath': 'b.md', 'operation': 'delete', 'target': {'codeBlock': {'index': 0}}}");
 	expect_text("no fenced code block at all");
 }
 
 static void headings_that_cannot_be_are_refused(void **state) {
-	struct desk *desk = *state;
-	dir_write(desk->dir, "a.md", text);
+	struct host *host = *state;
+	dir_write(host->dir, "a.md", text);
 	static const char *const names[] = {"heading", "beforeHeading", "appendToSection",
 	                                    "wholeSection"};
 	for (size_t i = 0; i < COUNT(names); i++) {
@@ -239,7 +239,7 @@ static void headings_that_cannot_be_are_refused(void **state) {
 		                                     "{'text': 'Two', 'occurrence': '1'}"};
 		for (size_t k = 0; k < COUNT(values); k++) {
 			snprintf(args, sizeof args, "{'%s': %s}", names[i], values[k]);
-			patch(desk, operation, args, names[i]);
+			patch(host, operation, args, names[i]);
 		}
 		static const char *const occurrences[] = {"2", "-1", "9223372036854775807",
 		                                          "18446744073709551615"};
@@ -248,38 +248,38 @@ static void headings_that_cannot_be_are_refused(void **state) {
 			         "{'filePath': 'a.md', 'operation': '%s', 'target': {'%s': {'text': 'Two', "
 			         "'occurrence': %s}}, 'content': 'x'}",
 			         operation, names[i], occurrences[k]);
-			int code = try_call(desk, "text_patch", "%s", args);
+			int code = try_call(host, "text_patch", "%s", args);
 			assert_true(code == STET_E_NO_MATCH || code == STET_E_INVALID);
-			expect_file(desk, "a.md", text);
+			expect_file(host, "a.md", text);
 		}
 		snprintf(args, sizeof args,
 		         "{'filePath': 'a.md', 'operation': '%s', 'target': {'%s': ''}, 'content': 'x'}",
 		         operation, names[i]);
-		assert_true(try_call(desk, "text_patch", "%s", args) < 0);
+		assert_true(try_call(host, "text_patch", "%s", args) < 0);
 	}
-	expect_file(desk, "a.md", text);
+	expect_file(host, "a.md", text);
 }
 
 static void markdown_targets_are_refused_elsewhere(void **state) {
-	struct desk *desk = *state;
+	struct host *host = *state;
 	static const char *const targets[] = {"{'heading': 'Two'}", "{'beforeHeading': 'Two'}",
 	                                      "{'appendToSection': 'Two'}",
 	                                      "{'codeBlock': {'index': 0}}", "{'wholeSection': 'Two'}"};
-	dir_write(desk->dir, "a.c", text);
+	dir_write(host->dir, "a.c", text);
 	for (size_t i = 0; i < COUNT(targets); i++) {
-		refuse(desk, STET_E_INVALID, "text_patch",
+		refuse(host, STET_E_INVALID, "text_patch",
 		       "{'filePath': 'a.c', 'operation': '%s', 'target': %s, 'content': 'x'}",
 		       i == 4 ? "replace" : "insert", targets[i]);
 		expect_text("Only Markdown files have");
 		expect_text("\"lines\", or text_replace");
 	}
-	expect_file(desk, "a.c", text);
+	expect_file(host, "a.c", text);
 }
 
 /* ---- edit_file ---- */
 
 static void edits_that_are_none_are_refused(void **state) {
-	struct desk *desk = *state;
+	struct host *host = *state;
 	static const struct {
 		const char *args;
 		const char *sentence;
@@ -305,36 +305,36 @@ static void edits_that_are_none_are_refused(void **state) {
 		{"'newText': 'x'", "or \"oldText\" and \"newText\""},
 		{"'dryRun': true", "\"edits\" (a list of {oldText, newText})"},
 	};
-	dir_write(desk->dir, "a.md", text);
+	dir_write(host->dir, "a.md", text);
 	for (size_t i = 0; i < COUNT(calls); i++) {
 		char args[256];
 		snprintf(args, sizeof args, "{'path': 'a.md', %s}", calls[i].args);
-		bad(desk, STET_E_INVALID, "edit_file", args, calls[i].sentence);
+		bad(host, STET_E_INVALID, "edit_file", args, calls[i].sentence);
 	}
 }
 
 static void too_many_edits_are_refused(void **state) {
-	struct desk *desk = *state;
+	struct host *host = *state;
 	st_auto(st_buf) args = ST_BUF_INIT;
-	dir_write(desk->dir, "a.md", text);
+	dir_write(host->dir, "a.md", text);
 	st_buf_adds(&args, "{'path': 'a.md', 'edits': [{'oldText': 'x', 'newText': 'y'}");
 	for (int i = 0; i < 1000; i++)
 		st_buf_adds(&args, ", {'oldText': 'x', 'newText': 'y'}");
 	st_buf_adds(&args, "]}");
-	bad(desk, STET_E_INVALID, "edit_file", args.ptr, "up to 1000 edits at once, not 1001");
+	bad(host, STET_E_INVALID, "edit_file", args.ptr, "up to 1000 edits at once, not 1001");
 }
 
 /* ---- the file ---- */
 
 /* Every tool's valid call with another file. */
-static int call_on(struct desk *desk, size_t tool, const char *path) {
+static int call_on(struct host *host, size_t tool, const char *path) {
 	const char *file = strstr(valid[tool].args, "\"a.md\"");
-	return try_call(desk, valid[tool].tool, "{%.*s%s%s}", (int)(file - valid[tool].args),
+	return try_call(host, valid[tool].tool, "{%.*s%s%s}", (int)(file - valid[tool].args),
 	                valid[tool].args, quoted(st_str(path)), file + strlen("\"a.md\""));
 }
 
 static void paths_that_cannot_be_are_refused(void **state) {
-	struct desk *desk = *state;
+	struct host *host = *state;
 	char long_path[5000];
 	memset(long_path, 'x', sizeof long_path - 1);
 	long_path[sizeof long_path - 1] = '\0';
@@ -353,73 +353,73 @@ static void paths_that_cannot_be_are_refused(void **state) {
 		{"a.md/b", STET_E_NOT_FOUND},
 		{long_path, STET_E_INVALID},
 	};
-	dir_write(desk->dir, "a.md", text);
-	assert_int_equal(mkdir(dir_at(desk->dir, "sub"), 0755), 0);
-	assert_int_equal(symlink("/etc", dir_at(desk->dir, "away")), 0);
+	dir_write(host->dir, "a.md", text);
+	assert_int_equal(mkdir(dir_at(host->dir, "sub"), 0755), 0);
+	assert_int_equal(symlink("/etc", dir_at(host->dir, "away")), 0);
 	for (size_t i = 0; i < COUNT(valid); i++) {
 		for (size_t k = 0; k < COUNT(paths); k++) {
-			int code = call_on(desk, i, paths[k].path);
+			int code = call_on(host, i, paths[k].path);
 			if (code != paths[k].code)
-				fail_msg("%s on \"%.50s\": %s", valid[i].tool, paths[k].path, desk->err.message);
+				fail_msg("%s on \"%.50s\": %s", valid[i].tool, paths[k].path, host->err.message);
 		}
 	}
-	assert_int_equal(dir_count(desk->dir, "."), 3);
-	expect_file(desk, "a.md", text);
+	assert_int_equal(dir_count(host->dir, "."), 3);
+	expect_file(host, "a.md", text);
 }
 
 static void a_nul_in_a_path_does_not_cut_it(void **state) {
-	struct desk *desk = *state;
-	dir_write(desk->dir, "a.md", text);
+	struct host *host = *state;
+	dir_write(host->dir, "a.md", text);
 	for (size_t i = 0; i < COUNT(valid); i++) {
 		const char *file = strstr(valid[i].args, "a.md");
-		refuse(desk, STET_E_INVALID, valid[i].tool, "{%.*s%s%s}", (int)(file - valid[i].args),
+		refuse(host, STET_E_INVALID, valid[i].tool, "{%.*s%s%s}", (int)(file - valid[i].args),
 		       valid[i].args, "a.md\\u0000.png", file + 4);
 		expect_text("NUL");
 	}
-	expect_file(desk, "a.md", text);
+	expect_file(host, "a.md", text);
 }
 
 static void what_is_not_a_regular_file_is_refused_at_once(void **state) {
-	struct desk *desk = *state;
-	assert_int_equal(mkdir(dir_at(desk->dir, "dir.md"), 0755), 0);
-	assert_int_equal(mkfifo(dir_at(desk->dir, "pipe.md"), 0644), 0);
+	struct host *host = *state;
+	assert_int_equal(mkdir(dir_at(host->dir, "dir.md"), 0755), 0);
+	assert_int_equal(mkfifo(dir_at(host->dir, "pipe.md"), 0644), 0);
 	alarm(60);
 	for (size_t i = 0; i < COUNT(valid); i++) {
-		assert_int_equal(call_on(desk, i, "dir.md"), STET_E_KIND);
+		assert_int_equal(call_on(host, i, "dir.md"), STET_E_KIND);
 		expect_text("is a directory");
-		assert_int_equal(call_on(desk, i, "pipe.md"), STET_E_KIND);
+		assert_int_equal(call_on(host, i, "pipe.md"), STET_E_KIND);
 		expect_text("is a named pipe");
 	}
 	alarm(0);
-	refuse(desk, STET_E_EXISTS, "edit_file", "{'path': 'pipe.md', 'oldText': '', 'newText': 'x'}");
+	refuse(host, STET_E_EXISTS, "edit_file", "{'path': 'pipe.md', 'oldText': '', 'newText': 'x'}");
 }
 
 static void binary_files_are_left_alone(void **state) {
-	struct desk *desk = *state;
-	dir_write_bytes(desk->dir, "b.md", "# One\0x", 7);
+	struct host *host = *state;
+	dir_write_bytes(host->dir, "b.md", "# One\0x", 7);
 	for (size_t i = 0; i < COUNT(valid); i++) {
 		if (strcmp(valid[i].tool, "write_file") == 0)
 			continue;
-		assert_int_equal(call_on(desk, i, "b.md"), STET_E_BINARY);
+		assert_int_equal(call_on(host, i, "b.md"), STET_E_BINARY);
 		expect_text("binary file");
 	}
 }
 
 static void endings_that_are_not_allowed_are_refused_with_those_that_are(void **state) {
-	struct desk *desk = *state;
-	assert_int_equal(stet_workspace_allow(desk->ws, ".txt,.rst", NULL), 0);
-	dir_write(desk->dir, "a.md", text);
-	dir_write(desk->dir, "txt", text);
-	dir_write(desk->dir, ".txt", text);
+	struct host *host = *state;
+	assert_int_equal(stet_workspace_allow(host->ws, ".txt,.rst", NULL), 0);
+	dir_write(host->dir, "a.md", text);
+	dir_write(host->dir, "txt", text);
+	dir_write(host->dir, ".txt", text);
 	for (size_t i = 0; i < COUNT(valid); i++) {
 		if (strncmp(valid[i].tool, "text_", 5) != 0 && strcmp(valid[i].tool, "edit_file") != 0)
 			continue;
-		assert_int_equal(call_on(desk, i, "a.md"), STET_E_EXTENSION);
+		assert_int_equal(call_on(host, i, "a.md"), STET_E_EXTENSION);
 		expect_text("Allowed: .txt, .rst.");
-		assert_int_equal(call_on(desk, i, "txt"), STET_E_EXTENSION);
-		assert_int_equal(call_on(desk, i, ".txt"), STET_E_EXTENSION);
+		assert_int_equal(call_on(host, i, "txt"), STET_E_EXTENSION);
+		assert_int_equal(call_on(host, i, ".txt"), STET_E_EXTENSION);
 	}
-	expect_file(desk, "a.md", text);
+	expect_file(host, "a.md", text);
 }
 
 /* The most memory this process has had, in KiB. */
@@ -436,23 +436,23 @@ static long peak_memory(void) {
 }
 
 static void a_file_of_100_mb_is_refused_without_reading_it(void **state) {
-	struct desk *desk = *state;
-	dir_write(desk->dir, "a.md", text);
-	dir_write(desk->dir, "big.md", text);
-	assert_int_equal(truncate(dir_at(desk->dir, "big.md"), 100 << 20), 0);
+	struct host *host = *state;
+	dir_write(host->dir, "a.md", text);
+	dir_write(host->dir, "big.md", text);
+	assert_int_equal(truncate(dir_at(host->dir, "big.md"), 100 << 20), 0);
 	long before = peak_memory();
 	for (size_t i = 0; i < COUNT(valid); i++) {
-		assert_int_equal(call_on(desk, i, "big.md"), STET_E_TOO_BIG);
+		assert_int_equal(call_on(host, i, "big.md"), STET_E_TOO_BIG);
 		expect_text("has 104857600 bytes; the limit is 67108864");
 	}
 	assert_true(peak_memory() - before < 20 << 10);
 }
 
 static void a_result_beyond_the_limit_is_refused(void **state) {
-	struct desk *desk = *state;
-	assert_int_equal(stet_workspace_set(desk->ws, STET_OPTION_MAX_FILE, 40, NULL), 0);
-	dir_write(desk->dir, "a.md", text);
-	call(desk, "read_file", "{'path': 'a.md'}");
+	struct host *host = *state;
+	assert_int_equal(stet_workspace_set(host->ws, STET_OPTION_MAX_FILE, 40, NULL), 0);
+	dir_write(host->dir, "a.md", text);
+	call(host, "read_file", "{'path': 'a.md'}");
 	static const char long_text[] = "0123456789 0123456789 0123456789 0123456789";
 	static const char *const calls[][2] = {
 		{"write_file", "{'path': 'a.md', 'content': '%s'}"},
@@ -466,18 +466,18 @@ static void a_result_beyond_the_limit_is_refused(void **state) {
 	};
 	for (size_t i = 0; i < COUNT(calls); i++) {
 		const char *place = strstr(calls[i][1], "%s");
-		refuse(desk, STET_E_TOO_BIG, calls[i][0], "%.*s%s%s", (int)(place - calls[i][1]),
+		refuse(host, STET_E_TOO_BIG, calls[i][0], "%.*s%s%s", (int)(place - calls[i][1]),
 		       calls[i][1], long_text, place + 2);
 		expect_text("40");
 	}
-	expect_file(desk, "a.md", text);
-	assert_false(dir_has(desk->dir, "new.md"));
+	expect_file(host, "a.md", text);
+	assert_false(dir_has(host->dir, "new.md"));
 }
 
 /* ---- hashes ---- */
 
 static void hashes_that_cannot_be_are_refused(void **state) {
-	struct desk *desk = *state;
+	struct host *host = *state;
 	static const struct {
 		const char *hash;
 		int code;
@@ -490,8 +490,8 @@ static void hashes_that_cannot_be_are_refused(void **state) {
 		{"sha256:0123456789abcdef", STET_E_INVALID, "hex digits"},
 		{"0123456789abcdef", STET_E_CONFLICT, "Its hash is"},
 	};
-	dir_write(desk->dir, "a.md", text);
-	call(desk, "read_file", "{'path': 'a.md'}");
+	dir_write(host->dir, "a.md", text);
+	call(host, "read_file", "{'path': 'a.md'}");
 	const char *hash = hash_of_answer();
 	for (size_t i = 0; i < COUNT(valid); i++) {
 		if (strncmp(valid[i].tool, "read_", 5) == 0 || strcmp(valid[i].tool, "text_inspect") == 0)
@@ -500,7 +500,7 @@ static void hashes_that_cannot_be_are_refused(void **state) {
 			char args[512];
 			snprintf(args, sizeof args, "{%s, 'expectedHash': '%s'}", valid[i].args,
 			         hashes[k].hash);
-			bad(desk, hashes[k].code, valid[i].tool, args, hashes[k].sentence);
+			bad(host, hashes[k].code, valid[i].tool, args, hashes[k].sentence);
 			if (hashes[k].code == STET_E_CONFLICT)
 				expect_str("currentHash", hash);
 		}
@@ -510,7 +510,7 @@ static void hashes_that_cannot_be_are_refused(void **state) {
 /* ---- arguments as such ---- */
 
 static void missing_arguments_are_named(void **state) {
-	struct desk *desk = *state;
+	struct host *host = *state;
 	static const struct {
 		const char *tool;
 		const char *args;
@@ -530,15 +530,15 @@ static void missing_arguments_are_named(void **state) {
 		{"text_patch", "{'filePath': 'a.md', 'operation': 'delete'}", "target"},
 		{"text_patch", "{'filePath': 'a.md', 'operation': 'delete', 'target': null}", "target"},
 	};
-	dir_write(desk->dir, "a.md", text);
+	dir_write(host->dir, "a.md", text);
 	for (size_t i = 0; i < COUNT(calls); i++) {
 		char sentence[64];
 		snprintf(sentence, sizeof sentence, "%s needs the argument \"%s\": ", calls[i].tool,
 		         calls[i].name);
-		bad(desk, STET_E_INVALID, calls[i].tool, calls[i].args, sentence);
+		bad(host, STET_E_INVALID, calls[i].tool, calls[i].args, sentence);
 	}
 	for (size_t i = 0; i < COUNT(valid); i++)
-		assert_int_equal(try_call_raw(desk, valid[i].tool, st_strn(NULL, 0)), STET_E_INVALID);
+		assert_int_equal(try_call_raw(host, valid[i].tool, st_strn(NULL, 0)), STET_E_INVALID);
 }
 
 static bool only_reads(const char *tool) {
@@ -547,126 +547,126 @@ static bool only_reads(const char *tool) {
 
 /* "append" or "dryRun" would change what is done. */
 static void what_writes_refuses_arguments_that_it_does_not_have(void **state) {
-	struct desk *desk = *state;
-	dir_write(desk->dir, "a.md", text);
-	call(desk, "read_file", "{'path': 'a.md'}");
+	struct host *host = *state;
+	dir_write(host->dir, "a.md", text);
+	call(host, "read_file", "{'path': 'a.md'}");
 	for (size_t i = 0; i < COUNT(valid); i++) {
 		if (only_reads(valid[i].tool))
 			continue;
-		refuse(desk, STET_E_INVALID, valid[i].tool, "{%s, 'append': true}", valid[i].args);
+		refuse(host, STET_E_INVALID, valid[i].tool, "{%s, 'append': true}", valid[i].args);
 		expect_text("has no argument \"append\". It takes: ");
 		/* A long name is cut between characters. */
 		st_auto(st_buf) name = ST_BUF_INIT;
 		for (int k = 0; k < 1000; k++)
 			st_buf_adds(&name, k ? "\xC3\xA9" : "x");
-		refuse(desk, STET_E_INVALID, valid[i].tool, "{%s, '%s': 2}", valid[i].args, name.ptr);
+		refuse(host, STET_E_INVALID, valid[i].tool, "{%s, '%s': 2}", valid[i].args, name.ptr);
 		expect_no_text("\xEF\xBF\xBD");
 	}
-	expect_file(desk, "a.md", text);
+	expect_file(host, "a.md", text);
 }
 
 static void what_reads_ignores_arguments_that_it_does_not_have_and_says_so(void **state) {
-	struct desk *desk = *state;
-	dir_write(desk->dir, "a.md", text);
+	struct host *host = *state;
+	dir_write(host->dir, "a.md", text);
 	for (size_t i = 0; i < COUNT(valid); i++) {
 		if (!only_reads(valid[i].tool))
 			continue;
-		call(desk, valid[i].tool, "{%s, 'recursive': true, 'none': null}", valid[i].args);
+		call(host, valid[i].tool, "{%s, 'recursive': true, 'none': null}", valid[i].args);
 		assert_non_null(memmem(whole_answer().ptr, whole_answer().len, "\\\"recursive\\\"", 13));
 		assert_null(memmem(whole_answer().ptr, whole_answer().len, "\\\"none\\\"", 8));
-		refuse(desk, STET_E_INVALID, valid[i].tool, "{%s, 'sesion': 'x'}", valid[i].args);
+		refuse(host, STET_E_INVALID, valid[i].tool, "{%s, 'sesion': 'x'}", valid[i].args);
 		expect_text("has no argument \"sesion\". It takes: ");
 	}
 }
 
 static void what_models_say_about_a_call_changes_nothing(void **state) {
-	struct desk *desk = *state;
-	call(desk, "write_file",
+	struct host *host = *state;
+	call(host, "write_file",
 	     "{'path': 'new', 'content': 'x', 'explanation': 'because', 'encoding': 'UTF-8'}");
-	expect_file(desk, "new", "x");
-	refuse(desk, STET_E_INVALID, "write_file",
+	expect_file(host, "new", "x");
+	refuse(host, STET_E_INVALID, "write_file",
 	       "{'path': 'other', 'content': 'x', 'encoding': 'latin1'}");
-	assert_false(dir_has(desk->dir, "other"));
+	assert_false(dir_has(host->dir, "other"));
 }
 
 static void optional_arguments_of_0_or_nothing_were_left_out(void **state) {
-	struct desk *desk = *state;
-	dir_write(desk->dir, "a.md", text);
-	call(desk, "read_file",
+	struct host *host = *state;
+	dir_write(host->dir, "a.md", text);
+	call(host, "read_file",
 	     "{'path': 'a.md', 'offset': 0, 'limit': 0, 'head': 0, 'tail': 0, 'lineNumbers': false, "
 	     "'session': ''}");
 	assert_string_equal(said(0), text);
-	call(desk, "read_text_file", "{'path': 'a.md', 'head': 0, 'tail': 0.0}");
+	call(host, "read_text_file", "{'path': 'a.md', 'head': 0, 'tail': 0.0}");
 	assert_string_equal(said(0), text);
-	call(desk, "text_inspect",
+	call(host, "text_inspect",
 	     "{'filePath': 'a.md', 'mode': '', 'query': '', 'regex': false, 'context': 0}");
-	call(desk, "directory_tree", "{'path': '', 'maxDepth': 0, 'limit': 0, 'excludePatterns': []}");
-	call(desk, "list_directory_with_sizes", "{'path': '.', 'sortBy': '', 'offset': 0, 'limit': 0}");
+	call(host, "directory_tree", "{'path': '', 'maxDepth': 0, 'limit': 0, 'excludePatterns': []}");
+	call(host, "list_directory_with_sizes", "{'path': '.', 'sortBy': '', 'offset': 0, 'limit': 0}");
 	call(
-		desk, "text_replace",
+		host, "text_replace",
 		"{'filePath': 'a.md', 'oldText': 'x', 'newText': 'y', 'occurrence': 0, 'expectedHash': '', "
 		"'onStale': ''}");
-	call(desk, "text_replace",
+	call(host, "text_replace",
 	     "{'filePath': 'a.md', 'oldText': 'y', 'newText': 'x', 'occurrence': ''}");
-	expect_file(desk, "a.md", text);
-	call(desk, "edit_file",
+	expect_file(host, "a.md", text);
+	call(host, "edit_file",
 	     "{'path': 'a.md', 'edits': [{'oldText': 'code', 'newText': 'c'}], 'oldText': '', "
 	     "'newText': "
 	     "'', 'replaceAll': false, 'dryRun': false, 'expectedHash': '', 'onStale': ''}");
-	call(desk, "edit_file", "{'path': 'a.md', 'edits': [], 'oldText': 'c\\n', 'newText': ''}");
+	call(host, "edit_file", "{'path': 'a.md', 'edits': [], 'oldText': 'c\\n', 'newText': ''}");
 	/* Where nothing is a value, it is one. */
-	call(desk, "edit_file", "{'path': 'a.md', 'oldText': 'One', 'newText': ''}");
+	call(host, "edit_file", "{'path': 'a.md', 'oldText': 'One', 'newText': ''}");
 }
 
 static void integers_may_be_written_as_fractions(void **state) {
-	struct desk *desk = *state;
-	dir_write(desk->dir, "a.md", text);
-	call(desk, "read_text_file", "{'path': 'a.md', 'head': 1.0}");
+	struct host *host = *state;
+	dir_write(host->dir, "a.md", text);
+	call(host, "read_text_file", "{'path': 'a.md', 'head': 1.0}");
 	assert_string_equal(said(0), "# One\n");
-	call(desk, "read_file", "{'path': 'a.md', 'offset': 2.0, 'limit': 1e0}");
+	call(host, "read_file", "{'path': 'a.md', 'offset': 2.0, 'limit': 1e0}");
 	assert_string_equal(said(0), "x\n");
-	call(desk, "text_patch",
+	call(host, "text_patch",
 	     "{'filePath': 'a.md', 'operation': 'replace', 'target': {'lines': {'start': 2.0, 'end': "
 	     "2.0}}, 'content': 'y'}");
-	expect_file(desk, "a.md", "# One\ny\n## Two\nx\n```\ncode\n```\n");
-	call(desk, "text_replace",
+	expect_file(host, "a.md", "# One\ny\n## Two\nx\n```\ncode\n```\n");
+	call(host, "text_replace",
 	     "{'filePath': 'a.md', 'oldText': 'x', 'newText': 'z', 'occurrence': 1.0}");
-	refuse(desk, STET_E_INVALID, "read_text_file", "{'path': 'a.md', 'head': 1.5}");
+	refuse(host, STET_E_INVALID, "read_text_file", "{'path': 'a.md', 'head': 1.5}");
 	expect_text("must be an integer");
 }
 
 static void the_signs_between_words_and_their_case_do_not_matter(void **state) {
-	struct desk *desk = *state;
-	dir_write(desk->dir, "a.md", text);
-	call(desk, "read_file", "{'Path': 'a.md', 'LINE-NUMBERS': true, 'limit': 1}");
+	struct host *host = *state;
+	dir_write(host->dir, "a.md", text);
+	call(host, "read_file", "{'Path': 'a.md', 'LINE-NUMBERS': true, 'limit': 1}");
 	assert_string_equal(said(0), "     1\t# One\n");
 }
 
 static void arguments_given_twice_are_refused(void **state) {
-	struct desk *desk = *state;
-	dir_write(desk->dir, "a.md", text);
-	bad(desk, STET_E_INVALID, "text_replace",
+	struct host *host = *state;
+	dir_write(host->dir, "a.md", text);
+	bad(host, STET_E_INVALID, "text_replace",
 	    "{'filePath': 'a.md', 'oldText': 'x', 'newText': 'y', 'newText': 'z'}", "twice");
-	bad(desk, STET_E_INVALID, "text_replace",
+	bad(host, STET_E_INVALID, "text_replace",
 	    "{'filePath': 'a.md', 'path': 'b.md', 'oldText': 'x', 'newText': 'y'}", "twice");
-	bad(desk, STET_E_INVALID, "edit_file",
+	bad(host, STET_E_INVALID, "edit_file",
 	    "{'path': 'a.md', 'edits': [{'oldText': 'x', 'newText': 'y', 'newText': 'z'}]}", "twice");
 }
 
 static void choices_are_named(void **state) {
-	struct desk *desk = *state;
-	dir_write(desk->dir, "a.md", text);
-	bad(desk, STET_E_INVALID, "text_inspect", "{'filePath': 'a.md', 'mode': 'outline'}",
+	struct host *host = *state;
+	dir_write(host->dir, "a.md", text);
+	bad(host, STET_E_INVALID, "text_inspect", "{'filePath': 'a.md', 'mode': 'outline'}",
 	    "must be one of structure|search|lines");
-	bad(desk, STET_E_INVALID, "text_inspect", "{'filePath': 'a.md', 'mode': 'lines\\u0000'}",
+	bad(host, STET_E_INVALID, "text_inspect", "{'filePath': 'a.md', 'mode': 'lines\\u0000'}",
 	    "must be one of");
-	bad(desk, STET_E_INVALID, "text_replace",
+	bad(host, STET_E_INVALID, "text_replace",
 	    "{'filePath': 'a.md', 'oldText': 'x', 'newText': 'y', 'onStale': 'force'}",
 	    "must be one of refuse|merge");
 }
 
 static void what_is_not_json_is_refused(void **state) {
-	struct desk *desk = *state;
+	struct host *host = *state;
 	static const struct {
 		struct st_str args;
 		const char *sentence;
@@ -686,22 +686,22 @@ static void what_is_not_json_is_refused(void **state) {
 		{ST_STR("\"path\""), "must be a JSON object, not a string"},
 		{ST_STR("1"), "must be a JSON object, not a number"},
 	};
-	dir_write(desk->dir, "a.md", text);
+	dir_write(host->dir, "a.md", text);
 	for (size_t i = 0; i < stet_tool_count(); i++) {
 		for (size_t k = 0; k < COUNT(calls); k++) {
-			assert_int_equal(try_call_raw(desk, stet_tool_name(i), calls[k].args), STET_E_INVALID);
+			assert_int_equal(try_call_raw(host, stet_tool_name(i), calls[k].args), STET_E_INVALID);
 			expect_text(calls[k].sentence);
 		}
 	}
 }
 
 static void deep_nesting_is_refused(void **state) {
-	struct desk *desk = *state;
+	struct host *host = *state;
 	st_auto(st_buf) args = ST_BUF_INIT;
-	dir_write(desk->dir, "a.md", text);
+	dir_write(host->dir, "a.md", text);
 	for (int i = 0; i < 1000000; i++)
 		st_buf_addc(&args, i % 2 ? '{' : '[');
-	assert_int_equal(try_call_raw(desk, "text_patch", st_buf_str(&args)), STET_E_INVALID);
+	assert_int_equal(try_call_raw(host, "text_patch", st_buf_str(&args)), STET_E_INVALID);
 	expect_text("nest deeper than 64 levels");
 
 	st_buf_clear(&args);
@@ -709,19 +709,19 @@ static void deep_nesting_is_refused(void **state) {
 		st_buf_adds(&args, "{\"lines\": ");
 	for (int i = 0; i < 100; i++)
 		st_buf_adds(&args, i ? "}" : "1}");
-	patch(desk, "replace", quoted(st_buf_str(&args)), "nest deeper than 64 levels");
+	patch(host, "replace", quoted(st_buf_str(&args)), "nest deeper than 64 levels");
 }
 
 static void an_unknown_tool_is_answered_with_the_known_ones(void **state) {
-	struct desk *desk = *state;
+	struct host *host = *state;
 	char *answer = NULL;
 	static const char *const names[] = {"no_such_tool", "", "READ_FILE", NULL};
 	for (size_t i = 0; i < COUNT(names); i++) {
-		assert_int_equal(stet_call(desk->session, names[i], "{}", 2, &answer, NULL, &desk->err),
+		assert_int_equal(stet_call(host->session, names[i], "{}", 2, &answer, NULL, &host->err),
 		                 STET_E_INVALID);
 		assert_null(answer);
 		for (size_t k = 0; k < stet_tool_count(); k++)
-			assert_non_null(strstr(desk->err.message, stet_tool_name(k)));
+			assert_non_null(strstr(host->err.message, stet_tool_name(k)));
 	}
 }
 
@@ -775,14 +775,14 @@ static bool takes(yyjson_val *property, const char *value) {
 	return accepted;
 }
 
-static void try_wrong_types(struct desk *desk, const struct valid *tool, const char *name,
+static void try_wrong_types(struct host *host, const struct valid *tool, const char *name,
                             yyjson_val *property) {
 	st_auto(st_buf) args = ST_BUF_INIT;
 	for (size_t i = 0; i < COUNT(wrong_values); i++) {
-		dir_write(desk->dir, "a.md", text);
-		call(desk, "read_file", "{'path': 'a.md'}");
+		dir_write(host->dir, "a.md", text);
+		call(host, "read_file", "{'path': 'a.md'}");
 		spoil(tool->args, name, wrong_values[i], &args);
-		int code = try_call_raw(desk, tool->tool, st_buf_str(&args));
+		int code = try_call_raw(host, tool->tool, st_buf_str(&args));
 		/* Nothing at all stands for what was left out, whatever the type. */
 		bool nothing = strcmp(wrong_values[i], "''") == 0 || strcmp(wrong_values[i], "0") == 0;
 		if (nothing || takes(property, wrong_values[i]))
@@ -790,7 +790,7 @@ static void try_wrong_types(struct desk *desk, const struct valid *tool, const c
 		if (code != STET_E_INVALID)
 			fail_msg("%s took %s", tool->tool, args.ptr);
 		assert_non_null(strstr(said(0), name));
-		expect_file(desk, "a.md", text);
+		expect_file(host, "a.md", text);
 	}
 }
 
@@ -804,7 +804,7 @@ static struct valid valid_call(const char *tool) {
 }
 
 static void every_argument_of_a_wrong_type_is_refused(void **state) {
-	struct desk *desk = *state;
+	struct host *host = *state;
 	size_t tried = 0;
 	for (size_t i = 0; i < stet_tool_count(); i++) {
 		struct valid tool = valid_call(stet_tool_name(i));
@@ -815,7 +815,7 @@ static void every_argument_of_a_wrong_type_is_refused(void **state) {
 				   *property;
 		size_t n, max;
 		yyjson_obj_foreach(yyjson_obj_get(schema, "properties"), n, max, key, property) {
-			try_wrong_types(desk, &tool, yyjson_get_str(key), property);
+			try_wrong_types(host, &tool, yyjson_get_str(key), property);
 			tried++;
 		}
 		yyjson_doc_free(doc);
@@ -825,41 +825,41 @@ static void every_argument_of_a_wrong_type_is_refused(void **state) {
 
 int main(void) {
 	const struct CMUnitTest tests[] = {
-		desk_claim(an_occurrence_that_is_none_names_the_choices),
-		desk_claim(an_occurrence_beyond_the_last_names_the_lines),
-		desk_claim(an_occurrence_of_null_was_left_out),
-		desk_claim(an_empty_old_text_is_refused),
-		desk_claim(an_unknown_operation_names_the_choices),
-		desk_claim(no_two_or_unknown_targets_name_the_choices),
-		desk_claim(a_target_in_a_string_is_read_as_strictly),
-		desk_claim(removed_targets_name_their_successor),
-		desk_claim(lines_that_cannot_be_are_refused),
-		desk_claim(code_blocks_that_are_not_there_are_refused_with_those_that_are),
-		desk_claim(headings_that_cannot_be_are_refused),
-		desk_claim(markdown_targets_are_refused_elsewhere),
-		desk_claim(edits_that_are_none_are_refused),
-		desk_claim(too_many_edits_are_refused),
-		desk_claim(paths_that_cannot_be_are_refused),
-		desk_claim(a_nul_in_a_path_does_not_cut_it),
-		desk_claim(what_is_not_a_regular_file_is_refused_at_once),
-		desk_claim(binary_files_are_left_alone),
-		desk_claim(endings_that_are_not_allowed_are_refused_with_those_that_are),
-		desk_claim(a_file_of_100_mb_is_refused_without_reading_it),
-		desk_claim(a_result_beyond_the_limit_is_refused),
-		desk_claim(hashes_that_cannot_be_are_refused),
-		desk_claim(missing_arguments_are_named),
-		desk_claim(what_writes_refuses_arguments_that_it_does_not_have),
-		desk_claim(what_reads_ignores_arguments_that_it_does_not_have_and_says_so),
-		desk_claim(what_models_say_about_a_call_changes_nothing),
-		desk_claim(optional_arguments_of_0_or_nothing_were_left_out),
-		desk_claim(integers_may_be_written_as_fractions),
-		desk_claim(the_signs_between_words_and_their_case_do_not_matter),
-		desk_claim(arguments_given_twice_are_refused),
-		desk_claim(choices_are_named),
-		desk_claim(what_is_not_json_is_refused),
-		desk_claim(deep_nesting_is_refused),
-		desk_claim(an_unknown_tool_is_answered_with_the_known_ones),
-		desk_claim(every_argument_of_a_wrong_type_is_refused),
+		host_claim(an_occurrence_that_is_none_names_the_choices),
+		host_claim(an_occurrence_beyond_the_last_names_the_lines),
+		host_claim(an_occurrence_of_null_was_left_out),
+		host_claim(an_empty_old_text_is_refused),
+		host_claim(an_unknown_operation_names_the_choices),
+		host_claim(no_two_or_unknown_targets_name_the_choices),
+		host_claim(a_target_in_a_string_is_read_as_strictly),
+		host_claim(removed_targets_name_their_successor),
+		host_claim(lines_that_cannot_be_are_refused),
+		host_claim(code_blocks_that_are_not_there_are_refused_with_those_that_are),
+		host_claim(headings_that_cannot_be_are_refused),
+		host_claim(markdown_targets_are_refused_elsewhere),
+		host_claim(edits_that_are_none_are_refused),
+		host_claim(too_many_edits_are_refused),
+		host_claim(paths_that_cannot_be_are_refused),
+		host_claim(a_nul_in_a_path_does_not_cut_it),
+		host_claim(what_is_not_a_regular_file_is_refused_at_once),
+		host_claim(binary_files_are_left_alone),
+		host_claim(endings_that_are_not_allowed_are_refused_with_those_that_are),
+		host_claim(a_file_of_100_mb_is_refused_without_reading_it),
+		host_claim(a_result_beyond_the_limit_is_refused),
+		host_claim(hashes_that_cannot_be_are_refused),
+		host_claim(missing_arguments_are_named),
+		host_claim(what_writes_refuses_arguments_that_it_does_not_have),
+		host_claim(what_reads_ignores_arguments_that_it_does_not_have_and_says_so),
+		host_claim(what_models_say_about_a_call_changes_nothing),
+		host_claim(optional_arguments_of_0_or_nothing_were_left_out),
+		host_claim(integers_may_be_written_as_fractions),
+		host_claim(the_signs_between_words_and_their_case_do_not_matter),
+		host_claim(arguments_given_twice_are_refused),
+		host_claim(choices_are_named),
+		host_claim(what_is_not_json_is_refused),
+		host_claim(deep_nesting_is_refused),
+		host_claim(an_unknown_tool_is_answered_with_the_known_ones),
+		host_claim(every_argument_of_a_wrong_type_is_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

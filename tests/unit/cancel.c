@@ -1,15 +1,15 @@
 /* Work that takes long stops soon after nobody waits for it any more. */
 #include "base/cancel.h"
-#include "fs/hash.h"
+#include "fs/file/hash.h"
 #include "lib/tools.h"
-#include "text/edits.h"
-#include "text/markdown.h"
-#include "text/merge.h"
-#include "text/nearest.h"
-#include "text/obsidian.h"
-#include "text/replace.h"
-#include "text/search.h"
-#include "text/unified.h"
+#include "text/patch/edits.h"
+#include "text/markdown/markdown.h"
+#include "text/diff/merge.h"
+#include "text/hint/nearest.h"
+#include "text/markdown/obsidian.h"
+#include "text/patch/replace.h"
+#include "text/find/search.h"
+#include "text/diff/unified.h"
 
 /* Somebody who goes at the n-th question. */
 struct leaver {
@@ -203,11 +203,11 @@ static void make_chains(const struct dir *dir) {
 
 /* The time was cubic in the depth when each item looked for its parent by name. */
 static void a_deep_tree_is_shown_in_one_pass(void **state) {
-	struct desk *desk = *state;
-	make_chains(desk->dir);
-	call(desk, "directory_tree", "{'maxDepth': 1}");
+	struct host *host = *state;
+	make_chains(host->dir);
+	call(host, "directory_tree", "{'maxDepth': 1}");
 	expect_text("c0/ (1999 more below)\n");
-	call(desk, "directory_tree", "{}");
+	call(host, "directory_tree", "{}");
 	expect_text("c0/\n");
 }
 
@@ -216,7 +216,7 @@ int main(void) {
 		cmocka_unit_test(whoever_goes_is_noticed_within_a_few_steps),
 		cmocka_unit_test(what_must_not_be_left_half_done_is_not_cancelled),
 		cmocka_unit_test(without_anybody_waiting_nothing_is_cancelled),
-		desk_claim(a_deep_tree_is_shown_in_one_pass),
+		host_claim(a_deep_tree_is_shown_in_one_pass),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

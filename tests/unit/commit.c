@@ -11,11 +11,11 @@
 #include <sys/xattr.h>
 
 #include "base/clock.h"
-#include "fs/commit.h"
-#include "fs/temp.h"
-#include "fs/displaced.h"
-#include "fs/keep.h"
-#include "fs/lease.h"
+#include "fs/write/commit.h"
+#include "fs/write/temp.h"
+#include "fs/versions/late_writes.h"
+#include "fs/versions/rescued.h"
+#include "fs/file/lease.h"
 #include "lib/bench.h"
 
 /* The caller has the bytes of the expected version at hand, and wants the replaced file on the shelf. */
@@ -34,7 +34,7 @@ static int commit(struct bench *bench, const char *path, const char *expected, c
 	commit.shelve = shelves;
 	if (gives_old && expected)
 		commit.old = st_str(expected);
-	return st_commit(&bench->root, &bench->guard, &commit, done, err);
+	return st_commit(&bench->root, &bench->writes, &commit, done, err);
 }
 
 static void replaces_the_expected_version_by_exchange(void **state) {
@@ -252,8 +252,8 @@ static void a_late_write_is_kept_and_reported(void **state) {
 	close(fd);
 	close(looked_up);
 
-	st_displaced_settle(&bench.guard.late_writes, 0);
-	st_autofree char *notice = st_guard_next_notice(&bench.guard);
+	st_late_writes_drain(&bench.writes.late_writes, 0);
+	st_autofree char *notice = st_write_next_notice(&bench.writes);
 	assert_non_null(notice);
 	assert_non_null(strstr(notice, "a.txt"));
 	const char *kept = strstr(notice, ".stet/rescued/");
@@ -262,7 +262,7 @@ static void a_late_write_is_kept_and_reported(void **state) {
 	snprintf(name, sizeof name, "%.*s", (int)strcspn(kept, " ") - 1, kept);
 	assert_string_equal(dir_read(dir, name), "old + late");
 	assert_string_equal(dir_read(dir, "a.txt"), "new");
-	assert_null(st_guard_next_notice(&bench.guard));
+	assert_null(st_write_next_notice(&bench.writes));
 }
 
 /* As large as what was there, a moment after that was written: no clock would tell them apart. */
@@ -279,8 +279,8 @@ static void a_late_write_within_a_tick_of_the_clock_is_found(void **state) {
 		st_autofd fd = open(again, O_WRONLY | O_CLOEXEC);
 		assert_int_equal(write(fd, "bad", 3), 3);
 		st_close_at(&fd);
-		st_displaced_settle(&bench.guard.late_writes, 0);
-		st_autofree char *notice = st_guard_next_notice(&bench.guard);
+		st_late_writes_drain(&bench.writes.late_writes, 0);
+		st_autofree char *notice = st_write_next_notice(&bench.writes);
 		assert_non_null(notice);
 		assert_non_null(strstr(notice, ".stet/rescued/"));
 	}
@@ -291,14 +291,14 @@ static char *notice_of_next_process(const struct dir *dir, const char *expected,
 	with_bench(dir);
 	st_auto(st_committed) done = ST_COMMITTED_INIT;
 	assert_int_equal(commit(&bench, "b.txt", expected, text, &done, NULL), 0);
-	return st_guard_next_notice(&bench.guard);
+	return st_write_next_notice(&bench.writes);
 }
 
 static void a_notice_that_nobody_took_comes_again(void **state) {
 	const struct dir *dir = *state;
 	struct bench untaken;
 	bench_init(&untaken, dir);
-	assert_int_equal(st_keep(&untaken.guard.rescued, "a.txt", ST_STR("somebody's"), "Why."), 0);
+	assert_int_equal(st_rescue(&untaken.writes.rescued, "a.txt", ST_STR("somebody's"), "Why."), 0);
 	bench_release(&untaken);
 	dir_write(dir, "b.txt", "1");
 	st_autofree char *notice = notice_of_next_process(dir, "1", "2");
@@ -345,14 +345,14 @@ static void a_copy_that_was_cut_short_is_no_copy(void **state) {
 static void an_older_copy_stays_until_the_new_one_is_complete(void **state) {
 	const struct dir *dir = *state;
 	with_bench(dir);
-	assert_int_equal(st_keep(&bench.guard.rescued, "a.txt", ST_STR("somebody's"), "Why."), 0);
+	assert_int_equal(st_rescue(&bench.writes.rescued, "a.txt", ST_STR("somebody's"), "Why."), 0);
 	struct rlimit before, none;
 	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
 	none = before;
 	none.rlim_cur = 4;
 	signal(SIGXFSZ, SIG_IGN);
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
-	int code = st_keep(&bench.guard.rescued, "a.txt", ST_STR("somebody's"), "Why.");
+	int code = st_rescue(&bench.writes.rescued, "a.txt", ST_STR("somebody's"), "Why.");
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
 	signal(SIGXFSZ, SIG_DFL);
 	assert_int_equal(code, STET_E_NO_SPACE);
@@ -364,7 +364,7 @@ static void an_older_copy_stays_until_the_new_one_is_complete(void **state) {
 	st_hash_hex(&hash, hex, ST_HASH_SHORT);
 	snprintf(name, sizeof name, ".stet/rescued/%s-a.txt.untold", hex);
 	assert_string_equal(dir_read(dir, name), "somebody's");
-	assert_int_equal(st_keep(&bench.guard.rescued, "a.txt", ST_STR("somebody's"), "Why."), 0);
+	assert_int_equal(st_rescue(&bench.writes.rescued, "a.txt", ST_STR("somebody's"), "Why."), 0);
 	assert_int_equal(dir_count(dir, ".stet/rescued"), 1);
 }
 
@@ -373,12 +373,12 @@ static void the_name_of_a_copy_is_plain_text(void **state) {
 	static const char path[] = "sub%/a\n\"b\"\\\xff ü.txt";
 	{
 		with_bench(dir);
-		assert_int_equal(st_keep(&bench.guard.rescued, path, ST_STR("somebody's"), "Why."), 0);
+		assert_int_equal(st_rescue(&bench.writes.rescued, path, ST_STR("somebody's"), "Why."), 0);
 	}
 	dir_write(dir, "b.txt", "1");
 	st_autofree char *notice = notice_of_next_process(dir, "1", "2");
 	assert_non_null(notice);
-	assert_non_null(strstr(notice, st_shown(path)));
+	assert_non_null(strstr(notice, st_quoted(path)));
 	assert_non_null(strstr(notice, "-sub%25%2Fa%0A%22b%22%5C%FF%20%C3%BC.txt"));
 	assert_null(strchr(notice, '\n'));
 }
@@ -393,15 +393,15 @@ static void a_late_write_that_is_too_big_is_told_of_once(void **state) {
 	assert_int_equal(commit(&bench, "a.txt", "old", "new", &done, NULL), 0);
 	char again[64];
 	snprintf(again, sizeof again, "/proc/self/fd/%d", late);
-	assert_int_equal(truncate(again, (off_t)ST_KEPT_MAX_BYTES + 1), 0);
+	assert_int_equal(truncate(again, (off_t)ST_RESCUED_MAX_BYTES + 1), 0);
 	for (int i = 0; i < 3; i++) {
 		sleep_ms(101);
-		st_displaced_look(&bench.guard.late_writes);
+		st_late_writes_check(&bench.writes.late_writes);
 	}
-	st_autofree char *notice = st_guard_next_notice(&bench.guard);
+	st_autofree char *notice = st_write_next_notice(&bench.writes);
 	assert_non_null(notice);
 	assert_non_null(strstr(notice, "could not be looked at"));
-	assert_null(st_guard_next_notice(&bench.guard));
+	assert_null(st_write_next_notice(&bench.writes));
 	assert_false(dir_has(dir, ".stet/rescued"));
 }
 
@@ -411,8 +411,8 @@ static void a_displaced_file_that_nobody_writes_is_not_reported(void **state) {
 	dir_write(dir, "a.txt", "old");
 	st_auto(st_committed) done = ST_COMMITTED_INIT;
 	assert_int_equal(commit(&bench, "a.txt", "old", "new", &done, NULL), 0);
-	st_displaced_settle(&bench.guard.late_writes, 20);
-	assert_null(st_guard_next_notice(&bench.guard));
+	st_late_writes_drain(&bench.writes.late_writes, 20);
+	assert_null(st_write_next_notice(&bench.writes));
 	assert_false(dir_has(dir, ".stet/rescued"));
 }
 
@@ -434,14 +434,14 @@ static void displaced_files_that_make_room_are_closed(void **state) {
 		with_bench(dir);
 		char old[16] = "0", new[16];
 		dir_write(dir, "a.txt", old);
-		size_t most = count_open() + ST_DISPLACED_MAX;
-		for (int i = 1; i <= 2 * ST_DISPLACED_MAX; i++) {
+		size_t most = count_open() + ST_LATE_WRITES_MAX;
+		for (int i = 1; i <= 2 * ST_LATE_WRITES_MAX; i++) {
 			struct st_hash hash = hash_of(old);
 			snprintf(new, sizeof new, "%d", i);
 			struct st_commit request = {
 				.path = ST_STR("a.txt"), .bytes = st_str(new), .expected = &hash, .relaxed = true};
 			st_auto(st_committed) done = ST_COMMITTED_INIT;
-			assert_int_equal(st_commit(&bench.root, &bench.guard, &request, &done, NULL), 0);
+			assert_int_equal(st_commit(&bench.root, &bench.writes, &request, &done, NULL), 0);
 			assert_true(count_open() <= most);
 			memcpy(old, new, sizeof old);
 		}
@@ -456,8 +456,8 @@ static void a_late_write_is_noticed_without_another_call(void **state) {
 	with_bench(dir);
 	st_auto(st_background) background;
 	st_background_init(&background);
-	st_guard_release(&bench.guard);
-	st_guard_init(&bench.guard, &bench.root, ".stet", &background);
+	st_write_context_release(&bench.writes);
+	st_write_context_init(&bench.writes, &bench.root, ".stet", &background);
 	dir_write(dir, "a.txt", "old");
 	dir_write(dir, "b.txt", "old");
 	st_autofd looked_up = open(dir_at(dir, "a.txt"), O_PATH | O_CLOEXEC);
@@ -473,7 +473,7 @@ static void a_late_write_is_noticed_without_another_call(void **state) {
 	st_close_at(&fd);
 	st_autofree char *notice = NULL;
 	for (int64_t until = st_now_ms() + 30000; !notice && st_now_ms() < until; sleep_ms(5))
-		notice = st_guard_next_notice(&bench.guard);
+		notice = st_write_next_notice(&bench.writes);
 	assert_non_null(notice);
 	assert_non_null(strstr(notice, "\"a.txt\" just when it was replaced"));
 	/* The directory of what was rescued stays open. */
@@ -487,8 +487,8 @@ static void a_forked_child_does_without_the_background_worker(void **state) {
 	with_bench(dir);
 	st_auto(st_background) background;
 	st_background_init(&background);
-	st_guard_release(&bench.guard);
-	st_guard_init(&bench.guard, &bench.root, ".stet", &background);
+	st_write_context_release(&bench.writes);
+	st_write_context_init(&bench.writes, &bench.root, ".stet", &background);
 	dir_write(dir, "a.txt", "1");
 	st_auto(st_committed) done = ST_COMMITTED_INIT;
 	assert_int_equal(commit(&bench, "a.txt", "1", "2", &done, NULL), 0);
@@ -498,7 +498,7 @@ static void a_forked_child_does_without_the_background_worker(void **state) {
 		struct st_committed own = ST_COMMITTED_INIT;
 		int code = commit(&bench, "a.txt", "2", "3", &own, NULL);
 		st_background_release(&background);
-		st_guard_release(&bench.guard);
+		st_write_context_release(&bench.writes);
 		_exit(code != 0);
 	}
 	int status;
@@ -530,7 +530,7 @@ static void the_next_write_removes_our_own_leftovers(void **state) {
 	st_auto(st_committed) done = ST_COMMITTED_INIT;
 	assert_int_equal(commit(&bench, "a.txt", "now", "new", &done, NULL), 0);
 	assert_int_equal(count_files(dir), 1);
-	assert_null(st_guard_next_notice(&bench.guard));
+	assert_null(st_write_next_notice(&bench.writes));
 }
 
 static void the_next_write_keeps_a_leftover_that_is_somebodys_work(void **state) {
@@ -543,7 +543,7 @@ static void the_next_write_keeps_a_leftover_that_is_somebodys_work(void **state)
 	leave(&sub, "v1", "v2", "a.txt", ".tmp", "somebody's version");
 	st_auto(st_committed) done = ST_COMMITTED_INIT;
 	assert_int_equal(commit(&bench, "sub/b.txt", "other", "new", &done, NULL), 0);
-	st_autofree char *notice = st_guard_next_notice(&bench.guard);
+	st_autofree char *notice = st_write_next_notice(&bench.writes);
 	assert_non_null(notice);
 	assert_non_null(strstr(notice, "\"sub/a.txt\""));
 	assert_int_equal(dir_count(dir, "sub"), 2);
@@ -626,7 +626,7 @@ static void what_only_looks_like_a_leftover_stays(void **state) {
 	assert_int_equal(commit(&bench, "a.txt", "old", "new", &done, NULL), 0);
 	for (size_t i = 0; i < count; i++)
 		assert_string_equal(dir_read(dir, names[i]), "mine");
-	assert_null(st_guard_next_notice(&bench.guard));
+	assert_null(st_write_next_notice(&bench.writes));
 	assert_false(dir_has(dir, ".stet/rescued"));
 }
 
@@ -641,7 +641,7 @@ static void a_leftover_that_is_too_big_stays(void **state) {
 	assert_int_equal(commit(&bench, "a.txt", "old", "new", &done, NULL), 0);
 	alarm(0);
 	assert_true(dir_has(dir, big));
-	st_autofree char *notice = st_guard_next_notice(&bench.guard);
+	st_autofree char *notice = st_write_next_notice(&bench.writes);
 	assert_non_null(notice);
 	assert_non_null(strstr(notice, "too big"));
 }
@@ -658,7 +658,7 @@ static void a_leftover_that_cannot_be_kept_stays(void **state) {
 		st_auto(st_committed) done = ST_COMMITTED_INIT;
 		assert_int_equal(commit(&bench, "sub/a.txt", i ? "1" : "0", i ? "2" : "1", &done, NULL), 0);
 		assert_int_equal(dir_count(dir, "sub"), 2);
-		st_autofree char *notice = st_guard_next_notice(&bench.guard);
+		st_autofree char *notice = st_write_next_notice(&bench.writes);
 		assert_non_null(notice);
 		assert_non_null(strstr(notice, "could not be saved"));
 	}
@@ -702,7 +702,7 @@ static void relaxed_commits_leave_the_same_file(void **state) {
 		struct st_commit request = {
 			.path = ST_STR("a.txt"), .bytes = st_str(new), .expected = &hash, .relaxed = true};
 		st_auto(st_committed) done = ST_COMMITTED_INIT;
-		assert_int_equal(st_commit(&bench.root, &bench.guard, &request, &done, NULL), 0);
+		assert_int_equal(st_commit(&bench.root, &bench.writes, &request, &done, NULL), 0);
 	}
 	assert_string_equal(dir_read(dir, "a.txt"), "200");
 	assert_int_equal(count_files(dir), 1);
@@ -731,7 +731,7 @@ static void a_stale_stamp_does_not_stand_in_for_the_bytes(void **state) {
 		.expected = &seen.hash,
 	};
 	st_auto(st_committed) done = ST_COMMITTED_INIT;
-	assert_int_equal(st_commit(&bench.root, &bench.guard, &request, &done, NULL), STET_E_CONFLICT);
+	assert_int_equal(st_commit(&bench.root, &bench.writes, &request, &done, NULL), STET_E_CONFLICT);
 	assert_string_equal(dir_read(dir, "a.txt"), "OLD");
 }
 
@@ -767,7 +767,7 @@ static void write_in_a_directory_that_cannot_be_written(const struct dir *dir) {
 	check(commit(&bench, "a.txt", "old", "new", &done, NULL) == 0, "writes in place");
 	check(done.way == ST_COMMIT_IN_PLACE, "says so");
 	check(strcmp(dir_read(dir, "a.txt"), "new") == 0, "the file is new");
-	st_autofree char *notice = st_guard_next_notice(&bench.guard);
+	st_autofree char *notice = st_write_next_notice(&bench.writes);
 	check(notice && strstr(notice, "without a safety copy"), "tells that there is no copy");
 	st_auto(st_committed) other = ST_COMMITTED_INIT;
 	check(commit(&bench, "b.txt", "old", "new", &other, NULL) == STET_E_ACCESS,
@@ -854,7 +854,7 @@ static void a_directory_that_lets_nothing_go_means_in_place(void **state) {
 		with_bench(dir);
 		st_auto(st_committed) done = ST_COMMITTED_INIT;
 		int code = commit(&bench, "a.txt", "old", "new", &done, NULL);
-		st_autofree char *notice = st_guard_next_notice(&bench.guard);
+		st_autofree char *notice = st_write_next_notice(&bench.writes);
 		make_append_only(dir, false);
 		assert_int_equal(code, 0);
 		assert_int_equal(done.way, ST_COMMIT_IN_PLACE);

@@ -1,10 +1,10 @@
 /* Prompts under a budget: what stays, what goes, and that nothing goes silently. */
-#include "core/compact.h"
+#include "core/prompt/compact.h"
 
 #include "lib/alloc.h"
 #include "lib/npm.h"
 #include "stet/stet.h"
-#include "text/tokens.h"
+#include "text/tokens/tokens.h"
 
 static const enum st_shape shapes[] = {ST_SHAPE_CHAT, ST_SHAPE_RESPONSES, ST_SHAPE_ANTHROPIC};
 

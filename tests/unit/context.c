@@ -1,5 +1,5 @@
 /* What an answer shows of a text: the lines around a change, previews, quotations. */
-#include "text/context.h"
+#include "text/hint/context.h"
 
 #include "lib/test.h"
 

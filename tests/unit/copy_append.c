@@ -9,72 +9,72 @@
 /* ---- append_file ---- */
 
 static void text_is_added_to_a_file_that_was_not_read(void **state) {
-	struct desk *desk = *state;
-	dir_write(desk->dir, "a", "one\n");
-	call(desk, "append_file", "{'path': 'a', 'content': 'two\\n'}");
-	expect_file(desk, "a", "one\ntwo\n");
+	struct host *host = *state;
+	dir_write(host->dir, "a", "one\n");
+	call(host, "append_file", "{'path': 'a', 'content': 'two\\n'}");
+	expect_file(host, "a", "one\ntwo\n");
 	expect_text("Appended to file");
-	call(desk, "append_file", "{'path': 'new', 'content': 'x'}");
-	expect_file(desk, "new", "x");
+	call(host, "append_file", "{'path': 'new', 'content': 'x'}");
+	expect_file(host, "new", "x");
 	expect_true("created");
-	refuse(desk, STET_E_NOT_FOUND, "append_file", "{'path': 'no/such', 'content': 'x'}");
-	dir_write(desk->dir, ".git/config", "");
-	refuse(desk, STET_E_PROTECTED, "append_file", "{'path': '.git/config', 'content': 'x'}");
+	refuse(host, STET_E_NOT_FOUND, "append_file", "{'path': 'no/such', 'content': 'x'}");
+	dir_write(host->dir, ".git/config", "");
+	refuse(host, STET_E_PROTECTED, "append_file", "{'path': '.git/config', 'content': 'x'}");
 }
 
 static void an_append_says_where_it_continues_a_line(void **state) {
-	struct desk *desk = *state;
-	dir_write(desk->dir, "a", "one");
-	call(desk, "append_file", "{'path': 'a', 'content': ' more\\n'}");
-	expect_file(desk, "a", "one more\n");
+	struct host *host = *state;
+	dir_write(host->dir, "a", "one");
+	call(host, "append_file", "{'path': 'a', 'content': ' more\\n'}");
+	expect_file(host, "a", "one more\n");
 	expect_text("continues that line");
-	call(desk, "append_file", "{'path': 'a', 'content': 'two\\n'}");
+	call(host, "append_file", "{'path': 'a', 'content': 'two\\n'}");
 	expect_no_text("continues");
 }
 
 static void appended_lines_end_as_the_others_do(void **state) {
-	struct desk *desk = *state;
-	dir_write(desk->dir, "a", "one\r\ntwo\r\n");
-	call(desk, "append_file", "{'path': 'a', 'content': 'three\\nfour\\n'}");
-	expect_file(desk, "a", "one\r\ntwo\r\nthree\r\nfour\r\n");
-	dir_write_bytes(desk->dir, "binary", "a\0b", 3);
-	refuse(desk, STET_E_BINARY, "append_file", "{'path': 'binary', 'content': 'x'}");
+	struct host *host = *state;
+	dir_write(host->dir, "a", "one\r\ntwo\r\n");
+	call(host, "append_file", "{'path': 'a', 'content': 'three\\nfour\\n'}");
+	expect_file(host, "a", "one\r\ntwo\r\nthree\r\nfour\r\n");
+	dir_write_bytes(host->dir, "binary", "a\0b", 3);
+	refuse(host, STET_E_BINARY, "append_file", "{'path': 'binary', 'content': 'x'}");
 }
 
 /* What was appended was seen, what was there before was not. */
 static void an_append_counts_only_its_own_lines_as_seen(void **state) {
-	struct desk *desk = *state;
-	dir_write(desk->dir, "a", "one\n");
-	call(desk, "append_file", "{'path': 'a', 'content': 'two\\n'}");
-	refuse(desk, STET_E_CONFLICT, "write_file", "{'path': 'a', 'content': 'x'}");
-	expect_file(desk, "a", "one\ntwo\n");
-	call(desk, "read_file", "{'path': 'a'}");
-	call(desk, "append_file", "{'path': 'a', 'content': 'three\\n'}");
-	call(desk, "write_file", "{'path': 'a', 'content': 'x'}");
-	expect_file(desk, "a", "x");
+	struct host *host = *state;
+	dir_write(host->dir, "a", "one\n");
+	call(host, "append_file", "{'path': 'a', 'content': 'two\\n'}");
+	refuse(host, STET_E_CONFLICT, "write_file", "{'path': 'a', 'content': 'x'}");
+	expect_file(host, "a", "one\ntwo\n");
+	call(host, "read_file", "{'path': 'a'}");
+	call(host, "append_file", "{'path': 'a', 'content': 'three\\n'}");
+	call(host, "write_file", "{'path': 'a', 'content': 'x'}");
+	expect_file(host, "a", "x");
 }
 
 static void what_others_changed_is_kept_and_shown(void **state) {
-	struct desk *desk = *state;
-	dir_write(desk->dir, "a", "one\ntwo\n");
-	call(desk, "read_file", "{'path': 'a'}");
-	dir_write(desk->dir, "a", "one\nTWO\n");
-	call(desk, "append_file", "{'path': 'a', 'content': 'three\\n'}");
-	expect_file(desk, "a", "one\nTWO\nthree\n");
+	struct host *host = *state;
+	dir_write(host->dir, "a", "one\ntwo\n");
+	call(host, "read_file", "{'path': 'a'}");
+	dir_write(host->dir, "a", "one\nTWO\n");
+	call(host, "append_file", "{'path': 'a', 'content': 'three\\n'}");
+	expect_file(host, "a", "one\nTWO\nthree\n");
 	expect_true("merged");
 	expect_text("Merged with what others changed meanwhile:");
 	expect_text("+TWO");
 	/* Shown is seen. */
-	call(desk, "write_file", "{'path': 'a', 'content': 'x'}");
+	call(host, "write_file", "{'path': 'a', 'content': 'x'}");
 }
 
 static void an_append_to_a_file_that_was_deleted_asks_first(void **state) {
-	struct desk *desk = *state;
-	dir_write(desk->dir, "a", "one\n");
-	call(desk, "read_file", "{'path': 'a'}");
-	assert_int_equal(unlinkat(desk->dir->fd, "a", 0), 0);
-	refuse(desk, STET_E_CONFLICT, "append_file", "{'path': 'a', 'content': 'two\\n'}");
-	assert_false(dir_has(desk->dir, "a"));
+	struct host *host = *state;
+	dir_write(host->dir, "a", "one\n");
+	call(host, "read_file", "{'path': 'a'}");
+	assert_int_equal(unlinkat(host->dir->fd, "a", 0), 0);
+	refuse(host, STET_E_CONFLICT, "append_file", "{'path': 'a', 'content': 'two\\n'}");
+	assert_false(dir_has(host->dir, "a"));
 }
 
 /* A writer that never rests: a line every 0 to 5 ms, each by a descriptor of its own. */
@@ -114,23 +114,23 @@ static size_t count_in_order(const char *text, const char *word) {
 }
 
 static void appends_win_against_a_writer_that_never_rests(void **state) {
-	struct desk *desk = *state;
+	struct host *host = *state;
 	enum { APPENDS = 100, ATTEMPTS = 2 };
-	dir_write(desk->dir, "a", "");
-	call(desk, "read_file", "{'path': 'a'}");
-	pid_t writer = start_writer(desk->dir);
+	dir_write(host->dir, "a", "");
+	call(host, "read_file", "{'path': 'a'}");
+	pid_t writer = start_writer(host->dir);
 	for (int i = 0; i < APPENDS; i++) {
 		char args[64], *answer = NULL;
 		int len = snprintf(args, sizeof args, "{\"path\":\"a\",\"content\":\"mine %d\\n\"}", i);
 		int code = -1;
 		for (int k = 0; k < ATTEMPTS && code < 0; k++) {
-			code = stet_call(desk->session, "append_file", args, (size_t)len, &answer, NULL, NULL);
+			code = stet_call(host->session, "append_file", args, (size_t)len, &answer, NULL, NULL);
 			stet_free(answer);
 		}
 		assert_int_equal(code, 0);
 	}
 	stop_writer(writer);
-	const char *text = dir_read(desk->dir, "a");
+	const char *text = dir_read(host->dir, "a");
 	assert_int_equal(count_in_order(text, "mine "), APPENDS);
 	assert_true(count_in_order(text, "other ") > 0);
 }
@@ -138,116 +138,116 @@ static void appends_win_against_a_writer_that_never_rests(void **state) {
 /* ---- copy_file ---- */
 
 static void a_copy_has_the_bytes_and_the_mode(void **state) {
-	struct desk *desk = *state;
+	struct host *host = *state;
 	static const char bytes[] = "#!/bin/sh\n\xFF\0\r\n";
 	struct stat st;
-	dir_write_bytes(desk->dir, "a", bytes, sizeof bytes);
-	assert_int_equal(fchmodat(desk->dir->fd, "a", 0750, 0), 0);
-	assert_int_equal(mkdirat(desk->dir->fd, "d", 0777), 0);
-	call(desk, "copy_file", "{'source': 'a', 'destination': 'd/b'}");
+	dir_write_bytes(host->dir, "a", bytes, sizeof bytes);
+	assert_int_equal(fchmodat(host->dir->fd, "a", 0750, 0), 0);
+	assert_int_equal(mkdirat(host->dir->fd, "d", 0777), 0);
+	call(host, "copy_file", "{'source': 'a', 'destination': 'd/b'}");
 	expect_str("destination", "d/b");
-	assert_memory_equal(dir_read(desk->dir, "d/b"), bytes, sizeof bytes);
-	assert_int_equal(fstatat(desk->dir->fd, "d/b", &st, 0), 0);
+	assert_memory_equal(dir_read(host->dir, "d/b"), bytes, sizeof bytes);
+	assert_int_equal(fstatat(host->dir->fd, "d/b", &st, 0), 0);
 	assert_int_equal(st.st_mode & 0777, 0750);
-	assert_true(dir_has(desk->dir, "a"));
+	assert_true(dir_has(host->dir, "a"));
 }
 
 static void a_copy_never_replaces_anything(void **state) {
-	struct desk *desk = *state;
-	dir_write(desk->dir, "a", "one\n");
-	dir_write(desk->dir, "b", "two\n");
-	dir_write(desk->dir, "d/c", "three\n");
-	assert_int_equal(symlinkat("nowhere", desk->dir->fd, "link"), 0);
+	struct host *host = *state;
+	dir_write(host->dir, "a", "one\n");
+	dir_write(host->dir, "b", "two\n");
+	dir_write(host->dir, "d/c", "three\n");
+	assert_int_equal(symlinkat("nowhere", host->dir->fd, "link"), 0);
 	static const char *const taken[] = {"b", "d", "link", "a", "d/"};
 	for (size_t i = 0; i < COUNT(taken); i++) {
-		refuse(desk, STET_E_EXISTS, "copy_file", "{'source': 'a', 'destination': '%s'}", taken[i]);
+		refuse(host, STET_E_EXISTS, "copy_file", "{'source': 'a', 'destination': '%s'}", taken[i]);
 		expect_text("already exists");
 	}
-	expect_file(desk, "b", "two\n");
-	assert_false(dir_has(desk->dir, "nowhere"));
-	refuse(desk, STET_E_KIND, "copy_file", "{'source': 'd', 'destination': 'e'}");
-	refuse(desk, STET_E_NOT_FOUND, "copy_file", "{'source': 'none', 'destination': 'e'}");
-	refuse(desk, STET_E_NOT_FOUND, "copy_file", "{'source': 'a', 'destination': 'no/e'}");
-	refuse(desk, STET_E_OUTSIDE, "copy_file", "{'source': 'a', 'destination': '../e'}");
-	dir_write(desk->dir, ".git/config", "");
-	refuse(desk, STET_E_PROTECTED, "copy_file", "{'source': 'a', 'destination': '.git/hooks'}");
+	expect_file(host, "b", "two\n");
+	assert_false(dir_has(host->dir, "nowhere"));
+	refuse(host, STET_E_KIND, "copy_file", "{'source': 'd', 'destination': 'e'}");
+	refuse(host, STET_E_NOT_FOUND, "copy_file", "{'source': 'none', 'destination': 'e'}");
+	refuse(host, STET_E_NOT_FOUND, "copy_file", "{'source': 'a', 'destination': 'no/e'}");
+	refuse(host, STET_E_OUTSIDE, "copy_file", "{'source': 'a', 'destination': '../e'}");
+	dir_write(host->dir, ".git/config", "");
+	refuse(host, STET_E_PROTECTED, "copy_file", "{'source': 'a', 'destination': '.git/hooks'}");
 }
 
 static void what_was_read_of_a_file_was_read_of_its_copy_and_no_more(void **state) {
-	struct desk *desk = *state;
-	dir_write(desk->dir, "a", "one\ntwo\n");
-	call(desk, "copy_file", "{'source': 'a', 'destination': 'unread'}");
-	refuse(desk, STET_E_CONFLICT, "write_file", "{'path': 'unread', 'content': 'x'}");
-	call(desk, "read_file", "{'path': 'a', 'limit': 1}");
-	call(desk, "copy_file", "{'source': 'a', 'destination': 'half'}");
-	refuse(desk, STET_E_CONFLICT, "write_file", "{'path': 'half', 'content': 'x'}");
-	call(desk, "read_file", "{'path': 'a', 'offset': 2}");
-	call(desk, "copy_file", "{'source': 'a', 'destination': 'read'}");
-	call(desk, "write_file", "{'path': 'read', 'content': 'x'}");
-	expect_file(desk, "unread", "one\ntwo\n");
+	struct host *host = *state;
+	dir_write(host->dir, "a", "one\ntwo\n");
+	call(host, "copy_file", "{'source': 'a', 'destination': 'unread'}");
+	refuse(host, STET_E_CONFLICT, "write_file", "{'path': 'unread', 'content': 'x'}");
+	call(host, "read_file", "{'path': 'a', 'limit': 1}");
+	call(host, "copy_file", "{'source': 'a', 'destination': 'half'}");
+	refuse(host, STET_E_CONFLICT, "write_file", "{'path': 'half', 'content': 'x'}");
+	call(host, "read_file", "{'path': 'a', 'offset': 2}");
+	call(host, "copy_file", "{'source': 'a', 'destination': 'read'}");
+	call(host, "write_file", "{'path': 'read', 'content': 'x'}");
+	expect_file(host, "unread", "one\ntwo\n");
 }
 
 /* ---- directories ---- */
 
 static void a_directory_goes_if_all_of_it_was_read(void **state) {
-	struct desk *desk = *state;
-	dir_write(desk->dir, "d/a", "one\n");
-	dir_write(desk->dir, "d/sub/b", "two\n");
-	dir_write(desk->dir, "d/sub/empty", "");
-	dir_write(desk->dir, "d-not", "three\n");
-	assert_int_equal(symlinkat("../d-not", desk->dir->fd, "d/link"), 0);
-	refuse(desk, STET_E_KIND, "delete_file", "{'path': 'd'}");
+	struct host *host = *state;
+	dir_write(host->dir, "d/a", "one\n");
+	dir_write(host->dir, "d/sub/b", "two\n");
+	dir_write(host->dir, "d/sub/empty", "");
+	dir_write(host->dir, "d-not", "three\n");
+	assert_int_equal(symlinkat("../d-not", host->dir->fd, "d/link"), 0);
+	refuse(host, STET_E_KIND, "delete_file", "{'path': 'd'}");
 	expect_text("recursive");
-	refuse(desk, STET_E_CONFLICT, "delete_file", "{'path': 'd', 'recursive': true}");
+	refuse(host, STET_E_CONFLICT, "delete_file", "{'path': 'd', 'recursive': true}");
 	expect_text("holds 2 files");
 	expect_text("d/sub/b");
-	call(desk, "read_file", "{'path': 'd/a'}");
-	refuse(desk, STET_E_CONFLICT, "delete_file", "{'path': 'd', 'recursive': true}");
+	call(host, "read_file", "{'path': 'd/a'}");
+	refuse(host, STET_E_CONFLICT, "delete_file", "{'path': 'd', 'recursive': true}");
 	expect_text("holds 1 file ");
-	call(desk, "read_file", "{'path': 'd/sub/b'}");
-	dir_write(desk->dir, "d/a", "ONE\n");
-	refuse(desk, STET_E_CONFLICT, "delete_file", "{'path': 'd', 'recursive': true}");
-	expect_file(desk, "d/a", "ONE\n");
-	call(desk, "read_file", "{'path': 'd/a'}");
-	call(desk, "delete_file", "{'path': 'd/', 'recursive': true}");
+	call(host, "read_file", "{'path': 'd/sub/b'}");
+	dir_write(host->dir, "d/a", "ONE\n");
+	refuse(host, STET_E_CONFLICT, "delete_file", "{'path': 'd', 'recursive': true}");
+	expect_file(host, "d/a", "ONE\n");
+	call(host, "read_file", "{'path': 'd/a'}");
+	call(host, "delete_file", "{'path': 'd/', 'recursive': true}");
 	expect_text("and 3 files");
-	assert_false(dir_has(desk->dir, "d"));
-	expect_file(desk, "d-not", "three\n");
+	assert_false(dir_has(host->dir, "d"));
+	expect_file(host, "d-not", "three\n");
 }
 
 static void a_directory_with_something_protected_stays_whole(void **state) {
-	struct desk *desk = *state;
-	dir_write(desk->dir, "d/a", "");
-	dir_write(desk->dir, "d/.git/config", "");
-	refuse(desk, STET_E_PROTECTED, "delete_file", "{'path': 'd', 'recursive': true}");
-	assert_true(dir_has(desk->dir, "d/a"));
-	refuse(desk, STET_E_KIND, "delete_file", "{'path': '.', 'recursive': true}");
+	struct host *host = *state;
+	dir_write(host->dir, "d/a", "");
+	dir_write(host->dir, "d/.git/config", "");
+	refuse(host, STET_E_PROTECTED, "delete_file", "{'path': 'd', 'recursive': true}");
+	assert_true(dir_has(host->dir, "d/a"));
+	refuse(host, STET_E_KIND, "delete_file", "{'path': '.', 'recursive': true}");
 }
 
 static void recursive_means_nothing_for_a_file(void **state) {
-	struct desk *desk = *state;
-	dir_write(desk->dir, "a", "one\n");
-	refuse(desk, STET_E_CONFLICT, "delete_file", "{'path': 'a', 'recursive': true}");
-	call(desk, "read_file", "{'path': 'a'}");
-	call(desk, "delete_file", "{'path': 'a', 'recursive': true}");
-	assert_false(dir_has(desk->dir, "a"));
+	struct host *host = *state;
+	dir_write(host->dir, "a", "one\n");
+	refuse(host, STET_E_CONFLICT, "delete_file", "{'path': 'a', 'recursive': true}");
+	call(host, "read_file", "{'path': 'a'}");
+	call(host, "delete_file", "{'path': 'a', 'recursive': true}");
+	assert_false(dir_has(host->dir, "a"));
 }
 
 int main(void) {
 	const struct CMUnitTest tests[] = {
-		desk_claim(text_is_added_to_a_file_that_was_not_read),
-		desk_claim(an_append_says_where_it_continues_a_line),
-		desk_claim(appended_lines_end_as_the_others_do),
-		desk_claim(an_append_counts_only_its_own_lines_as_seen),
-		desk_claim(what_others_changed_is_kept_and_shown),
-		desk_claim(an_append_to_a_file_that_was_deleted_asks_first),
-		desk_claim(appends_win_against_a_writer_that_never_rests),
-		desk_claim(a_copy_has_the_bytes_and_the_mode),
-		desk_claim(a_copy_never_replaces_anything),
-		desk_claim(what_was_read_of_a_file_was_read_of_its_copy_and_no_more),
-		desk_claim(a_directory_goes_if_all_of_it_was_read),
-		desk_claim(a_directory_with_something_protected_stays_whole),
-		desk_claim(recursive_means_nothing_for_a_file),
+		host_claim(text_is_added_to_a_file_that_was_not_read),
+		host_claim(an_append_says_where_it_continues_a_line),
+		host_claim(appended_lines_end_as_the_others_do),
+		host_claim(an_append_counts_only_its_own_lines_as_seen),
+		host_claim(what_others_changed_is_kept_and_shown),
+		host_claim(an_append_to_a_file_that_was_deleted_asks_first),
+		host_claim(appends_win_against_a_writer_that_never_rests),
+		host_claim(a_copy_has_the_bytes_and_the_mode),
+		host_claim(a_copy_never_replaces_anything),
+		host_claim(what_was_read_of_a_file_was_read_of_its_copy_and_no_more),
+		host_claim(a_directory_goes_if_all_of_it_was_read),
+		host_claim(a_directory_with_something_protected_stays_whole),
+		host_claim(recursive_means_nothing_for_a_file),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

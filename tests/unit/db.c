@@ -2,7 +2,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "core/state.h"
+#include "core/state/state.h"
 #include "lib/run.h"
 #include "lib/session.h"
 #include "stet/state.h"

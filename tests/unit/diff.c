@@ -2,7 +2,7 @@
 #include "lib/alloc.h"
 #include "lib/gen.h"
 #include "lib/test.h"
-#include "text/diff.h"
+#include "text/diff/diff.h"
 
 #include <time.h>
 

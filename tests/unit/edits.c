@@ -1,5 +1,5 @@
 /* Edit lists: in order, all or nothing, never by guess. */
-#include "text/edits.h"
+#include "text/patch/edits.h"
 
 #include "lib/test.h"
 

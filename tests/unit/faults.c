@@ -7,11 +7,11 @@
 #include <limits.h>
 #include <sys/xattr.h>
 
-#include "fs/commit.h"
-#include "fs/temp.h"
-#include "fs/displaced.h"
-#include "fs/shelf.h"
-#include "fs/state.h"
+#include "fs/write/commit.h"
+#include "fs/write/temp.h"
+#include "fs/versions/late_writes.h"
+#include "fs/versions/versions.h"
+#include "fs/versions/state_dir.h"
 #include "lib/bench.h"
 #include "lib/fault.h"
 #include "stet/session.h"
@@ -29,7 +29,7 @@
 struct stage {
 	struct dir *dir;
 	struct st_root root;
-	struct st_guard guard;
+	struct st_write_context writes;
 	/* For scenes of a session; it has a root and a guard of its own. */
 	struct stet_workspace *ws;
 	struct stet_session *session;
@@ -72,7 +72,7 @@ static int commit(struct stage *stage, const char *path, const char *expected, c
 	if (expected && !relaxed)
 		request.old = st_str(expected);
 	st_auto(st_committed) done = ST_COMMITTED_INIT;
-	return st_commit(&stage->root, &stage->guard, &request, &done, err);
+	return st_commit(&stage->root, &stage->writes, &request, &done, err);
 }
 
 static void lay_nothing(const struct dir *dir) {
@@ -227,7 +227,7 @@ static int shelve(struct stage *stage, bool relaxed, struct stet_error *err) {
 	                            .shelve = true,
 	                            .relaxed = relaxed};
 	st_auto(st_committed) done = ST_COMMITTED_INIT;
-	return st_commit(&stage->root, &stage->guard, &request, &done, err);
+	return st_commit(&stage->root, &stage->writes, &request, &done, err);
 }
 
 static int play_shelve(struct stage *stage, struct stet_error *err) {
@@ -245,7 +245,7 @@ static void open_shelf(struct stage *stage) {
 /* What cannot be put or got is not there, and that is all. */
 static int play_wrap(struct stage *stage, struct stet_error *err) {
 	(void)err;
-	(void)st_shelf_wrap(&stage->guard.versions);
+	(void)st_versions_archive(&stage->writes.versions);
 	return 0;
 }
 
@@ -253,10 +253,10 @@ static int play_shelf(struct stage *stage, struct stet_error *err) {
 	(void)err;
 	struct st_hash hash = hash_of(OLD), other = hash_of(LONG);
 	st_auto(st_buf) bytes = ST_BUF_INIT;
-	if (st_shelf_get(&stage->guard.versions, &hash, &bytes))
+	if (st_versions_get(&stage->writes.versions, &hash, &bytes))
 		assert_string_equal(bytes.ptr, OLD);
-	if (st_shelf_put(&stage->guard.versions, &other, st_str(LONG)) &&
-	    st_shelf_get(&stage->guard.versions, &other, &bytes))
+	if (st_versions_put(&stage->writes.versions, &other, st_str(LONG)) &&
+	    st_versions_get(&stage->writes.versions, &other, &bytes))
 		assert_string_equal(bytes.ptr, LONG);
 	return 0;
 }
@@ -278,7 +278,7 @@ static void write_late(struct stage *stage) {
 
 static int play_settle(struct stage *stage, struct stet_error *err) {
 	(void)err;
-	st_displaced_settle(&stage->guard.late_writes, 0);
+	st_late_writes_drain(&stage->writes.late_writes, 0);
 	return 0;
 }
 
@@ -780,11 +780,11 @@ static bool is_kept(const struct dir *dir, const char *bytes) {
 }
 
 /* Whether a notice spoke of bytes that are or could not be kept; all of them are taken. */
-static bool was_told(struct st_guard *guard) {
+static bool was_told(struct st_write_context *writes) {
 	static const char *const words[] = {"rescued", "could not be saved", "could not be looked at",
 	                                    "did not fit"};
 	bool told = false;
-	for (char *notice; (notice = st_guard_next_notice(guard)); free(notice)) {
+	for (char *notice; (notice = st_write_next_notice(writes)); free(notice)) {
 		for (size_t i = 0; i < sizeof words / sizeof *words; i++)
 			told = told || strstr(notice, words[i]);
 	}
@@ -828,7 +828,7 @@ static void stage_open(struct stage *stage, const struct scene *scene) {
 	stage->dir = state;
 	scene->lay(stage->dir);
 	assert_int_equal(st_root_open(&stage->root, stage->dir->path, NULL), 0);
-	st_guard_init(&stage->guard, &stage->root, ".stet", NULL);
+	st_write_context_init(&stage->writes, &stage->root, ".stet", NULL);
 	if (scene->open)
 		scene->open(stage);
 }
@@ -836,11 +836,11 @@ static void stage_open(struct stage *stage, const struct scene *scene) {
 static void stage_close(struct stage *stage) {
 	void *state = stage->dir;
 	if (stage->ws)
-		stet_workspace_settle(stage->ws, 0);
+		stet_workspace_drain(stage->ws, 0);
 	stet_session_close(stage->session);
 	stet_workspace_close(stage->ws);
-	st_displaced_settle(&stage->guard.late_writes, 0);
-	st_guard_release(&stage->guard);
+	st_late_writes_drain(&stage->writes.late_writes, 0);
+	st_write_context_release(&stage->writes);
 	st_root_release(&stage->root);
 	assert_int_equal(dir_teardown(&state), 0);
 }
@@ -905,11 +905,11 @@ static bool perform(const struct scene *scene, const struct fault *fault, int *f
 	char name[64];
 	snprintf(name, sizeof name, "%sclean.txt", beside);
 	expect(commit(&stage, name, NULL, "clean", true, &err) == 0, "the next write fails");
-	st_displaced_settle(&stage.guard.late_writes, 0);
+	st_late_writes_drain(&stage.writes.late_writes, 0);
 	expect(count_names(stage.dir, *beside ? beside : ".", ".stet-", "") == 0,
 	       "a temporary file is left");
 	fault_lack_exchange(false);
-	bool told = was_told(&stage.guard);
+	bool told = was_told(&stage.writes);
 	expect(!scene->theirs || scene->or_told || is_kept(stage.dir, THEIRS),
 	       "somebody's work is lost");
 	expect(!scene->theirs || told, "somebody's work is not mentioned");
@@ -1011,12 +1011,32 @@ static bool is_wrapped(const char *symbol) {
 /* Whether a line of nm is about one of the files that the scenes lead through. */
 static bool is_on_stage(const char *line) {
 	static const char *const objects[] = {
-		"base_buf",    "base_error",  "base_lru",     "base_notices", "core_answer",
-		"core_bases",  "core_change", "core_session", "core_tracker", "core_workspace",
-		"fs_commit",   "fs_dirs",     "fs_displaced", "fs_file",      "fs_gitdir",
-		"fs_gitindex", "fs_guard",    "fs_hash",      "fs_in_place",  "fs_job",
-		"fs_keep",     "fs_lease",    "fs_root",      "fs_shelf",     "fs_stamp",
-		"fs_state",    "fs_temp",
+		"base_buf",
+		"base_error",
+		"base_lru",
+		"base_notices",
+		"core_session_answer",
+		"core_session_change",
+		"core_session_session",
+		"core_session_tracker",
+		"core_workspace_workspace",
+		"fs_file_file",
+		"fs_file_hash",
+		"fs_file_lease",
+		"fs_file_stamp",
+		"fs_path_dirs",
+		"fs_path_root",
+		"fs_tree_gitdir",
+		"fs_tree_gitindex",
+		"fs_versions_late_writes",
+		"fs_versions_rescued",
+		"fs_versions_state_dir",
+		"fs_versions_versions",
+		"fs_write_commit",
+		"fs_write_commit_attempt",
+		"fs_write_in_place",
+		"fs_write_temp",
+		"fs_write_write_context",
 	};
 	for (size_t i = 0; i < sizeof objects / sizeof *objects; i++) {
 		char name[64];

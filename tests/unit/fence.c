@@ -3,7 +3,7 @@
  * content. The claims go over the table of tools: one that is new and forgets
  * the fence fails here.
  */
-#include "core/workspace.h"
+#include "core/workspace/workspace.h"
 #include "lib/tools.h"
 #include "tools/tool.h"
 
@@ -11,11 +11,20 @@
 
 /* Tools that are about names, or about the session, and show or change no content. */
 static const char *const about_names[] = {
-	"agents_md",      "changes",        "clear_session",
-	"create_directory", "directory_tree", "get_file_info",
-	"list_allowed_directories", "list_directory", "list_directory_with_sizes",
-	"record_tool_result", "repo_state",  "search_files",
-	"story",          "tasks",
+	"agents_md",
+	"changes",
+	"clear_session",
+	"create_directory",
+	"directory_tree",
+	"get_file_info",
+	"list_allowed_directories",
+	"list_directory",
+	"list_directory_with_sizes",
+	"record_tool_result",
+	"repo_state",
+	"search_files",
+	"story",
+	"tasks",
 };
 
 static bool is_about_names(const char *tool) {
@@ -64,7 +73,7 @@ static const char *argument(const char *tool, const struct st_param *param, cons
 	return param->required ? "\"x\"" : NULL;
 }
 
-static int call_about(struct desk *desk, const struct st_tool *tool, const char *path) {
+static int call_about(struct host *host, const struct st_tool *tool, const char *path) {
 	st_auto(st_buf) args = ST_BUF_INIT;
 	for (const struct st_param *param = tool->params; param->name; param++) {
 		const char *json = argument(tool->name, param, path);
@@ -73,26 +82,26 @@ static int call_about(struct desk *desk, const struct st_tool *tool, const char 
 	}
 	st_buf_adds(&args, args.len ? "}" : "{}");
 	print_message("# %s %s\n", tool->name, args.ptr);
-	return try_call_raw(desk, tool->name, st_buf_str(&args));
+	return try_call_raw(host, tool->name, st_buf_str(&args));
 }
 
 /* A file that the session has seen completely, before the fence is there. */
-static void enclose(struct desk *desk) {
-	dir_write(desk->dir, "secret.exe", SECRET);
-	dir_write(desk->dir, "a.txt", "plain words\n");
-	assert_int_equal(symlinkat("secret.exe", desk->dir->fd, "link.txt"), 0);
-	assert_int_equal(desk_read(desk, "secret.exe"), 0);
-	assert_int_equal(desk_read(desk, "a.txt"), 0);
-	assert_int_equal(stet_workspace_allow(desk->ws, ".md, txt", NULL), 0);
+static void enclose(struct host *host) {
+	dir_write(host->dir, "secret.exe", SECRET);
+	dir_write(host->dir, "a.txt", "plain words\n");
+	assert_int_equal(symlinkat("secret.exe", host->dir->fd, "link.txt"), 0);
+	assert_int_equal(host_read(host, "secret.exe"), 0);
+	assert_int_equal(host_read(host, "a.txt"), 0);
+	assert_int_equal(stet_workspace_allow(host->ws, ".md, txt", NULL), 0);
 }
 
-static void expect_untouched(const struct desk *desk) {
+static void expect_untouched(const struct host *host) {
 	struct st_str answer = whole_answer();
 	assert_null(memmem(answer.ptr, answer.len, "classified words", 16));
-	assert_string_equal(dir_read(desk->dir, "secret.exe"), SECRET);
-	assert_false(dir_has(desk->dir, "moved.exe"));
-	assert_false(dir_has(desk->dir, "moved.txt"));
-	assert_false(dir_has(desk->dir, "new.exe"));
+	assert_string_equal(dir_read(host->dir, "secret.exe"), SECRET);
+	assert_false(dir_has(host->dir, "moved.exe"));
+	assert_false(dir_has(host->dir, "moved.txt"));
+	assert_false(dir_has(host->dir, "new.exe"));
 }
 
 /* Whether a tool takes the path of a file. */
@@ -108,8 +117,8 @@ static bool takes_file(const struct st_tool *tool) {
 }
 
 static void every_tool_refuses_the_type(void **state) {
-	struct desk *desk = *state;
-	enclose(desk);
+	struct host *host = *state;
+	enclose(host);
 	size_t refused = 0;
 	for (size_t i = 0; st_tools[i]; i++) {
 		bool refuses = takes_file(st_tools[i]) && !is_about_names(st_tools[i]->name);
@@ -121,10 +130,10 @@ static void every_tool_refuses_the_type(void **state) {
 			/* The link itself is deleted, and made anew. */
 			if (k == 1 && strcmp(st_tools[i]->name, "delete_file") == 0)
 				continue;
-			int code = call_about(desk, st_tools[i], paths[k]);
+			int code = call_about(host, st_tools[i], paths[k]);
 			if (refuses)
 				assert_int_equal(code, STET_E_EXTENSION);
-			expect_untouched(desk);
+			expect_untouched(host);
 			refused += refuses;
 		}
 	}
@@ -132,82 +141,82 @@ static void every_tool_refuses_the_type(void **state) {
 }
 
 static void no_tool_makes_a_file_of_the_type(void **state) {
-	struct desk *desk = *state;
-	enclose(desk);
+	struct host *host = *state;
+	enclose(host);
 	for (size_t i = 0; st_tools[i]; i++) {
-		int code = call_about(desk, st_tools[i], "new.exe");
+		int code = call_about(host, st_tools[i], "new.exe");
 		if (strcmp(st_tools[i]->name, "create_directory") == 0)
-			assert_int_equal(unlinkat(desk->dir->fd, "new.exe", AT_REMOVEDIR), 0);
+			assert_int_equal(unlinkat(host->dir->fd, "new.exe", AT_REMOVEDIR), 0);
 		else if (takes_file(st_tools[i]) && !is_about_names(st_tools[i]->name) &&
 		         strcmp(st_tools[i]->name, "move_file") != 0)
 			assert_int_equal(code, STET_E_EXTENSION);
-		expect_untouched(desk);
+		expect_untouched(host);
 	}
 }
 
 static void no_tool_shows_it_from_its_directory(void **state) {
-	struct desk *desk = *state;
-	enclose(desk);
+	struct host *host = *state;
+	enclose(host);
 	for (size_t i = 0; st_tools[i]; i++) {
-		(void)call_about(desk, st_tools[i], ".");
-		expect_untouched(desk);
+		(void)call_about(host, st_tools[i], ".");
+		expect_untouched(host);
 	}
 }
 
 static void the_message_names_what_is_allowed(void **state) {
-	struct desk *desk = *state;
-	enclose(desk);
-	refuse(desk, STET_E_EXTENSION, "write_file", "{'path': 'secret.exe', 'content': 'x'}");
+	struct host *host = *state;
+	enclose(host);
+	refuse(host, STET_E_EXTENSION, "write_file", "{'path': 'secret.exe', 'content': 'x'}");
 	expect_str("message", "File type \".exe\" is not allowed. Allowed: .md, .txt.");
-	refuse(desk, STET_E_EXTENSION, "write_file", "{'path': 'Makefile', 'content': 'x'}");
+	refuse(host, STET_E_EXTENSION, "write_file", "{'path': 'Makefile', 'content': 'x'}");
 }
 
 static void the_whole_ending_counts(void **state) {
-	struct desk *desk = *state;
-	enclose(desk);
-	refuse(desk, STET_E_EXTENSION, "write_file", "{'path': 'notxt', 'content': 'x'}");
+	struct host *host = *state;
+	enclose(host);
+	refuse(host, STET_E_EXTENSION, "write_file", "{'path': 'notxt', 'content': 'x'}");
 	expect_str("message", "A file without an extension is not allowed. Allowed: .md, .txt.");
-	call(desk, "write_file", "{'path': 'README.MD', 'content': 'x'}");
+	call(host, "write_file", "{'path': 'README.MD', 'content': 'x'}");
 }
 
 static void a_move_does_not_change_what_is_allowed(void **state) {
-	struct desk *desk = *state;
-	enclose(desk);
-	refuse(desk, STET_E_EXTENSION, "move_file", "{'source': 'a.txt', 'destination': 'b.exe'}");
-	refuse(desk, STET_E_EXTENSION, "move_file", "{'source': 'secret.exe', 'destination': 'b.txt'}");
-	call(desk, "move_file", "{'source': 'a.txt', 'destination': 'b.md'}");
-	call(desk, "create_directory", "{'path': 'd.exe'}");
-	call(desk, "move_file", "{'source': 'd.exe', 'destination': 'e'}");
-	expect_untouched(desk);
+	struct host *host = *state;
+	enclose(host);
+	refuse(host, STET_E_EXTENSION, "move_file", "{'source': 'a.txt', 'destination': 'b.exe'}");
+	refuse(host, STET_E_EXTENSION, "move_file", "{'source': 'secret.exe', 'destination': 'b.txt'}");
+	call(host, "move_file", "{'source': 'a.txt', 'destination': 'b.md'}");
+	call(host, "create_directory", "{'path': 'd.exe'}");
+	call(host, "move_file", "{'source': 'd.exe', 'destination': 'e'}");
+	expect_untouched(host);
 }
 
 static void a_write_before_the_fence_stays(void **state) {
-	struct desk *desk = *state;
-	call(desk, "write_file", "{'path': 'tool.exe', 'content': 'one'}");
-	assert_int_equal(stet_workspace_allow(desk->ws, ".md", NULL), 0);
-	refuse(desk, STET_E_EXTENSION, "undo", "{'path': 'tool.exe'}");
-	expect_file(desk, "tool.exe", "one");
+	struct host *host = *state;
+	call(host, "write_file", "{'path': 'tool.exe', 'content': 'one'}");
+	assert_int_equal(stet_workspace_allow(host->ws, ".md", NULL), 0);
+	refuse(host, STET_E_EXTENSION, "undo", "{'path': 'tool.exe'}");
+	expect_file(host, "tool.exe", "one");
 }
 
 static void the_library_keeps_to_it(void **state) {
-	struct desk *desk = *state;
-	enclose(desk);
-	assert_int_equal(desk_read(desk, "secret.exe"), STET_E_EXTENSION);
-	assert_int_equal(desk_write(desk, "secret.exe", "x"), STET_E_EXTENSION);
-	assert_int_equal(desk_edit(desk, "secret.exe", "words", "x"), STET_E_EXTENSION);
-	assert_string_equal(dir_read(desk->dir, "secret.exe"), SECRET);
+	struct host *host = *state;
+	enclose(host);
+	assert_int_equal(host_read(host, "secret.exe"), STET_E_EXTENSION);
+	assert_int_equal(host_write(host, "secret.exe", "x"), STET_E_EXTENSION);
+	assert_int_equal(host_edit(host, "secret.exe", "words", "x"), STET_E_EXTENSION);
+	assert_string_equal(dir_read(host->dir, "secret.exe"), SECRET);
 }
 
 int main(void) {
 	const struct CMUnitTest tests[] = {
-		desk_claim(every_tool_refuses_the_type),
-		desk_claim(no_tool_makes_a_file_of_the_type),
-		desk_claim(no_tool_shows_it_from_its_directory),
-		desk_claim(the_message_names_what_is_allowed),
-		desk_claim(the_whole_ending_counts),
-		desk_claim(a_move_does_not_change_what_is_allowed),
-		desk_claim(a_write_before_the_fence_stays),
-		desk_claim(the_library_keeps_to_it),
+		host_claim(every_tool_refuses_the_type),
+		host_claim(no_tool_makes_a_file_of_the_type),
+		host_claim(no_tool_shows_it_from_its_directory),
+		host_claim(the_message_names_what_is_allowed),
+		host_claim(the_whole_ending_counts),
+		host_claim(a_move_does_not_change_what_is_allowed),
+		host_claim(a_write_before_the_fence_stays),
+		host_claim(the_library_keeps_to_it),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,7 +5,7 @@
 #include <sys/wait.h>
 
 #include "base/clock.h"
-#include "fs/file.h"
+#include "fs/file/file.h"
 #include "lib/child.h"
 #include "lib/run.h"
 #include "lib/test.h"

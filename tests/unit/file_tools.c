@@ -7,53 +7,53 @@
 #include "lib/run.h"
 #include "lib/tools.h"
 
-static void edit(struct desk *desk, const char *old_text, const char *new_text) {
-	call(desk, "edit_file", "{'path': 'a.txt', 'oldText': %s, 'newText': %s}",
+static void edit(struct host *host, const char *old_text, const char *new_text) {
+	call(host, "edit_file", "{'path': 'a.txt', 'oldText': %s, 'newText': %s}",
 	     quoted(st_str(old_text)), quoted(st_str(new_text)));
 }
 
-static void read_all(struct desk *desk) {
-	call(desk, "read_file", "{'path': 'a.txt'}");
+static void read_all(struct host *host) {
+	call(host, "read_file", "{'path': 'a.txt'}");
 }
 
 /* ---- spec 1's integration tests ---- */
 
 static void returns_error_when_file_was_modified_since_last_read(void **state) {
-	struct desk *desk = *state;
-	dir_write(desk->dir, "test.txt", "original content");
-	assert_int_equal(stet_session_track_read(desk->session, "test.txt", NULL), 0);
+	struct host *host = *state;
+	dir_write(host->dir, "test.txt", "original content");
+	assert_int_equal(stet_session_track_read(host->session, "test.txt", NULL), 0);
 	sleep_ms(10);
-	dir_write(desk->dir, "test.txt", "externally modified");
-	refuse(desk, STET_E_CONFLICT, "edit_file",
+	dir_write(host->dir, "test.txt", "externally modified");
+	refuse(host, STET_E_CONFLICT, "edit_file",
 	       "{'path': 'test.txt', 'oldText': 'original', 'newText': 'new'}");
 	expect_text(
 		"Error: File \"test.txt\" was modified since you last read it. Please read the file "
 		"again, or go by the change below, which counts as read.");
-	expect_file(desk, "test.txt", "externally modified");
+	expect_file(host, "test.txt", "externally modified");
 }
 
 static void tracks_file_after_reading(void **state) {
-	struct desk *desk = *state;
-	dir_write(desk->dir, "test.txt", "content");
-	call(desk, "read_file", "{'path': 'test.txt'}");
-	assert_int_equal(stet_session_modified(desk->session, "test.txt", NULL), 0);
-	dir_write(desk->dir, "test.txt", "other");
-	assert_int_equal(stet_session_modified(desk->session, "test.txt", NULL), 1);
+	struct host *host = *state;
+	dir_write(host->dir, "test.txt", "content");
+	call(host, "read_file", "{'path': 'test.txt'}");
+	assert_int_equal(stet_session_modified(host->session, "test.txt", NULL), 0);
+	dir_write(host->dir, "test.txt", "other");
+	assert_int_equal(stet_session_modified(host->session, "test.txt", NULL), 1);
 }
 
 static void an_edit_tracks_what_it_wrote(void **state) {
-	struct desk *desk = *state;
-	dir_write(desk->dir, "a.txt", "one two");
-	edit(desk, "one", "1");
+	struct host *host = *state;
+	dir_write(host->dir, "a.txt", "one two");
+	edit(host, "one", "1");
 	assert_string_equal(
 		said(0),
 		"Updated file \"a.txt\"\n"
 		"fileHash: 49740b6ce1adfb5d\n\n"
 		"--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one two\n\\ No newline at end of file\n"
 		"+1 two\n\\ No newline at end of file\n");
-	assert_int_equal(stet_session_modified(desk->session, "a.txt", NULL), 0);
-	dir_write(desk->dir, "a.txt", "1 two three");
-	assert_int_equal(stet_session_modified(desk->session, "a.txt", NULL), 1);
+	assert_int_equal(stet_session_modified(host->session, "a.txt", NULL), 0);
+	dir_write(host->dir, "a.txt", "1 two three");
+	assert_int_equal(stet_session_modified(host->session, "a.txt", NULL), 1);
 }
 
 /* ---- a stale edit ---- */
@@ -65,82 +65,82 @@ static const char *const anchored[][2] = {
 };
 
 /* A call with something added to its arguments. */
-static int try_anchored(struct desk *desk, size_t i, const char *more) {
+static int try_anchored(struct host *host, size_t i, const char *more) {
 	const char *args = anchored[i][1], *end = strstr(args, "%s");
-	return try_call(desk, anchored[i][0], "%.*s%s%s", (int)(end - args), args, more, end + 2);
+	return try_call(host, anchored[i][0], "%.*s%s%s", (int)(end - args), args, more, end + 2);
 }
 
-static void make_stale(struct desk *desk) {
-	stet_session_invalidate(desk->session, "a.txt");
-	dir_write(desk->dir, "a.txt", "one\ntwo\nthree\n");
-	read_all(desk);
-	dir_write(desk->dir, "a.txt", "zero\none\ntwo\nthree\n");
+static void make_stale(struct host *host) {
+	stet_session_invalidate(host->session, "a.txt");
+	dir_write(host->dir, "a.txt", "one\ntwo\nthree\n");
+	read_all(host);
+	dir_write(host->dir, "a.txt", "zero\none\ntwo\nthree\n");
 }
 
 static void a_stale_edit_is_refused_with_diff_hash_and_matches(void **state) {
-	struct desk *desk = *state;
+	struct host *host = *state;
 	for (size_t i = 0; i < sizeof anchored / sizeof *anchored; i++) {
-		make_stale(desk);
-		assert_int_equal(try_anchored(desk, i, ""), STET_E_CONFLICT);
+		make_stale(host);
+		assert_int_equal(try_anchored(host, i, ""), STET_E_CONFLICT);
 		expect_str("reason", "modified");
 		expect_str("path", "a.txt");
 		expect_part("diff", "+zero\n");
 		expect_text("+zero\n");
 		expect_text("still matches at line 4");
 		expect_list("stillMatches", "4");
-		expect_file(desk, "a.txt", "zero\none\ntwo\nthree\n");
+		expect_file(host, "a.txt", "zero\none\ntwo\nthree\n");
 		const char *hash = copy_of("currentHash");
-		read_all(desk);
+		read_all(host);
 		expect_str("fileHash", hash);
 	}
 }
 
 static void the_repeated_call_succeeds(void **state) {
-	struct desk *desk = *state;
+	struct host *host = *state;
 	for (size_t i = 0; i < sizeof anchored / sizeof *anchored; i++) {
-		make_stale(desk);
-		assert_int_equal(try_anchored(desk, i, ""), STET_E_CONFLICT);
-		assert_int_equal(try_anchored(desk, i, ""), 0);
-		expect_file(desk, "a.txt", "zero\none\ntwo\n3\n");
+		make_stale(host);
+		assert_int_equal(try_anchored(host, i, ""), STET_E_CONFLICT);
+		assert_int_equal(try_anchored(host, i, ""), 0);
+		expect_file(host, "a.txt", "zero\none\ntwo\n3\n");
 	}
 }
 
 static void a_refusal_says_if_the_text_is_gone(void **state) {
-	struct desk *desk = *state;
-	make_stale(desk);
-	dir_write(desk->dir, "a.txt", "one\ntwo\n3\n");
-	refuse(desk, STET_E_CONFLICT, "edit_file",
+	struct host *host = *state;
+	make_stale(host);
+	dir_write(host->dir, "a.txt", "one\ntwo\n3\n");
+	refuse(host, STET_E_CONFLICT, "edit_file",
 	       "{'path': 'a.txt', 'oldText': 'three', 'newText': '3'}");
 	expect_text("no longer in it");
 	expect_none("stillMatches");
-	refuse(desk, STET_E_NO_MATCH, "edit_file",
+	refuse(host, STET_E_NO_MATCH, "edit_file",
 	       "{'path': 'a.txt', 'oldText': 'three', 'newText': '3'}");
 }
 
 static void a_refusal_names_the_session_that_wrote(void **state) {
-	struct desk *desk = *state;
-	dir_write(desk->dir, "a.txt", "one\ntwo\n");
-	read_all(desk);
-	struct stet_session *mine = desk->session;
-	desk->session = desk_session(desk, "other");
-	edit(desk, "one", "1");
-	stet_session_close(desk->session);
-	desk->session = mine;
-	refuse(desk, STET_E_CONFLICT, "edit_file",
+	struct host *host = *state;
+	dir_write(host->dir, "a.txt", "one\ntwo\n");
+	read_all(host);
+	struct stet_session *mine = host->session;
+	host->session = host_session(host, "other");
+	edit(host, "one", "1");
+	stet_session_close(host->session);
+	host->session = mine;
+	refuse(host, STET_E_CONFLICT, "edit_file",
 	       "{'path': 'a.txt', 'oldText': 'two', 'newText': '2'}");
 	expect_str("writer", "other");
 	expect_text("Session \"other\" wrote the current version.");
 }
 
 static void a_large_diff_is_cut_and_said_to_be(void **state) {
-	struct desk *desk = *state;
+	struct host *host = *state;
 	st_auto(st_buf) text = ST_BUF_INIT;
-	dir_write(desk->dir, "a.txt", "one\n");
-	read_all(desk);
+	dir_write(host->dir, "a.txt", "one\n");
+	read_all(host);
 	for (int i = 0; i < 20000; i++)
 		st_buf_addf(&text, "line %d\n", i);
-	dir_write(desk->dir, "a.txt", text.ptr);
-	refuse(desk, STET_E_CONFLICT, "edit_file",
+	dir_write(host->dir, "a.txt", text.ptr);
+	refuse(host, STET_E_CONFLICT, "edit_file",
 	       "{'path': 'a.txt', 'oldText': 'line 5', 'newText': '2'}");
 	expect_true("diffTruncated");
 	expect_text("diff cut here");
@@ -149,28 +149,28 @@ static void a_large_diff_is_cut_and_said_to_be(void **state) {
 }
 
 static void a_matching_expected_hash_settles_staleness(void **state) {
-	struct desk *desk = *state;
+	struct host *host = *state;
 	for (size_t i = 0; i < sizeof anchored / sizeof *anchored; i++) {
-		make_stale(desk);
-		struct stet_session *mine = desk->session;
-		desk->session = desk_session(desk, "other");
-		read_all(desk);
-		stet_session_close(desk->session);
-		desk->session = mine;
+		make_stale(host);
+		struct stet_session *mine = host->session;
+		host->session = host_session(host, "other");
+		read_all(host);
+		stet_session_close(host->session);
+		host->session = mine;
 		char more[64];
 		snprintf(more, sizeof more, ", 'expectedHash': '%s'", hash_of_answer());
-		assert_int_equal(try_anchored(desk, i, more), 0);
-		expect_file(desk, "a.txt", "zero\none\ntwo\n3\n");
+		assert_int_equal(try_anchored(host, i, more), 0);
+		expect_file(host, "a.txt", "zero\none\ntwo\n3\n");
 	}
 }
 
 static void a_wrong_expected_hash_is_refused_even_if_nothing_changed(void **state) {
-	struct desk *desk = *state;
-	dir_write(desk->dir, "a.txt", "one\ntwo\nthree\n");
-	read_all(desk);
+	struct host *host = *state;
+	dir_write(host->dir, "a.txt", "one\ntwo\nthree\n");
+	read_all(host);
 	const char *hash = hash_of_answer();
 	for (size_t i = 0; i < sizeof anchored / sizeof *anchored; i++) {
-		assert_int_equal(try_anchored(desk, i, ", 'expectedHash': '0000000000000000'"),
+		assert_int_equal(try_anchored(host, i, ", 'expectedHash': '0000000000000000'"),
 		                 STET_E_CONFLICT);
 		expect_str("reason", "hash");
 		expect_text(hash);
@@ -182,106 +182,106 @@ static void a_wrong_expected_hash_is_refused_even_if_nothing_changed(void **stat
 
 /* The advice has to work: with the same wrong hash it never would. */
 static void a_wrong_expected_hash_says_how_to_go_on(void **state) {
-	struct desk *desk = *state;
-	make_stale(desk);
-	assert_int_equal(try_anchored(desk, 0, ", 'expectedHash': '0000000000000000'"),
+	struct host *host = *state;
+	make_stale(host);
+	assert_int_equal(try_anchored(host, 0, ", 'expectedHash': '0000000000000000'"),
 	                 STET_E_CONFLICT);
 	expect_part("diff", "+zero\n");
 	expect_text("go by the change below, which counts as read");
 	char more[64];
 	snprintf(more, sizeof more, ", 'expectedHash': '%s'", copy_of("currentHash"));
-	assert_int_equal(try_anchored(desk, 0, more), 0);
+	assert_int_equal(try_anchored(host, 0, more), 0);
 }
 
 static void a_line_number_edit_is_refused_after_a_change(void **state) {
-	struct desk *desk = *state;
-	make_stale(desk);
-	refuse(desk, STET_E_CONFLICT, "text_patch",
+	struct host *host = *state;
+	make_stale(host);
+	refuse(host, STET_E_CONFLICT, "text_patch",
 	       "{'path': 'a.txt', 'operation': 'delete', 'target': {'lines': {'start': 3}}}");
 	expect_str("reason", "modified");
 	expect_part("diff", "+zero\n");
 	expect_text("line numbers may have moved");
-	expect_file(desk, "a.txt", "zero\none\ntwo\nthree\n");
-	call(desk, "text_patch",
+	expect_file(host, "a.txt", "zero\none\ntwo\nthree\n");
+	call(host, "text_patch",
 	     "{'path': 'a.txt', 'operation': 'delete', 'target': {'lines': {'start': 4}}}");
-	expect_file(desk, "a.txt", "zero\none\ntwo\n");
+	expect_file(host, "a.txt", "zero\none\ntwo\n");
 }
 
 static void a_line_number_edit_of_an_unread_file_is_allowed(void **state) {
-	struct desk *desk = *state;
-	dir_write(desk->dir, "a.txt", "one\ntwo\n");
-	call(desk, "text_patch",
+	struct host *host = *state;
+	dir_write(host->dir, "a.txt", "one\ntwo\n");
+	call(host, "text_patch",
 	     "{'path': 'a.txt', 'operation': 'delete', 'target': {'lines': {'start': 1}}}");
-	expect_file(desk, "a.txt", "two\n");
+	expect_file(host, "a.txt", "two\n");
 }
 
 static void a_heading_edit_is_refused_after_a_change_and_then_made(void **state) {
-	struct desk *desk = *state;
+	struct host *host = *state;
 	static const char args[] =
 		"{'path': 'a.md', 'operation': 'insert', 'target': {'appendToSection': 'B'}, 'content': "
 		"'new'}";
-	dir_write(desk->dir, "a.md", "# A\n# B\ntext\n");
-	call(desk, "read_file", "{'path': 'a.md'}");
-	dir_write(desk->dir, "a.md", "# A\nmore\n# B\ntext\n");
-	refuse(desk, STET_E_CONFLICT, "text_patch", "%s", args);
-	call(desk, "text_patch", "%s", args);
-	expect_file(desk, "a.md", "# A\nmore\n# B\ntext\nnew\n");
+	dir_write(host->dir, "a.md", "# A\n# B\ntext\n");
+	call(host, "read_file", "{'path': 'a.md'}");
+	dir_write(host->dir, "a.md", "# A\nmore\n# B\ntext\n");
+	refuse(host, STET_E_CONFLICT, "text_patch", "%s", args);
+	call(host, "text_patch", "%s", args);
+	expect_file(host, "a.md", "# A\nmore\n# B\ntext\nnew\n");
 }
 
 static void every_edit_needs_a_read_where_that_is_required(void **state) {
-	struct desk *desk = *state;
-	assert_int_equal(stet_workspace_set(desk->ws, STET_OPTION_REQUIRE_READ, 1, NULL), 0);
-	dir_write(desk->dir, "a.txt", "one\ntwo\nthree\n");
+	struct host *host = *state;
+	assert_int_equal(stet_workspace_set(host->ws, STET_OPTION_REQUIRE_READ, 1, NULL), 0);
+	dir_write(host->dir, "a.txt", "one\ntwo\nthree\n");
 	for (size_t i = 0; i < sizeof anchored / sizeof *anchored; i++) {
-		assert_int_equal(try_anchored(desk, i, ""), STET_E_CONFLICT);
+		assert_int_equal(try_anchored(host, i, ""), STET_E_CONFLICT);
 		expect_str("reason", "unseen");
 	}
-	refuse(desk, STET_E_CONFLICT, "text_patch",
+	refuse(host, STET_E_CONFLICT, "text_patch",
 	       "{'path': 'a.txt', 'operation': 'delete', 'target': {'lines': {'start': 3}}}");
-	read_all(desk);
-	assert_int_equal(try_anchored(desk, 0, ""), 0);
+	read_all(host);
+	assert_int_equal(try_anchored(host, 0, ""), 0);
 }
 
 /* ---- a file that is gone ---- */
 
 static void a_deleted_file_is_told_with_what_can_be_done(void **state) {
-	struct desk *desk = *state;
-	dir_write(desk->dir, "a.txt", "one\n");
-	read_all(desk);
-	assert_int_equal(unlink(dir_at(desk->dir, "a.txt")), 0);
-	refuse(desk, STET_E_CONFLICT, "edit_file",
+	struct host *host = *state;
+	dir_write(host->dir, "a.txt", "one\n");
+	read_all(host);
+	assert_int_equal(unlink(dir_at(host->dir, "a.txt")), 0);
+	refuse(host, STET_E_CONFLICT, "edit_file",
 	       "{'path': 'a.txt', 'oldText': 'one', 'newText': '1'}");
 	expect_str("reason", "deleted");
 	expect_none("currentHash");
 	expect_no_text("do the same again");
 	expect_text("write the file anew");
-	refuse(desk, STET_E_NOT_FOUND, "edit_file",
+	refuse(host, STET_E_NOT_FOUND, "edit_file",
 	       "{'path': 'a.txt', 'oldText': 'one', 'newText': '1'}");
 	expect_text("There is no file \"a.txt\"");
 }
 
 static void a_deleted_file_may_be_written_anew(void **state) {
-	struct desk *desk = *state;
-	dir_write(desk->dir, "a.txt", "one\n");
-	read_all(desk);
+	struct host *host = *state;
+	dir_write(host->dir, "a.txt", "one\n");
+	read_all(host);
 	const char *hash = hash_of_answer();
-	assert_int_equal(unlink(dir_at(desk->dir, "a.txt")), 0);
-	refuse(desk, STET_E_CONFLICT, "write_file",
+	assert_int_equal(unlink(dir_at(host->dir, "a.txt")), 0);
+	refuse(host, STET_E_CONFLICT, "write_file",
 	       "{'path': 'a.txt', 'content': 'x', 'expectedHash': '%s'}", hash);
 	expect_text("without expectedHash");
-	assert_false(dir_has(desk->dir, "a.txt"));
-	call(desk, "write_file", "{'path': 'a.txt', 'content': 'x'}");
+	assert_false(dir_has(host->dir, "a.txt"));
+	call(host, "write_file", "{'path': 'a.txt', 'content': 'x'}");
 	expect_true("created");
 }
 
 /* ---- merging ---- */
 
 static void a_merge_keeps_both_changes_and_shows_the_foreign_one(void **state) {
-	struct desk *desk = *state;
+	struct host *host = *state;
 	for (size_t i = 0; i < sizeof anchored / sizeof *anchored; i++) {
-		make_stale(desk);
-		assert_int_equal(try_anchored(desk, i, ", 'onStale': 'merge'"), 0);
-		expect_file(desk, "a.txt", "zero\none\ntwo\n3\n");
+		make_stale(host);
+		assert_int_equal(try_anchored(host, i, ", 'onStale': 'merge'"), 0);
+		expect_file(host, "a.txt", "zero\none\ntwo\n3\n");
 		expect_true("merged");
 		expect_part("foreignDiff", "+zero\n");
 		assert_null(strstr(copy_of("foreignDiff"), "-three"));
@@ -292,41 +292,41 @@ static void a_merge_keeps_both_changes_and_shows_the_foreign_one(void **state) {
 }
 
 static void a_merge_that_would_overlap_is_refused(void **state) {
-	struct desk *desk = *state;
+	struct host *host = *state;
 	for (size_t i = 0; i < sizeof anchored / sizeof *anchored; i++) {
-		make_stale(desk);
-		dir_write(desk->dir, "a.txt", "one\ntwo\nTHREE and three\n");
-		assert_int_equal(try_anchored(desk, i, ", 'onStale': 'merge'"), STET_E_CONFLICT);
+		make_stale(host);
+		dir_write(host->dir, "a.txt", "one\ntwo\nTHREE and three\n");
+		assert_int_equal(try_anchored(host, i, ", 'onStale': 'merge'"), STET_E_CONFLICT);
 		expect_text("in the same lines");
 		expect_part("diff", "+THREE and three\n");
-		expect_file(desk, "a.txt", "one\ntwo\nTHREE and three\n");
-		assert_int_equal(try_anchored(desk, i, ", 'onStale': 'merge'"), 0);
-		expect_file(desk, "a.txt", "one\ntwo\nTHREE and 3\n");
+		expect_file(host, "a.txt", "one\ntwo\nTHREE and three\n");
+		assert_int_equal(try_anchored(host, i, ", 'onStale': 'merge'"), 0);
+		expect_file(host, "a.txt", "one\ntwo\nTHREE and 3\n");
 		expect_none("merged");
 	}
 }
 
 static void line_numbers_are_those_of_the_version_that_was_read_in_a_merge(void **state) {
-	struct desk *desk = *state;
-	make_stale(desk);
-	call(desk, "text_patch",
+	struct host *host = *state;
+	make_stale(host);
+	call(host, "text_patch",
 	     "{'path': 'a.txt', 'operation': 'replace', 'target': {'lines': {'start': 3}}, 'content': "
 	     "'3\\n4', 'onStale': 'merge'}");
-	expect_file(desk, "a.txt", "zero\none\ntwo\n3\n4\n");
+	expect_file(host, "a.txt", "zero\none\ntwo\n3\n4\n");
 	expect_true("merged");
 	expect_span("affectedLines", 4, 5);
 	expect_str("note", "As numbered before the merge: The file now has 4 lines (was 3).");
 }
 
 static void deleted_lines_are_numbered_as_they_were_in_a_merge_too(void **state) {
-	struct desk *desk = *state;
-	dir_write(desk->dir, "a.txt", "1\n2\n3\n4\n5\n6\n7\n8\n");
-	read_all(desk);
-	dir_write(desk->dir, "a.txt", "0\n1\n2\n3\n4\n5\n6\n7\n8\n");
-	call(desk, "text_patch",
+	struct host *host = *state;
+	dir_write(host->dir, "a.txt", "1\n2\n3\n4\n5\n6\n7\n8\n");
+	read_all(host);
+	dir_write(host->dir, "a.txt", "0\n1\n2\n3\n4\n5\n6\n7\n8\n");
+	call(host, "text_patch",
 	     "{'path': 'a.txt', 'operation': 'delete', 'target': {'lines': {'start': 5, 'end': 6}}, "
 	     "'onStale': 'merge'}");
-	expect_file(desk, "a.txt", "0\n1\n2\n3\n4\n7\n8\n");
+	expect_file(host, "a.txt", "0\n1\n2\n3\n4\n7\n8\n");
 	expect_span("affectedLines", 6, 7);
 	expect_str("context.beforeLines.2.text", "4");
 	expect_str("context.afterLines.0.text", "7");
@@ -334,221 +334,221 @@ static void deleted_lines_are_numbered_as_they_were_in_a_merge_too(void **state)
 }
 
 static void both_having_made_the_same_change_is_a_merge_without_a_write(void **state) {
-	struct desk *desk = *state;
-	make_stale(desk);
-	dir_write(desk->dir, "a.txt", "one\ntwo\n3\n");
-	call(desk, "text_replace",
+	struct host *host = *state;
+	make_stale(host);
+	dir_write(host->dir, "a.txt", "one\ntwo\n3\n");
+	call(host, "text_replace",
 	     "{'path': 'a.txt', 'oldText': 'three', 'newText': '3', 'onStale': 'merge'}");
 	expect_true("noop");
 	expect_true("merged");
-	expect_file(desk, "a.txt", "one\ntwo\n3\n");
+	expect_file(host, "a.txt", "one\ntwo\n3\n");
 }
 
 static void a_merge_counts_as_having_seen_what_it_showed(void **state) {
-	struct desk *desk = *state;
-	make_stale(desk);
-	assert_int_equal(try_anchored(desk, 0, ", 'onStale': 'merge'"), 0);
-	call(desk, "write_file", "{'path': 'a.txt', 'content': 'mine'}");
+	struct host *host = *state;
+	make_stale(host);
+	assert_int_equal(try_anchored(host, 0, ", 'onStale': 'merge'"), 0);
+	call(host, "write_file", "{'path': 'a.txt', 'content': 'mine'}");
 }
 
 static void a_merge_whose_foreign_diff_was_cut_does_not(void **state) {
-	struct desk *desk = *state;
+	struct host *host = *state;
 	st_auto(st_buf) text = ST_BUF_INIT;
-	make_stale(desk);
+	make_stale(host);
 	for (int i = 0; i < 20000; i++)
 		st_buf_addf(&text, "line %d\n", i);
 	st_buf_adds(&text, "one\ntwo\nthree\n");
-	dir_write(desk->dir, "a.txt", text.ptr);
-	assert_int_equal(try_anchored(desk, 0, ", 'onStale': 'merge'"), 0);
+	dir_write(host->dir, "a.txt", text.ptr);
+	assert_int_equal(try_anchored(host, 0, ", 'onStale': 'merge'"), 0);
 	expect_true("merged");
-	refuse(desk, STET_E_CONFLICT, "write_file", "{'path': 'a.txt', 'content': 'mine'}");
+	refuse(host, STET_E_CONFLICT, "write_file", "{'path': 'a.txt', 'content': 'mine'}");
 	expect_str("reason", "unseen");
 }
 
 static void a_merge_that_failed_counts_as_nothing(void **state) {
-	struct desk *desk = *state;
-	make_stale(desk);
-	assert_int_equal(stet_workspace_set(desk->ws, STET_OPTION_MAX_FILE, 25, NULL), 0);
+	struct host *host = *state;
+	make_stale(host);
+	assert_int_equal(stet_workspace_set(host->ws, STET_OPTION_MAX_FILE, 25, NULL), 0);
 	refuse(
-		desk, STET_E_TOO_BIG, "edit_file",
+		host, STET_E_TOO_BIG, "edit_file",
 		"{'path': 'a.txt', 'oldText': 'three', 'newText': 'three and more', 'onStale': 'merge'}");
-	refuse(desk, STET_E_CONFLICT, "write_file", "{'path': 'a.txt', 'content': 'mine'}");
+	refuse(host, STET_E_CONFLICT, "write_file", "{'path': 'a.txt', 'content': 'mine'}");
 	expect_part("diff", "+zero\n");
 }
 
 /* What the session has not seen of its base would count as deleted by it. */
 static void a_whole_file_merges_only_if_all_of_its_base_was_seen(void **state) {
-	struct desk *desk = *state;
-	dir_write(desk->dir, "a.txt", "one\ntwo\nthree\nfour\n");
-	call(desk, "read_file", "{'path': 'a.txt', 'limit': 1}");
-	dir_write(desk->dir, "a.txt", "one\ntwo\nthree\nfour\nfive\n");
-	refuse(desk, STET_E_CONFLICT, "write_file",
+	struct host *host = *state;
+	dir_write(host->dir, "a.txt", "one\ntwo\nthree\nfour\n");
+	call(host, "read_file", "{'path': 'a.txt', 'limit': 1}");
+	dir_write(host->dir, "a.txt", "one\ntwo\nthree\nfour\nfive\n");
+	refuse(host, STET_E_CONFLICT, "write_file",
 	       "{'path': 'a.txt', 'content': '1\\n', 'onStale': 'merge'}");
-	refuse(desk, STET_E_CONFLICT, "write_file",
+	refuse(host, STET_E_CONFLICT, "write_file",
 	       "{'path': 'a.txt', 'content': '1\\n', 'onStale': 'merge'}");
 	expect_str("reason", "unseen");
-	read_all(desk);
-	dir_write(desk->dir, "a.txt", "one\ntwo\nthree\nfour\nfive\nsix\n");
-	call(desk, "write_file",
+	read_all(host);
+	dir_write(host->dir, "a.txt", "one\ntwo\nthree\nfour\nfive\nsix\n");
+	call(host, "write_file",
 	     "{'path': 'a.txt', 'content': '1\\ntwo\\nthree\\nfour\\nfive\\n', 'onStale': 'merge'}");
-	expect_file(desk, "a.txt", "1\ntwo\nthree\nfour\nfive\nsix\n");
+	expect_file(host, "a.txt", "1\ntwo\nthree\nfour\nfive\nsix\n");
 	expect_true("merged");
 }
 
 /* ---- whole files ---- */
 
 static void a_new_file_is_written_without_a_read(void **state) {
-	struct desk *desk = *state;
-	call(desk, "write_file", "{'path': 'a.txt', 'content': 'text'}");
+	struct host *host = *state;
+	call(host, "write_file", "{'path': 'a.txt', 'content': 'text'}");
 	expect_true("created");
 	expect_str("commit", "created");
 	expect_int("size", 4);
 	assert_string_equal(said(0), "Created file \"a.txt\"\nfileHash: 982d9e3eb996f559\n");
-	call(desk, "write_file", "{'path': 'a.txt', 'content': 'more'}");
+	call(host, "write_file", "{'path': 'a.txt', 'content': 'more'}");
 	expect_str("commit", "exchanged");
-	expect_file(desk, "a.txt", "more");
+	expect_file(host, "a.txt", "more");
 }
 
 static void a_file_that_was_not_read_is_not_overwritten(void **state) {
-	struct desk *desk = *state;
-	dir_write(desk->dir, "a.txt", "somebody's work\n");
+	struct host *host = *state;
+	dir_write(host->dir, "a.txt", "somebody's work\n");
 	for (int i = 0; i < 2; i++) {
-		refuse(desk, STET_E_CONFLICT, "write_file", "{'path': 'a.txt', 'content': 'mine'}");
+		refuse(host, STET_E_CONFLICT, "write_file", "{'path': 'a.txt', 'content': 'mine'}");
 		expect_str("reason", "unseen");
 	}
 	expect_text("Read it first.");
 	const char *hash = copy_of("currentHash");
-	expect_file(desk, "a.txt", "somebody's work\n");
+	expect_file(host, "a.txt", "somebody's work\n");
 	/* The hash of a refusal, of an inspection or of a part that was read is no key. */
 	for (int i = 0; i < 2; i++) {
-		refuse(desk, STET_E_CONFLICT, "write_file",
+		refuse(host, STET_E_CONFLICT, "write_file",
 		       "{'path': 'a.txt', 'content': 'mine', 'expectedHash': '%s'}", hash);
-		refuse(desk, STET_E_CONFLICT, "delete_file", "{'path': 'a.txt', 'expectedHash': '%s'}",
+		refuse(host, STET_E_CONFLICT, "delete_file", "{'path': 'a.txt', 'expectedHash': '%s'}",
 		       hash);
-		call(desk, "text_inspect", "{'path': 'a.txt'}");
+		call(host, "text_inspect", "{'path': 'a.txt'}");
 	}
-	expect_file(desk, "a.txt", "somebody's work\n");
-	read_all(desk);
-	call(desk, "write_file", "{'path': 'a.txt', 'content': 'mine', 'expectedHash': '%s'}", hash);
-	expect_file(desk, "a.txt", "mine");
+	expect_file(host, "a.txt", "somebody's work\n");
+	read_all(host);
+	call(host, "write_file", "{'path': 'a.txt', 'content': 'mine', 'expectedHash': '%s'}", hash);
+	expect_file(host, "a.txt", "mine");
 }
 
 /* A script that remembers nothing proves by the hash that it knows the file. */
 static void a_hash_is_proof_where_that_is_set(void **state) {
-	struct desk *desk = *state;
-	dir_write(desk->dir, "a.txt", "somebody's work\n");
-	refuse(desk, STET_E_CONFLICT, "write_file", "{'path': 'a.txt', 'content': 'mine'}");
+	struct host *host = *state;
+	dir_write(host->dir, "a.txt", "somebody's work\n");
+	refuse(host, STET_E_CONFLICT, "write_file", "{'path': 'a.txt', 'content': 'mine'}");
 	const char *hash = copy_of("currentHash");
-	assert_int_equal(stet_workspace_set(desk->ws, STET_OPTION_HASH_PROVES, 1, NULL), 0);
-	call(desk, "write_file", "{'path': 'a.txt', 'content': 'mine', 'expectedHash': '%s'}", hash);
-	expect_file(desk, "a.txt", "mine");
+	assert_int_equal(stet_workspace_set(host->ws, STET_OPTION_HASH_PROVES, 1, NULL), 0);
+	call(host, "write_file", "{'path': 'a.txt', 'content': 'mine', 'expectedHash': '%s'}", hash);
+	expect_file(host, "a.txt", "mine");
 }
 
 static void an_empty_file_may_be_overwritten_unread(void **state) {
-	struct desk *desk = *state;
-	dir_write(desk->dir, "a.txt", "");
-	call(desk, "write_file", "{'path': 'a.txt', 'content': 'mine'}");
-	expect_file(desk, "a.txt", "mine");
+	struct host *host = *state;
+	dir_write(host->dir, "a.txt", "");
+	call(host, "write_file", "{'path': 'a.txt', 'content': 'mine'}");
+	expect_file(host, "a.txt", "mine");
 }
 
 static void a_refused_write_names_the_lines_it_would_drop(void **state) {
-	struct desk *desk = *state;
-	dir_write(desk->dir, "a.txt", "bread\nmilk\n");
-	read_all(desk);
-	dir_write(desk->dir, "a.txt", "bread\nmilk\nbutter\nsalt\n");
-	refuse(desk, STET_E_CONFLICT, "write_file", "{'path': 'a.txt', 'content': 'bread\\nsalt\\n'}");
+	struct host *host = *state;
+	dir_write(host->dir, "a.txt", "bread\nmilk\n");
+	read_all(host);
+	dir_write(host->dir, "a.txt", "bread\nmilk\nbutter\nsalt\n");
+	refuse(host, STET_E_CONFLICT, "write_file", "{'path': 'a.txt', 'content': 'bread\\nsalt\\n'}");
 	expect_text(
 		"Your content does not contain this line: \"butter\". Add it, or write again to "
 		"drop it.");
 	expect_text("+butter");
-	dir_write(desk->dir, "a.txt", "bread\nmilk\nbutter\nsalt\njam\n");
-	refuse(desk, STET_E_CONFLICT, "write_file", "{'path': 'a.txt', 'content': 'bread\\nsalt\\n'}");
+	dir_write(host->dir, "a.txt", "bread\nmilk\nbutter\nsalt\njam\n");
+	refuse(host, STET_E_CONFLICT, "write_file", "{'path': 'a.txt', 'content': 'bread\\nsalt\\n'}");
 	expect_text("use edit_file or append_file");
-	call(desk, "write_file", "{'path': 'a.txt', 'content': 'bread\\nsalt\\n'}");
+	call(host, "write_file", "{'path': 'a.txt', 'content': 'bread\\nsalt\\n'}");
 	/* The question is settled with that: the next one begins anew. */
-	dir_write(desk->dir, "a.txt", "bread\nsalt\ntea\n");
-	refuse(desk, STET_E_CONFLICT, "write_file", "{'path': 'a.txt', 'content': 'tea\\n'}");
+	dir_write(host->dir, "a.txt", "bread\nsalt\ntea\n");
+	refuse(host, STET_E_CONFLICT, "write_file", "{'path': 'a.txt', 'content': 'tea\\n'}");
 	expect_text("Your content has every line that others added: write again");
 }
 
 static void a_write_that_drops_most_of_a_file_is_refused_once(void **state) {
-	struct desk *desk = *state;
+	struct host *host = *state;
 	st_auto(st_buf) text = ST_BUF_INIT;
 	for (int i = 0; i < 100; i++)
 		st_buf_addf(&text, "line %d\n", i);
-	dir_write(desk->dir, "a.txt", text.ptr);
-	read_all(desk);
-	refuse(desk, STET_E_CONFLICT, "write_file", "{'path': 'a.txt', 'content': 'line 1\\n'}");
+	dir_write(host->dir, "a.txt", text.ptr);
+	read_all(host);
+	refuse(host, STET_E_CONFLICT, "write_file", "{'path': 'a.txt', 'content': 'line 1\\n'}");
 	expect_str("reason", "drops");
 	expect_text("lacks 99 of its 100 lines");
-	expect_file(desk, "a.txt", text.ptr);
-	call(desk, "write_file", "{'path': 'a.txt', 'content': 'line 1\\n'}");
-	expect_file(desk, "a.txt", "line 1\n");
+	expect_file(host, "a.txt", text.ptr);
+	call(host, "write_file", "{'path': 'a.txt', 'content': 'line 1\\n'}");
+	expect_file(host, "a.txt", "line 1\n");
 	/* Of a short file, or not most of a long one: that is what writes are for. */
-	call(desk, "write_file", "{'path': 'a.txt', 'content': 'other\\n'}");
+	call(host, "write_file", "{'path': 'a.txt', 'content': 'other\\n'}");
 	/* Where others changed the file too, it is one refusal. */
-	dir_write(desk->dir, "b.txt", text.ptr);
-	call(desk, "read_file", "{'path': 'b.txt'}");
+	dir_write(host->dir, "b.txt", text.ptr);
+	call(host, "read_file", "{'path': 'b.txt'}");
 	st_buf_adds(&text, "theirs\n");
-	dir_write(desk->dir, "b.txt", text.ptr);
-	refuse(desk, STET_E_CONFLICT, "write_file", "{'path': 'b.txt', 'content': 'mine\\n'}");
+	dir_write(host->dir, "b.txt", text.ptr);
+	refuse(host, STET_E_CONFLICT, "write_file", "{'path': 'b.txt', 'content': 'mine\\n'}");
 	expect_str("reason", "modified");
-	call(desk, "write_file", "{'path': 'b.txt', 'content': 'mine\\n'}");
+	call(host, "write_file", "{'path': 'b.txt', 'content': 'mine\\n'}");
 }
 
 /* A refusal is a question asked once: what arrives after it is merged, and shown. */
 static void an_edit_gets_through_against_a_writer_that_never_rests(void **state) {
-	struct desk *desk = *state;
+	struct host *host = *state;
 	for (size_t i = 0; i < sizeof anchored / sizeof *anchored; i++) {
-		make_stale(desk);
-		assert_int_equal(try_anchored(desk, i, ""), STET_E_CONFLICT);
-		dir_write(desk->dir, "a.txt", "more\nzero\none\ntwo\nthree\n");
-		assert_int_equal(try_anchored(desk, i, ", 'onStale': 'refuse'"), STET_E_CONFLICT);
-		dir_write(desk->dir, "a.txt", "most\nmore\nzero\none\ntwo\nthree\n");
-		assert_int_equal(try_anchored(desk, i, ""), 0);
+		make_stale(host);
+		assert_int_equal(try_anchored(host, i, ""), STET_E_CONFLICT);
+		dir_write(host->dir, "a.txt", "more\nzero\none\ntwo\nthree\n");
+		assert_int_equal(try_anchored(host, i, ", 'onStale': 'refuse'"), STET_E_CONFLICT);
+		dir_write(host->dir, "a.txt", "most\nmore\nzero\none\ntwo\nthree\n");
+		assert_int_equal(try_anchored(host, i, ""), 0);
 		expect_true("merged");
 		expect_text("+most\n");
-		expect_file(desk, "a.txt", "most\nmore\nzero\none\ntwo\n3\n");
+		expect_file(host, "a.txt", "most\nmore\nzero\none\ntwo\n3\n");
 		/* Then it is asked again. */
-		dir_write(desk->dir, "a.txt", "x\nmost\nmore\nzero\none\ntwo\nthree\n");
-		assert_int_equal(try_anchored(desk, i, ""), STET_E_CONFLICT);
+		dir_write(host->dir, "a.txt", "x\nmost\nmore\nzero\none\ntwo\nthree\n");
+		assert_int_equal(try_anchored(host, i, ""), STET_E_CONFLICT);
 	}
 }
 
 static void parts_that_were_read_add_up(void **state) {
-	struct desk *desk = *state;
-	dir_write(desk->dir, "a.txt", "1\n2\n3\n4\n5\n");
-	call(desk, "read_file", "{'path': 'a.txt', 'offset': 1, 'limit': 2}");
-	call(desk, "read_file", "{'path': 'a.txt', 'offset': 4}");
-	refuse(desk, STET_E_CONFLICT, "write_file", "{'path': 'a.txt', 'content': 'mine'}");
+	struct host *host = *state;
+	dir_write(host->dir, "a.txt", "1\n2\n3\n4\n5\n");
+	call(host, "read_file", "{'path': 'a.txt', 'offset': 1, 'limit': 2}");
+	call(host, "read_file", "{'path': 'a.txt', 'offset': 4}");
+	refuse(host, STET_E_CONFLICT, "write_file", "{'path': 'a.txt', 'content': 'mine'}");
 	expect_text("Not sent to you so far: line 3. Read it first.");
-	call(desk, "read_file", "{'path': 'a.txt', 'offset': 3, 'limit': 1}");
-	call(desk, "write_file", "{'path': 'a.txt', 'content': 'mine'}");
+	call(host, "read_file", "{'path': 'a.txt', 'offset': 3, 'limit': 1}");
+	call(host, "write_file", "{'path': 'a.txt', 'content': 'mine'}");
 }
 
 static void knowing_the_hash_is_not_having_seen_the_file(void **state) {
-	struct desk *desk = *state;
-	dir_write(desk->dir, "a.txt", "1\n2\n3\n4\n5\n");
-	call(desk, "read_file", "{'path': 'a.txt', 'limit': 1}");
-	call(desk, "edit_file",
+	struct host *host = *state;
+	dir_write(host->dir, "a.txt", "1\n2\n3\n4\n5\n");
+	call(host, "read_file", "{'path': 'a.txt', 'limit': 1}");
+	call(host, "edit_file",
 	     "{'path': 'a.txt', 'oldText': '1', 'newText': 'one', 'expectedHash': '%s'}",
 	     hash_of_answer());
-	refuse(desk, STET_E_CONFLICT, "write_file", "{'path': 'a.txt', 'content': 'mine'}");
+	refuse(host, STET_E_CONFLICT, "write_file", "{'path': 'a.txt', 'content': 'mine'}");
 	expect_text("Not sent to you so far: lines 2-5.");
 }
 
 static void writing_what_is_there_is_a_noop_whoever_wrote_it(void **state) {
-	struct desk *desk = *state;
-	dir_write(desk->dir, "a.txt", "old\n");
-	read_all(desk);
-	dir_write(desk->dir, "a.txt", "new\n");
+	struct host *host = *state;
+	dir_write(host->dir, "a.txt", "old\n");
+	read_all(host);
+	dir_write(host->dir, "a.txt", "new\n");
 	struct stat before, after;
-	assert_int_equal(stat(dir_at(desk->dir, "a.txt"), &before), 0);
-	call(desk, "write_file", "{'path': 'a.txt', 'content': 'new\\n'}");
+	assert_int_equal(stat(dir_at(host->dir, "a.txt"), &before), 0);
+	call(host, "write_file", "{'path': 'a.txt', 'content': 'new\\n'}");
 	expect_true("noop");
 	expect_str("note", "File already exists with identical content");
 	expect_text("File already exists with identical content");
-	assert_int_equal(stat(dir_at(desk->dir, "a.txt"), &after), 0);
+	assert_int_equal(stat(dir_at(host->dir, "a.txt"), &after), 0);
 	assert_int_equal(before.st_ino, after.st_ino);
 	assert_memory_equal(&before.st_mtim, &after.st_mtim, sizeof before.st_mtim);
 }
@@ -556,73 +556,73 @@ static void writing_what_is_there_is_a_noop_whoever_wrote_it(void **state) {
 /* ---- edit_file ---- */
 
 static void edits_are_applied_in_order_and_all_or_none(void **state) {
-	struct desk *desk = *state;
-	dir_write(desk->dir, "a.txt", "one\ntwo\nthree\n");
-	call(desk, "edit_file",
+	struct host *host = *state;
+	dir_write(host->dir, "a.txt", "one\ntwo\nthree\n");
+	call(host, "edit_file",
 	     "{'path': 'a.txt', 'edits': [{'oldText': 'one', 'newText': 'zero\\nuno'}, {'old_string': "
 	     "'uno\\ntwo', 'new_string': 'x'}]}");
-	expect_file(desk, "a.txt", "zero\nx\nthree\n");
+	expect_file(host, "a.txt", "zero\nx\nthree\n");
 	expect_count("edits", 2);
 	expect_int("edits.1.occurrencesReplaced", 1);
 	expect_span("edits.1.affectedLines", 2, 2);
-	refuse(desk, STET_E_NO_MATCH, "edit_file",
+	refuse(host, STET_E_NO_MATCH, "edit_file",
 	       "{'path': 'a.txt', 'edits': [{'oldText': 'zero', 'newText': '0'}, {'oldText': 'two', "
 	       "'newText': '2'}]}");
 	expect_int("edit", 2);
 	expect_text("Edit 2 of 2");
-	expect_file(desk, "a.txt", "zero\nx\nthree\n");
+	expect_file(host, "a.txt", "zero\nx\nthree\n");
 }
 
 static void several_matches_are_refused_with_all_their_lines(void **state) {
-	struct desk *desk = *state;
-	dir_write(desk->dir, "a.txt", "x\n2\nx\n4\nx x\n");
-	refuse(desk, STET_E_AMBIGUOUS, "edit_file",
+	struct host *host = *state;
+	dir_write(host->dir, "a.txt", "x\n2\nx\n4\nx x\n");
+	refuse(host, STET_E_AMBIGUOUS, "edit_file",
 	       "{'path': 'a.txt', 'oldText': 'x', 'newText': 'y'}");
 	expect_list("matches", "1 3 5 5");
 	expect_text("occurs 4 times, at lines 1, 3 and 5 (2 times)");
 	expect_text("replaceAll");
-	expect_file(desk, "a.txt", "x\n2\nx\n4\nx x\n");
-	call(desk, "edit_file",
+	expect_file(host, "a.txt", "x\n2\nx\n4\nx x\n");
+	call(host, "edit_file",
 	     "{'path': 'a.txt', 'oldText': 'x', 'newText': 'y', 'replaceAll': true}");
 	expect_int("edits.0.occurrencesReplaced", 4);
-	expect_file(desk, "a.txt", "y\n2\ny\n4\ny y\n");
+	expect_file(host, "a.txt", "y\n2\ny\n4\ny y\n");
 }
 
 static void an_empty_old_text_creates_a_file(void **state) {
-	struct desk *desk = *state;
-	call(desk, "edit_file", "{'path': 'a.txt', 'oldText': '', 'newText': 'text\\n'}");
+	struct host *host = *state;
+	call(host, "edit_file", "{'path': 'a.txt', 'oldText': '', 'newText': 'text\\n'}");
 	expect_true("created");
 	expect_text("Created file \"a.txt\"");
-	expect_file(desk, "a.txt", "text\n");
-	refuse(desk, STET_E_EXISTS, "edit_file",
+	expect_file(host, "a.txt", "text\n");
+	refuse(host, STET_E_EXISTS, "edit_file",
 	       "{'path': 'a.txt', 'oldText': '', 'newText': 'other'}");
 	expect_text("exists already");
-	expect_file(desk, "a.txt", "text\n");
-	call(desk, "edit_file", "{'path': 'a.txt', 'oldText': 'text', 'newText': 'more'}");
+	expect_file(host, "a.txt", "text\n");
+	call(host, "edit_file", "{'path': 'a.txt', 'oldText': 'text', 'newText': 'more'}");
 }
 
 static void an_empty_old_text_fills_an_empty_file(void **state) {
-	struct desk *desk = *state;
-	dir_write(desk->dir, "a.txt", "");
-	read_all(desk);
-	call(desk, "edit_file", "{'path': 'a.txt', 'oldText': '', 'newText': 'text\\n'}");
+	struct host *host = *state;
+	dir_write(host->dir, "a.txt", "");
+	read_all(host);
+	call(host, "edit_file", "{'path': 'a.txt', 'oldText': '', 'newText': 'text\\n'}");
 	assert_true(yyjson_is_false(look("created")));
 	expect_text("Updated file \"a.txt\"");
-	expect_file(desk, "a.txt", "text\n");
+	expect_file(host, "a.txt", "text\n");
 }
 
 static void creation_asks_for_the_ending_too(void **state) {
-	struct desk *desk = *state;
-	assert_int_equal(stet_workspace_allow(desk->ws, ".md,.txt", NULL), 0);
-	refuse(desk, STET_E_EXTENSION, "edit_file",
+	struct host *host = *state;
+	assert_int_equal(stet_workspace_allow(host->ws, ".md,.txt", NULL), 0);
+	refuse(host, STET_E_EXTENSION, "edit_file",
 	       "{'path': 'a.exe', 'oldText': '', 'newText': 'text'}");
-	assert_false(dir_has(desk->dir, "a.exe"));
-	call(desk, "edit_file", "{'path': 'a.md', 'oldText': '', 'newText': 'text'}");
+	assert_false(dir_has(host->dir, "a.exe"));
+	call(host, "edit_file", "{'path': 'a.md', 'oldText': '', 'newText': 'text'}");
 }
 
 static void new_text_cannot_make_a_file_binary(void **state) {
-	struct desk *desk = *state;
-	dir_write(desk->dir, "a.txt", "one\n");
+	struct host *host = *state;
+	dir_write(host->dir, "a.txt", "one\n");
 	static const char *const calls[][2] = {
 		{"edit_file", "{'path': 'a.txt', 'oldText': 'one', 'newText': '\\u0000'}"},
 		{"edit_file", "{'path': 'b.txt', 'oldText': '', 'newText': '\\u0000'}"},
@@ -632,45 +632,45 @@ static void new_text_cannot_make_a_file_binary(void **state) {
 	     "'\\u0000'}"},
 	};
 	for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
-		refuse(desk, STET_E_BINARY, calls[i][0], "%s", calls[i][1]);
-	expect_file(desk, "a.txt", "one\n");
-	assert_false(dir_has(desk->dir, "b.txt"));
+		refuse(host, STET_E_BINARY, calls[i][0], "%s", calls[i][1]);
+	expect_file(host, "a.txt", "one\n");
+	assert_false(dir_has(host->dir, "b.txt"));
 }
 
 /* ---- dry runs ---- */
 
 static void a_dry_run_changes_nothing(void **state) {
-	struct desk *desk = *state;
-	dir_write(desk->dir, "a.txt", "one\ntwo\n");
-	call(desk, "edit_file", "{'path': 'a.txt', 'oldText': 'one', 'newText': '1', 'dryRun': true}");
+	struct host *host = *state;
+	dir_write(host->dir, "a.txt", "one\ntwo\n");
+	call(host, "edit_file", "{'path': 'a.txt', 'oldText': 'one', 'newText': '1', 'dryRun': true}");
 	expect_true("dryRun");
 	expect_part("diff", "-one\n+1\n");
 	expect_str("commit", "none");
-	expect_file(desk, "a.txt", "one\ntwo\n");
-	call(desk, "edit_file",
+	expect_file(host, "a.txt", "one\ntwo\n");
+	call(host, "edit_file",
 	     "{'path': 'new.txt', 'oldText': '', 'newText': 'text\\n', 'dryRun': true}");
 	expect_part("diff", "--- /dev/null\n+++ b/new.txt\n");
 	expect_text("not changed");
-	assert_int_equal(dir_count(desk->dir, "."), 1);
+	assert_int_equal(dir_count(host->dir, "."), 1);
 }
 
 /* The diff of a dry run, applied by a program to the file, gives what the real run gives. */
-static void check_diff(struct desk *desk, const char *name, const char *before, const char *args,
+static void check_diff(struct host *host, const char *name, const char *before, const char *args,
                        const char *const *argv) {
 	st_auto(st_buf) after = ST_BUF_INIT;
-	dir_write(desk->dir, name, before);
-	call(desk, "read_file", "{'path': %s}", quoted(st_str(name)));
-	call(desk, "edit_file", "{'path': %s, %s, 'dryRun': true}", quoted(st_str(name)), args);
-	dir_write(desk->dir, "change.diff", yyjson_get_str(look("diff")));
-	call(desk, "edit_file", "{'path': %s, %s}", quoted(st_str(name)), args);
-	st_buf_adds(&after, dir_read(desk->dir, name));
-	dir_write(desk->dir, name, before);
-	assert_int_equal(run(desk->dir, NULL, argv), 0);
-	expect_file(desk, name, after.ptr);
+	dir_write(host->dir, name, before);
+	call(host, "read_file", "{'path': %s}", quoted(st_str(name)));
+	call(host, "edit_file", "{'path': %s, %s, 'dryRun': true}", quoted(st_str(name)), args);
+	dir_write(host->dir, "change.diff", yyjson_get_str(look("diff")));
+	call(host, "edit_file", "{'path': %s, %s}", quoted(st_str(name)), args);
+	st_buf_adds(&after, dir_read(host->dir, name));
+	dir_write(host->dir, name, before);
+	assert_int_equal(run(host->dir, NULL, argv), 0);
+	expect_file(host, name, after.ptr);
 }
 
 static void the_diff_of_a_dry_run_is_taken_by_patch_and_git(void **state) {
-	struct desk *desk = *state;
+	struct host *host = *state;
 	static const char *const patch[] = {"patch", "-s", "-p1", "-i", "change.diff", NULL};
 	static const char *const git[] = {"git", "apply", "--whitespace=nowarn", "change.diff", NULL};
 	static const char *const texts[] = {"one\ntwo\nthree\nfour\nfive\n",
@@ -681,26 +681,26 @@ static void the_diff_of_a_dry_run_is_taken_by_patch_and_git(void **state) {
 		"'oldText': 'one', 'newText': 'one\\nand\\nmore'",
 		"'edits': [{'oldText': 'one', 'newText': '1'}, {'oldText': 'three', 'newText': '3\\n'}]",
 	};
-	assert_int_equal(run(desk->dir, NULL, (const char *[]){"git", "init", "-q", NULL}), 0);
+	assert_int_equal(run(host->dir, NULL, (const char *[]){"git", "init", "-q", NULL}), 0);
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
 		for (size_t k = 0; k < sizeof edits / sizeof *edits; k++) {
 			/* patch takes a CR at the end of every line for a mail gone wrong. */
 			if (i != 3)
-				check_diff(desk, "a.txt", texts[i], edits[k], patch);
-			check_diff(desk, "a.txt", texts[i], edits[k], git);
+				check_diff(host, "a.txt", texts[i], edits[k], patch);
+			check_diff(host, "a.txt", texts[i], edits[k], git);
 		}
 	}
-	check_diff(desk, "sub/with blank.txt", texts[0], edits[0], git);
-	check_diff(desk, "sub/\xC3\xA9\"q.txt", texts[0], edits[0], git);
+	check_diff(host, "sub/with blank.txt", texts[0], edits[0], git);
+	check_diff(host, "sub/\xC3\xA9\"q.txt", texts[0], edits[0], git);
 }
 
 static void a_diff_names_the_file_below_the_root(void **state) {
-	struct desk *desk = *state;
-	dir_write(desk->dir, "sub/a.txt", "one\n");
-	assert_int_equal(symlink("sub/a.txt", dir_at(desk->dir, "link")), 0);
-	const char *const paths[] = {"link", "./sub/../sub/a.txt", dir_at(desk->dir, "sub/a.txt")};
+	struct host *host = *state;
+	dir_write(host->dir, "sub/a.txt", "one\n");
+	assert_int_equal(symlink("sub/a.txt", dir_at(host->dir, "link")), 0);
+	const char *const paths[] = {"link", "./sub/../sub/a.txt", dir_at(host->dir, "sub/a.txt")};
 	for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
-		call(desk, "edit_file", "{'path': '%s', 'oldText': 'one', 'newText': '1', 'dryRun': true}",
+		call(host, "edit_file", "{'path': '%s', 'oldText': 'one', 'newText': '1', 'dryRun': true}",
 		     paths[i]);
 		expect_part("diff", "--- a/sub/a.txt\n+++ b/sub/a.txt\n");
 	}
@@ -709,9 +709,9 @@ static void a_diff_names_the_file_below_the_root(void **state) {
 /* ---- read_file ---- */
 
 static void reading_gives_the_text_as_it_is(void **state) {
-	struct desk *desk = *state;
-	dir_write(desk->dir, "a.txt", "\xEF\xBB\xBFone\r\ntwo\n\tthree");
-	read_all(desk);
+	struct host *host = *state;
+	dir_write(host->dir, "a.txt", "\xEF\xBB\xBFone\r\ntwo\n\tthree");
+	read_all(host);
 	assert_string_equal(said(0), "\xEF\xBB\xBFone\r\ntwo\n\tthree");
 	assert_non_null(strstr(said(1), "[a.txt: 3 lines, fileHash "));
 	expect_str("content", "\xEF\xBB\xBFone\r\ntwo\n\tthree");
@@ -724,15 +724,15 @@ static void reading_gives_the_text_as_it_is(void **state) {
 }
 
 static void reading_pages_through_a_long_file(void **state) {
-	struct desk *desk = *state;
+	struct host *host = *state;
 	st_auto(st_buf) text = ST_BUF_INIT;
 	st_auto(st_buf) pages = ST_BUF_INIT;
 	for (int i = 0; i < 100000; i++)
 		st_buf_addf(&text, "line %d\n", i);
-	dir_write(desk->dir, "a.txt", text.ptr);
+	dir_write(host->dir, "a.txt", text.ptr);
 	size_t offset = 1, count = 0;
 	while (offset) {
-		call(desk, "read_file", "{'path': 'a.txt', 'offset': %zu}", offset);
+		call(host, "read_file", "{'path': 'a.txt', 'offset': %zu}", offset);
 		st_buf_adds(&pages, said(0));
 		expect_int("startLine", (int64_t)offset);
 		assert_true(whole_answer().len < 1 << 20);
@@ -742,133 +742,133 @@ static void reading_pages_through_a_long_file(void **state) {
 			snprintf(words, sizeof words, "Continue with offset %zu.", offset);
 			assert_non_null(strstr(said(1), words));
 			expect_true("truncated");
-			refuse(desk, STET_E_CONFLICT, "write_file", "{'path': 'a.txt', 'content': 'mine'}");
+			refuse(host, STET_E_CONFLICT, "write_file", "{'path': 'a.txt', 'content': 'mine'}");
 		}
 		count++;
 	}
 	assert_true(count > 50);
 	assert_string_equal(pages.ptr, text.ptr);
-	call(desk, "edit_file", "{'path': 'a.txt', 'oldText': 'line 500\\n', 'newText': 'x\\n'}");
-	refuse(desk, STET_E_CONFLICT, "write_file", "{'path': 'a.txt', 'content': 'mine'}");
+	call(host, "edit_file", "{'path': 'a.txt', 'oldText': 'line 500\\n', 'newText': 'x\\n'}");
+	refuse(host, STET_E_CONFLICT, "write_file", "{'path': 'a.txt', 'content': 'mine'}");
 	expect_str("reason", "drops");
-	call(desk, "write_file", "{'path': 'a.txt', 'content': 'mine'}");
+	call(host, "write_file", "{'path': 'a.txt', 'content': 'mine'}");
 }
 
-static void write_long_file(struct desk *desk) {
+static void write_long_file(struct host *host) {
 	st_auto(st_buf) text = ST_BUF_INIT;
 	for (int i = 1; i <= 300000; i++)
 		st_buf_addf(&text, "line %06d\n", i);
-	dir_write(desk->dir, "a.txt", text.ptr);
+	dir_write(host->dir, "a.txt", text.ptr);
 }
 
 static void a_page_is_of_the_file_that_is_there(void **state) {
-	struct desk *desk = *state;
-	write_long_file(desk);
-	call(desk, "read_file", "{'path': 'a.txt', 'offset': 100000, 'limit': 1}");
+	struct host *host = *state;
+	write_long_file(host);
+	call(host, "read_file", "{'path': 'a.txt', 'offset': 100000, 'limit': 1}");
 	assert_string_equal(said(0), "line 100000\n");
-	dir_write(desk->dir, "b.txt", "other\n");
-	assert_int_equal(rename(dir_at(desk->dir, "b.txt"), dir_at(desk->dir, "a.txt")), 0);
-	read_all(desk);
+	dir_write(host->dir, "b.txt", "other\n");
+	assert_int_equal(rename(dir_at(host->dir, "b.txt"), dir_at(host->dir, "a.txt")), 0);
+	read_all(host);
 	assert_string_equal(said(0), "other\n");
 }
 
 /* Stores through a mapping leave the times of a page that is dirty as they are. */
-static char *map_file(struct desk *desk) {
-	st_autofd fd = open(dir_at(desk->dir, "a.txt"), O_RDWR | O_CLOEXEC);
+static char *map_file(struct host *host) {
+	st_autofd fd = open(dir_at(host->dir, "a.txt"), O_RDWR | O_CLOEXEC);
 	char *map = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	assert_true(map != MAP_FAILED);
 	return map;
 }
 
 static void a_page_shows_what_the_times_do_not_tell(void **state) {
-	struct desk *desk = *state;
-	write_long_file(desk);
-	char *map = map_file(desk);
+	struct host *host = *state;
+	write_long_file(host);
+	char *map = map_file(host);
 	memcpy(map, "LINE", 4);
 	for (int i = 0; i < 3; i++) {
 		sleep_ms(20);
-		call(desk, "read_file", "{'path': 'a.txt', 'limit': 1}");
+		call(host, "read_file", "{'path': 'a.txt', 'limit': 1}");
 		assert_string_equal(said(0), "LINE 000001\n");
 	}
 	memcpy(map, "Line", 4);
-	call(desk, "read_file", "{'path': 'a.txt', 'limit': 1}");
+	call(host, "read_file", "{'path': 'a.txt', 'limit': 1}");
 	assert_string_equal(said(0), "Line 000001\n");
 	munmap(map, 4096);
 }
 
 /* The file as it was read, and then changed through a mapping, without a trace in its times. */
-static void change_unseen(struct desk *desk) {
-	stet_session_invalidate(desk->session, "a.txt");
-	dir_write(desk->dir, "a.txt", "first\nsecond\n");
-	char *map = map_file(desk);
+static void change_unseen(struct host *host) {
+	stet_session_invalidate(host->session, "a.txt");
+	dir_write(host->dir, "a.txt", "first\nsecond\n");
+	char *map = map_file(host);
 	memcpy(map, "First", 5);
 	for (int i = 0; i < 3; i++) {
 		sleep_ms(20);
-		read_all(desk);
+		read_all(host);
 	}
 	memcpy(map, "FIRST", 5);
 	munmap(map, 4096);
 }
 
 static void an_edit_meets_what_the_times_do_not_tell(void **state) {
-	struct desk *desk = *state;
+	struct host *host = *state;
 	/* What is only in the earlier version, only in the newer one, in both, in neither. */
 	static const char *const texts[] = {"First", "FIRST", "second", "third"};
 	for (size_t i = 0; i < 4; i++) {
-		change_unseen(desk);
-		refuse(desk, STET_E_CONFLICT, "edit_file",
+		change_unseen(host);
+		refuse(host, STET_E_CONFLICT, "edit_file",
 		       "{'path': 'a.txt', 'oldText': '%s', 'newText': 'new'}", texts[i]);
 		expect_text("+FIRST");
-		assert_string_equal(dir_read(desk->dir, "a.txt"), "FIRST\nsecond\n");
+		assert_string_equal(dir_read(host->dir, "a.txt"), "FIRST\nsecond\n");
 	}
-	change_unseen(desk);
-	refuse(desk, STET_E_CONFLICT, "write_file", "{'path': 'a.txt', 'content': 'new'}");
-	assert_string_equal(dir_read(desk->dir, "a.txt"), "FIRST\nsecond\n");
-	call(desk, "write_file", "{'path': 'a.txt', 'content': 'new'}");
+	change_unseen(host);
+	refuse(host, STET_E_CONFLICT, "write_file", "{'path': 'a.txt', 'content': 'new'}");
+	assert_string_equal(dir_read(host->dir, "a.txt"), "FIRST\nsecond\n");
+	call(host, "write_file", "{'path': 'a.txt', 'content': 'new'}");
 }
 
 static void offset_and_limit_pick_lines(void **state) {
-	struct desk *desk = *state;
-	dir_write(desk->dir, "a.txt", "1\n2\r\n3\n4");
-	call(desk, "read_file", "{'path': 'a.txt', 'offset': 2, 'limit': 2}");
+	struct host *host = *state;
+	dir_write(host->dir, "a.txt", "1\n2\r\n3\n4");
+	call(host, "read_file", "{'path': 'a.txt', 'offset': 2, 'limit': 2}");
 	assert_string_equal(said(0), "2\r\n3\n");
 	assert_non_null(strstr(said(1), "[a.txt: lines 2-3 of 4, fileHash "));
 	assert_non_null(strstr(said(1), ". Continue with offset 4.]\n"));
 	expect_int("nextOffset", 4);
-	call(desk, "read_file", "{'path': 'a.txt', 'offset': 4, 'limit': 1000}");
+	call(host, "read_file", "{'path': 'a.txt', 'offset': 4, 'limit': 1000}");
 	assert_string_equal(said(0), "4");
-	call(desk, "read_file", "{'path': 'a.txt', 'offset': 0, 'limit': 0}");
+	call(host, "read_file", "{'path': 'a.txt', 'offset': 0, 'limit': 0}");
 	expect_int("endLine", 4);
-	refuse(desk, STET_E_INVALID, "read_file", "{'path': 'a.txt', 'offset': 5}");
+	refuse(host, STET_E_INVALID, "read_file", "{'path': 'a.txt', 'offset': 5}");
 	expect_text("Line 5 is out of range: \"a.txt\" has 4 lines.");
-	refuse(desk, STET_E_INVALID, "read_file", "{'path': 'a.txt', 'offset': -1}");
-	refuse(desk, STET_E_INVALID, "read_file", "{'path': 'a.txt', 'limit': -1}");
-	dir_write(desk->dir, "empty.txt", "");
-	call(desk, "read_file", "{'path': 'empty.txt'}");
+	refuse(host, STET_E_INVALID, "read_file", "{'path': 'a.txt', 'offset': -1}");
+	refuse(host, STET_E_INVALID, "read_file", "{'path': 'a.txt', 'limit': -1}");
+	dir_write(host->dir, "empty.txt", "");
+	call(host, "read_file", "{'path': 'empty.txt'}");
 	assert_string_equal(said(0), "");
 	expect_int("totalLines", 0);
 }
 
 static void line_numbers_are_put_in_front_on_request(void **state) {
-	struct desk *desk = *state;
-	dir_write(desk->dir, "a.txt", "a\nb\r\n\nd");
-	call(desk, "read_file", "{'path': 'a.txt', 'offset': 2, 'lineNumbers': true}");
+	struct host *host = *state;
+	dir_write(host->dir, "a.txt", "a\nb\r\n\nd");
+	call(host, "read_file", "{'path': 'a.txt', 'offset': 2, 'lineNumbers': true}");
 	assert_string_equal(said(0), "     2\tb\r\n     3\t\n     4\td");
 }
 
 static void bytes_that_are_not_utf8_are_shown_as_such(void **state) {
-	struct desk *desk = *state;
-	dir_write(desk->dir, "a.txt", "caf\xE9\nplain\n");
-	read_all(desk);
+	struct host *host = *state;
+	dir_write(host->dir, "a.txt", "caf\xE9\nplain\n");
+	read_all(host);
 	expect_true("lossy");
 	assert_string_equal(said(0), "caf\xEF\xBF\xBD\nplain\n");
-	call(desk, "read_file", "{'path': 'a.txt', 'offset': 2}");
+	call(host, "read_file", "{'path': 'a.txt', 'offset': 2}");
 	expect_none("lossy");
 }
 
 /* Read on as the answer says, from a line and a byte of it. */
-static size_t read_part(struct desk *desk, size_t byte, struct st_buf *text) {
-	call(desk, "read_file", "{'path': 'a.txt', 'offset': 1, 'byteOffset': %zu}", byte);
+static size_t read_part(struct host *host, size_t byte, struct st_buf *text) {
+	call(host, "read_file", "{'path': 'a.txt', 'offset': 1, 'byteOffset': %zu}", byte);
 	assert_true(strlen(said(0)) <= 20000);
 	assert_true(st_utf8_valid(st_str(said(0))));
 	st_buf_adds(text, said(0));
@@ -876,53 +876,53 @@ static size_t read_part(struct desk *desk, size_t byte, struct st_buf *text) {
 }
 
 static void a_line_longer_than_a_page_is_continued_by_byte(void **state) {
-	struct desk *desk = *state;
+	struct host *host = *state;
 	st_auto(st_buf) text = ST_BUF_INIT, parts = ST_BUF_INIT;
 	for (int i = 0; i < 50000; i++)
 		st_buf_adds(&text, "\xC3\xA9");
 	st_buf_adds(&text, "\nsecond\n");
-	dir_write(desk->dir, "a.txt", text.ptr);
+	dir_write(host->dir, "a.txt", text.ptr);
 	size_t next = 0, count = 0;
 	do {
-		refuse(desk, STET_E_CONFLICT, "write_file", "{'path': 'a.txt', 'content': 'mine'}");
-		next = read_part(desk, next, &parts);
+		refuse(host, STET_E_CONFLICT, "write_file", "{'path': 'a.txt', 'content': 'mine'}");
+		next = read_part(host, next, &parts);
 		count++;
 	} while (next > 0);
 	assert_true(count > 4);
 	assert_string_equal(parts.ptr, text.ptr);
-	call(desk, "write_file", "{'path': 'a.txt', 'content': 'mine'}");
-	refuse(desk, STET_E_INVALID, "read_file", "{'path': 'a.txt', 'byteOffset': 4}");
+	call(host, "write_file", "{'path': 'a.txt', 'content': 'mine'}");
+	refuse(host, STET_E_INVALID, "read_file", "{'path': 'a.txt', 'byteOffset': 4}");
 	expect_text("out of range");
 }
 
 static void a_gap_in_a_long_line_is_not_seen(void **state) {
-	struct desk *desk = *state;
+	struct host *host = *state;
 	st_auto(st_buf) text = ST_BUF_INIT, parts = ST_BUF_INIT;
 	for (int i = 0; i < 60000; i++)
 		st_buf_adds(&text, "x");
-	dir_write(desk->dir, "a.txt", text.ptr);
-	size_t next = read_part(desk, 0, &parts);
+	dir_write(host->dir, "a.txt", text.ptr);
+	size_t next = read_part(host, 0, &parts);
 	for (next++; next > 0;)
-		next = read_part(desk, next, &parts);
-	refuse(desk, STET_E_CONFLICT, "write_file", "{'path': 'a.txt', 'content': 'mine'}");
+		next = read_part(host, next, &parts);
+	refuse(host, STET_E_CONFLICT, "write_file", "{'path': 'a.txt', 'content': 'mine'}");
 	/* Another version begins anew. */
-	next = read_part(desk, 0, &parts);
+	next = read_part(host, 0, &parts);
 	text.ptr[59999] = 'y';
-	dir_write(desk->dir, "a.txt", text.ptr);
+	dir_write(host->dir, "a.txt", text.ptr);
 	while (next > 0)
-		next = read_part(desk, next, &parts);
-	refuse(desk, STET_E_CONFLICT, "write_file", "{'path': 'a.txt', 'content': 'mine'}");
+		next = read_part(host, next, &parts);
+	refuse(host, STET_E_CONFLICT, "write_file", "{'path': 'a.txt', 'content': 'mine'}");
 }
 
 /* A writer that had looked up the path before sends its bytes to the displaced file. */
 static void a_late_write_is_told_by_the_next_call(void **state) {
-	struct desk *desk = *state;
-	dir_write(desk->dir, "a.txt", "one\n");
-	dir_write(desk->dir, "b.txt", "other\n");
-	int fd = open(dir_at(desk->dir, "a.txt"), O_PATH | O_CLOEXEC);
+	struct host *host = *state;
+	dir_write(host->dir, "a.txt", "one\n");
+	dir_write(host->dir, "b.txt", "other\n");
+	int fd = open(dir_at(host->dir, "a.txt"), O_PATH | O_CLOEXEC);
 	assert_true(fd >= 0);
 	char self[64];
-	edit(desk, "one", "1");
+	edit(host, "one", "1");
 	snprintf(self, sizeof self, "/proc/self/fd/%d", fd);
 	int late = open(self, O_WRONLY | O_APPEND | O_CLOEXEC);
 	assert_true(late >= 0);
@@ -930,7 +930,7 @@ static void a_late_write_is_told_by_the_next_call(void **state) {
 	close(late);
 	close(fd);
 	sleep_ms(150);
-	call(desk, "read_file", "{'path': 'b.txt'}");
+	call(host, "read_file", "{'path': 'b.txt'}");
 	expect_count("notices", 1);
 	assert_string_equal(said(0), "other\n");
 	assert_non_null(strstr(said(1), "Notice: "));
@@ -938,62 +938,62 @@ static void a_late_write_is_told_by_the_next_call(void **state) {
 
 int main(void) {
 	const struct CMUnitTest tests[] = {
-		desk_claim(returns_error_when_file_was_modified_since_last_read),
-		desk_claim(tracks_file_after_reading),
-		desk_claim(an_edit_tracks_what_it_wrote),
-		desk_claim(a_stale_edit_is_refused_with_diff_hash_and_matches),
-		desk_claim(the_repeated_call_succeeds),
-		desk_claim(a_refusal_says_if_the_text_is_gone),
-		desk_claim(a_refusal_names_the_session_that_wrote),
-		desk_claim(a_large_diff_is_cut_and_said_to_be),
-		desk_claim(a_matching_expected_hash_settles_staleness),
-		desk_claim(a_wrong_expected_hash_is_refused_even_if_nothing_changed),
-		desk_claim(a_wrong_expected_hash_says_how_to_go_on),
-		desk_claim(a_line_number_edit_is_refused_after_a_change),
-		desk_claim(a_line_number_edit_of_an_unread_file_is_allowed),
-		desk_claim(a_heading_edit_is_refused_after_a_change_and_then_made),
-		desk_claim(every_edit_needs_a_read_where_that_is_required),
-		desk_claim(a_deleted_file_is_told_with_what_can_be_done),
-		desk_claim(a_deleted_file_may_be_written_anew),
-		desk_claim(a_merge_keeps_both_changes_and_shows_the_foreign_one),
-		desk_claim(a_merge_that_would_overlap_is_refused),
-		desk_claim(line_numbers_are_those_of_the_version_that_was_read_in_a_merge),
-		desk_claim(deleted_lines_are_numbered_as_they_were_in_a_merge_too),
-		desk_claim(both_having_made_the_same_change_is_a_merge_without_a_write),
-		desk_claim(a_merge_counts_as_having_seen_what_it_showed),
-		desk_claim(a_merge_whose_foreign_diff_was_cut_does_not),
-		desk_claim(a_merge_that_failed_counts_as_nothing),
-		desk_claim(a_whole_file_merges_only_if_all_of_its_base_was_seen),
-		desk_claim(a_new_file_is_written_without_a_read),
-		desk_claim(a_file_that_was_not_read_is_not_overwritten),
-		desk_claim(a_hash_is_proof_where_that_is_set),
-		desk_claim(an_empty_file_may_be_overwritten_unread),
-		desk_claim(a_refused_write_names_the_lines_it_would_drop),
-		desk_claim(a_write_that_drops_most_of_a_file_is_refused_once),
-		desk_claim(an_edit_gets_through_against_a_writer_that_never_rests),
-		desk_claim(parts_that_were_read_add_up),
-		desk_claim(knowing_the_hash_is_not_having_seen_the_file),
-		desk_claim(writing_what_is_there_is_a_noop_whoever_wrote_it),
-		desk_claim(edits_are_applied_in_order_and_all_or_none),
-		desk_claim(several_matches_are_refused_with_all_their_lines),
-		desk_claim(an_empty_old_text_creates_a_file),
-		desk_claim(an_empty_old_text_fills_an_empty_file),
-		desk_claim(creation_asks_for_the_ending_too),
-		desk_claim(new_text_cannot_make_a_file_binary),
-		desk_claim(a_dry_run_changes_nothing),
-		desk_claim(the_diff_of_a_dry_run_is_taken_by_patch_and_git),
-		desk_claim(a_diff_names_the_file_below_the_root),
-		desk_claim(reading_gives_the_text_as_it_is),
-		desk_claim(reading_pages_through_a_long_file),
-		desk_claim(a_page_is_of_the_file_that_is_there),
-		desk_claim(a_page_shows_what_the_times_do_not_tell),
-		desk_claim(an_edit_meets_what_the_times_do_not_tell),
-		desk_claim(offset_and_limit_pick_lines),
-		desk_claim(line_numbers_are_put_in_front_on_request),
-		desk_claim(bytes_that_are_not_utf8_are_shown_as_such),
-		desk_claim(a_line_longer_than_a_page_is_continued_by_byte),
-		desk_claim(a_gap_in_a_long_line_is_not_seen),
-		desk_claim(a_late_write_is_told_by_the_next_call),
+		host_claim(returns_error_when_file_was_modified_since_last_read),
+		host_claim(tracks_file_after_reading),
+		host_claim(an_edit_tracks_what_it_wrote),
+		host_claim(a_stale_edit_is_refused_with_diff_hash_and_matches),
+		host_claim(the_repeated_call_succeeds),
+		host_claim(a_refusal_says_if_the_text_is_gone),
+		host_claim(a_refusal_names_the_session_that_wrote),
+		host_claim(a_large_diff_is_cut_and_said_to_be),
+		host_claim(a_matching_expected_hash_settles_staleness),
+		host_claim(a_wrong_expected_hash_is_refused_even_if_nothing_changed),
+		host_claim(a_wrong_expected_hash_says_how_to_go_on),
+		host_claim(a_line_number_edit_is_refused_after_a_change),
+		host_claim(a_line_number_edit_of_an_unread_file_is_allowed),
+		host_claim(a_heading_edit_is_refused_after_a_change_and_then_made),
+		host_claim(every_edit_needs_a_read_where_that_is_required),
+		host_claim(a_deleted_file_is_told_with_what_can_be_done),
+		host_claim(a_deleted_file_may_be_written_anew),
+		host_claim(a_merge_keeps_both_changes_and_shows_the_foreign_one),
+		host_claim(a_merge_that_would_overlap_is_refused),
+		host_claim(line_numbers_are_those_of_the_version_that_was_read_in_a_merge),
+		host_claim(deleted_lines_are_numbered_as_they_were_in_a_merge_too),
+		host_claim(both_having_made_the_same_change_is_a_merge_without_a_write),
+		host_claim(a_merge_counts_as_having_seen_what_it_showed),
+		host_claim(a_merge_whose_foreign_diff_was_cut_does_not),
+		host_claim(a_merge_that_failed_counts_as_nothing),
+		host_claim(a_whole_file_merges_only_if_all_of_its_base_was_seen),
+		host_claim(a_new_file_is_written_without_a_read),
+		host_claim(a_file_that_was_not_read_is_not_overwritten),
+		host_claim(a_hash_is_proof_where_that_is_set),
+		host_claim(an_empty_file_may_be_overwritten_unread),
+		host_claim(a_refused_write_names_the_lines_it_would_drop),
+		host_claim(a_write_that_drops_most_of_a_file_is_refused_once),
+		host_claim(an_edit_gets_through_against_a_writer_that_never_rests),
+		host_claim(parts_that_were_read_add_up),
+		host_claim(knowing_the_hash_is_not_having_seen_the_file),
+		host_claim(writing_what_is_there_is_a_noop_whoever_wrote_it),
+		host_claim(edits_are_applied_in_order_and_all_or_none),
+		host_claim(several_matches_are_refused_with_all_their_lines),
+		host_claim(an_empty_old_text_creates_a_file),
+		host_claim(an_empty_old_text_fills_an_empty_file),
+		host_claim(creation_asks_for_the_ending_too),
+		host_claim(new_text_cannot_make_a_file_binary),
+		host_claim(a_dry_run_changes_nothing),
+		host_claim(the_diff_of_a_dry_run_is_taken_by_patch_and_git),
+		host_claim(a_diff_names_the_file_below_the_root),
+		host_claim(reading_gives_the_text_as_it_is),
+		host_claim(reading_pages_through_a_long_file),
+		host_claim(a_page_is_of_the_file_that_is_there),
+		host_claim(a_page_shows_what_the_times_do_not_tell),
+		host_claim(an_edit_meets_what_the_times_do_not_tell),
+		host_claim(offset_and_limit_pick_lines),
+		host_claim(line_numbers_are_put_in_front_on_request),
+		host_claim(bytes_that_are_not_utf8_are_shown_as_such),
+		host_claim(a_line_longer_than_a_page_is_continued_by_byte),
+		host_claim(a_gap_in_a_long_line_is_not_seen),
+		host_claim(a_late_write_is_told_by_the_next_call),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

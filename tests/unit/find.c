@@ -1,6 +1,6 @@
 /* Finding text: line ends of any kind, whole, against a slow search that is plainly right. */
 #include "lib/test.h"
-#include "text/find.h"
+#include "text/find/find.h"
 
 /* The sanitizers look at all of the text in every call of memmem(): many matches take them hours. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -14,7 +14,7 @@
 #define MANY 1000000
 #endif
 
-/* A search that follows the words of text/find.h one by one. */
+/* A search that follows the words of text/find/find.h one by one. */
 struct slow {
 	struct st_str text;
 	struct st_str pattern;

@@ -1,5 +1,5 @@
 /* Globs, by examples and against minimatch. */
-#include "text/glob.h"
+#include "text/find/glob.h"
 
 #include "base/clock.h"
 #include "base/json.h"

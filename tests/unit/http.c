@@ -9,9 +9,9 @@
 #include "base/clock.h"
 #include "lib/http.h"
 #include "lib/test.h"
-#include "mcp/service.h"
+#include "mcp/protocol/service.h"
 #include "net/endpoint.h"
-#include "net/work.h"
+#include "net/executor.h"
 
 #define TOKEN "0123456789abcdef0123"
 
@@ -20,7 +20,7 @@ struct host {
 	struct st_mcp_service service;
 	struct st_loop *loop;
 	struct st_pool *pool;
-	struct st_work work;
+	struct st_executor work;
 	struct st_mcp_server *server;
 	struct st_metrics *metrics;
 	struct st_gate gate;
@@ -99,7 +99,7 @@ static void set_up(struct host *host) {
 	assert_non_null(host->metrics);
 	assert_int_equal(st_loop_new(&host->loop, &err), 0);
 	assert_int_equal(st_pool_new(host->loop, 4, &host->pool, &err), 0);
-	st_work_init(&host->work, host->pool);
+	st_executor_init(&host->work, host->pool);
 	assert_int_equal(st_mcp_server_new(&host->service, &host->work.executor, &host->server, &err),
 	                 0);
 	if (!host->options.listen)
@@ -125,7 +125,7 @@ static void begin_end(struct st_task *task) {
 
 static void stop(struct host *host) {
 	host->end.run = begin_end;
-	st_loop_post(host->loop, &host->end);
+	st_loop_queue(host->loop, &host->end);
 }
 
 static void tear_down(struct host *host) {
@@ -420,8 +420,8 @@ static void wrong_requests_get_the_right_status(void **state) {
 		{"POST", "/mcp", "Content-Type: application/jsonx\r\n", INITIALIZE, 415},
 		{"POST", "/mcp", "", INITIALIZE, 415},
 		{"POST", "/mcp", "Content-Type: application/json; charset=utf-8\r\n", INITIALIZE, 200},
-		{"POST", "/mcp", "Content-Type: application/json\r\nAccept: text/html\r\n", INITIALIZE,
-	     406},
+		{"POST", "/mcp", "Content-Type: application/json\r\nAccept: text/html\r\n",
+	     INITIALIZE, 406},
 		{"POST", "/mcp", JSON, "", 400},
 		{"POST", "/mcp", JSON, "{", 400},
 		{"POST", "/mcp", JSON, "[]", 400},

@@ -1,6 +1,6 @@
 /* Ignore rules: the same verdict as git's, by the same rule, on generated files and trees. */
-#include "fs/ignore.h"
-#include "fs/ignore_file.h"
+#include "fs/tree/ignore.h"
+#include "fs/tree/ignore_file.h"
 #include "lib/alloc.h"
 #include "lib/run.h"
 #include "lib/tree.h"

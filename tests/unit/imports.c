@@ -1,6 +1,6 @@
 /* What counts as an import in an instruction file, and what is code or plain text. */
 #include "lib/test.h"
-#include "text/imports.h"
+#include "text/markdown/imports.h"
 
 /* The candidates of a text, each followed by a bar. */
 static const char *found(const char *text) {

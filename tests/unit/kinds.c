@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 
 #include "base/clock.h"
-#include "fs/commit.h"
+#include "fs/write/commit.h"
 #include "lib/child.h"
 #include "lib/session.h"
 
@@ -51,17 +51,17 @@ static int call_load(struct visit *visit, const char *root_path, const char *pat
 static int commit(const char *root_path, const char *path, const char *expected,
                   struct stet_error *err) {
 	struct st_root root;
-	struct st_guard guard;
+	struct st_write_context writes;
 	hold(st_root_open(&root, root_path, NULL) == 0, "open a root");
-	st_guard_init(&guard, &root, ".stet", NULL);
+	st_write_context_init(&writes, &root, ".stet", NULL);
 	struct st_hash hash;
 	if (expected)
 		hold(st_hash_of(st_str(expected), &hash, NULL) == 0, "hash");
 	struct st_commit request = {
 		.path = st_str(path), .bytes = ST_STR("new"), .expected = expected ? &hash : NULL};
 	st_auto(st_committed) done = ST_COMMITTED_INIT;
-	int code = st_commit(&root, &guard, &request, &done, err);
-	st_guard_release(&guard);
+	int code = st_commit(&root, &writes, &request, &done, err);
+	st_write_context_release(&writes);
 	st_root_release(&root);
 	return code;
 }

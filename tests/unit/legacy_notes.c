@@ -1,11 +1,11 @@
 /* A state directory that stet 0.1.0 left: its last writes come into the log once, and nothing else does. */
-#include "core/legacy_notes.h"
+#include "core/state/legacy_notes.h"
 
 #include <sys/file.h>
 
 #include "base/clock.h"
 #include "base/json.h"
-#include "core/state.h"
+#include "core/state/state.h"
 #include "lib/legacy.h"
 #include "lib/run.h"
 #include "lib/test.h"
@@ -165,7 +165,7 @@ static void a_directory_of_0_1_0_opens_and_its_writes_are_undone(void **state) {
 	assert_int_equal(logged(dir), 5);
 	assert_false(dir_has(dir, LEGACY_NOTES));
 	st_auto(agent) agent = hire(dir);
-	st_auto(st_repo_view) view = {0};
+	st_auto(st_repo_status) view = {0};
 	assert_int_equal(st_repo_look(&st_state_of(agent.ws)->repo, NULL, 0, &view, NULL), 0);
 	assert_int_equal(view.state.file_count, 4);
 	assert_string_equal(view.state.files[0].path, "a.txt");
@@ -228,7 +228,7 @@ static void a_directory_that_was_moved_takes_its_files_along(void **state) {
 	put(dir, &notes);
 	assert_int_equal(renameat(dir->fd, "old", dir->fd, "new"), 0);
 	st_auto(agent) agent = hire(dir);
-	st_auto(st_repo_view) view = {0};
+	st_auto(st_repo_status) view = {0};
 	assert_int_equal(st_repo_look(&st_state_of(agent.ws)->repo, NULL, ST_REPO_STORED, &view, NULL),
 	                 0);
 	assert_int_equal(view.state.file_count, 2);
@@ -255,7 +255,7 @@ static void a_path_outside_is_left_out(void **state) {
 	assert_int_equal(logged(dir), 1);
 	assert_false(dir_has(dir, LEGACY_NOTES));
 	st_auto(agent) agent = hire(dir);
-	st_auto(st_repo_view) view = {0};
+	st_auto(st_repo_status) view = {0};
 	assert_int_equal(st_repo_look(&st_state_of(agent.ws)->repo, NULL, 0, &view, NULL), 0);
 	assert_int_equal(view.state.file_count, 1);
 }

@@ -1,7 +1,7 @@
 /* Line ranges: what people write is understood, what cannot be is refused with the form. */
 #include "base/buf.h"
 #include "lib/test.h"
-#include "text/line_ranges.h"
+#include "text/lines/line_ranges.h"
 
 static void check(const char *query, size_t lines, size_t count, const struct st_interval *items) {
 	st_auto(st_intervals) set = {0};

@@ -1,6 +1,6 @@
 /* Lines: every kind of ending, and the text comes back from its lines. */
 #include "lib/test.h"
-#include "text/lines.h"
+#include "text/lines/lines.h"
 
 static void check_lines(struct st_str text, size_t count, const char *const *bodies) {
 	st_auto(st_lines) lines = {0};

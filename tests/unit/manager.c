@@ -65,33 +65,34 @@ static int edit(struct post *post, const char *path, const char *from, const cha
 static void initializes_and_indexes_agents_md_files(void **state) {
 	struct dir *dir = *state;
 	struct post post;
-	struct stet_agents *agents;
+	struct stet_instructions *agents;
 	dir_write(dir, "agents.md", "# Root");
 	dir_write(dir, "src/agents.md", "# Src");
 	post_open(&post, dir);
-	assert_int_equal(stet_manager_agents_root(post.manager, &agents, &post.err), 0);
-	assert_int_equal(stet_agents_count(agents), 1);
-	assert_string_equal(stet_agents_content(agents, 0, NULL), "# Root");
-	stet_agents_free(agents);
-	assert_int_equal(stet_manager_agents_for_path(post.manager, "src/a.c", &agents, &post.err), 0);
-	assert_int_equal(stet_agents_count(agents), 1);
-	assert_string_equal(stet_agents_content(agents, 0, NULL), "# Src");
-	stet_agents_free(agents);
+	assert_int_equal(stet_manager_instructions_root(post.manager, &agents, &post.err), 0);
+	assert_int_equal(stet_instructions_count(agents), 1);
+	assert_string_equal(stet_instructions_content(agents, 0, NULL), "# Root");
+	stet_instructions_free(agents);
+	assert_int_equal(
+		stet_manager_instructions_for_path(post.manager, "src/a.c", &agents, &post.err), 0);
+	assert_int_equal(stet_instructions_count(agents), 1);
+	assert_string_equal(stet_instructions_content(agents, 0, NULL), "# Src");
+	stet_instructions_free(agents);
 	post_close(&post);
 }
 
 static void clearing_the_session_gives_instructions_again_and_forgets_no_read(void **state) {
 	struct dir *dir = *state;
 	struct post post;
-	struct stet_agents *agents;
+	struct stet_instructions *agents;
 	dir_write(dir, "agents.md", "# Root");
 	dir_write(dir, "a", "hello");
 	post_open(&post, dir);
 	track(&post, "a", "hello");
 	for (int i = 0; i < 2; i++) {
-		assert_int_equal(stet_manager_agents_root(post.manager, &agents, &post.err), 0);
-		assert_int_equal(stet_agents_count(agents), 1);
-		stet_agents_free(agents);
+		assert_int_equal(stet_manager_instructions_root(post.manager, &agents, &post.err), 0);
+		assert_int_equal(stet_instructions_count(agents), 1);
+		stet_instructions_free(agents);
 		stet_manager_clear_session(post.manager);
 	}
 	dir_write(dir, "a", "world");

@@ -4,9 +4,9 @@
 
 #include "lib/corpus.h"
 #include "lib/test.h"
-#include "text/heading.h"
-#include "text/markdown.h"
-#include "text/outline.h"
+#include "text/markdown/heading.h"
+#include "text/markdown/markdown.h"
+#include "text/markdown/outline.h"
 
 static struct st_markdown parse(struct st_str text) {
 	struct st_markdown md;

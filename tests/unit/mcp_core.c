@@ -3,8 +3,8 @@
 
 #include "lib/alloc.h"
 #include "lib/test.h"
-#include "mcp/seal.h"
-#include "mcp/service.h"
+#include "mcp/protocol/hmac.h"
+#include "mcp/protocol/service.h"
 
 #define META \
 	"\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\"," \
@@ -173,14 +173,14 @@ static struct st_mcp_service service = {
 /* ---- an executor with a thread for every request ---- */
 
 static void *run_job(void *job) {
-	((struct st_mcp_job *)job)->run(job);
+	((struct st_mcp_task *)job)->run(job);
 	return NULL;
 }
 
 static pthread_t threads[8];
 static size_t thread_count;
 
-static bool submit(struct st_mcp_executor *executor, struct st_mcp_job *job) {
+static bool submit(struct st_mcp_executor *executor, struct st_mcp_task *job) {
 	assert_true(thread_count < sizeof threads / sizeof *threads);
 	if (pthread_create(&threads[thread_count], NULL, run_job, job) != 0)
 		return false;
@@ -194,7 +194,7 @@ static void join_threads(void) {
 		pthread_join(threads[--thread_count], NULL);
 }
 
-static bool refuse_work(struct st_mcp_executor *executor, struct st_mcp_job *job) {
+static bool refuse_work(struct st_mcp_executor *executor, struct st_mcp_task *job) {
 	return false;
 }
 
@@ -693,7 +693,7 @@ static void a_seal_holds_for_its_purpose_only(void **state) {
 	st_auto(st_buf) sealed = ST_BUF_INIT;
 	st_auto(st_buf) opened = ST_BUF_INIT;
 	struct st_str key = ST_STR("0123456789abcdef0123456789abcdef");
-	assert_int_equal(st_seal(key, ST_STR("a"), ST_STR("\x01 text"), &sealed, NULL), 0);
+	assert_int_equal(st_hmac(key, ST_STR("a"), ST_STR("\x01 text"), &sealed, NULL), 0);
 	assert_int_equal(st_unseal(key, ST_STR("a"), st_buf_str(&sealed), &opened, NULL), 0);
 	assert_string_equal(opened.ptr, "\x01 text");
 	assert_int_equal(st_unseal(key, ST_STR("b"), st_buf_str(&sealed), &opened, NULL),

@@ -1,7 +1,7 @@
 /* Calls with arguments of the wrong kind, made from the tables of all tools, in both eras. */
 #include "base/json.h"
 #include "lib/test.h"
-#include "mcp/desk_service.h"
+#include "mcp/service/service.h"
 #include "tools/tool.h"
 
 #define META \
@@ -10,8 +10,8 @@
 
 struct server {
 	struct st_mcp_sink sink;
-	struct stet_desk *desk;
-	struct st_desk_service *service;
+	struct stet_host *host;
+	struct st_service *service;
 	struct st_mcp_server *server;
 	struct st_mcp_peer *peer;
 	/* The last answer. */
@@ -38,11 +38,11 @@ static void open_server(struct server *server, struct dir *dir) {
 	const char *root = dir->path;
 	*server = (struct server){.sink = {take_event, take_answer, take_done}};
 	dir_write(dir, "a.txt", "one\n");
-	assert_int_equal(stet_desk_open(&root, 1, &server->desk, NULL), 0);
-	assert_int_equal(stet_desk_set(server->desk, STET_OPTION_STRUCTURED, 1, NULL), 0);
-	assert_int_equal(st_desk_service_new(server->desk, NULL, &server->service, NULL), 0);
+	assert_int_equal(stet_host_open(&root, 1, &server->host, NULL), 0);
+	assert_int_equal(stet_host_set(server->host, STET_OPTION_STRUCTURED, 1, NULL), 0);
+	assert_int_equal(st_service_new(server->host, NULL, &server->service, NULL), 0);
 	assert_int_equal(
-		st_mcp_server_new(st_desk_service_base(server->service), NULL, &server->server, NULL), 0);
+		st_mcp_server_new(st_service_base(server->service), NULL, &server->server, NULL), 0);
 	assert_int_equal(st_mcp_peer_new(server->server, ST_MCP_STDIO, NULL, NULL, &server->peer, NULL),
 	                 0);
 	st_mcp_receive(server->peer,
@@ -54,8 +54,8 @@ static void open_server(struct server *server, struct dir *dir) {
 static void close_server(struct server *server) {
 	st_mcp_peer_close(server->peer);
 	st_mcp_server_free(server->server);
-	st_desk_service_free(server->service);
-	stet_desk_close(server->desk);
+	st_service_free(server->service);
+	stet_host_close(server->host);
 	yyjson_doc_free(server->answer);
 }
 

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 
 #include "lib/transcript.h"
-#include "mcp/desk_service.h"
+#include "mcp/service/service.h"
 
 enum { PATIENCE_MS = 10000 };
 
@@ -17,8 +17,8 @@ enum { PATIENCE_MS = 10000 };
 struct core {
 	struct player player;
 	struct st_mcp_sink sink;
-	struct stet_desk *desk;
-	struct st_desk_service *service;
+	struct stet_host *host;
+	struct st_service *service;
 	struct st_mcp_server *server;
 	struct st_mcp_peer *peer;
 	/* What was sent, a message by line, and how much of it was heard. */
@@ -46,10 +46,10 @@ static void core_say(struct player *player, struct st_str line) {
 
 static bool core_hear(struct player *player, struct st_buf *out) {
 	struct core *core = (struct core *)player;
-	struct pollfd changes = {.fd = st_desk_service_fd(core->service), .events = POLLIN};
+	struct pollfd changes = {.fd = st_service_fd(core->service), .events = POLLIN};
 	for (int i = 0; i < 100 && core->heard == core->sent.len; i++) {
 		if (poll(&changes, 1, PATIENCE_MS / 100) > 0)
-			st_desk_service_dispatch(core->service);
+			st_service_dispatch(core->service);
 	}
 	if (core->heard == core->sent.len)
 		return false;
@@ -65,20 +65,19 @@ static void play_to_core(const char *file, const char *root) {
 		.player = {.say = core_say, .hear = core_hear},
 		.sink = {.event = core_event, .answer = core_answer, .done = core_done},
 	};
-	assert_int_equal(stet_desk_open(&root, 1, &core.desk, NULL), 0);
-	assert_int_equal(st_desk_service_new(core.desk, NULL, &core.service, NULL), 0);
-	assert_int_equal(
-		st_mcp_server_new(st_desk_service_base(core.service), NULL, &core.server, NULL), 0);
+	assert_int_equal(stet_host_open(&root, 1, &core.host, NULL), 0);
+	assert_int_equal(st_service_new(core.host, NULL, &core.service, NULL), 0);
+	assert_int_equal(st_mcp_server_new(st_service_base(core.service), NULL, &core.server, NULL), 0);
 	assert_int_equal(st_mcp_peer_new(core.server, ST_MCP_STDIO, NULL, &core.sink, &core.peer, NULL),
 	                 0);
-	st_desk_service_serve(core.service, core.server);
+	st_service_serve(core.service, core.server);
 	transcript_play(file, root, &core.player);
 	if (core.heard != core.sent.len)
 		fail_msg("%s: more was said than expected: %s", file, core.sent.ptr + core.heard);
 	st_mcp_peer_close(core.peer);
 	st_mcp_server_free(core.server);
-	st_desk_service_free(core.service);
-	stet_desk_close(core.desk);
+	st_service_free(core.service);
+	stet_host_close(core.host);
 	st_buf_release(&core.sent);
 }
 

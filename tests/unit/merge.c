@@ -3,7 +3,7 @@
 #include "lib/gen.h"
 #include "lib/run.h"
 #include "lib/test.h"
-#include "text/merge.h"
+#include "text/diff/merge.h"
 
 enum { BASE, AGENT, DISK };
 

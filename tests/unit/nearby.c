@@ -1,5 +1,5 @@
 /* What a path that leads nowhere was probably meant to be. */
-#include "fs/nearby.h"
+#include "fs/path/nearby.h"
 
 #include "base/distance.h"
 #include "lib/test.h"

@@ -1,12 +1,12 @@
 /* A text that is not there: what comes nearest, and what the message says is different. */
-#include "text/nearest.h"
+#include "text/hint/nearest.h"
 
 #include <ctype.h>
 
 #include "lib/test.h"
-#include "text/explain.h"
-#include "text/find.h"
-#include "text/similar.h"
+#include "text/hint/explain.h"
+#include "text/find/find.h"
+#include "text/hint/similar.h"
 
 static struct st_nearest nearest;
 static struct stet_error error;
@@ -216,8 +216,8 @@ static void a_wrong_letter_or_two_in_a_short_line_is_found(void **state) {
 		const char *text, *old;
 		size_t line;
 	} cases[] = {
-		{"tea\nbread\nmilk\n", "braed", 2},     {"{\n\treturn 0;\n}\n", "retrun 0;", 2},
-		{"tea\nsome bread\n", "braed", 2},       {"one\ntwo three\n", "two thrre", 2},
+		{"tea\nbread\nmilk\n", "braed", 2},          {"{\n\treturn 0;\n}\n", "retrun 0;", 2},
+		{"tea\nsome bread\n", "braed", 2},           {"one\ntwo three\n", "two thrre", 2},
 		{"a = 1;\nwidht = 20;\n", "width = 20;", 2}, {"one\nfour\nfive\n", "fuor\nfive", 2},
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -1,5 +1,5 @@
 /* Looking for bytes: what memmem() finds, wherever it is and whatever is around it. */
-#include "text/needle.h"
+#include "text/find/needle.h"
 
 #include "base/buf.h"
 #include "lib/gen.h"

@@ -1,10 +1,10 @@
 /* The engine of text_patch: only what was asked changes, and headings stay headings. */
 #include "lib/corpus.h"
 #include "lib/test.h"
-#include "text/heading.h"
-#include "text/lines.h"
-#include "text/markdown.h"
-#include "text/patch.h"
+#include "text/markdown/heading.h"
+#include "text/lines/lines.h"
+#include "text/markdown/markdown.h"
+#include "text/patch/patch.h"
 
 #define REPLACE .operation = ST_PATCH_REPLACE, .markdown = true, .preserve_indent = true
 #define INSERT .operation = ST_PATCH_INSERT, .markdown = true, .preserve_indent = true

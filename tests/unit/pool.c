@@ -8,7 +8,7 @@
 
 /* A job that notes when it ran, and may wait at a gate. */
 struct step {
-	struct st_job job;
+	struct st_pool_task task;
 	struct scene *scene;
 	int number;
 	bool gated;
@@ -25,8 +25,8 @@ struct scene {
 	size_t began_count, reported_count, expected;
 };
 
-static void begin(struct st_job *job) {
-	struct step *step = (struct step *)job;
+static void begin(struct st_pool_task *task) {
+	struct step *step = (struct step *)task;
 	struct scene *scene = step->scene;
 	pthread_mutex_lock(&scene->lock);
 	scene->began[scene->began_count++] = step->number;
@@ -35,8 +35,8 @@ static void begin(struct st_job *job) {
 	pthread_mutex_unlock(&scene->lock);
 }
 
-static void note(struct st_job *job) {
-	struct step *step = (struct step *)job;
+static void note(struct st_pool_task *task) {
+	struct step *step = (struct step *)task;
 	struct scene *scene = step->scene;
 	scene->reported[scene->reported_count++] = step->number;
 	if (scene->reported_count == scene->expected)
@@ -66,10 +66,10 @@ static void tear_down(struct scene *scene) {
 }
 
 static void give(struct scene *scene, struct step *step, int number, uint64_t key, uint64_t other) {
-	step->job = (struct st_job){.run = begin, .done = note, .keys = {key, other}};
+	step->task = (struct st_pool_task){.run = begin, .done = note, .keys = {key, other}};
 	step->scene = scene;
 	step->number = number;
-	assert_true(st_pool_submit(scene->pool, &step->job));
+	assert_true(st_pool_submit(scene->pool, &step->task));
 }
 
 static void run_until(struct scene *scene, size_t reported) {
@@ -141,22 +141,22 @@ static void threads_are_added_when_all_are_stuck(void **state) {
 	tear_down(&scene);
 }
 
-static void do_nothing(struct st_job *job) {
-	assert_non_null(job);
+static void do_nothing(struct st_pool_task *task) {
+	assert_non_null(task);
 }
 
 static void more_than_the_limit_is_refused(void **state) {
 	struct scene scene;
 	struct step stuck = {.gated = true}, last = {0};
-	struct st_job *jobs = calloc(ST_POOL_JOBS_MAX, sizeof *jobs);
+	struct st_pool_task *jobs = calloc(ST_POOL_JOBS_MAX, sizeof *jobs);
 	assert_non_null(jobs);
 	set_up(&scene, 1);
 	give(&scene, &stuck, 0, 1, 0);
 	for (size_t i = 1; i < ST_POOL_JOBS_MAX; i++) {
-		jobs[i] = (struct st_job){.run = do_nothing, .done = do_nothing, .keys = {1}};
+		jobs[i] = (struct st_pool_task){.run = do_nothing, .done = do_nothing, .keys = {1}};
 		assert_true(st_pool_submit(scene.pool, &jobs[i]));
 	}
-	jobs[0] = (struct st_job){.run = do_nothing, .done = do_nothing};
+	jobs[0] = (struct st_pool_task){.run = do_nothing, .done = do_nothing};
 	assert_false(st_pool_submit(scene.pool, &jobs[0]));
 
 	open_gate(&scene);

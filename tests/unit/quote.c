@@ -81,15 +81,15 @@ static void the_kinds_are_what_they_say(void **state) {
 		uint32_t point;
 		enum st_char_kind kind;
 	} cases[] = {
-		{'a', ST_CHAR_PLAIN},         {0x6587, ST_CHAR_PLAIN},    {0x1F600, ST_CHAR_PLAIN},
-		{0x1B, ST_CHAR_CONTROL},      {0x7F, ST_CHAR_CONTROL},    {0x9B, ST_CHAR_CONTROL},
-		{0x2028, ST_CHAR_SEPARATOR},  {0x202E, ST_CHAR_BIDI},     {0x2066, ST_CHAR_BIDI},
-		{0x200F, ST_CHAR_BIDI},       {0x61C, ST_CHAR_BIDI},      {0xE0041, ST_CHAR_TAG},
-		{0xFE0F, ST_CHAR_SELECTOR},   {0xE0100, ST_CHAR_SELECTOR}, {0x180B, ST_CHAR_SELECTOR},
-		{0x3164, ST_CHAR_FILLER},     {0x115F, ST_CHAR_FILLER},   {0xFFA0, ST_CHAR_FILLER},
-		{0x200D, ST_CHAR_FORMAT},     {0xAD, ST_CHAR_FORMAT},     {0xFEFF, ST_CHAR_FORMAT},
-		{0xE000, ST_CHAR_UNDEFINED},  {0xD800, ST_CHAR_UNDEFINED}, {0x1FFFF, ST_CHAR_UNDEFINED},
-		{0xA0, ST_CHAR_BLANK},        {0x3000, ST_CHAR_BLANK},    {' ', ST_CHAR_PLAIN},
+		{'a', ST_CHAR_PLAIN},        {0x6587, ST_CHAR_PLAIN},     {0x1F600, ST_CHAR_PLAIN},
+		{0x1B, ST_CHAR_CONTROL},     {0x7F, ST_CHAR_CONTROL},     {0x9B, ST_CHAR_CONTROL},
+		{0x2028, ST_CHAR_SEPARATOR}, {0x202E, ST_CHAR_BIDI},      {0x2066, ST_CHAR_BIDI},
+		{0x200F, ST_CHAR_BIDI},      {0x61C, ST_CHAR_BIDI},       {0xE0041, ST_CHAR_TAG},
+		{0xFE0F, ST_CHAR_SELECTOR},  {0xE0100, ST_CHAR_SELECTOR}, {0x180B, ST_CHAR_SELECTOR},
+		{0x3164, ST_CHAR_FILLER},    {0x115F, ST_CHAR_FILLER},    {0xFFA0, ST_CHAR_FILLER},
+		{0x200D, ST_CHAR_FORMAT},    {0xAD, ST_CHAR_FORMAT},      {0xFEFF, ST_CHAR_FORMAT},
+		{0xE000, ST_CHAR_UNDEFINED}, {0xD800, ST_CHAR_UNDEFINED}, {0x1FFFF, ST_CHAR_UNDEFINED},
+		{0xA0, ST_CHAR_BLANK},       {0x3000, ST_CHAR_BLANK},     {' ', ST_CHAR_PLAIN},
 	};
 	for (size_t i = 0; i < COUNT(cases); i++)
 		assert_int_equal(st_char_kind(cases[i].point), cases[i].kind);
@@ -139,7 +139,9 @@ static void a_name_in_a_list_is_quoted_only_if_it_must_be(void **state) {
 		{"a\u00a0b", "\"a\\u00a0b\""},
 		{"❤\ufe0f", "\"❤\\ufe0f\""},
 		{"\u3164", "\"\\u3164\""},
-		{"\xc2\x9b" "2J", "\"\\u009b2J\""},
+		{"\xc2\x9b"
+	     "2J",
+	     "\"\\u009b2J\""},
 		{"\x9b", "\"\\x9b\""},
 	};
 	for (size_t i = 0; i < COUNT(cases); i++) {
@@ -214,16 +216,20 @@ static void a_diff_names_files_as_git_does(void **state) {
 static void words_stay_on_one_line_without_what_cannot_be_seen(void **state) {
 	(void)state;
 	st_auto(st_buf) out = ST_BUF_INIT;
-	st_quote_words(&out, ST_STR("a\n\t b\u2028c\u202e\U000E0041d\ufe0f\xc2\x9b" "e"), 100);
+	st_quote_line(&out,
+	              ST_STR("a\n\t b\u2028c\u202e\U000E0041d\ufe0f\xc2\x9b"
+	                     "e"),
+	              100);
 	assert_string_equal(st_buf_cstr(&out), "a b cde");
 	st_buf_clear(&out);
-	st_quote_words(&out, ST_STR("aaaaaaaaaaaa"), 4);
+	st_quote_line(&out, ST_STR("aaaaaaaaaaaa"), 4);
 	assert_string_equal(st_buf_cstr(&out), "aaaa... (12 bytes in all)");
 }
 
 static void a_terminal_gets_no_commands(void **state) {
 	(void)state;
-	static const char text[] = "a\tb\r\n\x1b[2J \x9b \xc2\x9b \r\u202e\U000E0041 \xc2\x85❤\ufe0f\xc3";
+	static const char text[] =
+		"a\tb\r\n\x1b[2J \x9b \xc2\x9b \r\u202e\U000E0041 \xc2\x85❤\ufe0f\xc3";
 	size_t len = 0;
 	char *shown = stet_text_screen(text, sizeof text - 1, &len);
 	assert_string_equal(shown, "a\tb\r\n^[[2J <9B> <9B> ^M<U+202E><U+E0041> <85>❤\ufe0f<C3>");
@@ -248,80 +254,80 @@ static void expect_all_visible(const char *where, const char *text) {
 }
 
 /* Run a tool, whatever comes of it, and look at all that it says. */
-__attribute__((format(printf, 3, 4))) static void visible(struct desk *desk, const char *tool,
+__attribute__((format(printf, 3, 4))) static void visible(struct host *host, const char *tool,
                                                           const char *args, ...) {
 	char text[8192];
 	va_list list;
 	va_start(list, args);
 	vsnprintf(text, sizeof text, args, list);
 	va_end(list);
-	(void)try_call(desk, tool, "%s", text);
+	(void)try_call(host, tool, "%s", text);
 	for (size_t i = 0; said(i); i++)
 		expect_all_visible(tool, said(i));
 }
 
 /* All there is to be done with a file of this name. */
-static void use_everywhere(struct desk *desk, struct st_str name) {
+static void use_everywhere(struct host *host, struct st_str name) {
 	char path[1024], other[1024];
 	snprintf(path, sizeof path, "%s", quoted(name));
 	snprintf(other, sizeof other, "\"%.*s2\"", (int)strlen(path) - 2, path + 1);
-	visible(desk, "read_file", "{'path': %s}", path);
-	visible(desk, "write_file", "{'path': %s, 'content': 'one\\ntwo\\n'}", path);
-	visible(desk, "read_file", "{'path': %s}", path);
-	visible(desk, "read_text_file", "{'path': %s, 'head': 1}", path);
-	visible(desk, "read_multiple_files", "{'paths': [%s, %s]}", path, other);
-	visible(desk, "edit_file",
+	visible(host, "read_file", "{'path': %s}", path);
+	visible(host, "write_file", "{'path': %s, 'content': 'one\\ntwo\\n'}", path);
+	visible(host, "read_file", "{'path': %s}", path);
+	visible(host, "read_text_file", "{'path': %s, 'head': 1}", path);
+	visible(host, "read_multiple_files", "{'paths': [%s, %s]}", path, other);
+	visible(host, "edit_file",
 	        "{'path': %s, 'edits': [{'oldText': 'one', 'newText': '1'}], 'dryRun': true}", path);
-	visible(desk, "edit_file", "{'path': %s, 'edits': [{'oldText': 'one', 'newText': '1'}]}", path);
-	visible(desk, "edit_file", "{'path': %s, 'edits': [{'oldText': 'on', 'newText': '1'}]}", path);
-	visible(desk, "text_replace", "{'filePath': %s, 'oldText': 'two', 'newText': '2'}", path);
-	visible(desk, "text_inspect", "{'filePath': %s}", path);
-	visible(desk, "text_patch",
+	visible(host, "edit_file", "{'path': %s, 'edits': [{'oldText': 'one', 'newText': '1'}]}", path);
+	visible(host, "edit_file", "{'path': %s, 'edits': [{'oldText': 'on', 'newText': '1'}]}", path);
+	visible(host, "text_replace", "{'filePath': %s, 'oldText': 'two', 'newText': '2'}", path);
+	visible(host, "text_inspect", "{'filePath': %s}", path);
+	visible(host, "text_patch",
 	        "{'filePath': %s, 'operation': 'delete', 'target': {'lines': {'start': 1}}}", path);
-	visible(desk, "get_file_info", "{'path': %s}", path);
-	visible(desk, "check_conflict", "{'path': %s}", path);
-	dir_write(desk->dir, name.ptr, "other\n");
-	visible(desk, "check_conflict", "{'path': %s}", path);
-	visible(desk, "changes", "{}");
-	visible(desk, "write_file", "{'path': %s, 'content': 'three\\n'}", path);
-	visible(desk, "undo", "{'path': %s}", path);
-	visible(desk, "read_media_file", "{'path': %s}", path);
-	visible(desk, "move_file", "{'source': %s, 'destination': %s}", path, other);
-	visible(desk, "list_directory", "{}");
-	visible(desk, "list_directory_with_sizes", "{}");
-	visible(desk, "directory_tree", "{}");
-	visible(desk, "search_files", "{'pattern': '*2'}");
-	visible(desk, "repo_state", "{}");
-	visible(desk, "delete_file", "{'path': %s}", other);
-	visible(desk, "repo_state", "{}");
-	visible(desk, "undo", "{}");
-	visible(desk, "delete_file", "{'path': %s}", other);
-	visible(desk, "create_directory", "{'path': %s}", path);
-	visible(desk, "read_file", "{'path': %s}", path);
+	visible(host, "get_file_info", "{'path': %s}", path);
+	visible(host, "check_conflict", "{'path': %s}", path);
+	dir_write(host->dir, name.ptr, "other\n");
+	visible(host, "check_conflict", "{'path': %s}", path);
+	visible(host, "changes", "{}");
+	visible(host, "write_file", "{'path': %s, 'content': 'three\\n'}", path);
+	visible(host, "undo", "{'path': %s}", path);
+	visible(host, "read_media_file", "{'path': %s}", path);
+	visible(host, "move_file", "{'source': %s, 'destination': %s}", path, other);
+	visible(host, "list_directory", "{}");
+	visible(host, "list_directory_with_sizes", "{}");
+	visible(host, "directory_tree", "{}");
+	visible(host, "search_files", "{'pattern': '*2'}");
+	visible(host, "repo_state", "{}");
+	visible(host, "delete_file", "{'path': %s}", other);
+	visible(host, "repo_state", "{}");
+	visible(host, "undo", "{}");
+	visible(host, "delete_file", "{'path': %s}", other);
+	visible(host, "create_directory", "{'path': %s}", path);
+	visible(host, "read_file", "{'path': %s}", path);
 }
 
 /* The instructions of a directory of this name, given with a file in it, imported, and listed. */
-static void instruct_everywhere(struct desk *desk, struct st_str name) {
+static void instruct_everywhere(struct host *host, struct st_str name) {
 	st_auto(st_buf) file = ST_BUF_INIT, inside = ST_BUF_INIT;
 	st_buf_addf(&file, "d%s/AGENTS.md", name.ptr);
 	st_buf_addf(&inside, "d%s/a.txt", name.ptr);
-	dir_write(desk->dir, st_buf_cstr(&file), "Be brief. @b.md @c.md\n");
-	dir_write(desk->dir, st_buf_cstr(&inside), "text\n");
+	dir_write(host->dir, st_buf_cstr(&file), "Be brief. @b.md @c.md\n");
+	dir_write(host->dir, st_buf_cstr(&inside), "text\n");
 	st_buf_truncate(&file, file.len - strlen("AGENTS.md"));
 	st_buf_adds(&file, "b.md");
-	dir_write(desk->dir, st_buf_cstr(&file), "Be kind.\n");
+	dir_write(host->dir, st_buf_cstr(&file), "Be kind.\n");
 	const char *path = quoted(st_buf_str(&inside));
-	visible(desk, "read_file", "{'path': %s}", path);
+	visible(host, "read_file", "{'path': %s}", path);
 	assert_non_null(strstr(whole_answer().ptr, "Be brief"));
-	visible(desk, "agents_md", "{'path': %s}", path);
-	visible(desk, "agents_md", "{}");
+	visible(host, "agents_md", "{'path': %s}", path);
+	visible(host, "agents_md", "{}");
 	st_buf_truncate(&file, file.len - strlen("b.md"));
 	st_buf_adds(&file, "AGENTS.md");
-	assert_int_equal(unlink(dir_at(desk->dir, st_buf_cstr(&file))), 0);
-	visible(desk, "read_file", "{'path': %s}", path);
-	visible(desk, "search_files", "{'pattern': 'a.txt'}");
-	visible(desk, "directory_tree", "{}");
-	visible(desk, "repo_state", "{}");
+	assert_int_equal(unlink(dir_at(host->dir, st_buf_cstr(&file))), 0);
+	visible(host, "read_file", "{'path': %s}", path);
+	visible(host, "search_files", "{'pattern': 'a.txt'}");
+	visible(host, "directory_tree", "{}");
+	visible(host, "repo_state", "{}");
 }
 
 /* Names of up to 240 bytes that hold all characters which are not plain, of private use a few. */
@@ -337,12 +343,12 @@ static bool next_name(int32_t *point, struct st_buf *name) {
 }
 
 static void no_tool_shows_a_name_with_characters_that_cannot_be_seen(void **state) {
-	struct desk *desk = *state;
+	struct host *host = *state;
 	st_auto(st_buf) name = ST_BUF_INIT;
 	size_t names = 0;
 	for (int32_t point = 1; next_name(&point, &name); names++) {
-		use_everywhere(desk, st_buf_str(&name));
-		instruct_everywhere(desk, st_buf_str(&name));
+		use_everywhere(host, st_buf_str(&name));
+		instruct_everywhere(host, st_buf_str(&name));
 	}
 	assert_in_range(names, 60, 120);
 }
@@ -358,7 +364,7 @@ int main(void) {
 		cmocka_unit_test(a_diff_names_files_as_git_does),
 		cmocka_unit_test(words_stay_on_one_line_without_what_cannot_be_seen),
 		cmocka_unit_test(a_terminal_gets_no_commands),
-		desk_claim(no_tool_shows_a_name_with_characters_that_cannot_be_seen),
+		host_claim(no_tool_shows_a_name_with_characters_that_cannot_be_seen),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* Replacing: only what was asked changes, and the answer tells the truth about it. */
-#include "text/replace.h"
+#include "text/patch/replace.h"
 
 #include "lib/test.h"
 

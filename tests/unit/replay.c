@@ -3,8 +3,8 @@
 
 #include "base/json.h"
 #include "eval/audit.h"
-#include "core/messages.h"
-#include "core/session.h"
+#include "core/prompt/messages.h"
+#include "core/session/session.h"
 #include "eval/stage.h"
 #include "lib/corpus.h"
 #include "lib/npm.h"

@@ -4,8 +4,8 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-#include "fs/commit.h"
-#include "fs/file.h"
+#include "fs/write/commit.h"
+#include "fs/file/file.h"
 #include "lib/test.h"
 
 /*
@@ -470,7 +470,7 @@ static void the_whole_filesystem_can_be_a_root(void **state) {
 	st_root_release(&root);
 }
 
-static int commit(const struct st_root *root, struct st_guard *guard, const char *path,
+static int commit(const struct st_root *root, struct st_write_context *writes, const char *path,
                   const char *expected, const char *text, struct stet_error *err) {
 	struct st_hash hash;
 	if (expected)
@@ -480,7 +480,7 @@ static int commit(const struct st_root *root, struct st_guard *guard, const char
 	                            .expected = expected ? &hash : NULL,
 	                            .relaxed = true};
 	st_auto(st_committed) done = ST_COMMITTED_INIT;
-	return st_commit(root, guard, &request, &done, err);
+	return st_commit(root, writes, &request, &done, err);
 }
 
 static void a_dangling_link_inside_creates_its_target(void **state) {
@@ -489,13 +489,13 @@ static void a_dangling_link_inside_creates_its_target(void **state) {
 	link_to(dir, "../outside/new.txt", "root/out");
 	for (int walk = 0; walk < 2; walk++) {
 		struct st_root root;
-		struct st_guard guard;
+		struct st_write_context writes;
 		assert_int_equal(st_root_open(&root, dir_at(dir, "root"), NULL), 0);
 		root.no_openat2 = walk == 1;
-		st_guard_init(&guard, &root, ".stet", NULL);
-		assert_int_equal(commit(&root, &guard, "link", NULL, "new", NULL), 0);
-		assert_int_equal(commit(&root, &guard, "out", NULL, "new", NULL), STET_E_OUTSIDE);
-		st_guard_release(&guard);
+		st_write_context_init(&writes, &root, ".stet", NULL);
+		assert_int_equal(commit(&root, &writes, "link", NULL, "new", NULL), 0);
+		assert_int_equal(commit(&root, &writes, "out", NULL, "new", NULL), STET_E_OUTSIDE);
+		st_write_context_release(&writes);
 		st_root_release(&root);
 		assert_string_equal(dir_read(dir, "root/dir/new.txt"), "new");
 		assert_int_equal(unlinkat(dir->fd, "root/dir/new.txt", 0), 0);
@@ -508,24 +508,24 @@ static void a_root_that_is_removed_or_moved_meanwhile(void **state) {
 	for (int walk = 0; walk < 2; walk++) {
 		dir_write(dir, "doomed/a.txt", "a");
 		struct st_root root;
-		struct st_guard guard;
+		struct st_write_context writes;
 		struct stet_error err = {0};
 		assert_int_equal(st_root_open(&root, dir_at(dir, "doomed"), NULL), 0);
 		root.no_openat2 = walk == 1;
-		st_guard_init(&guard, &root, ".stet", NULL);
+		st_write_context_init(&writes, &root, ".stet", NULL);
 		assert_int_equal(renameat(dir->fd, "doomed", dir->fd, "moved"), 0);
-		assert_int_equal(commit(&root, &guard, "a.txt", "a", "b", NULL), 0);
+		assert_int_equal(commit(&root, &writes, "a.txt", "a", "b", NULL), 0);
 		assert_string_equal(dir_read(dir, "moved/a.txt"), "b");
 		assert_int_equal(unlinkat(dir->fd, "moved/a.txt", 0), 0);
 		assert_int_equal(unlinkat(dir->fd, "moved", AT_REMOVEDIR), 0);
-		assert_int_equal(commit(&root, &guard, "a.txt", "b", "c", &err), STET_E_CONFLICT);
-		assert_int_equal(commit(&root, &guard, "a.txt", NULL, "c", &err), STET_E_NOT_FOUND);
+		assert_int_equal(commit(&root, &writes, "a.txt", "b", "c", &err), STET_E_CONFLICT);
+		assert_int_equal(commit(&root, &writes, "a.txt", NULL, "c", &err), STET_E_NOT_FOUND);
 		assert_true(strlen(err.message) > 10);
 		st_auto(st_place) place = ST_PLACE_INIT;
 		st_auto(st_file) file = ST_FILE_INIT;
 		assert_int_equal(st_file_load(&root, ST_STR("a.txt"), 100, &place, &file, &err),
 		                 STET_E_NOT_FOUND);
-		st_guard_release(&guard);
+		st_write_context_release(&writes);
 		st_root_release(&root);
 	}
 }
@@ -577,7 +577,8 @@ static void count(struct tally *tally, int code, const struct stet_error *err) {
 	}
 }
 
-static void use_swapped(const struct st_root *root, struct st_guard *guard, struct tally *tally) {
+static void use_swapped(const struct st_root *root, struct st_write_context *writes,
+                        struct tally *tally) {
 	st_auto(st_place) place = ST_PLACE_INIT;
 	st_auto(st_file) file = ST_FILE_INIT;
 	struct stet_error err = {0};
@@ -588,10 +589,10 @@ static void use_swapped(const struct st_root *root, struct st_guard *guard, stru
 	char old[16], new[16];
 	snprintf(old, sizeof old, "%d", tally->version);
 	snprintf(new, sizeof new, "%d", tally->version + 1);
-	code = commit(root, guard, "dir/b.txt", old, new, &err);
+	code = commit(root, writes, "dir/b.txt", old, new, &err);
 	count(tally, code, &err);
 	tally->version += code == 0;
-	count(tally, commit(root, guard, "dir/new.txt", NULL, "new", &err), &err);
+	count(tally, commit(root, writes, "dir/new.txt", NULL, "new", &err), &err);
 }
 
 static void a_parent_swapped_for_a_link_leads_nowhere_else(void **state) {
@@ -605,13 +606,13 @@ static void a_parent_swapped_for_a_link_leads_nowhere_else(void **state) {
 	struct tally tally = {0};
 	for (int walk = 0; walk < 2; walk++) {
 		struct st_root root;
-		struct st_guard guard;
+		struct st_write_context writes;
 		assert_int_equal(st_root_open(&root, dir_at(dir, "root"), NULL), 0);
 		root.no_openat2 = walk == 1;
-		st_guard_init(&guard, &root, ".stet", NULL);
+		st_write_context_init(&writes, &root, ".stet", NULL);
 		for (int i = 0; i < SWAPS; i++)
-			use_swapped(&root, &guard, &tally);
-		st_guard_release(&guard);
+			use_swapped(&root, &writes, &tally);
+		st_write_context_release(&writes);
 		st_root_release(&root);
 	}
 	kill(child, SIGKILL);
@@ -647,10 +648,18 @@ static void peeking_sees_a_file_but_no_link(void **state) {
 
 static void git_and_state_directories_are_protected_at_any_depth(void **state) {
 	(void)state;
-	static const char *const yes[] = {".git",         ".git/config", "a/.git/x",
-	                                  "a/.GIT",       ".Git/x",      ".stet",
-	                                  ".stet/rescued/x", "a/.stet",     "a/b/.stet/stet.db-journal",
-	                                  "a/.STET/x",    ".own/x",      "sub/.own/x"};
+	static const char *const yes[] = {".git",
+	                                  ".git/config",
+	                                  "a/.git/x",
+	                                  "a/.GIT",
+	                                  ".Git/x",
+	                                  ".stet",
+	                                  ".stet/rescued/x",
+	                                  "a/.stet",
+	                                  "a/b/.stet/stet.db-journal",
+	                                  "a/.STET/x",
+	                                  ".own/x",
+	                                  "sub/.own/x"};
 	static const char *const no[] = {"git",       ".gitignore", ".gitmodules", "a/.github/x",
 	                                 ".stet.txt", "x.git/y",    ".git2",       "stet/x",
 	                                 ".stet-x",   "own/x",      ".ste",        "a/..stet"};

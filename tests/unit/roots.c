@@ -4,15 +4,15 @@
 #include "base/json.h"
 #include "lib/alloc.h"
 #include "lib/test.h"
-#include "mcp/service.h"
-#include "mcp/desk_service.h"
-#include "stet/agents.h"
+#include "mcp/protocol/service.h"
+#include "mcp/service/service.h"
+#include "stet/instructions.h"
 
 struct office {
 	const struct dir *dir;
-	struct stet_desk *desk;
-	struct st_desk_service *service;
-	struct stet_agent *agent;
+	struct stet_host *host;
+	struct st_service *service;
+	struct stet_client *agent;
 	char *answer;
 };
 
@@ -28,22 +28,22 @@ static int refuse_all(void *arg, struct stet_workspace *ws, struct stet_error *e
 	return STET_E_INVALID;
 }
 
-static void open_office(struct office *office, const struct dir *dir, stet_desk_ready *ready,
+static void open_office(struct office *office, const struct dir *dir, stet_host_ready *ready,
                         void *arg) {
 	const char *start = dir_at(dir, "start");
 	*office = (struct office){.dir = dir};
 	mkdirat(dir->fd, "start", 0755);
-	assert_int_equal(stet_desk_open(&start, 1, &office->desk, NULL), 0);
-	stet_desk_follow(office->desk, ready, arg);
-	assert_int_equal(st_desk_service_new(office->desk, NULL, &office->service, NULL), 0);
-	assert_int_equal(stet_desk_agent(office->desk, NULL, NULL, &office->agent, NULL), 0);
+	assert_int_equal(stet_host_open(&start, 1, &office->host, NULL), 0);
+	stet_host_follow(office->host, ready, arg);
+	assert_int_equal(st_service_new(office->host, NULL, &office->service, NULL), 0);
+	assert_int_equal(stet_host_client(office->host, NULL, NULL, &office->agent, NULL), 0);
 }
 
 static void close_office(struct office *office) {
 	stet_free(office->answer);
-	stet_agent_release(office->agent);
-	st_desk_service_free(office->service);
-	stet_desk_close(office->desk);
+	stet_client_release(office->agent);
+	st_service_free(office->service);
+	stet_host_close(office->host);
 }
 
 /* Tell the service the roots, as JSON in which @ stands for the test's directory and ' for ". */
@@ -57,7 +57,7 @@ static void tell(struct office *office, const char *json) {
 	}
 	yyjson_doc *doc = yyjson_read(text.ptr, text.len, 0);
 	assert_non_null(doc);
-	struct st_mcp_service *base = st_desk_service_base(office->service);
+	struct st_mcp_service *base = st_service_base(office->service);
 	base->roots(base, yyjson_doc_get_root(doc));
 	yyjson_doc_free(doc);
 }
@@ -66,7 +66,7 @@ static void tell(struct office *office, const char *json) {
 static void expect_roots(struct office *office, const char *names) {
 	st_auto(st_buf) list = ST_BUF_INIT;
 	struct stet_workspace *ws;
-	for (size_t i = 0; (ws = stet_desk_workspace(office->desk, i)); i++) {
+	for (size_t i = 0; (ws = stet_host_workspace(office->host, i)); i++) {
 		const char *root = stet_workspace_root(ws);
 		assert_true(strncmp(root, office->dir->path, strlen(office->dir->path)) == 0);
 		st_buf_addf(&list, "%s%s", i ? " " : "", root + strlen(office->dir->path) + 1);
@@ -77,7 +77,7 @@ static void expect_roots(struct office *office, const char *names) {
 /* All notices so far hold a part; "" for none at all. */
 static void expect_notice(struct office *office, const char *part) {
 	st_auto(st_buf) all = ST_BUF_INIT;
-	for (char *notice; (notice = stet_desk_notice(office->desk)); stet_free(notice))
+	for (char *notice; (notice = stet_host_notice(office->host)); stet_free(notice))
 		st_buf_addf(&all, "%s\n", notice);
 	if (!*part)
 		assert_string_equal(st_buf_cstr(&all), "");
@@ -90,7 +90,7 @@ static int call(struct office *office, const char *tool, const char *args) {
 	for (; *args; args++)
 		st_buf_addc(&json, *args == '\'' ? '"' : *args);
 	stet_free(office->answer);
-	return stet_agent_call(office->agent, tool, json.ptr, json.len, &office->answer, NULL, NULL);
+	return stet_client_call(office->agent, tool, json.ptr, json.len, &office->answer, NULL, NULL);
 }
 
 static void make_dirs(const struct dir *dir) {
@@ -180,7 +180,7 @@ static void where_no_root_can_be_used_work_stays_where_it_is(void **state) {
 		close_office(&office);
 	}
 	open_office(&office, dir, NULL, NULL);
-	struct st_mcp_service *base = st_desk_service_base(office.service);
+	struct st_mcp_service *base = st_service_base(office.service);
 	base->roots(base, NULL);
 	expect_roots(&office, "start");
 	expect_notice(&office, "The client did not say what its roots are.");
@@ -246,14 +246,14 @@ static void options_hold_in_roots_that_come_later(void **state) {
 
 static void roots_that_are_given_as_directories_are_not_asked_for(void **state) {
 	const struct dir *dir = *state;
-	struct stet_desk *desk = NULL;
-	struct st_desk_service *service = NULL;
+	struct stet_host *host = NULL;
+	struct st_service *service = NULL;
 	const char *root = dir->path;
-	assert_int_equal(stet_desk_open(&root, 1, &desk, NULL), 0);
-	assert_int_equal(st_desk_service_new(desk, NULL, &service, NULL), 0);
-	assert_null(st_desk_service_base(service)->roots);
-	st_desk_service_free(service);
-	stet_desk_close(desk);
+	assert_int_equal(stet_host_open(&root, 1, &host, NULL), 0);
+	assert_int_equal(st_service_new(host, NULL, &service, NULL), 0);
+	assert_null(st_service_base(service)->roots);
+	st_service_free(service);
+	stet_host_close(host);
 }
 
 /* Whatever allocation fails, the desk is in one place or the other, and works. */
@@ -268,10 +268,10 @@ static void without_memory_nothing_is_half_moved(void **state) {
 		open_office(&office, dir, NULL, NULL);
 		const char *roots[] = {dir_at(dir, "one"), dir_at(dir, "two")};
 		alloc_fail_at(fails);
-		int code = stet_desk_move(office.desk, roots, 2, NULL);
+		int code = stet_host_move(office.host, roots, 2, NULL);
 		moved = !alloc_has_failed();
 		expect_roots(&office,
-		             code == 0 ? stet_desk_workspace(office.desk, 1) ? "one two" : "one" : "start");
+		             code == 0 ? stet_host_workspace(office.host, 1) ? "one two" : "one" : "start");
 		assert_int_equal(
 			call(&office, "read_file", code == 0 ? "{'path':'a.txt'}" : "{'path':'s.txt'}"), 0);
 		close_office(&office);

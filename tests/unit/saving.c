@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
-#include "core/state.h"
+#include "core/state/state.h"
 #include "lib/child.h"
 #include "lib/run.h"
 #include "lib/test.h"
@@ -156,7 +156,7 @@ static void to_read_the_same_again_stores_nothing(void **state) {
 	st_auto(agent) agent = hire(dir);
 	edit(&agent, "a.c", "one", "two");
 	read_whole(&agent, "b.c");
-	st_auto(st_repo_view) view = {0};
+	st_auto(st_repo_status) view = {0};
 	assert_int_equal(st_repo_look(&st_state_of(agent.ws)->repo, agent.session, 0, &view, NULL), 0);
 	assert_int_equal(view.state.file_count, 2);
 	off_t before = stored_bytes(dir);
@@ -172,7 +172,7 @@ static void to_read_the_same_again_stores_nothing(void **state) {
 
 /* How many files are in the state as it is stored, and whether any of them is somebody else's change. */
 static size_t tracked(struct agent *agent, bool *external) {
-	st_auto(st_repo_view) view = {0};
+	st_auto(st_repo_status) view = {0};
 	assert_int_equal(st_repo_look(&st_state_of(agent->ws)->repo, NULL, 0, &view, NULL), 0);
 	*external = false;
 	for (size_t i = 0; i < view.state.file_count; i++)
@@ -198,9 +198,9 @@ static void what_was_taken_back_is_not_known(void **state) {
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &full), 0);
 	read_whole(&agent, "b.c");
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
-	assert_int_equal(agent.session->deeds.count, 1);
+	assert_int_equal(agent.session->events.count, 1);
 	read_whole(&agent, "b.c");
-	assert_int_equal(agent.session->deeds.count, 0);
+	assert_int_equal(agent.session->events.count, 0);
 	assert_int_equal(tracked(&agent, &external), 2);
 }
 
@@ -221,7 +221,7 @@ static void what_others_stored_is_not_taken_for_known(void **state) {
 	assert_true(external);
 	assert_int_equal(renameat(dir->fd, "e", dir->fd, "d"), 0);
 	read_whole(&one, "d/b.c");
-	st_auto(st_repo_view) view = {0};
+	st_auto(st_repo_status) view = {0};
 	assert_int_equal(st_repo_look(&st_state_of(another.ws)->repo, NULL, 0, &view, NULL), 0);
 	assert_string_equal(view.state.files[1].path, "d/b.c");
 	assert_int_equal(view.state.files[1].status, ST_FILE_UNCHANGED);

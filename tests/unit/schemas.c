@@ -4,7 +4,7 @@
 #include "base/utf8.h"
 #include "lib/schema.h"
 #include "lib/tools.h"
-#include "text/tokens.h"
+#include "text/tokens/tokens.h"
 #include "tools/tool.h"
 
 static yyjson_doc *listed(size_t tool) {
@@ -92,7 +92,8 @@ static void every_tool_has_schemas_of_words_that_are_known(void **state) {
 		check_input(member(doc, "inputSchema"));
 		check_known(member(doc, "outputSchema"));
 		yyjson_val *properties = yyjson_obj_get(member(doc, "outputSchema"), "properties");
-		assert_non_null(yyjson_obj_get(properties, st_tools[i]->listed_schema ? "content" : "status"));
+		assert_non_null(
+			yyjson_obj_get(properties, st_tools[i]->listed_schema ? "content" : "status"));
 		yyjson_doc_free(doc);
 	}
 }

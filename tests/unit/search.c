@@ -3,7 +3,7 @@
 
 #include "lib/alloc.h"
 #include "lib/test.h"
-#include "text/search.h"
+#include "text/find/search.h"
 
 /* What a test searches in, and what came back. */
 struct found {

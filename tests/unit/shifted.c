@@ -1,10 +1,10 @@
 /* A text whose lines are all indented by the same amount more or less. */
-#include "text/shifted.h"
+#include "text/patch/shifted.h"
 
 #include "lib/gen.h"
 #include "lib/tools.h"
-#include "text/edits.h"
-#include "text/replace.h"
+#include "text/patch/edits.h"
+#include "text/patch/replace.h"
 
 static struct st_edited result;
 
@@ -84,17 +84,18 @@ static void never_an_edit_that_was_made(void **state) {
 }
 
 static void the_answers_say_it(void **state) {
-	struct desk *desk = *state;
-	dir_write(desk->dir, "a.c", "f {\n    x;\n    y;\n}\n");
-	call(desk, "edit_file", "{'path': 'a.c', 'edits': [{'oldText': 'x;\\ny;\\n', 'newText': 'z;\\n'}]}");
-	expect_file(desk, "a.c", "f {\n    z;\n}\n");
+	struct host *host = *state;
+	dir_write(host->dir, "a.c", "f {\n    x;\n    y;\n}\n");
+	call(host, "edit_file",
+	     "{'path': 'a.c', 'edits': [{'oldText': 'x;\\ny;\\n', 'newText': 'z;\\n'}]}");
+	expect_file(host, "a.c", "f {\n    z;\n}\n");
 	expect_str("note",
 	           "oldText matched with 4 more spaces before each line; newText was indented alike.");
 	expect_text("newText was indented alike");
-	dir_write(desk->dir, "b.c", "x;\n y;\n");
-	call(desk, "text_replace",
+	dir_write(host->dir, "b.c", "x;\n y;\n");
+	call(host, "text_replace",
 	     "{'filePath': 'b.c', 'oldText': ' x;\\n  y;\\n', 'newText': ' z;\\n'}");
-	expect_file(desk, "b.c", "z;\n");
+	expect_file(host, "b.c", "z;\n");
 	expect_str("note",
 	           "oldText matched with 1 less space before each line; newText was indented alike.");
 }
@@ -198,8 +199,8 @@ static void a_model_of_lines_agrees(void **state) {
 		bool taken = places == 1 && can_shift(&new, shift) && !strstr(whole.ptr, fresh.ptr);
 		int code = edit(whole.ptr, given.ptr, fresh.ptr, &out);
 		if (code != (taken ? 0 : STET_E_NO_MATCH))
-			print_message("# seed %llu: %zu places\n%s---\n%s---\n%s", (unsigned long long)seed, places,
-			              whole.ptr, given.ptr, fresh.ptr);
+			print_message("# seed %llu: %zu places\n%s---\n%s---\n%s", (unsigned long long)seed,
+			              places, whole.ptr, given.ptr, fresh.ptr);
 		assert_int_equal(code, taken ? 0 : STET_E_NO_MATCH);
 		ambiguous += places > 1;
 		if (!taken)
@@ -229,7 +230,7 @@ int main(void) {
 		cmocka_unit_test(never_tabs_for_blanks),
 		cmocka_unit_test(never_a_new_text_that_cannot_be_shifted),
 		cmocka_unit_test(never_an_edit_that_was_made),
-		desk_claim(the_answers_say_it),
+		host_claim(the_answers_say_it),
 		cmocka_unit_test(a_model_of_lines_agrees),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,7 +17,7 @@
 #include "lib/gen.h"
 #include "lib/session.h"
 #include "stet/tools.h"
-#include "text/lines.h"
+#include "text/lines/lines.h"
 #include "tools/tool.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -365,16 +365,16 @@ static size_t wide_files(void) {
 	return gen_rounds(500, 5000);
 }
 
-static void make_wide(struct desk *desk) {
+static void make_wide(struct host *host) {
 	char name[300] = "wide/";
 	memset(name + 5, 'a', 200);
-	dir_write(desk->dir, "wide/AGENTS.md", "Be kind.\n@../f.md\n");
+	dir_write(host->dir, "wide/AGENTS.md", "Be kind.\n@../f.md\n");
 	for (size_t i = 0; i < wide_files(); i++) {
 		size_t start = i % 16 ? 5 : 205;
 		snprintf(name + start, sizeof name - start, "%zu", i);
-		dir_write(desk->dir, name, "x\n");
+		dir_write(host->dir, name, "x\n");
 		if (i % 16)
-			assert_int_equal(stet_session_track_read(desk->session, name, NULL), 0);
+			assert_int_equal(stet_session_track_read(host->session, name, NULL), 0);
 		memset(name + 5, 'a', 200);
 	}
 }
@@ -394,12 +394,12 @@ static void make_deep(const struct dir *dir) {
 }
 
 /* What the last call moved or deleted is made again. */
-static void mend_world(struct desk *desk) {
-	dir_write(desk->dir, ".gitignore", "*a*a*a*a*a*a*a*a*b\n**/x/**/y\n");
-	if (!dir_has(desk->dir, "wide/2"))
-		make_wide(desk);
-	if (!dir_has(desk->dir, "deep"))
-		make_deep(desk->dir);
+static void mend_world(struct host *host) {
+	dir_write(host->dir, ".gitignore", "*a*a*a*a*a*a*a*a*b\n**/x/**/y\n");
+	if (!dir_has(host->dir, "wide/2"))
+		make_wide(host);
+	if (!dir_has(host->dir, "deep"))
+		make_deep(host->dir);
 }
 
 static void change_line(struct st_buf *out, struct st_str line, const struct spec *spec, size_t n) {
@@ -432,34 +432,34 @@ static void change_text(struct st_buf *out, struct st_str text, const struct spe
 	assert_false(out->failed);
 }
 
-static void write_text(const struct desk *desk, const struct st_buf *text) {
-	dir_write_bytes(desk->dir, "f.md", text->len ? text->ptr : "", text->len);
+static void write_text(const struct host *host, const struct st_buf *text) {
+	dir_write_bytes(host->dir, "f.md", text->len ? text->ptr : "", text->len);
 }
 
-static void make_file(struct desk *desk, const struct spec *spec) {
+static void make_file(struct host *host, const struct spec *spec) {
 	st_auto(st_buf) text = ST_BUF_INIT, before = ST_BUF_INIT;
 	/* The refusal that comes first takes its time, too. */
 	add_unit_text(&text, spec, spec->known == KNOWN_AND_ASKED ? spec->size / 16 : spec->size);
-	stet_session_invalidate(desk->session, "f.md");
+	stet_session_invalidate(host->session, "f.md");
 	if (spec->known >= KNOWN_BEFORE) {
 		change_text(&before, st_buf_str(&text), spec);
-		write_text(desk, &before);
+		write_text(host, &before);
 	} else {
-		write_text(desk, &text);
+		write_text(host, &text);
 	}
 	int known = 0;
 	if (spec->known == KNOWN_IN_PART)
-		known = desk_read_lines(desk, "f.md", 1, 1 + spec->stride);
+		known = host_read_lines(host, "f.md", 1, 1 + spec->stride);
 	else if (spec->known != KNOWN_NOT)
-		known = stet_session_track_read(desk->session, "f.md", NULL);
+		known = stet_session_track_read(host->session, "f.md", NULL);
 	(void)known;
 	if (spec->known >= KNOWN_BEFORE)
-		write_text(desk, &text);
+		write_text(host, &text);
 	/* The refusal comes once; what comes after it is merged. */
 	if (spec->known == KNOWN_AND_ASKED) {
-		(void)!desk_edit(desk, "f.md", "a", "b");
+		(void)!host_edit(host, "f.md", "a", "b");
 		st_buf_adds(&text, "more\n");
-		write_text(desk, &text);
+		write_text(host, &text);
 	}
 }
 
@@ -475,17 +475,17 @@ static void give_up(int signal) {
 	_exit(said && signal ? 1 : 2);
 }
 
-static void run_call(struct desk *desk, const struct spec *spec, struct st_str args,
+static void run_call(struct host *host, const struct spec *spec, struct st_str args,
                      struct meter *meter) {
 	char *answer = NULL;
-	mend_world(desk);
-	make_file(desk, spec);
+	mend_world(host);
+	make_file(host, spec);
 	running = st_tools[spec->tool]->name;
 	alarm(PATIENCE_S);
 	st_cancel_set(&meter->cancel);
 	meter->began = meter->last = cpu_ms();
-	(void)!stet_call(desk->session, st_tools[spec->tool]->name, args.ptr, args.len, &answer, NULL,
-	                 &desk->err);
+	(void)!stet_call(host->session, st_tools[spec->tool]->name, args.ptr, args.len, &answer, NULL,
+	                 &host->err);
 	note_gap(meter);
 	st_cancel_set(NULL);
 	alarm(0);
@@ -493,12 +493,12 @@ static void run_call(struct desk *desk, const struct spec *spec, struct st_str a
 }
 
 /* The best of some tries, of the longest that a call does not look; and all of its time, and how often it looks. */
-static double measure(struct desk *desk, const struct spec *spec, struct st_str args, double *whole,
+static double measure(struct host *host, const struct spec *spec, struct st_str args, double *whole,
                       size_t *looks) {
 	double best = 1e9;
 	for (int i = 0; i < TRIES && best >= GAP_MAX; i++) {
 		struct meter meter = {.cancel.cancelled = look, .goes_at = SIZE_MAX};
-		run_call(desk, spec, args, &meter);
+		run_call(host, spec, args, &meter);
 		*whole = meter.last - meter.began;
 		*looks = meter.looks;
 		best = meter.longest < best ? meter.longest : best;
@@ -507,12 +507,12 @@ static double measure(struct desk *desk, const struct spec *spec, struct st_str 
 }
 
 /* How long it goes on after its client has gone. */
-static double measure_stop(struct desk *desk, const struct spec *spec, struct st_str args,
+static double measure_stop(struct host *host, const struct spec *spec, struct st_str args,
                            size_t goes_at) {
 	double best = 1e9;
 	for (int i = 0; i < TRIES && best >= GAP_MAX; i++) {
 		struct meter meter = {.cancel.cancelled = look, .goes_at = goes_at};
-		run_call(desk, spec, args, &meter);
+		run_call(host, spec, args, &meter);
 		double after = meter.gone > 0 ? meter.last - meter.gone : 0;
 		best = after < best ? after : best;
 	}
@@ -544,12 +544,12 @@ struct worst {
 	double time;
 };
 
-static void try_call(struct desk *desk, struct gen *gen, const struct spec *spec,
+static void try_call(struct host *host, struct gen *gen, const struct spec *spec,
                      struct st_str args, struct worst *worst) {
 	size_t looks = 0;
 	double whole = 0;
-	double gap = measure(desk, spec, args, &whole, &looks);
-	double stop = looks > 0 ? measure_stop(desk, spec, args, gen_below(gen, looks)) : 0;
+	double gap = measure(host, spec, args, &whole, &looks);
+	double stop = looks > 0 ? measure_stop(host, spec, args, gen_below(gen, looks)) : 0;
 	double time = gap > stop ? gap : stop, rank = whole + 10 * time;
 	if (time > worst->time) {
 		worst->time = time;
@@ -564,12 +564,12 @@ static void try_call(struct desk *desk, struct gen *gen, const struct spec *spec
 }
 
 static void no_call_goes_on_for_long_without_a_look(void **state) {
-	struct desk *desk = *state;
+	struct host *host = *state;
 	struct gen gen = gen_new(gen_seed());
 	size_t tools = tool_count(), calls = 0;
 	struct worst *worst = calloc(tools, sizeof *worst);
 	assert_non_null(worst);
-	assert_int_equal(stet_workspace_set(desk->ws, STET_OPTION_DURABLE, 0, NULL), 0);
+	assert_int_equal(stet_workspace_set(host->ws, STET_OPTION_DURABLE, 0, NULL), 0);
 	int64_t until = st_now_ms() + (int64_t)gen_rounds(2000, 240000);
 	for (; calls < 2 * tools || st_now_ms() < until; calls++) {
 		st_auto(st_buf) args = ST_BUF_INIT;
@@ -577,7 +577,7 @@ static void no_call_goes_on_for_long_without_a_look(void **state) {
 		bool random = worst[tool].rank == 0 || gen_one_in(&gen, 3);
 		struct spec spec = random ? random_spec(&gen, tool) : neighbour(&gen, worst[tool].spec);
 		add_arguments(&args, &spec);
-		try_call(desk, &gen, &spec, st_buf_str(&args), &worst[tool]);
+		try_call(host, &gen, &spec, st_buf_str(&args), &worst[tool]);
 	}
 	print_message("# %zu calls\n", calls);
 	for (size_t i = 0; i < tools; i++)
@@ -670,9 +670,9 @@ static void fill_in(struct st_buf *out, const char *args, const struct spec *spe
 }
 
 static void what_took_long_once_does_not_any_more(void **state) {
-	struct desk *desk = *state;
+	struct host *host = *state;
 	struct gen gen = gen_new(gen_seed());
-	assert_int_equal(stet_workspace_set(desk->ws, STET_OPTION_DURABLE, 0, NULL), 0);
+	assert_int_equal(stet_workspace_set(host->ws, STET_OPTION_DURABLE, 0, NULL), 0);
 	for (size_t i = 0; i < COUNT(found); i++) {
 		st_auto(st_buf) args = ST_BUF_INIT;
 		struct worst worst = {0};
@@ -687,14 +687,14 @@ static void what_took_long_once_does_not_any_more(void **state) {
 			.stride = found[i].stride ? found[i].stride : 2,
 		};
 		fill_in(&args, found[i].args, &spec);
-		try_call(desk, &gen, &spec, st_buf_str(&args), &worst);
+		try_call(host, &gen, &spec, st_buf_str(&args), &worst);
 	}
 }
 
 int main(void) {
 	const struct CMUnitTest tests[] = {
-		desk_claim(what_took_long_once_does_not_any_more),
-		desk_claim(no_call_goes_on_for_long_without_a_look),
+		host_claim(what_took_long_once_does_not_any_more),
+		host_claim(no_call_goes_on_for_long_without_a_look),
 	};
 	signal(SIGALRM, give_up);
 	/* Meson has malloc() fill what it hands out: of 100 MB that takes longer than what is measured. */

@@ -1,12 +1,12 @@
 /* The state of the work as text: spec 2's words, under budget, and nothing in it that poses. */
-#include "core/snapshot.h"
+#include "core/prompt/snapshot.h"
 
 #include "eval/audit.h"
-#include "core/compact.h"
-#include "core/file_type.h"
+#include "core/prompt/compact.h"
+#include "core/workspace/file_type.h"
 #include "lib/gen.h"
 #include "lib/npm.h"
-#include "text/tokens.h"
+#include "text/tokens/tokens.h"
 
 enum { HISTORIES = 8 };
 

@@ -1,8 +1,8 @@
 /* The state directory is used only if nobody else can have put anything into it. Oracle: git. */
 #include <sys/wait.h>
 
-#include "fs/gitindex.h"
-#include "fs/state.h"
+#include "fs/tree/gitindex.h"
+#include "fs/versions/state_dir.h"
 #include "lib/run.h"
 #include "lib/test.h"
 

@@ -2,7 +2,7 @@
 #include <sys/file.h>
 #include <sys/wait.h>
 
-#include "core/state.h"
+#include "core/state/state.h"
 #include "lib/alloc.h"
 #include "lib/child.h"
 #include "lib/run.h"
@@ -211,19 +211,19 @@ static void instructions_come_once_to_a_session_of_several_processes(void **stat
 	char *text = NULL;
 	dir_write(dir, "AGENTS.md", "Be brief.\n");
 	other_open(&other, dir, "agent");
-	assert_int_equal(stet_agents_if_new(other.session, "a.c", &text, NULL), 0);
+	assert_int_equal(stet_instructions_if_new(other.session, "a.c", &text, NULL), 0);
 	assert_string_equal(text, "Be brief.\n");
 	stet_free(text);
 	other_close(&other);
 
 	other_open(&other, dir, "agent");
-	assert_int_equal(stet_agents_if_new(other.session, "a.c", &text, NULL), 0);
+	assert_int_equal(stet_instructions_if_new(other.session, "a.c", &text, NULL), 0);
 	assert_null(text);
-	stet_agents_clear(other.session);
+	stet_instructions_clear(other.session);
 	other_close(&other);
 
 	other_open(&other, dir, "agent");
-	assert_int_equal(stet_agents_if_new(other.session, "a.c", &text, NULL), 0);
+	assert_int_equal(stet_instructions_if_new(other.session, "a.c", &text, NULL), 0);
 	assert_string_equal(text, "Be brief.\n");
 	stet_free(text);
 	other_close(&other);
@@ -438,13 +438,13 @@ static void a_locked_database_is_said_and_the_file_is_written(void **state) {
 	assert_int_equal(st_db_exec(holder, "BEGIN IMMEDIATE", NULL), 0);
 	assert_int_equal(other_write(&other, "a.c", "two\n"), 0);
 	says(other.ws, "locked by another process");
-	assert_int_equal(stet_state_kept(other.session, NULL), STET_E_BUSY);
+	assert_int_equal(stet_state_is_stored(other.session, NULL), STET_E_BUSY);
 	assert_int_equal(st_db_exec(holder, "ROLLBACK", NULL), 0);
 	st_db_close(holder);
 
 	/* The next call stores what the last could not. */
 	assert_int_equal(other_edit(&other, "a.c", "two", "three"), 0);
-	assert_int_equal(stet_state_kept(other.session, NULL), 0);
+	assert_int_equal(stet_state_is_stored(other.session, NULL), 0);
 	other_close(&other);
 	other_open(&other, dir, "agent");
 	assert_int_equal(other_write(&other, "a.c", "four\n"), 0);
@@ -464,7 +464,8 @@ static void works_in_memory(const struct dir *dir, const char *why) {
 	hold(strstr(all, why) != NULL, why);
 	int modified = stet_session_modified(session, "a.c", NULL);
 	hold(modified == 0, "what was read is known");
-	hold(stet_state_kept(session, NULL) == STET_E_ACCESS, "what is not kept is not called kept");
+	hold(stet_state_is_stored(session, NULL) == STET_E_ACCESS,
+	     "what is not kept is not called kept");
 	hold(*notices(ws) == '\0', "it is said once");
 	stet_session_close(session);
 	stet_workspace_close(ws);

@@ -1,5 +1,5 @@
 /* The estimate of tokens, held against the real tokenizer. */
-#include "text/tokens.h"
+#include "text/tokens/tokens.h"
 
 #include <time.h>
 
@@ -8,8 +8,8 @@
 #include "lib/gen.h"
 #include "lib/npm.h"
 #include "lib/run.h"
-#include "text/lines.h"
-#include "text/unified.h"
+#include "text/lines/lines.h"
+#include "text/diff/unified.h"
 
 /* Texts of some size, as they are measured against budgets, and of 20 to 300 tokens, as parts are. */
 enum { SAMPLE_MIN = 1200, SAMPLE_MAX = 5000, SHORT_MIN = 80, SHORT_MAX = 1100 };

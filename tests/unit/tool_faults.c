@@ -151,7 +151,7 @@ static const struct scene {
 
 /* One call with a fault in it. */
 struct try {
-	struct desk *desk;
+	struct host *host;
 	const struct scene *scene;
 	const char *before;
 	int code;
@@ -161,22 +161,22 @@ struct try {
 
 /* The same workspace for all: what it remembers of earlier calls must not matter. */
 static void prepare(struct try *try) {
-	struct desk *desk = try->desk;
-	stet_session_close(desk->session);
-	desk->session = NULL;
+	struct host *host = try->host;
+	stet_session_close(host->session);
+	host->session = NULL;
 	/* A new file: to truncate one waits for the disk. */
-	unlink(dir_at(desk->dir, "a.md"));
-	unlink(dir_at(desk->dir, "b.md"));
-	dir_write(desk->dir, "a.md", OLD);
+	unlink(dir_at(host->dir, "a.md"));
+	unlink(dir_at(host->dir, "b.md"));
+	dir_write(host->dir, "a.md", OLD);
 	/* Each call starts from nothing. */
-	assert_int_equal(stet_workspace_set(desk->ws, STET_OPTION_STATE, 0, NULL), 0);
-	assert_int_equal(stet_session_open(desk->ws, "agent", &desk->session, NULL), 0);
+	assert_int_equal(stet_workspace_set(host->ws, STET_OPTION_STATE, 0, NULL), 0);
+	assert_int_equal(stet_session_open(host->ws, "agent", &host->session, NULL), 0);
 	if (try->scene->before != UNREAD)
-		assert_int_equal(stet_session_track_read(desk->session, "a.md", NULL), 0);
+		assert_int_equal(stet_session_track_read(host->session, "a.md", NULL), 0);
 	try->before = OLD;
 	if (try->scene->before == STALE) {
 		try->before = OLD "from outside\n";
-		dir_write(desk->dir, "a.md", try->before);
+		dir_write(host->dir, "a.md", try->before);
 	}
 }
 
@@ -185,14 +185,14 @@ static void make_call(struct try *try) {
 	snprintf(args, sizeof args, "%s", try->scene->args);
 	for (char *quote = args; (quote = strchr(quote, '\'')); quote++)
 		*quote = '"';
-	try->desk->err = (struct stet_error){0};
-	try->code = stet_call(try->desk->session, try->scene->tool, args, strlen(args), &try->answer,
-	                      &try->len, &try->desk->err);
+	try->host->err = (struct stet_error){0};
+	try->code = stet_call(try->host->session, try->scene->tool, args, strlen(args), &try->answer,
+	                      &try->len, &try->host->err);
 }
 
 static void complain(const struct try *try, const char *what) {
 	fail_msg("%s %s: %s (%s failed; %s: %s)", try->scene->tool, try->scene->args, what,
-	         fault_where(), stet_error_name(try->code), try->desk->err.message);
+	         fault_where(), stet_error_name(try->code), try->host->err.message);
 }
 
 static void check_answer(struct try *try) {
@@ -212,17 +212,17 @@ static void check_answer(struct try *try) {
 
 /* The file is one of the two, and a failure does not deny what was done. */
 static void check_file(struct try *try) {
-	struct desk *desk = try->desk;
+	struct host *host = try->host;
 	const char *after = try->scene->after ? try->scene->after : try->before;
-	const char *is = dir_read(desk->dir, "a.md");
+	const char *is = dir_read(host->dir, "a.md");
 	bool changed = strcmp(is, try->before) != 0;
 	if (changed && strcmp(is, after) != 0)
 		complain(try, "the file is neither the old one nor the new one");
 	if (try->code == 0 && strcmp(is, after) != 0)
 		complain(try, "a success that changed nothing");
-	bool created = dir_has(desk->dir, "b.md") && strstr(try->scene->args, "b.md");
+	bool created = dir_has(host->dir, "b.md") && strstr(try->scene->args, "b.md");
 	if (try->code < 0 && (changed || created) &&
-	    !(try->code == STET_E_NOMEM && strstr(desk->err.message, "has done its work")))
+	    !(try->code == STET_E_NOMEM && strstr(host->err.message, "has done its work")))
 		complain(try, "what was done is said not to have been");
 }
 
@@ -231,24 +231,24 @@ static void check(struct try *try, enum fault_kind kind) {
 	check_file(try);
 	if (kind == FAULT_ALLOC && try->code != try->scene->code && try->code != STET_E_NOMEM)
 		complain(try, "another failure than that of memory");
-	if (try->code < 0 && try->desk->err.message[0] == '\0')
+	if (try->code < 0 && try->host->err.message[0] == '\0')
 		complain(try, "no sentence");
 	if (!fault_fired() && try->code != try->scene->code)
 		complain(try, "not what it should be without a fault");
 	stet_free(try->answer);
 	try->answer = NULL;
 	/* Whatever was kept or noticed is for another test. */
-	for (char *notice; (notice = stet_workspace_notice(try->desk->ws)); stet_free(notice))
+	for (char *notice; (notice = stet_workspace_notice(try->host->ws)); stet_free(notice))
 		;
 }
 
 typedef void arm_fault(enum fault_kind kind, unsigned nth, int errnum);
 
-static unsigned perform(struct desk *desk, const struct scene *scene, enum fault_kind kind,
+static unsigned perform(struct host *host, const struct scene *scene, enum fault_kind kind,
                         int errnum, arm_fault *arm) {
 	unsigned n = 1;
 	do {
-		struct try try = {.desk = desk, .scene = scene};
+		struct try try = {.host = host, .scene = scene};
 		prepare(&try);
 		arm(kind, n++, errnum);
 		make_call(&try);
@@ -258,12 +258,12 @@ static unsigned perform(struct desk *desk, const struct scene *scene, enum fault
 	return n - 2;
 }
 
-static void perform_all(struct desk *desk, enum fault_kind kind, int errnum, arm_fault *arm) {
-	assert_int_equal(stet_workspace_set(desk->ws, STET_OPTION_DURABLE, 0, NULL), 0);
-	dir_write(desk->dir, "a.txt", "[one]\nkey=1\n\n[two]\n");
+static void perform_all(struct host *host, enum fault_kind kind, int errnum, arm_fault *arm) {
+	assert_int_equal(stet_workspace_set(host->ws, STET_OPTION_DURABLE, 0, NULL), 0);
+	dir_write(host->dir, "a.txt", "[one]\nkey=1\n\n[two]\n");
 	unsigned faults = 0;
 	for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++)
-		faults += perform(desk, &scenes[i], kind, errnum, arm);
+		faults += perform(host, &scenes[i], kind, errnum, arm);
 	assert_true(faults > 10 * sizeof scenes / sizeof *scenes);
 }
 
@@ -282,9 +282,9 @@ static void every_system_call_may_fail(void **state) {
 
 int main(void) {
 	const struct CMUnitTest tests[] = {
-		desk_claim(every_allocation_may_fail),
-		desk_claim(every_allocation_from_some_point_may_fail),
-		desk_claim(every_system_call_may_fail),
+		host_claim(every_allocation_may_fail),
+		host_claim(every_allocation_from_some_point_may_fail),
+		host_claim(every_system_call_may_fail),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

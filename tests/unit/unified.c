@@ -4,8 +4,8 @@
 #include "lib/gen.h"
 #include "lib/run.h"
 #include "lib/test.h"
-#include "text/lines.h"
-#include "text/unified.h"
+#include "text/lines/lines.h"
+#include "text/diff/unified.h"
 
 /* Files for one run of an oracle; starting it costs more than comparing. */
 enum { BATCH = 150 };
@@ -290,7 +290,7 @@ static size_t promised(const char *head, char sign, size_t *start) {
  * What a reader sees of the new text: line numbers under each "@@", read off
  * the diff itself. The heads must keep their promises, in a cut diff too.
  */
-static void read_shown(struct st_str diff, bool *shown) {
+static void read_shown(struct st_str diff, bool *displayed) {
 	st_auto(st_lines) lines = {0};
 	size_t old = 0, new = 0, next = 0, start;
 
@@ -307,28 +307,28 @@ static void read_shown(struct st_str diff, bool *shown) {
 		new -= sign == ' ' || sign == '+';
 		/* Lines that were cut are not seen. */
 		if (sign == ' ' || sign == '+')
-			shown[next++] = !memmem(line.ptr, line.len, "... [line cut: ", 15);
+			displayed[next++] = !memmem(line.ptr, line.len, "... [line cut: ", 15);
 	}
 	assert_true(old == 0 && new == 0);
 }
 
 static void check_shown(struct st_str diff, const struct st_diff_report *report, size_t count) {
-	bool *shown = calloc(count + 2, sizeof *shown);
+	bool *displayed = calloc(count + 2, sizeof *displayed);
 	size_t before = 0;
 
-	read_shown(diff, shown);
-	for (size_t i = 0; i < report->shown_count; i++) {
-		struct st_diff_range range = report->shown[i];
+	read_shown(diff, displayed);
+	for (size_t i = 0; i < report->displayed_count; i++) {
+		struct st_diff_range range = report->displayed[i];
 		assert_true(range.first > before && range.first <= range.last && range.last <= count);
 		for (size_t n = range.first; n <= range.last; n++) {
-			assert_true(shown[n]);
-			shown[n] = false;
+			assert_true(displayed[n]);
+			displayed[n] = false;
 		}
 		before = range.last + 1;
 	}
 	for (size_t n = 0; n <= count; n++)
-		assert_false(shown[n]);
-	free(shown);
+		assert_false(displayed[n]);
+	free(displayed);
 }
 
 /* Nothing is over the bound, nothing is cut that would fit, and a cut is said. */
@@ -376,19 +376,20 @@ static void a_bound_is_kept_and_what_was_shown_is_known(void **state) {
 static void check_of(struct st_str old, struct st_str new, size_t max) {
 	st_auto(st_diff) diff = {0};
 	st_auto(st_buf) one = ST_BUF_INIT, other = ST_BUF_INIT;
-	st_auto(st_diff_report) shown = {0}, again = {0};
+	st_auto(st_diff_report) displayed = {0}, again = {0};
 	struct st_diff_opts opts = ST_DIFF_OPTS("f");
 	opts.max_bytes = max;
 	assert_int_equal(st_diff_init(&diff, old, new, NULL), 0);
-	assert_int_equal(st_diff_unified(old, new, &opts, &one, &shown, NULL), 0);
+	assert_int_equal(st_diff_unified(old, new, &opts, &one, &displayed, NULL), 0);
 	assert_int_equal(st_diff_unified_of(&diff, &opts, &other, &again, NULL), 0);
 	assert_true(st_str_eq(st_buf_str(&one), st_buf_str(&other)));
-	assert_int_equal(shown.truncated, again.truncated);
-	assert_int_equal(shown.added, again.added);
-	assert_int_equal(shown.removed, again.removed);
-	assert_int_equal(shown.shown_count, again.shown_count);
-	if (shown.shown_count > 0)
-		assert_memory_equal(shown.shown, again.shown, shown.shown_count * sizeof *shown.shown);
+	assert_int_equal(displayed.truncated, again.truncated);
+	assert_int_equal(displayed.added, again.added);
+	assert_int_equal(displayed.removed, again.removed);
+	assert_int_equal(displayed.displayed_count, again.displayed_count);
+	if (displayed.displayed_count > 0)
+		assert_memory_equal(displayed.displayed, again.displayed,
+		                    displayed.displayed_count * sizeof *displayed.displayed);
 }
 
 static void a_difference_that_is_there_is_shown_as_one_that_is_made(void **state) {
@@ -424,9 +425,9 @@ static void a_cut_comes_after_a_hunk_if_one_is_near(void **state) {
 	assert_true(report.truncated);
 	assert_int_equal(report.added, 20);
 	assert_int_equal(report.removed, 20);
-	assert_int_equal(report.shown_count, 3);
-	assert_int_equal(report.shown[2].first, 57);
-	assert_int_equal(report.shown[2].last, 63);
+	assert_int_equal(report.displayed_count, 3);
+	assert_int_equal(report.displayed[2].first, 57);
+	assert_int_equal(report.displayed[2].last, 63);
 }
 
 static void a_long_line_is_cut_visibly(void **state) {
@@ -452,9 +453,9 @@ static void a_long_line_is_cut_visibly(void **state) {
 		strstr(out.ptr, "\n+last\n... diff cut here: 1 of 3 changed lines shown ...\n"));
 	assert_true(st_utf8_valid(st_buf_str(&out)));
 	assert_true(report.truncated);
-	assert_int_equal(report.shown_count, 1);
-	assert_int_equal(report.shown[0].first, 2);
-	assert_int_equal(report.shown[0].last, 2);
+	assert_int_equal(report.displayed_count, 1);
+	assert_int_equal(report.displayed[0].first, 2);
+	assert_int_equal(report.displayed[0].last, 2);
 }
 
 static void shown_lines_are_counted_as_everywhere_else(void **state) {
@@ -463,14 +464,14 @@ static void shown_lines_are_counted_as_everywhere_else(void **state) {
 	st_auto(st_diff_report) report = {0};
 	struct st_diff_opts opts = {"f", "f", .context = 0};
 
-	/* Two lone CRs above: line 2 for diff is line 4 for text/lines.h. */
+	/* Two lone CRs above: line 2 for diff is line 4 for text/lines/lines.h. */
 	assert_int_equal(st_diff_unified(ST_STR("1\r2\r3\n4\n5\n"), ST_STR("1\r2\r3\nx\ry\n5\n"), &opts,
 	                                 &out, &report, NULL),
 	                 0);
 	assert_string_equal(out.ptr, "--- a/f\n+++ b/f\n@@ -2 +2 @@\n-4\n+x\ry\n");
-	assert_int_equal(report.shown_count, 1);
-	assert_int_equal(report.shown[0].first, 4);
-	assert_int_equal(report.shown[0].last, 5);
+	assert_int_equal(report.displayed_count, 1);
+	assert_int_equal(report.displayed[0].first, 4);
+	assert_int_equal(report.displayed[0].last, 5);
 }
 
 static void running_out_of_memory_leaves_the_output_alone(void **state) {

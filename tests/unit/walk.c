@@ -1,5 +1,5 @@
 /* The walk: what git would list, at any depth, in any company. */
-#include "fs/walk.h"
+#include "fs/tree/walk.h"
 #include "lib/alloc.h"
 #include "lib/run.h"
 #include "lib/tree.h"
@@ -82,7 +82,7 @@ static void walk(struct seen *seen, const char *path, unsigned flags, unsigned t
 		.flags = flags,
 		.data = seen,
 		.enter = on_enter,
-		.visit = on_entry,
+		.on_entry = on_entry,
 		.skipped = on_skipped,
 	};
 	struct stet_error err = {0};
@@ -314,7 +314,7 @@ static void an_unreadable_directory_is_told(void **state) {
 	dir_write(dir, "open/a", "");
 	assert_int_equal(chmod(dir_at(dir, "closed"), 0), 0);
 	st_auto(seen) seen = {0};
-	struct st_walk how = {.visit = on_entry, .skipped = on_skipped, .data = &seen};
+	struct st_walk how = {.on_entry = on_entry, .skipped = on_skipped, .data = &seen};
 	int code = st_walk_run(&how, dir->fd, NULL);
 	assert_int_equal(chmod(dir_at(dir, "closed"), 0755), 0);
 	if (is_root)
@@ -428,7 +428,7 @@ static void without_openat2_the_walk_is_the_same(void **state) {
 	pid_t child = fork();
 	if (child == 0) {
 		size_t count = 0;
-		struct st_walk how = {.threads = 1, .visit = count_only, .data = &count};
+		struct st_walk how = {.threads = 1, .on_entry = count_only, .data = &count};
 		bool good = forbid_openat2() && st_walk_run(&how, dir->fd, NULL) == 0;
 		/* The levels, one beside each, the file at the bottom and the link. */
 		_exit(good && count == 1402 ? 0 : 1);
@@ -457,7 +457,7 @@ static void a_visitor_ends_the_walk_with_its_own_code(void **state) {
 		dir_write(dir, name, "");
 	}
 	struct stet_error err = {0};
-	assert_int_equal(st_walk_run(&(struct st_walk){.visit = stop_at_third}, dir->fd, &err),
+	assert_int_equal(st_walk_run(&(struct st_walk){.on_entry = stop_at_third}, dir->fd, &err),
 	                 STET_E_CANCELLED);
 	assert_string_equal(err.message, "Enough.");
 	assert_true(atomic_load(&visits) < 50);
@@ -473,7 +473,7 @@ static void a_visitor_may_leave_directories_out(void **state) {
 	dir_write(dir, "s/a", "");
 	dir_write(dir, "t/b", "");
 	st_auto(seen) seen = {.lock = PTHREAD_MUTEX_INITIALIZER};
-	struct st_walk how = {.visit = enter_none, .data = &seen};
+	struct st_walk how = {.on_entry = enter_none, .data = &seen};
 	assert_int_equal(st_walk_run(&how, dir->fd, NULL), 0);
 	CHECK(&seen, "t/b");
 	assert_int_equal(seen.dirs, 2);
@@ -486,7 +486,7 @@ static void memory_may_run_out_at_any_moment(void **state) {
 	bool failed = true;
 	for (size_t n = 1; failed; n++) {
 		size_t count = 0;
-		struct st_walk how = {.threads = 1, .visit = count_only, .data = &count};
+		struct st_walk how = {.threads = 1, .on_entry = count_only, .data = &count};
 		struct stet_error err = {0};
 		alloc_fail_at(n);
 		int code = st_walk_run(&how, dir->fd, &err);
@@ -501,7 +501,7 @@ static void a_root_that_is_no_directory_is_an_error(void **state) {
 	dir_write(dir, "file", "");
 	st_autofd file = open(dir_at(dir, "file"), O_RDONLY | O_CLOEXEC);
 	struct stet_error err = {0};
-	struct st_walk how = {.visit = stop_at_third};
+	struct st_walk how = {.on_entry = stop_at_third};
 	assert_int_equal(st_walk_run(&how, file, &err), STET_E_NOT_FOUND);
 	assert_int_equal(st_walk_run(&how, -1, &err), STET_E_IO);
 }
@@ -547,7 +547,7 @@ static void what_stays_is_found_whatever_comes_and_goes(void **state) {
 	for (int round = 0; round < 300; round++) {
 		seen_release(&seen);
 		seen = (struct seen){.lock = PTHREAD_MUTEX_INITIALIZER};
-		struct st_walk how = {.visit = on_entry, .skipped = on_skipped, .data = &seen};
+		struct st_walk how = {.on_entry = on_entry, .skipped = on_skipped, .data = &seen};
 		if (st_walk_run(&how, storm.dir->fd, NULL) != 0 || seen.skipped)
 			break;
 		for (size_t i = 0; i < seen.count; i++)

@@ -7,8 +7,8 @@
 #include <sys/vfs.h>
 
 #include "base/clock.h"
-#include "core/watcher.h"
-#include "fs/watch_look.h"
+#include "core/watch/watcher.h"
+#include "fs/watch/watch_look.h"
 #include "lib/alloc.h"
 #include "lib/child.h"
 
@@ -248,7 +248,7 @@ static void a_thousand_writes_are_one_change(void **state) {
 		int64_t began = st_now_ms();
 		write_often(dir, 100);
 		watching_run(&watching, 5);
-		stalls += st_now_ms() - began > ST_WATCH_SETTLE_MS / 3;
+		stalls += st_now_ms() - began > ST_WATCH_DEBOUNCE_MS / 3;
 	}
 	watching_idle(&watching);
 	assert_in_range(watching_count(&watching, "change", "busy"), 1, 1 + stalls);
@@ -269,7 +269,7 @@ static void a_file_that_never_rests_is_reported_every_two_seconds(void **state) 
 		assert_int_equal(write(fd, "x", 1), 1);
 		watching_run(&watching, 10);
 		int64_t took = st_now_ms() - now;
-		stalls += took > ST_WATCH_SETTLE_MS / 3;
+		stalls += took > ST_WATCH_DEBOUNCE_MS / 3;
 		now += took;
 		assert_in_range(now - start, 0, 60000);
 	}
@@ -288,7 +288,7 @@ static void any_difference_in_stat_begins_the_wait_anew(void **state) {
 	watching_new(&watching, dir);
 	watching_set(&watching, STET_WATCH_POLL_ALL, 1);
 	watching_set(&watching, STET_WATCH_POLL, 10);
-	watching_set(&watching, STET_WATCH_SETTLE, 300);
+	watching_set(&watching, STET_WATCH_DEBOUNCE, 300);
 	watching_begin(&watching);
 	for (int i = 0; i < 20; i++) {
 		int64_t began = st_now_ms();
@@ -305,7 +305,7 @@ static void without_settling_it_reports_at_once(void **state) {
 	struct dir *dir = *state;
 	struct watching watching;
 	watching_new(&watching, dir);
-	watching_set(&watching, STET_WATCH_SETTLE, 0);
+	watching_set(&watching, STET_WATCH_DEBOUNCE, 0);
 	watching_begin(&watching);
 	dir_write(dir, "a", "1");
 	assert_int_equal(stet_watcher_dispatch(watching.watcher, 0, NULL), 0);
@@ -924,7 +924,7 @@ static void is_right_again_after_memory_ran_out(void **state) {
 	struct dir *dir = *state;
 	struct watching watching;
 	watching_new(&watching, dir);
-	watching_set(&watching, STET_WATCH_SETTLE, 1);
+	watching_set(&watching, STET_WATCH_DEBOUNCE, 1);
 	watching_begin(&watching);
 	bool failed = true;
 	for (size_t n = 1; failed && n < 200; n++) {

@@ -1,0 +1,176 @@
+/* stet compact: a long history of messages made into a short prompt. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "cli/prompt.h"
+
+/* A line of an archive: its name, then the messages as they came. */
+static const char head[] = "{\"archive\":\"";
+static const char middle[] = "\",\"messages\":";
+
+static bool write_all(int fd, const char *bytes, size_t len) {
+	while (len > 0) {
+		ssize_t done = write(fd, bytes, len);
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done <= 0)
+			return false;
+		bytes += done;
+		len -= (size_t)done;
+	}
+	return true;
+}
+
+/* The end of JSON text without line ends, which stand only between its values. */
+static void join_lines(char *text, size_t len) {
+	for (size_t i = 0; i < len; i++) {
+		if (text[i] == '\n' || text[i] == '\r')
+			text[i] = ' ';
+	}
+}
+
+/* Append what came in to the archive, before anything of it is given up. */
+static int store_archive(const char *file, const char *name, const char *messages, size_t len) {
+	int fd = open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	size_t size = strlen(head) + strlen(name) + strlen(middle) + len + 2;
+	char *line = malloc(size + 1);
+	bool good = fd >= 0 && line;
+	if (good) {
+		char *at = line;
+		at = mempcpy(at, head, strlen(head));
+		at = mempcpy(at, name, strlen(name));
+		at = mempcpy(at, middle, strlen(middle));
+		at = mempcpy(at, messages, len);
+		join_lines(at - len, len);
+		mempcpy(at, "}\n", 2);
+		flock(fd, LOCK_EX);
+		good = write_all(fd, line, size);
+	}
+	int status =
+		good ? DONE
+			 : report_as(STET_E_IO, "Cannot write the archive %s: %s. Nothing was compacted.", file,
+	                     strerror(errno));
+	free(line);
+	if (fd >= 0)
+		close(fd);
+	return status;
+}
+
+static int put_messages(const char *messages, size_t len) {
+	struct stet_json *json = is_json() ? stet_json_new() : NULL;
+	int status = DONE;
+	if (json)
+		stet_json_set_json(json, "/messages", messages, len);
+	if (is_json())
+		status = put_json(json);
+	else
+		put_line(stdout, messages, len);
+	stet_json_free(json);
+	return status != DONE ? status : done();
+}
+
+/* The messages of a name, from the archive. */
+static int restore(const char *file, const char *name) {
+	char *bytes = NULL;
+	size_t len = 0;
+	if (!file)
+		return report_as(STET_E_INVALID, "--restore needs --archive FILE, to look in.");
+	int status = slurp(file, &bytes, &len);
+	if (status != DONE)
+		return status;
+	for (char *line = bytes, *end; line < bytes + len; line = end + 1) {
+		end = memchr(line, '\n', (size_t)(bytes + len - line));
+		if (!end)
+			break;
+		char *id = line + strlen(head);
+		char *from = id + strlen(name) + strlen(middle);
+		if (from < end && strncmp(line, head, strlen(head)) == 0 &&
+		    strncmp(id, name, strlen(name)) == 0 &&
+		    strncmp(id + strlen(name), middle, strlen(middle)) == 0) {
+			status = put_messages(from, (size_t)(end - from) - 1);
+			free(bytes);
+			return status;
+		}
+	}
+	free(bytes);
+	return report_as(STET_E_NO_MATCH, "There is no archive \"%s\" in %s.", name, file);
+}
+
+static int compact(const struct arguments *args, struct stet_context *context, const char *messages,
+                   size_t len) {
+	struct stet_error err = {0};
+	const char *archive = option_value(args, "--archive");
+	char *prompt = NULL;
+	size_t prompt_len = 0;
+	if (has_option(args, "--full"))
+		stet_context_set_number(context, STET_CONTEXT_USE_SNAPSHOT, 0);
+	if (stet_context_compact(context, messages, len, &prompt, &prompt_len, &err) < 0)
+		return report(&err);
+	int status = DONE;
+	/* A history that is handed back whole has no name in an archive. */
+	if (archive && *stet_context_archive(context))
+		status = store_archive(archive, stet_context_archive(context), messages, len);
+	if (status == DONE)
+		return prompt_print(args, context, prompt, prompt_len);
+	stet_free(prompt);
+	return status;
+}
+
+static int run(const struct options *options, const struct arguments *args) {
+	struct stet_context *context = NULL;
+	const char *name = option_value(args, "--restore");
+	char *messages = NULL;
+	size_t len = 0;
+	if (name)
+		return restore(option_value(args, "--archive"), name);
+	int status = slurp(args->count ? operand(args, 0) : "-", &messages, &len);
+	if (status == DONE)
+		status = prompt_context(options, args, &context);
+	if (status == DONE)
+		status = compact(args, context, messages, len);
+	stet_context_free(context);
+	free(messages);
+	return status;
+}
+
+static const struct option options[] = {
+	PROMPT_OPTIONS,
+	{"--archive", "FILE", "append what came in to FILE, under the name that the prompt tells"},
+	{"--restore", "NAME", "print the messages that --archive FILE has under a name"},
+	{"--full", NULL, "no snapshot: hand the history back untouched"},
+	{"--verbose", NULL, "say how many tokens it has, and what was left out"},
+	OPTIONS_END,
+};
+
+const struct command compact_command = {
+	.name = "compact",
+	.summary = "make a short prompt of a long history of messages",
+	.synopsis = "[FILE]",
+	.description =
+		"Read a list of messages, or a whole request, in the shape of OpenAI's chat completions, "
+		"OpenAI's responses or Anthropic's messages, from FILE or standard input, and print it "
+		"with "
+		"the system prompt, the user's requests, the snapshot of the workspace and the last "
+		"exchange "
+		"alone. Tool calls stay with their results, and what is cut says so. Where snapshots are "
+		"not used (the key useSnapshot, or stet story --use-snapshot), the messages come back "
+		"untouched.\n\n"
+		"The prompt names an archive. With --archive the messages that came in are kept under that "
+		"name, one line each, and --restore prints them again.",
+	.max = 1,
+	.state = true,
+	.options = options,
+	.examples =
+		(const struct example[]){
+			{"stet compact <messages.json", "the prompt that goes on from there"},
+			{"stet compact --archive history.jsonl request.json", "and keep what was squashed"},
+			{"stet compact --archive history.jsonl --restore 0123456789abcdef",
+             "what was squashed"},
+			{0},
+		},
+	.run = run,
+};

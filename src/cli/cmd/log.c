@@ -1,0 +1,87 @@
+/* stet log: the last writes through stet. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+/* A member of the n-th write, "-" if it is not there. */
+static const char *member(const struct stet_json *log, size_t n, const char *key) {
+	char pointer[64];
+	snprintf(pointer, sizeof pointer, "/%zu/%s", n, key);
+	const char *text = stet_json_text(log, pointer, NULL);
+	return text ? text : "-";
+}
+
+static void add_row(struct table *table, const struct stet_json *log, size_t n) {
+	char pointer[64];
+	snprintf(pointer, sizeof pointer, "/%zu/undoneBy", n);
+	const char *undone = stet_json_type(log, pointer);
+	table_add(table, member(log, n, "time"));
+	table_add(table, member(log, n, "session"));
+	table_addf(table, "%.8s", member(log, n, "before"));
+	table_addf(table, "%.8s", member(log, n, "after"));
+	table_add_name(table, member(log, n, "path"),
+	               undone && strcmp(undone, "null") != 0 ? "  (undone)" : "");
+}
+
+static int print(const char *text) {
+	struct stet_json *log = NULL;
+	struct stet_error err = {0};
+	struct table table = {.columns = 5, .heading = true};
+	static const char *const titles[] = {"time", "session", "before", "after", "path"};
+	if (stet_json_parse(text, strlen(text), 0, &log, &err) < 0)
+		return report(&err);
+	for (size_t i = 0; i < 5; i++)
+		table_add(&table, titles[i]);
+	for (size_t i = 0; i < stet_json_count(log, ""); i++)
+		add_row(&table, log, i);
+	stet_json_free(log);
+	return table_print(&table);
+}
+
+static int print_json(const char *text) {
+	struct stet_json *json = stet_json_new();
+	if (!json)
+		return report_nomem();
+	stet_json_set_json(json, "/writes", text, strlen(text));
+	int status = put_json(json);
+	stet_json_free(json);
+	return status;
+}
+
+static int run(const struct options *options, const struct arguments *args) {
+	struct stet_error err = {0};
+	char *text = NULL;
+	int64_t limit;
+	int status = option_number(args, "--limit", 1, 100000, 20, &limit);
+	struct cli cli;
+	if (status == DONE)
+		status = cli_open(&cli, options);
+	if (status != DONE)
+		return status;
+	if (stet_log(cli.ws, operand(args, 0), (size_t)limit, &text, &err) < 0)
+		status = report(&err);
+	else
+		status = (options->json ? print_json : print)(text);
+	stet_free(text);
+	return cli_close(&cli, status != DONE ? status : done());
+}
+
+static const struct option options[] = {
+	{"--limit", "N", "list at most N; 20 by default"},
+	OPTIONS_END,
+};
+
+const struct command log_command = {
+	.name = "log",
+	.summary = "list the last writes through stet",
+	.synopsis = "[PATH]",
+	.description =
+		"Lists the last writes of all sessions, newest first: when, who, and the hashes before and "
+		"after. With PATH: those of one file. stet undo takes the last one back.",
+	.max = 1,
+	.state = true,
+	.options = options,
+	.examples = (const struct example[]){{"stet log src/main.c", "who wrote a file"}, {0}},
+	.run = run,
+};

@@ -1,0 +1,59 @@
+/* stet record: what a tool of another program did to the files. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+/* What was looked at, and on standard error why something was not. */
+static void show(const struct stet_json *answer) {
+	size_t files = stet_json_count(answer, "/structuredContent/files");
+	printf("%zu %s looked at.\n", files, plural(files, "file was", "files were"));
+	for (size_t i = 0; i < stet_json_count(answer, "/structuredContent/ignored"); i++) {
+		char pointer[64];
+		snprintf(pointer, sizeof pointer, "/structuredContent/ignored/%zu/path", i);
+		const char *path = stet_json_text(answer, pointer, NULL);
+		snprintf(pointer, sizeof pointer, "/structuredContent/ignored/%zu/reason", i);
+		const char *reason = stet_json_text(answer, pointer, NULL);
+		complain("\"%s\" is left out. %s", path ? path : "", reason ? reason : "");
+	}
+}
+
+static int run(const struct options *options, const struct arguments *args) {
+	char *text = NULL;
+	size_t len = 0;
+	struct stet_json *json = NULL, *result = NULL;
+	struct stet_error err = {0};
+	int status = slurp(args->count > 1 ? operand(args, 1) : "-", &text, &len);
+	if (status != DONE)
+		return status;
+	json = stet_json_new();
+	if (json) {
+		stet_json_set_text(json, "/tool", operand(args, 0), strlen(operand(args, 0)));
+		/* What is no JSON is the text that the tool printed. */
+		if (stet_json_parse(text, len, 0, &result, &err) == 0)
+			stet_json_set_json(json, "/result", text, len);
+		else
+			stet_json_set_text(json, "/result", text, len);
+	}
+	stet_json_free(result);
+	free(text);
+	return cli_run(options, DONE, "record_tool_result", json, show);
+}
+
+const struct command record_command = {
+	.name = "record",
+	.summary = "tell of what another program's tool did",
+	.synopsis = "TOOL [FILE]",
+	.description =
+		"Takes the result of a tool of another agent, as JSON or as the text it printed, from FILE "
+		"or standard input. The files it names are looked at, so that the state of the work knows "
+		"them.",
+	.min = 1,
+	.max = 2,
+	.state = true,
+	.examples =
+		(const struct example[]){
+			{"echo '{\"path\": \"src/main.c\"}' | stet record write_file", "a file was written"},
+			{0}},
+	.run = run,
+};

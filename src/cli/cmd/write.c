@@ -1,0 +1,45 @@
+/* stet write: a whole file from another one or from standard input. */
+#include <stdlib.h>
+
+#include "cli/cli.h"
+
+static int run(const struct options *options, const struct arguments *args) {
+	char *content = NULL;
+	size_t len = 0;
+	int status = slurp(args->count > 1 ? operand(args, 1) : "-", &content, &len);
+	if (status != DONE)
+		return status;
+	struct cli cli;
+	status = cli_open(&cli, options);
+	if (status == DONE) {
+		struct stet_json *json = cli_change_args(args);
+		if (json)
+			stet_json_set_text(json, "/content", content, len);
+		status = cli_close(&cli, cli_call(&cli, "write_file", json, show_change));
+	}
+	free(content);
+	return status;
+}
+
+static const struct option options[] = {CHANGE_OPTIONS, OPTIONS_END};
+
+const struct command write_command = {
+	.name = "write",
+	.summary = "create a file, or replace one that was read",
+	.synopsis = "PATH [FILE]",
+	.description =
+		"Writes what is in FILE, or on standard input, to PATH. An existing file is replaced only "
+		"if the session has read all of its current version, or if --expect names it. The content "
+		"must be UTF-8.",
+	.min = 1,
+	.max = 2,
+	.options = options,
+	.examples =
+		(const struct example[]){
+			{"echo hello | stet write hello.txt", "a new file"},
+			{"stet write config.json new.json --expect 5891b5b522d5df08",
+             "replace the version with that hash, and no other"},
+			{0},
+		},
+	.run = run,
+};

@@ -1,0 +1,85 @@
+/**
+ * A list of messages between a model and its tools, in the shape of OpenAI's
+ * chat completions, OpenAI's responses, or Anthropic's messages.
+ *
+ * The list is read as it is, and each message is classed. What belongs
+ * together is a unit: a user's message; or a reply of the model with the tool
+ * calls in it and all results that answer them, which no list may part.
+ *
+ *     struct st_messages list;
+ *     if (st_messages_read(&list, text, ST_SHAPE_ANY, err) < 0)
+ *             return err->code;
+ *     for (size_t i = 0; i < list.unit_count; i++)
+ *             ... list.units[i].first, .count into list.items ...
+ *     st_messages_release(&list);
+ */
+#ifndef STET_CORE_PROMPT_MESSAGES_H
+#define STET_CORE_PROMPT_MESSAGES_H
+
+#include "base/json.h"
+
+enum st_shape {
+	/** Find out. */
+	ST_SHAPE_ANY,
+	ST_SHAPE_CHAT,
+	ST_SHAPE_RESPONSES,
+	ST_SHAPE_ANTHROPIC,
+};
+
+enum st_role {
+	ST_ROLE_SYSTEM,
+	ST_ROLE_USER,
+	/** The model: text, tool calls, reasoning. */
+	ST_ROLE_MODEL,
+	/** What tools answered. */
+	ST_ROLE_RESULT,
+};
+
+struct st_message {
+	yyjson_val *value;
+	enum st_role role;
+	/** How many tool calls it makes. */
+	size_t calls;
+};
+
+struct st_unit {
+	size_t first;
+	size_t count;
+	enum st_role role;
+};
+
+struct st_messages {
+	enum st_shape shape;
+	yyjson_doc *doc;
+	/** The list itself; and the member of the root that holds it, NULL if it is the root. */
+	yyjson_val *list;
+	const char *list_key;
+	/** What holds the system prompt beside the list ("system", "instructions"); NULL if nothing does. */
+	const char *system_key;
+	struct st_message *items;
+	size_t count;
+	struct st_unit *units;
+	size_t unit_count;
+};
+
+/**
+ * Read a list: an array of messages, or a request that has one as `messages`
+ * or `input`.
+ *
+ * @return 0, STET_E_INVALID or STET_E_NOMEM.
+ */
+[[nodiscard]] int st_messages_read(struct st_messages *list, struct st_str text,
+                                   enum st_shape shape, struct stet_error *err);
+void st_messages_release(struct st_messages *list);
+
+/** The shape of a name: "chat", "responses", "anthropic"; ST_SHAPE_ANY for "auto" and NULL; -1 for others. */
+int st_shape_of(const char *name);
+
+/** The id that a tool call has, or a result answers, in an item or a part of one; empty if none. */
+struct st_str st_messages_call_id(yyjson_val *value);
+struct st_str st_messages_result_id(yyjson_val *value);
+
+/** Whether a tool's result says that nothing had to be done. */
+bool st_messages_is_noop(yyjson_val *result);
+
+#endif

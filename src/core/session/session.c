@@ -1,0 +1,630 @@
+#include "core/session/session.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "base/array.h"
+#include "base/cancel.h"
+#include "base/clock.h"
+#include "base/plural.h"
+#include "base/quote.h"
+#include "base/utf8.h"
+#include "fs/versions/late_writes.h"
+#include "fs/path/nearby.h"
+#include "text/lines/lines.h"
+
+/* ---- one call ---- */
+
+/* What waits to be stored: beyond so many, the oldest are forgotten. */
+enum { EVENTS_MAX = 10000 };
+
+static void drop(struct st_file_event *event) {
+	free((void *)(uintptr_t)event->path);
+	free((void *)(uintptr_t)event->moved_to);
+}
+
+void st_events_clear(struct st_file_events *events) {
+	while (events->count > 0)
+		drop(&events->items[--events->count]);
+	events->writes = 0;
+}
+
+static void events_release(struct st_file_events *events) {
+	st_events_clear(events);
+	free(events->items);
+	*events = (struct st_file_events){0};
+}
+
+/* The same file read again, a moment ago. */
+static bool repeats(const struct st_file_events *events, const struct st_file_event *event) {
+	if (events->count == 0 || event->kind != ST_EVENT_READ)
+		return false;
+	struct st_file_event *last = &events->items[events->count - 1];
+	if (last->kind != ST_EVENT_READ || strcmp(last->path, event->path) != 0)
+		return false;
+	last->after = event->after;
+	last->at = event->at;
+	return true;
+}
+
+static bool make_room(struct st_file_events *events) {
+	if (events->count == EVENTS_MAX) {
+		events->writes -= events->items[0].kind != ST_EVENT_READ;
+		drop(&events->items[0]);
+		events->count--;
+		memmove(events->items, events->items + 1, events->count * sizeof *events->items);
+	}
+	return st_array_room(&events->items, events->count, sizeof *events->items);
+}
+
+static int events_add(struct st_file_events *events, const struct st_file_event *event,
+                      struct stet_error *err) {
+	if (repeats(events, event))
+		return 0;
+	char *path = strdup(event->path);
+	char *to = event->moved_to ? strdup(event->moved_to) : NULL;
+	if (!path || (event->moved_to && !to) || !make_room(events)) {
+		free(path);
+		free(to);
+		return st_fail_nomem(err);
+	}
+	struct st_file_event *own = &events->items[events->count++];
+	*own = *event;
+	own->path = path;
+	own->moved_to = to;
+	events->writes += event->kind != ST_EVENT_READ;
+	return 0;
+}
+
+struct st_call_scope st_call_scope_begin(struct stet_session *session, bool tool) {
+	const struct stet_workspace *ws = session->ws;
+	if (session->visits++ > 0)
+		return (struct st_call_scope){session};
+	session->tracks = ws->state == ST_STATE_ALL || (tool && ws->state == ST_STATE_TOOLS);
+	/* If that fails, the session goes on with what it knows. */
+	if (session->name)
+		(void)ws->hooks.load(ws->hooks.data, session, NULL);
+	return (struct st_call_scope){session};
+}
+
+void st_call_scope_release(struct st_call_scope *scope) {
+	struct stet_session *session = scope->session;
+	scope->session = NULL;
+	if (!session || --session->visits > 0)
+		return;
+	const struct st_state_hooks *hooks = &session->ws->hooks;
+	if (session->name || session->events.count > 0)
+		hooks->save(hooks->data, session, false);
+}
+
+void st_call_did(struct stet_session *session, const struct st_file_event *event) {
+	struct st_file_event own = *event;
+	if (!session->tracks)
+		return;
+	own.who = st_session_who(session);
+	own.at = st_wall_ns();
+	own.undoes = st_file_event_is_write(event) ? session->undoing : 0;
+	if (events_add(&session->events, &own, NULL) < 0)
+		st_write_notice(&session->ws->writes,
+		                "There was no memory to note what became of %s in the state of the work.",
+		                st_quoted(event->path));
+	if (st_file_event_is_logged(&own)) {
+		free(session->last_wrote);
+		session->last_wrote = strdup(event->path);
+	}
+}
+
+void st_call_moved(struct stet_session *session, const char *from, const char *to, bool is_dir) {
+	struct stet_workspace *ws = session->ws;
+	st_auto(st_place) place = ST_PLACE_INIT;
+	st_auto(st_file) file = ST_FILE_INIT;
+	if (is_dir) {
+		const struct st_file_event event = {
+			.path = from, .kind = ST_EVENT_DIR_MOVED, .moved_to = to};
+		st_call_did(session, &event);
+		return;
+	}
+	/* A link is no file of its own. */
+	if (!session->tracks ||
+	    st_file_load(&ws->root, st_str(to), ws->max_file, &place, &file, NULL) < 0 ||
+	    strcmp(place.path, to) != 0)
+		return;
+	const struct st_version version = st_file_version(&file);
+	const struct st_file_event gone = {.path = from, .kind = ST_EVENT_REMOVED, .before = version};
+	const struct st_file_event here = {
+		.path = place.path, .kind = ST_EVENT_WRITTEN, .after = version};
+	st_bases_put(&ws->bases, &file.hash, st_buf_str(&file.bytes));
+	st_call_did(session, &gone);
+	st_call_did(session, &here);
+}
+
+/* ---- life ---- */
+
+static void met(void *data, const char *path) {
+	struct stet_workspace *ws = data;
+	st_shared_watcher_use(&ws->watcher, path);
+}
+
+enum { NAME_MAX_BYTES = 200 };
+
+static int check_name(const char *name, struct stet_error *err) {
+	size_t len = strlen(name);
+	bool plain = len > 0 && len <= NAME_MAX_BYTES;
+	for (size_t i = 0; i < len && plain; i++)
+		plain = (unsigned char)name[i] >= ' ' && name[i] != 0x7f;
+	if (plain && st_utf8_valid(st_strn(name, len)))
+		return 0;
+	return st_fail(err, STET_E_INVALID,
+	               "The name of a session has 1 to %d bytes of UTF-8, without control characters.",
+	               NAME_MAX_BYTES);
+}
+
+int stet_session_open(struct stet_workspace *ws, const char *name, struct stet_session **out,
+                      struct stet_error *err) {
+	*out = NULL;
+	int code = name ? check_name(name, err) : 0;
+	if (code < 0)
+		return code;
+	struct stet_session *session = calloc(1, sizeof *session);
+	if (!session)
+		return st_fail_nomem(err);
+	session->ws = ws;
+	session->name = name ? strdup(name) : NULL;
+	if (name && !session->name) {
+		free(session);
+		return st_fail_nomem(err);
+	}
+	snprintf(session->label, sizeof session->label, "%.64s", program_invocation_short_name);
+	st_tracker_init(&session->tracker);
+	st_links_init(&session->links);
+	session->tracker.met = met;
+	session->tracker.data = ws;
+	st_delivered_init(&session->instructions);
+	code = name ? ws->hooks.load(ws->hooks.data, session, err) : 0;
+	if (code < 0) {
+		stet_session_close(session);
+		return code;
+	}
+	*out = session;
+	return 0;
+}
+
+void stet_session_close(struct stet_session *session) {
+	if (!session)
+		return;
+	session->ws->hooks.save(session->ws->hooks.data, session, true);
+	events_release(&session->events);
+	free(session->last_wrote);
+	st_tracker_release(&session->tracker);
+	st_links_release(&session->links);
+	st_delivered_release(&session->instructions);
+	free(session->name);
+	free(session);
+}
+
+struct stet_workspace *stet_session_workspace(struct stet_session *session) {
+	return session->ws;
+}
+
+/* ---- what was seen ---- */
+
+void st_session_led(struct stet_session *session, const char *asked, const char *path) {
+	st_auto(st_buf) spelling = ST_BUF_INIT;
+	if ((session->links.targets.count > 0 || strcmp(asked, path) != 0) &&
+	    st_root_spelling(&session->ws->root, asked, &spelling))
+		st_links_set(&session->links, st_buf_str(&spelling), st_str(path));
+}
+
+void st_session_unlink(struct stet_session *session, const char *asked) {
+	st_auto(st_buf) spelling = ST_BUF_INIT;
+	if (st_root_spelling(&session->ws->root, asked, &spelling))
+		st_links_drop(&session->links, st_buf_str(&spelling));
+}
+
+/* What was seen under a spelling that leads elsewhere now; path is where, NULL for nowhere. */
+static struct st_seen *seen_elsewhere(struct stet_session *session, const char *asked,
+                                      const char *path) {
+	st_auto(st_buf) spelling = ST_BUF_INIT;
+	if (!st_root_spelling(&session->ws->root, asked, &spelling))
+		return NULL;
+	const char *target = st_links_target(&session->links, st_buf_str(&spelling));
+	/* It led to itself: a link has come into the place of the file. */
+	if (!target)
+		target = spelling.ptr;
+	return path && strcmp(target, path) == 0 ? NULL : st_tracker_find(&session->tracker, target);
+}
+
+struct st_seen *st_session_seen(struct stet_session *session, const char *asked, const char *path) {
+	struct st_seen *seen = st_tracker_find(&session->tracker, path);
+	const struct st_seen *other = seen ? NULL : seen_elsewhere(session, asked, path);
+	return other ? st_tracker_copy(&session->tracker, path, other) : seen;
+}
+
+struct st_seen *st_session_record_version(struct stet_session *session, const char *asked,
+                                          const char *path, const struct st_version *version,
+                                          size_t total) {
+	const struct st_file_event event = {.path = path, .after = *version};
+	st_call_did(session, &event);
+	st_session_led(session, asked, path);
+	return st_tracker_record(&session->tracker, path, version, total);
+}
+
+struct st_seen *st_session_record(struct stet_session *session, const char *asked, const char *path,
+                                  const struct st_file *file) {
+	struct st_str bytes = st_buf_str(&file->bytes);
+	const struct st_version version = st_file_version(file);
+	st_bases_put(&session->ws->bases, &file->hash, bytes);
+	return st_session_record_version(session, asked, path, &version, st_line_count(bytes));
+}
+
+int st_session_find(struct stet_session *session, const char *path, struct st_place *place,
+                    struct st_file *file, struct stet_error *err) {
+	struct stet_workspace *ws = session->ws;
+	const char *plain = st_root_plain(&ws->root, path);
+	const struct st_seen *seen = plain ? st_lru_peek(&session->tracker.files, st_str(plain)) : NULL;
+	struct st_blob *base = seen ? st_bases_get(&ws->bases, &seen->version.hash) : NULL;
+	struct st_known known;
+	if (base)
+		known = (struct st_known){st_strn(base->bytes, base->len), seen->version.hash};
+	int code = st_file_load_known(&ws->root, st_str(path), ws->max_file, base ? &known : NULL,
+	                              place, file, err);
+	st_blob_put(base);
+	int allowed = place->path ? st_workspace_check_type(ws, place->path, err) : 0;
+	return allowed < 0 ? allowed : code;
+}
+
+int st_session_load(struct stet_session *session, const char *path, struct st_place *place,
+                    struct st_file *file, struct stet_error *err) {
+	int code = st_session_find(session, path, place, file, err);
+	if (code == STET_E_NOT_FOUND)
+		st_nearby_suggest(&session->ws->root, path, session->ws->writes.state_dir, err);
+	return code;
+}
+
+/* What a session knows of a file, by any spelling. */
+struct knowledge {
+	/* NULL if it has not been seen. */
+	struct st_seen *seen;
+	/* Below the root, in the spelling or in place; NULL if the way there is gone. */
+	const char *path;
+	struct st_place place;
+	/* The record is another file's, to which the spelling led before. */
+	bool elsewhere;
+};
+
+#define KNOWLEDGE_INIT \
+	{ .place = ST_PLACE_INIT }
+
+static void knowledge_release(struct knowledge *known) {
+	st_place_release(&known->place);
+}
+
+static int find_seen(struct stet_session *session, const char *path, struct knowledge *known,
+                     struct stet_error *err) {
+	known->path = st_root_plain(&session->ws->root, path);
+	known->seen = known->path ? st_tracker_find(&session->tracker, known->path) : NULL;
+	if (known->seen)
+		return 0;
+	int code = st_root_locate(&session->ws->root, st_str(path), &known->place, err);
+	if (code < 0 && code != STET_E_NOT_FOUND && code != STET_E_KIND)
+		return code;
+	known->path = known->place.path;
+	known->seen = known->path ? st_tracker_find(&session->tracker, known->path) : NULL;
+	if (!known->seen) {
+		known->seen = seen_elsewhere(session, path, known->path);
+		known->elsewhere = known->seen != NULL;
+	}
+	return 0;
+}
+
+/* Only the bytes can tell. */
+static int stand_by_bytes(struct stet_session *session, const char *path,
+                          const struct st_seen *seen, struct st_file *file,
+                          struct stet_error *err) {
+	st_auto(st_place) place = ST_PLACE_INIT;
+	int code = st_session_find(session, path, &place, file, err);
+	switch (code) {
+	case 0:
+		break;
+	case STET_E_NOT_FOUND:
+	case STET_E_KIND:
+	case STET_E_OUTSIDE:
+		return ST_DELETED;
+	case STET_E_TOO_BIG:
+		return ST_MODIFIED;
+	default:
+		return code;
+	}
+	return st_hash_eq(&seen->version.hash, &file->hash) ? ST_CLEAN : ST_MODIFIED;
+}
+
+/* The stat of a file proves that it is what was seen. */
+static bool is_untouched(struct stet_session *session, const char *path,
+                         const struct st_seen *seen) {
+	struct stat st;
+	if (seen->version.stamp.racy || st_root_peek(&session->ws->root, path, &st, NULL) != 1)
+		return false;
+	struct st_stamp now = st_stamp_of(&st);
+	return S_ISREG(st.st_mode) && st_stamp_eq(&now, &seen->version.stamp);
+}
+
+static int stand(struct stet_session *session, const char *path, struct knowledge *known,
+                 struct st_file *file, struct stet_error *err) {
+	st_late_writes_check(&session->ws->writes.late_writes);
+	int code = find_seen(session, path, known, err);
+	if (code == 0 && known->path)
+		code = st_workspace_check_type(session->ws, known->path, err);
+	if (code < 0)
+		return code;
+	if (known->seen && known->seen->stale)
+		known->seen = NULL;
+	if (!known->seen)
+		return ST_UNTRACKED;
+	if (known->elsewhere)
+		return stand_by_bytes(session, path, known->seen, file, err);
+	if (is_untouched(session, known->path, known->seen))
+		return ST_CLEAN;
+	int standing = stand_by_bytes(session, known->path, known->seen, file, err);
+	if (standing == ST_CLEAN)
+		known->seen->version = st_file_version(file);
+	return standing;
+}
+
+int st_session_stand(struct stet_session *session, const char *path, struct st_seen **seen,
+                     struct st_file *file, struct stet_error *err) {
+	st_auto(knowledge) known = KNOWLEDGE_INIT;
+	int standing = stand(session, path, &known, file, err);
+	*seen = known.seen;
+	return standing;
+}
+
+/* Of a file whose content is not wanted: another size is another content. */
+static int stand_roughly(struct stet_session *session, const char *path, struct st_seen *seen) {
+	st_auto(st_file) file = ST_FILE_INIT;
+	struct stat st;
+	if (is_untouched(session, path, seen))
+		return ST_CLEAN;
+	if (st_root_peek(&session->ws->root, path, &st, NULL) == 1 && S_ISREG(st.st_mode) &&
+	    (uint64_t)st.st_size != seen->version.stamp.size)
+		return ST_MODIFIED;
+	int standing = stand_by_bytes(session, path, seen, &file, NULL);
+	if (standing == ST_CLEAN)
+		seen->version = st_file_version(&file);
+	return standing;
+}
+
+/* What a look at a file costs, in the measure of st_cancel_check(). */
+enum { SWEEP_WORK = 16 << 10 };
+
+int st_session_sweep(struct stet_session *session,
+                     void (*each)(void *data, const char *path, enum st_standing standing),
+                     void *data, struct stet_error *err) {
+	const struct st_lru *files = &session->tracker.files;
+	st_auto(st_buf) path = ST_BUF_INIT;
+	st_late_writes_check(&session->ws->writes.late_writes);
+	for (const struct st_lru_entry *entry = st_lru_next(files, NULL); entry;
+	     entry = st_lru_next(files, entry)) {
+		st_buf_clear(&path);
+		st_buf_add(&path, st_lru_key(entry));
+		if (path.failed)
+			return st_fail_nomem(err);
+		if (st_cancel_check(SWEEP_WORK, err) < 0)
+			return STET_E_CANCELLED;
+		int standing = stand_roughly(session, path.ptr, st_lru_value(entry));
+		if (standing == ST_MODIFIED || standing == ST_DELETED)
+			each(data, path.ptr, (enum st_standing)standing);
+	}
+	return 0;
+}
+
+void st_session_outdate(struct stet_session *session, const char *path) {
+	st_auto(st_file) file = ST_FILE_INIT;
+	st_auto(knowledge) known = KNOWLEDGE_INIT;
+	int standing = stand(session, path, &known, &file, NULL);
+	if (!known.elsewhere && (standing == ST_MODIFIED || standing == ST_DELETED))
+		known.seen->stale = true;
+}
+
+int stet_session_track_read(struct stet_session *session, const char *path,
+                            struct stet_error *err) {
+	[[maybe_unused]] st_auto(st_call_scope) scope = st_call_scope_begin(session, false);
+	st_auto(st_place) place = ST_PLACE_INIT;
+	st_auto(st_file) file = ST_FILE_INIT;
+	int code = st_session_load(session, path, &place, &file, err);
+	if (code < 0)
+		return code;
+	struct st_seen *seen = st_session_record(session, path, place.path, &file);
+	if (!seen)
+		return st_fail_nomem(err);
+	st_seen_add(seen, 1, seen->total);
+	return 0;
+}
+
+int stet_session_track(struct stet_session *session, const char *path, const char *content,
+                       size_t len, struct stet_error *err) {
+	[[maybe_unused]] st_auto(st_call_scope) scope = st_call_scope_begin(session, false);
+	st_auto(st_place) place = ST_PLACE_INIT;
+	st_auto(st_file) file = ST_FILE_INIT;
+	struct st_str bytes = st_strn(content ? content : "", content ? len : 0);
+	struct st_hash hash;
+	int code = st_session_load(session, path, &place, &file, err);
+	if (code == 0)
+		code = st_hash_of(bytes, &hash, err);
+	if (code < 0)
+		return code;
+
+	/* A stamp of other bytes than these would vouch for the wrong version. */
+	struct st_version version = st_file_version(&file);
+	version.stamp.racy |= !st_hash_eq(&hash, &file.hash);
+	version.hash = hash;
+	struct st_seen *seen =
+		st_tracker_record(&session->tracker, place.path, &version, st_line_count(bytes));
+	if (!seen)
+		return st_fail_nomem(err);
+	st_session_led(session, path, place.path);
+	st_bases_put(&session->ws->bases, &hash, bytes);
+	st_seen_add(seen, 1, seen->total);
+	return 0;
+}
+
+int stet_session_modified(struct stet_session *session, const char *path, struct stet_error *err) {
+	[[maybe_unused]] st_auto(st_call_scope) scope = st_call_scope_begin(session, false);
+	st_auto(st_file) file = ST_FILE_INIT;
+	struct st_seen *seen;
+	int standing = st_session_stand(session, path, &seen, &file, err);
+	return standing < 0 ? standing : standing == ST_MODIFIED || standing == ST_DELETED;
+}
+
+void stet_session_invalidate(struct stet_session *session, const char *path) {
+	[[maybe_unused]] st_auto(st_call_scope) scope = st_call_scope_begin(session, false);
+	st_auto(knowledge) known = KNOWLEDGE_INIT;
+	if (find_seen(session, path, &known, NULL) == 0 && known.seen && !known.elsewhere)
+		st_tracker_forget(&session->tracker, known.path);
+	st_session_unlink(session, path);
+}
+
+/* ---- check ---- */
+
+/* The other half of an answer is for what is said about it, and for instructions. */
+static struct st_diff_opts diff_opts(const struct stet_session *session, const char *path) {
+	struct st_diff_opts opts = ST_DIFF_OPTS(path);
+	size_t most = session->ws->page_bytes / 2;
+	opts.max_bytes = session->ws->max_diff < most ? session->ws->max_diff : most;
+	return opts;
+}
+
+int st_session_diff_of(struct stet_session *session, const char *path, const struct st_diff *diff,
+                       struct stet_answer *answer, struct st_diff_report *report,
+                       struct stet_error *err) {
+	struct st_diff_opts opts = diff_opts(session, path);
+	int code = st_diff_unified_of(diff, &opts, &answer->diff, report, err);
+	answer->diff_truncated = report->truncated;
+	return code;
+}
+
+int st_session_diff(struct stet_session *session, const char *path, struct st_str base,
+                    struct st_str now, struct stet_answer *answer, struct st_diff_report *report,
+                    struct stet_error *err) {
+	struct st_diff_opts opts = diff_opts(session, path);
+	st_auto(st_diff_report) own = {0};
+	if (!report)
+		report = &own;
+	int code = st_diff_unified(base, now, &opts, &answer->diff, report, err);
+	answer->diff_truncated = report->truncated;
+	return code;
+}
+
+static int fill_check(struct stet_session *session, const char *path, int standing,
+                      const struct st_seen *seen, struct st_file *file, struct stet_answer *answer,
+                      struct stet_error *err) {
+	static const char *const names[] = {"untracked", "clean", "modified", "deleted"};
+	const struct st_hash *hash = seen ? &seen->version.hash : NULL;
+	answer->status = names[standing];
+	if (standing == ST_DELETED) {
+		answer->reason = "deleted";
+		st_buf_adds(&answer->message, "File was deleted since last read.");
+		hash = NULL;
+	} else if (standing == ST_MODIFIED) {
+		answer->reason = "modified";
+		st_buf_adds(&answer->message, "File was modified externally since last read.");
+		hash = file->bytes.ptr ? &file->hash : NULL;
+		struct st_blob *base = hash ? st_workspace_base(session->ws, &seen->version.hash) : NULL;
+		int code = base ? st_session_diff(session, path, st_strn(base->bytes, base->len),
+		                                  st_buf_str(&file->bytes), answer, NULL, err)
+		                : 0;
+		st_blob_put(base);
+		if (code < 0)
+			return code;
+		st_buf_move(&answer->content, &file->bytes);
+	}
+	if (answer->message.failed)
+		return st_fail_nomem(err);
+	return st_answer_about(answer, path, hash, err);
+}
+
+int stet_session_check(struct stet_session *session, const char *path, struct stet_answer **out,
+                       struct stet_error *err) {
+	[[maybe_unused]] st_auto(st_call_scope) scope = st_call_scope_begin(session, false);
+	*out = NULL;
+	st_auto(st_file) file = ST_FILE_INIT;
+	struct st_seen *seen;
+	int standing = st_session_stand(session, path, &seen, &file, err);
+	if (standing < 0)
+		return standing;
+	struct stet_answer *answer = st_answer_new("clean");
+	if (!answer)
+		return st_fail_nomem(err);
+	int code = fill_check(session, path, standing, seen, &file, answer, err);
+	if (code < 0) {
+		stet_answer_free(answer);
+		return code;
+	}
+	st_answer_take_notices(answer, &session->ws->writes);
+	*out = answer;
+	return 0;
+}
+
+/* ---- read ---- */
+
+static int beyond(const char *path, size_t first, size_t total, struct stet_error *err) {
+	return st_fail(err, STET_E_INVALID, "%s has %zu %s; line %zu is beyond its end.",
+	               st_quoted(path), total, st_plural(total, "line", "lines"), first);
+}
+
+static int fill_read(const char *path, const struct st_file *file, size_t first, size_t count,
+                     struct stet_answer *answer, struct stet_error *err) {
+	struct st_str text = st_buf_str(&file->bytes);
+	size_t total = st_line_count(text);
+	answer->total_lines = total;
+	if (first > 1 && first > total)
+		return beyond(path, first, total, err);
+	answer->first_line = total ? (first ? first : 1) : 0;
+	answer->last_line =
+		count && count <= total - answer->first_line ? answer->first_line + count - 1 : total;
+	if (answer->last_line - answer->first_line + 1 < total) {
+		st_auto(st_lines) lines = {0};
+		int code = st_lines_init(&lines, text, err);
+		if (code < 0)
+			return code;
+		text = st_lines_range(&lines, answer->first_line, answer->last_line);
+	}
+	st_buf_add(&answer->content, text);
+	if (answer->content.failed)
+		return st_fail_nomem(err);
+	return st_answer_about(answer, path, &file->hash, err);
+}
+
+/* Only what is handed out counts as seen. */
+static int see(struct stet_session *session, const char *asked, const struct st_file *file,
+               const struct stet_answer *answer, struct stet_error *err) {
+	struct st_seen *seen = st_session_record(session, asked, answer->path, file);
+	if (!seen)
+		return st_fail_nomem(err);
+	st_seen_add(seen, answer->first_line, answer->last_line);
+	return 0;
+}
+
+int stet_session_read(struct stet_session *session, const char *path, size_t first, size_t count,
+                      struct stet_answer **out, struct stet_error *err) {
+	[[maybe_unused]] st_auto(st_call_scope) scope = st_call_scope_begin(session, false);
+	*out = NULL;
+	st_auto(st_place) place = ST_PLACE_INIT;
+	st_auto(st_file) file = ST_FILE_INIT;
+	st_late_writes_check(&session->ws->writes.late_writes);
+	int code = st_session_load(session, path, &place, &file, err);
+	if (code < 0)
+		return code;
+	struct stet_answer *answer = st_answer_new("success");
+	if (!answer)
+		return st_fail_nomem(err);
+	code = fill_read(place.path, &file, first, count, answer, err);
+	if (code == 0)
+		code = see(session, path, &file, answer, err);
+	if (code < 0) {
+		stet_answer_free(answer);
+		return code;
+	}
+	st_answer_take_notices(answer, &session->ws->writes);
+	*out = answer;
+	return 0;
+}

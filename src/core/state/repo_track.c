@@ -1,0 +1,523 @@
+#include "core/state/repo_track.h"
+
+#include "base/cancel.h"
+#include "base/clock.h"
+#include "fs/path/sys.h"
+
+/* ---- the copy in memory ---- */
+
+void st_repo_init(struct st_repo *repo, struct stet_workspace *ws, struct st_store *store) {
+	*repo = (struct st_repo){.ws = ws, .store = store, .opened = -1};
+	st_lru_init(&repo->files, ST_REPO_FILES_MAX, ST_REPO_FILES_MAX, free);
+}
+
+void st_repo_release(struct st_repo *repo) {
+	st_lru_release(&repo->files);
+	free(repo->order);
+}
+
+static enum st_file_status status_of(const struct st_tracked *file) {
+	if (!file->version.exists)
+		return ST_FILE_DELETED;
+	if (!file->base.exists)
+		return ST_FILE_CREATED;
+	return st_version_eq(&file->version, &file->base) ? ST_FILE_UNCHANGED : ST_FILE_MODIFIED;
+}
+
+static struct st_tracked *find(const struct st_repo *repo, const char *path) {
+	return st_lru_peek(&repo->files, st_str(path));
+}
+
+/* Put a file in, or what is new about it. */
+static int put(struct st_repo *repo, const struct st_tracked *file, struct stet_error *err) {
+	struct st_tracked *known = find(repo, file->path);
+	if (known) {
+		const char *path = known->path;
+		*known = *file;
+		known->path = path;
+		return 0;
+	}
+	size_t len = strlen(file->path);
+	struct st_tracked *new = malloc(sizeof *new + len + 1);
+	if (!new)
+		return st_fail_nomem(err);
+	*new = *file;
+	new->path = memcpy(new + 1, file->path, len + 1);
+	repo->sorted = false;
+	return st_lru_put(&repo->files, st_str(file->path), new, 1) ? 0 : st_fail_nomem(err);
+}
+
+static int follow_one(void *data, const struct st_tracked *file, struct stet_error *err) {
+	struct st_repo *repo = data;
+	if (file->changed > repo->change)
+		repo->change = file->changed;
+	return put(repo, file, err);
+}
+
+/* Take over what was stored since, by whomever. */
+static int follow(struct st_repo *repo, struct stet_error *err) {
+	struct st_store *store = repo->store;
+	int64_t epoch;
+	if (repo->opened == store->opened && repo->generation == store->generation)
+		return 0;
+	int code = st_store_get(store, "epoch", &epoch, err);
+	if (code < 0)
+		return code;
+	if (repo->opened != store->opened || repo->epoch != epoch ||
+	    repo->taken_back != store->taken_back) {
+		st_lru_clear(&repo->files);
+		repo->sorted = false;
+		repo->change = 0;
+	}
+	repo->opened = -1;
+	code = st_store_files_since(store, repo->change, follow_one, repo, err);
+	if (code == 0) {
+		repo->opened = store->opened;
+		repo->generation = store->generation;
+		repo->taken_back = store->taken_back;
+		repo->epoch = epoch;
+	}
+	return code;
+}
+
+static int by_path(const void *a, const void *b) {
+	const struct st_tracked *const *left = a, *const *right = b;
+	return strcmp((*left)->path, (*right)->path);
+}
+
+static int sort(struct st_repo *repo, struct stet_error *err) {
+	if (repo->sorted)
+		return 0;
+	if (repo->files.count > repo->order_cap) {
+		struct st_tracked **order =
+			realloc(repo->order, repo->files.count * sizeof(struct st_tracked *));
+		if (!order)
+			return st_fail_nomem(err);
+		repo->order = order;
+		repo->order_cap = repo->files.count;
+	}
+	size_t count = 0;
+	const struct st_lru_entry *entry = NULL;
+	while ((entry = st_lru_next(&repo->files, entry)))
+		repo->order[count++] = st_lru_value(entry);
+	if (count > 0)
+		qsort(repo->order, count, sizeof(struct st_tracked *), by_path);
+	repo->sorted = true;
+	return 0;
+}
+
+/* ---- what a call did ---- */
+
+static int store_file(struct st_repo *repo, struct st_tracked *file, struct stet_error *err) {
+	int code = st_store_next(repo->store, &file->changed, err);
+	if (code == 0)
+		code = st_store_put_file(repo->store, file, file->changed, err);
+	if (code == 0)
+		code = put(repo, file, err);
+	if (code == 0)
+		repo->change = file->changed;
+	return code;
+}
+
+/* Room for one more, or false, said once. */
+static bool has_room(struct st_repo *repo) {
+	if (repo->files.count < ST_REPO_FILES_MAX)
+		return true;
+	if (!repo->full)
+		st_write_notice(
+			repo->store->writes,
+			"%d files are tracked, which is the limit: others are not part of the state "
+			"of the work.",
+			ST_REPO_FILES_MAX);
+	repo->full = true;
+	return false;
+}
+
+static bool is_same(const struct st_tracked *a, const struct st_tracked *b) {
+	const struct st_stamp *left = &a->version.stamp, *right = &b->version.stamp;
+	return a->external == b->external && st_version_eq(&a->version, &b->version) &&
+	       (!a->version.exists || (st_stamp_eq(left, right) && left->racy == right->racy));
+}
+
+int st_repo_note_moved(struct st_repo *repo, const struct st_tracked *old, const char *path,
+                       const struct st_stamp *stamp, struct stet_error *err) {
+	int code = follow(repo, err);
+	const struct st_tracked *known = code == 0 ? find(repo, path) : NULL;
+	if (code < 0 || (known && known->version.exists) || (!known && !has_room(repo)))
+		return code;
+	struct st_tracked file = {.path = path};
+	if (known)
+		file = *known;
+	file.version = old->version;
+	file.version.stamp = *stamp;
+	file.external = old->external;
+	code = store_file(repo, &file, err);
+	return code < 0 ? code : 1;
+}
+
+static bool is_below(const char *path, const char *dir, size_t len) {
+	return strncmp(path, dir, len) == 0 && path[len] == '/';
+}
+
+/* One file below the directory of an event. */
+static int move_below(struct st_repo *repo, const struct st_tracked *known,
+                      const struct st_file_event *event, struct stet_error *err) {
+	st_auto(st_buf) path = ST_BUF_INIT;
+	struct st_tracked gone = *known;
+	int code = 0;
+	if (event->moved_to && known->version.exists) {
+		st_buf_addf(&path, "%s%s", event->moved_to, known->path + strlen(event->path));
+		code = path.failed ? st_fail_nomem(err)
+		                   : st_repo_note_moved(repo, known, path.ptr, &known->version.stamp, err);
+	}
+	gone.version = (struct st_version){0};
+	gone.external = false;
+	return code < 0 ? code : store_file(repo, &gone, err);
+}
+
+int st_repo_note_below(struct st_repo *repo, const struct st_file_event *event,
+                       struct stet_error *err) {
+	size_t len = strlen(event->path), moved = 0;
+	int code = follow(repo, err);
+	if (code == 0)
+		code = sort(repo, err);
+	/* What is put in meanwhile is not in the order, and none of it is below the old name. */
+	size_t count = repo->files.count;
+	for (size_t i = 0; i < count && code == 0; i++) {
+		const struct st_tracked *known = repo->order[i];
+		if (!is_below(known->path, event->path, len))
+			continue;
+		if (known->version.exists || known->external)
+			code = move_below(repo, known, event, err);
+		moved++;
+	}
+	if (code == 0 && moved > 0)
+		code = st_store_set(repo->store, "updated_at", event->at, err);
+	return code < 0 ? code : moved > 0;
+}
+
+/* What a call made of a file. */
+static struct st_tracked after(const struct st_tracked *known, const struct st_file_event *event) {
+	struct st_tracked file = {.path = event->path};
+	file.base = event->kind == ST_EVENT_READ ? event->after : event->before;
+	if (known)
+		file = *known;
+	file.version = event->after;
+	file.external = false;
+	return file;
+}
+
+int st_repo_knows(struct st_repo *repo, const struct st_file_event *event, struct stet_error *err) {
+	int code = follow(repo, err);
+	const struct st_tracked *known = code == 0 ? find(repo, event->path) : NULL;
+	if (!known || event->kind != ST_EVENT_READ)
+		return code;
+	struct st_tracked file = after(known, event);
+	return is_same(known, &file);
+}
+
+int st_repo_note(struct st_repo *repo, const struct st_file_event *event, struct stet_error *err) {
+	int code = follow(repo, err);
+	const struct st_tracked *known = code == 0 ? find(repo, event->path) : NULL;
+	/* The tool of another program may have removed a directory. */
+	if (code == 0 && !known && event->foreign && !event->after.exists)
+		code = st_repo_note_below(repo, event, err);
+	if (code != 0)
+		return code;
+	if (!known && !has_room(repo))
+		return 0;
+	struct st_tracked file = after(known, event);
+	if (known && is_same(known, &file))
+		return 0;
+	bool moved = !known || event->kind != ST_EVENT_READ ||
+	             !st_version_eq(&known->version, &file.version) || known->external;
+	code = store_file(repo, &file, err);
+	/* The log knows when. */
+	if (code == 0 && moved && !st_file_event_is_logged(event))
+		code = st_store_set(repo->store, "updated_at", event->at, err);
+	return code < 0 ? code : moved;
+}
+
+int st_repo_note_found(struct st_repo *repo, const char *path, const struct st_version *version,
+                       bool new, struct stet_error *err) {
+	int code = follow(repo, err);
+	if (code < 0 || find(repo, path) || !has_room(repo))
+		return code < 0 ? code : 0;
+	struct st_tracked file = {.path = path, .version = *version, .external = new};
+	if (!new)
+		file.base = *version;
+	code = store_file(repo, &file, err);
+	return code < 0 ? code : 1;
+}
+
+/* ---- a view ---- */
+
+/* Three copies of 200,000 long paths would still fit; a view is short-lived. */
+#define STATUS_MAX ((size_t)1 << 30)
+
+void st_repo_status_release(struct st_repo_status *status) {
+	st_arena_release(&status->arena);
+	*status = (struct st_repo_status){0};
+}
+
+struct copy {
+	struct st_repo *repo;
+	struct st_repo_status *status;
+	size_t task_cap;
+};
+
+static int copy_task(void *data, const struct st_repo_task *task, struct stet_error *err) {
+	struct copy *copy = data;
+	struct st_repo_state *state = &copy->status->state;
+	if (state->task_count == copy->task_cap) {
+		size_t cap = copy->task_cap ? copy->task_cap * 2 : 16;
+		struct st_repo_task *tasks = st_arena_array(&copy->status->arena, cap, sizeof *tasks);
+		if (!tasks)
+			return st_fail_nomem(err);
+		if (state->task_count > 0)
+			memcpy(tasks, state->tasks, state->task_count * sizeof *tasks);
+		state->tasks = tasks;
+		copy->task_cap = cap;
+	}
+	struct st_repo_task *own = &state->tasks[state->task_count++];
+	*own = *task;
+	own->description = st_arena_copy(&copy->status->arena, st_str(task->description));
+	own->owner = task->owner ? st_arena_copy(&copy->status->arena, st_str(task->owner)) : NULL;
+	return own->description && (own->owner || !task->owner) ? 0 : st_fail_nomem(err);
+}
+
+static void fill_file(struct st_repo_file *out, const struct st_tracked *file) {
+	*out = (struct st_repo_file){
+		.path = file->path,
+		.version = file->version,
+		.status = status_of(file),
+		.external = file->external,
+	};
+}
+
+static int copy_files(struct st_repo *repo, struct st_repo_status *status, struct stet_error *err) {
+	struct st_repo_state *state = &status->state;
+	size_t count = repo->files.count;
+	status->files = st_arena_array(&status->arena, count ? count : 1, sizeof *status->files);
+	state->files = st_arena_array(&status->arena, count ? count : 1, sizeof *state->files);
+	if (!status->files || !state->files)
+		return st_fail_nomem(err);
+	for (size_t i = 0; i < count; i++) {
+		status->files[i] = *repo->order[i];
+		status->files[i].path = st_arena_copy(&status->arena, st_str(repo->order[i]->path));
+		if (!status->files[i].path)
+			return st_fail_nomem(err);
+		fill_file(&state->files[i], &status->files[i]);
+	}
+	state->file_count = count;
+	return 0;
+}
+
+static int copy_all(struct st_store *store, void *data, struct stet_error *err) {
+	struct copy *copy = data;
+	struct st_repo_status *status = copy->status;
+	st_repo_status_release(status);
+	st_arena_init(&status->arena, STATUS_MAX);
+	copy->task_cap = 0;
+	st_auto(st_buf) story = ST_BUF_INIT;
+	int code = st_store_story(store, &story, err);
+	if (code == 0)
+		code = st_store_story_choice(store, &status->state.use_snapshot, err);
+	if (code == 0)
+		code = st_store_updated(store, &status->state.last_updated, err);
+	if (code == 0)
+		code = follow(copy->repo, err);
+	if (code == 0)
+		code = sort(copy->repo, err);
+	if (code == 0)
+		code = copy_files(copy->repo, status, err);
+	if (code == 0)
+		code = st_store_tasks(store, copy_task, copy, err);
+	if (code < 0)
+		return code;
+	memcpy(status->why, store->why, sizeof status->why);
+	status->state.work_dir = copy->repo->ws->root.path;
+	status->state.story_id = st_arena_copy(&status->arena, st_buf_str(&story));
+	return status->state.story_id ? 0 : st_fail_nomem(err);
+}
+
+/* ---- the disk ---- */
+
+/* The directory that was opened last: files come in the order of their paths. */
+struct nearby {
+	const struct st_root *root;
+	int fd;
+	const char *path;
+	size_t len;
+};
+
+static int open_dir(const struct st_root *root, const char *path, size_t len) {
+	char name[4096];
+	if (len == 0)
+		return st_retry(openat(root->fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
+	if (len >= sizeof name || root->no_openat2)
+		return -1;
+	memcpy(name, path, len);
+	name[len] = '\0';
+	const struct open_how how = {
+		.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+	};
+	return st_retry(st_openat2(root->fd, name, &how));
+}
+
+/* What is at a path: 1 with its stat, 0 for nothing that counts, or a failure. */
+static int look(struct nearby *nearby, const char *path, struct stat *st, struct stet_error *err) {
+	const char *slash = strrchr(path, '/');
+	size_t len = slash ? (size_t)(slash - path) : 0;
+	if (!nearby->path || nearby->len != len || memcmp(nearby->path, path, len) != 0) {
+		st_close_at(&nearby->fd);
+		nearby->fd = open_dir(nearby->root, path, len);
+		nearby->path = path;
+		nearby->len = len;
+	}
+	if (nearby->fd < 0)
+		return st_root_peek(nearby->root, path, st, err);
+	return st_retry(fstatat(nearby->fd, slash ? slash + 1 : path, st, AT_SYMLINK_NOFOLLOW)) == 0;
+}
+
+/* The file is not what is stored: what is it? 1 if that has to be stored, 0 if not. */
+static int look_closer(struct stet_workspace *ws, struct st_tracked *file, struct stet_error *err) {
+	st_auto(st_place) place = ST_PLACE_INIT;
+	st_auto(st_file) now = ST_FILE_INIT;
+	struct st_tracked before = *file;
+	int code =
+		st_file_load_known(&ws->root, st_str(file->path), ws->max_file, NULL, &place, &now, err);
+	if (code == STET_E_NOMEM || code == STET_E_LIMIT || code == STET_E_IO ||
+	    code == STET_E_CANCELLED)
+		return code;
+	/* A path that now leads through a link is another file's. */
+	bool there = code == 0 && strcmp(place.path, file->path) == 0;
+	file->version = there ? st_file_version(&now) : (struct st_version){0};
+	file->external |= !st_version_eq(&before.version, &file->version);
+	return !is_same(&before, file);
+}
+
+struct changes {
+	struct st_repo *repo;
+	struct st_repo_status *status;
+	/* Which of the view's files have to be stored. */
+	size_t *items;
+	size_t count;
+	/* What was known of those that vanished. */
+	struct st_tracked *lost;
+	size_t lost_count;
+	int64_t at;
+	bool moved;
+};
+
+static int add_lost(struct changes *changes, const struct st_tracked *file,
+                    struct stet_error *err) {
+	struct st_tracked *lost =
+		reallocarray(changes->lost, changes->lost_count + 1, sizeof *changes->lost);
+	if (!lost)
+		return st_fail_nomem(err);
+	changes->lost = lost;
+	lost[changes->lost_count++] = *file;
+	return 0;
+}
+
+/* What a look at a file costs, in the measure of st_cancel_check(). */
+enum { FILE_WORK = 4096 };
+
+static int check_files(struct stet_workspace *ws, struct st_repo_status *status,
+                       struct changes *changes, struct stet_error *err) {
+	struct nearby nearby = {.root = &ws->root, .fd = -1};
+	int code = 0;
+	for (size_t i = 0; i < status->state.file_count && code >= 0; i++) {
+		struct st_tracked *file = &status->files[i];
+		struct stat st;
+		const struct st_version *version = &file->version;
+		code = st_cancel_check(FILE_WORK, err);
+		if (code == 0)
+			code = look(&nearby, file->path, &st, err);
+		if (code < 0 || (code == 0 && !version->exists))
+			continue;
+		struct st_stamp now = code ? st_stamp_of(&st) : (struct st_stamp){0};
+		if (code && S_ISREG(st.st_mode) && version->exists && !version->stamp.racy &&
+		    st_stamp_eq(&now, &version->stamp))
+			continue;
+		struct st_tracked before = *file;
+		code = look_closer(ws, file, err);
+		if (code == 1) {
+			changes->items[changes->count++] = i;
+			changes->moved |= before.external != file->external ||
+			                  !st_version_eq(&before.version, &file->version);
+			fill_file(&status->state.files[i], file);
+		}
+		if (code == 1 && before.version.exists && !file->version.exists)
+			code = add_lost(changes, &before, err);
+	}
+	st_close_at(&nearby.fd);
+	return code < 0 ? code : 0;
+}
+
+static int store_changes(struct st_store *store, void *data, struct stet_error *err) {
+	(void)store;
+	struct changes *changes = data;
+	struct st_repo *repo = changes->repo;
+	int code = follow(repo, err);
+	for (size_t i = 0; i < changes->count && code == 0; i++) {
+		struct st_tracked *file = &changes->status->files[changes->items[i]];
+		const struct st_tracked *known = find(repo, file->path);
+		/* What somebody stored meanwhile is newer than what was found here. */
+		if (known && known->changed == file->changed)
+			code = store_file(repo, file, err);
+	}
+	if (code == 0 && changes->moved)
+		code = st_store_set(repo->store, "updated_at", changes->at, err);
+	return code;
+}
+
+/* Compare every file with the disk, and store what differs. Returns 1 if there are new files now. */
+static int validate(struct st_repo *repo, struct st_repo_status *status, struct stet_error *err) {
+	struct stet_workspace *ws = repo->ws;
+	struct changes changes = {.repo = repo, .status = status, .at = st_wall_ns()};
+	changes.items = calloc(status->state.file_count + 1, sizeof *changes.items);
+	if (!changes.items)
+		return st_fail_nomem(err);
+	int code = check_files(ws, status, &changes, err);
+	if (code == 0 && changes.count > 0) {
+		struct stet_error why = {0};
+		/* The view is right all the same; whoever looks next finds it out again. */
+		if (st_store_do(repo->store, ST_STORE_WRITE, store_changes, &changes, &why) < 0)
+			st_write_notice(&ws->writes, "What changed on the disk could not be stored. %s",
+			                why.message);
+		if (changes.moved)
+			status->state.last_updated = changes.at;
+	}
+	if (code == 0 && changes.lost_count > 0)
+		code = st_repo_find_moved(repo, changes.lost, changes.lost_count, err);
+	free(changes.lost);
+	free(changes.items);
+	return code < 0 ? code : code > 0;
+}
+
+/* For a session, a change by anybody since it read the file is somebody else's. */
+static void mark_external(struct stet_session *session, struct st_repo_status *status) {
+	for (size_t i = 0; i < status->state.file_count; i++) {
+		struct st_repo_file *file = &status->state.files[i];
+		const struct st_seen *seen = st_lru_peek(&session->tracker.files, st_str(file->path));
+		if (seen)
+			file->external =
+				file->status == ST_FILE_DELETED || !st_version_eq(&seen->version, &file->version);
+	}
+}
+
+int st_repo_look(struct st_repo *repo, struct stet_session *session, unsigned flags,
+                 struct st_repo_status *status, struct stet_error *err) {
+	struct copy copy = {.repo = repo, .status = status};
+	int code = st_store_do(repo->store, ST_STORE_READ, copy_all, &copy, err);
+	if (code == 0 && !(flags & ST_REPO_STORED))
+		code = validate(repo, status, err);
+	if (code == 1)
+		code = st_store_do(repo->store, ST_STORE_READ, copy_all, &copy, err);
+	if (code == 0 && session)
+		mark_external(session, status);
+	return code;
+}

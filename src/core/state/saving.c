@@ -1,0 +1,325 @@
+/* What sessions did and saw, stored and loaded: the hooks of core/workspace/workspace.h. */
+#include "core/state/state.h"
+#include "fs/versions/versions.h"
+
+/* Whether a session outlives the process. */
+static bool is_stored(const struct stet_session *session) {
+	return session->name && session->ws->state > ST_STATE_NONE;
+}
+
+/* ---- loading ---- */
+
+static int load_seen(struct st_store *store, void *data, struct stet_error *err) {
+	struct stet_session *session = data;
+	int64_t id, version;
+	int code = st_store_session(store, session->name, false, &id, &version, err);
+	bool same = store->opened == session->stored.opened;
+	if (code < 0 || id == 0 || (same && version == session->stored.version))
+		return code;
+	st_tracker_clear(&session->tracker);
+	st_links_clear(&session->links);
+	st_delivered_clear(&session->instructions);
+	code = st_store_load_seen(store, id, &session->tracker, err);
+	if (code == 0)
+		code = st_store_load_links(store, id, &session->links, err);
+	if (code == 0)
+		code = st_store_load_delivered(store, id, &session->instructions, err);
+	if (code < 0)
+		return code;
+	const struct st_lru_entry *entry = NULL;
+	while ((entry = st_lru_next(&session->tracker.files, entry))) {
+		struct st_seen *seen = st_lru_value(entry);
+		seen->stored = st_seen_digest(seen);
+	}
+	st_tracker_mark_saved(&session->tracker);
+	session->stored = (struct st_stored_session){
+		store->opened, id, version, session->instructions.changes, session->links.changes};
+	return 0;
+}
+
+static int load(void *data, struct stet_session *session, struct stet_error *err) {
+	struct st_state *state = data;
+	session->tracker.notes = is_stored(session);
+	/* What could not be stored is newer than what is. */
+	if (!is_stored(session) || session->unsaved || !st_store_is_there(&state->store))
+		return 0;
+	int code = st_store_do(&state->store, ST_STORE_READ, load_seen, session, err);
+	if (code < 0)
+		session->stored.version = 0;
+	return code;
+}
+
+/* ---- saving ---- */
+
+struct saving {
+	struct stet_session *session;
+	/* What it saw is saved too, not only what it did. */
+	bool seen;
+	/* The state of the work is another one than before, or there are bytes to be stored. */
+	bool moved;
+};
+
+static void save_base(struct stet_session *session, const struct st_hash *hash) {
+	struct st_blob *base = st_bases_get(&session->ws->bases, hash);
+	if (base)
+		(void)st_versions_put(&session->ws->writes.versions, hash, st_strn(base->bytes, base->len));
+	st_blob_put(base);
+}
+
+static int save_seen(struct stet_session *session, struct st_store *store, int64_t id,
+                     const char *path, struct stet_error *err) {
+	struct st_seen *seen = st_lru_peek(&session->tracker.files, st_str(path));
+	if (!seen)
+		return st_store_drop_seen(store, id, path, err);
+	if (seen->stored == st_seen_digest(seen))
+		return 0;
+	save_base(session, &seen->version.hash);
+	return st_store_put_seen(store, id, path, seen, err);
+}
+
+/* After a failure to note what was touched, or on a new database. */
+static int save_all(struct stet_session *session, struct st_store *store, int64_t id,
+                    struct stet_error *err) {
+	int code = st_store_drop_session(store, id, err);
+	const struct st_lru_entry *entry = NULL;
+	while (code == 0 && (entry = st_lru_next(&session->tracker.files, entry))) {
+		struct st_seen *seen = st_lru_value(entry);
+		struct st_str key = st_lru_key(entry);
+		st_autofree char *path = strndup(key.ptr, key.len);
+		seen->stored = 0;
+		code = path ? save_seen(session, store, id, path, err) : st_fail_nomem(err);
+	}
+	return code;
+}
+
+static int save_session(struct stet_session *session, struct st_store *store,
+                        struct stet_error *err) {
+	int64_t id, version;
+	bool same = store->opened == session->stored.opened;
+	int code = st_store_session(store, session->name, true, &id, &version, err);
+	if (code == 0)
+		code = st_store_session_touch(store, id, &version, err);
+	if (code < 0)
+		return code;
+	if (!same || session->tracker.touched_all)
+		code = save_all(session, store, id, err);
+	for (size_t i = 0; code == 0 && i < session->tracker.touched_count; i++)
+		code = save_seen(session, store, id, session->tracker.touched[i], err);
+	if (code == 0 && (!same || session->stored.delivered != session->instructions.changes))
+		code = st_store_put_delivered(store, id, &session->instructions, err);
+	if (code == 0 && (!same || session->stored.links != session->links.changes))
+		code = st_store_put_links(store, id, &session->links, err);
+	if (code == 0)
+		session->saving = (struct st_stored_session){
+			store->opened, id, version, session->instructions.changes, session->links.changes};
+	return code;
+}
+
+/* What a call did to a file, into the state of the work and the log. Returns 1 if the state is another one now. */
+static int save_event(struct st_repo *repo, const struct st_file_event *event,
+                      struct stet_error *err) {
+	int moved = st_file_event_is_dir(event) ? st_repo_note_below(repo, event, err)
+	                                        : st_repo_note(repo, event, err);
+	if (moved < 0 || !st_file_event_is_logged(event))
+		return moved;
+	int code = st_store_log(repo->store, event, err);
+	return code < 0 ? code : moved;
+}
+
+static int save_events(struct saving *saving, struct stet_error *err) {
+	struct stet_session *session = saving->session;
+	struct st_repo *repo = &st_state_of(session->ws)->repo;
+	int code = 0;
+	for (size_t i = 0; i < session->events.count && code >= 0; i++) {
+		const struct st_file_event *event = &session->events.items[i];
+		code = save_event(repo, event, err);
+		saving->moved |= code == 1 || event->archived;
+	}
+	return code < 0 ? code : 0;
+}
+
+/* What was replaced, where the file itself did not go to the shelf. */
+static void save_replaced(struct stet_session *session) {
+	for (size_t i = 0; i < session->events.count; i++) {
+		const struct st_file_event *event = &session->events.items[i];
+		if (st_file_event_is_logged(event) && event->before.exists && !event->archived)
+			save_base(session, &event->before.hash);
+	}
+}
+
+/* What is in a file may be anything. */
+static bool is_below(const struct stet_workspace *ws, const char *path) {
+	return st_root_plain(&ws->root, path) == path;
+}
+
+/* For st_store.adopt: an event of stet 0.1.0. */
+static int adopt(struct st_store *store, void *data, const struct st_file_event *event,
+                 struct stet_error *err) {
+	struct st_repo *repo = data;
+	const struct stet_workspace *ws = repo->ws;
+	(void)store;
+	if (!is_below(ws, event->path) || (event->moved_to && !is_below(ws, event->moved_to)))
+		return 0;
+	int code = save_event(repo, event, err);
+	return code < 0 ? code : 0;
+}
+
+static int save_all_unsaved(struct st_store *store, void *data, struct stet_error *err) {
+	struct saving *saving = data;
+	int code = saving->seen ? save_session(saving->session, store, err) : 0;
+	return code == 0 ? save_events(saving, err) : code;
+}
+
+/* The transaction is through: what was saved is what there is. */
+static void finish_saving(struct saving *saving) {
+	struct stet_session *session = saving->session;
+	struct st_tracker *tracker = &session->tracker;
+	for (size_t i = 0; i < tracker->touched_count; i++) {
+		struct st_seen *seen = st_lru_peek(&tracker->files, st_str(tracker->touched[i]));
+		if (seen)
+			seen->stored = st_seen_digest(seen);
+	}
+	st_tracker_mark_saved(tracker);
+	if (saving->seen)
+		session->stored = session->saving;
+	st_events_clear(&session->events);
+	if (saving->moved)
+		st_repo_export_mark(&st_state_of(session->ws)->repo_export);
+}
+
+/* Whether any record is other than what was stored of it. */
+static bool has_unsaved(const struct stet_session *session) {
+	const struct st_tracker *tracker = &session->tracker;
+	if (!is_stored(session))
+		return false;
+	if (tracker->touched_all || session->stored.delivered != session->instructions.changes ||
+	    session->stored.links != session->links.changes)
+		return true;
+	for (size_t i = 0; i < tracker->touched_count; i++) {
+		const struct st_seen *seen = st_lru_peek(&tracker->files, st_str(tracker->touched[i]));
+		if (!seen || seen->stored != st_seen_digest(seen))
+			return true;
+	}
+	return false;
+}
+
+/* Whether the state of the work has all that the session read: 1, 0, or a code. */
+static int is_all_known(struct st_store *store, void *data, struct stet_error *err) {
+	const struct stet_session *session = data;
+	struct st_repo *repo = &st_state_of(session->ws)->repo;
+	int known = 1;
+	(void)store;
+	for (size_t i = 0; i < session->events.count && known == 1; i++)
+		known = st_repo_knows(repo, &session->events.items[i], err);
+	return known;
+}
+
+/* Store what there is to store; seen says whether that includes what the session saw. */
+static int store_unsaved(struct stet_session *session, bool seen, enum st_store_mode mode,
+                         struct stet_error *err) {
+	struct saving saving = {.session = session, .seen = seen};
+	struct st_store *store = &st_state_of(session->ws)->store;
+	/* To read the same files again is no reason to write. */
+	if (!seen && session->events.writes == 0 &&
+	    st_store_do(store, ST_STORE_READ, is_all_known, session, NULL) == 1) {
+		finish_saving(&saving);
+		return 0;
+	}
+	save_replaced(session);
+	int code = st_store_do(store, mode, save_all_unsaved, &saving, err);
+	if (code == 0)
+		finish_saving(&saving);
+	return code;
+}
+
+/* It is said once, until something can be stored again. */
+static void say_unsaved(struct stet_session *session, int code, const struct stet_error *err) {
+	if (code < 0 && !session->unsaved)
+		st_write_notice(&session->ws->writes,
+		                "What this session has seen and written could not be stored, so that other "
+		                "processes do not know of it yet. %s",
+		                err->message);
+	session->unsaved = code < 0 ? code : 0;
+}
+
+static int flush_unsaved(struct stet_session *session, enum st_store_mode mode,
+                         struct stet_error *err) {
+	bool seen = has_unsaved(session);
+	if (seen || session->events.count > 0)
+		return store_unsaved(session, seen, mode, err);
+	st_tracker_mark_saved(&session->tracker);
+	return 0;
+}
+
+int st_state_save(struct stet_session *session, struct stet_error *err) {
+	return flush_unsaved(session, ST_STORE_WRITE, err);
+}
+
+/* Who holds the database may do so for long: the first call waits for it, the next ones hardly. */
+static enum st_store_mode mode_of(const struct stet_session *session) {
+	return session->unsaved ? ST_STORE_RETRY : ST_STORE_WRITE;
+}
+
+int st_state_save_or_say(struct stet_session *session, struct stet_error *err) {
+	struct stet_error why = {0};
+	int code = flush_unsaved(session, mode_of(session), &why);
+	bool can_wait = code == STET_E_BUSY || code == STET_E_NO_SPACE || code == STET_E_IO;
+	if (code < 0 && !can_wait)
+		return st_fail(err, code, "%s", why.message);
+	say_unsaved(session, code, &why);
+	return 0;
+}
+
+/* To have read something is no reason to make a state directory: such news wait for one. */
+static bool can_wait(const struct stet_session *session, bool seen) {
+	return !seen && session->events.writes == 0 &&
+	       (session->events.count == 0 || !st_store_is_there(&st_state_of(session->ws)->store));
+}
+
+static void save_unsaved(struct stet_session *session, enum st_store_mode mode) {
+	bool seen = has_unsaved(session);
+	if (can_wait(session, seen)) {
+		st_tracker_mark_saved(&session->tracker);
+		if (session->events.count == 0)
+			session->unsaved = 0;
+		return;
+	}
+	struct stet_error err = {0};
+	int code = store_unsaved(session, seen, mode, &err);
+	say_unsaved(session, code, &err);
+}
+
+static void save(void *data, struct stet_session *session, bool closes) {
+	(void)data;
+	if (!closes)
+		save_unsaved(session, mode_of(session));
+	else if (session->events.count > 0)
+		save_unsaved(session, ST_STORE_WRITE);
+}
+
+/* ---- who wrote ---- */
+
+struct writer_query {
+	const struct st_hash *hash;
+	char *name;
+};
+
+static int query_writer(struct st_store *store, void *data, struct stet_error *err) {
+	struct writer_query *query = data;
+	return st_store_writer(store, query->hash, query->name, err);
+}
+
+static bool find_writer(void *data, const struct st_hash *hash, char name[128]) {
+	struct st_state *state = data;
+	struct writer_query query = {hash, name};
+	return st_store_is_there(&state->store) &&
+	       st_store_do(&state->store, ST_STORE_READ, query_writer, &query, NULL) == 1;
+}
+
+void st_state_connect(struct st_state *state, struct stet_workspace *ws) {
+	ws->hooks = (struct st_state_hooks){
+		.data = state, .load = load, .save = save, .find_writer = find_writer};
+	state->store.import = st_repo_json_import;
+	state->store.adopt = adopt;
+	state->store.data = &state->repo;
+}

@@ -1,0 +1,293 @@
+/* The story, tasks and state of a workspace; the contract is in stet/state.h. */
+#include "base/json.h"
+#include "base/utf8.h"
+#include "core/state/state.h"
+#include "stet/state.h"
+
+/* ---- the state ---- */
+
+int stet_state_json(struct stet_session *session, char **out, size_t *out_len,
+                    struct stet_error *err) {
+	*out = NULL;
+	st_auto(st_repo_status) status = {0};
+	struct st_buf text = ST_BUF_INIT;
+	int code = st_state_save_or_say(session, err);
+	if (code == 0)
+		code = st_repo_look(&st_state_of(session->ws)->repo, session, 0, &status, err);
+	if (code == 0)
+		code = st_repo_json_add(&status, &text, err);
+	if (code < 0) {
+		st_buf_release(&text);
+		return code;
+	}
+	*out = text.ptr;
+	if (out_len)
+		*out_len = text.len;
+	return 0;
+}
+
+int stet_state_scan(struct stet_workspace *ws, struct stet_error *err) {
+	int code = st_repo_scan(&st_state_of(ws)->repo, err);
+	st_repo_export_mark(&st_state_of(ws)->repo_export);
+	return code;
+}
+
+int stet_state_flush(struct stet_workspace *ws, struct stet_error *err) {
+	return st_repo_export_flush(&st_state_of(ws)->repo_export, err);
+}
+
+int stet_state_is_stored(struct stet_session *session, struct stet_error *err) {
+	if (session->ws->state == ST_STATE_NONE)
+		return 0;
+	if (session->unsaved)
+		return st_fail(err, session->unsaved,
+		               "What this session has seen and written could not be stored.");
+	return st_store_is_stored(&st_state_of(session->ws)->store, err);
+}
+
+/* Run a change of the state, and let the file follow. */
+static int change(struct stet_workspace *ws, st_store_fn *fn, void *data, struct stet_error *err) {
+	int code = st_store_do(&st_state_of(ws)->store, ST_STORE_WRITE, fn, data, err);
+	if (code >= 0)
+		st_repo_export_mark(&st_state_of(ws)->repo_export);
+	return code;
+}
+
+/* ---- the story ---- */
+
+static int get_story(struct st_store *store, void *data, struct stet_error *err) {
+	st_buf_clear(data);
+	return st_store_story(store, data, err);
+}
+
+int stet_story(struct stet_workspace *ws, char **id, struct stet_error *err) {
+	*id = NULL;
+	struct st_buf name = ST_BUF_INIT;
+	if (!st_store_is_there(&st_state_of(ws)->store))
+		return 0;
+	int code = st_store_do(&st_state_of(ws)->store, ST_STORE_READ, get_story, &name, err);
+	if (code < 0 || name.len == 0)
+		st_buf_release(&name);
+	*id = name.ptr;
+	return code;
+}
+
+static int begin_story(struct st_store *store, void *data, struct stet_error *err) {
+	st_auto(st_buf) now = ST_BUF_INIT;
+	const char *id = data;
+	int code = st_store_story(store, &now, err);
+	if (code < 0 || (id && st_str_eq(st_buf_str(&now), st_str(id))) || (!id && now.len == 0))
+		return code;
+	return st_store_story_begin(store, id, err);
+}
+
+int stet_story_begin(struct stet_workspace *ws, const char *id, struct stet_error *err) {
+	struct st_str name = st_str(id);
+	if (st_str_trim(name).len == 0 || name.len > ST_STORY_BYTES_MAX || !st_utf8_valid(name))
+		return st_fail(err, STET_E_INVALID, "A story has a name of 1 to %d bytes of UTF-8.",
+		               ST_STORY_BYTES_MAX);
+	/* What is on the disk now is where it starts from. */
+	st_auto(st_repo_status) status = {0};
+	int code = st_repo_look(&st_state_of(ws)->repo, NULL, 0, &status, err);
+	if (code < 0 || strcmp(status.state.story_id, id) == 0)
+		return code;
+	st_autofree char *copy = strdup(id);
+	return copy ? change(ws, begin_story, copy, err) : st_fail_nomem(err);
+}
+
+int stet_story_end(struct stet_workspace *ws, struct stet_error *err) {
+	return change(ws, begin_story, NULL, err);
+}
+
+static int choose(struct st_store *store, void *data, struct stet_error *err) {
+	const int *use = data;
+	st_auto(st_buf) name = ST_BUF_INIT;
+	int code = st_store_story(store, &name, err);
+	if (code == 0 && name.len == 0)
+		return st_fail(err, STET_E_INVALID,
+		               "There is no story that could use the snapshot or not. Begin one first.");
+	return code == 0 ? st_store_story_choose(store, *use, err) : code;
+}
+
+int stet_story_use_snapshot(struct stet_workspace *ws, int use, struct stet_error *err) {
+	if (use < -1 || use > 1)
+		return st_fail(err, STET_E_INVALID,
+		               "A story uses the snapshot (1), or not (0), or as is "
+		               "configured (-1).");
+	return change(ws, choose, &use, err);
+}
+
+static int get_choice(struct st_store *store, void *data, struct stet_error *err) {
+	return st_store_story_choice(store, data, err);
+}
+
+int stet_snapshot_used(struct stet_workspace *ws, struct stet_error *err) {
+	struct st_store *store = &st_state_of(ws)->store;
+	int use = -1;
+	int code = 0;
+	if (st_store_is_there(store))
+		code = st_store_do(store, ST_STORE_READ, get_choice, &use, err);
+	if (code < 0)
+		return code;
+	return use < 0 ? ws->use_snapshot : use;
+}
+
+/* ---- tasks ---- */
+
+struct task {
+	struct st_str text;
+	int64_t id;
+	int64_t priority;
+	enum st_task_status status;
+	/* The session, NULL if it has no name. */
+	const char *owner;
+	const char *const *texts;
+	size_t count;
+};
+
+static int add_task(struct st_store *store, void *data, struct stet_error *err) {
+	struct task *task = data;
+	return st_store_task_add(store, task->text, task->priority, &task->id, err);
+}
+
+int stet_task_add(struct stet_workspace *ws, const char *text, size_t len, int64_t priority,
+                  int64_t *id, struct stet_error *err) {
+	struct task task = {.text = st_strn(text ? text : "", text ? len : 0), .priority = priority};
+	int code = change(ws, add_task, &task, err);
+	*id = task.id;
+	return code;
+}
+
+static int set_task(struct st_store *store, void *data, struct stet_error *err) {
+	const struct task *task = data;
+	return st_store_task_set(store, task->id, task->status, task->owner, err);
+}
+
+int stet_task_start(struct stet_session *session, int64_t id, struct stet_error *err) {
+	struct task task = {.id = id, .status = ST_TASK_IN_PROGRESS, .owner = session->name};
+	return change(session->ws, set_task, &task, err);
+}
+
+int stet_task_complete(struct stet_session *session, int64_t id, struct stet_error *err) {
+	struct task task = {.id = id, .status = ST_TASK_COMPLETED, .owner = session->name};
+	return change(session->ws, set_task, &task, err);
+}
+
+static int claim_task(struct st_store *store, void *data, struct stet_error *err) {
+	struct task *task = data;
+	return st_store_task_claim(store, task->owner, &task->id, err);
+}
+
+int stet_task_claim(struct stet_session *session, int64_t *id, struct stet_error *err) {
+	struct task task = {.owner = session->name};
+	int code = change(session->ws, claim_task, &task, err);
+	*id = task.id;
+	return code;
+}
+
+static int move_task(struct st_store *store, void *data, struct stet_error *err) {
+	const struct task *task = data;
+	return st_store_task_prioritise(store, task->id, task->priority, err);
+}
+
+int stet_task_prioritise(struct stet_workspace *ws, int64_t id, int64_t priority,
+                         struct stet_error *err) {
+	struct task task = {.id = id, .priority = priority};
+	return change(ws, move_task, &task, err);
+}
+
+static int remove_task(struct st_store *store, void *data, struct stet_error *err) {
+	const struct task *task = data;
+	return st_store_task_remove(store, task->id, err);
+}
+
+int stet_task_remove(struct stet_workspace *ws, int64_t id, struct stet_error *err) {
+	struct task task = {.id = id};
+	return change(ws, remove_task, &task, err);
+}
+
+static int set_tasks(struct st_store *store, void *data, struct stet_error *err) {
+	const struct task *list = data;
+	int code = st_store_tasks_mark(store, err);
+	for (size_t i = 0; i < list->count && code == 0; i++)
+		code = st_store_task_want(store, st_str(list->texts[i]), (int64_t)i + 1, err);
+	return code == 0 ? st_store_tasks_sweep(store, err) : code;
+}
+
+int stet_tasks_set(struct stet_workspace *ws, const char *const *texts, size_t count,
+                   struct stet_error *err) {
+	struct task list = {.texts = texts, .count = count};
+	if (count > ST_TASKS_OPEN_MAX)
+		return st_fail(err, STET_E_TOO_BIG, "A list of tasks has at most %d; this one has %zu.",
+		               ST_TASKS_OPEN_MAX, count);
+	return change(ws, set_tasks, &list, err);
+}
+
+/* ---- the log ---- */
+
+struct log {
+	struct st_log_query query;
+	yyjson_mut_doc *doc;
+	yyjson_mut_val *list;
+};
+
+static void add_version(struct log *log, yyjson_mut_val *object, const char *key,
+                        const struct st_version *version) {
+	char hex[ST_HASH_HEX + 1];
+	st_hash_hex(&version->hash, hex, ST_HASH_HEX);
+	st_json_add(log->doc, object, key,
+	            version->exists ? st_json_text(log->doc, st_str(hex)) : yyjson_mut_null(log->doc));
+}
+
+static int add_write(void *data, const struct st_log_entry *entry, struct stet_error *err) {
+	struct log *log = data;
+	const struct st_file_event *write = &entry->event;
+	yyjson_mut_val *object = yyjson_mut_obj(log->doc);
+	st_json_add(log->doc, object, "id", yyjson_mut_sint(log->doc, entry->id));
+	st_json_add_text(log->doc, object, "path", st_str(write->path));
+	st_json_add_time(log->doc, object, "time", write->at);
+	if (write->who)
+		st_json_add_text(log->doc, object, "session", st_str(st_name_of_owned(write->who)));
+	add_version(log, object, "before", &write->before);
+	add_version(log, object, "after", &write->after);
+	if (write->undoes)
+		st_json_add(log->doc, object, "undoes", yyjson_mut_sint(log->doc, write->undoes));
+	if (entry->undone_by)
+		st_json_add(log->doc, object, "undoneBy", yyjson_mut_sint(log->doc, entry->undone_by));
+	st_json_push(log->doc, log->list, object);
+	return object ? 0 : st_fail_nomem(err);
+}
+
+static int list_writes(struct st_store *store, void *data, struct stet_error *err) {
+	struct log *log = data;
+	log->list = yyjson_mut_arr(log->doc);
+	yyjson_mut_doc_set_root(log->doc, log->list);
+	return st_store_log_list(store, &log->query, add_write, log, err);
+}
+
+int stet_log(struct stet_workspace *ws, const char *path, size_t limit, char **out,
+             struct stet_error *err) {
+	*out = NULL;
+	st_auto(st_place) place = ST_PLACE_INIT;
+	struct st_buf text = ST_BUF_INIT;
+	int code = path ? st_root_locate(&ws->root, st_str(path), &place, err) : 0;
+	if (code < 0)
+		return code;
+	struct log log = {
+		.query = {.path = place.path, .limit = limit > ST_LOG_MAX ? ST_LOG_MAX : (int64_t)limit},
+		.doc = yyjson_mut_doc_new(NULL),
+	};
+	if (!log.doc)
+		return st_fail_nomem(err);
+	log.list = yyjson_mut_arr(log.doc);
+	yyjson_mut_doc_set_root(log.doc, log.list);
+	if (st_store_is_there(&st_state_of(ws)->store))
+		code = st_store_do(&st_state_of(ws)->store, ST_STORE_READ, list_writes, &log, err);
+	if (code == 0)
+		code = st_json_write(log.doc, log.list, &text, err);
+	yyjson_mut_doc_free(log.doc);
+	if (code < 0)
+		st_buf_release(&text);
+	*out = text.ptr;
+	return code;
+}

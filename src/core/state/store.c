@@ -1,0 +1,426 @@
+/* Transactions, counters, tracked files, the story and the log. Opening is in store_open.c, the rest in the other store_*.c. */
+#include "core/state/store.h"
+
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "fs/versions/state_dir.h"
+#include "fs/path/sys.h"
+
+enum {
+	/* How long a transaction waits for other processes, and a retry that the next call can repeat. */
+	WAIT_MS = 5000,
+	RETRY_WAIT_MS = 50,
+};
+
+/* ---- life ---- */
+
+void st_store_init(struct st_store *store, const struct st_root *root,
+                   struct st_write_context *writes) {
+	*store = (struct st_store){
+		.root = root, .writes = writes, .wait_ms = WAIT_MS, .counter_generation = -1};
+	pthread_mutex_init(&store->lock, NULL);
+}
+
+void st_store_release(struct st_store *store) {
+	st_store_disconnect(store);
+	pthread_mutex_destroy(&store->lock);
+}
+
+/* Whether the file is still where it was: somebody may have removed or replaced it. */
+bool st_store_is_in_place(const struct st_store *store) {
+	char path[sizeof store->why];
+	struct stat st;
+	snprintf(path, sizeof path, "%s/%s", store->writes->state_dir, ST_STORE_NAME);
+	return st_retry(fstatat(store->root->fd, path, &st, AT_SYMLINK_NOFOLLOW)) == 0 &&
+	       st.st_dev == store->dev && st.st_ino == store->ino && st.st_nlink == 1;
+}
+
+static bool has_dir(const struct st_store *store) {
+	struct stat st;
+	const char *dir = store->writes->state_dir;
+	return st_retry(fstatat(store->root->fd, dir, &st, AT_SYMLINK_NOFOLLOW)) == 0 ||
+	       errno != ENOENT;
+}
+
+bool st_store_is_there(struct st_store *store) {
+	static const char *const names[] = {ST_STORE_NAME, "repostate.json"};
+	pthread_mutex_lock(&store->lock);
+	bool there = store->db != NULL;
+	pthread_mutex_unlock(&store->lock);
+	struct stat st;
+	const char *dir = store->writes->state_dir;
+	/* Most often there is not even the directory. */
+	if (there || !has_dir(store))
+		return there;
+	for (size_t i = 0; i < 2 && !there; i++) {
+		char path[300];
+		snprintf(path, sizeof path, "%s/%s", dir, names[i]);
+		there = st_retry(fstatat(store->root->fd, path, &st, AT_SYMLINK_NOFOLLOW)) == 0;
+	}
+	return there;
+}
+
+/* To open one that cannot be used has the notice said; one that can is left as it is. */
+static int find_unusable(struct st_store *store, struct stet_error *err) {
+	st_autofd dirfd = st_state_find(store->root, store->writes->state_dir, NULL);
+	return dirfd == STET_E_ACCESS ? st_store_connect(store, err) : 0;
+}
+
+int st_store_is_stored(struct st_store *store, struct stet_error *err) {
+	pthread_mutex_lock(&store->lock);
+	int code = store->db ? 0 : find_unusable(store, err);
+	if (code == 0 && *store->why)
+		code = st_fail(err, STET_E_ACCESS, "%s", store->why);
+	pthread_mutex_unlock(&store->lock);
+	return code;
+}
+
+/* ---- transactions ---- */
+
+static int look_for_writers(struct st_store *store, struct stet_error *err) {
+	int64_t version;
+	int code = st_db_version(store->db, &version, err);
+	if (code == 0 && version != store->version) {
+		store->version = version;
+		store->generation++;
+	}
+	return code;
+}
+
+/* After some failures the transaction is gone already; then this fails, and nothing is open. */
+static void take_back(struct st_store *store) {
+	store->generation++;
+	store->taken_back++;
+	(void)st_db_exec(store->db, "ROLLBACK", NULL);
+}
+
+int st_store_run(struct st_store *store, enum st_store_mode mode, st_store_fn *fn, void *data,
+                 struct stet_error *err) {
+	/* Each call of a tool has such a transaction: these stay prepared. */
+	static const char begin[] = "BEGIN", begin_write[] = "BEGIN IMMEDIATE", commit[] = "COMMIT";
+	int code = st_db_run(store->db, mode == ST_STORE_READ ? begin : begin_write, err, "");
+	if (code < 0)
+		return code;
+	code = look_for_writers(store, err);
+	if (code == 0)
+		code = fn(store, data, err);
+	if (code >= 0) {
+		int done = st_db_run(store->db, commit, err, "");
+		code = done < 0 ? done : code;
+	}
+	if (code < 0)
+		take_back(store);
+	return code;
+}
+
+static int ready(struct st_store *store, enum st_store_mode mode, struct stet_error *err) {
+	bool blank = mode == ST_STORE_READ && !has_dir(store);
+	if (store->db && (store->in_memory ? store->blank && !blank : !st_store_is_in_place(store)))
+		st_store_disconnect(store);
+	if (store->db)
+		return 0;
+	return (blank ? st_store_connect_blank : st_store_connect)(store, err);
+}
+
+static int transact(struct st_store *store, enum st_store_mode mode, st_store_fn *fn, void *data,
+                    struct stet_error *err) {
+	int code = ready(store, mode, err);
+	if (code < 0)
+		return code;
+	st_db_wait(store->db, mode == ST_STORE_RETRY ? RETRY_WAIT_MS : store->wait_ms);
+	return st_store_run(store, mode, fn, data, err);
+}
+
+/* Whether a failure is a reason to try once more, with another database. */
+static bool is_mended(struct st_store *store, int *code, struct stet_error *err) {
+	if (*code >= 0 || !store->db || store->in_memory || !st_db_is_damaged(store->db))
+		return false;
+	*code = st_store_replace_damaged(store, err);
+	return *code == 0;
+}
+
+int st_store_do(struct st_store *store, enum st_store_mode mode, st_store_fn *fn, void *data,
+                struct stet_error *err) {
+	pthread_mutex_lock(&store->lock);
+	int code = transact(store, mode, fn, data, err);
+	if (is_mended(store, &code, err))
+		code = transact(store, mode, fn, data, err);
+	/* Something came to lie beside it that SQLite may not open: the next call looks there first. */
+	if (code == STET_E_ACCESS && store->db && !store->in_memory)
+		st_store_disconnect(store);
+	pthread_mutex_unlock(&store->lock);
+	return code;
+}
+
+/* ---- numbers ---- */
+
+int st_store_get(struct st_store *store, const char *name, int64_t *value, struct stet_error *err) {
+	static const char sql[] = "SELECT value FROM meta WHERE name = ?";
+	struct st_rows rows;
+	*value = 0;
+	int code = st_db_query(store->db, &rows, sql, err, "t", name);
+	if (code == 0)
+		code = st_rows_next(&rows, err);
+	if (code > 0) {
+		*value = st_rows_int(&rows, 0);
+		st_rows_end(&rows);
+	}
+	return code < 0 ? code : 0;
+}
+
+int st_store_set(struct st_store *store, const char *name, int64_t value, struct stet_error *err) {
+	static const char sql[] =
+		"INSERT INTO meta (name, value) VALUES (?, ?)"
+		" ON CONFLICT (name) DO UPDATE SET value = excluded.value";
+	return st_db_run(store->db, sql, err, "ti", name, value);
+}
+
+/* Where numbers are stored: the largest there is the last one. */
+static int read_counter(struct st_store *store, struct stet_error *err) {
+	static const char changed[] = "SELECT coalesce(max(changed), 0) FROM files";
+	int64_t last, epoch;
+	if (store->counter_generation == store->generation)
+		return 0;
+	int code = st_db_number(store->db, changed, &last, err);
+	if (code == 0)
+		code = st_store_get(store, "epoch", &epoch, err);
+	if (code < 0)
+		return code;
+	store->counter = last > epoch ? last : epoch;
+	store->counter_generation = store->generation;
+	return 0;
+}
+
+/* A number that cannot be stored is taken back with the transaction, and the last one read again. */
+int st_store_next(struct st_store *store, int64_t *number, struct stet_error *err) {
+	int code = read_counter(store, err);
+	if (code == 0 && (store->counter < 0 || store->counter == INT64_MAX))
+		code = st_db_condemn(store->db, "a number in it is out of range", err);
+	if (code == 0)
+		*number = ++store->counter;
+	return code;
+}
+
+/* A path from a row, NUL-ended, until the buffer's next use; NULL if it cannot be one. */
+static const char *path_of(struct st_buf *buf, struct st_str path) {
+	st_buf_clear(buf);
+	st_buf_add(buf, path);
+	return path.len > 0 && !buf->failed && strlen(buf->ptr) == path.len ? buf->ptr : NULL;
+}
+
+/* ---- files ---- */
+
+int st_store_put_file(struct st_store *store, const struct st_tracked *file, int64_t change,
+                      struct stet_error *err) {
+	static const char sql[] =
+		"INSERT INTO files (path, hash, size, dev, ino, mtime_ns, ctime_ns, racy, base, external,"
+		" changed) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+		" ON CONFLICT (path) DO UPDATE SET hash = excluded.hash, size = excluded.size,"
+		" dev = excluded.dev, ino = excluded.ino, mtime_ns = excluded.mtime_ns,"
+		" ctime_ns = excluded.ctime_ns, racy = excluded.racy, base = excluded.base,"
+		" external = excluded.external, changed = excluded.changed";
+	const struct st_stamp *stamp = &file->version.stamp;
+	return st_db_run(store->db, sql, err, "bhiiiiiihii", st_str(file->path),
+	                 st_version_hash(&file->version), (int64_t)stamp->size, (int64_t)stamp->dev,
+	                 (int64_t)stamp->ino, stamp->mtime_ns, stamp->ctime_ns, (int64_t)stamp->racy,
+	                 st_version_hash(&file->base), (int64_t)file->external, change);
+}
+
+static struct st_tracked read_file(const struct st_rows *rows, const char *path) {
+	struct st_tracked file = {
+		.path = path,
+		.version.stamp =
+			{
+				.size = (uint64_t)st_rows_int(rows, 2),
+				.dev = (uint64_t)st_rows_int(rows, 3),
+				.ino = (uint64_t)st_rows_int(rows, 4),
+				.mtime_ns = st_rows_int(rows, 5),
+				.ctime_ns = st_rows_int(rows, 6),
+				.racy = st_rows_int(rows, 7) != 0,
+			},
+		.external = st_rows_int(rows, 9) != 0,
+		.changed = st_rows_int(rows, 10),
+	};
+	file.version.exists = st_rows_hash(rows, 1, &file.version.hash);
+	file.base.exists = st_rows_hash(rows, 8, &file.base.hash);
+	return file;
+}
+
+int st_store_files_since(struct st_store *store, int64_t change,
+                         int (*each)(void *data, const struct st_tracked *file,
+                                     struct stet_error *err),
+                         void *data, struct stet_error *err) {
+	static const char sql[] =
+		"SELECT path, hash, size, dev, ino, mtime_ns, ctime_ns, racy, base, external, changed"
+		" FROM files WHERE changed > ?";
+	st_auto(st_buf) path = ST_BUF_INIT;
+	struct st_rows rows;
+	int code = st_db_query(store->db, &rows, sql, err, "i", change);
+	while (code == 0 && (code = st_rows_next(&rows, err)) > 0) {
+		const char *name = path_of(&path, st_rows_str(&rows, 0));
+		struct st_tracked file = read_file(&rows, name);
+		code = name ? each(data, &file, err) : 0;
+		if (code < 0)
+			st_rows_end(&rows);
+	}
+	return code;
+}
+
+/* ---- the story ---- */
+
+int st_store_story(struct st_store *store, struct st_buf *name, struct stet_error *err) {
+	static const char sql[] =
+		"SELECT name FROM stories WHERE ended_at IS NULL ORDER BY id DESC LIMIT 1";
+	struct st_rows rows;
+	int code = st_db_query(store->db, &rows, sql, err, "");
+	if (code == 0)
+		code = st_rows_next(&rows, err);
+	if (code > 0) {
+		st_buf_add(name, st_rows_str(&rows, 0));
+		st_rows_end(&rows);
+		code = name->failed ? st_fail_nomem(err) : 0;
+	}
+	return code;
+}
+
+/* A number that is not there reads as 0: then the story does not say. */
+static const char choice[] = "story_use_snapshot";
+
+int st_store_story_choice(struct st_store *store, int *use, struct stet_error *err) {
+	int64_t value;
+	int code = st_store_get(store, choice, &value, err);
+	*use = code == 0 && (value == 1 || value == 2) ? (int)value - 1 : -1;
+	return code;
+}
+
+int st_store_story_choose(struct st_store *store, int use, struct stet_error *err) {
+	return st_store_set(store, choice, use + 1, err);
+}
+
+/* What is there is where the story starts from; what is gone was never in it. */
+static int set_baseline(struct st_store *store, struct stet_error *err) {
+	static const char drop[] = "DELETE FROM files WHERE hash IS NULL";
+	static const char rebase[] = "UPDATE files SET base = hash, external = 0";
+	int64_t epoch;
+	int code = st_db_run(store->db, drop, err, "");
+	if (code == 0)
+		code = st_db_run(store->db, rebase, err, "");
+	if (code == 0)
+		code = st_store_next(store, &epoch, err);
+	/* Whoever keeps a copy of the files has to read all of them again, in this process too. */
+	store->generation++;
+	return code == 0 ? st_store_set(store, "epoch", epoch, err) : code;
+}
+
+int st_store_story_begin(struct st_store *store, const char *name, struct stet_error *err) {
+	static const char end[] = "UPDATE stories SET ended_at = ? WHERE ended_at IS NULL";
+	static const char begin[] = "INSERT INTO stories (name, began_at) VALUES (?, ?)";
+	int64_t now = st_wall_ns();
+	int code = st_db_run(store->db, end, err, "i", now);
+	if (code == 0 && name)
+		code = st_db_run(store->db, begin, err, "ti", name, now);
+	if (code == 0 && name)
+		code = set_baseline(store, err);
+	if (code == 0)
+		code = st_store_story_choose(store, -1, err);
+	return code == 0 ? st_store_set(store, "updated_at", now, err) : code;
+}
+
+/* ---- the log ---- */
+
+int st_store_updated(struct st_store *store, int64_t *at, struct stet_error *err) {
+	static const char sql[] = "SELECT at FROM writes ORDER BY id DESC LIMIT 1";
+	int64_t wrote = 0;
+	int code = st_store_get(store, "updated_at", at, err);
+	if (code == 0)
+		code = st_db_number(store->db, sql, &wrote, err);
+	*at = wrote > *at ? wrote : *at;
+	return code;
+}
+
+/* What was noted may refer to a database that is gone: then the number is another file's. */
+static int mark_undone(struct st_store *store, const struct st_file_event *undo,
+                       struct stet_error *err) {
+	static const char sql[] =
+		"UPDATE writes SET undone_by = (SELECT max(id) FROM writes) WHERE id = ? AND path = ?";
+	if (undo->undoes == 0)
+		return 0;
+	return st_db_run(store->db, sql, err, "ib", undo->undoes, st_str(undo->path));
+}
+
+int st_store_log(struct st_store *store, const struct st_file_event *event,
+                 struct stet_error *err) {
+	static const char insert[] =
+		"INSERT INTO writes (path, at, session, before, after, undoes) VALUES (?, ?, ?, ?, ?, ?)";
+	static const char trim[] = "DELETE FROM writes WHERE id <= ?";
+	int code =
+		st_db_run(store->db, insert, err, "bithhn", st_str(event->path), event->at, event->who,
+	              st_version_hash(&event->before), st_version_hash(&event->after), event->undoes);
+	int64_t oldest = st_db_last_id(store->db) - ST_LOG_MAX;
+	if (code == 0)
+		code = mark_undone(store, event, err);
+	return code == 0 && oldest > 0 ? st_db_run(store->db, trim, err, "i", oldest) : code;
+}
+
+static int list_one(const struct st_rows *rows, struct st_buf *path, struct st_buf *session,
+                    int (*each)(void *data, const struct st_log_entry *entry,
+                                struct stet_error *err),
+                    void *data, struct stet_error *err) {
+	const char *name = path_of(path, st_rows_str(rows, 1));
+	if (!name)
+		return 0;
+	st_buf_clear(session);
+	st_buf_add(session, st_rows_str(rows, 3));
+	struct st_log_entry entry = {
+		.id = st_rows_int(rows, 0),
+		.event = {.path = name,
+	              .at = st_rows_int(rows, 2),
+	              .who = st_rows_is_null(rows, 3) ? NULL : st_buf_cstr(session),
+	              .undoes = st_rows_int(rows, 6)},
+		.undone_by = st_rows_int(rows, 7),
+	};
+	struct st_file_event *event = &entry.event;
+	event->before.exists = st_rows_hash(rows, 4, &event->before.hash);
+	event->after.exists = st_rows_hash(rows, 5, &event->after.hash);
+	event->kind = event->after.exists ? ST_EVENT_WRITTEN : ST_EVENT_REMOVED;
+	return each(data, &entry, err);
+}
+
+int st_store_log_list(struct st_store *store, const struct st_log_query *query,
+                      int (*each)(void *data, const struct st_log_entry *entry,
+                                  struct stet_error *err),
+                      void *data, struct stet_error *err) {
+	static const char sql[] =
+		"SELECT id, path, at, session, before, after, undoes, undone_by FROM writes"
+		" WHERE (?1 = 0 OR path = ?2) AND (?3 = 0 OR session = ?4)"
+		" AND (?5 = 0 OR (undoes IS NULL AND undone_by IS NULL)) ORDER BY id DESC LIMIT ?6";
+	st_auto(st_buf) path = ST_BUF_INIT;
+	st_auto(st_buf) session = ST_BUF_INIT;
+	struct st_rows rows;
+	int code = st_db_query(store->db, &rows, sql, err, "ibitii", (int64_t)(query->path != NULL),
+	                       st_str(query->path), (int64_t)(query->session != NULL), query->session,
+	                       (int64_t)query->undoable, query->limit);
+	while (code == 0 && (code = st_rows_next(&rows, err)) > 0) {
+		code = list_one(&rows, &path, &session, each, data, err);
+		if (code < 0)
+			st_rows_end(&rows);
+	}
+	return code;
+}
+
+int st_store_writer(struct st_store *store, const struct st_hash *hash, char name[128],
+                    struct stet_error *err) {
+	static const char sql[] = "SELECT session FROM writes WHERE after = ? ORDER BY id DESC LIMIT 1";
+	struct st_rows rows;
+	int code = st_db_query(store->db, &rows, sql, err, "h", hash);
+	if (code == 0)
+		code = st_rows_next(&rows, err);
+	if (code > 0) {
+		struct st_str session = st_rows_str(&rows, 0);
+		snprintf(name, 128, "%.*s", (int)session.len, session.ptr);
+		st_rows_end(&rows);
+		code = 1;
+	}
+	return code;
+}

@@ -1,0 +1,378 @@
+/* Opening the database of a store: making it, making sure that it is ours, setting it aside. */
+#include "core/state/store.h"
+
+#include <stdio.h>
+
+#include "core/state/legacy_notes.h"
+#include "fs/versions/state_dir.h"
+#include "fs/path/sys.h"
+
+/*
+ * Types are PostgreSQL's as far as SQLite takes them. Paths are bytes, since
+ * file names are; times are nanoseconds since 1970. The log of writes has no
+ * index: it is short, written with every edit, and looked at from its end.
+ */
+#define LINKS_TABLE \
+	"CREATE TABLE links (session_id BIGINT NOT NULL, path BLOB NOT NULL, target BLOB NOT NULL," \
+	" PRIMARY KEY (session_id, path));"
+
+static const char schema[] =
+	"CREATE TABLE meta (name TEXT PRIMARY KEY, value BIGINT NOT NULL);"
+	"CREATE TABLE sessions (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE,"
+	" version BIGINT NOT NULL, made_at BIGINT NOT NULL, used_at BIGINT NOT NULL);"
+	"CREATE TABLE seen (session_id BIGINT NOT NULL, path BLOB NOT NULL, hash BLOB NOT NULL,"
+	" dev BIGINT NOT NULL, ino BIGINT NOT NULL, size BIGINT NOT NULL, mtime_ns BIGINT NOT NULL,"
+	" ctime_ns BIGINT NOT NULL, racy SMALLINT NOT NULL, total BIGINT NOT NULL,"
+	" stale SMALLINT NOT NULL, lines TEXT NOT NULL, used_at BIGINT NOT NULL, PRIMARY KEY "
+	"(session_id, path));" LINKS_TABLE
+	"CREATE TABLE given (session_id BIGINT NOT NULL, path BLOB NOT NULL, owner BLOB NOT NULL,"
+	" hash BLOB NOT NULL, given SMALLINT NOT NULL, PRIMARY KEY (session_id, path));"
+	"CREATE TABLE said (session_id BIGINT NOT NULL, notice BLOB NOT NULL,"
+	" PRIMARY KEY (session_id, notice));"
+	"CREATE TABLE stories (id INTEGER PRIMARY KEY, name TEXT NOT NULL, began_at BIGINT NOT NULL,"
+	" ended_at BIGINT);"
+	"CREATE TABLE files (path BLOB PRIMARY KEY, hash BLOB, size BIGINT NOT NULL,"
+	" dev BIGINT NOT NULL, ino BIGINT NOT NULL, mtime_ns BIGINT NOT NULL,"
+	" ctime_ns BIGINT NOT NULL, racy SMALLINT NOT NULL, base BLOB, external SMALLINT NOT NULL,"
+	" changed BIGINT NOT NULL);"
+	"CREATE INDEX files_changed ON files (changed);"
+	"CREATE TABLE tasks (id INTEGER PRIMARY KEY, description TEXT NOT NULL,"
+	" status SMALLINT NOT NULL, priority BIGINT NOT NULL, owner TEXT, updated_at BIGINT NOT NULL);"
+	"CREATE INDEX tasks_order ON tasks (status, priority, id);"
+	"CREATE TABLE writes (id INTEGER PRIMARY KEY, path BLOB NOT NULL, at BIGINT NOT NULL,"
+	" session TEXT, before BLOB, after BLOB, undoes BIGINT, undone_by BIGINT);"
+	"PRAGMA user_version = 3";
+
+/*
+ * The first version had the bytes of files in it, which are beside it now
+ * (fs/versions/versions.h); the second one had no links.
+ */
+static const char from_earlier[] =
+	"BEGIN IMMEDIATE; DROP TABLE IF EXISTS bases; DROP TABLE IF EXISTS base_bytes;"
+	"DELETE FROM meta WHERE name = 'bases'; DROP TABLE IF EXISTS links;" LINKS_TABLE
+	"PRAGMA user_version = 3; COMMIT";
+
+enum { LOCK_WAIT_MS = 5000 };
+
+void st_store_disconnect(struct st_store *store) {
+	st_db_close(store->db);
+	store->db = NULL;
+	store->generation++;
+	store->in_memory = store->blank = false;
+	store->why[0] = '\0';
+}
+
+/* ---- opening ---- */
+
+static int make_tables(struct st_store *store, struct stet_error *err) {
+	int code = st_db_exec(store->db, "BEGIN IMMEDIATE", err);
+	if (code == 0)
+		code = st_db_exec(store->db, schema, err);
+	if (code == 0 && store->import && !store->in_memory)
+		code = store->import(store, store->data, err);
+	if (code == 0)
+		code = st_db_exec(store->db, "COMMIT", err);
+	return code;
+}
+
+static int open_in_memory(struct st_store *store, const char *why, struct stet_error *err) {
+	st_store_disconnect(store);
+	int code = st_db_open(-1, false, &store->db, err);
+	if (code < 0)
+		return code;
+	store->in_memory = true;
+	store->opened++;
+	snprintf(
+		store->why, sizeof store->why,
+		"%.440s Sessions, tasks and the state of the work are kept in memory only, and go with "
+		"this process.",
+		why);
+	st_write_notice(store->writes, "%s", store->why);
+	return make_tables(store, err);
+}
+
+/* Nothing was ever stored here, and to look at that is no reason to make a directory. */
+int st_store_connect_blank(struct st_store *store, struct stet_error *err) {
+	int code = st_db_open(-1, false, &store->db, err);
+	if (code < 0)
+		return code;
+	store->in_memory = store->blank = true;
+	store->opened++;
+	return make_tables(store, err);
+}
+
+/* A name with its companions, which SQLite names after it. */
+static bool rename_all(int dirfd, const char *from, const char *to, unsigned flags) {
+	static const char *const endings[] = {"", "-journal", "-wal", "-shm"};
+	for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+		char old[64], new[64];
+		snprintf(old, sizeof old, "%s%s", from, endings[i]);
+		snprintf(new, sizeof new, "%s%s", to, endings[i]);
+		if (renameat2(dirfd, old, dirfd, new, flags) < 0 && i == 0)
+			return false;
+	}
+	return true;
+}
+
+/* A damaged database leaves the way, and nothing of it is lost. */
+static int set_aside(struct st_store *store, int dirfd, struct stet_error *err) {
+	st_store_disconnect(store);
+	for (int i = 1; i <= ST_ASIDE_MAX; i++) {
+		char name[48];
+		snprintf(name, sizeof name, "%s.damaged-%d", ST_STORE_NAME, i);
+		if (rename_all(dirfd, ST_STORE_NAME, name, i < ST_ASIDE_MAX ? RENAME_NOREPLACE : 0)) {
+			st_write_notice(
+				store->writes,
+				"The state database was damaged: it is set aside as %s/%s, and a new one "
+				"is made. What sessions had read has to be read again.",
+				store->writes->state_dir, name);
+			return 0;
+		}
+		if (errno != EEXIST)
+			break;
+	}
+	return st_fail(err, STET_E_IO,
+	               "The state database %s/%s is damaged and cannot be set aside. Remove it.",
+	               store->writes->state_dir, ST_STORE_NAME);
+}
+
+static const char *const origin_names[] = {"origin_ino", "origin_born"};
+
+/* Which version of the schema is there; -1 for tables that are not ours. */
+static int find_schema(struct st_store *store, int64_t *version, struct stet_error *err) {
+	static const char asks_version[] = "PRAGMA user_version";
+	static const char asks_tables[] = "SELECT count(*) FROM sqlite_schema";
+	int64_t tables = 0;
+	int code = st_db_number(store->db, asks_version, version, err);
+	if (code == 0)
+		code = st_db_number(store->db, asks_tables, &tables, err);
+	if (code == 0 && *version == 0 && tables > 0)
+		*version = -1;
+	return code;
+}
+
+/* Whether a statement stands in the schema as it is stored, from one semicolon to the next. */
+static bool is_of_schema(struct st_str sql) {
+	const char *at = sql.len > 0 ? memmem(schema, sizeof schema - 1, sql.ptr, sql.len) : NULL;
+	return at && (at == schema || at[-1] == ';') && at[sql.len] == ';';
+}
+
+static int64_t count_statements(void) {
+	int64_t count = 0;
+	for (const char *at = schema; (at = strstr(at, "CREATE ")); at++)
+		count++;
+	return count;
+}
+
+/* Tables of other columns or types, expressions, triggers and views: nothing of the kind is ours. */
+static int check_tables(struct st_store *store, struct stet_error *err) {
+	static const char sql[] =
+		"SELECT sql FROM sqlite_schema WHERE type <> 'index' OR name NOT GLOB 'sqlite_autoindex_*'";
+	struct st_rows rows;
+	int64_t count = 0;
+	bool ours = true;
+	int code = st_db_query(store->db, &rows, sql, err, "");
+	while (code == 0 && (code = st_rows_next(&rows, err)) > 0) {
+		ours = ours && is_of_schema(st_rows_str(&rows, 0));
+		count++;
+		code = 0;
+	}
+	if (code == 0 && (!ours || count != count_statements()))
+		code = st_db_condemn(store->db, "its tables are not those of stet", err);
+	return code;
+}
+
+static int forget_sessions(struct st_store *store, const int64_t origin[2],
+                           struct stet_error *err) {
+	int code = st_db_exec(store->db,
+	                      "BEGIN IMMEDIATE; DELETE FROM sessions; DELETE FROM seen;"
+	                      "DELETE FROM given; DELETE FROM said; DELETE FROM links",
+	                      err);
+	for (int i = 0; i < 2 && code == 0; i++)
+		code = st_store_set(store, origin_names[i], origin[i], err);
+	return code == 0 ? st_db_exec(store->db, "COMMIT", err) : code;
+}
+
+/*
+ * What a session has seen lets it overwrite files. So it counts only in the
+ * directory where it was stored: a copy, as out of an archive, has another
+ * inode and another time of birth, which nobody can choose.
+ */
+static int check_origin(struct st_store *store, int dirfd, struct stet_error *err) {
+	int64_t here[2], stored[2];
+	st_state_origin(dirfd, here);
+	int code = st_store_get(store, origin_names[0], &stored[0], err);
+	if (code == 0)
+		code = st_store_get(store, origin_names[1], &stored[1], err);
+	if (code < 0 || (here[0] == stored[0] && here[1] == stored[1]))
+		return code;
+	return forget_sessions(store, here, err);
+}
+
+static int note_identity(struct st_store *store, int dirfd, struct stet_error *err) {
+	struct stat st;
+	if (st_retry(fstatat(dirfd, ST_STORE_NAME, &st, AT_SYMLINK_NOFOLLOW)) < 0)
+		return st_fail_errno(err, errno, "The state database cannot be looked at");
+	store->dev = st.st_dev;
+	store->ino = st.st_ino;
+	store->opened++;
+	return 0;
+}
+
+/* SQLite would let others read what it makes; what it puts beside the file takes after it. */
+static void make_private(int dirfd) {
+	int fd = st_retry(
+		openat(dirfd, ST_STORE_NAME, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+	if (fd >= 0)
+		close(fd);
+}
+
+/* What was no database of ours, and why, for who finds it missing. */
+static int tidy(struct st_store *store, int dirfd, struct stet_error *err) {
+	struct st_db_tidied tidied;
+	int code = st_db_files_tidy(dirfd, &tidied, err);
+	if (code == 0 && tidied.why)
+		st_write_notice(store->writes,
+		                "A file beside the state database %s: it is set aside as %s/%s. stet did "
+		                "not write it; remove it if you do not know it.",
+		                tidied.why, store->writes->state_dir, tidied.aside);
+	return code;
+}
+
+/* Make or bring up to date what is there, and make sure that it is ours. */
+static int open_schema(struct st_store *store, int dirfd, int64_t *version,
+                       struct stet_error *err) {
+	int code = find_schema(store, version, err);
+	if (code == 0 && *version == 0)
+		code = make_tables(store, err);
+	else if (code == 0 && *version > 0 && *version < ST_STORE_SCHEMA)
+		code = st_db_exec(store->db, from_earlier, err);
+	if (code == 0 && *version >= 0 && *version <= ST_STORE_SCHEMA)
+		code = check_tables(store, err);
+	if (code == 0 && *version >= 0 && *version <= ST_STORE_SCHEMA)
+		code = check_origin(store, dirfd, err);
+	return code;
+}
+
+/* 0 with a database of ours, 1 for a damaged one, or a failure. */
+static int open_file(struct st_store *store, int dirfd, struct stet_error *err) {
+	int64_t version = 0;
+	int code = tidy(store, dirfd, err);
+	if (code < 0)
+		return code;
+	make_private(dirfd);
+	/* The WAL has its index in shared memory: not between machines, and not where a page has several blocks. */
+	bool wal = !st_state_is_remote(dirfd) && !st_state_has_small_blocks(dirfd);
+	code = st_db_open(dirfd, wal, &store->db, err);
+	if (code == STET_E_ACCESS)
+		return st_fail(err, code,
+		               "The state database %s/%s is not used: it is not a file that this user may "
+		               "read and write, or it is a link, or /proc is not mounted.",
+		               store->writes->state_dir, ST_STORE_NAME);
+	if (code == 0)
+		code = st_db_bound(store->db, ST_STORE_MAX, err);
+	if (code == 0)
+		code = open_schema(store, dirfd, &version, err);
+	if (store->db && (st_db_is_damaged(store->db) || version < 0))
+		return 1;
+	if (code == 0 && version > ST_STORE_SCHEMA)
+		return st_fail(err, STET_E_ACCESS,
+		               "The state database %s/%s has schema version %lld, and this stet knows "
+		               "version %d: it was written by a newer one, and is left alone.",
+		               store->writes->state_dir, ST_STORE_NAME, (long long)version,
+		               ST_STORE_SCHEMA);
+	return code == 0 ? note_identity(store, dirfd, err) : code;
+}
+
+/* One process at a time makes a database or sets one aside. */
+static int lock_dir(int dirfd, struct stet_error *err) {
+	return st_state_lock(dirfd, LOCK_WAIT_MS, "The state directory", err);
+}
+
+static int open_db(struct st_store *store, struct stet_error *err) {
+	struct stet_error own = {0};
+	st_autofd dirfd = st_state_open(store->root, store->writes->state_dir, &own);
+	int code = dirfd < 0 ? dirfd : lock_dir(dirfd, &own);
+	if (code == 0)
+		code = open_file(store, dirfd, &own);
+	if (code == 1) {
+		code = set_aside(store, dirfd, &own);
+		if (code == 0)
+			code = open_file(store, dirfd, &own);
+		if (code == 1)
+			code = st_fail(&own, STET_E_IO, "The new state database is damaged as well.");
+	}
+	/* Closing the descriptor drops the lock. */
+	if (code == 0)
+		return 0;
+	st_store_disconnect(store);
+	if (code == STET_E_ACCESS)
+		return open_in_memory(store, own.message, err);
+	return st_fail(err, code, "%s", own.message);
+}
+
+/* ---- what stet 0.1.0 left ---- */
+
+static int adopt_one(void *data, const struct st_file_event *event, struct stet_error *err) {
+	struct st_store *store = data;
+	return store->adopt(store, store->data, event, err);
+}
+
+/* 0.1.0 stored with its entries how many bytes of which notes these were. */
+static int adopt_all(struct st_store *store, void *data, struct stet_error *err) {
+	static const char number[] = "daybook", amount[] = "daybook_posted";
+	const struct st_legacy_notes *notes = data;
+	int64_t id, stored = 0;
+	int code = st_store_get(store, number, &id, err);
+	if (code == 0 && id == notes->id)
+		code = st_store_get(store, amount, &stored, err);
+	if (code == 0)
+		code = st_legacy_notes_each(notes, stored, adopt_one, store, err);
+	if (code == 0)
+		code = st_store_set(store, number, notes->id, err);
+	if (code == 0)
+		code = st_store_set(store, amount, (int64_t)notes->bytes.len, err);
+	return code;
+}
+
+/* What cannot be stored now is left to the next process that opens the database. */
+static void adopt_notes(struct st_store *store) {
+	st_auto(st_legacy_notes) notes = ST_LEGACY_NOTES_INIT;
+	struct stet_error why = {0};
+	st_autofd dirfd = st_state_find(store->root, store->writes->state_dir, NULL);
+	int code = dirfd < 0 ? 0 : st_legacy_notes_open(&notes, dirfd, &why);
+	if (code == 1) {
+		code = st_store_run(store, ST_STORE_WRITE, adopt_all, &notes, &why);
+		if (code == 0)
+			st_legacy_notes_remove(&notes);
+	}
+	if (code < 0)
+		st_write_notice(store->writes,
+		                "The last writes of stet 0.1.0 could not be taken into the log yet. %s",
+		                why.message);
+	if (notes.why)
+		st_write_notice(store->writes,
+		                "The file daybook in the state directory %s: it is set aside as %s/%s. "
+		                "Remove it if you do not know it.",
+		                notes.why, store->writes->state_dir, notes.aside);
+}
+
+int st_store_connect(struct st_store *store, struct stet_error *err) {
+	int code = open_db(store, err);
+	if (code == 0 && !store->in_memory && store->adopt)
+		adopt_notes(store);
+	return code;
+}
+
+int st_store_replace_damaged(struct st_store *store, struct stet_error *err) {
+	st_autofd dirfd = st_state_open(store->root, store->writes->state_dir, err);
+	int code = dirfd < 0 ? dirfd : lock_dir(dirfd, err);
+	if (code < 0)
+		return code;
+	/* Another process may have done it already. */
+	if (!st_store_is_in_place(store)) {
+		st_store_disconnect(store);
+		return 0;
+	}
+	return set_aside(store, dirfd, err);
+}

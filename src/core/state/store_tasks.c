@@ -1,0 +1,226 @@
+/* Tasks in the store. */
+#include "base/clock.h"
+#include "base/utf8.h"
+#include "core/state/store.h"
+
+static int no_task(int64_t id, struct stet_error *err) {
+	return st_fail(err, STET_E_NOT_FOUND,
+	               "There is no task %lld. List the tasks for their numbers.", (long long)id);
+}
+
+/* The state has moved. */
+static int touch(struct st_store *store, struct stet_error *err) {
+	return st_store_set(store, "updated_at", st_wall_ns(), err);
+}
+
+/* ---- adding ---- */
+
+static int check_text(struct st_str text, struct stet_error *err) {
+	if (st_str_trim(text).len == 0)
+		return st_fail(err, STET_E_INVALID, "A task needs a description.");
+	if (text.len > ST_TASK_BYTES_MAX)
+		return st_fail(err, STET_E_TOO_BIG,
+		               "The description of a task has %zu bytes; the limit is %d. Say it in a "
+		               "sentence, and put the rest into a file.",
+		               text.len, ST_TASK_BYTES_MAX);
+	if (memchr(text.ptr, '\0', text.len) || !st_utf8_valid(text))
+		return st_fail(err, STET_E_INVALID, "The description of a task must be text in UTF-8.");
+	return 0;
+}
+
+static int check_room(struct st_store *store, struct stet_error *err) {
+	/* Those that a new list has not wanted yet will be swept away. */
+	static const char asks_open[] =
+		"SELECT count(*) FROM tasks WHERE status IN (0, 1) AND priority > -4000000000000000000";
+	static const char asks_all[] = "SELECT count(*) FROM tasks";
+	int64_t open = 0, all = 0;
+	int code = st_db_number(store->db, asks_open, &open, err);
+	if (code == 0)
+		code = st_db_number(store->db, asks_all, &all, err);
+	if (code == 0 && open >= ST_TASKS_OPEN_MAX)
+		return st_fail(err, STET_E_TOO_BIG,
+		               "There are %lld unfinished tasks, which is the limit. Finish or remove some "
+		               "first.",
+		               (long long)open);
+	if (code == 0 && all >= ST_TASKS_MAX)
+		return st_fail(err, STET_E_TOO_BIG,
+		               "There are %lld tasks, finished ones among them, which is the limit. Remove "
+		               "finished ones first.",
+		               (long long)all);
+	return code;
+}
+
+int st_store_task_add(struct st_store *store, struct st_str description, int64_t priority,
+                      int64_t *id, struct stet_error *err) {
+	static const char asks_last[] = "SELECT coalesce(max(priority), 0) FROM tasks";
+	static const char sql[] =
+		"INSERT INTO tasks (description, status, priority, updated_at) VALUES (?, 0, ?, ?)"
+		" RETURNING id";
+	struct st_rows rows;
+	int64_t last = 0;
+	int code = check_text(description, err);
+	if (code == 0)
+		code = check_room(store, err);
+	if (code == 0 && priority == 0) {
+		code = st_db_number(store->db, asks_last, &last, err);
+		priority = last < INT64_MAX ? last + 1 : last;
+	}
+	if (code == 0)
+		code = st_db_query(store->db, &rows, sql, err, "sii", description, priority, st_wall_ns());
+	if (code == 0)
+		code = st_rows_next(&rows, err);
+	if (code > 0) {
+		*id = st_rows_int(&rows, 0);
+		st_rows_end(&rows);
+	}
+	return code < 0 ? code : touch(store, err);
+}
+
+int st_store_task_restore(struct st_store *store, int64_t wanted, struct st_str description,
+                          int64_t priority, int64_t *id, struct stet_error *err) {
+	static const char sql[] =
+		"UPDATE tasks SET id = ?1 WHERE id = ?2 AND NOT EXISTS"
+		" (SELECT 1 FROM tasks AS other WHERE other.id = ?1)";
+	int code = st_store_task_add(store, description, priority, id, err);
+	if (code < 0 || wanted <= 0 || wanted == *id)
+		return code;
+	code = st_db_run(store->db, sql, err, "ii", wanted, *id);
+	if (code == 0 && st_db_changes(store->db) > 0)
+		*id = wanted;
+	return code;
+}
+
+/* ---- a new list ---- */
+
+/* Below every priority that anybody gave. */
+#define UNWANTED ((int64_t)-4000000000000000000)
+
+int st_store_tasks_mark(struct st_store *store, struct stet_error *err) {
+	static const char sql[] = "UPDATE tasks SET priority = ? WHERE status IN (0, 1)";
+	return st_db_run(store->db, sql, err, "i", UNWANTED);
+}
+
+int st_store_task_want(struct st_store *store, struct st_str description, int64_t priority,
+                       struct stet_error *err) {
+	static const char sql[] =
+		"UPDATE tasks SET priority = ?1 WHERE id = (SELECT min(id) FROM tasks"
+		" WHERE priority = ?2 AND status IN (0, 1) AND description = ?3)";
+	int64_t id;
+	int code = st_db_run(store->db, sql, err, "iis", priority, UNWANTED, description);
+	if (code < 0 || st_db_changes(store->db) > 0)
+		return code;
+	return st_store_task_add(store, description, priority, &id, err);
+}
+
+int st_store_tasks_sweep(struct st_store *store, struct stet_error *err) {
+	static const char sql[] = "DELETE FROM tasks WHERE priority = ? AND status IN (0, 1)";
+	int code = st_db_run(store->db, sql, err, "i", UNWANTED);
+	return code == 0 ? touch(store, err) : code;
+}
+
+/* ---- changing ---- */
+
+/* Why a task could not be set. */
+static int explain(struct st_store *store, int64_t id, struct stet_error *err) {
+	static const char sql[] = "SELECT owner FROM tasks WHERE id = ?";
+	struct st_rows rows;
+	int code = st_db_query(store->db, &rows, sql, err, "i", id);
+	if (code == 0)
+		code = st_rows_next(&rows, err);
+	if (code <= 0)
+		return code < 0 ? code : no_task(id, err);
+	struct st_str owner = st_rows_str(&rows, 0);
+	code = st_fail(err, STET_E_CONFLICT,
+	               "Session \"%.*s\" works on task %lld. Take another one, with claim.",
+	               (int)owner.len, owner.ptr, (long long)id);
+	st_rows_end(&rows);
+	return code;
+}
+
+int st_store_task_set(struct st_store *store, int64_t id, enum st_task_status status,
+                      const char *owner, struct stet_error *err) {
+	/* Only a start can be in somebody's way: what is done is done, whoever says so. */
+	static const char sql[] =
+		"UPDATE tasks SET status = ?1, owner = ?2, updated_at = ?3 WHERE id = ?4"
+		" AND (?1 <> 1 OR status <> 1 OR owner IS NULL OR owner = ?2)";
+	int code = st_db_run(store->db, sql, err, "itii", (int64_t)status, owner, st_wall_ns(), id);
+	if (code == 0 && st_db_changes(store->db) == 0)
+		return explain(store, id, err);
+	return code == 0 ? touch(store, err) : code;
+}
+
+int st_store_task_prioritise(struct st_store *store, int64_t id, int64_t priority,
+                             struct stet_error *err) {
+	static const char sql[] = "UPDATE tasks SET priority = ?, updated_at = ? WHERE id = ?";
+	int code = st_db_run(store->db, sql, err, "iii", priority, st_wall_ns(), id);
+	if (code == 0 && st_db_changes(store->db) == 0)
+		return no_task(id, err);
+	return code == 0 ? touch(store, err) : code;
+}
+
+int st_store_task_remove(struct st_store *store, int64_t id, struct stet_error *err) {
+	static const char sql[] = "DELETE FROM tasks WHERE id = ?";
+	int code = st_db_run(store->db, sql, err, "i", id);
+	if (code == 0 && st_db_changes(store->db) == 0)
+		return no_task(id, err);
+	return code == 0 ? touch(store, err) : code;
+}
+
+int st_store_task_claim(struct st_store *store, const char *owner, int64_t *id,
+                        struct stet_error *err) {
+	static const char sql[] =
+		"UPDATE tasks SET status = 1, owner = ?, updated_at = ? WHERE id ="
+		" (SELECT id FROM tasks WHERE status = 0 ORDER BY priority, id LIMIT 1) RETURNING id";
+	struct st_rows rows;
+	*id = 0;
+	int code = st_db_query(store->db, &rows, sql, err, "ti", owner, st_wall_ns());
+	if (code == 0)
+		code = st_rows_next(&rows, err);
+	if (code > 0) {
+		*id = st_rows_int(&rows, 0);
+		st_rows_end(&rows);
+	}
+	return code < 0 || *id == 0 ? code : touch(store, err);
+}
+
+/* ---- listing ---- */
+
+static int list_one(const struct st_rows *rows, struct st_buf *text,
+                    int (*each)(void *data, const struct st_repo_task *task,
+                                struct stet_error *err),
+                    void *data, struct stet_error *err) {
+	int64_t status = st_rows_int(rows, 2);
+	struct st_str description = st_rows_str(rows, 1), owner = st_rows_str(rows, 4);
+	st_buf_clear(text);
+	st_buf_add(text, description);
+	st_buf_addc(text, '\0');
+	st_buf_add(text, owner);
+	if (text->failed)
+		return st_fail_nomem(err);
+	struct st_repo_task task = {
+		.id = st_rows_int(rows, 0),
+		.description = text->ptr,
+		.status = status == 1 ? ST_TASK_IN_PROGRESS
+	              : status    ? ST_TASK_COMPLETED
+	                          : ST_TASK_PENDING,
+		.priority = st_rows_int(rows, 3),
+		.owner = owner.len > 0 ? text->ptr + description.len + 1 : NULL,
+	};
+	return each(data, &task, err);
+}
+
+int st_store_tasks(struct st_store *store,
+                   int (*each)(void *data, const struct st_repo_task *task, struct stet_error *err),
+                   void *data, struct stet_error *err) {
+	static const char sql[] =
+		"SELECT id, description, status, priority, owner FROM tasks ORDER BY priority, id";
+	st_auto(st_buf) text = ST_BUF_INIT;
+	struct st_rows rows;
+	int code = st_db_query(store->db, &rows, sql, err, "");
+	while (code == 0 && (code = st_rows_next(&rows, err)) > 0) {
+		code = list_one(&rows, &text, each, data, err);
+		if (code < 0)
+			st_rows_end(&rows);
+	}
+	return code;
+}

@@ -1,0 +1,122 @@
+/* Taking back a write, through the same safe commit; the contract is in stet/state.h. */
+#include "base/quote.h"
+#include "core/session/change.h"
+#include "core/state/state.h"
+#include "stet/state.h"
+
+/* The write to take back. */
+struct target {
+	struct st_log_query query;
+	bool found;
+	struct st_log_entry entry;
+	struct st_buf path;
+};
+
+static int copy_entry(void *data, const struct st_log_entry *entry, struct stet_error *err) {
+	struct target *target = data;
+	st_buf_clear(&target->path);
+	st_buf_adds(&target->path, entry->event.path);
+	target->entry = *entry;
+	target->found = true;
+	return target->path.failed ? st_fail_nomem(err) : 0;
+}
+
+static int find_write(struct st_store *store, void *data, struct stet_error *err) {
+	struct target *target = data;
+	target->found = false;
+	return st_store_log_list(store, &target->query, copy_entry, target, err);
+}
+
+static int find_target(struct stet_session *session, const char *path, struct target *target,
+                       struct stet_error *err) {
+	target->query = (struct st_log_query){
+		.path = path, .session = path ? NULL : session->name, .undoable = true, .limit = 1};
+	/* A session without a name is known by what it wrote last. */
+	if (!path && !session->name)
+		target->query.path = session->last_wrote;
+	bool known = target->query.path || target->query.session;
+	int code = 0;
+	/* The last write counts, and must be in the log. */
+	if (known && st_store_is_there(&st_state_of(session->ws)->store))
+		code =
+			st_store_do(&st_state_of(session->ws)->store, ST_STORE_WRITE, find_write, target, err);
+	if (code == 0 && !target->found)
+		return st_fail(err, STET_E_NOT_FOUND, "There is no write %s%s that can be taken back.",
+		               path ? "of " : "of this session", path ? st_quoted(path) : "");
+	return code;
+}
+
+static int make_old(void *context, struct st_str old, struct st_buf *new, struct stet_error *err) {
+	(void)old;
+	const struct st_blob *blob = context;
+	st_buf_add(new, st_strn(blob->bytes, blob->len));
+	return new->failed ? st_fail_nomem(err) : 0;
+}
+
+/* Make the file what it was, if it is what the write made of it. */
+static int restore(struct stet_session *session, const struct target *target,
+                   struct stet_answer *answer, struct stet_error *err) {
+	const struct st_file_event *write = &target->entry.event;
+	bool existed = write->before.exists;
+	struct st_blob *blob = existed ? st_workspace_base(session->ws, &write->before.hash) : NULL;
+	if (existed && !blob)
+		return st_fail(
+			err, STET_E_NOT_FOUND,
+			"The write of %s cannot be taken back: what was there before is no longer kept.",
+			st_quoted(target->path.ptr));
+	char hex[ST_HASH_HEX + 1];
+	st_hash_hex(&write->after.hash, hex, ST_HASH_HEX);
+	struct st_change change = {
+		.path = target->path.ptr,
+		.kind = ST_CHANGE_WHOLE,
+		.hash_proves = true,
+		.make = make_old,
+		.context = blob,
+		.remove = !existed,
+	};
+	if (write->after.exists)
+		change.expected_hash = st_strn(hex, ST_HASH_HEX);
+	else
+		st_tracker_forget(&session->tracker, target->path.ptr);
+	session->undoing = target->entry.id;
+	int code = st_change_apply(session, &change, answer, err);
+	session->undoing = 0;
+	st_blob_put(blob);
+	return code;
+}
+
+static int undo(struct stet_session *session, const char *path, struct stet_answer *answer,
+                struct stet_error *err) {
+	struct target target = {0};
+	int code = st_state_save(session, err);
+	if (code == 0)
+		code = find_target(session, path, &target, err);
+	if (code == 0)
+		code = restore(session, &target, answer, err);
+	st_buf_release(&target.path);
+	return code;
+}
+
+int stet_undo(struct stet_session *session, const char *path, struct stet_answer **out,
+              struct stet_error *err) {
+	[[maybe_unused]] st_auto(st_call_scope) scope = st_call_scope_begin(session, true);
+	st_auto(st_place) place = ST_PLACE_INIT;
+	if (out)
+		*out = NULL;
+	int code = path ? st_root_locate(&session->ws->root, st_str(path), &place, err) : 0;
+	if (code == 0 && place.path)
+		code = st_workspace_check_type(session->ws, place.path, err);
+	if (code < 0)
+		return code;
+	struct stet_answer *answer = st_answer_new("success");
+	if (!answer)
+		return st_fail_nomem(err);
+	code = undo(session, place.path, answer, err);
+	if (!out || (code < 0 && code != STET_E_CONFLICT)) {
+		stet_answer_free(answer);
+		return code;
+	}
+	st_answer_take_notices(answer, &session->ws->writes);
+	*out = answer;
+	return code;
+}

@@ -1,0 +1,115 @@
+#include "fs/path/nearby.h"
+
+#include "base/distance.h"
+#include "fs/path/dirs.h"
+
+enum { ENTRIES_MAX = 1000 };
+
+/* The part of a name before its ending. */
+static struct st_str stem_of(struct st_str name) {
+	for (size_t i = name.len; i > 1; i--) {
+		if (name.ptr[i - 1] == '.')
+			return st_str_slice(name, 0, i - 1);
+	}
+	return name;
+}
+
+/* How far a name is from what was typed, SIZE_MAX if too far: of three letters one may be wrong. */
+static size_t farness(struct st_str typed, struct st_str name) {
+	struct st_str stem = stem_of(typed);
+	/* The ending alone is missing. */
+	if (stem.len == typed.len && typed.len > 1 && st_str_eq(stem_of(name), typed))
+		return 1;
+	if (name.len > ST_DISTANCE_MAX || typed.len > ST_DISTANCE_MAX)
+		return SIZE_MAX;
+	size_t longer = typed.len > name.len ? typed.len - name.len : name.len - typed.len;
+	if (longer * 3 > stem.len)
+		return SIZE_MAX;
+	size_t far = st_distance(typed, name);
+	return far * 3 <= stem.len ? far : SIZE_MAX;
+}
+
+/* Put the entry of a directory that comes nearest into out; false if none is near. */
+static bool find_nearest(DIR *dir, struct st_str typed, bool is_dir, struct st_buf *out) {
+	const struct dirent *entry;
+	size_t least = SIZE_MAX;
+	for (size_t i = 0; (entry = readdir(dir)); i++) {
+		/* Somebody waits: in a large directory nothing is suggested. */
+		if (i == ENTRIES_MAX)
+			return false;
+		/* A link may lead to either. */
+		if (entry->d_type == (is_dir ? DT_REG : DT_DIR))
+			continue;
+		size_t far = farness(typed, st_str(entry->d_name));
+		if (far < least) {
+			least = far;
+			st_buf_clear(out);
+			st_buf_adds(out, entry->d_name);
+		}
+	}
+	return least != SIZE_MAX;
+}
+
+/* The same of a directory by its path. */
+static bool find_in(const struct st_root *root, struct st_str path, struct st_str typed,
+                    bool is_dir, struct st_buf *out) {
+	st_auto(st_dir) dir = ST_DIR_INIT;
+	if (st_dir_open(root, path.len > 0 ? path : ST_STR("."), &dir, NULL) < 0)
+		return false;
+	DIR *stream = fdopendir(dir.fd);
+	if (!stream)
+		return false;
+	dir.fd = -1;
+	bool found = find_nearest(stream, typed, is_dir, out);
+	closedir(stream);
+	return found;
+}
+
+static bool is_there(const struct st_root *root, struct st_str path) {
+	st_auto(st_place) place = ST_PLACE_INIT;
+	return st_root_locate_as(root, path, ST_LOCATE_DIR, &place, NULL) == 0 && place.exists;
+}
+
+/* The length of the path up to the first name that is not there. */
+static size_t reach(const struct st_root *root, struct st_str path, size_t *from) {
+	for (size_t end = 0; end < path.len; end++) {
+		*from = end;
+		while (end < path.len && path.ptr[end] != '/')
+			end++;
+		if (end > *from && !is_there(root, st_str_slice(path, 0, end)))
+			return end;
+	}
+	return 0;
+}
+
+/* The path with its first wrong name put right; false if that leads nowhere either. */
+static bool mend(const struct st_root *root, struct st_str path, struct st_buf *out) {
+	st_auto(st_buf) name = ST_BUF_INIT;
+	size_t from = 0, end = reach(root, path, &from);
+	struct st_str above = st_str_slice(path, 0, from);
+	if (end == 0 || !find_in(root, above, st_str_slice(path, from, end), end < path.len, &name))
+		return false;
+	st_buf_add(out, above);
+	st_buf_add(out, st_buf_str(&name));
+	st_buf_add(out, st_str_slice(path, end, path.len));
+	return !name.failed && !out->failed && is_there(root, st_buf_str(out));
+}
+
+/* As it was asked for: absolute or below the root. */
+static const char *as_asked(const struct st_root *root, const char *path, struct st_str meant,
+                            struct st_buf *out) {
+	if (path[0] == '/')
+		st_buf_addf(out, "%s/", root->path);
+	st_buf_add(out, meant);
+	return st_buf_cstr(out);
+}
+
+void st_nearby_suggest(const struct st_root *root, const char *path, const char *state_dir,
+                       struct stet_error *err) {
+	st_auto(st_buf) asked = ST_BUF_INIT, meant = ST_BUF_INIT, quoted = ST_BUF_INIT;
+	if (err && st_root_spelling(root, path, &asked) && mend(root, st_buf_str(&asked), &meant) &&
+	    !st_path_is_protected(st_buf_cstr(&meant), state_dir))
+		(void)st_fail(err, STET_E_NOT_FOUND, "There is no file %s. Did you mean %s?",
+		              st_quoted(path),
+		              st_quoted(as_asked(root, path, st_buf_str(&meant), &quoted)));
+}

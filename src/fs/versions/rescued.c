@@ -1,0 +1,387 @@
+#include "fs/versions/rescued.h"
+
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/random.h>
+
+#include "base/hex.h"
+#include "base/plural.h"
+#include "fs/path/dirs.h"
+#include "fs/path/sys.h"
+
+/* Marks a copy whose rewrite is not complete; its writer holds a lock on it. */
+#define RESCUE_SUFFIX ".in-place"
+
+/* Marks a copy that nobody was told of. */
+#define UNTOLD_SUFFIX ".untold"
+
+/* Begins the name of a copy that is being written; all others begin with a hash. */
+#define NEW_PREFIX "new-"
+
+enum { NAME_SIZE = 256, COPY_TRIES = 3 };
+
+void st_rescued_init(struct st_rescued *rescued, const struct st_root *root, const char *state_dir,
+                     struct st_notices *notices) {
+	*rescued = (struct st_rescued){.notices = notices};
+	st_state_folder_init(&rescued->folder, root, state_dir, "rescued");
+	rescued->folder.former = "kept";
+}
+
+void st_rescued_release(struct st_rescued *rescued) {
+	st_state_folder_release(&rescued->folder);
+}
+
+/* Add a notice of a copy; `.untold` goes from its name when the notice is taken. */
+__attribute__((format(printf, 3, 4))) static void
+report(struct st_rescued *rescued, const char *name, const char *format, ...) {
+	char text[PATH_MAX + 512];
+	va_list args;
+	va_start(args, format);
+	vsnprintf(text, sizeof text, format, args);
+	va_end(args);
+	rescued->reported++;
+	st_notices_add_about(rescued->notices, name, "%s %s/%s/%s.", text, rescued->folder.state_dir,
+	                     rescued->folder.name, name);
+}
+
+/* What stands for itself in the name of a copy; the name is shown in notices. */
+static bool is_plain(char c) {
+	return c > ' ' && c < 0x7F && c != '/' && c != '%' && c != '"' && c != '\\';
+}
+
+/* A path with what is not plain as %XX; of a long one the end, which says more. */
+static void escape_path(const char *path, char *escaped, size_t size) {
+	size_t start = strlen(path), len = 0;
+	for (size_t room = size - 1; start > 0; start--) {
+		size_t need = is_plain(path[start - 1]) ? 1 : 3;
+		if (need > room)
+			break;
+		room -= need;
+	}
+	for (const char *p = path + start; *p; p++) {
+		if (is_plain(*p))
+			escaped[len++] = *p;
+		else
+			len += (size_t)snprintf(escaped + len, size - len, "%%%02X", (unsigned char)*p);
+	}
+	escaped[len] = '\0';
+}
+
+/* HASH16-PATH. */
+static int copy_name(struct st_str bytes, const char *path, char name[NAME_SIZE],
+                     struct stet_error *err) {
+	struct st_hash hash;
+	int code = st_hash_of(bytes, &hash, err);
+	if (code < 0)
+		return code;
+	char escaped[201], hex[ST_HASH_SHORT + 1];
+	escape_path(path, escaped, sizeof escaped);
+	st_hash_hex(&hash, hex, ST_HASH_SHORT);
+	snprintf(name, NAME_SIZE, "%s-%s", hex, escaped);
+	return 0;
+}
+
+/* A locked file with these bytes, on the disk, that has no name yet that counts. -1 with errno. */
+static int write_new(int dirfd, char name[NAME_SIZE], struct st_str bytes) {
+	uint64_t random;
+	if (st_retry(getrandom(&random, sizeof random, 0)) < 0)
+		return -1;
+	snprintf(name, NAME_SIZE, NEW_PREFIX "%016llx", (unsigned long long)random);
+	st_autofd fd =
+		st_retry(openat(dirfd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+	if (fd < 0)
+		return -1;
+	(void)st_retry(flock(fd, LOCK_EX | LOCK_NB));
+	if (st_pwrite_all(fd, 0, bytes) < 0 || st_retry(fsync(fd)) < 0) {
+		int errnum = errno;
+		unlinkat(dirfd, name, 0);
+		errno = errnum;
+		return -1;
+	}
+	int result = fd;
+	fd = -1;
+	return result;
+}
+
+/* Write and sync a file of this name, locked; an older one is replaced when this one is complete. */
+static int write_copy(int dirfd, const char *name, struct st_str bytes, struct stet_error *err) {
+	char new[NAME_SIZE];
+	for (int i = 0; i < COPY_TRIES; i++) {
+		st_autofd fd = write_new(dirfd, new, bytes);
+		if (fd >= 0 && st_retry(renameat(dirfd, new, dirfd, name)) == 0) {
+			(void)st_retry(fsync(dirfd));
+			int result = fd;
+			fd = -1;
+			return result;
+		}
+		int errnum = errno;
+		if (fd >= 0)
+			unlinkat(dirfd, new, 0);
+		errno = errnum;
+		/* Somebody who clears up took it for a leftover before it was locked. */
+		if (errno != ENOENT)
+			break;
+	}
+	return st_fail_errno(err, errno, "Cannot write the copy %s", name);
+}
+
+struct census {
+	size_t count;
+	uint64_t bytes;
+	char oldest[256];
+	struct timespec oldest_time;
+};
+
+static bool is_older(struct timespec a, struct timespec b) {
+	return a.tv_sec != b.tv_sec ? a.tv_sec < b.tv_sec : a.tv_nsec < b.tv_nsec;
+}
+
+/* What is in use by who rewrites a file stays. */
+static bool may_go(const char *name) {
+	return !st_str_ends(st_str(name), ST_STR(RESCUE_SUFFIX));
+}
+
+static bool take_census(int dirfd, struct census *census) {
+	*census = (struct census){0};
+	DIR *dir = st_dir_stream(dirfd);
+	if (!dir)
+		return false;
+	for (struct dirent *entry; (entry = readdir(dir));) {
+		struct stat st;
+		if (fstatat(dirfd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
+			continue;
+		census->count++;
+		census->bytes += (uint64_t)st.st_size;
+		if (may_go(entry->d_name) &&
+		    (!*census->oldest || is_older(st.st_mtim, census->oldest_time))) {
+			census->oldest_time = st.st_mtim;
+			memcpy(census->oldest, entry->d_name, strlen(entry->d_name) + 1);
+		}
+	}
+	closedir(dir);
+	return true;
+}
+
+/* Make room for a copy of so many bytes. The caller holds the lock. */
+static void prune(struct st_rescued *rescued, int dirfd, size_t need) {
+	struct census census;
+	while (take_census(dirfd, &census) && *census.oldest &&
+	       (census.count >= ST_RESCUED_MAX_FILES || census.bytes + need > ST_RESCUED_MAX_BYTES)) {
+		if (st_retry(unlinkat(dirfd, census.oldest, 0)) < 0)
+			return;
+		st_notices_add(rescued->notices,
+		               "The oldest copy, %s/%s/%s, was removed: at most %d files or %llu MiB are "
+		               "kept there.",
+		               rescued->folder.state_dir, rescued->folder.name, census.oldest,
+		               ST_RESCUED_MAX_FILES, (unsigned long long)(ST_RESCUED_MAX_BYTES >> 20));
+	}
+}
+
+/* As write_copy(), with room made for it first, so that all processes together keep to the limit. */
+static int write_within(struct st_rescued *rescued, int dirfd, const char *name,
+                        struct st_str bytes, struct stet_error *err) {
+	enum { WAIT_MS = 1000 };
+	st_autofd lock = st_retry(openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+	/* Bytes that must not get lost are kept even if somebody holds it for long. */
+	if (lock >= 0)
+		(void)st_state_lock(lock, WAIT_MS, "The directory of rescued bytes", NULL);
+	prune(rescued, dirfd, bytes.len);
+	return write_copy(dirfd, name, bytes, err);
+}
+
+/* The name of a copy in one of its two states; names leave room for either suffix. */
+static void add_suffix(const char *name, const char *suffix, char to[NAME_SIZE]) {
+	snprintf(to, NAME_SIZE, "%.*s%s", NAME_SIZE - 1 - (int)strlen(suffix), name, suffix);
+}
+
+int st_rescue(struct st_rescued *rescued, const char *path, struct st_str bytes, const char *why) {
+	struct stet_error err = {0};
+	char name[NAME_SIZE], untold[NAME_SIZE];
+	int dirfd = st_state_folder_open(&rescued->folder, &err);
+	int code = dirfd < 0 ? dirfd : copy_name(bytes, path, name, &err);
+	if (code >= 0) {
+		add_suffix(name, UNTOLD_SUFFIX, untold);
+		code = write_within(rescued, dirfd, untold, bytes, &err);
+	}
+	if (code < 0) {
+		st_notices_add(rescued->notices, "%s Its %zu %s could not be saved: %s", why, bytes.len,
+		               st_plural(bytes.len, "byte", "bytes"), err.message);
+		return code;
+	}
+	close(code);
+	report(rescued, name, "%s Its %zu %s saved in", why, bytes.len,
+	       st_plural(bytes.len, "byte is", "bytes are"));
+	return 0;
+}
+
+void st_rescued_told(struct st_rescued *rescued, const char *name) {
+	char untold[NAME_SIZE];
+	int dirfd = st_state_folder_open(&rescued->folder, NULL);
+	add_suffix(name, UNTOLD_SUFFIX, untold);
+	if (dirfd >= 0)
+		(void)st_retry(renameat(dirfd, untold, dirfd, name));
+}
+
+int st_rescue_begin(struct st_rescued *rescued, const char *path, struct st_str bytes,
+                    struct st_rescue *rescue, struct stet_error *err) {
+	int dirfd = st_state_folder_open(&rescued->folder, err);
+	if (dirfd < 0)
+		return dirfd;
+	int code = copy_name(bytes, path, rescue->name, err);
+	if (code < 0)
+		return code;
+	char copy[NAME_SIZE];
+	add_suffix(rescue->name, RESCUE_SUFFIX, copy);
+	rescue->fd = write_within(rescued, dirfd, copy, bytes, err);
+	return rescue->fd < 0 ? rescue->fd : 0;
+}
+
+void st_rescue_end(struct st_rescued *rescued, struct st_rescue *rescue) {
+	if (rescue->fd < 0)
+		return;
+	char copy[NAME_SIZE];
+	add_suffix(rescue->name, RESCUE_SUFFIX, copy);
+	if (st_retry(unlinkat(rescued->folder.fd, copy, 0)) < 0 && errno != ENOENT)
+		(void)st_retry(unlinkat(rescued->folder.fd, copy, 0));
+	st_close_at(&rescue->fd);
+}
+
+/* From a copy in use to a kept one. */
+static void report_rescue(struct st_rescued *rescued, const char *path, const char *name) {
+	char copy[NAME_SIZE], untold[NAME_SIZE];
+	add_suffix(name, RESCUE_SUFFIX, copy);
+	add_suffix(name, UNTOLD_SUFFIX, untold);
+	bool renamed = st_retry(renameat(rescued->folder.fd, copy, rescued->folder.fd, untold)) == 0;
+	/* Another process was quicker and has reported it. */
+	if (!renamed && errno == ENOENT)
+		return;
+	report(rescued, renamed ? name : copy,
+	       "Writing %s in place was cut short. Compare it with what it held before, in",
+	       st_quoted(path));
+}
+
+void st_rescue_leave(struct st_rescued *rescued, const char *path, struct st_rescue *rescue) {
+	if (rescue->fd < 0)
+		return;
+	report_rescue(rescued, path, rescue->name);
+	st_close_at(&rescue->fd);
+}
+
+/* ---- what processes that are gone left behind ---- */
+
+/* The path inside HASH16-PATH, unescaped. */
+static void path_of_name(const char *name, char path[NAME_SIZE]) {
+	size_t len = 0;
+	for (const char *p = name + ST_HASH_SHORT + 1; *p; p++) {
+		int high = *p == '%' ? st_hex_digit(p[1]) : -1;
+		int low = high >= 0 ? st_hex_digit(p[2]) : -1;
+		path[len++] = low >= 0 && high + low > 0 ? (char)(high << 4 | low) : *p;
+		if (low >= 0)
+			p += 2;
+	}
+	path[len] = '\0';
+}
+
+/* HASH16-PATH and the suffix. */
+static bool has_suffix(const char *text, const char *suffix) {
+	struct st_str name = st_str(text);
+	return name.len > ST_HASH_SHORT + 1 + strlen(suffix) && name.len < NAME_SIZE &&
+	       st_str_ends(name, st_str(suffix));
+}
+
+/*
+ * A copy whose lock is free belongs to a process that is gone. 1 with its
+ * hash, if one is asked for; 0 if it belongs to somebody or is no more; -1 if
+ * that cannot be told.
+ */
+static int look_at_abandoned(int dirfd, const char *entry, struct st_hash *hash) {
+	st_autofd fd = st_retry(openat(dirfd, entry, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+	if (fd < 0)
+		return errno == ENOENT ? 0 : -1;
+	if (st_retry(flock(fd, LOCK_EX | LOCK_NB)) < 0)
+		return errno == EWOULDBLOCK ? 0 : -1;
+	struct stat st;
+	if (!hash)
+		return 1;
+	if (st_retry(fstat(fd, &st)) < 0 || !S_ISREG(st.st_mode))
+		return -1;
+	return st_hash_file(fd, (uint64_t)st.st_size, hash, NULL) == 0 ? 1 : -1;
+}
+
+/* Whether the file itself still holds the bytes of the copy: its rewriting had not begun. */
+static bool is_unchanged(struct st_rescued *rescued, const char *path, const struct st_hash *hash) {
+	st_auto(st_place) place = ST_PLACE_INIT;
+	st_auto(st_file) file = ST_FILE_INIT;
+	return st_file_load(rescued->folder.root, st_str(path), ST_FILE_MAX, &place, &file, NULL) ==
+	           0 &&
+	       st_hash_eq(&file.hash, hash);
+}
+
+/*
+ * Report a copy that was left behind. One that is not complete goes, and
+ * nothing with it: what it was being made of has not been touched yet. False
+ * if it could not be looked at.
+ */
+static bool recover_one(struct st_rescued *rescued, int dirfd, const char *entry,
+                        const char *suffix) {
+	struct st_hash hash;
+	int abandoned = look_at_abandoned(dirfd, entry, &hash);
+	if (abandoned <= 0)
+		return abandoned == 0;
+	char name[NAME_SIZE], path[NAME_SIZE];
+	snprintf(name, sizeof name, "%.*s", (int)(strlen(entry) - strlen(suffix)), entry);
+	path_of_name(name, path);
+	bool rescue = strcmp(suffix, RESCUE_SUFFIX) == 0;
+	bool complete = st_hash_matches(&hash, st_strn(name, ST_HASH_SHORT), NULL) == 1;
+	if (!complete || (rescue && is_unchanged(rescued, path, &hash)))
+		return st_retry(unlinkat(dirfd, entry, 0)) == 0 || errno == ENOENT;
+	if (rescue)
+		report_rescue(rescued, path, name);
+	else
+		report(rescued, name,
+		       "An earlier process set aside a version of %s that another process had written, and "
+		       "ended before it could say so. It is in",
+		       st_quoted(path));
+	return true;
+}
+
+/* A copy that was never complete. False if it could not be looked at. */
+static bool remove_unfinished(int dirfd, const char *entry) {
+	int abandoned = look_at_abandoned(dirfd, entry, NULL);
+	if (abandoned <= 0)
+		return abandoned == 0;
+	return st_retry(unlinkat(dirfd, entry, 0)) == 0 || errno == ENOENT;
+}
+
+/* False if the copies could not all be looked at. */
+static bool recover(struct st_rescued *rescued) {
+	int exists = st_state_folder_exists(&rescued->folder);
+	if (exists <= 0)
+		return exists == 0;
+	int dirfd = st_state_folder_open(&rescued->folder, NULL);
+	DIR *dir = dirfd < 0 ? NULL : st_dir_stream(dirfd);
+	if (!dir)
+		return false;
+	bool all = true;
+	errno = 0;
+	for (struct dirent *entry; (entry = readdir(dir)); errno = 0) {
+		const char *name = entry->d_name;
+		if (has_suffix(name, RESCUE_SUFFIX))
+			all = recover_one(rescued, dirfd, name, RESCUE_SUFFIX) && all;
+		else if (has_suffix(name, UNTOLD_SUFFIX))
+			all = recover_one(rescued, dirfd, name, UNTOLD_SUFFIX) && all;
+		else if (st_str_starts(st_str(name), ST_STR(NEW_PREFIX)))
+			all = remove_unfinished(dirfd, name) && all;
+	}
+	if (errno != 0)
+		all = false;
+	closedir(dir);
+	return all;
+}
+
+void st_rescued_recover(struct st_rescued *rescued) {
+	if (!rescued->recovered && recover(rescued))
+		rescued->recovered = true;
+}

@@ -1,0 +1,228 @@
+#include "fs/versions/state_dir.h"
+
+#include <linux/magic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/vfs.h>
+
+#include "base/cancel.h"
+#include "base/clock.h"
+#include "fs/tree/gitindex.h"
+#include "fs/path/protected.h"
+#include "fs/path/sys.h"
+
+bool st_state_is_name(const char *name) {
+	size_t len = strlen(name);
+	return len > 0 && len <= 64 && !strchr(name, '/') && strcmp(name, ".") != 0 &&
+	       strcmp(name, "..") != 0 &&
+	       (strcmp(name, ST_STATE_DIR) == 0 || !st_path_is_protected(name, ST_STATE_DIR));
+}
+
+int st_state_fail_name(const char *name, struct stet_error *err) {
+	return st_fail(err, STET_E_INVALID,
+	               "\"%.100s\" cannot be the state directory; it takes a single name of up to 64 "
+	               "bytes, such as .stet.",
+	               name);
+}
+
+static int distrust(struct stet_error *err, const char *name, const char *why, const char *cure) {
+	return st_fail(err, STET_E_ACCESS,
+	               "The state directory %s is not used: it %s. Work goes on without it. %s", name,
+	               why, cure);
+}
+
+/* Best effort: a missing .gitignore costs a line in git status, nothing else. */
+static void ignore_itself(int dirfd) {
+	st_autofd fd =
+		st_retry(openat(dirfd, ".gitignore", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+	if (fd >= 0 && st_retry(write(fd, "*\n", 2)) != 2)
+		unlinkat(dirfd, ".gitignore", 0);
+}
+
+static int make(const struct st_root *root, const char *name, struct stet_error *err) {
+	if (st_retry(mkdirat(root->fd, name, 0700)) < 0 && errno != EEXIST)
+		return st_fail_errno(
+			err, errno, "The state directory %s cannot be made, so nothing is kept in it", name);
+	int fd = st_retry(openat(root->fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+	if (fd < 0)
+		return st_fail_errno(err, errno, "The state directory %s cannot be opened", name);
+	ignore_itself(fd);
+	return fd;
+}
+
+/* Whether what was opened may be trusted: 0, or why not. */
+static int check(const struct st_root *root, const char *name, int fd, struct stet_error *err) {
+	struct stat st;
+	if (st_retry(fstat(fd, &st)) < 0)
+		return st_fail_errno(err, errno, "The state directory %s cannot be looked at", name);
+	if (st.st_uid != geteuid())
+		return distrust(err, name, "belongs to another user", "Remove it to have a new one made.");
+	if (st.st_mode & 077)
+		return distrust(err, name, "may be entered by others than its owner",
+		                "Remove it to have a new one made.");
+	struct stet_error why = {0};
+	int tracked = st_gitindex_has(root, name, &why);
+	if (tracked < 0)
+		return st_fail(err, tracked == STET_E_INVALID ? STET_E_ACCESS : tracked,
+		               "The state directory %s is not used: git may track it, so that it may have "
+		               "come from somebody else. %s",
+		               name, why.message);
+	if (tracked)
+		return distrust(err, name, "is tracked by git, so it may have come from somebody else",
+		                "Remove it, and commit that, to have a new one made.");
+	return 0;
+}
+
+static int open_checked(const struct st_root *root, const char *name, bool may_make,
+                        struct stet_error *err) {
+	st_autofd fd =
+		st_retry(openat(root->fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+	if (fd < 0 && errno == ENOENT && may_make)
+		fd = make(root, name, err);
+	else if (fd < 0 && (errno == ELOOP || errno == ENOTDIR))
+		return distrust(err, name, "is a symbolic link or a file, not a directory",
+		                "Remove it to have a new one made.");
+	else if (fd < 0)
+		return st_fail_errno(err, errno, "The state directory %s cannot be opened", name);
+	int code = fd < 0 ? fd : check(root, name, fd, err);
+	if (code < 0)
+		return code;
+	int result = fd;
+	fd = -1;
+	return result;
+}
+
+int st_state_open(const struct st_root *root, const char *name, struct stet_error *err) {
+	return open_checked(root, name, true, err);
+}
+
+int st_state_find(const struct st_root *root, const char *name, struct stet_error *err) {
+	return open_checked(root, name, false, err);
+}
+
+void st_state_folder_init(struct st_state_folder *folder, const struct st_root *root,
+                          const char *state_dir, const char *name) {
+	*folder =
+		(struct st_state_folder){.root = root, .state_dir = state_dir, .name = name, .fd = -1};
+	pthread_mutex_init(&folder->lock, NULL);
+}
+
+void st_state_folder_release(struct st_state_folder *folder) {
+	st_close_at(&folder->fd);
+	pthread_mutex_destroy(&folder->lock);
+}
+
+static int stat_folder(const struct st_state_folder *folder, const char *name, struct stat *st) {
+	char path[300];
+	snprintf(path, sizeof path, "%s/%s", folder->state_dir, name);
+	return st_retry(fstatat(folder->root->fd, path, st, AT_SYMLINK_NOFOLLOW));
+}
+
+int st_state_folder_exists(const struct st_state_folder *folder) {
+	struct stat st;
+	if (stat_folder(folder, folder->name, &st) == 0)
+		return 1;
+	if (errno == ENOENT && folder->former && stat_folder(folder, folder->former, &st) == 0)
+		return 1;
+	return errno == ENOENT || errno == ENOTDIR ? 0 : -1;
+}
+
+static int open_folder(const struct st_state_folder *folder, struct stet_error *err) {
+	st_autofd state = st_state_open(folder->root, folder->state_dir, err);
+	if (state < 0)
+		return state;
+	/* It fails unless the new one is missing or empty. */
+	if (folder->former)
+		(void)st_retry(renameat(state, folder->former, state, folder->name));
+	if (st_retry(mkdirat(state, folder->name, 0700)) < 0 && errno != EEXIST)
+		return st_fail_errno(err, errno, "Cannot make %s/%s", folder->state_dir, folder->name);
+	int fd = st_retry(openat(state, folder->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+	if (fd < 0)
+		return st_fail_errno(err, errno, "Cannot open %s/%s", folder->state_dir, folder->name);
+	return fd;
+}
+
+/* Whether it is still the one of that name: somebody may have removed or renamed it. */
+static bool is_in_place(const struct st_state_folder *folder, int fd) {
+	struct stat own, named;
+	return fd >= 0 && st_retry(fstat(fd, &own)) == 0 &&
+	       stat_folder(folder, folder->name, &named) == 0 && own.st_dev == named.st_dev &&
+	       own.st_ino == named.st_ino;
+}
+
+int st_state_folder_open(struct st_state_folder *folder, struct stet_error *err) {
+	pthread_mutex_lock(&folder->lock);
+	int known = folder->fd;
+	pthread_mutex_unlock(&folder->lock);
+	if (is_in_place(folder, known))
+		return known;
+	int opened = open_folder(folder, err);
+	if (opened < 0)
+		return opened;
+	pthread_mutex_lock(&folder->lock);
+	if (folder->fd < 0) {
+		folder->fd = opened;
+	} else {
+		/* Under the same number, which others may be using. */
+		(void)st_retry(dup3(opened, folder->fd, O_CLOEXEC));
+		close(opened);
+		opened = folder->fd;
+	}
+	pthread_mutex_unlock(&folder->lock);
+	return opened;
+}
+
+int st_state_lock(int fd, int wait_ms, const char *what, struct stet_error *err) {
+	for (int64_t until = st_now_ms() + wait_ms; st_now_ms() <= until;) {
+		if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+			return 0;
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return st_fail_errno(err, errno, "%s cannot be locked", what);
+		if (st_cancel_sleep(5, NULL) < 0)
+			break;
+	}
+	return st_fail(err, STET_E_BUSY, "%s is locked by another process. Try again.", what);
+}
+
+/* Not in every linux/magic.h. */
+#define MAGIC_CIFS 0xFF534D42u
+#define MAGIC_FUSE 0x65735546u
+#define MAGIC_SMB2 0xFE534D42u
+#define MAGIC_CEPH 0x00C36400u
+
+bool st_state_is_remote(int fd) {
+	struct statfs fs;
+	if (fstatfs(fd, &fs) < 0)
+		return true;
+	switch ((uint32_t)fs.f_type) {
+	case NFS_SUPER_MAGIC:
+	case V9FS_MAGIC:
+	case AFS_SUPER_MAGIC:
+	case CODA_SUPER_MAGIC:
+	case MAGIC_CIFS:
+	case MAGIC_FUSE:
+	case MAGIC_SMB2:
+	case MAGIC_CEPH:
+		return true;
+	default:
+		return false;
+	}
+}
+
+void st_state_origin(int fd, int64_t origin[2]) {
+	struct statx st;
+	origin[0] = origin[1] = 0;
+	if (st_retry(statx(fd, "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME, &st)) < 0)
+		return;
+	/* A server may number its files anew with every mount. */
+	if (!st_state_is_remote(fd))
+		origin[0] = (int64_t)st.stx_ino;
+	if (st.stx_mask & STATX_BTIME)
+		origin[1] = st.stx_btime.tv_sec * 1000000000 + st.stx_btime.tv_nsec;
+}
+
+bool st_state_has_small_blocks(int fd) {
+	struct statfs fs;
+	return fstatfs(fd, &fs) == 0 && fs.f_bsize > 0 && fs.f_bsize < sysconf(_SC_PAGESIZE);
+}

@@ -1,0 +1,295 @@
+#include "mcp/protocol/message.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/utf8.h"
+#include "mcp/protocol/meta.h"
+#include "mcp/protocol/wire.h"
+
+void st_mcp_refuse(struct st_mcp_message *message, int code, const char *format, ...) {
+	struct stet_error why;
+	va_list args;
+	va_start(args, format);
+	vsnprintf(why.message, sizeof why.message, format, args);
+	va_end(args);
+	message->kind = ST_MCP_BROKEN;
+	message->code = code;
+	st_buf_clear(&message->problem);
+	st_buf_adds(&message->problem, why.message);
+}
+
+/* Strings and integers, as MCP has it. A number that we cannot keep exactly would not be the id any more. */
+static bool take_id(struct st_mcp_message *message, yyjson_val *id) {
+	st_buf_clear(&message->id);
+	if (yyjson_is_str(id))
+		st_json_quote(&message->id, st_json_str(id));
+	else if (yyjson_is_uint(id))
+		st_buf_addf(&message->id, "%llu", (unsigned long long)yyjson_get_uint(id));
+	else if (yyjson_is_sint(id))
+		st_buf_addf(&message->id, "%lld", (long long)yyjson_get_sint(id));
+	else if (yyjson_is_real(id))
+		st_mcp_wire_value(&message->id, id);
+	else
+		st_buf_adds(&message->id, "null");
+	return yyjson_is_str(id) || st_json_is_int(id);
+}
+
+static void take_claim(struct st_mcp_message *message) {
+	yyjson_val *version = yyjson_obj_get(message->meta, ST_MCP_META_VERSION);
+	yyjson_val *capabilities = yyjson_obj_get(message->meta, ST_MCP_META_CAPABILITIES);
+	yyjson_val *client = yyjson_obj_get(message->meta, ST_MCP_META_CLIENT);
+	if (!version && !capabilities && !client)
+		return;
+	bool whole =
+		yyjson_is_str(version) && yyjson_is_obj(capabilities) && (!client || yyjson_is_obj(client));
+	message->claim = whole ? ST_MCP_CLAIM_WHOLE : ST_MCP_CLAIM_MALFORMED;
+	message->claimed = st_json_str(version);
+	message->version = st_mcp_version_find(message->claimed);
+}
+
+/* A member that has to be an object. What a notification has wrong is not there. */
+static bool take_member(struct st_mcp_message *message, yyjson_val *parent, const char *name,
+                        yyjson_val **out) {
+	yyjson_val *value = yyjson_obj_get(parent, name);
+	if (yyjson_is_obj(value))
+		*out = value;
+	if (!value || *out || message->kind == ST_MCP_NOTIFICATION)
+		return true;
+	st_mcp_refuse(message, ST_MCP_INVALID_PARAMS, "\"%s\" must be an object, not %s.", name,
+	              st_json_kind(value));
+	return false;
+}
+
+static void take_params(struct st_mcp_message *message) {
+	if (!take_member(message, message->root, "params", &message->params) ||
+	    !take_member(message, message->params, "_meta", &message->meta))
+		return;
+	take_claim(message);
+	bool resource = st_str_starts(message->method, ST_STR("resources/"));
+	message->name = st_json_str(yyjson_obj_get(message->params, resource ? "uri" : "name"));
+}
+
+static void take_call(struct st_mcp_message *message, yyjson_val *id, bool usable) {
+	message->kind = id ? ST_MCP_REQUEST : ST_MCP_NOTIFICATION;
+	if (id && !usable) {
+		st_mcp_refuse(message, ST_MCP_INVALID_REQUEST,
+		              "The id of a request is a string or an integer.");
+		return;
+	}
+	take_params(message);
+}
+
+/* The parts of an object that may be a message. */
+static void take_object(struct st_mcp_message *message) {
+	yyjson_val *id = yyjson_obj_get(message->root, "id");
+	yyjson_val *method = yyjson_obj_get(message->root, "method");
+	message->method = st_json_str(method);
+	bool usable = take_id(message, id);
+	if (!st_str_eq(st_json_str(yyjson_obj_get(message->root, "jsonrpc")), ST_STR("2.0")))
+		st_mcp_refuse(message, ST_MCP_INVALID_REQUEST, "\"jsonrpc\" must be \"2.0\".");
+	else if (yyjson_is_str(method))
+		take_call(message, id, usable);
+	else if (!method && id &&
+	         !yyjson_obj_get(message->root, "result") != !yyjson_obj_get(message->root, "error"))
+		message->kind = ST_MCP_RESPONSE;
+	else
+		st_mcp_refuse(
+			message, ST_MCP_INVALID_REQUEST,
+			"A message has a \"method\", or an \"id\" with a \"result\" or an \"error\".");
+}
+
+static void take(struct st_mcp_message *message, yyjson_val *root) {
+	message->root = root;
+	if (yyjson_is_obj(root))
+		take_object(message);
+	else if (yyjson_arr_size(root) > 0)
+		message->kind = ST_MCP_BATCH;
+	else
+		st_mcp_refuse(message, ST_MCP_INVALID_REQUEST, "A message is a JSON object.");
+}
+
+static struct st_mcp_message *empty(void) {
+	struct st_mcp_message *message = calloc(1, sizeof *message);
+	if (message) {
+		message->method = message->name = message->claimed = st_str("");
+		st_buf_adds(&message->id, "null");
+	}
+	return message;
+}
+
+/* What was made without memory for all of it is of no use. */
+static struct st_mcp_message *finish(struct st_mcp_message *message) {
+	if (!message->id.failed && !message->problem.failed)
+		return message;
+	st_mcp_message_free(message);
+	return NULL;
+}
+
+/* The id that some text begins with, if it is an integer or a string without escapes. */
+static struct st_str id_at(struct st_str text) {
+	size_t len = text.len > 0 && text.ptr[0] == '-';
+	if (text.len > 0 && text.ptr[0] == '"') {
+		const char *end = memchr(text.ptr + 1, '"', text.len - 1);
+		bool plain = end && !memchr(text.ptr, '\\', (size_t)(end - text.ptr));
+		return st_strn(text.ptr, plain ? (size_t)(end - text.ptr) + 1 : 0);
+	}
+	while (len < text.len && text.ptr[len] >= '0' && text.ptr[len] <= '9')
+		len++;
+	return st_strn(text.ptr, len);
+}
+
+/* ---- what cannot be parsed ---- */
+
+/* The number that four hexadecimal digits behind "\\u" say; -1 if that is not what is there. */
+static int escape_at(struct st_str text, size_t at) {
+	char digits[5] = {0};
+	if (at + 6 > text.len || text.ptr[at] != '\\' || text.ptr[at + 1] != 'u')
+		return -1;
+	memcpy(digits, text.ptr + at + 2, 4);
+	return strspn(digits, "0123456789abcdefABCDEF") == 4 ? (int)strtol(digits, NULL, 16) : -1;
+}
+
+/*
+ * A copy in which half a surrogate pair, as JavaScript makes by cutting a
+ * string between two units, is U+FFFD, which is as long.
+ *
+ * @return Whether there was one.
+ */
+static bool mend_surrogates(struct st_str text, struct st_buf *out) {
+	bool mended = false;
+	st_buf_add(out, text);
+	for (size_t i = 0; i + 1 < text.len && !out->failed; i++) {
+		if (text.ptr[i] != '\\')
+			continue;
+		int unit = escape_at(text, i);
+		int next = unit >= 0xD800 && unit < 0xDC00 ? escape_at(text, i + 6) : -1;
+		if (next >= 0xDC00 && next < 0xE000) {
+			i += 11;
+		} else if (unit >= 0xD800 && unit < 0xE000) {
+			memcpy(out->ptr + i, "\\uFFFD", 6);
+			mended = true;
+			i += 5;
+		} else {
+			i++;
+		}
+	}
+	return mended && !out->failed;
+}
+
+/* Where a string that begins here ends, behind its quote. */
+static size_t skip_string(struct st_str text, size_t i) {
+	for (i++; i < text.len && text.ptr[i] != '"'; i++)
+		i += text.ptr[i] == '\\';
+	return i < text.len ? i + 1 : text.len;
+}
+
+static size_t skip_blanks(struct st_str text, size_t i) {
+	while (i < text.len && strchr(" \t\r\n", text.ptr[i]))
+		i++;
+	return i;
+}
+
+/* The id of an object that may be broken anywhere: the value of its own member "id". */
+static struct st_str id_in(struct st_str text) {
+	size_t depth = 0;
+	for (size_t i = 0; i < text.len;) {
+		char byte = text.ptr[i];
+		if (byte != '"') {
+			depth += byte == '{' || byte == '[';
+			depth -= (byte == '}' || byte == ']') && depth > 0;
+			i++;
+			continue;
+		}
+		size_t end = skip_string(text, i), colon = skip_blanks(text, end);
+		bool is_id = depth == 1 && st_str_eq(st_str_slice(text, i, end), ST_STR("\"id\""));
+		if (is_id && colon < text.len && text.ptr[colon] == ':') {
+			size_t value = skip_blanks(text, colon + 1);
+			return id_at(st_str_slice(text, value, text.len));
+		}
+		i = end;
+	}
+	return ST_STR("");
+}
+
+static void adopt_id(struct st_mcp_message *message, struct st_str id) {
+	if (id.len == 0 || !st_utf8_valid(id) || st_str_eq(id, ST_STR("-")))
+		return;
+	st_buf_clear(&message->id);
+	st_buf_add(&message->id, id);
+}
+
+static int parse(struct st_mcp_message *message, struct st_str bytes, struct stet_error *err) {
+	static const char what[] = "The parts of this message";
+	int code = st_json_parse_text(bytes, what, &message->doc, err);
+	st_auto(st_buf) mended = ST_BUF_INIT;
+	if (code != STET_E_INVALID || !mend_surrogates(bytes, &mended))
+		return code;
+	message->mended = true;
+	return st_json_parse_text(st_buf_str(&mended), what, &message->doc, err);
+}
+
+struct st_mcp_message *st_mcp_message_new(struct st_str bytes) {
+	struct st_mcp_message *message = empty();
+	if (!message)
+		return NULL;
+	struct stet_error why = {0};
+	int code = parse(message, bytes, &why);
+	if (code == 0) {
+		take(message, yyjson_doc_get_root(message->doc));
+		code = st_json_check_keys(message->doc, "The parts of this message", &why);
+		if (code == STET_E_INVALID)
+			st_mcp_refuse(message, ST_MCP_INVALID_REQUEST, "%s", why.message);
+	} else if (code == STET_E_INVALID) {
+		adopt_id(message, id_in(bytes));
+		st_mcp_refuse(message, ST_MCP_PARSE_ERROR, "%s", why.message);
+	}
+	if (code == STET_E_NOMEM) {
+		st_mcp_message_free(message);
+		return NULL;
+	}
+	return finish(message);
+}
+
+/*
+ * The id of a message of which only the edges are known. Clients write it
+ * right at the beginning or right at the end, where nothing else can look
+ * like it.
+ */
+static struct st_str id_of_edges(struct st_str head, struct st_str tail) {
+	static const char first[] = "{\"jsonrpc\":\"2.0\",\"id\":", last[] = ",\"id\":";
+	if (st_str_starts(head, st_str(first)))
+		return id_at(st_str_slice(head, sizeof first - 1, head.len));
+	tail = st_str_trim(tail);
+	for (size_t i = tail.len; i-- > 0;) {
+		struct st_str rest = st_str_slice(tail, i, tail.len);
+		if (!st_str_starts(rest, st_str(last)))
+			continue;
+		struct st_str id = id_at(st_str_slice(rest, sizeof last - 1, rest.len));
+		bool ends = id.ptr + id.len + 1 == tail.ptr + tail.len && id.ptr[id.len] == '}';
+		return ends ? id : ST_STR("");
+	}
+	return ST_STR("");
+}
+
+struct st_mcp_message *st_mcp_message_oversized(struct st_str head, struct st_str tail,
+                                                size_t limit) {
+	struct st_mcp_message *message = empty();
+	if (!message)
+		return NULL;
+	adopt_id(message, id_of_edges(head, tail));
+	st_mcp_refuse(message, ST_MCP_INVALID_REQUEST,
+	              "A message may have %zu bytes; this one is longer and was not read. Send less at "
+	              "once: edit a part of a file instead of writing all of it.",
+	              limit);
+	return finish(message);
+}
+
+void st_mcp_message_free(struct st_mcp_message *message) {
+	if (!message)
+		return;
+	st_buf_release(&message->problem);
+	st_buf_release(&message->id);
+	yyjson_doc_free(message->doc);
+	free(message);
+}

@@ -1,0 +1,230 @@
+/* The methods there are, and those that the core answers itself. */
+#include "mcp/protocol/protocol_state.h"
+#include "mcp/protocol/wire.h"
+
+/* A member of a capability that is there or not. */
+static void add_flag(struct st_buf *out, const char *name, bool on, const char *comma) {
+	if (on)
+		st_buf_addf(out, "%s\"%s\":true", comma, name);
+}
+
+static void add_capabilities(struct st_buf *out, const struct st_mcp_service *service,
+                             enum st_mcp_version version) {
+	st_buf_adds(out, "\"capabilities\":{\"logging\":{}");
+	if (service->complete && version >= ST_MCP_2025_03_26)
+		st_buf_adds(out, ",\"completions\":{}");
+	if (service->prompts_list) {
+		st_buf_adds(out, ",\"prompts\":{");
+		add_flag(out, "listChanged", service->announces & ST_MCP_PROMPTS_CHANGE, "");
+		st_buf_adds(out, "}");
+	}
+	if (service->resources_list) {
+		st_buf_adds(out, ",\"resources\":{");
+		add_flag(out, "subscribe", service->watch, "");
+		add_flag(out, "listChanged", service->announces & ST_MCP_RESOURCES_CHANGE,
+		         service->watch ? "," : "");
+		st_buf_adds(out, "}");
+	}
+	if (service->tools_list) {
+		st_buf_adds(out, ",\"tools\":{");
+		add_flag(out, "listChanged", service->announces & ST_MCP_TOOLS_CHANGE, "");
+		st_buf_adds(out, "}");
+	}
+	st_buf_adds(out, "}");
+}
+
+static void add_instructions(struct st_buf *out, const struct st_mcp_service *service,
+                             struct st_str more) {
+	st_auto(st_buf) text = ST_BUF_INIT;
+	st_buf_adds(&text, service->instructions ? service->instructions : "");
+	st_buf_add(&text, more);
+	out->failed |= text.failed;
+	if (text.len == 0)
+		return;
+	st_buf_adds(out, ",\"instructions\":");
+	st_json_quote(out, st_buf_str(&text));
+}
+
+/* Keep what the client can do; NULL without memory. */
+static yyjson_doc *copy_value(yyjson_val *value) {
+	size_t len = 0;
+	st_autofree char *text = yyjson_val_write(value, YYJSON_WRITE_NOFLAG, &len);
+	return text ? yyjson_read(text, len, 0) : NULL;
+}
+
+static int agree(struct st_mcp_request *request, enum st_mcp_version version,
+                 yyjson_val *capabilities, yyjson_val *info) {
+	struct st_mcp_peer *peer = st_mcp_pending_of(request)->peer;
+	yyjson_doc *client = capabilities ? copy_value(capabilities) : NULL;
+	if (capabilities && !client)
+		return st_mcp_fail(request, ST_MCP_INTERNAL_ERROR, "Out of memory.");
+	pthread_mutex_lock(&peer->lock);
+	yyjson_doc *old = peer->client;
+	peer->client = client;
+	peer->version = version;
+	if (peer->roots.state == ST_MCP_ROOTS_KNOWN)
+		peer->roots.state = ST_MCP_ROOTS_UNASKED;
+	st_mcp_copy_client(peer->client_name, info);
+	pthread_mutex_unlock(&peer->lock);
+	yyjson_doc_free(old);
+	return 0;
+}
+
+static int initialize(struct st_mcp_request *request) {
+	const struct st_mcp_service *service = request->service;
+	yyjson_val *wanted = yyjson_obj_get(request->params, "protocolVersion");
+	yyjson_val *capabilities = yyjson_obj_get(request->params, "capabilities");
+	if (!yyjson_is_str(wanted) || (capabilities && !yyjson_is_obj(capabilities)))
+		return st_mcp_fail(
+			request, ST_MCP_INVALID_PARAMS,
+			"initialize needs a \"protocolVersion\" (a string) and \"capabilities\" (an "
+			"object).");
+	enum st_mcp_version version = st_mcp_version_find(st_json_str(wanted));
+	if (version == ST_MCP_NONE || st_mcp_is_modern(version))
+		version = ST_MCP_LEGACY_LATEST;
+	int code = agree(request, version, capabilities, yyjson_obj_get(request->params, "clientInfo"));
+	if (code < 0)
+		return code;
+	st_auto(st_buf) more = ST_BUF_INIT;
+	if (service->greet)
+		service->greet(request, &more);
+	struct st_buf *out = request->result;
+	st_buf_addf(out, "{\"protocolVersion\":\"%s\",", st_mcp_version_name(version));
+	add_capabilities(out, service, version);
+	st_buf_addf(out, ",\"serverInfo\":{\"name\":\"%s\",\"version\":\"%s\"", service->name,
+	            service->version);
+	if (version >= ST_MCP_2025_06_18)
+		st_buf_addf(out, ",\"title\":\"%s\"", service->title);
+	st_buf_adds(out, "}");
+	add_instructions(out, service, st_buf_str(&more));
+	st_buf_adds(out, "}");
+	return 0;
+}
+
+static int discover(struct st_mcp_request *request) {
+	struct st_buf *out = request->result;
+	st_buf_addf(out, "{\"supportedVersions\":[\"%s\"],", st_mcp_version_name(ST_MCP_2026_07_28));
+	add_capabilities(out, request->service, request->version);
+	add_instructions(out, request->service, ST_STR(""));
+	st_buf_adds(out, "}");
+	return 0;
+}
+
+static int ping(struct st_mcp_request *request) {
+	st_buf_adds(request->result, "{}");
+	return 0;
+}
+
+static const char *const levels[] = {
+	"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency",
+};
+
+int st_mcp_level_find(struct st_str name) {
+	for (int i = 0; i < ST_MCP_SILENT; i++) {
+		if (st_str_eq(st_str(levels[i]), name))
+			return i;
+	}
+	return -1;
+}
+
+static int set_level(struct st_mcp_request *request) {
+	struct st_mcp_peer *peer = st_mcp_pending_of(request)->peer;
+	int level = st_mcp_level_find(st_json_str(yyjson_obj_get(request->params, "level")));
+	if (level < 0)
+		return st_mcp_fail(
+			request, ST_MCP_INVALID_PARAMS,
+			"\"level\" must be one of debug, info, notice, warning, error, critical, "
+			"alert, emergency.");
+	pthread_mutex_lock(&peer->lock);
+	peer->level = (enum st_mcp_level)level;
+	pthread_mutex_unlock(&peer->lock);
+	st_buf_adds(request->result, "{}");
+	return 0;
+}
+
+void st_mcp_log(struct st_mcp_request *request, enum st_mcp_level level, const char *logger,
+                struct st_str text) {
+	st_auto(st_buf) params = ST_BUF_INIT;
+	if (level < st_mcp_pending_of(request)->level)
+		return;
+	st_buf_addf(&params, "{\"level\":\"%s\",\"logger\":\"%s\",\"data\":", levels[level], logger);
+	st_json_quote(&params, text);
+	st_buf_addc(&params, '}');
+	st_mcp_notify(request, "notifications/message", &params);
+}
+
+/* ---- what the service answers ---- */
+
+static st_mcp_handler *tools_list(const struct st_mcp_service *service) {
+	return service->tools_list;
+}
+
+static st_mcp_handler *tools_call(const struct st_mcp_service *service) {
+	return service->tools_call;
+}
+
+static st_mcp_handler *resources_list(const struct st_mcp_service *service) {
+	return service->resources_list;
+}
+
+static st_mcp_handler *resources_templates(const struct st_mcp_service *service) {
+	return service->resources_templates;
+}
+
+static st_mcp_handler *resources_read(const struct st_mcp_service *service) {
+	return service->resources_read;
+}
+
+static st_mcp_handler *prompts_list(const struct st_mcp_service *service) {
+	return service->prompts_list;
+}
+
+static st_mcp_handler *prompts_get(const struct st_mcp_service *service) {
+	return service->prompts_get;
+}
+
+static st_mcp_handler *complete(const struct st_mcp_service *service) {
+	return service->complete;
+}
+
+/* What the core answers, but only for a service that can watch. */
+static st_mcp_handler *subscribe(const struct st_mcp_service *service) {
+	return service->watch ? st_mcp_subscribe : NULL;
+}
+
+static st_mcp_handler *unsubscribe(const struct st_mcp_service *service) {
+	return service->watch ? st_mcp_unsubscribe : NULL;
+}
+
+#define BOTH (ST_MCP_LEGACY | ST_MCP_MODERN)
+
+static const struct st_mcp_method methods[] = {
+	{"tools/call", BOTH | ST_MCP_SERVED | ST_MCP_ROOTED, tools_call, NULL},
+	{"tools/list", BOTH | ST_MCP_SERVED | ST_MCP_CACHED | ST_MCP_STABLE, tools_list, NULL},
+	{"resources/read", BOTH | ST_MCP_SERVED | ST_MCP_CACHED | ST_MCP_ROOTED, resources_read, NULL},
+	{"resources/list", BOTH | ST_MCP_SERVED | ST_MCP_CACHED, resources_list, NULL},
+	{"resources/templates/list", BOTH | ST_MCP_SERVED | ST_MCP_CACHED | ST_MCP_STABLE,
+     resources_templates, NULL},
+	{"prompts/get", BOTH | ST_MCP_SERVED | ST_MCP_ROOTED, prompts_get, NULL},
+	{"prompts/list", BOTH | ST_MCP_SERVED | ST_MCP_CACHED | ST_MCP_STABLE, prompts_list, NULL},
+	{"completion/complete", BOTH | ST_MCP_SERVED | ST_MCP_ROOTED, complete, NULL},
+	{"initialize", ST_MCP_LEGACY, NULL, initialize},
+	{"ping", ST_MCP_LEGACY, NULL, ping},
+	{"logging/setLevel", ST_MCP_LEGACY, NULL, set_level},
+	{"resources/subscribe", ST_MCP_LEGACY | ST_MCP_ROOTED, subscribe, NULL},
+	{"resources/unsubscribe", ST_MCP_LEGACY, unsubscribe, NULL},
+	{"server/discover", ST_MCP_MODERN | ST_MCP_CACHED | ST_MCP_STABLE, NULL, discover},
+	{"subscriptions/listen", ST_MCP_MODERN, NULL, st_mcp_listen},
+};
+
+const struct st_mcp_method *st_mcp_method_find(const struct st_mcp_service *service,
+                                               struct st_str name, bool modern) {
+	for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
+		const struct st_mcp_method *method = &methods[i];
+		if (!(method->traits & (modern ? ST_MCP_MODERN : ST_MCP_LEGACY)) ||
+		    !st_str_eq(st_str(method->name), name))
+			continue;
+		return !method->served || method->served(service) ? method : NULL;
+	}
+	return NULL;
+}

@@ -1,0 +1,335 @@
+/* Requests: judged, run, answered. */
+#include "base/cancel.h"
+#include "base/utf8.h"
+#include "mcp/protocol/protocol_state.h"
+#include "mcp/protocol/wire.h"
+
+/* More than the shortest answer takes around the id. */
+enum { EXCUSE = 200 };
+
+static void link_pending(struct st_mcp_pending *pending) {
+	struct st_mcp_peer *peer = pending->peer;
+	pthread_mutex_lock(&peer->lock);
+	peer->references++;
+	/* A peer that went while this was on its way gets no answer. */
+	pending->cancelled = peer->closed;
+	pending->next = peer->pendings;
+	if (pending->next)
+		pending->next->previous = pending;
+	peer->pendings = pending;
+	pthread_mutex_unlock(&peer->lock);
+}
+
+/* With the lock held. */
+static void unlink_pending(struct st_mcp_pending *pending) {
+	if (pending->next)
+		pending->next->previous = pending->previous;
+	if (pending->previous)
+		pending->previous->next = pending->next;
+	else
+		pending->peer->pendings = pending->next;
+}
+
+static void free_pending(struct st_mcp_pending *pending) {
+	st_mcp_unwatch_all(pending->request.service, &pending->uris);
+	st_mcp_message_free(pending->message);
+	st_buf_release(&pending->answer);
+	st_buf_release(&pending->problem);
+	st_buf_release(&pending->data);
+	free(pending);
+}
+
+/* The members that every modern result has. */
+static void add_modern(struct st_buf *out, const struct st_mcp_pending *pending) {
+	const struct st_mcp_service *service = pending->request.service;
+	st_buf_addf(out, "\"resultType\":\"%s\"",
+	            pending->input_required ? "input_required" : "complete");
+	if (pending->method->traits & ST_MCP_CACHED)
+		st_buf_addf(out, ",\"ttlMs\":%d,\"cacheScope\":\"private\"",
+		            pending->method->traits & ST_MCP_STABLE ? 60000 : 0);
+	st_buf_adds(out, ",\"_meta\":{");
+	/* What ends here is a subscription. */
+	if (pending->method->run == st_mcp_listen)
+		st_buf_addf(out, "\"" ST_MCP_META_SUBSCRIPTION "\":%s,",
+		            st_buf_cstr(&pending->message->id));
+	st_buf_addf(out, "\"" ST_MCP_META_SERVER "\":{\"name\":\"%s\",\"version\":\"%s\"}}",
+	            service->name, service->version);
+}
+
+/* As HTTP says it. What a handler finds wrong with its arguments is an answer like any other. */
+static int status_of(const struct st_mcp_pending *pending) {
+	if (pending->code == 0)
+		return 200;
+	if (!st_mcp_is_modern(pending->request.version))
+		return pending->malformed ? 400 : 200;
+	switch (pending->code) {
+	case ST_MCP_METHOD_NOT_FOUND:
+		return 404;
+	case ST_MCP_INTERNAL_ERROR:
+		return 500;
+	case ST_MCP_HEADER_MISMATCH:
+	case ST_MCP_MISSING_CAPABILITY:
+	case ST_MCP_UNSUPPORTED_VERSION:
+		return 400;
+	default:
+		return pending->malformed ? 400 : 200;
+	}
+}
+
+static void write_error(struct st_mcp_pending *pending, struct st_str problem, struct st_str data) {
+	st_buf_clear(&pending->answer);
+	st_mcp_wire_error(&pending->answer, st_buf_str(&pending->message->id), pending->code, problem,
+	                  data);
+}
+
+static void write_answer(struct st_mcp_pending *pending) {
+	if (pending->code != 0) {
+		write_error(pending, st_buf_str(&pending->problem), st_buf_str(&pending->data));
+		pending->answer.failed |= pending->problem.failed || pending->data.failed;
+		return;
+	}
+	st_auto(st_buf) more = ST_BUF_INIT;
+	if (st_mcp_is_modern(pending->request.version))
+		add_modern(&more, pending);
+	st_mcp_wire_end(&pending->answer, pending->result_start, st_buf_str(&more));
+	pending->answer.failed |= more.failed;
+}
+
+/* Answers that memory did not suffice for become short errors, for which there is room. */
+static void write_or_excuse(struct st_mcp_pending *pending) {
+	write_answer(pending);
+	if (!pending->answer.failed)
+		return;
+	pending->code = ST_MCP_INTERNAL_ERROR;
+	write_error(pending, ST_STR("Out of memory."), ST_STR(""));
+}
+
+void st_mcp_pending_end(struct st_mcp_pending *pending) {
+	struct st_mcp_peer *peer = pending->peer;
+	if (!pending->cancelled)
+		write_or_excuse(pending);
+	pthread_mutex_lock(&peer->lock);
+	unlink_pending(pending);
+	if (!pending->cancelled && !pending->answer.failed)
+		pending->sink->answer(pending->sink, &pending->answer, status_of(pending));
+	pending->sink->done(pending->sink);
+	pthread_mutex_unlock(&peer->lock);
+	free_pending(pending);
+	st_mcp_peer_unref(peer);
+}
+
+void st_mcp_pending_cancel(struct st_mcp_pending *pending) {
+	pending->cancelled = true;
+	pthread_cond_broadcast(&pending->peer->changed);
+}
+
+/* Who waits for a handler, for the layers below, which know of no requests. */
+struct client {
+	struct st_cancel cancel;
+	struct st_mcp_request *request;
+};
+
+static bool is_cancelled(struct st_cancel *cancel) {
+	return st_mcp_cancelled(((struct client *)cancel)->request);
+}
+
+static int handle(struct st_mcp_pending *pending, st_mcp_handler *handler) {
+	struct client client = {.cancel.cancelled = is_cancelled, .request = &pending->request};
+	struct st_cancel *before = st_cancel_set(&client.cancel);
+	int code = handler(&pending->request);
+	st_cancel_set(before);
+	return code;
+}
+
+static void run(struct st_mcp_task *task) {
+	struct st_mcp_pending *pending = (struct st_mcp_pending *)task;
+	st_mcp_handler *handler = pending->method->run;
+	if (pending->method->served)
+		handler = pending->method->served(pending->request.service);
+	st_mcp_wire_begin(&pending->answer, st_buf_str(&pending->message->id));
+	pending->result_start = pending->answer.len;
+	int code = 0;
+	if (!pending->cancelled && !st_mcp_roots_need(pending))
+		code = handle(pending, handler);
+	/* It listens from now on, and may have ended and gone by the time we look. */
+	if (code == ST_MCP_STAYS)
+		return;
+	if (code < 0 && pending->code == 0)
+		st_mcp_fail(&pending->request, ST_MCP_INTERNAL_ERROR, "Out of memory.");
+	st_mcp_pending_end(pending);
+}
+
+/* What the service keeps for this peer. */
+static void enter(struct st_mcp_pending *pending, struct stet_error *why) {
+	struct st_mcp_peer *peer = pending->peer;
+	struct st_mcp_service *service = pending->request.service;
+	pthread_mutex_lock(&peer->lock);
+	if (!peer->entered && service->enter) {
+		peer->user = service->enter(service, peer->kind, peer->owner, why);
+		peer->entered = peer->user != NULL;
+	}
+	pending->request.user = peer->user;
+	pthread_mutex_unlock(&peer->lock);
+}
+
+void *st_mcp_enter(struct st_mcp_request *request) {
+	struct stet_error why = {0};
+	enter(st_mcp_pending_of(request), &why);
+	return request->user;
+}
+
+static int enter_or_fail(struct st_mcp_pending *pending) {
+	struct stet_error why = {0};
+	enter(pending, &why);
+	return why.code < 0 ? st_mcp_fail(&pending->request, ST_MCP_INTERNAL_ERROR, "%s", why.message)
+	                    : 0;
+}
+
+static bool submit(struct st_mcp_pending *pending) {
+	struct st_mcp_service *service = pending->request.service;
+	struct st_mcp_executor *executor = pending->peer->server->executor;
+	if (!executor || !executor->submit) {
+		run(&pending->task);
+		return true;
+	}
+	if (service->keys)
+		service->keys(&pending->request, pending->task.keys);
+	return executor->submit(executor, &pending->task);
+}
+
+void st_mcp_pending_start(struct st_mcp_pending *pending) {
+	if (!(pending->method->traits & ST_MCP_SERVED)) {
+		run(&pending->task);
+	} else if (enter_or_fail(pending) < 0) {
+		st_mcp_pending_end(pending);
+	} else if (!submit(pending)) {
+		st_mcp_fail(&pending->request, ST_MCP_INTERNAL_ERROR,
+		            "The server has too much to do at the moment. Try again.");
+		st_mcp_pending_end(pending);
+	}
+}
+
+static int fail_version(struct st_mcp_pending *pending) {
+	st_auto(st_buf) data = ST_BUF_INIT;
+	st_buf_addf(&data,
+	            "{\"supported\":[\"%s\"],\"requested\":", st_mcp_version_name(ST_MCP_2026_07_28));
+	st_json_quote(&data, pending->message->claimed);
+	st_buf_addc(&data, '}');
+	return st_mcp_fail_data(&pending->request, ST_MCP_UNSUPPORTED_VERSION,
+	                        "This protocol version is not supported for requests that stand alone.",
+	                        st_buf_str(&data));
+}
+
+static int fail_claim(struct st_mcp_pending *pending) {
+	return st_mcp_fail(&pending->request, ST_MCP_INVALID_PARAMS,
+	                   "params._meta needs \"" ST_MCP_META_VERSION
+	                   "\" (a string) and \"" ST_MCP_META_CAPABILITIES "\" (an object).");
+}
+
+/* Which version a request is served in: what it claims, or what the connection agreed on. */
+static int judge_version(struct st_mcp_pending *pending) {
+	const struct st_mcp_message *message = pending->message;
+	enum st_mcp_version agreed = st_mcp_peer_version(pending->peer);
+	pending->request.version = ST_MCP_2026_07_28;
+	if (message->claim == ST_MCP_CLAIM_MALFORMED)
+		return fail_claim(pending);
+	if (message->claim == ST_MCP_CLAIM_WHOLE)
+		return st_mcp_is_modern(message->version) ? 0 : fail_version(pending);
+	bool discovers = st_str_eq(message->method, ST_STR("server/discover"));
+	if (pending->peer->kind == ST_MCP_STATELESS || (discovers && agreed == ST_MCP_NONE))
+		return fail_claim(pending);
+	pending->request.version = agreed != ST_MCP_NONE ? agreed : ST_MCP_LEGACY_LATEST;
+	if (agreed == ST_MCP_NONE && !st_str_eq(message->method, ST_STR("initialize")) &&
+	    !st_str_eq(message->method, ST_STR("ping")))
+		return st_mcp_fail(
+			&pending->request, ST_MCP_INVALID_REQUEST,
+			"Send \"initialize\" first, or say in params._meta which protocol version "
+			"this request is of.");
+	return 0;
+}
+
+static int judge_level(struct st_mcp_pending *pending) {
+	yyjson_val *level = yyjson_obj_get(pending->message->meta, ST_MCP_META_LOG_LEVEL);
+	if (!st_mcp_is_modern(pending->request.version)) {
+		pthread_mutex_lock(&pending->peer->lock);
+		pending->level = pending->peer->level;
+		pthread_mutex_unlock(&pending->peer->lock);
+		return 0;
+	}
+	pending->level = ST_MCP_SILENT;
+	if (!level)
+		return 0;
+	int found = st_mcp_level_find(st_json_str(level));
+	if (found < 0)
+		return st_mcp_fail(&pending->request, ST_MCP_INVALID_PARAMS,
+		                   "\"" ST_MCP_META_LOG_LEVEL "\" is none of the levels of logging.");
+	pending->level = (enum st_mcp_level)found;
+	return 0;
+}
+
+static int judge_method(struct st_mcp_pending *pending) {
+	struct st_mcp_request *request = &pending->request;
+	pending->method =
+		st_mcp_method_find(request->service, request->method, st_mcp_is_modern(request->version));
+	if (pending->method)
+		return 0;
+	return st_mcp_fail(request, ST_MCP_METHOD_NOT_FOUND,
+	                   "There is no method \"%.*s\" in protocol version %s.",
+	                   (int)st_utf8_cut(request->method, 100), request->method.ptr,
+	                   st_mcp_version_name(request->version));
+}
+
+/* What the client meant to say is not known; a tool says so itself, where the model reads it. */
+static int judge_text(struct st_mcp_pending *pending) {
+	if (!pending->message->mended || st_str_eq(pending->message->method, ST_STR("tools/call")))
+		return 0;
+	return st_mcp_fail(&pending->request, ST_MCP_INVALID_PARAMS, "%s", ST_MCP_HALF_A_PAIR);
+}
+
+static bool judge(struct st_mcp_pending *pending) {
+	pending->malformed = judge_version(pending) < 0 || judge_method(pending) < 0 ||
+	                     judge_level(pending) < 0 || judge_text(pending) < 0;
+	return !pending->malformed;
+}
+
+static void fail_without_memory(struct st_mcp_peer *peer, struct st_mcp_message *message,
+                                struct st_mcp_sink *sink) {
+	st_auto(st_buf) answer = ST_BUF_INIT;
+	st_mcp_wire_error(&answer, st_buf_str(&message->id), ST_MCP_INTERNAL_ERROR,
+	                  ST_STR("Out of memory."), ST_STR(""));
+	pthread_mutex_lock(&peer->lock);
+	if (!answer.failed)
+		sink->answer(sink, &answer, 500);
+	sink->done(sink);
+	pthread_mutex_unlock(&peer->lock);
+	st_mcp_message_free(message);
+}
+
+void st_mcp_pending_begin(struct st_mcp_peer *peer, struct st_mcp_message *message,
+                          struct st_mcp_sink *sink, struct st_mcp_sink *outer) {
+	struct st_mcp_pending *pending = calloc(1, sizeof *pending);
+	if (!pending) {
+		fail_without_memory(peer, message, sink);
+		return;
+	}
+	pending->task.run = run;
+	pending->peer = peer;
+	pending->message = message;
+	pending->sink = sink;
+	pending->outer = outer;
+	pending->request = (struct st_mcp_request){
+		.service = peer->server->service,
+		.peer_kind = peer->kind,
+		.method = message->method,
+		.name = message->name,
+		.params = message->params,
+		.result = &pending->answer,
+	};
+	/* Whatever happens, there is to be room for an excuse. */
+	st_buf_reserve(&pending->answer, message->id.len + EXCUSE);
+	link_pending(pending);
+	if (!judge(pending))
+		st_mcp_pending_end(pending);
+	else if (!st_mcp_roots_hold(pending))
+		st_mcp_pending_start(pending);
+}

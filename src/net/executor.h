@@ -1,0 +1,16 @@
+/** The pool as the executor of an MCP server. */
+#ifndef STET_NET_EXECUTOR_H
+#define STET_NET_EXECUTOR_H
+
+#include "mcp/protocol/peer.h"
+#include "net/pool.h"
+
+struct st_executor {
+	struct st_mcp_executor executor;
+	struct st_pool *pool;
+};
+
+/** Fill it; only the loop's thread may then bring messages to the server. */
+void st_executor_init(struct st_executor *executor, struct st_pool *pool);
+
+#endif

@@ -1,0 +1,95 @@
+/**
+ * Search in one text: which lines match, where, and what they say.
+ *
+ * Plain text and regular expressions (PCRE2) are both caseless, by Unicode's
+ * rules; an expression can say otherwise with (?-i). ^ and $ match at every
+ * line, whatever its ending. A line is reported once, at its first match; a
+ * match that spans lines is reported where it starts, and the search goes on
+ * behind it. Invalid UTF-8 in the text is no error: it matches nothing.
+ *
+ * Work is bounded: an expression that backtracks without end, and a text too
+ * large for it, end in a sentence within the time limit.
+ *
+ *     struct st_search search = { .query = ST_STR("^## "), .regex = true };
+ *     struct st_search_result result;
+ *     if (st_search_run(&search, &lines, &arena, &result, err) < 0)
+ *             return err->code;
+ *     for (size_t i = 0; i < result.count; i++)
+ *             show(result.matches[i].line, result.matches[i].text);
+ */
+#ifndef STET_TEXT_FIND_SEARCH_H
+#define STET_TEXT_FIND_SEARCH_H
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "text/lines/lines.h"
+
+/** The longest query, in bytes. */
+#define ST_SEARCH_MAX_QUERY 4096
+/** The most lines of context on either side. */
+#define ST_SEARCH_MAX_CONTEXT 20
+/** The most matches that are listed unless `max` says otherwise. */
+#define ST_SEARCH_MAX_MATCHES 200
+/** How many characters of a line are shown. */
+#define ST_SEARCH_MAX_TEXT 200
+/** How long a search may take, in milliseconds, unless `time_limit` says otherwise. */
+#define ST_SEARCH_TIME_LIMIT 500
+
+/** What to look for. */
+struct st_search {
+	/** UTF-8; not empty. */
+	struct st_str query;
+	/** The query is a regular expression, not plain text. */
+	bool regex;
+	/** Lines shown before and after each match. */
+	size_t context;
+	/** How many matches are listed; 0 for the default. */
+	size_t max;
+	/** In milliseconds; 0 for the default. */
+	unsigned time_limit;
+	/** Do without the just-in-time compiler, as where memory may not be executable. */
+	bool interpret;
+};
+
+/**
+ * One matching line. Texts are UTF-8, invalid bytes shown as U+FFFD, and cut
+ * at ST_SEARCH_MAX_TEXT characters with "..." at the cut: the matching line so
+ * that the match can be seen, the others at their end.
+ */
+struct st_search_match {
+	size_t line;
+	/** Where the match starts, in characters from 1. */
+	size_t column;
+	struct st_str text;
+	/** Lines line - before_count to line - 1, and line + 1 to line + after_count. */
+	const struct st_str *before;
+	size_t before_count;
+	const struct st_str *after;
+	size_t after_count;
+};
+
+/** What was found. Everything in it lives in the arena. */
+struct st_search_result {
+	const struct st_search_match *matches;
+	size_t count;
+	/** Matching lines, those beyond `count` included. */
+	size_t total;
+	/** A text above contains U+FFFD for bytes that are not UTF-8. */
+	bool lossy;
+	/** The search ended early, so `total` is what was found until then; `note` says why. */
+	bool stopped;
+	struct st_str note;
+};
+
+/**
+ * Search the lines of a text.
+ *
+ * @return 0, also if nothing matches; STET_E_INVALID if the query is empty,
+ *         too long, not UTF-8 or not a valid expression; STET_E_LIMIT if the
+ *         search ended early without any match; STET_E_NOMEM.
+ */
+[[nodiscard]] int st_search_run(const struct st_search *search, const struct st_lines *lines,
+                                struct st_arena *arena, struct st_search_result *result,
+                                struct stet_error *err);
+
+#endif

@@ -1,0 +1,146 @@
+#include "text/hint/context.h"
+
+#include "base/utf8.h"
+
+/* Line endings between two places, a CRLF counted at its LF. */
+static size_t ends_between(struct st_str text, size_t from, size_t to) {
+	return st_line_ends(st_str_slice(text, from, text.len), to - from);
+}
+
+struct st_touched st_touched_from(struct st_str text, struct st_span span, size_t from,
+                                  size_t ends) {
+	struct st_touched touched = {0};
+	size_t last = span.end > span.start ? span.end - 1 : span.start;
+
+	touched.first = ends + ends_between(text, from, span.start) + 1;
+	touched.last = touched.first + ends_between(text, span.start, last);
+	touched.total = touched.last - 1 + ends_between(text, last, text.len);
+	if (text.len && st_eol_of(text) == ST_EOL_NONE)
+		touched.total++;
+
+	/* Nothing follows a final newline: what was deleted there was deleted from the last line. */
+	size_t most = touched.total ? touched.total : 1;
+	if (touched.last > most)
+		touched.last = most;
+	if (touched.first > touched.last)
+		touched.first = touched.last;
+	return touched;
+}
+
+struct st_touched st_touched_of(struct st_str text, struct st_span span) {
+	return st_touched_from(text, span, 0, 0);
+}
+
+void st_context_release(struct st_context *context) {
+	for (size_t i = 0; i < ST_CONTEXT_LINES; i++) {
+		st_buf_release(&context->before[i].text);
+		st_buf_release(&context->after[i].text);
+	}
+	*context = (struct st_context){0};
+}
+
+/* Show the line that starts at an offset; returns where the next one does. */
+static size_t show_line(struct st_context_line *line, struct st_str text, size_t start,
+                        size_t number) {
+	size_t end = st_line_end(text, start);
+	struct st_str body = st_str_slice(text, start, end);
+	body.len -= st_eol_bytes(st_eol_of(body)).len;
+	if (start == 0) {
+		size_t bom = st_bom_len(body);
+		body = st_str_slice(body, bom, body.len);
+	}
+	line->number = number;
+	st_preview_add(&line->text, body);
+	return end;
+}
+
+static bool failed(const struct st_context *context) {
+	for (size_t i = 0; i < ST_CONTEXT_LINES; i++) {
+		if (context->before[i].text.failed || context->after[i].text.failed)
+			return true;
+	}
+	return false;
+}
+
+/* What lies between the lines before and the lines after. */
+struct gap {
+	/** The line with which it begins, and where that line starts. */
+	size_t number;
+	size_t start;
+	/** The line that follows, and where that one starts. */
+	size_t next;
+	size_t end;
+};
+
+static int show_around(struct st_context *context, struct st_str text, struct gap gap,
+                       struct stet_error *err) {
+	size_t at = gap.start, before = 0, after = 0;
+	while (before < ST_CONTEXT_LINES && at > 0) {
+		at = st_line_start(text, at - 1);
+		before++;
+	}
+	for (size_t i = 0; i < before; i++)
+		at = show_line(&context->before[i], text, at, gap.number - before + i);
+	for (at = gap.end; after < ST_CONTEXT_LINES && at < text.len; after++)
+		at = show_line(&context->after[after], text, at, gap.next + after);
+
+	context->before_count = before;
+	context->after_count = after;
+	if (failed(context)) {
+		st_context_release(context);
+		return st_fail_nomem(err);
+	}
+	return 0;
+}
+
+int st_context_of_span(struct st_context *context, struct st_str text, struct st_span span,
+                       struct st_touched touched, struct stet_error *err) {
+	struct gap gap = {.number = touched.first, .start = st_line_start(text, span.start)};
+	if (span.start == span.end && gap.start == span.start) {
+		/* At the end of the text the touched line is the one before. */
+		if (gap.start == text.len)
+			gap.number = touched.total + 1;
+		gap.next = gap.number;
+		gap.end = gap.start;
+	} else {
+		size_t last = span.end > span.start ? span.end - 1 : span.start;
+		gap.next = touched.last + 1;
+		gap.end = st_line_end(text, last);
+	}
+	return show_around(context, text, gap, err);
+}
+
+/* Where a line starts: in strides while they are known to end before it, then line by line. */
+static size_t start_of(struct st_str text, size_t line) {
+	enum { STRIDE = 4096 };
+	size_t at = 0, left = line - 1;
+	while (text.len - at > STRIDE) {
+		size_t ends = st_line_ends(st_str_slice(text, at, text.len), STRIDE);
+		if (ends >= left)
+			break;
+		left -= ends;
+		at += STRIDE;
+	}
+	for (; left > 0 && at < text.len; left--)
+		at = st_line_end(text, at);
+	return at;
+}
+
+int st_context_of_lines(struct st_context *context, struct st_str text, size_t first, size_t last,
+                        struct stet_error *err) {
+	struct gap gap = {.number = first, .next = last + 1};
+	gap.start = start_of(text, first);
+	gap.end = last < first ? gap.start : start_of(text, last + 1);
+	return show_around(context, text, gap, err);
+}
+
+void st_preview_add(struct st_buf *buf, struct st_str text) {
+	size_t end = 0;
+	for (size_t count = 0; count < ST_PREVIEW_CHARS && end < text.len; count++) {
+		uint32_t point;
+		end += st_utf8_next(st_str_slice(text, end, text.len), &point);
+	}
+	st_utf8_add_lossy(buf, st_str_slice(text, 0, end));
+	if (end < text.len)
+		st_buf_adds(buf, "...");
+}

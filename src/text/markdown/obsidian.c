@@ -1,0 +1,122 @@
+#include "text/markdown/obsidian.h"
+
+#include "base/cancel.h"
+
+static const struct st_str mark = {"%%", 2};
+
+struct fence {
+	char byte;
+	size_t len;
+};
+
+/* The fence of a code block that a line has; len 0 for none. */
+static struct fence fence_of(struct st_str line) {
+	size_t at = 0, len = 0;
+	while (at < line.len && at < 3 && line.ptr[at] == ' ')
+		at++;
+	char byte = at < line.len ? line.ptr[at] : 0;
+	while (at + len < line.len && (byte == '`' || byte == '~') && line.ptr[at + len] == byte)
+		len++;
+	return (struct fence){byte, len < 3 ? 0 : len};
+}
+
+/* Go over a fence: whether the line is part of a code block. */
+static bool in_code(struct fence *open, struct st_str line) {
+	struct fence fence = fence_of(line);
+	bool was = open->len > 0;
+	if (!was)
+		*open = fence;
+	else if (fence.byte == open->byte && fence.len >= open->len)
+		open->len = 0;
+	return was || open->len > 0;
+}
+
+static void blank(struct st_buf *out, struct st_str text, struct st_str part) {
+	memset(out->ptr + (part.ptr - text.ptr), ' ', part.len);
+}
+
+/* How far a line was searched for marks, and whether that is in `code`. */
+struct search {
+	struct st_str line;
+	size_t at;
+	bool code;
+};
+
+/*
+ * Where the next mark outside of code is, from an offset on, which may not be
+ * before the last mark that was found; the length of the line if nowhere.
+ */
+static size_t next_mark(struct search *search, size_t from) {
+	struct st_str line = search->line;
+	for (; search->at < line.len; search->at++) {
+		if (search->at % ST_CANCEL_STEP == 0)
+			st_cancel_tell(ST_CANCEL_STEP);
+		search->code ^= line.ptr[search->at] == '`';
+		if (search->at >= from && !search->code &&
+		    st_str_starts(st_str_slice(line, search->at, line.len), mark))
+			break;
+	}
+	return search->at;
+}
+
+/* Whether a line begins with a mark, and has no other one. */
+static bool opens(struct st_str line) {
+	struct search search = {.line = line};
+	return st_str_starts(line, mark) && next_mark(&search, mark.len) == line.len;
+}
+
+/* Comments that begin and end in one line. */
+static void blank_inline(struct st_buf *out, struct st_str text, struct st_str line) {
+	struct search search = {.line = line};
+	size_t start = next_mark(&search, 0);
+	while (start < line.len) {
+		size_t end = next_mark(&search, start + mark.len);
+		if (end == line.len)
+			return;
+		bool begins = start == 0 || line.ptr[start - 1] == ' ' || line.ptr[start - 1] == '\t';
+		if (begins)
+			blank(out, text, st_str_slice(line, start, end + mark.len));
+		start = next_mark(&search, begins ? end + mark.len : end);
+	}
+}
+
+/* The line that ends a comment which line n begins; 0 if it begins none, or nothing ends it. */
+static size_t block_end(const struct st_lines *lines, size_t n) {
+	if (!opens(st_str_trim(st_lines_body(lines, n))))
+		return 0;
+	for (size_t last = n + 1; last <= lines->count; last++) {
+		if (st_str_ends(st_str_trim(st_lines_body(lines, last)), mark))
+			return last;
+	}
+	return 0;
+}
+
+/* What a line costs besides its bytes, in the measure of st_cancel_check(). */
+enum { LINE_WORK = 32 };
+
+int st_obsidian_blank(const struct st_lines *lines, struct st_buf *out, struct stet_error *err) {
+	struct st_str text = lines->text;
+	struct fence fence = {0};
+	bool closes = true;
+	if (!memmem(text.ptr, text.len, mark.ptr, mark.len))
+		return 0;
+	st_buf_add(out, text);
+	if (out->failed)
+		return st_fail_nomem(err);
+	for (size_t n = 1; n <= lines->count; n++) {
+		struct st_str line = st_lines_body(lines, n);
+		if (st_cancel_check(line.len + LINE_WORK, err) < 0)
+			return STET_E_CANCELLED;
+		if (in_code(&fence, line))
+			continue;
+		size_t last = closes ? block_end(lines, n) : 0;
+		/* What nothing closes here, nothing closes further down. */
+		closes = closes && (last > 0 || !opens(st_str_trim(line)));
+		if (last == 0)
+			blank_inline(out, text, line);
+		for (; n <= last; n++)
+			blank(out, text, st_lines_body(lines, n));
+		n -= last > 0;
+	}
+	return 0;
+}

@@ -1,0 +1,119 @@
+/* write_file: a whole file, new or seen in full. */
+#include "tools/render.h"
+
+enum { NOTE_MAX = 2048 };
+
+struct writing {
+	const char *path;
+	struct st_str content;
+	/* What to say of a rewrite that changes little. */
+	struct st_buf note;
+};
+
+/*
+ * Agents that forgot what they wrote write it again, nearly the same. The diff
+ * shows them that the file was complete.
+ */
+static int note_small_change(struct writing *writing, struct st_str old, struct stet_error *err) {
+	st_auto(st_buf) diff = ST_BUF_INIT;
+	st_auto(st_diff_report) report = {0};
+	struct st_diff_opts opts = ST_DIFF_OPTS(writing->path);
+	opts.context = 1;
+	opts.max_bytes = NOTE_MAX;
+	int code = st_diff_unified(old, writing->content, &opts, &diff, &report, err);
+	/* A text of more lines than can be compared is no small change. */
+	if (code < 0)
+		return code == STET_E_NOMEM ? code : 0;
+	size_t lines = st_line_count(writing->content);
+	size_t changed = report.added > report.removed ? report.added : report.removed;
+	if (changed == 0 || changed > lines / 5)
+		return 0;
+	st_buf_addf(&writing->note,
+	            "The file was there already, and only %zu of %zu lines changed; edit_file does "
+	            "that without "
+	            "sending the rest. What changed:\n",
+	            changed, lines);
+	st_buf_add(&writing->note, st_buf_str(&diff));
+	return writing->note.failed ? st_fail_nomem(err) : 0;
+}
+
+static int make(void *context, struct st_str old, struct st_buf *new, struct stet_error *err) {
+	struct writing *writing = context;
+	st_buf_clear(&writing->note);
+	st_buf_add(new, writing->content);
+	if (new->failed)
+		return st_fail_nomem(err);
+	return old.len > 0 ? note_small_change(writing, old, err) : 0;
+}
+
+static void render(struct st_call *call, const struct writing *writing,
+                   const struct stet_answer *answer) {
+	struct st_buf *out = st_call_relative_path(call);
+	st_json_add(call->doc, call->result, "created", yyjson_mut_bool(call->doc, answer->created));
+	st_json_add_size(call->doc, call->result, "size", writing->content.len);
+	if (st_call_is_parsed(call))
+		st_buf_addf(&call->text, "Successfully wrote to %s", st_arg_str(call, "path").ptr);
+	if (answer->noop) {
+		st_json_add_text(call->doc, call->result, "note",
+		                 ST_STR("File already exists with identical content"));
+		st_buf_adds(out, "File already exists with identical content\n");
+	} else if (!st_call_is_parsed(call)) {
+		st_buf_addf(out, "%s file %s\n", answer->created ? "Created" : "Wrote",
+		            st_quoted(writing->path));
+	}
+	if (!answer->noop && writing->note.len > 0) {
+		st_json_add_text(call->doc, call->result, "note", st_buf_str(&writing->note));
+		st_buf_add(out, st_buf_str(&writing->note));
+	}
+	st_buf_addf(out, "fileHash: %s\n", answer->hash);
+	st_render_merged(call, answer);
+}
+
+static int run(struct st_call *call, struct stet_error *err) {
+	const char *path = st_call_path(call, "path", err);
+	if (!path)
+		return err->code;
+	struct writing writing = {.path = path, .content = st_arg_str(call, "content")};
+	struct st_change change = {
+		.path = path,
+		.kind = ST_CHANGE_WHOLE,
+		.check_drops = true,
+		.make = make,
+		.context = &writing,
+	};
+	struct stet_answer *answer;
+	int code = st_call_change(call, &change, "path", &answer, err);
+	if (code == 0)
+		render(call, &writing, answer);
+	st_buf_release(&writing.note);
+	stet_answer_free(answer);
+	return code;
+}
+
+static const struct st_param params[] = {
+	ST_PARAM_PATH,
+	{.name = "content", .required = true, .description = "All of the new content."},
+	ST_PARAM_EXPECTED_HASH,
+	ST_PARAM_ON_STALE,
+	ST_PARAM_SESSION,
+	ST_PARAMS_END,
+};
+
+const struct st_tool st_write_file = {
+	.name = "write_file",
+	.title = "Write a file",
+	.description =
+		"Create a file, or replace one that you have read completely. To change a part use "
+		"edit_file or text_replace.",
+	.params = params,
+	.output_schema = "{\"type\":\"object\",\"properties\":{" ST_SCHEMA_STATUS
+					 ",\"path\":{\"type\":\"string\"},\"created\":{\"type\":\"boolean\"},\"size\":{"
+					 "\"type\":\"integer\"},"
+					 "\"fileHash\":{\"type\":\"string\"}," ST_SCHEMA_COMMIT "," ST_SCHEMA_FAILURE
+					 "},\"required\":[\"status\"]}",
+	.hints = ST_HINT_DESTRUCTIVE | ST_HINT_IDEMPOTENT,
+	.group = ST_GROUP_FILES,
+	.listed = ST_LISTED_CORE,
+	.always_load = true,
+	.run = run,
+};

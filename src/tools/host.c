@@ -1,0 +1,505 @@
+#include "tools/host_state.h"
+
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/utf8.h"
+#include "stet/instructions.h"
+
+enum {
+	NAME_LEN_MAX = 64,
+	/* Agents with a name, in use or not; and all that are in use. */
+	NAMED_MAX = 1000,
+	CLIENTS_MAX = 10000,
+};
+
+#define IDLE_MAX_MS ((int64_t)24 * 60 * 60 * 1000)
+
+/* ---- the desk ---- */
+
+struct stet_workspace *st_host_find_root(struct stet_workspace *const *spaces, size_t count,
+                                         const struct stet_workspace *ws) {
+	for (size_t i = 0; i < count; i++) {
+		const struct st_root *root = &spaces[i]->root;
+		if (root->dev == ws->root.dev && root->ino == ws->root.ino)
+			return spaces[i];
+	}
+	return NULL;
+}
+
+static int add_root(struct stet_host *host, const char *path, struct stet_error *err) {
+	struct stet_workspace *ws = NULL;
+	int code = stet_workspace_open(path, &ws, err);
+	if (code < 0)
+		return code;
+	if (st_host_find_root(host->spaces, host->count, ws))
+		stet_workspace_close(ws);
+	else
+		host->spaces[host->count++] = ws;
+	return 0;
+}
+
+static int add_roots(struct stet_host *host, const char *const *roots, size_t count,
+                     struct stet_error *err) {
+	st_auto(st_buf) left_out = ST_BUF_INIT;
+	struct stet_error why = {0};
+	for (size_t i = 0; i < count; i++) {
+		struct stet_error own = {0};
+		int code = add_root(host, roots[i], &own);
+		if (code == STET_E_NOMEM)
+			return st_fail_nomem(err);
+		if (code < 0 && why.code == 0)
+			why = own;
+		if (code < 0)
+			st_buf_addf(&left_out, "%s%s", left_out.len > 0 ? " " : "", own.message);
+	}
+	if (host->count == 0)
+		return st_fail(err, why.code, "%s", why.message);
+	if (left_out.len > 0)
+		st_write_notice(&host->spaces[0]->writes, "A directory was left out. %s",
+		                st_buf_cstr(&left_out));
+	return 0;
+}
+
+int stet_host_open(const char *const *roots, size_t count, struct stet_host **out,
+                   struct stet_error *err) {
+	*out = NULL;
+	if (count == 0 || count > ST_ROOTS_MAX)
+		return st_fail(err, STET_E_INVALID, "Name 1 to %d directories to work in, not %zu.",
+		               ST_ROOTS_MAX, count);
+	struct stet_host *host = calloc(1, sizeof *host);
+	if (!host)
+		return st_fail_nomem(err);
+	pthread_mutex_init(&host->lock, NULL);
+	int code = add_roots(host, roots, count, err);
+	if (code < 0) {
+		stet_host_close(host);
+		return code;
+	}
+	*out = host;
+	return 0;
+}
+
+static void link_agent(struct stet_client *client) {
+	struct stet_host *host = client->host;
+	pthread_mutex_lock(&host->lock);
+	client->after = host->clients;
+	if (client->after)
+		client->after->before = client;
+	host->clients = client;
+	pthread_mutex_unlock(&host->lock);
+}
+
+static void unlink_agent(struct stet_client *client) {
+	struct stet_host *host = client->host;
+	pthread_mutex_lock(&host->lock);
+	if (client->after)
+		client->after->before = client->before;
+	if (client->before)
+		client->before->after = client->after;
+	else
+		host->clients = client->after;
+	pthread_mutex_unlock(&host->lock);
+}
+
+static void agent_free(struct stet_client *client) {
+	unlink_agent(client);
+	for (size_t i = 0; i < client->host->count; i++)
+		stet_session_close(client->sessions[i]);
+	pthread_mutex_destroy(&client->lock);
+	free(client->owner);
+	free(client->name);
+	free(client);
+}
+
+void stet_host_close(struct stet_host *host) {
+	if (!host)
+		return;
+	while (host->named) {
+		struct stet_client *client = host->named;
+		host->named = client->next;
+		agent_free(client);
+	}
+	for (size_t i = 0; i < host->count; i++)
+		stet_workspace_close(host->spaces[i]);
+	pthread_mutex_destroy(&host->lock);
+	free(host->session);
+	free(host);
+}
+
+struct stet_workspace *stet_host_workspace(const struct stet_host *host, size_t n) {
+	return n < host->count ? host->spaces[n] : NULL;
+}
+
+int stet_host_set(struct stet_host *host, enum stet_option option, int64_t value,
+                  struct stet_error *err) {
+	int code = 0;
+	for (size_t i = 0; i < host->count && code == 0; i++)
+		code = stet_workspace_set(host->spaces[i], option, value, err);
+	return code;
+}
+
+int stet_host_allow(struct stet_host *host, const char *extensions, struct stet_error *err) {
+	int code = 0;
+	for (size_t i = 0; i < host->count && code == 0; i++)
+		code = stet_workspace_allow(host->spaces[i], extensions, err);
+	return code;
+}
+
+int stet_host_instructions_names(struct stet_host *host, const char *names,
+                                 struct stet_error *err) {
+	int code = 0;
+	for (size_t i = 0; i < host->count && code == 0; i++)
+		code = stet_instructions_names(host->spaces[i], names, err);
+	return code;
+}
+
+char *stet_host_notice(struct stet_host *host) {
+	char *notice = NULL;
+	for (size_t i = 0; i < host->count && !notice; i++)
+		notice = stet_workspace_notice(host->spaces[i]);
+	return notice;
+}
+
+void stet_host_drain(struct stet_host *host, int64_t grace_ms) {
+	for (size_t i = 0; i < host->count; i++)
+		stet_workspace_drain(host->spaces[i], grace_ms);
+}
+
+/* ---- agents ---- */
+
+static bool is_plain(char c) {
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+static int check_name(struct st_str name, struct stet_error *err) {
+	bool fits = name.len > 0 && name.len <= NAME_LEN_MAX && is_plain(name.ptr[0]);
+	for (size_t i = 0; i < name.len && fits; i++)
+		fits = is_plain(name.ptr[i]) || (name.ptr[i] && strchr("._-", name.ptr[i]));
+	if (fits)
+		return 0;
+	return st_fail(err, STET_E_INVALID,
+	               "\"%.*s\" cannot be the name of a session. Use 1 to %d letters, digits, \".\", "
+	               "\"_\" or \"-\", beginning with a letter or digit.",
+	               (int)st_utf8_cut(name, 100), name.ptr, NAME_LEN_MAX);
+}
+
+/* What clients call themselves may be long, or anything. */
+static void label(struct stet_session *session, struct st_str client, unsigned number) {
+	snprintf(session->label, sizeof session->label, "%.*s #%u", (int)st_utf8_cut(client, 64),
+	         client.ptr, number);
+}
+
+/* The same of a client that says who it is, as most calls say again. */
+static void relabel(struct stet_session *session, struct st_str client, unsigned number) {
+	struct st_str now = st_str(session->label);
+	bool same = st_str_starts(now, client) &&
+	            st_str_starts(st_str_slice(now, client.len, now.len), ST_STR(" #"));
+	if (client.len > 0 && !same)
+		label(session, client, number);
+}
+
+/* Its name is what others read in "session NAME wrote the current version". */
+int st_client_open_session(const struct stet_client *client, struct stet_workspace *ws,
+                           struct stet_session **out, struct stet_error *err) {
+	st_auto(st_buf) name = ST_BUF_INIT;
+	if (client->name)
+		st_buf_addf(&name, "%s%s%s", client->owner, *client->owner ? ":" : "", client->name);
+	if (name.failed)
+		return st_fail_nomem(err);
+	int code = stet_session_open(ws, name.ptr, out, err);
+	if (code < 0)
+		return code;
+	(*out)->stateless = client->stateless;
+	label(*out, ST_STR("client"), client->number);
+	return 0;
+}
+
+static int open_sessions(const struct stet_client *client, struct stet_session **sessions,
+                         struct stet_error *err) {
+	int code = 0;
+	for (size_t i = 0; i < client->host->count && code == 0; i++)
+		code = st_client_open_session(client, client->host->spaces[i], &sessions[i], err);
+	return code;
+}
+
+static void close_sessions(struct stet_session **sessions, size_t count) {
+	for (size_t i = 0; i < count; i++)
+		stet_session_close(sessions[i]);
+}
+
+static int agent_new(struct stet_host *host, const char *owner, const char *name, bool stateless,
+                     struct stet_client **out, struct stet_error *err) {
+	struct stet_client *client = calloc(1, sizeof *client);
+	if (!client)
+		return st_fail_nomem(err);
+	client->host = host;
+	client->stateless = stateless;
+	client->number = name ? 0 : ++host->unnamed;
+	client->refs = 1;
+	client->used_ms = st_now_ms();
+	client->owner = strdup(owner);
+	client->name = name ? strdup(name) : NULL;
+	pthread_mutex_init(&client->lock, NULL);
+	link_agent(client);
+	int code = client->owner && (client->name || !name) ? 0 : st_fail_nomem(err);
+	if (code == 0 && !stateless)
+		code = open_sessions(client, client->sessions, err);
+	if (code < 0) {
+		agent_free(client);
+		return code;
+	}
+	*out = client;
+	return 0;
+}
+
+static struct stet_client *find_named(struct stet_host *host, const char *owner, const char *name) {
+	struct stet_client *client = host->named;
+	while (client && (strcmp(client->name, name) != 0 || strcmp(client->owner, owner) != 0))
+		client = client->next;
+	return client;
+}
+
+/* Take the agents out that have been idle too long, or one if there is no room. They are to be freed. */
+static struct stet_client *take_idle(struct stet_host *host) {
+	struct stet_client *idle = NULL, **oldest = NULL;
+	int64_t now = st_now_ms();
+	for (struct stet_client **at = &host->named; *at;) {
+		struct stet_client *client = *at;
+		if (client->refs == 0 && now - client->used_ms > IDLE_MAX_MS) {
+			*at = client->next;
+			client->next = idle;
+			idle = client;
+			host->named_count--;
+			continue;
+		}
+		if (client->refs == 0 && (!oldest || client->used_ms < (*oldest)->used_ms))
+			oldest = at;
+		at = &client->next;
+	}
+	if (!idle && host->named_count == NAMED_MAX && oldest) {
+		idle = *oldest;
+		*oldest = idle->next;
+		idle->next = NULL;
+		host->named_count--;
+	}
+	return idle;
+}
+
+static void free_all(struct stet_client *list) {
+	while (list) {
+		struct stet_client *client = list;
+		list = client->next;
+		agent_free(client);
+	}
+}
+
+/* Count one more agent in use, and make room for its name. */
+static int reserve(struct stet_host *host, bool named, struct stet_error *err) {
+	pthread_mutex_lock(&host->lock);
+	struct stet_client *idle = named ? take_idle(host) : NULL;
+	bool full = host->agent_count == CLIENTS_MAX || (named && host->named_count == NAMED_MAX);
+	if (!full) {
+		host->agent_count++;
+		host->named_count += named;
+	}
+	pthread_mutex_unlock(&host->lock);
+	free_all(idle);
+	return full ? st_fail(err, STET_E_LIMIT,
+	                      "Too many sessions are in use at once. Use one that is there, or try "
+	                      "again later.")
+	            : 0;
+}
+
+static void unreserve(struct stet_host *host, bool named) {
+	pthread_mutex_lock(&host->lock);
+	host->agent_count--;
+	host->named_count -= named;
+	pthread_mutex_unlock(&host->lock);
+}
+
+/* One more user of an agent that is there; NULL if none is. */
+static struct stet_client *get_named(struct stet_host *host, const char *owner, const char *name) {
+	pthread_mutex_lock(&host->lock);
+	struct stet_client *client = find_named(host, owner, name);
+	if (client) {
+		host->agent_count += client->refs == 0;
+		client->refs++;
+	}
+	pthread_mutex_unlock(&host->lock);
+	return client;
+}
+
+/* Put a new one under its name, unless somebody was faster: then that one is it. */
+static struct stet_client *publish(struct stet_client *client) {
+	struct stet_host *host = client->host;
+	pthread_mutex_lock(&host->lock);
+	struct stet_client *other = find_named(host, client->owner, client->name);
+	if (other) {
+		host->agent_count -= other->refs != 0;
+		host->named_count--;
+		other->refs++;
+	} else {
+		client->next = host->named;
+		host->named = client;
+	}
+	pthread_mutex_unlock(&host->lock);
+	if (!other)
+		return client;
+	agent_free(client);
+	return other;
+}
+
+static int make_agent(struct stet_host *host, const char *owner, const char *name, bool stateless,
+                      struct stet_client **out, struct stet_error *err) {
+	struct stet_client *client = NULL;
+	int code = reserve(host, name != NULL, err);
+	if (code < 0)
+		return code;
+	code = agent_new(host, owner, name, stateless, &client, err);
+	if (code < 0) {
+		unreserve(host, name != NULL);
+		return code;
+	}
+	*out = name ? publish(client) : client;
+	return 0;
+}
+
+int stet_host_session(struct stet_host *host, const char *name, struct stet_error *err) {
+	int code = check_name(st_str(name), err);
+	char *copy = code == 0 ? strdup(name) : NULL;
+	if (code == 0 && !copy)
+		code = st_fail_nomem(err);
+	if (code < 0)
+		return code;
+	free(host->session);
+	host->session = copy;
+	return 0;
+}
+
+void st_host_number_from(struct stet_host *host, unsigned first) {
+	host->unnamed = first - 1;
+}
+
+int stet_host_client(struct stet_host *host, const char *owner, const char *name,
+                     struct stet_client **out, struct stet_error *err) {
+	*out = NULL;
+	name = name ? name : host->session;
+	int code = name ? check_name(st_str(name), err) : 0;
+	if (code < 0)
+		return code;
+	owner = owner ? owner : "";
+	*out = name ? get_named(host, owner, name) : NULL;
+	return *out ? 0 : make_agent(host, owner, name, false, out, err);
+}
+
+int stet_host_stateless(struct stet_host *host, const char *owner, struct stet_client **out,
+                        struct stet_error *err) {
+	*out = NULL;
+	return make_agent(host, owner ? owner : "", NULL, true, out, err);
+}
+
+void stet_client_release(struct stet_client *client) {
+	if (!client)
+		return;
+	struct stet_host *host = client->host;
+	pthread_mutex_lock(&host->lock);
+	bool last = --client->refs == 0;
+	bool gone = last && !client->name;
+	client->used_ms = st_now_ms();
+	host->agent_count -= last;
+	pthread_mutex_unlock(&host->lock);
+	if (gone)
+		agent_free(client);
+}
+
+const char *stet_client_name(const struct stet_client *client) {
+	return client->name;
+}
+
+struct stet_session *stet_client_borrow(struct stet_client *client, size_t n) {
+	if (client->stateless || n >= client->host->count)
+		return NULL;
+	pthread_mutex_lock(&client->lock);
+	return client->sessions[n];
+}
+
+void stet_client_return(struct stet_client *client) {
+	pthread_mutex_unlock(&client->lock);
+}
+
+/* ---- calls ---- */
+
+/* One that remembers nothing has sessions for the length of a call. */
+static int enter_stateless(struct st_call *call, struct stet_error *err) {
+	size_t count = call->client->host->count;
+	struct stet_session **sessions = calloc(count, sizeof *sessions);
+	int code = sessions ? open_sessions(call->client, sessions, err) : st_fail_nomem(err);
+	if (code < 0) {
+		if (sessions)
+			close_sessions(sessions, count);
+		free(sessions);
+		return code;
+	}
+	call->sessions = sessions;
+	return 0;
+}
+
+/* The agent that the call names. An empty name is what some clients send for what they leave out. */
+static int choose(struct st_call *call, struct stet_error *err) {
+	struct stet_client *client = call->client;
+	struct st_str name = st_arg_str(call, "session");
+	if (name.len == 0)
+		return 0;
+	/* Before it is taken for a C string. */
+	int code = check_name(name, err);
+	if (code == 0)
+		code = stet_host_client(client->host, client->owner, name.ptr, &client, err);
+	if (code < 0)
+		return code;
+	call->client = client;
+	call->named = true;
+	return 0;
+}
+
+/* What a server that only shows files does not do. */
+static int check_writes(const struct st_call *call, struct stet_error *err) {
+	if (call->tool->hints & ST_HINT_READ_ONLY || !call->client->host->spaces[0]->read_only)
+		return 0;
+	return st_fail(err, STET_E_ACCESS,
+	               "%s is not allowed: this server was started with --read-only. Nothing was "
+	               "changed.",
+	               call->tool->name);
+}
+
+int st_client_enter(struct st_call *call, struct stet_error *err) {
+	int code = check_writes(call, err);
+	if (code == 0)
+		code = choose(call, err);
+	if (code == 0 && call->client->stateless)
+		code = enter_stateless(call, err);
+	if (code < 0)
+		return code;
+	if (!call->client->stateless) {
+		pthread_mutex_lock(&call->client->lock);
+		call->sessions = call->client->sessions;
+	}
+	call->session_count = call->client->host->count;
+	for (size_t i = 0; i < call->session_count && call->watch; i++)
+		relabel(call->sessions[i], call->watch->client, call->client->number);
+	call->session = call->sessions[0];
+	return 0;
+}
+
+void st_client_leave(struct st_call *call) {
+	if (!call->client || !call->sessions)
+		return;
+	if (call->client->stateless) {
+		close_sessions(call->sessions, call->session_count);
+		free(call->sessions);
+	} else {
+		pthread_mutex_unlock(&call->client->lock);
+	}
+	if (call->named)
+		stet_client_release(call->client);
+}

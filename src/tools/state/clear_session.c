@@ -1,0 +1,36 @@
+/* clear_session: the agent's context was emptied, so instructions have to come again. */
+#include "tools/render.h"
+
+static int run(struct st_call *call, struct stet_error *err) {
+	(void)err;
+	for (size_t i = 0; i < call->session_count; i++) {
+		stet_instructions_clear(call->sessions[i]);
+		call->sessions[i]->greeted = call->sessions[i]->instructed;
+	}
+	st_json_add_text(call->doc, call->result, "status", ST_STR("success"));
+	st_buf_adds(
+		&call->text,
+		"Instructions (AGENTS.md) will be given again. What was read of files stays known.");
+	return 0;
+}
+
+static const struct st_param params[] = {
+	ST_PARAM_SESSION,
+	ST_PARAMS_END,
+};
+
+const struct st_tool st_clear_session = {
+	.name = "clear_session",
+	.title = "Start over with instructions",
+	.description =
+		"Call this after your context was emptied or compacted: instructions (AGENTS.md) come "
+		"again with the next answers.",
+	.params = params,
+	.output_schema =
+		"{\"type\":\"object\",\"properties\":{" ST_SCHEMA_STATUS
+		",\"notices\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}}," ST_SCHEMA_FAILURE
+		"},\"required\":[\"status\"]}",
+	.hints = ST_HINT_IDEMPOTENT | ST_HINT_INSTRUCTS,
+	.group = ST_GROUP_STATE,
+	.run = run,
+};

@@ -1,0 +1,172 @@
+/* tasks: what remains to be done, shared by all sessions. */
+#include <strings.h>
+
+#include "core/state/state.h"
+#include "stet/state.h"
+#include "tools/render.h"
+
+/* An answer shows so many; the rest is counted. */
+enum { SHOWN_MAX = 100 };
+
+/* ---- what it shows ---- */
+
+static void add_task(struct st_call *call, yyjson_mut_val *list, const struct st_repo_task *task) {
+	static const char *const names[] = {"pending", "in_progress", "completed"};
+	yyjson_mut_val *object = yyjson_mut_obj(call->doc);
+	st_json_add(call->doc, object, "id", yyjson_mut_sint(call->doc, task->id));
+	st_json_add_text(call->doc, object, "description", st_str(task->description));
+	st_json_add_text(call->doc, object, "status", st_str(names[task->status]));
+	st_json_add(call->doc, object, "priority", yyjson_mut_sint(call->doc, task->priority));
+	if (task->owner)
+		st_json_add_text(call->doc, object, "owner", st_str(task->owner));
+	st_json_push(call->doc, list, object);
+	st_buf_addf(&call->text, "%lld. [%s] ", (long long)task->id, names[task->status]);
+	st_quote_line(&call->text, st_str(task->description), SIZE_MAX / 2);
+	st_buf_addc(&call->text, '\n');
+}
+
+static int show(struct st_call *call, struct stet_error *err) {
+	st_auto(st_repo_status) status = {0};
+	int code =
+		st_repo_look(&st_state_of(call->session->ws)->repo, NULL, ST_REPO_STORED, &status, err);
+	if (code < 0)
+		return code;
+	const struct st_repo_state *state = &status.state;
+	yyjson_mut_val *list = st_json_add_array(call->doc, call->result, "tasks");
+	size_t open = 0;
+	for (size_t i = 0; i < state->task_count; i++) {
+		if (state->tasks[i].status != ST_TASK_COMPLETED && open++ < SHOWN_MAX)
+			add_task(call, list, &state->tasks[i]);
+	}
+	st_json_add_size(call->doc, call->result, "open", open);
+	st_json_add_size(call->doc, call->result, "finished", state->task_count - open);
+	if (open > SHOWN_MAX)
+		st_buf_addf(&call->text, "and %zu more\n", open - SHOWN_MAX);
+	if (open == 0)
+		st_buf_adds(&call->text,
+		            state->task_count ? "All tasks are done.\n" : "There are no tasks.\n");
+	return 0;
+}
+
+/* ---- what it does ---- */
+
+static int add(struct st_call *call, struct stet_error *err) {
+	struct st_str text = st_arg_str(call, "description");
+	int64_t id;
+	int code = stet_task_add(call->session->ws, text.ptr, text.len, st_arg_int(call, "priority", 0),
+	                         &id, err);
+	if (code == 0)
+		st_json_add(call->doc, call->result, "id", yyjson_mut_sint(call->doc, id));
+	return code;
+}
+
+/* A task in a list: its description, or an object that has one. */
+static const char *text_of(yyjson_val *item) {
+	return yyjson_get_str(yyjson_is_obj(item) ? yyjson_obj_get(item, "description") : item);
+}
+
+static int check_items(yyjson_val *items, struct stet_error *err) {
+	yyjson_val *item;
+	if (!yyjson_is_arr(items))
+		return st_fail(err, STET_E_INVALID, "\"items\" of tasks must be a list of texts, not %s.",
+		               st_json_kind(items));
+	yyjson_arr_iter each = yyjson_arr_iter_with(items);
+	while ((item = yyjson_arr_iter_next(&each))) {
+		if (!text_of(item))
+			return st_fail(err, STET_E_INVALID, "\"items\" of tasks holds %s, which is no text.",
+			               st_json_kind(item));
+	}
+	return 0;
+}
+
+static int set(struct st_call *call, struct stet_error *err) {
+	yyjson_val *items = st_arg(call, "items"), *item;
+	size_t count = 0;
+	if (!items)
+		return st_fail(err, STET_E_INVALID, "To set the list, tasks needs \"items\".");
+	st_autofree const char **texts = calloc(yyjson_arr_size(items) + 1, sizeof *texts);
+	if (!texts)
+		return st_fail_nomem(err);
+	yyjson_arr_iter each = yyjson_arr_iter_with(items);
+	while ((item = yyjson_arr_iter_next(&each)))
+		texts[count++] = text_of(item);
+	return stet_tasks_set(call->session->ws, texts, count, err);
+}
+
+static int claim(struct st_call *call, struct stet_error *err) {
+	int64_t id;
+	int code = stet_task_claim(call->session, &id, err);
+	if (code == 0 && id)
+		st_json_add(call->doc, call->result, "id", yyjson_mut_sint(call->doc, id));
+	if (code == 0 && id)
+		st_buf_addf(&call->text, "Task %lld is yours.\n", (long long)id);
+	else if (code == 0)
+		st_buf_adds(&call->text, "No task is left to be claimed.\n");
+	return code;
+}
+
+static int change(struct st_call *call, const char *action, struct stet_error *err) {
+	int64_t id = st_arg_int(call, "id", 0);
+	if (!*action || strcasecmp(action, "list") == 0)
+		return 0;
+	if (strcasecmp(action, "add") == 0)
+		return add(call, err);
+	if (strcasecmp(action, "set") == 0)
+		return set(call, err);
+	if (strcasecmp(action, "claim") == 0)
+		return claim(call, err);
+	if (!st_arg(call, "id"))
+		return st_fail(err, STET_E_INVALID, "To %s a task, tasks needs its \"id\".", action);
+	if (strcasecmp(action, "start") == 0)
+		return stet_task_start(call->session, id, err);
+	if (strcasecmp(action, "complete") == 0)
+		return stet_task_complete(call->session, id, err);
+	if (strcasecmp(action, "remove") == 0)
+		return stet_task_remove(call->session->ws, id, err);
+	if (!st_arg(call, "priority"))
+		return st_fail(err, STET_E_INVALID, "To prioritise a task, tasks needs a \"priority\".");
+	return stet_task_prioritise(call->session->ws, id, st_arg_int(call, "priority", 0), err);
+}
+
+static int run(struct st_call *call, struct stet_error *err) {
+	int code = st_arg(call, "items") ? check_items(st_arg(call, "items"), err) : 0;
+	if (code == 0)
+		code = change(call, st_arg_str(call, "action").ptr, err);
+	if (code < 0)
+		return code;
+	st_json_add_text(call->doc, call->result, "status", ST_STR("success"));
+	return show(call, err);
+}
+
+static const struct st_param params[] = {
+	{.name = "action",
+     .choices = "list|add|set|start|complete|prioritise|remove|claim",
+     .description = "list by default. set replaces the unfinished ones; claim starts the first "
+                    "that nobody works on."},
+	{.name = "id", .type = ST_PARAM_INTEGER, .description = "Which task."},
+	{.name = "description", .description = "What is to be done."},
+	{.name = "items",
+     .type = ST_PARAM_ANY,
+     .schema = "\"type\":\"array\",\"items\":{\"type\":\"string\"}",
+     .description = "For set: descriptions, in order."},
+	{.name = "priority",
+     .type = ST_PARAM_INTEGER,
+     .blank = true,
+     .description = "The lowest comes first."},
+	ST_PARAM_SESSION,
+	ST_PARAMS_END,
+};
+
+const struct st_tool st_tasks = {
+	.name = "tasks",
+	.title = "Plan and finish tasks",
+	.description = "The tasks that remain, shared by everybody who works here.",
+	.params = params,
+	.output_schema = ST_OUTPUT("\"id\":{\"type\":\"integer\"},"
+                               "\"tasks\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}},"
+                               "\"open\":{\"type\":\"integer\"},"
+                               "\"finished\":{\"type\":\"integer\"}"),
+	.group = ST_GROUP_STATE,
+	.listed = ST_LISTED_DEFAULT,
+	.run = run,
+};
