@@ -25,6 +25,9 @@ good_tree() {
 	printf '#include "base/one.h"\n' >src/text/find/two.c
 	printf '#include "stet/one.h"\n' >src/cli/main.c
 	printf "files('text/find/two.c', 'cli/main.c')\n" >src/meson.build
+	mkdir -p tests/api
+	printf 'int x = stet_one();\n' >tests/api/one.c
+	printf "files('api/one.c')\n" >tests/meson.build
 	library 'int stet_one(void) { return 1; }'
 }
 
@@ -109,6 +112,8 @@ fails 'an export that no header declares' every_export_is_documented \
 fails 'a declaration that is not exported' every_export_is_documented library 'int stet_x;'
 fails 'a declaration without a comment' every_export_is_documented \
 	replace include/stet/one.h 's,^/\*\* .*,,'
+fails 'a public function that no program from outside calls' every_public_function_is_called_from_outside \
+	replace tests/api/one.c 's/stet_one()/1/'
 fails 'white space at the end of a line' text_is_clean append src/text/find/two.c 'int a; '
 fails 'a missing newline at the end' text_is_clean sh -c 'printf "int a;" >>src/text/find/two.c'
 fails 'a merge that left a conflict' text_is_clean append src/text/find/two.c '<<<''<<<< HEAD'
