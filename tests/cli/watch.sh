@@ -53,7 +53,7 @@ claim 'prints JSON' next '{"event":"add","path":"json"}'
 kill "$watcher"
 wait "$watcher"
 
-claim 'ends when nobody reads' sh -c '(sleep 0.3; touch repo/x) & timeout 60 "$STET" watch repo | head -n 1'
+claim 'ends when nobody reads' sh -c 'timeout 60 "$STET" watch repo | { read -r ready; exec <&-; touch repo/x; echo "$ready"; }'
 claim 'leaves no state behind' test ! -e repo/.stet
 claim 'refuses a directory that is not there' exits 2 "$STET" watch no-such
 claim 'refuses a file' exits 2 "$STET" watch repo/.gitignore

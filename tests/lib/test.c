@@ -90,6 +90,22 @@ int dir_count(const struct dir *dir, const char *name) {
 	return count;
 }
 
+bool is_asleep(pid_t pid) {
+	char path[64], state = '?';
+	snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+	FILE *file = fopen(path, "re");
+	assert_non_null(file);
+	assert_int_equal(fscanf(file, "%*d (%*[^)]) %c", &state), 1);
+	fclose(file);
+	return state == 'S';
+}
+
+void wait_until_asleep(pid_t pid) {
+	for (int i = 0; i < 6000 && !is_asleep(pid); i++)
+		sleep_ms(5);
+	assert_true(is_asleep(pid));
+}
+
 void sleep_ms(int ms) {
 	struct timespec time = {ms / 1000, ms % 1000 * 1000000L};
 	while (nanosleep(&time, &time) < 0 && errno == EINTR)

@@ -62,7 +62,16 @@ bool dir_has(const struct dir *dir, const char *name);
 /** How many entries a directory holds, "." and ".." apart. */
 int dir_count(const struct dir *dir, const char *name);
 
-/** Sleep; tests that need the clock to move say by how much. */
+/**
+ * Let time pass: for claims about clocks and stamps, and between two looks at
+ * a condition. Never to wait for another process or thread: wait for what it does.
+ */
 void sleep_ms(int ms);
+
+/** Whether a process sleeps: it waits for something. A thread of it may run. */
+bool is_asleep(pid_t pid);
+
+/** Wait for that, at most thirty seconds, then fail the test. A process that has ended is not asleep. */
+void wait_until_asleep(pid_t pid);
 
 #endif

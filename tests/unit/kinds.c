@@ -181,9 +181,9 @@ static void whoever_waits_to_write_to_a_pipe_goes_on_waiting(void **state) {
 			int fd = open(path, O_WRONLY | O_CLOEXEC);
 			_exit(fd < 0 || write(fd, "precious", 8) != 8);
 		}
-		sleep_ms(20);
+		wait_until_asleep(child);
 		refused(dir->path, paths[i], READS | WRITES, STET_E_KIND, "a named pipe");
-		sleep_ms(5);
+		wait_until_asleep(child);
 		int status = -1;
 		assert_int_equal(waitpid(child, &status, WNOHANG), 0);
 		int reader = open(path, O_RDONLY | O_CLOEXEC);

@@ -2,6 +2,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
 
 #include "base/clock.h"
@@ -248,7 +249,8 @@ static void a_flood_is_answered_whole(void **state) {
 
 /* Answers of forty megabytes for a client that takes its time, and asks on meanwhile. */
 static void a_client_that_does_not_read_is_waited_for(void **state) {
-	enum { COUNT = 400, SIZE = 100000 };
+	/* A pipe holds 64 KiB; the last line may wait for more room than there is left. */
+	enum { COUNT = 400, SIZE = 100000, PIPE_FULL = 32768 };
 	struct dir *dir = *state;
 	struct server server;
 	char *bytes = malloc(SIZE + 1);
@@ -263,7 +265,12 @@ static void a_client_that_does_not_read_is_waited_for(void **state) {
 		st_buf_adds(&flood, CALL("read_file", "\"path\":\"big.txt\""));
 	start(&server, dir);
 	say(server.in, flood.ptr);
-	sleep_ms(200);
+	/* It has filled the pipe and waits: nothing more happens until somebody reads. */
+	for (int filled = 0, i = 0; i < 6000 && (filled < PIPE_FULL || !is_asleep(server.pid)); i++) {
+		sleep_ms(5);
+		assert_int_equal(ioctl(server.out, FIONREAD, &filled), 0);
+	}
+	assert_true(is_asleep(server.pid));
 	char status[100];
 	snprintf(status, sizeof status, "/proc/%d/statm", server.pid);
 	unsigned long pages = 0;

@@ -371,12 +371,14 @@ static void the_state_can_be_looked_at_on_a_full_disk(void **state) {
 }
 
 /* The longest that somebody had to wait to open a file to write, within so many milliseconds. */
-static int64_t longest_wait(const struct dir *dir, const char *path, int64_t ms) {
+static int64_t longest_wait(const struct dir *dir, const char *path, int64_t ms, int begun) {
 	int64_t begin = st_now_ms(), last = begin, longest = 0;
 	for (int64_t now = begin; now < begin + ms; now = st_now_ms()) {
 		int fd = openat(dir->fd, path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
 		if (fd >= 0)
 			last = now;
+		if (now == begin && write(begun, "", 1) != 1)
+			return INT64_MAX;
 		longest = now - last > longest ? now - last : longest;
 		st_close_at(&fd);
 		sleep_ms(5);
@@ -394,10 +396,15 @@ static void a_refusal_does_not_hold_the_file(void **state) {
 	edit(&agent, "a.c", "1", "2");
 	dir_write(dir, "a.c", "theirs\n");
 	struct st_db *holder = lock_database(dir);
+	int begun[2];
+	char byte;
+	assert_int_equal(pipe(begun), 0);
 	pid_t child = fork();
 	if (child == 0)
-		_exit(longest_wait(dir, "a.c", 1500) > 400);
-	sleep_ms(100);
+		_exit(longest_wait(dir, "a.c", 1500, begun[1]) > 400);
+	assert_int_equal(read(begun[0], &byte, 1), 1);
+	close(begun[0]);
+	close(begun[1]);
 	assert_int_equal(stet_session_edit(agent.session, "a.c", "2", 1, "3", 1, NULL, NULL, NULL),
 	                 STET_E_CONFLICT);
 	assert_int_equal(waitpid(child, &status, 0), child);
