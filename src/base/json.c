@@ -1,6 +1,5 @@
 #include "base/json.h"
 
-#include <endian.h>
 #include <time.h>
 
 #include "base/cancel.h"
@@ -241,137 +240,44 @@ void st_json_push(yyjson_mut_doc *doc, yyjson_mut_val *array, yyjson_mut_val *va
 		fail(doc);
 }
 
-/*
- * The text of a file must not cost more to write than to read. So it is looked at in windows, and what
- * has to be escaped in one is known before the first byte of it is written.
- */
-enum { LANES = 16, WINDOW = 64 };
-typedef signed char lanes __attribute__((vector_size(LANES)));
-
-/* A bit for each lane that is -1. */
-static uint64_t bits_of(lanes mask) {
-#ifdef __SSE2__
-	typedef char bytes __attribute__((vector_size(LANES)));
-	return (unsigned)__builtin_ia32_pmovmskb128((bytes)mask);
-#else
-	uint64_t halves[2], bits[2];
-	memcpy(halves, &mask, LANES);
-	for (int i = 0; i < 2; i++)
-		bits[i] = (le64toh(halves[i]) & 0x8080808080808080u) * 0x0002040810204081u >> 56;
-	return bits[0] | bits[1] << 8;
-#endif
-}
-
-/* A bit for each byte of a window that is not ASCII that stands in a JSON string as it is. */
-static uint64_t find_others(const char *from) {
-	uint64_t bits = 0;
-	for (unsigned i = 0; i < WINDOW; i += LANES) {
-		lanes bytes;
-		memcpy(&bytes, from + i, LANES);
-		/* Bytes of other characters are below 0 here. */
-		bits |= bits_of((lanes)(bytes < 0x20) | (lanes)(bytes == '"') | (lanes)(bytes == '\\'))
-		        << i;
-	}
-	return bits;
-}
-
-/* The letter that stands for a byte behind a backslash; '\0' if none does. */
-static const char letters[256] = {['\b'] = 'b', ['\f'] = 'f', ['\n'] = 'n', ['\r'] = 'r',
-                                  ['\t'] = 't', ['"'] = '"',  ['\\'] = '\\'};
-
-static void write_escape(char **to, char letter) {
-	*(*to)++ = '\\';
-	*(*to)++ = letter;
-}
-
-/*
- * Write the first bytes of a window, up to a character that takes more than a
- * letter: how many that was. Two windows are read, and what is behind the
- * written is overwritten, WINDOW bytes at most.
- */
-static size_t write_window(char **to, const char *from, size_t len) {
-	size_t done = 0;
-	uint64_t wanted = len < WINDOW ? ((uint64_t)1 << len) - 1 : UINT64_MAX;
-	for (uint64_t others = find_others(from) & wanted; others; others &= others - 1) {
-		size_t next = (size_t)__builtin_ctzll(others);
-		char letter = letters[(unsigned char)from[next]];
-		memcpy(*to, from + done, WINDOW);
-		*to += next - done;
-		if (!letter)
-			return next;
-		write_escape(to, letter);
-		done = next + 1;
-	}
-	memcpy(*to, from + done, WINDOW);
-	*to += len - done;
-	return len;
-}
-
-/* Write one character, if it takes no more than twice its bytes: how many they are, or 0. */
-static size_t write_character(char **to, struct st_str text) {
-	char letter = letters[(unsigned char)text.ptr[0]];
-	if (letter) {
-		write_escape(to, letter);
-		return 1;
-	}
-	uint32_t point;
-	size_t len = st_utf8_next(text, &point);
-	if (point < 0x20 || (len == 1 && point > 0x7F))
-		return 0;
-	memcpy(*to, text.ptr, len);
-	*to += len;
-	return len;
-}
-
-/* Write up to the first character that takes more than a letter, or to the end: how many bytes that was. */
-static size_t write_windows(char **to, struct st_str text) {
-	char last[2 * WINDOW] = {0};
+/* How many bytes at the beginning of a text stand in a JSON string as they are. */
+static size_t plain_len(struct st_str text) {
 	size_t i = 0;
-	for (size_t len = WINDOW; len == WINDOW && i < text.len; i += len) {
-		const char *from = text.ptr + i;
-		size_t rest = text.len - i;
-		/* Nothing may be read behind the text. */
-		if (rest < sizeof last)
-			from = memcpy(last, from, rest);
-		len = write_window(to, from, rest < WINDOW ? rest : WINDOW);
-	}
-	return i;
-}
-
-/* Write that character, and those behind it that are not ASCII either, which is seldom alone. */
-static size_t write_characters(char **to, struct st_str text) {
-	size_t i = 0;
-	for (size_t len = 1; len > 0 && i < text.len && (i == 0 || (signed char)text.ptr[i] < 0);
-	     i += len)
-		len = write_character(to, st_str_slice(text, i, text.len));
-	return i;
-}
-
-/* Write as much of a text as needs no more than twice its bytes, for which there is room, and WINDOW. */
-static size_t write_some(struct st_buf *out, struct st_str text) {
-	char *to = out->ptr + out->len;
-	size_t i = 0, len;
-	do {
-		i += write_windows(&to, st_str_slice(text, i, text.len));
-		len = write_characters(&to, st_str_slice(text, i, text.len));
+	while (i < text.len) {
+		unsigned char c = (unsigned char)text.ptr[i];
+		if (c < 0x20 || c == '"' || c == '\\')
+			break;
+		uint32_t point;
+		size_t len = c < 0x80 ? 1 : st_utf8_next(st_str_slice(text, i, text.len), &point);
+		if (c >= 0x80 && len == 1)
+			break;
 		i += len;
-	} while (len > 0);
-	st_buf_truncate(out, (size_t)(to - out->ptr));
+	}
 	return i;
+}
+
+/* A byte that is not UTF-8 becomes U+FFFD. */
+static void quote_byte(struct st_buf *out, unsigned char c) {
+	static const char letters[0x80] = {['\b'] = 'b', ['\f'] = 'f', ['\n'] = 'n', ['\r'] = 'r',
+	                                   ['\t'] = 't', ['"'] = '"',  ['\\'] = '\\'};
+	if (c >= 0x80)
+		st_utf8_add(out, 0xFFFD);
+	else if (letters[c])
+		st_buf_add(out, st_strn((char[]){'\\', letters[c]}, 2));
+	else
+		st_buf_addf(out, "\\u%04X", c);
 }
 
 void st_json_quote(struct st_buf *out, struct st_str text) {
+	/* Room for all of a usual text at once. */
+	st_buf_reserve(out, text.len + text.len / 16 + 2);
 	st_buf_addc(out, '"');
-	while (st_buf_reserve(out, 2 * text.len + WINDOW)) {
-		text = st_str_slice(text, write_some(out, text), text.len);
-		if (text.len == 0)
-			break;
-		/* What is not UTF-8, and what has no short escape, is rare. */
-		if ((unsigned char)text.ptr[0] < 0x80)
-			st_buf_addf(out, "\\u%04X", (unsigned char)text.ptr[0]);
-		else
-			st_utf8_add(out, 0xFFFD);
-		text = st_str_slice(text, 1, text.len);
+	while (text.len > 0) {
+		size_t len = plain_len(text);
+		st_buf_add(out, st_strn(text.ptr, len));
+		if (len < text.len)
+			quote_byte(out, (unsigned char)text.ptr[len++]);
+		text = st_str_slice(text, len, text.len);
 	}
 	st_buf_addc(out, '"');
 }
