@@ -13,7 +13,8 @@ export PKG_CONFIG_SYSROOT_DIR=$PWD/root PKG_CONFIG_PATH=$PWD/${pc%/*}
 export LD_LIBRARY_PATH=$PWD/${pc%/pkgconfig/*}
 ln -s "$STET_SOURCE_ROOT/docs" docs
 
-# The compiler of this build. make only says what it would do: the tests do not run themselves.
+# The compiler of this build. make plays the demo; otherwise it only says what it would do, because the tests
+# must not run themselves.
 read -r compiler flags <<<"$STET_CC"
 mkdir bin
 cat >bin/cc <<END
@@ -23,6 +24,7 @@ exec $(command -v "$compiler") $flags "\$@"
 END
 cat >bin/make <<END
 #!/bin/sh
+[ "\$*" != demo ] || exec "$STET_SOURCE_ROOT/tools/demo" "$STET_BUILD_ROOT"
 exec $(command -v make) -n SETUP=true -C "$STET_SOURCE_ROOT" "\$@"
 END
 chmod +x bin/cc bin/make
@@ -105,7 +107,8 @@ for block in $(printf '%s\n' *-*.* | sort -V); do
 	esac
 	count=$((count + 1))
 done
-claim 'the two examples of README that are to be refused are' refuses README 2
-claim 'those of the guide are too' refuses guide 2
+claim 'README shows two refusals: one in the demo, one by hand' refuses README 2
+claim 'the guide shows two' refuses guide 2
+claim 'docs/library.md shows one' refuses library 1
 claim 'there are examples' test "$count" -ge 5
 finish
