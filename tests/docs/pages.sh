@@ -52,14 +52,15 @@ names_the_folders() {
 
 # The page has no function that the source lacks: a rename must reach it.
 names_functions_that_exist() {
-	local name status=0
-	for name in $(grep -o '`stet\?_[a-z_]*()`' docs/architecture.md | tr -d '`()' | sort -u); do
+	local name count=0 status=0
+	for name in $(grep -oE '`st(et)?_[a-z_]*\(\)`' docs/architecture.md | tr -d '`()' | sort -u); do
+		count=$((count + 1))
 		grep -rqw --include='*.[ch]' "$name" src || {
 			echo "$name() is not in src/"
 			status=1
 		}
 	done
-	return $status
+	return $((status || count < 30))
 }
 
 claim 'the generated pages can be made' tools/make-docs "$STET_BUILD_ROOT" "$tap_dir"
