@@ -139,7 +139,7 @@ static void what_would_take_too_long_is_refused(void **state) {
 	st_buf_clear(&text);
 	for (int i = 0; i < 17; i++)
 		st_buf_adds(&text, "!(a)");
-	check_refused(st_buf_cstr(&text), "too many of \"!(...)\"");
+	check_refused(st_buf_cstr(&text), "too many \"!(...)\"");
 }
 
 /* Names that such patterns are slow with elsewhere, each as long as one can be. */

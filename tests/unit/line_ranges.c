@@ -52,10 +52,10 @@ static void refuses_what_is_no_range_and_shows_the_form(void **state) {
 	refused("", "lack a number");
 	refused("  ", "lack a number");
 	refused("1,", "lack a number");
-	refused("a-b", "no range");
-	refused("5-x", "no range");
-	refused("1-5-8", "no range");
-	refused("1,,5", "no range");
+	refused("a-b", "not a range");
+	refused("5-x", "not a range");
+	refused("1-5-8", "not a range");
+	refused("1,,5", "not a range");
 	refused("1 5", "separated by commas");
 	refused("0", "line 0");
 	refused("0-5", "line 0");
@@ -63,7 +63,7 @@ static void refuses_what_is_no_range_and_shows_the_form(void **state) {
 	refused("60-50", "ends before it starts");
 	refused("-5", "first lines or the last");
 	refused("3,-5", "first lines or the last");
-	refused("\xC3\xA9", "no range");
+	refused("\xC3\xA9", "not a range");
 }
 
 static void refuses_more_ranges_than_the_bound(void **state) {

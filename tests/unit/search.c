@@ -266,7 +266,7 @@ static void refuses_a_query_that_cannot_be_one(void **state) {
 	memset(query, 'x', sizeof query);
 	search(&found, ST_STR("x"), (struct st_search){.query = {query, sizeof query}});
 	assert_int_equal(found.code, STET_E_INVALID);
-	assert_non_null(strstr(found.err.message, "4097 bytes; at most 4096"));
+	assert_non_null(strstr(found.err.message, "4097 bytes, more than the limit of 4096"));
 	search(&found, ST_STR("x"), (struct st_search){.query = {query, sizeof query - 1}});
 	assert_int_equal(found.code, 0);
 }

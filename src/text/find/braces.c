@@ -12,25 +12,25 @@ void st_braces_release(struct st_braces *braces) {
 	*braces = (struct st_braces){0};
 }
 
-/* The braces that can be written out: where they open and close, and whether they hold a sequence. */
+/* A pair of braces to expand: the offsets of both, and whether they hold a sequence. */
 struct group {
 	size_t open;
 	size_t close;
-	bool counts;
+	bool is_sequence;
 };
 
-/* From one number or letter to another. */
+/* A sequence from one number or letter to another. */
 struct sequence {
 	int64_t first, last;
-	/* Never 0; negative where it counts down. */
+	/* Never 0; negative to count down. */
 	int64_t step;
 	bool letters;
-	/* How many digits, zeros put before them; 0 for as many as there are. */
+	/* Pad numbers with zeros to this width; 0 for no padding. */
 	int width;
 };
 
-/* Take a number off a text. How long it is; 0 if there is none. */
-static size_t take_number(struct st_str text, int64_t *number) {
+/* Read the number at the start of a text. @return Its length; 0 if there is none. */
+static size_t parse_number(struct st_str text, int64_t *number) {
 	size_t sign = text.len > 0 && text.ptr[0] == '-', len = sign;
 	*number = 0;
 	for (; len < text.len && text.ptr[len] >= '0' && text.ptr[len] <= '9'; len++) {
@@ -43,40 +43,40 @@ static size_t take_number(struct st_str text, int64_t *number) {
 	return len > sign ? len : 0;
 }
 
-static size_t take_letter(struct st_str text, int64_t *letter) {
+static size_t parse_letter(struct st_str text, int64_t *letter) {
 	*letter = text.len > 0 ? text.ptr[0] : 0;
 	return (*letter >= 'a' && *letter <= 'z') || (*letter >= 'A' && *letter <= 'Z');
 }
 
-static bool take_dots(struct st_str *text) {
+static bool skip_dots(struct st_str *text) {
 	if (!st_str_starts(*text, ST_STR("..")))
 		return false;
 	*text = st_str_slice(*text, 2, text->len);
 	return true;
 }
 
-/* A zero before other digits. */
+/* Whether a number has a leading zero. */
 static bool is_padded(struct st_str number) {
 	size_t sign = number.ptr[0] == '-';
 	return number.len > sign + 1 && number.ptr[sign] == '0';
 }
 
-/* What stands between braces, if it is a sequence: "1..10", "a..e..2". */
+/* Parse the text between braces as a sequence: "1..10", "a..e..2". False if it is none. */
 static bool read_sequence(struct st_str text, struct sequence *sequence) {
-	size_t (*take)(struct st_str, int64_t *) = take_number;
-	size_t first = take_number(text, &sequence->first);
-	sequence->letters = first == 0 && (first = take_letter(text, &sequence->first)) > 0;
+	size_t (*parse)(struct st_str, int64_t *) = parse_number;
+	size_t first = parse_number(text, &sequence->first);
+	sequence->letters = first == 0 && (first = parse_letter(text, &sequence->first)) > 0;
 	if (sequence->letters)
-		take = take_letter;
+		parse = parse_letter;
 	struct st_str rest = st_str_slice(text, first, text.len), from = st_str_slice(text, 0, first);
-	if (first == 0 || !take_dots(&rest))
+	if (first == 0 || !skip_dots(&rest))
 		return false;
-	size_t last = take(rest, &sequence->last);
+	size_t last = parse(rest, &sequence->last);
 	struct st_str to = st_str_slice(rest, 0, last), by = st_str("");
 	rest = st_str_slice(rest, last, rest.len);
 	sequence->step = 1;
-	if (last > 0 && take_dots(&rest)) {
-		size_t step = take_number(rest, &sequence->step);
+	if (last > 0 && skip_dots(&rest)) {
+		size_t step = parse_number(rest, &sequence->step);
 		by = st_str_slice(rest, 0, step);
 		last = step;
 		rest = st_str_slice(rest, step, rest.len);
@@ -92,8 +92,8 @@ static bool read_sequence(struct st_str text, struct sequence *sequence) {
 	return true;
 }
 
-/* Where a group that opens here closes, if it does and holds a comma of its own or a sequence; else 0. */
-static size_t closing(struct st_str text, size_t open, bool *counts) {
+/* Find the brace that closes a group. 0 if there is none, or if the group has nothing to expand. */
+static size_t find_close(struct st_str text, size_t open, bool *is_sequence) {
 	size_t depth = 0;
 	bool comma = false;
 	struct sequence sequence;
@@ -105,8 +105,8 @@ static size_t closing(struct st_str text, size_t open, bool *counts) {
 		else if (text.ptr[i] == ',' && depth == 1)
 			comma = true;
 		else if (text.ptr[i] == '}' && --depth == 0) {
-			*counts = read_sequence(st_str_slice(text, open + 1, i), &sequence);
-			return comma || *counts ? i : 0;
+			*is_sequence = read_sequence(st_str_slice(text, open + 1, i), &sequence);
+			return comma || *is_sequence ? i : 0;
 		}
 	}
 	return 0;
@@ -118,7 +118,7 @@ static bool find_group(struct st_str text, struct group *group) {
 		if (text.ptr[i] == '\\') {
 			i++;
 		} else if (text.ptr[i] == '{' && !dollar &&
-		           (group->close = closing(text, i, &group->counts)) > 0) {
+		           (group->close = find_close(text, i, &group->is_sequence)) > 0) {
 			group->open = i;
 			return true;
 		}
@@ -126,11 +126,11 @@ static bool find_group(struct st_str text, struct group *group) {
 	return false;
 }
 
-static int push(struct st_braces *braces, struct st_str before, struct st_str middle,
-                struct st_str after, struct stet_error *err) {
+static int push_alternative(struct st_braces *braces, struct st_str before, struct st_str middle,
+                            struct st_str after, struct stet_error *err) {
 	if (braces->count == ST_BRACES_MAX)
 		return st_fail(err, STET_E_INVALID,
-		               "A pattern stands for more than %d alternatives. Use several patterns.",
+		               "A pattern expands to more than %d alternatives. Use several patterns.",
 		               ST_BRACES_MAX);
 	if (!st_array_room(&braces->list, braces->count, sizeof *braces->list))
 		return st_fail_nomem(err);
@@ -142,9 +142,8 @@ static int push(struct st_braces *braces, struct st_str before, struct st_str mi
 	return text->failed ? st_fail_nomem(err) : 0;
 }
 
-/* Add what a sequence in a text stands for. */
-static int count_out(struct st_braces *braces, struct st_str text, const struct group *group,
-                     struct stet_error *err) {
+static int expand_sequence(struct st_braces *braces, struct st_str text, const struct group *group,
+                           struct stet_error *err) {
 	struct sequence sequence;
 	int code = 0;
 	if (!read_sequence(st_str_slice(text, group->open + 1, group->close), &sequence))
@@ -153,20 +152,19 @@ static int count_out(struct st_braces *braces, struct st_str text, const struct 
 	     code == 0 && (sequence.step > 0 ? n <= sequence.last : n >= sequence.last);
 	     n += sequence.step) {
 		char item[32] = "";
-		/* Between upper and lower case lies a backslash, which would mean something else. */
+		/* {A..z} passes the backslash, which would escape the next character: expand it to nothing. */
 		if (sequence.letters && n != '\\')
 			item[0] = (char)n;
 		else if (!sequence.letters)
 			snprintf(item, sizeof item, "%0*lld", sequence.width, (long long)n);
-		code = push(braces, st_str_slice(text, 0, group->open), st_str(item),
-		            st_str_slice(text, group->close + 1, text.len), err);
+		code = push_alternative(braces, st_str_slice(text, 0, group->open), st_str(item),
+		                        st_str_slice(text, group->close + 1, text.len), err);
 	}
 	return code;
 }
 
-/* Add what a group of a text stands for. */
-static int split(struct st_braces *braces, struct st_str text, const struct group *group,
-                 struct stet_error *err) {
+static int expand_list(struct st_braces *braces, struct st_str text, const struct group *group,
+                       struct stet_error *err) {
 	struct st_str before = st_str_slice(text, 0, group->open);
 	struct st_str after = st_str_slice(text, group->close + 1, text.len);
 	size_t depth = 0, start = group->open + 1;
@@ -175,7 +173,7 @@ static int split(struct st_braces *braces, struct st_str text, const struct grou
 		char c = text.ptr[i];
 		bool end = i == group->close || (c == ',' && depth == 0);
 		if (end) {
-			code = push(braces, before, st_str_slice(text, start, i), after, err);
+			code = push_alternative(braces, before, st_str_slice(text, start, i), after, err);
 			start = i + 1;
 		} else if (c == '\\') {
 			i++;
@@ -188,18 +186,19 @@ static int split(struct st_braces *braces, struct st_str text, const struct grou
 }
 
 int st_braces_expand(struct st_braces *braces, struct st_str pattern, struct stet_error *err) {
-	int code = push(braces, pattern, st_str(""), st_str(""), err);
+	int code = push_alternative(braces, pattern, st_str(""), st_str(""), err);
 	for (size_t i = 0; i < braces->count && code == 0;) {
 		struct group group = {0};
 		if (!find_group(st_buf_str(&braces->list[i]), &group)) {
 			i++;
 			continue;
 		}
-		/* Its place is taken by the last, which comes in its turn. */
+		/* Move the last alternative into this place and append the expansions; order does not matter. */
 		st_auto(st_buf) text = ST_BUF_INIT;
 		st_buf_move(&text, &braces->list[i]);
 		st_buf_move(&braces->list[i], &braces->list[--braces->count]);
-		code = (group.counts ? count_out : split)(braces, st_buf_str(&text), &group, err);
+		code = (group.is_sequence ? expand_sequence : expand_list)(braces, st_buf_str(&text),
+		                                                           &group, err);
 	}
 	return code;
 }

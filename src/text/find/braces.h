@@ -1,6 +1,6 @@
 /**
- * `*.{c,h}` as `*.c` and `*.h`, and `{1..3}` as `1`, `2` and `3`: the
- * alternatives in a pattern, written out.
+ * Brace expansion, as in a shell: `*.{c,h}` becomes `*.c` and `*.h`, and
+ * `{1..3}` becomes `1`, `2` and `3`.
  */
 #ifndef STET_TEXT_FIND_BRACES_H
 #define STET_TEXT_FIND_BRACES_H
@@ -8,7 +8,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 
-/** No pattern may stand for more. */
+/** How many alternatives one pattern may expand to. */
 enum { ST_BRACES_MAX = 1000 };
 
 struct st_braces {
@@ -19,11 +19,11 @@ struct st_braces {
 void st_braces_release(struct st_braces *braces);
 
 /**
- * Write out a pattern. Braces that hold neither a comma nor a sequence, that
- * are not closed or follow a `$` stand for themselves. A sequence is of numbers
- * (`{01..10}`, `{9..1..2}`) or letters (`{a..e}`).
+ * Expand a pattern. A sequence counts numbers (`{01..10}`, `{9..1..2}`) or
+ * letters (`{a..e}`). Braces are literal if they hold neither a comma nor a
+ * sequence, if they are not closed, or if they follow a `$`.
  *
- * @braces  Receives the alternatives, to be released; zeroed before.
+ * @braces  Zeroed by the caller; receives the alternatives, also on failure: release it.
  * @return  0, STET_E_INVALID (more than ST_BRACES_MAX), STET_E_NOMEM.
  */
 [[nodiscard]] int st_braces_expand(struct st_braces *braces, struct st_str pattern,

@@ -3,25 +3,25 @@
 #include "base/cancel.h"
 #include "base/plural.h"
 
-static bool has(struct st_str text, char byte) {
+static bool has_byte(struct st_str text, char byte) {
 	return text.len && memchr(text.ptr, byte, text.len);
 }
 
-/* Whether the pattern's very bytes are in the text; from is where to begin. */
+/* Whether the exact bytes of the pattern occur in the text at or after an offset. */
 static bool occurs(struct st_str text, size_t from, struct st_str pattern) {
 	struct st_needle needle = st_needle(pattern);
 	return st_needle_in(&needle, st_str_slice(text, from, text.len)) != NULL;
 }
 
 /*
- * Line ends in the pattern: give it the endings of the text, so that its bytes are found. Only a
- * text that has both kinds is copied, with all endings alike. It is too for a pattern that ends in
- * CR, so that its last byte cannot match the first half of a CRLF.
+ * Convert the pattern's line endings to those of the text, so that a byte search finds it. Fold
+ * the text to LF as well if it mixes LF and CRLF, or if the pattern ends in CR, whose last byte
+ * could otherwise match the first half of a CRLF.
  */
 static int prepare_lines(struct st_find *find, struct st_str pattern, struct stet_error *err) {
-	/* Most texts have no CR, and then it does not matter how many LFs there are. */
+	/* Most texts have no CR, and then the number of LFs does not matter. */
 	struct st_eols eols = {0};
-	if (has(find->text, '\r'))
+	if (has_byte(find->text, '\r'))
 		eols = st_eols_count(find->text);
 	bool fold = eols.crlf && (eols.lf || st_str_ends(pattern, ST_STR("\r")));
 
@@ -46,9 +46,9 @@ int st_find_init(struct st_find *find, struct st_str text, struct st_str pattern
 	*find = (struct st_find){
 		.text = text, .hay = text, .needle = st_needle(pattern), .at = from, .text_at = from};
 
-	if (!has(pattern, '\n'))
+	if (!has_byte(pattern, '\n'))
 		return 0;
-	if (pattern.ptr[0] != '\n' && has(pattern, '\r') && occurs(text, from, pattern))
+	if (pattern.ptr[0] != '\n' && has_byte(pattern, '\r') && occurs(text, from, pattern))
 		return 0;
 	return prepare_lines(find, pattern, err);
 }
@@ -60,8 +60,8 @@ void st_find_release(struct st_find *find) {
 }
 
 /*
- * Go on by some bytes of the folded text and say where in the text that is. A place right before a
- * folded line end is the one before the whole CRLF.
+ * Advance to an offset in the folded text. @return The same place in the original text; for a place
+ * right before a folded line ending, the place before the whole CRLF.
  */
 static size_t advance(struct st_find *find, size_t to) {
 	size_t left = to - find->at;
@@ -84,7 +84,7 @@ static size_t advance(struct st_find *find, size_t to) {
 bool st_find_next(struct st_find *find, struct st_span *span) {
 	size_t len = find->needle.bytes.len;
 	const char *hit = st_needle_in(&find->needle, st_str_slice(find->hay, find->at, find->hay.len));
-	/* What a hit costs, whoever asked for it tells. */
+	/* The caller reports the cost of a hit to st_cancel_check(). */
 	if (!hit) {
 		st_cancel_tell(find->hay.len - find->at);
 		return false;
@@ -98,7 +98,7 @@ bool st_find_next(struct st_find *find, struct st_span *span) {
 		*span = (struct st_span){start, start + len};
 		find->at = start + len;
 	}
-	/* The mark at the start of the text stays, unless it is all that was looked for. */
+	/* Keep the text's byte order mark out of the match, unless the pattern is nothing but the mark. */
 	size_t bom = span->start == 0 ? st_bom_len(find->text) : 0;
 	if (span->end > bom)
 		span->start += bom;
@@ -127,8 +127,8 @@ int st_places_find(struct st_places *places, struct st_str text, struct st_str p
 	return 0;
 }
 
-/* How many matches, from the i-th on, are in one line. */
-static size_t same_line(const struct st_places *places, size_t i) {
+/* How many matches, from the i-th on, share its line. */
+static size_t count_same_line(const struct st_places *places, size_t i) {
 	size_t same = 1;
 	while (i + same < places->count && places->lines[i + same] == places->lines[i])
 		same++;
@@ -136,12 +136,12 @@ static size_t same_line(const struct st_places *places, size_t i) {
 }
 
 void st_places_add(struct st_buf *buf, const struct st_places *places, size_t max) {
-	bool one = places->total > 0 && same_line(places, 0) == places->total;
+	bool one = places->total > 0 && count_same_line(places, 0) == places->total;
 	st_buf_adds(buf, one ? "line " : "lines ");
 
 	size_t i = 0;
 	for (size_t named = 0; named < max && i < places->count; named++) {
-		size_t same = same_line(places, i);
+		size_t same = count_same_line(places, i);
 		if (i > 0)
 			st_buf_adds(buf, i + same == places->total ? " and " : ", ");
 		st_buf_addf(buf, "%zu", places->lines[i]);

@@ -1,24 +1,25 @@
 /**
- * Finding a text in a text, where a line end is a line end.
+ * Find exact text, whatever its line endings.
  *
- * Whoever asks has usually seen the text through a pipe that shows LF, CRLF
- * and a mixture of both alike. So an LF in the pattern, and a CRLF too, stands
- * for a whole line ending of the text: an LF, or a CRLF with both its bytes.
- * All other bytes stand for themselves, valid UTF-8 or not. To be exact:
+ * The folder text/find holds everything that looks for something: exact text,
+ * regular expressions (search.h), and glob patterns for paths (glob.h).
  *
- * - A match never begins or ends inside a CRLF of the text: where a pattern
+ * A client usually sees LF, CRLF and mixtures of both as the same newline. So an
+ * LF or a CRLF in the pattern matches any LF or CRLF of the text. All other bytes
+ * match themselves, valid UTF-8 or not. The details:
+ *
+ * - A match never begins or ends inside a CRLF of the text: if the pattern
  *   begins with LF, a match in a CRLF file begins with the CR.
- * - A CR without LF behind it, in the pattern, is a byte like any other.
- * - A pattern with a CR in it, and no LF at its very start, is first looked
- *   for byte by byte. If its bytes occur, only those places count, and then a
- *   CR at its end may well be half of a CRLF: a caller that names carriage
- *   returns gets them, and can take them away.
- * - A byte order mark at the start of the text is not part of what can be
- *   found. A pattern that begins with one matches there all the same, and
- *   the match starts behind the mark. Only the mark alone finds itself.
+ * - A CR in the pattern that no LF follows is an ordinary byte.
+ * - If the pattern contains a CR and does not begin with LF, its exact bytes are
+ *   tried first. If they occur, only those matches count, and a CR at the end of
+ *   the pattern may match half a CRLF: this lets a caller remove carriage returns.
+ * - A match never includes a byte order mark at the start of the text. A pattern
+ *   that begins with the mark still matches there, and the match starts after
+ *   the mark. Only the mark alone matches itself.
  *
- * Matches come from left to right and do not overlap. The work is linear in
- * text and pattern, whatever they hold.
+ * Matches come from left to right and do not overlap. The time is linear in
+ * text and pattern.
  *
  *     st_auto(st_find) find = {0};
  *     struct st_span span;
@@ -37,14 +38,14 @@
 /** A search under way. Text and pattern are borrowed and must outlive it. */
 struct st_find {
 	struct st_str text;
-	/** What is looked for, and in what; views of the arguments or of the buffers below. */
+	/** The bytes to find, and where to find them: views of the arguments or of the buffers below. */
 	struct st_needle needle;
 	struct st_str hay;
-	/** The pattern with the text's kind of line ends, if it had to be rewritten. */
+	/** The pattern with the text's line endings, if they differ. */
 	struct st_buf pattern;
-	/** The text with every CRLF as LF, if it has both kinds. */
+	/** The text with every CRLF as LF, if it mixes both. */
 	struct st_buf folded;
-	/** Where to go on, in hay, and which place of the text that is. */
+	/** Where the search continues in hay, and the same place in the text. */
 	size_t at;
 	size_t text_at;
 };
@@ -52,7 +53,7 @@ struct st_find {
 /**
  * Start a search.
  *
- * @pattern  What to look for; an empty one matches nowhere.
+ * @pattern  The text to find; an empty one matches nowhere.
  * @return   0 or STET_E_NOMEM.
  */
 [[nodiscard]] int st_find_init(struct st_find *find, struct st_str text, struct st_str pattern,
@@ -62,25 +63,24 @@ void st_find_release(struct st_find *find);
 /** The next match; false if there is none. */
 bool st_find_next(struct st_find *find, struct st_span *span);
 
-/** What a match costs besides its bytes, in the measure of st_cancel_check(). */
+/** What a match costs besides its bytes, in the bytes that st_cancel_check() counts. */
 #define ST_FIND_WORK ((size_t)64)
 
-/** How many line numbers are kept of any number of matches. */
+/** How many line numbers st_places keeps, however many matches there are. */
 #define ST_PLACES_MAX 1000
 
-/** Where matches begin: the lines of the first ones, and the number of all. */
+/** The lines where the first matches begin, and the number of all matches. */
 struct st_places {
 	/** How many matches there are. */
 	size_t total;
 	/** How many of them are in `lines`. */
 	size_t count;
-	/** Line numbers in order; a line with two matches is there twice. */
+	/** Line numbers, ascending; a line with two matches appears twice. */
 	size_t lines[ST_PLACES_MAX];
 };
 
 /**
- * The lines where a pattern matches: what an answer to a conflict says about
- * an old text that is still there.
+ * Find the lines where a pattern matches.
  *
  * @return 0 (also without a match), STET_E_CANCELLED or STET_E_NOMEM.
  */
@@ -91,10 +91,10 @@ struct st_places {
 #define ST_PLACES_NAMED 20
 
 /**
- * Append places as words: "line 4", "lines 4, 9 (3 times) and 20", "lines 4, 9,
+ * Append places as prose: "line 4", "lines 4, 9 (3 times) and 20", "lines 4, 9,
  * 20 and 7 more places".
  *
- * @max  How many lines to name; the rest is counted.
+ * @max  How many lines to name; the message counts the rest.
  */
 void st_places_add(struct st_buf *buf, const struct st_places *places, size_t max);
 

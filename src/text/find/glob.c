@@ -1,5 +1,6 @@
 #include "text/find/glob.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/arena.h"
@@ -7,16 +8,16 @@
 #include "base/utf8.h"
 #include "text/find/braces.h"
 
-/* One pattern may take this much memory; that of all its alternatives is more than enough. */
+/* How much memory one pattern with all its alternatives may use. */
 #define GLOB_LIMIT ((size_t)64 << 20)
 
-/* ---- what a pattern is ---- */
+/* ---- a compiled pattern ---- */
 
 struct range {
 	uint32_t first, last;
 };
 
-/* What is between brackets: characters, and classes of them as bits. */
+/* A bracket expression: ranges of characters, and character classes as bits. */
 struct set {
 	bool negated;
 	struct range *ranges;
@@ -25,17 +26,17 @@ struct set {
 };
 
 enum kind {
-	/* One byte, this one. */
+	/* One given byte. */
 	BYTE,
-	/* One character, any. */
+	/* Any one character. */
 	ANY,
 	/* One character of a set. */
 	SET,
-	/* Nothing at all: a set of nothing. */
+	/* An empty set, which matches nothing. */
 	NEVER,
 	/* Any run of characters. */
 	STAR,
-	/* Parentheses with what is before them: one of "?*+@!". */
+	/* Choices in parentheses, after one of "?*+@!". */
 	CHOICE,
 };
 
@@ -46,7 +47,7 @@ struct sequence {
 	size_t count;
 };
 
-/* What follows a node up to the end of the name: the rest of its sequence, then what follows that. */
+/* What must match after a node: the rest of its sequence, then the tail of the enclosing node. */
 struct tail {
 	const struct sequence *sequence;
 	size_t from;
@@ -57,28 +58,30 @@ struct node {
 	enum kind kind;
 	unsigned char byte;
 	const struct set *set;
-	/* Of a choice. */
+	/* These belong to a CHOICE: its operator, and the choices. */
 	char type;
 	struct sequence *choices;
 	size_t count;
 	struct tail tail;
-	/* Counts the `!(...)` of a name. */
+	/* The index of this `!(...)` among those of the same name. */
 	size_t number;
 };
 
-/* A part of a path: directories, a name, or names. */
+/* One component of a path pattern: `**`, a literal name, or a pattern for a name. */
 struct part {
+	/* This is `**`. */
 	bool deep;
-	/* The name, if it is no pattern. */
+	/* This is the literal name in `text`. */
 	bool literal;
 	struct st_str text;
 	struct sequence names;
+	/* How many `!(...)` it holds. */
 	size_t nots;
 };
 
-/* A pattern without braces. */
-struct form {
-	/* Only the last name is looked at. */
+/* A pattern after brace expansion. */
+struct alternative {
+	/* Match only the last name of a path. */
 	bool base;
 	bool dirs_only;
 	struct part *parts;
@@ -87,27 +90,27 @@ struct form {
 
 struct st_glob {
 	bool negated;
-	struct form *forms;
+	struct alternative *alternatives;
 	size_t count;
 	struct st_arena arena;
 };
 
-/* ---- reading ---- */
+/* ---- parsing ---- */
 
 struct reader {
 	struct st_arena *arena;
-	/* Of the name that is read. */
+	/* How many `!(...)` the current name has so far. */
 	size_t nots;
-	/* Why it is no pattern; NULL without memory. */
+	/* After a failure: why the pattern is invalid, or NULL if memory ran out. */
 	const char *problem;
 };
 
-static bool fail(struct reader *reader, const char *problem) {
+static bool fail_pattern(struct reader *reader, const char *problem) {
 	reader->problem = problem;
 	return false;
 }
 
-/* The class that a text begins with, as [:alpha:]; 0 if it is none. */
+/* Read a class such as [:alpha:] at the start of a text. @return Its length; 0 if there is none. */
 static size_t class_at(struct st_str text, unsigned *class) {
 	static const char *const names[] = {
 		[ST_UNICODE_ALNUM] = "[:alnum:]", [ST_UNICODE_ALPHA] = "[:alpha:]",
@@ -127,8 +130,8 @@ static size_t class_at(struct st_str text, unsigned *class) {
 	return 0;
 }
 
-/* A character of a set, which may be escaped. How long it is; 0 at the end. */
-static size_t set_point(struct st_str text, size_t at, uint32_t *point) {
+/* Read one character of a set, which may be escaped. @return Its length; 0 at the end. */
+static size_t read_point(struct st_str text, size_t at, uint32_t *point) {
 	size_t escape = at < text.len && text.ptr[at] == '\\';
 	if (at + escape >= text.len)
 		return 0;
@@ -136,15 +139,16 @@ static size_t set_point(struct st_str text, size_t at, uint32_t *point) {
 }
 
 static void set_add(struct set *set, uint32_t first, uint32_t last) {
-	/* One that ends before it begins holds nothing. */
+	/* A reversed range such as z-a is empty. */
 	if (first <= last)
 		set->ranges[set->count++] = (struct range){first, last};
 }
 
 /*
- * Read what is between brackets, at being behind the first. Where it ends; 0 if
- * it does not. A "]" that comes first, and a "-" that is no range, stand for
- * themselves.
+ * Parse a bracket expression; `at` is just after the "[". A "]" at the start is
+ * literal, and so is a "-" that is not part of a range. *never: it matches nothing.
+ *
+ * @return The offset after the closing "]"; 0 if there is none.
  */
 static size_t read_set(struct st_str text, size_t at, struct set *set, bool *never) {
 	bool first = true;
@@ -160,14 +164,14 @@ static size_t read_set(struct st_str text, size_t at, struct set *set, bool *nev
 			at += len;
 			continue;
 		}
-		len = set_point(text, at, &point);
+		len = read_point(text, at, &point);
 		if (len == 0)
 			return 0;
 		at += len;
 		last = point;
 		if (at + 1 < text.len && text.ptr[at] == '-' && text.ptr[at + 1] != ']') {
 			*never |= class_at(st_str_slice(text, at + 1, text.len), &class) > 0;
-			len = set_point(text, at + 1, &last);
+			len = read_point(text, at + 1, &last);
 			if (len == 0)
 				return 0;
 			at += 1 + len;
@@ -178,7 +182,7 @@ static size_t read_set(struct st_str text, size_t at, struct set *set, bool *nev
 	return at < text.len ? at + 1 : 0;
 }
 
-/* Add a set to a sequence. Where it ends; 0 if it is none; SIZE_MAX without memory. */
+/* Parse a set into a node. @return Where it ends; 0 if it is not a set; SIZE_MAX out of memory. */
 static size_t add_set(struct reader *reader, struct st_str text, size_t at, struct node *node) {
 	bool never;
 	struct set *set = st_arena_array(reader->arena, 1, sizeof *set);
@@ -193,7 +197,7 @@ static size_t add_set(struct reader *reader, struct st_str text, size_t at, stru
 	return end;
 }
 
-/* Add a text without parentheses of its own to a sequence, which has room for it. */
+/* Append a text without parentheses to a sequence, which has room for a node per byte. */
 static bool add_plain(struct reader *reader, struct st_str text, struct sequence *out) {
 	for (size_t at = 0; at < text.len;) {
 		struct node *node = &out->nodes[out->count];
@@ -213,14 +217,14 @@ static bool add_plain(struct reader *reader, struct st_str text, struct sequence
 			                      .byte = escaped ? (unsigned char)text.ptr[at + 1] : byte};
 		if (end == 0)
 			at += 1 + escaped;
-		/* Two stars are as good as one. */
+		/* Merge adjacent stars. */
 		bool again = byte == '*' && out->count > 0 && node[-1].kind == STAR;
 		out->count += !again;
 	}
 	return true;
 }
 
-/* Where brackets end that open at a place, as far as parentheses are concerned: behind the text if they do not. */
+/* The offset after a bracket expression, whose parentheses are literal; the text's length if it does not close. */
 static size_t skip_brackets(struct st_str text, size_t at) {
 	size_t first = at + 1;
 	bool negated = first < text.len && (text.ptr[first] == '!' || text.ptr[first] == '^');
@@ -233,20 +237,21 @@ static size_t skip_brackets(struct st_str text, size_t at) {
 	return text.len;
 }
 
+/* Whether a choice such as "@(" opens at a place. */
 static bool opens(struct st_str text, size_t at) {
 	return at + 1 < text.len && text.ptr[at + 1] == '(' && text.ptr[at] &&
 	       strchr("?*+@!", text.ptr[at]);
 }
 
-/* One step on: a character, one that is escaped, or all that is between brackets. */
+/* The offset after the next item: a byte, an escaped byte or a bracket expression. */
 static size_t step_over(struct st_str text, size_t at) {
 	if (text.ptr[at] == '[')
 		return skip_brackets(text, at);
 	return at + 1 + (text.ptr[at] == '\\' && at + 1 < text.len);
 }
 
-/* The end of parentheses that open behind a place, and how many choices they have; 0 if they do not end. */
-static size_t find_close(struct st_str text, size_t at, size_t *choices) {
+/* Find the ")" that closes the choice at a place, and count its choices; 0 if there is none. */
+static size_t find_choice_end(struct st_str text, size_t at, size_t *choices) {
 	size_t depth = 1;
 	*choices = 1;
 	for (at += 2; at < text.len; at = step_over(text, at)) {
@@ -284,14 +289,14 @@ static bool read_choices(struct reader *reader, struct st_str text, size_t depth
 	return true;
 }
 
-/* Parentheses at a place, with the character before them. */
+/* Parse the choice, operator and parentheses, at a place. */
 static bool read_choice(struct reader *reader, struct st_str text, size_t at, size_t close,
                         size_t choices, size_t depth, struct node *node) {
 	if (depth == ST_GLOB_DEPTH_MAX)
-		return fail(reader, "nests parentheses too deeply");
+		return fail_pattern(reader, "nests parentheses too deeply");
 	*node = (struct node){.kind = CHOICE, .type = text.ptr[at]};
 	if (node->type == '!' && reader->nots == ST_GLOB_NOTS_MAX)
-		return fail(reader, "holds too many of \"!(...)\"");
+		return fail_pattern(reader, "has too many \"!(...)\"");
 	if (node->type == '!')
 		node->number = reader->nots++;
 	node->choices = st_arena_array(reader->arena, choices, sizeof *node->choices);
@@ -311,8 +316,8 @@ static bool read_sequence(struct reader *reader, struct st_str text, size_t dept
 			at = step_over(text, at);
 			continue;
 		}
-		size_t close = find_close(text, at, &choices);
-		/* What is not closed, and all behind it, stands for itself. */
+		size_t close = find_choice_end(text, at, &choices);
+		/* The parenthesis does not close: it is literal, and so is any later one. */
 		if (close == 0)
 			break;
 		if (!add_plain(reader, st_str_slice(text, start, at), out) ||
@@ -320,19 +325,21 @@ static bool read_sequence(struct reader *reader, struct st_str text, size_t dept
 			return false;
 		start = at = close + 1;
 	}
-	return add_plain(reader, st_str_slice(text, start, text.len), out);
+	bool added = add_plain(reader, st_str_slice(text, start, text.len), out);
+	assert(out->count <= text.len);
+	return added;
 }
 
-static void find_tails(struct sequence *sequence, const struct tail *up) {
+static void set_tails(struct sequence *sequence, const struct tail *up) {
 	for (size_t i = 0; i < sequence->count; i++) {
 		struct node *node = &sequence->nodes[i];
 		node->tail = (struct tail){sequence, i + 1, up};
 		for (size_t k = 0; k < node->count; k++)
-			find_tails(&node->choices[k], &node->tail);
+			set_tails(&node->choices[k], &node->tail);
 	}
 }
 
-/* A name without a pattern in it, its escapes undone; compared byte by byte. */
+/* If a name holds no pattern, store it without its escapes, for a plain comparison. */
 static bool make_literal(struct reader *reader, struct part *part) {
 	char *text = st_arena_alloc(reader->arena, part->names.count + 1);
 	if (!text)
@@ -355,21 +362,21 @@ static bool read_part(struct reader *reader, struct st_str text, struct part *pa
 	if (!read_sequence(reader, text, 0, &part->names))
 		return false;
 	part->nots = reader->nots;
-	find_tails(&part->names, NULL);
+	set_tails(&part->names, NULL);
 	return make_literal(reader, part);
 }
 
-/* `..` takes the part before it away; one of directories stands for all of them in a row. */
-static bool add_part(struct reader *reader, struct form *form, struct st_str text) {
-	struct part *before = form->count > 0 ? &form->parts[form->count - 1] : NULL;
+/* Append a part. `..` removes the part before it, and adjacent `**` become one. */
+static bool add_part(struct reader *reader, struct alternative *alt, struct st_str text) {
+	struct part *before = alt->count > 0 ? &alt->parts[alt->count - 1] : NULL;
 	if (before && before->deep && st_str_eq(text, ST_STR("**")))
 		return true;
 	if (before && !before->deep && st_str_eq(text, ST_STR(".."))) {
-		form->count--;
+		alt->count--;
 		return true;
 	}
-	form->parts[form->count] = (struct part){0};
-	return read_part(reader, text, &form->parts[form->count++]);
+	alt->parts[alt->count] = (struct part){0};
+	return read_part(reader, text, &alt->parts[alt->count++]);
 }
 
 static size_t count_slashes(struct st_str text) {
@@ -379,30 +386,30 @@ static size_t count_slashes(struct st_str text) {
 	return count;
 }
 
-static bool read_form(struct reader *reader, struct st_str text, struct form *form) {
+static bool read_alternative(struct reader *reader, struct st_str text, struct alternative *alt) {
 	while (st_str_starts(text, ST_STR("./")))
 		text = st_str_slice(text, 2, text.len);
 	while (text.len > 0 && text.ptr[text.len - 1] == '/') {
-		form->dirs_only = true;
+		alt->dirs_only = true;
 		text.len--;
 	}
-	form->parts = st_arena_array(reader->arena, count_slashes(text) + 1, sizeof *form->parts);
-	if (!form->parts)
+	alt->parts = st_arena_array(reader->arena, count_slashes(text) + 1, sizeof *alt->parts);
+	if (!alt->parts)
 		return false;
 	for (size_t start = 0; start < text.len;) {
 		const char *slash = memchr(text.ptr + start, '/', text.len - start);
 		size_t end = slash ? (size_t)(slash - text.ptr) : text.len;
-		if (end > start && !add_part(reader, form, st_str_slice(text, start, end)))
+		if (end > start && !add_part(reader, alt, st_str_slice(text, start, end)))
 			return false;
 		start = end + 1;
 	}
-	form->base = form->count == 1 && text.ptr[0] != '/';
+	alt->base = alt->count == 1 && text.ptr[0] != '/';
 	return true;
 }
 
-/* ---- making ---- */
+/* ---- compiling ---- */
 
-/* How many "!" stand before a pattern; not one that belongs to parentheses. */
+/* How many "!" negate the whole pattern; the "!" of a leading "!(" does not. */
 static size_t count_nots(struct st_str pattern) {
 	size_t count = 0;
 	while (count < pattern.len && pattern.ptr[count] == '!' && !opens(pattern, count))
@@ -410,7 +417,7 @@ static size_t count_nots(struct st_str pattern) {
 	return count;
 }
 
-static int read_all(struct st_glob *glob, struct st_str pattern, struct stet_error *err) {
+static int read_pattern(struct st_glob *glob, struct st_str pattern, struct stet_error *err) {
 	struct reader reader = {.arena = &glob->arena};
 	st_auto(st_braces) braces = {0};
 	size_t nots = count_nots(pattern);
@@ -418,10 +425,11 @@ static int read_all(struct st_glob *glob, struct st_str pattern, struct stet_err
 	int code = st_braces_expand(&braces, st_str_slice(pattern, nots, pattern.len), err);
 	if (code < 0)
 		return code;
-	glob->forms = st_arena_array(&glob->arena, braces.count, sizeof *glob->forms);
-	bool read = glob->forms != NULL;
+	glob->alternatives = st_arena_array(&glob->arena, braces.count, sizeof *glob->alternatives);
+	bool read = glob->alternatives != NULL;
 	for (size_t i = 0; i < braces.count && read; i++)
-		read = read_form(&reader, st_buf_str(&braces.list[i]), &glob->forms[glob->count++]);
+		read = read_alternative(&reader, st_buf_str(&braces.list[i]),
+		                        &glob->alternatives[glob->count++]);
 	if (read)
 		return 0;
 	return reader.problem ? st_fail(err, STET_E_INVALID, "A pattern %s. Use several simpler ones.",
@@ -438,7 +446,7 @@ int st_glob_new(struct st_str pattern, struct st_glob **out, struct stet_error *
 	if (!glob)
 		return st_fail_nomem(err);
 	st_arena_init(&glob->arena, GLOB_LIMIT);
-	int code = read_all(glob, pattern, err);
+	int code = read_pattern(glob, pattern, err);
 	if (code < 0)
 		st_glob_free(glob);
 	else
@@ -464,9 +472,9 @@ bool st_glob_is_pattern(struct st_str text) {
 /* ---- matching a name ---- */
 
 /*
- * Places in a name, one bit each: before its first byte, ..., behind its last.
- * A sequence goes from the places where it may begin to those where it may
- * end, all at once, so that nothing has to be tried again.
+ * Matching works as in an NFA: a set of places in the name, one bit each, from
+ * before its first byte to after its last. Each node maps the places where it may
+ * begin to the places where it may end, all at once, so nothing backtracks.
  */
 enum { PLACE_WORDS = (ST_GLOB_NAME_MAX + 64) / 64 };
 
@@ -476,23 +484,23 @@ struct places {
 
 struct match {
 	struct st_str name;
-	/* How many words have bits of this name. */
+	/* How many words of `bits` this name needs. */
 	size_t word_count;
-	/* Where characters begin, and the end. */
+	/* Where characters begin, and the end of the name. */
 	struct places starts;
-	/* Which `!(...)` cannot begin at a place, as far as that is known. */
+	/* For each `!(...)`: the places tested so far, and those where it cannot begin. */
 	struct places known[ST_GLOB_NOTS_MAX], ruled_out[ST_GLOB_NOTS_MAX];
 };
 
-static bool has(const struct places *places, size_t at) {
+static bool has_place(const struct places *places, size_t at) {
 	return places->bits[at / 64] >> (at % 64) & 1;
 }
 
-static void add(struct places *places, size_t at) {
+static void add_place(struct places *places, size_t at) {
 	places->bits[at / 64] |= (uint64_t)1 << (at % 64);
 }
 
-/* The first place from one on; SIZE_MAX if there is none. */
+/* The first place at or after an offset; SIZE_MAX if there is none. */
 static size_t next_place(const struct match *match, const struct places *places, size_t from) {
 	for (size_t word = from / 64; word < match->word_count; word++) {
 		uint64_t bits = places->bits[word];
@@ -504,8 +512,9 @@ static size_t next_place(const struct match *match, const struct places *places,
 	return SIZE_MAX;
 }
 
-/* True if there are some that were not there. */
-static bool join(const struct match *match, struct places *places, const struct places *more) {
+/* Add places to a set. @return Whether any of them is new. */
+static bool add_places(const struct match *match, struct places *places,
+                       const struct places *more) {
 	uint64_t new = 0;
 	for (size_t i = 0; i < match->word_count; i++) {
 		new |= more->bits[i] & ~places->bits[i];
@@ -514,12 +523,13 @@ static bool join(const struct match *match, struct places *places, const struct 
 	return new != 0;
 }
 
-static void take_away(const struct match *match, struct places *places, const struct places *less) {
+static void remove_places(const struct match *match, struct places *places,
+                          const struct places *less) {
 	for (size_t i = 0; i < match->word_count; i++)
 		places->bits[i] &= ~less->bits[i];
 }
 
-/* Every start of a character from a place on. */
+/* Add every start of a character at or after a place. */
 static void add_from(const struct match *match, struct places *places, size_t from) {
 	for (size_t word = from / 64; word < match->word_count; word++) {
 		uint64_t mask = word == from / 64 ? ~(uint64_t)0 << (from % 64) : ~(uint64_t)0;
@@ -536,8 +546,8 @@ static bool set_has(const struct set *set, uint32_t point) {
 	return found != set->negated;
 }
 
-/* How many bytes a node takes at a place; 0 if it does not match there. */
-static size_t take(const struct match *match, const struct node *node, size_t at) {
+/* How many bytes a BYTE, ANY or SET node matches at a place; 0 if it does not match. */
+static size_t match_character(const struct match *match, const struct node *node, size_t at) {
 	uint32_t point;
 	if (node->kind == BYTE)
 		return (unsigned char)match->name.ptr[at] == node->byte;
@@ -547,63 +557,63 @@ static size_t take(const struct match *match, const struct node *node, size_t at
 	return node->kind == ANY || set_has(node->set, point) ? len : 0;
 }
 
-static void go(struct match *match, const struct node *node, struct places *places);
+static void match_node(struct match *match, const struct node *node, struct places *places);
 
-static void go_on(struct match *match, const struct sequence *sequence, size_t from,
-                  struct places *places) {
+static void match_sequence(struct match *match, const struct sequence *sequence, size_t from,
+                           struct places *places) {
 	for (size_t i = from; i < sequence->count; i++)
-		go(match, &sequence->nodes[i], places);
+		match_node(match, &sequence->nodes[i], places);
 }
 
-/* Where one of the choices ends that begins at one of the places. */
-static struct places choose(struct match *match, const struct node *node,
-                            const struct places *from) {
+/* Where one choice may end after it began at one of the places. */
+static struct places match_choices(struct match *match, const struct node *node,
+                                   const struct places *from) {
 	struct places all = {0};
 	for (size_t i = 0; i < node->count; i++) {
 		struct places ends = *from;
-		go_on(match, &node->choices[i], 0, &ends);
-		join(match, &all, &ends);
+		match_sequence(match, &node->choices[i], 0, &ends);
+		add_places(match, &all, &ends);
 	}
 	return all;
 }
 
-/* Add whatever can be reached by another of the choices, and another. */
-static void repeat(struct match *match, const struct node *node, struct places *places) {
+/* Add all places that repeating the choices any number of times reaches. */
+static void match_repeated(struct match *match, const struct node *node, struct places *places) {
 	struct places new = *places;
 	for (;;) {
-		struct places next = choose(match, node, &new);
-		take_away(match, &next, places);
-		if (!join(match, places, &next))
+		struct places next = match_choices(match, node, &new);
+		remove_places(match, &next, places);
+		if (!add_places(match, places, &next))
 			return;
 		new = next;
 	}
 }
 
-/* Whether the choices, and what follows them, match from a place up to the end of the name. */
+/* Whether one choice, and the rest of the pattern after it, match from a place to the name's end. */
 static bool leads_to_end(struct match *match, const struct node *node, size_t at) {
 	struct places places = {0};
-	add(&places, at);
-	places = choose(match, node, &places);
+	add_place(&places, at);
+	places = match_choices(match, node, &places);
 	for (const struct tail *tail = &node->tail; tail; tail = tail->up)
-		go_on(match, tail->sequence, tail->from, &places);
-	return has(&places, match->name.len);
+		match_sequence(match, tail->sequence, tail->from, &places);
+	return has_place(&places, match->name.len);
 }
 
 static bool is_ruled_out(struct match *match, const struct node *node, size_t at) {
 	size_t number = node->number;
-	if (!has(&match->known[number], at)) {
-		add(&match->known[number], at);
+	if (!has_place(&match->known[number], at)) {
+		add_place(&match->known[number], at);
 		if (leads_to_end(match, node, at))
-			add(&match->ruled_out[number], at);
+			add_place(&match->ruled_out[number], at);
 	}
-	return has(&match->ruled_out[number], at);
+	return has_place(&match->ruled_out[number], at);
 }
 
-/* From the first place that is not ruled out, all others can be reached. */
-static void go_not(struct match *match, const struct node *node, struct places *places) {
+/* `!(...)` matches any run of characters, so the first place not ruled out reaches all later ones. */
+static void match_negated(struct match *match, const struct node *node, struct places *places) {
 	size_t at = next_place(match, places, 0);
 	bool nothing = node->count == 1 && node->choices[0].count == 0;
-	/* `!()` is anything but nothing. */
+	/* `!()` matches anything but the empty string. */
 	if (nothing && at != SIZE_MAX)
 		at = next_place(match, &match->starts, at + 1);
 	else
@@ -614,28 +624,28 @@ static void go_not(struct match *match, const struct node *node, struct places *
 		add_from(match, places, at);
 }
 
-static void go_choice(struct match *match, const struct node *node, struct places *places) {
+static void match_choice(struct match *match, const struct node *node, struct places *places) {
 	struct places before = *places;
 	if (node->type == '!') {
-		go_not(match, node, places);
+		match_negated(match, node, places);
 		return;
 	}
 	if (node->type != '*')
-		*places = choose(match, node, places);
+		*places = match_choices(match, node, places);
 	if (node->type == '?')
-		join(match, places, &before);
+		add_places(match, places, &before);
 	if (node->type == '*' || node->type == '+')
-		repeat(match, node, places);
+		match_repeated(match, node, places);
 }
 
-/* From the places where a node may begin to those where it may end. */
-static void go(struct match *match, const struct node *node, struct places *places) {
+/* Replace the places where a node may begin by those where it may end. */
+static void match_node(struct match *match, const struct node *node, struct places *places) {
 	struct places next = {0};
 	size_t first = next_place(match, places, 0);
 	if (first == SIZE_MAX)
 		return;
 	if (node->kind == CHOICE) {
-		go_choice(match, node, places);
+		match_choice(match, node, places);
 		return;
 	}
 	if (node->kind == STAR) {
@@ -643,20 +653,20 @@ static void go(struct match *match, const struct node *node, struct places *plac
 		return;
 	}
 	for (size_t at = first; at < match->name.len; at = next_place(match, places, at + 1)) {
-		size_t len = take(match, node, at);
+		size_t len = match_character(match, node, at);
 		if (len > 0)
-			add(&next, at + len);
+			add_place(&next, at + len);
 	}
 	*places = next;
 }
 
-static void find_starts(struct match *match) {
+static void find_characters(struct match *match) {
 	for (size_t at = 0; at < match->name.len;) {
 		uint32_t point;
-		add(&match->starts, at);
+		add_place(&match->starts, at);
 		at += st_utf8_next(st_str_slice(match->name, at, match->name.len), &point);
 	}
-	add(&match->starts, match->name.len);
+	add_place(&match->starts, match->name.len);
 }
 
 static bool matches_name(const struct part *part, struct st_str name) {
@@ -670,11 +680,11 @@ static bool matches_name(const struct part *part, struct st_str name) {
 	match.starts = (struct places){0};
 	memset(match.known, 0, part->nots * sizeof *match.known);
 	memset(match.ruled_out, 0, part->nots * sizeof *match.ruled_out);
-	find_starts(&match);
+	find_characters(&match);
 	struct places places = {0};
-	add(&places, 0);
-	go_on(&match, &part->names, 0, &places);
-	return has(&places, name.len);
+	add_place(&places, 0);
+	match_sequence(&match, &part->names, 0, &places);
+	return has_place(&places, name.len);
 }
 
 /* ---- matching a path ---- */
@@ -684,23 +694,23 @@ static struct st_str name_at(struct st_str path, size_t at) {
 	return st_str_slice(path, at, slash ? (size_t)(slash - path.ptr) : path.len);
 }
 
-/* On a mismatch only the last `**` need reach further: what an earlier one could take, this one could too. */
-static bool matches_path(const struct form *form, struct st_str path) {
+/* On a mismatch only the last `**` takes one more name: it could take all that an earlier one could. */
+static bool matches_path(const struct alternative *alt, struct st_str path) {
 	size_t part = 0, at = 0, deep_part = SIZE_MAX, deep_at = 0;
 	for (;;) {
 		bool ended = at >= path.len;
-		if (part < form->count && form->parts[part].deep) {
-			/* At the end it stands for something. */
-			if (part + 1 == form->count)
+		if (part < alt->count && alt->parts[part].deep) {
+			/* A trailing `**` matches at least one name. */
+			if (part + 1 == alt->count)
 				return !ended;
 			deep_part = ++part;
 			deep_at = at;
 			continue;
 		}
-		if (ended && part == form->count)
+		if (ended && part == alt->count)
 			return true;
 		struct st_str name = ended ? st_str("") : name_at(path, at);
-		if (!ended && part < form->count && matches_name(&form->parts[part], name)) {
+		if (!ended && part < alt->count && matches_name(&alt->parts[part], name)) {
 			part++;
 			at += name.len + 1;
 			continue;
@@ -718,9 +728,9 @@ bool st_glob_match(const struct st_glob *glob, struct st_str path, bool is_dir) 
 	struct st_str base =
 		slash ? st_str_slice(path, (size_t)(slash + 1 - path.ptr), path.len) : path;
 	for (size_t i = 0; i < glob->count; i++) {
-		const struct form *form = &glob->forms[i];
-		if ((is_dir || !form->dirs_only) && form->count > 0 &&
-		    matches_path(form, form->base ? base : path))
+		const struct alternative *alt = &glob->alternatives[i];
+		if ((is_dir || !alt->dirs_only) && alt->count > 0 &&
+		    matches_path(alt, alt->base ? base : path))
 			return !glob->negated;
 	}
 	return glob->negated;

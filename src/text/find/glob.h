@@ -1,21 +1,21 @@
 /**
- * Patterns for names and paths, as minimatch has them, which most tools that
- * models know take their globs by.
+ * Glob patterns for paths, in the dialect of minimatch: most tools that models
+ * know use it.
  *
  *     *             any run of characters of a name
  *     ?             one character
- *     [a-z] [!a-z]  one of these, or another; [[:alpha:]] as Unicode has it
+ *     [a-z] [!a-z]  a character in this set, or not in it; [[:alpha:]] by Unicode
  *     **            any number of directories
  *     {a,b} {1..3}  one of these
  *     ?(a|b)        one of these, or nothing
  *     @(a|b)        one of these
  *     *(a|b) +(a|b) any number of them, or at least one
- *     !(a|b)        whatever does not begin a match of these with the rest of the name
- *     !pattern      what the pattern does not match
+ *     !(a|b)        anything, unless one of these and the rest of the pattern match here
+ *     !pattern      any path that the pattern does not match
  *     \x            x itself
  *
- * A pattern with a slash is matched against the whole path, one without
- * against its last name. A slash at the end stands for directories alone.
+ * A pattern with a slash matches the whole path, a pattern without one matches
+ * its last name. A slash at the end matches directories only.
  *
  *     struct st_glob *glob = NULL;
  *     if (st_glob_new(ST_STR("src/!(*.test).c"), &glob, err) < 0)
@@ -24,8 +24,8 @@
  *             ...
  *     st_glob_free(glob);
  *
- * A match takes time in proportion to the pattern and the square of the name
- * at worst, whatever the pattern is.
+ * At worst a match takes time proportional to the length of the pattern and the
+ * square of the length of the name.
  */
 #ifndef STET_TEXT_FIND_GLOB_H
 #define STET_TEXT_FIND_GLOB_H
@@ -34,13 +34,13 @@
 #include "base/str.h"
 
 enum {
-	/** A longer pattern is refused. */
+	/** The longest pattern, in bytes. */
 	ST_GLOB_MAX = 4096,
-	/** So is one whose parentheses are nested deeper. */
+	/** How deep parentheses may nest. */
 	ST_GLOB_DEPTH_MAX = 4,
-	/** And one that holds more of `!(...)` in one name. */
+	/** How many `!(...)` one name of a pattern may hold. */
 	ST_GLOB_NOTS_MAX = 16,
-	/** A longer name is matched by `**` alone. */
+	/** Only `**` and literal names match a name of more bytes. */
 	ST_GLOB_NAME_MAX = 1023,
 };
 
@@ -49,24 +49,25 @@ struct st_glob;
 /**
  * Compile a pattern.
  *
- * @pattern  Any bytes; what is no pattern stands for itself.
- * @out      Receives it, to be freed.
- * @return   0, STET_E_INVALID (beyond the limits above, or of st_braces_expand()), STET_E_NOMEM.
+ * @pattern  Any bytes; an incomplete construct is literal.
+ * @out      Receives the glob; free it with st_glob_free().
+ * @return   0, STET_E_INVALID (beyond the limits above, or those of st_braces_expand()),
+ *           STET_E_NOMEM.
  */
 [[nodiscard]] int st_glob_new(struct st_str pattern, struct st_glob **out, struct stet_error *err);
 
-/** NULL is fine. */
+/** Free a glob; NULL is allowed. */
 void st_glob_free(struct st_glob *glob);
 
 /**
- * Whether a path is matched. From several threads at once.
+ * Whether the pattern matches a path. Several threads may call this at once.
  *
  * @path    Relative, without a slash at either end, without `.` and `..`.
  * @is_dir  Whether it is a directory.
  */
 bool st_glob_match(const struct st_glob *glob, struct st_str path, bool is_dir);
 
-/** Whether a text is more than a name: it holds something that a pattern gives a meaning to. */
+/** Whether a text is more than a plain name: it holds a character with a meaning in patterns. */
 bool st_glob_is_pattern(struct st_str text);
 
 #endif

@@ -1,30 +1,30 @@
 /**
- * Looking for bytes by the two rarest of them.
+ * Find bytes by the two rarest among them.
  *
- * A text to look for has bytes that are rare in words and code. Many places at
- * once are asked whether two such bytes are where they belong, and hardly any
- * has to be looked at closer: three times as quick as memmem(). Where that was
- * for nothing too often, memmem() goes on, so that the work stays linear. Bytes
- * by the ten thousand are looked for by a hash that rolls, since memmem() would
- * go over them in one go, and that takes long.
+ * Most texts contain bytes that are rare in prose and code. The search compares
+ * two such bytes at many places at once and looks closer only where both agree,
+ * which is three times as fast as memmem(). After too many false candidates it
+ * falls back to memmem(), so the time stays linear. A needle longer than 64 KiB
+ * is found by a rolling hash: memmem() would run too long between two checks for
+ * cancellation.
  */
 #ifndef STET_TEXT_FIND_NEEDLE_H
 #define STET_TEXT_FIND_NEEDLE_H
 
 #include "base/str.h"
 
-/** What to look for. Borrowed bytes. */
+/** The bytes to find, which it borrows. */
 struct st_needle {
 	struct st_str bytes;
-	/** Where the two bytes are that seem the rarest; of one byte, that one. */
+	/** The offsets of the two bytes that seem the rarest; both 0 in a needle of one byte. */
 	size_t rare, second;
-	/** How much was searched so far, and how much was compared for nothing. */
+	/** How many bytes were searched so far, and how many were compared in vain. */
 	size_t passed, lost;
 };
 
 struct st_needle st_needle(struct st_str bytes);
 
-/** Where the first one begins; NULL if there is none. An empty one is nowhere. */
+/** Find the first occurrence; NULL if there is none. An empty needle never occurs. */
 const char *st_needle_in(struct st_needle *needle, struct st_str hay);
 
 #endif

@@ -9,31 +9,31 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
-/* Bounds of one attempt to match; the clock bounds all of them together. */
+/* Limits for one attempt to match; the time limit bounds all attempts together. */
 #define MATCH_LIMIT 10'000'000
 #define DEPTH_LIMIT 1'000'000
 #define HEAP_LIMIT_KIB 32'768
 #define JIT_STACK_MIN 32'768
 #define JIT_STACK_MAX (4 << 20)
 
-/* Bytes compared, at worst, between two looks at the clock when no callout looks at it. */
+/* For a pattern without callouts: bytes compared, at worst, before the clock is read again. */
 #define STRIDE_WORK ((size_t)1 << 27)
 
-/* Characters shown in front of a match that lies beyond the cut. */
+/* Characters to show before a match that lies beyond the cut. */
 #define LEAD 40
 
-/* Bytes of an expression shown on either side of an error. */
+/* Bytes of an expression to quote on either side of an error. */
 #define QUOTE 40
 
 /* When to give up. */
 struct timer {
 	struct timespec end;
 	unsigned calls;
-	/* Where the engine was when it last looked, in the subject. */
+	/* Where in the subject PCRE2 was when it last read the clock. */
 	size_t at;
 };
 
-/* A query made ready. */
+/* A compiled query. */
 struct pattern {
 	pcre2_compile_context *settings;
 	pcre2_code *code;
@@ -41,21 +41,16 @@ struct pattern {
 	pcre2_match_data *data;
 	pcre2_jit_stack *stack;
 	uint32_t match_options;
-	/* Starting points that one call of the engine may try. */
+	/* How many starting points one call of pcre2_match() may try. */
 	size_t stride;
 	struct timer timer;
 };
 
-struct span {
-	size_t start;
-	size_t end;
-};
-
-/* One run. */
+/* One run of st_search_run(). */
 struct run {
 	const struct st_search *search;
 	const struct st_lines *lines;
-	/* The text behind a byte order mark, which no ^ and no column should count. */
+	/* The text after its byte order mark, which neither ^ nor a column counts. */
 	struct st_str subject;
 	struct st_arena *arena;
 	struct st_search_result *result;
@@ -76,7 +71,7 @@ static void run_release(struct run *run) {
 	st_buf_release(&run->scratch);
 }
 
-/* The coarse clock ticks every few milliseconds and costs next to nothing to read. */
+/* The coarse clock ticks every few milliseconds, and reading it costs next to nothing. */
 static void timer_start(struct timer *timer, unsigned milliseconds) {
 	clock_gettime(CLOCK_MONOTONIC_COARSE, &timer->end);
 	timer->end.tv_sec += milliseconds / 1000;
@@ -87,11 +82,11 @@ static void timer_start(struct timer *timer, unsigned milliseconds) {
 	}
 }
 
-/* How much is done between two looks at the clock, at most. */
-#define LOOK_WORK ((size_t)1 << 12)
+/* The most work between two readings of the clock, in the bytes that st_cancel_check() counts. */
+#define TIMER_WORK ((size_t)1 << 12)
 
 static bool timer_over(const struct timer *timer) {
-	if (st_cancel_check(LOOK_WORK, NULL) < 0)
+	if (st_cancel_check(TIMER_WORK, NULL) < 0)
 		return true;
 	struct timespec now;
 	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
@@ -100,11 +95,11 @@ static bool timer_over(const struct timer *timer) {
 }
 
 /*
- * PCRE2's own limits count per starting point, and the compiled code does not
- * count the steps of `.*` and its like at all. So callouts stand before every
- * item of an expression, and stop it when time is up.
+ * PCRE2's own limits count per starting point, and its compiled code does not
+ * count the steps of `.*` and its like at all. So PCRE2 makes a callout before
+ * every item of an expression, and the callout stops it when the time is up.
  */
-static int look_at_clock(pcre2_callout_block *block, void *data) {
+static int check_timer(pcre2_callout_block *block, void *data) {
 	struct timer *timer = data;
 	if (++timer->calls % 8 != 0)
 		return 0;
@@ -120,7 +115,7 @@ static bool has_any(struct st_str text, struct st_str set) {
 	return false;
 }
 
-/* Text in one line, or an expression that is no more than that, needs no callouts: much faster. */
+/* A query of one line without operators needs no callouts, which makes it much faster. */
 static bool is_literal(const struct st_search *search) {
 	return !has_any(search->query, search->regex ? ST_STR("\\^$.[]|()?*+{}\r\n") : ST_STR("\r\n"));
 }
@@ -129,7 +124,7 @@ static bool is_ascii_alnum(char c) {
 	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* Plain text of several lines as an expression: any line ending in it matches any in the file. */
+/* Turn plain text of several lines into an expression: \R matches any line ending of the file. */
 static void quote_lines(struct st_str text, struct st_buf *out) {
 	for (size_t i = 0; i < text.len; i++) {
 		char c = text.ptr[i];
@@ -149,7 +144,7 @@ struct reason {
 	char text[256];
 };
 
-/* What PCRE2 has to say about one of its codes. */
+/* PCRE2's message for one of its codes. */
 static struct reason reason_of(int code) {
 	struct reason reason = {0};
 	pcre2_get_error_message(code, (PCRE2_UCHAR *)reason.text, sizeof reason.text);
@@ -187,8 +182,8 @@ static bool is_jit_compiled(const struct pattern *pattern) {
 }
 
 /*
- * The interpreter checks the rest of the text again in each call, unless it is
- * told that the text was found valid; compiled code needs no check.
+ * PCRE2's interpreter validates the rest of the text in each call. If the text is
+ * valid, compile the pattern again without that check. Compiled code has no check.
  */
 static int compile_for(struct pattern *pattern, struct st_str source, uint32_t options,
                        const struct run *run, struct stet_error *err) {
@@ -212,13 +207,13 @@ static int set_limits(struct pattern *pattern, unsigned time_limit, struct stet_
 	pcre2_set_match_limit(pattern->context, MATCH_LIMIT);
 	pcre2_set_depth_limit(pattern->context, DEPTH_LIMIT);
 	pcre2_set_heap_limit(pattern->context, HEAP_LIMIT_KIB);
-	pcre2_set_callout(pattern->context, look_at_clock, &pattern->timer);
+	pcre2_set_callout(pattern->context, check_timer, &pattern->timer);
 	timer_start(&pattern->timer, time_limit ? time_limit : ST_SEARCH_TIME_LIMIT);
 	return 0;
 }
 
-/* Without a stack of its own, compiled code uses 32 KiB of the machine's: less, but not wrong. */
-static void give_stack(struct pattern *pattern) {
+/* Without this stack, compiled code uses 32 KiB of the machine stack and gives up earlier. */
+static void assign_stack(struct pattern *pattern) {
 	pattern->stack = pcre2_jit_stack_create(JIT_STACK_MIN, JIT_STACK_MAX, NULL);
 	if (pattern->stack)
 		pcre2_jit_stack_assign(pattern->context, NULL, pattern->stack);
@@ -247,15 +242,15 @@ static int pattern_init(struct pattern *pattern, const struct run *run, struct s
 	if (quoted.failed)
 		return st_fail_nomem(err);
 	pattern->stride = SIZE_MAX;
-	give_stack(pattern);
+	assign_stack(pattern);
 	options |= PCRE2_MULTILINE | PCRE2_UCP | PCRE2_AUTO_CALLOUT | PCRE2_NEVER_BACKSLASH_C;
 	return compile_for(pattern, search->regex ? search->query : st_buf_str(&quoted), options, run,
 	                   err);
 }
 
-/* The next match at or after an offset: 1 and the span, 0, or a negative PCRE2 code. */
+/* Find the next match at or after an offset. @return 1 and the span, 0, or a negative PCRE2 code. */
 static int next_match(struct pattern *pattern, struct st_str subject, size_t at,
-                      struct span *span) {
+                      struct st_span *span) {
 	for (;;) {
 		size_t left = subject.len - at, limit = subject.len;
 		if (left > pattern->stride)
@@ -275,12 +270,12 @@ static int next_match(struct pattern *pattern, struct st_str subject, size_t at,
 			return PCRE2_ERROR_CALLOUT;
 	}
 	const size_t *offsets = pcre2_get_ovector_pointer(pattern->data);
-	*span = (struct span){offsets[0], offsets[1] > offsets[0] ? offsets[1] : offsets[0]};
+	*span = (struct st_span){offsets[0], offsets[1] > offsets[0] ? offsets[1] : offsets[0]};
 	return 1;
 }
 
-/* How many bytes the first so many characters take; *walked receives how many there were. */
-static size_t walk(struct st_str s, size_t chars, size_t *walked) {
+/* The length in bytes of the first `chars` characters; *walked receives how many there were. */
+static size_t walk_characters(struct st_str s, size_t chars, size_t *walked) {
 	size_t at = 0, count = 0;
 	while (at < s.len && count < chars) {
 		uint64_t word = UINT64_MAX;
@@ -299,10 +294,10 @@ static size_t walk(struct st_str s, size_t chars, size_t *walked) {
 	return at;
 }
 
-/* A line's text from a byte on, cut to the length that is shown. */
-static bool show(struct run *run, struct st_str body, size_t from, struct st_str *out) {
-	size_t walked;
-	size_t end = from + walk(st_str_slice(body, from, body.len), ST_SEARCH_MAX_TEXT, &walked);
+/* Copy a line from a byte on into the arena, cut to ST_SEARCH_MAX_TEXT. False if out of memory. */
+static bool copy_line(struct run *run, struct st_str body, size_t from, struct st_str *out) {
+	size_t end = from + walk_characters(st_str_slice(body, from, body.len), ST_SEARCH_MAX_TEXT,
+	                                    &(size_t){0});
 	st_buf_clear(&run->scratch);
 	if (from > 0)
 		st_buf_adds(&run->scratch, "...");
@@ -324,41 +319,41 @@ static struct st_str line_body(const struct run *run, size_t n) {
 	return st_str_slice(body, bom, body.len);
 }
 
-/* Lines first to last as they are shown; NULL if memory ran out. */
-static const struct st_str *show_lines(struct run *run, size_t first, size_t count) {
+/* Copy `count` lines from `first` on; NULL if out of memory. */
+static const struct st_str *copy_lines(struct run *run, size_t first, size_t count) {
 	struct st_str *texts = st_arena_array(run->arena, count, sizeof *texts);
 	for (size_t i = 0; texts && i < count; i++) {
-		if (!show(run, line_body(run, first + i), 0, &texts[i]))
+		if (!copy_line(run, line_body(run, first + i), 0, &texts[i]))
 			return NULL;
 	}
 	return texts;
 }
 
-/* The line as a whole if the match ends before the cut; else from a little before the match. */
-static bool show_match(struct run *run, struct st_search_match *match, struct span span) {
+/* Copy the matching line: from its start if that shows the whole match, else from LEAD before it. */
+static bool copy_match(struct run *run, struct st_search_match *match, struct st_span span) {
 	struct st_str body = line_body(run, match->line);
 	size_t at = (size_t)(body.ptr - run->subject.ptr);
 	size_t start = span.start - at < body.len ? span.start - at : body.len;
 	size_t end = span.end - at < body.len ? span.end - at : body.len;
 
 	size_t walked, from = 0;
-	walk(st_str_slice(body, 0, start), SIZE_MAX, &walked);
+	walk_characters(st_str_slice(body, 0, start), SIZE_MAX, &walked);
 	match->column = walked + 1;
-	if (walked > LEAD && end > walk(body, ST_SEARCH_MAX_TEXT, &(size_t){0}))
-		from = walk(body, walked - LEAD, &walked);
-	return show(run, body, from, &match->text);
+	if (walked > LEAD && end > walk_characters(body, ST_SEARCH_MAX_TEXT, &(size_t){0}))
+		from = walk_characters(body, walked - LEAD, &walked);
+	return copy_line(run, body, from, &match->text);
 }
 
-static int record(struct run *run, size_t line, struct span span, struct stet_error *err) {
+static int add_match(struct run *run, size_t line, struct st_span span, struct stet_error *err) {
 	struct st_search_match *match = &run->matches[run->result->count];
 	size_t context = run->search->context, behind = run->lines->count - line;
 
 	match->line = line;
 	match->before_count = line - 1 < context ? line - 1 : context;
 	match->after_count = behind < context ? behind : context;
-	match->before = show_lines(run, line - match->before_count, match->before_count);
-	match->after = show_lines(run, line + 1, match->after_count);
-	if (!match->before || !match->after || !show_match(run, match, span))
+	match->before = copy_lines(run, line - match->before_count, match->before_count);
+	match->after = copy_lines(run, line + 1, match->after_count);
+	if (!match->before || !match->after || !copy_match(run, match, span))
 		return st_fail_nomem(err);
 	run->result->count++;
 	return 0;
@@ -369,26 +364,25 @@ static const char *why_stopped(int code) {
 	case PCRE2_ERROR_CALLOUT:
 		return "its time was up";
 	case PCRE2_ERROR_RECURSELOOP:
-		return "the expression calls itself without end";
+		return "the expression recurses without end";
 	default:
 		return "the expression backtracks too much";
 	}
 }
 
-/* Whether PCRE2 gave up on the work, rather than failed. */
+/* Whether PCRE2 stopped at a limit, rather than failed. */
 static bool gave_up(int code) {
 	return code == PCRE2_ERROR_CALLOUT || code == PCRE2_ERROR_RECURSELOOP ||
 	       code == PCRE2_ERROR_MATCHLIMIT || code == PCRE2_ERROR_DEPTHLIMIT ||
 	       code == PCRE2_ERROR_HEAPLIMIT || code == PCRE2_ERROR_JIT_STACKLIMIT;
 }
 
-/* With something found, the answer is that and a note; else it must not look like "no match". */
-static int stop(struct run *run, int code, size_t at, struct stet_error *err) {
+/* End early. With matches, return them and a note; without, fail, which cannot be taken for "no match". */
+static int end_early(struct run *run, int code, size_t at, struct stet_error *err) {
 	if (code == PCRE2_ERROR_NOMEMORY)
 		return st_fail_nomem(err);
 	if (!gave_up(code))
-		return st_fail(err, STET_E_INVALID, "The search could not be made: %s.",
-		               reason_of(code).text);
+		return st_fail(err, STET_E_INVALID, "The search failed: %s.", reason_of(code).text);
 
 	size_t offset = (size_t)(run->subject.ptr - run->lines->text.ptr) + at;
 	st_buf_clear(&run->scratch);
@@ -413,34 +407,34 @@ static int stop(struct run *run, int code, size_t at, struct stet_error *err) {
 static int scan(struct run *run, struct pattern *pattern, struct stet_error *err) {
 	size_t bom = (size_t)(run->subject.ptr - run->lines->text.ptr);
 	for (size_t at = 0; at < run->subject.len;) {
-		struct span span;
+		struct st_span span;
 		int code = next_match(pattern, run->subject, at, &span);
 		if (code < 0)
-			return stop(run, code, pattern->timer.at, err);
+			return end_early(run, code, pattern->timer.at, err);
 		if (code == 0)
 			break;
 
 		size_t line = st_lines_number(run->lines, span.start + bom);
 		run->result->total++;
 		if (run->result->count < run->max) {
-			code = record(run, line, span, err);
+			code = add_match(run, line, span, err);
 			if (code < 0)
 				return code;
 		}
 		size_t next = run->lines->starts[line] - bom;
 		at = span.end > next ? span.end : next;
 		if (at < run->subject.len && timer_over(&pattern->timer))
-			return stop(run, PCRE2_ERROR_CALLOUT, at, err);
+			return end_early(run, PCRE2_ERROR_CALLOUT, at, err);
 	}
 	return 0;
 }
 
-static int check(const struct st_search *search, struct stet_error *err) {
+static int check_search(const struct st_search *search, struct stet_error *err) {
 	if (search->query.len == 0)
 		return st_fail(err, STET_E_INVALID, "The query is empty. Give the text to search for.");
 	if (search->query.len > ST_SEARCH_MAX_QUERY)
 		return st_fail(err, STET_E_INVALID,
-		               "The query has %zu bytes; at most %d are searched for. Use a shorter, "
+		               "The query has %zu bytes, more than the limit of %d. Use a shorter, "
 		               "distinctive part of it.",
 		               search->query.len, ST_SEARCH_MAX_QUERY);
 	if (!st_utf8_valid(search->query))
@@ -455,7 +449,7 @@ static int check(const struct st_search *search, struct stet_error *err) {
 int st_search_run(const struct st_search *search, const struct st_lines *lines,
                   struct st_arena *arena, struct st_search_result *result, struct stet_error *err) {
 	*result = (struct st_search_result){0};
-	int code = check(search, err);
+	int code = check_search(search, err);
 	if (code < 0)
 		return code;
 

@@ -1,14 +1,14 @@
 /**
- * Search in one text: which lines match, where, and what they say.
+ * Search a text for plain text or a regular expression (PCRE2), as grep does.
  *
- * Plain text and regular expressions (PCRE2) are both caseless, by Unicode's
- * rules; an expression can say otherwise with (?-i). ^ and $ match at every
- * line, whatever its ending. A line is reported once, at its first match; a
- * match that spans lines is reported where it starts, and the search goes on
- * behind it. Invalid UTF-8 in the text is no error: it matches nothing.
+ * Both ignore case by Unicode's rules; (?-i) in an expression turns that off.
+ * ^ and $ match at every line, whatever its ending. The result lists each line
+ * once, at its first match. It lists a match that spans lines where it starts,
+ * and the search continues after it. Invalid UTF-8 in the text is no error: it
+ * matches nothing.
  *
- * Work is bounded: an expression that backtracks without end, and a text too
- * large for it, end in a sentence within the time limit.
+ * A search ends within its time limit, with a message, even if the expression
+ * backtracks without end.
  *
  *     struct st_search search = { .query = ST_STR("^## "), .regex = true };
  *     struct st_search_result result;
@@ -28,14 +28,13 @@
 #define ST_SEARCH_MAX_QUERY 4096
 /** The most lines of context on either side. */
 #define ST_SEARCH_MAX_CONTEXT 20
-/** The most matches that are listed unless `max` says otherwise. */
+/** The most matches listed, unless `max` says otherwise. */
 #define ST_SEARCH_MAX_MATCHES 200
-/** How many characters of a line are shown. */
+/** How many characters of a line a result shows. */
 #define ST_SEARCH_MAX_TEXT 200
 /** How long a search may take, in milliseconds, unless `time_limit` says otherwise. */
 #define ST_SEARCH_TIME_LIMIT 500
 
-/** What to look for. */
 struct st_search {
 	/** UTF-8; not empty. */
 	struct st_str query;
@@ -43,18 +42,18 @@ struct st_search {
 	bool regex;
 	/** Lines shown before and after each match. */
 	size_t context;
-	/** How many matches are listed; 0 for the default. */
+	/** How many matches to list; 0 for the default. */
 	size_t max;
 	/** In milliseconds; 0 for the default. */
 	unsigned time_limit;
-	/** Do without the just-in-time compiler, as where memory may not be executable. */
+	/** Do not use PCRE2's just-in-time compiler, as if memory could not be made executable. */
 	bool interpret;
 };
 
 /**
- * One matching line. Texts are UTF-8, invalid bytes shown as U+FFFD, and cut
- * at ST_SEARCH_MAX_TEXT characters with "..." at the cut: the matching line so
- * that the match can be seen, the others at their end.
+ * One matching line. Texts are UTF-8, with U+FFFD for invalid bytes, and are cut
+ * to ST_SEARCH_MAX_TEXT characters with "..." at the cut. Context lines lose
+ * their ends; the matching line is cut so that the match stays visible.
  */
 struct st_search_match {
 	size_t line;
@@ -68,15 +67,15 @@ struct st_search_match {
 	size_t after_count;
 };
 
-/** What was found. Everything in it lives in the arena. */
+/** The matches. Everything in it lives in the arena. */
 struct st_search_result {
 	const struct st_search_match *matches;
 	size_t count;
-	/** Matching lines, those beyond `count` included. */
+	/** How many lines match, including those beyond `count`. */
 	size_t total;
-	/** A text above contains U+FFFD for bytes that are not UTF-8. */
+	/** Some text in `matches` has U+FFFD in place of invalid UTF-8. */
 	bool lossy;
-	/** The search ended early, so `total` is what was found until then; `note` says why. */
+	/** The search ended early, so `total` may be too low; `note` says why. */
 	bool stopped;
 	struct st_str note;
 };

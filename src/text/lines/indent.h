@@ -1,25 +1,25 @@
-/** Indentation of lines: what they have in common, and shifting them as a whole. */
+/** Indentation: find the indentation that lines share, and shift lines as a block. */
 #ifndef STET_TEXT_LINES_INDENT_H
 #define STET_TEXT_LINES_INDENT_H
 
 #include "text/lines/lines.h"
 
 /**
- * The blanks that lines first to last begin with, all of them the same ones.
- * Blank lines do not count, and a byte order mark is not looked at.
+ * Find the longest run of spaces and tabs that every line from first to last
+ * begins with. Skips blank lines and a byte order mark.
  *
- * @indent  Receives it, a view of the text.
- * @return  False if there are only blank lines; indent is empty then.
+ * @indent  Receives the run, a view of the text.
+ * @return  False, with an empty indent, if all lines are blank.
  */
 bool st_indent_common(const struct st_lines *lines, size_t first, size_t last,
                       struct st_str *indent);
 
-/** How many bytes two indentations have in common. */
+/** The length of the prefix that two indentations share. */
 size_t st_indent_shared(struct st_str a, struct st_str b);
 
 /**
- * Append all lines, each ended by LF, with the first cut bytes of each
- * replaced by an indentation. Blank lines stay as they are.
+ * Append all lines, each ended by LF, and replace the first `cut` bytes of each
+ * by an indentation. Blank lines stay as they are.
  */
 void st_indent_shift(struct st_buf *out, const struct st_lines *lines, size_t cut,
                      struct st_str indent);

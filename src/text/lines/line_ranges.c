@@ -4,10 +4,9 @@
 
 #include <stdint.h>
 
-/* How much of a query a message repeats. */
+/* How many bytes of the query an error message quotes. */
 #define QUOTE_MAX 60
 
-/* What is left to read. */
 struct scanner {
 	struct st_str query;
 	size_t at;
@@ -26,23 +25,23 @@ static bool next_is_digit(const struct scanner *scan) {
 	return more(scan) && scan->query.ptr[scan->at] >= '0' && scan->query.ptr[scan->at] <= '9';
 }
 
-static void skip_blanks(struct scanner *scan) {
+static void skip_blank_bytes(struct scanner *scan) {
 	while (next_is(scan, ' ') || next_is(scan, '\t') || next_is(scan, '\n') || next_is(scan, '\r'))
 		scan->at++;
 }
 
-/* One character, if it is next; blanks around it are skipped. */
-static bool take(struct scanner *scan, char byte) {
-	skip_blanks(scan);
+/* Consume a character if it comes next, and the blanks around it. */
+static bool accept_byte(struct scanner *scan, char byte) {
+	skip_blank_bytes(scan);
 	if (!next_is(scan, byte))
 		return false;
 	scan->at++;
-	skip_blanks(scan);
+	skip_blank_bytes(scan);
 	return true;
 }
 
-/* A number, if one is next. One too large for a size_t is the largest: no file is that long. */
-static bool take_number(struct scanner *scan, size_t *number) {
+/* Consume a number if one comes next. A number too large for a size_t becomes SIZE_MAX. */
+static bool accept_number(struct scanner *scan, size_t *number) {
 	if (!next_is_digit(scan))
 		return false;
 	size_t value = 0;
@@ -63,23 +62,23 @@ static int fail_form(const struct scanner *scan, struct stet_error *err, const c
 	               scan->lines);
 }
 
-static int take_range(struct scanner *scan, struct st_interval *range, struct stet_error *err) {
+static int accept_range(struct scanner *scan, struct st_interval *range, struct stet_error *err) {
 	if (next_is(scan, '-'))
 		return fail_form(scan, err,
-		                 "leave out where a range starts, which could mean the first lines or the "
+		                 "contain a range without a start, which could mean the first lines or the "
 		                 "last: name both ends");
-	if (!take_number(scan, &range->first))
+	if (!accept_number(scan, &range->first))
 		return fail_form(scan, err,
-		                 more(scan) ? "contain something that is no range" : "lack a number");
+		                 more(scan) ? "contain something that is not a range" : "lack a number");
 
 	range->last = range->first;
-	if (take(scan, '-') && !take_number(scan, &range->last))
+	if (accept_byte(scan, '-') && !accept_number(scan, &range->last))
 		range->last = SIZE_MAX;
 
 	if (range->first == 0 || range->last == 0)
 		return fail_form(scan, err, "name line 0");
 	if (range->last < range->first)
-		return fail_form(scan, err, "contain one that ends before it starts");
+		return fail_form(scan, err, "contain a range that ends before it starts");
 	return 0;
 }
 
@@ -89,21 +88,21 @@ int st_line_ranges_parse(struct st_str query, size_t lines, struct st_intervals 
 	size_t count = 0;
 
 	st_intervals_clear(out);
-	skip_blanks(&scan);
+	skip_blank_bytes(&scan);
 	do {
 		struct st_interval range;
-		int code = take_range(&scan, &range, err);
+		int code = accept_range(&scan, &range, err);
 		if (code < 0)
 			return code;
 		if (++count > ST_INTERVALS_MAX)
-			return fail_form(&scan, err, "are too many at once: ask for fewer");
+			return fail_form(&scan, err, "are too many for one call: ask for fewer");
 		if (!st_intervals_add(out, range.first, range.last < lines ? range.last : lines))
 			return st_fail_nomem(err);
-	} while (take(&scan, ','));
+	} while (accept_byte(&scan, ','));
 
 	if (more(&scan))
 		return fail_form(&scan, err,
 		                 next_is_digit(&scan) ? "are not separated by commas"
-		                                      : "contain something that is no range");
+		                                      : "contain something that is not a range");
 	return 0;
 }

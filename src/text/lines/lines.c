@@ -2,16 +2,21 @@
 
 #include "base/cancel.h"
 
+#include <assert.h>
 #include <stdint.h>
 
-/* After how many lines somebody looks for a cancellation, and the work that a line is besides its bytes. */
-enum { STEP = 1 << 14, LINE_WORK = 16 };
+enum {
+	/* Check for cancellation after so many lines. */
+	STEP = 1 << 14,
+	/* What indexing one line costs, in the bytes that st_cancel_check() counts. */
+	LINE_WORK = 16,
+};
 
-/* Sixteen bytes at a time: line numbers in a big file must not cost more than finding the text. */
+/* Count sixteen bytes at a time: line numbers in a big file must not cost more than the search. */
 #define LANES 16
 typedef unsigned char lanes __attribute__((vector_size(LANES)));
 
-static lanes load(const char *from) {
+static lanes load_lanes(const char *from) {
 	lanes bytes;
 	memcpy(&bytes, from, sizeof bytes);
 	return bytes;
@@ -25,8 +30,8 @@ static size_t sum(lanes counts) {
 }
 
 /*
- * Count as many endings as whole vectors allow among the first `offset` bytes, and say in *at how
- * far that went. Bytes behind the offset are looked at: a CR is alone only if no LF follows it.
+ * Count the endings among the first `offset` bytes, as far as whole vectors reach; *at receives
+ * where they end. Reads one byte past the offset to tell a lone CR from a CRLF.
  */
 static struct st_eols count_lanes(struct st_str text, size_t offset, size_t *at) {
 	const lanes lf = (lanes){0} + '\n';
@@ -37,13 +42,13 @@ static struct st_eols count_lanes(struct st_str text, size_t offset, size_t *at)
 
 	while (i + LANES <= limit) {
 		lanes lfs = {0}, crs = {0}, crlfs = {0};
-		/* No lane may count beyond 255. */
+		/* Each lane counts in one byte, so it overflows after 255 rounds. */
 		for (int rounds = 0; rounds < 255 && i + LANES <= limit; rounds++, i += LANES) {
-			lanes here = load(text.ptr + i);
+			lanes here = load_lanes(text.ptr + i);
 			lanes is_cr = (lanes)(here == cr);
 			lfs -= (lanes)(here == lf);
 			crs -= is_cr;
-			crlfs -= is_cr & (lanes)(load(text.ptr + i + 1) == lf);
+			crlfs -= is_cr & (lanes)(load_lanes(text.ptr + i + 1) == lf);
 		}
 		eols.lf += sum(lfs);
 		eols.cr += sum(crs);
@@ -53,7 +58,6 @@ static struct st_eols count_lanes(struct st_str text, size_t offset, size_t *at)
 	return eols;
 }
 
-/* Count LFs only, two vectors at a time. */
 size_t st_lf_count(struct st_str text) {
 	const lanes lf = (lanes){0} + '\n';
 	size_t count = 0, i = 0;
@@ -61,8 +65,8 @@ size_t st_lf_count(struct st_str text) {
 		lanes lfs = {0};
 		for (int rounds = 0; rounds < 255 / 2 && i + 2 * LANES <= text.len;
 		     rounds++, i += 2 * LANES) {
-			lfs -= (lanes)(load(text.ptr + i) == lf);
-			lfs -= (lanes)(load(text.ptr + i + LANES) == lf);
+			lfs -= (lanes)(load_lanes(text.ptr + i) == lf);
+			lfs -= (lanes)(load_lanes(text.ptr + i + LANES) == lf);
 		}
 		count += sum(lfs);
 	}
@@ -71,9 +75,9 @@ size_t st_lf_count(struct st_str text) {
 	return count;
 }
 
-/* Every LF, every CR, and every CR that an LF follows, among the first `offset` bytes. */
+/* Count every LF, every CR, and every CR that an LF follows, among the first `offset` bytes. */
 static struct st_eols count_bytes(struct st_str text, size_t offset) {
-	/* Most texts have no CR, and that is known sooner than any are counted. */
+	/* Most texts have no CR, and memchr() finds that out faster than counting. */
 	if (offset == 0 || !memchr(text.ptr, '\r', offset))
 		return (struct st_eols){.lf = st_lf_count(st_str_slice(text, 0, offset))};
 
@@ -102,17 +106,17 @@ size_t st_line_count(struct st_str text) {
 }
 
 /*
- * Both look at a little first and then at more and more, so that a file without LF does not cost
- * its square when its lines are taken one by one.
+ * st_line_start() and st_line_end() scan a small window first and then double it. Scanning up to
+ * the next LF at once would take quadratic time over all lines of a file that has only CRs.
  */
-#define LOOK 256
+#define WINDOW 256
 
 size_t st_line_start(struct st_str text, size_t offset) {
 	size_t end = offset;
 	if (end > 0 && end < text.len && text.ptr[end] == '\n' && text.ptr[end - 1] == '\r')
 		end--;
-	for (size_t look = LOOK; end > 0; look *= 2) {
-		size_t from = look < end ? end - look : 0;
+	for (size_t window = WINDOW; end > 0; window *= 2) {
+		size_t from = window < end ? end - window : 0;
 		const char *lf = memrchr(text.ptr + from, '\n', end - from);
 		size_t start = lf ? (size_t)(lf + 1 - text.ptr) : from;
 		const char *cr = memrchr(text.ptr + start, '\r', end - start);
@@ -126,9 +130,9 @@ size_t st_line_start(struct st_str text, size_t offset) {
 }
 
 size_t st_line_end(struct st_str text, size_t offset) {
-	for (size_t look = LOOK; offset < text.len; look *= 2) {
+	for (size_t window = WINDOW; offset < text.len; window *= 2) {
 		const char *from = text.ptr + offset;
-		size_t len = look < text.len - offset ? look : text.len - offset;
+		size_t len = window < text.len - offset ? window : text.len - offset;
 		const char *lf = memchr(from, '\n', len);
 		const char *cr = memchr(from, '\r', lf ? (size_t)(lf - from) : len);
 		if (cr) {
@@ -142,13 +146,13 @@ size_t st_line_end(struct st_str text, size_t offset) {
 	return text.len;
 }
 
-/* Endings are counted in stretches of this many bytes, and taken one by one in the last. */
-#define STRETCH 4096
+/* st_line_offset() counts endings block by block, and steps line by line only in the last block. */
+#define BLOCK 4096
 
 size_t st_line_offset(struct st_str text, size_t n) {
 	size_t at = 0, left = n > 0 ? n - 1 : 0;
 	while (left > 0 && at < text.len) {
-		size_t len = STRETCH < text.len - at ? STRETCH : text.len - at;
+		size_t len = BLOCK < text.len - at ? BLOCK : text.len - at;
 		size_t ends = st_line_ends(st_str_slice(text, at, text.len), len);
 		if (ends >= left)
 			break;
@@ -165,7 +169,7 @@ size_t st_lf_next(struct st_str text, size_t at) {
 	return lf ? (size_t)(lf + 1 - text.ptr) : text.len;
 }
 
-/* Just behind the line that starts at `at`, given where the next LF ends. */
+/* The end of the line that starts at `at`; `lf` is the offset just after the next LF. */
 static size_t line_end(struct st_str text, size_t at, size_t lf) {
 	const char *cr = memchr(text.ptr + at, '\r', lf - at);
 	if (!cr)
@@ -174,11 +178,11 @@ static size_t line_end(struct st_str text, size_t at, size_t lf) {
 	return end < lf && text.ptr[end] == '\n' ? lf : end;
 }
 
-static int look(size_t count, struct stet_error *err) {
+static int check_cancelled(size_t count, struct stet_error *err) {
 	return count % STEP == 0 ? st_cancel_check(LINE_WORK * STEP, err) : 0;
 }
 
-/* Index the lines, so many endings at most; a lone CR ends one only if `lone` says to look for it. */
+/* Index the lines of a text with at most `ends` endings. `lone`: a lone CR ends a line. */
 static int index_lines(struct st_lines *lines, struct st_str text, size_t ends, bool lone,
                        struct stet_error *err) {
 	size_t *starts = malloc((ends + 2) * sizeof *starts);
@@ -187,16 +191,17 @@ static int index_lines(struct st_lines *lines, struct st_str text, size_t ends, 
 
 	size_t count = 0, lf = 0;
 	for (size_t at = 0; at < text.len;) {
-		if (look(count, err) < 0) {
+		if (check_cancelled(count, err) < 0) {
 			free(starts);
 			return STET_E_CANCELLED;
 		}
 		starts[count++] = at;
-		/* The next LF stays good for all lone CRs before it, else a file of those costs its square. */
+		/* Keep the next LF for all lone CRs before it: a file full of them would take quadratic time. */
 		if (lf <= at || count == 1)
 			lf = st_lf_next(text, at);
 		at = lone ? line_end(text, at, lf) : lf;
 	}
+	assert(count <= ends + 1);
 	starts[count] = text.len;
 	*lines = (struct st_lines){text, starts, count};
 	return 0;
@@ -213,6 +218,7 @@ int st_lines_init_lf(struct st_lines *lines, struct st_str text, struct stet_err
 
 int st_lines_init_near(struct st_lines *lines, struct st_str text, const struct st_lines *known,
                        size_t head, size_t tail, struct stet_error *err) {
+	assert(head + tail <= known->count);
 	size_t tail_at = known->starts[known->count - tail];
 	size_t end = text.len - (known->text.len - tail_at);
 	struct st_str between = st_str_slice(text, known->starts[head], end);
@@ -222,14 +228,15 @@ int st_lines_init_near(struct st_lines *lines, struct st_str text, const struct 
 
 	size_t count = 0;
 	int code = 0;
-	for (; count < head && code == 0; code = look(++count, err))
+	for (; count < head && code == 0; code = check_cancelled(++count, err))
 		starts[count] = known->starts[count];
-	for (size_t at = known->starts[head]; at < end && code == 0; code = look(count, err)) {
+	for (size_t at = known->starts[head]; at < end && code == 0;
+	     code = check_cancelled(count, err)) {
 		starts[count++] = at;
 		at = st_lf_next(text, at);
 	}
 	for (size_t i = known->count - tail; i < known->count && code == 0;
-	     i++, code = look(count, err))
+	     i++, code = check_cancelled(count, err))
 		starts[count++] = known->starts[i] - tail_at + end;
 	if (code < 0) {
 		free(starts);
@@ -242,7 +249,7 @@ int st_lines_init_near(struct st_lines *lines, struct st_str text, const struct 
 
 void st_lines_release(struct st_lines *lines) {
 	free(lines->starts);
-	/* To give back a hundred megabytes takes its time, too. */
+	/* free() of a hundred megabytes takes noticeable time. */
 	st_cancel_tell(lines->count * sizeof *lines->starts);
 	*lines = (struct st_lines){0};
 }
@@ -250,6 +257,7 @@ void st_lines_release(struct st_lines *lines) {
 struct st_str st_lines_range(const struct st_lines *lines, size_t first, size_t last) {
 	if (last < first)
 		return st_str("");
+	assert(first > 0 && last <= lines->count);
 	return st_str_slice(lines->text, lines->starts[first - 1], lines->starts[last]);
 }
 

@@ -1,11 +1,13 @@
 /**
- * Lines of a text that is kept as bytes.
+ * Lines: an index of a text's lines, line endings, and offsets to line numbers.
  *
- * A line ends at LF, CRLF or a lone CR, each file mixing them as it likes;
- * the ending belongs to the line, so the lines of a text joined together are
- * the text again. An empty text has no lines; a text without a final newline
- * has a last line without ending; nothing follows a final newline. Numbers
- * count from 1, as people do.
+ * The folder text/lines holds everything that needs no more than lines: the
+ * index, ranges of line numbers, indentation, and splicing new text in.
+ *
+ * A line ends at LF, CRLF or a lone CR, and one text may mix them. The ending
+ * belongs to the line, so joining all lines gives the text again. An empty text
+ * has no lines, a text without a final newline has a last line without an
+ * ending, and no empty line follows a final newline. Line numbers start at 1.
  *
  *     st_auto(st_lines) lines = {0};
  *     if (st_lines_init(&lines, text, err) < 0)
@@ -27,7 +29,7 @@ enum st_eol {
 	ST_EOL_CR,
 };
 
-/** A stretch of bytes in a text: from start up to, not including, end. */
+/** The bytes of a text from start up to, but not including, end. */
 struct st_span {
 	size_t start;
 	size_t end;
@@ -50,16 +52,16 @@ struct st_lines {
 
 /** Index a text. Returns 0, STET_E_NOMEM or STET_E_CANCELLED. */
 [[nodiscard]] int st_lines_init(struct st_lines *lines, struct st_str text, struct stet_error *err);
-/** As st_lines_init(), but a CR is an ordinary byte and only LF ends a line, as for diff and git. */
+/** As st_lines_init(), but only LF ends a line, as in diff and git; a CR is an ordinary byte. */
 [[nodiscard]] int st_lines_init_lf(struct st_lines *lines, struct st_str text,
                                    struct stet_error *err);
 /**
- * As st_lines_init_lf(), for a text that has its first and last lines in common
- * with one that is indexed by LF already: only what lies between is looked at.
+ * As st_lines_init_lf(), for a text that shares its first and last lines with a
+ * text indexed before: this scans only the lines between.
  *
- * @known  The other index.
- * @head   How many lines both begin with.
- * @tail   How many both end with, not counting those again.
+ * @known  The index of the other text, made by st_lines_init_lf().
+ * @head   How many lines both texts begin with.
+ * @tail   How many lines both texts end with; they do not overlap the head.
  */
 [[nodiscard]] int st_lines_init_near(struct st_lines *lines, struct st_str text,
                                      const struct st_lines *known, size_t head, size_t tail,
@@ -72,7 +74,7 @@ struct st_str st_lines_whole(const struct st_lines *lines, size_t n);
 struct st_str st_lines_body(const struct st_lines *lines, size_t n);
 /** Lines first to last, inclusive, with their endings; empty if last < first. */
 struct st_str st_lines_range(const struct st_lines *lines, size_t first, size_t last);
-/** The line that holds a byte; the last line for the end of the text; 1 if there is no line. */
+/** The number of the line that holds a byte. The last line for the end of the text, 1 if it is empty. */
 size_t st_lines_number(const struct st_lines *lines, size_t offset);
 
 /** The ending of one whole line. */
@@ -84,39 +86,39 @@ struct st_str st_eol_bytes(enum st_eol eol);
 struct st_eols st_eols_count(struct st_str text);
 
 /**
- * The ending that inserted lines should take: the one most lines have (LF
- * wins a tie, and in a text without any).
+ * The ending that inserted lines should get: the most frequent one of the text.
+ * LF wins a tie, and wins in a text of one line.
  */
 enum st_eol st_eol_of_text(struct st_str text);
 
-/** Append a text with every LF and CRLF, but no CR alone, as one kind of ending. */
+/** Append a text with every LF and CRLF converted to one ending. A lone CR stays. */
 void st_eol_convert(struct st_buf *buf, struct st_str text, enum st_eol eol);
 
 /**
- * How many line endings lie in the bytes before an offset, without an index:
- * the byte at offset is in line st_line_ends(text, offset) + 1. A CRLF that
- * the offset splits is not counted.
+ * Count the line endings before an offset, without an index: the byte at offset
+ * is in line st_line_ends(text, offset) + 1. A CRLF that the offset splits does
+ * not count.
  */
 size_t st_line_ends(struct st_str text, size_t offset);
 
 /** How many LFs a text has. */
 size_t st_lf_count(struct st_str text);
 
-/** Just behind the next LF from an offset on, or the text's length. */
+/** The offset just after the next LF at or after an offset; the text's length if there is none. */
 size_t st_lf_next(struct st_str text, size_t at);
 
 /** How many lines a text has. */
 size_t st_line_count(struct st_str text);
 
-/** Where line n begins, from 1, without an index; the text's length if it has fewer. */
+/** Where line n (from 1) begins, without an index; the text's length if it has fewer lines. */
 size_t st_line_offset(struct st_str text, size_t n);
 
 /**
- * Where the line that holds an offset starts: just behind the last line
- * ending before it. An offset inside a CRLF is in the line that CRLF ends.
+ * Where the line that holds an offset starts: just after the line ending before
+ * it. An offset inside a CRLF belongs to the line that the CRLF ends.
  */
 size_t st_line_start(struct st_str text, size_t offset);
-/** Where the line that holds an offset ends: just behind its ending, or at the end of the text. */
+/** Where the line that holds an offset ends: just after its ending, or at the end of the text. */
 size_t st_line_end(struct st_str text, size_t offset);
 
 /** The length of a UTF-8 byte order mark at the start: 3 or 0. */

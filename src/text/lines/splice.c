@@ -1,13 +1,15 @@
 #include "text/lines/splice.h"
 
-/* The length of the line ending at the start of a view: 0 if there is none. */
+#include <assert.h>
+
+/* The length of the line ending at the start of a view; 0 if it does not begin with one. */
 static size_t eol_at(struct st_str s) {
 	if (st_str_starts(s, ST_STR("\r\n")))
 		return 2;
 	return s.len && (s.ptr[0] == '\n' || s.ptr[0] == '\r');
 }
 
-/* Whether two texts are the same but for the kinds of their line ends. */
+/* Whether two texts differ in nothing but the kinds of their line endings. */
 static bool same_but_eols(struct st_str a, struct st_str b) {
 	while (a.len && b.len) {
 		size_t a_eol = eol_at(a), b_eol = eol_at(b);
@@ -19,7 +21,7 @@ static bool same_but_eols(struct st_str a, struct st_str b) {
 	return a.len == b.len;
 }
 
-/* The one kind of line end in a stretch of text; ST_EOL_NONE if there is none, or several. */
+/* The only kind of line ending in a text; ST_EOL_NONE if it has none, or several kinds. */
 static enum st_eol only_eol(struct st_str text) {
 	struct st_eols eols = st_eols_count(text);
 	if ((eols.lf > 0) + (eols.crlf > 0) + (eols.cr > 0) != 1)
@@ -27,7 +29,7 @@ static enum st_eol only_eol(struct st_str text) {
 	return eols.lf ? ST_EOL_LF : eols.crlf ? ST_EOL_CRLF : ST_EOL_CR;
 }
 
-/* The line end for a new text in the place of a span; ST_EOL_NONE to take it as it is. */
+/* The line ending for a new text that replaces a span; ST_EOL_NONE to insert it unconverted. */
 static enum st_eol eol_for(struct st_splice *splice, struct st_span span) {
 	enum st_eol eol = only_eol(st_str_slice(splice->text, span.start, span.end));
 	if (eol != ST_EOL_NONE)
@@ -40,7 +42,7 @@ static enum st_eol eol_for(struct st_splice *splice, struct st_span span) {
 	return splice->text_eol;
 }
 
-/* The bytes that go in the place of a span. */
+/* The bytes that replace a span. */
 static struct st_str bytes_for(struct st_splice *splice, struct st_span span) {
 	struct st_str bytes = splice->new_text;
 	if (splice->same)
@@ -54,23 +56,24 @@ static struct st_str bytes_for(struct st_splice *splice, struct st_span span) {
 			splice->out.failed = true;
 		bytes = st_buf_str(buf);
 	}
-	/* The mark of the text is there already, right before the span. */
+	/* The text has its byte order mark already, right before the span: do not insert a second one. */
 	if (span.start == 3 && st_bom_len(splice->text))
 		bytes = st_str_slice(bytes, st_bom_len(bytes), bytes.len);
 	return bytes;
 }
 
-/* Whether out has room for some bytes, within its limit. */
-static bool has_room(struct st_splice *splice, size_t len) {
+/* Whether `out` stays within its limit with some more bytes. */
+static bool fits_limit(struct st_splice *splice, size_t len) {
 	if (len > splice->max || splice->out.len > splice->max - len)
 		splice->too_big = true;
 	return !splice->too_big;
 }
 
-/* Copy the text up to an offset, and move the marks on the way. */
+/* Copy the text up to an offset, and move the marks in the copied part. */
 static void copy_to(struct st_splice *splice, size_t offset) {
 	size_t base = splice->out.len, from = splice->copied;
-	if (!has_room(splice, offset - from))
+	assert(offset >= from);
+	if (!fits_limit(splice, offset - from))
 		return;
 	st_buf_add(&splice->out, st_str_slice(splice->text, from, offset));
 	splice->copied = offset;
@@ -82,7 +85,7 @@ static void copy_to(struct st_splice *splice, size_t offset) {
 	}
 }
 
-/* Marks inside a replaced span go to the start or the end of what is there now. */
+/* Move marks inside a replaced span to the start or the end of its replacement. */
 static void move_inner_marks(struct st_splice *splice, struct st_span span, struct st_span now) {
 	for (; splice->mark_next < splice->mark_count; splice->mark_next++) {
 		struct st_mark *mark = &splice->marks[splice->mark_next];
@@ -129,11 +132,11 @@ void st_splice_marks(struct st_splice *splice, struct st_mark *marks, size_t cou
 
 void st_splice_put(struct st_splice *splice, struct st_span span) {
 	struct st_str bytes = bytes_for(splice, span);
-	/* Somewhat more than is there, so that a text that grows a little need not move. */
-	if (splice->count == 0 && has_room(splice, bytes.len))
+	/* Reserve a sixteenth more than the text, so that a text that grows a little is not moved. */
+	if (splice->count == 0 && fits_limit(splice, bytes.len))
 		st_buf_reserve(&splice->out, splice->text.len + splice->text.len / 16 + bytes.len);
 	copy_to(splice, span.start);
-	if (!has_room(splice, bytes.len))
+	if (!fits_limit(splice, bytes.len))
 		return;
 
 	struct st_span now = {splice->out.len, splice->out.len + bytes.len};
@@ -154,7 +157,7 @@ int st_splice_end(struct st_splice *splice, struct stet_error *err) {
 	if (splice->too_big) {
 		return st_fail(err, STET_E_TOO_BIG,
 		               "The result would be larger than the limit of %zu bytes. "
-		               "Nothing was changed; replace fewer occurrences, or by less.",
+		               "Nothing was changed; replace fewer occurrences, or use a shorter new text.",
 		               splice->max);
 	}
 	return splice->out.failed ? st_fail_nomem(err) : 0;

@@ -1,9 +1,9 @@
 /**
- * Putting one new text in the place of spans of a text.
+ * Replace spans of a text by one new text.
  *
- * The caller says which spans, from left to right; this keeps everything
- * between them byte by byte, gives the new text the line ends of each place
- * (the rules are in text/patch/replace.h), and remembers where it went.
+ * The caller names the spans from left to right. A splice copies the bytes
+ * between them unchanged, converts the new text to the line endings of each
+ * place (text/patch/replace.h has the rules), and records where it went.
  *
  *     st_auto(st_splice) splice = {0};
  *     st_splice_init(&splice, text, old_text, new_text, max);
@@ -18,68 +18,71 @@
 
 #include "text/lines/lines.h"
 
-/** A place in the text that moves with what happens before it. */
+/** An offset into the text that moves as text before it grows or shrinks. */
 struct st_mark {
 	size_t *place;
-	/** Where the span around it is replaced: whether it goes to the end of the new text. */
+	/** When the span around the mark is replaced: move to the new text's end, not its start. */
 	bool at_end;
 };
 
 struct st_splice {
 	struct st_str text;
 	struct st_str new_text;
-	/** The new text is the old one: spans stay as they are, whatever their line ends. */
+	/** The new text equals the old one: spans stay as they are, whatever their line endings. */
 	bool same;
-	/** The new text is taken as it is. */
+	/** Insert the new text without converting line endings. */
 	bool verbatim;
-	/** What most lines of the text end in, once somebody has asked; ST_EOL_NONE if it has no line end. */
+	/** The most frequent line ending, computed on first use; ST_EOL_NONE if the text has none. */
 	enum st_eol text_eol;
 	bool text_eol_known;
-	/** The new text by line ending, made when needed. */
+	/** The new text by line ending, converted on first use. */
 	struct st_buf by_eol[ST_EOL_CR + 1];
 
 	struct st_buf out;
-	/** The most bytes out may have, and whether that was too few. */
+	/** The most bytes `out` may hold, and whether the result would be larger. */
 	size_t max;
 	bool too_big;
-	/** How much of the text is in out, or was replaced. */
+	/** How many bytes of the text have been copied or replaced so far. */
 	size_t copied;
-	/** How many spans were replaced, and whether any by other bytes. */
+	/** How many spans were replaced, and whether any replacement changed a byte. */
 	size_t count;
 	bool changed;
-	/** The first span, and what it became in out. */
+	/** The first span, and the span in `out` that replaced it. */
 	struct st_span old_first;
 	struct st_span new_first;
-	/** From the start of the first new text to the end of the last, in out. */
+	/** In `out`: from the start of the first replacement to the end of the last. */
 	struct st_span region;
 
-	/** Places to move along, in ascending order; see st_splice_marks(). */
+	/** The marks to move, in ascending order; see st_splice_marks(). */
 	struct st_mark *marks;
 	size_t mark_count;
 	size_t mark_next;
 };
 
-/** Put marks in ascending order of their places. */
+/** Sort marks by place, ascending. */
 void st_marks_sort(struct st_mark *marks, size_t count);
 
-/** Start. The views are borrowed; old_text tells whether anything, or anything but line ends, differs. */
+/**
+ * Start a splice. Borrows the three texts. Comparing old_text with new_text tells
+ * whether anything changes, and whether anything but line endings does.
+ */
 void st_splice_init(struct st_splice *splice, struct st_str text, struct st_str old_text,
                     struct st_str new_text, size_t max);
 void st_splice_release(struct st_splice *splice);
 
 /**
- * Keep places in the text up to date. Before the first st_splice_put().
+ * Keep marks up to date. Call this before the first st_splice_put().
  *
- * @marks  Borrowed and sorted here; each *place is an offset in the text, and
- *         one in out when st_splice_end() is done.
+ * @marks  Borrowed, and sorted here. Each *place starts as an offset into the
+ *         text; after st_splice_end() it is an offset into `out`.
  */
 void st_splice_marks(struct st_splice *splice, struct st_mark *marks, size_t count);
 
-/** Replace a span that starts at or behind the end of the last one. */
+/** Replace a span. It must not start before the end of the previous one. */
 void st_splice_put(struct st_splice *splice, struct st_span span);
 
 /**
- * Add what is left of the text.
+ * Copy the rest of the text.
  *
  * @return 0, or STET_E_TOO_BIG, STET_E_NOMEM.
  */
