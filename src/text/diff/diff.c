@@ -3,27 +3,28 @@
 #include "base/cancel.h"
 #include "text/diff/myers.h"
 
+#include <assert.h>
 #include <stdint.h>
 
-/* Lines of both texts together. */
-enum { MAX_LINES = 1 << 30 };
-
-/* After how many lines somebody looks for a cancellation. */
-enum { STEP = 1 << 12 };
-
-/* What a step may answer for parts of texts. */
-enum { REST_MATTERS = 1 };
+enum {
+	/* The most lines of both texts together. */
+	MAX_LINES = 1 << 30,
+	/* Check for cancellation after so many lines. */
+	STEP = 1 << 12,
+	/* Returned for parts of texts: the whole texts must be compared. */
+	REST_MATTERS = 1,
+};
 
 /* One of the two texts. */
 struct side {
 	const struct st_lines *lines;
-	/* For lines that were classified the number of their class: equal ones, and only they, share it. */
+	/* The class of each classified line. Two lines have the same class if they are equal. */
 	uint32_t *ids;
-	/* For each line whether it belongs to a hunk; one false more at the end. */
+	/* For each line, whether it belongs to a hunk; and one more false at the end. */
 	bool *changed;
 };
 
-/* Equal lines, and how many there are in either text. */
+/* A class of equal lines, and how many each text has. */
 struct class {
 	uint64_t hash;
 	struct st_str line;
@@ -37,9 +38,9 @@ struct comparison {
 	/* An open hash table of class numbers + 1; its size is a power of two. */
 	uint32_t *slots;
 	size_t mask;
-	/* Not to be known beforehand, so that nobody can write lines that all collide. */
+	/* Random, so that no text can be made of lines that all collide. */
 	uint64_t seed;
-	/* Lines in common at the start and at the end. */
+	/* How many lines both texts begin with, and end with. */
 	size_t head, tail;
 };
 
@@ -47,7 +48,7 @@ static void comparison_release(struct comparison *comparison) {
 	for (int i = 0; i < 2; i++) {
 		free(comparison->sides[i].ids);
 		free(comparison->sides[i].changed);
-		/* To give back a hundred megabytes takes its time, too. */
+		/* free() of a hundred megabytes takes noticeable time. */
 		st_cancel_tell(comparison->class_count);
 	}
 	free(comparison->classes);
@@ -61,7 +62,7 @@ static int comparison_init(struct comparison *comparison, const struct st_lines 
 	size_t total = old->count + new->count;
 	if (total > MAX_LINES)
 		return st_fail(err, STET_E_TOO_BIG,
-		               "The texts have %zu lines together; at most %d can be compared.", total,
+		               "The texts have %zu lines together, more than the limit of %d.", total,
 		               MAX_LINES);
 	*comparison = (struct comparison){.head = head, .tail = tail};
 	if (getentropy(&comparison->seed, sizeof comparison->seed) < 0)
@@ -78,24 +79,24 @@ static int comparison_init(struct comparison *comparison, const struct st_lines 
 	return ok ? 0 : st_fail_nomem(err);
 }
 
-static uint64_t mix(uint64_t hash, uint64_t word) {
+static uint64_t mix_word(uint64_t hash, uint64_t word) {
 	hash = (hash ^ word) * 0x9E3779B97F4A7C15u;
 	return hash ^ (hash >> 29);
 }
 
 static uint64_t hash_line(uint64_t seed, struct st_str line) {
-	uint64_t hash = mix(seed, line.len), word;
+	uint64_t hash = mix_word(seed, line.len), word;
 
 	for (; line.len >= sizeof word; line = st_str_slice(line, sizeof word, line.len)) {
 		memcpy(&word, line.ptr, sizeof word);
-		hash = mix(hash, word);
+		hash = mix_word(hash, word);
 	}
 	word = 0;
 	memcpy(&word, line.ptr, line.len);
-	return mix(mix(hash, word), 0);
+	return mix_word(mix_word(hash, word), 0);
 }
 
-/* The number of a line's class, which is a new one if the line is. */
+/* Find the class of a line, or add one. */
 static uint32_t classify(struct comparison *comparison, struct st_str line) {
 	uint64_t hash = hash_line(comparison->seed, line);
 	size_t at = hash & comparison->mask;
@@ -111,7 +112,7 @@ static uint32_t classify(struct comparison *comparison, struct st_str line) {
 	return id;
 }
 
-/* An empty table, with room for so many lines. */
+/* Empty the table and make room for so many lines. */
 static int reset_classes(struct comparison *comparison, size_t total, struct stet_error *err) {
 	size_t slots = 8;
 	while (slots / 2 < total)
@@ -125,7 +126,7 @@ static int reset_classes(struct comparison *comparison, size_t total, struct ste
 	return comparison->classes && comparison->slots ? 0 : st_fail_nomem(err);
 }
 
-/* What a line costs besides its bytes: it is looked up in a table that is in no cache. */
+/* What classifying a line costs besides its bytes: a lookup in a table too large for the cache. */
 enum { CLASS_WORK = 64 };
 
 static int classify_side(struct comparison *comparison, int which, size_t head, size_t tail,
@@ -146,7 +147,7 @@ static int classify_side(struct comparison *comparison, int which, size_t head, 
 	return 0;
 }
 
-/* Classify the lines of both texts but for some at the start and at the end. */
+/* Classify the lines of both texts, except for `head` lines at the start and `tail` at the end. */
 static int classify_all(struct comparison *comparison, size_t head, size_t tail,
                         struct stet_error *err) {
 	size_t total =
@@ -157,7 +158,7 @@ static int classify_all(struct comparison *comparison, size_t head, size_t tail,
 	return code;
 }
 
-/* Whether no line that was classified is in both texts. */
+/* Whether no classified line occurs in both texts. */
 static bool shares_nothing(const struct comparison *comparison) {
 	for (size_t i = 0; i < comparison->class_count; i++) {
 		if (comparison->classes[i].counts[0] && comparison->classes[i].counts[1])
@@ -169,14 +170,14 @@ static bool shares_nothing(const struct comparison *comparison) {
 /* How often a line occurs in the other text. */
 enum partners { NONE, FEW, MANY };
 
-/* Lines on one side of a line, up to the next that has few partners. */
-struct crowd {
+/* The lines before or after a line, up to the next one that has few partners. */
+struct neighbours {
 	size_t none, many;
 };
 
 /*
- * Many partners means at least about the square root of the number of lines,
- * which leaves braces and blank lines.
+ * A line has many partners if it occurs about as often as the square root of the
+ * number of lines, or more: braces and blank lines do.
  */
 static int count_partners(const struct comparison *comparison, int which, unsigned char *partners,
                           struct stet_error *err) {
@@ -195,30 +196,31 @@ static int count_partners(const struct comparison *comparison, int which, unsign
 	return 0;
 }
 
-static struct crowd look(const unsigned char *partners, size_t at, ptrdiff_t step, size_t reach) {
-	struct crowd crowd = {0};
+static struct neighbours count_neighbours(const unsigned char *partners, size_t at, ptrdiff_t step,
+                                          size_t reach) {
+	struct neighbours neighbours = {0};
 
 	for (size_t i = 0; i < reach; i++) {
 		at += (size_t)step;
 		if (partners[at] == FEW)
 			break;
 		if (partners[at] == NONE)
-			crowd.none++;
+			neighbours.none++;
 		else
-			crowd.many++;
+			neighbours.many++;
 	}
-	return crowd;
+	return neighbours;
 }
 
 /*
- * A line with many partners says little, and pairing it in the middle of
- * lines that have none would tear a rewritten passage into shreds.
+ * A line with many partners says little. Pairing it in the middle of lines
+ * without partners would split a rewritten passage into many small hunks.
  */
 static bool says_little(const unsigned char *partners, size_t at, size_t first, size_t end) {
 	enum { WINDOW = 100 };
 	size_t before = at - first, after = end - 1 - at;
-	struct crowd up = look(partners, at, -1, before < WINDOW ? before : WINDOW);
-	struct crowd down = look(partners, at, 1, after < WINDOW ? after : WINDOW);
+	struct neighbours up = count_neighbours(partners, at, -1, before < WINDOW ? before : WINDOW);
+	struct neighbours down = count_neighbours(partners, at, 1, after < WINDOW ? after : WINDOW);
 
 	if (up.none == 0 || down.none == 0)
 		return false;
@@ -226,7 +228,7 @@ static bool says_little(const unsigned char *partners, size_t at, size_t first, 
 	return none > 3 * many;
 }
 
-/* The lines of one side that are worth comparing, and where they are in the text. */
+/* The lines of one side that are worth comparing, and their indexes in the text. */
 struct distinct {
 	uint32_t *ids;
 	uint32_t *lines;
@@ -241,10 +243,10 @@ static void distinct_release(struct distinct *distinct) {
 	st_cancel_tell(distinct->count * sizeof *distinct->ids);
 }
 
-/* What a line costs at most, for the lines around it. */
+/* What choosing a line costs at most: counting its neighbours. */
 enum { KEEP_WORK = 512 };
 
-/* Choose the lines to compare; all others are marked as changed already. */
+/* Choose the lines to compare, and mark all others as changed. */
 static int keep_distinct(const struct comparison *comparison, int which, struct distinct *distinct,
                          struct stet_error *err) {
 	const struct side *side = &comparison->sides[which];
@@ -283,8 +285,8 @@ static void mark_all(const struct comparison *comparison, struct side *side) {
 	memset(side->changed + comparison->head, true, end - comparison->head);
 }
 
-/* Mark on both sides the lines that are not common. */
-static int compare(struct comparison *comparison, struct stet_error *err) {
+/* Mark the lines of both sides that are not common to them. */
+static int compare_distinct(struct comparison *comparison, struct stet_error *err) {
 	st_auto(distinct) old = {0};
 	st_auto(distinct) new = {0};
 
@@ -305,8 +307,8 @@ static int compare(struct comparison *comparison, struct stet_error *err) {
 }
 
 /*
- * A run of changed lines on one side. It can slide over lines that equal its
- * own first or last one. The unchanged lines before it are as many as those
+ * A run of changed lines on one side. It can slide up or down while the line it
+ * gains equals the one it gives up. As many unchanged lines come before it as
  * before `facing` on the other side, where a changed run may end as well.
  */
 struct run {
@@ -314,42 +316,42 @@ struct run {
 	const struct side *other;
 	size_t start, end;
 	size_t facing;
-	/* Steps left, as sliding to and fro over repeated lines could take long; none once it is cancelled. */
+	/* Steps left: sliding to and fro over repeated lines could take long. 0 once cancelled. */
 	size_t budget;
-	/* What was done since the last look for a cancellation. */
-	size_t comparison;
+	/* The work since the last check for cancellation. */
+	size_t unchecked;
 	int code;
 };
 
-static void look_up(struct run *run, struct stet_error *err) {
-	enum { LOOK_AFTER = 1 << 16 };
-	if (run->comparison < LOOK_AFTER || run->code < 0)
+static void check_run(struct run *run, struct stet_error *err) {
+	enum { CHECK_AFTER = 1 << 16 };
+	if (run->unchecked < CHECK_AFTER || run->code < 0)
 		return;
-	run->code = st_cancel_check(run->comparison, err);
-	run->comparison = 0;
+	run->code = st_cancel_check(run->unchecked, err);
+	run->unchecked = 0;
 	if (run->code < 0)
 		run->budget = 0;
 }
 
-/* What a step costs besides the bytes of its line. */
+/* What a slide costs besides the bytes of its line. */
 enum { SLIDE_WORK = 16 };
 
 static bool faces_change(const struct run *run) {
 	return run->facing > 0 && run->other->changed[run->facing - 1];
 }
 
-/* Whether two lines are equal, and there is a step left to slide over them. */
+/* Whether two lines are equal and the budget allows another slide. */
 static bool can_slide(struct run *run, size_t a, size_t b) {
 	struct st_str line = st_lines_whole(run->side->lines, a + 1);
 	if (run->budget == 0 || !st_str_eq(line, st_lines_whole(run->side->lines, b + 1)))
 		return false;
 	run->budget--;
-	run->comparison += line.len + SLIDE_WORK;
-	look_up(run, NULL);
+	run->unchecked += line.len + SLIDE_WORK;
+	check_run(run, NULL);
 	return true;
 }
 
-/* Move up by a line; a run that it meets becomes part of it. */
+/* Slide up by a line, and absorb a run that this one then touches. */
 static bool slide_up(struct run *run) {
 	bool *changed = run->side->changed;
 
@@ -365,7 +367,7 @@ static bool slide_up(struct run *run) {
 	return true;
 }
 
-/* Step over the unchanged line that the other side faces, and the changed ones after it. */
+/* Advance the other side over one unchanged line and the changed lines after it. */
 static void face_next(struct run *run) {
 	run->facing++;
 	while (run->other->changed[run->facing])
@@ -385,7 +387,7 @@ static bool slide_down(struct run *run) {
 	return true;
 }
 
-/* Join the runs within reach and put them as far down as it goes, or beside a change there. */
+/* Join the runs within reach. Slide them down as far as possible, or up beside a change of the other side. */
 static void shift_run(struct run *run) {
 	size_t len;
 	bool lined_up;
@@ -403,7 +405,7 @@ static void shift_run(struct run *run) {
 		;
 }
 
-/* How many lines before the first change on either side. */
+/* The index of the first changed line on either side. */
 static size_t first_change(const struct comparison *comparison) {
 	size_t first = SIZE_MAX;
 	for (int i = 0; i < 2; i++) {
@@ -415,13 +417,13 @@ static size_t first_change(const struct comparison *comparison) {
 	return first;
 }
 
-/* Just behind the last change of a side. */
+/* The index just after the last changed line of a side. */
 static size_t last_change(const struct side *side) {
 	const bool *at = memrchr(side->changed, true, side->lines->count);
 	return at ? (size_t)(at - side->changed) + 1 : 0;
 }
 
-/* 1 if there was nothing to settle, 0, or a failure. */
+/* Slide all runs of one side into place. @return 1 if no run could slide, 0, or a failure. */
 static int shift_runs(struct comparison *comparison, int which, struct stet_error *err) {
 	struct side *side = &comparison->sides[which];
 	const struct side *other = &comparison->sides[!which];
@@ -438,7 +440,7 @@ static int shift_runs(struct comparison *comparison, int which, struct stet_erro
 
 	while (other->changed[run.facing])
 		run.facing++;
-	for (; run.code == 0; run.comparison += SLIDE_WORK) {
+	for (; run.code == 0; run.unchecked += SLIDE_WORK) {
 		while (side->changed[run.end])
 			run.end++;
 		if (run.end > run.start)
@@ -447,7 +449,7 @@ static int shift_runs(struct comparison *comparison, int which, struct stet_erro
 			return run.code < 0 ? st_cancel_check(0, err) : run.budget == steps;
 		run.start = ++run.end;
 		face_next(&run);
-		look_up(&run, err);
+		check_run(&run, err);
 	}
 	return st_cancel_check(0, err);
 }
@@ -458,9 +460,9 @@ static size_t run_end(const bool *changed, size_t start) {
 	return start;
 }
 
-/* Read the hunks off the marks; `hunks` may be NULL to count them only. */
-static int collect(const struct comparison *comparison, struct st_hunk *hunks, size_t *count,
-                   struct stet_error *err) {
+/* Turn the marks into hunks; with NULL for `hunks`, only count them. */
+static int collect_hunks(const struct comparison *comparison, struct st_hunk *hunks, size_t *count,
+                         struct stet_error *err) {
 	const struct side *old = &comparison->sides[0], *new = &comparison->sides[1];
 	size_t old_last = last_change(old), new_last = last_change(new), steps = 0;
 
@@ -484,13 +486,14 @@ static int collect(const struct comparison *comparison, struct st_hunk *hunks, s
 static int add_hunks(struct st_diff *diff, const struct comparison *comparison,
                      struct stet_error *err) {
 	size_t count;
-	int code = collect(comparison, NULL, &count, err);
+	int code = collect_hunks(comparison, NULL, &count, err);
 	if (code < 0)
 		return code;
 	diff->hunks = malloc((count + 1) * sizeof *diff->hunks);
 	if (!diff->hunks)
 		return st_fail_nomem(err);
-	code = collect(comparison, diff->hunks, &diff->count, err);
+	code = collect_hunks(comparison, diff->hunks, &diff->count, err);
+	assert(code < 0 || diff->count == count);
 	for (size_t i = 0; i < diff->count && code == 0; i++) {
 		diff->removed += diff->hunks[i].old_count;
 		diff->added += diff->hunks[i].new_count;
@@ -499,10 +502,11 @@ static int add_hunks(struct st_diff *diff, const struct comparison *comparison,
 }
 
 /*
- * Mark what differs. In most edits no line of what was replaced comes back, and then the rest of
- * the texts does not matter. Else how often a line occurs in all of them does.
+ * Mark the lines that differ. In most edits the new lines repeat none of the lines they replace,
+ * and then the rest of the texts does not matter. Otherwise the frequency of lines in the whole
+ * texts decides which lines to pair.
  */
-static int mark(struct comparison *comparison, bool parts, struct stet_error *err) {
+static int mark_changes(struct comparison *comparison, bool parts, struct stet_error *err) {
 	int code = classify_all(comparison, comparison->head, comparison->tail, err);
 	if (code < 0)
 		return code;
@@ -515,7 +519,7 @@ static int mark(struct comparison *comparison, bool parts, struct stet_error *er
 		return REST_MATTERS;
 	if (comparison->head + comparison->tail > 0)
 		code = classify_all(comparison, 0, 0, err);
-	return code < 0 ? code : compare(comparison, err);
+	return code < 0 ? code : compare_distinct(comparison, err);
 }
 
 static int find_hunks(struct st_diff *diff, size_t head, size_t tail, bool parts,
@@ -523,22 +527,23 @@ static int find_hunks(struct st_diff *diff, size_t head, size_t tail, bool parts
 	st_auto(comparison) comparison = {0};
 	int code = comparison_init(&comparison, &diff->old, &diff->new, head, tail, err);
 	if (code == 0)
-		code = mark(&comparison, parts, err);
+		code = mark_changes(&comparison, parts, err);
 	if (code != 0)
 		return code;
 	int shifted = shift_runs(&comparison, 0, err);
 	int other = shifted < 0 ? shifted : shift_runs(&comparison, 1, err);
 	if (other < 0)
 		return other;
-	/* It could slide further in the whole texts. */
+	/* A run that slides might slide further in the whole texts. */
 	if (parts && !(shifted && other))
 		return REST_MATTERS;
 	return add_hunks(diff, &comparison, err);
 }
 
-/* How many bytes two texts begin with that are the same; and how many they end with. */
+/* Compare so many bytes at a time. */
 enum { BLOCK = 256 };
 
+/* The length of the prefix that two texts share. */
 static size_t same_head(struct st_str a, struct st_str b) {
 	size_t len = a.len < b.len ? a.len : b.len, at = 0;
 	while (len - at >= BLOCK && memcmp(a.ptr + at, b.ptr + at, BLOCK) == 0)
@@ -548,6 +553,7 @@ static size_t same_head(struct st_str a, struct st_str b) {
 	return at;
 }
 
+/* The length of the suffix that two texts share. */
 static size_t same_tail(struct st_str a, struct st_str b) {
 	size_t len = a.len < b.len ? a.len : b.len, at = 0;
 	const char *a_end = a.ptr + a.len, *b_end = b.ptr + b.len;
@@ -558,8 +564,8 @@ static size_t same_tail(struct st_str a, struct st_str b) {
 	return at;
 }
 
-/* The index of the line that starts at an offset, which may be the end of the text. */
-static size_t line_at(const struct st_lines *lines, size_t offset) {
+/* The index of the line that starts at an offset; the number of lines for the end of the text. */
+static size_t line_index(const struct st_lines *lines, size_t offset) {
 	return offset == lines->text.len ? lines->count : st_lines_number(lines, offset) - 1;
 }
 
@@ -582,8 +588,8 @@ struct st_diff_middle st_diff_middle(struct st_str old, struct st_str new) {
 	return (struct st_diff_middle){start, start + end, start + end + new.len - old.len};
 }
 
-static int start(struct st_diff *diff, struct st_str old, struct st_str new, bool parts,
-                 struct stet_error *err) {
+static int compare_texts(struct st_diff *diff, struct st_str old, struct st_str new, bool parts,
+                         struct stet_error *err) {
 	*diff = (struct st_diff){0};
 	int code = st_lines_init_lf(&diff->old, old, err);
 	if (code < 0)
@@ -594,8 +600,8 @@ static int start(struct st_diff *diff, struct st_str old, struct st_str new, boo
 		st_diff_release(diff);
 		return code;
 	}
-	size_t head = line_at(&diff->old, middle.start);
-	size_t tail = diff->old.count - line_at(&diff->old, middle.old_end);
+	size_t head = line_index(&diff->old, middle.start);
+	size_t tail = diff->old.count - line_index(&diff->old, middle.old_end);
 	code = st_lines_init_near(&diff->new, new, &diff->old, head, tail, err);
 	if (code == 0 && !st_str_eq(old, new))
 		code = find_hunks(diff, head, tail, parts, err);
@@ -606,12 +612,12 @@ static int start(struct st_diff *diff, struct st_str old, struct st_str new, boo
 
 int st_diff_init(struct st_diff *diff, struct st_str old, struct st_str new,
                  struct stet_error *err) {
-	return start(diff, old, new, false, err);
+	return compare_texts(diff, old, new, false, err);
 }
 
 int st_diff_init_parts(struct st_diff *diff, struct st_str old, struct st_str new,
                        struct stet_error *err) {
-	return start(diff, old, new, true, err);
+	return compare_texts(diff, old, new, true, err);
 }
 
 void st_diff_release(struct st_diff *diff) {

@@ -1,9 +1,12 @@
 /**
- * The difference of two texts, by lines.
+ * Compare two texts line by line.
  *
- * A line ends at LF and nowhere else, as for diff, patch and git: a CR is part
- * of its line, and the last line may lack its LF and is then another line than
- * one that has it. Lines are compared as bytes.
+ * The folder text/diff holds the comparison itself, unified diffs (unified.h)
+ * and the three-way merge (merge.h).
+ *
+ * Only LF ends a line, as in diff, patch and git: a CR is part of its line, and
+ * a last line without LF differs from the same line with one. Lines compare as
+ * bytes.
  *
  *     st_auto(st_diff) diff = {0};
  *     if (st_diff_init(&diff, old, new, err) < 0)
@@ -11,9 +14,8 @@
  *     for (size_t i = 0; i < diff.count; i++)
  *             show(&diff.hunks[i]);
  *
- * Time and memory are bounded whatever the texts are (see text/diff/myers.h); the
- * choices among equally short differences are git's, so that merges agree with
- * git's too.
+ * Time and memory are bounded for any texts (see text/diff/myers.h). Among equally
+ * short differences it chooses as git does, so merges agree with git's.
  */
 #ifndef STET_TEXT_DIFF_DIFF_H
 #define STET_TEXT_DIFF_DIFF_H
@@ -21,9 +23,9 @@
 #include "text/lines/lines.h"
 
 /**
- * Lines of the old text that lines of the new text replace. Lines count from
- * 0; one of the counts may be 0. Between two hunks there is at least one line
- * that both texts have.
+ * Lines of the old text, and the lines of the new text that replace them. Starts
+ * count from 0; one of the counts may be 0. At least one unchanged line separates
+ * two hunks.
  */
 struct st_hunk {
 	size_t old_start, old_count;
@@ -36,29 +38,34 @@ struct st_diff {
 	/** In order. */
 	struct st_hunk *hunks;
 	size_t count;
-	/** Lines in all hunks. */
+	/** How many lines all hunks remove and add. */
 	size_t removed, added;
 };
 
-/** The lines that two texts do not begin and end with alike, by their offsets. */
+/** The offsets of the lines that remain after cutting off common first and last lines. */
 struct st_diff_middle {
-	/** In both texts. */
+	/** The same in both texts. */
 	size_t start;
 	size_t old_end, new_end;
 };
 
 struct st_diff_middle st_diff_middle(struct st_str old, struct st_str new);
 
-/** Compare two texts. Returns 0, STET_E_TOO_BIG, STET_E_NOMEM or STET_E_CANCELLED; on failure nothing is kept. */
+/**
+ * Compare two texts.
+ *
+ * @diff    Needs st_diff_release() after success; empty after a failure.
+ * @return  0, STET_E_TOO_BIG, STET_E_NOMEM or STET_E_CANCELLED.
+ */
 [[nodiscard]] int st_diff_init(struct st_diff *diff, struct st_str old, struct st_str new,
                                struct stet_error *err);
 
 /**
- * Compare parts of two texts that have all of their differences and, on either
- * side, at least one line of what is around them, as far as there is any.
+ * Compare parts of two texts. The parts must contain all differences and at least
+ * one line of context on either side, if the texts have one.
  *
- * @return As st_diff_init(); 1, with nothing kept, if the rest of the texts may
- *         make a difference.
+ * @return As st_diff_init(); or 1, with an empty diff, if comparing the whole
+ *         texts may give other hunks.
  */
 [[nodiscard]] int st_diff_init_parts(struct st_diff *diff, struct st_str old, struct st_str new,
                                      struct stet_error *err);

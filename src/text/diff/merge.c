@@ -2,11 +2,11 @@
 
 #include "base/cancel.h"
 
-/* How far the sweep has come through the hunks of one side. */
+/* The hunks of one side, and how far find_changes() has come through them. */
 struct side {
 	struct st_diff diff;
 	size_t next;
-	/* Where base line 0 would be if all were as behind the last hunk; wraps below 0. */
+	/* Added to a base line after the last hunk, gives the line of this side; wraps below 0. */
 	size_t shift;
 };
 
@@ -14,7 +14,7 @@ static void side_release(struct side *side) {
 	st_diff_release(&side->diff);
 }
 
-/* A stretch of base lines and what each side has in its place. */
+/* A range of base lines, the lines of each side that replace it, and which sides changed it. */
 struct region {
 	struct st_merge_lines base, agent, disk;
 	bool by_agent, by_disk;
@@ -24,8 +24,8 @@ static const struct st_hunk *next_hunk(const struct side *side) {
 	return side->next < side->diff.count ? &side->diff.hunks[side->next] : NULL;
 }
 
-/* Take the next hunk into a region if it lies in it or touches it. */
-static bool absorb(struct side *side, struct region *region) {
+/* Extend a region by a side's next hunk, if the hunk overlaps or touches it. */
+static bool absorb_hunk(struct side *side, struct region *region) {
 	const struct st_hunk *hunk = next_hunk(side);
 	size_t end = region->base.start + region->base.count;
 
@@ -39,7 +39,7 @@ static bool absorb(struct side *side, struct region *region) {
 	return true;
 }
 
-/* The next stretch that anybody changed. False at the end. */
+/* Find the next region that either side changed. False at the end. */
 static bool next_region(struct side *agent, struct side *disk, struct region *region) {
 	const struct st_hunk *one = next_hunk(agent), *other = next_hunk(disk);
 	if (!one && !other)
@@ -54,8 +54,8 @@ static bool next_region(struct side *agent, struct side *disk, struct region *re
 	region->disk.start = region->base.start + disk->shift;
 
 	for (bool grown = true; grown;) {
-		bool by_agent = absorb(agent, region);
-		bool by_disk = absorb(disk, region);
+		bool by_agent = absorb_hunk(agent, region);
+		bool by_disk = absorb_hunk(disk, region);
 		region->by_agent |= by_agent;
 		region->by_disk |= by_disk;
 		grown = by_agent || by_disk;
@@ -66,7 +66,7 @@ static bool next_region(struct side *agent, struct side *disk, struct region *re
 	return true;
 }
 
-static struct st_str text_of(const struct side *side, struct st_merge_lines lines) {
+static struct st_str lines_text(const struct side *side, struct st_merge_lines lines) {
 	return st_lines_range(&side->diff.new, lines.start + 1, lines.start + lines.count);
 }
 
@@ -74,47 +74,48 @@ static struct st_str text_of(const struct side *side, struct st_merge_lines line
 enum { REGION_WORK = 64 };
 
 /*
- * Go through both sides' changes at once. Foreign hunks are noted as agent's
- * lines and disk's lines for now.
+ * Go through the changes of both sides and collect foreign hunks and overlaps.
+ * The new lines of a foreign hunk are those of the disk text until apply_foreign().
  */
-static int sweep(struct side *agent, struct side *disk, struct st_merge_result *result,
-                 struct stet_error *err) {
+static int find_changes(struct side *agent, struct side *disk, struct st_merge_result *result,
+                        struct stet_error *err) {
 	struct region region;
 
 	while (next_region(agent, disk, &region)) {
-		if (st_cancel_check(REGION_WORK + text_of(agent, region.agent).len, err) < 0)
+		if (st_cancel_check(REGION_WORK + lines_text(agent, region.agent).len, err) < 0)
 			return STET_E_CANCELLED;
 		if (!region.by_disk)
 			continue;
 		if (!region.by_agent)
 			result->foreign[result->foreign_count++] = (struct st_hunk){
 				region.agent.start, region.agent.count, region.disk.start, region.disk.count};
-		else if (!st_str_eq(text_of(agent, region.agent), text_of(disk, region.disk)))
+		else if (!st_str_eq(lines_text(agent, region.agent), lines_text(disk, region.disk)))
 			result->overlaps[result->overlap_count++] =
 				(struct st_merge_overlap){region.base, region.agent, region.disk};
 	}
 	return 0;
 }
 
-/* Put the foreign hunks into the agent's text, and make them say where they are now. */
-static int build(const struct side *agent, const struct side *disk, struct st_merge_result *result,
-                 struct st_buf *out, struct stet_error *err) {
+/* Apply the foreign hunks to the agent's text, and set their new lines to those of the result. */
+static int apply_foreign(const struct side *agent, const struct side *disk,
+                         struct st_merge_result *result, struct st_buf *out,
+                         struct stet_error *err) {
 	size_t done = 0, merged = 0;
 
 	for (size_t i = 0; i < result->foreign_count; i++) {
 		struct st_hunk *hunk = &result->foreign[i];
 		struct st_merge_lines unchanged = {done, hunk->old_start - done};
 		struct st_merge_lines foreign = {hunk->new_start, hunk->new_count};
-		st_buf_add(out, text_of(agent, unchanged));
-		st_buf_add(out, text_of(disk, foreign));
+		st_buf_add(out, lines_text(agent, unchanged));
+		st_buf_add(out, lines_text(disk, foreign));
 		done = hunk->old_start + hunk->old_count;
 		hunk->new_start = merged + unchanged.count;
 		merged = hunk->new_start + hunk->new_count;
-		if (st_cancel_check(REGION_WORK + text_of(agent, unchanged).len, err) < 0)
+		if (st_cancel_check(REGION_WORK + lines_text(agent, unchanged).len, err) < 0)
 			return STET_E_CANCELLED;
 	}
 	struct st_merge_lines rest = {done, agent->diff.new.count - done};
-	st_buf_add(out, text_of(agent, rest));
+	st_buf_add(out, lines_text(agent, rest));
 	return out->failed ? st_fail_nomem(err) : 0;
 }
 
@@ -126,19 +127,18 @@ static int fail_overlap(const struct st_merge_result *result, struct stet_error 
 		st_buf_addf(&more, " (the first of %zu such places)", result->overlap_count);
 	if (disk.count == 0)
 		return st_fail(err, STET_E_CONFLICT,
-		               "Lines changed here are gone on disk, after line %zu there%s. Nothing was "
-		               "merged.",
+		               "Lines that you changed were deleted on disk, after line %zu there%s. "
+		               "Nothing was merged.",
 		               disk.start, st_buf_cstr(&more));
 	return st_fail(err, STET_E_CONFLICT,
-	               "The same place was changed here and on disk, lines %zu to %zu there%s. Nothing "
-	               "was merged.",
+	               "Lines that you changed were changed on disk too, lines %zu to %zu there%s. "
+	               "Nothing was merged.",
 	               disk.start + 1, disk.start + disk.count, st_buf_cstr(&more));
 }
 
-/* Make room for what the sweep may find. */
-static int prepare(const struct side *disk, struct st_merge_result *result,
-                   struct stet_error *err) {
-	/* A foreign hunk, and an overlap too, takes at least one hunk of the disk's. */
+static int reserve_result(const struct side *disk, struct st_merge_result *result,
+                          struct stet_error *err) {
+	/* Each foreign hunk and each overlap uses up at least one hunk of the disk side. */
 	size_t most = disk->diff.count + 1;
 
 	result->foreign = malloc(most * sizeof *result->foreign);
@@ -157,17 +157,17 @@ int st_merge(struct st_str base, struct st_str agent_text, struct st_str disk_te
 	if (code == 0)
 		code = st_diff_init(&disk.diff, base, disk_text, err);
 	if (code == 0)
-		code = prepare(&disk, result, err);
+		code = reserve_result(&disk, result, err);
 	if (code < 0)
 		return code;
 
-	code = sweep(&agent, &disk, result, err);
+	code = find_changes(&agent, &disk, result, err);
 	if (code == 0 && result->overlap_count) {
 		result->foreign_count = 0;
 		return fail_overlap(result, err);
 	}
 	if (code == 0)
-		code = build(&agent, &disk, result, &next, err);
+		code = apply_foreign(&agent, &disk, result, &next, err);
 	if (code < 0)
 		return code;
 	st_buf_move(out, &next);

@@ -6,20 +6,20 @@
 #include <assert.h>
 
 /*
- * The search walks a grid: x counts items of a, y items of b, a step right
- * deletes, a step down inserts, a diagonal step keeps an equal pair. A
- * diagonal is named by x - y.
+ * The search walks a grid: x counts items of a, y items of b. A step right
+ * deletes, a step down inserts, a diagonal step keeps an equal pair. The number
+ * of a diagonal is x - y.
  */
 enum {
 	/* Steps that all searches together may take: less than half a second. */
 	BUDGET = 1 << 26,
 	/*
-	 * No search for one split goes beyond this cost, or the root of the size if that is more;
-	 * but less if otherwise the budget would not last until the end.
+	 * The most edits one search may make before it gives up: the larger of COST_LIMIT and the
+	 * square root of the size, but lowered towards COST_MIN if the budget would run out.
 	 */
 	COST_LIMIT = 256,
 	COST_MIN = 16,
-	/* Splitting leaves the larger half for later, so each level at least halves the size. */
+	/* solve() does the smaller half first, so each level of pending boxes at least halves the size. */
 	MAX_DEPTH = 32,
 };
 
@@ -32,7 +32,7 @@ struct point {
 	int32_t x, y;
 };
 
-/* The furthest x on each diagonal from low to high that a search from one corner has reached. */
+/* How far a search from one corner has come: the furthest x on each diagonal from low to high. */
 struct front {
 	int32_t *cells;
 	/* The diagonal of cells[0]. */
@@ -46,27 +46,27 @@ struct search {
 	const struct st_myers_side *a, *b;
 	struct front forward, backward;
 	int32_t cost_limit;
-	/* None once it is cancelled. */
+	/* Steps left; 0 once the call is cancelled. */
 	int64_t budget;
-	/* The budget at the last look for a cancellation. */
-	int64_t looked;
+	/* The budget at the last check for cancellation. */
+	int64_t checked;
 	int code;
 	struct stet_error *err;
 };
 
-/* The work of a step, and of an item that is looked at without one. */
+/* What a step costs, and an item that is only compared, in the bytes that st_cancel_check() counts. */
 enum { STEP_WORK = 8, ITEM_WORK = 2 };
 
 static bool is_cancelled(struct search *search, size_t amount) {
 	search->code = st_cancel_check(amount, search->err);
 	if (search->code < 0)
 		search->budget = 0;
-	search->looked = search->budget;
+	search->checked = search->budget;
 	return search->code < 0;
 }
 
-static bool goes_on(struct search *search) {
-	int64_t steps = search->looked - search->budget;
+static bool has_budget(struct search *search) {
+	int64_t steps = search->checked - search->budget;
 	return search->budget > 0 && !is_cancelled(search, STEP_WORK * (size_t)steps);
 }
 
@@ -78,8 +78,8 @@ static bool equal(const struct search *search, int32_t x, int32_t y) {
 	return search->a->items[x] == search->b->items[y];
 }
 
-/* Take off what both sides have in common at the start and at the end. */
-static void trim(const struct search *search, struct box *box) {
+/* Cut off the equal items at the start and at the end of a box. */
+static void trim_box(const struct search *search, struct box *box) {
 	while (box->left < box->right && box->top < box->bottom && equal(search, box->left, box->top)) {
 		box->left++;
 		box->top++;
@@ -91,22 +91,22 @@ static void trim(const struct search *search, struct box *box) {
 	}
 }
 
-static void mark(const struct search *search, const struct box *box) {
+static void mark_changed(const struct search *search, const struct box *box) {
 	for (int32_t x = box->left; x < box->right; x++)
 		search->a->changed[x] = true;
 	for (int32_t y = box->top; y < box->bottom; y++)
 		search->b->changed[y] = true;
 }
 
-/* Start a front at a corner. */
-static void place(struct front *front, int32_t limit, int32_t x, int32_t y) {
+/* Start a front at a corner of the box. */
+static void front_start(struct front *front, int32_t limit, int32_t x, int32_t y) {
 	front->base = x - y - limit - 2;
 	front->low = front->high = x - y;
 	*cell(front, x - y) = x;
 }
 
-/* One more edit: a diagonal more on each side, one less where the box ends. */
-static void widen(struct front *front, const struct box *box) {
+/* Allow one more edit: the front gains a diagonal on each side, and loses one at the edge of the box. */
+static void front_widen(struct front *front, const struct box *box) {
 	if (front->low > box->left - box->bottom)
 		*cell(front, --front->low - 1) = front->unreached;
 	else
@@ -117,16 +117,16 @@ static void widen(struct front *front, const struct box *box) {
 		front->high--;
 }
 
-/* Whether the other front is on a diagonal too, and so may have been met there. */
-static bool spans(const struct front *front, int32_t diagonal) {
+/* Whether a front has reached a diagonal. */
+static bool front_spans(const struct front *front, int32_t diagonal) {
 	return front->low <= diagonal && diagonal <= front->high;
 }
 
-/* Let the forward front take one more edit. True if it met the other one. */
+/* Move the forward front on by one edit. True if it met the backward one. */
 static bool advance(struct search *search, const struct box *box, bool odd, struct point *middle) {
 	struct front *front = &search->forward;
 
-	widen(front, box);
+	front_widen(front, box);
 	for (int32_t k = front->high; k >= front->low && search->budget > 0; k -= 2) {
 		int32_t lower = *cell(front, k - 1), upper = *cell(front, k + 1);
 		int32_t start = lower >= upper ? lower + 1 : upper;
@@ -135,7 +135,7 @@ static bool advance(struct search *search, const struct box *box, bool odd, stru
 			x++;
 		*cell(front, k) = x;
 		search->budget -= x - start + 1;
-		if (odd && spans(&search->backward, k) && *cell(&search->backward, k) <= x) {
+		if (odd && front_spans(&search->backward, k) && *cell(&search->backward, k) <= x) {
 			*middle = (struct point){x, x - k};
 			return true;
 		}
@@ -143,11 +143,11 @@ static bool advance(struct search *search, const struct box *box, bool odd, stru
 	return false;
 }
 
-/* The same from the other corner. */
+/* Move the backward front on by one edit. True if it met the forward one. */
 static bool retreat(struct search *search, const struct box *box, bool odd, struct point *middle) {
 	struct front *front = &search->backward;
 
-	widen(front, box);
+	front_widen(front, box);
 	for (int32_t k = front->high; k >= front->low && search->budget > 0; k -= 2) {
 		int32_t lower = *cell(front, k - 1), upper = *cell(front, k + 1);
 		int32_t start = lower < upper ? lower : upper - 1;
@@ -156,7 +156,7 @@ static bool retreat(struct search *search, const struct box *box, bool odd, stru
 			x--;
 		*cell(front, k) = x;
 		search->budget -= start - x + 1;
-		if (!odd && spans(&search->forward, k) && x <= *cell(&search->forward, k)) {
+		if (!odd && front_spans(&search->forward, k) && x <= *cell(&search->forward, k)) {
 			*middle = (struct point){x, x - k};
 			return true;
 		}
@@ -164,7 +164,7 @@ static bool retreat(struct search *search, const struct box *box, bool odd, stru
 	return false;
 }
 
-/* The point of a front that is furthest from its own corner, kept inside the box. */
+/* The point of a front that is furthest from its own corner, clamped to the box. */
 static struct point furthest(const struct front *front, const struct box *box, bool forward) {
 	struct point best =
 		forward ? (struct point){box->left, box->top} : (struct point){box->right, box->bottom};
@@ -189,7 +189,7 @@ static struct point furthest(const struct front *front, const struct box *box, b
 	return best;
 }
 
-/* Too expensive to do well: split where one of the fronts has come furthest. */
+/* The search became too expensive: split where one of the fronts has come furthest. */
 static struct point give_up(const struct search *search, const struct box *box) {
 	struct point ahead = furthest(&search->forward, box, true);
 	struct point back = furthest(&search->backward, box, false);
@@ -200,15 +200,16 @@ static struct point give_up(const struct search *search, const struct box *box) 
 }
 
 /*
- * Find a point that a shortest path (or at least a good one) goes through.
- * The box is trimmed and not empty on either side. False if the budget is spent.
+ * Find a point on a shortest path, or at least on a good one. The box is trimmed
+ * and not empty on either side. False if the budget is spent.
  */
-static bool split(struct search *search, const struct box *box, struct point *at) {
+static bool split_box(struct search *search, const struct box *box, struct point *at) {
+	assert(box->left < box->right && box->top < box->bottom);
 	bool odd = ((box->right - box->left) ^ (box->bottom - box->top)) & 1;
 
-	place(&search->forward, search->cost_limit, box->left, box->top);
-	place(&search->backward, search->cost_limit, box->right, box->bottom);
-	for (int32_t cost = 1; goes_on(search); cost++) {
+	front_start(&search->forward, search->cost_limit, box->left, box->top);
+	front_start(&search->backward, search->cost_limit, box->right, box->bottom);
+	for (int32_t cost = 1; has_budget(search); cost++) {
 		if (advance(search, box, odd, at) || retreat(search, box, odd, at))
 			return true;
 		if (cost == search->cost_limit) {
@@ -219,7 +220,7 @@ static bool split(struct search *search, const struct box *box, struct point *at
 	return false;
 }
 
-static int32_t size(const struct box *box) {
+static int32_t box_size(const struct box *box) {
 	return box->right - box->left + box->bottom - box->top;
 }
 
@@ -229,12 +230,12 @@ static void solve(struct search *search, struct box box) {
 
 	for (;;) {
 		struct point at;
-		size_t before = (size_t)size(&box);
-		trim(search, &box);
-		if (is_cancelled(search, ITEM_WORK * (before - (size_t)size(&box))))
+		size_t before = (size_t)box_size(&box);
+		trim_box(search, &box);
+		if (is_cancelled(search, ITEM_WORK * (before - (size_t)box_size(&box))))
 			return;
-		if (box.left == box.right || box.top == box.bottom || !split(search, &box, &at)) {
-			mark(search, &box);
+		if (box.left == box.right || box.top == box.bottom || !split_box(search, &box, &at)) {
+			mark_changed(search, &box);
 			if (depth == 0)
 				return;
 			box = later[--depth];
@@ -242,8 +243,8 @@ static void solve(struct search *search, struct box box) {
 		}
 		struct box first = {box.left, at.x, box.top, at.y};
 		struct box second = {at.x, box.right, at.y, box.bottom};
-		bool first_smaller = size(&first) < size(&second);
-		assert(size(&first) > 0 && size(&second) > 0 && depth < MAX_DEPTH);
+		bool first_smaller = box_size(&first) < box_size(&second);
+		assert(box_size(&first) > 0 && box_size(&second) > 0 && depth < MAX_DEPTH);
 		later[depth++] = first_smaller ? second : first;
 		box = first_smaller ? first : second;
 	}
@@ -276,7 +277,7 @@ int st_myers(const struct st_myers_side *a, const struct st_myers_side *b, struc
 		.backward = {.cells = memory + cells, .unreached = INT32_MAX},
 		.cost_limit = limit,
 		.budget = BUDGET,
-		.looked = BUDGET,
+		.checked = BUDGET,
 		.err = err,
 	};
 	solve(&search, (struct box){0, (int32_t)a->count, 0, (int32_t)b->count});

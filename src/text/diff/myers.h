@@ -1,10 +1,11 @@
 /**
- * What two sequences of numbers have in common: Myers' O(ND) difference
- * algorithm in linear space, with a bound on the work.
+ * Myers' O(ND) difference algorithm for two sequences of numbers, in linear space
+ * and bounded time.
  *
- * Ordinary input gets a shortest difference. Where that would be expensive the
- * search settles for the path that got furthest, and when the whole budget is
- * spent, for "all of this was replaced by all of that": coarser, never wrong.
+ * For ordinary input the difference is a shortest one. Where that would be
+ * expensive, the search takes the path that got furthest; when its whole budget is
+ * spent, it marks all remaining items as changed. The result is then longer than
+ * necessary, but never wrong.
  */
 #ifndef STET_TEXT_DIFF_MYERS_H
 #define STET_TEXT_DIFF_MYERS_H
@@ -18,14 +19,15 @@
 struct st_myers_side {
 	const uint32_t *items;
 	size_t count;
-	/** Receives true for each item that the other sequence lacks; all false before. */
+	/** All false; receives true for each item that the other sequence lacks. */
 	bool *changed;
 };
 
 /**
- * Mark the items that are not common to both sequences. What stays unmarked
- * reads the same on both sides. At most 2^30 items together. Returns 0,
- * STET_E_NOMEM or STET_E_CANCELLED.
+ * Mark the items that are not common to both sequences. The unmarked items of
+ * both sides are equal, one by one. The caller passes at most 2^30 items in all.
+ *
+ * @return 0, STET_E_NOMEM or STET_E_CANCELLED.
  */
 [[nodiscard]] int st_myers(const struct st_myers_side *a, const struct st_myers_side *b,
                            struct stet_error *err);

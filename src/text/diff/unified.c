@@ -4,25 +4,24 @@
 #include "base/quote.h"
 #include "base/utf8.h"
 
+#include <assert.h>
 #include <stdint.h>
 #include <stdio.h>
 
 static const char no_newline[] = "\n\\ No newline at end of file\n";
 
 enum {
-	/*
-	 * Room for the line that says where the diff was cut, and for a head that grows by ",0" as
-	 * it loses lines; and for what is said inside a line that is cut.
-	 */
+	/* Room for the last line of a cut diff, and for a head that grows by ",0" as it loses lines. */
 	MARK_ROOM = 96,
+	/* Room for the note at the end of a cut line. */
 	CUT_ROOM = 64,
-	/* One line of a cut diff takes a tenth of it at most: a changed line with its context fits. */
+	/* A line takes at most a tenth of a cut diff, so that a changed line with its context fits. */
 	LINE_SHARE = 10,
 	/* The longest "@@ -1,2 +3,4 @@". */
 	HEAD_MAX = 112,
 };
 
-/* What goes under one "@@": some hunks with the context around and between them. */
+/* The hunks under one "@@" line, with the context around and between them. */
 struct group {
 	const struct st_hunk *hunks;
 	size_t count;
@@ -31,11 +30,11 @@ struct group {
 	size_t new_start, new_end;
 };
 
-/* A walk through the lines of a group, in the order in which they are shown. */
+/* Iterates over the lines of a group in the order of the diff. */
 struct cursor {
 	const struct st_diff *diff;
 	const struct group *group;
-	/* The hunk we are in or before, and the next line of either text. */
+	/* The current or next hunk, and the next line of either text. */
 	size_t hunk, old, new;
 };
 
@@ -48,17 +47,17 @@ struct entry {
 	size_t new_index;
 };
 
-/* As many lines of a group as there is room for. */
+/* How many lines of a group fit into the room that is left. */
 struct plan {
 	size_t entries;
 	size_t old_count, new_count;
-	/* Removed and added lines among them, cut ones included. */
+	/* Removed and added lines among them, including cut ones. */
 	size_t changed;
-	/* Whether these are all lines of the group, and whether one of them is cut. */
-	bool to_the_end, has_cut;
+	/* Whether all lines of the group fit, and whether any of them is cut. */
+	bool complete, has_cut;
 };
 
-/* Parts of two texts that have all of their differences, and what is before them in both. */
+/* Parts of two texts that hold all differences, and the text before them, which is the same in both. */
 struct parts {
 	struct st_str old, new;
 	struct st_str before;
@@ -66,17 +65,17 @@ struct parts {
 
 struct writer {
 	const struct st_diff *diff;
-	/* What is before the texts that were compared, and how many lines of a diff that is. */
+	/* The text before the parts that were compared, and its number of LFs. */
 	struct st_str before;
 	size_t lines_before;
 	const struct st_diff_opts *opts;
 	struct st_buf out;
-	/* How long the diff may become, and how long a line. */
+	/* The longest diff, and the longest line in it. */
 	size_t max_bytes, max_line;
 	bool truncated;
 	/* Changed lines written in full. */
 	size_t changed;
-	/* Lines of the new text written in full: indexes until number_shown(). */
+	/* Lines of the new text written in full: indexes, until number_shown(). */
 	struct st_diff_range *displayed;
 	size_t displayed_count, displayed_cap;
 };
@@ -86,8 +85,8 @@ static void writer_release(struct writer *writer) {
 	free(writer->displayed);
 }
 
-/* "--- a/name", with git's quotes, and git's tab after a name with blanks in it. */
-static void add_name(struct st_buf *out, const char *lead, char prefix, const char *text) {
+/* "--- a/name", quoted as in git, and with git's tab after a name that contains a space. */
+static void write_name(struct st_buf *out, const char *lead, char prefix, const char *text) {
 	struct st_str name = st_str(text);
 
 	st_buf_adds(out, lead);
@@ -99,7 +98,7 @@ static void add_name(struct st_buf *out, const char *lead, char prefix, const ch
 	st_buf_adds(out, memchr(name.ptr, ' ', name.len) ? "\t\n" : "\n");
 }
 
-/* The hunks from index i on that lie close enough to share their context. */
+/* The group that begins with hunk i: the following hunks join while their contexts touch. */
 static struct group group_at(const struct st_diff *diff, size_t context, size_t i) {
 	const struct st_hunk *hunk = &diff->hunks[i];
 	struct group group = {.hunks = hunk, .count = 1};
@@ -152,7 +151,7 @@ static bool ends_in_lf(struct st_str line) {
 	return st_str_ends(line, ST_STR("\n"));
 }
 
-/* How many bytes a line takes in the diff, at most. */
+/* The most bytes a line takes in the diff. */
 static size_t entry_size(const struct writer *writer, const struct entry *entry) {
 	if (entry->line.len > writer->max_line)
 		return writer->max_line + CUT_ROOM;
@@ -173,12 +172,12 @@ static struct plan plan_group(const struct writer *writer, const struct group *g
 		plan.new_count += entry.sign != '-';
 		plan.changed += entry.sign != ' ';
 	}
-	plan.to_the_end = true;
+	plan.complete = true;
 	return plan;
 }
 
 static void format_range(char *out, size_t size, size_t start, size_t count) {
-	/* A range without lines is named by the line before it. */
+	/* A range without lines is given by the line before it. */
 	size_t number = count ? start + 1 : start;
 	if (count == 1)
 		snprintf(out, size, "%zu", number);
@@ -193,10 +192,11 @@ static struct st_str format_head(char out[static HEAD_MAX], const struct writer 
 	format_range(old, sizeof old, writer->lines_before + group->old_start, old_count);
 	format_range(new, sizeof new, writer->lines_before + group->new_start, new_count);
 	int len = snprintf(out, HEAD_MAX, "@@ -%s +%s @@\n", old, new);
+	assert(len < HEAD_MAX);
 	return st_strn(out, (size_t)len);
 }
 
-/* Note that a line of the new text was shown. */
+/* Record that the diff shows a line of the new text. */
 static void note_shown(struct writer *writer, size_t index) {
 	if (writer->displayed_count &&
 	    writer->displayed[writer->displayed_count - 1].last + 1 == index) {
@@ -216,7 +216,7 @@ static void note_shown(struct writer *writer, size_t index) {
 	writer->displayed[writer->displayed_count++] = (struct st_diff_range){index, index};
 }
 
-static void add_entry(struct writer *writer, const struct entry *entry) {
+static void write_entry(struct writer *writer, const struct entry *entry) {
 	struct st_str line = entry->line;
 
 	st_buf_addc(&writer->out, entry->sign);
@@ -236,17 +236,17 @@ static void add_entry(struct writer *writer, const struct entry *entry) {
 		note_shown(writer, entry->new_index);
 }
 
-static void add_group(struct writer *writer, const struct group *group, const struct plan *plan) {
+static void write_group(struct writer *writer, const struct group *group, const struct plan *plan) {
 	struct cursor cursor = cursor_at(writer, group);
 	struct entry entry;
 	char head[HEAD_MAX];
 
 	st_buf_add(&writer->out, format_head(head, writer, group, plan->old_count, plan->new_count));
 	for (size_t i = 0; i < plan->entries && next_entry(&cursor, &entry); i++)
-		add_entry(writer, &entry);
+		write_entry(writer, &entry);
 }
 
-/* The room for the lines of a group, its head taken off. */
+/* The room left for the lines of a group, after its "@@" line. */
 static size_t room_for(const struct writer *writer, const struct group *group) {
 	char head[HEAD_MAX];
 	struct st_str text = format_head(head, writer, group, group->old_end - group->old_start,
@@ -255,32 +255,32 @@ static size_t room_for(const struct writer *writer, const struct group *group) {
 	return used < writer->max_bytes ? writer->max_bytes - used : 0;
 }
 
-/* Write the groups as far as there is room. */
-static void add_groups(struct writer *writer) {
+/* Write as many groups as fit. */
+static void write_groups(struct writer *writer) {
 	size_t start = writer->out.len;
 
 	for (size_t i = 0; i < writer->diff->count;) {
 		struct group group = group_at(writer->diff, writer->opts->context, i);
 		struct plan plan = plan_group(writer, &group, room_for(writer, &group));
-		if (!plan.to_the_end || plan.has_cut)
+		if (!plan.complete || plan.has_cut)
 			writer->truncated = true;
-		/* Better to end after a hunk than within one, unless that would waste most of the room. */
+		/* End after a whole group rather than within one, unless that wastes most of the room. */
 		bool enough = writer->out.len - start >= (writer->max_bytes - start) / 2;
-		if (!plan.to_the_end && (plan.changed == 0 || enough))
+		if (!plan.complete && (plan.changed == 0 || enough))
 			return;
-		add_group(writer, &group, &plan);
-		if (!plan.to_the_end)
+		write_group(writer, &group, &plan);
+		if (!plan.complete)
 			return;
 		i += group.count;
 	}
 }
 
-static void add_names(struct writer *writer) {
-	add_name(&writer->out, "--- ", 'a', writer->opts->old_name);
-	add_name(&writer->out, "+++ ", 'b', writer->opts->new_name);
+static void write_names(struct writer *writer) {
+	write_name(&writer->out, "--- ", 'a', writer->opts->old_name);
+	write_name(&writer->out, "+++ ", 'b', writer->opts->new_name);
 }
 
-/* Start again with less room, and say in the last line that something is missing. */
+/* Start again with less room, and end with a line that says how much is missing. */
 static void write_cut(struct writer *writer, size_t max_bytes) {
 	const struct st_diff *diff = writer->diff;
 
@@ -293,16 +293,16 @@ static void write_cut(struct writer *writer, size_t max_bytes) {
 	writer->max_line = writer->max_bytes / LINE_SHARE;
 	if (writer->max_line > CUT_ROOM)
 		writer->max_line -= CUT_ROOM;
-	add_names(writer);
+	write_names(writer);
 	if (writer->out.len > writer->max_bytes)
 		st_buf_clear(&writer->out);
 	else
-		add_groups(writer);
+		write_groups(writer);
 	st_buf_addf(&writer->out, "... diff cut here: %zu of %zu changed lines shown ...\n",
 	            writer->changed, diff->added + diff->removed);
 }
 
-/* Turn indexes of lines that end at LF into numbers as text/lines/lines.h counts them. */
+/* Turn indexes of lines, which end at LF only, into line numbers as text/lines/lines.h counts them. */
 static void number_shown(struct writer *writer) {
 	const struct st_lines *lines = &writer->diff->new;
 	size_t number = 1 + st_line_count(writer->before), offset = 0;
@@ -318,7 +318,7 @@ static void number_shown(struct writer *writer) {
 	}
 }
 
-static void hand_over(struct writer *writer, struct st_buf *out, struct st_diff_report *report) {
+static void move_result(struct writer *writer, struct st_buf *out, struct st_diff_report *report) {
 	st_buf_move(out, &writer->out);
 	if (!report)
 		return;
@@ -333,7 +333,7 @@ static void hand_over(struct writer *writer, struct st_buf *out, struct st_diff_
 	writer->displayed = NULL;
 }
 
-/* Back by so many lines from the start of one, or on. */
+/* The start of the line `count` lines before the one that starts at `at`. */
 static size_t lines_back(struct st_str text, size_t at, size_t count) {
 	while (at > 0 && count-- > 0) {
 		const char *lf = memrchr(text.ptr, '\n', at - 1);
@@ -342,17 +342,17 @@ static size_t lines_back(struct st_str text, size_t at, size_t count) {
 	return at;
 }
 
-static size_t lines_on(struct st_str text, size_t at, size_t count) {
+static size_t lines_forward(struct st_str text, size_t at, size_t count) {
 	while (at < text.len && count-- > 0)
 		at = st_lf_next(text, at);
 	return at;
 }
 
-/* What differs, with its context. */
-static struct parts cut_out(struct st_str old, struct st_str new, size_t context) {
+/* Cut two texts down to the lines that differ, with context. */
+static struct parts cut_parts(struct st_str old, struct st_str new, size_t context) {
 	struct st_diff_middle middle = st_diff_middle(old, new);
 	size_t start = lines_back(old, middle.start, context);
-	size_t end = lines_on(old, middle.old_end, context);
+	size_t end = lines_forward(old, middle.old_end, context);
 	return (struct parts){
 		.old = st_str_slice(old, start, end),
 		.new = st_str_slice(new, start, end - middle.old_end + middle.new_end),
@@ -360,10 +360,10 @@ static struct parts cut_out(struct st_str old, struct st_str new, size_t context
 	};
 }
 
-/* A small change of a large text: what is around it is looked at only if it may make a difference. */
-static int compare(struct st_diff *diff, struct parts *parts, size_t context,
-                   struct stet_error *err) {
-	struct parts near = context > 0 ? cut_out(parts->old, parts->new, context) : *parts;
+/* For a small change in a large text, compare only the lines around it if that gives the same hunks. */
+static int compare_parts(struct st_diff *diff, struct parts *parts, size_t context,
+                         struct stet_error *err) {
+	struct parts near = context > 0 ? cut_parts(parts->old, parts->new, context) : *parts;
 	if (near.old.len + near.new.len < (parts->old.len + parts->new.len) / 2) {
 		int code = st_diff_init_parts(diff, near.old, near.new, err);
 		if (code <= 0) {
@@ -374,7 +374,7 @@ static int compare(struct st_diff *diff, struct parts *parts, size_t context,
 	return st_diff_init(diff, parts->old, parts->new, err);
 }
 
-/* Write a difference of texts that both begin with `before`, which it leaves out. */
+/* Write a diff. `before` is the common start of both texts, which was not compared. */
 static int write_unified(const struct st_diff *diff, struct st_str before,
                          const struct st_diff_opts *opts, struct st_buf *out,
                          struct st_diff_report *report, struct stet_error *err) {
@@ -387,13 +387,13 @@ static int write_unified(const struct st_diff *diff, struct st_str before,
 		.max_line = SIZE_MAX,
 	};
 	if (diff->count)
-		add_names(&writer);
-	add_groups(&writer);
+		write_names(&writer);
+	write_groups(&writer);
 	if (writer.truncated)
 		write_cut(&writer, opts->max_bytes);
 	if (writer.out.failed)
 		return st_fail_nomem(err);
-	hand_over(&writer, out, report);
+	move_result(&writer, out, report);
 	return 0;
 }
 
@@ -403,7 +403,7 @@ int st_diff_unified(struct st_str old, struct st_str new, const struct st_diff_o
 		*report = (struct st_diff_report){0};
 	st_auto(st_diff) diff = {0};
 	struct parts parts = {.old = old, .new = new};
-	int code = compare(&diff, &parts, opts->context, err);
+	int code = compare_parts(&diff, &parts, opts->context, err);
 	return code < 0 ? code : write_unified(&diff, parts.before, opts, out, report, err);
 }
 

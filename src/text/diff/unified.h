@@ -1,6 +1,5 @@
 /**
- * The difference of two texts as people and programs read it: a unified diff
- * that `patch` and `git apply` take.
+ * Unified diffs, which people read and `patch` and `git apply` accept.
  *
  *     st_auto(st_buf) out = ST_BUF_INIT;
  *     st_auto(st_diff_report) report = {0};
@@ -17,17 +16,17 @@
 
 struct st_diff_opts {
 	/**
-	 * The names, shown as a/NAME and b/NAME and quoted if need be as git does;
-	 * NULL is /dev/null: a file that is created or deleted.
+	 * The names, printed as a/NAME and b/NAME and quoted as git does. NULL is
+	 * /dev/null, for a file that is created or deleted.
 	 */
 	const char *old_name, *new_name;
-	/** Lines shown around each change. */
+	/** How many unchanged lines to show around each change. */
 	size_t context;
-	/** The most that may come out; 0 for no bound. */
+	/** The most bytes the diff may have; 0 for no limit. */
 	size_t max_bytes;
 };
 
-/** Options for a file that keeps its name, with the usual three lines of context and no bound. */
+/** Options for a file that keeps its name: the usual three lines of context, no limit. */
 #define ST_DIFF_OPTS(name) \
 	{ .old_name = (name), .new_name = (name), .context = 3 }
 
@@ -36,13 +35,13 @@ struct st_diff_range {
 	size_t first, last;
 };
 
-/** What there was to show, and what was shown. */
+/** How much changed, and how much of it the diff shows. */
 struct st_diff_report {
-	/** Changed lines in all, whether shown or not. */
+	/** All changed lines, whether the diff shows them or not. */
 	size_t added, removed;
-	/** Whether the bound cut something off. */
+	/** Whether max_bytes cut something off. */
 	bool truncated;
-	/** The lines of the new text that were shown in full, context included; in order, apart. */
+	/** The lines of the new text that the diff shows in full, with context; ascending, disjoint. */
 	struct st_diff_range *displayed;
 	size_t displayed_count;
 };
@@ -50,18 +49,18 @@ struct st_diff_report {
 void st_diff_report_release(struct st_diff_report *report);
 
 /**
- * Write a unified diff; nothing if the texts are equal. Bytes pass through as
- * they are, whatever they are.
+ * Write a unified diff; empty if the texts are equal. Any bytes pass through
+ * unchanged.
  *
- * A diff beyond max_bytes is cut: very long lines within themselves, the rest
- * after a hunk if there is one near, else after a line (the hunk's head then
- * counts what is there). A last line "... diff cut here: 12 of 340 changed
- * lines shown ..." says so. With a bound too small even for that line nothing
- * comes out.
+ * A diff longer than max_bytes is cut: very long lines lose their ends, and the
+ * diff stops after a hunk, or inside one if it would otherwise waste most of the
+ * room (the "@@" line then counts only the lines that follow). A last line "...
+ * diff cut here: 12 of 340 changed lines shown ..." says so. If max_bytes is too
+ * small even for that line, the diff is empty.
  *
  * @old, @new  The texts.
- * @opts       Names, context and bound.
- * @out        Receives the diff in place of what it held; as it was on failure.
+ * @opts       Names, context and limit.
+ * @out        The diff replaces its contents; unchanged on failure.
  * @report     Receives the numbers, to be released; zeroed on failure; may be NULL.
  * @return     0, STET_E_TOO_BIG (2^30 lines), STET_E_NOMEM, STET_E_CANCELLED.
  */
@@ -69,7 +68,7 @@ void st_diff_report_release(struct st_diff_report *report);
                                   const struct st_diff_opts *opts, struct st_buf *out,
                                   struct st_diff_report *report, struct stet_error *err);
 
-/** The same of a difference that is there already: of two whole texts, by st_diff_init(). */
+/** As st_diff_unified(), for a comparison of two whole texts that st_diff_init() made. */
 [[nodiscard]] int st_diff_unified_of(const struct st_diff *diff, const struct st_diff_opts *opts,
                                      struct st_buf *out, struct st_diff_report *report,
                                      struct stet_error *err);
