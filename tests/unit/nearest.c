@@ -75,9 +75,9 @@ static void names_blanks(void **state) {
 static void names_line_ends(void **state) {
 	(void)state;
 	check("one\rtwo\rthree\r", "two\nthree", ST_FOLD_EOLS, 2, "two\rthree");
-	assert_says("the kind of line ends (a CR alone)");
+	assert_says("the kind of line endings (a CR alone)");
 	check("first\nlast", "last\n", ST_FOLD_BLANK_LINES, 2, "last");
-	assert_says("oldText ends with a line end, the file has none there");
+	assert_says("oldText ends with a newline, the file has none there");
 }
 
 static void names_typographic_characters_with_their_numbers(void **state) {
@@ -241,7 +241,7 @@ static void says_so_if_nothing_is_similar(void **state) {
 	look("", "a", "");
 	assert_says("The file is empty.");
 	look("a b\n", " \n ", "");
-	assert_says("It is only blanks and line ends, which must match exactly.");
+	assert_says("It has only blanks and newlines, which must match exactly.");
 	assert_int_equal(nearest.count, 0);
 }
 

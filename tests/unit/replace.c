@@ -255,7 +255,7 @@ static void the_new_text_goes_in_as_it_is(void **state) {
 	assert_replaced("\tx = 1;\n\ty = 2;\n", "x = 1;", "  x\t=  3;  \n\n", "first",
 	                "\t  x\t=  3;  \n\n\n\ty = 2;\n");
 	assert_refused("a\tb\n", " ", "first", STET_E_NO_MATCH);
-	assert_says("only blanks and line ends");
+	assert_says("only blanks and newlines");
 	assert_replaced("a  b\n", "  ", " ", "first", "a b\n");
 }
 

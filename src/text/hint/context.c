@@ -2,7 +2,7 @@
 
 #include "base/utf8.h"
 
-/* Line endings between two places, a CRLF counted at its LF. */
+/* Count the line endings between two offsets; a CRLF counts at its LF. */
 static size_t ends_between(struct st_str text, size_t from, size_t to) {
 	return st_line_ends(st_str_slice(text, from, text.len), to - from);
 }
@@ -18,7 +18,7 @@ struct st_touched st_touched_from(struct st_str text, struct st_span span, size_
 	if (text.len && st_eol_of(text) == ST_EOL_NONE)
 		touched.total++;
 
-	/* Nothing follows a final newline: what was deleted there was deleted from the last line. */
+	/* No line follows a final newline, so a deletion there touches the last line. */
 	size_t most = touched.total ? touched.total : 1;
 	if (touched.last > most)
 		touched.last = most;
@@ -39,8 +39,8 @@ void st_context_release(struct st_context *context) {
 	*context = (struct st_context){0};
 }
 
-/* Show the line that starts at an offset; returns where the next one does. */
-static size_t show_line(struct st_context_line *line, struct st_str text, size_t start,
+/* Copy the line that starts at an offset. @return Where the next line starts. */
+static size_t copy_line(struct st_context_line *line, struct st_str text, size_t start,
                         size_t number) {
 	size_t end = st_line_end(text, start);
 	struct st_str body = st_str_slice(text, start, end);
@@ -54,7 +54,7 @@ static size_t show_line(struct st_context_line *line, struct st_str text, size_t
 	return end;
 }
 
-static bool failed(const struct st_context *context) {
+static bool has_failed(const struct st_context *context) {
 	for (size_t i = 0; i < ST_CONTEXT_LINES; i++) {
 		if (context->before[i].text.failed || context->after[i].text.failed)
 			return true;
@@ -62,17 +62,17 @@ static bool failed(const struct st_context *context) {
 	return false;
 }
 
-/* What lies between the lines before and the lines after. */
+/* The lines between the lines before and the lines after. */
 struct gap {
-	/** The line with which it begins, and where that line starts. */
+	/* Its first line, and the offset of that line. */
 	size_t number;
 	size_t start;
-	/** The line that follows, and where that one starts. */
+	/* The line after it, and the offset of that line. */
 	size_t next;
 	size_t end;
 };
 
-static int show_around(struct st_context *context, struct st_str text, struct gap gap,
+static int copy_around(struct st_context *context, struct st_str text, struct gap gap,
                        struct stet_error *err) {
 	size_t at = gap.start, before = 0, after = 0;
 	while (before < ST_CONTEXT_LINES && at > 0) {
@@ -80,13 +80,13 @@ static int show_around(struct st_context *context, struct st_str text, struct ga
 		before++;
 	}
 	for (size_t i = 0; i < before; i++)
-		at = show_line(&context->before[i], text, at, gap.number - before + i);
+		at = copy_line(&context->before[i], text, at, gap.number - before + i);
 	for (at = gap.end; after < ST_CONTEXT_LINES && at < text.len; after++)
-		at = show_line(&context->after[after], text, at, gap.next + after);
+		at = copy_line(&context->after[after], text, at, gap.next + after);
 
 	context->before_count = before;
 	context->after_count = after;
-	if (failed(context)) {
+	if (has_failed(context)) {
 		st_context_release(context);
 		return st_fail_nomem(err);
 	}
@@ -97,7 +97,7 @@ int st_context_of_span(struct st_context *context, struct st_str text, struct st
                        struct st_touched touched, struct stet_error *err) {
 	struct gap gap = {.number = touched.first, .start = st_line_start(text, span.start)};
 	if (span.start == span.end && gap.start == span.start) {
-		/* At the end of the text the touched line is the one before. */
+		/* At the end of the text, the touched line is the one before the gap. */
 		if (gap.start == text.len)
 			gap.number = touched.total + 1;
 		gap.next = gap.number;
@@ -107,31 +107,15 @@ int st_context_of_span(struct st_context *context, struct st_str text, struct st
 		gap.next = touched.last + 1;
 		gap.end = st_line_end(text, last);
 	}
-	return show_around(context, text, gap, err);
-}
-
-/* Where a line starts: in strides while they are known to end before it, then line by line. */
-static size_t start_of(struct st_str text, size_t line) {
-	enum { STRIDE = 4096 };
-	size_t at = 0, left = line - 1;
-	while (text.len - at > STRIDE) {
-		size_t ends = st_line_ends(st_str_slice(text, at, text.len), STRIDE);
-		if (ends >= left)
-			break;
-		left -= ends;
-		at += STRIDE;
-	}
-	for (; left > 0 && at < text.len; left--)
-		at = st_line_end(text, at);
-	return at;
+	return copy_around(context, text, gap, err);
 }
 
 int st_context_of_lines(struct st_context *context, struct st_str text, size_t first, size_t last,
                         struct stet_error *err) {
 	struct gap gap = {.number = first, .next = last + 1};
-	gap.start = start_of(text, first);
-	gap.end = last < first ? gap.start : start_of(text, last + 1);
-	return show_around(context, text, gap, err);
+	gap.start = st_line_offset(text, first);
+	gap.end = last < first ? gap.start : st_line_offset(text, last + 1);
+	return copy_around(context, text, gap, err);
 }
 
 void st_preview_add(struct st_buf *buf, struct st_str text) {

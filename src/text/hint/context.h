@@ -1,7 +1,7 @@
 /**
- * How text is shown in an answer: previews, and the lines around a
- * change. All of it is bounded, valid UTF-8 (bytes that are not come out as
- * U+FFFD), and cut visibly, with "...", between characters.
+ * Text for an answer: previews, and the lines around a change. It is always
+ * bounded and valid UTF-8 (with U+FFFD for invalid bytes), and "..." shows where
+ * it was cut, between two characters.
  *
  *     struct st_touched touched = st_touched_of(text, span);
  *     st_auto(st_context) context = {0};
@@ -16,14 +16,14 @@
 
 #include "text/lines/lines.h"
 
-/** How many lines are shown before a change, and after it. */
+/** How many lines to show before a change, and after it. */
 #define ST_CONTEXT_LINES 3
-/** How many characters of a line or a preview are shown. */
+/** How many characters of a line or a preview to show. */
 #define ST_PREVIEW_CHARS 200
 
 /** The lines that a changed span touches. */
 struct st_touched {
-	/** First and last line, from 1; where text was only taken away, the line that stands there now. */
+	/** First and last line, from 1. After a deletion, the line that is there now. */
 	size_t first;
 	size_t last;
 	/** How many lines the text has. */
@@ -33,15 +33,15 @@ struct st_touched {
 /**
  * Number the lines that a span touches, in one pass over the text.
  *
- * @span  The changed bytes; empty where something was deleted.
+ * @span  The changed bytes; empty after a deletion.
  */
 struct st_touched st_touched_of(struct st_str text, struct st_span span);
 
 /**
- * The same, for a caller that has counted part of the way already.
+ * As st_touched_of(), for a caller that has counted the lines of a prefix already.
  *
- * @from  An offset at or before the span's start.
- * @ends  What st_line_ends() says of it.
+ * @from  The length of the prefix, at most the span's start.
+ * @ends  st_line_ends() of the prefix.
  */
 struct st_touched st_touched_from(struct st_str text, struct st_span span, size_t from,
                                   size_t ends);
@@ -63,11 +63,11 @@ struct st_context {
 void st_context_release(struct st_context *context);
 
 /**
- * The lines around a changed span. Where whole lines were deleted nothing lies
- * between the two lists; otherwise the touched lines do.
+ * Find the lines around a changed span. The touched lines lie between the two
+ * lists; after a deletion of whole lines, none do.
  *
- * @context  Zeroed, or one that was released.
- * @touched  What st_touched_of() says of the span.
+ * @context  Zeroed, or released before.
+ * @touched  The result of st_touched_of() for the span.
  * @return   0 or STET_E_NOMEM.
  */
 [[nodiscard]] int st_context_of_span(struct st_context *context, struct st_str text,
@@ -75,10 +75,10 @@ void st_context_release(struct st_context *context);
                                      struct stet_error *err);
 
 /**
- * The lines around lines first to last.
+ * Find the lines around lines first to last.
  *
  * @first  From 1 to the number of lines + 1.
- * @last   first - 1 if nothing lies between the two lists.
+ * @last   first - 1 for no lines between the two lists.
  * @return 0 or STET_E_NOMEM.
  */
 [[nodiscard]] int st_context_of_lines(struct st_context *context, struct st_str text, size_t first,

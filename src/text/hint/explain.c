@@ -4,14 +4,14 @@
 #include "base/utf8.h"
 #include "text/hint/context.h"
 
-/* How long quotations may be, so that the message stays near 1500 bytes. */
+/* The longest quotations, in bytes, so that a message stays near 1500 bytes. */
 #define QUOTE_ONE 600
 #define QUOTE_MANY 240
 #define QUOTE_LINE 300
-/* How much of a long line is shown before the first difference. */
+/* How many bytes of a long line to quote before the first difference. */
 #define LEAD 60
 
-/* The two texts that are compared: the one in the file, and the search text. */
+/* The text in the file, and the search text. */
 struct pair {
 	struct st_str file;
 	struct st_str old;
@@ -23,15 +23,15 @@ static const char *const fold_words[] = {
 #undef X
 };
 
-/* The next word of a list. */
+/* Append one word of a list: "a, b and c". */
 static void add_word(struct st_buf *buf, const char *word, bool first, bool last) {
 	if (!first)
 		st_buf_adds(buf, last ? " and " : ", ");
 	st_buf_adds(buf, word);
 }
 
-/* The first character of a text, from *at on, that is of some kind; 0 at the end. */
-static uint32_t next_of(struct st_str s, bool (*is_kind)(uint32_t), size_t *at) {
+/* Find the next character of a kind, and move *at past it; 0 at the end. */
+static uint32_t next_of_kind(struct st_str s, bool (*is_kind)(uint32_t), size_t *at) {
 	while (*at < s.len) {
 		uint32_t point;
 		*at += st_utf8_next(st_str_slice(s, *at, s.len), &point);
@@ -54,13 +54,13 @@ static void add_point(struct st_buf *buf, uint32_t point) {
 	st_buf_addf(buf, " U+%04X", (unsigned)point);
 }
 
-/* Characters of one kind correspond one by one: name the first that are not the same. */
+/* Both texts have the same number of characters of a kind: name the first pair that differs. */
 static void add_points(struct st_buf *buf, struct pair pair, bool (*is_kind)(uint32_t)) {
 	size_t in_file = 0, in_old = 0;
 	uint32_t file, old;
 	do {
-		file = next_of(pair.file, is_kind, &in_file);
-		old = next_of(pair.old, is_kind, &in_old);
+		file = next_of_kind(pair.file, is_kind, &in_file);
+		old = next_of_kind(pair.old, is_kind, &in_old);
 	} while (file && file == old);
 	if (!file && !old)
 		return;
@@ -76,16 +76,16 @@ static void add_points(struct st_buf *buf, struct pair pair, bool (*is_kind)(uin
 	st_buf_addc(buf, ')');
 }
 
-static size_t count_of(struct st_str s, char byte) {
+static size_t count_byte(struct st_str s, char byte) {
 	size_t count = 0;
 	for (size_t i = 0; i < s.len; i++)
 		count += s.ptr[i] == byte;
 	return count;
 }
 
-/* Append what a line begins with: "2 tabs", "4 spaces", "1 tab and 2 spaces", "nothing". */
+/* Describe an indentation: "2 tabs", "4 spaces", "1 tab and 2 spaces", "nothing". */
 static void add_blanks(struct st_buf *buf, struct st_str blanks) {
-	size_t tabs = count_of(blanks, '\t'), spaces = count_of(blanks, ' ');
+	size_t tabs = count_byte(blanks, '\t'), spaces = count_byte(blanks, ' ');
 	if (tabs)
 		st_buf_addf(buf, "%zu %s", tabs, st_plural(tabs, "tab", "tabs"));
 	if (spaces)
@@ -102,7 +102,10 @@ static struct st_str indent_at(struct st_str s, size_t at) {
 	return st_str_slice(s, at, end);
 }
 
-/* The first line that is not indented alike; lines correspond, or the break was named before. */
+/*
+ * Describe the first line whose indentation differs. This compares line n with line n: where the
+ * line breaks differ, the message has said so before.
+ */
 static void add_indents(struct st_buf *buf, struct pair pair) {
 	size_t in_file = 0, in_old = 0;
 	for (size_t n = 1; in_file < pair.file.len && in_old < pair.old.len; n++) {
@@ -120,9 +123,9 @@ static void add_indents(struct st_buf *buf, struct pair pair) {
 	}
 }
 
-/* Escapes and entities: who has more of the byte they begin with has them written out. */
+/* The text with more backslashes (or ampersands) is the one that has them as escapes (or entities). */
 static void add_escapes(struct st_buf *buf, struct pair pair, char byte) {
-	bool old = count_of(pair.old, byte) > count_of(pair.file, byte);
+	bool old = count_byte(pair.old, byte) > count_byte(pair.file, byte);
 	st_buf_addf(buf, " (written out in %s, where %s has the character itself)",
 	            old ? "oldText" : "the file", old ? "the file" : "oldText");
 }
@@ -138,7 +141,7 @@ static void add_detail(struct st_buf *buf, unsigned kind, struct pair pair) {
 		break;
 	case ST_FOLD_BLANK_LINES:
 		if (ends_line(pair.old) && !ends_line(pair.file))
-			st_buf_addf(buf, " (oldText ends with a line end, the file has none there)");
+			st_buf_addf(buf, " (oldText ends with a newline, the file has none there)");
 		break;
 	case ST_FOLD_EOLS:
 		st_buf_adds(buf, " (a CR alone)");
@@ -164,7 +167,7 @@ static void add_detail(struct st_buf *buf, unsigned kind, struct pair pair) {
 	}
 }
 
-/* List kinds, with details if there is a pair to take them from. */
+/* List kinds of difference, with details if there is a pair to take them from. */
 static void add_kinds(struct st_buf *buf, unsigned kinds, const struct pair *pair) {
 	bool first = true;
 	for (unsigned bit = 0; bit < sizeof fold_words / sizeof *fold_words; bit++) {
@@ -198,14 +201,14 @@ void st_explain_kinds(struct st_buf *buf, unsigned kinds) {
 	}
 }
 
-static void add_lines(struct st_buf *buf, const struct st_near *near) {
+static void add_line_numbers(struct st_buf *buf, const struct st_near *near) {
 	if (near->last > near->first)
 		st_buf_addf(buf, "lines %zu to %zu", near->first, near->last);
 	else
 		st_buf_addf(buf, "line %zu", near->first);
 }
 
-/* "different in ..."; line numbers and extra lines are told apart from that. */
+/* Append "different in ...". add_near() has named line numbers and extra lines already. */
 static void add_difference(struct st_buf *buf, unsigned kinds, struct pair pair) {
 	if (kinds & ST_FOLD_ALL) {
 		st_buf_adds(buf, "different in ");
@@ -217,7 +220,7 @@ static void add_difference(struct st_buf *buf, unsigned kinds, struct pair pair)
 
 static void add_one(struct st_buf *buf, const struct st_near *near, struct pair pair) {
 	st_buf_adds(buf, "Nearest: ");
-	add_lines(buf, near);
+	add_line_numbers(buf, near);
 	st_buf_adds(buf, ", ");
 	add_difference(buf, near->kinds, pair);
 	st_buf_adds(buf, ". The file has there:\n");
@@ -232,7 +235,7 @@ static void add_several(struct st_buf *buf, const struct st_nearest *nearest, st
 		const struct st_near *near = &nearest->list[i];
 		struct pair pair = {st_str_slice(text, near->span.start, near->span.end), old_text};
 		st_buf_adds(buf, "\n- ");
-		add_lines(buf, near);
+		add_line_numbers(buf, near);
 		st_buf_adds(buf, ", ");
 		add_difference(buf, near->kinds, pair);
 		st_buf_adds(buf, ": ");
@@ -265,14 +268,14 @@ static void add_near(struct st_buf *buf, const struct st_nearest *nearest, struc
 	            "\nGive oldText exactly as the file has it; the quotation is escaped as in JSON.");
 }
 
-static struct st_str line_at(struct st_str s, size_t at) {
+static struct st_str body_at(struct st_str s, size_t at) {
 	struct st_str line = st_str_slice(s, at, st_line_end(s, at));
 	line.len -= st_eol_bytes(st_eol_of(line)).len;
 	return line;
 }
 
-/* Whether a line agrees; the search text may begin and end in the middle of one. */
-static bool agrees(struct pair line, bool first, bool last) {
+/* Whether a line matches. The search text may begin and end in the middle of a line. */
+static bool line_matches(struct pair line, bool first, bool last) {
 	if (first && last)
 		return memmem(line.file.ptr, line.file.len, line.old.ptr, line.old.len) != NULL;
 	if (first)
@@ -280,7 +283,7 @@ static bool agrees(struct pair line, bool first, bool last) {
 	return last ? st_str_starts(line.file, line.old) : st_str_eq(line.file, line.old);
 }
 
-/* Quote a line, without what lies far before the place of interest. */
+/* Quote a line, beginning at most LEAD bytes before a place. */
 static void quote_from(struct st_buf *buf, struct st_str line, size_t place) {
 	size_t from = place > LEAD ? st_utf8_cut(line, place - LEAD) : 0;
 	if (from)
@@ -288,7 +291,7 @@ static void quote_from(struct st_buf *buf, struct st_str line, size_t place) {
 	st_quote_text(buf, st_str_slice(line, from, line.len), QUOTE_LINE);
 }
 
-static void add_lines_pair(struct st_buf *buf, struct pair line, size_t number) {
+static void add_line_pair(struct st_buf *buf, struct pair line, size_t number) {
 	size_t same = 0;
 	while (same < line.file.len && same < line.old.len && line.file.ptr[same] == line.old.ptr[same])
 		same++;
@@ -299,17 +302,17 @@ static void add_lines_pair(struct st_buf *buf, struct pair line, size_t number) 
 	quote_from(buf, line.old, place);
 }
 
-/* The similar stretch, line by line, up to the first line that differs. */
+/* Show the first line in which the similar text differs. */
 static void add_similar(struct st_buf *buf, const struct st_near *near, struct pair pair) {
 	size_t in_file = 0, in_old = 0, number = near->first;
 	st_buf_adds(buf, "Similar text is at ");
-	add_lines(buf, near);
+	add_line_numbers(buf, near);
 	st_buf_adds(buf, ". ");
 	while (in_old < pair.old.len && in_file < pair.file.len) {
-		struct pair line = {line_at(pair.file, in_file), line_at(pair.old, in_old)};
+		struct pair line = {body_at(pair.file, in_file), body_at(pair.old, in_old)};
 		size_t next = st_line_end(pair.old, in_old);
-		if (!agrees(line, in_old == 0, next == pair.old.len)) {
-			add_lines_pair(buf, line, number);
+		if (!line_matches(line, in_old == 0, next == pair.old.len)) {
+			add_line_pair(buf, line, number);
 			break;
 		}
 		in_file = st_line_end(pair.file, in_file);
@@ -319,9 +322,9 @@ static void add_similar(struct st_buf *buf, const struct st_near *near, struct p
 	st_buf_addf(buf, "\nRead these lines again, and give oldText exactly as the file has it.");
 }
 
-/* The search text without blank lines at its ends, as the similar stretch was measured. */
+/* The search text without blank lines at its ends; text/hint/nearest.c compares it that way. */
 static struct st_str without_blank_lines(struct st_str s) {
-	while (s.len && line_at(s, 0).len == 0)
+	while (s.len && body_at(s, 0).len == 0)
 		s = st_str_slice(s, st_line_end(s, 0), s.len);
 	while (s.len && (s.ptr[s.len - 1] == '\n' || s.ptr[s.len - 1] == '\r'))
 		s.len--;
@@ -336,15 +339,15 @@ static bool is_white(struct st_str s) {
 	return true;
 }
 
-static void explain(struct st_buf *buf, const struct st_nearest *nearest, struct st_str text,
-                    struct st_str old_text) {
+static void add_reason(struct st_buf *buf, const struct st_nearest *nearest, struct st_str text,
+                       struct st_str old_text) {
 	const struct st_near *near = &nearest->list[0];
 	if (text.len == 0)
 		st_buf_adds(buf, "The file is empty.");
 	else if (is_white(old_text))
 		st_buf_adds(buf,
-		            "It is only blanks and line ends, which must match exactly. "
-		            "Add words of the lines around.");
+		            "It has only blanks and newlines, which must match exactly. "
+		            "Add words from the lines around it.");
 	else if (nearest->count == 0)
 		st_buf_addf(buf,
 		            "Nothing in the file is similar. Read it again, and take oldText from there.");
@@ -364,7 +367,7 @@ int st_explain_no_match(struct st_nearest *nearest, struct st_str text, struct s
                         struct st_str new_text, const char *prefix, struct stet_error *err) {
 	st_auto(st_buf) reason = ST_BUF_INIT;
 	if (st_nearest_find(nearest, text, old_text, new_text, NULL) == 0)
-		explain(&reason, nearest, text, old_text);
+		add_reason(&reason, nearest, text, old_text);
 	return st_fail(err, STET_E_NO_MATCH, "%soldText not found in the file. %s Nothing was changed.",
 	               prefix, reason.failed ? "" : st_buf_cstr(&reason));
 }

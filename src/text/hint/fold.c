@@ -1,5 +1,6 @@
 #include "text/hint/fold.h"
 
+#include <assert.h>
 #include <ctype.h>
 
 #include "base/cancel.h"
@@ -8,10 +9,10 @@
 #include "base/unicode.h"
 #include "base/utf8.h"
 
-/* Anchors are this many bytes apart: few enough to keep, near enough to start again from. */
+/* The distance of anchors in bytes: few enough to store, close enough to fold again from. */
 #define ANCHOR_EVERY 4096
 
-/* Points beyond Unicode: bytes that are no UTF-8, and escapes that stand for nothing. */
+/* Points beyond Unicode: a byte that is not UTF-8, and an escape that stands for nothing. */
 #define NOT_UTF8 0x110000u
 #define NOTHING 0x110100u
 
@@ -30,7 +31,7 @@ bool st_fold_is_space(uint32_t point) {
 	return st_char_kind(point) == ST_CHAR_BLANK;
 }
 
-/* Read all of a view as a number; false if it is none, or no character has it. */
+/* Parse digits as a code point; false if they are no number, or no character has it. */
 static bool read_point(struct st_str digits, uint32_t base, uint32_t *point) {
 	*point = 0;
 	for (size_t i = 0; i < digits.len; i++) {
@@ -42,7 +43,7 @@ static bool read_point(struct st_str digits, uint32_t base, uint32_t *point) {
 	return digits.len && *point <= 0x10FFFF && !(*point >= 0xD800 && *point <= 0xDFFF);
 }
 
-/* A backslash, or several: how often a text was escaped makes no difference. */
+/* Read an escape. Several backslashes count as one: a text may have been escaped more than once. */
 static size_t read_escape(struct st_str s, uint32_t *point) {
 	size_t len = 1;
 	while (len < s.len && s.ptr[len] == '\\')
@@ -95,7 +96,7 @@ static size_t read_entity(struct st_str s, uint32_t *point) {
 	return name.len + 2;
 }
 
-/* The next character of a text and its length, with line ends, escapes and entities resolved. */
+/* Read the next character, with newlines, escapes and entities resolved. @return Its length. */
 static size_t read_unit(struct st_str s, unsigned kinds, uint32_t *point) {
 	char c = s.ptr[0];
 	if (c == '\r') {
@@ -113,12 +114,12 @@ static size_t read_unit(struct st_str s, unsigned kinds, uint32_t *point) {
 	return len;
 }
 
-static bool is_blank(uint32_t point) {
+static bool is_blank_point(uint32_t point) {
 	return point == ' ' || point == '\t' || point == '\v' || point == '\f';
 }
 
-/* Copy blanks and line ends within a run, which only ever shrinks. */
-static size_t copy_kinds(char *run, size_t to, size_t from, size_t end, unsigned kinds) {
+/* Fold blanks and newlines in place; a run never grows. */
+static size_t fold_run(char *run, size_t to, size_t from, size_t end, unsigned kinds) {
 	for (; from < end; from++) {
 		if (run[from] == '\n')
 			run[to++] = kinds & ST_FOLD_BREAKS ? ' ' : '\n';
@@ -128,16 +129,16 @@ static size_t copy_kinds(char *run, size_t to, size_t from, size_t end, unsigned
 	return to;
 }
 
-/* A run with line ends: blanks at the end of a line, line ends, the indentation of the next line. */
+/* Fold a run that holds newlines: trailing blanks, newlines, the indentation of the next line. */
 static size_t fold_lines(char *run, size_t len, unsigned kinds, bool at_start, bool at_end) {
 	size_t first = (size_t)((char *)memchr(run, '\n', len) - run);
 	size_t last = (size_t)((char *)memrchr(run, '\n', len) - run);
-	size_t to = copy_kinds(run, 0, 0, first, kinds);
+	size_t to = fold_run(run, 0, 0, first, kinds);
 
 	if (!(kinds & ST_FOLD_BLANK_LINES))
-		to = copy_kinds(run, to, first, last + 1, kinds);
+		to = fold_run(run, to, first, last + 1, kinds);
 	else if (!at_start && !at_end)
-		to = copy_kinds(run, to, first, first + 1, kinds);
+		to = fold_run(run, to, first, first + 1, kinds);
 	if (!(kinds & (at_end ? ST_FOLD_TRAILING : ST_FOLD_INDENT))) {
 		memmove(run + to, run + last + 1, len - last - 1);
 		to += len - last - 1;
@@ -154,7 +155,7 @@ static size_t fold_blanks(char *run, size_t len, unsigned kinds, bool at_start, 
 	return 1;
 }
 
-/* Blanks and line ends are over: now it is known what they were. */
+/* Fold the blanks and newlines at the end of `out`, now that the character after them is known. */
 static void end_run(struct st_fold *fold, bool at_end) {
 	if (!fold->in_run)
 		return;
@@ -181,7 +182,7 @@ static void add_cased(struct st_fold *fold, uint32_t point) {
 	st_utf8_add(&fold->out, fold->kinds & ST_FOLD_CASE ? st_unicode_lower(point) : point);
 }
 
-/* The parts of a character without its marks, a ligature's letters and the like. */
+/* Add a character without its accents, a ligature as its letters, and the like. */
 static void add_forms(struct st_fold *fold, uint32_t point) {
 	uint32_t parts[ST_UNICODE_PARTS];
 	size_t count = st_unicode_parts(point, parts);
@@ -189,7 +190,7 @@ static void add_forms(struct st_fold *fold, uint32_t point) {
 		add_cased(fold, parts[i]);
 }
 
-/* A character that is not blank. Those of a kind of their own are of no other. */
+/* Add a character that is not blank. A quote, dash or ellipsis has no case and no other forms. */
 static void add_visible(struct st_fold *fold, uint32_t point) {
 	unsigned kinds = fold->kinds;
 	end_run(fold, false);
@@ -214,14 +215,14 @@ static void add_unit(struct st_fold *fold, uint32_t point) {
 		return;
 	if (fold->kinds & ST_FOLD_SPACES && st_fold_is_space(point))
 		point = ' ';
-	if (point == '\n' || is_blank(point))
+	if (point == '\n' || is_blank_point(point))
 		add_to_run(fold, point);
 	else
 		add_visible(fold, point);
 }
 
-/* Read one unit, or a stretch of plain bytes up to `limit`. */
-static void step(struct st_fold *fold, size_t limit) {
+/* Fold plain bytes up to `limit`, or one character if the next byte is not plain. */
+static void fold_next(struct st_fold *fold, size_t limit) {
 	const unsigned char *bytes = (const unsigned char *)fold->text.ptr;
 	size_t end = fold->at;
 	while (end < limit && fold->plain[bytes[end]])
@@ -251,7 +252,7 @@ static void fill_plain(struct st_fold *fold) {
 	}
 }
 
-/* Between two units outside a run nothing is pending: one can start again from there. */
+/* Outside a run nothing is pending, so st_fold_source() can start to fold from there. */
 static bool add_anchor(struct st_fold *fold) {
 	struct st_fold_anchor *anchors =
 		realloc(fold->anchors, (fold->anchor_count + 1) * sizeof *anchors);
@@ -278,7 +279,7 @@ int st_fold_init(struct st_fold *fold, struct st_str text, unsigned kinds, struc
 			failed = !add_anchor(fold);
 			next = fold->at + ANCHOR_EVERY;
 		}
-		step(fold, fold->at < next && next < text.len ? next : text.len);
+		fold_next(fold, fold->at < next && next < text.len ? next : text.len);
 	}
 	end_run(fold, true);
 	if (failed || fold->out.failed) {
@@ -294,8 +295,9 @@ void st_fold_release(struct st_fold *fold) {
 	*fold = (struct st_fold){0};
 }
 
-/* The last anchor at or before a byte of the folded text. */
+/* Find the last anchor at or before a byte of the folded text. */
 static struct st_fold_anchor anchor_before(const struct st_fold *fold, size_t folded) {
+	assert(fold->anchor_count > 0 && folded < fold->out.len);
 	size_t low = 0, high = fold->anchor_count;
 	while (high - low > 1) {
 		size_t middle = low + (high - low) / 2;
@@ -307,7 +309,7 @@ static struct st_fold_anchor anchor_before(const struct st_fold *fold, size_t fo
 	return fold->anchors[low];
 }
 
-/* Marks that belong to the character before them and were folded away. */
+/* Skip accents that belong to the character before them and were folded away. */
 static size_t skip_marks(const struct st_fold *fold, size_t at) {
 	while (fold->kinds & ST_FOLD_FORMS && at < fold->text.len) {
 		uint32_t point;
@@ -324,10 +326,10 @@ struct st_span st_fold_source(const struct st_fold *fold, size_t folded) {
 	struct st_fold again = {
 		.text = fold->text, .kinds = fold->kinds, .at = anchor.source, .base = anchor.folded};
 	size_t start = again.at;
-	/* Unit by unit, since the table is empty here. What a run becomes is known when it is over. */
+	/* `plain` is empty here, so this folds character by character, and a run only when it ends. */
 	while (again.at < fold->text.len && !again.out.failed) {
 		start = again.at;
-		step(&again, again.at);
+		fold_next(&again, again.at);
 		if (!again.in_run && again.base + again.out.len > folded)
 			break;
 	}

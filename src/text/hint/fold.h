@@ -1,11 +1,11 @@
 /**
- * Text with differences folded away, to find out in what two texts differ.
+ * Fold differences away, to find out how two texts differ.
  *
  * Each kind of difference that people and models overlook (case, indentation,
- * curly quotes, escapes ...) is one bit. Folding a text with a set of kinds
- * makes texts equal that differ only in those. Fold everything, search, and
- * what is found was meant; fold everything but one kind, compare, and it is
- * known whether that kind was the difference.
+ * curly quotes, escapes ...) is one bit. Two texts that differ only in some kinds
+ * become equal when both are folded with those kinds. To find the text that a
+ * model meant, fold all kinds and search. To learn whether it differs in one
+ * kind, fold all kinds but that one and compare.
  *
  *     st_auto(st_fold) fold = {0};
  *
@@ -21,7 +21,7 @@
 
 #include "text/lines/lines.h"
 
-/** The kinds: constant, bit, and the words for a message. */
+/** The kinds of difference: constant, bit, and the words for a message. */
 #define ST_FOLDS(X) \
 	X(CASE, 0, "upper and lower case") \
 	X(INDENT, 1, "indentation") \
@@ -29,7 +29,7 @@
 	X(BLANKS, 3, "blanks inside a line") \
 	X(BLANK_LINES, 4, "blank lines") \
 	X(BREAKS, 5, "line breaks") \
-	X(EOLS, 6, "the kind of line ends") \
+	X(EOLS, 6, "the kind of line endings") \
 	X(QUOTES, 7, "quotation marks") \
 	X(DASHES, 8, "dashes") \
 	X(ELLIPSES, 9, "ellipses") \
@@ -46,26 +46,26 @@ enum st_folds {
 		ST_FOLD_ALL = (1 << 15) - 1,
 };
 
-/** A place where the folded and the original text are at the same point. */
+/** An offset in the folded text, and the offset in the original that it comes from. */
 struct st_fold_anchor {
 	size_t folded;
 	size_t source;
 };
 
-/** A folded text. The original is borrowed. */
+/** A folded text. It borrows the original. */
 struct st_fold {
 	struct st_str text;
 	unsigned kinds;
 	/** The result. It is valid UTF-8 where the original is. */
 	struct st_buf out;
 
-	/** How far the original has been read, and how many folded bytes came before out. */
+	/** How many bytes of the original were read, and how many folded bytes precede `out`. */
 	size_t at;
 	size_t base;
-	/** Blanks and line ends at the end of out begin here, while in_run. */
+	/** While in_run: where the blanks and newlines at the end of `out` begin. */
 	size_t run;
 	bool in_run;
-	/** What a byte becomes; 0 if that needs thought. */
+	/** The folded form of each byte; 0 if it depends on more than the byte. */
 	unsigned char plain[256];
 	struct st_fold_anchor *anchors;
 	size_t anchor_count;
@@ -74,17 +74,17 @@ struct st_fold {
 /**
  * Fold a text.
  *
- * @kinds  ST_FOLD_* bits. CRLF counts as LF whatever they are.
+ * @kinds  ST_FOLD_* bits. CRLF always becomes LF.
  * @return 0 or STET_E_NOMEM.
  */
 [[nodiscard]] int st_fold_init(struct st_fold *fold, struct st_str text, unsigned kinds,
                                struct stet_error *err);
 void st_fold_release(struct st_fold *fold);
 
-/** The bytes of the original that a byte of the folded text comes from. */
+/** Find the bytes of the original that a byte of the folded text comes from. */
 struct st_span st_fold_source(const struct st_fold *fold, size_t folded);
 
-/** Members of the kinds that are about single characters. */
+/** Whether a character belongs to one of the kinds QUOTES, DASHES and SPACES. */
 bool st_fold_is_quote(uint32_t point);
 bool st_fold_is_dash(uint32_t point);
 bool st_fold_is_space(uint32_t point);

@@ -8,7 +8,7 @@
 #define STEP ((size_t)1 << 14)
 #define SLOTS 65536
 
-/* How often each sequence is in the text looked for, and how often in the window. */
+/* How often each sequence occurs in the needle, and how often in the window. */
 struct counts {
 	uint32_t wanted[SLOTS];
 	uint32_t seen[SLOTS];
@@ -21,13 +21,13 @@ static uint32_t *slot(uint32_t *table, const char *at) {
 	return &table[gram * 2654435761u >> 16];
 }
 
-static void enter(struct counts *counts, const char *at) {
+static void add_gram(struct counts *counts, const char *at) {
 	uint32_t *seen = slot(counts->seen, at);
 	counts->shared += *seen < *slot(counts->wanted, at);
 	++*seen;
 }
 
-static void leave(struct counts *counts, const char *at) {
+static void remove_gram(struct counts *counts, const char *at) {
 	uint32_t *seen = slot(counts->seen, at);
 	--*seen;
 	counts->shared -= *seen < *slot(counts->wanted, at);
@@ -46,12 +46,12 @@ int st_similar_find(struct st_similar *similar, struct st_str hay, struct st_str
 	for (size_t i = 0; i < grams; i++)
 		++*slot(counts->wanted, needle.ptr + i);
 	for (size_t i = 0; i + GRAM <= hay.len; i++) {
-		/* Each step is worth some bytes that are merely looked at. */
+		/* A step costs about as much as reading eight bytes. */
 		if (i % STEP == 0 && st_cancel_check(8 * STEP, err) < 0)
 			return STET_E_CANCELLED;
-		enter(counts, hay.ptr + i);
+		add_gram(counts, hay.ptr + i);
 		if (i >= grams)
-			leave(counts, hay.ptr + i - grams);
+			remove_gram(counts, hay.ptr + i - grams);
 		if (counts->shared > best) {
 			best = counts->shared;
 			similar->span.end = i + GRAM;

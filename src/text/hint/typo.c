@@ -2,56 +2,56 @@
 
 #include "base/cancel.h"
 
-/* How many columns are made between two looks for a cancellation. */
+/* Check for cancellation after so many columns. */
 enum { STEP = 1024 };
 
-/* The most pairs of bytes that are compared. */
+/* How many cells to compute at most. */
 #define CELLS_MAX ((size_t)64 << 20)
 
-/* For a prefix of the needle: the fewest changes to get it, and where in the hay that begins. */
+/* For a prefix of the needle: the fewest changes that produce it, and where in the hay they start. */
 struct cell {
 	unsigned changes;
 	size_t start;
 };
 
-static struct cell with(struct cell from, unsigned changes) {
+static struct cell add_changes(struct cell from, unsigned changes) {
 	return (struct cell){from.changes + changes, from.start};
 }
 
-static void take_fewer(struct cell *best, struct cell other) {
+static void keep_fewer(struct cell *best, struct cell other) {
 	if (other.changes < best->changes)
 		*best = other;
 }
 
-static unsigned allowed(size_t len) {
+static unsigned typos_allowed(size_t len) {
 	return len < 4 ? 0 : len < 8 ? 1 : len < 20 ? 2 : 3;
 }
 
-/* One column of the table from the two before it: all prefixes of the needle up to the byte at j. */
+/* Compute the column for byte j of the hay, one cell per prefix of the needle, from the two before. */
 static void next_column(struct st_str hay, size_t j, struct st_str needle, const struct cell *two,
                         const struct cell *one, struct cell *now) {
 	now[0] = (struct cell){0, j + 1};
 	for (size_t i = 1; i <= needle.len; i++) {
 		bool same = needle.ptr[i - 1] == hay.ptr[j];
-		now[i] = with(one[i - 1], !same);
-		take_fewer(&now[i], with(one[i], 1));
-		take_fewer(&now[i], with(now[i - 1], 1));
+		now[i] = add_changes(one[i - 1], !same);
+		keep_fewer(&now[i], add_changes(one[i], 1));
+		keep_fewer(&now[i], add_changes(now[i - 1], 1));
 		if (i > 1 && j > 0 && needle.ptr[i - 1] == hay.ptr[j - 1] &&
 		    needle.ptr[i - 2] == hay.ptr[j])
-			take_fewer(&now[i], with(two[i - 2], 1));
+			keep_fewer(&now[i], add_changes(two[i - 2], 1));
 	}
 }
 
 bool st_typo_find(struct st_str hay, struct st_str needle, struct st_span *span) {
 	struct cell columns[3][ST_TYPO_MAX + 1];
-	if (needle.len > ST_TYPO_MAX || allowed(needle.len) == 0)
+	if (needle.len > ST_TYPO_MAX || typos_allowed(needle.len) == 0)
 		return false;
-	unsigned best = allowed(needle.len) + 1;
+	unsigned best = typos_allowed(needle.len) + 1;
 	size_t end = hay.len < CELLS_MAX / needle.len ? hay.len : CELLS_MAX / needle.len;
 	for (size_t i = 0; i <= needle.len; i++)
 		columns[0][i] = columns[2][i] = (struct cell){(unsigned)i, 0};
 	for (size_t j = 0; j < end && best > 0; j++) {
-		/* Cancelled is like not found: whoever looks further on is told. */
+		/* Treat a cancellation as not found: the next st_cancel_check() reports it. */
 		if (j % STEP == 0 && st_cancel_check(8 * STEP * needle.len, NULL) < 0)
 			return false;
 		struct cell *now = columns[(j + 1) % 3];
@@ -61,5 +61,5 @@ bool st_typo_find(struct st_str hay, struct st_str needle, struct st_span *span)
 			*span = (struct st_span){now[needle.len].start, j + 1};
 		}
 	}
-	return best <= allowed(needle.len) && span->end > span->start;
+	return best <= typos_allowed(needle.len) && span->end > span->start;
 }
