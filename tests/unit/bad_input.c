@@ -170,8 +170,8 @@ static void lines_that_cannot_be_are_refused(void **state) {
 		const char *target;
 		const char *sentence;
 	} targets[] = {
-		{"{'lines': {'start': 8}}", "There is no line 8: the file has 7 lines"},
-		{"{'lines': {'start': 2, 'end': 8}}", "There is no line 8: the file has 7 lines"},
+		{"{'lines': {'start': 8}}", "Line 8 is out of range: the file has 7 lines"},
+		{"{'lines': {'start': 2, 'end': 8}}", "Line 8 is out of range: the file has 7 lines"},
 		{"{'lines': {'start': 5, 'end': 4}}", "reversed"},
 		{"{'lines': {'start': 0}}", "needs a line from 1 on"},
 		{"{'lines': {'start': 0, 'end': 3}}", "needs a line from 1 on"},
@@ -218,7 +218,7 @@ static void code_blocks_that_are_not_there_are_refused_with_those_that_are(void 
 	dir_write(host->dir, "b.md", "no code\n");
 	refuse(host, STET_E_INVALID, "text_patch",
 	       "{'filePath': 'b.md', 'operation': 'delete', 'target': {'codeBlock': {'index': 0}}}");
-	expect_text("no fenced code block at all");
+	expect_text("no fenced code block");
 }
 
 static void headings_that_cannot_be_are_refused(void **state) {
@@ -270,7 +270,7 @@ static void markdown_targets_are_refused_elsewhere(void **state) {
 		refuse(host, STET_E_INVALID, "text_patch",
 		       "{'filePath': 'a.c', 'operation': '%s', 'target': %s, 'content': 'x'}",
 		       i == 4 ? "replace" : "insert", targets[i]);
-		expect_text("Only Markdown files have");
+		expect_text("Only Markdown files support");
 		expect_text("\"lines\", or text_replace");
 	}
 	expect_file(host, "a.c", text);

@@ -122,10 +122,10 @@ static void Run_AppendToSection_LastSection_InsertsAtEndOfFile(void **state) {
 
 static void Run_AppendToSection_NonMarkdown_Throws(void **state) {
 	(void)state;
-	refuse(
-		(struct st_patch){
-			.operation = ST_PATCH_INSERT, AT(APPEND_TO_SECTION, "## Setup"), CONTENT("x")},
-		doc, STET_E_INVALID, "Only Markdown files have what the target \"appendToSection\" names.");
+	refuse((struct st_patch){.operation = ST_PATCH_INSERT,
+	                         AT(APPEND_TO_SECTION, "## Setup"),
+	                         CONTENT("x")},
+	       doc, STET_E_INVALID, "Only Markdown files support the target \"appendToSection\".");
 }
 
 static void Run_AppendToSection_HeadingNotFound_Throws(void **state) {
@@ -190,9 +190,10 @@ static void text_goes_above_definitions_that_a_heading_cannot_be_parted_from(voi
 static void a_heading_that_is_lost_all_the_same_is_told(void **state) {
 	(void)state;
 	check((struct st_patch){INSERT, AT(APPEND_TO_SECTION, "a"), CONTENT("```")},
-	      ST_STR("# a\n# b\n"), ST_STR("# a\n```\n# b\n"), "The heading below is no longer one");
+	      ST_STR("# a\n# b\n"), ST_STR("# a\n```\n# b\n"),
+	      "The heading below is no longer a heading");
 	check((struct st_patch){DELETE, AT(HEADING, "a")}, ST_STR("text\n# a\nb\n===\n"),
-	      ST_STR("text\nb\n===\n"), "The heading below is no longer one");
+	      ST_STR("text\nb\n===\n"), "The heading below is no longer a heading");
 	check((struct st_patch){DELETE, AT(HEADING, "a")}, ST_STR("text\n# a\n---\n"),
 	      ST_STR("text\n---\n"), "A line outside of the change has become a heading.");
 }
@@ -310,19 +311,19 @@ static void lines_that_do_not_exist_are_refused(void **state) {
 	(void)state;
 	struct st_str text = ST_STR("a\nb\n");
 	refuse((struct st_patch){DELETE, LINES(3, 3)}, text, STET_E_INVALID,
-	       "There is no line 3: the file has 2 lines.");
+	       "Line 3 is out of range: the file has 2 lines.");
 	refuse((struct st_patch){DELETE, LINES(2, 9)}, text, STET_E_INVALID,
-	       "There is no line 9: the file has 2 lines.");
+	       "Line 9 is out of range: the file has 2 lines.");
 	refuse((struct st_patch){DELETE, LINES(2, 1)}, text, STET_E_INVALID,
 	       "The lines are reversed: start 2 is after end 1.");
 	refuse((struct st_patch){DELETE, LINES(-1, 1)}, text, STET_E_INVALID,
-	       "Lines count from 1; -1 is not possible.");
+	       "Lines count from 1; -1 is out of range.");
 	refuse((struct st_patch){DELETE, LINES(1, INT64_MIN)}, text, STET_E_INVALID,
-	       "is not possible.");
+	       "is out of range.");
 	refuse((struct st_patch){DELETE, LINES(INT64_MAX, 0)}, text, STET_E_INVALID,
-	       "There is no line 9223372036854775807");
+	       "Line 9223372036854775807 is out of range");
 	refuse((struct st_patch){REPLACE, LINES(0, 0), CONTENT("x")}, text, STET_E_INVALID,
-	       "Line 0 is the top of the file and takes insert only;");
+	       "Line 0 is the top of the file, for insert only;");
 	refuse((struct st_patch){INSERT, LINES(0, 1), CONTENT("x")}, text, STET_E_INVALID,
 	       "takes no end");
 	refuse((struct st_patch){INSERT, LINES(1, 1), CONTENT("x")}, ST_STR(""), STET_E_INVALID,
@@ -454,11 +455,13 @@ static void code_block_means_the_lines_between_the_fences(void **state) {
 	      NULL);
 	check((struct st_patch){REPLACE, CODE(0), CONTENT("x")}, ST_STR("~~~\na\nb"), ST_STR("~~~\nx"),
 	      NULL);
-	refuse((struct st_patch){DELETE, CODE(2)}, text, STET_E_INVALID,
-	       "There is no code block 2: the text has 2, counted from 0: 0 in lines 1-3, 1 in lines "
-	       "5-6.");
-	refuse((struct st_patch){DELETE, CODE(-1)}, text, STET_E_INVALID, "There is no code block -1");
-	refuse((struct st_patch){DELETE, CODE(0)}, doc, STET_E_INVALID, "no fenced code block at all");
+	refuse(
+		(struct st_patch){DELETE, CODE(2)}, text, STET_E_INVALID,
+		"Code block 2 is out of range: the text has 2, counted from 0: 0 in lines 1-3, 1 in lines "
+		"5-6.");
+	refuse((struct st_patch){DELETE, CODE(-1)}, text, STET_E_INVALID,
+	       "Code block -1 is out of range");
+	refuse((struct st_patch){DELETE, CODE(0)}, doc, STET_E_INVALID, "no fenced code block");
 }
 
 static void code_in_a_list_is_indented_with_it(void **state) {

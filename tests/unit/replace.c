@@ -125,7 +125,7 @@ static void an_occurrence_beyond_the_last_is_refused_with_the_lines(void **state
 	(void)state;
 	assert_refused("a\n\na a\n", "a", "4", STET_E_INVALID);
 	assert_says(
-		"\"occurrence\" 4 was asked for, but oldText occurs 3 times, at lines 1 and 3 (2 times)");
+		"\"occurrence\" 4 is out of range: oldText occurs 3 times, at lines 1 and 3 (2 times)");
 	assert_says("a number from 1 to 3");
 	assert_int_equal(done.found.total, 3);
 	assert_refused("a\n", "a", "99999999999999999999999999", STET_E_INVALID);

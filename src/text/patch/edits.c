@@ -7,7 +7,7 @@
 #include "text/patch/replace.h"
 #include "text/lines/splice.h"
 
-/* A list of edits under way. */
+/* One call of st_edits_apply(). */
 struct list {
 	const struct st_edit *edits;
 	size_t count;
@@ -16,13 +16,13 @@ struct list {
 	struct stet_error *err;
 
 	struct st_str original;
-	/** The text after the edits so far; a view of the original or of the buffer. */
+	/* The text after the edits so far; a view of the original or of the buffer. */
 	struct st_str text;
 	struct st_buf buf;
 	struct st_edited *done;
-	/** Where the places of earlier edits are, two marks for each. */
+	/* Start and end of each earlier edit, so that later edits move them. */
 	struct st_mark *marks;
-	/** Which edit is at work, from 0. */
+	/* The current edit, from 0. */
 	size_t at;
 };
 
@@ -42,14 +42,13 @@ static const char *prefix(const struct list *list, char buf[64]) {
 
 static int fail_empty(const struct list *list) {
 	char where[64];
-	return st_fail(
-		list->err, STET_E_INVALID,
-		"%soldText is empty. Give the text that is to be replaced, as it is in the file. "
-		"Nothing was changed.",
-		prefix(list, where));
+	return st_fail(list->err, STET_E_INVALID,
+	               "%soldText is empty. Give the text to replace, as it is in the file. "
+	               "Nothing was changed.",
+	               prefix(list, where));
 }
 
-/* Whether an edit's old text was there before the first edit. */
+/* Whether an edit's old text occurred before the first edit. */
 static bool was_there(const struct list *list, const struct st_edit *edit) {
 	st_auto(st_find) find = {0};
 	struct st_span span;
@@ -62,9 +61,9 @@ static int fail_missing(const struct list *list, const struct st_edit *edit) {
 	if (was_there(list, edit)) {
 		return st_fail(
 			list->err, STET_E_NO_MATCH,
-			"%soldText was in the file, but an edit before this one has changed it. Nothing "
-			"was changed. Edits are applied in order: give it as it is after the ones "
-			"before, or make one edit of them.",
+			"%soldText was in the file, but an earlier edit changed it. Nothing was changed. "
+			"Edits apply in order: give oldText as it is after the earlier edits, or combine "
+			"them into one.",
 			prefix(list, where));
 	}
 	return st_explain_no_match(&list->failure->nearest, list->text, edit->old_text, edit->new_text,
@@ -84,7 +83,7 @@ static int fail_ambiguous(const struct list *list, const struct st_edit *edit) {
 		"%soldText occurs %zu times, at %s%s. Nothing was changed. Add lines around it to "
 		"oldText until it is the only one, or set replaceAll to change them all.",
 		prefix(list, where), places->total, st_buf_cstr(&lines),
-		list->at > 0 ? " of the result of the edits before" : "");
+		list->at > 0 ? " of the text after the earlier edits" : "");
 }
 
 static void start_splice(struct list *list, struct st_splice *splice, struct st_str old_text,
@@ -98,7 +97,7 @@ static void start_splice(struct list *list, struct st_splice *splice, struct st_
 	st_splice_marks(splice, list->marks, 2 * list->at);
 }
 
-/* A match that is indented otherwise, as a whole, is replaced by a new text that is shifted alike. */
+/* If the old text occurs with another indentation, replace it by the new text, indented alike. */
 static int splice_shifted(struct list *list, const struct st_edit *edit, struct st_splice *splice,
                           struct st_shifted *shifted) {
 	int found = was_there(list, edit) ? 0
@@ -144,7 +143,7 @@ static int apply_edit(struct list *list) {
 
 	if (edit->old_text.len == 0)
 		return fail_empty(list);
-	/* The text is searched, and copied. */
+	/* This searches the text and copies it. */
 	if (st_cancel_check(2 * list->text.len, list->err) < 0)
 		return STET_E_CANCELLED;
 	start_splice(list, &splice, edit->old_text, edit->new_text);
@@ -161,10 +160,10 @@ static int apply_edit(struct list *list) {
 }
 
 /*
- * Number the lines of all places in one pass. The marks now stand for the first byte of each place
- * and for its last one, and carry the offset from which the line follows.
+ * Number the lines of all replacements in one pass. The marks now point to `first` and `last` of
+ * each edit: these start as the offsets of its first and last byte, and become line numbers.
  */
-static void number_lines(struct list *list) {
+static void number_edits(struct list *list) {
 	size_t line = 1, at = 0;
 	bool ends = st_eol_of(list->text) != ST_EOL_NONE;
 	for (size_t i = 0; i < list->count; i++) {
@@ -179,12 +178,12 @@ static void number_lines(struct list *list) {
 		size_t *place = list->marks[i].place;
 		line += st_line_ends(st_str_slice(list->text, at, list->text.len), *place - at);
 		at = *place;
-		/* Behind the last line there is none: what ends a text there ends its last line. */
+		/* No line follows a final newline: an offset there belongs to the last line. */
 		*place = ends && at == list->text.len ? line - 1 : line;
 	}
 }
 
-static int run(struct list *list) {
+static int apply_edits(struct list *list) {
 	list->done = calloc(list->count, sizeof *list->done);
 	list->marks = calloc(2 * list->count, sizeof *list->marks);
 	if (!list->done || !list->marks)
@@ -195,7 +194,7 @@ static int run(struct list *list) {
 		if (code < 0)
 			return code;
 	}
-	number_lines(list);
+	number_edits(list);
 	return 0;
 }
 
@@ -220,7 +219,7 @@ int st_edits_apply(struct st_str text, const struct st_edit *edits, size_t count
 		if (list.buf.failed)
 			return st_fail_nomem(err);
 	} else {
-		int code = run(&list);
+		int code = apply_edits(&list);
 		if (code < 0)
 			return code;
 		memcpy(results, list.done, count * sizeof *results);

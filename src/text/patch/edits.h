@@ -1,14 +1,13 @@
 /**
- * A list of search-and-replace edits on one text, all or nothing: the engine
- * of edit_file.
+ * Apply a list of search-and-replace edits to one text, all or nothing. This is
+ * the engine of edit_file.
  *
- * The edits are applied in order, each to the result of the one before. An
- * edit's old text must be there, and there only once unless it asks for all:
- * an ambiguous edit is refused with the lines, never resolved by guess. One
- * place that differs in nothing but the indentation of all lines is a match
- * too (text/patch/shifted.h). What
- * counts as a match, and what happens to line ends and to a byte order mark,
- * is told in text/find/find.h and text/patch/replace.h.
+ * Each edit applies to the result of the one before. Its old text must occur
+ * exactly once, unless the edit asks for all: an ambiguous edit fails with the
+ * line numbers, and stet never guesses. A single place that differs only by the
+ * same indentation of all lines matches too (text/patch/shifted.h). text/find/find.h
+ * defines what matches; text/patch/replace.h defines what happens to line endings
+ * and to a byte order mark.
  *
  *     const struct st_edit edits[] = {
  *             {.old_text = ST_STR("one"), .new_text = ST_STR("two")},
@@ -35,36 +34,36 @@ struct st_edit {
 	bool all;
 };
 
-/** What came of one edit. */
+/** The result of one edit. */
 struct st_edited {
 	/** How many matches were replaced; 0 for a noop. */
 	size_t replaced;
-	/** True if it changed nothing, old and new text being the same. */
+	/** Old and new text are the same, so nothing changed. */
 	bool noop;
-	/** The lines, from the first place to the last, in the text after all edits. */
+	/** The lines from the first replacement to the last, in the text after all edits. */
 	size_t first;
 	size_t last;
 	/** The same as bytes. */
 	struct st_span span;
-	/** How the match was indented otherwise than the old text; count 0 if it was not. */
+	/** How the indentation of the match differed from the old text; count 0 if it did not. */
 	struct st_shift shift;
 };
 
-/** What stood in the way, for an answer that is more than a message. */
+/** Why an edit failed, as data. */
 struct st_edits_failure {
 	/** Which edit, from 1. */
 	size_t edit;
-	/** After STET_E_AMBIGUOUS: where its old text is, in the text it was applied to. */
+	/** After STET_E_AMBIGUOUS: where its old text occurs, in the text after the earlier edits. */
 	struct st_places places;
-	/** After STET_E_NO_MATCH: what comes near. */
+	/** After STET_E_NO_MATCH: the nearest text. */
 	struct st_nearest nearest;
 };
 
 /**
  * Apply edits.
  *
- * @count    How many; with none the text stays as it is.
- * @max      The most bytes the text may have after any of them; 0 for ST_REPLACE_MAX.
+ * @count    How many edits; with 0 the text stays as it is.
+ * @max      The most bytes the text may have after any edit; 0 for ST_REPLACE_MAX.
  * @results  Receives count results; untouched on failure.
  * @out      Receives the new text; untouched on failure.
  * @failure  Receives details if an edit fails; may be NULL.

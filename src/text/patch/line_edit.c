@@ -1,24 +1,26 @@
 #include "text/patch/line_edit.h"
 
+#include <assert.h>
+
 #include "base/cancel.h"
 
 static enum st_eol eol_of_line(const struct st_lines *lines, size_t n) {
 	return n >= 1 && n <= lines->count ? st_eol_of(st_lines_whole(lines, n)) : ST_EOL_NONE;
 }
 
-/* Where a line starts, a byte order mark apart; for the line after the last, where the text ends. */
+/* Where a line starts, after a byte order mark; for the line after the last, the text's end. */
 static size_t start_of(const struct st_lines *lines, size_t n) {
 	return n == 1 ? st_bom_len(lines->text) : lines->starts[n - 1];
 }
 
-/* Whether the lines reach to the end of a text that has no newline there. */
+/* Whether the replaced lines reach to the end of a text without a final newline. */
 static bool is_open_end(const struct st_line_edit *edit) {
 	const struct st_lines *lines = edit->lines;
 	return lines->count && edit->first + edit->old_count - 1 == lines->count &&
 	       eol_of_line(lines, lines->count) == ST_EOL_NONE;
 }
 
-/* At an open end: end the line above new ones, or let it be the last in place of the old ones. */
+/* At an open end, an insert must end the line above, and a delete must take its ending away. */
 static void join_to_line_above(struct st_line_edit *edit) {
 	if (!is_open_end(edit) || edit->first == 1)
 		return;
@@ -31,10 +33,7 @@ static void join_to_line_above(struct st_line_edit *edit) {
 	}
 }
 
-/*
- * A lone CR must not meet a LF that ends an empty line below it: they would be
- * one ending.
- */
+/* Choose another ending where a lone CR and the LF of an empty line below would become one CRLF. */
 static enum st_eol keep_apart(const struct st_line_edit *edit, enum st_eol eol, bool blank,
                               bool last) {
 	struct st_str text = edit->lines->text;
@@ -48,7 +47,7 @@ static enum st_eol keep_apart(const struct st_line_edit *edit, enum st_eol eol, 
 	return eol;
 }
 
-/* The ending of the next line. A blank line is there only if it has one, even at an open end. */
+/* The ending of the next line. A blank line needs one even at an open end, or it would not exist. */
 static enum st_eol next_eol(const struct st_line_edit *edit, struct st_str line) {
 	bool last = edit->added + 1 == edit->new_count;
 	if (last && line.len && is_open_end(edit))
@@ -76,10 +75,11 @@ void st_line_edit_begin(struct st_line_edit *edit, const struct st_lines *lines,
 	join_to_line_above(edit);
 }
 
-/* What a line costs besides its bytes, in the measure of st_cancel_check(). */
+/* What a line costs besides its bytes, in the bytes that st_cancel_check() counts. */
 enum { LINE_WORK = 64 };
 
 void st_line_edit_add(struct st_line_edit *edit, struct st_str line) {
+	assert(edit->added < edit->new_count);
 	enum st_eol eol = next_eol(edit, line);
 	st_buf_add(&edit->bytes, line);
 	st_buf_add(&edit->bytes, st_eol_bytes(eol));

@@ -8,18 +8,18 @@
 #include "text/patch/patch_place.h"
 #include "text/patch/patch_window.h"
 
-/** How much of a line a message shows. */
+/* How many bytes of a line a message quotes. */
 #define MAX_SHOWN 80
 
-/** A patch on its way: the old text, where it applies, and what is to stand there. */
+/* One call of st_patch_apply(). */
 struct patching {
 	struct st_patch patch;
-	/** The old lines: those of md if there is structure to look at, else plain. */
+	/* The old lines: those of md for a Markdown target, else plain. */
 	const struct st_lines *lines;
 	struct st_lines plain;
 	struct st_markdown md;
 	struct st_patch_place place;
-	/** The content, shifted, each line ended by LF. */
+	/* The content, indented, each line ended by LF. */
 	struct st_buf content;
 	struct st_lines content_lines;
 	struct st_buf note;
@@ -33,19 +33,19 @@ static void patching_release(struct patching *patching) {
 	st_buf_release(&patching->note);
 }
 
-/** Blank lines to put around the content. */
+/* How many blank lines to put around the content. */
 struct padding {
 	size_t before;
 	size_t after;
 };
 
-/* The indentation of a code block's lines: that of its fence, as far as its lines have it. */
+/* The indentation of a code block: as much of its fence's indentation as its lines share. */
 static void code_indent(const struct patching *patching, struct st_buf *indent) {
 	const struct st_code *code = patching->place.code;
 	struct st_str opening = st_strn(st_lines_whole(patching->lines, code->line).ptr, code->column);
 	if (code->line == 1)
 		opening = st_str_slice(opening, st_bom_len(opening), opening.len);
-	/* List markers stand for the blanks that the following lines have. */
+	/* The lines after a list marker have blanks in its place. */
 	for (size_t i = 0; i < opening.len; i++)
 		st_buf_addc(indent, opening.ptr[i] == '\t' ? '\t' : ' ');
 	struct st_str common;
@@ -78,11 +78,11 @@ static void shift_to_lines(struct patching *patching, const struct st_lines *con
 		            place->model_first);
 }
 
-/* Shift the content and index its lines. */
+/* Indent the content and index its lines. */
 static int prepare_content(struct patching *patching, struct stet_error *err) {
 	struct st_str text =
 		patching->patch.operation == ST_PATCH_DELETE ? st_str("") : patching->patch.content;
-	/* The mark at the start of the file stays; a second one would be text. */
+	/* The file's byte order mark stays; a second one would be text. */
 	if (patching->place.first == 1 && st_bom_len(patching->lines->text))
 		text = st_str_slice(text, st_bom_len(text), text.len);
 	st_auto(st_lines) content = {0};
@@ -102,8 +102,8 @@ static int prepare_content(struct patching *patching, struct stet_error *err) {
 	return st_lines_init(&patching->content_lines, st_buf_str(&patching->content), err);
 }
 
-static int patching_begin(struct patching *patching, const struct st_patch *patch,
-                          struct st_str text, struct stet_error *err) {
+static int prepare_patch(struct patching *patching, const struct st_patch *patch,
+                         struct st_str text, struct stet_error *err) {
 	patching->patch = *patch;
 	if (patch->operation == ST_PATCH_DELETE && patch->has_content && patch->content.len)
 		st_buf_adds(&patching->note, "Delete takes no content; it was not used. ");
@@ -137,16 +137,16 @@ static void make_edit(struct st_line_edit *edit, const struct patching *patching
 
 static void note_effect(struct patching *patching, enum st_patch_effect effect) {
 	static const char *const sentences[] = {
-		[ST_EFFECT_LOST_ABOVE] = "The heading above is no longer one.",
+		[ST_EFFECT_LOST_ABOVE] = "The heading above is no longer a heading.",
 		[ST_EFFECT_LOST_BELOW] =
-			"The heading below is no longer one: what is above it now runs into "
-			"it, or opens a fence, a comment or a list that goes on.",
+			"The heading below is no longer a heading: the text above it now runs into "
+			"it, or opens a fence, a comment or a list that does not end before it.",
 		[ST_EFFECT_GAINED] = "A line outside of the change has become a heading.",
 	};
 	st_buf_addf(&patching->note, "%s Look at the structure. ", sentences[effect]);
 }
 
-/* Say so if new lines are inside of a code block that nobody closed. */
+/* Warn if new lines are inside a code block without a closing fence. */
 static void note_unclosed_code(struct patching *patching, const struct st_patch_window *window,
                                const struct st_line_edit *edit) {
 	const struct st_code *code = st_patch_window_code_around(window, edit->first);
@@ -157,7 +157,7 @@ static void note_unclosed_code(struct patching *patching, const struct st_patch_
 			code->line + window->base);
 }
 
-/* Make an edit and look at its effect: 1 if it is good, 0 if other headings change. */
+/* Make an edit and check its effect. @return 1 if it is good, 0 if other headings change. */
 static int try_edit(struct st_line_edit *edit, struct patching *patching, size_t first,
                     struct padding padding, enum st_patch_effect *effect, struct stet_error *err) {
 	st_auto(st_patch_window) window = {0};
@@ -172,28 +172,28 @@ static int try_edit(struct st_line_edit *edit, struct patching *patching, size_t
 	return 1;
 }
 
-/* Make the edit so that no other heading changes; if that cannot be, make it plainly and say so. */
+/* Try blank lines around the content until no other heading changes; else edit without them and warn. */
 static int make_guarded_edit(struct st_line_edit *edit, struct patching *patching,
                              struct stet_error *err) {
 	static const struct padding paddings[] = {{0, 0}, {0, 1}, {1, 0}, {1, 1}};
 	size_t variants = patching->content_lines.count ? sizeof paddings / sizeof *paddings : 1;
 	const size_t firsts[] = {patching->place.first, patching->place.other};
-	enum st_patch_effect effect, plainly = ST_EFFECT_NONE;
+	enum st_patch_effect effect, unpadded = ST_EFFECT_NONE;
 	for (size_t i = 0; i < 2 && firsts[i] != 0; i++) {
 		for (size_t k = 0; k < variants; k++) {
 			int code = try_edit(edit, patching, firsts[i], paddings[k], &effect, err);
 			if (code != 0)
 				return code < 0 ? code : 0;
-			if (plainly == ST_EFFECT_NONE)
-				plainly = effect;
+			if (unpadded == ST_EFFECT_NONE)
+				unpadded = effect;
 		}
 	}
 	make_edit(edit, patching, patching->place.first, paddings[0]);
-	note_effect(patching, plainly);
+	note_effect(patching, unpadded);
 	return 0;
 }
 
-/* A line of the content ends the code block that it should be in. */
+/* Fail because a line of the content would end the code block around it. */
 static int fail_code_ends(const struct patching *patching, size_t number, struct stet_error *err) {
 	const struct st_code *code = patching->place.code;
 	st_auto(st_buf) preview = ST_BUF_INIT;
@@ -210,7 +210,7 @@ static int fail_code_ends(const struct patching *patching, size_t number, struct
 		code->end_line);
 }
 
-/* Make an edit in a code block, which must then hold all of its lines, and no more. */
+/* Make an edit in a code block, and check that the block then has exactly the new lines. */
 static int make_code_edit(struct st_line_edit *edit, struct patching *patching,
                           struct stet_error *err) {
 	st_auto(st_patch_window) window = {0};
@@ -258,8 +258,8 @@ static void fill_counts(struct st_patch_result *result, struct patching *patchin
 		st_buf_adds(&patching->note, "The code block is empty already. ");
 }
 
-static int finish(struct patching *patching, const struct st_line_edit *edit,
-                  struct st_patch_result *result, struct stet_error *err) {
+static int fill_result(struct patching *patching, const struct st_line_edit *edit,
+                       struct st_patch_result *result, struct stet_error *err) {
 	struct st_str old = patching->lines->text;
 	struct st_buf *text = &result->text;
 	st_buf_reserve(text, old.len - (edit->end - edit->start) + edit->bytes.len);
@@ -279,10 +279,10 @@ static int finish(struct patching *patching, const struct st_line_edit *edit,
 	return 0;
 }
 
-static int apply(struct patching *patching, const struct st_patch *patch, struct st_str text,
-                 struct st_patch_result *result, struct stet_error *err) {
+static int apply_patch(struct patching *patching, const struct st_patch *patch, struct st_str text,
+                       struct st_patch_result *result, struct stet_error *err) {
 	st_auto(st_line_edit) edit = {0};
-	int code = patching_begin(patching, patch, text, err);
+	int code = prepare_patch(patching, patch, text, err);
 	if (code == 0)
 		code = st_patch_locate(&patching->patch, patching->lines, &patching->md, &patching->place,
 		                       &patching->note, err);
@@ -291,7 +291,7 @@ static int apply(struct patching *patching, const struct st_patch *patch, struct
 	if (code == 0)
 		code = choose_edit(&edit, patching, err);
 	if (code == 0)
-		code = finish(patching, &edit, result, err);
+		code = fill_result(patching, &edit, result, err);
 	return code;
 }
 
@@ -300,7 +300,7 @@ int st_patch_apply(const struct st_patch *patch, struct st_str text, struct st_p
 	st_auto(patching) patching = {0};
 	int code = st_patch_check(patch, err);
 	if (code == 0)
-		code = apply(&patching, patch, text, result, err);
+		code = apply_patch(&patching, patch, text, result, err);
 	if (code < 0)
 		st_patch_result_release(result);
 	return code;

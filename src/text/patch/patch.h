@@ -1,6 +1,9 @@
 /**
- * text_patch: replace, insert or delete at a place that is named by its lines
- * or by the Markdown structure around it.
+ * text_patch: replace, insert or delete lines, named by their numbers or by the
+ * Markdown structure around them.
+ *
+ * The folder text/patch holds the engines of the editing tools: this one, edits.h
+ * (edit_file) and replace.h (text_replace).
  *
  *     const struct st_patch patch = {
  *             .operation = ST_PATCH_INSERT,
@@ -15,28 +18,27 @@
  *     if (st_patch_apply(&patch, text, &result, err) < 0)
  *             return err->code;
  *
- * The text is a list of lines and a flag, whether the last one has an ending;
- * operations work on the list and leave the flag alone. So a line put after a
- * last line without newline has none either, and taking it away again gives
- * the same bytes. (A blank last line is there only by its newline, and gets
- * one.) Every other byte stays as it is. Of the content:
+ * A text is a list of lines and a flag that says whether the last line has an
+ * ending. Operations change the list and keep the flag. So a line inserted after a
+ * last line without newline has none either, and deleting it again restores the
+ * same bytes. (A blank last line always gets a newline, or it would not exist.)
+ * Every other byte stays as it is. Rules for the content:
  *
- * - One newline at its end is not a blank line. Without any line it is
- *   refused by insert and makes replace a delete.
- * - A new line takes the ending of the line it replaces, or of the one it
- *   goes after; failing that, the one most lines have.
- * - preserve_indent shifts it as a whole, for `lines`: its common indentation
- *   is replaced by the common indentation of the lines it replaces, or of the
- *   line it goes after; where these are blank it stays as it is. In a code
- *   block, lines without the block's own indentation get it in front. At
- *   headings nothing is shifted, since indentation means something there.
+ * - A newline at its end does not make a blank line. If it is empty, insert fails
+ *   and replace becomes a delete.
+ * - A new line gets the ending of the line it replaces, else of the line it
+ *   follows, else of most lines.
+ * - preserve_indent shifts all of it. For `lines`, the common indentation of the
+ *   lines it replaces, or of the line it follows, takes the place of its own; if
+ *   those lines are blank it stays as it is. In a code block, lines without the
+ *   block's indentation get it in front. At headings nothing is shifted, since
+ *   indentation has a meaning there.
  * - A byte order mark stays in front of everything.
  *
- * Where an edit at a heading would change another heading - text that runs
- * into the title of a setext heading below, a rule that underlines the
- * paragraph above - a blank line is put between, and counts as inserted. If
- * that does not help (an unclosed fence), the edit is made and a note says
- * what became of the heading.
+ * An edit at a heading could change another heading: text may run into the title
+ * of a setext heading below, a rule may underline the paragraph above. Then a blank
+ * line goes between, and counts as inserted. If that does not help (an unclosed
+ * fence), the edit goes ahead and a note says what happened to the heading.
  */
 #ifndef STET_TEXT_PATCH_PATCH_H
 #define STET_TEXT_PATCH_PATCH_H
@@ -53,43 +55,43 @@ enum st_patch_operation {
 };
 
 enum st_patch_target {
-	/** Lines start to end; insert goes after end. */
+	/** Lines start to end; insert adds lines after end. */
 	ST_TARGET_LINES,
-	/** A heading's own line or lines; insert goes below them. */
+	/** A heading's own line or lines; insert adds lines below them. */
 	ST_TARGET_HEADING,
 	/** Insert only: above a heading. */
 	ST_TARGET_BEFORE_HEADING,
 	/** Insert only: after the last line of a section that is not blank. */
 	ST_TARGET_APPEND_TO_SECTION,
-	/** The lines between the fences; insert goes after the last of them. */
+	/** The lines between the fences; insert adds lines after the last of them. */
 	ST_TARGET_CODE_BLOCK,
 	/**
-	 * Replace and delete only: a heading and everything up to the end of its
-	 * section. Blank lines at its end go with delete, and stay with replace.
+	 * Replace and delete only: a heading and its whole section. Delete removes the
+	 * blank lines at the section's end too, replace keeps them.
 	 */
 	ST_TARGET_WHOLE_SECTION,
 };
 
-/** What to do and where. Views borrow from the caller. */
+/** What to change and where. The views borrow from the caller. */
 struct st_patch {
 	enum st_patch_operation operation;
 	enum st_patch_target target;
 	/**
-	 * Lines from 1, inclusive; end 0 means start. Start 0 is the top of the
-	 * text, for insert only: below front matter, if there is any.
+	 * Lines from 1, inclusive; end 0 means start. Start 0, for insert only, is the
+	 * top of the text, but below front matter.
 	 */
 	int64_t start;
 	int64_t end;
-	/** The heading's words and, if there are several, which one from 1; see heading.h. */
+	/** The heading's words, and which of several such headings, from 1; see heading.h. */
 	struct st_str heading;
 	int64_t occurrence;
 	/** Which code block, from 0. */
 	int64_t index;
-	/** Needed for replace and insert; has_content tells an empty one from none. */
+	/** Required for replace and insert; has_content tells an empty content from none. */
 	struct st_str content;
 	bool has_content;
 	bool preserve_indent;
-	/** Whether the text is Markdown; if not, only `lines` can be used. */
+	/** Whether the text is Markdown; if not, only ST_TARGET_LINES is allowed. */
 	bool markdown;
 };
 
@@ -97,8 +99,8 @@ struct st_patch_result {
 	/** The new text. */
 	struct st_buf text;
 	/**
-	 * The lines replaced or inserted, in the new numbering; for delete the
-	 * ones that went, in the old. last is first - 1 if there are none.
+	 * The lines replaced or inserted, numbered as in the new text; or the deleted
+	 * lines, numbered as in the old text. last is first - 1 if there are none.
 	 */
 	size_t first;
 	size_t last;
@@ -107,26 +109,26 @@ struct st_patch_result {
 	/** How many lines the text grew by, and how many it has now. */
 	int64_t delta;
 	size_t line_count;
-	/** What was done: a replace without content is a delete. */
+	/** The operation performed: a replace without content is a delete. */
 	enum st_patch_operation operation;
-	/** The new text is the old one, byte by byte. */
+	/** The new text equals the old one, byte by byte. */
 	bool noop;
-	/** What stood there, a view of the old text; what does now, a view of the new one. */
+	/** The lines before, a view of the old text, and after, a view of the new text. */
 	struct st_str before;
 	struct st_str after;
-	/** Sentences for the reader, empty if there is nothing to say. */
+	/** Sentences for the model; may be empty. */
 	struct st_buf note;
 };
 
 /**
  * Apply a patch.
  *
- * @text    The old text, kept by the caller as long as result->before is used.
+ * @text    The old text; it must outlive result->before.
  * @result  Zeroed by the caller; filled on success, empty on failure.
- * @return  0; STET_E_INVALID for a patch that fits no text (operation and
- *          target do not go together, no content, lines reversed) or not
- *          this one (out of range, not Markdown, content that would end its
- *          code block); STET_E_NO_MATCH for a heading that is not there;
+ * @return  0; STET_E_INVALID for a patch that is wrong in itself (operation and
+ *          target do not go together, no content, lines reversed) or for this
+ *          text (out of range, not Markdown, content that would end its code
+ *          block); STET_E_NO_MATCH for a heading that is not found;
  *          STET_E_TOO_BIG as st_markdown_parse(); STET_E_NOMEM.
  */
 [[nodiscard]] int st_patch_apply(const struct st_patch *patch, struct st_str text,
@@ -138,17 +140,17 @@ const char *st_patch_operation_name(enum st_patch_operation operation);
 const char *st_patch_target_name(enum st_patch_target target);
 
 /**
- * The operation of that name, in any case. STET_E_INVALID for any other: the
- * message lists the choices, and says what took the place of a removed one.
+ * Parse the name of an operation, ignoring case. STET_E_INVALID for an unknown one:
+ * the message lists the choices, or names the replacement of a removed one.
  */
 [[nodiscard]] int st_patch_operation_parse(struct st_str name, enum st_patch_operation *operation,
                                            struct stet_error *err);
 
-/** The target of that name, likewise. */
+/** Parse the name of a target, in the same way. */
 [[nodiscard]] int st_patch_target_parse(struct st_str name, enum st_patch_target *target,
                                         struct stet_error *err);
 
-/** What to use instead of an operation or target of earlier versions: a sentence, or NULL. */
+/** What to use instead of a removed operation or target: a sentence, or NULL. */
 const char *st_patch_removed(struct st_str name);
 
 #endif

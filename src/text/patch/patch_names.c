@@ -1,4 +1,4 @@
-/* The names of operations and targets, as requests spell them, and those that are gone. */
+/* The names of operations and targets in requests, and those of earlier versions. */
 #include "text/patch/patch.h"
 
 #include <strings.h>
@@ -20,7 +20,7 @@ static const char *const targets[] = {
 	[ST_TARGET_WHOLE_SECTION] = "wholeSection",
 };
 
-/* What took the place of what is gone. */
+/* What to use instead of removed names. */
 static const struct {
 	const char *name, *sentence;
 } removed[] = {
@@ -30,24 +30,22 @@ static const struct {
      "true), then use text_replace, or the target \"lines\"."},
 	{"afterHeading",
      "The target \"afterHeading\" was removed: use the target \"appendToSection\" for the end of "
-     "the "
-     "section, or insert at the target \"heading\" for right below the heading."},
+     "the section, or insert at the target \"heading\" for right below the heading."},
 	{"section",
      "The target \"section\" was removed: use the target \"wholeSection\" or \"appendToSection\" "
-     "in "
-     "Markdown; in other files find the lines with text_inspect, then use the target \"lines\", or "
-     "text_replace."},
+     "in Markdown; in other files find the lines with text_inspect, then use the target \"lines\", "
+     "or text_replace."},
 	{"replaceLines",
      "The operation \"replaceLines\" was removed: use \"replace\" with the target \"lines\"."},
 };
 
-static bool is_called(struct st_str name, const char *word) {
+static bool is_name(struct st_str name, const char *word) {
 	return name.len == strlen(word) && strncasecmp(name.ptr, word, name.len) == 0;
 }
 
 static size_t find_word(struct st_str name, const char *const *names, size_t count) {
 	size_t i = 0;
-	while (i < count && !is_called(name, names[i]))
+	while (i < count && !is_name(name, names[i]))
 		i++;
 	return i;
 }
@@ -66,7 +64,7 @@ static int fail_unknown(const char *kind, struct st_str name, const char *const 
 
 const char *st_patch_removed(struct st_str name) {
 	for (size_t i = 0; i < COUNT(removed); i++) {
-		if (is_called(name, removed[i].name))
+		if (is_name(name, removed[i].name))
 			return removed[i].sentence;
 	}
 	return NULL;

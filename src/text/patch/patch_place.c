@@ -4,7 +4,7 @@
 #include "text/markdown/frontmatter.h"
 #include "text/markdown/heading.h"
 
-/** How many code blocks a message names. */
+/* How many code blocks a message names. */
 #define MAX_NAMED 10
 
 static bool is_blank_line(const struct st_lines *lines, size_t n) {
@@ -14,7 +14,7 @@ static bool is_blank_line(const struct st_lines *lines, size_t n) {
 	return st_str_trim(line).len == 0;
 }
 
-/* The last line up to n that is not blank, but not above a given one. */
+/* The last line up to n that is not blank, but at least `least`. */
 static size_t skip_blank_up(const struct st_lines *lines, size_t n, size_t least) {
 	while (n > least && is_blank_line(lines, n))
 		n--;
@@ -28,13 +28,12 @@ static void insert_after(struct st_patch_place *place, size_t line) {
 
 static int check_lines(const struct st_patch *patch, struct stet_error *err) {
 	if (patch->start < 0 || patch->end < 0)
-		return st_fail(err, STET_E_INVALID, "Lines count from 1; %lld is not possible.",
+		return st_fail(err, STET_E_INVALID, "Lines count from 1; %lld is out of range.",
 		               (long long)(patch->start < 0 ? patch->start : patch->end));
 	if (patch->start == 0 && patch->operation != ST_PATCH_INSERT)
-		return st_fail(
-			err, STET_E_INVALID,
-			"Line 0 is the top of the file and takes insert only; %s needs a line from 1 on.",
-			st_patch_operation_name(patch->operation));
+		return st_fail(err, STET_E_INVALID,
+		               "Line 0 is the top of the file, for insert only; %s needs a line from 1 on.",
+		               st_patch_operation_name(patch->operation));
 	if (patch->start == 0 && patch->end != 0)
 		return st_fail(
 			err, STET_E_INVALID,
@@ -109,10 +108,9 @@ int st_patch_check(const struct st_patch *patch, struct stet_error *err) {
 			err, STET_E_INVALID,
 			"The content is empty, so there is nothing to insert. A blank line is \"\\n\".");
 	if (st_patch_needs_structure(patch) && !patch->markdown)
-		return st_fail(
-			err, STET_E_INVALID,
-			"Only Markdown files have what %s names. In this one use %s, or text_replace.",
-			name_target(patch->target), name_target(ST_TARGET_LINES));
+		return st_fail(err, STET_E_INVALID,
+		               "Only Markdown files support %s. In this file use %s, or text_replace.",
+		               name_target(patch->target), name_target(ST_TARGET_LINES));
 	return 0;
 }
 
@@ -139,7 +137,7 @@ static int locate_lines(const struct st_patch *patch, const struct st_lines *lin
 		               "The file is empty and has no line %lld; insert at line 0.",
 		               (long long)patch->start);
 	if ((uint64_t)end > lines->count)
-		return st_fail(err, STET_E_INVALID, "There is no line %lld: the file has %zu %s.",
+		return st_fail(err, STET_E_INVALID, "Line %lld is out of range: the file has %zu %s.",
 		               (long long)(patch->start > (int64_t)lines->count ? patch->start : end),
 		               lines->count, st_plural(lines->count, "line", "lines"));
 
@@ -158,7 +156,7 @@ static int fail_code_index(const struct st_patch *patch, const struct st_markdow
                            struct stet_error *err) {
 	if (md->code_count == 0)
 		return st_fail(err, STET_E_INVALID,
-		               "There is no code block %lld: the text has no fenced code block at all.",
+		               "Code block %lld is out of range: the text has no fenced code block.",
 		               (long long)patch->index);
 	st_auto(st_buf) list = ST_BUF_INIT;
 	for (size_t i = 0; i < md->code_count && i < MAX_NAMED; i++) {
@@ -168,7 +166,7 @@ static int fail_code_index(const struct st_patch *patch, const struct st_markdow
 	if (md->code_count > MAX_NAMED)
 		st_buf_addf(&list, " and so on up to %zu", md->code_count - 1);
 	return st_fail(err, STET_E_INVALID,
-	               "There is no code block %lld: the text has %zu, counted from 0: %s.",
+	               "Code block %lld is out of range: the text has %zu, counted from 0: %s.",
 	               (long long)patch->index, md->code_count, st_buf_cstr(&list));
 }
 
@@ -186,9 +184,9 @@ static int locate_code(const struct st_patch *patch, const struct st_markdown *m
 }
 
 /*
- * After the last line of a section that has text. Link definitions directly
- * above a setext heading may be stuck to it (an indented title would become
- * code without them); above them is the place to fall back to.
+ * Insert after the last line of a section that is not blank. Link definitions
+ * directly above a setext heading may have to stay with it (without them an
+ * indented title would become code), so the place above them is the fallback.
  */
 static void locate_section_end(const struct st_markdown *md, size_t index,
                                struct st_patch_place *place) {
@@ -200,7 +198,7 @@ static void locate_section_end(const struct st_markdown *md, size_t index,
 		place->other = skip_blank_up(&md->lines, md->headings[next].block_line - 1, least) + 1;
 }
 
-/* Delete takes the blank lines before the next heading along; replace leaves them. */
+/* Delete removes the blank lines before the next heading too; replace keeps them. */
 static void locate_section(const struct st_patch *patch, const struct st_markdown *md, size_t index,
                            struct st_patch_place *place) {
 	const struct st_heading *heading = &md->headings[index];

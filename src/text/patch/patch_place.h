@@ -1,5 +1,5 @@
 /**
- * Where a patch applies: the first half of patch.c, from words to lines.
+ * Find the lines that a patch applies to. This is the first half of patch.c.
  */
 #ifndef STET_TEXT_PATCH_PATCH_PLACE_H
 #define STET_TEXT_PATCH_PATCH_PLACE_H
@@ -11,27 +11,27 @@
 enum st_patch_shift {
 	/** Not at all. */
 	ST_SHIFT_NONE,
-	/** Its common indentation becomes that of the lines model_first to model_last. */
+	/** Replace its common indentation by that of the lines model_first to model_last. */
 	ST_SHIFT_TO_LINES,
 	/** Lines without the code block's indentation get it in front. */
 	ST_SHIFT_INTO_CODE,
 };
 
 struct st_patch_place {
-	/** The lines that go; last is first - 1 for an insert before first. */
+	/** The lines to replace or delete; last is first - 1 for an insert before first. */
 	size_t first;
 	size_t last;
 	/**
-	 * Another line to insert before, above link definitions that cannot be
-	 * parted from the heading below them; 0 if there is none.
+	 * Another line to insert before, above link definitions that must stay with
+	 * the heading below them; 0 if there is none.
 	 */
 	size_t other;
-	/** Other headings must stay what they are. */
+	/** The edit must not change other headings. */
 	bool guarded;
 	enum st_patch_shift shift;
 	size_t model_first;
 	size_t model_last;
-	/** The code block it is in, or NULL. */
+	/** The code block around the place, or NULL. */
 	const struct st_code *code;
 };
 
@@ -39,7 +39,7 @@ struct st_patch_place {
  * Find the place.
  *
  * @lines  The text's lines.
- * @md     Its structure; used only if st_patch_needs_structure() says so.
+ * @md     Its structure; unused unless st_patch_needs_structure().
  * @note   Receives sentences about how the place was chosen, each followed by a space.
  * @return 0, STET_E_INVALID, STET_E_NO_MATCH or STET_E_NOMEM.
  */
@@ -47,10 +47,10 @@ struct st_patch_place {
                                   const struct st_markdown *md, struct st_patch_place *place,
                                   struct st_buf *note, struct stet_error *err);
 
-/** Check what can be said without looking at the text. 0 or STET_E_INVALID. */
+/** Check a patch as far as possible without the text. Returns 0 or STET_E_INVALID. */
 [[nodiscard]] int st_patch_check(const struct st_patch *patch, struct stet_error *err);
 
-/** Whether the target is one of Markdown structure. */
+/** Whether the target names a part of a Markdown text. */
 static inline bool st_patch_needs_structure(const struct st_patch *patch) {
 	return patch->target != ST_TARGET_LINES;
 }

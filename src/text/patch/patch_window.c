@@ -1,9 +1,9 @@
 #include "text/patch/patch_window.h"
 
 /*
- * A heading closes every block before it, so what follows can be parsed
- * without what came before: from the heading above the edit to the end of the
- * one below is all that has to be looked at.
+ * A heading closes every block before it, so the text from a heading on can be
+ * parsed by itself. The window reaches from the heading above the edit to the
+ * heading below it.
  */
 static void find_neighbours(struct st_patch_window *window, const struct st_markdown *old,
                             const struct st_line_edit *edit) {
@@ -22,7 +22,7 @@ int st_patch_window_parse(struct st_patch_window *window, const struct st_markdo
 	size_t skipped = window->previous ? window->previous->block_line - 1 : 0;
 	size_t end = window->next ? old->lines.starts[window->next->end_line] : text.len;
 
-	/* Not the start of a file, where a byte order mark or a rule would mean something else. */
+	/* Begin with a newline: at the start of a file, a byte order mark or a rule means something else. */
 	if (skipped)
 		st_buf_addc(&window->text, '\n');
 	window->base = skipped ? skipped - 1 : 0;
@@ -39,7 +39,7 @@ void st_patch_window_release(struct st_patch_window *window) {
 	st_markdown_release(&window->md);
 }
 
-/* Whether a heading of the old text is in the window, moved to another line. */
+/* Whether the window still has a heading of the old text, now at another line. */
 static bool has_heading(const struct st_patch_window *window, const struct st_heading *old,
                         size_t line) {
 	line -= window->base;
@@ -51,7 +51,7 @@ static bool has_heading(const struct st_patch_window *window, const struct st_he
 	       heading->end_line - line == old->end_line - old->line;
 }
 
-/* How many headings lie within the new lines. */
+/* Count the headings within the new lines. */
 static size_t count_new(const struct st_patch_window *window, const struct st_line_edit *edit) {
 	size_t first = edit->first - window->base;
 	size_t count = 0;

@@ -8,7 +8,7 @@
 #include "text/hint/explain.h"
 #include "text/lines/splice.h"
 
-/* One replacement under way. */
+/* One call of st_replace_apply(). */
 struct replacing {
 	struct st_str text;
 	const struct st_replace *request;
@@ -16,7 +16,7 @@ struct replacing {
 	struct st_find find;
 	struct st_splice splice;
 	struct st_shifted shifted;
-	/** Which match was replaced, from 1; 0 if all were. */
+	/* Which match to replace, from 1; 0 for all. */
 	size_t chosen;
 };
 
@@ -24,7 +24,7 @@ static bool is_word(struct st_str word, const char *name) {
 	return word.len == strlen(name) && strncasecmp(word.ptr, name, word.len) == 0;
 }
 
-/* Read digits; too many of them are a number no text reaches. False for anything else. */
+/* Parse digits; an overflow becomes a number larger than any count of matches. False for anything else. */
 static bool read_number(struct st_str word, size_t *number) {
 	*number = 0;
 	for (size_t i = 0; i < word.len; i++) {
@@ -47,8 +47,8 @@ static bool is_chosen(const struct replacing *replacing, size_t number) {
 	return replacing->chosen == 0 || number == replacing->chosen;
 }
 
-/* Find all matches, note their lines, and replace those that were asked for. */
-static int replace(struct replacing *replacing, struct stet_error *err) {
+/* Find all matches, record their lines, and replace the chosen ones. */
+static int replace_matches(struct replacing *replacing, struct stet_error *err) {
 	struct st_places *found = &replacing->done->found;
 	enum st_which which = replacing->request->occurrence.which;
 	struct st_span span, last = {0};
@@ -78,7 +78,7 @@ static int replace(struct replacing *replacing, struct stet_error *err) {
 	return 0;
 }
 
-/* The one place that is indented otherwise, if one of many was not asked for. 1, 0 or a failure. */
+/* Replace the only match with another indentation, if the request allows it. @return 1, 0 or a failure. */
 static int replace_shifted(struct replacing *replacing, size_t max, struct stet_error *err) {
 	const struct st_replace *request = replacing->request;
 	const struct st_occurrence *occurrence = &request->occurrence;
@@ -105,17 +105,16 @@ static int fail_beyond(const struct replacing *replacing, struct stet_error *err
 	const struct st_places *found = &replacing->done->found;
 	st_auto(st_buf) lines = ST_BUF_INIT;
 	st_places_add(&lines, found, ST_PLACES_NAMED);
-	return st_fail(
-		err, STET_E_INVALID,
-		"\"occurrence\" %zu was asked for, but oldText occurs %zu %s, at %s. Nothing was "
-		"changed. Use \"first\", \"last\", \"all\", or a number from 1 to %zu.",
-		replacing->request->occurrence.number, found->total,
-		st_plural(found->total, "time", "times"), st_buf_cstr(&lines), found->total);
+	return st_fail(err, STET_E_INVALID,
+	               "\"occurrence\" %zu is out of range: oldText occurs %zu %s, at %s. Nothing was "
+	               "changed. Use \"first\", \"last\", \"all\", or a number from 1 to %zu.",
+	               replacing->request->occurrence.number, found->total,
+	               st_plural(found->total, "time", "times"), st_buf_cstr(&lines), found->total);
 }
 
 /*
- * By how many lines everything behind a replaced span moved. One byte more on the left, since a CR
- * there is a line end of its own or not, depending on what follows it.
+ * By how many lines the text after a replaced span moved; may wrap below 0. Count from one byte
+ * before the span: whether a CR there is a line ending of its own depends on the byte after it.
  */
 static size_t line_shift(const struct replacing *replacing) {
 	const struct st_splice *splice = &replacing->splice;
@@ -127,7 +126,7 @@ static size_t line_shift(const struct replacing *replacing) {
 	return is - was;
 }
 
-/* The matches that were left alone, with the numbers their lines have now. */
+/* List the matches that were not replaced, with their line numbers in the new text. */
 static void list_others(struct replacing *replacing) {
 	const struct st_places *found = &replacing->done->found;
 	struct st_places *others = &replacing->done->others;
@@ -136,7 +135,6 @@ static void list_others(struct replacing *replacing) {
 	size_t shift = line_shift(replacing);
 	others->total = found->total - 1;
 	for (size_t i = 0; i < found->count; i++) {
-		/* The shift may be negative; unsigned arithmetic comes out right. */
 		if (i + 1 != replacing->chosen)
 			others->lines[others->count++] =
 				found->lines[i] + (i + 1 > replacing->chosen ? shift : 0);
@@ -144,9 +142,9 @@ static void list_others(struct replacing *replacing) {
 }
 
 /*
- * The lines of the new text that were touched. Up to the first replaced span both texts are the
- * same, and the endings before it were counted on the way; all but the byte right before it, since
- * whether a CR there ends a line depends on what follows.
+ * The lines of the new text that the replacements touch. Both texts are the same up to the first
+ * replaced span, and replace_matches() counted the endings before it. Count again from one byte
+ * before the span: whether a CR there ends a line depends on the byte after it.
  */
 static struct st_touched touched_lines(const struct replacing *replacing) {
 	const struct st_splice *splice = &replacing->splice;
@@ -162,7 +160,7 @@ static struct st_touched touched_lines(const struct replacing *replacing) {
 	return st_touched_from(out, splice->region, from, found->lines[first - 1] - 1 - here);
 }
 
-static int describe(struct replacing *replacing, struct stet_error *err) {
+static int fill_details(struct replacing *replacing, struct stet_error *err) {
 	struct st_replaced *done = replacing->done;
 	const struct st_splice *splice = &replacing->splice;
 	struct st_str out = st_buf_str(&splice->out);
@@ -221,14 +219,13 @@ int st_replace_apply(struct st_str text, const struct st_replace *request, struc
 	int code;
 
 	if (request->old_text.len == 0) {
-		return st_fail(
-			err, STET_E_INVALID,
-			"oldText is empty. Give the text that is to be replaced, as it is in the file.");
+		return st_fail(err, STET_E_INVALID,
+		               "oldText is empty. Give the text to replace, as it is in the file.");
 	}
 	if ((code = st_find_init(&replacing.find, text, request->old_text, err)) < 0)
 		return code;
 	st_splice_init(&replacing.splice, text, request->old_text, request->new_text, max);
-	if ((code = replace(&replacing, err)) < 0)
+	if ((code = replace_matches(&replacing, err)) < 0)
 		return code;
 	if (done->found.total == 0 && (code = replace_shifted(&replacing, max, err)) < 0)
 		return code;
@@ -238,7 +235,7 @@ int st_replace_apply(struct st_str text, const struct st_replace *request, struc
 	if (replacing.splice.count == 0 && !replacing.splice.too_big)
 		return fail_beyond(&replacing, err);
 	if ((code = st_splice_end(&replacing.splice, err)) < 0 ||
-	    (code = describe(&replacing, err)) < 0)
+	    (code = fill_details(&replacing, err)) < 0)
 		return code;
 	st_buf_move(&done->text, &replacing.splice.out);
 	return 0;

@@ -1,19 +1,20 @@
 /**
- * Search and replace on one text: the engine of text_replace and edit_file.
+ * Search and replace on one text. This is the engine of text_replace.
  *
- * The old text must be there, as text/find/find.h understands it: line ends match
- * whatever their kind, everything else byte by byte. One place that differs in
- * nothing but the indentation of all lines is a match too, and the new text is
- * shifted alike (text/patch/shifted.h). Nothing is ever changed by guess: where the old text is not found, the error says what comes
- * nearest and how it differs (text/hint/explain.h). Bytes outside the replaced
- * spans stay as they are, and `$`, `\` and the like mean nothing special.
+ * The old text must occur as text/find/find.h defines it: any line ending matches
+ * any other, everything else byte by byte. A single place that differs only by the
+ * same indentation of all lines matches too, and the new text is shifted alike
+ * (text/patch/shifted.h). stet never guesses: if the old text is not found, the
+ * error names the nearest text and how it differs (text/hint/explain.h). Bytes
+ * outside the replaced spans stay as they are, and `$`, `\` and the like have no
+ * special meaning.
  *
- * Line ends of the new text (LF or CRLF, not a CR alone) become those of the
- * place where it goes: of the replaced span if all line ends in it are of one
- * kind, else of the text (the kind most lines have). Two cases stay as they
- * were asked: where old and new text differ in nothing but line ends, which
- * is how line ends are converted; and where the text has no line end at all.
- * A byte order mark at the start of the text stays, and is never doubled.
+ * Line endings of the new text (LF or CRLF, but no lone CR) are converted: to that
+ * of the replaced span if it has only one kind, else to the most frequent one of
+ * the text. They stay as given in two cases: if old and new text differ in nothing
+ * but line endings, so that a caller can convert them, and if the text has no line
+ * ending at all. A byte order mark at the start of the text stays and is never
+ * doubled.
  *
  *     struct st_replace request = {.old_text = ST_STR("a"), .new_text = ST_STR("b")};
  *     st_auto(st_replaced) done = {0};
@@ -31,7 +32,7 @@
 #include "text/hint/nearest.h"
 #include "text/patch/shifted.h"
 
-/** Which of several matches; zero is the first one. */
+/** Which of several matches to replace. */
 enum st_which {
 	ST_FIRST,
 	ST_LAST,
@@ -46,10 +47,10 @@ struct st_occurrence {
 };
 
 /**
- * Read "first", "last", "all" or a number from 1, in any case.
+ * Parse "first", "last", "all" or a number from 1, ignoring case.
  *
- * @return 0, or STET_E_INVALID with the choices in the message. A number too
- *         large for any text is read all the same: the text decides.
+ * @return 0, or STET_E_INVALID with the choices in the message. Any number is
+ *         valid here, however large.
  */
 [[nodiscard]] int st_occurrence_parse(struct st_occurrence *occurrence, struct st_str word,
                                       struct stet_error *err);
@@ -63,31 +64,31 @@ struct st_replace {
 	size_t max_size;
 };
 
-/** Enough for any text the tools accept, not enough to fill the memory. */
+/** Larger than any text the tools accept, but too small to exhaust memory. */
 #define ST_REPLACE_MAX ((size_t)1 << 30)
 
-/** What came of it. Zero it first; release it afterwards, also after a failure. */
+/** The result. Zero it first; release it afterwards, also after a failure. */
 struct st_replaced {
 	/** The new text. */
 	struct st_buf text;
-	/** True if it is the old one: nothing was replaced by anything else. */
+	/** The new text equals the old one. */
 	bool noop;
 	/** How many matches were replaced; 0 for a noop. */
 	size_t replaced;
-	/** All matches in the old text, in its numbering; set after STET_E_INVALID too. */
+	/** All matches, by lines of the old text; set after STET_E_INVALID too. */
 	struct st_places found;
-	/** Lines from the first to the last place replaced, and the number of lines, in the new text. */
+	/** In the new text: the lines from the first to the last replacement, and the number of lines. */
 	struct st_touched touched;
-	/** The matches left alone, in the new text's numbering. */
+	/** The matches not replaced, by lines of the new text. */
 	struct st_places others;
-	/** The first replaced text, and what it became. */
+	/** The first match, and its replacement. */
 	struct st_buf before;
 	struct st_buf after;
-	/** The lines around, in the new text. */
+	/** The lines around the replacements, in the new text. */
 	struct st_context context;
-	/** How the match was indented otherwise than the old text; count 0 if it was not. */
+	/** How the indentation of the match differed from the old text; count 0 if it did not. */
 	struct st_shift shift;
-	/** After STET_E_NO_MATCH: what comes near. */
+	/** After STET_E_NO_MATCH: the nearest text. */
 	struct st_nearest nearest;
 };
 
@@ -97,8 +98,8 @@ void st_replaced_release(struct st_replaced *done);
  * Replace one match, or all.
  *
  * @done   Receives the result; on failure its text stays empty.
- * @return 0, or STET_E_INVALID (the old text is empty, or there are fewer
- *         matches than the number asked for), STET_E_NO_MATCH, STET_E_TOO_BIG
+ * @return 0, or STET_E_INVALID (the old text is empty, or the occurrence is
+ *         out of range), STET_E_NO_MATCH, STET_E_TOO_BIG
  *         (the result), STET_E_NOMEM.
  */
 [[nodiscard]] int st_replace_apply(struct st_str text, const struct st_replace *request,

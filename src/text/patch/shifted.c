@@ -3,7 +3,7 @@
 #include "base/cancel.h"
 #include "text/find/find.h"
 
-/* How many lines are compared before the search is given up. */
+/* Give up after comparing so many lines. */
 enum { COMPARED_MAX = 1000000 };
 
 void st_shifted_release(struct st_shifted *shifted) {
@@ -11,8 +11,8 @@ void st_shifted_release(struct st_shifted *shifted) {
 	*shifted = (struct st_shifted){0};
 }
 
-/* The line that begins at an offset, without its end. */
-static struct st_str line_at(struct st_str text, size_t at) {
+/* The line that begins at an offset, without its ending. */
+static struct st_str body_at(struct st_str text, size_t at) {
 	struct st_str line = st_str_slice(text, at, st_line_end(text, at));
 	line.len -= st_eol_bytes(st_eol_of(line)).len;
 	return line;
@@ -29,7 +29,7 @@ static bool is_blank_line(struct st_str line) {
 	return indent_len(line) == line.len;
 }
 
-/* Whether a line begins with the run of a shift, before nothing but indentation of the same character. */
+/* Whether a line begins with the run of a shift, and the other blank character does not follow. */
 static bool has_run(struct st_str line, const struct st_shift *shift) {
 	if (line.len <= shift->count)
 		return false;
@@ -41,8 +41,8 @@ static bool has_run(struct st_str line, const struct st_shift *shift) {
 	return next == shift->blank || (next != ' ' && next != '\t');
 }
 
-/* What makes one line into the other: the longer indentation is a run and the shorter one. */
-static bool measure(struct st_str line, struct st_str old, struct st_shift *shift) {
+/* Find the shift between two lines: the longer indentation is a run, then the shorter indentation. */
+static bool measure_shift(struct st_str line, struct st_str old, struct st_shift *shift) {
 	size_t has = indent_len(line), wanted = indent_len(old);
 	if (has == wanted)
 		return false;
@@ -53,7 +53,7 @@ static bool measure(struct st_str line, struct st_str old, struct st_shift *shif
 	return has_run(deep, shift) && memcmp(deep.ptr + shift->count, flat.ptr, indent_len(flat)) == 0;
 }
 
-/* Whether a line of the text is a shifted line; the last one may go on in the text. */
+/* Whether a line of the text is a shifted line of the old text. `open`: the text's line may be longer. */
 static bool is_shifted(struct st_str line, struct st_str old, const struct st_shift *shift,
                        bool open) {
 	if (is_blank_line(old))
@@ -67,37 +67,38 @@ static bool is_shifted(struct st_str line, struct st_str old, const struct st_sh
 
 struct search {
 	struct st_str text, old;
-	/* The first line of the search text that is not blank, and how many lines are before it. */
+	/* The offset of the first line of `old` that is not blank, and how many lines precede it. */
 	size_t first, before;
 	size_t compared;
-	/* Set when it is cancelled. */
+	/* STET_E_CANCELLED once the call is cancelled. */
 	int code;
 	struct stet_error *err;
 };
 
-/* What a line costs besides its bytes, in the measure of st_cancel_check(). */
+/* What a line costs besides its bytes, in the bytes that st_cancel_check() counts. */
 enum { LINE_WORK = 64 };
 
-/* Count a line that is looked at; false if the search is to be given up. */
-static bool go_on(struct search *search, struct st_str line) {
+/* Count a line to compare; false if the search must give up. */
+static bool count_line(struct search *search, struct st_str line) {
 	search->code = st_cancel_check(line.len + LINE_WORK, search->err);
 	return search->code == 0 && ++search->compared <= COMPARED_MAX;
 }
 
-/* The end of the place that begins at a line; 0 if it is none. */
+/* The end of the match that begins at a line; 0 if there is none. */
 static size_t place_end(struct search *search, size_t at, const struct st_shift *shift) {
 	for (size_t from = 0; from < search->old.len;) {
 		size_t next = st_line_end(search->old, from);
 		bool open = next == search->old.len && st_eol_of(search->old) == ST_EOL_NONE;
-		struct st_str line = line_at(search->text, at), old = line_at(search->old, from);
-		if (at >= search->text.len || !go_on(search, line) || !is_shifted(line, old, shift, open))
+		struct st_str line = body_at(search->text, at), old = body_at(search->old, from);
+		if (at >= search->text.len || !count_line(search, line) ||
+		    !is_shifted(line, old, shift, open))
 			return 0;
-		/* How many blanks without a line behind them are meant, nobody can tell. */
+		/* A last line of blanks only is ambiguous: it may be any part of an indentation. */
 		if (open && is_blank_line(old))
 			return 0;
 		if (open)
 			return shift->less ? at + old.len - shift->count : at + old.len + shift->count;
-		/* A line end that the search text has, the text must have. */
+		/* The search text has a line ending here, so the text must have one too. */
 		if (st_eol_of(st_str_slice(search->text, at, st_line_end(search->text, at))) == ST_EOL_NONE)
 			return 0;
 		at = st_line_end(search->text, at);
@@ -106,28 +107,28 @@ static size_t place_end(struct search *search, size_t at, const struct st_shift 
 	return at;
 }
 
-/* Where the place begins whose first line that is not blank is this one; false at the top. */
-static bool go_back(struct search *search, size_t *at) {
+/* Move from the first line that is not blank back to the start of the match; false at the top. */
+static bool skip_lines_before(struct search *search, size_t *at) {
 	for (size_t i = 0; i < search->before; i++) {
-		if (*at == 0 || !go_on(search, st_str("")))
+		if (*at == 0 || !count_line(search, st_str("")))
 			return false;
 		*at = st_line_start(search->text, *at - 1);
 	}
 	return true;
 }
 
-/* How many places there are, up to two; the first of them in shifted. */
+/* Count the matches, up to two, and store the first one. */
 static size_t count_places(struct search *search, struct st_shifted *shifted) {
-	struct st_str old = line_at(search->old, search->first);
+	struct st_str old = body_at(search->old, search->first);
 	size_t found = 0;
 	for (size_t at = st_bom_len(search->text); at < search->text.len && found < 2;
 	     at = st_line_end(search->text, at)) {
 		struct st_shift shift;
 		size_t start = at, end;
-		struct st_str line = line_at(search->text, at);
-		if (!go_on(search, line))
+		struct st_str line = body_at(search->text, at);
+		if (!count_line(search, line))
 			return 0;
-		if (!measure(line, old, &shift) || !go_back(search, &start) ||
+		if (!measure_shift(line, old, &shift) || !skip_lines_before(search, &start) ||
 		    (end = place_end(search, start, &shift)) == 0)
 			continue;
 		if (found++ == 0) {
@@ -138,12 +139,12 @@ static size_t count_places(struct search *search, struct st_shifted *shifted) {
 	return search->compared > COMPARED_MAX ? 0 : found;
 }
 
-/* The new text with its lines shifted alike; false if one of them cannot be. */
+/* Shift the lines of the new text; false if one of them lacks the indentation to remove. */
 static bool shift_lines(struct st_buf *out, struct st_str text, const struct st_shift *shift) {
 	for (size_t at = 0, next; at < text.len; at = next) {
 		next = st_line_end(text, at);
 		struct st_str line = st_str_slice(text, at, next);
-		bool blank = is_blank_line(line_at(text, at));
+		bool blank = is_blank_line(body_at(text, at));
 		if (!blank && shift->less) {
 			if (!has_run(line, shift))
 				return false;
@@ -156,7 +157,7 @@ static bool shift_lines(struct st_buf *out, struct st_str text, const struct st_
 	return true;
 }
 
-static int is_there(struct st_str text, struct st_str pattern, struct stet_error *err) {
+static int occurs_in(struct st_str text, struct st_str pattern, struct stet_error *err) {
 	st_auto(st_find) find = {0};
 	struct st_span span;
 	int code = st_find_init(&find, text, pattern, err);
@@ -166,15 +167,15 @@ static int is_there(struct st_str text, struct st_str pattern, struct stet_error
 int st_shifted_find(struct st_shifted *shifted, struct st_str text, struct st_str old_text,
                     struct st_str new_text, struct stet_error *err) {
 	struct search search = {.text = text, .old = old_text, .err = err};
-	while (search.first < old_text.len && is_blank_line(line_at(old_text, search.first))) {
+	while (search.first < old_text.len && is_blank_line(body_at(old_text, search.first))) {
 		search.first = st_line_end(old_text, search.first);
 		search.before++;
 	}
 	if (search.first == old_text.len || count_places(&search, shifted) != 1)
 		return search.code;
-	int there = is_there(text, new_text, err);
-	if (there != 0)
-		return there < 0 ? there : 0;
+	int found = occurs_in(text, new_text, err);
+	if (found != 0)
+		return found < 0 ? found : 0;
 	bool fits = shift_lines(&shifted->new_text, new_text, &shifted->shift);
 	if (shifted->new_text.failed)
 		return st_fail_nomem(err);

@@ -1,14 +1,13 @@
 /**
- * A search text that is in a text but for the indentation of its lines.
+ * Find a search text that differs from the text only by its indentation.
  *
- * Models often give a stretch of code with all its lines indented by the same
- * amount more or less than the file has them. Where that is the only
- * difference, and there is but one such place, the place is meant, and the new
- * text has to be shifted alike.
+ * Models often give code with all lines indented by the same amount more or less
+ * than in the file. If that is the only difference, and only one place matches,
+ * that place is meant, and the new text must be shifted alike.
  *
  * Every line that is not blank must differ by the same run of one character,
- * blanks or tabs, in front of indentation of the same character. Nothing is
- * accepted if the new text is in the text already: the edit was made before.
+ * spaces or tabs, in front of indentation of the same character. If the new text
+ * occurs already, no place matches: the edit was made before.
  */
 #ifndef STET_TEXT_PATCH_SHIFTED_H
 #define STET_TEXT_PATCH_SHIFTED_H
@@ -16,7 +15,7 @@
 #include "text/lines/lines.h"
 
 struct st_shift {
-	/** ' ' or '\t', and how many of them a line of the text has more, or less. */
+	/** ' ' or '\t', and how many more of them a line of the text has; fewer if `less`. */
 	char blank;
 	size_t count;
 	bool less;
@@ -24,17 +23,17 @@ struct st_shift {
 
 struct st_shifted {
 	struct st_shift shift;
-	/** What the search text stands for, from the start of a line. */
+	/** The match, from the start of a line. */
 	struct st_span span;
-	/** The new text as it has to be there. */
+	/** The new text, shifted. */
 	struct st_buf new_text;
 };
 
 void st_shifted_release(struct st_shifted *shifted);
 
 /**
- * Find the place. The work is bounded: in a text of more equal lines than can
- * be compared there is none.
+ * Find the place. The search gives up after a million lines compared, and then
+ * finds none.
  *
  * @old_text  A search text that st_find_next() did not find.
  * @shifted   Zero it first; release it afterwards.
@@ -44,7 +43,7 @@ void st_shifted_release(struct st_shifted *shifted);
                                   struct st_str old_text, struct st_str new_text,
                                   struct stet_error *err);
 
-/** Say so: "oldText matched with 4 more spaces before each line; newText was indented alike." */
+/** Append "oldText matched with 4 more spaces before each line; newText was indented alike." */
 void st_shift_add(struct st_buf *out, const struct st_shift *shift);
 
 #endif
