@@ -278,7 +278,7 @@ static void text_without_bounds_is_refused(void **state) {
 		st_buf_adds(&text, "- ");
 	st_buf_adds(&text, "x\n");
 	assert_int_equal(st_markdown_parse(&md, st_buf_str(&text), &err), STET_E_TOO_BIG);
-	assert_non_null(strstr(err.message, "Line 1 opens more than 100 lists"));
+	assert_non_null(strstr(err.message, "Line 1 opens more than 100 nested lists"));
 
 	/* The same as a rule, and in quotes, is harmless. */
 	st_buf_truncate(&text, text.len - 2);
@@ -399,7 +399,7 @@ static void hashes_decide_the_level_first(void **state) {
 	assert_int_equal(find(&md, "Setup", 0), 1);
 	assert_int_equal(find(&md, "## Setup", 0), 2);
 	check_absent(&md, "### Setup", 0, STET_E_NO_MATCH,
-	             "There is no heading \"### Setup\". At other levels there is \"# Setup\" (line "
+	             "Heading \"### Setup\" not found. At other levels there is \"# Setup\" (line "
 	             "1), \"## Setup\" (line 2).");
 }
 
@@ -419,7 +419,7 @@ static void of_several_headings_the_first_is_taken_and_the_others_are_named(void
 	assert_int_equal(find(&md, "# Fixed", 2), 3);
 	check_absent(
 		&md, "# Fixed", 3, STET_E_NO_MATCH,
-		"There is no occurrence 3 of the heading \"# Fixed\": there are 2, in lines 1, 3.");
+		"Occurrence 3 of the heading \"# Fixed\" is out of range: there are 2, in lines 1, 3.");
 	check_absent(&md, "Fixed", -1, STET_E_INVALID, "counts from 1");
 }
 
@@ -427,7 +427,7 @@ static void a_heading_that_is_not_there_is_answered_with_the_nearest(void **stat
 	(void)state;
 	st_auto(st_markdown) few = parse(ST_STR("# Usage\n# Installation\n"));
 	check_absent(&few, "Instalation", 0, STET_E_NO_MATCH,
-	             "There is no heading \"Instalation\". The headings are: \"# Installation\" (line "
+	             "Heading \"Instalation\" not found. The headings are: \"# Installation\" (line "
 	             "2), \"# Usage\" (line 1).");
 	check_absent(&few, " ", 0, STET_E_INVALID, "is empty");
 	st_auto(st_markdown) none = parse(ST_STR("text\n"));

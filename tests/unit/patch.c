@@ -132,7 +132,7 @@ static void Run_AppendToSection_HeadingNotFound_Throws(void **state) {
 	(void)state;
 	refuse((struct st_patch){INSERT, AT(APPEND_TO_SECTION, "## Set up"), CONTENT("x")}, doc,
 	       STET_E_NO_MATCH,
-	       "There is no heading \"## Set up\". The headings are: \"## Setup\" (line 3)");
+	       "Heading \"## Set up\" not found. The headings are: \"## Setup\" (line 3)");
 }
 
 static void appended_text_goes_after_the_last_line_that_is_not_blank(void **state) {

@@ -154,7 +154,7 @@ static void Run_HeadingNotFound_ThrowsWithSimilar(void **state) {
 	refuse(host, STET_E_NO_MATCH, TOOL,
 	       "{'filePath': 'a.md', 'operation': 'replace', 'target': {'heading': '## Instalation'}, "
 	       "'content': '## Setup'}");
-	expect_text("There is no heading \"## Instalation\"");
+	expect_text("Heading \"## Instalation\" not found");
 	expect_text("\"## Installation\" (line 2)");
 }
 

@@ -6,7 +6,7 @@ static struct st_str trim_end(struct st_str s) {
 	return s;
 }
 
-static struct st_str line_at(const struct st_lines *lines, size_t n) {
+static struct st_str trimmed_line(const struct st_lines *lines, size_t n) {
 	struct st_str line = st_lines_body(lines, n);
 	if (n == 1)
 		line = st_str_slice(line, st_bom_len(line), line.len);
@@ -19,7 +19,7 @@ static size_t quoted_len(struct st_str line) {
 	return end ? (size_t)(end - line.ptr) + 1 : 0;
 }
 
-/* Where the colon is that ends a key: at the end of the line, or before a blank. */
+/* Find the colon that ends a key: at the end of the line, or before a blank. */
 static size_t find_colon(struct st_str line, size_t from) {
 	for (size_t i = from; i < line.len; i++) {
 		if (line.ptr[i] == ':' &&
@@ -30,7 +30,7 @@ static size_t find_colon(struct st_str line, size_t from) {
 }
 
 struct st_str st_frontmatter_key(struct st_str line) {
-	/* Indented lines are deeper or continue a value; "-" opens a list. */
+	/* An indented line is nested or continues a value; "-" opens a list. */
 	if (line.len == 0 || strchr(" \t#-:[]{},&*!|>%@`?", line.ptr[0]))
 		return st_str("");
 	bool quoted = line.ptr[0] == '"' || line.ptr[0] == '\'';
@@ -46,10 +46,10 @@ struct st_str st_frontmatter_key(struct st_str line) {
 	return key;
 }
 
-/* Whether what follows the first rule is YAML: a key, a flow mapping, or nothing at all. */
+/* Whether the lines after the first rule are YAML: a key, a flow mapping, or no line at all. */
 static bool opens_yaml(const struct st_lines *lines, size_t end) {
 	for (size_t n = 2; n < end; n++) {
-		struct st_str line = line_at(lines, n);
+		struct st_str line = trimmed_line(lines, n);
 		if (line.len == 0)
 			return false;
 		if (line.ptr[0] != '#')
@@ -59,10 +59,10 @@ static bool opens_yaml(const struct st_lines *lines, size_t end) {
 }
 
 size_t st_frontmatter_end(const struct st_lines *lines) {
-	if (lines->count < 2 || !st_str_eq(line_at(lines, 1), ST_STR("---")))
+	if (lines->count < 2 || !st_str_eq(trimmed_line(lines, 1), ST_STR("---")))
 		return 0;
 	for (size_t n = 2; n <= lines->count; n++) {
-		struct st_str line = line_at(lines, n);
+		struct st_str line = trimmed_line(lines, n);
 		if (st_str_eq(line, ST_STR("---")) || st_str_eq(line, ST_STR("...")))
 			return opens_yaml(lines, n) ? n : 0;
 	}

@@ -1,13 +1,13 @@
-/** YAML front matter, as far as an editor must know it: where it ends, and its keys. */
+/** YAML front matter at the start of a Markdown text: where it ends, and its keys. */
 #ifndef STET_TEXT_MARKDOWN_FRONTMATTER_H
 #define STET_TEXT_MARKDOWN_FRONTMATTER_H
 
 #include "text/lines/lines.h"
 
 /**
- * The last line of the front matter, its closing `---` or `...`; 0 if the text
- * has none. It must begin in the first line, behind a byte order mark if there
- * is one, and its first line that is no comment must be a key.
+ * The last line of the front matter, its closing `---` or `...`; 0 if there is
+ * none. Front matter begins in the first line, maybe after a byte order mark, and
+ * its first line that is not a comment is a key.
  */
 size_t st_frontmatter_end(const struct st_lines *lines);
 

@@ -5,12 +5,12 @@
 #include "base/unicode.h"
 #include "base/utf8.h"
 
-/** How many headings or lines a message names. */
+/* How many headings or lines a message names. */
 #define MAX_NAMED 10
-/** How much of a heading a message shows. */
-#define MAX_SHOWN 80
+/* How many bytes of a heading a message quotes. */
+#define MAX_QUOTED 80
 
-/** What is looked for: folded words, and a level or 0 for any. */
+/* The heading to find: folded words, and a level or 0 for any. */
 struct wanted {
 	struct st_str query;
 	struct st_buf label;
@@ -21,7 +21,7 @@ static void wanted_release(struct wanted *wanted) {
 	st_buf_release(&wanted->label);
 }
 
-/* Fold, with every run of blanks as one space. */
+/* Fold case, and every run of blanks to one space. */
 static void fold_words(struct st_buf *out, struct st_str text) {
 	st_buf_clear(out);
 	text = st_str_trim(text);
@@ -56,15 +56,15 @@ static bool has_level(struct st_str query) {
 	return hashes >= 1 && hashes <= 6;
 }
 
-/* The query as a line of Markdown. */
-static void want_level(struct wanted *wanted) {
+/* Read the query as a line of Markdown: hashes, then the title. */
+static void parse_level(struct wanted *wanted) {
 	struct st_str query = wanted->query;
 	size_t hashes = count_hashes(query);
 	fold_words(&wanted->label, st_markdown_title(st_str_slice(query, hashes, query.len)));
 	wanted->level = (int)hashes;
 }
 
-static bool is_called(const struct st_heading *heading, struct st_str label,
+static bool has_label(const struct st_heading *heading, struct st_str label,
                       struct st_buf *scratch) {
 	const struct st_str names[] = {heading->text, heading->source, drop_id(heading->text),
 	                               drop_id(heading->source)};
@@ -76,20 +76,20 @@ static bool is_called(const struct st_heading *heading, struct st_str label,
 	return false;
 }
 
-/* The first heading of that name from one on, at a level or, for 0, at any; or heading_count. */
+/* Find the next matching heading, at a level or (0) at any, from an index on; else heading_count. */
 static size_t next_match(const struct st_markdown *md, const struct wanted *wanted, int level,
                          size_t from, struct st_buf *scratch) {
 	for (size_t i = from; i < md->heading_count; i++) {
 		const struct st_heading *heading = &md->headings[i];
 		if ((level == 0 || heading->level == level) &&
-		    is_called(heading, st_buf_str(&wanted->label), scratch))
+		    has_label(heading, st_buf_str(&wanted->label), scratch))
 			return i;
 	}
 	return md->heading_count;
 }
 
-static void add_shown(struct st_buf *out, struct st_str text) {
-	size_t len = st_utf8_cut(text, MAX_SHOWN);
+static void add_quoted(struct st_buf *out, struct st_str text) {
+	size_t len = st_utf8_cut(text, MAX_QUOTED);
 	st_buf_addc(out, '"');
 	st_utf8_add_lossy(out, st_strn(text.ptr, len));
 	st_buf_adds(out, len < text.len ? "...\"" : "\"");
@@ -101,11 +101,11 @@ static void add_heading(struct st_buf *out, const struct st_heading *heading) {
 		st_buf_addc(&line, '#');
 	st_buf_addc(&line, ' ');
 	st_buf_add(&line, heading->text);
-	add_shown(out, st_buf_str(&line));
+	add_quoted(out, st_buf_str(&line));
 	st_buf_addf(out, " (line %zu)", heading->line);
 }
 
-/* How many letters must change to make one name from the other; 0 if one contains the other. */
+/* The edit distance of two names; 0 if one contains the other. */
 static size_t distance(struct st_str a, struct st_str b) {
 	if (a.len && b.len &&
 	    (memmem(a.ptr, a.len, b.ptr, b.len) || memmem(b.ptr, b.len, a.ptr, a.len)))
@@ -125,7 +125,7 @@ static int by_distance(const void *a, const void *b) {
 	return (x->index > y->index) - (x->index < y->index);
 }
 
-/* The nearest headings, the nearest first. */
+/* Append the nearest headings, the nearest first. */
 static void add_nearest(struct st_buf *out, const struct st_markdown *md, struct st_str label) {
 	st_autofree struct candidate *all = calloc(md->heading_count, sizeof *all);
 	st_auto(st_buf) scratch = ST_BUF_INIT;
@@ -143,7 +143,7 @@ static void add_nearest(struct st_buf *out, const struct st_markdown *md, struct
 	st_buf_addc(out, '.');
 }
 
-/* Headings of that name at other levels than the one asked for. False if there are none. */
+/* Append the headings of that name at other levels than the query's. False if there are none. */
 static bool add_other_levels(struct st_buf *out, const struct st_markdown *md,
                              const struct wanted *wanted) {
 	st_auto(st_buf) scratch = ST_BUF_INIT;
@@ -164,9 +164,9 @@ static bool add_other_levels(struct st_buf *out, const struct st_markdown *md,
 static int fail_absent(const struct st_markdown *md, const struct wanted *wanted,
                        struct stet_error *err) {
 	st_auto(st_buf) message = ST_BUF_INIT;
-	st_buf_adds(&message, "There is no heading ");
-	add_shown(&message, wanted->query);
-	st_buf_addc(&message, '.');
+	st_buf_adds(&message, "Heading ");
+	add_quoted(&message, wanted->query);
+	st_buf_adds(&message, " not found.");
 	if (md->heading_count == 0) {
 		st_buf_adds(&message, " The text has no headings at all; use lines.");
 	} else if (wanted->level == 0 || !add_other_levels(&message, md, wanted)) {
@@ -182,18 +182,18 @@ static int fail_absent(const struct st_markdown *md, const struct wanted *wanted
 	return st_fail(err, STET_E_NO_MATCH, "%s", st_buf_cstr(&message));
 }
 
-/* Where a line went; 0 if it was replaced. */
+/* The number of a line after an edit; 0 if the edit replaced it. */
 static size_t moved_line(const struct st_line_move *move, size_t line) {
 	if (line < move->first)
 		return line;
-	/* The difference may be negative; unsigned arithmetic comes out right. */
+	/* delta may be negative; unsigned arithmetic wraps to the right result. */
 	return line >= move->first + move->count ? line + (size_t)move->delta : 0;
 }
 
-/* The lines of the headings of that name, but for one of them; returns how many. */
-static size_t add_lines(struct st_buf *out, const struct st_markdown *md,
-                        const struct wanted *wanted, size_t except,
-                        const struct st_line_move *move) {
+/* Append the lines of all headings of that name except one. @return How many. */
+static size_t add_heading_lines(struct st_buf *out, const struct st_markdown *md,
+                                const struct wanted *wanted, size_t except,
+                                const struct st_line_move *move) {
 	st_auto(st_buf) scratch = ST_BUF_INIT;
 	size_t found = 0, i = 0;
 	while ((i = next_match(md, wanted, wanted->level, i, &scratch)) < md->heading_count) {
@@ -211,15 +211,16 @@ static int fail_occurrence(const struct st_markdown *md, const struct wanted *wa
                            int64_t occurrence, struct stet_error *err) {
 	st_auto(st_buf) name = ST_BUF_INIT;
 	st_auto(st_buf) lines = ST_BUF_INIT;
-	add_shown(&name, wanted->query);
-	size_t count = add_lines(&lines, md, wanted, md->heading_count, &(struct st_line_move){0});
+	add_quoted(&name, wanted->query);
+	size_t count =
+		add_heading_lines(&lines, md, wanted, md->heading_count, &(struct st_line_move){0});
 	return st_fail(err, STET_E_NO_MATCH,
-	               "There is no occurrence %lld of the heading %s: there %s %zu, in %s %s.",
+	               "Occurrence %lld of the heading %s is out of range: there %s %zu, in %s %s.",
 	               (long long)occurrence, st_buf_cstr(&name), st_plural(count, "is", "are"), count,
 	               st_plural(count, "line", "lines"), st_buf_cstr(&lines));
 }
 
-/* The first match. `## Setup` means a level; `#tag` might be words, but failing that does too. */
+/* Find the first match. `## Setup` names a level; `#tag` does too, unless a heading says "#tag". */
 static size_t first_match(const struct st_markdown *md, struct wanted *wanted,
                           struct st_buf *scratch) {
 	struct st_str query = wanted->query;
@@ -230,12 +231,12 @@ static size_t first_match(const struct st_markdown *md, struct wanted *wanted,
 		if (found < md->heading_count || !has_level(query))
 			return found;
 	}
-	want_level(wanted);
+	parse_level(wanted);
 	return next_match(md, wanted, wanted->level, 0, scratch);
 }
 
-static int find(const struct st_markdown *md, struct wanted *wanted, int64_t occurrence,
-                size_t *index, struct stet_error *err) {
+static int find_occurrence(const struct st_markdown *md, struct wanted *wanted, int64_t occurrence,
+                           size_t *index, struct stet_error *err) {
 	st_auto(st_buf) scratch = ST_BUF_INIT;
 	size_t found = first_match(md, wanted, &scratch);
 	bool any = found < md->heading_count;
@@ -254,11 +255,11 @@ int st_heading_find(const struct st_markdown *md, struct st_str query, int64_t o
 	st_auto(wanted) wanted = {.query = st_str_trim(query)};
 	if (wanted.query.len == 0)
 		return st_fail(err, STET_E_INVALID,
-		               "The heading to look for is empty; give its text, as in \"## Setup\".");
+		               "The heading to find is empty; give its text, as in \"## Setup\".");
 	if (occurrence < 0)
-		return st_fail(err, STET_E_INVALID, "occurrence counts from 1; %lld is not possible.",
+		return st_fail(err, STET_E_INVALID, "occurrence counts from 1; %lld is out of range.",
 		               (long long)occurrence);
-	return find(md, &wanted, occurrence, index, err);
+	return find_occurrence(md, &wanted, occurrence, index, err);
 }
 
 void st_heading_note_others(const struct st_markdown *md, struct st_str query,
@@ -267,12 +268,13 @@ void st_heading_note_others(const struct st_markdown *md, struct st_str query,
 	st_auto(st_buf) scratch = ST_BUF_INIT;
 	st_auto(st_buf) lines = ST_BUF_INIT;
 	size_t index = first_match(md, &wanted, &scratch);
-	size_t others = index < md->heading_count ? add_lines(&lines, md, &wanted, index, move) : 0;
+	size_t others =
+		index < md->heading_count ? add_heading_lines(&lines, md, &wanted, index, move) : 0;
 	if (others == 0)
 		return;
 	size_t line = moved_line(move, md->headings[index].line);
 	st_buf_addf(note, "%zu headings are called ", others + 1);
-	add_shown(note, md->headings[index].text);
+	add_quoted(note, md->headings[index].text);
 	st_buf_addf(note,
 	            "; the first, in line %zu, was taken. The others are in %s %s; \"occurrence\" in "
 	            "the target says which. ",

@@ -1,10 +1,9 @@
 /**
- * Finding a heading by the words an agent uses for it.
+ * Find a heading by the words a model uses for it.
  *
- * `Setup`, `## Setup`, `## setup ##` and `  SETUP ` all name a heading
- * "Setup". Hashes say which level is meant. Case, runs of blanks, and an
- * `{#id}` at the heading's end do not matter; inline markup may be written
- * out or left away.
+ * `Setup`, `## Setup`, `## setup ##` and `  SETUP ` all match a heading "Setup".
+ * Hashes select a level. Case, runs of blanks, and an `{#id}` at the end do not
+ * matter; inline markup may be included or left out.
  */
 #ifndef STET_TEXT_MARKDOWN_HEADING_H
 #define STET_TEXT_MARKDOWN_HEADING_H
@@ -16,9 +15,8 @@
 /**
  * Find a heading.
  *
- * @query       What it is called.
- * @occurrence  Which one of several, from 1; 0 for the first, whatever else
- *              there is.
+ * @query       The heading's words.
+ * @occurrence  Which of several, from 1; 0 for the first.
  * @index       Receives its index in md->headings.
  * @return      0; STET_E_NO_MATCH, with the nearest headings in the message;
  *              STET_E_INVALID for an empty query or a negative occurrence;
@@ -27,7 +25,7 @@
 [[nodiscard]] int st_heading_find(const struct st_markdown *md, struct st_str query,
                                   int64_t occurrence, size_t *index, struct stet_error *err);
 
-/** What an edit did to line numbers: some lines from first on were replaced, and by how many more. */
+/** An edit replaced `count` lines from `first` on, and the text grew by `delta` lines. */
 struct st_line_move {
 	size_t first;
 	size_t count;
@@ -35,8 +33,8 @@ struct st_line_move {
 };
 
 /**
- * Append a sentence, and a space, that names the lines of the other headings of
- * that name as they are after an edit, if there are any: the first was taken.
+ * After an edit at the first of several headings of a name, append a sentence and
+ * a space that name the lines of the others. Nothing if there are none.
  *
  * @md  The text before the edit.
  */

@@ -8,12 +8,12 @@ static bool is_letter(char c) {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-static bool is_called(struct st_str name, const char *word) {
+static bool is_word(struct st_str name, const char *word) {
 	return name.len == strlen(word) && strncasecmp(name.ptr, word, name.len) == 0;
 }
 
 static bool names_anchor(struct st_str element, struct st_str attribute) {
-	return is_called(attribute, "id") || (is_called(attribute, "name") && is_called(element, "a"));
+	return is_word(attribute, "id") || (is_word(attribute, "name") && is_word(element, "a"));
 }
 
 static size_t skip_spaces(struct st_str html, size_t at) {
@@ -22,7 +22,7 @@ static size_t skip_spaces(struct st_str html, size_t at) {
 	return at;
 }
 
-/* The word from at on, up to a space or one of the given characters. */
+/* The word at an offset, up to a space, a ">" or one of the given characters. */
 static struct st_str word_at(struct st_str html, size_t at, const char *ends) {
 	size_t end = at;
 	while (end < html.len && !st_is_space(html.ptr[end]) && html.ptr[end] != '>' &&
@@ -31,11 +31,11 @@ static struct st_str word_at(struct st_str html, size_t at, const char *ends) {
 	return st_str_slice(html, at, end);
 }
 
-static size_t end_of(struct st_str html, struct st_str part) {
+static size_t part_end(struct st_str html, struct st_str part) {
 	return (size_t)(part.ptr + part.len - html.ptr);
 }
 
-/* The value behind an attribute's name, if there is one; moves at behind it. */
+/* The value after an attribute's name, or an empty one; moves *at past it. */
 static struct st_str value_at(struct st_str html, size_t *at) {
 	size_t from = skip_spaces(html, *at);
 	if (from == html.len || html.ptr[from] != '=')
@@ -47,7 +47,7 @@ static struct st_str value_at(struct st_str html, size_t *at) {
 		return end ? st_str_slice(html, from + 1, (size_t)(end - html.ptr)) : st_str("");
 	}
 	struct st_str value = word_at(html, from, "");
-	*at = end_of(html, value);
+	*at = part_end(html, value);
 	return value;
 }
 
@@ -82,7 +82,7 @@ static bool next_attribute(struct st_str html, size_t *at, struct st_str *name,
 			break;
 		++*at;
 	}
-	*at = end_of(html, *name);
+	*at = part_end(html, *name);
 	*value = value_at(html, at);
 	return true;
 }
@@ -99,7 +99,7 @@ bool st_html_anchors_next(struct st_html_anchors *cursor) {
 			if (cursor->tag == html.len)
 				return false;
 			cursor->element = word_at(html, cursor->tag + 1, "/");
-			cursor->at = end_of(html, cursor->element);
+			cursor->at = part_end(html, cursor->element);
 			cursor->inside = true;
 		}
 		struct st_str name;

@@ -1,5 +1,5 @@
 /**
- * Anchors in a piece of HTML: `id` attributes, and the `name` of an `<a>`.
+ * Find the anchors in a piece of HTML: `id` attributes, and the `name` of an `<a>`.
  *
  *     struct st_html_anchors cursor;
  *     st_html_anchors_init(&cursor, html);
@@ -12,12 +12,12 @@
 #include "base/str.h"
 
 struct st_html_anchors {
-	/** Tags, text and comments, possibly cut off anywhere. */
+	/** Tags, text and comments; it may end anywhere. */
 	struct st_str html;
-	/** The anchor's name, a view of html, never empty; and the offset of the tag it is in. */
+	/** The anchor's name, a view of html, never empty; and the offset of its tag. */
 	struct st_str id;
 	size_t tag;
-	/** Where to go on: inside a tag of this element, or before the next one. */
+	/** Where to continue: inside a tag of this element, or before the next tag. */
 	size_t at;
 	bool inside;
 	struct st_str element;

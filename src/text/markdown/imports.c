@@ -1,24 +1,24 @@
 #include "text/markdown/imports.h"
 
-/* How far ahead the end of a code span is looked for; longer ones are not real. */
+/* The longest code span, in bytes; an unclosed backtick must not make the scan quadratic. */
 enum { SPAN_MAX = 65536 };
 
 static bool is_one_of(char byte, const char *set) {
 	return byte && strchr(set, byte);
 }
 
-static struct st_str line_at(struct st_str text, size_t start) {
+static struct st_str line_from(struct st_str text, size_t start) {
 	return st_str_slice(text, start, st_line_end(text, start));
 }
 
-/* Skip blanks and, as often as they come, the marks of quotes. */
+/* Skip blanks and quote markers. */
 static size_t skip_quotes(struct st_str line, size_t at) {
 	while (at < line.len && is_one_of(line.ptr[at], " \t>"))
 		at++;
 	return at;
 }
 
-/* The length of a list marker with the blank behind it; 0 if there is none. */
+/* The length of a list marker with the blank after it; 0 if there is none. */
 static size_t list_marker(struct st_str rest) {
 	size_t len = 0;
 	while (len < rest.len && len < 9 && rest.ptr[len] >= '0' && rest.ptr[len] <= '9')
@@ -36,7 +36,7 @@ static size_t run_length(struct st_str s, size_t at) {
 	return end - at;
 }
 
-/* The fence that a line opens: its length, 0 if it opens none, and its byte. */
+/* The length of the fence that a line opens, and its byte; 0 if it opens none. */
 static size_t opened_fence(struct st_str line, char *byte) {
 	size_t at = skip_quotes(line, 0);
 	for (size_t len; (len = list_marker(st_str_slice(line, at, line.len))) > 0;)
@@ -45,7 +45,7 @@ static size_t opened_fence(struct st_str line, char *byte) {
 		return 0;
 	size_t len = run_length(line, at);
 	struct st_str info = st_str_slice(line, at + len, line.len);
-	/* With a backtick behind it, it is a code span. */
+	/* With another backtick in the line, this is a code span. */
 	if (len < 3 || (line.ptr[at] == '`' && memchr(info.ptr, '`', info.len)))
 		return 0;
 	*byte = line.ptr[at];
@@ -71,7 +71,7 @@ static bool is_indented(struct st_str line) {
 	return columns >= 4;
 }
 
-/* Follow blocks of indented code: they begin after a blank line, and not in a list. */
+/* Track indented code: it begins after a blank line, and not in a list. */
 static bool is_indented_code(struct st_imports *imports, struct st_str line) {
 	if (st_str_trim(line).len == 0) {
 		imports->after_blank = true;
@@ -88,9 +88,9 @@ static bool is_indented_code(struct st_imports *imports, struct st_str line) {
 	return imports->indented;
 }
 
-/* Enter the line at the cursor. False if it is code as a whole. */
-static bool enter_line(struct st_imports *imports) {
-	struct st_str line = line_at(imports->text, imports->at);
+/* Start the line at the cursor. False if the whole line is code. */
+static bool start_line(struct st_imports *imports) {
+	struct st_str line = line_from(imports->text, imports->at);
 	imports->line_end = imports->at + line.len;
 	if (imports->fence_len > 0) {
 		if (closes_fence(imports, line))
@@ -103,14 +103,14 @@ static bool enter_line(struct st_imports *imports) {
 	return imports->fence_len == 0;
 }
 
-/* Whether a paragraph goes on with the line that starts at an offset. */
-static bool paragraph_goes_on(struct st_str text, size_t start) {
-	struct st_str line = line_at(text, start);
+/* Whether the line that starts at an offset continues a paragraph. */
+static bool continues_paragraph(struct st_str text, size_t start) {
+	struct st_str line = line_from(text, start);
 	char fence;
 	return st_str_trim(line).len > 0 && opened_fence(line, &fence) == 0;
 }
 
-/* Behind the code span that begins at the cursor, or behind its backticks if it never ends. */
+/* The offset after the code span at the cursor, or after its backticks if it does not end. */
 static size_t skip_span(const struct st_imports *imports) {
 	struct st_str text = imports->text;
 	size_t len = run_length(text, imports->at), start = imports->at + len;
@@ -119,7 +119,7 @@ static size_t skip_span(const struct st_imports *imports) {
 		size_t run = text.ptr[i] == '`' ? run_length(text, i) : 0;
 		if (run == len)
 			return i + run;
-		if (text.ptr[i] == '\n' && !paragraph_goes_on(text, i + 1))
+		if (text.ptr[i] == '\n' && !continues_paragraph(text, i + 1))
 			break;
 		i += run ? run : 1;
 	}
@@ -131,7 +131,7 @@ static size_t skip_comment(struct st_str text, size_t at) {
 	return end ? (size_t)(end - text.ptr) + 3 : text.len;
 }
 
-/* Not part of a word, an address or another path. */
+/* Whether an `@` may follow here: not inside a word, an address or another path. */
 static bool may_precede(struct st_str text, size_t at) {
 	return at == 0 || st_is_space(text.ptr[at - 1]) ||
 	       is_one_of(text.ptr[at - 1], "([{<>\"'*_|,;:") || at == st_bom_len(text);
@@ -141,7 +141,7 @@ static bool is_in_path(char byte) {
 	return (unsigned char)byte > ' ' && byte != 0x7f && !is_one_of(byte, "`\"<>|");
 }
 
-/* The end of the path behind an `@`, punctuation of the sentence left away. */
+/* The end of the path after an `@`, without the punctuation of the sentence. */
 static size_t path_end(struct st_str text, size_t start) {
 	size_t end = start;
 	if (end < text.len && text.ptr[end] == '@')
@@ -153,8 +153,8 @@ static size_t path_end(struct st_str text, size_t start) {
 	return end;
 }
 
-/* Look at the byte at the cursor and move on. True for an import. */
-static bool step(struct st_imports *imports, struct st_span *span) {
+/* Scan the item at the cursor. True for an import. */
+static bool scan_next(struct st_imports *imports, struct st_span *span) {
 	struct st_str text = imports->text;
 	size_t at = imports->at;
 	if (text.ptr[at] == '`') {
@@ -181,17 +181,17 @@ static bool is_line_start(struct st_str text, size_t at) {
 bool st_imports_next(struct st_imports *imports, struct st_span *span) {
 	struct st_str text = imports->text;
 	while (imports->at < text.len) {
-		bool entered = true;
+		bool is_text = true;
 		if (imports->at >= imports->line_end) {
-			/* A code span or a comment may have led into the middle of a line. */
+			/* A code span or a comment may have ended in the middle of a line. */
 			if (is_line_start(text, imports->at))
-				entered = enter_line(imports);
+				is_text = start_line(imports);
 			else
 				imports->line_end = st_line_end(text, imports->at);
 		}
-		if (!entered)
+		if (!is_text)
 			imports->at = imports->line_end;
-		else if (step(imports, span))
+		else if (scan_next(imports, span))
 			return true;
 	}
 	return false;

@@ -1,11 +1,10 @@
 /**
- * Imports in instruction files: `@path`, as in "See @docs/style.md".
+ * Find imports in instruction files: `@path`, as in "See @docs/style.md".
  *
- * What looks like one is a candidate and no more: whether it names a file is
- * for the caller to find out, and if it does not it is plain text. Code is not
- * looked at: fenced and indented blocks, code spans; nor are HTML comments.
- * In doubt, text is taken for code: an import missed is seen, since its text
- * stays; one made up would bring a file that nobody asked for.
+ * Each is only a candidate: the caller finds out whether it names a file, and if
+ * not, it is plain text. The scanner skips code (fenced and indented blocks, code
+ * spans) and HTML comments. In doubt it treats text as code: a missed import stays
+ * visible as text, but a wrong one would add a file that was not asked for.
  *
  *     struct st_imports imports = ST_IMPORTS(text);
  *     struct st_span span;
@@ -20,13 +19,13 @@
 /** A cursor over a text, which it borrows. */
 struct st_imports {
 	struct st_str text;
-	/** The next byte to look at, and where its line ends. */
+	/** The next byte, and where its line ends. */
 	size_t at;
 	size_t line_end;
-	/** The fence that is open: its byte and length; 0 if none is. */
+	/** The open fence: its byte and length; 0 if none is open. */
 	char fence;
 	size_t fence_len;
-	/** For indented code: what the lines before were. */
+	/** State of the lines before, to recognise indented code. */
 	bool in_list;
 	bool after_blank;
 	bool indented;
@@ -36,10 +35,10 @@ struct st_imports {
 	{ .text = (bytes), .after_blank = true }
 
 /**
- * The next candidate.
+ * Find the next candidate.
  *
- * @span   Receives where it is, its `@` included.
- * @return false at the end.
+ * @span   Receives its place, with the `@`.
+ * @return False at the end.
  */
 bool st_imports_next(struct st_imports *imports, struct st_span *span);
 

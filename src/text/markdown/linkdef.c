@@ -2,7 +2,7 @@
 
 #include "base/utf8.h"
 
-/* As libcmark has it. */
+/* The limits of libcmark. */
 #define MAX_LABEL 1000
 #define MAX_PARENTHESES 32
 
@@ -19,7 +19,7 @@ static bool is_escape(struct st_str s, size_t at) {
 	return s.ptr[at] == '\\' && at + 1 < s.len && is_punct(s.ptr[at + 1]);
 }
 
-static size_t skip_blanks(struct st_str s, size_t at) {
+static size_t skip_spaces_tabs(struct st_str s, size_t at) {
 	while (at < s.len && (s.ptr[at] == ' ' || s.ptr[at] == '\t'))
 		at++;
 	return at;
@@ -33,12 +33,14 @@ static size_t skip_line_end(struct st_str s, size_t at) {
 	return at;
 }
 
-/* Blanks, and one line ending among them. */
+/* Skip blanks, with at most one line ending among them. */
 static size_t skip_gap(struct st_str s, size_t at) {
-	return skip_blanks(s, skip_line_end(s, skip_blanks(s, at)));
+	return skip_spaces_tabs(s, skip_line_end(s, skip_spaces_tabs(s, at)));
 }
 
-/* Behind `[label]`; 0 if there is none at the start. */
+/* Each scan_ function returns the offset after the item; 0 if there is no such item. */
+
+/* Scan `[label]` at the start. */
 static size_t scan_label(struct st_str s) {
 	bool blank = true;
 	size_t at = 1;
@@ -51,21 +53,21 @@ static size_t scan_label(struct st_str s) {
 	return at < s.len && s.ptr[at] == ']' && !blank ? at + 1 : 0;
 }
 
-/* Behind `<url>`; 0 if it does not end. */
+/* Scan `<url>`. */
 static size_t scan_pointed_url(struct st_str s, size_t at) {
 	for (at++; at < s.len; at++) {
 		if (s.ptr[at] == '>')
 			return at + 1;
 		if (is_line_end(s.ptr[at]) || s.ptr[at] == '<')
 			return 0;
-		/* libcmark takes whatever follows a backslash, be it a line ending, which it sees as one byte. */
+		/* libcmark accepts any byte after a backslash, and sees a line ending as one byte. */
 		if (s.ptr[at] == '\\' && at + 1 < s.len)
 			at = is_line_end(s.ptr[at + 1]) ? skip_line_end(s, at + 1) - 1 : at + 1;
 	}
 	return 0;
 }
 
-/* Behind a plain url, whose parentheses must match; 0 if there is none. */
+/* Scan a plain URL, whose parentheses must match. */
 static size_t scan_plain_url(struct st_str s, size_t start) {
 	size_t open = 0;
 	size_t at = start;
@@ -89,8 +91,8 @@ static size_t scan_url(struct st_str s, size_t at) {
 }
 
 /*
- * Behind a title; 0 if there is none. An escaped quote ends the title all the
- * same when no other does. What is not UTF-8 cannot be part of it.
+ * Scan a title. If no other quote ends it, its last escaped quote does. It cannot
+ * contain invalid UTF-8.
  */
 static size_t scan_title(struct st_str s, size_t start) {
 	char open = start < s.len ? s.ptr[start] : '\0';
@@ -112,15 +114,15 @@ static size_t scan_title(struct st_str s, size_t start) {
 	return end;
 }
 
-/* Behind blanks and a line ending; 0 if anything else follows. */
+/* Scan blanks and a line ending, or the end of the text. */
 static size_t scan_rest_of_line(struct st_str s, size_t at) {
-	at = skip_blanks(s, at);
+	at = skip_spaces_tabs(s, at);
 	if (at == s.len)
 		return at;
 	return is_line_end(s.ptr[at]) ? skip_line_end(s, at) : 0;
 }
 
-/* Behind one definition; 0 if there is none at the start. */
+/* Scan one definition at the start. */
 static size_t scan_definition(struct st_str s) {
 	size_t at = s.len && s.ptr[0] == '[' ? scan_label(s) : 0;
 	if (at == 0 || at == s.len || s.ptr[at] != ':')

@@ -1,5 +1,6 @@
 #include "text/markdown/markdown.h"
 
+#include <assert.h>
 #include <setjmp.h>
 #include <stdalign.h>
 
@@ -15,15 +16,16 @@
 #define MAX_TEXT ((size_t)64 << 20)
 #define MAX_MEMORY ((size_t)256 << 20)
 #define MAX_NESTING 100
-/* How much libcmark is fed at once, and what a line costs, in the measure of st_cancel_check(). */
+/* How many bytes to feed libcmark at once. */
 #define FED_MAX ((size_t)64 << 10)
+/* What a line costs, in the bytes that st_cancel_check() counts. */
 #define LINE_WORK ((size_t)128)
 
 /*
- * libcmark takes its memory through three functions and expects them never to
- * fail; its own ones abort. Ours take it from an arena, and when that is
- * exhausted jump out of the parser, which holds nothing but memory. They have
- * no argument to carry a context, hence the thread-local pointer.
+ * libcmark allocates through three functions and expects them never to fail; its
+ * own ones abort. Ours allocate from an arena and, when that is exhausted, jump
+ * out of the parser, which holds nothing but memory. They have no argument for a
+ * context, hence the thread-local pointer.
  */
 struct heap {
 	struct st_arena arena;
@@ -32,7 +34,7 @@ struct heap {
 
 static _Thread_local struct heap *heap;
 
-/* In front of every piece: how long it is, for realloc. */
+/* One allocation; realloc() needs its size. */
 struct piece {
 	size_t size;
 	alignas(max_align_t) char bytes[];
@@ -40,7 +42,7 @@ struct piece {
 
 static void *heap_alloc(size_t size) {
 	struct piece *piece = NULL;
-	/* libcmark cannot be interrupted elsewhere. */
+	/* libcmark can only be interrupted when it allocates. */
 	if (size < MAX_MEMORY && st_cancel_check(sizeof *piece + size, NULL) == 0)
 		piece = st_arena_alloc(&heap->arena, sizeof *piece + size);
 	if (!piece)
@@ -66,35 +68,35 @@ static void *heap_realloc(void *old, size_t size) {
 	return bytes;
 }
 
-/* The arena goes at once. */
+/* st_arena_release() frees everything at once. */
 static void heap_free(void *old) {
 	(void)old;
 }
 
 static cmark_mem heap_functions = {heap_calloc, heap_realloc, heap_free};
 
-/* The walk over the tree that fills a st_markdown. */
+/* Walks over libcmark's tree and fills a st_markdown. */
 struct walk {
 	struct st_markdown *md;
-	/** How many quotes we are in. */
+	/* How many quotes enclose the current node. */
 	size_t quotes;
-	/** The heading we are in, and its text so far. */
+	/* The current heading, and its text so far. */
 	cmark_node *heading;
 	struct st_buf text;
-	/** Where the last anchor was found. */
+	/* The offset after the start of the last anchor's HTML. */
 	size_t anchor_at;
 	bool failed;
 };
 
-static bool is_blank(char c) {
+static bool is_space_or_tab(char c) {
 	return c == ' ' || c == '\t';
 }
 
-/* Line n from its first character on, as the parser sees it. */
+/* Line n from its first visible character on, as the parser sees it. */
 static struct st_str line_text(const struct st_lines *lines, size_t n, bool ending) {
 	struct st_str line = ending ? st_lines_whole(lines, n) : st_lines_body(lines, n);
 	size_t at = n == 1 ? st_bom_len(line) : 0;
-	while (at < line.len && is_blank(line.ptr[at]))
+	while (at < line.len && is_space_or_tab(line.ptr[at]))
 		at++;
 	return st_str_slice(line, at, line.len);
 }
@@ -117,7 +119,7 @@ static size_t hashes_of(struct st_str line) {
 	size_t count = 0;
 	while (count < line.len && line.ptr[count] == '#')
 		count++;
-	bool ends = count == line.len || is_blank(line.ptr[count]);
+	bool ends = count == line.len || is_space_or_tab(line.ptr[count]);
 	return count <= 6 && ends ? count : 0;
 }
 
@@ -131,9 +133,9 @@ static bool is_underline(struct st_str line) {
 }
 
 /*
- * The underline of a setext heading. libcmark says that the heading ends in
- * the line after it, unless there is none. A last line that looks like an
- * underline but is not would be a block of its own.
+ * The line of a setext heading's underline. libcmark reports the line after it as
+ * the heading's end, unless the underline is the last line of the text. A last line
+ * that only looks like an underline would be a block of its own.
  */
 static size_t underline_of(const struct st_lines *lines, cmark_node *node) {
 	size_t end = (size_t)cmark_node_get_end_line(node);
@@ -142,7 +144,7 @@ static size_t underline_of(const struct st_lines *lines, cmark_node *node) {
 	return last ? end : end - 1;
 }
 
-/* Where the title of a setext heading begins, behind link definitions. */
+/* The line where the title of a setext heading begins, after link definitions. */
 static size_t title_line(struct walk *walk, size_t block, size_t underline) {
 	const struct st_lines *lines = &walk->md->lines;
 	if (!st_str_starts(line_text(lines, block, false), ST_STR("[")))
@@ -155,7 +157,7 @@ static size_t title_line(struct walk *walk, size_t block, size_t underline) {
 	return block + st_line_ends(text, st_linkdef_skip(text));
 }
 
-/* An id as in `## Title {#id .class}`. */
+/* The id in `## Title {#id .class}`. */
 static struct st_str heading_id(struct st_str source) {
 	const char *open = memrchr(source.ptr, '{', source.len);
 	if (!open || source.ptr[source.len - 1] != '}')
@@ -164,7 +166,7 @@ static struct st_str heading_id(struct st_str source) {
 	if (!st_str_starts(inside, ST_STR("#")))
 		return st_str("");
 	size_t len = 1;
-	while (len < inside.len && !is_blank(inside.ptr[len]) && inside.ptr[len] != '}')
+	while (len < inside.len && !is_space_or_tab(inside.ptr[len]) && inside.ptr[len] != '}')
 		len++;
 	return st_str_slice(inside, 1, len);
 }
@@ -223,20 +225,20 @@ static size_t node_line(cmark_node *node) {
 	return node ? (size_t)cmark_node_get_start_line(node) : 0;
 }
 
-/* The first block behind a node, in this container or one around it. */
+/* The first block after a node, in its container or in an enclosing one. */
 static cmark_node *next_block(cmark_node *node) {
 	while (node && !cmark_node_next(node))
 		node = cmark_node_parent(node);
 	return node ? cmark_node_next(node) : NULL;
 }
 
-/* How many bytes are before a node in its line; libcmark does not see a byte order mark. */
+/* How many bytes precede a node in its line; libcmark does not count a byte order mark. */
 static size_t column_of(const struct st_lines *lines, cmark_node *node) {
 	size_t mark = node_line(node) == 1 ? st_bom_len(lines->text) : 0;
 	return mark + (size_t)cmark_node_get_start_column(node) - 1;
 }
 
-/* The line a code block begins in, from its first character on. */
+/* The opening line of a code block, from its fence on. */
 static struct st_str opening_of(const struct st_lines *lines, cmark_node *node) {
 	struct st_str line = st_lines_body(lines, node_line(node));
 	size_t column = column_of(lines, node);
@@ -244,9 +246,9 @@ static struct st_str opening_of(const struct st_lines *lines, cmark_node *node) 
 }
 
 /*
- * libcmark does not say whether a block is fenced or indented. A word behind
- * the fence tells; so does an opening line that is not itself the first line
- * of the content, since a bare fence in there would have ended the block.
+ * libcmark does not report whether a block is fenced or indented. It is fenced if
+ * it has an info string, or if its opening line is a fence and not the first line
+ * of its content.
  */
 static bool is_fenced(const struct st_lines *lines, cmark_node *node) {
 	if (cmark_node_get_fence_info(node)[0] != '\0')
@@ -260,10 +262,10 @@ static bool is_fenced(const struct st_lines *lines, cmark_node *node) {
 }
 
 /*
- * The lines of a fenced block. Each line of its content is a line of the
- * text. libcmark says that a block whose list ends, and which therefore ends
- * without a closing fence, reaches into the next line; even if that looks like
- * a fence, it opens a block of its own.
+ * Find the lines of a fenced block; each line of its content is a line of the text.
+ * If the list around a block ends, the block ends without a closing fence, and
+ * libcmark reports the next line as its end. Even if that line looks like a fence,
+ * it opens a block of its own.
  */
 static void locate_code(const struct st_lines *lines, cmark_node *node, struct st_code *code) {
 	code->line = node_line(node);
@@ -285,7 +287,7 @@ static void add_code(struct walk *walk, cmark_node *node) {
 	locate_code(&md->lines, node, &code);
 	struct st_str info = st_str(cmark_node_get_fence_info(node));
 	size_t word = 0;
-	while (word < info.len && !is_blank(info.ptr[word]))
+	while (word < info.len && !is_space_or_tab(info.ptr[word]))
 		word++;
 	walk->failed |= !copy_string(md, st_strn(info.ptr, word), &code.language) ||
 	                !st_array_room(&md->codes, md->code_count, sizeof *md->codes);
@@ -294,9 +296,9 @@ static void add_code(struct walk *walk, cmark_node *node) {
 }
 
 /*
- * The line of a piece of inline HTML. libcmark's is too small where link
- * definitions or a link with a line break are before it in the paragraph; the
- * text itself tells.
+ * The line of a piece of inline HTML. libcmark reports too small a line if link
+ * definitions or a link with a line break precede it in the paragraph, so search
+ * for it in the text.
  */
 static size_t inline_line(struct walk *walk, cmark_node *node) {
 	const struct st_lines *lines = &walk->md->lines;
@@ -336,7 +338,7 @@ static void add_heading_text(struct walk *walk, cmark_node *node) {
 		st_buf_adds(&walk->text, literal ? literal : " ");
 }
 
-static void enter(struct walk *walk, cmark_node *node) {
+static void enter_node(struct walk *walk, cmark_node *node) {
 	switch (cmark_node_get_type(node)) {
 	case CMARK_NODE_BLOCK_QUOTE:
 		walk->quotes++;
@@ -365,7 +367,7 @@ static void enter(struct walk *walk, cmark_node *node) {
 	}
 }
 
-static void leave(struct walk *walk, cmark_node *node) {
+static void leave_node(struct walk *walk, cmark_node *node) {
 	if (cmark_node_get_type(node) == CMARK_NODE_BLOCK_QUOTE)
 		walk->quotes--;
 	if (node != walk->heading)
@@ -374,23 +376,23 @@ static void leave(struct walk *walk, cmark_node *node) {
 	walk->heading = NULL;
 }
 
-/* Leave libcmark if nobody waits for it any more. */
-static void go_on(size_t amount) {
+/* Jump out of libcmark if the call is cancelled. */
+static void check_cancelled(size_t amount) {
 	if (st_cancel_check(amount, NULL) < 0)
 		longjmp(heap->exhausted, 1);
 }
 
-/* Parse, with a blank line for each line of front matter, so that the numbers stay right. */
+/* Parse, with a blank line for each line of front matter, so that line numbers stay right. */
 static cmark_node *parse_tree(const struct st_markdown *md, struct st_str text) {
 	cmark_parser *parser = cmark_parser_new_with_mem(CMARK_OPT_DEFAULT, &heap_functions);
 	for (size_t n = 1; n <= md->front_end; n++) {
-		go_on(LINE_WORK);
+		check_cancelled(LINE_WORK);
 		cmark_parser_feed(parser, "\n", 1);
 	}
 	size_t from = md->lines.starts[md->front_end];
 	for (size_t len; from < text.len; from += len) {
 		len = text.len - from < FED_MAX ? text.len - from : FED_MAX;
-		go_on(8 * len);
+		check_cancelled(8 * len);
 		cmark_parser_feed(parser, text.ptr + from, len);
 	}
 	return cmark_parser_finish(parser);
@@ -400,16 +402,17 @@ static void walk_tree(struct walk *walk, cmark_node *root) {
 	cmark_iter *iter = cmark_iter_new(root);
 	cmark_event_type event;
 	while (!walk->failed && (event = cmark_iter_next(iter)) != CMARK_EVENT_DONE) {
-		go_on(LINE_WORK);
+		check_cancelled(LINE_WORK);
 		if (event == CMARK_EVENT_ENTER)
-			enter(walk, cmark_iter_get_node(iter));
+			enter_node(walk, cmark_iter_get_node(iter));
 		else
-			leave(walk, cmark_iter_get_node(iter));
+			leave_node(walk, cmark_iter_get_node(iter));
 	}
 }
 
-/* Everything that uses libcmark's memory happens in here. False if there was not enough. */
+/* Do everything that uses libcmark's memory. False if it ran out, or the call was cancelled. */
 static bool parse_and_walk(struct walk *walk, struct st_str text, struct heap *own) {
+	assert(!heap);
 	heap = own;
 	bool enough = setjmp(own->exhausted) == 0;
 	if (enough)
@@ -418,7 +421,7 @@ static bool parse_and_walk(struct walk *walk, struct st_str text, struct heap *o
 	return enough;
 }
 
-/* libcmark sorts all link definitions at once, and cannot be interrupted there: so many take 20 ms. */
+/* libcmark sorts all link definitions at once, and cannot be interrupted meanwhile; this many take 20 ms. */
 #define MAX_DEFINITIONS ((size_t)1 << 17)
 
 static int check_definitions(struct st_str text, struct stet_error *err) {
@@ -476,43 +479,42 @@ static bool read_keys(struct st_markdown *md) {
 	return true;
 }
 
-/* How many list markers a line begins with, quotes between them aside; a rule has none. */
+/* How many list markers a line begins with, not counting quotes between them; a rule has none. */
 static size_t nesting_of(struct st_str line) {
 	size_t count = 0;
 	bool rule = true;
 	for (size_t i = 0; i < line.len; i++) {
 		char c = line.ptr[i];
-		if (is_blank(c) || c == '>' || (c >= '0' && c <= '9'))
+		if (is_space_or_tab(c) || c == '>' || (c >= '0' && c <= '9'))
 			continue;
 		if (!strchr("-+*.)", c) || c == '\0')
 			return count;
 		rule = rule && c == line.ptr[0];
-		count += i + 1 == line.len || is_blank(line.ptr[i + 1]);
+		count += i + 1 == line.len || is_space_or_tab(line.ptr[i + 1]);
 	}
 	return rule ? 0 : count;
 }
 
 static int check_size(const struct st_markdown *md, struct stet_error *err) {
 	if (md->lines.text.len > MAX_TEXT)
-		return st_fail(
-			err, STET_E_TOO_BIG,
-			"Markdown structure is read from texts of up to 64 MiB; this one has %zu bytes. "
-			"Edit it by lines, or with text_replace.",
-			md->lines.text.len);
+		return st_fail(err, STET_E_TOO_BIG,
+		               "The text has %zu bytes; Markdown structure is available up to 64 MiB. "
+		               "Edit it by lines, or with text_replace.",
+		               md->lines.text.len);
 	for (size_t n = 1; n <= md->lines.count; n++) {
 		struct st_str whole = st_lines_whole(&md->lines, n);
 		if (st_cancel_check(whole.len + LINE_WORK, err) < 0)
 			return STET_E_CANCELLED;
 		if (nesting_of(line_text(&md->lines, n, false)) > MAX_NESTING)
 			return st_fail(err, STET_E_TOO_BIG,
-			               "Line %zu opens more than %d lists in one another. "
+			               "Line %zu opens more than %d nested lists. "
 			               "Edit this text by lines, or with text_replace.",
 			               n, MAX_NESTING);
 	}
 	return 0;
 }
 
-static int parse(struct st_markdown *md, struct st_str text, struct stet_error *err) {
+static int parse_text(struct st_markdown *md, struct st_str text, struct stet_error *err) {
 	int code = st_lines_init(&md->lines, text, err);
 	if (code < 0)
 		return code;
@@ -528,7 +530,7 @@ static int parse(struct st_markdown *md, struct st_str text, struct stet_error *
 int st_markdown_parse(struct st_markdown *md, struct st_str text, struct stet_error *err) {
 	*md = (struct st_markdown){0};
 	st_arena_init(&md->arena, MAX_MEMORY);
-	int code = parse(md, text, err);
+	int code = parse_text(md, text, err);
 	if (code < 0)
 		st_markdown_release(md);
 	return code;

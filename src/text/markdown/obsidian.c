@@ -9,7 +9,7 @@ struct fence {
 	size_t len;
 };
 
-/* The fence of a code block that a line has; len 0 for none. */
+/* The code fence that a line begins with; len 0 for none. */
 static struct fence fence_of(struct st_str line) {
 	size_t at = 0, len = 0;
 	while (at < line.len && at < 3 && line.ptr[at] == ' ')
@@ -20,7 +20,7 @@ static struct fence fence_of(struct st_str line) {
 	return (struct fence){byte, len < 3 ? 0 : len};
 }
 
-/* Go over a fence: whether the line is part of a code block. */
+/* Update the open fence by a line. @return Whether the line belongs to a code block. */
 static bool in_code(struct fence *open, struct st_str line) {
 	struct fence fence = fence_of(line);
 	bool was = open->len > 0;
@@ -31,11 +31,11 @@ static bool in_code(struct fence *open, struct st_str line) {
 	return was || open->len > 0;
 }
 
-static void blank(struct st_buf *out, struct st_str text, struct st_str part) {
+static void blank_part(struct st_buf *out, struct st_str text, struct st_str part) {
 	memset(out->ptr + (part.ptr - text.ptr), ' ', part.len);
 }
 
-/* How far a line was searched for marks, and whether that is in `code`. */
+/* How far a line was searched for marks, and whether that place is in a code span. */
 struct search {
 	struct st_str line;
 	size_t at;
@@ -43,8 +43,8 @@ struct search {
 };
 
 /*
- * Where the next mark outside of code is, from an offset on, which may not be
- * before the last mark that was found; the length of the line if nowhere.
+ * The offset of the next mark outside code, from `from` on; the length of the line
+ * if there is none. `from` must not be before the last mark found.
  */
 static size_t next_mark(struct search *search, size_t from) {
 	struct st_str line = search->line;
@@ -59,13 +59,13 @@ static size_t next_mark(struct search *search, size_t from) {
 	return search->at;
 }
 
-/* Whether a line begins with a mark, and has no other one. */
-static bool opens(struct st_str line) {
+/* Whether a line begins with a mark and has no other. */
+static bool opens_comment(struct st_str line) {
 	struct search search = {.line = line};
 	return st_str_starts(line, mark) && next_mark(&search, mark.len) == line.len;
 }
 
-/* Comments that begin and end in one line. */
+/* Blank the comments that begin and end in one line. */
 static void blank_inline(struct st_buf *out, struct st_str text, struct st_str line) {
 	struct search search = {.line = line};
 	size_t start = next_mark(&search, 0);
@@ -75,14 +75,14 @@ static void blank_inline(struct st_buf *out, struct st_str text, struct st_str l
 			return;
 		bool begins = start == 0 || line.ptr[start - 1] == ' ' || line.ptr[start - 1] == '\t';
 		if (begins)
-			blank(out, text, st_str_slice(line, start, end + mark.len));
+			blank_part(out, text, st_str_slice(line, start, end + mark.len));
 		start = next_mark(&search, begins ? end + mark.len : end);
 	}
 }
 
-/* The line that ends a comment which line n begins; 0 if it begins none, or nothing ends it. */
+/* The last line of the comment that line n opens; 0 if it opens none, or the comment never ends. */
 static size_t block_end(const struct st_lines *lines, size_t n) {
-	if (!opens(st_str_trim(st_lines_body(lines, n))))
+	if (!opens_comment(st_str_trim(st_lines_body(lines, n))))
 		return 0;
 	for (size_t last = n + 1; last <= lines->count; last++) {
 		if (st_str_ends(st_str_trim(st_lines_body(lines, last)), mark))
@@ -91,7 +91,7 @@ static size_t block_end(const struct st_lines *lines, size_t n) {
 	return 0;
 }
 
-/* What a line costs besides its bytes, in the measure of st_cancel_check(). */
+/* What a line costs besides its bytes, in the bytes that st_cancel_check() counts. */
 enum { LINE_WORK = 32 };
 
 int st_obsidian_blank(const struct st_lines *lines, struct st_buf *out, struct stet_error *err) {
@@ -110,12 +110,12 @@ int st_obsidian_blank(const struct st_lines *lines, struct st_buf *out, struct s
 		if (in_code(&fence, line))
 			continue;
 		size_t last = closes ? block_end(lines, n) : 0;
-		/* What nothing closes here, nothing closes further down. */
-		closes = closes && (last > 0 || !opens(st_str_trim(line)));
+		/* If no later line closes this comment, none closes a later comment either. */
+		closes = closes && (last > 0 || !opens_comment(st_str_trim(line)));
 		if (last == 0)
 			blank_inline(out, text, line);
 		for (; n <= last; n++)
-			blank(out, text, st_lines_body(lines, n));
+			blank_part(out, text, st_lines_body(lines, n));
 		n -= last > 0;
 	}
 	return 0;

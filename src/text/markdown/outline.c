@@ -2,25 +2,25 @@
 
 #include "base/cancel.h"
 
-/* How many lines are read between two looks for a cancellation. */
+/* Check for cancellation after so many lines. */
 enum { STEP = 4096 };
 
-/* Whether nothing but a comment follows. */
-static bool is_rest(struct st_str rest) {
+/* Whether the rest of a line is empty or a comment. */
+static bool is_comment_or_empty(struct st_str rest) {
 	rest = st_str_trim(rest);
 	return rest.len == 0 || rest.ptr[0] == ';' || rest.ptr[0] == '#';
 }
 
 /*
- * The marker of a section line: `[name]`, `[[name]]`, with nothing or a
- * comment behind it. A list of values or an empty box is none.
+ * The marker of a section line: `[name]` or `[[name]]`, maybe with a comment after
+ * it. A list of values or an empty pair of brackets is not a marker.
  */
 static struct st_str marker_of(struct st_str line) {
 	if (!st_str_starts(line, ST_STR("[")))
 		return st_str("");
 	size_t end = 1;
 	while (end < line.len &&
-	       !(line.ptr[end] == ']' && is_rest(st_str_slice(line, end + 1, line.len))))
+	       !(line.ptr[end] == ']' && is_comment_or_empty(st_str_slice(line, end + 1, line.len))))
 		end++;
 	struct st_str name = st_str_trim(st_str_slice(line, 1, end));
 	if (end == line.len || name.len == 0 || memchr(name.ptr, ',', name.len))
@@ -47,7 +47,7 @@ static int read_outline(struct st_outline *outline, const struct st_lines *lines
 	return 0;
 }
 
-/* How many lines could be section lines: room for all of them is taken at once. */
+/* How many lines could be section lines, to reserve room for all of them at once. */
 static size_t count_brackets(const struct st_lines *lines) {
 	size_t count = 0;
 	for (size_t n = 1; n <= lines->count; n++) {

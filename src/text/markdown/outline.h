@@ -1,6 +1,6 @@
 /**
- * What structure plain text has: section lines as in INI files, and where
- * groups of lines begin after blank ones.
+ * The outline of plain text: section lines as in INI files, and the first lines
+ * of paragraphs.
  */
 #ifndef STET_TEXT_MARKDOWN_OUTLINE_H
 #define STET_TEXT_MARKDOWN_OUTLINE_H
@@ -8,7 +8,7 @@
 #include "text/lines/lines.h"
 
 struct st_section {
-	/** The line as it is, `[name]`, trimmed and without a comment behind it. */
+	/** The line as written, `[name]`, trimmed and without a comment after it. */
 	struct st_str marker;
 	size_t line;
 };
@@ -17,7 +17,7 @@ struct st_section {
 struct st_outline {
 	struct st_section *sections;
 	size_t section_count;
-	/** Lines that are not blank and stand below a blank one. */
+	/** The lines that are not blank and follow a blank line. */
 	size_t *groups;
 	size_t group_count;
 };

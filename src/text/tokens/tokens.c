@@ -3,9 +3,9 @@
 #include "base/utf8.h"
 
 /*
- * A xor filter of the 55,677 most frequent tokens of o200k that ASCII text is
- * made of: three rows of little-endian 16-bit numbers, written by
- * tests/npm/token-filter.mjs, which prints the two constants.
+ * A xor filter of the 55,677 most frequent ASCII tokens of o200k: three rows of
+ * little-endian 16-bit numbers. tests/npm/token-filter.mjs writes it and prints the
+ * two constants.
  */
 enum { FILTER_ROW = 22839, FILTER_SEED = 4 };
 
@@ -17,25 +17,25 @@ __asm__(
 	".previous\n");
 extern const unsigned char filter[] __asm__("token_filter");
 
-/* Costs are counted in parts of a token. */
+/* The cost of one token; costs are counted in fractions of a token. */
 #define UNIT 32
 
 /*
- * What a piece costs beyond its parts if it is no token itself: the tokenizer
+ * What a piece that is not itself a token costs beyond its parts: the tokenizer
  * does not always find the longest parts.
  */
 #define EXTRA_WORD 24
 #define EXTRA_LONG_WORD 40
 #define EXTRA_SIGNS 12
 
-/* The longest token in the filter, and where words are cut. */
+/* The length of the longest token in the filter, and of the longest word. */
 #define TOKEN_MAX 24
 #define WORD_MAX 64
 
-/* Of longer ones the parts are less certain. */
+/* Longer words cost EXTRA_LONG_WORD: their parts are less certain. */
 #define LONG_WORD 10
 
-/* What is longer is no word but a row of letters, of which two make a token. */
+/* Longer words are random letters, and cost at least a token for two letters. */
 #define NO_WORD 18
 
 enum kind { SIGN, LOWER, UPPER, DIGIT, BLANK, LINE, HIGH };
@@ -45,7 +45,7 @@ struct cursor {
 	const unsigned char *end;
 };
 
-/* Everything not named is a sign: punctuation and control characters. */
+/* All other bytes are signs: punctuation and control characters. */
 static const unsigned char kinds[256] = {
 	['a' ... 'z'] = LOWER, ['A' ... 'Z'] = UPPER,   ['0' ... '9'] = DIGIT,
 	['\n'] = LINE,         ['\r'] = LINE,           [' '] = BLANK,
@@ -63,12 +63,12 @@ static bool is_letter(unsigned char byte) {
 
 /* ---- tokens ---- */
 
-/* The hash of a text, continued by one byte. */
-static uint64_t hash_on(uint64_t hash, unsigned char byte) {
+/* Extend the hash of a text by one byte. */
+static uint64_t hash_byte(uint64_t hash, unsigned char byte) {
 	return (hash ^ byte) * 0x100000001b3u;
 }
 
-static uint64_t mix(uint64_t hash) {
+static uint64_t mix_hash(uint64_t hash) {
 	hash ^= FILTER_SEED;
 	hash = (hash ^ hash >> 33) * 0xff51afd7ed558ccdu;
 	hash = (hash ^ hash >> 33) * 0xc4ceb9fe1a85ec53u;
@@ -80,27 +80,27 @@ static unsigned filter_at(size_t row, uint64_t hash) {
 	return filter[at] | (unsigned)filter[at + 1] << 8;
 }
 
-/* Whether the tokenizer has a token with this hash, among the more frequent ones. */
+/* Whether the filter has a token with this hash. */
 static bool is_token(uint64_t hash) {
-	hash = mix(hash);
+	hash = mix_hash(hash);
 	unsigned number = filter_at(0, hash) ^ filter_at(1, hash >> 16) ^ filter_at(2, hash >> 32);
 	return number == hash >> 52;
 }
 
-/* The length of the longest token that a text begins with. */
+/* The length of the longest token at the start of a text. */
 static size_t longest_token(const unsigned char *text, size_t len) {
 	uint64_t hashes[TOKEN_MAX];
 	uint64_t hash = 0xcbf29ce484222325u;
 	if (len > TOKEN_MAX)
 		len = TOKEN_MAX;
 	for (size_t i = 0; i < len; i++)
-		hashes[i] = hash = hash_on(hash, text[i]);
+		hashes[i] = hash = hash_byte(hash, text[i]);
 	while (len > 1 && !is_token(hashes[len - 1]))
 		len--;
 	return len;
 }
 
-/* A piece by the longest tokens in it. */
+/* The cost of a piece, cut greedily into the longest tokens. */
 static unsigned cost_of_piece(const unsigned char *text, size_t len, unsigned extra) {
 	unsigned count = 0;
 	for (size_t at = 0; at < len; count++)
@@ -121,7 +121,7 @@ static void skip_word(struct cursor *cursor) {
 	cursor->at = p;
 }
 
-/* The length of an ending such as 's and 'll, which belongs to the word before it; 0 for none. */
+/* The length of a contraction such as 's or 'll, which belongs to the word before it; 0 for none. */
 static size_t contraction_at(const struct cursor *cursor) {
 	static const char *const endings[] = {"s", "t", "re", "ve", "m", "ll", "d"};
 	size_t left = (size_t)(cursor->end - cursor->at);
@@ -135,7 +135,7 @@ static size_t contraction_at(const struct cursor *cursor) {
 	return 0;
 }
 
-/* A word, with the one sign before it that the tokenizer takes along, if there is one. */
+/* Step over a word, with the sign before it if `sign`. @return Its cost, as all next_ functions do. */
 static unsigned next_word(struct cursor *cursor, bool sign) {
 	const unsigned char *from = cursor->at;
 	cursor->at += sign;
@@ -157,7 +157,7 @@ static unsigned next_number(struct cursor *cursor) {
 	return UNIT;
 }
 
-/* Signs with a blank before and line ends or slashes behind. */
+/* Step over signs, with a blank before them, and newlines or slashes after them. */
 static unsigned next_signs(struct cursor *cursor) {
 	const unsigned char *from = cursor->at;
 	const unsigned char *p = from + (*from == ' ');
@@ -170,7 +170,7 @@ static unsigned next_signs(struct cursor *cursor) {
 	return cost_of_piece(from, (size_t)(p - from), EXTRA_SIGNS);
 }
 
-/* White space: up to the last line end in it, or all but the blank that goes with the next word. */
+/* Step over white space: up to its last newline, or all but the blank that belongs to the next word. */
 static unsigned next_space(struct cursor *cursor) {
 	const unsigned char *from = cursor->at;
 	const unsigned char *p = from;
@@ -188,12 +188,12 @@ static unsigned next_space(struct cursor *cursor) {
 	size_t runs = 1;
 	for (const unsigned char *at = from + 1; at < p; at++)
 		runs += *at != at[-1];
-	/* One token for two kinds of white space, and for so much of it. */
+	/* A token covers two runs of white space, and only so many bytes. */
 	size_t len = (size_t)(p - from);
 	return (unsigned)(((runs + 1) / 2 + (len - 1) / (*from == ' ' ? 64 : 12)) * UNIT);
 }
 
-/* What a character beyond ASCII costs in running text: the first code point of a range, the cost. */
+/* The cost of characters beyond ASCII in running text, by the first code point of a range. */
 static const struct {
 	uint32_t from;
 	unsigned cost;
@@ -213,7 +213,7 @@ static unsigned cost_of_point(uint32_t point) {
 	return ranges[i].cost;
 }
 
-/* Characters beyond ASCII: together, since one alone is a token at least. */
+/* Step over characters beyond ASCII, all together: a piece costs at least one token. */
 static unsigned next_high(struct cursor *cursor) {
 	const unsigned char *end =
 		cursor->end - cursor->at > WORD_MAX ? cursor->at + WORD_MAX : cursor->end;
@@ -227,7 +227,7 @@ static unsigned next_high(struct cursor *cursor) {
 	return cost > UNIT ? cost : UNIT;
 }
 
-/* Step over one piece, as the tokenizer cuts them. Returns its cost. */
+/* Step over one piece, as the tokenizer cuts them. */
 static unsigned next_piece(struct cursor *cursor) {
 	unsigned char byte = *cursor->at;
 	enum kind kind = kind_of(byte);
@@ -245,47 +245,47 @@ static unsigned next_piece(struct cursor *cursor) {
 	return next_space(cursor);
 }
 
-static struct cursor begin(struct st_str text) {
+static struct cursor start_cursor(struct st_str text) {
 	const unsigned char *from = (const unsigned char *)(text.ptr ? text.ptr : "");
 	return (struct cursor){from, from + text.len};
 }
 
 static uint64_t cost_of(struct st_str text) {
-	struct cursor cursor = begin(text);
+	struct cursor cursor = start_cursor(text);
 	uint64_t cost = 0;
 	while (cursor.at < cursor.end)
 		cost += next_piece(&cursor);
 	return cost;
 }
 
-static size_t tokens_of(uint64_t cost, unsigned percent) {
+static size_t cost_to_tokens(uint64_t cost, unsigned percent) {
 	return (size_t)((cost * percent + UNIT * 100 - 1) / (UNIT * 100));
 }
 
 size_t st_tokens(struct st_str text) {
-	return tokens_of(cost_of(text), 100);
+	return cost_to_tokens(cost_of(text), 100);
 }
 
 size_t st_tokens_scaled(struct st_str text, unsigned percent) {
-	return tokens_of(cost_of(text), percent);
+	return cost_to_tokens(cost_of(text), percent);
 }
 
 size_t st_tokens_prefix(struct st_str text, size_t limit) {
-	struct cursor cursor = begin(text);
+	struct cursor cursor = start_cursor(text);
 	uint64_t cost = 0;
 	while (cursor.at < cursor.end) {
 		const unsigned char *at = cursor.at;
 		cost += next_piece(&cursor);
-		if (tokens_of(cost, 100) > limit)
+		if (cost_to_tokens(cost, 100) > limit)
 			return (size_t)(at - (const unsigned char *)text.ptr);
 	}
 	return text.len;
 }
 
 size_t st_tokens_suffix(struct st_str text, size_t limit) {
-	struct cursor cursor = begin(text);
+	struct cursor cursor = start_cursor(text);
 	uint64_t cost = cost_of(text);
-	while (cursor.at < cursor.end && tokens_of(cost, 100) > limit)
+	while (cursor.at < cursor.end && cost_to_tokens(cost, 100) > limit)
 		cost -= next_piece(&cursor);
 	return (size_t)(cursor.end - cursor.at);
 }

@@ -1,14 +1,14 @@
 /**
- * How many tokens a text has for a language model, estimated.
+ * Estimate how many tokens a text has for a language model.
  *
- * The text is cut as OpenAI's o200k does: a word with the one sign before it,
- * three digits, a run of signs, white space. A word or run that is one of its
- * more frequent tokens, by a filter of some 55,000 of them (written by
- * tests/npm/token-filter.mjs), is one token; another is as many as the longest
- * tokens it is made of, and a little more. The result errs on the high side,
- * since budgets are kept with it: of texts of 20 tokens and more it is below
- * o200k's count in at most one of a hundred, never by more than 3 %, and some
- * 13 % above on average.
+ * The text is cut into pieces as OpenAI's o200k cuts it: a word with the sign
+ * before it, three digits, a run of signs, white space. A piece that is one of the
+ * more frequent tokens counts as one; a filter of some 55,000 of them, made by
+ * tests/npm/token-filter.mjs, knows these. Any other piece counts as the longest
+ * tokens that it consists of, and a little more. The estimate errs on the high
+ * side, since callers keep budgets with it: for texts of 20 tokens and more it is
+ * below o200k's count in at most one of a hundred, never by more than 3 %, and
+ * some 13 % above on average.
  *
  *     if (st_tokens(text) > budget)
  *             cut(&text);
@@ -20,22 +20,23 @@
 
 #include "base/str.h"
 
-/** The estimated number of tokens. Bytes that are not UTF-8 count as what replaces them. */
+/** The estimated number of tokens. An invalid byte counts as U+FFFD. */
 size_t st_tokens(struct st_str text);
 
 /**
- * The same for another model: percent says how many tokens it makes of a text
- * that has 100 by o200k's count (Claude's: about 120).
+ * The same for another model.
+ *
+ * @percent  The model's tokens per 100 o200k tokens; about 120 for Claude.
  */
 size_t st_tokens_scaled(struct st_str text, unsigned percent);
 
 /**
- * The longest beginning of a text that has at most limit tokens by st_tokens(),
- * as a number of bytes. It ends at a character's boundary.
+ * The length in bytes of the longest prefix that has at most `limit` tokens by
+ * st_tokens(). It ends between two characters.
  */
 size_t st_tokens_prefix(struct st_str text, size_t limit);
 
-/** The same for the longest end of a text. */
+/** The same for the longest suffix. */
 size_t st_tokens_suffix(struct st_str text, size_t limit);
 
 #endif
