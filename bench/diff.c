@@ -1,6 +1,6 @@
 /*
  * A diff of 10,000 lines with 100 changes, against `diff -u` on the same two
- * files. Both take turns, and the medians are compared.
+ * files. Both run in turns; the medians count.
  */
 #include "text/diff/unified.h"
 

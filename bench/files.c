@@ -93,9 +93,9 @@ static void bench_hash(size_t bytes, const char *title) {
 /* ---- commit ---- */
 
 /*
- * Both write a ring of files in turn. Nobody writes one file a thousand times
- * a second, and one that was written in the last ticks of the clock is read
- * once more after it was replaced.
+ * Both cases write a ring of files in turn. Writing one file a thousand times a
+ * second is not realistic, and a commit reads a file once more if its timestamp
+ * is only some ticks old.
  */
 enum { RING = 64 };
 
@@ -109,7 +109,7 @@ static const char *ring_name(const char *kind) {
 	return name;
 }
 
-/* What changes from one version to the next. */
+/* Change the text, so that each version is new. */
 static void next_version(void) {
 	snprintf(text, 16, "%015u", ++turn);
 	text[15] = '\n';
@@ -131,7 +131,7 @@ static void write_and_fsync(void *context) {
 
 static struct st_write_context writes;
 
-/* As a session does it, which has the bytes of the version it read at hand. */
+/* Commit as a session does, which still has the bytes of the version it read. */
 static void commit(const char *kind, bool relaxed) {
 	next_version();
 	char *old = old_texts[turn % RING];

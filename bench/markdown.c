@@ -1,8 +1,8 @@
 /*
- * The structure of 1 MB of Markdown against libcmark's parse alone. The two
- * are timed in turn, so that both meet the same machine, but each in a process
- * of its own: libcmark frees so many small pieces that the next large malloc,
- * whoever asks for it, pays for putting them together. Medians are compared.
+ * The structure of 1 MB of Markdown against libcmark's parser alone. Both run in
+ * turns, so that other load affects them alike, but in separate processes: libcmark
+ * frees so many small blocks that the next large malloc() pays for merging them.
+ * The medians count.
  *
  * usage: bench-markdown [FILE]    (its text, repeated to 1 MB, instead of the built-in one)
  */
@@ -55,7 +55,7 @@ static double time_structure(struct st_str text) {
 	return now() - start;
 }
 
-/* The second of two runs in a fresh process; the first one is to warm up. */
+/* Time the second of two runs in a fresh process; the first one warms up. */
 static double time_apart(double (*timed)(struct st_str text), struct st_str text) {
 	int ends[2];
 	double time = 0;

@@ -1,9 +1,9 @@
 /*
- * stet mcp against a program that only echoes and against the reference
- * filesystem server, over pipes, without a client library in between.
+ * stet mcp against a minimal echo server and against the reference filesystem
+ * server, over pipes, without a client library.
  *
- *     bench-mcp [DIR [STET]]   DIR: what tools/npm prints; without it the reference is left out
- *                              STET: the program of another version, to be compared with
+ *     bench-mcp [DIR [STET]]   DIR: the directory that tools/npm prints, for the reference server
+ *                              STET: the stet program of another version, to compare with
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,14 +28,14 @@ enum { PIPELINED = 100 };
 
 struct server {
 	const char *argv[8];
-	/* The tool that reads a file. */
+	/* The name of the tool that reads a file. */
 	const char *read;
 	pid_t pid;
 	int in;
 	FILE *out;
 	char *line;
 	size_t room;
-	/* How often it edited its file: each edit makes a version that was never there before. */
+	/* How often it edited its file; each edit makes a new version. */
 	int turn;
 };
 
@@ -57,9 +57,9 @@ static bool has_other(void) {
 	return other[0] != '\0';
 }
 
-/* ---- the program that only echoes ---- */
+/* ---- the echo server ---- */
 
-/* Read a file and throw it away: no server gets around that. */
+/* Read a file and throw it away: every server has to read it. */
 static void read_file(const char *path) {
 	static char bytes[1 << 20];
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -77,7 +77,7 @@ static void write_all(const char *bytes, size_t len) {
 	}
 }
 
-/* Write, and rename; how: 'e' as it is, 's' with the file synced, 'd' with file and directory. */
+/* Write a file and rename it; how: 'e' without fsync, 's' with the file synced, 'd' with the directory too. */
 static bool replace_file(const char *path, const char *bytes, size_t len, char how) {
 	char dir[PATH_MAX], temp[PATH_MAX + 16];
 	const char *slash = strrchr(path, '/');
@@ -95,7 +95,7 @@ static bool replace_file(const char *path, const char *bytes, size_t len, char h
 	return done;
 }
 
-/* An edit without all care. Whether it was done. */
+/* Edit a file without any checks. False on failure. */
 static bool edit_file(const char *path, char how) {
 	static char bytes[1 << 20];
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -109,9 +109,9 @@ static bool edit_file(const char *path, char how) {
 }
 
 /*
- * A line "r NUMBER PATH" is answered with so many bytes, after a look at the
- * file; one that begins with a letter of replace_file() after an edit of it;
- * any other with one byte.
+ * Answer a line "r NUMBER PATH" with NUMBER bytes after reading the file, and one
+ * that begins with a letter of replace_file() after editing it. Answer any other
+ * line with one byte.
  */
 static int run_echo(void) {
 	static char answer[1 << 20];
@@ -172,7 +172,7 @@ static void say(struct server *server, struct st_str line) {
 	}
 }
 
-/* The next line; empty if there is none. */
+/* Read the next line; empty at the end. */
 static const char *hear(struct server *server) {
 	return getline(&server->line, &server->room, server->out) > 0 ? server->line : "";
 }
@@ -208,7 +208,7 @@ static void add_call(struct st_buf *out, const char *tool, const char *path, con
 		tool, path, more);
 }
 
-/* ---- what is measured ---- */
+/* ---- operations ---- */
 
 static void spawn_and_greet(void *context) {
 	struct server *server = context;
@@ -218,18 +218,18 @@ static void spawn_and_greet(void *context) {
 }
 
 /*
- * Where the scheduler puts a client and a server, on one core or on two,
- * changes by the minute, and a round trip with it by a factor of ten. So it
- * is told: each place has a table of its own.
+ * A round trip takes up to ten times as long depending on whether client and server
+ * run on one core or on two, and the scheduler changes that by the minute. So the
+ * benchmark pins them, and prints a table for each placing.
  */
 struct placing {
 	const char *name;
-	/* Which of the cores that we may use. */
+	/* Indexes into the allowed cores. */
 	int client, server;
 	double target;
 };
 
-/* What we may use, and how many that is. */
+/* The cores that this process may use. */
 static cpu_set_t allowed;
 static int core_count;
 
@@ -238,7 +238,7 @@ static void find_cores(void) {
 	core_count = CPU_COUNT(&allowed);
 }
 
-/* On the n-th core that we may use. */
+/* Pin a process to the n-th allowed core. */
 static void put_on(pid_t pid, int n) {
 	cpu_set_t cores;
 	CPU_ZERO(&cores);
@@ -263,7 +263,7 @@ static void release(void) {
 		bench_check(sched_setaffinity(all[i], sizeof allowed, &allowed) == 0, "sched_setaffinity");
 }
 
-/* How large the file is that is worked on, and how large an answer with it is. */
+/* The size of the file in use, and of an answer that contains it. */
 static size_t size, answer_size;
 static char name[40];
 
@@ -293,7 +293,7 @@ static void read_many(void *context) {
 		bench_check(*hear(server) != '\0', "no answer");
 }
 
-/* All of it, page by page if need be. */
+/* Read the whole file, page by page if the server splits it. */
 static void read_whole(void *context) {
 	struct server *server = context;
 	char offset[60] = "";
@@ -311,7 +311,7 @@ static void read_whole(void *context) {
 	}
 }
 
-/* Each server edits in a directory of its own: nobody works in one that others change all the time. */
+/* Each server edits in a directory of its own, so that the others' changes do not disturb it. */
 static const char *edited_by(const struct server *server) {
 	static char path[80];
 	snprintf(path, sizeof path, "%d/%s", (int)server->pid, name);
@@ -330,7 +330,7 @@ static void edit_once(void *context) {
 	server->turn++;
 }
 
-/* The same by the program that only echoes; its answer is as long as an edit's. */
+/* The same edit by the echo server, with an answer as long as stet's. */
 static void edit_barely(char how) {
 	st_auto(st_buf) call = ST_BUF_INIT;
 	st_buf_addf(&call, "%c 600%150s%s\n", how, "", edited_by(&echo));
@@ -349,7 +349,7 @@ static void edit_durable(void *context) {
 	edit_barely('d');
 }
 
-/* What the disk alone takes of it. */
+/* Write and sync without a server: the cost of the disk alone. */
 static void sync_once(void *context) {
 	static char bytes[1 << 20];
 	memset(bytes, 'x', size);
@@ -376,7 +376,7 @@ static void set_file(size_t bytes) {
 	answer_size = strlen(ask(&durable, st_buf_str(&call)));
 }
 
-/* Before it edits its file, it has read it. */
+/* Make the file that a server edits, and let the server read it. */
 static void set_edited(struct server *server) {
 	char dir[40];
 	snprintf(dir, sizeof dir, "%d", (int)server->pid);
@@ -417,7 +417,7 @@ static void print_memory(const char *what, const struct server *server, const ch
 
 #define OTHER .name = "stet mcp, the other version"
 
-/* How long the answer to a read, or to an edit, is. */
+/* Print the length of the answer to a read or to an edit. */
 static void print_bytes(const char *what, struct server *server, bool edits) {
 	st_auto(st_buf) call = ST_BUF_INIT;
 	if (edits)
@@ -453,7 +453,7 @@ static void bench_placed(const char *what, void (*run)(void *context),
 	size_t count = 2;
 	if (has_other())
 		cases[count++] = (struct bench_case){OTHER, .run = run, .context = &other_durable};
-	/* The reference server has threads that want more than one. */
+	/* The reference server has threads that need more than one core. */
 	if (has_reference() && placing->client != placing->server)
 		cases[count++] =
 			(struct bench_case){.name = "reference server", .run = run, .context = &reference};
@@ -469,12 +469,12 @@ static void bench_read(const char *what, void (*run)(void *context), double targ
 	const struct placing one = {"client and server on one core", 0, 0, 0};
 	if (core_count > 1)
 		bench_placed(what, run, &two, rounds);
-	/* Of many at once the waiting is no part. */
+	/* Pipelined requests do not wait for each other, so one core tells nothing new. */
 	if (core_count == 1 || run == read_once)
 		bench_placed(what, run, &one, rounds);
 }
 
-/* What a server does behind its answers is done before the next table begins, as it is when a person or a model edits. */
+/* Wait until the servers' background work is done, as it is when a person or a model edits. */
 static void run_edits(const char *title, const struct bench_case *cases, size_t count,
                       size_t rounds) {
 	usleep(1500000);
@@ -522,8 +522,8 @@ static void bench_edit(const char *title, double target) {
 	bench_synced(title);
 }
 
-/* Who syncs works in another directory from now on, as if it had never been in this one. */
-static void go_to(const char *dir) {
+/* Restart the servers that sync in another directory. */
+static void restart_in(const char *dir) {
 	struct server *const servers[] = {&echo, &durable, &other_durable};
 	bench_check(chdir(dir) == 0, dir);
 	for (size_t i = 0; i < (has_other() ? 3 : 2); i++) {
@@ -534,9 +534,9 @@ static void go_to(const char *dir) {
 }
 
 /*
- * What an fsync takes depends on whether the filesystem has a journal. Most
- * have one; this one may not, so that for root one is made that has. It is in a
- * file, whose blocks are there already, as those of a disk are.
+ * The cost of fsync depends on whether the filesystem has a journal. Most have one,
+ * but the temporary directory may not. So root makes an ext4 in a file, whose blocks
+ * are allocated beforehand, as on a disk.
  */
 static void bench_journal(void) {
 	static const char make[] =
@@ -547,12 +547,12 @@ static void bench_journal(void) {
 		puts("ext4 with a journal: that takes root, loop devices and e2fsprogs");
 		return;
 	}
-	go_to("journal");
+	restart_in("journal");
 	set_file(4096);
 	bench_synced("edit in 4 KB, ext4 with a journal");
 	set_file(100000);
 	bench_synced("edit in 100 KB, ext4 with a journal");
-	go_to("..");
+	restart_in("..");
 	bench_check(system("umount -l journal") == 0, "umount");
 }
 
@@ -565,7 +565,7 @@ static void bench_whole(void) {
 	bench_run("read 10 MB", cases, has_reference() ? 2 : 1, 5);
 }
 
-/* Whether a server answers a write of ten megabytes, and lives. */
+/* Whether a server answers a write of ten megabytes. */
 static bool writes_much(struct server *server) {
 	st_auto(st_buf) call = ST_BUF_INIT;
 	st_buf_adds(&call,
@@ -593,7 +593,7 @@ static void bench_write(void) {
 		       writes_much(&reference) ? "answered" : "not answered, the server is gone");
 }
 
-/* ---- all of it ---- */
+/* ---- main ---- */
 
 static void find_programs(const char *npm) {
 	ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);

@@ -1,19 +1,16 @@
-/*
- * Replacing text in 100 KB and 10 MB, against the least it could take:
- * memmem() over all of it and a copy.
- */
+/* Replacing text in 100 KB and 10 MB, against the minimum: memmem() over all of it and a copy. */
 #include "text/patch/replace.h"
 
 #include <stdint.h>
 
 #include "lib/bench.h"
 
-/* One size and shape of text, and what to replace in it. */
+/* One kind of text, and what to replace in it. */
 struct shape {
 	const char *name;
 	size_t size;
 	enum st_eol eol;
-	/** How many bytes lie between two occurrences; 0 for a single one. */
+	/* How many bytes lie between two occurrences; 0 for a single one. */
 	size_t every;
 	const char *old_text;
 	const char *new_text;
@@ -31,13 +28,14 @@ static const struct shape shapes[] = {
 	{"10 MB, all of 10000", 10000000, ST_EOL_LF, 1000, "NEEDLE", "a longer thread", ST_ALL, 101, 1},
 };
 
-struct job {
+struct task {
 	struct st_buf text;
-	/** For stet, as a caller gives them; for the floor, with the line ends of the text. */
+	/* What stet gets. */
 	struct st_replace request;
+	/* What the floor gets: the same texts with the line endings of `text`. */
 	struct st_buf old_text;
 	struct st_buf new_text;
-	/** How long the result must be. */
+	/* The length of the result. */
 	size_t len;
 };
 
@@ -56,17 +54,17 @@ static void make_text(struct st_buf *text, const struct shape *shape) {
 	}
 }
 
-/* Find every occurrence, copy what lies between. */
+/* Find every occurrence and copy the text between them. */
 static void run_floor(void *context) {
-	struct job *job = context;
-	struct st_str text = st_buf_str(&job->text);
-	bool all = job->request.occurrence.which == ST_ALL;
-	char *out = malloc(job->len);
+	struct task *task = context;
+	struct st_str text = st_buf_str(&task->text);
+	bool all = task->request.occurrence.which == ST_ALL;
+	char *out = malloc(task->len);
 	size_t copied = 0, len = 0, count = 0;
 
 	bench_check(out != NULL, "malloc");
-	for (const char *at = text.ptr;; at += job->old_text.len) {
-		at = memmem(at, (size_t)(text.ptr + text.len - at), job->old_text.ptr, job->old_text.len);
+	for (const char *at = text.ptr;; at += task->old_text.len) {
+		at = memmem(at, (size_t)(text.ptr + text.len - at), task->old_text.ptr, task->old_text.len);
 		if (!at)
 			break;
 		if (count++ > 0 && !all)
@@ -74,44 +72,48 @@ static void run_floor(void *context) {
 		size_t start = (size_t)(at - text.ptr);
 		memcpy(out + len, text.ptr + copied, start - copied);
 		len += start - copied;
-		memcpy(out + len, job->new_text.ptr, job->new_text.len);
-		len += job->new_text.len;
-		copied = start + job->old_text.len;
+		memcpy(out + len, task->new_text.ptr, task->new_text.len);
+		len += task->new_text.len;
+		copied = start + task->old_text.len;
 	}
 	memcpy(out + len, text.ptr + copied, text.len - copied);
-	bench_check(len + text.len - copied == job->len, "the floor's result has the right length");
-	/* The compiler must not find out that nobody reads it. */
+	bench_check(len + text.len - copied == task->len, "the floor's result has the right length");
+	/* Keep the compiler from dropping the copy because nothing reads it. */
 	__asm__ volatile("" : : "r"(out) : "memory");
 	free(out);
 }
 
 static void run_stet(void *context) {
-	struct job *job = context;
+	struct task *task = context;
 	static struct st_replaced done;
 	memset(&done, 0, sizeof done);
-	bench_check(st_replace_apply(st_buf_str(&job->text), &job->request, &done, NULL) == 0,
+	bench_check(st_replace_apply(st_buf_str(&task->text), &task->request, &done, NULL) == 0,
 	            "st_replace_apply");
-	bench_check(job->len == 0 || done.text.len == job->len, "stet's result has the right length");
-	job->len = done.text.len;
+	bench_check(task->len == 0 || done.text.len == task->len, "stet's result has the right length");
+	task->len = done.text.len;
 	st_replaced_release(&done);
 }
 
 static void measure(const struct shape *shape) {
-	struct job job = {
+	struct task task = {
 		.request = {st_str(shape->old_text), st_str(shape->new_text), {.which = shape->which}, 0},
 	};
 	struct bench_case cases[] = {
-		{.name = "memmem and copy", .run = run_floor, .context = &job, .batch = shape->batch},
-		{.name = "replace", .run = run_stet, .context = &job, .batch = shape->batch, .target = 1.5},
+		{.name = "memmem and copy", .run = run_floor, .context = &task, .batch = shape->batch},
+		{.name = "replace",
+	     .run = run_stet,
+	     .context = &task,
+	     .batch = shape->batch,
+	     .target = 1.5},
 	};
-	make_text(&job.text, shape);
-	st_eol_convert(&job.old_text, job.request.old_text, shape->eol);
-	st_eol_convert(&job.new_text, job.request.new_text, shape->eol);
-	run_stet(&job);
+	make_text(&task.text, shape);
+	st_eol_convert(&task.old_text, task.request.old_text, shape->eol);
+	st_eol_convert(&task.new_text, task.request.new_text, shape->eol);
+	run_stet(&task);
 	bench_run(shape->name, cases, 2, shape->rounds);
-	st_buf_release(&job.text);
-	st_buf_release(&job.old_text);
-	st_buf_release(&job.new_text);
+	st_buf_release(&task.text);
+	st_buf_release(&task.old_text);
+	st_buf_release(&task.new_text);
 }
 
 int main(void) {

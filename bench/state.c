@@ -1,4 +1,4 @@
-/* The state of the work: a look at 10,000 files, and what one write costs among few and many. */
+/* The repository state: a snapshot of 10,000 files, and what recording one write costs among few and many. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,7 +43,7 @@ static void make_tree(const char *root, int count) {
 
 static void open_place(struct place *place, const char *root, int count) {
 	make_tree(root, count);
-	/* Stamps that were taken just now prove nothing yet. */
+	/* Wait until the files' timestamps are old enough to prove that a file is unchanged. */
 	usleep(50000);
 	place->fd = open(root, O_RDONLY | O_DIRECTORY);
 	bench_check(place->fd >= 0 && stet_workspace_open(root, &place->ws, NULL) == 0 &&
@@ -78,17 +78,17 @@ static void look(void *context) {
 	bench_check(view.state.file_count == DIRS * FILES, "all files");
 }
 
-/* What the state of the work costs on top of a write, without the write. */
+/* Record a write that did not happen: the cost of the state on top of a write. */
 static void update(void *context) {
 	struct place *place = context;
 	struct st_file_event event = {.path = "dir000/file00.c",
 	                              .kind = ST_EVENT_WRITTEN,
 	                              .before.exists = true,
 	                              .after.exists = true};
-	st_auto(st_call_scope) visit = st_call_scope_begin(place->session, true);
+	st_auto(st_call_scope) scope = st_call_scope_begin(place->session, true);
 	event.after.hash.bytes[0] = (unsigned char)place->turn++;
 	st_call_did(place->session, &event);
-	bench_check(visit.session != NULL, "visit");
+	bench_check(scope.session != NULL, "call scope");
 }
 
 int main(void) {
@@ -107,7 +107,7 @@ int main(void) {
 		{.name = "among 100 files", .run = update, .context = &few},
 		{.name = "among 10,000 files", .run = update, .context = &many, .target = 1.2},
 	};
-	bench_run("one write taken over", updates, 2, 401);
+	bench_run("one write recorded", updates, 2, 401);
 	close_place(&few);
 	close_place(&many);
 	bench_leave();

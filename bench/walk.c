@@ -1,6 +1,6 @@
 /*
- * The walk against bare getdents64, both with two threads, on a generated tree
- * of 80,000 files in 5,000 directories, or on the tree named as the argument.
+ * st_walk_run() against bare getdents64, both with two threads, on a generated
+ * tree of 80,000 files in 5,000 directories or on the tree given as argument.
  */
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -61,7 +61,7 @@ static void command(void *context) {
 	bench_check(system(context) == 0, context);
 }
 
-/* Other programs for the same question, those that are installed. */
+/* Add other programs that answer the same question, if they are installed. */
 static size_t add_peers(struct bench_case *cases) {
 	static const struct {
 		const char *name, *probe;

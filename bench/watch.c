@@ -1,7 +1,7 @@
 /*
- * The watcher on a generated tree of 80,000 files in 5,000 directories, or on
- * the tree named as the argument: start to ready, memory, latency, and what
- * changed since a clock.
+ * The watcher on a generated tree of 80,000 files in 5,000 directories, or on the
+ * tree given as argument: start to ready, memory, latency, and changes since a
+ * clock.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -46,10 +46,10 @@ static void floor_watch(void *context) {
 	close(queue);
 }
 
-static struct stet_watcher *new_watcher(stet_watch_callback *callback, void *data, int settle) {
+static struct stet_watcher *new_watcher(stet_watch_callback *callback, void *data, int debounce) {
 	struct stet_watcher *watcher;
 	bench_check(stet_watcher_new(".", callback, data, &watcher, NULL) == 0, "watcher");
-	bench_check(stet_watcher_set(watcher, STET_WATCH_DEBOUNCE, settle, NULL) == 0, "settle");
+	bench_check(stet_watcher_set(watcher, STET_WATCH_DEBOUNCE, debounce, NULL) == 0, "debounce");
 	bench_check(stet_watcher_start(watcher, NULL) == 0, "start");
 	return watcher;
 }
@@ -59,7 +59,7 @@ static void start_watch(void *context) {
 	stet_watcher_free(new_watcher(NULL, NULL, 100));
 }
 
-/* inotifywait, until it says that its watches are established. */
+/* Start inotifywait, and wait until it says that its watches are established. */
 static void start_inotifywait(void *context) {
 	(void)context;
 	int out[2];
@@ -118,7 +118,7 @@ static long resident_kb(void) {
 	return kb;
 }
 
-/* In a process of its own, which has done nothing else. */
+/* Measure in a fresh process. */
 static void print_memory(void) {
 	fflush(stdout);
 	pid_t child = fork();
@@ -147,7 +147,7 @@ static void floor_verify(void *context) {
 	bare_walk(root, NULL, stat_one);
 }
 
-/* As after lost events: all is read again and compared. */
+/* Read and compare the whole tree again, as after lost events. */
 static void verify(void *context) {
 	struct stet_watcher *watcher = context;
 	st_watch_renew(&watcher->watch);
@@ -181,7 +181,7 @@ static void await_readable(int fd) {
 	bench_check(poll(&wait, 1, 10000) == 1, "no event came");
 }
 
-/* Write, and read the bare event. */
+/* Write a file, and read the inotify event. */
 static void floor_latency(void *context) {
 	char buffer[4096];
 	int fd = *(int *)context;
@@ -213,7 +213,7 @@ static void bench_latency(void) {
 	struct stet_watcher *watcher = new_watcher(count_report, NULL, 0);
 	struct bench_case cases[] = {
 		{.name = "write, and the bare event", .run = floor_latency, .context = &bare},
-		{.name = "write, and the report, no settling", .run = watch_latency, .context = watcher},
+		{.name = "write, and the report, no debounce", .run = watch_latency, .context = watcher},
 	};
 	bench_run("latency (target 1200 us)", cases, 2, 501);
 	stet_watcher_free(watcher);

@@ -1,6 +1,6 @@
 /*
- * Imports: candidates come in order, do not overlap, lie in the text, and what
- * is fenced in as a whole has none. Input: the text.
+ * Imports: candidates come in order, do not overlap and lie in the text; a text
+ * inside a code fence has none. Input: the text.
  */
 #include "base/buf.h"
 #include "text/markdown/imports.h"
@@ -28,7 +28,7 @@ static void check_spans(struct st_str text) {
 	}
 }
 
-/* A fence that is longer than any run in the text cannot be closed by it. */
+/* A text cannot close a fence that is longer than any run of backticks in it. */
 static void check_fenced(struct st_str text) {
 	st_auto(st_buf) fenced = ST_BUF_INIT;
 	for (size_t i = 0; i < text.len + 3; i++)

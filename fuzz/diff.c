@@ -1,7 +1,7 @@
 /*
- * Differences and merges: NUL bytes part the input into an old text, a new one
- * and, for a merge, one that somebody else made of the old one. Hunks lead from
- * old to new, a diff keeps its bound, a merge loses nothing.
+ * Diffs and merges: hunks turn the old text into the new one, a diff stays within
+ * its limit, a merge loses nothing. Input: the old text, the new text and, for a
+ * merge, the text on disk, separated by NUL bytes.
  */
 #include "text/diff/diff.h"
 #include "text/diff/merge.h"
@@ -16,7 +16,7 @@ static void must(bool truth) {
 		abort();
 }
 
-/* What comes before the next NUL; `rest` is left with what follows it. */
+/* Split off the part before the next NUL; `rest` keeps the part after it. */
 static struct st_str next_part(struct st_str *rest) {
 	const char *nul = rest->len ? memchr(rest->ptr, '\0', rest->len) : NULL;
 	size_t end = nul ? (size_t)(nul - rest->ptr) : rest->len;
@@ -25,7 +25,7 @@ static struct st_str next_part(struct st_str *rest) {
 	return part;
 }
 
-/* Put lines of `to` in place of lines of `from`. */
+/* Apply hunks: replace lines of `from` by lines of `to`. */
 static void apply(const struct st_lines *from, const struct st_lines *to,
                   const struct st_hunk *hunks, size_t count, struct st_buf *out) {
 	size_t done = 0;
@@ -69,7 +69,7 @@ static void check_unified(struct st_str old, struct st_str new, size_t max_bytes
 	must(before <= lines);
 }
 
-/* The merged text without the foreign hunks is the agent's. */
+/* Without the foreign hunks, the merged text is the agent's. */
 static void check_foreign(struct st_str agent, struct st_str merged,
                           const struct st_merge_result *result) {
 	st_auto(st_lines) from = {0};

@@ -1,6 +1,7 @@
 /*
- * Globs: any bytes are a pattern, which matches in time, and what it does not
- * match its negation does. Input: the length of the path in a byte, path, pattern.
+ * Globs: any bytes are a pattern, matching ends in time, and a negated pattern
+ * matches exactly the other paths. Input: the length of the path in a byte, path,
+ * pattern.
  */
 #include "text/find/glob.h"
 
@@ -11,7 +12,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
-/* 0 or 1; -1 if the pattern is beyond the limits. */
+/* Whether a pattern matches a path; -1 if it exceeds the limits. */
 static int match(struct st_str pattern, struct st_str path) {
 	struct st_glob *glob = NULL;
 	if (st_glob_new(pattern, &glob, NULL) < 0)
@@ -32,9 +33,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len) {
 	st_buf_adds(&negated, "!!!");
 	st_buf_add(&negated, pattern);
 	int one = match(pattern, path), other = match(st_buf_str(&negated), path);
-	/* Of "!(" the "!" is no negation, and a pattern may be just too long. */
+	/* The "!" of "!(" is no negation, and three more bytes may make a pattern too long. */
 	bool own = pattern.len > 0 && pattern.ptr[0] == '(';
-	/* Another length is another kind of file where only directories match. */
+	/* Some patterns match directories only, and match() takes the file type from the length. */
 	bool dirs = memchr(pattern.ptr, '/', pattern.len) != NULL;
 	if (one >= 0 && other >= 0 && !own && !dirs && one == other)
 		abort();

@@ -1,7 +1,7 @@
 /*
- * The head of a request and the chunks of a body: however the bytes come, they
- * are read in the same way, and what is accepted can be read in one way only.
- * Input: a request as it comes from the network.
+ * The head and the chunked body of an HTTP request: the result does not depend on
+ * how the bytes are split, and an accepted request has only one reading. Input: a
+ * request as it comes from the network.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ static void must(bool truth) {
 		abort();
 }
 
-/* The end of the head, if the bytes come one by one. */
+/* Find the end of the head with the bytes coming one by one. */
 static ssize_t slow_end(struct st_str bytes) {
 	size_t scanned = 0;
 	ssize_t end = 0;
@@ -56,7 +56,7 @@ static void check(const struct st_head *head) {
 	}
 }
 
-/* What is left behind the body; a negative number if it is refused. */
+/* Read the body, `step` bytes at a time. @return How many bytes are left; negative if refused. */
 static ssize_t take(struct st_str bytes, size_t step, struct st_buf *body) {
 	struct st_chunks chunks = {0};
 	while (bytes.len > 0 && !st_chunks_done(&chunks)) {

@@ -1,5 +1,5 @@
 /*
- * Ignore rules: any bytes compile, and a last rule of our own decides.
+ * Ignore rules: any bytes compile, and a rule appended at the end decides.
  * Input: the length of the path in a byte, path, rules.
  */
 #include "base/buf.h"

@@ -1,8 +1,7 @@
 /*
- * The state file: whatever is in repostate.json, a workspace opens and nothing
- * in its state leads out of it; what is not taken is set aside, and what is
- * taken comes back the same when it is written and read once more. Input: the
- * file.
+ * The state file: with any bytes in repostate.json a workspace opens, and no path in
+ * its state leads out of it. A rejected file is set aside; an accepted state stays
+ * the same when it is written and read again. Input: the file.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -41,7 +40,7 @@ static void clean_all(void) {
 	clean(true);
 }
 
-/* A workspace of its own, in memory where there is such a filesystem: each input makes a database. */
+/* Make a workspace, on a filesystem in memory if there is one: each input creates a database. */
 static void make_root(void) {
 	char name[512];
 	snprintf(root, sizeof root, "%s/stet-fuzz-XXXXXX",
@@ -78,7 +77,7 @@ static void check_view(const struct stet_workspace *ws, const struct st_repo_sta
 	must(strlen(state->story_id) <= ST_STORY_BYTES_MAX);
 }
 
-/* Open a workspace over a state file, and write what it made of it. */
+/* Open a workspace with a state file, and export its state. */
 static void load(struct st_str text, struct st_buf *out) {
 	struct stet_workspace *ws = NULL;
 	clean(false);
@@ -89,7 +88,7 @@ static void load(struct st_str text, struct st_buf *out) {
 	must(view.why[0] == '\0');
 	check_view(ws, &view);
 	must(st_repo_json_add(&view, out, NULL) == 0);
-	/* What is set aside is said. */
+	/* There is a notice exactly if the file was set aside. */
 	char *notice = stet_workspace_notice(ws);
 	must(has(ST_REPO_JSON ".damaged-1") == (notice != NULL));
 	stet_free(notice);
@@ -97,7 +96,7 @@ static void load(struct st_str text, struct st_buf *out) {
 	stet_workspace_close(ws);
 }
 
-/* A state without the moment at which it was read. */
+/* The state without the time of its last update. */
 static yyjson_mut_doc *timeless(const struct st_buf *json) {
 	yyjson_doc *doc = yyjson_read(json->ptr, json->len, 0);
 	must(doc != NULL);

@@ -1,7 +1,6 @@
 /*
- * The notes of stet 0.1.0: whatever is in them, the reader takes no step beyond
- * their bytes, and each entry has a path. Input: notes, whose checksums are put
- * right.
+ * The note file of stet 0.1.0: the reader never reads past its end, and each entry
+ * has a path. Input: a note file; the target corrects its checksums first.
  */
 #include "core/state/legacy_notes.h"
 
@@ -10,7 +9,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
-/* Behind the title, an entry begins with its checksum and, after that, its size. */
+/* After the title, each entry begins with a checksum and its size. */
 enum { TITLE = 16, HEAD = 12 };
 
 static void put_right(char *bytes, size_t len) {
@@ -39,7 +38,7 @@ static int check(void *data, const struct st_file_event *event, struct stet_erro
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len) {
 	struct st_legacy_notes notes = ST_LEGACY_NOTES_INIT;
 	size_t texts = 0;
-	/* A block of just their size, so that a step beyond it shows. */
+	/* Allocate exactly their size, so that the sanitizers see a read past the end. */
 	notes.bytes.ptr = malloc(len ? len : 1);
 	if (!notes.bytes.ptr)
 		return 0;

@@ -1,10 +1,9 @@
 /*
- * Markdown and patches: any bytes parse to a structure within the text, link
- * definitions are what libcmark takes for them, text appended to a section
- * leaves all headings alone, and no patch does more than it says.
+ * Markdown and patches: any bytes parse to a structure within the text, stet and
+ * libcmark agree on link definitions, text appended to a section changes no heading,
+ * and a patch changes only the lines it reports.
  *
- * The first bytes choose a patch, the next ones are its content, the rest is
- * the text.
+ * Input: a few bytes that choose a patch, its content, the text.
  */
 #include "text/markdown/heading.h"
 #include "text/markdown/markdown.h"
@@ -24,10 +23,10 @@ static void must(bool truth) {
 		abort();
 }
 
-/* Whether libcmark finds nothing at all, that is, only definitions, in some lines. */
+/* Whether libcmark finds no block in some lines: they are all link definitions. */
 static bool is_nothing(const struct st_lines *lines, size_t first, size_t last) {
 	st_auto(st_buf) text = ST_BUF_INIT;
-	/* A byte order mark is skipped at the start only. */
+	/* libcmark skips a byte order mark at the start only. */
 	if (first > 1)
 		st_buf_addc(&text, '\n');
 	st_buf_add(&text, st_lines_range(lines, first, last));
@@ -40,7 +39,7 @@ static bool is_nothing(const struct st_lines *lines, size_t first, size_t last) 
 static void check_definitions(const struct st_markdown *md, const struct st_heading *heading) {
 	if (heading->block_line < heading->line)
 		must(is_nothing(&md->lines, heading->block_line, heading->line - 1));
-	/* If more lines were definitions, the ones up to some line would be nothing, too. */
+	/* If more lines were definitions, libcmark would find no block up to one of them either. */
 	for (size_t n = heading->line; n < heading->end_line && n < heading->line + 4; n++)
 		must(!is_nothing(&md->lines, heading->line, n));
 }
@@ -85,7 +84,7 @@ static void check_result(const struct st_patch_result *result, struct st_str tex
 	must(st_str_ends(st_lines_range(&lines, result->first, result->last), result->after));
 }
 
-/* The headings are the old ones, moved where they are below the new lines. */
+/* Check that the headings are the old ones, and that those below the new lines moved. */
 static void check_moved(const struct st_markdown *old, const struct st_patch_result *result) {
 	st_auto(st_markdown) md = {0};
 	if (st_markdown_parse(&md, st_buf_str(&result->text), NULL) < 0)

@@ -1,7 +1,7 @@
 /*
- * The protocol core over a workspace: whatever comes in, each message is done
- * once, answered at most once, and what goes out is JSON-RPC. Input: messages,
- * one by line, of either era.
+ * The protocol core over a workspace: it finishes each message once, answers it at
+ * most once, and sends nothing but JSON-RPC. Input: messages of either era, one per
+ * line.
  */
 #include <ftw.h>
 #include <stdint.h>
@@ -14,7 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
 enum { MESSAGES_MAX = 32, ROUNDS = 500 };
 
-/* One message that came in, and what came of it. */
+/* A received message, and how often it was finished and answered. */
 struct watcher {
 	struct st_mcp_sink sink;
 	int answers, dones;
@@ -30,7 +30,7 @@ static void must(bool truth) {
 		abort();
 }
 
-/* ---- a workspace that is made anew now and then ---- */
+/* ---- a workspace, made again now and then ---- */
 
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *walk) {
 	return remove(path);
@@ -73,7 +73,7 @@ static void refresh(void) {
 		begin();
 }
 
-/* ---- what goes out ---- */
+/* ---- sent messages ---- */
 
 static void check_part(yyjson_val *message) {
 	must(st_str_eq(st_json_str(yyjson_obj_get(message, "jsonrpc")), ST_STR("2.0")));
@@ -118,7 +118,7 @@ static void on_done(struct st_mcp_sink *sink) {
 	must(((struct watcher *)sink)->dones++ == 0);
 }
 
-/* ---- what comes in ---- */
+/* ---- received messages ---- */
 
 static size_t send_all(struct st_mcp_peer *peer, struct st_str text) {
 	size_t count = 0;
@@ -143,7 +143,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len) {
 	own = (struct watcher){.sink = {on_event, on_answer, on_done}};
 	must(st_mcp_server_new(st_service_base(service), NULL, &server, NULL) == 0);
 	st_service_serve(service, server);
-	/* The first byte says how the peer is connected. */
+	/* The first byte chooses how the peer is connected. */
 	must(st_mcp_peer_new(server, data[0] % 3, NULL, &own.sink, &peer, NULL) == 0);
 	size_t count = send_all(peer, st_strn((const char *)data + 1, len - 1));
 	st_service_dispatch(service);

@@ -1,6 +1,6 @@
 /*
- * Search and replace: bytes outside the replaced places stay, what the answer says is true of the
- * new text, a text that is there is found, and what is said of one that is not is valid and bounded.
+ * Search and replace: bytes outside the matches stay, the result describes the new text correctly,
+ * a text that occurs is found, and the message about one that does not is valid UTF-8 and bounded.
  *
  * Input: occurrence, length of the old text, length of the new text, then these two and the text.
  */
@@ -66,7 +66,7 @@ static void check_success(const struct input *input, const struct st_replaced *d
 		must(done->others.lines[i] >= 1 && done->others.lines[i] <= (lines ? lines : 1));
 }
 
-/* The replaced text put together by hand, where no line ends are involved. */
+/* Without line endings, compare with a replacement made by hand. */
 static void check_bytes(const struct input *input, const struct st_replaced *done) {
 	if (memchr(input->new_text.ptr, '\n', input->new_text.len) || st_bom_len(input->new_text))
 		return;
@@ -101,7 +101,7 @@ static void check_missing(const struct input *input, const struct st_replaced *d
 		must(near->first >= 1 && near->first <= near->last);
 		must(near->last <= st_line_count(input->text));
 	}
-	/* Bytes that are there are found, but for half a CRLF and half a byte order mark. */
+	/* Bytes that occur are found, except for half a CRLF and half a byte order mark. */
 	if (input->old_text.ptr[0] != '\n' && !st_bom_len(input->text))
 		must(!memmem(input->text.ptr, input->text.len, input->old_text.ptr, input->old_text.len));
 }

@@ -1,7 +1,7 @@
 /*
- * A main() for fuzz targets where libFuzzer is not: feeds every file named on
- * the command line, or in a directory named there, and prints TAP. A target
- * that finds something wrong aborts, as it does under libFuzzer.
+ * A main() for fuzz targets built without libFuzzer: feeds the target every file, and
+ * every file of a directory, named on the command line, and prints TAP. A target that
+ * finds something wrong aborts, as it does under libFuzzer.
  */
 #include <dirent.h>
 #include <stdint.h>
@@ -23,7 +23,7 @@ static void replay_file(const char *path) {
 	struct stat st;
 	if (!file || fstat(fileno(file), &st) < 0)
 		die(path);
-	/* Exactly as long as the file, so that the sanitizers see a read past its end. */
+	/* Allocate exactly the file's size, so that the sanitizers see a read past its end. */
 	size_t len = (size_t)st.st_size;
 	uint8_t *data = malloc(len ? len : 1);
 	if (!data || fread(data, 1, len, file) != len)
@@ -65,6 +65,6 @@ int main(int argc, char **argv) {
 			replay_file(argv[i]);
 	}
 	printf("1..%d\n", count);
-	/* A corpus that went missing is no success. */
+	/* Fail if the corpus is missing. */
 	return count == 0;
 }

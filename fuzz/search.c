@@ -1,5 +1,5 @@
 /*
- * Search: any query on any text ends in time, and what it reports is there.
+ * Search: any query on any text ends in time, and every reported match is in the text.
  * Input: a byte of flags, the length of the query in a byte, query, text.
  */
 #include "base/utf8.h"

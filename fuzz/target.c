@@ -1,10 +1,10 @@
 /*
- * text_patch from its JSON: whatever the target and the operation are, the
- * answer is JSON, a failure has a sentence and leaves the file alone, and a
- * success says how many lines there are.
+ * text_patch from its JSON: for any target and operation the answer is JSON, a
+ * failure has a message and leaves the file alone, and a success gives the number of
+ * lines.
  *
- * The first byte chooses the operation and whether the target is sent as an
- * object or as a string; the rest is the target.
+ * Input: a byte that chooses the operation and whether the target is sent as an
+ * object or as a string, then the target.
  */
 #include <fcntl.h>
 #include <stdint.h>
@@ -65,7 +65,7 @@ static bool is_unchanged(void) {
 	return got == (ssize_t)strlen(text) && memcmp(bytes, text, strlen(text)) == 0;
 }
 
-/* The target as it is, or in quotes with what needs it escaped. */
+/* Append the target, as it is or as a JSON string. */
 static void add_target(struct st_buf *out, struct st_str target, bool quoted) {
 	if (!quoted) {
 		st_buf_add(out, target);

@@ -1,6 +1,6 @@
 /*
- * UTF-8: decoding never runs over the end, what is valid survives a round
- * trip, what is shown is always valid, and a cut never splits a character.
+ * UTF-8: decoding never reads past the end, valid text survives a round trip, lossy
+ * output is always valid, and a cut never splits a character.
  */
 #include "base/utf8.h"
 

@@ -48,7 +48,7 @@ static void print_line(const struct bench_case *one, double time, double floor) 
 	putchar('\n');
 }
 
-/* Each case follows each other one as often: one that runs twice in a row, or behind a sync, has it easier or harder. */
+/* Shuffle the order in each round: a case that always followed a sync, say, would be slower. */
 static void shuffle(size_t *order, size_t count) {
 	static uint64_t random = 1;
 	for (size_t i = 0; i < count; i++) {

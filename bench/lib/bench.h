@@ -1,7 +1,7 @@
 /**
- * Benchmarks that print ratios: every case and the floor it is measured
- * against run in turns, round by round, so that whatever else the machine does
- * hits them alike. The median of the rounds counts.
+ * Benchmarks that print ratios. Every case and its floor run in turns, round by
+ * round, so that other load on the machine affects them alike. The result is the
+ * median of the rounds.
  *
  *     struct bench_case cases[] = {
  *             {.name = "write + rename", .run = floor_run},
@@ -21,16 +21,16 @@ struct bench_case {
 	/** One operation. */
 	void (*run)(void *context);
 	void *context;
-	/** Operations per timing, for those too quick to be timed alone; 0 for 1. */
+	/** Operations per timing, if one is too fast to be timed alone; 0 for 1. */
 	size_t batch;
-	/** The ratio to the floor that it should not exceed; 0 for none. */
+	/** The highest acceptable ratio to the floor; 0 for none. */
 	double target;
 };
 
 /** Run the cases in turns and print a line for each: median time, ratio to the first, target. */
 void bench_run(const char *title, const struct bench_case *cases, size_t count, size_t rounds);
 
-/** A temporary directory for the benchmark, removed by bench_leave(); the working directory is moved there. */
+/** Make a temporary directory and change into it. bench_leave() removes it. */
 void bench_enter(void);
 void bench_leave(void);
 

@@ -31,7 +31,7 @@ static void make_leaf(const char *dir, int number) {
 		put(name, "/generated-*.c\n*.tmp\n!keep.tmp\n");
 }
 
-/* As many rules as a large repository has in its top directory. */
+/* Write as many ignore rules as a large repository has in its top directory. */
 static void make_rules(void) {
 	FILE *rules = fopen(".gitignore", "w");
 	bench_check(rules != NULL, "fopen");
