@@ -8,12 +8,12 @@ static bool is_letter(char c) {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-static bool is_word(struct st_str name, const char *word) {
+static bool name_is(struct st_str name, const char *word) {
 	return name.len == strlen(word) && strncasecmp(name.ptr, word, name.len) == 0;
 }
 
 static bool names_anchor(struct st_str element, struct st_str attribute) {
-	return is_word(attribute, "id") || (is_word(attribute, "name") && is_word(element, "a"));
+	return name_is(attribute, "id") || (name_is(attribute, "name") && name_is(element, "a"));
 }
 
 static size_t skip_spaces(struct st_str html, size_t at) {

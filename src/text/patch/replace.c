@@ -20,7 +20,7 @@ struct replacing {
 	size_t chosen;
 };
 
-static bool is_word(struct st_str word, const char *name) {
+static bool is_choice(struct st_str word, const char *name) {
 	return word.len == strlen(name) && strncasecmp(word.ptr, name, word.len) == 0;
 }
 
@@ -185,7 +185,7 @@ int st_occurrence_parse(struct st_occurrence *occurrence, struct st_str word,
 	} names[] = {{"first", ST_FIRST}, {"last", ST_LAST}, {"all", ST_ALL}};
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-		if (is_word(word, names[i].name)) {
+		if (is_choice(word, names[i].name)) {
 			*occurrence = (struct st_occurrence){.which = names[i].which};
 			return 0;
 		}
