@@ -55,8 +55,8 @@ static void an_old_text_that_an_earlier_edit_changed_is_called_that(void **state
 		{ST_STR("one line"), ST_STR("x"), false},
 	};
 	assert_int_equal(apply("one line\n", edits, COUNT(edits), &out), STET_E_NO_MATCH);
-	assert_non_null(
-		strstr(error.message, "Edit 2 of 2: oldText was in the file, but an earlier edit changed it"));
+	assert_non_null(strstr(error.message,
+	                       "Edit 2 of 2: oldText was in the file, but an earlier edit changed it"));
 }
 
 static void several_matches_are_refused_with_their_lines(void **state) {

@@ -1,5 +1,6 @@
 #include "text/diff/unified.h"
 
+#include "base/array.h"
 #include "base/plural.h"
 #include "base/quote.h"
 #include "base/utf8.h"
@@ -77,7 +78,7 @@ struct writer {
 	size_t changed;
 	/* Lines of the new text written in full: indexes, until number_shown(). */
 	struct st_diff_range *displayed;
-	size_t displayed_count, displayed_cap;
+	size_t displayed_count;
 };
 
 static void writer_release(struct writer *writer) {
@@ -203,17 +204,10 @@ static void note_shown(struct writer *writer, size_t index) {
 		writer->displayed[writer->displayed_count - 1].last = index;
 		return;
 	}
-	if (writer->displayed_count == writer->displayed_cap) {
-		size_t cap = writer->displayed_cap ? 2 * writer->displayed_cap : 16;
-		struct st_diff_range *displayed = realloc(writer->displayed, cap * sizeof *displayed);
-		if (!displayed) {
-			writer->out.failed = true;
-			return;
-		}
-		writer->displayed = displayed;
-		writer->displayed_cap = cap;
-	}
-	writer->displayed[writer->displayed_count++] = (struct st_diff_range){index, index};
+	if (st_array_room(&writer->displayed, writer->displayed_count, sizeof *writer->displayed))
+		writer->displayed[writer->displayed_count++] = (struct st_diff_range){index, index};
+	else
+		writer->out.failed = true;
 }
 
 static void write_entry(struct writer *writer, const struct entry *entry) {

@@ -42,16 +42,10 @@ void st_context_release(struct st_context *context) {
 /* Copy the line that starts at an offset. @return Where the next line starts. */
 static size_t copy_line(struct st_context_line *line, struct st_str text, size_t start,
                         size_t number) {
-	size_t end = st_line_end(text, start);
-	struct st_str body = st_str_slice(text, start, end);
-	body.len -= st_eol_bytes(st_eol_of(body)).len;
-	if (start == 0) {
-		size_t bom = st_bom_len(body);
-		body = st_str_slice(body, bom, body.len);
-	}
+	struct st_str body = st_line_body(text, start);
 	line->number = number;
-	st_preview_add(&line->text, body);
-	return end;
+	st_preview_add(&line->text, st_str_slice(body, start ? 0 : st_bom_len(body), body.len));
+	return st_line_end(text, start);
 }
 
 static bool has_failed(const struct st_context *context) {

@@ -3,6 +3,7 @@
 #include "base/plural.h"
 #include "base/utf8.h"
 #include "text/hint/context.h"
+#include "text/lines/indent.h"
 
 /* The longest quotations, in bytes, so that a message stays near 1500 bytes. */
 #define QUOTE_ONE 600
@@ -95,13 +96,6 @@ static void add_blanks(struct st_buf *buf, struct st_str blanks) {
 		st_buf_adds(buf, "nothing");
 }
 
-static struct st_str indent_at(struct st_str s, size_t at) {
-	size_t end = at;
-	while (end < s.len && (s.ptr[end] == ' ' || s.ptr[end] == '\t'))
-		end++;
-	return st_str_slice(s, at, end);
-}
-
 /*
  * Describe the first line whose indentation differs. This compares line n with line n: where the
  * line breaks differ, the message has said so before.
@@ -109,7 +103,8 @@ static struct st_str indent_at(struct st_str s, size_t at) {
 static void add_indents(struct st_buf *buf, struct pair pair) {
 	size_t in_file = 0, in_old = 0;
 	for (size_t n = 1; in_file < pair.file.len && in_old < pair.old.len; n++) {
-		struct st_str file = indent_at(pair.file, in_file), old = indent_at(pair.old, in_old);
+		struct st_str file = st_indent_of(st_str_slice(pair.file, in_file, pair.file.len));
+		struct st_str old = st_indent_of(st_str_slice(pair.old, in_old, pair.old.len));
 		in_file = st_line_end(pair.file, in_file);
 		in_old = st_line_end(pair.old, in_old);
 		if (st_str_eq(file, old))
@@ -268,12 +263,6 @@ static void add_near(struct st_buf *buf, const struct st_nearest *nearest, struc
 	            "\nGive oldText exactly as the file has it; the quotation is escaped as in JSON.");
 }
 
-static struct st_str body_at(struct st_str s, size_t at) {
-	struct st_str line = st_str_slice(s, at, st_line_end(s, at));
-	line.len -= st_eol_bytes(st_eol_of(line)).len;
-	return line;
-}
-
 /* Whether a line matches. The search text may begin and end in the middle of a line. */
 static bool line_matches(struct pair line, bool first, bool last) {
 	if (first && last)
@@ -309,7 +298,7 @@ static void add_similar(struct st_buf *buf, const struct st_near *near, struct p
 	add_line_numbers(buf, near);
 	st_buf_adds(buf, ". ");
 	while (in_old < pair.old.len && in_file < pair.file.len) {
-		struct pair line = {body_at(pair.file, in_file), body_at(pair.old, in_old)};
+		struct pair line = {st_line_body(pair.file, in_file), st_line_body(pair.old, in_old)};
 		size_t next = st_line_end(pair.old, in_old);
 		if (!line_matches(line, in_old == 0, next == pair.old.len)) {
 			add_line_pair(buf, line, number);
@@ -324,7 +313,7 @@ static void add_similar(struct st_buf *buf, const struct st_near *near, struct p
 
 /* The search text without blank lines at its ends; text/hint/nearest.c compares it that way. */
 static struct st_str without_blank_lines(struct st_str s) {
-	while (s.len && body_at(s, 0).len == 0)
+	while (s.len && st_line_body(s, 0).len == 0)
 		s = st_str_slice(s, st_line_end(s, 0), s.len);
 	while (s.len && (s.ptr[s.len - 1] == '\n' || s.ptr[s.len - 1] == '\r'))
 		s.len--;

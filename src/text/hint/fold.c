@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <ctype.h>
 
+#include "base/array.h"
 #include "base/cancel.h"
 #include "base/hex.h"
 #include "base/quote.h"
@@ -254,12 +255,9 @@ static void fill_plain(struct st_fold *fold) {
 
 /* Outside a run nothing is pending, so st_fold_source() can start to fold from there. */
 static bool add_anchor(struct st_fold *fold) {
-	struct st_fold_anchor *anchors =
-		realloc(fold->anchors, (fold->anchor_count + 1) * sizeof *anchors);
-	if (!anchors)
+	if (!st_array_room(&fold->anchors, fold->anchor_count, sizeof *fold->anchors))
 		return false;
-	anchors[fold->anchor_count++] = (struct st_fold_anchor){fold->out.len, fold->at};
-	fold->anchors = anchors;
+	fold->anchors[fold->anchor_count++] = (struct st_fold_anchor){fold->out.len, fold->at};
 	return true;
 }
 

@@ -1,6 +1,6 @@
 #include "text/lines/indent.h"
 
-static struct st_str indent_of(struct st_str line) {
+struct st_str st_indent_of(struct st_str line) {
 	size_t len = 0;
 	while (len < line.len && (line.ptr[len] == ' ' || line.ptr[len] == '\t'))
 		len++;
@@ -22,7 +22,7 @@ bool st_indent_common(const struct st_lines *lines, size_t first, size_t last,
 		struct st_str line = st_lines_body(lines, n);
 		if (n == 1)
 			line = st_str_slice(line, st_bom_len(line), line.len);
-		struct st_str own = indent_of(line);
+		struct st_str own = st_indent_of(line);
 		if (own.len == line.len)
 			continue;
 		own.len = any ? st_indent_shared(own, *indent) : own.len;
@@ -36,7 +36,7 @@ void st_indent_shift(struct st_buf *out, const struct st_lines *lines, size_t cu
                      struct st_str indent) {
 	for (size_t n = 1; n <= lines->count; n++) {
 		struct st_str line = st_lines_body(lines, n);
-		if (indent_of(line).len < line.len) {
+		if (st_indent_of(line).len < line.len) {
 			st_buf_add(out, indent);
 			line = st_str_slice(line, cut, line.len);
 		}

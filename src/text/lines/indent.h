@@ -14,6 +14,9 @@
 bool st_indent_common(const struct st_lines *lines, size_t first, size_t last,
                       struct st_str *indent);
 
+/** The spaces and tabs that a text begins with. */
+struct st_str st_indent_of(struct st_str line);
+
 /** The length of the prefix that two indentations share. */
 size_t st_indent_shared(struct st_str a, struct st_str b);
 

@@ -146,6 +146,12 @@ size_t st_line_end(struct st_str text, size_t offset) {
 	return text.len;
 }
 
+struct st_str st_line_body(struct st_str text, size_t at) {
+	struct st_str line = st_str_slice(text, at, st_line_end(text, at));
+	line.len -= st_eol_bytes(st_eol_of(line)).len;
+	return line;
+}
+
 /* st_line_offset() counts endings block by block, and steps line by line only in the last block. */
 #define BLOCK 4096
 

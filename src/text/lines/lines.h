@@ -121,6 +121,9 @@ size_t st_line_start(struct st_str text, size_t offset);
 /** Where the line that holds an offset ends: just after its ending, or at the end of the text. */
 size_t st_line_end(struct st_str text, size_t offset);
 
+/** The line that starts at an offset, without its ending. */
+struct st_str st_line_body(struct st_str text, size_t at);
+
 /** The length of a UTF-8 byte order mark at the start: 3 or 0. */
 size_t st_bom_len(struct st_str text);
 

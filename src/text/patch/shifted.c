@@ -2,6 +2,7 @@
 
 #include "base/cancel.h"
 #include "text/find/find.h"
+#include "text/lines/indent.h"
 
 /* Give up after comparing so many lines. */
 enum { COMPARED_MAX = 1000000 };
@@ -11,22 +12,8 @@ void st_shifted_release(struct st_shifted *shifted) {
 	*shifted = (struct st_shifted){0};
 }
 
-/* The line that begins at an offset, without its ending. */
-static struct st_str body_at(struct st_str text, size_t at) {
-	struct st_str line = st_str_slice(text, at, st_line_end(text, at));
-	line.len -= st_eol_bytes(st_eol_of(line)).len;
-	return line;
-}
-
-static size_t indent_len(struct st_str line) {
-	size_t len = 0;
-	while (len < line.len && (line.ptr[len] == ' ' || line.ptr[len] == '\t'))
-		len++;
-	return len;
-}
-
 static bool is_blank_line(struct st_str line) {
-	return indent_len(line) == line.len;
+	return st_indent_of(line).len == line.len;
 }
 
 /* Whether a line begins with the run of a shift, and the other blank character does not follow. */
@@ -43,14 +30,15 @@ static bool has_run(struct st_str line, const struct st_shift *shift) {
 
 /* Find the shift between two lines: the longer indentation is a run, then the shorter indentation. */
 static bool measure_shift(struct st_str line, struct st_str old, struct st_shift *shift) {
-	size_t has = indent_len(line), wanted = indent_len(old);
+	size_t has = st_indent_of(line).len, wanted = st_indent_of(old).len;
 	if (has == wanted)
 		return false;
 	shift->less = has < wanted;
 	shift->count = shift->less ? wanted - has : has - wanted;
 	struct st_str deep = shift->less ? old : line, flat = shift->less ? line : old;
 	shift->blank = deep.ptr[0];
-	return has_run(deep, shift) && memcmp(deep.ptr + shift->count, flat.ptr, indent_len(flat)) == 0;
+	size_t shared = shift->less ? has : wanted;
+	return has_run(deep, shift) && memcmp(deep.ptr + shift->count, flat.ptr, shared) == 0;
 }
 
 /* Whether a line of the text is a shifted line of the old text. `open`: the text's line may be longer. */
@@ -89,7 +77,7 @@ static size_t place_end(struct search *search, size_t at, const struct st_shift 
 	for (size_t from = 0; from < search->old.len;) {
 		size_t next = st_line_end(search->old, from);
 		bool open = next == search->old.len && st_eol_of(search->old) == ST_EOL_NONE;
-		struct st_str line = body_at(search->text, at), old = body_at(search->old, from);
+		struct st_str line = st_line_body(search->text, at), old = st_line_body(search->old, from);
 		if (at >= search->text.len || !count_line(search, line) ||
 		    !is_shifted(line, old, shift, open))
 			return 0;
@@ -119,13 +107,13 @@ static bool skip_lines_before(struct search *search, size_t *at) {
 
 /* Count the matches, up to two, and store the first one. */
 static size_t count_places(struct search *search, struct st_shifted *shifted) {
-	struct st_str old = body_at(search->old, search->first);
+	struct st_str old = st_line_body(search->old, search->first);
 	size_t found = 0;
 	for (size_t at = st_bom_len(search->text); at < search->text.len && found < 2;
 	     at = st_line_end(search->text, at)) {
 		struct st_shift shift;
 		size_t start = at, end;
-		struct st_str line = body_at(search->text, at);
+		struct st_str line = st_line_body(search->text, at);
 		if (!count_line(search, line))
 			return 0;
 		if (!measure_shift(line, old, &shift) || !skip_lines_before(search, &start) ||
@@ -144,7 +132,7 @@ static bool shift_lines(struct st_buf *out, struct st_str text, const struct st_
 	for (size_t at = 0, next; at < text.len; at = next) {
 		next = st_line_end(text, at);
 		struct st_str line = st_str_slice(text, at, next);
-		bool blank = is_blank_line(body_at(text, at));
+		bool blank = is_blank_line(st_line_body(text, at));
 		if (!blank && shift->less) {
 			if (!has_run(line, shift))
 				return false;
@@ -167,7 +155,7 @@ static int occurs_in(struct st_str text, struct st_str pattern, struct stet_erro
 int st_shifted_find(struct st_shifted *shifted, struct st_str text, struct st_str old_text,
                     struct st_str new_text, struct stet_error *err) {
 	struct search search = {.text = text, .old = old_text, .err = err};
-	while (search.first < old_text.len && is_blank_line(body_at(old_text, search.first))) {
+	while (search.first < old_text.len && is_blank_line(st_line_body(old_text, search.first))) {
 		search.first = st_line_end(old_text, search.first);
 		search.before++;
 	}
