@@ -1,17 +1,17 @@
-/* Arguments: what was given against what a tool takes, and the schema that says so beforehand. */
+/* Check a call's arguments against a tool's parameters, and write the parameters as JSON Schema. */
 #include <stdio.h>
 #include <strings.h>
 
 #include "base/utf8.h"
 #include "tools/tool.h"
 
-/* As much of a text as a message shows, for "%.*s". */
+/* The arguments of "%.*s" that quote a text of the caller, cut to 100 bytes. */
 #define EXCERPT(text) (int)st_utf8_cut(text, 100), (text).ptr
 
-/* Whether a word is in a list whose items are parted by a character. */
-static bool list_has(const char *list, char part, struct st_str word) {
+/* Whether a word is in a list of words, in any case. */
+static bool list_has(const char *list, char separator, struct st_str word) {
 	for (const char *item = list; item && *item;) {
-		const char *end = strchr(item, part);
+		const char *end = strchr(item, separator);
 		size_t len = end ? (size_t)(end - item) : strlen(item);
 		if (len == word.len && strncasecmp(item, word.ptr, len) == 0)
 			return true;
@@ -20,7 +20,7 @@ static bool list_has(const char *list, char part, struct st_str word) {
 	return false;
 }
 
-/* The next letter of a name, in small letters and without the signs between its words; '\0' at its end. */
+/* Take the next character off a name, in lower case, skipping "_" and "-"; '\0' at the end. */
 static char next_letter(struct st_str *name) {
 	while (name->len > 0 && (*name->ptr == '_' || *name->ptr == '-'))
 		*name = st_str_slice(*name, 1, name->len);
@@ -31,7 +31,7 @@ static char next_letter(struct st_str *name) {
 	return letter >= 'A' && letter <= 'Z' ? (char)(letter - 'A' + 'a') : letter;
 }
 
-/* lineNumbers, line_numbers and LINE-NUMBERS are one name. */
+/* lineNumbers, line_numbers and LINE-NUMBERS are the same name. */
 static bool is_same_name(struct st_str one, struct st_str two) {
 	char a, b;
 	do {
@@ -41,7 +41,7 @@ static bool is_same_name(struct st_str one, struct st_str two) {
 	return a == b;
 }
 
-/* Which parameter a name is for; its own name goes before an alias of another. -1 if there is none. */
+/* The index of the parameter with this name or alias, names first; -1 if there is none. */
 static ptrdiff_t param_find(const struct st_param *params, struct st_str name) {
 	for (ptrdiff_t i = 0; params[i].name; i++) {
 		if (is_same_name(st_str(params[i].name), name))
@@ -54,8 +54,8 @@ static ptrdiff_t param_find(const struct st_param *params, struct st_str name) {
 	return -1;
 }
 
-static int unknown(const char *what, const struct st_param *params, struct st_str name,
-                   struct stet_error *err) {
+static int fail_unknown(const char *what, const struct st_param *params, struct st_str name,
+                        struct stet_error *err) {
 	st_auto(st_buf) names = ST_BUF_INIT;
 	for (size_t i = 0; params[i].name; i++)
 		st_buf_addf(&names, "%s%s", i ? ", " : "", params[i].name);
@@ -63,10 +63,10 @@ static int unknown(const char *what, const struct st_param *params, struct st_st
 	               EXCERPT(name), st_buf_cstr(&names));
 }
 
-/* ---- arguments that a tool does not have ---- */
+/* ---- unknown arguments ---- */
 
-/* Whether two names differ by one letter: another, missing, added, or swapped with the next. */
-static bool is_slip(struct st_str one, struct st_str two) {
+/* Whether two names differ by one letter: a wrong, missing or added one, or two swapped neighbours. */
+static bool is_one_slip_apart(struct st_str one, struct st_str two) {
 	size_t start = 0, end_one = one.len, end_two = two.len;
 	while (start < end_one && start < end_two && one.ptr[start] == two.ptr[start])
 		start++;
@@ -80,16 +80,15 @@ static bool is_slip(struct st_str one, struct st_str two) {
 	return swapped || (left <= 1 && right <= 1);
 }
 
-/* Whether a name is probably a misspelt one of these. */
 static bool is_misspelt(const struct st_param *params, struct st_str name) {
 	for (size_t i = 0; params[i].name; i++) {
-		if (name.len > 2 && is_slip(st_str(params[i].name), name))
+		if (name.len > 2 && is_one_slip_apart(st_str(params[i].name), name))
 			return true;
 	}
 	return false;
 }
 
-/* What models say about a call, which changes nothing about it. */
+/* Whether an argument cannot change what the call does: a model's comment on it, or the encoding UTF-8. */
 static bool is_comment(struct st_str name, yyjson_val *value) {
 	static const char names[] = "description explanation reason reasoning comment title thought";
 	struct st_str text = st_json_str(value);
@@ -99,8 +98,8 @@ static bool is_comment(struct st_str name, yyjson_val *value) {
 }
 
 /*
- * Reading a file is harmless, whatever else was meant. What writes takes no
- * argument that it does not know: "append" or "dryRun" would change what it does.
+ * Tools that read may ignore unknown arguments, as they do no harm. Tools that
+ * write may not: the model that sends "append" or "dryRun" relies on it.
  */
 static bool may_be_ignored(const struct st_tool *tool, struct st_str name, yyjson_val *value) {
 	if (is_comment(name, value))
@@ -138,11 +137,11 @@ static int check_value(const char *what, const struct st_param *param, yyjson_va
 static int bind_one(const char *what, const struct st_param *params, struct st_str name,
                     yyjson_val *value, yyjson_val **values, struct stet_error *err) {
 	ptrdiff_t i = param_find(params, name);
-	/* null is what some clients send for what they leave out. */
+	/* Some clients send null for arguments that they leave out. */
 	if (yyjson_is_null(value))
 		return 0;
 	if (i < 0)
-		return unknown(what, params, name, err);
+		return fail_unknown(what, params, name, err);
 	if (values[i])
 		return st_fail(err, STET_E_INVALID,
 		               "The argument \"%s\" of %s was given twice, once as \"%.*s\".",
@@ -152,7 +151,7 @@ static int bind_one(const char *what, const struct st_param *params, struct st_s
 }
 
 /* Some models fill every optional number with 0 and every optional string with "". */
-static bool is_blank(const struct st_param *param, yyjson_val *value) {
+static bool counts_as_omitted(const struct st_param *param, yyjson_val *value) {
 	if (param->required || param->blank || param->type == ST_PARAM_BOOLEAN)
 		return false;
 	return (yyjson_is_str(value) && yyjson_get_len(value) == 0) ||
@@ -169,7 +168,7 @@ static int check_required(const char *what, const struct st_param *params, yyjso
 	return 0;
 }
 
-/* For each member, with the call if it is a tool's own arguments that are bound. */
+/* Bind each member of an object. `call` is set for the arguments of a tool, NULL for a nested object. */
 static int bind_all(struct st_call *call, const char *what, const struct st_param *params,
                     yyjson_val *object, yyjson_val **values, struct stet_error *err) {
 	if (object && !yyjson_is_obj(object))
@@ -179,16 +178,16 @@ static int bind_all(struct st_call *call, const char *what, const struct st_para
 		values[i] = NULL;
 	yyjson_val *key;
 	int code = 0;
-	/* The macro must not be given NULL. */
+	/* Not yyjson_obj_foreach(), which does not allow NULL. */
 	yyjson_obj_iter members = yyjson_obj_iter_with(object);
 	while (code == 0 && (key = yyjson_obj_iter_next(&members))) {
 		struct st_str name = st_json_str(key);
 		yyjson_val *value = yyjson_obj_iter_get_val(key);
 		ptrdiff_t known = call ? param_find(params, name) : 0;
 		if (known < 0 && !yyjson_is_null(value) && may_be_ignored(call->tool, name, value))
-			st_buf_addf(&call->remark, "[%s has no argument \"%.*s\", which was ignored.]\n", what,
+			st_buf_addf(&call->remark, "[%s has no argument \"%.*s\"; it was ignored.]\n", what,
 			            EXCERPT(name));
-		else if (!call || known < 0 || !is_blank(&params[known], value))
+		else if (!call || known < 0 || !counts_as_omitted(&params[known], value))
 			code = bind_one(what, params, name, value, values, err);
 	}
 	return code < 0 ? code : check_required(what, params, values, err);
@@ -268,7 +267,7 @@ static void add_required(struct st_buf *out, const struct st_tool *tool) {
 		st_buf_adds(out, "]");
 }
 
-/* No $schema: clients take 2020-12 if none is named. */
+/* Without "$schema": clients then assume version 2020-12. */
 int st_tool_schema(const struct st_tool *tool, struct st_buf *out, struct stet_error *err) {
 	st_buf_adds(out, "{\"type\":\"object\",\"properties\":{");
 	for (size_t i = 0; tool->params[i].name; i++) {
@@ -278,7 +277,7 @@ int st_tool_schema(const struct st_tool *tool, struct st_buf *out, struct stet_e
 	}
 	st_buf_adds(out, "}");
 	add_required(out, tool);
-	/* What reads ignores what it does not know, and says so. */
+	/* Tools that read ignore unknown arguments, with a remark. */
 	if (!(tool->hints & ST_HINT_READ_ONLY))
 		st_buf_adds(out, ",\"additionalProperties\":false");
 	st_buf_adds(out, "}");

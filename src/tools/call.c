@@ -1,4 +1,4 @@
-/* Running a tool: arguments in, an answer in the shape of an MCP tool result out. */
+/* Run a tool: check its arguments, call it, and write its answer as an MCP tool result. */
 #include "stet/tools.h"
 
 #include "base/cancel.h"
@@ -9,7 +9,7 @@
 #include "tools/instructions.h"
 #include "tools/spelling.h"
 
-/* Notices on their way into an answer. */
+/* Notices that were taken from the workspace for an answer. */
 struct notices {
 	char *list[ST_NOTICES_MAX];
 	size_t count;
@@ -24,7 +24,7 @@ const struct st_tool *st_tool_find(struct st_str name) {
 	return NULL;
 }
 
-/* With several workspaces, "outside" alone does not say where to go. */
+/* For a path outside of all workspaces, name them. */
 static void name_roots(const struct st_call *call, struct st_buf *text) {
 	if (call->session_count < 2)
 		return;
@@ -36,7 +36,7 @@ static void name_roots(const struct st_call *call, struct st_buf *text) {
 	st_buf_adds(text, ".");
 }
 
-/* Text and data of a failure: the tool's own, or what every failure has. */
+/* Make text and data of a failure, from the tool's own data if it left some in call->failure. */
 static void fill_failure(struct st_call *call, const struct stet_error *err) {
 	yyjson_mut_doc *doc = call->doc;
 	st_auto(st_buf) text = ST_BUF_INIT;
@@ -62,7 +62,7 @@ static void fill_failure(struct st_call *call, const struct stet_error *err) {
 		st_json_add_text(doc, call->result, "message", st_str(err->message));
 }
 
-/* The line of facts and some notices fit into this. */
+/* Bytes kept free for the line of facts and some notices. */
 enum { ANSWER_RESERVE = 1024 };
 
 static struct st_str main_text(const struct st_call *call) {
@@ -98,7 +98,7 @@ void st_call_block_of(struct st_call *call, yyjson_mut_val *block) {
 	st_json_push(call->doc, call->content, block);
 }
 
-/* A text may be a large file, and is written but once: into the answer. */
+/* Write a text block directly: a large file is copied only once, into the answer. */
 static void write_text(struct st_str text, struct st_buf *out) {
 	st_buf_adds(out, "{\"type\":\"text\",\"text\":");
 	st_json_quote(out, text);
@@ -117,9 +117,9 @@ static int write_blocks(struct st_call *call, yyjson_mut_val *blocks, const char
 	return code;
 }
 
-/* The text, what blocks the tool made, the facts, the instructions. */
+/* The text, the tool's blocks, the remark, the instructions. */
 static int write_content(struct st_call *call, struct st_buf *out, struct stet_error *err) {
-	/* An image speaks for itself; an empty file is an empty text. */
+	/* An answer with blocks, such as an image, needs no text. An empty file is an empty text. */
 	struct st_str text = main_text(call);
 	const char *comma = "";
 	if (text.len > 0 || yyjson_mut_arr_size(call->content) == 0) {
@@ -135,7 +135,7 @@ static int write_content(struct st_call *call, struct st_buf *out, struct stet_e
 	return code < 0 ? code : write_blocks(call, call->instructions, &comma, out, err);
 }
 
-/* The text of the answer's own blocks, each on a line of its own. */
+/* Join the answer's text and text blocks, each beginning on a new line. */
 static void join_blocks(const struct st_call *call, struct st_buf *out) {
 	st_buf_add(out, main_text(call));
 	yyjson_mut_arr_iter items = yyjson_mut_arr_iter_with(call->content);
@@ -163,8 +163,8 @@ static void write_instruction_texts(const struct st_call *call, struct st_buf *o
 }
 
 /*
- * Some clients show their model nothing but structuredContent where it is
- * there, so it holds everything: the text, the facts, the instructions.
+ * Some clients show their model only the structuredContent of an answer, so it
+ * holds everything: the text, the remark, the instructions.
  */
 static int write_structured(struct st_call *call, struct st_buf *out, struct stet_error *err) {
 	st_auto(st_buf) data = ST_BUF_INIT;
@@ -200,9 +200,9 @@ static int write_mirror(struct st_call *call, struct st_buf *out, struct stet_er
 }
 
 /*
- * The last resort against an answer that clients would cut without a word.
- * Tools stop by st_call_room() before; this cuts only what they made from text
- * of their own, never a file's.
+ * Cut an answer that is too long, before a client cuts it silently. Tools that
+ * heed st_call_room() never get here. Only text that a tool wrote is cut, never
+ * a file's.
  */
 static void cut_to_page(struct st_call *call) {
 	size_t bytes = answer_bytes(call);
@@ -219,7 +219,7 @@ static void cut_to_page(struct st_call *call) {
 	            call->page);
 }
 
-static int write_answer(struct st_call *call, bool failed, struct st_buf *out,
+static int write_result(struct st_call *call, bool failed, struct st_buf *out,
                         struct stet_error *err) {
 	cut_to_page(call);
 	if (call->text.failed || call->remark.failed)
@@ -235,13 +235,13 @@ static int write_answer(struct st_call *call, bool failed, struct st_buf *out,
 	return code < 0 || !out->failed ? code : st_fail_nomem(err);
 }
 
-/* Run the tool; what its sessions came to know is stored before the answer is made, so that a notice goes along. */
-static int call_in_scope(struct st_call *call, struct stet_error *err) {
+/* Run the tool and store what its sessions saw and wrote. A notice about a failure to store goes into the answer. */
+static int run_in_scope(struct st_call *call, struct stet_error *err) {
 	for (size_t i = 0; i < call->session_count; i++)
 		st_call_scope_begin(call->sessions[i], true);
 	int code = call->tool->run(call, err);
 	if (code == 0)
-		st_call_greet(call);
+		st_call_instruct_roots(call);
 	if (!call->failure || code == 0)
 		st_call_instruct_rest(call);
 	for (size_t i = 0; i < call->session_count; i++)
@@ -255,14 +255,14 @@ int st_call_step(struct st_call *call, size_t done, struct stet_error *err) {
 	return st_cancel_look(err);
 }
 
-static int run(struct st_call *call, yyjson_val *args, struct stet_error *err) {
+static int bind_and_run(struct st_call *call, yyjson_val *args, struct stet_error *err) {
 	int code = st_call_bind(call, args, err);
 	if (code == 0 && call->client)
-		code = st_client_enter(call, err);
+		code = st_client_begin_call(call, err);
 	if (code == 0) {
 		call->page = call->session->ws->page_bytes;
 		st_late_writes_check(&call->session->ws->writes.late_writes);
-		code = call_in_scope(call, err);
+		code = run_in_scope(call, err);
 	}
 	return code;
 }
@@ -271,7 +271,7 @@ static int parse_and_run(struct st_call *call, struct st_str args, struct stet_e
 	yyjson_doc *doc = NULL;
 	int code = args.len ? st_json_parse(args, "The arguments", &doc, err) : 0;
 	if (code == 0)
-		code = run(call, yyjson_doc_get_root(doc), err);
+		code = bind_and_run(call, yyjson_doc_get_root(doc), err);
 	yyjson_doc_free(doc);
 	return code;
 }
@@ -284,11 +284,10 @@ void st_call_notice(struct st_call *call, const char *notice) {
 	st_buf_addf(&call->remark, "Notice: %s\n", notice);
 }
 
-/* Notices that no answer has carried yet go with this one. */
+/* Move the workspace's waiting notices into the answer, as far as there is room. */
 static void take_notices(struct st_call *call, struct notices *notices) {
 	if (!call->session)
 		return;
-	/* One that does not fit waits for the next answer. */
 	for (char *notice; notices->count < ST_NOTICES_MAX && answer_bytes(call) < call->page &&
 	                   (notice = stet_workspace_notice(call->session->ws));) {
 		st_call_notice(call, notice);
@@ -296,34 +295,35 @@ static void take_notices(struct st_call *call, struct notices *notices) {
 	}
 }
 
-/* An answer that came to nothing leaves them to the next. */
-static void end_notices(struct st_call *call, struct notices *notices, bool told) {
+/* Free the notices. If the answer could not be written, queue them for the next one. */
+static void end_notices(struct st_call *call, struct notices *notices, bool written) {
 	for (size_t i = 0; i < notices->count; i++) {
-		if (!told)
+		if (!written)
 			st_write_notice(&call->session->ws->writes, "%s", notices->list[i]);
 		free(notices->list[i]);
 	}
 }
 
-/* The answer as JSON. Without memory for it, what was done is done all the same. */
-static int tell(struct st_call *call, int code, struct st_buf *out, struct stet_error *err) {
+/* Write the answer with waiting notices. If memory runs out after a write, the error says that it was done. */
+static int write_answer_with_notices(struct st_call *call, int code, struct st_buf *out,
+                                     struct stet_error *err) {
 	struct notices notices = {0};
 	size_t start = out->len;
 	take_notices(call, &notices);
-	int told = write_answer(call, code < 0, out, err);
-	end_notices(call, &notices, told == 0);
-	if (told == 0)
+	int written = write_result(call, code < 0, out, err);
+	end_notices(call, &notices, written == 0);
+	if (written == 0)
 		return code;
 	st_buf_truncate(out, start);
 	if (code == 0 && !(call->tool->hints & ST_HINT_READ_ONLY))
 		return st_fail(err, STET_E_NOMEM,
-		               "%s has done its work, but memory ran out before it could be told. Look at "
-		               "the file before you go on.",
+		               "%s succeeded, but memory ran out while writing its answer. Read the file "
+		               "before you go on.",
 		               call->tool->name);
-	return told;
+	return written;
 }
 
-static int prepare(struct st_call *call, struct stet_error *err) {
+static int prepare_call(struct st_call *call, struct stet_error *err) {
 	call->excerpt = (struct st_excerpt)ST_EXCERPT_INIT;
 	call->doc = yyjson_mut_doc_new(NULL);
 	call->result = call->doc ? yyjson_mut_obj(call->doc) : NULL;
@@ -332,21 +332,21 @@ static int prepare(struct st_call *call, struct stet_error *err) {
 	call->page = ST_PAGE_BYTES;
 	if (!call->result || !call->content || !call->instructions)
 		return st_fail_nomem(err);
-	/* A document whose root goes has failed (base/json.h). */
+	/* A failed allocation shows as a document without a root (base/json.h). */
 	yyjson_mut_doc_set_root(call->doc, call->content);
 	return 0;
 }
 
-/* Tell what came of it, and end it. */
-static int conclude(struct st_call *call, int code, const struct stet_error *why,
-                    struct st_buf *out, struct stet_error *err) {
+/* Write the answer of a success or failure, and end the call. */
+static int conclude_call(struct st_call *call, int code, const struct stet_error *why,
+                         struct st_buf *out, struct stet_error *err) {
 	if (code < 0) {
 		fill_failure(call, why);
 		if (err)
 			*err = *why;
 	}
-	code = tell(call, code, out, err);
-	st_client_leave(call);
+	code = write_answer_with_notices(call, code, out, err);
+	st_client_end_call(call);
 	return code;
 }
 
@@ -363,7 +363,7 @@ static void call_release(struct st_call *call) {
 	st_buf_release(&call->remark);
 }
 
-static int no_such_tool(const char *name, struct stet_error *err) {
+static int fail_no_tool(const char *name, struct stet_error *err) {
 	st_auto(st_buf) names = ST_BUF_INIT;
 	for (size_t i = 0; st_tools[i]; i++)
 		st_buf_addf(&names, "%s%s", i ? ", " : "", st_tools[i]->name);
@@ -377,13 +377,13 @@ static int call_tool(struct st_call *call, const char *tool, struct st_str args,
 	*out = NULL;
 	call->tool = st_tool_find(st_str(tool));
 	if (!call->tool)
-		return no_such_tool(tool, err);
+		return fail_no_tool(tool, err);
 
 	struct st_buf text = ST_BUF_INIT;
 	struct stet_error why = {0};
-	int code = prepare(call, err);
+	int code = prepare_call(call, err);
 	if (code == 0)
-		code = conclude(call, parse_and_run(call, args, &why), &why, &text, err);
+		code = conclude_call(call, parse_and_run(call, args, &why), &why, &text, err);
 	call_release(call);
 	if (text.len == 0)
 		st_buf_release(&text);
@@ -399,9 +399,9 @@ int st_client_run(struct stet_client *client, const struct st_tool *tool, yyjson
 	struct st_call call = {
 		.client = client, .tool = tool, .structured = structured, .watch = watch};
 	struct stet_error why = {0};
-	int code = prepare(&call, err);
+	int code = prepare_call(&call, err);
 	if (code == 0)
-		code = conclude(&call, run(&call, args, &why), &why, out, err);
+		code = conclude_call(&call, bind_and_run(&call, args, &why), &why, out, err);
 	call_release(&call);
 	return code;
 }

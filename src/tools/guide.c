@@ -1,9 +1,9 @@
-/* The editing guide: what a model is told about these tools before it uses them. */
+/* The editing guide, which tells a model how to use the tools. MCP clients get it as the server's instructions. */
 #include "stet/tools.h"
 
 /*
- * The first sentence says why to use these tools. Claude Code hands on the
- * first 2 KB of a server's instructions.
+ * The first sentence says why to use these tools. Keep the guide below 2 KB:
+ * Claude Code shows its model only that much of a server's instructions.
  */
 const char *stet_editing_guide(void) {
 	return "Use these tools instead of your built-in ones to read, edit and write files in this "

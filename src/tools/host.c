@@ -1,5 +1,7 @@
+/* A host: its workspaces, and the clients that work in them. */
 #include "tools/host_state.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 #include "base/clock.h"
@@ -8,14 +10,15 @@
 
 enum {
 	NAME_LEN_MAX = 64,
-	/* Agents with a name, in use or not; and all that are in use. */
+	/* Clients with a name, in use or not. */
 	NAMED_MAX = 1000,
+	/* Clients in use. */
 	CLIENTS_MAX = 10000,
 };
 
 #define IDLE_MAX_MS ((int64_t)24 * 60 * 60 * 1000)
 
-/* ---- the desk ---- */
+/* ---- workspaces ---- */
 
 struct stet_workspace *st_host_find_root(struct stet_workspace *const *spaces, size_t count,
                                          const struct stet_workspace *ws) {
@@ -27,7 +30,7 @@ struct stet_workspace *st_host_find_root(struct stet_workspace *const *spaces, s
 	return NULL;
 }
 
-static int add_root(struct stet_host *host, const char *path, struct stet_error *err) {
+static int open_root(struct stet_host *host, const char *path, struct stet_error *err) {
 	struct stet_workspace *ws = NULL;
 	int code = stet_workspace_open(path, &ws, err);
 	if (code < 0)
@@ -39,13 +42,13 @@ static int add_root(struct stet_host *host, const char *path, struct stet_error 
 	return 0;
 }
 
-static int add_roots(struct stet_host *host, const char *const *roots, size_t count,
-                     struct stet_error *err) {
+static int open_roots(struct stet_host *host, const char *const *roots, size_t count,
+                      struct stet_error *err) {
 	st_auto(st_buf) left_out = ST_BUF_INIT;
 	struct stet_error why = {0};
 	for (size_t i = 0; i < count; i++) {
 		struct stet_error own = {0};
-		int code = add_root(host, roots[i], &own);
+		int code = open_root(host, roots[i], &own);
 		if (code == STET_E_NOMEM)
 			return st_fail_nomem(err);
 		if (code < 0 && why.code == 0)
@@ -71,7 +74,7 @@ int stet_host_open(const char *const *roots, size_t count, struct stet_host **ou
 	if (!host)
 		return st_fail_nomem(err);
 	pthread_mutex_init(&host->lock, NULL);
-	int code = add_roots(host, roots, count, err);
+	int code = open_roots(host, roots, count, err);
 	if (code < 0) {
 		stet_host_close(host);
 		return code;
@@ -80,7 +83,7 @@ int stet_host_open(const char *const *roots, size_t count, struct stet_host **ou
 	return 0;
 }
 
-static void link_agent(struct stet_client *client) {
+static void link_client(struct stet_client *client) {
 	struct stet_host *host = client->host;
 	pthread_mutex_lock(&host->lock);
 	client->after = host->clients;
@@ -90,7 +93,7 @@ static void link_agent(struct stet_client *client) {
 	pthread_mutex_unlock(&host->lock);
 }
 
-static void unlink_agent(struct stet_client *client) {
+static void unlink_client(struct stet_client *client) {
 	struct stet_host *host = client->host;
 	pthread_mutex_lock(&host->lock);
 	if (client->after)
@@ -102,8 +105,8 @@ static void unlink_agent(struct stet_client *client) {
 	pthread_mutex_unlock(&host->lock);
 }
 
-static void agent_free(struct stet_client *client) {
-	unlink_agent(client);
+static void client_free(struct stet_client *client) {
+	unlink_client(client);
 	for (size_t i = 0; i < client->host->count; i++)
 		stet_session_close(client->sessions[i]);
 	pthread_mutex_destroy(&client->lock);
@@ -118,7 +121,7 @@ void stet_host_close(struct stet_host *host) {
 	while (host->named) {
 		struct stet_client *client = host->named;
 		host->named = client->next;
-		agent_free(client);
+		client_free(client);
 	}
 	for (size_t i = 0; i < host->count; i++)
 		stet_workspace_close(host->spaces[i]);
@@ -166,16 +169,16 @@ void stet_host_drain(struct stet_host *host, int64_t grace_ms) {
 		stet_workspace_drain(host->spaces[i], grace_ms);
 }
 
-/* ---- agents ---- */
+/* ---- clients ---- */
 
-static bool is_plain(char c) {
+static bool is_alphanumeric(char c) {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
 static int check_name(struct st_str name, struct stet_error *err) {
-	bool fits = name.len > 0 && name.len <= NAME_LEN_MAX && is_plain(name.ptr[0]);
+	bool fits = name.len > 0 && name.len <= NAME_LEN_MAX && is_alphanumeric(name.ptr[0]);
 	for (size_t i = 0; i < name.len && fits; i++)
-		fits = is_plain(name.ptr[i]) || (name.ptr[i] && strchr("._-", name.ptr[i]));
+		fits = is_alphanumeric(name.ptr[i]) || (name.ptr[i] && strchr("._-", name.ptr[i]));
 	if (fits)
 		return 0;
 	return st_fail(err, STET_E_INVALID,
@@ -184,22 +187,22 @@ static int check_name(struct st_str name, struct stet_error *err) {
 	               (int)st_utf8_cut(name, 100), name.ptr, NAME_LEN_MAX);
 }
 
-/* What clients call themselves may be long, or anything. */
-static void label(struct stet_session *session, struct st_str client, unsigned number) {
+/* Label a session with the name that its client program gave itself, which may be any text. */
+static void set_label(struct stet_session *session, struct st_str client, unsigned number) {
 	snprintf(session->label, sizeof session->label, "%.*s #%u", (int)st_utf8_cut(client, 64),
 	         client.ptr, number);
 }
 
-/* The same of a client that says who it is, as most calls say again. */
-static void relabel(struct stet_session *session, struct st_str client, unsigned number) {
+/* Most calls repeat their client's name, so write the label only if it differs. */
+static void update_label(struct stet_session *session, struct st_str client, unsigned number) {
 	struct st_str now = st_str(session->label);
 	bool same = st_str_starts(now, client) &&
 	            st_str_starts(st_str_slice(now, client.len, now.len), ST_STR(" #"));
 	if (client.len > 0 && !same)
-		label(session, client, number);
+		set_label(session, client, number);
 }
 
-/* Its name is what others read in "session NAME wrote the current version". */
+/* Other sessions read this name in "session NAME wrote the current version". */
 int st_client_open_session(const struct stet_client *client, struct stet_workspace *ws,
                            struct stet_session **out, struct stet_error *err) {
 	st_auto(st_buf) name = ST_BUF_INIT;
@@ -211,7 +214,7 @@ int st_client_open_session(const struct stet_client *client, struct stet_workspa
 	if (code < 0)
 		return code;
 	(*out)->stateless = client->stateless;
-	label(*out, ST_STR("client"), client->number);
+	set_label(*out, ST_STR("client"), client->number);
 	return 0;
 }
 
@@ -228,8 +231,8 @@ static void close_sessions(struct stet_session **sessions, size_t count) {
 		stet_session_close(sessions[i]);
 }
 
-static int agent_new(struct stet_host *host, const char *owner, const char *name, bool stateless,
-                     struct stet_client **out, struct stet_error *err) {
+static int client_new(struct stet_host *host, const char *owner, const char *name, bool stateless,
+                      struct stet_client **out, struct stet_error *err) {
 	struct stet_client *client = calloc(1, sizeof *client);
 	if (!client)
 		return st_fail_nomem(err);
@@ -241,12 +244,12 @@ static int agent_new(struct stet_host *host, const char *owner, const char *name
 	client->owner = strdup(owner);
 	client->name = name ? strdup(name) : NULL;
 	pthread_mutex_init(&client->lock, NULL);
-	link_agent(client);
+	link_client(client);
 	int code = client->owner && (client->name || !name) ? 0 : st_fail_nomem(err);
 	if (code == 0 && !stateless)
 		code = open_sessions(client, client->sessions, err);
 	if (code < 0) {
-		agent_free(client);
+		client_free(client);
 		return code;
 	}
 	*out = client;
@@ -260,8 +263,11 @@ static struct stet_client *find_named(struct stet_host *host, const char *owner,
 	return client;
 }
 
-/* Take the agents out that have been idle too long, or one if there is no room. They are to be freed. */
-static struct stet_client *take_idle(struct stet_host *host) {
+/*
+ * Unlink the named clients that have been idle too long; if there are none and
+ * the list is full, the one that has been idle longest. The caller frees them.
+ */
+static struct stet_client *unlink_idle(struct stet_host *host) {
 	struct stet_client *idle = NULL, **oldest = NULL;
 	int64_t now = st_now_ms();
 	for (struct stet_client **at = &host->named; *at;) {
@@ -290,53 +296,53 @@ static void free_all(struct stet_client *list) {
 	while (list) {
 		struct stet_client *client = list;
 		list = client->next;
-		agent_free(client);
+		client_free(client);
 	}
 }
 
-/* Count one more agent in use, and make room for its name. */
-static int reserve(struct stet_host *host, bool named, struct stet_error *err) {
+/* Count one more client in use and, if it is named, make room in the list of names. */
+static int reserve_client(struct stet_host *host, bool named, struct stet_error *err) {
 	pthread_mutex_lock(&host->lock);
-	struct stet_client *idle = named ? take_idle(host) : NULL;
-	bool full = host->agent_count == CLIENTS_MAX || (named && host->named_count == NAMED_MAX);
+	struct stet_client *idle = named ? unlink_idle(host) : NULL;
+	bool full = host->client_count == CLIENTS_MAX || (named && host->named_count == NAMED_MAX);
 	if (!full) {
-		host->agent_count++;
+		host->client_count++;
 		host->named_count += named;
 	}
 	pthread_mutex_unlock(&host->lock);
 	free_all(idle);
 	return full ? st_fail(err, STET_E_LIMIT,
-	                      "Too many sessions are in use at once. Use one that is there, or try "
-	                      "again later.")
+	                      "Too many sessions are in use. Use an existing session, or try again "
+	                      "later.")
 	            : 0;
 }
 
-static void unreserve(struct stet_host *host, bool named) {
+static void unreserve_client(struct stet_host *host, bool named) {
 	pthread_mutex_lock(&host->lock);
-	host->agent_count--;
+	host->client_count--;
 	host->named_count -= named;
 	pthread_mutex_unlock(&host->lock);
 }
 
-/* One more user of an agent that is there; NULL if none is. */
+/* Take a reference to the client with this name; NULL if there is none. */
 static struct stet_client *get_named(struct stet_host *host, const char *owner, const char *name) {
 	pthread_mutex_lock(&host->lock);
 	struct stet_client *client = find_named(host, owner, name);
 	if (client) {
-		host->agent_count += client->refs == 0;
+		host->client_count += client->refs == 0;
 		client->refs++;
 	}
 	pthread_mutex_unlock(&host->lock);
 	return client;
 }
 
-/* Put a new one under its name, unless somebody was faster: then that one is it. */
-static struct stet_client *publish(struct stet_client *client) {
+/* Link a new client under its name. If another thread has just linked one, use that and free ours. */
+static struct stet_client *publish_client(struct stet_client *client) {
 	struct stet_host *host = client->host;
 	pthread_mutex_lock(&host->lock);
 	struct stet_client *other = find_named(host, client->owner, client->name);
 	if (other) {
-		host->agent_count -= other->refs != 0;
+		host->client_count -= other->refs != 0;
 		host->named_count--;
 		other->refs++;
 	} else {
@@ -346,22 +352,22 @@ static struct stet_client *publish(struct stet_client *client) {
 	pthread_mutex_unlock(&host->lock);
 	if (!other)
 		return client;
-	agent_free(client);
+	client_free(client);
 	return other;
 }
 
-static int make_agent(struct stet_host *host, const char *owner, const char *name, bool stateless,
+static int add_client(struct stet_host *host, const char *owner, const char *name, bool stateless,
                       struct stet_client **out, struct stet_error *err) {
 	struct stet_client *client = NULL;
-	int code = reserve(host, name != NULL, err);
+	int code = reserve_client(host, name != NULL, err);
 	if (code < 0)
 		return code;
-	code = agent_new(host, owner, name, stateless, &client, err);
+	code = client_new(host, owner, name, stateless, &client, err);
 	if (code < 0) {
-		unreserve(host, name != NULL);
+		unreserve_client(host, name != NULL);
 		return code;
 	}
-	*out = name ? publish(client) : client;
+	*out = name ? publish_client(client) : client;
 	return 0;
 }
 
@@ -390,13 +396,13 @@ int stet_host_client(struct stet_host *host, const char *owner, const char *name
 		return code;
 	owner = owner ? owner : "";
 	*out = name ? get_named(host, owner, name) : NULL;
-	return *out ? 0 : make_agent(host, owner, name, false, out, err);
+	return *out ? 0 : add_client(host, owner, name, false, out, err);
 }
 
 int stet_host_stateless(struct stet_host *host, const char *owner, struct stet_client **out,
                         struct stet_error *err) {
 	*out = NULL;
-	return make_agent(host, owner ? owner : "", NULL, true, out, err);
+	return add_client(host, owner ? owner : "", NULL, true, out, err);
 }
 
 void stet_client_release(struct stet_client *client) {
@@ -404,13 +410,14 @@ void stet_client_release(struct stet_client *client) {
 		return;
 	struct stet_host *host = client->host;
 	pthread_mutex_lock(&host->lock);
+	assert(client->refs > 0 && host->client_count > 0);
 	bool last = --client->refs == 0;
 	bool gone = last && !client->name;
 	client->used_ms = st_now_ms();
-	host->agent_count -= last;
+	host->client_count -= last;
 	pthread_mutex_unlock(&host->lock);
 	if (gone)
-		agent_free(client);
+		client_free(client);
 }
 
 const char *stet_client_name(const struct stet_client *client) {
@@ -430,8 +437,8 @@ void stet_client_return(struct stet_client *client) {
 
 /* ---- calls ---- */
 
-/* One that remembers nothing has sessions for the length of a call. */
-static int enter_stateless(struct st_call *call, struct stet_error *err) {
+/* A stateless client gets new sessions for each call. */
+static int open_call_sessions(struct st_call *call, struct stet_error *err) {
 	size_t count = call->client->host->count;
 	struct stet_session **sessions = calloc(count, sizeof *sessions);
 	int code = sessions ? open_sessions(call->client, sessions, err) : st_fail_nomem(err);
@@ -445,13 +452,13 @@ static int enter_stateless(struct st_call *call, struct stet_error *err) {
 	return 0;
 }
 
-/* The agent that the call names. An empty name is what some clients send for what they leave out. */
-static int choose(struct st_call *call, struct stet_error *err) {
+/* Switch to the client that the argument "session" names. Some clients send "" to leave it out. */
+static int choose_client(struct st_call *call, struct stet_error *err) {
 	struct stet_client *client = call->client;
 	struct st_str name = st_arg_str(call, "session");
 	if (name.len == 0)
 		return 0;
-	/* Before it is taken for a C string. */
+	/* This also refuses NUL, so that the name can be used as a C string. */
 	int code = check_name(name, err);
 	if (code == 0)
 		code = stet_host_client(client->host, client->owner, name.ptr, &client, err);
@@ -462,8 +469,7 @@ static int choose(struct st_call *call, struct stet_error *err) {
 	return 0;
 }
 
-/* What a server that only shows files does not do. */
-static int check_writes(const struct st_call *call, struct stet_error *err) {
+static int check_read_only(const struct st_call *call, struct stet_error *err) {
 	if (call->tool->hints & ST_HINT_READ_ONLY || !call->client->host->spaces[0]->read_only)
 		return 0;
 	return st_fail(err, STET_E_ACCESS,
@@ -472,12 +478,12 @@ static int check_writes(const struct st_call *call, struct stet_error *err) {
 	               call->tool->name);
 }
 
-int st_client_enter(struct st_call *call, struct stet_error *err) {
-	int code = check_writes(call, err);
+int st_client_begin_call(struct st_call *call, struct stet_error *err) {
+	int code = check_read_only(call, err);
 	if (code == 0)
-		code = choose(call, err);
+		code = choose_client(call, err);
 	if (code == 0 && call->client->stateless)
-		code = enter_stateless(call, err);
+		code = open_call_sessions(call, err);
 	if (code < 0)
 		return code;
 	if (!call->client->stateless) {
@@ -486,12 +492,12 @@ int st_client_enter(struct st_call *call, struct stet_error *err) {
 	}
 	call->session_count = call->client->host->count;
 	for (size_t i = 0; i < call->session_count && call->watch; i++)
-		relabel(call->sessions[i], call->watch->client, call->client->number);
+		update_label(call->sessions[i], call->watch->client, call->client->number);
 	call->session = call->sessions[0];
 	return 0;
 }
 
-void st_client_leave(struct st_call *call) {
+void st_client_end_call(struct st_call *call) {
 	if (!call->client || !call->sessions)
 		return;
 	if (call->client->stateless) {

@@ -1,4 +1,4 @@
-/** The inside of a desk; its contract is in stet/host.h. */
+/** What the library uses of a host besides stet/host.h. */
 #ifndef STET_TOOLS_HOST_H
 #define STET_TOOLS_HOST_H
 
@@ -6,32 +6,33 @@
 #include "tools/tool.h"
 
 /**
- * Go to work on a call that came to an agent, whose arguments are bound:
- * choose whose call it is, wait for its turn, and fill in its sessions.
+ * Begin a client's call, whose arguments are bound: find the client that the
+ * argument "session" names, wait until its previous call has ended, and fill in
+ * the call's sessions.
  *
- * @return 0, or the codes of stet_host_client(): the call is then nobody's.
+ * @return 0, STET_E_ACCESS (the server is read-only), or the codes of stet_host_client().
  */
-[[nodiscard]] int st_client_enter(struct st_call *call, struct stet_error *err);
+[[nodiscard]] int st_client_begin_call(struct st_call *call, struct stet_error *err);
+
+/** End a call, after its answer is written: the client's next call may run. Fine if it never began. */
+void st_client_end_call(struct st_call *call);
 
 /**
- * As stet_client_call(), with a tool and arguments that are there already.
+ * As stet_client_call(), for a tool and arguments that are parsed already.
  *
  * @args   An object, or NULL for none.
  * @structured  Add structuredContent to the answer.
- * @watch  Who waits; may be NULL.
- * @out    Receives the answer; stays empty only without memory.
+ * @watch  The caller that waits; may be NULL.
+ * @out    Receives the answer; stays empty only if memory runs out.
  */
 int st_client_run(struct stet_client *client, const struct st_tool *tool, yyjson_val *args,
                   bool structured, struct st_call_watch *watch, struct st_buf *out,
                   struct stet_error *err);
 
-/** Whether its client says where to work. */
+/** Whether the host takes its directories from its client; see stet_host_follow(). */
 bool st_host_follows(const struct stet_host *host);
 
-/** Number the agents without a name from here on. */
+/** Number clients without a name from `first` on. */
 void st_host_number_from(struct stet_host *host, unsigned first);
-
-/** The answer is written: the next call may run. Fine for a call that was never entered. */
-void st_client_leave(struct st_call *call);
 
 #endif

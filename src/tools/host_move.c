@@ -1,18 +1,19 @@
-/* A desk that moves: other directories to work in, while its agents stay. */
+/* Move a host to other directories, while its clients stay connected. */
 #include "tools/host_state.h"
 
-/* Where a desk is to move: to workspaces that it has already, and to new ones. */
+/* The workspaces after the move: those that the host has already, and new ones. */
 struct move {
 	struct stet_host *host;
 	struct stet_workspace *spaces[ST_ROOTS_MAX];
+	/* Whether the move opened the workspace. */
 	bool opened[ST_ROOTS_MAX];
 	size_t count;
-	/* Why directories were left out, and the first reason. */
+	/* The errors of directories that could not be opened, and the first of them. */
 	struct st_buf left_out;
 	struct stet_error why;
 };
 
-/* The sessions of an agent after the move. */
+/* A client's sessions after the move. */
 struct moved {
 	struct stet_client *client;
 	struct stet_session *sessions[ST_ROOTS_MAX];
@@ -27,7 +28,7 @@ static void add_space(struct move *move, struct stet_workspace *ws, bool opened)
 	move->opened[move->count++] = opened;
 }
 
-static int add_root(struct move *move, const char *path, struct stet_error *err) {
+static int plan_root(struct move *move, const char *path, struct stet_error *err) {
 	struct stet_host *host = move->host;
 	struct stet_workspace *ws = NULL;
 	int code = stet_workspace_open(path, &ws, err);
@@ -47,12 +48,12 @@ static int add_root(struct move *move, const char *path, struct stet_error *err)
 	return code;
 }
 
-/* A directory that cannot be worked in is left out, with its reason. */
-static int add_roots(struct move *move, const char *const *roots, size_t count,
-                     struct stet_error *err) {
+/* Skip directories that cannot be opened, and collect their errors. */
+static int plan_roots(struct move *move, const char *const *roots, size_t count,
+                      struct stet_error *err) {
 	for (size_t i = 0; i < count; i++) {
 		struct stet_error own = {0};
-		int code = add_root(move, roots[i], &own);
+		int code = plan_root(move, roots[i], &own);
 		if (code == STET_E_NOMEM)
 			return st_fail_nomem(err);
 		if (code < 0 && move->why.code == 0)
@@ -72,7 +73,7 @@ static struct stet_session *session_in(const struct stet_client *client,
 	return NULL;
 }
 
-static int prepare(const struct move *move, struct moved *moved, struct stet_error *err) {
+static int prepare_client(const struct move *move, struct moved *moved, struct stet_error *err) {
 	int code = 0;
 	for (size_t i = 0; i < move->count && code == 0 && !moved->client->stateless; i++) {
 		if (move->opened[i])
@@ -90,19 +91,19 @@ static size_t count_clients(const struct stet_host *host) {
 	return count;
 }
 
-/* Open what is new for every agent. */
-static int prepare_all(const struct move *move, struct moved *all, struct stet_error *err) {
+/* Open a session in each new workspace for every client. */
+static int prepare_clients(const struct move *move, struct moved *all, struct stet_error *err) {
 	int code = 0;
 	for (struct stet_client *client = move->host->clients; client && code == 0;
 	     client = client->after) {
 		all->client = client;
-		code = prepare(move, all++, err);
+		code = prepare_client(move, all++, err);
 	}
 	return code;
 }
 
-/* It comes to nothing: what was opened for it is closed. */
-static void take_back(struct move *move, const struct moved *all, size_t count) {
+/* The move failed: close the sessions and workspaces that it opened. */
+static void abandon_move(struct move *move, const struct moved *all, size_t count) {
 	for (size_t i = 0; i < move->count; i++) {
 		for (size_t k = 0; k < count && move->opened[i]; k++)
 			stet_session_close(all[k].sessions[i]);
@@ -115,7 +116,7 @@ static bool stays(const struct move *move, const struct stet_workspace *ws) {
 	return st_host_find_root(move->spaces, move->count, ws) == ws;
 }
 
-/* From here on nothing can fail. */
+/* Close what the host leaves and switch to the new workspaces. This cannot fail. */
 static void finish_move(struct move *move, const struct moved *all, size_t count) {
 	struct stet_host *host = move->host;
 	for (size_t i = 0; i < host->count; i++) {
@@ -140,15 +141,15 @@ int stet_host_move(struct stet_host *host, const char *const *roots, size_t coun
 	if (count == 0 || count > ST_ROOTS_MAX)
 		return st_fail(err, STET_E_INVALID, "Name 1 to %d directories to work in, not %zu.",
 		               ST_ROOTS_MAX, count);
-	int code = add_roots(&move, roots, count, err);
+	int code = plan_roots(&move, roots, count, err);
 	size_t clients = count_clients(host);
 	struct moved *all = code == 0 ? calloc(clients + 1, sizeof *all) : NULL;
 	if (code == 0)
-		code = all ? prepare_all(&move, all, err) : st_fail_nomem(err);
+		code = all ? prepare_clients(&move, all, err) : st_fail_nomem(err);
 	if (code == 0)
 		finish_move(&move, all, clients);
 	else
-		take_back(&move, all, all ? clients : 0);
+		abandon_move(&move, all, all ? clients : 0);
 	free(all);
 	return code;
 }

@@ -3,7 +3,7 @@
 #include "core/session/deliver.h"
 #include "stet/host.h"
 
-static void list(struct st_call *call, const struct stet_instructions *instructions) {
+static void list_instructions(struct st_call *call, const struct stet_instructions *instructions) {
 	yyjson_mut_val *paths = NULL, *hashes = NULL;
 	for (size_t i = 0; i < instructions->count; i++) {
 		const struct st_instructions_entry *entry = &instructions->entries[i];
@@ -21,12 +21,12 @@ static void list(struct st_call *call, const struct stet_instructions *instructi
 		st_buf_adds(&call->remark, ". Call agents_md with its path if you do not know them.]\n");
 }
 
-/* Less is not worth a header. */
+/* Attach nothing if the answer has less room than this. */
 enum { ROOM_MIN = 1536 };
 
-/* False if they could not be looked for without memory: they are still to come. */
-static bool instruct(struct st_call *call, const char *path, unsigned flags,
-                     const struct st_hash *in_answer, size_t max) {
+/* Returns false if memory ran out, so that a later answer has to try again. */
+static bool attach(struct st_call *call, const char *path, unsigned flags,
+                   const struct st_hash *in_answer, size_t max) {
 	const struct st_instructions_setup *setup = &call->session->ws->instructions;
 	size_t room = st_call_room(call);
 	max = max < room ? max : room;
@@ -42,10 +42,10 @@ static bool instruct(struct st_call *call, const char *path, unsigned flags,
 	if (code == 0 && !instructions)
 		return true;
 	if (code < 0)
-		st_buf_addf(&call->remark, "[The instructions for this file could not be looked for. %s]\n",
+		st_buf_addf(&call->remark, "[The instructions for this file could not be read. %s]\n",
 		            why.message);
 	else if (call->session->stateless)
-		list(call, instructions);
+		list_instructions(call, instructions);
 	else
 		st_render_agents(call, instructions);
 	stet_instructions_free(instructions);
@@ -54,7 +54,7 @@ static bool instruct(struct st_call *call, const char *path, unsigned flags,
 
 void st_call_instruct(struct st_call *call, const char *path, const struct st_hash *in_answer,
                       size_t max) {
-	instruct(call, path, ST_INSTRUCTIONS_OF_FILE, in_answer, max);
+	attach(call, path, ST_INSTRUCTIONS_OF_FILE, in_answer, max);
 }
 
 void st_call_instruct_rest(struct st_call *call) {
@@ -62,25 +62,25 @@ void st_call_instruct_rest(struct st_call *call) {
 	if (call->session->stateless || delivered->count == 0)
 		return;
 	const char *pending = st_delivered_pending(delivered);
-	/* What this very answer began goes on with the next. */
+	/* If this answer attached the first part, the next one attaches the rest. */
 	if (!pending || yyjson_mut_arr_size(call->instructions) > 0)
 		return;
 	st_auto(st_buf) dir = ST_BUF_INIT;
 	st_buf_adds(&dir, *pending ? pending : ".");
 	if (!dir.failed)
-		instruct(call, dir.ptr, 0, NULL, SIZE_MAX);
+		attach(call, dir.ptr, 0, NULL, SIZE_MAX);
 }
 
-void st_call_greet(struct st_call *call) {
+void st_call_instruct_roots(struct st_call *call) {
 	struct stet_session *session = call->session;
 	if (!call->client || session->greeted || session->stateless ||
 	    call->tool->hints & ST_HINT_INSTRUCTS || st_call_room(call) < ROOM_MIN)
 		return;
-	session->greeted = instruct(call, ".", 0, NULL, SIZE_MAX);
+	session->greeted = attach(call, ".", 0, NULL, SIZE_MAX);
 }
 
-/* All of them, given before or not: in a new conversation nothing is left of what an earlier one was told. */
-static void add_roots_own(struct stet_session *session, struct st_buf *out) {
+/* All of them, delivered before or not: a new conversation does not have what an earlier one read. */
+static void add_root_instructions(struct stet_session *session, struct st_buf *out) {
 	const struct st_instructions_setup *setup = &session->ws->instructions;
 	struct stet_instructions *instructions = NULL;
 	if (!setup->deliver || setup->nested_only ||
@@ -95,10 +95,10 @@ static void add_roots_own(struct stet_session *session, struct st_buf *out) {
 	session->greeted = session->instructed = true;
 }
 
-void st_client_instruct(struct stet_client *agent, struct st_buf *out) {
+void st_client_instruct(struct stet_client *client, struct st_buf *out) {
 	struct stet_session *session;
-	for (size_t i = 0; (session = stet_client_borrow(agent, i)); i++) {
-		add_roots_own(session, out);
-		stet_client_return(agent);
+	for (size_t i = 0; (session = stet_client_borrow(client, i)); i++) {
+		add_root_instructions(session, out);
+		stet_client_return(client);
 	}
 }

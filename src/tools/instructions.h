@@ -1,37 +1,37 @@
-/** Instructions (AGENTS.md) that go with an answer. */
+/** Attach instructions (AGENTS.md) to answers. */
 #ifndef STET_TOOLS_INSTRUCTIONS_H
 #define STET_TOOLS_INSTRUCTIONS_H
 
 #include "tools/render.h"
 
 /**
- * Add the instructions that newly apply to a file. Where nothing is remembered
- * from call to call, all that apply are listed instead, by path and hash.
+ * Attach the instructions that newly apply to a file. A stateless client, whose
+ * earlier answers stet does not know, gets a list of their paths and hashes.
  *
- * @path   Below the root, without links.
- * @shown  The hash of a text that the answer shows anyway; may be NULL.
- * @max    No more bytes, and no more than the answer has room for; what is left
- *         comes with the next answers.
+ * @path       Below the root, without links.
+ * @in_answer  The hash of a file that the answer shows in full anyway; may be NULL.
+ * @max        The most bytes to attach, if the answer has room for them. The
+ *             rest comes with the next answers.
  *
- * Without memory they come with a later answer; what else goes wrong is a
- * remark. The answer itself does not depend on them.
+ * Never fails: if memory runs out, a later answer attaches them; other errors
+ * become a remark.
  */
 void st_call_instruct(struct st_call *call, const char *path, const struct st_hash *in_answer,
                       size_t max);
 
-/** Go on with instructions that were too long for the answer before. */
+/** Attach the rest of instructions that were too long for an earlier answer. */
 void st_call_instruct_rest(struct st_call *call);
 
 /**
- * The root's instructions come with an agent's first answer, whatever that is
- * about. If they cannot, they come with the next.
+ * Attach the root's instructions to a session's first answer, whatever the call
+ * is about; if they do not fit, to the next.
  */
-void st_call_greet(struct st_call *call);
+void st_call_instruct_roots(struct st_call *call);
 
 /**
- * Append the instructions of the roots, for a client that gives them to its
- * model at the start and keeps them there: they count as given, for good.
+ * Append the instructions of all roots, for clients that show them to their
+ * model from the start. They count as delivered for good.
  */
-void st_client_instruct(struct stet_client *agent, struct st_buf *out);
+void st_client_instruct(struct stet_client *client, struct st_buf *out);
 
 #endif

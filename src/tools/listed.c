@@ -1,4 +1,4 @@
-/* The tools as they are listed: for clients, which pay for every word of it. */
+/* The list of tools. Clients send it to their model with each request, so it has to be short. */
 #include "tools/tool.h"
 
 #include "stet/tools.h"
@@ -37,7 +37,7 @@ static void add_hint(struct st_buf *out, const char *name, bool value) {
 	st_buf_addf(out, "\"%s\":%s,", name, value ? "true" : "false");
 }
 
-/* What changes nothing has no other hints worth telling. */
+/* For a tool that only reads, MCP ignores the hints on writing. */
 static void add_hints(struct st_buf *out, unsigned hints) {
 	st_buf_adds(out, "{");
 	add_hint(out, "readOnlyHint", hints & ST_HINT_READ_ONLY);
@@ -48,16 +48,15 @@ static void add_hints(struct st_buf *out, unsigned hints) {
 	st_buf_adds(out, "\"openWorldHint\":false}");
 }
 
-/* The type of a member; what is in it is left to the documentation. */
-static const char *type_of(yyjson_val *member) {
+static const char *schema_type(yyjson_val *member) {
 	const char *type = yyjson_get_str(yyjson_obj_get(member, "type"));
 	return type ? type : "string";
 }
 
 /*
- * The output schema in short: the members that are the tool's own, with their
- * types. Those that any answer may have, and the inside of lists, would be
- * most of the list of tools, and no model needs them.
+ * Write a shortened output schema: the tool's own members with their types.
+ * The members of st_common_schema and the items of arrays would fill most of
+ * the list of tools, and no model needs them.
  */
 static void add_output(struct st_buf *out, const char *schema) {
 	yyjson_doc *own = yyjson_read(schema, strlen(schema), 0);
@@ -70,7 +69,7 @@ static void add_output(struct st_buf *out, const char *schema) {
 		if (yyjson_obj_get(known, yyjson_get_str(key)))
 			continue;
 		st_buf_addf(out, ",\"%s\":{\"type\":\"%s\"}", yyjson_get_str(key),
-		            type_of(yyjson_obj_iter_get_val(key)));
+		            schema_type(yyjson_obj_iter_get_val(key)));
 	}
 	st_buf_adds(out, "},\"required\":[\"status\"]}");
 	out->failed |= !own || !common;

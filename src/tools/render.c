@@ -53,19 +53,18 @@ bool st_call_is_parsed(const struct st_call *call) {
 	return call->session->ws->structured;
 }
 
-struct st_buf *st_call_relative_path(struct st_call *call) {
+struct st_buf *st_call_footer(struct st_call *call) {
 	return st_call_is_parsed(call) ? &call->remark : &call->text;
 }
 
 void st_render_part(struct st_call *call, const char *what, size_t total,
                     const struct st_part *part) {
-	struct st_buf *out = st_call_relative_path(call);
+	struct st_buf *out = st_call_footer(call);
 	st_json_add_size(call->doc, call->result, "total", total);
 	if (part->first == 0 && part->end == total)
 		return;
 	if (part->first == part->end)
-		st_buf_addf(out, "[The offset is beyond the last of the %s; their number is %zu.]\n", what,
-		            total);
+		st_buf_addf(out, "[The offset is out of range: there are %zu %s.]\n", total, what);
 	else
 		st_buf_addf(out, "[%zu-%zu of %zu %s.", part->first + 1, part->end, total, what);
 	if (part->end < total) {
@@ -89,7 +88,7 @@ void st_add_size(struct st_buf *out, uint64_t bytes) {
 	st_buf_addf(out, "%.2f %s", size, units[unit]);
 }
 
-/* ---- a change and what it answers ---- */
+/* ---- changes ---- */
 
 static void render_matches(struct st_call *call, const struct stet_answer *answer) {
 	if (answer->match_count == 0)
@@ -142,8 +141,11 @@ static void render_success(struct st_call *call, const char *path_key,
 		st_call_notice(call, answer->notices[i]);
 }
 
-/* Instructions that apply to a file, unless the session wrote them itself. Half of the answer is theirs at most. */
-static void instruct(struct st_call *call, const char *path) {
+/*
+ * Attach instructions that apply to a file, up to half of the answer. If the
+ * file is an instruction file that the session has seen in full, leave it out.
+ */
+static void attach_instructions(struct st_call *call, const char *path) {
 	const struct st_seen *seen = st_tracker_find(&call->session->tracker, path);
 	const struct st_hash *in_answer = seen && st_seen_all(seen) ? &seen->version.hash : NULL;
 	st_call_instruct(call, path, in_answer, call->page / 2);
@@ -154,9 +156,9 @@ int st_call_change(struct st_call *call, struct st_change *change, const char *p
 	if (st_arg(call, "expectedHash"))
 		change->expected_hash = st_arg_str(call, "expectedHash");
 	bool merge = strcasecmp(st_arg_str(call, "onStale").ptr, "merge") == 0;
-	bool says = st_arg_str(call, "onStale").len > 0;
-	change->merge = says ? merge : call->session->ws->merge;
-	change->never_merge = says && !merge;
+	bool given = st_arg_str(call, "onStale").len > 0;
+	change->merge = given ? merge : call->session->ws->merge;
+	change->never_merge = given && !merge;
 	change->hash_proves = call->session->ws->hash_proves;
 	change->check_drops &= !change->hash_proves;
 	*out = NULL;
@@ -167,7 +169,7 @@ int st_call_change(struct st_call *call, struct st_change *change, const char *p
 	if (code == STET_E_CONFLICT)
 		render_refusal(call, change, answer);
 	if (code == 0 || code == STET_E_CONFLICT)
-		instruct(call, answer->path);
+		attach_instructions(call, answer->path);
 	if (code < 0) {
 		stet_answer_free(answer);
 		return code;
@@ -178,18 +180,18 @@ int st_call_change(struct st_call *call, struct st_change *change, const char *p
 }
 
 void st_render_merged(struct st_call *call, const struct stet_answer *answer) {
-	struct st_buf *out = st_call_relative_path(call);
+	struct st_buf *out = st_call_footer(call);
 	if (!answer->merged)
 		return;
 	if (answer->diff.len == 0) {
-		st_buf_adds(out, "Others had made the same change meanwhile.\n");
+		st_buf_adds(out, "Somebody else had already made the same change.\n");
 		return;
 	}
-	st_buf_adds(out, "Merged with what others changed meanwhile:\n");
+	st_buf_adds(out, "Merged with these changes of others:\n");
 	st_buf_add(out, st_buf_str(&answer->diff));
 }
 
-/* ---- parts ---- */
+/* ---- parts of answers ---- */
 
 void st_render_span(struct st_call *call, yyjson_mut_val *object, const char *key, size_t start,
                     size_t end) {

@@ -1,4 +1,4 @@
-/** What several tools put into their answers. */
+/** Parameters, schemas and parts of answers that several tools share. */
 #ifndef STET_TOOLS_RENDER_H
 #define STET_TOOLS_RENDER_H
 
@@ -7,7 +7,7 @@
 #include "tools/route.h"
 #include "tools/tool.h"
 
-/** Parameters that every tool which writes has. */
+/** Parameters of every tool that writes. */
 #define ST_PARAM_EXPECTED_HASH \
 	{ \
 		.name = "expectedHash", .aliases = "expected_hash", \
@@ -23,7 +23,7 @@
 #define ST_PARAMS_END \
 	{ .name = NULL }
 
-/** The path of a file, or of a directory. */
+/** The path of a file; the path of a directory. */
 #define ST_PARAM_PATH \
 	{ \
 		.name = "path", .aliases = "filePath file_path", .required = true, \
@@ -34,18 +34,18 @@
 		.name = "path", .aliases = "directory dir", \
 		.description = "The directory; default: the workspace." \
 	}
-/** Which part of a list to show; see st_call_part(). */
+/** Which page of a list to show; see st_call_part(). */
 #define ST_PARAM_OFFSET \
 	{ .name = "offset", .type = ST_PARAM_INTEGER, .description = "How many to skip." }
 #define ST_PARAM_LIMIT \
 	{ .name = "limit", .type = ST_PARAM_INTEGER, .description = "How many to show." }
 
-/** An output schema of these members; those that any answer may have need not be listed. */
+/** An output schema with these members, besides those of st_common_schema. */
 #define ST_OUTPUT(members) \
 	"{\"type\":\"object\",\"properties\":{\"status\":{\"type\":\"string\"}," members \
 	"},\"required\":[\"status\"]}"
 
-/** Members of the schema of every answer that changed a file. */
+/** Schema members of every answer that changed a file. */
 #define ST_SCHEMA_COMMIT \
 	"\"commit\":{\"enum\":[\"exchanged\",\"created\",\"verified\",\"in-place\",\"none\"]}," \
 	"\"noop\":{\"type\":\"boolean\"},\"merged\":{\"type\":\"boolean\"}," \
@@ -65,7 +65,7 @@
 #define ST_SCHEMA_PREVIEW \
 	"{\"type\":\"object\",\"properties\":{\"before\":{\"type\":\"string\"},\"after\":{\"type\":" \
 	"\"string\"}}}"
-/** Members that a failure has instead; output schemas allow both. */
+/** Schema members of a failure, which output schemas allow too. */
 #define ST_SCHEMA_FAILURE \
 	"\"error\":{\"type\":\"string\"},\"message\":{\"type\":\"string\"}," \
 	"\"reason\":{\"enum\":[\"modified\",\"deleted\",\"unseen\",\"hash\",\"drops\"]}," \
@@ -76,70 +76,72 @@
 #define ST_SCHEMA_STATUS "\"status\":{\"enum\":[\"success\",\"conflict\",\"error\"]}"
 
 /**
- * Add a path below the root of the call's session, in a spelling that leads
- * back to the same file: absolute if it is not the first workspace's.
+ * Add a path below the root of the call's session, spelled so that the next
+ * call may use it: absolute unless it is in the first workspace.
  */
 void st_render_path(struct st_call *call, yyjson_mut_val *object, const char *key,
                     const char *path);
 
 /**
- * Apply a change with the call's expectedHash and onStale.
+ * Apply a change, with the call's arguments expectedHash and onStale.
  *
- * A refusal is put into the answer: as call->failure, with the diff as text.
- * A success adds path (under path_key), fileHash, commit, noop, merged. Either
- * brings the instructions that newly apply to the file.
+ * A refusal becomes call->failure, with the diff as text. A success adds path
+ * (under path_key), fileHash, commit, noop and merged to the data. Both attach
+ * instructions that newly apply to the file.
  *
- * @out     Receives core's answer, to be freed by the caller, on success.
+ * @out     Receives core's answer on success; the caller frees it.
  */
 [[nodiscard]] int st_call_change(struct st_call *call, struct st_change *change,
                                  const char *path_key, struct stet_answer **out,
                                  struct stet_error *err);
 
 /**
- * Whether programs read the text (--structured): then it has the reference
- * filesystem server's shape where they parse it.
+ * Whether programs parse the text of answers (--structured). Then it has the
+ * same form as the answers of the reference filesystem server.
  */
 bool st_call_is_parsed(const struct st_call *call);
 
-/** Where sentences about a list go: below it, or, if programs parse it, into the remark. */
-struct st_buf *st_call_relative_path(struct st_call *call);
+/** The buffer for sentences about a list: the text below it, or the remark if programs parse the text. */
+struct st_buf *st_call_footer(struct st_call *call);
 
-/** Say what was merged into a change, as st_call_relative_path(): the foreign changes as a diff. */
+/** Show the changes of others that a change was merged with, as a diff in st_call_footer(). */
 void st_render_merged(struct st_call *call, const struct stet_answer *answer);
 
-/** A part of a list: from first up to, not including, end. */
+/** A page of a list: from first up to, not including, end. */
 struct st_part {
 	size_t first;
 	size_t end;
 };
 
-/** The part that the arguments offset and limit (of at most max) ask for. Returns 0 or STET_E_INVALID. */
+/** The page that the arguments offset and limit ask for, of at most max items. Returns 0 or STET_E_INVALID. */
 [[nodiscard]] int st_call_part(const struct st_call *call, size_t total, size_t max,
                                struct st_part *part, struct stet_error *err);
 
-/** Say in data and text that a list was cut: which part was shown, and how to go on. */
+/** Add the total and, if the page is not the whole list, which page it is and how to get the next. */
 void st_render_part(struct st_call *call, const char *what, size_t total,
                     const struct st_part *part);
 
-/** Append a size in bytes as people read it: "1.21 KB". */
+/** Append a size in bytes in human-readable form: "1.21 KB". */
 void st_add_size(struct st_buf *out, uint64_t bytes);
 
 /** Add {start, end} under a key. */
 void st_render_span(struct st_call *call, yyjson_mut_val *object, const char *key, size_t start,
                     size_t end);
 
-/** Add a preview and the lines around, and show the latter in the text. */
+/** Add a preview of a change to the data. */
 void st_render_preview(struct st_call *call, struct st_str before, struct st_str after);
+
+/** Add the lines around a change to the data and to the text. */
 void st_render_context(struct st_call *call, const struct st_context *context);
 
-/** Add instructions: a block each, their paths as `agents`, what was left out as a remark. */
+/** Add instructions: a block each, their paths as `agents`, their notices to the remark. */
 void st_render_agents(struct st_call *call, const struct stet_instructions *agents);
 
-/** Lines of the merged text that a change touched; last is 0 if others had made the same change. */
+/** The lines of the merged text that differ from the current text; last is 0 if none do. */
 [[nodiscard]] int st_merged_lines(struct st_str current, struct st_str merged, size_t *first,
                                   size_t *last, struct stet_error *err);
 
-/** Whether a file name is that of a Markdown text. */
+/** Whether a file name has an extension of Markdown. */
 bool st_is_markdown(const char *path);
 
 #endif

@@ -10,7 +10,7 @@
 
 /* ---- which workspace ---- */
 
-/* How much of an absolute path a root's own spelling takes; 0 if it is not below. */
+/* The length of a root with its slash if a path is below it; 0 if it is not. */
 static size_t prefix_of(const char *root, const char *path) {
 	size_t len = strlen(root);
 	while (len > 0 && root[len - 1] == '/')
@@ -24,17 +24,17 @@ static size_t depth_in(const struct st_root *root, const char *path) {
 	return real > spelled ? real : spelled;
 }
 
-/* How well a path fits a workspace: 0 not at all, 1 it could be there, 2 it is. */
-static int fits(const struct stet_session *session, const char *path, unsigned flags) {
+/* How well a path fits a workspace: 0 for outside, 1 for a possible path, 2 if it exists. */
+static int path_fit(const struct stet_session *session, const char *path, unsigned flags) {
 	st_auto(st_place) place = ST_PLACE_INIT;
 	int code = st_root_locate_as(&session->ws->root, st_str(path), flags, &place, NULL);
-	/* A directory in a spelling that can name nothing else is there; as a link it is better named otherwise. */
+	/* A directory, spelled with a trailing slash or dots. It exists, but a link has a better spelling. */
 	if (code == STET_E_KIND)
 		return flags & ST_LOCATE_LINK ? 1 : 2;
 	return code < 0 ? 0 : 1 + place.exists;
 }
 
-/* The innermost root whose spelling an absolute path begins with; NULL if there is none. */
+/* The session of the innermost root that is a prefix of an absolute path; NULL if there is none. */
 static struct stet_session *innermost(const struct st_call *call, const char *path) {
 	struct stet_session *found = NULL;
 	size_t best = 0;
@@ -48,33 +48,36 @@ static struct stet_session *innermost(const struct st_call *call, const char *pa
 	return found;
 }
 
-/* The first in which a path is; NULL if it is in none. */
+/* The first workspace in which a path exists; NULL if there is none. */
 static struct stet_session *first_that_has(const struct st_call *call, const char *path,
                                            unsigned flags) {
 	for (size_t i = 0; i < call->session_count; i++) {
-		if (fits(call->sessions[i], path, flags) == 2)
+		if (path_fit(call->sessions[i], path, flags) == 2)
 			return call->sessions[i];
 	}
 	return NULL;
 }
 
-/* The first in which a path could be, unless it is a link before that leads to where nothing may be. */
+/*
+ * The first workspace in which a path could exist. NULL if there is none, or if
+ * the path is a symbolic link to the outside in an earlier one.
+ */
 static struct stet_session *first_that_could(const struct st_call *call, const char *path,
                                              unsigned flags) {
 	for (size_t i = 0; i < call->session_count; i++) {
-		if (fits(call->sessions[i], path, flags) > 0)
+		if (path_fit(call->sessions[i], path, flags) > 0)
 			return call->sessions[i];
-		if (fits(call->sessions[i], path, ST_LOCATE_LINK) == 2)
+		if (path_fit(call->sessions[i], path, ST_LOCATE_LINK) == 2)
 			return NULL;
 	}
 	return NULL;
 }
 
-/* The session of the workspace that a path leads to; NULL if it leads to none. */
+/* The session of the workspace that a path leads to; NULL if it is outside of all. */
 static struct stet_session *route(const struct st_call *call, const char *path, unsigned flags) {
 	struct stet_session *likely = path[0] == '/' ? innermost(call, path) : NULL;
-	/* It may climb out again, or lead elsewhere by a link. */
-	if (likely && fits(likely, path, flags) > 0)
+	/* Below the prefix, ".." or a symbolic link may still lead outside. */
+	if (likely && path_fit(likely, path, flags) > 0)
 		return likely;
 	struct stet_session *found = first_that_has(call, path, flags);
 	return found ? found : first_that_could(call, path, flags);
@@ -82,7 +85,7 @@ static struct stet_session *route(const struct st_call *call, const char *path, 
 
 /* ---- other spellings ---- */
 
-/* A search for what a path means: the best that was found so far, and how well that fits. */
+/* A search for the meaning of a path: the best candidate so far, and its path_fit(). */
 struct search {
 	struct st_call *call;
 	unsigned flags;
@@ -91,11 +94,11 @@ struct search {
 	int fit;
 };
 
-/* Try a path, and keep it if it fits better than what there is. */
+/* Try a candidate, and keep it if it fits better than the best so far. */
 static void try_path(struct search *search, const char *path) {
 	struct stet_session *session =
 		search->fit < 2 ? route(search->call, path, search->flags) : NULL;
-	int fit = session ? fits(session, path, search->flags) : 0;
+	int fit = session ? path_fit(session, path, search->flags) : 0;
 	if (fit <= search->fit)
 		return;
 	search->fit = fit;
@@ -104,7 +107,7 @@ static void try_path(struct search *search, const char *path) {
 	st_buf_adds(&search->path, path);
 }
 
-/* A path without ".", "..", double and last slashes, by its letters alone. */
+/* Append a path without ".", "..", double and trailing slashes, ignoring symbolic links. */
 static void add_lexical(struct st_buf *out, const char *path) {
 	bool absolute = path[0] == '/';
 	size_t start = out->len;
@@ -137,7 +140,7 @@ static void try_lexical(struct search *search, const char *path) {
 		try_path(search, plain.ptr);
 }
 
-/* From each workspace: a relative path may climb out of one into another. */
+/* Try a relative path from each root: with ".." it may lead from one workspace to another. */
 static void try_from_roots(struct search *search, const char *path) {
 	for (size_t i = 0; path[0] != '/' && i < search->call->session_count; i++) {
 		st_auto(st_buf) joined = ST_BUF_INIT;
@@ -147,7 +150,7 @@ static void try_from_roots(struct search *search, const char *path) {
 	}
 }
 
-/* The path without links; of one that is meant itself, only the directory it is in. */
+/* Append a path with symbolic links resolved; with ST_LOCATE_LINK, except in its last component. */
 static void add_real(struct st_buf *out, char *path, unsigned flags) {
 	char real[PATH_MAX];
 	char *name = flags & ST_LOCATE_LINK ? strrchr(path, '/') : NULL;
@@ -161,8 +164,8 @@ static void add_real(struct st_buf *out, char *path, unsigned flags) {
 }
 
 /*
- * Where the system says that a path leads. That only suggests a path: the
- * workspace it is in resolves it again, from its own root.
+ * Try the path that realpath() gives. It is only a candidate: its workspace
+ * resolves it again from its own root.
  */
 static void try_real(struct search *search, const char *path) {
 	for (size_t i = 0; i < search->call->session_count; i++) {
@@ -183,7 +186,7 @@ static bool is_ascii(const char *text) {
 	return *text == '\0';
 }
 
-/* The only entry of a directory whose name is another form of this one; NULL if there is none, or several. */
+/* The entry whose name differs only in the encoding of its accents; NULL if none or several do. */
 static const char *find_twin(const struct st_listing *listing, struct st_str name) {
 	const char *twin = NULL;
 	size_t count = 0;
@@ -203,7 +206,7 @@ static const char *find_twin(const struct st_listing *listing, struct st_str nam
 	return count == 1 ? twin : NULL;
 }
 
-/* Add a component to a path in a workspace, in the form that is there. */
+/* Append a component to a path in a workspace, in the encoding of the existing entry. */
 static void add_component(const struct st_root *root, struct st_buf *path, struct st_str name) {
 	st_auto(st_dir) dir = ST_DIR_INIT;
 	st_auto(st_listing) listing = {0};
@@ -225,7 +228,7 @@ static void add_component(const struct st_root *root, struct st_buf *path, struc
 	st_buf_adds(path, twin);
 }
 
-/* Names whose accents are composed here and apart there look the same to everybody. */
+/* Names with composed and with decomposed accents look the same, so try the other encoding. */
 static void try_twins(struct search *search, const struct stet_session *session, const char *path) {
 	st_auto(st_buf) other = ST_BUF_INIT;
 	for (const char *left = path; *left;) {
@@ -242,14 +245,14 @@ static void try_twins(struct search *search, const struct stet_session *session,
 		try_path(search, other.ptr);
 }
 
-/* "C:\Users\a.txt": to make a file of that name here is not what anybody means. */
+/* Whether a path looks like "C:\Users\a.txt". No caller wants a new file of that name here. */
 static bool is_windows(const char *path) {
 	bool drive = (path[0] >= 'a' && path[0] <= 'z') || (path[0] >= 'A' && path[0] <= 'Z');
 	return drive && path[1] == ':' && (path[2] == '\\' || path[2] == '/' || path[2] == '\0');
 }
 
-/* Whether a path can mean only what it says, as most do: no dots, no empty parts, no accents. */
-static bool is_plain(const char *path) {
+/* Whether a path needs no search, as most do not: no dots, no empty components, only ASCII. */
+static bool is_plain_path(const char *path) {
 	if (!is_ascii(path) || is_windows(path))
 		return false;
 	for (const char *left = path + (path[0] == '/');; left++) {
@@ -275,11 +278,11 @@ static void search_elsewhere(struct search *search, const char *path) {
 		try_real(search, path);
 }
 
-/* The path that is meant, with the call turned to its session. */
-static const char *find(struct st_call *call, const char *path, unsigned flags,
-                        struct stet_error *err) {
+/* Find the path that the caller means, and set call->session. */
+static const char *resolve(struct st_call *call, const char *path, unsigned flags,
+                           struct stet_error *err) {
 	struct search search = {.call = call, .flags = flags};
-	if (call->session_count < 2 && is_plain(path))
+	if (call->session_count < 2 && is_plain_path(path))
 		return path;
 	try_path(&search, path);
 	if (search.fit < 2)
@@ -287,11 +290,11 @@ static const char *find(struct st_call *call, const char *path, unsigned flags,
 	if (search.fit < 2 && is_windows(path)) {
 		st_buf_release(&search.path);
 		st_fail(err, STET_E_INVALID,
-		        "%s is a path of Windows, which this system does not have. Give a path below %s.",
+		        "%s is a Windows path, which does not exist on this system. Give a path below %s.",
 		        st_quoted(path), st_quoted(call->sessions[0]->ws->root.path));
 		return NULL;
 	}
-	/* Whoever is left explains why not. */
+	/* If no workspace fits, the likeliest one will explain why. */
 	struct stet_session *likely = path[0] == '/' ? innermost(call, path) : NULL;
 	call->session = search.session ? search.session : likely ? likely : call->sessions[0];
 	if (search.fit > 0 && strcmp(search.path.ptr, path) != 0)
@@ -304,7 +307,7 @@ static const char *find(struct st_call *call, const char *path, unsigned flags,
 
 /* ---- arguments ---- */
 
-/* A path as it was given, written out, in memory that lasts as long as the answer. */
+/* Check a path and expand "~" and file:// in it. The result lives as long as the call's document. */
 static const char *read_path(struct st_call *call, const char *what, struct st_str path,
                              struct stet_error *err) {
 	st_auto(st_buf) plain = ST_BUF_INIT;
@@ -314,11 +317,10 @@ static const char *read_path(struct st_call *call, const char *what, struct st_s
 		return NULL;
 	}
 	if (strlen(path.ptr) != path.len) {
-		st_fail(err, STET_E_INVALID, "%s of %s holds a NUL character. Check the path.", what,
+		st_fail(err, STET_E_INVALID, "%s of %s contains a NUL character. Check the path.", what,
 		        call->tool->name);
 		return NULL;
 	}
-	/* Before it is looked for in all its spellings. */
 	if (path.len >= PATH_MAX) {
 		st_fail(err, STET_E_INVALID, "The path is %zu bytes long; %d is the limit.", path.len,
 		        PATH_MAX - 1);
@@ -339,8 +341,7 @@ static const char *find_argument(struct st_call *call, const char *name, unsigne
 	snprintf(what, sizeof what, "The argument \"%s\"", name);
 	const char *path = read_path(call, what, st_arg_str(call, name), err);
 	if (path)
-		path = find(call, path, flags, err);
-	/* The answer may speak of it when the arguments are gone. */
+		path = resolve(call, path, flags, err);
 	call->path = path;
 	return path;
 }
@@ -356,7 +357,7 @@ const char *st_call_link(struct st_call *call, const char *name, struct stet_err
 const char *st_call_find(struct st_call *call, const char *what, struct st_str path,
                          struct stet_error *err) {
 	const char *typed = read_path(call, what, path, err);
-	return typed ? find(call, typed, 0, err) : NULL;
+	return typed ? resolve(call, typed, 0, err) : NULL;
 }
 
 const char *st_call_destination(struct st_call *call, struct stet_error *err) {
@@ -365,13 +366,13 @@ const char *st_call_destination(struct st_call *call, struct stet_error *err) {
 		read_path(call, "The argument \"destination\"", st_arg_str(call, "destination"), err);
 	if (!path)
 		return NULL;
-	if (path[0] != '/' && fits(source, path, ST_LOCATE_LINK) > 0)
+	if (path[0] != '/' && path_fit(source, path, ST_LOCATE_LINK) > 0)
 		return path;
-	return find(call, path, ST_LOCATE_LINK, err);
+	return resolve(call, path, ST_LOCATE_LINK, err);
 }
 
 const char *st_call_directory(struct st_call *call, struct stet_error *err) {
 	struct st_str path = st_arg_str(call, "path");
-	/* Empty is what some clients send for what they leave out; with a name it means the first root. */
+	/* Some clients send "" for an argument that they leave out. */
 	return path.len > 0 ? st_call_path(call, "path", err) : ".";
 }

@@ -1,12 +1,12 @@
 /**
- * Which file of which workspace a path of a call means.
+ * Find the file, and its workspace, that a path of a call means.
  *
- * A path is taken as it is spelled where that leads somewhere. Where it does
- * not, these are tried too, as other servers do: the path without its dots and
- * its last slash (`nope/../a.txt`, `a.txt/`), a name whose accents are written
- * otherwise, and with several workspaces what is reached from one of them by
- * `..` or a link. Whatever is found is a path for one workspace, which resolves it
- * from its own root: nothing outside of all of them is ever reached.
+ * If the path exists as it is spelled, that is the file. If not, try these, as
+ * other servers do: the path without dots and trailing slash (`nope/../a.txt`,
+ * `a.txt/`); a name whose accents are encoded differently; and, with several
+ * workspaces, a file in one of them that is reached from another by `..` or a
+ * symbolic link. The result is always a path for one workspace, which resolves
+ * it from its own root, so that no call gets outside of all workspaces.
  */
 #ifndef STET_TOOLS_ROUTE_H
 #define STET_TOOLS_ROUTE_H
@@ -14,23 +14,25 @@
 #include "tools/tool.h"
 
 /**
- * The path argument of a call, which from now on is about the session that the
- * path leads to.
+ * Resolve a path argument, and set call->session to the session of its
+ * workspace.
  *
- * @return The path, or NULL with err (which is never NULL here) filled if it cannot be one.
+ * @err    Not NULL.
+ * @return The path below that workspace's root or an absolute path, valid as
+ *         long as the call; NULL with err filled if it cannot be a path.
  */
 const char *st_call_path(struct st_call *call, const char *name, struct stet_error *err);
 
-/** The same for a tool that means a link itself, not what it leads to. */
+/** The same for tools that work on a symbolic link itself, not on its target. */
 const char *st_call_link(struct st_call *call, const char *name, struct stet_error *err);
 
-/** The argument "destination": a relative one is meant in the workspace that the call is about. */
+/** Resolve the argument "destination". If it is relative, it is in the workspace of the call's path. */
 const char *st_call_destination(struct st_call *call, struct stet_error *err);
 
-/** The directory argument of a call, "." if there is none; as st_call_path(). */
+/** Resolve the argument "path" of a directory; "." if it was left out. */
 const char *st_call_directory(struct st_call *call, struct stet_error *err);
 
-/** As st_call_path(), for a path that is no argument of its own; what it is called in messages. */
+/** As st_call_path(), for a path inside another argument; `what` names it in messages. */
 const char *st_call_find(struct st_call *call, const char *what, struct st_str path,
                          struct stet_error *err);
 

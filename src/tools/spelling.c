@@ -11,7 +11,7 @@ static int from_uri(struct st_str uri, struct st_buf *plain, struct stet_error *
 	if (plain->failed)
 		return st_fail_nomem(err);
 	return st_fail(err, STET_E_INVALID,
-	               "A file's URI is file:///PATH, percent-encoded. Give that, or the path.");
+	               "The URI is not valid. Write file:///PATH, percent-encoded, or the path.");
 }
 
 int st_spelling_plain(struct st_str path, struct st_buf *plain, struct stet_error *err) {
@@ -26,7 +26,7 @@ int st_spelling_plain(struct st_str path, struct st_buf *plain, struct stet_erro
 	return plain->failed ? st_fail_nomem(err) : 0;
 }
 
-/* A name in letters that are the same on every keyboard, as JSON has it. */
+/* Append a name as a JSON string in ASCII, so that look-alike characters can be told apart. */
 static void add_escaped(struct st_buf *out, const char *name) {
 	struct st_str left = st_str(name);
 	st_buf_addc(out, '"');
@@ -58,7 +58,7 @@ void st_spelling_hint(const struct stet_session *session, const char *path, stru
 	st_unicode_fold(&wanted, st_str(name));
 	for (size_t i = 0; i < listing.count; i++) {
 		st_auto(st_buf) folded = ST_BUF_INIT;
-		/* It is there as it is spelled, and something else is missing. */
+		/* The name exists, so the error is about something else. */
 		if (strcmp(listing.entries[i].name, name) == 0)
 			return;
 		st_unicode_fold(&folded, st_str(listing.entries[i].name));
@@ -69,5 +69,5 @@ void st_spelling_hint(const struct stet_session *session, const char *path, stru
 		return;
 	st_buf_adds(out, " There is ");
 	add_escaped(out, other);
-	st_buf_adds(out, ", which differs only in case or in how its accents are written.");
+	st_buf_adds(out, ", which differs only in case or in the encoding of its accents.");
 }

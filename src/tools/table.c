@@ -1,4 +1,4 @@
-/* The table of tools, in the order in which they are listed. */
+/* The table of tools, in the order of the lists that clients get. */
 #include "tools/table.h"
 
 const struct st_tool *const st_tools[] = {

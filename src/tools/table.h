@@ -1,4 +1,4 @@
-/** Every tool, one line each: src/tools/NAME.c defines st_NAME. */
+/** Every tool: NAME.c in files/, text/ or state/ defines st_NAME. */
 #ifndef STET_TOOLS_TABLE_H
 #define STET_TOOLS_TABLE_H
 

@@ -1,11 +1,16 @@
 /**
- * Tools: a name, what it is for, its arguments, and a function from JSON to
- * JSON. One table drives stet_call(), the MCP server, the command line and the
- * reference documentation.
+ * The tools that agents call: one function from JSON to JSON for each, with a
+ * name, a description and a table of parameters.
  *
- * A tool is a file src/tools/NAME.c with one `const struct st_tool`. Its
- * parameters are a table too: calls are checked against it before the tool
- * runs, and the input schema is made from it.
+ * This folder holds the tools (files/, text/, state/: one `const struct
+ * st_tool` per file) and the code they share: checking arguments (args.c),
+ * finding the file that a path means (route.h), running a call and writing its
+ * answer (call.c), and the host, which serves several clients in several
+ * workspaces (host.h).
+ *
+ * The table st_tools drives stet_call(), the MCP server, the command line and
+ * the reference documentation. A tool's table of parameters drives its input
+ * schema and the check of arguments, which happens before the tool runs.
  */
 #ifndef STET_TOOLS_TOOL_H
 #define STET_TOOLS_TOOL_H
@@ -14,30 +19,30 @@
 #include "core/session/change.h"
 #include "core/session/session.h"
 
-/** What a parameter takes; the words of JSON Schema. */
+/** The type of a parameter's value, in the words of JSON Schema. */
 enum st_param_type {
 	ST_PARAM_STRING,
 	ST_PARAM_INTEGER,
 	ST_PARAM_BOOLEAN,
 	/** A list of strings. */
 	ST_PARAM_STRINGS,
-	/** Checked by the tool itself; `schema` says what it takes. */
+	/** Any value that `schema` allows; the tool checks it. */
 	ST_PARAM_ANY,
 };
 
 struct st_param {
 	const char *name;
-	/** Other spellings that are taken too, separated by blanks; may be NULL. */
+	/** Other names that callers may use, separated by blanks; may be NULL. */
 	const char *aliases;
 	enum st_param_type type;
 	bool required;
-	/** 0 or "" is a value of it; of other optional ones that is as good as nothing. */
+	/** 0 and "" are values. For other optional parameters they count as left out. */
 	bool blank;
 	/** One sentence for a model. */
 	const char *description;
-	/** For strings: the values it takes, in any case, separated by "|"; may be NULL. */
+	/** For strings: the allowed values, in any case, separated by "|"; may be NULL. */
 	const char *choices;
-	/** For ST_PARAM_ANY: members of its schema, as JSON without the braces. */
+	/** For ST_PARAM_ANY: the members of its JSON Schema, without the braces. */
 	const char *schema;
 };
 
@@ -48,25 +53,25 @@ enum st_hints {
 	ST_HINT_READ_ONLY = 1,
 	ST_HINT_DESTRUCTIVE = 2,
 	ST_HINT_IDEMPOTENT = 4,
-	/** Not MCP's: it is about instructions itself, so that none are added to its answer. */
+	/** Not a hint of MCP: the tool's subject is instructions, so its answer gets none attached. */
 	ST_HINT_INSTRUCTS = 8,
 };
 
 /**
- * In which lists of tools a tool is shown. Clients pay for every word of a
- * list in each request, so the default one is short; what is not shown can be
- * called all the same.
+ * Which lists of tools contain a tool. A client sends the whole list to its
+ * model with each request, so the default list is short. Clients may also call
+ * tools that their list does not contain.
  */
 enum st_listed {
-	/** Only in the list of all. */
+	/** Only `--tools all`. */
 	ST_LISTED_ALL,
-	/** Also in the default list, which has everything that a model needs. */
+	/** Also the default list, which has everything that a model needs. */
 	ST_LISTED_DEFAULT,
-	/** Also in the shortest list. */
+	/** Also the shortest list, `--tools core`. */
 	ST_LISTED_CORE,
 };
 
-/** What tools are for; a server may list some of the groups. */
+/** Groups of tools; a server may list only some groups. */
 enum st_group {
 	ST_GROUP_FILES,
 	ST_GROUP_TEXT,
@@ -77,43 +82,44 @@ struct st_call;
 
 struct st_tool {
 	const char *name;
-	/** The name in the specification it comes from, taken too; may be NULL. */
+	/** Another name that callers may use; may be NULL. */
 	const char *alias;
 	const char *title;
-	/** For a model: when to use it, and what it answers. */
+	/** For a model: when to use the tool, and what it answers. */
 	const char *description;
-	/** Ends with one whose name is NULL. */
+	/** The last entry has the name NULL. */
 	const struct st_param *params;
 	/**
-	 * A JSON Schema of the data; what st_common_schema has need not be listed.
-	 * Clients get it in short, tests and people in full.
+	 * JSON Schema of the answer's data, without the members that
+	 * st_common_schema has. Clients get a shortened form (listed.c); tests and
+	 * the documentation use all of it.
 	 */
 	const char *output_schema;
-	/** What clients get instead of it in short; NULL for that. */
+	/** The form that clients get, where the shortened one will not do; may be NULL. */
 	const char *listed_schema;
 	unsigned hints;
 	enum st_group group;
 	enum st_listed listed;
-	/** Shown from the start by clients that otherwise show tools after a search. */
+	/** Asks clients that load tools on demand to load this one at the start. */
 	bool always_load;
-	/** Fill call->result and call->text. 0, or a code with err filled. */
+	/** Fill call->result and call->text. Returns 0, or a code with err filled. */
 	int (*run)(struct st_call *call, struct stet_error *err);
 };
 
-/** Who waits for a call that may take long; base/cancel.h has whether anybody still does. Embed it. */
+/** The caller that waits for a call; embed it. base/cancel.h tells whether the caller gave up. */
 struct st_call_watch {
-	/** How many things were looked at so far. */
+	/** Receives the number of items that a long call has handled so far. */
 	void (*progress)(struct st_call_watch *watch, size_t done);
-	/** What its program calls itself; empty if it does not say. */
+	/** The client program's name for itself; empty if it gave none. */
 	struct st_str client;
 };
 
-/** A part of a file to show, and what holds its text. */
+/** A part of a file as the text of an answer, with the objects that hold the bytes. */
 struct st_excerpt {
 	struct st_str text;
 	struct st_place place;
 	struct st_file file;
-	/** With numbers before the lines, the text is here. */
+	/** Holds the text if it has line numbers. */
 	struct st_buf numbered;
 };
 
@@ -122,96 +128,98 @@ struct st_excerpt {
 
 void st_excerpt_release(struct st_excerpt *excerpt);
 
-/** A call under way. */
+/** One call of a tool, from its arguments to its answer. */
 struct st_call {
-	/** The session it is about, out of those of all workspaces; see st_call_path(). */
+	/** The session in the workspace that the call's path leads to; see st_call_path(). */
 	struct stet_session *session;
+	/** The client's sessions, one per workspace. */
 	struct stet_session **sessions;
 	size_t session_count;
-	/** Whose call it is; NULL if it came to a session alone. */
+	/** The client that calls; NULL for stet_call(), which has one session and no client. */
 	struct stet_client *client;
-	/** The agent was asked for by name, and has to be released. */
+	/** The call asked for `client` by name and has to release it. */
 	bool named;
 	/** May be NULL. */
 	struct st_call_watch *watch;
 	const struct st_tool *tool;
-	/** The arguments in the order of tool->params; NULL for those not given. */
+	/** The arguments in the order of tool->params; NULL for those left out. */
 	yyjson_val *args[ST_PARAMS_MAX];
-	/** The path that was looked at last; NULL for none. */
+	/** The last path argument that was resolved; NULL for none. */
 	const char *path;
 	/** The answer carries its data as structuredContent besides the text. */
 	bool structured;
 	/** The most bytes of text that the answer may have; see st_call_room(). */
 	size_t page;
-	/** The answer: what it says as data, and as text. */
+	/** The answer as data. */
 	yyjson_mut_doc *doc;
 	yyjson_mut_val *result;
+	/** The answer as text. */
 	struct st_buf text;
-	/** In place of that text: a file's, which may be large and is not copied for it. */
+	/** Replaces `text` with a part of a file, which may be large and is not copied. */
 	struct st_excerpt excerpt;
 	/** The blocks that follow the text; see st_call_block(). */
 	yyjson_mut_val *content;
-	/** The facts about it in one short line, and what else stands beside a file's text; empty for nothing. */
+	/** One line of facts about the answer, and notices: everything that must not mix with a file's text. */
 	struct st_buf remark;
-	/** AGENTS.md that newly apply, a block each, behind everything else. */
+	/** Instruction files that newly apply, a block each; the last blocks of the answer. */
 	yyjson_mut_val *instructions;
-	/** How many bytes the blocks and instructions have so far. */
+	/** How many bytes `content` and `instructions` have so far. */
 	size_t block_bytes;
-	/** More than a message about a failure, or NULL: a refusal, near misses. */
+	/** The data of a failure that has more than a message (a refusal, near misses); or NULL. */
 	yyjson_mut_val *failure;
-	/** The structuredContent is {"content"}, the blocks of the answer, and nothing else. */
+	/** The structuredContent is {"content": the blocks of the answer} and nothing else. */
 	bool mirrors;
 };
 
 /**
- * Tell how far the call is, and ask whether to go on; for a tool that looks at
- * many things, now and then.
+ * Report progress, and stop if the caller gave up. A tool that handles many
+ * items calls this now and then.
  *
  * @return 0 or STET_E_CANCELLED.
  */
 [[nodiscard]] int st_call_step(struct st_call *call, size_t done, struct stet_error *err);
 
 /**
- * How many more bytes of text the answer may have, room for the line of facts
- * and for notices left aside. Clients cut what is longer, or hide it from
- * their model, so a tool that has more to say stops here and says how to go on.
+ * How many more bytes of text the answer may have, after a reserve for the line
+ * of facts and for notices. Clients cut longer answers, or hide them from their
+ * model, so a tool with more to say stops here and says how to continue.
  */
 size_t st_call_room(const struct st_call *call);
 
-/** Add a notice to the answer, as a remark and as one of `notices`. */
+/** Add a notice to the answer: to the remark, and to `notices` in the data. */
 void st_call_notice(struct st_call *call, const char *notice);
 
 /** Add a block of text to the answer, after the text. */
 void st_call_block(struct st_call *call, struct st_str text);
 
-/** Add instructions to the answer, behind everything else. */
+/** Add instructions to the answer, after all other blocks. */
 void st_call_add_instructions(struct st_call *call, struct st_str text);
 
-/** Add a block of another kind, made with the call's document. An answer that has one needs no text. */
+/** Add a block of any kind, made with call->doc. An answer with such a block needs no text. */
 void st_call_block_of(struct st_call *call, yyjson_mut_val *block);
 
-/** A JSON Schema of the members that the data of any answer may have: of changes, refusals, notices. */
+/** JSON Schema of the members that the data of any answer may have: for changes, refusals, notices. */
 extern const char st_common_schema[];
 
-/** All tools, ending with NULL. */
+/** All tools; the last entry is NULL. */
 extern const struct st_tool *const st_tools[];
 
-/** The tool of a name or alias; NULL if there is none. */
+/** Find a tool by its name or alias; NULL if there is none. */
 const struct st_tool *st_tool_find(struct st_str name);
 
-/** The input schema of a tool. Returns 0 or STET_E_NOMEM. */
+/** Write the input schema of a tool. Returns 0 or STET_E_NOMEM. */
 [[nodiscard]] int st_tool_schema(const struct st_tool *tool, struct st_buf *out,
                                  struct stet_error *err);
 
 /**
- * Match the members of an object with parameters: unknown ones, those given
- * twice, missing ones and wrong types are refused. A misspelt "end" must not
- * turn ten lines into one.
+ * Match the members of an object with parameters. Refuses unknown, duplicate
+ * and missing members and wrong types: a misspelt "end" must not turn ten lines
+ * into one.
  *
- * @what    What takes them, for messages: "text_patch", "target \"lines\"".
- * @params  Ends with one whose name is NULL.
- * @object  May be NULL for an empty one.
- * @values  Receives a value or NULL for each of the parameters.
+ * @what    What has the parameters, for messages: "text_patch", "target \"lines\"".
+ * @params  The last entry has the name NULL.
+ * @object  NULL counts as an empty object.
+ * @values  Receives a value or NULL for each parameter.
  * @return  0, STET_E_INVALID or STET_E_NOMEM.
  */
 [[nodiscard]] int st_args_bind(const char *what, const struct st_param *params, yyjson_val *object,
@@ -219,16 +227,15 @@ const struct st_tool *st_tool_find(struct st_str name);
 
 /**
  * Match the arguments of a call with the tool's parameters, into call->args.
- * As st_args_bind(), but more lenient: 0 and "" stand for an optional argument
- * that was left out, and a tool that only reads ignores what it does not know,
- * which a remark says.
+ * More lenient than st_args_bind(): for optional arguments, 0 and "" count as
+ * left out; tools that only read ignore unknown arguments, with a remark.
  */
 [[nodiscard]] int st_call_bind(struct st_call *call, yyjson_val *args, struct stet_error *err);
 
-/** An argument by its parameter's name; NULL if it was not given. */
+/** An argument by its parameter's name; NULL if the caller left it out. */
 yyjson_val *st_arg(const struct st_call *call, const char *name);
 
-/** The same as a view, a number, a flag; `missing` if it was not given. */
+/** An argument as a string, a number, a flag. If the caller left it out: empty, or `missing`. */
 struct st_str st_arg_str(const struct st_call *call, const char *name);
 int64_t st_arg_int(const struct st_call *call, const char *name, int64_t missing);
 bool st_arg_flag(const struct st_call *call, const char *name, bool missing);

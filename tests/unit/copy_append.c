@@ -62,7 +62,7 @@ static void what_others_changed_is_kept_and_shown(void **state) {
 	call(host, "append_file", "{'path': 'a', 'content': 'three\\n'}");
 	expect_file(host, "a", "one\nTWO\nthree\n");
 	expect_true("merged");
-	expect_text("Merged with what others changed meanwhile:");
+	expect_text("Merged with these changes of others:");
 	expect_text("+TWO");
 	/* Shown is seen. */
 	call(host, "write_file", "{'path': 'a', 'content': 'x'}");

@@ -420,7 +420,7 @@ static void a_path_of_windows_is_no_name(void **state) {
 	static const char *const paths[] = {"C:\\\\Users\\\\a.txt", "c:/a.txt", "D:"};
 	for (size_t i = 0; i < COUNT(paths); i++) {
 		refuse(host, STET_E_INVALID, "write_file", "{'path': '%s', 'content': ''}", paths[i]);
-		expect_text("is a path of Windows");
+		expect_text("is a Windows path");
 	}
 	/* One that is there is itself. */
 	dir_write(host->dir, "c:/a.txt", "a\n");

@@ -222,7 +222,7 @@ static void check_file(struct try *try) {
 		complain(try, "a success that changed nothing");
 	bool created = dir_has(host->dir, "b.md") && strstr(try->scene->args, "b.md");
 	if (try->code < 0 && (changed || created) &&
-	    !(try->code == STET_E_NOMEM && strstr(host->err.message, "has done its work")))
+	    !(try->code == STET_E_NOMEM && strstr(host->err.message, "succeeded, but memory ran out")))
 		complain(try, "what was done is said not to have been");
 }
 

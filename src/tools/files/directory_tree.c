@@ -188,7 +188,7 @@ static int run(struct st_call *call, struct stet_error *err) {
 	else
 		render_text(call, &tree);
 	if (listed < tree.count)
-		st_buf_addf(st_call_relative_path(call),
+		st_buf_addf(st_call_footer(call),
 		            "[%zu of %zu are shown. Call again with the path of a directory to see what is "
 		            "below it.]\n",
 		            listed, tree.count);

@@ -145,10 +145,10 @@ int st_list_run(struct st_call *call, bool sizes, bool by_size, struct stet_erro
 			render_entry(call, list, &listing.entries[i], sizes);
 	}
 	if (listing.count == 0)
-		st_buf_adds(st_call_relative_path(call), "[The directory is empty.]\n");
+		st_buf_adds(st_call_footer(call), "[The directory is empty.]\n");
 	st_render_part(call, "entries", listing.count, &part);
 	if (listing.cut)
-		st_buf_addf(st_call_relative_path(call),
+		st_buf_addf(st_call_footer(call),
 		            "[There are more than %d entries; the rest is not listed.]\n", ST_LISTING_MAX);
 	if (sizes)
 		render_sums(call, &listing);

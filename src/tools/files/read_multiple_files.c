@@ -131,7 +131,7 @@ static int add_file(struct st_call *call, struct progress *progress, struct st_s
 }
 
 static void render_sums(struct st_call *call, const struct progress *progress, size_t total) {
-	struct st_buf *out = st_call_relative_path(call);
+	struct st_buf *out = st_call_footer(call);
 	st_json_add_size(call->doc, call->result, "read", progress->read);
 	st_buf_addf(out, "%zu of %zu %s read.\n", progress->read, total,
 	            st_plural(total, "file was", "files were"));

@@ -207,7 +207,7 @@ int st_tree_collect(struct st_call *call, st_tree_wanted *wanted, void *data, st
 }
 
 void st_tree_render_omissions(struct st_call *call, const struct st_tree *tree) {
-	struct st_buf *out = st_call_relative_path(call);
+	struct st_buf *out = st_call_footer(call);
 	size_t ignored = tree->ignored_dirs + tree->ignored_files;
 	if (ignored > 0) {
 		st_json_add_size(call->doc, call->result, "ignored", ignored);

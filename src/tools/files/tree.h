@@ -57,7 +57,7 @@ typedef bool st_tree_wanted(void *data, struct st_str path, bool is_dir);
 [[nodiscard]] int st_tree_collect(struct st_call *call, st_tree_wanted *wanted, void *data,
                                   struct st_dir *dir, struct st_tree *tree, struct stet_error *err);
 
-/** Say in data, and below the list (st_call_relative_path()), what was left out. */
+/** Say in data, and below the list (st_call_footer()), what was left out. */
 void st_tree_render_omissions(struct st_call *call, const struct st_tree *tree);
 
 #define ST_PARAM_EXCLUDE \

@@ -48,7 +48,7 @@ static int make(void *context, struct st_str old, struct st_buf *new, struct ste
 
 static void render(struct st_call *call, const struct writing *writing,
                    const struct stet_answer *answer) {
-	struct st_buf *out = st_call_relative_path(call);
+	struct st_buf *out = st_call_footer(call);
 	st_json_add(call->doc, call->result, "created", yyjson_mut_bool(call->doc, answer->created));
 	st_json_add_size(call->doc, call->result, "size", writing->content.len);
 	if (st_call_is_parsed(call))
