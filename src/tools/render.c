@@ -156,9 +156,9 @@ int st_call_change(struct st_call *call, struct st_change *change, const char *p
 	if (st_arg(call, "expectedHash"))
 		change->expected_hash = st_arg_str(call, "expectedHash");
 	bool merge = strcasecmp(st_arg_str(call, "onStale").ptr, "merge") == 0;
-	bool given = st_arg_str(call, "onStale").len > 0;
-	change->merge = given ? merge : call->session->ws->merge;
-	change->never_merge = given && !merge;
+	bool chosen = st_arg_str(call, "onStale").len > 0;
+	change->merge = chosen ? merge : call->session->ws->merge;
+	change->never_merge = chosen && !merge;
 	change->hash_proves = call->session->ws->hash_proves;
 	change->check_drops &= !change->hash_proves;
 	*out = NULL;

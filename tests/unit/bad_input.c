@@ -300,7 +300,7 @@ static void edits_that_are_none_are_refused(void **state) {
 	     "was given twice, once as \"oldStr\""},
 		{"'edits': [{'oldText': 'x', 'newText': 'y'}], 'oldText': 'x'", "not both"},
 		{"'edits': [{'oldText': 'x', 'newText': 'y'}], 'replaceAll': true",
-	     "each of the \"edits\""},
+	     "into the \"edits\" that need it"},
 		{"'oldText': 'x'", "or \"oldText\" and \"newText\""},
 		{"'newText': 'x'", "or \"oldText\" and \"newText\""},
 		{"'dryRun': true", "\"edits\" (a list of {oldText, newText})"},

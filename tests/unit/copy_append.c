@@ -199,11 +199,11 @@ static void a_directory_goes_if_all_of_it_was_read(void **state) {
 	refuse(host, STET_E_KIND, "delete_file", "{'path': 'd'}");
 	expect_text("recursive");
 	refuse(host, STET_E_CONFLICT, "delete_file", "{'path': 'd', 'recursive': true}");
-	expect_text("holds 2 files");
+	expect_text("has 2 files");
 	expect_text("d/sub/b");
 	call(host, "read_file", "{'path': 'd/a'}");
 	refuse(host, STET_E_CONFLICT, "delete_file", "{'path': 'd', 'recursive': true}");
-	expect_text("holds 1 file ");
+	expect_text("has 1 file ");
 	call(host, "read_file", "{'path': 'd/sub/b'}");
 	dir_write(host->dir, "d/a", "ONE\n");
 	refuse(host, STET_E_CONFLICT, "delete_file", "{'path': 'd', 'recursive': true}");

@@ -84,7 +84,7 @@ static void a_long_listing_comes_in_parts(void **state) {
 	expect_int("nextOffset", 5);
 	call(host, "list_directory", "{'path': 'd', 'offset': 9999}");
 	expect_count("entries", 0);
-	expect_text("beyond the last");
+	expect_text("The offset is out of range");
 	refuse(host, STET_E_INVALID, "list_directory", "{'path': 'd', 'offset': -1}");
 	refuse(host, STET_E_INVALID, "list_directory", "{'path': 'd', 'limit': -1}");
 	dir_write(host->dir, "empty/x", "");
@@ -262,7 +262,7 @@ static void a_large_tree_shows_the_upper_levels_first(void **state) {
 	call(host, "directory_tree", "{'limit': 10}");
 	expect_strings("tree", "a/ a/deep/ a/deep/er/ a/deep/er/00 a/deep/er/01 b/ b/00 b/01 b/02 z");
 	expect_text("er/ (28 more below)");
-	expect_text("[10 of 38 are shown. Call again with the path of a directory");
+	expect_text("[10 of 38 entries are shown. Call again with the path of a subdirectory");
 	expect_int("total", 38);
 	call(host, "directory_tree", "{'maxDepth': 1}");
 	expect_strings("tree", "a/ b/ z");
@@ -347,7 +347,7 @@ static void programs_get_a_tree_as_json(void **state) {
 	assert_string_equal(said(0), "[]");
 	call(host, "directory_tree", "{'path': 'src', 'maxDepth': 1}");
 	assert_non_null(strstr(said(0), "{\"name\":\"ui\",\"type\":\"directory\",\"children\":[]}]"));
-	expect_part("remark", "3 of 5 are shown");
+	expect_part("remark", "3 of 5 entries are shown");
 	call(host, "list_directory", "{'path': 'empty'}");
 	assert_string_equal(said(0), "");
 }
@@ -365,7 +365,7 @@ static void a_large_tree_is_json_all_the_same(void **state) {
 	assert_non_null(doc);
 	assert_int_equal(yyjson_arr_size(yyjson_doc_get_root(doc)), 40);
 	yyjson_doc_free(doc);
-	expect_part("remark", "of 1540 are shown");
+	expect_part("remark", "of 1540 entries are shown");
 }
 
 static void programs_get_matches_as_absolute_paths(void **state) {
@@ -463,7 +463,7 @@ static void directories_are_made_with_those_above(void **state) {
 	assert_true(S_ISDIR(st.st_mode));
 	call(host, "create_directory", "{'path': 'a/b/c/'}");
 	assert_true(yyjson_is_false(look("created")));
-	expect_text("exists already");
+	expect_text("already exists");
 	call(host, "create_directory", "{'path': '%s/d/e'}", host->dir->path);
 	expect_true("created");
 	expect_str("path", "d/e");

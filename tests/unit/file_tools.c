@@ -315,7 +315,7 @@ static void line_numbers_are_those_of_the_version_that_was_read_in_a_merge(void 
 	expect_file(host, "a.txt", "zero\none\ntwo\n3\n4\n");
 	expect_true("merged");
 	expect_span("affectedLines", 4, 5);
-	expect_str("note", "As numbered before the merge: The file now has 4 lines (was 3).");
+	expect_str("note", "In the line numbers before the merge: The file now has 4 lines (was 3).");
 }
 
 static void deleted_lines_are_numbered_as_they_were_in_a_merge_too(void **state) {
@@ -596,7 +596,7 @@ static void an_empty_old_text_creates_a_file(void **state) {
 	expect_file(host, "a.txt", "text\n");
 	refuse(host, STET_E_EXISTS, "edit_file",
 	       "{'path': 'a.txt', 'oldText': '', 'newText': 'other'}");
-	expect_text("exists already");
+	expect_text("already exists");
 	expect_file(host, "a.txt", "text\n");
 	call(host, "edit_file", "{'path': 'a.txt', 'oldText': 'text', 'newText': 'more'}");
 }

@@ -240,7 +240,7 @@ static void lists_the_files_in_use_at_the_beginning(void **state) {
 	expect_count("changes", 1);
 	expect_str("changes.0.path", "a");
 	expect_count("stale", 0);
-	expect_text("This is the beginning. 1 file is in use:\nadd a\n");
+	expect_text("Watching begins now. 1 file is in use:\nadd a\n");
 }
 
 static void lists_what_changed_since_a_clock(void **state) {
@@ -308,7 +308,7 @@ static void a_strange_clock_is_fresh(void **state) {
 		call(host, "changes", "{'clock': '%s'}", strange[i]);
 		assert_true(yyjson_get_bool(look("fresh")));
 		expect_count("changes", 1);
-		expect_text("What changed since that clock is not known");
+		expect_text("The changes since that clock are not known");
 	}
 }
 

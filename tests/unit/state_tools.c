@@ -67,7 +67,7 @@ static void tasks_are_planned_and_finished(void **state) {
 	call(host, "tasks", "{'action': 'remove', 'id': 3}");
 	expect_text("All tasks are done");
 	call(host, "tasks", "{'action': 'claim'}");
-	expect_text("No task is left");
+	expect_text("No unclaimed task is left");
 }
 
 static void a_task_call_that_makes_no_sense_is_refused(void **state) {

@@ -1,16 +1,17 @@
-/* append_file: more text at the end of a file, whatever others do to it meanwhile. */
+/* append_file: append text to a file, which others may write to at the same time. */
 #include "base/quote.h"
 #include "text/lines/lines.h"
 #include "tools/render.h"
 
 struct appending {
 	struct st_str content;
-	/* The file's last line had no line end, so that the text goes on with it. */
+	/* The file's last line had no line end, so the new text continues it. */
 	bool joined;
 };
 
-/* The text takes the line ends of the file, as an edit's does. */
-static int make(void *context, struct st_str old, struct st_buf *new, struct stet_error *err) {
+/* Convert the line ends of the new text to the file's, as edits do. */
+static int make_appended(void *context, struct st_str old, struct st_buf *new,
+                         struct stet_error *err) {
 	struct appending *appending = context;
 	st_buf_add(new, old);
 	if (st_eol_of_text(old) == ST_EOL_CRLF)
@@ -22,8 +23,8 @@ static int make(void *context, struct st_str old, struct st_buf *new, struct ste
 	return new->failed ? st_fail_nomem(err) : 0;
 }
 
-static void render(struct st_call *call, const char *path, const struct appending *appending,
-                   const struct stet_answer *answer) {
+static void render_appended(struct st_call *call, const char *path,
+                            const struct appending *appending, const struct stet_answer *answer) {
 	st_json_add(call->doc, call->result, "created", yyjson_mut_bool(call->doc, answer->created));
 	st_buf_addf(&call->text, "%s file %s\n", answer->created ? "Created" : "Appended to",
 	            st_quoted(path));
@@ -34,7 +35,7 @@ static void render(struct st_call *call, const char *path, const struct appendin
 	st_render_merged(call, answer);
 }
 
-static int run(struct st_call *call, struct stet_error *err) {
+static int run_append_file(struct st_call *call, struct stet_error *err) {
 	const char *path = st_call_path(call, "path", err);
 	if (!path)
 		return err->code;
@@ -44,13 +45,13 @@ static int run(struct st_call *call, struct stet_error *err) {
 		.kind = ST_CHANGE_APPEND,
 		.text = true,
 		.partly = &appending.joined,
-		.make = make,
+		.make = make_appended,
 		.context = &appending,
 	};
 	struct stet_answer *answer;
 	int code = st_call_change(call, &change, "path", &answer, err);
 	if (code == 0)
-		render(call, path, &appending, answer);
+		render_appended(call, path, &appending, answer);
 	stet_answer_free(answer);
 	return code;
 }
@@ -67,12 +68,12 @@ const struct st_tool st_append_file = {
 	.title = "Append to a file",
 	.description =
 		"Add text at the end of a file, or create it. Works on files that you have not read and "
-		"while others write to them, since nothing is overwritten.",
+		"while others write to them, because it overwrites nothing.",
 	.params = params,
 	.output_schema =
 		ST_OUTPUT("\"path\":{\"type\":\"string\"},\"created\":{\"type\":\"boolean\"},\"fileHash\":"
                   "{\"type\":\"string\"}," ST_SCHEMA_COMMIT),
 	.group = ST_GROUP_FILES,
 	.listed = ST_LISTED_DEFAULT,
-	.run = run,
+	.run = run_append_file,
 };

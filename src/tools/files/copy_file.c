@@ -1,9 +1,9 @@
-/* copy_file: the same bytes under another name. */
+/* copy_file: copy a file to a path where nothing exists. */
 #include "base/quote.h"
 #include "core/session/transfer.h"
 #include "tools/render.h"
 
-static int run(struct st_call *call, struct stet_error *err) {
+static int run_copy_file(struct st_call *call, struct stet_error *err) {
 	const char *from = st_call_path(call, "source", err);
 	struct stet_session *source = call->session;
 	const char *to = from ? st_call_destination(call, err) : NULL;
@@ -31,7 +31,7 @@ static const struct st_param params[] = {
 	{.name = "destination",
      .aliases = "to",
      .required = true,
-     .description = "The path of the copy, where nothing may be."},
+     .description = "The path of the copy; it must not exist."},
 	ST_PARAM_SESSION,
 	ST_PARAMS_END,
 };
@@ -40,11 +40,11 @@ const struct st_tool st_copy_file = {
 	.name = "copy_file",
 	.title = "Copy a file",
 	.description =
-		"Copy a file with its mode. Never replaces anything; what you have read of it counts as "
-		"read in the copy.",
+		"Copy a file with its permissions. Never replaces anything; what you have read of the "
+		"file counts as read in the copy.",
 	.params = params,
 	.output_schema =
 		ST_OUTPUT("\"source\":{\"type\":\"string\"},\"destination\":{\"type\":\"string\"}"),
 	.group = ST_GROUP_FILES,
-	.run = run,
+	.run = run_copy_file,
 };

@@ -1,9 +1,9 @@
-/* create_directory: a directory, and those above it. */
+/* create_directory: create a directory and its missing parents. */
 #include "base/quote.h"
 #include "fs/path/dirs.h"
 #include "tools/render.h"
 
-static int run(struct st_call *call, struct stet_error *err) {
+static int run_create_directory(struct st_call *call, struct stet_error *err) {
 	const char *path = st_call_path(call, "path", err);
 	if (!path)
 		return err->code;
@@ -21,7 +21,7 @@ static int run(struct st_call *call, struct stet_error *err) {
 		st_buf_addf(&call->text, "Successfully created directory %s", st_arg_str(call, "path").ptr);
 	else
 		st_buf_addf(&call->text,
-		            made > 0 ? "Created directory %s\n" : "Directory %s exists already\n",
+		            made > 0 ? "Created directory %s\n" : "Directory %s already exists\n",
 		            st_quoted(path));
 	return 0;
 }
@@ -30,7 +30,7 @@ static const struct st_param params[] = {
 	{.name = "path",
      .aliases = "directory dir",
      .required = true,
-     .description = "The directory to make."},
+     .description = "The directory to create."},
 	ST_PARAM_SESSION,
 	ST_PARAMS_END,
 };
@@ -38,10 +38,10 @@ static const struct st_param params[] = {
 const struct st_tool st_create_directory = {
 	.name = "create_directory",
 	.title = "Create a directory",
-	.description = "Make a directory and those above it; one that exists is fine.",
+	.description = "Create a directory and its missing parents. It may already exist.",
 	.params = params,
 	.output_schema = ST_OUTPUT("\"path\":{\"type\":\"string\"},\"created\":{\"type\":\"boolean\"}"),
 	.hints = ST_HINT_IDEMPOTENT,
 	.group = ST_GROUP_FILES,
-	.run = run,
+	.run = run_create_directory,
 };

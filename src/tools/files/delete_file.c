@@ -1,11 +1,11 @@
-/* delete_file: a file that was seen in full goes; a link or a directory too. */
+/* delete_file: delete a file that the session has seen in full, a link or a directory. */
 #include "base/plural.h"
 #include "base/quote.h"
 #include "fs/write/remove.h"
 #include "tools/files/delete_tree.h"
 #include "tools/render.h"
 
-/* What holds no text needs no look at it. */
+/* Delete an empty directory, link or special file: there is no content to have seen. */
 static int delete_plain(struct st_call *call, const char *path, const struct st_place *place,
                         struct stet_error *err) {
 	int code = st_remove_plain(place, call->session->ws->writes.state_dir, err);
@@ -48,7 +48,7 @@ static int delete_file(struct st_call *call, const char *path, struct stet_error
 	return 0;
 }
 
-static int run(struct st_call *call, struct stet_error *err) {
+static int run_delete_file(struct st_call *call, struct stet_error *err) {
 	const char *path = st_call_link(call, "path", err);
 	if (!path)
 		return err->code;
@@ -87,5 +87,5 @@ const struct st_tool st_delete_file = {
 	.hints = ST_HINT_DESTRUCTIVE,
 	.group = ST_GROUP_FILES,
 	.listed = ST_LISTED_DEFAULT,
-	.run = run,
+	.run = run_delete_file,
 };

@@ -10,10 +10,13 @@
 #include "fs/tree/walk.h"
 #include "tools/render.h"
 
-/* NAMED: how many of the files that were not read a refusal names. */
+/*
+ * NAMED: how many unread files a refusal names.
+ * STEP: how many entries to handle between two calls of st_call_step().
+ */
 enum { ENTRIES_MAX = 10000, NAMED = 10, STEP = 64 };
 
-/* What an entry costs, whose path may be long, in the measure of st_cancel_check(). */
+/* The work of handling one entry, in bytes, for st_cancel_check(). */
 enum { ENTRY_WORK = 64 << 10 };
 
 struct entry {
@@ -36,11 +39,11 @@ static void tree_release(struct tree *tree) {
 	free(tree->entries);
 }
 
-static int add_entry(struct tree *tree, struct st_str relative_path, enum st_walk_type type,
-                     struct stet_error *err) {
+static int add_tree_entry(struct tree *tree, struct st_str relative_path, enum st_walk_type type,
+                          struct stet_error *err) {
 	if (tree->count == ENTRIES_MAX)
 		return st_fail(err, STET_E_LIMIT,
-		               "%s holds more than %d files and directories. Delete a part of it first.",
+		               "%s has more than %d files and directories. Delete a part of it first.",
 		               st_quoted(tree->dir), ENTRIES_MAX);
 	if (tree->count == tree->cap) {
 		size_t cap = tree->cap ? 2 * tree->cap : 64;
@@ -60,50 +63,51 @@ static int add_entry(struct tree *tree, struct st_str relative_path, enum st_wal
 	return 0;
 }
 
-static int on_entry(void *data, const struct st_walk_entry *entry, struct stet_error *err) {
+static int collect_entry(void *data, const struct st_walk_entry *entry, struct stet_error *err) {
 	struct tree *tree = data;
 	if (tree->count % STEP == 0 && st_call_step(tree->call, tree->count, err) < 0)
 		return STET_E_CANCELLED;
-	return add_entry(tree, entry->path, entry->type, err);
+	return add_tree_entry(tree, entry->path, entry->type, err);
 }
 
-/* Whatever is in a directory sorts behind it. */
-static int by_path(const void *a, const void *b) {
+/* A directory sorts before its contents. */
+static int compare_paths(const void *a, const void *b) {
 	return strcmp(((const struct entry *)a)->path, ((const struct entry *)b)->path);
 }
 
-static int collect(struct tree *tree, struct stet_error *err) {
+static int collect_tree(struct tree *tree, struct stet_error *err) {
 	st_auto(st_dir) dir = ST_DIR_INIT;
 	struct st_walk how = {
 		.threads = 1,
 		.flags = ST_WALK_NO_BUILTIN | ST_WALK_NO_FILES,
 		.data = tree,
-		.on_entry = on_entry,
+		.on_entry = collect_entry,
 	};
 	int code = st_dir_open(&tree->call->session->ws->root, st_str(tree->dir), &dir, err);
 	if (code == 0)
-		code = add_entry(tree, st_str(""), ST_WALK_DIR, err);
+		code = add_tree_entry(tree, st_str(""), ST_WALK_DIR, err);
 	if (code == 0)
 		code = st_walk_run(&how, dir.fd, err);
 	if (tree->count > 1)
-		qsort(tree->entries, tree->count, sizeof *tree->entries, by_path);
+		qsort(tree->entries, tree->count, sizeof *tree->entries, compare_paths);
 	return code;
 }
 
-static int check_protected(const struct tree *tree, struct stet_error *err) {
+static int check_none_protected(const struct tree *tree, struct stet_error *err) {
 	const char *state_dir = tree->call->session->ws->writes.state_dir;
 	for (size_t i = 0; i < tree->count; i++) {
 		if (st_cancel_check(ENTRY_WORK, err) < 0)
 			return STET_E_CANCELLED;
 		if (st_path_is_protected(tree->entries[i].path, state_dir))
 			return st_fail(err, STET_E_PROTECTED,
-			               "%s belongs to git or to stet and is not removed. Nothing was deleted.",
+			               "Deleting %s is not allowed: it belongs to git or to stet. Nothing was "
+			               "deleted.",
 			               st_quoted(tree->entries[i].path));
 	}
 	return 0;
 }
 
-/* 1 if all of the file's current version was seen, 0 if not, or a failure. */
+/* 1 if the session has seen all of the file's current version, 0 if not, or an error. */
 static int is_seen(struct stet_session *session, const char *path, struct stet_error *err) {
 	st_auto(st_file) file = ST_FILE_INIT;
 	struct st_seen *seen;
@@ -114,11 +118,11 @@ static int is_seen(struct stet_session *session, const char *path, struct stet_e
 	return standing < 0 ? standing : standing == ST_CLEAN && st_seen_all(seen);
 }
 
-static int refuse(struct tree *tree, size_t unseen, const struct st_buf *names,
-                  struct stet_error *err) {
+static int refuse_unseen(struct tree *tree, size_t unseen, const struct st_buf *names,
+                         struct stet_error *err) {
 	struct st_call *call = tree->call;
 	st_fail(err, STET_E_CONFLICT,
-	        "%s holds %zu %s whose current version you have not read completely. Read %s first, or "
+	        "%s has %zu %s whose current version you have not read completely. Read %s first, or "
 	        "leave the directory. Nothing was deleted.",
 	        st_quoted(tree->dir), unseen, st_plural(unseen, "file", "files"),
 	        st_plural(unseen, "it", "them"));
@@ -145,7 +149,7 @@ static int check_seen(struct tree *tree, struct stet_error *err) {
 		if (!seen && ++unseen <= NAMED)
 			st_buf_addf(&names, "%s\n", st_quoted(entry->path));
 	}
-	return unseen > 0 ? refuse(tree, unseen, &names, err) : 0;
+	return unseen > 0 ? refuse_unseen(tree, unseen, &names, err) : 0;
 }
 
 static int delete_file(struct st_call *call, const char *path, struct stet_error *err) {
@@ -165,7 +169,7 @@ static int delete_plain(struct st_call *call, const char *path, struct stet_erro
 	return code < 0 ? code : st_remove_plain(&place, ws->writes.state_dir, err);
 }
 
-/* From the end, so that a directory is empty when its turn comes. */
+/* Go backwards, so that a directory is empty when it is deleted. */
 static int delete_all(struct tree *tree, size_t *count, struct stet_error *err) {
 	struct stet_error why = {0};
 	*count = 0;
@@ -176,7 +180,7 @@ static int delete_all(struct tree *tree, size_t *count, struct stet_error *err) 
 		if (code == 0)
 			code = (is_file ? delete_file : delete_plain)(tree->call, entry->path, &why);
 		if (code < 0)
-			return st_fail(err, code, "%s was not deleted wholly: %zu %s gone. %s",
+			return st_fail(err, code, "%s was deleted only in part: %zu %s gone. %s",
 			               st_quoted(tree->dir), *count, st_plural(*count, "file is", "files are"),
 			               why.message);
 		*count += is_file;
@@ -186,10 +190,10 @@ static int delete_all(struct tree *tree, size_t *count, struct stet_error *err) 
 
 int st_delete_tree(struct st_call *call, const struct st_place *place, size_t *count,
                    struct stet_error *err) {
-	__attribute__((cleanup(tree_release))) struct tree tree = {.call = call, .dir = place->path};
-	int code = collect(&tree, err);
+	st_auto(tree) tree = {.call = call, .dir = place->path};
+	int code = collect_tree(&tree, err);
 	if (code == 0)
-		code = check_protected(&tree, err);
+		code = check_none_protected(&tree, err);
 	if (code == 0)
 		code = check_seen(&tree, err);
 	if (code == 0)

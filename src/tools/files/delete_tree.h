@@ -1,4 +1,4 @@
-/** Deleting a directory with everything in it. */
+/** Delete a directory with everything in it. */
 #ifndef STET_TOOLS_FILES_DELETE_TREE_H
 #define STET_TOOLS_FILES_DELETE_TREE_H
 
@@ -6,14 +6,14 @@
 #include "tools/tool.h"
 
 /**
- * Delete a directory whose every file was seen in full, as one file has to be.
+ * Delete a directory if the session has seen the current version of every file
+ * in full, which deleting a single file requires too.
  *
- * All files are checked before the first goes. Each is then removed as
- * delete_file removes one: no other version than the one that was seen, and
- * undo brings it back.
+ * Checks all files before it deletes the first. It deletes each as delete_file
+ * does: only the version that was seen, and undo restores it.
  *
  * @place  The directory.
- * @count  Receives how many files were deleted.
+ * @count  Receives the number of deleted files.
  * @return 0; STET_E_CONFLICT with call->failure (a file was not read, or changed),
  *         STET_E_PROTECTED, STET_E_LIMIT (too many files), and the codes of st_change_apply().
  */

@@ -1,4 +1,4 @@
-/* directory_tree: everything below a directory, the upper levels first if it is much. */
+/* directory_tree: show the tree below a directory; if it is large, the upper levels. */
 #include "base/cancel.h"
 #include "tools/files/tree.h"
 
@@ -12,9 +12,10 @@ static size_t depth_of(const char *path) {
 	return depth;
 }
 
-/* How many items there are of each depth, and what they take; the last counts all that is deeper. */
+/* Levels that are counted apart; the last one has all deeper items too. */
 enum { DEPTHS = 256 };
 
+/* How many items a level has, and how many bytes they take in the answer. */
 struct level {
 	size_t count;
 	size_t bytes;
@@ -25,7 +26,7 @@ static const char *name_of(const struct st_tree_item *item) {
 	return slash ? slash + 1 : item->path;
 }
 
-/* What a name takes in JSON at most. */
+/* The most bytes that a name takes in JSON. */
 static size_t quoted_len(const char *name) {
 	size_t len = 0;
 	for (; *name; name++) {
@@ -35,7 +36,7 @@ static size_t quoted_len(const char *name) {
 	return len;
 }
 
-/* What an item takes in the text: indentation, name, and how many are hidden below it. */
+/* The bytes of an item in the text: indentation, name, and the count of hidden items. */
 static size_t cost_of(const struct st_tree_item *item, size_t depth, bool json) {
 	if (json)
 		return quoted_len(name_of(item)) +
@@ -43,7 +44,7 @@ static size_t cost_of(const struct st_tree_item *item, size_t depth, bool json) 
 	return 2 * depth + strlen(name_of(item)) + 24;
 }
 
-static bool take(struct level *room, size_t count, size_t bytes) {
+static bool take_room(struct level *room, size_t count, size_t bytes) {
 	if (count > room->count || bytes > room->bytes)
 		return false;
 	room->count -= count;
@@ -51,8 +52,8 @@ static bool take(struct level *room, size_t count, size_t bytes) {
 	return true;
 }
 
-/* Show whole levels from the top for as long as they fit, and of the next one the first. */
-static size_t choose(struct st_tree *tree, struct level room, size_t max_depth, bool json) {
+/* List whole levels from the top as long as they fit, then the first items of the next level. */
+static size_t choose_listed(struct st_tree *tree, struct level room, size_t max_depth, bool json) {
 	struct level levels[DEPTHS] = {0};
 	size_t listed = 0, whole = 0;
 	for (size_t i = 0; i < tree->count; i++) {
@@ -61,33 +62,32 @@ static size_t choose(struct st_tree *tree, struct level room, size_t max_depth, 
 		level->count++;
 		level->bytes += cost_of(&tree->items[i], depth, json);
 	}
-	while (whole < DEPTHS && take(&room, levels[whole].count, levels[whole].bytes))
+	while (whole < DEPTHS && take_room(&room, levels[whole].count, levels[whole].bytes))
 		whole++;
 	for (size_t i = 0; i < tree->count; i++) {
 		size_t depth = depth_of(tree->items[i].path);
 		bool fits = depth < whole ||
-		            (depth == whole && take(&room, 1, cost_of(&tree->items[i], depth, json)));
+		            (depth == whole && take_room(&room, 1, cost_of(&tree->items[i], depth, json)));
 		tree->items[i].listed = fits && depth < max_depth;
 		listed += tree->items[i].listed;
 	}
 	return listed;
 }
 
-static bool is_below(const char *path, const char *dir) {
+static bool is_inside(const char *path, const char *dir) {
 	size_t len = strlen(dir);
 	return strncmp(path, dir, len) == 0 && path[len] == '/';
 }
 
 /*
- * Each item that is not shown counts for the nearest directory above it that
- * is. What is in a directory follows it, so that one pass with the way back up
- * finds it.
+ * Count each hidden item at the nearest listed directory above it. A directory's
+ * contents follow it in the list, so one pass with a stack of directories will do.
  */
 static void count_hidden(struct st_tree *tree) {
 	struct st_tree_item *top = NULL;
 	for (size_t i = 0; i < tree->count; i++) {
 		struct st_tree_item *item = &tree->items[i];
-		while (top && !is_below(item->path, top->path))
+		while (top && !is_inside(item->path, top->path))
 			top = top->above;
 		if (item->listed) {
 			item->above = top;
@@ -119,7 +119,7 @@ static void close_directories(struct st_buf *out, size_t *open, size_t depth) {
 		st_buf_adds(out, "]}");
 }
 
-/* As the reference server has it: [{"name", "type", "children"}], where only directories have children. */
+/* The reference server's form: [{"name", "type", "children"}], where only directories have children. */
 static void render_json(struct st_buf *out, const struct st_tree *tree) {
 	size_t open = 0;
 	bool first = true;
@@ -148,20 +148,20 @@ static void render_text(struct st_call *call, const struct st_tree *tree) {
 			render_item(call, &tree->items[i]);
 	}
 	if (tree->count == 0)
-		st_buf_adds(&call->text, "[Nothing is below this directory.]\n");
+		st_buf_adds(&call->text, "[The directory is empty.]\n");
 }
 
-static int check(const struct st_call *call, struct stet_error *err) {
+static int check_limits(const struct st_call *call, struct stet_error *err) {
 	if (st_arg_int(call, "maxDepth", 1) < 1 || st_arg_int(call, "limit", 1) < 1)
 		return st_fail(err, STET_E_INVALID,
-		               "\"maxDepth\" and \"limit\" of directory_tree count from 1.");
+		               "\"maxDepth\" and \"limit\" of directory_tree must be at least 1.");
 	return 0;
 }
 
-static int run(struct st_call *call, struct stet_error *err) {
+static int run_directory_tree(struct st_call *call, struct stet_error *err) {
 	st_auto(st_dir) dir = ST_DIR_INIT;
 	st_auto(st_tree) tree = {0};
-	int code = check(call, err);
+	int code = check_limits(call, err);
 	if (code == 0)
 		code = st_tree_collect(call, NULL, NULL, &dir, &tree, err);
 	if (code < 0)
@@ -172,7 +172,8 @@ static int run(struct st_call *call, struct stet_error *err) {
 		.bytes = st_call_room(call),
 	};
 	bool json = st_call_is_parsed(call);
-	size_t listed = choose(&tree, room, (size_t)st_arg_int(call, "maxDepth", INT64_MAX), json);
+	size_t listed =
+		choose_listed(&tree, room, (size_t)st_arg_int(call, "maxDepth", INT64_MAX), json);
 	count_hidden(&tree);
 
 	st_json_add_text(call->doc, call->result, "status", ST_STR("success"));
@@ -189,8 +190,8 @@ static int run(struct st_call *call, struct stet_error *err) {
 		render_text(call, &tree);
 	if (listed < tree.count)
 		st_buf_addf(st_call_footer(call),
-		            "[%zu of %zu are shown. Call again with the path of a directory to see what is "
-		            "below it.]\n",
+		            "[%zu of %zu entries are shown. Call again with the path of a subdirectory to "
+		            "see more.]\n",
 		            listed, tree.count);
 	st_tree_render_omissions(call, &tree);
 	return 0;
@@ -213,7 +214,7 @@ const struct st_tool st_directory_tree = {
 	.name = "directory_tree",
 	.title = "Show a directory tree",
 	.description =
-		"Show what is below a directory, indented, the upper levels first if it is much. "
+		"Show the tree below a directory, indented; if it is large, only the upper levels. "
 		"Ignored files are left out and counted.",
 	.params = params,
 	.output_schema =
@@ -222,5 +223,5 @@ const struct st_tool st_directory_tree = {
                   "\"integer\"}"),
 	.hints = ST_HINT_READ_ONLY | ST_HINT_IDEMPOTENT,
 	.group = ST_GROUP_FILES,
-	.run = run,
+	.run = run_directory_tree,
 };

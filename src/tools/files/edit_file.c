@@ -1,4 +1,4 @@
-/* edit_file: ordered edits of one file, all or nothing. */
+/* edit_file: apply a list of edits to one file, all or nothing. */
 #include "text/patch/edits.h"
 
 #include <stdio.h>
@@ -8,11 +8,13 @@
 
 enum { EDITS_MAX = 1000 };
 
-struct op {
+struct edit_op {
 	struct st_call *call;
-	/* As the caller spells it, and where that leads, while it is being changed. */
-	const char *path, *found;
-	/* There is no such file yet. */
+	/* The path as the caller spells it. */
+	const char *path;
+	/* The path below the root, without links; valid during the change. */
+	const char *found;
+	/* The file does not exist yet. */
 	bool is_new;
 	struct st_edit *edits;
 	size_t count;
@@ -24,7 +26,7 @@ struct op {
 	size_t first_merged, last_merged;
 };
 
-static void op_release(struct op *op) {
+static void edit_op_release(struct edit_op *op) {
 	free(op->edits);
 	free(op->results);
 	free(op->failure);
@@ -62,7 +64,7 @@ static int read_edit(yyjson_val *value, size_t number, struct st_edit *edit,
 	return 0;
 }
 
-static int read_list(yyjson_val *list, struct op *op, struct stet_error *err) {
+static int read_list(yyjson_val *list, struct edit_op *op, struct stet_error *err) {
 	if (!yyjson_is_arr(list) || yyjson_arr_size(list) == 0)
 		return st_fail(err, STET_E_INVALID,
 		               "The argument \"edits\" of edit_file must be a list of {oldText, newText}, "
@@ -81,10 +83,10 @@ static int read_list(yyjson_val *list, struct op *op, struct stet_error *err) {
 	return 0;
 }
 
-static int read_edits(struct op *op, struct stet_error *err) {
+static int read_edits(struct edit_op *op, struct stet_error *err) {
 	yyjson_val *list = st_arg(op->call, "edits");
 	yyjson_val *old = st_arg(op->call, "oldText"), *new = st_arg(op->call, "newText");
-	/* Some models fill in both forms, and leave one of them empty. */
+	/* Some models send both forms, one of them empty. */
 	if (yyjson_arr_size(list) > 0 && st_json_str(old).len == 0 && st_json_str(new).len == 0)
 		old = new = NULL;
 	if (yyjson_is_arr(list) && yyjson_arr_size(list) == 0 && old && new)
@@ -100,7 +102,7 @@ static int read_edits(struct op *op, struct stet_error *err) {
 		               "Give edit_file either \"edits\" or \"oldText\" and \"newText\", not both.");
 	if (list && st_arg_flag(op->call, "replaceAll", false))
 		return st_fail(err, STET_E_INVALID,
-		               "\"replaceAll\" goes into each of the \"edits\" that it is meant for.");
+		               "Put \"replaceAll\" into the \"edits\" that need it, not beside them.");
 	if (list)
 		return read_list(list, op, err);
 	if (!old || !new)
@@ -114,11 +116,12 @@ static int read_edits(struct op *op, struct stet_error *err) {
 
 /* ---- the change ---- */
 
-static int show_diff(struct op *op, struct st_str old, struct st_str new, struct stet_error *err) {
+static int show_diff(struct edit_op *op, struct st_str old, struct st_str new,
+                     struct stet_error *err) {
 	struct st_diff_opts opts = ST_DIFF_OPTS(op->found);
 	if (op->is_new)
 		opts.old_name = NULL;
-	/* The other half of the answer is for instructions, and what others changed. */
+	/* Leave half of the answer for instructions and for changes of others. */
 	opts.max_bytes = st_call_room(op->call) / 2;
 	st_auto(st_diff_report) report = {0};
 	int code = st_diff_unified(old, new, &opts, &op->diff, &report, err);
@@ -126,29 +129,30 @@ static int show_diff(struct op *op, struct st_str old, struct st_str new, struct
 	return code;
 }
 
-static void found(void *context, const char *path) {
-	struct op *op = context;
+static void set_found(void *context, const char *path) {
+	struct edit_op *op = context;
 	op->found = path;
 }
 
-static int make(void *context, struct st_str old, struct st_buf *new, struct stet_error *err) {
-	struct op *op = context;
+static int make_edited(void *context, struct st_str old, struct st_buf *new,
+                       struct stet_error *err) {
+	struct edit_op *op = context;
 	int code = st_edits_apply(old, op->edits, op->count, op->call->session->ws->max_file,
 	                          op->results, new, op->failure, err);
 	return code < 0 ? code : show_diff(op, old, st_buf_str(new), err);
 }
 
-static int merged(void *context, struct st_str current, struct st_str text,
-                  struct stet_error *err) {
-	struct op *op = context;
+static int describe_merge(void *context, struct st_str current, struct st_str text,
+                          struct stet_error *err) {
+	struct edit_op *op = context;
 	int code = show_diff(op, current, text, err);
 	if (code < 0)
 		return code;
 	return st_merged_lines(current, text, &op->first_merged, &op->last_merged, err);
 }
 
-/* Which edit failed, and the places that stood in its way or come near. */
-static void render_failure(struct st_call *call, const struct op *op, int code) {
+/* Tell which edit failed, and the lines of several matches or of the nearest text. */
+static void render_failure(struct st_call *call, const struct edit_op *op, int code) {
 	const struct st_edits_failure *failure = op->failure;
 	if (code != STET_E_AMBIGUOUS && code != STET_E_NO_MATCH)
 		return;
@@ -165,7 +169,7 @@ static void render_failure(struct st_call *call, const struct op *op, int code) 
 		                                            : failure->nearest.list[i].first));
 }
 
-static void render_dry_run(struct st_call *call, const struct op *op) {
+static void render_dry_run(struct st_call *call, const struct edit_op *op) {
 	st_json_add_true(call->doc, call->result, "dryRun");
 	st_json_add_text(call->doc, call->result, "diff", st_buf_str(&op->diff));
 	if (op->truncated)
@@ -173,8 +177,8 @@ static void render_dry_run(struct st_call *call, const struct op *op) {
 	st_buf_addf(&call->text, "Dry run: %s is not changed.\n", st_quoted(op->path));
 }
 
-/* Which edits matched with another indentation. */
-static void render_shifts(struct st_call *call, const struct op *op) {
+/* Tell which edits matched with another indentation. */
+static void render_shifts(struct st_call *call, const struct edit_op *op) {
 	st_auto(st_buf) note = ST_BUF_INIT;
 	for (size_t i = 0; i < op->count; i++) {
 		if (op->results[i].shift.count == 0)
@@ -190,13 +194,14 @@ static void render_shifts(struct st_call *call, const struct op *op) {
 	st_buf_addf(&call->text, "%s\n", st_buf_cstr(&note));
 }
 
-static void render(struct st_call *call, const struct op *op, const struct stet_answer *answer) {
+static void render_edits(struct st_call *call, const struct edit_op *op,
+                         const struct stet_answer *answer) {
 	yyjson_mut_val *list = st_json_add_array(call->doc, call->result, "edits");
 	for (size_t i = 0; i < op->count; i++) {
 		const struct st_edited *edited = &op->results[i];
 		yyjson_mut_val *item = yyjson_mut_obj(call->doc);
 		st_json_add_size(call->doc, item, "occurrencesReplaced", edited->replaced);
-		/* After a merge only the lines of all edits together are known. */
+		/* After a merge, only the lines of all edits together are known. */
 		st_render_span(call, item, "affectedLines",
 		               op->last_merged ? op->first_merged : edited->first,
 		               op->last_merged ? op->last_merged : edited->last);
@@ -217,31 +222,30 @@ static void render(struct st_call *call, const struct op *op, const struct stet_
 	st_render_merged(call, answer);
 }
 
-/* ---- creation: an empty oldText where there is no file ---- */
+/* ---- creation: an empty oldText for a file that does not exist ---- */
 
-static int fail_exists(const struct op *op, struct stet_error *err) {
-	return st_fail(
-		err, STET_E_EXISTS,
-		"File %s exists already, and an empty oldText only creates files. Give the text to "
-		"change.",
-		st_quoted(op->path));
+static int fail_not_new(const struct edit_op *op, struct stet_error *err) {
+	return st_fail(err, STET_E_EXISTS,
+	               "File %s already exists, and an empty oldText only creates files. Give the text "
+	               "to change.",
+	               st_quoted(op->path));
 }
 
 static int make_new(void *context, struct st_str old, struct st_buf *new, struct stet_error *err) {
-	struct op *op = context;
+	struct edit_op *op = context;
 	if (old.len > 0)
-		return fail_exists(op, err);
+		return fail_not_new(op, err);
 	st_buf_add(new, op->edits[0].new_text);
 	if (new->failed)
 		return st_fail_nomem(err);
 	return op->dry_run ? show_diff(op, old, st_buf_str(new), err) : 0;
 }
 
-static bool is_creation(const struct op *op) {
+static bool is_creation(const struct edit_op *op) {
 	return op->count == 1 && op->edits[0].old_text.len == 0;
 }
 
-static void render_new(struct st_call *call, const struct op *op,
+static void render_new(struct st_call *call, const struct edit_op *op,
                        const struct stet_answer *answer) {
 	st_json_add(call->doc, call->result, "created", yyjson_mut_bool(call->doc, answer->created));
 	if (op->dry_run) {
@@ -253,20 +257,20 @@ static void render_new(struct st_call *call, const struct op *op,
 	            st_quoted(op->path), answer->hash);
 }
 
-static int create(struct st_call *call, struct op *op, struct stet_error *err) {
+static int create_file(struct st_call *call, struct edit_op *op, struct stet_error *err) {
 	st_auto(st_place) place = ST_PLACE_INIT;
 	int code = st_root_locate(&call->session->ws->root, st_str(op->path), &place, err);
 	if (code < 0)
 		return code;
-	/* Of an empty file nothing can be found to change, so that it may be filled. */
+	/* An empty file may be filled this way: it has no text that an edit could find. */
 	if (place.exists && (!S_ISREG(place.st.st_mode) || place.st.st_size > 0))
-		return fail_exists(op, err);
+		return fail_not_new(op, err);
 	op->is_new = !place.exists;
 	struct st_change change = {.path = op->path,
 	                           .kind = ST_CHANGE_WHOLE,
 	                           .text = true,
 	                           .dry_run = op->dry_run,
-	                           .found = found,
+	                           .found = set_found,
 	                           .make = make_new,
 	                           .context = op};
 	struct stet_answer *answer;
@@ -278,7 +282,7 @@ static int create(struct st_call *call, struct op *op, struct stet_error *err) {
 	return 0;
 }
 
-static int edit(struct st_call *call, struct op *op, struct stet_error *err) {
+static int edit_file(struct st_call *call, struct edit_op *op, struct stet_error *err) {
 	struct st_change change = {
 		.path = op->path,
 		.kind = ST_CHANGE_ANCHORED,
@@ -286,9 +290,9 @@ static int edit(struct st_call *call, struct op *op, struct stet_error *err) {
 		.text = true,
 		.dry_run = op->dry_run,
 		.partly = &op->truncated,
-		.found = found,
-		.make = make,
-		.merged = merged,
+		.found = set_found,
+		.make = make_edited,
+		.merged = describe_merge,
 		.context = op,
 	};
 	struct stet_answer *answer;
@@ -297,13 +301,13 @@ static int edit(struct st_call *call, struct op *op, struct stet_error *err) {
 		render_failure(call, op, code);
 		return code;
 	}
-	render(call, op, answer);
+	render_edits(call, op, answer);
 	stet_answer_free(answer);
 	return 0;
 }
 
-static int run(struct st_call *call, struct stet_error *err) {
-	__attribute__((cleanup(op_release))) struct op op = {.call = call};
+static int run_edit_file(struct st_call *call, struct stet_error *err) {
+	st_auto(edit_op) op = {.call = call};
 	op.path = st_call_path(call, "path", err);
 	if (!op.path)
 		return err->code;
@@ -311,7 +315,7 @@ static int run(struct st_call *call, struct stet_error *err) {
 	int code = read_edits(&op, err);
 	if (code < 0)
 		return code;
-	return is_creation(&op) ? create(call, &op, err) : edit(call, &op, err);
+	return is_creation(&op) ? create_file(call, &op, err) : edit_file(call, &op, err);
 }
 
 static const struct st_param params[] = {
@@ -346,8 +350,9 @@ const struct st_tool st_edit_file = {
 	.name = "edit_file",
 	.title = "Edit a file",
 	.description =
-		"Search-and-replace edits of one file, all or nothing; shows the diff. If the file changed "
-		"since you read it, the refusal shows what changed, and the same call then succeeds.",
+		"Apply search-and-replace edits to one file, all or nothing; shows the diff. If the file "
+		"changed since you read it, the refusal shows what changed, and the same call then "
+		"succeeds.",
 	.params = params,
 	.output_schema =
 		"{\"type\":\"object\",\"properties\":{" ST_SCHEMA_STATUS
@@ -365,5 +370,5 @@ const struct st_tool st_edit_file = {
 	.group = ST_GROUP_FILES,
 	.listed = ST_LISTED_CORE,
 	.always_load = true,
-	.run = run,
+	.run = run_edit_file,
 };

@@ -1,4 +1,4 @@
-/* get_file_info: what the system and stet know of a file or directory. */
+/* get_file_info: show the metadata of a file or directory. */
 #include <fcntl.h>
 #include <time.h>
 
@@ -7,7 +7,7 @@
 #include "fs/path/sys.h"
 #include "tools/files/listing.h"
 
-/* A time as "2026-11-16T02:30:00.123Z". */
+/* Add a time in the form "2026-11-16T02:30:00.123Z". */
 static void render_time(struct st_call *call, const char *key, int64_t seconds, uint32_t nanos) {
 	struct tm parts;
 	char text[64] = "unknown";
@@ -24,7 +24,7 @@ static int render_stat(struct st_call *call, const struct st_place *place, struc
 	struct statx st;
 	unsigned wanted = STATX_BASIC_STATS | STATX_BTIME;
 	if (st_retry(statx(place->dirfd, place->name, AT_SYMLINK_NOFOLLOW, wanted, &st)) < 0)
-		return st_fail_errno(err, errno, "Cannot look at %s", st_quoted(place->path));
+		return st_fail_errno(err, errno, "Cannot read the metadata of %s", st_quoted(place->path));
 	char mode[16];
 	snprintf(mode, sizeof mode, "%03o", st.stx_mode & 07777U);
 	st_json_add_text(call->doc, call->result, "type", st_str(st_kind_name(st.stx_mode)));
@@ -44,8 +44,7 @@ static int render_stat(struct st_call *call, const struct st_place *place, struc
 	return 0;
 }
 
-/* The hash of a regular file, and how the session stands to it. */
-static int render_version(struct st_call *call, const char *path, struct stet_error *err) {
+static int render_hash(struct st_call *call, const char *path, struct stet_error *err) {
 	struct stet_session *session = call->session;
 	st_auto(st_place) place = ST_PLACE_INIT;
 	st_auto(st_file) file = ST_FILE_INIT;
@@ -65,7 +64,7 @@ static int render_version(struct st_call *call, const char *path, struct stet_er
 	return 0;
 }
 
-static int run(struct st_call *call, struct stet_error *err) {
+static int run_get_file_info(struct st_call *call, struct stet_error *err) {
 	const char *path = st_call_path(call, "path", err);
 	if (!path)
 		return err->code;
@@ -84,7 +83,7 @@ static int run(struct st_call *call, struct stet_error *err) {
 	st_render_path(call, call->result, "path", *place.path ? place.path : ".");
 	code = render_stat(call, &place, err);
 	if (code == 0 && S_ISREG(place.st.st_mode))
-		code = render_version(call, place.path, err);
+		code = render_hash(call, place.path, err);
 	return code;
 }
 
@@ -99,8 +98,8 @@ static const struct st_param params[] = {
 
 const struct st_tool st_get_file_info = {
 	.name = "get_file_info",
-	.title = "Look at a file's data",
-	.description = "Type, size, times, permissions and fileHash of a file, without its text.",
+	.title = "Show a file's metadata",
+	.description = "Show type, size, times, permissions and fileHash of a file, without its text.",
 	.params = params,
 	.output_schema = ST_OUTPUT(
 		"\"path\":{\"type\":\"string\"},\"type\":{\"type\":\"string\"},\"size\":{\"type\":"
@@ -109,5 +108,5 @@ const struct st_tool st_get_file_info = {
 		"\"type\":\"string\"}"),
 	.hints = ST_HINT_READ_ONLY | ST_HINT_IDEMPOTENT,
 	.group = ST_GROUP_FILES,
-	.run = run,
+	.run = run_get_file_info,
 };

@@ -1,7 +1,7 @@
-/* list_directory: what is in a directory. */
+/* list_directory: list the entries of a directory. */
 #include "tools/files/listing.h"
 
-static int run(struct st_call *call, struct stet_error *err) {
+static int run_list_directory(struct st_call *call, struct stet_error *err) {
 	return st_list_run(call, false, false, err);
 }
 
@@ -18,5 +18,5 @@ const struct st_tool st_list_directory = {
 	.hints = ST_HINT_READ_ONLY | ST_HINT_IDEMPOTENT,
 	.group = ST_GROUP_FILES,
 	.listed = ST_LISTED_CORE,
-	.run = run,
+	.run = run_list_directory,
 };

@@ -4,7 +4,7 @@
 
 #include "base/utf8.h"
 
-/* How wide names and sizes are for programs, as the reference server has it. */
+/* The widths of the columns in the reference server's listing, for programs. */
 enum { NAME_COLUMN = 30, SIZE_COLUMN = 10 };
 
 const char *st_kind_name(mode_t type) {
@@ -20,7 +20,7 @@ const char *st_kind_name(mode_t type) {
 	}
 }
 
-/* The mark before a name, as users of other servers know it. Programs know two of them. */
+/* The mark before a name, as in the reference server. Programs know only [FILE] and [DIR]. */
 static const char *mark_of(mode_t type, bool parsed) {
 	if (parsed && type != S_IFDIR)
 		return "[FILE]";
@@ -43,7 +43,7 @@ static int larger_first(const void *a, const void *b) {
 	return strcmp(one->name, two->name);
 }
 
-/* How long a text is in UTF-16, which the columns of the reference server go by. */
+/* The length of a text in UTF-16 units, by which the reference server aligns its columns. */
 static size_t utf16_len(struct st_str text) {
 	size_t len = 0;
 	for (size_t i = 0; i < text.len;) {
@@ -54,7 +54,7 @@ static size_t utf16_len(struct st_str text) {
 	return len;
 }
 
-/* "a.txt                                12 B": the size ends in a column of its own. */
+/* "a.txt                                12 B": names left-aligned, sizes right-aligned. */
 static void render_column(struct st_buf *out, size_t name_len, const struct st_dir_entry *entry) {
 	st_auto(st_buf) size = ST_BUF_INIT;
 	if (entry->type != S_IFDIR)
@@ -101,7 +101,7 @@ static void render_sums(struct st_call *call, const struct st_listing *listing) 
 	st_buf_addc(&call->text, '\n');
 }
 
-/* stet's own directory is nobody's to work in, and looks like a part of the project. */
+/* Hide the state directory: no tool may write there, and it is not part of the project. */
 static void hide_state(struct st_listing *listing, const struct st_dir *dir,
                        const char *state_dir) {
 	size_t remaining = 0;
@@ -152,7 +152,7 @@ int st_list_run(struct st_call *call, bool sizes, bool by_size, struct stet_erro
 		            "[There are more than %d entries; the rest is not listed.]\n", ST_LISTING_MAX);
 	if (sizes)
 		render_sums(call, &listing);
-	/* Programs split the text at line ends. */
+	/* Programs split the text at line ends, so the last line has none. */
 	if (st_call_is_parsed(call) && call->text.len > 0)
 		st_buf_truncate(&call->text, call->text.len - 1);
 	return 0;

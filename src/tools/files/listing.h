@@ -1,27 +1,27 @@
-/** A directory's entries in an answer: what list_directory and its sister share. */
+/** List a directory: the common part of list_directory and list_directory_with_sizes. */
 #ifndef STET_TOOLS_FILES_LISTING_H
 #define STET_TOOLS_FILES_LISTING_H
 
 #include "fs/path/dirs.h"
 #include "tools/render.h"
 
-/** No answer lists more entries at once. */
+/** The most entries in one answer. */
 enum { ST_LISTED_MAX = 1000 };
 
-/** The word for a kind of file: "file", "directory", "link", "other". */
+/** The name of a file type: "file", "directory", "link", "other". */
 const char *st_kind_name(mode_t type);
 
 /**
- * Answer with the entries of a directory, or the part of them that was asked
+ * List the entries of the call's directory, or the page that its arguments ask
  * for.
  *
- * @sizes    Show sizes, and sums below.
- * @by_size  The largest first.
+ * @sizes    Show sizes and totals.
+ * @by_size  Sort by size, largest first.
  */
 [[nodiscard]] int st_list_run(struct st_call *call, bool sizes, bool by_size,
                               struct stet_error *err);
 
-/** Members of the schema of such an answer. */
+/** Schema members of the answer. */
 #define ST_SCHEMA_LISTING \
 	"\"path\":{\"type\":\"string\"},\"entries\":{\"type\":\"array\",\"items\":{\"type\":" \
 	"\"object\"}},\"total\":{\"type\":\"integer\"},\"nextOffset\":{\"type\":\"integer\"}"

@@ -1,4 +1,4 @@
-/* move_file: another name for a file or directory; what was read of it stays read. */
+/* move_file: move or rename a file or directory; what the session has seen of it stays seen. */
 #include <stdio.h>
 
 #include "base/quote.h"
@@ -6,16 +6,16 @@
 #include "fs/write/move.h"
 #include "tools/render.h"
 
-static struct st_move_end end_of(const struct stet_session *session, const char *path) {
+static struct st_move_end move_end(const struct stet_session *session, const char *path) {
 	const struct stet_workspace *ws = session->ws;
 	return (struct st_move_end){&ws->root, ws->writes.state_dir, st_str(path)};
 }
 
-/* It was renamed: what was seen of it goes along, and the log follows. */
-static void follow(struct stet_session *from, struct stet_session *to,
-                   const struct st_moved *moved) {
+/* After a rename: move what the session has seen, and log the move. */
+static void follow_move(struct stet_session *from, struct stet_session *to,
+                        const struct st_moved *moved) {
 	if (from == to) {
-		/* Short of memory, it counts as unread under its new name, which is safe. */
+		/* If memory runs out, the file counts as unread under its new name, which is safe. */
 		(void)st_tracker_move(&from->tracker, moved->from, moved->to, NULL);
 		st_call_moved(from, moved->from, moved->to, moved->is_dir);
 	} else if (!moved->is_dir) {
@@ -26,12 +26,13 @@ static void follow(struct stet_session *from, struct stet_session *to,
 	}
 }
 
-static int move(struct stet_session *from, const char *source, struct stet_session *to,
-                const char *destination, struct st_moved *moved, struct stet_error *err) {
-	struct st_move_end start = end_of(from, source), end = end_of(to, destination);
+/* Rename, or copy and delete if the workspaces are on different filesystems. */
+static int move_file(struct stet_session *from, const char *source, struct stet_session *to,
+                     const char *destination, struct st_moved *moved, struct stet_error *err) {
+	struct st_move_end start = move_end(from, source), end = move_end(to, destination);
 	int code = st_move(&start, &end, !to->ws->durable, moved, err);
 	if (code == 0)
-		follow(from, to, moved);
+		follow_move(from, to, moved);
 	if (code == 0 || !moved->crosses)
 		return code;
 	st_auto(st_transferred) done = {0};
@@ -48,13 +49,13 @@ static void note_unproven(struct st_call *call, const struct st_moved *moved) {
 	if (!moved->unproven)
 		return;
 	snprintf(notice, sizeof notice,
-	         "This is %s: others who write below the mount are not noticed. What one of them put "
-	         "at either name in the moment of the move may be lost.",
+	         "This is %s: stet does not notice others who write below the mount. A file that one "
+	         "of them put at either name during the move may be lost.",
 	         moved->unproven);
 	st_call_notice(call, notice);
 }
 
-static int run(struct st_call *call, struct stet_error *err) {
+static int run_move_file(struct st_call *call, struct stet_error *err) {
 	const char *from = st_call_link(call, "source", err);
 	struct stet_session *source = call->session;
 	const char *to = from ? st_call_destination(call, err) : NULL;
@@ -64,7 +65,7 @@ static int run(struct st_call *call, struct stet_error *err) {
 	struct stet_session *destination = call->session;
 	int code = st_workspace_check_move(source->ws, from, destination->ws, to, err);
 	if (code == 0)
-		code = move(source, from, destination, to, &moved, err);
+		code = move_file(source, from, destination, to, &moved, err);
 	if (code < 0)
 		return code;
 	*err = (struct stet_error){0};
@@ -90,7 +91,7 @@ static const struct st_param params[] = {
 	{.name = "destination",
      .aliases = "to",
      .required = true,
-     .description = "Its new path, where nothing may be."},
+     .description = "The new path; it must not exist."},
 	ST_PARAM_SESSION,
 	ST_PARAMS_END,
 };
@@ -107,5 +108,5 @@ const struct st_tool st_move_file = {
 	.hints = ST_HINT_DESTRUCTIVE,
 	.group = ST_GROUP_FILES,
 	.listed = ST_LISTED_DEFAULT,
-	.run = run,
+	.run = run_move_file,
 };

@@ -1,4 +1,4 @@
-/* read_file: lines of a file, which from then on count as seen. */
+/* read_file: read lines of a file, which then count as seen. */
 #include "tools/files/reading.h"
 
 static const struct st_param params[] = {
@@ -20,9 +20,9 @@ const struct st_tool st_read_file = {
 	.name = "read_file",
 	.title = "Read a file",
 	.description =
-		"Read a text file, or some of its lines. What you read is remembered: later edits are "
-		"refused if others change the file. Long files come in pages. Instructions (AGENTS.md) "
-		"that newly apply are added.",
+		"Read a text file, or some of its lines. The server remembers what you read, and refuses "
+		"your edits if the file has changed since. Long files come in pages. Instructions "
+		"(AGENTS.md) that newly apply are added.",
 	.params = params,
 	.output_schema =
 		"{\"type\":\"object\",\"properties\":{" ST_SCHEMA_STATUS "," ST_SCHEMA_PAGE

@@ -1,11 +1,11 @@
-/* read_media_file: an image or a sound as such, anything else as an embedded resource. */
+/* read_media_file: send an image or a sound as such, any other file as an embedded resource. */
 #include <strings.h>
 
 #include "base/base64.h"
 #include "base/uri.h"
 #include "tools/render.h"
 
-/* In base64 this stays well below what clients take as one message. */
+/* In base64, this stays well below the message size that clients accept. */
 #define MEDIA_MAX ((size_t)5 << 20)
 
 static const struct {
@@ -36,7 +36,7 @@ static void add_uri(struct st_buf *out, const char *root, const char *path) {
 	out->failed |= whole.failed;
 }
 
-static int add_block(struct st_call *call, const char *path, struct st_str bytes,
+static int add_media(struct st_call *call, const char *path, struct st_str bytes,
                      struct stet_error *err) {
 	st_auto(st_buf) data = ST_BUF_INIT, uri = ST_BUF_INIT;
 	const char *mime = mime_of(path);
@@ -61,7 +61,7 @@ static int add_block(struct st_call *call, const char *path, struct st_str bytes
 	return 0;
 }
 
-static int run(struct st_call *call, struct stet_error *err) {
+static int run_read_media_file(struct st_call *call, struct stet_error *err) {
 	const char *path = st_call_path(call, "path", err);
 	if (!path)
 		return err->code;
@@ -71,13 +71,13 @@ static int run(struct st_call *call, struct stet_error *err) {
 	st_auto(st_file) file = ST_FILE_INIT;
 	int code = st_workspace_load(session->ws, st_str(path), max, &place, &file, err);
 	if (code == 0)
-		code = add_block(call, place.path, st_buf_str(&file.bytes), err);
+		code = add_media(call, place.path, st_buf_str(&file.bytes), err);
 	if (code < 0)
 		return code;
 	struct st_seen *seen = st_session_record(session, path, place.path, &file);
 	if (!seen)
 		return st_fail_nomem(err);
-	/* There is no other way to see a binary file; a text has to arrive as text. */
+	/* A binary file counts as seen now. A text does not: the model has to read it as text. */
 	if (memchr(file.bytes.ptr, '\0', file.bytes.len))
 		st_seen_add(seen, 1, seen->total);
 
@@ -106,7 +106,7 @@ const struct st_tool st_read_media_file = {
 	.output_schema =
 		ST_OUTPUT("\"path\":{\"type\":\"string\"},\"mimeType\":{\"type\":\"string\"},"
                   "\"size\":{\"type\":\"integer\"},\"fileHash\":{\"type\":\"string\"}"),
-	/* Programs get the block alone, as from the reference server. */
+	/* Programs get only the block, as from the reference server. */
 	.listed_schema =
 		"{\"type\":\"object\",\"properties\":{\"content\":{\"type\":\"array\",\"items\":{\"type\":"
 		"\"object\",\"properties\":{\"type\":{\"enum\":[\"image\",\"audio\",\"resource\",\"text\"]}"
@@ -114,5 +114,5 @@ const struct st_tool st_read_media_file = {
 		"\"required\":[\"content\"]}",
 	.hints = ST_HINT_READ_ONLY | ST_HINT_IDEMPOTENT,
 	.group = ST_GROUP_FILES,
-	.run = run,
+	.run = run_read_media_file,
 };

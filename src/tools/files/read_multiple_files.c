@@ -1,29 +1,29 @@
-/* read_multiple_files: several files in one answer; one that cannot be read does not spoil the rest. */
+/* read_multiple_files: read several files; an error in one does not affect the others. */
 #include "base/plural.h"
 #include "tools/host.h"
 #include "tools/files/reading.h"
 
-/*
- * PATH_ROOM: what the name before a text and the line of facts behind it take.
- * NAMED_MAX: how many of the files that do not fit are named; the others are
- * counted. NAME_ROOM is kept free for each of them, NAMES_ROOM for all.
- */
 enum {
 	PATHS_MAX = 1000,
+	/* Bytes for the path before a text and the line of facts after it. */
 	PATH_ROOM = 256,
+	/* A file is left out if there is less room for its text. */
 	ROOM_MIN = 512,
+	/* How many of the files left out are named; the others are counted. */
 	NAMED_MAX = 50,
+	/* Bytes kept free for the name of each file left out, and for all of them. */
 	NAME_ROOM = 128,
 	NAMES_ROOM = 4096,
 };
 
 #define FULL "the answer is full; read this file by itself."
 
-/* How far an answer has come. */
+/* The state of an answer while files are added. */
 struct progress {
 	yyjson_mut_val *list;
-	/* Paths that come after the current one. */
+	/* How many paths follow the current one. */
 	size_t left;
+	/* How many files are in the answer, left out by name, left out without. */
 	size_t read;
 	size_t named;
 	size_t unnamed;
@@ -31,11 +31,11 @@ struct progress {
 
 static int fail_path(const struct st_call *call, struct stet_error *err) {
 	return st_fail(err, STET_E_INVALID,
-	               "A path in \"paths\" of %s is empty or holds a NUL character.",
+	               "A path in \"paths\" of %s is empty or contains a NUL character.",
 	               call->tool->name);
 }
 
-/* The room for texts: the names of files that may not fit have theirs. */
+/* The room for texts, after a reserve for the names of files that may not fit. */
 static size_t room_for_text(const struct st_call *call, const struct progress *progress) {
 	size_t room = st_call_room(call), names = call->page / 4;
 	if (names > NAMES_ROOM)
@@ -56,22 +56,22 @@ static int read_one(struct st_call *call, struct st_str path, size_t room, yyjso
 	return st_read_page(call, &what, item, excerpt, err);
 }
 
-/* For programs all are one text, as the reference server has it: "a.txt:\n...\n", "\n---\n" between them. */
+/* For programs, all files are one text, as the reference server sends it: "a.txt:\n...\n", separated by "\n---\n". */
 static int add_to_text(struct st_call *call, struct progress *progress, struct st_str path,
                        yyjson_mut_val *item, struct st_str text, struct stet_error *err) {
 	bool failed = st_str_starts(text, ST_STR(" "));
 	st_buf_adds(&call->text, yyjson_mut_arr_size(progress->list) > 0 ? "\n---\n" : "");
 	st_buf_addf(&call->text, "%s:", path.ptr);
-	/* An error ends without a line end, a file with one more. */
+	/* The reference server ends a file with an added line end, an error without one. */
 	st_buf_add(&call->text, failed ? st_str_slice(text, 0, text.len - 1) : text);
 	st_buf_adds(&call->text, failed ? "" : "\n");
 	st_json_push(call->doc, progress->list, item);
 	return call->text.failed ? st_fail_nomem(err) : 0;
 }
 
-/* Each file is a block: its path, then its text or why there is none. */
-static int add_block(struct st_call *call, struct progress *progress, struct st_str path,
-                     yyjson_mut_val *item, struct st_str text, struct stet_error *err) {
+/* Add a block for a file: its path, then its text or the error. */
+static int add_file_block(struct st_call *call, struct progress *progress, struct st_str path,
+                          yyjson_mut_val *item, struct st_str text, struct stet_error *err) {
 	st_auto(st_buf) block = ST_BUF_INIT;
 	if (st_call_is_parsed(call))
 		return add_to_text(call, progress, path, item, text, err);
@@ -93,12 +93,12 @@ static int add_error(struct st_call *call, struct progress *progress, struct st_
 	st_json_add_text(call->doc, item, "error", st_str(why));
 	st_buf_addf(&text, " Error - %s\n", why);
 	return text.failed ? st_fail_nomem(err)
-	                   : add_block(call, progress, path, item, st_buf_str(&text), err);
+	                   : add_file_block(call, progress, path, item, st_buf_str(&text), err);
 }
 
-/* A name may take six bytes for one when it is quoted. */
 static int leave_out(struct st_call *call, struct progress *progress, struct st_str path,
                      struct stet_error *err) {
+	/* Quoting turns a byte into up to six. */
 	bool fits = st_call_room(call) >= path.len * 6 + sizeof FULL + 16;
 	if (progress->unnamed > 0 || progress->named == NAMED_MAX || !fits) {
 		progress->unnamed++;
@@ -108,12 +108,12 @@ static int leave_out(struct st_call *call, struct progress *progress, struct st_
 	return add_error(call, progress, path, FULL, err);
 }
 
-static int add_file(struct st_call *call, struct progress *progress, struct st_str path,
-                    struct stet_error *err) {
+static int add_one_file(struct st_call *call, struct progress *progress, struct st_str path,
+                        struct stet_error *err) {
 	st_auto(st_excerpt) excerpt = ST_EXCERPT_INIT;
 	struct stet_error why = {0};
 	size_t room = room_for_text(call, progress), taken = path.len + PATH_ROOM;
-	/* The files behind one that does not fit are left out too, so that all are told in order. */
+	/* Leave out all files after one that does not fit, to keep the order. */
 	if (progress->named + progress->unnamed > 0 || room < taken + ROOM_MIN)
 		return leave_out(call, progress, path, err);
 	yyjson_mut_val *item = yyjson_mut_obj(call->doc);
@@ -127,7 +127,7 @@ static int add_file(struct st_call *call, struct progress *progress, struct st_s
 	st_buf_add(&text, excerpt.text);
 	progress->read++;
 	return text.failed ? st_fail_nomem(err)
-	                   : add_block(call, progress, path, item, st_buf_str(&text), err);
+	                   : add_file_block(call, progress, path, item, st_buf_str(&text), err);
 }
 
 static void render_sums(struct st_call *call, const struct progress *progress, size_t total) {
@@ -158,7 +158,7 @@ static int read_files(struct st_call *call, struct stet_error *err) {
 	yyjson_arr_iter items = yyjson_arr_iter_with(paths);
 	while ((path = yyjson_arr_iter_next(&items))) {
 		progress.left--;
-		int code = add_file(call, &progress, st_json_str(path), err);
+		int code = add_one_file(call, &progress, st_json_str(path), err);
 		if (code < 0)
 			return code;
 	}
@@ -180,7 +180,7 @@ const struct st_tool st_read_multiple_files = {
 	.title = "Read several files",
 	.description =
 		"Read several text files at once, each in a block that begins with its path. "
-		"One that cannot be read is told of in its place.",
+		"A file that cannot be read has an error in its place.",
 	.params = params,
 	.output_schema =
 		ST_OUTPUT("\"files\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}},"

@@ -1,4 +1,4 @@
-/* read_text_file: as read_file, with the arguments that users of other servers know. */
+/* read_text_file: like read_file, with the arguments of the reference server first. */
 #include "tools/files/reading.h"
 
 static const struct st_param params[] = {
@@ -9,7 +9,7 @@ static const struct st_param params[] = {
 const struct st_tool st_read_text_file = {
 	.name = "read_text_file",
 	.title = "Read a text file",
-	.description = "As read_file: a text file, or its first, last or other lines.",
+	.description = "Like read_file: a text file, or its first, last or other lines.",
 	.params = params,
 	.output_schema = ST_OUTPUT(ST_SCHEMA_PAGE),
 	.hints = ST_HINT_READ_ONLY | ST_HINT_IDEMPOTENT,

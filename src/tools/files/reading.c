@@ -6,10 +6,14 @@
 #include "base/utf8.h"
 #include "tools/instructions.h"
 
-/* NUMBER_MAX: what a line number and its tab take, in front of each line. ROOM_MIN: a page gets on. */
-enum { NUMBER_MAX = 9, ROOM_MIN = 64 };
+enum {
+	/* Bytes that a line number and its tab take. */
+	NUMBER_MAX = 9,
+	/* A page has at least so many bytes, so that reading makes progress. */
+	ROOM_MIN = 64,
+};
 
-/* A version of a file, to show parts of. */
+/* One version of a file. */
 struct content {
 	/* Below the root. */
 	const char *path;
@@ -22,9 +26,9 @@ struct content {
 struct page {
 	size_t first, last, total;
 	struct st_str text;
-	/* Where the text begins in the file, and in its first line. */
+	/* The offset of the text in the file, and in its first line. */
 	size_t start, byte;
-	/* The last line goes on behind the text: where it begins, and all that it has. */
+	/* The page ends within a line; its offset in the file and its length. */
 	bool open;
 	size_t line_start, line_len;
 };
@@ -43,7 +47,7 @@ static void choose_lines(const struct st_reading *what, size_t total, struct pag
 		page->last = page->first + count - 1;
 }
 
-/* The end of the last whole line that fits, the numbers before lines counted too; 0 if none does. */
+/* The end of the last whole line that fits, with `label` bytes for each line number; 0 if none fits. */
 static size_t whole_lines(struct st_str text, size_t room, size_t label, size_t *lines) {
 	size_t most = room, end = 0;
 	do {
@@ -57,8 +61,8 @@ static size_t whole_lines(struct st_str text, size_t room, size_t label, size_t 
 	return most > 0 ? end : 0;
 }
 
-/* As many whole lines as there is room for; of a first line that is longer, a part. */
-static void fit(struct page *page, struct st_str bytes, size_t room, size_t label) {
+/* Cut a page to whole lines that fit, or to a part of its first line. */
+static void fit_page(struct page *page, struct st_str bytes, size_t room, size_t label) {
 	size_t lines = page->first ? page->last - page->first + 1 : 0;
 	if (page->text.len + lines * label <= room)
 		return;
@@ -110,12 +114,12 @@ static int find_page(const struct content *content, const struct st_reading *wha
 		page->text.len = st_line_offset(page->text, page->last - page->first + 2);
 	int code = skip_bytes(what, page, err);
 	if (code == 0)
-		fit(page, content->bytes, room, what->numbers ? NUMBER_MAX : 0);
+		fit_page(page, content->bytes, room, what->numbers ? NUMBER_MAX : 0);
 	return code;
 }
 
-/* What was found out when an earlier page of this version was shown need not be found out again. */
-static bool is_known(struct stet_session *session, struct content *content) {
+/* Take the line count and UTF-8 check from an earlier page of the same version, if there was one. */
+static bool find_known_facts(struct stet_session *session, struct content *content) {
 	const struct st_seen *seen = st_lru_peek(&session->tracker.files, st_str(content->path));
 	if (!seen || !st_version_eq(&seen->version, &content->version) ||
 	    !st_hash_eq(&seen->text, &content->version.hash))
@@ -125,8 +129,8 @@ static bool is_known(struct stet_session *session, struct content *content) {
 	return true;
 }
 
-static int load(struct stet_session *session, const char *path, struct st_excerpt *excerpt,
-                struct content *content, struct stet_error *err) {
+static int load_content(struct stet_session *session, const char *path, struct st_excerpt *excerpt,
+                        struct content *content, struct stet_error *err) {
 	int code = st_session_load(session, path, &excerpt->place, &excerpt->file, err);
 	if (code < 0)
 		return code;
@@ -135,7 +139,7 @@ static int load(struct stet_session *session, const char *path, struct st_excerp
 		.bytes = st_buf_str(&excerpt->file.bytes),
 		.version = st_file_version(&excerpt->file),
 	};
-	if (is_known(session, content))
+	if (find_known_facts(session, content))
 		return 0;
 	code = st_check_text(content->path, content->bytes, err);
 	if (code < 0)
@@ -145,8 +149,8 @@ static int load(struct stet_session *session, const char *path, struct st_excerp
 	return 0;
 }
 
-static int number_lines(struct st_excerpt *excerpt, const struct page *page,
-                        struct stet_error *err) {
+static int number_page(struct st_excerpt *excerpt, const struct page *page,
+                       struct stet_error *err) {
 	struct st_buf *text = &excerpt->numbered;
 	st_auto(st_lines) lines = {0};
 	int code = st_lines_init(&lines, page->text, err);
@@ -170,8 +174,8 @@ static size_t next_byte(const struct page *page) {
 	return page->open ? page->start - page->line_start + page->text.len : 0;
 }
 
-static void render(struct st_call *call, yyjson_mut_val *data, const struct content *content,
-                   const struct page *page, const char *hash) {
+static void render_page(struct st_call *call, yyjson_mut_val *data, const struct content *content,
+                        const struct page *page, const char *hash) {
 	st_render_path(call, data, "path", content->path);
 	st_json_add_text(call->doc, data, "fileHash", st_str(hash));
 	st_json_add_size(call->doc, data, "totalLines", page->total);
@@ -187,7 +191,7 @@ static void render(struct st_call *call, yyjson_mut_val *data, const struct cont
 		st_json_add_true(call->doc, data, "lossy");
 }
 
-/* The facts in one short line: what this is, its hash, how to go on. */
+/* The line of facts: which lines these are, the hash, how to continue. */
 static void add_facts(struct st_call *call, const struct content *content, const struct page *page,
                       const char *hash) {
 	struct st_buf *out = &call->remark;
@@ -215,13 +219,13 @@ static void add_facts(struct st_call *call, const struct content *content, const
 	st_buf_adds(out, has_more(page) ? ".]\n" : "]\n");
 }
 
-/* What is in the answer counts as seen, and no more. */
-static void see(struct st_seen *seen, const struct page *page) {
+/* The lines, or parts of lines, in the answer count as seen. */
+static void record_seen(struct st_seen *seen, const struct page *page) {
 	size_t first = page->first, last = page->last;
 	if (first == 0)
 		return;
 	if (page->byte > 0 && !page->open) {
-		/* The rest of a long line, then whole ones. */
+		/* The page begins with the rest of a long line. */
 		size_t rest = first < last ? st_line_offset(page->text, 2) : page->text.len;
 		size_t end = page->byte + rest;
 		st_seen_add_part(seen, first, page->byte, end, end);
@@ -238,20 +242,20 @@ int st_read_page(struct st_call *call, const struct st_reading *what, yyjson_mut
 	struct st_reading how = *what;
 	struct content content;
 	struct page page;
-	int code = load(call->session, what->path, excerpt, &content, err);
+	int code = load_content(call->session, what->path, excerpt, &content, err);
 	if (code == 0)
 		code = find_page(&content, &how, how.room, &page, err);
 	if (code < 0)
 		return code;
 
-	/* Instructions come first: a reader should know them before the file. They take half at most. */
+	/* Instructions may take half of the room; the page gets the rest. */
 	bool whole = page.first <= 1 && page.last == page.total && !page.open && !page.byte;
 	bool in_answer = whole && page.text.len <= how.room / 2;
 	size_t before = st_call_room(call);
 	st_call_instruct(call, content.path, in_answer ? &content.version.hash : NULL, how.room / 2);
 	size_t taken = before - st_call_room(call);
 	how.room -= taken < how.room ? taken : how.room;
-	/* Each invalid byte is sent as three. */
+	/* Each invalid byte is sent as U+FFFD, which has three bytes. */
 	if (!content.is_utf8)
 		how.room /= 3;
 	if (how.room < ROOM_MIN)
@@ -260,8 +264,8 @@ int st_read_page(struct st_call *call, const struct st_reading *what, yyjson_mut
 		code = find_page(&content, &how, how.room, &page, err);
 	excerpt->text = page.text;
 	if (code == 0 && what->numbers)
-		code = number_lines(excerpt, &page, err);
-	/* Only an answer that is wanted reaches the caller. */
+		code = number_page(excerpt, &page, err);
+	/* A cancelled call's answer does not reach the caller, so its lines must not count as seen. */
 	if (code == 0)
 		code = st_cancel_look(err);
 	if (code < 0)
@@ -274,16 +278,16 @@ int st_read_page(struct st_call *call, const struct st_reading *what, yyjson_mut
 		return st_fail_nomem(err);
 	seen->text = content.version.hash;
 	seen->is_utf8 = content.is_utf8;
-	see(seen, &page);
+	record_seen(seen, &page);
 	char hash[ST_HASH_SHORT + 1];
 	st_hash_hex(&content.version.hash, hash, ST_HASH_SHORT);
 	if (call->structured)
-		render(call, data, &content, &page, hash);
+		render_page(call, data, &content, &page, hash);
 	add_facts(call, &content, &page, hash);
 	return 0;
 }
 
-/* Lines from the back, or from some line on. A head with an offset is how a page of it goes on. */
+/* Refuse contradicting arguments. "head" with "offset" is allowed: it continues a page. */
 static int check_range(const struct st_call *call, struct stet_error *err) {
 	static const char *const names[] = {"offset", "limit", "head", "tail", "byteOffset"};
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {

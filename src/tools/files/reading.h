@@ -1,39 +1,40 @@
-/** Reading a file for an answer, page by page: what the tools that read text share. */
+/** Read a page of a text file for an answer: the common part of the tools that read. */
 #ifndef STET_TOOLS_FILES_READING_H
 #define STET_TOOLS_FILES_READING_H
 
 #include "tools/render.h"
 
-/** What to read. */
+/** The lines to read, and the form of the answer. */
 struct st_reading {
-	/** As the caller spells it; the call is about its session (st_call_path()). */
+	/** From st_call_path(), which has also set call->session. */
 	const char *path;
-	/** The first line, from 1, and how many; 0 for the beginning, and for all. */
+	/** The first line, from 1; 0 for the beginning. */
 	int64_t offset;
+	/** How many lines; 0 for all. */
 	int64_t limit;
 	/** How many bytes of the first line to skip: a line longer than a page comes in parts. */
 	int64_t byte_offset;
-	/** Instead of these: so many of the last lines; -1 for none. */
+	/** How many of the last lines to read, instead of offset and limit; -1 for none. */
 	int64_t tail;
 	/** Put a number before each line. */
 	bool numbers;
-	/** No more bytes of it, instructions included. */
+	/** The most bytes of text and instructions. */
 	size_t room;
 };
 
 /**
- * Read a page. What is shown counts as seen, and instructions that newly
- * apply are added to the answer.
+ * Read a page. Its lines count as seen, and instructions that newly apply are
+ * attached to the answer.
  *
  * @data     Receives path, fileHash, totalLines, startLine and so on.
- * @excerpt  Receives the text; what has to be said beside it is a remark of the call.
- * @return   0, STET_E_INVALID (beyond the end), or why the file cannot be read.
+ * @excerpt  Receives the text; the facts about it go into call->remark.
+ * @return   0, STET_E_INVALID (out of range), or the error of reading the file.
  */
 [[nodiscard]] int st_read_page(struct st_call *call, const struct st_reading *what,
                                yyjson_mut_val *data, struct st_excerpt *excerpt,
                                struct stet_error *err);
 
-/** What st_read_page() puts into its data, as members of a schema. */
+/** Schema members of the data that st_read_page() fills in. */
 #define ST_SCHEMA_PAGE \
 	"\"path\":{\"type\":\"string\"},\"fileHash\":{\"type\":\"string\"}," \
 	"\"totalLines\":{\"type\":\"integer\"},\"startLine\":{\"type\":\"integer\"}," \

@@ -1,4 +1,4 @@
-/* search_files: files and directories by name. */
+/* search_files: find files and directories by name. */
 #include "base/unicode.h"
 #include "text/find/glob.h"
 #include "tools/files/tree.h"
@@ -6,10 +6,11 @@
 enum { SHOWN_MAX = 1000 };
 
 struct pattern {
-	/* A glob; or, if the pattern is a plain word, that word folded. */
+	/* NULL if the pattern has no wildcard. */
 	struct st_glob *glob;
+	/* Otherwise, the pattern with case and accents folded. */
 	struct st_buf word;
-	/* Scratch space. */
+	/* Scratch space for a folded name. */
 	struct st_buf name;
 };
 
@@ -44,7 +45,7 @@ static int read_pattern(struct st_call *call, struct pattern *pattern, struct st
 	return pattern->word.failed ? st_fail_nomem(err) : 0;
 }
 
-/* What a path takes in the text at most, quoted, and what is said about the list behind it. */
+/* The most bytes that a quoted path takes in the text, with a reserve for the footer. */
 static size_t room_for(const struct st_call *call, const char *path) {
 	return strlen(call->session->ws->root.path) + strlen(path) * 6 + 512;
 }
@@ -58,7 +59,7 @@ static void render_absolute(struct st_call *call, const struct st_dir *dir,
 	st_quote_name(&call->text, st_str(st_buf_cstr(&path)));
 }
 
-/* A match, by a path that leads to it. */
+/* Add a match, by a path that the next call can use. */
 static void render_match(struct st_call *call, yyjson_mut_val *list, const struct st_dir *dir,
                          const struct st_tree_item *item) {
 	st_auto(st_buf) path = ST_BUF_INIT;
@@ -75,7 +76,7 @@ static void render_match(struct st_call *call, yyjson_mut_val *list, const struc
 	st_buf_addc(&call->text, '\n');
 }
 
-static int run(struct st_call *call, struct stet_error *err) {
+static int run_search_files(struct st_call *call, struct stet_error *err) {
 	st_auto(pattern) pattern = {0};
 	st_auto(st_dir) dir = ST_DIR_INIT;
 	st_auto(st_tree) tree = {0};
@@ -97,7 +98,7 @@ static int run(struct st_call *call, struct stet_error *err) {
 	}
 	if (tree.count == 0)
 		st_buf_adds(&call->text, "No matches found\n");
-	/* Programs split the text at line ends. */
+	/* Programs split the text at line ends, so the last line has none. */
 	if (st_call_is_parsed(call) && call->text.len > 0)
 		st_buf_truncate(&call->text, call->text.len - 1);
 	st_render_part(call, "matches", tree.count, &part);
@@ -121,7 +122,7 @@ static const struct st_param params[] = {
 const struct st_tool st_search_files = {
 	.name = "search_files",
 	.title = "Find files by name",
-	.description = "Find files and directories by name, not by what is in them.",
+	.description = "Find files and directories by name, not by content.",
 	.params = params,
 	.output_schema = ST_OUTPUT("\"matches\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},"
                                "\"total\":{\"type\":\"integer\"},\"nextOffset\":{\"type\":"
@@ -129,5 +130,5 @@ const struct st_tool st_search_files = {
 	.hints = ST_HINT_READ_ONLY | ST_HINT_IDEMPOTENT,
 	.group = ST_GROUP_FILES,
 	.listed = ST_LISTED_CORE,
-	.run = run,
+	.run = run_search_files,
 };

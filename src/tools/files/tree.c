@@ -5,16 +5,16 @@
 #include "base/plural.h"
 #include "text/find/glob.h"
 
-/* STEP: after how many entries it is asked whether anybody still waits. */
+/* STEP: how many entries to handle between two calls of st_call_step(). */
 enum { PATTERNS_MAX = 100, NAMES_SHOWN = 5, STEP = 256 };
 
-/* A walk under way. */
+/* The state of a walk. */
 struct build {
 	struct st_call *call;
 	size_t visited;
 	struct st_tree *tree;
 	const struct st_dir *dir;
-	/* What of every path belongs to the directory itself. */
+	/* The length of the directory's path with its slash, if the walk begins above it. */
 	size_t prefix;
 	const char *state_dir;
 	bool include_ignored;
@@ -64,7 +64,7 @@ static bool is_excluded(const struct build *build, struct st_str path, bool is_d
 
 /* ---- the walk ---- */
 
-/* The path below the directory; empty for one that is on the way to it, or elsewhere. */
+/* The path relative to the directory; empty if it is not below it. */
 static struct st_str relative_path(const struct build *build, struct st_str path) {
 	struct st_str dir = st_str(build->dir->path);
 	if (build->prefix == 0)
@@ -74,8 +74,8 @@ static struct st_str relative_path(const struct build *build, struct st_str path
 	return st_str_slice(path, build->prefix, path.len);
 }
 
-/* Whether the directory is, or is in, this one. */
-static bool leads_there(const struct build *build, struct st_str path) {
+/* Whether a path is the directory or a parent of it. */
+static bool contains_dir(const struct build *build, struct st_str path) {
 	struct st_str dir = st_str(build->dir->path);
 	return st_str_starts(dir, path) && (dir.len == path.len || dir.ptr[path.len] == '/');
 }
@@ -116,14 +116,14 @@ static void count_ignored(void *data, const struct st_walk_entry *entry) {
 	tree->ignored_files += entry->type != ST_WALK_DIR;
 }
 
-static int on_entry(void *data, const struct st_walk_entry *entry, struct stet_error *err) {
+static int collect_entry(void *data, const struct st_walk_entry *entry, struct stet_error *err) {
 	struct build *build = data;
 	if (++build->visited % STEP == 0 && st_call_step(build->call, build->visited, err) < 0)
 		return STET_E_CANCELLED;
 	bool is_dir = entry->type == ST_WALK_DIR;
 	struct st_str path = relative_path(build, entry->path);
 	if (path.len == 0)
-		return is_dir && leads_there(build, entry->path) ? 0 : ST_WALK_SKIP;
+		return is_dir && contains_dir(build, entry->path) ? 0 : ST_WALK_SKIP;
 	if (st_str_eq(entry->path, st_str(build->state_dir)))
 		return ST_WALK_SKIP;
 	if (is_excluded(build, path, is_dir))
@@ -142,25 +142,25 @@ static void note_skipped(void *data, struct st_str path, const struct stet_error
 		build->tree->why = *why;
 }
 
-/* A slash sorts before everything else, so that what is in a directory follows it. */
+/* A slash sorts before all other characters, so that a directory's contents follow it. */
 static int rank(char c) {
 	return c == '\0' ? 0 : c == '/' ? 1 : 1 + (unsigned char)c;
 }
 
-static int by_path(const void *a, const void *b) {
+static int compare_paths(const void *a, const void *b) {
 	const char *one = ((const struct st_tree_item *)a)->path;
 	const char *two = ((const struct st_tree_item *)b)->path;
 	size_t same = 0;
 	while (one[same] && one[same] == two[same])
 		same++;
-	/* Paths may be long, and have all but their ends in common. */
+	/* Paths may be long and share most of their length: count this as work. */
 	st_cancel_tell(same);
 	return rank(one[same]) - rank(two[same]);
 }
 
 /*
- * From the root, so that the rules above the directory hold in it; from the
- * directory itself if they exclude it, since it was asked for.
+ * Walk from the root, so that the ignore rules of parent directories apply. Walk
+ * from the directory itself if they exclude it: the caller asked for it by name.
  */
 static int walk(struct build *build, const struct stet_workspace *ws, struct stet_error *err) {
 	const char *path = build->dir->path;
@@ -173,7 +173,7 @@ static int walk(struct build *build, const struct stet_workspace *ws, struct ste
 		.threads = 1,
 		.flags = build->include_ignored ? all : 0,
 		.data = build,
-		.on_entry = on_entry,
+		.on_entry = collect_entry,
 		.ignored = count_ignored,
 		.skipped = note_skipped,
 	};
@@ -202,7 +202,7 @@ int st_tree_collect(struct st_call *call, st_tree_wanted *wanted, void *data, st
 		code = walk(&build, ws, err);
 	free_excludes(&build);
 	if (tree->count > 1)
-		qsort(tree->items, tree->count, sizeof *tree->items, by_path);
+		qsort(tree->items, tree->count, sizeof *tree->items, compare_paths);
 	return code;
 }
 
@@ -220,8 +220,8 @@ void st_tree_render_omissions(struct st_call *call, const struct st_tree *tree) 
 	}
 	if (tree->cut)
 		st_buf_addf(out,
-		            "[There are more than %zu; the rest was not looked at. Ask for a directory "
-		            "further down.]\n",
+		            "[There are more than %zu entries; the rest is left out. Ask for a "
+		            "subdirectory.]\n",
 		            tree->count);
 	if (tree->unreadable > 0)
 		st_buf_addf(out, "[%zu %s could not be read. %s]\n", tree->unreadable,

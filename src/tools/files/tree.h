@@ -1,8 +1,9 @@
 /**
- * What is below a directory, for an answer: collected, sorted and bounded.
+ * Collect the files and directories below a directory, sorted and bounded.
  *
- * Ignored files and directories, the state directory among them, are left out
- * unless asked for; how many were, and the first of their names, is told.
+ * Leaves out the state directory and, unless the caller asks for them, ignored
+ * files and directories. The answer tells how many these are and names the
+ * first few.
  */
 #ifndef STET_TOOLS_FILES_TREE_H
 #define STET_TOOLS_FILES_TREE_H
@@ -11,53 +12,54 @@
 #include "fs/tree/walk.h"
 #include "tools/render.h"
 
-/** No more is collected. */
+/** The most entries to collect, and the most bytes of their paths. */
 enum { ST_TREE_MAX = 100000 };
 #define ST_TREE_BYTES_MAX ((size_t)16 << 20)
 
 struct st_tree_item {
-	/** Below the directory that was asked for. */
+	/** Below the directory that the caller asked for. */
 	char *path;
 	bool is_dir;
-	/** Free for the tool that shows it. */
+	/** The rest is for directory_tree: whether it lists the item, how many hidden
+	 * items are below it, and the listed directory that contains it. */
 	bool listed;
 	size_t hidden;
 	struct st_tree_item *above;
 };
 
 struct st_tree {
-	/** By path; a directory stands before what is in it. */
+	/** Sorted by path; a directory comes before its contents. */
 	struct st_tree_item *items;
 	size_t count;
-	/** How long all paths are. */
+	/** The length of all paths. */
 	size_t bytes;
-	/** More than ST_TREE_MAX, or ST_TREE_BYTES_MAX. */
+	/** There is more than ST_TREE_MAX or ST_TREE_BYTES_MAX. */
 	bool cut;
-	/** What the rules left out, and the first names. */
+	/** How many entries the ignore rules left out, and the first names. */
 	size_t ignored_dirs;
 	size_t ignored_files;
 	struct st_buf ignored;
-	/** Directories that could not be read, and why the first could not. */
+	/** How many directories could not be read, and the first error. */
 	size_t unreadable;
 	struct stet_error why;
 };
 
 void st_tree_release(struct st_tree *tree);
 
-/** Whether an item is wanted; NULL for all. Directories are entered in any case. */
+/** Whether to collect an entry; NULL for all. Does not keep the walk from entering a directory. */
 typedef bool st_tree_wanted(void *data, struct st_str path, bool is_dir);
 
 /**
- * Collect. The directory, what to exclude (excludePatterns) and whether
- * ignored things are wanted (includeIgnored) are arguments of the call.
+ * Collect the entries that the call's arguments path, excludePatterns and
+ * includeIgnored ask for.
  *
  * @dir    Receives the directory.
- * @return 0, STET_E_INVALID (a pattern), or why the directory cannot be read.
+ * @return 0, STET_E_INVALID (a pattern), or the error of reading the directory.
  */
 [[nodiscard]] int st_tree_collect(struct st_call *call, st_tree_wanted *wanted, void *data,
                                   struct st_dir *dir, struct st_tree *tree, struct stet_error *err);
 
-/** Say in data, and below the list (st_call_footer()), what was left out. */
+/** Add to data and st_call_footer() what was left out. */
 void st_tree_render_omissions(struct st_call *call, const struct st_tree *tree);
 
 #define ST_PARAM_EXCLUDE \

@@ -1,4 +1,4 @@
-/* write_file: a whole file, new or seen in full. */
+/* write_file: create a file, or replace one that the session has seen in full. */
 #include "tools/render.h"
 
 enum { NOTE_MAX = 2048 };
@@ -6,13 +6,13 @@ enum { NOTE_MAX = 2048 };
 struct writing {
 	const char *path;
 	struct st_str content;
-	/* What to say of a rewrite that changes little. */
+	/* A note for a rewrite that changes little. */
 	struct st_buf note;
 };
 
 /*
- * Agents that forgot what they wrote write it again, nearly the same. The diff
- * shows them that the file was complete.
+ * After a compaction, models forget what they wrote and write nearly the same
+ * again. The diff shows them that the file was complete.
  */
 static int note_small_change(struct writing *writing, struct st_str old, struct stet_error *err) {
 	st_auto(st_buf) diff = ST_BUF_INIT;
@@ -21,7 +21,7 @@ static int note_small_change(struct writing *writing, struct st_str old, struct 
 	opts.context = 1;
 	opts.max_bytes = NOTE_MAX;
 	int code = st_diff_unified(old, writing->content, &opts, &diff, &report, err);
-	/* A text of more lines than can be compared is no small change. */
+	/* If the texts have too many lines to compare, there is no note. */
 	if (code < 0)
 		return code == STET_E_NOMEM ? code : 0;
 	size_t lines = st_line_count(writing->content);
@@ -29,15 +29,15 @@ static int note_small_change(struct writing *writing, struct st_str old, struct 
 	if (changed == 0 || changed > lines / 5)
 		return 0;
 	st_buf_addf(&writing->note,
-	            "The file was there already, and only %zu of %zu lines changed; edit_file does "
-	            "that without "
-	            "sending the rest. What changed:\n",
+	            "The file already existed, and only %zu of %zu lines changed; edit_file does that "
+	            "without sending the rest. The changes:\n",
 	            changed, lines);
 	st_buf_add(&writing->note, st_buf_str(&diff));
 	return writing->note.failed ? st_fail_nomem(err) : 0;
 }
 
-static int make(void *context, struct st_str old, struct st_buf *new, struct stet_error *err) {
+static int make_written(void *context, struct st_str old, struct st_buf *new,
+                        struct stet_error *err) {
 	struct writing *writing = context;
 	st_buf_clear(&writing->note);
 	st_buf_add(new, writing->content);
@@ -46,8 +46,8 @@ static int make(void *context, struct st_str old, struct st_buf *new, struct ste
 	return old.len > 0 ? note_small_change(writing, old, err) : 0;
 }
 
-static void render(struct st_call *call, const struct writing *writing,
-                   const struct stet_answer *answer) {
+static void render_written(struct st_call *call, const struct writing *writing,
+                           const struct stet_answer *answer) {
 	struct st_buf *out = st_call_footer(call);
 	st_json_add(call->doc, call->result, "created", yyjson_mut_bool(call->doc, answer->created));
 	st_json_add_size(call->doc, call->result, "size", writing->content.len);
@@ -69,7 +69,7 @@ static void render(struct st_call *call, const struct writing *writing,
 	st_render_merged(call, answer);
 }
 
-static int run(struct st_call *call, struct stet_error *err) {
+static int run_write_file(struct st_call *call, struct stet_error *err) {
 	const char *path = st_call_path(call, "path", err);
 	if (!path)
 		return err->code;
@@ -78,13 +78,13 @@ static int run(struct st_call *call, struct stet_error *err) {
 		.path = path,
 		.kind = ST_CHANGE_WHOLE,
 		.check_drops = true,
-		.make = make,
+		.make = make_written,
 		.context = &writing,
 	};
 	struct stet_answer *answer;
 	int code = st_call_change(call, &change, "path", &answer, err);
 	if (code == 0)
-		render(call, &writing, answer);
+		render_written(call, &writing, answer);
 	st_buf_release(&writing.note);
 	stet_answer_free(answer);
 	return code;
@@ -92,7 +92,7 @@ static int run(struct st_call *call, struct stet_error *err) {
 
 static const struct st_param params[] = {
 	ST_PARAM_PATH,
-	{.name = "content", .required = true, .description = "All of the new content."},
+	{.name = "content", .required = true, .description = "The whole new content."},
 	ST_PARAM_EXPECTED_HASH,
 	ST_PARAM_ON_STALE,
 	ST_PARAM_SESSION,
@@ -115,5 +115,5 @@ const struct st_tool st_write_file = {
 	.group = ST_GROUP_FILES,
 	.listed = ST_LISTED_CORE,
 	.always_load = true,
-	.run = run,
+	.run = run_write_file,
 };

@@ -1,4 +1,4 @@
-/* agents_md: the instructions that apply to a path, or the list of all there are. */
+/* agents_md: show the instructions that apply to a path, or list all instruction files. */
 #include "base/plural.h"
 #include "core/session/deliver.h"
 #include "tools/render.h"
@@ -32,7 +32,7 @@ static void render_chain(struct st_call *call, const char *path,
 	}
 }
 
-static int run(struct st_call *call, struct stet_error *err) {
+static int run_agents_md(struct st_call *call, struct stet_error *err) {
 	struct stet_instructions *instructions = NULL;
 	const char *path = st_arg(call, "path") ? st_call_path(call, "path", err) : NULL;
 	if (st_arg(call, "path") && !path)
@@ -65,8 +65,8 @@ const struct st_tool st_agents_md = {
 	.name = "agents_md",
 	.title = "Show instructions",
 	.description =
-		"Show the instructions (AGENTS.md) that apply to a path, also if you had them before; "
-		"without a path, list all there are.",
+		"Show the instructions (AGENTS.md) that apply to a path, even if you got them before; "
+		"without a path, list all instruction files.",
 	.params = params,
 	.output_schema =
 		"{\"type\":\"object\",\"properties\":{" ST_SCHEMA_STATUS
@@ -82,5 +82,5 @@ const struct st_tool st_agents_md = {
 		"},\"required\":[\"status\"]}",
 	.hints = ST_HINT_READ_ONLY | ST_HINT_IDEMPOTENT | ST_HINT_INSTRUCTS,
 	.group = ST_GROUP_STATE,
-	.run = run,
+	.run = run_agents_md,
 };

@@ -1,4 +1,4 @@
-/* changes: what changed of the files in use since a moment, and what the session should read again. */
+/* changes: list the files in use that changed since a clock, and those that the session should read again. */
 #include "base/plural.h"
 #include "core/watch/shared_watcher.h"
 #include "core/session/session.h"
@@ -10,18 +10,18 @@ enum { LIMIT = 200, LIMIT_MAX = 10000 };
 struct list {
 	yyjson_mut_doc *doc;
 	yyjson_mut_val *items;
-	/* The same for reading. */
+	/* The list as text. */
 	struct st_buf *text;
 	size_t limit;
 	size_t count;
 };
 
-/* Whether there is room for one more; those beyond are counted. */
-static bool has_room(struct list *list) {
+/* Count one more item; false if it is beyond the limit and must not be added. */
+static bool count_item(struct list *list) {
 	return list->count++ < list->limit;
 }
 
-static void add_line(struct list *list, const char *word, const char *path) {
+static void add_text_line(struct list *list, const char *word, const char *path) {
 	st_buf_adds(list->text, word);
 	st_buf_addc(list->text, ' ');
 	st_quote_name(list->text, st_str(path));
@@ -29,24 +29,24 @@ static void add_line(struct list *list, const char *word, const char *path) {
 }
 
 static void add_change(struct list *list, const char *path, const char *event) {
-	if (!has_room(list))
+	if (!count_item(list))
 		return;
 	yyjson_mut_val *item = yyjson_mut_obj(list->doc);
 	st_json_add_text(list->doc, item, "path", st_str(path));
 	st_json_add_text(list->doc, item, "event", st_str(event));
 	st_json_push(list->doc, list->items, item);
-	add_line(list, event, path);
+	add_text_line(list, event, path);
 }
 
 static void add_stale(void *data, const char *path, enum st_standing standing) {
 	struct list *list = data;
-	if (!has_room(list))
+	if (!count_item(list))
 		return;
 	st_json_push(list->doc, list->items, st_json_text(list->doc, st_str(path)));
-	add_line(list, standing == ST_DELETED ? "deleted" : "modified", path);
+	add_text_line(list, standing == ST_DELETED ? "deleted" : "modified", path);
 }
 
-/* What the list left out. */
+/* Say how many items the list left out, and return that number. */
 static size_t end_list(struct list *list) {
 	size_t left = list->count > list->limit ? list->count - list->limit : 0;
 	if (left > 0)
@@ -65,8 +65,8 @@ static size_t render_changes(struct st_call *call, const struct stet_changes *ch
 	list.items = st_json_add_array(call->doc, call->result, "changes");
 	if (fresh)
 		st_buf_addf(&call->text, "%s. %zu %s in use:\n",
-		            st_arg(call, "clock") ? "What changed since that clock is not known"
-		                                  : "This is the beginning",
+		            st_arg(call, "clock") ? "The changes since that clock are not known"
+		                                  : "Watching begins now",
 		            count, st_plural(count, "file is", "files are"));
 	else
 		st_buf_addf(&call->text, "%zu %s changed.\n", count, st_plural(count, "file", "files"));
@@ -75,7 +75,7 @@ static size_t render_changes(struct st_call *call, const struct stet_changes *ch
 	return end_list(&list);
 }
 
-/* By stat and content, not by events: those may not have begun when the file was read. */
+/* Compare by stat and content, not by events: the watch may have begun after the file was read. */
 static int render_stale(struct st_call *call, size_t limit, size_t *left, struct stet_error *err) {
 	st_auto(st_buf) lines = ST_BUF_INIT;
 	struct list list = {.doc = call->doc, .text = &lines, .limit = limit};
@@ -84,18 +84,20 @@ static int render_stale(struct st_call *call, size_t limit, size_t *left, struct
 	*left += end_list(&list);
 	if (list.count > 0)
 		st_buf_adds(&call->text,
-		            "Not as you have read them; read them again before you change them:\n");
+		            "These files differ from what you read; read them again before you change "
+		            "them:\n");
 	st_buf_add(&call->text, st_buf_str(&lines));
 	call->text.failed |= lines.failed;
 	return code;
 }
 
-static int run(struct st_call *call, struct stet_error *err) {
+static int run_changes(struct st_call *call, struct stet_error *err) {
 	struct stet_workspace *ws = call->session->ws;
 	struct stet_changes *changes = NULL;
 	int64_t limit = st_arg_int(call, "limit", LIMIT);
 	if (limit < 1 || limit > LIMIT_MAX)
-		return st_fail(err, STET_E_INVALID, "limit takes a number from 1 to %d.", LIMIT_MAX);
+		return st_fail(err, STET_E_INVALID, "\"limit\" of changes must be from 1 to %d.",
+		               LIMIT_MAX);
 	int code = st_shared_watcher_use_all(&ws->watcher, &call->session->tracker.files, err);
 	if (code == 0)
 		code = stet_workspace_since(ws, st_arg_str(call, "clock").ptr, &changes, err);
@@ -123,9 +125,9 @@ const struct st_tool st_changes = {
 	.name = "changes",
 	.title = "What changed",
 	.description =
-		"List what changed, by whomever, of the files read or written here since an earlier clock; "
-		"stale are those that differ from what you read. Use it after running commands, instead of "
-		"reading again.",
+		"List which of the files read or written here changed since an earlier clock, whoever "
+		"changed them; stale lists those that differ from what you read. Use it after running "
+		"commands, instead of reading files again.",
 	.params = params,
 	.output_schema =
 		"{\"type\":\"object\",\"properties\":{" ST_SCHEMA_STATUS
@@ -138,5 +140,5 @@ const struct st_tool st_changes = {
 		"\"notices\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}}," ST_SCHEMA_FAILURE
 		"},\"required\":[\"status\"]}",
 	.hints = ST_HINT_READ_ONLY | ST_HINT_IDEMPOTENT,
-	.run = run,
+	.run = run_changes,
 };

@@ -1,11 +1,11 @@
-/* check_conflict: whether a file is still what the session read (spec 1). */
+/* check_conflict: check whether a file is still the version that the session has seen. */
 #include "base/utf8.h"
 #include "tools/render.h"
 
-/* How much of a file an answer shows; the rest is for read_file. */
+/* The most bytes of a file in an answer; read_file shows the rest. */
 enum { CONTENT_MAX = 16 << 10 };
 
-/* The file as it is now, up to a page: as text only where there is no diff that shows it. */
+/* Add the current content to the data, and to the text if there is no diff. */
 static void render_content(struct st_call *call, const struct stet_answer *answer) {
 	struct st_str content = st_buf_str(&answer->content);
 	if (!answer->reason || !answer->content.ptr)
@@ -20,7 +20,7 @@ static void render_content(struct st_call *call, const struct stet_answer *answe
 		st_buf_add(&call->text, content);
 }
 
-static void render(struct st_call *call, struct stet_answer *answer) {
+static void render_check(struct st_call *call, struct stet_answer *answer) {
 	yyjson_mut_doc *doc = call->doc;
 	st_json_add_text(doc, call->result, "status", ST_STR("success"));
 	st_render_path(call, call->result, "file", answer->path);
@@ -43,7 +43,7 @@ static void render(struct st_call *call, struct stet_answer *answer) {
 	}
 }
 
-static int run(struct st_call *call, struct stet_error *err) {
+static int run_check_conflict(struct st_call *call, struct stet_error *err) {
 	const char *path = st_call_path(call, "path", err);
 	struct stet_answer *answer = NULL;
 	if (!path)
@@ -51,8 +51,8 @@ static int run(struct st_call *call, struct stet_error *err) {
 	int code = stet_session_check(call->session, path, &answer, err);
 	if (code < 0)
 		return code;
-	render(call, answer);
-	/* Notices of the check go with the call. */
+	render_check(call, answer);
+	/* Put the notices back into the workspace's queue; the end of the call takes them from there. */
 	for (size_t i = 0; i < answer->notice_count; i++)
 		st_write_notice(&call->session->ws->writes, "%s", answer->notices[i]);
 	stet_answer_free(answer);
@@ -69,7 +69,8 @@ const struct st_tool st_check_conflict = {
 	.name = "check_conflict",
 	.title = "Check a file for changes",
 	.description =
-		"Whether a file changed since you read it, and how. It does not count as reading.",
+		"Check whether a file changed since you read it, and how. This does not count as reading "
+		"it.",
 	.params = params,
 	.output_schema = ST_OUTPUT("\"file\":{\"type\":\"string\"},"
                                "\"standing\":{\"type\":\"string\"},"
@@ -82,5 +83,5 @@ const struct st_tool st_check_conflict = {
                                "\"diffTruncated\":{\"type\":\"boolean\"}"),
 	.hints = ST_HINT_READ_ONLY | ST_HINT_IDEMPOTENT,
 	.group = ST_GROUP_STATE,
-	.run = run,
+	.run = run_check_conflict,
 };

@@ -1,7 +1,7 @@
-/* clear_session: the agent's context was emptied, so instructions have to come again. */
+/* clear_session: deliver instructions again, after the model's context was emptied. */
 #include "tools/render.h"
 
-static int run(struct st_call *call, struct stet_error *err) {
+static int run_clear_session(struct st_call *call, struct stet_error *err) {
 	(void)err;
 	for (size_t i = 0; i < call->session_count; i++) {
 		stet_instructions_clear(call->sessions[i]);
@@ -10,7 +10,7 @@ static int run(struct st_call *call, struct stet_error *err) {
 	st_json_add_text(call->doc, call->result, "status", ST_STR("success"));
 	st_buf_adds(
 		&call->text,
-		"Instructions (AGENTS.md) will be given again. What was read of files stays known.");
+		"Instructions (AGENTS.md) will come again. What you have read of files stays known.");
 	return 0;
 }
 
@@ -21,7 +21,7 @@ static const struct st_param params[] = {
 
 const struct st_tool st_clear_session = {
 	.name = "clear_session",
-	.title = "Start over with instructions",
+	.title = "Get instructions again",
 	.description =
 		"Call this after your context was emptied or compacted: instructions (AGENTS.md) come "
 		"again with the next answers.",
@@ -32,5 +32,5 @@ const struct st_tool st_clear_session = {
 		"},\"required\":[\"status\"]}",
 	.hints = ST_HINT_IDEMPOTENT | ST_HINT_INSTRUCTS,
 	.group = ST_GROUP_STATE,
-	.run = run,
+	.run = run_clear_session,
 };

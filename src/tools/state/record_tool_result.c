@@ -1,16 +1,16 @@
-/* record_tool_result: what another program's tool did, so that the state of the work knows it. */
+/* record_tool_result: record in the state of the work what another program's tool did. */
 #include "base/cancel.h"
 #include "base/plural.h"
 #include "stet/state.h"
 #include "tools/render.h"
 
 /* Copy the lists of the record into the answer. */
-static void render(struct st_call *call, yyjson_val *root) {
+static void render_record(struct st_call *call, yyjson_val *root) {
 	yyjson_val *files = yyjson_obj_get(root, "files"), *ignored = yyjson_obj_get(root, "ignored");
 	st_json_add(call->doc, call->result, "files", yyjson_val_mut_copy(call->doc, files));
 	st_json_add(call->doc, call->result, "ignored", yyjson_val_mut_copy(call->doc, ignored));
 	size_t count = yyjson_arr_size(files), left = yyjson_arr_size(ignored);
-	st_buf_addf(&call->text, "%zu %s looked at", count, st_plural(count, "file was", "files were"));
+	st_buf_addf(&call->text, "%zu %s checked", count, st_plural(count, "file was", "files were"));
 	if (left > 0)
 		st_buf_addf(&call->text, ", %zu %s ignored", left, st_plural(left, "path", "paths"));
 	st_buf_adds(&call->text, ".\n");
@@ -18,7 +18,7 @@ static void render(struct st_call *call, yyjson_val *root) {
 
 enum { NAME_MAX_BYTES = 200 };
 
-static int run(struct st_call *call, struct stet_error *err) {
+static int run_record_tool_result(struct st_call *call, struct stet_error *err) {
 	struct st_str tool = st_arg_str(call, "tool");
 	if (tool.len == 0 || tool.len > NAME_MAX_BYTES || strlen(tool.ptr) != tool.len)
 		return st_fail(err, STET_E_INVALID,
@@ -37,7 +37,7 @@ static int run(struct st_call *call, struct stet_error *err) {
 	code = st_json_parse(st_str(answer), "The record", &doc, err);
 	if (code == 0) {
 		st_json_add_text(call->doc, call->result, "status", ST_STR("success"));
-		render(call, yyjson_doc_get_root(doc));
+		render_record(call, yyjson_doc_get_root(doc));
 	}
 	yyjson_doc_free(doc);
 	stet_free(answer);
@@ -48,26 +48,26 @@ static const struct st_param params[] = {
 	{.name = "tool",
      .aliases = "toolName tool_name",
      .required = true,
-     .description = "Its name, such as apply_patch or shell."},
+     .description = "The tool's name, such as apply_patch or shell."},
 	{.name = "result",
      .type = ST_PARAM_ANY,
      .schema = "\"type\":[\"object\",\"array\",\"string\"]",
      .required = true,
-     .description = "What it answered; its arguments help too."},
+     .description = "The tool's answer; its arguments help too."},
 	ST_PARAM_SESSION,
 	ST_PARAMS_END,
 };
 
 const struct st_tool st_record_tool_result = {
 	.name = "record_tool_result",
-	.title = "Tell of another tool's work",
+	.title = "Record another tool's work",
 	.description =
-		"Tell of a tool of another program that wrote, moved or deleted files, or ran a "
-		"command. The files it names are looked at.",
+		"Record that a tool of another program wrote, moved or deleted files, or ran a "
+		"command. The server then checks the files that the result names.",
 	.params = params,
 	.output_schema = ST_OUTPUT("\"files\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}},"
                                "\"ignored\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}}"),
 	.hints = ST_HINT_IDEMPOTENT,
 	.group = ST_GROUP_STATE,
-	.run = run,
+	.run = run_record_tool_result,
 };

@@ -1,10 +1,10 @@
-/* repo_state: the state of the work, as text within a budget. */
+/* repo_state: show the state of the work as text, within a budget of tokens. */
 #include "core/prompt/snapshot.h"
 #include "core/state/state.h"
 #include "stet/state.h"
 #include "tools/render.h"
 
-/* How many files and tasks there are, by kind. */
+/* Add the numbers of files and tasks by status. */
 static void add_counts(struct st_call *call, const struct st_repo_state *state) {
 	static const char *const names[] = {"unchanged", "created", "modified", "deleted"};
 	size_t counts[4] = {0}, external = 0, open = 0;
@@ -22,11 +22,12 @@ static void add_counts(struct st_call *call, const struct st_repo_state *state) 
 	st_json_add_size(call->doc, call->result, "finishedTasks", state->task_count - open);
 }
 
-static int run(struct st_call *call, struct stet_error *err) {
+static int run_repo_state(struct st_call *call, struct stet_error *err) {
 	struct stet_session *session = call->session;
 	int64_t budget = st_arg_int(call, "budget", 0);
 	if (budget < 0)
-		return st_fail(err, STET_E_INVALID, "\"budget\" of repo_state counts tokens.");
+		return st_fail(err, STET_E_INVALID,
+		               "\"budget\" of repo_state is a number of tokens; it cannot be negative.");
 	st_auto(st_repo_status) status = {0};
 	int code = st_state_save_or_say(session, err);
 	if (code == 0 && st_arg_flag(call, "scan", false))
@@ -60,10 +61,9 @@ const struct st_tool st_repo_state = {
 	.name = "repo_state",
 	.title = "Show the state of the work",
 	.description =
-		"Show which files were read, created and changed in this story, which somebody else "
-		"changed, "
-		"and the open tasks. Call it after your context was compacted, before you write a file "
-		"again.",
+		"Show which files were read, created and changed in this story, which of them somebody "
+		"else changed, and the open tasks. Call it after your context was compacted, before you "
+		"write a file again.",
 	.params = params,
 	.output_schema = ST_OUTPUT("\"storyId\":{\"type\":\"string\"},"
                                "\"files\":{\"type\":\"object\"},"
@@ -73,5 +73,5 @@ const struct st_tool st_repo_state = {
 	.hints = ST_HINT_READ_ONLY | ST_HINT_IDEMPOTENT,
 	.group = ST_GROUP_STATE,
 	.listed = ST_LISTED_DEFAULT,
-	.run = run,
+	.run = run_repo_state,
 };

@@ -1,35 +1,34 @@
-/* story: what the work belongs to, and where it started from. */
+/* story: set, end or show the story, a named unit of work with a baseline of all files. */
 #include <strings.h>
 
 #include "base/quote.h"
 #include "stet/state.h"
 #include "tools/render.h"
 
-/* What the story says for itself, if the call says anything. */
-static int choose(struct st_call *call, struct stet_error *err) {
+static int set_use_snapshot(struct st_call *call, struct stet_error *err) {
 	if (!st_arg(call, "useSnapshot"))
 		return 0;
 	return stet_story_use_snapshot(call->session->ws, st_arg_flag(call, "useSnapshot", true), err);
 }
 
-static int change(struct st_call *call, const char *action, struct st_str id,
-                  struct stet_error *err) {
+static int begin_or_end(struct st_call *call, const char *action, struct st_str id,
+                        struct stet_error *err) {
 	struct stet_workspace *ws = call->session->ws;
 	if (strcasecmp(action, "end") == 0)
 		return stet_story_end(ws, err);
 	if (strcasecmp(action, "set") == 0 || (!*action && id.len > 0)) {
 		if (strlen(id.ptr) != id.len)
-			return st_fail(err, STET_E_INVALID, "\"id\" of story holds a NUL character.");
+			return st_fail(err, STET_E_INVALID, "\"id\" of story contains a NUL character.");
 		return stet_story_begin(ws, id.ptr, err);
 	}
 	return 0;
 }
 
-static int run(struct st_call *call, struct stet_error *err) {
+static int run_story(struct st_call *call, struct stet_error *err) {
 	char *id = NULL;
-	int code = change(call, st_arg_str(call, "action").ptr, st_arg_str(call, "id"), err);
+	int code = begin_or_end(call, st_arg_str(call, "action").ptr, st_arg_str(call, "id"), err);
 	if (code == 0)
-		code = choose(call, err);
+		code = set_use_snapshot(call, err);
 	if (code == 0)
 		code = stet_story(call->session->ws, &id, err);
 	int used = code == 0 ? stet_snapshot_used(call->session->ws, err) : code;
@@ -45,7 +44,7 @@ static int run(struct st_call *call, struct stet_error *err) {
 	else
 		st_buf_adds(&call->text, "There is no story.\n");
 	if (!used)
-		st_buf_adds(&call->text, "Prompts have the full history, not the snapshot.\n");
+		st_buf_adds(&call->text, "Prompts contain the full history, not the snapshot.\n");
 	stet_free(id);
 	return 0;
 }
@@ -56,12 +55,12 @@ static const struct st_param params[] = {
      .description = "set if an id is given, else status."},
 	{.name = "id",
      .aliases = "story_id storyId",
-     .description =
-         "Name of the story. Setting another one makes the files as they are now its baseline."},
+     .description = "The story's name. The files as they are when it is set become its baseline."},
 	{.name = "useSnapshot",
      .aliases = "use_snapshot",
      .type = ST_PARAM_BOOLEAN,
-     .description = "Whether prompts of this story have the snapshot (true) or the full history."},
+     .description =
+         "Whether prompts of this story contain the snapshot (true) or the full history."},
 	ST_PARAM_SESSION,
 	ST_PARAMS_END,
 };
@@ -77,5 +76,5 @@ const struct st_tool st_story = {
                                "\"useSnapshot\":{\"type\":\"boolean\"}"),
 	.hints = ST_HINT_IDEMPOTENT,
 	.group = ST_GROUP_STATE,
-	.run = run,
+	.run = run_story,
 };

@@ -1,16 +1,17 @@
-/* tasks: what remains to be done, shared by all sessions. */
+/* tasks: list and change the tasks, which all sessions share. */
 #include <strings.h>
 
 #include "core/state/state.h"
 #include "stet/state.h"
 #include "tools/render.h"
 
-/* An answer shows so many; the rest is counted. */
+/* The most tasks in an answer; the rest are counted. */
 enum { SHOWN_MAX = 100 };
 
-/* ---- what it shows ---- */
+/* ---- the list ---- */
 
-static void add_task(struct st_call *call, yyjson_mut_val *list, const struct st_repo_task *task) {
+static void render_task(struct st_call *call, yyjson_mut_val *list,
+                        const struct st_repo_task *task) {
 	static const char *const names[] = {"pending", "in_progress", "completed"};
 	yyjson_mut_val *object = yyjson_mut_obj(call->doc);
 	st_json_add(call->doc, object, "id", yyjson_mut_sint(call->doc, task->id));
@@ -25,7 +26,7 @@ static void add_task(struct st_call *call, yyjson_mut_val *list, const struct st
 	st_buf_addc(&call->text, '\n');
 }
 
-static int show(struct st_call *call, struct stet_error *err) {
+static int list_tasks(struct st_call *call, struct stet_error *err) {
 	st_auto(st_repo_status) status = {0};
 	int code =
 		st_repo_look(&st_state_of(call->session->ws)->repo, NULL, ST_REPO_STORED, &status, err);
@@ -36,7 +37,7 @@ static int show(struct st_call *call, struct stet_error *err) {
 	size_t open = 0;
 	for (size_t i = 0; i < state->task_count; i++) {
 		if (state->tasks[i].status != ST_TASK_COMPLETED && open++ < SHOWN_MAX)
-			add_task(call, list, &state->tasks[i]);
+			render_task(call, list, &state->tasks[i]);
 	}
 	st_json_add_size(call->doc, call->result, "open", open);
 	st_json_add_size(call->doc, call->result, "finished", state->task_count - open);
@@ -48,9 +49,9 @@ static int show(struct st_call *call, struct stet_error *err) {
 	return 0;
 }
 
-/* ---- what it does ---- */
+/* ---- actions ---- */
 
-static int add(struct st_call *call, struct stet_error *err) {
+static int add_one(struct st_call *call, struct stet_error *err) {
 	struct st_str text = st_arg_str(call, "description");
 	int64_t id;
 	int code = stet_task_add(call->session->ws, text.ptr, text.len, st_arg_int(call, "priority", 0),
@@ -60,8 +61,8 @@ static int add(struct st_call *call, struct stet_error *err) {
 	return code;
 }
 
-/* A task in a list: its description, or an object that has one. */
-static const char *text_of(yyjson_val *item) {
+/* An item is a description, or an object that has one. */
+static const char *item_text(yyjson_val *item) {
 	return yyjson_get_str(yyjson_is_obj(item) ? yyjson_obj_get(item, "description") : item);
 }
 
@@ -72,14 +73,15 @@ static int check_items(yyjson_val *items, struct stet_error *err) {
 		               st_json_kind(items));
 	yyjson_arr_iter each = yyjson_arr_iter_with(items);
 	while ((item = yyjson_arr_iter_next(&each))) {
-		if (!text_of(item))
-			return st_fail(err, STET_E_INVALID, "\"items\" of tasks holds %s, which is no text.",
+		if (!item_text(item))
+			return st_fail(err, STET_E_INVALID,
+			               "\"items\" of tasks must be a list of texts, but contains %s.",
 			               st_json_kind(item));
 	}
 	return 0;
 }
 
-static int set(struct st_call *call, struct stet_error *err) {
+static int set_list(struct st_call *call, struct stet_error *err) {
 	yyjson_val *items = st_arg(call, "items"), *item;
 	size_t count = 0;
 	if (!items)
@@ -89,11 +91,11 @@ static int set(struct st_call *call, struct stet_error *err) {
 		return st_fail_nomem(err);
 	yyjson_arr_iter each = yyjson_arr_iter_with(items);
 	while ((item = yyjson_arr_iter_next(&each)))
-		texts[count++] = text_of(item);
+		texts[count++] = item_text(item);
 	return stet_tasks_set(call->session->ws, texts, count, err);
 }
 
-static int claim(struct st_call *call, struct stet_error *err) {
+static int claim_next(struct st_call *call, struct stet_error *err) {
 	int64_t id;
 	int code = stet_task_claim(call->session, &id, err);
 	if (code == 0 && id)
@@ -101,20 +103,20 @@ static int claim(struct st_call *call, struct stet_error *err) {
 	if (code == 0 && id)
 		st_buf_addf(&call->text, "Task %lld is yours.\n", (long long)id);
 	else if (code == 0)
-		st_buf_adds(&call->text, "No task is left to be claimed.\n");
+		st_buf_adds(&call->text, "No unclaimed task is left.\n");
 	return code;
 }
 
-static int change(struct st_call *call, const char *action, struct stet_error *err) {
+static int run_action(struct st_call *call, const char *action, struct stet_error *err) {
 	int64_t id = st_arg_int(call, "id", 0);
 	if (!*action || strcasecmp(action, "list") == 0)
 		return 0;
 	if (strcasecmp(action, "add") == 0)
-		return add(call, err);
+		return add_one(call, err);
 	if (strcasecmp(action, "set") == 0)
-		return set(call, err);
+		return set_list(call, err);
 	if (strcasecmp(action, "claim") == 0)
-		return claim(call, err);
+		return claim_next(call, err);
 	if (!st_arg(call, "id"))
 		return st_fail(err, STET_E_INVALID, "To %s a task, tasks needs its \"id\".", action);
 	if (strcasecmp(action, "start") == 0)
@@ -128,20 +130,20 @@ static int change(struct st_call *call, const char *action, struct stet_error *e
 	return stet_task_prioritise(call->session->ws, id, st_arg_int(call, "priority", 0), err);
 }
 
-static int run(struct st_call *call, struct stet_error *err) {
+static int run_tasks(struct st_call *call, struct stet_error *err) {
 	int code = st_arg(call, "items") ? check_items(st_arg(call, "items"), err) : 0;
 	if (code == 0)
-		code = change(call, st_arg_str(call, "action").ptr, err);
+		code = run_action(call, st_arg_str(call, "action").ptr, err);
 	if (code < 0)
 		return code;
 	st_json_add_text(call->doc, call->result, "status", ST_STR("success"));
-	return show(call, err);
+	return list_tasks(call, err);
 }
 
 static const struct st_param params[] = {
 	{.name = "action",
      .choices = "list|add|set|start|complete|prioritise|remove|claim",
-     .description = "list by default. set replaces the unfinished ones; claim starts the first "
+     .description = "Default: list. set replaces the unfinished tasks; claim starts the first "
                     "that nobody works on."},
 	{.name = "id", .type = ST_PARAM_INTEGER, .description = "Which task."},
 	{.name = "description", .description = "What is to be done."},
@@ -160,7 +162,7 @@ static const struct st_param params[] = {
 const struct st_tool st_tasks = {
 	.name = "tasks",
 	.title = "Plan and finish tasks",
-	.description = "The tasks that remain, shared by everybody who works here.",
+	.description = "List and change the open tasks, which everybody who works here shares.",
 	.params = params,
 	.output_schema = ST_OUTPUT("\"id\":{\"type\":\"integer\"},"
                                "\"tasks\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}},"
@@ -168,5 +170,5 @@ const struct st_tool st_tasks = {
                                "\"finished\":{\"type\":\"integer\"}"),
 	.group = ST_GROUP_STATE,
 	.listed = ST_LISTED_DEFAULT,
-	.run = run,
+	.run = run_tasks,
 };

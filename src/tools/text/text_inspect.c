@@ -1,4 +1,4 @@
-/* text_inspect: the structure of a text, a search in it, or some of its lines. */
+/* text_inspect: show a text's structure, search it, or show some of its lines. */
 #include <stdio.h>
 #include <strings.h>
 
@@ -9,7 +9,7 @@
 #include "text/find/search.h"
 #include "tools/instructions.h"
 
-/* What the frame of the answer takes: names, counts, the hash, a note. */
+/* Bytes kept free for the rest of the answer: names, counts, the hash, a note. */
 enum { FRAME_BYTES = 1024 };
 
 struct subject {
@@ -29,12 +29,12 @@ static bool take_room(struct subject *subject, size_t bytes) {
 	return true;
 }
 
-/* Add an item to a list, if there is room for it. */
+/* Add an item to a list if there is room; false if there is not. */
 static bool add_item(struct st_call *call, struct subject *subject, yyjson_mut_val *list,
                      yyjson_mut_val *item) {
 	st_auto(st_buf) json = ST_BUF_INIT;
 	if (!item || st_json_write(call->doc, item, &json, NULL) < 0) {
-		/* Without memory the document has failed, which its writing finds. */
+		/* Out of memory: mark the document as failed, so that writing it reports the error. */
 		st_json_push(call->doc, list, NULL);
 		return true;
 	}
@@ -44,14 +44,14 @@ static bool add_item(struct st_call *call, struct subject *subject, yyjson_mut_v
 	return true;
 }
 
-/* Bytes that are not UTF-8 are shown as U+FFFD, and that is said. */
+/* Invalid UTF-8 shows as U+FFFD, and the answer says so with "lossy". */
 static yyjson_mut_val *quote_text(struct st_call *call, struct st_str text) {
 	if (!st_utf8_valid(text) && !yyjson_mut_obj_get(call->result, "lossy"))
 		st_json_add_true(call->doc, call->result, "lossy");
 	return st_json_text(call->doc, text);
 }
 
-/* The same of a name, which may be as long as the file. */
+/* As quote_text(), cut to a preview: a name may be as long as the file. */
 static yyjson_mut_val *printable_name(struct st_call *call, struct st_str name) {
 	if (name.len <= ST_PREVIEW_CHARS)
 		return quote_text(call, name);
@@ -60,19 +60,19 @@ static yyjson_mut_val *printable_name(struct st_call *call, struct st_str name) 
 	return start.failed ? NULL : quote_text(call, st_buf_str(&start));
 }
 
-/* A line as it is shown: without its ending and a byte order mark. */
+/* A line without its line end and byte order mark. */
 static struct st_str line_text(const struct subject *subject, size_t n) {
 	struct st_str body = st_lines_body(&subject->lines, n);
 	return n == 1 ? st_str_slice(body, st_bom_len(body), body.len) : body;
 }
 
-/* A line counts as seen if it was shown as it is: not cut, not lossy. */
-static void see(const struct subject *subject, size_t n, struct st_str printable_as) {
-	if (st_str_eq(line_text(subject, n), printable_as))
+/* A line counts as seen if the answer shows it unchanged: not cut, not lossy. */
+static void record_line(const struct subject *subject, size_t n, struct st_str in_answer) {
+	if (st_str_eq(line_text(subject, n), in_answer))
 		st_seen_add(subject->seen, n, n);
 }
 
-/* Say that a list ends before its end. */
+/* Note that a list has only its first items. */
 static void note_cut(struct st_call *call, size_t listed, size_t count, const char *what) {
 	if (listed == count || yyjson_mut_obj_get(call->result, "note"))
 		return;
@@ -83,10 +83,10 @@ static void note_cut(struct st_call *call, size_t listed, size_t count, const ch
 
 /* ---- structure ---- */
 
-/* One item of a list as JSON: of the n-th of what `of` points to. */
+/* Make the n-th item of a list in the struct that `of` points to. */
 typedef yyjson_mut_val *make_item(struct st_call *call, const void *of, size_t n);
 
-/* Add a list to an object: as many items as there is room for, and a note if that is not all. */
+/* Add a list to an object: as many items as there is room for, and a note if some are left out. */
 static void add_list(struct st_call *call, struct subject *subject, yyjson_mut_val *object,
                      const char *key, const char *what, make_item *make, const void *of,
                      size_t count) {
@@ -228,13 +228,13 @@ static yyjson_mut_val *match_object(struct st_call *call, const struct st_search
 	return item;
 }
 
-/* The lines that a match shows count as seen. */
-static void see_match(const struct subject *subject, const struct st_search_match *match) {
-	see(subject, match->line, match->text);
+/* The lines that the answer shows of a match count as seen. */
+static void record_match(const struct subject *subject, const struct st_search_match *match) {
+	record_line(subject, match->line, match->text);
 	for (size_t k = 0; k < match->before_count; k++)
-		see(subject, match->line - match->before_count + k, match->before[k]);
+		record_line(subject, match->line - match->before_count + k, match->before[k]);
 	for (size_t k = 0; k < match->after_count; k++)
-		see(subject, match->line + 1 + k, match->after[k]);
+		record_line(subject, match->line + 1 + k, match->after[k]);
 }
 
 static int inspect_search(struct st_call *call, struct subject *subject, struct stet_error *err) {
@@ -268,7 +268,7 @@ static int inspect_search(struct st_call *call, struct subject *subject, struct 
 		if (!add_item(call, subject, list,
 		              match_object(call, match, subject->markdown ? &md : NULL, context > 0)))
 			break;
-		see_match(subject, match);
+		record_match(subject, match);
 	}
 	st_json_add_size(call->doc, call->result, "totalMatches", found.total);
 	if (displayed_count < found.count)
@@ -289,16 +289,16 @@ static yyjson_mut_val *line_object(struct st_call *call, size_t n, struct st_str
 	return item;
 }
 
-/* Half of what is left: JSON may need two bytes for one. */
+/* Add the beginning of a line that is too long. A quarter of the room is enough for it, escapes included. */
 static bool add_long_line(struct st_call *call, struct subject *subject, yyjson_mut_val *list,
                           size_t n, struct st_str text) {
 	text.len = st_utf8_cut(text, subject->room / 4);
 	return text.len > 0 && add_item(call, subject, list, line_object(call, n, text));
 }
 
-/* Add lines while there is room; of a first one that is too long, its beginning. */
-static void add_lines(struct st_call *call, struct subject *subject, yyjson_mut_val *list,
-                      const struct st_intervals *wanted, struct st_buf *note) {
+/* Add lines while there is room. If the first one is too long, add its beginning. */
+static void add_wanted_lines(struct st_call *call, struct subject *subject, yyjson_mut_val *list,
+                             const struct st_intervals *wanted, struct st_buf *note) {
 	size_t count = 0;
 	for (size_t i = 0; i < wanted->count; i++) {
 		for (size_t n = wanted->items[i].first; n <= wanted->items[i].last; n++, count++) {
@@ -311,7 +311,7 @@ static void add_lines(struct st_call *call, struct subject *subject, yyjson_mut_
 			if (count == 0 && add_long_line(call, subject, list, n, text))
 				st_buf_addf(note, "Line %zu is cut; read_file shows it in parts.", n);
 			else
-				st_buf_addf(note, "Cut here; ask for \"%zu-\" to go on.", n);
+				st_buf_addf(note, "Cut here; ask for \"%zu-\" to continue.", n);
 			return;
 		}
 	}
@@ -324,7 +324,8 @@ static int inspect_lines(struct st_call *call, struct subject *subject, struct s
 	if (code < 0)
 		return code;
 	st_json_add_size(call->doc, call->result, "totalLines", subject->lines.count);
-	add_lines(call, subject, st_json_add_array(call->doc, call->result, "lines"), &wanted, &note);
+	add_wanted_lines(call, subject, st_json_add_array(call->doc, call->result, "lines"), &wanted,
+	                 &note);
 	if (note.len > 0)
 		st_json_add_text(call->doc, call->result, "note", st_buf_str(&note));
 	return note.failed ? st_fail_nomem(err) : 0;
@@ -363,7 +364,7 @@ static int inspect(struct st_call *call, struct subject *subject, inspect_mode *
 	return code;
 }
 
-static int run(struct st_call *call, struct stet_error *err) {
+static int run_text_inspect(struct st_call *call, struct stet_error *err) {
 	struct subject subject = {.path = st_call_path(call, "filePath", err)};
 	if (!subject.path)
 		return err->code;
@@ -383,7 +384,7 @@ static int run(struct st_call *call, struct stet_error *err) {
 	return code < 0 ? code : st_json_write(call->doc, call->result, &call->text, err);
 }
 
-/* The output schema, in parts. */
+/* Parts of the output schema. */
 #define STRING "{\"type\":\"string\"}"
 #define INTEGER "{\"type\":\"integer\"}"
 #define LIST(items) "{\"type\":\"array\",\"items\":" items "}"
@@ -441,5 +442,5 @@ const struct st_tool st_text_inspect = {
 	.hints = ST_HINT_READ_ONLY | ST_HINT_IDEMPOTENT,
 	.group = ST_GROUP_TEXT,
 	.listed = ST_LISTED_DEFAULT,
-	.run = run,
+	.run = run_text_inspect,
 };

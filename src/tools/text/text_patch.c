@@ -3,17 +3,18 @@
 
 #include "tools/render.h"
 
-struct op {
+struct patch_op {
 	struct st_patch patch;
 	struct st_patch_result result;
-	/* The lines around, and those touched, in the new text. */
+	/* The lines around the change, in the new text. */
 	struct st_context context;
+	/* The lines that changed, in the new text. */
 	size_t first, last;
 	bool merged;
 	struct st_buf before, after;
 };
 
-static void op_release(struct op *op) {
+static void patch_op_release(struct patch_op *op) {
 	st_patch_result_release(&op->result);
 	st_context_release(&op->context);
 	st_buf_release(&op->before);
@@ -22,7 +23,7 @@ static void op_release(struct op *op) {
 
 /* ---- the target ---- */
 
-static int one_target(struct stet_error *err, const char *what) {
+static int fail_target(struct stet_error *err, const char *what) {
 	return st_fail(err, STET_E_INVALID,
 	               "The argument \"target\" of text_patch %s. Give an object with exactly one of "
 	               "lines {start, end}, "
@@ -65,7 +66,7 @@ static int read_lines(yyjson_val *value, struct st_patch *patch, struct stet_err
 		return code;
 	patch->start = st_json_int(values[0]);
 	patch->end = st_json_int(values[1]);
-	/* An end of 0 would mean "not given" to the engine. */
+	/* For st_patch_apply() an end of 0 means "left out"; -1 makes it report a bad number. */
 	if (values[1] && patch->end == 0 && patch->start != 0)
 		patch->end = -1;
 	return 0;
@@ -102,11 +103,11 @@ static int read_code_block(yyjson_val *value, struct st_patch *patch, struct ste
 
 static int read_target_object(yyjson_val *object, struct st_patch *patch, struct stet_error *err) {
 	if (!yyjson_is_obj(object))
-		return one_target(err, "is not a JSON object");
+		return fail_target(err, "is not a JSON object");
 	if (yyjson_obj_size(object) == 0)
-		return one_target(err, "names no target");
+		return fail_target(err, "names no target");
 	if (yyjson_obj_size(object) > 1)
-		return one_target(err, "names more than one target");
+		return fail_target(err, "names more than one target");
 
 	yyjson_obj_iter iter = yyjson_obj_iter_with(object);
 	yyjson_val *key = yyjson_obj_iter_next(&iter), *value = yyjson_obj_iter_get_val(key);
@@ -123,7 +124,7 @@ static int read_target_object(yyjson_val *object, struct st_patch *patch, struct
 	}
 }
 
-/* Models often send the object as a string; the document then lives as long as the call. */
+/* Models often send the object as a string. Then `doc` receives it; the caller frees it after the patch. */
 static int read_target(yyjson_val *target, yyjson_doc **doc, struct st_patch *patch,
                        struct stet_error *err) {
 	if (yyjson_is_str(target)) {
@@ -134,7 +135,7 @@ static int read_target(yyjson_val *target, yyjson_doc **doc, struct st_patch *pa
 		if (code < 0) {
 			st_auto(st_buf) what = ST_BUF_INIT;
 			st_buf_addf(&what, "is a string that does not hold a JSON object (%s)", why.message);
-			return one_target(err, st_buf_cstr(&what));
+			return fail_target(err, st_buf_cstr(&what));
 		}
 		target = yyjson_doc_get_root(*doc);
 	}
@@ -143,22 +144,23 @@ static int read_target(yyjson_val *target, yyjson_doc **doc, struct st_patch *pa
 
 /* ---- the change ---- */
 
-/* The lines around what was done: nothing lies between them where lines were deleted. */
-static int find_context(struct op *op, struct st_str text, struct stet_error *err) {
+/* Find the lines around the change. After a deletion there are no lines between them. */
+static int find_context(struct patch_op *op, struct st_str text, struct stet_error *err) {
 	bool gone = op->result.operation == ST_PATCH_DELETE;
 	size_t last = gone ? op->first - 1 : op->last;
 	st_context_release(&op->context);
 	return st_context_of_lines(&op->context, text, op->first, last, err);
 }
 
-/* A link is of the kind of what it leads to. */
-static void found(void *context, const char *path) {
-	struct op *op = context;
+/* Judge by the path without links: a link may have another extension than its target. */
+static void set_markdown(void *context, const char *path) {
+	struct patch_op *op = context;
 	op->patch.markdown = st_is_markdown(path);
 }
 
-static int make(void *context, struct st_str old, struct st_buf *new, struct stet_error *err) {
-	struct op *op = context;
+static int make_patched(void *context, struct st_str old, struct st_buf *new,
+                        struct stet_error *err) {
+	struct patch_op *op = context;
 	op->merged = false;
 	st_patch_result_release(&op->result);
 	int code = st_patch_apply(&op->patch, old, &op->result, err);
@@ -179,18 +181,19 @@ static int make(void *context, struct st_str old, struct st_buf *new, struct ste
 	return 0;
 }
 
-static int merged(void *context, struct st_str current, struct st_str text,
-                  struct stet_error *err) {
-	struct op *op = context;
+static int describe_merge(void *context, struct st_str current, struct st_str text,
+                          struct stet_error *err) {
+	struct patch_op *op = context;
 	op->merged = true;
-	/* Of deleted lines the numbers they had are told. */
+	/* Deleted lines are reported with their numbers before the deletion. */
 	bool gone = op->result.operation == ST_PATCH_DELETE;
 	int code = gone ? st_merged_lines(text, current, &op->first, &op->last, err)
 	                : st_merged_lines(current, text, &op->first, &op->last, err);
 	return code < 0 ? code : find_context(op, text, err);
 }
 
-static void render(struct st_call *call, const struct op *op, const struct stet_answer *answer) {
+static void render_patched(struct st_call *call, const struct patch_op *op,
+                           const struct stet_answer *answer) {
 	static const char *const counts[] = {"linesChanged", "linesInserted", "linesDeleted"};
 	static const char *const verbs[] = {"Replaced", "Inserted", "Deleted"};
 	const struct st_patch_result *result = &op->result;
@@ -209,34 +212,35 @@ static void render(struct st_call *call, const struct op *op, const struct stet_
 	st_render_context(call, &op->context);
 	if (result->note.len > 0) {
 		st_auto(st_buf) note = ST_BUF_INIT;
-		st_buf_addf(&note, "%s%s", op->merged ? "As numbered before the merge: " : "",
+		st_buf_addf(&note, "%s%s", op->merged ? "In the line numbers before the merge: " : "",
 		            result->note.ptr);
 		st_json_add_text(call->doc, call->result, "note", st_buf_str(&note));
 		st_buf_addf(&call->text, "%s\n", st_buf_cstr(&note));
 	}
 }
 
-static int apply(struct st_call *call, struct op *op, const char *path, struct stet_error *err) {
+static int apply_patch(struct st_call *call, struct patch_op *op, const char *path,
+                       struct stet_error *err) {
 	struct st_change change = {
 		.path = path,
 		.kind = op->patch.target == ST_TARGET_LINES ? ST_CHANGE_LINES : ST_CHANGE_ANCHORED,
 		.text = true,
-		.found = found,
-		.make = make,
-		.merged = merged,
+		.found = set_markdown,
+		.make = make_patched,
+		.merged = describe_merge,
 		.context = op,
 	};
 	struct stet_answer *answer;
 	int code = st_call_change(call, &change, "filePath", &answer, err);
 	if (code < 0)
 		return code;
-	render(call, op, answer);
+	render_patched(call, op, answer);
 	stet_answer_free(answer);
 	return 0;
 }
 
-static int run(struct st_call *call, struct stet_error *err) {
-	__attribute__((cleanup(op_release))) struct op op = {0};
+static int run_text_patch(struct st_call *call, struct stet_error *err) {
+	st_auto(patch_op) op = {0};
 	const char *path = st_call_path(call, "filePath", err);
 	if (!path)
 		return err->code;
@@ -248,7 +252,7 @@ static int run(struct st_call *call, struct stet_error *err) {
 	if (code == 0)
 		code = read_target(st_arg(call, "target"), &doc, &op.patch, err);
 	if (code == 0)
-		code = apply(call, &op, path, err);
+		code = apply_patch(call, &op, path, err);
 	yyjson_doc_free(doc);
 	return code;
 }
@@ -302,5 +306,5 @@ const struct st_tool st_text_patch = {
 	.hints = ST_HINT_DESTRUCTIVE,
 	.group = ST_GROUP_TEXT,
 	.listed = ST_LISTED_DEFAULT,
-	.run = run,
+	.run = run_text_patch,
 };

@@ -1,4 +1,4 @@
-/* text_replace: search and replace, the default for changes within a line or a few. */
+/* text_replace: search and replace, for changes within a few lines. */
 #include <stdio.h>
 
 #include "text/patch/replace.h"
@@ -6,30 +6,30 @@
 #include "core/state/state.h"
 #include "tools/render.h"
 
-struct op {
+struct replace_op {
 	struct st_call *call;
 	const char *path;
 	struct st_replace request;
-	/* Of the last try; large, so on the heap. */
+	/* The result of the last attempt; on the heap because it is large. */
 	struct st_replaced *done;
-	/* Everything this edit says, hashed. */
+	/* Identifies this edit: path, texts and occurrence, hashed. */
 	struct st_hash edit;
+	/* The same edit was made before, so there is nothing to do. */
 	bool already;
-	/* After a merge: the lines and their neighbours in the merged text. */
+	/* After a merge, the two fields below describe the merged text. */
 	bool merged;
 	struct st_touched touched;
 	struct st_context context;
 };
 
-static void op_release(struct op *op) {
+static void replace_op_release(struct replace_op *op) {
 	if (op->done)
 		st_replaced_release(op->done);
 	free(op->done);
 	st_context_release(&op->context);
 }
 
-/* Two edits are the same if path, texts and occurrence are. */
-static int hash_edit(struct op *op, struct stet_error *err) {
+static int hash_edit(struct replace_op *op, struct stet_error *err) {
 	st_auto(st_buf) key = ST_BUF_INIT;
 	st_buf_addf(&key, "%s%c%d %zu %zu%c", op->path, 0, (int)op->request.occurrence.which,
 	            op->request.occurrence.number, op->request.old_text.len, 0);
@@ -38,10 +38,10 @@ static int hash_edit(struct op *op, struct stet_error *err) {
 	return key.failed ? st_fail_nomem(err) : st_hash_of(st_buf_str(&key), &op->edit, err);
 }
 
-/* How many of the last writes of a file are asked whether they were this edit. */
+/* How many of a file's last writes are compared with this edit. */
 enum { WRITES_MAX = 32 };
 
-/* The last writes of a file as the log has them, which other processes made too. */
+/* A file's last writes from the log, those of other processes included. */
 struct past {
 	const char *path;
 	struct past_write {
@@ -50,7 +50,7 @@ struct past {
 	size_t count;
 };
 
-static int keep_write(void *data, const struct st_log_entry *entry, struct stet_error *err) {
+static int add_past_write(void *data, const struct st_log_entry *entry, struct stet_error *err) {
 	struct past *past = data;
 	(void)err;
 	const struct st_file_event *write = &entry->event;
@@ -63,11 +63,11 @@ static int list_writes(struct st_store *store, void *data, struct stet_error *er
 	struct past *past = data;
 	const struct st_log_query query = {.path = past->path, .undoable = true, .limit = WRITES_MAX};
 	past->count = 0;
-	return st_store_log_list(store, &query, keep_write, past, err);
+	return st_store_log_list(store, &query, add_past_write, past, err);
 }
 
-/* Whether this edit makes of the bytes before a write what was there after it. */
-static bool made(const struct op *op, const struct past_write *write) {
+/* Whether this edit turns the bytes before a write into the bytes after it. */
+static bool is_same_edit(const struct replace_op *op, const struct past_write *write) {
 	struct st_blob *before = st_workspace_base(op->call->session->ws, &write->before);
 	struct st_replaced *done = before ? calloc(1, sizeof *done) : NULL;
 	struct st_hash hash;
@@ -82,8 +82,8 @@ static bool made(const struct op *op, const struct past_write *write) {
 	return same;
 }
 
-/* An earlier process may have made the edit: then the log has the write, and the store its bytes. */
-static bool was_logged(const struct op *op) {
+/* Whether an earlier process made the edit: the log has the write, and the store its bytes. */
+static bool was_logged(const struct replace_op *op) {
 	struct stet_workspace *ws = op->call->session->ws;
 	st_auto(st_place) place = ST_PLACE_INIT;
 	struct past past;
@@ -94,28 +94,29 @@ static bool was_logged(const struct op *op) {
 	if (st_store_do(&st_state_of(ws)->store, ST_STORE_READ, list_writes, &past, NULL) < 0)
 		return false;
 	for (size_t i = 0; i < past.count; i++) {
-		if (made(op, &past.writes[i]))
+		if (is_same_edit(op, &past.writes[i]))
 			return true;
 	}
 	return false;
 }
 
-/* The old text is gone because this very edit was made before, and the new one stands. */
-static bool stands_already(const struct op *op, struct st_str old) {
+/* Whether the old text is missing because the same edit was made before, and the new text is there. */
+static bool is_applied_already(const struct replace_op *op, struct st_str old) {
 	st_auto(st_find) find = {0};
 	struct st_span span;
-	bool stands =
+	bool is_there =
 		op->request.new_text.len == 0 ||
 		(st_find_init(&find, old, op->request.new_text, NULL) == 0 && st_find_next(&find, &span));
-	return stands && (st_workspace_applied(op->call->session->ws, &op->edit) || was_logged(op));
+	return is_there && (st_workspace_applied(op->call->session->ws, &op->edit) || was_logged(op));
 }
 
-static int make(void *context, struct st_str old, struct st_buf *new, struct stet_error *err) {
-	struct op *op = context;
+static int make_replaced(void *context, struct st_str old, struct st_buf *new,
+                         struct stet_error *err) {
+	struct replace_op *op = context;
 	op->merged = false;
 	st_replaced_release(op->done);
 	int code = st_replace_apply(old, &op->request, op->done, err);
-	op->already = code == STET_E_NO_MATCH && stands_already(op, old);
+	op->already = code == STET_E_NO_MATCH && is_applied_already(op, old);
 	if (op->already || (code == 0 && op->done->noop)) {
 		st_buf_clear(new);
 		st_buf_add(new, old);
@@ -126,9 +127,9 @@ static int make(void *context, struct st_str old, struct st_buf *new, struct ste
 	return code;
 }
 
-static int merged(void *context, struct st_str current, struct st_str text,
-                  struct stet_error *err) {
-	struct op *op = context;
+static int describe_merge(void *context, struct st_str current, struct st_str text,
+                          struct stet_error *err) {
+	struct replace_op *op = context;
 	int code = st_merged_lines(current, text, &op->touched.first, &op->touched.last, err);
 	if (code < 0)
 		return code;
@@ -137,7 +138,7 @@ static int merged(void *context, struct st_str current, struct st_str text,
 	return st_context_of_lines(&op->context, text, op->touched.first, op->touched.last, err);
 }
 
-static void render_note(struct st_call *call, const struct op *op) {
+static void render_note(struct st_call *call, const struct replace_op *op) {
 	const struct st_places *others = &op->done->others;
 	st_auto(st_buf) note = ST_BUF_INIT;
 	if (op->done->shift.count > 0) {
@@ -149,7 +150,7 @@ static void render_note(struct st_call *call, const struct op *op) {
 	if (others->total == 0)
 		return;
 	if (op->merged)
-		st_buf_adds(&note, "As numbered before the merge: ");
+		st_buf_adds(&note, "In the line numbers before the merge: ");
 	st_buf_adds(&note,
 	            others->total == 1 ? "Another occurrence is at " : "Other occurrences are at ");
 	st_places_add(&note, others, 10);
@@ -158,7 +159,8 @@ static void render_note(struct st_call *call, const struct op *op) {
 	st_buf_addf(&call->text, "%s\n", st_buf_cstr(&note));
 }
 
-static void render(struct st_call *call, const struct op *op, const struct stet_answer *answer) {
+static void render_replaced(struct st_call *call, const struct replace_op *op,
+                            const struct stet_answer *answer) {
 	const struct st_replaced *done = op->done;
 	const struct st_touched *touched = op->merged ? &op->touched : &done->touched;
 	st_json_add_size(call->doc, call->result, "occurrencesFound", done->found.total);
@@ -166,8 +168,8 @@ static void render(struct st_call *call, const struct op *op, const struct stet_
 	if (op->already) {
 		st_json_add_true(call->doc, call->result, "alreadyApplied");
 		st_buf_addf(&call->text,
-		            "This edit of %s was made before and still stands; nothing was "
-		            "changed.\nfileHash: %s\n",
+		            "This edit of %s was already made before; nothing was changed.\nfileHash: "
+		            "%s\n",
 		            st_quoted(answer->path), answer->hash);
 		return;
 	}
@@ -185,7 +187,7 @@ static void render(struct st_call *call, const struct op *op, const struct stet_
 	st_render_merged(call, answer);
 }
 
-/* A number is taken where a word is expected: models send both. */
+/* Models send the number both as a number and as a string. */
 static int read_occurrence(const struct st_call *call, struct st_occurrence *occurrence,
                            struct stet_error *err) {
 	yyjson_val *value = st_arg(call, "occurrence");
@@ -203,8 +205,8 @@ static int read_occurrence(const struct st_call *call, struct st_occurrence *occ
 	return word ? st_occurrence_parse(occurrence, st_strn(word, len), err) : st_fail_nomem(err);
 }
 
-static int run(struct st_call *call, struct stet_error *err) {
-	__attribute__((cleanup(op_release))) struct op op = {.call = call};
+static int run_text_replace(struct st_call *call, struct stet_error *err) {
+	st_auto(replace_op) op = {.call = call};
 	const char *path = st_call_path(call, "filePath", err);
 	if (!path)
 		return err->code;
@@ -219,7 +221,7 @@ static int run(struct st_call *call, struct stet_error *err) {
 	if (code < 0)
 		return code;
 
-	/* The answer shows the text that changed, not the line around it. */
+	/* The answer shows only the changed text, not whole lines, so these do not count as seen. */
 	const bool partly = true;
 	struct st_change change = {
 		.path = path,
@@ -227,15 +229,15 @@ static int run(struct st_call *call, struct stet_error *err) {
 		.anchor = op.request.old_text,
 		.text = true,
 		.partly = &partly,
-		.make = make,
-		.merged = merged,
+		.make = make_replaced,
+		.merged = describe_merge,
 		.context = &op,
 	};
 	struct stet_answer *answer;
 	code = st_call_change(call, &change, "filePath", &answer, err);
 	if (code < 0)
 		return code;
-	render(call, &op, answer);
+	render_replaced(call, &op, answer);
 	if (!answer->noop)
 		st_workspace_apply(call->session->ws, &op.edit);
 	stet_answer_free(answer);
@@ -270,8 +272,8 @@ const struct st_tool st_text_replace = {
 	.alias = "TextReplace",
 	.title = "Replace text",
 	.description =
-		"Replace text in a file: for changes within lines. If the text is not there, the answer "
-		"shows the nearest and what differs.",
+		"Replace text in a file: for changes within lines. If the text is not found, the error "
+		"shows the nearest text and what differs.",
 	.params = params,
 	.output_schema =
 		"{\"type\":\"object\",\"properties\":{" ST_SCHEMA_STATUS
@@ -284,5 +286,5 @@ const struct st_tool st_text_replace = {
 	.hints = ST_HINT_DESTRUCTIVE,
 	.group = ST_GROUP_TEXT,
 	.listed = ST_LISTED_DEFAULT,
-	.run = run,
+	.run = run_text_replace,
 };
