@@ -1,4 +1,4 @@
-/* What was typed, against the table of a command. */
+/* Read the command line against the table of a command. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -68,9 +68,9 @@ static bool is_choice(const char *choices, const char *word) {
 	return false;
 }
 
-/* The option that an argument names, be it "--name" or "--name=value". */
+/* Find the option of an argument "--name" or "--name=value". */
 static const struct option *find_option(const struct option *options, const char *arg) {
-	/* The one short option. */
+	/* The only short option. */
 	if (strcmp(arg, "-h") == 0)
 		arg = "--help";
 	size_t len = strcspn(arg, "=");
@@ -81,12 +81,9 @@ static const struct option *find_option(const struct option *options, const char
 	return NULL;
 }
 
-/*
- * Take an option and its value: how many arguments that were, or -1 after
- * saying what is wrong.
- */
-static int take(const struct command *command, const struct option *option, int argc, char **argv,
-                const char **value) {
+/* Read the value of an option. Returns how many arguments it used, or -1 after reporting an error. */
+static int read_value(const struct command *command, const struct option *option, int argc,
+                      char **argv, const char **value) {
 	const char *option_value = strchr(argv[0], '=');
 	*value = option_value ? option_value + 1 : NULL;
 	if (option_value && !option->value) {
@@ -96,39 +93,40 @@ static int take(const struct command *command, const struct option *option, int 
 	if (option_value || !option->value)
 		return 1;
 	if (argc < 2) {
-		usage_error(command, "%s lacks its value, %s", option->name, option->value);
+		usage_error(command, "%s needs a value: %s", option->name, option->value);
 		return -1;
 	}
 	*value = argv[1];
 	return 2;
 }
 
-static int take_checked(const struct command *command, const struct option *option, int argc,
+static int read_checked(const struct command *command, const struct option *option, int argc,
                         char **argv, const char **value) {
-	int used = take(command, option, argc, argv, value);
+	int used = read_value(command, option, argc, argv, value);
 	if (used > 0 && option->value && strchr(option->value, '|') &&
 	    !is_choice(option->value, *value)) {
-		usage_error(command, "%s is one of %s, not \"%s\"", option->name, option->value, *value);
+		usage_error(command, "%s must be one of %s, not \"%s\"", option->name, option->value,
+		            *value);
 		return -1;
 	}
 	return used;
 }
 
-static int take_setting(const struct command *command, struct options *options, const char *value,
+static int read_setting(const struct command *command, struct options *options, const char *value,
                         int used) {
 	if (!value || !strchr(value, '=') || options->set_count == 16) {
-		usage_error(command, "--set takes KEY=VALUE, up to 16 times, and not \"%s\"", value);
+		usage_error(command, "--set takes KEY=VALUE, up to 16 times, not \"%s\"", value);
 		return -1;
 	}
 	options->set[options->set_count++] = value;
 	return used;
 }
 
-static int take_common(const struct command *command, struct options *options, int argc,
+static int read_common(const struct command *command, struct options *options, int argc,
                        char **argv) {
 	const struct option *option = find_option(common_options, argv[0]);
 	const char *value = NULL;
-	int used = option ? take_checked(command, option, argc, argv, &value) : 0;
+	int used = option ? read_checked(command, option, argc, argv, &value) : 0;
 	if (used <= 0)
 		return used;
 	if (strcmp(option->name, "--root") == 0)
@@ -136,7 +134,7 @@ static int take_common(const struct command *command, struct options *options, i
 	else if (strcmp(option->name, "--session") == 0)
 		options->session_named = (options->session = value) != NULL;
 	else if (strcmp(option->name, "--set") == 0)
-		return take_setting(command, options, value, used);
+		return read_setting(command, options, value, used);
 	else if (strcmp(option->name, "--json") == 0)
 		options->json = true;
 	else if (strcmp(option->name, "--color") == 0)
@@ -147,7 +145,7 @@ static int take_common(const struct command *command, struct options *options, i
 }
 
 int common_option_read(struct options *options, int argc, char **argv) {
-	return take_common(NULL, options, argc, argv);
+	return read_common(NULL, options, argc, argv);
 }
 
 static int unknown_option(const struct command *command, const char *arg) {
@@ -162,23 +160,23 @@ static int unknown_option(const struct command *command, const char *arg) {
 	            : usage_error(command, "there is no option %s", arg);
 }
 
-/* One option behind the command: how many arguments it used, or -1. */
+/* Read one option after the command. Returns how many arguments it used, or a negative number on an error. */
 static int read_option(struct arguments *args, struct options *options, int argc, char **argv) {
 	const struct command *command = args->command;
 	const struct option *option = find_option(command->options, argv[0]);
 	if (!option) {
-		int used = take_common(command, options, argc, argv);
+		int used = read_common(command, options, argc, argv);
 		return used != 0 ? used : -unknown_option(command, argv[0]);
 	}
 	const char *value = NULL;
-	int used = take_checked(command, option, argc, argv, &value);
+	int used = read_checked(command, option, argc, argv, &value);
 	if (used > 0)
 		args->option_value[args->option_count++] = (struct option_value){option->name, value};
 	return used;
 }
 
-/* The first operand of a synopsis that was not given. */
-static const char *missing(const char *synopsis, int count) {
+/* The operand number `count` of a synopsis and the rest of it. */
+static const char *missing_operand(const char *synopsis, int count) {
 	for (; count > 0 && strchr(synopsis, ' '); count--)
 		synopsis = strchr(synopsis, ' ') + 1;
 	return synopsis;
@@ -189,14 +187,14 @@ static int check_count(const struct arguments *args) {
 	const char *synopsis = command->synopsis ? command->synopsis : "";
 	if (args->count < command->min)
 		return usage_error(command, "%.*s is missing (usage: stet %s %s)",
-		                   (int)strcspn(missing(synopsis, args->count), " "),
-		                   missing(synopsis, args->count), command->name, synopsis);
+		                   (int)strcspn(missing_operand(synopsis, args->count), " "),
+		                   missing_operand(synopsis, args->count), command->name, synopsis);
 	if (command->max >= 0 && args->count > command->max)
 		return usage_error(command, "unexpected argument \"%s\"", args->operands[command->max]);
 	return DONE;
 }
 
-/* A file of the workspace has a version, and what a session saw of it; a stream has neither. */
+/* Refuse "-" as PATH: only a file of the workspace has a version that a session can have seen. */
 static int check_paths(const struct arguments *args) {
 	const char *synopsis = args->command->synopsis ? args->command->synopsis : "";
 	bool is_path = strncmp(synopsis + (synopsis[0] == '['), "PATH", 4) == 0;

@@ -4,16 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The most that is read from a file or from standard input; the tools take no more either. */
+/* The most bytes to read from a file or standard input; the tools accept no more either. */
 #define INPUT_MAX ((size_t)64 << 20)
 
 enum { PAGE_BYTES = 1 << 20 };
 
-/* How long a replaced file is looked at for late writes before the process ends. */
+/* How long to wait for late writes to replaced files before the process ends. */
 enum { DRAIN_MS = 20 };
 
-static int set_all(const struct options *options, struct stet_config *config,
-                   struct stet_error *err) {
+static int apply_settings(const struct options *options, struct stet_config *config,
+                          struct stet_error *err) {
 	int code = 0;
 	for (int i = 0; i < options->set_count && code == 0; i++) {
 		const char *value = strchr(options->set[i], '=') + 1;
@@ -29,7 +29,7 @@ int configure(const struct options *options, struct stet_workspace *ws, struct s
 	struct stet_error err = {.code = STET_E_NOMEM, .message = "Out of memory."};
 	int code = stet_config_load(ws, &config, &err);
 	if (code == 0)
-		code = set_all(options, config, &err);
+		code = apply_settings(options, config, &err);
 	if (code == 0)
 		code = stet_config_apply(config, ws, &err);
 	for (size_t i = 0; code == 0 && stet_config_notice(config, i); i++)
@@ -41,7 +41,7 @@ int configure(const struct options *options, struct stet_workspace *ws, struct s
 	return code < 0 ? report(&err) : DONE;
 }
 
-/* A page is what a model takes; in a shell it is larger, unless somebody asked for this one. */
+/* The default page is sized for models. Use a larger one in a shell, unless the user configured it. */
 static int set_page(struct cli *cli, struct stet_error *err) {
 	if (strcmp(stet_config_source(cli->config, "pageBytes"), "default") != 0)
 		return 0;
@@ -49,10 +49,11 @@ static int set_page(struct cli *cli, struct stet_error *err) {
 }
 
 /*
- * A command without --session remembers nothing. A script proves by --expect
- * that it knows the file, and AGENTS.md would come with every command anew.
+ * Without --session, each command starts afresh. So --expect proves that the
+ * caller knows the file, and instructions, which would come with every command,
+ * are off.
  */
-static int script(struct stet_workspace *ws, struct stet_error *err) {
+static int set_sessionless(struct stet_workspace *ws, struct stet_error *err) {
 	int code = stet_workspace_set(ws, STET_OPTION_HASH_PROVES, 1, err);
 	return code < 0 ? code : stet_workspace_set(ws, STET_OPTION_AGENTS, 0, err);
 }
@@ -62,13 +63,13 @@ int cli_open(struct cli *cli, const struct options *options) {
 	*cli = (struct cli){.options = options};
 	if (stet_workspace_open(options->root, &cli->ws, &err) < 0)
 		return cli_close(cli, report(&err));
-	/* What a command does is work, whether it calls a tool for it or not. */
+	/* Record in the state what the command does, even if it calls no tool. */
 	if (stet_workspace_set(cli->ws, STET_OPTION_STATE, 2, &err) < 0)
 		return cli_close(cli, report(&err));
 	int status = configure(options, cli->ws, &cli->config);
 	if (status != DONE)
 		return cli_close(cli, status);
-	if (set_page(cli, &err) < 0 || (!options->session && script(cli->ws, &err) < 0))
+	if (set_page(cli, &err) < 0 || (!options->session && set_sessionless(cli->ws, &err) < 0))
 		return cli_close(cli, report(&err));
 	if (stet_session_open(cli->ws, options->session, &cli->session, &err) < 0)
 		return cli_close(cli, report(&err));
@@ -80,7 +81,7 @@ int cli_log(struct cli *cli, const struct arguments *args) {
 	return stet_workspace_log(cli->ws, option_value(args, "--log"), &err) < 0 ? report(&err) : DONE;
 }
 
-/* A process that ends forgets what is not stored: a notice says why it is not, the status that it is not. */
+/* If the state could not be saved, it is lost when the process ends: print why, and fail. */
 static int check_stored(const struct cli *cli, int status) {
 	const char *name = cli->options->session;
 	struct stet_error err = {0};
@@ -123,7 +124,7 @@ void show_notices(const struct stet_json *answer) {
 	}
 }
 
-/* AGENTS.md that newly apply, apart from the answer itself. */
+/* Instructions go to standard error, apart from the answer. */
 static void show_instructions(const struct stet_json *answer) {
 	char pointer[64];
 	for (size_t i = 0; i < stet_json_count(answer, "/structuredContent/instructions"); i++) {
@@ -135,7 +136,7 @@ static void show_instructions(const struct stet_json *answer) {
 	}
 }
 
-/* What an answer says to a model; notices, in the blocks behind it, are told by show_notices(). */
+/* The first block of an answer is its text; show_notices() prints the notices of the others. */
 static void show_text(const struct stet_json *answer) {
 	size_t len = 0;
 	const char *text = stet_json_text(answer, "/content/0/text", &len);
@@ -143,14 +144,16 @@ static void show_text(const struct stet_json *answer) {
 		put_line(stdout, text, len);
 }
 
-/* What the message does not say: a session without a name forgets. */
-static void show_way_out(const struct cli *cli, const struct stet_json *answer) {
+/* The message asks the user to read the file first, which needs a named session here. */
+static void show_session_hint(const struct cli *cli, const struct stet_json *answer) {
 	const char *reason = stet_json_text(answer, "/structuredContent/reason", NULL);
 	if (reason && strcmp(reason, "unseen") == 0 && !cli->options->session)
-		fputs("A read is remembered with --session NAME; a script passes --expect HASH.\n", stderr);
+		fputs(
+			"With --session NAME, stet remembers what was read; a script can give --expect HASH.\n",
+			stderr);
 }
 
-/* A refusal or a failure: its message, and the diff if it has one. */
+/* Print the message of a refusal or failure, and its diff if it has one. */
 static void show_failure(const struct cli *cli, const struct stet_json *answer,
                          const struct stet_error *err) {
 	size_t len = 0;
@@ -161,10 +164,10 @@ static void show_failure(const struct cli *cli, const struct stet_json *answer,
 		fputc('\n', stderr);
 		put_diff(stderr, diff, len);
 	}
-	show_way_out(cli, answer);
+	show_session_hint(cli, answer);
 }
 
-/* All that the tool answered, as an object of its own. */
+/* Print the data of the answer as the object of --json. */
 static int show_json(const struct stet_json *answer) {
 	struct stet_json *json = NULL;
 	struct stet_error err = {0};
@@ -209,7 +212,7 @@ int cli_call(struct cli *cli, const char *tool, struct stet_json *args, cli_show
 	stet_json_free(args);
 	if (!text)
 		return report_as(STET_E_INVALID,
-		                 "What was given is not valid UTF-8, and this command takes nothing else.");
+		                 "The input is not valid UTF-8, which this command requires.");
 	progress_begin("Working");
 	int code = stet_call(cli->session, tool, text, len, &out, &len, &err);
 	progress_end();
@@ -262,7 +265,7 @@ void set_option(struct stet_json *json, const char *pointer, const struct argume
 		stet_json_set_text(json, pointer, value, strlen(value));
 }
 
-/* Lines with a sign before each, as a diff has them. */
+/* Print lines with "+" or "-" before each, as in a diff. */
 static void put_signed(const char *text, size_t len, char sign) {
 	const char *begin = paint(stdout, sign == '+' ? GREEN : RED), *end = paint(stdout, PLAIN);
 	for (size_t from = 0; from < len;) {
@@ -275,7 +278,7 @@ static void put_signed(const char *text, size_t len, char sign) {
 	}
 }
 
-/* What others changed, where that was merged. */
+/* Print the changes of others that the change was merged with. */
 static void put_foreign(const struct stet_json *answer) {
 	size_t len = 0;
 	const char *diff = stet_json_text(answer, "/structuredContent/foreignDiff", &len);
@@ -284,7 +287,7 @@ static void put_foreign(const struct stet_json *answer) {
 	put_diff(stdout, diff ? diff : "", len);
 }
 
-/* A message of the library on a line of its own, in the words of the command line. */
+/* Print a message of the library, translated into the names of commands and options. */
 static void put_message(const char *text, size_t len) {
 	char *message = strndup(text, len), *translated = message ? translate(message) : NULL;
 	if (translated)
@@ -318,7 +321,7 @@ void show_change(const struct stet_json *answer) {
 	put_foreign(answer);
 }
 
-static int read_all(FILE *file, const char *name, char **out, size_t *len) {
+static int read_stream(FILE *file, const char *name, char **out, size_t *len) {
 	char *text = NULL;
 	size_t room = 0, used = 0;
 	do {
@@ -357,13 +360,13 @@ int slurp(const char *name, char **out, size_t *len) {
 			return report_as(STET_E_INVALID,
 			                 "Standard input can be read only once. Give - in one place.");
 		took_input = true;
-		return read_all(stdin, "standard input", out, len);
+		return read_stream(stdin, "standard input", out, len);
 	}
 	FILE *file = fopen(name, "re");
 	if (!file)
 		return report_as(errno == ENOENT ? STET_E_NOT_FOUND : STET_E_IO, "Cannot open \"%s\": %s.",
 		                 name, strerror(errno));
-	int status = read_all(file, name, out, len);
+	int status = read_stream(file, name, out, len);
 	fclose(file);
 	return status;
 }

@@ -1,14 +1,15 @@
 /**
- * What most commands begin with: an open workspace and a session, and a tool
- * called in it.
+ * The workspace and session of a command, and calling a tool in them.
  *
- *     struct work work;
- *     int status = cli_open(&work, options);
+ * This folder is the program `stet`, built on the public headers: reading
+ * arguments (commands.h), printing (output.h), and one file per command (cmd/).
+ * Most commands open a workspace, call one tool and print its answer:
+ *
+ *     struct cli cli;
+ *     int status = cli_open(&cli, options);
  *     if (status != DONE)
  *             return status;
- *     struct stet_json *call = stet_json_new();
- *     stet_json_set_text(call, "/path", path, strlen(path));
- *     return cli_close(&work, cli_call(&work, "read_file", call, show));
+ *     return cli_close(&cli, cli_call(&cli, "read_file", cli_args(path), NULL));
  */
 #ifndef STET_CLI_CLI_H
 #define STET_CLI_CLI_H
@@ -19,79 +20,79 @@ struct cli {
 	const struct options *options;
 	struct stet_workspace *ws;
 	struct stet_session *session;
-	/** What applies here. */
+	/** The configuration in force. */
 	struct stet_config *config;
 };
 
 /**
- * Set the options of a workspace by the configuration and by --set, and say
- * what was left out.
+ * Set the options of a workspace by its configuration and --set. Prints the
+ * notices of the configuration.
  *
- * @out  Receives the configuration, to be freed; may be NULL.
- * @return DONE, or the status of a failure after saying why.
+ * @out  Receives the configuration, which the caller frees; may be NULL.
+ * @return DONE, or the exit status after reporting an error.
  */
 int configure(const struct options *options, struct stet_workspace *ws, struct stet_config **out);
 
-/** Open both, configured. Returns DONE, or the status of a failure after saying why. */
+/** Open a configured workspace and a session. Returns DONE, or the exit status after reporting an error. */
 int cli_open(struct cli *cli, const struct options *options);
 
-/** Log snapshots where the option --log says, if it is given. Returns DONE, or a status after saying why. */
+/** Log snapshots to the file of the option --log, if there is one. Returns the exit status. */
 int cli_log(struct cli *cli, const struct arguments *args);
 
-/** Say the notices that are left, close both, and pass a status on. */
+/** Print the remaining notices and close. Returns `status`, or another one if the state could not be saved. */
 int cli_close(struct cli *cli, int status);
 
-/** Say the notices that came with an answer. */
+/** Print the notices of an answer. */
 void show_notices(const struct stet_json *answer);
 
-/** Prints the structuredContent of an answer; NULL for the answer's text. */
+/** Prints an answer for people; NULL prints the answer's text. */
 typedef void cli_show(const struct stet_json *answer);
 
 /**
- * Call a tool and print its answer: all of it with --json; otherwise what
- * show prints, or on failure the message and the diff on standard error.
+ * Call a tool and print its answer: with --json, the whole data; otherwise
+ * `show` prints it. A failure's message and diff go to standard error.
  *
- * @args  The arguments; freed here. NULL is reported as out of memory.
+ * @args  The arguments; freed here.
  * @return The exit status.
  */
 int cli_call(struct cli *cli, const char *tool, struct stet_json *args, cli_show *show);
 
 /**
- * All of it: open, call, close.
+ * Open, call, close.
  *
- * @status  What making the arguments came to: unless DONE, they are freed and
- *          it is passed on.
+ * @status  The status of making the arguments. If it is not DONE, this only
+ *          frees them and returns it.
  */
 int cli_run(const struct options *options, int status, const char *tool, struct stet_json *args,
             cli_show *show);
 
-/** The arguments of a tool that begin with a path; NULL if memory is short. */
+/** The arguments of a tool with a path; NULL if memory ran out. */
 struct stet_json *cli_args(const char *path);
 
 /** The options of commands that change files, for their tables. */
 #define CHANGE_OPTIONS \
-	{"--expect", "HASH", "refuse unless the file is this version: 16 to 64 digits"}, { \
-		"--on-stale", "refuse|merge", "what to do if others changed the file since it was read" \
+	{"--expect", "HASH", "refuse unless the file has this hash (16 to 64 digits)"}, { \
+		"--on-stale", "refuse|merge", "what to do if the file changed since it was read" \
 	}
 
-/** As cli_args(), of the first operand and CHANGE_OPTIONS. */
+/** As cli_args(), with the first operand as path and the values of CHANGE_OPTIONS. */
 struct stet_json *cli_change_args(const struct arguments *args);
 
-/** Set a member to an operand, or to standard input if it is "-". Returns the status. */
+/** Set a member to an operand, or to standard input if it is "-". Returns the exit status. */
 int set_operand(struct stet_json *json, const char *pointer, const char *text);
 
-/** Set a member to the value of an option, if it was given. */
+/** Set a member to the value of an option, if the user gave it. */
 void set_option(struct stet_json *json, const char *pointer, const struct arguments *args,
                 const char *name);
 
-/** Prints the answer of a tool that changes a file: what it did, and the lines. */
+/** Prints the answer of a tool that changes a file: its first lines, and the change as a diff. */
 cli_show show_change;
 
 /**
  * Read a file, or standard input if its name is "-". At most 64 MiB.
  *
- * @return DONE with the bytes in *out (freed with free()), NUL-ended; or the
- *         status of a failure after saying why.
+ * @out    Receives the bytes, NUL-ended; the caller frees them with free().
+ * @return DONE, or the exit status after reporting an error.
  */
 int slurp(const char *name, char **out, size_t *len);
 

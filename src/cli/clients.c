@@ -10,12 +10,12 @@
 const struct client clients[] = {
 	{"claude", "Claude Code", ".mcp.json", ".claude.json", "mcpServers", CLIENT_TYPED, "",
      "claude mcp list",
-     "In the file of a project it waits for your word: start claude there once, and approve it."},
+     "For a project's file, Claude Code asks first: run claude there and approve stet."},
 	{"codex", "Codex", NULL, ".codex/config.toml", "mcp_servers", CLIENT_TOML, "", "codex mcp list",
      NULL},
 	{"gemini", "Gemini CLI", ".gemini/settings.json", ".gemini/settings.json", "mcpServers",
      CLIENT_ARGS, "", "gemini mcp list",
-     "Gemini CLI starts servers in folders that it trusts, and in no others."},
+     "Gemini CLI starts servers only in folders that you trust."},
 	{"opencode", "opencode", "opencode.json", ".config/opencode/opencode.json", "mcp", CLIENT_LOCAL,
      "", "opencode mcp list", NULL},
 	{"vscode", "VS Code", ".vscode/mcp.json", NULL, "servers", CLIENT_TYPED,
@@ -37,8 +37,8 @@ char *client_path(const struct client *client, const char *root, bool user) {
 	return path;
 }
 
-/* Text as a string of JSON, which is one of TOML as well; to be freed. */
-static char *quoted(const char *text) {
+/* A text as a JSON string, which is also a TOML string; the caller frees it. */
+static char *quote_string(const char *text) {
 	struct stet_json *json = stet_json_new();
 	char *out = NULL;
 	if (json) {
@@ -49,33 +49,33 @@ static char *quoted(const char *text) {
 	return out;
 }
 
-/* All of these but Gemini CLI load the root's AGENTS.md themselves. */
-static const char *nested(const struct client *client) {
+/* Arguments after "mcp". All clients except Gemini CLI load the root's AGENTS.md themselves. */
+static const char *arguments_after(const struct client *client) {
 	return strcmp(client->name, "gemini") == 0 ? "" : ", \"--agents\", \"nested\"";
 }
 
-static char *entry(const struct client *client, const char *program) {
-	char *name = quoted(program), *out = NULL;
+static char *make_entry(const struct client *client, const char *program) {
+	char *name = quote_string(program), *out = NULL;
 	int len = -1;
 	if (!name)
 		return NULL;
 	switch (client->format) {
 	case CLIENT_ARGS:
 		len = asprintf(&out, "{\"command\": %s, \"args\": [%s\"mcp\"%s]}", name, client->before,
-		               nested(client));
+		               arguments_after(client));
 		break;
 	case CLIENT_TYPED:
 		len = asprintf(&out, "{\"type\": \"stdio\", \"command\": %s, \"args\": [%s\"mcp\"%s]}",
-		               name, client->before, nested(client));
+		               name, client->before, arguments_after(client));
 		break;
 	case CLIENT_LOCAL:
 		len =
 			asprintf(&out, "{\"type\": \"local\", \"command\": [%s, \"mcp\"%s], \"enabled\": true}",
-		             name, nested(client));
+		             name, arguments_after(client));
 		break;
 	case CLIENT_TOML:
 		len = asprintf(&out, "[mcp_servers.stet]\ncommand = %s\nargs = [\"mcp\"%s]\n", name,
-		               nested(client));
+		               arguments_after(client));
 		break;
 	}
 	stet_free(name);
@@ -83,7 +83,7 @@ static char *entry(const struct client *client, const char *program) {
 }
 
 char *client_text(const struct client *client, const char *text, size_t len, const char *program) {
-	char *added = entry(client, program), *out = NULL;
+	char *added = make_entry(client, program), *out = NULL;
 	if (!added)
 		return NULL;
 	if (client->format != CLIENT_TOML)
@@ -98,7 +98,7 @@ char *client_text(const struct client *client, const char *text, size_t len, con
 	return out;
 }
 
-/* A line of TOML that begins our table. */
+/* Whether a line of TOML begins stet's table. */
 static bool has_table(const char *text, size_t len) {
 	for (size_t from = 0; from < len;) {
 		const char *end = memchr(text + from, '\n', len - from);

@@ -1,6 +1,6 @@
 /**
- * The clients that stet setup knows: where each keeps its configuration and
- * how a server is written there.
+ * The clients that stet setup knows: where each keeps its configuration, and
+ * how to write a server into it.
  */
 #ifndef STET_CLI_CLIENTS_H
 #define STET_CLI_CLIENTS_H
@@ -20,41 +20,43 @@ enum client_format {
 };
 
 struct client {
-	/** What is typed, and what it is called. */
+	/** The argument of stet setup. */
 	const char *name;
+	/** The client's full name. */
 	const char *title;
-	/** The file below the workspace, and below the user's home; NULL if there is none. */
+	/** The configuration file below the workspace; NULL if there is none. */
 	const char *project;
+	/** The configuration file below the user's home; NULL if there is none. */
 	const char *user;
-	/** The member that holds the servers. */
+	/** The member of the file that has the servers. */
 	const char *member;
 	enum client_format format;
-	/** Arguments before "mcp", as JSON with a comma behind; "" for none. */
+	/** Arguments before "mcp", as JSON with a trailing comma; "" for none. */
 	const char *before;
 	/** A command of the client that lists its servers; NULL if there is none. */
 	const char *check;
-	/** What else has to be done, or to be there, as a sentence; NULL if nothing. */
+	/** A sentence on what else the user has to do; NULL if nothing. */
 	const char *note;
 };
 
 extern const struct client clients[];
 extern const size_t client_count;
 
-/** The file for a client, to be freed: of the user, or of the workspace; NULL if there is none. */
+/** The path of the client's file for the user or the project, which the caller frees; NULL if there is none. */
 char *client_path(const struct client *client, const char *root, bool user);
 
 /**
- * The text of a client's file with stet in it.
+ * Add stet to the text of a client's file.
  *
- * @program  How stet is called.
- * @return   To be freed; NULL if memory is short.
+ * @program  The name or path of stet.
+ * @return   The new text, which the caller frees; NULL if memory ran out.
  */
 char *client_text(const struct client *client, const char *text, size_t len, const char *program);
 
-/** Whether a text of a client's file has stet already. */
+/** Whether the text of a client's file contains stet. */
 bool client_has(const struct client *client, const char *text, size_t len);
 
-/** The file in which a client is configured for stet, until the next call; NULL if there is none. */
+/** The client's file that contains stet, valid until the next call; NULL if there is none. */
 const char *client_configured(const struct client *client, const char *root);
 
 #endif

@@ -36,7 +36,7 @@ const struct option common_options[] = {
 	{"--root", "DIR", "the workspace, instead of the working directory"},
 	{"--session", "NAME", "the session that remembers what was read"},
 	{"--json", NULL, "print the answer as JSON"},
-	{"--set", "KEY=VALUE", "a key of the configuration; stet doctor lists them"},
+	{"--set", "KEY=VALUE", "set a key of the configuration; stet doctor lists them"},
 	{"--color", "auto|always|never", "when to use colours"},
 	{"--help", NULL, "print help"},
 	OPTIONS_END,

@@ -1,9 +1,9 @@
 /**
- * The commands of the command line: a table, and how their arguments are read.
+ * The table of commands, and reading their arguments.
  *
- * A command is a file cmd_NAME.c with one `const struct command`. The table
- * says all that there is to say about it: the parser, --help, the man pages,
- * the shell completions and docs/commands.md are made from it.
+ * A command is a file cmd/NAME.c with one `const struct command`. The parser,
+ * --help, the man pages, the shell completions and docs/commands.md all come
+ * from this table.
  *
  *     static const struct option options[] = {
  *             {"--limit", "N", "print at most N lines"},
@@ -12,7 +12,7 @@
  *             OPTIONS_END,
  *     };
  *
- *     static int run(const struct options *options, const struct arguments *args) {
+ *     static int run_list(const struct options *options, const struct arguments *args) {
  *             if (has_option(args, "--quiet"))
  *                     ...
  *             return done();
@@ -26,16 +26,15 @@
  *             .max = 1,
  *             .options = options,
  *             .examples = (const struct example[]){{"stet list src", "what is below src"}, {0}},
- *             .run = run,
+ *             .run = run_list,
  *     };
  *
  * Conventions. Answers go to standard output, everything else to standard
- * error. The exit status is one of enum status; stet_error_exit() of a code is
- * the right one. In a synopsis FILE is any file, and `-` is standard input,
- * through slurp(); PATH is a file of the workspace. With --json the answer is
- * one object, through put_json(). See output.h for
- * colours, tables and progress, and work.h for opening a workspace and calling
- * a tool.
+ * error. The exit status is one of enum status; stet_error_exit() gives the one
+ * for an error code. In a synopsis, FILE is any file, where `-` means standard
+ * input (slurp()); PATH is a file of the workspace. With --json the answer is
+ * one object (put_json()). See output.h for colours, tables and progress, and
+ * cli.h for opening a workspace and calling a tool.
  */
 #ifndef STET_CLI_COMMANDS_H
 #define STET_CLI_COMMANDS_H
@@ -49,30 +48,31 @@
 /** The exit status. */
 enum status {
 	DONE = 0,
-	/** A conflict, no match: what was asked was not done, and the answer says why. */
+	/** Refused: a conflict, no match. The answer says why. */
 	REFUSED = 1,
-	/** Wrong usage, or input that cannot be used. */
+	/** Wrong usage or invalid input. */
 	USAGE = 2,
 	/** The system failed. */
 	SYSTEM = 3,
 };
 
-/** The options that every command takes, before its name or behind it. */
+/** The options of every command, given before or after its name. */
 struct options {
 	/** The workspace; "." by default. */
 	const char *root;
-	/** A name for the session; NULL for none. By --session, or else by STET_SESSION. */
+	/** The session's name, from --session or STET_SESSION; NULL for none. */
 	const char *session;
+	/** The name came from --session. */
 	bool session_named;
-	/** The command's: it fails where the state of the work is not kept. */
+	/** Copied from the command: fail if the state of the work cannot be saved. */
 	bool state;
 	bool json;
-	/** KEY=VALUE of each --set, and how many. */
+	/** The KEY=VALUE of each --set. */
 	const char *set[16];
 	int set_count;
-	/** --help was asked for; main answers it. */
+	/** The user asked for --help; main prints it. */
 	bool help;
-	/** "auto", "always" or "never"; what it comes to is in output.h. */
+	/** "auto", "always" or "never"; see output_init(). */
 	const char *color;
 };
 
@@ -80,8 +80,8 @@ struct option {
 	/** With its dashes. A table ends with OPTIONS_END. */
 	const char *name;
 	/**
-	 * What its value is called: "N", "FILE", "DIR"; or the words that it may
-	 * be, as "refuse|merge", and others are refused. NULL for a flag.
+	 * The name of its value: "N", "FILE", "DIR"; or the allowed words, such as
+	 * "refuse|merge". NULL for a flag.
 	 */
 	const char *value;
 	/** A few words without a full stop. */
@@ -91,7 +91,7 @@ struct option {
 #define OPTIONS_END \
 	{ 0 }
 
-/** A line that can be typed, and what it does. A list ends with {0}. */
+/** A command line, and what it does. A list ends with {0}. */
 struct example {
 	const char *line;
 	const char *what;
@@ -103,16 +103,16 @@ struct command {
 	const char *name;
 	/** A few words for the list of commands. */
 	const char *summary;
-	/** The operands, as "PATH [TEXT]"; words to choose from as "add|done". May be NULL. */
+	/** The operands, as "PATH [TEXT]"; allowed words as "add|done". May be NULL. */
 	const char *synopsis;
 	/** Sentences; paragraphs are separated by "\n\n". */
 	const char *description;
-	/** How many operands there must be, and may be; -1 for any number. */
+	/** The least and the most operands; -1 for any number. */
 	int min;
 	int max;
-	/** A PATH of "-" is standard input; elsewhere that is refused, with a sentence. */
+	/** Accepts "-" for standard input as PATH; other commands refuse it. */
 	bool input;
-	/** It is about the state of the work, and fails where that is not kept. */
+	/** Uses the state of the work, and fails if that cannot be saved. */
 	bool state;
 	/** May be NULL. */
 	const struct option *options;
@@ -122,13 +122,13 @@ struct command {
 	int (*run)(const struct options *options, const struct arguments *args);
 };
 
-/** All commands, in the order of the help, ending with NULL. */
+/** All commands in the order of the help; the last entry is NULL. */
 extern const struct command *const commands[];
 
 /** The options of every command. */
 extern const struct option common_options[];
 
-/** The command of a name; NULL if there is none. */
+/** Find a command by its name; NULL if there is none. */
 const struct command *command_find(const char *name);
 
 extern const struct command agents_command;
@@ -156,13 +156,13 @@ extern const struct command undo_command;
 extern const struct command watch_command;
 extern const struct command write_command;
 
-/** An option that was given. */
+/** An option that the user gave. */
 struct option_value {
 	const char *name;
 	const char *value;
 };
 
-/** What was given to a command, checked against its table. */
+/** The operands and options of a command, checked against its table. */
 struct arguments {
 	const struct command *command;
 	const char **operands;
@@ -176,45 +176,45 @@ const char *operand(const struct arguments *args, int n);
 
 bool has_option(const struct arguments *args, const char *name);
 
-/** The value of an option, the last one if it was given several times; NULL if it was not. */
+/** The last value of an option; NULL if the user did not give it. */
 const char *option_value(const struct arguments *args, const char *name);
 
-/** The n-th value, from 0, of an option that may be given several times; NULL beyond the last. */
+/** The n-th value, from 0, of an option that may be repeated; NULL after the last. */
 const char *option_value_at(const struct arguments *args, const char *name, int n);
 
 /**
- * The value of an option as a number between min and max, or the fallback if
- * it was not given.
+ * The value of an option as a number between min and max; the fallback if the
+ * user did not give it.
  *
- * @return DONE, or USAGE after saying what is wrong.
+ * @return DONE, or USAGE after reporting an error.
  */
 int option_number(const struct arguments *args, const char *name, int64_t min, int64_t max,
                   int64_t fallback, int64_t *out);
 
 /**
- * Read what stands behind a command's name. Options of every command go to
- * options, the rest to args.
+ * Read the arguments after a command's name: options of every command into
+ * `options`, the rest into `args`.
  *
- * @return DONE, USAGE after saying what is wrong, or SYSTEM.
+ * @return DONE, USAGE after reporting an error, or SYSTEM.
  */
 int arguments_read(struct arguments *args, struct options *options, int argc, char **argv);
 void arguments_release(struct arguments *args);
 
-/** Take one option of every command: how many arguments it used, 0 if it is none, -1 if it is wrong. */
+/** Read one option of every command. Returns how many arguments it used, 0 if it is another option, -1 on an error. */
 int common_option_read(struct options *options, int argc, char **argv);
 
-/** Say how a command is misused, and how to learn more. Returns USAGE. */
+/** Print what is wrong with the command line, and how to get help. Returns USAGE. */
 __attribute__((format(printf, 2, 3))) int usage_error(const struct command *command,
                                                       const char *format, ...);
 
-/** Print what --help says of a command, or of all. Returns the exit status. */
+/** Print the help of a command, or of all. Returns the exit status. */
 int help_command(const struct command *command);
 int help_all(void);
 
-/** Of words, ending with NULL, the one that was probably meant; NULL if none is near. */
+/** The name that the user probably meant; NULL if none is similar. The last of the names is NULL. */
 const char *suggest(const char *typed, const char *const *names);
 
-/** The name of a command that was probably meant, or NULL. */
+/** The name of the command that the user probably meant; NULL if none is similar. */
 const char *suggest_command(const char *typed);
 
 #endif

@@ -1,7 +1,7 @@
 /**
- * What stet doctor finds, and who looks for it.
+ * The findings of stet doctor, and its checks of the state directory.
  *
- *     find(found, WEAK, "leases", strerror(errno), "See /proc/sys/fs/leases-enable");
+ *     add_finding(found, WEAK, "leases", strerror(errno), "See /proc/sys/fs/leases-enable");
  */
 #ifndef STET_CLI_DOCTOR_H
 #define STET_CLI_DOCTOR_H
@@ -10,21 +10,21 @@
 
 enum verdict { FINE, WEAK, BROKEN };
 
-/** What was found, one line each. */
+/** All findings, as a table and as JSON. */
 struct findings {
 	struct table table;
 	struct stet_json *json;
 	enum verdict worst;
 };
 
-/** One finding: what it is about, how it is, and what to do if it is not fine; that may be NULL. */
-void find(struct findings *found, enum verdict verdict, const char *about, const char *what,
-          const char *advice);
+/** Add a finding: its subject, what was found, and what to do about it (may be NULL). */
+void add_finding(struct findings *found, enum verdict verdict, const char *about, const char *what,
+                 const char *advice);
 
-/** The state directory, and what is in its database. */
-void look_at_state(struct findings *found, struct stet_workspace *ws);
+/** Check the state directory and its database. */
+void check_state(struct findings *found, struct stet_workspace *ws);
 
-/** Copies of what others wrote, in a directory of that name below the descriptor of the root. */
-void look_at_rescued(struct findings *found, int root, const char *state_dir);
+/** Count the rescued files in a state directory below the descriptor of the root. */
+void check_rescued(struct findings *found, int root, const char *state_dir);
 
 #endif

@@ -1,4 +1,4 @@
-/* The part of stet doctor that looks at what is kept below the root. */
+/* The checks of stet doctor on the state directory. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -8,17 +8,17 @@
 #include "cli/doctor.h"
 #include "stet/state.h"
 
-/* So much of a database may be free space before that is worth a word. */
+/* Report free space in the database from this size on. */
 #define FREE_MAX ((int64_t)16 << 20)
 
-static const char *text_of(const struct stet_json *state, const char *pointer) {
+static const char *state_text(const struct stet_json *state, const char *pointer) {
 	const char *text = stet_json_text(state, pointer, NULL);
 	return text ? text : "";
 }
 
 /* ---- the database ---- */
 
-/* What is wrong with a database, behind its name, and what to do. */
+/* Problems of a database by their name in stet_state_check(), and what to do about each. */
 static const struct problem {
 	const char *name;
 	enum verdict verdict;
@@ -26,35 +26,36 @@ static const struct problem {
 	const char *advice;
 } problems[] = {
 	{"damaged", BROKEN, "is damaged",
-     "The next command that meets it sets it aside as stet.db.damaged-N and makes a new one: "
-     "story, files and tasks come back from repostate.json, what sessions had read has to be read "
-     "again. Copy it first if you want to look at it"},
+     "The next command that opens it renames it to stet.db.damaged-N and makes a new one: story, "
+     "files and tasks come back from repostate.json, but sessions have to read their files again. "
+     "Copy it first if you want to examine it"},
 	{"newer", BROKEN, "was written by a newer stet",
-     "It is left alone, and nothing is kept meanwhile. Use the newer stet, or move the directory "
+     "This stet leaves it alone and saves no state. Use the newer stet, or move the directory "
      "away"},
 	{"foreign", BROKEN, "is not a database of stet",
-     "The next command sets it aside as stet.db.damaged-N and makes a new one. If you need it, "
-     "copy it first"},
+     "The next command renames it to stet.db.damaged-N and makes a new one. If you need it, copy "
+     "it first"},
 	{"locked", WEAK, "is locked by another process",
-     "Calls wait five seconds for it and then fail. fuser -v says who holds it"},
+     "Calls wait five seconds for it and then fail. fuser -v shows which process has it"},
 	{"unreadable", BROKEN, "cannot be read",
-     "Nothing is kept meanwhile. See who owns it and what is mounted there; remove it to have a "
-     "new one made"},
+     "stet saves no state meanwhile. Check who owns the file and what is mounted there; if you "
+     "remove it, stet makes a new one"},
 };
 
 static void report_problem(struct findings *found, const struct stet_json *state) {
-	const char *name = text_of(state, "/database/problem"), *why = text_of(state, "/database/why");
+	const char *name = state_text(state, "/database/problem"),
+			   *why = state_text(state, "/database/why");
 	size_t len = strlen(why);
 	char what[700];
 	for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
 		const struct problem *problem = &problems[i];
 		if (strcmp(problem->name, name) != 0)
 			continue;
-		/* The finding gets a full stop of its own. */
-		snprintf(what, sizeof what, "%s/stet.db %s%s%.*s", text_of(state, "/directory"),
+		/* Drop the full stop: add_finding() adds one. */
+		snprintf(what, sizeof what, "%s/stet.db %s%s%.*s", state_text(state, "/directory"),
 		         problem->what, len > 0 ? ". " : "", (int)(len - (len > 0 && why[len - 1] == '.')),
 		         why);
-		find(found, problem->verdict, "database", what, problem->advice);
+		add_finding(found, problem->verdict, "database", what, problem->advice);
 	}
 }
 
@@ -67,19 +68,18 @@ static void report_size(struct findings *found, const struct stet_json *state) {
 	         stet_json_int(state, "/database/schema", 0), bytes / 1024, unused / 1024);
 	bool loose = unused > FREE_MAX && unused > bytes / 2;
 	snprintf(advice, sizeof advice,
-	         "To have the space back, while no stet runs: sqlite3 %s/stet.db VACUUM",
-	         text_of(state, "/directory"));
-	find(found, loose ? WEAK : FINE, "database", what, loose ? advice : NULL);
+	         "To free the space, while no stet is running: sqlite3 %s/stet.db VACUUM",
+	         state_text(state, "/directory"));
+	add_finding(found, loose ? WEAK : FINE, "database", what, loose ? advice : NULL);
 	snprintf(what, sizeof what,
 	         "files: %" PRId64 ", tasks: %" PRId64 ", writes: %" PRId64 ", old versions: %" PRId64
 	         " KiB",
 	         stet_json_int(state, "/database/files", 0), stet_json_int(state, "/database/tasks", 0),
 	         stet_json_int(state, "/database/writes", 0),
 	         stet_json_int(state, "/baseBytes", 0) / 1024);
-	find(found, FINE, "content", what, NULL);
+	add_finding(found, FINE, "content", what, NULL);
 }
 
-/* How many have a name, and who was here last. */
 static void report_sessions(struct findings *found, const struct stet_json *state) {
 	int64_t count = stet_json_int(state, "/database/sessionCount", 0);
 	char what[300];
@@ -88,9 +88,9 @@ static void report_sessions(struct findings *found, const struct stet_json *stat
 	else
 		snprintf(what, sizeof what,
 		         "%" PRId64 " with a name; the last was %.100s, files seen: %" PRId64, count,
-		         text_of(state, "/database/sessions/0/name"),
+		         state_text(state, "/database/sessions/0/name"),
 		         stet_json_int(state, "/database/sessions/0/files", 0));
-	find(found, FINE, "sessions", what, NULL);
+	add_finding(found, FINE, "sessions", what, NULL);
 }
 
 static void report_aside(struct findings *found, const struct stet_json *state) {
@@ -99,28 +99,28 @@ static void report_aside(struct findings *found, const struct stet_json *state) 
 	if (count == 0)
 		return;
 	snprintf(what, sizeof what, "%zu set aside, the first as %s/%.60s", count,
-	         text_of(state, "/directory"), text_of(state, "/aside/0"));
-	find(found, WEAK, "damaged", what, "Look for what you miss in it, then delete it");
+	         state_text(state, "/directory"), state_text(state, "/aside/0"));
+	add_finding(found, WEAK, "damaged", what, "Copy what you still need from it, then delete it");
 }
 
 /* ---- the directory ---- */
 
 static void report_state(struct findings *found, const struct stet_json *state) {
 	const char *distrust = stet_json_text(state, "/distrust", NULL);
-	const char *directory = text_of(state, "/directory");
+	const char *directory = state_text(state, "/directory");
 	char what[200];
 	if (distrust) {
-		find(found, BROKEN, "state", distrust, NULL);
+		add_finding(found, BROKEN, "state", distrust, NULL);
 		return;
 	}
 	if (!stet_json_true(state, "/there")) {
-		snprintf(what, sizeof what, "none yet; %s is made when something has to be kept",
+		snprintf(what, sizeof what, "none yet; stet makes %s when it has something to save",
 		         directory);
-		find(found, FINE, "state", what, NULL);
+		add_finding(found, FINE, "state", what, NULL);
 		return;
 	}
-	snprintf(what, sizeof what, "%s is a directory of yours alone", directory);
-	find(found, FINE, "state", what, NULL);
+	snprintf(what, sizeof what, "%s is a directory that only you can access", directory);
+	add_finding(found, FINE, "state", what, NULL);
 	if (stet_json_type(state, "/database/problem"))
 		report_problem(found, state);
 	else if (stet_json_type(state, "/database")) {
@@ -130,14 +130,14 @@ static void report_state(struct findings *found, const struct stet_json *state) 
 	report_aside(found, state);
 }
 
-void look_at_state(struct findings *found, struct stet_workspace *ws) {
+void check_state(struct findings *found, struct stet_workspace *ws) {
 	struct stet_json *state = NULL;
 	struct stet_error err = {0};
 	char *text = NULL;
 	progress_begin("Checking the state");
 	if (stet_state_check(ws, &text, &err) < 0 ||
 	    stet_json_parse(text, strlen(text), 0, &state, &err) < 0)
-		find(found, BROKEN, "state", stet_error_message(&err), NULL);
+		add_finding(found, BROKEN, "state", stet_error_message(&err), NULL);
 	else {
 		report_state(found, state);
 		stet_json_set_json(found->json, "/state", text, strlen(text));
@@ -147,8 +147,8 @@ void look_at_state(struct findings *found, struct stet_workspace *ws) {
 	stet_free(text);
 }
 
-/* What others wrote too late for the file, or a crash left: somebody may be missing it. */
-void look_at_rescued(struct findings *found, int root, const char *state_dir) {
+/* Rescued files have late writes of others, or leftovers of a crash, that somebody may miss. */
+void check_rescued(struct findings *found, int root, const char *state_dir) {
 	char what[200], path[128];
 	size_t count = 0;
 	snprintf(path, sizeof path, "%s/rescued", state_dir);
@@ -161,7 +161,7 @@ void look_at_rescued(struct findings *found, int root, const char *state_dir) {
 	if (count == 0)
 		return;
 	snprintf(what, sizeof what, "%zu saved in %s", count, path);
-	find(found, WEAK, "copies", what,
-	     "They hold bytes that were written too late for a file, or old ones; look, then delete "
-	     "them");
+	add_finding(found, WEAK, "copies", what,
+	            "They contain bytes that another process wrote too late, or old versions; check "
+	            "them, then delete them");
 }

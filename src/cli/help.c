@@ -1,12 +1,12 @@
-/* What --help prints, from the table. */
+/* Print --help from the table of commands. */
 #include <string.h>
 
 #include "cli/output.h"
 
-/* Where the words of a paragraph break. */
+/* The width at which paragraphs break. */
 enum { WIDTH = 80 };
 
-/* A text in lines, each behind an indentation; the first line begins at a column. */
+/* Print a text in indented lines; the output is already at a column. */
 static void print_wrapped(const char *text, size_t column, size_t indent) {
 	bool first = true;
 	while (*text) {
@@ -79,6 +79,6 @@ int help_all(void) {
 	print_options(common_options);
 	puts(
 		"\nExit status: 0 done, 1 refused (a conflict, no match), 2 wrong usage or input,\n"
-		"3 the system failed. stet COMMAND --help tells more about a command.");
+		"3 the system failed. stet COMMAND --help shows the help of a command.");
 	return done();
 }

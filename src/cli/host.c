@@ -8,15 +8,15 @@
 #include "cli/cli.h"
 
 /*
- * How much freed memory a server keeps, and from which size on a buffer is
- * given back at once. Every call takes and frees the same few buffers; to give
- * them back between calls costs a page fault for each 4 KB of an answer.
+ * How much freed memory malloc keeps, and the size from which free() returns a
+ * buffer to the system. Each call allocates and frees the same few buffers;
+ * returning them in between would cost a page fault for each 4 KB of an answer.
  */
-enum { STORED_BYTES = 4 << 20, LARGE_BYTES = 1 << 20 };
+enum { RETAINED_BYTES = 4 << 20, LARGE_BYTES = 1 << 20 };
 
-static void keep_memory(void) {
+static void tune_malloc(void) {
 #ifdef __GLIBC__
-	mallopt(M_TRIM_THRESHOLD, STORED_BYTES);
+	mallopt(M_TRIM_THRESHOLD, RETAINED_BYTES);
 	mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
 #endif
 }
@@ -30,8 +30,8 @@ static int set_state(struct stet_workspace *ws, const struct arguments *args,
 	return code;
 }
 
-static int set_agents(struct stet_workspace *ws, const struct arguments *args,
-                      struct stet_error *err) {
+static int set_instructions(struct stet_workspace *ws, const struct arguments *args,
+                            struct stet_error *err) {
 	const char *which = option_value(args, "--agents");
 	if (has_option(args, "--no-agents"))
 		which = "none";
@@ -63,7 +63,7 @@ static int set_options(struct stet_workspace *ws, const struct arguments *args,
 	if (code == 0 && has_option(args, "--structured"))
 		code = stet_workspace_set(ws, STET_OPTION_STRUCTURED, 1, err);
 	if (code == 0)
-		code = set_agents(ws, args, err);
+		code = set_instructions(ws, args, err);
 	return code < 0 ? code : set_state(ws, args, err);
 }
 
@@ -77,9 +77,9 @@ static int set_size(struct stet_workspace *ws, const struct arguments *args, con
 	return stet_workspace_set(ws, option, size, &err) < 0 ? report(&err) : DONE;
 }
 
-/* A workspace by its own configuration; the options of the command weigh more. */
-static int prepare(const struct options *options, const struct arguments *args,
-                   struct stet_workspace *ws) {
+/* Apply the workspace's configuration, then the command's options, which win. */
+static int prepare_workspace(const struct options *options, const struct arguments *args,
+                             struct stet_workspace *ws) {
 	struct stet_error err = {0};
 	int status = configure(options, ws, NULL);
 	if (status == DONE && set_options(ws, args, &err) < 0)
@@ -93,14 +93,14 @@ static int prepare(const struct options *options, const struct arguments *args,
 	return status;
 }
 
-static void say_notices(struct stet_host *host) {
+static void print_notices(struct stet_host *host) {
 	for (char *notice; (notice = stet_host_notice(host));) {
 		complain("%s", notice);
 		stet_free(notice);
 	}
 }
 
-/* No shell has expanded `~` in a client's configuration. The copy is freed by the caller; NULL without memory. */
+/* Expand `~`: a path in a client's configuration has not been through a shell. The caller frees the copy. */
 static char *expand_home(const char *path) {
 	const char *home = getenv("HOME");
 	bool begins = path[0] == '~' && (path[1] == '/' || path[1] == '\0');
@@ -110,7 +110,7 @@ static char *expand_home(const char *path) {
 	return asprintf(&expanded, "%s%s", home, path + 1) < 0 ? NULL : expanded;
 }
 
-/* Where none of the directories can be used the status is 1, as of other servers of files. */
+/* If no directory can be opened, the exit status is 1, as of the reference server. */
 static int open_roots(const char *const *named, size_t count, struct stet_host **out) {
 	struct stet_error err = {0};
 	char **roots = calloc(count, sizeof *roots);
@@ -132,14 +132,14 @@ static int open_roots(const char *const *named, size_t count, struct stet_host *
 int host_open(const struct options *options, const struct arguments *args, struct stet_host **out) {
 	const char *const *roots =
 		args->count > 0 ? (const char *const *)args->operands : &options->root;
-	keep_memory();
+	tune_malloc();
 	int status = open_roots(roots, args->count > 0 ? (size_t)args->count : 1, out);
 	if (status != DONE)
 		return status;
 	struct stet_workspace *ws;
 	for (size_t i = 0; status == DONE && (ws = stet_host_workspace(*out, i)); i++)
-		status = prepare(options, args, ws);
-	say_notices(*out);
+		status = prepare_workspace(options, args, ws);
+	print_notices(*out);
 	if (status != DONE) {
 		stet_host_close(*out);
 		*out = NULL;
@@ -147,10 +147,10 @@ int host_open(const struct options *options, const struct arguments *args, struc
 	return status;
 }
 
-/* The reason was said on standard error; the client is told that the directory was left out. */
+/* The error itself goes to standard error; the client gets a notice that the directory was left out. */
 static int prepare_root(void *arg, struct stet_workspace *ws, struct stet_error *err) {
 	const struct host_roots *roots = arg;
-	if (prepare(roots->options, roots->args, ws) == DONE)
+	if (prepare_workspace(roots->options, roots->args, ws) == DONE)
 		return 0;
 	err->code = STET_E_INVALID;
 	snprintf(err->message, sizeof err->message,
@@ -168,6 +168,6 @@ void host_close(struct stet_host *host) {
 	if (!host)
 		return;
 	stet_host_drain(host, 0);
-	say_notices(host);
+	print_notices(host);
 	stet_host_close(host);
 }

@@ -4,22 +4,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A stretch of the text. */
+/* A range of the text. */
 struct span {
 	size_t from;
 	size_t to;
 };
 
-/* An object, as far as changing it needs to know. */
+/* The parts of an object that matter for changing it. */
 struct object {
-	/** Behind the opening bracket, and at the closing one. */
+	/** From after the opening bracket to the closing one. */
 	struct span inside;
 	bool members;
-	/** Where the first member begins, and the last one's value ends; inside.from if there is none. */
+	/** The start of the first member, and the end of the last value; inside.from if there are none. */
 	size_t first;
 	size_t last;
 	bool trailing_comma;
-	/** The value of the member that was looked for. */
+	/** Whether the object has the wanted member, and its value. */
 	bool found;
 	struct span value;
 };
@@ -70,8 +70,8 @@ static size_t skip_value(const char *text, size_t len, size_t i) {
 	return i;
 }
 
-/* Look through the object that begins at a bracket, for a member. */
-static struct object look(const char *text, size_t len, size_t at, const char *key) {
+/* Scan the object whose bracket is at an offset, and find a member. */
+static struct object scan_object(const char *text, size_t len, size_t at, const char *key) {
 	struct object object = {.inside = {at + 1, at + 1}, .last = at + 1, .first = at + 1};
 	size_t i = skip_blank(text, len, at + 1);
 	object.members = i < len && text[i] == '"';
@@ -95,7 +95,7 @@ static struct object look(const char *text, size_t len, size_t at, const char *k
 	return object;
 }
 
-/* The blanks before the first character of the line that a place is in. */
+/* The indentation of the line that contains an offset. */
 static struct span indent_of(const char *text, size_t at) {
 	size_t from = at;
 	while (from > 0 && text[from - 1] != '\n')
@@ -106,43 +106,43 @@ static struct span indent_of(const char *text, size_t at) {
 	return (struct span){from, to};
 }
 
-static void copy(FILE *out, const char *text, size_t from, size_t to) {
+static void copy_range(FILE *out, const char *text, size_t from, size_t to) {
 	fwrite(text + from, 1, to - from, out);
 }
 
-/* Where what is in the object ends: behind the last member, its comma, and comments. */
-static size_t end_of(const char *text, const struct object *object) {
+/* The end of the object's contents: after the last member, its comma, and comments. */
+static size_t contents_end(const char *text, const struct object *object) {
 	size_t end = object->inside.to;
 	while (end > object->last && strchr(" \t\r\n", text[end - 1]))
 		end--;
 	return end;
 }
 
-/* A line of its own behind the last member, in the indentation of the first. */
-static void add_line(FILE *out, const char *text, size_t len, const struct object *object,
-                     const char *key, const char *value) {
+/* Add a member on a new line after the last one, with the first one's indentation. */
+static void add_member_line(FILE *out, const char *text, size_t len, const struct object *object,
+                            const char *key, const char *value) {
 	struct span indent = indent_of(text, object->first);
-	size_t end = end_of(text, object);
-	copy(out, text, 0, object->last);
+	size_t end = contents_end(text, object);
+	copy_range(out, text, 0, object->last);
 	fputs(object->trailing_comma ? "" : ",", out);
-	copy(out, text, object->last, end);
+	copy_range(out, text, object->last, end);
 	fputc('\n', out);
-	copy(out, text, indent.from, indent.to);
+	copy_range(out, text, indent.from, indent.to);
 	fprintf(out, "\"%s\": %s%s", key, value, object->trailing_comma ? "," : "");
-	copy(out, text, end, len);
+	copy_range(out, text, end, len);
 }
 
-/* The only member, one step further in than the bracket's line. */
+/* Add the only member, indented two blanks more than the bracket's line. */
 static void add_first(FILE *out, const char *text, size_t len, const struct object *object,
                       const char *key, const char *value) {
 	struct span indent = indent_of(text, object->inside.from);
-	size_t end = end_of(text, object);
-	copy(out, text, 0, end);
+	size_t end = contents_end(text, object);
+	copy_range(out, text, 0, end);
 	fputc('\n', out);
-	copy(out, text, indent.from, indent.to);
+	copy_range(out, text, indent.from, indent.to);
 	fprintf(out, "  \"%s\": %s\n", key, value);
-	copy(out, text, indent.from, indent.to);
-	copy(out, text, object->inside.to, len);
+	copy_range(out, text, indent.from, indent.to);
+	copy_range(out, text, object->inside.to, len);
 }
 
 static void add_member(FILE *out, const char *text, size_t len, const struct object *object,
@@ -151,43 +151,44 @@ static void add_member(FILE *out, const char *text, size_t len, const struct obj
 	if (!object->members) {
 		add_first(out, text, len, object, key, value);
 	} else if (memchr(text + object->inside.from, '\n', before)) {
-		add_line(out, text, len, object, key, value);
+		add_member_line(out, text, len, object, key, value);
 	} else {
-		copy(out, text, 0, object->last);
+		copy_range(out, text, 0, object->last);
 		fprintf(out, ", \"%s\": %s", key, value);
-		copy(out, text, object->last, len);
+		copy_range(out, text, object->last, len);
 	}
 }
 
-static void replace(FILE *out, const char *text, size_t len, struct span span, const char *value) {
-	copy(out, text, 0, span.from);
+static void replace_value(FILE *out, const char *text, size_t len, struct span span,
+                          const char *value) {
+	copy_range(out, text, 0, span.from);
 	fputs(value, out);
-	copy(out, text, span.to, len);
+	copy_range(out, text, span.to, len);
 }
 
-static void set(FILE *out, const char *text, size_t len, const char *outer, const char *inner,
-                const char *value) {
+static void write_changed(FILE *out, const char *text, size_t len, const char *outer,
+                          const char *inner, const char *value) {
 	size_t at = skip_blank(text, len, len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0);
 	if (at >= len || text[at] != '{') {
-		copy(out, text, 0, len);
+		copy_range(out, text, 0, len);
 		fprintf(out, "{\n  \"%s\": {\n    \"%s\": %s\n  }\n}\n", outer, inner, value);
 		return;
 	}
-	struct object root = look(text, len, at, outer);
+	struct object root = scan_object(text, len, at, outer);
 	if (!root.found || text[root.value.from] != '{') {
 		char *whole = NULL;
 		if (asprintf(&whole, "{\"%s\": %s}", inner, value) < 0)
 			return;
 		if (root.found)
-			replace(out, text, len, root.value, whole);
+			replace_value(out, text, len, root.value, whole);
 		else
 			add_member(out, text, len, &root, outer, whole);
 		free(whole);
 		return;
 	}
-	struct object object = look(text, len, root.value.from, inner);
+	struct object object = scan_object(text, len, root.value.from, inner);
 	if (object.found)
-		replace(out, text, len, object.value, value);
+		replace_value(out, text, len, object.value, value);
 	else
 		add_member(out, text, len, &object, inner, value);
 }
@@ -199,7 +200,7 @@ char *jsonc_set(const char *text, size_t len, const char *outer, const char *inn
 	FILE *out = open_memstream(&made, &made_len);
 	if (!out)
 		return NULL;
-	set(out, text, len, outer, inner, value);
+	write_changed(out, text, len, outer, inner, value);
 	if (ferror(out) | (fclose(out) == EOF)) {
 		free(made);
 		return NULL;

@@ -1,6 +1,6 @@
 /**
- * Changing one member of a JSON text that people wrote, with its comments and
- * its layout: the rest stays byte for byte.
+ * Change one member of a JSON text that people wrote, and keep the rest, with
+ * its comments and layout, byte for byte.
  */
 #ifndef STET_CLI_JSONC_H
 #define STET_CLI_JSONC_H
@@ -9,14 +9,13 @@
 #include <stddef.h>
 
 /**
- * Set a member of a member of the text's object: outer.inner = value. What is
- * missing is added at the end, in the indentation of its neighbours; a value
- * that is there is replaced.
+ * Set outer.inner = value in the text's object. Replaces the value if there is
+ * one; otherwise adds a member at the end, with its neighbours' indentation.
  *
- * @text   A JSON object, comments and trailing commas allowed; it has been
- *         parsed before, so that its brackets match. May be empty.
+ * @text   A JSON object, possibly with comments and trailing commas, that the
+ *         caller has parsed before, so its brackets match. May be empty.
  * @value  JSON on one line.
- * @return The new text, to be freed; NULL if memory is short.
+ * @return The new text, which the caller frees; NULL if memory ran out.
  */
 char *jsonc_set(const char *text, size_t len, const char *outer, const char *inner,
                 const char *value);

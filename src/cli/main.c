@@ -1,20 +1,21 @@
 /**
- * The command line: picks the command and hands over.
+ * The program stet: reads the options before the command, and runs the command.
  *
- * A map of the source, from the ground up. Each layer includes only the ones
- * above it in this list.
+ * A map of the source, from the bottom up. Each layer includes only those above
+ * it in this list.
  *
  * - include/stet/  The library as programs see it. Start with stet.h.
- * - src/base/      Buffers, views, errors, UTF-8: what C forgot to bring.
+ * - src/base/      Buffers, views, errors, JSON, UTF-8.
  * - src/text/      Lines, search, replace, patch, diff: bytes in, bytes out.
  * - src/fs/        Files below one root, and replacing them safely.
- * - src/core/      Workspace, sessions, and what each of them has seen.
- * - src/tools/     What an agent can call, by name and with JSON.
+ * - src/core/      Workspaces, sessions and what each has seen, the state.
+ * - src/tools/     The tools that agents call by name, with JSON.
  * - src/mcp/       The Model Context Protocol, without a socket.
+ * - src/net/       Event loop, threads, stdio and HTTP.
  * - src/cli/       This program, on the public headers alone.
  *
- * Beside them: tests/, bench/ and fuzz/, each with one program per file, and
- * tools/, the scripts behind the Makefile.
+ * Beside them: eval/ (recorded runs, for stet replay), tests/, bench/ and fuzz/
+ * with one program per file, and tools/, the scripts behind the Makefile.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +33,7 @@ static int unknown_command(const char *name) {
 	            : usage_error(NULL, "there is no command \"%s\"", name);
 }
 
-/* The options before the command: how many arguments they take, or -1 if one is wrong. */
+/* Read the options before the command. Returns the index of the command, or -1 after an error. */
 static int read_options(int argc, char **argv, struct options *options) {
 	int i = 1;
 	for (int used = 0; i < argc && argv[i][0] == '-'; i += used) {
@@ -45,7 +46,8 @@ static int read_options(int argc, char **argv, struct options *options) {
 	return i;
 }
 
-static int run(const struct command *command, struct options *options, int argc, char **argv) {
+static int run_command(const struct command *command, struct options *options, int argc,
+                       char **argv) {
 	struct arguments args = {.command = command};
 	int status = arguments_read(&args, options, argc, argv);
 	if (status == DONE) {
@@ -57,7 +59,7 @@ static int run(const struct command *command, struct options *options, int argc,
 	return status;
 }
 
-/* Whatever is wrong with the other arguments, the answer is what --json asks for. */
+/* Find --json first, so that errors in other arguments are reported as JSON too. */
 static void find_json(int argc, char **argv) {
 	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
 		if (strcmp(argv[i], "--json") == 0)
@@ -91,5 +93,5 @@ int main(int argc, char **argv) {
 	const struct command *command = command_find(argv[first]);
 	if (!command)
 		return unknown_command(argv[first]);
-	return run(command, &options, argc - first, argv + first);
+	return run_command(command, &options, argc - first, argv + first);
 }

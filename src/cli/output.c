@@ -10,7 +10,7 @@ static struct {
 	bool coloured;
 } streams[2];
 
-/* Whether answers are JSON, and whether there was one: there is one to a command. */
+/* Whether answers are JSON, and whether the command has printed its one answer. */
 static bool as_json, answered;
 
 static bool wants_colours(const char *color, bool terminal) {
@@ -27,7 +27,7 @@ void output_init(const char *color) {
 	}
 }
 
-static int of(FILE *stream) {
+static int stream_index(FILE *stream) {
 	return stream == stderr;
 }
 
@@ -36,11 +36,11 @@ const char *paint(FILE *stream, enum style style) {
 		[PLAIN] = "\033[0m",  [BOLD] = "\033[1m",    [DIM] = "\033[2m",   [RED] = "\033[31m",
 		[GREEN] = "\033[32m", [YELLOW] = "\033[33m", [CYAN] = "\033[36m",
 	};
-	return streams[of(stream)].coloured ? codes[style] : "";
+	return streams[stream_index(stream)].coloured ? codes[style] : "";
 }
 
 void put(FILE *stream, const char *text, size_t len) {
-	if (!streams[of(stream)].terminal) {
+	if (!streams[stream_index(stream)].terminal) {
 		fwrite(text, 1, len, stream);
 		return;
 	}
@@ -81,7 +81,7 @@ static enum style diff_style(const char *line, size_t len) {
 }
 
 void put_diff(FILE *stream, const char *diff, size_t len) {
-	if (!streams[of(stream)].coloured) {
+	if (!streams[stream_index(stream)].coloured) {
 		put(stream, diff, len);
 		return;
 	}
@@ -129,29 +129,29 @@ bool is_json(void) {
 	return as_json;
 }
 
-static void set(struct stet_json *json, const char *at, const char *key, const char *text) {
+static void set_member(struct stet_json *json, const char *at, const char *key, const char *text) {
 	char pointer[128];
 	snprintf(pointer, sizeof pointer, "%s/%s", at, key);
 	stet_json_set_text(json, pointer, text, strlen(text));
 }
 
 static void set_failure(struct stet_json *json, const char *at, const struct stet_error *err) {
-	set(json, at, "status", "error");
-	set(json, at, "error", stet_error_name(stet_error_code(err)));
-	set(json, at, "message", stet_error_message(err));
+	set_member(json, at, "status", "error");
+	set_member(json, at, "error", stet_error_name(stet_error_code(err)));
+	set_member(json, at, "message", stet_error_message(err));
 }
 
 int put_json(struct stet_json *json) {
 	size_t len = 0;
-	/* A failure on the way was the answer. */
+	/* An error that was reported before is the answer. */
 	if (answered)
 		return done();
 	if (json && !stet_json_type(json, "/status"))
-		set(json, "", "status", "success");
+		set_member(json, "", "status", "success");
 	char *text = json ? stet_json_write(json, 0, &len) : NULL;
 	if (!text)
 		return report_as(STET_E_INVALID,
-		                 "The answer holds text that is not UTF-8, which JSON cannot have.");
+		                 "The answer contains text that is not valid UTF-8, which JSON requires.");
 	put_line(stdout, text, len);
 	stet_free(text);
 	answered = true;
@@ -160,13 +160,13 @@ int put_json(struct stet_json *json) {
 
 void add_failure(struct stet_json *json, const char *pointer, const char *path,
                  const struct stet_error *err) {
-	set(json, pointer, "path", path);
+	set_member(json, pointer, "path", path);
 	set_failure(json, pointer, err);
 	if (!stet_json_type(json, "/error"))
 		set_failure(json, "", err);
 }
 
-/* A failure as the answer; false if it can only be said. */
+/* Print an error as the answer to --json; false if it has to go to standard error. */
 static bool put_failure(const struct stet_error *err) {
 	struct stet_json *json = as_json && !answered ? stet_json_new() : NULL;
 	if (!json)

@@ -1,6 +1,6 @@
 /*
- * Progress: a thread that wakes up after half a second, so that what is being
- * waited for need not know of it.
+ * Progress: a thread that wakes up after half a second and prints, so that the
+ * code that does the work need not report anything.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -9,7 +9,7 @@
 
 #include "cli/output.h"
 
-/* Half a second of silence, then five lines a second. */
+/* Print nothing for half a second, then update five times a second. */
 enum { QUIET_MS = 500, TICK_MS = 200 };
 
 static struct {
@@ -22,7 +22,7 @@ static struct {
 	atomic_size_t count;
 } state = {.lock = PTHREAD_MUTEX_INITIALIZER, .stop = PTHREAD_COND_INITIALIZER};
 
-/* True if it is time to stop. Called with the lock held. */
+/* Wait, with the lock held. Returns true if the thread has to stop. */
 static bool wait_ms(long ms) {
 	struct timespec until;
 	clock_gettime(CLOCK_REALTIME, &until);
@@ -34,7 +34,7 @@ static bool wait_ms(long ms) {
 	return state.stopping;
 }
 
-static void *show(void *unused) {
+static void *print_progress(void *unused) {
 	pthread_mutex_lock(&state.lock);
 	bool visible = false;
 	for (long ms = QUIET_MS; !wait_ms(ms); ms = TICK_MS) {
@@ -57,7 +57,7 @@ void progress_begin(const char *what) {
 	state.what = what;
 	state.stopping = false;
 	atomic_store(&state.count, 0);
-	state.running = pthread_create(&state.thread, NULL, show, NULL) == 0;
+	state.running = pthread_create(&state.thread, NULL, print_progress, NULL) == 0;
 }
 
 void progress_count(size_t count) {

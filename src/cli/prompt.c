@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A text of the context from a file. */
+/* Set a text of the context to the contents of a file. */
 static int set_file(struct stet_context *context, int text, const char *name) {
 	struct stet_error err = {0};
 	char *bytes = NULL;
@@ -15,9 +15,9 @@ static int set_file(struct stet_context *context, int text, const char *name) {
 	return status;
 }
 
-/* The snapshot of the workspace, and whether prompts use it there. */
-static int take_state(struct stet_context *context, const struct options *options,
-                      const struct arguments *args) {
+/* Add the workspace's snapshot, unless it is configured not to be used. */
+static int add_workspace_state(struct stet_context *context, const struct options *options,
+                               const struct arguments *args) {
 	struct stet_error err = {0};
 	struct cli cli;
 	int status = cli_open(&cli, options);
@@ -41,8 +41,8 @@ static int set_numbers(struct stet_context *context, const struct arguments *arg
 	return DONE;
 }
 
-static int set_texts(struct stet_context *context, const struct options *options,
-                     const struct arguments *args) {
+static int set_context_texts(struct stet_context *context, const struct options *options,
+                             const struct arguments *args) {
 	struct stet_error err = {0};
 	const char *shape = option_value(args, "--format");
 	const char *request = option_value(args, "--request");
@@ -61,7 +61,7 @@ static int set_texts(struct stet_context *context, const struct options *options
 		status = set_file(context, STET_CONTEXT_ADDITIONAL, additional);
 	if (status == DONE)
 		status = snapshot ? set_file(context, STET_CONTEXT_SNAPSHOT, snapshot)
-		                  : take_state(context, options, args);
+		                  : add_workspace_state(context, options, args);
 	return status;
 }
 
@@ -72,7 +72,7 @@ int prompt_context(const struct options *options, const struct arguments *args,
 		return report_nomem();
 	int status = set_numbers(context, args);
 	if (status == DONE)
-		status = set_texts(context, options, args);
+		status = set_context_texts(context, options, args);
 	if (status == DONE)
 		*out = context;
 	else
@@ -80,25 +80,25 @@ int prompt_context(const struct options *options, const struct arguments *args,
 	return status;
 }
 
-/* What was left out, by its member in the answer. */
+/* The numbers in the answer, by their member. */
 static const struct {
 	const char *member;
 	int count;
-} left_out[] = {
+} figures[] = {
 	{"/tokens", STET_CONTEXT_TOKENS},           {"/leftOut/replies", STET_CONTEXT_REPLIES},
 	{"/leftOut/results", STET_CONTEXT_RESULTS}, {"/leftOut/requests", STET_CONTEXT_REQUESTS},
 	{"/leftOut/noops", STET_CONTEXT_NOOPS},
 };
 
-static int print_json(const struct stet_context *context, const char *prompt, size_t len) {
+static int print_prompt_json(const struct stet_context *context, const char *prompt, size_t len) {
 	struct stet_json *json = stet_json_new();
 	const char *archive = stet_context_archive(context);
 	if (!json)
 		return report_nomem();
 	stet_json_set_json(json, "/prompt", prompt, len);
-	for (size_t i = 0; i < sizeof left_out / sizeof *left_out; i++)
-		stet_json_set_int(json, left_out[i].member,
-		                  (int64_t)stet_context_count(context, left_out[i].count));
+	for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
+		stet_json_set_int(json, figures[i].member,
+		                  (int64_t)stet_context_count(context, figures[i].count));
 	stet_json_set_bool(json, "/cut", stet_context_count(context, STET_CONTEXT_CUT) > 0);
 	if (*archive)
 		stet_json_set_text(json, "/archive", archive, strlen(archive));
@@ -127,7 +127,7 @@ int prompt_print(const struct arguments *args, const struct stet_context *contex
                  size_t len) {
 	int status = DONE;
 	if (is_json())
-		status = print_json(context, prompt, len);
+		status = print_prompt_json(context, prompt, len);
 	else
 		put_line(stdout, prompt, len);
 	stet_free(prompt);

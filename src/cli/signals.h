@@ -1,13 +1,12 @@
-/** The signals that end a program, as something to wait for beside other descriptors. */
+/** Wait for SIGINT and SIGTERM beside other descriptors. */
 #ifndef STET_CLI_SIGNALS_H
 #define STET_CLI_SIGNALS_H
 
 /**
- * A descriptor that can be read once SIGINT or SIGTERM has come; both are
- * blocked from then on. A reader of our output that went away is no signal
- * any more.
+ * Open a descriptor that becomes readable on SIGINT or SIGTERM. Blocks both
+ * signals from now on, and ignores SIGPIPE.
  *
- * @return -1, after saying why, if it cannot be had.
+ * @return The descriptor, or -1 after reporting an error.
  */
 int open_signals(void);
 

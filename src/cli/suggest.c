@@ -1,4 +1,4 @@
-/* What was probably meant: the word with the fewest typing mistakes in between. */
+/* Suggest the name with the fewest typing mistakes. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,7 +6,7 @@
 
 const char *suggest(const char *typed, const char *const *names) {
 	const char *best = NULL;
-	/* A third of the letters may be wrong; the beginning of a word is never far. */
+	/* A third of the letters may be wrong. The beginning of a name counts as one mistake. */
 	size_t limit = strlen(typed) / 3 + 1;
 	for (; *names; names++) {
 		size_t far = stet_text_distance(typed, strlen(typed), *names, strlen(*names));

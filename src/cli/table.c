@@ -1,11 +1,12 @@
-/* Tables that are aligned by how wide text is on a screen. */
+/* Tables whose columns are aligned by the width of text on a screen. */
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/output.h"
 
-static void add(struct table *table, char *cell) {
+/* Takes ownership of the cell; NULL marks the table as failed. */
+static void add_cell(struct table *table, char *cell) {
 	if (table->count == table->room) {
 		size_t room = table->room ? table->room * 2 : 64;
 		char **cells = reallocarray(table->cells, room, sizeof *cells);
@@ -23,7 +24,7 @@ static void add(struct table *table, char *cell) {
 }
 
 void table_add(struct table *table, const char *text) {
-	add(table, strdup(text ? text : ""));
+	add_cell(table, strdup(text ? text : ""));
 }
 
 void table_add_name(struct table *table, const char *name, const char *behind) {
@@ -31,7 +32,7 @@ void table_add_name(struct table *table, const char *name, const char *behind) {
 	if (printable && asprintf(&text, "%s%s", printable, behind) < 0)
 		text = NULL;
 	stet_free(printable);
-	add(table, text);
+	add_cell(table, text);
 }
 
 void table_addf(struct table *table, const char *format, ...) {
@@ -41,7 +42,7 @@ void table_addf(struct table *table, const char *format, ...) {
 	if (vasprintf(&text, format, args) < 0)
 		text = NULL;
 	va_end(args);
-	add(table, text);
+	add_cell(table, text);
 }
 
 static size_t width_of(const char *cell) {

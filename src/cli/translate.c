@@ -1,15 +1,15 @@
-/* Messages of the library name tools and their arguments; a person at a shell knows commands and options. */
+/* Messages of the library name tools and arguments; the user of a shell knows commands and options. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/output.h"
 
-/* A phrase that begins with another one stands before it. */
+/* A phrase comes before any phrase that is its prefix. */
 static const struct {
 	const char *tool, *shell;
 } phrases[] = {
-	/* In a file of edits the names are those of the tool. */
+	/* A file of edits uses the tool's names. */
 	{"{oldText, newText}", "{oldText, newText}"},
 	{"oldText", "OLD"},
 	{"newText", "NEW"},
@@ -38,7 +38,7 @@ static bool is_word(char c) {
 	return isalnum((unsigned char)c) || c == '_';
 }
 
-/* The phrase that stands at a place as words of its own, or -1. */
+/* The phrase at an offset, as whole words; -1 if there is none. */
 static int find_phrase(const char *text, size_t at) {
 	for (size_t i = 0; i < sizeof phrases / sizeof *phrases; i++) {
 		size_t len = strlen(phrases[i].tool);
@@ -49,7 +49,7 @@ static int find_phrase(const char *text, size_t at) {
 	return -1;
 }
 
-/* Where a quotation that begins at a place ends. */
+/* The end of the quotation that begins at an offset. */
 static size_t skip_quotation(const char *text, size_t at) {
 	for (at++; text[at] && text[at] != '"'; at++)
 		at += text[at] == '\\' && text[at + 1];

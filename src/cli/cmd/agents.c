@@ -1,11 +1,11 @@
-/* stet agents: the instruction files of a workspace, or those that apply to a path. */
+/* stet agents: list the instruction files of a workspace, or print those that apply to a path. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli.h"
 
-/* A path by line: only what is loaded, so that a script can go by it. */
+/* Print the paths of loaded files, one per line, for scripts. */
 static void print_paths(const struct stet_instructions *instructions) {
 	for (size_t i = 0; i < stet_instructions_count(instructions); i++) {
 		const char *path = stet_instructions_path(instructions, i);
@@ -40,7 +40,7 @@ static void print_blocks(const struct stet_instructions *instructions) {
 	}
 }
 
-static int print_json(const struct stet_instructions *instructions) {
+static int print_instructions_json(const struct stet_instructions *instructions) {
 	struct stet_error err = {0};
 	struct stet_json *json = NULL;
 	char *text = stet_instructions_json(instructions);
@@ -53,12 +53,12 @@ static int print_json(const struct stet_instructions *instructions) {
 	return status;
 }
 
-static int print(const struct options *options, const struct arguments *args,
-                 const struct stet_instructions *instructions) {
+static int print_instructions(const struct options *options, const struct arguments *args,
+                              const struct stet_instructions *instructions) {
 	const char *notice;
 	int status = DONE;
 	if (options->json)
-		status = print_json(instructions);
+		status = print_instructions_json(instructions);
 	else if (has_option(args, "--paths"))
 		print_paths(instructions);
 	else if (args->count > 0)
@@ -70,7 +70,7 @@ static int print(const struct options *options, const struct arguments *args,
 	return status != DONE ? status : done();
 }
 
-static int run(const struct options *options, const struct arguments *args) {
+static int run_agents(const struct options *options, const struct arguments *args) {
 	struct stet_error err = {0};
 	struct stet_instructions *instructions = NULL;
 	struct cli cli;
@@ -78,11 +78,11 @@ static int run(const struct options *options, const struct arguments *args) {
 	if (status != DONE)
 		return status;
 	const char *path = operand(args, 0);
-	progress_begin("Looking for AGENTS.md files");
+	progress_begin("Searching for AGENTS.md files");
 	int code = path ? stet_instructions_all(cli.session, path, &instructions, &err)
 	                : stet_instructions_index(cli.ws, &instructions, &err);
 	progress_end();
-	status = code < 0 ? report(&err) : print(options, args, instructions);
+	status = code < 0 ? report(&err) : print_instructions(options, args, instructions);
 	stet_instructions_free(instructions);
 	return cli_close(&cli, status);
 }
@@ -97,8 +97,8 @@ const struct command agents_command = {
 	.summary = "show the AGENTS.md files, or those that apply to a path",
 	.synopsis = "[PATH]",
 	.description =
-		"Without PATH: every instruction file with its size, and why one is not loaded. With PATH: "
-		"the texts that apply to it, the root's first.",
+		"Without PATH, lists every instruction file with its size, and the reason if it is not "
+		"loaded. With PATH, prints the instructions that apply to it, the root's first.",
 	.max = 1,
 	.options = options,
 	.examples =
@@ -107,5 +107,5 @@ const struct command agents_command = {
 			{"stet agents src/main.c", "the instructions that apply to a file"},
 			{0},
 		},
-	.run = run,
+	.run = run_agents,
 };

@@ -1,9 +1,9 @@
-/* stet changes: the files that are not as the session has read them. */
+/* stet changes: list the files that have changed since the session read them. */
 #include <string.h>
 
 #include "cli/cli.h"
 
-static void show(const struct stet_json *answer) {
+static void show_stale(const struct stet_json *answer) {
 	for (size_t i = 0; i < stet_json_count(answer, "/structuredContent/stale"); i++) {
 		char pointer[48];
 		snprintf(pointer, sizeof pointer, "/structuredContent/stale/%zu", i);
@@ -16,25 +16,25 @@ static void show(const struct stet_json *answer) {
 		         plural((uint64_t)omitted, "file is", "files are"));
 }
 
-static int run(const struct options *options, const struct arguments *args) {
+static int run_changes(const struct options *options, const struct arguments *args) {
 	const char *clock = operand(args, 0);
 	struct stet_json *call = stet_json_new();
 	if (call && clock)
 		stet_json_set_text(call, "/clock", clock, strlen(clock));
 	if (call)
 		stet_json_set_int(call, "/limit", 10000);
-	return cli_run(options, DONE, "changes", call, show);
+	return cli_run(options, DONE, "changes", call, show_stale);
 }
 
 const struct command changes_command = {
 	.name = "changes",
-	.summary = "list the files that are not as the session has read them",
+	.summary = "list the files that have changed since the session read them",
 	.synopsis = "[CLOCK]",
 	.description =
-		"Prints the path of each file that the session has read and that was changed or deleted "
-		"since. With --json, the answer of the tool changes: the files in use too, and a clock. A "
-		"clock is good for as long as the process that gave it lives, such as a server; any other "
-		"is answered with the full list.",
+		"Prints the path of each file that the session has read and that has changed or is gone "
+		"since. With --json, prints the answer of the tool changes, with all files in use and a "
+		"clock. A clock is valid as long as the process that gave it, such as a server, is "
+		"running; with any other clock, the answer has the full list.",
 	.max = 1,
 	.state = true,
 	.examples =
@@ -42,5 +42,5 @@ const struct command changes_command = {
 			{"stet --session me changes", "what to read again"},
 			{0},
 		},
-	.run = run,
+	.run = run_changes,
 };

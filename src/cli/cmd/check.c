@@ -1,4 +1,4 @@
-/* stet check: whether files are still what the session saw. */
+/* stet check: compare files with the versions that the session has seen. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,8 +9,8 @@ static enum style style_of(const char *status) {
 	return strcmp(status, "clean") == 0 ? GREEN : strcmp(status, "untracked") == 0 ? DIM : RED;
 }
 
-static void print(const struct arguments *args, const struct stet_answer *answer,
-                  const char *path) {
+static void print_standing(const struct arguments *args, const struct stet_answer *answer,
+                           const char *path) {
 	const char *status = stet_answer_status(answer);
 	size_t len = 0;
 	const char *diff = stet_answer_diff(answer, &len);
@@ -21,7 +21,7 @@ static void print(const struct arguments *args, const struct stet_answer *answer
 		put_diff(stdout, diff, len);
 }
 
-/* Whether a file that the session has not seen is not there either. */
+/* Whether a file does not exist. */
 static bool is_missing(const struct cli *cli, const char *path) {
 	char whole[8192];
 	snprintf(whole, sizeof whole, "%s/%s", path[0] == '/' ? "" : stet_workspace_root(cli->ws),
@@ -29,21 +29,20 @@ static bool is_missing(const struct cli *cli, const char *path) {
 	return access(whole, F_OK) < 0 && (errno == ENOENT || errno == ENOTDIR);
 }
 
-/* What the session saw, or the failure of a file that nobody ever saw. */
-static int ask(struct cli *cli, const char *path, struct stet_answer **answer,
-               struct stet_error *err) {
+/* Check a file. For one that was never seen and does not exist, fail as a read does. */
+static int check_file(struct cli *cli, const char *path, struct stet_answer **answer,
+                      struct stet_error *err) {
 	int code = stet_session_check(cli->session, path, answer, err);
 	if (code < 0 || strcmp(stet_answer_status(*answer), "untracked") != 0 || !is_missing(cli, path))
 		return code;
 	stet_answer_free(*answer);
 	*answer = NULL;
-	/* The read says it, as it says it everywhere. */
 	return stet_session_read(cli->session, path, 1, 1, answer, err);
 }
 
-/* Put the n-th file into the answer: as the tool has it. */
-static int add(struct cli *cli, struct stet_json *json, size_t n, const char *path,
-               struct stet_error *err) {
+/* Add the answer of the tool check_conflict for the n-th file. */
+static int add_file(struct cli *cli, struct stet_json *json, size_t n, const char *path,
+                    struct stet_error *err) {
 	struct stet_json *args = cli_args(path), *answer = NULL;
 	size_t len = 0;
 	char at[32], *text = args ? stet_json_write(args, 0, &len) : NULL, *out = NULL, *file = NULL;
@@ -65,17 +64,18 @@ static int add(struct cli *cli, struct stet_json *json, size_t n, const char *pa
 	return code;
 }
 
-static int show(struct cli *cli, const struct arguments *args, struct stet_json *json, int n) {
+static int report_file(struct cli *cli, const struct arguments *args, struct stet_json *json,
+                       int n) {
 	struct stet_answer *answer = NULL;
 	struct stet_error err = {0};
 	const char *path = args->operands[n];
 	char at[32];
-	int code = ask(cli, path, &answer, &err);
+	int code = check_file(cli, path, &answer, &err);
 	bool conflict = code == 0 && stet_answer_has_conflict(answer);
 	if (code == 0 && json)
-		code = add(cli, json, (size_t)n, path, &err);
+		code = add_file(cli, json, (size_t)n, path, &err);
 	else if (code == 0)
-		print(args, answer, path);
+		print_standing(args, answer, path);
 	stet_answer_free(answer);
 	if (code == 0)
 		return conflict ? REFUSED : DONE;
@@ -87,14 +87,14 @@ static int show(struct cli *cli, const struct arguments *args, struct stet_json 
 	return stet_error_exit(code);
 }
 
-static void say_conflict(struct stet_json *json) {
-	static const char message[] = "Files changed since the session saw them.";
+static void set_conflict(struct stet_json *json) {
+	static const char message[] = "Files have changed since the session read them.";
 	stet_json_set_text(json, "/status", "conflict", 8);
 	stet_json_set_text(json, "/error", "conflict", 8);
 	stet_json_set_text(json, "/message", message, sizeof message - 1);
 }
 
-static int run(const struct options *options, const struct arguments *args) {
+static int run_check(const struct options *options, const struct arguments *args) {
 	struct cli cli;
 	int worst = DONE, status = cli_open(&cli, options);
 	if (status != DONE)
@@ -103,11 +103,11 @@ static int run(const struct options *options, const struct arguments *args) {
 	if (options->json && !json)
 		return cli_close(&cli, report_nomem());
 	for (int i = 0; i < args->count; i++) {
-		status = show(&cli, args, json, i);
+		status = report_file(&cli, args, json, i);
 		worst = status > worst ? status : worst;
 	}
 	if (json && worst == REFUSED)
-		say_conflict(json);
+		set_conflict(json);
 	status = json ? put_json(json) : done();
 	stet_json_free(json);
 	return cli_close(&cli, status != DONE ? status : worst);
@@ -120,11 +120,11 @@ static const struct option options[] = {
 
 const struct command check_command = {
 	.name = "check",
-	.summary = "compare files with what the session saw",
+	.summary = "compare files with what the session read",
 	.synopsis = "PATH...",
 	.description =
-		"Prints clean, modified, deleted or untracked for each file. The exit status is 1 if one "
-		"is modified or deleted. Checking does not count as having seen the change.",
+		"Prints clean, modified, deleted or untracked for each file. The exit status is 1 if a "
+		"file is modified or deleted. Checking a file does not count as reading it.",
 	.min = 1,
 	.max = -1,
 	.options = options,
@@ -133,5 +133,5 @@ const struct command check_command = {
 			{"stet --session me check --diff src/main.c", "what others changed in a file"},
 			{0},
 		},
-	.run = run,
+	.run = run_check,
 };

@@ -1,4 +1,4 @@
-/* stet compact: a long history of messages made into a short prompt. */
+/* stet compact: turn a long history of messages into a short prompt. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 #include "cli/prompt.h"
 
-/* A line of an archive: its name, then the messages as they came. */
+/* A line of an archive file: the archive's name, then the original messages. */
 static const char head[] = "{\"archive\":\"";
 static const char middle[] = "\",\"messages\":";
 
@@ -25,7 +25,7 @@ static bool write_all(int fd, const char *bytes, size_t len) {
 	return true;
 }
 
-/* The end of JSON text without line ends, which stand only between its values. */
+/* Replace the line ends of a JSON text, which are only between its values, by blanks. */
 static void join_lines(char *text, size_t len) {
 	for (size_t i = 0; i < len; i++) {
 		if (text[i] == '\n' || text[i] == '\r')
@@ -33,7 +33,7 @@ static void join_lines(char *text, size_t len) {
 	}
 }
 
-/* Append what came in to the archive, before anything of it is given up. */
+/* Append the original messages to the archive file, before printing the shorter prompt. */
 static int store_archive(const char *file, const char *name, const char *messages, size_t len) {
 	int fd = open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 	size_t size = strlen(head) + strlen(name) + strlen(middle) + len + 2;
@@ -73,12 +73,12 @@ static int put_messages(const char *messages, size_t len) {
 	return status != DONE ? status : done();
 }
 
-/* The messages of a name, from the archive. */
-static int restore(const char *file, const char *name) {
+/* Print the messages that an archive file has under a name. */
+static int restore_archive(const char *file, const char *name) {
 	char *bytes = NULL;
 	size_t len = 0;
 	if (!file)
-		return report_as(STET_E_INVALID, "--restore needs --archive FILE, to look in.");
+		return report_as(STET_E_INVALID, "--restore needs --archive FILE.");
 	int status = slurp(file, &bytes, &len);
 	if (status != DONE)
 		return status;
@@ -111,7 +111,7 @@ static int compact(const struct arguments *args, struct stet_context *context, c
 	if (stet_context_compact(context, messages, len, &prompt, &prompt_len, &err) < 0)
 		return report(&err);
 	int status = DONE;
-	/* A history that is handed back whole has no name in an archive. */
+	/* A history that was not shortened has no archive name. */
 	if (archive && *stet_context_archive(context))
 		status = store_archive(archive, stet_context_archive(context), messages, len);
 	if (status == DONE)
@@ -120,13 +120,13 @@ static int compact(const struct arguments *args, struct stet_context *context, c
 	return status;
 }
 
-static int run(const struct options *options, const struct arguments *args) {
+static int run_compact(const struct options *options, const struct arguments *args) {
 	struct stet_context *context = NULL;
 	const char *name = option_value(args, "--restore");
 	char *messages = NULL;
 	size_t len = 0;
 	if (name)
-		return restore(option_value(args, "--archive"), name);
+		return restore_archive(option_value(args, "--archive"), name);
 	int status = slurp(args->count ? operand(args, 0) : "-", &messages, &len);
 	if (status == DONE)
 		status = prompt_context(options, args, &context);
@@ -139,38 +139,36 @@ static int run(const struct options *options, const struct arguments *args) {
 
 static const struct option options[] = {
 	PROMPT_OPTIONS,
-	{"--archive", "FILE", "append what came in to FILE, under the name that the prompt tells"},
-	{"--restore", "NAME", "print the messages that --archive FILE has under a name"},
-	{"--full", NULL, "no snapshot: hand the history back untouched"},
-	{"--verbose", NULL, "say how many tokens it has, and what was left out"},
+	{"--archive", "FILE", "append the messages to FILE, under the name that the prompt has"},
+	{"--restore", "NAME", "print the messages that --archive FILE has under NAME"},
+	{"--full", NULL, "use no snapshot: print the history unchanged"},
+	{"--verbose", NULL, "print how many tokens the prompt has, and what was left out"},
 	OPTIONS_END,
 };
 
 const struct command compact_command = {
 	.name = "compact",
-	.summary = "make a short prompt of a long history of messages",
+	.summary = "turn a long history of messages into a short prompt",
 	.synopsis = "[FILE]",
 	.description =
-		"Read a list of messages, or a whole request, in the shape of OpenAI's chat completions, "
-		"OpenAI's responses or Anthropic's messages, from FILE or standard input, and print it "
-		"with "
-		"the system prompt, the user's requests, the snapshot of the workspace and the last "
-		"exchange "
-		"alone. Tool calls stay with their results, and what is cut says so. Where snapshots are "
-		"not used (the key useSnapshot, or stet story --use-snapshot), the messages come back "
-		"untouched.\n\n"
-		"The prompt names an archive. With --archive the messages that came in are kept under that "
-		"name, one line each, and --restore prints them again.",
+		"Reads a list of messages, or a whole request, in the format of OpenAI's chat "
+		"completions, OpenAI's responses or Anthropic's messages, from FILE or standard input. "
+		"Prints it with only the system prompt, the user's requests, the snapshot of the "
+		"workspace and the last exchange. Tool calls stay with their results, and a text that was "
+		"cut says so. Where snapshots are not used (the key useSnapshot, or stet story "
+		"--use-snapshot), prints the messages unchanged.\n\n"
+		"The prompt names an archive. With --archive, stet appends the messages to a file under "
+		"that name, as one line, and --restore prints them again.",
 	.max = 1,
 	.state = true,
 	.options = options,
 	.examples =
 		(const struct example[]){
-			{"stet compact <messages.json", "the prompt that goes on from there"},
-			{"stet compact --archive history.jsonl request.json", "and keep what was squashed"},
+			{"stet compact <messages.json", "the prompt to continue with"},
+			{"stet compact --archive history.jsonl request.json", "and keep the messages"},
 			{"stet compact --archive history.jsonl --restore 0123456789abcdef",
-             "what was squashed"},
+             "print the messages again"},
 			{0},
 		},
-	.run = run,
+	.run = run_compact,
 };

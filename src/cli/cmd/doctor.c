@@ -1,4 +1,4 @@
-/* stet doctor: what the system offers, what is in force, and what to do about it. */
+/* stet doctor: check the system and the configuration, and advise what to do. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -16,12 +16,12 @@
 #include "cli/doctor.h"
 #include "cli/cli.h"
 
-/* Filesystems whose numbers linux/magic.h does not have everywhere. */
+/* Filesystems whose numbers are missing in older versions of linux/magic.h. */
 enum { MAGIC_BTRFS = 0x9123683e, MAGIC_XFS = 0x58465342 };
 enum { MAGIC_ZFS = 0x2fc12fc1, MAGIC_BCACHEFS = (int)0xca451a4e };
 
-void find(struct findings *found, enum verdict verdict, const char *about, const char *what,
-          const char *advice) {
+void add_finding(struct findings *found, enum verdict verdict, const char *about, const char *what,
+                 const char *advice) {
 	static const char *const names[] = {"ok", "weak", "broken"};
 	char pointer[64];
 	size_t n = stet_json_count(found->json, "/findings");
@@ -42,21 +42,21 @@ void find(struct findings *found, enum verdict verdict, const char *about, const
 
 /* ---- the kernel ---- */
 
-static void look_at_kernel(struct findings *found) {
+static void check_kernel(struct findings *found) {
 	struct utsname name;
 	char what[256];
 	if (uname(&name) == 0) {
 		snprintf(what, sizeof what, "%.60s %.120s", name.sysname, name.release);
-		find(found, FINE, "kernel", what, NULL);
+		add_finding(found, FINE, "kernel", what, NULL);
 	}
 	struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_BENEATH};
 	int fd = (int)syscall(SYS_openat2, AT_FDCWD, ".", &how, sizeof how);
 	if (fd >= 0)
-		find(found, FINE, "openat2", "works: paths are confined by the kernel", NULL);
+		add_finding(found, FINE, "openat2", "works: the kernel confines paths to the root", NULL);
 	else
-		find(
-			found, WEAK, "openat2", "does not work here",
-			"Paths are walked name by name instead, which is as safe and slower; Linux 5.6 has it");
+		add_finding(found, WEAK, "openat2", "does not work here",
+		            "stet walks paths name by name instead, which is as safe but slower; Linux 5.6 "
+		            "and later have openat2");
 	if (fd >= 0)
 		close(fd);
 }
@@ -82,21 +82,22 @@ static const char *filesystem_name(long type) {
 	return "unknown to stet";
 }
 
-static void look_at_filesystem(struct findings *found, struct stet_workspace *ws, int root) {
+static void check_filesystem(struct findings *found, struct stet_workspace *ws, int root) {
 	struct statfs fs;
 	const char *shared = stet_workspace_shared(ws);
 	if (shared)
-		find(found, WEAK, "filesystem", shared,
-		     "Others who write below the mount are not noticed: every check reads the bytes again, "
-		     "past the cache, but what they write in the moment of a change is lost. Where that "
-		     "matters, work on a local filesystem");
+		add_finding(
+			found, WEAK, "filesystem", shared,
+			"stet does not notice others who write below the mount: every check reads the bytes "
+			"again, past the cache, but what they write during a change is lost. If that matters, "
+			"work on a local filesystem");
 	else if (fstatfs(root, &fs) == 0)
-		find(found, FINE, "filesystem", filesystem_name((long)fs.f_type), NULL);
+		add_finding(found, FINE, "filesystem", filesystem_name((long)fs.f_type), NULL);
 }
 
-/* ---- what only a trial shows ---- */
+/* ---- trials ---- */
 
-static bool make(int dir, const char *name) {
+static bool make_file(int dir, const char *name) {
 	int fd = openat(dir, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd >= 0)
 		close(fd);
@@ -105,41 +106,44 @@ static bool make(int dir, const char *name) {
 
 static void try_exchange(struct findings *found, int dir) {
 	if (renameat2(dir, "a", dir, "b", RENAME_EXCHANGE) == 0)
-		find(found, FINE, "exchange", "works: a file is replaced and checked in one step", NULL);
+		add_finding(found, FINE, "exchange", "works: stet replaces and checks a file in one step",
+		            NULL);
 	else
-		find(found, WEAK, "exchange", strerror(errno),
-		     "A file is replaced in two steps and then checked; a version that somebody puts there "
-		     "between the two is lost. A local ext4, xfs or btrfs has it");
+		add_finding(
+			found, WEAK, "exchange", strerror(errno),
+			"stet replaces a file in two steps and then checks it; a version that another process "
+			"puts there in between is lost. Local ext4, xfs and btrfs have exchange");
 }
 
 static void try_lease(struct findings *found, const struct stet_workspace *ws, int dir) {
-	/* One that this kernel gives says nothing of writers it does not see. */
+	/* On a shared mount, a lease does not cover writers on other machines. */
 	if (stet_workspace_shared(ws))
 		return;
 	int fd = openat(dir, "a", O_RDONLY | O_CLOEXEC);
 	if (fd >= 0 && fcntl(fd, F_SETLEASE, F_RDLCK) == 0)
-		find(found, FINE, "leases", "work: writers that come meanwhile are noticed", NULL);
+		add_finding(found, FINE, "leases", "work: stet notices processes that open a file to write",
+		            NULL);
 	else
-		find(found, WEAK, "leases", strerror(errno),
-		     "Writers are noticed by what they wrote, a moment later; see "
-		     "/proc/sys/fs/leases-enable");
+		add_finding(found, WEAK, "leases", strerror(errno),
+		            "stet notices writers a moment later, by what they wrote; see "
+		            "/proc/sys/fs/leases-enable");
 	if (fd >= 0)
 		close(fd);
 }
 
-/* Two files in a directory of their own below the root, gone again at once. */
+/* Try with two files in a temporary directory below the root. */
 static void try_files(struct findings *found, const struct stet_workspace *ws, int root) {
 	char name[64];
 	snprintf(name, sizeof name, ".stet-doctor-%d", (int)getpid());
 	if (mkdirat(root, name, 0700) < 0) {
-		find(
-			found, WEAK, "writing", strerror(errno),
-			"Nothing can be written at the top of the root, so leases and exchange were not tried");
+		add_finding(found, WEAK, "writing", strerror(errno),
+		            "stet cannot write at the top of the root, so it did not try leases and "
+		            "exchange");
 		return;
 	}
 	int dir = openat(root, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (dir >= 0) {
-		if (make(dir, "a") && make(dir, "b")) {
+		if (make_file(dir, "a") && make_file(dir, "b")) {
 			try_exchange(found, dir);
 			try_lease(found, ws, dir);
 		}
@@ -174,7 +178,7 @@ static long watches_in(const char *path) {
 	return count;
 }
 
-/* Of one process, what it lets us see. */
+/* The watches of one process, as far as we may see them. */
 static long watches_of(const char *pid) {
 	char path[600];
 	long count = 0;
@@ -205,36 +209,36 @@ static long watches_used(void) {
 	return count;
 }
 
-static void look_at_watches(struct findings *found) {
+static void check_watches(struct findings *found) {
 	long most = number_in("/proc/sys/fs/inotify/max_user_watches"), used = watches_used();
 	char what[128];
 	if (most < 0) {
-		find(found, WEAK, "watches", "inotify is not there",
-		     "Changes are found when files are used, not before");
+		add_finding(found, WEAK, "watches", "inotify is not available",
+		            "stet finds changes when files are used, not before");
 		return;
 	}
 	snprintf(what, sizeof what, "%ld of %ld inotify watches are free", most - used, most);
 	bool few = most - used < 8192;
-	find(found, few ? WEAK : FINE, "watches", what,
-	     few ? "Give yourself more: sysctl fs.inotify.max_user_watches=524288" : NULL);
+	add_finding(found, few ? WEAK : FINE, "watches", what,
+	            few ? "Raise the limit: sysctl fs.inotify.max_user_watches=524288" : NULL);
 }
 
 /* ---- clients and configuration ---- */
 
-static void look_at_clients(struct findings *found, const char *root) {
+static void check_clients(struct findings *found, const char *root) {
 	char what[700];
 	size_t count = 0;
 	for (size_t i = 0; i < client_count; i++) {
 		const char *place = client_configured(&clients[i], root);
 		if (!place)
 			continue;
-		snprintf(what, sizeof what, "%s knows stet, by %.500s", clients[i].title, place);
-		find(found, FINE, "client", what, NULL);
+		snprintf(what, sizeof what, "%s uses stet, by %.500s", clients[i].title, place);
+		add_finding(found, FINE, "client", what, NULL);
 		count++;
 	}
 	if (count == 0)
-		find(found, WEAK, "client", "no client knows stet",
-		     "Run stet setup CLIENT; stet setup lists them");
+		add_finding(found, WEAK, "client", "no client uses stet",
+		            "Run stet setup CLIENT; stet setup lists them");
 }
 
 static int print_config(const struct stet_config *config, struct stet_json *json, bool as_json) {
@@ -242,7 +246,7 @@ static int print_config(const struct stet_config *config, struct stet_json *json
 	char pointer[128];
 	table_add(&table, "key");
 	table_add(&table, "value");
-	table_add(&table, "by");
+	table_add(&table, "from");
 	for (size_t i = 0; stet_config_key(i); i++) {
 		const char *key = stet_config_key(i), *value = stet_config_value(config, key);
 		const char *source = stet_config_source(config, key);
@@ -260,9 +264,9 @@ static int print_config(const struct stet_config *config, struct stet_json *json
 	return DONE;
 }
 
-/* Without a configuration, since the user's file is wrong, all else is told. */
-static int print(struct findings *found, const struct options *options,
-                 const struct stet_config *config) {
+/* The configuration is NULL if the user's file is invalid; print the findings all the same. */
+static int print_findings(struct findings *found, const struct options *options,
+                          const struct stet_config *config) {
 	int status = DONE;
 	if (!options->json) {
 		status = table_print(&found->table);
@@ -275,23 +279,23 @@ static int print(struct findings *found, const struct options *options,
 	return status != DONE ? status : done();
 }
 
-static void look_at_all(struct findings *found, struct stet_workspace *ws, const char *state_dir) {
+static void check_all(struct findings *found, struct stet_workspace *ws, const char *state_dir) {
 	const char *path = stet_workspace_root(ws);
 	int root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	look_at_kernel(found);
-	look_at_filesystem(found, ws, root);
+	check_kernel(found);
+	check_filesystem(found, ws, root);
 	try_files(found, ws, root);
 	progress_begin("Counting watches");
-	look_at_watches(found);
+	check_watches(found);
 	progress_end();
-	look_at_state(found, ws);
-	look_at_rescued(found, root, state_dir);
-	look_at_clients(found, path);
+	check_state(found, ws);
+	check_rescued(found, root, state_dir);
+	check_clients(found, path);
 	if (root >= 0)
 		close(root);
 }
 
-static int run(const struct options *options, const struct arguments *args) {
+static int run_doctor(const struct options *options, const struct arguments *args) {
 	struct stet_error err = {0};
 	struct stet_workspace *ws = NULL;
 	struct findings found = {.table = {.columns = 3}, .json = stet_json_new()};
@@ -303,14 +307,14 @@ static int run(const struct options *options, const struct arguments *args) {
 	}
 	struct stet_config *config = NULL;
 	int configured = configure(options, ws, &config);
-	/* What is wrong with it was the answer to --json. */
+	/* With --json, the error is the answer. */
 	if (configured != DONE && options->json) {
 		stet_json_free(found.json);
 		stet_workspace_close(ws);
 		return configured;
 	}
-	look_at_all(&found, ws, config ? stet_config_value(config, "stateDir") : ".stet");
-	int status = print(&found, options, config);
+	check_all(&found, ws, config ? stet_config_value(config, "stateDir") : ".stet");
+	int status = print_findings(&found, options, config);
 	if (status == DONE)
 		status = configured != DONE ? configured : found.worst == BROKEN ? REFUSED : DONE;
 	stet_config_free(config);
@@ -322,13 +326,13 @@ static int run(const struct options *options, const struct arguments *args) {
 
 const struct command doctor_command = {
 	.name = "doctor",
-	.summary = "say what works here, what is in force, and what to do",
+	.summary = "check the system and the configuration",
 	.description =
-		"Looks at the kernel, the filesystem of the root, the watches that are left, the state "
-		"directory with its database and sessions, and the configuration of clients, and says "
+		"Checks the kernel, the filesystem of the root, the free inotify watches, the state "
+		"directory with its database and sessions, and the configuration of clients, and advises "
 		"what to do where something is weak or broken. It changes nothing. Then lists every key of "
-		"the configuration, its value, and who said so. The "
-		"exit status is 1 if something is broken.",
-	.examples = (const struct example[]){{"stet doctor", "what works here, and what applies"}, {0}},
-	.run = run,
+		"the configuration with its value and where the value comes from. The exit status is 1 if "
+		"something is broken.",
+	.examples = (const struct example[]){{"stet doctor", "check this workspace"}, {0}},
+	.run = run_doctor,
 };

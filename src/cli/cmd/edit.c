@@ -1,10 +1,9 @@
-/* stet edit: search and replace, exactly one match per edit, all or nothing. */
+/* stet edit: search and replace, with exactly one match per edit, all or nothing. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli.h"
 
-/* The edits of a file that holds a JSON array. */
 static int set_edits(struct stet_json *json, const struct arguments *args) {
 	struct stet_json *edits = NULL;
 	struct stet_error err = {0};
@@ -20,18 +19,18 @@ static int set_edits(struct stet_json *json, const struct arguments *args) {
 	return status;
 }
 
-static int set_texts(struct stet_json *json, const struct arguments *args) {
+static int set_old_and_new(struct stet_json *json, const struct arguments *args) {
 	if (args->count != 3)
-		return usage_error(args->command, "it takes PATH OLD NEW, or PATH and --edits");
+		return usage_error(args->command, "give PATH OLD NEW, or PATH and --edits");
 	int status = set_operand(json, "/oldText", operand(args, 1));
 	return status != DONE ? status : set_operand(json, "/newText", operand(args, 2));
 }
 
-static int run(const struct options *options, const struct arguments *args) {
+static int run_edit(const struct options *options, const struct arguments *args) {
 	struct stet_json *json = cli_change_args(args);
 	if (!json)
 		return report_nomem();
-	int status = has_option(args, "--edits") ? set_edits(json, args) : set_texts(json, args);
+	int status = has_option(args, "--edits") ? set_edits(json, args) : set_old_and_new(json, args);
 	if (has_option(args, "--all"))
 		stet_json_set_bool(json, "/replaceAll", 1);
 	if (has_option(args, "--dry-run"))
@@ -40,7 +39,7 @@ static int run(const struct options *options, const struct arguments *args) {
 }
 
 static const struct option options[] = {
-	{"--all", NULL, "replace every occurrence instead of insisting on one"},
+	{"--all", NULL, "replace every occurrence, not exactly one"},
 	{"--edits", "FILE", "several edits: a JSON array of {oldText, newText, replaceAll}"},
 	{"--dry-run", NULL, "only show the diff; change nothing"},
 	CHANGE_OPTIONS,
@@ -52,10 +51,10 @@ const struct command edit_command = {
 	.summary = "replace a text that occurs once",
 	.synopsis = "PATH [OLD NEW]",
 	.description =
-		"Replaces OLD, which must occur exactly once, by NEW and shows the diff. Either may be -, "
-		"which is standard input. If the session has read the file and somebody changed it since, "
-		"the edit is refused and the change is shown; that counts as having seen it, so the same "
-		"command given again succeeds.",
+		"Replaces OLD, which must occur exactly once, by NEW and shows the diff. OLD or NEW may "
+		"be -, for standard input. If the file has changed since the session read it, stet "
+		"refuses the edit and shows the change; that counts as having read it, so the same "
+		"command succeeds the second time.",
 	.min = 1,
 	.max = 3,
 	.options = options,
@@ -65,5 +64,5 @@ const struct command edit_command = {
 			{"stet edit main.c --edits edits.json --dry-run", "what several edits would do"},
 			{0},
 		},
-	.run = run,
+	.run = run_edit,
 };

@@ -1,12 +1,12 @@
-/* stet hash: the versions of files, as sha256sum prints them. */
+/* stet hash: print the hashes of files, in the form of sha256sum. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli.h"
 
-/* Looking at the hash is not reading: a session that goes again at once. */
-static int hash(struct stet_workspace *ws, const char *path, char digits[65],
-                struct stet_error *err) {
+/* A hash does not count as reading the file, so use a temporary session. */
+static int hash_file(struct stet_workspace *ws, const char *path, char digits[65],
+                     struct stet_error *err) {
 	struct stet_session *session = NULL;
 	struct stet_answer *answer = NULL;
 	int code = stet_session_open(ws, NULL, &session, err);
@@ -21,15 +21,15 @@ static int hash(struct stet_workspace *ws, const char *path, char digits[65],
 	return code;
 }
 
-/* One more element of the answer; its pointer in at. */
-static void begin(struct stet_json *json, size_t n, char at[32]) {
+/* Add an element to the answer; `at` receives its JSON pointer. */
+static void add_element(struct stet_json *json, size_t n, char at[32]) {
 	stet_json_set_json(json, "/files/-", "{}", 2);
 	snprintf(at, 32, "/files/%zu", n);
 }
 
-static void add(struct stet_json *json, size_t n, const char *path, const char *digits) {
+static void add_hash(struct stet_json *json, size_t n, const char *path, const char *digits) {
 	char at[32], pointer[64];
-	begin(json, n, at);
+	add_element(json, n, at);
 	snprintf(pointer, sizeof pointer, "%s/path", at);
 	stet_json_set_text(json, pointer, path, strlen(path));
 	snprintf(pointer, sizeof pointer, "%s/hash", at);
@@ -42,17 +42,17 @@ static void print_line(const char *digits, const char *path) {
 	putchar('\n');
 }
 
-/* One of the files: its line, or its element. */
-static int hash_one(struct cli *cli, struct stet_json *json, size_t n, const char *path) {
+/* Print the hash of the n-th file, or add it to the answer. */
+static int hash_operand(struct cli *cli, struct stet_json *json, size_t n, const char *path) {
 	struct stet_error err = {0};
 	char at[32], digits[65];
-	int code = hash(cli->ws, path, digits, &err);
+	int code = hash_file(cli->ws, path, digits, &err);
 	if (code == 0 && json) {
-		add(json, n, path, digits);
+		add_hash(json, n, path, digits);
 	} else if (code == 0) {
 		print_line(digits, path);
 	} else if (json) {
-		begin(json, n, at);
+		add_element(json, n, at);
 		add_failure(json, at, path, &err);
 	} else {
 		report(&err);
@@ -60,7 +60,7 @@ static int hash_one(struct cli *cli, struct stet_json *json, size_t n, const cha
 	return stet_error_exit(code);
 }
 
-/* As one of the files; what it is piped has no version, but will have one. */
+/* Print the hash of standard input, or add it to the answer. */
 static int hash_input(struct stet_json *json, size_t n) {
 	struct stet_error err = {0};
 	char digits[65], *text = NULL;
@@ -70,13 +70,13 @@ static int hash_input(struct stet_json *json, size_t n) {
 		status = report(&err);
 	free(text);
 	if (status == DONE && json)
-		add(json, n, "-", digits);
+		add_hash(json, n, "-", digits);
 	else if (status == DONE)
 		print_line(digits, "-");
 	return status;
 }
 
-static int run(const struct options *options, const struct arguments *args) {
+static int run_hash(const struct options *options, const struct arguments *args) {
 	struct cli cli;
 	int worst = DONE, status = cli_open(&cli, options);
 	if (status != DONE)
@@ -87,7 +87,7 @@ static int run(const struct options *options, const struct arguments *args) {
 	for (int i = 0; i < args->count; i++) {
 		const char *path = args->operands[i];
 		status = strcmp(path, "-") == 0 ? hash_input(json, (size_t)i)
-		                                : hash_one(&cli, json, (size_t)i, path);
+		                                : hash_operand(&cli, json, (size_t)i, path);
 		worst = status != DONE ? status : worst;
 	}
 	status = json ? put_json(json) : done();
@@ -100,12 +100,12 @@ const struct command hash_command = {
 	.summary = "print the SHA-256 of files",
 	.synopsis = "PATH...",
 	.description =
-		"Prints the hash that names the version of each file, as sha256sum does. 16 digits of it "
-		"or more are what --expect takes. This does not count as reading the file. A PATH of - is "
+		"Prints the SHA-256 of each file, as sha256sum does. --expect takes the first 16 digits "
+		"or more of it. Printing the hash does not count as reading the file. A PATH of - is "
 		"standard input.",
 	.min = 1,
 	.max = -1,
 	.input = true,
-	.examples = (const struct example[]){{"stet hash README.md", "the version of a file"}, {0}},
-	.run = run,
+	.examples = (const struct example[]){{"stet hash README.md", "the hash of a file"}, {0}},
+	.run = run_hash,
 };

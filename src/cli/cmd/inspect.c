@@ -1,4 +1,4 @@
-/* stet inspect: the structure of a text, lines that match, or lines by number. */
+/* stet inspect: show a text's structure, matching lines, or lines by number. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -19,7 +19,7 @@ static int64_t int_at(const struct stet_json *answer, const char *list, size_t n
 	return stet_json_int(answer, pointer, 0);
 }
 
-static size_t count_of(const struct stet_json *answer, const char *list) {
+static size_t list_count(const struct stet_json *answer, const char *list) {
 	char pointer[128];
 	snprintf(pointer, sizeof pointer, "/structuredContent/%s", list);
 	return stet_json_count(answer, pointer);
@@ -27,7 +27,7 @@ static size_t count_of(const struct stet_json *answer, const char *list) {
 
 static void add_headings(struct table *table, const struct stet_json *answer) {
 	static const char list[] = "structure/headings";
-	for (size_t i = 0; i < count_of(answer, list); i++) {
+	for (size_t i = 0; i < list_count(answer, list); i++) {
 		int level = (int)int_at(answer, list, i, "level");
 		table_addf(table, "%" PRId64, int_at(answer, list, i, "line"));
 		table_addf(table, "%.*s %s", level, "######", text_at(answer, list, i, "text"));
@@ -36,7 +36,7 @@ static void add_headings(struct table *table, const struct stet_json *answer) {
 
 static void add_blocks(struct table *table, const struct stet_json *answer) {
 	static const char list[] = "structure/codeBlocks";
-	for (size_t i = 0; i < count_of(answer, list); i++) {
+	for (size_t i = 0; i < list_count(answer, list); i++) {
 		const char *language = text_at(answer, list, i, "language");
 		table_addf(table, "%" PRId64 "-%" PRId64, int_at(answer, list, i, "startLine"),
 		           int_at(answer, list, i, "endLine"));
@@ -57,11 +57,11 @@ static void show_structure(const struct stet_json *answer) {
 	table_print(&table);
 }
 
-/* As grep has them, with the column, so that editors can jump there. */
+/* In the form of grep -n, with the column, so that editors can jump there. */
 static void show_matches(const struct stet_json *answer) {
-	if (count_of(answer, "matches") == 0)
+	if (list_count(answer, "matches") == 0)
 		complain("No line matches.");
-	for (size_t i = 0; i < count_of(answer, "matches"); i++) {
+	for (size_t i = 0; i < list_count(answer, "matches"); i++) {
 		const char *text = text_at(answer, "matches", i, "text");
 		printf("%s%" PRId64 ":%" PRId64 "%s: ", paint(stdout, GREEN),
 		       int_at(answer, "matches", i, "line"), int_at(answer, "matches", i, "column"),
@@ -71,14 +71,14 @@ static void show_matches(const struct stet_json *answer) {
 }
 
 static void show_lines(const struct stet_json *answer) {
-	for (size_t i = 0; i < count_of(answer, "lines"); i++) {
+	for (size_t i = 0; i < list_count(answer, "lines"); i++) {
 		const char *text = text_at(answer, "lines", i, "text");
 		printf("%6" PRId64 "\t", int_at(answer, "lines", i, "number"));
 		put_line(stdout, text, strlen(text));
 	}
 }
 
-static void show(const struct stet_json *answer) {
+static void show_inspected(const struct stet_json *answer) {
 	const char *note = stet_json_text(answer, "/structuredContent/note", NULL);
 	if (stet_json_type(answer, "/structuredContent/matches"))
 		show_matches(answer);
@@ -90,12 +90,12 @@ static void show(const struct stet_json *answer) {
 		complain("%s", note);
 }
 
-static int run(const struct options *options, const struct arguments *args) {
+static int run_inspect(const struct options *options, const struct arguments *args) {
 	int64_t context;
 	int status = option_number(args, "--context", 0, 1000, -1, &context);
 	bool search = has_option(args, "--search"), regex = has_option(args, "--regex");
 	if (status == DONE && search + regex + has_option(args, "--lines") > 1)
-		status = usage_error(args->command, "--search, --regex and --lines go one at a time");
+		status = usage_error(args->command, "give only one of --search, --regex and --lines");
 	struct cli cli;
 	if (status == DONE)
 		status = cli_open(&cli, options);
@@ -110,13 +110,13 @@ static int run(const struct options *options, const struct arguments *args) {
 		stet_json_set_bool(json, "/regex", 1);
 	if (json && context >= 0)
 		stet_json_set_int(json, "/context", context);
-	return cli_close(&cli, cli_call(&cli, "text_inspect", json, show));
+	return cli_close(&cli, cli_call(&cli, "text_inspect", json, show_inspected));
 }
 
 static const struct option options[] = {
 	{"--search", "TEXT", "lines that contain a text, in upper or lower case"},
 	{"--regex", "REGEX", "lines that match a regular expression (PCRE2)"},
-	{"--lines", "RANGES", "lines by number, as 50-60 or 1,5-8,90-"},
+	{"--lines", "RANGES", "lines by number, such as 50-60 or 1,5-8,90-"},
 	{"--context", "N", "with --json: lines to show around each match"},
 	OPTIONS_END,
 };
@@ -126,8 +126,8 @@ const struct command inspect_command = {
 	.summary = "show the structure of a text, or lines of it",
 	.synopsis = "PATH",
 	.description =
-		"Without options: headings and code blocks with their lines, which is what stet patch "
-		"goes by. With one: lines that match, or lines by number.",
+		"Without options, prints the headings and code blocks with their lines, which stet patch "
+		"can name. With an option, prints matching lines, or lines by number.",
 	.min = 1,
 	.max = 1,
 	.options = options,
@@ -137,5 +137,5 @@ const struct command inspect_command = {
 			{"stet inspect notes.md --search milk", "where a word is"},
 			{0},
 		},
-	.run = run,
+	.run = run_inspect,
 };

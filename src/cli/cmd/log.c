@@ -1,10 +1,10 @@
-/* stet log: the last writes through stet. */
+/* stet log: list the last writes through stet. */
 #include <inttypes.h>
 #include <string.h>
 
 #include "cli/cli.h"
 
-/* A member of the n-th write, "-" if it is not there. */
+/* A member of the n-th write; "-" if there is none. */
 static const char *member(const struct stet_json *log, size_t n, const char *key) {
 	char pointer[64];
 	snprintf(pointer, sizeof pointer, "/%zu/%s", n, key);
@@ -24,7 +24,7 @@ static void add_row(struct table *table, const struct stet_json *log, size_t n) 
 	               undone && strcmp(undone, "null") != 0 ? "  (undone)" : "");
 }
 
-static int print(const char *text) {
+static int print_log(const char *text) {
 	struct stet_json *log = NULL;
 	struct stet_error err = {0};
 	struct table table = {.columns = 5, .heading = true};
@@ -39,7 +39,7 @@ static int print(const char *text) {
 	return table_print(&table);
 }
 
-static int print_json(const char *text) {
+static int print_log_json(const char *text) {
 	struct stet_json *json = stet_json_new();
 	if (!json)
 		return report_nomem();
@@ -49,7 +49,7 @@ static int print_json(const char *text) {
 	return status;
 }
 
-static int run(const struct options *options, const struct arguments *args) {
+static int run_log(const struct options *options, const struct arguments *args) {
 	struct stet_error err = {0};
 	char *text = NULL;
 	int64_t limit;
@@ -62,7 +62,7 @@ static int run(const struct options *options, const struct arguments *args) {
 	if (stet_log(cli.ws, operand(args, 0), (size_t)limit, &text, &err) < 0)
 		status = report(&err);
 	else
-		status = (options->json ? print_json : print)(text);
+		status = (options->json ? print_log_json : print_log)(text);
 	stet_free(text);
 	return cli_close(&cli, status != DONE ? status : done());
 }
@@ -77,11 +77,12 @@ const struct command log_command = {
 	.summary = "list the last writes through stet",
 	.synopsis = "[PATH]",
 	.description =
-		"Lists the last writes of all sessions, newest first: when, who, and the hashes before and "
-		"after. With PATH: those of one file. stet undo takes the last one back.",
+		"Lists the last writes of all sessions, newest first: the time, the session, and the "
+		"hashes before and after. With PATH, lists the writes of one file. stet undo undoes the "
+		"last one.",
 	.max = 1,
 	.state = true,
 	.options = options,
 	.examples = (const struct example[]){{"stet log src/main.c", "who wrote a file"}, {0}},
-	.run = run,
+	.run = run_log,
 };

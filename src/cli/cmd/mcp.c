@@ -1,4 +1,4 @@
-/* stet mcp: the MCP server on standard input and output. */
+/* stet mcp: run the MCP server on standard input and output. */
 #include <unistd.h>
 
 #include "cli/host.h"
@@ -14,7 +14,7 @@ static int serve(struct stet_host *host, const struct arguments *args, struct st
 	return code < 0 ? report(err) : DONE;
 }
 
-static int run(const struct options *options, const struct arguments *args) {
+static int run_mcp(const struct options *options, const struct arguments *args) {
 	struct stet_error err = {0};
 	struct stet_host *host = NULL;
 	struct host_roots roots = {.options = options, .args = args};
@@ -40,20 +40,18 @@ const struct command mcp_command = {
 	.synopsis = "[DIR...]",
 	.description =
 		"Speaks MCP on standard input and output, for one agent: tools for the files below each "
-		"DIR, resources, prompts, subscriptions. Nothing outside of these "
-		"directories can be read or written. Without DIR and --root, the roots that the client "
-		"names are the directories; the working directory serves if it names none. With --session "
-		"NAME the agent's session has that "
-		"name: it is remembered when the agent starts again, and the log shows it. Ends when the "
-		"input does, or on a signal, with "
-		"everything answered that was received.",
+		"DIR, resources, prompts, subscriptions. The agent can read and write nothing outside of "
+		"these directories. Without DIR and --root, the directories are the client's roots, or "
+		"the working directory if the client has none. With --session NAME, the agent's session "
+		"has that name: stet remembers it when the agent starts again, and the log shows it. Ends "
+		"when the input ends or on a signal, after answering everything that it received.",
 	.max = -1,
 	.options = options,
 	.examples =
 		(const struct example[]){
-			{"stet mcp ~/project", "what an agent's configuration calls"},
-			{"stet mcp --tools files,text src docs", "two directories, and no tools for tasks"},
+			{"stet mcp ~/project", "for the configuration of an agent"},
+			{"stet mcp --tools files,text src docs", "two directories, without tools for tasks"},
 			{0},
 		},
-	.run = run,
+	.run = run_mcp,
 };

@@ -1,10 +1,10 @@
-/* stet patch: replace, insert or delete at a place named by structure or by lines. */
+/* stet patch: replace, insert or delete at a place named by Markdown structure or lines. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli.h"
 
-/* The options that name a place by a heading, and the target each stands for. */
+/* The options that name a place by a heading, and their targets in text_patch. */
 static const struct {
 	const char *option;
 	const char *pointer;
@@ -15,7 +15,7 @@ static const struct {
 	{"--section", "/target/wholeSection"},
 };
 
-/* "12" or "12-15"; what is wrong with the numbers themselves the tool says. */
+/* Read "12" or "12-15". The tool checks the numbers. */
 static int set_lines(struct stet_json *json, const struct arguments *args, const char *text) {
 	char *end = NULL;
 	long long first = strtoll(text, &end, 10), last = first;
@@ -28,7 +28,7 @@ static int set_lines(struct stet_json *json, const struct arguments *args, const
 	return DONE;
 }
 
-/* The options that name a place, of which there is to be one. */
+/* The options that name a place; the user has to give exactly one. */
 static const char *const places[] = {"--append-to",  "--section", "--heading", "--before",
                                      "--code-block", "--lines",   "--target"};
 
@@ -38,17 +38,17 @@ static int check_places(const struct arguments *args) {
 		if (!has_option(args, places[i]))
 			continue;
 		if (first)
-			return usage_error(args->command, "%s and %s go one at a time", first, places[i]);
+			return usage_error(args->command, "give either %s or %s, not both", first, places[i]);
 		first = places[i];
 	}
 	if (!first)
 		return usage_error(args->command,
-		                   "say where: --append-to, --section, --heading, --before, "
-		                   "--code-block or --lines");
+		                   "the place is missing: give --append-to, --section, --heading, "
+		                   "--before, --code-block or --lines");
 	return DONE;
 }
 
-/* A place by a heading: its words, and which one if there are several. */
+/* Set a target that is named by a heading, and which one if several match. */
 static void set_heading(struct stet_json *json, const struct arguments *args, int64_t which,
                         size_t n) {
 	char pointer[64];
@@ -78,7 +78,7 @@ static int set_target(struct stet_json *json, const struct arguments *args) {
 		set_heading(json, args, which, i);
 	if (block >= 0)
 		stet_json_set_int(json, "/target/codeBlock/index", block);
-	/* A string that holds JSON is taken too, and what is wrong with it the tool says. */
+	/* The tool parses a target that is a string. */
 	if (target)
 		stet_json_set_text(json, "/target", target, strlen(target));
 	return DONE;
@@ -91,7 +91,7 @@ static int set_content(struct stet_json *json, const struct arguments *args) {
 	return set_operand(json, "/content", content ? content : "-");
 }
 
-static int run(const struct options *options, const struct arguments *args) {
+static int run_patch(const struct options *options, const struct arguments *args) {
 	struct stet_json *json = cli_change_args(args);
 	if (!json)
 		return report_nomem();
@@ -109,10 +109,10 @@ static const struct option options[] = {
 	{"--section", "HEADING", "a heading and its section"},
 	{"--heading", "HEADING", "a heading's own line"},
 	{"--before", "HEADING", "before a heading (insert)"},
-	{"--occurrence", "N", "which one, if several headings have these words, from 1"},
+	{"--occurrence", "N", "which heading, if several match, from 1"},
 	{"--code-block", "N", "the lines between the fences of a code block, from 0"},
-	{"--lines", "RANGE", "lines from 1, as 12 or 12-15; insert goes after them, 0 is the top"},
-	{"--target", "JSON", "the place as the tool text_patch takes it"},
+	{"--lines", "RANGE", "lines such as 12 or 12-15; insert goes after them, with 0 at the top"},
+	{"--target", "JSON", "the argument \"target\" of the tool text_patch"},
 	{"--keep-indent", NULL, "do not shift the text to the indentation of its place"},
 	CHANGE_OPTIONS,
 	OPTIONS_END,
@@ -124,7 +124,7 @@ const struct command patch_command = {
 	.synopsis = "PATH replace|insert|delete [TEXT]",
 	.description =
 		"Changes a text file at a place named by Markdown structure or by lines. TEXT is the new "
-		"text; without it, or with -, it comes from standard input. A heading is given as '## "
+		"text; without TEXT, or with -, it comes from standard input. Write a heading as '## "
 		"Setup', or without the marks.",
 	.min = 2,
 	.max = 3,
@@ -135,5 +135,5 @@ const struct command patch_command = {
 			{"stet patch README.md delete --section '## Old news'", "remove a section"},
 			{0},
 		},
-	.run = run,
+	.run = run_patch,
 };

@@ -1,7 +1,7 @@
-/* stet prompt: a prompt from a template and the state of the work. */
+/* stet prompt: make a prompt from a template and the state of the work. */
 #include "cli/prompt.h"
 
-static int run(const struct options *options, const struct arguments *args) {
+static int run_prompt(const struct options *options, const struct arguments *args) {
 	struct stet_error err = {0};
 	struct stet_context *context = NULL;
 	char *prompt = NULL;
@@ -17,25 +17,26 @@ static int run(const struct options *options, const struct arguments *args) {
 
 static const struct option options[] = {
 	PROMPT_OPTIONS,
-	{"--verbose", NULL, "say how many tokens it has"},
+	{"--verbose", NULL, "print how many tokens the prompt has"},
 	OPTIONS_END,
 };
 
 const struct command prompt_command = {
 	.name = "prompt",
-	.summary = "make a prompt of a template and the state of the work",
+	.summary = "make a prompt from a template and the state of the work",
 	.description =
-		"Print the messages of a new request to a model, as JSON: the system prompt, the snapshot "
-		"of the workspace and the request to complete the open tasks, within a budget of tokens. "
-		"Where snapshots are not used (the key useSnapshot, or stet story --use-snapshot), it is "
-		"left out, and the history is yours to add.",
+		"Prints the messages of a new request to a model, as JSON: the system prompt, the "
+		"snapshot of the workspace and the request to complete the open tasks, within a budget of "
+		"tokens. Where snapshots are not used (the key useSnapshot, or stet story "
+		"--use-snapshot), the prompt has no snapshot, and you have to add the history.",
 	.state = true,
 	.options = options,
 	.examples =
 		(const struct example[]){
 			{"stet prompt --template coder.txt", "the messages of the next request"},
-			{"stet prompt --format anthropic --budget 3000", "for Anthropic's API, and shorter"},
+			{"stet prompt --format anthropic --budget 3000",
+             "for Anthropic's API, with a smaller budget"},
 			{0},
 		},
-	.run = run,
+	.run = run_prompt,
 };

@@ -1,9 +1,9 @@
-/* stet read: a file, or lines of it, recorded as seen by the session. */
+/* stet read: print a file or lines of it, which then count as seen. */
 #include <string.h>
 
 #include "cli/cli.h"
 
-/* The text with a number before each line, as the tool has it. */
+/* Print a text with line numbers, in the form of the tool read_file. */
 static void put_numbered(const char *text, size_t len, size_t number) {
 	for (size_t from = 0; from < len; number++) {
 		const char *end = memchr(text + from, '\n', len - from);
@@ -14,21 +14,21 @@ static void put_numbered(const char *text, size_t len, size_t number) {
 	}
 }
 
-/* Whether this one is to be shown: with "nested" the root's own is known already. */
+/* Whether to show these instructions: with "nested", the client knows the root's already. */
 static bool is_wanted(const struct cli *cli, const struct stet_instructions *instructions,
                       size_t n) {
 	return strcmp(stet_config_value(cli->config, "agents"), "nested") != 0 ||
 	       strchr(stet_instructions_path(instructions, n), '/');
 }
 
-/* The instructions that newly apply, apart from the text of the file. */
-static void put_agents(struct cli *cli, const char *path) {
+/* Print the instructions that newly apply to standard error, apart from the file. */
+static void put_instructions(struct cli *cli, const char *path) {
 	struct stet_instructions *instructions = NULL;
 	struct stet_error err = {0};
 	if (strcmp(stet_config_value(cli->config, "agents"), "false") == 0)
 		return;
 	if (stet_instructions_for_path(cli->session, path, &instructions, &err) < 0)
-		complain("The instructions for this file could not be looked for. %s", err.message);
+		complain("The instructions for this file could not be read. %s", err.message);
 	fflush(stdout);
 	for (size_t i = 0; instructions && i < stet_instructions_count(instructions); i++) {
 		size_t len = 0;
@@ -39,9 +39,9 @@ static void put_agents(struct cli *cli, const char *path) {
 	stet_instructions_free(instructions);
 }
 
-/* Through the library and not the tool: bytes as they are, and no pages. */
-static int print(struct cli *cli, const struct arguments *args, const char *path, int64_t offset,
-                 int64_t limit) {
+/* Use the library instead of the tool: it gives the bytes unchanged, and all at once. */
+static int print_file(struct cli *cli, const struct arguments *args, const char *path,
+                      int64_t offset, int64_t limit) {
 	struct stet_error err = {0};
 	struct stet_answer *answer = NULL;
 	size_t len = 0;
@@ -57,12 +57,12 @@ static int print(struct cli *cli, const struct arguments *args, const char *path
 		complain("%s", stet_answer_notice(answer, i));
 	stet_answer_free(answer);
 	if (!has_option(args, "--no-agents"))
-		put_agents(cli, path);
+		put_instructions(cli, path);
 	return status;
 }
 
-static int call(struct cli *cli, const struct arguments *args, const char *path, int64_t offset,
-                int64_t limit) {
+static int call_tool(struct cli *cli, const struct arguments *args, const char *path,
+                     int64_t offset, int64_t limit) {
 	struct stet_json *json = cli_args(path);
 	if (json && offset > 0)
 		stet_json_set_int(json, "/offset", offset);
@@ -73,7 +73,7 @@ static int call(struct cli *cli, const struct arguments *args, const char *path,
 	return cli_call(cli, "read_file", json, NULL);
 }
 
-static int run(const struct options *options, const struct arguments *args) {
+static int run_read(const struct options *options, const struct arguments *args) {
 	int64_t offset, limit;
 	int status = option_number(args, "--offset", 1, INT64_MAX, 0, &offset);
 	if (status == DONE)
@@ -84,7 +84,8 @@ static int run(const struct options *options, const struct arguments *args) {
 	if (status != DONE)
 		return status;
 	const char *path = operand(args, 0);
-	return cli_close(&cli, (options->json ? call : print)(&cli, args, path, offset, limit));
+	return cli_close(&cli,
+	                 (options->json ? call_tool : print_file)(&cli, args, path, offset, limit));
 }
 
 static const struct option options[] = {
@@ -100,9 +101,9 @@ const struct command read_command = {
 	.summary = "print a file, and remember that the session saw it",
 	.synopsis = "PATH",
 	.description =
-		"Prints the file. With --session the version and the lines are remembered: a later edit or "
-		"write of the same session is refused if somebody else changed the file meanwhile. "
-		"Instructions (AGENTS.md) that newly apply go to standard error.",
+		"Prints the file. With --session, stet remembers the version and the lines: it refuses a "
+		"later edit or write of the same session if the file has changed since. Instructions "
+		"(AGENTS.md) that newly apply go to standard error.",
 	.min = 1,
 	.max = 1,
 	.options = options,
@@ -112,5 +113,5 @@ const struct command read_command = {
 			{"stet --session me read src/main.c --offset 100 --limit 50", "50 lines, remembered"},
 			{0},
 		},
-	.run = run,
+	.run = run_read,
 };

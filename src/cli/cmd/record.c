@@ -1,13 +1,13 @@
-/* stet record: what a tool of another program did to the files. */
+/* stet record: record what another program's tool did. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli.h"
 
-/* What was looked at, and on standard error why something was not. */
-static void show(const struct stet_json *answer) {
+/* Print how many files were checked, and to standard error why some were not. */
+static void show_record(const struct stet_json *answer) {
 	size_t files = stet_json_count(answer, "/structuredContent/files");
-	printf("%zu %s looked at.\n", files, plural(files, "file was", "files were"));
+	printf("%zu %s checked.\n", files, plural(files, "file was", "files were"));
 	for (size_t i = 0; i < stet_json_count(answer, "/structuredContent/ignored"); i++) {
 		char pointer[64];
 		snprintf(pointer, sizeof pointer, "/structuredContent/ignored/%zu/path", i);
@@ -18,7 +18,7 @@ static void show(const struct stet_json *answer) {
 	}
 }
 
-static int run(const struct options *options, const struct arguments *args) {
+static int run_record(const struct options *options, const struct arguments *args) {
 	char *text = NULL;
 	size_t len = 0;
 	struct stet_json *json = NULL, *result = NULL;
@@ -29,7 +29,7 @@ static int run(const struct options *options, const struct arguments *args) {
 	json = stet_json_new();
 	if (json) {
 		stet_json_set_text(json, "/tool", operand(args, 0), strlen(operand(args, 0)));
-		/* What is no JSON is the text that the tool printed. */
+		/* If it is not JSON, it is the text that the tool printed. */
 		if (stet_json_parse(text, len, 0, &result, &err) == 0)
 			stet_json_set_json(json, "/result", text, len);
 		else
@@ -37,17 +37,17 @@ static int run(const struct options *options, const struct arguments *args) {
 	}
 	stet_json_free(result);
 	free(text);
-	return cli_run(options, DONE, "record_tool_result", json, show);
+	return cli_run(options, DONE, "record_tool_result", json, show_record);
 }
 
 const struct command record_command = {
 	.name = "record",
-	.summary = "tell of what another program's tool did",
+	.summary = "record what another program's tool did",
 	.synopsis = "TOOL [FILE]",
 	.description =
-		"Takes the result of a tool of another agent, as JSON or as the text it printed, from FILE "
-		"or standard input. The files it names are looked at, so that the state of the work knows "
-		"them.",
+		"Reads the result of another agent's tool, as JSON or as the text that the tool printed, "
+		"from FILE or standard input. Checks the files that the result names and records them in "
+		"the state of the work.",
 	.min = 1,
 	.max = 2,
 	.state = true,
@@ -55,5 +55,5 @@ const struct command record_command = {
 		(const struct example[]){
 			{"echo '{\"path\": \"src/main.c\"}' | stet record write_file", "a file was written"},
 			{0}},
-	.run = run,
+	.run = run_record,
 };

@@ -1,7 +1,7 @@
-/* stet replace: search and replace, with a choice of the occurrence. */
+/* stet replace: search and replace a chosen occurrence. */
 #include "cli/cli.h"
 
-static int run(const struct options *options, const struct arguments *args) {
+static int run_replace(const struct options *options, const struct arguments *args) {
 	struct stet_json *json = cli_change_args(args);
 	if (!json)
 		return report_nomem();
@@ -23,8 +23,8 @@ const struct command replace_command = {
 	.summary = "replace the first, last, n-th or every occurrence of a text",
 	.synopsis = "PATH OLD NEW",
 	.description =
-		"Replaces OLD by NEW; only the matched bytes change. Either may be -, which is standard "
-		"input. If OLD is not there, the nearest text is named, and what differs.",
+		"Replaces OLD by NEW; only the matched bytes change. OLD or NEW may be -, for standard "
+		"input. If OLD is not found, the error shows the nearest text and what differs.",
 	.min = 3,
 	.max = 3,
 	.options = options,
@@ -33,5 +33,5 @@ const struct command replace_command = {
 			{"stet replace notes.md teh the --occurrence all", "every occurrence"},
 			{0},
 		},
-	.run = run,
+	.run = run_replace,
 };

@@ -1,4 +1,4 @@
-/* stet replay: a recorded run, with its full history and with snapshots. */
+/* stet replay: replay a recorded run, with its full history and with snapshots. */
 #include <errno.h>
 #include <ftw.h>
 #include <stdlib.h>
@@ -9,13 +9,14 @@
 #include "eval/replay.h"
 
 struct turn {
+	/* Tokens of the prompt with the full history, and with a snapshot. */
 	size_t full;
 	size_t small;
-	/* Nothing was done in it but to write what was there. */
+	/* The agent only wrote what the files already had. */
 	bool needless;
 };
 
-/* What became of the run when its workspace was closed and opened again half-way. */
+/* The result of closing and reopening the workspace in the middle of the run. */
 struct restart {
 	size_t turn;
 	size_t staged;
@@ -29,12 +30,12 @@ struct run {
 	size_t budget;
 	double seconds;
 	struct st_replay *replay;
-	/* A workspace to play in, to be removed; empty if there is none. */
+	/* The temporary workspace; empty if there is none. */
 	char dir[4096];
 	struct restart restart;
 };
 
-static size_t count_of(const struct run *run, int count) {
+static size_t run_count(const struct run *run, int count) {
 	return st_replay_count(run->replay, count);
 }
 
@@ -62,7 +63,7 @@ static int open_stage(struct run *run) {
 	snprintf(run->dir, sizeof run->dir, "%s/stet-replay-XXXXXX",
 	         parent && *parent ? parent : "/tmp");
 	if (!mkdtemp(run->dir)) {
-		int status = report_as(STET_E_IO, "Cannot make %s to play the run in: %s. Set TMPDIR.",
+		int status = report_as(STET_E_IO, "Cannot create %s for the replay: %s. Set TMPDIR.",
 		                       run->dir, strerror(errno));
 		run->dir[0] = '\0';
 		return status;
@@ -82,20 +83,20 @@ static void remove_stage(const struct run *run) {
 		complain("Cannot remove %s.", run->dir);
 }
 
-static int restart(struct run *run) {
+static int restart_stage(struct run *run) {
 	struct stet_error err = {0};
 	int code = st_replay_restart(run->replay, &err);
 	if (code < 0)
 		return report(&err);
 	run->restart.turn = run->count;
 	run->restart.same = code == 1;
-	run->restart.staged = count_of(run, ST_REPLAY_STAGED);
+	run->restart.staged = run_count(run, ST_REPLAY_STAGED);
 	return DONE;
 }
 
-/* Whether the turn before was needed is known when the next one begins. */
-static void judge(struct run *run, size_t *needless) {
-	size_t count = count_of(run, ST_REPLAY_NEEDLESS);
+/* Whether a turn was needed is known when the next one begins. */
+static void judge_turn(struct run *run, size_t *needless) {
+	size_t count = run_count(run, ST_REPLAY_NEEDLESS);
 	if (run->count > 0)
 		run->turns[run->count - 1].needless = count > *needless;
 	*needless = count;
@@ -103,18 +104,18 @@ static void judge(struct run *run, size_t *needless) {
 
 static int play_turns(struct run *run) {
 	struct stet_error err = {0};
-	size_t half = (count_of(run, ST_REPLAY_TOTAL) + 1) / 2, needless = 0;
+	size_t half = (run_count(run, ST_REPLAY_TOTAL) + 1) / 2, needless = 0;
 	int code, status = DONE;
 	while (status == DONE && (code = st_replay_next(run->replay, &err)) > 0) {
-		judge(run, &needless);
+		judge_turn(run, &needless);
 		status = add_turn(run);
 		if (status == DONE && run->count == half)
-			status = restart(run);
+			status = restart_stage(run);
 		progress_count(run->count);
 	}
 	if (status != DONE)
 		return status;
-	judge(run, &needless);
+	judge_turn(run, &needless);
 	if (code == 0)
 		code = st_replay_verify(run->replay, &run->restart.wrong, &err);
 	return code < 0 ? report(&err) : DONE;
@@ -133,7 +134,7 @@ static int play(struct run *run) {
 
 /* ---- the report ---- */
 
-static size_t most(const struct run *run, bool full) {
+static size_t most_tokens(const struct run *run, bool full) {
 	size_t most = 0;
 	for (size_t i = 0; i < run->count; i++) {
 		size_t tokens = full ? run->turns[i].full : run->turns[i].small;
@@ -142,7 +143,7 @@ static size_t most(const struct run *run, bool full) {
 	return most;
 }
 
-/* A line of up to 60 bars, each the largest of its share of the turns. */
+/* Print a line of up to 60 bars, each the maximum of its share of the turns. */
 static void print_spark(const struct run *run, const char *title, bool full, size_t scale) {
 	size_t bars = run->count < 60 ? run->count : 60;
 	printf("%s  ", title);
@@ -157,7 +158,7 @@ static void print_spark(const struct run *run, const char *title, bool full, siz
 	printf("  %zu\n", full ? run->turns[run->count - 1].full : run->turns[run->count - 1].small);
 }
 
-/* Some of the turns: the first, the last, and between them by doubling. */
+/* Print the turns 1, 2, 4, 8 ... and the last. */
 static bool is_shown(size_t turn, size_t count) {
 	return turn == count || (turn & (turn - 1)) == 0;
 }
@@ -193,7 +194,7 @@ static void add_row(struct table *table, const char *name, const char *was, cons
 
 static void add_restart(struct table *table, const struct run *run) {
 	const struct restart *restart = &run->restart;
-	size_t refused = count_of(run, ST_REPLAY_REFUSED), staged = count_of(run, ST_REPLAY_STAGED);
+	size_t refused = run_count(run, ST_REPLAY_REFUSED), staged = run_count(run, ST_REPLAY_STAGED);
 	char is[200];
 	snprintf(is, sizeof is,
 	         "at turn %zu, %zu %s: %s state; then %zu %s refused, %zu of %zu %s right",
@@ -204,7 +205,7 @@ static void add_restart(struct table *table, const struct run *run) {
 	        restart->same && refused == 0 && restart->wrong == 0);
 }
 
-/* A model's time goes by what it has to read and how often; ours is on the clock. */
+/* A model's time depends on the turns and the tokens it reads; stet's own is measured. */
 static void add_time(struct table *table, const struct run *run) {
 	size_t full = 0, small = 0, turns = 0;
 	char was[64], is[160];
@@ -215,17 +216,16 @@ static void add_time(struct table *table, const struct run *run) {
 	}
 	snprintf(was, sizeof was, "%zu %s, %zu tokens read", run->count,
 	         plural(run->count, "turn", "turns"), full);
-	snprintf(is, sizeof is, "%zu %s, %zu tokens read; %.2f s of our own", turns,
+	snprintf(is, sizeof is, "%zu %s, %zu tokens read; %.2f s in stet", turns,
 	         plural(turns, "turn", "turns"), small, run->seconds);
 	add_row(table, "completion time", was, is, small <= full);
 }
 
-/* Spec 2's success metrics. */
 static int print_metrics(const struct run *run) {
 	char was[64], is[160];
 	struct table table = {.columns = 4, .heading = true};
-	size_t writes = count_of(run, ST_REPLAY_WRITES), files = count_of(run, ST_REPLAY_WRITTEN);
-	size_t same = count_of(run, ST_REPLAY_IDENTICAL), near = count_of(run, ST_REPLAY_NEARLY);
+	size_t writes = run_count(run, ST_REPLAY_WRITES), files = run_count(run, ST_REPLAY_WRITTEN);
+	size_t same = run_count(run, ST_REPLAY_IDENTICAL), near = run_count(run, ST_REPLAY_NEARLY);
 	size_t needed = writes - same - near;
 	add_row(&table, "metric", "recorded", "with stet", true);
 	free(table.cells[3]);
@@ -234,13 +234,14 @@ static int print_metrics(const struct run *run) {
 	         plural(files, "file", "files"));
 	snprintf(is, sizeof is, "%zu %s", needed, plural(needed, "write", "writes"));
 	add_row(&table, "one write per unique file", was, is, needed <= files);
-	snprintf(was, sizeof was, "up to %zu tokens", most(run, true));
-	snprintf(is, sizeof is, "up to %zu tokens", most(run, false));
-	add_row(&table, "every turn within the budget", was, is, most(run, false) <= run->budget);
-	size_t unsaid = count_of(run, ST_REPLAY_UNSAID);
+	snprintf(was, sizeof was, "up to %zu tokens", most_tokens(run, true));
+	snprintf(is, sizeof is, "up to %zu tokens", most_tokens(run, false));
+	add_row(&table, "every turn within the budget", was, is,
+	        most_tokens(run, false) <= run->budget);
+	size_t unsaid = run_count(run, ST_REPLAY_UNSAID);
 	snprintf(is, sizeof is, "%zu of %zu %s; %zu cut, with a mark", unsaid, run->count,
 	         plural(run->count, "prompt hides a loss", "prompts hide a loss"),
-	         count_of(run, ST_REPLAY_CUT));
+	         run_count(run, ST_REPLAY_CUT));
 	add_row(&table, "nothing lost silently", "-", is, unsaid == 0);
 	add_restart(&table, run);
 	add_time(&table, run);
@@ -248,7 +249,7 @@ static int print_metrics(const struct run *run) {
 }
 
 static int print_report(const struct run *run) {
-	size_t full = most(run, true), small = most(run, false);
+	size_t full = most_tokens(run, true), small = most_tokens(run, false);
 	size_t scale = full > small ? full : small;
 	int status = print_turns(run);
 	if (status != DONE)
@@ -256,20 +257,20 @@ static int print_report(const struct run *run) {
 	printf("\n");
 	print_spark(run, "full history", true, scale);
 	print_spark(run, "snapshot    ", false, scale);
-	size_t files = count_of(run, ST_REPLAY_FILES), writes = count_of(run, ST_REPLAY_WRITES);
-	size_t edits = count_of(run, ST_REPLAY_EDITS);
+	size_t files = run_count(run, ST_REPLAY_FILES), writes = run_count(run, ST_REPLAY_WRITES);
+	size_t edits = run_count(run, ST_REPLAY_EDITS);
 	printf(
 		"\n%zu %s touched. %zu %s: %zu identical (no-ops), %zu nearly identical while the "
-		"snapshot named the file.\n%zu %s: %zu failed, %zu of files that had changed behind the "
-		"agent's back.\n\n",
+		"snapshot named the file.\n%zu %s: %zu failed, %zu of files that somebody else had "
+		"changed.\n\n",
 		files, plural(files, "file", "files"), writes, plural(writes, "write", "writes"),
-		count_of(run, ST_REPLAY_IDENTICAL), count_of(run, ST_REPLAY_NEARLY), edits,
-		plural(edits, "edit", "edits"), count_of(run, ST_REPLAY_FAILED),
-		count_of(run, ST_REPLAY_STALE));
+		run_count(run, ST_REPLAY_IDENTICAL), run_count(run, ST_REPLAY_NEARLY), edits,
+		plural(edits, "edit", "edits"), run_count(run, ST_REPLAY_FAILED),
+		run_count(run, ST_REPLAY_STALE));
 	return print_metrics(run);
 }
 
-static int print_json(const struct run *run, bool snapshot) {
+static int print_report_json(const struct run *run, bool snapshot) {
 	struct stet_json *json = stet_json_new();
 	static const char *const names[] = {
 		"/turns",  "/files", "/filesWritten", "/writes", "/identical", "/nearly", "/edits",
@@ -277,7 +278,7 @@ static int print_json(const struct run *run, bool snapshot) {
 	if (!json)
 		return report_nomem();
 	for (int i = 0; i <= ST_REPLAY_REFUSED; i++)
-		stet_json_set_int(json, names[i], (int64_t)count_of(run, i));
+		stet_json_set_int(json, names[i], (int64_t)run_count(run, i));
 	stet_json_set_int(json, "/restart/turn", (int64_t)run->restart.turn);
 	stet_json_set_bool(json, "/restart/same", run->restart.same);
 	stet_json_set_int(json, "/restart/wrong", (int64_t)run->restart.wrong);
@@ -307,8 +308,9 @@ static void draw_line(FILE *svg, const struct run *run, bool full, double scale,
 	fprintf(svg, "\"/>\n");
 }
 
-static int draw(const struct run *run, const char *name) {
-	double scale = (double)(most(run, true) > run->budget ? most(run, true) : run->budget);
+static int draw_svg(const struct run *run, const char *name) {
+	double scale =
+		(double)(most_tokens(run, true) > run->budget ? most_tokens(run, true) : run->budget);
 	double budget = 320 - 280 * (double)run->budget / scale;
 	FILE *svg = fopen(name, "we");
 	if (!svg)
@@ -334,16 +336,16 @@ static int draw(const struct run *run, const char *name) {
 	return good ? DONE : report_as(STET_E_IO, "Cannot write %s.", name);
 }
 
-static int show(const struct options *options, const struct arguments *args,
-                const struct run *run) {
+static int show_run(const struct options *options, const struct arguments *args,
+                    const struct run *run) {
 	const char *svg = option_value(args, "--svg");
 	bool snapshot = has_option(args, "--snapshot");
 	if (run->count == 0)
 		return report_as(STET_E_INVALID, "The run has no turns.");
-	/* The picture first: what fails then is the answer. */
-	int status = svg ? draw(run, svg) : DONE;
+	/* Draw before printing, so that an error can still be the answer to --json. */
+	int status = svg ? draw_svg(run, svg) : DONE;
 	if (status == DONE)
-		status = options->json ? print_json(run, snapshot) : print_report(run);
+		status = options->json ? print_report_json(run, snapshot) : print_report(run);
 	if (status == DONE && snapshot && !options->json) {
 		size_t len = 0;
 		const char *text = st_replay_snapshot(run->replay, &len);
@@ -353,7 +355,7 @@ static int show(const struct options *options, const struct arguments *args,
 	return status == DONE ? done() : status;
 }
 
-static int run(const struct options *options, const struct arguments *args) {
+static int run_replay(const struct options *options, const struct arguments *args) {
 	struct stet_error err = {0};
 	struct run run = {0};
 	char *rows = NULL;
@@ -370,7 +372,7 @@ static int run(const struct options *options, const struct arguments *args) {
 		status = play(&run);
 	}
 	if (status == DONE)
-		status = show(options, args, &run);
+		status = show_run(options, args, &run);
 	st_replay_close(run.replay);
 	remove_stage(&run);
 	free(run.turns);
@@ -390,12 +392,10 @@ const struct command replay_command = {
 	.summary = "show what snapshots would have saved in a recorded run",
 	.synopsis = "FILE",
 	.description =
-		"Go through a recorded run of an agent, turn by turn, and show the tokens of its context "
-		"with "
-		"the full history and with a snapshot, the writes that were redundant, the edits that were "
-		"stale, and how it fares by the measures of success. What the agent wrote is written in a "
-		"workspace of its own (in TMPDIR, removed afterwards), which is closed and opened again "
-		"half-way.\n\n"
+		"Replays a recorded run of an agent, turn by turn, and shows the tokens of its context "
+		"with the full history and with a snapshot, the redundant writes, the stale edits, and "
+		"metrics of success. stet writes the agent's files in a temporary workspace (in TMPDIR), "
+		"which it closes and opens again in the middle of the run.\n\n"
 		"FILE (- for standard input) has a JSON object in each line: turn, tool (or system, user, "
 		"assistant, disk), op (read, write, edit and others), args, result_text, path, tokens.",
 	.min = 1,
@@ -404,8 +404,8 @@ const struct command replay_command = {
 	.examples =
 		(const struct example[]){
 			{"stet replay run.jsonl", "a table and two curves"},
-			{"stet replay --svg run.svg run.jsonl", "and a picture of them"},
+			{"stet replay --svg run.svg run.jsonl", "draw the curves too"},
 			{0},
 		},
-	.run = run,
+	.run = run_replay,
 };

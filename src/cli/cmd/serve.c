@@ -1,4 +1,4 @@
-/* stet serve: the MCP server over HTTP, for many agents. */
+/* stet serve: run the MCP server over HTTP, for many agents. */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,23 +7,23 @@
 #include "cli/host.h"
 #include "cli/cli.h"
 
-/* For the signal handler. */
+/* The server that the signal handlers stop or reload. */
 static struct stet_server *running;
 
-static void stop(int number) {
+static void stop_server(int number) {
 	stet_server_stop(running);
 }
 
-static void reload(int number) {
+static void reload_tokens(int number) {
 	stet_server_reload(running);
 }
 
-static void tell(void *arg, const char *message) {
+static void print_notice(void *arg, const char *message) {
 	complain("%s", message);
 }
 
-/* What comes from standard input cannot be read again, so these are tokens without a file. */
-static int add_input(struct stet_server *server) {
+/* Standard input cannot be read again on SIGHUP, so its tokens are added without a file. */
+static int add_input_tokens(struct stet_server *server) {
 	struct stet_error err = {0};
 	char *text = NULL;
 	size_t len = 0;
@@ -36,7 +36,7 @@ static int add_input(struct stet_server *server) {
 	return status;
 }
 
-/* Tokens come from a file or the environment: what is on the command line, ps shows to everybody. */
+/* Tokens come from files or the environment, not from the command line, which ps shows to all users. */
 static int add_tokens(struct stet_server *server, const struct arguments *args) {
 	struct stet_error err = {0};
 	const char *variable = getenv("STET_TOKEN"), *name;
@@ -45,7 +45,7 @@ static int add_tokens(struct stet_server *server, const struct arguments *args) 
 	for (int i = 0; (name = option_value_at(args, "--token-file", i)); i++) {
 		int status = DONE;
 		if (strcmp(name, "-") == 0)
-			status = add_input(server);
+			status = add_input_tokens(server);
 		else if (stet_server_token_file(server, name, &err) < 0)
 			status = report(&err);
 		if (status != DONE)
@@ -84,7 +84,7 @@ static int set_limit(struct stet_server *server, const struct arguments *args, c
 	return status;
 }
 
-static int set_up(struct stet_server *server, const struct arguments *args) {
+static int configure_server(struct stet_server *server, const struct arguments *args) {
 	int status = add_tokens(server, args);
 	if (status == DONE)
 		status = allow_everybody(server, args);
@@ -102,15 +102,15 @@ static int set_up(struct stet_server *server, const struct arguments *args) {
 }
 
 static void handle_signals(void) {
-	struct sigaction action = {.sa_handler = stop};
+	struct sigaction action = {.sa_handler = stop_server};
 	sigaction(SIGTERM, &action, NULL);
 	sigaction(SIGINT, &action, NULL);
-	action.sa_handler = reload;
+	action.sa_handler = reload_tokens;
 	sigaction(SIGHUP, &action, NULL);
 	signal(SIGPIPE, SIG_IGN);
 }
 
-/* The token itself goes to a terminal only: what else takes the output may be a log that others read. */
+/* Print the token itself only to a terminal: any other output may be a log that others can read. */
 static int show_token(const struct stet_server *server) {
 	const char *path = stet_server_own_token(server);
 	char *text = NULL;
@@ -129,8 +129,7 @@ static int show_token(const struct stet_server *server) {
 	return status;
 }
 
-/* Where it is, as --json has it. */
-static int print_json(const struct stet_server *server) {
+static int print_address_json(const struct stet_server *server) {
 	const char *url = stet_server_url(server), *path = stet_server_own_token(server);
 	struct stet_json *json = stet_json_new();
 	if (!json)
@@ -145,7 +144,7 @@ static int print_json(const struct stet_server *server) {
 
 static int print_address(const struct stet_server *server) {
 	if (is_json())
-		return print_json(server);
+		return print_address_json(server);
 	puts(stet_server_url(server));
 	int status = show_token(server);
 	return status == DONE ? done() : status;
@@ -157,33 +156,33 @@ static int listen_and_run(struct stet_server *server, const struct arguments *ar
 	if (stet_server_listen(server, address ? address : "127.0.0.1", &err) < 0)
 		return report(&err);
 	running = server;
-	stet_server_notices(server, tell, NULL);
+	stet_server_notices(server, print_notice, NULL);
 	handle_signals();
 	int status = print_address(server);
 	if (status != DONE)
 		return status;
 	if (stet_server_run(server))
 		return DONE;
-	complain("a call does not come to its end, and is left behind");
+	complain("a call does not end; exiting without it");
 	_Exit(SYSTEM);
 }
 
-static int run(const struct options *options, const struct arguments *args) {
+static int run_serve(const struct options *options, const struct arguments *args) {
 	struct stet_error err = {0};
 	struct stet_host *host = NULL;
 	struct stet_server *server = NULL;
-	/* What one client has read would let another one overwrite it. */
+	/* If clients shared a session, what one has read would let another overwrite it. */
 	if (options->session_named)
 		return usage_error(args->command,
-		                   "--session is for one agent, as with stet mcp; here each client has a "
-		                   "session of its own, or names one in its calls (session)");
+		                   "--session is not allowed here: each client has a session of its own, "
+		                   "or names one in its calls (session). Use stet mcp for one agent");
 	int status = host_open(options, args, &host);
 	if (status != DONE)
 		return status;
 	if (stet_server_new(host, option_value(args, "--tools"), &server, &err) < 0)
 		status = report(&err);
 	if (status == DONE)
-		status = set_up(server, args);
+		status = configure_server(server, args);
 	if (status == DONE)
 		status = listen_and_run(server, args);
 	stet_server_free(server);
@@ -195,9 +194,9 @@ static const struct option serve_options[] = {
 	{"--listen", "ADDR",
      "the address and port to listen on, 127.0.0.1 and any free port by default; or unix:PATH"},
 	{"--token-file", "FILE",
-     "accept the tokens in this file, one per line, instead of your own; may be given again"},
-	{"--no-auth", NULL, "ask for no token; every user of this machine can then use it"},
-	{"--host", "NAME", "a further name that clients may use for it; may be given again"},
+     "accept the tokens in this file, one per line, instead of your own; may be repeated"},
+	{"--no-auth", NULL, "require no token; every user of this machine can then use the server"},
+	{"--host", "NAME", "another name that clients may use for this host; may be repeated"},
 	{"--max-body", "BYTES", "the largest request, 32 MiB by default"},
 	{"--max-clients", "N", "the most connections at once, 1024 by default"},
 	{"--max-sessions", "N", "the most sessions, 1000 by default"},
@@ -213,19 +212,20 @@ const struct command serve_command = {
 	.description =
 		"Serves the directories, or the root, as an MCP server over Streamable HTTP. The first "
 		"line of the output is the URL for clients. The same port has /healthz, and /metrics for "
-		"Prometheus. A signal ends it when the work that is going on is done.\n\n"
-		"Each client is a session of its own: what one has read says nothing about another, and a "
-		"conflict names the session that wrote. Clients of protocol 2026-07-28 have no session; "
-		"to replace or delete whole files they name one in their calls (session). So there is no "
-		"--session here, and STET_SESSION is not looked at.\n\n"
-		"Clients need a token (Authorization: Bearer). It is the one in your token file, "
-		"~/.local/state/stet/token, which the first start makes, unless --token-file or the "
-		"environment variable STET_TOKEN names others. A token file that other users can read is "
-		"refused. SIGHUP has the files read again. Session names belong to the token.\n\n"
-		"Only this machine can reach it, unless --listen says otherwise; then a token has to be "
-		"given. At a Unix socket (--listen unix:PATH) there is no token: only your own processes, "
-		"and root's, are served. Requests that name another host than this one are refused, see "
-		"--host: they may be a web page's.",
+		"Prometheus. On a signal, the server finishes the calls that are running, and ends.\n\n"
+		"Each client has a session of its own: what one client has read does not count for "
+		"another, and a conflict names the session that wrote. Clients of protocol 2026-07-28 "
+		"have no session; to replace or delete whole files, they name one in their calls "
+		"(session). So there is no --session here, and STET_SESSION is ignored.\n\n"
+		"Clients need a token (Authorization: Bearer). By default it is the token in your token "
+		"file, ~/.local/state/stet/token, which the first start creates; --token-file or the "
+		"environment variable STET_TOKEN replace it. The server refuses a token file that other "
+		"users can read. On SIGHUP it reads the files again. Session names belong to the "
+		"token.\n\n"
+		"Only this machine can reach the server, unless --listen says otherwise; then you have to "
+		"give a token. A Unix socket (--listen unix:PATH) needs no token: it serves only your own "
+		"processes and root's. The server refuses requests that name another host than this one, "
+		"because a web page may have sent them; see --host.",
 	.max = -1,
 	.options = serve_options,
 	.examples =
@@ -234,8 +234,8 @@ const struct command serve_command = {
 			{"stet serve --listen 127.0.0.1:7070 src docs", "two directories, at a fixed port"},
 			{"stet serve --listen unix:stet.sock", "at a Unix socket, without a token"},
 			{"stet serve --listen 0.0.0.0:7070 --token-file tokens",
-             "for other machines, whose clients have a token"},
+             "for clients on other machines, with a token"},
 			{0},
 		},
-	.run = run,
+	.run = run_serve,
 };

@@ -1,4 +1,4 @@
-/* stet setup: connect a client, by its own configuration file. */
+/* stet setup: add stet to the configuration file of a client. */
 #include <errno.h>
 #include <libgen.h>
 #include <stdlib.h>
@@ -9,16 +9,18 @@
 #include "cli/clients.h"
 #include "cli/cli.h"
 
-/* What a client's file is, was and will be. */
+/* The change of a client's file. */
 struct plan {
 	const struct client *client;
 	char *path;
-	/** The directory and the name of the file itself, links resolved. */
+	/** The directory and the name of the file, links resolved. */
 	char *dir;
 	char *name;
+	/** The new text. */
 	char *text;
+	/** The name or path of stet. */
 	char *program;
-	enum { PRINTED, WROTE, HAD } outcome;
+	enum { PRINTED, WROTE, UNCHANGED } outcome;
 };
 
 static void plan_release(struct plan *plan) {
@@ -29,7 +31,7 @@ static void plan_release(struct plan *plan) {
 	free(plan->program);
 }
 
-static int list_json(const char *root) {
+static int list_clients_json(const char *root) {
 	struct stet_json *json = stet_json_new();
 	for (size_t i = 0; json && i < client_count; i++) {
 		const char *place = client_configured(&clients[i], root);
@@ -48,11 +50,11 @@ static int list_json(const char *root) {
 	return status;
 }
 
-static int list(const char *root) {
+static int list_clients(const char *root) {
 	struct table table = {.columns = 3, .heading = true};
 	table_add(&table, "client");
-	table_add(&table, "is");
-	table_add(&table, "stet is in");
+	table_add(&table, "name");
+	table_add(&table, "configured in");
 	for (size_t i = 0; i < client_count; i++) {
 		const char *place = client_configured(&clients[i], root);
 		table_add(&table, clients[i].name);
@@ -61,12 +63,11 @@ static int list(const char *root) {
 	}
 	int status = table_print(&table);
 	if (status == DONE)
-		puts(
-			"\nstet setup CLIENT writes its file; with --print it only shows what it would write.");
+		puts("\nstet setup CLIENT writes the client's file; with --print it only prints the file.");
 	return status;
 }
 
-static const struct client *find(const struct arguments *args) {
+static const struct client *find_client(const struct arguments *args) {
 	const char *names[16] = {NULL};
 	for (size_t i = 0; i < client_count; i++) {
 		names[i] = clients[i].name;
@@ -83,7 +84,7 @@ static const struct client *find(const struct arguments *args) {
 	return NULL;
 }
 
-/* Whether PATH leads from a name to this very program. */
+/* Whether the shell would run this program under a name. */
 static bool in_path(const char *name, const char *self) {
 	const char *path = getenv("PATH");
 	for (size_t len; path && *path; path += len + (path[len] == ':')) {
@@ -103,8 +104,8 @@ static bool in_path(const char *name, const char *self) {
 	return false;
 }
 
-/* "stet" if that leads here, so that the file can be shared; else the path of this program. */
-static char *program(void) {
+/* "stet" if the shell finds this program by that name, so that the file can be shared; else its path. */
+static char *own_program(void) {
 	char *self = realpath("/proc/self/exe", NULL);
 	if (self && in_path("stet", self)) {
 		free(self);
@@ -120,7 +121,7 @@ static int make_parents(const char *path) {
 	     slash = strchr(slash + 1, '/')) {
 		*slash = '\0';
 		if (mkdir(copy, 0777) < 0 && errno != EEXIST) {
-			status = report_as(STET_E_IO, "Cannot make the directory \"%s\": %s.", copy,
+			status = report_as(STET_E_IO, "Cannot create the directory \"%s\": %s.", copy,
 			                   strerror(errno));
 		}
 		*slash = '/';
@@ -129,8 +130,8 @@ static int make_parents(const char *path) {
 	return status;
 }
 
-/* The file that a path leads to; a link of somebody who keeps dotfiles elsewhere is followed. */
-static int resolve(struct plan *plan) {
+/* Follow symbolic links: the user may keep the file in a repository of dotfiles. */
+static int resolve_links(struct plan *plan) {
 	char *real = realpath(plan->path, NULL);
 	const char *path = real ? real : plan->path;
 	const char *slash = strrchr(path, '/');
@@ -146,16 +147,16 @@ static int plan_make(struct plan *plan, const struct options *options,
 	bool user = scope ? strcmp(scope, "user") == 0 : !plan->client->project;
 	char *root = realpath(options->root, NULL);
 	plan->path = client_path(plan->client, root ? root : options->root, user);
-	plan->program = program();
+	plan->program = own_program();
 	free(root);
 	if (!plan->path && !(user ? plan->client->user : plan->client->project))
-		return usage_error(args->command, "%s keeps no such file for %s", plan->client->title,
-		                   user ? "a user" : "a project");
-	return plan->path && plan->program ? resolve(plan) : report_nomem();
+		return usage_error(args->command, "%s has no configuration file for %s",
+		                   plan->client->title, user ? "a user" : "a project");
+	return plan->path && plan->program ? resolve_links(plan) : report_nomem();
 }
 
-/* The text that is to be there. Refuses what it cannot read. */
-static int compose(struct plan *plan, const char *text, size_t len) {
+/* Make the new text. Refuses a file that it cannot parse. */
+static int compose_text(struct plan *plan, const char *text, size_t len) {
 	struct stet_json *json = NULL;
 	struct stet_error err = {0};
 	bool blank = strspn(text, " \t\r\n") == len;
@@ -170,8 +171,8 @@ static int compose(struct plan *plan, const char *text, size_t len) {
 	if (plan->client->format == CLIENT_TOML && memmem(text, len, "mcp_servers =", 13))
 		return report_as(
 			STET_E_INVALID,
-			"%s has mcp_servers as a value on one line, which stet does not change. Add there "
-			"what stet setup %s --print shows in an empty home.",
+			"%s has mcp_servers as a value on one line, which stet cannot change. Add stet by "
+			"hand, as stet setup %s --print shows it for an empty home.",
 			plan->path, plan->client->name);
 	plan->text = client_text(plan->client, text, blank ? 0 : len, plan->program);
 	if (!plan->text)
@@ -180,23 +181,23 @@ static int compose(struct plan *plan, const char *text, size_t len) {
 		return DONE;
 	return report_as(
 		STET_E_IO,
-		"%s is laid out in a way that stet does not know. Add it by hand; docs/clients.md says "
-		"what. Nothing was changed.",
+		"%s has a layout that stet cannot change. Add stet by hand; docs/clients.md shows how. "
+		"Nothing was changed.",
 		plan->path);
 }
 
-static int write_file(struct stet_session *session, struct plan *plan) {
+static int write_config(struct stet_session *session, struct plan *plan) {
 	struct stet_answer *answer = NULL;
 	struct stet_error err = {0};
 	int code = stet_session_write(session, plan->name, plan->text, strlen(plan->text), NULL,
 	                              &answer, &err);
-	plan->outcome = code == 0 && stet_answer_noop(answer) ? HAD : WROTE;
+	plan->outcome = code == 0 && stet_answer_noop(answer) ? UNCHANGED : WROTE;
 	stet_answer_free(answer);
 	return code < 0 ? report(&err) : DONE;
 }
 
-/* Read, add, write: guarded as any edit, so that nothing of a running client is lost. */
-static int apply(struct plan *plan, bool print) {
+/* Read, change and write through a session, so that no write of a running client is lost. */
+static int apply_plan(struct plan *plan, bool print) {
 	struct stet_workspace *ws = NULL;
 	struct stet_session *session = NULL;
 	struct stet_answer *answer = NULL;
@@ -213,18 +214,18 @@ static int apply(struct plan *plan, bool print) {
 	bool has = status == DONE && plan->client->format == CLIENT_TOML &&
 	           client_has(plan->client, text, len);
 	if (has)
-		plan->outcome = HAD;
+		plan->outcome = UNCHANGED;
 	if (status == DONE && !has)
-		status = compose(plan, text, len);
+		status = compose_text(plan, text, len);
 	if (status == DONE && !has && !print)
-		status = write_file(session, plan);
+		status = write_config(session, plan);
 	stet_answer_free(answer);
 	stet_session_close(session);
 	stet_workspace_close(ws);
 	return status;
 }
 
-static int show_json(const struct plan *plan) {
+static int show_plan_json(const struct plan *plan) {
 	struct stet_json *json = stet_json_new();
 	const char *const members[][2] = {{"/client", plan->client->name},
 	                                  {"/path", plan->path},
@@ -242,47 +243,47 @@ static int show_json(const struct plan *plan) {
 	return status;
 }
 
-static int show(const struct plan *plan) {
+static int show_plan(const struct plan *plan) {
 	if (plan->outcome == PRINTED) {
 		printf("# %s\n%s", plan->path, plan->text);
 		return done();
 	}
-	if (plan->outcome == HAD)
-		printf("%s has stet already.\n", plan->path);
+	if (plan->outcome == UNCHANGED)
+		printf("%s already has stet.\n", plan->path);
 	else
 		printf("Wrote %s: %s starts stet in the directory it works in.\n", plan->path,
 		       plan->client->title);
 	if (plan->client->check)
-		printf("To see whether it does: %s\n", plan->client->check);
+		printf("To check: %s\n", plan->client->check);
 	if (plan->client->note)
 		puts(plan->client->note);
 	return done();
 }
 
-static int run(const struct options *options, const struct arguments *args) {
+static int run_setup(const struct options *options, const struct arguments *args) {
 	if (args->count == 0)
-		return (options->json ? list_json : list)(options->root);
-	struct plan plan = {.client = find(args)};
+		return (options->json ? list_clients_json : list_clients)(options->root);
+	struct plan plan = {.client = find_client(args)};
 	bool print = has_option(args, "--print");
 	if (!plan.client)
 		return USAGE;
 	int status = plan_make(&plan, options, args);
 	if (status == DONE && !print)
 		status = make_parents(plan.path);
-	/* A directory that is not there yet holds no file either. */
+	/* If the directory does not exist, there is no file to read. */
 	if (status == DONE && print && access(plan.dir, F_OK) < 0)
-		status = compose(&plan, "", 0);
+		status = compose_text(&plan, "", 0);
 	else if (status == DONE)
-		status = apply(&plan, print);
+		status = apply_plan(&plan, print);
 	if (status == DONE)
-		status = (options->json ? show_json : show)(&plan);
+		status = (options->json ? show_plan_json : show_plan)(&plan);
 	plan_release(&plan);
 	return status;
 }
 
 static const struct option options[] = {
-	{"--scope", "project|user", "write the file of the project, or the user's"},
-	{"--print", NULL, "print the file as it would be; change nothing"},
+	{"--scope", "project|user", "write the project's file, or the user's"},
+	{"--print", NULL, "print the new file; change nothing"},
 	OPTIONS_END,
 };
 
@@ -291,16 +292,16 @@ const struct command setup_command = {
 	.summary = "connect a client, such as Claude Code",
 	.synopsis = "[claude|codex|gemini|opencode|vscode|cursor|zed]",
 	.description =
-		"Writes stet into the configuration of a client: that of the project if the client has "
+		"Adds stet to the configuration file of a client: the project's file if the client has "
 		"one, else the user's. The rest of the file stays as it is, comments included. Without a "
-		"client: lists them, and where stet is configured.",
+		"client, lists the clients and the files that have stet.",
 	.max = 1,
 	.options = options,
 	.examples =
 		(const struct example[]){
 			{"stet setup claude", "for Claude Code, in this project"},
-			{"stet setup codex --print", "what would be written for Codex"},
+			{"stet setup codex --print", "print the file for Codex"},
 			{0},
 		},
-	.run = run,
+	.run = run_setup,
 };

@@ -1,7 +1,7 @@
-/* stet snapshot: the state of the work, as a model gets it. */
+/* stet snapshot: print the state of the work in the form that models get. */
 #include "cli/cli.h"
 
-static int run(const struct options *options, const struct arguments *args) {
+static int run_snapshot(const struct options *options, const struct arguments *args) {
 	int64_t budget;
 	int status = option_number(args, "--budget", 150, 1000000, 500, &budget);
 	struct stet_json *call = stet_json_new();
@@ -19,7 +19,7 @@ static int run(const struct options *options, const struct arguments *args) {
 	}
 	status = cli_log(&cli, args);
 	if (has_option(args, "--scan"))
-		progress_begin("Looking through the workspace");
+		progress_begin("Scanning the workspace");
 	if (status == DONE)
 		status = cli_call(&cli, "repo_state", call, NULL);
 	else
@@ -30,8 +30,8 @@ static int run(const struct options *options, const struct arguments *args) {
 
 static const struct option options[] = {
 	{"--scan", NULL, "add every file of the workspace that is not ignored"},
-	{"--budget", "N", "how many tokens it may have (500)"},
-	{"--log", "FILE", "append it to FILE too, as a line of JSON"},
+	{"--budget", "N", "how many tokens the snapshot may have (500)"},
+	{"--log", "FILE", "also append the snapshot to FILE, as a line of JSON"},
 	OPTIONS_END,
 };
 
@@ -39,17 +39,16 @@ const struct command snapshot_command = {
 	.name = "snapshot",
 	.summary = "show the state of the work: files, changes, open tasks",
 	.description =
-		"Print what a model is told instead of its history: the files that were read or written, "
-		"what "
-		"changed in this story and what others changed, and the open tasks. It fits its budget "
-		"whatever the number of files; what is left out is counted.",
+		"Prints the text that a model gets instead of its history: the files that were read or "
+		"written, the changes of this story and of others, and the open tasks. The snapshot stays "
+		"within its budget, however many files there are, and counts what it leaves out.",
 	.state = true,
 	.options = options,
 	.examples =
 		(const struct example[]){
-			{"stet snapshot", "what tools have seen and done"},
-			{"stet snapshot --scan", "and every other file of the workspace"},
+			{"stet snapshot", "the files that tools have read or written"},
+			{"stet snapshot --scan", "and all other files of the workspace"},
 			{0},
 		},
-	.run = run,
+	.run = run_snapshot,
 };

@@ -1,18 +1,18 @@
-/* stet story: what is being worked on. */
+/* stet story: set, end or show the story, a named unit of work. */
 #include <string.h>
 
 #include "cli/cli.h"
 
-static int run(const struct options *options, const struct arguments *args) {
+static int run_story(const struct options *options, const struct arguments *args) {
 	const char *id = operand(args, 0);
 	bool end = has_option(args, "--end");
 	if (id && end)
-		return usage_error(args->command, "a story is set or ended, not both");
+		return usage_error(args->command, "give either ID or --end, not both");
 	if (id && !*id)
-		return usage_error(args->command, "a story has a name");
+		return usage_error(args->command, "ID must not be empty");
 	const char *use = option_value(args, "--use-snapshot");
 	if (end && use)
-		return usage_error(args->command, "a story that ends uses no snapshot");
+		return usage_error(args->command, "give either --end or --use-snapshot, not both");
 	struct stet_json *json = stet_json_new();
 	if (json && id)
 		stet_json_set_text(json, "/id", id, strlen(id));
@@ -26,29 +26,29 @@ static int run(const struct options *options, const struct arguments *args) {
 static const struct option options[] = {
 	{"--end", NULL, "end the story"},
 	{"--use-snapshot", "true|false",
-     "whether prompts of this story have the snapshot or the full history"},
+     "whether prompts of this story contain the snapshot or the full history"},
 	OPTIONS_END,
 };
 
 const struct command story_command = {
 	.name = "story",
-	.summary = "set, end or show the story that is worked on",
+	.summary = "set, end or show the current story",
 	.synopsis = "[ID]",
 	.description =
-		"A story is what files are compared with: they count as created, modified or unchanged "
-		"since it began. With ID: begins it. Without: shows the one that is worked on.\n\n"
-		"Prompts (stet prompt, stet compact) have the snapshot instead of the history unless the "
-		"key useSnapshot of the configuration is false. A story may say otherwise for itself, "
-		"with --use-snapshot; that goes with the story.",
+		"A story is a named unit of work: files count as created, modified or unchanged since it "
+		"began. With ID, begins the story. Without, shows the current one.\n\n"
+		"Prompts (stet prompt, stet compact) contain the snapshot instead of the history, unless "
+		"the key useSnapshot of the configuration is false. --use-snapshot overrides that key for "
+		"one story, until it ends.",
 	.max = 1,
 	.state = true,
 	.options = options,
 	.examples =
 		(const struct example[]){
-			{"stet story LOGIN-7", "from here on, what changes belongs to LOGIN-7"},
+			{"stet story LOGIN-7", "from now on, changes belong to LOGIN-7"},
 			{"stet story LOGIN-8 --use-snapshot true",
-             "one whose prompts have the snapshot, whatever is configured"},
+             "use snapshots in this story, whatever the configuration says"},
 			{0},
 		},
-	.run = run,
+	.run = run_story,
 };

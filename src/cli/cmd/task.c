@@ -1,13 +1,13 @@
-/* stet task: what remains to be done. */
+/* stet task: list and change the tasks. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli.h"
 
-/* What it is about: nothing more, a text, texts, or a task by its number. */
+/* The operands of an action: none, a text, several texts, or the number of a task. */
 enum subject { NONE, TEXT, TEXTS, NUMBER };
 
-/* What can be done, and the tool's word for it. */
+/* The actions, and their names in the tool tasks. */
 static const struct {
 	const char *word;
 	const char *action;
@@ -28,7 +28,7 @@ static int set_number(struct stet_json *json, const struct arguments *args, cons
 	return DONE;
 }
 
-static int set_texts(struct stet_json *json, const struct arguments *args) {
+static int set_items(struct stet_json *json, const struct arguments *args) {
 	if (args->count < 2)
 		return usage_error(args->command, "set takes the texts of the tasks");
 	stet_json_set_json(json, "/items", "[]", 2);
@@ -37,13 +37,12 @@ static int set_texts(struct stet_json *json, const struct arguments *args) {
 	return DONE;
 }
 
-/* What the action is about, from the operands behind it. */
 static int set_subject(struct stet_json *json, const struct arguments *args, enum subject subject) {
 	const char *rest = operand(args, 1);
 	if (subject == TEXTS)
-		return set_texts(json, args);
+		return set_items(json, args);
 	if (args->count > 2)
-		return usage_error(args->command, "%s takes no more than that", operand(args, 0));
+		return usage_error(args->command, "unexpected argument \"%s\"", operand(args, 2));
 	if (subject == NUMBER)
 		return set_number(json, args, rest);
 	if (subject == TEXT && !rest)
@@ -64,12 +63,12 @@ static int set_action(struct stet_json *json, const struct arguments *args) {
 		return set_subject(json, args, actions[i].subject);
 	}
 	const char *near = suggest(word, names);
-	return near ? usage_error(args->command, "there is no \"%s\" for tasks. Did you mean %s?", word,
+	return near ? usage_error(args->command, "there is no action \"%s\". Did you mean %s?", word,
 	                          near)
-	            : usage_error(args->command, "there is no \"%s\" for tasks", word);
+	            : usage_error(args->command, "there is no action \"%s\"", word);
 }
 
-static int run(const struct options *options, const struct arguments *args) {
+static int run_task(const struct options *options, const struct arguments *args) {
 	struct stet_json *json = stet_json_new();
 	if (!json)
 		return report_nomem();
@@ -92,19 +91,19 @@ const struct command task_command = {
 	.summary = "plan and finish tasks",
 	.synopsis = "[list|add|set|start|done|prioritise|remove|claim] [TEXT...]",
 	.description =
-		"The tasks that remain, shared by everybody who works here. add takes a text, and set the "
-		"texts of all that are to be unfinished; start, done, prioritise and remove take the "
-		"number "
-		"of a task; claim starts the first that nobody works on.",
+		"Lists or changes the open tasks, which everybody who works here shares. add takes a "
+		"text; set takes the texts of all unfinished tasks and replaces the list; start, done, "
+		"prioritise and remove take the number of a task; claim starts the first task that nobody "
+		"works on.",
 	.max = -1,
 	.state = true,
 	.options = options,
 	.examples =
 		(const struct example[]){
-			{"stet task add 'write the parser'", "one more task"},
-			{"stet task prioritise 1 --priority 5", "behind those with a lower number"},
+			{"stet task add 'write the parser'", "add a task"},
+			{"stet task prioritise 1 --priority 5", "after tasks with a lower number"},
 			{"stet task done 1", "finish a task"},
 			{0},
 		},
-	.run = run,
+	.run = run_task,
 };

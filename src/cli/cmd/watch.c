@@ -1,4 +1,4 @@
-/* stet watch: the files that appear, change and go, a line each. */
+/* stet watch: print a line for each file that is added, changed or deleted. */
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "cli/signals.h"
 #include "cli/cli.h"
 
-static void print_json(const char *path, const char *event) {
+static void print_event_json(const char *path, const char *event) {
 	struct stet_json *json = stet_json_new();
 	if (json) {
 		stet_json_set_text(json, "/event", event, strlen(event));
@@ -17,7 +17,8 @@ static void print_json(const char *path, const char *event) {
 	if (line)
 		puts(line);
 	else
-		complain("the %s of a file cannot be told in JSON; its name is not UTF-8: %s", event, path);
+		complain("cannot print the %s of a file as JSON: its name is not valid UTF-8: %s", event,
+		         path);
 	stet_free(line);
 	stet_json_free(json);
 }
@@ -25,7 +26,7 @@ static void print_json(const char *path, const char *event) {
 static void print_change(void *data, const char *path, const char *event) {
 	const struct options *options = data;
 	if (options->json) {
-		print_json(path, event);
+		print_event_json(path, event);
 		return;
 	}
 	printf("%s\t", event);
@@ -40,7 +41,7 @@ static void print_notices(struct stet_watcher *watcher) {
 	}
 }
 
-/* Until a signal, a reader that went away, or the end of the directory. */
+/* Run until a signal comes, the reader closes the pipe, or the directory is gone. */
 static int loop(struct stet_watcher *watcher, int signals) {
 	struct stet_error err = {0};
 	struct pollfd fds[] = {
@@ -67,9 +68,9 @@ static int loop(struct stet_watcher *watcher, int signals) {
 	}
 }
 
-/* By the configuration of the directory: its state is no news. */
-static int leave_out_state(struct stet_watcher *watcher, const char *dir,
-                           const struct options *options) {
+/* Do not report changes in the state directory, which the configuration names. */
+static int exclude_state_dir(struct stet_watcher *watcher, const char *dir,
+                             const struct options *options) {
 	struct stet_error err = {0};
 	struct stet_workspace *ws = NULL;
 	struct stet_config *config = NULL;
@@ -89,7 +90,7 @@ static int watch(const char *dir, struct options *options, int signals) {
 	struct stet_watcher *watcher = NULL;
 	if (stet_watcher_new(dir, print_change, options, &watcher, &err) < 0)
 		return report(&err);
-	int status = leave_out_state(watcher, dir, options);
+	int status = exclude_state_dir(watcher, dir, options);
 	if (status == DONE && stet_watcher_start(watcher, &err) < 0)
 		status = report(&err);
 	if (status == DONE) {
@@ -100,7 +101,7 @@ static int watch(const char *dir, struct options *options, int signals) {
 	return status;
 }
 
-static int run(const struct options *options, const struct arguments *args) {
+static int run_watch(const struct options *options, const struct arguments *args) {
 	struct options own = *options;
 	const char *dir = operand(args, 0);
 	int signals = open_signals();
@@ -113,22 +114,22 @@ static int run(const struct options *options, const struct arguments *args) {
 
 const struct command watch_command = {
 	.name = "watch",
-	.summary = "print the files that appear, change and go",
+	.summary = "print the files that are added, changed or deleted",
 	.synopsis = "[DIR]",
 	.description =
-		"Prints READY (with --json {\"event\":\"ready\"}) once the tree below DIR is watched (the "
-		"root by default), then a line for "
-		"each file that appears, changes or goes: add, change or unlink, a tab, and the path. A "
-		"path with control or invisible characters is quoted: \"one\\ntwo\". With --json each line "
-		" behind the first is an object with event and path.\n\n"
-		"What .gitignore leaves out is left out, and .git, node_modules and dist. Ends on a "
-		"signal, or when nobody reads its output any more.",
+		"Prints READY (with --json {\"event\":\"ready\"}) when it watches the tree below DIR (by "
+		"default the root), then a line for each file that is added, changed or deleted: add, "
+		"change or unlink, a tab, and the path. A path with control or invisible characters is "
+		"quoted: \"one\\ntwo\". With --json, each following line is an object with event and "
+		"path.\n\n"
+		"Leaves out what .gitignore leaves out, and .git, node_modules and dist. Ends on a "
+		"signal, or when the reader of its output ends.",
 	.max = 1,
 	.examples =
 		(const struct example[]){
 			{"stet watch", "everything that changes in the working directory"},
-			{"stet watch src", "and only below src"},
+			{"stet watch src", "only what changes below src"},
 			{0},
 		},
-	.run = run,
+	.run = run_watch,
 };

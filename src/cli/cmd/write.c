@@ -1,9 +1,9 @@
-/* stet write: a whole file from another one or from standard input. */
+/* stet write: write a whole file, from another file or standard input. */
 #include <stdlib.h>
 
 #include "cli/cli.h"
 
-static int run(const struct options *options, const struct arguments *args) {
+static int run_write(const struct options *options, const struct arguments *args) {
 	char *content = NULL;
 	size_t len = 0;
 	int status = slurp(args->count > 1 ? operand(args, 1) : "-", &content, &len);
@@ -25,12 +25,12 @@ static const struct option options[] = {CHANGE_OPTIONS, OPTIONS_END};
 
 const struct command write_command = {
 	.name = "write",
-	.summary = "create a file, or replace one that was read",
+	.summary = "create a file, or replace one that the session has read",
 	.synopsis = "PATH [FILE]",
 	.description =
-		"Writes what is in FILE, or on standard input, to PATH. An existing file is replaced only "
-		"if the session has read all of its current version, or if --expect names it. The content "
-		"must be UTF-8.",
+		"Writes FILE, or standard input, to PATH. Replaces an existing file only if the session "
+		"has read all of its current version, or if --expect gives its hash. The content must be "
+		"UTF-8.",
 	.min = 1,
 	.max = 2,
 	.options = options,
@@ -38,8 +38,8 @@ const struct command write_command = {
 		(const struct example[]){
 			{"echo hello | stet write hello.txt", "a new file"},
 			{"stet write config.json new.json --expect 5891b5b522d5df08",
-             "replace the version with that hash, and no other"},
+             "replace the file only if it has this hash"},
 			{0},
 		},
-	.run = run,
+	.run = run_write,
 };
