@@ -1,7 +1,8 @@
 /*
- * A race for make demo: a person appends to a file while an agent updates a
- * counter in it, once by plain read, modify, rename, once through the library.
- * Run by demo.py, in a directory of its own. Exit status 0 if stet lost nothing.
+ * The race of make demo: a person appends to a file while an agent updates a
+ * counter in it, first by plain read, modify and rename, then through stet.
+ * demo.py runs it in an empty directory. The exit status is 0 if stet lost
+ * nothing.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -16,14 +17,14 @@
 
 #include "stet/stet.h"
 
-/* How many updates each side makes in the race, and how long each rests between two. */
+/* How many updates each side makes in the race, and the pause between two. */
 enum { UPDATES = 200, REST_US = 1000 };
 
 static struct stet_workspace *ws;
 static struct stet_session *agent;
 static struct stet_error err;
 
-/* ---- talking ---- */
+/* ---- output ---- */
 
 __attribute__((format(printf, 1, 2))) static void say(const char *format, ...) {
 	va_list args;
@@ -42,7 +43,7 @@ static void check(bool fine, const char *what) {
 
 /* ---- files, without stet ---- */
 
-/* The text of a small file, in a buffer that the next call uses again. */
+/* The text of a small file, valid until the next call. */
 static const char *text_of(const char *path) {
 	static char text[1 << 16];
 	FILE *file = fopen(path, "r");
@@ -68,13 +69,13 @@ static void rest(void) {
 	nanosleep(&(struct timespec){.tv_nsec = REST_US * 1000L}, NULL);
 }
 
-/* Run something in a second process: the person at the next desk. */
-static pid_t person(void (*does)(void)) {
+/* Start the person: a second process that runs a function. */
+static pid_t start_person(void (*function)(void)) {
 	fflush(stdout);
 	pid_t pid = fork();
-	check(pid >= 0, "There is no second process");
+	check(pid >= 0, "The second process cannot be started");
 	if (pid == 0) {
-		does();
+		function();
 		_exit(0);
 	}
 	return pid;
@@ -110,13 +111,13 @@ static void append_lines(void) {
 	}
 }
 
-/* How a line with a counter goes from one number to the next. */
+/* The line with the counter before and after an update. */
 static void counter_lines(int number, char old[32], char new[32]) {
 	snprintf(old, 32, "agent %03d\n", number);
 	snprintf(new, 32, "agent %03d\n", number + 1);
 }
 
-/* What most tools do: read, think, write a new file, rename it over the old one. */
+/* Update as most tools do: read, think, write a new file, rename it over the old one. */
 static void naive_update(const char *path, int number) {
 	char old[32], new[32];
 	counter_lines(number, old, new);
@@ -132,7 +133,7 @@ static void naive_update(const char *path, int number) {
 	check(rename("naive.tmp", path) == 0, "Renaming failed");
 }
 
-/* The same through stet: read, think, edit; if refused, the diff was seen, so again. */
+/* Update through stet: read, think, edit. A refusal shows the diff, so the edit can be repeated. */
 static int stet_update(const char *path, int number) {
 	char old[32], new[32];
 	counter_lines(number, old, new);
@@ -148,8 +149,8 @@ static int stet_update(const char *path, int number) {
 	return refused;
 }
 
-/* Mark the person's lines in a text; a line may be in several. */
-static void mark(const char *text, bool found[UPDATES]) {
+/* Mark the person's lines that a text contains. */
+static void mark_lines(const char *text, bool found[UPDATES]) {
 	for (int i = 0; i < UPDATES; i++) {
 		char line[32];
 		snprintf(line, sizeof line, "person %03d\n", i + 1);
@@ -157,21 +158,21 @@ static void mark(const char *text, bool found[UPDATES]) {
 	}
 }
 
-static int count(const bool found[UPDATES]) {
+static int count_marked(const bool found[UPDATES]) {
 	int sum = 0;
 	for (int i = 0; i < UPDATES; i++)
 		sum += found[i];
 	return sum;
 }
 
-/* What stet set aside because a write came too late for the file; it says so in a notice. */
-static void mark_kept(bool found[UPDATES]) {
+/* Mark lines that came too late for the file, which stet rescued and reported in a notice. */
+static void mark_rescued(bool found[UPDATES]) {
 	DIR *dir = opendir(".stet/rescued");
 	for (struct dirent *entry; dir && (entry = readdir(dir));) {
 		char path[512];
 		snprintf(path, sizeof path, ".stet/rescued/%s", entry->d_name);
 		if (entry->d_name[0] != '.')
-			mark(text_of(path), found);
+			mark_lines(text_of(path), found);
 	}
 	if (dir)
 		closedir(dir);
@@ -180,20 +181,20 @@ static void mark_kept(bool found[UPDATES]) {
 static void race_naive(void) {
 	race_path = "naive.log";
 	put(race_path, "agent 000\n");
-	pid_t pid = person(append_lines);
+	pid_t pid = start_person(append_lines);
 	for (int i = 0; i < UPDATES; i++)
 		naive_update(race_path, i);
 	wait_for(pid);
 	bool found[UPDATES] = {false};
-	mark(text_of(race_path), found);
+	mark_lines(text_of(race_path), found);
 	say("  read, write, rename:  %3d of %d lines of the person are in the file, %d are lost.",
-	    count(found), UPDATES, UPDATES - count(found));
+	    count_marked(found), UPDATES, UPDATES - count_marked(found));
 }
 
 static void race_stet(void) {
 	race_path = "stet.log";
 	put(race_path, "agent 000\n");
-	pid_t pid = person(append_lines);
+	pid_t pid = start_person(append_lines);
 	int refused = 0;
 	for (int i = 0; i < UPDATES; i++)
 		refused += stet_update(race_path, i);
@@ -201,25 +202,25 @@ static void race_stet(void) {
 	stet_workspace_drain(ws, 100);
 
 	bool found[UPDATES] = {false};
-	mark(text_of(race_path), found);
-	int in_file = count(found);
-	mark_kept(found);
-	int kept = count(found) - in_file;
+	mark_lines(text_of(race_path), found);
+	int in_file = count_marked(found);
+	mark_rescued(found);
+	int rescued = count_marked(found) - in_file;
 	say("  through stet:         %3d of %d lines of the person are in the file, %d are lost.",
-	    in_file, UPDATES, UPDATES - in_file - kept);
-	if (kept > 0)
-		say("                        %d came too late for the file; stet kept and reported them.",
-		    kept);
+	    in_file, UPDATES, UPDATES - in_file - rescued);
+	if (rescued > 0)
+		say("                        %d came too late for the file; stet saved and reported them.",
+		    rescued);
 	say("                        %d edits were refused and made again.", refused);
-	check(in_file + kept == UPDATES, "A line of the person is lost");
+	check(in_file + rescued == UPDATES, "A line of the person is lost");
 	check(strstr(text_of(race_path), "agent 200\n") != NULL, "An update of the agent is lost");
-	say("Through stet nothing lost: all %d updates of the agent are there as well.", UPDATES);
+	say("Through stet, nothing is lost: all %d updates of the agent are there as well.", UPDATES);
 }
 
 static void race(void) {
 	say("A person appends %d lines to a file while an agent updates a counter in it %d times.",
 	    UPDATES, UPDATES);
-	/* Neither of the two ways waits for the disk here, so that the race is close. */
+	/* Turn off waiting for the disk, which the plain way does not do either. */
 	check(stet_workspace_set(ws, STET_OPTION_DURABLE, 0, &err) == 0, "An option failed");
 	race_naive();
 	race_stet();

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The main job at work: an agent that uses stet, through its MCP server, and a person who does not, on
-the same files. Run by tools/demo, in an empty directory: demo/demo.py BUILD. Exit status 0 if everything
-came out as it should.
+"""A demonstration: an agent that uses stet, through its MCP server, and a person who does not, work on
+the same files. tools/demo runs it in an empty directory: demo/demo.py BUILD. The exit status is 0 if
+every check passed.
 """
 
 import json
@@ -29,7 +29,7 @@ def say(text):
 
 
 def quote(text):
-    """Text set off from the talk; the lines of a diff in their usual colours."""
+    """Print indented text, with the lines of a diff in their usual colours."""
     print()
     for line in text.rstrip("\n").split("\n"):
         colour = 32 if line.startswith("+") else 31 if line.startswith("-") else 36
@@ -44,7 +44,7 @@ def check(fine, what):
 
 
 def put(path, text):
-    """What a person's editor does."""
+    """Save a file as a person's editor does."""
     os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
     with open(path, "w", encoding="utf-8") as file:
         file.write(text)
@@ -56,7 +56,7 @@ def text_of(path):
 
 
 class Agent:
-    """A client of `stet mcp`, as Claude Code and the others are."""
+    """A client of `stet mcp`, like Claude Code."""
 
     def __init__(self, stet):
         self.server = subprocess.Popen([stet, "mcp", "--structured"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -78,15 +78,15 @@ class Agent:
             if answer.get("id") == self.last:
                 check("result" in answer, f"{method} failed: {answer.get('error')}")
                 return answer["result"]
-        sys.exit("demo: the server went away.")
+        sys.exit("demo: the server closed its output.")
 
     def call(self, tool, **arguments):
-        """Whether the call was done, the texts of its answer, and its data."""
+        """Call a tool. Returns whether it succeeded, the texts of its answer, and its data."""
         result = self.request("tools/call", {"name": tool, "arguments": arguments})
         texts = [block["text"] for block in result["content"]]
         return not result.get("isError"), texts, result["structuredContent"]
 
-    def leave(self):
+    def close(self):
         self.server.stdin.close()
         return self.server.wait(timeout=20)
 
@@ -97,13 +97,13 @@ def two_writers(agent):
     check(agent.call("read_file", path="server.conf")[0], "Reading failed")
     say("The agent reads server.conf. Meanwhile a person saves a change to it.")
     put("server.conf", "host = localhost\nport = 8080\ntimeout = 30\n")
-    say("The agent, which knows nothing of that, wants to change the port. It is refused:")
+    say("The agent does not know about that and wants to change the port. stet refuses:")
     edit = {"path": "server.conf", "oldText": "port = 8080", "newText": "port = 9090"}
     done, _, data = agent.call("edit_file", **edit)
     check(not done and data["error"] == "conflict", "An edit was not refused")
     quote(data["message"] + "\n\n" + data["diff"])
     print()
-    say("It has now seen the change, so the same edit made again succeeds. Both changes are there:")
+    say("The agent has now seen the change, so the same edit succeeds. Both changes are in the file:")
     check(agent.call("edit_file", **edit)[0], "The edit failed")
     quote(text_of("server.conf"))
     check("port = 9090\ntimeout = 30\n" in text_of("server.conf"), "A change is missing")
@@ -112,7 +112,7 @@ def two_writers(agent):
 def unread_file(agent):
     scene("A whole file, never read")
     put("notes.txt", "Do not lose this.\n")
-    say("The agent writes notes.txt from scratch and does not know that there is one. It is refused:")
+    say("The agent writes notes.txt from scratch and does not know that the file exists. stet refuses:")
     done, _, data = agent.call("write_file", path="notes.txt", content="My notes\n")
     check(not done, "A write was not refused")
     quote(data["message"])
@@ -123,14 +123,14 @@ def instructions(agent):
     scene("Instructions, when they apply")
     put("src/AGENTS.md", "Indent with tabs. Run the tests before you commit.\n")
     put("src/main.c", "int main(void) {\n\treturn 0;\n}\n")
-    say("A person puts an AGENTS.md into src. The next time the agent reads a file there, it comes along:")
+    say("A person puts an AGENTS.md into src. When the agent next reads a file there, stet adds it:")
     _, texts, _ = agent.call("read_file", path="src/main.c")
     check(len(texts) == 3 and "Indent with tabs" in texts[2], "The instructions did not come")
     quote(texts[2])
     print()
     _, texts, _ = agent.call("read_file", path="src/main.c")
     check(len(texts) == 2, "The instructions came twice")
-    say("Once. They come again when they change.")
+    say("stet adds it once, and again when it changes.")
 
 
 def section(agent):
@@ -153,7 +153,7 @@ def race(build):
 
 def leftovers(agent):
     scene("What is left behind")
-    check(agent.leave() == 0, "The server did not end well")
+    check(agent.close() == 0, "The server failed at its end")
     temporary = [name for name in os.listdir(".") if name.startswith(".stet-")]
     say(f"The server has ended. The directory holds the files of these scenes and {len(temporary)} temporary "
         "ones. It is now removed.")
@@ -163,8 +163,8 @@ def leftovers(agent):
 def main():
     build = os.path.abspath(sys.argv[1])
     agent = Agent(os.path.join(build, "stet"))
-    say(f"stet {agent.info['version']}: an agent that uses it, through its MCP server, and a person who does "
-        "not, on the same files.")
+    say(f"stet {agent.info['version']}: an agent that uses stet, through its MCP server, and a person who does "
+        "not, work on the same files.")
     two_writers(agent)
     unread_file(agent)
     instructions(agent)

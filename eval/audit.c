@@ -6,7 +6,7 @@
 #include "core/prompt/messages.h"
 #include "core/prompt/snapshot.h"
 
-/* How many messages of each kind there are, or are said to be left out. */
+/* Numbers of messages by kind: those in a list, or those that a prompt says it left out. */
 struct tally {
 	size_t system;
 	size_t requests;
@@ -15,7 +15,7 @@ struct tally {
 	size_t noops;
 };
 
-/* What the message with the snapshot begins with, and the words that count what is left out. */
+/* The beginning of the message with the snapshot, and the words before the numbers left out. */
 static const char own_mark[] = "[Repo Snapshot]\n";
 static const char left_out[] = "\n[History]\nLeft out here: ";
 
@@ -27,7 +27,7 @@ static bool is_own(const struct st_message *message) {
 	return message->role == ST_ROLE_USER && st_str_starts(content_of(message), st_str(own_mark));
 }
 
-static struct tally count(const struct st_messages *list) {
+static struct tally count_messages(const struct st_messages *list) {
 	struct tally tally = {0};
 	for (size_t i = 0; i < list->count; i++) {
 		const struct st_message *message = &list->items[i];
@@ -39,7 +39,7 @@ static struct tally count(const struct st_messages *list) {
 	return tally;
 }
 
-/* "3 earlier replies, 4 tool results, 0 requests; 1 calls that changed nothing." */
+/* Read "3 earlier replies, 4 tool results, 0 requests; 1 calls that changed nothing." */
 static struct tally read_tally(struct st_str text) {
 	struct tally said = {0};
 	size_t *const numbers[] = {&said.replies, &said.results, &said.requests, &said.noops};
@@ -63,7 +63,7 @@ static struct tally find_tally(const struct st_messages *prompt) {
 	return (struct tally){0};
 }
 
-static size_t missing(size_t was, size_t there, size_t said) {
+static size_t count_missing(size_t was, size_t there, size_t said) {
 	return was > there + said ? was - there - said : 0;
 }
 
@@ -84,14 +84,15 @@ static bool is_in(const struct st_messages *history, yyjson_val *message) {
 	return false;
 }
 
-static void compare(const struct st_messages *history, const struct st_messages *prompt,
-                    struct st_audit *audit) {
-	struct tally was = count(history), there = count(prompt), said = find_tally(prompt);
-	/* A reply whose calls all changed nothing goes with them. */
-	audit->messages += missing(was.system, there.system, 0) +
-	                   missing(was.requests, there.requests, said.requests) +
-	                   missing(was.replies, there.replies, said.replies + said.noops) +
-	                   missing(was.results, there.results, said.results + said.noops);
+static void compare_messages(const struct st_messages *history, const struct st_messages *prompt,
+                             struct st_audit *audit) {
+	struct tally was = count_messages(history), there = count_messages(prompt);
+	struct tally said = find_tally(prompt);
+	/* A reply whose calls all changed nothing is left out together with them. */
+	audit->messages += count_missing(was.system, there.system, 0) +
+	                   count_missing(was.requests, there.requests, said.requests) +
+	                   count_missing(was.replies, there.replies, said.replies + said.noops) +
+	                   count_missing(was.results, there.results, said.results + said.noops);
 	for (size_t i = 0; i < prompt->count; i++) {
 		const struct st_message *message = &prompt->items[i];
 		bool lost_calls = message->role == ST_ROLE_MODEL && said.noops + said.results > 0;
@@ -107,7 +108,7 @@ int st_audit_prompt(struct st_str history, struct st_str prompt, struct st_audit
 	if (code == 0)
 		code = st_messages_read(&after, prompt, ST_SHAPE_CHAT, err);
 	if (code == 0)
-		compare(&before, &after, audit);
+		compare_messages(&before, &after, audit);
 	st_messages_release(&before);
 	st_messages_release(&after);
 	return code;
@@ -115,7 +116,7 @@ int st_audit_prompt(struct st_str history, struct st_str prompt, struct st_audit
 
 /* ---- files ---- */
 
-/* How many files a line such as "  • and 40 unchanged: src/ (40)" counts; 0 for a line of names. */
+/* The number in a line such as "  • and 40 unchanged: src/ (40)"; 0 for a line of names. */
 static size_t counted_in(const char *line) {
 	static const char *const words[] = {
 		" changed by others since read: ", " changed in this story: ", " unchanged: "};
@@ -139,22 +140,23 @@ static size_t count_counted(const char *text) {
 	return sum;
 }
 
-static bool shows(const char *text, struct st_str name, struct st_buf *shown) {
-	st_buf_clear(shown);
-	st_snapshot_add_name(shown, name);
-	return strstr(text, st_buf_cstr(shown)) != NULL;
+static bool contains_name(const char *text, struct st_str name, struct st_buf *quoted) {
+	st_buf_clear(quoted);
+	st_snapshot_add_name(quoted, name);
+	return strstr(text, st_buf_cstr(quoted)) != NULL;
 }
 
-/* Whether a text names a file: by its path, or its name behind that of its directory. */
-static bool is_named(const char *text, const char *path, struct st_buf *shown) {
+/* Whether a text names a file, by its path or by its name alone. */
+static bool is_named(const char *text, const char *path, struct st_buf *quoted) {
 	const char *slash = strrchr(path, '/');
-	return shows(text, st_str(path), shown) || (slash && shows(text, st_str(slash + 1), shown));
+	return contains_name(text, st_str(path), quoted) ||
+	       (slash && contains_name(text, st_str(slash + 1), quoted));
 }
 
 void st_audit_files(struct st_str snapshot, const struct st_repo_state *state,
                     struct st_audit *audit) {
 	st_auto(st_buf) text = ST_BUF_INIT;
-	st_auto(st_buf) shown = ST_BUF_INIT;
+	st_auto(st_buf) quoted = ST_BUF_INIT;
 	char total[64];
 	size_t unnamed = 0, there = 0;
 	st_buf_add(&text, snapshot);
@@ -162,11 +164,11 @@ void st_audit_files(struct st_str snapshot, const struct st_repo_state *state,
 		if (state->files[i].status == ST_FILE_DELETED)
 			continue;
 		there++;
-		unnamed += !is_named(st_buf_cstr(&text), state->files[i].path, &shown);
+		unnamed += !is_named(st_buf_cstr(&text), state->files[i].path, &quoted);
 	}
 	snprintf(total, sizeof total, "Existing Files (%zu):", there);
 	size_t counted = count_counted(st_buf_cstr(&text));
-	audit->files += missing(unnamed, 0, counted) + !strstr(st_buf_cstr(&text), total);
+	audit->files += count_missing(unnamed, 0, counted) + !strstr(st_buf_cstr(&text), total);
 }
 
 size_t st_audit_unsaid(const struct st_audit *audit) {

@@ -1,9 +1,9 @@
 /**
- * Holding a prompt against what it was made of: is everything that it leaves
- * out said to be left out? (spec 2: nothing is lost silently)
+ * Compare a prompt with the history it was made from: does the prompt say
+ * everything that it leaves out?
  *
- * This goes by the words of the prompt alone, as its reader has to, and knows
- * nothing of how they came about.
+ * The comparison uses only the text of the prompt, as a model does, and nothing
+ * of the code that made it.
  *
  *     struct st_audit audit = {0};
  *     int code = st_audit_prompt(history, prompt, &audit, err);
@@ -17,28 +17,30 @@
 #include "base/str.h"
 #include "core/state/repo_state.h"
 
-/** What is missing without a word, by kind. */
+/** How many items are missing without a mention, by kind. */
 struct st_audit {
-	/** Messages of the history that are neither in the prompt nor among those it counts. */
+	/** Messages of the history that the prompt neither contains nor counts as left out. */
 	size_t messages;
-	/** Messages in the prompt that are others than in the history, and have no mark of a cut. */
+	/** Messages of the prompt that differ from the history and have no mark of a cut. */
 	size_t texts;
 	/** Files that a snapshot neither names nor counts. */
 	size_t files;
 };
 
 /**
- * Hold a prompt against its history, both of them lists of chat completions.
+ * Compare a prompt with its history, both in the format of chat completions,
+ * and add to the audit.
  *
- * @return 0, STET_E_INVALID (no such list) or STET_E_NOMEM.
+ * @return 0, STET_E_INVALID (not such a list) or STET_E_NOMEM.
  */
 [[nodiscard]] int st_audit_prompt(struct st_str history, struct st_str prompt,
                                   struct st_audit *audit, struct stet_error *err);
 
-/** Hold a snapshot against its state. */
+/** Compare a snapshot with the state it was made from, and add to the audit. */
 void st_audit_files(struct st_str snapshot, const struct st_repo_state *state,
                     struct st_audit *audit);
 
+/** How many items of all kinds are missing without a mention. */
 size_t st_audit_unsaid(const struct st_audit *audit);
 
 #endif

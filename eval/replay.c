@@ -1,4 +1,4 @@
-/* A recorded run of an agent, as it was and as it would be with snapshots. */
+/* Replay a recorded run of an agent, with its full history and with snapshots. */
 #include "eval/replay.h"
 
 #include "base/arena.h"
@@ -8,23 +8,23 @@
 #include "eval/stage.h"
 #include "text/tokens/tokens.h"
 
-/* What a run may take of memory: its texts, many times over. */
+/* The most memory for a run, whose texts are held many times. */
 enum { ARENA_LIMIT = 1 << 30 };
 
-/* A rewrite is nearly the same if this much of it, of four parts, is a common beginning and end. */
+/* A rewrite is nearly the same if its common beginning and end make up so many quarters of it. */
 enum { NEARLY = 3 };
 
 struct file {
 	const char *path;
-	/** What is in it, if that is known. */
+	/** The content, if it is known. */
 	struct st_str content;
 	bool known;
-	/** The digits of its hash that the row of the last write had, if it is still what was written. */
+	/** The hash in the row of the last write, in hexadecimal; empty if the file has changed since. */
 	char digits[ST_HASH_SHORT + 1];
 	bool written;
-	/** It changed behind the agent's back since its last read or change. */
+	/** Somebody else changed the file since the agent last read or changed it. */
 	bool stale;
-	/** It is on the stage, with this content. */
+	/** The file is on the stage, with this content. */
 	bool staged;
 	enum st_file_status status;
 };
@@ -35,27 +35,29 @@ struct st_replay {
 	size_t at;
 	size_t line;
 	size_t budget;
-	/** What absolute paths have in common, up to a slash. */
+	/** The common directory of all absolute paths, with its slash. */
 	struct st_str root;
 	struct file **files;
 	size_t file_count;
-	/** The messages so far, without the bracket at the end; those of the reply in the making. */
+	/** The messages so far, as a JSON array without its closing bracket. */
 	struct st_buf messages;
+	/** The current reply, until it is complete: its text, its calls, their results. */
 	struct st_buf text;
 	struct st_buf calls;
 	struct st_buf results;
 	size_t call_count;
 	/** Tokens of all rows so far. */
-	size_t said;
-	/** The reply being made, the current answer, and the figures. */
+	size_t row_tokens;
+	/** The number of the current reply. */
 	int64_t turn;
+	/** The tokens and texts of the current prompt. */
 	size_t full;
 	size_t short_tokens;
 	struct st_buf prompt;
 	struct st_buf snapshot;
-	/** The reply in the making did more than to write what is there. */
+	/** The current reply did more than write what the files already had. */
 	bool needed;
-	/** Open if it has a workspace. */
+	/** Open if stage.ws is not NULL. */
 	struct st_stage stage;
 	size_t counts[ST_REPLAY_TOTAL + 1];
 };
@@ -74,11 +76,11 @@ struct row {
 
 /* ---- rows ---- */
 
-static bool is(struct st_str text, const char *word) {
+static bool equals(struct st_str text, const char *word) {
 	return st_str_eq(text, st_str(word));
 }
 
-/* The row at an offset. Returns 1, 0 at the end, or a code. */
+/* Read the row at an offset, and advance. Returns 1, 0 at the end, or a code. */
 static int read_row(struct st_replay *replay, size_t *at, struct row *row, struct stet_error *err) {
 	char what[64];
 	struct st_str text = {0};
@@ -107,19 +109,21 @@ static int read_row(struct st_replay *replay, size_t *at, struct row *row, struc
 	if (!yyjson_is_obj(value) || row->tool.len == 0) {
 		yyjson_doc_free(row->doc);
 		return st_fail(err, STET_E_INVALID,
-		               "Line %zu of the run is no row of one: it has no \"tool\". Each line is an "
-		               "object with \"turn\", \"tool\", \"args\" and \"result_text\".",
+		               "Line %zu of the run has no \"tool\". Each line has to be an object with "
+		               "\"turn\", \"tool\", \"args\" and \"result_text\".",
 		               replay->line);
 	}
 	return 1;
 }
 
 static bool is_text(const struct row *row) {
-	return is(row->tool, "system") || is(row->tool, "user") || is(row->tool, "compaction");
+	return equals(row->tool, "system") || equals(row->tool, "user") ||
+	       equals(row->tool, "compaction");
 }
 
-/* What a tool was given under one of the names that tools have for it. */
-static struct st_str argument(const struct row *row, const char *a, const char *b, bool *there) {
+/* An argument of the row's tool; tools use two different names for it. */
+static struct st_str row_argument(const struct row *row, const char *a, const char *b,
+                                  bool *there) {
 	yyjson_val *value = yyjson_obj_get(row->args, a);
 	if (!value)
 		value = yyjson_obj_get(row->args, b);
@@ -129,12 +133,13 @@ static struct st_str argument(const struct row *row, const char *a, const char *
 
 /* ---- files ---- */
 
-static struct st_str relative(const struct st_replay *replay, struct st_str path) {
+static struct st_str path_in_root(const struct st_replay *replay, struct st_str path) {
 	if (replay->root.len && path.len > replay->root.len && st_str_starts(path, replay->root))
 		return st_str_slice(path, replay->root.len, path.len);
 	return st_str_starts(path, ST_STR("./")) ? st_str_slice(path, 2, path.len) : path;
 }
 
+/* Find a file by its path, or add it; NULL if memory ran out. */
 static struct file *find_file(struct st_replay *replay, struct st_str path) {
 	size_t low = 0, high = replay->file_count;
 	while (low < high) {
@@ -178,7 +183,7 @@ static bool is_nearly(struct st_str a, struct st_str b) {
 	return (head + tail) * 4 >= longer * NEARLY;
 }
 
-/* Whether the snapshot that the model was shown names a file. */
+/* Whether the snapshot of the current prompt names a file. */
 static bool is_named(const struct st_replay *replay, const struct file *file) {
 	struct st_str path = st_str(file->path);
 	const char *slash = memrchr(path.ptr, '/', path.len);
@@ -188,7 +193,7 @@ static bool is_named(const struct st_replay *replay, const struct file *file) {
 
 static bool note_write(struct st_replay *replay, const struct row *row, struct file *file) {
 	bool there;
-	struct st_str content = argument(row, "content", "file_text", &there);
+	struct st_str content = row_argument(row, "content", "file_text", &there);
 	replay->counts[ST_REPLAY_WRITES]++;
 	replay->counts[ST_REPLAY_WRITTEN] += !file->written;
 	struct st_str digits = st_json_str(yyjson_obj_get(row->value, "content_sha256_16"));
@@ -207,11 +212,11 @@ static bool note_write(struct st_replay *replay, const struct row *row, struct f
 	return !there || set_content(replay, file, content);
 }
 
-/* The text after an edit, where both are known. */
+/* Apply an edit to the content, if both are known. */
 static bool note_edit(struct st_replay *replay, const struct row *row, struct file *file) {
 	bool has_old, has_new;
-	struct st_str old = argument(row, "old_string", "oldText", &has_old);
-	struct st_str new = argument(row, "new_string", "newText", &has_new);
+	struct st_str old = row_argument(row, "old_string", "oldText", &has_old);
+	struct st_str new = row_argument(row, "new_string", "newText", &has_new);
 	const char *at = NULL;
 	replay->counts[ST_REPLAY_EDITS]++;
 	replay->counts[ST_REPLAY_FAILED] += row->failed;
@@ -240,12 +245,12 @@ static bool note_disk(struct st_replay *replay, const struct row *row, struct fi
 	return set_content(replay, file, row->result);
 }
 
-/* What the row made of the file, on the stage too. */
+/* Make the same change of a file on the stage. */
 static bool stage_file(struct st_replay *replay, const struct row *row, struct file *file) {
-	if (!replay->stage.ws || is(row->op, "read"))
+	if (!replay->stage.ws || equals(row->op, "read"))
 		return true;
 	int code = 0;
-	if (file->known && is(row->op, "disk"))
+	if (file->known && equals(row->op, "disk"))
 		code = st_stage_disturb(&replay->stage, file->path, file->content, NULL);
 	else if (file->known)
 		code = st_stage_write(&replay->stage, file->path, file->content, NULL);
@@ -254,19 +259,19 @@ static bool stage_file(struct st_replay *replay, const struct row *row, struct f
 }
 
 static bool note_file(struct st_replay *replay, const struct row *row) {
-	replay->needed |= !is(row->op, "write") || row->path.len == 0;
-	bool counts =
-		is(row->op, "read") || is(row->op, "write") || is(row->op, "edit") || is(row->op, "disk");
+	replay->needed |= !equals(row->op, "write") || row->path.len == 0;
+	bool counts = equals(row->op, "read") || equals(row->op, "write") || equals(row->op, "edit") ||
+	              equals(row->op, "disk");
 	if (!counts || row->path.len == 0)
 		return true;
-	struct file *file = find_file(replay, relative(replay, row->path));
+	struct file *file = find_file(replay, path_in_root(replay, row->path));
 	if (!file)
 		return false;
-	bool good = is(row->op, "write")  ? note_write(replay, row, file)
-	            : is(row->op, "edit") ? note_edit(replay, row, file)
-	            : is(row->op, "disk") ? note_disk(replay, row, file)
-	                                  : true;
-	if (!is(row->op, "disk"))
+	bool good = equals(row->op, "write")  ? note_write(replay, row, file)
+	            : equals(row->op, "edit") ? note_edit(replay, row, file)
+	            : equals(row->op, "disk") ? note_disk(replay, row, file)
+	                                      : true;
+	if (!equals(row->op, "disk"))
 		file->stale = false;
 	return good && stage_file(replay, row, file);
 }
@@ -297,7 +302,7 @@ static void add_call(struct st_replay *replay, const struct row *row) {
 	st_buf_addc(&replay->results, '}');
 }
 
-/* The reply is complete: into the history with it. */
+/* Add the complete reply to the messages. */
 static void end_reply(struct st_replay *replay) {
 	struct st_buf *out = &replay->messages;
 	if (replay->text.len || replay->calls.len) {
@@ -323,27 +328,27 @@ static size_t tokens_of(const struct row *row) {
 	char *args = row->args ? yyjson_val_write(row->args, 0, NULL) : NULL;
 	size_t sum = st_tokens(row->result) + (args ? st_tokens(st_str(args)) : 0);
 	free(args);
-	return is(row->tool, "disk") ? 0 : sum;
+	return equals(row->tool, "disk") ? 0 : sum;
 }
 
-static bool take_row(struct st_replay *replay, const struct row *row) {
-	replay->said += tokens_of(row);
-	if (is(row->tool, "system"))
+static bool add_row(struct st_replay *replay, const struct row *row) {
+	replay->row_tokens += tokens_of(row);
+	if (equals(row->tool, "system"))
 		add_message(replay, "system", row->result);
 	else if (is_text(row))
 		add_message(replay, "user", row->result);
-	else if (is(row->tool, "assistant"))
+	else if (equals(row->tool, "assistant"))
 		st_buf_add(&replay->text, row->result);
-	else if (!is(row->tool, "disk"))
+	else if (!equals(row->tool, "disk"))
 		add_call(replay, row);
-	bool speaks = is_text(row) || is(row->tool, "assistant");
-	return (speaks || note_file(replay, row)) && !replay->messages.failed;
+	bool is_message = is_text(row) || equals(row->tool, "assistant");
+	return (is_message || note_file(replay, row)) && !replay->messages.failed;
 }
 
 /* ---- a turn ---- */
 
-static int describe(struct st_replay *replay, const struct file *from, struct st_repo_file *to,
-                    struct stet_error *err) {
+static int describe_file(struct st_replay *replay, const struct file *from, struct st_repo_file *to,
+                         struct stet_error *err) {
 	*to = (struct st_repo_file){
 		.path = from->path,
 		.status = from->status,
@@ -360,7 +365,7 @@ static int make_snapshot(struct st_replay *replay, struct st_audit *audit, struc
 	if (!files)
 		return st_fail_nomem(err);
 	for (size_t i = 0; i < replay->file_count; i++) {
-		int code = describe(replay, replay->files[i], &files[i], err);
+		int code = describe_file(replay, replay->files[i], &files[i], err);
 		if (code < 0)
 			return code;
 	}
@@ -394,21 +399,21 @@ static int make_prompt(struct st_replay *replay, struct stet_error *err) {
 	replay->counts[ST_REPLAY_CUT] += report.cut;
 	replay->counts[ST_REPLAY_UNSAID] += st_audit_unsaid(&audit) > 0;
 	replay->short_tokens = report.tokens;
-	replay->full = replay->said;
+	replay->full = replay->row_tokens;
 	replay->counts[ST_REPLAY_TURNS]++;
 	return 1;
 }
 
-/* Whether a row begins a reply behind a turn: what comes before it is the prompt. */
+/* Whether a row begins the reply after a turn. The rows before it make up its prompt. */
 static bool begins_reply(const struct row *row, int64_t turn) {
-	return !is_text(row) && !is(row->tool, "disk") && row->turn > turn;
+	return !is_text(row) && !equals(row->tool, "disk") && row->turn > turn;
 }
 
 /*
- * Look through the rows: how many replies there are, and what the absolute
- * paths share, to be the workspace. Those in /tmp are elsewhere.
+ * Scan the rows: count the replies, and find the common directory of the
+ * absolute paths, except those in /tmp, as the workspace.
  */
-static int survey(struct st_replay *replay, struct stet_error *err) {
+static int survey_rows(struct st_replay *replay, struct stet_error *err) {
 	struct row row;
 	int code;
 	size_t at = 0, common = 0;
@@ -449,7 +454,7 @@ int st_replay_open(const char *rows, size_t len, struct st_replay **out, struct 
 	replay->rows = st_strn(rows, len);
 	replay->turn = -1;
 	st_buf_addc(&replay->messages, '[');
-	int code = survey(replay, err);
+	int code = survey_rows(replay, err);
 	if (code < 0) {
 		st_replay_close(replay);
 		return code;
@@ -489,7 +494,7 @@ int st_replay_next(struct st_replay *replay, struct stet_error *err) {
 			code = make_prompt(replay, err);
 			replay->turn = row.turn;
 		}
-		if (code > 0 && !take_row(replay, &row))
+		if (code > 0 && !add_row(replay, &row))
 			code = st_fail_nomem(err);
 		yyjson_doc_free(row.doc);
 		replay->at = at;
@@ -515,8 +520,8 @@ int st_replay_restart(struct st_replay *replay, struct stet_error *err) {
 	return replay->stage.ws ? st_stage_restart(&replay->stage, err) : 0;
 }
 
-/* Whether a view has a file as the run has it. Both are sorted; `at` is where to go on. */
-static bool is_right(const struct st_repo_status *view, size_t *at, const struct file *file) {
+/* Whether the stage has a file as the run has it. Both are sorted; `at` is where the search continues. */
+static bool is_as_in_run(const struct st_repo_status *view, size_t *at, const struct file *file) {
 	struct st_hash hash;
 	while (*at < view->state.file_count && strcmp(view->state.files[*at].path, file->path) < 0)
 		++*at;
@@ -533,7 +538,7 @@ int st_replay_verify(struct st_replay *replay, size_t *wrong, struct stet_error 
 	int code = replay->stage.ws ? st_stage_look(&replay->stage, &view, err) : 0;
 	size_t at = 0;
 	for (size_t i = 0; i < replay->file_count && code == 0; i++)
-		*wrong += replay->files[i]->staged && !is_right(&view, &at, replay->files[i]);
+		*wrong += replay->files[i]->staged && !is_as_in_run(&view, &at, replay->files[i]);
 	return code;
 }
 
@@ -545,18 +550,18 @@ size_t st_replay_short(const struct st_replay *replay) {
 	return replay->short_tokens;
 }
 
-static const char *view(const struct st_buf *buf, size_t *len) {
+static const char *buf_text(const struct st_buf *buf, size_t *len) {
 	if (len)
 		*len = buf->len;
 	return st_buf_cstr(buf);
 }
 
 const char *st_replay_prompt(const struct st_replay *replay, size_t *len) {
-	return view(&replay->prompt, len);
+	return buf_text(&replay->prompt, len);
 }
 
 const char *st_replay_snapshot(const struct st_replay *replay, size_t *len) {
-	return view(&replay->snapshot, len);
+	return buf_text(&replay->snapshot, len);
 }
 
 size_t st_replay_count(const struct st_replay *replay, int count) {

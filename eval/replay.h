@@ -1,10 +1,13 @@
 /**
- * A recorded run of an agent, turn by turn: what its context came to with the
- * full history, and what it comes to with a snapshot.
+ * Replay a recorded run of an agent turn by turn, and compare the size of its
+ * context with the full history and with a snapshot.
  *
- * A run is a text of JSON objects, one a line, in order: `turn`, `tool` (or
- * "system", "user", "assistant", "disk"), `op` ("read", "write", "edit" ...),
- * `args`, `result_text`, `path`, `is_error`, `tokens`.
+ * This folder evaluates recorded runs for stet replay. It is not part of the
+ * library.
+ *
+ * A run has one JSON object per line, in order: `turn`, `tool` (or "system",
+ * "user", "assistant", "disk"), `op` ("read", "write", "edit" ...), `args`,
+ * `result_text`, `path`, `is_error`, `tokens`.
  *
  *     struct st_replay *replay = NULL;
  *
@@ -22,97 +25,98 @@
 
 struct st_replay;
 
-/** What a run is counted by, up to the current turn. */
+/** The figures of a run, up to the current turn. */
 enum st_replay_count {
 	/** Turns so far. */
 	ST_REPLAY_TURNS,
-	/** Files that were read, written or edited. */
+	/** Files that the agent read, wrote or edited. */
 	ST_REPLAY_FILES,
-	/** Files that were written as a whole, and how often. */
+	/** Files that the agent wrote as a whole. */
 	ST_REPLAY_WRITTEN,
+	/** Writes of whole files. */
 	ST_REPLAY_WRITES,
-	/** Writes of the bytes that were there: with stet, no-ops. */
+	/** Writes of the same bytes that the file had: with stet, no-ops. */
 	ST_REPLAY_IDENTICAL,
-	/** Writes of nearly the bytes that were there, while the snapshot named the file. */
+	/** Writes of nearly the same bytes, while the snapshot named the file. */
 	ST_REPLAY_NEARLY,
-	/** Edits, those that failed, and those of a file that had changed behind the agent's back. */
 	ST_REPLAY_EDITS,
+	/** Edits that failed. */
 	ST_REPLAY_FAILED,
+	/** Edits of a file that somebody else had changed since the agent saw it. */
 	ST_REPLAY_STALE,
-	/** Prompts in which a text was cut, visibly. */
+	/** Prompts in which a text was cut, with a mark. */
 	ST_REPLAY_CUT,
-	/**
-	 * Prompts that leave out something without saying so: each is held against
-	 * the history, and its snapshot against the files.
-	 */
+	/** Prompts that leave something out without saying so; see audit.h. */
 	ST_REPLAY_UNSAID,
-	/** Turns in which nothing was done but to write what was there, or nearly. */
+	/** Turns in which the agent only wrote what the files had, or nearly. */
 	ST_REPLAY_NEEDLESS,
-	/** With a stage: files on it, and writes that it refused. */
+	/** With a stage: files on it. */
 	ST_REPLAY_STAGED,
+	/** With a stage: writes that it refused. */
 	ST_REPLAY_REFUSED,
 	/** Turns of the whole run, known from the beginning. */
 	ST_REPLAY_TOTAL,
 };
 
 /**
- * Begin to replay.
+ * Open a run.
  *
- * @rows   Is kept, and must stay until the end.
- * @return 0, STET_E_INVALID (not such a text; the message names the line) or
+ * @rows   The run's text; must stay valid until st_replay_close().
+ * @return 0, STET_E_INVALID (not a run; the message names the line) or
  *         STET_E_NOMEM.
  */
 [[nodiscard]] int st_replay_open(const char *rows, size_t len, struct st_replay **out,
                                  struct stet_error *err);
 
-/** Close it; NULL is fine. */
+/** Close a run; NULL is fine. */
 void st_replay_close(struct st_replay *replay);
 
-/** How many tokens a prompt may have; 5000 at first. */
+/** Set how many tokens a prompt may have; 5000 by default. */
 void st_replay_budget(struct st_replay *replay, size_t tokens);
 
 /**
- * Play the run in a real workspace as well: a session writes what the agent
- * wrote, as far as the run tells the bytes. Before the first turn.
+ * Also play the run in a real workspace: a session writes what the agent wrote,
+ * as far as the run has the bytes. Call this before the first turn.
  *
- * @dir    An empty directory, which stays the caller's.
- * @return 0, or why there can be no workspace.
+ * @dir    An empty directory, which the caller removes.
+ * @return 0, or the error of opening the workspace.
  */
 [[nodiscard]] int st_replay_stage(struct st_replay *replay, const char *dir,
                                   struct stet_error *err);
 
 /**
- * Close that workspace with its session and state, and go on with what is
- * found on the disk.
+ * Close that workspace and open it again from the disk.
  *
- * @return 1 if the state is what it was, to the letter; 0 if not, or without a
+ * @return 1 if the state, as JSON, is exactly the same; 0 if not, or without a
  *         stage; or a negative code.
  */
 [[nodiscard]] int st_replay_restart(struct st_replay *replay, struct stet_error *err);
 
 /**
- * Compare the state of that workspace with the run.
+ * Compare that workspace with the run.
  *
- * @wrong  Receives how many of the files on the stage are not, in the state
- *         or on the disk, what the run made of them.
+ * @wrong  Receives how many files on the stage differ from the run, in the
+ *         state or on the disk.
  * @return 0 or a negative code.
  */
 [[nodiscard]] int st_replay_verify(struct st_replay *replay, size_t *wrong, struct stet_error *err);
 
-/** Go on to the next reply of the model. Returns 1, 0 after the last, or a negative code. */
+/** Advance to the next reply of the model. Returns 1, 0 after the last, or a negative code. */
 [[nodiscard]] int st_replay_next(struct st_replay *replay, struct stet_error *err);
 
-/** Tokens of the context of this reply: with the full history, and with the snapshot. */
+/** Tokens in the context of this reply, with the full history. */
 size_t st_replay_full(const struct st_replay *replay);
+
+/** Tokens in the context of this reply, with the snapshot. */
 size_t st_replay_short(const struct st_replay *replay);
 
-/** The prompt of this reply with the snapshot, as JSON of chat completions; valid until the next. */
+/** This reply's prompt with the snapshot, in the format of chat completions; valid until the next reply. */
 const char *st_replay_prompt(const struct st_replay *replay, size_t *len);
 
-/** The snapshot in it; after the last reply, that of the end. */
+/** The snapshot in that prompt; after the last reply, the snapshot at the end of the run. */
 const char *st_replay_snapshot(const struct st_replay *replay, size_t *len);
 
-/** One of the figures. */
+/** One of the figures of enum st_replay_count. */
 size_t st_replay_count(const struct st_replay *replay, int count);
 
 #endif

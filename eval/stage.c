@@ -47,22 +47,22 @@ void st_stage_release(struct st_stage *stage) {
 	*stage = (struct st_stage){0};
 }
 
-/* Whether a file of this path can be in the workspace; the directories above it are then there. */
-static bool make_way(struct st_stage *stage, const char *path) {
+/* Create the directories of a file; false if its path is not allowed in the workspace. */
+static bool prepare_path(struct st_stage *stage, const char *path) {
 	const struct stet_workspace *ws = stage->ws;
-	st_autofree char *below = NULL;
+	st_autofree char *made = NULL;
 	const char *slash = strrchr(path, '/');
 	if (*path == '/' || st_root_plain(&ws->root, path) != path ||
 	    st_path_is_protected(path, ws->writes.state_dir))
 		return false;
 	return !slash || st_dir_make(&ws->root, st_strn(path, (size_t)(slash - path)),
-	                             ws->writes.state_dir, NULL, &below, NULL) == 0;
+	                             ws->writes.state_dir, NULL, &made, NULL) == 0;
 }
 
 int st_stage_write(struct st_stage *stage, const char *path, struct st_str content,
                    struct stet_error *err) {
 	struct stet_answer *answer = NULL;
-	if (!make_way(stage, path))
+	if (!prepare_path(stage, path))
 		return 0;
 	int code = stet_session_write(stage->agent, path, content.ptr, content.len, NULL, &answer, err);
 	stage->noops += code == 0 && stet_answer_noop(answer);
@@ -80,7 +80,7 @@ static int read_whole(struct stet_session *session, const char *path, struct ste
 
 int st_stage_disturb(struct st_stage *stage, const char *path, struct st_str content,
                      struct stet_error *err) {
-	if (!make_way(stage, path))
+	if (!prepare_path(stage, path))
 		return 0;
 	int code = read_whole(stage->other, path, err);
 	if (code == 0 || code == STET_E_NOT_FOUND)

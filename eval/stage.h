@@ -1,7 +1,7 @@
 /**
- * A stage: a real workspace in which a recorded run is played, so that what
- * is said of stet in it is what stet did. One session writes what the agent
- * wrote; another stands for whoever changed files behind its back.
+ * A stage: a real workspace in which a recorded run is played, so that the
+ * report shows what stet really does. One session writes what the agent wrote;
+ * another makes the changes of others.
  *
  *     st_auto(st_stage) stage = {0};
  *     int code = st_stage_open(&stage, dir, err);
@@ -15,14 +15,15 @@
 
 #include "core/state/repo_track.h"
 
-/** Zeroed, it is closed. */
+/** A zeroed stage is closed. */
 struct st_stage {
 	char *dir;
 	struct stet_workspace *ws;
 	struct stet_session *agent;
 	struct stet_session *other;
-	/** Writes of the agent that changed nothing, and those that were refused. */
+	/** Writes of the agent that changed nothing. */
 	size_t noops;
+	/** Writes of the agent that stet refused. */
 	size_t refused;
 };
 
@@ -30,32 +31,32 @@ struct st_stage {
  * Open a stage, with a story and a task.
  *
  * @dir    An empty directory.
- * @return 0, or why there can be no workspace.
+ * @return 0, or the error of opening the workspace.
  */
 [[nodiscard]] int st_stage_open(struct st_stage *stage, const char *dir, struct stet_error *err);
 void st_stage_release(struct st_stage *stage);
 
 /**
- * The agent writes a file, making the directories above it.
+ * Write a file as the agent, and create its directories.
  *
- * @return 1; 0 if it was refused, or a file of that name cannot be; or STET_E_NOMEM.
+ * @return 1; 0 if stet refused it or the path is not allowed; or STET_E_NOMEM.
  */
 [[nodiscard]] int st_stage_write(struct st_stage *stage, const char *path, struct st_str content,
                                  struct stet_error *err);
 
-/** Somebody else writes a file, and the agent reads it. Returns as st_stage_write(). */
+/** Write a file as somebody else, then read it as the agent. Returns as st_stage_write(). */
 [[nodiscard]] int st_stage_disturb(struct st_stage *stage, const char *path, struct st_str content,
                                    struct stet_error *err);
 
 /**
- * Close everything, and open it again from what is on the disk.
+ * Close everything, and open it again from the disk.
  *
- * @return 1 if the state is what it was, to the letter; 0 if not; or a
- *         negative code.
+ * @return 1 if the state, as JSON, is exactly the same; 0 if not; or a negative
+ *         code.
  */
 [[nodiscard]] int st_stage_restart(struct st_stage *stage, struct stet_error *err);
 
-/** The state as it is now, compared with the disk; as st_repo_look(). */
+/** Get the current state, compared with the disk, as st_repo_look() does. */
 [[nodiscard]] int st_stage_look(struct st_stage *stage, struct st_repo_status *view,
                                 struct stet_error *err);
 
