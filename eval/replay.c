@@ -321,7 +321,7 @@ static void end_reply(struct st_replay *replay) {
 	st_buf_clear(&replay->results);
 }
 
-static size_t tokens_of(const struct row *row) {
+static size_t count_row_tokens(const struct row *row) {
 	yyjson_val *tokens = yyjson_obj_get(row->value, "tokens");
 	if (yyjson_is_int(tokens))
 		return (size_t)st_json_int(tokens);
@@ -331,8 +331,8 @@ static size_t tokens_of(const struct row *row) {
 	return equals(row->tool, "disk") ? 0 : sum;
 }
 
-static bool add_row(struct st_replay *replay, const struct row *row) {
-	replay->row_tokens += tokens_of(row);
+static bool play_row(struct st_replay *replay, const struct row *row) {
+	replay->row_tokens += count_row_tokens(row);
 	if (equals(row->tool, "system"))
 		add_message(replay, "system", row->result);
 	else if (is_text(row))
@@ -494,7 +494,7 @@ int st_replay_next(struct st_replay *replay, struct stet_error *err) {
 			code = make_prompt(replay, err);
 			replay->turn = row.turn;
 		}
-		if (code > 0 && !add_row(replay, &row))
+		if (code > 0 && !play_row(replay, &row))
 			code = st_fail_nomem(err);
 		yyjson_doc_free(row.doc);
 		replay->at = at;

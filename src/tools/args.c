@@ -1,4 +1,5 @@
 /* Check a call's arguments against a tool's parameters, and write the parameters as JSON Schema. */
+#include <assert.h>
 #include <stdio.h>
 #include <strings.h>
 
@@ -174,8 +175,10 @@ static int bind_all(struct st_call *call, const char *what, const struct st_para
 	if (object && !yyjson_is_obj(object))
 		return st_fail(err, STET_E_INVALID, "The arguments of %s must be a JSON object, not %s.",
 		               what, st_json_kind(object));
-	for (size_t i = 0; params[i].name; i++)
+	for (size_t i = 0; params[i].name; i++) {
+		assert(i < ST_PARAMS_MAX);
 		values[i] = NULL;
+	}
 	yyjson_val *key;
 	int code = 0;
 	/* Not yyjson_obj_foreach(), which does not allow NULL. */

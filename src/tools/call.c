@@ -1,6 +1,8 @@
 /* Run a tool: check its arguments, call it, and write its answer as an MCP tool result. */
 #include "stet/tools.h"
 
+#include <assert.h>
+
 #include "base/cancel.h"
 #include "base/utf8.h"
 #include "fs/versions/late_writes.h"
@@ -171,6 +173,8 @@ static int write_structured(struct st_call *call, struct st_buf *out, struct ste
 	int code = st_json_write(call->doc, call->result, &data, err);
 	if (code < 0)
 		return code;
+	/* The members of the data follow those written here, without its opening brace. */
+	assert(data.len >= 2 && data.ptr[0] == '{');
 	st_buf_adds(out, ",\"structuredContent\":{\"content\":");
 	if (yyjson_mut_arr_size(call->content) == 0) {
 		st_json_quote(out, main_text(call));

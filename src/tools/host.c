@@ -490,6 +490,7 @@ int st_client_begin_call(struct st_call *call, struct stet_error *err) {
 		pthread_mutex_lock(&call->client->lock);
 		call->sessions = call->client->sessions;
 	}
+	assert(call->client->host->count > 0);
 	call->session_count = call->client->host->count;
 	for (size_t i = 0; i < call->session_count && call->watch; i++)
 		update_label(call->sessions[i], call->watch->client, call->client->number);

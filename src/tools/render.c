@@ -1,5 +1,6 @@
 #include "tools/render.h"
 
+#include <assert.h>
 #include <strings.h>
 
 #include "text/diff/diff.h"
@@ -46,6 +47,7 @@ int st_call_part(const struct st_call *call, size_t total, size_t max, struct st
 	size_t count = limit > 0 && (uint64_t)limit < max ? (size_t)limit : max;
 	part->first = (uint64_t)offset < total ? (size_t)offset : total;
 	part->end = count < total - part->first ? part->first + count : total;
+	assert(part->first <= part->end && part->end <= total);
 	return 0;
 }
 

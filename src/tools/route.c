@@ -1,5 +1,6 @@
 #include "tools/route.h"
 
+#include <assert.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -282,6 +283,7 @@ static void search_elsewhere(struct search *search, const char *path) {
 static const char *resolve(struct st_call *call, const char *path, unsigned flags,
                            struct stet_error *err) {
 	struct search search = {.call = call, .flags = flags};
+	assert(err && call->session_count > 0);
 	if (call->session_count < 2 && is_plain_path(path))
 		return path;
 	try_path(&search, path);

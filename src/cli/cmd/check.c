@@ -41,8 +41,8 @@ static int check_file(struct cli *cli, const char *path, struct stet_answer **an
 }
 
 /* Add the answer of the tool check_conflict for the n-th file. */
-static int add_file(struct cli *cli, struct stet_json *json, size_t n, const char *path,
-                    struct stet_error *err) {
+static int add_checked_file(struct cli *cli, struct stet_json *json, size_t n, const char *path,
+                            struct stet_error *err) {
 	struct stet_json *args = cli_args(path), *answer = NULL;
 	size_t len = 0;
 	char at[32], *text = args ? stet_json_write(args, 0, &len) : NULL, *out = NULL, *file = NULL;
@@ -73,7 +73,7 @@ static int report_file(struct cli *cli, const struct arguments *args, struct ste
 	int code = check_file(cli, path, &answer, &err);
 	bool conflict = code == 0 && stet_answer_has_conflict(answer);
 	if (code == 0 && json)
-		code = add_file(cli, json, (size_t)n, path, &err);
+		code = add_checked_file(cli, json, (size_t)n, path, &err);
 	else if (code == 0)
 		print_standing(args, answer, path);
 	stet_answer_free(answer);

@@ -12,7 +12,7 @@ static const char *member(const struct stet_json *log, size_t n, const char *key
 	return text ? text : "-";
 }
 
-static void add_row(struct table *table, const struct stet_json *log, size_t n) {
+static void add_write(struct table *table, const struct stet_json *log, size_t n) {
 	char pointer[64];
 	snprintf(pointer, sizeof pointer, "/%zu/undoneBy", n);
 	const char *undone = stet_json_type(log, pointer);
@@ -34,7 +34,7 @@ static int print_log(const char *text) {
 	for (size_t i = 0; i < 5; i++)
 		table_add(&table, titles[i]);
 	for (size_t i = 0; i < stet_json_count(log, ""); i++)
-		add_row(&table, log, i);
+		add_write(&table, log, i);
 	stet_json_free(log);
 	return table_print(&table);
 }

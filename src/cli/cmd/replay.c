@@ -184,8 +184,8 @@ static int print_turns(const struct run *run) {
 	return table_print(&table);
 }
 
-static void add_row(struct table *table, const char *name, const char *was, const char *is,
-                    bool good) {
+static void add_metric(struct table *table, const char *name, const char *was, const char *is,
+                       bool good) {
 	table_add(table, name);
 	table_add(table, was);
 	table_add(table, is);
@@ -201,8 +201,8 @@ static void add_restart(struct table *table, const struct run *run) {
 	         restart->turn, restart->staged, plural(restart->staged, "file", "files"),
 	         restart->same ? "the same" : "another", refused, plural(refused, "write", "writes"),
 	         staged - restart->wrong, staged, plural(staged, "file", "files"));
-	add_row(table, "restart in the middle is clean", "-", is,
-	        restart->same && refused == 0 && restart->wrong == 0);
+	add_metric(table, "restart in the middle is clean", "-", is,
+	           restart->same && refused == 0 && restart->wrong == 0);
 }
 
 /* A model's time depends on the turns and the tokens it reads; stet's own is measured. */
@@ -218,7 +218,7 @@ static void add_time(struct table *table, const struct run *run) {
 	         plural(run->count, "turn", "turns"), full);
 	snprintf(is, sizeof is, "%zu %s, %zu tokens read; %.2f s in stet", turns,
 	         plural(turns, "turn", "turns"), small, run->seconds);
-	add_row(table, "completion time", was, is, small <= full);
+	add_metric(table, "completion time", was, is, small <= full);
 }
 
 static int print_metrics(const struct run *run) {
@@ -227,22 +227,22 @@ static int print_metrics(const struct run *run) {
 	size_t writes = run_count(run, ST_REPLAY_WRITES), files = run_count(run, ST_REPLAY_WRITTEN);
 	size_t same = run_count(run, ST_REPLAY_IDENTICAL), near = run_count(run, ST_REPLAY_NEARLY);
 	size_t needed = writes - same - near;
-	add_row(&table, "metric", "recorded", "with stet", true);
+	add_metric(&table, "metric", "recorded", "with stet", true);
 	free(table.cells[3]);
 	table.cells[3] = strdup("met");
 	snprintf(was, sizeof was, "%zu %s of %zu %s", writes, plural(writes, "write", "writes"), files,
 	         plural(files, "file", "files"));
 	snprintf(is, sizeof is, "%zu %s", needed, plural(needed, "write", "writes"));
-	add_row(&table, "one write per unique file", was, is, needed <= files);
+	add_metric(&table, "one write per unique file", was, is, needed <= files);
 	snprintf(was, sizeof was, "up to %zu tokens", most_tokens(run, true));
 	snprintf(is, sizeof is, "up to %zu tokens", most_tokens(run, false));
-	add_row(&table, "every turn within the budget", was, is,
-	        most_tokens(run, false) <= run->budget);
+	add_metric(&table, "every turn within the budget", was, is,
+	           most_tokens(run, false) <= run->budget);
 	size_t unsaid = run_count(run, ST_REPLAY_UNSAID);
 	snprintf(is, sizeof is, "%zu of %zu %s; %zu cut, with a mark", unsaid, run->count,
 	         plural(run->count, "prompt hides a loss", "prompts hide a loss"),
 	         run_count(run, ST_REPLAY_CUT));
-	add_row(&table, "nothing lost silently", "-", is, unsaid == 0);
+	add_metric(&table, "nothing lost silently", "-", is, unsaid == 0);
 	add_restart(&table, run);
 	add_time(&table, run);
 	return table_print(&table);

@@ -142,8 +142,8 @@ static int make_edited(void *context, struct st_str old, struct st_buf *new,
 	return code < 0 ? code : show_diff(op, old, st_buf_str(new), err);
 }
 
-static int describe_merge(void *context, struct st_str current, struct st_str text,
-                          struct stet_error *err) {
+static int describe_merged_edits(void *context, struct st_str current, struct st_str text,
+                                 struct stet_error *err) {
 	struct edit_op *op = context;
 	int code = show_diff(op, current, text, err);
 	if (code < 0)
@@ -292,7 +292,7 @@ static int edit_file(struct st_call *call, struct edit_op *op, struct stet_error
 		.partly = &op->truncated,
 		.found = set_found,
 		.make = make_edited,
-		.merged = describe_merge,
+		.merged = describe_merged_edits,
 		.context = op,
 	};
 	struct stet_answer *answer;

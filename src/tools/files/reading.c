@@ -1,5 +1,7 @@
 #include "tools/files/reading.h"
 
+#include <assert.h>
+
 #include "base/cancel.h"
 #include "base/plural.h"
 #include "base/quote.h"
@@ -77,6 +79,7 @@ static void fit_page(struct page *page, struct st_str bytes, size_t room, size_t
 	} else {
 		page->last = page->first + lines - 1;
 	}
+	assert(end <= page->text.len && page->first <= page->last);
 	page->text.len = end;
 }
 

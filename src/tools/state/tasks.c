@@ -130,7 +130,7 @@ static int run_action(struct st_call *call, const char *action, struct stet_erro
 	return stet_task_prioritise(call->session->ws, id, st_arg_int(call, "priority", 0), err);
 }
 
-static int run_tasks(struct st_call *call, struct stet_error *err) {
+static int run_tasks_tool(struct st_call *call, struct stet_error *err) {
 	int code = st_arg(call, "items") ? check_items(st_arg(call, "items"), err) : 0;
 	if (code == 0)
 		code = run_action(call, st_arg_str(call, "action").ptr, err);
@@ -170,5 +170,5 @@ const struct st_tool st_tasks = {
                                "\"finished\":{\"type\":\"integer\"}"),
 	.group = ST_GROUP_STATE,
 	.listed = ST_LISTED_DEFAULT,
-	.run = run_tasks,
+	.run = run_tasks_tool,
 };

@@ -181,8 +181,8 @@ static int make_patched(void *context, struct st_str old, struct st_buf *new,
 	return 0;
 }
 
-static int describe_merge(void *context, struct st_str current, struct st_str text,
-                          struct stet_error *err) {
+static int describe_merged_patch(void *context, struct st_str current, struct st_str text,
+                                 struct stet_error *err) {
 	struct patch_op *op = context;
 	op->merged = true;
 	/* Deleted lines are reported with their numbers before the deletion. */
@@ -227,7 +227,7 @@ static int apply_patch(struct st_call *call, struct patch_op *op, const char *pa
 		.text = true,
 		.found = set_markdown,
 		.make = make_patched,
-		.merged = describe_merge,
+		.merged = describe_merged_patch,
 		.context = op,
 	};
 	struct stet_answer *answer;

@@ -127,8 +127,8 @@ static int make_replaced(void *context, struct st_str old, struct st_buf *new,
 	return code;
 }
 
-static int describe_merge(void *context, struct st_str current, struct st_str text,
-                          struct stet_error *err) {
+static int describe_merged_replace(void *context, struct st_str current, struct st_str text,
+                                   struct stet_error *err) {
 	struct replace_op *op = context;
 	int code = st_merged_lines(current, text, &op->touched.first, &op->touched.last, err);
 	if (code < 0)
@@ -230,7 +230,7 @@ static int run_text_replace(struct st_call *call, struct stet_error *err) {
 		.text = true,
 		.partly = &partly,
 		.make = make_replaced,
-		.merged = describe_merge,
+		.merged = describe_merged_replace,
 		.context = &op,
 	};
 	struct stet_answer *answer;
