@@ -115,14 +115,18 @@ static void client_free(struct stet_client *client) {
 	free(client);
 }
 
+static void free_clients(struct stet_client *list) {
+	while (list) {
+		struct stet_client *client = list;
+		list = client->next;
+		client_free(client);
+	}
+}
+
 void stet_host_close(struct stet_host *host) {
 	if (!host)
 		return;
-	while (host->named) {
-		struct stet_client *client = host->named;
-		host->named = client->next;
-		client_free(client);
-	}
+	free_clients(host->named);
 	for (size_t i = 0; i < host->count; i++)
 		stet_workspace_close(host->spaces[i]);
 	pthread_mutex_destroy(&host->lock);
@@ -292,14 +296,6 @@ static struct stet_client *unlink_idle(struct stet_host *host) {
 	return idle;
 }
 
-static void free_all(struct stet_client *list) {
-	while (list) {
-		struct stet_client *client = list;
-		list = client->next;
-		client_free(client);
-	}
-}
-
 /* Count one more client in use and, if it is named, make room in the list of names. */
 static int reserve_client(struct stet_host *host, bool named, struct stet_error *err) {
 	pthread_mutex_lock(&host->lock);
@@ -310,7 +306,7 @@ static int reserve_client(struct stet_host *host, bool named, struct stet_error 
 		host->named_count += named;
 	}
 	pthread_mutex_unlock(&host->lock);
-	free_all(idle);
+	free_clients(idle);
 	return full ? st_fail(err, STET_E_LIMIT,
 	                      "Too many sessions are in use. Use an existing session, or try again "
 	                      "later.")

@@ -23,10 +23,15 @@
 #define ST_PARAMS_END \
 	{ .name = NULL }
 
-/** The path of a file; the path of a directory. */
+/** The path of a file, also for tools whose answers call it filePath, and of a directory. */
 #define ST_PARAM_PATH \
 	{ \
 		.name = "path", .aliases = "filePath file_path", .required = true, \
+		.description = "The file's path." \
+	}
+#define ST_PARAM_FILE_PATH \
+	{ \
+		.name = "filePath", .aliases = "path file_path", .required = true, \
 		.description = "The file's path." \
 	}
 #define ST_PARAM_DIRECTORY \
@@ -41,16 +46,9 @@
 	{ .name = "limit", .type = ST_PARAM_INTEGER, .description = "How many to show." }
 
 /** An output schema with these members, besides those of st_common_schema. */
-#define ST_OUTPUT(members) \
-	"{\"type\":\"object\",\"properties\":{\"status\":{\"type\":\"string\"}," members \
-	"},\"required\":[\"status\"]}"
+#define ST_OUTPUT(members) "{\"type\":\"object\",\"properties\":{" members "}}"
 
-/** Schema members of every answer that changed a file. */
-#define ST_SCHEMA_COMMIT \
-	"\"commit\":{\"enum\":[\"exchanged\",\"created\",\"verified\",\"in-place\",\"none\"]}," \
-	"\"noop\":{\"type\":\"boolean\"},\"merged\":{\"type\":\"boolean\"}," \
-	"\"foreignDiff\":{\"type\":\"string\"},\"note\":{\"type\":\"string\"}," \
-	"\"notices\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}}"
+/** Schemas of parts that several answers have. */
 #define ST_SCHEMA_SPAN \
 	"{\"type\":\"object\",\"properties\":{\"start\":{\"type\":\"integer\"},\"end\":{\"type\":" \
 	"\"integer\"}}," \
@@ -65,15 +63,6 @@
 #define ST_SCHEMA_PREVIEW \
 	"{\"type\":\"object\",\"properties\":{\"before\":{\"type\":\"string\"},\"after\":{\"type\":" \
 	"\"string\"}}}"
-/** Schema members of a failure, which output schemas allow too. */
-#define ST_SCHEMA_FAILURE \
-	"\"error\":{\"type\":\"string\"},\"message\":{\"type\":\"string\"}," \
-	"\"reason\":{\"enum\":[\"modified\",\"deleted\",\"unseen\",\"hash\",\"drops\"]}," \
-	"\"currentHash\":{\"type\":\"string\"},\"expectedHash\":{\"type\":\"string\"}," \
-	"\"diff\":{\"type\":\"string\"},\"diffTruncated\":{\"type\":\"boolean\"}," \
-	"\"stillMatches\":{\"type\":\"array\",\"items\":{\"type\":\"integer\"}}," \
-	"\"writer\":{\"type\":\"string\"}"
-#define ST_SCHEMA_STATUS "\"status\":{\"enum\":[\"success\",\"conflict\",\"error\"]}"
 
 /**
  * Add a path below the root of the call's session, spelled so that the next

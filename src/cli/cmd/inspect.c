@@ -96,11 +96,6 @@ static int run_inspect(const struct options *options, const struct arguments *ar
 	bool search = has_option(args, "--search"), regex = has_option(args, "--regex");
 	if (status == DONE && search + regex + has_option(args, "--lines") > 1)
 		status = usage_error(args->command, "give only one of --search, --regex and --lines");
-	struct cli cli;
-	if (status == DONE)
-		status = cli_open(&cli, options);
-	if (status != DONE)
-		return status;
 	struct stet_json *json = cli_args(operand(args, 0));
 	const char *mode = search || regex ? "search" : "lines";
 	if (json && (search || regex || has_option(args, "--lines")))
@@ -110,7 +105,7 @@ static int run_inspect(const struct options *options, const struct arguments *ar
 		stet_json_set_bool(json, "/regex", 1);
 	if (json && context >= 0)
 		stet_json_set_int(json, "/context", context);
-	return cli_close(&cli, cli_call(&cli, "text_inspect", json, show_inspected));
+	return cli_run(options, status, "text_inspect", json, show_inspected);
 }
 
 static const struct option options[] = {

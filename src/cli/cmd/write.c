@@ -6,19 +6,12 @@
 static int run_write(const struct options *options, const struct arguments *args) {
 	char *content = NULL;
 	size_t len = 0;
+	struct stet_json *json = cli_change_args(args);
 	int status = slurp(args->count > 1 ? operand(args, 1) : "-", &content, &len);
-	if (status != DONE)
-		return status;
-	struct cli cli;
-	status = cli_open(&cli, options);
-	if (status == DONE) {
-		struct stet_json *json = cli_change_args(args);
-		if (json)
-			stet_json_set_text(json, "/content", content, len);
-		status = cli_close(&cli, cli_call(&cli, "write_file", json, show_change));
-	}
+	if (json && status == DONE)
+		stet_json_set_text(json, "/content", content, len);
 	free(content);
-	return status;
+	return cli_run(options, status, "write_file", json, show_change);
 }
 
 static const struct option options[] = {CHANGE_OPTIONS, OPTIONS_END};

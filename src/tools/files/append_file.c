@@ -72,7 +72,7 @@ const struct st_tool st_append_file = {
 	.params = params,
 	.output_schema =
 		ST_OUTPUT("\"path\":{\"type\":\"string\"},\"created\":{\"type\":\"boolean\"},\"fileHash\":"
-                  "{\"type\":\"string\"}," ST_SCHEMA_COMMIT),
+                  "{\"type\":\"string\"}"),
 	.group = ST_GROUP_FILES,
 	.listed = ST_LISTED_DEFAULT,
 	.run = run_append_file,

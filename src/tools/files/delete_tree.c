@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/cancel.h"
 #include "base/plural.h"
 #include "base/quote.h"
@@ -30,7 +31,6 @@ struct tree {
 	const char *dir;
 	struct entry *entries;
 	size_t count;
-	size_t cap;
 };
 
 static void tree_release(struct tree *tree) {
@@ -45,14 +45,8 @@ static int add_tree_entry(struct tree *tree, struct st_str relative_path, enum s
 		return st_fail(err, STET_E_LIMIT,
 		               "%s has more than %d files and directories. Delete a part of it first.",
 		               st_quoted(tree->dir), ENTRIES_MAX);
-	if (tree->count == tree->cap) {
-		size_t cap = tree->cap ? 2 * tree->cap : 64;
-		struct entry *grown = reallocarray(tree->entries, cap, sizeof *grown);
-		if (!grown)
-			return st_fail_nomem(err);
-		tree->entries = grown;
-		tree->cap = cap;
-	}
+	if (!st_array_room(&tree->entries, tree->count, sizeof *tree->entries))
+		return st_fail_nomem(err);
 	st_auto(st_buf) path = ST_BUF_INIT;
 	st_buf_addf(&path, "%s%s%.*s", tree->dir, relative_path.len > 0 ? "/" : "",
 	            (int)relative_path.len, relative_path.ptr);

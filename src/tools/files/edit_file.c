@@ -355,17 +355,13 @@ const struct st_tool st_edit_file = {
 		"succeeds.",
 	.params = params,
 	.output_schema =
-		"{\"type\":\"object\",\"properties\":{" ST_SCHEMA_STATUS
-		",\"path\":{\"type\":\"string\"},\"edits\":{\"type\":\"array\",\"items\":{\"type\":"
-		"\"object\","
-		"\"properties\":{\"occurrencesReplaced\":{\"type\":\"integer\"},"
-		"\"affectedLines\":" ST_SCHEMA_SPAN
-		"}}},\"created\":{\"type\":\"boolean\"},\"dryRun\":{\"type\":\"boolean\"},\"fileHash\":{"
-		"\"type\":\"string\"},"
-		"\"edit\":{\"type\":\"integer\"},\"matches\":{\"type\":\"array\",\"items\":{\"type\":"
-		"\"integer\"}},"
-		"\"nearest\":{\"type\":\"array\",\"items\":{\"type\":\"integer\"}}," ST_SCHEMA_COMMIT
-		"," ST_SCHEMA_FAILURE "},\"required\":[\"status\"]}",
+		ST_OUTPUT("\"path\":{\"type\":\"string\"},\"edits\":{\"type\":\"array\",\"items\":{"
+                  "\"type\":\"object\",\"properties\":{\"occurrencesReplaced\":{\"type\":"
+                  "\"integer\"},\"affectedLines\":" ST_SCHEMA_SPAN
+                  "}}},\"created\":{\"type\":\"boolean\"},\"dryRun\":{\"type\":\"boolean\"},"
+                  "\"fileHash\":{\"type\":\"string\"},\"edit\":{\"type\":\"integer\"},\"matches\":{"
+                  "\"type\":\"array\",\"items\":{\"type\":\"integer\"}},\"nearest\":{\"type\":"
+                  "\"array\",\"items\":{\"type\":\"integer\"}}"),
 	.hints = ST_HINT_DESTRUCTIVE,
 	.group = ST_GROUP_FILES,
 	.listed = ST_LISTED_CORE,

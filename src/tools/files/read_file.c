@@ -24,11 +24,8 @@ const struct st_tool st_read_file = {
 		"your edits if the file has changed since. Long files come in pages. Instructions "
 		"(AGENTS.md) that newly apply are added.",
 	.params = params,
-	.output_schema =
-		"{\"type\":\"object\",\"properties\":{" ST_SCHEMA_STATUS "," ST_SCHEMA_PAGE
-		",\"agents\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},"
-		"\"notices\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}}," ST_SCHEMA_FAILURE
-		"},\"required\":[\"status\"]}",
+	.output_schema = ST_OUTPUT(ST_SCHEMA_PAGE
+                               ",\"agents\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}}"),
 	.hints = ST_HINT_READ_ONLY | ST_HINT_IDEMPOTENT,
 	.group = ST_GROUP_FILES,
 	.listed = ST_LISTED_CORE,

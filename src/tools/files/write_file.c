@@ -106,11 +106,9 @@ const struct st_tool st_write_file = {
 		"Create a file, or replace one that you have read completely. To change a part use "
 		"edit_file or text_replace.",
 	.params = params,
-	.output_schema = "{\"type\":\"object\",\"properties\":{" ST_SCHEMA_STATUS
-					 ",\"path\":{\"type\":\"string\"},\"created\":{\"type\":\"boolean\"},\"size\":{"
-					 "\"type\":\"integer\"},"
-					 "\"fileHash\":{\"type\":\"string\"}," ST_SCHEMA_COMMIT "," ST_SCHEMA_FAILURE
-					 "},\"required\":[\"status\"]}",
+	.output_schema =
+		ST_OUTPUT("\"path\":{\"type\":\"string\"},\"created\":{\"type\":\"boolean\"},\"size\":{"
+                  "\"type\":\"integer\"},\"fileHash\":{\"type\":\"string\"}"),
 	.hints = ST_HINT_DESTRUCTIVE | ST_HINT_IDEMPOTENT,
 	.group = ST_GROUP_FILES,
 	.listed = ST_LISTED_CORE,

@@ -68,18 +68,12 @@ const struct st_tool st_agents_md = {
 		"Show the instructions (AGENTS.md) that apply to a path, even if you got them before; "
 		"without a path, list all instruction files.",
 	.params = params,
-	.output_schema =
-		"{\"type\":\"object\",\"properties\":{" ST_SCHEMA_STATUS
-		",\"files\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{\"path\":{"
-		"\"type\":\"string\"},"
-		"\"change\":{\"enum\":[\"new\",\"replaced\",\"removed\",\"listed\"]},\"size\":{\"type\":"
-		"\"integer\"},"
-		"\"hash\":{\"type\":\"string\"},\"content\":{\"type\":\"string\"},\"cut\":{\"type\":"
-		"\"integer\"},"
-		"\"importedBy\":{\"type\":\"string\"},\"skipped\":{\"type\":\"string\"}},\"required\":["
-		"\"path\"]}},"
-		"\"notices\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}}," ST_SCHEMA_FAILURE
-		"},\"required\":[\"status\"]}",
+	.output_schema = ST_OUTPUT(
+		"\"files\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{\"path\":{"
+        "\"type\":\"string\"},\"change\":{\"enum\":[\"new\",\"replaced\",\"removed\",\"listed\"]},"
+        "\"size\":{\"type\":\"integer\"},\"hash\":{\"type\":\"string\"},\"content\":{\"type\":"
+        "\"string\"},\"cut\":{\"type\":\"integer\"},\"importedBy\":{\"type\":\"string\"},"
+        "\"skipped\":{\"type\":\"string\"}},\"required\":[\"path\"]}}"),
 	.hints = ST_HINT_READ_ONLY | ST_HINT_IDEMPOTENT | ST_HINT_INSTRUCTS,
 	.group = ST_GROUP_STATE,
 	.run = run_agents_md,

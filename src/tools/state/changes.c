@@ -130,15 +130,11 @@ const struct st_tool st_changes = {
 		"commands, instead of reading files again.",
 	.params = params,
 	.output_schema =
-		"{\"type\":\"object\",\"properties\":{" ST_SCHEMA_STATUS
-		",\"clock\":{\"type\":\"string\"},\"fresh\":{\"type\":\"boolean\"},"
-		"\"changes\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{"
-		"\"path\":{\"type\":\"string\"},\"event\":{\"enum\":[\"add\",\"change\",\"unlink\"]}},"
-		"\"required\":[\"path\",\"event\"]}},"
-		"\"stale\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},"
-		"\"omitted\":{\"type\":\"integer\"},"
-		"\"notices\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}}," ST_SCHEMA_FAILURE
-		"},\"required\":[\"status\"]}",
+		ST_OUTPUT("\"clock\":{\"type\":\"string\"},\"fresh\":{\"type\":\"boolean\"},\"changes\":{"
+                  "\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{\"path\":{"
+                  "\"type\":\"string\"},\"event\":{\"enum\":[\"add\",\"change\",\"unlink\"]}},"
+                  "\"required\":[\"path\",\"event\"]}},\"stale\":{\"type\":\"array\",\"items\":{"
+                  "\"type\":\"string\"}},\"omitted\":{\"type\":\"integer\"}"),
 	.hints = ST_HINT_READ_ONLY | ST_HINT_IDEMPOTENT,
 	.run = run_changes,
 };

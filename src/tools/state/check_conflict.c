@@ -75,12 +75,8 @@ const struct st_tool st_check_conflict = {
 	.output_schema = ST_OUTPUT("\"file\":{\"type\":\"string\"},"
                                "\"standing\":{\"type\":\"string\"},"
                                "\"hasConflict\":{\"type\":\"boolean\"},"
-                               "\"reason\":{\"type\":\"string\"},"
-                               "\"message\":{\"type\":\"string\"},"
-                               "\"currentHash\":{\"type\":\"string\"},"
                                "\"currentContent\":{\"type\":\"string\"},"
-                               "\"currentContentTruncated\":{\"type\":\"boolean\"},"
-                               "\"diffTruncated\":{\"type\":\"boolean\"}"),
+                               "\"currentContentTruncated\":{\"type\":\"boolean\"}"),
 	.hints = ST_HINT_READ_ONLY | ST_HINT_IDEMPOTENT,
 	.group = ST_GROUP_STATE,
 	.run = run_check_conflict,

@@ -26,10 +26,7 @@ const struct st_tool st_clear_session = {
 		"Call this after your context was emptied or compacted: instructions (AGENTS.md) come "
 		"again with the next answers.",
 	.params = params,
-	.output_schema =
-		"{\"type\":\"object\",\"properties\":{" ST_SCHEMA_STATUS
-		",\"notices\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}}," ST_SCHEMA_FAILURE
-		"},\"required\":[\"status\"]}",
+	.output_schema = ST_OUTPUT(""),
 	.hints = ST_HINT_IDEMPOTENT | ST_HINT_INSTRUCTS,
 	.group = ST_GROUP_STATE,
 	.run = run_clear_session,

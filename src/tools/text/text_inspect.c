@@ -405,10 +405,7 @@ static int run_text_inspect(struct st_call *call, struct stet_error *err) {
 			   STRING)) ",\"nearestHeading\":" HEADING_SCHEMA)
 
 static const struct st_param params[] = {
-	{.name = "filePath",
-     .aliases = "path file_path",
-     .required = true,
-     .description = "The file's path."},
+	ST_PARAM_FILE_PATH,
 	{.name = "mode",
      .choices = "structure|search|lines",
      .description = "structure (default): headings, code blocks, front matter; search; lines."},
@@ -429,16 +426,18 @@ const struct st_tool st_text_inspect = {
 	.name = "text_inspect",
 	.alias = "TextInspect",
 	.title = "Inspect text",
-	.description = "Look at a text file without reading all of it: its structure, the lines that match a search, or lines by number.",
+	.description =
+		"Look at a text file without reading all of it: its structure, the lines that match a "
+        "search, or lines by number.",
 	.params = params,
-	.output_schema = "{\"type\":\"object\",\"properties\":{" ST_SCHEMA_STATUS
-	                 ",\"filePath\":{\"type\":\"string\"},\"totalLines\":{\"type\":\"integer\"},\"fileSize\":{\"type\":\"string\"},"
-	                 "\"format\":{\"enum\":[\"markdown\",\"text\"]},\"structure\":" STRUCTURE_SCHEMA ","
-	                 "\"query\":{\"type\":\"string\"},\"isRegex\":{\"type\":\"boolean\"},"
-	                 "\"matches\":" LIST(MATCH_SCHEMA) ",\"totalMatches\":{\"type\":\"integer\"},"
-	                 "\"lines\":" ST_SCHEMA_LINES ",\"lossy\":{\"type\":\"boolean\"},\"note\":{\"type\":\"string\"},"
-	                 "\"fileHash\":{\"type\":\"string\"},\"notices\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},"
-	                 ST_SCHEMA_FAILURE "},\"required\":[\"status\"]}",
+	.output_schema = ST_OUTPUT(
+		"\"filePath\":{\"type\":\"string\"},\"totalLines\":{\"type\":\"integer\"},\"fileSize\":{"
+        "\"type\":\"string\"},\"format\":{\"enum\":[\"markdown\",\"text\"]},"
+        "\"structure\":" STRUCTURE_SCHEMA
+		",\"query\":{\"type\":\"string\"},\"isRegex\":{\"type\":\"boolean\"},\"matches\":" LIST(
+			MATCH_SCHEMA) ",\"totalMatches\":{\"type\":\"integer\"},\"lines\":" ST_SCHEMA_LINES
+						  ",\"lossy\":{\"type\":\"boolean\"},\"note\":{\"type\":\"string\"},"
+                          "\"fileHash\":{\"type\":\"string\"}"),
 	.hints = ST_HINT_READ_ONLY | ST_HINT_IDEMPOTENT,
 	.group = ST_GROUP_TEXT,
 	.listed = ST_LISTED_DEFAULT,

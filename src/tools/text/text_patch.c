@@ -258,10 +258,7 @@ static int run_text_patch(struct st_call *call, struct stet_error *err) {
 }
 
 static const struct st_param params[] = {
-	{.name = "filePath",
-     .aliases = "path file_path",
-     .required = true,
-     .description = "The file's path."},
+	ST_PARAM_FILE_PATH,
 	{.name = "operation", .required = true, .description = "replace, insert or delete."},
 	{.name = "target",
      .type = ST_PARAM_ANY,
@@ -294,15 +291,12 @@ const struct st_tool st_text_patch = {
 		"lines. For changes within lines use text_replace.",
 	.params = params,
 	.output_schema =
-		"{\"type\":\"object\",\"properties\":{" ST_SCHEMA_STATUS
-		",\"filePath\":{\"type\":\"string\"},\"operation\":{\"enum\":[\"replace\",\"insert\","
-		"\"delete\"]},"
-		"\"affectedLines\":" ST_SCHEMA_SPAN
-		",\"linesDelta\":{\"type\":\"integer\"},"
-		"\"linesChanged\":{\"type\":\"integer\"},\"linesInserted\":{\"type\":\"integer\"},"
-		"\"linesDeleted\":{\"type\":\"integer\"},\"preview\":" ST_SCHEMA_PREVIEW
-		",\"context\":" ST_SCHEMA_CONTEXT ",\"fileHash\":{\"type\":\"string\"}," ST_SCHEMA_COMMIT
-		",\"path\":{\"type\":\"string\"}," ST_SCHEMA_FAILURE "},\"required\":[\"status\"]}",
+		ST_OUTPUT("\"filePath\":{\"type\":\"string\"},\"operation\":{\"enum\":[\"replace\","
+                  "\"insert\",\"delete\"]},\"affectedLines\":" ST_SCHEMA_SPAN
+                  ",\"linesDelta\":{\"type\":\"integer\"},\"linesChanged\":{\"type\":\"integer\"},"
+                  "\"linesInserted\":{\"type\":\"integer\"},\"linesDeleted\":{\"type\":\"integer\"}"
+                  ",\"preview\":" ST_SCHEMA_PREVIEW ",\"context\":" ST_SCHEMA_CONTEXT
+                  ",\"fileHash\":{\"type\":\"string\"}"),
 	.hints = ST_HINT_DESTRUCTIVE,
 	.group = ST_GROUP_TEXT,
 	.listed = ST_LISTED_DEFAULT,

@@ -245,10 +245,7 @@ static int run_text_replace(struct st_call *call, struct stet_error *err) {
 }
 
 static const struct st_param params[] = {
-	{.name = "filePath",
-     .aliases = "path file_path",
-     .required = true,
-     .description = "The file's path."},
+	ST_PARAM_FILE_PATH,
 	{.name = "oldText",
      .aliases = "old_text old_string oldString oldStr",
      .required = true,
@@ -276,13 +273,10 @@ const struct st_tool st_text_replace = {
 		"shows the nearest text and what differs.",
 	.params = params,
 	.output_schema =
-		"{\"type\":\"object\",\"properties\":{" ST_SCHEMA_STATUS
-		",\"filePath\":{\"type\":\"string\"},\"occurrencesFound\":{\"type\":\"integer\"},"
-		"\"occurrencesReplaced\":{\"type\":\"integer\"},\"affectedLines\":" ST_SCHEMA_SPAN
-		",\"preview\":" ST_SCHEMA_PREVIEW ",\"context\":" ST_SCHEMA_CONTEXT
-		",\"fileHash\":{\"type\":\"string\"},\"alreadyApplied\":{\"type\":\"boolean\"}"
-		"," ST_SCHEMA_COMMIT ",\"path\":{\"type\":\"string\"}," ST_SCHEMA_FAILURE
-		"},\"required\":[\"status\"]}",
+		ST_OUTPUT("\"filePath\":{\"type\":\"string\"},\"occurrencesFound\":{\"type\":\"integer\"},"
+                  "\"occurrencesReplaced\":{\"type\":\"integer\"},\"affectedLines\":" ST_SCHEMA_SPAN
+                  ",\"preview\":" ST_SCHEMA_PREVIEW ",\"context\":" ST_SCHEMA_CONTEXT
+                  ",\"fileHash\":{\"type\":\"string\"},\"alreadyApplied\":{\"type\":\"boolean\"}"),
 	.hints = ST_HINT_DESTRUCTIVE,
 	.group = ST_GROUP_TEXT,
 	.listed = ST_LISTED_DEFAULT,
