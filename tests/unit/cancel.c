@@ -121,7 +121,7 @@ static int find_shifted(struct st_str text, struct stet_error *err) {
 
 static int hash(struct st_str text, struct stet_error *err) {
 	struct st_hash hash;
-	return st_hash_watched(text, &hash, err);
+	return st_hash_cancellable(text, &hash, err);
 }
 
 static void whoever_goes_is_noticed_within_a_few_steps(void **state) {

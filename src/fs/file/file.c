@@ -81,11 +81,11 @@ int st_file_open(const struct st_place *place, struct stet_error *err) {
 }
 
 /*
- * The size is asked for first: what is read directly goes on from memory if
- * the kernel takes the file for longer than it is. The flag is set here and
- * not when opening, since a filesystem in user space may hand it on to one
- * whose rules our buffers do not keep. Where it is refused, pages that nobody
- * has mapped are dropped all the same.
+ * Refresh the size first: a direct read falls back to the cache beyond the
+ * real end of the file if the kernel believes that the file is longer. Set
+ * O_DIRECT here and not at the open: a FUSE filesystem may pass the open flag
+ * to another filesystem, whose alignment rules our buffers do not meet. Where
+ * O_DIRECT is refused, DONTNEED still drops all pages that are not mapped.
  */
 void st_file_freshen(int fd) {
 	struct statx st;
@@ -111,7 +111,7 @@ void st_file_buffer(int fd) {
 		(void)st_retry(fcntl(fd, F_SETFL, flags & ~O_DIRECT));
 }
 
-/* Some take the flag and then no buffer like ours. */
+/* Some filesystems accept O_DIRECT and then refuse unaligned buffers. */
 static ssize_t read_at(int fd, char *to, size_t len, off_t at) {
 	ssize_t got = st_retry(pread(fd, to, len, at));
 	if (got >= 0 || errno != EINVAL)
@@ -120,14 +120,13 @@ static ssize_t read_at(int fd, char *to, size_t len, off_t at) {
 	return st_retry(pread(fd, to, len, at));
 }
 
-/* How much is read between two looks for a cancellation. */
+/* How many bytes to read between two checks for a cancellation. */
 enum { PIECE = 4 << 20 };
 
-/* watched: it may be cancelled. */
-static int read_all(int fd, const char *path, size_t size, size_t max, bool watched,
-                    struct st_buf *bytes, struct stet_error *err) {
+static int read_bytes(int fd, const char *path, size_t size, size_t max, bool cancellable,
+                      struct st_buf *bytes, struct stet_error *err) {
 	st_buf_clear(bytes);
-	/* One byte more than expected shows the end of the file without another round. */
+	/* Asking for one byte more than expected shows the end of the file without another read. */
 	for (size_t left = size + 1;;) {
 		if (!st_buf_reserve(bytes, left))
 			return st_fail_nomem(err);
@@ -141,7 +140,7 @@ static int read_all(int fd, const char *path, size_t size, size_t max, bool watc
 		if (bytes->len > max)
 			return st_fail(err, STET_E_TOO_BIG, "%s has more than %zu bytes, which is the limit.",
 			               st_quoted(path), max);
-		if (!watched)
+		if (!cancellable)
 			st_cancel_tell((size_t)got);
 		else if (st_cancel_check((size_t)got, err) < 0)
 			return STET_E_CANCELLED;
@@ -157,24 +156,24 @@ static void fill_stat(struct st_file *file, const struct stat *st, const struct 
 	file->links = st->st_nlink;
 }
 
-/* looked: what the file was before it was opened; NULL if nobody looked yet. */
-static int read_version(int fd, const char *path, size_t max, const struct stat *looked,
-                        bool watched, struct st_file *file, struct stet_error *err) {
+/* seen: the file's stat from before it was opened; may be NULL. */
+static int read_version(int fd, const char *path, size_t max, const struct stat *seen,
+                        bool cancellable, struct st_file *file, struct stet_error *err) {
 	for (int i = 0; i < READ_TRIES; i++) {
 		struct stat before, after;
-		if (looked && i == 0)
-			before = *looked;
+		if (seen && i == 0)
+			before = *seen;
 		else if (st_retry(fstat(fd, &before)) < 0)
-			return st_fail_errno(err, errno, "Cannot look at %s", st_quoted(path));
+			return st_fail_errno(err, errno, "Cannot stat %s", st_quoted(path));
 		int code = st_file_check(&before, path, max, err);
 		if (code < 0)
 			return code;
 		struct st_stamp stamp = st_stamp_take(fd, &before);
-		code = read_all(fd, path, (size_t)before.st_size, max, watched, &file->bytes, err);
+		code = read_bytes(fd, path, (size_t)before.st_size, max, cancellable, &file->bytes, err);
 		if (code < 0)
 			return code;
 		if (st_retry(fstat(fd, &after)) < 0)
-			return st_fail_errno(err, errno, "Cannot look at %s", st_quoted(path));
+			return st_fail_errno(err, errno, "Cannot stat %s", st_quoted(path));
 
 		struct st_stamp again = st_stamp_of(&after);
 		fill_stat(file, &before, &stamp, st_stamp_eq(&stamp, &again));
@@ -186,11 +185,11 @@ static int read_version(int fd, const char *path, size_t max, const struct stat 
 }
 
 /* known may be NULL. */
-static int hash_version(const struct st_known *known, bool watched, struct st_file *file,
+static int hash_version(const struct st_known *known, bool cancellable, struct st_file *file,
                         struct stet_error *err) {
 	struct st_str bytes = st_buf_str(&file->bytes);
 	if (!known || !st_str_eq(bytes, known->bytes))
-		return (watched ? st_hash_watched : st_hash_of)(bytes, &file->hash, err);
+		return (cancellable ? st_hash_cancellable : st_hash_of)(bytes, &file->hash, err);
 	file->hash = known->hash;
 	return 0;
 }
@@ -206,11 +205,8 @@ int st_file_read(int fd, const char *path, size_t max, struct st_file *file,
 	return code < 0 ? code : hash_version(NULL, false, file, err);
 }
 
-/*
- * Whether an open file holds bytes at a place; nothing is read behind them. In
- * pieces that stay in the cache: they are compared, and not needed any more.
- */
-static bool holds(int fd, off_t at, struct st_str bytes) {
+/* Compare in small pieces, which stay in the processor's cache. */
+static bool holds_at(int fd, off_t at, struct st_str bytes) {
 	char piece[16 << 10];
 	while (bytes.len > 0) {
 		size_t want = bytes.len < sizeof piece ? bytes.len : sizeof piece;
@@ -231,8 +227,8 @@ bool st_file_is(int fd, struct st_str bytes, struct st_file *file) {
 		return false;
 	struct st_stamp stamp = st_stamp_take(fd, &before);
 	char more;
-	/* Some filesystems tell a size that is not the content's. */
-	if (!holds(fd, 0, bytes) || read_at(fd, &more, 1, (off_t)bytes.len) != 0 ||
+	/* Some filesystems report a size that is not the content's. */
+	if (!holds_at(fd, 0, bytes) || read_at(fd, &more, 1, (off_t)bytes.len) != 0 ||
 	    st_retry(fstat(fd, &after)) < 0)
 		return false;
 	struct st_stamp again = st_stamp_of(&after);
@@ -254,9 +250,9 @@ int st_pwrite_all(int fd, off_t at, struct st_str bytes) {
 	return 0;
 }
 
-/* The usual path has no links in it and is opened at once. -1 if it is not of that kind. */
-static int open_plainly(const struct st_root *root, struct st_str path, struct st_place *place,
-                        struct stat *st) {
+/* Most paths lead through no link and can be opened without locating them. -1 if this one cannot. */
+static int open_plain(const struct st_root *root, struct st_str path, struct st_place *place,
+                      struct stat *st) {
 	char text[PATH_MAX];
 	if (path.len >= sizeof text || memchr(path.ptr, '\0', path.len))
 		return -1;
@@ -274,12 +270,12 @@ static int open_plainly(const struct st_root *root, struct st_str path, struct s
 	return result;
 }
 
-static int load(const struct st_root *root, struct st_str path, size_t max,
-                const struct st_known *known, bool watched, struct st_place *place,
-                struct st_file *file, struct stet_error *err) {
-	struct stat looked;
+static int load_file(const struct st_root *root, struct st_str path, size_t max,
+                     const struct st_known *known, bool cancellable, struct st_place *place,
+                     struct st_file *file, struct stet_error *err) {
+	struct stat seen;
 	int code = 0;
-	st_autofd fd = open_plainly(root, path, place, &looked);
+	st_autofd fd = open_plain(root, path, place, &seen);
 	bool plain = fd >= 0;
 	if (!plain)
 		code = st_root_locate(root, path, place, err);
@@ -287,22 +283,21 @@ static int load(const struct st_root *root, struct st_str path, size_t max,
 		code = fd = st_file_open(place, err);
 	if (code < 0)
 		return code;
-	bool shared =
-		st_root_trust(root, fd, plain ? looked.st_dev : place->st.st_dev) == ST_TRUST_NONE;
+	bool shared = st_root_trust(root, fd, plain ? seen.st_dev : place->st.st_dev) == ST_TRUST_NONE;
 	if (shared)
 		st_file_freshen(fd);
 	code =
-		read_version(fd, place->path, max, plain && !shared ? &looked : NULL, watched, file, err);
-	return code < 0 ? code : hash_version(known, watched, file, err);
+		read_version(fd, place->path, max, plain && !shared ? &seen : NULL, cancellable, file, err);
+	return code < 0 ? code : hash_version(known, cancellable, file, err);
 }
 
 int st_file_load_known(const struct st_root *root, struct st_str path, size_t max,
                        const struct st_known *known, struct st_place *place, struct st_file *file,
                        struct stet_error *err) {
-	return load(root, path, max, known, true, place, file, err);
+	return load_file(root, path, max, known, true, place, file, err);
 }
 
 int st_file_load(const struct st_root *root, struct st_str path, size_t max, struct st_place *place,
                  struct st_file *file, struct stet_error *err) {
-	return load(root, path, max, NULL, false, place, file, err);
+	return load_file(root, path, max, NULL, false, place, file, err);
 }

@@ -12,9 +12,9 @@
 #include "stet/text.h"
 
 /*
- * Fetching the digest costs more than hashing a small file, so it is done
- * once, and each thread keeps its context. A library context of our own reads
- * no openssl.cnf, which may activate providers that have no SHA-256.
+ * Fetching the digest takes longer than hashing a small file, so we fetch it
+ * once and each thread keeps its context. A library context of our own ignores
+ * openssl.cnf, which may activate only providers that lack SHA-256.
  */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t context_key;
@@ -25,7 +25,7 @@ static void free_context(void *context) {
 	EVP_MD_CTX_free(context);
 }
 
-static void prepare(void) {
+static void init_openssl(void) {
 	library = OSSL_LIB_CTX_new();
 	digest = library ? EVP_MD_fetch(library, "SHA256", NULL) : NULL;
 	if (pthread_key_create(&context_key, free_context) != 0) {
@@ -35,7 +35,7 @@ static void prepare(void) {
 }
 
 static EVP_MD_CTX *thread_context(void) {
-	pthread_once(&once, prepare);
+	pthread_once(&once, init_openssl);
 	if (!digest)
 		return NULL;
 	EVP_MD_CTX *context = pthread_getspecific(context_key);
@@ -49,14 +49,13 @@ static EVP_MD_CTX *thread_context(void) {
 	return context;
 }
 
-/* watched: it may be cancelled. */
-static int hash_steps(EVP_MD_CTX *context, struct st_str bytes, bool watched,
+static int hash_steps(EVP_MD_CTX *context, struct st_str bytes, bool cancellable,
                       struct stet_error *err) {
 	for (size_t at = 0; at < bytes.len; at += ST_CANCEL_STEP) {
 		size_t len = bytes.len - at < ST_CANCEL_STEP ? bytes.len - at : ST_CANCEL_STEP;
 		if (!EVP_DigestUpdate(context, bytes.ptr + at, len))
 			return st_fail_nomem(err);
-		if (!watched)
+		if (!cancellable)
 			st_cancel_tell(len);
 		else if (st_cancel_check(len, err) < 0)
 			return STET_E_CANCELLED;
@@ -64,12 +63,12 @@ static int hash_steps(EVP_MD_CTX *context, struct st_str bytes, bool watched,
 	return 0;
 }
 
-static int hash_bytes(struct st_str bytes, bool watched, struct st_hash *hash,
+static int hash_bytes(struct st_str bytes, bool cancellable, struct st_hash *hash,
                       struct stet_error *err) {
 	EVP_MD_CTX *context = thread_context();
 	if (!context || !EVP_DigestInit_ex2(context, digest, NULL))
 		return st_fail_nomem(err);
-	int code = hash_steps(context, bytes, watched, err);
+	int code = hash_steps(context, bytes, cancellable, err);
 	if (code < 0)
 		return code;
 	return EVP_DigestFinal_ex(context, hash->bytes, NULL) ? 0 : st_fail_nomem(err);
@@ -79,13 +78,13 @@ int st_hash_of(struct st_str bytes, struct st_hash *hash, struct stet_error *err
 	return hash_bytes(bytes, false, hash, err);
 }
 
-int st_hash_watched(struct st_str bytes, struct st_hash *hash, struct stet_error *err) {
+int st_hash_cancellable(struct st_str bytes, struct st_hash *hash, struct stet_error *err) {
 	return hash_bytes(bytes, true, hash, err);
 }
 
 int st_hash_keyed(struct st_str key, struct st_str bytes, struct st_hash *hash,
                   struct stet_error *err) {
-	pthread_once(&once, prepare);
+	pthread_once(&once, init_openssl);
 	char name[] = "SHA256";
 	const OSSL_PARAM params[] = {
 		OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, name, 0),

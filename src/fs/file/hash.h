@@ -1,8 +1,8 @@
 /**
- * SHA-256 of raw bytes: what stet means by "the same content".
+ * SHA-256 of raw bytes: two files have the same content if their hashes are equal.
  *
- * Answers carry the first 16 hex digits (ST_HASH_SHORT); a caller may hand
- * back 16 to 64 of them, in any case.
+ * Answers show the first 16 hex digits (ST_HASH_SHORT); clients may send 16 to
+ * 64 digits, in upper or lower case.
  */
 #ifndef STET_FS_FILE_HASH_H
 #define STET_FS_FILE_HASH_H
@@ -21,22 +21,22 @@ struct st_hash {
 /** Hash some bytes. Returns 0 or STET_E_NOMEM. Thread-safe. */
 [[nodiscard]] int st_hash_of(struct st_str bytes, struct st_hash *hash, struct stet_error *err);
 
-/** The same for a call that may be cancelled meanwhile (base/cancel.h): also STET_E_CANCELLED. */
-[[nodiscard]] int st_hash_watched(struct st_str bytes, struct st_hash *hash,
-                                  struct stet_error *err);
+/** The same in a call that can be cancelled (base/cancel.h): also returns STET_E_CANCELLED. */
+[[nodiscard]] int st_hash_cancellable(struct st_str bytes, struct st_hash *hash,
+                                      struct stet_error *err);
 
 /** HMAC-SHA-256 of some bytes. Returns 0 or STET_E_NOMEM. Thread-safe. */
 [[nodiscard]] int st_hash_keyed(struct st_str key, struct st_str bytes, struct st_hash *hash,
                                 struct stet_error *err);
 
-/** Compare two hashes in constant time: the time tells nothing about a secret one. */
+/** Compare in constant time, so that the time does not reveal a secret hash. */
 bool st_hash_eq_secret(const struct st_hash *a, const struct st_hash *b);
 
 /**
- * Hash an open file from its start, in a bounded piece of memory.
+ * Hash an open file from its start, with a small buffer.
  *
  * @fd     Stays open, at its position.
- * @max    How many bytes it may have.
+ * @max    The largest size allowed.
  * @return 0, STET_E_TOO_BIG, STET_E_NOMEM, STET_E_IO.
  */
 [[nodiscard]] int st_hash_file(int fd, uint64_t max, struct st_hash *hash, struct stet_error *err);
@@ -49,9 +49,9 @@ static inline bool st_hash_eq(const struct st_hash *a, const struct st_hash *b) 
 void st_hash_hex(const struct st_hash *hash, char *hex, size_t digits);
 
 /**
- * Whether the hex digits, 16 to 64 of any case, begin this hash.
+ * Whether a hash begins with the given 16 to 64 hex digits.
  *
- * @return 1 if they do, 0 if not, STET_E_INVALID if they are not such digits.
+ * @return 1 if it does, 0 if not, STET_E_INVALID if hex is not 16 to 64 hex digits.
  */
 [[nodiscard]] int st_hash_matches(const struct st_hash *hash, struct st_str hex,
                                   struct stet_error *err);

@@ -5,7 +5,7 @@
 #include "fs/path/sys.h"
 
 enum st_lease st_lease_take(int fd, int kind) {
-	/* The default signal, SIGIO, would end the process when the lease is broken; SIGURG is ignored. */
+	/* The default signal, SIGIO, would kill our process when the lease is broken; SIGURG does not. */
 	if (st_retry(fcntl(fd, F_SETSIG, SIGURG)) < 0)
 		return ST_LEASE_NONE;
 	if (st_retry(fcntl(fd, F_SETLEASE, kind)) == 0)

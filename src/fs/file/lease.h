@@ -1,33 +1,31 @@
 /**
- * Leases: the kernel tells whether somebody else opens a file.
+ * Leases: the kernel reports when another process opens a file.
  *
- * A read lease is broken by an open for writing, and cannot be had while the
- * file is open for writing; a write lease is broken by any open. While a
- * lease is being broken the other process waits in its open() until the lease
- * is given up.
+ * An open for writing breaks a read lease, and the kernel grants none while
+ * the file is open for writing. Any open breaks a write lease. The process
+ * that breaks a lease waits in its open() until the holder drops the lease.
  */
 #ifndef STET_FS_FILE_LEASE_H
 #define STET_FS_FILE_LEASE_H
 
 #include <stdbool.h>
 
-/** What became of asking for a lease. */
 enum st_lease {
-	/** Held: nobody else has the file open in a way that matters. */
+	/** Granted: no other process has the file open in a conflicting mode. */
 	ST_LEASE_HELD,
-	/** Somebody has. */
+	/** Another process has. */
 	ST_LEASE_BUSY,
-	/** Not to be had here: not the owner, or the filesystem has none. */
+	/** Not available: we do not own the file, or the filesystem has no leases. */
 	ST_LEASE_NONE,
 };
 
 /** Ask for a lease, F_RDLCK or F_WRLCK, on an open file. */
 enum st_lease st_lease_take(int fd, int kind);
 
-/** Whether the lease is still whole: nobody waits to open the file. */
+/** Whether we still hold the lease unbroken: no other process waits to open the file. */
 bool st_lease_holds(int fd, int kind);
 
-/** Give it up; who waited goes on. */
+/** Drop the lease; a process that waits in open() continues. */
 void st_lease_drop(int fd);
 
 #endif

@@ -6,24 +6,24 @@
 
 #define NS_PER_S 1000000000
 
-/* Some filesystems take years that do not fit; those wrap around, and differ all the same. */
+/* Times that do not fit wrap around, which is good enough to tell them apart. */
 static int64_t to_ns(struct timespec time) {
 	return (int64_t)((uint64_t)time.tv_sec * NS_PER_S + (uint64_t)time.tv_nsec);
 }
 
 /*
- * A ctime, which nobody can set, without a fraction: an ext3, or an ext4 with
- * small inodes, has room for whole seconds only. By chance it is rare.
+ * ext3, and ext4 with small inodes, store whole seconds only. No program can
+ * set ctime, and by chance it rarely falls on a whole second.
  */
 static bool is_whole_second(const struct st_stamp *stamp) {
 	return stamp->ctime_ns % NS_PER_S == 0;
 }
 
-/* The moment after which a change may have left no trace in the times. */
+/* Another write after this moment may leave the times unchanged. */
 static int64_t racy_since(int fd, const struct st_stamp *stamp) {
 	struct timespec now, tick;
 	enum st_trust trust = st_trust_of(fd, (dev_t)stamp->dev);
-	/* Whoever writes below such a filesystem leaves none, whenever it was. */
+	/* A writer behind the kernel's back may never change the times that we see. */
 	if (trust == ST_TRUST_NONE)
 		return INT64_MIN;
 	clock_gettime(CLOCK_REALTIME_COARSE, &now);

@@ -1,15 +1,14 @@
 /**
- * Stamps: what stat says about a version of a file, so that an unchanged file
- * need not be read again.
+ * A stamp is the part of stat that identifies a version of a file. If the stamp
+ * is unchanged, stet need not read the file again.
  *
- * Two stamps differ when anything that a write, a rename or a restored mtime
- * would change differs. Equal stamps mean equal content only if the stamp was
- * not *racy* when it was taken: where times follow the ticks of the clock, a
- * file written within the last ones can be written once more without its times
- * moving. A racy stamp is believed only after another look at the content.
- * Where others write unseen (fs/path/trust.h) a stamp is always racy.
- * A write moves the times before it moves the bytes, so even where times are
- * fine a stamp says nothing about a write that is under way.
+ * A write, a rename and a restored mtime all change the stamp. But equal stamps
+ * prove equal content only if the stamp was not *racy* when it was taken: file
+ * times have the resolution of the clock's ticks, and a second write within the
+ * same tick leaves them unchanged. After a racy stamp, compare the content. On
+ * filesystems where others write unseen (fs/path/trust.h) all stamps are racy.
+ * The kernel updates the times before the bytes, so a stamp proves nothing
+ * about a write in progress.
  */
 #ifndef STET_FS_FILE_STAMP_H
 #define STET_FS_FILE_STAMP_H
@@ -24,28 +23,29 @@ struct st_stamp {
 	uint64_t size;
 	int64_t mtime_ns;
 	int64_t ctime_ns;
-	/** Taken so soon after a change that an equal stamp proves nothing. */
+	/** Taken so soon after a change that an equal stamp does not prove equal content. */
 	bool racy;
 };
 
-/** What stat said, to be compared with a stamp that was taken; whether it is racy is not asked. */
+/** Convert a stat for comparison with another stamp; leaves racy false. */
 struct st_stamp st_stamp_of(const struct stat *st);
 
 /**
- * The stamp of an open file, to be believed later.
+ * Take a stamp to compare with later ones, and decide whether it is racy.
  *
- * @fd  Tells the granularity of the filesystem's times; -1 for the usual.
- * @st  What fstat said.
+ * @fd  The open file, for the resolution of its filesystem's times; -1 for a
+ *      local filesystem.
+ * @st  Its fstat.
  */
 struct st_stamp st_stamp_take(int fd, const struct stat *st);
 
-/** Whether a stamp's mtime, whatever its ctime, is so recent that another write may not move it. */
+/** Whether the mtime alone is so recent that another write may leave it unchanged. */
 bool st_stamp_written_just_now(int fd, const struct st_stamp *stamp);
 
-/** Whether the file is still what it was, as far as stat can tell; racy or not is ignored. */
+/** Whether two stamps are equal; ignores racy. */
 bool st_stamp_eq(const struct st_stamp *a, const struct st_stamp *b);
 
-/** As st_stamp_eq() but for ctime, which a rename of the file moves as well. */
+/** Like st_stamp_eq() without ctime, which a rename changes as well. */
 bool st_stamp_eq_content(const struct st_stamp *a, const struct st_stamp *b);
 
 #endif

@@ -51,7 +51,7 @@ static int by_name(const void *a, const void *b) {
 	return strcmp(((const struct st_dir_entry *)a)->name, ((const struct st_dir_entry *)b)->name);
 }
 
-static mode_t type_of(int dirfd, const struct dirent *entry) {
+static mode_t entry_type(int dirfd, const struct dirent *entry) {
 	struct stat st;
 	if (entry->d_type != DT_UNKNOWN)
 		return (mode_t)DTTOIF(entry->d_type);
@@ -60,14 +60,14 @@ static mode_t type_of(int dirfd, const struct dirent *entry) {
 	           : 0;
 }
 
-static bool add_entry(struct st_listing *listing, int dirfd, const struct dirent *entry) {
+static bool listing_add(struct st_listing *listing, int dirfd, const struct dirent *entry) {
 	if (!st_array_room(&listing->entries, listing->count, sizeof *listing->entries))
 		return false;
 	char *name = strdup(entry->d_name);
 	if (!name)
 		return false;
 	listing->entries[listing->count++] =
-		(struct st_dir_entry){.name = name, .type = type_of(dirfd, entry)};
+		(struct st_dir_entry){.name = name, .type = entry_type(dirfd, entry)};
 	return true;
 }
 
@@ -86,7 +86,7 @@ static int read_entries(DIR *stream, struct st_listing *listing, const char *pat
 			listing->cut = true;
 			return 0;
 		}
-		if (!add_entry(listing, dirfd(stream), entry))
+		if (!listing_add(listing, dirfd(stream), entry))
 			return st_fail_nomem(err);
 	}
 }
@@ -124,9 +124,9 @@ void st_dir_measure(const struct st_dir *dir, struct st_listing *listing) {
 
 /* ---- making ---- */
 
-/* One step on the way: what is there must be a directory, what is not is made. 1 if it was made. */
-static int make_step(const struct st_root *root, struct st_str path, const char *state_dir,
-                     struct st_place *place, struct stet_error *err) {
+/* Make one directory whose parents exist. Returns 1 for a new one, 0 if it existed already. */
+static int make_one_dir(const struct st_root *root, struct st_str path, const char *state_dir,
+                        struct st_place *place, struct stet_error *err) {
 	int code = st_root_locate_as(root, path, ST_LOCATE_DIR, place, err);
 	if (code < 0)
 		return code;
@@ -134,13 +134,13 @@ static int make_step(const struct st_root *root, struct st_str path, const char 
 		return S_ISDIR(place->st.st_mode) ? 0 : not_a_directory(path, err);
 	if (st_path_is_protected(place->path, state_dir))
 		return st_fail(err, STET_E_PROTECTED,
-		               "%s belongs to git or to stet; nothing is made there.",
+		               "%s belongs to git or to stet; making a directory there is not allowed.",
 		               st_quoted(place->path));
 	if (mkdirat(place->dirfd, place->name, 0777) == 0)
 		return 1;
 	if (errno != EEXIST)
 		return st_fail_errno(err, errno, "Cannot make the directory %s", st_quoted(place->path));
-	/* Somebody was faster. */
+	/* Another process made it meanwhile. */
 	code = st_root_locate_as(root, path, ST_LOCATE_DIR, place, err);
 	if (code < 0)
 		return code;
@@ -156,9 +156,8 @@ int st_dir_make(const struct st_root *root, struct st_str wanted, const char *st
 			end++;
 		while (end < wanted.len && wanted.ptr[end] != '/')
 			end++;
-		/* What is above the root of an absolute path is not looked at. */
-		struct st_str step = st_str_slice(wanted, 0, end);
-		int code = make_step(root, step, state_dir, &place, err);
+		int code = make_one_dir(root, st_str_slice(wanted, 0, end), state_dir, &place, err);
+		/* An absolute path begins with directories above the root. */
 		if (code == STET_E_OUTSIDE && end < wanted.len)
 			continue;
 		if (code < 0)

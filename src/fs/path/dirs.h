@@ -1,7 +1,7 @@
 /**
- * Directories below a root: opening, listing and making them.
+ * Open, list and make directories below a root.
  *
- * A listing is sorted by name, so that it can be shown in parts.
+ * A listing is sorted by name, so that a caller can show it page by page.
  *
  *     st_auto(st_dir) dir = ST_DIR_INIT;
  *     st_auto(st_listing) listing = {0};
@@ -17,12 +17,12 @@
 
 #include "fs/path/root.h"
 
-/** More entries of one directory are not listed. */
+/** The most entries that a listing holds. */
 enum { ST_LISTING_MAX = 100000 };
 
 struct st_dir {
 	int fd;
-	/** Below the root, links resolved; "" for the root. */
+	/** Relative to the root, without links; "" for the root. */
 	char *path;
 };
 
@@ -34,7 +34,7 @@ void st_dir_release(struct st_dir *dir);
 /**
  * Open a directory for reading.
  *
- * @path   In any spelling that st_root_locate_as() takes.
+ * @path   In any spelling that st_root_locate_as() accepts.
  * @return 0, its codes, STET_E_KIND (not a directory), STET_E_ACCESS, STET_E_LIMIT.
  */
 [[nodiscard]] int st_dir_open(const struct st_root *root, struct st_str path, struct st_dir *dir,
@@ -44,14 +44,14 @@ struct st_dir_entry {
 	char *name;
 	/** The S_IFMT bits. */
 	mode_t type;
-	/** As of st_dir_measure(). */
+	/** 0 until st_dir_measure() fills it in. */
 	int64_t size;
 };
 
 struct st_listing {
 	struct st_dir_entry *entries;
 	size_t count;
-	/** There are more than ST_LISTING_MAX; the rest is not here. */
+	/** The directory has more than ST_LISTING_MAX entries; the rest is missing here. */
 	bool cut;
 };
 
@@ -61,24 +61,24 @@ void st_listing_release(struct st_listing *listing);
 [[nodiscard]] int st_dir_list(const struct st_dir *dir, struct st_listing *listing,
                               struct stet_error *err);
 
-/** Fill in the sizes of regular files; 0 for what is gone or something else. */
+/** Fill in the sizes of regular files. Other entries, and files that are gone, keep 0. */
 void st_dir_measure(const struct st_dir *dir, struct st_listing *listing);
 
 /**
- * Make a directory, and those above it that are missing. One that exists is
- * no failure.
+ * Make a directory and its missing parents. It may exist already.
  *
- * @state_dir  The state directory, below which nothing is made, nor in .git.
- * @made       Receives how many were made; may be NULL.
- * @path       Receives the path below the root; the caller frees it.
- * @return     0, STET_E_KIND (something else is in the way), STET_E_PROTECTED,
+ * @state_dir  The name of the state directory. The function makes no
+ *             directory in it, nor in .git.
+ * @made       Receives the number of new directories; may be NULL.
+ * @path       Receives the path relative to the root; the caller frees it.
+ * @return     0, STET_E_KIND (a file has one of the names), STET_E_PROTECTED,
  *             the codes of st_root_locate(), STET_E_ACCESS, STET_E_NO_SPACE, STET_E_IO.
  */
 [[nodiscard]] int st_dir_make(const struct st_root *root, struct st_str wanted,
                               const char *state_dir, size_t *made, char **path,
                               struct stet_error *err);
 
-/** The entries of a directory that is open, from the first one on; to be closed. NULL with errno. */
+/** Read an open directory from its first entry. The caller closes the stream. NULL with errno. */
 DIR *st_dir_stream(int dirfd);
 
 #endif

@@ -5,7 +5,7 @@
 
 enum { ENTRIES_MAX = 1000 };
 
-/* The part of a name before its ending. */
+/* A name without its extension. */
 static struct st_str stem_of(struct st_str name) {
 	for (size_t i = name.len; i > 1; i--) {
 		if (name.ptr[i - 1] == '.')
@@ -14,10 +14,10 @@ static struct st_str stem_of(struct st_str name) {
 	return name;
 }
 
-/* How far a name is from what was typed, SIZE_MAX if too far: of three letters one may be wrong. */
-static size_t farness(struct st_str typed, struct st_str name) {
+/* The edit distance of two names; SIZE_MAX if more than one letter in three is wrong. */
+static size_t name_distance(struct st_str typed, struct st_str name) {
 	struct st_str stem = stem_of(typed);
-	/* The ending alone is missing. */
+	/* Only the extension is missing. */
 	if (stem.len == typed.len && typed.len > 1 && st_str_eq(stem_of(name), typed))
 		return 1;
 	if (name.len > ST_DISTANCE_MAX || typed.len > ST_DISTANCE_MAX)
@@ -29,18 +29,18 @@ static size_t farness(struct st_str typed, struct st_str name) {
 	return far * 3 <= stem.len ? far : SIZE_MAX;
 }
 
-/* Put the entry of a directory that comes nearest into out; false if none is near. */
+/* Write the most similar entry of a directory to out; false if none is similar. */
 static bool find_nearest(DIR *dir, struct st_str typed, bool is_dir, struct st_buf *out) {
 	const struct dirent *entry;
 	size_t least = SIZE_MAX;
 	for (size_t i = 0; (entry = readdir(dir)); i++) {
-		/* Somebody waits: in a large directory nothing is suggested. */
+		/* The caller waits for its error message: do not search large directories. */
 		if (i == ENTRIES_MAX)
 			return false;
-		/* A link may lead to either. */
+		/* Skip the wrong kind; a symbolic link may lead to either. */
 		if (entry->d_type == (is_dir ? DT_REG : DT_DIR))
 			continue;
-		size_t far = farness(typed, st_str(entry->d_name));
+		size_t far = name_distance(typed, st_str(entry->d_name));
 		if (far < least) {
 			least = far;
 			st_buf_clear(out);
@@ -50,9 +50,8 @@ static bool find_nearest(DIR *dir, struct st_str typed, bool is_dir, struct st_b
 	return least != SIZE_MAX;
 }
 
-/* The same of a directory by its path. */
-static bool find_in(const struct st_root *root, struct st_str path, struct st_str typed,
-                    bool is_dir, struct st_buf *out) {
+static bool find_nearest_in(const struct st_root *root, struct st_str path, struct st_str typed,
+                            bool is_dir, struct st_buf *out) {
 	st_auto(st_dir) dir = ST_DIR_INIT;
 	if (st_dir_open(root, path.len > 0 ? path : ST_STR("."), &dir, NULL) < 0)
 		return false;
@@ -65,39 +64,40 @@ static bool find_in(const struct st_root *root, struct st_str path, struct st_st
 	return found;
 }
 
-static bool is_there(const struct st_root *root, struct st_str path) {
+static bool path_exists(const struct st_root *root, struct st_str path) {
 	st_auto(st_place) place = ST_PLACE_INIT;
 	return st_root_locate_as(root, path, ST_LOCATE_DIR, &place, NULL) == 0 && place.exists;
 }
 
-/* The length of the path up to the first name that is not there. */
-static size_t reach(const struct st_root *root, struct st_str path, size_t *from) {
+/* Find the first component that does not exist: it begins at *from and ends at the result, or 0. */
+static size_t find_missing_name(const struct st_root *root, struct st_str path, size_t *from) {
 	for (size_t end = 0; end < path.len; end++) {
 		*from = end;
 		while (end < path.len && path.ptr[end] != '/')
 			end++;
-		if (end > *from && !is_there(root, st_str_slice(path, 0, end)))
+		if (end > *from && !path_exists(root, st_str_slice(path, 0, end)))
 			return end;
 	}
 	return 0;
 }
 
-/* The path with its first wrong name put right; false if that leads nowhere either. */
-static bool mend(const struct st_root *root, struct st_str path, struct st_buf *out) {
+/* Correct the first wrong component; false if the corrected path does not exist either. */
+static bool correct_path(const struct st_root *root, struct st_str path, struct st_buf *out) {
 	st_auto(st_buf) name = ST_BUF_INIT;
-	size_t from = 0, end = reach(root, path, &from);
+	size_t from = 0, end = find_missing_name(root, path, &from);
 	struct st_str above = st_str_slice(path, 0, from);
-	if (end == 0 || !find_in(root, above, st_str_slice(path, from, end), end < path.len, &name))
+	if (end == 0 ||
+	    !find_nearest_in(root, above, st_str_slice(path, from, end), end < path.len, &name))
 		return false;
 	st_buf_add(out, above);
 	st_buf_add(out, st_buf_str(&name));
 	st_buf_add(out, st_str_slice(path, end, path.len));
-	return !name.failed && !out->failed && is_there(root, st_buf_str(out));
+	return !name.failed && !out->failed && path_exists(root, st_buf_str(out));
 }
 
-/* As it was asked for: absolute or below the root. */
-static const char *as_asked(const struct st_root *root, const char *path, struct st_str meant,
-                            struct st_buf *out) {
+/* Absolute if the caller's path was, else relative to the root. */
+static const char *in_asked_form(const struct st_root *root, const char *path, struct st_str meant,
+                                 struct st_buf *out) {
 	if (path[0] == '/')
 		st_buf_addf(out, "%s/", root->path);
 	st_buf_add(out, meant);
@@ -107,9 +107,10 @@ static const char *as_asked(const struct st_root *root, const char *path, struct
 void st_nearby_suggest(const struct st_root *root, const char *path, const char *state_dir,
                        struct stet_error *err) {
 	st_auto(st_buf) asked = ST_BUF_INIT, meant = ST_BUF_INIT, quoted = ST_BUF_INIT;
-	if (err && st_root_spelling(root, path, &asked) && mend(root, st_buf_str(&asked), &meant) &&
+	if (err && st_root_spelling(root, path, &asked) &&
+	    correct_path(root, st_buf_str(&asked), &meant) &&
 	    !st_path_is_protected(st_buf_cstr(&meant), state_dir))
 		(void)st_fail(err, STET_E_NOT_FOUND, "There is no file %s. Did you mean %s?",
 		              st_quoted(path),
-		              st_quoted(as_asked(root, path, st_buf_str(&meant), &quoted)));
+		              st_quoted(in_asked_form(root, path, st_buf_str(&meant), &quoted)));
 }

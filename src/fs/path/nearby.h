@@ -1,9 +1,9 @@
 /**
- * What a path that leads nowhere was probably meant to be.
+ * "Did you mean ...?" for a path that does not exist.
  *
- * One name in it may be misspelt, that of the file or of a directory on the
- * way; what is suggested is there. Looking for it lists a directory, so this
- * is for paths that somebody typed, not for those that are tried.
+ * One component of the path may be misspelt. A suggestion always exists.
+ * Finding one lists a directory: call this for paths that a user or model
+ * wrote, not for paths that the program tries.
  */
 #ifndef STET_FS_PATH_NEARBY_H
 #define STET_FS_PATH_NEARBY_H
@@ -11,12 +11,13 @@
 #include "fs/path/root.h"
 
 /**
- * Put a suggestion into the message of a failure with STET_E_NOT_FOUND; without
- * one the message stays what it is.
+ * Add a suggestion to the message of an error STET_E_NOT_FOUND. The message
+ * stays as it is if no name is similar.
  *
- * @path       As it was given.
- * @state_dir  Of this directory nothing is suggested, nor of .git.
- * @err        May be NULL, which is nothing to do.
+ * @path       As the caller got it.
+ * @state_dir  The name of the state directory: neither its files nor those
+ *             of .git are suggested.
+ * @err        If NULL, the function does nothing.
  */
 void st_nearby_suggest(const struct st_root *root, const char *path, const char *state_dir,
                        struct stet_error *err);

@@ -4,7 +4,7 @@
 
 #include "base/unicode.h"
 
-/* FAT and SMB drop these at the end of a name. */
+/* FAT and SMB ignore dots and spaces at the end of a name. */
 static struct st_str without_tail(struct st_str name) {
 	while (name.len > 1 && (name.ptr[name.len - 1] == '.' || name.ptr[name.len - 1] == ' '))
 		name.len--;
@@ -19,17 +19,17 @@ static bool is_ascii(struct st_str name) {
 	return true;
 }
 
-/* Equal for a filesystem that folds case, normalises and ignores invisible characters. */
+/* Compare as a filesystem does that folds case, normalises and ignores invisible characters. */
 static bool is_folded_equal(struct st_str name, struct st_str wanted) {
 	st_auto(st_buf) one = ST_BUF_INIT, other = ST_BUF_INIT;
 	st_unicode_fold_name(&one, name);
 	st_unicode_fold_name(&other, wanted);
-	/* Without memory to tell, the careful answer. */
+	/* Out of memory: the safe answer is that the name is protected. */
 	return one.failed || other.failed ||
 	       st_str_eq(without_tail(st_buf_str(&one)), st_buf_str(&other));
 }
 
-/* FAT's short form: the first six letters without the dot, and a number: GIT~1. */
+/* FAT's short name: the first six letters without the dot, and a number, as in GIT~1. */
 static bool is_short_form(struct st_str name, struct st_str wanted) {
 	struct st_str stem = st_str_slice(wanted, 1, wanted.len < 7 ? wanted.len : 7);
 	return name.len == stem.len + 2 && strncasecmp(name.ptr, stem.ptr, stem.len) == 0 &&

@@ -6,7 +6,7 @@
 #include "base/auto.h"
 #include "fs/path/sys.h"
 
-/* Without openat2, one component after the other. */
+/* For kernels without openat2: open one component after the other. */
 static int open_by_steps(int base, char *path) {
 	int fd = st_retry(openat(base, ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
 	for (char *name = path; fd >= 0 && name;) {

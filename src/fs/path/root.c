@@ -7,18 +7,18 @@
 
 #include "fs/path/sys.h"
 
-/* As many links as Linux itself follows; and no more directories on the way than a moment's work. */
+/* Linux itself follows 40 links; 50,000 directories take a fraction of a second. */
 enum { LINKS_MAX = 40, STEPS_MAX = 50000, RACES_MAX = 64, WALKS_MAX = 8 };
 
-/* What a step on the way may answer besides 0 and an error code; RACED: somebody changed the way. */
+/* Results of a step besides 0 and error codes; RACED: another process changed the path meanwhile. */
 enum { ARRIVED = 1, RACED = 2 };
 
-static int outside(struct stet_error *err, struct st_str path, const struct st_root *root) {
+static int fail_outside(struct stet_error *err, struct st_str path, const struct st_root *root) {
 	return st_fail(err, STET_E_OUTSIDE, "%s is outside the workspace %s. Use a path inside it.",
 	               st_quoted_str(path), root->path);
 }
 
-static int no_way(struct stet_error *err, int errnum, struct st_str path) {
+static int fail_unreachable(struct stet_error *err, int errnum, struct st_str path) {
 	switch (errnum) {
 	case ENOENT:
 		return st_fail(err, STET_E_NOT_FOUND,
@@ -37,7 +37,7 @@ static int no_way(struct stet_error *err, int errnum, struct st_str path) {
 	}
 }
 
-/* Whether base is a whole-component prefix of path; if so, what follows it. */
+/* Whether path is base or lies below it; *rest receives the part after base. */
 static bool strip_prefix(struct st_str path, const char *base, struct st_str *rest) {
 	struct st_str prefix = st_str(base);
 	while (prefix.len > 0 && prefix.ptr[prefix.len - 1] == '/')
@@ -69,8 +69,8 @@ static bool is_dotdot(struct st_str component) {
 	return st_str_eq(component, ST_STR(".."));
 }
 
-/* Whether a path has more ".." than names before them at some point. */
-static bool climbs(struct st_str path) {
+/* Whether a path has more ".." than components before them at some point. */
+static bool climbs_above_root(struct st_str path) {
 	struct st_str component;
 	long depth = 0;
 	while (depth >= 0 && next_component(&path, &component)) {
@@ -83,9 +83,9 @@ static bool climbs(struct st_str path) {
 }
 
 /*
- * Other spellings of the root (through links, through "..") are recognised by
- * identity: the longest leading part that is the root directory itself.
- * 1 if there is one, 0 if not, -1 with errno if the system cannot tell.
+ * Recognise other spellings of the root, such as through links or "..", by
+ * device and inode: find the longest prefix that is the root directory.
+ * Returns 1 if there is one, 0 if not, -1 with errno.
  */
 static int strip_alias(const struct st_root *root, struct st_str path, struct st_str *rest) {
 	char prefix[PATH_MAX];
@@ -109,50 +109,50 @@ static int strip_alias(const struct st_root *root, struct st_str path, struct st
 	return 0;
 }
 
-/* An absolute path becomes one relative to the root. 1, 0 if it is outside, or -1 with errno. */
+/* Make an absolute path relative to the root. Returns 1, 0 if it is outside, or -1 with errno. */
 static int relative_to_root(const struct st_root *root, struct st_str path, struct st_str *rest) {
 	int found = 1;
 	if (path.len == 0 || path.ptr[0] != '/')
 		*rest = path;
 	else if (!(strip_prefix(path, root->path, rest) || strip_prefix(path, root->spelled, rest)) ||
-	         climbs(*rest))
+	         climbs_above_root(*rest))
 		found = strip_alias(root, path, rest);
 	while (found == 1 && rest->len > 0 && rest->ptr[0] == '/')
 		*rest = st_str_slice(*rest, 1, rest->len);
 	return found;
 }
 
-static void push(struct st_buf *path, struct st_str component) {
+static void path_push(struct st_buf *path, struct st_str component) {
 	if (path->len > 0)
 		st_buf_addc(path, '/');
 	st_buf_add(path, component);
 }
 
-static void pop(struct st_buf *path) {
+static void path_pop(struct st_buf *path) {
 	size_t len = path->len;
 	while (len > 0 && path->ptr[len - 1] != '/')
 		len--;
 	st_buf_truncate(path, len > 0 ? len - 1 : 0);
 }
 
-/* Valid only for a path that leads through no link. False if it climbs above the root. */
+/* Correct only for a path that leads through no link. False if it climbs above the root. */
 static bool normalise(struct st_str path, struct st_buf *out) {
 	struct st_str component;
 	while (next_component(&path, &component)) {
 		if (is_dot(component))
 			continue;
 		if (!is_dotdot(component))
-			push(out, component);
+			path_push(out, component);
 		else if (out->len == 0)
 			return false;
 		else
-			pop(out);
+			path_pop(out);
 	}
 	return true;
 }
 
-/* The directory part and the last component; false if that is missing, "." or "..". */
-static bool split(struct st_str path, struct st_str *dir, struct st_str *name) {
+/* Split off the last component; false if it is missing, "." or "..". */
+static bool split_path(struct st_str path, struct st_str *dir, struct st_str *name) {
 	size_t start = path.len;
 	while (start > 0 && path.ptr[start - 1] != '/')
 		start--;
@@ -171,11 +171,8 @@ static int openat2_retry(int dirfd, const char *path, const struct open_how *how
 	return fd;
 }
 
-/*
- * A directory on the way to a file. Reading it is needed to lock and to sync
- * it, but a directory that may only be passed through is good enough to work in.
- */
-static int open_dir(int dirfd, const char *name) {
+/* Commits lock and sync a directory, which needs O_RDONLY, but can do without if it is not readable. */
+static int open_step(int dirfd, const char *name) {
 	int flags = O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 	int fd = st_retry(openat(dirfd, name, O_RDONLY | flags));
 	if (fd < 0 && errno == EACCES)
@@ -196,13 +193,13 @@ static int open_dir_beneath(const struct st_root *root, const char *path) {
 	return fd;
 }
 
-static int finish(struct st_place *place, int dirfd, struct st_buf *path, struct stet_error *err) {
+static int finish_place(struct st_place *place, int dirfd, struct st_buf *path,
+                        struct stet_error *err) {
 	if (path->failed) {
 		close(dirfd);
 		return st_fail_nomem(err);
 	}
-	/* A place has a name, so its path is never empty. */
-	assert(path->ptr);
+	assert(path->ptr && dirfd >= 0);
 	place->dirfd = dirfd;
 	place->path = path->ptr;
 	*path = (struct st_buf)ST_BUF_INIT;
@@ -212,13 +209,13 @@ static int finish(struct st_place *place, int dirfd, struct st_buf *path, struct
 }
 
 /*
- * The quick way: no component is a link. Returns ARRIVED, or 0 when the slow
- * way has to decide.
+ * The fast path for a path without links. Returns ARRIVED, an error, or 0 if
+ * locate_by_walk() has to decide.
  */
-static int locate_directly(const struct st_root *root, struct st_str path, unsigned flags,
-                           struct st_place *place, struct stet_error *err) {
+static int locate_without_links(const struct st_root *root, struct st_str path, unsigned flags,
+                                struct st_place *place, struct stet_error *err) {
 	struct st_str dir, name;
-	if (root->no_openat2 || !split(path, &dir, &name))
+	if (root->no_openat2 || !split_path(path, &dir, &name))
 		return 0;
 
 	char text[PATH_MAX];
@@ -229,7 +226,7 @@ static int locate_directly(const struct st_root *root, struct st_str path, unsig
 		if (errno == ELOOP || errno == ENOSYS || errno == EPERM || errno == EXDEV ||
 		    errno == EAGAIN)
 			return 0;
-		return no_way(err, errno, path);
+		return fail_unreachable(err, errno, path);
 	}
 
 	st_auto(st_buf) canonical = ST_BUF_INIT;
@@ -242,22 +239,23 @@ static int locate_directly(const struct st_root *root, struct st_str path, unsig
 	    (exists && S_ISLNK(st.st_mode) && !(flags & ST_LOCATE_LINK)) ||
 	    !normalise(path, &canonical)) {
 		close(dirfd);
-		return exists || errnum == ENOENT ? 0 : no_way(err, errnum, path);
+		return exists || errnum == ENOENT ? 0 : fail_unreachable(err, errnum, path);
 	}
-	int code = finish(place, dirfd, &canonical, err);
+	int code = finish_place(place, dirfd, &canonical, err);
 	place->exists = exists;
 	place->st = exists ? st : (struct stat){0};
 	return code < 0 ? code : ARRIVED;
 }
 
-/* The state of the slow way: where it is, by descriptor and by path, and what is left to go. */
+/* The slow path: resolve a path component by component. */
 struct walk {
 	const struct st_root *root;
 	struct st_str asked;
 	unsigned flags;
+	/* The current directory, by descriptor and by path. */
 	int dirfd;
 	struct st_buf path;
-	/* Empty, or beginning with a slash after the first component. */
+	/* The components still to resolve; begins with a slash after the first step. */
 	struct st_buf left;
 	int links;
 	int steps;
@@ -269,13 +267,13 @@ static void walk_release(struct walk *walk) {
 	st_buf_release(&walk->left);
 }
 
-static int walk_enter(struct walk *walk, int from, const char *name) {
-	/* Going up means to come down from the root again: links full of ".." could keep us here for minutes. */
+static int walk_into(struct walk *walk, int from, const char *name) {
+	/* Each ".." walks down from the root again: links full of ".." could take minutes. */
 	if (++walk->steps > STEPS_MAX) {
 		errno = ELOOP;
 		return -1;
 	}
-	int dirfd = open_dir(from, name);
+	int dirfd = open_step(from, name);
 	if (dirfd < 0)
 		return -1;
 	st_close_at(&walk->dirfd);
@@ -283,39 +281,41 @@ static int walk_enter(struct walk *walk, int from, const char *name) {
 	return 0;
 }
 
-/* What to answer when a directory could not be entered that was one a moment ago. */
-static int not_entered(const struct walk *walk, struct stet_error *err) {
-	return errno == ENOTDIR || errno == ENOENT ? RACED : no_way(err, errno, walk->asked);
+/* The directory existed a moment ago, so ENOTDIR and ENOENT mean that another process changed it. */
+static int fail_walk_into(const struct walk *walk, struct stet_error *err) {
+	return errno == ENOTDIR || errno == ENOENT ? RACED : fail_unreachable(err, errno, walk->asked);
 }
 
-/* From the root down to walk->path again; no link is on that way unless somebody just put it there. */
-static int walk_again(struct walk *walk, struct stet_error *err) {
-	if (walk_enter(walk, walk->root->fd, ".") < 0)
-		return no_way(err, errno, walk->asked);
+/* Walk from the root down to walk->path; it led through no link when it was resolved. */
+static int walk_from_root(struct walk *walk, struct stet_error *err) {
+	if (walk_into(walk, walk->root->fd, ".") < 0)
+		return fail_unreachable(err, errno, walk->asked);
 	struct st_str left = st_buf_str(&walk->path), component;
 	while (next_component(&left, &component)) {
 		char name[NAME_MAX + 1];
 		memcpy(name, component.ptr, component.len);
 		name[component.len] = '\0';
-		if (walk_enter(walk, walk->dirfd, name) < 0)
-			return not_entered(walk, err);
+		if (walk_into(walk, walk->dirfd, name) < 0)
+			return fail_walk_into(walk, err);
 	}
 	return 0;
 }
 
-/* Put a link's target in front of what is left to go. */
+/* Prepend a link's target to the components that are left. */
 static int walk_link(struct walk *walk, const char *name, struct stet_error *err) {
 	char target[PATH_MAX];
 	ssize_t len = st_retry(readlinkat(walk->dirfd, name, target, sizeof target));
 	if (len < 0)
-		return errno == EINVAL || errno == ENOENT ? RACED : no_way(err, errno, walk->asked);
+		return errno == EINVAL || errno == ENOENT ? RACED
+		                                          : fail_unreachable(err, errno, walk->asked);
 	if (++walk->links > LINKS_MAX || (size_t)len == sizeof target)
-		return no_way(err, ELOOP, walk->asked);
+		return fail_unreachable(err, ELOOP, walk->asked);
 
 	struct st_str rest, whole = st_strn(target, (size_t)len);
 	int found = relative_to_root(walk->root, whole, &rest);
 	if (found <= 0)
-		return found < 0 ? no_way(err, errno, walk->asked) : outside(err, walk->asked, walk->root);
+		return found < 0 ? fail_unreachable(err, errno, walk->asked)
+		                 : fail_outside(err, walk->asked, walk->root);
 	st_auto(st_buf) left = ST_BUF_INIT;
 	st_buf_add(&left, rest);
 	st_buf_add(&left, st_buf_str(&walk->left));
@@ -326,17 +326,17 @@ static int walk_link(struct walk *walk, const char *name, struct stet_error *err
 	if (whole.len == 0 || whole.ptr[0] != '/')
 		return 0;
 	st_buf_truncate(&walk->path, 0);
-	return walk_again(walk, err);
+	return walk_from_root(walk, err);
 }
 
 static int walk_up(struct walk *walk, struct stet_error *err) {
 	if (walk->path.len == 0)
-		return outside(err, walk->asked, walk->root);
-	pop(&walk->path);
-	return walk_again(walk, err);
+		return fail_outside(err, walk->asked, walk->root);
+	path_pop(&walk->path);
+	return walk_from_root(walk, err);
 }
 
-/* Take the next component off what is left to go, "." skipped. 1, or 0 at the end. */
+/* Take the next component, skipping ".". Returns 1, or 0 at the end. */
 static int walk_next(struct walk *walk, char name[NAME_MAX + 1], bool *last,
                      struct stet_error *err) {
 	struct st_str left = st_buf_str(&walk->left), component;
@@ -345,7 +345,7 @@ static int walk_next(struct walk *walk, char name[NAME_MAX + 1], bool *last,
 			return 0;
 	} while (is_dot(component));
 	if (component.len > NAME_MAX)
-		return no_way(err, ENAMETOOLONG, walk->asked);
+		return fail_unreachable(err, ENAMETOOLONG, walk->asked);
 	memcpy(name, component.ptr, component.len);
 	name[component.len] = '\0';
 
@@ -356,16 +356,16 @@ static int walk_next(struct walk *walk, char name[NAME_MAX + 1], bool *last,
 	return 1;
 }
 
-/* The last component, NULL for none: the walk's directory holds the file, or could. */
+/* Fill in the place: name (NULL for the directory itself) in the walk's directory. */
 static int walk_arrive(struct walk *walk, const char *name, bool exists, const struct stat *st,
                        struct st_place *place, struct stet_error *err) {
 	if (name)
-		push(&walk->path, st_str(name));
+		path_push(&walk->path, st_str(name));
 	int dirfd = walk->dirfd;
 	walk->dirfd = -1;
 	place->exists = exists;
 	place->st = *st;
-	int code = finish(place, dirfd, &walk->path, err);
+	int code = finish_place(place, dirfd, &walk->path, err);
 	return code < 0 ? code : ARRIVED;
 }
 
@@ -377,7 +377,7 @@ static int walk_step(struct walk *walk, const char *name, bool last, struct st_p
 	struct stat st = {0};
 	bool exists = st_retry(fstatat(walk->dirfd, name, &st, AT_SYMLINK_NOFOLLOW)) == 0;
 	if (!exists && (errno != ENOENT || !last))
-		return no_way(err, errno, walk->asked);
+		return fail_unreachable(err, errno, walk->asked);
 	bool names_dir = walk->left.len > 0;
 	bool itself = last && !names_dir && walk->flags & ST_LOCATE_LINK;
 	if (exists && S_ISLNK(st.st_mode) && !itself)
@@ -385,13 +385,14 @@ static int walk_step(struct walk *walk, const char *name, bool last, struct st_p
 	if (last && !names_dir)
 		return walk_arrive(walk, name, exists, &st, place, err);
 
-	if (walk_enter(walk, walk->dirfd, name) < 0)
-		return S_ISDIR(st.st_mode) ? not_entered(walk, err) : no_way(err, errno, walk->asked);
-	push(&walk->path, st_str(name));
+	if (walk_into(walk, walk->dirfd, name) < 0)
+		return S_ISDIR(st.st_mode) ? fail_walk_into(walk, err)
+		                           : fail_unreachable(err, errno, walk->asked);
+	path_push(&walk->path, st_str(name));
 	return walk->path.failed ? st_fail_nomem(err) : 0;
 }
 
-/* No component is left, so that the way ends in a directory. */
+/* No component is left: the path names a directory. */
 static int walk_end(struct walk *walk, struct st_place *place, struct stet_error *err) {
 	struct st_str path = walk->asked;
 	if (!(walk->flags & ST_LOCATE_DIR))
@@ -399,14 +400,14 @@ static int walk_end(struct walk *walk, struct st_place *place, struct stet_error
 		               st_quoted_str(path.len > 0 ? path : ST_STR(".")));
 	struct stat st;
 	if (st_retry(fstat(walk->dirfd, &st)) < 0)
-		return no_way(err, errno, path);
+		return fail_unreachable(err, errno, path);
 	int code = walk_arrive(walk, NULL, true, &st, place, err);
 	if (code == ARRIVED)
 		place->name = ".";
 	return code;
 }
 
-/* Component by component, following links by hand and never leaving the root. */
+/* Follow links by hand, so that no link leads out of the root. */
 static int locate_by_walk(const struct st_root *root, struct st_str path, unsigned flags,
                           struct st_place *place, struct stet_error *err) {
 	__attribute__((cleanup(walk_release))) struct walk walk = {
@@ -418,7 +419,7 @@ static int locate_by_walk(const struct st_root *root, struct st_str path, unsign
 
 	char name[NAME_MAX + 1];
 	bool last = false;
-	int code = walk_again(&walk, err), more = 1;
+	int code = walk_from_root(&walk, err), more = 1;
 	while (code == 0 && more == 1) {
 		more = walk_next(&walk, name, &last, err);
 		if (more == 1)
@@ -449,14 +450,14 @@ int st_root_locate_as(const struct st_root *root, struct st_str path, unsigned f
 	struct st_str rest;
 	int found = relative_to_root(root, path, &rest);
 	if (found <= 0)
-		return found < 0 ? no_way(err, errno, path) : outside(err, path, root);
+		return found < 0 ? fail_unreachable(err, errno, path) : fail_outside(err, path, root);
 
 	st_place_release(place);
-	code = locate_directly(root, rest, flags, place, err);
+	code = locate_without_links(root, rest, flags, place, err);
 	for (int i = 0; i < WALKS_MAX && (code == 0 || code == RACED); i++)
 		code = locate_by_walk(root, rest, flags, place, err);
 	if (code == RACED)
-		return no_way(err, ENOTDIR, rest);
+		return fail_unreachable(err, ENOTDIR, rest);
 	return code < 0 ? code : 0;
 }
 
@@ -491,7 +492,7 @@ int st_root_open_plain(const struct st_root *root, const char *plain, struct sta
 			return -1;
 	}
 	int dirfd = slash ? opened : root->fd;
-	/* Looked at before it is opened: whoever waits to write to a FIFO would take us for its reader. */
+	/* Stat before the open: opening a FIFO would wake a process that waits for a reader. */
 	if (st_retry(fstatat(dirfd, name, st, AT_SYMLINK_NOFOLLOW)) < 0 || !S_ISREG(st->st_mode))
 		return -1;
 	return st_retry(openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
@@ -507,7 +508,7 @@ int st_root_peek(const struct st_root *root, const char *path, struct stat *st,
 	if (fd >= 0) {
 		if (st_retry(fstat(fd, st)) == 0)
 			return !S_ISLNK(st->st_mode);
-		return st_fail_errno(err, errno, "Cannot look at %s", st_quoted(path));
+		return st_fail_errno(err, errno, "Cannot stat %s", st_quoted(path));
 	}
 
 	st_auto(st_place) place = ST_PLACE_INIT;
@@ -543,7 +544,7 @@ bool st_root_spelling(const struct st_root *root, const char *path, struct st_bu
 		return false;
 	while (next_component(&rest, &component)) {
 		if (!is_dot(component))
-			push(out, component);
+			path_push(out, component);
 	}
 	return out->len > 0 && !out->failed;
 }

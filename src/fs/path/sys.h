@@ -1,7 +1,4 @@
-/**
- * System calls that libc does not wrap, and one rule for the rest: a call
- * that a signal interrupted is made again.
- */
+/** System calls that libc does not wrap, and a macro that repeats interrupted calls. */
 #ifndef STET_FS_PATH_SYS_H
 #define STET_FS_PATH_SYS_H
 
@@ -11,7 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/** Make a call again for as long as it fails with EINTR. */
+/** Repeat a system call for as long as it fails with EINTR. */
 #define st_retry(call) \
 	({ \
 		typeof(call) result_; \

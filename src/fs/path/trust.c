@@ -7,19 +7,19 @@
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
 
-struct known {
-	/** As in statfs; most are not in every linux/magic.h. */
+struct filesystem {
+	/** As in statfs.f_type; linux/magic.h lacks most of them. */
 	uint32_t magic;
 	enum st_trust trust;
 	const char *name;
 };
 
 /*
- * An overlay is not among them: its bytes and times are those of its layers,
- * and to write to a layer behind its back is forbidden by the kernel's manual.
- * Filesystems of a cluster that lock among their machines are not either.
+ * overlayfs is not listed: its bytes and times are those of its layers, and the
+ * kernel's documentation forbids writing to a layer directly. Cluster
+ * filesystems that lock between their machines are not listed either.
  */
-static const struct known table[] = {
+static const struct filesystem filesystems[] = {
 	{0x65735546, ST_TRUST_NONE, "fuse"},     {0x00006969, ST_TRUST_NONE, "nfs"},
 	{0xFF534D42, ST_TRUST_NONE, "cifs"},     {0xFE534D42, ST_TRUST_NONE, "smb2"},
 	{0x0000517B, ST_TRUST_NONE, "smb"},      {0x01021997, ST_TRUST_NONE, "9p"},
@@ -32,34 +32,35 @@ static const struct known table[] = {
 	{0x2011BAB0, ST_TRUST_COARSE, "exfat"},
 };
 
-static const struct known *find(int fd) {
+static const struct filesystem *find_filesystem(int fd) {
 	struct statfs fs;
 	if (fd < 0 || fstatfs(fd, &fs) < 0)
 		return NULL;
-	for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-		if (table[i].magic == (uint32_t)fs.f_type)
-			return &table[i];
+	for (size_t i = 0; i < sizeof filesystems / sizeof *filesystems; i++) {
+		if (filesystems[i].magic == (uint32_t)fs.f_type)
+			return &filesystems[i];
 	}
 	return NULL;
 }
 
-static enum st_trust ask(int fd) {
-	const struct known *known = find(fd);
-	return known ? known->trust : ST_TRUST_FULL;
+static enum st_trust trust_of_fd(int fd) {
+	const struct filesystem *filesystem = find_filesystem(fd);
+	return filesystem ? filesystem->trust : ST_TRUST_FULL;
 }
 
 /*
- * Asking the filesystem costs a system call. A block device keeps its number
- * and its filesystem while it is mounted; the numbers of all others come and go.
+ * fstatfs costs a system call, so each thread remembers its last device. Only
+ * block devices keep their number for as long as they are mounted; the kernel
+ * reuses the numbers of all others (major 0).
  */
 enum st_trust st_trust_of(int fd, dev_t dev) {
 	static _Thread_local dev_t last;
 	static _Thread_local bool is_known;
 	static _Thread_local enum st_trust trust;
 	if (major(dev) == 0)
-		return ask(fd);
+		return trust_of_fd(fd);
 	if (!is_known || last != dev) {
-		trust = ask(fd);
+		trust = trust_of_fd(fd);
 		is_known = fd >= 0;
 		last = dev;
 	}
@@ -67,6 +68,6 @@ enum st_trust st_trust_of(int fd, dev_t dev) {
 }
 
 const char *st_trust_name(int fd) {
-	const struct known *known = find(fd);
-	return known && known->trust == ST_TRUST_NONE ? known->name : NULL;
+	const struct filesystem *filesystem = find_filesystem(fd);
+	return filesystem && filesystem->trust == ST_TRUST_NONE ? filesystem->name : NULL;
 }

@@ -1,18 +1,18 @@
 /**
- * What a filesystem lets us rely on.
+ * How far stet can rely on a filesystem's leases, times and cached pages.
  *
- * On a local filesystem every writer comes through this kernel: a lease holds
- * him up, and a file's times and pages are those of its last write. A
- * filesystem in user space, on another machine or stacked on a second one has
- * a side that this kernel does not see. Somebody who writes there breaks no
- * lease, and what the kernel remembers of a file may be of an earlier version.
- * There only bytes count that were asked for anew:
+ * On a local filesystem this kernel sees every writer: a lease makes a writer
+ * wait, and a file's times and cached pages are those of its last write. A
+ * FUSE, network or stacked filesystem can change behind this kernel's back: a
+ * writer on the other side breaks no lease, and the kernel's cache may hold an
+ * earlier version. There, stet makes the kernel fetch the bytes again before
+ * each read:
  *
  *     bool shared = st_trust_of(fd, st.st_dev) == ST_TRUST_NONE;
  *     if (shared)
  *             st_file_freshen(fd);
  *
- * docs/filesystems.md has the list and what is promised on each.
+ * docs/filesystems.md lists the filesystems and what stet promises on each.
  */
 #ifndef STET_FS_PATH_TRUST_H
 #define STET_FS_PATH_TRUST_H
@@ -20,23 +20,23 @@
 #include <sys/types.h>
 
 enum st_trust {
-	/** Leases, times and pages; times follow the ticks of the clock. */
+	/** Leases, times and pages are reliable; times have the clock's resolution. */
 	ST_TRUST_FULL,
-	/** The same, but times may be whole or even seconds. */
+	/** The same, but the filesystem may round times to one or two seconds. */
 	ST_TRUST_COARSE,
-	/** None of them: others may write below it. */
+	/** None of them is: other machines or programs may write unseen. */
 	ST_TRUST_NONE,
 };
 
 /**
- * How far the filesystem of an open file is trusted.
+ * How far stet trusts the filesystem of an open file.
  *
- * @fd   -1 for the usual.
- * @dev  Its device, so that the filesystem need not be asked each time.
+ * @fd   The file; -1 means a filesystem that can be trusted.
+ * @dev  Its device: the answer is cached per device.
  */
 enum st_trust st_trust_of(int fd, dev_t dev);
 
-/** The filesystem's name if it is not trusted at all, else NULL. */
+/** The name of the filesystem if its trust is ST_TRUST_NONE, else NULL. */
 const char *st_trust_name(int fd);
 
 #endif

@@ -7,25 +7,25 @@
 #include "base/str.h"
 #include "fs/path/sys.h"
 
-/* A pointer from one git directory to another is a path and a line end. */
+/* A pointer file holds "gitdir: " or nothing, a path and a line end. */
 enum { POINTER_MAX = PATH_MAX + 16 };
 
-static int fail(int errnum) {
+static int fail_errno(int errnum) {
 	errno = errnum;
 	return -1;
 }
 
 static int open_pointer(int dir, const char *name) {
 	struct stat st;
-	/* Looked at before it is opened: it may be anything. */
+	/* Stat first: opening a FIFO or a device could block or have effects. */
 	if (st_retry(fstatat(dir, name, &st, 0)) < 0)
 		return -1;
 	if (!S_ISREG(st.st_mode))
-		return fail(ENOENT);
+		return fail_errno(ENOENT);
 	return st_retry(openat(dir, name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
 }
 
-/* The path that a file holds behind a prefix; 0, or -1 with errno. */
+/* Read the path that follows the prefix in a file. Returns 0, or -1 with errno. */
 static int read_pointer(int dir, const char *name, struct st_str prefix, char path[POINTER_MAX]) {
 	st_autofd fd = open_pointer(dir, name);
 	ssize_t got = fd < 0 ? -1 : st_retry(pread(fd, path, POINTER_MAX - 1, 0));
@@ -35,7 +35,7 @@ static int read_pointer(int dir, const char *name, struct st_str prefix, char pa
 	while (text.len && (text.ptr[text.len - 1] == '\n' || text.ptr[text.len - 1] == '\r'))
 		text.len--;
 	if (text.len == prefix.len || !st_str_starts(text, prefix) || memchr(text.ptr, '\0', text.len))
-		return fail(ENOENT);
+		return fail_errno(ENOENT);
 	memmove(path, text.ptr + prefix.len, text.len - prefix.len);
 	path[text.len - prefix.len] = '\0';
 	return 0;

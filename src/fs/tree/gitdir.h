@@ -1,24 +1,24 @@
 /**
- * Where git keeps what it knows of a working tree: `.git`, or, in worktrees and
+ * Find the git directory of a working tree: `.git`, or, in worktrees and
  * submodules, the directory that the file `.git` names.
  */
 #ifndef STET_FS_TREE_GITDIR_H
 #define STET_FS_TREE_GITDIR_H
 
 /**
- * Open the git directory of the working tree whose top this directory is.
+ * Open the git directory of a working tree.
  *
- * @return A descriptor for passing through, or -1 with errno; ENOENT if it is
- *         not the top of one.
+ * @top    The descriptor of the working tree's top directory.
+ * @return An O_PATH descriptor, or -1 with errno; ENOENT if top is not the top
+ *         of a working tree.
  */
 int st_gitdir_open(int top);
 
 /**
- * Open the directory that all worktrees share: the one that a git directory
- * names as such, or that itself.
+ * Open the common git directory, which all worktrees of a repository share.
  *
- * @gitdir  From st_gitdir_open(); is closed.
- * @return  As st_gitdir_open().
+ * @gitdir  From st_gitdir_open(); the function closes it or returns it.
+ * @return  Like st_gitdir_open().
  */
 int st_gitdir_common(int gitdir);
 

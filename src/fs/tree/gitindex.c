@@ -12,8 +12,8 @@
  * the length of the path, and the path. Up to version 3 the path is whole and
  * the entry padded with NULs to a multiple of eight; in version 4 it shares a
  * prefix with the one before. Extensions follow, and a checksum as long as an
- * object id. Nothing tells how long that is, but with the wrong length the
- * rest does not fit.
+ * object id. The index does not say which of the two lengths it uses, so try
+ * both: with the wrong one the entries do not parse.
  */
 enum { HEADER = 12, STAT_DATA = 40, EXTENDED = 0x4000, LENGTH = 0x0FFF, INDEX_MAX = 256 << 20 };
 
@@ -32,7 +32,7 @@ static uint32_t big_endian(const char *at, size_t size) {
 	return value;
 }
 
-/* Version 4: how much of the last path to drop, as git's offset encoding has it. */
+/* Version 4: how many bytes of the last path to drop, in git's offset encoding. */
 static bool read_strip(struct reader *reader, size_t *strip) {
 	size_t value = 0;
 	for (int i = 0; i < 5 && reader->at < reader->bytes.len; i++) {
@@ -47,7 +47,7 @@ static bool read_strip(struct reader *reader, size_t *strip) {
 	return false;
 }
 
-/* The next entry's path into reader->path; false if the bytes make no sense. */
+/* Read the next entry's path into reader->path; false if the entry is malformed. */
 static bool read_entry(struct reader *reader) {
 	size_t start = reader->at, fixed = STAT_DATA + reader->id_size + 2;
 	if (start > reader->bytes.len || reader->bytes.len - start < fixed)
@@ -76,7 +76,7 @@ static bool read_entry(struct reader *reader) {
 	return reader->path.failed || (flags & LENGTH) == len;
 }
 
-/* What follows the entries: false if it makes no sense, or says that most of them are elsewhere. */
+/* False if the extensions are malformed, or the index is split and holds only some entries. */
 static bool read_extensions(struct reader *reader) {
 	enum { SIGNATURE = 4, SIZE = 4 };
 	struct st_str bytes = reader->bytes;
@@ -94,15 +94,15 @@ static bool read_extensions(struct reader *reader) {
 	return reader->at == bytes.len;
 }
 
-/* As scan(); a directory alone, with a slash, stands for all that is below it. */
+/* Returns like scan_index(); a sparse entry "dir/" stands for all files below dir: unknown. */
 static int lies_below(struct st_str path, struct st_str dir) {
 	if (st_str_starts(path, dir))
 		return path.len == dir.len || path.ptr[dir.len] == '/';
 	return st_str_ends(path, ST_STR("/")) && st_str_starts(dir, path) ? -1 : 0;
 }
 
-/* 1 if an entry lies below the directory, 0 if none does, -1 if it is not such an index, or NOMEM. */
-static int scan(struct st_str bytes, size_t id_size, struct st_str dir) {
+/* Returns 1 if an entry lies below dir, 0 if none does, -1 if the index does not parse, or NOMEM. */
+static int scan_index(struct st_str bytes, size_t id_size, struct st_str dir) {
 	struct reader reader = {bytes, HEADER, big_endian(bytes.ptr + 4, 4), id_size, ST_BUF_INIT};
 	uint32_t count = big_endian(bytes.ptr + 8, 4);
 	int found = reader.version < 2 || reader.version > 4 ? -1 : 0;
@@ -149,9 +149,9 @@ static int index_has(int gitdir, struct st_str dir, struct stet_error *err) {
 	struct st_str text = st_buf_str(&bytes);
 	int found = -1;
 	if (text.len >= HEADER && st_str_starts(text, ST_STR("DIRC")))
-		found = scan(text, 20, dir);
+		found = scan_index(text, 20, dir);
 	if (found == -1 && text.len >= HEADER)
-		found = scan(text, 32, dir);
+		found = scan_index(text, 32, dir);
 	if (found == STET_E_NOMEM)
 		return st_fail_nomem(err);
 	if (found < 0)
@@ -160,8 +160,8 @@ static int index_has(int gitdir, struct st_str dir, struct stet_error *err) {
 	return found;
 }
 
-/* The same of a working tree, if this directory is the top of one. */
-static int tree_has(int top, struct st_str dir, struct stet_error *err) {
+/* The same for a working tree, if this directory is the top of one. */
+static int worktree_has(int top, struct st_str dir, struct stet_error *err) {
 	st_autofd gitdir = st_gitdir_open(top);
 	if (gitdir >= 0)
 		return index_has(gitdir, dir, err);
@@ -170,7 +170,7 @@ static int tree_has(int top, struct st_str dir, struct stet_error *err) {
 	return st_fail_errno(err, errno, "Cannot open .git");
 }
 
-/* The same of the directory that the first len bytes of the root's path name. */
+/* The same for the directory above the root whose path is the first len bytes of the root's. */
 static int ancestor_has(const struct st_root *root, size_t len, const char *dir,
                         struct stet_error *err) {
 	st_auto(st_buf) top = ST_BUF_INIT, inside = ST_BUF_INIT;
@@ -180,15 +180,15 @@ static int ancestor_has(const struct st_root *root, size_t len, const char *dir,
 		return st_fail_nomem(err);
 	st_autofd fd = st_retry(open(top.ptr, O_PATH | O_DIRECTORY | O_CLOEXEC));
 	if (fd >= 0)
-		return tree_has(fd, st_buf_str(&inside), err);
-	/* What cannot be reached from here, git cannot reach either. */
+		return worktree_has(fd, st_buf_str(&inside), err);
+	/* git cannot reach this directory either. */
 	if (errno == EACCES || errno == ENOENT || errno == ENOTDIR)
 		return 0;
 	return st_fail_errno(err, errno, "Cannot open %s", st_quoted(top.ptr));
 }
 
 int st_gitindex_has(const struct st_root *root, const char *dir, struct stet_error *err) {
-	int found = tree_has(root->fd, st_str(dir), err);
+	int found = worktree_has(root->fd, st_str(dir), err);
 	size_t len = strlen(root->path);
 	while (found == 0 && len > 1) {
 		do

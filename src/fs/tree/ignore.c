@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/* One node's rules may take this much memory. */
+/* The most memory that one node's rules may take. */
 #define NODE_LIMIT ((size_t)64 << 20)
 
 /* A set of bytes, one bit each. */
@@ -14,21 +14,21 @@ struct set {
 	uint64_t bits[4];
 };
 
-/* A pattern is a sequence of these. "Any" and sets never match a slash. */
+/* A pattern is a sequence of tokens. ANY and SET never match a slash. */
 enum kind {
-	/* One byte, this one. */
+	/* This byte. */
 	BYTE,
-	/* One byte, any. */
+	/* `?`: any one byte. */
 	ANY,
-	/* One byte of a set. */
+	/* `[...]`: one byte of a set. */
 	SET,
-	/* Nothing at all: a bracket that is never closed, a backslash at the end. */
+	/* Matches nothing: a bracket that is not closed, a backslash at the end. */
 	NEVER,
-	/* A run of bytes without a slash. */
+	/* `*`: a run of bytes without a slash. */
 	STAR,
-	/* Any run of bytes. */
+	/* `**` at the end: any run of bytes. */
 	DEEP,
-	/* Nothing, or any run of bytes that ends in a slash. */
+	/* `**` and a slash: nothing, or any run of bytes that ends in a slash. */
 	DEEP_DIRS,
 };
 
@@ -38,15 +38,12 @@ struct token {
 	const struct set *set;
 };
 
-/*
- * A rule: literal text, then tokens. Most rules have only one of them; for a
- * suffix rule the single leading star is left out.
- */
+/* A rule: literal text, then tokens. Most rules have only one of the two. */
 struct rule {
 	enum {
 		/* The last component is the text. */
 		NAME,
-		/* The last component ends in the text. */
+		/* The last component ends in the text (`*.o`; the star is not a token). */
 		SUFFIX,
 		/* The last component begins with the text, and the rest matches the tokens. */
 		GLOB,
@@ -60,11 +57,11 @@ struct rule {
 	size_t count;
 	struct st_str source;
 	size_t line;
-	/* The one before it in its chain, counted from 1; 0 for the first. */
+	/* The previous rule in this rule's chain, counted from 1; 0 for none. */
 	uint32_t before;
 };
 
-/* The chain of rules that may match a name whatever byte it ends in. */
+/* The chain of the rules that do not fix the last byte of a name. */
 #define ANY_END 256
 
 struct st_ignore {
@@ -74,11 +71,11 @@ struct st_ignore {
 	struct rule *rules;
 	size_t count;
 	/*
-	 * Rules by the last byte of what they match, the last rule of each, counted
-	 * from 1: of a hundred rules most names have to be held against two or three.
+	 * The last rule, counted from 1, for each last byte of the names that it
+	 * matches: of a hundred rules only two or three are tried for most names.
 	 */
 	uint32_t chains[ANY_END + 1];
-	/* Rules and views live here. */
+	/* Holds the rules and their text. */
 	struct st_arena arena;
 };
 
@@ -95,7 +92,7 @@ static void set_add_range(struct set *set, unsigned first, unsigned last) {
 		set_add(set, (unsigned char)byte);
 }
 
-/* The named classes, in ASCII as git has them: no vertical tab or form feed in [:space:]. */
+/* The named classes, in ASCII as in git: [:space:] has no vertical tab or form feed. */
 static bool set_add_class(struct set *set, struct st_str name) {
 	static const struct {
 		const char *name;
@@ -118,15 +115,15 @@ static bool set_add_class(struct set *set, struct st_str name) {
 	return false;
 }
 
-/* Patterns hold no NUL, so NUL stands for their end. */
-static unsigned char peek(struct st_str glob, size_t at) {
+/* Patterns contain no NUL, so NUL means the end. */
+static unsigned char byte_at(struct st_str glob, size_t at) {
 	return at < glob.len ? (unsigned char)glob.ptr[at] : '\0';
 }
 
-/* A class such as [:alpha:] whose "[" is at *at: moves to its "]". */
-static bool take_class(struct st_str glob, size_t *at, struct set *set) {
+/* Parse a class such as [:alpha:] whose "[" is at *at; moves *at to its "]". */
+static bool parse_class(struct st_str glob, size_t *at, struct set *set) {
 	size_t start = *at + 2, end = start;
-	while (peek(glob, end) && glob.ptr[end] != ']')
+	while (byte_at(glob, end) && glob.ptr[end] != ']')
 		end++;
 	if (end == glob.len)
 		return false;
@@ -139,25 +136,26 @@ static bool take_class(struct st_str glob, size_t *at, struct set *set) {
 }
 
 /*
- * A bracket expression, *at being behind its "[": moves behind its "]". False
- * if it is not closed or names no class: then the pattern matches nothing. A
- * "]" that comes first stands for itself, and so does a "-" that is no range.
+ * Parse a bracket expression; *at is behind its "[" and moves behind its "]".
+ * False if it is not closed or names an unknown class: then the pattern
+ * matches nothing. A "]" that comes first is literal, and so is a "-" at
+ * either end.
  */
-static bool take_set(struct st_str glob, size_t *at, struct set *set) {
-	bool negated = peek(glob, *at) == '!' || peek(glob, *at) == '^';
+static bool parse_set(struct st_str glob, size_t *at, struct set *set) {
+	bool negated = byte_at(glob, *at) == '!' || byte_at(glob, *at) == '^';
 	unsigned char before = '\0';
 
 	*at += negated;
 	do {
-		unsigned char byte = peek(glob, *at), after = peek(glob, *at + 1);
+		unsigned char byte = byte_at(glob, *at), after = byte_at(glob, *at + 1);
 		bool range = byte == '-' && before && after && after != ']';
 		if (range)
-			byte = peek(glob, ++*at);
+			byte = byte_at(glob, ++*at);
 		if (byte == '\\')
-			byte = peek(glob, ++*at);
+			byte = byte_at(glob, ++*at);
 		else if (byte == '[' && after == ':' && !range) {
 			size_t open = *at;
-			if (!take_class(glob, at, set))
+			if (!parse_class(glob, at, set))
 				return false;
 			before = *at == open ? '[' : '\0';
 			++*at;
@@ -171,7 +169,7 @@ static bool take_set(struct st_str glob, size_t *at, struct set *set) {
 			set_add(set, byte);
 		before = range ? '\0' : byte;
 		++*at;
-	} while (peek(glob, *at) != ']');
+	} while (byte_at(glob, *at) != ']');
 	++*at;
 
 	for (size_t i = 0; negated && i < 4; i++)
@@ -181,16 +179,15 @@ static bool take_set(struct st_str glob, size_t *at, struct set *set) {
 }
 
 /*
- * Stars. Two or more cross directories only where they stand alone between
- * slashes; a slash behind them may then be matched by nothing, unless it is
- * escaped.
+ * Two or more stars cross directories only if they stand alone between slashes.
+ * The slash behind them then need not match, unless it is escaped.
  */
-static struct token take_stars(struct st_str glob, size_t *at) {
+static struct token parse_stars(struct st_str glob, size_t *at) {
 	size_t start = *at;
-	while (peek(glob, *at) == '*')
+	while (byte_at(glob, *at) == '*')
 		++*at;
-	unsigned char next = peek(glob, *at);
-	bool ends = !next || next == '/' || (next == '\\' && peek(glob, *at + 1) == '/');
+	unsigned char next = byte_at(glob, *at);
+	bool ends = !next || next == '/' || (next == '\\' && byte_at(glob, *at + 1) == '/');
 	bool begins = start == 0 || glob.ptr[start - 1] == '/';
 
 	if (*at - start < 2 || !begins || !ends)
@@ -201,11 +198,11 @@ static struct token take_stars(struct st_str glob, size_t *at) {
 	return (struct token){.kind = DEEP_DIRS};
 }
 
-static bool take_token(struct st_arena *arena, struct st_str glob, size_t *at,
-                       struct token *token) {
-	unsigned char byte = peek(glob, *at);
+static bool parse_token(struct st_arena *arena, struct st_str glob, size_t *at,
+                        struct token *token) {
+	unsigned char byte = byte_at(glob, *at);
 	if (byte == '*') {
-		*token = take_stars(glob, at);
+		*token = parse_stars(glob, at);
 		return true;
 	}
 	++*at;
@@ -215,9 +212,9 @@ static bool take_token(struct st_arena *arena, struct st_str glob, size_t *at,
 		struct set *set = st_arena_array(arena, 1, sizeof *set);
 		if (!set)
 			return false;
-		*token = (struct token){.kind = take_set(glob, at, set) ? SET : NEVER, .set = set};
+		*token = (struct token){.kind = parse_set(glob, at, set) ? SET : NEVER, .set = set};
 	} else if (byte == '\\') {
-		byte = peek(glob, (*at)++);
+		byte = byte_at(glob, (*at)++);
 		*token = (struct token){.kind = byte ? BYTE : NEVER, .byte = byte};
 	} else {
 		*token = (struct token){.kind = BYTE, .byte = byte};
@@ -225,13 +222,13 @@ static bool take_token(struct st_arena *arena, struct st_str glob, size_t *at,
 	return true;
 }
 
-static bool compile(struct st_arena *arena, struct st_str glob, struct rule *rule) {
+static bool compile_glob(struct st_arena *arena, struct st_str glob, struct rule *rule) {
 	struct token *tokens = st_arena_array(arena, glob.len, sizeof *tokens);
 	if (!tokens)
 		return false;
 	rule->tokens = tokens;
 	for (size_t at = 0; at < glob.len; rule->count++) {
-		if (!take_token(arena, glob, &at, &tokens[rule->count]))
+		if (!parse_token(arena, glob, &at, &tokens[rule->count]))
 			return false;
 		if (tokens[rule->count].kind == NEVER)
 			at = glob.len;
@@ -252,15 +249,15 @@ static bool matches_byte(const struct token *token, unsigned char byte) {
 	}
 }
 
-/* A place to return to: the token behind a star, and how far the star has reached. */
-struct retry {
+/* Where to continue after a mismatch: the token behind a star, and the end of the star's match. */
+struct backtrack {
 	const struct token *token;
 	size_t at;
 	bool dirs;
 };
 
-/* Let a deep star reach further: one byte, or up to the next component. */
-static bool reach_deeper(struct retry *deep, struct st_str text) {
+/* Extend the match of a deep star by one byte, or to the next component. */
+static bool reach_deeper(struct backtrack *deep, struct st_str text) {
 	if (!deep->token || deep->at >= text.len)
 		return false;
 	if (deep->dirs) {
@@ -274,27 +271,27 @@ static bool reach_deeper(struct retry *deep, struct st_str text) {
 }
 
 /*
- * On a mismatch only the last star need reach further: what an earlier one
- * could take, this one could too. A star ends with its component, so behind a
- * slash only the last deep star is left.
+ * On a mismatch only the last star needs to match more: it can match whatever
+ * an earlier star could. A single star ends with its component, so behind a
+ * slash only the last deep star counts.
  */
 static bool matches_tokens(const struct rule *rule, struct st_str text) {
 	const struct token *token = rule->tokens, *end = token + rule->count;
-	struct retry star = {0}, deep = {0};
+	struct backtrack star = {0}, deep = {0};
 	size_t at = 0;
 
 	for (;;) {
 		if (token < end && token->kind == STAR) {
-			star = (struct retry){.token = token + 1, .at = at};
+			star = (struct backtrack){.token = token + 1, .at = at};
 			token++;
 		} else if (token < end && (token->kind == DEEP || token->kind == DEEP_DIRS)) {
-			deep = (struct retry){token + 1, at, token->kind == DEEP_DIRS};
-			star = (struct retry){0};
+			deep = (struct backtrack){token + 1, at, token->kind == DEEP_DIRS};
+			star = (struct backtrack){0};
 			token++;
 		} else if (token < end && at < text.len &&
 		           matches_byte(token, (unsigned char)text.ptr[at])) {
 			if (text.ptr[at] == '/')
-				star = (struct retry){0};
+				star = (struct backtrack){0};
 			token++;
 			at++;
 		} else if (token == end && at == text.len) {
@@ -305,7 +302,7 @@ static bool matches_tokens(const struct rule *rule, struct st_str text) {
 		} else if (reach_deeper(&deep, text)) {
 			at = deep.at;
 			token = deep.token;
-			star = (struct retry){0};
+			star = (struct backtrack){0};
 		} else {
 			return false;
 		}
@@ -328,8 +325,8 @@ static size_t literal_len(struct st_str glob) {
 	return len;
 }
 
-/* A line without the spaces at its end that no backslash keeps; git lets tabs stand. */
-static struct st_str trim(struct st_str line) {
+/* Drop the spaces at the end of a line, unless a backslash escapes them. Like git, keep tabs. */
+static struct st_str trim_spaces(struct st_str line) {
 	size_t end = 0;
 	for (size_t i = 0; i < line.len; i++) {
 		if (line.ptr[i] == ' ')
@@ -359,7 +356,7 @@ static bool rule_init(struct rule *rule, struct st_str line, struct st_arena *ar
 	if (anchored) {
 		rule->where = PATH;
 		rule->text = st_str_slice(glob, 0, literal);
-		return compile(arena, st_str_slice(glob, literal, glob.len), rule);
+		return compile_glob(arena, st_str_slice(glob, literal, glob.len), rule);
 	}
 	if (literal == glob.len) {
 		rule->where = NAME;
@@ -374,7 +371,7 @@ static bool rule_init(struct rule *rule, struct st_str line, struct st_arena *ar
 	}
 	rule->where = GLOB;
 	rule->text = st_str_slice(glob, 0, literal);
-	return compile(arena, st_str_slice(glob, literal, glob.len), rule);
+	return compile_glob(arena, st_str_slice(glob, literal, glob.len), rule);
 }
 
 /* The next line of a file without its ending; false at the end. */
@@ -392,18 +389,18 @@ static bool is_rule(struct st_str line) {
 	return line.len > 0 && line.ptr[0] != '#';
 }
 
-/* What git sees of a line: nothing from a NUL on, no CR, no trailing spaces. */
-static struct st_str rule_of(struct st_str line) {
+/* Like git, drop everything from a NUL on, a CR at the end, and trailing spaces. */
+static struct st_str strip_line(struct st_str line) {
 	const char *nul = memchr(line.ptr, '\0', line.len);
 	if (nul)
 		line.len = (size_t)(nul - line.ptr);
 	else if (line.ptr[line.len - 1] == '\r')
 		line.len--;
-	return trim(line);
+	return trim_spaces(line);
 }
 
-/* The byte in which all that a rule matches ends, or ANY_END. */
-static unsigned end_of(const struct rule *rule) {
+/* The last byte of every name that the rule matches, or ANY_END if they differ. */
+static unsigned last_byte(const struct rule *rule) {
 	if (rule->count > 0) {
 		const struct token *last = &rule->tokens[rule->count - 1];
 		return last->kind == BYTE ? last->byte : ANY_END;
@@ -412,12 +409,12 @@ static unsigned end_of(const struct rule *rule) {
 }
 
 static void add_to_chain(struct st_ignore *node, struct rule *rule) {
-	uint32_t *chain = &node->chains[end_of(rule)];
+	uint32_t *chain = &node->chains[last_byte(rule)];
 	rule->before = *chain;
 	*chain = (uint32_t)node->count;
 }
 
-static bool parse(struct st_ignore *node, struct st_str bytes) {
+static bool parse_rules(struct st_ignore *node, struct st_str bytes) {
 	if (st_str_starts(bytes, ST_STR("\xEF\xBB\xBF")))
 		bytes = st_str_slice(bytes, 3, bytes.len);
 
@@ -436,15 +433,15 @@ static bool parse(struct st_ignore *node, struct st_str bytes) {
 			continue;
 		struct rule *rule = &node->rules[node->count++];
 		rule->line = number;
-		if (!rule_init(rule, rule_of(line), &node->arena))
+		if (!rule_init(rule, strip_line(line), &node->arena))
 			return false;
 		add_to_chain(node, rule);
 	}
 	return true;
 }
 
-/* What of a path lies below a node's directory; empty if it is not below. */
-static struct st_str relative_to(const struct st_ignore *node, struct st_str path) {
+/* A path relative to the node's directory; empty if it is not below it. */
+static struct st_str relative_to_node(const struct st_ignore *node, struct st_str path) {
 	if (node->dir.len == 0)
 		return path;
 	if (path.len <= node->dir.len || path.ptr[node->dir.len] != '/' ||
@@ -467,13 +464,13 @@ static bool rule_matches(const struct rule *rule, struct st_str path, struct st_
 	return false;
 }
 
-/* The last rule that matches, from the two chains in which it can be. */
-static const struct rule *find(const struct st_ignore *node, struct st_str path, struct st_str name,
-                               bool is_dir) {
+/* Find the last matching rule in the two chains that can contain it. */
+static const struct rule *find_rule(const struct st_ignore *node, struct st_str path,
+                                    struct st_str name, bool is_dir) {
 	uint32_t by_end = name.len ? node->chains[(unsigned char)name.ptr[name.len - 1]] : 0;
 	uint32_t any = node->chains[ANY_END];
 
-	path = relative_to(node, path);
+	path = relative_to_node(node, path);
 	while (by_end || any) {
 		uint32_t *last = by_end > any ? &by_end : &any;
 		const struct rule *rule = &node->rules[*last - 1];
@@ -496,7 +493,7 @@ struct st_ignore *st_ignore_new(struct st_ignore *parent, struct st_str dir, str
 	char *copy = st_arena_copy(&node->arena, bytes);
 	if (dir_copy)
 		node->dir = st_strn(dir_copy, dir.len);
-	if (dir_copy && copy && parse(node, st_strn(copy, bytes.len)))
+	if (dir_copy && copy && parse_rules(node, st_strn(copy, bytes.len)))
 		return node;
 	st_ignore_drop(node);
 	return NULL;
@@ -525,7 +522,7 @@ bool st_ignore_match(const struct st_ignore *node, struct st_str path, bool is_d
 		name = st_str_slice(path, (size_t)(slash + 1 - path.ptr), path.len);
 
 	for (; node; node = node->parent) {
-		const struct rule *rule = find(node, path, name, is_dir);
+		const struct rule *rule = find_rule(node, path, name, is_dir);
 		if (!rule)
 			continue;
 		if (reason)

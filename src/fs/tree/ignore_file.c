@@ -8,11 +8,8 @@
 #include "fs/tree/gitdir.h"
 #include "fs/path/sys.h"
 
-/*
- * Read a small regular file. 1 with its bytes, 0 if there is none, -1 with
- * errno. A file that grows meanwhile is read up to the limit.
- */
-static int slurp(int dir, const char *name, int flags, size_t max, struct st_buf *out) {
+/* Read a small regular file. Returns 1 with its bytes, 0 if there is none, -1 with errno. */
+static int read_rules_file(int dir, const char *name, int flags, size_t max, struct st_buf *out) {
 	st_autofd fd = st_retry(openat(dir, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC | flags));
 	if (fd < 0)
 		return errno == ENOENT || errno == ENOTDIR || errno == ELOOP ? 0 : -1;
@@ -38,7 +35,6 @@ static int slurp(int dir, const char *name, int flags, size_t max, struct st_buf
 	}
 }
 
-/* Say why a file of rules was not read. */
 static int fail_load(int errnum, struct st_str dir, const char *name, struct stet_error *err) {
 	st_auto(st_buf) path = ST_BUF_INIT;
 	st_buf_add(&path, dir);
@@ -55,10 +51,10 @@ static int fail_load(int errnum, struct st_str dir, const char *name, struct ste
 	                     st_quoted_str(st_buf_str(&path)));
 }
 
-static int load(struct st_ignore *parent, int dir, const char *name, int flags, struct st_str path,
-                struct st_ignore **node, struct stet_error *err) {
+static int load_rules_file(struct st_ignore *parent, int dir, const char *name, int flags,
+                           struct st_str path, struct st_ignore **node, struct stet_error *err) {
 	st_auto(st_buf) bytes = ST_BUF_INIT;
-	int found = slurp(dir, name, flags, ST_IGNORE_FILE_MAX, &bytes);
+	int found = read_rules_file(dir, name, flags, ST_IGNORE_FILE_MAX, &bytes);
 	*node = found > 0 ? st_ignore_new(parent, path, st_buf_str(&bytes)) : NULL;
 	if (*node)
 		return 0;
@@ -69,17 +65,17 @@ static int load(struct st_ignore *parent, int dir, const char *name, int flags, 
 
 int st_ignore_load(struct st_ignore *parent, int dir, struct st_str path, struct st_ignore **node,
                    struct stet_error *err) {
-	return load(parent, dir, ".gitignore", O_NOFOLLOW, path, node, err);
+	return load_rules_file(parent, dir, ".gitignore", O_NOFOLLOW, path, node, err);
 }
 
 int st_ignore_load_exclude(int root, struct st_ignore **node, struct stet_error *err) {
 	*node = NULL;
 	int gitdir = st_gitdir_open(root);
 	st_autofd git = gitdir < 0 ? -1 : st_gitdir_common(gitdir);
-	return git < 0 ? 0 : load(NULL, git, "info/exclude", 0, ST_STR(""), node, err);
+	return git < 0 ? 0 : load_rules_file(NULL, git, "info/exclude", 0, ST_STR(""), node, err);
 }
 
-/* On the way down to a path: the directory reached, -1 if it does not exist, and its rules. */
+/* The current directory on the way down to a path (-1 if it does not exist), and its rules. */
 struct descent {
 	int dir;
 	struct st_ignore *node;
@@ -90,7 +86,6 @@ static void descent_release(struct descent *descent) {
 	st_ignore_drop(descent->node);
 }
 
-/* Add the rules of the directory reached. */
 static int descent_load(struct descent *descent, struct st_str path, struct stet_error *err) {
 	if (descent->dir < 0)
 		return 0;
@@ -118,7 +113,7 @@ static int descent_start(struct descent *descent, int root, unsigned flags,
 		return 0;
 	descent->dir = st_retry(openat(root, ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
 	if (descent->dir < 0)
-		return st_fail_errno(err, errno, "The root cannot be opened");
+		return st_fail_errno(err, errno, "Cannot open the root");
 	return st_ignore_load_exclude(root, &descent->node, err);
 }
 

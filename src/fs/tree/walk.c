@@ -12,31 +12,33 @@
 #include "fs/path/relative_path.h"
 #include "fs/path/sys.h"
 
-/* A listing is read into this much at once; nearly every directory fits. */
+/* The buffer for getdents64; nearly every directory fits. */
 #define LISTING_SIZE ((size_t)65536)
-/* Room that the largest entry of a listing needs. */
+/* More than the largest entry of a listing. */
 #define ENTRY_MAX ((size_t)1024)
 
-/* How far below an anchor, in bytes of path, a directory is opened from it. */
+/* The longest path, in bytes, from an anchor to a directory that is opened from it. */
 #define ANCHOR_SPAN ((size_t)256)
-/* How many anchors are kept open; more than threads, so that one is always free. */
+/* How many anchors stay open. */
 #define ANCHORS_MAX 16
+static_assert(ANCHORS_MAX > ST_WALK_MAX_THREADS, "a thread always finds an unused anchor");
 
 /*
- * A directory to be read, or one above such. A path is kept as names linked
- * upwards: a deep tree would take quadratic memory otherwise.
+ * A directory that waits to be read, or one above it. Each node holds only its
+ * own name and a link to its parent: whole paths would take quadratic memory
+ * in a deep tree.
  */
 struct node {
 	atomic_uint owners;
 	/* Owned; NULL for the root. */
 	struct node *parent;
-	/* The next one to be read. */
+	/* The next directory on the stack, or found in the same directory. */
 	struct node *next;
 	/* The directory above from which this one is opened. */
 	struct node *anchor;
-	/* The rules that hold where this directory is, then those that hold in it. */
+	/* The parent's rules; once this directory is listed, its own. */
 	struct st_ignore *ignore;
-	/* The caller's. */
+	/* From the caller. */
 	void *mark;
 	/* The length of the whole path. */
 	size_t path_len;
@@ -45,10 +47,11 @@ struct node {
 };
 
 /*
- * Directories are opened by their path from the root, without following
- * links, which needs no descriptors of the directories between. Where paths
- * grow longer than the kernel takes, every so many bytes a directory becomes
- * an anchor for those below. The ones used last are open.
+ * A walk opens directories by their path from the root, without following
+ * links, so it needs no descriptors of the directories in between. Because
+ * paths may grow longer than the kernel accepts, a directory becomes an anchor
+ * for those below it every ANCHOR_SPAN bytes. The most recently used anchors
+ * stay open.
  */
 struct anchor {
 	struct node *node;
@@ -60,21 +63,21 @@ struct anchor {
 struct walk {
 	const struct st_walk *how;
 	int root;
-	/* Guards what follows. */
+	/* Guards all members below. */
 	pthread_mutex_t lock;
 	pthread_cond_t change;
-	/* Directories to be read, the last found first. */
+	/* Directories that wait to be read, the last found first. */
 	struct node *stack;
-	/* Threads that are reading one, and those that wait for one. */
+	/* How many threads read a directory, and how many wait for one. */
 	unsigned busy;
 	unsigned waiting;
-	/* The first failure ends the walk. */
+	/* The first failure; it ends the walk. */
 	struct stet_error failure;
 	struct anchor anchors[ANCHORS_MAX];
 	unsigned long clock;
 };
 
-/* One thread, at one directory. */
+/* A thread and the directory that it reads. */
 struct worker {
 	struct walk *walk;
 	struct stet_error err;
@@ -82,7 +85,7 @@ struct worker {
 	struct node *node;
 	struct st_buf path;
 	int fd;
-	/* Directories found in it. */
+	/* The directories found in it. */
 	struct node *found;
 	struct node **found_end;
 	char *listing;
@@ -118,8 +121,8 @@ static void node_drop(struct node *node) {
 }
 
 /*
- * Write a node's path, leaving out its first bytes; what belongs to a node
- * above, if one is given, is there already.
+ * Write a node's path without its first skip bytes. If above is not NULL, path
+ * already holds the part that belongs to above.
  */
 static void write_path(const struct node *node, const struct node *above, size_t skip, char *path) {
 	path[node->path_len - skip] = '\0';
@@ -131,7 +134,7 @@ static void write_path(const struct node *node, const struct node *above, size_t
 	}
 }
 
-/* How much of a path belongs to a directory above: it and a slash. */
+/* The length of the prefix "node/" in the paths below a node. */
 static size_t prefix_len(const struct node *node) {
 	return node->path_len ? node->path_len + 1 : 0;
 }
@@ -151,7 +154,7 @@ static void anchor_clear(struct anchor *anchor) {
 	*anchor = (struct anchor){0};
 }
 
-/* Keep a directory open in place of the one that was not used for longest. */
+/* Keep a directory open, in place of the least recently used anchor. With the lock held. */
 static struct anchor *anchor_put(struct walk *walk, struct node *node, int fd) {
 	struct anchor *place = NULL;
 	for (size_t i = 0; i < ANCHORS_MAX; i++) {
@@ -166,7 +169,7 @@ static struct anchor *anchor_put(struct walk *walk, struct node *node, int fd) {
 	return place;
 }
 
-/* The anchor of a node below the root, open: from the nearest above that is, one after the other. */
+/* Open an anchor, and first the anchors above it that are not open. With the lock held. */
 static struct anchor *anchor_open(struct walk *walk, struct node *node) {
 	struct anchor *anchor;
 	while (!(anchor = anchor_find(walk, node))) {
@@ -202,7 +205,6 @@ static int open_from_anchor(struct walk *walk, struct node *node, char *path) {
 	return fd;
 }
 
-/* Open the worker's directory. */
 static int open_node(struct worker *worker) {
 	struct node *node = worker->node, *anchor = node->anchor;
 	if (!anchor)
@@ -212,7 +214,7 @@ static int open_node(struct worker *worker) {
 	                      : st_open_relative(worker->walk->root, path);
 }
 
-/* Close the worker's directory, or keep it as an anchor for those found in it. */
+/* Close the worker's directory, or keep it as the anchor of directories found in it. */
 static void close_node(struct worker *worker) {
 	bool is_anchor = false;
 	for (const struct node *found = worker->found; found && !is_anchor; found = found->next)
@@ -227,8 +229,8 @@ static void close_node(struct worker *worker) {
 	worker->fd = -1;
 }
 
-/* Go to a directory: its path is often the last one with a name added. */
-static bool go_to(struct worker *worker, struct node *node) {
+/* Make node the worker's directory. Often it lies in the last one, whose path is then extended. */
+static bool set_node(struct worker *worker, struct node *node) {
 	const struct node *above = node->parent == worker->node ? node->parent : NULL;
 	if (above)
 		st_buf_truncate(&worker->path, above->path_len);
@@ -249,15 +251,15 @@ static bool is_exhausted(int errnum) {
 	return errnum == EMFILE || errnum == ENFILE || errnum == ENOMEM;
 }
 
-static void report(struct worker *worker) {
+static void report_skipped(struct worker *worker) {
 	const struct st_walk *how = worker->walk->how;
 	if (how->skipped)
 		how->skipped(how->data, st_buf_str(&worker->path), &worker->err);
 	worker->err = (struct stet_error){0};
 }
 
-/* A directory that cannot be read: gone is no failure, and of the rest only some end the walk. */
-static int unreadable(struct worker *worker, int errnum) {
+/* A directory could not be read. Ignore one that is gone; end the walk only if it cannot go on. */
+static int fail_read(struct worker *worker, int errnum) {
 	bool is_root = !worker->node->parent;
 	if (is_gone(errnum) && !is_root)
 		return 0;
@@ -265,16 +267,16 @@ static int unreadable(struct worker *worker, int errnum) {
 	                         st_quoted(is_root ? "." : worker->path.ptr));
 	if (is_root || is_exhausted(errnum))
 		return code;
-	report(worker);
+	report_skipped(worker);
 	return 0;
 }
 
 /* Part of a directory's listing. */
 struct listing {
 	size_t len;
-	/* Nothing follows. */
+	/* This part is the last. */
 	bool complete;
-	/* Why nothing follows, if that is no end. */
+	/* Not 0 if reading failed. */
 	int errnum;
 };
 
@@ -294,7 +296,6 @@ static struct listing listing_read(struct worker *worker) {
 	return listing;
 }
 
-/* Step through a listing: NULL at its end. */
 static const struct dirent64 *listing_next(const struct worker *worker,
                                            const struct listing *listing, size_t *at) {
 	if (*at >= listing->len)
@@ -313,7 +314,7 @@ static bool lists_rules(const struct worker *worker, const struct listing *listi
 	return false;
 }
 
-/* The rules of the directory itself, if its listing shows or might have shown some. */
+/* Load the directory's .gitignore, unless a complete listing shows that there is none. */
 static int load_rules(struct worker *worker, const struct listing *listing) {
 	if (worker->walk->how->flags & ST_WALK_NO_FILES)
 		return 0;
@@ -326,12 +327,12 @@ static int load_rules(struct worker *worker, const struct listing *listing) {
 	if (code == STET_E_NOMEM || code == STET_E_LIMIT)
 		return code;
 	if (code < 0)
-		report(worker);
+		report_skipped(worker);
 	return 0;
 }
 
-static bool type_of(const struct worker *worker, const struct dirent64 *entry,
-                    enum st_walk_type *type) {
+static bool walk_type(const struct worker *worker, const struct dirent64 *entry,
+                      enum st_walk_type *type) {
 	unsigned kind = entry->d_type;
 	if (kind == DT_UNKNOWN) {
 		struct stat st;
@@ -364,17 +365,17 @@ static int push_found(struct worker *worker, struct st_str name, void *mark) {
 	return 0;
 }
 
-/* What an entry costs, in the measure of st_cancel_check(). */
+/* The cost of an entry in the units of st_cancel_check(). */
 enum { ENTRY_WORK = 8 << 10 };
 
-static int on_entry(struct worker *worker, const struct dirent64 *listed) {
+static int handle_entry(struct worker *worker, const struct dirent64 *listed) {
 	if (st_cancel_check(ENTRY_WORK, &worker->err) < 0)
 		return STET_E_CANCELLED;
 	const struct st_walk *how = worker->walk->how;
 	void *mark = NULL;
 	struct st_walk_entry entry = {.name = st_str(listed->d_name), .mark = &mark};
 	if (st_str_eq(entry.name, ST_STR(".")) || st_str_eq(entry.name, ST_STR("..")) ||
-	    !type_of(worker, listed, &entry.type))
+	    !walk_type(worker, listed, &entry.type))
 		return 0;
 
 	size_t prefix = prefix_len(worker->node);
@@ -401,51 +402,50 @@ static int on_entry(struct worker *worker, const struct dirent64 *listed) {
 	return code < 0 ? code : 0;
 }
 
-/* Every entry of a directory, one part of its listing after the other. */
-static int read_entries(struct worker *worker) {
+static int read_listing(struct worker *worker) {
 	struct listing listing = listing_read(worker);
 	int code = load_rules(worker, &listing);
 	for (;;) {
 		size_t at = 0;
 		for (const struct dirent64 *entry;
 		     code == 0 && (entry = listing_next(worker, &listing, &at));)
-			code = on_entry(worker, entry);
+			code = handle_entry(worker, entry);
 		st_buf_truncate(&worker->path, worker->node->path_len);
 		if (code < 0 || listing.complete)
 			break;
 		listing = listing_read(worker);
 	}
 	if (code == 0 && listing.errnum)
-		code = unreadable(worker, listing.errnum);
+		code = fail_read(worker, listing.errnum);
 	return code;
 }
 
-/* One directory; the node is the worker's from here on. */
+/* Read a directory. The worker owns the node from here on. */
 static int read_node(struct worker *worker, struct node *node) {
 	const struct st_walk *how = worker->walk->how;
 	worker->found = NULL;
 	worker->found_end = &worker->found;
-	if (!go_to(worker, node)) {
+	if (!set_node(worker, node)) {
 		node_drop(node);
 		return st_fail_nomem(&worker->err);
 	}
 	worker->fd = open_node(worker);
 	if (worker->fd < 0)
-		return unreadable(worker, errno);
+		return fail_read(worker, errno);
 
 	int code = 0;
 	if (how->enter)
 		code =
 			how->enter(how->data, worker->fd, st_buf_str(&worker->path), node->mark, &worker->err);
 	if (code >= 0)
-		code = read_entries(worker);
+		code = read_listing(worker);
 	if (code >= 0 && how->leave)
 		code = how->leave(how->data, node->ignore, &worker->err);
 	close_node(worker);
 	return code;
 }
 
-/* Hand over what was found. With the lock held. */
+/* Push the directories found onto the stack. With the lock held. */
 static void finish_node(struct worker *worker, int code) {
 	struct walk *walk = worker->walk;
 	*worker->found_end = walk->stack;
@@ -455,14 +455,14 @@ static void finish_node(struct worker *worker, int code) {
 		walk->failure = worker->err;
 		walk->failure.code = code;
 	}
-	/* A single directory is this thread's next; more are for others too; none at all is the end. */
+	/* This thread reads one directory itself; wake the others for more, or for the end. */
 	bool more = walk->stack && walk->stack->next;
 	bool over = (!walk->stack && walk->busy == 0) || walk->failure.code != 0;
 	if (walk->waiting > 0 && (more || over))
 		pthread_cond_broadcast(&walk->change);
 }
 
-/* The next directory to read; NULL when all are read or the walk has failed. With the lock held. */
+/* Wait for a directory to read; NULL when all are read or the walk has failed. With the lock held. */
 static struct node *next_node(struct walk *walk) {
 	while (!walk->stack && walk->busy > 0 && walk->failure.code == 0) {
 		walk->waiting++;
@@ -501,7 +501,7 @@ static void *walk_thread(void *data) {
 	return NULL;
 }
 
-/* A walk with fewer of them is only slower. */
+/* If not all threads can be started, the walk is only slower. */
 static unsigned start_helpers(struct walk *walk, pthread_t *helpers, unsigned count) {
 	unsigned started = 0;
 	while (started < count && st_thread_start(&helpers[started], walk_thread, walk))

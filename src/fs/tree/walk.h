@@ -1,21 +1,22 @@
 /**
- * A walk over a tree, by several threads.
+ * fs/tree finds files: it walks directories and knows what git ignores and
+ * tracks. This header walks a tree with several threads.
  *
- * Every directory is opened once, listed, and closed; what an entry is comes
- * with the listing, so nothing is stat-ed. Ignored directories are not opened.
- * Links are reported, never followed. The order is no order. Directories that
- * come and go meanwhile are seen or not, and nothing else happens: a walk says
- * what was there while it passed.
+ * A walk opens each directory once, lists and closes it. The listing tells the
+ * type of each entry, so a walk calls no stat. It does not open ignored
+ * directories, reports links without following them, and has no order. A
+ * directory that appears or disappears meanwhile may be reported or not.
  *
- * Memory is what the directories still to be read need, depth is limited by
- * neither the stack nor PATH_MAX, and there are never more than a few dozen
+ * Memory grows with the number of directories that wait to be read. Neither
+ * the stack nor PATH_MAX limits the depth, and a walk has at most a few dozen
  * descriptors open.
  *
- *     static int on_entry(void *data, const struct st_walk_entry *entry) {
+ *     static int on_entry(void *data, const struct st_walk_entry *entry,
+ *                         struct stet_error *err) {
  *             ...
  *             return 0;
  *     }
- *     struct st_walk walk = { .visit = on_entry, .data = &list };
+ *     struct st_walk walk = { .on_entry = on_entry, .data = &list };
  *     int code = st_walk_run(&walk, root.fd, err);
  */
 #ifndef STET_FS_TREE_WALK_H
@@ -30,10 +31,9 @@
 #define ST_WALK_MAX_THREADS 8
 
 enum st_walk_flags {
-	/** As ST_IGNORE_NO_BUILTIN and ST_IGNORE_NO_FILES. */
 	ST_WALK_NO_BUILTIN = ST_IGNORE_NO_BUILTIN,
 	ST_WALK_NO_FILES = ST_IGNORE_NO_FILES,
-	/** Visit ignored files too; what is in ignored directories is still left out. */
+	/** Report ignored files too, but not the contents of ignored directories. */
 	ST_WALK_IGNORED_FILES = 1 << 8,
 };
 
@@ -45,64 +45,62 @@ enum st_walk_type {
 	ST_WALK_OTHER,
 };
 
-/** What a walk came across; all of it is valid during the call only. */
+/** An entry of a directory. Everything in it is valid during the callback only. */
 struct st_walk_entry {
-	/** Relative to the root; NUL-ended, as is its last component. Any bytes but NUL. */
+	/** Relative to the root, NUL-ended; name is its last component. Any bytes but NUL. */
 	struct st_str path;
 	struct st_str name;
 	enum st_walk_type type;
-	/** The directory that holds it, for openat() and its like. */
+	/** The directory that holds the entry, for openat() and the like. */
 	int dir;
-	/** The rules that hold in that directory, for st_ignore_match(); kept with st_ignore_keep(). */
+	/** The rules of that directory, for st_ignore_match(); st_ignore_keep() keeps them. */
 	struct st_ignore *ignore;
-	/** As the listing has it: where something is mounted, that of what is beneath. */
+	/** From the listing: for a mount point the inode beneath the mount. */
 	uint64_t ino;
-	/** What is left here for a directory is handed to enter; NULL at first. */
+	/** For a directory: on_entry may set it, and enter receives it. NULL at first. */
 	void **mark;
 };
 
-/** What visit returns for a directory that is not to be entered. */
+/** on_entry returns this for a directory that the walk should not enter. */
 #define ST_WALK_SKIP 1
 
 /**
- * How to walk, and what to call. The functions are called from several threads
- * at once unless `threads` is 1.
+ * How to walk, and the caller's functions. Several threads call them at once
+ * unless `threads` is 1. All but on_entry may be NULL, and a negative code from
+ * any of them ends the walk.
  */
 struct st_walk {
-	/** How many threads, the caller's among them; 0 for two. */
+	/** How many threads, including the caller's; 0 for two. */
 	unsigned threads;
 	/** Of enum st_walk_flags. */
 	unsigned flags;
-	/** Handed to the functions. */
+	/** Passed to the functions. */
 	void *data;
 	/**
-	 * A directory, the root included, is open and will be read next: a watch
-	 * that is set now misses nothing. May be NULL. A negative code ends the walk.
-	 * The mark is what visit left for it; NULL for the root.
+	 * Called when a directory (also the root) is open but not yet read: a watch
+	 * that is added now misses nothing. mark is the one that on_entry set; NULL
+	 * for the root.
 	 */
 	int (*enter)(void *data, int dir, struct st_str path, void *mark, struct stet_error *err);
-	/** An entry. A negative code ends the walk; ST_WALK_SKIP leaves a directory out. */
+	/** Called for each entry. May return ST_WALK_SKIP for a directory. */
 	int (*on_entry)(void *data, const struct st_walk_entry *entry, struct stet_error *err);
-	/**
-	 * The directory that this thread entered last is read. May be NULL. A
-	 * negative code ends the walk. The rules are those that hold in it.
-	 */
+	/** Called when the directory that this thread entered last is read; rules are its rules. */
 	int (*leave)(void *data, struct st_ignore *rules, struct stet_error *err);
-	/** An entry that the rules leave out. May be NULL. */
+	/** Called for each ignored entry. */
 	void (*ignored)(void *data, const struct st_walk_entry *entry);
 	/**
-	 * A directory cannot be read, or its rules cannot, and the walk goes on
-	 * without. May be NULL, though whoever counts on completeness should know.
+	 * Called for a directory that cannot be read, or whose rules cannot; the walk
+	 * continues without. A caller that needs a complete walk must set it.
 	 */
 	void (*skipped)(void *data, struct st_str path, const struct stet_error *why);
 };
 
 /**
- * Walk.
+ * Walk a tree. Returns when all threads have finished.
  *
  * @root   The descriptor of the directory to start from; stays open.
- * @return 0, STET_E_NOMEM, STET_E_LIMIT (out of descriptors), a code for the
- *         root itself that cannot be read, or what enter or visit returned.
+ * @return 0, STET_E_NOMEM, STET_E_LIMIT (out of descriptors), STET_E_CANCELLED,
+ *         the reason why the root cannot be read, or a callback's code.
  */
 [[nodiscard]] int st_walk_run(const struct st_walk *how, int root, struct stet_error *err);
 

@@ -582,7 +582,7 @@ int st_commit(const struct st_root *root, struct st_write_context *writes,
 		st_rescued_recover(&writes->rescued);
 	int code = locate(&attempt, err);
 	if (code == 0)
-		code = st_hash_watched(commit->bytes, &done->version.hash, err);
+		code = st_hash_cancellable(commit->bytes, &done->version.hash, err);
 	if (code == 0)
 		code = try_until_done(&attempt, err);
 	done->version.exists = code == 0;

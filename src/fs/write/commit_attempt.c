@@ -176,7 +176,7 @@ static int hash_old(struct st_commit_attempt *attempt, struct stet_error *err) {
 	const struct st_commit *commit = attempt->commit;
 	struct st_hash *hash = &attempt->done->current.hash;
 	if (!commit->expected || !commit->old.ptr || !st_str_eq(attempt->old, commit->old))
-		return st_hash_watched(attempt->old, hash, err);
+		return st_hash_cancellable(attempt->old, hash, err);
 	*hash = *commit->expected;
 	return 0;
 }

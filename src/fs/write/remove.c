@@ -25,7 +25,7 @@ static int compare_current(struct st_commit_attempt *attempt, struct stet_error 
 	if (code == 0)
 		code = st_file_fetch(attempt->fd, attempt->place.path, st_attempt_max(attempt), file, err);
 	if (code == 0)
-		code = st_hash_watched(st_buf_str(&file->bytes), &file->hash, err);
+		code = st_hash_cancellable(st_buf_str(&file->bytes), &file->hash, err);
 	if (code < 0)
 		return code;
 	attempt->stamp = file->stamp;
