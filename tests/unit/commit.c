@@ -31,7 +31,7 @@ static int commit(struct bench *bench, const char *path, const char *expected, c
 	struct st_hash hash = expected ? hash_of(expected) : (struct st_hash){0};
 	struct st_commit commit = {
 		.path = st_str(path), .bytes = st_str(text), .expected = expected ? &hash : NULL};
-	commit.shelve = shelves;
+	commit.archive = shelves;
 	if (gives_old && expected)
 		commit.old = st_str(expected);
 	return st_commit(&bench->root, &bench->writes, &commit, done, err);
@@ -400,7 +400,7 @@ static void a_late_write_that_is_too_big_is_told_of_once(void **state) {
 	}
 	st_autofree char *notice = st_write_next_notice(&bench.writes);
 	assert_non_null(notice);
-	assert_non_null(strstr(notice, "could not be looked at"));
+	assert_non_null(strstr(notice, "could not be read"));
 	assert_null(st_write_next_notice(&bench.writes));
 	assert_false(dir_has(dir, ".stet/rescued"));
 }

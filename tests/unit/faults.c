@@ -224,7 +224,7 @@ static int shelve(struct stage *stage, bool relaxed, struct stet_error *err) {
 	struct st_commit request = {.path = st_str("a.txt"),
 	                            .bytes = st_str("new"),
 	                            .expected = &hash,
-	                            .shelve = true,
+	                            .archive = true,
 	                            .relaxed = relaxed};
 	st_auto(st_committed) done = ST_COMMITTED_INIT;
 	return st_commit(&stage->root, &stage->writes, &request, &done, err);
@@ -781,7 +781,7 @@ static bool is_kept(const struct dir *dir, const char *bytes) {
 
 /* Whether a notice spoke of bytes that are or could not be kept; all of them are taken. */
 static bool was_told(struct st_write_context *writes) {
-	static const char *const words[] = {"rescued", "could not be saved", "could not be looked at",
+	static const char *const words[] = {"rescued", "could not be saved", "could not be read",
 	                                    "did not fit"};
 	bool told = false;
 	for (char *notice; (notice = st_write_next_notice(writes)); free(notice)) {

@@ -132,7 +132,7 @@ static void a_directory_that_is_not_trusted_is_not_looked_into(void **state) {
 	keep_something(host);
 	assert_int_equal(fchmodat(host->dir->fd, ".stet", 0755, 0), 0);
 	yyjson_doc *doc = check(host);
-	assert_non_null(strstr(text_at(doc, "/distrust"), "may be entered by others"));
+	assert_non_null(strstr(text_at(doc, "/distrust"), "is accessible to other users"));
 	assert_null(yyjson_doc_ptr_get(doc, "/database"));
 	yyjson_doc_free(doc);
 }

@@ -46,12 +46,12 @@ static int try_replace(struct bench *bench, const char *old, const char *new, bo
 	const struct st_commit request = {.path = ST_STR("a.txt"),
 	                                  .bytes = st_str(new),
 	                                  .expected = &hash,
-	                                  .shelve = true,
+	                                  .archive = true,
 	                                  .relaxed = true};
 	st_auto(st_committed) done = ST_COMMITTED_INIT;
 	int code = st_commit(&bench->root, &bench->writes, &request, &done, NULL);
 	if (shelved)
-		*shelved = done.shelved;
+		*shelved = done.archived;
 	return code;
 }
 
@@ -319,7 +319,7 @@ static void what_is_in_the_way_is_told_of(void **state) {
 	assert_false(replace(&bench, "two", "three"));
 	st_autofree char *notice = st_write_next_notice(&bench.writes);
 	assert_non_null(notice);
-	assert_non_null(strstr(notice, "cannot be kept below .stet"));
+	assert_non_null(strstr(notice, "cannot be stored below .stet"));
 	assert_null(st_write_next_notice(&bench.writes));
 	assert_int_equal(unlinkat(dir->fd, ".stet/moved", 0), 0);
 	assert_true(replace(&bench, "three", "four"));
@@ -420,7 +420,7 @@ static void shelve_behind_a_closed_door(const struct dir *dir) {
 	st_write_context_init(&bench.writes, &bench.root, ".stet", NULL);
 	hold(!put(&bench, "other one"), "it cannot be put there");
 	st_autofree char *notice = st_write_next_notice(&bench.writes);
-	hold(notice && strstr(notice, "cannot be kept below .stet"), "and that is said");
+	hold(notice && strstr(notice, "cannot be stored below .stet"), "and that is said");
 	bool shelved = false;
 	hold(try_replace(&bench, "old", "new", &shelved) == 0 && shelved,
 	     "a replaced file can still be moved");

@@ -470,7 +470,7 @@ static void record(struct stet_session *session, const struct st_committed *done
 		.path = done->path,
 		.kind = done->noop ? ST_EVENT_READ : ST_EVENT_WRITTEN,
 		.after = done->version,
-		.archived = done->shelved,
+		.archived = done->archived,
 	};
 	if (!done->noop)
 		st_workspace_wrote(session->ws, &done->version.hash, st_session_who(session));
@@ -488,7 +488,7 @@ static void record(struct stet_session *session, const struct st_committed *done
  */
 static void forget_earlier(struct stet_session *session, const struct st_committed *done,
                            const struct st_file *old, struct st_seen *seen) {
-	if (!seen || !done->shelved)
+	if (!seen || !done->archived)
 		return;
 	if (!st_hash_eq(&seen->shelved, &done->version.hash))
 		st_bases_drop(&session->ws->bases, &seen->shelved);
@@ -626,7 +626,7 @@ static int commit(struct stet_session *session, const struct st_change *change,
 		.bytes = st_buf_str(new),
 		.expected = old ? &old->hash : NULL,
 		.old = old ? st_buf_str(&old->bytes) : (struct st_str){0},
-		.shelve = session->tracks,
+		.archive = session->tracks,
 		.relaxed = !session->ws->durable,
 		.max = session->ws->max_file,
 	};

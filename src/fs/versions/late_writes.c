@@ -1,5 +1,6 @@
 #include "fs/versions/late_writes.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <sys/resource.h>
 
@@ -7,10 +8,10 @@
 #include "fs/file/lease.h"
 #include "fs/path/sys.h"
 
-/* After a first quick look at most one look in this time, and one at the end of the grace period. */
-enum { LOOK_EVERY_MS = 100 };
+/* How often calls check a file within the grace period. */
+enum { CHECK_EVERY_MS = 100 };
 
-/* More than this is not held back from the disk's free space. */
+/* The most disk space that the held files may occupy. */
 #define LATE_MAX_BYTES ((uint64_t)256 << 20)
 
 static void close_entry(struct st_late_write *entry) {
@@ -23,22 +24,22 @@ static bool is_untouched(const struct st_late_write *entry, const struct stat *s
 	return !entry->stamp.racy && st_stamp_eq(&entry->stamp, &now);
 }
 
-/* As much as could be kept, or as was in it: whoever writes late cannot make us read for ever. */
-static size_t readable(const struct st_late_write *entry) {
+/* Read no more than could be rescued or was in the file: a late writer must not keep us reading. */
+static size_t read_limit(const struct st_late_write *entry) {
 	return (size_t)(entry->stamp.size > ST_RESCUED_MAX_BYTES ? entry->stamp.size
 	                                                         : ST_RESCUED_MAX_BYTES);
 }
 
-/* It was told of, and is told of again only if it moves once more. */
-static void wait_for_grace(struct st_late_write *entry) {
+/* A notice reported the file: report it again only if it changes again. */
+static void accept_changes(struct st_late_write *entry) {
 	struct stat st;
 	if (st_retry(fstat(entry->fd, &st)) < 0)
 		return;
 	entry->stamp = st_stamp_of(&st);
 }
 
-/* Where only bytes tell, and only those that were asked for anew. */
-static void renew(struct st_late_write *entry) {
+/* On an untrusted filesystem, open the file again to bypass its cache. */
+static void reopen_entry(struct st_late_write *entry) {
 	int fd = st_file_open_anew(entry->fd);
 	if (fd < 0) {
 		st_file_freshen(entry->fd);
@@ -48,24 +49,24 @@ static void renew(struct st_late_write *entry) {
 	entry->fd = fd;
 }
 
-/* Compare with what is accounted for; keep and report anything else. */
-static void look(struct st_late_writes *late, struct st_late_write *entry) {
+/* Compare with the bytes that need no rescue; rescue and report others. */
+static void check_entry(struct st_late_writes *late, struct st_late_write *entry) {
 	struct stat st;
-	entry->looked_ms = st_now_ms();
+	entry->checked_ms = st_now_ms();
 	if (entry->shared)
-		renew(entry);
+		reopen_entry(entry);
 	if (st_retry(fstat(entry->fd, &st)) == 0 && is_untouched(entry, &st))
 		return;
 
 	st_auto(st_file) file = ST_FILE_INIT;
 	struct stet_error err = {0};
 	char why[4400];
-	int code = st_file_read(entry->fd, entry->path, readable(entry), &file, &err);
+	int code = st_file_read(entry->fd, entry->path, read_limit(entry), &file, &err);
 	if (code < 0) {
-		st_notices_add(late->notices, "A late write to %s could not be looked at: %s",
+		st_notices_add(late->notices, "A late write to %s could not be read: %s",
 		               st_quoted(entry->path), err.message);
 		if (code == STET_E_TOO_BIG)
-			wait_for_grace(entry);
+			accept_changes(entry);
 		return;
 	}
 	if (!st_hash_eq(&file.hash, &entry->hash)) {
@@ -76,18 +77,19 @@ static void look(struct st_late_writes *late, struct st_late_write *entry) {
 		st_rescue(late->rescued, entry->path, st_buf_str(&file.bytes), why);
 		entry->hash = file.hash;
 	}
-	/* Whoever moved the times may not have moved the bytes yet: from now on every look is at these. */
+	/* A write changes the times before the bytes: after a change of times, always compare bytes. */
 	bool touched = !file.stamped || !st_stamp_eq_content(&entry->stamp, &file.stamp);
 	entry->stamp = file.stamp;
 	entry->stamp.racy |= touched;
 }
 
-/* Out of the ring, so that nobody holds the lock while it is looked at. */
-static struct st_late_write take(struct st_late_writes *late, size_t index) {
+/* Take a file out of the array, so that its check runs without the lock. With the lock held. */
+static struct st_late_write take_entry(struct st_late_writes *late, size_t index) {
+	assert(index < late->count);
 	struct st_late_write entry = late->files[index];
 	late->bytes -= entry.stamp.size;
 	late->count--;
-	late->out++;
+	late->taken++;
 	memmove(late->files + index, late->files + index + 1, (late->count - index) * sizeof entry);
 	return entry;
 }
@@ -98,51 +100,53 @@ static bool take_due(struct st_late_writes *late, int64_t now, bool all,
 	pthread_mutex_lock(&late->lock);
 	for (size_t i = 0; i < late->count && !found; i++) {
 		const struct st_late_write *entry = &late->files[i];
-		found =
-			all || now - entry->since_ms >= ST_GRACE_MS || now - entry->looked_ms >= LOOK_EVERY_MS;
+		found = all || now - entry->since_ms >= ST_GRACE_MS ||
+		        now - entry->checked_ms >= CHECK_EVERY_MS;
 		if (found)
-			*due = take(late, i);
+			*due = take_entry(late, i);
 	}
 	pthread_mutex_unlock(&late->lock);
 	return found;
 }
 
-/* An entry that was taken is back in the ring, or closed. */
-static void finish(struct st_late_writes *late) {
+/* A file that was taken is back in the array, or closed. */
+static void finish_entry(struct st_late_writes *late) {
 	pthread_mutex_lock(&late->lock);
-	late->out--;
+	assert(late->taken > 0);
+	late->taken--;
 	pthread_mutex_unlock(&late->lock);
 }
 
-static void let_go(struct st_late_writes *late, struct st_late_write *entry) {
+static void discard_entry(struct st_late_writes *late, struct st_late_write *entry) {
 	close_entry(entry);
-	finish(late);
+	finish_entry(late);
 }
 
-/* Into the ring, at its end. If it is full, the oldest is taken, and true is returned. */
-static bool put(struct st_late_writes *late, const struct st_late_write *entry,
-                struct st_late_write *oldest) {
+/* Append a file. If the array is full, take out the oldest file and return true. */
+static bool ring_put(struct st_late_writes *late, const struct st_late_write *entry,
+                     struct st_late_write *oldest) {
 	pthread_mutex_lock(&late->lock);
 	bool full = late->count >= late->max ||
 	            (late->count > 0 && late->bytes + entry->stamp.size > LATE_MAX_BYTES);
 	if (full)
-		*oldest = take(late, 0);
+		*oldest = take_entry(late, 0);
+	assert(late->count < ST_LATE_WRITES_MAX);
 	late->files[late->count++] = *entry;
 	late->bytes += entry->stamp.size;
 	pthread_mutex_unlock(&late->lock);
 	return full;
 }
 
-static void hold(struct st_late_writes *late, const struct st_late_write *entry) {
+static void hold_entry(struct st_late_writes *late, const struct st_late_write *entry) {
 	struct st_late_write oldest;
-	if (put(late, entry, &oldest)) {
-		look(late, &oldest);
-		let_go(late, &oldest);
+	if (ring_put(late, entry, &oldest)) {
+		check_entry(late, &oldest);
+		discard_entry(late, &oldest);
 	}
 }
 
-/* In how many milliseconds the background worker has something to do; INT64_MAX for nothing. */
-static int64_t next_look_ms(struct st_late_writes *late) {
+/* In how many milliseconds the background worker should check files; INT64_MAX for never. */
+static int64_t next_check_ms(struct st_late_writes *late) {
 	int64_t first_ms = INT64_MAX;
 	pthread_mutex_lock(&late->lock);
 	for (size_t i = 0; i < late->count; i++) {
@@ -160,58 +164,57 @@ void st_late_writes_add(struct st_late_writes *late, int fd, const char *path,
                         const struct st_hash *hash, const struct st_stamp *stamp) {
 	struct stat st;
 	struct st_late_write entry = {.fd = fd, .path = strdup(path), .since_ms = st_now_ms()};
-	entry.looked_ms = entry.since_ms;
+	entry.checked_ms = entry.since_ms;
 	if (!entry.path || st_retry(fstat(fd, &st)) < 0) {
 		close_entry(&entry);
 		return;
 	}
 	/*
-	 * The exchange itself moved ctime just now; only mtime tells of a recent
-	 * write. One before now, but after the bytes were looked at, shows only in
-	 * the stamp they had then.
+	 * Our own rename changed ctime just now, so only mtime shows a recent write.
+	 * A write between reading the bytes and now shows only in the caller's stamp.
 	 */
 	entry.stamp = st_stamp_take(fd, &st);
 	entry.stamp.racy = stamp->racy || !st_stamp_eq_content(stamp, &entry.stamp) ||
 	                   st_stamp_written_just_now(fd, &entry.stamp);
 	entry.hash = *hash;
 	entry.shared = st_trust_of(fd, st.st_dev) == ST_TRUST_NONE;
-	hold(late, &entry);
+	hold_entry(late, &entry);
 	if (late->background)
-		st_background_schedule(late->background, &late->task, next_look_ms(late));
+		st_background_schedule(late->background, &late->task, next_check_ms(late));
 }
 
 void st_late_writes_check_now(struct st_late_writes *late) {
 	struct st_late_write entry;
 	for (int64_t now = st_now_ms(); take_due(late, now, false, &entry);) {
-		look(late, &entry);
+		check_entry(late, &entry);
 		if (now - entry.since_ms >= ST_GRACE_MS) {
-			let_go(late, &entry);
+			discard_entry(late, &entry);
 		} else {
-			hold(late, &entry);
-			finish(late);
+			hold_entry(late, &entry);
+			finish_entry(late);
 		}
 	}
 }
 
-/* So that a series of commits does not have to make room itself: the last close of a file may take long. */
+/* Keep the array half empty, so that commits need not close files: the last close may take long. */
 static bool take_surplus(struct st_late_writes *late, struct st_late_write *oldest) {
 	pthread_mutex_lock(&late->lock);
 	bool surplus = late->count > late->max / 2;
 	if (surplus)
-		*oldest = take(late, 0);
+		*oldest = take_entry(late, 0);
 	pthread_mutex_unlock(&late->lock);
 	return surplus;
 }
 
-static void look_in_background(void *data) {
+static void check_in_background(void *data) {
 	struct st_late_writes *late = data;
 	struct st_late_write oldest;
 	st_late_writes_check_now(late);
 	while (take_surplus(late, &oldest)) {
-		look(late, &oldest);
-		let_go(late, &oldest);
+		check_entry(late, &oldest);
+		discard_entry(late, &oldest);
 	}
-	int64_t next_ms = next_look_ms(late);
+	int64_t next_ms = next_check_ms(late);
 	if (next_ms < INT64_MAX)
 		st_background_schedule(late->background, &late->task, next_ms);
 }
@@ -223,11 +226,14 @@ static bool has_writer(int fd) {
 	return lease == ST_LEASE_BUSY;
 }
 
-/* Whoever looks at one now may have something to tell; a forked child has only the count of its parent. */
+/*
+ * Another thread that checks a file now may still add a notice. Do not wait
+ * for ever: a forked child inherits the count but not the thread.
+ */
 static void wait_for_others(struct st_late_writes *late) {
 	for (int64_t until = st_now_ms() + ST_GRACE_MS; st_now_ms() < until; st_sleep_ms(1)) {
 		pthread_mutex_lock(&late->lock);
-		bool any = late->out > 0;
+		bool any = late->taken > 0;
 		pthread_mutex_unlock(&late->lock);
 		if (!any)
 			return;
@@ -243,16 +249,16 @@ bool st_late_writes_drain(struct st_late_writes *late, int64_t grace_ms) {
 			st_sleep_ms(age < grace_ms ? grace_ms - age : 1);
 			age = st_now_ms() - entry.since_ms;
 		}
-		look(late, &entry);
-		let_go(late, &entry);
+		check_entry(late, &entry);
+		discard_entry(late, &entry);
 		any = true;
 	}
 	wait_for_others(late);
 	return any;
 }
 
-/* An eighth of the descriptors that this process may have. */
-static size_t most_held(void) {
+/* An eighth of this process's descriptors. */
+static size_t max_held(void) {
 	struct rlimit limit;
 	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur / 8 >= ST_LATE_WRITES_MAX)
 		return ST_LATE_WRITES_MAX;
@@ -265,8 +271,8 @@ void st_late_writes_init(struct st_late_writes *late, struct st_rescued *rescued
 		.rescued = rescued,
 		.notices = rescued->notices,
 		.background = background,
-		.task = {.run = look_in_background, .data = late},
-		.max = most_held(),
+		.task = {.run = check_in_background, .data = late},
+		.max = max_held(),
 	};
 	pthread_mutex_init(&late->lock, NULL);
 }

@@ -11,13 +11,13 @@
 #include "fs/path/dirs.h"
 #include "fs/path/sys.h"
 
-/* Marks a copy whose rewrite is not complete; its writer holds a lock on it. */
+/* Ends the name of the safety copy of a rewrite in progress; the writer holds a lock on the copy. */
 #define RESCUE_SUFFIX ".in-place"
 
-/* Marks a copy that nobody was told of. */
-#define UNTOLD_SUFFIX ".untold"
+/* Ends the name of a copy until its notice was delivered. */
+#define UNREPORTED_SUFFIX ".untold"
 
-/* Begins the name of a copy that is being written; all others begin with a hash. */
+/* Begins the name of a copy that is being written; all other names begin with a hash. */
 #define NEW_PREFIX "new-"
 
 enum { NAME_SIZE = 256, COPY_TRIES = 3 };
@@ -33,9 +33,9 @@ void st_rescued_release(struct st_rescued *rescued) {
 	st_state_folder_release(&rescued->folder);
 }
 
-/* Add a notice of a copy; `.untold` goes from its name when the notice is taken. */
+/* Add a notice about a copy. */
 __attribute__((format(printf, 3, 4))) static void
-report(struct st_rescued *rescued, const char *name, const char *format, ...) {
+report_copy(struct st_rescued *rescued, const char *name, const char *format, ...) {
 	char text[PATH_MAX + 512];
 	va_list args;
 	va_start(args, format);
@@ -46,22 +46,22 @@ report(struct st_rescued *rescued, const char *name, const char *format, ...) {
 	                     rescued->folder.name, name);
 }
 
-/* What stands for itself in the name of a copy; the name is shown in notices. */
-static bool is_plain(char c) {
+/* Characters that need no escape in the name of a copy, which notices show. */
+static bool is_plain_char(char c) {
 	return c > ' ' && c < 0x7F && c != '/' && c != '%' && c != '"' && c != '\\';
 }
 
-/* A path with what is not plain as %XX; of a long one the end, which says more. */
+/* Escape a path; of a long path keep the end, which says more. */
 static void escape_path(const char *path, char *escaped, size_t size) {
 	size_t start = strlen(path), len = 0;
 	for (size_t room = size - 1; start > 0; start--) {
-		size_t need = is_plain(path[start - 1]) ? 1 : 3;
+		size_t need = is_plain_char(path[start - 1]) ? 1 : 3;
 		if (need > room)
 			break;
 		room -= need;
 	}
 	for (const char *p = path + start; *p; p++) {
-		if (is_plain(*p))
+		if (is_plain_char(*p))
 			escaped[len++] = *p;
 		else
 			len += (size_t)snprintf(escaped + len, size - len, "%%%02X", (unsigned char)*p);
@@ -83,7 +83,7 @@ static int copy_name(struct st_str bytes, const char *path, char name[NAME_SIZE]
 	return 0;
 }
 
-/* A locked file with these bytes, on the disk, that has no name yet that counts. -1 with errno. */
+/* Write a synced and locked file under a temporary name. Returns a descriptor, or -1 with errno. */
 static int write_new(int dirfd, char name[NAME_SIZE], struct st_str bytes) {
 	uint64_t random;
 	if (st_retry(getrandom(&random, sizeof random, 0)) < 0)
@@ -105,7 +105,7 @@ static int write_new(int dirfd, char name[NAME_SIZE], struct st_str bytes) {
 	return result;
 }
 
-/* Write and sync a file of this name, locked; an older one is replaced when this one is complete. */
+/* Write a synced and locked file; it replaces an older one of this name when it is complete. */
 static int write_copy(int dirfd, const char *name, struct st_str bytes, struct stet_error *err) {
 	char new[NAME_SIZE];
 	for (int i = 0; i < COPY_TRIES; i++) {
@@ -120,7 +120,7 @@ static int write_copy(int dirfd, const char *name, struct st_str bytes, struct s
 		if (fd >= 0)
 			unlinkat(dirfd, new, 0);
 		errno = errnum;
-		/* Somebody who clears up took it for a leftover before it was locked. */
+		/* Another process took it for a leftover and removed it before we locked it. */
 		if (errno != ENOENT)
 			break;
 	}
@@ -138,12 +138,12 @@ static bool is_older(struct timespec a, struct timespec b) {
 	return a.tv_sec != b.tv_sec ? a.tv_sec < b.tv_sec : a.tv_nsec < b.tv_nsec;
 }
 
-/* What is in use by who rewrites a file stays. */
-static bool may_go(const char *name) {
+/* Keep the safety copies of rewrites in progress. */
+static bool is_removable(const char *name) {
 	return !st_str_ends(st_str(name), ST_STR(RESCUE_SUFFIX));
 }
 
-static bool take_census(int dirfd, struct census *census) {
+static bool count_copies(int dirfd, struct census *census) {
 	*census = (struct census){0};
 	DIR *dir = st_dir_stream(dirfd);
 	if (!dir)
@@ -154,7 +154,7 @@ static bool take_census(int dirfd, struct census *census) {
 			continue;
 		census->count++;
 		census->bytes += (uint64_t)st.st_size;
-		if (may_go(entry->d_name) &&
+		if (is_removable(entry->d_name) &&
 		    (!*census->oldest || is_older(st.st_mtim, census->oldest_time))) {
 			census->oldest_time = st.st_mtim;
 			memcpy(census->oldest, entry->d_name, strlen(entry->d_name) + 1);
@@ -164,10 +164,10 @@ static bool take_census(int dirfd, struct census *census) {
 	return true;
 }
 
-/* Make room for a copy of so many bytes. The caller holds the lock. */
+/* Remove the oldest copies to make room. The caller holds the lock. */
 static void prune(struct st_rescued *rescued, int dirfd, size_t need) {
 	struct census census;
-	while (take_census(dirfd, &census) && *census.oldest &&
+	while (count_copies(dirfd, &census) && *census.oldest &&
 	       (census.count >= ST_RESCUED_MAX_FILES || census.bytes + need > ST_RESCUED_MAX_BYTES)) {
 		if (st_retry(unlinkat(dirfd, census.oldest, 0)) < 0)
 			return;
@@ -179,31 +179,31 @@ static void prune(struct st_rescued *rescued, int dirfd, size_t need) {
 	}
 }
 
-/* As write_copy(), with room made for it first, so that all processes together keep to the limit. */
-static int write_within(struct st_rescued *rescued, int dirfd, const char *name,
-                        struct st_str bytes, struct stet_error *err) {
+/* Like write_copy(), but keep all processes together within the limits. */
+static int write_within_limits(struct st_rescued *rescued, int dirfd, const char *name,
+                               struct st_str bytes, struct stet_error *err) {
 	enum { WAIT_MS = 1000 };
 	st_autofd lock = st_retry(openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-	/* Bytes that must not get lost are kept even if somebody holds it for long. */
+	/* Save the bytes even if another process holds the lock for too long. */
 	if (lock >= 0)
 		(void)st_state_lock(lock, WAIT_MS, "The directory of rescued bytes", NULL);
 	prune(rescued, dirfd, bytes.len);
 	return write_copy(dirfd, name, bytes, err);
 }
 
-/* The name of a copy in one of its two states; names leave room for either suffix. */
+/* copy_name() leaves room for either suffix. */
 static void add_suffix(const char *name, const char *suffix, char to[NAME_SIZE]) {
 	snprintf(to, NAME_SIZE, "%.*s%s", NAME_SIZE - 1 - (int)strlen(suffix), name, suffix);
 }
 
 int st_rescue(struct st_rescued *rescued, const char *path, struct st_str bytes, const char *why) {
 	struct stet_error err = {0};
-	char name[NAME_SIZE], untold[NAME_SIZE];
+	char name[NAME_SIZE], unreported[NAME_SIZE];
 	int dirfd = st_state_folder_open(&rescued->folder, &err);
 	int code = dirfd < 0 ? dirfd : copy_name(bytes, path, name, &err);
 	if (code >= 0) {
-		add_suffix(name, UNTOLD_SUFFIX, untold);
-		code = write_within(rescued, dirfd, untold, bytes, &err);
+		add_suffix(name, UNREPORTED_SUFFIX, unreported);
+		code = write_within_limits(rescued, dirfd, unreported, bytes, &err);
 	}
 	if (code < 0) {
 		st_notices_add(rescued->notices, "%s Its %zu %s could not be saved: %s", why, bytes.len,
@@ -211,17 +211,17 @@ int st_rescue(struct st_rescued *rescued, const char *path, struct st_str bytes,
 		return code;
 	}
 	close(code);
-	report(rescued, name, "%s Its %zu %s saved in", why, bytes.len,
-	       st_plural(bytes.len, "byte is", "bytes are"));
+	report_copy(rescued, name, "%s Its %zu %s saved in", why, bytes.len,
+	            st_plural(bytes.len, "byte is", "bytes are"));
 	return 0;
 }
 
-void st_rescued_told(struct st_rescued *rescued, const char *name) {
-	char untold[NAME_SIZE];
+void st_rescued_mark_reported(struct st_rescued *rescued, const char *name) {
+	char unreported[NAME_SIZE];
 	int dirfd = st_state_folder_open(&rescued->folder, NULL);
-	add_suffix(name, UNTOLD_SUFFIX, untold);
+	add_suffix(name, UNREPORTED_SUFFIX, unreported);
 	if (dirfd >= 0)
-		(void)st_retry(renameat(dirfd, untold, dirfd, name));
+		(void)st_retry(renameat(dirfd, unreported, dirfd, name));
 }
 
 int st_rescue_begin(struct st_rescued *rescued, const char *path, struct st_str bytes,
@@ -234,7 +234,7 @@ int st_rescue_begin(struct st_rescued *rescued, const char *path, struct st_str 
 		return code;
 	char copy[NAME_SIZE];
 	add_suffix(rescue->name, RESCUE_SUFFIX, copy);
-	rescue->fd = write_within(rescued, dirfd, copy, bytes, err);
+	rescue->fd = write_within_limits(rescued, dirfd, copy, bytes, err);
 	return rescue->fd < 0 ? rescue->fd : 0;
 }
 
@@ -248,30 +248,31 @@ void st_rescue_end(struct st_rescued *rescued, struct st_rescue *rescue) {
 	st_close_at(&rescue->fd);
 }
 
-/* From a copy in use to a kept one. */
+/* Turn the safety copy of a failed rewrite into a rescued copy, and report it. */
 static void report_rescue(struct st_rescued *rescued, const char *path, const char *name) {
-	char copy[NAME_SIZE], untold[NAME_SIZE];
+	char copy[NAME_SIZE], unreported[NAME_SIZE];
 	add_suffix(name, RESCUE_SUFFIX, copy);
-	add_suffix(name, UNTOLD_SUFFIX, untold);
-	bool renamed = st_retry(renameat(rescued->folder.fd, copy, rescued->folder.fd, untold)) == 0;
-	/* Another process was quicker and has reported it. */
+	add_suffix(name, UNREPORTED_SUFFIX, unreported);
+	bool renamed =
+		st_retry(renameat(rescued->folder.fd, copy, rescued->folder.fd, unreported)) == 0;
+	/* Another process has already reported it. */
 	if (!renamed && errno == ENOENT)
 		return;
-	report(rescued, renamed ? name : copy,
-	       "Writing %s in place was cut short. Compare it with what it held before, in",
-	       st_quoted(path));
+	report_copy(rescued, renamed ? name : copy,
+	            "Writing %s in place was interrupted. Compare the file with its earlier content in",
+	            st_quoted(path));
 }
 
-void st_rescue_leave(struct st_rescued *rescued, const char *path, struct st_rescue *rescue) {
+void st_rescue_report(struct st_rescued *rescued, const char *path, struct st_rescue *rescue) {
 	if (rescue->fd < 0)
 		return;
 	report_rescue(rescued, path, rescue->name);
 	st_close_at(&rescue->fd);
 }
 
-/* ---- what processes that are gone left behind ---- */
+/* ---- copies of crashed processes ---- */
 
-/* The path inside HASH16-PATH, unescaped. */
+/* Unescape PATH in HASH16-PATH. */
 static void path_of_name(const char *name, char path[NAME_SIZE]) {
 	size_t len = 0;
 	for (const char *p = name + ST_HASH_SHORT + 1; *p; p++) {
@@ -284,7 +285,6 @@ static void path_of_name(const char *name, char path[NAME_SIZE]) {
 	path[len] = '\0';
 }
 
-/* HASH16-PATH and the suffix. */
 static bool has_suffix(const char *text, const char *suffix) {
 	struct st_str name = st_str(text);
 	return name.len > ST_HASH_SHORT + 1 + strlen(suffix) && name.len < NAME_SIZE &&
@@ -292,11 +292,11 @@ static bool has_suffix(const char *text, const char *suffix) {
 }
 
 /*
- * A copy whose lock is free belongs to a process that is gone. 1 with its
- * hash, if one is asked for; 0 if it belongs to somebody or is no more; -1 if
- * that cannot be told.
+ * A copy that is not locked belongs to a process that is gone. Returns 1, with
+ * the copy's hash unless hash is NULL; 0 if its process lives or the copy is
+ * gone; -1 if that is unknown.
  */
-static int look_at_abandoned(int dirfd, const char *entry, struct st_hash *hash) {
+static int check_abandoned(int dirfd, const char *entry, struct st_hash *hash) {
 	st_autofd fd = st_retry(openat(dirfd, entry, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
 	if (fd < 0)
 		return errno == ENOENT ? 0 : -1;
@@ -310,7 +310,7 @@ static int look_at_abandoned(int dirfd, const char *entry, struct st_hash *hash)
 	return st_hash_file(fd, (uint64_t)st.st_size, hash, NULL) == 0 ? 1 : -1;
 }
 
-/* Whether the file itself still holds the bytes of the copy: its rewriting had not begun. */
+/* Whether the file still holds the bytes of its safety copy: the rewrite had not begun. */
 static bool is_unchanged(struct st_rescued *rescued, const char *path, const struct st_hash *hash) {
 	st_auto(st_place) place = ST_PLACE_INIT;
 	st_auto(st_file) file = ST_FILE_INIT;
@@ -320,14 +320,13 @@ static bool is_unchanged(struct st_rescued *rescued, const char *path, const str
 }
 
 /*
- * Report a copy that was left behind. One that is not complete goes, and
- * nothing with it: what it was being made of has not been touched yet. False
- * if it could not be looked at.
+ * Report a copy of a crashed process. Remove an incomplete one: its process
+ * died before it touched the original. False if the copy could not be read.
  */
 static bool recover_one(struct st_rescued *rescued, int dirfd, const char *entry,
                         const char *suffix) {
 	struct st_hash hash;
-	int abandoned = look_at_abandoned(dirfd, entry, &hash);
+	int abandoned = check_abandoned(dirfd, entry, &hash);
 	if (abandoned <= 0)
 		return abandoned == 0;
 	char name[NAME_SIZE], path[NAME_SIZE];
@@ -340,23 +339,24 @@ static bool recover_one(struct st_rescued *rescued, int dirfd, const char *entry
 	if (rescue)
 		report_rescue(rescued, path, name);
 	else
-		report(rescued, name,
-		       "An earlier process set aside a version of %s that another process had written, and "
-		       "ended before it could say so. It is in",
-		       st_quoted(path));
+		report_copy(
+			rescued, name,
+			"An earlier stet process rescued a version of %s that another process had written, "
+			"and ended before it could report it. The version is in",
+			st_quoted(path));
 	return true;
 }
 
-/* A copy that was never complete. False if it could not be looked at. */
+/* Remove a copy that its process did not finish. False if that is unknown. */
 static bool remove_unfinished(int dirfd, const char *entry) {
-	int abandoned = look_at_abandoned(dirfd, entry, NULL);
+	int abandoned = check_abandoned(dirfd, entry, NULL);
 	if (abandoned <= 0)
 		return abandoned == 0;
 	return st_retry(unlinkat(dirfd, entry, 0)) == 0 || errno == ENOENT;
 }
 
-/* False if the copies could not all be looked at. */
-static bool recover(struct st_rescued *rescued) {
+/* False if some copies could not be read. */
+static bool recover_all(struct st_rescued *rescued) {
 	int exists = st_state_folder_exists(&rescued->folder);
 	if (exists <= 0)
 		return exists == 0;
@@ -370,8 +370,8 @@ static bool recover(struct st_rescued *rescued) {
 		const char *name = entry->d_name;
 		if (has_suffix(name, RESCUE_SUFFIX))
 			all = recover_one(rescued, dirfd, name, RESCUE_SUFFIX) && all;
-		else if (has_suffix(name, UNTOLD_SUFFIX))
-			all = recover_one(rescued, dirfd, name, UNTOLD_SUFFIX) && all;
+		else if (has_suffix(name, UNREPORTED_SUFFIX))
+			all = recover_one(rescued, dirfd, name, UNREPORTED_SUFFIX) && all;
 		else if (st_str_starts(st_str(name), ST_STR(NEW_PREFIX)))
 			all = remove_unfinished(dirfd, name) && all;
 	}
@@ -382,6 +382,6 @@ static bool recover(struct st_rescued *rescued) {
 }
 
 void st_rescued_recover(struct st_rescued *rescued) {
-	if (!rescued->recovered && recover(rescued))
+	if (!rescued->recovered && recover_all(rescued))
 		rescued->recovered = true;
 }

@@ -1,13 +1,13 @@
 /**
- * Bytes that must not get lost, saved as files below the state directory.
+ * Rescued bytes: copies of bytes that would otherwise be lost, such as another
+ * process's late write, in the state directory.
  *
- * `STATE/rescued/HASH16-PATH` holds them, with the slashes of PATH written as
- * %2F, and so whatever would not be plain text. The collection is bounded; when
- * it is full the oldest go, and a notice says so.
+ * The files are named `STATE/rescued/HASH16-PATH`, with slashes and special
+ * characters of PATH written as %2F and so on. When the folder is full, the
+ * oldest files are removed and a notice says so.
  *
- * A copy that no notice has told of yet has `.untold` at the end of its name, so
- * that it is not forgotten if the process dies before its next answer: a later
- * one tells of it.
+ * The name of a copy ends in `.untold` until a notice of it was delivered. If
+ * the process dies before that, a later process reports the copy.
  */
 #ifndef STET_FS_VERSIONS_RESCUED_H
 #define STET_FS_VERSIONS_RESCUED_H
@@ -18,18 +18,18 @@
 #include "fs/file/file.h"
 #include "fs/versions/state_dir.h"
 
-/** The bounds of the collection. */
+/** The limits of the folder. */
 #define ST_RESCUED_MAX_BYTES ((uint64_t)256 << 20)
 enum { ST_RESCUED_MAX_FILES = 1000 };
 
-/** The collection of a workspace. Safe to use from several threads. */
+/** The rescued bytes of a workspace. Thread-safe. */
 struct st_rescued {
-	/** Called kept/ in stet 0.1.0. */
+	/** Named kept/ in stet 0.1.0. */
 	struct st_state_folder folder;
 	struct st_notices *notices;
-	/** What earlier processes left has been reported. */
+	/** The copies of earlier processes have been reported. */
 	_Atomic bool recovered;
-	/** How many copies notices told of. */
+	/** How many copies this process has reported. */
 	_Atomic uint64_t reported;
 };
 
@@ -39,19 +39,18 @@ void st_rescued_init(struct st_rescued *rescued, const struct st_root *root, con
 void st_rescued_release(struct st_rescued *rescued);
 
 /**
- * Save bytes, and add a notice that says why and where they are.
+ * Save bytes, and add a notice that says why, and where they are.
  *
- * @path   The file they belong to, below the root.
- * @why    A sentence that begins the notice.
- * @return 0, or a negative code if they could not be saved, which the notice
- *         then says.
+ * @path   The file that they belong to, relative to the root.
+ * @why    The first sentence of the notice.
+ * @return 0, or a negative code if they could not be saved; the notice says so.
  */
 int st_rescue(struct st_rescued *rescued, const char *path, struct st_str bytes, const char *why);
 
-/** A notice of the copy of this name was handed out: the name loses its mark. */
-void st_rescued_told(struct st_rescued *rescued, const char *name);
+/** Call this when the notice of a copy was delivered: removes `.untold` from the copy's name. */
+void st_rescued_mark_reported(struct st_rescued *rescued, const char *name);
 
-/** The bytes of a file, saved while it is rewritten in place. */
+/** The safety copy of a file that is being rewritten in place. */
 struct st_rescue {
 	int fd;
 	char name[256];
@@ -61,24 +60,23 @@ struct st_rescue {
 	{ .fd = -1 }
 
 /**
- * Save a file's bytes before it is rewritten in place, so that a crash in the
- * middle loses nothing: st_rescued_recover() of a later process reports them.
+ * Save a file's bytes before rewriting it in place, so that a crash in between
+ * loses nothing: st_rescued_recover() of a later process reports the copy.
  *
- * @return 0, or why there is no copy; the caller decides whether to go on.
+ * @return 0, or a negative code without a copy; the caller may go on.
  */
 [[nodiscard]] int st_rescue_begin(struct st_rescued *rescued, const char *path, struct st_str bytes,
                                   struct st_rescue *rescue, struct stet_error *err);
 
-/** The rewrite is complete, or the old bytes are back: the copy goes. */
+/** Remove the copy: the rewrite is complete, or the old bytes are back. */
 void st_rescue_end(struct st_rescued *rescued, struct st_rescue *rescue);
 
-/** The rewrite failed half way: the copy stays, and a notice names it. */
-void st_rescue_leave(struct st_rescued *rescued, const char *path, struct st_rescue *rescue);
+/** Keep and report the copy: the rewrite failed half way. */
+void st_rescue_report(struct st_rescued *rescued, const char *path, struct st_rescue *rescue);
 
 /**
- * Report the copies that crashed rewrites left behind, and those that no notice
- * told of. Once this has succeeded, rescued->recovered is set and nothing is
- * left to do.
+ * Report the copies that crashed processes left behind. Sets
+ * rescued->recovered when all were read.
  */
 void st_rescued_recover(struct st_rescued *rescued);
 

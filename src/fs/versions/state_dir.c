@@ -20,19 +20,21 @@ bool st_state_is_name(const char *name) {
 }
 
 int st_state_fail_name(const char *name, struct stet_error *err) {
-	return st_fail(err, STET_E_INVALID,
-	               "\"%.100s\" cannot be the state directory; it takes a single name of up to 64 "
-	               "bytes, such as .stet.",
-	               name);
+	return st_fail(
+		err, STET_E_INVALID,
+		"\"%.100s\" is not allowed as the state directory; use a single name of up to 64 "
+		"bytes, such as .stet.",
+		name);
 }
 
-static int distrust(struct stet_error *err, const char *name, const char *why, const char *cure) {
+static int fail_untrusted(struct stet_error *err, const char *name, const char *why,
+                          const char *cure) {
 	return st_fail(err, STET_E_ACCESS,
 	               "The state directory %s is not used: it %s. Work goes on without it. %s", name,
 	               why, cure);
 }
 
-/* Best effort: a missing .gitignore costs a line in git status, nothing else. */
+/* Best effort: without a .gitignore, git status shows one more line. */
 static void ignore_itself(int dirfd) {
 	st_autofd fd =
 		st_retry(openat(dirfd, ".gitignore", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
@@ -40,7 +42,7 @@ static void ignore_itself(int dirfd) {
 		unlinkat(dirfd, ".gitignore", 0);
 }
 
-static int make(const struct st_root *root, const char *name, struct stet_error *err) {
+static int make_state_dir(const struct st_root *root, const char *name, struct stet_error *err) {
 	if (st_retry(mkdirat(root->fd, name, 0700)) < 0 && errno != EEXIST)
 		return st_fail_errno(
 			err, errno, "The state directory %s cannot be made, so nothing is kept in it", name);
@@ -51,16 +53,18 @@ static int make(const struct st_root *root, const char *name, struct stet_error 
 	return fd;
 }
 
-/* Whether what was opened may be trusted: 0, or why not. */
-static int check(const struct st_root *root, const char *name, int fd, struct stet_error *err) {
+/* Returns 0 if stet may trust the directory. */
+static int check_trust(const struct st_root *root, const char *name, int fd,
+                       struct stet_error *err) {
 	struct stat st;
 	if (st_retry(fstat(fd, &st)) < 0)
-		return st_fail_errno(err, errno, "The state directory %s cannot be looked at", name);
+		return st_fail_errno(err, errno, "Cannot stat the state directory %s", name);
 	if (st.st_uid != geteuid())
-		return distrust(err, name, "belongs to another user", "Remove it to have a new one made.");
+		return fail_untrusted(err, name, "belongs to another user",
+		                      "Remove it to have a new one made.");
 	if (st.st_mode & 077)
-		return distrust(err, name, "may be entered by others than its owner",
-		                "Remove it to have a new one made.");
+		return fail_untrusted(err, name, "is accessible to other users",
+		                      "Remove it to have a new one made.");
 	struct stet_error why = {0};
 	int tracked = st_gitindex_has(root, name, &why);
 	if (tracked < 0)
@@ -69,8 +73,9 @@ static int check(const struct st_root *root, const char *name, int fd, struct st
 		               "come from somebody else. %s",
 		               name, why.message);
 	if (tracked)
-		return distrust(err, name, "is tracked by git, so it may have come from somebody else",
-		                "Remove it, and commit that, to have a new one made.");
+		return fail_untrusted(err, name,
+		                      "is tracked by git, so it may have come from somebody else",
+		                      "Remove it, and commit that, to have a new one made.");
 	return 0;
 }
 
@@ -79,13 +84,13 @@ static int open_checked(const struct st_root *root, const char *name, bool may_m
 	st_autofd fd =
 		st_retry(openat(root->fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 	if (fd < 0 && errno == ENOENT && may_make)
-		fd = make(root, name, err);
+		fd = make_state_dir(root, name, err);
 	else if (fd < 0 && (errno == ELOOP || errno == ENOTDIR))
-		return distrust(err, name, "is a symbolic link or a file, not a directory",
-		                "Remove it to have a new one made.");
+		return fail_untrusted(err, name, "is a symbolic link or a file, not a directory",
+		                      "Remove it to have a new one made.");
 	else if (fd < 0)
 		return st_fail_errno(err, errno, "The state directory %s cannot be opened", name);
-	int code = fd < 0 ? fd : check(root, name, fd, err);
+	int code = fd < 0 ? fd : check_trust(root, name, fd, err);
 	if (code < 0)
 		return code;
 	int result = fd;
@@ -132,7 +137,7 @@ static int open_folder(const struct st_state_folder *folder, struct stet_error *
 	st_autofd state = st_state_open(folder->root, folder->state_dir, err);
 	if (state < 0)
 		return state;
-	/* It fails unless the new one is missing or empty. */
+	/* The rename fails unless the new folder is missing or empty. */
 	if (folder->former)
 		(void)st_retry(renameat(state, folder->former, state, folder->name));
 	if (st_retry(mkdirat(state, folder->name, 0700)) < 0 && errno != EEXIST)
@@ -143,8 +148,8 @@ static int open_folder(const struct st_state_folder *folder, struct stet_error *
 	return fd;
 }
 
-/* Whether it is still the one of that name: somebody may have removed or renamed it. */
-static bool is_in_place(const struct st_state_folder *folder, int fd) {
+/* Whether the folder's name still leads to it: another process may have removed or renamed it. */
+static bool is_still_named(const struct st_state_folder *folder, int fd) {
 	struct stat own, named;
 	return fd >= 0 && st_retry(fstat(fd, &own)) == 0 &&
 	       stat_folder(folder, folder->name, &named) == 0 && own.st_dev == named.st_dev &&
@@ -155,7 +160,7 @@ int st_state_folder_open(struct st_state_folder *folder, struct stet_error *err)
 	pthread_mutex_lock(&folder->lock);
 	int known = folder->fd;
 	pthread_mutex_unlock(&folder->lock);
-	if (is_in_place(folder, known))
+	if (is_still_named(folder, known))
 		return known;
 	int opened = open_folder(folder, err);
 	if (opened < 0)
@@ -164,7 +169,7 @@ int st_state_folder_open(struct st_state_folder *folder, struct stet_error *err)
 	if (folder->fd < 0) {
 		folder->fd = opened;
 	} else {
-		/* Under the same number, which others may be using. */
+		/* Keep the descriptor's number: other threads may be using it. */
 		(void)st_retry(dup3(opened, folder->fd, O_CLOEXEC));
 		close(opened);
 		opened = folder->fd;
@@ -185,7 +190,7 @@ int st_state_lock(int fd, int wait_ms, const char *what, struct stet_error *err)
 	return st_fail(err, STET_E_BUSY, "%s is locked by another process. Try again.", what);
 }
 
-/* Not in every linux/magic.h. */
+/* Missing in some versions of linux/magic.h. */
 #define MAGIC_CIFS 0xFF534D42u
 #define MAGIC_FUSE 0x65735546u
 #define MAGIC_SMB2 0xFE534D42u
@@ -215,7 +220,7 @@ void st_state_origin(int fd, int64_t origin[2]) {
 	origin[0] = origin[1] = 0;
 	if (st_retry(statx(fd, "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME, &st)) < 0)
 		return;
-	/* A server may number its files anew with every mount. */
+	/* A server may assign new inode numbers with each mount. */
 	if (!st_state_is_remote(fd))
 		origin[0] = (int64_t)st.stx_ino;
 	if (st.stx_mask & STATX_BTIME)

@@ -1,10 +1,10 @@
 /**
- * The state directory: `.stet/` below the root, where stet keeps what must
+ * The state directory: `.stet/` below the root, where stet stores what must
  * outlive a process.
  *
- * It holds copies of files and is read back with trust, so it has to be a
- * real directory of this user that nobody else may enter, and must not have
- * come with the repository. Otherwise it is not used, and the error says why.
+ * It holds copies of files, and stet trusts what it reads from it. So it must
+ * be a real directory of this user that no other user can access, and git must
+ * not track it. Otherwise these functions refuse it, and the error says why.
  */
 #ifndef STET_FS_VERSIONS_STATE_DIR_H
 #define STET_FS_VERSIONS_STATE_DIR_H
@@ -15,37 +15,36 @@
 #include "fs/path/protected.h"
 #include "fs/path/root.h"
 
-/** Whether a text can be the name of a state directory: one name, and no spelling of .git. */
+/** Whether a name is allowed for a state directory: a single name, no spelling of .git. */
 bool st_state_is_name(const char *name);
 
-/** Refuse one that cannot. Returns STET_E_INVALID. */
+/** Refuse a name that is not allowed. Returns STET_E_INVALID. */
 int st_state_fail_name(const char *name, struct stet_error *err);
 
 /**
- * Open the state directory, making it if it is missing.
- *
- * A new one ignores itself for git.
+ * Open the state directory, and make it if it is missing. A new one contains a
+ * .gitignore that hides it from git.
  *
  * @name   A single name below the root.
- * @return A descriptor, or STET_E_ACCESS (not to be trusted, or not to be
- *         made), STET_E_NO_SPACE, STET_E_LIMIT, STET_E_NOMEM, STET_E_IO.
+ * @return A descriptor, or STET_E_ACCESS (not trusted, or this user may not
+ *         make it), STET_E_NO_SPACE, STET_E_LIMIT, STET_E_NOMEM, STET_E_IO.
  */
 [[nodiscard]] int st_state_open(const struct st_root *root, const char *name,
                                 struct stet_error *err);
 
-/** As st_state_open(), but STET_E_NOT_FOUND if it is missing. */
+/** Like st_state_open(), but returns STET_E_NOT_FOUND if it is missing. */
 [[nodiscard]] int st_state_find(const struct st_root *root, const char *name,
                                 struct stet_error *err);
 
-/** A directory inside the state directory, opened when it is first needed. Safe to use from several threads. */
+/** A directory inside the state directory, opened on first use. Thread-safe. */
 struct st_state_folder {
 	const struct st_root *root;
-	/** The state directory's name; both names are borrowed. */
+	/** The name of the state directory. Both names are borrowed. */
 	const char *state_dir;
 	const char *name;
-	/** Its name in stet 0.1.0; NULL if that was the same. */
+	/** The folder's name in stet 0.1.0; NULL if it was the same. */
 	const char *former;
-	/** Guards what is below; fd is -1 before the folder is opened. */
+	/** Guards fd, which is -1 until the folder is opened. */
 	pthread_mutex_t lock;
 	int fd;
 };
@@ -54,38 +53,38 @@ void st_state_folder_init(struct st_state_folder *folder, const struct st_root *
                           const char *state_dir, const char *name);
 void st_state_folder_release(struct st_state_folder *folder);
 
-/** Whether it is there, under one of its names: 1, 0, or -1 if that cannot be told. Makes nothing. */
+/** Whether the folder exists under one of its names: 1, 0, or -1 if that is unknown. */
 int st_state_folder_exists(const struct st_state_folder *folder);
 
 /**
- * Open it, making it if it is missing.
+ * Open the folder, and make it if it is missing.
  *
- * @return Its descriptor, good until st_state_folder_release(); or the codes of st_state_open().
+ * @return Its descriptor, valid until st_state_folder_release(), or the codes of st_state_open().
  */
 [[nodiscard]] int st_state_folder_open(struct st_state_folder *folder, struct stet_error *err);
 
 /**
- * Lock a file or directory of the state against other processes.
+ * Lock a file or directory against other processes (flock).
  *
- * @wait_ms  How long to wait for one that has it.
- * @what     It, for messages: "The state directory".
+ * @wait_ms  How long to wait for a process that holds the lock.
+ * @what     Begins error messages, as in "The state directory".
  * @return   0, STET_E_BUSY, STET_E_IO.
  */
 [[nodiscard]] int st_state_lock(int fd, int wait_ms, const char *what, struct stet_error *err);
 
 /**
- * What tells a state directory from every copy of it: its inode and when it
- * was born, in nanoseconds; zeros where a filesystem has nothing of the kind
- * that lasts.
+ * What distinguishes a state directory from every copy of it: its inode, and
+ * its birth time in nanoseconds. 0 where the filesystem has no stable value.
  */
 void st_state_origin(int fd, int64_t origin[2]);
 
-/** Whether a descriptor is of a filesystem that other machines may use at the same time. */
+/** Whether other machines may use the filesystem of this descriptor at the same time. */
 bool st_state_is_remote(int fd);
 
 /**
- * Whether what is mapped of a file of that filesystem may have to be given a
- * place on the disk block by block: on a full one, to touch it ends the process.
+ * Whether the filesystem's blocks are smaller than a page. There the kernel may
+ * have to allocate a block when a process writes to a mapped file, and kills
+ * the process if the disk is full.
  */
 bool st_state_has_small_blocks(int fd);
 

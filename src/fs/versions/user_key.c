@@ -18,14 +18,13 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static unsigned char key[KEY_SIZE];
 static bool has_key;
 
-/* A directory below another, made if it is missing. */
-static int enter(int dirfd, const char *name) {
+static int open_or_make(int dirfd, const char *name) {
 	if (dirfd < 0 || (st_retry(mkdirat(dirfd, name, 0700)) < 0 && errno != EEXIST))
 		return -1;
 	return st_retry(openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 }
 
-/* Where the user's programs keep their state; -1 if there is no such place. */
+/* Open $XDG_STATE_HOME or ~/.local/state; -1 if there is neither. */
 static int open_state_home(void) {
 	const char *state = secure_getenv("XDG_STATE_HOME"), *home = secure_getenv("HOME");
 	if (state && state[0] == '/')
@@ -33,11 +32,11 @@ static int open_state_home(void) {
 	if (!home || home[0] != '/')
 		return -1;
 	st_autofd dir = st_retry(open(home, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-	st_autofd local = enter(dir, ".local");
-	return enter(local, "state");
+	st_autofd local = open_or_make(dir, ".local");
+	return open_or_make(local, "state");
 }
 
-/* Only this user may have written or read it. */
+/* Refuse a key file that other users may have read or written. */
 static bool read_key(int dirfd) {
 	struct stat st;
 	st_autofd fd = st_retry(
@@ -47,7 +46,7 @@ static bool read_key(int dirfd) {
 	       st_retry(pread(fd, key, KEY_SIZE, 0)) == KEY_SIZE;
 }
 
-/* Complete before it has its name, and never in the place of another. */
+/* Write the key to a temporary file and link it, so that it is complete and replaces no other key. */
 static void write_key(int dirfd) {
 	char name[40];
 	uint64_t random;
@@ -63,9 +62,9 @@ static void write_key(int dirfd) {
 	(void)st_retry(unlinkat(dirfd, name, 0));
 }
 
-static void find_key(void) {
+static void init_key(void) {
 	st_autofd home = open_state_home();
-	st_autofd dir = enter(home, "stet");
+	st_autofd dir = open_or_make(home, "stet");
 	has_key = dir >= 0 && read_key(dir);
 	if (has_key)
 		return;
@@ -73,18 +72,18 @@ static void find_key(void) {
 	if (!has_key || dir < 0)
 		return;
 	write_key(dir);
-	/* Another process may have been first. If there is none to be read, ours serves this process. */
+	/* Another process may have written its key first. If no key can be read, use ours. */
 	unsigned char own[KEY_SIZE];
 	memcpy(own, key, KEY_SIZE);
 	if (!read_key(dir))
 		memcpy(key, own, KEY_SIZE);
 }
 
-/* Of the hash of key and text a quarter, so that it tells nothing about a longer text. */
+/* Showing only a quarter of the hash of key and text prevents length extension. */
 int st_user_mark(struct st_str text, char mark[ST_MARK + 1], struct stet_error *err) {
 	unsigned char bytes[KEY_SIZE + MARKED_MAX];
 	struct st_hash hash;
-	pthread_once(&once, find_key);
+	pthread_once(&once, init_key);
 	if (!has_key || text.len > MARKED_MAX)
 		return st_fail(err, STET_E_IO, "Cannot get a random number.");
 	memcpy(bytes, key, KEY_SIZE);

@@ -17,30 +17,31 @@
 #define MOVED "moved"
 #define ARCHIVE "versions"
 
-/* Begins the name of a version in the making; all others are hashes. */
+/* Begins the name of a version that is being written; all other names are hashes. */
 #define NEW_PREFIX "new-"
 
-/* How much may wait to be archived, since it comes quicker than that is done. */
+/* How many bytes may wait to be archived: commits can be faster than the worker. */
 #define MOVED_MAX ((size_t)64 << 20)
 
-/* When late writes are no longer to be expected: one that comes in time shows in the bytes. */
+/* Longer than the grace period for late writes. */
 enum { ARCHIVE_AFTER_MS = 2500 };
 
-/* How many files a process that ends archives. The next process finds the others. */
+/* How many files a process archives before it exits. */
 enum { ARCHIVED_AT_END = 100 };
 
 /* ---- folders ---- */
 
-/* Once; where nothing may be kept at all, the store says so. */
-static void tell(struct st_versions *versions, const char *why) {
-	if (!atomic_exchange(&versions->told, true))
-		st_notices_add(versions->notices,
-		               "Earlier versions of files cannot be kept below %s, so that writes may not "
-		               "be taken back later: %s",
-		               versions->moved.state_dir, why);
+/* Report only the first failure. */
+static void report_failure(struct st_versions *versions, const char *why) {
+	if (!atomic_exchange(&versions->reported, true))
+		st_notices_add(
+			versions->notices,
+			"Earlier versions of files cannot be stored below %s, so undo may not be able "
+			"to restore them: %s",
+			versions->moved.state_dir, why);
 }
 
-/* Where there may be no state directory, each write need not try again. */
+/* Whether this user cannot have a state directory here at all, so that later writes need not try. */
 static bool is_denied(const struct st_state_folder *folder, int code) {
 	if (code != STET_E_ACCESS)
 		return false;
@@ -48,7 +49,7 @@ static bool is_denied(const struct st_state_folder *folder, int code) {
 	return state < 0;
 }
 
-/* -1 if it cannot be had. */
+/* Returns a descriptor, or -1. */
 static int open_folder(struct st_versions *versions, struct st_state_folder *folder) {
 	struct stet_error err = {0};
 	if (versions->none)
@@ -59,34 +60,34 @@ static int open_folder(struct st_versions *versions, struct st_state_folder *fol
 	if (is_denied(folder, fd))
 		versions->none = true;
 	else
-		tell(versions, err.message);
+		report_failure(versions, err.message);
 	return -1;
 }
 
-/* Without making it. */
+/* Like open_folder(), but do not make the folder. */
 static int find_folder(struct st_versions *versions, struct st_state_folder *folder) {
 	return st_state_folder_exists(folder) == 1 ? open_folder(versions, folder) : -1;
 }
 
-struct name {
+struct version_name {
 	char hex[ST_HASH_HEX + 1];
 };
 
-static struct name name_of(const struct st_hash *hash) {
-	struct name name;
+static struct version_name name_of(const struct st_hash *hash) {
+	struct version_name name;
 	st_hash_hex(hash, name.hex, ST_HASH_HEX);
 	return name;
 }
 
 /* ---- versions ---- */
 
-/* zstd stores short texts as they are; with all bits inverted, grep does not find them. */
+/* zstd leaves short texts as they are; invert all bits so that grep does not find them. */
 static void invert(char *bytes, size_t len) {
 	for (size_t i = 0; i < len; i++)
 		bytes[i] = (char)~bytes[i];
 }
 
-/* False without memory. */
+/* False if memory ran out. */
 static bool pack(struct st_str bytes, struct st_buf *out) {
 	enum { LEVEL = 1 };
 	size_t bound = ZSTD_compressBound(bytes.len);
@@ -100,9 +101,9 @@ static bool pack(struct st_str bytes, struct st_buf *out) {
 	return true;
 }
 
-/* 1, 0 if it is no frame of zstd, or -1 without memory. */
+/* Returns 1, 0 if this is not a zstd frame, or -1 if memory ran out. */
 static int unpack(struct st_str frame, struct st_buf *out) {
-	/* Larger than any version if it is none, or does not tell. */
+	/* The codes for "unknown" and "no frame" are larger than any version. */
 	unsigned long long size = ZSTD_getFrameContentSize(frame.ptr, frame.len);
 	if (size > ST_VERSIONS_FILE_MAX)
 		return 0;
@@ -119,19 +120,19 @@ static int open_version(int dirfd, const char *name) {
 	return st_retry(openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
 }
 
-/* After an error: whether it may be gone the next time. */
-static bool may_pass(int errnum) {
+/* Whether the same call may succeed later. */
+static bool is_temporary(int errnum) {
 	return errnum == EMFILE || errnum == ENFILE || errnum == ENOMEM || errnum == EBUSY;
 }
 
-/* 1 if the bytes have the hash of their name, 0 if not, -1 without the memory to find out. */
+/* Returns 1 if the name is the hash of the bytes, 0 if not, -1 if memory ran out. */
 static int has_its_name(const char *name, struct st_file *file) {
 	if (st_hash_of(st_buf_str(&file->bytes), &file->hash, NULL) < 0)
 		return -1;
 	return strcmp(name, name_of(&file->hash).hex) == 0;
 }
 
-/* Versions of stet 0.1.0 are not compressed. Their bytes may look like a frame of zstd: the hash decides. */
+/* stet 0.1.0 did not compress. Its bytes may look like a zstd frame by chance: the hash decides. */
 static int unpack_version(const char *name, struct st_file *file) {
 	st_auto(st_buf) stored = ST_BUF_INIT;
 	st_buf_move(&stored, &file->bytes);
@@ -146,7 +147,7 @@ static int unpack_version(const char *name, struct st_file *file) {
 	return code;
 }
 
-/* 1 for a version; 0 if a file is none, by its name; -1 without the memory to find out. */
+/* Returns 1, 0 if the file's bytes do not match its name, or -1 if memory ran out. */
 static int read_version(int fd, const char *name, bool archived, struct st_file *file) {
 	size_t max = archived ? ZSTD_COMPRESSBOUND(ST_VERSIONS_FILE_MAX) : ST_VERSIONS_FILE_MAX;
 	int code = st_file_fetch(fd, name, max, file, NULL);
@@ -155,7 +156,7 @@ static int read_version(int fd, const char *name, bool archived, struct st_file 
 	return archived ? unpack_version(name, file) : has_its_name(name, file);
 }
 
-/* Complete before it has its name. Nobody waits for the disk: its hash tells whether it is whole. 0, or -1 with errno. */
+/* Write to a temporary name, then rename. No sync: after a crash the hash shows whether the version is complete. */
 static int write_version(int dirfd, const char *name, struct st_str bytes) {
 	char new[40];
 	uint64_t random;
@@ -174,7 +175,7 @@ static int write_version(int dirfd, const char *name, struct st_str bytes) {
 	return -1;
 }
 
-/* The size of the version in a file, as its first bytes say. A crash may leave zeros, or nothing. */
+/* Whether the header gives this size (or stet 0.1.0 stored it). After a crash it may be zeros. */
 static bool has_size(int fd, size_t len) {
 	enum { HEADER_MAX = 18 };
 	struct stat st;
@@ -186,19 +187,19 @@ static bool has_size(int fd, size_t len) {
 	return ZSTD_getFrameContentSize(head, (size_t)got) == len || (size_t)st.st_size == len;
 }
 
-/* Whether a version is there, by its name and size; if so, it is used now. */
+/* Whether a version of this name and size is stored; if so, mark it as used now. */
 static bool use_version(int dirfd, const char *name, size_t len) {
 	static const struct timespec now[] = {{.tv_nsec = UTIME_OMIT}, {.tv_nsec = UTIME_NOW}};
 	st_autofd fd = open_version(dirfd, name);
 	return fd >= 0 && has_size(fd, len) && st_retry(futimens(fd, now)) == 0;
 }
 
-/* ---- room ---- */
+/* ---- removing old versions ---- */
 
-/* A file takes whole blocks, and has an inode and an entry in a directory, too. */
+/* A file takes whole blocks, an inode and a directory entry. */
 enum { BLOCK = 4096, OVERHEAD = 1024 };
 
-static uint64_t room_of(uint64_t size) {
+static uint64_t disk_size(uint64_t size) {
 	return (size + BLOCK - 1) / BLOCK * BLOCK + OVERHEAD;
 }
 
@@ -208,7 +209,7 @@ struct version {
 	uint64_t size;
 };
 
-/* What there is; zeroed, nothing. */
+/* All versions in a directory. */
 struct census {
 	struct version *versions;
 	size_t count;
@@ -219,18 +220,18 @@ static void census_release(struct census *census) {
 	free(census->versions);
 }
 
-static bool note(struct census *census, const char *name, const struct stat *st) {
+static bool census_add(struct census *census, const char *name, const struct stat *st) {
 	if (!st_array_room(&census->versions, census->count, sizeof *census->versions))
 		return false;
 	struct version *version = &census->versions[census->count++];
 	version->used = st->st_mtim;
-	version->size = room_of((uint64_t)st->st_size);
+	version->size = disk_size((uint64_t)st->st_size);
 	snprintf(version->name, sizeof version->name, "%s", name);
 	census->bytes += version->size;
 	return true;
 }
 
-static bool take_census(int dirfd, struct census *census) {
+static bool count_versions(int dirfd, struct census *census) {
 	DIR *dir = st_dir_stream(dirfd);
 	bool counted = dir != NULL;
 	for (struct dirent *entry; counted && (entry = readdir(dir));) {
@@ -238,14 +239,14 @@ static bool take_census(int dirfd, struct census *census) {
 		if (entry->d_name[0] == '.' || strlen(entry->d_name) > ST_HASH_HEX ||
 		    st_retry(fstatat(dirfd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW)) < 0)
 			continue;
-		counted = note(census, entry->d_name, &st);
+		counted = census_add(census, entry->d_name, &st);
 	}
 	if (dir)
 		closedir(dir);
 	return counted;
 }
 
-/* What a process that was killed left half written: whoever lives holds the lock meanwhile. */
+/* Whether a killed process left it half written: a living one holds the lock while it writes. */
 static bool is_abandoned(const struct version *version) {
 	return strncmp(version->name, NEW_PREFIX, strlen(NEW_PREFIX)) == 0;
 }
@@ -258,8 +259,8 @@ static int by_use(const void *a, const void *b) {
 	return (left->tv_nsec > right->tv_nsec) - (left->tv_nsec < right->tv_nsec);
 }
 
-/* The least recently used go, until so many bytes are left. Whether any did. */
-static bool trim(int dirfd, struct census *census, uint64_t left) {
+/* Remove the least recently used versions until `left` bytes remain. False if none was removed. */
+static bool remove_oldest(int dirfd, struct census *census, uint64_t left) {
 	bool any = false;
 	if (census->count > 0)
 		qsort(census->versions, census->count, sizeof *census->versions, by_use);
@@ -271,13 +272,13 @@ static bool trim(int dirfd, struct census *census, uint64_t left) {
 }
 
 /*
- * Room for so many bytes more; the caller holds the lock. Somewhat more than is needed, so that not every
- * version has to make room. Returns how many bytes are left, or -1 if they
- * could not be counted.
+ * Make room for `need` bytes, and an eighth of the limit more, so that not
+ * every new version has to. The caller holds the lock. Returns the bytes that
+ * remain, or -1 if the versions could not be counted.
  */
-static int64_t make_room(int dirfd, uint64_t max, uint64_t need) {
+static int64_t prune_versions(int dirfd, uint64_t max, uint64_t need) {
 	st_auto(census) census = {0};
-	if (!take_census(dirfd, &census))
+	if (!count_versions(dirfd, &census))
 		return -1;
 	for (size_t i = 0; i < census.count; i++) {
 		if (is_abandoned(&census.versions[i]) &&
@@ -288,36 +289,36 @@ static int64_t make_room(int dirfd, uint64_t max, uint64_t need) {
 	}
 	uint64_t target = max - max / 8;
 	if (census.bytes + need > max)
-		(void)trim(dirfd, &census, target > need ? target - need : 0);
+		(void)remove_oldest(dirfd, &census, target > need ? target - need : 0);
 	return (int64_t)census.bytes;
 }
 
-/* Of a disk that is full we give back half of what we have. Whether there was anything. */
-static bool halve(int dirfd) {
+static bool remove_half(int dirfd) {
 	st_auto(census) census = {0};
-	return dirfd >= 0 && take_census(dirfd, &census) && trim(dirfd, &census, census.bytes / 2);
+	return dirfd >= 0 && count_versions(dirfd, &census) &&
+	       remove_oldest(dirfd, &census, census.bytes / 2);
 }
 
-/* ---- counting ---- */
+/* ---- counting bytes ---- */
 
 /*
- * How many bytes are in a directory, counted over all processes: a number in
- * a file beside them, which is locked from before a file is added until after.
- * A process that is killed leaves it too high at worst; where it says that there
- * is no room, or is missing, the files themselves are counted.
+ * A file beside the versions holds the number of bytes that they take. A
+ * process locks it from before it adds a version until after. A killed process
+ * leaves the number too high at worst; if it leaves no room or is missing, we
+ * count the versions again.
  */
-#define ROOM ".room"
+#define USAGE_FILE ".room"
 
-enum { ROOM_WAIT_MS = 1000, ROOM_TRIES = 100 };
+enum { LOCK_WAIT_MS = 1000, LOCK_TRIES = 100 };
 
-struct room {
+struct usage {
 	int fd, dirfd;
 	uint64_t bytes;
 };
 
-static void room_release(struct room *room) {
+static void usage_release(struct usage *usage) {
 	/* Closing the descriptor drops the lock. */
-	st_close_at(&room->fd);
+	st_close_at(&usage->fd);
 }
 
 static bool is_own_file(int fd) {
@@ -326,23 +327,23 @@ static bool is_own_file(int fd) {
 	       st.st_uid == geteuid();
 }
 
-static int open_room(int dirfd) {
+static int open_usage(int dirfd) {
 	int flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-	st_autofd fd = st_retry(openat(dirfd, ROOM, flags, 0600));
+	st_autofd fd = st_retry(openat(dirfd, USAGE_FILE, flags, 0600));
 	if (!is_own_file(fd)) {
-		/* Whatever has the name was not made for it. */
+		/* Not a file that stet made. */
 		st_close_at(&fd);
-		(void)st_retry(unlinkat(dirfd, ROOM, 0));
-		fd = st_retry(openat(dirfd, ROOM, flags | O_EXCL, 0600));
+		(void)st_retry(unlinkat(dirfd, USAGE_FILE, 0));
+		fd = st_retry(openat(dirfd, USAGE_FILE, flags | O_EXCL, 0600));
 	}
 	int opened = fd;
 	fd = -1;
 	return opened;
 }
 
-/* Others have it for as long as a rename takes. */
+/* Other processes hold the lock for as long as a rename takes. */
 static bool lock_soon(int fd) {
-	for (int i = 0; i < ROOM_TRIES; i++) {
+	for (int i = 0; i < LOCK_TRIES; i++) {
 		if (flock(fd, LOCK_EX | LOCK_NB) == 0)
 			return true;
 		sched_yield();
@@ -350,91 +351,91 @@ static bool lock_soon(int fd) {
 	return false;
 }
 
-/* Lock it and see what it says; false, with EBUSY, if somebody holds it for long. */
-static bool room_begin(struct room *room, int dirfd, bool wait) {
-	*room = (struct room){.fd = open_room(dirfd), .dirfd = dirfd};
-	if (room->fd < 0)
+/* Lock the file and read it; false with EBUSY if another process holds the lock for too long. */
+static bool usage_begin(struct usage *usage, int dirfd, bool wait) {
+	*usage = (struct usage){.fd = open_usage(dirfd), .dirfd = dirfd};
+	if (usage->fd < 0)
 		return false;
-	if (!lock_soon(room->fd) &&
-	    (!wait || st_state_lock(room->fd, ROOM_WAIT_MS, "The room for versions", NULL) < 0)) {
-		room_release(room);
+	if (!lock_soon(usage->fd) &&
+	    (!wait || st_state_lock(usage->fd, LOCK_WAIT_MS, "The size of the versions", NULL) < 0)) {
+		usage_release(usage);
 		errno = EBUSY;
 		return false;
 	}
-	if (st_retry(pread(room->fd, &room->bytes, sizeof room->bytes, 0)) != sizeof room->bytes)
-		room->bytes = UINT64_MAX / 2;
+	if (st_retry(pread(usage->fd, &usage->bytes, sizeof usage->bytes, 0)) != sizeof usage->bytes)
+		usage->bytes = UINT64_MAX / 2;
 	return true;
 }
 
-static void room_set(struct room *room, uint64_t bytes) {
-	room->bytes = bytes;
-	/* What cannot be noted has to be counted. */
-	if (st_retry(pwrite(room->fd, &bytes, sizeof bytes, 0)) != sizeof bytes)
-		(void)st_retry(ftruncate(room->fd, 0));
+static void usage_set(struct usage *usage, uint64_t bytes) {
+	usage->bytes = bytes;
+	/* Without a number, the next process counts again. */
+	if (st_retry(pwrite(usage->fd, &bytes, sizeof bytes, 0)) != sizeof bytes)
+		(void)st_retry(ftruncate(usage->fd, 0));
 }
 
-/* Count so many bytes in, if there is room for them, which is made if others may go. */
-static bool room_take(struct room *room, uint64_t need, uint64_t max, bool may_trim) {
-	if (room->bytes > max || room->bytes + need > max) {
-		int64_t left = make_room(room->dirfd, may_trim ? max : UINT64_MAX / 4, need);
+/* Add `need` bytes to the number, if they fit; with may_trim remove old versions to make room. */
+static bool usage_add(struct usage *usage, uint64_t need, uint64_t max, bool may_trim) {
+	if (usage->bytes > max || usage->bytes + need > max) {
+		int64_t left = prune_versions(usage->dirfd, may_trim ? max : UINT64_MAX / 4, need);
 		if (left < 0) {
 			errno = ENOMEM;
 			return false;
 		}
-		room_set(room, (uint64_t)left);
+		usage_set(usage, (uint64_t)left);
 	}
-	if (room->bytes + need > max) {
+	if (usage->bytes + need > max) {
 		errno = EDQUOT;
 		return false;
 	}
-	room_set(room, room->bytes + need);
+	usage_set(usage, usage->bytes + need);
 	return true;
 }
 
 /*
- * Remove a file of this size and count it out, under the lock: who counts the
- * files meanwhile would count it out once more. Whether it is gone; another
- * process may have been quicker.
+ * Remove a file and subtract its size, under the lock: otherwise a process that
+ * counts the files in between would make us subtract it twice. True if the file
+ * is gone, whoever removed it.
  */
-static bool room_remove(int dirfd, const char *name, uint64_t size) {
-	struct room room;
-	bool locked = room_begin(&room, dirfd, false);
+static bool usage_remove(int dirfd, const char *name, uint64_t size) {
+	struct usage usage;
+	bool locked = usage_begin(&usage, dirfd, false);
 	bool removed = st_retry(unlinkat(dirfd, name, 0)) == 0, gone = removed || errno == ENOENT;
-	uint64_t need = room_of(size);
-	if (locked && removed && room.bytes >= need && room.bytes < UINT64_MAX / 2)
-		room_set(&room, room.bytes - need);
+	uint64_t need = disk_size(size);
+	if (locked && removed && usage.bytes >= need && usage.bytes < UINT64_MAX / 2)
+		usage_set(&usage, usage.bytes - need);
 	if (locked)
-		room_release(&room);
+		usage_release(&usage);
 	return gone;
 }
 
-/* ---- in and out ---- */
+/* ---- storing and reading ---- */
 
-static bool fits(const struct st_versions *versions, size_t len) {
-	return len <= ST_VERSIONS_FILE_MAX && room_of(len) <= versions->max;
+static bool fits_limit(const struct st_versions *versions, size_t len) {
+	return len <= ST_VERSIONS_FILE_MAX && disk_size(len) <= versions->max;
 }
 
 static bool may_be_moved(const struct st_versions *versions, const struct stat *st) {
 	return S_ISREG(st->st_mode) && !(st->st_mode & 06000) && st->st_uid == geteuid() &&
-	       st->st_nlink == 1 && fits(versions, (size_t)st->st_size);
+	       st->st_nlink == 1 && fits_limit(versions, (size_t)st->st_size);
 }
 
 bool st_versions_move(struct st_versions *versions, int fd, int dirfd, const char *name,
                       const struct st_hash *hash) {
 	struct stat st;
-	struct room room;
+	struct usage usage;
 	if (st_retry(fstat(fd, &st)) < 0 || !may_be_moved(versions, &st))
 		return false;
 	int moved = open_folder(versions, &versions->moved);
-	if (moved < 0 || !room_begin(&room, moved, false))
+	if (moved < 0 || !usage_begin(&usage, moved, false))
 		return false;
-	uint64_t need = room_of((uint64_t)st.st_size);
-	bool done = room_take(&room, need, MOVED_MAX, false);
+	uint64_t need = disk_size((uint64_t)st.st_size);
+	bool done = usage_add(&usage, need, MOVED_MAX, false);
 	if (done && st_retry(renameat2(dirfd, name, moved, name_of(hash).hex, RENAME_NOREPLACE)) < 0) {
-		room_set(&room, room.bytes - need);
+		usage_set(&usage, usage.bytes - need);
 		done = false;
 	}
-	room_release(&room);
+	usage_release(&usage);
 	if (!done)
 		return false;
 	versions->used = true;
@@ -443,40 +444,40 @@ bool st_versions_move(struct st_versions *versions, int fd, int dirfd, const cha
 	return true;
 }
 
-/* 0, or -1 with errno. */
-static int store(int archive, size_t max, const char *name, struct st_str bytes) {
-	struct room room;
+/* Returns 0, or -1 with errno. */
+static int store_version(int archive, size_t max, const char *name, struct st_str bytes) {
+	struct usage usage;
 	st_auto(st_buf) packed = ST_BUF_INIT;
 	if (!pack(bytes, &packed)) {
 		errno = ENOMEM;
 		return -1;
 	}
-	if (!room_begin(&room, archive, true))
+	if (!usage_begin(&usage, archive, true))
 		return -1;
-	int failed = room_take(&room, room_of(packed.len), max, true) ? 0 : -1;
+	int failed = usage_add(&usage, disk_size(packed.len), max, true) ? 0 : -1;
 	if (!failed)
 		failed = write_version(archive, name, st_buf_str(&packed));
-	if (failed && errno == ENOSPC && halve(archive)) {
-		/* To be counted anew. */
-		(void)st_retry(ftruncate(room.fd, 0));
+	if (failed && errno == ENOSPC && remove_half(archive)) {
+		/* The next process counts again. */
+		(void)st_retry(ftruncate(usage.fd, 0));
 		failed = write_version(archive, name, st_buf_str(&packed));
 	}
 	int errnum = errno;
-	room_release(&room);
+	usage_release(&usage);
 	errno = errnum;
 	return failed;
 }
 
 bool st_versions_put(struct st_versions *versions, const struct st_hash *hash,
                      struct st_str bytes) {
-	struct name name = name_of(hash);
-	int archive = fits(versions, bytes.len) ? open_folder(versions, &versions->archive) : -1;
+	struct version_name name = name_of(hash);
+	int archive = fits_limit(versions, bytes.len) ? open_folder(versions, &versions->archive) : -1;
 	if (archive < 0)
 		return false;
 	if (use_version(archive, name.hex, bytes.len) ||
-	    store(archive, versions->max, name.hex, bytes) == 0)
+	    store_version(archive, versions->max, name.hex, bytes) == 0)
 		return true;
-	tell(versions, strerror(errno));
+	report_failure(versions, strerror(errno));
 	return false;
 }
 
@@ -491,15 +492,15 @@ static bool get_from(int dirfd, const char *name, bool archived, struct st_buf *
 	return code == 1;
 }
 
-/* In this order: a file is in the archive before it is removed from the moved ones. */
+/* In this order: the worker archives a file before it removes it from the moved ones. */
 bool st_versions_get(struct st_versions *versions, const struct st_hash *hash, struct st_buf *out) {
-	struct name name = name_of(hash);
+	struct version_name name = name_of(hash);
 	return get_from(find_folder(versions, &versions->moved), name.hex, false, out) ||
 	       get_from(find_folder(versions, &versions->archive), name.hex, true, out);
 }
 
-/* Any file that was moved; false if there is none. */
-static bool find_moved(int dirfd, struct name *name) {
+/* Find any moved file; false if there is none. */
+static bool find_moved(int dirfd, struct version_name *name) {
 	DIR *dir = st_dir_stream(dirfd);
 	bool found = false;
 	for (struct dirent *entry; dir && !found && (entry = readdir(dir));) {
@@ -512,33 +513,33 @@ static bool find_moved(int dirfd, struct name *name) {
 	return found;
 }
 
-/* Its bytes are in the archive, or there is no way to put them there. */
-static bool is_done_with(struct st_versions *versions, int moved, const struct st_file *file) {
-	if (!fits(versions, file->bytes.len))
+/* Archive a moved file's bytes. True if that is done or can never succeed: then the file may go. */
+static bool archive_bytes(struct st_versions *versions, int moved, const struct st_file *file) {
+	if (!fits_limit(versions, file->bytes.len))
 		return true;
 	int archive = open_folder(versions, &versions->archive);
 	if (archive < 0) {
-		(void)make_room(moved, MOVED_MAX, 0);
+		(void)prune_versions(moved, MOVED_MAX, 0);
 		return false;
 	}
-	struct name name = name_of(&file->hash);
-	return store(archive, versions->max, name.hex, st_buf_str(&file->bytes)) == 0 ||
-	       !may_pass(errno);
+	struct version_name name = name_of(&file->hash);
+	return store_version(archive, versions->max, name.hex, st_buf_str(&file->bytes)) == 0 ||
+	       !is_temporary(errno);
 }
 
 static bool archive_file(struct st_versions *versions, int moved, const char *name) {
 	st_auto(st_file) file = ST_FILE_INIT;
 	st_autofd fd = open_version(moved, name);
 	if (fd < 0)
-		return !may_pass(errno) && (st_retry(unlinkat(moved, name, 0)) == 0 || errno == ENOENT);
+		return !is_temporary(errno) && (st_retry(unlinkat(moved, name, 0)) == 0 || errno == ENOENT);
 	int code = read_version(fd, name, false, &file);
-	if (code < 0 || (code == 1 && !is_done_with(versions, moved, &file)))
+	if (code < 0 || (code == 1 && !archive_bytes(versions, moved, &file)))
 		return false;
-	return room_remove(moved, name, file.bytes.len);
+	return usage_remove(moved, name, file.bytes.len);
 }
 
 bool st_versions_archive(struct st_versions *versions) {
-	struct name name;
+	struct version_name name;
 	int moved = find_folder(versions, &versions->moved);
 	return moved >= 0 && find_moved(moved, &name) && archive_file(versions, moved, name.hex);
 }
@@ -549,8 +550,8 @@ static void archive_in_background(void *data) {
 		st_background_schedule(versions->background, &versions->task, 0);
 }
 
-bool st_versions_spare(struct st_state_folder *folder) {
-	return st_state_folder_exists(folder) == 1 && halve(st_state_folder_open(folder, NULL));
+bool st_versions_free_space(struct st_state_folder *folder) {
+	return st_state_folder_exists(folder) == 1 && remove_half(st_state_folder_open(folder, NULL));
 }
 
 uint64_t st_versions_bytes(int state_fd) {
@@ -560,7 +561,7 @@ uint64_t st_versions_bytes(int state_fd) {
 		st_autofd dirfd = st_retry(
 			openat(state_fd, i ? ARCHIVE : MOVED, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 		if (dirfd >= 0)
-			(void)take_census(dirfd, &census);
+			(void)count_versions(dirfd, &census);
 		bytes += census.bytes;
 	}
 	return bytes;

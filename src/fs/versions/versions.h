@@ -1,16 +1,17 @@
 /**
- * The shelf: earlier versions of files, by hash, below the state directory.
+ * fs/versions stores what must survive a write: earlier versions, rescued
+ * bytes and late writes, in the state directory. This header stores earlier
+ * versions of files by their hash, for undo and diffs.
  *
- * Undo brings one back, and diffs start from it. The version that a commit
- * replaces need not be copied while somebody waits for an answer: the file
- * itself goes to `moved/HASH` instead of being removed. The background worker
- * archives it: its bytes go to `versions/HASH`, compressed and with all bits
- * inverted, so that a search of the tree does not find old text there.
+ * A commit does not copy the version that it replaces: it moves the old file to
+ * `moved/HASH`. Later the background worker archives it: it writes the bytes to
+ * `versions/HASH`, compressed and with all bits inverted, so that a search of
+ * the tree does not find old text there.
  *
- * What comes back is hashed. So a file is none that somebody still wrote to
- * after it was replaced, or that a crash left half written. There is room for
- * so many bytes, and the least recently used versions go; what is gone costs a
- * diff, never a wrong answer. Several processes share a shelf.
+ * st_versions_get() hashes what it reads, so it never returns bytes that a late
+ * write changed or a crash left half written. When the space is used up, the
+ * least recently used versions are removed; a missing version costs a diff or
+ * an undo, never a wrong answer. Processes share the versions of a workspace.
  */
 #ifndef STET_FS_VERSIONS_VERSIONS_H
 #define STET_FS_VERSIONS_VERSIONS_H
@@ -21,25 +22,25 @@
 #include "fs/file/hash.h"
 #include "fs/versions/state_dir.h"
 
-/** How many bytes there is room for unless a caller says otherwise, and for one version at most. */
+/** The default limit for all versions, and the limit for one version, in bytes. */
 #define ST_VERSIONS_MAX ((size_t)64 << 20)
 #define ST_VERSIONS_FILE_MAX ((size_t)16 << 20)
 
 struct st_versions {
-	/** Where replaced files are moved, and where they are archived. */
+	/** Replaced files, and archived versions. */
 	struct st_state_folder moved, archive;
 	struct st_notices *notices;
-	/** Archives what was moved; NULL if only st_versions_release() does. */
+	/** Archives moved files; NULL if only st_versions_release() does. */
 	struct st_background *background;
 	struct st_background_task task;
-	/** How many bytes there is room for. */
+	/** The limit in bytes. */
 	_Atomic size_t max;
-	/** This user may have no state directory here. */
+	/** This user may not have a state directory here. */
 	_Atomic bool none;
-	/** This process moved files. */
+	/** This process has moved files. */
 	_Atomic bool used;
-	/** A notice said that something could not be stored. */
-	_Atomic bool told;
+	/** A notice said that versions could not be stored. */
+	_Atomic bool reported;
 };
 
 /** Everything is borrowed; background may be NULL. Opens nothing yet. */
@@ -47,34 +48,34 @@ void st_versions_init(struct st_versions *versions, const struct st_root *root,
                       const char *state_dir, struct st_notices *notices,
                       struct st_background *background);
 
-/** Archive what this process moved, up to a bound: the next process finds the rest. */
+/** Archive some of the moved files, then free everything. The next process archives the rest. */
 void st_versions_release(struct st_versions *versions);
 
 /**
- * Move a file to the versions. Not one that is large, of another user, has more
- * names, or runs with another's rights; nor across filesystems, nor if it was
- * moved there already.
+ * Move a replaced file to the versions. Refuses files that are large, belong to
+ * another user, have several names, are setuid or setgid, or are on another
+ * filesystem, and versions that were moved already.
  *
  * @fd     The file, open.
- * @dirfd  Where its name is.
- * @return false if it is still where it was.
+ * @dirfd  The directory of its name.
+ * @return false if the file is still in dirfd.
  */
 bool st_versions_move(struct st_versions *versions, int fd, int dirfd, const char *name,
                       const struct st_hash *hash);
 
-/** Archive bytes, unless they are too many. Whether they are there now; a version that was there counts as used. */
+/** Archive bytes, or mark an archived version as used. False if they are not in the archive now. */
 bool st_versions_put(struct st_versions *versions, const struct st_hash *hash, struct st_str bytes);
 
-/** The bytes of a version, in place of what out held. False if it is not there. */
+/** Replace the contents of out by the bytes of a version. False if the version is not stored. */
 bool st_versions_get(struct st_versions *versions, const struct st_hash *hash, struct st_buf *out);
 
-/** Archive one of the files that were moved. False if there is none, or it cannot be done now. */
+/** Archive one moved file. False if there is none, or if that failed. */
 bool st_versions_archive(struct st_versions *versions);
 
-/** Give half of what a folder takes back to the disk, the least recently used first. Whether there was anything. */
-bool st_versions_spare(struct st_state_folder *folder);
+/** The disk is full: remove half of a folder, the least recently used first. False if it is empty. */
+bool st_versions_free_space(struct st_state_folder *folder);
 
-/** How many bytes there are, in a state directory that is open. */
+/** How many bytes the versions in an open state directory take. */
 uint64_t st_versions_bytes(int state_fd);
 
 #endif

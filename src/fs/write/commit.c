@@ -10,13 +10,13 @@
 #include "fs/file/lease.h"
 #include "fs/path/sys.h"
 
-/* How often the interference of others is met with another try. */
-enum { TURNS_MAX = 16, LOOKS_MAX = 3 };
+/* How often to exchange the files back, and how often to repeat a stat that fails. */
+enum { TURNS_MAX = 16, STATS_MAX = 3 };
 
-/* ---- leftovers of others ---- */
+/* ---- leftovers of crashed commits ---- */
 
-/* Asked before the directory changes by our own temporary file. */
-static void ask_if_clean(struct st_commit_attempt *attempt) {
+/* Before our own temporary file changes the directory. */
+static void check_clean(struct st_commit_attempt *attempt) {
 	struct stat dir = {0};
 	bool seen = st_retry(fstat(attempt->place.dirfd, &dir)) == 0;
 	attempt->clean = seen && st_write_is_swept(attempt->writes, &dir);
@@ -24,8 +24,8 @@ static void ask_if_clean(struct st_commit_attempt *attempt) {
 		st_root_trust(attempt->root, attempt->place.dirfd, dir.st_dev) == ST_TRUST_NONE;
 }
 
-/* With the lock: it is still clean if nothing but our temporary file came into it. */
-static void sweep(struct st_commit_attempt *attempt) {
+/* With the lock held. The directory is still clean if only our temporary file has changed it. */
+static void sweep_dir(struct st_commit_attempt *attempt) {
 	struct stat dir;
 	if (attempt->clean)
 		attempt->clean = st_retry(fstat(attempt->place.dirfd, &dir)) == 0 &&
@@ -38,39 +38,39 @@ static void sweep(struct st_commit_attempt *attempt) {
 	attempt->clean = st_temp_sweep(attempt->writes, &attempt->temp, path);
 }
 
-/* ---- looking at what is there ---- */
+/* ---- reading the old version ---- */
 
-/* Open, lease, and make sure it is the version that was expected. */
+/* Open and lease the file, and check that it is the expected version. */
 static int compare_old(struct st_commit_attempt *attempt, bool *finished, struct stet_error *err) {
 	int code = st_attempt_open(attempt, err);
 	if (code == 0)
 		code = st_attempt_lease(attempt, err);
-	/* No stamp can stand in for the bytes: a write moves the times before it moves the bytes. */
+	/* A stamp is no proof: a write changes the times before it changes the bytes. */
 	return code < 0 ? code : st_attempt_compare(attempt, finished, err);
 }
 
-/* An exchange would succeed on a file that this user may not write. */
+/* An exchange would succeed even on a file that this user may not write. */
 static int check_writable(struct st_commit_attempt *attempt, struct stet_error *err) {
 	if (st_retry(faccessat(attempt->place.dirfd, attempt->place.name, W_OK, AT_EACCESS)) == 0)
 		return 0;
 	if (errno == ENOENT)
 		return ST_ATTEMPT_AGAIN;
-	return st_fail_errno(err, errno, "%s may not be written", st_quoted(attempt->place.path));
+	return st_fail_errno(err, errno, "Cannot write %s", st_quoted(attempt->place.path));
 }
 
 /* ---- exchanging ---- */
 
-/* The last look before anything is touched. */
-static bool is_unmoved(const struct st_commit_attempt *attempt) {
+/* The last check before the exchange. */
+static bool is_unchanged(const struct st_commit_attempt *attempt) {
 	struct st_stamp now = st_attempt_stamp_at(attempt, attempt->place.name);
 	return st_stamp_eq(&now, &attempt->stamp) &&
 	       (!attempt->leased || st_lease_holds(attempt->fd, F_RDLCK));
 }
 
 /*
- * Two steps where there is no exchange: what is there gets a second name and
- * then loses its own to the new file. Only a file that somebody renames to the
- * name between the two is lost. What cannot be linked is like no exchange.
+ * Two steps on filesystems without exchange: link the old file to a second
+ * name, then rename the new file over the first. If another process renames a
+ * file to that name in between, its file is lost. ENOTSUP if links fail, too.
  */
 static int exchange_by_links(struct st_commit_attempt *attempt) {
 	int dirfd = attempt->place.dirfd;
@@ -103,7 +103,7 @@ static int exchange(struct st_commit_attempt *attempt) {
 	return exchange_by_links(attempt);
 }
 
-/* What tells one file from another: its inode, or its bytes where an inode's number says nothing. */
+/* Identifies a file: by inode, or by its bytes where inode numbers are not reliable. */
 static uint64_t identity_of(const struct st_commit_attempt *attempt, ino_t inode,
                             const struct st_hash *hash) {
 	uint64_t identity = inode;
@@ -116,11 +116,11 @@ static uint64_t own_identity(const struct st_commit_attempt *attempt) {
 	return identity_of(attempt, attempt->temp.stamp.ino, &attempt->done->version.hash);
 }
 
-/* What is under the temporary name; 0 for nothing. A look that fails is worth another one here. */
+/* The identity of the file under the temporary name; 0 if there is none. */
 static uint64_t identity_at_temp(const struct st_commit_attempt *attempt) {
 	struct stat st;
 	struct st_hash hash = {0};
-	for (int i = 0; i < LOOKS_MAX; i++) {
+	for (int i = 0; i < STATS_MAX; i++) {
 		if (st_retry(fstatat(attempt->place.dirfd, attempt->temp.name, &st, AT_SYMLINK_NOFOLLOW)) ==
 		        0 &&
 		    (!attempt->shared || st_attempt_hash(attempt, attempt->temp.name, &hash) == 0))
@@ -132,8 +132,8 @@ static uint64_t identity_at_temp(const struct st_commit_attempt *attempt) {
 }
 
 /*
- * What is left under the temporary name is not ours: somebody's bytes that
- * nothing else holds. False if they could not be kept either.
+ * The temporary name leads to another process's file: rescue its bytes. False
+ * if that failed.
  */
 static bool rescue_foreign(struct st_commit_attempt *attempt) {
 	st_autofd fd = st_retry(openat(attempt->place.dirfd, attempt->temp.name,
@@ -157,17 +157,17 @@ static bool rescue_foreign(struct st_commit_attempt *attempt) {
 	return true;
 }
 
-/* It stays under its temporary name, and whoever writes to the directory next tries again. */
+/* The file stays under its temporary name; the next commit in this directory tries again. */
 static void leave_foreign(struct st_commit_attempt *attempt) {
 	attempt->temp.named = false;
 	st_notices_add(&attempt->writes->notices,
-	               "What another process put in the place of %s could not be put back and is "
-	               "now %s beside it.",
+	               "Another process replaced %s; its file could not be put back and is now %s "
+	               "beside it.",
 	               st_quoted(attempt->place.path), attempt->temp.name);
 }
 
-/* For a moment our file was the file, and somebody may have opened it to write. */
-static void watch_own(struct st_commit_attempt *attempt) {
+/* Our file had the target's name for a moment: another process may have opened it for writing. */
+static void watch_own_file(struct st_commit_attempt *attempt) {
 	int fd = st_retry(fcntl(attempt->temp.fd, F_DUPFD_CLOEXEC, 0));
 	if (fd >= 0)
 		st_late_writes_add(&attempt->writes->late_writes, fd, attempt->place.path,
@@ -175,10 +175,11 @@ static void watch_own(struct st_commit_attempt *attempt) {
 }
 
 /*
- * Undo an exchange. Each turn puts what is under the temporary name in the
- * file's place and looks at what came out: if that is what was put there by
- * the turn before, everything is as it would be without us; if not, somebody
- * replaced the file meanwhile, and his newer file goes back in the next turn.
+ * Undo an exchange. Each turn exchanges the two names again and looks at the
+ * file that is now under the temporary name. If that is the file that the turn
+ * before put in place, everything is as it would be without us. If not, another
+ * process replaced the file in between, and the next turn puts its newer file
+ * back.
  */
 static void put_back(struct st_commit_attempt *attempt) {
 	uint64_t own = own_identity(attempt), placed = own;
@@ -194,7 +195,7 @@ static void put_back(struct st_commit_attempt *attempt) {
 		placed = next;
 	}
 	if (identity_at_temp(attempt) == own)
-		watch_own(attempt);
+		watch_own_file(attempt);
 	else if (!rescue_foreign(attempt))
 		leave_foreign(attempt);
 }
@@ -202,36 +203,36 @@ static void put_back(struct st_commit_attempt *attempt) {
 static int sync_dir(const struct st_commit_attempt *attempt) {
 	if (attempt->commit->relaxed || st_retry(fsync(attempt->place.dirfd)) == 0)
 		return 0;
-	/* Some filesystems cannot sync a directory; a descriptor for passing through cannot either. */
+	/* Some filesystems cannot sync a directory, and an O_PATH descriptor cannot either. */
 	return errno == EINVAL || errno == EBADF || errno == ENOTSUP ? 0 : -1;
 }
 
-static int not_durable(struct st_commit_attempt *attempt, struct stet_error *err) {
+static int fail_unsynced(struct st_commit_attempt *attempt, struct stet_error *err) {
 	return st_fail_errno(err, errno, "%s was not written: the directory cannot be synced",
 	                     st_quoted(attempt->place.path));
 }
 
-static void unsynced(struct st_commit_attempt *attempt) {
+static void warn_unsynced(struct st_commit_attempt *attempt) {
 	st_notices_add(&attempt->writes->notices,
 	               "%s was written, but its directory cannot be synced: a crash of the "
 	               "machine may undo it.",
 	               st_quoted(attempt->place.path));
 }
 
-/* False if the old file is still there. */
-static bool clear_away(struct st_commit_attempt *attempt) {
+/* Move the old file to the versions, or remove it. False if it is still there. */
+static bool discard_old(struct st_commit_attempt *attempt) {
 	int dirfd = attempt->place.dirfd;
 	const char *name = attempt->temp.name;
-	attempt->done->shelved =
-		attempt->commit->shelve && st_versions_move(&attempt->writes->versions, attempt->fd, dirfd,
-	                                                name, attempt->commit->expected);
-	return attempt->done->shelved || st_retry(unlinkat(dirfd, name, 0)) == 0 || errno == ENOENT ||
+	attempt->done->archived =
+		attempt->commit->archive && st_versions_move(&attempt->writes->versions, attempt->fd, dirfd,
+	                                                 name, attempt->commit->expected);
+	return attempt->done->archived || st_retry(unlinkat(dirfd, name, 0)) == 0 || errno == ENOENT ||
 	       st_retry(unlinkat(dirfd, name, 0)) == 0 || errno == ENOENT;
 }
 
 /*
- * The old file's name goes, and the directory is remembered as clean if
- * nobody else changed it since `before`; NULL if it was locked all the time.
+ * Discard the old file. Remember the directory as clean if no other process
+ * changed it since `before` (NULL if we held the lock all the time).
  */
 static void remove_old(struct st_commit_attempt *attempt, const struct stat *before) {
 	struct stat dir = {0};
@@ -240,7 +241,7 @@ static void remove_old(struct st_commit_attempt *attempt, const struct stat *bef
 	bool ours = attempt->clean &&
 	            (!before || (st_retry(fstat(attempt->place.dirfd, &dir)) == 0 &&
 	                         memcmp(&dir.st_mtim, &before->st_mtim, sizeof dir.st_mtim) == 0));
-	if (!clear_away(attempt)) {
+	if (!discard_old(attempt)) {
 		st_notices_add(&attempt->writes->notices,
 		               "The earlier version of %s could not be removed and is still there as %s.",
 		               st_quoted(attempt->place.path), attempt->temp.name);
@@ -252,22 +253,24 @@ static void remove_old(struct st_commit_attempt *attempt, const struct stat *bef
 }
 
 /*
- * Wait for the disk; others need not, but the lock on the old file tells them
- * that it is not a leftover. If the disk fails, the old file goes back.
+ * Sync without the directory's lock, so that other commits need not wait. The
+ * lock on the old file tells them that it is not a leftover. If the sync fails,
+ * put the old file back.
  */
 static int sync_exchange(struct st_commit_attempt *attempt, struct stet_error *err) {
 	(void)st_retry(flock(attempt->fd, LOCK_EX | LOCK_NB));
 	st_attempt_unlock(attempt);
 	int synced = sync_dir(attempt);
-	int code = synced < 0 ? not_durable(attempt, err) : 0;
+	int code = synced < 0 ? fail_unsynced(attempt, err) : 0;
 	(void)st_attempt_lock(attempt, NULL);
 	if (code == 0)
 		return 0;
 	put_back(attempt);
-	if (attempt->shared ? !st_attempt_reads(attempt, attempt->place.name, attempt->commit->bytes)
-	                    : !st_attempt_is_named(attempt, &attempt->temp.stamp))
+	if (attempt->shared
+	        ? !st_attempt_has_bytes(attempt, attempt->place.name, attempt->commit->bytes)
+	        : !st_attempt_is_named(attempt, &attempt->temp.stamp))
 		return code;
-	unsynced(attempt);
+	warn_unsynced(attempt);
 	return 0;
 }
 
@@ -290,9 +293,9 @@ static int finish_exchange(struct st_commit_attempt *attempt, struct stet_error 
 	return 0;
 }
 
-/* Without exchange and links: the look before the rename is all there is. */
+/* Without exchange and links: we can only check before the rename, not after it. */
 static int rename_over(struct st_commit_attempt *attempt, struct stet_error *err) {
-	if (!is_unmoved(attempt) ||
+	if (!is_unchanged(attempt) ||
 	    (!attempt->leased && !st_attempt_is_verified(attempt, attempt->place.name)))
 		return ST_ATTEMPT_AGAIN;
 	if (st_retry(renameat(attempt->place.dirfd, attempt->temp.name, attempt->place.dirfd,
@@ -307,12 +310,12 @@ static int rename_over(struct st_commit_attempt *attempt, struct stet_error *err
 	attempt->fd = -1;
 	attempt->done->way = ST_COMMIT_VERIFIED;
 	if (sync_dir(attempt) < 0)
-		unsynced(attempt);
+		warn_unsynced(attempt);
 	return 0;
 }
 
-static int swap(struct st_commit_attempt *attempt, struct stet_error *err) {
-	if (!is_unmoved(attempt))
+static int exchange_and_verify(struct st_commit_attempt *attempt, struct stet_error *err) {
+	if (!is_unchanged(attempt))
 		return ST_ATTEMPT_AGAIN;
 	if (exchange(attempt) < 0) {
 		switch (errno) {
@@ -331,15 +334,15 @@ static int swap(struct st_commit_attempt *attempt, struct stet_error *err) {
 			return st_fail_errno(err, errno, "Cannot replace %s", st_quoted(attempt->place.path));
 		}
 	}
-	/* After it: is the file that came out the one that was expected? */
+	/* Now verify that we replaced the expected version. */
 	if (st_attempt_is_verified(attempt, attempt->temp.name))
 		return finish_exchange(attempt, err);
 	put_back(attempt);
 	return ST_ATTEMPT_AGAIN;
 }
 
-static int prepare(struct st_commit_attempt *attempt, struct stet_error *err) {
-	ask_if_clean(attempt);
+static int write_temp(struct st_commit_attempt *attempt, struct stet_error *err) {
+	check_clean(attempt);
 	const struct st_temp_plan plan = {
 		.target = attempt->place.name,
 		.like = attempt->fd,
@@ -349,54 +352,55 @@ static int prepare(struct st_commit_attempt *attempt, struct stet_error *err) {
 		.hash = attempt->done->version.hash,
 	};
 	int code = st_temp_write(&attempt->temp, attempt->place.dirfd, &plan, err);
-	while (code == STET_E_NO_SPACE && errno != EFBIG && st_write_spare(attempt->writes))
+	while (code == STET_E_NO_SPACE && errno != EFBIG && st_write_free_space(attempt->writes))
 		code = st_temp_write(&attempt->temp, attempt->place.dirfd, &plan, err);
 	return code == 1 ? ST_ATTEMPT_IN_PLACE : code;
 }
 
-/* A directory may take files that it does not let go. */
-static void abandon(struct st_commit_attempt *attempt) {
+/* Some directories allow new files but no renames and removals. */
+static void abandon_temp(struct st_commit_attempt *attempt) {
 	if (st_retry(unlinkat(attempt->place.dirfd, attempt->temp.name, 0)) < 0 && errno != ENOENT)
 		st_notices_add(&attempt->writes->notices,
-		               "Nothing can be renamed or removed beside %s, so that %s stays there.",
+		               "The directory of %s does not allow renaming or removing files, so %s stays "
+		               "there.",
 		               st_quoted(attempt->place.path), attempt->temp.name);
 	attempt->temp.named = false;
 }
 
-static int arm(struct st_commit_attempt *attempt, struct stet_error *err) {
+static int arm_temp(struct st_commit_attempt *attempt, struct stet_error *err) {
 	if (st_temp_arm(&attempt->temp) == 0)
 		return 0;
-	/* Somebody who sweeps took it for a leftover before it was locked. */
+	/* Another commit took it for a leftover and removed it before we locked it. */
 	if (errno == ENOENT)
 		return ST_ATTEMPT_AGAIN;
 	if (errno == EPERM || errno == EACCES) {
-		abandon(attempt);
+		abandon_temp(attempt);
 		return ST_ATTEMPT_IN_PLACE;
 	}
 	return st_fail_errno(err, errno, "Cannot replace %s", st_quoted(attempt->place.path));
 }
 
-static int replace(struct st_commit_attempt *attempt, struct stet_error *err) {
-	int code = prepare(attempt, err);
-	/* The file may be written, its directory not. */
+static int replace_file(struct st_commit_attempt *attempt, struct stet_error *err) {
+	int code = write_temp(attempt, err);
+	/* The user may write the file, but not its directory. */
 	if (code == STET_E_ACCESS)
 		return ST_ATTEMPT_IN_PLACE;
 	if (code != 0)
 		return code;
-	/* A filesystem in user space may have to hide a file that is open before another gets its name. */
+	/* A FUSE filesystem may keep a file that is open under a hidden name when it is replaced. */
 	if (attempt->shared)
 		st_close_at(&attempt->fd);
 	code = st_attempt_lock(attempt, err);
 	if (code == 0)
 		code = st_cancel_look(err);
-	/* From here on it is done, or put back, whoever waits. */
+	/* From here on a cancellation must not interrupt the exchange. */
 	st_cancel_hold();
 	if (code == 0) {
-		sweep(attempt);
-		code = arm(attempt, err);
+		sweep_dir(attempt);
+		code = arm_temp(attempt, err);
 	}
 	if (code == 0)
-		code = swap(attempt, err);
+		code = exchange_and_verify(attempt, err);
 	st_cancel_release();
 	if (code != 0)
 		st_temp_release(&attempt->temp);
@@ -406,8 +410,8 @@ static int replace(struct st_commit_attempt *attempt, struct stet_error *err) {
 
 /* ---- creating ---- */
 
-/* Neither a rename with care nor a second name: an empty file of ours takes the name first. */
-static int take_name(struct st_commit_attempt *attempt) {
+/* Without RENAME_NOREPLACE and links: claim the name with an empty file, then rename over it. */
+static int claim_name(struct st_commit_attempt *attempt) {
 	int dirfd = attempt->place.dirfd;
 	st_autofd fd = st_retry(openat(dirfd, attempt->place.name,
 	                               O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
@@ -426,23 +430,23 @@ static bool cannot_link(int errnum) {
 	return errnum == EPERM || errnum == ENOSYS || errnum == ENOTSUP;
 }
 
-static int name_new(struct st_commit_attempt *attempt, struct stet_error *err) {
+static int give_name(struct st_commit_attempt *attempt, struct stet_error *err) {
 	int failed = st_attempt_rename_new(attempt, attempt->temp.name, attempt->place.name);
 	if (failed < 0 && cannot_link(errno))
-		failed = take_name(attempt);
+		failed = claim_name(attempt);
 	if (failed == 0) {
 		attempt->temp.named = false;
 		st_attempt_stamp_new(attempt, attempt->temp.fd, &attempt->temp.stamp);
 		return 0;
 	}
-	/* Somebody was there first, or took our file for a leftover before it was locked. */
+	/* Another process created the file first, or took our temporary file for a leftover. */
 	if (errno == EEXIST || errno == ENOENT)
 		return ST_ATTEMPT_AGAIN;
 	return st_fail_errno(err, errno, "Cannot create %s", st_quoted(attempt->place.path));
 }
 
-/* Take back a new file that is still as we made it. */
-static void uncreate(struct st_commit_attempt *attempt) {
+/* Remove our new file, unless another process has changed or replaced it. */
+static void remove_created(struct st_commit_attempt *attempt) {
 	struct stat st;
 	if (st_retry(fstat(attempt->temp.fd, &st)) == 0 &&
 	    st_attempt_is_named(attempt, &attempt->temp.stamp)) {
@@ -452,21 +456,21 @@ static void uncreate(struct st_commit_attempt *attempt) {
 	}
 }
 
-static int create(struct st_commit_attempt *attempt, struct stet_error *err) {
-	int code = prepare(attempt, err);
+static int create_file(struct st_commit_attempt *attempt, struct stet_error *err) {
+	int code = write_temp(attempt, err);
 	if (code < 0)
 		return code;
 	code = st_attempt_lock(attempt, err);
 	if (code == 0)
 		code = st_cancel_look(err);
 	if (code == 0) {
-		sweep(attempt);
-		code = name_new(attempt, err);
+		sweep_dir(attempt);
+		code = give_name(attempt, err);
 	}
 	st_attempt_unlock(attempt);
 	if (code == 0 && sync_dir(attempt) < 0) {
-		code = not_durable(attempt, err);
-		uncreate(attempt);
+		code = fail_unsynced(attempt, err);
+		remove_created(attempt);
 	}
 	if (code != 0) {
 		st_temp_release(&attempt->temp);
@@ -476,15 +480,15 @@ static int create(struct st_commit_attempt *attempt, struct stet_error *err) {
 	return 0;
 }
 
-/* ---- one try, and as many as it takes ---- */
+/* ---- attempts ---- */
 
-/* What cannot be promised of a file that was replaced where others write unseen. */
-static void say_unproven(struct st_commit_attempt *attempt) {
+/* On filesystems where others write unseen: say what stet cannot promise. */
+static void check_unproven(struct st_commit_attempt *attempt) {
 	if (!attempt->shared)
 		return;
 	attempt->done->unproven = st_trust_name(attempt->place.dirfd);
 	attempt->done->overtaken =
-		!st_attempt_reads(attempt, attempt->place.name, attempt->commit->bytes);
+		!st_attempt_has_bytes(attempt, attempt->place.name, attempt->commit->bytes);
 }
 
 static int try_replace(struct st_commit_attempt *attempt, struct stet_error *err) {
@@ -495,22 +499,22 @@ static int try_replace(struct st_commit_attempt *attempt, struct stet_error *err
 	code = check_writable(attempt, err);
 	if (code != 0)
 		return code;
-	code = attempt->done->current.links > 1 ? ST_ATTEMPT_IN_PLACE : replace(attempt, err);
+	code = attempt->done->current.links > 1 ? ST_ATTEMPT_IN_PLACE : replace_file(attempt, err);
 	if (code == ST_ATTEMPT_IN_PLACE)
 		code = st_in_place(attempt, err);
 	if (code == 0 && !attempt->done->noop)
-		say_unproven(attempt);
+		check_unproven(attempt);
 	return code;
 }
 
 static int try_create(struct st_commit_attempt *attempt, struct stet_error *err) {
 	if (!attempt->place.exists) {
-		int code = create(attempt, err);
+		int code = create_file(attempt, err);
 		if (code == ST_ATTEMPT_AGAIN)
 			attempt->place.exists = true;
 		return code;
 	}
-	/* Something is there: our own bytes already, or a conflict; gone again, another try. */
+	/* A file exists: it holds our bytes already, or this is a conflict. If it is gone, try again. */
 	attempt->place.exists = false;
 	int code = st_attempt_open(attempt, err);
 	if (code == STET_E_CONFLICT) {
@@ -538,14 +542,16 @@ static int try_until_done(struct st_commit_attempt *attempt, struct stet_error *
 	return st_attempt_busy(attempt, "other processes kept changing it", err);
 }
 
-static int locate(struct st_commit_attempt *attempt, struct stet_error *err) {
+static int locate_target(struct st_commit_attempt *attempt, struct stet_error *err) {
 	int code = st_root_locate(attempt->root, attempt->commit->path, &attempt->place, err);
 	if (code < 0)
 		return code;
 	if (st_path_is_protected(attempt->place.path, attempt->writes->state_dir))
-		return st_fail(err, STET_E_PROTECTED,
-		               "%s belongs to git or to stet and is not written. Use git itself for it.",
-		               st_quoted(attempt->place.path));
+		return st_fail(
+			err, STET_E_PROTECTED,
+			"%s belongs to git or to stet; writing it is not allowed. Use git itself for "
+			"it.",
+			st_quoted(attempt->place.path));
 	return attempt->place.exists ? st_file_check(&attempt->place.st, attempt->place.path,
 	                                             st_attempt_max(attempt), err)
 	                             : 0;
@@ -580,7 +586,7 @@ int st_commit(const struct st_root *root, struct st_write_context *writes,
 	st_late_writes_check(&writes->late_writes);
 	if (!writes->rescued.recovered)
 		st_rescued_recover(&writes->rescued);
-	int code = locate(&attempt, err);
+	int code = locate_target(&attempt, err);
 	if (code == 0)
 		code = st_hash_cancellable(commit->bytes, &done->version.hash, err);
 	if (code == 0)

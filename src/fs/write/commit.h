@@ -1,39 +1,39 @@
 /**
- * The safe replace: put new bytes in the place of a version of a file, and of
- * no other version.
+ * fs/write changes files without losing what others write: commits, removals,
+ * moves. This header replaces one version of a file, and no other version.
  *
- * The check is made at the replacement, not before it. The new file is
- * written beside the old one and exchanged with it in one step; then what
- * came out is looked at. If it is not the version that was expected, the two
- * are exchanged back, and the caller gets a conflict. Readers find the old
- * file or the new one, never half of either.
+ * The check happens with the replacement, not before it. A commit writes the
+ * new bytes to a temporary file beside the old file, exchanges the two in one
+ * step, and then verifies the replaced file. If that is not the expected
+ * version, the commit exchanges the two back and reports a conflict. Readers
+ * find the old file or the new one, never a part of either.
  *
  *     struct st_commit commit = {
  *             .path = ST_STR("a.c"), .bytes = text, .expected = &seen.hash,
  *     };
  *     st_auto(st_committed) done = ST_COMMITTED_INIT;
  *
- *     int code = st_commit(&root, &guard, &commit, &done, err);
+ *     int code = st_commit(&root, &writes, &commit, &done, err);
  *     if (code == STET_E_CONFLICT)
  *             show(&done.current);
  *
- * Processes that commit through stet take turns by a lock on the directory.
- * Others are caught: those that write the file, by a lease and by its bytes;
- * those that replace it, by its identity. In the moment between an exchange
- * and its taking back, readers can see the new bytes.
+ * A lock on the directory serialises commits. Other programs are noticed: if
+ * they write to the file, by a lease and by its bytes; if they replace it, by
+ * its identity. If a commit exchanges the files back, readers may have seen the
+ * new bytes for a moment.
  */
 #ifndef STET_FS_WRITE_COMMIT_H
 #define STET_FS_WRITE_COMMIT_H
 
 #include "fs/write/write_context.h"
 
-/** How a file was replaced: value and the word used in answers. */
+/** How a commit replaced a file: value, and the word in answers. */
 #define ST_COMMIT_WAYS(X) \
 	X(NONE, "none")           /* nothing was written */ \
-	X(EXCHANGED, "exchanged") /* one step, verified after it */ \
-	X(CREATED, "created")     /* one step, nothing was there */ \
-	X(VERIFIED, "verified")   /* no exchange on this filesystem: two steps, verified */ \
-	X(IN_PLACE, "in-place")   /* rewritten; not atomic if the machine crashes */
+	X(EXCHANGED, "exchanged") /* one step, verified afterwards */ \
+	X(CREATED, "created")     /* one step; there was no file */ \
+	X(VERIFIED, "verified")   /* this filesystem has no exchange: two steps, verified */ \
+	X(IN_PLACE, "in-place")   /* rewritten in place: not atomic if the machine crashes */
 
 enum st_commit_way {
 #define X(name, text) ST_COMMIT_##name,
@@ -41,46 +41,45 @@ enum st_commit_way {
 #undef X
 };
 
-/** The word for a way. */
 const char *st_commit_way_name(enum st_commit_way way);
 
-/** What to write where, and what must be there. Views are borrowed during the call. */
+/** What to write, and which version to replace. Views are borrowed during the call. */
 struct st_commit {
 	struct st_str path;
 	struct st_str bytes;
-	/** The version to replace; NULL if there must be no file. */
+	/** The version to replace; NULL if the file must not exist. */
 	const struct st_hash *expected;
-	/** The bytes of that version, if they are at hand; ptr NULL if not. Saves hashing the file. */
+	/** The bytes of that version, to save hashing the file; ptr NULL if the caller has none. */
 	struct st_str old;
-	/** The replaced file goes to the shelf (fs/versions/versions.h), if it can. */
-	bool shelve;
+	/** Move the replaced file to the versions (fs/versions/versions.h), if possible. */
+	bool archive;
 	/** Do not wait for the disk; a crash of the machine may undo the write. */
 	bool relaxed;
-	/** Read no file larger than this; 0 for ST_FILE_MAX. */
+	/** The largest file to read; 0 for ST_FILE_MAX. */
 	size_t max;
 };
 
-/** What became of it. */
+/** The result of a commit. */
 struct st_committed {
 	enum st_commit_way way;
-	/** The file had these bytes already: nothing was written. */
+	/** The file already had these bytes: nothing was written. */
 	bool noop;
-	/** The file's path below the root, links resolved. */
+	/** The file's canonical path relative to the root. */
 	char *path;
-	/** The replaced file is on the shelf. */
-	bool shelved;
+	/** The replaced file was moved to the versions. */
+	bool archived;
 	/**
-	 * The filesystem, if others may write below it (fs/path/trust.h) and what they
-	 * wrote at this very moment may be lost; NULL if nothing of theirs can be.
+	 * The name of the filesystem, if others may write to it unseen
+	 * (fs/path/trust.h) and a write of theirs at this moment may be lost; else NULL.
 	 */
 	const char *unproven;
-	/** Such a filesystem has other bytes already than those that were written. */
+	/** On such a filesystem: the file already holds other bytes than the commit wrote. */
 	bool overtaken;
-	/** How many other names the file has that was rewritten: it changed under those as well. */
+	/** How many other hard links a file has that was rewritten in place: they changed too. */
 	size_t other_names;
-	/** The new version, if it was done; there is none after st_remove(). */
+	/** The new version; it does not exist after st_remove(). */
 	struct st_version version;
-	/** On STET_E_CONFLICT: what is there instead, or deleted = true. */
+	/** On STET_E_CONFLICT: the file's current version, or deleted = true. */
 	struct st_file current;
 	bool deleted;
 };
@@ -93,13 +92,13 @@ void st_committed_release(struct st_committed *done);
 /**
  * Replace or create a file.
  *
- * @return 0 (done->noop if nothing had to be written),
- *         STET_E_CONFLICT (not the expected version; done->current tells),
- *         STET_E_BUSY (open for writing in another process, or other writers
- *         were always faster), STET_E_PROTECTED, the codes of
- *         st_root_locate(), STET_E_KIND, STET_E_TOO_BIG, STET_E_ACCESS,
- *         STET_E_NO_SPACE, STET_E_LIMIT, STET_E_NOMEM, STET_E_IO.
- *         After any of them the file is as it was.
+ * @return 0 (done->noop if nothing had to be written), STET_E_CONFLICT (not
+ *         the expected version; see done->current), STET_E_BUSY (another
+ *         process has the file open for writing, or kept changing it),
+ *         STET_E_PROTECTED, the codes of st_root_locate(), STET_E_KIND,
+ *         STET_E_TOO_BIG, STET_E_ACCESS, STET_E_NO_SPACE, STET_E_LIMIT,
+ *         STET_E_NOMEM, STET_E_CANCELLED, STET_E_IO. After an error the file
+ *         is as it was.
  */
 [[nodiscard]] int st_commit(const struct st_root *root, struct st_write_context *writes,
                             const struct st_commit *commit, struct st_committed *done,

@@ -1,5 +1,6 @@
 #include "fs/write/commit_attempt.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <sys/file.h>
 
@@ -11,7 +12,7 @@
 void st_attempt_release(struct st_commit_attempt *attempt) {
 	st_attempt_unlock(attempt);
 	st_temp_release(&attempt->temp);
-	st_attempt_let_go(attempt);
+	st_attempt_close(attempt);
 	st_place_release(&attempt->place);
 }
 
@@ -34,7 +35,7 @@ int st_attempt_wait(struct st_commit_attempt *attempt, const char *what, struct 
 
 int st_attempt_lock(struct st_commit_attempt *attempt, struct stet_error *err) {
 	while (st_retry(flock(attempt->place.dirfd, LOCK_EX | LOCK_NB)) < 0) {
-		/* No locks here: the exchange is verified all the same. */
+		/* The filesystem has no locks: the commit verifies the exchange all the same. */
 		if (errno != EWOULDBLOCK)
 			return 0;
 		int code = st_attempt_wait(attempt, "other writers keep its directory busy", err);
@@ -56,14 +57,14 @@ int st_attempt_conflict(struct st_commit_attempt *attempt, struct stet_error *er
 		return st_fail(err, STET_E_CONFLICT, "%s was deleted since it was last seen.",
 		               st_quoted(attempt->place.path));
 	if (!attempt->commit->expected)
-		return st_fail(err, STET_E_CONFLICT, "%s exists already. Read it before writing it.",
+		return st_fail(err, STET_E_CONFLICT, "%s already exists. Read it before writing it.",
 		               st_quoted(attempt->place.path));
 	return st_fail(err, STET_E_CONFLICT, "%s was changed since it was last seen.",
 	               st_quoted(attempt->place.path));
 }
 
-/* A forked child may have the descriptor too: to close it would not be enough. */
-void st_attempt_let_go(struct st_commit_attempt *attempt) {
+/* Closing alone would not drop the lease if a forked child has the descriptor too. */
+void st_attempt_close(struct st_commit_attempt *attempt) {
 	if (attempt->leased && attempt->fd >= 0)
 		st_lease_drop(attempt->fd);
 	st_close_at(&attempt->fd);
@@ -71,7 +72,7 @@ void st_attempt_let_go(struct st_commit_attempt *attempt) {
 }
 
 int st_attempt_open(struct st_commit_attempt *attempt, struct stet_error *err) {
-	st_attempt_let_go(attempt);
+	st_attempt_close(attempt);
 	int fd = st_file_open(&attempt->place, err);
 	if (fd == STET_E_NOT_FOUND) {
 		attempt->done->deleted = true;
@@ -99,7 +100,7 @@ int st_attempt_lease(struct st_commit_attempt *attempt, struct stet_error *err) 
 	return 0;
 }
 
-/* As it is below a filesystem that is not trusted; -1 if it is no regular file. */
+/* Open a file so that reads bypass the cache; -1 if it is not a regular file. */
 static int open_anew(const struct st_commit_attempt *attempt, const char *name) {
 	struct stat st;
 	st_autofd fd = st_retry(openat(attempt->place.dirfd, name,
@@ -112,8 +113,8 @@ static int open_anew(const struct st_commit_attempt *attempt, const char *name) 
 	return result;
 }
 
-bool st_attempt_reads(const struct st_commit_attempt *attempt, const char *name,
-                      struct st_str bytes) {
+bool st_attempt_has_bytes(const struct st_commit_attempt *attempt, const char *name,
+                          struct st_str bytes) {
 	st_auto(st_file) file = ST_FILE_INIT;
 	st_autofd fd = open_anew(attempt, name);
 	return fd >= 0 && st_file_is(fd, bytes, &file);
@@ -137,7 +138,7 @@ static bool is_verified_anew(struct st_commit_attempt *attempt, const char *name
 	return true;
 }
 
-/* A lease that still holds proves that nobody wrote to it; without one its bytes have to. */
+/* An unbroken lease proves that no other process wrote to the file; without one, compare bytes. */
 bool st_attempt_is_verified(struct st_commit_attempt *attempt, const char *name) {
 	if (attempt->shared)
 		return is_verified_anew(attempt, name);
@@ -149,7 +150,7 @@ bool st_attempt_is_verified(struct st_commit_attempt *attempt, const char *name)
 	                       : st_file_is(attempt->fd, attempt->old, &file);
 }
 
-/* Where a rename cannot promise that, a second name can. */
+/* On filesystems without RENAME_NOREPLACE, link and unlink. */
 int st_attempt_rename_new(const struct st_commit_attempt *attempt, const char *from,
                           const char *to) {
 	int dirfd = attempt->place.dirfd;
@@ -163,7 +164,7 @@ int st_attempt_rename_new(const struct st_commit_attempt *attempt, const char *f
 	return 0;
 }
 
-static int noop(struct st_commit_attempt *attempt) {
+static int finish_noop(struct st_commit_attempt *attempt) {
 	const struct st_file *file = &attempt->done->current;
 	attempt->done->noop = true;
 	attempt->done->way = ST_COMMIT_NONE;
@@ -171,7 +172,7 @@ static int noop(struct st_commit_attempt *attempt) {
 	return 0;
 }
 
-/* The caller may have the bytes of the expected version: to compare takes less than to hash. */
+/* If the caller has the bytes of the expected version, comparing is faster than hashing. */
 static int hash_old(struct st_commit_attempt *attempt, struct stet_error *err) {
 	const struct st_commit *commit = attempt->commit;
 	struct st_hash *hash = &attempt->done->current.hash;
@@ -187,6 +188,7 @@ int st_attempt_compare(struct st_commit_attempt *attempt, bool *finished, struct
 	int code = st_file_fetch(attempt->fd, attempt->place.path, st_attempt_max(attempt), file, err);
 	if (code < 0)
 		return code;
+	assert(attempt->fd >= 0);
 	attempt->old = st_buf_str(&file->bytes);
 	code = st_cancel_check(attempt->old.len, err);
 	if (code < 0)
@@ -194,7 +196,7 @@ int st_attempt_compare(struct st_commit_attempt *attempt, bool *finished, struct
 	attempt->stamp = file->stamp;
 	*finished = st_str_eq(attempt->old, commit->bytes);
 	if (*finished)
-		return noop(attempt);
+		return finish_noop(attempt);
 	code = hash_old(attempt, err);
 	if (code < 0)
 		return code;

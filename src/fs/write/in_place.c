@@ -5,14 +5,14 @@
 #include "fs/file/lease.h"
 #include "fs/path/sys.h"
 
-/* In the place of so many; what others append behind them stays. */
+/* Overwrite the first `before` bytes; keep what another process appends behind them. */
 static int put_bytes(int fd, struct st_str bytes, size_t before) {
 	if (st_pwrite_all(fd, 0, bytes) < 0)
 		return -1;
 	return bytes.len < before ? st_retry(ftruncate(fd, (off_t)bytes.len)) : 0;
 }
 
-/* Writing takes the setuid and setgid bits away, unless root writes. */
+/* Writing clears the setuid and setgid bits, unless root writes. */
 static void restore_mode(struct st_commit_attempt *attempt) {
 	mode_t mode = attempt->done->current.mode & 07777;
 	if (mode & 06000 && st_retry(fchmod(attempt->fd, mode)) < 0)
@@ -21,15 +21,15 @@ static void restore_mode(struct st_commit_attempt *attempt) {
 		               st_quoted(attempt->place.path));
 }
 
-/* Without a lease others may have written to it until now: copy and space took their time. */
+/* Without a lease, another process may have written to the file while we made the safety copy. */
 static bool is_as_read(const struct st_commit_attempt *attempt) {
 	st_auto(st_file) now = ST_FILE_INIT;
 	if (attempt->shared)
-		return st_attempt_reads(attempt, attempt->place.name, attempt->old);
+		return st_attempt_has_bytes(attempt, attempt->place.name, attempt->old);
 	return attempt->leased || st_file_is(attempt->fd, attempt->old, &now);
 }
 
-static size_t other_names(const struct st_commit_attempt *attempt) {
+static size_t count_other_names(const struct st_commit_attempt *attempt) {
 	struct stat st;
 	return st_retry(fstat(attempt->fd, &st)) == 0 && st.st_nlink > 1 ? st.st_nlink - 1 : 0;
 }
@@ -43,13 +43,13 @@ static int rewrite(struct st_commit_attempt *attempt, struct stet_error *err) {
 		               "%s was written in place without a safety copy: %s",
 		               st_quoted(attempt->place.path), why.message);
 
-	/* Space is asked for first, so that a full disk is noticed while nothing is lost. */
+	/* Reserve space first: a full disk must show before the old bytes are overwritten. */
 	int failed = 0;
 	if (new.len > old.len &&
 	    st_retry(fallocate(attempt->fd, FALLOC_FL_KEEP_SIZE, 0, (off_t) new.len)) < 0 &&
 	    (errno == ENOSPC || errno == EDQUOT))
 		failed = -1;
-	/* It may have been replaced since it was opened; then nobody would see what is written to it. */
+	/* If another process replaced the file since we opened it, our write would be lost. */
 	if (failed == 0 && (!st_attempt_is_named(attempt, &attempt->stamp) || !is_as_read(attempt))) {
 		st_rescue_end(&attempt->writes->rescued, &rescue);
 		return ST_ATTEMPT_AGAIN;
@@ -63,7 +63,7 @@ static int rewrite(struct st_commit_attempt *attempt, struct stet_error *err) {
 		st_attempt_stamp_new(attempt, attempt->fd, NULL);
 		st_rescue_end(&attempt->writes->rescued, &rescue);
 		attempt->done->way = ST_COMMIT_IN_PLACE;
-		attempt->done->other_names = other_names(attempt);
+		attempt->done->other_names = count_other_names(attempt);
 		return 0;
 	}
 
@@ -73,13 +73,13 @@ static int rewrite(struct st_commit_attempt *attempt, struct stet_error *err) {
 		st_rescue_end(&attempt->writes->rescued, &rescue);
 		return st_fail_errno(err, errnum, "%s was not written", st_quoted(attempt->place.path));
 	}
-	st_rescue_leave(&attempt->writes->rescued, attempt->place.path, &rescue);
+	st_rescue_report(&attempt->writes->rescued, attempt->place.path, &rescue);
 	return st_fail_errno(err, errnum,
-	                     "%s was written in part, and what it held could not be put back",
+	                     "%s was written in part, and its earlier content could not be restored",
 	                     st_quoted(attempt->place.path));
 }
 
-/* Wait until nobody else has the file open; readers alone do not stop us in the end. */
+/* Wait until no other process has the file open. After the deadline, only writers stop us. */
 static int lease_for_writing(struct st_commit_attempt *attempt, struct stet_error *err) {
 	if (attempt->shared)
 		return 0;
@@ -106,7 +106,7 @@ static int lease_for_writing(struct st_commit_attempt *attempt, struct stet_erro
 }
 
 int st_in_place(struct st_commit_attempt *attempt, struct stet_error *err) {
-	st_attempt_let_go(attempt);
+	st_attempt_close(attempt);
 	do
 		attempt->fd = st_retry(openat(attempt->place.dirfd, attempt->place.name,
 		                              O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
@@ -115,7 +115,7 @@ int st_in_place(struct st_commit_attempt *attempt, struct stet_error *err) {
 	if (attempt->fd < 0 && errno == ENOENT)
 		return ST_ATTEMPT_AGAIN;
 	if (attempt->fd < 0)
-		return st_fail_errno(err, errno, "%s may not be written", st_quoted(attempt->place.path));
+		return st_fail_errno(err, errno, "Cannot write %s", st_quoted(attempt->place.path));
 
 	int code = lease_for_writing(attempt, err);
 	if (attempt->shared)
@@ -128,13 +128,13 @@ int st_in_place(struct st_commit_attempt *attempt, struct stet_error *err) {
 	code = st_attempt_compare(attempt, &finished, err);
 	if (attempt->shared)
 		st_file_buffer(attempt->fd);
-	/* Waiting for the lease took its time: what was opened may no longer have the name. */
+	/* While we waited for the lease, another process may have replaced the file. */
 	if ((code == 0 || code == STET_E_CONFLICT) &&
 	    !st_attempt_is_named(attempt, &attempt->done->current.stamp))
 		code = ST_ATTEMPT_AGAIN;
 	if (code == 0 && !finished)
 		code = st_cancel_look(err);
-	/* From here on it is written, whoever waits. */
+	/* From here on a cancellation must not interrupt the write. */
 	st_cancel_hold();
 	if (code == 0 && !finished)
 		code = rewrite(attempt, err);

@@ -1,9 +1,11 @@
 /**
- * Rewriting a file in place: for hard links, for metadata that a new file
- * cannot be given, for a directory that cannot be written, for mount points.
+ * Rewrite a file in place, where a commit cannot replace it: hard links, mount
+ * points, metadata that this user cannot copy, directories that this user may
+ * not write.
  *
- * Readers can see half of it, and so does a crash of the machine; the old
- * bytes are kept beside until the new ones are complete (fs/versions/rescued.h).
+ * Readers may see a part of the new bytes, and a crash may leave a part. So a
+ * safety copy of the old bytes exists until the new ones are complete
+ * (fs/versions/rescued.h).
  */
 #ifndef STET_FS_WRITE_IN_PLACE_H
 #define STET_FS_WRITE_IN_PLACE_H
@@ -13,8 +15,8 @@
 /**
  * Rewrite the file, if it is still the expected version.
  *
- * @return 0, ST_ATTEMPT_AGAIN, or a code as st_commit() has them. If what the file
- *         held could not be put back after a failure, the error says so.
+ * @return 0, ST_ATTEMPT_AGAIN, or a code of st_commit(). If the write failed and
+ *         the old bytes could not be restored, the error says so.
  */
 [[nodiscard]] int st_in_place(struct st_commit_attempt *attempt, struct stet_error *err);
 

@@ -1,31 +1,34 @@
-/** Giving a file or directory another name, below its root or another, never over something that is there. */
+/** Move a file or directory within a root or to another one, never over an existing file. */
 #ifndef STET_FS_WRITE_MOVE_H
 #define STET_FS_WRITE_MOVE_H
 
 #include "fs/path/root.h"
 
-/** A root to move from or to, and its state directory, which no path may lie in. */
+/** One end of a move: a path in a root. It may not lie in the state directory. */
 struct st_move_end {
 	const struct st_root *root;
 	const char *state_dir;
 	struct st_str path;
 };
 
-/** What was moved where, as paths below their roots. */
+/** The result of a move. Paths are relative to their roots. */
 struct st_moved {
 	char *from;
 	char *to;
 	bool is_dir;
-	/** The filesystem, if a file that others put there below the mount (fs/path/trust.h) may be lost; else NULL. */
+	/**
+	 * The name of the filesystem, if others may write to it unseen
+	 * (fs/path/trust.h) and a file that they put there may be lost; else NULL.
+	 */
 	const char *unproven;
-	/** On failure: they are on different filesystems, and what is to be moved is a regular file. */
+	/** On failure: this is a regular file, and the target is on another filesystem. */
 	bool crosses;
 };
 
 void st_moved_release(struct st_moved *moved);
 
 /**
- * Move. A link is moved itself. Nothing is copied.
+ * Move a file or directory by renaming it. Moves a link itself, not its target.
  *
  * @relaxed    Do not wait for the disk.
  * @moved      Receives the paths.

@@ -8,15 +8,16 @@
 #include "fs/file/lease.h"
 #include "fs/path/sys.h"
 
-static int check_protected(const char *path, const char *state_dir, struct stet_error *err) {
+static int check_removable(const char *path, const char *state_dir, struct stet_error *err) {
 	if (!st_path_is_protected(path, state_dir))
 		return 0;
 	return st_fail(err, STET_E_PROTECTED,
-	               "%s belongs to git or to stet and is not removed. Use git itself for it.",
+	               "%s belongs to git or to stet; removing it is not allowed. Use git itself for "
+	               "it.",
 	               st_quoted(path));
 }
 
-/* Open and read it: it must be the version that was expected. */
+/* Open and read the file, and check that it is the expected version. */
 static int compare_current(struct st_commit_attempt *attempt, struct stet_error *err) {
 	struct st_file *file = &attempt->done->current;
 	int code = st_attempt_open(attempt, err);
@@ -33,13 +34,13 @@ static int compare_current(struct st_commit_attempt *attempt, struct stet_error 
 	if (!st_hash_eq(&file->hash, attempt->commit->expected))
 		return st_attempt_conflict(attempt, err);
 	if (st_retry(faccessat(attempt->place.dirfd, attempt->place.name, W_OK, AT_EACCESS)) < 0)
-		return errno == ENOENT ? ST_ATTEMPT_AGAIN
-		                       : st_fail_errno(err, errno, "%s may not be removed",
-		                                       st_quoted(attempt->place.path));
+		return errno == ENOENT
+		           ? ST_ATTEMPT_AGAIN
+		           : st_fail_errno(err, errno, "Cannot remove %s", st_quoted(attempt->place.path));
 	return 0;
 }
 
-/* Its name was given to another file meanwhile, so its bytes are kept. */
+/* Another file has the name now, so we cannot rename the file back: rescue its bytes. */
 static void rescue_foreign(struct st_commit_attempt *attempt) {
 	st_autofd fd = st_retry(openat(attempt->place.dirfd, attempt->temp.name,
 	                               O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
@@ -47,23 +48,23 @@ static void rescue_foreign(struct st_commit_attempt *attempt) {
 	if (fd >= 0 && st_file_read(fd, attempt->place.path, ST_RESCUED_MAX_BYTES, &file, NULL) == 0 &&
 	    st_rescue(
 			&attempt->writes->rescued, attempt->place.path, st_buf_str(&file.bytes),
-			"Another process replaced this file twice while it was to be removed; this is the "
-			"earlier version.") == 0 &&
+			"Another process replaced this file twice during its removal; this is the earlier "
+			"version.") == 0 &&
 	    st_retry(unlinkat(attempt->place.dirfd, attempt->temp.name, 0)) == 0)
 		return;
 	st_notices_add(&attempt->writes->notices,
-	               "What another process put in the place of %s could not be put back and is now "
-	               "%s beside it.",
+	               "Another process replaced %s; its file could not be put back and is now %s "
+	               "beside it.",
 	               st_quoted(attempt->place.path), attempt->temp.name);
 }
 
-static int give_back(struct st_commit_attempt *attempt) {
+static int restore_name(struct st_commit_attempt *attempt) {
 	if (st_attempt_rename_new(attempt, attempt->temp.name, attempt->place.name) < 0)
 		rescue_foreign(attempt);
 	return ST_ATTEMPT_AGAIN;
 }
 
-/* Where files cannot be renamed at all: the look before is all there is. */
+/* Where renames are impossible, we can only check before the removal. */
 static int unlink_at_once(struct st_commit_attempt *attempt, struct stet_error *err) {
 	if (!st_attempt_is_verified(attempt, attempt->place.name))
 		return ST_ATTEMPT_AGAIN;
@@ -73,8 +74,8 @@ static int unlink_at_once(struct st_commit_attempt *attempt, struct stet_error *
 	return 0;
 }
 
-/* To a name that chance made: nobody has it, also where a rename cannot promise that. */
-static int set_aside(const struct st_commit_attempt *attempt) {
+/* The random name is free, so a plain rename is safe where RENAME_NOREPLACE is missing. */
+static int rename_aside(const struct st_commit_attempt *attempt) {
 	int dirfd = attempt->place.dirfd;
 	const char *from = attempt->place.name, *to = attempt->temp.name;
 	if (st_retry(renameat2(dirfd, from, dirfd, to, RENAME_NOREPLACE)) == 0)
@@ -84,11 +85,11 @@ static int set_aside(const struct st_commit_attempt *attempt) {
 	return st_retry(renameat(dirfd, from, dirfd, to));
 }
 
-static int take_away(struct st_commit_attempt *attempt, struct stet_error *err) {
+static int remove_verified(struct st_commit_attempt *attempt, struct stet_error *err) {
 	int code = st_temp_aside(&attempt->temp, attempt->place.name, attempt->commit->expected, err);
 	if (code < 0)
 		return code;
-	if (set_aside(attempt) < 0) {
+	if (rename_aside(attempt) < 0) {
 		if (errno == ENOENT)
 			return ST_ATTEMPT_AGAIN;
 		if (errno == EINVAL || errno == ENOSYS || errno == EBUSY)
@@ -96,18 +97,18 @@ static int take_away(struct st_commit_attempt *attempt, struct stet_error *err) 
 		return st_fail_errno(err, errno, "Cannot remove %s", st_quoted(attempt->place.path));
 	}
 	if (!st_attempt_is_verified(attempt, attempt->temp.name))
-		return give_back(attempt);
+		return restore_name(attempt);
 	if (st_retry(unlinkat(attempt->place.dirfd, attempt->temp.name, 0)) < 0) {
 		int errnum = errno;
-		(void)give_back(attempt);
+		(void)restore_name(attempt);
 		return st_fail_errno(err, errnum, "Cannot remove %s", st_quoted(attempt->place.path));
 	}
 	attempt->done->way = ST_COMMIT_EXCHANGED;
 	return 0;
 }
 
-/* Its descriptor is held for a while: somebody may have been about to write to it. */
-static void finish(struct st_commit_attempt *attempt) {
+/* Watch the removed file for late writes. */
+static void finish_removal(struct st_commit_attempt *attempt) {
 	if (attempt->shared)
 		attempt->done->unproven = st_trust_name(attempt->place.dirfd);
 	if (attempt->leased)
@@ -125,14 +126,14 @@ static int try_remove(struct st_commit_attempt *attempt, struct stet_error *err)
 		code = st_attempt_lock(attempt, err);
 	if (code == 0)
 		code = st_cancel_look(err);
-	/* From here on it is taken away or put back, whoever waits. */
+	/* From here on a cancellation must not interrupt the removal. */
 	st_cancel_hold();
 	if (code == 0)
-		code = take_away(attempt, err);
+		code = remove_verified(attempt, err);
 	st_cancel_release();
 	st_attempt_unlock(attempt);
 	if (code == 0)
-		finish(attempt);
+		finish_removal(attempt);
 	return code;
 }
 
@@ -150,7 +151,7 @@ int st_remove(const struct st_root *root, struct st_write_context *writes,
 	};
 	int code = st_root_locate_as(root, commit->path, ST_LOCATE_LINK, &attempt.place, err);
 	if (code == 0)
-		code = check_protected(attempt.place.path, writes->state_dir, err);
+		code = check_removable(attempt.place.path, writes->state_dir, err);
 	if (code == 0 && attempt.place.exists)
 		code = st_file_check(&attempt.place.st, attempt.place.path, st_attempt_max(&attempt), err);
 	int tries = 0;
@@ -166,7 +167,7 @@ int st_remove(const struct st_root *root, struct st_write_context *writes,
 }
 
 int st_remove_plain(const struct st_place *place, const char *state_dir, struct stet_error *err) {
-	int code = check_protected(place->path, state_dir, err);
+	int code = check_removable(place->path, state_dir, err);
 	if (code < 0)
 		return code;
 	if (S_ISREG(place->st.st_mode))

@@ -13,7 +13,6 @@
 
 enum { RANDOM_DIGITS = 8, NAMES_TRIED = 16 };
 
-/* The shape of a name, for both writing and recognising. */
 #define PREFIX ".stet-"
 #define PART ".part"
 #define ARMED ".tmp"
@@ -26,7 +25,7 @@ static int name_digest(const char *target, char hex[ST_TEMP_TARGET + 1], struct 
 	return code;
 }
 
-/* A mark behind what there is of a name, and the ending; it holds for this ending alone. */
+/* Append the mark and the ending. The mark covers the ending. */
 static bool add_mark(char *name, size_t size, const char *ending) {
 	char mark[ST_MARK + 1], text[ST_TEMP_NAME + sizeof PART];
 	snprintf(text, sizeof text, "%s%s", name, ending);
@@ -45,7 +44,7 @@ bool st_temp_name(struct st_temp *temp, uint32_t random, bool armed) {
 	return add_mark(temp->name, sizeof temp->name, armed ? ARMED : PART);
 }
 
-/* A new name; 0, or -1 with errno. */
+/* Make a new name. Returns 0, or -1 with errno. */
 static int make_name(struct st_temp *temp, bool armed) {
 	uint32_t random;
 	if (st_retry(getrandom(&random, sizeof random, 0)) < 0)
@@ -56,13 +55,13 @@ static int make_name(struct st_temp *temp, bool armed) {
 	return -1;
 }
 
-/* The two hashes and the name digest out of a name; false if it is not one of ours. */
-struct parts {
+/* The parts of a temporary file's name. */
+struct name_parts {
 	struct st_str expected, hash, target;
 	bool armed;
 };
 
-/* Take so many hex digits, and what follows them, off a name. */
+/* Remove `count` hex digits and the text `then` from the front of a name; false if they are not there. */
 static bool take_digits(struct st_str *name, size_t count, struct st_str then,
                         struct st_str *digits) {
 	*digits = st_strn(name->ptr, count);
@@ -75,7 +74,7 @@ static bool take_digits(struct st_str *name, size_t count, struct st_str then,
 	return true;
 }
 
-/* Whether the mark is ours: names can be made by anybody, and come with a clone. */
+/* Whether this user's stet made the mark; anyone can put such names into a repository. */
 static bool is_marked(const char *text, size_t len, bool armed) {
 	char made[ST_TEMP_NAME];
 	if (len >= sizeof made)
@@ -85,7 +84,7 @@ static bool is_marked(const char *text, size_t len, bool armed) {
 	return add_mark(made, sizeof made, armed ? ARMED : PART) && strcmp(made, text) == 0;
 }
 
-static bool parse_name(const char *text, struct parts *parts) {
+static bool parse_name(const char *text, struct name_parts *parts) {
 	struct st_str name = st_str(text), random, mark, dash = ST_STR("-"), none = ST_STR("");
 	if (!st_str_starts(name, ST_STR(PREFIX)))
 		return false;
@@ -99,14 +98,14 @@ static bool parse_name(const char *text, struct parts *parts) {
 	       name.len == 0 && is_marked(text, (size_t)(mark.ptr - text), parts->armed);
 }
 
-/* Whether the new file already carries the attribute, as a security label set by policy does. */
+/* Whether the new file already has the attribute, such as a security label set by policy. */
 static bool has_attribute(int fd, const char *name, struct st_str value) {
 	char buffer[4096];
 	ssize_t len = fgetxattr(fd, name, buffer, sizeof buffer);
 	return len >= 0 && st_str_eq(st_strn(buffer, (size_t)len), value);
 }
 
-/* 0, 1 if one of them cannot be set, -1 with errno. */
+/* Returns 0, 1 if an attribute cannot be set, -1 with errno. */
 static int copy_attributes(int from, int to) {
 	char names[8192], value[65536];
 	ssize_t len = st_retry(flistxattr(from, names, sizeof names));
@@ -125,7 +124,7 @@ static int copy_attributes(int from, int to) {
 	return 0;
 }
 
-/* A directory's default ACL is given to every new file, whether or not the old one had any. */
+/* A new file inherits the directory's default ACL, even if the old file had none. */
 static int drop_inherited_acl(int fd) {
 	static const char acl[] = "system.posix_acl_access";
 	if (fgetxattr(fd, acl, NULL, 0) < 0 || st_retry(fremovexattr(fd, acl)) == 0)
@@ -133,7 +132,7 @@ static int drop_inherited_acl(int fd) {
 	return 1;
 }
 
-/* Owner first: changing it takes the setuid bit away. 0, 1 or -1 as above. */
+/* Owner first: changing it clears the setuid bit. Returns like copy_attributes(). */
 static int copy_metadata(int from, int to) {
 	struct stat old, new;
 	if (st_retry(fstat(from, &old)) < 0 || st_retry(fstat(to, &new)) < 0)
@@ -149,14 +148,14 @@ static int copy_metadata(int from, int to) {
 	mode_t mode = old.st_mode & 07777;
 	if (st_retry(fchmod(to, mode)) < 0)
 		return errno == EPERM ? 1 : -1;
-	/* The kernel drops the setgid bit without an error for who is not in the group. */
+	/* The kernel silently clears the setgid bit if the user is not in the group. */
 	if (mode & 06000 && (st_retry(fstat(to, &new)) < 0 || (new.st_mode & 07777) != mode))
 		return 1;
 	return 0;
 }
 
-/* The writing descriptor goes when the file is complete; this one holds the lock and stays. */
-static int reopen(struct st_temp *temp) {
+/* The descriptor for writing is closed when the file is complete; this one holds the lock. */
+static int reopen_locked(struct st_temp *temp) {
 	temp->fd = st_retry(openat(temp->dirfd, temp->name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
 	if (temp->fd < 0)
 		return -1;
@@ -164,27 +163,27 @@ static int reopen(struct st_temp *temp) {
 	return 0;
 }
 
-static int create(struct st_temp *temp, mode_t mode) {
+static int create_temp(struct st_temp *temp, mode_t mode) {
 	for (int i = 0; i < NAMES_TRIED; i++) {
 		if (make_name(temp, false) < 0)
 			return -1;
 		int fd = st_retry(openat(temp->dirfd, temp->name,
 		                         O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
 		temp->named = fd >= 0;
-		if (fd >= 0 && reopen(temp) == 0)
+		if (fd >= 0 && reopen_locked(temp) == 0)
 			return fd;
 		int errnum = errno;
 		st_close_at(&fd);
 		st_temp_release(temp);
 		errno = errnum;
-		/* A name that is taken; or somebody who sweeps took the file before it was locked. */
+		/* The name exists, or another commit removed the file before we locked it. */
 		if (errnum != EEXIST && errnum != ENOENT)
 			break;
 	}
 	return -1;
 }
 
-static int stamp(struct st_temp *temp) {
+static int take_stamp(struct st_temp *temp) {
 	struct stat st;
 	if (st_retry(fstat(temp->fd, &st)) < 0)
 		return -1;
@@ -192,7 +191,7 @@ static int stamp(struct st_temp *temp) {
 	return 0;
 }
 
-/* A large file takes its time, and nothing is lost yet if nobody waits for it any more. */
+/* Writing a large file takes long, and it is safe to stop if the call is cancelled. */
 static int write_pieces(int fd, struct st_str bytes) {
 	enum { PIECE = 4 << 20 };
 	for (size_t at = 0; at < bytes.len; at += PIECE) {
@@ -207,15 +206,15 @@ static int write_pieces(int fd, struct st_str bytes) {
 	return 0;
 }
 
-/* 0, 1 or -1 as copy_metadata(). */
-static int fill(struct st_temp *temp, int fd, const struct st_temp_plan *plan) {
+/* Returns like copy_metadata(). */
+static int fill_temp(struct st_temp *temp, int fd, const struct st_temp_plan *plan) {
 	int failed = write_pieces(fd, plan->bytes);
-	/* Only now: writing takes setuid bits and capabilities away. */
+	/* After the bytes: writing clears setuid bits and capabilities. */
 	if (failed == 0 && plan->like >= 0)
 		failed = copy_metadata(plan->like, fd);
 	if (failed == 0)
 		failed = st_retry(plan->relaxed ? fdatasync(fd) : fsync(fd));
-	return failed == 0 ? stamp(temp) : failed;
+	return failed == 0 ? take_stamp(temp) : failed;
 }
 
 int st_temp_write(struct st_temp *temp, int dirfd, const struct st_temp_plan *plan,
@@ -226,7 +225,7 @@ int st_temp_write(struct st_temp *temp, int dirfd, const struct st_temp_plan *pl
 	int code = name_digest(plan->target, temp->target, err);
 	if (code < 0)
 		return code;
-	int fd = create(temp, plan->like < 0 ? 0666 : 0600);
+	int fd = create_temp(temp, plan->like < 0 ? 0666 : 0600);
 	if (fd < 0)
 		return st_fail_errno(err, errno, "Cannot make a temporary file beside %s",
 		                     st_quoted(plan->target));
@@ -234,9 +233,9 @@ int st_temp_write(struct st_temp *temp, int dirfd, const struct st_temp_plan *pl
 	struct stat dir = {0};
 	(void)st_retry(fstat(dirfd, &dir));
 	temp->dir_mtime = dir.st_mtim;
-	int failed = fill(temp, fd, plan);
+	int failed = fill_temp(temp, fd, plan);
 	int errnum = errno;
-	/* Some filesystems tell only now that a write failed. */
+	/* Some filesystems report a failed write only now. */
 	if (close(fd) < 0 && failed == 0 && errno != EINTR) {
 		failed = -1;
 		errnum = errno;
@@ -285,7 +284,7 @@ void st_temp_release(struct st_temp *temp) {
 	st_close_at(&temp->fd);
 }
 
-/* The name in the directory that a digest belongs to, or a description of it. */
+/* Find the name in the directory that has this digest; else write a description of it. */
 static void target_name(int dirfd, struct st_str digest, char name[256]) {
 	DIR *dir = st_dir_stream(dirfd);
 	snprintf(name, 256, "a file that is gone");
@@ -309,21 +308,21 @@ static bool rescue_leftover(struct st_write_context *writes, const char *path,
                             struct st_str bytes) {
 	char why[PATH_MAX + 256];
 	snprintf(why, sizeof why,
-	         "A write of %s was cut short, and a version of it that somebody else had written "
-	         "was set aside.",
+	         "A write of %s was interrupted, and left a version behind that another process had "
+	         "written.",
 	         st_quoted(path));
 	return st_rescue(&writes->rescued, path, bytes, why) == 0;
 }
 
-/* Whether a leftover holds nothing that is not elsewhere, or does so no more. */
+/* Whether a leftover may be removed: its bytes are known, or were rescued just now. */
 static bool is_dispensable(struct st_write_context *writes, const char *path, int fd,
-                           const struct parts *parts, struct st_file *file) {
+                           const struct name_parts *parts, struct st_file *file) {
 	struct stet_error err = {0};
 	int code = st_file_read(fd, path, ST_RESCUED_MAX_BYTES, file, &err);
 	if (code == STET_E_TOO_BIG)
 		st_notices_add(&writes->notices,
-		               "What a write of %s that was cut short left beside it is too big to be "
-		               "looked at: %s",
+		               "An interrupted write of %s left a file beside it that is too big to read: "
+		               "%s",
 		               st_quoted(path), err.message);
 	if (code < 0)
 		return false;
@@ -332,11 +331,11 @@ static bool is_dispensable(struct st_write_context *writes, const char *path, in
 }
 
 /*
- * A leftover that took part in an exchange. Somebody who looked up the path
- * before that may still write to it, so that it is watched when its name is gone.
+ * Remove a leftover that took part in an exchange. A process that opened the
+ * file before that may still write to it, so watch it for late writes.
  */
 static bool sweep_armed(struct st_write_context *writes, int dirfd, const char *dir,
-                        const char *name, const struct parts *parts, int fd) {
+                        const char *name, const struct name_parts *parts, int fd) {
 	st_auto(st_file) file = ST_FILE_INIT;
 	char target[256], path[PATH_MAX];
 	target_name(dirfd, parts->target, target);
@@ -350,9 +349,9 @@ static bool sweep_armed(struct st_write_context *writes, int dirfd, const char *
 	return true;
 }
 
-/* Whoever finds the lock free may decide: the owner is gone, and we hold the directory. */
+/* If the file is not locked, its commit is gone; we hold the directory's lock. */
 static bool sweep_one(struct st_write_context *writes, int dirfd, const char *dir, const char *name,
-                      const struct parts *parts) {
+                      const struct name_parts *parts) {
 	st_autofd fd =
 		st_retry(openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
 	if (fd < 0 || st_retry(flock(fd, LOCK_EX | LOCK_NB)) < 0)
@@ -371,7 +370,7 @@ bool st_temp_sweep(struct st_write_context *writes, const struct st_temp *own, c
 	bool clean = true;
 	errno = 0;
 	for (struct dirent *entry; (entry = readdir(stream)); errno = 0) {
-		struct parts parts;
+		struct name_parts parts;
 		if (parse_name(entry->d_name, &parts) && strcmp(entry->d_name, own->name) != 0 &&
 		    !sweep_one(writes, own->dirfd, dir, entry->d_name, &parts))
 			clean = false;

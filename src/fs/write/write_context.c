@@ -30,17 +30,17 @@ char *st_write_next_notice(struct st_write_context *writes) {
 	if (!st_notices_take(&writes->notices, &notice))
 		return NULL;
 	if (notice.about)
-		st_rescued_told(&writes->rescued, notice.about);
+		st_rescued_mark_reported(&writes->rescued, notice.about);
 	free(notice.about);
 	return notice.text;
 }
 
-bool st_write_spare(struct st_write_context *writes) {
-	if (st_versions_spare(&writes->versions.archive))
+bool st_write_free_space(struct st_write_context *writes) {
+	if (st_versions_free_space(&writes->versions.archive))
 		return true;
-	/* A replaced file takes its room as long as it is held, whether or not it has a name. */
+	/* A replaced file takes its space for as long as late_writes has it open. */
 	bool closed = st_late_writes_drain(&writes->late_writes, 0);
-	return st_versions_spare(&writes->versions.moved) || closed;
+	return st_versions_free_space(&writes->versions.moved) || closed;
 }
 
 static struct st_swept *swept_find(struct st_write_context *writes, const struct stat *dir) {

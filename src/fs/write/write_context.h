@@ -1,15 +1,15 @@
 /**
- * What the commits of a workspace share: where they report, what they rescue,
- * the files they just replaced, and earlier versions.
+ * What all commits of a workspace share.
  *
  * - *Notices* (base/notices.h): sentences for the next answer.
- * - *Rescued bytes* (fs/versions/rescued.h): another writer's bytes that stet came to hold.
- * - *Late writes* (fs/versions/late_writes.h): a file that was just replaced can still
- *   receive the write of a process that had looked up its path before.
+ * - *Rescued bytes* (fs/versions/rescued.h): another process's bytes that would
+ *   otherwise be lost.
+ * - *Late writes* (fs/versions/late_writes.h): files that were replaced just now,
+ *   to which another process may still write.
  * - *Versions* (fs/versions/versions.h): the replaced files, for undo and diffs.
  *
- * Each knows only those before it. All are shared by the sessions of a
- * workspace and safe to use from several threads.
+ * Each uses only those before it. All are thread-safe, and all sessions of a
+ * workspace share them.
  */
 #ifndef STET_FS_WRITE_WRITE_CONTEXT_H
 #define STET_FS_WRITE_WRITE_CONTEXT_H
@@ -19,7 +19,7 @@
 
 enum { ST_SWEPT_MAX = 64 };
 
-/** A directory as we left it: no leftover of a crashed commit is in it. */
+/** A directory without leftovers of crashed commits, as of its mtime. */
 struct st_swept {
 	dev_t dev;
 	ino_t ino;
@@ -33,27 +33,27 @@ struct st_write_context {
 	struct st_rescued rescued;
 	struct st_late_writes late_writes;
 	struct st_versions versions;
-	/** Guards what is below. */
+	/** Guards the members below. */
 	pthread_mutex_t lock;
 	struct st_swept swept[ST_SWEPT_MAX];
 	size_t swept_next;
 };
 
 /**
- * Fill a guard. Opens nothing yet.
+ * Fill in a write context. Opens no files yet.
  *
- * @root, @state_dir (a name), @background  Borrowed for its life; background may be NULL.
+ * @root, @state_dir (a name), @background  Borrowed; background may be NULL.
  */
 void st_write_context_init(struct st_write_context *writes, const struct st_root *root,
                            const char *state_dir, struct st_background *background);
 
 /**
- * Free everything, after the background worker has ended. Replaced files are
- * looked at a last time, which may wait a little, and archived.
+ * Check replaced files a last time, archive some of them, and free everything.
+ * May wait for up to ST_GRACE_MS. The background worker must have ended.
  */
 void st_write_context_release(struct st_write_context *writes);
 
-/** Use another state directory; the name is borrowed. Before anything is written. */
+/** Use another state directory; the name is borrowed. Call it before the first commit. */
 void st_write_set_state_dir(struct st_write_context *writes, const char *state_dir);
 
 /** Add a sentence for the next answer. */
@@ -62,13 +62,13 @@ void st_write_set_state_dir(struct st_write_context *writes, const char *state_d
 /** Take the oldest notice; the caller frees it. NULL if there is none. */
 char *st_write_next_notice(struct st_write_context *writes);
 
-/** The disk is full: give some of it back. Whether there was anything. */
-bool st_write_spare(struct st_write_context *writes);
+/** The disk is full: remove earlier versions. False if there was none to remove. */
+bool st_write_free_space(struct st_write_context *writes);
 
-/** Remember a directory as clean of leftovers. */
+/** Remember that a directory has no leftovers. */
 void st_write_swept(struct st_write_context *writes, const struct stat *dir);
 
-/** Whether a directory has not changed since it was remembered as clean. */
+/** Whether a directory has no leftovers and has not changed since st_write_swept(). */
 bool st_write_is_swept(struct st_write_context *writes, const struct stat *dir);
 
 #endif
