@@ -150,7 +150,7 @@ static void floor_verify(void *context) {
 /* Read and compare the whole tree again, as after lost events. */
 static void verify(void *context) {
 	struct stet_watcher *watcher = context;
-	st_watch_renew(&watcher->watch);
+	st_watch_rescan(&watcher->watch);
 	bench_check(stet_watcher_sync(watcher, 60000, NULL) == 0, "sync");
 }
 

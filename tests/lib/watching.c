@@ -112,7 +112,7 @@ void watching_run(struct watching *watching, int ms) {
 static bool is_idle(const struct watching *watching) {
 	const struct st_watch *watch = &watching->watcher->watch;
 	struct pollfd events = {.fd = watch->in.fd, .events = POLLIN};
-	return watch->debounce.count == 0 && !watch->queue && watch->renew_at_ms < 0 &&
+	return watch->debounce.count == 0 && !watch->queue && watch->rescan_at_ms < 0 &&
 	       poll(&events, 1, 0) == 0;
 }
 

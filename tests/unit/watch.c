@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "core/watch/watcher.h"
-#include "fs/watch/watch_look.h"
+#include "fs/watch/watch_check.h"
 #include "lib/alloc.h"
 #include "lib/child.h"
 
@@ -617,7 +617,7 @@ static void test_force_recrawl(void **state) {
 	assert_true(read(watching.watcher->watch.in.fd, buffer, sizeof buffer) > 0);
 	watching_idle(&watching);
 	assert_int_equal(watching.count, 0);
-	st_watch_renew(&watching.watcher->watch);
+	st_watch_rescan(&watching.watcher->watch);
 	watching_idle(&watching);
 	assert_int_equal(watching.count, 3);
 	watching_agrees(&watching);
@@ -630,7 +630,7 @@ static void test_force_recrawl(void **state) {
 static void lose_events(struct watching *watching) {
 	char buffer[65536];
 	assert_true(read(watching->watcher->watch.in.fd, buffer, sizeof buffer) > 0);
-	st_watch_renew(&watching->watcher->watch);
+	st_watch_rescan(&watching->watcher->watch);
 	watching_idle(watching);
 }
 
@@ -695,7 +695,7 @@ static bool is_as_listed(const struct st_watch *watch, int64_t ctime_ns) {
 		.st_ino = 2,
 		.st_ctim = {.tv_sec = ctime_ns / 1000000000, .tv_nsec = ctime_ns % 1000000000},
 	};
-	node.print = st_watch_print_inode(1, 2);
+	node.fingerprint = st_watch_fingerprint_inode(1, 2);
 	bool same = st_watch_is_same(watch, &node, &st);
 	assert_true(node.unseen == !same);
 	return same;

@@ -1,19 +1,19 @@
 /**
- * Paths that are to be looked at once they have come to rest.
+ * Debouncing: the list of pending paths, which the watcher checks when they
+ * have been quiet for a while.
  *
- * A path rests when nothing was heard of it for a while: every event, and
- * every difference in its stat, starts the wait anew. The wait is bounded, so
- * that a log which is always being written is reported from time to time.
+ * Every event, and every change of its stat, restarts a path's wait. The wait
+ * is bounded, so that the watcher reports a file that is always being written
+ * from time to time.
  *
- * All waits are equally long, so two queues do for a timer wheel: by the last
- * sign of life, and by the first.
+ * All waits are equally long, so two queues are enough: one ordered by the last
+ * event of each path, and one ordered by the first.
  */
 #ifndef STET_FS_WATCH_WATCH_DEBOUNCE_H
 #define STET_FS_WATCH_WATCH_DEBOUNCE_H
 
 #include "fs/watch/watch_table.h"
 
-/** A queue's links. */
 struct st_pending_link {
 	struct st_pending *next;
 	struct st_pending *prev;
@@ -25,13 +25,13 @@ struct st_pending {
 	int64_t last_ms;
 	struct st_pending_link by_first;
 	struct st_pending_link by_last;
-	/** The fingerprint at the last look; 0 if nothing was there. */
-	uint64_t print;
-	/** Somebody wrote to it: its content counts even if its stat is the same. */
+	/** The file's fingerprint at the last check; 0 if there was no file. */
+	uint64_t fingerprint;
+	/** A process wrote to the file: compare its content even if its stat is equal. */
 	bool written;
-	/** To be glanced at in the round that is going on. */
-	bool heard;
-	struct st_pending *next_heard;
+	/** It is on the watcher's list of paths with new events. */
+	bool has_event;
+	struct st_pending *next_event;
 };
 
 struct st_debounce {
@@ -44,24 +44,24 @@ struct st_debounce {
 	size_t count;
 };
 
-/** Free what still waits; the nodes forget it. */
+/** Free all pending paths. */
 void st_debounce_release(struct st_debounce *debounce);
 
-/** A sign of life of a node: it waits from now on. NULL without memory. */
+/** Start or restart the wait of a node. NULL if memory ran out. */
 struct st_pending *st_debounce_touch(struct st_debounce *debounce, struct st_watch_node *node,
                                      int64_t now_ms);
 
-/** The next one whose wait is over; NULL if there is none. */
+/** A path whose wait is over, or NULL. */
 struct st_pending *st_debounce_due(const struct st_debounce *debounce, int64_t now_ms);
 
-/** Whether it has waited so long that it is to be reported as it is. */
+/** Whether a path has waited for bound_ms and must be reported as it is. */
 bool st_debounce_is_overdue(const struct st_debounce *debounce, const struct st_pending *pending,
                             int64_t now_ms);
 
-/** When the next wait is over; -1 if nothing waits. */
+/** When the next wait is over; -1 if no path is pending. */
 int64_t st_debounce_deadline(const struct st_debounce *debounce);
 
-/** Take one out and free it. */
+/** Remove and free a pending path. */
 void st_debounce_done(struct st_debounce *debounce, struct st_pending *pending);
 
 #endif

@@ -7,7 +7,6 @@
 #include "base/auto.h"
 #include "fs/path/sys.h"
 
-/* Events are read into this much at once. */
 #define BUFFER_SIZE ((size_t)65536)
 
 #define MASK \
@@ -23,8 +22,8 @@ int st_inotify_open(struct st_inotify *in, struct stet_error *err) {
 		int errnum = errno;
 		st_inotify_release(in);
 		return st_fail_errno(err, errnum,
-		                     "The system gave no inotify instance; "
-		                     "fs.inotify.max_user_instances limits them");
+		                     "Cannot create an inotify instance (the limit is "
+		                     "fs.inotify.max_user_instances)");
 	}
 	return 0;
 }
@@ -36,22 +35,19 @@ void st_inotify_release(struct st_inotify *in) {
 	*in = (struct st_inotify)ST_INOTIFY_INIT;
 }
 
-/*
- * inotify takes paths only. This one leads to the very directory that was
- * opened, whatever has become of its name.
- */
-static int add(const struct st_inotify *in, int dir, uint32_t mask) {
+/* inotify accepts only paths. This one leads to the open directory, whatever its name is now. */
+static int add_watch(const struct st_inotify *in, int dir, uint32_t mask) {
 	char path[32];
 	snprintf(path, sizeof path, "/proc/self/fd/%d", dir);
 	return inotify_add_watch(in->fd, path, mask);
 }
 
 int st_inotify_add(const struct st_inotify *in, int dir) {
-	return add(in, dir, MASK);
+	return add_watch(in, dir, MASK);
 }
 
 int st_inotify_add_removals(const struct st_inotify *in, int dir) {
-	return add(in, dir, IN_DELETE | IN_ONLYDIR | IN_MASK_CREATE);
+	return add_watch(in, dir, IN_DELETE | IN_ONLYDIR | IN_MASK_CREATE);
 }
 
 /* ---- owners ---- */
@@ -63,7 +59,7 @@ static size_t slot_of(const struct st_inotify *in, int wd) {
 	return slot;
 }
 
-static bool grow(struct st_inotify *in) {
+static bool grow_owners(struct st_inotify *in) {
 	struct st_inotify bigger = *in;
 	bigger.room = in->room ? in->room * 2 : 64;
 	bigger.owners = calloc(bigger.room, sizeof *bigger.owners);
@@ -74,14 +70,14 @@ static bool grow(struct st_inotify *in) {
 			bigger.owners[slot_of(&bigger, in->owners[i].wd)] = in->owners[i];
 	}
 	free(in->owners);
-	/* Not the rest: other threads are setting watches. */
+	/* Leave the other members alone: other threads are adding watches. */
 	in->owners = bigger.owners;
 	in->room = bigger.room;
 	return true;
 }
 
-bool st_inotify_own(struct st_inotify *in, int wd, struct st_watch_node *node) {
-	if (in->count * 2 >= in->room && !grow(in))
+bool st_inotify_set_owner(struct st_inotify *in, int wd, struct st_watch_node *node) {
+	if (in->count * 2 >= in->room && !grow_owners(in))
 		return false;
 	struct st_watch_owner *owner = &in->owners[slot_of(in, wd)];
 	in->count += owner->wd == 0;
@@ -100,7 +96,7 @@ void st_inotify_drop(const struct st_inotify *in, int wd) {
 	(void)inotify_rm_watch(in->fd, wd);
 }
 
-/* What stands behind the freed place moves up, or it would not be found any more. */
+/* Move the entries behind the freed slot up; otherwise slot_of() would not find them. */
 void st_inotify_forget(struct st_inotify *in, int wd) {
 	struct st_watch_owner *owner = st_inotify_owner(in, wd);
 	if (!owner)
@@ -121,7 +117,7 @@ void st_inotify_forget(struct st_inotify *in, int wd) {
 /* ---- events ---- */
 
 int st_inotify_read(struct st_inotify *in,
-                    void (*hear)(void *data, const struct st_inotify_event *event), void *data,
+                    void (*handle)(void *data, const struct st_inotify_event *event), void *data,
                     struct stet_error *err) {
 	if (in->fd < 0)
 		return 0;
@@ -129,7 +125,7 @@ int st_inotify_read(struct st_inotify *in,
 	if (len < 0 && errno == EAGAIN)
 		return 0;
 	if (len < 0)
-		return st_fail_errno(err, errno, "The events of the watched directories cannot be read");
+		return st_fail_errno(err, errno, "Cannot read inotify events");
 	for (ssize_t at = 0; at < len;) {
 		const struct inotify_event *event = (const void *)(in->buffer + at);
 		at += (ssize_t)(sizeof *event + event->len);
@@ -138,7 +134,7 @@ int st_inotify_read(struct st_inotify *in,
 			.mask = event->mask,
 			.name = event->len ? st_str(event->name) : st_str(""),
 		};
-		hear(data, &hint);
+		handle(data, &hint);
 	}
 	return (int)len;
 }

@@ -12,7 +12,7 @@
 
 #define TABLE "/proc/self/mountinfo"
 
-/* In the table, blanks and the like are \ooo. */
+/* The table writes blanks and some other characters as \ooo. */
 static void unescape(char *text) {
 	char *out = text;
 	for (const char *at = text; *at; at++) {
@@ -27,14 +27,14 @@ static void unescape(char *text) {
 	*out = '\0';
 }
 
-static bool is_below(const char *path, const char *root) {
+static bool is_mounted_below(const char *path, const char *root) {
 	size_t len = strlen(root);
 	bool top = strcmp(root, "/") == 0;
 	return top || (strncmp(path, root, len) == 0 && (path[len] == '/' || path[len] == '\0'));
 }
 
-/* "ID PARENT MAJOR:MINOR ROOT POINT OPTIONS ...", of which the number and the point count. */
-static bool parse(char *line, uint64_t *id, char **point) {
+/* Get ID and POINT from a line "ID PARENT MAJOR:MINOR ROOT POINT OPTIONS ...". */
+static bool parse_mount(char *line, uint64_t *id, char **point) {
 	int start = 0, end = 0;
 	if (sscanf(line, "%" SCNu64 " %*s %*s %*s %n%*s%n", id, &start, &end) != 1 || end == 0)
 		return false;
@@ -57,12 +57,12 @@ static bool read_table(struct st_buf *out) {
 	}
 }
 
-/* The number that stands for the mounts at the root and below; whether the root's own is there. */
-static bool take_print(const struct st_mounts *mounts, const struct st_root *root, uint64_t *print,
-                       bool *there) {
+/* Compute the fingerprint of the mounts at and below the root, and look for the root's own. */
+static bool read_mounts(const struct st_mounts *mounts, const struct st_root *root,
+                        uint64_t *fingerprint, bool *found) {
 	st_auto(st_buf) table = ST_BUF_INIT;
-	*print = 0;
-	*there = false;
+	*fingerprint = 0;
+	*found = false;
 	if (!read_table(&table))
 		return false;
 	char *rest = NULL;
@@ -72,11 +72,11 @@ static bool take_print(const struct st_mounts *mounts, const struct st_root *roo
 		rest = strchr(line, '\n');
 		if (rest)
 			*rest++ = '\0';
-		if (!parse(line, &id, &point))
+		if (!parse_mount(line, &id, &point))
 			continue;
-		*there |= id == mounts->root_id;
-		if (is_below(point, root->path))
-			*print = (*print ^ id) * 1099511628211u;
+		*found |= id == mounts->root_id;
+		if (is_mounted_below(point, root->path))
+			*fingerprint = (*fingerprint ^ id) * 1099511628211u;
 	}
 	return true;
 }
@@ -89,11 +89,11 @@ static uint64_t mount_of(int fd) {
 }
 
 void st_mounts_open(struct st_mounts *mounts, const struct st_root *root) {
-	bool there;
+	bool found;
 	mounts->wake = st_retry(open(TABLE, O_RDONLY | O_CLOEXEC));
 	mounts->table = st_retry(open(TABLE, O_RDONLY | O_CLOEXEC));
 	mounts->root_id = mount_of(root->fd);
-	if (!take_print(mounts, root, &mounts->print, &there) || !there)
+	if (!read_mounts(mounts, root, &mounts->fingerprint, &found) || !found)
 		mounts->root_id = 0;
 }
 
@@ -102,15 +102,16 @@ void st_mounts_release(struct st_mounts *mounts) {
 	st_close_at(&mounts->table);
 }
 
-enum st_mounts_changed st_mounts_look(struct st_mounts *mounts, const struct st_root *root) {
+enum st_mounts_changed st_mounts_check(struct st_mounts *mounts, const struct st_root *root) {
 	struct pollfd changed = {.fd = mounts->table, .events = POLLPRI};
-	uint64_t print;
-	bool there;
-	if (mounts->table < 0 || poll(&changed, 1, 0) != 1 || !take_print(mounts, root, &print, &there))
+	uint64_t fingerprint;
+	bool found;
+	if (mounts->table < 0 || poll(&changed, 1, 0) != 1 ||
+	    !read_mounts(mounts, root, &fingerprint, &found))
 		return ST_MOUNTS_SAME;
-	if (mounts->root_id != 0 && !there)
+	if (mounts->root_id != 0 && !found)
 		return ST_MOUNTS_GONE;
-	bool same = print == mounts->print;
-	mounts->print = print;
+	bool same = fingerprint == mounts->fingerprint;
+	mounts->fingerprint = fingerprint;
 	return same ? ST_MOUNTS_SAME : ST_MOUNTS_OTHER;
 }

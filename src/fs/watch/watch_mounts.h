@@ -1,7 +1,7 @@
 /**
- * Mounts below a watched root. inotify says nothing of them: what is mounted
- * over a watched directory hides it without an event, and a root that somebody
- * holds open is never unmounted for good. The table of mounts tells.
+ * Notice mounts at and below a watched root. inotify does not: a mount hides a
+ * watched directory without an event, and while we hold the root open the
+ * kernel does not report that it was unmounted. /proc/self/mountinfo does.
  */
 #ifndef STET_FS_WATCH_WATCH_MOUNTS_H
 #define STET_FS_WATCH_WATCH_MOUNTS_H
@@ -12,33 +12,32 @@
 #include "fs/path/root.h"
 
 struct st_mounts {
-	/** Becomes ready, with EPOLLERR, when any mount changes; whoever waits for it uses that up. */
+	/** Ready with EPOLLERR when a mount changes, for epoll. Waiting for it clears the state. */
 	int wake;
-	/** The same, for the next look. */
+	/** The same, for st_mounts_check(). */
 	int table;
-	/** The mount that the root is in; 0 if it is not in the table. */
+	/** The id of the root's mount; 0 if it is not in the table. */
 	uint64_t root_id;
-	/** The root's mount and those below it, as a number. */
-	uint64_t print;
+	/** A fingerprint of the root's mount and those below it. */
+	uint64_t fingerprint;
 };
 
 #define ST_MOUNTS_INIT \
 	{ .wake = -1, .table = -1 }
 
-/** What a look found. */
 enum st_mounts_changed {
 	ST_MOUNTS_SAME,
-	/** Something was mounted or unmounted below the root. */
+	/** A filesystem was mounted or unmounted below the root. */
 	ST_MOUNTS_OTHER,
 	/** The root's own mount is gone. */
 	ST_MOUNTS_GONE,
 };
 
-/** Begin. Where there is no table of mounts (no /proc), nothing will ever be new. */
+/** Without /proc, st_mounts_check() always returns ST_MOUNTS_SAME. */
 void st_mounts_open(struct st_mounts *mounts, const struct st_root *root);
 void st_mounts_release(struct st_mounts *mounts);
 
-/** Look what is new. Costs one call unless some mount changed. */
-enum st_mounts_changed st_mounts_look(struct st_mounts *mounts, const struct st_root *root);
+/** Check for changes. Costs one system call if no mount changed. */
+enum st_mounts_changed st_mounts_check(struct st_mounts *mounts, const struct st_root *root);
 
 #endif

@@ -4,41 +4,41 @@
 #include "base/clock.h"
 #include "fs/path/sys.h"
 #include "fs/tree/walk.h"
-#include "fs/watch/watch_look.h"
+#include "fs/watch/watch_check.h"
 
 /* A tick of the clock is 1 to 10 ms. */
 enum { TICK_MAX_MS = 50 };
 
 /*
- * The first pass is a walk by several threads: each directory is watched, then
- * read, all by one thread, and what was found goes into the table at once.
+ * The first pass is a walk with several threads. One thread adds a watch to a
+ * directory, reads it, and then inserts all its files into the table at once.
  *
- * Most files are not looked at. Whether one has changed since can be seen from
- * its inode, which the listing tells, and from its ctime, where that is sure to
- * be later than the start for every change from now on.
+ * Most files are not stat-ed. The listing shows a file's inode; if that and a
+ * ctime before the start are unchanged later, the file has not changed. This
+ * works where every later change is sure to set a ctime after the start.
  */
 struct pass {
 	struct st_watch *watch;
-	/* Guards the table and the watches. */
+	/* Guards the table and the map of watches. */
 	pthread_mutex_t lock;
 };
 
-/* The directory that this thread is in. */
+/* The directory that this thread reads. */
 struct place {
 	struct st_watch_node *node;
 	int wd;
-	/* Its files need not be looked at, and are on this filesystem. */
+	/* Its files need no stat; they are on device dev. */
 	bool timed;
 	dev_t dev;
-	/* Its files, which are not in the table yet. */
+	/* Its files, not yet in the table. */
 	struct st_watch_node *files;
 };
 
 static _Thread_local struct place here;
 
 /*
- * Take the time, and wait until ctimes, which go in ticks of the clock, are
- * past it. Where that does not come to pass, no ctime is believed.
+ * Note the time, and wait until the coarse clock, from which ctimes come, is
+ * past it. If that takes too long, do not rely on ctimes.
  */
 static void mark_start(struct st_watch *watch) {
 	watch->start_ns = st_wall_ns();
@@ -53,13 +53,14 @@ static void mark_start(struct st_watch *watch) {
 	watch->start_ns = 0;
 }
 
-static int watch_dir(const struct st_watch *watch, int fd, enum st_watch_source source) {
+static int add_dir_watch(const struct st_watch *watch, int fd, enum st_watch_source source) {
 	if (source == ST_WATCH_REMOTE || (watch->flags & ST_WATCH_POLL) || watch->in.fd < 0)
 		return -1;
 	return st_inotify_add(&watch->in, fd);
 }
 
-static int enter(void *data, int fd, struct st_str path, void *mark, struct stet_error *err) {
+static int enter_new_dir(void *data, int fd, struct st_str path, void *mark,
+                         struct stet_error *err) {
 	const struct pass *pass = data;
 	struct st_watch *watch = pass->watch;
 	(void)path;
@@ -71,15 +72,16 @@ static int enter(void *data, int fd, struct st_str path, void *mark, struct stet
 	enum st_watch_source source = st_watch_source_of(fd);
 	struct stat st;
 	bool timed = watch->start_ns != 0 && source == ST_WATCH_TIMED && fstat(fd, &st) == 0;
-	here = (struct place){.node = node, .wd = watch_dir(watch, fd, source)};
-	/* Where no events come from, a stat is what the next one is compared with. */
+	here = (struct place){.node = node, .wd = add_dir_watch(watch, fd, source)};
+	/* A polled directory needs the stat of its files, to compare with the next one. */
 	here.timed = timed && here.wd >= 0;
 	here.dev = timed ? st.st_dev : 0;
 	return 0;
 }
 
-/* In the table at once, since a directory may be listed twice while it changes, and is read once. */
-static int on_dir(struct pass *pass, const struct st_walk_entry *entry, struct stet_error *err) {
+/* Insert a directory at once: a listing may contain it twice, but we must read it only once. */
+static int add_dir_node(struct pass *pass, const struct st_walk_entry *entry,
+                        struct stet_error *err) {
 	struct st_watch_table *table = &pass->watch->table;
 	if (st_str_eq(entry->path, st_str(pass->watch->state_dir)))
 		return ST_WALK_SKIP;
@@ -93,10 +95,10 @@ static int on_dir(struct pass *pass, const struct st_walk_entry *entry, struct s
 	return twice ? ST_WALK_SKIP : 0;
 }
 
-static int on_entry(void *data, const struct st_walk_entry *entry, struct stet_error *err) {
+static int add_entry_node(void *data, const struct st_walk_entry *entry, struct stet_error *err) {
 	const struct st_watch *watch = ((struct pass *)data)->watch;
 	if (entry->type == ST_WALK_DIR)
-		return on_dir(data, entry, err);
+		return add_dir_node(data, entry, err);
 	if ((entry->type != ST_WALK_FILE && entry->type != ST_WALK_LINK) ||
 	    (watch->wanted && !watch->wanted(watch->data, entry->name)))
 		return 0;
@@ -109,7 +111,8 @@ static int on_entry(void *data, const struct st_walk_entry *entry, struct stet_e
 	here.files = node;
 	node->present = true;
 	node->unseen = here.timed;
-	node->print = here.timed ? st_watch_print_inode(here.dev, entry->ino) : st_watch_print(&st);
+	node->fingerprint =
+		here.timed ? st_watch_fingerprint_inode(here.dev, entry->ino) : st_watch_fingerprint(&st);
 	node->racy = !here.timed && st_watch_is_racy(entry->dir, &st);
 	return 0;
 }
@@ -117,30 +120,30 @@ static int on_entry(void *data, const struct st_walk_entry *entry, struct stet_e
 /* With the lock held. */
 static bool own_watch(struct st_watch *watch) {
 	struct st_watch_owner *owner = st_inotify_owner(&watch->in, here.wd);
-	/* No watch, or that of a directory which was met elsewhere: look into it after the walk. */
+	/* No watch, or one that belongs to another path: read the directory again after the walk. */
 	if (here.wd < 0 || (owner && owner->node != here.node)) {
 		st_watch_queue(watch, here.node, false);
 		return true;
 	}
 	here.node->dir->wd = here.wd;
-	return st_inotify_own(&watch->in, here.wd, here.node);
+	return st_inotify_set_owner(&watch->in, here.wd, here.node);
 }
 
-static int leave(void *data, struct st_ignore *rules, struct stet_error *err) {
+static int leave_new_dir(void *data, struct st_ignore *rules, struct stet_error *err) {
 	struct pass *pass = data;
 	here.node->dir->ignore = st_ignore_keep(rules);
 	pthread_mutex_lock(&pass->lock);
-	st_watch_enlist(&pass->watch->table, here.files);
+	st_watch_insert_added(&pass->watch->table, here.files);
 	bool ok = own_watch(pass->watch);
 	pthread_mutex_unlock(&pass->lock);
 	return ok ? 0 : st_fail_nomem(err);
 }
 
-static void skipped(void *data, struct st_str path, const struct stet_error *why) {
+static void report_skipped_dir(void *data, struct st_str path, const struct stet_error *why) {
 	struct pass *pass = data;
 	(void)path;
 	pthread_mutex_lock(&pass->lock);
-	st_watch_say(pass->watch, "%s", why->message);
+	st_watch_notice(pass->watch, "%s", why->message);
 	pthread_mutex_unlock(&pass->lock);
 }
 
@@ -149,18 +152,18 @@ int st_watch_first_pass(struct st_watch *watch, struct stet_error *err) {
 	struct st_walk walk = {
 		.flags = watch->flags & (ST_WATCH_NO_BUILTIN | ST_WATCH_NO_FILES),
 		.data = &pass,
-		.enter = enter,
-		.on_entry = on_entry,
-		.leave = leave,
-		.skipped = skipped,
+		.enter = enter_new_dir,
+		.on_entry = add_entry_node,
+		.leave = leave_new_dir,
+		.skipped = report_skipped_dir,
 	};
 	_Static_assert((int)ST_WATCH_NO_BUILTIN == (int)ST_WALK_NO_BUILTIN &&
 	                   (int)ST_WATCH_NO_FILES == (int)ST_WALK_NO_FILES,
-	               "the flags are handed on");
+	               "the walk gets the same flags");
 	if (watch->wanted)
 		walk.flags |= ST_WALK_IGNORED_FILES;
 	mark_start(watch);
-	st_watch_rules_attach(watch);
+	st_watch_rules_add_watch(watch);
 	int code = st_walk_run(&walk, watch->root->fd, err);
 	pthread_mutex_destroy(&pass.lock);
 	if (code == 0)

@@ -5,26 +5,26 @@
 
 enum { BUCKETS_MIN = 64 };
 
-/* The last step of splitmix64: every bit of the input moves every bit of the output. */
-static uint64_t mix(uint64_t hash, uint64_t value) {
+/* The last step of splitmix64: every input bit affects every output bit. */
+static uint64_t hash_mix(uint64_t hash, uint64_t value) {
 	hash = (hash ^ value) + 0x9E3779B97F4A7C15u;
 	hash = (hash ^ (hash >> 30)) * 0xBF58476D1CE4E5B9u;
 	hash = (hash ^ (hash >> 27)) * 0x94D049BB133111EBu;
 	return hash ^ (hash >> 31);
 }
 
-uint64_t st_watch_print_inode(dev_t dev, ino_t ino) {
-	return mix(mix(0, dev), ino);
+uint64_t st_watch_fingerprint_inode(dev_t dev, ino_t ino) {
+	return hash_mix(hash_mix(0, dev), ino);
 }
 
-uint64_t st_watch_print(const struct stat *st) {
-	uint64_t hash = st_watch_print_inode(st->st_dev, st->st_ino);
-	hash = mix(hash, st->st_mode);
-	hash = mix(hash, (uint64_t)st->st_size);
-	hash = mix(hash, (uint64_t)st->st_mtim.tv_sec);
-	hash = mix(hash, (uint64_t)st->st_mtim.tv_nsec);
-	hash = mix(hash, (uint64_t)st->st_ctim.tv_sec);
-	return mix(hash, (uint64_t)st->st_ctim.tv_nsec);
+uint64_t st_watch_fingerprint(const struct stat *st) {
+	uint64_t hash = st_watch_fingerprint_inode(st->st_dev, st->st_ino);
+	hash = hash_mix(hash, st->st_mode);
+	hash = hash_mix(hash, (uint64_t)st->st_size);
+	hash = hash_mix(hash, (uint64_t)st->st_mtim.tv_sec);
+	hash = hash_mix(hash, (uint64_t)st->st_mtim.tv_nsec);
+	hash = hash_mix(hash, (uint64_t)st->st_ctim.tv_sec);
+	return hash_mix(hash, (uint64_t)st->st_ctim.tv_nsec);
 }
 
 /* ---- nodes ---- */
@@ -57,13 +57,13 @@ bool st_watch_make_dir(struct st_watch_node *node) {
 	return node->dir != NULL;
 }
 
-static uint32_t hash_of(const struct st_watch_node *dir, struct st_str name) {
-	uint64_t hash = mix(name.len, (uintptr_t)dir);
+static uint32_t name_hash(const struct st_watch_node *dir, struct st_str name) {
+	uint64_t hash = hash_mix(name.len, (uintptr_t)dir);
 	for (size_t at = 0; at < name.len; at += sizeof(uint64_t)) {
 		uint64_t word = 0;
 		size_t left = name.len - at;
 		memcpy(&word, name.ptr + at, left < sizeof word ? left : sizeof word);
-		hash = mix(hash, word);
+		hash = hash_mix(hash, word);
 	}
 	return (uint32_t)hash;
 }
@@ -72,7 +72,7 @@ static struct st_watch_node **bucket_of(const struct st_watch_table *table, uint
 	return &table->buckets[hash & (table->bucket_count - 1)];
 }
 
-static bool grow(struct st_watch_table *table) {
+static bool grow_buckets(struct st_watch_table *table) {
 	size_t count = table->bucket_count ? table->bucket_count * 2 : BUCKETS_MIN;
 	struct st_watch_node **old = table->buckets, **buckets = calloc(count, sizeof *buckets);
 	if (!buckets)
@@ -95,13 +95,13 @@ static bool grow(struct st_watch_table *table) {
 bool st_watch_table_init(struct st_watch_table *table, size_t max_changes) {
 	*table = (struct st_watch_table){.max_changes = max_changes, .tick = 1};
 	table->root = node_new(ST_STR(""));
-	if (table->root && st_watch_make_dir(table->root) && grow(table))
+	if (table->root && st_watch_make_dir(table->root) && grow_buckets(table))
 		return true;
 	st_watch_table_release(table);
 	return false;
 }
 
-/* As deep as the tree may be: each node is freed once nothing hangs below it. */
+/* Without recursion, since the tree may be deep: free each node once it has no entries left. */
 void st_watch_table_release(struct st_watch_table *table) {
 	for (struct st_watch_node *node = table->root, *next; node; node = next) {
 		struct st_watch_node *first = node->dir ? node->dir->first : NULL;
@@ -117,9 +117,9 @@ void st_watch_table_release(struct st_watch_table *table) {
 	*table = (struct st_watch_table){0};
 }
 
-static struct st_watch_node *find(const struct st_watch_table *table,
-                                  const struct st_watch_node *dir, struct st_str name,
-                                  uint32_t hash) {
+static struct st_watch_node *find_node(const struct st_watch_table *table,
+                                       const struct st_watch_node *dir, struct st_str name,
+                                       uint32_t hash) {
 	struct st_watch_node *node = *bucket_of(table, hash);
 	while (node && (node->hash != hash || node->parent != dir || node->name_len != name.len ||
 	                memcmp(node->name, name.ptr, name.len) != 0))
@@ -129,12 +129,11 @@ static struct st_watch_node *find(const struct st_watch_table *table,
 
 struct st_watch_node *st_watch_find(const struct st_watch_table *table,
                                     const struct st_watch_node *dir, struct st_str name) {
-	return find(table, dir, name, hash_of(dir, name));
+	return find_node(table, dir, name, name_hash(dir, name));
 }
 
-/* Put a node among those of its directory. */
-static struct st_watch_node *hang_below(struct st_watch_node *dir, struct st_str name,
-                                        uint32_t hash) {
+static struct st_watch_node *link_node(struct st_watch_node *dir, struct st_str name,
+                                       uint32_t hash) {
 	if (name.len > UINT8_MAX || !st_watch_make_dir(dir))
 		return NULL;
 	struct st_watch_node *node = node_new(name);
@@ -149,7 +148,7 @@ static struct st_watch_node *hang_below(struct st_watch_node *dir, struct st_str
 	return node;
 }
 
-static void take_down(struct st_watch_node *node) {
+static void unlink_from_dir(struct st_watch_node *node) {
 	if (node->prev)
 		node->prev->next = node->next;
 	else
@@ -158,10 +157,10 @@ static void take_down(struct st_watch_node *node) {
 		node->next->prev = node->prev;
 }
 
-static void insert(struct st_watch_table *table, struct st_watch_node *node) {
-	/* A table that cannot grow is only slower. */
+static void insert_node(struct st_watch_table *table, struct st_watch_node *node) {
+	/* If the table cannot grow, it is only slower. */
 	if (table->count >= table->bucket_count)
-		(void)grow(table);
+		(void)grow_buckets(table);
 	struct st_watch_node **bucket = bucket_of(table, node->hash);
 	node->chain = *bucket;
 	*bucket = node;
@@ -170,38 +169,38 @@ static void insert(struct st_watch_table *table, struct st_watch_node *node) {
 
 struct st_watch_node *st_watch_entry(struct st_watch_table *table, struct st_watch_node *dir,
                                      struct st_str name) {
-	uint32_t hash = hash_of(dir, name);
-	struct st_watch_node *node = find(table, dir, name, hash);
+	uint32_t hash = name_hash(dir, name);
+	struct st_watch_node *node = find_node(table, dir, name, hash);
 	if (node)
 		return node;
-	node = hang_below(dir, name, hash);
+	node = link_node(dir, name, hash);
 	if (node)
-		insert(table, node);
+		insert_node(table, node);
 	return node;
 }
 
 struct st_watch_node *st_watch_add(struct st_watch_node *dir, struct st_str name,
                                    struct st_watch_node *others) {
-	struct st_watch_node *node = hang_below(dir, name, hash_of(dir, name));
+	struct st_watch_node *node = link_node(dir, name, name_hash(dir, name));
 	if (node)
 		node->chain = others;
 	return node;
 }
 
-void st_watch_enlist(struct st_watch_table *table, struct st_watch_node *added) {
+void st_watch_insert_added(struct st_watch_table *table, struct st_watch_node *added) {
 	for (struct st_watch_node *node = added, *next; node; node = next) {
 		next = node->chain;
-		if (find(table, node->parent, st_strn(node->name, node->name_len), node->hash)) {
-			take_down(node);
+		if (find_node(table, node->parent, st_strn(node->name, node->name_len), node->hash)) {
+			unlink_from_dir(node);
 			node_free(node);
 			continue;
 		}
-		insert(table, node);
+		insert_node(table, node);
 		table->files += node->present;
 	}
 }
 
-struct st_watch_node *st_watch_at(struct st_watch_table *table, struct st_str path) {
+struct st_watch_node *st_watch_entry_at(struct st_watch_table *table, struct st_str path) {
 	struct st_watch_node *node = table->root;
 	for (size_t start = 0, end; node && start < path.len; start = end + 1) {
 		const char *slash = memchr(path.ptr + start, '/', path.len - start);
@@ -216,7 +215,7 @@ static void unlink_node(struct st_watch_table *table, struct st_watch_node *node
 	while (*place != node)
 		place = &(*place)->chain;
 	*place = node->chain;
-	take_down(node);
+	unlink_from_dir(node);
 	table->count--;
 	table->freed++;
 }
@@ -276,11 +275,11 @@ static void unlink_change(struct st_watch_table *table, struct st_watch_change *
 	table->changes--;
 }
 
-void st_watch_age(struct st_watch_table *table, size_t left) {
+void st_watch_forget_changes(struct st_watch_table *table, size_t left) {
 	while (table->changes > left) {
 		struct st_watch_change *change = table->oldest;
 		struct st_watch_node *node = change->node;
-		table->aged = change->tick;
+		table->forgotten = change->tick;
 		unlink_change(table, change);
 		node->change = NULL;
 		free(change);
@@ -295,7 +294,7 @@ bool st_watch_changed(struct st_watch_table *table, struct st_watch_node *node, 
 	} else {
 		change = malloc(sizeof *change);
 		if (!change) {
-			table->aged = table->tick;
+			table->forgotten = table->tick;
 			return false;
 		}
 		*change = (struct st_watch_change){.node = node};

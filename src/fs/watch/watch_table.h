@@ -1,17 +1,16 @@
 /**
- * The watcher's table: every file it has reported, what stat said then, and
- * the order in which they changed.
+ * The watcher's table: every file that it has reported, with its fingerprint,
+ * and the order in which the files changed.
  *
- * Nodes hang below their directory and are found by name, so that a directory
- * can be moved or dropped as a whole and paths take no memory of their own. A
- * node outlives its file while somebody still has to be told: as a *pending*
- * one that will be looked at (fs/watch/watch_debounce.h), or as a *tombstone* in the
- * list of changes.
+ * Each node is linked to its directory and found by name, so that a directory
+ * can be dropped as a whole and paths take no memory. A node outlives its file
+ * while the path is *pending* (fs/watch/watch_debounce.h), or while the file's
+ * removal is in the list of changes.
  *
- * The list of changes is newest first. Every batch of changes has a tick; "what
- * changed since" is the front of the list down to the first older tick. Its
- * length is bounded: what falls off the end raises `aged`, and nothing can be
- * said about clocks before that.
+ * The list of changes is newest first. Every batch of changes has a tick; the
+ * changes since a tick are the front of the list, down to the first older tick.
+ * The list is bounded: `forgotten` is the tick of the newest change that was
+ * dropped from its end, and the table cannot answer for older ticks.
  */
 #ifndef STET_FS_WATCH_WATCH_TABLE_H
 #define STET_FS_WATCH_WATCH_TABLE_H
@@ -24,30 +23,30 @@
 
 struct st_pending;
 
-/** A file's place in the list of changes. */
+/** An entry of the list of changes. */
 struct st_watch_change {
 	struct st_watch_node *node;
 	struct st_watch_change *newer;
 	struct st_watch_change *older;
 	uint64_t tick;
-	/** The tick in which the file appeared; 0 if it was there at the start. */
+	/** The tick in which the file appeared; 0 if it existed at the start. */
 	uint64_t born;
 };
 
-/** What only directories have. */
+/** The part of a node that only directories have. */
 struct st_watch_dir {
 	struct st_watch_node *node;
-	/** Its entries, in no order. */
+	/** The entries, in no order. */
 	struct st_watch_node *first;
-	/** The rules that hold in it; owned. */
+	/** The ignore rules in this directory; owned. */
 	struct st_ignore *ignore;
-	/** Its watch, -1 for none. */
+	/** The inotify watch, -1 for none. */
 	int wd;
-	/** It is there, as far as is known; else only nodes below keep it. */
+	/** The directory exists, as far as is known; if not, it has nodes below it. */
 	bool present;
-	/** Looked at from time to time, since no events come from it. */
+	/** No events come from it, so the watcher polls it. */
 	bool polled;
-	/** Waiting to be read, and then with all directories below. */
+	/** In the queue of directories to read; deep: with all directories below. */
 	bool queued;
 	bool deep;
 	struct st_watch_dir *next_queued;
@@ -58,29 +57,29 @@ struct st_watch_node {
 	struct st_watch_node *parent;
 	struct st_watch_node *next;
 	struct st_watch_node *prev;
-	/** The next one of the same hash. */
+	/** The next node in the same bucket. */
 	struct st_watch_node *chain;
-	/** NULL unless something is or was a directory here. */
+	/** NULL unless the path is or was a directory. */
 	struct st_watch_dir *dir;
-	/** NULL if it never changed, or so long ago that it fell off the list. */
+	/** NULL if the file is not in the list of changes. */
 	struct st_watch_change *change;
-	/** NULL if nothing is to be looked at. */
+	/** NULL if the path is not pending. */
 	struct st_pending *pending;
-	/** The fingerprint of the stat that was reported; if unseen, of the inode alone. */
-	uint64_t print;
-	/** The first bytes of the content's hash; 0 if it is not known. */
+	/** The fingerprint of the last reported stat; if unseen, of the inode alone. */
+	uint64_t fingerprint;
+	/** The first bytes of the content's hash; 0 if unknown. */
 	uint64_t digest;
-	/** The pass that saw it last. */
+	/** The last reading that listed it. */
 	uint32_t pass;
-	/** Files in use at or below it, where only those are watched. */
+	/** How many uses of files at or below it (ST_WATCH_USED). */
 	uint32_t users;
-	/** Of its name and its directory. */
+	/** The hash of name and directory. */
 	uint32_t hash;
-	/** There is a file, as far as was reported. */
+	/** The last report said that the file exists. */
 	bool present;
-	/** It was listed at the start and not looked at since. */
+	/** Listed at the start, but never stat-ed. */
 	bool unseen;
-	/** Its stat proves nothing: it was taken too soon after a change. */
+	/** The stat was taken so soon after a change that an equal one proves nothing. */
 	bool racy;
 	uint8_t name_len;
 	char name[];
@@ -91,7 +90,7 @@ struct st_watch_table {
 	struct st_watch_node **buckets;
 	size_t bucket_count;
 	size_t count;
-	/** How many nodes were freed so far: while it stands still, pointers stay good. */
+	/** How many nodes were freed so far: as long as it is unchanged, pointers stay valid. */
 	size_t freed;
 	/** How many files are present. */
 	size_t files;
@@ -99,67 +98,67 @@ struct st_watch_table {
 	struct st_watch_change *oldest;
 	size_t changes;
 	size_t max_changes;
-	/** The current batch, and the newest one that fell off the list. */
+	/** The current tick, and the tick of the newest change that was dropped from the list. */
 	uint64_t tick;
-	uint64_t aged;
+	uint64_t forgotten;
 };
 
-/** Fill a table that has a root and nothing else. False without memory. */
+/** Initialise a table that holds only the root. False if memory ran out. */
 [[nodiscard]] bool st_watch_table_init(struct st_watch_table *table, size_t max_changes);
 void st_watch_table_release(struct st_watch_table *table);
 
-/** The entry of a directory by its name; NULL if there is none. */
+/** Find an entry of a directory; NULL if there is none. */
 struct st_watch_node *st_watch_find(const struct st_watch_table *table,
                                     const struct st_watch_node *dir, struct st_str name);
 
-/** As st_watch_find(), and it is made if there is none; NULL without memory. */
+/** Find or add an entry; NULL if memory ran out. */
 struct st_watch_node *st_watch_entry(struct st_watch_table *table, struct st_watch_node *dir,
                                      struct st_str name);
 
 /**
- * Add an entry to a directory, without asking whether there is one of that
- * name, and so that it is not found yet. While a table is filled by several
- * threads, each does this in directories of its own, and no other.
+ * Add an entry to a directory without searching for one of that name.
+ * st_watch_find() does not find it before st_watch_insert_added(). Several
+ * threads may do this at once, each in directories of its own.
  *
- * @others  What was added before, or NULL; st_watch_enlist() takes them all.
- * @return  The entry, or NULL without memory.
+ * @others  The entries added before, or NULL: they form a list.
+ * @return  The entry, or NULL if memory ran out.
  */
 struct st_watch_node *st_watch_add(struct st_watch_node *dir, struct st_str name,
                                    struct st_watch_node *others);
 
-/** Let entries that were added be found; those of a name that is there already are freed. */
-void st_watch_enlist(struct st_watch_table *table, struct st_watch_node *added);
+/** Insert a list of added entries into the table; free those whose name exists already. */
+void st_watch_insert_added(struct st_watch_table *table, struct st_watch_node *added);
 
-/** As st_watch_entry() for a whole path. */
-struct st_watch_node *st_watch_at(struct st_watch_table *table, struct st_str path);
+/** Like st_watch_entry() for a whole path. */
+struct st_watch_node *st_watch_entry_at(struct st_watch_table *table, struct st_str path);
 
-/** Free a node that nothing needs any more, and the directories above that it alone kept. */
+/** Free a node if nothing needs it any more, and then likewise the directories above it. */
 void st_watch_prune(struct st_watch_table *table, struct st_watch_node *node);
 
-/** Make a node one of a directory, if it is not yet. False without memory. */
+/** Make a node a directory, if it is not one yet. False if memory ran out. */
 [[nodiscard]] bool st_watch_make_dir(struct st_watch_node *node);
 
-/** Put a node's path, relative to the root, in place of what the buffer held. */
+/** Replace the contents of path by the node's path relative to the root. */
 void st_watch_path(const struct st_watch_node *node, struct st_buf *path);
 
-/** The next node below top, top first, a directory before what is in it; NULL at the end. */
+/** Iterate over top and all nodes below it, a directory before its entries; NULL at the end. */
 struct st_watch_node *st_watch_next(const struct st_watch_node *top, struct st_watch_node *node);
 
 /**
  * Move a file to the front of the list of changes, under the current tick.
  *
- * @born   Whether it appeared just now.
- * @return false without memory; then older clocks can no longer be answered.
+ * @born   Whether the file appeared just now.
+ * @return false if memory ran out; then the table cannot answer for older ticks.
  */
 bool st_watch_changed(struct st_watch_table *table, struct st_watch_node *node, bool born);
 
-/** Forget the oldest changes until so many are left. */
-void st_watch_age(struct st_watch_table *table, size_t left);
+/** Drop the oldest changes until `left` remain. */
+void st_watch_forget_changes(struct st_watch_table *table, size_t left);
 
-/** A number that differs when anything of a stat differs that a change would move. */
-uint64_t st_watch_print(const struct stat *st);
+/** A hash of all parts of a stat that a change of the file would change. */
+uint64_t st_watch_fingerprint(const struct stat *st);
 
-/** A number for an inode, whatever has become of it. */
-uint64_t st_watch_print_inode(dev_t dev, ino_t ino);
+/** A hash of the inode alone. */
+uint64_t st_watch_fingerprint_inode(dev_t dev, ino_t ino);
 
 #endif
