@@ -98,7 +98,7 @@ for (const [kind, wanted] of kinds) {
 	await claim(`${kind.name}: its first call works in its roots`, async () => {
 		await client.connect(new kind.StdioClientTransport({ command: stet, args: ['mcp'], cwd: home }));
 		assert.equal(await read('in one.txt'), 'one\n');
-		assert.match(await read('in two.txt'), /no file/);
+		assert.match(await read('in two.txt'), /File not found/);
 	});
 	// The modern era has no notification of this.
 	if (wanted === 'legacy') {

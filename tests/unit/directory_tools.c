@@ -404,7 +404,7 @@ static void programs_get_the_texts_they_know(void **state) {
 	assert_string_equal(said(0), st_buf_cstr(&roots));
 	call(host, "read_multiple_files", "{'paths': ['a.txt', 'none', 'd/b.txt']}");
 	assert_string_equal(said(0),
-	                    "a.txt:\na\n\n\n---\nnone: Error - There is no file \"none\". Check "
+	                    "a.txt:\na\n\n\n---\nnone: Error - File not found: \"none\". Check "
 	                    "the path.\n---\nd/b.txt:\nb\n");
 	call(host, "write_file", "{'path': 'new.txt', 'content': 'x'}");
 	assert_string_equal(said(0), "Successfully wrote to new.txt");
@@ -539,13 +539,13 @@ static void several_files_are_read_at_once(void **state) {
 	call(host, "read_multiple_files", "{'paths': ['a', 'missing', 'b', 'c', '', '../x']}");
 	expect_text("2 of 6 files were read.");
 	assert_string_equal(said(1), "a:\none\n");
-	assert_non_null(strstr(said(2), "missing: Error - There is no file"));
+	assert_non_null(strstr(said(2), "missing: Error - File not found"));
 	assert_string_equal(said(3), "b:\ntwo\n");
 	assert_non_null(strstr(said(4), "binary file"));
 	expect_int("read", 2);
 	expect_str("files.0.path", "a");
 	expect_int("files.0.totalLines", 1);
-	expect_part("files.1.error", "There is no file");
+	expect_part("files.1.error", "File not found");
 	expect_part("files.4.error", "empty");
 	expect_part("files.5.error", "outside");
 	/* They count as read. */

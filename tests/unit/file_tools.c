@@ -257,7 +257,7 @@ static void a_deleted_file_is_told_with_what_can_be_done(void **state) {
 	expect_text("write the file anew");
 	refuse(host, STET_E_NOT_FOUND, "edit_file",
 	       "{'path': 'a.txt', 'oldText': 'one', 'newText': '1'}");
-	expect_text("There is no file \"a.txt\"");
+	expect_text("File not found: \"a.txt\"");
 }
 
 static void a_deleted_file_may_be_written_anew(void **state) {

@@ -764,7 +764,7 @@ static int rehearse(const struct st_file *file, const char *path, struct st_str 
 
 static int fail_absent(struct stet_session *session, const struct st_change *change,
                        struct stet_error *err) {
-	int code = st_fail(err, STET_E_NOT_FOUND, "There is no file %s. Check the path%s.",
+	int code = st_fail(err, STET_E_NOT_FOUND, "File not found: %s. Check the path%s.",
 	                   st_quoted(change->path), change->remove ? "" : ", or write the file first");
 	st_nearby_suggest(&session->ws->root, change->path, session->ws->writes.state_dir, err);
 	return code;

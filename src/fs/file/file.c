@@ -62,7 +62,7 @@ int st_file_open(const struct st_place *place, struct stet_error *err) {
 	}
 	switch (errno) {
 	case ENOENT:
-		return st_fail(err, STET_E_NOT_FOUND, "There is no file %s. Check the path.",
+		return st_fail(err, STET_E_NOT_FOUND, "File not found: %s. Check the path.",
 		               st_quoted(place->path));
 	case EAGAIN:
 		return st_fail(err, STET_E_BUSY, "%s is being written by another process. Try again.",

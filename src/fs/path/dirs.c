@@ -25,7 +25,7 @@ int st_dir_open(const struct st_root *root, struct st_str path, struct st_dir *d
 	if (code < 0)
 		return code;
 	if (!place.exists)
-		return st_fail(err, STET_E_NOT_FOUND, "There is no directory %s. Check the path.",
+		return st_fail(err, STET_E_NOT_FOUND, "Directory not found: %s. Check the path.",
 		               st_quoted_str(path));
 	if (!S_ISDIR(place.st.st_mode))
 		return not_a_directory(path, err);

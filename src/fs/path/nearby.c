@@ -110,7 +110,7 @@ void st_nearby_suggest(const struct st_root *root, const char *path, const char 
 	if (err && st_root_spelling(root, path, &asked) &&
 	    correct_path(root, st_buf_str(&asked), &meant) &&
 	    !st_path_is_protected(st_buf_cstr(&meant), state_dir))
-		(void)st_fail(err, STET_E_NOT_FOUND, "There is no file %s. Did you mean %s?",
+		(void)st_fail(err, STET_E_NOT_FOUND, "File not found: %s. Did you mean %s?",
 		              st_quoted(path),
 		              st_quoted(in_asked_form(root, path, st_buf_str(&meant), &quoted)));
 }

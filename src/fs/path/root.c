@@ -22,11 +22,11 @@ static int fail_unreachable(struct stet_error *err, int errnum, struct st_str pa
 	switch (errnum) {
 	case ENOENT:
 		return st_fail(err, STET_E_NOT_FOUND,
-		               "The directory of %s does not exist. Create it first, or check the path.",
+		               "The directory of %s was not found. Create it first, or check the path.",
 		               st_quoted_str(path));
 	case ENOTDIR:
 		return st_fail(err, STET_E_NOT_FOUND,
-		               "%s leads through something that is not a directory. Check the path.",
+		               "%s was not found: a part of the path is not a directory. Check the path.",
 		               st_quoted_str(path));
 	case ELOOP:
 		return st_fail(err, STET_E_OUTSIDE,

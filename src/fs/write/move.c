@@ -44,7 +44,7 @@ static int fail_rename(const struct st_place *from, const struct st_place *to, i
 		return st_fail(err, STET_E_INVALID, "%s cannot be moved into itself.",
 		               st_quoted(from->path));
 	case ENOENT:
-		return st_fail(err, STET_E_NOT_FOUND, "There is no file %s any more. Check the path.",
+		return st_fail(err, STET_E_NOT_FOUND, "File not found: %s is gone. Check the path.",
 		               st_quoted(from->path));
 	default:
 		return st_fail_errno(err, errnum, "Cannot move %s to %s", st_quoted(from->path),
@@ -97,7 +97,7 @@ int st_move(const struct st_move_end *from, const struct st_move_end *to, bool r
 	st_auto(st_place) target = ST_PLACE_INIT;
 	int code = locate_end(from, &source, err);
 	if (code == 0 && !source.exists) {
-		code = st_fail(err, STET_E_NOT_FOUND, "There is no file %s. Check the path.",
+		code = st_fail(err, STET_E_NOT_FOUND, "File not found: %s. Check the path.",
 		               st_quoted_str(from->path));
 		st_nearby_suggest(from->root, source.path, from->state_dir, err);
 		return code;

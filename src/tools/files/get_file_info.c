@@ -75,7 +75,7 @@ static int run_get_file_info(struct st_call *call, struct stet_error *err) {
 		return code;
 	if (!place.exists) {
 		code =
-			st_fail(err, STET_E_NOT_FOUND, "There is no file %s. Check the path.", st_quoted(path));
+			st_fail(err, STET_E_NOT_FOUND, "File not found: %s. Check the path.", st_quoted(path));
 		st_nearby_suggest(&call->session->ws->root, path, call->session->ws->writes.state_dir, err);
 		return code;
 	}
