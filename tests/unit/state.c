@@ -98,7 +98,7 @@ static void one_that_others_may_enter_is_not_used(void **state) {
 	assert_int_equal(mkdirat(dir->fd, ".stet", 0700), 0);
 	for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
 		assert_int_equal(chmod(dir_at(dir, ".stet"), modes[i]), 0);
-		is_not_used(dir, "entered by others");
+		is_not_used(dir, "accessible to other users");
 	}
 	assert_int_equal(chmod(dir_at(dir, ".stet"), 0700), 0);
 	is_used(dir);

@@ -1,7 +1,10 @@
 /* What outlives a process: named sessions in the state directory, and what becomes of bad ones. */
+#include <pthread.h>
+#include <semaphore.h>
 #include <sys/file.h>
 #include <sys/wait.h>
 
+#include "base/cancel.h"
 #include "core/state/state.h"
 #include "lib/alloc.h"
 #include "lib/child.h"
@@ -451,6 +454,66 @@ static void a_locked_database_is_said_and_the_file_is_written(void **state) {
 	other_close(&other);
 }
 
+/* A thread that waits until another process has finished writing. */
+struct waiting_writer {
+	struct st_cancel cancel;
+	struct st_store *store;
+	sem_t waits;
+	_Atomic bool done;
+	int code;
+};
+
+/* The thread asks this in each pause. */
+static bool note_the_wait(struct st_cancel *cancel) {
+	struct waiting_writer *writer = (struct waiting_writer *)cancel;
+	sem_post(&writer->waits);
+	return false;
+}
+
+static int do_nothing(struct st_store *store, void *data, struct stet_error *err) {
+	(void)store, (void)data, (void)err;
+	return 0;
+}
+
+static void *write_and_wait(void *data) {
+	struct waiting_writer *writer = data;
+	st_cancel_set(&writer->cancel);
+	writer->code = st_store_do(writer->store, ST_STORE_WRITE, do_nothing, NULL, NULL);
+	st_cancel_set(NULL);
+	writer->done = true;
+	return NULL;
+}
+
+static void a_thread_that_waits_for_another_process_holds_up_no_other_thread(void **state) {
+	const struct dir *dir = *state;
+	struct other other;
+	dir_write(dir, "a.c", "one\n");
+	other_open(&other, dir, "agent");
+	other_read(&other, "a.c", 0, 0);
+	struct waiting_writer writer = {.cancel.cancelled = note_the_wait,
+	                                .store = &st_state_of(other.ws)->store};
+	assert_int_equal(sem_init(&writer.waits, 0, 0), 0);
+	struct st_db *holder = NULL;
+	assert_int_equal(
+		st_db_open(open(dir_at(dir, ".stet"), O_RDONLY | O_DIRECTORY), true, &holder, NULL), 0);
+	assert_int_equal(st_db_exec(holder, "BEGIN IMMEDIATE", NULL), 0);
+
+	pthread_t thread;
+	assert_int_equal(pthread_create(&thread, NULL, write_and_wait, &writer), 0);
+	while (sem_wait(&writer.waits) < 0)
+		assert_int_equal(errno, EINTR);
+	assert_int_equal(st_store_do(writer.store, ST_STORE_READ, do_nothing, NULL, NULL), 0);
+	assert_true(st_store_is_there(writer.store));
+	assert_false(writer.done);
+
+	assert_int_equal(st_db_exec(holder, "ROLLBACK", NULL), 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_int_equal(writer.code, 0);
+	st_db_close(holder);
+	sem_destroy(&writer.waits);
+	other_close(&other);
+}
+
 /* ---- a bad state directory ---- */
 
 static void works_in_memory(const struct dir *dir, const char *why) {
@@ -601,6 +664,7 @@ int main(void) {
 		claim(triggers_in_a_database_do_not_run),
 		claim(a_database_that_is_removed_at_work_is_made_anew),
 		claim(a_locked_database_is_said_and_the_file_is_written),
+		claim(a_thread_that_waits_for_another_process_holds_up_no_other_thread),
 		claim(a_state_directory_that_is_a_link_is_not_used),
 		claim(a_database_that_is_a_link_is_not_used),
 		claim(a_state_directory_that_came_with_the_clone_is_not_used),

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "base/cancel.h"
 #include "base/clock.h"
 #include "fs/versions/state_dir.h"
 #include "fs/path/sys.h"
@@ -11,6 +12,8 @@ enum {
 	/* How long a transaction waits for other processes, and a retry that the next call can repeat. */
 	WAIT_MS = 5000,
 	RETRY_WAIT_MS = 50,
+	/* The longest pause between two attempts. */
+	PAUSE_MAX_MS = 10,
 };
 
 /* ---- life ---- */
@@ -95,16 +98,24 @@ static void take_back(struct st_store *store) {
 	(void)st_db_exec(store->db, "ROLLBACK", NULL);
 }
 
-int st_store_run(struct st_store *store, enum st_store_mode mode, st_store_fn *fn, void *data,
-                 struct stet_error *err) {
-	/* Each call of a tool has such a transaction: these stay prepared. */
-	static const char begin[] = "BEGIN", begin_write[] = "BEGIN IMMEDIATE", commit[] = "COMMIT";
+/* If it fails, no transaction is open. */
+static int begin_transaction(struct st_store *store, enum st_store_mode mode,
+                             struct stet_error *err) {
+	/* Each tool call has such a transaction: these statements stay prepared. */
+	static const char begin[] = "BEGIN", begin_write[] = "BEGIN IMMEDIATE";
 	int code = st_db_run(store->db, mode == ST_STORE_READ ? begin : begin_write, err, "");
 	if (code < 0)
 		return code;
 	code = look_for_writers(store, err);
-	if (code == 0)
-		code = fn(store, data, err);
+	if (code < 0)
+		take_back(store);
+	return code;
+}
+
+static int finish_transaction(struct st_store *store, st_store_fn *fn, void *data,
+                              struct stet_error *err) {
+	static const char commit[] = "COMMIT";
+	int code = fn(store, data, err);
 	if (code >= 0) {
 		int done = st_db_run(store->db, commit, err, "");
 		code = done < 0 ? done : code;
@@ -112,6 +123,12 @@ int st_store_run(struct st_store *store, enum st_store_mode mode, st_store_fn *f
 	if (code < 0)
 		take_back(store);
 	return code;
+}
+
+int st_store_run(struct st_store *store, enum st_store_mode mode, st_store_fn *fn, void *data,
+                 struct stet_error *err) {
+	int code = begin_transaction(store, mode, err);
+	return code < 0 ? code : finish_transaction(store, fn, data, err);
 }
 
 static int ready(struct st_store *store, enum st_store_mode mode, struct stet_error *err) {
@@ -123,34 +140,62 @@ static int ready(struct st_store *store, enum st_store_mode mode, struct stet_er
 	return (blank ? st_store_connect_blank : st_store_connect)(store, err);
 }
 
+static int max_wait_ms(const struct st_store *store, enum st_store_mode mode) {
+	return mode == ST_STORE_RETRY ? RETRY_WAIT_MS : store->wait_ms;
+}
+
+/* Do not wait for other processes here, with the lock held: st_store_do() waits without it. */
 static int transact(struct st_store *store, enum st_store_mode mode, st_store_fn *fn, void *data,
-                    struct stet_error *err) {
+                    bool *begun, struct stet_error *err) {
+	*begun = false;
 	int code = ready(store, mode, err);
 	if (code < 0)
 		return code;
-	st_db_wait(store->db, mode == ST_STORE_RETRY ? RETRY_WAIT_MS : store->wait_ms);
-	return st_store_run(store, mode, fn, data, err);
+	st_db_wait(store->db, 0);
+	code = begin_transaction(store, mode, err);
+	if (code < 0)
+		return code;
+	*begun = true;
+	st_db_wait(store->db, max_wait_ms(store, mode));
+	return finish_transaction(store, fn, data, err);
 }
 
-/* Whether a failure is a reason to try once more, with another database. */
-static bool is_mended(struct st_store *store, int *code, struct stet_error *err) {
-	if (*code >= 0 || !store->db || store->in_memory || !st_db_is_damaged(store->db))
-		return false;
-	*code = st_store_replace_damaged(store, err);
-	return *code == 0;
+static bool is_damaged(const struct st_store *store) {
+	return store->db && !store->in_memory && st_db_is_damaged(store->db);
 }
 
-int st_store_do(struct st_store *store, enum st_store_mode mode, st_store_fn *fn, void *data,
-                struct stet_error *err) {
+/* Sets *busy if another process was in the way before the transaction began. */
+static int try_transaction(struct st_store *store, enum st_store_mode mode, st_store_fn *fn,
+                           void *data, bool *busy, struct stet_error *err) {
+	bool begun;
 	pthread_mutex_lock(&store->lock);
-	int code = transact(store, mode, fn, data, err);
-	if (is_mended(store, &code, err))
-		code = transact(store, mode, fn, data, err);
+	int code = transact(store, mode, fn, data, &begun, err);
+	if (code < 0 && is_damaged(store)) {
+		begun = false;
+		code = st_store_replace_damaged(store, err);
+		if (code == 0)
+			code = transact(store, mode, fn, data, &begun, err);
+	}
+	*busy = code == STET_E_BUSY && !begun;
 	/* Something came to lie beside it that SQLite may not open: the next call looks there first. */
 	if (code == STET_E_ACCESS && store->db && !store->in_memory)
 		st_store_disconnect(store);
 	pthread_mutex_unlock(&store->lock);
 	return code;
+}
+
+/* Every call needs the store's lock, so a thread pauses without it: readers need not wait for writers. */
+int st_store_do(struct st_store *store, enum st_store_mode mode, st_store_fn *fn, void *data,
+                struct stet_error *err) {
+	int64_t until = st_now_ms() + max_wait_ms(store, mode);
+	for (int64_t pause_ms = 1;; pause_ms += pause_ms < PAUSE_MAX_MS) {
+		bool busy;
+		int code = try_transaction(store, mode, fn, data, &busy, err);
+		if (!busy || st_now_ms() >= until || st_cancel_sleep(pause_ms, NULL) < 0)
+			return code;
+		if (err)
+			*err = (struct stet_error){0};
+	}
 }
 
 /* ---- numbers ---- */

@@ -52,8 +52,6 @@ static const char from_earlier[] =
 	"DELETE FROM meta WHERE name = 'bases'; DROP TABLE IF EXISTS links;" LINKS_TABLE
 	"PRAGMA user_version = 3; COMMIT";
 
-enum { LOCK_WAIT_MS = 5000 };
-
 void st_store_disconnect(struct st_store *store) {
 	st_db_close(store->db);
 	store->db = NULL;
@@ -284,9 +282,9 @@ static int open_file(struct st_store *store, int dirfd, struct stet_error *err) 
 	return code == 0 ? note_identity(store, dirfd, err) : code;
 }
 
-/* One process at a time makes a database or sets one aside. */
+/* One process at a time makes a database or sets one aside. st_store_do() waits for it. */
 static int lock_dir(int dirfd, struct stet_error *err) {
-	return st_state_lock(dirfd, LOCK_WAIT_MS, "The state directory", err);
+	return st_state_lock(dirfd, 0, "The state directory", err);
 }
 
 static int open_db(struct st_store *store, struct stet_error *err) {
