@@ -50,10 +50,14 @@ names_the_folders() {
 	find src eval -name '*.c' -printf '`%h`\n' | sort -u | names docs/architecture.md
 }
 
-# The page has no function that the source lacks: a rename must reach it.
+names_the_locks() {
+	grep -rlE --include='*.[ch]' 'pthread_mutex_t [a-z_]+( =|;)' src | sed 's|^src/||; s|\.[ch]$||' | names docs/threads.md
+}
+
+# The pages have no function that the source lacks: a rename must reach them.
 names_functions_that_exist() {
 	local name count=0 status=0
-	for name in $(grep -oE '`st(et)?_[a-z_]*\(\)`' docs/architecture.md | tr -d '`()' | sort -u); do
+	for name in $(grep -ohE '`st(et)?_[a-z_]*\(\)`' docs/architecture.md docs/threads.md | tr -d '`()' | sort -u); do
 		count=$((count + 1))
 		grep -rqw --include='*.[ch]' "$name" src || {
 			echo "$name() is not in src/"
@@ -73,5 +77,6 @@ done
 claim 'docs/library.md has every error code as it is in error.h' names_the_codes
 claim 'CONTRIBUTING.md names every word of the Makefile' names_the_words
 claim 'docs/architecture.md names every folder of the source' names_the_folders
-claim 'docs/architecture.md names functions that exist' names_functions_that_exist
+claim 'docs/threads.md names every file with a lock' names_the_locks
+claim 'docs/architecture.md and docs/threads.md name functions that exist' names_functions_that_exist
 finish
