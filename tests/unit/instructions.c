@@ -661,7 +661,7 @@ static void the_instructions_of_vendored_code_are_not_taken(void **state) {
 		snprintf(file, sizeof file, "%s/x", dirs[i]);
 		dir_write(host->dir, name, dirs[i]);
 		assert_string_equal(paths(host, file), "");
-		assert_true(told(name, "belongs to code of others"));
+		assert_true(told(name, "is third-party code, in"));
 	}
 	set(host, STET_OPTION_AGENTS_BUILTIN, 0);
 	assert_string_equal(paths(host, "vendor/lib/x"), "vendor/lib/AGENTS.md ");

@@ -24,8 +24,8 @@ void st_instructions_cache_release(struct st_instructions_cache *cache) {
 	pthread_mutex_destroy(&cache->lock);
 }
 
-static struct st_instructions_file *find(struct st_instructions_cache *cache, const char *path,
-                                         const struct stat *st) {
+static struct st_instructions_file *find_unchanged(struct st_instructions_cache *cache,
+                                                   const char *path, const struct stat *st) {
 	struct st_stamp now = st_stamp_of(st);
 	pthread_mutex_lock(&cache->lock);
 	struct st_instructions_file *file = st_lru_get(&cache->lru, st_str(path));
@@ -52,7 +52,7 @@ static struct st_instructions_file *file_new(const struct st_file *read) {
 int st_instructions_cache_load(struct st_instructions_cache *cache, const struct st_root *root,
                                const char *path, const struct stat *st,
                                struct st_instructions_file **out, struct stet_error *err) {
-	*out = find(cache, path, st);
+	*out = find_unchanged(cache, path, st);
 	if (*out)
 		return 0;
 	st_auto(st_place) place = ST_PLACE_INIT;

@@ -1,7 +1,7 @@
 /**
- * The contents of instruction files, so that an unchanged one costs a look
- * and not a read. Bounded by number and bytes, the least recently used going
- * first; by path below the root. Safe to use from several threads.
+ * A cache of instruction files: an unchanged file costs a stat instead of a
+ * read. The key is the path below the root. The cache is bounded by number and
+ * bytes and evicts the least recently used file. Thread-safe.
  */
 #ifndef STET_CORE_INSTRUCTIONS_CACHE_H
 #define STET_CORE_INSTRUCTIONS_CACHE_H
@@ -14,11 +14,11 @@
 enum {
 	ST_INSTRUCTIONS_CACHE_COUNT = 50,
 	ST_INSTRUCTIONS_CACHE_BYTES = 1 << 20,
-	/** The largest instruction file that is read. */
+	/** Larger instruction files are skipped. */
 	ST_INSTRUCTIONS_FILE_MAX = 1 << 20,
 };
 
-/** One version of a file, shared by whoever holds a reference; never changed. */
+/** One version of a file: reference counted and immutable. */
 struct st_instructions_file {
 	int references;
 	struct st_hash hash;
@@ -36,11 +36,11 @@ void st_instructions_cache_init(struct st_instructions_cache *cache);
 void st_instructions_cache_release(struct st_instructions_cache *cache);
 
 /**
- * Load a file, from the cache if its stat still is what it was.
+ * Load a file, from the cache if its stamp has not changed.
  *
  * @path   Its path below the root, links resolved.
  * @st     What stat says of it now.
- * @out    Receives the version, to be handed back with st_instructions_file_put().
+ * @out    Receives the version; release it with st_instructions_file_put().
  * @return 0, or the codes of st_file_load().
  */
 [[nodiscard]] int st_instructions_cache_load(struct st_instructions_cache *cache,
@@ -49,13 +49,13 @@ void st_instructions_cache_release(struct st_instructions_cache *cache);
                                              struct st_instructions_file **out,
                                              struct stet_error *err);
 
-/** Forget a file. True if it was there. */
+/** Remove a file from the cache. Returns whether it was there. */
 bool st_instructions_cache_forget(struct st_instructions_cache *cache, const char *path);
 
-/** One more reference. Returns the file. */
+/** Take a reference. Returns the file. */
 struct st_instructions_file *st_instructions_file_keep(struct st_instructions_file *file);
 
-/** Give a reference back; NULL is fine. */
+/** Drop a reference. The file may be NULL. */
 void st_instructions_file_put(struct st_instructions_file *file);
 
 static inline struct st_str st_instructions_file_text(const struct st_instructions_file *file) {

@@ -12,10 +12,10 @@
 struct build {
 	struct st_instructions_setup *setup;
 	struct st_instructions_chain *chain;
-	/* The directory reached, and how far down it is. */
+	/* The current directory and its depth below the root. */
 	struct st_str dir;
 	size_t level;
-	/* How far down they are not ignored, once somebody had to know. */
+	/* Directories deeper than `visible` are ignored; valid once `judged` is set. */
 	bool judged;
 	size_t visible;
 };
@@ -42,9 +42,9 @@ static void notice(struct st_instructions_chain *chain, struct st_str path, cons
 	st_buf_addc(&chain->notices, '\0');
 }
 
-/* Add a file at the end, taking what found holds. */
-static int push(struct st_instructions_chain *chain, struct st_str path,
-                struct st_instructions_found *found, struct stet_error *err) {
+/* Append a file; ownership of the contents of `found` moves to the chain. */
+static int push_item(struct st_instructions_chain *chain, struct st_str path,
+                     struct st_instructions_found *found, struct stet_error *err) {
 	if (!st_array_room(&chain->items, chain->count, sizeof *chain->items))
 		return st_fail_nomem(err);
 	char *copy = strndup(path.ptr, path.len);
@@ -58,9 +58,9 @@ static int push(struct st_instructions_chain *chain, struct st_str path,
 
 /* ---- imports ---- */
 
-/* A file that the chain has already: a cycle is cut, and nothing comes twice. */
-static bool is_there(const struct st_instructions_chain *chain,
-                     const struct st_instructions_found *found) {
+/* This breaks import cycles, and keeps a file from appearing twice. */
+static bool is_in_chain(const struct st_instructions_chain *chain,
+                        const struct st_instructions_found *found) {
 	for (size_t i = 0; i < chain->count; i++) {
 		if (strcmp(chain->items[i].real, found->real) == 0)
 			return true;
@@ -82,7 +82,7 @@ static int add_import(struct build *build, size_t importer, struct st_instructio
 	if (!name)
 		return st_fail_nomem(err);
 	struct st_str path = st_str(found->real);
-	int code = push(chain, path, found, err);
+	int code = push_item(chain, path, found, err);
 	if (code < 0) {
 		free(name);
 		return code;
@@ -95,7 +95,7 @@ static int add_import(struct build *build, size_t importer, struct st_instructio
 	return 0;
 }
 
-/* Follow one candidate. 1 if it names a file, 0 if it is plain text. */
+/* Add the file that an `@name` names. Returns 1, or 0 if it is plain text that names no file. */
 static int try_import(struct build *build, size_t importer, struct st_str name,
                       struct stet_error *err) {
 	st_auto(st_buf) path = ST_BUF_INIT;
@@ -106,25 +106,25 @@ static int try_import(struct build *build, size_t importer, struct st_str name,
 	st_instructions_beside(&path, build->chain->items[importer].real, name);
 	if (path.failed)
 		return st_fail_nomem(err);
-	int code = st_instructions_look(build->setup, st_buf_str(&path), true, &found, &why, err);
+	int code = st_instructions_lookup(build->setup, st_buf_str(&path), true, &found, &why, err);
 	if (code == ST_INSTRUCTIONS_EMPTY)
 		return 1;
-	/* "@/components" is how programs write paths of their own. */
+	/* No notice for "@/components": JavaScript projects write their own paths that way. */
 	if (code == ST_INSTRUCTIONS_SKIPPED && name.ptr[0] != '/')
 		notice(build->chain, st_buf_str(&path), st_buf_cstr(&why));
 	if (code != ST_INSTRUCTIONS_USABLE)
 		return code < 0 ? code : 0;
-	if (is_there(build->chain, &found))
+	if (is_in_chain(build->chain, &found))
 		return 1;
 	code = add_import(build, importer, &found, err);
 	return code < 0 ? code : 1;
 }
 
-static bool is_blank(struct st_str text, size_t from, size_t to) {
+static bool is_blank_range(struct st_str text, size_t from, size_t to) {
 	return st_str_trim(st_str_slice(text, from, to)).len == 0;
 }
 
-/* The imports of one file, at the end of the chain. */
+/* Append the files that item `index` imports. */
 static int expand(struct build *build, size_t index, struct stet_error *err) {
 	struct st_instructions_file *file = build->chain->items[index].file;
 	struct st_str text = st_instructions_file_text(file);
@@ -136,15 +136,16 @@ static int expand(struct build *build, size_t index, struct stet_error *err) {
 		int code = try_import(build, index, st_import_path(text, span), err);
 		if (code < 0)
 			return code;
-		bridge &= is_blank(text, done, span.start) && code == 1;
+		bridge &= is_blank_range(text, done, span.start) && code == 1;
 		followed += code == 1;
 		done = span.end;
 	}
-	build->chain->items[index].bridge = bridge && followed > 0 && is_blank(text, done, text.len);
+	build->chain->items[index].bridge =
+		bridge && followed > 0 && is_blank_range(text, done, text.len);
 	return 0;
 }
 
-/* ---- what is ignored ---- */
+/* ---- ignored directories ---- */
 
 /* The first count components of a path. */
 static struct st_str prefix(struct st_str path, size_t count) {
@@ -163,7 +164,7 @@ static size_t components(struct st_str path) {
 	return count;
 }
 
-/* Whether a directory is ignored. Rules that cannot be read are said, and left out of account. */
+/* Whether a directory is ignored. Adds a notice about rules it cannot read, and goes on without them. */
 static int is_ignored(struct build *build, struct st_str dir, struct stet_error *err) {
 	unsigned flags = st_instructions_ignore_flags(build->setup);
 	struct stet_error why = {0};
@@ -177,8 +178,12 @@ static int is_ignored(struct build *build, struct st_str dir, struct stet_error 
 	return st_ignore_path(build->setup->root->fd, dir, true, flags | ST_IGNORE_NO_FILES, err);
 }
 
-/* How many directories lead to the last one that is not ignored; what is in an ignored one is. */
-static int visible(struct build *build, struct st_str dir, size_t *levels, struct stet_error *err) {
+/*
+ * Count the levels of `dir` before the first ignored one. Everything below an
+ * ignored directory is ignored too, so a binary search finds it.
+ */
+static int count_visible(struct build *build, struct st_str dir, size_t *levels,
+                         struct stet_error *err) {
 	size_t seen = 0, hidden = components(dir);
 	*levels = hidden;
 	int ignored = hidden > 0 ? is_ignored(build, dir, err) : 0;
@@ -196,15 +201,15 @@ static int visible(struct build *build, struct st_str dir, size_t *levels, struc
 }
 
 /*
- * Whether the directory reached is ignored. Asked only where a file would be
- * used: to find out takes more than to look for one, and most have none.
+ * Whether the current directory is ignored. Called only once a directory has an
+ * instruction file: most have none, and this check is the more expensive one.
  */
 static int is_hidden(struct build *build, struct stet_error *err) {
 	if (build->level == 0)
 		return 0;
 	int code = 0;
 	if (!build->judged)
-		code = visible(build, st_buf_str(&build->chain->dir), &build->visible, err);
+		code = count_visible(build, st_buf_str(&build->chain->dir), &build->visible, err);
 	build->judged = code == 0;
 	return code < 0 ? code : build->level > build->visible;
 }
@@ -220,11 +225,11 @@ static void join(struct st_buf *out, struct st_str dir, const char *name) {
 }
 
 /* Add the file of one directory and all it imports, breadth first. */
-static int take(struct build *build, struct st_str path, struct st_instructions_found *found,
-                struct stet_error *err) {
+static int add_with_imports(struct build *build, struct st_str path,
+                            struct st_instructions_found *found, struct stet_error *err) {
 	struct st_instructions_chain *chain = build->chain;
 	size_t first = chain->count;
-	int code = push(chain, path, found, err);
+	int code = push_item(chain, path, found, err);
 	if (code == 0)
 		chain->items[first].level = build->level;
 	for (size_t i = first; code == 0 && i < chain->count; i++)
@@ -232,7 +237,7 @@ static int take(struct build *build, struct st_str path, struct st_instructions_
 	return code;
 }
 
-/* The first name in a directory that can be used. 1 if there is one. */
+/* Add the first usable instruction file of a directory. Returns 1 if there is one. */
 static int pick(struct build *build, int dirfd, struct stet_error *err) {
 	struct st_instructions_setup *setup = build->setup;
 	st_auto(st_buf) path = ST_BUF_INIT;
@@ -248,7 +253,7 @@ static int pick(struct build *build, int dirfd, struct stet_error *err) {
 		join(&path, build->dir, setup->names[i]);
 		if (path.failed)
 			return st_fail_nomem(err);
-		code = st_instructions_look(setup, st_buf_str(&path), false, &found, &why, err);
+		code = st_instructions_lookup(setup, st_buf_str(&path), false, &found, &why, err);
 		if (code < 0)
 			return code;
 		if (code == ST_INSTRUCTIONS_NONE && S_ISLNK(st.st_mode))
@@ -256,17 +261,17 @@ static int pick(struct build *build, int dirfd, struct stet_error *err) {
 		if (code == ST_INSTRUCTIONS_SKIPPED)
 			notice(build->chain, st_buf_str(&path), st_buf_cstr(&why));
 		if (code == ST_INSTRUCTIONS_USABLE) {
-			code = take(build, st_buf_str(&path), &found, err);
+			code = add_with_imports(build, st_buf_str(&path), &found, err);
 			return code < 0 ? code : 1;
 		}
 	}
 	return 0;
 }
 
-/* ---- the way down ---- */
+/* ---- from the root down ---- */
 
-/* Go into the last component of a directory's path. */
-static int enter(int dirfd, struct st_str path) {
+/* Open the last component of a path in the directory that contains it. */
+static int open_last(int dirfd, struct st_str path) {
 	const char *slash = memrchr(path.ptr, '/', path.len);
 	size_t start = slash ? (size_t)(slash + 1 - path.ptr) : 0;
 	char name[NAME_MAX + 1];
@@ -277,7 +282,7 @@ static int enter(int dirfd, struct st_str path) {
 	return st_retry(openat(dirfd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 }
 
-/* Whether a directory is a worktree that git keeps for the repository at the root. */
+/* Whether a directory is a git worktree of the repository at the root. */
 static bool is_own_worktree(const struct st_root *root, int dirfd, struct st_str dir) {
 	char text[PATH_MAX + 16];
 	st_autofd fd = st_retry(openat(dirfd, ".git", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
@@ -298,7 +303,7 @@ static bool is_own_worktree(const struct st_root *root, int dirfd, struct st_str
 	return real && !own.failed && st_str_starts(st_str(real), st_buf_str(&own));
 }
 
-/* In a worktree inside the repository its own top file stands in for the repository's. */
+/* Inside a worktree, the worktree's own top-level file replaces the root's. */
 static void mask_root(struct st_instructions_chain *chain) {
 	for (size_t i = 0; i < chain->count; i++)
 		chain->items[i].masked |= chain->items[i].level == 0;
@@ -316,7 +321,7 @@ static int descend(struct build *build, bool alone, struct stet_error *err) {
 			mask_root(build->chain);
 		if (code < 0 || build->level == levels)
 			break;
-		dirfd = enter(dirfd, prefix(dir, build->level + 1));
+		dirfd = open_last(dirfd, prefix(dir, build->level + 1));
 		st_close_at(&opened);
 		opened = dirfd;
 	}
@@ -332,7 +337,7 @@ static struct st_str parent(struct st_str path) {
 	return st_strn(path.ptr, slash ? (size_t)(slash - path.ptr) : 0);
 }
 
-/* Where a file in a directory of that spelling would be. */
+/* Locate a file in a directory, as the caller spells the directory. */
 static int locate_in(const struct st_root *root, struct st_str dir, struct st_place *place,
                      struct stet_error *err) {
 	st_auto(st_buf) inside = ST_BUF_INIT;
@@ -343,7 +348,7 @@ static int locate_in(const struct st_root *root, struct st_str dir, struct st_pl
 	return st_root_locate(root, st_buf_str(&inside), place, err);
 }
 
-/* The directory of a path; where that does not exist, the nearest above it that does. */
+/* The directory of a path, or its nearest ancestor that exists. */
 static int find_dir(const struct st_root *root, struct st_str path, struct st_buf *dir,
                     struct stet_error *err) {
 	st_auto(st_place) place = ST_PLACE_INIT;

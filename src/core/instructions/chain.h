@@ -1,9 +1,12 @@
 /**
- * The instructions that apply to a path: one file per directory at most, from
- * the root down to the path's own directory, each followed by what it imports.
+ * core/instructions finds the AGENTS.md files of a workspace and reads them.
+ * Which of them a session has received is core/session's business.
  *
- * Every directory on the way is looked at on use, so that a file made a moment
- * ago counts. From the first ignored directory on nothing is loaded.
+ * A chain holds the instructions that apply to a path: at most one file per
+ * directory, from the root down to the path's own directory, each followed by
+ * the files it imports. st_instructions_chain_build() checks every directory
+ * each time, so it finds a file created a moment ago. It stops at the first
+ * ignored directory.
  */
 #ifndef STET_CORE_INSTRUCTIONS_CHAIN_H
 #define STET_CORE_INSTRUCTIONS_CHAIN_H
@@ -11,26 +14,26 @@
 #include "core/instructions/lookup.h"
 
 enum {
-	/** How deep imports go, and how many there are at most in one chain. */
+	/** The most levels of imports, and the most imports in one chain. */
 	ST_INSTRUCTIONS_IMPORT_DEPTH = 5,
 	ST_INSTRUCTIONS_IMPORTS_MAX = 64,
 };
 
 /** One file of a chain. */
 struct st_instructions_item {
-	/** Where it was found, and where its text is: these differ for links. */
+	/** Where it was found, and the file that holds its text: these differ for links. */
 	char *path;
 	char *real;
-	/** The file that imports it; NULL for one of the chain itself. */
+	/** The file that imports it; NULL for a directory's own file. */
 	char *importer;
 	struct st_instructions_file *file;
-	/** How many directories below the root the chain's file is that brought it. */
+	/** How many directories below the root: its own directory, or that of the file that imports it. */
 	size_t level;
-	/** How many imports lead to it; 0 for one of the chain itself. */
+	/** How many imports lead to it; 0 for a directory's own file. */
 	unsigned depth;
-	/** It holds nothing but imports, whose texts stand for it. */
+	/** It contains only imports. Sessions receive the imported files instead. */
 	bool bridge;
-	/** Another checkout of this repository, nearer to the path, has its own in place of it. */
+	/** The path is in a worktree of this repository, whose own file replaces this one. */
 	bool masked;
 };
 
@@ -40,30 +43,30 @@ struct st_instructions_chain {
 	struct st_instructions_item *items;
 	size_t count;
 	size_t imports;
-	/** What was skipped and why: sentences, each ended by NUL. */
+	/** Which files were skipped and why: sentences, each NUL-terminated. */
 	struct st_buf notices;
 };
 
 void st_instructions_chain_release(struct st_instructions_chain *chain);
 
 enum st_instructions_flags {
-	/** Everything that applies, given before or not. */
+	/** Everything that applies, delivered before or not. */
 	ST_INSTRUCTIONS_ALL = 1 << 0,
-	/** Look into the path's own directory only. */
+	/** Only the file of the path's own directory. */
 	ST_INSTRUCTIONS_ALONE = 1 << 1,
-	/** The path is that of a file below the root, without links: its directory need not be found. */
+	/** The path is a file's, relative to the root and with links resolved: skip locating its directory. */
 	ST_INSTRUCTIONS_OF_FILE = 1 << 2,
-	/** All but the root's own and what it imports. */
+	/** All but the root's own file and its imports. */
 	ST_INSTRUCTIONS_NESTED = 1 << 3,
-	/** What does not fit comes in parts, with the next deliveries, instead of being cut. */
+	/** Deliver a text that does not fit in parts, over several deliveries, instead of cutting it. */
 	ST_INSTRUCTIONS_PARTS = 1 << 4,
 };
 
 /**
- * Find what applies to a path.
+ * Find the instructions that apply to a path.
  *
- * @path   As the caller spells it: a file, there or not, or a directory.
- * @flags  Of enum st_instructions_flags; whether it was given before is not asked here.
+ * @path   As the caller spells it: a directory, or a file, which need not exist.
+ * @flags  Of enum st_instructions_flags. Does not check what was delivered before.
  * @return 0, or why the path cannot be used: STET_E_INVALID, STET_E_OUTSIDE,
  *         STET_E_ACCESS, STET_E_NOMEM, STET_E_LIMIT, STET_E_IO.
  */

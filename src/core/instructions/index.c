@@ -1,12 +1,12 @@
-/* The index: every instruction file of a workspace, and why one would not be loaded. */
+/* The index lists every instruction file of a workspace, and says why stet would skip one. */
 #include "core/instructions/list.h"
 #include "base/array.h"
 #include "fs/tree/walk.h"
 
-/* A file of a name that counts, as the walk met it. */
+/* A file whose name is one of the configured ones. */
 struct hit {
 	char *path;
-	/* The length of its directory's path, and the place of its name in the order of preference. */
+	/* The length of its directory's path, and the rank of its name (st_instructions_rank()). */
 	size_t dir_len;
 	size_t rank;
 	bool is_link;
@@ -27,14 +27,14 @@ static void hits_release(struct hits *hits) {
 	pthread_mutex_destroy(&hits->lock);
 }
 
-static int push(struct hits *hits, const struct hit *hit, struct stet_error *err) {
+static int push_hit(struct hits *hits, const struct hit *hit, struct stet_error *err) {
 	if (!st_array_room(&hits->list, hits->count, sizeof *hits->list))
 		return st_fail_nomem(err);
 	hits->list[hits->count++] = *hit;
 	return 0;
 }
 
-static int on_entry(void *data, const struct st_walk_entry *entry, struct stet_error *err) {
+static int collect_hit(void *data, const struct st_walk_entry *entry, struct stet_error *err) {
 	struct hits *hits = data;
 	size_t rank = st_instructions_rank(hits->setup, entry->name);
 	if (rank == hits->setup->name_count || entry->type == ST_WALK_DIR)
@@ -49,7 +49,7 @@ static int on_entry(void *data, const struct st_walk_entry *entry, struct stet_e
 	if (!hit.path)
 		return st_fail_nomem(err);
 	pthread_mutex_lock(&hits->lock);
-	int code = push(hits, &hit, err);
+	int code = push_hit(hits, &hit, err);
 	pthread_mutex_unlock(&hits->lock);
 	if (code < 0)
 		free(hit.path);
@@ -62,20 +62,20 @@ static void on_skipped(void *data, struct st_str path, const struct stet_error *
 	st_buf_adds(&text, st_quoted_str(path));
 	st_buf_addf(&text, " was not searched: %s", why->message);
 	pthread_mutex_lock(&hits->lock);
-	/* Without memory for the notice the walk is about to fail for the same reason. */
+	/* If memory is short here, the walk is about to fail for the same reason. */
 	if (!text.failed && st_instructions_list_notice(hits->notices, text.ptr, NULL) < 0)
 		text.failed = true;
 	pthread_mutex_unlock(&hits->lock);
 }
 
-/* By directory, one before those in it; then by preference. */
+/* Order by directory, parents first, then by rank. */
 static int by_place(const void *a, const void *b) {
 	const struct hit *one = a, *two = b;
 	int order = st_str_cmp(st_strn(one->path, one->dir_len), st_strn(two->path, two->dir_len));
 	return order ? order : (one->rank > two->rank) - (one->rank < two->rank);
 }
 
-/* The earlier entry that is loaded and has the same text; NULL if there is none. */
+/* The path of an earlier, usable entry with the same text; NULL if there is none. */
 static const char *twin_of(const struct stet_instructions *list, const struct st_hash *hash) {
 	for (size_t i = 0; i < list->count; i++) {
 		const struct st_instructions_entry *entry = &list->entries[i];
@@ -85,28 +85,32 @@ static const char *twin_of(const struct stet_instructions *list, const struct st
 	return NULL;
 }
 
-static void explain(struct st_buf *why, const char *names, const char *other) {
+static void set_reason(struct st_buf *why, const char *relation, const char *other) {
 	st_buf_clear(why);
-	st_buf_adds(why, names);
+	st_buf_adds(why, relation);
 	st_quote_name(why, st_str(other));
 }
 
-/* Add one file; `above` is the one of its directory that counts already, or NULL. 1 if this one counts. */
-static int judge(struct st_instructions_setup *setup, const struct hit *hit,
-                 const struct hit *above, struct stet_instructions *list, struct stet_error *err) {
+/*
+ * Add one file to the list. `preferred` is the file of the same directory that
+ * stet loads instead, or NULL. Returns 1 if stet would load this file.
+ */
+static int add_hit(struct st_instructions_setup *setup, const struct hit *hit,
+                   const struct hit *preferred, struct stet_instructions *list,
+                   struct stet_error *err) {
 	st_auto(st_instructions_found) found = {0};
 	st_auto(st_buf) why = ST_BUF_INIT;
 	struct st_str path = st_strn(hit->path, strlen(hit->path));
-	int look = st_instructions_look(setup, path, false, &found, &why, err);
+	int look = st_instructions_lookup(setup, path, false, &found, &why, err);
 	if (look < 0 || (look == ST_INSTRUCTIONS_NONE && !hit->is_link))
 		return look;
 	if (look == ST_INSTRUCTIONS_NONE)
 		st_buf_adds(&why, "is a link that leads to no file");
-	const char *twin = found.file && !above ? twin_of(list, &found.file->hash) : NULL;
-	if (look == ST_INSTRUCTIONS_USABLE && above)
-		explain(&why, "gives way to ", above->path);
+	const char *twin = found.file && !preferred ? twin_of(list, &found.file->hash) : NULL;
+	if (look == ST_INSTRUCTIONS_USABLE && preferred)
+		set_reason(&why, "gives way to ", preferred->path);
 	else if (look == ST_INSTRUCTIONS_USABLE && twin)
-		explain(&why, "has the same text as ", twin);
+		set_reason(&why, "has the same text as ", twin);
 
 	struct st_instructions_entry *entry = st_instructions_list_add(list, hit->path, found.file);
 	if (!entry || why.failed)
@@ -115,35 +119,35 @@ static int judge(struct st_instructions_setup *setup, const struct hit *hit,
 	entry->skipped = why.len > 0 ? strdup(why.ptr) : NULL;
 	if (why.len > 0 && !entry->skipped)
 		return st_fail_nomem(err);
-	return look == ST_INSTRUCTIONS_USABLE && !above;
+	return look == ST_INSTRUCTIONS_USABLE && !preferred;
 }
 
-static int judge_all(const struct hits *hits, struct stet_instructions *list,
-                     struct stet_error *err) {
-	const struct hit *counts = NULL;
+static int add_hits(const struct hits *hits, struct stet_instructions *list,
+                    struct stet_error *err) {
+	const struct hit *preferred = NULL;
 	for (size_t i = 0; i < hits->count; i++) {
 		const struct hit *hit = &hits->list[i];
-		if (counts &&
-		    !st_str_eq(st_strn(counts->path, counts->dir_len), st_strn(hit->path, hit->dir_len)))
-			counts = NULL;
-		int code = judge(hits->setup, hit, counts, list, err);
+		if (preferred && !st_str_eq(st_strn(preferred->path, preferred->dir_len),
+		                            st_strn(hit->path, hit->dir_len)))
+			preferred = NULL;
+		int code = add_hit(hits->setup, hit, preferred, list, err);
 		if (code < 0)
 			return code;
 		if (code == 1)
-			counts = hit;
+			preferred = hit;
 	}
 	return 0;
 }
 
-static int fill(struct st_instructions_setup *setup, struct stet_instructions *list,
-                struct stet_error *err) {
+static int fill_index(struct st_instructions_setup *setup, struct stet_instructions *list,
+                      struct stet_error *err) {
 	st_auto(hits) hits = {.setup = setup, .lock = PTHREAD_MUTEX_INITIALIZER, .notices = list};
 	unsigned flags = st_instructions_ignore_flags(setup);
 	struct st_walk walk = {
 		.flags = (flags & ST_IGNORE_NO_BUILTIN ? ST_WALK_NO_BUILTIN : 0) |
 	             (flags & ST_IGNORE_NO_FILES ? ST_WALK_NO_FILES : 0) | ST_WALK_IGNORED_FILES,
 		.data = &hits,
-		.on_entry = on_entry,
+		.on_entry = collect_hit,
 		.skipped = on_skipped,
 	};
 	int code = st_walk_run(&walk, setup->root->fd, err);
@@ -151,7 +155,7 @@ static int fill(struct st_instructions_setup *setup, struct stet_instructions *l
 		return code;
 	if (hits.count > 0)
 		qsort(hits.list, hits.count, sizeof *hits.list, by_place);
-	return judge_all(&hits, list, err);
+	return add_hits(&hits, list, err);
 }
 
 int st_instructions_index(struct st_instructions_setup *setup, struct stet_instructions **out,
@@ -160,7 +164,7 @@ int st_instructions_index(struct st_instructions_setup *setup, struct stet_instr
 	struct stet_instructions *list = st_instructions_list_new();
 	if (!list)
 		return st_fail_nomem(err);
-	int code = fill(setup, list, err);
+	int code = fill_index(setup, list, err);
 	if (code < 0) {
 		stet_instructions_free(list);
 		return code;

@@ -8,7 +8,7 @@
 #include "base/utf8.h"
 #include "text/lines/lines.h"
 
-/* Room for the line that tells of a cut, and the least text worth showing beside it. */
+/* Room for the line that marks a cut; the least text worth showing; how many left-out files a notice names. */
 enum { MARKER_MAX = 512, SHARE_MIN = 1024, NAMED_MAX = 5 };
 
 struct stet_instructions *st_instructions_list_new(void) {
@@ -70,7 +70,7 @@ static void add_header(struct st_buf *out, const struct st_instructions_entry *e
 	st_buf_adds(out, "]\n\n");
 }
 
-/* Where to cut a text: behind the last line that fits, or behind a character if not one line does. */
+/* Where to cut a text: after the last line that fits, or after a character if not even one line fits. */
 static size_t cut_at(struct st_str text, size_t max) {
 	const char *lf = memrchr(text.ptr, '\n', max);
 	return lf ? (size_t)(lf + 1 - text.ptr) : st_utf8_cut(text, max);
@@ -91,7 +91,7 @@ static void add_slice(struct st_instructions_entry *entry, struct st_str text, s
 	entry->cut = text.len - end;
 }
 
-/* As much of a text as fits; the rest comes with the next answers, or never if it is too much. */
+/* Lay out as much as fits. The next answers continue it, up to text_max; the text behind that is cut. */
 static void lay_out_part(struct st_instructions_entry *entry, struct st_str text, size_t room,
                          size_t text_max) {
 	size_t limit = text.len > text_max ? cut_at(text, text_max) : text.len;
@@ -122,7 +122,7 @@ static void lay_out_cut(struct st_instructions_entry *entry, struct st_str text,
 	add_marker(&entry->content, entry, st_line_ends(text, end) + 1);
 }
 
-/* Make an entry's texts from at most `left` bytes; returns how many it took. */
+/* Write an entry's content and block in at most `left` bytes; returns how many it used. */
 static size_t lay_out(struct st_instructions_entry *entry, size_t left,
                       const struct st_instructions_room *room) {
 	add_header(&entry->block, entry);
@@ -142,7 +142,7 @@ static size_t lay_out(struct st_instructions_entry *entry, size_t left,
 	return entry->block.len;
 }
 
-/* The entry that gets room next: the nearest, and of one directory the first. */
+/* The entry that gets its share next: the deepest, and the first of these. */
 static struct st_instructions_entry *next_entry(struct stet_instructions *list, const bool *done) {
 	struct st_instructions_entry *best = NULL;
 	for (size_t i = 0; i < list->count; i++) {
@@ -152,7 +152,7 @@ static struct st_instructions_entry *next_entry(struct stet_instructions *list, 
 	return best;
 }
 
-static int tell_left_out(struct stet_instructions *list, size_t count, struct stet_error *err) {
+static int notice_left_out(struct stet_instructions *list, size_t count, struct stet_error *err) {
 	st_auto(st_buf) text = ST_BUF_INIT;
 	size_t named = 0;
 	st_buf_adds(&text, "There was no room for ");
@@ -178,7 +178,7 @@ int st_instructions_list_lay_out(struct stet_instructions *list,
 	size_t left = room->bytes, left_out = 0;
 	for (struct st_instructions_entry *entry; (entry = next_entry(list, done));) {
 		done[entry - list->entries] = true;
-		/* The first one is always shown, however small the budget is. */
+		/* The first one is always laid out, however small the budget is. */
 		bool fits = !entry->file || left == room->bytes || left >= SHARE_MIN ||
 		            entry->size + MARKER_MAX <= left;
 		entry->left_out = !fits;
@@ -188,7 +188,7 @@ int st_instructions_list_lay_out(struct stet_instructions *list,
 		if (entry->block.failed || entry->content.failed)
 			return st_fail_nomem(err);
 	}
-	return left_out > 0 ? tell_left_out(list, left_out, err) : 0;
+	return left_out > 0 ? notice_left_out(list, left_out, err) : 0;
 }
 
 static void entry_release(struct st_instructions_entry *entry) {
@@ -212,7 +212,7 @@ void st_instructions_list_drop_left_out(struct stet_instructions *list) {
 	list->count = remaining;
 }
 
-/* ---- reading it ---- */
+/* ---- accessors ---- */
 
 void stet_instructions_free(struct stet_instructions *instructions) {
 	if (!instructions)
@@ -232,7 +232,7 @@ static const struct st_instructions_entry *at(const struct stet_instructions *in
 	return n < instructions->count ? &instructions->entries[n] : &none;
 }
 
-static const char *text_of(const struct st_buf *buf, size_t *len) {
+static const char *buf_text(const struct st_buf *buf, size_t *len) {
 	if (len)
 		*len = buf->len;
 	return buf->ptr;
@@ -248,12 +248,12 @@ const char *stet_instructions_path(const struct stet_instructions *instructions,
 
 const char *stet_instructions_content(const struct stet_instructions *instructions, size_t n,
                                       size_t *len) {
-	return text_of(&at(instructions, n)->content, len);
+	return buf_text(&at(instructions, n)->content, len);
 }
 
 const char *stet_instructions_block(const struct stet_instructions *instructions, size_t n,
                                     size_t *len) {
-	return text_of(&at(instructions, n)->block, len);
+	return buf_text(&at(instructions, n)->block, len);
 }
 
 size_t stet_instructions_size(const struct stet_instructions *instructions, size_t n) {
@@ -314,8 +314,8 @@ void st_instructions_list_render(const struct stet_instructions *list, yyjson_mu
 	}
 }
 
-static void render(const struct stet_instructions *list, yyjson_mut_doc *doc,
-                   yyjson_mut_val *root) {
+static void render_list(const struct stet_instructions *list, yyjson_mut_doc *doc,
+                        yyjson_mut_val *root) {
 	yyjson_mut_doc_set_root(doc, root);
 	st_instructions_list_render(list, doc, st_json_add_array(doc, root, "files"));
 	yyjson_mut_val *notices = st_json_add_array(doc, root, "notices");
@@ -328,7 +328,7 @@ char *stet_instructions_json(const struct stet_instructions *instructions) {
 	yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
 	yyjson_mut_val *root = doc ? yyjson_mut_obj(doc) : NULL;
 	if (root)
-		render(instructions, doc, root);
+		render_list(instructions, doc, root);
 	if (!root || st_json_write(doc, root, &out, NULL) < 0)
 		st_buf_release(&out);
 	yyjson_mut_doc_free(doc);

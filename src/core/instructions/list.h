@@ -1,6 +1,6 @@
 /**
- * A list of instruction files as its reader gets it; the contract is in
- * stet/instructions.h. Filled by a delivery or by an index.
+ * A list of instruction files, as callers of stet/instructions.h receive it.
+ * core/session/deliver.c fills it for a session, index.c for a whole workspace.
  */
 #ifndef STET_CORE_INSTRUCTIONS_LIST_H
 #define STET_CORE_INSTRUCTIONS_LIST_H
@@ -19,20 +19,20 @@ enum st_instructions_change {
 struct st_instructions_entry {
 	char *path;
 	char *importer;
-	/** A file that was given before and has the same text now; NULL for none. */
+	/** The session already has the same text, from this file; NULL for none. */
 	char *same_as;
-	/** Its whole text, until it is laid out; NULL for none. */
+	/** Its whole text; NULL for a removed file. */
 	struct st_instructions_file *file;
 	enum st_instructions_change change;
-	/** Which directory brought it, counted from the root: the nearest gets room first. */
+	/** As in st_instructions_item; the budget goes to the deepest level first. */
 	size_t level;
-	/** It is the root's own. */
+	/** It is the root's own file. */
 	bool project;
-	/** It had no room at all. */
+	/** The budget had no room for any of it. */
 	bool left_out;
 	size_t size;
 	size_t cut;
-	/** The part of its text that is laid out, where it comes in parts; more follows if it goes on. */
+	/** With ST_INSTRUCTIONS_PARTS: the part laid out here; if goes_on, the next delivery has more. */
 	size_t from;
 	size_t end;
 	bool goes_on;
@@ -41,7 +41,7 @@ struct st_instructions_entry {
 	char hex[ST_HASH_SHORT + 1];
 	struct st_buf content;
 	struct st_buf block;
-	/** For an index: why it is not loaded; NULL if it is. */
+	/** In an index: why stet does not load it; NULL if it does. */
 	char *skipped;
 };
 
@@ -52,10 +52,10 @@ struct stet_instructions {
 	size_t notice_count;
 };
 
-/** A list without entries; NULL if memory is short. */
+/** Make an empty list. Returns NULL if memory is short. */
 struct stet_instructions *st_instructions_list_new(void);
 
-/** Add an entry; its path is copied, a reference on file (may be NULL) is taken. NULL if memory is short. */
+/** Add an entry: copies the path, takes a reference to file (may be NULL). Returns NULL if memory is short. */
 struct st_instructions_entry *st_instructions_list_add(struct stet_instructions *list,
                                                        const char *path,
                                                        struct st_instructions_file *file);
@@ -64,19 +64,19 @@ struct st_instructions_entry *st_instructions_list_add(struct stet_instructions 
 [[nodiscard]] int st_instructions_list_notice(struct stet_instructions *list, const char *text,
                                               struct stet_error *err);
 
-/** How much of a list may be laid out. */
+/** The budget for laying out a list. */
 struct st_instructions_room {
-	/** All entries together. */
+	/** Bytes for all entries together. */
 	size_t bytes;
-	/** One text at all, however many parts it comes in. */
+	/** Bytes for one text, counted over all its parts. */
 	size_t text_max;
-	/** A text that does not fit goes on with the next list; else it is cut. */
+	/** Continue a text that does not fit in the next list, instead of cutting it. */
 	bool parts;
 };
 
 /**
- * Make content and block of every entry within a budget. Entries without room
- * are marked left_out and told of in a notice.
+ * Write content and block of every entry, within a budget. Entries that do not
+ * fit are marked left_out, and a notice names them.
  *
  * @return 0 or STET_E_NOMEM.
  */
@@ -84,14 +84,14 @@ struct st_instructions_room {
                                                const struct st_instructions_room *room,
                                                struct stet_error *err);
 
-/** Take out the entries that were left out. */
+/** Remove the entries marked left_out. */
 void st_instructions_list_drop_left_out(struct stet_instructions *list);
 
 /** Add a list's files to a JSON array. */
 void st_instructions_list_render(const struct stet_instructions *list, yyjson_mut_doc *doc,
                                  yyjson_mut_val *files);
 
-/** All instruction files of a workspace, with why one would not be loaded; as stet_instructions_index(). */
+/** As stet_instructions_index(). */
 [[nodiscard]] int st_instructions_index(struct st_instructions_setup *setup,
                                         struct stet_instructions **out, struct stet_error *err);
 

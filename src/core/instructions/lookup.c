@@ -8,7 +8,7 @@
 #include "fs/versions/state_dir.h"
 #include "text/lines/lines.h"
 
-/* How often a file that stands for a link leads to another one. */
+/* How many files that contain only a name stet follows in a row. */
 enum { HOPS_MAX = 5 };
 #define BUDGET ((size_t)32 << 10)
 
@@ -60,15 +60,7 @@ void st_instructions_beside(struct st_buf *out, const char *file, struct st_str 
 	st_buf_add(out, relative);
 }
 
-/* ---- what may be sent ---- */
-
-static int refuse(struct st_buf *why, const char *reason) {
-	st_buf_clear(why);
-	st_buf_adds(why, reason);
-	return 0;
-}
-
-/* ---- code of others ---- */
+/* ---- third-party code ---- */
 
 static bool is_vendored_name(struct st_str name) {
 	static const char *const names[] = {
@@ -90,7 +82,7 @@ static bool is_vendored_name(struct st_str name) {
 	return false;
 }
 
-/* The directory on the way to a file that holds code of others; empty if there is none. */
+/* The first directory of a path that holds third-party code; empty if there is none. */
 static struct st_str vendored(const char *path) {
 	for (const char *slash; (slash = strchr(path, '/')); path = slash + 1) {
 		struct st_str name = st_strn(path, (size_t)(slash - path));
@@ -100,23 +92,23 @@ static struct st_str vendored(const char *path) {
 	return st_str("");
 }
 
-/* ---- files that everybody can write ---- */
+/* ---- files that every user can write ---- */
 
-static bool is_of_ours(const struct stat *st) {
+static bool is_own_or_roots(const struct stat *st) {
 	return st->st_uid == geteuid() || st->st_uid == 0;
 }
 
-/* In a sticky directory others cannot replace our file, but they can put theirs there. */
+/* In a sticky directory, other users cannot replace our file, but they can create one of theirs. */
 static bool can_be_replaced(const struct st_place *place) {
 	struct stat dir;
 	if (fstat(place->dirfd, &dir) < 0 || !(dir.st_mode & S_IWOTH))
 		return false;
-	return !(dir.st_mode & S_ISVTX) || !is_of_ours(&place->st);
+	return !(dir.st_mode & S_ISVTX) || !is_own_or_roots(&place->st);
 }
 
-/* ---- what an import may name ---- */
+/* ---- imports ---- */
 
-/* Names under which other programs look for instructions. */
+/* Instruction files of other programs. */
 static bool is_known_name(const char *name) {
 	static const char *const names[] = {
 		".rules", ".cursorrules", ".windsurfrules", ".clinerules", ".goosehints",
@@ -141,43 +133,51 @@ static bool is_text_name(const char *name) {
 	return false;
 }
 
-/* Rules that cannot be read could ignore anything. */
+/* Set the reason why a file is not trusted. */
+static int distrust_file(struct st_buf *why, const char *reason) {
+	st_buf_clear(why);
+	st_buf_adds(why, reason);
+	return 0;
+}
+
+/* Fails closed: rules that stet cannot read might ignore this very file. */
 static int judge_import(const struct st_instructions_setup *setup, const struct st_place *place,
                         struct st_buf *why, struct stet_error *err) {
 	struct stet_error unread = {0};
 	bool is_text = is_text_name(place->name) || is_known_name(place->name);
 	if (!is_text && st_instructions_rank(setup, st_str(place->name)) == setup->name_count)
-		return refuse(why, "is not Markdown or text by its name, which imports must be");
+		return distrust_file(why, "is not Markdown or text by its name, which imports must be");
 	int ignored = st_ignore_path(setup->root->fd, st_str(place->path), false,
 	                             setup->ignore_builtin ? 0 : ST_IGNORE_NO_BUILTIN, &unread);
 	if (ignored == STET_E_NOMEM)
 		return st_fail_nomem(err);
 	if (ignored < 0)
-		return refuse(why, "may be ignored by git: the ignore rules cannot be read");
-	return ignored ? refuse(why, "is ignored by git") : 1;
+		return distrust_file(why, "may be ignored by git: the ignore rules cannot be read");
+	return ignored ? distrust_file(why, "is ignored by git") : 1;
 }
 
 /*
- * A repository says what is sent to a model: by its AGENTS.md, by links, by
- * imports. So nothing is sent that its user would not expect in a prompt: no file
- * that others can write, none that came with code of others, and by import only
- * Markdown and text that git does not ignore. A `.env` or a key is neither.
+ * Whether a regular file may be sent to a model. A repository chooses the files
+ * by its AGENTS.md, links and imports, and the repository is not trusted. So
+ * stet sends only what its user would expect in a prompt: no file that other
+ * users can write, none from third-party code, and of imports only Markdown and
+ * text that git does not ignore, which excludes `.env` and keys.
  *
- * 1 if a regular file may be sent, 0 with the end of a sentence that begins with its name, or STET_E_NOMEM.
+ * Returns 1; 0 with the rest of a sentence that begins with the file's name; or STET_E_NOMEM.
  */
 static int is_trusted(const struct st_instructions_setup *setup, const struct st_place *place,
                       bool imported, struct st_buf *why, struct stet_error *err) {
 	struct st_str others = setup->ignore_builtin ? vendored(place->path) : st_str("");
 	if (others.len > 0) {
 		st_buf_clear(why);
-		st_buf_addf(why, "belongs to code of others, in \"%.*s\"", (int)others.len, others.ptr);
+		st_buf_addf(why, "is third-party code, in \"%.*s\"", (int)others.len, others.ptr);
 		return 0;
 	}
 	if (place->st.st_mode & S_IWOTH)
-		return refuse(why, "can be written by every user of this machine");
+		return distrust_file(why, "can be written by every user of this machine");
 	if (can_be_replaced(place))
-		return refuse(why, "is in a directory that every user of this machine can write");
-	/* A link at an instruction file's place counts as an import of what it leads to. */
+		return distrust_file(why, "is in a directory that every user of this machine can write");
+	/* An AGENTS.md that links to a file of another name imports that file. */
 	if (imported || st_instructions_rank(setup, st_str(place->name)) == setup->name_count)
 		return judge_import(setup, place, why, err);
 	return 1;
@@ -185,25 +185,25 @@ static int is_trusted(const struct st_instructions_setup *setup, const struct st
 
 /* ---- one path ---- */
 
-static int skip(struct st_buf *why, const char *reason) {
+static int skip_file(struct st_buf *why, const char *reason) {
 	st_buf_clear(why);
 	st_buf_adds(why, reason);
 	return ST_INSTRUCTIONS_SKIPPED;
 }
 
-/* What a failure to find or read a file means for whoever looks for instructions. */
+/* Translate a failure to find or read a file into the result of a lookup. */
 static int judge_failure(int code, struct st_buf *why) {
 	switch (code) {
 	case STET_E_NOMEM:
 	case STET_E_LIMIT:
 		return code;
 	case STET_E_OUTSIDE:
-		return skip(why, "leads out of the workspace");
+		return skip_file(why, "leads out of the workspace");
 	case STET_E_NOT_FOUND:
 	case STET_E_KIND:
 		return ST_INSTRUCTIONS_NONE;
 	case STET_E_TOO_BIG:
-		return skip(why, "is larger than 1 MiB");
+		return skip_file(why, "is larger than 1 MiB");
 	default:
 		st_buf_clear(why);
 		st_buf_addf(why, "cannot be read (%s)", stet_error_text(code));
@@ -211,7 +211,7 @@ static int judge_failure(int code, struct st_buf *why) {
 	}
 }
 
-/* Resolve a path to a regular file and where it really is. */
+/* Locate a path, and check that it is a regular file which stet may use. */
 static int resolve(const struct st_instructions_setup *setup, struct st_str path, bool imported,
                    struct st_place *place, struct st_buf *why, struct stet_error *err) {
 	int code = st_root_locate(setup->root, path, place, err);
@@ -220,17 +220,18 @@ static int resolve(const struct st_instructions_setup *setup, struct st_str path
 	if (!place->exists || S_ISDIR(place->st.st_mode))
 		return ST_INSTRUCTIONS_NONE;
 	if (!S_ISREG(place->st.st_mode))
-		return skip(why, "is not a regular file");
+		return skip_file(why, "is not a regular file");
 	if (st_path_is_protected(place->path, setup->state_dir))
-		return skip(why, "leads to a file of git or of stet itself");
+		return skip_file(why, "leads to a file of git or of stet itself");
 	int trusted = is_trusted(setup, place, imported, why, err);
 	if (trusted < 0)
 		return trusted;
 	return trusted ? ST_INSTRUCTIONS_USABLE : ST_INSTRUCTIONS_SKIPPED;
 }
 
-static int load(struct st_instructions_setup *setup, struct st_place *place,
-                struct st_instructions_found *found, struct st_buf *why, struct stet_error *err) {
+static int load_text(struct st_instructions_setup *setup, struct st_place *place,
+                     struct st_instructions_found *found, struct st_buf *why,
+                     struct stet_error *err) {
 	st_instructions_found_release(found);
 	int code = st_instructions_cache_load(&setup->cache, setup->root, place->path, &place->st,
 	                                      &found->file, err);
@@ -241,14 +242,14 @@ static int load(struct st_instructions_setup *setup, struct st_place *place,
 		return st_fail_nomem(err);
 	struct st_str text = st_instructions_file_text(found->file);
 	if (memchr(text.ptr, '\0', text.len))
-		return skip(why, "is a binary file (it holds a NUL byte)");
+		return skip_file(why, "is a binary file (it holds a NUL byte)");
 	if (st_str_trim(st_str_slice(text, st_bom_len(text), text.len)).len > 0)
 		return ST_INSTRUCTIONS_USABLE;
-	skip(why, "is empty");
+	skip_file(why, "is empty");
 	return ST_INSTRUCTIONS_EMPTY;
 }
 
-/* The name that is all a text holds; empty if it holds more. */
+/* The file name that a text consists of; empty if the text has more than one line. */
 static struct st_str sole_name(struct st_str text) {
 	struct st_str name = st_str_trim(text);
 	if (name.len >= PATH_MAX || memchr(name.ptr, '\n', name.len) ||
@@ -257,9 +258,9 @@ static struct st_str sole_name(struct st_str text) {
 	return name;
 }
 
-/* A text that is only the name of another file stands for a link to it. 1 if it was followed. */
-static int follow(struct st_instructions_setup *setup, struct st_instructions_found *found,
-                  struct st_buf *why, struct stet_error *err) {
+/* Treat a text that is only the name of another file as a link to it. Returns 1 if it did. */
+static int follow_name(struct st_instructions_setup *setup, struct st_instructions_found *found,
+                       struct st_buf *why, struct stet_error *err) {
 	struct st_str name = sole_name(st_instructions_file_text(found->file));
 	if (name.len == 0)
 		return 0;
@@ -271,7 +272,7 @@ static int follow(struct st_instructions_setup *setup, struct st_instructions_fo
 		return st_fail_nomem(err);
 	int code = resolve(setup, st_buf_str(&path), true, &place, why, err);
 	if (code == ST_INSTRUCTIONS_USABLE && strcmp(place.path, found->real) != 0)
-		code = load(setup, &place, &next, why, err);
+		code = load_text(setup, &place, &next, why, err);
 	if (code != ST_INSTRUCTIONS_USABLE || !next.file)
 		return code < 0 ? code : 0;
 	struct st_instructions_found old = *found;
@@ -280,17 +281,17 @@ static int follow(struct st_instructions_setup *setup, struct st_instructions_fo
 	return 1;
 }
 
-int st_instructions_look(struct st_instructions_setup *setup, struct st_str path, bool imported,
-                         struct st_instructions_found *found, struct st_buf *why,
-                         struct stet_error *err) {
+int st_instructions_lookup(struct st_instructions_setup *setup, struct st_str path, bool imported,
+                           struct st_instructions_found *found, struct st_buf *why,
+                           struct stet_error *err) {
 	st_auto(st_place) place = ST_PLACE_INIT;
 	int code = resolve(setup, path, imported, &place, why, err);
 	if (code == ST_INSTRUCTIONS_USABLE)
-		code = load(setup, &place, found, why, err);
+		code = load_text(setup, &place, found, why, err);
 	if (code != ST_INSTRUCTIONS_USABLE)
 		return code;
 	int followed = 1;
 	for (int i = 0; i < HOPS_MAX && followed == 1; i++)
-		followed = follow(setup, found, why, err);
+		followed = follow_name(setup, found, why, err);
 	return followed < 0 ? followed : ST_INSTRUCTIONS_USABLE;
 }

@@ -4,7 +4,7 @@
 
 #include "base/array.h"
 
-/* Events and paths one after the other in one piece of memory, found by their offsets. */
+/* All paths are in one buffer, NUL-terminated; each change has its path's offset there. */
 struct stet_changes {
 	bool fresh;
 	char clock[ST_CLOCK_SIZE];
@@ -18,7 +18,7 @@ struct stet_changes {
 	bool failed;
 };
 
-static void collect(void *data, const char *path, enum st_watch_event event) {
+static void collect_change(void *data, const char *path, enum st_watch_event event) {
 	struct stet_changes *changes = data;
 	if (!st_array_room(&changes->items, changes->count, sizeof *changes->items)) {
 		changes->failed = true;
@@ -35,7 +35,7 @@ int st_changes_since(struct st_watch *watch, const char *clock, struct stet_chan
 	if (!changes)
 		return st_fail_nomem(err);
 	st_watch_clock(watch, changes->clock);
-	int code = st_watch_since(watch, st_str(clock ? clock : ""), collect, changes, err);
+	int code = st_watch_since(watch, st_str(clock ? clock : ""), collect_change, changes, err);
 	if (code >= 0 && (changes->failed || changes->paths.failed))
 		code = st_fail_nomem(err);
 	if (code < 0) {

@@ -10,21 +10,21 @@
 #include "base/cancel.h"
 #include "fs/path/sys.h"
 
-/* How long a question may wait for the events of what happened before it. */
+/* How long st_shared_watcher_since() waits for pending events. */
 enum { SYNC_MS = 2000 };
 
 /* ---- life ---- */
 
-/* A file of a session. */
+/* A file that sessions use. */
 struct used {
 	struct st_watch *watch;
-	/* Counted by the watch as in use. */
+	/* st_watch_use() succeeded, so st_watch_unuse() is due. */
 	bool watched;
 	char path[];
 };
 
 static void begin_use(struct used *used) {
-	/* What that costs, in the measure of st_cancel_check(). */
+	/* The cost of st_watch_use(), in the unit of st_cancel_check(). */
 	enum { USE_WORK = 16 << 10 };
 	used->watched = st_watch_use(used->watch, st_str(used->path), NULL) == 0;
 	st_cancel_tell(USE_WORK);
@@ -48,10 +48,10 @@ void st_shared_watcher_init(struct st_shared_watcher *watcher, struct st_write_c
 	watcher->used.watch.flags = ST_WATCH_USED;
 	st_lru_init(&watcher->files, ST_SHARED_WATCHER_MAX, ST_SHARED_WATCHER_MAX, end_use);
 	pthread_mutex_init(&watcher->lock, NULL);
-	pthread_mutex_init(&watcher->met_lock, NULL);
+	pthread_mutex_init(&watcher->queue_lock, NULL);
 }
 
-static void stop(struct st_shared_watcher *watcher) {
+static void stop_watcher(struct st_shared_watcher *watcher) {
 	st_watch_stop(&watcher->used.watch);
 	st_close_at(&watcher->epoll);
 	st_close_at(&watcher->wake);
@@ -60,16 +60,16 @@ static void stop(struct st_shared_watcher *watcher) {
 void st_shared_watcher_release(struct st_shared_watcher *watcher) {
 	st_lru_release(&watcher->files);
 	st_watch_stop(&watcher->named.watch);
-	stop(watcher);
-	free(watcher->met);
-	pthread_mutex_destroy(&watcher->met_lock);
+	stop_watcher(watcher);
+	free(watcher->queue);
+	pthread_mutex_destroy(&watcher->queue_lock);
 	pthread_mutex_destroy(&watcher->lock);
 }
 
 static int wake_on(struct st_shared_watcher *watcher, int fd, struct stet_error *err) {
 	struct epoll_event event = {.events = EPOLLIN};
 	if (fd < 0 || epoll_ctl(watcher->epoll, EPOLL_CTL_ADD, fd, &event) < 0)
-		return st_fail_errno(err, errno, "The descriptors of a watcher cannot be made");
+		return st_fail_errno(err, errno, "The watcher's descriptors cannot be created");
 	return 0;
 }
 
@@ -80,8 +80,8 @@ static int join_descriptors(struct st_shared_watcher *watcher, struct stet_error
 	return code == 0 ? wake_on(watcher, st_watch_fd(&watcher->used.watch), err) : code;
 }
 
-/* With the lock. */
-static int start(struct st_shared_watcher *watcher, struct stet_error *err) {
+/* Start the watch of files in use. Needs the lock. */
+static int start_used(struct st_shared_watcher *watcher, struct stet_error *err) {
 	if (watcher->on)
 		return 0;
 	struct st_watch *watch = &watcher->used.watch;
@@ -90,21 +90,24 @@ static int start(struct st_shared_watcher *watcher, struct stet_error *err) {
 	if (code == 0)
 		code = join_descriptors(watcher, err);
 	if (code < 0) {
-		stop(watcher);
+		stop_watcher(watcher);
 		return code;
 	}
 	for (const struct st_lru_entry *entry = st_lru_next(&watcher->files, NULL); entry;
 	     entry = st_lru_next(&watcher->files, entry))
 		begin_use(st_lru_value(entry));
-	st_watch_clock(watch, watcher->used.told);
+	st_watch_clock(watch, watcher->used.reported);
 	watcher->on = true;
 	return 0;
 }
 
 /* ---- files in use ---- */
 
-/* With the lock. What cannot be watched is found by looking, as without a watcher. */
-static void use(struct st_shared_watcher *watcher, struct st_str path) {
+/*
+ * Watch a file. Needs the lock. Failing is harmless: sessions verify each file
+ * when they use it and do not rely on the watcher.
+ */
+static void use_file(struct st_shared_watcher *watcher, struct st_str path) {
 	if (st_lru_get(&watcher->files, path))
 		return;
 	struct used *used = malloc(sizeof *used + path.len + 1);
@@ -119,47 +122,47 @@ static void use(struct st_shared_watcher *watcher, struct st_str path) {
 	(void)st_lru_put(&watcher->files, path, used, 1);
 }
 
-/* Give the lock back, unless files were met meanwhile: then their paths come first. */
-static char **give_back(struct st_shared_watcher *watcher, size_t *count) {
-	pthread_mutex_lock(&watcher->met_lock);
-	char **met = watcher->met;
-	*count = watcher->met_count;
-	watcher->met = NULL;
-	watcher->met_count = 0;
+/* Unlock if the queue is empty, and return NULL; else return the queue, with the lock still held. */
+static char **unlock_or_dequeue(struct st_shared_watcher *watcher, size_t *count) {
+	pthread_mutex_lock(&watcher->queue_lock);
+	char **queue = watcher->queue;
+	*count = watcher->queue_count;
+	watcher->queue = NULL;
+	watcher->queue_count = 0;
 	if (*count == 0)
 		pthread_mutex_unlock(&watcher->lock);
-	pthread_mutex_unlock(&watcher->met_lock);
-	return met;
+	pthread_mutex_unlock(&watcher->queue_lock);
+	return queue;
 }
 
 static void unlock(struct st_shared_watcher *watcher) {
 	size_t count;
-	for (char **met; (met = give_back(watcher, &count)); free(met)) {
+	for (char **queue; (queue = unlock_or_dequeue(watcher, &count)); free(queue)) {
 		for (size_t i = 0; i < count; i++) {
-			use(watcher, st_str(met[i]));
-			free(met[i]);
+			use_file(watcher, st_str(queue[i]));
+			free(queue[i]);
 		}
 	}
 }
 
-/* With met_lock. Without memory the file is found by looking. */
-static void leave(struct st_shared_watcher *watcher, const char *path) {
-	if (watcher->met_count == ST_SHARED_WATCHER_MAX ||
-	    !st_array_room(&watcher->met, watcher->met_count, sizeof(char *)))
+/* Needs queue_lock. Failing is harmless, as in use_file(). */
+static void enqueue(struct st_shared_watcher *watcher, const char *path) {
+	if (watcher->queue_count == ST_SHARED_WATCHER_MAX ||
+	    !st_array_room(&watcher->queue, watcher->queue_count, sizeof(char *)))
 		return;
-	watcher->met[watcher->met_count] = strdup(path);
-	if (watcher->met[watcher->met_count])
-		watcher->met_count++;
+	watcher->queue[watcher->queue_count] = strdup(path);
+	if (watcher->queue[watcher->queue_count])
+		watcher->queue_count++;
 }
 
 void st_shared_watcher_use(struct st_shared_watcher *watcher, const char *path) {
-	pthread_mutex_lock(&watcher->met_lock);
+	pthread_mutex_lock(&watcher->queue_lock);
 	bool locked = pthread_mutex_trylock(&watcher->lock) == 0;
 	if (!locked)
-		leave(watcher, path);
-	pthread_mutex_unlock(&watcher->met_lock);
+		enqueue(watcher, path);
+	pthread_mutex_unlock(&watcher->queue_lock);
 	if (locked) {
-		use(watcher, st_str(path));
+		use_file(watcher, st_str(path));
 		unlock(watcher);
 	}
 }
@@ -167,17 +170,17 @@ void st_shared_watcher_use(struct st_shared_watcher *watcher, const char *path) 
 int st_shared_watcher_use_all(struct st_shared_watcher *watcher, const struct st_lru *files,
                               struct stet_error *err) {
 	pthread_mutex_lock(&watcher->lock);
-	int code = start(watcher, err);
+	int code = start_used(watcher, err);
 	for (const struct st_lru_entry *entry = code < 0 ? NULL : st_lru_next(files, NULL); entry;
 	     entry = st_lru_next(files, entry))
-		use(watcher, st_lru_key(entry));
+		use_file(watcher, st_lru_key(entry));
 	unlock(watcher);
 	return code;
 }
 
 int st_shared_watcher_fd(struct st_shared_watcher *watcher, struct stet_error *err) {
 	pthread_mutex_lock(&watcher->lock);
-	int code = start(watcher, err);
+	int code = start_used(watcher, err);
 	unlock(watcher);
 	return code < 0 ? code : watcher->epoll;
 }
@@ -185,7 +188,7 @@ int st_shared_watcher_fd(struct st_shared_watcher *watcher, struct stet_error *e
 int st_shared_watcher_watch(struct st_shared_watcher *watcher, const char *path,
                             struct stet_error *err) {
 	pthread_mutex_lock(&watcher->lock);
-	int code = start(watcher, err);
+	int code = start_used(watcher, err);
 	if (code == 0)
 		code = st_watch_use(&watcher->used.watch, st_str(path), err);
 	unlock(watcher);
@@ -200,7 +203,7 @@ void st_shared_watcher_unwatch(struct st_shared_watcher *watcher, const char *pa
 	unlock(watcher);
 }
 
-/* ---- files of certain names ---- */
+/* ---- files with certain names ---- */
 
 static int start_named(struct st_shared_watcher *watcher, struct stet_error *err) {
 	struct st_watch *watch = &watcher->named.watch;
@@ -211,7 +214,7 @@ static int start_named(struct st_shared_watcher *watcher, struct stet_error *err
 	if (code < 0)
 		st_watch_stop(watch);
 	else
-		st_watch_clock(watch, watcher->named.told);
+		st_watch_clock(watch, watcher->named.reported);
 	return code;
 }
 
@@ -220,7 +223,7 @@ int st_shared_watcher_watch_names(struct st_shared_watcher *watcher,
                                   unsigned flags, struct stet_error *err) {
 	struct st_watch *watch = &watcher->named.watch;
 	pthread_mutex_lock(&watcher->lock);
-	int code = start(watcher, err);
+	int code = start_used(watcher, err);
 	if (code == 0 && watcher->named_users == 0) {
 		watch->flags = flags;
 		watch->wanted = wanted;
@@ -240,27 +243,30 @@ void st_shared_watcher_unwatch_names(struct st_shared_watcher *watcher) {
 	unlock(watcher);
 }
 
-/* ---- what changed ---- */
+/* ---- changes ---- */
 
-/* With the lock: what a watch has to say, such as that it polls, goes with the next answer. */
-static void hand_on_notices(struct st_shared_watcher *watcher,
+/* Pass a watch's notices, such as that it polls, to the next answer. Needs the lock. */
+static void forward_notices(struct st_shared_watcher *watcher,
                             struct st_shared_watcher_source *source) {
 	for (char *notice; (notice = st_watch_next_notice(&source->watch)); free(notice))
 		st_write_notice(watcher->writes, "%s", notice);
 }
 
-/* With the lock: what was not told yet, which is told from now on. */
+/* Take the changes that are not reported yet, and mark them as reported. Needs the lock. */
 static int take_changes(struct st_shared_watcher *watcher, struct st_shared_watcher_source *source,
                         struct stet_changes **out, struct stet_error *err) {
 	int heard = st_watch_dispatch(&source->watch, err);
-	int code = st_changes_since(&source->watch, source->told, out, heard < 0 ? NULL : err);
+	int code = st_changes_since(&source->watch, source->reported, out, heard < 0 ? NULL : err);
 	if (code == 0)
-		st_watch_clock(&source->watch, source->told);
-	hand_on_notices(watcher, source);
+		st_watch_clock(&source->watch, source->reported);
+	forward_notices(watcher, source);
 	return heard < 0 ? heard : code;
 }
 
-/* With the lock. A watch that fails once the root is gone would make the descriptor readable for ever. */
+/*
+ * The same for files with certain names. When the root is gone the watch fails,
+ * and its descriptor would stay readable for ever: remove it. Needs the lock.
+ */
 static void take_named(struct st_shared_watcher *watcher, struct stet_changes **out) {
 	int fd = st_watch_fd(&watcher->named.watch);
 	if (fd >= 0 && take_changes(watcher, &watcher->named, out, NULL) < 0)
@@ -273,7 +279,8 @@ static void drain_wake(struct st_shared_watcher *watcher) {
 		continue;
 }
 
-static void tell(struct stet_changes *changes, stet_watch_callback *callback, void *data) {
+static void report_changes(struct stet_changes *changes, stet_watch_callback *callback,
+                           void *data) {
 	for (size_t n = changes && callback ? stet_changes_count(changes) : 0; n-- > 0;)
 		callback(data, stet_changes_path(changes, n), stet_changes_event(changes, n));
 	stet_changes_free(changes);
@@ -294,22 +301,22 @@ int st_shared_watcher_dispatch(struct st_shared_watcher *watcher, int timeout_ms
 	int code = take_changes(watcher, &watcher->used, &used, err);
 	take_named(watcher, &named);
 	unlock(watcher);
-	tell(used, report->used, report->data);
-	tell(named, report->named, report->data);
+	report_changes(used, report->used, report->data);
+	report_changes(named, report->named, report->data);
 	return code;
 }
 
-/* With the lock: let the descriptor become readable. */
+/* Make the descriptor readable. */
 static void wake(struct st_shared_watcher *watcher) {
 	uint64_t one = 1;
 	(void)st_retry(write(watcher->wake, &one, sizeof one));
 }
 
-/* With the lock. */
-static int since(struct st_shared_watcher *watcher, const char *clock, struct stet_changes **out,
-                 struct stet_error *err) {
+/* Needs the lock. */
+static int changes_since(struct st_shared_watcher *watcher, const char *clock,
+                         struct stet_changes **out, struct stet_error *err) {
 	struct st_watch *watch = &watcher->used.watch;
-	int code = start(watcher, err);
+	int code = start_used(watcher, err);
 	if (code < 0)
 		return code;
 	uint64_t tick = watch->table.tick;
@@ -323,8 +330,8 @@ int st_shared_watcher_since(struct st_shared_watcher *watcher, const char *clock
                             struct stet_changes **out, struct stet_error *err) {
 	*out = NULL;
 	pthread_mutex_lock(&watcher->lock);
-	int code = since(watcher, clock, out, err);
-	hand_on_notices(watcher, &watcher->used);
+	int code = changes_since(watcher, clock, out, err);
+	forward_notices(watcher, &watcher->used);
 	unlock(watcher);
 	return code;
 }

@@ -1,16 +1,16 @@
 /**
- * The watcher that all users of a workspace share: it tells of the files that
- * sessions have in use, of those that a client asked for, and of files of
- * certain names wherever they appear. The contract of the first two is in
- * stet/watch.h.
+ * core/watch reports changes of files, on top of fs/watch: the shared watcher
+ * of a workspace (here), and the watcher that programs create (watcher.h).
  *
- * Nothing is watched before somebody asks for changes; until then it only
- * remembers the files in use. These are bounded: the least recently used one
- * is no longer watched.
+ * The shared watcher reports changes of the files that sessions have read or
+ * written, of files that a client subscribed to, and of files with certain
+ * names wherever they appear. It watches nothing until a caller asks for
+ * changes; until then it only remembers which files are in use. It remembers a
+ * bounded number, and stops watching the least recently used one.
  *
- * A question may wait two seconds for the events of what happened before it,
- * with the lock held. A call that meets a new file does not wait for that: it
- * leaves the file on a list, which the holder of the lock takes in.
+ * st_shared_watcher_since() may hold the lock for two seconds while it waits
+ * for pending events. st_shared_watcher_use() does not wait for the lock: it
+ * queues the path, and the thread that holds the lock adds it before unlocking.
  */
 #ifndef STET_CORE_WATCH_SHARED_WATCHER_H
 #define STET_CORE_WATCH_SHARED_WATCHER_H
@@ -24,63 +24,68 @@
 
 enum { ST_SHARED_WATCHER_MAX = 20000 };
 
-/** A watch, and up to where its changes were told. */
+/** A watch, and the clock of the last change reported. */
 struct st_shared_watcher_source {
 	struct st_watch watch;
-	char told[ST_CLOCK_SIZE];
+	char reported[ST_CLOCK_SIZE];
 };
 
 struct st_shared_watcher {
-	/** Knows the root and the state directory, and takes notices. */
+	/** Has the root and the state directory, and receives notices. */
 	struct st_write_context *writes;
-	/** It was started; it never stops before the workspace does. */
+	/** Set once it is started; it runs until the workspace is closed. */
 	_Atomic bool on;
-	/** Guards the watches and all below, but for `met`. */
+	/** Protects all members below, up to the queue. */
 	pthread_mutex_t lock;
-	/** The files in use, and those of certain names, which is started for its users. */
+	/** Watches the files in use, and files with certain names; the latter runs while named_users > 0. */
 	struct st_shared_watcher_source used, named;
 	size_t named_users;
-	/** The files of sessions: path to what ends its use. */
+	/** The files of sessions, by path; evicting one stops watching it. */
 	struct st_lru files;
-	/** Readable with the watches, or when changes that were taken in elsewhere are to be told. */
+	/** Readable when a watch is, or when `wake` is: some call read events that are not reported yet. */
 	int epoll;
 	int wake;
-	/** Guards the paths of files that were met while the lock was held. Taken alone, or before the lock is tried. */
-	pthread_mutex_t met_lock;
-	char **met;
-	size_t met_count;
+	/** Protects the queue. Taken alone, or before a trylock of `lock`. */
+	pthread_mutex_t queue_lock;
+	/** Files that sessions began to use while another thread held `lock`. */
+	char **queue;
+	size_t queue_count;
 };
 
-/** @guard  Borrowed. */
+/** @writes  Borrowed. */
 void st_shared_watcher_init(struct st_shared_watcher *watcher, struct st_write_context *writes);
 void st_shared_watcher_release(struct st_shared_watcher *watcher);
 
-/** A session has met a file, by its path below the root. Does not wait. */
+/** Note that a session uses a file, by its path below the root. Does not block. */
 void st_shared_watcher_use(struct st_shared_watcher *watcher, const char *path);
 
 /**
- * Start it if it is not, and watch the files of a list, which a session may
- * have met in another process.
+ * Start it if necessary, and watch all files of a session, which may have begun
+ * to use them in another process.
  *
  * @return 0 or the codes of st_watch_start().
  */
 [[nodiscard]] int st_shared_watcher_use_all(struct st_shared_watcher *watcher,
                                             const struct st_lru *files, struct stet_error *err);
 
-/** Start it if it is not. Returns the descriptor of stet_workspace_watch_fd(), or a code. */
+/** Start it if necessary. Returns the descriptor of stet_workspace_watch_fd(), or a code. */
 [[nodiscard]] int st_shared_watcher_fd(struct st_shared_watcher *watcher, struct stet_error *err);
 
-/** Watch one file, by its path below the root; counted. Returns 0 or the codes of st_watch_start(). */
+/**
+ * Watch one file, by its path below the root, until as many calls of
+ * st_shared_watcher_unwatch(). Returns 0 or the codes of st_watch_start().
+ */
 [[nodiscard]] int st_shared_watcher_watch(struct st_shared_watcher *watcher, const char *path,
                                           struct stet_error *err);
 void st_shared_watcher_unwatch(struct st_shared_watcher *watcher, const char *path);
 
 /**
- * Watch for files of certain names, ignored or not, in every directory that is
- * not ignored; counted. That takes an inotify watch for each directory, so it is
- * only done while somebody wants it. Files that are there already are not told.
+ * Watch for files with certain names, ignored or not, in every directory that is
+ * not ignored, until as many calls of st_shared_watcher_unwatch_names(). That
+ * takes an inotify watch for each directory. Existing files are not reported.
  *
- * @wanted  Whether a name is one of them; any thread calls it. The first user's counts.
+ * @wanted  Whether a name is one of them; called by any thread. While one
+ *          caller watches, the wanted and flags of further callers are ignored.
  * @flags   ST_WATCH_NO_BUILTIN and ST_WATCH_NO_FILES.
  * @return  0 or the codes of st_watch_start().
  */
@@ -89,9 +94,9 @@ void st_shared_watcher_unwatch(struct st_shared_watcher *watcher, const char *pa
                                                 void *data, unsigned flags, struct stet_error *err);
 void st_shared_watcher_unwatch_names(struct st_shared_watcher *watcher);
 
-/** Whom st_shared_watcher_dispatch() calls, without the lock. */
+/** The callbacks of st_shared_watcher_dispatch(), which calls them without the lock. */
 struct st_shared_watcher_report {
-	/** For changes of files in use, and of those with a wanted name; either may be NULL. */
+	/** For files in use, and for files with a wanted name; either may be NULL. */
 	stet_watch_callback *used, *named;
 	void *data;
 };

@@ -8,7 +8,7 @@
 
 /* ---- life ---- */
 
-static void report(void *data, const char *path, enum st_watch_event event) {
+static void report_event(void *data, const char *path, enum st_watch_event event) {
 	struct stet_watcher *watcher = data;
 	if (watcher->callback)
 		watcher->callback(watcher->data, path, st_watch_event_name(event));
@@ -24,7 +24,7 @@ int stet_watcher_new(const char *root, stet_watch_callback *callback, void *data
 		return st_fail_nomem(err);
 	*watcher = (struct stet_watcher){
 		.root = ST_ROOT_INIT, .watch = ST_WATCH_INIT, .callback = callback, .data = data};
-	watcher->watch.report = report;
+	watcher->watch.report = report_event;
 	watcher->watch.data = watcher;
 	int code = st_root_open(&watcher->root, root, err);
 	if (code < 0) {
@@ -65,7 +65,7 @@ void stet_watcher_stop(struct stet_watcher *watcher) {
 /* ---- options ---- */
 
 static int out_of_range(struct stet_error *err, int64_t value, const char *range) {
-	return st_fail(err, STET_E_INVALID, "%lld is not a value of this option; it takes %s.",
+	return st_fail(err, STET_E_INVALID, "%lld is out of range: this option takes %s.",
 	               (long long)value, range);
 }
 

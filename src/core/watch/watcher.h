@@ -1,4 +1,4 @@
-/** The inside of a watcher; its contract is in stet/watch.h. */
+/** The watcher that programs create; stet/watch.h has its contract. */
 #ifndef STET_CORE_WATCH_WATCHER_H
 #define STET_CORE_WATCH_WATCHER_H
 
@@ -9,7 +9,7 @@ struct stet_watcher {
 	struct st_watch watch;
 	stet_watch_callback *callback;
 	void *data;
-	/** What stet_watcher_state_dir() was told; NULL if nothing. */
+	/** The argument of stet_watcher_state_dir(); NULL if it was not called. */
 	char *state_dir;
 	char clock[ST_CLOCK_SIZE];
 };
