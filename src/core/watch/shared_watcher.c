@@ -122,7 +122,7 @@ static void use_file(struct st_shared_watcher *watcher, struct st_str path) {
 	(void)st_lru_put(&watcher->files, path, used, 1);
 }
 
-/* Unlock if the queue is empty, and return NULL; else return the queue, with the lock still held. */
+/* Unlock if the queue is empty; else take its paths, and keep the lock. The caller frees them. */
 static char **unlock_or_dequeue(struct st_shared_watcher *watcher, size_t *count) {
 	pthread_mutex_lock(&watcher->queue_lock);
 	char **queue = watcher->queue;
@@ -137,12 +137,13 @@ static char **unlock_or_dequeue(struct st_shared_watcher *watcher, size_t *count
 
 static void unlock(struct st_shared_watcher *watcher) {
 	size_t count;
-	for (char **queue; (queue = unlock_or_dequeue(watcher, &count)); free(queue)) {
+	do {
+		st_autofree char **queue = unlock_or_dequeue(watcher, &count);
 		for (size_t i = 0; i < count; i++) {
 			use_file(watcher, st_str(queue[i]));
 			free(queue[i]);
 		}
-	}
+	} while (count > 0);
 }
 
 /* Needs queue_lock. Failing is harmless, as in use_file(). */
