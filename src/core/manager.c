@@ -53,7 +53,7 @@ struct stet_session *stet_manager_session(struct stet_manager *manager) {
 	return manager->session;
 }
 
-/* Watched before it is looked at, so that nothing is missed in between. */
+/* Watch the file before reading it, so that no change in between is missed. */
 int stet_manager_track_read(struct stet_manager *manager, const char *path, const char *content,
                             size_t len, struct stet_error *err) {
 	st_auto(st_place) place = ST_PLACE_INIT;

@@ -1,14 +1,17 @@
-/* Opening and closing a workspace: here its parts are put together. */
+/* Open and close a workspace: connect the workspace with its stored state. */
 #include <pthread.h>
+#include <stddef.h>
 
 #include "core/state/state.h"
 #include "stet/session.h"
 
-/* A workspace with the state beside it, which it knows by its hooks alone. */
+/* The workspace knows its state only by its hooks. */
 struct opened {
 	struct stet_workspace ws;
 	struct st_state state;
 };
+
+_Static_assert(offsetof(struct opened, ws) == 0, "stet_workspace_close() frees the workspace");
 
 static void state_init(struct st_state *state, struct stet_workspace *ws) {
 	st_store_init(&state->store, &ws->root, &ws->writes);
@@ -47,7 +50,7 @@ void stet_workspace_close(struct stet_workspace *ws) {
 	free(ws);
 }
 
-/* ---- the session of a program that wants only one ---- */
+/* ---- the default session ---- */
 
 static pthread_mutex_t default_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct stet_session *default_session;

@@ -247,7 +247,7 @@ static int add_write(void *data, const struct st_log_entry *entry, struct stet_e
 	st_json_add_text(log->doc, object, "path", st_str(write->path));
 	st_json_add_time(log->doc, object, "time", write->at);
 	if (write->who)
-		st_json_add_text(log->doc, object, "session", st_str(st_name_of_owned(write->who)));
+		st_json_add_text(log->doc, object, "session", st_str(st_name_without_owner(write->who)));
 	add_version(log, object, "before", &write->before);
 	add_version(log, object, "after", &write->after);
 	if (write->undoes)

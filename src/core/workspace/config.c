@@ -17,12 +17,11 @@
 /* The largest configuration file. */
 #define CONFIG_MAX ((size_t)256 << 10)
 
-/* Of further notices only the number would be of use. */
 enum { NOTICES_MAX = 32 };
 
 enum kind {
 	FLAG,
-	/** A number of bytes; of a page, within bounds. */
+	/** A number of bytes; PAGE has bounds. */
 	SIZE,
 	PAGE,
 	LIST,
@@ -35,19 +34,20 @@ enum kind {
 };
 
 /*
- * What a repository's own stet.json may do to a key: nothing, or tighten it in
- * one direction. There is no rule that allows more, and no key without a rule.
+ * How a repository's own stet.json may change a key: not at all, or by
+ * tightening it in one direction. Every key has a rule, and no rule lets a
+ * repository allow more than its user does.
  */
 enum rule {
-	/** Nothing: the key is the user's alone. */
+	/** Only the user may set it. */
 	USER_ONLY = 1,
-	/** Switch it on. */
+	/** The repository may switch it on. */
 	TIGHTEN_ON,
-	/** Switch it off. */
+	/** The repository may switch it off. */
 	TIGHTEN_OFF,
-	/** Make it smaller. */
+	/** The repository may lower it. */
 	TIGHTEN_LOWER,
-	/** Leave out some of the user's, or name the first ones. */
+	/** The repository may name a subset of the user's list; any list if the user's is empty. */
 	TIGHTEN_FEWER,
 };
 
@@ -60,10 +60,10 @@ struct key {
 	const char *description;
 };
 
-/* Name, kind, rule, option, default, description; the macro wants all six. */
+/* Name, kind, rule, option, default, description: the macro makes all six mandatory. */
 #define CONFIG_KEYS(X) \
 	X("extensions", LIST, TIGHTEN_FEWER, 0, "", \
-	  "types of files that may be read and written, as .md,.txt; all if empty") \
+	  "file types that may be read and written, such as .md,.txt; all if empty") \
 	X("requireRead", FLAG, TIGHTEN_ON, STET_OPTION_REQUIRE_READ, "false", \
 	  "every edit needs an earlier read") \
 	X("onStale", STALE, USER_ONLY, STET_OPTION_MERGE, "refuse", \
@@ -75,24 +75,25 @@ struct key {
 	X("maxDiff", SIZE, TIGHTEN_LOWER, STET_OPTION_MAX_DIFF, "16384", \
 	  "the largest diff in an answer, in bytes") \
 	X("maxBases", SIZE, TIGHTEN_LOWER, STET_OPTION_MAX_BASES, "67108864", \
-	  "how many bytes of what was read are remembered") \
+	  "how many bytes of file contents to remember for diffs and merges") \
 	X("pageBytes", PAGE, USER_ONLY, STET_OPTION_PAGE_BYTES, "20000", \
 	  "the most bytes of text in an answer, AGENTS.md included; for commands 1048576 unless set") \
 	X("structured", FLAG, USER_ONLY, STET_OPTION_STRUCTURED, "false", \
-	  "a server's answers carry structuredContent too, for programs that read it") \
+	  "servers also send structuredContent, for programs that read it") \
 	X("stateDir", NAME, USER_ONLY, 0, ST_STATE_DIR, "the state directory, a name below the root") \
 	X("useSnapshot", FLAG, USER_ONLY, STET_OPTION_USE_SNAPSHOT, "true", \
-	  "prompts have the snapshot instead of the history; a story may say otherwise for itself") \
+	  "prompts contain the snapshot instead of the history; a story can override this") \
 	X("agents", AGENTS, TIGHTEN_OFF, STET_OPTION_AGENTS, "true", \
-	  "every answer about a file brings the AGENTS.md that newly apply: true, false, or nested " \
-	  "for all but the root's own") \
-	X("agentsNames", LIST, USER_ONLY, 0, "", "further names of instruction files, as CLAUDE.md") \
+	  "answers about a file include the AGENTS.md that newly apply: true, false, or nested for " \
+	  "all but the root's own") \
+	X("agentsNames", LIST, USER_ONLY, 0, "", \
+	  "further names of instruction files, such as CLAUDE.md") \
 	X("agentsBudget", SIZE, TIGHTEN_LOWER, STET_OPTION_AGENTS_BUDGET, "32768", \
 	  "the most bytes of AGENTS.md in one answer") \
 	X("agentsBuiltin", FLAG, TIGHTEN_ON, STET_OPTION_AGENTS_BUILTIN, "true", \
-	  "no AGENTS.md below .git, dist, node_modules, vendor and the like") \
+	  "ignore AGENTS.md below .git, dist, node_modules, vendor and the like") \
 	X("agentsGitignore", FLAG, TIGHTEN_ON, STET_OPTION_AGENTS_GITIGNORE, "true", \
-	  "no AGENTS.md in directories that .gitignore excludes")
+	  "ignore AGENTS.md in directories that .gitignore excludes")
 
 #define KEY_ROW(name, kind, rule, option, fallback, description) \
 	{name, kind, rule, option, fallback, description},
@@ -102,7 +103,7 @@ static const struct key keys[] = {CONFIG_KEYS(KEY_ROW)};
 enum { KEYS = sizeof keys / sizeof *keys };
 
 struct value {
-	/** "true", a number, a list separated by commas, a name or a word. */
+	/** In the form that canonical() returns. */
 	char *text;
 	char *source;
 };
@@ -115,7 +116,7 @@ struct stet_config {
 
 /* ---- values ---- */
 
-static const struct key *find(const char *name) {
+static const struct key *find_key(const char *name) {
 	for (size_t i = 0; i < KEYS; i++) {
 		if (strcmp(keys[i].name, name) == 0)
 			return &keys[i];
@@ -151,7 +152,7 @@ static bool is_number(const char *text) {
 	return len > 0 && len < 13 && text[len] == '\0';
 }
 
-static const char *normal_flag(const char *text) {
+static const char *canonical_flag(const char *text) {
 	static const char *const on[] = {"true", "1", "yes", "on"}, *const off[] = {"false", "0", "no",
 	                                                                            "off"};
 	for (size_t i = 0; i < 4; i++) {
@@ -163,14 +164,14 @@ static const char *normal_flag(const char *text) {
 	return NULL;
 }
 
-/* The same value in the one way to write it; NULL if it is none of the key's. */
-static const char *normal(const struct key *key, const char *text) {
+/* The canonical form of a value: "on" becomes "true". NULL if the key does not take it. */
+static const char *canonical(const struct key *key, const char *text) {
 	bool good = true;
 	switch (key->kind) {
 	case FLAG:
-		return normal_flag(text);
+		return canonical_flag(text);
 	case AGENTS:
-		return strcmp(text, "nested") == 0 ? text : normal_flag(text);
+		return strcmp(text, "nested") == 0 ? text : canonical_flag(text);
 	case SIZE:
 		good = is_number(text);
 		break;
@@ -190,7 +191,8 @@ static const char *normal(const struct key *key, const char *text) {
 	return good ? text : NULL;
 }
 
-static const char *takes(const struct key *key) {
+/* The values that a key takes, for messages. */
+static const char *values_of(const struct key *key) {
 	switch (key->kind) {
 	case FLAG:
 		return "true or false";
@@ -220,7 +222,7 @@ __attribute__((format(printf, 2, 3))) static void notice(struct stet_config *con
 	va_end(args);
 }
 
-/* ---- what a workspace may do ---- */
+/* ---- rules for a repository's stet.json ---- */
 
 static bool has_item(const char *list, const char *item, size_t len) {
 	for (; *list; list += strcspn(list, ",") + (list[strcspn(list, ",")] == ',')) {
@@ -230,7 +232,7 @@ static bool has_item(const char *list, const char *item, size_t len) {
 	return false;
 }
 
-/* Of a list what is in another one too. */
+/* Append the items of a list that another list has too. */
 static void add_common(struct st_buf *out, const char *list, const char *other) {
 	for (size_t len; *list; list += len + (list[len] == ',')) {
 		len = strcspn(list, ",");
@@ -239,12 +241,12 @@ static void add_common(struct st_buf *out, const char *list, const char *other) 
 	}
 }
 
-/* How much a flag allows; to deliver nested AGENTS.md alone is less than all of them. */
-static int width(const char *text) {
+/* Order the values of flags: false < nested < true. */
+static int flag_order(const char *text) {
 	return strcmp(text, "true") == 0 ? 2 : strcmp(text, "nested") == 0 ? 1 : 0;
 }
 
-/* Whether a workspace may set this; out then holds what comes of it. */
+/* Whether stet.json may change a key from `now` to `wanted`; out receives the resulting value. */
 static bool may_set(const struct key *key, const char *now, const char *wanted,
                     struct st_buf *out) {
 	if (key->rule == TIGHTEN_FEWER && *now)
@@ -253,9 +255,9 @@ static bool may_set(const struct key *key, const char *now, const char *wanted,
 		st_buf_adds(out, wanted);
 	switch (key->rule) {
 	case TIGHTEN_ON:
-		return width(wanted) >= width(now);
+		return flag_order(wanted) >= flag_order(now);
 	case TIGHTEN_OFF:
-		return width(wanted) <= width(now);
+		return flag_order(wanted) <= flag_order(now);
 	case TIGHTEN_LOWER:
 		return number(wanted) <= number(now);
 	case TIGHTEN_FEWER:
@@ -284,7 +286,7 @@ static int store_untrusted(struct stet_config *config, const struct key *key, co
 
 /* ---- files ---- */
 
-/* A JSON value as text, as the environment would have it. */
+/* Append a JSON value as text, as an environment variable would have it. */
 static bool add_value(struct st_buf *out, yyjson_val *value) {
 	size_t i, max;
 	yyjson_val *item;
@@ -304,42 +306,43 @@ static bool add_value(struct st_buf *out, yyjson_val *value) {
 	return true;
 }
 
-static int take_member(struct stet_config *config, const char *name, yyjson_val *value,
+static int read_member(struct stet_config *config, const char *name, yyjson_val *value,
                        const char *source, bool trusted, struct stet_error *err) {
-	const struct key *key = find(name);
+	const struct key *key = find_key(name);
 	if (!key) {
 		notice(config, "%s has the key %s, which stet does not know.", source, st_quoted(name));
 		return 0;
 	}
 	st_auto(st_buf) text = ST_BUF_INIT;
 	bool listed = yyjson_is_arr(value) && key->kind != LIST;
-	const char *taken = add_value(&text, value) && !listed ? normal(key, st_buf_cstr(&text)) : NULL;
+	const char *taken =
+		add_value(&text, value) && !listed ? canonical(key, st_buf_cstr(&text)) : NULL;
 	if (text.failed)
 		return st_fail_nomem(err);
 	if (!taken && trusted)
 		return st_fail(err, STET_E_INVALID, "%s: \"%s\" takes %s, not %s.", source, name,
-		               takes(key), st_json_kind(value));
+		               values_of(key), st_json_kind(value));
 	if (!taken) {
-		notice(config, "%s: \"%s\" takes %s, not %s; it is left out.", source, name, takes(key),
+		notice(config, "%s: \"%s\" takes %s, not %s; it is left out.", source, name, values_of(key),
 		       st_json_kind(value));
 		return 0;
 	}
 	return (trusted ? store : store_untrusted)(config, key, taken, source, err);
 }
 
-static int take_members(struct stet_config *config, yyjson_val *root, const char *source,
+static int read_members(struct stet_config *config, yyjson_val *root, const char *source,
                         bool trusted, struct stet_error *err) {
 	size_t i, max;
 	yyjson_val *key, *value;
 	int taken = 0;
 	yyjson_obj_foreach(root, i, max, key, value) {
 		if (taken == 0)
-			taken = take_member(config, yyjson_get_str(key), value, source, trusted, err);
+			taken = read_member(config, yyjson_get_str(key), value, source, trusted, err);
 	}
 	return taken;
 }
 
-static int take_text(struct stet_config *config, struct st_str text, const char *source,
+static int read_text(struct stet_config *config, struct st_str text, const char *source,
                      bool trusted, struct stet_error *err) {
 	struct stet_error why = {0};
 	yyjson_doc *doc = NULL;
@@ -348,7 +351,7 @@ static int take_text(struct stet_config *config, struct st_str text, const char 
 	yyjson_val *root = yyjson_doc_get_root(doc);
 	if (code == 0 && !yyjson_is_obj(root))
 		code = st_fail(&why, STET_E_INVALID, "not a JSON object");
-	int taken = code == 0 ? take_members(config, root, source, trusted, err) : 0;
+	int taken = code == 0 ? read_members(config, root, source, trusted, err) : 0;
 	yyjson_doc_free(doc);
 	if (code == STET_E_INVALID && !trusted) {
 		notice(config, "%s is %s; it is left out.", source, why.message);
@@ -373,10 +376,10 @@ static int load_workspace(struct stet_config *config, struct stet_workspace *ws,
 		notice(config, "stet.json is left out. %s", why.message);
 		return 0;
 	}
-	return take_text(config, st_buf_str(&file.bytes), "stet.json", false, err);
+	return read_text(config, st_buf_str(&file.bytes), "stet.json", false, err);
 }
 
-/* The path of the user's file; NULL if there is no home, or no memory. */
+/* The path of the user's configuration; NULL without a home directory or without memory. */
 static char *user_path(void) {
 	const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
 	char *path = NULL;
@@ -398,10 +401,10 @@ static int load_user(struct stet_config *config, struct stet_error *err) {
 		return st_fail_errno(err, errno, "Cannot read your configuration %s", path);
 	st_auto(st_file) file = ST_FILE_INIT;
 	int code = st_file_read(fd, path, CONFIG_MAX, &file, err);
-	return code < 0 ? code : take_text(config, st_buf_str(&file.bytes), path, true, err);
+	return code < 0 ? code : read_text(config, st_buf_str(&file.bytes), path, true, err);
 }
 
-/* STET_REQUIRE_READ for requireRead. */
+/* The environment variable of a key: STET_REQUIRE_READ for requireRead. */
 static void variable(const struct key *key, char name[64]) {
 	size_t used = (size_t)snprintf(name, 64, "STET_");
 	for (const char *c = key->name; *c && used < 61; c++) {
@@ -424,7 +427,7 @@ static int load_environment(struct stet_config *config, struct stet_error *err) 
 	return code;
 }
 
-static int load(struct stet_config *config, struct stet_workspace *ws, struct stet_error *err) {
+static int load_all(struct stet_config *config, struct stet_workspace *ws, struct stet_error *err) {
 	int code = 0;
 	for (size_t i = 0; i < KEYS && code == 0; i++)
 		code = store(config, &keys[i], keys[i].fallback, "default", err);
@@ -440,7 +443,7 @@ int stet_config_load(struct stet_workspace *ws, struct stet_config **out, struct
 	struct stet_config *config = calloc(1, sizeof *config);
 	if (!config)
 		return st_fail_nomem(err);
-	int code = load(config, ws, err);
+	int code = load_all(config, ws, err);
 	if (code < 0) {
 		stet_config_free(config);
 		return code;
@@ -471,17 +474,17 @@ static int no_such_key(const char *name, const char *source, struct stet_error *
 
 int stet_config_set(struct stet_config *config, const char *key, const char *value,
                     const char *source, struct stet_error *err) {
-	const struct key *found = find(key);
+	const struct key *found = find_key(key);
 	if (!found)
 		return no_such_key(key, source, err);
-	const char *text = normal(found, value);
+	const char *text = canonical(found, value);
 	if (!text)
 		return st_fail(err, STET_E_INVALID, "%s: %s takes %s, not \"%.100s\".", source, key,
-		               takes(found), value);
+		               values_of(found), value);
 	return store(config, found, text, source, err);
 }
 
-/* What the option of a key is set to. */
+/* The value for stet_workspace_set(). */
 static int64_t option_of(const struct key *key, const char *text) {
 	if (key->kind == SIZE || key->kind == PAGE)
 		return number(text);
@@ -526,12 +529,12 @@ const char *stet_config_rule(size_t n) {
 }
 
 const char *stet_config_value(const struct stet_config *config, const char *key) {
-	const struct key *found = find(key);
+	const struct key *found = find_key(key);
 	return found ? config->values[found - keys].text : NULL;
 }
 
 const char *stet_config_source(const struct stet_config *config, const char *key) {
-	const struct key *found = find(key);
+	const struct key *found = find_key(key);
 	return found ? config->values[found - keys].source : NULL;
 }
 

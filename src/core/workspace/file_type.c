@@ -56,7 +56,7 @@ static const struct known names[] = {
 	{"yarn.lock", {"lock", "npm lock file"}},
 };
 
-/* Others by what stands behind the last dot, in lower case. Sorted. */
+/* Files known by their extension, in lower case. Sorted. */
 static const struct known endings[] = {
 	{"adb", {"ada", "ada source"}},
 	{"ads", {"ada", "ada source"}},
@@ -219,12 +219,12 @@ static const struct known endings[] = {
 	{"zsh", {"sh", "shell script"}},
 };
 
-static int compare(const void *key, const void *element) {
+static int compare_name(const void *key, const void *element) {
 	return st_str_cmp(*(const struct st_str *)key, st_str(((const struct known *)element)->name));
 }
 
-static const struct known *find(struct st_str name, const struct known *list, size_t count) {
-	return bsearch(&name, list, count, sizeof *list, compare);
+static const struct known *find_name(struct st_str name, const struct known *list, size_t count) {
+	return bsearch(&name, list, count, sizeof *list, compare_name);
 }
 
 static struct st_str base_name(struct st_str path) {
@@ -232,7 +232,7 @@ static struct st_str base_name(struct st_str path) {
 	return slash ? st_str_slice(path, (size_t)(slash - path.ptr) + 1, path.len) : path;
 }
 
-/* By the ending; those of a dozen letters and more are none that we know. */
+/* Look up the extension; no known one has a dozen letters. */
 static const struct known *find_ending(struct st_str name) {
 	char lower[12];
 	const char *dot = memrchr(name.ptr, '.', name.len);
@@ -243,12 +243,12 @@ static const struct known *find_ending(struct st_str name) {
 		char byte = dot[1 + i];
 		lower[i] = byte >= 'A' && byte <= 'Z' ? (char)(byte | 0x20) : byte;
 	}
-	return find(st_strn(lower, len), endings, sizeof endings / sizeof *endings);
+	return find_name(st_strn(lower, len), endings, sizeof endings / sizeof *endings);
 }
 
 struct st_file_type st_file_type(struct st_str path) {
 	struct st_str name = base_name(path);
-	const struct known *known = find(name, names, sizeof names / sizeof *names);
+	const struct known *known = find_name(name, names, sizeof names / sizeof *names);
 	if (!known)
 		known = find_ending(name);
 	return known ? known->type : (struct st_file_type){"file", "file"};

@@ -1,7 +1,6 @@
 /**
- * What kind of file a name stands for, by the name alone: short, as spec 2's
- * state file has it ("go", "md"), and in words, as the snapshot shows it ("go
- * source", "markdown").
+ * The type of a file, by its name alone: a short name for repostate.json ("go",
+ * "md") and a label for the snapshot ("go source", "markdown").
  */
 #ifndef STET_CORE_WORKSPACE_FILE_TYPE_H
 #define STET_CORE_WORKSPACE_FILE_TYPE_H
@@ -13,7 +12,7 @@ struct st_file_type {
 	const char *label;
 };
 
-/** The type of a file by its path; "file" and "file" if it is none that we know. */
+/** Look up the type of a file by its path. An unknown type is "file" with the label "file". */
 struct st_file_type st_file_type(struct st_str path);
 
 #endif

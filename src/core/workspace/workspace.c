@@ -48,7 +48,7 @@ static void bases_limit(struct st_bases *bases, size_t max_bytes) {
 	pthread_mutex_unlock(&bases->lock);
 }
 
-/* Whether it is worth to bring bytes; those that are there count as used. */
+/* Whether bytes are worth adding: they fit and are not there yet. Bytes that are there become recently used. */
 static bool wants_base(struct st_bases *bases, const struct st_hash *hash, size_t len) {
 	pthread_mutex_lock(&bases->lock);
 	bool wanted = !st_lru_get(&bases->lru, key_of(hash)) && len <= bases->lru.max_cost;
@@ -133,7 +133,7 @@ void st_workspace_release(struct stet_workspace *ws) {
 }
 
 static int out_of_range(struct stet_error *err, int64_t value, const char *range) {
-	return st_fail(err, STET_E_INVALID, "%lld is not a value of this option; it takes %s.",
+	return st_fail(err, STET_E_INVALID, "%lld is out of range: this option takes %s.",
 	               (long long)value, range);
 }
 
@@ -275,7 +275,7 @@ void st_workspace_wrote(struct stet_workspace *ws, const struct st_hash *hash, c
 	pthread_mutex_unlock(&ws->history_lock);
 }
 
-const char *st_name_of_owned(const char *name) {
+const char *st_name_without_owner(const char *name) {
 	size_t digits = strspn(name, "0123456789abcdef");
 	return digits == ST_OWNER_MAX && name[digits] == ':' ? name + digits + 1 : name;
 }
@@ -289,7 +289,7 @@ bool st_workspace_writer(struct stet_workspace *ws, const struct st_hash *hash, 
 	if (!found &&
 	    (ws->state == ST_STATE_NONE || !ws->hooks.find_writer(ws->hooks.data, hash, name)))
 		return false;
-	const char *plain = st_name_of_owned(name);
+	const char *plain = st_name_without_owner(name);
 	memmove(name, plain, strlen(plain) + 1);
 	return true;
 }
@@ -325,7 +325,7 @@ static int make_line(const char *session, struct st_str snapshot, struct st_buf 
 	return line->failed ? STET_E_NOMEM : code;
 }
 
-/* In one write, so that the lines of several processes do not mix. */
+/* One write() per line, so that the lines of several processes do not mix. */
 void st_workspace_log(struct stet_workspace *ws, const char *session, struct st_str snapshot) {
 	st_auto(st_buf) line = ST_BUF_INIT;
 	if (!ws->log)
@@ -357,7 +357,7 @@ int stet_workspace_allow(struct stet_workspace *ws, const char *extensions,
 	return 0;
 }
 
-/* The next ending of a list, without blanks and its dot; false at the end. */
+/* Take the next extension of a list, without its dot; false at the end. */
 static bool next_ending(const char **list, struct st_str *ending) {
 	const char *start = *list + strspn(*list, ", ");
 	size_t len = strcspn(start, ", ");
@@ -368,12 +368,12 @@ static bool next_ending(const char **list, struct st_str *ending) {
 	return len > 0;
 }
 
-/* Endings are compared without regard to case, as users of README.MD expect. */
+/* Case does not matter: .md allows README.MD. */
 static bool has_ending(struct st_str path, const char *list) {
 	struct st_str ending;
 	while (next_ending(&list, &ending)) {
 		size_t dot = path.len > ending.len ? path.len - ending.len - 1 : 0;
-		/* A name that begins with its only dot has no ending. */
+		/* A name whose only dot is its first character has no extension. */
 		if (dot > 0 && path.ptr[dot - 1] != '/' && path.ptr[dot] == '.' &&
 		    strncasecmp(path.ptr + dot + 1, ending.ptr, ending.len) == 0)
 			return true;
@@ -416,7 +416,7 @@ int st_workspace_check_move(const struct stet_workspace *ws, const char *from,
 	int code = st_root_locate_as(&ws->root, st_str(from), ST_LOCATE_LINK, &source, err);
 	if (code == 0)
 		code = st_root_locate_as(&other->root, st_str(to), ST_LOCATE_LINK, &destination, err);
-	/* A directory has no type, and what is in it keeps its own; what is not there will be said. */
+	/* Files in a moved directory keep their types. The move itself reports a missing source. */
 	if (code < 0 || !source.exists || S_ISDIR(source.st.st_mode))
 		return 0;
 	code = st_workspace_check_type(ws, source.path, err);
@@ -468,7 +468,7 @@ int stet_workspace_since(struct stet_workspace *ws, const char *clock, struct st
 	return st_shared_watcher_since(&ws->watcher, clock, out, err);
 }
 
-static bool is_agents_name(void *data, struct st_str name) {
+static bool is_instructions_name(void *data, struct st_str name) {
 	const struct st_instructions_setup *setup = data;
 	return st_instructions_rank(setup, name) < setup->name_count;
 }
@@ -476,8 +476,8 @@ static bool is_agents_name(void *data, struct st_str name) {
 int st_workspace_watch_instructions(struct stet_workspace *ws, struct stet_error *err) {
 	_Static_assert((int)ST_WATCH_NO_BUILTIN == (int)ST_IGNORE_NO_BUILTIN &&
 	                   (int)ST_WATCH_NO_FILES == (int)ST_IGNORE_NO_FILES,
-	               "the flags are handed on");
-	return st_shared_watcher_watch_names(&ws->watcher, is_agents_name, &ws->instructions,
+	               "ignore flags are passed to the watch unchanged");
+	return st_shared_watcher_watch_names(&ws->watcher, is_instructions_name, &ws->instructions,
 	                                     st_instructions_ignore_flags(&ws->instructions), err);
 }
 

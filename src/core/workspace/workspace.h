@@ -1,4 +1,8 @@
-/** The inside of a workspace; its contract is in stet/workspace.h. */
+/**
+ * core/workspace holds a workspace: its root, its options and the things that
+ * its sessions share. The configuration and file types belong here too.
+ * stet/workspace.h has the public contract.
+ */
 #ifndef STET_CORE_WORKSPACE_WORKSPACE_H
 #define STET_CORE_WORKSPACE_WORKSPACE_H
 
@@ -19,7 +23,7 @@ enum st_state_level {
 	ST_STATE_ALL,
 };
 
-/** Bytes shared by whoever holds a reference; never changed. */
+/** The contents of a file: reference counted and immutable. */
 struct st_blob {
 	int references;
 	size_t len;
@@ -27,52 +31,55 @@ struct st_blob {
 };
 
 /**
- * Bytes that sessions saw, by hash: from a base a conflict gets its diff and a
- * merge its parent. Bounded by bytes; the least recently used go first, and what
- * is gone costs a diff, never a wrong answer. Safe to use from several threads.
+ * A cache of the contents that sessions have seen, by hash: the base of diffs
+ * and merges. It is bounded by bytes and evicts the least recently used. When a
+ * base is missing, a refusal has no diff, but is still correct. Thread-safe.
  */
 struct st_bases {
 	pthread_mutex_t lock;
 	struct st_lru lru;
 };
 
-/** Remember bytes under their hash. Too many bytes, or too little memory: they are not remembered. */
+/** Copy bytes into the cache. Does nothing if they are too large or memory is short. */
 void st_bases_put(struct st_bases *bases, const struct st_hash *hash, struct st_str bytes);
 
-/** As st_bases_put(), of bytes that nobody else needs: they are taken. */
+/** As st_bases_put(), but takes the buffer's memory instead of copying it. */
 void st_bases_give(struct st_bases *bases, const struct st_hash *hash, struct st_buf *bytes);
 
-/** Forget bytes, for now: they are stored elsewhere. */
+/** Remove bytes from the cache. */
 void st_bases_drop(struct st_bases *bases, const struct st_hash *hash);
 
-/** The bytes of a hash, to be handed back with st_blob_put(); NULL if they are not there. */
+/** Get bytes by their hash; release them with st_blob_put(). Returns NULL if they are not cached. */
 struct st_blob *st_bases_get(struct st_bases *bases, const struct st_hash *hash);
 
-/** Give a reference back; NULL is fine. */
+/** Drop a reference. The blob may be NULL. */
 void st_blob_put(struct st_blob *blob);
 
 struct stet_session;
 
 /**
- * How sessions reach what outlives them (core/state/state.h), of which they know
- * nothing else. stet_workspace_open() fills it in.
+ * How sessions call the layer above them that stores their state
+ * (core/state/state.h). stet_workspace_open() sets these.
  */
 struct st_state_hooks {
 	void *data;
 	/**
-	 * A named session opens, or a call on it begins: fill in what other
-	 * processes stored under its name. Returns 0 or the codes of st_store_do().
+	 * Called when a named session opens and when a call on it begins: loads what
+	 * other processes stored under its name. Returns 0 or the codes of st_store_do().
 	 */
 	int (*load)(void *data, struct stet_session *session, struct stet_error *err);
-	/** A call ends, or the session closes: store its events and what it saw. What cannot be stored a notice says. */
+	/**
+	 * Called when a call ends and when the session closes: stores its events and
+	 * what it saw. If it cannot, it adds a notice.
+	 */
 	void (*save)(void *data, struct stet_session *session, bool closes);
-	/** The session that wrote a version in another process, as far as the log tells. */
+	/** Find in the log which session of another process wrote a version. */
 	bool (*find_writer)(void *data, const struct st_hash *hash, char name[128]);
 };
 
 struct stet_workspace {
 	struct st_root root;
-	/** Does what no caller waits for. It ends before its tasks' owners are released, who then finish by themselves. */
+	/** The background worker. It ends before the owners of its tasks are released; they finish their own tasks. */
 	struct st_background background;
 	struct st_write_context writes;
 	struct st_bases bases;
@@ -83,13 +90,13 @@ struct stet_workspace {
 	struct st_shared_watcher watcher;
 	/** Which session wrote a version: hash to name. */
 	struct st_lru writers;
-	/** Guards writers and applied. */
+	/** Protects writers and applied. */
 	pthread_mutex_t history_lock;
-	/** Edits that were applied, by st_workspace_applied(). */
+	/** The edits that st_workspace_applied() remembers. */
 	struct st_lru applied;
-	/** Where snapshots are logged; NULL for nowhere. */
+	/** The file to log snapshots to; NULL for none. */
 	char *log;
-	/** Endings that text tools may touch, as ".md,.txt"; NULL for any. */
+	/** The extensions of files that may be read and written, as ".md,.txt"; NULL for any. */
 	char *extensions;
 	_Atomic size_t max_file;
 	_Atomic size_t max_diff;
@@ -99,75 +106,76 @@ struct stet_workspace {
 	_Atomic int state;
 	_Atomic bool durable;
 	_Atomic bool require_read;
-	/** Merge unless a call says otherwise. */
+	/** The default of onStale: merge instead of refuse. */
 	_Atomic bool merge;
-	/** No tool that writes is served. */
+	/** Servers offer no tool that writes. */
 	_Atomic bool read_only;
-	/** An expectedHash unlocks whole-file writes and deletions by tools. */
+	/** A matching expectedHash allows tools to overwrite or delete a file that the session has not read. */
 	_Atomic bool hash_proves;
 	/** Servers send structuredContent too. */
 	_Atomic bool structured;
-	/** Prompts have the snapshot instead of the history, unless the story says otherwise. */
+	/** Prompts contain the snapshot instead of the history, unless the story overrides this. */
 	_Atomic bool use_snapshot;
 };
 
 /**
- * Fill a zeroed workspace, but for its hooks.
+ * Fill a zeroed workspace, except for its hooks.
  *
  * @return 0, or why the directory cannot be used; release it in either case.
  */
 [[nodiscard]] int st_workspace_init(struct stet_workspace *ws, const char *root,
                                     struct stet_error *err);
 
-/** Release it. Its threads have ended, and so has what the hooks reach. */
+/** Release it. Its threads must have ended, and the state that the hooks reach must be released. */
 void st_workspace_release(struct stet_workspace *ws);
 
 /** Remember that a session (name may be NULL) wrote a version. */
 void st_workspace_wrote(struct stet_workspace *ws, const struct st_hash *hash, const char *name);
 
-/** The name of the session that wrote a version, into name; false if no session of ours did. */
+/** Find the name of the session that wrote a version. Returns false if none is known to have. */
 bool st_workspace_writer(struct stet_workspace *ws, const struct st_hash *hash, char name[128]);
 
 /**
- * The name of a session without the owner before it, as people read it: over
- * HTTP names belong to a token, of which the stored name begins with a digest
- * (ST_OWNER_MAX digits and a colon).
+ * The name of a session as people know it, without its owner's prefix. Over
+ * HTTP a session belongs to a token, and its stored name begins with a digest
+ * of the token: ST_OWNER_MAX digits and a colon.
  */
 enum { ST_OWNER_MAX = 16 };
-const char *st_name_of_owned(const char *name);
+const char *st_name_without_owner(const char *name);
 
 /**
- * The bytes of a version that was seen or written, from memory or from the
- * shelf (fs/versions/versions.h); to be handed back with st_blob_put(). NULL if they are not there.
+ * The bytes of a version that a session saw or wrote, from the cache or from
+ * the stored versions (fs/versions/versions.h); release them with st_blob_put().
+ * Returns NULL if neither has them.
  */
 struct st_blob *st_workspace_base(struct stet_workspace *ws, const struct st_hash *hash);
 
-/** A snapshot is given to a session (name may be NULL): into the log with it. */
+/** Log a snapshot that goes to a session (its name may be NULL). */
 void st_workspace_log(struct stet_workspace *ws, const char *session, struct st_str snapshot);
 
 /**
- * Refuse a file whose ending is not allowed here (STET_E_EXTENSION).
+ * Refuse a file whose extension is not allowed (STET_E_EXTENSION).
  *
- * Whatever reads or writes content goes by this: through st_session_load(),
- * st_workspace_load() or st_workspace_check_move(). tools/lint
- * sees to it that tools and resources have no other way to a file.
+ * Everything that reads or writes contents must call this, through
+ * st_session_load(), st_workspace_load() or st_workspace_check_move(); tools/lint
+ * checks that tools and resources open files no other way.
  *
- * @path  Below the root, no link in it.
+ * @path  Below the root, links resolved.
  */
 [[nodiscard]] int st_workspace_check_type(const struct stet_workspace *ws, const char *path,
                                           struct stet_error *err);
 
-/** The same for both names of what is to be moved, perhaps to another workspace, unless it is a directory. */
+/** The same for both names of a file to be moved, perhaps to another workspace. Allows directories. */
 [[nodiscard]] int st_workspace_check_move(const struct stet_workspace *ws, const char *from,
                                           const struct stet_workspace *other, const char *to,
                                           struct stet_error *err);
 
-/** As st_file_load(), of a file whose type is allowed. */
+/** As st_file_load(), but refuses a file whose type is not allowed. */
 [[nodiscard]] int st_workspace_load(struct stet_workspace *ws, struct st_str path, size_t max,
                                     struct st_place *place, struct st_file *file,
                                     struct stet_error *err);
 
-/** Have st_shared_watcher_dispatch() tell of instruction files wherever one appears, changes or goes; counted. */
+/** Have st_shared_watcher_dispatch() report instruction files; as st_shared_watcher_watch_names(). */
 [[nodiscard]] int st_workspace_watch_instructions(struct stet_workspace *ws,
                                                   struct stet_error *err);
 void st_workspace_unwatch_instructions(struct stet_workspace *ws);
@@ -175,10 +183,10 @@ void st_workspace_unwatch_instructions(struct stet_workspace *ws);
 /** Refuse binary files (STET_E_BINARY). */
 [[nodiscard]] int st_check_text(const char *path, struct st_str bytes, struct stet_error *err);
 
-/** Remember that an edit, named by a hash of everything it says, was applied. */
+/** Remember that an edit, identified by a hash of all its arguments, was applied. */
 void st_workspace_apply(struct stet_workspace *ws, const struct st_hash *edit);
 
-/** Whether such an edit was applied, as far as is remembered. */
+/** Whether such an edit is remembered. */
 bool st_workspace_applied(struct stet_workspace *ws, const struct st_hash *edit);
 
 #endif
