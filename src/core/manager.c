@@ -14,7 +14,7 @@ struct stet_manager {
 static void on_change(void *data, const char *path, const char *event) {
 	struct stet_manager *manager = data;
 	(void)event;
-	st_session_outdate(manager->session, path);
+	st_session_mark_stale(manager->session, path);
 }
 
 int stet_manager_new(const char *root, struct stet_manager **out, struct stet_error *err) {

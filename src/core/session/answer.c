@@ -61,7 +61,7 @@ void stet_answer_free(struct stet_answer *answer) {
 	free(answer);
 }
 
-/* A buffer's bytes, or NULL if nothing was put into it. */
+/* The bytes of a buffer; NULL if it was never filled. */
 static const char *bytes_of(const struct st_buf *buf, size_t *len) {
 	if (len)
 		*len = buf->len;

@@ -1,4 +1,4 @@
-/** The inside of an answer; its contract is in stet/answer.h. */
+/** The answer to a call, as stet/answer.h describes it. */
 #ifndef STET_CORE_SESSION_ANSWER_H
 #define STET_CORE_SESSION_ANSWER_H
 
@@ -31,21 +31,21 @@ struct stet_answer {
 	size_t notice_count;
 };
 
-/** An empty answer with a status, or NULL if memory is short. */
+/** Make an empty answer with a status. Returns NULL if memory is short. */
 struct stet_answer *st_answer_new(const char *status);
 
-/** Record the file's path (copied) and hash. Returns 0 or STET_E_NOMEM. */
+/** Set the file's path (copied) and hash (may be NULL). Returns 0 or STET_E_NOMEM. */
 [[nodiscard]] int st_answer_about(struct stet_answer *answer, const char *path,
                                   const struct st_hash *hash, struct stet_error *err);
 
-/** The same with a path on the heap, which the answer takes over; this cannot fail. */
+/** The same, but takes ownership of the path; it cannot fail. */
 void st_answer_own(struct stet_answer *answer, char *path, const struct st_hash *hash);
 
-/** A sentence about what this very call did; one too many is left out. */
+/** Add a notice about this call, unless the answer has ST_ANSWER_NOTICES_MAX already. */
 __attribute__((format(printf, 2, 3))) void st_answer_note(struct stet_answer *answer,
                                                           const char *format, ...);
 
-/** Take along the notices that wait. */
+/** Move pending notices into the answer, as far as they fit. */
 void st_answer_take_notices(struct stet_answer *answer, struct st_write_context *writes);
 
 #endif

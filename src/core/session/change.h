@@ -1,10 +1,10 @@
 /**
- * A guarded change: read, judge, make the new bytes, commit.
+ * A change of one file by a session: read, judge, make the new bytes, commit.
  *
- * Every tool that writes goes through here; it brings a function from old
- * bytes to new ones, and this brings everything else: whether the session may
- * change this version, the refusal with its diff if not, the commit against
- * other processes, and the session's memory afterwards.
+ * Every tool that writes calls st_change_apply() with a function that makes new
+ * bytes from old ones. The rest happens here: checking that the session may
+ * change this version (refusal.h), merging, committing against other processes,
+ * and recording what the session has seen afterwards.
  *
  *     struct st_change change = {
  *             .path = path, .kind = ST_CHANGE_ANCHORED, .make = make, .context = &edit,
@@ -16,15 +16,15 @@
 
 #include "core/session/session.h"
 
-/** What a change relies on, which decides what the session must have seen. */
+/** What a change relies on. That decides what the session must have seen. */
 enum st_change_kind {
-	/** The text it replaces: proof enough on a file the session never read. */
+	/** It names the text it replaces, which is proof enough for a file the session never read. */
 	ST_CHANGE_ANCHORED,
-	/** Line numbers: good until the file changes. */
+	/** It names line numbers, which are valid until the file changes. */
 	ST_CHANGE_LINES,
-	/** Nothing; it replaces the whole file, so all of it must have been seen. Creates the file too. */
+	/** It replaces the whole file, so the session must have seen all of it; or creates the file. */
 	ST_CHANGE_WHOLE,
-	/** Nothing either, but all of the file stays: it adds to whatever is there. Creates the file too. */
+	/** It adds to the file and keeps the rest, so the session need not have seen it; or creates the file. */
 	ST_CHANGE_APPEND,
 };
 
@@ -32,33 +32,33 @@ struct st_change {
 	/** As the caller spells it. */
 	const char *path;
 	enum st_change_kind kind;
-	/** Digits of the version that the caller says it saw; ptr NULL for none. */
+	/** Hex digits of the version that the caller wants to change; ptr NULL for any. */
 	struct st_str expected_hash;
-	/** The text it looks for, to tell a refused caller where that still is; may be empty. */
+	/** The text to change, so that a refusal can say where it is now; may be empty. */
 	struct st_str anchor;
-	/** Only endings that the workspace allows, and nothing binary. */
+	/** Refuse a binary file, and new contents that would make it one. */
 	bool text;
-	/** Where the file changed since it was read: merge with that, if the two do not touch. */
+	/** If the file changed since the session saw it, merge the two changes where they do not overlap. */
 	bool merge;
-	/** Never merge, not even after a refusal that showed all that had changed. */
+	/** Never merge, not even after a refusal that showed all changes. */
 	bool never_merge;
-	/** A matching expected_hash stands for having seen the whole file. */
+	/** A matching expected_hash counts as having seen the whole file. */
 	bool hash_proves;
 	/** Refuse once to drop most of a long file. */
 	bool check_drops;
-	/** Whether lines change of which the caller neither wrote nor is shown all, known after make; NULL: none do. */
+	/** Set by make if it changed lines that the caller has not seen whole; NULL if that cannot happen. */
 	const bool *partly;
-	/** Nobody gets the answer, so that what a refusal would show does not count as seen. */
+	/** The caller drops the answer, so a diff in it does not count as seen. */
 	bool unshown;
-	/** The file is to be removed, by a path that is no link's; make is not needed. */
+	/** Remove the file; make is not called. The path must not be a link's. */
 	bool remove;
 	/** Judge and make, but write nothing. */
 	bool dry_run;
-	/** Told before each try which file it is: its path below the root, links resolved, good for that try; may be NULL. */
+	/** Called at each attempt with the file's path below the root, valid during that attempt; may be NULL. */
 	void (*found)(void *context, const char *path);
-	/** Make the new bytes from the old ones (empty for a new file). 0, or a code that ends it all. */
+	/** Make the new bytes from the old ones (empty for a new file). Returns 0, or a code to give up with. */
 	int (*make)(void *context, struct st_str old, struct st_buf *new, struct stet_error *err);
-	/** Told after a merge what the current bytes became, which make has not seen; may be NULL. */
+	/** Called after a merge with the current and the merged bytes, which make has not seen; may be NULL. */
 	int (*merged)(void *context, struct st_str current, struct st_str merged,
 	              struct stet_error *err);
 	void *context;
@@ -68,7 +68,7 @@ struct st_change {
  * Change a file.
  *
  * @answer  Receives path, hash, commit, noop and created, or the refusal; after
- *          a merge also the foreign changes as its diff.
+ *          a merge its diff shows what others changed.
  * @return  0; STET_E_CONFLICT with the refusal; or the codes of make,
  *          st_file_load() and st_commit().
  */

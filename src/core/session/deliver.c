@@ -1,9 +1,9 @@
 #include "core/session/deliver.h"
 
-/* Choose from a chain, lay out what is new, and record it as delivered. */
-static int fill(struct stet_session *session, const struct st_instructions_chain *chain,
-                unsigned flags, size_t max, const struct st_hash *in_answer,
-                struct stet_instructions *list, struct stet_error *err) {
+/* Choose the new instructions of a chain, lay them out, and record them as delivered. */
+static int fill_list(struct stet_session *session, const struct st_instructions_chain *chain,
+                     unsigned flags, size_t max, const struct st_hash *in_answer,
+                     struct stet_instructions *list, struct stet_error *err) {
 	size_t budget = session->ws->instructions.budget;
 	struct st_instructions_room room = {
 		.bytes = max && max < budget ? max : budget,
@@ -27,12 +27,12 @@ int st_instructions_deliver_new(struct stet_session *session, const char *path, 
 	st_auto(st_instructions_chain) chain = {0};
 	*out = NULL;
 	int code = st_instructions_chain_build(&session->ws->instructions, path, flags, &chain, err);
-	/* Most directories have no instructions. */
+	/* The common case: there are no instructions. */
 	if (code < 0 ||
 	    (chain.count == 0 && chain.notices.len == 0 && session->instructions.count == 0))
 		return code;
 	struct stet_instructions *list = st_instructions_list_new();
-	code = list ? fill(session, &chain, flags, max, in_answer, list, err) : st_fail_nomem(err);
+	code = list ? fill_list(session, &chain, flags, max, in_answer, list, err) : st_fail_nomem(err);
 	if (code < 0) {
 		stet_instructions_free(list);
 		return code;
@@ -112,7 +112,7 @@ void stet_instructions_clear(struct stet_session *session) {
 		st_delivered_clear(&session->instructions);
 }
 
-/* Check one configured name and add it, unless it is there. */
+/* Check a configured name, and add it unless the setup has it. */
 static int add_name(struct st_instructions_setup *setup, struct st_str name,
                     struct stet_error *err) {
 	if (memchr(name.ptr, '/', name.len) || st_str_eq(name, ST_STR(".")) ||

@@ -8,7 +8,7 @@ static void record_release(struct st_instructions_record *record) {
 	free(record->owner);
 }
 
-static void drop(struct st_delivered *delivered, size_t index) {
+static void drop_record(struct st_delivered *delivered, size_t index) {
 	record_release(&delivered->records[index]);
 	delivered->count--;
 	delivered->changes++;
@@ -18,32 +18,33 @@ static void drop(struct st_delivered *delivered, size_t index) {
 
 void st_delivered_init(struct st_delivered *delivered) {
 	*delivered = (struct st_delivered){0};
-	st_lru_init(&delivered->said, ST_INSTRUCTIONS_SAID_MAX, ST_INSTRUCTIONS_SAID_MAX, NULL);
+	st_lru_init(&delivered->notices, ST_INSTRUCTIONS_NOTICES_MAX, ST_INSTRUCTIONS_NOTICES_MAX,
+	            NULL);
 }
 
 void st_delivered_clear(struct st_delivered *delivered) {
 	while (delivered->count > 0)
 		record_release(&delivered->records[--delivered->count]);
 	delivered->changes++;
-	st_lru_clear(&delivered->said);
+	st_lru_clear(&delivered->notices);
 }
 
 void st_delivered_clear_nested(struct st_delivered *delivered) {
 	for (size_t i = delivered->count; i > 0; i--) {
 		if (*delivered->records[i - 1].owner)
-			drop(delivered, i - 1);
+			drop_record(delivered, i - 1);
 	}
-	st_lru_clear(&delivered->said);
+	st_lru_clear(&delivered->notices);
 }
 
 void st_delivered_release(struct st_delivered *delivered) {
 	st_delivered_clear(delivered);
 	free(delivered->records);
-	st_lru_release(&delivered->said);
+	st_lru_release(&delivered->notices);
 }
 
-static struct st_instructions_record *by_path(const struct st_delivered *delivered,
-                                              const char *path) {
+static struct st_instructions_record *record_by_path(const struct st_delivered *delivered,
+                                                     const char *path) {
 	for (size_t i = 0; i < delivered->count; i++) {
 		if (strcmp(delivered->records[i].path, path) == 0)
 			return &delivered->records[i];
@@ -51,9 +52,9 @@ static struct st_instructions_record *by_path(const struct st_delivered *deliver
 	return NULL;
 }
 
-/* The record that gave a text; NULL if none did. */
-static struct st_instructions_record *by_text(const struct st_delivered *delivered,
-                                              const struct st_hash *hash) {
+/* The record as which a text was delivered; NULL if it was not. */
+static struct st_instructions_record *record_by_text(const struct st_delivered *delivered,
+                                                     const struct st_hash *hash) {
 	for (size_t i = 0; i < delivered->count; i++) {
 		if (delivered->records[i].delivered && st_hash_eq(&delivered->records[i].hash, hash))
 			return &delivered->records[i];
@@ -61,7 +62,7 @@ static struct st_instructions_record *by_text(const struct st_delivered *deliver
 	return NULL;
 }
 
-/* The directory that brought an item: as many components of the chain's as its level says. */
+/* The directory that an item belongs to: the first `level` components of the chain's. */
 static struct st_str owner_of(const struct st_instructions_chain *chain,
                               const struct st_instructions_item *item) {
 	struct st_str dir = st_buf_str(&chain->dir);
@@ -74,24 +75,24 @@ static struct st_str owner_of(const struct st_instructions_chain *chain,
 	return st_strn(dir.ptr, len);
 }
 
-static int make_room(struct st_delivered *delivered, struct stet_error *err) {
+static int make_record_room(struct st_delivered *delivered, struct stet_error *err) {
 	if (delivered->count == ST_INSTRUCTIONS_RECORDS_MAX)
-		drop(delivered, 0);
+		drop_record(delivered, 0);
 	return st_array_room(&delivered->records, delivered->count, sizeof *delivered->records)
 	           ? 0
 	           : st_fail_nomem(err);
 }
 
 int st_delivered_add(struct st_delivered *delivered, struct st_str path, struct st_str owner,
-                     const struct st_hash *hash, bool gave, struct stet_error *err) {
-	int code = make_room(delivered, err);
+                     const struct st_hash *hash, bool was_delivered, struct stet_error *err) {
+	int code = make_record_room(delivered, err);
 	if (code < 0)
 		return code;
 	struct st_instructions_record new = {
 		.path = strndup(path.ptr, path.len),
 		.owner = strndup(owner.ptr, owner.len),
 		.hash = *hash,
-		.delivered = gave,
+		.delivered = was_delivered,
 	};
 	if (!new.path || !new.owner) {
 		record_release(&new);
@@ -110,27 +111,28 @@ const char *st_delivered_pending(const struct st_delivered *delivered) {
 	return NULL;
 }
 
-void st_delivered_say(struct st_delivered *delivered, struct st_str notice) {
-	st_lru_put(&delivered->said, notice, delivered, 1);
+void st_delivered_add_notice(struct st_delivered *delivered, struct st_str notice) {
+	st_lru_put(&delivered->notices, notice, delivered, 1);
 	delivered->changes++;
 }
 
-/* Note which text a path has now, and whether it gave it. */
-static int note(struct st_delivered *delivered, const struct st_instructions_chain *chain,
-                const struct st_instructions_item *item, bool gave, struct stet_error *err) {
-	struct st_instructions_record *record = by_path(delivered, item->path);
+/* Record the text that a path has now, and whether it was delivered as this path's. */
+static int record_item(struct st_delivered *delivered, const struct st_instructions_chain *chain,
+                       const struct st_instructions_item *item, bool was_delivered,
+                       struct stet_error *err) {
+	struct st_instructions_record *record = record_by_path(delivered, item->path);
 	if (!record)
 		return st_delivered_add(delivered, st_str(item->path), owner_of(chain, item),
-		                        &item->file->hash, gave, err);
+		                        &item->file->hash, was_delivered, err);
 	delivered->changes +=
-		record->delivered != gave || !st_hash_eq(&record->hash, &item->file->hash);
+		record->delivered != was_delivered || !st_hash_eq(&record->hash, &item->file->hash);
 	record->hash = item->file->hash;
-	record->delivered = gave;
+	record->delivered = was_delivered;
 	record->sent = 0;
 	return 0;
 }
 
-/* ---- what is gone ---- */
+/* ---- files that are gone ---- */
 
 static const struct st_instructions_item *item_by_path(const struct st_instructions_chain *chain,
                                                        const char *path) {
@@ -141,7 +143,7 @@ static const struct st_instructions_item *item_by_path(const struct st_instructi
 	return NULL;
 }
 
-/* Whether a directory is one that the chain passes, or the last one if only that counts. */
+/* Whether the chain covers a directory; with `alone`, only its last one. */
 static bool is_passed(const struct st_instructions_chain *chain, const char *owner, bool alone) {
 	struct st_str dir = st_buf_str(&chain->dir), own = st_str(owner);
 	if (alone || own.len == 0)
@@ -149,37 +151,38 @@ static bool is_passed(const struct st_instructions_chain *chain, const char *own
 	return st_str_starts(dir, own) && (dir.len == own.len || dir.ptr[own.len] == '/');
 }
 
-/* The item that has a text under a name which is not known yet: the file was renamed. */
+/* Find a renamed file: an item with the same text, under a path that has no record. */
 static const struct st_instructions_item *renamed(const struct st_delivered *delivered,
                                                   const struct st_instructions_chain *chain,
                                                   const struct st_hash *hash) {
 	for (size_t i = 0; i < chain->count; i++) {
 		const struct st_instructions_item *item = &chain->items[i];
-		if (!item->bridge && st_hash_eq(&item->file->hash, hash) && !by_path(delivered, item->path))
+		if (!item->bridge && st_hash_eq(&item->file->hash, hash) &&
+		    !record_by_path(delivered, item->path))
 			return item;
 	}
 	return NULL;
 }
 
-/* Those who relied on a text given elsewhere have to be given it when they are met again. */
+/* A text is gone: forget the paths that did not get it delivered because another one had. */
 static void forget_twins(struct st_delivered *delivered, const struct st_hash *hash) {
 	for (size_t i = delivered->count; i > 0; i--) {
 		if (!delivered->records[i - 1].delivered &&
 		    st_hash_eq(&delivered->records[i - 1].hash, hash))
-			drop(delivered, i - 1);
+			drop_record(delivered, i - 1);
 	}
 }
 
 static int announce_gone(struct st_delivered *delivered, size_t index,
                          struct stet_instructions *list, struct stet_error *err) {
 	struct st_hash hash = delivered->records[index].hash;
-	bool gave = delivered->records[index].delivered;
+	bool was_delivered = delivered->records[index].delivered;
 	struct st_instructions_entry *entry =
-		gave ? st_instructions_list_add(list, delivered->records[index].path, NULL) : NULL;
-	if (gave && !entry)
+		was_delivered ? st_instructions_list_add(list, delivered->records[index].path, NULL) : NULL;
+	if (was_delivered && !entry)
 		return st_fail_nomem(err);
-	drop(delivered, index);
-	if (gave) {
+	drop_record(delivered, index);
+	if (was_delivered) {
 		entry->change = ST_INSTRUCTIONS_REMOVED;
 		forget_twins(delivered, &hash);
 	}
@@ -196,20 +199,20 @@ static int find_gone(struct st_delivered *delivered, const struct st_instruction
 			continue;
 		}
 		item = renamed(delivered, chain, &record->hash);
-		bool gave = record->delivered;
+		bool was_delivered = record->delivered;
 		if (item)
-			drop(delivered, i);
-		int code =
-			item ? note(delivered, chain, item, gave, err) : announce_gone(delivered, i, list, err);
+			drop_record(delivered, i);
+		int code = item ? record_item(delivered, chain, item, was_delivered, err)
+		                : announce_gone(delivered, i, list, err);
 		if (code < 0)
 			return code;
-		/* Dropping a twin may have moved what comes next. */
+		/* Dropping records moves the others: start over. */
 		i = 0;
 	}
 	return 0;
 }
 
-/* ---- what is to be given ---- */
+/* ---- files to deliver ---- */
 
 static struct st_instructions_entry *entry_by_text(struct stet_instructions *list,
                                                    const struct st_hash *hash) {
@@ -220,8 +223,8 @@ static struct st_instructions_entry *entry_by_text(struct stet_instructions *lis
 	return NULL;
 }
 
-static int give(const struct st_instructions_item *item, enum st_instructions_change change,
-                const char *same_as, struct stet_instructions *list, struct stet_error *err) {
+static int add_entry(const struct st_instructions_item *item, enum st_instructions_change change,
+                     const char *same_as, struct stet_instructions *list, struct stet_error *err) {
 	struct st_instructions_entry *entry =
 		st_instructions_list_add(list, item->path, same_as ? NULL : item->file);
 	if (!entry)
@@ -235,7 +238,7 @@ static int give(const struct st_instructions_item *item, enum st_instructions_ch
 	                                                                            : 0;
 }
 
-/* Whether the session has read all of this version, or wrote it. */
+/* Whether the session has read or written all of this version itself. */
 static bool has_read(struct st_tracker *tracker, const struct st_instructions_item *item) {
 	const struct st_seen *seen = st_tracker_find(tracker, item->real);
 	return seen && st_hash_eq(&seen->version.hash, &item->file->hash) && st_seen_all(seen);
@@ -247,24 +250,24 @@ static int choose_one(struct st_delivered *delivered, struct st_tracker *tracker
                       struct stet_instructions *list, struct stet_error *err) {
 	const struct st_hash *hash = &item->file->hash;
 	struct st_instructions_entry *entry = entry_by_text(list, hash);
-	struct st_instructions_record *record = by_path(delivered, item->path),
-								  *giver = by_text(delivered, hash);
-	bool gave = record && record->delivered;
+	struct st_instructions_record *record = record_by_path(delivered, item->path),
+								  *same_text = record_by_text(delivered, hash);
+	bool was_delivered = record && record->delivered;
 	if (entry) {
-		/* It comes now, at another place: with the urgency of the nearer one. */
+		/* The list has the text already: lay it out with the priority of the deeper path. */
 		entry->level = entry->level > item->level ? entry->level : item->level;
-		return gave ? 0 : note(delivered, chain, item, false, err);
+		return was_delivered ? 0 : record_item(delivered, chain, item, false, err);
 	}
-	if (gave && st_hash_eq(&record->hash, hash))
+	if (was_delivered && st_hash_eq(&record->hash, hash))
 		return 0;
 	if (in_answer && st_hash_eq(in_answer, hash))
-		return note(delivered, chain, item, true, err);
-	if (giver && !gave)
-		return note(delivered, chain, item, false, err);
-	if (gave && has_read(tracker, item))
-		return note(delivered, chain, item, true, err);
-	int code = give(item, gave ? ST_INSTRUCTIONS_REPLACED : ST_INSTRUCTIONS_NEW,
-	                giver ? giver->path : NULL, list, err);
+		return record_item(delivered, chain, item, true, err);
+	if (same_text && !was_delivered)
+		return record_item(delivered, chain, item, false, err);
+	if (was_delivered && has_read(tracker, item))
+		return record_item(delivered, chain, item, true, err);
+	int code = add_entry(item, was_delivered ? ST_INSTRUCTIONS_REPLACED : ST_INSTRUCTIONS_NEW,
+	                     same_text ? same_text->path : NULL, list, err);
 	if (code == 0 && record && st_hash_eq(&record->hash, hash))
 		list->entries[list->count - 1].from = record->sent;
 	return code;
@@ -274,7 +277,7 @@ static int choose_all(const struct st_instructions_item *item, struct stet_instr
                       struct stet_error *err) {
 	struct st_instructions_entry *entry = entry_by_text(list, &item->file->hash);
 	if (!entry)
-		return give(item, ST_INSTRUCTIONS_NEW, NULL, list, err);
+		return add_entry(item, ST_INSTRUCTIONS_NEW, NULL, list, err);
 	entry->level = entry->level > item->level ? entry->level : item->level;
 	return 0;
 }
@@ -284,12 +287,12 @@ static int take_notices(struct st_delivered *delivered, const struct st_instruct
 	struct st_str all = st_buf_str(&chain->notices);
 	for (size_t at = 0; at < all.len; at += strlen(all.ptr + at) + 1) {
 		struct st_str text = st_str(all.ptr + at);
-		if (st_lru_get(&delivered->said, text))
+		if (st_lru_get(&delivered->notices, text))
 			continue;
 		int code = st_instructions_list_notice(list, text.ptr, err);
 		if (code < 0)
 			return code;
-		st_delivered_say(delivered, text);
+		st_delivered_add_notice(delivered, text);
 	}
 	return 0;
 }
@@ -317,11 +320,11 @@ int st_delivered_record(struct st_delivered *delivered, const struct st_instruct
 		const struct st_instructions_item *item = item_by_path(chain, entry->path);
 		if (entry->left_out || entry->change == ST_INSTRUCTIONS_REMOVED || !item)
 			continue;
-		int code = note(delivered, chain, item, !entry->same_as && !entry->goes_on, err);
+		int code = record_item(delivered, chain, item, !entry->same_as && !entry->goes_on, err);
 		if (code < 0)
 			return code;
 		struct st_instructions_record *record =
-			entry->goes_on ? by_path(delivered, item->path) : NULL;
+			entry->goes_on ? record_by_path(delivered, item->path) : NULL;
 		if (record)
 			record->sent = entry->end;
 	}

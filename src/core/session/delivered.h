@@ -1,13 +1,11 @@
 /**
- * What a session was given of the instructions, and what it has to be given
- * now.
+ * Which instructions a session has received, and which ones it needs next.
  *
- * A record says which text a path had when it was last looked at. Texts are
- * compared by hash, so that a link, a twin or a copy in another checkout comes
- * once: the first place where it was met is the one that gave it, and the
- * others are noted as known. A record whose directory is on the way but whose
- * file is no longer part of the chain is announced as gone, unless the same
- * text just goes by another name.
+ * A record has the hash of the text that a path had when it was last checked.
+ * Equal texts are delivered once, be they links, copies, or files of another
+ * checkout: the record of the first path is marked `delivered`, those of the
+ * others are not. If a recorded file is no longer in the chain, the session is
+ * told that it is gone, unless it was only renamed.
  */
 #ifndef STET_CORE_SESSION_DELIVERED_H
 #define STET_CORE_SESSION_DELIVERED_H
@@ -15,55 +13,55 @@
 #include "core/instructions/list.h"
 #include "core/session/tracker.h"
 
-enum { ST_INSTRUCTIONS_RECORDS_MAX = 4096, ST_INSTRUCTIONS_SAID_MAX = 256 };
+enum { ST_INSTRUCTIONS_RECORDS_MAX = 4096, ST_INSTRUCTIONS_NOTICES_MAX = 256 };
 
 struct st_instructions_record {
 	char *path;
-	/** The directory whose file brought it; "" for the root. */
+	/** The directory of the file, or of the file that imports it; "" for the root. */
 	char *owner;
 	struct st_hash hash;
-	/** This path gave the text; else another one did, or not all of it was sent so far. */
+	/** The text was delivered as this path's. Else as another's, or not all of it was sent yet. */
 	bool delivered;
-	/** How many bytes of a text that does not fit into one answer were sent; 0 for none or all. */
+	/** How many bytes of a text that is delivered in parts were sent; 0 for none or all. */
 	size_t sent;
 };
 
 struct st_delivered {
 	struct st_instructions_record *records;
 	size_t count;
-	/** Notices that were said. */
-	struct st_lru said;
-	/** Moves with every change of the above. */
+	/** The notices that the session has received. */
+	struct st_lru notices;
+	/** Incremented with every change of the above, for core/state/saving.c. */
 	size_t changes;
 };
 
 void st_delivered_init(struct st_delivered *delivered);
 void st_delivered_release(struct st_delivered *delivered);
 
-/** Forget everything, so that it is given again. */
+/** Forget everything, so that it is delivered again. */
 void st_delivered_clear(struct st_delivered *delivered);
 
-/** The same but for what the root brought. */
+/** The same, except for the root's instructions. */
 void st_delivered_clear_nested(struct st_delivered *delivered);
 
 /**
  * The directory whose instructions were sent in part, below the root ("" for
- * the root itself), so that the next answer goes on with them; NULL for none.
+ * the root itself): the next answer continues them. NULL for none.
  */
 const char *st_delivered_pending(const struct st_delivered *delivered);
 
-/** Put back a record, or a notice that was said, from where it was stored. 0 or STET_E_NOMEM. */
+/** Add a record, or a notice, that was loaded from the store. Returns 0 or STET_E_NOMEM. */
 [[nodiscard]] int st_delivered_add(struct st_delivered *delivered, struct st_str path,
-                                   struct st_str owner, const struct st_hash *hash, bool gave,
-                                   struct stet_error *err);
-void st_delivered_say(struct st_delivered *delivered, struct st_str notice);
+                                   struct st_str owner, const struct st_hash *hash,
+                                   bool was_delivered, struct stet_error *err);
+void st_delivered_add_notice(struct st_delivered *delivered, struct st_str notice);
 
 /**
- * Choose what of a chain is to be given.
+ * Choose the instructions of a chain that the session needs.
  *
- * @tracker  What the session has read or written itself; a replacement that it
- *           knows from there is not repeated.
- * @shown    The hash of a text that the same answer shows anyway; may be NULL.
+ * @tracker  What the session has read or written itself: a changed file that it
+ *           knows from there is not delivered again.
+ * @in_answer  The hash of a text that the same answer contains in full; may be NULL.
  * @list     Receives the entries and notices, not laid out yet.
  * @return   0 or STET_E_NOMEM.
  */
@@ -72,7 +70,7 @@ void st_delivered_say(struct st_delivered *delivered, struct st_str notice);
                                       const struct st_hash *in_answer,
                                       struct stet_instructions *list, struct stet_error *err);
 
-/** Record what a list gives, once it is laid out. Returns 0 or STET_E_NOMEM. */
+/** Record the entries of a list as delivered, once it is laid out. Returns 0 or STET_E_NOMEM. */
 [[nodiscard]] int st_delivered_record(struct st_delivered *delivered,
                                       const struct st_instructions_chain *chain,
                                       const struct stet_instructions *list, struct stet_error *err);

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Paths are long at most; this is a bound for hostile ones. */
+/* A bound for a client that sends very long paths. */
 enum { LINKS_COST_MAX = 1 << 20 };
 
 void st_links_init(struct st_links *links) {
@@ -25,7 +25,7 @@ const char *st_links_target(const struct st_links *links, struct st_str spelling
 	return links->targets.count > 0 ? st_lru_peek(&links->targets, spelling) : NULL;
 }
 
-/* Without memory the link is unknown, as if it had never been followed. */
+/* If memory is short, it is as if the session had never followed the link. */
 void st_links_set(struct st_links *links, struct st_str spelling, struct st_str target) {
 	if (st_str_eq(spelling, target)) {
 		st_links_drop(links, spelling);

@@ -1,10 +1,9 @@
 /**
- * Which file each spelling of a path led one session to, where that was
- * another path: the spelling goes through a symbolic link.
+ * The targets of the symbolic links that a session followed: for each path as
+ * the caller spelled it, the file that it led to.
  *
- * Somebody may point the link elsewhere. What the session saw under that
- * spelling is then another file than what the spelling leads to, and this is
- * how the session can tell.
+ * If another process points a link elsewhere, the path leads to another file
+ * than the one the session saw. By these records the session notices.
  */
 #ifndef STET_CORE_SESSION_LINKS_H
 #define STET_CORE_SESSION_LINKS_H
@@ -16,7 +15,7 @@ enum { ST_LINKS_MAX = 1000 };
 
 struct st_links {
 	struct st_lru targets;
-	/** Moves with every change, for whoever stores them. */
+	/** Incremented with every change, for core/state/saving.c. */
 	size_t changes;
 };
 
@@ -24,10 +23,10 @@ void st_links_init(struct st_links *links);
 void st_links_release(struct st_links *links);
 void st_links_clear(struct st_links *links);
 
-/** Where a spelling led; NULL if it led through no link, or was forgotten. */
+/** The file that a spelling led to; NULL if it has no link in it, or was forgotten. */
 const char *st_links_target(const struct st_links *links, struct st_str spelling);
 
-/** A spelling led to a file. If both are the same path, there is nothing to remember. */
+/** Record the file that a spelling led to. If both are equal, there is no link: forget the spelling. */
 void st_links_set(struct st_links *links, struct st_str spelling, struct st_str target);
 
 void st_links_drop(struct st_links *links, struct st_str spelling);

@@ -1,5 +1,6 @@
 #include "core/session/session.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 
@@ -13,19 +14,19 @@
 #include "fs/path/nearby.h"
 #include "text/lines/lines.h"
 
-/* ---- one call ---- */
+/* ---- file events ---- */
 
-/* What waits to be stored: beyond so many, the oldest are forgotten. */
+/* The most events to collect; then the oldest are dropped. */
 enum { EVENTS_MAX = 10000 };
 
-static void drop(struct st_file_event *event) {
+static void event_release(struct st_file_event *event) {
 	free((void *)(uintptr_t)event->path);
 	free((void *)(uintptr_t)event->moved_to);
 }
 
 void st_events_clear(struct st_file_events *events) {
 	while (events->count > 0)
-		drop(&events->items[--events->count]);
+		event_release(&events->items[--events->count]);
 	events->writes = 0;
 }
 
@@ -35,8 +36,8 @@ static void events_release(struct st_file_events *events) {
 	*events = (struct st_file_events){0};
 }
 
-/* The same file read again, a moment ago. */
-static bool repeats(const struct st_file_events *events, const struct st_file_event *event) {
+/* If the last event is a read of the same file, update it instead of adding another. */
+static bool merge_read(const struct st_file_events *events, const struct st_file_event *event) {
 	if (events->count == 0 || event->kind != ST_EVENT_READ)
 		return false;
 	struct st_file_event *last = &events->items[events->count - 1];
@@ -47,10 +48,10 @@ static bool repeats(const struct st_file_events *events, const struct st_file_ev
 	return true;
 }
 
-static bool make_room(struct st_file_events *events) {
+static bool make_event_room(struct st_file_events *events) {
 	if (events->count == EVENTS_MAX) {
 		events->writes -= events->items[0].kind != ST_EVENT_READ;
-		drop(&events->items[0]);
+		event_release(&events->items[0]);
 		events->count--;
 		memmove(events->items, events->items + 1, events->count * sizeof *events->items);
 	}
@@ -59,11 +60,11 @@ static bool make_room(struct st_file_events *events) {
 
 static int events_add(struct st_file_events *events, const struct st_file_event *event,
                       struct stet_error *err) {
-	if (repeats(events, event))
+	if (merge_read(events, event))
 		return 0;
 	char *path = strdup(event->path);
 	char *to = event->moved_to ? strdup(event->moved_to) : NULL;
-	if (!path || (event->moved_to && !to) || !make_room(events)) {
+	if (!path || (event->moved_to && !to) || !make_event_room(events)) {
 		free(path);
 		free(to);
 		return st_fail_nomem(err);
@@ -78,10 +79,10 @@ static int events_add(struct st_file_events *events, const struct st_file_event 
 
 struct st_call_scope st_call_scope_begin(struct stet_session *session, bool tool) {
 	const struct stet_workspace *ws = session->ws;
-	if (session->visits++ > 0)
+	if (session->call_depth++ > 0)
 		return (struct st_call_scope){session};
 	session->tracks = ws->state == ST_STATE_ALL || (tool && ws->state == ST_STATE_TOOLS);
-	/* If that fails, the session goes on with what it knows. */
+	/* If loading fails, the session goes on with what it knows. */
 	if (session->name)
 		(void)ws->hooks.load(ws->hooks.data, session, NULL);
 	return (struct st_call_scope){session};
@@ -90,14 +91,17 @@ struct st_call_scope st_call_scope_begin(struct stet_session *session, bool tool
 void st_call_scope_release(struct st_call_scope *scope) {
 	struct stet_session *session = scope->session;
 	scope->session = NULL;
-	if (!session || --session->visits > 0)
+	if (!session)
+		return;
+	assert(session->call_depth > 0);
+	if (--session->call_depth > 0)
 		return;
 	const struct st_state_hooks *hooks = &session->ws->hooks;
 	if (session->name || session->events.count > 0)
 		hooks->save(hooks->data, session, false);
 }
 
-void st_call_did(struct stet_session *session, const struct st_file_event *event) {
+void st_session_report(struct stet_session *session, const struct st_file_event *event) {
 	struct st_file_event own = *event;
 	if (!session->tracks)
 		return;
@@ -106,7 +110,7 @@ void st_call_did(struct stet_session *session, const struct st_file_event *event
 	own.undoes = st_file_event_is_write(event) ? session->undoing : 0;
 	if (events_add(&session->events, &own, NULL) < 0)
 		st_write_notice(&session->ws->writes,
-		                "There was no memory to note what became of %s in the state of the work.",
+		                "Out of memory: the change of %s is missing from the state of the work.",
 		                st_quoted(event->path));
 	if (st_file_event_is_logged(&own)) {
 		free(session->last_wrote);
@@ -114,17 +118,18 @@ void st_call_did(struct stet_session *session, const struct st_file_event *event
 	}
 }
 
-void st_call_moved(struct stet_session *session, const char *from, const char *to, bool is_dir) {
+void st_session_report_move(struct stet_session *session, const char *from, const char *to,
+                            bool is_dir) {
 	struct stet_workspace *ws = session->ws;
 	st_auto(st_place) place = ST_PLACE_INIT;
 	st_auto(st_file) file = ST_FILE_INIT;
 	if (is_dir) {
 		const struct st_file_event event = {
 			.path = from, .kind = ST_EVENT_DIR_MOVED, .moved_to = to};
-		st_call_did(session, &event);
+		st_session_report(session, &event);
 		return;
 	}
-	/* A link is no file of its own. */
+	/* A renamed link is not a file of its own: no events. */
 	if (!session->tracks ||
 	    st_file_load(&ws->root, st_str(to), ws->max_file, &place, &file, NULL) < 0 ||
 	    strcmp(place.path, to) != 0)
@@ -134,13 +139,13 @@ void st_call_moved(struct stet_session *session, const char *from, const char *t
 	const struct st_file_event here = {
 		.path = place.path, .kind = ST_EVENT_WRITTEN, .after = version};
 	st_bases_put(&ws->bases, &file.hash, st_buf_str(&file.bytes));
-	st_call_did(session, &gone);
-	st_call_did(session, &here);
+	st_session_report(session, &gone);
+	st_session_report(session, &here);
 }
 
-/* ---- life ---- */
+/* ---- opening and closing ---- */
 
-static void met(void *data, const char *path) {
+static void watch_tracked(void *data, const char *path) {
 	struct stet_workspace *ws = data;
 	st_shared_watcher_use(&ws->watcher, path);
 }
@@ -177,7 +182,7 @@ int stet_session_open(struct stet_workspace *ws, const char *name, struct stet_s
 	snprintf(session->label, sizeof session->label, "%.64s", program_invocation_short_name);
 	st_tracker_init(&session->tracker);
 	st_links_init(&session->links);
-	session->tracker.met = met;
+	session->tracker.on_tracked = watch_tracked;
 	session->tracker.data = ws;
 	st_delivered_init(&session->instructions);
 	code = name ? ws->hooks.load(ws->hooks.data, session, err) : 0;
@@ -206,29 +211,32 @@ struct stet_workspace *stet_session_workspace(struct stet_session *session) {
 	return session->ws;
 }
 
-/* ---- what was seen ---- */
+/* ---- records ---- */
 
-void st_session_led(struct stet_session *session, const char *asked, const char *path) {
+void st_session_add_link(struct stet_session *session, const char *asked, const char *path) {
 	st_auto(st_buf) spelling = ST_BUF_INIT;
 	if ((session->links.targets.count > 0 || strcmp(asked, path) != 0) &&
 	    st_root_spelling(&session->ws->root, asked, &spelling))
 		st_links_set(&session->links, st_buf_str(&spelling), st_str(path));
 }
 
-void st_session_unlink(struct stet_session *session, const char *asked) {
+void st_session_drop_link(struct stet_session *session, const char *asked) {
 	st_auto(st_buf) spelling = ST_BUF_INIT;
 	if (st_root_spelling(&session->ws->root, asked, &spelling))
 		st_links_drop(&session->links, st_buf_str(&spelling));
 }
 
-/* What was seen under a spelling that leads elsewhere now; path is where, NULL for nowhere. */
-static struct st_seen *seen_elsewhere(struct stet_session *session, const char *asked,
-                                      const char *path) {
+/*
+ * The record of the file that a spelling led to before; NULL if it still leads to
+ * `path` (itself NULL if it leads nowhere now).
+ */
+static struct st_seen *seen_before_relink(struct stet_session *session, const char *asked,
+                                          const char *path) {
 	st_auto(st_buf) spelling = ST_BUF_INIT;
 	if (!st_root_spelling(&session->ws->root, asked, &spelling))
 		return NULL;
 	const char *target = st_links_target(&session->links, st_buf_str(&spelling));
-	/* It led to itself: a link has come into the place of the file. */
+	/* There was no link then: a link has replaced the file. */
 	if (!target)
 		target = spelling.ptr;
 	return path && strcmp(target, path) == 0 ? NULL : st_tracker_find(&session->tracker, target);
@@ -236,7 +244,7 @@ static struct st_seen *seen_elsewhere(struct stet_session *session, const char *
 
 struct st_seen *st_session_seen(struct stet_session *session, const char *asked, const char *path) {
 	struct st_seen *seen = st_tracker_find(&session->tracker, path);
-	const struct st_seen *other = seen ? NULL : seen_elsewhere(session, asked, path);
+	const struct st_seen *other = seen ? NULL : seen_before_relink(session, asked, path);
 	return other ? st_tracker_copy(&session->tracker, path, other) : seen;
 }
 
@@ -244,8 +252,8 @@ struct st_seen *st_session_record_version(struct stet_session *session, const ch
                                           const char *path, const struct st_version *version,
                                           size_t total) {
 	const struct st_file_event event = {.path = path, .after = *version};
-	st_call_did(session, &event);
-	st_session_led(session, asked, path);
+	st_session_report(session, &event);
+	st_session_add_link(session, asked, path);
 	return st_tracker_record(&session->tracker, path, version, total);
 }
 
@@ -281,46 +289,44 @@ int st_session_load(struct stet_session *session, const char *path, struct st_pl
 	return code;
 }
 
-/* What a session knows of a file, by any spelling. */
-struct knowledge {
-	/* NULL if it has not been seen. */
+/* The record of a file, found by any spelling of its path. */
+struct found {
+	/* NULL if the session has not seen the file. */
 	struct st_seen *seen;
-	/* Below the root, in the spelling or in place; NULL if the way there is gone. */
+	/* Below the root; points into the caller's spelling or into `place`. NULL if a directory is missing. */
 	const char *path;
 	struct st_place place;
-	/* The record is another file's, to which the spelling led before. */
-	bool elsewhere;
+	/* The record is that of another file, to which the spelling led before. */
+	bool relinked;
 };
 
-#define KNOWLEDGE_INIT \
+#define FOUND_INIT \
 	{ .place = ST_PLACE_INIT }
 
-static void knowledge_release(struct knowledge *known) {
-	st_place_release(&known->place);
+static void found_release(struct found *found) {
+	st_place_release(&found->place);
 }
 
-static int find_seen(struct stet_session *session, const char *path, struct knowledge *known,
+static int find_seen(struct stet_session *session, const char *path, struct found *found,
                      struct stet_error *err) {
-	known->path = st_root_plain(&session->ws->root, path);
-	known->seen = known->path ? st_tracker_find(&session->tracker, known->path) : NULL;
-	if (known->seen)
+	found->path = st_root_plain(&session->ws->root, path);
+	found->seen = found->path ? st_tracker_find(&session->tracker, found->path) : NULL;
+	if (found->seen)
 		return 0;
-	int code = st_root_locate(&session->ws->root, st_str(path), &known->place, err);
+	int code = st_root_locate(&session->ws->root, st_str(path), &found->place, err);
 	if (code < 0 && code != STET_E_NOT_FOUND && code != STET_E_KIND)
 		return code;
-	known->path = known->place.path;
-	known->seen = known->path ? st_tracker_find(&session->tracker, known->path) : NULL;
-	if (!known->seen) {
-		known->seen = seen_elsewhere(session, path, known->path);
-		known->elsewhere = known->seen != NULL;
+	found->path = found->place.path;
+	found->seen = found->path ? st_tracker_find(&session->tracker, found->path) : NULL;
+	if (!found->seen) {
+		found->seen = seen_before_relink(session, path, found->path);
+		found->relinked = found->seen != NULL;
 	}
 	return 0;
 }
 
-/* Only the bytes can tell. */
-static int stand_by_bytes(struct stet_session *session, const char *path,
-                          const struct st_seen *seen, struct st_file *file,
-                          struct stet_error *err) {
+static int compare_bytes(struct stet_session *session, const char *path, const struct st_seen *seen,
+                         struct st_file *file, struct stet_error *err) {
 	st_auto(st_place) place = ST_PLACE_INIT;
 	int code = st_session_find(session, path, &place, file, err);
 	switch (code) {
@@ -338,7 +344,7 @@ static int stand_by_bytes(struct stet_session *session, const char *path,
 	return st_hash_eq(&seen->version.hash, &file->hash) ? ST_CLEAN : ST_MODIFIED;
 }
 
-/* The stat of a file proves that it is what was seen. */
+/* Whether a file's stamp proves that it is what the session saw. */
 static bool is_untouched(struct stet_session *session, const char *path,
                          const struct st_seen *seen) {
 	struct stat st;
@@ -348,38 +354,38 @@ static bool is_untouched(struct stet_session *session, const char *path,
 	return S_ISREG(st.st_mode) && st_stamp_eq(&now, &seen->version.stamp);
 }
 
-static int stand(struct stet_session *session, const char *path, struct knowledge *known,
-                 struct st_file *file, struct stet_error *err) {
+static int compare_file(struct stet_session *session, const char *path, struct found *found,
+                        struct st_file *file, struct stet_error *err) {
 	st_late_writes_check(&session->ws->writes.late_writes);
-	int code = find_seen(session, path, known, err);
-	if (code == 0 && known->path)
-		code = st_workspace_check_type(session->ws, known->path, err);
+	int code = find_seen(session, path, found, err);
+	if (code == 0 && found->path)
+		code = st_workspace_check_type(session->ws, found->path, err);
 	if (code < 0)
 		return code;
-	if (known->seen && known->seen->stale)
-		known->seen = NULL;
-	if (!known->seen)
+	if (found->seen && found->seen->stale)
+		found->seen = NULL;
+	if (!found->seen)
 		return ST_UNTRACKED;
-	if (known->elsewhere)
-		return stand_by_bytes(session, path, known->seen, file, err);
-	if (is_untouched(session, known->path, known->seen))
+	if (found->relinked)
+		return compare_bytes(session, path, found->seen, file, err);
+	if (is_untouched(session, found->path, found->seen))
 		return ST_CLEAN;
-	int standing = stand_by_bytes(session, known->path, known->seen, file, err);
-	if (standing == ST_CLEAN)
-		known->seen->version = st_file_version(file);
-	return standing;
+	int status = compare_bytes(session, found->path, found->seen, file, err);
+	if (status == ST_CLEAN)
+		found->seen->version = st_file_version(file);
+	return status;
 }
 
-int st_session_stand(struct stet_session *session, const char *path, struct st_seen **seen,
-                     struct st_file *file, struct stet_error *err) {
-	st_auto(knowledge) known = KNOWLEDGE_INIT;
-	int standing = stand(session, path, &known, file, err);
-	*seen = known.seen;
-	return standing;
+int st_session_compare(struct stet_session *session, const char *path, struct st_seen **seen,
+                       struct st_file *file, struct stet_error *err) {
+	st_auto(found) found = FOUND_INIT;
+	int status = compare_file(session, path, &found, file, err);
+	*seen = found.seen;
+	return status;
 }
 
-/* Of a file whose content is not wanted: another size is another content. */
-static int stand_roughly(struct stet_session *session, const char *path, struct st_seen *seen) {
+/* Compare without reading a file whose size has changed. */
+static int compare_quickly(struct stet_session *session, const char *path, struct st_seen *seen) {
 	st_auto(st_file) file = ST_FILE_INIT;
 	struct stat st;
 	if (is_untouched(session, path, seen))
@@ -387,18 +393,18 @@ static int stand_roughly(struct stet_session *session, const char *path, struct 
 	if (st_root_peek(&session->ws->root, path, &st, NULL) == 1 && S_ISREG(st.st_mode) &&
 	    (uint64_t)st.st_size != seen->version.stamp.size)
 		return ST_MODIFIED;
-	int standing = stand_by_bytes(session, path, seen, &file, NULL);
-	if (standing == ST_CLEAN)
+	int status = compare_bytes(session, path, seen, &file, NULL);
+	if (status == ST_CLEAN)
 		seen->version = st_file_version(&file);
-	return standing;
+	return status;
 }
 
-/* What a look at a file costs, in the measure of st_cancel_check(). */
-enum { SWEEP_WORK = 16 << 10 };
+/* The cost of comparing a file, in the unit of st_cancel_check(). */
+enum { COMPARE_WORK = 16 << 10 };
 
-int st_session_sweep(struct stet_session *session,
-                     void (*each)(void *data, const char *path, enum st_standing standing),
-                     void *data, struct stet_error *err) {
+int st_session_each_changed(struct stet_session *session,
+                            void (*each)(void *data, const char *path, enum st_seen_status status),
+                            void *data, struct stet_error *err) {
 	const struct st_lru *files = &session->tracker.files;
 	st_auto(st_buf) path = ST_BUF_INIT;
 	st_late_writes_check(&session->ws->writes.late_writes);
@@ -408,21 +414,21 @@ int st_session_sweep(struct stet_session *session,
 		st_buf_add(&path, st_lru_key(entry));
 		if (path.failed)
 			return st_fail_nomem(err);
-		if (st_cancel_check(SWEEP_WORK, err) < 0)
+		if (st_cancel_check(COMPARE_WORK, err) < 0)
 			return STET_E_CANCELLED;
-		int standing = stand_roughly(session, path.ptr, st_lru_value(entry));
-		if (standing == ST_MODIFIED || standing == ST_DELETED)
-			each(data, path.ptr, (enum st_standing)standing);
+		int status = compare_quickly(session, path.ptr, st_lru_value(entry));
+		if (status == ST_MODIFIED || status == ST_DELETED)
+			each(data, path.ptr, (enum st_seen_status)status);
 	}
 	return 0;
 }
 
-void st_session_outdate(struct stet_session *session, const char *path) {
+void st_session_mark_stale(struct stet_session *session, const char *path) {
 	st_auto(st_file) file = ST_FILE_INIT;
-	st_auto(knowledge) known = KNOWLEDGE_INIT;
-	int standing = stand(session, path, &known, &file, NULL);
-	if (!known.elsewhere && (standing == ST_MODIFIED || standing == ST_DELETED))
-		known.seen->stale = true;
+	st_auto(found) found = FOUND_INIT;
+	int status = compare_file(session, path, &found, &file, NULL);
+	if (!found.relinked && (status == ST_MODIFIED || status == ST_DELETED))
+		found.seen->stale = true;
 }
 
 int stet_session_track_read(struct stet_session *session, const char *path,
@@ -453,7 +459,7 @@ int stet_session_track(struct stet_session *session, const char *path, const cha
 	if (code < 0)
 		return code;
 
-	/* A stamp of other bytes than these would vouch for the wrong version. */
+	/* If the file holds other bytes, its stamp does not belong to this version. */
 	struct st_version version = st_file_version(&file);
 	version.stamp.racy |= !st_hash_eq(&hash, &file.hash);
 	version.hash = hash;
@@ -461,7 +467,7 @@ int stet_session_track(struct stet_session *session, const char *path, const cha
 		st_tracker_record(&session->tracker, place.path, &version, st_line_count(bytes));
 	if (!seen)
 		return st_fail_nomem(err);
-	st_session_led(session, path, place.path);
+	st_session_add_link(session, path, place.path);
 	st_bases_put(&session->ws->bases, &hash, bytes);
 	st_seen_add(seen, 1, seen->total);
 	return 0;
@@ -471,21 +477,21 @@ int stet_session_modified(struct stet_session *session, const char *path, struct
 	[[maybe_unused]] st_auto(st_call_scope) scope = st_call_scope_begin(session, false);
 	st_auto(st_file) file = ST_FILE_INIT;
 	struct st_seen *seen;
-	int standing = st_session_stand(session, path, &seen, &file, err);
-	return standing < 0 ? standing : standing == ST_MODIFIED || standing == ST_DELETED;
+	int status = st_session_compare(session, path, &seen, &file, err);
+	return status < 0 ? status : status == ST_MODIFIED || status == ST_DELETED;
 }
 
 void stet_session_invalidate(struct stet_session *session, const char *path) {
 	[[maybe_unused]] st_auto(st_call_scope) scope = st_call_scope_begin(session, false);
-	st_auto(knowledge) known = KNOWLEDGE_INIT;
-	if (find_seen(session, path, &known, NULL) == 0 && known.seen && !known.elsewhere)
-		st_tracker_forget(&session->tracker, known.path);
-	st_session_unlink(session, path);
+	st_auto(found) found = FOUND_INIT;
+	if (find_seen(session, path, &found, NULL) == 0 && found.seen && !found.relinked)
+		st_tracker_forget(&session->tracker, found.path);
+	st_session_drop_link(session, path);
 }
 
 /* ---- check ---- */
 
-/* The other half of an answer is for what is said about it, and for instructions. */
+/* A diff gets half of an answer; the message and instructions need the rest. */
 static struct st_diff_opts diff_opts(const struct stet_session *session, const char *path) {
 	struct st_diff_opts opts = ST_DIFF_OPTS(path);
 	size_t most = session->ws->page_bytes / 2;
@@ -514,17 +520,17 @@ int st_session_diff(struct stet_session *session, const char *path, struct st_st
 	return code;
 }
 
-static int fill_check(struct stet_session *session, const char *path, int standing,
+static int fill_check(struct stet_session *session, const char *path, int status,
                       const struct st_seen *seen, struct st_file *file, struct stet_answer *answer,
                       struct stet_error *err) {
 	static const char *const names[] = {"untracked", "clean", "modified", "deleted"};
 	const struct st_hash *hash = seen ? &seen->version.hash : NULL;
-	answer->status = names[standing];
-	if (standing == ST_DELETED) {
+	answer->status = names[status];
+	if (status == ST_DELETED) {
 		answer->reason = "deleted";
 		st_buf_adds(&answer->message, "File was deleted since last read.");
 		hash = NULL;
-	} else if (standing == ST_MODIFIED) {
+	} else if (status == ST_MODIFIED) {
 		answer->reason = "modified";
 		st_buf_adds(&answer->message, "File was modified externally since last read.");
 		hash = file->bytes.ptr ? &file->hash : NULL;
@@ -548,13 +554,13 @@ int stet_session_check(struct stet_session *session, const char *path, struct st
 	*out = NULL;
 	st_auto(st_file) file = ST_FILE_INIT;
 	struct st_seen *seen;
-	int standing = st_session_stand(session, path, &seen, &file, err);
-	if (standing < 0)
-		return standing;
+	int status = st_session_compare(session, path, &seen, &file, err);
+	if (status < 0)
+		return status;
 	struct stet_answer *answer = st_answer_new("clean");
 	if (!answer)
 		return st_fail_nomem(err);
-	int code = fill_check(session, path, standing, seen, &file, answer, err);
+	int code = fill_check(session, path, status, seen, &file, answer, err);
 	if (code < 0) {
 		stet_answer_free(answer);
 		return code;
@@ -566,9 +572,9 @@ int stet_session_check(struct stet_session *session, const char *path, struct st
 
 /* ---- read ---- */
 
-static int beyond(const char *path, size_t first, size_t total, struct stet_error *err) {
-	return st_fail(err, STET_E_INVALID, "%s has %zu %s; line %zu is beyond its end.",
-	               st_quoted(path), total, st_plural(total, "line", "lines"), first);
+static int fail_range(const char *path, size_t first, size_t total, struct stet_error *err) {
+	return st_fail(err, STET_E_INVALID, "Line %zu is out of range: %s has %zu %s.", first,
+	               st_quoted(path), total, st_plural(total, "line", "lines"));
 }
 
 static int fill_read(const char *path, const struct st_file *file, size_t first, size_t count,
@@ -577,7 +583,7 @@ static int fill_read(const char *path, const struct st_file *file, size_t first,
 	size_t total = st_line_count(text);
 	answer->total_lines = total;
 	if (first > 1 && first > total)
-		return beyond(path, first, total, err);
+		return fail_range(path, first, total, err);
 	answer->first_line = total ? (first ? first : 1) : 0;
 	answer->last_line =
 		count && count <= total - answer->first_line ? answer->first_line + count - 1 : total;
@@ -594,9 +600,9 @@ static int fill_read(const char *path, const struct st_file *file, size_t first,
 	return st_answer_about(answer, path, &file->hash, err);
 }
 
-/* Only what is handed out counts as seen. */
-static int see(struct stet_session *session, const char *asked, const struct st_file *file,
-               const struct stet_answer *answer, struct stet_error *err) {
+/* Mark the lines that the answer contains as seen. */
+static int record_read(struct stet_session *session, const char *asked, const struct st_file *file,
+                       const struct stet_answer *answer, struct stet_error *err) {
 	struct st_seen *seen = st_session_record(session, asked, answer->path, file);
 	if (!seen)
 		return st_fail_nomem(err);
@@ -619,7 +625,7 @@ int stet_session_read(struct stet_session *session, const char *path, size_t fir
 		return st_fail_nomem(err);
 	code = fill_read(place.path, &file, first, count, answer, err);
 	if (code == 0)
-		code = see(session, path, &file, answer, err);
+		code = record_read(session, path, &file, answer, err);
 	if (code < 0) {
 		stet_answer_free(answer);
 		return code;

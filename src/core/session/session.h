@@ -1,4 +1,10 @@
-/** The inside of a session; its contract is in stet/session.h. */
+/**
+ * core/session holds what one client has seen of a workspace, and everything it
+ * does there: reading, changing and moving files, receiving instructions. It
+ * knows nothing of the database: it reports file events (file_event.h) and loads
+ * and saves itself through the workspace's hooks. stet/session.h has the public
+ * contract.
+ */
 #ifndef STET_CORE_SESSION_SESSION_H
 #define STET_CORE_SESSION_SESSION_H
 
@@ -11,19 +17,19 @@
 #include "stet/session.h"
 #include "text/diff/unified.h"
 
-/** Up to where a named session is stored; for core/state/saving.c. */
+/** How much of a named session is stored; for core/state/saving.c. */
 struct st_stored_session {
-	/** st_store's, when that was. */
+	/** Which opening of the store it is stored in (st_store.opened). */
 	int64_t opened;
-	/** The session's number there, 0 if it is not stored, and its version. */
+	/** The session's number in the store, 0 if it is not stored, and its version. */
 	int64_t id;
 	int64_t version;
-	/** The changes of st_delivered and st_links. */
+	/** st_delivered.changes and st_links.changes as of then. */
 	size_t delivered;
 	size_t links;
 };
 
-/** What calls did, until it is stored. Zeroed, it is empty. */
+/** The events that are not stored yet. Zeroed, the list is empty. */
 struct st_file_events {
 	struct st_file_event *items;
 	size_t count;
@@ -31,7 +37,7 @@ struct st_file_events {
 	size_t writes;
 };
 
-/** They are stored. */
+/** Drop all events. */
 void st_events_clear(struct st_file_events *events);
 
 enum { ST_LABEL_MAX = 96 };
@@ -40,47 +46,47 @@ struct stet_session {
 	struct stet_workspace *ws;
 	/** May be NULL. */
 	char *name;
-	/** What people read where it has no name: its client's name and number, or the program's name. */
+	/** What people see if it has no name: its client's name and number, or the program's name. */
 	char label[ST_LABEL_MAX];
 	struct st_tracker tracker;
 	struct st_links links;
 	struct st_delivered instructions;
-	/** It ends with the call: what it is told of it cannot rely on what came before. */
+	/** It lives for one call only, so it has seen nothing before. */
 	bool stateless;
-	/** The root's instructions were looked for, to go with the first answer. */
+	/** The root's instructions were delivered, or there are none; the first answer brings them. */
 	bool greeted;
-	/** They are in what the client tells its model at the start, and stay there when the rest is forgotten. */
+	/** The client has the root's instructions in its system prompt: clearing the session keeps them. */
 	bool instructed;
-	/** It was told at length that others may write unseen where it writes. */
+	/** It got the long notice about filesystems where other writers go unnoticed. */
 	bool warned;
 	/** How deep its calls are nested. */
-	int visits;
-	/** What is stored, and what will be once the transaction under way is through. */
+	int call_depth;
+	/** What is stored, and what will be once the current transaction commits. */
 	struct st_stored_session stored, saving;
-	/** The last attempt to store it failed. */
+	/** The code of the last attempt to store it; 0 if that succeeded. */
 	int unsaved;
-	/** Whether this call's files are part of the state of the work, and what it did to them. */
+	/** Whether this call's file events are collected, and those collected so far. */
 	bool tracks;
 	struct st_file_events events;
-	/** The write that the next one takes back, by its number in the log; 0 for none. */
+	/** The entry of the log that the next write undoes; 0 for none. */
 	int64_t undoing;
-	/** What it wrote last; NULL for nothing. */
+	/** The path of its last write; NULL for none. */
 	char *last_wrote;
 };
 
-/** Who wrote, as the log keeps it: the session's name, or its label. */
+/** The writer's name in the log: the session's name, or its label. */
 static inline const char *st_session_who(const struct stet_session *session) {
 	return session->name ? session->name : session->label;
 }
 
 /**
- * One call on a session, from its beginning to its end.
+ * The scope of one call on a session.
  *
- * At the beginning a named session takes over what another process stored
- * under its name meanwhile; at the end its events and what it saw are stored.
- * Calls nest; only the outermost does anything.
+ * When it begins, a named session loads what other processes stored under its
+ * name. When it ends, the session stores its events and what it saw. Scopes
+ * nest; only the outermost does anything.
  *
- *     [[maybe_unused]] st_auto(st_call_scope) visit = st_call_scope_begin(session, false);
+ *     [[maybe_unused]] st_auto(st_call_scope) scope = st_call_scope_begin(session, false);
  */
 struct st_call_scope {
 	struct stet_session *session;
@@ -89,21 +95,22 @@ struct st_call_scope {
 /**
  * Begin a call.
  *
- * @tool  It is a tool's: files are tracked for the state of the work too.
+ * @tool  A tool runs it: collect its file events at level ST_STATE_TOOLS too.
  */
 struct st_call_scope st_call_scope_begin(struct stet_session *session, bool tool);
 
-/** End it. What cannot be stored is said in a notice: the files are as they are all the same. */
+/** End a call. If it cannot be stored, a notice says so; the files are written all the same. */
 void st_call_scope_release(struct st_call_scope *scope);
 
-/** Report a file event; who, at and undoes are filled in. Nothing happens where files are not tracked. */
-void st_call_did(struct stet_session *session, const struct st_file_event *event);
+/** Report a file event; who, at and undoes are filled in. Does nothing if this call's events are not collected. */
+void st_session_report(struct stet_session *session, const struct st_file_event *event);
 
-/** Report that a file or directory has another name now; a look at the disk tells the rest. */
-void st_call_moved(struct stet_session *session, const char *from, const char *to, bool is_dir);
+/** Report that a file or directory was renamed; it reads the file to fill in the events. */
+void st_session_report_move(struct stet_session *session, const char *from, const char *to,
+                            bool is_dir);
 
-/** How a tracked file stands. */
-enum st_standing {
+/** How a file compares with what the session saw. */
+enum st_seen_status {
 	ST_UNTRACKED,
 	ST_CLEAN,
 	ST_MODIFIED,
@@ -111,8 +118,8 @@ enum st_standing {
 };
 
 /**
- * Locate, open and read a file, as st_file_load(). One that holds what the
- * session saw of it is compared with that instead of being hashed again.
+ * Locate, open and read a file, as st_file_load(). If the file still is what
+ * the session saw, comparing the bytes replaces hashing them.
  *
  * @path   As the caller spells it.
  */
@@ -120,88 +127,89 @@ enum st_standing {
                                   struct st_place *place, struct st_file *file,
                                   struct stet_error *err);
 
-/** The same for a caller that cannot make the file: the message suggests a similar name. */
+/** The same for a caller that cannot create the file: the message suggests a similar name. */
 [[nodiscard]] int st_session_load(struct stet_session *session, const char *path,
                                   struct st_place *place, struct st_file *file,
                                   struct stet_error *err);
 
 /**
- * Compare a file with what the session saw. An unchanged file costs one look;
- * any doubt is settled by its bytes.
+ * Compare a file with what the session saw. An unchanged file costs one stat; if
+ * the stamp leaves doubt, this compares the bytes.
  *
  * @path   As the caller spells it.
  * @seen   Receives the record, NULL if untracked.
  * @file   Receives the current version if it had to be read: always when
- *         modified, unless it is too large to be read.
- * @return An st_standing, or a negative code.
+ *         modified, unless it is too large.
+ * @return An st_seen_status, or a negative code.
  */
-[[nodiscard]] int st_session_stand(struct stet_session *session, const char *path,
-                                   struct st_seen **seen, struct st_file *file,
-                                   struct stet_error *err);
+[[nodiscard]] int st_session_compare(struct stet_session *session, const char *path,
+                                     struct st_seen **seen, struct st_file *file,
+                                     struct stet_error *err);
 
 /**
- * Call a function for every tracked file that is not what the session saw, be
- * it modified or deleted. It must not use the session.
+ * Call a function for every tracked file that was modified or deleted since the
+ * session saw it. The function must not use the session.
  *
- * @return 0 or STET_E_NOMEM.
+ * @return 0, STET_E_NOMEM or STET_E_CANCELLED.
  */
-[[nodiscard]] int st_session_sweep(struct stet_session *session,
-                                   void (*each)(void *data, const char *path,
-                                                enum st_standing standing),
-                                   void *data, struct stet_error *err);
+[[nodiscard]] int st_session_each_changed(struct stet_session *session,
+                                          void (*each)(void *data, const char *path,
+                                                       enum st_seen_status status),
+                                          void *data, struct stet_error *err);
 
 /**
- * An event said that a file changed or is gone. If its bytes are not those that
- * the session saw, checks no longer find it tracked, while changes to it are
- * refused as before until it is read again.
+ * React to an event for a file. If the file is no longer what the session saw,
+ * checks report it as untracked from now on; changes are still refused until
+ * the session reads it again.
  *
  * @path  Below the root.
  */
-void st_session_outdate(struct stet_session *session, const char *path);
+void st_session_mark_stale(struct stet_session *session, const char *path);
 
 /**
- * Put the diff from what the session saw to a version into an answer.
+ * Write a diff into an answer, bounded by the workspace's options.
  *
- * @base    The bytes that were seen.
- * @report  Receives what was shown, to be released; may be NULL.
+ * @base    The bytes that the session saw.
+ * @report  Receives which lines the diff shows, to be released; may be NULL.
  * @return  0 or the codes of st_diff_unified().
  */
 [[nodiscard]] int st_session_diff(struct stet_session *session, const char *path,
                                   struct st_str base, struct st_str now, struct stet_answer *answer,
                                   struct st_diff_report *report, struct stet_error *err);
 
-/** The same of a difference that is there already: of the two whole texts. */
+/** The same for a difference that the caller has computed; report must not be NULL. */
 [[nodiscard]] int st_session_diff_of(struct stet_session *session, const char *path,
                                      const struct st_diff *diff, struct stet_answer *answer,
                                      struct st_diff_report *report, struct stet_error *err);
 
 /**
- * Record a version as met, with its bytes as a base for later diffs.
+ * Record that the session has a version before it, and keep its bytes as a base
+ * for later diffs. Which lines it has seen is for the caller to add.
  *
- * @asked  As the caller spelled the path: where that led is remembered.
+ * @asked  The path as the caller spelled it; recorded if it leads through a link.
  * @path   Below the root.
  * @return NULL if memory is short.
  */
 struct st_seen *st_session_record(struct stet_session *session, const char *asked, const char *path,
                                   const struct st_file *file);
 
-/** As st_session_record(), for a version whose bytes are a base already. */
+/** As st_session_record(), without keeping the bytes. */
 struct st_seen *st_session_record_version(struct stet_session *session, const char *asked,
                                           const char *path, const struct st_version *version,
                                           size_t total);
 
-/** A spelling led to a file that the session has seen or written. */
-void st_session_led(struct stet_session *session, const char *asked, const char *path);
+/** Record that a spelling led to a file through a link, if it did. */
+void st_session_add_link(struct stet_session *session, const char *asked, const char *path);
 
-/** What a spelling led to is gone, and the session was told. */
-void st_session_unlink(struct stet_session *session, const char *asked);
+/** Forget where a spelling led. */
+void st_session_drop_link(struct stet_session *session, const char *asked);
 
 /**
- * The record of a file that is to be changed. A spelling that led to another
- * file when the session saw it has been pointed elsewhere since: then what was
- * seen there is what the session knows of this file.
+ * Find the record of a file to be changed. If the spelling led to another file
+ * when the session saw it, a link was changed since: then the record of that
+ * other file is copied, because that is what the session believes to change.
  *
- * @return NULL if it has not been seen.
+ * @return NULL if the session has not seen the file.
  */
 struct st_seen *st_session_seen(struct stet_session *session, const char *asked, const char *path);
 

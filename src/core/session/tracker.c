@@ -1,5 +1,7 @@
 #include "core/session/tracker.h"
 
+#include <assert.h>
+
 #include "base/cancel.h"
 #include "base/plural.h"
 #include "text/diff/diff.h"
@@ -34,9 +36,9 @@ void st_tracker_release(struct st_tracker *tracker) {
 	st_tracker_mark_saved(tracker);
 }
 
-/* A call looks up a handful of files, some of them often. */
+/* A linear search will do: a call looks up a handful of files. */
 static void touch(struct st_tracker *tracker, const char *path) {
-	if (!tracker->notes || tracker->touched_all)
+	if (!tracker->collects_touched || tracker->touched_all)
 		return;
 	for (size_t i = tracker->touched_count; i > 0; i--) {
 		if (strcmp(tracker->touched[i - 1], path) == 0)
@@ -52,19 +54,28 @@ static void touch(struct st_tracker *tracker, const char *path) {
 		tracker->touched_all = true;
 }
 
-static uint64_t mix(uint64_t digest, const void *bytes, size_t len) {
+static uint64_t add_to_digest(uint64_t digest, const void *bytes, size_t len) {
 	return st_str_sum(digest, st_strn(bytes, len));
 }
 
 uint64_t st_seen_digest(const struct st_seen *seen) {
 	const struct st_stamp *stamp = &seen->version.stamp;
-	uint64_t digest = mix(ST_STR_SUM, seen->version.hash.bytes, ST_HASH_SIZE);
+	uint64_t digest = add_to_digest(ST_STR_SUM, seen->version.hash.bytes, ST_HASH_SIZE);
 	const uint64_t numbers[] = {
-		stamp->dev,  stamp->ino,  stamp->size, (uint64_t)stamp->mtime_ns, (uint64_t)stamp->ctime_ns,
-		stamp->racy, seen->total, seen->asked, seen->overtaken,           seen->warned,
+		stamp->dev,
+		stamp->ino,
+		stamp->size,
+		(uint64_t)stamp->mtime_ns,
+		(uint64_t)stamp->ctime_ns,
+		stamp->racy,
+		seen->total,
+		seen->change_shown,
+		seen->write_refused,
+		seen->drop_warned,
 	};
-	digest = mix(digest, numbers, sizeof numbers);
-	digest = mix(digest, seen->lines.items, seen->lines.count * sizeof *seen->lines.items);
+	digest = add_to_digest(digest, numbers, sizeof numbers);
+	digest =
+		add_to_digest(digest, seen->lines.items, seen->lines.count * sizeof *seen->lines.items);
 	return digest ? digest : 1;
 }
 
@@ -82,8 +93,8 @@ struct st_seen *st_tracker_record(struct st_tracker *tracker, const char *path,
 		seen = calloc(1, sizeof *seen);
 		if (!seen || !st_lru_put(&tracker->files, st_str(path), seen, sizeof *seen + strlen(path)))
 			return NULL;
-		if (tracker->met)
-			tracker->met(tracker->data, path);
+		if (tracker->on_tracked)
+			tracker->on_tracked(tracker->data, path);
 		touch(tracker, path);
 	} else if (!st_version_eq(&seen->version, version)) {
 		st_intervals_clear(&seen->lines);
@@ -97,7 +108,7 @@ struct st_seen *st_tracker_record(struct st_tracker *tracker, const char *path,
 
 struct st_seen *st_tracker_copy(struct st_tracker *tracker, const char *path,
                                 const struct st_seen *other) {
-	/* To add a record may push another one out. */
+	/* Copy first: adding a record may evict the other one. */
 	struct st_version version = other->version;
 	size_t total = other->total;
 	st_auto(st_intervals) lines = {0};
@@ -120,7 +131,7 @@ void st_tracker_forget(struct st_tracker *tracker, const char *path) {
 		touch(tracker, path);
 }
 
-/* The paths that are, or are below, another; the caller frees them and the list. */
+/* List the tracked paths that are `dir` or below it; the caller frees them and the list. */
 static int paths_within(const struct st_tracker *tracker, struct st_str dir, char ***list,
                         size_t *count, struct stet_error *err) {
 	*list = calloc(tracker->files.count + 1, sizeof **list);
@@ -157,13 +168,13 @@ static int move_one(struct st_tracker *tracker, const char *from, const char *to
 	}
 	new->lines = lines;
 	new->stale = record.stale;
-	new->asked = record.asked;
-	new->overtaken = record.overtaken;
-	new->warned = record.warned;
+	new->change_shown = record.change_shown;
+	new->write_refused = record.write_refused;
+	new->drop_warned = record.drop_warned;
 	return 0;
 }
 
-/* What a file costs, in the measure of st_cancel_check(). */
+/* The cost of a file, in the unit of st_cancel_check(). */
 enum { MOVE_WORK = 1 << 10 };
 
 int st_tracker_move(struct st_tracker *tracker, const char *from, const char *to,
@@ -185,7 +196,7 @@ int st_tracker_move(struct st_tracker *tracker, const char *from, const char *to
 	return code;
 }
 
-/* Without memory for the interval the lines stay unseen: the safe side. */
+/* If memory is short, the lines stay unseen, which is safe. */
 void st_seen_add(struct st_seen *seen, size_t first, size_t last) {
 	if (!st_intervals_add(&seen->lines, first, last))
 		return;
@@ -205,7 +216,7 @@ void st_seen_add_part(struct st_seen *seen, size_t line, size_t from, size_t to,
 }
 
 void st_seen_clear_refusals(struct st_seen *seen) {
-	seen->asked = seen->overtaken = seen->warned = false;
+	seen->change_shown = seen->write_refused = seen->drop_warned = false;
 }
 
 bool st_seen_all(const struct st_seen *seen) {
@@ -235,11 +246,12 @@ size_t st_seen_missing(const struct st_seen *seen, struct st_buf *out) {
 }
 
 /*
- * The seen lines from old first to last, under other numbers: old line first is
- * new line `to`. at: the first interval that does not end before them.
+ * Mark as seen in the new version the seen ones among old lines first to last,
+ * which are unchanged; old line `first` is new line `to`. `at` is the cursor in
+ * `lines`: the first interval that does not end before `first`.
  */
-static void carry(struct st_seen *seen, const struct st_intervals *lines, size_t *at, size_t first,
-                  size_t last, size_t to) {
+static void carry_unchanged(struct st_seen *seen, const struct st_intervals *lines, size_t *at,
+                            size_t first, size_t last, size_t to) {
 	while (*at < lines->count && lines->items[*at].last < first)
 		++*at;
 	for (size_t i = *at; i < lines->count && lines->items[i].first <= last; i++) {
@@ -250,15 +262,15 @@ static void carry(struct st_seen *seen, const struct st_intervals *lines, size_t
 	}
 }
 
-/* Whoever changed a part of a line that was not seen knows that part. */
-static bool counts(const struct st_hunk *hunk, const struct st_intervals *lines,
-                   enum st_changed changed) {
+/* Whether the new lines of a hunk count as seen. */
+static bool is_hunk_seen(const struct st_hunk *hunk, const struct st_intervals *lines,
+                         enum st_changed changed) {
 	if (changed == ST_CHANGED_PARTLY && hunk->old_count > 0)
 		return st_intervals_contains(lines, hunk->old_start + 1, hunk->old_start + hunk->old_count);
 	return changed != ST_CHANGED_UNSEEN;
 }
 
-/* What a hunk costs where there are as many stretches as are remembered. */
+/* The most that a hunk costs, in the unit of st_cancel_check(). */
 enum { HUNK_WORK = 256 };
 
 static void carry_all(struct st_seen *seen, const struct st_intervals *lines,
@@ -266,18 +278,19 @@ static void carry_all(struct st_seen *seen, const struct st_intervals *lines,
 	size_t old = 1, new = 1, at = 0;
 	for (size_t i = 0; i < diff->count; i++) {
 		const struct st_hunk *hunk = &diff->hunks[i];
-		/* What nobody waits for any more need not be known. */
+		/* The caller no longer waits: the lines stay unseen, which is safe. */
 		if (st_cancel_check(HUNK_WORK, NULL) < 0) {
 			st_intervals_clear(&seen->lines);
 			return;
 		}
-		carry(seen, lines, &at, old, hunk->old_start, new);
-		if (hunk->new_count > 0 && counts(hunk, lines, changed))
+		assert(hunk->old_start + 1 >= old && hunk->new_start + 1 >= new);
+		carry_unchanged(seen, lines, &at, old, hunk->old_start, new);
+		if (hunk->new_count > 0 && is_hunk_seen(hunk, lines, changed))
 			st_seen_add(seen, hunk->new_start + 1, hunk->new_start + hunk->new_count);
 		old = hunk->old_start + hunk->old_count + 1;
 		new = hunk->new_start + hunk->new_count + 1;
 	}
-	carry(seen, lines, &at, old, diff->old.count, new);
+	carry_unchanged(seen, lines, &at, old, diff->old.count, new);
 }
 
 void st_seen_follow(struct st_seen *seen, struct st_str old, struct st_str new,
@@ -291,7 +304,7 @@ void st_seen_follow(struct st_seen *seen, struct st_str old, struct st_str new,
 	if (all) {
 		st_seen_add(seen, 1, seen->total);
 	} else if (lines.count > 0 || changed != ST_CHANGED_UNSEEN) {
-		/* A diff counts lines by LF only; where that is another count, nothing is carried over. */
+		/* A diff splits lines at LF only. If that yields another count, carry nothing over. */
 		st_auto(st_diff) own = {0};
 		if (!diff && st_diff_init(&own, old, new, NULL) == 0)
 			diff = &own;

@@ -1,10 +1,10 @@
 /**
- * What one session has seen: per file the version, by hash and stamp, and the
- * lines of it.
+ * What one session has seen: for each file the version, by hash and stamp, and
+ * which of its lines.
  *
- * A file is tracked from its first read. The number of tracked files is
- * bounded; the least recently used is forgotten, which is as if it had never
- * been read: safe, since an unread file is not overwritten.
+ * A file is tracked from its first read. The tracker is bounded and forgets the
+ * least recently used file. That is safe: the file then counts as unread, and
+ * the session may not overwrite an unread file.
  */
 #ifndef STET_CORE_SESSION_TRACKER_H
 #define STET_CORE_SESSION_TRACKER_H
@@ -14,47 +14,46 @@
 #include "fs/file/file.h"
 #include "text/diff/diff.h"
 
-/** How many files, and how many bytes of paths and records, a session may have. */
+/** The most files, and the most bytes of paths and records. */
 enum { ST_TRACKED_MAX = 10000, ST_TRACKED_BYTES = 8 << 20 };
 
 /** The version of a file that a session saw. */
 struct st_seen {
 	struct st_version version;
-	/** Which lines of it were seen, out of how many. */
+	/** Which of its lines the session has seen, out of how many. */
 	struct st_intervals lines;
 	size_t total;
-	/** The version that was found to be text when it was shown, by its hash. */
+	/** The hash of the last version that a read found to be text, and whether that is valid UTF-8. */
 	struct st_hash text;
-	/** And whether that version is valid UTF-8. */
 	bool is_utf8;
 	/**
-	 * A line longer than a page is sent in parts: its number, and how many of
-	 * its first bytes were sent so far; 0 for none. It counts as seen when all were.
+	 * A line longer than a page is sent in parts: its number (0 for none), and
+	 * how many of its first bytes were sent. It counts as seen once all were.
 	 */
 	size_t part_line;
 	size_t part_end;
-	/** An edit was refused with all that had changed: the next one merges what came since. */
-	bool asked;
+	/** A refused edit showed all changes: the next edit merges whatever changed since then. */
+	bool change_shown;
 	/** A whole-file write was refused because the file had changed: the next refusal advises an edit. */
-	bool overtaken;
-	/** A write that drops most of the file was refused: the next one goes through. */
-	bool warned;
-	/** What the session replaced last, if it went to the shelf (fs/versions/versions.h). */
-	struct st_hash shelved;
-	/** An event told that the file is another one by now; the record serves only to refuse changes. */
+	bool write_refused;
+	/** A write was refused because it drops most of the file: the next one is allowed. */
+	bool drop_warned;
+	/** The version that the session replaced last, if fs/versions has it. */
+	struct st_hash archived;
+	/** An event reported a change since. The record only serves to refuse changes. */
 	bool stale;
-	/** What it was when it was last stored, by st_seen_digest(); 0 for never. */
+	/** The st_seen_digest() of the record as it is stored; 0 if it is not. */
 	uint64_t stored;
 };
 
 struct st_tracker {
 	struct st_lru files;
-	/** Called for a file that was not tracked so far; may be NULL. */
-	void (*met)(void *data, const char *path);
+	/** Called when a file becomes tracked; may be NULL. */
+	void (*on_tracked)(void *data, const char *path);
 	void *data;
-	/** Note which files are looked up, for whoever stores the records. */
-	bool notes;
-	/** Those paths; all of them if there was no memory for the list. */
+	/** Collect the paths of records that may have changed, for core/state/saving.c. */
+	bool collects_touched;
+	/** These paths; touched_all if there are too many to list, or memory was short. */
 	char **touched;
 	size_t touched_count;
 	bool touched_all;
@@ -63,20 +62,20 @@ struct st_tracker {
 void st_tracker_init(struct st_tracker *tracker);
 void st_tracker_release(struct st_tracker *tracker);
 
-/** What was seen of a file, by its path below the root; NULL if it is not tracked. */
+/** Find the record of a file by its path below the root; NULL if it is not tracked. */
 struct st_seen *st_tracker_find(struct st_tracker *tracker, const char *path);
 
 /**
- * Record that a version was met. If it is another one than before, no line of
- * it counts as seen yet.
+ * Record the version that the session has before it. If it is not the recorded
+ * one, none of its lines count as seen yet.
  *
  * @total  How many lines it has.
- * @return The record, or NULL if memory ran out: the file is then untracked.
+ * @return The record, or NULL if memory is short: the file is then untracked.
  */
 struct st_seen *st_tracker_record(struct st_tracker *tracker, const char *path,
                                   const struct st_version *version, size_t total);
 
-/** Record of one file what was seen of another; the stamp proves nothing of it. NULL without memory. */
+/** Copy the record of another file, except for its stamp, which proves nothing here. NULL if memory is short. */
 struct st_seen *st_tracker_copy(struct st_tracker *tracker, const char *path,
                                 const struct st_seen *other);
 
@@ -84,10 +83,10 @@ struct st_seen *st_tracker_copy(struct st_tracker *tracker, const char *path,
 void st_tracker_forget(struct st_tracker *tracker, const char *path);
 
 /**
- * A file or directory got another name: what was seen of it, or below it, goes
- * along. What there was under the new name is forgotten.
+ * Move the records of a renamed file, or of all files in a renamed directory.
+ * Records under the new name are forgotten.
  *
- * @return 0, or STET_E_NOMEM: some of it may be forgotten then.
+ * @return 0, or STET_E_NOMEM: some records may then be forgotten.
  */
 [[nodiscard]] int st_tracker_move(struct st_tracker *tracker, const char *from, const char *to,
                                   struct stet_error *err);
@@ -98,48 +97,47 @@ void st_tracker_clear(struct st_tracker *tracker);
 /** Empty the list of touched files. */
 void st_tracker_mark_saved(struct st_tracker *tracker);
 
-/** A number for all that a record says, to see whether it changed; never 0. */
+/** A checksum of a record, to see whether it changed; never 0. */
 uint64_t st_seen_digest(const struct st_seen *seen);
 
-/** Count lines first to last as seen. */
+/** Mark lines first to last as seen. */
 void st_seen_add(struct st_seen *seen, size_t first, size_t last);
 
 /**
- * Count bytes of one line as seen. A line whose parts were all sent, from the
- * first byte on and without a gap, counts as seen.
+ * Mark bytes of one line as sent. The line counts as seen once all its bytes
+ * were sent, in order and without a gap.
  *
  * @line   Its number.
- * @from   The first byte, from 0, and the one behind the last.
- * @len    How many bytes the line has, its end included.
+ * @from   The first byte, counted from 0; `to` is one past the last.
+ * @len    The length of the line, line end included.
  */
 void st_seen_add_part(struct st_seen *seen, size_t line, size_t from, size_t to, size_t len);
 
-/** The session changed the file: refusals from before are settled. */
+/** Forget earlier refusals, because the session has changed the file. */
 void st_seen_clear_refusals(struct st_seen *seen);
 
-/** Whether every line was seen. */
+/** Whether the session has seen every line. */
 bool st_seen_all(const struct st_seen *seen);
 
-/** Append the lines not seen, as words: "lines 1-20, 61-90", bounded. Returns how many they are. */
+/** Append the lines not seen, as in "lines 1-20, 61-90", at most five ranges. Returns how many lines. */
 size_t st_seen_missing(const struct st_seen *seen, struct st_buf *out);
 
-/** Whether lines that changed are seen in the new version. */
+/** Which of the lines that changed count as seen in the new version. */
 enum st_changed {
 	ST_CHANGED_UNSEEN,
-	/** Those that are new, or in place of seen ones: the session changed parts of them. */
+	/** The session changed parts of lines: those count that are new, or whose old lines were seen. */
 	ST_CHANGED_PARTLY,
-	/** All: they were written as a whole, or shown. */
+	/** All: the session wrote them whole, or was shown them. */
 	ST_CHANGED_SEEN,
 };
 
 /**
- * Go from the version that was seen to another one: lines that both have keep
- * being seen or not, under their new numbers.
+ * Carry a record over to another version: unchanged lines stay seen or unseen,
+ * under their new numbers.
  *
  * @seen    The record of the old version; becomes that of the new one.
- * @old     The old version's bytes, and the new one's.
- * @diff    The difference of the two if it is known; else NULL, and it is computed if need be.
- * @changed  What counts of the lines that changed.
+ * @diff    The difference of the two, if the caller has it; else NULL.
+ * @changed Which of the changed lines count as seen.
  */
 void st_seen_follow(struct st_seen *seen, struct st_str old, struct st_str new,
                     const struct st_diff *diff, enum st_changed changed);

@@ -11,7 +11,7 @@ void st_transferred_release(struct st_transferred *done) {
 	*done = (struct st_transferred){0};
 }
 
-static int fail_exists(const char *path, struct stet_error *err) {
+static int fail_destination(const char *path, struct stet_error *err) {
 	return st_fail(
 		err, STET_E_EXISTS,
 		"Destination already exists: %s. Choose another name, or delete it first. Nothing was "
@@ -19,7 +19,7 @@ static int fail_exists(const char *path, struct stet_error *err) {
 		st_quoted(path));
 }
 
-/* Of what was created a moment ago, by a descriptor of it. Failing that, it has the mode of any new file. */
+/* Give the new file the mode of the original. If that fails, it keeps the default mode. */
 static void keep_mode(const struct st_root *root, const char *path, mode_t mode) {
 	struct stat st;
 	st_autofd fd = st_root_open_plain(root, path, &st);
@@ -27,9 +27,10 @@ static void keep_mode(const struct st_root *root, const char *path, mode_t mode)
 		(void)st_retry(fchmod(fd, mode & 0777));
 }
 
-/* What the session saw of one version of a file, it has seen of the same version elsewhere. */
-static void follow(struct stet_session *from, const char *source, struct stet_session *to,
-                   const char *destination, const struct st_version *version, struct st_str bytes) {
+/* Record for the copy which lines the session has seen of the original. */
+static void copy_record(struct stet_session *from, const char *source, struct stet_session *to,
+                        const char *destination, const struct st_version *version,
+                        struct st_str bytes) {
 	const struct st_seen *known = st_tracker_find(&from->tracker, source);
 	struct st_intervals lines = {0};
 	bool same = known && st_version_eq(&known->version, version) && !known->stale;
@@ -43,8 +44,8 @@ static void follow(struct stet_session *from, const char *source, struct stet_se
 	st_intervals_release(&lines);
 }
 
-static int create(struct stet_session *session, const char *path, const struct st_file *file,
-                  struct st_committed *made, struct stet_error *err) {
+static int create_file(struct stet_session *session, const char *path, const struct st_file *file,
+                       struct st_committed *made, struct stet_error *err) {
 	struct stet_workspace *ws = session->ws;
 	struct st_commit request = {
 		.path = st_str(path),
@@ -54,38 +55,39 @@ static int create(struct stet_session *session, const char *path, const struct s
 	};
 	int code = st_commit(&ws->root, &ws->writes, &request, made, err);
 	if (code == STET_E_CONFLICT)
-		return fail_exists(path, err);
+		return fail_destination(path, err);
 	return code;
 }
 
-/* Which file is meant, and that nothing has the other name: a link or a directory neither. */
+/* Check that the destination does not exist, not even as a link or directory, and has an allowed type. */
 static int check_free(const struct stet_workspace *ws, const char *path, struct stet_error *err) {
 	st_auto(st_place) place = ST_PLACE_INIT;
 	unsigned flags = ST_LOCATE_LINK | ST_LOCATE_DIR;
 	int code = st_root_locate_as(&ws->root, st_str(path), flags, &place, err);
 	if (code < 0)
 		return code;
-	return place.exists ? fail_exists(path, err) : st_workspace_check_type(ws, place.path, err);
+	return place.exists ? fail_destination(path, err)
+	                    : st_workspace_check_type(ws, place.path, err);
 }
 
-static int copy(struct stet_session *from, const char *source, struct stet_session *to,
-                const char *destination, struct st_file *file, struct st_transferred *done,
-                struct stet_error *err) {
+static int copy_file(struct stet_session *from, const char *source, struct stet_session *to,
+                     const char *destination, struct st_file *file, struct st_transferred *done,
+                     struct stet_error *err) {
 	st_auto(st_place) place = ST_PLACE_INIT;
 	st_auto(st_committed) made = ST_COMMITTED_INIT;
 	int code = st_session_load(from, source, &place, file, err);
 	if (code == 0)
 		code = check_free(to->ws, destination, err);
 	if (code == 0)
-		code = create(to, destination, file, &made, err);
+		code = create_file(to, destination, file, &made, err);
 	if (code < 0)
 		return code;
 	keep_mode(&to->ws->root, made.path, file->mode);
-	follow(from, place.path, to, made.path, &made.version, st_buf_str(&file->bytes));
+	copy_record(from, place.path, to, made.path, &made.version, st_buf_str(&file->bytes));
 	st_workspace_wrote(to->ws, &made.version.hash, st_session_who(to));
 	const struct st_file_event event = {
 		.path = made.path, .kind = ST_EVENT_WRITTEN, .after = made.version};
-	st_call_did(to, &event);
+	st_session_report(to, &event);
 	*done = (struct st_transferred){.from = place.path, .to = made.path, .hash = made.version.hash};
 	place.path = made.path = NULL;
 	return 0;
@@ -94,10 +96,10 @@ static int copy(struct stet_session *from, const char *source, struct stet_sessi
 int st_transfer_copy(struct stet_session *from, const char *source, struct stet_session *to,
                      const char *destination, struct st_transferred *done, struct stet_error *err) {
 	st_auto(st_file) file = ST_FILE_INIT;
-	return copy(from, source, to, destination, &file, done, err);
+	return copy_file(from, source, to, destination, &file, done, err);
 }
 
-/* Remove one version of a file, and note that it is gone. */
+/* Remove a file if it still is this version, and report that. */
 static int remove_version(struct stet_session *session, const char *path,
                           const struct st_hash *hash, const char **unproven,
                           struct stet_error *err) {
@@ -111,7 +113,7 @@ static int remove_version(struct stet_session *session, const char *path,
 	*unproven = gone.unproven;
 	const struct st_file_event event = {
 		.path = gone.path, .kind = ST_EVENT_REMOVED, .before = {.exists = true, .hash = *hash}};
-	st_call_did(session, &event);
+	st_session_report(session, &event);
 	st_tracker_forget(&session->tracker, gone.path);
 	return 0;
 }
@@ -120,7 +122,7 @@ int st_transfer_move(struct stet_session *from, const char *source, struct stet_
                      const char *destination, struct st_transferred *done, struct stet_error *err) {
 	st_auto(st_file) file = ST_FILE_INIT;
 	struct stet_error why = {0};
-	int code = copy(from, source, to, destination, &file, done, err);
+	int code = copy_file(from, source, to, destination, &file, done, err);
 	if (code < 0)
 		return code;
 	code = remove_version(from, done->from, &done->hash, &done->unproven, &why);
@@ -143,12 +145,12 @@ void st_transfer_follow(struct stet_session *from, const char *source, struct st
 	if (st_session_load(to, destination, &place, &file, NULL) < 0)
 		return;
 	const struct st_version version = st_file_version(&file);
-	follow(from, source, to, place.path, &version, st_buf_str(&file.bytes));
+	copy_record(from, source, to, place.path, &version, st_buf_str(&file.bytes));
 	st_tracker_forget(&from->tracker, source);
 	const struct st_file_event gone = {.path = source, .kind = ST_EVENT_REMOVED, .before = version};
 	const struct st_file_event here = {
 		.path = place.path, .kind = ST_EVENT_WRITTEN, .after = version};
 	st_bases_put(&from->ws->bases, &file.hash, st_buf_str(&file.bytes));
-	st_call_did(from, &gone);
-	st_call_did(to, &here);
+	st_session_report(from, &gone);
+	st_session_report(to, &here);
 }

@@ -1,21 +1,21 @@
 /**
- * A file in another place: copied, or moved from one workspace to another.
+ * Copy a file, or move it from one workspace to another.
  *
- * The bytes are read once, and the new file is made as every file is
- * (fs/write/commit.h): it appears whole, and never over something that is there. What
- * the session saw of the file it has seen of the copy.
+ * The new file is created by fs/write/commit.h: it appears whole, and never
+ * replaces an existing file. The lines that the session has seen of the
+ * original count as seen in the copy.
  */
 #ifndef STET_CORE_SESSION_TRANSFER_H
 #define STET_CORE_SESSION_TRANSFER_H
 
 #include "core/session/session.h"
 
-/** Both paths below their roots, links resolved, and the version. */
+/** The result: both paths below their roots, links resolved, and the version. */
 struct st_transferred {
 	char *from;
 	char *to;
 	struct st_hash hash;
-	/** As in st_committed, of the removal; NULL of a copy. */
+	/** As in st_committed, for the removal; NULL for a copy. */
 	const char *unproven;
 };
 
@@ -33,9 +33,8 @@ void st_transferred_release(struct st_transferred *done);
                                    struct st_transferred *done, struct stet_error *err);
 
 /**
- * Move a regular file where it cannot be renamed: copy it, then remove exactly
- * the version that was copied. If that is gone or another by then, the copy
- * is taken back and the source stays.
+ * Move a regular file where rename() cannot: copy it, then remove exactly the
+ * version that was copied. If the source has changed by then, remove the copy.
  *
  * @return As st_transfer_copy(), or STET_E_BUSY.
  */
@@ -43,7 +42,7 @@ void st_transferred_release(struct st_transferred *done);
                                    struct stet_session *to, const char *destination,
                                    struct st_transferred *done, struct stet_error *err);
 
-/** The file has moved by a rename from one workspace to another: what was seen of it goes along. */
+/** Move the session's record of a file that was renamed from one workspace to another. */
 void st_transfer_follow(struct stet_session *from, const char *source, struct stet_session *to,
                         const char *destination);
 

@@ -270,7 +270,7 @@ static void take_present(struct record *record, const struct mention *mention,
 		.after = st_file_version(file),
 		.foreign = true,
 	};
-	st_call_did(record->session, &event);
+	st_session_report(record->session, &event);
 	tell(record, place->path, &event.after);
 }
 
@@ -290,7 +290,7 @@ static int take(struct record *record, const struct mention *mention, struct ste
 	} else if (code == STET_E_NOT_FOUND && place.path && mention->effect == DELETES) {
 		const struct st_file_event event = {
 			.path = place.path, .kind = ST_EVENT_REMOVED, .before.exists = true, .foreign = true};
-		st_call_did(record->session, &event);
+		st_session_report(record->session, &event);
 		tell(record, place.path, &event.after);
 	} else {
 		ignore(record, mention->path, why.message);
@@ -327,7 +327,7 @@ static bool take_directory(struct record *record) {
 	    st_path_is_protected(gone.path, ws->writes.state_dir) ||
 	    st_path_is_protected(here.path, ws->writes.state_dir))
 		return false;
-	st_call_moved(record->session, gone.path, here.path, true);
+	st_session_report_move(record->session, gone.path, here.path, true);
 	tell_directory(record, gone.path, "deleted");
 	tell_directory(record, here.path, "present");
 	return true;

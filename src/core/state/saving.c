@@ -39,7 +39,7 @@ static int load_seen(struct st_store *store, void *data, struct stet_error *err)
 
 static int load(void *data, struct stet_session *session, struct stet_error *err) {
 	struct st_state *state = data;
-	session->tracker.notes = is_stored(session);
+	session->tracker.collects_touched = is_stored(session);
 	/* What could not be stored is newer than what is. */
 	if (!is_stored(session) || session->unsaved || !st_store_is_there(&state->store))
 		return 0;

@@ -168,15 +168,15 @@ static void read_lines(struct st_seen *seen, struct st_str text) {
 enum { STALE = 1, ASKED = 2, OVERTAKEN = 4, WARNED = 8 };
 
 static int64_t flags_of(const struct st_seen *seen) {
-	return (seen->stale ? STALE : 0) | (seen->asked ? ASKED : 0) |
-	       (seen->overtaken ? OVERTAKEN : 0) | (seen->warned ? WARNED : 0);
+	return (seen->stale ? STALE : 0) | (seen->change_shown ? ASKED : 0) |
+	       (seen->write_refused ? OVERTAKEN : 0) | (seen->drop_warned ? WARNED : 0);
 }
 
 static void set_flags(struct st_seen *seen, int64_t flags) {
 	seen->stale = flags & STALE;
-	seen->asked = flags & ASKED;
-	seen->overtaken = flags & OVERTAKEN;
-	seen->warned = flags & WARNED;
+	seen->change_shown = flags & ASKED;
+	seen->write_refused = flags & OVERTAKEN;
+	seen->drop_warned = flags & WARNED;
 }
 
 int st_store_put_seen(struct st_store *store, int64_t session, const char *path,
@@ -303,7 +303,7 @@ static int put_said(struct st_store *store, int64_t session, const struct st_del
 	static const char sql[] = "INSERT INTO said (session_id, notice) VALUES (?, ?)";
 	int code = 0;
 	const struct st_lru_entry *entry = NULL;
-	while (code == 0 && (entry = st_lru_next(&delivered->said, entry)))
+	while (code == 0 && (entry = st_lru_next(&delivered->notices, entry)))
 		code = st_db_run(store->db, sql, err, "ib", session, st_lru_key(entry));
 	return code;
 }
@@ -326,7 +326,7 @@ static int load_said(struct st_store *store, int64_t session, struct st_delivere
 	struct st_rows rows;
 	int code = st_db_query(store->db, &rows, sql, err, "i", session);
 	while (code == 0 && (code = st_rows_next(&rows, err)) > 0) {
-		st_delivered_say(delivered, st_rows_str(&rows, 0));
+		st_delivered_add_notice(delivered, st_rows_str(&rows, 0));
 		code = 0;
 	}
 	return code;

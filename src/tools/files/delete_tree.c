@@ -108,7 +108,7 @@ static int is_seen(struct stet_session *session, const char *path, struct stet_e
 	struct stat st;
 	if (st_root_peek(&session->ws->root, path, &st, NULL) == 1 && st.st_size == 0)
 		return 1;
-	int standing = st_session_stand(session, path, &seen, &file, err);
+	int standing = st_session_compare(session, path, &seen, &file, err);
 	return standing < 0 ? standing : standing == ST_CLEAN && st_seen_all(seen);
 }
 

@@ -17,12 +17,12 @@ static void follow_move(struct stet_session *from, struct stet_session *to,
 	if (from == to) {
 		/* If memory runs out, the file counts as unread under its new name, which is safe. */
 		(void)st_tracker_move(&from->tracker, moved->from, moved->to, NULL);
-		st_call_moved(from, moved->from, moved->to, moved->is_dir);
+		st_session_report_move(from, moved->from, moved->to, moved->is_dir);
 	} else if (!moved->is_dir) {
 		st_transfer_follow(from, moved->from, to, moved->to);
 	} else {
 		const struct st_file_event gone = {.path = moved->from, .kind = ST_EVENT_DIR_REMOVED};
-		st_call_did(from, &gone);
+		st_session_report(from, &gone);
 	}
 }
 

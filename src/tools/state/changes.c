@@ -38,12 +38,12 @@ static void add_change(struct list *list, const char *path, const char *event) {
 	add_text_line(list, event, path);
 }
 
-static void add_stale(void *data, const char *path, enum st_standing standing) {
+static void add_stale(void *data, const char *path, enum st_seen_status status) {
 	struct list *list = data;
 	if (!count_item(list))
 		return;
 	st_json_push(list->doc, list->items, st_json_text(list->doc, st_str(path)));
-	add_text_line(list, standing == ST_DELETED ? "deleted" : "modified", path);
+	add_text_line(list, status == ST_DELETED ? "deleted" : "modified", path);
 }
 
 /* Say how many items the list left out, and return that number. */
@@ -80,7 +80,7 @@ static int render_stale(struct st_call *call, size_t limit, size_t *left, struct
 	st_auto(st_buf) lines = ST_BUF_INIT;
 	struct list list = {.doc = call->doc, .text = &lines, .limit = limit};
 	list.items = st_json_add_array(call->doc, call->result, "stale");
-	int code = st_session_sweep(call->session, add_stale, &list, err);
+	int code = st_session_each_changed(call->session, add_stale, &list, err);
 	*left += end_list(&list);
 	if (list.count > 0)
 		st_buf_adds(&call->text,
