@@ -298,7 +298,7 @@ static void they_are_left_to_a_process_that_has_them_locked(void **state) {
 	put(dir, &notes);
 	st_autofd busy = openat(dir->fd, LEGACY_NOTES, O_RDWR | O_CLOEXEC);
 	assert_int_equal(flock(busy, LOCK_EX), 0);
-	assert_int_equal(logged_with(dir, "could not be taken into the log yet"), 1);
+	assert_int_equal(logged_with(dir, "could not be imported into the log yet"), 1);
 	assert_int_equal(flock(busy, LOCK_UN), 0);
 	assert_int_equal(logged(dir), 2);
 }

@@ -61,7 +61,7 @@ int stet_context_take(struct stet_context *context, struct stet_session *session
 	struct st_buf *snapshot = &context->texts[STET_CONTEXT_SNAPSHOT];
 	st_auto(st_repo_status) status = {0};
 	st_buf_clear(snapshot);
-	int code = st_state_save_or_say(session, err);
+	int code = st_state_save_or_notice(session, err);
 	if (code == 0)
 		code = st_repo_look(&st_state_of(session->ws)->repo, session, 0, &status, err);
 	if (code == 0)

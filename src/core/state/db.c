@@ -1,5 +1,6 @@
 #include "core/state/db.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +12,7 @@
 
 enum { STATEMENTS_MAX = 96, WAIT_MS = 5000 };
 
-/* Far more than any text or blob of ours. */
+/* Far more than any text or blob that stet stores. */
 #define VALUE_MAX (256 << 20)
 
 struct cached {
@@ -21,10 +22,10 @@ struct cached {
 
 struct st_db {
 	sqlite3 *handle;
-	/* What SQLite knows it by; empty for a database in memory. */
+	/* Its path in the VFS; empty for a database in memory. */
 	char path[ST_DB_PATH_SIZE];
 	bool damaged;
-	/* How long to wait for others, and since when. */
+	/* How long to wait for other processes, and since when it waits. */
 	int wait_ms;
 	int64_t since_ms;
 	struct cached cached[STATEMENTS_MAX];
@@ -67,10 +68,10 @@ static int failed(struct st_db *db, int result, struct stet_error *err) {
 	return st_fail(err, code, "The state database failed: %s.", sqlite3_errmsg(db->handle));
 }
 
-/* ---- life ---- */
+/* ---- opening and closing ---- */
 
-/* Nothing in the file's schema may run, whoever wrote it, and nothing in it be without bound. */
-static void distrust(sqlite3 *handle) {
+/* Harden SQLite against a hostile file: its schema must not run anything, and nothing may be unbounded. */
+static void harden(sqlite3 *handle) {
 	static const struct {
 		int what, value;
 	} settings[] = {
@@ -95,7 +96,7 @@ static void distrust(sqlite3 *handle) {
 }
 
 static int configure(struct st_db *db, bool wal, struct stet_error *err) {
-	/* A reader without WAL would block every writer; the mode stays with the file. */
+	/* Without WAL a reader would block every writer. The mode is stored in the file. */
 	int code =
 		st_db_exec(db, wal ? "PRAGMA journal_mode = WAL" : "PRAGMA journal_mode = TRUNCATE", err);
 	if (code == 0)
@@ -107,14 +108,14 @@ static int configure(struct st_db *db, bool wal, struct stet_error *err) {
 	return code;
 }
 
-/* A connection to nothing yet; NULL without memory or descriptors. */
-static struct st_db *make(int dirfd, int *code, struct stet_error *err) {
+/* Allocate a connection that is not open yet. NULL with the reason in *code. */
+static struct st_db *db_new(int dirfd, int *code, struct stet_error *err) {
 	struct st_db *db = calloc(1, sizeof *db);
 	if (!db) {
 		*code = st_fail_nomem(err);
 		return NULL;
 	}
-	if (dirfd < 0 || st_db_vfs_take(dirfd, db->path) == 0)
+	if (dirfd < 0 || st_db_vfs_acquire(dirfd, db->path) == 0)
 		return db;
 	*code = st_fail_errno(err, errno, "The state database cannot be opened");
 	free(db);
@@ -130,7 +131,7 @@ static int open_handle(struct st_db *db, int flags) {
 	return sqlite3_open_v2(db->path, &db->handle, flags | SQLITE_OPEN_NOFOLLOW, vfs);
 }
 
-/* Another process has it: wait a little longer, unless it was long enough or nobody waits for us any more. */
+/* SQLite's busy handler: wait a little longer, until the time is up or the caller cancels. */
 static int wait_for_others(void *data, int times) {
 	enum { NAP_MAX_MS = 10 };
 	struct st_db *db = data;
@@ -141,9 +142,9 @@ static int wait_for_others(void *data, int times) {
 	       st_cancel_sleep(times < NAP_MAX_MS ? times + 1 : NAP_MAX_MS, NULL) == 0;
 }
 
-/* A connection with nothing done yet; NULL with the reason in *code if there is none. */
+/* Open a connection. NULL with the reason in *code. */
 static struct st_db *connect(int dirfd, int flags, int wait_ms, int *code, struct stet_error *err) {
-	struct st_db *db = make(dirfd, code, err);
+	struct st_db *db = db_new(dirfd, code, err);
 	if (!db)
 		return NULL;
 	int result = open_handle(db, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE);
@@ -155,7 +156,7 @@ static struct st_db *connect(int dirfd, int flags, int wait_ms, int *code, struc
 	sqlite3_extended_result_codes(db->handle, 1);
 	db->wait_ms = wait_ms;
 	sqlite3_busy_handler(db->handle, wait_for_others, db);
-	distrust(db->handle);
+	harden(db->handle);
 	return db;
 }
 
@@ -165,7 +166,7 @@ int st_db_open(int dirfd, bool wal, struct st_db **out, struct stet_error *err) 
 		connect(dirfd, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, WAIT_MS, &code, err);
 	if (db)
 		code = configure(db, wal, err);
-	/* The caller sees by the connection whether the file was damaged. */
+	/* A damaged file keeps its connection, so that the caller can ask st_db_is_damaged(). */
 	if (db && code < 0 && !db->damaged) {
 		st_db_close(db);
 		db = NULL;
@@ -174,7 +175,7 @@ int st_db_open(int dirfd, bool wal, struct st_db **out, struct stet_error *err) 
 	return code;
 }
 
-int st_db_open_to_look(int dirfd, int wait_ms, struct st_db **out, struct stet_error *err) {
+int st_db_open_read_only(int dirfd, int wait_ms, struct st_db **out, struct stet_error *err) {
 	int code;
 	*out = connect(dirfd, SQLITE_OPEN_READONLY, wait_ms, &code, err);
 	return code;
@@ -187,7 +188,7 @@ void st_db_close(struct st_db *db) {
 		sqlite3_finalize(db->cached[i].statement);
 	sqlite3_close_v2(db->handle);
 	if (*db->path)
-		st_db_vfs_give_back(db->path);
+		st_db_vfs_release(db->path);
 	free(db);
 }
 
@@ -195,12 +196,12 @@ bool st_db_is_damaged(const struct st_db *db) {
 	return db->damaged;
 }
 
-int st_db_condemn(struct st_db *db, const char *why, struct stet_error *err) {
+int st_db_mark_damaged(struct st_db *db, const char *why, struct stet_error *err) {
 	db->damaged = true;
 	return st_fail(err, STET_E_IO, "The state database is damaged: %s.", why);
 }
 
-int st_db_bound(struct st_db *db, int64_t bytes, struct stet_error *err) {
+int st_db_limit(struct st_db *db, int64_t bytes, struct stet_error *err) {
 	int64_t page;
 	char sql[64];
 	int code = st_db_number(db, "PRAGMA page_size", &page, err);
@@ -221,7 +222,8 @@ int st_db_exec(struct st_db *db, const char *sql, struct stet_error *err) {
 	return result == SQLITE_OK ? 0 : failed(db, result, err);
 }
 
-static int prepare(struct st_db *db, const char *sql, sqlite3_stmt **out, struct stet_error *err) {
+static int prepare_cached(struct st_db *db, const char *sql, sqlite3_stmt **out,
+                          struct stet_error *err) {
 	for (size_t i = 0; i < db->cached_count; i++) {
 		if (db->cached[i].sql == sql) {
 			*out = db->cached[i].statement;
@@ -278,12 +280,13 @@ static int bind(sqlite3_stmt *statement, const char *types, va_list args) {
 	return result;
 }
 
-static int start(struct st_db *db, struct st_rows *rows, const char *sql, struct stet_error *err,
-                 const char *types, va_list args) {
+static int start_query(struct st_db *db, struct st_rows *rows, const char *sql,
+                       struct stet_error *err, const char *types, va_list args) {
 	*rows = (struct st_rows){.db = db};
-	int code = prepare(db, sql, &rows->statement, err);
+	int code = prepare_cached(db, sql, &rows->statement, err);
 	if (code < 0)
 		return code;
+	assert((size_t)sqlite3_bind_parameter_count(rows->statement) == strlen(types));
 	int result = bind(rows->statement, types, args);
 	if (result == SQLITE_OK)
 		return 0;
@@ -295,7 +298,7 @@ int st_db_query(struct st_db *db, struct st_rows *rows, const char *sql, struct 
                 const char *types, ...) {
 	va_list args;
 	va_start(args, types);
-	int code = start(db, rows, sql, err, types, args);
+	int code = start_query(db, rows, sql, err, types, args);
 	va_end(args);
 	return code;
 }
@@ -304,7 +307,7 @@ int st_db_run(struct st_db *db, const char *sql, struct stet_error *err, const c
 	struct st_rows rows;
 	va_list args;
 	va_start(args, types);
-	int code = start(db, &rows, sql, err, types, args);
+	int code = start_query(db, &rows, sql, err, types, args);
 	va_end(args);
 	if (code == 0)
 		code = st_rows_next(&rows, err);
@@ -326,7 +329,7 @@ int st_rows_next(struct st_rows *rows, struct stet_error *err) {
 
 void st_rows_end(struct st_rows *rows) {
 	sqlite3_reset(rows->statement);
-	/* What was bound is borrowed, and may be gone by the next use. */
+	/* The bound values are borrowed, and may be freed before the next use. */
 	sqlite3_clear_bindings(rows->statement);
 }
 

@@ -13,7 +13,7 @@
 static const char *const beside[] = {"-journal", "-wal", "-shm"};
 enum { JOURNAL, WAL, SHM, BESIDE };
 
-/* How many files of one name may stand aside; the last makes room for another. */
+/* How many renamed files to keep per name; the last one is overwritten. */
 enum { ASIDE_MAX = 3 };
 
 bool st_db_file_is_own(const struct stat *st) {
@@ -33,9 +33,9 @@ static uint32_t number_at(const unsigned char *bytes) {
 }
 
 /*
- * A super-journal's name stands at the end of a journal, followed by its
- * length, the sum of its bytes, and the magic number. With another sum it
- * is no name for SQLite either, but the last page of a journal of ours.
+ * A journal may end with the name of a super-journal, its length, the sum of its
+ * bytes, and the magic number. If the sum is wrong, SQLite ignores the name too:
+ * then it is just the last page of a journal of ours.
  */
 static bool names_super_journal(int fd, off_t size) {
 	enum { TRAILER = 16, NAME_LIMIT = 4096 };
@@ -55,7 +55,7 @@ static bool names_super_journal(int fd, off_t size) {
 	return (uint32_t)sum == 0;
 }
 
-/* Playing it back would make the database as large as it says. */
+/* Playing back a journal makes the database as large as the journal says. */
 static bool is_for_larger_database(int fd) {
 	unsigned char header[28];
 	if (st_retry(pread(fd, header, sizeof header, 0)) != sizeof header ||
@@ -64,7 +64,7 @@ static bool is_for_larger_database(int fd) {
 	return (int64_t)number_at(header + 16) * number_at(header + 24) > ST_DB_FILE_MAX;
 }
 
-static const char *distrust_journal(int dirfd, const char *name) {
+static const char *find_journal_fault(int dirfd, const char *name) {
 	struct stat st;
 	st_autofd fd =
 		st_retry(openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
@@ -77,18 +77,18 @@ static const char *distrust_journal(int dirfd, const char *name) {
 	return NULL;
 }
 
-/* Why a file beside the database must not be there for SQLite; NULL if it may. */
-static const char *distrust(int dirfd, const char *name, int kind) {
+/* Why SQLite must not open a file beside the database; NULL if it may. */
+static const char *find_fault(int dirfd, const char *name, int kind) {
 	struct stat st;
 	if (!exists(dirfd, name, &st))
-		return errno == ENOENT ? NULL : "cannot be looked at";
+		return errno == ENOENT ? NULL : "cannot be read";
 	if (!S_ISREG(st.st_mode))
 		return "is not a regular file";
 	if (st.st_uid != geteuid())
 		return "belongs to another user";
 	if (st.st_size > ST_DB_FILE_MAX)
 		return "is larger than stet makes it";
-	return kind == JOURNAL ? distrust_journal(dirfd, name) : NULL;
+	return kind == JOURNAL ? find_journal_fault(dirfd, name) : NULL;
 }
 
 static void name_beside(int kind, char name[32]) {
@@ -98,14 +98,14 @@ static void name_beside(int kind, char name[32]) {
 const char *st_db_files_find(int dirfd, char name[32]) {
 	for (int kind = 0; kind < BESIDE; kind++) {
 		name_beside(kind, name);
-		const char *why = distrust(dirfd, name, kind);
+		const char *why = find_fault(dirfd, name, kind);
 		if (why)
 			return why;
 	}
 	return NULL;
 }
 
-/* ---- aside ---- */
+/* ---- setting aside ---- */
 
 int st_db_set_aside(int dirfd, const char *name, char aside[64], struct stet_error *err) {
 	for (int i = 1; i <= ASIDE_MAX; i++) {
@@ -143,7 +143,7 @@ static int copy_bytes(int from, int to) {
 	return st_retry(fsync(to));
 }
 
-/* A file of the same bytes takes the name; what has the other name keeps its own. */
+/* Replace a file by a copy of its own, which the other hard links do not share. */
 static int replace_by_copy(int dirfd, const char *name, struct stet_error *err) {
 	static const char copy[] = ST_STORE_NAME ".copy";
 	st_autofd from =
@@ -166,10 +166,10 @@ static bool is_linked(int dirfd, const char *name) {
 }
 
 /*
- * All of them at once: a process that has the old ones open goes on with those,
- * and sees before its next transaction that they were replaced. The index goes;
- * it is made anew of the WAL. The database comes last, so that whoever is killed
- * in between leaves the same to be done again.
+ * If one file has another hard link, replace all of them. A process that has the
+ * old ones open goes on with those, and notices before its next transaction that
+ * they were replaced. The index is removed; SQLite rebuilds it from the WAL. The
+ * database comes last: a process killed before leaves the work to the next one.
  */
 static int replace_linked(int dirfd, struct stet_error *err) {
 	char name[32];

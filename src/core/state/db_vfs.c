@@ -9,7 +9,7 @@
 #include "core/state/db_files.h"
 #include "fs/path/sys.h"
 
-/* The directory behind a descriptor, whatever its name is by now. */
+/* Leads to the directory of a descriptor, even if that was renamed. */
 #define FD_PREFIX "/proc/self/fd/"
 
 static sqlite3_vfs narrow;
@@ -17,7 +17,7 @@ static sqlite3_vfs *unix_vfs;
 
 /* ---- directories ---- */
 
-/* A directory of which databases are open; those with no users are free. */
+/* A directory with open databases; a slot with no users is free. */
 struct place {
 	dev_t dev;
 	ino_t ino;
@@ -29,7 +29,7 @@ static pthread_mutex_t places_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct place *places;
 static size_t place_count;
 
-/* The place of a directory, or a free one, or one more; NULL without memory. */
+/* Find the slot of a directory, else a free or new one; NULL if memory is short. */
 static struct place *find_place(const struct stat *dir) {
 	struct place *unused = NULL;
 	for (size_t i = 0; i < place_count; i++) {
@@ -49,7 +49,7 @@ static struct place *find_place(const struct stat *dir) {
 	return &places[place_count++];
 }
 
-static int take_place(int dirfd) {
+static int acquire_place(int dirfd) {
 	struct stat dir;
 	if (st_retry(fstat(dirfd, &dir)) < 0)
 		return -1;
@@ -58,7 +58,7 @@ static int take_place(int dirfd) {
 		errno = ENOMEM;
 		return -1;
 	}
-	/* Opened anew, since a copy of the descriptor would hold the lock that the caller gives up. */
+	/* Not dup(): a copy of the descriptor would share the caller's lock, and keep it. */
 	int flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
 	if (place->users == 0)
 		*place = (struct place){dir.st_dev, dir.st_ino, st_retry(openat(dirfd, ".", flags)), 0};
@@ -66,15 +66,15 @@ static int take_place(int dirfd) {
 	return place->fd;
 }
 
-int st_db_vfs_take(int dirfd, char path[ST_DB_PATH_SIZE]) {
+int st_db_vfs_acquire(int dirfd, char path[ST_DB_PATH_SIZE]) {
 	pthread_mutex_lock(&places_lock);
-	int fd = take_place(dirfd);
+	int fd = acquire_place(dirfd);
 	pthread_mutex_unlock(&places_lock);
 	snprintf(path, ST_DB_PATH_SIZE, FD_PREFIX "%d/" ST_STORE_NAME, fd);
 	return fd < 0 ? -1 : 0;
 }
 
-static void give_place_back(int fd) {
+static void release_place(int fd) {
 	for (size_t i = 0; i < place_count; i++) {
 		struct place *place = &places[i];
 		if (place->users > 0 && place->fd == fd && --place->users == 0)
@@ -82,9 +82,9 @@ static void give_place_back(int fd) {
 	}
 }
 
-void st_db_vfs_give_back(const char *path) {
+void st_db_vfs_release(const char *path) {
 	pthread_mutex_lock(&places_lock);
-	give_place_back((int)strtol(path + strlen(FD_PREFIX), NULL, 10));
+	release_place((int)strtol(path + strlen(FD_PREFIX), NULL, 10));
 	pthread_mutex_unlock(&places_lock);
 }
 
@@ -100,8 +100,8 @@ static bool is_known_name(const char *name) {
 	return false;
 }
 
-/* The name in a path as st_db_vfs_path() makes them, and its directory; NULL for any other path. */
-static const char *split(const char *path, int *dirfd) {
+/* Split a path of st_db_vfs_acquire() into directory and name; NULL for any other path. */
+static const char *split_path(const char *path, int *dirfd) {
 	size_t len = strlen(FD_PREFIX);
 	char *end = NULL;
 	if (!path || strncmp(path, FD_PREFIX, len) != 0)
@@ -121,14 +121,14 @@ static int open_narrow(sqlite3_vfs *vfs, const char *path, sqlite3_file *file, i
                        int *out_flags) {
 	(void)vfs;
 	int dirfd = -1;
-	const char *name = split(path, &dirfd);
+	const char *name = split_path(path, &dirfd);
 	file->pMethods = NULL;
-	/* Without a name it is a temporary file, which nobody can have put there. */
+	/* A NULL path is a new temporary file, which cannot be anyone else's. */
 	if (path && !name)
 		return SQLITE_CANTOPEN;
 	if (name && !may_be_opened(dirfd, name))
 		return SQLITE_CANTOPEN;
-	/* SQLite opens this one by itself, with the database. */
+	/* SQLite opens the -shm file itself, with the database. */
 	if (name && flags & SQLITE_OPEN_MAIN_DB && !may_be_opened(dirfd, ST_STORE_NAME "-shm"))
 		return SQLITE_CANTOPEN;
 	return unix_vfs->xOpen(unix_vfs, path, file, flags, out_flags);
@@ -137,27 +137,27 @@ static int open_narrow(sqlite3_vfs *vfs, const char *path, sqlite3_file *file, i
 static int delete_narrow(sqlite3_vfs *vfs, const char *path, int sync) {
 	(void)vfs;
 	int dirfd;
-	return split(path, &dirfd) ? unix_vfs->xDelete(unix_vfs, path, sync) : SQLITE_PERM;
+	return split_path(path, &dirfd) ? unix_vfs->xDelete(unix_vfs, path, sync) : SQLITE_PERM;
 }
 
 static int access_narrow(sqlite3_vfs *vfs, const char *path, int flags, int *there) {
 	(void)vfs;
 	int dirfd;
 	*there = 0;
-	return split(path, &dirfd) ? unix_vfs->xAccess(unix_vfs, path, flags, there) : SQLITE_OK;
+	return split_path(path, &dirfd) ? unix_vfs->xAccess(unix_vfs, path, flags, there) : SQLITE_OK;
 }
 
-/* As it is: SQLite would resolve the link to the name that the directory has now. */
+/* Return the path unchanged: SQLite's own function would resolve the link in /proc. */
 static int full_path_narrow(sqlite3_vfs *vfs, const char *path, int size, char *out) {
 	(void)vfs;
 	int dirfd;
-	if (!split(path, &dirfd) || strlen(path) >= (size_t)size)
+	if (!split_path(path, &dirfd) || strlen(path) >= (size_t)size)
 		return SQLITE_CANTOPEN;
 	memcpy(out, path, strlen(path) + 1);
 	return SQLITE_OK;
 }
 
-static void make_known(void) {
+static void register_vfs(void) {
 	unix_vfs = sqlite3_vfs_find("unix");
 	if (!unix_vfs)
 		return;
@@ -174,12 +174,12 @@ static void make_known(void) {
 
 const char *st_db_vfs(void) {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	pthread_once(&once, make_known);
+	pthread_once(&once, register_vfs);
 	return narrow.zName;
 }
 
-/* A host may unload this library and go on using SQLite. */
-__attribute__((destructor)) static void make_unknown(void) {
+/* A program may unload this library and go on using SQLite. */
+__attribute__((destructor)) static void unregister_vfs(void) {
 	if (narrow.zName)
 		sqlite3_vfs_unregister(&narrow);
 	free(places);

@@ -7,7 +7,7 @@
 
 static const char name[] = "daybook";
 
-/* 0.1.0 stored its notes before they were larger; its processes hold the lock for one write or one transaction. */
+/* 0.1.0 imported its notes before they grew larger, and held the lock for one write or transaction. */
 enum { BYTES_MAX = 1 << 20, WAIT_MS = 1000 };
 
 /* ---- the format ---- */
@@ -45,7 +45,7 @@ struct entry {
 	int64_t mtime_ns, ctime_ns;
 };
 
-/* The next of the strings behind an entry; NULL if it does not end there. */
+/* Take the next string after an entry; NULL if it is not terminated. */
 static const char *next_text(struct st_str *rest) {
 	const char *text = rest->ptr, *end = memchr(text, '\0', rest->len);
 	if (!end)
@@ -80,7 +80,7 @@ static struct st_file_event event_of(const struct entry *entry) {
 	};
 }
 
-/* The entry at the beginning of bytes: its size, or 0 if there is no whole one. */
+/* Read the entry at the beginning of bytes. Returns its size, or 0 if it is incomplete or damaged. */
 static size_t read_entry(struct st_str bytes, struct st_file_event *event) {
 	struct entry entry;
 	if (bytes.len < sizeof entry)
@@ -128,15 +128,15 @@ void st_legacy_notes_remove(struct st_legacy_notes *notes) {
 	(void)st_retry(unlinkat(notes->dirfd, name, 0));
 }
 
-/* What cannot be set aside stays, unread. */
-static int set_aside(struct st_legacy_notes *notes, const char *why) {
+/* If the file cannot be renamed, it stays and is not read. */
+static int set_notes_aside(struct st_legacy_notes *notes, const char *why) {
 	if (st_db_set_aside(notes->dirfd, name, notes->aside, NULL) == 0)
 		notes->why = why;
 	return 0;
 }
 
-/* Whether the file is still the one of its name, now that this process has the lock. */
-static bool is_in_place(const struct st_legacy_notes *notes, const struct stat *locked) {
+/* Whether the name still leads to the locked file. */
+static bool is_still_named(const struct st_legacy_notes *notes, const struct stat *locked) {
 	struct stat st;
 	return st_retry(fstatat(notes->dirfd, name, &st, AT_SYMLINK_NOFOLLOW)) == 0 &&
 	       st.st_dev == locked->st_dev && st.st_ino == locked->st_ino;
@@ -147,10 +147,10 @@ static int read_notes(struct st_legacy_notes *notes, struct stet_error *err) {
 	struct title title = {0};
 	int code = st_file_fetch(notes->fd, name, BYTES_MAX, &file, err);
 	if (code == STET_E_TOO_BIG)
-		return set_aside(notes, "is larger than stet made it");
+		return set_notes_aside(notes, "is larger than stet made it");
 	if (code < 0)
 		return code;
-	/* 0.1.0 empties what it has stored. */
+	/* 0.1.0 empties the file once it has imported it. */
 	if (file.bytes.len == 0) {
 		st_legacy_notes_remove(notes);
 		return 0;
@@ -158,7 +158,7 @@ static int read_notes(struct st_legacy_notes *notes, struct stet_error *err) {
 	if (file.bytes.len >= sizeof title)
 		memcpy(&title, file.bytes.ptr, sizeof title);
 	if (title.magic != MAGIC)
-		return set_aside(notes, "was not written by stet");
+		return set_notes_aside(notes, "was not written by stet");
 	notes->id = title.id;
 	st_buf_move(&notes->bytes, &file.bytes);
 	return 1;
@@ -170,16 +170,17 @@ int st_legacy_notes_open(struct st_legacy_notes *notes, int dirfd, struct stet_e
 	if (st_retry(fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW)) < 0)
 		return 0;
 	if (!st_db_file_is_own(&st))
-		return set_aside(notes, "is not a plain file of this user, or has another hard link");
+		return set_notes_aside(notes, "is not a plain file of this user, or has another hard link");
 	notes->fd = st_retry(openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
 	if (notes->fd < 0)
 		return 0;
 	int code = st_state_lock(notes->fd, WAIT_MS, "The daybook of stet 0.1.0", err);
 	if (code < 0)
 		return code;
-	if (st_retry(fstat(notes->fd, &st)) < 0 || !is_in_place(notes, &st))
+	if (st_retry(fstat(notes->fd, &st)) < 0 || !is_still_named(notes, &st))
 		return 0;
 	return st_db_file_is_own(&st)
 	           ? read_notes(notes, err)
-	           : set_aside(notes, "is not a plain file of this user, or has another hard link");
+	           : set_notes_aside(notes,
+	                             "is not a plain file of this user, or has another hard link");
 }

@@ -1,7 +1,7 @@
 /*
- * What the tools of other programs did (spec 2: UpdateFromToolResult). Their
- * results come in every shape, so they are taken as hints: wherever something
- * in them looks like the path of a file, the disk is asked.
+ * Record what the tools of other programs did (spec 2: UpdateFromToolResult).
+ * Their results come in every shape, so they are only hints: wherever a result
+ * seems to name a file, stet checks that file on the disk.
  */
 #include <stdio.h>
 #include <strings.h>
@@ -13,13 +13,13 @@
 #include "core/state/state.h"
 #include "stet/state.h"
 
-/* MENTION_WORK: what it costs to look whether a path was mentioned before, for each that was. */
+/* MENTION_WORK: the cost of comparing a path with an earlier one, in the unit of st_cancel_check(). */
 enum { PATHS_MAX = 1000, DEPTH_MAX = 16, MENTION_WORK = 8 };
 
 /* What a tool does to the files it names. */
 enum effect {
-	/* Nobody knows: what is on the disk says it all. */
-	LOOKS,
+	/* Unknown: only the disk can tell. */
+	UNKNOWN,
 	READS,
 	CREATES,
 	EDITS,
@@ -46,20 +46,20 @@ struct record {
 	yyjson_mut_val *files, *ignored;
 };
 
-/* ---- what a tool does ---- */
+/* ---- the effect of a tool ---- */
 
-/* Part of a tool's name, in any case. More telling ones first. */
+/* By part of a tool's name, case-insensitively. More specific parts come first. */
 static const struct {
 	const char *part;
 	enum effect effect;
 } effects[] = {
-	{"apply_patch", LOOKS}, {"apply_diff", LOOKS}, {"delete", DELETES}, {"remove", DELETES},
-	{"unlink", DELETES},    {"move", MOVES},       {"rename", MOVES},   {"str_replace", EDITS},
-	{"edit", EDITS},        {"replace", EDITS},    {"patch", EDITS},    {"insert", EDITS},
-	{"append", EDITS},      {"update", EDITS},     {"create", CREATES}, {"write", CREATES},
-	{"save", CREATES},      {"shell", RUNS},       {"bash", RUNS},      {"exec", RUNS},
-	{"terminal", RUNS},     {"command", RUNS},     {"run", RUNS},       {"read", READS},
-	{"view", READS},        {"open", READS},       {"cat", READS},
+	{"apply_patch", UNKNOWN}, {"apply_diff", UNKNOWN}, {"delete", DELETES}, {"remove", DELETES},
+	{"unlink", DELETES},      {"move", MOVES},         {"rename", MOVES},   {"str_replace", EDITS},
+	{"edit", EDITS},          {"replace", EDITS},      {"patch", EDITS},    {"insert", EDITS},
+	{"append", EDITS},        {"update", EDITS},       {"create", CREATES}, {"write", CREATES},
+	{"save", CREATES},        {"shell", RUNS},         {"bash", RUNS},      {"exec", RUNS},
+	{"terminal", RUNS},       {"command", RUNS},       {"run", RUNS},       {"read", READS},
+	{"view", READS},          {"open", READS},         {"cat", READS},
 };
 
 static enum effect effect_of(const char *tool) {
@@ -67,10 +67,10 @@ static enum effect effect_of(const char *tool) {
 		if (strcasestr(tool, effects[i].part))
 			return effects[i].effect;
 	}
-	return LOOKS;
+	return UNKNOWN;
 }
 
-/* ---- what a result names ---- */
+/* ---- the paths in a result ---- */
 
 static bool is_one_of(struct st_str word, const char *const *list) {
 	for (; *list; list++) {
@@ -80,8 +80,8 @@ static bool is_one_of(struct st_str word, const char *const *list) {
 	return false;
 }
 
-static int mention(struct record *record, struct st_str path, enum effect effect,
-                   struct stet_error *err) {
+static int add_mention(struct record *record, struct st_str path, enum effect effect,
+                       struct stet_error *err) {
 	if (path.len == 0 || path.len > 4096 || memchr(path.ptr, '\0', path.len))
 		return 0;
 	if (st_cancel_check(MENTION_WORK * (record->count + 1), err) < 0)
@@ -107,7 +107,7 @@ static int mention(struct record *record, struct st_str path, enum effect effect
 	return 0;
 }
 
-/* The lines by which patches and the reports on them name files. */
+/* How lines of patches, and of reports on patches, begin that name a file. */
 static const struct {
 	const char *start;
 	enum effect effect;
@@ -117,7 +117,7 @@ static const struct {
 	{"*** Delete File: ", DELETES},
 	{"*** Move to: ", CREATES},
 	{"+++ b/", EDITS},
-	{"--- a/", LOOKS},
+	{"--- a/", UNKNOWN},
 	{"rename from ", DELETES},
 	{"rename to ", CREATES},
 	{"A ", CREATES},
@@ -130,21 +130,21 @@ static int find_in_line(struct record *record, struct st_str line, bool report,
 	line = st_str_trim(line);
 	for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
 		struct st_str start = st_str(lines[i].start);
-		/* A letter and a name mean something only in the report of a patch. */
+		/* "M name" means something only in a report on a patch. */
 		if (!st_str_starts(line, start) || (start.len == 2 && !report))
 			continue;
-		return mention(record, st_str_trim(st_str_slice(line, start.len, line.len)),
-		               lines[i].effect, err);
+		return add_mention(record, st_str_trim(st_str_slice(line, start.len, line.len)),
+		                   lines[i].effect, err);
 	}
 	return 0;
 }
 
-/* What a line costs besides its bytes. */
+/* The cost of a line besides its bytes, in the unit of st_cancel_check(). */
 enum { LINE_WORK = 64 };
 
-/* A text that may be a patch, or tell of one. */
+/* Find paths in a text that may be a patch, or a report on one. */
 static int find_in_text(struct record *record, struct st_str text, struct stet_error *err) {
-	bool patch = record->effect == LOOKS;
+	bool patch = record->effect == UNKNOWN;
 	int code = 0;
 	for (size_t at = 0; at < text.len && code == 0;) {
 		const char *end = memchr(text.ptr + at, '\n', text.len - at);
@@ -168,7 +168,7 @@ static const char *const text_keys[] = {"patch", "diff",    "input",  "output", 
                                         "text",  "message", "result", "content", NULL};
 static const char *const failure_keys[] = {"error", "isError", "is_error", "failed", NULL};
 
-/* What the path under a key is for; -1 if the key is not one of a path. */
+/* The effect on a path under a key; -1 if the key does not hold a path. */
 static int effect_of_key(const struct record *record, struct st_str key) {
 	if (is_one_of(key, source_keys))
 		return record->effect == MOVES ? DELETES : -1;
@@ -181,15 +181,15 @@ static int effect_of_key(const struct record *record, struct st_str key) {
 	return is_one_of(key, path_keys) ? (int)record->effect : -1;
 }
 
-/* Members that say how it went. */
-static void note_outcome(struct record *record, struct st_str key, yyjson_val *value) {
+/* Check a member that may say whether the call failed, or what it did. */
+static void check_outcome(struct record *record, struct st_str key, yyjson_val *value) {
 	if (is_one_of(key, failure_keys))
 		record->failed |= yyjson_is_true(value) || yyjson_get_len(value) > 0;
 	if (st_str_eq(key, ST_STR("success")) && yyjson_is_false(value))
 		record->failed = true;
 	if (st_str_eq(key, ST_STR("created")) && yyjson_is_true(value))
 		record->created = true;
-	/* str_replace_based_edit_tool says what it does in an argument. */
+	/* str_replace_based_edit_tool has its operation in an argument. */
 	if (st_str_eq(key, ST_STR("command")) && record->effect == EDITS &&
 	    st_str_eq(st_json_str(value), ST_STR("create")))
 		record->effect = CREATES;
@@ -207,7 +207,7 @@ static int find_in_object(struct record *record, yyjson_val *object, int depth,
 	int code = 0;
 	yyjson_obj_iter members = yyjson_obj_iter_with(object);
 	while ((key = yyjson_obj_iter_next(&members)))
-		note_outcome(record, st_json_str(key), yyjson_obj_iter_get_val(key));
+		check_outcome(record, st_json_str(key), yyjson_obj_iter_get_val(key));
 	members = yyjson_obj_iter_with(object);
 	while (code == 0 && (key = yyjson_obj_iter_next(&members))) {
 		struct st_str name = st_json_str(key);
@@ -217,13 +217,13 @@ static int find_in_object(struct record *record, yyjson_val *object, int depth,
 	return code;
 }
 
-/* effect is that of a path found here, -1 where a text is not a path. */
+/* Find paths in a value. effect: of a string that is a path; -1 if strings here are no paths. */
 static int find_in(struct record *record, yyjson_val *value, int effect, bool text, int depth,
                    struct stet_error *err) {
 	if (depth > DEPTH_MAX)
 		return 0;
 	if (yyjson_is_str(value) && effect >= 0)
-		return mention(record, st_json_str(value), (enum effect)effect, err);
+		return add_mention(record, st_json_str(value), (enum effect)effect, err);
 	if (yyjson_is_str(value))
 		return text || depth == 0 ? find_in_text(record, st_json_str(value), err) : 0;
 	if (yyjson_is_obj(value))
@@ -236,16 +236,16 @@ static int find_in(struct record *record, yyjson_val *value, int effect, bool te
 	return code;
 }
 
-/* ---- what the disk says ---- */
+/* ---- the files on the disk ---- */
 
-static void ignore(struct record *record, const char *path, const char *why) {
+static void add_ignored(struct record *record, const char *path, const char *why) {
 	yyjson_mut_val *object = yyjson_mut_obj(record->doc);
 	st_json_add_text(record->doc, object, "path", st_str(path));
 	st_json_add_text(record->doc, object, "reason", st_str(why));
 	st_json_push(record->doc, record->ignored, object);
 }
 
-static void tell(struct record *record, const char *path, const struct st_version *version) {
+static void add_present(struct record *record, const char *path, const struct st_version *version) {
 	yyjson_mut_val *object = yyjson_mut_obj(record->doc);
 	st_json_add_text(record->doc, object, "path", st_str(path));
 	st_json_add_text(record->doc, object, "status",
@@ -258,23 +258,24 @@ static void tell(struct record *record, const char *path, const struct st_versio
 	st_json_push(record->doc, record->files, object);
 }
 
-/* The disk has the file: what the tool did with it. */
-static void take_present(struct record *record, const struct mention *mention,
-                         const struct st_place *place, const struct st_file *file) {
+/* Report what the tool did to an existing file. */
+static void record_present(struct record *record, const struct mention *mention,
+                           const struct st_place *place, const struct st_file *file) {
 	bool changes = mention->effect == CREATES || mention->effect == EDITS;
 	const struct st_file_event event = {
 		.path = place->path,
 		.kind = changes && !record->failed ? ST_EVENT_WRITTEN : ST_EVENT_READ,
-		/* Of a file that was edited, what it was before is not known: something else. */
+		/* The version before an edit is unknown, but there was one. */
 		.before.exists = mention->effect == EDITS && !record->created,
 		.after = st_file_version(file),
 		.foreign = true,
 	};
 	st_session_report(record->session, &event);
-	tell(record, place->path, &event.after);
+	add_present(record, place->path, &event.after);
 }
 
-static int take(struct record *record, const struct mention *mention, struct stet_error *err) {
+static int record_mention(struct record *record, const struct mention *mention,
+                          struct stet_error *err) {
 	struct stet_workspace *ws = record->session->ws;
 	st_auto(st_place) place = ST_PLACE_INIT;
 	st_auto(st_file) file = ST_FILE_INIT;
@@ -284,21 +285,21 @@ static int take(struct record *record, const struct mention *mention, struct ste
 	if (code == STET_E_NOMEM || code == STET_E_CANCELLED)
 		return st_fail(err, code, "%s", why.message);
 	if (place.path && st_path_is_protected(place.path, ws->writes.state_dir)) {
-		ignore(record, mention->path, "It belongs to git or to stet itself.");
+		add_ignored(record, mention->path, "It belongs to git or to stet itself.");
 	} else if (code == 0) {
-		take_present(record, mention, &place, &file);
+		record_present(record, mention, &place, &file);
 	} else if (code == STET_E_NOT_FOUND && place.path && mention->effect == DELETES) {
 		const struct st_file_event event = {
 			.path = place.path, .kind = ST_EVENT_REMOVED, .before.exists = true, .foreign = true};
 		st_session_report(record->session, &event);
-		tell(record, place.path, &event.after);
+		add_present(record, place.path, &event.after);
 	} else {
-		ignore(record, mention->path, why.message);
+		add_ignored(record, mention->path, why.message);
 	}
 	return 0;
 }
 
-static void tell_directory(struct record *record, const char *path, const char *status) {
+static void add_directory(struct record *record, const char *path, const char *status) {
 	yyjson_mut_val *object = yyjson_mut_obj(record->doc);
 	st_json_add_text(record->doc, object, "path", st_str(path));
 	st_json_add_text(record->doc, object, "status", st_str(status));
@@ -314,8 +315,8 @@ static const char *mentioned_as(const struct record *record, enum effect effect)
 	return path;
 }
 
-/* Whether the tool moved a directory, as the disk has it; then that is taken over. */
-static bool take_directory(struct record *record) {
+/* Report a moved directory, if the disk confirms it. Returns whether it did. */
+static bool record_moved_dir(struct record *record) {
 	struct stet_workspace *ws = record->session->ws;
 	const char *from = mentioned_as(record, DELETES), *to = mentioned_as(record, CREATES);
 	st_auto(st_place) gone = ST_PLACE_INIT;
@@ -328,14 +329,14 @@ static bool take_directory(struct record *record) {
 	    st_path_is_protected(here.path, ws->writes.state_dir))
 		return false;
 	st_session_report_move(record->session, gone.path, here.path, true);
-	tell_directory(record, gone.path, "deleted");
-	tell_directory(record, here.path, "present");
+	add_directory(record, gone.path, "deleted");
+	add_directory(record, here.path, "present");
 	return true;
 }
 
 /* ---- the record ---- */
 
-static int take_all(struct record *record, yyjson_val *root, struct stet_error *err) {
+static int record_all(struct record *record, yyjson_val *root, struct stet_error *err) {
 	int code = find_in(record, root, -1, false, 0, err);
 	record->doc = yyjson_mut_doc_new(NULL);
 	if (code == 0 && !record->doc)
@@ -346,12 +347,12 @@ static int take_all(struct record *record, yyjson_val *root, struct stet_error *
 	yyjson_mut_doc_set_root(record->doc, answer);
 	record->files = st_json_add_array(record->doc, answer, "files");
 	record->ignored = st_json_add_array(record->doc, answer, "ignored");
-	bool taken = take_directory(record);
+	bool taken = record_moved_dir(record);
 	for (size_t i = 0; i < record->count && code == 0 && !taken; i++)
-		code = take(record, &record->mentions[i], err);
+		code = record_mention(record, &record->mentions[i], err);
 	if (code == 0)
 		code = st_state_save(record->session, err);
-	/* Whoever ran a command may have changed anything, and what was there before was looked at long ago. */
+	/* A command may have changed any file: compare all with the disk. */
 	st_auto(st_repo_status) status = {0};
 	if (code == 0 && (record->effect == RUNS || record->count == 0))
 		code =
@@ -359,7 +360,7 @@ static int take_all(struct record *record, yyjson_val *root, struct stet_error *
 	return code;
 }
 
-static int write_answer(struct record *record, char **out, struct stet_error *err) {
+static int write_record(struct record *record, char **out, struct stet_error *err) {
 	struct st_buf text = ST_BUF_INIT;
 	yyjson_mut_val *root = yyjson_mut_doc_get_root(record->doc);
 	if (record->left_out > 0)
@@ -383,9 +384,9 @@ int stet_record(struct stet_session *session, const char *tool, const char *resu
 	if (code == 0)
 		code = st_cancel_check(len, err);
 	if (code == 0)
-		code = take_all(&record, yyjson_doc_get_root(doc), err);
+		code = record_all(&record, yyjson_doc_get_root(doc), err);
 	if (code == 0 && out)
-		code = write_answer(&record, out, err);
+		code = write_record(&record, out, err);
 	yyjson_doc_free(doc);
 	yyjson_mut_doc_free(record.doc);
 	while (record.count > 0)

@@ -1,4 +1,4 @@
-/* Reading repostate.json back, trusting nothing in it. */
+/* Import repostate.json, trusting nothing in it. */
 #include <stdio.h>
 
 #include "base/json.h"
@@ -15,19 +15,19 @@
 struct import {
 	struct stet_workspace *ws;
 	struct st_store *store;
-	/* Paths that were left out, and the first of them, quoted. */
+	/* How many paths were left out, and the first of them, quoted. */
 	size_t outside;
 	struct st_buf first_outside;
 };
 
-/* ---- parts ---- */
+/* ---- members ---- */
 
 static int wrong(const char *what, const char *wanted, yyjson_val *value, struct stet_error *err) {
 	return st_fail(err, STET_E_INVALID, "%s is %s, where %s is expected.", what,
 	               value ? st_json_kind(value) : "missing", wanted);
 }
 
-/* A list by its key; a missing one is empty. */
+/* Get a list by its key; NULL if it is missing. */
 static int get_list(yyjson_val *root, const char *key, yyjson_val **list, struct stet_error *err) {
 	*list = yyjson_obj_get(root, key);
 	return !*list || yyjson_is_arr(*list) ? 0 : wrong(key, "a list", *list, err);
@@ -47,7 +47,7 @@ static int get_hash(yyjson_val *file, const char *key, bool *there, struct st_ha
 
 /* ---- files ---- */
 
-/* The path of a file as its bytes, into path; false if it has none. */
+/* Get the path of a file; false if it has no valid one. */
 static bool get_path(yyjson_val *file, char path[4096]) {
 	yyjson_val *hex = yyjson_obj_get(file, "path_hex");
 	struct st_str text = st_json_str(yyjson_obj_get(file, "path"));
@@ -60,7 +60,7 @@ static bool get_path(yyjson_val *file, char path[4096]) {
 	return true;
 }
 
-/* Only a plain path below the root, and none of git's or our own. */
+/* Whether it is a plain path below the root, and not one of git's or stet's own. */
 static bool is_inside(const struct import *import, const char *path) {
 	return *path && *path != '/' && st_root_plain(&import->ws->root, path) == path &&
 	       !st_path_is_protected(path, import->ws->writes.state_dir);
@@ -87,7 +87,7 @@ static int import_file(struct import *import, yyjson_val *value, bool gone,
 			st_buf_adds(&import->first_outside, st_quoted(path));
 		return 0;
 	}
-	/* A racy stamp: the next look reads the file. */
+	/* A racy stamp, so that the next comparison reads the file. */
 	struct st_tracked file = {
 		.path = path,
 		.version.stamp = {.racy = true},
@@ -109,7 +109,7 @@ static int import_file(struct import *import, yyjson_val *value, bool gone,
 	if (status == ST_FILE_UNCHANGED) {
 		file.base = file.version;
 	} else {
-		/* A spec 2 file does not say what it was modified from: from something else. */
+		/* Spec 2's own files have no base_hash: the base then is an unknown version. */
 		file.base.exists =
 			status == ST_FILE_MODIFIED || (status == ST_FILE_DELETED && file.base.exists);
 	}
@@ -172,7 +172,7 @@ static int import_tasks(struct import *import, yyjson_val *root, const char *key
 	return code;
 }
 
-/* ---- the whole ---- */
+/* ---- the file ---- */
 
 static int import_all(struct import *import, yyjson_val *root, struct stet_error *err) {
 	yyjson_val *version = yyjson_obj_get(root, "version"),
@@ -183,7 +183,7 @@ static int import_all(struct import *import, yyjson_val *root, struct stet_error
 	/* Spec 2's own files have no version. */
 	if (version && (!yyjson_is_int(version) || st_json_int(version) != ST_REPO_JSON_VERSION))
 		return st_fail(err, STET_E_INVALID,
-		               "Its version is not %d, which is the one that this stet knows.",
+		               "Its version is not %d, the only one that this stet reads.",
 		               ST_REPO_JSON_VERSION);
 	if (story && (!yyjson_is_str(story) || yyjson_get_len(story) > ST_STORY_BYTES_MAX))
 		return wrong("story_id", "a short text", story, err);
@@ -203,14 +203,15 @@ static int import_all(struct import *import, yyjson_val *root, struct stet_error
 	return code == 0 ? import_tasks(import, root, "finished_tasks", err) : code;
 }
 
-/* The file leaves the way, under a name of its own. */
-static void set_aside(struct stet_workspace *ws, int dirfd, const char *why) {
+/* Rename the file, so that it is not imported again and nothing of it is lost. */
+static void set_json_aside(struct stet_workspace *ws, int dirfd, const char *why) {
 	for (int i = 1; i <= ST_ASIDE_MAX; i++) {
 		char name[48];
 		snprintf(name, sizeof name, "%s.damaged-%d", ST_REPO_JSON, i);
 		if (renameat2(dirfd, ST_REPO_JSON, dirfd, name, RENAME_NOREPLACE) == 0) {
 			st_write_notice(&ws->writes,
-			                "The state file was not taken as it is, and is set aside as %s/%s. %s",
+			                "The state file was not imported as it is, and is set aside as %s/%s. "
+			                "%s",
 			                ws->writes.state_dir, name, why);
 			return;
 		}
@@ -226,15 +227,14 @@ static int import_text(struct import *import, struct st_str text, struct stet_er
 	int code = st_json_parse(text, "The contents of the state file", &doc, err);
 	if (code < 0)
 		return code;
-	/* What was half taken goes again. */
+	/* A savepoint, so that a failed import leaves nothing behind. */
 	code = st_db_exec(import->store->db, "SAVEPOINT import", err);
 	if (code == 0) {
 		code = import_all(import, yyjson_doc_get_root(doc), err);
 		if (code < 0 && st_db_exec(import->store->db, "ROLLBACK TO import", NULL) < 0)
-			code =
-				st_fail(err, STET_E_IO, "The state file was taken half, and cannot be taken back.");
+			code = st_fail(err, STET_E_IO, "The failed import of the state file cannot be undone.");
 		if (st_db_exec(import->store->db, "RELEASE import", NULL) < 0 && code == 0)
-			code = st_fail(err, STET_E_IO, "The state file could not be taken over.");
+			code = st_fail(err, STET_E_IO, "The state file could not be imported.");
 	}
 	yyjson_doc_free(doc);
 	return code;
@@ -260,13 +260,13 @@ int st_repo_json_import(struct st_store *store, void *data, struct stet_error *e
 			st_fail(&why, STET_E_OUTSIDE,
 		            "%zu of its paths %s out of the workspace or to what belongs to git or stet, "
 		            "and %s left "
-		            "out; the first is %s. The rest was taken over.",
+		            "out; the first is %s. The rest was imported.",
 		            import.outside, st_plural(import.outside, "leads", "lead"),
 		            st_plural(import.outside, "was", "were"), st_buf_cstr(&import.first_outside));
 	st_buf_release(&import.first_outside);
 	if (code == STET_E_NOMEM || code == STET_E_IO || code == STET_E_BUSY)
 		return st_fail(err, code, "%s", why.message);
 	if (code < 0)
-		set_aside(import.ws, dirfd, why.message);
+		set_json_aside(import.ws, dirfd, why.message);
 	return 0;
 }

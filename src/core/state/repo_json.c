@@ -26,7 +26,7 @@ static void add_hash(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *ke
 	st_json_add_text(doc, object, key, st_str(hex));
 }
 
-/* A name that is not UTF-8 would not survive JSON: its bytes are given too. */
+/* JSON cannot hold a name that is not UTF-8: add its bytes in hexadecimal too. */
 static void add_path(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *path) {
 	st_json_add_text(doc, object, "path", st_str(path));
 	if (st_utf8_valid(st_str(path)))
@@ -36,8 +36,8 @@ static void add_path(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *pa
 	st_json_add_text(doc, object, "path_hex", st_buf_str(&hex));
 }
 
-static void add_file(yyjson_mut_doc *doc, yyjson_mut_val *list, const struct st_repo_file *file,
-                     const struct st_tracked *tracked) {
+static void add_file_json(yyjson_mut_doc *doc, yyjson_mut_val *list,
+                          const struct st_repo_file *file, const struct st_tracked *tracked) {
 	yyjson_mut_val *object = yyjson_mut_obj(doc);
 	add_path(doc, object, file->path);
 	if (file->status != ST_FILE_DELETED) {
@@ -54,7 +54,8 @@ static void add_file(yyjson_mut_doc *doc, yyjson_mut_val *list, const struct st_
 	st_json_push(doc, list, object);
 }
 
-static void add_task(yyjson_mut_doc *doc, yyjson_mut_val *list, const struct st_repo_task *task) {
+static void add_task_json(yyjson_mut_doc *doc, yyjson_mut_val *list,
+                          const struct st_repo_task *task) {
 	yyjson_mut_val *object = yyjson_mut_obj(doc);
 	st_json_add(doc, object, "id", yyjson_mut_sint(doc, task->id));
 	st_json_add_text(doc, object, "description", st_str(task->description));
@@ -81,13 +82,13 @@ int st_repo_json_add(const struct st_repo_status *status, struct st_buf *out,
 	yyjson_mut_val *files = st_json_add_array(doc, root, "files");
 	yyjson_mut_val *deleted = st_json_add_array(doc, root, "deleted_files");
 	for (size_t i = 0; i < state->file_count; i++)
-		add_file(doc, state->files[i].status == ST_FILE_DELETED ? deleted : files, &state->files[i],
-		         &status->files[i]);
+		add_file_json(doc, state->files[i].status == ST_FILE_DELETED ? deleted : files,
+		              &state->files[i], &status->files[i]);
 	yyjson_mut_val *open = st_json_add_array(doc, root, "open_tasks");
 	yyjson_mut_val *finished = st_json_add_array(doc, root, "finished_tasks");
 	for (size_t i = 0; i < state->task_count; i++)
-		add_task(doc, state->tasks[i].status == ST_TASK_COMPLETED ? finished : open,
-		         &state->tasks[i]);
+		add_task_json(doc, state->tasks[i].status == ST_TASK_COMPLETED ? finished : open,
+		              &state->tasks[i]);
 	st_json_add_time(doc, root, "last_updated", state->last_updated);
 	int code = st_json_write(doc, root, out, err);
 	yyjson_mut_doc_free(doc);
@@ -99,8 +100,8 @@ int st_repo_json_add(const struct st_repo_status *status, struct st_buf *out,
 static const char temp_name[] = ST_REPO_JSON ".new";
 
 /*
- * The temporary file, locked: who writes last has looked last. Another process
- * has it for a moment, unless it was stopped just then.
+ * Open and lock the temporary file. Each process reads the state only once it
+ * has the lock, so that the last one to write has the newest state.
  */
 static int open_temp(int dirfd, struct stet_error *err) {
 	for (;;) {
@@ -112,7 +113,7 @@ static int open_temp(int dirfd, struct stet_error *err) {
 			return code;
 		if (fd < 0 || st_retry(fstat(fd, &own)) < 0)
 			return st_fail_errno(err, errno, "%s cannot be written", ST_REPO_JSON);
-		/* Whoever had the lock has renamed it: then this is the file, not the next one. */
+		/* If the process that had the lock has renamed the file, open the next one. */
 		if (st_retry(fstatat(dirfd, temp_name, &named, AT_SYMLINK_NOFOLLOW)) == 0 &&
 		    named.st_dev == own.st_dev && named.st_ino == own.st_ino) {
 			int result = fd;
@@ -122,7 +123,7 @@ static int open_temp(int dirfd, struct stet_error *err) {
 	}
 }
 
-static int replace(int dirfd, int fd, struct st_str text, struct stet_error *err) {
+static int replace_file(int dirfd, int fd, struct st_str text, struct stet_error *err) {
 	if (st_retry(ftruncate(fd, 0)) < 0 || st_pwrite_all(fd, 0, text) < 0 ||
 	    st_retry(fdatasync(fd)) < 0 ||
 	    st_retry(renameat(dirfd, temp_name, dirfd, ST_REPO_JSON)) < 0)
@@ -130,7 +131,7 @@ static int replace(int dirfd, int fd, struct st_str text, struct stet_error *err
 	return 0;
 }
 
-static int write_file(struct st_repo *repo, struct stet_error *err) {
+static int export_file(struct st_repo *repo, struct stet_error *err) {
 	const struct stet_workspace *ws = repo->ws;
 	st_autofd dirfd = st_state_open(&ws->root, ws->writes.state_dir, err);
 	if (dirfd < 0)
@@ -148,19 +149,19 @@ static int write_file(struct st_repo *repo, struct stet_error *err) {
 	st_buf_addc(&text, '\n');
 	if (code == 0 && text.failed)
 		code = st_fail_nomem(err);
-	return code == 0 ? replace(dirfd, fd, st_buf_str(&text), err) : code;
+	return code == 0 ? replace_file(dirfd, fd, st_buf_str(&text), err) : code;
 }
 
 int st_repo_export_flush(struct st_repo_export *export, struct stet_error *err) {
 	if (!atomic_exchange(&export->dirty, false))
 		return 0;
-	int code = write_file(export->repo, err);
+	int code = export_file(export->repo, err);
 	if (code < 0)
 		export->dirty = true;
 	return code;
 }
 
-/* ---- in the background ---- */
+/* ---- the background task ---- */
 
 static void run_export(void *data) {
 	struct st_repo_export *export = data;
@@ -180,7 +181,7 @@ void st_repo_export_init(struct st_repo_export *export, struct st_repo *repo) {
 }
 
 void st_repo_export_release(struct st_repo_export *export) {
-	/* A forked child leaves that to its parent. Nobody is left to be told of a failure, and the store has it all. */
+	/* A forked child leaves this to its parent. A failure is harmless: the store has everything. */
 	if (!st_worker_is_elsewhere(&export->repo->ws->background.worker) &&
 	    st_repo_export_flush(export, NULL) < 0)
 		export->dirty = false;

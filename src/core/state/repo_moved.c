@@ -1,13 +1,13 @@
-/* Files that vanished from where they were known: are they in the tree under other names? */
+/* Find tracked files that vanished, under other names in the tree. */
 #include "base/clock.h"
 #include "core/state/repo_track.h"
 #include "fs/path/sys.h"
 #include "fs/tree/walk.h"
 
-/* How many files are looked at: in a tree that has more, a move counts as a deletion. */
-enum { LOOKS_MAX = 100000 };
+/* How many files to stat: in a larger tree, a moved file may count as deleted. */
+enum { STATS_MAX = 100000 };
 
-/* A file that was lost, where it is. */
+/* A missing file, and where it was found. */
 struct found {
 	const struct st_tracked *old;
 	char *path;
@@ -16,12 +16,12 @@ struct found {
 
 struct search {
 	struct st_repo *repo;
-	/* By the number of their inode. */
+	/* Sorted by inode. */
 	const struct st_tracked *lost;
 	size_t lost_count;
 	struct found *found;
 	size_t count;
-	size_t looks;
+	size_t stats;
 };
 
 static int by_inode(const void *a, const void *b) {
@@ -30,7 +30,7 @@ static int by_inode(const void *a, const void *b) {
 	return (one > other) - (one < other);
 }
 
-/* What was lost and stat takes for the same; that the bytes are too is for the caller to see. */
+/* The missing file that has this stat; the caller compares the bytes. */
 static const struct st_tracked *find_lost(const struct search *search, const struct stat *st) {
 	const struct st_tracked key = {.version.stamp = st_stamp_of(st)};
 	const struct st_tracked *lost =
@@ -49,13 +49,13 @@ static int add_found(struct search *search, const struct st_tracked *old, struct
 	return 0;
 }
 
-static int on_entry(void *data, const struct st_walk_entry *entry, struct stet_error *err) {
+static int check_entry(void *data, const struct st_walk_entry *entry, struct stet_error *err) {
 	struct search *search = data;
 	struct stet_workspace *ws = search->repo->ws;
 	struct stat st;
 	if (entry->type != ST_WALK_FILE)
 		return st_str_eq(entry->path, st_str(ws->writes.state_dir)) ? ST_WALK_SKIP : 0;
-	if (search->count == search->lost_count || ++search->looks > LOOKS_MAX)
+	if (search->count == search->lost_count || ++search->stats > STATS_MAX)
 		return STET_E_LIMIT;
 	if (st_retry(fstatat(entry->dir, entry->name.ptr, &st, AT_SYMLINK_NOFOLLOW)) < 0)
 		return 0;
@@ -79,7 +79,7 @@ static int store_found(struct st_store *store, void *data, struct stet_error *er
 	int code = 0;
 	for (size_t i = 0; i < search->count && code >= 0; i++) {
 		const struct found *found = &search->found[i];
-		code = st_repo_note_moved(repo, found->old, found->path, &found->version.stamp, err);
+		code = st_repo_apply_move(repo, found->old, found->path, &found->version.stamp, err);
 	}
 	if (code >= 0)
 		code = st_store_set(store, "updated_at", st_wall_ns(), err);
@@ -89,10 +89,10 @@ static int store_found(struct st_store *store, void *data, struct stet_error *er
 int st_repo_find_moved(struct st_repo *repo, struct st_tracked *lost, size_t count,
                        struct stet_error *err) {
 	struct search search = {.repo = repo, .lost = lost, .lost_count = count};
-	struct st_walk walk = {.threads = 1, .data = &search, .on_entry = on_entry};
+	struct st_walk walk = {.threads = 1, .data = &search, .on_entry = check_entry};
 	qsort(lost, count, sizeof *lost, by_inode);
 	int code = st_walk_run(&walk, repo->ws->root.fd, err);
-	/* However the search ended, what was found counts. */
+	/* Store what was found even if the search stopped early. */
 	bool stored = code != STET_E_NOMEM && search.count > 0 &&
 	              st_store_do(repo->store, ST_STORE_WRITE, store_found, &search, NULL) == 0;
 	for (size_t i = 0; i < search.count; i++)

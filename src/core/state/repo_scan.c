@@ -1,11 +1,11 @@
-/* The whole tree: files that no tool has touched become part of the state too. */
+/* Scan the whole tree, and track files that no tool has touched. */
 #include "base/clock.h"
 #include "base/plural.h"
 #include "base/quote.h"
 #include "core/state/repo_track.h"
 #include "fs/tree/walk.h"
 
-/* Files per transaction, so that others can write in between. */
+/* Files per transaction, so that other processes can write in between. */
 enum { BATCH = 500 };
 
 struct found {
@@ -17,7 +17,7 @@ struct scan {
 	struct st_repo *repo;
 	struct found found[BATCH];
 	size_t count;
-	/* What is not in the first scan of a story came since. */
+	/* The story was scanned before: files that are new to it were created since. */
 	bool again;
 	size_t skipped;
 	struct st_buf first_skipped;
@@ -33,7 +33,7 @@ static int store_found(struct st_store *store, void *data, struct stet_error *er
 	bool moved = false;
 	for (size_t i = 0; i < scan->count && code >= 0; i++) {
 		const struct found *found = &scan->found[i];
-		code = st_repo_note_found(scan->repo, found->path, &found->version, scan->again, err);
+		code = st_repo_add_found(scan->repo, found->path, &found->version, scan->again, err);
 		moved |= code == 1;
 	}
 	if (code >= 0 && moved)
@@ -46,25 +46,25 @@ static void clear_found(struct scan *scan) {
 		free(scan->found[--scan->count].path);
 }
 
-static int flush(struct scan *scan, struct stet_error *err) {
+static int flush_batch(struct scan *scan, struct stet_error *err) {
 	int code = st_store_do(scan->repo->store, ST_STORE_WRITE, store_found, scan, err);
 	clear_found(scan);
 	return code;
 }
 
-static int finish(struct st_store *store, void *data, struct stet_error *err) {
+static int mark_scanned(struct st_store *store, void *data, struct stet_error *err) {
 	(void)data;
 	int64_t epoch;
 	int code = st_store_get(store, "epoch", &epoch, err);
 	return code == 0 ? st_store_set(store, "scanned", epoch + 1, err) : code;
 }
 
-static void skip(struct scan *scan, struct st_str path) {
+static void count_skipped(struct scan *scan, struct st_str path) {
 	if (scan->skipped++ == 0)
 		st_buf_adds(&scan->first_skipped, st_quoted_str(path));
 }
 
-static int on_entry(void *data, const struct st_walk_entry *entry, struct stet_error *err) {
+static int scan_entry(void *data, const struct st_walk_entry *entry, struct stet_error *err) {
 	struct scan *scan = data;
 	const struct stet_workspace *ws = scan->repo->ws;
 	if (entry->type != ST_WALK_FILE)
@@ -76,32 +76,31 @@ static int on_entry(void *data, const struct st_walk_entry *entry, struct stet_e
 	if (code == STET_E_NOMEM || code == STET_E_CANCELLED)
 		return st_fail(err, code, "%s", why.message);
 	if (code < 0) {
-		skip(scan, entry->path);
+		count_skipped(scan, entry->path);
 		return 0;
 	}
 	scan->found[scan->count++] = (struct found){place.path, st_file_version(&file)};
 	place.path = NULL;
-	return scan->count == BATCH ? flush(scan, err) : 0;
+	return scan->count == BATCH ? flush_batch(scan, err) : 0;
 }
 
-static void not_entered(void *data, struct st_str path, const struct stet_error *why) {
+static void on_skipped(void *data, struct st_str path, const struct stet_error *why) {
 	(void)why;
-	skip(data, path);
+	count_skipped(data, path);
 }
 
 int st_repo_scan(struct st_repo *repo, struct stet_error *err) {
 	struct scan scan = {.repo = repo};
 	struct st_walk walk = {
-		.threads = 1, .data = &scan, .on_entry = on_entry, .skipped = not_entered};
+		.threads = 1, .data = &scan, .on_entry = scan_entry, .skipped = on_skipped};
 	int code = st_walk_run(&walk, repo->ws->root.fd, err);
 	if (code == 0)
-		code = flush(&scan, err);
+		code = flush_batch(&scan, err);
 	if (code == 0)
-		code = st_store_do(repo->store, ST_STORE_WRITE, finish, NULL, err);
+		code = st_store_do(repo->store, ST_STORE_WRITE, mark_scanned, NULL, err);
 	if (code == 0 && scan.skipped > 0)
 		st_write_notice(&repo->ws->writes,
-		                "The scan left out %zu %s that cannot be read, or too large; the first is "
-		                "%s.",
+		                "The scan skipped %zu %s, unreadable or too large; the first is %s.",
 		                scan.skipped, st_plural(scan.skipped, "entry", "entries"),
 		                st_buf_cstr(&scan.first_skipped));
 	clear_found(&scan);

@@ -1,9 +1,7 @@
 /**
- * The state of the work, as data (spec 2): the files that were read or
- * written, the tasks that remain, the story they belong to.
- *
- * What fills it is core/state/repo_track (from the store and the disk); what turns
- * it into text for a prompt is core/prompt/snapshot. Neither needs the other.
+ * The state of the work (spec 2), as plain data: the files that sessions read or
+ * wrote, the tasks, and the story they belong to. core/state/repo_track fills it
+ * from the store and the disk; core/prompt/snapshot turns it into text.
  */
 #ifndef STET_CORE_STATE_REPO_STATE_H
 #define STET_CORE_STATE_REPO_STATE_H
@@ -19,17 +17,17 @@ enum st_file_status {
 	ST_FILE_UNCHANGED,
 	ST_FILE_CREATED,
 	ST_FILE_MODIFIED,
-	/** Was there, or was made, in this story, and is gone. */
+	/** It existed at some time in this story. */
 	ST_FILE_DELETED,
 };
 
 struct st_repo_file {
 	/** Relative to the root; any bytes but NUL. */
 	const char *path;
-	/** What is there; nothing if the file is gone, or what is in it is not known. */
+	/** The current version; does not exist if the file is gone, or its contents are unknown. */
 	struct st_version version;
 	enum st_file_status status;
-	/** Somebody else changed it since the session read it. */
+	/** Another session or program changed it since this session read it. */
 	bool external;
 };
 
@@ -53,15 +51,15 @@ struct st_repo_state {
 	const char *work_dir;
 	/** Empty if no story was started. */
 	const char *story_id;
-	/** Whether the story has prompts use the snapshot: 1, 0, or -1 if it does not say. */
+	/** Whether prompts of the story use the snapshot: 1, 0, or -1 for the configured default. */
 	int use_snapshot;
-	/** By path, bytewise. */
+	/** Sorted by path, bytewise. */
 	struct st_repo_file *files;
 	size_t file_count;
-	/** By priority, then id. Completed ones are among them. */
+	/** Sorted by priority, then id; includes completed ones. */
 	struct st_repo_task *tasks;
 	size_t task_count;
-	/** Nanoseconds since 1970, UTC; 0 if it is not known. */
+	/** Nanoseconds since 1970, UTC; 0 if unknown. */
 	int64_t last_updated;
 };
 

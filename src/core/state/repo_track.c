@@ -24,13 +24,13 @@ static enum st_file_status status_of(const struct st_tracked *file) {
 	return st_version_eq(&file->version, &file->base) ? ST_FILE_UNCHANGED : ST_FILE_MODIFIED;
 }
 
-static struct st_tracked *find(const struct st_repo *repo, const char *path) {
+static struct st_tracked *find_tracked(const struct st_repo *repo, const char *path) {
 	return st_lru_peek(&repo->files, st_str(path));
 }
 
-/* Put a file in, or what is new about it. */
-static int put(struct st_repo *repo, const struct st_tracked *file, struct stet_error *err) {
-	struct st_tracked *known = find(repo, file->path);
+/* Add a file to the copy in memory, or update it there. */
+static int put_copy(struct st_repo *repo, const struct st_tracked *file, struct stet_error *err) {
+	struct st_tracked *known = find_tracked(repo, file->path);
 	if (known) {
 		const char *path = known->path;
 		*known = *file;
@@ -47,15 +47,15 @@ static int put(struct st_repo *repo, const struct st_tracked *file, struct stet_
 	return st_lru_put(&repo->files, st_str(file->path), new, 1) ? 0 : st_fail_nomem(err);
 }
 
-static int follow_one(void *data, const struct st_tracked *file, struct stet_error *err) {
+static int copy_stored(void *data, const struct st_tracked *file, struct stet_error *err) {
 	struct st_repo *repo = data;
 	if (file->changed > repo->change)
 		repo->change = file->changed;
-	return put(repo, file, err);
+	return put_copy(repo, file, err);
 }
 
-/* Take over what was stored since, by whomever. */
-static int follow(struct st_repo *repo, struct stet_error *err) {
+/* Bring the copy in memory up to date with the store. */
+static int update_copy(struct st_repo *repo, struct stet_error *err) {
 	struct st_store *store = repo->store;
 	int64_t epoch;
 	if (repo->opened == store->opened && repo->generation == store->generation)
@@ -64,28 +64,28 @@ static int follow(struct st_repo *repo, struct stet_error *err) {
 	if (code < 0)
 		return code;
 	if (repo->opened != store->opened || repo->epoch != epoch ||
-	    repo->taken_back != store->taken_back) {
+	    repo->rolled_back != store->rolled_back) {
 		st_lru_clear(&repo->files);
 		repo->sorted = false;
 		repo->change = 0;
 	}
 	repo->opened = -1;
-	code = st_store_files_since(store, repo->change, follow_one, repo, err);
+	code = st_store_files_since(store, repo->change, copy_stored, repo, err);
 	if (code == 0) {
 		repo->opened = store->opened;
 		repo->generation = store->generation;
-		repo->taken_back = store->taken_back;
+		repo->rolled_back = store->rolled_back;
 		repo->epoch = epoch;
 	}
 	return code;
 }
 
-static int by_path(const void *a, const void *b) {
+static int by_tracked_path(const void *a, const void *b) {
 	const struct st_tracked *const *left = a, *const *right = b;
 	return strcmp((*left)->path, (*right)->path);
 }
 
-static int sort(struct st_repo *repo, struct stet_error *err) {
+static int sort_files(struct st_repo *repo, struct stet_error *err) {
 	if (repo->sorted)
 		return 0;
 	if (repo->files.count > repo->order_cap) {
@@ -101,26 +101,26 @@ static int sort(struct st_repo *repo, struct stet_error *err) {
 	while ((entry = st_lru_next(&repo->files, entry)))
 		repo->order[count++] = st_lru_value(entry);
 	if (count > 0)
-		qsort(repo->order, count, sizeof(struct st_tracked *), by_path);
+		qsort(repo->order, count, sizeof(struct st_tracked *), by_tracked_path);
 	repo->sorted = true;
 	return 0;
 }
 
-/* ---- what a call did ---- */
+/* ---- events ---- */
 
 static int store_file(struct st_repo *repo, struct st_tracked *file, struct stet_error *err) {
 	int code = st_store_next(repo->store, &file->changed, err);
 	if (code == 0)
 		code = st_store_put_file(repo->store, file, file->changed, err);
 	if (code == 0)
-		code = put(repo, file, err);
+		code = put_copy(repo, file, err);
 	if (code == 0)
 		repo->change = file->changed;
 	return code;
 }
 
-/* Room for one more, or false, said once. */
-static bool has_room(struct st_repo *repo) {
+/* Whether one more file fits. If not, the first call adds a notice. */
+static bool has_file_room(struct st_repo *repo) {
 	if (repo->files.count < ST_REPO_FILES_MAX)
 		return true;
 	if (!repo->full)
@@ -139,11 +139,11 @@ static bool is_same(const struct st_tracked *a, const struct st_tracked *b) {
 	       (!a->version.exists || (st_stamp_eq(left, right) && left->racy == right->racy));
 }
 
-int st_repo_note_moved(struct st_repo *repo, const struct st_tracked *old, const char *path,
+int st_repo_apply_move(struct st_repo *repo, const struct st_tracked *old, const char *path,
                        const struct st_stamp *stamp, struct stet_error *err) {
-	int code = follow(repo, err);
-	const struct st_tracked *known = code == 0 ? find(repo, path) : NULL;
-	if (code < 0 || (known && known->version.exists) || (!known && !has_room(repo)))
+	int code = update_copy(repo, err);
+	const struct st_tracked *known = code == 0 ? find_tracked(repo, path) : NULL;
+	if (code < 0 || (known && known->version.exists) || (!known && !has_file_room(repo)))
 		return code;
 	struct st_tracked file = {.path = path};
 	if (known)
@@ -155,40 +155,40 @@ int st_repo_note_moved(struct st_repo *repo, const struct st_tracked *old, const
 	return code < 0 ? code : 1;
 }
 
-static bool is_below(const char *path, const char *dir, size_t len) {
+static bool is_in_dir(const char *path, const char *dir, size_t len) {
 	return strncmp(path, dir, len) == 0 && path[len] == '/';
 }
 
-/* One file below the directory of an event. */
-static int move_below(struct st_repo *repo, const struct st_tracked *known,
-                      const struct st_file_event *event, struct stet_error *err) {
+/* Rename or delete one file below the directory of an event. */
+static int apply_dir_to_file(struct st_repo *repo, const struct st_tracked *known,
+                             const struct st_file_event *event, struct stet_error *err) {
 	st_auto(st_buf) path = ST_BUF_INIT;
 	struct st_tracked gone = *known;
 	int code = 0;
 	if (event->moved_to && known->version.exists) {
 		st_buf_addf(&path, "%s%s", event->moved_to, known->path + strlen(event->path));
 		code = path.failed ? st_fail_nomem(err)
-		                   : st_repo_note_moved(repo, known, path.ptr, &known->version.stamp, err);
+		                   : st_repo_apply_move(repo, known, path.ptr, &known->version.stamp, err);
 	}
 	gone.version = (struct st_version){0};
 	gone.external = false;
 	return code < 0 ? code : store_file(repo, &gone, err);
 }
 
-int st_repo_note_below(struct st_repo *repo, const struct st_file_event *event,
-                       struct stet_error *err) {
+int st_repo_apply_dir(struct st_repo *repo, const struct st_file_event *event,
+                      struct stet_error *err) {
 	size_t len = strlen(event->path), moved = 0;
-	int code = follow(repo, err);
+	int code = update_copy(repo, err);
 	if (code == 0)
-		code = sort(repo, err);
-	/* What is put in meanwhile is not in the order, and none of it is below the old name. */
+		code = sort_files(repo, err);
+	/* The loop adds files, but not to `order`, and none below the old name. */
 	size_t count = repo->files.count;
 	for (size_t i = 0; i < count && code == 0; i++) {
 		const struct st_tracked *known = repo->order[i];
-		if (!is_below(known->path, event->path, len))
+		if (!is_in_dir(known->path, event->path, len))
 			continue;
 		if (known->version.exists || known->external)
-			code = move_below(repo, known, event, err);
+			code = apply_dir_to_file(repo, known, event, err);
 		moved++;
 	}
 	if (code == 0 && moved > 0)
@@ -196,8 +196,9 @@ int st_repo_note_below(struct st_repo *repo, const struct st_file_event *event,
 	return code < 0 ? code : moved > 0;
 }
 
-/* What a call made of a file. */
-static struct st_tracked after(const struct st_tracked *known, const struct st_file_event *event) {
+/* The record of a file after an event; known is the one before, or NULL. */
+static struct st_tracked apply_event(const struct st_tracked *known,
+                                     const struct st_file_event *event) {
 	struct st_tracked file = {.path = event->path};
 	file.base = event->kind == ST_EVENT_READ ? event->after : event->before;
 	if (known)
@@ -207,41 +208,41 @@ static struct st_tracked after(const struct st_tracked *known, const struct st_f
 	return file;
 }
 
-int st_repo_knows(struct st_repo *repo, const struct st_file_event *event, struct stet_error *err) {
-	int code = follow(repo, err);
-	const struct st_tracked *known = code == 0 ? find(repo, event->path) : NULL;
+int st_repo_has(struct st_repo *repo, const struct st_file_event *event, struct stet_error *err) {
+	int code = update_copy(repo, err);
+	const struct st_tracked *known = code == 0 ? find_tracked(repo, event->path) : NULL;
 	if (!known || event->kind != ST_EVENT_READ)
 		return code;
-	struct st_tracked file = after(known, event);
+	struct st_tracked file = apply_event(known, event);
 	return is_same(known, &file);
 }
 
-int st_repo_note(struct st_repo *repo, const struct st_file_event *event, struct stet_error *err) {
-	int code = follow(repo, err);
-	const struct st_tracked *known = code == 0 ? find(repo, event->path) : NULL;
-	/* The tool of another program may have removed a directory. */
+int st_repo_apply(struct st_repo *repo, const struct st_file_event *event, struct stet_error *err) {
+	int code = update_copy(repo, err);
+	const struct st_tracked *known = code == 0 ? find_tracked(repo, event->path) : NULL;
+	/* The path may be a directory that another program's tool removed. */
 	if (code == 0 && !known && event->foreign && !event->after.exists)
-		code = st_repo_note_below(repo, event, err);
+		code = st_repo_apply_dir(repo, event, err);
 	if (code != 0)
 		return code;
-	if (!known && !has_room(repo))
+	if (!known && !has_file_room(repo))
 		return 0;
-	struct st_tracked file = after(known, event);
+	struct st_tracked file = apply_event(known, event);
 	if (known && is_same(known, &file))
 		return 0;
 	bool moved = !known || event->kind != ST_EVENT_READ ||
 	             !st_version_eq(&known->version, &file.version) || known->external;
 	code = store_file(repo, &file, err);
-	/* The log knows when. */
+	/* An event in the log has its time there. */
 	if (code == 0 && moved && !st_file_event_is_logged(event))
 		code = st_store_set(repo->store, "updated_at", event->at, err);
 	return code < 0 ? code : moved;
 }
 
-int st_repo_note_found(struct st_repo *repo, const char *path, const struct st_version *version,
-                       bool new, struct stet_error *err) {
-	int code = follow(repo, err);
-	if (code < 0 || find(repo, path) || !has_room(repo))
+int st_repo_add_found(struct st_repo *repo, const char *path, const struct st_version *version,
+                      bool new, struct stet_error *err) {
+	int code = update_copy(repo, err);
+	if (code < 0 || find_tracked(repo, path) || !has_file_room(repo))
 		return code < 0 ? code : 0;
 	struct st_tracked file = {.path = path, .version = *version, .external = new};
 	if (!new)
@@ -250,9 +251,9 @@ int st_repo_note_found(struct st_repo *repo, const char *path, const struct st_v
 	return code < 0 ? code : 1;
 }
 
-/* ---- a view ---- */
+/* ---- a status ---- */
 
-/* Three copies of 200,000 long paths would still fit; a view is short-lived. */
+/* Room for 200,000 long paths three times over; a status is short-lived. */
 #define STATUS_MAX ((size_t)1 << 30)
 
 void st_repo_status_release(struct st_repo_status *status) {
@@ -326,9 +327,9 @@ static int copy_all(struct st_store *store, void *data, struct stet_error *err) 
 	if (code == 0)
 		code = st_store_updated(store, &status->state.last_updated, err);
 	if (code == 0)
-		code = follow(copy->repo, err);
+		code = update_copy(copy->repo, err);
 	if (code == 0)
-		code = sort(copy->repo, err);
+		code = sort_files(copy->repo, err);
 	if (code == 0)
 		code = copy_files(copy->repo, status, err);
 	if (code == 0)
@@ -341,17 +342,17 @@ static int copy_all(struct st_store *store, void *data, struct stet_error *err) 
 	return status->state.story_id ? 0 : st_fail_nomem(err);
 }
 
-/* ---- the disk ---- */
+/* ---- comparing with the disk ---- */
 
-/* The directory that was opened last: files come in the order of their paths. */
-struct nearby {
+/* Keeps the last directory open: files come sorted by path. */
+struct parent {
 	const struct st_root *root;
 	int fd;
 	const char *path;
 	size_t len;
 };
 
-static int open_dir(const struct st_root *root, const char *path, size_t len) {
+static int open_parent(const struct st_root *root, const char *path, size_t len) {
 	char name[4096];
 	if (len == 0)
 		return st_retry(openat(root->fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
@@ -366,23 +367,24 @@ static int open_dir(const struct st_root *root, const char *path, size_t len) {
 	return st_retry(st_openat2(root->fd, name, &how));
 }
 
-/* What is at a path: 1 with its stat, 0 for nothing that counts, or a failure. */
-static int look(struct nearby *nearby, const char *path, struct stat *st, struct stet_error *err) {
+/* Stat a path: 1, 0 if there is nothing, or a code. */
+static int stat_file(struct parent *parent, const char *path, struct stat *st,
+                     struct stet_error *err) {
 	const char *slash = strrchr(path, '/');
 	size_t len = slash ? (size_t)(slash - path) : 0;
-	if (!nearby->path || nearby->len != len || memcmp(nearby->path, path, len) != 0) {
-		st_close_at(&nearby->fd);
-		nearby->fd = open_dir(nearby->root, path, len);
-		nearby->path = path;
-		nearby->len = len;
+	if (!parent->path || parent->len != len || memcmp(parent->path, path, len) != 0) {
+		st_close_at(&parent->fd);
+		parent->fd = open_parent(parent->root, path, len);
+		parent->path = path;
+		parent->len = len;
 	}
-	if (nearby->fd < 0)
-		return st_root_peek(nearby->root, path, st, err);
-	return st_retry(fstatat(nearby->fd, slash ? slash + 1 : path, st, AT_SYMLINK_NOFOLLOW)) == 0;
+	if (parent->fd < 0)
+		return st_root_peek(parent->root, path, st, err);
+	return st_retry(fstatat(parent->fd, slash ? slash + 1 : path, st, AT_SYMLINK_NOFOLLOW)) == 0;
 }
 
-/* The file is not what is stored: what is it? 1 if that has to be stored, 0 if not. */
-static int look_closer(struct stet_workspace *ws, struct st_tracked *file, struct stet_error *err) {
+/* Read a file whose stamp differs from the stored one. Returns 1 if the record changed, 0 if not, or a code. */
+static int reload_file(struct stet_workspace *ws, struct st_tracked *file, struct stet_error *err) {
 	st_auto(st_place) place = ST_PLACE_INIT;
 	st_auto(st_file) now = ST_FILE_INIT;
 	struct st_tracked before = *file;
@@ -391,7 +393,7 @@ static int look_closer(struct stet_workspace *ws, struct st_tracked *file, struc
 	if (code == STET_E_NOMEM || code == STET_E_LIMIT || code == STET_E_IO ||
 	    code == STET_E_CANCELLED)
 		return code;
-	/* A path that now leads through a link is another file's. */
+	/* If the path now leads through a link, it is another file. */
 	bool there = code == 0 && strcmp(place.path, file->path) == 0;
 	file->version = there ? st_file_version(&now) : (struct st_version){0};
 	file->external |= !st_version_eq(&before.version, &file->version);
@@ -401,10 +403,10 @@ static int look_closer(struct stet_workspace *ws, struct st_tracked *file, struc
 struct changes {
 	struct st_repo *repo;
 	struct st_repo_status *status;
-	/* Which of the view's files have to be stored. */
+	/* The indexes of files to be stored. */
 	size_t *items;
 	size_t count;
-	/* What was known of those that vanished. */
+	/* The records of files that vanished. */
 	struct st_tracked *lost;
 	size_t lost_count;
 	int64_t at;
@@ -422,12 +424,12 @@ static int add_lost(struct changes *changes, const struct st_tracked *file,
 	return 0;
 }
 
-/* What a look at a file costs, in the measure of st_cancel_check(). */
+/* The cost of a stat, in the unit of st_cancel_check(). */
 enum { FILE_WORK = 4096 };
 
 static int check_files(struct stet_workspace *ws, struct st_repo_status *status,
                        struct changes *changes, struct stet_error *err) {
-	struct nearby nearby = {.root = &ws->root, .fd = -1};
+	struct parent parent = {.root = &ws->root, .fd = -1};
 	int code = 0;
 	for (size_t i = 0; i < status->state.file_count && code >= 0; i++) {
 		struct st_tracked *file = &status->files[i];
@@ -435,7 +437,7 @@ static int check_files(struct stet_workspace *ws, struct st_repo_status *status,
 		const struct st_version *version = &file->version;
 		code = st_cancel_check(FILE_WORK, err);
 		if (code == 0)
-			code = look(&nearby, file->path, &st, err);
+			code = stat_file(&parent, file->path, &st, err);
 		if (code < 0 || (code == 0 && !version->exists))
 			continue;
 		struct st_stamp now = code ? st_stamp_of(&st) : (struct st_stamp){0};
@@ -443,7 +445,7 @@ static int check_files(struct stet_workspace *ws, struct st_repo_status *status,
 		    st_stamp_eq(&now, &version->stamp))
 			continue;
 		struct st_tracked before = *file;
-		code = look_closer(ws, file, err);
+		code = reload_file(ws, file, err);
 		if (code == 1) {
 			changes->items[changes->count++] = i;
 			changes->moved |= before.external != file->external ||
@@ -453,7 +455,7 @@ static int check_files(struct stet_workspace *ws, struct st_repo_status *status,
 		if (code == 1 && before.version.exists && !file->version.exists)
 			code = add_lost(changes, &before, err);
 	}
-	st_close_at(&nearby.fd);
+	st_close_at(&parent.fd);
 	return code < 0 ? code : 0;
 }
 
@@ -461,11 +463,11 @@ static int store_changes(struct st_store *store, void *data, struct stet_error *
 	(void)store;
 	struct changes *changes = data;
 	struct st_repo *repo = changes->repo;
-	int code = follow(repo, err);
+	int code = update_copy(repo, err);
 	for (size_t i = 0; i < changes->count && code == 0; i++) {
 		struct st_tracked *file = &changes->status->files[changes->items[i]];
-		const struct st_tracked *known = find(repo, file->path);
-		/* What somebody stored meanwhile is newer than what was found here. */
+		const struct st_tracked *known = find_tracked(repo, file->path);
+		/* A record that another process stored meanwhile is newer than ours. */
 		if (known && known->changed == file->changed)
 			code = store_file(repo, file, err);
 	}
@@ -474,8 +476,9 @@ static int store_changes(struct st_store *store, void *data, struct stet_error *
 	return code;
 }
 
-/* Compare every file with the disk, and store what differs. Returns 1 if there are new files now. */
-static int validate(struct st_repo *repo, struct st_repo_status *status, struct stet_error *err) {
+/* Compare every file with the disk, and store what differs. Returns 1 if moved files were found and added. */
+static int compare_files(struct st_repo *repo, struct st_repo_status *status,
+                         struct stet_error *err) {
 	struct stet_workspace *ws = repo->ws;
 	struct changes changes = {.repo = repo, .status = status, .at = st_wall_ns()};
 	changes.items = calloc(status->state.file_count + 1, sizeof *changes.items);
@@ -484,9 +487,9 @@ static int validate(struct st_repo *repo, struct st_repo_status *status, struct 
 	int code = check_files(ws, status, &changes, err);
 	if (code == 0 && changes.count > 0) {
 		struct stet_error why = {0};
-		/* The view is right all the same; whoever looks next finds it out again. */
+		/* The status is right even if this fails; the next call compares again. */
 		if (st_store_do(repo->store, ST_STORE_WRITE, store_changes, &changes, &why) < 0)
-			st_write_notice(&ws->writes, "What changed on the disk could not be stored. %s",
+			st_write_notice(&ws->writes, "Changes found on the disk could not be stored. %s",
 			                why.message);
 		if (changes.moved)
 			status->state.last_updated = changes.at;
@@ -498,7 +501,7 @@ static int validate(struct st_repo *repo, struct st_repo_status *status, struct 
 	return code < 0 ? code : code > 0;
 }
 
-/* For a session, a change by anybody since it read the file is somebody else's. */
+/* For a session, every change since it read the file is external. */
 static void mark_external(struct stet_session *session, struct st_repo_status *status) {
 	for (size_t i = 0; i < status->state.file_count; i++) {
 		struct st_repo_file *file = &status->state.files[i];
@@ -514,7 +517,7 @@ int st_repo_look(struct st_repo *repo, struct stet_session *session, unsigned fl
 	struct copy copy = {.repo = repo, .status = status};
 	int code = st_store_do(repo->store, ST_STORE_READ, copy_all, &copy, err);
 	if (code == 0 && !(flags & ST_REPO_STORED))
-		code = validate(repo, status, err);
+		code = compare_files(repo, status, err);
 	if (code == 1)
 		code = st_store_do(repo->store, ST_STORE_READ, copy_all, &copy, err);
 	if (code == 0 && session)

@@ -1,15 +1,15 @@
 /**
- * The state of the work: which files were read or written since the story
- * began, and how they stand against its beginning.
+ * The state of the work: which files sessions read or wrote since the story
+ * began, and how they differ from its beginning.
  *
- * The truth is in the store; what is here is a copy of it in memory, brought
- * up to date by what others stored since. Whoever looks at it gets a *view*,
- * in which every file was compared with the disk a moment ago: by its stamp,
- * and where that differs, by its bytes.
+ * The store has the truth; struct st_repo is a copy in memory, which every call
+ * first brings up to date with what other processes stored. st_repo_look()
+ * returns a status, for which it has just compared every file with the disk: by
+ * its stamp, and if that differs, by its bytes.
  *
- *     st_auto(st_repo_status) view = {0};
- *     int code = st_repo_look(&st_state_of(ws)->repo, session, 0, &view, err);
- *     use(&view.state);
+ *     st_auto(st_repo_status) status = {0};
+ *     int code = st_repo_look(&st_state_of(ws)->repo, session, 0, &status, err);
+ *     use(&status.state);
  */
 #ifndef STET_CORE_STATE_REPO_TRACK_H
 #define STET_CORE_STATE_REPO_TRACK_H
@@ -18,23 +18,23 @@
 #include "core/session/session.h"
 #include "core/state/store.h"
 
-/** The most files that are tracked. */
+/** The most tracked files. */
 enum { ST_REPO_FILES_MAX = 200000 };
 
-/** Used within transactions of the store only, whose lock guards it. */
+/** Used only within transactions of the store, whose lock protects it. */
 struct st_repo {
 	/** Borrowed. */
 	struct stet_workspace *ws;
 	struct st_store *store;
-	/** Files by path: struct st_tracked with its path behind it. */
+	/** Files by path: struct st_tracked, followed by its path. */
 	struct st_lru files;
-	/** The same in the order of their paths; rebuilt if it is not `sorted`. */
+	/** The same files sorted by path, if `sorted` is set. */
 	struct st_tracked **order;
 	size_t order_cap;
 	bool sorted;
-	/** Up to where it has followed the store. */
-	int64_t opened, generation, taken_back, epoch, change;
-	/** There were more files than are tracked, and it was said. */
+	/** Which state of the store it is a copy of. */
+	int64_t opened, generation, rolled_back, epoch, change;
+	/** It is full, and a notice has said so. */
 	bool full;
 };
 
@@ -42,52 +42,52 @@ void st_repo_init(struct st_repo *repo, struct stet_workspace *ws, struct st_sto
 void st_repo_release(struct st_repo *repo);
 
 /**
- * Within a writing transaction: take over what a call did. The time it takes
- * does not depend on how many files there are.
+ * Apply a file event to the state, within a writing transaction. Takes constant
+ * time, however many files there are.
  *
- * @return 1 if the state is another one now, 0 if not, or a negative code.
+ * @return 1 if the state changed, 0 if not, or a negative code.
  */
-[[nodiscard]] int st_repo_note(struct st_repo *repo, const struct st_file_event *event,
-                               struct stet_error *err);
-
-/** Whether that would change nothing: 1, 0, or a negative code. Within any transaction. */
-[[nodiscard]] int st_repo_knows(struct st_repo *repo, const struct st_file_event *event,
+[[nodiscard]] int st_repo_apply(struct st_repo *repo, const struct st_file_event *event,
                                 struct stet_error *err);
 
-/**
- * The same for a directory that was moved or removed: each file below it that
- * is tracked has another name now, or is gone. Nothing is read. Returns 0 if no
- * file below it was ever tracked.
- */
-[[nodiscard]] int st_repo_note_below(struct st_repo *repo, const struct st_file_event *event,
-                                     struct stet_error *err);
+/** Whether applying an event would change nothing: 1, 0, or a negative code. Within any transaction. */
+[[nodiscard]] int st_repo_has(struct st_repo *repo, const struct st_file_event *event,
+                              struct stet_error *err);
 
 /**
- * The same for a file that has another name now.
- *
- * @old    What was known of it.
- * @path   Where it is.
- * @stamp  Of what is there.
+ * As st_repo_apply(), for a directory that was moved or removed: rename or
+ * delete each tracked file below it, without reading any. Returns 0 if no file
+ * below it was ever tracked.
  */
-[[nodiscard]] int st_repo_note_moved(struct st_repo *repo, const struct st_tracked *old,
+[[nodiscard]] int st_repo_apply_dir(struct st_repo *repo, const struct st_file_event *event,
+                                    struct stet_error *err);
+
+/**
+ * As st_repo_apply(), for a file that was renamed.
+ *
+ * @old    Its record under the old name.
+ * @path   Its new name.
+ * @stamp  Its stamp under the new name.
+ */
+[[nodiscard]] int st_repo_apply_move(struct st_repo *repo, const struct st_tracked *old,
                                      const char *path, const struct st_stamp *stamp,
                                      struct stet_error *err);
 
 /**
- * The same for a file that nobody touched but that was found.
+ * As st_repo_apply(), for a file that a scan found.
  *
- * @new    It was not there when the story began.
+ * @new    It did not exist when the story began.
  */
-[[nodiscard]] int st_repo_note_found(struct st_repo *repo, const char *path,
-                                     const struct st_version *version, bool new,
-                                     struct stet_error *err);
+[[nodiscard]] int st_repo_add_found(struct st_repo *repo, const char *path,
+                                    const struct st_version *version, bool new,
+                                    struct stet_error *err);
 
-/** The state at a moment. */
+/** The state at one moment. */
 struct st_repo_status {
 	struct st_repo_state state;
-	/** Everything in it. */
+	/** Owns everything in it. */
 	struct st_arena arena;
-	/** Why it is not kept beyond this process; empty if it is. */
+	/** Why it does not outlive this process; empty if it does. */
 	char why[600];
 	/** The files as they are stored, in the order of state.files. */
 	struct st_tracked *files;
@@ -96,29 +96,29 @@ struct st_repo_status {
 void st_repo_status_release(struct st_repo_status *status);
 
 enum st_repo_look_flags {
-	/** As it is stored, without a look at the disk. */
+	/** As it is stored, without comparing with the disk. */
 	ST_REPO_STORED = 1 << 0,
 };
 
 /**
- * Look at the state.
+ * Get the state.
  *
- * @session  Whose reads decide which changes are `external`; may be NULL.
- * @view     Zeroed; receives the state, to be released.
+ * @session  Its reads decide which changes are `external`; may be NULL.
+ * @status   Zeroed; receives the state, to be released.
  * @return   0, or the codes of st_store_do().
  */
 [[nodiscard]] int st_repo_look(struct st_repo *repo, struct stet_session *session, unsigned flags,
                                struct st_repo_status *status, struct stet_error *err);
 
-/** Track every file of the tree that is not ignored. What came since the last scan of the story is created. */
+/** Track every file of the tree that is not ignored. A file that the story's first scan did not find is created. */
 [[nodiscard]] int st_repo_scan(struct st_repo *repo, struct stet_error *err);
 
 /**
- * Look for files that vanished under other names, by what stat and their bytes
- * say, and track those that are found there. Ignored directories are not
- * searched, and of a very large tree only the beginning.
+ * Search the tree for files that vanished, by inode, size, mtime and bytes, and
+ * track them under their new names. Ignored directories are not searched, and of
+ * a very large tree only the beginning.
  *
- * @lost   What was known of them; sorted in place.
+ * @lost   The records of the missing files; sorted in place.
  * @return 1 if any was found and stored, 0 if not, or STET_E_NOMEM.
  */
 [[nodiscard]] int st_repo_find_moved(struct st_repo *repo, struct st_tracked *lost, size_t count,

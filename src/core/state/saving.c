@@ -1,8 +1,8 @@
-/* What sessions did and saw, stored and loaded: the hooks of core/workspace/workspace.h. */
+/* Save and load sessions: the hooks of core/workspace/workspace.h. */
 #include "core/state/state.h"
 #include "fs/versions/versions.h"
 
-/* Whether a session outlives the process. */
+/* Whether the session is kept in the store. */
 static bool is_stored(const struct stet_session *session) {
 	return session->name && session->ws->state > ST_STATE_NONE;
 }
@@ -37,11 +37,11 @@ static int load_seen(struct st_store *store, void *data, struct stet_error *err)
 	return 0;
 }
 
-static int load(void *data, struct stet_session *session, struct stet_error *err) {
+static int load_session(void *data, struct stet_session *session, struct stet_error *err) {
 	struct st_state *state = data;
 	session->tracker.collects_touched = is_stored(session);
-	/* What could not be stored is newer than what is. */
-	if (!is_stored(session) || session->unsaved || !st_store_is_there(&state->store))
+	/* If the last save failed, the session is newer than what is stored. */
+	if (!is_stored(session) || session->unsaved || !st_store_exists(&state->store))
 		return 0;
 	int code = st_store_do(&state->store, ST_STORE_READ, load_seen, session, err);
 	if (code < 0)
@@ -53,10 +53,10 @@ static int load(void *data, struct stet_session *session, struct stet_error *err
 
 struct saving {
 	struct stet_session *session;
-	/* What it saw is saved too, not only what it did. */
+	/* Save what the session saw, too, not only its events. */
 	bool seen;
-	/* The state of the work is another one than before, or there are bytes to be stored. */
-	bool moved;
+	/* Set if repostate.json has to be written again. */
+	bool changed;
 };
 
 static void save_base(struct stet_session *session, const struct st_hash *hash) {
@@ -77,7 +77,7 @@ static int save_seen(struct stet_session *session, struct st_store *store, int64
 	return st_store_put_seen(store, id, path, seen, err);
 }
 
-/* After a failure to note what was touched, or on a new database. */
+/* Save every record: the list of touched ones is incomplete, or the database is new. */
 static int save_all(struct stet_session *session, struct st_store *store, int64_t id,
                     struct stet_error *err) {
 	int code = st_store_drop_session(store, id, err);
@@ -115,15 +115,15 @@ static int save_session(struct stet_session *session, struct st_store *store,
 	return code;
 }
 
-/* What a call did to a file, into the state of the work and the log. Returns 1 if the state is another one now. */
+/* Apply an event to the state of the work, and log it. Returns 1 if the state changed. */
 static int save_event(struct st_repo *repo, const struct st_file_event *event,
                       struct stet_error *err) {
-	int moved = st_file_event_is_dir(event) ? st_repo_note_below(repo, event, err)
-	                                        : st_repo_note(repo, event, err);
-	if (moved < 0 || !st_file_event_is_logged(event))
-		return moved;
+	int changed = st_file_event_is_dir(event) ? st_repo_apply_dir(repo, event, err)
+	                                          : st_repo_apply(repo, event, err);
+	if (changed < 0 || !st_file_event_is_logged(event))
+		return changed;
 	int code = st_store_log(repo->store, event, err);
-	return code < 0 ? code : moved;
+	return code < 0 ? code : changed;
 }
 
 static int save_events(struct saving *saving, struct stet_error *err) {
@@ -133,12 +133,12 @@ static int save_events(struct saving *saving, struct stet_error *err) {
 	for (size_t i = 0; i < session->events.count && code >= 0; i++) {
 		const struct st_file_event *event = &session->events.items[i];
 		code = save_event(repo, event, err);
-		saving->moved |= code == 1 || event->archived;
+		saving->changed |= code == 1 || event->archived;
 	}
 	return code < 0 ? code : 0;
 }
 
-/* What was replaced, where the file itself did not go to the shelf. */
+/* Store the replaced versions that the commit did not archive itself. */
 static void save_replaced(struct stet_session *session) {
 	for (size_t i = 0; i < session->events.count; i++) {
 		const struct st_file_event *event = &session->events.items[i];
@@ -147,18 +147,18 @@ static void save_replaced(struct stet_session *session) {
 	}
 }
 
-/* What is in a file may be anything. */
-static bool is_below(const struct stet_workspace *ws, const char *path) {
+/* Whether a path from a file that is not trusted is a plain path below the root. */
+static bool is_plain_path(const struct stet_workspace *ws, const char *path) {
 	return st_root_plain(&ws->root, path) == path;
 }
 
-/* For st_store.adopt: an event of stet 0.1.0. */
+/* The function for st_store.adopt: import an event of stet 0.1.0. */
 static int adopt(struct st_store *store, void *data, const struct st_file_event *event,
                  struct stet_error *err) {
 	struct st_repo *repo = data;
 	const struct stet_workspace *ws = repo->ws;
 	(void)store;
-	if (!is_below(ws, event->path) || (event->moved_to && !is_below(ws, event->moved_to)))
+	if (!is_plain_path(ws, event->path) || (event->moved_to && !is_plain_path(ws, event->moved_to)))
 		return 0;
 	int code = save_event(repo, event, err);
 	return code < 0 ? code : 0;
@@ -170,7 +170,7 @@ static int save_all_unsaved(struct st_store *store, void *data, struct stet_erro
 	return code == 0 ? save_events(saving, err) : code;
 }
 
-/* The transaction is through: what was saved is what there is. */
+/* The transaction is committed: mark everything as saved. */
 static void finish_saving(struct saving *saving) {
 	struct stet_session *session = saving->session;
 	struct st_tracker *tracker = &session->tracker;
@@ -183,11 +183,11 @@ static void finish_saving(struct saving *saving) {
 	if (saving->seen)
 		session->stored = session->saving;
 	st_events_clear(&session->events);
-	if (saving->moved)
+	if (saving->changed)
 		st_repo_export_mark(&st_state_of(session->ws)->repo_export);
 }
 
-/* Whether any record is other than what was stored of it. */
+/* Whether any record differs from what is stored. */
 static bool has_unsaved(const struct stet_session *session) {
 	const struct st_tracker *tracker = &session->tracker;
 	if (!is_stored(session))
@@ -203,23 +203,23 @@ static bool has_unsaved(const struct stet_session *session) {
 	return false;
 }
 
-/* Whether the state of the work has all that the session read: 1, 0, or a code. */
+/* Whether the session's events would change nothing in the state of the work: 1, 0, or a code. */
 static int is_all_known(struct st_store *store, void *data, struct stet_error *err) {
 	const struct stet_session *session = data;
 	struct st_repo *repo = &st_state_of(session->ws)->repo;
 	int known = 1;
 	(void)store;
 	for (size_t i = 0; i < session->events.count && known == 1; i++)
-		known = st_repo_knows(repo, &session->events.items[i], err);
+		known = st_repo_has(repo, &session->events.items[i], err);
 	return known;
 }
 
-/* Store what there is to store; seen says whether that includes what the session saw. */
+/* Store the session's events, and with `seen` what it saw. */
 static int store_unsaved(struct stet_session *session, bool seen, enum st_store_mode mode,
                          struct stet_error *err) {
 	struct saving saving = {.session = session, .seen = seen};
 	struct st_store *store = &st_state_of(session->ws)->store;
-	/* To read the same files again is no reason to write. */
+	/* Reading the same files again needs no write to the database. */
 	if (!seen && session->events.writes == 0 &&
 	    st_store_do(store, ST_STORE_READ, is_all_known, session, NULL) == 1) {
 		finish_saving(&saving);
@@ -232,8 +232,8 @@ static int store_unsaved(struct stet_session *session, bool seen, enum st_store_
 	return code;
 }
 
-/* It is said once, until something can be stored again. */
-static void say_unsaved(struct stet_session *session, int code, const struct stet_error *err) {
+/* Add a notice for the first failure of a row. */
+static void notice_unsaved(struct stet_session *session, int code, const struct stet_error *err) {
 	if (code < 0 && !session->unsaved)
 		st_write_notice(&session->ws->writes,
 		                "What this session has seen and written could not be stored, so that other "
@@ -255,25 +255,25 @@ int st_state_save(struct stet_session *session, struct stet_error *err) {
 	return flush_unsaved(session, ST_STORE_WRITE, err);
 }
 
-/* Who holds the database may do so for long: the first call waits for it, the next ones hardly. */
+/* A process may lock the database for long: the first call waits for it, the next ones only briefly. */
 static enum st_store_mode mode_of(const struct stet_session *session) {
 	return session->unsaved ? ST_STORE_RETRY : ST_STORE_WRITE;
 }
 
-int st_state_save_or_say(struct stet_session *session, struct stet_error *err) {
+int st_state_save_or_notice(struct stet_session *session, struct stet_error *err) {
 	struct stet_error why = {0};
 	int code = flush_unsaved(session, mode_of(session), &why);
-	bool can_wait = code == STET_E_BUSY || code == STET_E_NO_SPACE || code == STET_E_IO;
-	if (code < 0 && !can_wait)
+	bool temporary = code == STET_E_BUSY || code == STET_E_NO_SPACE || code == STET_E_IO;
+	if (code < 0 && !temporary)
 		return st_fail(err, code, "%s", why.message);
-	say_unsaved(session, code, &why);
+	notice_unsaved(session, code, &why);
 	return 0;
 }
 
-/* To have read something is no reason to make a state directory: such news wait for one. */
+/* Reads alone do not create a state directory: their events wait until it exists. */
 static bool can_wait(const struct stet_session *session, bool seen) {
 	return !seen && session->events.writes == 0 &&
-	       (session->events.count == 0 || !st_store_is_there(&st_state_of(session->ws)->store));
+	       (session->events.count == 0 || !st_store_exists(&st_state_of(session->ws)->store));
 }
 
 static void save_unsaved(struct stet_session *session, enum st_store_mode mode) {
@@ -286,10 +286,10 @@ static void save_unsaved(struct stet_session *session, enum st_store_mode mode) 
 	}
 	struct stet_error err = {0};
 	int code = store_unsaved(session, seen, mode, &err);
-	say_unsaved(session, code, &err);
+	notice_unsaved(session, code, &err);
 }
 
-static void save(void *data, struct stet_session *session, bool closes) {
+static void save_on_call_end(void *data, struct stet_session *session, bool closes) {
 	(void)data;
 	if (!closes)
 		save_unsaved(session, mode_of(session));
@@ -297,7 +297,7 @@ static void save(void *data, struct stet_session *session, bool closes) {
 		save_unsaved(session, ST_STORE_WRITE);
 }
 
-/* ---- who wrote ---- */
+/* ---- the writer of a version ---- */
 
 struct writer_query {
 	const struct st_hash *hash;
@@ -312,13 +312,13 @@ static int query_writer(struct st_store *store, void *data, struct stet_error *e
 static bool find_writer(void *data, const struct st_hash *hash, char name[128]) {
 	struct st_state *state = data;
 	struct writer_query query = {hash, name};
-	return st_store_is_there(&state->store) &&
+	return st_store_exists(&state->store) &&
 	       st_store_do(&state->store, ST_STORE_READ, query_writer, &query, NULL) == 1;
 }
 
 void st_state_connect(struct st_state *state, struct stet_workspace *ws) {
 	ws->hooks = (struct st_state_hooks){
-		.data = state, .load = load, .save = save, .find_writer = find_writer};
+		.data = state, .load = load_session, .save = save_on_call_end, .find_writer = find_writer};
 	state->store.import = st_repo_json_import;
 	state->store.adopt = adopt;
 	state->store.data = &state->repo;

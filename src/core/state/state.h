@@ -1,8 +1,9 @@
 /**
- * The state of a workspace: what outlives its sessions and processes.
+ * core/state keeps what outlives a session and its process: the database
+ * (db, store), the state of the work (repo_*), saved sessions (saving), undo.
  *
- * Workspaces and sessions know nothing of it but struct st_state_hooks
- * (core/workspace/workspace.h), which stet_workspace_open() (core/open.c) fills in.
+ * Workspaces and sessions reach it only through struct st_state_hooks
+ * (core/workspace/workspace.h), which stet_workspace_open() (core/open.c) sets.
  */
 #ifndef STET_CORE_STATE_STATE_H
 #define STET_CORE_STATE_STATE_H
@@ -20,16 +21,16 @@ static inline struct st_state *st_state_of(const struct stet_workspace *ws) {
 	return ws->hooks.data;
 }
 
-/** Fill in all hooks, and how the store takes over what stet 0.1.0 left. */
+/** Set the workspace's hooks and the store's import functions. */
 void st_state_connect(struct st_state *state, struct stet_workspace *ws);
 
-/** Store what a session did and saw now, in the middle of a call. Returns as st_store_do(). */
+/** Store a session now, in the middle of a call. Returns as st_store_do(). */
 [[nodiscard]] int st_state_save(struct stet_session *session, struct stet_error *err);
 
 /**
- * The same, before the state is listed: if the disk is full or another process
- * holds the database, a notice says what is missing.
+ * The same before the state is listed: if the disk is full or another process
+ * locks the database, it adds a notice and returns 0.
  */
-[[nodiscard]] int st_state_save_or_say(struct stet_session *session, struct stet_error *err);
+[[nodiscard]] int st_state_save_or_notice(struct stet_session *session, struct stet_error *err);
 
 #endif

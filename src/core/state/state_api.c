@@ -1,4 +1,4 @@
-/* The story, tasks and state of a workspace; the contract is in stet/state.h. */
+/* The functions of stet/state.h: the state, the story, tasks and the log. */
 #include "base/json.h"
 #include "base/utf8.h"
 #include "core/state/state.h"
@@ -11,7 +11,7 @@ int stet_state_json(struct stet_session *session, char **out, size_t *out_len,
 	*out = NULL;
 	st_auto(st_repo_status) status = {0};
 	struct st_buf text = ST_BUF_INIT;
-	int code = st_state_save_or_say(session, err);
+	int code = st_state_save_or_notice(session, err);
 	if (code == 0)
 		code = st_repo_look(&st_state_of(session->ws)->repo, session, 0, &status, err);
 	if (code == 0)
@@ -45,8 +45,9 @@ int stet_state_is_stored(struct stet_session *session, struct stet_error *err) {
 	return st_store_is_stored(&st_state_of(session->ws)->store, err);
 }
 
-/* Run a change of the state, and let the file follow. */
-static int change(struct stet_workspace *ws, st_store_fn *fn, void *data, struct stet_error *err) {
+/* Run a transaction that changes the state, and have repostate.json written. */
+static int change_state(struct stet_workspace *ws, st_store_fn *fn, void *data,
+                        struct stet_error *err) {
 	int code = st_store_do(&st_state_of(ws)->store, ST_STORE_WRITE, fn, data, err);
 	if (code >= 0)
 		st_repo_export_mark(&st_state_of(ws)->repo_export);
@@ -63,7 +64,7 @@ static int get_story(struct st_store *store, void *data, struct stet_error *err)
 int stet_story(struct stet_workspace *ws, char **id, struct stet_error *err) {
 	*id = NULL;
 	struct st_buf name = ST_BUF_INIT;
-	if (!st_store_is_there(&st_state_of(ws)->store))
+	if (!st_store_exists(&st_state_of(ws)->store))
 		return 0;
 	int code = st_store_do(&st_state_of(ws)->store, ST_STORE_READ, get_story, &name, err);
 	if (code < 0 || name.len == 0)
@@ -86,26 +87,25 @@ int stet_story_begin(struct stet_workspace *ws, const char *id, struct stet_erro
 	if (st_str_trim(name).len == 0 || name.len > ST_STORY_BYTES_MAX || !st_utf8_valid(name))
 		return st_fail(err, STET_E_INVALID, "A story has a name of 1 to %d bytes of UTF-8.",
 		               ST_STORY_BYTES_MAX);
-	/* What is on the disk now is where it starts from. */
+	/* Compare with the disk first: the current files are the baseline. */
 	st_auto(st_repo_status) status = {0};
 	int code = st_repo_look(&st_state_of(ws)->repo, NULL, 0, &status, err);
 	if (code < 0 || strcmp(status.state.story_id, id) == 0)
 		return code;
 	st_autofree char *copy = strdup(id);
-	return copy ? change(ws, begin_story, copy, err) : st_fail_nomem(err);
+	return copy ? change_state(ws, begin_story, copy, err) : st_fail_nomem(err);
 }
 
 int stet_story_end(struct stet_workspace *ws, struct stet_error *err) {
-	return change(ws, begin_story, NULL, err);
+	return change_state(ws, begin_story, NULL, err);
 }
 
-static int choose(struct st_store *store, void *data, struct stet_error *err) {
+static int choose_snapshot(struct st_store *store, void *data, struct stet_error *err) {
 	const int *use = data;
 	st_auto(st_buf) name = ST_BUF_INIT;
 	int code = st_store_story(store, &name, err);
 	if (code == 0 && name.len == 0)
-		return st_fail(err, STET_E_INVALID,
-		               "There is no story that could use the snapshot or not. Begin one first.");
+		return st_fail(err, STET_E_INVALID, "There is no story to set this for. Begin one first.");
 	return code == 0 ? st_store_story_choose(store, *use, err) : code;
 }
 
@@ -114,7 +114,7 @@ int stet_story_use_snapshot(struct stet_workspace *ws, int use, struct stet_erro
 		return st_fail(err, STET_E_INVALID,
 		               "A story uses the snapshot (1), or not (0), or as is "
 		               "configured (-1).");
-	return change(ws, choose, &use, err);
+	return change_state(ws, choose_snapshot, &use, err);
 }
 
 static int get_choice(struct st_store *store, void *data, struct stet_error *err) {
@@ -125,7 +125,7 @@ int stet_snapshot_used(struct stet_workspace *ws, struct stet_error *err) {
 	struct st_store *store = &st_state_of(ws)->store;
 	int use = -1;
 	int code = 0;
-	if (st_store_is_there(store))
+	if (st_store_exists(store))
 		code = st_store_do(store, ST_STORE_READ, get_choice, &use, err);
 	if (code < 0)
 		return code;
@@ -134,6 +134,7 @@ int stet_snapshot_used(struct stet_workspace *ws, struct stet_error *err) {
 
 /* ---- tasks ---- */
 
+/* The arguments of a transaction. */
 struct task {
 	struct st_str text;
 	int64_t id;
@@ -145,7 +146,7 @@ struct task {
 	size_t count;
 };
 
-static int add_task(struct st_store *store, void *data, struct stet_error *err) {
+static int store_task(struct st_store *store, void *data, struct stet_error *err) {
 	struct task *task = data;
 	return st_store_task_add(store, task->text, task->priority, &task->id, err);
 }
@@ -153,7 +154,7 @@ static int add_task(struct st_store *store, void *data, struct stet_error *err) 
 int stet_task_add(struct stet_workspace *ws, const char *text, size_t len, int64_t priority,
                   int64_t *id, struct stet_error *err) {
 	struct task task = {.text = st_strn(text ? text : "", text ? len : 0), .priority = priority};
-	int code = change(ws, add_task, &task, err);
+	int code = change_state(ws, store_task, &task, err);
 	*id = task.id;
 	return code;
 }
@@ -165,12 +166,12 @@ static int set_task(struct st_store *store, void *data, struct stet_error *err) 
 
 int stet_task_start(struct stet_session *session, int64_t id, struct stet_error *err) {
 	struct task task = {.id = id, .status = ST_TASK_IN_PROGRESS, .owner = session->name};
-	return change(session->ws, set_task, &task, err);
+	return change_state(session->ws, set_task, &task, err);
 }
 
 int stet_task_complete(struct stet_session *session, int64_t id, struct stet_error *err) {
 	struct task task = {.id = id, .status = ST_TASK_COMPLETED, .owner = session->name};
-	return change(session->ws, set_task, &task, err);
+	return change_state(session->ws, set_task, &task, err);
 }
 
 static int claim_task(struct st_store *store, void *data, struct stet_error *err) {
@@ -180,7 +181,7 @@ static int claim_task(struct st_store *store, void *data, struct stet_error *err
 
 int stet_task_claim(struct stet_session *session, int64_t *id, struct stet_error *err) {
 	struct task task = {.owner = session->name};
-	int code = change(session->ws, claim_task, &task, err);
+	int code = change_state(session->ws, claim_task, &task, err);
 	*id = task.id;
 	return code;
 }
@@ -193,7 +194,7 @@ static int move_task(struct st_store *store, void *data, struct stet_error *err)
 int stet_task_prioritise(struct stet_workspace *ws, int64_t id, int64_t priority,
                          struct stet_error *err) {
 	struct task task = {.id = id, .priority = priority};
-	return change(ws, move_task, &task, err);
+	return change_state(ws, move_task, &task, err);
 }
 
 static int remove_task(struct st_store *store, void *data, struct stet_error *err) {
@@ -203,7 +204,7 @@ static int remove_task(struct st_store *store, void *data, struct stet_error *er
 
 int stet_task_remove(struct stet_workspace *ws, int64_t id, struct stet_error *err) {
 	struct task task = {.id = id};
-	return change(ws, remove_task, &task, err);
+	return change_state(ws, remove_task, &task, err);
 }
 
 static int set_tasks(struct st_store *store, void *data, struct stet_error *err) {
@@ -220,7 +221,7 @@ int stet_tasks_set(struct stet_workspace *ws, const char *const *texts, size_t c
 	if (count > ST_TASKS_OPEN_MAX)
 		return st_fail(err, STET_E_TOO_BIG, "A list of tasks has at most %d; this one has %zu.",
 		               ST_TASKS_OPEN_MAX, count);
-	return change(ws, set_tasks, &list, err);
+	return change_state(ws, set_tasks, &list, err);
 }
 
 /* ---- the log ---- */
@@ -281,7 +282,7 @@ int stet_log(struct stet_workspace *ws, const char *path, size_t limit, char **o
 		return st_fail_nomem(err);
 	log.list = yyjson_mut_arr(log.doc);
 	yyjson_mut_doc_set_root(log.doc, log.list);
-	if (st_store_is_there(&st_state_of(ws)->store))
+	if (st_store_exists(&st_state_of(ws)->store))
 		code = st_store_do(&st_state_of(ws)->store, ST_STORE_READ, list_writes, &log, err);
 	if (code == 0)
 		code = st_json_write(log.doc, log.list, &text, err);

@@ -1,4 +1,4 @@
-/* Transactions, counters, tracked files, the story and the log. Opening is in store_open.c, the rest in the other store_*.c. */
+/* Transactions, counters, tracked files, the story and the log. */
 #include "core/state/store.h"
 
 #include <stdio.h>
@@ -9,14 +9,14 @@
 #include "fs/path/sys.h"
 
 enum {
-	/* How long a transaction waits for other processes, and a retry that the next call can repeat. */
+	/* How long a transaction waits for other processes, and how long with ST_STORE_RETRY. */
 	WAIT_MS = 5000,
 	RETRY_WAIT_MS = 50,
 	/* The longest pause between two attempts. */
 	PAUSE_MAX_MS = 10,
 };
 
-/* ---- life ---- */
+/* ---- the database ---- */
 
 void st_store_init(struct st_store *store, const struct st_root *root,
                    struct st_write_context *writes) {
@@ -30,7 +30,6 @@ void st_store_release(struct st_store *store) {
 	pthread_mutex_destroy(&store->lock);
 }
 
-/* Whether the file is still where it was: somebody may have removed or replaced it. */
 bool st_store_is_in_place(const struct st_store *store) {
 	char path[sizeof store->why];
 	struct stat st;
@@ -46,14 +45,14 @@ static bool has_dir(const struct st_store *store) {
 	       errno != ENOENT;
 }
 
-bool st_store_is_there(struct st_store *store) {
+bool st_store_exists(struct st_store *store) {
 	static const char *const names[] = {ST_STORE_NAME, "repostate.json"};
 	pthread_mutex_lock(&store->lock);
 	bool there = store->db != NULL;
 	pthread_mutex_unlock(&store->lock);
 	struct stat st;
 	const char *dir = store->writes->state_dir;
-	/* Most often there is not even the directory. */
+	/* The common case: there is no state directory. */
 	if (there || !has_dir(store))
 		return there;
 	for (size_t i = 0; i < 2 && !there; i++) {
@@ -64,7 +63,7 @@ bool st_store_is_there(struct st_store *store) {
 	return there;
 }
 
-/* To open one that cannot be used has the notice said; one that can is left as it is. */
+/* If the state directory cannot be used, connect, which sets `why`. Otherwise leave it unopened. */
 static int find_unusable(struct st_store *store, struct stet_error *err) {
 	st_autofd dirfd = st_state_find(store->root, store->writes->state_dir, NULL);
 	return dirfd == STET_E_ACCESS ? st_store_connect(store, err) : 0;
@@ -81,7 +80,7 @@ int st_store_is_stored(struct st_store *store, struct stet_error *err) {
 
 /* ---- transactions ---- */
 
-static int look_for_writers(struct st_store *store, struct stet_error *err) {
+static int check_version(struct st_store *store, struct stet_error *err) {
 	int64_t version;
 	int code = st_db_version(store->db, &version, err);
 	if (code == 0 && version != store->version) {
@@ -91,24 +90,24 @@ static int look_for_writers(struct st_store *store, struct stet_error *err) {
 	return code;
 }
 
-/* After some failures the transaction is gone already; then this fails, and nothing is open. */
-static void take_back(struct st_store *store) {
+/* SQLite itself rolls back after some failures; then ROLLBACK fails, which is fine. */
+static void roll_back(struct st_store *store) {
 	store->generation++;
-	store->taken_back++;
+	store->rolled_back++;
 	(void)st_db_exec(store->db, "ROLLBACK", NULL);
 }
 
 /* If it fails, no transaction is open. */
 static int begin_transaction(struct st_store *store, enum st_store_mode mode,
                              struct stet_error *err) {
-	/* Each tool call has such a transaction: these statements stay prepared. */
+	/* Constants, so that the statements stay prepared: every tool call runs them. */
 	static const char begin[] = "BEGIN", begin_write[] = "BEGIN IMMEDIATE";
 	int code = st_db_run(store->db, mode == ST_STORE_READ ? begin : begin_write, err, "");
 	if (code < 0)
 		return code;
-	code = look_for_writers(store, err);
+	code = check_version(store, err);
 	if (code < 0)
-		take_back(store);
+		roll_back(store);
 	return code;
 }
 
@@ -121,7 +120,7 @@ static int finish_transaction(struct st_store *store, st_store_fn *fn, void *dat
 		code = done < 0 ? done : code;
 	}
 	if (code < 0)
-		take_back(store);
+		roll_back(store);
 	return code;
 }
 
@@ -131,7 +130,8 @@ int st_store_run(struct st_store *store, enum st_store_mode mode, st_store_fn *f
 	return code < 0 ? code : finish_transaction(store, fn, data, err);
 }
 
-static int ready(struct st_store *store, enum st_store_mode mode, struct stet_error *err) {
+/* Open the database, or reopen it if another process has replaced it. */
+static int ensure_open(struct st_store *store, enum st_store_mode mode, struct stet_error *err) {
 	bool blank = mode == ST_STORE_READ && !has_dir(store);
 	if (store->db && (store->in_memory ? store->blank && !blank : !st_store_is_in_place(store)))
 		st_store_disconnect(store);
@@ -148,7 +148,7 @@ static int max_wait_ms(const struct st_store *store, enum st_store_mode mode) {
 static int transact(struct st_store *store, enum st_store_mode mode, st_store_fn *fn, void *data,
                     bool *begun, struct stet_error *err) {
 	*begun = false;
-	int code = ready(store, mode, err);
+	int code = ensure_open(store, mode, err);
 	if (code < 0)
 		return code;
 	st_db_wait(store->db, 0);
@@ -177,7 +177,7 @@ static int try_transaction(struct st_store *store, enum st_store_mode mode, st_s
 			code = transact(store, mode, fn, data, &begun, err);
 	}
 	*busy = code == STET_E_BUSY && !begun;
-	/* Something came to lie beside it that SQLite may not open: the next call looks there first. */
+	/* A file that SQLite must not open has appeared beside it: the next call opens, and so sets it aside. */
 	if (code == STET_E_ACCESS && store->db && !store->in_memory)
 		st_store_disconnect(store);
 	pthread_mutex_unlock(&store->lock);
@@ -221,7 +221,7 @@ int st_store_set(struct st_store *store, const char *name, int64_t value, struct
 	return st_db_run(store->db, sql, err, "ti", name, value);
 }
 
-/* Where numbers are stored: the largest there is the last one. */
+/* The last number is the largest one stored. */
 static int read_counter(struct st_store *store, struct stet_error *err) {
 	static const char changed[] = "SELECT coalesce(max(changed), 0) FROM files";
 	int64_t last, epoch;
@@ -237,17 +237,17 @@ static int read_counter(struct st_store *store, struct stet_error *err) {
 	return 0;
 }
 
-/* A number that cannot be stored is taken back with the transaction, and the last one read again. */
+/* A rollback changes the generation, so that read_counter() reads the last number again. */
 int st_store_next(struct st_store *store, int64_t *number, struct stet_error *err) {
 	int code = read_counter(store, err);
 	if (code == 0 && (store->counter < 0 || store->counter == INT64_MAX))
-		code = st_db_condemn(store->db, "a number in it is out of range", err);
+		code = st_db_mark_damaged(store->db, "a number in it is out of range", err);
 	if (code == 0)
 		*number = ++store->counter;
 	return code;
 }
 
-/* A path from a row, NUL-ended, until the buffer's next use; NULL if it cannot be one. */
+/* A path from a row, NUL-terminated and valid until the buffer's next use; NULL if it is no path. */
 static const char *path_of(struct st_buf *buf, struct st_str path) {
 	st_buf_clear(buf);
 	st_buf_add(buf, path);
@@ -329,7 +329,7 @@ int st_store_story(struct st_store *store, struct st_buf *name, struct stet_erro
 	return code;
 }
 
-/* A number that is not there reads as 0: then the story does not say. */
+/* Stored as 1 for no, 2 for yes: a missing number reads as 0, which is the configured default. */
 static const char choice[] = "story_use_snapshot";
 
 int st_store_story_choice(struct st_store *store, int *use, struct stet_error *err) {
@@ -343,7 +343,7 @@ int st_store_story_choose(struct st_store *store, int use, struct stet_error *er
 	return st_store_set(store, choice, use + 1, err);
 }
 
-/* What is there is where the story starts from; what is gone was never in it. */
+/* The story starts from the current files; deleted ones are no part of it. */
 static int set_baseline(struct st_store *store, struct stet_error *err) {
 	static const char drop[] = "DELETE FROM files WHERE hash IS NULL";
 	static const char rebase[] = "UPDATE files SET base = hash, external = 0";
@@ -353,7 +353,7 @@ static int set_baseline(struct st_store *store, struct stet_error *err) {
 		code = st_db_run(store->db, rebase, err, "");
 	if (code == 0)
 		code = st_store_next(store, &epoch, err);
-	/* Whoever keeps a copy of the files has to read all of them again, in this process too. */
+	/* Copies of the files in memory, in this process too, must be read anew. */
 	store->generation++;
 	return code == 0 ? st_store_set(store, "epoch", epoch, err) : code;
 }
@@ -384,7 +384,7 @@ int st_store_updated(struct st_store *store, int64_t *at, struct stet_error *err
 	return code;
 }
 
-/* What was noted may refer to a database that is gone: then the number is another file's. */
+/* Check the path too: the number may be from a database that was replaced, and now be another file's. */
 static int mark_undone(struct st_store *store, const struct st_file_event *undo,
                        struct stet_error *err) {
 	static const char sql[] =

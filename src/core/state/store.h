@@ -1,26 +1,23 @@
 /**
- * The store: what must outlive a process, and what several processes share.
+ * The store: named sessions and what they saw, the story, tracked files, tasks
+ * and the log of writes, in one SQLite database below the state directory. The
+ * processes of a workspace share it. All SQL is behind this header, in store*.c,
+ * and close to PostgreSQL's.
  *
- * Named sessions and what they saw, the story, tracked files, tasks and the
- * log of writes, in one SQLite database below the state directory. All SQL is
- * behind this header, in store*.c, and close to what PostgreSQL takes.
- *
- * Work is done in transactions: a function is handed to st_store_do(), and
- * everything it stores is there afterwards, or nothing.
+ * Callers pass a function to st_store_do(), which runs it in a transaction.
  *
  *     static int save(struct st_store *store, void *data, struct stet_error *err) {
  *             return st_store_set(store, "epoch", 7, err);
  *     }
  *     int code = st_store_do(&ws->store, ST_STORE_WRITE, save, data, err);
  *
- * The database is opened by the first of them, and made by the first that
- * writes: to read where there is no state directory makes none. Where it may not be kept (a
- * read-only workspace, a state directory that is not to be trusted, a file of
- * a newer stet), it lives in memory and goes with the process, and a notice
- * says so. A damaged one is set aside under a name that a notice tells, and
- * made anew from what `import` finds.
+ * The first transaction opens the database, and the first one that writes
+ * creates it: reading never creates a state directory. If the database cannot be
+ * used (a read-only workspace, a state directory that is not trusted, a file of
+ * a newer stet), the store lives in memory, and a notice says so. A damaged
+ * database is renamed, a notice names the new name, and `import` fills a new one.
  *
- * Safe to use from several threads and processes.
+ * Thread-safe, and safe to use from several processes.
  */
 #ifndef STET_CORE_STATE_STORE_H
 #define STET_CORE_STATE_STORE_H
@@ -37,10 +34,10 @@
 /** The version of the schema that this code writes. */
 enum { ST_STORE_SCHEMA = 3 };
 
-/** What is damaged is set aside as NAME.damaged-1, and so on, up to this; the last makes room for another. */
+/** A damaged file is renamed to NAME.damaged-1, and so on, up to this number, which is overwritten. */
 enum { ST_ASIDE_MAX = 4 };
 
-/** How many bytes of the database are used before the oldest sessions go, and how many it may ever have. */
+/** Beyond how many used bytes the oldest sessions are deleted, and the most bytes of the database. */
 #define ST_STORE_FULL ((int64_t)128 << 20)
 #define ST_STORE_MAX ((int64_t)256 << 20)
 
@@ -51,37 +48,37 @@ typedef int st_store_fn(struct st_store *store, void *data, struct stet_error *e
 
 struct st_store {
 	const struct st_root *root;
-	/** Where notices go, and who knows the name of the state directory. */
+	/** Receives notices, and has the name of the state directory. */
 	struct st_write_context *writes;
-	/** Fills a database that was just made, in its first transaction; may be NULL. */
+	/** Fills a new database, in its first transaction; may be NULL. */
 	st_store_fn *import;
-	/** Takes over an event of stet 0.1.0, in a transaction; may be NULL. */
+	/** Imports an event of stet 0.1.0, in a transaction; may be NULL. */
 	int (*adopt)(struct st_store *store, void *data, const struct st_file_event *event,
 	             struct stet_error *err);
-	/** For these two. */
+	/** The argument of these two. */
 	void *data;
-	/** How long a transaction waits for other processes: five seconds, unless a test is in a hurry. */
+	/** How long a transaction waits for other processes: five seconds, less in tests. */
 	int wait_ms;
-	/** Held during a transaction; guards everything below. */
+	/** Held during a transaction; protects everything below. */
 	pthread_mutex_t lock;
 	struct st_db *db;
-	/** The file behind db, to see whether it is still the one of that name. */
+	/** The database file, to notice when another process replaces it. */
 	dev_t dev;
 	ino_t ino;
-	/** It is in memory; `why` says so, for answers. */
+	/** The database is in memory. If that is a problem, `why` is a sentence for the user. */
 	bool in_memory;
-	/** It is in memory and empty, since there is no state directory; the first write makes both. */
+	/** It is in memory and empty because there is no state directory; the first write creates both. */
 	bool blank;
 	char why[600];
-	/** Moves whenever the database is opened: what was read before may be of another one. */
+	/** Incremented when the database is opened: copies may be of another database. */
 	int64_t opened;
-	/** Moves whenever what was read before may not be all there is: somebody else wrote, or it was taken back. */
+	/** Incremented when copies in memory may be out of date: another process wrote, or a rollback. */
 	int64_t generation;
-	/** How many transactions were taken back: what they wrote, and copies have of it, is not there. */
-	int64_t taken_back;
-	/** By which SQLite tells that somebody else wrote. */
+	/** How many transactions were rolled back: copies may have data that is not stored. */
+	int64_t rolled_back;
+	/** SQLite's data_version, which changes when another process has written. */
 	int64_t version;
-	/** The counter, as of a generation. */
+	/** The last number that st_store_next() returned, and for which generation that holds. */
 	int64_t counter, counter_generation;
 };
 
@@ -89,39 +86,38 @@ void st_store_init(struct st_store *store, const struct st_root *root,
                    struct st_write_context *writes);
 void st_store_release(struct st_store *store);
 
-/** Whether there is anything to be read: a store that is open, or something on the disk to open. */
-bool st_store_is_there(struct st_store *store);
+/** Whether there is anything to read: the store is open, or the disk has a file to open. */
+bool st_store_exists(struct st_store *store);
 
 enum st_store_mode {
 	ST_STORE_READ,
 	ST_STORE_WRITE,
-	/** As ST_STORE_WRITE, after a failure: wait for other processes only briefly, since the next call tries again. */
+	/** As ST_STORE_WRITE after a failure: wait only briefly for other processes; the next call tries again. */
 	ST_STORE_RETRY,
 };
 
 /**
- * Run a function in a transaction. It may run a second time, on a database
- * made anew, if the first turned out to be damaged.
+ * Run a function in a transaction. If the database turns out to be damaged, the
+ * function runs a second time, on a new one.
  *
- * @return What the function returned, with what it stored gone if negative;
- *         or STET_E_BUSY, STET_E_ACCESS, STET_E_NO_SPACE, STET_E_LIMIT,
+ * @return What the function returned; a negative code rolls back. Or
+ *         STET_E_BUSY, STET_E_ACCESS, STET_E_NO_SPACE, STET_E_LIMIT,
  *         STET_E_NOMEM, STET_E_IO.
  */
 [[nodiscard]] int st_store_do(struct st_store *store, enum st_store_mode mode, st_store_fn *fn,
                               void *data, struct stet_error *err);
 
 /**
- * Whether everything is kept beyond this process: 0, or STET_E_ACCESS and why
- * not. Where nobody used the store yet, whether a state directory that is
- * there could be used.
+ * Check that the store outlives this process: 0, or STET_E_ACCESS and why not.
+ * If the store was not used yet, check whether the state directory can be used.
  */
 [[nodiscard]] int st_store_is_stored(struct st_store *store, struct stet_error *err);
 
 /*
- * What follows is called from within a transaction only.
+ * The functions below must be called within a transaction.
  */
 
-/** The next number: larger than any that was stored as a file's change or the epoch. */
+/** Take the next number of the counter: larger than any stored as a file's change or the epoch. */
 [[nodiscard]] int st_store_next(struct st_store *store, int64_t *number, struct stet_error *err);
 
 /** A named number; 0 if it was never set. */
@@ -133,68 +129,68 @@ enum st_store_mode {
 /* ---- sessions ---- */
 
 /**
- * The record of a named session.
+ * Find the record of a named session.
  *
- * @make     Make it if there is none.
+ * @make     Create it if there is none.
  * @id       Receives its number, 0 if there is none.
  * @version  Receives how often it was saved.
  */
 [[nodiscard]] int st_store_session(struct st_store *store, const char *name, bool make, int64_t *id,
                                    int64_t *version, struct stet_error *err);
 
-/** A session is about to be saved: its version moves. */
+/** Increment the version of a session that is about to be saved. */
 [[nodiscard]] int st_store_session_touch(struct st_store *store, int64_t id, int64_t *version,
                                          struct stet_error *err);
 
-/** What a session saw of a file; and that it no longer counts as having seen it. */
+/** Store what a session saw of a file, or delete that. */
 [[nodiscard]] int st_store_put_seen(struct st_store *store, int64_t session, const char *path,
                                     const struct st_seen *seen, struct stet_error *err);
 [[nodiscard]] int st_store_drop_seen(struct st_store *store, int64_t session, const char *path,
                                      struct stet_error *err);
 
-/** Forget all that a session saw. */
+/** Delete all that a session saw. */
 [[nodiscard]] int st_store_drop_session(struct st_store *store, int64_t session,
                                         struct stet_error *err);
 
-/** Fill an empty tracker with what a session saw. */
+/** Load what a session saw into an empty tracker. */
 [[nodiscard]] int st_store_load_seen(struct st_store *store, int64_t session,
                                      struct st_tracker *tracker, struct stet_error *err);
 
-/** Where a session's spellings led: all of them, in place of what was stored. */
+/** Store the links that a session followed, replacing the stored ones. */
 [[nodiscard]] int st_store_put_links(struct st_store *store, int64_t session,
                                      const struct st_links *links, struct stet_error *err);
 
 [[nodiscard]] int st_store_load_links(struct st_store *store, int64_t session,
                                       struct st_links *links, struct stet_error *err);
 
-/** Which instructions a session was given: all of them, in place of what was stored. */
+/** Store which instructions a session has received, replacing what is stored. */
 [[nodiscard]] int st_store_put_delivered(struct st_store *store, int64_t session,
                                          const struct st_delivered *delivered,
                                          struct stet_error *err);
 
-/** Fill an empty record of instructions. */
+/** Load them into an empty struct. */
 [[nodiscard]] int st_store_load_delivered(struct st_store *store, int64_t session,
                                           struct st_delivered *delivered, struct stet_error *err);
 
 /* ---- tracked files ---- */
 
-/** A file as the state of the work knows it. */
+/** A tracked file: part of the state of the work. */
 struct st_tracked {
 	/** Below the root, links resolved. */
 	const char *path;
-	/** What is there, and what was there when the story began, of which there is no stamp. */
+	/** The current version, and the one when the story began, which has no stamp. */
 	struct st_version version, base;
-	/** It changed without any of our tools, and nobody has read it since. */
+	/** Another program changed it, and no session has read it since. */
 	bool external;
-	/** When it was stored last, by the counter. */
+	/** The number of its last change (st_store_next()). */
 	int64_t changed;
 };
 
-/** Store a file, with the number of this change (st_store_next()). */
+/** Store a file, with the number of this change. */
 [[nodiscard]] int st_store_put_file(struct st_store *store, const struct st_tracked *file,
                                     int64_t change, struct stet_error *err);
 
-/** Call for each file stored after a change. What it is given is borrowed for the call. */
+/** Call a function for each file stored after a change. The file is borrowed for the call. */
 [[nodiscard]] int st_store_files_since(struct st_store *store, int64_t change,
                                        int (*each)(void *data, const struct st_tracked *file,
                                                    struct stet_error *err),
@@ -205,15 +201,15 @@ struct st_tracked {
 /** The longest name of a story. */
 enum { ST_STORY_BYTES_MAX = 200 };
 
-/** The name of the current story, appended to name; nothing if there is none. */
+/** Append the name of the current story; nothing if there is none. */
 [[nodiscard]] int st_store_story(struct st_store *store, struct st_buf *name,
                                  struct stet_error *err);
 
-/** Whether the current story has prompts use the snapshot: 1, 0, or -1 if it does not say. */
+/** Whether prompts of the current story use the snapshot: 1, 0, or -1 for the configured default. */
 [[nodiscard]] int st_store_story_choice(struct st_store *store, int *use, struct stet_error *err);
 [[nodiscard]] int st_store_story_choose(struct st_store *store, int use, struct stet_error *err);
 
-/** End the current story, and begin another unless name is NULL: what is there is its baseline. */
+/** End the current story, and begin another unless name is NULL. Its baseline is the current files. */
 [[nodiscard]] int st_store_story_begin(struct st_store *store, const char *name,
                                        struct stet_error *err);
 
@@ -230,13 +226,13 @@ enum {
 [[nodiscard]] int st_store_task_add(struct st_store *store, struct st_str description,
                                     int64_t priority, int64_t *id, struct stet_error *err);
 
-/** The same with its number and priority as they were; another number if that is taken, or 0. */
+/** Add a task with its former number and priority; it gets another number if that one is taken or 0. */
 [[nodiscard]] int st_store_task_restore(struct st_store *store, int64_t wanted,
                                         struct st_str description, int64_t priority, int64_t *id,
                                         struct stet_error *err);
 
 /**
- * Set the status of a task, and who works on it (NULL for nobody).
+ * Set the status and owner of a task (NULL for no owner).
  *
  * @return 0, STET_E_NOT_FOUND, STET_E_CONFLICT (another session works on it).
  */
@@ -247,8 +243,8 @@ enum {
 [[nodiscard]] int st_store_task_remove(struct st_store *store, int64_t id, struct stet_error *err);
 
 /**
- * Start the first task that nobody works on, in one statement: no two sessions
- * get the same.
+ * Start the first pending task, in one statement, so that no two sessions get
+ * the same one.
  *
  * @id     Receives its number, 0 if none is left.
  */
@@ -256,16 +252,16 @@ enum {
                                       struct stet_error *err);
 
 /**
- * A new list of unfinished tasks: mark the old ones, want the new ones in
- * order, and sweep away those that nobody wanted. One that is wanted and there
- * stays what it is.
+ * Replace the list of unfinished tasks: mark the old ones, call want for each
+ * new one in order, and sweep away the old ones that are not in the new list. A
+ * task in both lists keeps its number and status.
  */
 [[nodiscard]] int st_store_tasks_mark(struct st_store *store, struct stet_error *err);
 [[nodiscard]] int st_store_task_want(struct st_store *store, struct st_str description,
                                      int64_t priority, struct stet_error *err);
 [[nodiscard]] int st_store_tasks_sweep(struct st_store *store, struct stet_error *err);
 
-/** Call for each task, by priority, then id. What it is given is borrowed for the call. */
+/** Call a function for each task, by priority, then id. The task is borrowed for the call. */
 [[nodiscard]] int st_store_tasks(struct st_store *store,
                                  int (*each)(void *data, const struct st_repo_task *task,
                                              struct stet_error *err),
@@ -273,18 +269,18 @@ enum {
 
 /* ---- the log of writes ---- */
 
-/** How many writes are remembered. */
+/** How many writes the log keeps. */
 enum { ST_LOG_MAX = 10000 };
 
 /** A write in the log; its versions have no stamps. */
 struct st_log_entry {
 	int64_t id;
 	struct st_file_event event;
-	/** The entry that took this one back; 0 for none. */
+	/** The entry that undid this one; 0 for none. */
 	int64_t undone_by;
 };
 
-/** When anything of the state changed last: by a write in the log, or as "updated_at" says. */
+/** When the state last changed: the last write in the log, or "updated_at" if that is later. */
 [[nodiscard]] int st_store_updated(struct st_store *store, int64_t *at, struct stet_error *err);
 
 /** Add a write. */
@@ -293,46 +289,46 @@ struct st_log_entry {
 
 /** Which writes to list, the newest first. */
 struct st_log_query {
-	/** Of one path or all; of one session (name) or all. NULL for all. */
+	/** Only those of a path, only those of a session; NULL for all. */
 	const char *path, *session;
-	/** Only what can be taken back: neither undone nor an undo. */
+	/** Only writes that can be undone: neither undone nor an undo. */
 	bool undoable;
 	int64_t limit;
 };
 
-/** Call for each write. What it is given is borrowed for the call. */
+/** Call a function for each write. The entry is borrowed for the call. */
 [[nodiscard]] int st_store_log_list(struct st_store *store, const struct st_log_query *query,
                                     int (*each)(void *data, const struct st_log_entry *entry,
                                                 struct stet_error *err),
                                     void *data, struct stet_error *err);
 
-/** The session that last wrote a version, into name. Returns 1, 0 if none is known, or a code. */
+/** Find the session that last wrote a version. Returns 1, 0 if none is known, or a code. */
 [[nodiscard]] int st_store_writer(struct st_store *store, const struct st_hash *hash,
                                   char name[128], struct stet_error *err);
 
-/* ---- between core/state/store.c and core/state/store_open.c, with the lock held ---- */
+/* ---- shared by store.c and store_open.c; they need the lock ---- */
 
 /**
- * Open the database, making it if it is missing. Where it may not be used it is
- * one in memory, which a notice says.
+ * Open the database, creating it if it is missing. If it cannot be used, open
+ * one in memory and add a notice.
  *
  * @return 0, STET_E_BUSY, STET_E_NO_SPACE, STET_E_LIMIT, STET_E_NOMEM, STET_E_IO.
  */
 [[nodiscard]] int st_store_connect(struct st_store *store, struct stet_error *err);
 
-/** Open an empty one in memory: nothing was ever stored, and to look at that is no reason to make a directory. */
+/** Open an empty database in memory, for reading where there is no state directory. */
 [[nodiscard]] int st_store_connect_blank(struct st_store *store, struct stet_error *err);
 
-/** Close it. */
+/** Close the database. */
 void st_store_disconnect(struct st_store *store);
 
-/** Whether the file is still where it was: somebody may have removed or replaced it. */
+/** Whether the name still leads to the open file: another process may have removed or replaced it. */
 bool st_store_is_in_place(const struct st_store *store);
 
-/** Set the database aside, which is damaged, unless another process has done so; then it is closed. */
+/** Close a damaged database and rename it, unless another process has already done so. */
 [[nodiscard]] int st_store_replace_damaged(struct st_store *store, struct stet_error *err);
 
-/** A transaction on the open database, as st_store_do(). */
+/** Run a transaction on the open database, as st_store_do(). */
 [[nodiscard]] int st_store_run(struct st_store *store, enum st_store_mode mode, st_store_fn *fn,
                                void *data, struct stet_error *err);
 

@@ -1,4 +1,4 @@
-/* The state looked at from outside: nothing is made, repaired or set aside. */
+/* Check the state for `stet doctor`, without creating, repairing or renaming anything. */
 #include "base/json.h"
 #include "core/state/repo_json.h"
 #include "fs/path/dirs.h"
@@ -7,7 +7,7 @@
 #include "fs/path/sys.h"
 #include "stet/state.h"
 
-enum { SESSIONS_MAX = 20, LOOK_WAIT_MS = 500 };
+enum { SESSIONS_MAX = 20, CHECK_WAIT_MS = 500 };
 
 struct check {
 	struct stet_workspace *ws;
@@ -20,14 +20,14 @@ static void add_number(const struct check *check, const char *key, int64_t value
 	st_json_add(check->doc, check->database, key, yyjson_mut_sint(check->doc, value));
 }
 
-/* What is wrong with the database: a word for programs, and a sentence if there is more to say. */
+/* Add what is wrong with the database: a word for programs, and a sentence (may be NULL). */
 static void add_problem(const struct check *check, const char *problem, const char *why) {
 	st_json_add_text(check->doc, check->database, "problem", st_str(problem));
 	if (why)
 		st_json_add_text(check->doc, check->database, "why", st_str(why));
 }
 
-/* ---- a database of ours ---- */
+/* ---- the contents of the database ---- */
 
 static int add_numbers(const struct check *check, struct st_db *db, struct stet_error *err) {
 	static const char free_sql[] =
@@ -66,7 +66,7 @@ static int add_sessions(const struct check *check, struct st_db *db, struct stet
 	return code;
 }
 
-/* SQLite's own check of everything: the first few sentences of it that are not "ok". */
+/* Run SQLite's integrity check; collects the first few complaints. */
 static int find_damage(struct st_db *db, struct st_buf *damage, struct stet_error *err) {
 	static const char sql[] = "PRAGMA integrity_check(3)";
 	struct st_rows rows;
@@ -80,7 +80,7 @@ static int find_damage(struct st_db *db, struct st_buf *damage, struct stet_erro
 	return damage->failed ? st_fail_nomem(err) : code;
 }
 
-static int look_inside(const struct check *check, struct st_db *db, struct stet_error *err) {
+static int check_contents(const struct check *check, struct st_db *db, struct stet_error *err) {
 	st_auto(st_buf) damage = ST_BUF_INIT;
 	int64_t version = 0;
 	int code = st_db_number(db, "PRAGMA user_version", &version, err);
@@ -103,12 +103,12 @@ static int look_inside(const struct check *check, struct st_db *db, struct stet_
 	return code;
 }
 
-static int look_at_database(struct check *check, int dirfd, struct stet_error *err) {
+static int open_and_check(struct check *check, int dirfd, struct stet_error *err) {
 	struct stet_error why = {0};
 	struct st_db *db = NULL;
-	int code = st_db_open_to_look(dirfd, LOOK_WAIT_MS, &db, &why);
+	int code = st_db_open_read_only(dirfd, CHECK_WAIT_MS, &db, &why);
 	if (code == 0)
-		code = look_inside(check, db, &why);
+		code = check_contents(check, db, &why);
 	bool damaged = db && st_db_is_damaged(db);
 	st_db_close(db);
 	if (code == STET_E_NOMEM)
@@ -131,16 +131,16 @@ static int check_database(struct check *check, int dirfd, struct stet_error *err
 	char name[32];
 	const char *foreign = st_db_files_find(dirfd, name);
 	if (!foreign)
-		return look_at_database(check, dirfd, err);
+		return open_and_check(check, dirfd, err);
 	struct stet_error why = {0};
 	(void)st_fail(&why, STET_E_ACCESS, "%s %s", name, foreign);
 	add_problem(check, "foreign", why.message);
 	return 0;
 }
 
-/* ---- beside the database ---- */
+/* ---- the directory ---- */
 
-/* What was set aside as damaged, whenever that was. */
+/* List the damaged files that were ever set aside. */
 static int add_aside(const struct check *check, int dirfd, struct stet_error *err) {
 	yyjson_mut_val *list =
 		st_json_add_array(check->doc, yyjson_mut_doc_get_root(check->doc), "aside");
@@ -157,7 +157,7 @@ static int add_aside(const struct check *check, int dirfd, struct stet_error *er
 	return list ? 0 : st_fail_nomem(err);
 }
 
-static int look(struct check *check, struct stet_error *err) {
+static int check_state(struct check *check, struct stet_error *err) {
 	yyjson_mut_val *root = yyjson_mut_obj(check->doc);
 	struct stet_error why = {0};
 	yyjson_mut_doc_set_root(check->doc, root);
@@ -182,7 +182,7 @@ int stet_state_check(struct stet_workspace *ws, char **out, struct stet_error *e
 	struct check check = {.ws = ws, .doc = yyjson_mut_doc_new(NULL)};
 	if (!check.doc)
 		return st_fail_nomem(err);
-	int code = look(&check, err);
+	int code = check_state(&check, err);
 	if (code == 0)
 		code = st_json_write(check.doc, yyjson_mut_doc_get_root(check.doc), &text, err);
 	yyjson_mut_doc_free(check.doc);

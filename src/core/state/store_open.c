@@ -1,4 +1,4 @@
-/* Opening the database of a store: making it, making sure that it is ours, setting it aside. */
+/* Open the database of a store: create it, check that stet wrote it, set a damaged one aside. */
 #include "core/state/store.h"
 
 #include <stdio.h>
@@ -8,9 +8,9 @@
 #include "fs/path/sys.h"
 
 /*
- * Types are PostgreSQL's as far as SQLite takes them. Paths are bytes, since
- * file names are; times are nanoseconds since 1970. The log of writes has no
- * index: it is short, written with every edit, and looked at from its end.
+ * The types are PostgreSQL's, as far as SQLite accepts them. Paths are blobs, as
+ * file names are bytes; times are nanoseconds since 1970. The log of writes has
+ * no index: it is short, every edit appends to it, and queries start at its end.
  */
 #define LINKS_TABLE \
 	"CREATE TABLE links (session_id BIGINT NOT NULL, path BLOB NOT NULL, target BLOB NOT NULL," \
@@ -43,10 +43,7 @@ static const char schema[] =
 	" session TEXT, before BLOB, after BLOB, undoes BIGINT, undone_by BIGINT);"
 	"PRAGMA user_version = 3";
 
-/*
- * The first version had the bytes of files in it, which are beside it now
- * (fs/versions/versions.h); the second one had no links.
- */
+/* Version 1 had the contents of files, which are now in fs/versions; version 2 had no links. */
 static const char from_earlier[] =
 	"BEGIN IMMEDIATE; DROP TABLE IF EXISTS bases; DROP TABLE IF EXISTS base_bytes;"
 	"DELETE FROM meta WHERE name = 'bases'; DROP TABLE IF EXISTS links;" LINKS_TABLE
@@ -82,14 +79,13 @@ static int open_in_memory(struct st_store *store, const char *why, struct stet_e
 	store->opened++;
 	snprintf(
 		store->why, sizeof store->why,
-		"%.440s Sessions, tasks and the state of the work are kept in memory only, and go with "
-		"this process.",
+		"%.440s Sessions, tasks and the state of the work are kept in memory only, and are lost "
+		"when this process ends.",
 		why);
 	st_write_notice(store->writes, "%s", store->why);
 	return make_tables(store, err);
 }
 
-/* Nothing was ever stored here, and to look at that is no reason to make a directory. */
 int st_store_connect_blank(struct st_store *store, struct stet_error *err) {
 	int code = st_db_open(-1, false, &store->db, err);
 	if (code < 0)
@@ -99,7 +95,7 @@ int st_store_connect_blank(struct st_store *store, struct stet_error *err) {
 	return make_tables(store, err);
 }
 
-/* A name with its companions, which SQLite names after it. */
+/* Rename the database and the files that SQLite puts beside it. */
 static bool rename_all(int dirfd, const char *from, const char *to, unsigned flags) {
 	static const char *const endings[] = {"", "-journal", "-wal", "-shm"};
 	for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
@@ -112,8 +108,8 @@ static bool rename_all(int dirfd, const char *from, const char *to, unsigned fla
 	return true;
 }
 
-/* A damaged database leaves the way, and nothing of it is lost. */
-static int set_aside(struct st_store *store, int dirfd, struct stet_error *err) {
+/* Rename a damaged database, so that a new one can be created and nothing is lost. */
+static int set_database_aside(struct st_store *store, int dirfd, struct stet_error *err) {
 	st_store_disconnect(store);
 	for (int i = 1; i <= ST_ASIDE_MAX; i++) {
 		char name[48];
@@ -136,7 +132,7 @@ static int set_aside(struct st_store *store, int dirfd, struct stet_error *err) 
 
 static const char *const origin_names[] = {"origin_ino", "origin_born"};
 
-/* Which version of the schema is there; -1 for tables that are not ours. */
+/* Find the version of the schema; -1 if there are tables but no version. */
 static int find_schema(struct st_store *store, int64_t *version, struct stet_error *err) {
 	static const char asks_version[] = "PRAGMA user_version";
 	static const char asks_tables[] = "SELECT count(*) FROM sqlite_schema";
@@ -149,7 +145,7 @@ static int find_schema(struct st_store *store, int64_t *version, struct stet_err
 	return code;
 }
 
-/* Whether a statement stands in the schema as it is stored, from one semicolon to the next. */
+/* Whether a CREATE statement is one of our schema's, word for word. */
 static bool is_of_schema(struct st_str sql) {
 	const char *at = sql.len > 0 ? memmem(schema, sizeof schema - 1, sql.ptr, sql.len) : NULL;
 	return at && (at == schema || at[-1] == ';') && at[sql.len] == ';';
@@ -162,7 +158,7 @@ static int64_t count_statements(void) {
 	return count;
 }
 
-/* Tables of other columns or types, expressions, triggers and views: nothing of the kind is ours. */
+/* Refuse a database whose schema is not exactly ours: it could have triggers, views or expressions. */
 static int check_tables(struct st_store *store, struct stet_error *err) {
 	static const char sql[] =
 		"SELECT sql FROM sqlite_schema WHERE type <> 'index' OR name NOT GLOB 'sqlite_autoindex_*'";
@@ -176,7 +172,7 @@ static int check_tables(struct st_store *store, struct stet_error *err) {
 		code = 0;
 	}
 	if (code == 0 && (!ours || count != count_statements()))
-		code = st_db_condemn(store->db, "its tables are not those of stet", err);
+		code = st_db_mark_damaged(store->db, "its tables are not those of stet", err);
 	return code;
 }
 
@@ -192,9 +188,9 @@ static int forget_sessions(struct st_store *store, const int64_t origin[2],
 }
 
 /*
- * What a session has seen lets it overwrite files. So it counts only in the
- * directory where it was stored: a copy, as out of an archive, has another
- * inode and another time of birth, which nobody can choose.
+ * What a session has seen allows it to overwrite files. So stet trusts stored
+ * sessions only in the directory where it stored them: a copy of that directory,
+ * as from an archive, has another inode and birth time, which cannot be forged.
  */
 static int check_origin(struct st_store *store, int dirfd, struct stet_error *err) {
 	int64_t here[2], stored[2];
@@ -207,26 +203,26 @@ static int check_origin(struct st_store *store, int dirfd, struct stet_error *er
 	return forget_sessions(store, here, err);
 }
 
-static int note_identity(struct st_store *store, int dirfd, struct stet_error *err) {
+static int record_identity(struct st_store *store, int dirfd, struct stet_error *err) {
 	struct stat st;
 	if (st_retry(fstatat(dirfd, ST_STORE_NAME, &st, AT_SYMLINK_NOFOLLOW)) < 0)
-		return st_fail_errno(err, errno, "The state database cannot be looked at");
+		return st_fail_errno(err, errno, "The state database cannot be read");
 	store->dev = st.st_dev;
 	store->ino = st.st_ino;
 	store->opened++;
 	return 0;
 }
 
-/* SQLite would let others read what it makes; what it puts beside the file takes after it. */
-static void make_private(int dirfd) {
+/* Create the file before SQLite does, which would let others read it. SQLite copies its mode to the other files. */
+static void create_private(int dirfd) {
 	int fd = st_retry(
 		openat(dirfd, ST_STORE_NAME, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
 	if (fd >= 0)
 		close(fd);
 }
 
-/* What was no database of ours, and why, for who finds it missing. */
-static int tidy(struct st_store *store, int dirfd, struct stet_error *err) {
+/* Set aside files that SQLite must not open, and add a notice. */
+static int tidy_files(struct st_store *store, int dirfd, struct stet_error *err) {
 	struct st_db_tidied tidied;
 	int code = st_db_files_tidy(dirfd, &tidied, err);
 	if (code == 0 && tidied.why)
@@ -237,7 +233,7 @@ static int tidy(struct st_store *store, int dirfd, struct stet_error *err) {
 	return code;
 }
 
-/* Make or bring up to date what is there, and make sure that it is ours. */
+/* Create or upgrade the schema, and check that the database is ours. */
 static int open_schema(struct st_store *store, int dirfd, int64_t *version,
                        struct stet_error *err) {
 	int code = find_schema(store, version, err);
@@ -252,14 +248,14 @@ static int open_schema(struct st_store *store, int dirfd, int64_t *version,
 	return code;
 }
 
-/* 0 with a database of ours, 1 for a damaged one, or a failure. */
+/* Returns 0 with the database open, 1 if it is damaged, or a code. */
 static int open_file(struct st_store *store, int dirfd, struct stet_error *err) {
 	int64_t version = 0;
-	int code = tidy(store, dirfd, err);
+	int code = tidy_files(store, dirfd, err);
 	if (code < 0)
 		return code;
-	make_private(dirfd);
-	/* The WAL has its index in shared memory: not between machines, and not where a page has several blocks. */
+	create_private(dirfd);
+	/* The WAL's index is in shared memory: it works neither across machines nor with blocks smaller than a page. */
 	bool wal = !st_state_is_remote(dirfd) && !st_state_has_small_blocks(dirfd);
 	code = st_db_open(dirfd, wal, &store->db, err);
 	if (code == STET_E_ACCESS)
@@ -268,7 +264,7 @@ static int open_file(struct st_store *store, int dirfd, struct stet_error *err) 
 		               "read and write, or it is a link, or /proc is not mounted.",
 		               store->writes->state_dir, ST_STORE_NAME);
 	if (code == 0)
-		code = st_db_bound(store->db, ST_STORE_MAX, err);
+		code = st_db_limit(store->db, ST_STORE_MAX, err);
 	if (code == 0)
 		code = open_schema(store, dirfd, &version, err);
 	if (store->db && (st_db_is_damaged(store->db) || version < 0))
@@ -279,10 +275,10 @@ static int open_file(struct st_store *store, int dirfd, struct stet_error *err) 
 		               "version %d: it was written by a newer one, and is left alone.",
 		               store->writes->state_dir, ST_STORE_NAME, (long long)version,
 		               ST_STORE_SCHEMA);
-	return code == 0 ? note_identity(store, dirfd, err) : code;
+	return code == 0 ? record_identity(store, dirfd, err) : code;
 }
 
-/* One process at a time makes a database or sets one aside. st_store_do() waits for it. */
+/* Only one process at a time may create a database or set one aside. st_store_do() waits for it. */
 static int lock_dir(int dirfd, struct stet_error *err) {
 	return st_state_lock(dirfd, 0, "The state directory", err);
 }
@@ -294,7 +290,7 @@ static int open_db(struct st_store *store, struct stet_error *err) {
 	if (code == 0)
 		code = open_file(store, dirfd, &own);
 	if (code == 1) {
-		code = set_aside(store, dirfd, &own);
+		code = set_database_aside(store, dirfd, &own);
 		if (code == 0)
 			code = open_file(store, dirfd, &own);
 		if (code == 1)
@@ -309,14 +305,14 @@ static int open_db(struct st_store *store, struct stet_error *err) {
 	return st_fail(err, code, "%s", own.message);
 }
 
-/* ---- what stet 0.1.0 left ---- */
+/* ---- the notes of stet 0.1.0 ---- */
 
 static int adopt_one(void *data, const struct st_file_event *event, struct stet_error *err) {
 	struct st_store *store = data;
 	return store->adopt(store, store->data, event, err);
 }
 
-/* 0.1.0 stored with its entries how many bytes of which notes these were. */
+/* With its entries, 0.1.0 stored the id of the notes and how many of their bytes it had imported. */
 static int adopt_all(struct st_store *store, void *data, struct stet_error *err) {
 	static const char number[] = "daybook", amount[] = "daybook_posted";
 	const struct st_legacy_notes *notes = data;
@@ -333,7 +329,7 @@ static int adopt_all(struct st_store *store, void *data, struct stet_error *err)
 	return code;
 }
 
-/* What cannot be stored now is left to the next process that opens the database. */
+/* If this fails, the next process that opens the database tries again. */
 static void adopt_notes(struct st_store *store) {
 	st_auto(st_legacy_notes) notes = ST_LEGACY_NOTES_INIT;
 	struct stet_error why = {0};
@@ -346,7 +342,7 @@ static void adopt_notes(struct st_store *store) {
 	}
 	if (code < 0)
 		st_write_notice(store->writes,
-		                "The last writes of stet 0.1.0 could not be taken into the log yet. %s",
+		                "The last writes of stet 0.1.0 could not be imported into the log yet. %s",
 		                why.message);
 	if (notes.why)
 		st_write_notice(store->writes,
@@ -367,10 +363,10 @@ int st_store_replace_damaged(struct st_store *store, struct stet_error *err) {
 	int code = dirfd < 0 ? dirfd : lock_dir(dirfd, err);
 	if (code < 0)
 		return code;
-	/* Another process may have done it already. */
+	/* Another process may already have done it. */
 	if (!st_store_is_in_place(store)) {
 		st_store_disconnect(store);
 		return 0;
 	}
-	return set_aside(store, dirfd, err);
+	return set_database_aside(store, dirfd, err);
 }

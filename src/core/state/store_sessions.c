@@ -1,4 +1,4 @@
-/* Named sessions in the store: what they saw and what they were given. */
+/* Named sessions in the store: what they saw and which instructions they received. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -9,7 +9,7 @@
 
 enum {
 	SESSIONS_MAX = 1000,
-	/* How many saves go by until records beyond the tracker's limit are removed. */
+	/* After how many saves to delete records beyond the tracker's limit. */
 	PRUNE_EVERY = 256,
 };
 
@@ -31,7 +31,7 @@ static int find_session(struct st_store *store, const char *name, int64_t *id, i
 	return code < 0 ? code : 0;
 }
 
-/* The sessions that were not used for longest make room. */
+/* Delete the least recently used sessions beyond SESSIONS_MAX. */
 static int drop_old_sessions(struct st_store *store, struct stet_error *err) {
 	static const char mark[] =
 		"DELETE FROM sessions WHERE id NOT IN"
@@ -41,7 +41,8 @@ static int drop_old_sessions(struct st_store *store, struct stet_error *err) {
 		"DELETE FROM links WHERE session_id NOT IN (SELECT id FROM sessions)";
 	static const char delivered[] =
 		"DELETE FROM given WHERE session_id NOT IN (SELECT id FROM sessions)";
-	static const char said[] = "DELETE FROM said WHERE session_id NOT IN (SELECT id FROM sessions)";
+	static const char notices[] =
+		"DELETE FROM said WHERE session_id NOT IN (SELECT id FROM sessions)";
 	int code = st_db_run(store->db, mark, err, "i", (int64_t)SESSIONS_MAX);
 	if (code < 0 || st_db_changes(store->db) == 0)
 		return code;
@@ -51,7 +52,7 @@ static int drop_old_sessions(struct st_store *store, struct stet_error *err) {
 	if (code == 0)
 		code = st_db_run(store->db, delivered, err, "");
 	if (code == 0)
-		code = st_db_run(store->db, said, err, "");
+		code = st_db_run(store->db, notices, err, "");
 	return code;
 }
 
@@ -69,7 +70,7 @@ int st_store_session(struct st_store *store, const char *name, bool make, int64_
 	return code == 0 ? find_session(store, name, id, version, err) : code;
 }
 
-/* ---- room ---- */
+/* ---- the size limit ---- */
 
 static int count_bytes(struct st_store *store, int64_t *bytes, struct stet_error *err) {
 	static const char sql[] =
@@ -78,7 +79,7 @@ static int count_bytes(struct st_store *store, int64_t *bytes, struct stet_error
 	return st_db_number(store->db, sql, bytes, err);
 }
 
-/* What a session has in one table, and whether there was a session to be forgotten. */
+/* Delete the least recently used session except `id`; *any says whether there was one. */
 static int forget_oldest_but(struct st_store *store, int64_t id, bool *any,
                              struct stet_error *err) {
 	static const char find[] = "SELECT id FROM sessions WHERE id <> ? ORDER BY used_at, id LIMIT 1";
@@ -102,7 +103,7 @@ static int forget_oldest_but(struct st_store *store, int64_t id, bool *any,
 	return code;
 }
 
-/* Paths may be long: sessions are bounded by what they take, as well as by their number. */
+/* Paths may be long: limit the bytes of all sessions, not just their number. */
 static int bound_bytes(struct st_store *store, int64_t id, struct stet_error *err) {
 	int64_t bytes = 0;
 	bool any = true;
@@ -137,15 +138,15 @@ int st_store_session_touch(struct st_store *store, int64_t id, int64_t *version,
 	return code < 0 ? code : bound_bytes(store, id, err);
 }
 
-/* ---- what was seen ---- */
+/* ---- seen files ---- */
 
-/* Lines as "1-20,41-50". */
-static void add_lines(struct st_buf *out, const struct st_intervals *lines) {
+/* Append lines as "1-20,41-50". */
+static void add_intervals(struct st_buf *out, const struct st_intervals *lines) {
 	for (size_t i = 0; i < lines->count; i++)
 		st_buf_addf(out, "%s%zu-%zu", i ? "," : "", lines->items[i].first, lines->items[i].last);
 }
 
-/* What is not understood counts as not seen. */
+/* Lines that cannot be parsed count as unseen. */
 static void read_lines(struct st_seen *seen, struct st_str text) {
 	st_auto(st_buf) copy = ST_BUF_INIT;
 	st_buf_add(&copy, text);
@@ -164,19 +165,19 @@ static void read_lines(struct st_seen *seen, struct st_str text) {
 	}
 }
 
-/* What the column "stale" holds: the first bit is its name, the others came later. */
-enum { STALE = 1, ASKED = 2, OVERTAKEN = 4, WARNED = 8 };
+/* The bits of the column "stale"; it is named after the first one. */
+enum { STALE = 1, CHANGE_SHOWN = 2, WRITE_REFUSED = 4, DROP_WARNED = 8 };
 
 static int64_t flags_of(const struct st_seen *seen) {
-	return (seen->stale ? STALE : 0) | (seen->change_shown ? ASKED : 0) |
-	       (seen->write_refused ? OVERTAKEN : 0) | (seen->drop_warned ? WARNED : 0);
+	return (seen->stale ? STALE : 0) | (seen->change_shown ? CHANGE_SHOWN : 0) |
+	       (seen->write_refused ? WRITE_REFUSED : 0) | (seen->drop_warned ? DROP_WARNED : 0);
 }
 
 static void set_flags(struct st_seen *seen, int64_t flags) {
 	seen->stale = flags & STALE;
-	seen->change_shown = flags & ASKED;
-	seen->write_refused = flags & OVERTAKEN;
-	seen->drop_warned = flags & WARNED;
+	seen->change_shown = flags & CHANGE_SHOWN;
+	seen->write_refused = flags & WRITE_REFUSED;
+	seen->drop_warned = flags & DROP_WARNED;
 }
 
 int st_store_put_seen(struct st_store *store, int64_t session, const char *path,
@@ -190,7 +191,7 @@ int st_store_put_seen(struct st_store *store, int64_t session, const char *path,
 		" stale = excluded.stale, lines = excluded.lines, used_at = excluded.used_at";
 	const struct st_stamp *stamp = &seen->version.stamp;
 	st_auto(st_buf) lines = ST_BUF_INIT;
-	add_lines(&lines, &seen->lines);
+	add_intervals(&lines, &seen->lines);
 	if (lines.failed)
 		return st_fail_nomem(err);
 	return st_db_run(store->db, sql, err, "ibhiiiiiiiisi", session, st_str(path),
@@ -210,7 +211,7 @@ int st_store_drop_session(struct st_store *store, int64_t session, struct stet_e
 	return st_db_run(store->db, sql, err, "i", session);
 }
 
-/* A path as the store may hold it: no NUL, and not empty. */
+/* Copy a stored path; NULL if it is empty or has a NUL. */
 static char *copy_path(struct st_str path) {
 	if (path.len == 0 || memchr(path.ptr, '\0', path.len))
 		return NULL;
@@ -255,7 +256,7 @@ int st_store_load_seen(struct st_store *store, int64_t session, struct st_tracke
 	return code;
 }
 
-/* ---- where links led ---- */
+/* ---- links ---- */
 
 int st_store_put_links(struct st_store *store, int64_t session, const struct st_links *links,
                        struct stet_error *err) {
@@ -283,7 +284,7 @@ int st_store_load_links(struct st_store *store, int64_t session, struct st_links
 	return code;
 }
 
-/* ---- what was given ---- */
+/* ---- delivered instructions ---- */
 
 static int put_records(struct st_store *store, int64_t session,
                        const struct st_delivered *delivered, struct stet_error *err) {
@@ -298,8 +299,8 @@ static int put_records(struct st_store *store, int64_t session,
 	return code;
 }
 
-static int put_said(struct st_store *store, int64_t session, const struct st_delivered *delivered,
-                    struct stet_error *err) {
+static int put_notices(struct st_store *store, int64_t session,
+                       const struct st_delivered *delivered, struct stet_error *err) {
 	static const char sql[] = "INSERT INTO said (session_id, notice) VALUES (?, ?)";
 	int code = 0;
 	const struct st_lru_entry *entry = NULL;
@@ -311,17 +312,17 @@ static int put_said(struct st_store *store, int64_t session, const struct st_del
 int st_store_put_delivered(struct st_store *store, int64_t session,
                            const struct st_delivered *delivered, struct stet_error *err) {
 	static const char drop[] = "DELETE FROM given WHERE session_id = ?";
-	static const char drop_said[] = "DELETE FROM said WHERE session_id = ?";
+	static const char drop_notices[] = "DELETE FROM said WHERE session_id = ?";
 	int code = st_db_run(store->db, drop, err, "i", session);
 	if (code == 0)
-		code = st_db_run(store->db, drop_said, err, "i", session);
+		code = st_db_run(store->db, drop_notices, err, "i", session);
 	if (code == 0)
 		code = put_records(store, session, delivered, err);
-	return code == 0 ? put_said(store, session, delivered, err) : code;
+	return code == 0 ? put_notices(store, session, delivered, err) : code;
 }
 
-static int load_said(struct st_store *store, int64_t session, struct st_delivered *delivered,
-                     struct stet_error *err) {
+static int load_notices(struct st_store *store, int64_t session, struct st_delivered *delivered,
+                        struct stet_error *err) {
 	static const char sql[] = "SELECT notice FROM said WHERE session_id = ?";
 	struct st_rows rows;
 	int code = st_db_query(store->db, &rows, sql, err, "i", session);
@@ -347,5 +348,5 @@ int st_store_load_delivered(struct st_store *store, int64_t session, struct st_d
 		if (code < 0)
 			st_rows_end(&rows);
 	}
-	return code == 0 ? load_said(store, session, delivered, err) : code;
+	return code == 0 ? load_notices(store, session, delivered, err) : code;
 }

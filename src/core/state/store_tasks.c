@@ -4,12 +4,11 @@
 #include "core/state/store.h"
 
 static int no_task(int64_t id, struct stet_error *err) {
-	return st_fail(err, STET_E_NOT_FOUND,
-	               "There is no task %lld. List the tasks for their numbers.", (long long)id);
+	return st_fail(err, STET_E_NOT_FOUND, "Task %lld not found. List the tasks for their numbers.",
+	               (long long)id);
 }
 
-/* The state has moved. */
-static int touch(struct st_store *store, struct stet_error *err) {
+static int mark_updated(struct st_store *store, struct stet_error *err) {
 	return st_store_set(store, "updated_at", st_wall_ns(), err);
 }
 
@@ -29,7 +28,7 @@ static int check_text(struct st_str text, struct stet_error *err) {
 }
 
 static int check_room(struct st_store *store, struct stet_error *err) {
-	/* Those that a new list has not wanted yet will be swept away. */
+	/* Do not count tasks that st_store_tasks_mark() marked: they may be swept away. */
 	static const char asks_open[] =
 		"SELECT count(*) FROM tasks WHERE status IN (0, 1) AND priority > -4000000000000000000";
 	static const char asks_all[] = "SELECT count(*) FROM tasks";
@@ -73,7 +72,7 @@ int st_store_task_add(struct st_store *store, struct st_str description, int64_t
 		*id = st_rows_int(&rows, 0);
 		st_rows_end(&rows);
 	}
-	return code < 0 ? code : touch(store, err);
+	return code < 0 ? code : mark_updated(store, err);
 }
 
 int st_store_task_restore(struct st_store *store, int64_t wanted, struct st_str description,
@@ -90,9 +89,9 @@ int st_store_task_restore(struct st_store *store, int64_t wanted, struct st_str 
 	return code;
 }
 
-/* ---- a new list ---- */
+/* ---- replacing the list ---- */
 
-/* Below every priority that anybody gave. */
+/* Marks a task that the new list does not have so far. Lower than any priority that a caller sets. */
 #define UNWANTED ((int64_t)-4000000000000000000)
 
 int st_store_tasks_mark(struct st_store *store, struct stet_error *err) {
@@ -115,13 +114,13 @@ int st_store_task_want(struct st_store *store, struct st_str description, int64_
 int st_store_tasks_sweep(struct st_store *store, struct stet_error *err) {
 	static const char sql[] = "DELETE FROM tasks WHERE priority = ? AND status IN (0, 1)";
 	int code = st_db_run(store->db, sql, err, "i", UNWANTED);
-	return code == 0 ? touch(store, err) : code;
+	return code == 0 ? mark_updated(store, err) : code;
 }
 
 /* ---- changing ---- */
 
-/* Why a task could not be set. */
-static int explain(struct st_store *store, int64_t id, struct stet_error *err) {
+/* Say why a task could not be set. */
+static int fail_task_set(struct st_store *store, int64_t id, struct stet_error *err) {
 	static const char sql[] = "SELECT owner FROM tasks WHERE id = ?";
 	struct st_rows rows;
 	int code = st_db_query(store->db, &rows, sql, err, "i", id);
@@ -139,14 +138,14 @@ static int explain(struct st_store *store, int64_t id, struct stet_error *err) {
 
 int st_store_task_set(struct st_store *store, int64_t id, enum st_task_status status,
                       const char *owner, struct stet_error *err) {
-	/* Only a start can be in somebody's way: what is done is done, whoever says so. */
+	/* Only starting a task can conflict with its owner: any session may complete it. */
 	static const char sql[] =
 		"UPDATE tasks SET status = ?1, owner = ?2, updated_at = ?3 WHERE id = ?4"
 		" AND (?1 <> 1 OR status <> 1 OR owner IS NULL OR owner = ?2)";
 	int code = st_db_run(store->db, sql, err, "itii", (int64_t)status, owner, st_wall_ns(), id);
 	if (code == 0 && st_db_changes(store->db) == 0)
-		return explain(store, id, err);
-	return code == 0 ? touch(store, err) : code;
+		return fail_task_set(store, id, err);
+	return code == 0 ? mark_updated(store, err) : code;
 }
 
 int st_store_task_prioritise(struct st_store *store, int64_t id, int64_t priority,
@@ -155,7 +154,7 @@ int st_store_task_prioritise(struct st_store *store, int64_t id, int64_t priorit
 	int code = st_db_run(store->db, sql, err, "iii", priority, st_wall_ns(), id);
 	if (code == 0 && st_db_changes(store->db) == 0)
 		return no_task(id, err);
-	return code == 0 ? touch(store, err) : code;
+	return code == 0 ? mark_updated(store, err) : code;
 }
 
 int st_store_task_remove(struct st_store *store, int64_t id, struct stet_error *err) {
@@ -163,7 +162,7 @@ int st_store_task_remove(struct st_store *store, int64_t id, struct stet_error *
 	int code = st_db_run(store->db, sql, err, "i", id);
 	if (code == 0 && st_db_changes(store->db) == 0)
 		return no_task(id, err);
-	return code == 0 ? touch(store, err) : code;
+	return code == 0 ? mark_updated(store, err) : code;
 }
 
 int st_store_task_claim(struct st_store *store, const char *owner, int64_t *id,
@@ -180,7 +179,7 @@ int st_store_task_claim(struct st_store *store, const char *owner, int64_t *id,
 		*id = st_rows_int(&rows, 0);
 		st_rows_end(&rows);
 	}
-	return code < 0 || *id == 0 ? code : touch(store, err);
+	return code < 0 || *id == 0 ? code : mark_updated(store, err);
 }
 
 /* ---- listing ---- */

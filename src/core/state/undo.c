@@ -1,10 +1,10 @@
-/* Taking back a write, through the same safe commit; the contract is in stet/state.h. */
+/* Undo a write, through the same safe commit; stet/state.h has the contract. */
 #include "base/quote.h"
 #include "core/session/change.h"
 #include "core/state/state.h"
 #include "stet/state.h"
 
-/* The write to take back. */
+/* The write to undo. */
 struct target {
 	struct st_log_query query;
 	bool found;
@@ -31,17 +31,17 @@ static int find_target(struct stet_session *session, const char *path, struct ta
                        struct stet_error *err) {
 	target->query = (struct st_log_query){
 		.path = path, .session = path ? NULL : session->name, .undoable = true, .limit = 1};
-	/* A session without a name is known by what it wrote last. */
+	/* The log cannot tell sessions without a name apart: go by the path of the last write. */
 	if (!path && !session->name)
 		target->query.path = session->last_wrote;
 	bool known = target->query.path || target->query.session;
 	int code = 0;
-	/* The last write counts, and must be in the log. */
-	if (known && st_store_is_there(&st_state_of(session->ws)->store))
+	/* A writing transaction, so that no other process adds a later write meanwhile. */
+	if (known && st_store_exists(&st_state_of(session->ws)->store))
 		code =
 			st_store_do(&st_state_of(session->ws)->store, ST_STORE_WRITE, find_write, target, err);
 	if (code == 0 && !target->found)
-		return st_fail(err, STET_E_NOT_FOUND, "There is no write %s%s that can be taken back.",
+		return st_fail(err, STET_E_NOT_FOUND, "There is no write %s%s that can be undone.",
 		               path ? "of " : "of this session", path ? st_quoted(path) : "");
 	return code;
 }
@@ -53,7 +53,7 @@ static int make_old(void *context, struct st_str old, struct st_buf *new, struct
 	return new->failed ? st_fail_nomem(err) : 0;
 }
 
-/* Make the file what it was, if it is what the write made of it. */
+/* Restore the version before the write, if the file still is what the write made of it. */
 static int restore(struct stet_session *session, const struct target *target,
                    struct stet_answer *answer, struct stet_error *err) {
 	const struct st_file_event *write = &target->entry.event;
@@ -62,7 +62,7 @@ static int restore(struct stet_session *session, const struct target *target,
 	if (existed && !blob)
 		return st_fail(
 			err, STET_E_NOT_FOUND,
-			"The write of %s cannot be taken back: what was there before is no longer kept.",
+			"The write of %s cannot be undone: the version before it is no longer stored.",
 			st_quoted(target->path.ptr));
 	char hex[ST_HASH_HEX + 1];
 	st_hash_hex(&write->after.hash, hex, ST_HASH_HEX);

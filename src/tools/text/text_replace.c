@@ -87,7 +87,7 @@ static bool was_logged(const struct replace_op *op) {
 	struct stet_workspace *ws = op->call->session->ws;
 	st_auto(st_place) place = ST_PLACE_INIT;
 	struct past past;
-	if (ws->state == ST_STATE_NONE || !st_store_is_there(&st_state_of(ws)->store) ||
+	if (ws->state == ST_STATE_NONE || !st_store_exists(&st_state_of(ws)->store) ||
 	    st_root_locate(&ws->root, st_str(op->path), &place, NULL) < 0)
 		return false;
 	past.path = place.path;
