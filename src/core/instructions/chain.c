@@ -1,5 +1,6 @@
 #include "core/instructions/chain.h"
 
+#include <assert.h>
 #include <limits.h>
 #include <stdint.h>
 
@@ -272,6 +273,7 @@ static int pick(struct build *build, int dirfd, struct stet_error *err) {
 
 /* Open the last component of a path in the directory that contains it. */
 static int open_last(int dirfd, struct st_str path) {
+	assert(path.len > 0);
 	const char *slash = memrchr(path.ptr, '/', path.len);
 	size_t start = slash ? (size_t)(slash + 1 - path.ptr) : 0;
 	char name[NAME_MAX + 1];

@@ -5,7 +5,7 @@
 #include "base/plural.h"
 #include "text/tokens/tokens.h"
 
-/* What begins our own message, by which it is known when it comes back. */
+/* The first line of our own message, to recognise it in a later history. */
 static const char mark[] = "[Repo Snapshot]\n";
 
 static const char default_request[] =
@@ -15,8 +15,8 @@ static const char default_request[] =
 static const char do_not_recreate[] =
 	"DO NOT recreate files that already exist. Use read_file to verify state before writing.";
 
-/* The least that a text is cut to, in tokens: a few words and the mark. */
-enum { LEAST = 48 };
+/* No text is cut to fewer tokens: a few words and the mark. */
+enum { CUT_MIN = 48 };
 
 struct compaction {
 	const struct st_compact_options *options;
@@ -24,19 +24,19 @@ struct compaction {
 	struct st_compact_report report;
 	size_t budget;
 	yyjson_mut_doc *doc;
-	/** Memory ran out while something was tried. */
+	/** Memory ran out. */
 	bool failed;
-	/** Which calls are dropped together with their results. */
+	/** The ids of calls that are dropped with their results, sorted. */
 	struct st_str *dropped;
 	size_t dropped_count;
-	/** The unit of the last exchange, and the last unit; SIZE_MAX if there is none. */
+	/** The units of the last exchange and of the user's last request; SIZE_MAX for none. */
 	size_t exchange;
 	size_t last;
 };
 
 /* ---- cutting ---- */
 
-/* Where an id is among the dropped ones, which are sorted, or would be. */
+/* The index of an id among the dropped ones, or where to insert it. */
 static size_t place_of(const struct compaction *compaction, struct st_str id) {
 	size_t low = 0, high = compaction->dropped_count;
 	while (low < high) {
@@ -54,8 +54,8 @@ static bool is_dropped(const struct compaction *compaction, struct st_str id) {
 	return place < compaction->dropped_count && st_str_eq(compaction->dropped[place], id);
 }
 
-/* The longest end of a text with so many tokens, looking at no more of it than that takes. */
-static struct st_str end_of(struct st_str text, size_t tokens) {
+/* The longest suffix of a text with at most so many tokens; reads only as much as that needs. */
+static struct st_str longest_suffix(struct st_str text, size_t tokens) {
 	size_t window = tokens * 64;
 	size_t from = text.len > window ? text.len - window : 0;
 	while (from < text.len && ((unsigned char)text.ptr[from] & 0xc0) == 0x80)
@@ -65,17 +65,17 @@ static struct st_str end_of(struct st_str text, size_t tokens) {
 	return st_str_slice(end, end.len - len, end.len);
 }
 
-/* A text within so many tokens: its beginning and its end, and between them what is missing. */
+/* Append a text cut to so many tokens: its beginning, a mark that says how much is missing, and its end. */
 static void add_cut(struct compaction *compaction, struct st_buf *out, struct st_str text,
                     size_t tokens) {
-	size_t room = tokens > LEAST ? tokens - LEAST / 2 : LEAST / 2;
+	size_t room = tokens > CUT_MIN ? tokens - CUT_MIN / 2 : CUT_MIN / 2;
 	size_t head = st_tokens_prefix(text, tokens);
 	if (head == text.len) {
 		st_buf_add(out, text);
 		return;
 	}
 	head = st_tokens_prefix(text, room * 2 / 3);
-	struct st_str tail = end_of(st_str_slice(text, head, text.len), room / 3);
+	struct st_str tail = longest_suffix(st_str_slice(text, head, text.len), room / 3);
 	st_buf_add(out, st_str_slice(text, 0, head));
 	st_buf_addf(out, " [... %zu of %zu bytes cut; archive %s ...] ", text.len - head - tail.len,
 	            text.len, compaction->report.archive);
@@ -83,10 +83,10 @@ static void add_cut(struct compaction *compaction, struct st_buf *out, struct st
 	compaction->report.cut = true;
 }
 
-static yyjson_mut_val *copy(struct compaction *compaction, yyjson_val *value, const char *key,
-                            size_t tokens);
+static yyjson_mut_val *copy_value(struct compaction *compaction, yyjson_val *value, const char *key,
+                                  size_t tokens);
 
-/* The arguments of a call are JSON within a string, and must stay it. */
+/* The arguments of a call are JSON in a string, and must stay valid JSON. */
 static yyjson_mut_val *copy_arguments(struct compaction *compaction, struct st_str text,
                                       size_t tokens) {
 	st_auto(st_buf) out = ST_BUF_INIT;
@@ -97,7 +97,7 @@ static yyjson_mut_val *copy_arguments(struct compaction *compaction, struct st_s
 	int parsed = st_json_parse(text, "The arguments", &doc, NULL);
 	compaction->failed |= parsed == STET_E_NOMEM;
 	if (parsed == 0)
-		value = copy(compaction, yyjson_doc_get_root(doc), "", tokens);
+		value = copy_value(compaction, yyjson_doc_get_root(doc), "", tokens);
 	compaction->failed |= parsed == 0 && !value;
 	if (!value) {
 		add_cut(compaction, &out, text, tokens);
@@ -111,8 +111,8 @@ static yyjson_mut_val *copy_arguments(struct compaction *compaction, struct st_s
 	return code < 0 ? NULL : st_json_text(compaction->doc, st_buf_str(&out));
 }
 
-/* Strings that a list is held together by. */
-static bool is_name(const char *key) {
+/* Whether a member identifies or classifies a message, and so must not be cut. */
+static bool is_structural(const char *key) {
 	static const char *const names[] = {"id",   "call_id", "tool_use_id", "tool_call_id", "type",
 	                                    "role", "name",    "status",      "is_error"};
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -127,15 +127,15 @@ static yyjson_mut_val *copy_text(struct compaction *compaction, yyjson_val *valu
 	struct st_str text = st_json_str(value);
 	if (strcmp(key, "arguments") == 0)
 		return copy_arguments(compaction, text, tokens);
-	if (is_name(key) && text.len < 512)
+	if (is_structural(key) && text.len < 512)
 		return yyjson_mut_strncpy(compaction->doc, text.ptr, text.len);
 	st_auto(st_buf) out = ST_BUF_INIT;
 	add_cut(compaction, &out, text, tokens);
 	return out.failed ? NULL : st_json_text(compaction->doc, st_buf_str(&out));
 }
 
-/* What cannot be cut without breaking it: pictures, and thoughts that are signed or encrypted. */
-static bool is_whole(yyjson_val *part) {
+/* Whether a part would break if it were cut: images, and signed or encrypted reasoning. */
+static bool is_uncuttable(yyjson_val *part) {
 	static const char *const keys[] = {"source",    "image_url",         "file",       "file_data",
 	                                   "signature", "encrypted_content", "input_audio"};
 	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
@@ -145,7 +145,8 @@ static bool is_whole(yyjson_val *part) {
 	return yyjson_equals_str(yyjson_obj_get(part, "type"), "redacted_thinking");
 }
 
-static yyjson_mut_val *copy_whole(struct compaction *compaction, yyjson_val *part, size_t tokens) {
+static yyjson_mut_val *copy_uncuttable(struct compaction *compaction, yyjson_val *part,
+                                       size_t tokens) {
 	size_t len = 0;
 	char *json = yyjson_val_write(part, 0, &len);
 	if (!json)
@@ -170,13 +171,13 @@ static yyjson_mut_val *copy_object(struct compaction *compaction, yyjson_val *va
                                    size_t tokens) {
 	yyjson_val *key, *member;
 	size_t i, max;
-	if (is_whole(value))
-		return copy_whole(compaction, value, tokens);
+	if (is_uncuttable(value))
+		return copy_uncuttable(compaction, value, tokens);
 	yyjson_mut_val *object = yyjson_mut_obj(compaction->doc);
 	yyjson_obj_foreach(value, i, max, key, member) {
 		yyjson_mut_val *name =
 			yyjson_mut_strncpy(compaction->doc, yyjson_get_str(key), yyjson_get_len(key));
-		yyjson_mut_val *there = copy(compaction, member, yyjson_get_str(key), tokens);
+		yyjson_mut_val *there = copy_value(compaction, member, yyjson_get_str(key), tokens);
 		if (!name || !there || !yyjson_mut_obj_add(object, name, there))
 			return NULL;
 	}
@@ -192,7 +193,7 @@ static yyjson_mut_val *copy_array(struct compaction *compaction, yyjson_val *val
 		if (is_dropped(compaction, st_messages_call_id(element)) ||
 		    is_dropped(compaction, st_messages_result_id(element)))
 			continue;
-		yyjson_mut_val *there = copy(compaction, element, key, tokens);
+		yyjson_mut_val *there = copy_value(compaction, element, key, tokens);
 		if (!there || !yyjson_mut_arr_append(array, there))
 			return NULL;
 	}
@@ -200,8 +201,8 @@ static yyjson_mut_val *copy_array(struct compaction *compaction, yyjson_val *val
 }
 
 /* A value with every text in it within so many tokens. As deep as ST_JSON_DEPTH at most. */
-static yyjson_mut_val *copy(struct compaction *compaction, yyjson_val *value, const char *key,
-                            size_t tokens) {
+static yyjson_mut_val *copy_value(struct compaction *compaction, yyjson_val *value, const char *key,
+                                  size_t tokens) {
 	if (yyjson_is_str(value))
 		return copy_text(compaction, value, key, tokens);
 	if (yyjson_is_obj(value))
@@ -211,23 +212,22 @@ static yyjson_mut_val *copy(struct compaction *compaction, yyjson_val *value, co
 	return yyjson_val_mut_copy(compaction->doc, value);
 }
 
-/* ---- fitting ---- */
+/* ---- fitting a unit into a budget ---- */
 
-static size_t tokens_of(struct compaction *compaction, yyjson_mut_val *value) {
+/* The tokens of a value as JSON; 0 for NULL. */
+static size_t count_tokens(struct compaction *compaction, yyjson_mut_val *value) {
 	st_auto(st_buf) out = ST_BUF_INIT;
+	if (!value)
+		return 0;
 	compaction->failed |= st_json_write(compaction->doc, value, &out, NULL) < 0;
 	return st_tokens(st_buf_str(&out));
 }
 
-static size_t part(struct compaction *compaction, yyjson_mut_val *value) {
-	return value ? tokens_of(compaction, value) : 0;
-}
-
-static void take(size_t *left, size_t cost) {
+static void subtract(size_t *left, size_t cost) {
 	*left -= cost < *left ? cost : *left;
 }
 
-/* A message whose calls or parts were all dropped says nothing more. */
+/* Whether all calls or parts of a message were dropped. */
 static bool is_empty(yyjson_mut_val *message, yyjson_val *original) {
 	yyjson_mut_val *calls = yyjson_mut_obj_get(message, "tool_calls");
 	yyjson_mut_val *content = yyjson_mut_obj_get(message, "content");
@@ -239,7 +239,7 @@ static bool is_empty(yyjson_mut_val *message, yyjson_val *original) {
 	       yyjson_arr_size(yyjson_obj_get(original, "content")) > 0;
 }
 
-/* The messages of a unit, cut to so many tokens a text. */
+/* Copy the messages of a unit, with each text cut to so many tokens. */
 static yyjson_mut_val *copy_unit(struct compaction *compaction, const struct st_unit *unit,
                                  size_t tokens) {
 	yyjson_mut_val *array = yyjson_mut_arr(compaction->doc);
@@ -248,7 +248,7 @@ static yyjson_mut_val *copy_unit(struct compaction *compaction, const struct st_
 		if (is_dropped(compaction, st_messages_call_id(value)) ||
 		    is_dropped(compaction, st_messages_result_id(value)))
 			continue;
-		yyjson_mut_val *message = copy(compaction, value, "", tokens);
+		yyjson_mut_val *message = copy_value(compaction, value, "", tokens);
 		if (!message || !yyjson_mut_is_obj(message))
 			return NULL;
 		if (!is_empty(message, value) && !yyjson_mut_arr_append(array, message))
@@ -257,17 +257,17 @@ static yyjson_mut_val *copy_unit(struct compaction *compaction, const struct st_
 	return array;
 }
 
-/* The longest texts that keep a unit within a limit. An empty array if not even the shortest do. */
+/* Copy a unit with texts as long as the limit allows. An empty array if even the shortest are too long. */
 static yyjson_mut_val *fit_unit(struct compaction *compaction, const struct st_unit *unit,
                                 size_t limit) {
 	bool was_cut = compaction->report.cut;
 	yyjson_mut_val *best = copy_unit(compaction, unit, limit);
-	size_t low = LEAST, high = limit;
+	size_t low = CUT_MIN, high = limit;
 	compaction->failed |= !best;
-	if (!best || tokens_of(compaction, best) <= limit)
+	if (!best || count_tokens(compaction, best) <= limit)
 		return best;
-	best = copy_unit(compaction, unit, LEAST);
-	if (!best || tokens_of(compaction, best) > limit) {
+	best = copy_unit(compaction, unit, CUT_MIN);
+	if (!best || count_tokens(compaction, best) > limit) {
 		compaction->report.cut = was_cut;
 		return best ? yyjson_mut_arr(compaction->doc) : NULL;
 	}
@@ -276,7 +276,7 @@ static yyjson_mut_val *fit_unit(struct compaction *compaction, const struct st_u
 		yyjson_mut_val *trial = copy_unit(compaction, unit, middle);
 		if (!trial)
 			return NULL;
-		if (tokens_of(compaction, trial) <= limit) {
+		if (count_tokens(compaction, trial) <= limit) {
 			best = trial;
 			low = middle;
 		} else {
@@ -286,7 +286,7 @@ static yyjson_mut_val *fit_unit(struct compaction *compaction, const struct st_u
 	return best;
 }
 
-/* ---- what goes into the prompt ---- */
+/* ---- the parts of the prompt ---- */
 
 static bool is_ours(yyjson_val *message) {
 	yyjson_val *content = yyjson_obj_get(message, "content");
@@ -295,7 +295,7 @@ static bool is_ours(yyjson_val *message) {
 	return st_str_starts(st_json_str(content), st_str(mark));
 }
 
-static int drop(struct compaction *compaction, struct st_str id, struct stet_error *err) {
+static int drop_call(struct compaction *compaction, struct st_str id, struct stet_error *err) {
 	struct st_str *dropped =
 		reallocarray(compaction->dropped, compaction->dropped_count + 1, sizeof *dropped);
 	if (!dropped)
@@ -313,10 +313,10 @@ static int drop_if_noop(struct compaction *compaction, yyjson_val *result, struc
 	if (id.len == 0 || !st_messages_is_noop(result))
 		return 0;
 	compaction->report.noops++;
-	return drop(compaction, id, err);
+	return drop_call(compaction, id, err);
 }
 
-/* Calls of a unit that changed nothing go with their results. */
+/* Drop the calls of a unit that changed nothing, with their results. */
 static int drop_noops(struct compaction *compaction, const struct st_unit *unit,
                       struct stet_error *err) {
 	for (size_t i = unit->first; i < unit->first + unit->count; i++) {
@@ -331,16 +331,16 @@ static int drop_noops(struct compaction *compaction, const struct st_unit *unit,
 	return 0;
 }
 
-/* Count a result that is still there, and drop it if it is among the first so many. */
+/* Count a result that is not dropped, and drop it if it is one of the first `drop_first`. */
 static int count_result(struct compaction *compaction, yyjson_val *value, size_t drop_first,
                         size_t *count, struct stet_error *err) {
 	struct st_str id = st_messages_result_id(value);
 	if (id.len == 0 || is_dropped(compaction, id))
 		return 0;
-	return ++*count <= drop_first ? drop(compaction, id, err) : 0;
+	return ++*count <= drop_first ? drop_call(compaction, id, err) : 0;
 }
 
-/* How many results of a unit are still there; the first so many are dropped. */
+/* Count the results of a unit that are not dropped, and drop the first `drop_first` of them. */
 static int count_results(struct compaction *compaction, const struct st_unit *unit,
                          size_t drop_first, size_t *count, struct stet_error *err) {
 	*count = 0;
@@ -356,7 +356,7 @@ static int count_results(struct compaction *compaction, const struct st_unit *un
 	return 0;
 }
 
-/* The last exchange: where it made too many calls to hold, only the later ones. */
+/* Fit the last exchange. If it has too many calls, drop the earlier ones. */
 static yyjson_mut_val *fit_exchange(struct compaction *compaction, const struct st_unit *unit,
                                     size_t limit, struct stet_error *err) {
 	yyjson_mut_val *array = fit_unit(compaction, unit, limit);
@@ -402,17 +402,17 @@ static bool append(yyjson_mut_val *to, yyjson_mut_val *from) {
 	return from != NULL;
 }
 
-/* One request, if there is room for it; what it takes is taken from left. */
+/* Fit one request, if there is room, and subtract its tokens from `left`. */
 static yyjson_mut_val *fit_request(struct compaction *compaction, size_t i, size_t share,
                                    size_t *left) {
-	if (!is_request(compaction, i) || share <= LEAST)
+	if (!is_request(compaction, i) || share <= CUT_MIN)
 		return NULL;
 	yyjson_mut_val *fitted = fit_unit(compaction, &compaction->list.units[i], share);
-	take(left, part(compaction, fitted));
+	subtract(left, count_tokens(compaction, fitted));
 	return fitted;
 }
 
-/* The first request, then the newest while there is room; in their order. */
+/* Fit the first request, then the newest ones while there is room; returns them in their order. */
 static yyjson_mut_val *fit_requests(struct compaction *compaction, size_t left) {
 	size_t count = compaction->list.unit_count;
 	size_t first = 0;
@@ -481,9 +481,9 @@ static yyjson_mut_val *new_message(struct compaction *compaction, const char *ro
 	return message;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole prompt ---- */
 
-/* What is counted as left out: every reply but the last exchange, and its results. */
+/* Count all replies and results except those of the last exchange. */
 static void count_squashed(struct compaction *compaction) {
 	for (size_t i = 0; i < compaction->list.unit_count; i++) {
 		const struct st_unit *unit = &compaction->list.units[i];
@@ -496,7 +496,7 @@ static void count_squashed(struct compaction *compaction) {
 	}
 }
 
-/* The system prompt: the template, or what the list has, cut to its share. */
+/* Fit the system prompt: the template, or the list's own. */
 static yyjson_mut_val *fit_system(struct compaction *compaction, size_t limit) {
 	st_auto(st_buf) text = ST_BUF_INIT;
 	yyjson_mut_val *array = yyjson_mut_arr(compaction->doc);
@@ -510,14 +510,14 @@ static yyjson_mut_val *fit_system(struct compaction *compaction, size_t limit) {
 		if (compaction->list.units[i].role != ST_ROLE_SYSTEM)
 			continue;
 		yyjson_mut_val *fitted = fit_unit(compaction, &compaction->list.units[i], limit);
-		take(&limit, part(compaction, fitted));
+		subtract(&limit, count_tokens(compaction, fitted));
 		if (!append(array, fitted))
 			return NULL;
 	}
 	return array;
 }
 
-/* The system prompt beside the list, as the shape has it; NULL if there is none. */
+/* Fit the system prompt that is a member beside the list; NULL if there is none. */
 static yyjson_mut_val *fit_beside(struct compaction *compaction, size_t limit) {
 	yyjson_val *root = yyjson_doc_get_root(compaction->list.doc);
 	const char *key = compaction->list.system_key;
@@ -530,15 +530,15 @@ static yyjson_mut_val *fit_beside(struct compaction *compaction, size_t limit) {
 	}
 	if (!value)
 		return NULL;
-	yyjson_mut_val *whole = copy(compaction, value, "", limit);
-	for (size_t share = limit; whole && tokens_of(compaction, whole) > limit && share > LEAST;
+	yyjson_mut_val *whole = copy_value(compaction, value, "", limit);
+	for (size_t share = limit; whole && count_tokens(compaction, whole) > limit && share > CUT_MIN;
 	     share /= 2)
-		whole = copy(compaction, value, "", share / 2);
+		whole = copy_value(compaction, value, "", share / 2);
 	compaction->failed |= !whole;
 	return whole;
 }
 
-/* One attempt: everything within a budget, each part with its share. NULL without memory. */
+/* Assemble the prompt, with a share of the budget for each part. NULL if memory is short. */
 static yyjson_mut_val *assemble(struct compaction *compaction, size_t budget,
                                 yyjson_mut_val **beside, struct stet_error *err) {
 	st_auto(st_buf) text = ST_BUF_INIT;
@@ -550,20 +550,20 @@ static yyjson_mut_val *assemble(struct compaction *compaction, size_t budget,
 	size_t left = budget - (ours < budget / 2 ? ours : budget / 2);
 
 	*beside = fit_beside(compaction, left * 3 / 5);
-	take(&left, part(compaction, *beside));
+	subtract(&left, count_tokens(compaction, *beside));
 	yyjson_mut_val *system = is_chat || !compaction->options->template.len
 	                             ? fit_system(compaction, left * 3 / 5)
 	                             : yyjson_mut_arr(compaction->doc);
-	take(&left, part(compaction, system));
+	subtract(&left, count_tokens(compaction, system));
 	yyjson_mut_val *last = yyjson_mut_arr(compaction->doc);
 	if (compaction->last != SIZE_MAX)
 		last = fit_unit(compaction, &compaction->list.units[compaction->last], left * 2 / 3);
-	take(&left, part(compaction, last));
+	subtract(&left, count_tokens(compaction, last));
 	yyjson_mut_val *exchange = yyjson_mut_arr(compaction->doc);
 	if (compaction->exchange != SIZE_MAX)
 		exchange = fit_exchange(compaction, &compaction->list.units[compaction->exchange],
 		                        left * 4 / 5, err);
-	take(&left, part(compaction, exchange));
+	subtract(&left, count_tokens(compaction, exchange));
 	yyjson_mut_val *requests = fit_requests(compaction, left);
 	build_text(compaction, &text, budget / 2);
 	yyjson_mut_val *message = new_message(compaction, "user", st_buf_str(&text));
@@ -576,7 +576,7 @@ static yyjson_mut_val *assemble(struct compaction *compaction, size_t budget,
 	return good ? list : NULL;
 }
 
-/* The root as it came, with the new list in it; or the list alone. */
+/* The original root with the new list in it, or the list alone. */
 static yyjson_mut_val *wrap_list(struct compaction *compaction, yyjson_mut_val *list,
                                  yyjson_mut_val *beside) {
 	const char *key = compaction->list.system_key;
@@ -606,7 +606,7 @@ static yyjson_mut_val *wrap_list(struct compaction *compaction, yyjson_mut_val *
 	return whole;
 }
 
-static int run(struct compaction *compaction, struct st_buf *out, struct stet_error *err) {
+static int compact_list(struct compaction *compaction, struct st_buf *out, struct stet_error *err) {
 	size_t budget = compaction->budget;
 	const struct st_compact_report fresh = compaction->report;
 	find_tail(compaction);
@@ -620,12 +620,13 @@ static int run(struct compaction *compaction, struct st_buf *out, struct stet_er
 		count_squashed(compaction);
 		yyjson_mut_val *list = assemble(compaction, budget, &beside, err);
 		yyjson_mut_val *whole = list ? wrap_list(compaction, list, beside) : NULL;
-		compaction->report.tokens = part(compaction, list) + part(compaction, beside);
+		compaction->report.tokens =
+			count_tokens(compaction, list) + count_tokens(compaction, beside);
 		if (!whole || compaction->failed)
 			return st_fail_nomem(err);
 		if (compaction->report.tokens <= compaction->budget || attempt == 5)
 			return st_json_write(compaction->doc, whole, out, err);
-		take(&budget, compaction->report.tokens - compaction->budget + budget / 50);
+		subtract(&budget, compaction->report.tokens - compaction->budget + budget / 50);
 	}
 	return 0;
 }
@@ -636,10 +637,10 @@ int st_compact(struct st_str messages, const struct st_compact_options *options,
 	struct compaction compaction = {.options = options};
 	unsigned percent = options->percent ? options->percent : 100;
 	size_t budget = options->budget ? options->budget : ST_COMPACT_BUDGET;
-	/* A little less: the estimate may be below the truth. */
+	/* A margin, because the estimate may be too low. */
 	compaction.budget = budget * 98 / percent;
-	if (compaction.budget < ST_COMPACT_LEAST)
-		compaction.budget = ST_COMPACT_LEAST;
+	if (compaction.budget < ST_COMPACT_BUDGET_MIN)
+		compaction.budget = ST_COMPACT_BUDGET_MIN;
 	int code = st_messages_read(&compaction.list, messages, options->shape, err);
 	if (code == 0)
 		code = st_hash_of(messages, &hash, err);
@@ -651,7 +652,7 @@ int st_compact(struct st_str messages, const struct st_compact_options *options,
 	compaction.doc = yyjson_mut_doc_new(NULL);
 	if (compaction.doc)
 		yyjson_mut_doc_set_root(compaction.doc, yyjson_mut_null(compaction.doc));
-	code = compaction.doc ? run(&compaction, out, err) : st_fail_nomem(err);
+	code = compaction.doc ? compact_list(&compaction, out, err) : st_fail_nomem(err);
 	if (report)
 		*report = compaction.report;
 	free(compaction.dropped);

@@ -1,14 +1,14 @@
 /**
- * A long history of messages made into a short prompt (spec 2: snapshot and
- * delta): the system prompt, what the user asked for, the snapshot with the
- * request to go on, and the last exchange. Everything between is squashed: it
- * is what the snapshot tells. Tool calls are never parted from their results,
- * and calls that changed nothing are dropped with them.
+ * Compaction turns a long history of messages into a short prompt (spec 2:
+ * snapshot and delta): the system prompt, the user's requests, the snapshot with
+ * the request to go on, and the last exchange. It leaves out everything else,
+ * because the snapshot shows the outcome. It never separates tool calls from
+ * their results, and drops both for calls that changed nothing.
  *
- * The prompt stays within a budget, counted over its JSON. What does not fit is
- * cut with a mark that says how much is missing. The snapshot's message counts
- * what was squashed and names the archive: the first digits of the SHA-256 of
- * the list that came in, under which whoever calls keeps it.
+ * The prompt's JSON fits a budget. A text that does not fit is cut, with a mark
+ * that says how much is missing. The snapshot's message counts what was left out
+ * and names the archive: the first digits of the SHA-256 of the original list,
+ * under which the caller should store it.
  *
  *     struct st_compact_options options = {.snapshot = text};
  *     int code = st_compact(messages, &options, &out, &report, err);
@@ -20,47 +20,47 @@
 #include "core/prompt/messages.h"
 #include "fs/file/hash.h"
 
-/** How many tokens a prompt may have, and the least that it can be told. */
-enum { ST_COMPACT_BUDGET = 5000, ST_COMPACT_LEAST = 1000 };
+/** The default budget in tokens, and the smallest. */
+enum { ST_COMPACT_BUDGET = 5000, ST_COMPACT_BUDGET_MIN = 1000 };
 
 struct st_compact_options {
-	/** The state of the work, as st_snapshot_format() has it; may be empty. */
+	/** The text of st_snapshot_format(); may be empty. */
 	struct st_str snapshot;
 	/** Leave the snapshot out. */
 	bool no_snapshot;
-	/** The system prompt, in place of the list's own; may be empty. */
+	/** Replaces the list's own system prompt; may be empty. */
 	struct st_str template;
-	/** What to do now; empty for spec 2's words. */
+	/** What the model should do now; empty for spec 2's sentence. */
 	struct st_str request;
-	/** More to know, behind the request; may be empty. */
+	/** Additional context after the request; may be empty. */
 	struct st_str additional;
 	/** In tokens; 0 for ST_COMPACT_BUDGET. */
 	size_t budget;
-	/** your model's tokens per 100 o200k tokens; 0 for 100. */
+	/** The model's tokens per 100 o200k tokens; 0 for 100. */
 	unsigned percent;
 	enum st_shape shape;
 };
 
 struct st_compact_report {
-	/** Replies of the model, results of tools and requests of the user that are not in the prompt. */
+	/** How many replies, tool results and user requests the prompt leaves out. */
 	size_t replies;
 	size_t results;
 	size_t requests;
-	/** Results that said that nothing had to be done, dropped with their calls. */
+	/** How many calls that changed nothing were dropped from the last exchange. */
 	size_t noops;
-	/** Whether anything that is in the prompt was cut. */
+	/** Whether a text in the prompt was cut. */
 	bool cut;
-	/** Tokens of the prompt, estimated. */
+	/** The estimated tokens of the prompt. */
 	size_t tokens;
 	/** The archive's name. */
 	char archive[ST_HASH_SHORT + 1];
 };
 
 /**
- * Make a prompt of a list of messages, in the shape it has.
+ * Make a prompt from a list of messages, in the same shape.
  *
- * @messages  An array of messages, or a request that holds one, as JSON.
- * @out       Receives the same with the prompt in the list's place.
+ * @messages  An array of messages, or a request that contains one, as JSON.
+ * @out       Receives the same JSON with the prompt in place of the list.
  * @report    Receives the figures; may be NULL.
  * @return    0, STET_E_INVALID or STET_E_NOMEM.
  */

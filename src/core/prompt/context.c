@@ -1,4 +1,4 @@
-/* Prompts as programs see them; the work is done in core/prompt/compact. */
+/* The functions of stet/context.h, on top of compact and snapshot. */
 #include "stet/context.h"
 
 #include "core/prompt/compact.h"
@@ -83,8 +83,8 @@ void stet_context_set_number(struct stet_context *context, int number, size_t va
 		context->use_snapshot = value != 0;
 }
 
-static int make(struct stet_context *context, struct st_str messages, struct st_buf *prompt,
-                struct stet_error *err) {
+static int make_prompt(struct stet_context *context, struct st_str messages, struct st_buf *prompt,
+                       struct stet_error *err) {
 	const struct st_buf *texts = context->texts;
 	struct st_compact_options options = {
 		.snapshot = st_buf_str(&texts[STET_CONTEXT_SNAPSHOT]),
@@ -115,7 +115,7 @@ int stet_context_compact(struct stet_context *context, const char *messages, siz
 	int code = 0;
 	context->report = (struct st_compact_report){0};
 	if (context->use_snapshot) {
-		code = make(context, st_strn(messages, len), &prompt, err);
+		code = make_prompt(context, st_strn(messages, len), &prompt, err);
 	} else {
 		st_buf_add(&prompt, st_strn(messages, len));
 		context->report.tokens = st_tokens(st_strn(messages, len));
@@ -127,7 +127,7 @@ int stet_context_prompt(struct stet_context *context, char **out, size_t *out_le
                         struct stet_error *err) {
 	st_auto(st_buf) prompt = ST_BUF_INIT;
 	context->report = (struct st_compact_report){0};
-	int code = make(context, ST_STR("[]"), &prompt, err);
+	int code = make_prompt(context, ST_STR("[]"), &prompt, err);
 	return code < 0 ? code : hand_out(&prompt, out, out_len, err);
 }
 

@@ -1,6 +1,8 @@
 #include "core/prompt/messages.h"
 
-static bool is(yyjson_val *object, const char *key, const char *text) {
+#include <assert.h>
+
+static bool has_text(yyjson_val *object, const char *key, const char *text) {
 	return yyjson_equals_str(yyjson_obj_get(object, key), text);
 }
 
@@ -9,10 +11,10 @@ static bool type_ends(yyjson_val *item, struct st_str ending) {
 }
 
 struct st_str st_messages_call_id(yyjson_val *value) {
-	/* An item of the responses, a block of Anthropic's, an entry of tool_calls. */
+	/* OpenAI's responses; Anthropic's blocks and entries of tool_calls. */
 	if (type_ends(value, ST_STR("_call")))
 		return st_json_str(yyjson_obj_get(value, "call_id"));
-	if (is(value, "type", "tool_use") || is(value, "type", "function") ||
+	if (has_text(value, "type", "tool_use") || has_text(value, "type", "function") ||
 	    yyjson_obj_get(value, "function"))
 		return st_json_str(yyjson_obj_get(value, "id"));
 	return ST_STR("");
@@ -21,9 +23,9 @@ struct st_str st_messages_call_id(yyjson_val *value) {
 struct st_str st_messages_result_id(yyjson_val *value) {
 	if (type_ends(value, ST_STR("_call_output")))
 		return st_json_str(yyjson_obj_get(value, "call_id"));
-	if (is(value, "type", "tool_result"))
+	if (has_text(value, "type", "tool_result"))
 		return st_json_str(yyjson_obj_get(value, "tool_use_id"));
-	if (is(value, "role", "tool"))
+	if (has_text(value, "role", "tool"))
 		return st_json_str(yyjson_obj_get(value, "tool_call_id"));
 	return ST_STR("");
 }
@@ -32,19 +34,19 @@ static size_t count_parts(yyjson_val *message, const char *type) {
 	yyjson_val *part;
 	size_t i, max, count = 0;
 	yyjson_arr_foreach(yyjson_obj_get(message, "content"), i, max, part) count +=
-		is(part, "type", type);
+		has_text(part, "type", type);
 	return count;
 }
 
 static void classify(struct st_message *message, yyjson_val *value) {
 	*message = (struct st_message){.value = value, .role = ST_ROLE_USER};
 	yyjson_val *calls = yyjson_obj_get(value, "tool_calls");
-	if (type_ends(value, ST_STR("_call_output")) || is(value, "role", "tool") ||
-	    is(value, "role", "function"))
+	if (type_ends(value, ST_STR("_call_output")) || has_text(value, "role", "tool") ||
+	    has_text(value, "role", "function"))
 		message->role = ST_ROLE_RESULT;
-	else if (is(value, "role", "system") || is(value, "role", "developer"))
+	else if (has_text(value, "role", "system") || has_text(value, "role", "developer"))
 		message->role = ST_ROLE_SYSTEM;
-	else if (is(value, "role", "user"))
+	else if (has_text(value, "role", "user"))
 		message->role = count_parts(value, "tool_result") ? ST_ROLE_RESULT : ST_ROLE_USER;
 	else
 		message->role = ST_ROLE_MODEL;
@@ -72,7 +74,7 @@ static enum st_shape shape_of(const struct st_messages *list) {
 		return ST_SHAPE_ANTHROPIC;
 	for (size_t i = 0; i < list->count; i++) {
 		yyjson_val *value = list->items[i].value;
-		if (yyjson_obj_get(value, "type") && !is(value, "type", "message"))
+		if (yyjson_obj_get(value, "type") && !has_text(value, "type", "message"))
 			return ST_SHAPE_RESPONSES;
 		if (count_parts(value, "input_text") || count_parts(value, "output_text"))
 			return ST_SHAPE_RESPONSES;
@@ -118,18 +120,18 @@ static int read_items(struct st_messages *list, struct stet_error *err) {
 /* ---- units ---- */
 
 /* Whether a message begins a unit, given the one before it. */
-static bool begins(const struct st_messages *list, size_t i) {
+static bool begins_unit(const struct st_messages *list, size_t i) {
 	const struct st_message *message = &list->items[i];
 	if (i == 0 || message->role == ST_ROLE_SYSTEM || message->role == ST_ROLE_USER)
 		return true;
 	enum st_role before = list->items[i - 1].role;
 	if (message->role == ST_ROLE_RESULT)
 		return before == ST_ROLE_SYSTEM || before == ST_ROLE_USER;
-	/* A reply of the responses is several items: reasoning, text, calls. */
+	/* In OpenAI's responses, a reply is several items: reasoning, text, calls. */
 	return before != ST_ROLE_MODEL || list->shape != ST_SHAPE_RESPONSES;
 }
 
-/* Whether calls of the unit so far have no result yet; only the responses interleave them. */
+/* Whether a unit has calls without results so far; only OpenAI's responses interleave them. */
 static bool is_open(const struct st_messages *list, const struct st_unit *unit) {
 	size_t calls = 0, results = 0;
 	if (list->shape != ST_SHAPE_RESPONSES)
@@ -145,10 +147,11 @@ static void find_units(struct st_messages *list) {
 	struct st_unit *unit = NULL;
 	for (size_t i = 0; i < list->count; i++) {
 		bool model = list->items[i].role == ST_ROLE_MODEL;
-		if (begins(list, i) && !(unit && model && is_open(list, unit))) {
+		if (begins_unit(list, i) && !(unit && model && is_open(list, unit))) {
 			unit = &list->units[list->unit_count++];
 			*unit = (struct st_unit){.first = i, .role = list->items[i].role};
 		}
+		assert(unit);
 		unit->count++;
 	}
 }
@@ -184,7 +187,7 @@ void st_messages_release(struct st_messages *list) {
 
 /* ---- results ---- */
 
-/* As stet and spec 2's tools say it: "noop": true in JSON, or the sentence. */
+/* stet and spec 2's tools say "noop": true in JSON, or this sentence. */
 static bool says_noop(struct st_str text) {
 	static const char sentence[] = "File already exists with identical content";
 	const char *at = memmem(text.ptr, text.len, "\"noop\"", 6);
@@ -204,7 +207,7 @@ bool st_messages_is_noop(yyjson_val *result) {
 	yyjson_val *content = yyjson_obj_get(result, "content");
 	if (!content)
 		content = yyjson_obj_get(result, "output");
-	/* A file that was read may say anything; what says noop is short. */
+	/* Only in short results: a file that was read may contain anything. */
 	if (yyjson_is_str(content) && yyjson_get_len(content) < 2000)
 		return says_noop(st_json_str(content));
 	yyjson_arr_foreach(content, i, max, part) {

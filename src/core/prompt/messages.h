@@ -1,10 +1,10 @@
 /**
- * A list of messages between a model and its tools, in the shape of OpenAI's
+ * A list of messages of a conversation with a model, in the shape of OpenAI's
  * chat completions, OpenAI's responses, or Anthropic's messages.
  *
- * The list is read as it is, and each message is classed. What belongs
- * together is a unit: a user's message; or a reply of the model with the tool
- * calls in it and all results that answer them, which no list may part.
+ * Each message gets a role, and messages are grouped into units that must stay
+ * together: a user's message; or a reply of the model with its tool calls and
+ * all results of these.
  *
  *     struct st_messages list;
  *     if (st_messages_read(&list, text, ST_SHAPE_ANY, err) < 0)
@@ -19,7 +19,7 @@
 #include "base/json.h"
 
 enum st_shape {
-	/** Find out. */
+	/** Detect the shape. */
 	ST_SHAPE_ANY,
 	ST_SHAPE_CHAT,
 	ST_SHAPE_RESPONSES,
@@ -31,7 +31,7 @@ enum st_role {
 	ST_ROLE_USER,
 	/** The model: text, tool calls, reasoning. */
 	ST_ROLE_MODEL,
-	/** What tools answered. */
+	/** Results of tools. */
 	ST_ROLE_RESULT,
 };
 
@@ -51,10 +51,10 @@ struct st_unit {
 struct st_messages {
 	enum st_shape shape;
 	yyjson_doc *doc;
-	/** The list itself; and the member of the root that holds it, NULL if it is the root. */
+	/** The list, and the key of the root under which it is; NULL if it is the root. */
 	yyjson_val *list;
 	const char *list_key;
-	/** What holds the system prompt beside the list ("system", "instructions"); NULL if nothing does. */
+	/** The key of a system prompt beside the list ("system", "instructions"); NULL for none. */
 	const char *system_key;
 	struct st_message *items;
 	size_t count;
@@ -72,14 +72,14 @@ struct st_messages {
                                    enum st_shape shape, struct stet_error *err);
 void st_messages_release(struct st_messages *list);
 
-/** The shape of a name: "chat", "responses", "anthropic"; ST_SHAPE_ANY for "auto" and NULL; -1 for others. */
+/** The shape with a name: "chat", "responses", "anthropic"; ST_SHAPE_ANY for "auto" and NULL; -1 for others. */
 int st_shape_of(const char *name);
 
-/** The id that a tool call has, or a result answers, in an item or a part of one; empty if none. */
+/** The id of a tool call, or the id that a result refers to, in a message or a part of one; empty for none. */
 struct st_str st_messages_call_id(yyjson_val *value);
 struct st_str st_messages_result_id(yyjson_val *value);
 
-/** Whether a tool's result says that nothing had to be done. */
+/** Whether a tool's result says that the call changed nothing. */
 bool st_messages_is_noop(yyjson_val *result);
 
 #endif

@@ -1,5 +1,6 @@
 #include "core/prompt/snapshot.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <inttypes.h>
 #include <strings.h>
@@ -10,19 +11,19 @@
 #include "core/workspace/file_type.h"
 #include "text/tokens/tokens.h"
 
-/* How many files are looked at to be named: more never fit. */
+/* How many files of a group to consider for naming: more never fit. */
 enum { NAMED_MAX = 128 };
 
-/* How many directories a count is split into. */
+/* How many directories to count separately. */
 enum { DIRECTORIES_MAX = 6 };
 
-/* How much room a name and a task's description may take, in bytes. */
+/* The most bytes of a name and of a task's description. */
 enum { NAME_MAX_SHOWN = 100, TASK_MAX_SHOWN = 240 };
 
-/* In the order in which they deserve room. */
+/* In the order in which they get room. */
 enum rank { EXTERNAL, CHANGED, UNCHANGED, RANKS, GONE };
 
-/* The files of one rank: how many, and the first of them. */
+/* The files of one rank: how many, and the indexes of the first ones. */
 struct group {
 	enum rank rank;
 	size_t total;
@@ -65,7 +66,7 @@ void st_snapshot_add_name(struct st_buf *out, struct st_str name) {
 
 /* ---- files ---- */
 
-static void sort_out(struct draft *draft) {
+static void group_files(struct draft *draft) {
 	for (size_t i = 0; i < draft->state->file_count; i++) {
 		enum rank rank = rank_of(&draft->state->files[i]);
 		struct group *group = rank == GONE ? &draft->gone : &draft->groups[rank];
@@ -88,7 +89,7 @@ static void add_mark(struct st_buf *out, const struct st_repo_file *file, const 
 }
 
 /* "  • cmd/main.go (a4f3e1, 245 bytes) - go source" */
-static void add_line(struct st_buf *out, const struct st_repo_file *file) {
+static void add_file_line(struct st_buf *out, const struct st_repo_file *file) {
 	char hex[7];
 	st_hash_hex(&file->version.hash, hex, 6);
 	st_buf_adds(out, "  \xe2\x80\xa2 ");
@@ -104,7 +105,7 @@ static void add_line(struct st_buf *out, const struct st_repo_file *file) {
 	st_buf_addf(out, " - %s\n", st_file_type(st_str(file->path)).label);
 }
 
-/* As a person would look for them: without regard to case. */
+/* Case-insensitive, as people search. */
 static int by_name(const void *a, const void *b) {
 	const struct st_repo_file *const *left = a;
 	const struct st_repo_file *const *right = b;
@@ -112,22 +113,23 @@ static int by_name(const void *a, const void *b) {
 	return order ? order : strcmp((*left)->path, (*right)->path);
 }
 
-static void add_lines(struct st_buf *out, const struct draft *draft, const struct group *group) {
+static void add_file_lines(struct st_buf *out, const struct draft *draft,
+                           const struct group *group) {
 	const struct st_repo_file *files[NAMED_MAX];
 	for (size_t i = 0; i < group->count; i++)
 		files[i] = &draft->state->files[group->named[i]];
 	qsort(files, group->count, sizeof *files, by_name);
 	for (size_t i = 0; i < group->count; i++)
-		add_line(out, files[i]);
+		add_file_line(out, files[i]);
 }
 
-/* The directory of a path, with its slash; empty at the top. */
+/* The directory of a path, with its slash; empty for the root. */
 static struct st_str directory_of(struct st_str path) {
 	const char *slash = memrchr(path.ptr, '/', path.len);
 	return st_strn(path.ptr, slash ? (size_t)(slash - path.ptr) + 1 : 0);
 }
 
-/* "  • src/: a.c, b.c (modified)", one line for each directory that follows another. */
+/* "  • src/: a.c, b.c (modified)", one line per directory. */
 static void add_names(struct st_buf *out, const struct draft *draft, const struct group *group,
                       size_t count) {
 	struct st_str last = {0};
@@ -160,16 +162,16 @@ struct directory {
 };
 
 struct directories {
-	/** What all the paths begin with, up to a slash. */
+	/** The length of the directory that all paths share, with its slash. */
 	size_t common;
-	/** The largest, in falling order; ties by name. */
+	/** Those with the most files, in descending order; ties by name. */
 	struct directory top[DIRECTORIES_MAX];
 	size_t listed;
 	size_t total;
 };
 
-/* What a path lies in below the common directory; empty for a file right there. */
-static struct st_str part_of(struct st_str path, size_t common) {
+/* The directory of a path just below the common one; the common one itself for a file right there. */
+static struct st_str child_dir_of(struct st_str path, size_t common) {
 	const char *slash = memchr(path.ptr + common, '/', path.len - common);
 	return st_str_slice(path, 0, slash ? (size_t)(slash - path.ptr) + 1 : common);
 }
@@ -187,7 +189,7 @@ static void directories_add(struct directories *dirs, struct directory dir) {
 	dirs->top[at] = dir;
 }
 
-/* The next file of a rank at or behind an index; file_count if there is none. */
+/* The next file of a rank, from an index on; file_count if there is none. */
 static size_t next_of(const struct draft *draft, enum rank rank, size_t from) {
 	while (from < draft->state->file_count && rank_of(&draft->state->files[from]) != rank)
 		from++;
@@ -195,13 +197,14 @@ static size_t next_of(const struct draft *draft, enum rank rank, size_t from) {
 }
 
 static size_t last_of(const struct draft *draft, enum rank rank) {
+	assert(draft->state->file_count > 0);
 	size_t i = draft->state->file_count - 1;
 	while (i > 0 && rank_of(&draft->state->files[i]) != rank)
 		i--;
 	return i;
 }
 
-/* Paths are sorted, so what the first and the last share they all share. */
+/* Paths are sorted: a prefix that the first and the last share is shared by all. */
 static size_t common_of(struct st_str a, struct st_str b) {
 	size_t common = 0;
 	for (size_t i = 0; i < a.len && i < b.len && a.ptr[i] == b.ptr[i]; i++) {
@@ -218,12 +221,12 @@ static void count_directories(const struct draft *draft, enum rank rank, size_t 
 	size_t first = next_of(draft, rank, from);
 	dirs->common = common_of(path_of(draft, first), path_of(draft, last_of(draft, rank)));
 	for (size_t i = first; i < draft->state->file_count; i = next_of(draft, rank, i + 1)) {
-		struct st_str part = part_of(path_of(draft, i), dirs->common);
-		if (dir.count && !st_str_eq(part, dir.name)) {
+		struct st_str name = child_dir_of(path_of(draft, i), dirs->common);
+		if (dir.count && !st_str_eq(name, dir.name)) {
 			directories_add(dirs, dir);
 			dir.count = 0;
 		}
-		dir.name = part;
+		dir.name = name;
 		dir.count++;
 	}
 	if (dir.count)
@@ -247,7 +250,7 @@ static void add_directories(struct st_buf *out, const struct directories *dirs, 
 		            st_plural(dirs->total - dirs->listed, "directory", "directories"), files);
 }
 
-/* What is left of a group behind those that were named. */
+/* Count the files of a group that were not named. */
 static void add_rest(struct st_buf *out, const struct draft *draft, const struct group *group,
                      size_t named) {
 	static const char *const names[] = {
@@ -266,25 +269,25 @@ static void add_rest(struct st_buf *out, const struct draft *draft, const struct
 	st_buf_addc(out, '\n');
 }
 
-/* ---- how much of each group there is room for ---- */
+/* ---- fitting the groups into the budget ---- */
 
 enum form { LINES, NAMES, COUNTS };
 
 static void add_group(struct st_buf *out, const struct draft *draft, const struct group *group,
                       enum form form) {
 	if (form == LINES)
-		add_lines(out, draft, group);
+		add_file_lines(out, draft, group);
 	else if (form == NAMES)
 		add_names(out, draft, group, group->count);
 	else
 		add_rest(out, draft, group, 0);
 }
 
-static bool fits(const struct st_buf *text, size_t limit) {
+static bool fits_budget(const struct st_buf *text, size_t limit) {
 	return st_tokens(st_buf_str(text)) <= limit;
 }
 
-/* As many names as there is room for, and the others counted. */
+/* Name as many files as fit, and count the others. */
 static void add_some(struct st_buf *out, const struct draft *draft, const struct group *group,
                      size_t limit) {
 	st_auto(st_buf) trial = ST_BUF_INIT;
@@ -295,7 +298,7 @@ static void add_some(struct st_buf *out, const struct draft *draft, const struct
 		st_buf_clear(&trial);
 		add_names(&trial, draft, group, middle);
 		add_rest(&trial, draft, group, middle);
-		if (fits(&trial, limit))
+		if (fits_budget(&trial, limit))
 			low = middle;
 		else
 			high = middle - 1;
@@ -305,7 +308,7 @@ static void add_some(struct st_buf *out, const struct draft *draft, const struct
 	add_rest(out, draft, group, low);
 }
 
-/* The best form that fits, group by group, the later ones given up first. */
+/* Use the first plan that fits: later groups lose their detail first. */
 static void add_groups(struct st_buf *out, const struct draft *draft, size_t limit) {
 	static const enum form plans[][RANKS] = {
 		{LINES, LINES, LINES}, {LINES, LINES, NAMES},  {LINES, LINES, COUNTS},
@@ -321,7 +324,7 @@ static void add_groups(struct st_buf *out, const struct draft *draft, size_t lim
 		st_buf_clear(&trial);
 		for (size_t j = 0; j < RANKS; j++)
 			add_group(&trial, draft, &draft->groups[j], plans[i][j]);
-		if (fits(&trial, limit)) {
+		if (fits_budget(&trial, limit)) {
 			st_buf_add(out, st_buf_str(&trial));
 			return;
 		}
@@ -381,7 +384,7 @@ static size_t count_open(const struct st_repo_state *state) {
 	return count;
 }
 
-static void add_task(struct st_buf *out, const struct st_repo_task *task, size_t number) {
+static void add_task_line(struct st_buf *out, const struct st_repo_task *task, size_t number) {
 	int64_t listed = task->id > 0 ? task->id : (int64_t)number;
 	st_buf_addf(out, "  %" PRId64 ". [%s", listed,
 	            task->status == ST_TASK_IN_PROGRESS ? "in_progress" : "pending");
@@ -394,7 +397,7 @@ static void add_task(struct st_buf *out, const struct st_repo_task *task, size_t
 	st_buf_addc(out, '\n');
 }
 
-/* The first tasks always, the others while there is room. */
+/* List the first task always, and the others while there is room. */
 static void add_open(struct st_buf *out, const struct st_repo_state *state, size_t open,
                      size_t limit) {
 	size_t used = 0;
@@ -404,7 +407,7 @@ static void add_open(struct st_buf *out, const struct st_repo_state *state, size
 		size_t before = out->len;
 		if (state->tasks[i].status == ST_TASK_COMPLETED)
 			continue;
-		add_task(out, &state->tasks[i], listed + 1);
+		add_task_line(out, &state->tasks[i], listed + 1);
 		if (out->failed)
 			return;
 		used += st_tokens(st_strn(out->ptr + before, out->len - before));
@@ -427,7 +430,7 @@ static void add_tasks(struct st_buf *out, const struct st_repo_state *state, siz
 		st_buf_adds(out, "\nOpen Tasks (0): none set\n");
 }
 
-/* ---- all of it ---- */
+/* ---- the snapshot ---- */
 
 static void add_head(struct st_buf *out, const struct st_repo_state *state) {
 	st_buf_adds(out, "--- Repository State ---\nWorkspace: ");
@@ -459,13 +462,13 @@ int st_snapshot_format(const struct st_repo_state *state, size_t budget, struct 
 		draft.groups[i].rank = (enum rank)i;
 	if (budget == 0)
 		budget = ST_SNAPSHOT_BUDGET;
-	if (budget < ST_SNAPSHOT_LEAST)
-		budget = ST_SNAPSHOT_LEAST;
-	/* Odd names have more tokens than the estimate, which is made for code and prose. */
+	if (budget < ST_SNAPSHOT_BUDGET_MIN)
+		budget = ST_SNAPSHOT_BUDGET_MIN;
+	/* The estimate of tokens is made for code and prose; unusual names have more. */
 	budget -= budget / 16;
-	sort_out(&draft);
+	group_files(&draft);
 
-	/* Tasks have the first choice of room, files take what is left. */
+	/* Tasks get room first; files get what remains. */
 	add_gone(&tail, &draft, budget / 8);
 	add_tasks(&tail, state, budget * 2 / 5);
 	add_time(&tail, state->last_updated);

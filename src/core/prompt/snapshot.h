@@ -1,5 +1,7 @@
 /**
- * The state of the work as text for a prompt (spec 2's FormatForPrompt):
+ * core/prompt turns the state of the work and a message history into prompts.
+ *
+ * The snapshot is the state of the work as text (spec 2's FormatForPrompt):
  *
  *     --- Repository State ---
  *     Workspace: /work/coder-001
@@ -16,15 +18,14 @@
  *
  *     Last updated: 2025-10-22 03:15:42 UTC
  *
- * It fits a budget of tokens whatever the state: tasks come first, then files
- * that others changed, then what changed in this story, then the rest. Lines
- * become names, names become counts by directory; what is left out is counted.
- * The same state gives the same text, and it is cheap for 100,000 files.
+ * It always fits a budget of tokens. Tasks get room first, then files that
+ * others changed, then files changed in this story, then the rest. If lines for
+ * all files do not fit, it lists names, else counts by directory; it counts what
+ * it leaves out. The same state gives the same text. 100,000 files are cheap.
  *
- * Names of files are data. One that is more than letters, digits and the usual
- * signs stands in quotes with everything odd escaped, and a long one is cut, so
- * that none can pose as a line of this text or as an instruction. A task keeps
- * its words, on one line. Its number is its id.
+ * File names are data: an unusual name is quoted and escaped, and a long one is
+ * cut, so that it cannot pose as a line of this text or as an instruction. A
+ * task's description stays as it is, on one line. Its number is its id.
  *
  *     st_auto(st_buf) text = ST_BUF_INIT;
  *     int code = st_snapshot_format(state, 0, &text, err);
@@ -35,20 +36,20 @@
 #include "base/buf.h"
 #include "core/state/repo_state.h"
 
-/** How many tokens a snapshot may have, and the least that it can be told. */
-enum { ST_SNAPSHOT_BUDGET = 500, ST_SNAPSHOT_LEAST = 150 };
+/** The default budget in tokens, and the smallest. */
+enum { ST_SNAPSHOT_BUDGET = 500, ST_SNAPSHOT_BUDGET_MIN = 150 };
 
 /**
  * Append the snapshot of a state.
  *
- * @budget  In o200k's tokens; 0 for ST_SNAPSHOT_BUDGET. Less than
- *          ST_SNAPSHOT_LEAST counts as that.
+ * @budget  In o200k tokens; 0 for ST_SNAPSHOT_BUDGET. Raised to
+ *          ST_SNAPSHOT_BUDGET_MIN.
  * @return  0 or STET_E_NOMEM.
  */
 [[nodiscard]] int st_snapshot_format(const struct st_repo_state *state, size_t budget,
                                      struct st_buf *out, struct stet_error *err);
 
-/** Append a file's name as data: plain if it is harmless, else quoted, escaped and cut. */
+/** Append a file name: as it is if it is harmless, else quoted, escaped and cut. */
 void st_snapshot_add_name(struct st_buf *out, struct st_str name);
 
 #endif

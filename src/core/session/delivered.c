@@ -223,8 +223,9 @@ static struct st_instructions_entry *entry_by_text(struct stet_instructions *lis
 	return NULL;
 }
 
-static int add_entry(const struct st_instructions_item *item, enum st_instructions_change change,
-                     const char *same_as, struct stet_instructions *list, struct stet_error *err) {
+static int add_to_list(const struct st_instructions_item *item, enum st_instructions_change change,
+                       const char *same_as, struct stet_instructions *list,
+                       struct stet_error *err) {
 	struct st_instructions_entry *entry =
 		st_instructions_list_add(list, item->path, same_as ? NULL : item->file);
 	if (!entry)
@@ -266,8 +267,8 @@ static int choose_one(struct st_delivered *delivered, struct st_tracker *tracker
 		return record_item(delivered, chain, item, false, err);
 	if (was_delivered && has_read(tracker, item))
 		return record_item(delivered, chain, item, true, err);
-	int code = add_entry(item, was_delivered ? ST_INSTRUCTIONS_REPLACED : ST_INSTRUCTIONS_NEW,
-	                     same_text ? same_text->path : NULL, list, err);
+	int code = add_to_list(item, was_delivered ? ST_INSTRUCTIONS_REPLACED : ST_INSTRUCTIONS_NEW,
+	                       same_text ? same_text->path : NULL, list, err);
 	if (code == 0 && record && st_hash_eq(&record->hash, hash))
 		list->entries[list->count - 1].from = record->sent;
 	return code;
@@ -277,7 +278,7 @@ static int choose_all(const struct st_instructions_item *item, struct stet_instr
                       struct stet_error *err) {
 	struct st_instructions_entry *entry = entry_by_text(list, &item->file->hash);
 	if (!entry)
-		return add_entry(item, ST_INSTRUCTIONS_NEW, NULL, list, err);
+		return add_to_list(item, ST_INSTRUCTIONS_NEW, NULL, list, err);
 	entry->level = entry->level > item->level ? entry->level : item->level;
 	return 0;
 }
