@@ -200,7 +200,7 @@ static yyjson_mut_val *copy_array(struct compaction *compaction, yyjson_val *val
 	return array;
 }
 
-/* A value with every text in it within so many tokens. As deep as ST_JSON_DEPTH at most. */
+/* Copy a value, with each text in it cut to so many tokens. Recurses at most ST_JSON_DEPTH levels. */
 static yyjson_mut_val *copy_value(struct compaction *compaction, yyjson_val *value, const char *key,
                                   size_t tokens) {
 	if (yyjson_is_str(value))

@@ -34,9 +34,9 @@ enum {
 
 /* The path, the second path and the name follow, each with its NUL. */
 struct entry {
-	/* Of all that follows. */
+	/* Of all bytes after it, strings included. */
 	uint64_t checksum;
-	/* With the strings. */
+	/* Of the entry, strings included. */
 	uint32_t size;
 	uint32_t flags;
 	int64_t at, undoes;

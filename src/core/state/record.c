@@ -37,7 +37,7 @@ struct mention {
 struct record {
 	struct stet_session *session;
 	enum effect effect;
-	/* The result says that nothing was done, or that a new file was made. */
+	/* The result says that the call failed, or that it created a file. */
 	bool failed, created;
 	struct mention *mentions;
 	size_t count;

@@ -235,10 +235,11 @@ static int store_unsaved(struct stet_session *session, bool seen, enum st_store_
 /* Add a notice for the first failure of a row. */
 static void notice_unsaved(struct stet_session *session, int code, const struct stet_error *err) {
 	if (code < 0 && !session->unsaved)
-		st_write_notice(&session->ws->writes,
-		                "What this session has seen and written could not be stored, so that other "
-		                "processes do not know of it yet. %s",
-		                err->message);
+		st_write_notice(
+			&session->ws->writes,
+			"The reads and writes of this session could not be stored; other processes do "
+			"not know of them yet. %s",
+			err->message);
 	session->unsaved = code < 0 ? code : 0;
 }
 

@@ -41,7 +41,7 @@ int stet_state_is_stored(struct stet_session *session, struct stet_error *err) {
 		return 0;
 	if (session->unsaved)
 		return st_fail(err, session->unsaved,
-		               "What this session has seen and written could not be stored.");
+		               "The reads and writes of this session could not be stored.");
 	return st_store_is_stored(&st_state_of(session->ws)->store, err);
 }
 

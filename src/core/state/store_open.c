@@ -118,7 +118,7 @@ static int set_database_aside(struct st_store *store, int dirfd, struct stet_err
 			st_write_notice(
 				store->writes,
 				"The state database was damaged: it is set aside as %s/%s, and a new one "
-				"is made. What sessions had read has to be read again.",
+				"is made. Sessions have to read their files again.",
 				store->writes->state_dir, name);
 			return 0;
 		}

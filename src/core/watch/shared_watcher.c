@@ -13,7 +13,7 @@
 /* How long st_shared_watcher_since() waits for pending events. */
 enum { SYNC_MS = 2000 };
 
-/* ---- life ---- */
+/* ---- starting and stopping ---- */
 
 /* A file that sessions use. */
 struct used {

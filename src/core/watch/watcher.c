@@ -6,7 +6,7 @@
 
 #include "fs/versions/state_dir.h"
 
-/* ---- life ---- */
+/* ---- starting and stopping ---- */
 
 static void report_event(void *data, const char *path, enum st_watch_event event) {
 	struct stet_watcher *watcher = data;

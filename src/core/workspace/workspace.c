@@ -98,7 +98,7 @@ struct st_blob *st_bases_get(struct st_bases *bases, const struct st_hash *hash)
 	return blob;
 }
 
-/* ---- life ---- */
+/* ---- the workspace ---- */
 
 int st_workspace_init(struct stet_workspace *ws, const char *root, struct stet_error *err) {
 	ws->root = (struct st_root)ST_ROOT_INIT;
