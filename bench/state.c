@@ -72,7 +72,8 @@ static void look(void *context) {
 	const struct place *place = context;
 	st_auto(st_repo_status) view = {0};
 	st_auto(st_buf) text = ST_BUF_INIT;
-	bench_check(st_repo_look(&st_state_of(place->ws)->repo, place->session, 0, &view, NULL) == 0,
+	bench_check(st_repo_get_status(&st_state_of(place->ws)->repo, place->session, 0, &view, NULL) ==
+	                0,
 	            "look");
 	bench_check(st_snapshot_format(&view.state, 0, &text, NULL) == 0, "format");
 	bench_check(view.state.file_count == DIRS * FILES, "all files");
@@ -87,7 +88,7 @@ static void update(void *context) {
 	                              .after.exists = true};
 	st_auto(st_call_scope) scope = st_call_scope_begin(place->session, true);
 	event.after.hash.bytes[0] = (unsigned char)place->turn++;
-	st_call_did(place->session, &event);
+	st_session_report(place->session, &event);
 	bench_check(scope.session != NULL, "call scope");
 }
 

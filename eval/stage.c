@@ -107,5 +107,5 @@ int st_stage_restart(struct st_stage *stage, struct stet_error *err) {
 }
 
 int st_stage_look(struct st_stage *stage, struct st_repo_status *view, struct stet_error *err) {
-	return st_repo_look(&st_state_of(stage->ws)->repo, stage->agent, 0, view, err);
+	return st_repo_get_status(&st_state_of(stage->ws)->repo, stage->agent, 0, view, err);
 }

@@ -56,7 +56,7 @@ void st_stage_release(struct st_stage *stage);
  */
 [[nodiscard]] int st_stage_restart(struct st_stage *stage, struct stet_error *err);
 
-/** Get the current state, compared with the disk, as st_repo_look() does. */
+/** Get the current state, compared with the disk, as st_repo_get_status() does. */
 [[nodiscard]] int st_stage_look(struct st_stage *stage, struct st_repo_status *view,
                                 struct stet_error *err);
 

@@ -84,7 +84,7 @@ static void load(struct st_str text, struct st_buf *out) {
 	write_state(text);
 	must(stet_workspace_open(root, &ws, NULL) == 0);
 	struct st_repo_status view = {0};
-	must(st_repo_look(&st_state_of(ws)->repo, NULL, ST_REPO_STORED, &view, NULL) == 0);
+	must(st_repo_get_status(&st_state_of(ws)->repo, NULL, ST_REPO_STORED, &view, NULL) == 0);
 	must(view.why[0] == '\0');
 	check_view(ws, &view);
 	must(st_repo_json_add(&view, out, NULL) == 0);

@@ -166,7 +166,7 @@ static void a_directory_of_0_1_0_opens_and_its_writes_are_undone(void **state) {
 	assert_false(dir_has(dir, LEGACY_NOTES));
 	st_auto(agent) agent = hire(dir);
 	st_auto(st_repo_status) view = {0};
-	assert_int_equal(st_repo_look(&st_state_of(agent.ws)->repo, NULL, 0, &view, NULL), 0);
+	assert_int_equal(st_repo_get_status(&st_state_of(agent.ws)->repo, NULL, 0, &view, NULL), 0);
 	assert_int_equal(view.state.file_count, 4);
 	assert_string_equal(view.state.files[0].path, "a.txt");
 	assert_int_equal(view.state.files[0].status, ST_FILE_MODIFIED);
@@ -229,8 +229,8 @@ static void a_directory_that_was_moved_takes_its_files_along(void **state) {
 	assert_int_equal(renameat(dir->fd, "old", dir->fd, "new"), 0);
 	st_auto(agent) agent = hire(dir);
 	st_auto(st_repo_status) view = {0};
-	assert_int_equal(st_repo_look(&st_state_of(agent.ws)->repo, NULL, ST_REPO_STORED, &view, NULL),
-	                 0);
+	assert_int_equal(
+		st_repo_get_status(&st_state_of(agent.ws)->repo, NULL, ST_REPO_STORED, &view, NULL), 0);
 	assert_int_equal(view.state.file_count, 2);
 	assert_string_equal(view.state.files[0].path, "new/a.c");
 	assert_int_equal(view.state.files[1].status, ST_FILE_DELETED);
@@ -256,7 +256,7 @@ static void a_path_outside_is_left_out(void **state) {
 	assert_false(dir_has(dir, LEGACY_NOTES));
 	st_auto(agent) agent = hire(dir);
 	st_auto(st_repo_status) view = {0};
-	assert_int_equal(st_repo_look(&st_state_of(agent.ws)->repo, NULL, 0, &view, NULL), 0);
+	assert_int_equal(st_repo_get_status(&st_state_of(agent.ws)->repo, NULL, 0, &view, NULL), 0);
 	assert_int_equal(view.state.file_count, 1);
 }
 

@@ -38,7 +38,7 @@ static const char *files(struct host *host) {
 	st_auto(st_repo_status) view = {0};
 	size_t len = 0;
 	text[0] = '\0';
-	if (st_repo_look(&st_state_of(host->ws)->repo, host->session, 0, &view, &host->err) < 0)
+	if (st_repo_get_status(&st_state_of(host->ws)->repo, host->session, 0, &view, &host->err) < 0)
 		fail_msg("%s", host->err.message);
 	for (size_t i = 0; i < view.state.file_count; i++) {
 		const struct st_repo_file *file = &view.state.files[i];
@@ -54,7 +54,8 @@ static const char *tasks(struct host *host) {
 	st_auto(st_repo_status) view = {0};
 	size_t len = 0;
 	text[0] = '\0';
-	if (st_repo_look(&st_state_of(host->ws)->repo, NULL, ST_REPO_STORED, &view, &host->err) < 0)
+	if (st_repo_get_status(&st_state_of(host->ws)->repo, NULL, ST_REPO_STORED, &view, &host->err) <
+	    0)
 		fail_msg("%s", host->err.message);
 	for (size_t i = 0; i < view.state.task_count; i++) {
 		const struct st_repo_task *task = &view.state.tasks[i];

@@ -157,7 +157,8 @@ static void to_read_the_same_again_stores_nothing(void **state) {
 	edit(&agent, "a.c", "one", "two");
 	read_whole(&agent, "b.c");
 	st_auto(st_repo_status) view = {0};
-	assert_int_equal(st_repo_look(&st_state_of(agent.ws)->repo, agent.session, 0, &view, NULL), 0);
+	assert_int_equal(
+		st_repo_get_status(&st_state_of(agent.ws)->repo, agent.session, 0, &view, NULL), 0);
 	assert_int_equal(view.state.file_count, 2);
 	off_t before = stored_bytes(dir);
 	read_whole(&agent, "b.c");
@@ -165,7 +166,8 @@ static void to_read_the_same_again_stores_nothing(void **state) {
 	dir_write(dir, "b.c", "another\n");
 	read_whole(&agent, "b.c");
 	assert_true(stored_bytes(dir) > before);
-	assert_int_equal(st_repo_look(&st_state_of(agent.ws)->repo, agent.session, 0, &view, NULL), 0);
+	assert_int_equal(
+		st_repo_get_status(&st_state_of(agent.ws)->repo, agent.session, 0, &view, NULL), 0);
 	assert_int_equal(view.state.files[1].status, ST_FILE_MODIFIED);
 	assert_false(view.state.files[1].external);
 }
@@ -173,7 +175,7 @@ static void to_read_the_same_again_stores_nothing(void **state) {
 /* How many files are in the state as it is stored, and whether any of them is somebody else's change. */
 static size_t tracked(struct agent *agent, bool *external) {
 	st_auto(st_repo_status) view = {0};
-	assert_int_equal(st_repo_look(&st_state_of(agent->ws)->repo, NULL, 0, &view, NULL), 0);
+	assert_int_equal(st_repo_get_status(&st_state_of(agent->ws)->repo, NULL, 0, &view, NULL), 0);
 	*external = false;
 	for (size_t i = 0; i < view.state.file_count; i++)
 		*external |= view.state.files[i].external;
@@ -222,7 +224,7 @@ static void what_others_stored_is_not_taken_for_known(void **state) {
 	assert_int_equal(renameat(dir->fd, "e", dir->fd, "d"), 0);
 	read_whole(&one, "d/b.c");
 	st_auto(st_repo_status) view = {0};
-	assert_int_equal(st_repo_look(&st_state_of(another.ws)->repo, NULL, 0, &view, NULL), 0);
+	assert_int_equal(st_repo_get_status(&st_state_of(another.ws)->repo, NULL, 0, &view, NULL), 0);
 	assert_string_equal(view.state.files[1].path, "d/b.c");
 	assert_int_equal(view.state.files[1].status, ST_FILE_UNCHANGED);
 	assert_false(view.state.files[1].external);

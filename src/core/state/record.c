@@ -355,8 +355,8 @@ static int record_all(struct record *record, yyjson_val *root, struct stet_error
 	/* A command may have changed any file: compare all with the disk. */
 	st_auto(st_repo_status) status = {0};
 	if (code == 0 && (record->effect == RUNS || record->count == 0))
-		code =
-			st_repo_look(&st_state_of(record->session->ws)->repo, record->session, 0, &status, err);
+		code = st_repo_get_status(&st_state_of(record->session->ws)->repo, record->session, 0,
+		                          &status, err);
 	return code;
 }
 

@@ -141,7 +141,7 @@ static int export_file(struct st_repo *repo, struct stet_error *err) {
 		return fd;
 	st_auto(st_repo_status) status = {0};
 	st_auto(st_buf) text = ST_BUF_INIT;
-	int code = st_repo_look(repo, NULL, ST_REPO_STORED, &status, err);
+	int code = st_repo_get_status(repo, NULL, ST_REPO_STORED, &status, err);
 	if (code == 0 && status.why[0])
 		return 0;
 	if (code == 0)

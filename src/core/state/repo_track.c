@@ -512,8 +512,8 @@ static void mark_external(struct stet_session *session, struct st_repo_status *s
 	}
 }
 
-int st_repo_look(struct st_repo *repo, struct stet_session *session, unsigned flags,
-                 struct st_repo_status *status, struct stet_error *err) {
+int st_repo_get_status(struct st_repo *repo, struct stet_session *session, unsigned flags,
+                       struct st_repo_status *status, struct stet_error *err) {
 	struct copy copy = {.repo = repo, .status = status};
 	int code = st_store_do(repo->store, ST_STORE_READ, copy_all, &copy, err);
 	if (code == 0 && !(flags & ST_REPO_STORED))

@@ -3,12 +3,12 @@
  * began, and how they differ from its beginning.
  *
  * The store has the truth; struct st_repo is a copy in memory, which every call
- * first brings up to date with what other processes stored. st_repo_look()
+ * first brings up to date with what other processes stored. st_repo_get_status()
  * returns a status, for which it has just compared every file with the disk: by
  * its stamp, and if that differs, by its bytes.
  *
  *     st_auto(st_repo_status) status = {0};
- *     int code = st_repo_look(&st_state_of(ws)->repo, session, 0, &status, err);
+ *     int code = st_repo_get_status(&st_state_of(ws)->repo, session, 0, &status, err);
  *     use(&status.state);
  */
 #ifndef STET_CORE_STATE_REPO_TRACK_H
@@ -95,7 +95,7 @@ struct st_repo_status {
 
 void st_repo_status_release(struct st_repo_status *status);
 
-enum st_repo_look_flags {
+enum st_repo_status_flags {
 	/** As it is stored, without comparing with the disk. */
 	ST_REPO_STORED = 1 << 0,
 };
@@ -107,8 +107,9 @@ enum st_repo_look_flags {
  * @status   Zeroed; receives the state, to be released.
  * @return   0, or the codes of st_store_do().
  */
-[[nodiscard]] int st_repo_look(struct st_repo *repo, struct stet_session *session, unsigned flags,
-                               struct st_repo_status *status, struct stet_error *err);
+[[nodiscard]] int st_repo_get_status(struct st_repo *repo, struct stet_session *session,
+                                     unsigned flags, struct st_repo_status *status,
+                                     struct stet_error *err);
 
 /** Track every file of the tree that is not ignored. A file that the story's first scan did not find is created. */
 [[nodiscard]] int st_repo_scan(struct st_repo *repo, struct stet_error *err);

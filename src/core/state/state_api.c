@@ -13,7 +13,7 @@ int stet_state_json(struct stet_session *session, char **out, size_t *out_len,
 	struct st_buf text = ST_BUF_INIT;
 	int code = st_state_save_or_notice(session, err);
 	if (code == 0)
-		code = st_repo_look(&st_state_of(session->ws)->repo, session, 0, &status, err);
+		code = st_repo_get_status(&st_state_of(session->ws)->repo, session, 0, &status, err);
 	if (code == 0)
 		code = st_repo_json_add(&status, &text, err);
 	if (code < 0) {
@@ -89,7 +89,7 @@ int stet_story_begin(struct stet_workspace *ws, const char *id, struct stet_erro
 		               ST_STORY_BYTES_MAX);
 	/* Compare with the disk first: the current files are the baseline. */
 	st_auto(st_repo_status) status = {0};
-	int code = st_repo_look(&st_state_of(ws)->repo, NULL, 0, &status, err);
+	int code = st_repo_get_status(&st_state_of(ws)->repo, NULL, 0, &status, err);
 	if (code < 0 || strcmp(status.state.story_id, id) == 0)
 		return code;
 	st_autofree char *copy = strdup(id);

@@ -33,7 +33,7 @@ static int run_repo_state(struct st_call *call, struct stet_error *err) {
 	if (code == 0 && st_arg_flag(call, "scan", false))
 		code = stet_state_scan(session->ws, err);
 	if (code == 0)
-		code = st_repo_look(&st_state_of(session->ws)->repo, session, 0, &status, err);
+		code = st_repo_get_status(&st_state_of(session->ws)->repo, session, 0, &status, err);
 	if (code == 0)
 		code = st_snapshot_format(&status.state, (size_t)budget, &call->text, err);
 	if (code < 0)

@@ -28,8 +28,8 @@ static void render_task(struct st_call *call, yyjson_mut_val *list,
 
 static int list_tasks(struct st_call *call, struct stet_error *err) {
 	st_auto(st_repo_status) status = {0};
-	int code =
-		st_repo_look(&st_state_of(call->session->ws)->repo, NULL, ST_REPO_STORED, &status, err);
+	int code = st_repo_get_status(&st_state_of(call->session->ws)->repo, NULL, ST_REPO_STORED,
+	                              &status, err);
 	if (code < 0)
 		return code;
 	const struct st_repo_state *state = &status.state;
