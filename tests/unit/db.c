@@ -332,12 +332,12 @@ static void a_killed_process_loses_nothing(const struct dir *dir, bool wal) {
 		assert_int_equal(st_db_files_tidy(fd, &tidied, NULL), 0);
 		assert_null(tidied.why);
 		assert_int_equal(st_db_open(fd, wal, &db, NULL), 0);
-		assert_int_equal(st_db_number(db, "SELECT count(*) FROM t", &rows, NULL), 0);
+		assert_int_equal(st_db_number(db, "SELECT count(*) FROM t", &rows, NULL, ""), 0);
 		assert_true(rows >= least && rows % BATCH == 0);
 		least = rows;
 		assert_int_equal(st_db_number(db,
 		                              "SELECT integrity_check <> 'ok' FROM pragma_integrity_check",
-		                              &rows, NULL),
+		                              &rows, NULL, ""),
 		                 0);
 		assert_int_equal(rows, 0);
 		st_db_close(db);

@@ -282,7 +282,7 @@ static int make_first(struct st_store *store, void *data, struct stet_error *err
 static int count_old(struct st_store *store, void *data, struct stet_error *err) {
 	static const char sql[] =
 		"SELECT count(*) FROM sqlite_schema WHERE name IN ('bases', 'base_bytes')";
-	return st_db_number(store->db, sql, data, err);
+	return st_db_number(store->db, sql, data, err, "");
 }
 
 static void the_first_schema_is_brought_up_to_date(void **state) {

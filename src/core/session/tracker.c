@@ -61,18 +61,16 @@ static uint64_t add_to_digest(uint64_t digest, const void *bytes, size_t len) {
 uint64_t st_seen_digest(const struct st_seen *seen) {
 	const struct st_stamp *stamp = &seen->version.stamp;
 	uint64_t digest = add_to_digest(ST_STR_SUM, seen->version.hash.bytes, ST_HASH_SIZE);
-	const uint64_t numbers[] = {
-		stamp->dev,
-		stamp->ino,
-		stamp->size,
-		(uint64_t)stamp->mtime_ns,
-		(uint64_t)stamp->ctime_ns,
-		stamp->racy,
-		seen->total,
-		seen->change_shown,
-		seen->write_refused,
-		seen->drop_warned,
-	};
+	const uint64_t numbers[] = {stamp->dev,
+	                            stamp->ino,
+	                            stamp->size,
+	                            (uint64_t)stamp->mtime_ns,
+	                            (uint64_t)stamp->ctime_ns,
+	                            stamp->racy,
+	                            seen->total,
+	                            seen->change_shown,
+	                            seen->write_refused,
+	                            seen->drop_warned};
 	digest = add_to_digest(digest, numbers, sizeof numbers);
 	digest =
 		add_to_digest(digest, seen->lines.items, seen->lines.count * sizeof *seen->lines.items);
@@ -198,8 +196,7 @@ int st_tracker_move(struct st_tracker *tracker, const char *from, const char *to
 
 /* If memory is short, the lines stay unseen, which is safe. */
 void st_seen_add(struct st_seen *seen, size_t first, size_t last) {
-	if (!st_intervals_add(&seen->lines, first, last))
-		return;
+	(void)st_intervals_add(&seen->lines, first, last);
 }
 
 void st_seen_add_part(struct st_seen *seen, size_t line, size_t from, size_t to, size_t len) {

@@ -204,7 +204,7 @@ int st_db_mark_damaged(struct st_db *db, const char *why, struct stet_error *err
 int st_db_limit(struct st_db *db, int64_t bytes, struct stet_error *err) {
 	int64_t page;
 	char sql[64];
-	int code = st_db_number(db, "PRAGMA page_size", &page, err);
+	int code = st_db_number(db, "PRAGMA page_size", &page, err, "");
 	if (code < 0 || page <= 0)
 		return code;
 	snprintf(sql, sizeof sql, "PRAGMA max_page_count = %lld", (long long)(bytes / page));
@@ -355,10 +355,14 @@ bool st_rows_is_null(const struct st_rows *rows, int column) {
 	return sqlite3_column_type(rows->statement, column) == SQLITE_NULL;
 }
 
-int st_db_number(struct st_db *db, const char *sql, int64_t *number, struct stet_error *err) {
+int st_db_number(struct st_db *db, const char *sql, int64_t *number, struct stet_error *err,
+                 const char *types, ...) {
 	struct st_rows rows;
+	va_list args;
 	*number = 0;
-	int code = st_db_query(db, &rows, sql, err, "");
+	va_start(args, types);
+	int code = start_query(db, &rows, sql, err, types, args);
+	va_end(args);
 	if (code == 0)
 		code = st_rows_next(&rows, err);
 	if (code > 0) {
@@ -378,5 +382,5 @@ int64_t st_db_last_id(const struct st_db *db) {
 
 int st_db_version(struct st_db *db, int64_t *version, struct stet_error *err) {
 	static const char sql[] = "PRAGMA data_version";
-	return st_db_number(db, sql, version, err);
+	return st_db_number(db, sql, version, err, "");
 }

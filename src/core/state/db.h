@@ -90,9 +90,9 @@ struct st_str st_rows_str(const struct st_rows *rows, int column);
 bool st_rows_hash(const struct st_rows *rows, int column, struct st_hash *hash);
 bool st_rows_is_null(const struct st_rows *rows, int column);
 
-/** Run a query that yields one number; 0 if there is no row. */
+/** Run a query for one number, the first column of its first row; 0 if there is no row. */
 [[nodiscard]] int st_db_number(struct st_db *db, const char *sql, int64_t *number,
-                               struct stet_error *err);
+                               struct stet_error *err, const char *types, ...);
 
 /** How many rows the last statement changed. */
 int64_t st_db_changes(const struct st_db *db);

@@ -202,16 +202,7 @@ int st_store_do(struct st_store *store, enum st_store_mode mode, st_store_fn *fn
 
 int st_store_get(struct st_store *store, const char *name, int64_t *value, struct stet_error *err) {
 	static const char sql[] = "SELECT value FROM meta WHERE name = ?";
-	struct st_rows rows;
-	*value = 0;
-	int code = st_db_query(store->db, &rows, sql, err, "t", name);
-	if (code == 0)
-		code = st_rows_next(&rows, err);
-	if (code > 0) {
-		*value = st_rows_int(&rows, 0);
-		st_rows_end(&rows);
-	}
-	return code < 0 ? code : 0;
+	return st_db_number(store->db, sql, value, err, "t", name);
 }
 
 int st_store_set(struct st_store *store, const char *name, int64_t value, struct stet_error *err) {
@@ -227,7 +218,7 @@ static int read_counter(struct st_store *store, struct stet_error *err) {
 	int64_t last, epoch;
 	if (store->counter_generation == store->generation)
 		return 0;
-	int code = st_db_number(store->db, changed, &last, err);
+	int code = st_db_number(store->db, changed, &last, err, "");
 	if (code == 0)
 		code = st_store_get(store, "epoch", &epoch, err);
 	if (code < 0)
@@ -379,7 +370,7 @@ int st_store_updated(struct st_store *store, int64_t *at, struct stet_error *err
 	int64_t wrote = 0;
 	int code = st_store_get(store, "updated_at", at, err);
 	if (code == 0)
-		code = st_db_number(store->db, sql, &wrote, err);
+		code = st_db_number(store->db, sql, &wrote, err, "");
 	*at = wrote > *at ? wrote : *at;
 	return code;
 }

@@ -42,7 +42,7 @@ static int add_numbers(const struct check *check, struct st_db *db, struct stet_
 	int code = 0;
 	for (size_t i = 0; i < sizeof asks / sizeof *asks && code == 0; i++) {
 		int64_t number = 0;
-		code = st_db_number(db, asks[i][1], &number, err);
+		code = st_db_number(db, asks[i][1], &number, err, "");
 		add_number(check, asks[i][0], number);
 	}
 	return code;
@@ -83,7 +83,7 @@ static int find_damage(struct st_db *db, struct st_buf *damage, struct stet_erro
 static int check_contents(const struct check *check, struct st_db *db, struct stet_error *err) {
 	st_auto(st_buf) damage = ST_BUF_INIT;
 	int64_t version = 0;
-	int code = st_db_number(db, "PRAGMA user_version", &version, err);
+	int code = st_db_number(db, "PRAGMA user_version", &version, err, "");
 	if (code == 0)
 		code = find_damage(db, &damage, err);
 	if (code < 0)

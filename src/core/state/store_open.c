@@ -137,9 +137,9 @@ static int find_schema(struct st_store *store, int64_t *version, struct stet_err
 	static const char asks_version[] = "PRAGMA user_version";
 	static const char asks_tables[] = "SELECT count(*) FROM sqlite_schema";
 	int64_t tables = 0;
-	int code = st_db_number(store->db, asks_version, version, err);
+	int code = st_db_number(store->db, asks_version, version, err, "");
 	if (code == 0)
-		code = st_db_number(store->db, asks_tables, &tables, err);
+		code = st_db_number(store->db, asks_tables, &tables, err, "");
 	if (code == 0 && *version == 0 && tables > 0)
 		*version = -1;
 	return code;

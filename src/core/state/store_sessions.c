@@ -76,7 +76,7 @@ static int count_bytes(struct st_store *store, int64_t *bytes, struct stet_error
 	static const char sql[] =
 		"SELECT (page_count - freelist_count) * page_size"
 		" FROM pragma_page_count, pragma_freelist_count, pragma_page_size";
-	return st_db_number(store->db, sql, bytes, err);
+	return st_db_number(store->db, sql, bytes, err, "");
 }
 
 /* Delete the least recently used session except `id`; *any says whether there was one. */
@@ -87,17 +87,9 @@ static int forget_oldest_but(struct st_store *store, int64_t id, bool *any,
 		"DELETE FROM seen WHERE session_id = ?", "DELETE FROM given WHERE session_id = ?",
 		"DELETE FROM said WHERE session_id = ?", "DELETE FROM links WHERE session_id = ?",
 		"DELETE FROM sessions WHERE id = ?"};
-	struct st_rows rows;
-	int64_t oldest = 0;
-	int code = st_db_query(store->db, &rows, find, err, "i", id);
-	if (code == 0)
-		code = st_rows_next(&rows, err);
-	*any = code > 0;
-	if (code > 0) {
-		oldest = st_rows_int(&rows, 0);
-		st_rows_end(&rows);
-		code = 0;
-	}
+	int64_t oldest;
+	int code = st_db_number(store->db, find, &oldest, err, "i", id);
+	*any = oldest != 0;
 	for (size_t i = 0; i < sizeof drops / sizeof *drops && *any && code == 0; i++)
 		code = st_db_run(store->db, drops[i], err, "i", oldest);
 	return code;
@@ -123,14 +115,7 @@ int st_store_session_touch(struct st_store *store, int64_t id, int64_t *version,
 	static const char prune[] =
 		"DELETE FROM seen WHERE session_id = ?1 AND path NOT IN"
 		" (SELECT path FROM seen WHERE session_id = ?1 ORDER BY used_at DESC LIMIT ?2)";
-	struct st_rows rows;
-	int code = st_db_query(store->db, &rows, touch, err, "ii", st_wall_ns(), id);
-	if (code == 0)
-		code = st_rows_next(&rows, err);
-	if (code > 0) {
-		*version = st_rows_int(&rows, 0);
-		st_rows_end(&rows);
-	}
+	int code = st_db_number(store->db, touch, version, err, "ii", st_wall_ns(), id);
 	if (code < 0)
 		return code;
 	if (*version % PRUNE_EVERY == 0)

@@ -33,9 +33,9 @@ static int check_room(struct st_store *store, struct stet_error *err) {
 		"SELECT count(*) FROM tasks WHERE status IN (0, 1) AND priority > -4000000000000000000";
 	static const char asks_all[] = "SELECT count(*) FROM tasks";
 	int64_t open = 0, all = 0;
-	int code = st_db_number(store->db, asks_open, &open, err);
+	int code = st_db_number(store->db, asks_open, &open, err, "");
 	if (code == 0)
-		code = st_db_number(store->db, asks_all, &all, err);
+		code = st_db_number(store->db, asks_all, &all, err, "");
 	if (code == 0 && open >= ST_TASKS_OPEN_MAX)
 		return st_fail(err, STET_E_TOO_BIG,
 		               "There are %lld unfinished tasks, which is the limit. Finish or remove some "
@@ -55,23 +55,16 @@ int st_store_task_add(struct st_store *store, struct st_str description, int64_t
 	static const char sql[] =
 		"INSERT INTO tasks (description, status, priority, updated_at) VALUES (?, 0, ?, ?)"
 		" RETURNING id";
-	struct st_rows rows;
 	int64_t last = 0;
 	int code = check_text(description, err);
 	if (code == 0)
 		code = check_room(store, err);
 	if (code == 0 && priority == 0) {
-		code = st_db_number(store->db, asks_last, &last, err);
+		code = st_db_number(store->db, asks_last, &last, err, "");
 		priority = last < INT64_MAX ? last + 1 : last;
 	}
 	if (code == 0)
-		code = st_db_query(store->db, &rows, sql, err, "sii", description, priority, st_wall_ns());
-	if (code == 0)
-		code = st_rows_next(&rows, err);
-	if (code > 0) {
-		*id = st_rows_int(&rows, 0);
-		st_rows_end(&rows);
-	}
+		code = st_db_number(store->db, sql, id, err, "sii", description, priority, st_wall_ns());
 	return code < 0 ? code : mark_updated(store, err);
 }
 
@@ -170,15 +163,7 @@ int st_store_task_claim(struct st_store *store, const char *owner, int64_t *id,
 	static const char sql[] =
 		"UPDATE tasks SET status = 1, owner = ?, updated_at = ? WHERE id ="
 		" (SELECT id FROM tasks WHERE status = 0 ORDER BY priority, id LIMIT 1) RETURNING id";
-	struct st_rows rows;
-	*id = 0;
-	int code = st_db_query(store->db, &rows, sql, err, "ti", owner, st_wall_ns());
-	if (code == 0)
-		code = st_rows_next(&rows, err);
-	if (code > 0) {
-		*id = st_rows_int(&rows, 0);
-		st_rows_end(&rows);
-	}
+	int code = st_db_number(store->db, sql, id, err, "ti", owner, st_wall_ns());
 	return code < 0 || *id == 0 ? code : mark_updated(store, err);
 }
 
