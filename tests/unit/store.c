@@ -503,7 +503,7 @@ static void a_thread_that_waits_for_another_process_holds_up_no_other_thread(voi
 	while (sem_wait(&writer.waits) < 0)
 		assert_int_equal(errno, EINTR);
 	assert_int_equal(st_store_do(writer.store, ST_STORE_READ, do_nothing, NULL, NULL), 0);
-	assert_true(st_store_is_there(writer.store));
+	assert_true(st_store_exists(writer.store));
 	assert_false(writer.done);
 
 	assert_int_equal(st_db_exec(holder, "ROLLBACK", NULL), 0);
