@@ -227,17 +227,13 @@ static void poll_dirs(struct st_watch *watch) {
 		began + took + (took * POLL_SHARE > watch->poll_ms ? took * POLL_SHARE : watch->poll_ms);
 }
 
-static void rescan_if_due(struct st_watch *watch) {
-	watch->rescan_at_ms = -1;
-	if (watch->gone)
-		return;
-	st_watch_rescan_now(watch);
-}
-
 static void read_due(struct st_watch *watch, bool now) {
 	int64_t now_ms = st_now_ms();
-	if (watch->rescan_at_ms >= 0 && (now || now_ms >= watch->rescan_at_ms))
-		rescan_if_due(watch);
+	if (watch->rescan_at_ms >= 0 && (now || now_ms >= watch->rescan_at_ms)) {
+		watch->rescan_at_ms = -1;
+		if (!watch->gone)
+			st_watch_rescan_now(watch);
+	}
 	if (watch->polled > 0 && (now || now_ms >= watch->poll_at_ms))
 		poll_dirs(watch);
 }
@@ -536,26 +532,16 @@ int st_watch_start(struct st_watch *watch, const struct st_root *root, struct st
 }
 
 void st_watch_stop(struct st_watch *watch) {
-	struct st_watch settings = {
-		.flags = watch->flags,
-		.debounce_ms = watch->debounce_ms,
-		.bound_ms = watch->bound_ms,
-		.poll_ms = watch->poll_ms,
-		.max_changes = watch->max_changes,
-		.state_dir = watch->state_dir,
-		.wanted = watch->wanted,
-		.report = watch->report,
-		.data = watch->data,
-		.epoll = -1,
-		.timer = -1,
-		.in = ST_INOTIFY_INIT,
-		.mounts = ST_MOUNTS_INIT,
-		.cached_fd = -1,
-		.rescan_at_ms = -1,
-		.parent_wd = -1,
-		.rules_wd = -1,
-		.cookie_wd = -1,
-	};
+	struct st_watch settings = ST_WATCH_INIT;
+	settings.flags = watch->flags;
+	settings.debounce_ms = watch->debounce_ms;
+	settings.bound_ms = watch->bound_ms;
+	settings.poll_ms = watch->poll_ms;
+	settings.max_changes = watch->max_changes;
+	settings.state_dir = watch->state_dir;
+	settings.wanted = watch->wanted;
+	settings.report = watch->report;
+	settings.data = watch->data;
 	st_close_at(&watch->epoll);
 	st_close_at(&watch->timer);
 	st_watch_close_cached(watch);

@@ -255,8 +255,8 @@ static bool wait_longer(struct st_watch *watch, struct st_pending *pending, uint
 }
 
 /* Report a file that exists. False if it is changing and has to wait, with its node as before. */
-static bool check_file(struct st_watch *watch, struct st_pending *pending,
-                       const struct path_state *found, bool now) {
+static bool check_existing_file(struct st_watch *watch, struct st_pending *pending,
+                                const struct path_state *found, bool now) {
 	struct st_watch_node *node = pending->node;
 	struct st_watch_node before = *node;
 	enum content content = compare_content(watch, node, pending, found);
@@ -289,7 +289,7 @@ void st_watch_check(struct st_watch *watch, struct st_pending *pending, bool now
 	if (pending->fingerprint != found.fingerprint &&
 	    wait_longer(watch, pending, found.fingerprint, now))
 		return;
-	if (found.kind == IS_FILE && !check_file(watch, pending, &found, now))
+	if (found.kind == IS_FILE && !check_existing_file(watch, pending, &found, now))
 		return;
 	if (found.kind == IS_DIR && !(node->dir && node->dir->present))
 		st_watch_queue(watch, node, true);
