@@ -1,14 +1,14 @@
 /**
- * Prompts under a budget: a snapshot of the state of the work instead of the
- * history that led to it (spec 2).
+ * Prompts within a token budget: instead of the history of a conversation, the
+ * prompt holds a snapshot of the state of the work.
  *
- * A context holds what a prompt is made of. stet_context_prompt() makes one
- * from nothing but that (spec: BuildSnapshotPrompt); stet_context_compact() also
- * takes the messages so far, in the shape of OpenAI's chat completions, OpenAI's
- * responses or Anthropic's messages, and answers in the same: the system prompt,
- * what the user asked for, the snapshot with the request to go on, and the last
- * exchange. A tool call is never parted from its result, calls that changed
- * nothing are dropped, and what does not fit is cut visibly.
+ * A context holds the parts of a prompt. stet_context_prompt() builds a prompt
+ * from these parts alone. stet_context_compact() also takes the messages so far,
+ * in the format of OpenAI's chat completions, OpenAI's responses or Anthropic's
+ * messages, and returns a shorter prompt in the same format: the system prompt,
+ * the user's requests, the snapshot with the request to continue, and the last
+ * exchange. A tool call always stays with its result, calls that changed
+ * nothing are dropped, and a text that does not fit is visibly truncated.
  *
  *     struct stet_context *context = stet_context_new();
  *     char *prompt = NULL;
@@ -19,9 +19,9 @@
  *     stet_free(prompt);
  *     stet_context_free(context);
  *
- * Nothing is lost: the prompt names an archive, the first 16 digits of the
- * SHA-256 of the messages that came in. Keep them under that name (`stet
- * compact --archive FILE` does), and what was squashed can be had again.
+ * The prompt names an archive: the first 16 digits of the SHA-256 of the
+ * original messages. Save the messages under that name, as `stet compact
+ * --archive FILE` does, and nothing is lost.
  */
 #ifndef STET_CONTEXT_H
 #define STET_CONTEXT_H
@@ -36,74 +36,77 @@ extern "C" {
 
 struct stet_context;
 
-/** The texts that a prompt is made of. */
+/** The texts of a prompt. */
 enum stet_context_text {
 	/** The state of the work: the text of the tool repo_state. */
 	STET_CONTEXT_SNAPSHOT,
-	/** The system prompt; without one, that of the messages stays. */
+	/** The system prompt; by default the one in the messages. */
 	STET_CONTEXT_TEMPLATE,
-	/** What to do now; without one, to complete the remaining tasks. */
+	/** What the model should do now; by default, complete the remaining tasks. */
 	STET_CONTEXT_REQUEST,
-	/** More to know. */
+	/** Additional information. */
 	STET_CONTEXT_ADDITIONAL,
-	/** The shape of the messages: "auto" (as at first), "chat", "responses", "anthropic". */
+	/** The format of the messages: "auto" (the default), "chat", "responses", "anthropic". */
 	STET_CONTEXT_SHAPE,
 };
 
-/** Numbers that decide about a prompt. */
+/** The numeric settings of a prompt. */
 enum stet_context_number {
-	/** How many tokens it may have; 5000 at first. Less than 1000 counts as that. */
+	/** The most tokens in the prompt; 5000 by default, at least 1000. */
 	STET_CONTEXT_BUDGET,
-	/** your model's tokens per 100 o200k tokens; 100 at first. */
+	/** Your model's tokens per 100 o200k tokens; 100 by default. */
 	STET_CONTEXT_PERCENT,
 	/**
-	 * 1 at first. 0 for no snapshot: stet_context_compact() hands back the full
-	 * history, untouched, and stet_context_prompt() leaves the snapshot out.
+	 * 1 by default. With 0, stet_context_compact() returns the full history
+	 * unchanged, and stet_context_prompt() omits the snapshot.
 	 */
 	STET_CONTEXT_USE_SNAPSHOT,
 };
 
-/** What the last prompt left out, see stet_context_count(). */
+/** Figures of the last prompt, for stet_context_count(). */
 enum stet_context_count {
+	/** Tokens of the prompt, estimated. */
 	STET_CONTEXT_TOKENS,
+	/** Replies of the model, results of tools and requests of the user that it left out. */
 	STET_CONTEXT_REPLIES,
 	STET_CONTEXT_RESULTS,
 	STET_CONTEXT_REQUESTS,
+	/** Tool calls that it left out because they changed nothing. */
 	STET_CONTEXT_NOOPS,
-	/** 1 if a text in it was cut. */
+	/** 1 if a text was truncated. */
 	STET_CONTEXT_CUT,
 };
 
-/** A context with nothing in it; NULL if memory is short. */
+/** Make an empty context; NULL if out of memory. */
 STET_API struct stet_context *stet_context_new(void);
 
 /** Free a context; NULL is fine. */
 STET_API void stet_context_free(struct stet_context *context);
 
 /**
- * Set one of its texts, which is copied; an empty one counts as none.
+ * Set a text. The context copies it; an empty text counts as not set.
  *
- * @return 0, STET_E_INVALID (no such shape) or STET_E_NOMEM.
+ * @return 0, STET_E_INVALID (unknown format) or STET_E_NOMEM.
  */
 STET_API STET_NODISCARD int stet_context_set(struct stet_context *context, int text,
                                              const char *value, size_t len, struct stet_error *err);
 
 /**
- * Take the state of a session's workspace: its snapshot, which is logged
- * (stet_workspace_log()), and whether prompts use it there
- * (stet_snapshot_used()).
+ * Set the snapshot to the current state of the session's workspace, and
+ * STET_CONTEXT_USE_SNAPSHOT as stet_snapshot_used() returns it. Logs the
+ * snapshot if stet_workspace_log() has set a log.
  *
  * @return 0, STET_E_BUSY, STET_E_NO_SPACE, STET_E_LIMIT, STET_E_NOMEM, STET_E_IO.
  */
 STET_API STET_NODISCARD int stet_context_take(struct stet_context *context,
                                               struct stet_session *session, struct stet_error *err);
 
-/** Set one of its numbers. */
+/** Set a number. */
 STET_API void stet_context_set_number(struct stet_context *context, int number, size_t value);
 
 /**
- * Make a prompt from the texts alone (spec: `BuildSnapshotPrompt`), in the
- * shape of chat completions unless another was set.
+ * Make a prompt from the texts alone, in the format of chat completions unless
+ * STET_CONTEXT_SHAPE is set.
  *
  * @out     Receives JSON, to be freed with stet_free().
  * @return  0 or STET_E_NOMEM.
@@ -112,25 +115,26 @@ STET_API STET_NODISCARD int stet_context_prompt(struct stet_context *context, ch
                                                 size_t *out_len, struct stet_error *err);
 
 /**
- * Make a prompt of messages: an array of them, or a whole request with
- * `messages` or `input`, of which all other members stay.
+ * Make a prompt from messages.
  *
- * @out     Receives JSON of the same kind, to be freed with stet_free().
- * @return  0, STET_E_INVALID (not such JSON) or STET_E_NOMEM.
+ * @messages  A JSON array of messages, or a whole request with `messages` or
+ *            `input`; the request's other members stay as they are.
+ * @out       Receives JSON of the same kind, to be freed with stet_free().
+ * @return    0, STET_E_INVALID (not messages in JSON) or STET_E_NOMEM.
  */
 STET_API STET_NODISCARD int stet_context_compact(struct stet_context *context, const char *messages,
                                                  size_t len, char **out, size_t *out_len,
                                                  struct stet_error *err);
 
-/** A figure of the prompt made last. */
+/** One of enum stet_context_count, for the last prompt. */
 STET_API size_t stet_context_count(const struct stet_context *context, int count);
 
-/** The name under which the messages of the last prompt are to be kept; "" before the first. */
+/** The archive name of the last prompt's messages; "" before the first prompt. */
 STET_API const char *stet_context_archive(const struct stet_context *context);
 
 /**
- * How many tokens a text has: an estimate made for o200k, seldom below its
- * count and some 10 % above it on average.
+ * Estimate how many o200k tokens a text has: seldom less than the real count,
+ * and about 10 % more on average.
  */
 STET_API size_t stet_tokens(const char *text, size_t len);
 

@@ -1,27 +1,25 @@
 /**
- * A manager: a workspace, a session and a watcher, wired together (spec:
- * `FileStateManager`). Instructions (AGENTS.md) need no watching: they are
- * looked at when they are asked for.
+ * A manager: a workspace, a session and a watcher in one object.
  *
- * Files that the session has read or written are watched, and no others. A
- * change by somebody else ends the tracking of a file: a check then finds no
- * conflict. The session remembers all the same that the file changed since it
- * was read, and refuses to change it until it was read again. Equal bytes and
- * own writes change nothing.
+ * The manager watches only files that its session has read or written. When
+ * another process changes such a file, the manager stops tracking it, and
+ * stet_manager_check_for_conflict() answers "untracked". The session still
+ * remembers that its version is outdated, and refuses to change the file until
+ * it has read it again. The session's own writes, and writes of equal bytes,
+ * do not count as changes.
  *
  *     struct stet_manager *manager = NULL;
+ *     const char *text = "int a;\n";
  *
- *     if (stet_manager_new(".", &manager, err) < 0 || stet_manager_initialize(manager, err) < 0)
- *             return 1;
- *     if (stet_manager_track_read(manager, "a.c", text, len, err) < 0)
- *             ...
+ *     if (stet_manager_new(".", &manager, err) < 0 || stet_manager_initialize(manager, err) < 0 ||
+ *         stet_manager_track_read(manager, "a.c", text, strlen(text), err) < 0)
+ *             fprintf(stderr, "%s\n", stet_error_message(err));
  *     stet_manager_free(manager);
  *
- * Events are taken in by stet_manager_dispatch(), which a program calls when
- * stet_manager_fd() becomes readable; tracking ends in no other moment. Until
- * then a check answers "modified" where it would answer "untracked" afterwards,
- * and a write is refused in either case. A manager is used from one thread at a
- * time.
+ * The manager processes events only in stet_manager_dispatch(), which a program
+ * calls when stet_manager_fd() becomes readable. Before that, a check of a
+ * changed file answers "modified" instead of "untracked"; writes are refused in
+ * both cases. Use a manager from one thread at a time.
  */
 #ifndef STET_MANAGER_H
 #define STET_MANAGER_H
@@ -36,56 +34,56 @@ extern "C" {
 struct stet_manager;
 
 /**
- * Make a manager over a directory, which does nothing yet.
+ * Make a manager for a directory. It does nothing before stet_manager_initialize().
  *
  * @return 0, or the codes of stet_workspace_open().
  */
 STET_API STET_NODISCARD int stet_manager_new(const char *root, struct stet_manager **out,
                                              struct stet_error *err);
 
-/** Free a manager and everything in it (spec: `dispose`); NULL is fine. */
+/** Free a manager with its session and workspace; NULL is fine. */
 STET_API void stet_manager_free(struct stet_manager *manager);
 
-/** Begin to watch. Returns 0, STET_E_INVALID (done already), STET_E_LIMIT, STET_E_NOMEM, STET_E_IO. */
+/** Start watching. Returns 0, STET_E_INVALID (started already), STET_E_LIMIT, STET_E_NOMEM, STET_E_IO. */
 STET_API STET_NODISCARD int stet_manager_initialize(struct stet_manager *manager,
                                                     struct stet_error *err);
 
-/** The session, for reads and writes; it goes with the manager. */
+/** The session, for reads and writes; valid until stet_manager_free(). */
 STET_API struct stet_session *stet_manager_session(struct stet_manager *manager);
 
-/** As stet_session_track(), and the file is watched from now on. */
+/** Like stet_session_track(); also watch the file. */
 STET_API STET_NODISCARD int stet_manager_track_read(struct stet_manager *manager, const char *path,
                                                     const char *content, size_t len,
                                                     struct stet_error *err);
 
-/** As stet_session_check(). */
+/** Like stet_session_check(). */
 STET_API STET_NODISCARD int stet_manager_check_for_conflict(struct stet_manager *manager,
                                                             const char *path,
                                                             struct stet_answer **out,
                                                             struct stet_error *err);
 
-/** As stet_instructions_for_path(). */
+/** Like stet_instructions_for_path(). */
 STET_API STET_NODISCARD int stet_manager_instructions_for_path(struct stet_manager *manager,
                                                                const char *path,
                                                                struct stet_instructions **out,
                                                                struct stet_error *err);
 
-/** As stet_instructions_root(). */
+/** Like stet_instructions_root(). */
 STET_API STET_NODISCARD int stet_manager_instructions_root(struct stet_manager *manager,
                                                            struct stet_instructions **out,
                                                            struct stet_error *err);
 
-/** As stet_instructions_clear(): instructions are given again; what was read stays known. */
+/** Like stet_instructions_clear(): deliver instructions again. */
 STET_API void stet_manager_clear_session(struct stet_manager *manager);
 
-/** A descriptor for poll(): readable when there is something to dispatch. -1 before the beginning. */
+/** A descriptor for poll(), readable when there are events to dispatch; -1 before the start. */
 STET_API int stet_manager_fd(const struct stet_manager *manager);
 
 /**
- * Take in what happened to tracked files.
+ * Process the events of tracked files.
  *
- * @timeout_ms  How long to wait for something; 0 for not at all, -1 for ever.
- * @return      As stet_watcher_dispatch().
+ * @timeout_ms  How long to wait for an event: 0 not at all, -1 without limit.
+ * @return      Like stet_watcher_dispatch().
  */
 STET_API STET_NODISCARD int stet_manager_dispatch(struct stet_manager *manager, int timeout_ms,
                                                   struct stet_error *err);

@@ -1,22 +1,27 @@
 /**
- * The MCP server over HTTP: one process, many agents.
+ * The MCP server over HTTP: one process serves many clients.
  *
+ *     const char *roots[] = {"."};
+ *     struct stet_host *host = NULL;
  *     struct stet_server *server = NULL;
  *
- *     if (stet_server_new(desk, NULL, &server, err) < 0 ||
+ *     if (stet_host_open(roots, 1, &host, err) < 0 ||
+ *         stet_server_new(host, NULL, &server, err) < 0 ||
  *         stet_server_listen(server, "127.0.0.1:8080", err) < 0)
  *             return 1;
  *     puts(stet_server_url(server));
- *     stet_server_run(server);        // until stet_server_stop()
- *     stet_server_free(server);
+ *     if (stet_server_run(server)) { // until stet_server_stop()
+ *             stet_server_free(server);
+ *             stet_host_close(host);
+ *     }
  *
- * It answers at /mcp (Streamable HTTP, for clients of either era), /healthz
- * and /metrics (Prometheus). Callers need a token: other users of this machine
- * are strangers too. If none was given, it is the one in the user's own token
- * file, which is made at first. A caller's session names mean nothing to other
- * callers.
+ * The server answers at /mcp (Streamable HTTP, all protocol versions), /healthz
+ * and /metrics (Prometheus). Clients need a token, since other users of the
+ * machine can connect too. Unless the program sets tokens, the server uses the
+ * user's own token file and creates it if it does not exist. Clients with
+ * different tokens cannot see each other's sessions.
  *
- * A server is used from one thread; its tool calls run on threads of its own.
+ * Use a server from one thread; it runs tool calls on its own threads.
  */
 #ifndef STET_SERVE_H
 #define STET_SERVE_H
@@ -29,35 +34,35 @@ extern "C" {
 
 struct stet_server;
 
-/** What can be set before it listens. */
+/** Options to set before stet_server_listen(). */
 enum stet_server_option {
 	/** The largest request body, in bytes; 32 MiB by default. */
 	STET_SERVER_MAX_BODY,
-	/** How many connections there may be at once; 1024 by default. */
+	/** The most connections at once; 1024 by default. */
 	STET_SERVER_MAX_CONNECTIONS,
-	/** How many sessions there may be; 1000 by default. */
+	/** The most sessions; 1000 by default. */
 	STET_SERVER_MAX_SESSIONS,
-	/** After how many seconds an unused session ends; 3600 by default. */
+	/** The seconds after which an idle session ends; 3600 by default. */
 	STET_SERVER_SESSION_IDLE,
-	/** After how many seconds an unused connection is closed; 120 by default. */
+	/** The seconds after which an idle connection is closed; 120 by default. */
 	STET_SERVER_CONNECTION_IDLE,
-	/** How many seconds a request may take to arrive; 60 by default. */
+	/** The seconds within which a request must arrive; 60 by default. */
 	STET_SERVER_REQUEST_TIME,
-	/** With 1, no token is asked for; only possible where other machines cannot reach it. */
+	/** 1: clients need no token; allowed only on addresses that other machines cannot reach. */
 	STET_SERVER_NO_AUTH,
 };
 
 /**
  * Make a server, which does not listen yet.
  *
- * @desk    What it serves; lives longer.
- * @groups  Which groups of tools there are, separated by commas; NULL for all.
- * @return  0, STET_E_INVALID (no such group), STET_E_NOMEM or STET_E_IO.
+ * @host    The host to serve; it must outlive the server.
+ * @groups  The groups of tools to offer, separated by commas; NULL for all.
+ * @return  0, STET_E_INVALID (unknown group), STET_E_NOMEM or STET_E_IO.
  */
 STET_API STET_NODISCARD int stet_server_new(struct stet_host *host, const char *groups,
                                             struct stet_server **out, struct stet_error *err);
 
-/** Set an option. Returns 0 or STET_E_INVALID (unknown, or not a positive number). */
+/** Set an option. Returns 0 or STET_E_INVALID (unknown option, or not a positive number). */
 STET_API STET_NODISCARD int stet_server_set(struct stet_server *server,
                                             enum stet_server_option option, int64_t value,
                                             struct stet_error *err);
@@ -65,17 +70,17 @@ STET_API STET_NODISCARD int stet_server_set(struct stet_server *server,
 /**
  * Accept tokens.
  *
- * @text   One per line, of at least 16 characters; empty lines and those that
- *         begin with # do not count.
+ * @text   One token per line, of at least 16 characters; empty lines and lines
+ *         that begin with # are ignored.
  * @return 0, STET_E_INVALID, STET_E_LIMIT or STET_E_NOMEM.
  */
 STET_API STET_NODISCARD int stet_server_tokens(struct stet_server *server, const char *text,
                                                size_t len, struct stet_error *err);
 
 /**
- * Accept the tokens of a file, which stet_server_reload() reads again.
+ * Accept the tokens in a file. stet_server_reload() reads it again.
  *
- * @path   A regular file of this user or root, which no other user can read.
+ * @path   A regular file, owned by this user or root, that no other user can read.
  * @return 0; STET_E_NOT_FOUND, STET_E_KIND, STET_E_ACCESS (also: others can
  *         read it), STET_E_INVALID, STET_E_LIMIT, STET_E_NOMEM or STET_E_IO.
  */
@@ -83,23 +88,23 @@ STET_API STET_NODISCARD int stet_server_token_file(struct stet_server *server, c
                                                    struct stet_error *err);
 
 /**
- * The user's own token file, $XDG_STATE_HOME/stet/token or
- * ~/.local/state/stet/token, if that is what the server goes by; else NULL.
- * Known from listening on.
+ * The path of the user's own token file ($XDG_STATE_HOME/stet/token or
+ * ~/.local/state/stet/token) if the server uses it, else NULL. Call it after
+ * stet_server_listen().
  */
 STET_API const char *stet_server_own_token(const struct stet_server *server);
 
 /**
- * Be told, from stet_server_run(), what came of stet_server_reload(): a
- * sentence.
+ * Set a callback for the result of stet_server_reload(), a sentence.
+ * stet_server_run() calls it.
  */
 STET_API void stet_server_notices(struct stet_server *server,
                                   void (*notice)(void *arg, const char *message), void *arg);
 
 /**
- * Let it go by a further host name: requests whose Host or Origin is none of
- * its names are refused. It knows localhost, its address and, where other
- * machines can reach it, the name of this one.
+ * Accept requests for a further host name. The server refuses requests whose
+ * Host or Origin is not one of its names: localhost, its address, these names
+ * and, if other machines can reach it, the name of this machine.
  *
  * @return 0, STET_E_LIMIT or STET_E_NOMEM.
  */
@@ -107,42 +112,41 @@ STET_API STET_NODISCARD int stet_server_host(struct stet_server *server, const c
                                              struct stet_error *err);
 
 /**
- * Begin to listen; requests wait until it runs.
+ * Start listening. Requests wait until stet_server_run().
  *
- * @address  An address and a port, as "127.0.0.1:8080", "[::1]:8080"; without
- *           a port, or with port 0, any that is free. Or "unix:PATH", a Unix
- *           socket: instead of asking for a token it serves processes of this
- *           user and root alone.
- * @return   0, STET_E_INVALID (no such address; not loopback, and no token),
- *           STET_E_EXISTS (the path of the socket), STET_E_ACCESS (also: the
- *           user's own token file is not private), STET_E_IO, STET_E_NOMEM.
+ * @address  An address and a port, as "127.0.0.1:8080" or "[::1]:8080"; without
+ *           a port, or with port 0, any free port. Or "unix:PATH", a Unix
+ *           socket: it needs no token, and serves only processes of this user
+ *           and root.
+ * @return   0, STET_E_INVALID (invalid address; or not loopback and no token),
+ *           STET_E_EXISTS (the socket's path), STET_E_ACCESS (also: others can
+ *           read the user's own token file), STET_E_IO, STET_E_NOMEM.
  */
 STET_API STET_NODISCARD int stet_server_listen(struct stet_server *server, const char *address,
                                                struct stet_error *err);
 
-/** Where clients reach it, as "http://127.0.0.1:8080/mcp" or "unix:PATH"; NULL before it listens. */
+/** The URL for clients, as "http://127.0.0.1:8080/mcp" or "unix:PATH"; NULL before stet_server_listen(). */
 STET_API const char *stet_server_url(const struct stet_server *server);
 
 /**
- * Serve until stet_server_stop(), then finish what is going on.
+ * Serve until stet_server_stop(), then wait for running calls.
  *
- * @return 1 if everything came to its end; 0 if some call was stuck for ten
- *         seconds and is left behind. The process should then end, without
- *         stet_server_free().
+ * @return 1 if all calls ended; 0 if a call was still running after ten
+ *         seconds. The process should then exit without stet_server_free().
  */
 STET_API STET_NODISCARD int stet_server_run(struct stet_server *server);
 
-/** Have stet_server_run() come to an end. From any thread, and from a signal handler. */
+/** Make stet_server_run() return. May be called from any thread and from a signal handler. */
 STET_API void stet_server_stop(struct stet_server *server);
 
 /**
- * Have a running server read its token files again. If that fails, the tokens
- * stay as they were; sessions of tokens that are gone end. From any thread,
- * and from a signal handler.
+ * Make a running server read its token files again. If that fails, it keeps
+ * the old tokens. The sessions of removed tokens end. May be called from any
+ * thread and from a signal handler.
  */
 STET_API void stet_server_reload(struct stet_server *server);
 
-/** Free a server that does not run; NULL is fine. */
+/** Free a server that is not running; NULL is fine. */
 STET_API void stet_server_free(struct stet_server *server);
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-/** Which stet this is. */
+/** The version of stet. */
 #ifndef STET_VERSION_H
 #define STET_VERSION_H
 

@@ -2,7 +2,8 @@
 # Every C and shell example in the documentation works. The shell blocks of a page run as they are printed, one
 # after the other, in one directory that holds nothing at first but docs/, as somebody would type them. A
 # block of C with a main() is a program; any other is the body of one, with a session `session` over the
-# workspace `ws`, and `err`, where docs/ and a file list.txt are.
+# workspace `ws`, and `err`, where docs/ and a file list.txt are. The examples in the public headers compile in
+# the same way.
 . "$(dirname "$0")/../lib/tap.sh"
 
 # As a user has it: installed, and found through pkg-config.
@@ -43,6 +44,7 @@ body() {
 	cat <<-'END'
 		#include <stdio.h>
 		#include <string.h>
+		#include <unistd.h>
 		#include <stet/stet.h>
 
 		int main(void) {
@@ -73,6 +75,27 @@ run_c() {
 	cat errors
 	# An example complains on standard error, and has something to say if all is well.
 	[ ! -s errors ] && { [ -s out ] || ! grep -qE '^[^"]*\b(printf|puts)\(' "$1"; }
+}
+
+# header_blocks HEADER NAME: write the indented blocks of C in its comments to NAME-LINE.c.
+header_blocks() {
+	awk -v name="$2" '
+		/^ \*     / && (text || blank) { if (!text) line = NR; text = text substr($0, 8) "\n"; next }
+		/^ \*$/ { if (text) text = text "\n"; blank = 1; next }
+		{ if (text ~ /;/) printf "%s", text >(name "-" line ".c"); text = ""; blank = 0 }' "$1"
+}
+
+compile_c() {
+	{
+		if grep -q 'int main' "$1"; then
+			printf '#include <stdio.h>\n#include <stet/stet.h>\n'
+			cat "$1"
+		else
+			body "$1"
+		fi
+	} >program.c
+	# shellcheck disable=SC2046 # flags
+	cc -std=c11 -Wall -Wextra -Werror -c program.c $(pkg-config --cflags stet) -o program.o
 }
 
 # run_sh BLOCK: in the directory of its page, which also has a home of its own.
@@ -106,6 +129,13 @@ for block in $(printf '%s\n' *-*.* | sort -V); do
 	*) claim "$block: use one of c, sh, text" false ;;
 	esac
 	count=$((count + 1))
+done
+mkdir headers
+for header in "$STET_SOURCE_ROOT"/include/stet/*.h; do
+	header_blocks "$header" "headers/$(basename "$header" .h)"
+done
+for block in headers/*.c; do
+	claim "the example $block compiles" compile_c "$block"
 done
 claim 'README shows two refusals: one in the demo, one by hand' refuses README 2
 claim 'the guide shows two' refuses guide 2
