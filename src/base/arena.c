@@ -1,5 +1,6 @@
 #include "base/arena.h"
 
+#include <assert.h>
 #include <stdalign.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -23,7 +24,7 @@ static struct st_arena_block *block_new(struct st_arena *arena, size_t size) {
 	return block;
 }
 
-/* A block of its own goes behind the one in use, whose free part stays usable. */
+/* Insert a separate block after the one in use, so that the free part of the latter stays usable. */
 static void *alloc_alone(struct st_arena *arena, size_t size) {
 	struct st_arena_block *block = block_new(arena, size);
 	if (!block)
@@ -34,7 +35,7 @@ static void *alloc_alone(struct st_arena *arena, size_t size) {
 	return block->bytes;
 }
 
-/* Blocks grow with what was used, so that a small request stays small. */
+/* Make blocks as large as the arena so far, so that a small request stays small. */
 static bool refill(struct st_arena *arena) {
 	size_t size = arena->total;
 	if (size < SMALLEST_BLOCK)
@@ -51,7 +52,8 @@ static bool refill(struct st_arena *arena) {
 	return true;
 }
 
-static void *take(struct st_arena *arena, size_t size, size_t align) {
+static void *alloc_aligned(struct st_arena *arena, size_t size, size_t align) {
+	assert(size > 0 && (align & (align - 1)) == 0);
 	size_t pad = -(uintptr_t)arena->next & (align - 1);
 	if (arena->left < pad || arena->left - pad < size) {
 		/* Near the limit a block of the exact size may still fit. */
@@ -80,7 +82,7 @@ void st_arena_release(struct st_arena *arena) {
 }
 
 void *st_arena_alloc(struct st_arena *arena, size_t size) {
-	return take(arena, size ? size : 1, alignof(max_align_t));
+	return alloc_aligned(arena, size ? size : 1, alignof(max_align_t));
 }
 
 void *st_arena_array(struct st_arena *arena, size_t count, size_t size) {
@@ -94,7 +96,7 @@ void *st_arena_array(struct st_arena *arena, size_t count, size_t size) {
 }
 
 char *st_arena_copy(struct st_arena *arena, struct st_str bytes) {
-	char *copy = bytes.len == SIZE_MAX ? NULL : take(arena, bytes.len + 1, 1);
+	char *copy = bytes.len == SIZE_MAX ? NULL : alloc_aligned(arena, bytes.len + 1, 1);
 	if (!copy)
 		return NULL;
 	if (bytes.len)

@@ -1,10 +1,10 @@
 /**
- * Memory that belongs to one request and goes all at once.
+ * An arena: memory for one request, freed all at once.
  *
- * Allocating moves a pointer; nothing is freed singly. Large objects get a
- * block of their own. The sum of all blocks stays within a limit, so that one
- * request cannot take the process with it: beyond it, and when memory runs
- * out, the answer is NULL.
+ * Allocating moves a pointer; single objects are not freed. Large objects get a
+ * block of their own. All blocks together stay within a limit, so that one
+ * request cannot exhaust the memory of the process. At the limit, and when
+ * memory runs out, allocations return NULL.
  *
  *     struct st_arena arena;
  *     st_arena_init(&arena, 16 << 20);
@@ -26,24 +26,24 @@ struct st_arena {
 	/** The free part of the block in use. */
 	char *next;
 	size_t left;
-	/** Bytes taken from the system, and how many it may be. */
+	/** Bytes allocated so far, and the most that may be. */
 	size_t total;
 	size_t limit;
 };
 
-/** An arena of at most limit bytes. Nothing is allocated yet. */
+/** Make an arena of at most limit bytes. It allocates nothing yet. */
 void st_arena_init(struct st_arena *arena, size_t limit);
 
-/** Free everything; the arena is empty and usable again, with the same limit. */
+/** Free everything. The empty arena can be used again, with the same limit. */
 void st_arena_release(struct st_arena *arena);
 
-/** Memory for an object of any type, not cleared. NULL at the limit or without memory. */
+/** Memory for an object of any type, uninitialized; or NULL. */
 [[nodiscard]] void *st_arena_alloc(struct st_arena *arena, size_t size);
 
-/** Memory for count objects of one size, zeroed. NULL as above, or if the product overflows. */
+/** Zeroed memory for count objects of one size; or NULL, also if the product overflows. */
 [[nodiscard]] void *st_arena_array(struct st_arena *arena, size_t count, size_t size);
 
-/** A copy of a view, NUL-ended. NULL as above. */
+/** A NUL-terminated copy of a view; or NULL. */
 [[nodiscard]] char *st_arena_copy(struct st_arena *arena, struct st_str bytes);
 
 #endif

@@ -1,10 +1,12 @@
 #include "base/array.h"
 
+#include <assert.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 bool st_array_room(void *array, size_t count, size_t size) {
+	assert(size > 0);
 	if (count != 0 && (count < 8 || (count & (count - 1)) != 0))
 		return true;
 	void *items;

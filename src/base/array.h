@@ -1,8 +1,8 @@
 /**
  * Arrays that grow.
  *
- * An array has room for a power of two items, 8 at least, so that its count
- * alone tells when it is full:
+ * The capacity of an array is a power of two and at least 8, so that the count
+ * alone shows when it is full:
  *
  *     if (!st_array_room(&list->items, list->count, sizeof *list->items))
  *             return st_fail_nomem(err);
@@ -17,10 +17,10 @@
 /**
  * Make room for one more item.
  *
- * @array  The address of the pointer to the items; NULL items are an empty array.
- * @count  How many items there are.
- * @size   The size of one.
- * @return False without memory; the items are as they were.
+ * @array  The address of the pointer to the items, which is NULL at first.
+ * @count  The number of items.
+ * @size   The size of an item.
+ * @return False if out of memory; the items are unchanged.
  */
 bool st_array_room(void *array, size_t count, size_t size);
 

@@ -1,8 +1,10 @@
 #include "base/background.h"
 
+#include <assert.h>
+
 #include "base/clock.h"
 
-/* Take the first task off the queue if it is due; otherwise sleep until it is, or until one is added. */
+/* Dequeue the first task if it is due. Otherwise sleep until it is due or the queue changes; return NULL. */
 static struct st_background_task *take_due(struct st_background *background) {
 	struct st_background_task *task = background->first;
 	int64_t wait_ms = task ? task->due_ms - st_now_ms() : 0;
@@ -19,7 +21,7 @@ static struct st_background_task *take_due(struct st_background *background) {
 	return NULL;
 }
 
-static void *run_tasks(void *data) {
+static void *run_due_tasks(void *data) {
 	struct st_background *background = data;
 	pthread_mutex_lock(&background->lock);
 	while (!background->stop) {
@@ -54,16 +56,18 @@ void st_background_release(struct st_background *background) {
 
 static void dequeue(struct st_background *background, struct st_background_task *task) {
 	struct st_background_task **at = &background->first;
+	assert(task->queued);
 	while (*at != task)
 		at = &(*at)->next;
 	*at = task->next;
 	task->queued = false;
 }
 
-/* Behind those that are due at the same time. Whether it is now the first one. */
+/* Insert after tasks that are due at the same time. True if the task is now the first. */
 static bool enqueue(struct st_background *background, struct st_background_task *task,
                     int64_t due_ms) {
 	struct st_background_task **at = &background->first;
+	assert(!task->queued);
 	while (*at && (*at)->due_ms <= due_ms)
 		at = &(*at)->next;
 	task->due_ms = due_ms;
@@ -75,7 +79,7 @@ static bool enqueue(struct st_background *background, struct st_background_task 
 
 void st_background_schedule(struct st_background *background, struct st_background_task *task,
                             int64_t delay_ms) {
-	/* In a forked child the lock may never become free. */
+	/* In a forked child the lock may stay locked forever. */
 	if (st_worker_is_elsewhere(&background->worker))
 		return;
 	int64_t due_ms = st_now_ms() + delay_ms;
@@ -84,6 +88,6 @@ void st_background_schedule(struct st_background *background, struct st_backgrou
 		dequeue(background, task);
 	if (!task->queued && enqueue(background, task, due_ms))
 		pthread_cond_signal(&background->wake);
-	st_worker_begin(&background->worker, run_tasks, background);
+	st_worker_begin(&background->worker, run_due_tasks, background);
 	pthread_mutex_unlock(&background->lock);
 }

@@ -1,4 +1,4 @@
-/** Bytes as text that any channel takes: base64 with padding, as in RFC 4648. */
+/** Base64 with padding, as in RFC 4648. */
 #ifndef STET_BASE_BASE64_H
 #define STET_BASE_BASE64_H
 

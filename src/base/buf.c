@@ -23,7 +23,7 @@ bool st_buf_reserve(struct st_buf *buf, size_t len) {
 	if (buf->ptr && len < buf->cap - buf->len)
 		return true;
 
-	/* Half as much again, so that many small appends stay linear. */
+	/* Grow by half, so that many small appends take linear time. */
 	size_t need, cap;
 	if (__builtin_add_overflow(buf->len, len, &need) || need >= SIZE_MAX / 2) {
 		buf->failed = true;
@@ -63,7 +63,7 @@ void st_buf_adds(struct st_buf *buf, const char *text) {
 	st_buf_add(buf, st_str(text));
 }
 
-/* Most of what is formatted is short: there is room for it, or no more than this is needed. */
+/* Most formatted texts are shorter: reserving this much first usually saves the second attempt. */
 enum { SHORT = 40 };
 
 void st_buf_addf(struct st_buf *buf, const char *format, ...) {
@@ -81,7 +81,7 @@ void st_buf_addf(struct st_buf *buf, const char *format, ...) {
 	va_end(again);
 	if (len < 0)
 		buf->failed = true;
-	/* What was not added leaves no trace. */
+	/* After a failure, restore the old end: vsnprintf() may have written a part. */
 	st_buf_truncate(buf, buf->len + (buf->failed ? 0 : (size_t)len));
 }
 

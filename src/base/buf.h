@@ -1,10 +1,10 @@
 /**
  * A growing byte buffer that owns its memory.
  *
- * Appending returns nothing. When memory runs out the buffer remembers it in
- * `failed`, later appends do nothing, and the writer checks once at the end,
- * as with ferror(). `ptr` is NULL until the first append and NUL-ended from
- * then on, so text can be handed on as a C string.
+ * Append functions return nothing. When memory runs out, they set `failed`, and
+ * later appends do nothing; the caller checks once at the end, as with ferror().
+ * `ptr` is NULL before the first append and NUL-terminated after it, so text can
+ * be used as a C string.
  *
  *     st_auto(st_buf) out = ST_BUF_INIT;
  *
@@ -28,13 +28,13 @@ struct st_buf {
 #define ST_BUF_INIT \
 	{ 0 }
 
-/** Free the contents; the buffer is empty and usable again. */
+/** Free the contents. The empty buffer can be used again. */
 void st_buf_release(struct st_buf *buf);
 
-/** Forget the contents, keep the memory, forgive an earlier failure. */
+/** Empty the buffer, keep its memory, reset `failed`. */
 void st_buf_clear(struct st_buf *buf);
 
-/** Make room for len more bytes (and the NUL). False, and failed, if it cannot. */
+/** Make room for len more bytes and the NUL. Returns false and sets `failed` if out of memory. */
 bool st_buf_reserve(struct st_buf *buf, size_t len);
 
 void st_buf_add(struct st_buf *buf, struct st_str bytes);
@@ -42,10 +42,10 @@ void st_buf_addc(struct st_buf *buf, char byte);
 void st_buf_adds(struct st_buf *buf, const char *text);
 __attribute__((format(printf, 2, 3))) void st_buf_addf(struct st_buf *buf, const char *format, ...);
 
-/** Cut the contents to len bytes; len must not exceed the current length. */
+/** Truncate the contents to len bytes; len must not exceed the current length. */
 void st_buf_truncate(struct st_buf *buf, size_t len);
 
-/** Move the contents of from into to, whose own are freed; from is left empty. */
+/** Free the contents of to and move those of from into it; from is then empty. */
 void st_buf_move(struct st_buf *to, struct st_buf *from);
 
 /** A view of the contents, valid until the next change. */
@@ -53,7 +53,7 @@ static inline struct st_str st_buf_str(const struct st_buf *buf) {
 	return (struct st_str){buf->ptr ? buf->ptr : "", buf->len};
 }
 
-/** The contents as a C string; "" when nothing was added. */
+/** The contents as a C string; "" if empty. */
 static inline const char *st_buf_cstr(const struct st_buf *buf) {
 	return buf->ptr ? buf->ptr : "";
 }

@@ -1,16 +1,18 @@
 #include "base/cancel.h"
 
+#include <assert.h>
+
 #include "base/clock.h"
 
-static _Thread_local struct st_cancel *waiting;
+static _Thread_local struct st_cancel *current;
 
 struct st_cancel *st_cancel_set(struct st_cancel *cancel) {
-	struct st_cancel *before = waiting;
-	waiting = cancel;
+	struct st_cancel *before = current;
+	current = cancel;
 	return before;
 }
 
-static bool is_over(struct st_cancel *cancel, size_t amount) {
+static bool is_cancelled(struct st_cancel *cancel, size_t amount) {
 	cancel->amount += amount;
 	if (cancel->amount >= ST_CANCEL_STEP) {
 		cancel->longest = cancel->amount > cancel->longest ? cancel->amount : cancel->longest;
@@ -22,19 +24,21 @@ static bool is_over(struct st_cancel *cancel, size_t amount) {
 }
 
 int st_cancel_check(size_t amount, struct stet_error *err) {
-	if (!waiting || !is_over(waiting, amount))
+	if (!current || !is_cancelled(current, amount))
 		return 0;
 	return st_fail(err, STET_E_CANCELLED, "The call was cancelled.");
 }
 
 void st_cancel_hold(void) {
-	if (waiting)
-		waiting->held++;
+	if (current)
+		current->held++;
 }
 
 void st_cancel_release(void) {
-	if (waiting)
-		waiting->held--;
+	if (!current)
+		return;
+	assert(current->held > 0);
+	current->held--;
 }
 
 void st_cancel_tell(size_t amount) {

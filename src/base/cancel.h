@@ -1,17 +1,18 @@
 /**
- * Whether anybody still waits for the work that this thread does.
+ * Cancellation: ends a long call whose client no longer waits for the answer.
  *
- * A call that may take long says how much it has done; every so often that
- * asks whether the client still waits. Layers that know nothing of calls use it
- * as well: a thread knows the call that it works for, set by the caller.
+ * Code that may take long reports how much work it has done. After each
+ * ST_CANCEL_STEP, the report asks the current call's `cancelled` function. The
+ * call is a thread-local variable, so that lower layers can check it without
+ * knowing about calls:
  *
- *     for (...) {
- *             if (st_cancel_check(bytes, err) < 0)
+ *     for (size_t i = 0; i < count; i++) {
+ *             if (st_cancel_check(pieces[i].len, err) < 0)
  *                     return STET_E_CANCELLED;
- *             ...
+ *             process(&pieces[i]);
  *     }
  *
- * Without a call, nothing is ever cancelled.
+ * Without a current call, nothing is ever cancelled.
  */
 #ifndef STET_BASE_CANCEL_H
 #define STET_BASE_CANCEL_H
@@ -20,44 +21,43 @@
 
 #include "base/error.h"
 
-/** After how much work it is asked: bytes looked at, which takes a millisecond or two. */
+/** The work between two questions, in bytes processed: one or two milliseconds. */
 #define ST_CANCEL_STEP ((size_t)1 << 20)
 
-/** The call that a thread works for. Embed it. */
+/** A call that can be cancelled, to be embedded in a struct. */
 struct st_cancel {
-	/** Whether the client waits no more; called on the thread that works, also after it said yes. */
+	/** Whether the client has given up. Called on the working thread, also after it returned true. */
 	bool (*cancelled)(struct st_cancel *cancel);
-	/** How much was done since it was asked, and whether it ever said yes. */
+	/** The work since the last question, and whether an answer was ever true. */
 	size_t amount;
 	bool over;
-	/** How often it was asked, and the most that was done between two times. */
+	/** The number of questions, and the most work between two of them. */
 	size_t asked;
 	size_t longest;
-	/** How often st_cancel_hold() was called without a release. */
+	/** The number of st_cancel_hold() calls without st_cancel_release(). */
 	size_t held;
 };
 
-/** Set the call that this thread works for, NULL for none. @return The one before. */
+/** Set the current call of this thread; NULL for none. Returns the previous one. */
 struct st_cancel *st_cancel_set(struct st_cancel *cancel);
 
-/** Tell of work done. 0, or STET_E_CANCELLED with a sentence, from then on always. */
+/** Report work. Returns 0, or STET_E_CANCELLED from the moment the call is cancelled. */
 [[nodiscard]] int st_cancel_check(size_t amount, struct stet_error *err);
 
-/** The same before a step that is not to be made for nobody: the one who waits is asked at once. */
+/** Ask at once, before a step that is useless if the client has given up. Returns like st_cancel_check(). */
 [[nodiscard]] int st_cancel_look(struct stet_error *err);
 
 /**
- * What follows must not be left half done: the one who waits is asked as
- * before, and may do other things meanwhile, but nothing is cancelled until
- * st_cancel_release(). Each hold needs its release.
+ * Protect work that must not stop halfway: until st_cancel_release(), `cancelled`
+ * is still called, but nothing is cancelled. Each hold needs a release.
  */
 void st_cancel_hold(void);
 void st_cancel_release(void);
 
-/** Tell of work that goes on whoever waits: the one who waits is asked, nothing is cancelled. */
+/** Report work in code that cannot be cancelled: `cancelled` is called, but the work goes on. */
 void st_cancel_tell(size_t amount);
 
-/** Sleep for some milliseconds, a few of them at most, and look. 0 or STET_E_CANCELLED. */
+/** Sleep for a few milliseconds, then ask. Returns like st_cancel_check(). */
 [[nodiscard]] int st_cancel_sleep(int64_t ms, struct stet_error *err);
 
 #endif

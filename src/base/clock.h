@@ -1,17 +1,17 @@
-/** Time as the library needs it: a monotonic clock in milliseconds, the time of day, and a nap. */
+/** Clocks, and sleeping. */
 #ifndef STET_BASE_CLOCK_H
 #define STET_BASE_CLOCK_H
 
 #include <stdint.h>
 
-/** Milliseconds, and microseconds, of the monotonic clock. */
+/** The monotonic clock in milliseconds, and in microseconds. */
 int64_t st_now_ms(void);
 int64_t st_now_us(void);
 
-/** Nanoseconds since 1970, UTC, as the system has it. */
+/** The time of day, in nanoseconds since 1970 (UTC). */
 int64_t st_wall_ns(void);
 
-/** Sleep for some milliseconds; a signal may end it early. */
+/** Sleep; a signal may end it early. */
 void st_sleep_ms(int64_t ms);
 
 #endif

@@ -12,7 +12,7 @@ static int letter(struct st_str word, size_t i) {
 	return tolower((unsigned char)word.ptr[i]);
 }
 
-/* By rows of the usual table; a swap looks two rows back. */
+/* The usual dynamic programming table, of which three rows suffice: a swap uses the row before the last. */
 size_t st_distance(struct st_str a, struct st_str b) {
 	size_t rows[3][ST_DISTANCE_MAX + 1];
 	a.len = least(a.len, ST_DISTANCE_MAX);

@@ -1,16 +1,15 @@
-/** How far two words are from each other, to guess which one was meant. */
+/** The edit distance of words, to suggest the right word for a typo. */
 #ifndef STET_BASE_DISTANCE_H
 #define STET_BASE_DISTANCE_H
 
 #include "base/str.h"
 
-/** No more bytes of a word are compared. */
+/** The most bytes of a word that are compared. */
 enum { ST_DISTANCE_MAX = 255 };
 
 /**
- * How many letters have to be changed, added, left out or swapped with their
- * neighbour to make one word of the other. Upper and lower case of ASCII are
- * the same.
+ * How many letters to change, add, remove or swap with a neighbour to turn one
+ * word into the other. The case of ASCII letters does not matter.
  */
 size_t st_distance(struct st_str a, struct st_str b);
 

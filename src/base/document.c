@@ -1,4 +1,4 @@
-/* JSON documents for programs that use the library: stet/json.h over yyjson. */
+/* stet/json.h, implemented with yyjson. */
 #include "stet/json.h"
 
 #include "base/json.h"
@@ -20,7 +20,7 @@ static struct stet_json *json_new(yyjson_mut_doc *doc) {
 	return json;
 }
 
-static yyjson_mut_val *find(const struct stet_json *json, const char *pointer) {
+static yyjson_mut_val *value_at(const struct stet_json *json, const char *pointer) {
 	return yyjson_mut_doc_ptr_get(json->doc, pointer);
 }
 
@@ -57,7 +57,7 @@ void stet_json_free(struct stet_json *json) {
 }
 
 const char *stet_json_type(const struct stet_json *json, const char *pointer) {
-	yyjson_mut_val *value = find(json, pointer);
+	yyjson_mut_val *value = value_at(json, pointer);
 	switch (yyjson_mut_get_type(value)) {
 	case YYJSON_TYPE_OBJ:
 		return "object";
@@ -77,35 +77,35 @@ const char *stet_json_type(const struct stet_json *json, const char *pointer) {
 }
 
 const char *stet_json_text(const struct stet_json *json, const char *pointer, size_t *len) {
-	yyjson_mut_val *value = find(json, pointer);
+	yyjson_mut_val *value = value_at(json, pointer);
 	if (len)
 		*len = yyjson_mut_is_str(value) ? yyjson_mut_get_len(value) : 0;
 	return yyjson_mut_get_str(value);
 }
 
 int64_t stet_json_int(const struct stet_json *json, const char *pointer, int64_t fallback) {
-	yyjson_mut_val *value = find(json, pointer);
+	yyjson_mut_val *value = value_at(json, pointer);
 	return yyjson_mut_is_int(value) ? yyjson_mut_get_sint(value) : fallback;
 }
 
 int stet_json_true(const struct stet_json *json, const char *pointer) {
-	return yyjson_mut_is_true(find(json, pointer));
+	return yyjson_mut_is_true(value_at(json, pointer));
 }
 
 size_t stet_json_count(const struct stet_json *json, const char *pointer) {
-	yyjson_mut_val *value = find(json, pointer);
+	yyjson_mut_val *value = value_at(json, pointer);
 	return yyjson_mut_is_obj(value) ? yyjson_mut_obj_size(value) : yyjson_mut_arr_size(value);
 }
 
 const char *stet_json_key(const struct stet_json *json, const char *pointer, size_t n) {
-	yyjson_mut_obj_iter iter = yyjson_mut_obj_iter_with(find(json, pointer));
+	yyjson_mut_obj_iter iter = yyjson_mut_obj_iter_with(value_at(json, pointer));
 	yyjson_mut_val *key = NULL;
 	for (size_t i = 0; i <= n && (key = yyjson_mut_obj_iter_next(&iter)); i++)
 		;
 	return yyjson_mut_get_str(key);
 }
 
-/* The array that a pointer to its next element ("/list/-") belongs to, made if there is none. */
+/* The array at a pointer, created if it does not exist. */
 static yyjson_mut_val *array_of(struct stet_json *json, const char *pointer, size_t len) {
 	yyjson_mut_val *array = yyjson_mut_doc_ptr_getn(json->doc, pointer, len);
 	if (array)
@@ -114,7 +114,7 @@ static yyjson_mut_val *array_of(struct stet_json *json, const char *pointer, siz
 	return array && yyjson_mut_doc_ptr_setn(json->doc, pointer, len, array) ? array : NULL;
 }
 
-static void set(struct stet_json *json, const char *pointer, yyjson_mut_val *value) {
+static void set_value(struct stet_json *json, const char *pointer, yyjson_mut_val *value) {
 	size_t len = strlen(pointer);
 	bool append = len >= 2 && strcmp(pointer + len - 2, "/-") == 0;
 	if (!value || (append ? !yyjson_mut_arr_append(array_of(json, pointer, len - 2), value)
@@ -124,15 +124,15 @@ static void set(struct stet_json *json, const char *pointer, yyjson_mut_val *val
 
 void stet_json_set_text(struct stet_json *json, const char *pointer, const char *text, size_t len) {
 	bool valid = st_utf8_valid(st_strn(text, len));
-	set(json, pointer, valid ? yyjson_mut_strncpy(json->doc, text, len) : NULL);
+	set_value(json, pointer, valid ? yyjson_mut_strncpy(json->doc, text, len) : NULL);
 }
 
 void stet_json_set_int(struct stet_json *json, const char *pointer, int64_t value) {
-	set(json, pointer, yyjson_mut_sint(json->doc, value));
+	set_value(json, pointer, yyjson_mut_sint(json->doc, value));
 }
 
 void stet_json_set_bool(struct stet_json *json, const char *pointer, int value) {
-	set(json, pointer, yyjson_mut_bool(json->doc, value != 0));
+	set_value(json, pointer, yyjson_mut_bool(json->doc, value != 0));
 }
 
 void stet_json_set_json(struct stet_json *json, const char *pointer, const char *text, size_t len) {
@@ -141,14 +141,14 @@ void stet_json_set_json(struct stet_json *json, const char *pointer, const char 
 		json->failed = true;
 		return;
 	}
-	set(json, pointer, yyjson_val_mut_copy(json->doc, yyjson_doc_get_root(doc)));
+	set_value(json, pointer, yyjson_val_mut_copy(json->doc, yyjson_doc_get_root(doc)));
 	yyjson_doc_free(doc);
 }
 
 char *stet_json_write_at(const struct stet_json *json, const char *pointer, int pretty,
                          size_t *len) {
 	yyjson_write_flag flags = pretty ? YYJSON_WRITE_PRETTY_TWO_SPACES : 0;
-	yyjson_mut_val *value = json->failed ? NULL : find(json, pointer);
+	yyjson_mut_val *value = json->failed ? NULL : value_at(json, pointer);
 	size_t raw_len = 0;
 	char *raw = value ? yyjson_mut_val_write(value, flags, &raw_len) : NULL;
 	struct st_buf out = ST_BUF_INIT;

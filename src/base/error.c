@@ -31,8 +31,8 @@ static const struct code *code_find(int value) {
 	return NULL;
 }
 
-/* A message that does not fit is cut visibly, at a character boundary. */
-static void cut_message(struct stet_error *err) {
+/* End a message that does not fit with dots, at a character boundary. */
+static void truncate_message(struct stet_error *err) {
 	static const char mark[] = "...";
 	size_t end = sizeof err->message - sizeof mark;
 
@@ -41,20 +41,20 @@ static void cut_message(struct stet_error *err) {
 	memcpy(err->message + end, mark, sizeof mark);
 }
 
-static void fill(struct stet_error *err, int code, const char *format, va_list args) {
+static void fill_message(struct stet_error *err, int code, const char *format, va_list args) {
 	err->code = code;
 	int len = vsnprintf(err->message, sizeof err->message, format, args);
 	if (len < 0)
 		err->message[0] = '\0';
 	else if ((size_t)len >= sizeof err->message)
-		cut_message(err);
+		truncate_message(err);
 }
 
 int st_fail(struct stet_error *err, int code, const char *format, ...) {
 	if (err) {
 		va_list args;
 		va_start(args, format);
-		fill(err, code, format, args);
+		fill_message(err, code, format, args);
 		va_end(args);
 	}
 	return code;
@@ -68,7 +68,7 @@ int st_fail_errno(struct stet_error *err, int errnum, const char *format, ...) {
 
 	va_list args;
 	va_start(args, format);
-	fill(err, code, format, args);
+	fill_message(err, code, format, args);
 	va_end(args);
 
 	char reason[128];
@@ -76,7 +76,7 @@ int st_fail_errno(struct stet_error *err, int errnum, const char *format, ...) {
 	int len = snprintf(err->message + used, sizeof err->message - used, ": %s.",
 	                   strerror_r(errnum, reason, sizeof reason));
 	if (len < 0 || (size_t)len >= sizeof err->message - used)
-		cut_message(err);
+		truncate_message(err);
 	errno = errnum;
 	return code;
 }

@@ -1,6 +1,6 @@
 /**
- * Raising errors. The codes and the struct are public (stet/error.h); this is
- * how the library fills them, in one line:
+ * Raising errors. stet/error.h has the codes and the struct; the library fills
+ * them in one line:
  *
  *     return st_fail(err, STET_E_NO_MATCH, "No line of %s contains it.", st_quoted(path));
  */
@@ -10,26 +10,26 @@
 #include "base/quote.h"
 #include "stet/error.h"
 
-/** Fill err (may be NULL) with a code and a formatted message; returns code. */
+/** Fill err, which may be NULL, with a code and a formatted message. Returns the code. */
 __attribute__((format(printf, 3, 4))) int st_fail(struct stet_error *err, int code,
                                                   const char *format, ...);
 
 /**
- * As st_fail(), for a failed system call: the code is chosen by errnum, and
- * its text follows the message after a colon. Returns the code; errno is errnum.
+ * Like st_fail(), for a failed system call: chooses the code by errnum, appends
+ * the text of errnum after a colon, and sets errno to errnum. Returns the code.
  */
 __attribute__((format(printf, 3, 4))) int st_fail_errno(struct stet_error *err, int errnum,
                                                         const char *format, ...);
 
-/** As st_fail() with STET_E_NOMEM and its usual sentence. */
+/** Like st_fail(), with STET_E_NOMEM and its usual message. */
 int st_fail_nomem(struct stet_error *err);
 
-/** The code that stands for an errno. */
+/** The code for an errno. */
 int st_code_of_errno(int errnum);
 
 /*
- * What comes back is the code that went in, and only here can compilers and
- * analysers see that: else they follow paths on which a failure returned 0.
+ * These macros show compilers and analysers that the functions return the given
+ * code. Otherwise they would warn about paths on which a failure returns 0.
  */
 #define st_fail(err, code, ...) \
 	({ \

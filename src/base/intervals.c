@@ -1,17 +1,18 @@
 #include "base/intervals.h"
 
+#include <assert.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
 
-/* Whether a lies wholly before b with at least one number between them. */
+/* Whether a ends before b begins, with at least one number between them. */
 static bool apart(struct st_interval a, struct st_interval b) {
 	return a.last < b.first && b.first - a.last > 1;
 }
 
-/* The first interval that is not before the given one and apart from it. */
+/* The index of the first interval that touches the item or comes after it. */
 static size_t lower(const struct st_intervals *set, struct st_interval item) {
 	size_t low = 0, high = set->count;
 	while (low < high) {
@@ -24,12 +25,9 @@ static size_t lower(const struct st_intervals *set, struct st_interval item) {
 	return low;
 }
 
-static bool grow(struct st_intervals *set) {
-	return st_array_room(&set->items, set->count, sizeof *set->items);
-}
-
-/* Replace count intervals, from index at, by one. There must be room. */
+/* Replace count intervals, from index at, by one. The caller has made room if count is 0. */
 static void splice(struct st_intervals *set, size_t at, size_t count, struct st_interval item) {
+	assert(at + count <= set->count);
 	struct st_interval *place = set->items + at;
 	memmove(place + 1, place + count, (set->count - at - count) * sizeof item);
 	*place = item;
@@ -46,7 +44,7 @@ static size_t smallest(const struct st_intervals *set) {
 	return best;
 }
 
-static void forget(struct st_intervals *set, size_t at) {
+static void remove_at(struct st_intervals *set, size_t at) {
 	struct st_interval *place = set->items + at;
 	set->count--;
 	memmove(place, place + 1, (set->count - at) * sizeof *place);
@@ -74,12 +72,12 @@ bool st_intervals_add(struct st_intervals *set, size_t first, size_t last) {
 			item.last = set->items[end].last;
 	}
 	if (at == end && set->count == ST_INTERVALS_MAX) {
-		/* What was added last is what the next question is about: forget another. */
+		/* Keep the new interval: the next question is probably about it. */
 		size_t victim = smallest(set);
-		forget(set, victim);
+		remove_at(set, victim);
 		at -= victim < at;
 		end = at;
-	} else if (at == end && !grow(set)) {
+	} else if (at == end && !st_array_room(&set->items, set->count, sizeof *set->items)) {
 		return false;
 	}
 	splice(set, at, end - at, item);
@@ -90,7 +88,7 @@ bool st_intervals_contains(const struct st_intervals *set, size_t first, size_t 
 	if (last < first)
 		return true;
 	size_t at = lower(set, (struct st_interval){first, first});
-	/* The interval just before may touch `first` without holding it. */
+	/* The interval just before may touch `first` without containing it. */
 	if (at < set->count && set->items[at].last < first)
 		at++;
 	return at < set->count && set->items[at].first <= first && last <= set->items[at].last;

@@ -1,12 +1,11 @@
 /**
- * A set of numbers kept as intervals: which lines of a file were seen, which
- * lines were asked for.
+ * A set of numbers, stored as intervals: the lines of a file that a session has
+ * seen, or that a call requests.
  *
- * The intervals are inclusive, sorted, disjoint and merged where they touch,
- * so a set that was filled piece by piece is equal to one filled at once.
- * There are never more than ST_INTERVALS_MAX of them: one more, and the
- * smallest of the others is forgotten. A set may thus say "not seen" of what
- * was, never "seen" of what was not.
+ * The intervals are inclusive, sorted, disjoint and merged where they touch, so
+ * that the order of additions does not matter. A set has at most
+ * ST_INTERVALS_MAX intervals; to add another one, it drops the smallest. So a
+ * set may lack numbers that were added, but never contains others.
  *
  *     st_auto(st_intervals) seen = {0};
  *
@@ -22,19 +21,19 @@
 
 #define ST_INTERVALS_MAX 256
 
-/** The numbers from first to last, both included; none if last < first. */
+/** The numbers from first to last, inclusive; none if last < first. */
 struct st_interval {
 	size_t first;
 	size_t last;
 };
 
-/** Zeroed, it is the empty set. `items` may be read, up to `count`. */
+/** A zeroed struct is the empty set. Callers may read `items`. */
 struct st_intervals {
 	struct st_interval *items;
 	size_t count;
 };
 
-/** Free the contents; the set is empty and usable again. */
+/** Free the contents. The empty set can be used again. */
 void st_intervals_release(struct st_intervals *set);
 
 /** Empty the set and keep its memory. */
@@ -43,17 +42,17 @@ void st_intervals_clear(struct st_intervals *set);
 /**
  * Add first to last; nothing if last < first.
  *
- * @return false, with the set unchanged, if memory ran out.
+ * @return False if out of memory; the set is unchanged.
  */
 [[nodiscard]] bool st_intervals_add(struct st_intervals *set, size_t first, size_t last);
 
-/** Whether all of first to last are in the set; true if last < first. */
+/** Whether the set contains all of first to last; true if last < first. */
 bool st_intervals_contains(const struct st_intervals *set, size_t first, size_t last);
 
-/** How many numbers are in the set; SIZE_MAX if that is more than a size_t holds. */
+/** The number of numbers in the set, at most SIZE_MAX. */
 size_t st_intervals_total(const struct st_intervals *set);
 
-/** Whether all lines of a file of so many lines are in the set. */
+/** Whether the set contains all lines of a file with this many lines. */
 static inline bool st_intervals_covers(const struct st_intervals *set, size_t lines) {
 	return st_intervals_contains(set, 1, lines);
 }

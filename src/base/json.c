@@ -10,7 +10,7 @@ static bool is_opening(char byte) {
 	return byte == '[' || byte == '{';
 }
 
-/* Just behind the quote that ends a string, given where its bytes start; the text's length if none does. */
+/* The index after a string's closing quote, or the text's length; start is the index after the opening one. */
 static size_t string_end(struct st_str text, size_t start) {
 	const char *quote = text.ptr + start;
 	while ((quote = memchr(quote, '"', text.len - (size_t)(quote - text.ptr)))) {
@@ -24,12 +24,12 @@ static size_t string_end(struct st_str text, size_t start) {
 	return text.len;
 }
 
-/* Depth by counting brackets outside strings, before the parser spends anything on it. */
+/* Count brackets outside strings, before the parser allocates memory for a deep text. */
 static bool is_too_deep(struct st_str text) {
 	size_t opened = 0, depth = 0;
 	for (size_t i = 0; i < text.len; i++)
 		opened += is_opening(text.ptr[i]);
-	/* As with most texts, even if none of them was in a string or closed again. */
+	/* The quick answer for most texts: the depth is at most the number of brackets. */
 	if (opened <= ST_JSON_DEPTH)
 		return false;
 	for (size_t i = 0; i < text.len;) {
@@ -48,7 +48,7 @@ static int by_key(const void *a, const void *b) {
 	return st_str_cmp(st_json_str(*(yyjson_val *const *)a), st_json_str(*(yyjson_val *const *)b));
 }
 
-/* Of few keys: whether each leads to its own value. */
+/* A key that does not lead to its own value is a duplicate. */
 static int find_among_few(yyjson_val *object, struct st_str *key) {
 	yyjson_obj_iter all = yyjson_obj_iter_with(object);
 	for (yyjson_val *name; (name = yyjson_obj_iter_next(&all));) {
@@ -75,14 +75,14 @@ static int find_among_many(yyjson_val *object, struct st_str *key, struct stet_e
 	return 0;
 }
 
-/* 1 with the key if an object has one twice, 0 if not. */
+/* Returns 1 and the key if an object has a key twice, else 0. */
 static int find_duplicate(yyjson_val *object, struct st_str *key, struct stet_error *err) {
 	enum { FEW = 8 };
 	return yyjson_obj_size(object) > FEW ? find_among_many(object, key, err)
 	                                     : find_among_few(object, key);
 }
 
-/* Over all objects of the document: values lie one after the other in memory. */
+/* yyjson stores all values of a document in one array, so no recursion is needed. */
 int st_json_check_keys(yyjson_doc *doc, const char *what, struct stet_error *err) {
 	yyjson_val *value = yyjson_doc_get_root(doc);
 	for (size_t i = yyjson_doc_get_val_count(doc); i > 0; i--, value++) {
@@ -101,7 +101,7 @@ int st_json_check_keys(yyjson_doc *doc, const char *what, struct stet_error *err
 int st_json_read(struct st_str text, yyjson_read_flag flags, yyjson_doc **out,
                  struct stet_error *err) {
 	yyjson_read_err why = {0};
-	/* Without the in-situ flag the text is only read. */
+	/* yyjson takes a char pointer, but only writes to it with the in-situ flag. */
 	union {
 		const char *readable;
 		char *wanted;
@@ -142,7 +142,7 @@ int st_json_parse(struct st_str text, const char *what, yyjson_doc **out, struct
 	return code;
 }
 
-/* An integral double as an int64; false for others, and for those beyond it. */
+/* Convert an integral double; false if it is not integral or out of range. */
 static bool to_int(double number, int64_t *out) {
 	if (!(number >= -0x1p63 && number < 0x1p63))
 		return false;
@@ -191,15 +191,15 @@ yyjson_mut_val *st_json_text(yyjson_mut_doc *doc, struct st_str text) {
 	                            : yyjson_mut_strncpy(doc, readable_text.ptr, readable_text.len);
 }
 
-/* A document whose root is taken away has failed. */
-static void fail(yyjson_mut_doc *doc) {
+/* A document without a root counts as failed. */
+static void mark_failed(yyjson_mut_doc *doc) {
 	yyjson_mut_doc_set_root(doc, NULL);
 }
 
 void st_json_add(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *key,
                  yyjson_mut_val *value) {
 	if (!object || !value || !yyjson_mut_obj_add_val(doc, object, key, value))
-		fail(doc);
+		mark_failed(doc);
 }
 
 void st_json_add_text(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *key,
@@ -237,7 +237,7 @@ yyjson_mut_val *st_json_add_array(yyjson_mut_doc *doc, yyjson_mut_val *object, c
 
 void st_json_push(yyjson_mut_doc *doc, yyjson_mut_val *array, yyjson_mut_val *value) {
 	if (!array || !value || !yyjson_mut_arr_append(array, value))
-		fail(doc);
+		mark_failed(doc);
 }
 
 /* How many bytes at the beginning of a text stand in a JSON string as they are. */

@@ -15,8 +15,8 @@ struct st_lru_entry {
 	char key[];
 };
 
-/* Keys are paths and digests, and an attacker who floods one bucket only slows himself. */
-static uint64_t hash_of(struct st_str key) {
+/* No keyed hash is needed: a client that floods one bucket only slows down itself. */
+static uint64_t key_hash(struct st_str key) {
 	return st_str_sum(ST_STR_SUM, key);
 }
 
@@ -39,30 +39,30 @@ static void link_newest(struct st_lru *lru, struct st_lru_entry *entry) {
 	lru->newest = entry;
 }
 
-static void discard(struct st_lru *lru, void *value) {
+static void discard_value(struct st_lru *lru, void *value) {
 	if (lru->free_value && value)
 		lru->free_value(value);
 }
 
-static void drop(struct st_lru *lru, struct st_lru_entry **slot) {
+static void drop_entry(struct st_lru *lru, struct st_lru_entry **slot) {
 	struct st_lru_entry *entry = *slot;
 	*slot = entry->chain;
 	unlink_entry(lru, entry);
 	lru->count--;
 	lru->cost -= entry->cost;
-	discard(lru, entry->value);
+	discard_value(lru, entry->value);
 	free(entry);
 }
 
 static void evict(struct st_lru *lru) {
 	while (lru->count > lru->max_count || lru->cost > lru->max_cost) {
 		assert(lru->oldest);
-		drop(lru, slot_of(lru, st_lru_key(lru->oldest), lru->oldest->hash));
+		drop_entry(lru, slot_of(lru, st_lru_key(lru->oldest), lru->oldest->hash));
 	}
 }
 
-/* Keeping the old, fuller table is fine when there is no memory for a larger one. */
-static bool grow(struct st_lru *lru) {
+/* Without memory for a larger table, the old one just gets slower. */
+static bool grow_buckets(struct st_lru *lru) {
 	if (lru->buckets && lru->count < lru->bucket_count)
 		return true;
 	size_t count = lru->buckets ? lru->bucket_count * 2 : 16;
@@ -93,7 +93,7 @@ void st_lru_limit(struct st_lru *lru, size_t max_count, size_t max_cost) {
 
 void st_lru_clear(struct st_lru *lru) {
 	while (lru->oldest)
-		drop(lru, slot_of(lru, st_lru_key(lru->oldest), lru->oldest->hash));
+		drop_entry(lru, slot_of(lru, st_lru_key(lru->oldest), lru->oldest->hash));
 }
 
 void st_lru_release(struct st_lru *lru) {
@@ -106,14 +106,14 @@ void st_lru_release(struct st_lru *lru) {
 void *st_lru_peek(const struct st_lru *lru, struct st_str key) {
 	if (!lru->buckets)
 		return NULL;
-	struct st_lru_entry *entry = *slot_of(lru, key, hash_of(key));
+	struct st_lru_entry *entry = *slot_of(lru, key, key_hash(key));
 	return entry ? entry->value : NULL;
 }
 
 void *st_lru_get(struct st_lru *lru, struct st_str key) {
 	if (!lru->buckets)
 		return NULL;
-	struct st_lru_entry *entry = *slot_of(lru, key, hash_of(key));
+	struct st_lru_entry *entry = *slot_of(lru, key, key_hash(key));
 	if (!entry)
 		return NULL;
 	unlink_entry(lru, entry);
@@ -124,14 +124,14 @@ void *st_lru_get(struct st_lru *lru, struct st_str key) {
 bool st_lru_put(struct st_lru *lru, struct st_str key, void *value, size_t cost) {
 	st_lru_remove(lru, key);
 	struct st_lru_entry *entry = NULL;
-	if (cost <= lru->max_cost && lru->max_count > 0 && grow(lru))
+	if (cost <= lru->max_cost && lru->max_count > 0 && grow_buckets(lru))
 		entry = malloc(sizeof *entry + key.len);
 	if (!entry) {
-		discard(lru, value);
+		discard_value(lru, value);
 		return false;
 	}
 	*entry = (struct st_lru_entry){
-		.value = value, .cost = cost, .hash = hash_of(key), .key_len = key.len};
+		.value = value, .cost = cost, .hash = key_hash(key), .key_len = key.len};
 	if (key.len)
 		memcpy(entry->key, key.ptr, key.len);
 
@@ -148,10 +148,10 @@ bool st_lru_put(struct st_lru *lru, struct st_str key, void *value, size_t cost)
 bool st_lru_remove(struct st_lru *lru, struct st_str key) {
 	if (!lru->buckets)
 		return false;
-	struct st_lru_entry **slot = slot_of(lru, key, hash_of(key));
+	struct st_lru_entry **slot = slot_of(lru, key, key_hash(key));
 	if (!*slot)
 		return false;
-	drop(lru, slot);
+	drop_entry(lru, slot);
 	return true;
 }
 

@@ -1,9 +1,6 @@
 /**
- * A bounded map from byte strings to objects that forgets the least recently
- * used ones.
- *
- * Every entry has a cost; the sum of costs and the number of entries stay
- * within their limits, so that nothing built on this can grow without bound.
+ * A bounded map from byte strings to objects that evicts the least recently used
+ * entries. Both the number of entries and the sum of their costs are limited.
  *
  *     struct st_lru lru;
  *     st_lru_init(&lru, 50, 1 << 20, free);
@@ -35,33 +32,33 @@ void st_lru_init(struct st_lru *lru, size_t max_count, size_t max_cost,
                  void (*free_value)(void *value));
 void st_lru_release(struct st_lru *lru);
 
-/** Change the limits, and evict what no longer fits. */
+/** Change the limits, and evict entries that no longer fit. */
 void st_lru_limit(struct st_lru *lru, size_t max_count, size_t max_cost);
 
 /** Remove every entry. */
 void st_lru_clear(struct st_lru *lru);
 
-/** The value for a key, now the most recently used; NULL if there is none. */
+/** The value of a key, which becomes the most recently used; NULL if not found. */
 void *st_lru_get(struct st_lru *lru, struct st_str key);
 
-/** As st_lru_get(), without changing the order. */
+/** Like st_lru_get(), without changing the order. */
 void *st_lru_peek(const struct st_lru *lru, struct st_str key);
 
 /**
- * Store a value, taking ownership, and evict what no longer fits. The key is
- * copied. A value that costs more than max_cost alone is freed at once.
+ * Store a value, and evict entries that no longer fit. The map owns the value
+ * and copies the key.
  *
- * @return true if the value is stored; false if it was freed (too costly, or
- *         out of memory).
+ * @return False if the value was freed instead: its cost exceeds max_cost, or
+ *         memory ran out.
  */
 bool st_lru_put(struct st_lru *lru, struct st_str key, void *value, size_t cost);
 
-/** Remove a key. True if it was there. */
+/** Remove a key. True if it existed. */
 bool st_lru_remove(struct st_lru *lru, struct st_str key);
 
 /**
- * Step through the entries, the most recently used first: NULL to begin, the
- * last return value to go on, NULL at the end. No change meanwhile.
+ * Iterate, the most recently used entry first: pass NULL, then the previous
+ * entry; returns NULL at the end. The map must not change meanwhile.
  */
 const struct st_lru_entry *st_lru_next(const struct st_lru *lru, const struct st_lru_entry *entry);
 struct st_str st_lru_key(const struct st_lru_entry *entry);

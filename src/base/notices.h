@@ -1,8 +1,9 @@
 /**
- * Sentences for the next answer: what happened behind a caller's back.
+ * Notices: a bounded queue of sentences for the next answer, about events that
+ * the caller did not ask for.
  *
- * A bounded queue. When it is full, further notices are only counted, and the
- * count is the last notice. Safe to use from several threads.
+ * When the queue is full, further notices are only counted, and the last notice
+ * gives their number. Safe to use from several threads.
  */
 #ifndef STET_BASE_NOTICES_H
 #define STET_BASE_NOTICES_H
@@ -15,7 +16,7 @@ enum { ST_NOTICES_MAX = 64 };
 
 struct st_notice {
 	char *text;
-	/** A name that the adder wants back when the notice is taken; may be NULL. */
+	/** A name for st_notices_take(), such as the path of a file; may be NULL. */
 	char *about;
 };
 
@@ -32,15 +33,15 @@ void st_notice_release(struct st_notice *notice);
 void st_notices_init(struct st_notices *notices);
 void st_notices_release(struct st_notices *notices);
 
-/** Add a sentence. */
+/** Append a notice. */
 __attribute__((format(printf, 2, 3))) void st_notices_add(struct st_notices *notices,
                                                           const char *format, ...);
 
-/** The same with a name, which is copied. */
+/** Append a notice with a name, which is copied. */
 __attribute__((format(printf, 3, 4))) void
 st_notices_add_about(struct st_notices *notices, const char *about, const char *format, ...);
 
-/** Take the oldest notice, which the caller releases. False if there is none. */
+/** Remove the oldest notice, which the caller must release. False if there is none. */
 bool st_notices_take(struct st_notices *notices, struct st_notice *notice);
 
 #endif

@@ -1,5 +1,5 @@
 /**
- * The word that goes with a count.
+ * The singular or plural for a count.
  *
  *     st_buf_addf(&out, "%zu %s", count, st_plural(count, "file", "files"));
  */

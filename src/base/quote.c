@@ -1,5 +1,6 @@
 #include "base/quote.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 #include "stet/text.h"
@@ -16,7 +17,7 @@ struct range {
 	enum st_char_kind kind;
 };
 
-/* In rising order. Noncharacters at the end of each plane are a rule, not a range. */
+/* Sorted. The last two code points of each plane are noncharacters: st_char_kind() checks them. */
 static const struct range table[] = {
 	{0x0000, 0x001F, ST_CHAR_CONTROL},      {0x007F, 0x009F, ST_CHAR_CONTROL},
 	{0x00A0, 0x00A0, ST_CHAR_BLANK},        {0x00AD, 0x00AD, ST_CHAR_FORMAT},
@@ -74,7 +75,7 @@ bool st_char_is_invisible(uint32_t point) {
 
 /* ---- one character ---- */
 
-/* A character, or a byte that is none, of a view that is not empty. */
+/* A character, or a byte that is not UTF-8. */
 struct unit {
 	struct st_str bytes;
 	uint32_t point;
@@ -82,6 +83,7 @@ struct unit {
 };
 
 static struct unit first_unit(struct st_str text) {
+	assert(text.len > 0);
 	struct unit unit = {0};
 	size_t len = st_utf8_next(text, &unit.point);
 	unit.bytes = st_strn(text.ptr, len);
@@ -89,11 +91,11 @@ static struct unit first_unit(struct st_str text) {
 	return unit;
 }
 
-static struct st_str behind(struct st_str text, struct unit unit) {
+static struct st_str skip_unit(struct st_str text, struct unit unit) {
 	return st_str_slice(text, unit.bytes.len, text.len);
 }
 
-/* As JSON escapes it; a plain character as it is. Its length. */
+/* Write a unit as JSON escapes it, a plain character unchanged. Returns the length. */
 static size_t escape(struct unit unit, char out[ESCAPE_MAX]) {
 	static const char from[] = "\n\r\t\"\\";
 	static const char to[] = "nrt\"\\";
@@ -121,16 +123,16 @@ static void add_escaped(struct st_buf *out, struct unit unit) {
 
 /* ---- names ---- */
 
-static bool is_plain(struct unit unit) {
+static bool is_plain_unit(struct unit unit) {
 	return !unit.invalid && (st_char_kind(unit.point) == ST_CHAR_PLAIN || unit.point == 0x3000);
 }
 
 static bool all_plain(struct st_str name) {
 	while (name.len > 0) {
 		struct unit unit = first_unit(name);
-		if (!is_plain(unit))
+		if (!is_plain_unit(unit))
 			return false;
-		name = behind(name, unit);
+		name = skip_unit(name, unit);
 	}
 	return true;
 }
@@ -145,7 +147,7 @@ static void add_quoted(struct st_buf *out, struct st_str name) {
 	while (name.len > 0) {
 		struct unit unit = first_unit(name);
 		add_escaped(out, unit);
-		name = behind(name, unit);
+		name = skip_unit(name, unit);
 	}
 	st_buf_addc(out, '"');
 }
@@ -157,7 +159,7 @@ void st_quote_name(struct st_buf *out, struct st_str name) {
 		st_buf_add(out, name);
 }
 
-/* The longest beginning of a name that takes no more than max bytes with its escapes. */
+/* The length of the longest prefix that, escaped, takes at most max bytes. */
 static size_t fitting(struct st_str name, size_t max) {
 	size_t end = 0, used = 0;
 	while (end < name.len) {
@@ -195,7 +197,7 @@ const char *st_quoted_into(struct st_quoted *room, struct st_str name) {
 		}
 		memcpy(room->text + len, text, add);
 		len += add;
-		name = behind(name, unit);
+		name = skip_unit(name, unit);
 	}
 	room->text[len++] = '"';
 	room->text[len] = '\0';
@@ -255,7 +257,7 @@ void st_quote_text(struct st_buf *out, struct st_str text, size_t max) {
 			st_buf_adds(out, cut);
 			return;
 		}
-		text = behind(text, unit);
+		text = skip_unit(text, unit);
 	}
 	st_buf_addc(out, '"');
 }
@@ -278,11 +280,11 @@ void st_quote_line(struct st_buf *out, struct st_str text, size_t max) {
 			st_utf8_add(out, unit.point);
 		else if (breaks_words(unit.point) && out->len && out->ptr[out->len - 1] != ' ')
 			st_buf_addc(out, ' ');
-		text = behind(text, unit);
+		text = skip_unit(text, unit);
 	}
 }
 
-/* How far a text is ASCII without DEL. */
+/* The length of the prefix of ASCII characters except DEL. */
 static size_t ascii_len(struct st_str text) {
 	size_t len = 0;
 	while (len < text.len && (unsigned char)text.ptr[len] < 0x7F)
@@ -299,7 +301,7 @@ void st_quote_json(struct st_buf *out, struct st_str json) {
 			return;
 		struct unit unit = first_unit(json);
 		add_escaped(out, unit);
-		json = behind(json, unit);
+		json = skip_unit(json, unit);
 	}
 }
 
@@ -337,7 +339,7 @@ void st_quote_screen(struct st_buf *out, struct st_str text) {
 			st_buf_add(out, unit.bytes);
 		else
 			add_on_screen(out, unit);
-		text = behind(text, unit);
+		text = skip_unit(text, unit);
 	}
 }
 

@@ -1,7 +1,10 @@
 /**
- * A view of bytes: pointer and length, passed by value, never owning. The
- * bytes need not end in NUL and may contain any value; an empty view still
- * points somewhere.
+ * src/base holds what every other folder needs: views, buffers, errors, JSON,
+ * Unicode, threads. It knows nothing of files or agents.
+ *
+ * A view of bytes: pointer and length, passed by value. It does not own the
+ * bytes, which may have any value and need not end in NUL. The pointer of an
+ * empty view is not NULL.
  */
 #ifndef STET_BASE_STR_H
 #define STET_BASE_STR_H
@@ -19,7 +22,7 @@ struct st_str {
 /** A view of a string literal. */
 #define ST_STR(literal) ((struct st_str){"" literal, sizeof(literal) - 1})
 
-/** A view of a NUL-ended string; empty for NULL. */
+/** A view of a NUL-terminated string; empty for NULL. */
 static inline struct st_str st_str(const char *text) {
 	return text ? (struct st_str){text, strlen(text)} : (struct st_str){"", 0};
 }
@@ -28,7 +31,7 @@ static inline struct st_str st_strn(const char *ptr, size_t len) {
 	return (struct st_str){ptr, len};
 }
 
-/** The part of a view from offset start up to, not including, end. */
+/** The part of a view from start up to, but not including, end. */
 static inline struct st_str st_str_slice(struct st_str s, size_t start, size_t end) {
 	return (struct st_str){s.ptr + start, end - start};
 }
@@ -46,12 +49,12 @@ static inline bool st_str_ends(struct st_str s, struct st_str suffix) {
 	       (suffix.len == 0 || memcmp(s.ptr + s.len - suffix.len, suffix.ptr, suffix.len) == 0);
 }
 
-/** Space, tab, line ends, form feed: what the C locale calls white space. */
+/** Whether a byte is white space in the C locale. */
 static inline bool st_is_space(char byte) {
 	return byte == ' ' || (byte >= '\t' && byte <= '\r');
 }
 
-/** The view without white space at its ends. */
+/** A view without the white space at its ends. */
 static inline struct st_str st_str_trim(struct st_str s) {
 	while (s.len && st_is_space(s.ptr[0]))
 		s = st_str_slice(s, 1, s.len);
@@ -60,7 +63,7 @@ static inline struct st_str st_str_trim(struct st_str s) {
 	return s;
 }
 
-/** Bytewise order, a shorter view before the longer one it begins. */
+/** Compare bytewise; a prefix comes before the longer view. */
 static inline int st_str_cmp(struct st_str a, struct st_str b) {
 	size_t len = a.len < b.len ? a.len : b.len;
 	int order = len ? memcmp(a.ptr, b.ptr, len) : 0;
@@ -70,10 +73,10 @@ static inline int st_str_cmp(struct st_str a, struct st_str b) {
 }
 
 /**
- * FNV-1a: a number by which equal bytes are found, and damaged ones; no help
- * against anybody who means harm.
+ * FNV-1a, a checksum for hash tables and to detect damage. It does not protect
+ * against deliberate collisions.
  *
- * @sum  ST_STR_SUM, or the sum of what is before.
+ * @sum  ST_STR_SUM, or the sum of the bytes before these.
  */
 static inline uint64_t st_str_sum(uint64_t sum, struct st_str s) {
 	for (size_t i = 0; i < s.len; i++)

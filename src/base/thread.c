@@ -3,7 +3,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-/* A thread inherits what is blocked, so that no signal can come before it has blocked them. */
+/* Block signals before creating the thread: it inherits the mask, so that none can arrive too early. */
 bool st_thread_start(pthread_t *thread, void *(*run)(void *), void *arg) {
 	sigset_t all, before;
 	sigfillset(&all);

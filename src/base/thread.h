@@ -1,5 +1,5 @@
 /**
- * Threads of the library. They take no signals: those are the program's.
+ * Threads. They block all signals, so that the program's own threads receive them.
  */
 #ifndef STET_BASE_THREAD_H
 #define STET_BASE_THREAD_H
@@ -10,29 +10,29 @@
 #include <sys/types.h>
 #include <time.h>
 
-/** Start a thread that is to be joined; false if there can be none. */
+/** Start a thread, to be joined; false if that fails. */
 [[nodiscard]] bool st_thread_start(pthread_t *thread, void *(*run)(void *), void *arg);
 
-/** Fill a condition that is waited for by the monotonic clock, whatever becomes of the time of day. */
+/** Initialize a condition variable that uses the monotonic clock for timeouts. */
 void st_cond_init(pthread_cond_t *cond);
 
-/** Until when to wait for such a condition: so many milliseconds from now. */
+/** The timeout for such a condition variable: this many milliseconds from now. */
 struct timespec st_cond_deadline(int64_t ms);
 
-/** A thread that begins when it is first needed; zero before. A forked child does not have it. */
+/** A thread that is started when first needed. Zeroed before. A forked child does not have it. */
 struct st_worker {
 	pthread_t thread;
-	/** The process that began it; looked at without a lock, too. */
+	/** The process that started it; atomic, because it is read without a lock too. */
 	_Atomic pid_t begun_by;
 };
 
-/** Begin unless it has begun. Returns whether it is there, in this process. */
+/** Start the thread unless it runs. Returns whether it runs in this process. */
 bool st_worker_begin(struct st_worker *worker, void *(*run)(void *), void *arg);
 
-/** Whether it began in another process, from which this one was forked: its lock may never be free again. */
+/** Whether this process is a forked child of the one that started it: a lock may then be held forever. */
 bool st_worker_is_elsewhere(const struct st_worker *worker);
 
-/** Wait for its end, where it is. */
+/** Join the thread, if it runs in this process. */
 void st_worker_join(const struct st_worker *worker);
 
 #endif

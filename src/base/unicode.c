@@ -34,7 +34,7 @@ bool st_unicode_is_mark(uint32_t point) {
 	       category == UTF8PROC_CATEGORY_ME;
 }
 
-/* Categories as bits. */
+/* Sets of categories. */
 #define BIT(name) (1U << UTF8PROC_CATEGORY_##name)
 enum {
 	LETTERS = BIT(LU) | BIT(LL) | BIT(LT) | BIT(LM) | BIT(LO) | BIT(NL),
@@ -86,7 +86,7 @@ static void add_parts(struct st_buf *out, uint32_t point, unsigned options) {
 		st_utf8_add(out, parts[i]);
 }
 
-/* Marks that come in another order than their classes are another text here, which is rare in names. */
+/* Does not sort marks by class: texts that differ only in their order stay different, which is rare in names. */
 void st_unicode_decompose(struct st_buf *out, struct st_str text) {
 	for (size_t i = 0; i < text.len;) {
 		uint32_t point;

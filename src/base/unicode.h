@@ -1,8 +1,8 @@
 /**
- * What needs the Unicode tables: comparing without regard to case, and how
- * wide text is on a screen. The only user of utf8proc.
+ * Unicode properties: case folding, decomposition, character classes, width. No
+ * other file uses utf8proc.
  *
- * Bytes that are not UTF-8 are no error here: they stand for themselves.
+ * Bytes that are not UTF-8 stay unchanged.
  */
 #ifndef STET_BASE_UNICODE_H
 #define STET_BASE_UNICODE_H
@@ -12,36 +12,35 @@
 #include "base/buf.h"
 
 /**
- * Append text folded for comparison: full case folding ("STRASSE" and
- * "straße" become equal), accents apart from their letters (so that composed
- * and decomposed forms become equal).
+ * Append a text folded for comparison: with full case folding, which makes
+ * "STRASSE" and "straße" equal, and decomposed.
  */
 void st_unicode_fold(struct st_buf *out, struct st_str text);
 
-/** Append text with its accents apart from their letters: composed and decomposed forms become equal. */
+/** Append a text decomposed: accents are separate, so that composed and decomposed forms become equal. */
 void st_unicode_decompose(struct st_buf *out, struct st_str text);
 
-/** As st_unicode_fold(), without characters that are invisible by Unicode's default: how ext4 compares names. */
+/** Like st_unicode_fold(), without default ignorable characters: how ext4 compares names. */
 void st_unicode_fold_name(struct st_buf *out, struct st_str text);
 
-/** A character in lower case, if it has one. */
+/** The lower case of a character; the character itself if it has none. */
 uint32_t st_unicode_lower(uint32_t point);
 
-/** The most parts a character has. */
+/** The most parts of a character. */
 #define ST_UNICODE_PARTS 32
 
 /**
- * What a character is made of, its marks left away: the letter without its
- * accent, the letters of a ligature.
+ * The parts of a character without marks: a letter without its accent, the
+ * letters of a ligature.
  *
- * @return How many parts; 1, the character itself, if it has none.
+ * @return The number of parts; 1, the character itself, if it has none.
  */
 size_t st_unicode_parts(uint32_t point, uint32_t parts[ST_UNICODE_PARTS]);
 
-/** Whether a character is a mark on the one before it, such as an accent of its own. */
+/** Whether a character combines with the one before it, such as a separate accent. */
 bool st_unicode_is_mark(uint32_t point);
 
-/** Classes of characters, as patterns name them. */
+/** The character classes of patterns. */
 enum st_unicode_class {
 	ST_UNICODE_ALNUM,
 	ST_UNICODE_ALPHA,
@@ -59,10 +58,10 @@ enum st_unicode_class {
 	ST_UNICODE_XDIGIT,
 };
 
-/** Whether a character is of a class. */
+/** Whether a character belongs to a class. */
 bool st_unicode_is(uint32_t point, enum st_unicode_class class);
 
-/** How many columns a text takes on a terminal; an invalid byte takes one, a control none. */
+/** The number of columns on a terminal; 1 for an invalid byte, 0 for a control character. */
 size_t st_unicode_width(struct st_str text);
 
 #endif

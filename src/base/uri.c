@@ -1,36 +1,27 @@
 #include "base/uri.h"
 
-static bool is_plain(char c) {
+#include "base/hex.h"
+
+static bool is_unreserved(char c) {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
 	       (c != '\0' && strchr("-._~/", c));
 }
 
 void st_uri_add_path(struct st_buf *out, struct st_str path) {
 	for (size_t i = 0; i < path.len; i++) {
-		if (is_plain(path.ptr[i]))
+		if (is_unreserved(path.ptr[i]))
 			st_buf_addc(out, path.ptr[i]);
 		else
 			st_buf_addf(out, "%%%02X", (unsigned char)path.ptr[i]);
 	}
 }
 
-static int digit(char c) {
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
 bool st_uri_decode(struct st_buf *out, struct st_str text) {
 	for (size_t i = 0; i < text.len; i++) {
 		char byte = text.ptr[i];
 		if (byte == '%') {
-			int high = i + 2 < text.len ? digit(text.ptr[i + 1]) : -1;
-			int low = i + 2 < text.len ? digit(text.ptr[i + 2]) : -1;
-			if (high < 0 || low < 0)
+			if (i + 2 >= text.len || st_hex_decode(st_strn(text.ptr + i + 1, 2), &byte, 1) != 1)
 				return false;
-			byte = (char)(high << 4 | low);
 			i += 2;
 		}
 		if (byte == '\0')

@@ -1,16 +1,16 @@
-/** URIs of files: file:///a%20b and the path /a b. */
+/** file: URIs, such as file:///a%20b for the path "/a b". */
 #ifndef STET_BASE_URI_H
 #define STET_BASE_URI_H
 
 #include "base/buf.h"
 
-/** Append what stands for these bytes in a URI's path: all but letters, digits and "-._~/" as %XX. */
+/** Append a path, percent-encoded except for letters, digits and "-._~/". */
 void st_uri_add_path(struct st_buf *out, struct st_str path);
 
-/** Append bytes with every %XX undone. False, with out of no use, if one is malformed or a NUL. */
+/** Append text with every %XX decoded. False if one is malformed or a NUL; out is then incomplete. */
 [[nodiscard]] bool st_uri_decode(struct st_buf *out, struct st_str text);
 
-/** The path of a file: URI of this machine. False if it is none. */
+/** Append the path of a file: URI. False if the URI is no file on this machine. */
 [[nodiscard]] bool st_uri_path(struct st_str uri, struct st_buf *path);
 
 #endif

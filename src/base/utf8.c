@@ -1,5 +1,7 @@
 #include "base/utf8.h"
 
+#include <assert.h>
+
 #include "base/cancel.h"
 
 static bool is_tail(unsigned char byte) {
@@ -7,6 +9,7 @@ static bool is_tail(unsigned char byte) {
 }
 
 size_t st_utf8_next(struct st_str s, uint32_t *point) {
+	assert(s.len > 0);
 	const unsigned char *p = (const unsigned char *)s.ptr;
 	unsigned char lead = p[0];
 
@@ -32,7 +35,7 @@ size_t st_utf8_next(struct st_str s, uint32_t *point) {
 	return len;
 }
 
-/* Many bytes at a time while they are ASCII. */
+/* The length of the ASCII prefix, found 64 bytes at a time. */
 static size_t ascii_run(struct st_str s) {
 	size_t i = 0;
 	for (uint64_t lanes[8]; i + sizeof lanes <= s.len; i += sizeof lanes) {
@@ -56,11 +59,11 @@ static size_t ascii_run(struct st_str s) {
 
 /* The length of the longest valid prefix. */
 static size_t valid_run(struct st_str s) {
-	size_t i = 0, told = 0;
+	size_t i = 0, reported = 0;
 	while (i < s.len) {
-		if (i - told >= ST_CANCEL_STEP) {
-			st_cancel_tell(i - told);
-			told = i;
+		if (i - reported >= ST_CANCEL_STEP) {
+			st_cancel_tell(i - reported);
+			reported = i;
 		}
 		i += ascii_run(st_str_slice(s, i, s.len));
 		if (i == s.len)
@@ -120,6 +123,6 @@ size_t st_utf8_cut(struct st_str s, size_t max) {
 	size_t end = max;
 	while (end > 0 && max - end < 4 && is_tail((unsigned char)s.ptr[end]))
 		end--;
-	/* Stray tail bytes belong to no character: cut anywhere. */
+	/* More than three tail bytes are not UTF-8: cut anywhere. */
 	return is_tail((unsigned char)s.ptr[end]) ? max : end;
 }
