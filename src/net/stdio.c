@@ -202,7 +202,7 @@ static void look_at(struct stdio *io, size_t start, size_t len) {
 }
 
 /* While work is being done: see whether the client still wants it. */
-static void look(struct st_mcp_executor *executor) {
+static void poll_input(struct st_mcp_executor *executor) {
 	struct stdio *io = (struct stdio *)((char *)executor - offsetof(struct stdio, executor));
 	struct pollfd ready = {.fd = io->in, .events = POLLIN};
 	if (io->input.len <= AHEAD_MAX && poll(&ready, 1, 0) > 0)
@@ -275,7 +275,7 @@ int stet_mcp_stdio(struct stet_host *host, const char *tools, int in, int out, i
                    struct stet_error *err) {
 	struct stdio io = {
 		.sink = {.event = send_line, .answer = send_answer, .done = nothing_more},
-		.executor = {.look = look},
+		.executor = {.poll = poll_input},
 		.in = in,
 		.stop = stop,
 	};

@@ -334,7 +334,7 @@ static void a_resource_that_is_not_there_has_the_code_of_its_era(void **state) {
 	say(&bench, INIT("2025-11-25"));
 	expect_part(say(&bench, LEGACY("1", "resources/read", "\"uri\":\"test://x\"")), "-32002");
 	expect_part(say(&bench, MODERN("1", "resources/read", ",\"uri\":\"test://x\"")),
-	            "\"code\":-32602,\"message\":\"There is no such resource.\",\"data\":{\"uri\":"
+	            "\"code\":-32602,\"message\":\"Resource not found.\",\"data\":{\"uri\":"
 	            "\"test://x\"}");
 	bench_close(&bench);
 }
@@ -560,17 +560,17 @@ static void input_is_asked_for_in_rounds(void **state) {
 	bench_open(&bench, NULL, ST_MCP_STATELESS);
 	const char *answer = say(&bench, MODERN("1", "tools/call", ",\"name\":\"need\""));
 	expect_part(answer, "\"resultType\":\"input_required\"");
-	char sealed[400] = "";
+	char signed_text[400] = "";
 	assert_int_equal(
-		sscanf(strstr(answer, "requestState"), "requestState\":\"%399[0-9a-f]", sealed), 1);
+		sscanf(strstr(answer, "requestState"), "requestState\":\"%399[0-9a-f]", signed_text), 1);
 	char message[1500];
 	snprintf(message, sizeof message,
 	         MODERN("2", "tools/call",
 	                ",\"name\":\"need\",\"inputResponses\":{\"name\":{\"action\":\"accept\"}},"
 	                "\"requestState\":\"%s\""),
-	         sealed);
+	         signed_text);
 	expect_part(say(&bench, message), "\"state\":\"round one\"");
-	char *digit = strstr(message, sealed);
+	char *digit = strstr(message, signed_text);
 	digit[70] = digit[70] == '0' ? '1' : '0';
 	expect_part(say(&bench, message), "\"code\":-32602");
 	bench_close(&bench);
@@ -690,18 +690,18 @@ static void clients_without_roots_are_not_asked(void **state) {
 }
 
 static void a_seal_holds_for_its_purpose_only(void **state) {
-	st_auto(st_buf) sealed = ST_BUF_INIT;
+	st_auto(st_buf) signed_text = ST_BUF_INIT;
 	st_auto(st_buf) opened = ST_BUF_INIT;
 	struct st_str key = ST_STR("0123456789abcdef0123456789abcdef");
-	assert_int_equal(st_hmac(key, ST_STR("a"), ST_STR("\x01 text"), &sealed, NULL), 0);
-	assert_int_equal(st_unseal(key, ST_STR("a"), st_buf_str(&sealed), &opened, NULL), 0);
+	assert_int_equal(st_hmac_sign(key, ST_STR("a"), ST_STR("\x01 text"), &signed_text, NULL), 0);
+	assert_int_equal(st_hmac_verify(key, ST_STR("a"), st_buf_str(&signed_text), &opened, NULL), 0);
 	assert_string_equal(opened.ptr, "\x01 text");
-	assert_int_equal(st_unseal(key, ST_STR("b"), st_buf_str(&sealed), &opened, NULL),
+	assert_int_equal(st_hmac_verify(key, ST_STR("b"), st_buf_str(&signed_text), &opened, NULL),
 	                 STET_E_INVALID);
-	assert_int_equal(st_unseal(ST_STR("0123456789abcdef0123456789abcdeF"), ST_STR("a"),
-	                           st_buf_str(&sealed), &opened, NULL),
+	assert_int_equal(st_hmac_verify(ST_STR("0123456789abcdef0123456789abcdeF"), ST_STR("a"),
+	                           st_buf_str(&signed_text), &opened, NULL),
 	                 STET_E_INVALID);
-	assert_int_equal(st_unseal(key, ST_STR("a"), ST_STR("abc"), &opened, NULL), STET_E_INVALID);
+	assert_int_equal(st_hmac_verify(key, ST_STR("a"), ST_STR("abc"), &opened, NULL), STET_E_INVALID);
 }
 
 /* ---- subscriptions ---- */

@@ -1,10 +1,12 @@
-/* Batches, which protocol version 2025-03-26 alone has: many messages, one array of answers. */
+/* Batches, which only protocol version 2025-03-26 has: several messages, one array of answers. */
+#include <assert.h>
+
 #include "mcp/protocol/protocol_state.h"
 #include "mcp/protocol/wire.h"
 
 struct batch {
 	struct st_mcp_sink *sink;
-	/* How many of its messages are not done. */
+	/* The number of messages that are not done. */
 	size_t pending;
 	struct st_buf answers;
 	struct item {
@@ -13,12 +15,12 @@ struct batch {
 	} items[];
 };
 
-static void pass_on(struct st_mcp_sink *sink, struct st_buf *message) {
+static void forward_event(struct st_mcp_sink *sink, struct st_buf *message) {
 	struct batch *batch = ((struct item *)sink)->batch;
 	batch->sink->event(batch->sink, message);
 }
 
-static void collect(struct st_mcp_sink *sink, struct st_buf *message, int status) {
+static void collect_answer(struct st_mcp_sink *sink, struct st_buf *message, int status) {
 	struct batch *batch = ((struct item *)sink)->batch;
 	st_buf_addc(&batch->answers, batch->answers.len == 0 ? '[' : ',');
 	st_buf_add(&batch->answers, st_buf_str(message));
@@ -26,6 +28,7 @@ static void collect(struct st_mcp_sink *sink, struct st_buf *message, int status
 
 static void item_done(struct st_mcp_sink *sink) {
 	struct batch *batch = ((struct item *)sink)->batch;
+	assert(batch->pending > 0);
 	if (--batch->pending > 0)
 		return;
 	struct st_mcp_sink *outer = batch->sink;
@@ -39,21 +42,21 @@ static void item_done(struct st_mcp_sink *sink) {
 	outer->done(outer);
 }
 
-/* Each message gets a document of its own, and goes its own way from here. */
-static struct st_mcp_message *part_of(yyjson_val *value, bool mended) {
+/* Copy a part to a message of its own, which may outlive the batch. */
+static struct st_mcp_message *part_of(yyjson_val *value, bool repaired) {
 	st_auto(st_buf) text = ST_BUF_INIT;
 	st_mcp_wire_value(&text, value);
 	struct st_mcp_message *message = text.failed ? NULL : st_mcp_message_new(st_buf_str(&text));
 	if (message && message->kind == ST_MCP_BATCH)
-		st_mcp_refuse(message, ST_MCP_INVALID_REQUEST, "A message is a JSON object.");
+		st_mcp_refuse(message, ST_MCP_INVALID_REQUEST, "A message must be a JSON object.");
 	if (message)
-		message->mended = mended;
+		message->repaired = repaired;
 	return message;
 }
 
-static void dispatch_part(struct st_mcp_peer *peer, yyjson_val *value, bool mended,
+static void dispatch_part(struct st_mcp_peer *peer, yyjson_val *value, bool repaired,
                           struct item *item, struct st_mcp_sink *outer) {
-	struct st_mcp_message *message = part_of(value, mended);
+	struct st_mcp_message *message = part_of(value, repaired);
 	if (!message) {
 		pthread_mutex_lock(&peer->lock);
 		item_done(&item->sink);
@@ -75,15 +78,16 @@ void st_mcp_batch(struct st_mcp_peer *peer, struct st_mcp_message *message,
 		return;
 	}
 	batch->sink = sink;
-	/* One more for this function, so that it is not over before all have begun. */
+	/* One more for this function, so that the batch does not end before all parts have begun. */
 	batch->pending = count + 1;
 	struct item own = {.batch = batch};
 	yyjson_arr_iter all = yyjson_arr_iter_with(message->root);
 	for (size_t i = 0; i < count; i++) {
 		struct item *item = &batch->items[i];
 		item->batch = batch;
-		item->sink = (struct st_mcp_sink){.event = pass_on, .answer = collect, .done = item_done};
-		dispatch_part(peer, yyjson_arr_iter_next(&all), message->mended, item, sink);
+		item->sink = (struct st_mcp_sink){
+			.event = forward_event, .answer = collect_answer, .done = item_done};
+		dispatch_part(peer, yyjson_arr_iter_next(&all), message->repaired, item, sink);
 	}
 	pthread_mutex_lock(&peer->lock);
 	item_done(&own.sink);

@@ -1,4 +1,4 @@
-/** Seals: what a client carries for us and must not change. */
+/** Signed texts: state that a client stores for the server and must not change. */
 #ifndef STET_MCP_PROTOCOL_HMAC_H
 #define STET_MCP_PROTOCOL_HMAC_H
 
@@ -6,17 +6,19 @@
 #include "base/error.h"
 
 /**
- * Append a text that holds some bytes and proves that they are ours.
+ * Append the bytes with their HMAC, in hexadecimal digits.
  *
- * @key      Secret; key_len bytes.
- * @purpose  What they are for; a seal for another purpose does not hold.
+ * @key      The server's secret.
+ * @purpose  Part of the signature, without NUL: a text signed for one purpose
+ *           is not valid for another.
  * @return   0 or STET_E_NOMEM.
  */
-[[nodiscard]] int st_hmac(struct st_str key, struct st_str purpose, struct st_str bytes,
-                          struct st_buf *out, struct stet_error *err);
+[[nodiscard]] int st_hmac_sign(struct st_str key, struct st_str purpose, struct st_str bytes,
+                               struct st_buf *out, struct stet_error *err);
 
-/** Append the bytes of such a text. Returns 0, STET_E_INVALID (not ours) or STET_E_NOMEM. */
-[[nodiscard]] int st_unseal(struct st_str key, struct st_str purpose, struct st_str sealed,
-                            struct st_buf *out, struct stet_error *err);
+/** Verify a signed text and append its bytes. Returns 0, STET_E_INVALID (wrong signature) or STET_E_NOMEM. */
+[[nodiscard]] int st_hmac_verify(struct st_str key, struct st_str purpose,
+                                 struct st_str signed_text, struct st_buf *out,
+                                 struct stet_error *err);
 
 #endif

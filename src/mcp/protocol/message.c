@@ -19,8 +19,8 @@ void st_mcp_refuse(struct st_mcp_message *message, int code, const char *format,
 	st_buf_adds(&message->problem, why.message);
 }
 
-/* Strings and integers, as MCP has it. A number that we cannot keep exactly would not be the id any more. */
-static bool take_id(struct st_mcp_message *message, yyjson_val *id) {
+/* Copy the id. False unless it is a string or an integer; other numbers may not survive the round trip. */
+static bool copy_id(struct st_mcp_message *message, yyjson_val *id) {
 	st_buf_clear(&message->id);
 	if (yyjson_is_str(id))
 		st_json_quote(&message->id, st_json_str(id));
@@ -35,7 +35,7 @@ static bool take_id(struct st_mcp_message *message, yyjson_val *id) {
 	return yyjson_is_str(id) || st_json_is_int(id);
 }
 
-static void take_claim(struct st_mcp_message *message) {
+static void read_claim(struct st_mcp_message *message) {
 	yyjson_val *version = yyjson_obj_get(message->meta, ST_MCP_META_VERSION);
 	yyjson_val *capabilities = yyjson_obj_get(message->meta, ST_MCP_META_CAPABILITIES);
 	yyjson_val *client = yyjson_obj_get(message->meta, ST_MCP_META_CLIENT);
@@ -48,8 +48,8 @@ static void take_claim(struct st_mcp_message *message) {
 	message->version = st_mcp_version_find(message->claimed);
 }
 
-/* A member that has to be an object. What a notification has wrong is not there. */
-static bool take_member(struct st_mcp_message *message, yyjson_val *parent, const char *name,
+/* Get a member that must be an object. A notification cannot be refused, so its invalid members are ignored. */
+static bool read_member(struct st_mcp_message *message, yyjson_val *parent, const char *name,
                         yyjson_val **out) {
 	yyjson_val *value = yyjson_obj_get(parent, name);
 	if (yyjson_is_obj(value))
@@ -61,35 +61,34 @@ static bool take_member(struct st_mcp_message *message, yyjson_val *parent, cons
 	return false;
 }
 
-static void take_params(struct st_mcp_message *message) {
-	if (!take_member(message, message->root, "params", &message->params) ||
-	    !take_member(message, message->params, "_meta", &message->meta))
+static void read_params(struct st_mcp_message *message) {
+	if (!read_member(message, message->root, "params", &message->params) ||
+	    !read_member(message, message->params, "_meta", &message->meta))
 		return;
-	take_claim(message);
+	read_claim(message);
 	bool resource = st_str_starts(message->method, ST_STR("resources/"));
 	message->name = st_json_str(yyjson_obj_get(message->params, resource ? "uri" : "name"));
 }
 
-static void take_call(struct st_mcp_message *message, yyjson_val *id, bool usable) {
+static void classify_call(struct st_mcp_message *message, yyjson_val *id, bool usable) {
 	message->kind = id ? ST_MCP_REQUEST : ST_MCP_NOTIFICATION;
 	if (id && !usable) {
 		st_mcp_refuse(message, ST_MCP_INVALID_REQUEST,
 		              "The id of a request is a string or an integer.");
 		return;
 	}
-	take_params(message);
+	read_params(message);
 }
 
-/* The parts of an object that may be a message. */
-static void take_object(struct st_mcp_message *message) {
+static void classify_object(struct st_mcp_message *message) {
 	yyjson_val *id = yyjson_obj_get(message->root, "id");
 	yyjson_val *method = yyjson_obj_get(message->root, "method");
 	message->method = st_json_str(method);
-	bool usable = take_id(message, id);
+	bool usable = copy_id(message, id);
 	if (!st_str_eq(st_json_str(yyjson_obj_get(message->root, "jsonrpc")), ST_STR("2.0")))
 		st_mcp_refuse(message, ST_MCP_INVALID_REQUEST, "\"jsonrpc\" must be \"2.0\".");
 	else if (yyjson_is_str(method))
-		take_call(message, id, usable);
+		classify_call(message, id, usable);
 	else if (!method && id &&
 	         !yyjson_obj_get(message->root, "result") != !yyjson_obj_get(message->root, "error"))
 		message->kind = ST_MCP_RESPONSE;
@@ -99,17 +98,17 @@ static void take_object(struct st_mcp_message *message) {
 			"A message has a \"method\", or an \"id\" with a \"result\" or an \"error\".");
 }
 
-static void take(struct st_mcp_message *message, yyjson_val *root) {
+static void classify(struct st_mcp_message *message, yyjson_val *root) {
 	message->root = root;
 	if (yyjson_is_obj(root))
-		take_object(message);
+		classify_object(message);
 	else if (yyjson_arr_size(root) > 0)
 		message->kind = ST_MCP_BATCH;
 	else
-		st_mcp_refuse(message, ST_MCP_INVALID_REQUEST, "A message is a JSON object.");
+		st_mcp_refuse(message, ST_MCP_INVALID_REQUEST, "A message must be a JSON object.");
 }
 
-static struct st_mcp_message *empty(void) {
+static struct st_mcp_message *new_message(void) {
 	struct st_mcp_message *message = calloc(1, sizeof *message);
 	if (message) {
 		message->method = message->name = message->claimed = st_str("");
@@ -118,15 +117,15 @@ static struct st_mcp_message *empty(void) {
 	return message;
 }
 
-/* What was made without memory for all of it is of no use. */
-static struct st_mcp_message *finish(struct st_mcp_message *message) {
+/* NULL if memory ran out for a part of the message. */
+static struct st_mcp_message *check_memory(struct st_mcp_message *message) {
 	if (!message->id.failed && !message->problem.failed)
 		return message;
 	st_mcp_message_free(message);
 	return NULL;
 }
 
-/* The id that some text begins with, if it is an integer or a string without escapes. */
+/* The id at the beginning of a text, if it is an integer or a string without escapes. */
 static struct st_str id_at(struct st_str text) {
 	size_t len = text.len > 0 && text.ptr[0] == '-';
 	if (text.len > 0 && text.ptr[0] == '"') {
@@ -139,9 +138,9 @@ static struct st_str id_at(struct st_str text) {
 	return st_strn(text.ptr, len);
 }
 
-/* ---- what cannot be parsed ---- */
+/* ---- invalid JSON ---- */
 
-/* The number that four hexadecimal digits behind "\\u" say; -1 if that is not what is there. */
+/* The value of an escape \uXXXX at an index; -1 if there is none. */
 static int escape_at(struct st_str text, size_t at) {
 	char digits[5] = {0};
 	if (at + 6 > text.len || text.ptr[at] != '\\' || text.ptr[at + 1] != 'u')
@@ -151,13 +150,13 @@ static int escape_at(struct st_str text, size_t at) {
 }
 
 /*
- * A copy in which half a surrogate pair, as JavaScript makes by cutting a
- * string between two units, is U+FFFD, which is as long.
+ * Copy a text and replace each escape of half a surrogate pair by \uFFFD. JavaScript
+ * clients send such halves when they cut a string between two units.
  *
  * @return Whether there was one.
  */
-static bool mend_surrogates(struct st_str text, struct st_buf *out) {
-	bool mended = false;
+static bool repair_surrogates(struct st_str text, struct st_buf *out) {
+	bool repaired = false;
 	st_buf_add(out, text);
 	for (size_t i = 0; i + 1 < text.len && !out->failed; i++) {
 		if (text.ptr[i] != '\\')
@@ -168,29 +167,29 @@ static bool mend_surrogates(struct st_str text, struct st_buf *out) {
 			i += 11;
 		} else if (unit >= 0xD800 && unit < 0xE000) {
 			memcpy(out->ptr + i, "\\uFFFD", 6);
-			mended = true;
+			repaired = true;
 			i += 5;
 		} else {
 			i++;
 		}
 	}
-	return mended && !out->failed;
+	return repaired && !out->failed;
 }
 
-/* Where a string that begins here ends, behind its quote. */
+/* The index after the closing quote of a string. */
 static size_t skip_string(struct st_str text, size_t i) {
 	for (i++; i < text.len && text.ptr[i] != '"'; i++)
 		i += text.ptr[i] == '\\';
 	return i < text.len ? i + 1 : text.len;
 }
 
-static size_t skip_blanks(struct st_str text, size_t i) {
+static size_t skip_space(struct st_str text, size_t i) {
 	while (i < text.len && strchr(" \t\r\n", text.ptr[i]))
 		i++;
 	return i;
 }
 
-/* The id of an object that may be broken anywhere: the value of its own member "id". */
+/* The top-level "id" of an object in invalid JSON; empty if not found. */
 static struct st_str id_in(struct st_str text) {
 	size_t depth = 0;
 	for (size_t i = 0; i < text.len;) {
@@ -201,10 +200,10 @@ static struct st_str id_in(struct st_str text) {
 			i++;
 			continue;
 		}
-		size_t end = skip_string(text, i), colon = skip_blanks(text, end);
+		size_t end = skip_string(text, i), colon = skip_space(text, end);
 		bool is_id = depth == 1 && st_str_eq(st_str_slice(text, i, end), ST_STR("\"id\""));
 		if (is_id && colon < text.len && text.ptr[colon] == ':') {
-			size_t value = skip_blanks(text, colon + 1);
+			size_t value = skip_space(text, colon + 1);
 			return id_at(st_str_slice(text, value, text.len));
 		}
 		i = end;
@@ -212,49 +211,49 @@ static struct st_str id_in(struct st_str text) {
 	return ST_STR("");
 }
 
-static void adopt_id(struct st_mcp_message *message, struct st_str id) {
+static void set_id(struct st_mcp_message *message, struct st_str id) {
 	if (id.len == 0 || !st_utf8_valid(id) || st_str_eq(id, ST_STR("-")))
 		return;
 	st_buf_clear(&message->id);
 	st_buf_add(&message->id, id);
 }
 
-static int parse(struct st_mcp_message *message, struct st_str bytes, struct stet_error *err) {
+static int parse_or_repair(struct st_mcp_message *message, struct st_str bytes,
+                           struct stet_error *err) {
 	static const char what[] = "The parts of this message";
 	int code = st_json_parse_text(bytes, what, &message->doc, err);
-	st_auto(st_buf) mended = ST_BUF_INIT;
-	if (code != STET_E_INVALID || !mend_surrogates(bytes, &mended))
+	st_auto(st_buf) repaired = ST_BUF_INIT;
+	if (code != STET_E_INVALID || !repair_surrogates(bytes, &repaired))
 		return code;
-	message->mended = true;
-	return st_json_parse_text(st_buf_str(&mended), what, &message->doc, err);
+	message->repaired = true;
+	return st_json_parse_text(st_buf_str(&repaired), what, &message->doc, err);
 }
 
 struct st_mcp_message *st_mcp_message_new(struct st_str bytes) {
-	struct st_mcp_message *message = empty();
+	struct st_mcp_message *message = new_message();
 	if (!message)
 		return NULL;
 	struct stet_error why = {0};
-	int code = parse(message, bytes, &why);
+	int code = parse_or_repair(message, bytes, &why);
 	if (code == 0) {
-		take(message, yyjson_doc_get_root(message->doc));
+		classify(message, yyjson_doc_get_root(message->doc));
 		code = st_json_check_keys(message->doc, "The parts of this message", &why);
 		if (code == STET_E_INVALID)
 			st_mcp_refuse(message, ST_MCP_INVALID_REQUEST, "%s", why.message);
 	} else if (code == STET_E_INVALID) {
-		adopt_id(message, id_in(bytes));
+		set_id(message, id_in(bytes));
 		st_mcp_refuse(message, ST_MCP_PARSE_ERROR, "%s", why.message);
 	}
 	if (code == STET_E_NOMEM) {
 		st_mcp_message_free(message);
 		return NULL;
 	}
-	return finish(message);
+	return check_memory(message);
 }
 
 /*
- * The id of a message of which only the edges are known. Clients write it
- * right at the beginning or right at the end, where nothing else can look
- * like it.
+ * The id of a message of which only the first and last bytes are known. Most
+ * clients write it first or last, where no other member can look like it.
  */
 static struct st_str id_of_edges(struct st_str head, struct st_str tail) {
 	static const char first[] = "{\"jsonrpc\":\"2.0\",\"id\":", last[] = ",\"id\":";
@@ -274,15 +273,16 @@ static struct st_str id_of_edges(struct st_str head, struct st_str tail) {
 
 struct st_mcp_message *st_mcp_message_oversized(struct st_str head, struct st_str tail,
                                                 size_t limit) {
-	struct st_mcp_message *message = empty();
+	struct st_mcp_message *message = new_message();
 	if (!message)
 		return NULL;
-	adopt_id(message, id_of_edges(head, tail));
-	st_mcp_refuse(message, ST_MCP_INVALID_REQUEST,
-	              "A message may have %zu bytes; this one is longer and was not read. Send less at "
-	              "once: edit a part of a file instead of writing all of it.",
-	              limit);
-	return finish(message);
+	set_id(message, id_of_edges(head, tail));
+	st_mcp_refuse(
+		message, ST_MCP_INVALID_REQUEST,
+		"This message is larger than the limit of %zu bytes and was not read. Send less at "
+		"once: edit a part of a file instead of writing all of it.",
+		limit);
+	return check_memory(message);
 }
 
 void st_mcp_message_free(struct st_mcp_message *message) {

@@ -1,13 +1,12 @@
 /**
- * One message as it came in, parsed and classified but not yet judged by
- * anything the connection knows.
+ * One message from the client, parsed and classified. Whether it is allowed on
+ * its connection is decided later, by st_mcp_dispatch().
  *
- * A transport that has headers to compare with the body looks at it before it
- * hands it on:
+ * A transport with headers compares them with the message first:
  *
  *     struct st_mcp_message *message = st_mcp_message_new(body);
  *     if (!message)
- *             ...                        // out of memory
+ *             return st_fail_nomem(err);
  *     if (!st_str_eq(message->method, header))
  *             st_mcp_refuse(message, ST_MCP_HEADER_MISMATCH, "...");
  *     st_mcp_dispatch(peer, message, sink);    // frees it
@@ -18,7 +17,7 @@
 #include "base/json.h"
 #include "mcp/protocol/version.h"
 
-/** Codes of JSON-RPC and MCP. */
+/** Error codes of JSON-RPC and MCP. */
 enum st_mcp_code {
 	ST_MCP_PARSE_ERROR = -32700,
 	ST_MCP_INVALID_REQUEST = -32600,
@@ -34,66 +33,66 @@ enum st_mcp_code {
 };
 
 enum st_mcp_kind {
-	/** Not a message; `code` and `problem` say why. */
+	/** Not a valid message; see `code` and `problem`. */
 	ST_MCP_BROKEN,
 	ST_MCP_REQUEST,
 	ST_MCP_NOTIFICATION,
-	/** The answer to a request of ours. */
+	/** The answer to a request of the server. */
 	ST_MCP_RESPONSE,
 	/** An array of messages. */
 	ST_MCP_BATCH,
 };
 
-/** What params._meta says about the protocol. */
+/** Whether params._meta names a protocol version. */
 enum st_mcp_claim {
-	/** Nothing: legacy. */
+	/** It does not: a legacy request. */
 	ST_MCP_CLAIM_NONE,
-	/** A protocol version and capabilities, as a modern request must. */
+	/** It has a version and capabilities, as a modern request must. */
 	ST_MCP_CLAIM_WHOLE,
-	/** A protocol version, but the rest is missing or of the wrong type. */
+	/** A part is missing or has the wrong type. */
 	ST_MCP_CLAIM_MALFORMED,
 };
 
-/** Views borrow from the message; empty for what is not there. */
+/** Views are valid as long as the message; those of missing parts are empty. */
 struct st_mcp_message {
 	enum st_mcp_kind kind;
-	/** Why a broken one is; 0 for others. */
+	/** The error of a broken message; 0 for others. */
 	int code;
 	struct st_buf problem;
-	/** Half a surrogate pair was in it, which no text can hold, and is U+FFFD now. */
-	bool mended;
-	/** The JSON of its id; "null" if it has none that can be used. */
+	/** It had half a surrogate pair, which is not valid text and was replaced by U+FFFD. */
+	bool repaired;
+	/** The JSON of its id; "null" if it has no valid one. */
 	struct st_buf id;
 	struct st_str method;
-	/** What a request is about: params.name, or params.uri of the resource methods. */
+	/** params.name; params.uri for the resource methods. */
 	struct st_str name;
-	/** What _meta claims, and the version as it was written and as we know it. */
+	/** The version in _meta, as text and as enum. */
 	enum st_mcp_claim claim;
 	struct st_str claimed;
 	enum st_mcp_version version;
-	/** params, always an object or NULL; and its _meta, or NULL. */
+	/** The object params and its _meta; either may be NULL. */
 	yyjson_val *params, *meta;
 	yyjson_val *root;
 	yyjson_doc *doc;
 };
 
-/** Parse. Never fails but for memory: NULL. What is wrong is in the message. */
+/** Parse a message. NULL if out of memory; an invalid message is returned as ST_MCP_BROKEN. */
 struct st_mcp_message *st_mcp_message_new(struct st_str bytes);
 
 /**
- * The same for one that was too long to be kept: it is broken.
+ * Make a broken message for one that was too long to be stored.
  *
- * @head, @tail  Its first and last bytes, so that the answer may have its id.
- * @limit        How long it might have been.
+ * @head, @tail  Its first and last bytes, which may contain its id.
+ * @limit        The largest length that is allowed.
  */
 struct st_mcp_message *st_mcp_message_oversized(struct st_str head, struct st_str tail,
                                                 size_t limit);
 
-/** Have it answered with this error by st_mcp_dispatch(), whatever it is: it is broken now. */
+/** Make a message broken: st_mcp_dispatch() will answer it with this error. */
 __attribute__((format(printf, 3, 4))) void st_mcp_refuse(struct st_mcp_message *message, int code,
                                                          const char *format, ...);
 
-/** NULL is fine. */
+/** Free a message; NULL is fine. */
 void st_mcp_message_free(struct st_mcp_message *message);
 
 #endif

@@ -1,4 +1,4 @@
-/** The keys of _meta that the protocol has given a meaning. */
+/** The keys of _meta that the protocol defines. */
 #ifndef STET_MCP_PROTOCOL_META_H
 #define STET_MCP_PROTOCOL_META_H
 

@@ -1,8 +1,7 @@
-/* The methods there are, and those that the core answers itself. */
+/* The table of methods, and the handlers of the protocol itself. */
 #include "mcp/protocol/protocol_state.h"
 #include "mcp/protocol/wire.h"
 
-/* A member of a capability that is there or not. */
 static void add_flag(struct st_buf *out, const char *name, bool on, const char *comma) {
 	if (on)
 		st_buf_addf(out, "%s\"%s\":true", comma, name);
@@ -45,15 +44,15 @@ static void add_instructions(struct st_buf *out, const struct st_mcp_service *se
 	st_json_quote(out, st_buf_str(&text));
 }
 
-/* Keep what the client can do; NULL without memory. */
 static yyjson_doc *copy_value(yyjson_val *value) {
 	size_t len = 0;
 	st_autofree char *text = yyjson_val_write(value, YYJSON_WRITE_NOFLAG, &len);
 	return text ? yyjson_read(text, len, 0) : NULL;
 }
 
-static int agree(struct st_mcp_request *request, enum st_mcp_version version,
-                 yyjson_val *capabilities, yyjson_val *info) {
+/* Store the result of `initialize` in the peer. */
+static int store_client(struct st_mcp_request *request, enum st_mcp_version version,
+                        yyjson_val *capabilities, yyjson_val *info) {
 	struct st_mcp_peer *peer = st_mcp_pending_of(request)->peer;
 	yyjson_doc *client = capabilities ? copy_value(capabilities) : NULL;
 	if (capabilities && !client)
@@ -82,7 +81,8 @@ static int initialize(struct st_mcp_request *request) {
 	enum st_mcp_version version = st_mcp_version_find(st_json_str(wanted));
 	if (version == ST_MCP_NONE || st_mcp_is_modern(version))
 		version = ST_MCP_LEGACY_LATEST;
-	int code = agree(request, version, capabilities, yyjson_obj_get(request->params, "clientInfo"));
+	int code =
+		store_client(request, version, capabilities, yyjson_obj_get(request->params, "clientInfo"));
 	if (code < 0)
 		return code;
 	st_auto(st_buf) more = ST_BUF_INIT;
@@ -131,10 +131,8 @@ static int set_level(struct st_mcp_request *request) {
 	struct st_mcp_peer *peer = st_mcp_pending_of(request)->peer;
 	int level = st_mcp_level_find(st_json_str(yyjson_obj_get(request->params, "level")));
 	if (level < 0)
-		return st_mcp_fail(
-			request, ST_MCP_INVALID_PARAMS,
-			"\"level\" must be one of debug, info, notice, warning, error, critical, "
-			"alert, emergency.");
+		return st_mcp_fail(request, ST_MCP_INVALID_PARAMS,
+		                   "\"level\" must be one of " ST_MCP_LEVELS ".");
 	pthread_mutex_lock(&peer->lock);
 	peer->level = (enum st_mcp_level)level;
 	pthread_mutex_unlock(&peer->lock);
@@ -153,7 +151,7 @@ void st_mcp_log(struct st_mcp_request *request, enum st_mcp_level level, const c
 	st_mcp_notify(request, "notifications/message", &params);
 }
 
-/* ---- what the service answers ---- */
+/* ---- handlers of the service ---- */
 
 static st_mcp_handler *tools_list(const struct st_mcp_service *service) {
 	return service->tools_list;
@@ -187,7 +185,7 @@ static st_mcp_handler *complete(const struct st_mcp_service *service) {
 	return service->complete;
 }
 
-/* What the core answers, but only for a service that can watch. */
+/* Handlers of the protocol, for a service that can watch resources. */
 static st_mcp_handler *subscribe(const struct st_mcp_service *service) {
 	return service->watch ? st_mcp_subscribe : NULL;
 }

@@ -1,5 +1,7 @@
-/* Peers: their lives, and where a message goes that came from one. */
+/* Peers: making and closing them, and dispatching their messages. */
 #include "mcp/protocol/peer.h"
+
+#include <assert.h>
 
 #include "mcp/protocol/protocol_state.h"
 #include "mcp/protocol/wire.h"
@@ -48,8 +50,8 @@ static void unlink_peer(struct st_mcp_peer *peer) {
 static void free_peer(struct st_mcp_peer *peer) {
 	unlink_peer(peer);
 	struct st_mcp_service *service = peer->server->service;
-	if (peer->entered && service->leave)
-		service->leave(service, peer->user);
+	if (peer->opened && service->close_peer)
+		service->close_peer(service, peer->user);
 	yyjson_doc_free(peer->client);
 	pthread_mutex_destroy(&peer->lock);
 	pthread_cond_destroy(&peer->changed);
@@ -65,12 +67,14 @@ void st_mcp_peer_ref(struct st_mcp_peer *peer) {
 
 void st_mcp_peer_unref(struct st_mcp_peer *peer) {
 	pthread_mutex_lock(&peer->lock);
+	assert(peer->references > 0);
 	bool last = --peer->references == 0;
 	pthread_mutex_unlock(&peer->lock);
 	if (last)
 		free_peer(peer);
 }
 
+/* Find a listening request, cancelled or any, that the caller then ends. With the lock. */
 static struct st_mcp_pending *next_listening(struct st_mcp_peer *peer, bool all) {
 	struct st_mcp_pending *pending = peer->pendings;
 	while (pending && !(pending->listening && (all || pending->cancelled)))
@@ -80,7 +84,7 @@ static struct st_mcp_pending *next_listening(struct st_mcp_peer *peer, bool all)
 	return pending;
 }
 
-/* End the requests that listen, all of them or those that were cancelled. Without the lock. */
+/* End all listening requests, or the cancelled ones. Without the lock. */
 static void end_listening(struct st_mcp_peer *peer, bool all) {
 	for (;;) {
 		pthread_mutex_lock(&peer->lock);
@@ -141,12 +145,12 @@ void st_mcp_cancel(struct st_mcp_peer *peer, struct st_mcp_sink *sink) {
 	st_mcp_peer_unref(peer);
 }
 
-/* The client takes a request back. */
-static void take_back(struct st_mcp_peer *peer, struct st_mcp_message *message) {
+/* The client cancels a request. */
+static void cancel_by_id(struct st_mcp_peer *peer, struct st_mcp_message *message) {
 	yyjson_val *id = yyjson_obj_get(message->params, "requestId");
 	st_auto(st_buf) wanted = ST_BUF_INIT;
 	st_mcp_wire_value(&wanted, id);
-	/* Where there is no connection, ids are not the client's alone. */
+	/* Without a connection, several clients may use the same id. */
 	if (!id || peer->kind == ST_MCP_STATELESS || wanted.failed)
 		return;
 	pthread_mutex_lock(&peer->lock);
@@ -158,8 +162,8 @@ static void take_back(struct st_mcp_peer *peer, struct st_mcp_message *message) 
 	end_listening(peer, false);
 }
 
-/* An answer to a question of ours, if one waits for it. True if it was taken. */
-static bool take_response(struct st_mcp_peer *peer, struct st_mcp_message *message) {
+/* Hand a response to the thread that waits for it. False if none does. */
+static bool deliver_response(struct st_mcp_peer *peer, struct st_mcp_message *message) {
 	yyjson_val *id = yyjson_obj_get(message->root, "id");
 	bool taken = false;
 	pthread_mutex_lock(&peer->lock);
@@ -175,8 +179,8 @@ static bool take_response(struct st_mcp_peer *peer, struct st_mcp_message *messa
 	return taken;
 }
 
-static void refuse(struct st_mcp_peer *peer, struct st_mcp_message *message,
-                   struct st_mcp_sink *sink) {
+static void refuse_message(struct st_mcp_peer *peer, struct st_mcp_message *message,
+                           struct st_mcp_sink *sink) {
 	st_auto(st_buf) answer = ST_BUF_INIT;
 	st_mcp_wire_error(&answer, st_buf_str(&message->id), message->code,
 	                  st_buf_str(&message->problem), ST_STR(""));
@@ -187,7 +191,7 @@ static void refuse(struct st_mcp_peer *peer, struct st_mcp_message *message,
 	pthread_mutex_unlock(&peer->lock);
 }
 
-static void end(struct st_mcp_peer *peer, struct st_mcp_sink *sink) {
+static void end_message(struct st_mcp_peer *peer, struct st_mcp_sink *sink) {
 	pthread_mutex_lock(&peer->lock);
 	sink->done(sink);
 	pthread_mutex_unlock(&peer->lock);
@@ -198,8 +202,7 @@ void st_mcp_dispatch(struct st_mcp_peer *peer, struct st_mcp_message *message,
 	if (message->kind == ST_MCP_BATCH && st_mcp_peer_version(peer) != ST_MCP_2025_03_26)
 		st_mcp_refuse(
 			message, ST_MCP_INVALID_REQUEST,
-			"Batches are part of protocol version 2025-03-26 alone. Send the messages one "
-			"by one.");
+			"Only protocol version 2025-03-26 allows batches. Send the messages one by one.");
 	switch (message->kind) {
 	case ST_MCP_REQUEST:
 		st_mcp_pending_begin(peer, message, sink, sink);
@@ -208,25 +211,25 @@ void st_mcp_dispatch(struct st_mcp_peer *peer, struct st_mcp_message *message,
 		st_mcp_batch(peer, message, sink);
 		return;
 	case ST_MCP_BROKEN:
-		refuse(peer, message, sink);
+		refuse_message(peer, message, sink);
 		break;
 	case ST_MCP_NOTIFICATION:
 		if (st_str_eq(message->method, ST_STR("notifications/cancelled")))
-			take_back(peer, message);
-		st_mcp_roots_notice(peer, message->method);
-		end(peer, sink);
+			cancel_by_id(peer, message);
+		st_mcp_roots_notified(peer, message->method);
+		end_message(peer, sink);
 		break;
 	case ST_MCP_RESPONSE:
-		if (!st_mcp_roots_answer(peer, message) && take_response(peer, message))
+		if (!st_mcp_roots_answer(peer, message) && deliver_response(peer, message))
 			message = NULL;
-		end(peer, sink);
+		end_message(peer, sink);
 		break;
 	}
 	st_mcp_message_free(message);
 }
 
-/* Without memory for the message there is none for its error either. */
-static void drop(struct st_mcp_peer *peer, struct st_mcp_sink *sink) {
+/* The error of a message for which there was no memory. */
+static void refuse_without_memory(struct st_mcp_peer *peer, struct st_mcp_sink *sink) {
 	st_auto(st_buf) answer = ST_BUF_INIT;
 	st_mcp_wire_error(&answer, ST_STR("null"), ST_MCP_INTERNAL_ERROR, ST_STR("Out of memory."),
 	                  ST_STR(""));
@@ -242,5 +245,5 @@ void st_mcp_receive(struct st_mcp_peer *peer, struct st_str bytes, struct st_mcp
 	if (message)
 		st_mcp_dispatch(peer, message, sink);
 	else
-		drop(peer, sink);
+		refuse_without_memory(peer, sink);
 }

@@ -1,21 +1,22 @@
 /**
- * The protocol, without a socket: messages in, messages out.
+ * src/mcp/protocol implements the Model Context Protocol without a socket:
+ * messages in, messages out. It knows JSON-RPC, versions, sessions and
+ * subscriptions, but no tools and no files.
  *
- * A *server* is one service (mcp/protocol/service.h) and all who use it. A *peer* is
- * one of them: a stdio connection, a legacy HTTP session, or the modern HTTP
- * side of one caller, which has no state. A message that comes in brings a
- * *sink* along, where everything goes that belongs to it: its answer, its
- * progress and log, the events of a subscription it opened. What belongs to
- * no message (legacy notifications) goes to the peer's own sink.
+ * A *server* offers one service (mcp/protocol/service.h) to its peers. A *peer*
+ * is a stdio connection, a legacy HTTP session, or the stateless modern requests
+ * of one HTTP client. Each incoming message has a *sink*, which receives its
+ * answer, progress, log messages, and the events of its subscription. Messages
+ * that belong to no request (legacy notifications) go to the peer's own sink.
  *
  *     struct st_mcp_peer *peer = NULL;
  *     if (st_mcp_peer_new(server, ST_MCP_STDIO, NULL, &events, &peer, err) < 0)
- *             ...
- *     st_mcp_receive(peer, line, &sink);   // answers through sink, now or later
+ *             return 1;
+ *     st_mcp_receive(peer, line, &sink);   // calls sink, now or later
  *     st_mcp_peer_close(peer);
  *
- * Everything here may be called from any thread, but from within the calls of
- * a sink.
+ * All functions may be called from any thread, but not from the functions of a
+ * sink.
  */
 #ifndef STET_MCP_PROTOCOL_PEER_H
 #define STET_MCP_PROTOCOL_PEER_H
@@ -29,86 +30,87 @@ struct st_mcp_server;
 struct st_mcp_peer;
 
 /**
- * Where the messages go that belong to one that came in. Embed it.
+ * Receives the messages that belong to one incoming message; to be embedded in a
+ * struct.
  *
- * The calls may come from any thread, one at a time, before st_mcp_dispatch()
- * returns or long after. They must not block and must not call the core. A
- * message is JSON without a line end; the callee may take the buffer's memory
- * (st_buf_move()).
+ * The functions are called from any thread, one at a time, before
+ * st_mcp_dispatch() returns or long after. They must not block, and must not
+ * call the functions of this header. A message is JSON without a line end; the
+ * callee may take the buffer's memory with st_buf_move().
  */
 struct st_mcp_sink {
-	/** A notification, or a request to the client. */
+	/** Called for a notification, or a request to the client. */
 	void (*event)(struct st_mcp_sink *sink, struct st_buf *message);
 	/**
-	 * The answer; at most once, and no event after it.
+	 * Called for the answer, at most once; no event follows.
 	 *
-	 * @status  As HTTP says it: 200, 400 (the message as such is wrong), 404
-	 *          (no such method), 500. A tool's failure is a 200.
+	 * @status  The HTTP status: 200, 400 (invalid message), 404 (unknown
+	 *          method), 500. The failure of a tool is a 200.
 	 */
 	void (*answer)(struct st_mcp_sink *sink, struct st_buf *message, int status);
 	/**
-	 * Nothing more will come: the sink may be freed. Without an answer before,
-	 * none was due (HTTP: 202) or the request was cancelled. Never called for
-	 * a peer's own sink.
+	 * Called last: the sink may be freed. If there was no answer, the message
+	 * needed none (HTTP: 202) or was cancelled. Never called for a peer's own
+	 * sink.
 	 */
 	void (*done)(struct st_mcp_sink *sink);
 };
 
-/** Work to be done somewhere, once. It frees itself. */
+/** A task to run once. It frees itself. */
 struct st_mcp_task {
 	/**
-	 * Work that shares a key must not run at the same time and has to keep
-	 * its order; unused ones are 0. The first is the session, the second the file.
+	 * Tasks with a common key run one after the other, in order. The first key
+	 * is the session, the second the file; 0 if unused.
 	 */
 	uint64_t keys[2];
 	void (*run)(struct st_mcp_task *task);
 };
 
-/** Who does the work. Embed it. */
+/** Runs tasks; to be embedded in a struct. */
 struct st_mcp_executor {
 	/**
-	 * Have it run, on any thread. False if it cannot be: the request is then
-	 * answered with an error. NULL to run it at once, on the thread that
-	 * brought it.
+	 * Run a task later, on any thread. False if that is not possible: the
+	 * request then fails. NULL to run tasks at once, on the receiving thread.
 	 */
 	bool (*submit)(struct st_mcp_executor *executor, struct st_mcp_task *task);
 	/**
-	 * Called now and then by long work, so that where it runs on the thread
-	 * that receives messages, a cancellation can be received. May be NULL.
+	 * Called now and then by long tasks: receives further messages, such as a
+	 * cancellation, if tasks run on the receiving thread. May be NULL.
 	 */
-	void (*look)(struct st_mcp_executor *executor);
+	void (*poll)(struct st_mcp_executor *executor);
 };
 
 /**
- * A server.
+ * Make a server.
  *
- * @service   What is offered; lives longer.
- * @executor  NULL to do all work at once, on the thread that brings it.
+ * @service   The service to offer; it must outlive the server.
+ * @executor  NULL to run all tasks at once, on the receiving thread.
  * @return    0, STET_E_NOMEM or STET_E_IO (no random bytes).
  */
 [[nodiscard]] int st_mcp_server_new(struct st_mcp_service *service,
                                     struct st_mcp_executor *executor, struct st_mcp_server **out,
                                     struct stet_error *err);
 
-/** Free a server whose peers are all closed and done; NULL is fine. */
+/** Free a server, after all peers are closed and their sinks done; NULL is fine. */
 void st_mcp_server_free(struct st_mcp_server *server);
 
-/** How peers differ. */
+/** The kinds of peers. */
 enum st_mcp_peer_kind {
-	/** One connection, one session, both eras. */
+	/** A connection with one session, for legacy and modern requests. */
 	ST_MCP_STDIO,
-	/** A session that `initialize` began over HTTP. */
+	/** A legacy session over HTTP, begun with `initialize`. */
 	ST_MCP_SESSION,
-	/** Modern requests over HTTP. Ids mean nothing beyond their own sink. */
+	/** Modern requests over HTTP. Their ids are not unique. */
 	ST_MCP_STATELESS,
 };
 
 /**
- * A peer.
+ * Make a peer.
  *
- * @owner   Whose session names it may use: a digest of its token; NULL for everybody's. Copied.
- * @sink    Where messages go that belong to no other; NULL to drop them. It
- *          lives until st_mcp_peer_close() has returned.
+ * @owner   The namespace of its session names, a digest of its token; NULL for
+ *          the common one. Copied.
+ * @sink    Receives messages that belong to no request; NULL to drop them. It
+ *          must exist until st_mcp_peer_close() returns.
  * @return  0 or STET_E_NOMEM.
  */
 [[nodiscard]] int st_mcp_peer_new(struct st_mcp_server *server, enum st_mcp_peer_kind kind,
@@ -116,28 +118,28 @@ enum st_mcp_peer_kind {
                                   struct st_mcp_peer **out, struct stet_error *err);
 
 /**
- * The peer goes: its work is cancelled, its subscriptions end (each listening
- * request is answered). The handle must not be used any more; the memory goes
- * when the last sink is done.
+ * Close a peer: cancel its requests and end its subscriptions, answering each
+ * listening request. The peer must not be used any more; it is freed when its
+ * last sink is done.
  */
 void st_mcp_peer_close(struct st_mcp_peer *peer);
 
-/** The legacy version that was negotiated; ST_MCP_NONE before `initialize` succeeded. */
+/** The negotiated legacy version; ST_MCP_NONE before a successful `initialize`. */
 enum st_mcp_version st_mcp_peer_version(struct st_mcp_peer *peer);
 
-/** After how many milliseconds st_mcp_peer_give_up() is due; -1 for never. */
+/** The milliseconds until st_mcp_peer_give_up() must be called; -1 for never. */
 int st_mcp_peer_timeout(struct st_mcp_peer *peer);
 
-/** Wait no longer for what the client was asked: requests that need its answer go on without. */
+/** Stop waiting for the client's roots: requests that wait for them continue without. */
 void st_mcp_peer_give_up(struct st_mcp_peer *peer);
 
-/** How many requests are not done yet, listening ones not counted. */
+/** The number of unfinished requests, except listening ones. */
 size_t st_mcp_peer_busy(struct st_mcp_peer *peer);
 
-/** Replace the peer's own sink (a GET stream comes or goes); NULL to drop what would go there. */
+/** Replace the peer's own sink, when a GET stream begins or ends; NULL to drop its messages. */
 void st_mcp_peer_listen(struct st_mcp_peer *peer, struct st_mcp_sink *sink);
 
-/** Handle a message, which is freed. All that comes of it goes to the sink. */
+/** Handle a message and free it. The sink receives everything that results from it. */
 void st_mcp_dispatch(struct st_mcp_peer *peer, struct st_mcp_message *message,
                      struct st_mcp_sink *sink);
 
@@ -145,9 +147,9 @@ void st_mcp_dispatch(struct st_mcp_peer *peer, struct st_mcp_message *message,
 void st_mcp_receive(struct st_mcp_peer *peer, struct st_str bytes, struct st_mcp_sink *sink);
 
 /**
- * Cancel whatever belongs to a sink, because nobody reads it any more. Work
- * that is running is asked to stop; done() comes when it has, perhaps at once.
- * Nothing happens if the sink is done already.
+ * Cancel the requests of a sink, because its client is gone. Running tasks are
+ * asked to stop; done() is called when they have, perhaps at once. Does nothing
+ * if the sink is done already.
  */
 void st_mcp_cancel(struct st_mcp_peer *peer, struct st_mcp_sink *sink);
 

@@ -1,17 +1,17 @@
-/* Requests: judged, run, answered. */
+/* Requests: checking, running and answering them. */
 #include "base/cancel.h"
 #include "base/utf8.h"
 #include "mcp/protocol/protocol_state.h"
 #include "mcp/protocol/wire.h"
 
-/* More than the shortest answer takes around the id. */
-enum { EXCUSE = 200 };
+/* Room for the error "Out of memory." without the id. */
+enum { SHORT_ERROR = 200 };
 
 static void link_pending(struct st_mcp_pending *pending) {
 	struct st_mcp_peer *peer = pending->peer;
 	pthread_mutex_lock(&peer->lock);
 	peer->references++;
-	/* A peer that went while this was on its way gets no answer. */
+	/* A peer that was closed meanwhile gets no answer. */
 	pending->cancelled = peer->closed;
 	pending->next = peer->pendings;
 	if (pending->next)
@@ -39,7 +39,7 @@ static void free_pending(struct st_mcp_pending *pending) {
 	free(pending);
 }
 
-/* The members that every modern result has. */
+/* Append the members that every modern result has. */
 static void add_modern(struct st_buf *out, const struct st_mcp_pending *pending) {
 	const struct st_mcp_service *service = pending->request.service;
 	st_buf_addf(out, "\"resultType\":\"%s\"",
@@ -48,7 +48,7 @@ static void add_modern(struct st_buf *out, const struct st_mcp_pending *pending)
 		st_buf_addf(out, ",\"ttlMs\":%d,\"cacheScope\":\"private\"",
 		            pending->method->traits & ST_MCP_STABLE ? 60000 : 0);
 	st_buf_adds(out, ",\"_meta\":{");
-	/* What ends here is a subscription. */
+	/* The result ends a subscription. */
 	if (pending->method->run == st_mcp_listen)
 		st_buf_addf(out, "\"" ST_MCP_META_SUBSCRIPTION "\":%s,",
 		            st_buf_cstr(&pending->message->id));
@@ -56,7 +56,7 @@ static void add_modern(struct st_buf *out, const struct st_mcp_pending *pending)
 	            service->name, service->version);
 }
 
-/* As HTTP says it. What a handler finds wrong with its arguments is an answer like any other. */
+/* The HTTP status. An error of a handler, such as wrong arguments, is a normal answer: 200. */
 static int status_of(const struct st_mcp_pending *pending) {
 	if (pending->code == 0)
 		return 200;
@@ -82,7 +82,7 @@ static void write_error(struct st_mcp_pending *pending, struct st_str problem, s
 	                  data);
 }
 
-static void write_answer(struct st_mcp_pending *pending) {
+static void complete_answer(struct st_mcp_pending *pending) {
 	if (pending->code != 0) {
 		write_error(pending, st_buf_str(&pending->problem), st_buf_str(&pending->data));
 		pending->answer.failed |= pending->problem.failed || pending->data.failed;
@@ -95,9 +95,9 @@ static void write_answer(struct st_mcp_pending *pending) {
 	pending->answer.failed |= more.failed;
 }
 
-/* Answers that memory did not suffice for become short errors, for which there is room. */
-static void write_or_excuse(struct st_mcp_pending *pending) {
-	write_answer(pending);
+/* If memory runs out, write a short error instead: st_mcp_pending_begin() reserved room for it. */
+static void write_answer_or_error(struct st_mcp_pending *pending) {
+	complete_answer(pending);
 	if (!pending->answer.failed)
 		return;
 	pending->code = ST_MCP_INTERNAL_ERROR;
@@ -107,7 +107,7 @@ static void write_or_excuse(struct st_mcp_pending *pending) {
 void st_mcp_pending_end(struct st_mcp_pending *pending) {
 	struct st_mcp_peer *peer = pending->peer;
 	if (!pending->cancelled)
-		write_or_excuse(pending);
+		write_answer_or_error(pending);
 	pthread_mutex_lock(&peer->lock);
 	unlink_pending(pending);
 	if (!pending->cancelled && !pending->answer.failed)
@@ -123,25 +123,26 @@ void st_mcp_pending_cancel(struct st_mcp_pending *pending) {
 	pthread_cond_broadcast(&pending->peer->changed);
 }
 
-/* Who waits for a handler, for the layers below, which know of no requests. */
-struct client {
+/* Connects base/cancel, which lower layers use, with a request. */
+struct request_cancel {
 	struct st_cancel cancel;
 	struct st_mcp_request *request;
 };
 
 static bool is_cancelled(struct st_cancel *cancel) {
-	return st_mcp_cancelled(((struct client *)cancel)->request);
+	return st_mcp_cancelled(((struct request_cancel *)cancel)->request);
 }
 
-static int handle(struct st_mcp_pending *pending, st_mcp_handler *handler) {
-	struct client client = {.cancel.cancelled = is_cancelled, .request = &pending->request};
-	struct st_cancel *before = st_cancel_set(&client.cancel);
+static int call_handler(struct st_mcp_pending *pending, st_mcp_handler *handler) {
+	struct request_cancel current = {.cancel.cancelled = is_cancelled,
+	                                 .request = &pending->request};
+	struct st_cancel *before = st_cancel_set(&current.cancel);
 	int code = handler(&pending->request);
 	st_cancel_set(before);
 	return code;
 }
 
-static void run(struct st_mcp_task *task) {
+static void run_request(struct st_mcp_task *task) {
 	struct st_mcp_pending *pending = (struct st_mcp_pending *)task;
 	st_mcp_handler *handler = pending->method->run;
 	if (pending->method->served)
@@ -150,8 +151,8 @@ static void run(struct st_mcp_task *task) {
 	pending->result_start = pending->answer.len;
 	int code = 0;
 	if (!pending->cancelled && !st_mcp_roots_need(pending))
-		code = handle(pending, handler);
-	/* It listens from now on, and may have ended and gone by the time we look. */
+		code = call_handler(pending, handler);
+	/* The request listens now, and another thread may already have freed it. */
 	if (code == ST_MCP_STAYS)
 		return;
 	if (code < 0 && pending->code == 0)
@@ -159,37 +160,37 @@ static void run(struct st_mcp_task *task) {
 	st_mcp_pending_end(pending);
 }
 
-/* What the service keeps for this peer. */
-static void enter(struct st_mcp_pending *pending, struct stet_error *why) {
+/* Set request.user; the first call for a peer opens it. */
+static void open_peer(struct st_mcp_pending *pending, struct stet_error *why) {
 	struct st_mcp_peer *peer = pending->peer;
 	struct st_mcp_service *service = pending->request.service;
 	pthread_mutex_lock(&peer->lock);
-	if (!peer->entered && service->enter) {
-		peer->user = service->enter(service, peer->kind, peer->owner, why);
-		peer->entered = peer->user != NULL;
+	if (!peer->opened && service->open_peer) {
+		peer->user = service->open_peer(service, peer->kind, peer->owner, why);
+		peer->opened = peer->user != NULL;
 	}
 	pending->request.user = peer->user;
 	pthread_mutex_unlock(&peer->lock);
 }
 
-void *st_mcp_enter(struct st_mcp_request *request) {
+void *st_mcp_open_peer(struct st_mcp_request *request) {
 	struct stet_error why = {0};
-	enter(st_mcp_pending_of(request), &why);
+	open_peer(st_mcp_pending_of(request), &why);
 	return request->user;
 }
 
-static int enter_or_fail(struct st_mcp_pending *pending) {
+static int open_peer_or_fail(struct st_mcp_pending *pending) {
 	struct stet_error why = {0};
-	enter(pending, &why);
+	open_peer(pending, &why);
 	return why.code < 0 ? st_mcp_fail(&pending->request, ST_MCP_INTERNAL_ERROR, "%s", why.message)
 	                    : 0;
 }
 
-static bool submit(struct st_mcp_pending *pending) {
+static bool submit_request(struct st_mcp_pending *pending) {
 	struct st_mcp_service *service = pending->request.service;
 	struct st_mcp_executor *executor = pending->peer->server->executor;
 	if (!executor || !executor->submit) {
-		run(&pending->task);
+		run_request(&pending->task);
 		return true;
 	}
 	if (service->keys)
@@ -199,12 +200,11 @@ static bool submit(struct st_mcp_pending *pending) {
 
 void st_mcp_pending_start(struct st_mcp_pending *pending) {
 	if (!(pending->method->traits & ST_MCP_SERVED)) {
-		run(&pending->task);
-	} else if (enter_or_fail(pending) < 0) {
+		run_request(&pending->task);
+	} else if (open_peer_or_fail(pending) < 0) {
 		st_mcp_pending_end(pending);
-	} else if (!submit(pending)) {
-		st_mcp_fail(&pending->request, ST_MCP_INTERNAL_ERROR,
-		            "The server has too much to do at the moment. Try again.");
+	} else if (!submit_request(pending)) {
+		st_mcp_fail(&pending->request, ST_MCP_INTERNAL_ERROR, "The server is too busy. Try again.");
 		st_mcp_pending_end(pending);
 	}
 }
@@ -215,9 +215,10 @@ static int fail_version(struct st_mcp_pending *pending) {
 	            "{\"supported\":[\"%s\"],\"requested\":", st_mcp_version_name(ST_MCP_2026_07_28));
 	st_json_quote(&data, pending->message->claimed);
 	st_buf_addc(&data, '}');
-	return st_mcp_fail_data(&pending->request, ST_MCP_UNSUPPORTED_VERSION,
-	                        "This protocol version is not supported for requests that stand alone.",
-	                        st_buf_str(&data));
+	return st_mcp_fail_data(
+		&pending->request, ST_MCP_UNSUPPORTED_VERSION,
+		"This protocol version is not supported for requests without \"initialize\".",
+		st_buf_str(&data));
 }
 
 static int fail_claim(struct st_mcp_pending *pending) {
@@ -226,8 +227,8 @@ static int fail_claim(struct st_mcp_pending *pending) {
 	                   "\" (a string) and \"" ST_MCP_META_CAPABILITIES "\" (an object).");
 }
 
-/* Which version a request is served in: what it claims, or what the connection agreed on. */
-static int judge_version(struct st_mcp_pending *pending) {
+/* Choose the version of a request: the one in its _meta, or the negotiated one. */
+static int check_version(struct st_mcp_pending *pending) {
 	const struct st_mcp_message *message = pending->message;
 	enum st_mcp_version agreed = st_mcp_peer_version(pending->peer);
 	pending->request.version = ST_MCP_2026_07_28;
@@ -243,12 +244,11 @@ static int judge_version(struct st_mcp_pending *pending) {
 	    !st_str_eq(message->method, ST_STR("ping")))
 		return st_mcp_fail(
 			&pending->request, ST_MCP_INVALID_REQUEST,
-			"Send \"initialize\" first, or say in params._meta which protocol version "
-			"this request is of.");
+			"Send \"initialize\" first, or name the protocol version in params._meta.");
 	return 0;
 }
 
-static int judge_level(struct st_mcp_pending *pending) {
+static int check_level(struct st_mcp_pending *pending) {
 	yyjson_val *level = yyjson_obj_get(pending->message->meta, ST_MCP_META_LOG_LEVEL);
 	if (!st_mcp_is_modern(pending->request.version)) {
 		pthread_mutex_lock(&pending->peer->lock);
@@ -262,33 +262,33 @@ static int judge_level(struct st_mcp_pending *pending) {
 	int found = st_mcp_level_find(st_json_str(level));
 	if (found < 0)
 		return st_mcp_fail(&pending->request, ST_MCP_INVALID_PARAMS,
-		                   "\"" ST_MCP_META_LOG_LEVEL "\" is none of the levels of logging.");
+		                   "\"" ST_MCP_META_LOG_LEVEL "\" must be one of " ST_MCP_LEVELS ".");
 	pending->level = (enum st_mcp_level)found;
 	return 0;
 }
 
-static int judge_method(struct st_mcp_pending *pending) {
+static int check_method(struct st_mcp_pending *pending) {
 	struct st_mcp_request *request = &pending->request;
 	pending->method =
 		st_mcp_method_find(request->service, request->method, st_mcp_is_modern(request->version));
 	if (pending->method)
 		return 0;
 	return st_mcp_fail(request, ST_MCP_METHOD_NOT_FOUND,
-	                   "There is no method \"%.*s\" in protocol version %s.",
+	                   "Method \"%.*s\" not found in protocol version %s.",
 	                   (int)st_utf8_cut(request->method, 100), request->method.ptr,
 	                   st_mcp_version_name(request->version));
 }
 
-/* What the client meant to say is not known; a tool says so itself, where the model reads it. */
-static int judge_text(struct st_mcp_pending *pending) {
-	if (!pending->message->mended || st_str_eq(pending->message->method, ST_STR("tools/call")))
+/* A repaired message is refused. For a tool call, the tool's answer says so, since models read that. */
+static int check_text(struct st_mcp_pending *pending) {
+	if (!pending->message->repaired || st_str_eq(pending->message->method, ST_STR("tools/call")))
 		return 0;
 	return st_mcp_fail(&pending->request, ST_MCP_INVALID_PARAMS, "%s", ST_MCP_HALF_A_PAIR);
 }
 
-static bool judge(struct st_mcp_pending *pending) {
-	pending->malformed = judge_version(pending) < 0 || judge_method(pending) < 0 ||
-	                     judge_level(pending) < 0 || judge_text(pending) < 0;
+static bool check_request(struct st_mcp_pending *pending) {
+	pending->malformed = check_version(pending) < 0 || check_method(pending) < 0 ||
+	                     check_level(pending) < 0 || check_text(pending) < 0;
 	return !pending->malformed;
 }
 
@@ -312,7 +312,7 @@ void st_mcp_pending_begin(struct st_mcp_peer *peer, struct st_mcp_message *messa
 		fail_without_memory(peer, message, sink);
 		return;
 	}
-	pending->task.run = run;
+	pending->task.run = run_request;
 	pending->peer = peer;
 	pending->message = message;
 	pending->sink = sink;
@@ -325,10 +325,9 @@ void st_mcp_pending_begin(struct st_mcp_peer *peer, struct st_mcp_message *messa
 		.params = message->params,
 		.result = &pending->answer,
 	};
-	/* Whatever happens, there is to be room for an excuse. */
-	st_buf_reserve(&pending->answer, message->id.len + EXCUSE);
+	st_buf_reserve(&pending->answer, message->id.len + SHORT_ERROR);
 	link_pending(pending);
-	if (!judge(pending))
+	if (!check_request(pending))
 		st_mcp_pending_end(pending);
 	else if (!st_mcp_roots_hold(pending))
 		st_mcp_pending_start(pending);

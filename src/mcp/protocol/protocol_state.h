@@ -1,10 +1,10 @@
 /**
- * What a server knows of its peers, and a peer of its work: the inside of the
- * core.
+ * The internal state of the protocol: servers, peers and their requests.
  *
- * Locks: a server's (which peers there are) before a peer's (everything in
- * it). Sinks are called under the peer's lock, so that their calls come one
- * at a time and nothing follows a cancellation; of a service only enter() is.
+ * Locks: take a server's lock, which protects its list of peers, before a
+ * peer's, which protects everything in the peer. Sinks are called with the
+ * peer's lock held, so that calls come one at a time and none follows a
+ * cancellation. Of a service, only open_peer() is.
  */
 #ifndef STET_MCP_PROTOCOL_PROTOCOL_STATE_H
 #define STET_MCP_PROTOCOL_PROTOCOL_STATE_H
@@ -15,7 +15,7 @@
 #include "mcp/protocol/meta.h"
 #include "mcp/protocol/service.h"
 
-/** What is said of a message that was mended. */
+/** The error for a message that was repaired. */
 #define ST_MCP_HALF_A_PAIR \
 	"The arguments hold half a surrogate pair (\\uD800 to \\uDFFF without its other half), which " \
 	"is " \
@@ -26,48 +26,48 @@ enum { ST_MCP_KEY_SIZE = 32, ST_MCP_SUBSCRIPTIONS_MAX = 1024 };
 struct st_mcp_server {
 	struct st_mcp_service *service;
 	struct st_mcp_executor *executor;
-	/** Signs what clients carry for us. */
+	/** Signs the state that clients store for the server. */
 	unsigned char key[ST_MCP_KEY_SIZE];
 	pthread_mutex_t lock;
 	struct st_mcp_peer *peers;
 };
 
-/** URIs, each owned. */
+/** A set of URIs. */
 struct st_mcp_uris {
 	char **list;
 	size_t count;
 };
 
 bool st_mcp_uris_has(const struct st_mcp_uris *uris, struct st_str uri);
-/** Add a copy. False without memory. */
+/** Add a copy. False if out of memory. */
 [[nodiscard]] bool st_mcp_uris_add(struct st_mcp_uris *uris, struct st_str uri);
-/** True if it was there. */
+/** True if the set contained it. */
 bool st_mcp_uris_remove(struct st_mcp_uris *uris, struct st_str uri);
 void st_mcp_uris_release(struct st_mcp_uris *uris);
 
-/** A request of ours that the client has not answered; on the stack of the thread that waits. */
+/** A request to the client, on the stack of the thread that waits for the response. */
 struct st_mcp_question {
 	struct st_mcp_question *next;
 	uint64_t id;
-	/** The whole response, when it has come. */
+	/** NULL until the response arrives. */
 	struct st_mcp_message *response;
 };
 
-/** What is known of a client's roots. */
+/** The state of the question for a client's roots. */
 struct st_mcp_roots {
 	enum {
 		ST_MCP_ROOTS_UNASKED,
-		/** Requests that need files wait for the answer. */
+		/** Requests that need files wait for the response. */
 		ST_MCP_ROOTS_ASKED,
-		/** The service was told, if only that there is no answer. */
+		/** The service knows them, or knows that the client did not answer. */
 		ST_MCP_ROOTS_KNOWN,
 	} state;
-	/** The id of the question; 0 if it is answered. */
+	/** The id of the request; 0 after the response. */
 	uint64_t question;
 	int64_t deadline_ms;
-	/** They changed since they were asked for. */
+	/** They changed while the question was open. */
 	bool changed;
-	/** The requests that wait, the oldest first. */
+	/** The waiting requests, the oldest first. */
 	struct st_mcp_pending *held;
 };
 
@@ -77,19 +77,19 @@ struct st_mcp_peer {
 	enum st_mcp_peer_kind kind;
 	char *owner;
 	pthread_mutex_t lock;
-	/** A question was answered, or there is no point in waiting any more. */
+	/** Signalled when a response arrives, and when a request is cancelled. */
 	pthread_cond_t changed;
-	/** The handle, each request, and whoever holds on to it for a moment. */
+	/** One for the handle, one for each request, one for each st_mcp_peer_ref(). */
 	size_t references;
 	bool closed;
 	struct st_mcp_sink *sink;
-	/** What `initialize` brought. */
+	/** From `initialize`. */
 	enum st_mcp_version version;
 	enum st_mcp_level level;
 	yyjson_doc *client;
 	char client_name[ST_MCP_CLIENT_MAX];
-	/** What the service keeps for it. */
-	bool entered;
+	/** What open_peer() returned, after it was called. */
+	bool opened;
 	void *user;
 	struct st_mcp_pending *pendings;
 	struct st_mcp_uris subscriptions;
@@ -98,37 +98,37 @@ struct st_mcp_peer {
 	struct st_mcp_roots roots;
 };
 
-/** The name in a clientInfo, cut and without characters that are not printed. */
+/** Copy the name in a clientInfo: printable ASCII, truncated. */
 void st_mcp_copy_client(char name[ST_MCP_CLIENT_MAX], yyjson_val *info);
 
 struct st_mcp_method;
 
-/** A request, from its arrival to the end of its answer. */
+/** A request, from its arrival to its answer. */
 struct st_mcp_pending {
 	struct st_mcp_task task;
 	struct st_mcp_request request;
 	struct st_mcp_pending *next, *previous;
-	/** The next one that waits for the client's roots. */
+	/** The next request that waits for the client's roots. */
 	struct st_mcp_pending *held_next;
 	struct st_mcp_peer *peer;
 	const struct st_mcp_method *method;
 	struct st_mcp_message *message;
-	/** Where its messages go; and the transport's own, which is another in a batch. */
+	/** Its own sink, and the transport's, which differs in a batch. */
 	struct st_mcp_sink *sink, *outer;
 	_Atomic bool cancelled;
-	/** Answered long after its handler returned: a subscription. */
+	/** A subscription: answered long after its handler returned. */
 	bool listening;
 	unsigned lists;
 	struct st_mcp_uris uris;
 	enum st_mcp_level level;
-	/** As it goes out, and where the result begins in it. */
+	/** The outgoing message, and the start of the result in it. */
 	struct st_buf answer;
 	size_t result_start;
 	bool input_required;
-	/** Set if it failed. */
+	/** Set if the request failed. */
 	int code;
 	struct st_buf problem, data;
-	/** Wrong as such, before anything was done. */
+	/** Refused before its handler ran. */
 	bool malformed;
 };
 
@@ -138,23 +138,23 @@ static inline struct st_mcp_pending *st_mcp_pending_of(struct st_mcp_request *re
 
 /* ---- peer.c ---- */
 
-/** Hold on to a peer, and let go of it. The lock must not be held. */
+/** Add and drop a reference. The peer's lock must not be held. */
 void st_mcp_peer_ref(struct st_mcp_peer *peer);
 void st_mcp_peer_unref(struct st_mcp_peer *peer);
 
-/* ---- work.c ---- */
+/* ---- pending.c ---- */
 
-/** Serve a request; the message is taken. `outer` is the transport's sink. */
+/** Handle a request and free the message. `outer` is the transport's sink. */
 void st_mcp_pending_begin(struct st_mcp_peer *peer, struct st_mcp_message *message,
                           struct st_mcp_sink *sink, struct st_mcp_sink *outer);
 
-/** Go on with a request that was held. */
+/** Continue with a request that waited for roots. */
 void st_mcp_pending_start(struct st_mcp_pending *pending);
 
-/** Answer, unless it was cancelled, and free it. */
+/** Answer a request, unless it is cancelled, and free it. */
 void st_mcp_pending_end(struct st_mcp_pending *pending);
 
-/** Nobody wants the answer any more. With the peer's lock held; a listening one is to be ended then. */
+/** Cancel a request, with the peer's lock held. The caller must then end it if it listens. */
 void st_mcp_pending_cancel(struct st_mcp_pending *pending);
 
 /* ---- request.c ---- */
@@ -167,13 +167,13 @@ void st_mcp_notify(struct st_mcp_request *request, const char *method, struct st
 enum st_mcp_traits {
 	ST_MCP_LEGACY = 1,
 	ST_MCP_MODERN = 2,
-	/** The result says how long it may be kept. */
+	/** The result says how long the client may cache it. */
 	ST_MCP_CACHED = 4,
-	/** Answered by the service, and by the executor's threads. */
+	/** A handler of the service answers, on the executor's threads. */
 	ST_MCP_SERVED = 8,
-	/** Same for everybody until told otherwise. */
+	/** The result is the same for all clients until a list changes. */
 	ST_MCP_STABLE = 16,
-	/** Needs files, and so the client's roots. */
+	/** Needs files, and therefore the client's roots. */
 	ST_MCP_ROOTED = 32,
 };
 
@@ -184,45 +184,48 @@ struct st_mcp_method {
 	st_mcp_handler *run;
 };
 
-/** The method of a name in an era; NULL if there is none, or the service does not offer it. */
+/** The legacy or modern method of a name; NULL if unknown, or not offered by the service. */
 const struct st_mcp_method *st_mcp_method_find(const struct st_mcp_service *service,
                                                struct st_str name, bool modern);
 
-/** The level of a name; -1 if there is none. */
+/** The names of the log levels, for messages. */
+#define ST_MCP_LEVELS "debug, info, notice, warning, error, critical, alert, emergency"
+
+/** The log level of a name; -1 if unknown. */
 int st_mcp_level_find(struct st_str name);
 
 /* ---- subscribe.c ---- */
 
-/** What a handler returns whose request is not over when it returns. */
+/** Returned by a handler whose request stays open. */
 enum { ST_MCP_STAYS = 1 };
 
 int st_mcp_subscribe(struct st_mcp_request *request);
 int st_mcp_unsubscribe(struct st_mcp_request *request);
 int st_mcp_listen(struct st_mcp_request *request);
 
-/** The service need not watch these any more, which are freed. Without locks. */
+/** Unwatch and free URIs. No lock may be held. */
 void st_mcp_unwatch_all(struct st_mcp_service *service, struct st_mcp_uris *uris);
 
 /* ---- roots.c ---- */
 
-/** A notification came that may be about roots. */
-void st_mcp_roots_notice(struct st_mcp_peer *peer, struct st_str method);
+/** Handle a notification, which may concern roots. */
+void st_mcp_roots_notified(struct st_mcp_peer *peer, struct st_str method);
 
-/** True if a request has to wait for the roots of a legacy client: it is started when they are known. */
+/** True if a legacy request must wait for the client's roots; it is started when they arrive. */
 bool st_mcp_roots_hold(struct st_mcp_pending *pending);
 
-/** True if a response was the answer to the question for the roots. */
+/** Handle a response. True if it contained the client's roots. */
 bool st_mcp_roots_answer(struct st_mcp_peer *peer, const struct st_mcp_message *message);
 
-/** Before a modern request is handled: true if it is answered already, with the question for the roots. */
+/** Before a modern request runs: true if it was answered with a question for the roots. */
 bool st_mcp_roots_need(struct st_mcp_pending *pending);
 
-/** The peer goes: requests that wait are started, which are cancelled by now. */
+/** When a peer closes: start its waiting requests, which are cancelled, so that they end. */
 void st_mcp_roots_close(struct st_mcp_peer *peer);
 
 /* ---- batch.c ---- */
 
-/** Serve the messages of a batch; it is taken. */
+/** Handle the messages of a batch and free it. */
 void st_mcp_batch(struct st_mcp_peer *peer, struct st_mcp_message *message,
                   struct st_mcp_sink *sink);
 

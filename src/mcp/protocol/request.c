@@ -1,4 +1,4 @@
-/* What a service can do with a request besides answering it. */
+/* What a handler can do with its request: fail, notify, log, ask the client. */
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -33,7 +33,7 @@ int st_mcp_fail_no_resource(struct st_mcp_request *request, struct st_str uri) {
 	st_buf_addc(&data, '}');
 	bool modern = st_mcp_is_modern(request->version);
 	return st_mcp_fail_data(request, modern ? ST_MCP_INVALID_PARAMS : ST_MCP_RESOURCE_NOT_FOUND,
-	                        "There is no such resource.", st_buf_str(&data));
+	                        "Resource not found.", st_buf_str(&data));
 }
 
 void st_mcp_copy_client(char name[ST_MCP_CLIENT_MAX], yyjson_val *info) {
@@ -41,7 +41,7 @@ void st_mcp_copy_client(char name[ST_MCP_CLIENT_MAX], yyjson_val *info) {
 	size_t len = 0;
 	for (size_t i = 0; i < stated.len && len < ST_MCP_CLIENT_MAX - 1; i++) {
 		unsigned char c = (unsigned char)stated.ptr[i];
-		/* A name is shown to people and models: no more than ASCII is needed. */
+		/* People and models read the name: ASCII is safe to show and enough. */
 		if (c > ' ' && c < 0x7f && c != '"' && c != '\\')
 			name[len++] = (char)c;
 		else if (len > 0 && name[len - 1] != ' ')
@@ -62,8 +62,8 @@ void st_mcp_client_name(struct st_mcp_request *request, char name[ST_MCP_CLIENT_
 
 bool st_mcp_cancelled(struct st_mcp_request *request) {
 	struct st_mcp_executor *executor = st_mcp_pending_of(request)->peer->server->executor;
-	if (executor && executor->look)
-		executor->look(executor);
+	if (executor && executor->poll)
+		executor->poll(executor);
 	return st_mcp_pending_of(request)->cancelled;
 }
 
@@ -127,40 +127,40 @@ int st_mcp_fail_missing(struct st_mcp_request *request, const char *capability) 
 	st_auto(st_buf) data = ST_BUF_INIT;
 	st_buf_addf(&data, "{\"requiredCapabilities\":{\"%s\":{}}}", capability);
 	return st_mcp_fail_data(request, ST_MCP_MISSING_CAPABILITY,
-	                        "The client did not declare a capability that this needs.",
+	                        "The client did not declare a capability that this request needs.",
 	                        st_buf_str(&data));
 }
 
-/* ---- asking, legacy ---- */
+/* ---- asking a legacy client ---- */
 
-static void put_question(struct st_mcp_peer *peer, struct st_mcp_question *question) {
+static void add_question(struct st_mcp_peer *peer, struct st_mcp_question *question) {
 	question->id = ++peer->last_question;
 	question->next = peer->questions;
 	peer->questions = question;
 }
 
-static void drop_question(struct st_mcp_peer *peer, struct st_mcp_question *question) {
+static void remove_question(struct st_mcp_peer *peer, struct st_mcp_question *question) {
 	struct st_mcp_question **link = &peer->questions;
 	while (*link != question)
 		link = &(*link)->next;
 	*link = question->next;
 }
 
-/* Ask and wait. NULL if no answer will come. */
-static struct st_mcp_message *exchange(struct st_mcp_pending *pending, const char *method,
-                                       struct st_str params) {
+/* Send a request and wait for the response. NULL if the request was cancelled. */
+static struct st_mcp_message *send_and_wait(struct st_mcp_pending *pending, const char *method,
+                                            struct st_str params) {
 	struct st_mcp_peer *peer = pending->peer;
 	struct st_mcp_question question = {0};
 	st_auto(st_buf) message = ST_BUF_INIT;
 	pthread_mutex_lock(&peer->lock);
-	put_question(peer, &question);
+	add_question(peer, &question);
 	st_mcp_wire_request(&message, question.id, method, params);
 	if (!message.failed && !pending->cancelled) {
 		pending->sink->event(pending->sink, &message);
 		while (!question.response && !pending->cancelled)
 			pthread_cond_wait(&peer->changed, &peer->lock);
 	}
-	drop_question(peer, &question);
+	remove_question(peer, &question);
 	pthread_mutex_unlock(&peer->lock);
 	return question.response;
 }
@@ -171,8 +171,9 @@ int st_mcp_ask(struct st_mcp_request *request, const char *method, struct st_str
 	*answer = NULL;
 	const struct st_mcp_executor *executor = pending->peer->server->executor;
 	if (st_mcp_is_modern(request->version) || !executor || !executor->submit)
-		return st_mcp_fail(request, ST_MCP_INTERNAL_ERROR, "The client cannot be asked here.");
-	struct st_mcp_message *response = exchange(pending, method, params);
+		return st_mcp_fail(request, ST_MCP_INTERNAL_ERROR,
+		                   "This server cannot send requests to the client.");
+	struct st_mcp_message *response = send_and_wait(pending, method, params);
 	if (!response)
 		return st_mcp_fail(request, ST_MCP_INTERNAL_ERROR, "The client did not answer.");
 	yyjson_val *result = yyjson_obj_get(response->root, "result");
@@ -185,10 +186,10 @@ int st_mcp_ask(struct st_mcp_request *request, const char *method, struct st_str
 	return *answer ? 0 : st_mcp_fail(request, ST_MCP_INTERNAL_ERROR, "Out of memory.");
 }
 
-/* ---- asking, modern ---- */
+/* ---- asking a modern client ---- */
 
-/* The capability that a client needs to answer a method; NULL if it is none to ask. */
-static const char *needed(struct st_str method) {
+/* The capability that a client needs to answer a method; NULL for other methods. */
+static const char *needed_capability(struct st_str method) {
 	if (st_str_eq(method, ST_STR("elicitation/create")))
 		return "elicitation";
 	if (st_str_eq(method, ST_STR("sampling/createMessage")))
@@ -204,7 +205,7 @@ static int check_requests(struct st_mcp_request *request, struct st_str requests
 	yyjson_obj_iter all = yyjson_obj_iter_with(yyjson_doc_get_root(doc));
 	for (yyjson_val *key; code == 0 && (key = yyjson_obj_iter_next(&all));) {
 		yyjson_val *method = yyjson_obj_get(yyjson_obj_iter_get_val(key), "method");
-		const char *capability = needed(st_json_str(method));
+		const char *capability = needed_capability(st_json_str(method));
 		if (!capability || !st_mcp_client_can(request, capability))
 			code = st_mcp_fail_missing(request, capability ? capability : "");
 	}
@@ -212,20 +213,21 @@ static int check_requests(struct st_mcp_request *request, struct st_str requests
 	return code;
 }
 
-/* A state belongs to what was asked, so that it cannot be played to something else. */
+/* Bind a state to its request, so that a client cannot use it for another one. */
 static void add_purpose(struct st_buf *out, struct st_mcp_request *request) {
 	st_json_quote(out, request->method);
 	st_json_quote(out, request->name);
 }
 
-static struct st_str key_of(struct st_mcp_request *request) {
+static struct st_str server_key(struct st_mcp_request *request) {
 	struct st_mcp_server *server = st_mcp_pending_of(request)->peer->server;
 	return st_strn((const char *)server->key, sizeof server->key);
 }
 
 int st_mcp_need_input(struct st_mcp_request *request, struct st_str requests, struct st_str state) {
 	if (!st_mcp_is_modern(request->version))
-		return st_mcp_fail(request, ST_MCP_INTERNAL_ERROR, "This protocol version asks otherwise.");
+		return st_mcp_fail(request, ST_MCP_INTERNAL_ERROR,
+		                   "This protocol version has no input requests.");
 	int code = check_requests(request, requests);
 	if (code < 0)
 		return code;
@@ -237,7 +239,8 @@ int st_mcp_need_input(struct st_mcp_request *request, struct st_str requests, st
 		st_auto(st_buf) purpose = ST_BUF_INIT;
 		add_purpose(&purpose, request);
 		st_buf_adds(out, ",\"requestState\":\"");
-		if (purpose.failed || st_hmac(key_of(request), st_buf_str(&purpose), state, out, NULL) < 0)
+		if (purpose.failed ||
+		    st_hmac_sign(server_key(request), st_buf_str(&purpose), state, out, NULL) < 0)
 			return st_mcp_fail(request, ST_MCP_INTERNAL_ERROR, "Out of memory.");
 		st_buf_addc(out, '"');
 	}
@@ -251,15 +254,16 @@ yyjson_val *st_mcp_input(struct st_mcp_request *request, const char *key) {
 }
 
 int st_mcp_input_state(struct st_mcp_request *request, struct st_buf *state) {
-	yyjson_val *sealed = yyjson_obj_get(request->params, "requestState");
-	if (!sealed)
+	yyjson_val *signed_text = yyjson_obj_get(request->params, "requestState");
+	if (!signed_text)
 		return 0;
 	st_auto(st_buf) purpose = ST_BUF_INIT;
 	struct stet_error why = {0};
 	add_purpose(&purpose, request);
 	if (purpose.failed)
 		return st_mcp_fail(request, ST_MCP_INTERNAL_ERROR, "Out of memory.");
-	int code = st_unseal(key_of(request), st_buf_str(&purpose), st_json_str(sealed), state, &why);
+	int code = st_hmac_verify(server_key(request), st_buf_str(&purpose), st_json_str(signed_text),
+	                          state, &why);
 	if (code < 0)
 		return st_mcp_fail(request,
 		                   code == STET_E_INVALID ? ST_MCP_INVALID_PARAMS : ST_MCP_INTERNAL_ERROR,

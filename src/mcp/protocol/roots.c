@@ -1,22 +1,22 @@
 /*
- * The client's roots, for a service that wants to know them. A legacy client
- * is asked when it has initialized, and again when it says that they changed;
- * requests that need files wait for its answer, for a bounded time. A modern
- * client cannot be asked: the first request that needs files is answered with
- * the question, and repeated with the answer.
+ * The client's roots, for a service that uses them. The server asks a legacy
+ * client after it has initialized, and again when it reports a change; requests
+ * that need files wait for the response, for a limited time. A modern client
+ * cannot be asked: the server answers its first request that needs files with
+ * the question, and the client repeats the request with the roots.
  */
 #include "base/clock.h"
 #include "mcp/protocol/protocol_state.h"
 #include "mcp/protocol/wire.h"
 
-/* How long requests wait for the answer. It needs no person, so that most clients give it at once. */
-enum { PATIENCE_MS = 10000 };
+/* How long requests wait for the roots. Most clients answer at once, since no person is involved. */
+enum { TIMEOUT_MS = 10000 };
 
 #define KEY "roots"
 #define METHOD "roots/list"
 
-/* With the lock. The peer's own sink is where it hears of what belongs to no request. */
-static void ask(struct st_mcp_peer *peer) {
+/* Send the question to the peer's own sink. With the lock. */
+static void send_question(struct st_mcp_peer *peer) {
 	struct st_mcp_roots *roots = &peer->roots;
 	st_auto(st_buf) message = ST_BUF_INIT;
 	roots->question = ++peer->last_question;
@@ -25,33 +25,33 @@ static void ask(struct st_mcp_peer *peer) {
 	if (message.failed || !peer->sink)
 		return;
 	roots->state = ST_MCP_ROOTS_ASKED;
-	roots->deadline_ms = st_now_ms() + PATIENCE_MS;
+	roots->deadline_ms = st_now_ms() + TIMEOUT_MS;
 	peer->sink->event(peer->sink, &message);
 }
 
-/* With the lock: whether a legacy client can be asked. */
+/* Whether a legacy client can be asked. With the lock. */
 static bool can_ask(const struct st_mcp_peer *peer) {
 	yyjson_val *all = yyjson_doc_get_root(peer->client);
 	return peer->server->service->roots && peer->version != ST_MCP_NONE &&
 	       yyjson_is_obj(yyjson_obj_get(all, "roots"));
 }
 
-/* With the lock. One question at a time: a change meanwhile is asked about afterwards. */
-static void ask_anew(struct st_mcp_peer *peer) {
+/* Ask, or ask later if a question is open. With the lock. */
+static void ask_for_roots(struct st_mcp_peer *peer) {
 	if (peer->roots.state == ST_MCP_ROOTS_ASKED)
 		peer->roots.changed = true;
 	else
-		ask(peer);
+		send_question(peer);
 }
 
-void st_mcp_roots_notice(struct st_mcp_peer *peer, struct st_str method) {
+void st_mcp_roots_notified(struct st_mcp_peer *peer, struct st_str method) {
 	bool ready = st_str_eq(method, ST_STR("notifications/initialized"));
 	bool changed = st_str_eq(method, ST_STR("notifications/roots/list_changed"));
 	if (!ready && !changed)
 		return;
 	pthread_mutex_lock(&peer->lock);
 	if (can_ask(peer) && (changed || peer->roots.state == ST_MCP_ROOTS_UNASKED))
-		ask_anew(peer);
+		ask_for_roots(peer);
 	pthread_mutex_unlock(&peer->lock);
 }
 
@@ -61,22 +61,22 @@ bool st_mcp_roots_hold(struct st_mcp_pending *pending) {
 	if (!(pending->method->traits & ST_MCP_ROOTED) || st_mcp_is_modern(pending->request.version))
 		return false;
 	pthread_mutex_lock(&peer->lock);
-	/* Some clients forget to say that they have initialized. */
+	/* Some clients do not send notifications/initialized. */
 	if (can_ask(peer) && roots->state == ST_MCP_ROOTS_UNASKED)
-		ask(peer);
-	bool waits = roots->state == ST_MCP_ROOTS_ASKED;
-	if (waits) {
+		send_question(peer);
+	bool waiting = roots->state == ST_MCP_ROOTS_ASKED;
+	if (waiting) {
 		struct st_mcp_pending **link = &roots->held;
 		while (*link)
 			link = &(*link)->held_next;
 		*link = pending;
 	}
 	pthread_mutex_unlock(&peer->lock);
-	return waits;
+	return waiting;
 }
 
-/* Go on with the requests that waited, in their order. Each may be gone when it has been started. */
-static void release(struct st_mcp_peer *peer) {
+/* Start the waiting requests in order. A started request may be freed at once. */
+static void start_waiting(struct st_mcp_peer *peer) {
 	for (;;) {
 		pthread_mutex_lock(&peer->lock);
 		struct st_mcp_pending *pending =
@@ -90,17 +90,17 @@ static void release(struct st_mcp_peer *peer) {
 	}
 }
 
-/* What the client said, or NULL; then whatever waited for it. */
+/* Give the roots, or NULL, to the service; then start the waiting requests. */
 static void adopt_roots(struct st_mcp_peer *peer, yyjson_val *list) {
 	struct st_mcp_service *service = peer->server->service;
 	service->roots(service, list);
 	pthread_mutex_lock(&peer->lock);
 	peer->roots.state = ST_MCP_ROOTS_KNOWN;
 	if (peer->roots.changed)
-		ask(peer);
+		send_question(peer);
 	peer->roots.changed = false;
 	pthread_mutex_unlock(&peer->lock);
-	release(peer);
+	start_waiting(peer);
 }
 
 static yyjson_val *list_in(yyjson_val *answer) {
@@ -113,7 +113,7 @@ bool st_mcp_roots_answer(struct st_mcp_peer *peer, const struct st_mcp_message *
 	pthread_mutex_lock(&peer->lock);
 	bool ours = peer->roots.question > 0 && yyjson_is_uint(id) &&
 	            yyjson_get_uint(id) == peer->roots.question;
-	/* One that comes too late counts all the same, once. */
+	/* A late response counts too, but only once. */
 	if (ours)
 		peer->roots.question = 0;
 	pthread_mutex_unlock(&peer->lock);
@@ -124,19 +124,19 @@ bool st_mcp_roots_answer(struct st_mcp_peer *peer, const struct st_mcp_message *
 
 int st_mcp_peer_timeout(struct st_mcp_peer *peer) {
 	pthread_mutex_lock(&peer->lock);
-	bool waits = peer->roots.state == ST_MCP_ROOTS_ASKED;
+	bool waiting = peer->roots.state == ST_MCP_ROOTS_ASKED;
 	int64_t left = peer->roots.deadline_ms - st_now_ms();
 	pthread_mutex_unlock(&peer->lock);
-	return !waits ? -1 : left > 0 ? (int)left : 0;
+	return !waiting ? -1 : left > 0 ? (int)left : 0;
 }
 
 void st_mcp_peer_give_up(struct st_mcp_peer *peer) {
 	pthread_mutex_lock(&peer->lock);
-	bool waits = peer->roots.state == ST_MCP_ROOTS_ASKED;
-	/* Whoever does not answer is not asked again by itself. */
+	bool waiting = peer->roots.state == ST_MCP_ROOTS_ASKED;
+	/* Do not ask again: the client does not answer. */
 	peer->roots.changed = false;
 	pthread_mutex_unlock(&peer->lock);
-	if (waits)
+	if (waiting)
 		adopt_roots(peer, NULL);
 }
 
@@ -144,12 +144,12 @@ void st_mcp_roots_close(struct st_mcp_peer *peer) {
 	pthread_mutex_lock(&peer->lock);
 	peer->roots.state = ST_MCP_ROOTS_KNOWN;
 	pthread_mutex_unlock(&peer->lock);
-	release(peer);
+	start_waiting(peer);
 }
 
 /* ---- modern ---- */
 
-/* Requests that may be answered with a question. */
+/* The protocol allows questions only in the answers of these methods. */
 static bool may_need_input(const struct st_mcp_request *request) {
 	static const char *const methods[] = {"tools/call", "prompts/get", "resources/read"};
 	for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
@@ -171,7 +171,7 @@ bool st_mcp_roots_need(struct st_mcp_pending *pending) {
 		return false;
 	}
 	static const char question[] = "{\"" KEY "\":{\"method\":\"" METHOD "\",\"params\":{}}}";
-	/* Where it fails, the request is answered with that. */
+	/* If this fails, it has set the request's error. */
 	st_mcp_need_input(request, st_str(question), ST_STR(""));
 	return true;
 }

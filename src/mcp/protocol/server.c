@@ -1,4 +1,4 @@
-/* Servers: a service and its peers, and what all of them are told. */
+/* Servers: a service and its peers, and notifications to all of them. */
 #include <sys/random.h>
 
 #include "mcp/protocol/protocol_state.h"
@@ -12,7 +12,7 @@ int st_mcp_server_new(struct st_mcp_service *service, struct st_mcp_executor *ex
 	if (getrandom(server->key, sizeof server->key, 0) != sizeof server->key) {
 		int saved = errno;
 		free(server);
-		return st_fail_errno(err, saved, "No random bytes for a key");
+		return st_fail_errno(err, saved, "Cannot get random bytes for a key");
 	}
 	server->service = service;
 	server->executor = executor;
@@ -28,14 +28,14 @@ void st_mcp_server_free(struct st_mcp_server *server) {
 	free(server);
 }
 
-static void send(struct st_mcp_sink *sink, const char *method, struct st_str params) {
+static void send_notification(struct st_mcp_sink *sink, const char *method, struct st_str params) {
 	st_auto(st_buf) message = ST_BUF_INIT;
 	st_mcp_wire_notification(&message, method, params);
 	if (sink && !message.failed)
 		sink->event(sink, &message);
 }
 
-/* The params of a notification: about a URI (or nothing), for a subscription (or everybody). */
+/* Append params: with a URI unless it is empty, with the id of a subscription unless it is NULL. */
 static void add_params(struct st_buf *out, struct st_str uri,
                        const struct st_mcp_pending *pending) {
 	st_buf_addc(out, '{');
@@ -49,21 +49,21 @@ static void add_params(struct st_buf *out, struct st_str uri,
 	st_buf_addc(out, '}');
 }
 
-static void tell(struct st_mcp_sink *sink, const struct st_mcp_pending *pending, const char *method,
-                 struct st_str uri) {
+static void notify_subscriber(struct st_mcp_sink *sink, const struct st_mcp_pending *pending,
+                              const char *method, struct st_str uri) {
 	st_auto(st_buf) params = ST_BUF_INIT;
 	add_params(&params, uri, pending);
 	if (!params.failed)
-		send(sink, method, st_buf_str(&params));
+		send_notification(sink, method, st_buf_str(&params));
 }
 
-static void tell_updated(struct st_mcp_peer *peer, struct st_str uri) {
+static void notify_updated(struct st_mcp_peer *peer, struct st_str uri) {
 	static const char method[] = "notifications/resources/updated";
 	if (st_mcp_uris_has(&peer->subscriptions, uri))
-		tell(peer->sink, NULL, method, uri);
+		notify_subscriber(peer->sink, NULL, method, uri);
 	for (struct st_mcp_pending *pending = peer->pendings; pending; pending = pending->next) {
 		if (pending->listening && st_mcp_uris_has(&pending->uris, uri))
-			tell(pending->sink, pending, method, uri);
+			notify_subscriber(pending->sink, pending, method, uri);
 	}
 }
 
@@ -71,18 +71,18 @@ void st_mcp_server_updated(struct st_mcp_server *server, struct st_str uri) {
 	pthread_mutex_lock(&server->lock);
 	for (struct st_mcp_peer *peer = server->peers; peer; peer = peer->next) {
 		pthread_mutex_lock(&peer->lock);
-		tell_updated(peer, uri);
+		notify_updated(peer, uri);
 		pthread_mutex_unlock(&peer->lock);
 	}
 	pthread_mutex_unlock(&server->lock);
 }
 
-static void tell_changed(struct st_mcp_peer *peer, unsigned list, const char *method) {
+static void notify_changed(struct st_mcp_peer *peer, unsigned list, const char *method) {
 	if (peer->version != ST_MCP_NONE)
-		send(peer->sink, method, ST_STR(""));
+		send_notification(peer->sink, method, ST_STR(""));
 	for (struct st_mcp_pending *pending = peer->pendings; pending; pending = pending->next) {
 		if (pending->listening && (pending->lists & list))
-			tell(pending->sink, pending, method, ST_STR(""));
+			notify_subscriber(pending->sink, pending, method, ST_STR(""));
 	}
 }
 
@@ -100,7 +100,7 @@ void st_mcp_server_lists_changed(struct st_mcp_server *server, unsigned lists) {
 		pthread_mutex_lock(&peer->lock);
 		for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
 			if (lists & all[i].list)
-				tell_changed(peer, all[i].list, all[i].method);
+				notify_changed(peer, all[i].list, all[i].method);
 		}
 		pthread_mutex_unlock(&peer->lock);
 	}

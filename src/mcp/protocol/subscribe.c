@@ -1,8 +1,8 @@
-/* Subscriptions: resources/subscribe of the legacy era, subscriptions/listen of the modern one. */
+/* Subscriptions: the legacy resources/subscribe, the modern subscriptions/listen. */
 #include "mcp/protocol/protocol_state.h"
 #include "mcp/protocol/wire.h"
 
-static size_t find(const struct st_mcp_uris *uris, struct st_str uri) {
+static size_t find_uri(const struct st_mcp_uris *uris, struct st_str uri) {
 	size_t i = 0;
 	while (i < uris->count && !st_str_eq(st_str(uris->list[i]), uri))
 		i++;
@@ -10,7 +10,7 @@ static size_t find(const struct st_mcp_uris *uris, struct st_str uri) {
 }
 
 bool st_mcp_uris_has(const struct st_mcp_uris *uris, struct st_str uri) {
-	return find(uris, uri) < uris->count;
+	return find_uri(uris, uri) < uris->count;
 }
 
 bool st_mcp_uris_add(struct st_mcp_uris *uris, struct st_str uri) {
@@ -26,7 +26,7 @@ bool st_mcp_uris_add(struct st_mcp_uris *uris, struct st_str uri) {
 }
 
 bool st_mcp_uris_remove(struct st_mcp_uris *uris, struct st_str uri) {
-	size_t i = find(uris, uri);
+	size_t i = find_uri(uris, uri);
 	if (i == uris->count)
 		return false;
 	free(uris->list[i]);
@@ -55,18 +55,17 @@ static int check_uri(struct st_mcp_request *request, yyjson_val *uri) {
 	return st_mcp_fail(request, ST_MCP_INVALID_PARAMS, "\"uri\" must be the URI of a resource.");
 }
 
-/* Add to the subscriptions of a peer. 1 if it is there now, 0 if it was there before, or a failure. */
-static int add(struct st_mcp_request *request, struct st_mcp_peer *peer, struct st_str uri) {
+/* Add to the subscriptions of a peer. Returns 1, 0 if it was subscribed already, or a failure. */
+static int add_subscription(struct st_mcp_request *request, struct st_mcp_peer *peer,
+                            struct st_str uri) {
 	int code = 1;
 	pthread_mutex_lock(&peer->lock);
 	if (st_mcp_uris_has(&peer->subscriptions, uri))
 		code = 0;
 	else if (peer->subscriptions.count >= ST_MCP_SUBSCRIPTIONS_MAX)
-		code =
-			st_mcp_fail(request, ST_MCP_INVALID_PARAMS,
-		                "%d resources are subscribed to already, and more cannot be. Unsubscribe "
-		                "from some.",
-		                ST_MCP_SUBSCRIPTIONS_MAX);
+		code = st_mcp_fail(request, ST_MCP_INVALID_PARAMS,
+		                   "A client may subscribe to %d resources. Unsubscribe from some first.",
+		                   ST_MCP_SUBSCRIPTIONS_MAX);
 	else if (!st_mcp_uris_add(&peer->subscriptions, uri))
 		code = st_mcp_fail(request, ST_MCP_INTERNAL_ERROR, "Out of memory.");
 	pthread_mutex_unlock(&peer->lock);
@@ -86,7 +85,7 @@ int st_mcp_subscribe(struct st_mcp_request *request) {
 		return st_mcp_fail_no_resource(request, uri);
 	if (code < 0)
 		return st_mcp_fail(request, ST_MCP_INVALID_PARAMS, "%s", why.message);
-	code = add(request, peer, uri);
+	code = add_subscription(request, peer, uri);
 	if (code <= 0)
 		service->unwatch(service, uri);
 	st_buf_adds(request->result, "{}");
@@ -118,8 +117,8 @@ static const struct {
 	{"resourcesListChanged", ST_MCP_RESOURCES_CHANGE},
 };
 
-/* The lists that it wants to hear of and that can change at all. */
-static int take_lists(struct st_mcp_pending *pending, yyjson_val *wanted) {
+/* Select the requested lists, of those that can change. */
+static int select_lists(struct st_mcp_pending *pending, yyjson_val *wanted) {
 	for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
 		yyjson_val *flag = yyjson_obj_get(wanted, lists[i].name);
 		if (flag && !yyjson_is_bool(flag))
@@ -131,8 +130,8 @@ static int take_lists(struct st_mcp_pending *pending, yyjson_val *wanted) {
 	return 0;
 }
 
-/* One resource; one that cannot be watched is missing in what is acknowledged. */
-static int take_uri(struct st_mcp_pending *pending, yyjson_val *uri) {
+/* Watch a resource. If that fails, the acknowledgement does not list it. */
+static int watch_uri(struct st_mcp_pending *pending, yyjson_val *uri) {
 	struct st_mcp_service *service = pending->request.service;
 	int code = check_uri(&pending->request, uri);
 	if (code < 0)
@@ -147,14 +146,14 @@ static int take_uri(struct st_mcp_pending *pending, yyjson_val *uri) {
 	return st_mcp_fail(&pending->request, ST_MCP_INTERNAL_ERROR, "Out of memory.");
 }
 
-static int take_uris(struct st_mcp_pending *pending, yyjson_val *wanted) {
+static int watch_uris(struct st_mcp_pending *pending, yyjson_val *wanted) {
 	yyjson_val *uris = yyjson_obj_get(wanted, "resourceSubscriptions");
 	if (uris && !yyjson_is_arr(uris))
 		return st_mcp_fail(&pending->request, ST_MCP_INVALID_PARAMS,
 		                   "\"resourceSubscriptions\" must be an array of URIs.");
 	yyjson_arr_iter all = yyjson_arr_iter_with(uris);
 	for (yyjson_val *uri; (uri = yyjson_arr_iter_next(&all));) {
-		int code = take_uri(pending, uri);
+		int code = watch_uri(pending, uri);
 		if (code < 0)
 			return code;
 	}
@@ -187,10 +186,10 @@ int st_mcp_listen(struct st_mcp_request *request) {
 	yyjson_val *wanted = yyjson_obj_get(request->params, "notifications");
 	if (!yyjson_is_obj(wanted))
 		return st_mcp_fail(request, ST_MCP_INVALID_PARAMS,
-		                   "\"notifications\" must say what to listen to, as an object.");
-	int code = take_lists(pending, wanted);
+		                   "\"notifications\" must be an object that names what to listen to.");
+	int code = select_lists(pending, wanted);
 	if (code == 0)
-		code = take_uris(pending, wanted);
+		code = watch_uris(pending, wanted);
 	if (code < 0)
 		return code;
 	st_auto(st_buf) params = ST_BUF_INIT;
@@ -200,7 +199,7 @@ int st_mcp_listen(struct st_mcp_request *request) {
 	                         st_buf_str(&params));
 	if (params.failed || message.failed)
 		return st_mcp_fail(request, ST_MCP_INTERNAL_ERROR, "Out of memory.");
-	/* What it is answered with when the server ends it. */
+	/* The answer, for the end of the subscription. */
 	st_buf_adds(request->result, "{}");
 	pthread_mutex_lock(&peer->lock);
 	bool stays = !pending->cancelled;

@@ -1,11 +1,15 @@
-/** The revisions of the protocol. Up to 2025-11-25 a client begins with `initialize`; from 2026-07-28 on every request stands alone. */
+/**
+ * Versions of the protocol. In the *legacy* ones, up to 2025-11-25, a client
+ * begins with `initialize`. In the *modern* ones, from 2026-07-28 on, every
+ * request is independent and names its version in params._meta.
+ */
 #ifndef STET_MCP_PROTOCOL_VERSION_H
 #define STET_MCP_PROTOCOL_VERSION_H
 
 #include "base/str.h"
 
 enum st_mcp_version {
-	/** None yet, or one we do not know. */
+	/** Unknown, or not negotiated yet. */
 	ST_MCP_NONE,
 	ST_MCP_2024_10_07,
 	ST_MCP_2024_11_05,
@@ -15,17 +19,17 @@ enum st_mcp_version {
 	ST_MCP_2026_07_28,
 };
 
-/** The newest that `initialize` can lead to. */
+/** The newest version for `initialize`. */
 #define ST_MCP_LEGACY_LATEST ST_MCP_2025_11_25
 
 static inline bool st_mcp_is_modern(enum st_mcp_version version) {
 	return version >= ST_MCP_2026_07_28;
 }
 
-/** The revision of a name such as "2025-06-18"; ST_MCP_NONE if we do not have it. */
+/** The version with a name such as "2025-06-18"; ST_MCP_NONE if unknown. */
 enum st_mcp_version st_mcp_version_find(struct st_str name);
 
-/** Its name; "" for ST_MCP_NONE. */
+/** The name of a version; "" for ST_MCP_NONE. */
 const char *st_mcp_version_name(enum st_mcp_version version);
 
 #endif

@@ -1,12 +1,12 @@
 #include "mcp/protocol/wire.h"
 
-static void begin(struct st_buf *out, struct st_str id) {
+static void begin_response(struct st_buf *out, struct st_str id) {
 	st_buf_adds(out, "{\"jsonrpc\":\"2.0\",\"id\":");
 	st_buf_add(out, id);
 }
 
 void st_mcp_wire_begin(struct st_buf *out, struct st_str id) {
-	begin(out, id);
+	begin_response(out, id);
 	st_buf_adds(out, ",\"result\":");
 }
 
@@ -23,7 +23,7 @@ void st_mcp_wire_end(struct st_buf *out, size_t start, struct st_str more) {
 
 void st_mcp_wire_error(struct st_buf *out, struct st_str id, int code, struct st_str message,
                        struct st_str data) {
-	begin(out, id);
+	begin_response(out, id);
 	st_buf_addf(out, ",\"error\":{\"code\":%d,\"message\":", code);
 	st_json_quote(out, message);
 	if (data.len > 0) {

@@ -1,4 +1,4 @@
-/* Completion: paths, headings, ids of tasks. */
+/* Completion of paths, headings and task ids. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 enum { VALUES_MAX = 100, FOUND_MAX = 10000 };
 
-/* What was found, each owned. */
+/* The values found. */
 struct found {
 	char **values;
 	size_t count;
@@ -24,7 +24,7 @@ static void found_release(struct found *found) {
 	free(found->values);
 }
 
-static void add(struct found *found, struct st_str value) {
+static void add_value(struct found *found, struct st_str value) {
 	if (found->count == FOUND_MAX || !st_utf8_valid(value))
 		return;
 	char **values = realloc(found->values, (found->count + 1) * sizeof *values);
@@ -57,13 +57,13 @@ static void write_found(struct st_mcp_request *request, struct found *found) {
 
 /* ---- paths ---- */
 
-static bool is_shown(const char *name, struct st_str prefix) {
+static bool is_candidate(const char *name, struct st_str prefix) {
 	if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strcmp(name, ".git") == 0)
 		return false;
 	return st_str_starts(st_str(name), prefix) && (name[0] != '.' || prefix.len > 0);
 }
 
-/* The entries of an open directory, which is closed, that begin with a prefix. */
+/* Add the entries of a directory that begin with a prefix, and close fd. */
 static void add_entries(struct found *found, const struct stet_workspace *ws, int fd,
                         struct st_str dir, struct st_str prefix) {
 	DIR *entries = fdopendir(fd);
@@ -73,26 +73,26 @@ static void add_entries(struct found *found, const struct stet_workspace *ws, in
 	}
 	for (struct dirent *entry; (entry = readdir(entries));) {
 		bool is_file = entry->d_type == DT_REG;
-		if (!is_shown(entry->d_name, prefix) ||
+		if (!is_candidate(entry->d_name, prefix) ||
 		    (is_file && st_workspace_check_type(ws, entry->d_name, NULL) < 0))
 			continue;
 		st_auto(st_buf) value = ST_BUF_INIT;
 		st_buf_add(&value, dir);
 		st_buf_addf(&value, "%s%s", entry->d_name, entry->d_type == DT_DIR ? "/" : "");
-		add(found, st_buf_str(&value));
+		add_value(found, st_buf_str(&value));
 	}
 	closedir(entries);
 }
 
-/* What begins with a path below a workspace; the path is its own, the values are absolute. */
-static void add_below(struct found *found, struct stet_workspace *ws, struct st_str path) {
+/* Add the absolute paths that begin with a path relative to the workspace. */
+static void add_matches(struct found *found, struct stet_workspace *ws, struct st_str path) {
 	size_t slash = path.len;
 	while (slash > 0 && path.ptr[slash - 1] != '/')
 		slash--;
 	st_auto(st_buf) probe = ST_BUF_INIT;
 	st_auto(st_buf) dir = ST_BUF_INIT;
 	st_auto(st_place) place = ST_PLACE_INIT;
-	/* Any name in the directory will do to get at its descriptor. */
+	/* Locating any name in the directory opens the directory. */
 	st_buf_add(&probe, st_str_slice(path, 0, slash));
 	st_buf_addc(&probe, 'x');
 	st_buf_addf(&dir, "%s/", stet_workspace_root(ws));
@@ -112,17 +112,17 @@ static void add_paths(struct found *found, struct st_service *service, struct st
 		st_buf_addf(&root, "%s/", stet_workspace_root(ws));
 		bool absolute = typed.len > 0 && typed.ptr[0] == '/';
 		if (!absolute)
-			add_below(found, ws, typed);
+			add_matches(found, ws, typed);
 		else if (st_str_starts(typed, st_buf_str(&root)))
-			add_below(found, ws, st_str_slice(typed, root.len, typed.len));
+			add_matches(found, ws, st_str_slice(typed, root.len, typed.len));
 		else if (st_str_starts(st_buf_str(&root), typed))
-			add(found, st_buf_str(&root));
+			add_value(found, st_buf_str(&root));
 	}
 }
 
 /* ---- headings and tasks ---- */
 
-static bool begins(struct st_str text, struct st_str start) {
+static bool starts_with(struct st_str text, struct st_str start) {
 	return text.len >= start.len && strncasecmp(text.ptr, start.ptr, start.len) == 0;
 }
 
@@ -137,8 +137,8 @@ static void add_headings(struct found *found, struct st_service *service, struct
 		    st_markdown_parse(&md, st_buf_str(&file.bytes), NULL) < 0)
 			continue;
 		for (size_t k = 0; k < md.heading_count; k++) {
-			if (begins(md.headings[k].text, typed))
-				add(found, md.headings[k].text);
+			if (starts_with(md.headings[k].text, typed))
+				add_value(found, md.headings[k].text);
 		}
 		return;
 	}
@@ -146,7 +146,7 @@ static void add_headings(struct found *found, struct st_service *service, struct
 
 static void add_tasks(struct found *found, struct st_mcp_request *request, struct st_str typed) {
 	yyjson_doc *answer = NULL;
-	if (st_service_ask_tool(request, "tasks", "{}", &answer, NULL) < 0)
+	if (st_service_call_tool(request, "tasks", "{}", &answer, NULL) < 0)
 		return;
 	yyjson_val *data = yyjson_obj_get(yyjson_doc_get_root(answer), "structuredContent");
 	yyjson_arr_iter all = yyjson_arr_iter_with(yyjson_obj_get(data, "tasks"));
@@ -154,18 +154,18 @@ static void add_tasks(struct found *found, struct st_mcp_request *request, struc
 		char id[24];
 		snprintf(id, sizeof id, "%lld", (long long)st_json_int(yyjson_obj_get(task, "id")));
 		if (st_str_starts(st_str(id), typed))
-			add(found, st_str(id));
+			add_value(found, st_str(id));
 	}
 	yyjson_doc_free(answer);
 }
 
 /* ---- the request ---- */
 
-static int unknown(struct st_mcp_request *request) {
+static int fail_unknown(struct st_mcp_request *request) {
 	return st_mcp_fail(
 		request, ST_MCP_INVALID_PARAMS,
-		"Completed are \"path\" and \"heading\" of the resource templates and \"task\" "
-		"of the prompt \"snapshot\".");
+		"Only \"path\" and \"heading\" of the resource templates and \"task\" of the prompt "
+		"\"snapshot\" can be completed.");
 }
 
 static int find_for_resource(struct st_mcp_request *request, struct found *found,
@@ -177,11 +177,11 @@ static int find_for_resource(struct st_mcp_request *request, struct found *found
 	else if (st_str_eq(argument, ST_STR("heading")))
 		add_headings(found, service, st_json_str(yyjson_obj_get(context, "path")), value);
 	else
-		return unknown(request);
+		return fail_unknown(request);
 	return 0;
 }
 
-static int find(struct st_mcp_request *request, struct found *found) {
+static int find_values(struct st_mcp_request *request, struct found *found) {
 	yyjson_val *ref = yyjson_obj_get(request->params, "ref");
 	yyjson_val *argument = yyjson_obj_get(request->params, "argument");
 	struct st_str type = st_json_str(yyjson_obj_get(ref, "type"));
@@ -194,14 +194,14 @@ static int find(struct st_mcp_request *request, struct found *found) {
 	struct st_str prompt = st_json_str(yyjson_obj_get(ref, "name"));
 	if (!st_str_eq(type, ST_STR("ref/prompt")) || !st_str_eq(prompt, ST_STR("snapshot")) ||
 	    !st_str_eq(st_json_str(name), ST_STR("task")))
-		return unknown(request);
+		return fail_unknown(request);
 	add_tasks(found, request, st_json_str(value));
 	return 0;
 }
 
 int st_service_complete(struct st_mcp_request *request) {
 	struct found found = {0};
-	int code = find(request, &found);
+	int code = find_values(request, &found);
 	if (code == 0)
 		write_found(request, &found);
 	if (found.failed)

@@ -1,4 +1,4 @@
-/* Resources: the state of the work, the instructions, the files, and sections of Markdown files. */
+/* Resources: the state of the work, instruction files, files, sections of Markdown files. */
 #include "base/base64.h"
 #include "base/uri.h"
 #include "base/utf8.h"
@@ -8,7 +8,7 @@
 #include "stet/instructions.h"
 #include "text/markdown/heading.h"
 
-/* Resources come whole, and escaping may make six bytes of one. */
+/* A resource is sent as a whole, and JSON may need six bytes for one. */
 #define RESOURCE_MAX ((size_t)1 << 20)
 
 #define SECTION "stet://section"
@@ -17,16 +17,16 @@ static const struct resource {
 	const char *uri, *name, *title, *description, *type;
 } resources[] = {
 	{"stet://snapshot", "snapshot", "State of the work",
-     "Open tasks and what changed, in a few hundred tokens.", "text/plain"},
+     "Open tasks and changed files, in a few hundred tokens.", "text/plain"},
 	{"stet://agents", "agents", "Instruction files",
-     "Every AGENTS.md of the workspace: path, size, and why one is not loaded.",
+     "Every AGENTS.md of the workspace: path, size, and the reason if stet does not load it.",
      "application/json"},
 };
 
 static const struct resource templates[] = {
 	{"file://{+path}", "file", "File", "A file of the workspace, by its absolute path.", NULL},
 	{SECTION "{+path}{?heading}", "section", "Section of a Markdown file",
-     "A heading and what is below it, by the file's absolute path.", "text/markdown"},
+     "A heading and the text below it, by the file's absolute path.", "text/markdown"},
 };
 
 enum {
@@ -34,8 +34,8 @@ enum {
 	TEMPLATE_COUNT = sizeof templates / sizeof *templates,
 };
 
-static void add_entry(struct st_mcp_request *request, const struct resource *entry,
-                      const char *key) {
+static void add_resource(struct st_mcp_request *request, const struct resource *entry,
+                         const char *key) {
 	struct st_buf *out = request->result;
 	st_buf_addf(out, "{\"%s\":\"%s\",\"name\":\"%s\"", key, entry->uri, entry->name);
 	if (request->version >= ST_MCP_2025_06_18)
@@ -46,25 +46,25 @@ static void add_entry(struct st_mcp_request *request, const struct resource *ent
 	st_buf_addc(out, '}');
 }
 
-static int add_entries(struct st_mcp_request *request, const struct resource *entries, size_t count,
-                       const char *list, const char *key) {
+static int add_resources(struct st_mcp_request *request, const struct resource *entries,
+                         size_t count, const char *list, const char *key) {
 	if (st_service_one_page(request) < 0)
 		return -1;
 	st_buf_addf(request->result, "{\"%s\":[", list);
 	for (size_t i = 0; i < count; i++) {
 		st_buf_adds(request->result, i > 0 ? "," : "");
-		add_entry(request, &entries[i], key);
+		add_resource(request, &entries[i], key);
 	}
 	st_buf_adds(request->result, "]}");
 	return 0;
 }
 
 int st_service_resources_list(struct st_mcp_request *request) {
-	return add_entries(request, resources, RESOURCE_COUNT, "resources", "uri");
+	return add_resources(request, resources, RESOURCE_COUNT, "resources", "uri");
 }
 
 int st_service_resources_templates(struct st_mcp_request *request) {
-	return add_entries(request, templates, TEMPLATE_COUNT, "resourceTemplates", "uriTemplate");
+	return add_resources(request, templates, TEMPLATE_COUNT, "resourceTemplates", "uriTemplate");
 }
 
 /* ---- reading ---- */
@@ -89,7 +89,7 @@ static int add_contents(struct st_mcp_request *request, const char *type, struct
 static int read_snapshot(struct st_mcp_request *request) {
 	struct stet_error why = {0};
 	yyjson_doc *answer = NULL;
-	if (st_service_ask_tool(request, "repo_state", "{}", &answer, &why) < 0)
+	if (st_service_call_tool(request, "repo_state", "{}", &answer, &why) < 0)
 		return st_mcp_fail(request, ST_MCP_INTERNAL_ERROR, "%s", why.message);
 	int code = add_contents(request, "text/plain", st_service_answer_text(answer));
 	yyjson_doc_free(answer);
@@ -107,13 +107,13 @@ static int add_index(struct st_buf *out, struct stet_workspace *ws, struct stet_
 		return st_fail_nomem(err);
 	st_buf_adds(out, "{\"root\":");
 	st_json_quote(out, st_str(stet_workspace_root(ws)));
-	/* The members of an object, after one more. */
+	/* Continue with the members of the JSON object. */
 	st_buf_addf(out, ",%s", json + 1);
 	stet_free(json);
 	return 0;
 }
 
-static int read_agents(struct st_mcp_request *request) {
+static int read_instructions(struct st_mcp_request *request) {
 	struct st_service *service = st_service_of(request);
 	struct stet_error why = {0};
 	st_auto(st_buf) text = ST_BUF_INIT;
@@ -128,25 +128,15 @@ static int read_agents(struct st_mcp_request *request) {
 	return text.failed ? -1 : add_contents(request, "application/json", st_buf_str(&text));
 }
 
-static const char *type_of(const char *path, struct st_str bytes) {
+static const char *mime_type(const char *path, struct st_str bytes) {
 	static const struct {
 		const char *ending, *type;
 	} types[] = {
-		{".md", "text/markdown"},
-		{".markdown", "text/markdown"},
-		{".json", "application/json"},
-		{".html", "text/html"},
-		{".css", "text/css"},
-		{".js", "text/javascript"},
-		{".csv", "text/csv"},
-		{".xml", "application/xml"},
-		{".svg", "image/svg+xml"},
-		{".png", "image/png"},
-		{".jpg", "image/jpeg"},
-		{".jpeg", "image/jpeg"},
-		{".gif", "image/gif"},
-		{".webp", "image/webp"},
-		{".pdf", "application/pdf"},
+		{".md", "text/markdown"}, {".markdown", "text/markdown"}, {".json", "application/json"},
+		{".html", "text/html"},   {".css", "text/css"},           {".js", "text/javascript"},
+		{".csv", "text/csv"},     {".xml", "application/xml"},    {".svg", "image/svg+xml"},
+		{".png", "image/png"},    {".jpg", "image/jpeg"},         {".jpeg", "image/jpeg"},
+		{".gif", "image/gif"},    {".webp", "image/webp"},        {".pdf", "application/pdf"},
 	};
 	for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
 		if (st_str_ends(st_str(path), st_str(types[i].ending)))
@@ -156,9 +146,9 @@ static const char *type_of(const char *path, struct st_str bytes) {
 	                                                                   : "application/octet-stream";
 }
 
-/* Read a file of any workspace: which one, and its path below it. */
-static int load(struct st_mcp_request *request, const char *path, struct st_place *place,
-                struct st_file *file, size_t *which) {
+/* Read a file of any workspace, and return the number of that workspace. */
+static int load_file(struct st_mcp_request *request, const char *path, struct st_place *place,
+                     struct st_file *file, size_t *which) {
 	struct st_service *service = st_service_of(request);
 	struct stet_error why = {0};
 	struct stet_workspace *ws;
@@ -181,11 +171,11 @@ static int load(struct st_mcp_request *request, const char *path, struct st_plac
 }
 
 /*
- * The session knows the version from now on, so that an edit of another one is
- * refused. No line counts as seen: a client need not show a resource to its model.
+ * Record the version in the client's session, so that it refuses to edit another
+ * one. No line counts as seen: a client may not show the resource to its model.
  */
-static void remember(struct st_mcp_request *request, size_t which, const char *spelled,
-                     const char *path, const struct st_file *file) {
+static void record_version(struct st_mcp_request *request, size_t which, const char *spelled,
+                           const char *path, const struct st_file *file) {
 	struct stet_client *client = st_service_client_of(request);
 	struct stet_session *session = stet_client_borrow(client, which);
 	if (!session)
@@ -202,21 +192,20 @@ static int read_path(struct st_mcp_request *request, const char *path) {
 	st_auto(st_place) place = ST_PLACE_INIT;
 	st_auto(st_file) file = ST_FILE_INIT;
 	size_t which;
-	if (load(request, path, &place, &file, &which) < 0)
+	if (load_file(request, path, &place, &file, &which) < 0)
 		return -1;
 	struct st_str bytes = st_buf_str(&file.bytes);
-	remember(request, which, path, place.path, &file);
-	return add_contents(request, type_of(place.path, bytes), bytes);
+	record_version(request, which, path, place.path, &file);
+	return add_contents(request, mime_type(place.path, bytes), bytes);
 }
 
-/* The section of a heading; what is not there is no resource. */
 static int read_section(struct st_mcp_request *request, const char *path, struct st_str heading) {
 	st_auto(st_place) place = ST_PLACE_INIT;
 	st_auto(st_file) file = ST_FILE_INIT;
 	st_auto(st_markdown) md = {0};
 	size_t which, index;
 	struct stet_error why = {0};
-	if (load(request, path, &place, &file, &which) < 0)
+	if (load_file(request, path, &place, &file, &which) < 0)
 		return -1;
 	int code = st_markdown_parse(&md, st_buf_str(&file.bytes), &why);
 	if (code == 0)
@@ -251,7 +240,7 @@ int st_service_resources_read(struct st_mcp_request *request) {
 	if (st_str_eq(uri, ST_STR("stet://snapshot")))
 		return read_snapshot(request);
 	if (st_str_eq(uri, ST_STR("stet://agents")))
-		return read_agents(request);
+		return read_instructions(request);
 	if (st_str_starts(uri, ST_STR(SECTION "/")))
 		return read_section_uri(request, st_str_slice(uri, sizeof SECTION - 1, uri.len));
 	if (st_uri_path(uri, &path))

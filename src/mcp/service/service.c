@@ -1,4 +1,4 @@
-/* The service as such: what it consists of, and what its parts share. */
+/* Making a service, and the helpers that its files share. */
 #include "mcp/service/service.h"
 
 #include <sys/epoll.h>
@@ -8,7 +8,7 @@
 #include "tools/host.h"
 #include "tools/instructions.h"
 
-/* The lists and groups that --tools takes: which tools each has, as bits. */
+/* The lists and groups of --tools. A tool is in a list if both `listed` and its group match. */
 static const struct tool_list {
 	const char *name;
 	enum st_listed listed;
@@ -30,8 +30,8 @@ static int find_list(struct st_str name, struct stet_error *err) {
 			return i;
 	}
 	return st_fail(err, STET_E_INVALID,
-	               "There is no list of tools \"%.*s\". The lists are default, core and all, and "
-	               "the groups files, text and state.",
+	               "Tool list \"%.*s\" not found. The lists are default, core and all, and the "
+	               "groups files, text and state.",
 	               (int)(name.len < 100 ? name.len : 100), name.ptr);
 }
 
@@ -61,9 +61,9 @@ bool st_service_lists(const struct st_service *service, const struct st_tool *to
 	return false;
 }
 
-/* An agent for a peer: a modern HTTP caller has no session that anything could be remembered in. */
-static void *enter(struct st_mcp_service *base, enum st_mcp_peer_kind kind, const char *owner,
-                   struct stet_error *err) {
+/* Each peer is a client of the host. Modern HTTP requests have no session, so their client is stateless. */
+static void *open_peer(struct st_mcp_service *base, enum st_mcp_peer_kind kind, const char *owner,
+                       struct stet_error *err) {
 	struct st_service *service = (struct st_service *)base;
 	struct stet_client *client = NULL;
 	int code = kind == ST_MCP_STATELESS
@@ -72,36 +72,36 @@ static void *enter(struct st_mcp_service *base, enum st_mcp_peer_kind kind, cons
 	return code < 0 ? NULL : client;
 }
 
-static void leave(struct st_mcp_service *base, void *user) {
+static void close_peer(struct st_mcp_service *base, void *user) {
 	stet_client_release(user);
 }
 
 /*
- * Clients that hand `instructions` to their model whole, and do not load
- * AGENTS.md by themselves, by the names they give: others cut them, label them
- * as no directive, or leave them out, and have the root's file already.
+ * The names of clients that pass `instructions` unchanged to their model and do
+ * not load AGENTS.md themselves. Other clients truncate or drop them, or tell
+ * the model to ignore them, and load the root's AGENTS.md themselves.
  */
 static const char *const instructed[] = {
 	"gemini-cli-mcp-client",
 };
 
-static void greet(struct st_mcp_request *request, struct st_buf *out) {
+static void add_instructions(struct st_mcp_request *request, struct st_buf *out) {
 	char client[ST_MCP_CLIENT_MAX];
 	st_mcp_client_name(request, client);
 	for (size_t i = 0; i < sizeof instructed / sizeof *instructed; i++) {
-		if (strcmp(client, instructed[i]) == 0 && st_mcp_enter(request))
+		if (strcmp(client, instructed[i]) == 0 && st_mcp_open_peer(request))
 			st_client_instruct(st_service_client_of(request), out);
 	}
 }
 
-/* 0 stands for no key. */
-static uint64_t hash(uint64_t seed, struct st_str text) {
+/* Never 0, which means no key. */
+static uint64_t task_key(uint64_t seed, struct st_str text) {
 	uint64_t sum = st_str_sum(seed ^ ST_STR_SUM, text);
 	return sum ? sum : 1;
 }
 
-/* Calls of one session keep their order, and so do those on one file. */
-static void keys(struct st_mcp_request *request, uint64_t found[2]) {
+/* Calls of one session run in order, and so do calls for one file. */
+static void fill_keys(struct st_mcp_request *request, uint64_t found[2]) {
 	struct st_service *service = st_service_of(request);
 	yyjson_val *args = yyjson_obj_get(request->params, "arguments");
 	struct st_str session = st_json_str(yyjson_obj_get(args, "session"));
@@ -109,11 +109,11 @@ static void keys(struct st_mcp_request *request, uint64_t found[2]) {
 	if (!path)
 		path = yyjson_obj_get(args, "filePath");
 	if (session.len > 0 || request->peer_kind != ST_MCP_STATELESS)
-		found[0] = hash((uint64_t)(uintptr_t)request->user, session);
+		found[0] = task_key((uint64_t)(uintptr_t)request->user, session);
 	const char *rest;
 	if (yyjson_is_str(path)) {
 		struct stet_workspace *ws = st_service_workspace_of(service, yyjson_get_str(path), &rest);
-		found[1] = hash((uint64_t)(uintptr_t)ws, st_str(ws ? rest : yyjson_get_str(path)));
+		found[1] = task_key((uint64_t)(uintptr_t)ws, st_str(ws ? rest : yyjson_get_str(path)));
 	}
 }
 
@@ -126,7 +126,7 @@ int st_service_new(struct stet_host *host, const char *tools, struct st_service 
 	int code = parse_lists(tools, &service->lists, err);
 	service->epoll = code < 0 ? -1 : epoll_create1(EPOLL_CLOEXEC);
 	if (code == 0 && service->epoll < 0)
-		code = st_fail_errno(err, errno, "Files cannot be watched");
+		code = st_fail_errno(err, errno, "Cannot watch files");
 	if (code < 0) {
 		free(service);
 		return code;
@@ -148,11 +148,11 @@ int st_service_new(struct stet_host *host, const char *tools, struct st_service 
 		.complete = st_service_complete,
 		.watch = st_service_watch,
 		.unwatch = st_service_unwatch,
-		.enter = enter,
-		.leave = leave,
-		.greet = greet,
-		.keys = keys,
-		.roots = st_host_follows(host) ? st_service_take_roots : NULL,
+		.open_peer = open_peer,
+		.close_peer = close_peer,
+		.greet = add_instructions,
+		.keys = fill_keys,
+		.roots = st_host_follows(host) ? st_service_use_roots : NULL,
 	};
 	*out = service;
 	return 0;
@@ -178,7 +178,7 @@ int st_service_fd(const struct st_service *service) {
 	return service->epoll;
 }
 
-/* ---- for its parts ---- */
+/* ---- helpers ---- */
 
 int st_service_param(struct st_mcp_request *request, const char *name, bool required,
                      struct st_str *out) {
@@ -194,7 +194,7 @@ int st_service_one_page(struct st_mcp_request *request) {
 	if (!yyjson_obj_get(request->params, "cursor"))
 		return 0;
 	return st_mcp_fail(request, ST_MCP_INVALID_PARAMS,
-	                   "This cursor is not one that this server gave out.");
+	                   "Invalid cursor: this server sends each list on one page.");
 }
 
 struct stet_workspace *st_service_workspace_of(struct st_service *service, const char *path,
@@ -202,7 +202,7 @@ struct stet_workspace *st_service_workspace_of(struct st_service *service, const
 	struct stet_workspace *ws, *found = NULL;
 	for (size_t i = 0; (ws = stet_host_workspace(service->host, i)); i++) {
 		const char *plain = st_root_plain(&ws->root, path);
-		/* The innermost of several. */
+		/* Choose the innermost workspace. */
 		if (plain && (!found || strlen(plain) < strlen(*rest))) {
 			found = ws;
 			*rest = plain;
@@ -211,8 +211,8 @@ struct stet_workspace *st_service_workspace_of(struct st_service *service, const
 	return found;
 }
 
-int st_service_ask_tool(struct st_mcp_request *request, const char *tool, const char *args,
-                        yyjson_doc **answer, struct stet_error *err) {
+int st_service_call_tool(struct st_mcp_request *request, const char *tool, const char *args,
+                         yyjson_doc **answer, struct stet_error *err) {
 	char *text = NULL;
 	size_t len = 0;
 	*answer = NULL;

@@ -1,15 +1,15 @@
 /**
- * The service that stet offers: the tools over the workspaces of a desk, and
- * what they hold as resources, prompts and completions.
+ * src/mcp/service offers stet over the protocol of src/mcp/protocol: the tools of
+ * a host as MCP tools, its files and state as resources, prompts, completions.
  *
  *     struct st_service *service = NULL;
- *     if (st_service_new(desk, "files,text", &service, err) < 0)
- *             ...
- *     st_mcp_server_new(st_service_base(service), executor, &server, err);
+ *     if (st_service_new(host, "files,text", &service, err) < 0 ||
+ *         st_mcp_server_new(st_service_base(service), executor, &server, err) < 0)
+ *             return 1;
  *     st_service_serve(service, server);
  *
- * Files that somebody subscribed to are watched: when st_service_fd() is
- * readable, a transport calls st_service_dispatch().
+ * The service watches the files that clients subscribe to: when st_service_fd()
+ * is readable, the transport calls st_service_dispatch().
  */
 #ifndef STET_MCP_SERVICE_SERVICE_H
 #define STET_MCP_SERVICE_SERVICE_H
@@ -20,36 +20,37 @@
 struct st_service;
 
 /**
- * A service over a desk, which lives longer.
+ * Make a service for a host, which must outlive it.
  *
- * @tools   Which tools are listed, separated by commas: default, core, all, or
- *          the groups files, text, state; NULL for the default. All can be called.
- * @return  0, STET_E_INVALID (no such list), STET_E_NOMEM, STET_E_LIMIT.
+ * @tools   The tools that tools/list shows, separated by commas: default, core,
+ *          all, or the groups files, text, state; NULL for default. Clients can
+ *          call all tools.
+ * @return  0, STET_E_INVALID (unknown list), STET_E_NOMEM, STET_E_LIMIT.
  */
 [[nodiscard]] int st_service_new(struct stet_host *host, const char *tools, struct st_service **out,
                                  struct stet_error *err);
 
-/** Free a service whose server is freed; NULL is fine. */
+/** Free a service, after its server; NULL is fine. */
 void st_service_free(struct st_service *service);
 
-/** It as the core sees it. */
+/** The service for st_mcp_server_new(). */
 struct st_mcp_service *st_service_base(struct st_service *service);
 
-/** Say whom changes are to be told to; NULL before that server goes. */
+/** Set the server that notifies clients of changes; NULL before that server is freed. */
 void st_service_serve(struct st_service *service, struct st_mcp_server *server);
 
-/** A descriptor that is readable when something may have changed. It stays the same. */
+/** A descriptor that is readable when files may have changed; always the same. */
 int st_service_fd(const struct st_service *service);
 
 /**
- * Have each call of a tool reported when it has been made, from the thread
- * that made it: its name, 0 or the code, and the microseconds it took. Set it
- * before there are calls.
+ * Set a callback for every finished tool call: its name, 0 or the error code, and
+ * the time in microseconds. The calling thread runs it. Set it before the first
+ * call.
  */
 typedef void st_service_called(void *arg, struct st_str tool, int code, int64_t micros);
 void st_service_observe(struct st_service *service, st_service_called *called, void *arg);
 
-/** Tell subscribers what has changed. Does not wait. From one thread at a time. */
+/** Notify subscribers of changed files, without waiting. Call it from one thread at a time. */
 void st_service_dispatch(struct st_service *service);
 
 #endif

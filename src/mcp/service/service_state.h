@@ -1,4 +1,4 @@
-/** The inside of a desk service, for its parts. */
+/** The internal state of a service, for the files in this folder. */
 #ifndef STET_MCP_SERVICE_SERVICE_STATE_H
 #define STET_MCP_SERVICE_SERVICE_STATE_H
 
@@ -12,23 +12,23 @@ struct st_service_watch;
 struct st_service {
 	struct st_mcp_service base;
 	struct stet_host *host;
-	/** Whom changes are told to; NULL as long as there is nobody. */
+	/** Notifies clients of changes; may be NULL. */
 	struct st_mcp_server *server;
-	/** Guards the watches. */
+	/** Protects the watches. */
 	pthread_mutex_t lock;
 	struct st_service_watch *watches;
-	/** Readable when a workspace's watcher is. */
+	/** Readable when the watcher of a workspace is. */
 	int epoll;
-	/** Who hears of calls; NULL for nobody. */
+	/** Called after each tool call; may be NULL. */
 	st_service_called *called;
 	void *called_arg;
-	/** Which lists of tools clients are shown; see st_service_lists(). */
+	/** The lists of tools that tools/list shows; see st_service_lists(). */
 	unsigned lists;
 };
 
 struct st_tool;
 
-/** Whether clients are shown a tool. */
+/** Whether tools/list shows a tool. */
 bool st_service_lists(const struct st_service *service, const struct st_tool *tool);
 
 static inline struct st_service *st_service_of(struct st_mcp_request *request) {
@@ -39,35 +39,35 @@ static inline struct stet_client *st_service_client_of(struct st_mcp_request *re
 	return request->user;
 }
 
-/** A string among the params, which must be there (-1 if it fails) or may be missing (0, and empty). */
+/** Get a string from params, empty if missing. Returns 0 or what st_mcp_fail() returned. */
 int st_service_param(struct st_mcp_request *request, const char *name, bool required,
                      struct st_str *out);
 
-/** Lists come on one page: a cursor is none of ours. 0, or what st_mcp_fail() returned. */
+/** Refuse a cursor: lists have one page. Returns 0 or what st_mcp_fail() returned. */
 int st_service_one_page(struct st_mcp_request *request);
 
 /**
- * The workspace that a path leads to, and the path below it.
+ * The workspace that contains a path.
  *
- * @path   Absolute, or below the first workspace.
- * @rest   Receives the part of path below the workspace's root.
- * @return NULL if it is in none.
+ * @path   Absolute, or relative to the first workspace.
+ * @rest   Receives the path relative to the workspace's root.
+ * @return NULL if no workspace contains it.
  */
 struct stet_workspace *st_service_workspace_of(struct st_service *service, const char *path,
                                                const char **rest);
 
 /**
- * Call a tool, for its answer to be used for something else.
+ * Call a tool for a resource, prompt or completion.
  *
  * @args    A JSON object.
- * @answer  Receives it parsed, to be freed with yyjson_doc_free().
- * @return  0, or a code with err filled: there is no such tool, or it failed.
+ * @answer  Receives the parsed answer, to be freed with yyjson_doc_free().
+ * @return  0, or the tool's code with err filled.
  */
-[[nodiscard]] int st_service_ask_tool(struct st_mcp_request *request, const char *tool,
-                                      const char *args, yyjson_doc **answer,
-                                      struct stet_error *err);
+[[nodiscard]] int st_service_call_tool(struct st_mcp_request *request, const char *tool,
+                                       const char *args, yyjson_doc **answer,
+                                       struct stet_error *err);
 
-/** The text of such an answer. */
+/** The text of a tool's answer. */
 struct st_str st_service_answer_text(yyjson_doc *answer);
 
 int st_service_tools_list(struct st_mcp_request *request);
@@ -82,11 +82,11 @@ int st_service_complete(struct st_mcp_request *request);
 int st_service_watch(struct st_mcp_service *base, struct st_str uri, struct stet_error *err);
 void st_service_unwatch(struct st_mcp_service *base, struct st_str uri);
 
-/** Let go of all files that are watched, before the desk moves; and watch them again. */
+/** Unwatch all files before the host moves, and watch them again afterwards. */
 void st_service_watch_pause(struct st_service *service);
 void st_service_watch_resume(struct st_service *service);
 
-/** The client's roots, for a desk that goes where they are. */
-void st_service_take_roots(struct st_mcp_service *base, yyjson_val *list);
+/** Move the host to the client's roots. */
+void st_service_use_roots(struct st_mcp_service *base, yyjson_val *list);
 
 #endif

@@ -1,16 +1,16 @@
-/* tools/list and tools/call: the table of tools, as each version of the protocol has it. */
+/* tools/list and tools/call. */
 #include "base/clock.h"
 #include "base/utf8.h"
 #include "mcp/service/service_state.h"
 #include "mcp/protocol/protocol_state.h"
 #include "tools/host.h"
 
-/* How often progress is told at most. */
+/* The shortest time between two progress notifications, which people read. */
 enum { PROGRESS_MS = 100 };
 
-/* What of a tool's description a client is not sent. */
+/* The parts of a tool's description that a client does not get. */
 struct omission {
-	/* Members that its version of the protocol does not have, or that describe nothing; ends with NULL. */
+	/* Members that its protocol version does not have or does not need; ends with NULL. */
 	const char *const *members;
 	/* The parameter `session`, which only callers without a session need. */
 	bool session;
@@ -34,17 +34,16 @@ static int add_without(struct st_buf *out, struct st_str json, const struct omis
 }
 
 /*
- * Claude Code and Codex show their model nothing of an answer but its
- * structuredContent where it is there, so it is sent only if it was asked for.
- * Versions before 2025-06-18 do not know it.
+ * If an answer has structuredContent, Claude Code and Codex show their model
+ * nothing else. So the server sends it only with STET_OPTION_STRUCTURED, and to
+ * versions that know it.
  */
 static bool is_structured(struct st_mcp_request *request) {
 	return request->version >= ST_MCP_2025_06_18 &&
 	       stet_host_workspace(st_service_of(request)->host, 0)->structured;
 }
 
-/* Members of a tool that this version of the protocol does not have, or that would describe nothing. */
-static const char *const *unknown_to(struct st_mcp_request *request) {
+static const char *const *omitted_members(struct st_mcp_request *request) {
 	static const char *const first[] = {"title", "outputSchema", "_meta", "annotations", NULL};
 	static const char *const second[] = {"title", "outputSchema", "_meta", NULL};
 	static const char *const third[] = {"outputSchema", NULL}, *const none[] = {NULL};
@@ -55,10 +54,10 @@ static const char *const *unknown_to(struct st_mcp_request *request) {
 	return is_structured(request) ? none : third;
 }
 
-/* Each word is paid for in every request of a client that shows its model all tools. */
+/* Clients send the list to their model with every request, so each omitted word saves tokens. */
 static int add_tool(struct st_mcp_request *request, size_t tool) {
 	struct omission omission = {
-		.members = unknown_to(request),
+		.members = omitted_members(request),
 		.session = request->peer_kind != ST_MCP_STATELESS,
 	};
 	char *json = stet_tool_json(tool);
@@ -87,54 +86,53 @@ int st_service_tools_list(struct st_mcp_request *request) {
 	return 0;
 }
 
-/* A call's waiting client. */
-struct waiting {
+/* Reports the progress of a call to its client. */
+struct progress {
 	struct st_call_watch watch;
 	struct st_mcp_request *request;
-	int64_t told_ms;
+	int64_t reported_ms;
 };
 
-/* Not more often than somebody can read it. */
-static void tell_progress(struct st_call_watch *watch, size_t done) {
-	struct waiting *waiting = (struct waiting *)watch;
+static void report_progress(struct st_call_watch *watch, size_t done) {
+	struct progress *progress = (struct progress *)watch;
 	int64_t now = st_now_ms();
-	if (now - waiting->told_ms < PROGRESS_MS)
+	if (now - progress->reported_ms < PROGRESS_MS)
 		return;
-	waiting->told_ms = now;
-	st_mcp_progress(waiting->request, (double)done, 0, NULL);
+	progress->reported_ms = now;
+	st_mcp_progress(progress->request, (double)done, 0, NULL);
 }
 
-static void tell_observer(struct st_mcp_request *request, const struct st_tool *tool, int code,
-                          int64_t micros) {
+static void notify_observer(struct st_mcp_request *request, const struct st_tool *tool, int code,
+                            int64_t micros) {
 	struct st_service *service = st_service_of(request);
 	if (service->called)
 		service->called(service->called_arg, st_str(tool->name), code, micros);
 }
 
-static int call(struct st_mcp_request *request, const struct st_tool *tool, yyjson_val *args) {
+static int call_tool(struct st_mcp_request *request, const struct st_tool *tool, yyjson_val *args) {
 	struct stet_error why = {0};
-	struct waiting waiting = {
-		.watch.progress = tell_progress,
+	struct progress progress = {
+		.watch.progress = report_progress,
 		.request = request,
-		.told_ms = st_now_ms(),
+		.reported_ms = st_now_ms(),
 	};
 	char client[ST_MCP_CLIENT_MAX];
 	st_mcp_client_name(request, client);
-	waiting.watch.client = st_str(client);
+	progress.watch.client = st_str(client);
 	struct st_buf *answer = request->result;
 	size_t start = answer->len;
 	int64_t began = st_now_us();
 	int code = st_client_run(st_service_client_of(request), tool, args, is_structured(request),
-	                         &waiting.watch, answer, &why);
-	tell_observer(request, tool, code, st_now_us() - began);
+	                         &progress.watch, answer, &why);
+	notify_observer(request, tool, code, st_now_us() - began);
 	if (answer->len == start)
 		return st_mcp_fail(request, ST_MCP_INTERNAL_ERROR, "%s", why.message);
 	st_mcp_log(request, ST_MCP_DEBUG, "stet", st_str(code < 0 ? why.message : tool->name));
 	return 0;
 }
 
-/* As a tool refuses its arguments, so that the model reads why. */
-static int refuse_text(struct st_mcp_request *request) {
+/* Answer like a tool that refuses its arguments, so that the model reads the reason. */
+static int refuse_surrogates(struct st_mcp_request *request) {
 	st_buf_adds(request->result, "{\"content\":[{\"type\":\"text\",\"text\":");
 	st_json_quote(request->result, ST_STR("Error: " ST_MCP_HALF_A_PAIR));
 	st_buf_adds(request->result, "}],\"isError\":true}");
@@ -147,13 +145,13 @@ int st_service_tools_call(struct st_mcp_request *request) {
 		return -1;
 	const struct st_tool *tool = st_tool_find(name);
 	if (!tool)
-		return st_mcp_fail(request, ST_MCP_INVALID_PARAMS, "There is no tool \"%.*s\".",
+		return st_mcp_fail(request, ST_MCP_INVALID_PARAMS, "Tool \"%.*s\" not found.",
 		                   (int)st_utf8_cut(name, 100), name.ptr);
 	yyjson_val *args = yyjson_obj_get(request->params, "arguments");
 	if (args && !yyjson_is_obj(args))
 		return st_mcp_fail(request, ST_MCP_INVALID_PARAMS,
 		                   "\"arguments\" must be an object, not %s.", st_json_kind(args));
-	if (st_mcp_pending_of(request)->message->mended)
-		return refuse_text(request);
-	return call(request, tool, args);
+	if (st_mcp_pending_of(request)->message->repaired)
+		return refuse_surrogates(request);
+	return call_tool(request, tool, args);
 }

@@ -1,4 +1,4 @@
-/* Subscriptions to files and to what is made of them, fed by the watchers of the workspaces. */
+/* Subscriptions to resources: watching the files that a resource depends on. */
 #include <sys/epoll.h>
 
 #include "mcp/service/service_state.h"
@@ -7,41 +7,40 @@
 #include "stet/instructions.h"
 #include "stet/watch.h"
 
-/* A file that is watched for a resource. */
-struct watched {
+/* A file that a resource depends on. */
+struct watched_file {
 	struct stet_workspace *ws;
 	char *relative_path;
 };
 
-/* A resource that somebody subscribed to. */
+/* A resource with subscribers. */
 struct st_service_watch {
 	struct st_service_watch *next;
 	char *uri;
 	size_t subscribers;
-	/* Any change changes it. */
+	/* It depends on all files. */
 	bool any;
-	struct watched *files;
+	struct watched_file *files;
 	size_t count;
-	/* The workspaces that tell of instruction files for it. */
+	/* The workspaces whose instruction files it depends on. */
 	struct stet_workspace **instructions;
-	size_t agents_count;
-	/* One of them came, or went before it was known. */
+	size_t instructions_count;
+	/* An instruction file that was not watched was added or deleted. */
 	bool changed;
 };
 
-/* Let go of the files. */
 static void watch_clear(struct st_service_watch *watch) {
 	for (size_t i = 0; i < watch->count; i++) {
 		stet_workspace_unwatch(watch->files[i].ws, watch->files[i].relative_path);
 		stet_free(watch->files[i].relative_path);
 	}
-	for (size_t i = 0; i < watch->agents_count; i++)
+	for (size_t i = 0; i < watch->instructions_count; i++)
 		st_workspace_unwatch_instructions(watch->instructions[i]);
 	free(watch->instructions);
 	free(watch->files);
 	watch->instructions = NULL;
 	watch->files = NULL;
-	watch->agents_count = watch->count = 0;
+	watch->instructions_count = watch->count = 0;
 }
 
 static void watch_free(struct st_service_watch *watch) {
@@ -50,41 +49,41 @@ static void watch_free(struct st_service_watch *watch) {
 	free(watch);
 }
 
-/* Have the workspace's watcher wake us, from the first time on. */
-static int listen_to(struct st_service *service, struct stet_workspace *ws,
-                     struct stet_error *err) {
+/* Add a workspace's watcher to the epoll descriptor, once. */
+static int poll_workspace(struct st_service *service, struct stet_workspace *ws,
+                          struct stet_error *err) {
 	struct epoll_event event = {.events = EPOLLIN};
 	int fd = stet_workspace_watch_fd(ws, err);
 	if (fd >= 0 && epoll_ctl(service->epoll, EPOLL_CTL_ADD, fd, &event) < 0 && errno != EEXIST)
-		return st_fail_errno(err, errno, "Files cannot be watched");
+		return st_fail_errno(err, errno, "Cannot watch files");
 	return fd < 0 ? fd : 0;
 }
 
-static int add_file(struct st_service_watch *watch, struct stet_workspace *ws, const char *path,
-                    struct stet_error *err) {
+static int add_watched_file(struct st_service_watch *watch, struct stet_workspace *ws,
+                            const char *path, struct stet_error *err) {
 	char *relative_path = NULL;
-	struct watched *files = reallocarray(watch->files, watch->count + 1, sizeof *files);
+	struct watched_file *files = reallocarray(watch->files, watch->count + 1, sizeof *files);
 	if (!files)
 		return st_fail_nomem(err);
 	watch->files = files;
 	int code = stet_workspace_watch(ws, path, &relative_path, err);
 	if (code < 0)
 		return code;
-	files[watch->count++] = (struct watched){.ws = ws, .relative_path = relative_path};
+	files[watch->count++] = (struct watched_file){.ws = ws, .relative_path = relative_path};
 	return 0;
 }
 
-/* The file of a URI, in the first workspace that it is not outside of. */
+/* Watch a file in the first workspace that contains it. */
 static int add_path(struct st_service *service, struct st_service_watch *watch, const char *path,
                     struct stet_error *err) {
 	struct stet_workspace *ws;
 	int code = STET_E_OUTSIDE;
 	for (size_t i = 0; code == STET_E_OUTSIDE && (ws = stet_host_workspace(service->host, i)); i++)
-		code = add_file(watch, ws, path, err);
+		code = add_watched_file(watch, ws, path, err);
 	if (code == 0)
-		code = listen_to(service, ws, err);
+		code = poll_workspace(service, ws, err);
 	return code == STET_E_OUTSIDE || code == STET_E_KIND
-	           ? st_fail(err, STET_E_NOT_FOUND, "There is no such file.")
+	           ? st_fail(err, STET_E_NOT_FOUND, "File not found.")
 	           : code;
 }
 
@@ -96,34 +95,34 @@ static bool has_file(const struct st_service_watch *watch, const struct stet_wor
 	return found;
 }
 
-static int watch_for_agents(struct st_service_watch *watch, struct stet_workspace *ws,
-                            struct stet_error *err) {
-	struct stet_workspace **all =
-		reallocarray(watch->instructions, watch->agents_count + 1, sizeof(struct stet_workspace *));
+static int watch_for_instructions(struct st_service_watch *watch, struct stet_workspace *ws,
+                                  struct stet_error *err) {
+	struct stet_workspace **all = reallocarray(watch->instructions, watch->instructions_count + 1,
+	                                           sizeof(struct stet_workspace *));
 	if (!all)
 		return st_fail_nomem(err);
 	watch->instructions = all;
 	int code = st_workspace_watch_instructions(ws, err);
 	if (code == 0)
-		all[watch->agents_count++] = ws;
+		all[watch->instructions_count++] = ws;
 	return code;
 }
 
-/* Every instruction file that is there now, and those that come. */
-static int add_agents(struct st_service *service, struct st_service_watch *watch,
-                      struct stet_workspace *ws, struct stet_error *err) {
+/* Watch the existing instruction files, and notice new ones. */
+static int add_instructions(struct st_service *service, struct st_service_watch *watch,
+                            struct stet_workspace *ws, struct stet_error *err) {
 	struct stet_instructions *instructions = NULL;
-	int code = watch_for_agents(watch, ws, err);
+	int code = watch_for_instructions(watch, ws, err);
 	if (code == 0)
 		code = stet_instructions_index(ws, &instructions, err);
 	for (size_t i = 0; code == 0 && i < stet_instructions_count(instructions); i++)
-		code = add_file(watch, ws, stet_instructions_path(instructions, i), err);
+		code = add_watched_file(watch, ws, stet_instructions_path(instructions, i), err);
 	stet_instructions_free(instructions);
-	return code < 0 ? code : listen_to(service, ws, err);
+	return code < 0 ? code : poll_workspace(service, ws, err);
 }
 
-static int fill(struct st_service *service, struct st_service_watch *watch, struct st_str uri,
-                struct stet_error *err) {
+static int watch_resource(struct st_service *service, struct st_service_watch *watch,
+                          struct st_str uri, struct stet_error *err) {
 	struct stet_workspace *ws;
 	int code = 0;
 	st_auto(st_buf) path = ST_BUF_INIT;
@@ -131,26 +130,27 @@ static int fill(struct st_service *service, struct st_service_watch *watch, stru
 		return add_path(service, watch, path.ptr, err);
 	watch->any = st_str_eq(uri, ST_STR("stet://snapshot"));
 	if (!watch->any && !st_str_eq(uri, ST_STR("stet://agents")))
-		return st_fail(err, STET_E_NOT_FOUND, "There is no such resource.");
+		return st_fail(err, STET_E_NOT_FOUND, "Resource not found.");
 	for (size_t i = 0; code == 0 && (ws = stet_host_workspace(service->host, i)); i++)
-		code = watch->any ? listen_to(service, ws, err) : add_agents(service, watch, ws, err);
+		code = watch->any ? poll_workspace(service, ws, err)
+		                  : add_instructions(service, watch, ws, err);
 	return code;
 }
 
-static struct st_service_watch *find(struct st_service *service, struct st_str uri) {
+static struct st_service_watch *find_watch(struct st_service *service, struct st_str uri) {
 	struct st_service_watch *watch = service->watches;
 	while (watch && !st_str_eq(st_str(watch->uri), uri))
 		watch = watch->next;
 	return watch;
 }
 
-static int make(struct st_service *service, struct st_str uri, struct st_service_watch **out,
-                struct stet_error *err) {
+static int new_watch(struct st_service *service, struct st_str uri, struct st_service_watch **out,
+                     struct stet_error *err) {
 	struct st_service_watch *watch = calloc(1, sizeof *watch);
 	if (!watch)
 		return st_fail_nomem(err);
 	watch->uri = strndup(uri.ptr, uri.len);
-	int code = watch->uri ? fill(service, watch, uri, err) : st_fail_nomem(err);
+	int code = watch->uri ? watch_resource(service, watch, uri, err) : st_fail_nomem(err);
 	if (code < 0) {
 		watch_free(watch);
 		return code;
@@ -163,9 +163,9 @@ int st_service_watch(struct st_mcp_service *base, struct st_str uri, struct stet
 	struct st_service *service = (struct st_service *)base;
 	int code = 0;
 	pthread_mutex_lock(&service->lock);
-	struct st_service_watch *watch = find(service, uri);
+	struct st_service_watch *watch = find_watch(service, uri);
 	if (!watch) {
-		code = make(service, uri, &watch, err);
+		code = new_watch(service, uri, &watch, err);
 		if (code == 0) {
 			watch->next = service->watches;
 			service->watches = watch;
@@ -180,7 +180,7 @@ int st_service_watch(struct st_mcp_service *base, struct st_str uri, struct stet
 void st_service_unwatch(struct st_mcp_service *base, struct st_str uri) {
 	struct st_service *service = (struct st_service *)base;
 	pthread_mutex_lock(&service->lock);
-	struct st_service_watch *watch = find(service, uri);
+	struct st_service_watch *watch = find_watch(service, uri);
 	if (watch && --watch->subscribers == 0) {
 		struct st_service_watch **link = &service->watches;
 		while (*link != watch)
@@ -198,11 +198,11 @@ void st_service_watch_pause(struct st_service *service) {
 	pthread_mutex_unlock(&service->lock);
 }
 
-/* A file that is in no workspace any more stays subscribed to, and does not change. */
+/* The subscription to a file outside the new workspaces stays, without notifications. */
 void st_service_watch_resume(struct st_service *service) {
 	pthread_mutex_lock(&service->lock);
 	for (struct st_service_watch *watch = service->watches; watch; watch = watch->next) {
-		if (fill(service, watch, st_str(watch->uri), NULL) < 0)
+		if (watch_resource(service, watch, st_str(watch->uri), NULL) < 0)
 			watch_clear(watch);
 	}
 	pthread_mutex_unlock(&service->lock);
@@ -215,7 +215,7 @@ struct change {
 	struct stet_workspace *ws;
 };
 
-static void tell(struct st_service *service, const struct st_mcp_uris *uris) {
+static void notify_uris(struct st_service *service, const struct st_mcp_uris *uris) {
 	for (size_t i = 0; service->server && i < uris->count; i++)
 		st_mcp_server_updated(service->server, st_str(uris->list[i]));
 }
@@ -226,32 +226,32 @@ static void on_change(void *data, const char *path, const char *event) {
 	st_auto(st_mcp_uris) uris = {0};
 	pthread_mutex_lock(&service->lock);
 	for (struct st_service_watch *watch = service->watches; watch; watch = watch->next) {
-		/* What cannot be told now for lack of memory, subscribers find when they look. */
+		/* Out of memory: subscribers miss this notification. */
 		if ((watch->any || has_file(watch, change->ws, path)) &&
 		    !st_mcp_uris_add(&uris, st_str(watch->uri)))
 			break;
 	}
 	pthread_mutex_unlock(&service->lock);
-	tell(service, &uris);
+	notify_uris(service, &uris);
 }
 
-/* An instruction file. One that is new is watched by itself from now on, as links need. */
-static void on_agents(void *data, const char *path, const char *event) {
+/* Watch a new instruction file itself too: it may be a link. */
+static void on_instructions(void *data, const char *path, const char *event) {
 	struct change *change = data;
 	struct st_service *service = change->service;
 	pthread_mutex_lock(&service->lock);
 	for (struct st_service_watch *watch = service->watches; watch; watch = watch->next) {
-		if (watch->agents_count == 0 || has_file(watch, change->ws, path))
+		if (watch->instructions_count == 0 || has_file(watch, change->ws, path))
 			continue;
 		watch->changed = true;
 		if (strcmp(event, "add") == 0)
-			(void)add_file(watch, change->ws, path, NULL);
+			(void)add_watched_file(watch, change->ws, path, NULL);
 	}
 	pthread_mutex_unlock(&service->lock);
 }
 
-/* Once, however many instruction files came. */
-static void tell_changes(struct st_service *service) {
+/* Notify subscribers of instruction files once, however many files were added. */
+static void notify_changed(struct st_service *service) {
 	st_auto(st_mcp_uris) uris = {0};
 	pthread_mutex_lock(&service->lock);
 	for (struct st_service_watch *watch = service->watches; watch; watch = watch->next) {
@@ -259,17 +259,17 @@ static void tell_changes(struct st_service *service) {
 			watch->changed = !st_mcp_uris_add(&uris, st_str(watch->uri));
 	}
 	pthread_mutex_unlock(&service->lock);
-	tell(service, &uris);
+	notify_uris(service, &uris);
 }
 
 void st_service_dispatch(struct st_service *service) {
 	struct stet_workspace *ws;
 	for (size_t i = 0; (ws = stet_host_workspace(service->host, i)); i++) {
 		struct change change = {.service = service, .ws = ws};
-		const struct st_shared_watcher_report report = {on_change, on_agents, &change};
-		/* A workspace whose root is gone has nothing to tell any more. */
+		const struct st_shared_watcher_report report = {on_change, on_instructions, &change};
+		/* The root of the workspace was deleted: it reports no more changes. */
 		if (ws->watcher.on && st_shared_watcher_dispatch(&ws->watcher, 0, &report, NULL) < 0)
 			epoll_ctl(service->epoll, EPOLL_CTL_DEL, stet_workspace_watch_fd(ws, NULL), NULL);
 	}
-	tell_changes(service);
+	notify_changed(service);
 }
