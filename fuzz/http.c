@@ -62,7 +62,7 @@ static ssize_t take(struct st_str bytes, size_t step, struct st_buf *body) {
 	while (bytes.len > 0 && !st_chunks_done(&chunks)) {
 		struct st_str some = st_str_slice(bytes, 0, step < bytes.len ? step : bytes.len), piece;
 		size_t before = some.len;
-		if (!st_chunks_take(&chunks, &some, &piece))
+		if (!st_chunks_decode(&chunks, &some, &piece))
 			return -1;
 		must(some.len < before);
 		st_buf_add(body, piece);

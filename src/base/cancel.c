@@ -12,7 +12,7 @@ struct st_cancel *st_cancel_set(struct st_cancel *cancel) {
 	return before;
 }
 
-static bool is_cancelled(struct st_cancel *cancel, size_t amount) {
+static bool must_stop(struct st_cancel *cancel, size_t amount) {
 	cancel->amount += amount;
 	if (cancel->amount >= ST_CANCEL_STEP) {
 		cancel->longest = cancel->amount > cancel->longest ? cancel->amount : cancel->longest;
@@ -24,7 +24,7 @@ static bool is_cancelled(struct st_cancel *cancel, size_t amount) {
 }
 
 int st_cancel_check(size_t amount, struct stet_error *err) {
-	if (!current || !is_cancelled(current, amount))
+	if (!current || !must_stop(current, amount))
 		return 0;
 	return st_fail(err, STET_E_CANCELLED, "The call was cancelled.");
 }

@@ -1,19 +1,13 @@
 #include "net/chunks.h"
 
+#include <assert.h>
+
+#include "base/hex.h"
+
 enum { DIGITS_MAX = 8 };
 
-static int digit_of(char c) {
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -1;
-}
-
-static bool take_size(struct st_chunks *chunks, char c) {
-	int digit = digit_of(c);
+static bool read_size(struct st_chunks *chunks, char c) {
+	int digit = st_hex_digit(c);
 	if (c == '\r' && chunks->digits > 0) {
 		chunks->state = ST_CHUNKS_SIZE_LF;
 		return true;
@@ -25,37 +19,38 @@ static bool take_size(struct st_chunks *chunks, char c) {
 	return true;
 }
 
-static bool expect(struct st_chunks *chunks, char c, char wanted, enum st_chunks_state next) {
+static bool expect_byte(struct st_chunks *chunks, char c, char wanted, enum st_chunks_state next) {
 	chunks->state = next;
 	return c == wanted;
 }
 
-static bool take_byte(struct st_chunks *chunks, char c) {
+static bool read_framing(struct st_chunks *chunks, char c) {
 	switch (chunks->state) {
 	case ST_CHUNKS_SIZE:
-		return take_size(chunks, c);
+		return read_size(chunks, c);
 	case ST_CHUNKS_SIZE_LF:
-		return expect(chunks, c, '\n', chunks->left > 0 ? ST_CHUNKS_DATA : ST_CHUNKS_LAST_CR);
+		return expect_byte(chunks, c, '\n', chunks->left > 0 ? ST_CHUNKS_DATA : ST_CHUNKS_LAST_CR);
 	case ST_CHUNKS_DATA_CR:
-		return expect(chunks, c, '\r', ST_CHUNKS_DATA_LF);
+		return expect_byte(chunks, c, '\r', ST_CHUNKS_DATA_LF);
 	case ST_CHUNKS_DATA_LF:
 		chunks->digits = 0;
-		return expect(chunks, c, '\n', ST_CHUNKS_SIZE);
+		return expect_byte(chunks, c, '\n', ST_CHUNKS_SIZE);
 	case ST_CHUNKS_LAST_CR:
-		return expect(chunks, c, '\r', ST_CHUNKS_LAST_LF);
+		return expect_byte(chunks, c, '\r', ST_CHUNKS_LAST_LF);
 	case ST_CHUNKS_LAST_LF:
-		return expect(chunks, c, '\n', ST_CHUNKS_DONE);
+		return expect_byte(chunks, c, '\n', ST_CHUNKS_DONE);
 	default:
 		return false;
 	}
 }
 
-bool st_chunks_take(struct st_chunks *chunks, struct st_str *bytes, struct st_str *data) {
+bool st_chunks_decode(struct st_chunks *chunks, struct st_str *bytes, struct st_str *data) {
+	assert(bytes->len > 0);
 	*data = st_strn(bytes->ptr, 0);
 	if (chunks->state != ST_CHUNKS_DATA) {
 		char c = bytes->ptr[0];
 		*bytes = st_str_slice(*bytes, 1, bytes->len);
-		return take_byte(chunks, c);
+		return read_framing(chunks, c);
 	}
 	data->len = bytes->len < chunks->left ? bytes->len : (size_t)chunks->left;
 	*bytes = st_str_slice(*bytes, data->len, bytes->len);

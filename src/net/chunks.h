@@ -1,11 +1,11 @@
 /**
- * A body that comes in chunks, taken apart strictly: sizes of one to eight
- * hexadecimal digits and nothing else, no extensions, no trailer.
+ * A strict decoder for chunked bodies: sizes of one to eight hexadecimal digits,
+ * no extensions, no trailer.
  *
  *     struct st_chunks chunks = {0};
  *     while (bytes.len > 0 && !st_chunks_done(&chunks)) {
- *             if (!st_chunks_take(&chunks, &bytes, &data))
- *                     ...400
+ *             if (!st_chunks_decode(&chunks, &bytes, &data))
+ *                     return 400;
  *             st_buf_add(&body, data);
  *     }
  */
@@ -30,22 +30,22 @@ enum st_chunks_state {
 
 struct st_chunks {
 	enum st_chunks_state state;
-	/** Of the size: digits read. */
+	/** The digits read of a size. */
 	unsigned digits;
-	/** Of the chunk: bytes still to come. */
+	/** The missing bytes of a chunk. */
 	uint64_t left;
 };
 
 /**
- * Take what can be taken at once, at least one byte.
+ * Decode one byte of framing, or as much data as possible.
  *
- * @bytes  What has come, not empty; receives the rest.
- * @data   Receives the part of the body that was in it; maybe empty.
- * @return False if it is not made of chunks.
+ * @bytes  The input, not empty; receives the rest.
+ * @data   Receives decoded data, perhaps empty.
+ * @return False if the input is not valid chunked encoding.
  */
-bool st_chunks_take(struct st_chunks *chunks, struct st_str *bytes, struct st_str *data);
+bool st_chunks_decode(struct st_chunks *chunks, struct st_str *bytes, struct st_str *data);
 
-/** Whether the body has come to its end. */
+/** Whether the body is complete. */
 static inline bool st_chunks_done(const struct st_chunks *chunks) {
 	return chunks->state == ST_CHUNKS_DONE;
 }

@@ -10,9 +10,9 @@
 #include "base/clock.h"
 
 enum {
-	/* How long a client may leave an answer unread. */
+	/* How long a client may leave an answer unread, in seconds. */
 	WRITE_S = 60,
-	/* What a stranger may still send while it is told that it is refused. */
+	/* How many bytes a refused, untrusted client may still send. */
 	DISCARD_MAX = 1 << 20,
 };
 
@@ -28,7 +28,7 @@ static struct evbuffer *output_of(struct st_connection *connection) {
 	return bufferevent_get_output(connection->bev);
 }
 
-static void enter(struct st_connection *connection, enum st_connection_state state) {
+static void change_state(struct st_connection *connection, enum st_connection_state state) {
 	connection->state = state;
 	connection->since_ms = st_now_ms();
 }
@@ -62,7 +62,7 @@ void st_connection_free(struct st_connection *connection) {
 	free(connection);
 }
 
-/* Answers. */
+/* ---- answers ---- */
 
 const char *st_http_reason(int status) {
 	switch (status) {
@@ -97,7 +97,7 @@ const char *st_http_reason(int status) {
 	}
 }
 
-/* "Sun, 06 Nov 1994 08:49:37 GMT", whatever the locale. */
+/* "Sun, 06 Nov 1994 08:49:37 GMT". strftime() would use the locale. */
 static void add_date(struct st_buf *out) {
 	static const char days[] = "SunMonTueWedThuFriSat";
 	static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
@@ -113,13 +113,13 @@ static bool is_last(const struct st_connection *connection) {
 	return connection->request.head.close || connection->unread_body;
 }
 
-/* Memory that ran out ends the connection: an answer cannot be sent in part. */
+/* Without memory, close the connection: a part of an answer is of no use. */
 static void send_bytes(struct st_connection *connection, const struct st_buf *bytes) {
 	if (bytes->failed || evbuffer_add(output_of(connection), st_buf_cstr(bytes), bytes->len) < 0)
 		st_connection_close(connection);
 }
 
-/* The head of the answer. A length of -1 for one that comes in pieces. */
+/* The head of an answer; the length is -1 for a streamed one. */
 static void add_head(struct st_connection *connection, int status, int64_t length,
                      struct st_buf *out) {
 	struct st_request *request = &connection->request;
@@ -137,7 +137,7 @@ static void add_head(struct st_connection *connection, int status, int64_t lengt
 	out->failed |= request->fields.failed;
 }
 
-static void finish(struct st_connection *connection) {
+static void finish_request(struct st_connection *connection) {
 	const struct st_connection_rules *rules = connection->rules;
 	bool last = is_last(connection);
 	rules->answered(rules->arg, connection->request.status);
@@ -145,8 +145,8 @@ static void finish(struct st_connection *connection) {
 	forget_request(connection);
 	if (!connection->bev)
 		return;
-	enter(connection, last ? ST_CONNECTION_CLOSING : ST_CONNECTION_HEAD);
-	/* What came meanwhile is read when the caller is done. */
+	change_state(connection, last ? ST_CONNECTION_CLOSING : ST_CONNECTION_HEAD);
+	/* Input may have arrived meanwhile: process it when the caller has returned. */
 	if (!connection->processing && evbuffer_get_length(input_of(connection)) > 0)
 		bufferevent_trigger(connection->bev, EV_READ,
 		                    BEV_TRIG_IGNORE_WATERMARKS | BEV_TRIG_DEFER_CALLBACKS);
@@ -164,7 +164,7 @@ void st_request_answer(struct st_request *request, int status, struct st_str bod
 	if (request->head.method != ST_METHOD_HEAD)
 		st_buf_add(&bytes, body);
 	send_bytes(connection, &bytes);
-	finish(connection);
+	finish_request(connection);
 }
 
 void st_request_start(struct st_request *request) {
@@ -191,7 +191,7 @@ void st_request_end(struct st_request *request) {
 	request->gone = NULL;
 	if (!request->head.old && evbuffer_add(output_of(connection), "0\r\n\r\n", 5) < 0)
 		st_connection_close(connection);
-	finish(connection);
+	finish_request(connection);
 }
 
 void st_request_trust(struct st_request *request) {
@@ -212,23 +212,23 @@ size_t st_request_unsent(const struct st_request *request) {
 	return connection->bev ? evbuffer_get_length(output_of(connection)) : 0;
 }
 
-/* Requests. */
+/* ---- requests ---- */
 
-static void refuse(struct st_connection *connection, int status, const char *problem) {
+static void refuse_request(struct st_connection *connection, int status, const char *problem) {
 	struct st_request *request = &connection->request;
 	st_auto(st_buf) text = ST_BUF_INIT;
 	st_buf_addf(&text, "%s\n", problem);
-	enter(connection, ST_CONNECTION_ANSWERING);
+	change_state(connection, ST_CONNECTION_ANSWERING);
 	connection->unread_body = true;
 	st_request_field(request, "Content-Type", "text/plain; charset=utf-8");
 	st_request_field(request, "X-Content-Type-Options", "nosniff");
 	st_request_answer(request, status, st_buf_str(&text));
 }
 
-static void handle(struct st_connection *connection) {
+static void handle_request(struct st_connection *connection) {
 	const struct st_connection_rules *rules = connection->rules;
 	connection->unread_body = false;
-	enter(connection, ST_CONNECTION_ANSWERING);
+	change_state(connection, ST_CONNECTION_ANSWERING);
 	rules->handle(rules->arg, &connection->request);
 }
 
@@ -238,25 +238,25 @@ static void begin_body(struct st_connection *connection) {
 		st_connection_close(connection);
 		return;
 	}
-	/* Head and body share the time that a request may take, so since_ms stays. */
+	/* The time limit includes head and body, so since_ms stays. */
 	connection->state = ST_CONNECTION_BODY;
 }
 
-static void judge(struct st_connection *connection) {
+static void check_head(struct st_connection *connection) {
 	const struct st_connection_rules *rules = connection->rules;
 	const struct st_head *head = &connection->request.head;
 	connection->unread_body = head->chunked || head->length > 0;
 	connection->state = ST_CONNECTION_ANSWERING;
 	connection->trusted = false;
-	if (!rules->judge(rules->arg, &connection->request))
+	if (!rules->check_head(rules->arg, &connection->request))
 		return;
 	if (connection->unread_body)
 		begin_body(connection);
 	else
-		handle(connection);
+		handle_request(connection);
 }
 
-/* The states' steps return whether there is something more to do at once. */
+/* Each step returns whether there is more to process. */
 
 static bool read_head(struct st_connection *connection) {
 	struct evbuffer *input = input_of(connection);
@@ -265,35 +265,36 @@ static bool read_head(struct st_connection *connection) {
 	if (len == 0)
 		return false;
 	if (!connection->begun)
-		enter(connection, ST_CONNECTION_HEAD);
+		change_state(connection, ST_CONNECTION_HEAD);
 	connection->begun = true;
 	len = len > ST_HEAD_MAX ? ST_HEAD_MAX : len;
 	const char *bytes = (const char *)evbuffer_pullup(input, (ev_ssize_t)len);
 	ssize_t end = bytes ? st_head_end(st_strn(bytes, len), &connection->scanned) : 0;
 	if (!bytes)
-		refuse(connection, 503, "The server is out of memory.");
+		refuse_request(connection, 503, "The server is out of memory.");
 	else if (end < 0)
-		refuse(connection, 400, "Lines of the head end with CR and LF, and hold neither nor NUL.");
+		refuse_request(connection, 400,
+		               "Lines of the head must end with CR LF, without other CR, LF or NUL.");
 	else if (end == 0 && len == ST_HEAD_MAX)
-		refuse(connection, 431, "The head of the request is too large.");
+		refuse_request(connection, 431, "The head of the request is too large.");
 	if (end <= 0)
 		return connection->state != ST_CONNECTION_HEAD;
 	int status = st_head_read(&connection->request.head, st_strn(bytes, (size_t)end), &problem);
 	evbuffer_drain(input, (size_t)end);
 	if (status != 0)
-		refuse(connection, status, problem);
+		refuse_request(connection, status, problem);
 	else
-		judge(connection);
+		check_head(connection);
 	return true;
 }
 
-/* False if the request was refused or the body is complete. */
+/* Returns false if the request was refused or the body is complete. */
 static bool add_to_body(struct st_connection *connection, struct st_str *bytes) {
 	struct st_request *request = &connection->request;
 	struct st_str data = *bytes;
 	if (request->head.chunked) {
-		if (!st_chunks_take(&connection->chunks, bytes, &data)) {
-			refuse(connection, 400, "The body is not made of chunks.");
+		if (!st_chunks_decode(&connection->chunks, bytes, &data)) {
+			refuse_request(connection, 400, "The body is not valid chunked encoding.");
 			return false;
 		}
 	} else {
@@ -303,9 +304,9 @@ static bool add_to_body(struct st_connection *connection, struct st_str *bytes) 
 	}
 	st_buf_add(&request->body, data);
 	if (request->body.failed)
-		refuse(connection, 503, "The server is out of memory.");
+		refuse_request(connection, 503, "The server is out of memory.");
 	else if (request->body.len > connection->rules->max_body)
-		refuse(connection, 413, "The body of the request is too large.");
+		refuse_request(connection, 413, "The body of the request is too large.");
 	return connection->state == ST_CONNECTION_BODY &&
 	       (request->head.chunked ? !st_chunks_done(&connection->chunks)
 	                              : request->body.len < request->head.length);
@@ -324,12 +325,12 @@ static bool read_body(struct st_connection *connection) {
 		return false;
 	evbuffer_drain(input, len - bytes.len);
 	if (!more && connection->state == ST_CONNECTION_BODY)
-		handle(connection);
+		handle_request(connection);
 	return true;
 }
 
-/* A refused client may still be sending; closing at once would take the answer from it. */
-static bool discard(struct st_connection *connection) {
+/* Read what a refused client still sends: closing at once would reset the connection before it reads the answer. */
+static bool discard_input(struct st_connection *connection) {
 	size_t len = evbuffer_get_length(input_of(connection));
 	connection->discarded += len;
 	evbuffer_drain(input_of(connection), len);
@@ -338,31 +339,31 @@ static bool discard(struct st_connection *connection) {
 	return false;
 }
 
-static bool take_step(struct st_connection *connection) {
+static bool process_input(struct st_connection *connection) {
 	switch (connection->state) {
 	case ST_CONNECTION_HEAD:
 		return read_head(connection);
 	case ST_CONNECTION_BODY:
 		return read_body(connection);
 	case ST_CONNECTION_CLOSING:
-		return discard(connection);
+		return discard_input(connection);
 	default:
 		return false;
 	}
 }
 
-/* Events. */
+/* ---- events ---- */
 
-static void readable(struct bufferevent *bev, void *arg) {
+static void on_readable(struct bufferevent *bev, void *arg) {
 	struct st_connection *connection = arg;
 	connection->processing = true;
-	while (connection->bev && take_step(connection))
+	while (connection->bev && process_input(connection))
 		;
 	connection->processing = false;
 }
 
-/* Everything was sent. */
-static void written(struct bufferevent *bev, void *arg) {
+/* All output was sent. */
+static void on_written(struct bufferevent *bev, void *arg) {
 	struct st_connection *connection = arg;
 	if (connection->state != ST_CONNECTION_CLOSING)
 		return;
@@ -372,14 +373,14 @@ static void written(struct bufferevent *bev, void *arg) {
 		st_connection_close(connection);
 }
 
-static void happened(struct bufferevent *bev, short what, void *arg) {
+static void on_event(struct bufferevent *bev, short what, void *arg) {
 	struct st_connection *connection = arg;
 	bool idle =
 		connection->state == ST_CONNECTION_HEAD || connection->state == ST_CONNECTION_CLOSING;
-	/* The client has said all it wanted, and waits for the rest of an answer. */
+	/* The client has shut down its side, and still reads the answer. */
 	if ((what & BEV_EVENT_EOF) && idle && evbuffer_get_length(output_of(connection)) > 0) {
 		connection->ended = true;
-		enter(connection, ST_CONNECTION_CLOSING);
+		change_state(connection, ST_CONNECTION_CLOSING);
 	} else {
 		st_connection_close(connection);
 	}
@@ -395,8 +396,8 @@ struct st_connection *st_connection_new(const struct st_connection_rules *rules,
 		free(connection);
 		return NULL;
 	}
-	enter(connection, ST_CONNECTION_HEAD);
-	bufferevent_setcb(connection->bev, readable, written, happened, connection);
+	change_state(connection, ST_CONNECTION_HEAD);
+	bufferevent_setcb(connection->bev, on_readable, on_written, on_event, connection);
 	bufferevent_setwatermark(connection->bev, EV_READ, 0, ST_HEAD_MAX);
 	bufferevent_set_timeouts(connection->bev, NULL, &(struct timeval){.tv_sec = WRITE_S});
 	bufferevent_enable(connection->bev, EV_READ | EV_WRITE);

@@ -1,20 +1,20 @@
 /**
- * One HTTP/1.1 connection, and the request that is under way on it.
+ * One HTTP/1.1 connection, and its current request.
  *
- * The head alone decides: when it is complete, `judge` answers the request or
- * lets its body come, and only then is anything of the body kept. A request
- * that was answered before its body had come ends the connection, since what
- * follows could be taken for another request.
+ * When the head of a request is complete, `check_head` either answers it or
+ * accepts its body; nothing of the body is stored before. If a request is
+ * answered before its body has arrived, the connection ends, since the rest of
+ * the body could be mistaken for another request.
  *
- *     static bool judge(void *arg, struct st_request *request) {
+ *     static bool check_head(void *arg, struct st_request *request) {
  *             if (st_head_field(&request->head, "Authorization"))
  *                     return true;            // handle() follows, with the body
- *             st_request_answer(request, 401, ST_STR("Who are you?\n"));
+ *             st_request_answer(request, 401, ST_STR("Send a token.\n"));
  *             return false;
  *     }
  *
- * There is one request at a time; the next waits in the socket. All of it
- * belongs to the loop's thread.
+ * A connection handles one request at a time; the next one waits in the socket.
+ * All functions must be called on the loop's thread.
  */
 #ifndef STET_NET_CONNECTION_H
 #define STET_NET_CONNECTION_H
@@ -28,7 +28,7 @@
 struct st_request {
 	struct st_head head;
 	struct st_buf body;
-	/** Who asks; see st_gate_token(). */
+	/** The owner of the token; see st_gate_token(). */
 	char owner[ST_GATE_OWNER + 1];
 
 	/* The answer. */
@@ -39,38 +39,38 @@ struct st_request {
 	void *arg;
 };
 
-/** What connections of one server have in common. */
+/** The settings and callbacks of all connections of a server. */
 struct st_connection_rules {
 	struct event_base *base;
 	size_t max_body;
-	/** The head has come. True to have the body too; otherwise the request was answered. */
-	bool (*judge)(void *arg, struct st_request *request);
-	/** All of it has come. */
+	/** Called for a complete head. True to read the body; false if it answered the request. */
+	bool (*check_head)(void *arg, struct st_request *request);
+	/** Called for a complete request, which it answers now or later. */
 	void (*handle)(void *arg, struct st_request *request);
-	/** It was answered. */
+	/** Called after each answer. */
 	void (*answered)(void *arg, int status);
 	void *arg;
 };
 
 enum st_connection_state {
-	/** Waiting for a head; `begun` once there is something of it. */
+	/** Waiting for a head; `begun` after its first byte. */
 	ST_CONNECTION_HEAD,
 	ST_CONNECTION_BODY,
-	/** A request is being worked on. */
+	/** A request is being handled. */
 	ST_CONNECTION_ANSWERING,
-	/** Only to send what is left, and to be closed. */
+	/** Sending the last answer before closing. */
 	ST_CONNECTION_CLOSING,
 };
 
 struct st_connection {
 	struct st_connection *next;
 	const struct st_connection_rules *rules;
-	/** NULL once it is closed. */
+	/** NULL after it is closed. */
 	struct bufferevent *bev;
 	enum st_connection_state state;
-	/** When the state began; the first byte of a head is the beginning of a request. */
+	/** When the state began; for a head, when its first byte arrived. */
 	int64_t since_ms;
-	/** Whose latest request it carries is known; see st_request_trust(). */
+	/** The latest request had a valid token; see st_request_trust(). */
 	bool trusted;
 	bool begun, processing, unread_body, lingers, ended;
 	size_t scanned, discarded;
@@ -79,46 +79,46 @@ struct st_connection {
 };
 
 /**
- * Serve a socket, which it closes.
+ * Make a connection for a socket, which it will close.
  *
- * @return NULL if there is no memory; the socket is then the caller's.
+ * @return NULL if out of memory; the caller must then close the socket.
  */
 struct st_connection *st_connection_new(const struct st_connection_rules *rules, int fd);
 
-/** Close it. Tells the holder of its request. */
+/** Close a connection. Calls `gone` of its request. */
 void st_connection_close(struct st_connection *connection);
 
-/** Free it, closed or not; never from a function that it calls. */
+/** Free a connection, closed or not. Must not be called from its callbacks. */
 void st_connection_free(struct st_connection *connection);
 
-/** Note, in `judge`, that it is known who asks: the connection is no stranger's any more. */
+/** Called by `check_head` for a request with a valid token: the connection is trusted from now on. */
 void st_request_trust(struct st_request *request);
 
-/** Add a field to the answer. */
+/** Add a header field to the answer. */
 void st_request_field(struct st_request *request, const char *name, const char *value);
 
-/** Answer it, for good. */
+/** Send a complete answer. The request must not be used afterwards. */
 void st_request_answer(struct st_request *request, int status, struct st_str body);
 
-/** Begin an answer that comes in pieces, with status 200. */
+/** Begin a streamed answer with status 200. */
 void st_request_start(struct st_request *request);
 
-/** Send a piece of it, not empty. */
+/** Send a piece of a streamed answer, not empty. */
 void st_request_send(struct st_request *request, struct st_str bytes);
 
-/** End it, for good. */
+/** End a streamed answer. The request must not be used afterwards. */
 void st_request_end(struct st_request *request);
 
-/** Close the connection instead of answering. Calls `gone`. */
+/** Close the connection without an answer. Calls `gone`. */
 void st_request_drop(struct st_request *request);
 
-/** Be told once if the client goes before it is answered; NULL for nobody. */
+/** Set a callback for a client that disconnects before the answer; NULL for none. */
 void st_request_watch(struct st_request *request, void (*gone)(void *arg), void *arg);
 
-/** How many bytes the client has not taken yet. */
+/** The number of bytes that the client has not received yet. */
 size_t st_request_unsent(const struct st_request *request);
 
-/** What a status is called. */
+/** The reason phrase of a status. */
 const char *st_http_reason(int status);
 
 #endif

@@ -12,23 +12,23 @@
 
 enum {
 	SESSION_ID = 32,
-	/* Notifications that a session keeps while it has no stream. */
-	NOTES_MAX = 64,
-	/* A request that takes longer than this is answered by a stream, where the client takes one. */
-	PATIENCE_MS = 10'000,
+	/* The most notifications that a session queues while it has no stream. */
+	QUEUED_MAX = 64,
+	/* A request that takes longer is answered with a stream, if the client accepts one. */
+	STREAM_AFTER_MS = 10'000,
 	KEEP_ALIVE_MS = 15'000,
 };
 
-/* Who holds a token. */
+/* The owner of a token. */
 struct caller {
 	struct caller *next;
 	char owner[ST_GATE_OWNER + 1];
-	/* For modern requests; NULL before the first. */
+	/* For modern requests; NULL before the first one. */
 	struct st_mcp_peer *peer;
 	size_t session_count;
 };
 
-/* A legacy session. Its sink takes what belongs to no request. */
+/* A legacy session. Its sink receives messages that belong to no request. */
 struct session {
 	struct st_mcp_sink sink;
 	struct session *next, **place;
@@ -36,38 +36,38 @@ struct session {
 	struct st_mcp_peer *peer;
 	char id[SESSION_ID + 1];
 	struct caller *caller;
-	/* initialize succeeded: the client knows the id. */
+	/* initialize succeeded, so the client knows the id. */
 	bool begun;
-	/* It made a request since. */
-	bool worked;
+	/* It has made a request after initialize. */
+	bool used;
 	struct st_stream stream;
-	struct note *notes, **notes_end;
-	size_t note_count, request_count;
+	struct session_message *queue, **queue_end;
+	size_t queue_len, request_count;
 	int64_t used_ms;
-	struct st_task last;
+	struct st_task free_task;
 };
 
-/* A message on its way to a session's stream. */
-struct note {
+/* A message for a session's stream. */
+struct session_message {
 	struct st_task task;
-	struct note *next;
+	struct session_message *next;
 	struct session *session;
-	struct st_buf message;
+	struct st_buf text;
 };
 
-/* A POST under way. */
+/* An unfinished POST. */
 struct exchange {
 	struct st_mcp_sink sink;
 	struct exchange *next, **place;
 	struct st_endpoint *endpoint;
 	struct st_stream stream;
-	/* NULL for a modern one, and when the session has ended. */
+	/* NULL for a modern request, and after the session has ended. */
 	struct session *session;
-	/* NULL when it was closed. */
+	/* NULL after the peer was closed. */
 	struct st_mcp_peer *peer;
 	char owner[ST_GATE_OWNER + 1];
 	bool initializes, listens;
-	/* A legacy request: the status is about the session, what is wrong with the request is in its answer. */
+	/* A legacy request: errors are in the answer, and the status is always 200. */
 	bool always_ok;
 	int64_t since_ms;
 	struct st_buf answer;
@@ -75,11 +75,11 @@ struct exchange {
 	struct st_task answered, finished;
 };
 
-/* An event on its way to the stream of an exchange. */
-struct parcel {
+/* An event for the stream of an exchange. */
+struct exchange_message {
 	struct st_task task;
 	struct exchange *exchange;
-	struct st_buf message;
+	struct st_buf text;
 };
 
 struct st_endpoint {
@@ -97,8 +97,8 @@ struct st_endpoint {
 #define outer_of(type, member, pointer) \
 	((struct type *)((char *)(pointer)-offsetof(struct type, member)))
 
-/* An error about the request as such, which has no message to answer. */
-static void refuse(struct st_stream *stream, int status, const char *problem) {
+/* Answer an HTTP request with an error that belongs to no message. */
+static void refuse_stream(struct st_stream *stream, int status, const char *problem) {
 	st_auto(st_buf) body = ST_BUF_INIT;
 	st_buf_addf(&body, "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":%d,\"message\":",
 	            ST_MCP_INVALID_REQUEST);
@@ -111,9 +111,10 @@ static void refuse_request(struct st_request *request, int status, const char *p
 	struct st_stream stream;
 	st_stream_begin(&stream, request, NULL);
 	stream.takes_json = true;
-	refuse(&stream, status, problem);
+	refuse_stream(&stream, status, problem);
 }
 
+/* Find a caller, or make it. NULL if out of memory. */
 static struct caller *caller_of(struct st_endpoint *endpoint, const char *owner) {
 	struct caller *caller = endpoint->callers;
 	while (caller && strcmp(caller->owner, owner) != 0)
@@ -129,53 +130,54 @@ static struct caller *caller_of(struct st_endpoint *endpoint, const char *owner)
 	return caller;
 }
 
-/* Sessions. */
+/* ---- sessions ---- */
 
-static void show_note(struct st_task *task) {
-	struct note *note = outer_of(note, task, task);
-	struct session *session = note->session;
+/* Send a message to the session's stream, or queue it until there is one. */
+static void deliver_message(struct st_task *task) {
+	struct session_message *message = outer_of(session_message, task, task);
+	struct session *session = message->session;
 	if (st_stream_open(&session->stream))
-		st_stream_event(&session->stream, st_buf_str(&note->message));
-	else if (session->note_count < NOTES_MAX) {
-		note->next = NULL;
-		*session->notes_end = note;
-		session->notes_end = &note->next;
-		session->note_count++;
+		st_stream_event(&session->stream, st_buf_str(&message->text));
+	else if (session->queue_len < QUEUED_MAX) {
+		message->next = NULL;
+		*session->queue_end = message;
+		session->queue_end = &message->next;
+		session->queue_len++;
 		return;
 	}
-	st_buf_release(&note->message);
-	free(note);
+	st_buf_release(&message->text);
+	free(message);
 }
 
-/* Without memory a notification is lost, as it is when the client is not there. */
-static void session_event(struct st_mcp_sink *sink, struct st_buf *message) {
+/* Without memory, the notification is lost, as if the client were disconnected. */
+static void session_event(struct st_mcp_sink *sink, struct st_buf *text) {
 	struct session *session = outer_of(session, sink, sink);
-	struct note *note = calloc(1, sizeof *note);
-	if (!note)
+	struct session_message *message = calloc(1, sizeof *message);
+	if (!message)
 		return;
-	note->task.run = show_note;
-	note->session = session;
-	st_buf_move(&note->message, message);
-	st_loop_queue(session->endpoint->loop, &note->task);
+	message->task.run = deliver_message;
+	message->session = session;
+	st_buf_move(&message->text, text);
+	st_loop_queue(session->endpoint->loop, &message->task);
 }
 
-static void show_notes(struct session *session) {
-	struct note *note = session->notes;
-	session->notes = NULL;
-	session->notes_end = &session->notes;
-	session->note_count = 0;
-	for (struct note *next; note; note = next) {
-		next = note->next;
-		show_note(&note->task);
+static void deliver_queue(struct session *session) {
+	struct session_message *message = session->queue;
+	session->queue = NULL;
+	session->queue_end = &session->queue;
+	session->queue_len = 0;
+	for (struct session_message *next; message; message = next) {
+		next = message->next;
+		deliver_message(&message->task);
 	}
 }
 
 static void free_session(struct st_task *task) {
-	struct session *session = outer_of(session, last, task);
-	for (struct note *note = session->notes, *next; note; note = next) {
-		next = note->next;
-		st_buf_release(&note->message);
-		free(note);
+	struct session *session = outer_of(session, free_task, task);
+	for (struct session_message *message = session->queue, *next; message; message = next) {
+		next = message->next;
+		st_buf_release(&message->text);
+		free(message);
 	}
 	free(session);
 }
@@ -190,7 +192,7 @@ static struct session *new_session(struct st_endpoint *endpoint, const char *own
 	}
 	session->sink.event = session_event;
 	session->endpoint = endpoint;
-	session->notes_end = &session->notes;
+	session->queue_end = &session->queue;
 	session->used_ms = st_now_ms();
 	for (size_t i = 0; i < sizeof random; i++)
 		snprintf(session->id + 2 * i, 3, "%02x", random[i]);
@@ -210,7 +212,7 @@ static struct session *new_session(struct st_endpoint *endpoint, const char *own
 	return session;
 }
 
-/* What the core still had to say is in the loop's queue, so the memory goes behind it. */
+/* The loop's queue may contain messages for the session: queue free_session() after them. */
 static void end_session(struct session *session) {
 	struct st_endpoint *endpoint = session->endpoint;
 	for (struct exchange *exchange = endpoint->exchanges; exchange; exchange = exchange->next) {
@@ -226,16 +228,16 @@ static void end_session(struct session *session) {
 		session->next->place = session->place;
 	endpoint->session_count--;
 	session->caller->session_count--;
-	session->last.run = free_session;
-	st_loop_queue(endpoint->loop, &session->last);
+	session->free_task.run = free_session;
+	st_loop_queue(endpoint->loop, &session->free_task);
 }
 
-static bool is_unused(const struct session *session, int64_t now_ms, int64_t for_ms) {
+static bool is_idle(const struct session *session, int64_t now_ms, int64_t for_ms) {
 	return session->request_count == 0 && !st_stream_open(&session->stream) &&
 	       now_ms - session->used_ms > for_ms;
 }
 
-static struct caller *greediest(const struct st_endpoint *endpoint) {
+static struct caller *caller_with_most_sessions(const struct st_endpoint *endpoint) {
 	struct caller *most = endpoint->callers;
 	for (struct caller *caller = most; caller; caller = caller->next) {
 		if (caller->session_count > most->session_count)
@@ -244,27 +246,27 @@ static struct caller *greediest(const struct st_endpoint *endpoint) {
 	return most;
 }
 
-/* How much it would be missed: less if it did nothing since it began, more if its client listens. */
-static int worth(const struct session *session) {
-	return (session->worked ? 2 : 0) + (st_stream_open(&session->stream) ? 1 : 0);
+/* How much a client would miss the session: more if it has made requests, or has a stream. */
+static int session_value(const struct session *session) {
+	return (session->used ? 2 : 0) + (st_stream_open(&session->stream) ? 1 : 0);
 }
 
 /*
- * Room for one more session. If there is none, one of the caller that has the
- * most has to go: the one that would be missed least, of these the one unused
- * the longest. So one that begins session after session loses those, and
- * nobody else any.
+ * Make room for a session. At the limit, end a session of the caller that has
+ * the most: the least valuable one, and among those the one idle longest. So a
+ * caller that begins too many sessions only loses its own.
  */
-static bool make_room(struct st_endpoint *endpoint) {
+static bool make_session_room(struct st_endpoint *endpoint) {
 	struct session *victim = NULL;
 	if (endpoint->session_count < endpoint->sessions_max)
 		return true;
-	const struct caller *caller = greediest(endpoint);
+	const struct caller *caller = caller_with_most_sessions(endpoint);
 	for (struct session *session = endpoint->sessions; session; session = session->next) {
 		if (session->request_count > 0 || session->caller != caller)
 			continue;
-		if (!victim || worth(session) < worth(victim) ||
-		    (worth(session) == worth(victim) && session->used_ms <= victim->used_ms))
+		if (!victim || session_value(session) < session_value(victim) ||
+		    (session_value(session) == session_value(victim) &&
+		     session->used_ms <= victim->used_ms))
 			victim = session;
 	}
 	if (victim)
@@ -283,28 +285,28 @@ static struct session *find_session(struct st_endpoint *endpoint, const char *id
 	return session;
 }
 
-/* Exchanges. */
+/* ---- exchanges ---- */
 
-static void show_event(struct st_task *task) {
-	struct parcel *parcel = outer_of(parcel, task, task);
-	st_stream_event(&parcel->exchange->stream, st_buf_str(&parcel->message));
-	st_buf_release(&parcel->message);
-	free(parcel);
+static void send_event(struct st_task *task) {
+	struct exchange_message *message = outer_of(exchange_message, task, task);
+	st_stream_event(&message->exchange->stream, st_buf_str(&message->text));
+	st_buf_release(&message->text);
+	free(message);
 }
 
-static void exchange_event(struct st_mcp_sink *sink, struct st_buf *message) {
+static void exchange_event(struct st_mcp_sink *sink, struct st_buf *text) {
 	struct exchange *exchange = outer_of(exchange, sink, sink);
-	struct parcel *parcel = calloc(1, sizeof *parcel);
-	if (!parcel)
+	struct exchange_message *message = calloc(1, sizeof *message);
+	if (!message)
 		return;
-	parcel->task.run = show_event;
-	parcel->exchange = exchange;
-	st_buf_move(&parcel->message, message);
-	st_loop_queue(exchange->endpoint->loop, &parcel->task);
+	message->task.run = send_event;
+	message->exchange = exchange;
+	st_buf_move(&message->text, text);
+	st_loop_queue(exchange->endpoint->loop, &message->task);
 }
 
-/* initialize was answered: either there is a session now, or it comes to nothing. */
-static void resolve_session(struct exchange *exchange) {
+/* After initialize: begin the session, or end it if initialize failed or the client is gone. */
+static void begin_session(struct exchange *exchange) {
 	struct session *session = exchange->session;
 	if (!session || session->begun)
 		return;
@@ -316,10 +318,10 @@ static void resolve_session(struct exchange *exchange) {
 	st_stream_header(&exchange->stream, "Mcp-Session-Id", session->id);
 }
 
-static void show_answer(struct st_task *task) {
+static void send_answer(struct st_task *task) {
 	struct exchange *exchange = outer_of(exchange, answered, task);
 	if (exchange->initializes)
-		resolve_session(exchange);
+		begin_session(exchange);
 	st_stream_answer(&exchange->stream, exchange->status, st_buf_str(&exchange->answer));
 	st_buf_release(&exchange->answer);
 }
@@ -328,14 +330,14 @@ static void exchange_answer(struct st_mcp_sink *sink, struct st_buf *message, in
 	struct exchange *exchange = outer_of(exchange, sink, sink);
 	st_buf_move(&exchange->answer, message);
 	exchange->status = exchange->always_ok ? 200 : status;
-	exchange->answered.run = show_answer;
+	exchange->answered.run = send_answer;
 	st_loop_queue(exchange->endpoint->loop, &exchange->answered);
 }
 
-static void finish(struct st_task *task) {
+static void finish_exchange(struct st_task *task) {
 	struct exchange *exchange = outer_of(exchange, finished, task);
 	if (exchange->initializes)
-		resolve_session(exchange);
+		begin_session(exchange);
 	st_stream_end(&exchange->stream, 202);
 	if (exchange->session) {
 		exchange->session->request_count--;
@@ -349,11 +351,11 @@ static void finish(struct st_task *task) {
 
 static void exchange_done(struct st_mcp_sink *sink) {
 	struct exchange *exchange = outer_of(exchange, sink, sink);
-	exchange->finished.run = finish;
+	exchange->finished.run = finish_exchange;
 	st_loop_queue(exchange->endpoint->loop, &exchange->finished);
 }
 
-/* A modern client cancels by going. A legacy one may only have lost its connection: the work goes on. */
+/* A modern client cancels by disconnecting. A legacy one may have lost its connection: its request continues. */
 static void exchange_gone(struct st_stream *stream) {
 	struct exchange *exchange = outer_of(exchange, stream, stream);
 	if (exchange->peer && !exchange->session)
@@ -386,7 +388,7 @@ static struct st_mcp_peer *modern_peer(struct st_endpoint *endpoint, const char 
 	return caller ? caller->peer : NULL;
 }
 
-/* Requests. */
+/* ---- requests ---- */
 
 static const char *header(struct st_request *request, const char *name) {
 	return st_head_field(&request->head, name);
@@ -398,20 +400,21 @@ static bool is_modern(const struct st_mcp_message *message, struct st_request *r
 	       (version && st_mcp_is_modern(st_mcp_version_find(st_str(version))));
 }
 
-/* The session that a legacy request names; NULL when it was answered with why there is none. */
+/* The session that a legacy request names; NULL if the request was refused. */
 static struct session *named_session(struct st_endpoint *endpoint, struct st_stream *stream,
                                      const char *owner) {
 	const char *id = header(stream->request, "Mcp-Session-Id");
 	const char *version = header(stream->request, "MCP-Protocol-Version");
 	struct session *session = id ? find_session(endpoint, id, owner) : NULL;
 	if (!id)
-		refuse(stream, 400,
-		       "There is no Mcp-Session-Id. Begin with initialize, and send the id that its answer "
-		       "has in this header; or speak 2026-07-28, which has no sessions.");
+		refuse_stream(
+			stream, 400,
+			"The header Mcp-Session-Id is missing. Send initialize, and then this header with "
+			"the value from its answer; or use 2026-07-28, which has no sessions.");
 	else if (!session)
-		refuse(stream, 404, "There is no such session (any more). Begin again with initialize.");
+		refuse_stream(stream, 404, "Session not found; it may have ended. Send initialize again.");
 	else if (version && st_mcp_version_find(st_str(version)) == ST_MCP_NONE) {
-		refuse(stream, 400, "The server does not have this MCP-Protocol-Version.");
+		refuse_stream(stream, 400, "This MCP-Protocol-Version is not supported.");
 		return NULL;
 	}
 	return session;
@@ -419,13 +422,13 @@ static struct session *named_session(struct st_endpoint *endpoint, struct st_str
 
 static struct session *first_session(struct st_endpoint *endpoint, struct st_stream *stream,
                                      const char *owner) {
-	struct session *session = make_room(endpoint) ? new_session(endpoint, owner) : NULL;
+	struct session *session = make_session_room(endpoint) ? new_session(endpoint, owner) : NULL;
 	if (!session)
-		refuse(stream, 503, "There are too many sessions. End some with DELETE, or try later.");
+		refuse_stream(stream, 503, "Too many sessions. End some with DELETE, or try later.");
 	return session;
 }
 
-static void dispatch(struct exchange *exchange, struct st_mcp_message *message) {
+static void dispatch_message(struct exchange *exchange, struct st_mcp_message *message) {
 	const char *owner = exchange->owner;
 	struct st_endpoint *endpoint = exchange->endpoint;
 	struct st_stream *stream = &exchange->stream;
@@ -435,7 +438,7 @@ static void dispatch(struct exchange *exchange, struct st_mcp_message *message) 
 		                   header(stream->request, "Mcp-Name"));
 		exchange->peer = modern_peer(endpoint, owner);
 		if (!exchange->peer)
-			refuse(stream, 503, "The server is out of memory. Try again later.");
+			refuse_stream(stream, 503, "The server is out of memory. Try again later.");
 	} else {
 		exchange->initializes =
 			message->kind == ST_MCP_REQUEST && st_str_eq(message->method, ST_STR("initialize"));
@@ -443,7 +446,7 @@ static void dispatch(struct exchange *exchange, struct st_mcp_message *message) 
 		                                          : named_session(endpoint, stream, owner);
 		exchange->always_ok = message->kind == ST_MCP_REQUEST;
 		if (exchange->session) {
-			exchange->session->worked |= exchange->always_ok && !exchange->initializes;
+			exchange->session->used |= exchange->always_ok && !exchange->initializes;
 			exchange->session->request_count++;
 			exchange->peer = exchange->session->peer;
 		}
@@ -472,21 +475,21 @@ static void handle_post(struct st_endpoint *endpoint, struct st_request *request
 	} else if (!exchange->stream.takes_json && !exchange->stream.takes_events) {
 		st_mcp_message_free(message);
 		exchange->stream.takes_json = true;
-		refuse(&exchange->stream, 406, "Accept application/json and text/event-stream.");
+		refuse_stream(&exchange->stream, 406, "Accept application/json and text/event-stream.");
 		exchange_done(&exchange->sink);
 	} else {
-		dispatch(exchange, message);
+		dispatch_message(exchange, message);
 	}
 }
 
-/* The stream of a session. A new one takes the place of an old one, whose connection may be dead. */
-static void get(struct st_endpoint *endpoint, struct st_request *request) {
+/* Open the stream of a session. It replaces an old one, whose connection may be dead. */
+static void handle_get(struct st_endpoint *endpoint, struct st_request *request) {
 	struct st_stream stream;
 	st_stream_begin(&stream, request, NULL);
 	bool takes_events = stream.takes_events && header(request, "Accept");
 	stream.takes_json = true;
 	if (!takes_events) {
-		refuse(&stream, 406, "Accept text/event-stream.");
+		refuse_stream(&stream, 406, "Accept text/event-stream.");
 		return;
 	}
 	struct session *session = named_session(endpoint, &stream, request->owner);
@@ -495,10 +498,10 @@ static void get(struct st_endpoint *endpoint, struct st_request *request) {
 	st_stream_end(&session->stream, 200);
 	st_stream_move(&session->stream, &stream);
 	st_stream_start(&session->stream);
-	show_notes(session);
+	deliver_queue(session);
 }
 
-static void delete (struct st_endpoint *endpoint, struct st_request *request) {
+static void handle_delete(struct st_endpoint *endpoint, struct st_request *request) {
 	struct st_stream stream;
 	st_stream_begin(&stream, request, NULL);
 	stream.takes_json = true;
@@ -509,7 +512,7 @@ static void delete (struct st_endpoint *endpoint, struct st_request *request) {
 	st_stream_end(&stream, 204);
 }
 
-/* The modern era has neither streams nor sessions. */
+/* Modern requests use neither GET nor DELETE. */
 static bool is_legacy(struct st_request *request) {
 	const char *version = header(request, "MCP-Protocol-Version");
 	return !version || !st_mcp_is_modern(st_mcp_version_find(st_str(version)));
@@ -538,33 +541,33 @@ void st_endpoint_free(struct st_endpoint *endpoint) {
 	free(endpoint);
 }
 
-bool st_endpoint_judge(struct st_endpoint *endpoint, struct st_request *request) {
+bool st_endpoint_check_head(struct st_endpoint *endpoint, struct st_request *request) {
 	enum st_method method = request->head.method;
 	bool legacy = is_legacy(request);
 	if (endpoint->closed)
-		refuse_request(request, 503, "The server is about to end.");
+		refuse_request(request, 503, "The server is shutting down.");
 	else if (method == ST_METHOD_POST && !is_json(header(request, "Content-Type")))
-		refuse_request(request, 415, "The Content-Type has to be application/json.");
+		refuse_request(request, 415, "The Content-Type must be application/json.");
 	else if (method == ST_METHOD_POST ||
 	         (legacy && (method == ST_METHOD_GET || method == ST_METHOD_DELETE)))
 		return true;
 	else {
 		st_request_field(request, "Allow", legacy ? "POST, GET, DELETE" : "POST");
-		refuse_request(request, 405, "The endpoint takes messages by POST.");
+		refuse_request(request, 405, "Method not allowed: send messages with POST.");
 	}
 	return false;
 }
 
-/* It may have been closed while the body came. */
 void st_endpoint_handle(struct st_endpoint *endpoint, struct st_request *request) {
+	/* It may have been closed while the body arrived. */
 	if (endpoint->closed)
-		refuse_request(request, 503, "The server is about to end.");
+		refuse_request(request, 503, "The server is shutting down.");
 	else if (request->head.method == ST_METHOD_POST)
 		handle_post(endpoint, request);
 	else if (request->head.method == ST_METHOD_GET)
-		get(endpoint, request);
+		handle_get(endpoint, request);
 	else
-		delete (endpoint, request);
+		handle_delete(endpoint, request);
 }
 
 void st_endpoint_revoke(struct st_endpoint *endpoint, const struct st_gate *gate) {
@@ -579,23 +582,23 @@ void st_endpoint_revoke(struct st_endpoint *endpoint, const struct st_gate *gate
 	}
 }
 
-static void tend_stream(struct st_stream *stream, int64_t now_ms) {
+static void keep_stream_alive(struct st_stream *stream, int64_t now_ms) {
 	if (st_stream_open(stream) && stream->streaming && now_ms - stream->sent_ms > KEEP_ALIVE_MS)
 		st_stream_keep_alive(stream);
 }
 
-void st_endpoint_tend(struct st_endpoint *endpoint) {
+void st_endpoint_tick(struct st_endpoint *endpoint) {
 	int64_t now_ms = st_now_ms();
 	for (struct exchange *exchange = endpoint->exchanges; exchange; exchange = exchange->next) {
-		if (exchange->stream.takes_events && now_ms - exchange->since_ms > PATIENCE_MS &&
+		if (exchange->stream.takes_events && now_ms - exchange->since_ms > STREAM_AFTER_MS &&
 		    !exchange->initializes)
 			st_stream_start(&exchange->stream);
-		tend_stream(&exchange->stream, now_ms);
+		keep_stream_alive(&exchange->stream, now_ms);
 	}
 	for (struct session *session = endpoint->sessions, *next; session; session = next) {
 		next = session->next;
-		tend_stream(&session->stream, now_ms);
-		if (is_unused(session, now_ms, endpoint->session_idle_ms))
+		keep_stream_alive(&session->stream, now_ms);
+		if (is_idle(session, now_ms, endpoint->session_idle_ms))
 			end_session(session);
 	}
 }

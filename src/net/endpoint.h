@@ -1,12 +1,14 @@
 /**
- * The MCP endpoint: HTTP requests to messages and back, for both eras.
+ * The MCP endpoint: turns HTTP requests into messages and answers into responses,
+ * for legacy and modern clients.
  *
- * Modern requests stand alone and go to one peer per caller. Legacy ones
- * belong to a session, which `initialize` begins: it has a peer of its own, an
- * id that travels in `Mcp-Session-Id`, and a stream (GET) for what belongs to
- * no request. A session ends with DELETE or when nobody used it for long.
+ * Modern requests are independent; each owner of a token has one peer for them.
+ * A legacy client begins a session with `initialize`. A session has its own
+ * peer, an id in the header `Mcp-Session-Id`, and a stream (GET) for messages
+ * that belong to no request. It ends with DELETE, or when it has been idle too
+ * long.
  *
- * Everything is called from the loop's thread.
+ * All functions must be called on the loop's thread.
  */
 #ifndef STET_NET_ENDPOINT_H
 #define STET_NET_ENDPOINT_H
@@ -16,41 +18,41 @@
 
 struct st_endpoint;
 
-/** What it has open. */
+/** The numbers of open requests, sessions and streams. */
 struct st_endpoint_load {
-	/** Requests that are not answered yet, those that listen apart. */
+	/** Unanswered requests, without and with a subscription. */
 	size_t requests, listening;
 	size_t sessions, streams;
 };
 
 /**
- * An endpoint.
+ * Make an endpoint.
  *
- * @server          Whose messages these are.
- * @sessions_max    How many sessions there may be.
- * @session_idle_s  After how long an unused session ends.
+ * @server          Handles the messages.
+ * @sessions_max    The most sessions.
+ * @session_idle_s  The seconds after which an idle session ends.
  * @return          0 or STET_E_NOMEM.
  */
 [[nodiscard]] int st_endpoint_new(struct st_loop *loop, struct st_mcp_server *server,
                                   size_t sessions_max, int64_t session_idle_s,
                                   struct st_endpoint **out, struct stet_error *err);
 
-/** Free an endpoint that was closed and has become idle. */
+/** Free an endpoint that is closed and has no open requests. */
 void st_endpoint_free(struct st_endpoint *endpoint);
 
-/** Whether a request, of which only the head has come, is worth its body; else it was answered. */
-bool st_endpoint_judge(struct st_endpoint *endpoint, struct st_request *request);
+/** Check the head of a request. True to read its body; false if the request was answered. */
+bool st_endpoint_check_head(struct st_endpoint *endpoint, struct st_request *request);
 
-/** Take over a request that was judged, by its method. */
+/** Handle a request whose head was accepted. */
 void st_endpoint_handle(struct st_endpoint *endpoint, struct st_request *request);
 
-/** End the sessions and drop the requests of callers that the gate does not know any more. */
+/** End the sessions and drop the requests of owners whose token the gate no longer accepts. */
 void st_endpoint_revoke(struct st_endpoint *endpoint, const struct st_gate *gate);
 
-/** Once a second: keep streams alive, end sessions that nobody uses. */
-void st_endpoint_tend(struct st_endpoint *endpoint);
+/** Keep streams alive and end idle sessions; to be called once a second. */
+void st_endpoint_tick(struct st_endpoint *endpoint);
 
-/** End all sessions and subscriptions; what was going on is cancelled. */
+/** End all sessions and subscriptions, and cancel open requests. */
 void st_endpoint_close(struct st_endpoint *endpoint);
 
 struct st_endpoint_load st_endpoint_load(const struct st_endpoint *endpoint);

@@ -1,4 +1,4 @@
-/** The pool as the executor of an MCP server. */
+/** An executor for an MCP server that runs tasks on a pool. */
 #ifndef STET_NET_EXECUTOR_H
 #define STET_NET_EXECUTOR_H
 
@@ -10,7 +10,7 @@ struct st_executor {
 	struct st_pool *pool;
 };
 
-/** Fill it; only the loop's thread may then bring messages to the server. */
+/** Initialize an executor. Only the loop's thread may then pass messages to the server. */
 void st_executor_init(struct st_executor *executor, struct st_pool *pool);
 
 #endif

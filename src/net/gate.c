@@ -11,7 +11,7 @@ static bool same_name(struct st_str a, const char *b) {
 	return a.len == strlen(b) && strncasecmp(a.ptr, b, a.len) == 0;
 }
 
-/* The name in "name:port", "[address]:port" and the like; empty if it is none of these. */
+/* The host in "name:port" or "[address]:port"; empty if malformed. */
 static struct st_str host_of(struct st_str text) {
 	if (text.len && text.ptr[0] == '[') {
 		const char *end = memchr(text.ptr, ']', text.len);
@@ -34,9 +34,8 @@ static bool is_address(struct st_str host) {
 	return inet_pton(AF_INET, text, &address) == 1 || inet_pton(AF_INET6, text, &address) == 1;
 }
 
-/* An address is never somebody else's name, but where only this machine can come from, it is one
-   of loopback's. */
-static bool is_ours(const struct st_gate *gate, struct st_str host) {
+/* DNS rebinding needs a name, so other addresses are allowed too, except on a loopback server. */
+static bool is_own_name(const struct st_gate *gate, struct st_str host) {
 	char own[256];
 	if (same_name(host, "localhost") || same_name(host, "127.0.0.1") || same_name(host, "::1"))
 		return true;
@@ -70,7 +69,7 @@ static int add_token(struct st_gate *gate, struct st_str token, struct stet_erro
 		if (token.ptr[i] <= ' ' || token.ptr[i] > '~')
 			return st_fail(
 				err, STET_E_INVALID,
-				"A token may only hold visible ASCII characters, and one line holds one.");
+				"A token may only contain visible ASCII characters. Write one token per line.");
 	}
 	if (token.len < ST_GATE_TOKEN_MIN)
 		return st_fail(
@@ -99,12 +98,12 @@ int st_gate_add_tokens(struct st_gate *gate, struct st_str text, struct stet_err
 			return code;
 	}
 	if (gate->token_count == before)
-		return st_fail(err, STET_E_INVALID, "There is no token in it. Write one per line.");
+		return st_fail(err, STET_E_INVALID, "No token found. Write one per line.");
 	return 0;
 }
 
 bool st_gate_host(const struct st_gate *gate, const char *host) {
-	return host && is_ours(gate, host_of(st_str(host)));
+	return host && is_own_name(gate, host_of(st_str(host)));
 }
 
 bool st_gate_origin(const struct st_gate *gate, const char *origin) {
@@ -118,18 +117,14 @@ bool st_gate_origin(const struct st_gate *gate, const char *origin) {
 	rest = st_str_slice(rest, scheme.len + 3, rest.len);
 	if (!same_name(scheme, "http") && !same_name(scheme, "https"))
 		return false;
-	return is_ours(gate, host_of(rest));
+	return is_own_name(gate, host_of(rest));
 }
 
-/* Every byte of every token is looked at, whatever the first ones are. */
+/* Compare all tokens completely, so that the time reveals nothing. */
 static bool is_known(const struct st_gate *gate, const struct st_hash *hash) {
 	bool known = false;
-	for (size_t i = 0; i < gate->token_count; i++) {
-		unsigned char differs = 0;
-		for (size_t j = 0; j < ST_HASH_SIZE; j++)
-			differs |= (unsigned char)(gate->tokens[i].bytes[j] ^ hash->bytes[j]);
-		known |= differs == 0;
-	}
+	for (size_t i = 0; i < gate->token_count; i++)
+		known |= st_hash_eq_secret(&gate->tokens[i], hash);
 	return known;
 }
 

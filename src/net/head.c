@@ -1,5 +1,6 @@
 #include "net/head.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <strings.h>
 
@@ -8,11 +9,11 @@ void st_head_release(struct st_head *head) {
 	*head = (struct st_head){0};
 }
 
-/* A line ends with CR and LF; neither may stand alone. */
+/* Whether there is a NUL, or a CR or LF that is not part of CR LF. */
 static bool is_misplaced(struct st_str bytes, size_t at) {
-	bool lonely_cr = at > 0 && bytes.ptr[at - 1] == '\r' && bytes.ptr[at] != '\n';
-	bool lonely_lf = bytes.ptr[at] == '\n' && (at == 0 || bytes.ptr[at - 1] != '\r');
-	return lonely_cr || lonely_lf || bytes.ptr[at] == '\0';
+	bool bare_cr = at > 0 && bytes.ptr[at - 1] == '\r' && bytes.ptr[at] != '\n';
+	bool bare_lf = bytes.ptr[at] == '\n' && (at == 0 || bytes.ptr[at - 1] != '\r');
+	return bare_cr || bare_lf || bytes.ptr[at] == '\0';
 }
 
 ssize_t st_head_end(struct st_str bytes, size_t *scanned) {
@@ -26,7 +27,7 @@ ssize_t st_head_end(struct st_str bytes, size_t *scanned) {
 	return 0;
 }
 
-/* Characters of names and methods (RFC 9110, token). */
+/* The characters of a token (RFC 9110): field names and methods. */
 static bool is_token_char(char c) {
 	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
 	       (c && strchr("!#$%&'*+-.^_`|~", c));
@@ -54,11 +55,11 @@ static enum st_method method_of(const char *name) {
 	return ST_METHOD_OTHER;
 }
 
-/* "METHOD target HTTP/1.1"; receives the target. */
+/* Parse "METHOD target HTTP/1.1". Returns NULL or the problem. */
 static const char *read_request_line(struct st_head *head, char *line, char **target) {
 	size_t len = token_len(line);
 	if (len == 0 || line[len] != ' ')
-		return "The request line does not begin with a method and one blank.";
+		return "The request line does not begin with a method and a space.";
 	line[len] = '\0';
 	head->method = method_of(line);
 	*target = line + len + 1;
@@ -110,7 +111,7 @@ const char *st_head_field(const struct st_head *head, const char *name) {
 	return NULL;
 }
 
-/* Fields that mean something to the server and may be there once. */
+/* The fields that the server uses and that may occur only once. */
 static bool is_single(const char *name) {
 	static const char *const names[] = {
 		"Authorization",        "Content-Length", "Content-Type", "Expect",         "Host",
@@ -127,7 +128,7 @@ static const char *check_repetitions(const struct st_head *head) {
 	for (size_t i = 0; i < head->field_count; i++) {
 		const char *name = head->fields[i].name;
 		if (is_single(name) && st_head_field(head, name) != head->fields[i].value)
-			return "A header field that may be there once is repeated.";
+			return "A header field that may occur only once is repeated.";
 	}
 	return NULL;
 }
@@ -153,17 +154,17 @@ static const char *read_framing(struct st_head *head) {
 	if (length && !read_length(length, &head->length))
 		return "The Content-Length is not a number.";
 	if (coding && length)
-		return "There is a Content-Length beside the Transfer-Encoding.";
+		return "Content-Length and Transfer-Encoding must not be combined.";
 	if (coding && (head->old || strcasecmp(coding, "chunked") != 0))
-		return "The only Transfer-Encoding is \"chunked\", from HTTP/1.1 on.";
+		return "Transfer-Encoding must be \"chunked\", and needs HTTP/1.1.";
 	if (expect && strcasecmp(expect, "100-continue") != 0)
-		return "The only Expect is \"100-continue\".";
+		return "Expect must be \"100-continue\".";
 	head->chunked = coding != NULL;
 	head->expects = expect && !head->old;
 	return NULL;
 }
 
-/* Whether a list has a member, such as "close" in "Keep-Alive, close". */
+/* Whether a comma-separated list has a member. */
 static bool has_member(const char *list, const char *member) {
 	size_t len = strlen(member);
 	while (*list) {
@@ -184,17 +185,17 @@ static void read_connection(struct st_head *head) {
 	head->close |= head->old;
 }
 
-/* A path, or a URL of the very host that the field Host names. */
+/* Get the path of a target: a path, or a URL with the same host as the field Host. */
 static const char *read_target(struct st_head *head, char *target) {
 	static const char scheme[] = "http://";
 	const char *host = st_head_field(head, "Host");
 	if (!host && !head->old)
-		return "There is no Host.";
+		return "The header field Host is missing.";
 	if (strncasecmp(target, scheme, sizeof scheme - 1) == 0) {
 		target += sizeof scheme - 1;
 		size_t len = strcspn(target, "/?");
 		if (!host || strlen(host) != len || strncasecmp(target, host, len) != 0)
-			return "The request names another host than its field Host.";
+			return "The target of the request and its Host field name different hosts.";
 		target += len;
 	}
 	if (*target != '/')
@@ -204,19 +205,20 @@ static const char *read_target(struct st_head *head, char *target) {
 	return NULL;
 }
 
-/* One line, NUL-ended, and where the next begins. st_head_end() has seen that CR and LF end it. */
-static char *take_line(char **rest) {
+/* Cut the next line off. st_head_end() has verified that CR LF ends it. */
+static char *next_line(char **rest) {
 	char *line = *rest, *end = strchr(line, '\r');
+	assert(end && end[1] == '\n');
 	*end = '\0';
 	*rest = end + 2;
 	return line;
 }
 
-static const char *read_all(struct st_head *head) {
+static const char *parse_head(struct st_head *head) {
 	char *rest = head->text, *target = NULL;
-	const char *problem = read_request_line(head, take_line(&rest), &target);
+	const char *problem = read_request_line(head, next_line(&rest), &target);
 	while (!problem && *rest != '\r')
-		problem = read_field(head, take_line(&rest));
+		problem = read_field(head, next_line(&rest));
 	if (!problem)
 		problem = check_repetitions(head);
 	if (!problem)
@@ -234,6 +236,6 @@ int st_head_read(struct st_head *head, struct st_str bytes, const char **problem
 		*problem = "The server is out of memory.";
 		return 503;
 	}
-	*problem = read_all(head);
+	*problem = parse_head(head);
 	return *problem ? 400 : 0;
 }

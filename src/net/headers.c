@@ -9,8 +9,8 @@ static int digit_of(char c) {
 	return at ? (int)(at - digits) : -1;
 }
 
-/* False for what is not base64. */
-static bool decode(struct st_str text, struct st_buf *out) {
+/* False if the text is not base64. */
+static bool decode_base64(struct st_str text, struct st_buf *out) {
 	unsigned bits = 0, count = 0;
 	while (text.len > 0 && text.ptr[text.len - 1] == '=')
 		text.len--;
@@ -28,26 +28,26 @@ static bool decode(struct st_str text, struct st_buf *out) {
 	return !out->failed;
 }
 
-static bool is_same(struct st_str value, struct st_str body) {
+static bool matches(struct st_str value, struct st_str body) {
 	static const struct st_str open = {"=?base64?", 9}, close = {"?=", 2};
 	st_auto(st_buf) plain = ST_BUF_INIT;
 	if (value.len < open.len + close.len || !st_str_starts(value, open) ||
 	    !st_str_ends(value, close))
 		return st_str_eq(value, body);
-	return decode(st_str_slice(value, open.len, value.len - close.len), &plain) &&
+	return decode_base64(st_str_slice(value, open.len, value.len - close.len), &plain) &&
 	       st_str_eq(st_buf_str(&plain), body);
 }
 
-static void compare(struct st_mcp_message *message, const char *name, const char *value,
-                    struct st_str body) {
+static void compare_header(struct st_mcp_message *message, const char *name, const char *value,
+                           struct st_str body) {
 	struct st_str text = st_str_trim(st_str(value));
 	if (message->code != 0)
 		return;
 	if (!value)
 		st_mcp_refuse(message, ST_MCP_HEADER_MISMATCH, "The header %s is missing.", name);
-	else if (!is_same(text, body))
+	else if (!matches(text, body))
 		st_mcp_refuse(message, ST_MCP_HEADER_MISMATCH,
-		              "The header %s says something else than the body, which says \"%.*s\".", name,
+		              "The header %s does not match the body, which has \"%.*s\".", name,
 		              (int)st_utf8_cut(body, 100), body.ptr);
 }
 
@@ -60,8 +60,8 @@ void st_headers_compare(struct st_mcp_message *message, const char *version, con
                         const char *name) {
 	if (message->kind != ST_MCP_REQUEST || message->claim != ST_MCP_CLAIM_WHOLE)
 		return;
-	compare(message, "MCP-Protocol-Version", version, message->claimed);
-	compare(message, "Mcp-Method", method, message->method);
+	compare_header(message, "MCP-Protocol-Version", version, message->claimed);
+	compare_header(message, "Mcp-Method", method, message->method);
 	if (has_name(message->method))
-		compare(message, "Mcp-Name", name, message->name);
+		compare_header(message, "Mcp-Name", name, message->name);
 }

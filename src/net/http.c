@@ -3,21 +3,21 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "net/door.h"
+#include "net/acceptor.h"
 #include "net/endpoint.h"
 #include "net/listen.h"
 
 enum {
-	USUAL_BODY = 32 << 20,
-	USUAL_CONNECTIONS = 1024,
-	USUAL_SESSIONS = 1000,
-	USUAL_SESSION_IDLE_S = 3600,
-	USUAL_CONNECTION_IDLE_S = 120,
-	USUAL_REQUEST_S = 60,
+	DEFAULT_BODY = 32 << 20,
+	DEFAULT_CONNECTIONS = 1024,
+	DEFAULT_SESSIONS = 1000,
+	DEFAULT_SESSION_IDLE_S = 3600,
+	DEFAULT_CONNECTION_IDLE_S = 120,
+	DEFAULT_REQUEST_S = 60,
 	TICK_MS = 250,
-	/* While it comes to its end. */
+	/* During shutdown. */
 	QUICK_TICK_MS = 10,
-	/* How long it waits for what was cancelled, and for clients to read. */
+	/* How long shutdown waits for cancelled requests, and for clients to read. */
 	CLOSING_MS = 2000,
 	TICKS_PER_SECOND = 1000 / TICK_MS,
 };
@@ -28,27 +28,27 @@ struct st_http {
 	struct st_http_options options;
 	struct st_listen listen;
 	struct st_connection_rules rules;
-	struct st_door *door;
+	struct st_acceptor *acceptor;
 	struct event *ticker;
 	unsigned ticks;
 	struct st_endpoint *endpoint;
 
-	/* Coming to an end. */
+	/* Shutdown. */
 	bool ending, closed;
 	int64_t deadline_ms;
 	void (*ended)(void *arg);
 	void *arg;
 };
 
-/* Requests. */
+/* ---- requests ---- */
 
-static void reply(struct st_request *request, int status, struct st_str text) {
+static void reply_text(struct st_request *request, int status, struct st_str text) {
 	st_request_field(request, "Content-Type", "text/plain; charset=utf-8");
 	st_request_field(request, "X-Content-Type-Options", "nosniff");
 	st_request_answer(request, status, text);
 }
 
-static void show_metrics(struct st_http *http, struct st_request *request) {
+static void answer_metrics(struct st_http *http, struct st_request *request) {
 	st_auto(st_buf) text = ST_BUF_INIT;
 	struct st_endpoint_load load = st_endpoint_load(http->endpoint);
 	struct st_pool_load tasks = st_pool_load(http->pool);
@@ -58,15 +58,15 @@ static void show_metrics(struct st_http *http, struct st_request *request) {
 	                  load.streams + load.listening);
 	st_metrics_number(&text, "stet_requests", "gauge", "Requests not answered yet.", load.requests);
 	st_metrics_number(&text, "stet_connections", "gauge", "HTTP connections.",
-	                  st_door_count(http->door));
+	                  st_acceptor_count(http->acceptor));
 	st_metrics_number(&text, "stet_workers", "gauge", "Threads for tool calls.", tasks.threads);
 	st_metrics_number(&text, "stet_jobs_waiting", "gauge", "Tool calls that wait.", tasks.waiting);
 	if (http->options.more_metrics)
 		http->options.more_metrics(http->options.arg, &text);
 	if (text.failed)
-		reply(request, 503, ST_STR("out of memory\n"));
+		reply_text(request, 503, ST_STR("out of memory\n"));
 	else
-		reply(request, 200, st_buf_str(&text));
+		reply_text(request, 200, st_buf_str(&text));
 }
 
 static bool is_get(const struct st_request *request) {
@@ -75,7 +75,7 @@ static bool is_get(const struct st_request *request) {
 
 static void refuse_method(struct st_request *request) {
 	st_request_field(request, "Allow", "GET, HEAD");
-	reply(request, 405, ST_STR("Only GET is possible here.\n"));
+	reply_text(request, 405, ST_STR("Method not allowed: use GET.\n"));
 }
 
 static void refuse_token(const struct st_http *http, struct st_request *request) {
@@ -87,12 +87,12 @@ static void refuse_token(const struct st_http *http, struct st_request *request)
 	else
 		st_buf_adds(&text, "one that the server knows.\n");
 	st_request_field(request, "WWW-Authenticate", "Bearer realm=\"stet\"");
-	reply(request, 401, st_buf_str(&text));
+	reply_text(request, 401, st_buf_str(&text));
 }
 
 static void answer_health(struct st_request *request) {
 	if (is_get(request))
-		reply(request, 200, ST_STR("ok\n"));
+		reply_text(request, 200, ST_STR("ok\n"));
 	else
 		refuse_method(request);
 }
@@ -101,56 +101,56 @@ static bool has_body(const struct st_head *head) {
 	return head->chunked || head->length > 0;
 }
 
-/* What only those with a token may ask for: whether it is worth its body. */
-static bool judge_body(struct st_http *http, struct st_request *request) {
+/* Check a request that has a valid token. True to read its body. */
+static bool check_trusted(struct st_http *http, struct st_request *request) {
 	const struct st_head *head = &request->head;
 	if (strcmp(head->path, "/metrics") == 0) {
 		if (!is_get(request)) {
 			refuse_method(request);
 			return false;
 		}
-	} else if (!st_endpoint_judge(http->endpoint, request)) {
+	} else if (!st_endpoint_check_head(http->endpoint, request)) {
 		return false;
 	}
 	if (has_body(head) && head->method != ST_METHOD_POST)
-		reply(request, 400, ST_STR("Only POST has a body here.\n"));
+		reply_text(request, 400, ST_STR("Only POST requests may have a body.\n"));
 	else if (head->length > http->options.max_body)
-		reply(request, 413, ST_STR("The body of the request is too large.\n"));
+		reply_text(request, 413, ST_STR("The body of the request is too large.\n"));
 	else
 		return true;
 	return false;
 }
 
-/* Everything that the head can decide is decided before the body is read. */
-static bool judge(void *arg, struct st_request *request) {
+/* Check everything that the head shows before reading the body. */
+static bool check_head(void *arg, struct st_request *request) {
 	struct st_http *http = arg;
 	const struct st_gate *gate = http->options.gate;
 	const struct st_head *head = &request->head;
 	if (!st_gate_host(gate, st_head_field(head, "Host")) ||
 	    !st_gate_origin(gate, st_head_field(head, "Origin")))
-		reply(request, 403, ST_STR("This server does not answer to that Host or Origin.\n"));
+		reply_text(request, 403, ST_STR("This Host or Origin is not allowed.\n"));
 	else if (http->ending) {
 		request->head.close = true;
-		reply(request, 503, ST_STR("The server is about to end.\n"));
+		reply_text(request, 503, ST_STR("The server is shutting down.\n"));
 	} else if (strcmp(head->path, "/healthz") == 0)
 		answer_health(request);
 	else if (strcmp(head->path, "/mcp") != 0 && strcmp(head->path, "/metrics") != 0)
-		reply(request, 404, ST_STR("There are /mcp, /healthz and /metrics.\n"));
+		reply_text(request, 404, ST_STR("Not found. Use /mcp, /healthz or /metrics.\n"));
 	else if (!st_gate_token(gate, st_head_field(head, "Authorization"), request->owner))
 		refuse_token(http, request);
 	else {
 		st_request_trust(request);
-		return judge_body(http, request);
+		return check_trusted(http, request);
 	}
 	return false;
 }
 
-static void handle(void *arg, struct st_request *request) {
+static void handle_request(void *arg, struct st_request *request) {
 	struct st_http *http = arg;
 	if (strcmp(request->head.path, "/mcp") == 0)
 		st_endpoint_handle(http->endpoint, request);
 	else
-		show_metrics(http, request);
+		answer_metrics(http, request);
 }
 
 static void count_answer(void *arg, int status) {
@@ -158,7 +158,7 @@ static void count_answer(void *arg, int status) {
 	st_metrics_http(http->options.metrics, status);
 }
 
-/* Listening. */
+/* ---- listening ---- */
 
 static int check_listen(const struct st_http *http, struct stet_error *err) {
 	const struct st_gate *gate = http->options.gate;
@@ -189,18 +189,19 @@ static int start_listening(struct st_http *http, struct stet_error *err) {
 		code = st_listen_open(at, err);
 	if (code < 0)
 		return code;
-	const struct st_door_options options = {
+	const struct st_acceptor_options options = {
 		.max_connections = http->options.max_connections,
 		.connection_idle = http->options.connection_idle,
 		.request_time = http->options.request_time,
 		.checks_user = at->local,
 	};
-	return st_door_new(at->fd, &options, &http->rules, &http->door, err);
+	return st_acceptor_new(at->fd, &options, &http->rules, &http->acceptor, err);
 }
 
-/* The clock. */
+/* ---- ticks ---- */
 
-static void go_on_ending(struct st_http *http) {
+/* First wait for running requests, then close the endpoint and wait until all answers are sent. */
+static void continue_shutdown(struct st_http *http) {
 	struct st_endpoint_load load = st_endpoint_load(http->endpoint);
 	struct st_pool_load tasks = st_pool_load(http->pool);
 	bool late = st_now_ms() > http->deadline_ms;
@@ -211,7 +212,7 @@ static void go_on_ending(struct st_http *http) {
 		return;
 	}
 	if (http->closed &&
-	    ((load.requests + load.listening == 0 && st_door_is_flushed(http->door)) || late)) {
+	    ((load.requests + load.listening == 0 && st_acceptor_is_flushed(http->acceptor)) || late)) {
 		event_del(http->ticker);
 		http->ended(http->arg);
 	}
@@ -219,28 +220,29 @@ static void go_on_ending(struct st_http *http) {
 
 static void tick(evutil_socket_t fd, short what, void *arg) {
 	struct st_http *http = arg;
-	st_pool_tend(http->pool);
-	st_door_tend(http->door);
+	st_pool_tick(http->pool);
+	st_acceptor_tick(http->acceptor);
 	if (++http->ticks % TICKS_PER_SECOND == 0)
-		st_endpoint_tend(http->endpoint);
+		st_endpoint_tick(http->endpoint);
 	if (http->ending)
-		go_on_ending(http);
+		continue_shutdown(http);
 }
 
-/* Whole and parts. */
+/* ---- setup ---- */
 
-static void fill_in(struct st_http_options *options) {
-	options->max_body = options->max_body ? options->max_body : USUAL_BODY;
+static void apply_defaults(struct st_http_options *options) {
+	options->max_body = options->max_body ? options->max_body : DEFAULT_BODY;
 	options->max_connections =
-		options->max_connections ? options->max_connections : USUAL_CONNECTIONS;
-	options->max_sessions = options->max_sessions ? options->max_sessions : USUAL_SESSIONS;
-	options->session_idle = options->session_idle ? options->session_idle : USUAL_SESSION_IDLE_S;
+		options->max_connections ? options->max_connections : DEFAULT_CONNECTIONS;
+	options->max_sessions = options->max_sessions ? options->max_sessions : DEFAULT_SESSIONS;
+	options->session_idle = options->session_idle ? options->session_idle : DEFAULT_SESSION_IDLE_S;
 	options->connection_idle =
-		options->connection_idle ? options->connection_idle : USUAL_CONNECTION_IDLE_S;
-	options->request_time = options->request_time ? options->request_time : USUAL_REQUEST_S;
+		options->connection_idle ? options->connection_idle : DEFAULT_CONNECTION_IDLE_S;
+	options->request_time = options->request_time ? options->request_time : DEFAULT_REQUEST_S;
 }
 
-static int set_up(struct st_http *http, struct st_mcp_server *server, struct stet_error *err) {
+static int start_server(struct st_http *http, struct st_mcp_server *server,
+                        struct stet_error *err) {
 	struct event_base *base = st_loop_base(http->loop);
 	int code = st_endpoint_new(http->loop, server, http->options.max_sessions,
 	                           http->options.session_idle, &http->endpoint, err);
@@ -249,8 +251,8 @@ static int set_up(struct st_http *http, struct st_mcp_server *server, struct ste
 	http->rules = (struct st_connection_rules){
 		.base = base,
 		.max_body = http->options.max_body,
-		.judge = judge,
-		.handle = handle,
+		.check_head = check_head,
+		.handle = handle_request,
 		.answered = count_answer,
 		.arg = http,
 	};
@@ -273,8 +275,8 @@ int st_http_new(struct st_loop *loop, struct st_pool *pool, struct st_mcp_server
 	http->listen.fd = -1;
 	http->pool = pool;
 	http->options = *options;
-	fill_in(&http->options);
-	int code = set_up(http, server, err);
+	apply_defaults(&http->options);
+	int code = start_server(http, server, err);
 	if (code < 0)
 		st_http_free(http);
 	else
@@ -297,7 +299,7 @@ void st_http_end(struct st_http *http, int64_t grace_s, void (*ended)(void *arg)
 	http->deadline_ms = st_now_ms() + grace_s * 1000;
 	http->ended = ended;
 	http->arg = arg;
-	st_door_shut(http->door);
+	st_acceptor_stop(http->acceptor);
 	event_add(http->ticker, &(struct timeval){.tv_usec = QUICK_TICK_MS * 1000});
 }
 
@@ -306,7 +308,7 @@ void st_http_free(struct st_http *http) {
 		return;
 	if (http->ticker)
 		event_free(http->ticker);
-	st_door_free(http->door);
+	st_acceptor_free(http->acceptor);
 	st_listen_release(&http->listen);
 	st_endpoint_free(http->endpoint);
 	free(http);

@@ -13,7 +13,7 @@
 
 #include "base/auto.h"
 
-/* "address:port", "[address]:port", "address": the parts, in buffers of this size. */
+/* Split "address:port", "[address]:port" or "address". */
 static int split_address(const char *text, char *host, char *port, size_t size,
                          struct stet_error *err) {
 	const char *start = text, *end = text + strlen(text), *colon = strrchr(text, ':');
@@ -96,14 +96,14 @@ static int write_url(struct st_listen *at, struct stet_error *err) {
 	if (getsockname(at->fd, (struct sockaddr *)&address, &len) < 0 ||
 	    getnameinfo((struct sockaddr *)&address, len, host, sizeof host, port, sizeof port,
 	                NI_NUMERICHOST | NI_NUMERICSERV) != 0)
-		return st_fail_errno(err, errno, "The server's own address cannot be found out");
+		return st_fail_errno(err, errno, "Cannot determine the server's address");
 	bool v6 = address.ss_family == AF_INET6;
 	snprintf(at->url, sizeof at->url, "http://%s%s%s:%s/mcp", v6 ? "[" : "", host, v6 ? "]" : "",
 	         port);
 	return 0;
 }
 
-/* Whether a server of this user left its socket behind: nobody answers there. */
+/* Whether a dead server of this user has left the socket: connecting to it fails. */
 static bool is_abandoned(const struct st_listen *at) {
 	const struct sockaddr_un *address = (const struct sockaddr_un *)&at->address;
 	struct stat st;
@@ -114,7 +114,7 @@ static bool is_abandoned(const struct st_listen *at) {
 	       errno == ECONNREFUSED;
 }
 
-/* What listens at a path: the socket's file is for this user alone, whatever the umask. */
+/* fchmod() before bind() makes the file accessible to this user only, whatever the umask. */
 static int bind_path(struct st_listen *at, struct stet_error *err) {
 	const struct sockaddr_un *address = (const struct sockaddr_un *)&at->address;
 	struct stat st;
@@ -126,7 +126,7 @@ static int bind_path(struct st_listen *at, struct stet_error *err) {
 		           ? st_fail(err, STET_E_EXISTS,
 		                     "%s already exists: remove it, or listen at another path.",
 		                     address->sun_path)
-		           : st_fail_errno(err, errno, "The server cannot listen at %s", address->sun_path);
+		           : st_fail_errno(err, errno, "Cannot listen at %s", address->sun_path);
 	if (lstat(address->sun_path, &st) == 0) {
 		at->dev = st.st_dev;
 		at->ino = st.st_ino;
@@ -139,7 +139,7 @@ static int bind_internet(struct st_listen *at, struct stet_error *err) {
 	int one = 1;
 	if (setsockopt(at->fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one) < 0 ||
 	    bind(at->fd, (const struct sockaddr *)&at->address, at->address_len) < 0)
-		return st_fail_errno(err, errno, "The server cannot listen there");
+		return st_fail_errno(err, errno, "Cannot listen on this address");
 	return write_url(at, err);
 }
 
@@ -147,10 +147,10 @@ int st_listen_open(struct st_listen *at, struct stet_error *err) {
 	int family = ((const struct sockaddr *)&at->address)->sa_family;
 	at->fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (at->fd < 0)
-		return st_fail_errno(err, errno, "The server cannot listen");
+		return st_fail_errno(err, errno, "Cannot listen");
 	int code = at->local ? bind_path(at, err) : bind_internet(at, err);
 	if (code == 0 && listen(at->fd, SOMAXCONN) < 0)
-		code = st_fail_errno(err, errno, "The server cannot listen");
+		code = st_fail_errno(err, errno, "Cannot listen");
 	if (code < 0)
 		st_listen_release(at);
 	return code;

@@ -25,7 +25,7 @@ static struct st_task *take_all(struct st_loop *loop) {
 	return tasks;
 }
 
-static void run_tasks(evutil_socket_t fd, short what, void *arg) {
+static void run_queued_tasks(evutil_socket_t fd, short what, void *arg) {
 	uint64_t count;
 	if (read(fd, &count, sizeof count) < 0)
 		return;
@@ -35,24 +35,25 @@ static void run_tasks(evutil_socket_t fd, short what, void *arg) {
 	}
 }
 
-/* The library does not print; what is wrong is said by those who notice it. */
-static void ignore(int severity, const char *message) {
+/* Drop libevent's log messages: the library never prints. */
+static void ignore_log(int severity, const char *message) {
 }
 
 int st_loop_new(struct st_loop **out, struct stet_error *err) {
 	struct st_loop *loop = calloc(1, sizeof *loop);
 	if (!loop)
 		return st_fail_nomem(err);
-	event_set_log_callback(ignore);
+	event_set_log_callback(ignore_log);
 	pthread_mutex_init(&loop->lock, NULL);
 	loop->last = &loop->first;
 	loop->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	loop->base = event_base_new();
 	if (loop->wake >= 0 && loop->base)
-		loop->woken = event_new(loop->base, loop->wake, EV_READ | EV_PERSIST, run_tasks, loop);
+		loop->woken =
+			event_new(loop->base, loop->wake, EV_READ | EV_PERSIST, run_queued_tasks, loop);
 	if (!loop->woken || event_add(loop->woken, NULL) < 0) {
 		st_loop_free(loop);
-		return st_fail_errno(err, errno ? errno : ENOMEM, "The event loop cannot be set up");
+		return st_fail_errno(err, errno ? errno : ENOMEM, "Cannot create the event loop");
 	}
 	*out = loop;
 	return 0;
@@ -89,8 +90,8 @@ void st_loop_queue(struct st_loop *loop, struct st_task *task) {
 	pthread_mutex_lock(&loop->lock);
 	*loop->last = task;
 	loop->last = &task->next;
-	/* Under the lock, so that no task is seen before the loop can be woken. It cannot fail: the
-	   counter would have to overflow. */
+	/* Before unlocking: afterwards the task may run, end the loop and close the descriptor. The write
+	   can only fail if the counter overflows. */
 	ssize_t written = write(loop->wake, &one, sizeof one);
 	(void)written;
 	pthread_mutex_unlock(&loop->lock);

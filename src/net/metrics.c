@@ -9,15 +9,15 @@
 #include "stet/error.h"
 
 enum {
-	/* The names of tools are ours: there are not more. */
+	/* More than there are tools. */
 	TOOLS_MAX = 64,
 	TOOL_NAME_MAX = 64,
-	/* Outcomes by code: 0 and the negative ones. */
+	/* Indexed by the negated error code; 0 is success. */
 	OUTCOMES = 32,
 	BUCKETS = 12,
 };
 
-/* Upper bounds in microseconds; what is longer counts in the sum only. */
+/* Upper bounds in microseconds; the bucket +Inf is the count. */
 static const int64_t bounds[BUCKETS] = {
 	250, 500, 1'000, 2'500, 5'000, 10'000, 25'000, 50'000, 100'000, 500'000, 2'000'000, 10'000'000,
 };
@@ -145,7 +145,7 @@ void st_metrics_write(struct st_metrics *metrics, struct st_buf *out) {
 	for (size_t i = 0; i < metrics->tool_count; i++)
 		write_times(&metrics->tools[i], out);
 	st_metrics_number(out, "stet_conflicts_total", "counter",
-	                  "Changes refused because somebody else had written.", conflicts(metrics));
+	                  "Changes refused because the file had been changed.", conflicts(metrics));
 	st_buf_adds(out,
 	            "# HELP stet_http_answers_total HTTP answers by status.\n"
 	            "# TYPE stet_http_answers_total counter\n");

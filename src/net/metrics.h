@@ -1,11 +1,11 @@
 /**
- * What the server has done so far, as Prometheus reads it.
+ * Counters of the server, in the text format of Prometheus.
  *
- * Calls are counted by tool and outcome ("ok" or the name of the error) and
- * timed; HTTP answers are counted by status. What is going on at the moment
- * comes from those who know it, when the text is made.
+ * Tool calls are timed, and counted by tool and outcome ("ok" or the name of the
+ * error). HTTP answers are counted by status. The caller adds current values
+ * with st_metrics_number().
  *
- * Counting may be done from any thread.
+ * All functions may be called from any thread.
  */
 #ifndef STET_NET_METRICS_H
 #define STET_NET_METRICS_H
@@ -16,17 +16,17 @@
 
 struct st_metrics;
 
-/** NULL if memory is short. */
+/** NULL if out of memory. */
 struct st_metrics *st_metrics_new(void);
 void st_metrics_free(struct st_metrics *metrics);
 
-/** A tool was called: 0 or its code, and how long it took. */
+/** Count a tool call: 0 or its error code, and its time in microseconds. */
 void st_metrics_call(struct st_metrics *metrics, struct st_str tool, int code, int64_t micros);
 
-/** An HTTP request was answered with this status. */
+/** Count an HTTP answer. */
 void st_metrics_http(struct st_metrics *metrics, int status);
 
-/** Append all that was counted, and the memory of this process. */
+/** Append all counters, and the memory of this process. */
 void st_metrics_write(struct st_metrics *metrics, struct st_buf *out);
 
 /** Append one number with its help line; type is "gauge" or "counter". */

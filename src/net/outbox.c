@@ -6,9 +6,9 @@
 #include <sys/stat.h>
 #include <sys/uio.h>
 
-/* As much as a pipe takes at once if it takes anything. */
+/* A pipe that is writable takes this much without blocking: PIPE_BUF. */
 enum { ATOM = 4096 };
-/* Room for a page of text: else a longer answer waits for its reader on the way, and both for each other. */
+/* Room for a whole answer, so that the server need not wait for the client to read a part of it. */
 enum { PIPE_BYTES = 512 << 10 };
 
 void st_outbox_init(struct st_outbox *box, int fd) {
@@ -21,7 +21,7 @@ void st_outbox_init(struct st_outbox *box, int fd) {
 	else if (S_ISSOCK(st.st_mode))
 		box->way = ST_OUTBOX_SOCKET;
 	else if (S_ISFIFO(st.st_mode) && fcntl(fd, F_GETPIPE_SZ) < PIPE_BYTES)
-		/* A user with many pipes may be refused, which costs time only. */
+		/* This may fail for a user with many pipes; writing is then only slower. */
 		fcntl(fd, F_SETPIPE_SZ, PIPE_BYTES);
 }
 
@@ -38,7 +38,7 @@ static ssize_t write_polled(int fd, struct st_str bytes) {
 	return write(fd, bytes.ptr, bytes.len < ATOM ? bytes.len : ATOM);
 }
 
-/* Pipes of older kernels, and terminals, cannot be asked not to wait. */
+/* Pipes of older kernels, and terminals, do not support RWF_NOWAIT: poll them before writing. */
 static ssize_t write_nowait(struct st_outbox *box, struct st_str bytes) {
 	union {
 		const char *readable;
@@ -65,7 +65,7 @@ static ssize_t write_some(struct st_outbox *box, struct st_str bytes) {
 	}
 }
 
-/* How many bytes went out before it would have had to wait. */
+/* Write until it would block. Returns the number of bytes. */
 static size_t write_all(struct st_outbox *box, struct st_str bytes) {
 	size_t done = 0;
 	while (done < bytes.len) {
@@ -82,7 +82,7 @@ static size_t write_all(struct st_outbox *box, struct st_str bytes) {
 	return done;
 }
 
-static void drop(struct st_outbox *box) {
+static void drop_waiting(struct st_outbox *box) {
 	st_buf_release(&box->waiting);
 	box->sent = 0;
 }
@@ -109,6 +109,6 @@ bool st_outbox_flush(struct st_outbox *box) {
 	size_t done = box->closed ? 0 : write_all(box, rest);
 	box->sent += done;
 	if (box->closed || box->sent == box->waiting.len)
-		drop(box);
+		drop_waiting(box);
 	return done > 0;
 }

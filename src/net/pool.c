@@ -1,5 +1,6 @@
 #include "net/pool.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -8,25 +9,25 @@
 struct st_pool {
 	struct st_loop *loop;
 	pthread_mutex_t lock;
-	/* A job is ready, or the pool is closing. */
+	/* A task is ready, or the pool is closing. */
 	pthread_cond_t ready_or_closing;
 	/* A thread has ended. */
 	pthread_cond_t ended;
 	bool closing;
-	/* All unfinished jobs, in the order they came. */
+	/* All unfinished tasks, in the order of submission. */
 	struct st_pool_task *first, *last;
 	size_t count;
-	/* Those that wait for a thread only. */
+	/* The tasks that no other task blocks. */
 	struct st_pool_task *ready, **ready_last;
 	size_t usual, threads, idle, running;
-	/* The thread that ended last, if one did: it has waited for the one before it. */
-	bool any_gone;
-	pthread_t gone;
-	/* Jobs finished so far, and what that was when somebody last looked. */
-	uint64_t finished, looked;
+	/* The thread that ended last, if any. Each thread joins the one that ended before it. */
+	bool any_ended;
+	pthread_t last_ended;
+	/* The number of finished tasks, now and at the last tick. */
+	uint64_t finished, finished_at_tick;
 };
 
-static bool clash(const struct st_pool_task *a, const struct st_pool_task *b) {
+static bool share_key(const struct st_pool_task *a, const struct st_pool_task *b) {
 	for (size_t i = 0; i < ST_POOL_KEYS; i++) {
 		for (size_t j = 0; j < ST_POOL_KEYS; j++) {
 			if (a->keys[i] != 0 && a->keys[i] == b->keys[j])
@@ -53,10 +54,10 @@ static struct st_pool_task *take_ready(struct st_pool *pool) {
 	return task;
 }
 
-static void enter(struct st_pool *pool, struct st_pool_task *task) {
+static void queue_task(struct st_pool *pool, struct st_pool_task *task) {
 	task->blockers = 0;
 	for (struct st_pool_task *other = pool->first; other; other = other->next)
-		task->blockers += clash(task, other);
+		task->blockers += share_key(task, other);
 	task->next = NULL;
 	task->previous = pool->last;
 	*(pool->last ? &pool->last->next : &pool->first) = task;
@@ -64,24 +65,25 @@ static void enter(struct st_pool *pool, struct st_pool_task *task) {
 	pool->count++;
 }
 
-static void leave(struct st_pool *pool, struct st_pool_task *task) {
+static void finish_task(struct st_pool *pool, struct st_pool_task *task) {
 	*(task->previous ? &task->previous->next : &pool->first) = task->next;
 	*(task->next ? &task->next->previous : &pool->last) = task->previous;
+	assert(task->blockers == 0);
 	pool->count--;
 	pool->finished++;
 	for (struct st_pool_task *other = task->next; other; other = other->next) {
-		if (clash(task, other) && --other->blockers == 0)
+		if (share_key(task, other) && --other->blockers == 0)
 			make_ready(pool, other);
 	}
 }
 
-static void report(struct st_task *queued) {
+static void call_done(struct st_task *queued) {
 	struct st_pool_task *task =
 		(struct st_pool_task *)((char *)queued - offsetof(struct st_pool_task, task));
 	task->done(task);
 }
 
-/* The next job for a thread, or NULL if the thread is no longer wanted. */
+/* Wait for the next task. NULL if the thread should end. */
 static struct st_pool_task *next_task(struct st_pool *pool) {
 	struct st_pool_task *task;
 	while (!(task = take_ready(pool)) && !pool->closing && pool->threads <= pool->usual) {
@@ -92,7 +94,7 @@ static struct st_pool_task *next_task(struct st_pool *pool) {
 	return task;
 }
 
-static void *run_tasks(void *arg) {
+static void *run_pool_tasks(void *arg) {
 	struct st_pool *pool = arg;
 	pthread_mutex_lock(&pool->lock);
 	for (struct st_pool_task *task; (task = next_task(pool));) {
@@ -101,14 +103,14 @@ static void *run_tasks(void *arg) {
 		task->run(task);
 		pthread_mutex_lock(&pool->lock);
 		pool->running--;
-		leave(pool, task);
-		task->task.run = report;
+		finish_task(pool, task);
+		task->task.run = call_done;
 		st_loop_queue(pool->loop, &task->task);
 	}
-	bool any_before = pool->any_gone;
-	pthread_t before = pool->gone;
-	pool->any_gone = true;
-	pool->gone = pthread_self();
+	bool any_before = pool->any_ended;
+	pthread_t before = pool->last_ended;
+	pool->any_ended = true;
+	pool->last_ended = pthread_self();
 	pool->threads--;
 	pthread_cond_signal(&pool->ended);
 	pthread_mutex_unlock(&pool->lock);
@@ -119,12 +121,12 @@ static void *run_tasks(void *arg) {
 
 static bool add_thread(struct st_pool *pool) {
 	pthread_t thread;
-	bool made = st_thread_start(&thread, run_tasks, pool);
+	bool made = st_thread_start(&thread, run_pool_tasks, pool);
 	pool->threads += made;
 	return made;
 }
 
-static size_t fitting_threads(void) {
+static size_t default_threads(void) {
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
 	return cores < 2 ? 4 : cores > 8 ? 16 : (size_t)cores * 2;
 }
@@ -135,7 +137,7 @@ int st_pool_new(struct st_loop *loop, size_t threads, struct st_pool **out,
 	if (!pool)
 		return st_fail_nomem(err);
 	pool->loop = loop;
-	pool->usual = threads ? threads : fitting_threads();
+	pool->usual = threads ? threads : default_threads();
 	pool->ready_last = &pool->ready;
 	pthread_mutex_init(&pool->lock, NULL);
 	pthread_cond_init(&pool->ready_or_closing, NULL);
@@ -145,8 +147,8 @@ int st_pool_new(struct st_loop *loop, size_t threads, struct st_pool **out,
 }
 
 /*
- * A thread has ended only when it was joined: until then libraries clean up
- * after it, which must not go on while the process exits.
+ * Join all threads: before that, libraries still free their thread-local data,
+ * which must not happen while the process exits.
  */
 void st_pool_free(struct st_pool *pool) {
 	if (!pool)
@@ -157,8 +159,8 @@ void st_pool_free(struct st_pool *pool) {
 	while (pool->threads > 0)
 		pthread_cond_wait(&pool->ended, &pool->lock);
 	pthread_mutex_unlock(&pool->lock);
-	if (pool->any_gone)
-		pthread_join(pool->gone, NULL);
+	if (pool->any_ended)
+		pthread_join(pool->last_ended, NULL);
 	pthread_cond_destroy(&pool->ended);
 	pthread_cond_destroy(&pool->ready_or_closing);
 	pthread_mutex_destroy(&pool->lock);
@@ -167,22 +169,22 @@ void st_pool_free(struct st_pool *pool) {
 
 bool st_pool_submit(struct st_pool *pool, struct st_pool_task *task) {
 	pthread_mutex_lock(&pool->lock);
-	bool taken = pool->count < ST_POOL_JOBS_MAX;
-	if (taken && pool->idle == 0 && pool->threads < pool->usual)
-		taken = add_thread(pool) || pool->threads > 0;
-	if (taken) {
-		enter(pool, task);
+	bool accepted = pool->count < ST_POOL_TASKS_MAX;
+	if (accepted && pool->idle == 0 && pool->threads < pool->usual)
+		accepted = add_thread(pool) || pool->threads > 0;
+	if (accepted) {
+		queue_task(pool, task);
 		if (task->blockers == 0)
 			make_ready(pool, task);
 	}
 	pthread_mutex_unlock(&pool->lock);
-	return taken;
+	return accepted;
 }
 
-void st_pool_tend(struct st_pool *pool) {
+void st_pool_tick(struct st_pool *pool) {
 	pthread_mutex_lock(&pool->lock);
-	bool stuck = pool->ready && pool->idle == 0 && pool->looked == pool->finished;
-	pool->looked = pool->finished;
+	bool stuck = pool->ready && pool->idle == 0 && pool->finished_at_tick == pool->finished;
+	pool->finished_at_tick = pool->finished;
 	if (stuck && pool->threads < ST_POOL_THREADS_MAX)
 		add_thread(pool);
 	pthread_mutex_unlock(&pool->lock);

@@ -1,19 +1,19 @@
 /**
- * A small pool of threads for work that may block: tool calls.
+ * A small pool of threads for tasks that may block: tool calls.
  *
- * A job has up to ST_POOL_KEYS keys, such as its session and its file. Jobs
- * that share a key run one after the other, in the order they were given;
- * others run side by side. So a hung mount holds up the calls that touch it,
- * and a session's calls keep their order.
+ * A task has up to ST_POOL_KEYS keys, such as its session and its file. Tasks
+ * that share a key run one after the other, in the order of submission; others
+ * run in parallel. So the calls of a session keep their order, and a hung mount
+ * only delays the calls that use it.
  *
- * Threads are made when first needed. There are few; when all of them have
- * been stuck for a while st_pool_tend() adds further ones.
+ * Threads are started when needed. There are few; if all of them are stuck,
+ * st_pool_tick() adds more.
  *
- *     job->run = call_tool;    // on a thread of the pool
- *     job->done = answer;      // then, on the loop's thread
- *     job->keys[0] = session_key;
- *     if (!st_pool_submit(pool, job))
- *             ...              // too much is waiting already: say so
+ *     task->run = call_tool;       // on a thread of the pool
+ *     task->done = send_answer;    // then, on the loop's thread
+ *     task->keys[0] = session_key;
+ *     if (!st_pool_submit(pool, task))
+ *             return st_fail(err, STET_E_LIMIT, "Too many calls are waiting.");
  */
 #ifndef STET_NET_POOL_H
 #define STET_NET_POOL_H
@@ -26,57 +26,57 @@
 
 enum {
 	ST_POOL_KEYS = 2,
-	/** How many jobs may wait or run at once. */
-	ST_POOL_JOBS_MAX = 4096,
-	/** How many threads there are at most, stuck ones included. */
+	/** The most tasks that wait or run. */
+	ST_POOL_TASKS_MAX = 4096,
+	/** The most threads, including stuck ones. */
 	ST_POOL_THREADS_MAX = 64,
 };
 
 struct st_pool;
 
-/** A job; part of what it is about. All but the first three members are the pool's. */
+/** A task, to be embedded in a struct. The caller sets the first three members. */
 struct st_pool_task {
-	/** On a thread of the pool. */
+	/** Called on a thread of the pool. */
 	void (*run)(struct st_pool_task *task);
-	/** Afterwards, on the loop's thread; may free the job. */
+	/** Called afterwards on the loop's thread; may free the task. */
 	void (*done)(struct st_pool_task *task);
-	/** What it must not share with a job at work; 0 for none. */
+	/** 0 if unused. */
 	uint64_t keys[ST_POOL_KEYS];
 
 	struct st_task task;
 	struct st_pool_task *next, *previous, *next_ready;
-	/* Unfinished jobs before it that share a key. */
+	/* The number of unfinished earlier tasks that share a key. */
 	size_t blockers;
 };
 
-/** What a pool is doing. */
+/** The numbers of running and waiting tasks, and of threads. */
 struct st_pool_load {
 	size_t running, waiting, threads;
 };
 
 /**
- * A pool that reports to a loop.
+ * Make a pool that calls done() on a loop.
  *
- * @threads  How many threads there are unless all of them are stuck; 0 for as
- *           many as fit this machine.
+ * @threads  The number of threads, unless all of them are stuck; 0 to choose it
+ *           by the number of processors.
  * @return   0 or STET_E_NOMEM.
  */
 [[nodiscard]] int st_pool_new(struct st_loop *loop, size_t threads, struct st_pool **out,
                               struct stet_error *err);
 
-/** Free a pool, when the jobs it was given have run; they are not reported any more. */
+/** Wait for all tasks, then free the pool. It no longer calls done(). */
 void st_pool_free(struct st_pool *pool);
 
 /**
- * Give it a job; only from the loop's thread.
+ * Submit a task; only on the loop's thread.
  *
- * @return False, and nothing will happen, if too many wait already or no
- *         thread can be made.
+ * @return False if too many tasks wait or no thread can be started; the task then
+ *         does not run.
  */
 [[nodiscard]] bool st_pool_submit(struct st_pool *pool, struct st_pool_task *task);
 
-/** Look after it, a few times a second: where nothing moves, add a thread. */
-void st_pool_tend(struct st_pool *pool);
+/** Add a thread if all are stuck; to be called a few times a second. */
+void st_pool_tick(struct st_pool *pool);
 
 struct st_pool_load st_pool_load(struct st_pool *pool);
 

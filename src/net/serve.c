@@ -1,4 +1,4 @@
-/* stet over HTTP, put together: desk, service, core, pool, HTTP. */
+/* stet/serve.h: connects host, service, protocol, pool and HTTP server. */
 #include "stet/serve.h"
 
 #include <errno.h>
@@ -29,11 +29,11 @@ struct stet_server {
 	struct st_mcp_server *mcp;
 	struct st_metrics *metrics;
 	struct st_gate gate;
-	/* Tokens that are in no file, and the files that the others are in. */
+	/* The tokens of stet_server_tokens(), and the token files. */
 	struct st_gate configured;
 	char *token_files[TOKEN_FILES_MAX];
 	size_t token_file_count;
-	/* The user's own token file, if it is that one. */
+	/* The path of the user's own token file, if the server uses it. */
 	struct st_buf own;
 	void (*notice)(void *arg, const char *message);
 	void *notice_arg;
@@ -44,22 +44,22 @@ struct stet_server {
 	struct event *stopped, *reloaded, *changed;
 };
 
-static void ended(void *arg) {
+static void on_shutdown(void *arg) {
 	struct stet_server *server = arg;
 	st_loop_stop(server->loop);
 }
 
-static void stop(evutil_socket_t fd, short what, void *arg) {
+static void on_stop(evutil_socket_t fd, short what, void *arg) {
 	struct stet_server *server = arg;
-	st_http_end(server->http, GRACE_S, ended, server);
+	st_http_end(server->http, GRACE_S, on_shutdown, server);
 }
 
-static void tell(const struct stet_server *server, const char *message) {
+static void send_notice(const struct stet_server *server, const char *message) {
 	if (server->notice)
 		server->notice(server->notice_arg, message);
 }
 
-/* Read all tokens anew. Those in use stay if that fails. */
+/* Read all token files. If that fails, the current tokens stay. */
 static int load_tokens(struct stet_server *server, struct stet_error *err) {
 	st_auto(st_gate) fresh = {0};
 	memcpy(fresh.tokens, server->configured.tokens, sizeof fresh.tokens);
@@ -74,7 +74,7 @@ static int load_tokens(struct stet_server *server, struct stet_error *err) {
 	return 0;
 }
 
-static void reload(evutil_socket_t fd, short what, void *arg) {
+static void on_reload(evutil_socket_t fd, short what, void *arg) {
 	struct stet_server *server = arg;
 	struct stet_error err = {0};
 	char message[sizeof err.message + 64];
@@ -82,26 +82,25 @@ static void reload(evutil_socket_t fd, short what, void *arg) {
 	if (read(fd, &count, sizeof count) < 0 || server->gate.open)
 		return;
 	if (load_tokens(server, &err) < 0) {
-		snprintf(message, sizeof message, "The tokens stay as they were: %s", err.message);
-		tell(server, message);
+		snprintf(message, sizeof message, "The tokens were not reloaded: %s", err.message);
+		send_notice(server, message);
 		return;
 	}
 	if (server->http)
 		st_http_revoke(server->http);
-	snprintf(message, sizeof message, "The tokens were read again: %zu.", server->gate.token_count);
-	tell(server, message);
+	snprintf(message, sizeof message, "The tokens were reloaded: %zu.", server->gate.token_count);
+	send_notice(server, message);
 }
 
-static void changed(evutil_socket_t fd, short what, void *arg) {
+static void on_files_changed(evutil_socket_t fd, short what, void *arg) {
 	struct stet_server *server = arg;
 	st_service_dispatch(server->service);
 }
 
-static void called(void *arg, struct st_str tool, int code, int64_t micros) {
+static void count_call(void *arg, struct st_str tool, int code, int64_t micros) {
 	st_metrics_call(arg, tool, code, micros);
 }
 
-/* Bytes of others that were rescued: late writes, leftovers of crashed commits. */
 static void add_metrics(void *arg, struct st_buf *out) {
 	struct stet_server *server = arg;
 	struct stet_workspace *ws;
@@ -110,7 +109,7 @@ static void add_metrics(void *arg, struct st_buf *out) {
 		rescued += ws->writes.rescued.reported;
 	}
 	st_metrics_number(out, "stet_rescued_total", "counter",
-	                  "Versions of others that were rescued, such as late writes.", rescued);
+	                  "Rescued versions of files, such as late writes.", rescued);
 }
 
 static struct event *watch_fd(struct stet_server *server, int fd, event_callback_fn callback) {
@@ -123,7 +122,7 @@ static struct event *watch_fd(struct stet_server *server, int fd, event_callback
 	return event;
 }
 
-static int set_up(struct stet_server *server, const char *groups, struct stet_error *err) {
+static int create_parts(struct stet_server *server, const char *groups, struct stet_error *err) {
 	server->metrics = st_metrics_new();
 	if (!server->metrics)
 		return st_fail_nomem(err);
@@ -140,14 +139,14 @@ static int set_up(struct stet_server *server, const char *groups, struct stet_er
 	if (code < 0)
 		return code;
 	st_service_serve(server->service, server->mcp);
-	st_service_observe(server->service, called, server->metrics);
+	st_service_observe(server->service, count_call, server->metrics);
 	server->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	server->reload_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (server->stop_fd < 0 || server->reload_fd < 0)
-		return st_fail_errno(err, errno, "The server cannot be set up");
-	server->stopped = watch_fd(server, server->stop_fd, stop);
-	server->reloaded = watch_fd(server, server->reload_fd, reload);
-	server->changed = watch_fd(server, st_service_fd(server->service), changed);
+		return st_fail_errno(err, errno, "Cannot create the server");
+	server->stopped = watch_fd(server, server->stop_fd, on_stop);
+	server->reloaded = watch_fd(server, server->reload_fd, on_reload);
+	server->changed = watch_fd(server, st_service_fd(server->service), on_files_changed);
 	if (!server->stopped || !server->reloaded || !server->changed)
 		return st_fail_nomem(err);
 	return 0;
@@ -160,7 +159,7 @@ int stet_server_new(struct stet_host *host, const char *groups, struct stet_serv
 		return st_fail_nomem(err);
 	server->host = host;
 	server->stop_fd = server->reload_fd = -1;
-	int code = set_up(server, groups, err);
+	int code = create_parts(server, groups, err);
 	if (code < 0)
 		stet_server_free(server);
 	else
@@ -196,7 +195,7 @@ int stet_server_set(struct stet_server *server, enum stet_server_option option, 
 		server->gate.open = true;
 		return 0;
 	}
-	return st_fail(err, STET_E_INVALID, "There is no option %d.", (int)option);
+	return st_fail(err, STET_E_INVALID, "Unknown option %d.", (int)option);
 }
 
 int stet_server_tokens(struct stet_server *server, const char *text, size_t len,
@@ -231,7 +230,7 @@ int stet_server_host(struct stet_server *server, const char *name, struct stet_e
 	return st_gate_add_host(&server->gate, name, err);
 }
 
-/* Each client takes a descriptor, so as many as the system allows. */
+/* Allow as many descriptors as possible: each connection needs one. */
 static void raise_limit(void) {
 	struct rlimit limit;
 	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
@@ -240,7 +239,7 @@ static void raise_limit(void) {
 	(void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/* Who may come in, before anybody can: without tokens on this machine, the user's own. */
+/* Load the tokens before listening. On a loopback address the default is the user's own token. */
 static int set_tokens(struct stet_server *server, const char *address, struct stet_error *err) {
 	struct st_listen at;
 	bool configured = server->token_file_count + server->configured.token_count > 0;
@@ -264,7 +263,7 @@ static int set_tokens(struct stet_server *server, const char *address, struct st
 
 int stet_server_listen(struct stet_server *server, const char *address, struct stet_error *err) {
 	if (server->http)
-		return st_fail(err, STET_E_INVALID, "The server listens already.");
+		return st_fail(err, STET_E_INVALID, "The server is already listening.");
 	raise_limit();
 	int code = set_tokens(server, address, err);
 	if (code < 0)
@@ -290,7 +289,7 @@ int stet_server_run(struct stet_server *server) {
 	return load.running + load.waiting == 0;
 }
 
-/* From a signal handler, so errno stays. */
+/* Preserves errno, since signal handlers may call it. */
 static void wake(int fd) {
 	static const uint64_t one = 1;
 	int saved = errno;

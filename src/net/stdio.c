@@ -1,7 +1,7 @@
 /*
- * A client on two descriptors, with one thread: messages are answered in the
- * order they come. A client that does not read is not read from any more once
- * enough waits for it; one that sends a flood is taken in bit by bit.
+ * stet/mcp.h: serves one client on two descriptors, on one thread. Messages are
+ * answered in the order of arrival. If the client does not read its answers, the
+ * server stops reading its messages; see WAITING_MAX.
  */
 #include <poll.h>
 
@@ -11,35 +11,35 @@
 #include "stet/mcp.h"
 #include "tools/host.h"
 
-/* The longest line that is read, and how much of it is kept to find out whose it was. */
+/* The longest line, and how much of both ends of a longer one is kept, to find its id. */
 #define LINE_MAX_BYTES ((size_t)32 << 20)
 enum { EDGE = 512, CHUNK = 64 << 10 };
-/* How much may wait for a client that does not read, and how much is read from it all the same. */
+/* How much output may wait for a client that does not read, and how much input is read ahead. */
 #define WAITING_MAX ((size_t)8 << 20)
 #define AHEAD_MAX ((size_t)1 << 20)
-/* How long an end waits for such a client. */
-enum { PATIENCE_MS = 5000 };
+/* How long to wait at the end for a client that does not read. */
+enum { DRAIN_MS = 5000 };
 
 struct stdio {
 	struct st_mcp_sink sink;
 	struct st_mcp_executor executor;
 	struct st_outbox out;
-	/* -1 after its end. */
+	/* -1 after the end of input. */
 	int in;
 	int stop;
 	struct st_service *service;
 	struct st_mcp_server *server;
 	struct st_mcp_peer *peer;
-	/* What was read, and how far it was searched for a line end. */
+	/* The unprocessed input, and how far it was searched for a line end. */
 	struct st_buf input;
 	size_t searched;
-	/* How far it was searched for cancellations. */
-	size_t looked;
-	/* In a line that is too long: its first bytes are in input, the last ones here. */
+	/* How far it was searched for urgent messages; see handle_urgent(). */
+	size_t scanned;
+	/* Within a line that is too long: input has its first bytes, tail its last ones. */
 	bool skipping;
 	char tail[EDGE];
 	size_t tail_len;
-	/* Nothing more will come, or nothing more is wanted. */
+	/* Stop serving. */
 	bool ended;
 };
 
@@ -54,12 +54,12 @@ static void send_answer(struct st_mcp_sink *sink, struct st_buf *message, int st
 	send_line(sink, message);
 }
 
-static void nothing_more(struct st_mcp_sink *sink) {
+static void ignore_done(struct st_mcp_sink *sink) {
 }
 
 /* ---- lines ---- */
 
-static void receive(struct stdio *io, struct st_str line) {
+static void handle_line(struct stdio *io, struct st_str line) {
 	if (st_str_trim(line).len > 0)
 		st_mcp_receive(io->peer, line, &io->sink);
 }
@@ -76,8 +76,8 @@ static void keep_tail(struct stdio *io, struct st_str bytes) {
 	io->tail_len = carried + bytes.len;
 }
 
-/* Throw away what is there of a line that is too long, but its edges. */
-static void skip(struct stdio *io, size_t len) {
+/* Drop the input of a line that is too long, except its first and last bytes. */
+static void skip_line_part(struct stdio *io, size_t len) {
 	keep_tail(io,
 	          st_strn(io->input.ptr + (io->skipping ? EDGE : 0), len - (io->skipping ? EDGE : 0)));
 	io->skipping = true;
@@ -92,7 +92,7 @@ static void refuse_line(struct stdio *io) {
 	io->tail_len = 0;
 }
 
-/* Give memory back that one long message needed. */
+/* Remove bytes from the input, and free the memory of a long message. */
 static void consume(struct stdio *io, size_t len) {
 	size_t left = io->input.len - len;
 	if (left == 0 && io->input.cap > 4 * CHUNK) {
@@ -103,16 +103,16 @@ static void consume(struct stdio *io, size_t len) {
 		st_buf_truncate(&io->input, left);
 	}
 	io->searched = 0;
-	io->looked = io->looked > len ? io->looked - len : 0;
+	io->scanned = io->scanned > len ? io->scanned - len : 0;
 }
 
-/* The client has to read before more is said. */
+/* Whether too much output waits for the client. */
 static bool is_full(const struct stdio *io) {
 	return st_outbox_waiting(&io->out) > WAITING_MAX;
 }
 
-/* Answer the lines that are complete, as long as the client reads. */
-static void take_lines(struct stdio *io) {
+/* Handle complete lines, as long as the client reads. */
+static void handle_lines(struct stdio *io) {
 	size_t start = 0;
 	while (!io->out.closed && !is_full(io)) {
 		const char *from = io->input.ptr + io->searched;
@@ -124,11 +124,11 @@ static void take_lines(struct stdio *io) {
 		}
 		size_t stop = (size_t)(end - io->input.ptr);
 		if (io->skipping) {
-			skip(io, stop);
+			skip_line_part(io, stop);
 			refuse_line(io);
 		} else {
-			io->looked = stop + 1;
-			receive(io, st_strn(io->input.ptr + start, stop - start));
+			io->scanned = stop + 1;
+			handle_line(io, st_strn(io->input.ptr + start, stop - start));
 		}
 		start = io->searched = stop + 1;
 	}
@@ -138,33 +138,33 @@ static void take_lines(struct stdio *io) {
 	io->searched = searched;
 	if (io->searched == io->input.len &&
 	    (io->skipping ? io->input.len > EDGE : io->input.len > LINE_MAX_BYTES)) {
-		skip(io, io->input.len);
+		skip_line_part(io, io->input.len);
 		st_buf_truncate(&io->input, EDGE);
-		io->searched = io->looked = EDGE;
+		io->searched = io->scanned = EDGE;
 	}
 }
 
-/* The client has closed its end, and what it said before is answered. A last line needs no line end. */
-static void take_end(struct stdio *io) {
+/* At the end of input: handle the last line, which needs no line end. */
+static void handle_end(struct stdio *io) {
 	io->ended = true;
 	if (io->skipping)
 		refuse_line(io);
 	else if (io->input.len > 0)
-		receive(io, st_buf_str(&io->input));
+		handle_line(io, st_buf_str(&io->input));
 	st_buf_release(&io->input);
-	io->searched = io->looked = 0;
-	/* Nobody is left who could answer a question. */
+	io->searched = io->scanned = 0;
+	/* The client cannot answer any more. */
 	st_mcp_peer_give_up(io->peer);
 }
 
-static void take(struct stdio *io) {
-	take_lines(io);
+static void handle_input(struct stdio *io) {
+	handle_lines(io);
 	if (io->in < 0 && !is_full(io))
-		take_end(io);
+		handle_end(io);
 }
 
 static void read_some(struct stdio *io) {
-	/* A long message doubles the buffer, so that it is read in few steps. */
+	/* Double the buffer for a long message, to read it in few steps. */
 	size_t want = io->input.len > CHUNK ? io->input.len : CHUNK;
 	if (!st_buf_reserve(&io->input, want))
 		return;
@@ -177,18 +177,18 @@ static void read_some(struct stdio *io) {
 	}
 }
 
-static bool says(struct st_str line, const char *method) {
+static bool contains(struct st_str line, const char *method) {
 	return memmem(line.ptr, line.len, method, strlen(method)) != NULL;
 }
 
 /*
- * A line that takes a request back does so out of turn; when its turn comes,
- * nothing is left to do. A ping is answered out of turn, and then gone: whoever
- * asks whether somebody is there need not wait for work that takes long.
+ * Handle a cancellation or ping before earlier lines, so that it need not wait
+ * for a long call. A ping is then blanked out; a cancellation may be handled
+ * twice.
  */
-static void look_at(struct stdio *io, size_t start, size_t len) {
+static void handle_urgent(struct stdio *io, size_t start, size_t len) {
 	struct st_str line = st_strn(io->input.ptr + start, len);
-	if (!says(line, "notifications/cancelled") && !says(line, "\"ping\""))
+	if (!contains(line, "notifications/cancelled") && !contains(line, "\"ping\""))
 		return;
 	struct st_mcp_message *message = st_mcp_message_new(line);
 	bool ping =
@@ -201,20 +201,20 @@ static void look_at(struct stdio *io, size_t start, size_t len) {
 		st_mcp_message_free(message);
 }
 
-/* While work is being done: see whether the client still wants it. */
+/* Called during long calls: read ahead, and handle urgent messages. */
 static void poll_input(struct st_mcp_executor *executor) {
 	struct stdio *io = (struct stdio *)((char *)executor - offsetof(struct stdio, executor));
 	struct pollfd ready = {.fd = io->in, .events = POLLIN};
 	if (io->input.len <= AHEAD_MAX && poll(&ready, 1, 0) > 0)
 		read_some(io);
-	while (io->looked < io->input.len) {
-		const char *from = io->input.ptr + io->looked;
-		const char *end = memchr(from, '\n', io->input.len - io->looked);
+	while (io->scanned < io->input.len) {
+		const char *from = io->input.ptr + io->scanned;
+		const char *end = memchr(from, '\n', io->input.len - io->scanned);
 		if (!end)
 			return;
 		size_t stop = (size_t)(end - io->input.ptr);
-		look_at(io, io->looked, stop - io->looked);
-		io->looked = stop + 1;
+		handle_urgent(io, io->scanned, stop - io->scanned);
+		io->scanned = stop + 1;
 	}
 }
 
@@ -222,7 +222,7 @@ static void poll_input(struct st_mcp_executor *executor) {
 
 enum { IN, OUT, STOP, CHANGES, COUNT };
 
-static int step(struct stdio *io, struct stet_error *err) {
+static int wait_and_handle(struct stdio *io, struct stet_error *err) {
 	bool full = is_full(io);
 	struct pollfd fds[COUNT] = {
 		[IN] = {.fd = full && io->input.len > AHEAD_MAX ? -1 : io->in, .events = POLLIN},
@@ -232,40 +232,40 @@ static int step(struct stdio *io, struct stet_error *err) {
 	};
 	int ready = poll(fds, COUNT, st_mcp_peer_timeout(io->peer));
 	if (ready < 0)
-		return errno == EINTR ? 0 : st_fail_errno(err, errno, "Waiting for a message failed");
+		return errno == EINTR ? 0 : st_fail_errno(err, errno, "Cannot wait for a message");
 	if (ready == 0)
 		st_mcp_peer_give_up(io->peer);
 	if (fds[STOP].revents)
 		io->ended = true;
 	if (fds[OUT].revents && st_outbox_flush(&io->out) && full)
-		take(io);
+		handle_input(io);
 	if (fds[CHANGES].revents)
 		st_service_dispatch(io->service);
 	if (fds[IN].revents && !io->ended) {
 		read_some(io);
 		if (io->input.failed)
 			return st_fail_nomem(err);
-		take(io);
+		handle_input(io);
 	}
 	return 0;
 }
 
-/* What was answered goes out, if anybody reads it. */
-static void drain(struct stdio *io) {
+/* Send the remaining output, as long as the client reads. */
+static void drain_output(struct stdio *io) {
 	while (st_outbox_waiting(&io->out) > 0) {
 		struct pollfd ready = {.fd = io->out.fd, .events = POLLOUT};
-		if (poll(&ready, 1, PATIENCE_MS) == 0)
+		if (poll(&ready, 1, DRAIN_MS) == 0)
 			return;
 		st_outbox_flush(&io->out);
 	}
 }
 
-static int serve(struct stdio *io, struct stet_error *err) {
+static int serve_client(struct stdio *io, struct stet_error *err) {
 	int code = 0;
 	while (code == 0 && !io->ended && !io->out.closed)
-		code = step(io, err);
+		code = wait_and_handle(io, err);
 	st_mcp_peer_close(io->peer);
-	drain(io);
+	drain_output(io);
 	st_buf_release(&io->input);
 	st_outbox_release(&io->out);
 	return code;
@@ -274,13 +274,13 @@ static int serve(struct stdio *io, struct stet_error *err) {
 int stet_mcp_stdio(struct stet_host *host, const char *tools, int in, int out, int stop,
                    struct stet_error *err) {
 	struct stdio io = {
-		.sink = {.event = send_line, .answer = send_answer, .done = nothing_more},
+		.sink = {.event = send_line, .answer = send_answer, .done = ignore_done},
 		.executor = {.poll = poll_input},
 		.in = in,
 		.stop = stop,
 	};
 	st_outbox_init(&io.out, out);
-	/* Others that serve the same files have other clients of the same name. */
+	/* Number clients from the process id: other processes over the same files have clients too. */
 	st_host_number_from(host, (unsigned)getpid());
 	int code = st_service_new(host, tools, &io.service, err);
 	if (code == 0)
@@ -289,7 +289,7 @@ int stet_mcp_stdio(struct stet_host *host, const char *tools, int in, int out, i
 		code = st_mcp_peer_new(io.server, ST_MCP_STDIO, NULL, &io.sink, &io.peer, err);
 	if (code == 0) {
 		st_service_serve(io.service, io.server);
-		code = serve(&io, err);
+		code = serve_client(&io, err);
 	}
 	st_mcp_server_free(io.server);
 	st_service_free(io.service);

@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 
-/* Whether the fields Accept, none being as good as anything, cover a type. */
+/* Whether the Accept fields include a type. Without such a field, any type is accepted. */
 static bool accepts(const struct st_head *head, const char *type, const char *range) {
 	bool asked = false;
 	for (size_t i = 0; i < head->field_count; i++) {
@@ -19,23 +19,23 @@ static bool accepts(const struct st_head *head, const char *type, const char *ra
 	return !asked;
 }
 
-static void lose(void *arg) {
+static void on_gone(void *arg) {
 	struct st_stream *stream = arg;
 	stream->request = NULL;
 	if (stream->gone)
 		stream->gone(stream);
 }
 
-/* The request, which the next call answers for good. */
-static struct st_request *let_go(struct st_stream *stream) {
+/* Detach the request, which the caller then answers. */
+static struct st_request *detach_request(struct st_stream *stream) {
 	struct st_request *request = stream->request;
 	st_request_watch(request, NULL, NULL);
 	stream->request = NULL;
 	return request;
 }
 
-/* Send bytes of an event stream; a client that left too much unread is dropped instead. */
-static void send_bytes(struct st_stream *stream, struct st_str bytes) {
+/* Send bytes of an event stream, or disconnect a client that has too many unread bytes. */
+static void send_or_drop(struct st_stream *stream, struct st_str bytes) {
 	if (st_request_unsent(stream->request) > ST_STREAM_UNREAD_MAX) {
 		st_request_drop(stream->request);
 		return;
@@ -52,7 +52,7 @@ static void send_event(struct st_stream *stream, struct st_str message) {
 	if (bytes.failed)
 		st_request_drop(stream->request);
 	else
-		send_bytes(stream, st_buf_str(&bytes));
+		send_or_drop(stream, st_buf_str(&bytes));
 }
 
 void st_stream_begin(struct st_stream *stream, struct st_request *request,
@@ -64,11 +64,11 @@ void st_stream_begin(struct st_stream *stream, struct st_request *request,
 		.sent_ms = st_now_ms(),
 		.gone = gone,
 	};
-	st_request_watch(request, lose, stream);
+	st_request_watch(request, on_gone, stream);
 }
 
 void st_stream_move(struct st_stream *to, struct st_stream *from) {
-	struct st_request *request = let_go(from);
+	struct st_request *request = detach_request(from);
 	st_stream_begin(to, request, from->gone);
 }
 
@@ -96,9 +96,9 @@ void st_stream_event(struct st_stream *stream, struct st_str message) {
 		send_event(stream, message);
 }
 
-static void reply(struct st_stream *stream, int status, struct st_str body) {
+static void send_body(struct st_stream *stream, int status, struct st_str body) {
 	st_stream_header(stream, "X-Content-Type-Options", "nosniff");
-	st_request_answer(let_go(stream), status, body);
+	st_request_answer(detach_request(stream), status, body);
 }
 
 void st_stream_answer(struct st_stream *stream, int status, struct st_str message) {
@@ -110,18 +110,18 @@ void st_stream_answer(struct st_stream *stream, int status, struct st_str messag
 		return;
 	}
 	st_stream_header(stream, "Content-Type", "application/json");
-	reply(stream, status, message);
+	send_body(stream, status, message);
 }
 
 void st_stream_end(struct st_stream *stream, int status) {
 	if (!st_stream_open(stream))
 		return;
 	if (stream->streaming)
-		st_request_end(let_go(stream));
+		st_request_end(detach_request(stream));
 	else
-		reply(stream, status, ST_STR(""));
+		send_body(stream, status, ST_STR(""));
 }
 
 void st_stream_keep_alive(struct st_stream *stream) {
-	send_bytes(stream, ST_STR(":\n\n"));
+	send_or_drop(stream, ST_STR(":\n\n"));
 }

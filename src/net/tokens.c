@@ -27,8 +27,8 @@ static int check_file(const char *path, const struct stat *st, struct stet_error
 	if (st->st_mode & 077)
 		return st_fail(
 			err, STET_E_ACCESS,
-			"The token file %s is not allowed: its mode %04o lets other users at it. Run "
-			"chmod 600 on it, and use new tokens if somebody may have read these.",
+			"The token file %s is not allowed: its mode %04o gives other users access. Run "
+			"chmod 600 on it, and replace its tokens if somebody may have read them.",
 			path, st->st_mode & 07777);
 	if (st->st_size > FILE_MAX)
 		return st_fail(err, STET_E_LIMIT, "The token file %s is larger than %d bytes.", path,
@@ -55,7 +55,7 @@ int st_tokens_load(struct st_gate *gate, const char *path, struct stet_error *er
 	return code < 0 ? code : read_tokens(gate, fd, path, err);
 }
 
-/* The user's state directory, as the XDG Base Directory Specification has it. */
+/* The user's state directory, by the XDG Base Directory Specification. */
 static int add_state_home(struct st_buf *path, struct stet_error *err) {
 	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
 	if (state && state[0] == '/')
@@ -64,12 +64,12 @@ static int add_state_home(struct st_buf *path, struct stet_error *err) {
 		st_buf_addf(path, "%s/.local/state", home);
 	else
 		return st_fail(err, STET_E_INVALID,
-		               "There is no place for the server's token: set HOME or XDG_STATE_HOME, or "
-		               "give --token-file.");
+		               "No directory for the server's token: set HOME or XDG_STATE_HOME, or use "
+		               "--token-file.");
 	return 0;
 }
 
-/* Make a directory and those above it that are missing. */
+/* Make a directory and its missing parents. */
 static bool make_directories(char *path) {
 	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
 		*slash = '\0';
@@ -81,14 +81,14 @@ static bool make_directories(char *path) {
 	return mkdir(path, 0700) == 0 || errno == EEXIST;
 }
 
-/* A directory that somebody else can change is no place for a token. */
+/* Open the directory. Refuse it if another user can change it, since that user could replace the token. */
 static int open_directory(char *path, int *out, struct stet_error *err) {
 	struct stat st;
 	st_autofd fd = -1;
 	if (make_directories(path))
 		fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st) < 0)
-		return st_fail_errno(err, errno, "The server's token cannot be kept in %s", path);
+		return st_fail_errno(err, errno, "Cannot store the server's token in %s", path);
 	if (st.st_uid != geteuid() || (st.st_mode & 022))
 		return st_fail(err, STET_E_ACCESS,
 		               "%s is not allowed for the server's token: other users can change it. Make "
@@ -110,21 +110,21 @@ static bool make_token(char text[2 * TOKEN_BYTES + 2]) {
 	return true;
 }
 
-static bool write_file(int dir, const char *name, const char *text) {
+static bool write_token(int dir, const char *name, const char *text) {
 	st_autofd fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	ssize_t len = (ssize_t)strlen(text);
 	return fd >= 0 && write(fd, text, (size_t)len) == len && fsync(fd) == 0;
 }
 
-/* It gets its name when it is complete; of two servers that begin at once, the first one's counts. */
+/* Link the complete file to its name. If two servers start at once, the first link wins. */
 static bool store_token(int dir) {
 	char text[2 * TOKEN_BYTES + 2], name[64];
 	snprintf(name, sizeof name, ".token-%d", (int)getpid());
 	if (!make_token(text))
 		return false;
 	(void)unlinkat(dir, name, 0);
-	bool stored =
-		write_file(dir, name, text) && (linkat(dir, name, dir, "token", 0) == 0 || errno == EEXIST);
+	bool stored = write_token(dir, name, text) &&
+	              (linkat(dir, name, dir, "token", 0) == 0 || errno == EEXIST);
 	int saved = errno;
 	(void)unlinkat(dir, name, 0);
 	explicit_bzero(text, sizeof text);
@@ -145,7 +145,7 @@ int st_tokens_own(struct st_buf *path, struct stet_error *err) {
 	if (code < 0)
 		return code;
 	if (faccessat(dir, "token", F_OK, AT_SYMLINK_NOFOLLOW) < 0 && !store_token(dir))
-		return st_fail_errno(err, errno, "The server's token cannot be kept in %s",
+		return st_fail_errno(err, errno, "Cannot store the server's token in %s",
 		                     st_buf_cstr(path));
 	st_buf_adds(path, "/token");
 	return path->failed ? st_fail_nomem(err) : 0;

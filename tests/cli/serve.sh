@@ -124,14 +124,14 @@ session=$(ask POST /mcp 'Content-Type: application/json\r\n' "$initialize" | tr 
 claim 'begins a session' test -n "$session"
 echo secret-of-the-next-agent >tokens
 kill -HUP "$(cat pid)"
-claim 'SIGHUP has the tokens read again' wait_for 'The tokens were read again: 1.'
+claim 'SIGHUP has the tokens read again' wait_for 'The tokens were reloaded: 1.'
 claim 'the old one is worth nothing' says '401 Unauthorized' ask POST /mcp "$headers" "$list"
 bearer secret-of-the-next-agent
 claim 'the new one is taken' says '"name":"read_file"' ask POST /mcp "$headers" "$list"
 claim 'sessions of the old one have ended' says 'stet_sessions 0' ask GET /metrics ''
 chmod 644 tokens
 kill -HUP "$(cat pid)"
-claim 'what it cannot take, it says' wait_for 'The tokens stay as they were'
+claim 'what it cannot take, it says' wait_for 'The tokens were not reloaded'
 claim 'and goes on with what it has' says '"name":"read_file"' ask POST /mcp "$headers" "$list"
 chmod 600 tokens
 claim 'ends with tokens' stop

@@ -131,7 +131,7 @@ static int take_chunks(const char *text, size_t step, struct st_buf *body) {
 		size_t left = strlen(text) - at;
 		struct st_str bytes = st_strn(text + at, left < step ? left : step), data;
 		while (bytes.len > 0 && !st_chunks_done(&chunks)) {
-			if (!st_chunks_take(&chunks, &bytes, &data))
+			if (!st_chunks_decode(&chunks, &bytes, &data))
 				return -1;
 			st_buf_add(body, data);
 		}

@@ -114,7 +114,7 @@ static void a_stuck_job_holds_up_only_those_that_share_a_key(void **state) {
 }
 
 static void tend(evutil_socket_t fd, short what, void *arg) {
-	st_pool_tend(arg);
+	st_pool_tick(arg);
 }
 
 static void threads_are_added_when_all_are_stuck(void **state) {
@@ -148,11 +148,11 @@ static void do_nothing(struct st_pool_task *task) {
 static void more_than_the_limit_is_refused(void **state) {
 	struct scene scene;
 	struct step stuck = {.gated = true}, last = {0};
-	struct st_pool_task *jobs = calloc(ST_POOL_JOBS_MAX, sizeof *jobs);
+	struct st_pool_task *jobs = calloc(ST_POOL_TASKS_MAX, sizeof *jobs);
 	assert_non_null(jobs);
 	set_up(&scene, 1);
 	give(&scene, &stuck, 0, 1, 0);
-	for (size_t i = 1; i < ST_POOL_JOBS_MAX; i++) {
+	for (size_t i = 1; i < ST_POOL_TASKS_MAX; i++) {
 		jobs[i] = (struct st_pool_task){.run = do_nothing, .done = do_nothing, .keys = {1}};
 		assert_true(st_pool_submit(scene.pool, &jobs[i]));
 	}

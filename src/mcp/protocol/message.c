@@ -98,7 +98,7 @@ static void classify_object(struct st_mcp_message *message) {
 			"A message has a \"method\", or an \"id\" with a \"result\" or an \"error\".");
 }
 
-static void classify(struct st_mcp_message *message, yyjson_val *root) {
+static void classify_message(struct st_mcp_message *message, yyjson_val *root) {
 	message->root = root;
 	if (yyjson_is_obj(root))
 		classify_object(message);
@@ -236,7 +236,7 @@ struct st_mcp_message *st_mcp_message_new(struct st_str bytes) {
 	struct stet_error why = {0};
 	int code = parse_or_repair(message, bytes, &why);
 	if (code == 0) {
-		classify(message, yyjson_doc_get_root(message->doc));
+		classify_message(message, yyjson_doc_get_root(message->doc));
 		code = st_json_check_keys(message->doc, "The parts of this message", &why);
 		if (code == STET_E_INVALID)
 			st_mcp_refuse(message, ST_MCP_INVALID_REQUEST, "%s", why.message);

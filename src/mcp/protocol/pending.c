@@ -129,12 +129,12 @@ struct request_cancel {
 	struct st_mcp_request *request;
 };
 
-static bool is_cancelled(struct st_cancel *cancel) {
+static bool is_request_cancelled(struct st_cancel *cancel) {
 	return st_mcp_cancelled(((struct request_cancel *)cancel)->request);
 }
 
 static int call_handler(struct st_mcp_pending *pending, st_mcp_handler *handler) {
-	struct request_cancel current = {.cancel.cancelled = is_cancelled,
+	struct request_cancel current = {.cancel.cancelled = is_request_cancelled,
 	                                 .request = &pending->request};
 	struct st_cancel *before = st_cancel_set(&current.cancel);
 	int code = handler(&pending->request);

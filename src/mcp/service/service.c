@@ -85,7 +85,7 @@ static const char *const instructed[] = {
 	"gemini-cli-mcp-client",
 };
 
-static void add_instructions(struct st_mcp_request *request, struct st_buf *out) {
+static void add_root_instructions(struct st_mcp_request *request, struct st_buf *out) {
 	char client[ST_MCP_CLIENT_MAX];
 	st_mcp_client_name(request, client);
 	for (size_t i = 0; i < sizeof instructed / sizeof *instructed; i++) {
@@ -150,7 +150,7 @@ int st_service_new(struct stet_host *host, const char *tools, struct st_service 
 		.unwatch = st_service_unwatch,
 		.open_peer = open_peer,
 		.close_peer = close_peer,
-		.greet = add_instructions,
+		.greet = add_root_instructions,
 		.keys = fill_keys,
 		.roots = st_host_follows(host) ? st_service_use_roots : NULL,
 	};

@@ -109,8 +109,8 @@ static int watch_for_instructions(struct st_service_watch *watch, struct stet_wo
 }
 
 /* Watch the existing instruction files, and notice new ones. */
-static int add_instructions(struct st_service *service, struct st_service_watch *watch,
-                            struct stet_workspace *ws, struct stet_error *err) {
+static int watch_instructions(struct st_service *service, struct st_service_watch *watch,
+                              struct stet_workspace *ws, struct stet_error *err) {
 	struct stet_instructions *instructions = NULL;
 	int code = watch_for_instructions(watch, ws, err);
 	if (code == 0)
@@ -133,7 +133,7 @@ static int watch_resource(struct st_service *service, struct st_service_watch *w
 		return st_fail(err, STET_E_NOT_FOUND, "Resource not found.");
 	for (size_t i = 0; code == 0 && (ws = stet_host_workspace(service->host, i)); i++)
 		code = watch->any ? poll_workspace(service, ws, err)
-		                  : add_instructions(service, watch, ws, err);
+		                  : watch_instructions(service, watch, ws, err);
 	return code;
 }
 
@@ -220,7 +220,7 @@ static void notify_uris(struct st_service *service, const struct st_mcp_uris *ur
 		st_mcp_server_updated(service->server, st_str(uris->list[i]));
 }
 
-static void on_change(void *data, const char *path, const char *event) {
+static void on_file_change(void *data, const char *path, const char *event) {
 	struct change *change = data;
 	struct st_service *service = change->service;
 	st_auto(st_mcp_uris) uris = {0};
@@ -266,7 +266,7 @@ void st_service_dispatch(struct st_service *service) {
 	struct stet_workspace *ws;
 	for (size_t i = 0; (ws = stet_host_workspace(service->host, i)); i++) {
 		struct change change = {.service = service, .ws = ws};
-		const struct st_shared_watcher_report report = {on_change, on_instructions, &change};
+		const struct st_shared_watcher_report report = {on_file_change, on_instructions, &change};
 		/* The root of the workspace was deleted: it reports no more changes. */
 		if (ws->watcher.on && st_shared_watcher_dispatch(&ws->watcher, 0, &report, NULL) < 0)
 			epoll_ctl(service->epoll, EPOLL_CTL_DEL, stet_workspace_watch_fd(ws, NULL), NULL);
