@@ -41,17 +41,17 @@ void st_cancel_release(void) {
 	current->held--;
 }
 
-void st_cancel_tell(size_t amount) {
+void st_cancel_progress(size_t amount) {
 	st_cancel_hold();
 	(void)!st_cancel_check(amount, NULL);
 	st_cancel_release();
 }
 
-int st_cancel_look(struct stet_error *err) {
+int st_cancel_check_now(struct stet_error *err) {
 	return st_cancel_check(ST_CANCEL_STEP, err);
 }
 
 int st_cancel_sleep(int64_t ms, struct stet_error *err) {
 	st_sleep_ms(ms);
-	return st_cancel_look(err);
+	return st_cancel_check_now(err);
 }

@@ -45,7 +45,7 @@ struct st_cancel *st_cancel_set(struct st_cancel *cancel);
 [[nodiscard]] int st_cancel_check(size_t amount, struct stet_error *err);
 
 /** Ask at once, before a step that is useless if the client has given up. Returns like st_cancel_check(). */
-[[nodiscard]] int st_cancel_look(struct stet_error *err);
+[[nodiscard]] int st_cancel_check_now(struct stet_error *err);
 
 /**
  * Protect work that must not stop halfway: until st_cancel_release(), `cancelled`
@@ -55,7 +55,7 @@ void st_cancel_hold(void);
 void st_cancel_release(void);
 
 /** Report work in code that cannot be cancelled: `cancelled` is called, but the work goes on. */
-void st_cancel_tell(size_t amount);
+void st_cancel_progress(size_t amount);
 
 /** Sleep for a few milliseconds, then ask. Returns like st_cancel_check(). */
 [[nodiscard]] int st_cancel_sleep(int64_t ms, struct stet_error *err);

@@ -123,9 +123,9 @@ int st_json_parse_text(struct st_str text, const char *what, yyjson_doc **out,
 	if (is_too_deep(text))
 		return st_fail(err, STET_E_INVALID, "%s nest deeper than %d levels.", what, ST_JSON_DEPTH);
 	struct stet_error why = {0};
-	st_cancel_tell(text.len);
+	st_cancel_progress(text.len);
 	int code = st_json_read(text, 0, out, &why);
-	st_cancel_tell(text.len);
+	st_cancel_progress(text.len);
 	if (code == STET_E_INVALID)
 		return st_fail(err, STET_E_INVALID, "%s are %s.", what, why.message);
 	return code < 0 ? st_fail_nomem(err) : 0;
@@ -240,7 +240,7 @@ void st_json_push(yyjson_mut_doc *doc, yyjson_mut_val *array, yyjson_mut_val *va
 		mark_failed(doc);
 }
 
-/* How many bytes at the beginning of a text stand in a JSON string as they are. */
+/* The length of the prefix that needs no escapes in a JSON string. */
 static size_t plain_len(struct st_str text) {
 	size_t i = 0;
 	while (i < text.len) {
@@ -269,7 +269,7 @@ static void quote_byte(struct st_buf *out, unsigned char c) {
 }
 
 void st_json_quote(struct st_buf *out, struct st_str text) {
-	/* Room for all of a usual text at once. */
+	/* Enough for most texts. */
 	st_buf_reserve(out, text.len + text.len / 16 + 2);
 	st_buf_addc(out, '"');
 	while (text.len > 0) {

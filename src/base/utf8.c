@@ -62,7 +62,7 @@ static size_t valid_run(struct st_str s) {
 	size_t i = 0, reported = 0;
 	while (i < s.len) {
 		if (i - reported >= ST_CANCEL_STEP) {
-			st_cancel_tell(i - reported);
+			st_cancel_progress(i - reported);
 			reported = i;
 		}
 		i += ascii_run(st_str_slice(s, i, s.len));

@@ -256,7 +256,7 @@ static int run_in_scope(struct st_call *call, struct stet_error *err) {
 int st_call_step(struct st_call *call, size_t done, struct stet_error *err) {
 	if (call->watch)
 		call->watch->progress(call->watch, done);
-	return st_cancel_look(err);
+	return st_cancel_check_now(err);
 }
 
 static int bind_and_run(struct st_call *call, yyjson_val *args, struct stet_error *err) {

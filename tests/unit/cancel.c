@@ -170,8 +170,8 @@ static void what_must_not_be_left_half_done_is_not_cancelled(void **state) {
 	struct leaver leaver = {.cancel.cancelled = is_gone, .patience = 1};
 	st_cancel_set(&leaver.cancel);
 	st_cancel_hold();
-	assert_int_equal(st_cancel_look(NULL), 0);
-	st_cancel_tell(ST_CANCEL_STEP);
+	assert_int_equal(st_cancel_check_now(NULL), 0);
+	st_cancel_progress(ST_CANCEL_STEP);
 	assert_int_equal(st_cancel_sleep(1, NULL), 0);
 	st_cancel_release();
 	assert_int_equal(leaver.cancel.asked, 3);

@@ -187,7 +187,7 @@ int st_tracker_move(struct st_tracker *tracker, const char *from, const char *to
 			code = st_fail_nomem(err);
 		else if (code == 0)
 			code = move_one(tracker, paths[i], path.ptr, err);
-		st_cancel_tell(MOVE_WORK);
+		st_cancel_progress(MOVE_WORK);
 		free(paths[i]);
 	}
 	free(paths);

@@ -27,7 +27,7 @@ static void begin_use(struct used *used) {
 	/* The cost of st_watch_use(), in the unit of st_cancel_check(). */
 	enum { USE_WORK = 16 << 10 };
 	used->watched = st_watch_use(used->watch, st_str(used->path), NULL) == 0;
-	st_cancel_tell(USE_WORK);
+	st_cancel_progress(USE_WORK);
 }
 
 static void end_use(void *value) {

@@ -73,7 +73,7 @@ void st_bases_put(struct st_bases *bases, const struct st_hash *hash, struct st_
 		return;
 	st_auto(st_buf) copy = ST_BUF_INIT;
 	st_buf_add(&copy, bytes);
-	st_cancel_tell(bytes.len);
+	st_cancel_progress(bytes.len);
 	if (!copy.failed)
 		take_base(bases, hash, &copy);
 }

@@ -141,7 +141,7 @@ static int read_bytes(int fd, const char *path, size_t size, size_t max, bool ca
 			return st_fail(err, STET_E_TOO_BIG, "%s has more than %zu bytes, which is the limit.",
 			               st_quoted(path), max);
 		if (!cancellable)
-			st_cancel_tell((size_t)got);
+			st_cancel_progress((size_t)got);
 		else if (st_cancel_check((size_t)got, err) < 0)
 			return STET_E_CANCELLED;
 		left = left > (size_t)got ? left - (size_t)got : 65536;
@@ -213,7 +213,7 @@ static bool holds_at(int fd, off_t at, struct st_str bytes) {
 		ssize_t got = read_at(fd, piece, want, at);
 		if (got <= 0 || memcmp(piece, bytes.ptr, (size_t)got) != 0)
 			return false;
-		st_cancel_tell((size_t)got);
+		st_cancel_progress((size_t)got);
 		at += got;
 		bytes = st_str_slice(bytes, (size_t)got, bytes.len);
 	}
@@ -244,7 +244,7 @@ int st_pwrite_all(int fd, off_t at, struct st_str bytes) {
 		ssize_t put = st_retry(pwrite(fd, bytes.ptr + done, want, at + (off_t)done));
 		if (put < 0)
 			return -1;
-		st_cancel_tell((size_t)put);
+		st_cancel_progress((size_t)put);
 		done += (size_t)put;
 	}
 	return 0;

@@ -56,7 +56,7 @@ static int hash_steps(EVP_MD_CTX *context, struct st_str bytes, bool cancellable
 		if (!EVP_DigestUpdate(context, bytes.ptr + at, len))
 			return st_fail_nomem(err);
 		if (!cancellable)
-			st_cancel_tell(len);
+			st_cancel_progress(len);
 		else if (st_cancel_check(len, err) < 0)
 			return STET_E_CANCELLED;
 	}
@@ -126,7 +126,7 @@ int st_hash_file(int fd, uint64_t max, struct st_hash *hash, struct stet_error *
 			               (unsigned long long)max);
 		if (!EVP_DigestUpdate(context, piece, (size_t)got))
 			return st_fail_nomem(err);
-		st_cancel_tell((size_t)got);
+		st_cancel_progress((size_t)got);
 	}
 	if (got < 0)
 		return st_fail_errno(err, errno, "Cannot read the bytes to hash");

@@ -335,7 +335,7 @@ static int await_cookie(struct st_watch *watch, int64_t until_ms, struct stet_er
 			               "The watcher did not see all earlier changes in time. Try again.");
 		struct pollfd wait = {.fd = watch->in.fd, .events = POLLIN};
 		(void)poll(&wait, 1, (int)(left < CANCEL_CHECK_MS ? left : CANCEL_CHECK_MS));
-		if (st_cancel_look(err) < 0)
+		if (st_cancel_check_now(err) < 0)
 			return STET_E_CANCELLED;
 	}
 }

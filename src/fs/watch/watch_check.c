@@ -195,7 +195,7 @@ static uint64_t read_digest(struct st_watch *watch, const struct st_watch_node *
 	st_auto(st_file) file = ST_FILE_INIT;
 	if (st_file_read(fd, node->name, HASHED_MAX, &file, NULL) < 0)
 		return 0;
-	st_cancel_tell(OPEN_WORK);
+	st_cancel_progress(OPEN_WORK);
 	struct st_stamp stamp = st_stamp_take(-1, &found->st);
 	*unstable = !file.stamped || !st_stamp_eq(&stamp, &file.stamp);
 	return *unstable ? 0 : digest_of(&file.hash);

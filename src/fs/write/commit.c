@@ -392,7 +392,7 @@ static int replace_file(struct st_commit_attempt *attempt, struct stet_error *er
 		st_close_at(&attempt->fd);
 	code = st_attempt_lock(attempt, err);
 	if (code == 0)
-		code = st_cancel_look(err);
+		code = st_cancel_check_now(err);
 	/* From here on a cancellation must not interrupt the exchange. */
 	st_cancel_hold();
 	if (code == 0) {
@@ -462,7 +462,7 @@ static int create_file(struct st_commit_attempt *attempt, struct stet_error *err
 		return code;
 	code = st_attempt_lock(attempt, err);
 	if (code == 0)
-		code = st_cancel_look(err);
+		code = st_cancel_check_now(err);
 	if (code == 0) {
 		sweep_dir(attempt);
 		code = give_name(attempt, err);
@@ -531,7 +531,7 @@ static int try_until_done(struct st_commit_attempt *attempt, struct stet_error *
 	attempt->deadline_ms = st_now_ms() + ST_ATTEMPT_WAIT_MS;
 	for (int i = 0; i < ST_ATTEMPT_TRIES_MAX; i++) {
 		attempt->done->noop = false;
-		if (st_cancel_look(err) < 0)
+		if (st_cancel_check_now(err) < 0)
 			return STET_E_CANCELLED;
 		int code = attempt->commit->expected ? try_replace(attempt, err) : try_create(attempt, err);
 		if (code != ST_ATTEMPT_AGAIN)

@@ -133,7 +133,7 @@ int st_in_place(struct st_commit_attempt *attempt, struct stet_error *err) {
 	    !st_attempt_is_named(attempt, &attempt->done->current.stamp))
 		code = ST_ATTEMPT_AGAIN;
 	if (code == 0 && !finished)
-		code = st_cancel_look(err);
+		code = st_cancel_check_now(err);
 	/* From here on a cancellation must not interrupt the write. */
 	st_cancel_hold();
 	if (code == 0 && !finished)

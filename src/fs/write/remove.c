@@ -125,7 +125,7 @@ static int try_remove(struct st_commit_attempt *attempt, struct stet_error *err)
 	if (code == 0)
 		code = st_attempt_lock(attempt, err);
 	if (code == 0)
-		code = st_cancel_look(err);
+		code = st_cancel_check_now(err);
 	/* From here on a cancellation must not interrupt the removal. */
 	st_cancel_hold();
 	if (code == 0)

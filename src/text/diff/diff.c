@@ -49,10 +49,10 @@ static void comparison_release(struct comparison *comparison) {
 		free(comparison->sides[i].ids);
 		free(comparison->sides[i].changed);
 		/* free() of a hundred megabytes takes noticeable time. */
-		st_cancel_tell(comparison->class_count);
+		st_cancel_progress(comparison->class_count);
 	}
 	free(comparison->classes);
-	st_cancel_tell(comparison->class_count * sizeof *comparison->classes);
+	st_cancel_progress(comparison->class_count * sizeof *comparison->classes);
 	free(comparison->slots);
 }
 
@@ -240,7 +240,7 @@ static void distinct_release(struct distinct *distinct) {
 	free(distinct->ids);
 	free(distinct->lines);
 	free(distinct->changed);
-	st_cancel_tell(distinct->count * sizeof *distinct->ids);
+	st_cancel_progress(distinct->count * sizeof *distinct->ids);
 }
 
 /* What choosing a line costs at most: counting its neighbours. */
@@ -474,7 +474,7 @@ static int collect_hunks(const struct comparison *comparison, struct st_hunk *hu
 				hunks[*count] = (struct st_hunk){x, x_end - x, y, y_end - y};
 			++*count;
 		}
-		st_cancel_tell(x_end - x + y_end - y);
+		st_cancel_progress(x_end - x + y_end - y);
 		x = x_end;
 		y = y_end;
 		if (++steps % STEP == 0 && st_cancel_check(SLIDE_WORK * STEP, err) < 0)

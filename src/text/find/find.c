@@ -86,7 +86,7 @@ bool st_find_next(struct st_find *find, struct st_span *span) {
 	const char *hit = st_needle_in(&find->needle, st_str_slice(find->hay, find->at, find->hay.len));
 	/* The caller reports the cost of a hit to st_cancel_check(). */
 	if (!hit) {
-		st_cancel_tell(find->hay.len - find->at);
+		st_cancel_progress(find->hay.len - find->at);
 		return false;
 	}
 

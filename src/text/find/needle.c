@@ -139,7 +139,7 @@ static uint64_t hash_bytes(const struct roll *roll, struct st_str bytes) {
 	for (size_t i = 0; i < bytes.len; i++) {
 		hash = roll_in(roll, hash, bytes.ptr[i]);
 		if (i % LONG == 0)
-			st_cancel_tell(LONG);
+			st_cancel_progress(LONG);
 	}
 	return hash;
 }
@@ -157,7 +157,7 @@ static const char *find_long(struct st_str bytes, struct st_str hay) {
 		hash = roll_in(&roll, hash, hay.ptr[at + bytes.len]);
 		hash = reduce(hash + roll.leaving[(unsigned char)hay.ptr[at]]);
 		if (at % LONG == 0)
-			st_cancel_tell(LONG);
+			st_cancel_progress(LONG);
 	}
 }
 
@@ -172,7 +172,7 @@ static const char *find_plain(struct st_str bytes, struct st_str hay) {
 		const char *found = memmem(piece.ptr, piece.len, bytes.ptr, bytes.len);
 		if (found)
 			return found;
-		st_cancel_tell(piece.len);
+		st_cancel_progress(piece.len);
 		if (hay.len - at <= ST_CANCEL_STEP)
 			return NULL;
 	}

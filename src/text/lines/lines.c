@@ -100,7 +100,7 @@ size_t st_line_ends(struct st_str text, size_t offset) {
 size_t st_line_count(struct st_str text) {
 	if (text.len == 0)
 		return 0;
-	st_cancel_tell(text.len);
+	st_cancel_progress(text.len);
 	char last = text.ptr[text.len - 1];
 	return st_line_ends(text, text.len) + (last != '\n' && last != '\r');
 }
@@ -256,7 +256,7 @@ int st_lines_init_near(struct st_lines *lines, struct st_str text, const struct 
 void st_lines_release(struct st_lines *lines) {
 	free(lines->starts);
 	/* free() of a hundred megabytes takes noticeable time. */
-	st_cancel_tell(lines->count * sizeof *lines->starts);
+	st_cancel_progress(lines->count * sizeof *lines->starts);
 	*lines = (struct st_lines){0};
 }
 
@@ -334,7 +334,7 @@ void st_eol_convert(struct st_buf *buf, struct st_str text, enum st_eol eol) {
 		bool crlf = end > at && lf[-1] == '\r';
 		st_buf_add(buf, st_str_slice(text, at, end - crlf));
 		st_buf_add(buf, st_eol_bytes(eol));
-		st_cancel_tell(end - at + LINE_WORK);
+		st_cancel_progress(end - at + LINE_WORK);
 		at = end + 1;
 	}
 }

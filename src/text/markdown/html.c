@@ -105,12 +105,12 @@ bool st_html_anchors_next(struct st_html_anchors *cursor) {
 		struct st_str name;
 		size_t from = cursor->tag;
 		while (next_attribute(html, &cursor->at, &name, &cursor->id)) {
-			st_cancel_tell(cursor->at - from);
+			st_cancel_progress(cursor->at - from);
 			from = cursor->at;
 			if (cursor->id.len > 0 && names_anchor(cursor->element, name))
 				return true;
 		}
-		st_cancel_tell(cursor->at - from);
+		st_cancel_progress(cursor->at - from);
 		cursor->inside = false;
 	}
 }

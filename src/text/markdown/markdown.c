@@ -432,7 +432,7 @@ static int check_definitions(struct st_str text, struct stet_error *err) {
 		at += 2;
 		count++;
 	}
-	st_cancel_tell(text.len);
+	st_cancel_progress(text.len);
 	if (count <= MAX_DEFINITIONS)
 		return 0;
 	return st_fail(err, STET_E_TOO_BIG,

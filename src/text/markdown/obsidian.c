@@ -50,7 +50,7 @@ static size_t next_mark(struct search *search, size_t from) {
 	struct st_str line = search->line;
 	for (; search->at < line.len; search->at++) {
 		if (search->at % ST_CANCEL_STEP == 0)
-			st_cancel_tell(ST_CANCEL_STEP);
+			st_cancel_progress(ST_CANCEL_STEP);
 		search->code ^= line.ptr[search->at] == '`';
 		if (search->at >= from && !search->code &&
 		    st_str_starts(st_str_slice(line, search->at, line.len), mark))

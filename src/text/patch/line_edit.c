@@ -84,7 +84,7 @@ void st_line_edit_add(struct st_line_edit *edit, struct st_str line) {
 	st_buf_add(&edit->bytes, line);
 	st_buf_add(&edit->bytes, st_eol_bytes(eol));
 	edit->added++;
-	st_cancel_tell(line.len + LINE_WORK);
+	st_cancel_progress(line.len + LINE_WORK);
 }
 
 void st_line_edit_release(struct st_line_edit *edit) {

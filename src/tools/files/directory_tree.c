@@ -8,7 +8,7 @@ static size_t depth_of(const char *path) {
 	size_t depth = 0, len = 0;
 	for (; path[len]; len++)
 		depth += path[len] == '/';
-	st_cancel_tell(len);
+	st_cancel_progress(len);
 	return depth;
 }
 

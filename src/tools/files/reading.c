@@ -270,7 +270,7 @@ int st_read_page(struct st_call *call, const struct st_reading *what, yyjson_mut
 		code = number_page(excerpt, &page, err);
 	/* A cancelled call's answer does not reach the caller, so its lines must not count as seen. */
 	if (code == 0)
-		code = st_cancel_look(err);
+		code = st_cancel_check_now(err);
 	if (code < 0)
 		return code;
 

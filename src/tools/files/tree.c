@@ -154,7 +154,7 @@ static int compare_paths(const void *a, const void *b) {
 	while (one[same] && one[same] == two[same])
 		same++;
 	/* Paths may be long and share most of their length: count this as work. */
-	st_cancel_tell(same);
+	st_cancel_progress(same);
 	return rank(one[same]) - rank(two[same]);
 }
 

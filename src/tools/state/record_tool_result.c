@@ -29,7 +29,7 @@ static int run_record_tool_result(struct st_call *call, struct stet_error *err) 
 	char *answer = NULL;
 	if (!text)
 		return st_fail_nomem(err);
-	st_cancel_tell(len);
+	st_cancel_progress(len);
 	int code = stet_record(call->session, tool.ptr, text, len, &answer, err);
 	if (code < 0)
 		return code;
