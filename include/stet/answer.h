@@ -46,7 +46,7 @@ STET_API const char *stet_answer_hash(const struct stet_answer *answer);
 /** The same hash with all 64 digits. */
 STET_API const char *stet_answer_full_hash(const struct stet_answer *answer);
 
-/** The bytes read, or the current bytes of a file in conflict. *len receives their number; len may be NULL. */
+/** The bytes read, or the current bytes of a file in conflict. len may be NULL. */
 STET_API const char *stet_answer_content(const struct stet_answer *answer, size_t *len);
 
 /** A unified diff from the version that the session saw to the current one; or NULL. */

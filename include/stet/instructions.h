@@ -8,7 +8,7 @@
  * call concerns it, without an index or a watcher. It does not deliver the same
  * text to a session twice, not even as a link or a copy, unless the text
  * changes (it then comes marked as a replacement) or the program calls
- * stet_instructions_clear(). If a file is deleted, the session is told.
+ * stet_instructions_clear(). A deleted file is delivered as "removed".
  *
  *     struct stet_instructions *instructions = NULL;
  *
@@ -18,8 +18,8 @@
  *     stet_instructions_free(instructions);
  *
  * STET_OPTION_AGENTS_BUDGET limits the size of one delivery. The file nearest
- * to the path comes first; a text that does not fit is truncated at a line and
- * says so.
+ * to the path gets its share of it first; a text that does not fit is truncated
+ * at a line and says so.
  */
 #ifndef STET_INSTRUCTIONS_H
 #define STET_INSTRUCTIONS_H
@@ -109,7 +109,7 @@ STET_API void stet_instructions_free(struct stet_instructions *instructions);
 /** The number of files in a list. */
 STET_API size_t stet_instructions_count(const struct stet_instructions *instructions);
 
-/** The path of the n-th file (from 0), relative to the root; NULL beyond the last, like all functions below. */
+/** The path of the n-th file (from 0), relative to the root; NULL beyond the last. */
 STET_API const char *stet_instructions_path(const struct stet_instructions *instructions, size_t n);
 
 /** The text; if truncated, its last line says so. NULL in an index, or if the file was deleted. */

@@ -45,7 +45,7 @@ STET_API STET_NODISCARD int stet_json_parse(const char *text, size_t len, int co
 /** Free a document; NULL is fine. */
 STET_API void stet_json_free(struct stet_json *json);
 
-/** The type of a value: "object", "array", "string", "number", "boolean", "null"; NULL if it does not exist. */
+/** "object", "array", "string", "number", "boolean" or "null"; NULL if the value does not exist. */
 STET_API const char *stet_json_type(const struct stet_json *json, const char *pointer);
 
 /** A string, valid until the document changes; NULL if the value is no string. len may be NULL. */

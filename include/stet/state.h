@@ -148,7 +148,7 @@ STET_API STET_NODISCARD int stet_task_complete(struct stet_session *session, int
 STET_API STET_NODISCARD int stet_task_claim(struct stet_session *session, int64_t *id,
                                             struct stet_error *err);
 
-/** Change the priority of a task, or remove it. Returns 0, STET_E_NOT_FOUND, or a code of stet_state_json(). */
+/** Change the priority of a task, or remove it. Returns 0, STET_E_NOT_FOUND, or as stet_state_json(). */
 STET_API STET_NODISCARD int stet_task_prioritise(struct stet_workspace *ws, int64_t id,
                                                  int64_t priority, struct stet_error *err);
 STET_API STET_NODISCARD int stet_task_remove(struct stet_workspace *ws, int64_t id,

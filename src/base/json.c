@@ -10,7 +10,7 @@ static bool is_opening(char byte) {
 	return byte == '[' || byte == '{';
 }
 
-/* The index after a string's closing quote, or the text's length; start is the index after the opening one. */
+/* The index after the closing quote of a string whose bytes begin at start; or the text's length. */
 static size_t string_end(struct st_str text, size_t start) {
 	const char *quote = text.ptr + start;
 	while ((quote = memchr(quote, '"', text.len - (size_t)(quote - text.ptr)))) {

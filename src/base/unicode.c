@@ -86,7 +86,7 @@ static void add_parts(struct st_buf *out, uint32_t point, unsigned options) {
 		st_utf8_add(out, parts[i]);
 }
 
-/* Does not sort marks by class: texts that differ only in their order stay different, which is rare in names. */
+/* Does not sort marks by class, since names with marks in another order are rare. */
 void st_unicode_decompose(struct st_buf *out, struct st_str text) {
 	for (size_t i = 0; i < text.len;) {
 		uint32_t point;

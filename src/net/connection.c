@@ -329,7 +329,7 @@ static bool read_body(struct st_connection *connection) {
 	return true;
 }
 
-/* Read what a refused client still sends: closing at once would reset the connection before it reads the answer. */
+/* Read and drop input: closing at once would reset the connection before the client reads the answer. */
 static bool discard_input(struct st_connection *connection) {
 	size_t len = evbuffer_get_length(input_of(connection));
 	connection->discarded += len;

@@ -355,7 +355,7 @@ static void exchange_done(struct st_mcp_sink *sink) {
 	st_loop_queue(exchange->endpoint->loop, &exchange->finished);
 }
 
-/* A modern client cancels by disconnecting. A legacy one may have lost its connection: its request continues. */
+/* A modern client cancels by disconnecting. For a legacy one, the request continues. */
 static void exchange_gone(struct st_stream *stream) {
 	struct exchange *exchange = outer_of(exchange, stream, stream);
 	if (exchange->peer && !exchange->session)

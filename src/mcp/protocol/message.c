@@ -48,7 +48,7 @@ static void read_claim(struct st_mcp_message *message) {
 	message->version = st_mcp_version_find(message->claimed);
 }
 
-/* Get a member that must be an object. A notification cannot be refused, so its invalid members are ignored. */
+/* Get a member that must be an object. Invalid members of notifications, which get no answer, are ignored. */
 static bool read_member(struct st_mcp_message *message, yyjson_val *parent, const char *name,
                         yyjson_val **out) {
 	yyjson_val *value = yyjson_obj_get(parent, name);
