@@ -231,14 +231,12 @@ static void tick(evutil_socket_t fd, short what, void *arg) {
 /* ---- setup ---- */
 
 static void apply_defaults(struct st_http_options *options) {
-	options->max_body = options->max_body ? options->max_body : DEFAULT_BODY;
-	options->max_connections =
-		options->max_connections ? options->max_connections : DEFAULT_CONNECTIONS;
-	options->max_sessions = options->max_sessions ? options->max_sessions : DEFAULT_SESSIONS;
-	options->session_idle = options->session_idle ? options->session_idle : DEFAULT_SESSION_IDLE_S;
-	options->connection_idle =
-		options->connection_idle ? options->connection_idle : DEFAULT_CONNECTION_IDLE_S;
-	options->request_time = options->request_time ? options->request_time : DEFAULT_REQUEST_S;
+	options->max_body = options->max_body ?: DEFAULT_BODY;
+	options->max_connections = options->max_connections ?: DEFAULT_CONNECTIONS;
+	options->max_sessions = options->max_sessions ?: DEFAULT_SESSIONS;
+	options->session_idle = options->session_idle ?: DEFAULT_SESSION_IDLE_S;
+	options->connection_idle = options->connection_idle ?: DEFAULT_CONNECTION_IDLE_S;
+	options->request_time = options->request_time ?: DEFAULT_REQUEST_S;
 }
 
 static int start_server(struct st_http *http, struct st_mcp_server *server,

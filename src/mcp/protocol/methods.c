@@ -151,69 +151,40 @@ void st_mcp_log(struct st_mcp_request *request, enum st_mcp_level level, const c
 	st_mcp_notify(request, "notifications/message", &params);
 }
 
-/* ---- handlers of the service ---- */
-
-static st_mcp_handler *tools_list(const struct st_mcp_service *service) {
-	return service->tools_list;
-}
-
-static st_mcp_handler *tools_call(const struct st_mcp_service *service) {
-	return service->tools_call;
-}
-
-static st_mcp_handler *resources_list(const struct st_mcp_service *service) {
-	return service->resources_list;
-}
-
-static st_mcp_handler *resources_templates(const struct st_mcp_service *service) {
-	return service->resources_templates;
-}
-
-static st_mcp_handler *resources_read(const struct st_mcp_service *service) {
-	return service->resources_read;
-}
-
-static st_mcp_handler *prompts_list(const struct st_mcp_service *service) {
-	return service->prompts_list;
-}
-
-static st_mcp_handler *prompts_get(const struct st_mcp_service *service) {
-	return service->prompts_get;
-}
-
-static st_mcp_handler *complete(const struct st_mcp_service *service) {
-	return service->complete;
-}
-
-/* Handlers of the protocol, for a service that can watch resources. */
-static st_mcp_handler *subscribe(const struct st_mcp_service *service) {
-	return service->watch ? st_mcp_subscribe : NULL;
-}
-
-static st_mcp_handler *unsubscribe(const struct st_mcp_service *service) {
-	return service->watch ? st_mcp_unsubscribe : NULL;
-}
+/* ---- the table ---- */
 
 #define BOTH (ST_MCP_LEGACY | ST_MCP_MODERN)
+#define SERVED(member) offsetof(struct st_mcp_service, member), NULL
 
 static const struct st_mcp_method methods[] = {
-	{"tools/call", BOTH | ST_MCP_SERVED | ST_MCP_ROOTED, tools_call, NULL},
-	{"tools/list", BOTH | ST_MCP_SERVED | ST_MCP_CACHED | ST_MCP_STABLE, tools_list, NULL},
-	{"resources/read", BOTH | ST_MCP_SERVED | ST_MCP_CACHED | ST_MCP_ROOTED, resources_read, NULL},
-	{"resources/list", BOTH | ST_MCP_SERVED | ST_MCP_CACHED, resources_list, NULL},
+	{"tools/call", BOTH | ST_MCP_SERVED | ST_MCP_ROOTED, SERVED(tools_call)},
+	{"tools/list", BOTH | ST_MCP_SERVED | ST_MCP_CACHED | ST_MCP_STABLE, SERVED(tools_list)},
+	{"resources/read", BOTH | ST_MCP_SERVED | ST_MCP_CACHED | ST_MCP_ROOTED,
+     SERVED(resources_read)},
+	{"resources/list", BOTH | ST_MCP_SERVED | ST_MCP_CACHED, SERVED(resources_list)},
 	{"resources/templates/list", BOTH | ST_MCP_SERVED | ST_MCP_CACHED | ST_MCP_STABLE,
-     resources_templates, NULL},
-	{"prompts/get", BOTH | ST_MCP_SERVED | ST_MCP_ROOTED, prompts_get, NULL},
-	{"prompts/list", BOTH | ST_MCP_SERVED | ST_MCP_CACHED | ST_MCP_STABLE, prompts_list, NULL},
-	{"completion/complete", BOTH | ST_MCP_SERVED | ST_MCP_ROOTED, complete, NULL},
-	{"initialize", ST_MCP_LEGACY, NULL, initialize},
-	{"ping", ST_MCP_LEGACY, NULL, ping},
-	{"logging/setLevel", ST_MCP_LEGACY, NULL, set_level},
-	{"resources/subscribe", ST_MCP_LEGACY | ST_MCP_ROOTED, subscribe, NULL},
-	{"resources/unsubscribe", ST_MCP_LEGACY, unsubscribe, NULL},
-	{"server/discover", ST_MCP_MODERN | ST_MCP_CACHED | ST_MCP_STABLE, NULL, discover},
-	{"subscriptions/listen", ST_MCP_MODERN, NULL, st_mcp_listen},
+     SERVED(resources_templates)},
+	{"prompts/get", BOTH | ST_MCP_SERVED | ST_MCP_ROOTED, SERVED(prompts_get)},
+	{"prompts/list", BOTH | ST_MCP_SERVED | ST_MCP_CACHED | ST_MCP_STABLE, SERVED(prompts_list)},
+	{"completion/complete", BOTH | ST_MCP_SERVED | ST_MCP_ROOTED, SERVED(complete)},
+	{"initialize", ST_MCP_LEGACY, 0, initialize},
+	{"ping", ST_MCP_LEGACY, 0, ping},
+	{"logging/setLevel", ST_MCP_LEGACY, 0, set_level},
+	{"resources/subscribe", ST_MCP_LEGACY | ST_MCP_ROOTED, offsetof(struct st_mcp_service, watch),
+     st_mcp_subscribe},
+	{"resources/unsubscribe", ST_MCP_LEGACY, offsetof(struct st_mcp_service, watch),
+     st_mcp_unsubscribe},
+	{"server/discover", ST_MCP_MODERN | ST_MCP_CACHED | ST_MCP_STABLE, 0, discover},
+	{"subscriptions/listen", ST_MCP_MODERN, 0, st_mcp_listen},
 };
+
+st_mcp_handler *st_mcp_method_handler(const struct st_mcp_method *method,
+                                      const struct st_mcp_service *service) {
+	st_mcp_handler *member = method->run;
+	if (method->member)
+		memcpy(&member, (const char *)service + method->member, sizeof member);
+	return member && method->run ? method->run : member;
+}
 
 const struct st_mcp_method *st_mcp_method_find(const struct st_mcp_service *service,
                                                struct st_str name, bool modern) {
@@ -222,7 +193,7 @@ const struct st_mcp_method *st_mcp_method_find(const struct st_mcp_service *serv
 		if (!(method->traits & (modern ? ST_MCP_MODERN : ST_MCP_LEGACY)) ||
 		    !st_str_eq(st_str(method->name), name))
 			continue;
-		return !method->served || method->served(service) ? method : NULL;
+		return st_mcp_method_handler(method, service) ? method : NULL;
 	}
 	return NULL;
 }

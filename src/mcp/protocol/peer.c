@@ -179,14 +179,13 @@ static bool deliver_response(struct st_mcp_peer *peer, struct st_mcp_message *me
 	return taken;
 }
 
-static void refuse_message(struct st_mcp_peer *peer, struct st_mcp_message *message,
-                           struct st_mcp_sink *sink) {
+void st_mcp_fail_message(struct st_mcp_peer *peer, struct st_mcp_sink *sink, struct st_str id,
+                         int code, struct st_str problem) {
 	st_auto(st_buf) answer = ST_BUF_INIT;
-	st_mcp_wire_error(&answer, st_buf_str(&message->id), message->code,
-	                  st_buf_str(&message->problem), ST_STR(""));
+	st_mcp_wire_error(&answer, id, code, problem, ST_STR(""));
 	pthread_mutex_lock(&peer->lock);
 	if (!answer.failed)
-		sink->answer(sink, &answer, 400);
+		sink->answer(sink, &answer, code == ST_MCP_INTERNAL_ERROR ? 500 : 400);
 	sink->done(sink);
 	pthread_mutex_unlock(&peer->lock);
 }
@@ -211,7 +210,8 @@ void st_mcp_dispatch(struct st_mcp_peer *peer, struct st_mcp_message *message,
 		st_mcp_batch(peer, message, sink);
 		return;
 	case ST_MCP_BROKEN:
-		refuse_message(peer, message, sink);
+		st_mcp_fail_message(peer, sink, st_buf_str(&message->id), message->code,
+		                    st_buf_str(&message->problem));
 		break;
 	case ST_MCP_NOTIFICATION:
 		if (st_str_eq(message->method, ST_STR("notifications/cancelled")))
@@ -228,22 +228,11 @@ void st_mcp_dispatch(struct st_mcp_peer *peer, struct st_mcp_message *message,
 	st_mcp_message_free(message);
 }
 
-/* The error of a message for which there was no memory. */
-static void refuse_without_memory(struct st_mcp_peer *peer, struct st_mcp_sink *sink) {
-	st_auto(st_buf) answer = ST_BUF_INIT;
-	st_mcp_wire_error(&answer, ST_STR("null"), ST_MCP_INTERNAL_ERROR, ST_STR("Out of memory."),
-	                  ST_STR(""));
-	pthread_mutex_lock(&peer->lock);
-	if (!answer.failed)
-		sink->answer(sink, &answer, 500);
-	sink->done(sink);
-	pthread_mutex_unlock(&peer->lock);
-}
-
 void st_mcp_receive(struct st_mcp_peer *peer, struct st_str bytes, struct st_mcp_sink *sink) {
 	struct st_mcp_message *message = st_mcp_message_new(bytes);
 	if (message)
 		st_mcp_dispatch(peer, message, sink);
 	else
-		refuse_without_memory(peer, sink);
+		st_mcp_fail_message(peer, sink, ST_STR("null"), ST_MCP_INTERNAL_ERROR,
+		                    ST_STR("Out of memory."));
 }

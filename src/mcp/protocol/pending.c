@@ -144,9 +144,7 @@ static int call_handler(struct st_mcp_pending *pending, st_mcp_handler *handler)
 
 static void run_request(struct st_mcp_task *task) {
 	struct st_mcp_pending *pending = (struct st_mcp_pending *)task;
-	st_mcp_handler *handler = pending->method->run;
-	if (pending->method->served)
-		handler = pending->method->served(pending->request.service);
+	st_mcp_handler *handler = st_mcp_method_handler(pending->method, pending->request.service);
 	st_mcp_wire_begin(&pending->answer, st_buf_str(&pending->message->id));
 	pending->result_start = pending->answer.len;
 	int code = 0;
@@ -292,24 +290,13 @@ static bool check_request(struct st_mcp_pending *pending) {
 	return !pending->malformed;
 }
 
-static void fail_without_memory(struct st_mcp_peer *peer, struct st_mcp_message *message,
-                                struct st_mcp_sink *sink) {
-	st_auto(st_buf) answer = ST_BUF_INIT;
-	st_mcp_wire_error(&answer, st_buf_str(&message->id), ST_MCP_INTERNAL_ERROR,
-	                  ST_STR("Out of memory."), ST_STR(""));
-	pthread_mutex_lock(&peer->lock);
-	if (!answer.failed)
-		sink->answer(sink, &answer, 500);
-	sink->done(sink);
-	pthread_mutex_unlock(&peer->lock);
-	st_mcp_message_free(message);
-}
-
 void st_mcp_pending_begin(struct st_mcp_peer *peer, struct st_mcp_message *message,
                           struct st_mcp_sink *sink, struct st_mcp_sink *outer) {
 	struct st_mcp_pending *pending = calloc(1, sizeof *pending);
 	if (!pending) {
-		fail_without_memory(peer, message, sink);
+		st_mcp_fail_message(peer, sink, st_buf_str(&message->id), ST_MCP_INTERNAL_ERROR,
+		                    ST_STR("Out of memory."));
+		st_mcp_message_free(message);
 		return;
 	}
 	pending->task.run = run_request;

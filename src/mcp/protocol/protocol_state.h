@@ -142,6 +142,10 @@ static inline struct st_mcp_pending *st_mcp_pending_of(struct st_mcp_request *re
 void st_mcp_peer_ref(struct st_mcp_peer *peer);
 void st_mcp_peer_unref(struct st_mcp_peer *peer);
 
+/** Answer a message with an error and end its sink. */
+void st_mcp_fail_message(struct st_mcp_peer *peer, struct st_mcp_sink *sink, struct st_str id,
+                         int code, struct st_str problem);
+
 /* ---- pending.c ---- */
 
 /** Handle a request and free the message. `outer` is the transport's sink. */
@@ -180,9 +184,15 @@ enum st_mcp_traits {
 struct st_mcp_method {
 	const char *name;
 	unsigned traits;
-	st_mcp_handler *(*served)(const struct st_mcp_service *service);
+	/** The offset of the service's function that the method needs; 0 for none. */
+	size_t member;
+	/** The protocol's own handler; NULL if that function is the handler. */
 	st_mcp_handler *run;
 };
+
+/** The handler of a method; NULL if the service does not offer it. */
+st_mcp_handler *st_mcp_method_handler(const struct st_mcp_method *method,
+                                      const struct st_mcp_service *service);
 
 /** The legacy or modern method of a name; NULL if unknown, or not offered by the service. */
 const struct st_mcp_method *st_mcp_method_find(const struct st_mcp_service *service,

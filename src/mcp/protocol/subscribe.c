@@ -1,4 +1,5 @@
 /* Subscriptions: the legacy resources/subscribe, the modern subscriptions/listen. */
+#include "base/array.h"
 #include "mcp/protocol/protocol_state.h"
 #include "mcp/protocol/wire.h"
 
@@ -14,15 +15,10 @@ bool st_mcp_uris_has(const struct st_mcp_uris *uris, struct st_str uri) {
 }
 
 bool st_mcp_uris_add(struct st_mcp_uris *uris, struct st_str uri) {
-	char **list = realloc(uris->list, (uris->count + 1) * sizeof *list);
-	if (!list)
+	if (!st_array_room(&uris->list, uris->count, sizeof *uris->list))
 		return false;
-	uris->list = list;
-	list[uris->count] = strndup(uri.ptr, uri.len);
-	if (!list[uris->count])
-		return false;
-	uris->count++;
-	return true;
+	uris->list[uris->count] = strndup(uri.ptr, uri.len);
+	return uris->list[uris->count] && ++uris->count;
 }
 
 bool st_mcp_uris_remove(struct st_mcp_uris *uris, struct st_str uri) {

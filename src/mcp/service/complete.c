@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <strings.h>
 
+#include "base/array.h"
 #include "base/utf8.h"
 #include "mcp/service/service_state.h"
 #include "mcp/protocol/wire.h"
@@ -27,15 +28,13 @@ static void found_release(struct found *found) {
 static void add_value(struct found *found, struct st_str value) {
 	if (found->count == FOUND_MAX || !st_utf8_valid(value))
 		return;
-	char **values = realloc(found->values, (found->count + 1) * sizeof *values);
-	if (values) {
-		found->values = values;
-		values[found->count] = strndup(value.ptr, value.len);
-	}
-	if (!values || !values[found->count])
+	char *copy = strndup(value.ptr, value.len);
+	if (copy && st_array_room(&found->values, found->count, sizeof *found->values)) {
+		found->values[found->count++] = copy;
+	} else {
+		free(copy);
 		found->failed = true;
-	else
-		found->count++;
+	}
 }
 
 static int by_value(const void *a, const void *b) {
