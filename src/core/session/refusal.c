@@ -277,7 +277,7 @@ static int show_diff(const struct st_change_attempt *attempt, struct st_str old,
 		code = st_fail_nomem(err);
 	/* Last: only a complete answer that was not cancelled reaches the caller. */
 	if (code == 0)
-		code = st_cancel_look(err);
+		code = st_cancel_check_now(err);
 	if (code < 0)
 		return code;
 	record_shown(attempt, &diff, &report);
