@@ -160,7 +160,7 @@ static void add_tasks(struct found *found, struct st_mcp_request *request, struc
 
 /* ---- the request ---- */
 
-static int fail_unknown(struct st_mcp_request *request) {
+static int fail_unknown_argument(struct st_mcp_request *request) {
 	return st_mcp_fail(
 		request, ST_MCP_INVALID_PARAMS,
 		"Only \"path\" and \"heading\" of the resource templates and \"task\" of the prompt "
@@ -176,7 +176,7 @@ static int find_for_resource(struct st_mcp_request *request, struct found *found
 	else if (st_str_eq(argument, ST_STR("heading")))
 		add_headings(found, service, st_json_str(yyjson_obj_get(context, "path")), value);
 	else
-		return fail_unknown(request);
+		return fail_unknown_argument(request);
 	return 0;
 }
 
@@ -193,7 +193,7 @@ static int find_values(struct st_mcp_request *request, struct found *found) {
 	struct st_str prompt = st_json_str(yyjson_obj_get(ref, "name"));
 	if (!st_str_eq(type, ST_STR("ref/prompt")) || !st_str_eq(prompt, ST_STR("snapshot")) ||
 	    !st_str_eq(st_json_str(name), ST_STR("task")))
-		return fail_unknown(request);
+		return fail_unknown_argument(request);
 	add_tasks(found, request, st_json_str(value));
 	return 0;
 }

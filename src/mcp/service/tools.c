@@ -109,7 +109,7 @@ static void notify_observer(struct st_mcp_request *request, const struct st_tool
 		service->called(service->called_arg, st_str(tool->name), code, micros);
 }
 
-static int call_tool(struct st_mcp_request *request, const struct st_tool *tool, yyjson_val *args) {
+static int run_tool(struct st_mcp_request *request, const struct st_tool *tool, yyjson_val *args) {
 	struct stet_error why = {0};
 	struct progress progress = {
 		.watch.progress = report_progress,
@@ -153,5 +153,5 @@ int st_service_tools_call(struct st_mcp_request *request) {
 		                   "\"arguments\" must be an object, not %s.", st_json_kind(args));
 	if (st_mcp_pending_of(request)->message->repaired)
 		return refuse_surrogates(request);
-	return call_tool(request, tool, args);
+	return run_tool(request, tool, args);
 }
