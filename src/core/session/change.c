@@ -152,13 +152,13 @@ static void note_unproven(struct stet_session *session, const struct st_committe
                           bool removed, struct stet_answer *answer) {
 	if (!done->unproven)
 		return;
-	st_answer_note(answer, "%s is on %s: others who write below the mount are not noticed. %s%s",
-	               st_quoted(done->path), done->unproven, describe_risk(done, removed),
-	               session->warned
-	                   ? ""
-	                   : " On such a filesystem the kernel sees no writers but its own, so "
-	                     "every check here reads the bytes again; the moment between the "
-	                     "last check and the change stays open.");
+	st_answer_note(
+		answer, "%s is on %s: stet does not notice others who write below the mount. %s%s",
+		st_quoted(done->path), done->unproven, describe_risk(done, removed),
+		session->warned ? ""
+						: " On such a filesystem the kernel sees no writers but its own, so "
+						  "every check here reads the bytes again; the moment between the "
+						  "last check and the change stays open.");
 	session->warned = true;
 }
 

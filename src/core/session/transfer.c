@@ -44,7 +44,7 @@ static void copy_record(struct stet_session *from, const char *source, struct st
 	st_intervals_release(&lines);
 }
 
-static int create_file(struct stet_session *session, const char *path, const struct st_file *file,
+static int create_copy(struct stet_session *session, const char *path, const struct st_file *file,
                        struct st_committed *made, struct stet_error *err) {
 	struct stet_workspace *ws = session->ws;
 	struct st_commit request = {
@@ -79,7 +79,7 @@ static int copy_file(struct stet_session *from, const char *source, struct stet_
 	if (code == 0)
 		code = check_free(to->ws, destination, err);
 	if (code == 0)
-		code = create_file(to, destination, file, &made, err);
+		code = create_copy(to, destination, file, &made, err);
 	if (code < 0)
 		return code;
 	keep_mode(&to->ws->root, made.path, file->mode);
