@@ -74,8 +74,8 @@ struct key {
 	  "the largest file, in bytes") \
 	X("maxDiff", SIZE, TIGHTEN_LOWER, STET_OPTION_MAX_DIFF, "16384", \
 	  "the largest diff in an answer, in bytes") \
-	X("maxBases", SIZE, TIGHTEN_LOWER, STET_OPTION_MAX_BASES, "67108864", \
-	  "how many bytes of file contents to remember for diffs and merges") \
+	X("maxBases", SIZE, USER_ONLY, STET_OPTION_MAX_BASES, "67108864", \
+	  "how many bytes of file contents to remember for diffs, merges and undo") \
 	X("pageBytes", PAGE, USER_ONLY, STET_OPTION_PAGE_BYTES, "20000", \
 	  "the most bytes of text in an answer, AGENTS.md included; for commands 1048576 unless set") \
 	X("structured", FLAG, USER_ONLY, STET_OPTION_STRUCTURED, "false", \
