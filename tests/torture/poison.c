@@ -149,12 +149,25 @@ static const char *in_state(const char *name) {
 	return path;
 }
 
+/* Make a directory; what an earlier poison put in its place, such as a link to the outside, goes. */
+static void make_folder(const struct dir *dir, const char *name) {
+	struct stat st;
+	const char *path = in_state(name);
+	if (fstatat(dir->fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode))
+		return;
+	(void)unlinkat(dir->fd, path, 0);
+	assert_int_equal(mkdirat(dir->fd, path, 0700), 0);
+}
+
 /* Take away what has a name in the state directory; its parent is there then. */
 static const char *clear(const struct dir *dir, const char *name) {
+	static const char *const folders[] = {"versions", "moved", "rescued"};
+	for (size_t i = 0; i < 3; i++) {
+		size_t len = strlen(folders[i]);
+		if (strncmp(name, folders[i], len) == 0 && name[len] == '/')
+			make_folder(dir, folders[i]);
+	}
 	const char *path = in_state(name);
-	mkdirat(dir->fd, "root/.stet/versions", 0700);
-	mkdirat(dir->fd, "root/.stet/moved", 0700);
-	mkdirat(dir->fd, "root/.stet/rescued", 0700);
 	assert_int_equal(run(dir, NULL, (const char *[]){"rm", "-rf", path, NULL}), 0);
 	return path;
 }

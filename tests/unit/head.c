@@ -77,6 +77,8 @@ static void what_could_be_read_in_two_ways_is_refused(void **state) {
 		"GET / HTTP/1.1\r\nHost: x\r\nno colon\r\n\r\n",
 		"GET / HTTP/1.1\r\nHost: x\r\nX: a\x01\r\n\r\n",
 		"GET / HTTP/1.1\r\nHost: x\n\r\n",
+		"GET / HTTP/1.1\nHost: x\n\n",
+		"GET / HTTP/1.1\r\nHost: x\r\r\n\r\n",
 		"GET / HTTP/1.1\rHost: x\r\n\r\n",
 		"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nContent-Length: 3\r\n\r\n",
 		"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3, 3\r\n\r\n",
