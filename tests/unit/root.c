@@ -430,6 +430,24 @@ static void a_missing_or_unfit_root_is_refused(void **state) {
 	free(path);
 }
 
+/* Below it no path would show what it belongs to. */
+static void a_root_in_a_directory_of_git_or_stet_is_refused(void **state) {
+	const struct dir *dir = *state;
+	struct st_root root;
+	struct stet_error err = {0};
+	dir_write(dir, "root/.git/hooks/sample", "");
+	dir_write(dir, "root/dir/.STET/versions/x", "");
+	link_to(dir, ".git/hooks", "root/hooks");
+	static const char *const roots[] = {"root/.git", "root/.git/hooks", "root/hooks",
+	                                    "root/dir/.STET", "root/dir/.STET/versions"};
+	for (size_t i = 0; i < sizeof roots / sizeof *roots; i++) {
+		assert_int_equal(st_root_open(&root, dir_at(dir, roots[i]), &err), STET_E_ACCESS);
+		assert_non_null(strstr(err.message, "not allowed"));
+	}
+	assert_int_equal(st_root_open(&root, dir_at(dir, "root/dir"), NULL), 0);
+	st_root_release(&root);
+}
+
 static void a_relative_root_stays_where_it_was(void **state) {
 	const struct dir *dir = *state;
 	struct st_root root;
@@ -687,6 +705,9 @@ static void protection_knows_every_spelling_that_a_filesystem_folds(void **state
 		"GIT~1/config",
 		"a/stet~1",
 		"Stet~2",
+		".git::$INDEX_ALLOCATION/config",
+		"a/.stet:x",
+		"a\\.git\\config",
 		"x/.\u00E4rger",
 		"x/.a\u0308RGER", /* the configured name, composed and not */
 	};
@@ -711,6 +732,7 @@ int main(void) {
 		in_tree(long_paths_work_up_to_the_limit_and_not_beyond),
 		in_tree(links_full_of_turns_are_answered_at_once),
 		in_tree(a_missing_or_unfit_root_is_refused),
+		in_tree(a_root_in_a_directory_of_git_or_stet_is_refused),
 		in_tree(a_relative_root_stays_where_it_was),
 		in_tree(the_whole_filesystem_can_be_a_root),
 		in_tree(a_dangling_link_inside_creates_its_target),

@@ -11,6 +11,12 @@ static struct st_str without_tail(struct st_str name) {
 	return name;
 }
 
+/* NTFS and SMB take what follows a colon for a stream of the file: `.git::$INDEX_ALLOCATION` is `.git`. */
+static struct st_str without_stream(struct st_str name) {
+	const char *colon = memchr(name.ptr, ':', name.len);
+	return colon ? st_strn(name.ptr, (size_t)(colon - name.ptr)) : name;
+}
+
 static bool is_ascii(struct st_str name) {
 	for (size_t i = 0; i < name.len; i++) {
 		if ((unsigned char)name.ptr[i] >= 0x80)
@@ -38,7 +44,7 @@ static bool is_short_form(struct st_str name, struct st_str wanted) {
 }
 
 static bool is_spelling_of(struct st_str name, struct st_str wanted) {
-	name = without_tail(name);
+	name = without_tail(without_stream(name));
 	if (is_ascii(name) && is_ascii(wanted))
 		return (name.len == wanted.len && strncasecmp(name.ptr, wanted.ptr, name.len) == 0) ||
 		       (wanted.ptr[0] == '.' && is_short_form(name, wanted));
@@ -56,11 +62,11 @@ bool st_name_is_state_dir(const char *name, const char *state_dir) {
 
 bool st_path_is_protected(const char *path, const char *state_dir) {
 	for (bool first = true; *path; first = false) {
-		struct st_str name = st_strn(path, strcspn(path, "/"));
+		struct st_str name = st_strn(path, strcspn(path, "/\\"));
 		if (is_spelling_of(name, ST_STR(".git")) || is_state_dir(name, state_dir, first))
 			return true;
 		path += name.len;
-		path += strspn(path, "/");
+		path += strspn(path, "/\\");
 	}
 	return false;
 }

@@ -5,7 +5,8 @@
  * Every component of a path counts, because a nested workspace has a state
  * directory of its own. And a filesystem may accept several spellings of one
  * name: ext4 can fold case, normalise Unicode and ignore invisible characters;
- * FAT ignores dots and spaces at the end and has short names. So these
+ * FAT ignores dots and spaces at the end and has short names; NTFS and SMB take
+ * a backslash for a separator and ignore a stream behind a colon. So these
  * functions treat every spelling that some filesystem accepts as the name.
  */
 #ifndef STET_FS_PATH_PROTECTED_H

@@ -575,6 +575,13 @@ int st_root_open(struct st_root *root, const char *path, struct stet_error *err)
 		st_root_release(root);
 		return st_fail_errno(err, errnum, "Cannot open the workspace %s", st_quoted(path));
 	}
+	if (st_path_is_protected(root->path, ST_STATE_DIR)) {
+		st_root_release(root);
+		return st_fail(err, STET_E_ACCESS,
+		               "The workspace %s is not allowed: it is, or lies in, a directory of git or "
+		               "stet.",
+		               st_quoted(path));
+	}
 	root->dev = st.st_dev;
 	root->ino = st.st_ino;
 	root->trust = st_trust_of(fd, st.st_dev);

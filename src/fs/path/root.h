@@ -61,7 +61,8 @@ struct st_place {
 	{ .dirfd = -1 }
 
 /**
- * Open a root.
+ * Open a root. Nothing below `.git` or a state directory can be one: the names
+ * that are protected stand above it, where nobody would look for them.
  *
  * @path   A directory; relative ones start from the working directory.
  * @return 0, STET_E_NOT_FOUND, STET_E_KIND (not a directory), STET_E_ACCESS,
