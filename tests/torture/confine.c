@@ -97,6 +97,8 @@ static const char *const parts[] = {
 	"",
 	"away",
 	"loop",
+	"to-git",
+	"to-mark",
 	"@",
 	"proc/self/root",
 };
@@ -127,6 +129,9 @@ static void add_any_path(struct gen *gen, const char *above, struct st_buf *path
 		"sub/.stet/mark",
 		"sub/.STET/mark",
 		".git/config",
+		"to-git/config",
+		"to-git/new",
+		"to-mark",
 		"dir/new",
 		"dir/.stet/stet.db-journal",
 		"sub/new",
@@ -214,12 +219,13 @@ static void call_tool(struct server *server, struct gen *gen, const struct st_to
 }
 
 static void ask_for_resource(struct server *server, struct gen *gen, const char *above, int id) {
+	static const char *const methods[] = {"read", "subscribe", "unsubscribe"};
 	st_auto(st_buf) path = ST_BUF_INIT, message = ST_BUF_INIT;
-	add_path(gen, above, &path);
+	add_any_path(gen, above, &path);
 	st_buf_addf(&message,
-	            "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"resources/read\",\"params\":{\"uri\":"
+	            "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"resources/%s\",\"params\":{\"uri\":"
 	            "\"file://%s/root/%s\"}}",
-	            id, above, st_buf_cstr(&path));
+	            id, methods[gen_below(gen, 3)], above, st_buf_cstr(&path));
 	say(server, st_buf_str(&message));
 }
 
@@ -251,6 +257,8 @@ static void lay_root(const struct dir *dir, const char *root) {
 	assert_int_equal(symlinkat(dir_at(dir, "outside"), dir->fd, below(root, "link")), 0);
 	assert_int_equal(symlinkat(dir_at(dir, "outside/secret"), dir->fd, below(root, "away")), 0);
 	assert_int_equal(symlinkat("loop", dir->fd, below(root, "loop")), 0);
+	assert_int_equal(symlinkat(".git", dir->fd, below(root, "to-git")), 0);
+	assert_int_equal(symlinkat("sub/.stet/mark", dir->fd, below(root, "to-mark")), 0);
 }
 
 static void lay_outside(const struct dir *dir) {
@@ -312,7 +320,7 @@ static const char *const protected_dirs[] = {"sub/.git", "sub/.stet", ".git"};
 static const char *const protected_files[] = {"sub/.git/config", "sub/.stet/mark", ".git/config"};
 
 struct guarded {
-	int dirs[3], files[3], sub;
+	int dirs[3], files[3], root, sub;
 };
 
 static void writes(struct guarded *guarded, const struct dir *dir, const char *name) {
@@ -323,7 +331,22 @@ static void writes(struct guarded *guarded, const struct dir *dir, const char *n
 		assert_true(guarded->dirs[i] >= 0 && guarded->files[i] >= 0);
 	}
 	guarded->sub = openat(root, "sub", O_RDONLY | O_DIRECTORY);
-	close(root);
+	guarded->root = root;
+}
+
+/* A tool may move sub as a whole; there it would not be found again. */
+static void put_back(const struct guarded *guarded) {
+	struct stat own, named;
+	char link[64], path[PATH_MAX] = "";
+	assert_int_equal(fstat(guarded->sub, &own), 0);
+	if (fstatat(guarded->root, "sub", &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    named.st_ino == own.st_ino)
+		return;
+	snprintf(link, sizeof link, "/proc/self/fd/%d", guarded->sub);
+	/* Where it cannot be put back now, since the directory above is being swapped, it can be next time. */
+	if (readlink(link, path, sizeof path - 1) > 0 &&
+	    renameat2(AT_FDCWD, path, guarded->root, "sub", RENAME_NOREPLACE) < 0 && errno == EEXIST)
+		(void)renameat2(AT_FDCWD, path, guarded->root, "sub", RENAME_EXCHANGE);
 }
 
 static void expect_protected(const struct guarded *guarded) {
@@ -357,6 +380,7 @@ static void unguard(struct guarded *guarded) {
 		close(guarded->files[i]);
 	}
 	close(guarded->sub);
+	close(guarded->root);
 }
 
 static void no_path_leads_out_whatever_is_swapped(void **state) {
@@ -379,6 +403,7 @@ static void no_path_leads_out_whatever_is_swapped(void **state) {
 		ask_for_completion(&server, &gen, ++id);
 		expect_no_event(events);
 		expect_protected(&guarded);
+		put_back(&guarded);
 	}
 	kill(child, SIGKILL);
 	assert_int_equal(waitpid(child, NULL, 0), child);
@@ -491,6 +516,8 @@ static void no_command_leads_out_whatever_is_swapped(void **state) {
 		expect_no_event(events);
 		expect_protected(&guarded[0]);
 		expect_protected(&guarded[1]);
+		put_back(&guarded[0]);
+		put_back(&guarded[1]);
 	}
 	kill(child, SIGKILL);
 	assert_int_equal(waitpid(child, NULL, 0), child);
