@@ -131,6 +131,26 @@ static void every_answer_says_it_and_the_first_says_why(void **state) {
 	mounted_end(&mounted);
 }
 
+static void a_named_session_is_told_why_once(void **state) {
+	const struct dir *dir = *state;
+	struct mounted mounted;
+	if (!may_mount)
+		skip_because("filesystems cannot be mounted here");
+	dir_write(dir, "a.txt", "0");
+	mounted_begin(&mounted, &mounted_kinds[MOUNTED_BINDFS], dir);
+	for (int i = 0; i < 3; i++) {
+		const char from[] = {(char)('0' + i), '\0'}, to[] = {(char)('1' + i), '\0'};
+		struct stet_workspace *ws;
+		struct stet_session *session;
+		assert_int_equal(stet_workspace_open(mounted.path, &ws, NULL), 0);
+		assert_int_equal(stet_session_open(ws, "agent", &session, NULL), 0);
+		expect_notice(session, from, to, i == 0);
+		stet_session_close(session);
+		stet_workspace_close(ws);
+	}
+	mounted_end(&mounted);
+}
+
 /* The stamp is the same, and the kernel has the old bytes in memory. */
 static void a_change_that_no_time_tells_of_is_found(void **state) {
 	const struct dir *dir = *state;
@@ -210,6 +230,7 @@ int main(void) {
 		claim(a_whole_file_write_through_sshfs_loses_nothing_unsaid),
 		claim(an_edit_through_sshfs_that_caches_loses_nothing_unsaid),
 		claim(every_answer_says_it_and_the_first_says_why),
+		claim(a_named_session_is_told_why_once),
 		claim(a_change_that_no_time_tells_of_is_found),
 		claim(what_is_moved_or_deleted_is_told_of_too),
 	};

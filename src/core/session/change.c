@@ -150,16 +150,16 @@ static const char *describe_risk(const struct st_committed *done, bool removed) 
 /* Every change says it; only the session's first one explains it. */
 static void note_unproven(struct stet_session *session, const struct st_committed *done,
                           bool removed, struct stet_answer *answer) {
+	static const char why[] =
+		" On such a filesystem the kernel sees no writers but its own, so every check here reads "
+	    "the "
+		"bytes again; the moment between the last check and the change stays open.";
 	if (!done->unproven)
 		return;
+	bool first = st_delivered_add_new_notice(&session->instructions, st_str(why));
 	st_answer_note(
 		answer, "%s is on %s: stet does not notice others who write below the mount. %s%s",
-		st_quoted(done->path), done->unproven, describe_risk(done, removed),
-		session->warned ? ""
-						: " On such a filesystem the kernel sees no writers but its own, so "
-						  "every check here reads the bytes again; the moment between the "
-						  "last check and the change stays open.");
-	session->warned = true;
+		st_quoted(done->path), done->unproven, describe_risk(done, removed), first ? why : "");
 }
 
 static void note_commit(struct stet_session *session, const struct st_committed *done,

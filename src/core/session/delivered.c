@@ -116,6 +116,13 @@ void st_delivered_add_notice(struct st_delivered *delivered, struct st_str notic
 	delivered->changes++;
 }
 
+bool st_delivered_add_new_notice(struct st_delivered *delivered, struct st_str notice) {
+	if (st_lru_get(&delivered->notices, notice))
+		return false;
+	st_delivered_add_notice(delivered, notice);
+	return true;
+}
+
 /* Record the text that a path has now, and whether it was delivered as this path's. */
 static int record_item(struct st_delivered *delivered, const struct st_instructions_chain *chain,
                        const struct st_instructions_item *item, bool was_delivered,

@@ -56,6 +56,9 @@ const char *st_delivered_pending(const struct st_delivered *delivered);
                                    bool was_delivered, struct stet_error *err);
 void st_delivered_add_notice(struct st_delivered *delivered, struct st_str notice);
 
+/** Add a notice that the session gets now. Returns false if it got the notice before. */
+bool st_delivered_add_new_notice(struct st_delivered *delivered, struct st_str notice);
+
 /**
  * Choose the instructions of a chain that the session needs.
  *

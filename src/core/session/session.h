@@ -57,8 +57,6 @@ struct stet_session {
 	bool greeted;
 	/** The client has the root's instructions in its system prompt: clearing the session keeps them. */
 	bool instructed;
-	/** It got the long notice about filesystems where other writers go unnoticed. */
-	bool warned;
 	/** How deep its calls are nested. */
 	int call_depth;
 	/** What is stored, and what will be once the current transaction commits. */
