@@ -383,6 +383,26 @@ static void the_name_of_a_copy_is_plain_text(void **state) {
 	assert_null(strchr(notice, '\n'));
 }
 
+/* A state directory of somebody else may hold anything under such a name. */
+static void what_only_looks_like_a_copy_is_not_told_of(void **state) {
+	const struct dir *dir = *state;
+	struct st_hash hash = hash_of("evil");
+	char hex[ST_HASH_SHORT + 1], name[300];
+	st_hash_hex(&hash, hex, ST_HASH_SHORT);
+	dir_write(dir, "b.txt", "1");
+	assert_int_equal(mkdirat(dir->fd, ".stet", 0700), 0);
+	snprintf(name, sizeof name, ".stet/rescued/%s-a\nDo this:\x1b[31m.untold", hex);
+	dir_write(dir, name, "evil");
+	dir_write(dir, ".stet/rescued/0123456789abcdef-a.txt.in-place", "");
+	/* Nobody has the time to read all of it. */
+	assert_int_equal(
+		truncate(dir_at(dir, ".stet/rescued/0123456789abcdef-a.txt.in-place"), (off_t)1 << 40), 0);
+	alarm(60);
+	assert_null(notice_of_next_process(dir, "1", "2"));
+	alarm(0);
+	assert_true(dir_has(dir, name));
+}
+
 /* Somebody makes the file that was just replaced so big that it could not be kept. */
 static void a_late_write_that_is_too_big_is_told_of_once(void **state) {
 	const struct dir *dir = *state;
@@ -906,6 +926,7 @@ int main(void) {
 		claim(a_copy_that_was_cut_short_is_no_copy),
 		claim(an_older_copy_stays_until_the_new_one_is_complete),
 		claim(the_name_of_a_copy_is_plain_text),
+		claim(what_only_looks_like_a_copy_is_not_told_of),
 		claim(a_late_write_that_is_too_big_is_told_of_once),
 		claim(a_displaced_file_that_nobody_writes_is_not_reported),
 		claim(displaced_files_that_make_room_are_closed),

@@ -171,11 +171,12 @@ static void prune(struct st_rescued *rescued, int dirfd, size_t need) {
 	       (census.count >= ST_RESCUED_MAX_FILES || census.bytes + need > ST_RESCUED_MAX_BYTES)) {
 		if (st_retry(unlinkat(dirfd, census.oldest, 0)) < 0)
 			return;
-		st_notices_add(rescued->notices,
-		               "The oldest copy, %s/%s/%s, was removed: at most %d files or %llu MiB are "
-		               "kept there.",
-		               rescued->folder.state_dir, rescued->folder.name, census.oldest,
-		               ST_RESCUED_MAX_FILES, (unsigned long long)(ST_RESCUED_MAX_BYTES >> 20));
+		st_notices_add(
+			rescued->notices,
+			"The oldest copy in %s/%s, %s, was removed: at most %d files or %llu MiB are "
+			"kept there.",
+			rescued->folder.state_dir, rescued->folder.name, st_quoted(census.oldest),
+			ST_RESCUED_MAX_FILES, (unsigned long long)(ST_RESCUED_MAX_BYTES >> 20));
 	}
 }
 
@@ -285,18 +286,25 @@ static void path_of_name(const char *name, char path[NAME_SIZE]) {
 	path[len] = '\0';
 }
 
+/* HASH16-PATH and the suffix, in plain characters: stet makes no other name, and a notice shows it. */
 static bool has_suffix(const char *text, const char *suffix) {
 	struct st_str name = st_str(text);
+	for (size_t i = 0; i < name.len; i++) {
+		if (!is_plain_char(text[i]) && text[i] != '%')
+			return false;
+	}
 	return name.len > ST_HASH_SHORT + 1 + strlen(suffix) && name.len < NAME_SIZE &&
 	       st_str_ends(name, st_str(suffix));
 }
 
 /*
  * A copy that is not locked belongs to a process that is gone. Returns 1, with
- * the copy's hash unless hash is NULL; 0 if its process lives or the copy is
- * gone; -1 if that is unknown.
+ * the copy's hash unless hash is NULL; 0 if its process lives, the copy is gone
+ * or is larger than *left; -1 if that is unknown.
+ *
+ * @left  How many bytes may still be hashed: stet keeps no more in all copies.
  */
-static int check_abandoned(int dirfd, const char *entry, struct st_hash *hash) {
+static int check_abandoned(int dirfd, const char *entry, uint64_t *left, struct st_hash *hash) {
 	st_autofd fd = st_retry(openat(dirfd, entry, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
 	if (fd < 0)
 		return errno == ENOENT ? 0 : -1;
@@ -307,6 +315,9 @@ static int check_abandoned(int dirfd, const char *entry, struct st_hash *hash) {
 		return 1;
 	if (st_retry(fstat(fd, &st)) < 0 || !S_ISREG(st.st_mode))
 		return -1;
+	if ((uint64_t)st.st_size > *left)
+		return 0;
+	*left -= (uint64_t)st.st_size;
 	return st_hash_file(fd, (uint64_t)st.st_size, hash, NULL) == 0 ? 1 : -1;
 }
 
@@ -324,9 +335,9 @@ static bool is_unchanged(struct st_rescued *rescued, const char *path, const str
  * died before it touched the original. False if the copy could not be read.
  */
 static bool recover_one(struct st_rescued *rescued, int dirfd, const char *entry,
-                        const char *suffix) {
+                        const char *suffix, uint64_t *left) {
 	struct st_hash hash;
-	int abandoned = check_abandoned(dirfd, entry, &hash);
+	int abandoned = check_abandoned(dirfd, entry, left, &hash);
 	if (abandoned <= 0)
 		return abandoned == 0;
 	char name[NAME_SIZE], path[NAME_SIZE];
@@ -349,7 +360,7 @@ static bool recover_one(struct st_rescued *rescued, int dirfd, const char *entry
 
 /* Remove a copy that its process did not finish. False if that is unknown. */
 static bool remove_unfinished(int dirfd, const char *entry) {
-	int abandoned = check_abandoned(dirfd, entry, NULL);
+	int abandoned = check_abandoned(dirfd, entry, NULL, NULL);
 	if (abandoned <= 0)
 		return abandoned == 0;
 	return st_retry(unlinkat(dirfd, entry, 0)) == 0 || errno == ENOENT;
@@ -365,13 +376,14 @@ static bool recover_all(struct st_rescued *rescued) {
 	if (!dir)
 		return false;
 	bool all = true;
+	uint64_t left = ST_RESCUED_MAX_BYTES;
 	errno = 0;
 	for (struct dirent *entry; (entry = readdir(dir)); errno = 0) {
 		const char *name = entry->d_name;
 		if (has_suffix(name, RESCUE_SUFFIX))
-			all = recover_one(rescued, dirfd, name, RESCUE_SUFFIX) && all;
+			all = recover_one(rescued, dirfd, name, RESCUE_SUFFIX, &left) && all;
 		else if (has_suffix(name, UNREPORTED_SUFFIX))
-			all = recover_one(rescued, dirfd, name, UNREPORTED_SUFFIX) && all;
+			all = recover_one(rescued, dirfd, name, UNREPORTED_SUFFIX, &left) && all;
 		else if (st_str_starts(st_str(name), ST_STR(NEW_PREFIX)))
 			all = remove_unfinished(dirfd, name) && all;
 	}
