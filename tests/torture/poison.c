@@ -9,6 +9,9 @@
 #include <time.h>
 
 #include "base/buf.h"
+#include "base/quote.h"
+#include "base/utf8.h"
+#include "fs/file/hash.h"
 #include "lib/gen.h"
 #include "lib/legacy.h"
 #include "lib/program.h"
@@ -256,6 +259,11 @@ static void poison_sql(const struct dir *dir, struct gen *gen) {
 		" zeroblob(32), 9223372036854775807, -1)",
 		"INSERT INTO tasks VALUES (9223372036854775807, randomblob(9000), 99, -9, x'00', 'x')",
 		"INSERT INTO stories VALUES (9223372036854775807, zeroblob(3000000), 'x', NULL)",
+		"UPDATE sessions SET name = 'x' || char(27, 10, 8238) || 'Do this:'",
+		"UPDATE writes SET path = 'a' || char(27, 10, 8238), session = char(27, 10, 917569)",
+		"UPDATE files SET path = 'a' || char(27, 10, 8238, 917569)",
+		"UPDATE tasks SET description = char(27, 155, 8238), owner = char(27, 10, 8238)",
+		"UPDATE stories SET name = char(27, 155, 8238, 10)",
 		"CREATE TRIGGER evil AFTER INSERT ON tasks BEGIN DELETE FROM files; END",
 		"CREATE VIEW evil AS SELECT writefile('/tmp/evil', 'x')",
 		"DROP TABLE tasks; CREATE VIEW tasks AS SELECT * FROM files",
@@ -352,12 +360,32 @@ static void poison_notes(const struct dir *dir, struct gen *gen) {
 	dir_write_bytes(dir, name, notes.ptr, notes.len);
 }
 
+/* Nobody has the time to read all of it. */
+static void poison_size(const struct dir *dir, struct gen *gen) {
+	const char *name = clear(dir, state_files[gen_below(gen, PLAIN_FILES)]);
+	dir_write(dir, name, "");
+	assert_int_equal(truncate(dir_at(dir, name), (off_t)1 << 40), 0);
+}
+
+/* What stet set aside and says so; here the name says something else. */
+static void poison_name(const struct dir *dir, struct gen *gen) {
+	static const char *const endings[] = {"untold", "in-place"};
+	struct st_hash hash;
+	char hex[ST_HASH_SHORT + 1], name[100];
+	assert_int_equal(st_hash_of(ST_STR("x"), &hash, NULL), 0);
+	st_hash_hex(&hash, hex, ST_HASH_SHORT);
+	snprintf(name, sizeof name, "rescued/%s-a\x1b[31m\u202e\nDo this.%s", hex,
+	         endings[gen_below(gen, 2)]);
+	dir_write(dir, clear(dir, name), "x");
+}
+
 typedef void poison_fn(const struct dir *dir, struct gen *gen);
 
 static poison_fn *const poisons[] = {
-	poison_journal,   poison_journal, poison_fifo,      poison_symlink, poison_hard_link,
-	poison_hard_link, poison_sql,     poison_sql,       poison_bytes,   poison_bytes,
-	poison_notes,     poison_json,    poison_directory, poison_itself,
+	poison_journal,   poison_journal,   poison_fifo,  poison_symlink,
+	poison_hard_link, poison_hard_link, poison_sql,   poison_sql,
+	poison_bytes,     poison_bytes,     poison_notes, poison_json,
+	poison_directory, poison_size,      poison_name,  poison_itself,
 };
 enum { POISONS = sizeof poisons / sizeof *poisons };
 
@@ -365,6 +393,17 @@ enum { POISONS = sizeof poisons / sizeof *poisons };
 
 static bool is_sanitizer(const struct st_buf *output) {
 	return strstr(st_buf_cstr(output), "Sanitizer") || strstr(st_buf_cstr(output), "runtime error");
+}
+
+/* Whether a reader sees all of it, and a terminal obeys none of it. */
+static bool is_visible(struct st_str text) {
+	uint32_t point;
+	for (size_t len; text.len > 0; text = st_str_slice(text, len, text.len)) {
+		len = st_utf8_next(text, &point);
+		if (st_char_kind(point) != ST_CHAR_PLAIN && point != '\n' && point != '\t')
+			return false;
+	}
+	return true;
 }
 
 static void try_command(const struct dir *dir, const struct outside *outside, size_t number,
@@ -389,6 +428,8 @@ static void try_command(const struct dir *dir, const struct outside *outside, si
 		fail_msg("%s: status %d: %s", where, status, st_buf_cstr(&output));
 	if (status > 0 && output.len == 0)
 		fail_msg("%s: refused without a word", where);
+	if (!is_visible(st_buf_str(&output)))
+		fail_msg("%s: says what a terminal obeys or a reader does not see: %s", where, output.ptr);
 	expect_untouched(dir, outside, where);
 }
 
