@@ -707,6 +707,26 @@ static void the_number_of_imports_is_bounded(void **state) {
 		strstr(stet_instructions_notice(list, 0), "\"i64.md\" is imported after 64 others"));
 }
 
+/* To look for a file takes time, whether it is there or not. */
+static void the_number_of_names_is_bounded(void **state) {
+	struct host *host = *state;
+	st_auto(st_buf) text = ST_BUF_INIT;
+	for (int i = 0; i < 1001; i++)
+		st_buf_addf(&text, "@i%d.md\n", i);
+	dir_write(host->dir, "i1000.md", "too late");
+	dir_write(host->dir, "AGENTS.md", text.ptr);
+	ask(host, "x");
+	assert_int_equal(stet_instructions_count(list), 1);
+	assert_non_null(
+		strstr(stet_instructions_notice(list, 0), "\"i1000.md\" is imported after 1000"));
+	stet_instructions_free(list);
+	list = NULL;
+	/* One less. */
+	dir_write(host->dir, "AGENTS.md", strchr(text.ptr, '\n') + 1);
+	ask(host, "x");
+	assert_int_equal(stet_instructions_count(list), 2);
+}
+
 /* ---- the budget ---- */
 
 static size_t total(void) {
@@ -937,6 +957,7 @@ int main(void) {
 		agents_claim(the_instructions_of_vendored_code_are_not_taken),
 		agents_claim(what_everybody_can_write_is_not_taken),
 		agents_claim(the_number_of_imports_is_bounded),
+		agents_claim(the_number_of_names_is_bounded),
 		agents_claim(a_large_root_file_does_not_starve_the_nearest),
 		agents_claim(what_found_no_room_comes_next_time),
 		agents_claim(a_long_line_is_cut_between_characters),

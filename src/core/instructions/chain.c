@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "base/array.h"
+#include "base/cancel.h"
 #include "fs/tree/ignore_file.h"
 #include "fs/path/sys.h"
 #include "text/markdown/imports.h"
@@ -125,16 +126,26 @@ static bool is_blank_range(struct st_str text, size_t from, size_t to) {
 	return st_str_trim(st_str_slice(text, from, to)).len == 0;
 }
 
+/* To look for a file takes as long as to read about so many bytes. */
+enum { LOOKUP_WORK = 4096 };
+
 /* Append the files that item `index` imports. */
 static int expand(struct build *build, size_t index, struct stet_error *err) {
 	struct st_instructions_file *file = build->chain->items[index].file;
 	struct st_str text = st_instructions_file_text(file);
 	struct st_imports imports = ST_IMPORTS(text);
 	struct st_span span;
-	size_t done = st_bom_len(text), followed = 0;
+	size_t done = st_bom_len(text), followed = 0, named = 0;
 	bool bridge = true;
 	while (st_imports_next(&imports, &span)) {
-		int code = try_import(build, index, st_import_path(text, span), err);
+		struct st_str path = st_import_path(text, span);
+		if (named++ == ST_INSTRUCTIONS_NAMED_MAX) {
+			notice(build->chain, path, "is imported after 1000 others by one file");
+			break;
+		}
+		int code = st_cancel_check(LOOKUP_WORK, err);
+		if (code == 0)
+			code = try_import(build, index, path, err);
 		if (code < 0)
 			return code;
 		bridge &= is_blank_range(text, done, span.start) && code == 1;
@@ -143,7 +154,7 @@ static int expand(struct build *build, size_t index, struct stet_error *err) {
 	}
 	build->chain->items[index].bridge =
 		bridge && followed > 0 && is_blank_range(text, done, text.len);
-	return 0;
+	return st_cancel_check(text.len, err);
 }
 
 /* ---- ignored directories ---- */
@@ -318,7 +329,9 @@ static int descend(struct build *build, bool alone, struct stet_error *err) {
 	int code = 0, dirfd = build->setup->root->fd;
 	for (build->level = 0; dirfd >= 0 && code >= 0; build->level++) {
 		build->dir = prefix(dir, build->level);
-		code = alone && build->level < levels ? 0 : pick(build, dirfd, err);
+		code = st_cancel_check(LOOKUP_WORK, err);
+		if (code == 0)
+			code = alone && build->level < levels ? 0 : pick(build, dirfd, err);
 		if (code == 1 && build->level > 0 && is_own_worktree(build->setup->root, dirfd, build->dir))
 			mask_root(build->chain);
 		if (code < 0 || build->level == levels)

@@ -17,6 +17,8 @@ enum {
 	/** The most levels of imports, and the most imports in one chain. */
 	ST_INSTRUCTIONS_IMPORT_DEPTH = 5,
 	ST_INSTRUCTIONS_IMPORTS_MAX = 64,
+	/** How many imports of one file are looked for, be there such files or not. */
+	ST_INSTRUCTIONS_NAMED_MAX = 1000,
 };
 
 /** One file of a chain. */
