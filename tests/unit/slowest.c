@@ -133,7 +133,8 @@ static const char *const texts[] = {
 	"",
 };
 
-static const char *const paths[] = {"f.md", "f.md", "f.md", "wide", "deep", ".", "wide/1", "new"};
+static const char *const paths[] = {"f.md", "f.md",  "f.md",   "wide", "deep",
+                                    ".",    "rules", "wide/1", "new"};
 
 static const char *const targets[] = {
 	"{\"heading\":{\"text\":\"h\"}}",
@@ -393,6 +394,20 @@ static void make_deep(const struct dir *dir) {
 	close(at);
 }
 
+/* As many ignore rules as are read, each of which takes its time with each of these names. */
+static void make_rules(const struct dir *dir) {
+	st_auto(st_buf) text = ST_BUF_INIT;
+	while (text.len < (1 << 20) - 100)
+		st_buf_addf(&text, "*a*a*a*a*a*a*b%zu1\n", text.len);
+	dir_write(dir, "rules/.gitignore", st_buf_cstr(&text));
+	char name[300] = "rules/";
+	memset(name + 6, 'a', 200);
+	for (int i = 0; i < 300; i++) {
+		snprintf(name + 206, sizeof name - 206, "%d1", i);
+		dir_write(dir, name, "x\n");
+	}
+}
+
 /* What the last call moved or deleted is made again. */
 static void mend_world(struct host *host) {
 	dir_write(host->dir, ".gitignore", "*a*a*a*a*a*a*a*a*b\n**/x/**/y\n");
@@ -400,6 +415,8 @@ static void mend_world(struct host *host) {
 		make_wide(host);
 	if (!dir_has(host->dir, "deep"))
 		make_deep(host->dir);
+	if (!dir_has(host->dir, "rules/.gitignore"))
+		make_rules(host->dir);
 }
 
 static void change_line(struct st_buf *out, struct st_str line, const struct spec *spec, size_t n) {
@@ -631,6 +648,10 @@ static const struct {
 	/* 0.6 s: each of 174,000 imports was looked for, though there is no such file. */
 	{"write_file", "{\"path\":\"wide/1\",\"content\":\"x\"}", "@a.md\n", "\n", 1 << 19, KNOWN_NOT,
      CHANGED_LINES, 0, 1 << 20},
+	/* 2 s: all rules of a large .gitignore were tried with each of many names. */
+	{"directory_tree", "{\"path\":\"rules\"}", "\n", "\n", 1, KNOWN_NOT, CHANGED_LINES},
+	{"search_files", "{\"path\":\"rules\",\"pattern\":\"z\"}", "\n", "\n", 1, KNOWN_NOT,
+     CHANGED_LINES},
 	{"read_file", "{\"path\":\"f.md\"}", "\xc3\xbc\xe6\x96\x87 ", "\n", 8, KNOWN_NOT,
      CHANGED_LINES},
 };

@@ -1,6 +1,7 @@
 #include "fs/tree/ignore.h"
 
 #include "base/arena.h"
+#include "base/cancel.h"
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -464,6 +465,15 @@ static bool rule_matches(const struct rule *rule, struct st_str path, struct st_
 	return false;
 }
 
+/* What it takes to try a rule, in the units of st_cancel_check(). */
+static size_t rule_work(const struct rule *rule, struct st_str path, struct st_str name) {
+	size_t len = rule->where == PATH ? path.len : name.len;
+	return 16 + len * (rule->where == PATH || rule->where == GLOB ? rule->count : 0);
+}
+
+/* The result of a search that was cancelled: a rule that ignores everything. */
+static const struct rule cancelled_rule;
+
 /* Find the last matching rule in the two chains that can contain it. */
 static const struct rule *find_rule(const struct st_ignore *node, struct st_str path,
                                     struct st_str name, bool is_dir) {
@@ -476,6 +486,8 @@ static const struct rule *find_rule(const struct st_ignore *node, struct st_str 
 		const struct rule *rule = &node->rules[*last - 1];
 		if ((is_dir || !rule->dirs_only) && rule_matches(rule, path, name))
 			return rule;
+		if (st_cancel_check(rule_work(rule, path, name), NULL) < 0)
+			return &cancelled_rule;
 		*last = rule->before;
 	}
 	return NULL;

@@ -54,7 +54,8 @@ struct st_ignore *st_ignore_keep(struct st_ignore *node);
 void st_ignore_drop(struct st_ignore *node);
 
 /**
- * Whether the rules ignore a path.
+ * Whether the rules ignore a path. Where the call was cancelled meanwhile, they
+ * do: what is ignored is left alone.
  *
  * @node    The node of the directory that holds the path, or the nearest above.
  * @path    Relative to the root, without a slash at either end.
