@@ -14,6 +14,7 @@
 #include "base/cancel.h"
 #include "base/clock.h"
 #include "base/json.h"
+#include "fs/tree/ignore_file.h"
 #include "lib/gen.h"
 #include "lib/session.h"
 #include "stet/tools.h"
@@ -394,15 +395,15 @@ static void make_deep(const struct dir *dir) {
 	close(at);
 }
 
-/* As many ignore rules as are read, each of which takes its time with each of these names. */
+/* Many ignore rules, each of which takes its time with each of these names. */
 static void make_rules(const struct dir *dir) {
 	st_auto(st_buf) text = ST_BUF_INIT;
-	while (text.len < (1 << 20) - 100)
+	while (text.len < gen_rounds(128 << 10, ST_IGNORE_FILE_MAX) - 100)
 		st_buf_addf(&text, "*a*a*a*a*a*a*b%zu1\n", text.len);
 	dir_write(dir, "rules/.gitignore", st_buf_cstr(&text));
 	char name[300] = "rules/";
 	memset(name + 6, 'a', 200);
-	for (int i = 0; i < 300; i++) {
+	for (int i = 0; i < 100; i++) {
 		snprintf(name + 206, sizeof name - 206, "%d1", i);
 		dir_write(dir, name, "x\n");
 	}
