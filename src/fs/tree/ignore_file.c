@@ -58,7 +58,7 @@ static int load_rules_file(struct st_ignore *parent, int dir, const char *name, 
 	int found = read_rules_file(dir, name, flags, ST_IGNORE_FILE_MAX, &bytes);
 	*node = found > 0 ? st_ignore_new(parent, path, st_buf_str(&bytes)) : NULL;
 	/* To compile a rule takes longer than to read it. */
-	st_cancel_tell(4 * bytes.len);
+	st_cancel_progress(4 * bytes.len);
 	if (*node)
 		return 0;
 	int errnum = found > 0 ? ENOMEM : errno;
