@@ -100,8 +100,8 @@ static void render_matches(struct st_call *call, const struct stet_answer *answe
 		st_json_push(call->doc, lines, yyjson_mut_uint(call->doc, answer->matches[i]));
 }
 
-static void render_refusal(struct st_call *call, const struct st_change *change,
-                           const struct stet_answer *answer) {
+void st_render_refusal(struct st_call *call, struct st_str expected_hash,
+                       const struct stet_answer *answer) {
 	yyjson_mut_doc *doc = call->doc;
 	call->failure = yyjson_mut_obj(doc);
 	st_json_add_text(doc, call->failure, "status", ST_STR("conflict"));
@@ -110,8 +110,8 @@ static void render_refusal(struct st_call *call, const struct st_change *change,
 	st_json_add_text(doc, call->failure, "message", st_buf_str(&answer->message));
 	if (answer->has_hash)
 		st_json_add_text(doc, call->failure, "currentHash", st_str(answer->hash));
-	if (change->expected_hash.ptr)
-		st_json_add_text(doc, call->failure, "expectedHash", change->expected_hash);
+	if (expected_hash.ptr)
+		st_json_add_text(doc, call->failure, "expectedHash", expected_hash);
 	if (answer->diff.len > 0) {
 		st_json_add_text(doc, call->failure, "diff", st_buf_str(&answer->diff));
 		st_json_add(doc, call->failure, "diffTruncated",
@@ -169,7 +169,7 @@ int st_call_change(struct st_call *call, struct st_change *change, const char *p
 		return st_fail_nomem(err);
 	int code = st_change_apply(call->session, change, answer, err);
 	if (code == STET_E_CONFLICT)
-		render_refusal(call, change, answer);
+		st_render_refusal(call, change->expected_hash, answer);
 	if (code == 0 || code == STET_E_CONFLICT)
 		attach_instructions(call, answer->path);
 	if (code < 0) {

@@ -84,6 +84,10 @@ void st_render_path(struct st_call *call, yyjson_mut_val *object, const char *ke
                                  const char *path_key, struct stet_answer **out,
                                  struct stet_error *err);
 
+/** Put a refusal into the answer: as call->failure, with the diff as text. */
+void st_render_refusal(struct st_call *call, struct st_str expected_hash,
+                       const struct stet_answer *answer);
+
 /**
  * Whether programs parse the text of answers (--structured). Then it has the
  * same form as the answers of the reference filesystem server.

@@ -15,6 +15,7 @@ static void replace(struct host *host, const char *name, const char *old_text,
 }
 
 static void patch_lines(struct host *host, const char *name, int line, const char *content) {
+	call(host, "read_file", "{'path': '%s'}", name);
 	call(host, "text_patch",
 	     "{'filePath': '%s', 'operation': 'replace', 'target': {'lines': {'start': %d}}, "
 	     "'content': %s}",
@@ -56,6 +57,7 @@ static void a_patch_leaves_line_ends_mark_and_final_newline_alone(void **state) 
 static void nested_indentation_survives_preserve_indent(void **state) {
 	struct host *host = *state;
 	dir_write(host->dir, "a.py", "class A:\n    def f(self):\n        pass\n");
+	call(host, "read_file", "{'path': 'a.py'}");
 	call(
 		host, "text_patch",
 		"{'filePath': 'a.py', 'operation': 'replace', 'target': {'lines': {'start': 2, 'end': 3}}, "
@@ -242,6 +244,7 @@ static void setext_closed_and_repeated_headings_are_headings(void **state) {
 	call(host, "text_patch",
 	     "{'filePath': 'a.md', 'operation': 'replace', 'target': {'heading': 'Title'}, 'content': "
 	     "'# New'}");
+	call(host, "read_file", "{'path': 'a.md'}");
 	call(host, "text_patch",
 	     "{'filePath': 'a.md', 'operation': 'delete', 'target': {'wholeSection': '## Same'}}");
 	expect_part("note", "occurrence");

@@ -207,12 +207,74 @@ static void a_line_number_edit_is_refused_after_a_change(void **state) {
 	expect_file(host, "a.txt", "zero\none\ntwo\n");
 }
 
-static void a_line_number_edit_of_an_unread_file_is_allowed(void **state) {
+/* Lines that a patch takes away, and of which it names no more than where they are. */
+static void lines_that_were_not_sent_are_shown_before_they_go(void **state) {
 	struct host *host = *state;
-	dir_write(host->dir, "a.txt", "one\ntwo\n");
+	static const char text[] = "# A\none\ntwo\n# B\n```\ncode\n```\nthree\n";
+	static const struct {
+		const char *args, *line, *after;
+	} cases[] = {
+		{"'delete', 'target': {'lines': {'start': 2, 'end': 3}}", "-one\n-two\n",
+	     "# A\n# B\n```\ncode\n```\nthree\n"},
+		{"'replace', 'target': {'lines': {'start': 2, 'end': 3}}, 'content': 'two\\nnew\\n'",
+	     "-one\n-two\n+two\n+new\n", "# A\ntwo\nnew\n# B\n```\ncode\n```\nthree\n"},
+		{"'replace', 'target': {'codeBlock': {'index': 0}}, 'content': 'new'", "-code\n+new\n",
+	     "# A\none\ntwo\n# B\n```\nnew\n```\nthree\n"},
+		{"'delete', 'target': {'wholeSection': 'B'}", "-three\n", "# A\none\ntwo\n"},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		char name[16];
+		snprintf(name, sizeof name, "%zu.md", i);
+		dir_write(host->dir, name, text);
+		/* That a hash is known, and the headings, proves nothing. */
+		call(host, "text_inspect", "{'filePath': '%s'}", name);
+		const char *hash = hash_of_answer();
+		refuse(host, STET_E_CONFLICT, "text_patch",
+		       "{'filePath': '%s', 'expectedHash': '%s', 'operation': %s}", name, hash,
+		       cases[i].args);
+		expect_str("reason", "unseen");
+		expect_text("would lose lines that were not sent to you");
+		expect_text(cases[i].line);
+		expect_file(host, name, text);
+		refuse(host, STET_E_CONFLICT, "write_file", "{'path': '%s', 'content': 'mine'}", name);
+		call(host, "text_patch", "{'filePath': '%s', 'operation': %s}", name, cases[i].args);
+		expect_file(host, name, cases[i].after);
+	}
+}
+
+static void lines_that_are_too_many_to_show_are_read_before_they_go(void **state) {
+	struct host *host = *state;
+	st_auto(st_buf) text = ST_BUF_INIT;
+	for (int i = 1; i <= 3000; i++)
+		st_buf_addf(&text, "line %d\n", i);
+	dir_write(host->dir, "a.txt", text.ptr);
+	static const char args[] =
+		"{'filePath': 'a.txt', 'operation': 'delete', 'target': {'lines': {'start': 2, 'end': "
+		"2999}}}";
+	refuse(host, STET_E_CONFLICT, "text_patch", args);
+	expect_text("Not sent to you so far: lines 2-2999. Read them first.");
+	refuse(host, STET_E_CONFLICT, "text_patch", args);
+	for (int first = 1; first <= 3000; first += 1000)
+		call(host, "read_file", "{'path': 'a.txt', 'offset': %d, 'limit': 1000}", first);
+	call(host, "text_patch", args);
+	expect_file(host, "a.txt", "line 1\nline 3000\n");
+}
+
+/* What takes no line away needs no look at any; neither does a heading that the caller names. */
+static void a_patch_that_takes_nothing_away_needs_no_read(void **state) {
+	struct host *host = *state;
+	dir_write(host->dir, "a.md", "# A\none\n# B\n");
 	call(host, "text_patch",
-	     "{'path': 'a.txt', 'operation': 'delete', 'target': {'lines': {'start': 1}}}");
-	expect_file(host, "a.txt", "two\n");
+	     "{'filePath': 'a.md', 'operation': 'insert', 'target': {'lines': {'start': 2}}, "
+	     "'content': 'two'}");
+	call(host, "text_patch",
+	     "{'filePath': 'a.md', 'operation': 'replace', 'target': {'heading': '# B'}, 'content': "
+	     "'# C'}");
+	call(host, "text_patch",
+	     "{'filePath': 'a.md', 'operation': 'replace', 'target': {'lines': {'start': 2}}, "
+	     "'content': 'one'}");
+	expect_true("noop");
+	expect_file(host, "a.md", "# A\none\ntwo\n# C\n");
 }
 
 static void a_heading_edit_is_refused_after_a_change_and_then_made(void **state) {
@@ -950,7 +1012,9 @@ int main(void) {
 		host_claim(a_wrong_expected_hash_is_refused_even_if_nothing_changed),
 		host_claim(a_wrong_expected_hash_says_how_to_go_on),
 		host_claim(a_line_number_edit_is_refused_after_a_change),
-		host_claim(a_line_number_edit_of_an_unread_file_is_allowed),
+		host_claim(lines_that_were_not_sent_are_shown_before_they_go),
+		host_claim(lines_that_are_too_many_to_show_are_read_before_they_go),
+		host_claim(a_patch_that_takes_nothing_away_needs_no_read),
 		host_claim(a_heading_edit_is_refused_after_a_change_and_then_made),
 		host_claim(every_edit_needs_a_read_where_that_is_required),
 		host_claim(a_deleted_file_is_told_with_what_can_be_done),

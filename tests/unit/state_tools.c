@@ -133,6 +133,75 @@ static void a_write_is_undone(void **state) {
 	expect_file(host, "a.c", "mine\n");
 }
 
+/* What an undo shows was sent, and no more: neither the rest of the file nor what is not in the answer. */
+static void what_an_undo_puts_back_was_not_sent_by_that(void **state) {
+	struct host *host = *state;
+	dir_write(host->dir, "a.c", "1\n2\n3\n4\n5\n6\n7\n8\n9\n");
+	call(host, "edit_file", "{'path': 'a.c', 'oldText': '5\\n', 'newText': 'five\\n'}");
+	call(host, "undo", "{}");
+	expect_text("-five\n+5\n");
+	refuse(host, STET_E_CONFLICT, "write_file", "{'path': 'a.c', 'content': 'mine'}");
+	expect_text("Not sent to you so far: lines 1-4, 6-9.");
+	call(host, "read_file", "{'path': 'a.c'}");
+	call(host, "edit_file", "{'path': 'a.c', 'oldText': '5\\n', 'newText': 'five\\n'}");
+	call(host, "undo", "{}");
+	call(host, "write_file", "{'path': 'a.c', 'content': 'mine'}");
+}
+
+static void a_refused_undo_shows_what_changed(void **state) {
+	struct host *host = *state;
+	dir_write(host->dir, "a.c", "one\n");
+	call(host, "edit_file", "{'path': 'a.c', 'oldText': 'one', 'newText': 'two'}");
+	dir_write(host->dir, "a.c", "two\ntheirs\n");
+	refuse(host, STET_E_CONFLICT, "undo", "{'path': 'a.c'}");
+	expect_str("reason", "modified");
+	expect_text("changed since that write, which was not undone");
+	expect_text("+theirs\n");
+	expect_file(host, "a.c", "two\ntheirs\n");
+}
+
+static void what_was_deleted_does_not_come_back_over_another_file(void **state) {
+	struct host *host = *state;
+	dir_write(host->dir, "a.c", "one\n");
+	call(host, "read_file", "{'path': 'a.c'}");
+	call(host, "delete_file", "{'path': 'a.c'}");
+	dir_write(host->dir, "a.c", "theirs\n");
+	call(host, "read_file", "{'path': 'a.c'}");
+	refuse(host, STET_E_CONFLICT, "undo", "{'path': 'a.c'}");
+	expect_text("changed since that write");
+	expect_file(host, "a.c", "theirs\n");
+	/* What was read stays read. */
+	call(host, "delete_file", "{'path': 'a.c'}");
+	call(host, "undo", "{'path': 'a.c'}");
+	expect_file(host, "a.c", "theirs\n");
+	call(host, "write_file", "{'path': 'a.c', 'content': 'mine'}");
+}
+
+/* One session takes back what another one wrote: not before it was shown what goes. */
+static void what_others_wrote_is_shown_before_it_is_taken_back(void **state) {
+	struct host *host = *state;
+	struct stet_session *mine = host->session, *theirs = NULL;
+	assert_int_equal(stet_session_open(host->ws, NULL, &theirs, NULL), 0);
+	dir_write(host->dir, "a.c", "one\ntwo\n");
+	host->session = theirs;
+	call(host, "edit_file", "{'path': 'a.c', 'oldText': 'two', 'newText': 'precious'}");
+	call(host, "write_file", "{'path': 'new.c', 'content': 'theirs\\n'}");
+	host->session = mine;
+	refuse(host, STET_E_CONFLICT, "undo", "{'path': 'a.c'}");
+	expect_str("reason", "unseen");
+	expect_text("-precious\n+two\n");
+	expect_file(host, "a.c", "one\nprecious\n");
+	call(host, "undo", "{'path': 'a.c'}");
+	expect_file(host, "a.c", "one\ntwo\n");
+	refuse(host, STET_E_CONFLICT, "undo", "{'path': 'new.c'}");
+	expect_file(host, "new.c", "theirs\n");
+	call(host, "read_file", "{'path': 'new.c'}");
+	call(host, "undo", "{'path': 'new.c'}");
+	expect_text("Undid the last write of \"new.c\", which had created it: it is gone.");
+	assert_false(dir_has(host->dir, "new.c"));
+	stet_session_close(theirs);
+}
+
 static void a_nearly_identical_rewrite_is_pointed_out(void **state) {
 	struct host *host = *state;
 	call(host, "write_file",
@@ -157,6 +226,10 @@ int main(void) {
 		host_claim(other_tools_are_recorded),
 		host_claim(a_check_tells_of_a_change_and_does_not_count_as_reading),
 		host_claim(a_write_is_undone),
+		host_claim(what_an_undo_puts_back_was_not_sent_by_that),
+		host_claim(a_refused_undo_shows_what_changed),
+		host_claim(what_was_deleted_does_not_come_back_over_another_file),
+		host_claim(what_others_wrote_is_shown_before_it_is_taken_back),
 		host_claim(a_nearly_identical_rewrite_is_pointed_out),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,6 +6,12 @@
 static const char doc[] = "# Intro\nIntro text\n## Setup\nSetup text\n## Config\nConfig text";
 static const char ten[] = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n";
 
+/* Lines go only if they were sent: a file that was read. */
+static void given(struct host *host, const char *name, const char *text) {
+	dir_write(host->dir, name, text);
+	call(host, "read_file", "{'path': '%s'}", name);
+}
+
 /* ---- step 4: what was removed ---- */
 
 static void Run_TextTarget_ThrowsArgumentException(void **state) {
@@ -79,7 +85,7 @@ static void Run_InsertBeforeHeading_InsertsContent(void **state) {
 
 static void Run_DeleteLines_RemovesLines(void **state) {
 	struct host *host = *state;
-	dir_write(host->dir, "a.md", "Line 1\nLine 2\nLine 3\nLine 4\nLine 5");
+	given(host, "a.md", "Line 1\nLine 2\nLine 3\nLine 4\nLine 5");
 	call(
 		host, TOOL,
 		"{'filePath': 'a.md', 'operation': 'delete', 'target': {'lines': {'start': 2, 'end': 4}}}");
@@ -93,7 +99,7 @@ static void Run_DeleteLines_RemovesLines(void **state) {
 
 static void Run_ReplaceLines_ReplacesContent(void **state) {
 	struct host *host = *state;
-	dir_write(host->dir, "a.txt", ten);
+	given(host, "a.txt", ten);
 	call(host, TOOL,
 	     "{'filePath': 'a.txt', 'operation': 'Replace', 'target': {'lines': {'start': 2, 'end': "
 	     "3}}, 'content': 'a\\nb\\nc\\n'}");
@@ -138,7 +144,7 @@ static void Run_ReplaceHeading_ReplacesHeadingLine(void **state) {
 
 static void Run_ReplaceCodeBlock_ReplacesContent(void **state) {
 	struct host *host = *state;
-	dir_write(host->dir, "a.md", "# Code\n```c\nold\n```\nText\n~~~~\nother\n~~~~\n");
+	given(host, "a.md", "# Code\n```c\nold\n```\nText\n~~~~\nother\n~~~~\n");
 	call(host, TOOL,
 	     "{'filePath': 'a.md', 'operation': 'replace', 'target': {'codeBlock': {'index': 0}}, "
 	     "'content': 'new\\ncode'}");
@@ -236,7 +242,7 @@ static void Run_AppendToSection_HeadingNotFound_Throws(void **state) {
 
 static void Run_ReturnsContextWindow_AfterEdit(void **state) {
 	struct host *host = *state;
-	dir_write(host->dir, "a.txt", ten);
+	given(host, "a.txt", ten);
 	call(host, TOOL,
 	     "{'filePath': 'a.txt', 'operation': 'replace', 'target': {'lines': {'start': 5, 'end': "
 	     "6}}, 'content': 'a\\nb\\nc\\nd'}");
@@ -256,7 +262,7 @@ static void Run_ReturnsContextWindow_AfterEdit(void **state) {
 
 static void Run_ReturnsFileHash_AfterEdit(void **state) {
 	struct host *host = *state;
-	dir_write(host->dir, "a.txt", ten);
+	given(host, "a.txt", ten);
 	call(host, TOOL,
 	     "{'filePath': 'a.txt', 'operation': 'delete', 'target': {'lines': {'start': 5}}}");
 	const char *hash = hash_of_answer();
@@ -267,7 +273,7 @@ static void Run_ReturnsFileHash_AfterEdit(void **state) {
 
 static void Run_ExpectedHashMatches_ProceedsWithEdit(void **state) {
 	struct host *host = *state;
-	dir_write(host->dir, "a.txt", ten);
+	given(host, "a.txt", ten);
 	call(host, "text_inspect", "{'filePath': 'a.txt'}");
 	for (int i = 0; i < 9; i++)
 		call(host, TOOL,
@@ -279,7 +285,7 @@ static void Run_ExpectedHashMatches_ProceedsWithEdit(void **state) {
 
 static void Run_ExpectedHashMismatches_ThrowsBeforeEditing(void **state) {
 	struct host *host = *state;
-	dir_write(host->dir, "a.txt", ten);
+	given(host, "a.txt", ten);
 	call(host, "text_inspect", "{'filePath': 'a.txt'}");
 	const char *hash = hash_of_answer();
 	call(host, TOOL,
@@ -297,7 +303,7 @@ static void Run_ExpectedHashMismatches_ThrowsBeforeEditing(void **state) {
 
 static void Run_ContextWindow_AtFileStart_HasNoBeforeLines(void **state) {
 	struct host *host = *state;
-	dir_write(host->dir, "a.txt", ten);
+	given(host, "a.txt", ten);
 	call(host, TOOL,
 	     "{'filePath': 'a.txt', 'operation': 'replace', 'target': {'lines': {'start': 1}}, "
 	     "'content': 'x'}");
@@ -312,7 +318,7 @@ static void Run_ContextWindow_AtFileStart_HasNoBeforeLines(void **state) {
 
 static void Run_ContextWindow_AtFileEnd_HasNoAfterLines(void **state) {
 	struct host *host = *state;
-	dir_write(host->dir, "a.txt", ten);
+	given(host, "a.txt", ten);
 	call(host, TOOL,
 	     "{'filePath': 'a.txt', 'operation': 'replace', 'target': {'lines': {'start': 10}}, "
 	     "'content': 'x'}");
@@ -328,7 +334,7 @@ static void Run_ContextWindow_AtFileEnd_HasNoAfterLines(void **state) {
 
 static void a_whole_section_is_its_heading_and_body(void **state) {
 	struct host *host = *state;
-	dir_write(host->dir, "a.md", doc);
+	given(host, "a.md", doc);
 	call(host, TOOL,
 	     "{'filePath': 'a.md', 'operation': 'replace', 'target': {'wholeSection': '## Setup'}, "
 	     "'content': '## Run\\nmake\\n'}");
@@ -365,14 +371,14 @@ static void of_several_headings_the_first_is_taken_and_the_others_are_named(void
 
 static void the_note_has_the_lines_after_the_edit(void **state) {
 	struct host *host = *state;
-	dir_write(host->dir, "a.md", "# A\nx\ny\n# A\n## B\n# A\n");
+	given(host, "a.md", "# A\nx\ny\n# A\n## B\n# A\n");
 	call(host, TOOL,
 	     "{'filePath': 'a.md', 'operation': 'delete', 'target': {'wholeSection': 'A'}}");
 	expect_file(host, "a.md", "# A\n## B\n# A\n");
 	expect_part("note",
 	            "3 headings are called \"A\"; the first, in line 1, was taken. The others are "
 	            "in lines 1, 3;");
-	dir_write(host->dir, "b.md", "# A\n# A\n");
+	given(host, "b.md", "# A\n# A\n");
 	call(host, TOOL,
 	     "{'filePath': 'b.md', 'operation': 'insert', 'target': {'beforeHeading': 'A'}, 'content': "
 	     "'text'}");
@@ -417,7 +423,7 @@ static void a_patch_that_changes_nothing_is_a_noop(void **state) {
 /* A link is of the kind of the file that it leads to. */
 static void what_is_markdown_is_told_by_the_file_itself(void **state) {
 	struct host *host = *state;
-	dir_write(host->dir, "a.md", doc);
+	given(host, "a.md", doc);
 	assert_int_equal(symlink("a.md", dir_at(host->dir, "README")), 0);
 	call(host, "text_inspect", "{'filePath': 'README'}");
 	expect_str("format", "markdown");

@@ -4,6 +4,7 @@
 
 #include "base/plural.h"
 #include "core/session/refusal.h"
+#include "core/session/unsent.h"
 #include "fs/path/nearby.h"
 #include "fs/write/remove.h"
 #include "text/diff/merge.h"
@@ -13,12 +14,16 @@
 enum { TRIES_MAX = 64, BUSY_MAX = 4 };
 
 /* What a step may return besides 0 and a code. */
-enum { AGAIN = 1, UNMERGEABLE = 2 };
+enum { AGAIN = 1, UNMERGEABLE = 2, UNSENT = 3 };
 
 /* ---- after the commit: what the session has seen ---- */
 
 /* Which of the lines that the session changed it has seen. */
-static enum st_changed own_lines(const struct st_change *change) {
+static enum st_changed own_lines(const struct st_change_attempt *attempt) {
+	const struct st_change *change = attempt->change;
+	if (change->restores)
+		return change->unshown || attempt->answer->diff_truncated ? ST_CHANGED_UNSEEN
+		                                                          : ST_CHANGED_SEEN;
 	return change->partly && *change->partly ? ST_CHANGED_PARTLY : ST_CHANGED_SEEN;
 }
 
@@ -28,8 +33,7 @@ static void follow_merge(const struct st_change_attempt *attempt, struct st_seen
 	struct st_blob *base = st_workspace_base(attempt->session->ws, &seen->version.hash);
 	if (base)
 		st_seen_follow(seen, st_strn(base->bytes, base->len), new, NULL,
-		               attempt->answer->diff_truncated ? ST_CHANGED_UNSEEN
-		                                               : own_lines(attempt->change));
+		               attempt->answer->diff_truncated ? ST_CHANGED_UNSEEN : own_lines(attempt));
 	else
 		st_intervals_clear(&seen->lines);
 	st_blob_put(base);
@@ -69,6 +73,14 @@ static void forget_earlier(struct stet_session *session, const struct st_committ
 	seen->archived = old->hash;
 }
 
+/* Whether the session wrote all of the new version itself, or the answer shows all of it. */
+static bool knows_all(const struct st_change_attempt *attempt) {
+	const struct st_change *change = attempt->change;
+	if (change->restores)
+		return !attempt->file && !change->unshown && !attempt->answer->diff_truncated;
+	return (change->kind == ST_CHANGE_WHOLE || !attempt->file) && !attempt->answer->merged;
+}
+
 /*
  * Record what the session has seen of the version it wrote: the lines it
  * changed, and those it had seen before. Returns NULL if memory is short.
@@ -77,9 +89,12 @@ static struct st_seen *record_written(const struct st_change_attempt *attempt,
                                       const struct st_committed *done, struct st_str new) {
 	struct st_tracker *tracker = &attempt->session->tracker;
 	const struct st_file *old = attempt->file;
-	bool all = attempt->change->kind == ST_CHANGE_WHOLE && !attempt->answer->merged;
+	bool all = knows_all(attempt);
 	struct st_seen *seen = st_tracker_find(tracker, done->path);
 	bool merged = seen && attempt->answer->merged;
+	/* The session saw another file under this name before. */
+	if (seen && !old)
+		st_intervals_clear(&seen->lines);
 	if (old && !merged && (!seen || !st_hash_eq(&seen->version.hash, &old->hash))) {
 		const struct st_version version = st_file_version(old);
 		seen = st_tracker_record(tracker, done->path, &version,
@@ -89,7 +104,7 @@ static struct st_seen *record_written(const struct st_change_attempt *attempt,
 	if (merged)
 		follow_merge(attempt, seen, new);
 	else if (follows)
-		st_seen_follow(seen, st_buf_str(&old->bytes), new, NULL, own_lines(attempt->change));
+		st_seen_follow(seen, st_buf_str(&old->bytes), new, NULL, own_lines(attempt));
 	size_t total = follows ? seen->total : st_line_count(new);
 
 	/* Recording another version clears the lines: carry them over. */
@@ -106,6 +121,8 @@ static struct st_seen *record_written(const struct st_change_attempt *attempt,
 	st_seen_clear_refusals(seen);
 	st_intervals_release(&seen->lines);
 	seen->lines = lines;
+	if (!attempt->change->restores && !done->noop)
+		seen->wrote = done->version.hash;
 	if (all) {
 		st_intervals_clear(&seen->lines);
 		st_seen_add(seen, 1, total);
@@ -202,6 +219,8 @@ static int overtaken(const struct st_change_attempt *attempt, const struct st_co
 		verdict.refusal = ST_REFUSED_DELETED;
 	else if (!attempt->file)
 		verdict.refusal = ST_REFUSED_UNSEEN;
+	else if (change->restores)
+		verdict.refusal = ST_REFUSED_UNDO;
 	else if (change->expected_hash.ptr)
 		verdict.refusal = ST_REFUSED_HASH;
 	return st_change_refuse(&now, verdict, err);
@@ -266,7 +285,8 @@ static int remove_file(const struct st_change_attempt *attempt, struct stet_erro
  * counts as seen only once the merged version is written: until then the change
  * may have to start over from the same base.
  *
- * Returns 0 with the merged bytes in attempt->new, UNMERGEABLE, or a code.
+ * Returns 0 with the merged bytes in attempt->new, UNMERGEABLE, UNSENT if the
+ * change would remove lines that the caller does not know, or a code.
  */
 static int merge(const struct st_change_attempt *attempt, struct st_str base,
                  struct stet_error *err) {
@@ -274,7 +294,10 @@ static int merge(const struct st_change_attempt *attempt, struct st_str base,
 	st_auto(st_buf) ours = ST_BUF_INIT;
 	st_auto(st_merge_result) result = {0};
 	struct st_str now = st_buf_str(&attempt->file->bytes);
+	st_auto(st_buf) names = ST_BUF_INIT;
 	int code = change->make(change->context, base, &ours, err);
+	if (code == 0 && st_unsent_find(change, attempt->seen, base, st_buf_str(&ours), &names) > 0)
+		return UNSENT;
 	if (code == 0)
 		code = st_merge(base, st_buf_str(&ours), now, attempt->new, &result, err);
 	if (code == STET_E_CONFLICT)
@@ -295,6 +318,8 @@ static int merge_or_refuse(const struct st_change_attempt *attempt, struct stet_
 	st_buf_clear(attempt->new);
 	int code = base ? merge(attempt, st_strn(base->bytes, base->len), err) : UNMERGEABLE;
 	st_blob_put(base);
+	if (code == UNSENT)
+		return st_change_refuse(attempt, (struct st_verdict){ST_REFUSED_MODIFIED}, err);
 	/* The caller did not ask for a merge, and its text is not in the version it was shown. */
 	if (!attempt->change->merge && (code == STET_E_NO_MATCH || code == STET_E_AMBIGUOUS))
 		return st_change_refuse(attempt, (struct st_verdict){ST_REFUSED_MODIFIED}, err);
@@ -357,15 +382,42 @@ static int fail_absent(struct stet_session *session, const struct st_change *cha
 	return code;
 }
 
+/* Show the difference that a restored version makes, if it is text. */
+static int show_restored(const struct st_change_attempt *attempt, struct stet_error *err) {
+	struct stet_answer *answer = attempt->answer;
+	struct st_str old = attempt->file ? st_buf_str(&attempt->file->bytes) : st_str("");
+	struct st_str new = st_buf_str(attempt->new);
+	if (!attempt->change->restores || attempt->change->remove)
+		return 0;
+	answer->diff_truncated = memchr(old.ptr, 0, old.len) || memchr(new.ptr, 0, new.len);
+	return answer->diff_truncated
+	           ? 0
+	           : st_session_diff(attempt->session, attempt->path, old, new, answer, NULL, err);
+}
+
+/* Make the new contents of a part of the file, unless lines would go that the caller does not know. */
+static int change_part(const struct st_change_attempt *attempt, struct stet_error *err) {
+	const struct st_change *change = attempt->change;
+	int code = change->make(change->context, st_buf_str(&attempt->file->bytes), attempt->new, err);
+	if (code == 0)
+		code = check_new(attempt, err);
+	if (code < 0)
+		return code;
+	struct st_verdict verdict = st_unsent_judge(attempt);
+	return verdict.refusal == ST_NOT_REFUSED ? 0 : st_change_refuse(attempt, verdict, err);
+}
+
 /* The file does not exist: create it, if the change can. */
 static int change_absent(const struct st_change_attempt *attempt, struct stet_error *err) {
 	const struct st_change *change = attempt->change;
-	if (attempt->seen || change->expected_hash.ptr)
+	if ((attempt->seen && !change->restores) || change->expected_hash.ptr)
 		return st_change_refuse(attempt, (struct st_verdict){ST_REFUSED_DELETED}, err);
 	bool creates = change->kind == ST_CHANGE_WHOLE || change->kind == ST_CHANGE_APPEND;
 	if (change->remove || !creates)
 		return fail_absent(attempt->session, change, err);
 	int code = change->make(change->context, st_str(""), attempt->new, err);
+	if (code == 0)
+		code = show_restored(attempt, err);
 	return code < 0 ? code : finish_change(attempt, err);
 }
 
@@ -389,7 +441,9 @@ static int change_file(const struct st_change_attempt *attempt, struct stet_erro
 	else if (verdict.refusal != ST_NOT_REFUSED)
 		code = st_change_refuse(attempt, verdict, err);
 	else if (!whole)
-		code = change->make(change->context, old, attempt->new, err);
+		code = change_part(attempt, err);
+	if (code == 0)
+		code = show_restored(attempt, err);
 	return code < 0 ? code : finish_change(attempt, err);
 }
 

@@ -46,6 +46,18 @@ struct st_change {
 	bool hash_proves;
 	/** Refuse once to drop most of a long file. */
 	bool check_drops;
+	/**
+	 * Set by make: the old lines that it removes without the caller having
+	 * named their text; NULL for none. They must have been sent to the caller.
+	 */
+	const struct st_interval *unnamed;
+	/**
+	 * The new contents are an earlier version's. The lines that they lack must
+	 * have been sent to the caller, and the answer shows the difference.
+	 */
+	bool restores;
+	/** With restores: the session made the version that is replaced. */
+	bool own;
 	/** Set by make if it changed lines that the caller has not seen whole; NULL if that cannot happen. */
 	const bool *partly;
 	/** The caller drops the answer, so a diff in it does not count as seen. */

@@ -4,6 +4,7 @@
 
 #include "base/cancel.h"
 #include "base/plural.h"
+#include "core/session/unsent.h"
 #include "text/diff/diff.h"
 #include "text/find/find.h"
 
@@ -66,15 +67,22 @@ int st_change_judge(const struct st_change_attempt *attempt, struct st_verdict *
 		if (matches < 0)
 			return matches;
 		if (!matches)
-			verdict->refusal = ST_REFUSED_HASH;
+			verdict->refusal = change->restores ? ST_REFUSED_UNDO : ST_REFUSED_HASH;
 		/* Reading one line of a file yields its hash: that does not prove that all was seen. */
 		if (!matches || !whole || change->hash_proves)
 			return 0;
 	}
+	/* A deleted file is not restored over another one. */
+	if (change->restores && !change->expected_hash.ptr) {
+		verdict->refusal = ST_REFUSED_UNDO;
+		return 0;
+	}
 	/* A write that changes nothing loses nothing. */
 	if (whole && !change->remove && st_str_eq(st_buf_str(attempt->new), st_buf_str(&file->bytes)))
 		return 0;
-	if (seen && !st_hash_eq(&seen->version.hash, &file->hash))
+	if (change->restores && !change->remove)
+		*verdict = st_unsent_judge(attempt);
+	else if (seen && !st_hash_eq(&seen->version.hash, &file->hash))
 		verdict->refusal = ST_REFUSED_MODIFIED;
 	else if (whole)
 		*verdict = judge_whole(attempt);
@@ -222,7 +230,7 @@ static void say_read_again(const struct st_change *change, struct stet_answer *a
 		" Please read the file again, or go by the change below, which counts as read.";
 	if (answer->diff_truncated)
 		sentence = " Please read the file again; the change below is cut.";
-	else if (change->kind == ST_CHANGE_WHOLE && !change->remove)
+	else if (change->kind == ST_CHANGE_WHOLE && (change->restores || !change->remove))
 		sentence = " The change below counts as read.";
 	else if (change->kind == ST_CHANGE_LINES)
 		sentence =
@@ -270,7 +278,7 @@ static int show_diff(const struct st_change_attempt *attempt, struct st_str old,
 		say_read_again(change, answer);
 	if (code == 0)
 		code = say_matches(attempt, err);
-	bool writes = change->kind == ST_CHANGE_WHOLE && !change->remove;
+	bool writes = change->kind == ST_CHANGE_WHOLE && !change->remove && !change->restores;
 	if (code == 0 && writes && !report.truncated)
 		say_lacking(seen, &diff, st_buf_str(attempt->new), answer);
 	if (code == 0 && answer->message.failed)
@@ -315,12 +323,14 @@ static const struct {
 	[ST_REFUSED_STATELESS] = {"unseen",
                               "File %s exists, and only a session that has read all of it may "
                               "replace or delete it."},
+	[ST_REFUSED_UNSENT] = {"unseen", "File %s would lose lines that were not sent to you."},
 	[ST_REFUSED_DROPS] = {"drops", "File %s would lose most of its lines."},
 	[ST_REFUSED_UNREAD] = {"unseen",
                            "File %s has not been read in this session. Read it before changing "
                            "it."},
 	[ST_REFUSED_HASH] = {"hash",
                          "File hash mismatch: %s is not the version that expectedHash names."},
+	[ST_REFUSED_UNDO] = {"modified", "File %s changed since that write, which was not undone."},
 };
 
 static void say_writer(struct stet_session *session, const struct st_hash *hash,
@@ -381,7 +391,7 @@ static void say_details(const struct st_change_attempt *attempt, struct st_verdi
 	} else if (verdict.refusal == ST_REFUSED_DROPS) {
 		say_drops(attempt->file, verdict.dropped, answer);
 		attempt->seen->drop_warned = true;
-	} else if (attempt->file) {
+	} else if (attempt->file && verdict.refusal != ST_REFUSED_UNSENT) {
 		say_writer(attempt->session, &attempt->file->hash, answer);
 	}
 	if (verdict.refusal == ST_REFUSED_HASH && attempt->file)
@@ -405,10 +415,14 @@ int st_change_refuse(const struct st_change_attempt *attempt, struct st_verdict 
 
 	bool changed = file && attempt->seen && !st_hash_eq(&attempt->seen->version.hash, &file->hash);
 	say_details(attempt, verdict, changed);
-	if (changed && change->unshown)
+	if (refusal == ST_REFUSED_UNSENT)
+		code = st_unsent_show(attempt, err);
+	else if (changed && change->unshown)
 		st_buf_adds(&answer->message, " Please read the file again.");
 	else if (changed && refusal != ST_REFUSED_UNSEEN)
 		code = show_change(attempt, err);
+	else if (refusal == ST_REFUSED_UNDO)
+		st_buf_adds(&answer->message, " Please read the file again.");
 	else if (file && (refusal == ST_REFUSED_HASH || refusal == ST_REFUSED_MODIFIED))
 		code = say_matches(attempt, err);
 	if (code < 0)

@@ -38,12 +38,16 @@ enum st_refusal {
 	ST_REFUSED_UNSEEN,
 	/** The same, and the session cannot see it: it ends with this call. */
 	ST_REFUSED_STATELESS,
+	/** The change removes lines that were not sent to the session, and that the caller did not name. */
+	ST_REFUSED_UNSENT,
 	/** The new contents lack most of the file's lines. */
 	ST_REFUSED_DROPS,
 	/** The workspace wants every file to be read before it is changed. */
 	ST_REFUSED_UNREAD,
 	/** The expected hash is another version's. */
 	ST_REFUSED_HASH,
+	/** The write to undo is not the last change of the file. */
+	ST_REFUSED_UNDO,
 };
 
 struct st_verdict {

@@ -38,6 +38,8 @@ struct st_seen {
 	bool write_refused;
 	/** A write was refused because it drops most of the file: the next one is allowed. */
 	bool drop_warned;
+	/** The version that the session wrote last. */
+	struct st_hash wrote;
 	/** The version that the session replaced last, if fs/versions has it. */
 	struct st_hash archived;
 	/** An event reported a change since. The record only serves to refuse changes. */

@@ -2,12 +2,16 @@
 #include "base/quote.h"
 #include "core/session/change.h"
 #include "core/state/state.h"
+#include "core/state/undo.h"
 #include "stet/state.h"
 
 /* The write to undo. */
 struct target {
 	struct st_log_query query;
 	bool found;
+	/* The name of the session, NULL if it has none, and whether it made that write. */
+	const char *session;
+	bool own;
 	struct st_log_entry entry;
 	struct st_buf path;
 };
@@ -17,6 +21,8 @@ static int copy_entry(void *data, const struct st_log_entry *entry, struct stet_
 	st_buf_clear(&target->path);
 	st_buf_adds(&target->path, entry->event.path);
 	target->entry = *entry;
+	target->own =
+		target->session && entry->event.who && strcmp(target->session, entry->event.who) == 0;
 	target->found = true;
 	return target->path.failed ? st_fail_nomem(err) : 0;
 }
@@ -31,6 +37,7 @@ static int find_target(struct stet_session *session, const char *path, struct ta
                        struct stet_error *err) {
 	target->query = (struct st_log_query){
 		.path = path, .session = path ? NULL : session->name, .undoable = true, .limit = 1};
+	target->session = session->name;
 	/* The log cannot tell sessions without a name apart: go by the path of the last write. */
 	if (!path && !session->name)
 		target->query.path = session->last_wrote;
@@ -53,9 +60,17 @@ static int make_old(void *context, struct st_str old, struct st_buf *new, struct
 	return new->failed ? st_fail_nomem(err) : 0;
 }
 
+/* Whether the session made the version that the write left. */
+static bool is_own(struct stet_session *session, const struct target *target) {
+	const struct st_version *after = &target->entry.event.after;
+	const struct st_seen *seen = st_tracker_find(&session->tracker, target->path.ptr);
+	return after->exists && (target->own || (seen && st_hash_eq(&seen->wrote, &after->hash)));
+}
+
 /* Restore the version before the write, if the file still is what the write made of it. */
 static int restore(struct stet_session *session, const struct target *target,
-                   struct stet_answer *answer, struct stet_error *err) {
+                   const struct st_undo_how *how, struct stet_answer *answer,
+                   struct stet_error *err) {
 	const struct st_file_event *write = &target->entry.event;
 	bool existed = write->before.exists;
 	struct st_blob *blob = existed ? st_workspace_base(session->ws, &write->before.hash) : NULL;
@@ -69,15 +84,16 @@ static int restore(struct stet_session *session, const struct target *target,
 	struct st_change change = {
 		.path = target->path.ptr,
 		.kind = ST_CHANGE_WHOLE,
-		.hash_proves = true,
+		.hash_proves = how->hash_proves,
+		.unshown = how->unshown,
+		.restores = true,
+		.own = is_own(session, target),
 		.make = make_old,
 		.context = blob,
 		.remove = !existed,
 	};
 	if (write->after.exists)
 		change.expected_hash = st_strn(hex, ST_HASH_HEX);
-	else
-		st_tracker_forget(&session->tracker, target->path.ptr);
 	session->undoing = target->entry.id;
 	int code = st_change_apply(session, &change, answer, err);
 	session->undoing = 0;
@@ -85,33 +101,38 @@ static int restore(struct stet_session *session, const struct target *target,
 	return code;
 }
 
-static int undo(struct stet_session *session, const char *path, struct stet_answer *answer,
-                struct stet_error *err) {
+static int undo(struct stet_session *session, const char *path, const struct st_undo_how *how,
+                struct stet_answer *answer, struct stet_error *err) {
 	struct target target = {0};
 	int code = st_state_save(session, err);
 	if (code == 0)
 		code = find_target(session, path, &target, err);
 	if (code == 0)
-		code = restore(session, &target, answer, err);
+		code = restore(session, &target, how, answer, err);
 	st_buf_release(&target.path);
 	return code;
+}
+
+int st_undo_write(struct stet_session *session, const char *path, const struct st_undo_how *how,
+                  struct stet_answer *answer, struct stet_error *err) {
+	[[maybe_unused]] st_auto(st_call_scope) scope = st_call_scope_begin(session, true);
+	st_auto(st_place) place = ST_PLACE_INIT;
+	int code = path ? st_root_locate(&session->ws->root, st_str(path), &place, err) : 0;
+	if (code == 0 && place.path)
+		code = st_workspace_check_type(session->ws, place.path, err);
+	return code < 0 ? code : undo(session, place.path, how, answer, err);
 }
 
 int stet_undo(struct stet_session *session, const char *path, struct stet_answer **out,
               struct stet_error *err) {
 	[[maybe_unused]] st_auto(st_call_scope) scope = st_call_scope_begin(session, true);
-	st_auto(st_place) place = ST_PLACE_INIT;
 	if (out)
 		*out = NULL;
-	int code = path ? st_root_locate(&session->ws->root, st_str(path), &place, err) : 0;
-	if (code == 0 && place.path)
-		code = st_workspace_check_type(session->ws, place.path, err);
-	if (code < 0)
-		return code;
 	struct stet_answer *answer = st_answer_new("success");
 	if (!answer)
 		return st_fail_nomem(err);
-	code = undo(session, place.path, answer, err);
+	const struct st_undo_how how = {.hash_proves = true, .unshown = !out};
+	int code = st_undo_write(session, path, &how, answer, err);
 	if (!out || (code < 0 && code != STET_E_CONFLICT)) {
 		stet_answer_free(answer);
 		return code;

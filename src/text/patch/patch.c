@@ -244,6 +244,7 @@ static void fill_counts(struct st_patch_result *result, struct patching *patchin
 	result->operation = patching->patch.operation;
 	result->count = gone ? edit->old_count : edit->new_count;
 	result->first = edit->first;
+	result->old_count = edit->old_count;
 	result->last = edit->first + result->count - 1;
 	result->line_count = st_line_count(st_buf_str(&result->text));
 	result->delta = (int64_t)result->line_count - (int64_t)was;

@@ -106,6 +106,8 @@ struct st_patch_result {
 	size_t last;
 	/** How many lines that is: changed, inserted or deleted. */
 	size_t count;
+	/** How many of the old lines went, from `first` on. */
+	size_t old_count;
 	/** How many lines the text grew by, and how many it has now. */
 	int64_t delta;
 	size_t line_count;

@@ -147,7 +147,9 @@ static int check_seen(struct tree *tree, struct stet_error *err) {
 }
 
 static int delete_file(struct st_call *call, const char *path, struct stet_error *err) {
-	struct st_change change = {.path = path, .kind = ST_CHANGE_WHOLE, .remove = true};
+	/* Of a refusal the answer has the sentence alone, without the diff. */
+	struct st_change change = {
+		.path = path, .kind = ST_CHANGE_WHOLE, .remove = true, .unshown = true};
 	struct stet_answer *answer = st_answer_new("success");
 	if (!answer)
 		return st_fail_nomem(err);

@@ -11,6 +11,8 @@ struct patch_op {
 	/* The lines that changed, in the new text. */
 	size_t first, last;
 	bool merged;
+	/* The old lines that it removes, except a heading that the caller named. */
+	struct st_interval unnamed;
 	struct st_buf before, after;
 };
 
@@ -158,6 +160,14 @@ static void set_markdown(void *context, const char *path) {
 	op->patch.markdown = st_is_markdown(path);
 }
 
+static struct st_interval find_unnamed(const struct st_patch *patch,
+                                       const struct st_patch_result *result) {
+	size_t first = result->first + (patch->target == ST_TARGET_WHOLE_SECTION);
+	size_t end = result->first + result->old_count;
+	return patch->target == ST_TARGET_HEADING ? (struct st_interval){1, 0}
+	                                          : (struct st_interval){first, end - 1};
+}
+
 static int make_patched(void *context, struct st_str old, struct st_buf *new,
                         struct stet_error *err) {
 	struct patch_op *op = context;
@@ -168,6 +178,7 @@ static int make_patched(void *context, struct st_str old, struct st_buf *new,
 		return code;
 	op->first = op->result.first;
 	op->last = op->result.last;
+	op->unnamed = find_unnamed(&op->patch, &op->result);
 	st_buf_clear(&op->before);
 	st_buf_clear(&op->after);
 	st_preview_add(&op->before, op->result.before);
@@ -225,6 +236,7 @@ static int apply_patch(struct st_call *call, struct patch_op *op, const char *pa
 		.path = path,
 		.kind = op->patch.target == ST_TARGET_LINES ? ST_CHANGE_LINES : ST_CHANGE_ANCHORED,
 		.text = true,
+		.unnamed = &op->unnamed,
 		.found = set_markdown,
 		.make = make_patched,
 		.merged = describe_merged_patch,
