@@ -40,7 +40,10 @@ enum {
  */
 enum { NAMED = 2, STATELESS = 3 };
 
-static const char *const names[FILES] = {"a.txt", "b.txt", "c.txt"};
+/* The file that is in a directory. */
+enum { IN_DIR = 2, LINES_MAX = 600 };
+
+static const char *const names[FILES] = {"a.txt", "b.txt", "d/c.txt"};
 
 /* A version of a file, 0 for none: a sum of its bytes. */
 typedef uint64_t version;
@@ -68,6 +71,8 @@ struct model {
 	bool exists[FILES];
 	/* Of the files as they are. */
 	version versions[FILES];
+	/* Who made that version by a call, CALLERS for nobody. */
+	size_t makers[FILES];
 	/* What is remembered is stored, and outlives a restart. */
 	bool stored;
 	bool known[CALLERS][MARKS_MAX];
@@ -87,7 +92,7 @@ struct model {
 /* How often things came about: a property of nothing would always hold. */
 struct tally {
 	size_t replaced, deleted, edited, appended, unseen, modified, drops, hash, sessionless, whole;
-	size_t restarted;
+	size_t restarted, patched, undone, copied, emptied, unsent;
 };
 
 static struct tally tally;
@@ -189,12 +194,13 @@ static size_t mark_at(struct st_str text, size_t at) {
 	return number;
 }
 
-/* All marks in a text are known now; those in lines that a diff takes away are not. */
-static void learn(struct model *model, size_t caller, struct st_str text) {
+/* All marks in a text are known now; those in lines that a diff takes away only if it is about these. */
+static void learn_from(struct model *model, size_t caller, struct st_str text, bool removed) {
 	for (size_t start = 0, end; start < text.len; start = end) {
 		const char *lf = memchr(text.ptr + start, '\n', text.len - start), *at;
 		end = lf ? (size_t)(lf + 1 - text.ptr) : text.len;
-		for (size_t i = start; text.ptr[start] != '-' && i < end; i = (size_t)(at + 1 - text.ptr)) {
+		bool counts = removed || text.ptr[start] != '-';
+		for (size_t i = start; counts && i < end; i = (size_t)(at + 1 - text.ptr)) {
 			at = memchr(text.ptr + i, '#', end - i);
 			if (!at)
 				break;
@@ -203,6 +209,10 @@ static void learn(struct model *model, size_t caller, struct st_str text) {
 				model->known[caller][mark] = true;
 		}
 	}
+}
+
+static void learn(struct model *model, size_t caller, struct st_str text) {
+	learn_from(model, caller, text, false);
 }
 
 /* The first mark in a text that a caller does not know and another text does not hold; MARKS_MAX if there is none. */
@@ -216,6 +226,12 @@ static size_t first_lost(const struct model *model, size_t caller, struct st_str
 			return mark;
 	}
 	return MARKS_MAX;
+}
+
+/* The same for somebody who knows nothing. */
+static size_t first_gone(struct st_str text, struct st_str kept) {
+	static const struct model nobody;
+	return first_lost(&nobody, 0, text, kept);
 }
 
 static size_t first_unknown(const struct model *model, size_t caller, struct st_str text) {
@@ -255,6 +271,9 @@ static bool says(const struct model *model, const char *part) {
 	return strstr(st_buf_cstr(&model->said), part) != NULL;
 }
 
+/* A refusal that shows what a change would take away. */
+static const char shows_loss[] = "The change below shows them, which counts as read";
+
 /* Begin arguments; the caller's session is among them where that is how it is known. */
 static void begin_args(struct st_buf *args, size_t caller) {
 	st_buf_clear(args);
@@ -283,6 +302,15 @@ static void look(struct model *model, size_t file, struct st_buf *text, bool *ex
 	close(fd);
 }
 
+/* A caller that meets another version of a file goes by that one from now on. */
+static void meet(struct model *model, size_t caller, size_t file) {
+	struct record *record = &model->records[caller][file];
+	version now = current(model, file);
+	record->complete = record->complete == now ? now : 0;
+	record->dropped = record->dropped == now ? now : 0;
+	record->asked = record->asked == now ? now : 0;
+}
+
 /* By which connection a caller calls; its name is enough on any of them. */
 static struct stet_client *connection(struct model *model, size_t caller) {
 	return model->clients[caller == NAMED ? gen_below(&model->gen, CALLERS) : caller];
@@ -294,6 +322,7 @@ static void ask(struct model *model, size_t caller, const char *tool, struct st_
 	char what[80], *answer = NULL;
 	size_t len = 0;
 	struct stet_error err = {0};
+	meet(model, caller, file);
 	st_buf_truncate(args, args->len - 1);
 	st_buf_addc(args, '}');
 	snprintf(what, sizeof what, "%zu %s", caller, tool);
@@ -309,7 +338,7 @@ static void ask(struct model *model, size_t caller, const char *tool, struct st_
 	for (size_t i = 0; i < block_count(model); i++) {
 		st_buf_add(&model->said, block(model, i));
 		st_buf_addc(&model->said, '\n');
-		learn(model, caller, block(model, i));
+		learn_from(model, caller, block(model, i), says(model, shows_loss));
 	}
 	if (model->refused)
 		tell(model, " ", block(model, 0));
@@ -333,8 +362,10 @@ static void settle(struct model *model, size_t file, bool may_change, struct st_
 		st_buf_move(old, &model->files[i]);
 		st_buf_add(&model->files[i], st_buf_str(&now));
 		model->exists[i] = exists;
-		if (!same)
+		if (!same) {
 			note_version(model, i);
+			model->makers[i] = CALLERS;
+		}
 	}
 }
 
@@ -420,6 +451,8 @@ static void read_several(struct model *model, size_t caller) {
 	st_auto(st_buf) args = ST_BUF_INIT;
 	begin_args(&args, caller);
 	st_buf_addf(&args, "\"paths\":[\"%s\",\"%s\",\"%s\"],", names[0], names[1], names[2]);
+	for (size_t file = 0; file < FILES; file++)
+		meet(model, caller, file);
 	ask(model, caller, "read_multiple_files", &args, 0);
 	settle_unchanged(model, 0);
 }
@@ -463,6 +496,7 @@ static void put(struct model *model, size_t file, bool anew) {
 	if (anew)
 		assert_int_equal(renameat(model->dir->fd, "new", model->dir->fd, names[file]), 0);
 	model->exists[file] = true;
+	model->makers[file] = CALLERS;
 	note_version(model, file);
 }
 
@@ -578,12 +612,19 @@ static void judge_loss(struct model *model, size_t caller, size_t file, struct s
 	struct st_str now = st_buf_str(&model->files[file]);
 	if (old.len == 0 || (model->exists[file] && st_str_eq(old, now)))
 		return;
-	if (caller == STATELESS)
-		fail_seen(model, "%s was replaced without a session.", names[file]);
 	size_t mark = first_lost(model, caller, old, now);
+	if (caller == STATELESS && mark == MARKS_MAX)
+		mark = first_gone(old, now);
 	if (mark < MARKS_MAX)
 		fail_seen(model, "%s was replaced by caller %zu, to whom #%05zu# was not sent.",
 		          names[file], caller, mark);
+}
+
+/* A version that is another one than before was made by this caller, whose questions are settled. */
+static void note_maker(struct model *model, size_t caller, size_t file, struct st_str old) {
+	model->records[caller][file].dropped = model->records[caller][file].asked = 0;
+	if (!st_str_eq(old, st_buf_str(&model->files[file])))
+		model->makers[file] = caller;
 }
 
 static void write_whole(struct model *model, size_t caller, size_t file) {
@@ -615,6 +656,7 @@ static void write_whole(struct model *model, size_t caller, size_t file) {
 		fail_seen(model, "%s is not what was written.", names[file]);
 	if (!merged)
 		model->records[caller][file].complete = current(model, file);
+	note_maker(model, caller, file, st_buf_str(&old));
 	tally.replaced += existed && caller != STATELESS;
 }
 
@@ -704,7 +746,7 @@ static void edit(struct model *model, size_t caller, size_t file) {
 	maybe_stale(model, &args);
 	learn(model, caller, part);
 	replace_part(text, at, len, st_buf_str(&new), &want);
-	ask(model, caller, "edit_file", &args, file);
+	ask(model, caller, gen_one_in(&model->gen, 3) ? "text_replace" : "edit_file", &args, file);
 	settle(model, file, true, &old, &existed);
 	if (model->refused) {
 		judge_edit_refusal(model, caller, file);
@@ -714,6 +756,7 @@ static void edit(struct model *model, size_t caller, size_t file) {
 	if (!st_str_eq(st_buf_str(&model->files[file]), st_buf_str(&want)))
 		fail_seen(model, "An edit of %s changed more than it named.", names[file]);
 	follow_own(model, caller, file, st_buf_str(&old));
+	note_maker(model, caller, file, st_buf_str(&old));
 	tally.edited++;
 }
 
@@ -736,7 +779,11 @@ static void append(struct model *model, size_t caller, size_t file) {
 	learn(model, caller, st_buf_str(&more));
 	if (!st_str_eq(st_buf_str(&model->files[file]), st_buf_str(&want)))
 		fail_seen(model, "Adding to %s changed what was there.", names[file]);
-	follow_own(model, caller, file, st_buf_str(&old));
+	if (existed)
+		follow_own(model, caller, file, st_buf_str(&old));
+	else
+		model->records[caller][file].complete = current(model, file);
+	note_maker(model, caller, file, st_buf_str(&old));
 	tally.appended++;
 }
 
@@ -762,8 +809,163 @@ static void move(struct model *model, size_t caller, size_t from) {
 		forget_versions(model, to);
 		if (caller != STATELESS)
 			model->records[caller][to].complete = record.complete;
+		model->makers[from] = model->makers[to] = CALLERS;
 	}
 	settle_unchanged(model, from);
+}
+
+/* A file that can be copied, if there is one. */
+static size_t copyable(const struct model *model, size_t file) {
+	for (size_t i = 0; i < FILES; i++) {
+		size_t from = (file + i) % FILES;
+		if (model->exists[from] && !model->exists[(from + 1) % FILES])
+			return from;
+	}
+	return file;
+}
+
+/* Never onto another file either; of the copy no more is known than of the file. */
+static void copy(struct model *model, size_t caller, size_t from) {
+	st_auto(st_buf) args = ST_BUF_INIT;
+	size_t to = (from + 1) % FILES;
+	bool can = model->exists[from] && !model->exists[to];
+	begin_args(&args, caller);
+	add_arg(&args, "source", st_str(names[from]));
+	add_arg(&args, "destination", st_str(names[to]));
+	ask(model, caller, "copy_file", &args, from);
+	if (model->refused == can)
+		fail_seen(model, "%s was %s.", names[from], can ? "not copied" : "copied onto another");
+	if (can) {
+		st_buf_add(&model->files[to], st_buf_str(&model->files[from]));
+		model->exists[to] = true;
+		model->makers[to] = CALLERS;
+		note_version(model, to);
+		forget_versions(model, to);
+		if (caller != STATELESS)
+			model->records[caller][to].complete = model->records[caller][from].complete;
+		tally.copied++;
+	}
+	settle_unchanged(model, from);
+}
+
+/* ---- changes that do not name what they take away ---- */
+
+/* Whoever is shown what would go, or was sent all, or made it, is not refused for that. */
+static void judge_unsent(struct model *model, size_t caller, size_t file) {
+	const struct record *record = &model->records[caller][file];
+	if (!says(model, "would lose lines that were not sent"))
+		return;
+	tally.unsent++;
+	if (record->complete == current(model, file))
+		fail_seen(model, "Lines of %s were withheld from caller %zu, who was sent all of it.",
+		          names[file], caller);
+}
+
+/* Where lines begin, and how many there are. */
+static size_t find_lines(struct st_str text, size_t starts[static LINES_MAX]) {
+	size_t count = 0;
+	for (size_t at = 0; at < text.len && count < LINES_MAX; at += line_at(text, at).len)
+		starts[count++] = at;
+	return count;
+}
+
+/* Delete or replace lines by their numbers, never the last one; once more if that was refused. */
+static void patch(struct model *model, size_t caller, size_t file) {
+	st_auto(st_buf) args = ST_BUF_INIT, new = ST_BUF_INIT, old = ST_BUF_INIT, want = ST_BUF_INIT;
+	size_t starts[LINES_MAX];
+	struct st_str text = st_buf_str(&model->files[file]);
+	size_t count = find_lines(text, starts);
+	bool existed, shown = false;
+	if (count < 2)
+		return;
+	size_t first = gen_below(&model->gen, count - 1);
+	size_t most = count - 1 - first < 6 || gen_one_in(&model->gen, 4) ? count - 1 - first : 6;
+	size_t last = first + gen_below(&model->gen, most);
+	bool deletes = gen_one_in(&model->gen, 2);
+	if (!deletes)
+		add_lines(model, &new, 1 + gen_below(&model->gen, 2), "\n");
+	replace_part(text, starts[first], starts[last + 1] - starts[first], st_buf_str(&new), &want);
+	begin_args(&args, caller);
+	add_arg(&args, "filePath", st_str(names[file]));
+	add_arg(&args, "operation", st_str(deletes ? "delete" : "replace"));
+	st_buf_addf(&args, "\"target\":{\"lines\":{\"start\":%zu,\"end\":%zu}},", first + 1, last + 1);
+	if (!deletes)
+		add_arg(&args, "content", st_buf_str(&new));
+	maybe_hash(model, file, &args);
+	for (int i = 0; i < 2; i++) {
+		size_t len = args.len;
+		ask(model, caller, "text_patch", &args, file);
+		args.ptr[len - 1] = ',';
+		st_buf_truncate(&args, len);
+		settle(model, file, true, &old, &existed);
+		if (!model->refused)
+			break;
+		judge_edit_refusal(model, caller, file);
+		judge_unsent(model, caller, file);
+		if (shown && !says(model, "hash mismatch"))
+			fail_seen(model, "A patch of %s was refused after it was shown.", names[file]);
+		shown = says(model, shows_loss);
+	}
+	if (model->refused)
+		return;
+	judge_loss(model, caller, file, st_buf_str(&old));
+	learn(model, caller, st_buf_str(&new));
+	if (!st_str_eq(st_buf_str(&model->files[file]), st_buf_str(&want)))
+		fail_seen(model, "A patch of %s changed other lines than it named.", names[file]);
+	follow_own(model, caller, file, st_buf_str(&old));
+	note_maker(model, caller, file, st_buf_str(&old));
+	tally.patched++;
+}
+
+/* Whatever comes back, no more goes than the caller knew or made. */
+static void undo(struct model *model, size_t caller, size_t file) {
+	st_auto(st_buf) args = ST_BUF_INIT, old = ST_BUF_INIT;
+	bool existed, own = caller != STATELESS && model->makers[file] == caller;
+	for (int i = 0; i < 2; i++) {
+		begin_args(&args, caller);
+		add_arg(&args, "path", st_str(names[file]));
+		ask(model, caller, "undo", &args, file);
+		settle(model, file, true, &old, &existed);
+		if (!model->refused)
+			break;
+		judge_unsent(model, caller, file);
+		/* What a caller made in part, and another one created, it need not know. */
+		if (own && says(model, "would lose lines"))
+			fail_seen(model, "Caller %zu may not take back its own write of %s.", caller,
+			          names[file]);
+	}
+	if (model->refused)
+		return;
+	if (!own || !model->exists[file])
+		judge_loss(model, caller, file, st_buf_str(&old));
+	struct record *record = &model->records[caller][file];
+	bool knew = existed && record->complete == version_of(st_buf_str(&old));
+	if (!model->exists[file])
+		forget_versions(model, file);
+	else
+		record->complete = knew && !says(model, "diff cut here") ? current(model, file) : 0;
+	tally.undone++;
+}
+
+/* A directory with all that is in it. */
+static void empty(struct model *model, size_t caller) {
+	st_auto(st_buf) args = ST_BUF_INIT, old = ST_BUF_INIT;
+	bool existed;
+	begin_args(&args, caller);
+	add_arg(&args, "path", st_str("d"));
+	st_buf_adds(&args, "\"recursive\":true,");
+	ask(model, caller, "delete_file", &args, IN_DIR);
+	settle(model, IN_DIR, true, &old, &existed);
+	if (model->refused) {
+		if (model->records[caller][IN_DIR].complete == current(model, IN_DIR) && existed &&
+		    caller != STATELESS)
+			fail_seen(model, "d was refused to caller %zu, who was sent all of it.", caller);
+		return;
+	}
+	judge_loss(model, caller, IN_DIR, st_buf_str(&old));
+	forget_versions(model, IN_DIR);
+	assert_int_equal(mkdirat(model->dir->fd, "d", 0755), 0);
+	tally.emptied++;
 }
 
 /* ---- sequences ---- */
@@ -774,7 +976,12 @@ static void step(struct model *model) {
 	/* Most of it happens to one file, so that callers meet. */
 	if (gen_one_in(&model->gen, 2))
 		file = 0;
-	size_t what = gen_below(&model->gen, 32);
+	/* Only what is stored can be taken back. */
+	if (model->stored && gen_one_in(&model->gen, 5)) {
+		undo(model, caller, file);
+		return;
+	}
+	size_t what = gen_below(&model->gen, 39);
 	if (what < 5)
 		read_all(model, caller, file);
 	else if (what < 8)
@@ -793,6 +1000,12 @@ static void step(struct model *model) {
 		delete (model, caller, file);
 	else if (what < 28)
 		move(model, caller, file);
+	else if (what < 29)
+		copy(model, caller, copyable(model, file));
+	else if (what < 33)
+		patch(model, caller, file);
+	else if (what < 35)
+		empty(model, caller);
 	else
 		foreign_write(model, file);
 }
@@ -828,6 +1041,8 @@ static void restart(struct model *model) {
 			continue;
 		memset(model->known[caller], 0, sizeof model->known[caller]);
 		memset(model->records[caller], 0, sizeof model->records[caller]);
+		for (size_t file = 0; file < FILES; file++)
+			model->makers[file] = model->makers[file] == caller ? CALLERS : model->makers[file];
 	}
 	tally.restarted++;
 }
@@ -838,6 +1053,7 @@ static void model_release(struct model *model) {
 		if (model->exists[i])
 			assert_int_equal(unlinkat(model->dir->fd, names[i], 0), 0);
 	}
+	assert_int_equal(unlinkat(model->dir->fd, "d", AT_REMOVEDIR), 0);
 	yyjson_doc_free(model->answer);
 	st_buf_release(&model->story);
 	st_buf_release(&model->said);
@@ -847,6 +1063,7 @@ static void run_steps(struct model *model) {
 	int restarted = gen_one_in(&model->gen, model->stored ? 2 : 16)
 	                    ? (int)gen_below(&model->gen, STEPS)
 	                    : STEPS;
+	assert_int_equal(mkdirat(model->dir->fd, "d", 0755), 0);
 	for (size_t i = 0; i < FILES; i++) {
 		make_file(model, &model->files[i]);
 		put(model, i, false);
@@ -866,7 +1083,7 @@ static void run_sequence(struct dir *dir, uint64_t seed) {
 	void *own = NULL;
 	model = (struct model){.dir = dir, .gen = gen_new(seed), .seed = seed};
 	/* The state is a database, which most sequences do without, to be many. Nobody else's is found there. */
-	model.stored = gen_one_in(&model.gen, 16);
+	model.stored = gen_one_in(&model.gen, 10);
 	if (model.stored) {
 		assert_int_equal(dir_setup(&own), 0);
 		model.dir = own;
@@ -931,13 +1148,15 @@ static void only_what_was_sent_is_overwritten_and_that_without_ado(void **state)
 	run_all(*state, rounds);
 	print_message(
 		"# %zu sequences: %zu replaced, %zu deleted, %zu edited, %zu appended, %zu read "
-		"whole, %zu restarts; refused: %zu unseen, %zu modified, %zu drops, %zu hash, %zu "
-		"sessionless\n",
+		"whole, %zu patched, %zu undone, %zu copied, %zu emptied, %zu restarts; refused: %zu "
+		"unseen, %zu modified, %zu drops, %zu hash, %zu sessionless, %zu unsent\n",
 		rounds, tally.replaced, tally.deleted, tally.edited, tally.appended, tally.whole,
-		tally.restarted, tally.unseen, tally.modified, tally.drops, tally.hash, tally.sessionless);
+		tally.patched, tally.undone, tally.copied, tally.emptied, tally.restarted, tally.unseen,
+		tally.modified, tally.drops, tally.hash, tally.sessionless, tally.unsent);
 	assert_true(tally.replaced && tally.deleted && tally.edited && tally.appended && tally.whole);
 	assert_true(tally.unseen && tally.modified && tally.drops && tally.hash && tally.sessionless);
-	assert_true(tally.restarted);
+	assert_true(tally.restarted && tally.patched && tally.undone && tally.copied);
+	assert_true(tally.emptied && tally.unsent);
 }
 
 int main(void) {
