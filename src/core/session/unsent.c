@@ -123,7 +123,7 @@ int st_unsent_show(const struct st_change_attempt *attempt, struct stet_error *e
 	            " The change below shows them, which counts as read: do the same again if that is "
 	            "meant.");
 	/* Last: only a complete answer that was not cancelled reaches the caller. */
-	code = answer->message.failed ? st_fail_nomem(err) : st_cancel_look(err);
+	code = answer->message.failed ? st_fail_nomem(err) : st_cancel_check_now(err);
 	if (code < 0)
 		return code;
 	struct st_seen *seen =
