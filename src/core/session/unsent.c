@@ -1,5 +1,7 @@
 #include "core/session/unsent.h"
 
+#include <assert.h>
+
 #include "base/cancel.h"
 #include "base/plural.h"
 #include "base/utf8.h"
@@ -76,13 +78,23 @@ static int diff_of_removal(const struct st_change *change, struct st_str old, st
 	int code = st_diff_init(diff, old, new, err);
 	if (code < 0 || change->restores || diff->count == 0)
 		return code;
-	struct st_hunk removed = unnamed_hunk(change);
-	removed.new_start = removed.old_start;
-	removed.new_count = diff->new.count + removed.old_count - diff->old.count;
-	diff->hunks[0] = removed;
+	/* One hunk over everything that changes: a heading that is named may go with what it heads. */
+	struct st_hunk removed = unnamed_hunk(change), last = diff->hunks[diff->count - 1];
+	size_t start = diff->hunks[0].old_start, end = last.old_start + last.old_count;
+	if (removed.old_start < start)
+		start = removed.old_start;
+	if (removed.old_start + removed.old_count > end)
+		end = removed.old_start + removed.old_count;
+	assert(diff->new.count + (end - start) >= diff->old.count);
+	diff->hunks[0] = (struct st_hunk){
+		.old_start = start,
+		.old_count = end - start,
+		.new_start = start,
+		.new_count = diff->new.count + (end - start) - diff->old.count,
+	};
 	diff->count = 1;
-	diff->removed = removed.old_count;
-	diff->added = removed.new_count;
+	diff->removed = diff->hunks[0].old_count;
+	diff->added = diff->hunks[0].new_count;
 	return 0;
 }
 
