@@ -8,6 +8,7 @@
 #include <dirent.h>
 
 #include "fs/write/commit.h"
+#include "stet/tools.h"
 #include "torture/fight.h"
 #include "torture/steps.h"
 
@@ -224,6 +225,74 @@ static void a_version_that_cannot_be_kept_stays(void **state) {
 	fight_end(&fight);
 }
 
+/* ---- a directory with all its files ---- */
+
+/* Somebody puts another file in the place of one that was read. */
+struct swap {
+	const struct dir *dir;
+	int at;
+	bool done;
+};
+
+static void swap_file(const struct step *step, void *arg) {
+	struct swap *swap = arg;
+	if (step->number != swap->at)
+		return;
+	swap->done = true;
+	dir_write(swap->dir, "other", "theirs\n");
+	/* The directory may be gone by now. */
+	if (dir_has(swap->dir, "d"))
+		assert_int_equal(rename(dir_at(swap->dir, "other"), dir_at(swap->dir, "d/a")), 0);
+}
+
+static int delete_tree(struct stet_session *session) {
+	static const char args[] = "{\"path\":\"d\",\"recursive\":true}";
+	char *answer = NULL;
+	int code = stet_call(session, "delete_file", args, sizeof args - 1, &answer, NULL, NULL);
+	stet_free(answer);
+	return code;
+}
+
+static void read_file(struct stet_session *session, const char *path) {
+	struct stet_answer *answer = NULL;
+	assert_int_equal(stet_session_read(session, path, 0, 0, &answer, NULL), 0);
+	stet_answer_free(answer);
+}
+
+/* Whenever it comes, a file that nobody has read stays, however often the deletion is tried. */
+static void a_tree_is_deleted_only_as_far_as_it_was_read(void **state) {
+	struct swap swap = {.dir = *state};
+	int refused = 0;
+	do {
+		struct stet_workspace *ws;
+		struct stet_session *session;
+		assert_int_equal(stet_workspace_open(swap.dir->path, &ws, NULL), 0);
+		assert_int_equal(stet_session_open(ws, NULL, &session, NULL), 0);
+		dir_write(swap.dir, "d/a", "mine\n");
+		dir_write(swap.dir, "d/b", "mine\n");
+		read_file(session, "d/a");
+		read_file(session, "d/b");
+		swap.done = false;
+		swap.at++;
+		steps_watch(swap_file, &swap);
+		int code = delete_tree(session);
+		steps_watch(NULL, NULL);
+		bool stays = swap.done && dir_has(swap.dir, "d/a");
+		refused += code < 0;
+		assert_true(code == 0 || stays);
+		if (stays) {
+			assert_true(delete_tree(session) < 0);
+			assert_string_equal(dir_read(swap.dir, "d/a"), "theirs\n");
+			read_file(session, "d/a");
+			assert_int_equal(delete_tree(session), 0);
+		}
+		stet_session_close(session);
+		stet_workspace_close(ws);
+	} while (swap.done && swap.at < STEPS_MAX);
+	assert_false(swap.done);
+	assert_true(refused > 3);
+}
+
 /* ---- what is said of it ---- */
 
 /* Somebody writes our bytes into the file, and then somebody puts the old file back. */
@@ -343,6 +412,7 @@ int main(void) {
 	                                    dir_teardown),
 		claim(no_two_steps_lose_two_updates),
 		claim(a_version_that_cannot_be_kept_stays),
+		claim(a_tree_is_deleted_only_as_far_as_it_was_read),
 		claim(what_was_written_is_never_called_nothing),
 		claim(a_temporary_file_that_was_swept_away_is_written_again),
 	};
