@@ -116,6 +116,7 @@ static void a_check_tells_of_a_change_and_does_not_count_as_reading(void **state
 	expect_str("reason", "modified");
 	expect_str("message", "File was modified externally since last read.");
 	expect_text("-one\n+two\n");
+	expect_text(copy_of("currentHash"));
 	refuse(host, STET_E_CONFLICT, "write_file", "{'path': 'a.c', 'content': 'x'}");
 }
 

@@ -22,8 +22,8 @@ const struct command write_command = {
 	.synopsis = "PATH [FILE]",
 	.description =
 		"Writes FILE, or standard input, to PATH. Replaces an existing file only if the session "
-		"has read all of its current version, or if --expect gives its hash. The content must be "
-		"UTF-8.",
+		"has read all of its current version. Without --session, --expect with its hash is enough. "
+		"The content must be UTF-8.",
 	.min = 1,
 	.max = 2,
 	.options = options,

@@ -35,6 +35,8 @@ static void render_check(struct st_call *call, struct stet_answer *answer) {
 	} else {
 		st_buf_addf(&call->text, "No conflict: the file is %s.\n", answer->status);
 	}
+	if (answer->has_hash)
+		st_buf_addf(&call->text, "fileHash: %s\n", answer->hash);
 	render_content(call, answer);
 	if (answer->diff.len > 0) {
 		st_json_add(doc, call->result, "diffTruncated",
