@@ -383,6 +383,24 @@ static void the_name_of_a_copy_is_plain_text(void **state) {
 	assert_null(strchr(notice, '\n'));
 }
 
+/* Each removal used to read the whole directory again. */
+static void many_copies_make_room_at_once(void **state) {
+	enum { COPIES = 3000 };
+	const struct dir *dir = *state;
+	with_bench(dir);
+	assert_int_equal(mkdirat(dir->fd, ".stet", 0700), 0);
+	for (int i = 0; i < COPIES; i++) {
+		char name[64];
+		snprintf(name, sizeof name, ".stet/rescued/%016x-x", i);
+		dir_write(dir, name, "");
+	}
+	assert_int_equal(st_rescue(&bench.writes.rescued, "a.txt", ST_STR("somebody's"), "Why."), 0);
+	assert_int_equal(dir_count(dir, ".stet/rescued"), ST_RESCUED_MAX_FILES);
+	st_autofree char *notice = st_write_next_notice(&bench.writes);
+	assert_non_null(notice);
+	assert_non_null(strstr(notice, "2001 old copies in .stet/rescued were removed"));
+}
+
 /* A state directory of somebody else may hold anything under such a name. */
 static void what_only_looks_like_a_copy_is_not_told_of(void **state) {
 	const struct dir *dir = *state;
@@ -926,6 +944,7 @@ int main(void) {
 		claim(a_copy_that_was_cut_short_is_no_copy),
 		claim(an_older_copy_stays_until_the_new_one_is_complete),
 		claim(the_name_of_a_copy_is_plain_text),
+		claim(many_copies_make_room_at_once),
 		claim(what_only_looks_like_a_copy_is_not_told_of),
 		claim(a_late_write_that_is_too_big_is_told_of_once),
 		claim(a_displaced_file_that_nobody_writes_is_not_reported),

@@ -6,6 +6,7 @@
 #include <sys/file.h>
 #include <sys/random.h>
 
+#include "base/array.h"
 #include "base/hex.h"
 #include "base/plural.h"
 #include "fs/path/dirs.h"
@@ -127,15 +128,31 @@ static int write_copy(int dirfd, const char *name, struct st_str bytes, struct s
 	return st_fail_errno(err, errno, "Cannot write the copy %s", name);
 }
 
-struct census {
-	size_t count;
-	uint64_t bytes;
-	char oldest[256];
-	struct timespec oldest_time;
+struct copy {
+	char *name;
+	struct timespec written;
+	uint64_t size;
 };
 
-static bool is_older(struct timespec a, struct timespec b) {
-	return a.tv_sec != b.tv_sec ? a.tv_sec < b.tv_sec : a.tv_nsec < b.tv_nsec;
+/* The copies that may be removed, and how many files there are in all. */
+struct census {
+	struct copy *copies;
+	size_t count, files;
+	uint64_t bytes;
+};
+
+static void census_release(struct census *census) {
+	for (size_t i = 0; i < census->count; i++)
+		free(census->copies[i].name);
+	free(census->copies);
+}
+
+static int by_age(const void *a, const void *b) {
+	const struct timespec *left = &((const struct copy *)a)->written;
+	const struct timespec *right = &((const struct copy *)b)->written;
+	if (left->tv_sec != right->tv_sec)
+		return left->tv_sec < right->tv_sec ? -1 : 1;
+	return (left->tv_nsec > right->tv_nsec) - (left->tv_nsec < right->tv_nsec);
 }
 
 /* Keep the safety copies of rewrites in progress. */
@@ -143,41 +160,58 @@ static bool is_removable(const char *name) {
 	return !st_str_ends(st_str(name), ST_STR(RESCUE_SUFFIX));
 }
 
-static bool count_copies(int dirfd, struct census *census) {
-	*census = (struct census){0};
-	DIR *dir = st_dir_stream(dirfd);
-	if (!dir)
+static bool census_add(struct census *census, const char *name, const struct stat *st) {
+	census->files++;
+	census->bytes += (uint64_t)st->st_size;
+	if (!is_removable(name))
+		return true;
+	if (!st_array_room(&census->copies, census->count, sizeof *census->copies))
 		return false;
-	for (struct dirent *entry; (entry = readdir(dir));) {
+	char *own = strdup(name);
+	if (own)
+		census->copies[census->count++] = (struct copy){own, st->st_mtim, (uint64_t)st->st_size};
+	return own != NULL;
+}
+
+/* False if the copies could not be counted. */
+static bool count_copies(int dirfd, struct census *census) {
+	DIR *dir = st_dir_stream(dirfd);
+	bool counted = dir != NULL;
+	for (struct dirent *entry; counted && (entry = readdir(dir));) {
 		struct stat st;
-		if (fstatat(dirfd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
-			continue;
-		census->count++;
-		census->bytes += (uint64_t)st.st_size;
-		if (is_removable(entry->d_name) &&
-		    (!*census->oldest || is_older(st.st_mtim, census->oldest_time))) {
-			census->oldest_time = st.st_mtim;
-			memcpy(census->oldest, entry->d_name, strlen(entry->d_name) + 1);
-		}
+		if (fstatat(dirfd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode))
+			counted = census_add(census, entry->d_name, &st);
 	}
-	closedir(dir);
-	return true;
+	if (dir)
+		closedir(dir);
+	return counted;
+}
+
+static bool has_room(const struct census *census, size_t need) {
+	return census->files < ST_RESCUED_MAX_FILES && census->bytes + need <= ST_RESCUED_MAX_BYTES;
 }
 
 /* Remove the oldest copies to make room. The caller holds the lock. */
 static void prune(struct st_rescued *rescued, int dirfd, size_t need) {
-	struct census census;
-	while (count_copies(dirfd, &census) && *census.oldest &&
-	       (census.count >= ST_RESCUED_MAX_FILES || census.bytes + need > ST_RESCUED_MAX_BYTES)) {
-		if (st_retry(unlinkat(dirfd, census.oldest, 0)) < 0)
-			return;
+	st_auto(census) census = {0};
+	size_t removed = 0;
+	if (!count_copies(dirfd, &census))
+		return;
+	if (census.count > 0)
+		qsort(census.copies, census.count, sizeof *census.copies, by_age);
+	for (; removed < census.count && !has_room(&census, need); removed++) {
+		if (st_retry(unlinkat(dirfd, census.copies[removed].name, 0)) < 0)
+			break;
+		census.files--;
+		census.bytes -= census.copies[removed].size;
+	}
+	if (removed > 0)
 		st_notices_add(
 			rescued->notices,
-			"The oldest copy in %s/%s, %s, was removed: at most %d files or %llu MiB are "
-			"kept there.",
-			rescued->folder.state_dir, rescued->folder.name, st_quoted(census.oldest),
-			ST_RESCUED_MAX_FILES, (unsigned long long)(ST_RESCUED_MAX_BYTES >> 20));
-	}
+			"%zu old %s in %s/%s %s removed: at most %d files or %llu MiB are kept there.", removed,
+			st_plural(removed, "copy", "copies"), rescued->folder.state_dir, rescued->folder.name,
+			st_plural(removed, "was", "were"), ST_RESCUED_MAX_FILES,
+			(unsigned long long)(ST_RESCUED_MAX_BYTES >> 20));
 }
 
 /* Like write_copy(), but keep all processes together within the limits. */
