@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/cancel.h"
 #include "base/unicode.h"
 #include "fs/path/dirs.h"
 #include "tools/spelling.h"
@@ -187,6 +188,9 @@ static bool is_ascii(const char *text) {
 	return *text == '\0';
 }
 
+/* What it takes to compare two names, in the units of st_cancel_check(). */
+enum { TWIN_WORK = 4096 };
+
 /* The entry whose name differs only in the encoding of its accents; NULL if none or several do. */
 static const char *find_twin(const struct st_listing *listing, struct st_str name) {
 	const char *twin = NULL;
@@ -196,6 +200,8 @@ static const char *find_twin(const struct st_listing *listing, struct st_str nam
 	for (size_t i = 0; i < listing->count; i++) {
 		st_auto(st_buf) other = ST_BUF_INIT;
 		const char *entry = listing->entries[i].name;
+		if (st_cancel_check(TWIN_WORK, NULL) < 0)
+			return NULL;
 		if (is_ascii(entry))
 			continue;
 		st_unicode_decompose(&other, st_str(entry));

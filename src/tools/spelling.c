@@ -1,5 +1,6 @@
 #include "tools/spelling.h"
 
+#include "base/cancel.h"
 #include "base/unicode.h"
 #include "base/uri.h"
 #include "base/utf8.h"
@@ -45,6 +46,9 @@ static void add_escaped(struct st_buf *out, const char *name) {
 	st_buf_addc(out, '"');
 }
 
+/* What it takes to fold a name, in the units of st_cancel_check(). */
+enum { FOLD_WORK = 4096 };
+
 void st_spelling_hint(const struct stet_session *session, const char *path, struct st_buf *out) {
 	st_auto(st_dir) dir = ST_DIR_INIT;
 	st_auto(st_listing) listing = {0};
@@ -58,8 +62,8 @@ void st_spelling_hint(const struct stet_session *session, const char *path, stru
 	st_unicode_fold(&wanted, st_str(name));
 	for (size_t i = 0; i < listing.count; i++) {
 		st_auto(st_buf) folded = ST_BUF_INIT;
-		/* The name exists, so the error is about something else. */
-		if (strcmp(listing.entries[i].name, name) == 0)
+		/* If the name exists, the error is about something else. */
+		if (strcmp(listing.entries[i].name, name) == 0 || st_cancel_check(FOLD_WORK, NULL) < 0)
 			return;
 		st_unicode_fold(&folded, st_str(listing.entries[i].name));
 		if (!other && st_str_eq(st_buf_str(&folded), st_buf_str(&wanted)))

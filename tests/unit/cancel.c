@@ -211,12 +211,50 @@ static void a_deep_tree_is_shown_in_one_pass(void **state) {
 	expect_text("c0/\n");
 }
 
+/* How often somebody who waits is asked during a call. */
+static size_t questions(struct host *host, const char *tool, const char *args) {
+	struct leaver patient = {.cancel.cancelled = is_gone, .patience = SIZE_MAX};
+	char *answer = NULL;
+	st_cancel_set(&patient.cancel);
+	(void)!stet_call(host->session, tool, args, strlen(args), &answer, NULL, NULL);
+	st_cancel_set(NULL);
+	stet_free(answer);
+	return patient.cancel.asked;
+}
+
+/* A directory of any size can come with a clone. */
+static void whoever_waits_for_a_large_directory_is_asked(void **state) {
+	enum { FILES = 8000 };
+	struct host *host = *state;
+	static const struct {
+		const char *tool, *args;
+	} calls[] = {
+		{"list_directory", "{\"path\":\"large\"}"},
+		{"list_directory_with_sizes", "{\"path\":\"large\"}"},
+		/* Another spelling of the name is looked for, and leftovers are. */
+		{"read_file", "{\"path\":\"large/gone\"}"},
+		{"read_file", "{\"path\":\"large/g\u00f6ne\"}"},
+		{"write_file", "{\"path\":\"large/new\",\"content\":\"\"}"},
+	};
+	for (int i = 0; i < FILES; i++) {
+		char name[32];
+		snprintf(name, sizeof name, "large/%d-\u00e4", i);
+		dir_write(host->dir, name, "");
+	}
+	for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+		size_t asked = questions(host, calls[i].tool, calls[i].args);
+		if (asked < 3)
+			fail_msg("%s %s: asked %zu times", calls[i].tool, calls[i].args, asked);
+	}
+}
+
 int main(void) {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(whoever_goes_is_noticed_within_a_few_steps),
 		cmocka_unit_test(what_must_not_be_left_half_done_is_not_cancelled),
 		cmocka_unit_test(without_anybody_waiting_nothing_is_cancelled),
 		host_claim(a_deep_tree_is_shown_in_one_pass),
+		host_claim(whoever_waits_for_a_large_directory_is_asked),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

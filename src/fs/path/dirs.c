@@ -3,6 +3,7 @@
 #include <dirent.h>
 
 #include "base/array.h"
+#include "base/cancel.h"
 #include "base/quote.h"
 #include "fs/path/sys.h"
 
@@ -47,7 +48,11 @@ void st_listing_release(struct st_listing *listing) {
 	*listing = (struct st_listing){0};
 }
 
+/* What it takes to read an entry, to compare two and to measure one, in the units of st_cancel_check(). */
+enum { READ_WORK = 512, COMPARE_WORK = 64, MEASURE_WORK = 2048 };
+
 static int by_name(const void *a, const void *b) {
+	st_cancel_progress(COMPARE_WORK);
 	return strcmp(((const struct st_dir_entry *)a)->name, ((const struct st_dir_entry *)b)->name);
 }
 
@@ -80,6 +85,8 @@ static int read_entries(DIR *stream, struct st_listing *listing, const char *pat
 			return st_fail_errno(err, errno, "Cannot list the directory %s", st_quoted(path));
 		if (!entry)
 			return 0;
+		if (st_cancel_check(READ_WORK, err) < 0)
+			return STET_E_CANCELLED;
 		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
 			continue;
 		if (listing->count == ST_LISTING_MAX) {
@@ -107,19 +114,22 @@ int st_dir_list(const struct st_dir *dir, struct st_listing *listing, struct ste
 		return st_fail_errno(err, errno, "Cannot list the directory %s", st_quoted(name));
 	int code = read_entries(stream, listing, name, err);
 	closedir(stream);
-	if (listing->count > 1)
+	if (code == 0 && listing->count > 1)
 		qsort(listing->entries, listing->count, sizeof *listing->entries, by_name);
 	return code;
 }
 
-void st_dir_measure(const struct st_dir *dir, struct st_listing *listing) {
+int st_dir_measure(const struct st_dir *dir, struct st_listing *listing, struct stet_error *err) {
 	for (size_t i = 0; i < listing->count; i++) {
 		struct st_dir_entry *entry = &listing->entries[i];
 		struct stat st;
+		if (st_cancel_check(MEASURE_WORK, err) < 0)
+			return STET_E_CANCELLED;
 		if (entry->type == S_IFREG &&
 		    st_retry(fstatat(dir->fd, entry->name, &st, AT_SYMLINK_NOFOLLOW)) == 0)
 			entry->size = st.st_size;
 	}
+	return 0;
 }
 
 /* ---- making ---- */

@@ -57,12 +57,17 @@ struct st_listing {
 
 void st_listing_release(struct st_listing *listing);
 
-/** List a directory, without "." and "..". Returns 0, STET_E_NOMEM or STET_E_IO. */
+/** List a directory, without "." and "..". Returns 0, STET_E_NOMEM, STET_E_CANCELLED or STET_E_IO. */
 [[nodiscard]] int st_dir_list(const struct st_dir *dir, struct st_listing *listing,
                               struct stet_error *err);
 
-/** Fill in the sizes of regular files. Other entries, and files that are gone, keep 0. */
-void st_dir_measure(const struct st_dir *dir, struct st_listing *listing);
+/**
+ * Fill in the sizes of regular files. Other entries, and files that are gone, keep 0.
+ *
+ * @return 0 or STET_E_CANCELLED.
+ */
+[[nodiscard]] int st_dir_measure(const struct st_dir *dir, struct st_listing *listing,
+                                 struct stet_error *err);
 
 /**
  * Make a directory and its missing parents. It may exist already.

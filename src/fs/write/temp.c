@@ -284,6 +284,9 @@ void st_temp_release(struct st_temp *temp) {
 	st_close_at(&temp->fd);
 }
 
+/* What it takes to read an entry, and to hash its name, in the units of st_cancel_progress(). */
+enum { ENTRY_WORK = 512, DIGEST_WORK = 2048 };
+
 /* Find the name in the directory that has this digest; else write a description of it. */
 static void target_name(int dirfd, struct st_str digest, char name[256]) {
 	DIR *dir = st_dir_stream(dirfd);
@@ -292,6 +295,7 @@ static void target_name(int dirfd, struct st_str digest, char name[256]) {
 		return;
 	for (struct dirent *entry; (entry = readdir(dir));) {
 		char hex[ST_TEMP_TARGET + 1];
+		st_cancel_progress(DIGEST_WORK);
 		if (name_digest(entry->d_name, hex, NULL) == 0 && st_str_eq(st_str(hex), digest)) {
 			memcpy(name, entry->d_name, strlen(entry->d_name) + 1);
 			break;
@@ -371,6 +375,7 @@ bool st_temp_sweep(struct st_write_context *writes, const struct st_temp *own, c
 	errno = 0;
 	for (struct dirent *entry; (entry = readdir(stream)); errno = 0) {
 		struct name_parts parts;
+		st_cancel_progress(ENTRY_WORK);
 		if (parse_name(entry->d_name, &parts) && strcmp(entry->d_name, own->name) != 0 &&
 		    !sweep_one(writes, own->dirfd, dir, entry->d_name, &parts))
 			clean = false;

@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "base/array.h"
+#include "base/cancel.h"
 #include "base/utf8.h"
 #include "mcp/service/service_state.h"
 #include "mcp/protocol/wire.h"
@@ -62,6 +63,9 @@ static bool is_candidate(const char *name, struct st_str prefix) {
 	return st_str_starts(st_str(name), prefix) && (name[0] != '.' || prefix.len > 0);
 }
 
+/* What it takes to read an entry, in the units of st_cancel_check(). */
+enum { ENTRY_WORK = 1024 };
+
 /* Add the entries of a directory that begin with a prefix, and close fd. */
 static void add_entries(struct found *found, const struct stet_workspace *ws, int fd,
                         struct st_str dir, struct st_str prefix) {
@@ -72,6 +76,8 @@ static void add_entries(struct found *found, const struct stet_workspace *ws, in
 	}
 	for (struct dirent *entry; (entry = readdir(entries));) {
 		bool is_file = entry->d_type == DT_REG;
+		if (st_cancel_check(ENTRY_WORK, NULL) < 0)
+			break;
 		if (!is_candidate(entry->d_name, prefix) ||
 		    (is_file && st_workspace_check_type(ws, entry->d_name, NULL) < 0))
 			continue;

@@ -128,10 +128,10 @@ int st_list_run(struct st_call *call, bool sizes, bool by_size, struct stet_erro
 		hide_state(&listing, &dir, call->session->ws->writes.state_dir);
 	if (code == 0)
 		code = st_call_part(call, listing.count, ST_LISTED_MAX, &part, err);
+	if (code == 0 && sizes)
+		code = st_dir_measure(&dir, &listing, err);
 	if (code < 0)
 		return code;
-	if (sizes)
-		st_dir_measure(&dir, &listing);
 	if (by_size && listing.count > 1)
 		qsort(listing.entries, listing.count, sizeof *listing.entries, larger_first);
 
