@@ -199,6 +199,8 @@ static int show_answer(struct cli *cli, const char *text, size_t len, int code,
 	struct stet_error why = {0};
 	if (stet_json_parse(text, len, 0, &answer, &why) < 0)
 		return report(&why);
+	if (cli->look)
+		cli->look(answer);
 	int status =
 		cli->options->json ? show_json(answer) : show_for_people(cli, answer, code, err, show);
 	stet_json_free(answer);

@@ -22,6 +22,8 @@ struct cli {
 	struct stet_session *session;
 	/** The configuration in force. */
 	struct stet_config *config;
+	/** Called with every answer of cli_call(), before it is printed; may be NULL. */
+	void (*look)(const struct stet_json *answer);
 };
 
 /**

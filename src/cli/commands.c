@@ -12,6 +12,7 @@ const struct command *const commands[] = {
 	&replace_command,
 	&patch_command,
 	&inspect_command,
+	&grep_command,
 	&check_command,
 	&hash_command,
 	&agents_command,

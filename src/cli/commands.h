@@ -137,6 +137,7 @@ extern const struct command check_command;
 extern const struct command compact_command;
 extern const struct command doctor_command;
 extern const struct command edit_command;
+extern const struct command grep_command;
 extern const struct command hash_command;
 extern const struct command inspect_command;
 extern const struct command log_command;

@@ -18,6 +18,7 @@ const struct st_tool *const st_tools[] = {
 	&st_list_directory_with_sizes,
 	&st_directory_tree,
 	&st_search_files,
+	&st_grep_tool,
 	&st_get_file_info,
 	&st_list_allowed_directories,
 	/* text */

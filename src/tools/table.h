@@ -15,6 +15,7 @@ extern const struct st_tool st_delete_file;
 extern const struct st_tool st_directory_tree;
 extern const struct st_tool st_edit_file;
 extern const struct st_tool st_get_file_info;
+extern const struct st_tool st_grep_tool;
 extern const struct st_tool st_list_allowed_directories;
 extern const struct st_tool st_list_directory;
 extern const struct st_tool st_list_directory_with_sizes;

@@ -70,6 +70,9 @@ patch error message patch guide.md delete --section Usage
 inspect success structure inspect guide.md
 inspect success matches inspect list.txt --search milk
 inspect error message inspect fifo
+grep success matches grep milk list.txt
+grep success counts grep --mode count milk
+grep error message grep milk fifo
 check success files check list.txt guide.md
 check error files check list.txt nothing.txt
 hash success files hash list.txt guide.md

@@ -262,7 +262,7 @@ static void refuses_a_query_that_cannot_be_one(void **state) {
 	assert_int_equal(found.code, STET_E_INVALID);
 	search(&found, ST_STR("x"), (struct st_search){.query = ST_STR("a\xFF")});
 	assert_int_equal(found.code, STET_E_INVALID);
-	char query[ST_SEARCH_MAX_QUERY + 1];
+	char query[ST_PATTERN_MAX + 1];
 	memset(query, 'x', sizeof query);
 	search(&found, ST_STR("x"), (struct st_search){.query = {query, sizeof query}});
 	assert_int_equal(found.code, STET_E_INVALID);
@@ -403,7 +403,7 @@ static void a_long_literal_cannot_hang_the_search_either(void **state) {
 	size_t len = 32 << 20;
 	st_autofree char *text = malloc(len);
 	memset(text, 'a', len);
-	char query[ST_SEARCH_MAX_QUERY];
+	char query[ST_PATTERN_MAX];
 	memset(query, 'A', sizeof query);
 	query[sizeof query - 1] = 'b';
 	st_auto(found) found = {0};

@@ -1,50 +1,9 @@
 #include "text/find/search.h"
 
-#include "base/cancel.h"
 #include "base/utf8.h"
-
-#include <stdint.h>
-#include <time.h>
-
-#define PCRE2_CODE_UNIT_WIDTH 8
-#include <pcre2.h>
-
-/* Limits for one attempt to match; the time limit bounds all attempts together. */
-#define MATCH_LIMIT 10'000'000
-#define DEPTH_LIMIT 1'000'000
-#define HEAP_LIMIT_KIB 32'768
-#define JIT_STACK_MIN 32'768
-#define JIT_STACK_MAX (4 << 20)
-
-/* For a pattern without callouts: bytes compared, at worst, before the clock is read again. */
-#define STRIDE_WORK ((size_t)1 << 27)
 
 /* Characters to show before a match that lies beyond the cut. */
 #define LEAD 40
-
-/* Bytes of an expression to quote on either side of an error. */
-#define QUOTE 40
-
-/* When to give up. */
-struct timer {
-	struct timespec end;
-	unsigned calls;
-	/* Where in the subject PCRE2 was when it last read the clock. */
-	size_t at;
-};
-
-/* A compiled query. */
-struct pattern {
-	pcre2_compile_context *settings;
-	pcre2_code *code;
-	pcre2_match_context *context;
-	pcre2_match_data *data;
-	pcre2_jit_stack *stack;
-	uint32_t match_options;
-	/* How many starting points one call of pcre2_match() may try. */
-	size_t stride;
-	struct timer timer;
-};
 
 /* One run of st_search_run(). */
 struct run {
@@ -59,219 +18,8 @@ struct run {
 	struct st_buf scratch;
 };
 
-static void pattern_release(struct pattern *pattern) {
-	pcre2_match_data_free(pattern->data);
-	pcre2_match_context_free(pattern->context);
-	pcre2_jit_stack_free(pattern->stack);
-	pcre2_code_free(pattern->code);
-	pcre2_compile_context_free(pattern->settings);
-}
-
 static void run_release(struct run *run) {
 	st_buf_release(&run->scratch);
-}
-
-/* The coarse clock ticks every few milliseconds, and reading it costs next to nothing. */
-static void timer_start(struct timer *timer, unsigned milliseconds) {
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &timer->end);
-	timer->end.tv_sec += milliseconds / 1000;
-	timer->end.tv_nsec += milliseconds % 1000 * 1'000'000L;
-	if (timer->end.tv_nsec >= 1'000'000'000L) {
-		timer->end.tv_sec++;
-		timer->end.tv_nsec -= 1'000'000'000L;
-	}
-}
-
-/* The most work between two readings of the clock, in the bytes that st_cancel_check() counts. */
-#define TIMER_WORK ((size_t)1 << 12)
-
-static bool timer_over(const struct timer *timer) {
-	if (st_cancel_check(TIMER_WORK, NULL) < 0)
-		return true;
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-	return now.tv_sec != timer->end.tv_sec ? now.tv_sec > timer->end.tv_sec
-	                                       : now.tv_nsec > timer->end.tv_nsec;
-}
-
-/*
- * PCRE2's own limits count per starting point, and its compiled code does not
- * count the steps of `.*` and its like at all. So PCRE2 makes a callout before
- * every item of an expression, and the callout stops it when the time is up.
- */
-static int check_timer(pcre2_callout_block *block, void *data) {
-	struct timer *timer = data;
-	if (++timer->calls % 8 != 0)
-		return 0;
-	timer->at = block->start_match;
-	return timer_over(timer) ? PCRE2_ERROR_CALLOUT : 0;
-}
-
-static bool has_any(struct st_str text, struct st_str set) {
-	for (size_t i = 0; i < text.len; i++) {
-		if (memchr(set.ptr, text.ptr[i], set.len))
-			return true;
-	}
-	return false;
-}
-
-/* A query of one line without operators needs no callouts, which makes it much faster. */
-static bool is_literal(const struct st_search *search) {
-	return !has_any(search->query, search->regex ? ST_STR("\\^$.[]|()?*+{}\r\n") : ST_STR("\r\n"));
-}
-
-static bool is_ascii_alnum(char c) {
-	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-/* Turn plain text of several lines into an expression: \R matches any line ending of the file. */
-static void quote_lines(struct st_str text, struct st_buf *out) {
-	for (size_t i = 0; i < text.len; i++) {
-		char c = text.ptr[i];
-		if (c == '\r' && i + 1 < text.len && text.ptr[i + 1] == '\n')
-			continue;
-		if (c == '\r' || c == '\n') {
-			st_buf_adds(out, "\\R");
-			continue;
-		}
-		if ((unsigned char)c < 0x80 && !is_ascii_alnum(c))
-			st_buf_addc(out, '\\');
-		st_buf_addc(out, c);
-	}
-}
-
-struct reason {
-	char text[256];
-};
-
-/* PCRE2's message for one of its codes. */
-static struct reason reason_of(int code) {
-	struct reason reason = {0};
-	pcre2_get_error_message(code, (PCRE2_UCHAR *)reason.text, sizeof reason.text);
-	return reason;
-}
-
-static int fail_compile(struct st_str query, int code, size_t offset, struct stet_error *err) {
-	size_t here = st_utf8_cut(query, offset < query.len ? offset : query.len);
-	size_t from = here > QUOTE ? st_utf8_cut(query, here - QUOTE) : 0;
-	size_t end = here + st_utf8_cut(st_str_slice(query, here, query.len), QUOTE);
-	return st_fail(
-		err, STET_E_INVALID,
-		"The regular expression is not valid: %s, at byte %zu: \"%s%.*s <-- HERE %.*s%s\". "
-		"Correct it, or turn regex off to search for the text as it is.",
-		reason_of(code).text, here, from > 0 ? "..." : "", (int)(here - from), query.ptr + from,
-		(int)(end - here), query.ptr + here, end < query.len ? "..." : "");
-}
-
-static int compile(struct pattern *pattern, struct st_str source, uint32_t options,
-                   struct stet_error *err) {
-	int code;
-	size_t offset;
-	pcre2_code_free(pattern->code);
-	pattern->code = pcre2_compile((PCRE2_SPTR)source.ptr, source.len, options, &code, &offset,
-	                              pattern->settings);
-	if (pattern->code)
-		return 0;
-	return code == PCRE2_ERROR_HEAP_FAILED ? st_fail_nomem(err)
-	                                       : fail_compile(source, code, offset, err);
-}
-
-static bool is_jit_compiled(const struct pattern *pattern) {
-	size_t size = 0;
-	return pcre2_pattern_info(pattern->code, PCRE2_INFO_JITSIZE, &size) == 0 && size > 0;
-}
-
-/*
- * PCRE2's interpreter validates the rest of the text in each call. If the text is
- * valid, compile the pattern again without that check. Compiled code has no check.
- */
-static int compile_for(struct pattern *pattern, struct st_str source, uint32_t options,
-                       const struct run *run, struct stet_error *err) {
-	int code = compile(pattern, source, options | PCRE2_MATCH_INVALID_UTF, err);
-	if (code < 0)
-		return code;
-	if (!run->search->interpret)
-		pcre2_jit_compile(pattern->code, PCRE2_JIT_COMPLETE);
-	if (is_jit_compiled(pattern) || !st_utf8_valid(run->subject))
-		return 0;
-	pattern->match_options = PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT;
-	return compile(pattern, source, options, err);
-}
-
-static int set_limits(struct pattern *pattern, unsigned time_limit, struct stet_error *err) {
-	pattern->context = pcre2_match_context_create(NULL);
-	pattern->data = pcre2_match_data_create(1, NULL);
-	if (!pattern->context || !pattern->data)
-		return st_fail_nomem(err);
-
-	pcre2_set_match_limit(pattern->context, MATCH_LIMIT);
-	pcre2_set_depth_limit(pattern->context, DEPTH_LIMIT);
-	pcre2_set_heap_limit(pattern->context, HEAP_LIMIT_KIB);
-	pcre2_set_callout(pattern->context, check_timer, &pattern->timer);
-	timer_start(&pattern->timer, time_limit ? time_limit : ST_SEARCH_TIME_LIMIT);
-	return 0;
-}
-
-/* Without this stack, compiled code uses 32 KiB of the machine stack and gives up earlier. */
-static void assign_stack(struct pattern *pattern) {
-	pattern->stack = pcre2_jit_stack_create(JIT_STACK_MIN, JIT_STACK_MAX, NULL);
-	if (pattern->stack)
-		pcre2_jit_stack_assign(pattern->context, NULL, pattern->stack);
-}
-
-static int pattern_init(struct pattern *pattern, const struct run *run, struct stet_error *err) {
-	const struct st_search *search = run->search;
-	int code = set_limits(pattern, search->time_limit, err);
-	if (code < 0)
-		return code;
-	pattern->settings = pcre2_compile_context_create(NULL);
-	if (!pattern->settings)
-		return st_fail_nomem(err);
-	pcre2_set_newline(pattern->settings, PCRE2_NEWLINE_ANYCRLF);
-	pcre2_set_bsr(pattern->settings, PCRE2_BSR_ANYCRLF);
-
-	uint32_t options = PCRE2_CASELESS | PCRE2_UTF | PCRE2_USE_OFFSET_LIMIT;
-	if (is_literal(search)) {
-		pattern->stride = STRIDE_WORK / search->query.len;
-		return compile_for(pattern, search->query, options | PCRE2_LITERAL, run, err);
-	}
-
-	st_auto(st_buf) quoted = ST_BUF_INIT;
-	if (!search->regex)
-		quote_lines(search->query, &quoted);
-	if (quoted.failed)
-		return st_fail_nomem(err);
-	pattern->stride = SIZE_MAX;
-	assign_stack(pattern);
-	options |= PCRE2_MULTILINE | PCRE2_UCP | PCRE2_AUTO_CALLOUT | PCRE2_NEVER_BACKSLASH_C;
-	return compile_for(pattern, search->regex ? search->query : st_buf_str(&quoted), options, run,
-	                   err);
-}
-
-/* Find the next match at or after an offset. @return 1 and the span, 0, or a negative PCRE2 code. */
-static int next_match(struct pattern *pattern, struct st_str subject, size_t at,
-                      struct st_span *span) {
-	for (;;) {
-		size_t left = subject.len - at, limit = subject.len;
-		if (left > pattern->stride)
-			limit = st_utf8_cut(subject, at + pattern->stride);
-		pcre2_set_offset_limit(pattern->context, limit);
-		pattern->timer.at = at;
-		int code = pcre2_match(pattern->code, (PCRE2_SPTR)subject.ptr, subject.len, at,
-		                       pattern->match_options, pattern->data, pattern->context);
-		if (code >= 0)
-			break;
-		if (code != PCRE2_ERROR_NOMATCH)
-			return code;
-		if (limit == subject.len)
-			return 0;
-		at = limit;
-		if (timer_over(&pattern->timer))
-			return PCRE2_ERROR_CALLOUT;
-	}
-	const size_t *offsets = pcre2_get_ovector_pointer(pattern->data);
-	*span = (struct st_span){offsets[0], offsets[1] > offsets[0] ? offsets[1] : offsets[0]};
-	return 1;
 }
 
 /* The length in bytes of the first `chars` characters; *walked receives how many there were. */
@@ -359,30 +107,11 @@ static int add_match(struct run *run, size_t line, struct st_span span, struct s
 	return 0;
 }
 
-static const char *why_stopped(int code) {
-	switch (code) {
-	case PCRE2_ERROR_CALLOUT:
-		return "its time was up";
-	case PCRE2_ERROR_RECURSELOOP:
-		return "the expression recurses without end";
-	default:
-		return "the expression backtracks too much";
-	}
-}
-
-/* Whether PCRE2 stopped at a limit, rather than failed. */
-static bool gave_up(int code) {
-	return code == PCRE2_ERROR_CALLOUT || code == PCRE2_ERROR_RECURSELOOP ||
-	       code == PCRE2_ERROR_MATCHLIMIT || code == PCRE2_ERROR_DEPTHLIMIT ||
-	       code == PCRE2_ERROR_HEAPLIMIT || code == PCRE2_ERROR_JIT_STACKLIMIT;
-}
-
 /* End early. With matches, return them and a note; without, fail, which cannot be taken for "no match". */
 static int end_early(struct run *run, int code, size_t at, struct stet_error *err) {
-	if (code == PCRE2_ERROR_NOMEMORY)
-		return st_fail_nomem(err);
-	if (!gave_up(code))
-		return st_fail(err, STET_E_INVALID, "The search failed: %s.", reason_of(code).text);
+	const char *why = st_matcher_limit(code);
+	if (!why)
+		return st_matcher_fail(code, err);
 
 	size_t offset = (size_t)(run->subject.ptr - run->lines->text.ptr) + at;
 	st_buf_clear(&run->scratch);
@@ -390,7 +119,7 @@ static int end_early(struct run *run, int code, size_t at, struct stet_error *er
 	            "The search stopped at line %zu of %zu, since %s; later lines were not searched. "
 	            "Make the query more specific: no repetition inside a repetition such as (a+)+, "
 	            "[^,]* in place of .*, or plain text.",
-	            st_lines_number(run->lines, offset), run->lines->count, why_stopped(code));
+	            st_lines_number(run->lines, offset), run->lines->count, why);
 	if (run->result->total == 0)
 		return run->scratch.failed ? st_fail_nomem(err)
 		                           : st_fail(err, STET_E_LIMIT, "%s", st_buf_cstr(&run->scratch));
@@ -404,13 +133,13 @@ static int end_early(struct run *run, int code, size_t at, struct stet_error *er
 	return 0;
 }
 
-static int scan(struct run *run, struct pattern *pattern, struct stet_error *err) {
+static int scan(struct run *run, struct st_matcher *matcher, struct stet_error *err) {
 	size_t bom = (size_t)(run->subject.ptr - run->lines->text.ptr);
 	for (size_t at = 0; at < run->subject.len;) {
 		struct st_span span;
-		int code = next_match(pattern, run->subject, at, &span);
+		int code = st_matcher_next(matcher, at, &span);
 		if (code < 0)
-			return end_early(run, code, pattern->timer.at, err);
+			return end_early(run, code, st_matcher_at(matcher), err);
 		if (code == 0)
 			break;
 
@@ -423,22 +152,14 @@ static int scan(struct run *run, struct pattern *pattern, struct stet_error *err
 		}
 		size_t next = run->lines->starts[line] - bom;
 		at = span.end > next ? span.end : next;
-		if (at < run->subject.len && timer_over(&pattern->timer))
-			return end_early(run, PCRE2_ERROR_CALLOUT, at, err);
+		code = at < run->subject.len ? st_matcher_look(matcher) : 0;
+		if (code < 0)
+			return end_early(run, code, at, err);
 	}
 	return 0;
 }
 
 static int check_search(const struct st_search *search, struct stet_error *err) {
-	if (search->query.len == 0)
-		return st_fail(err, STET_E_INVALID, "The query is empty. Give the text to search for.");
-	if (search->query.len > ST_SEARCH_MAX_QUERY)
-		return st_fail(err, STET_E_INVALID,
-		               "The query has %zu bytes, more than the limit of %d. Use a shorter, "
-		               "distinctive part of it.",
-		               search->query.len, ST_SEARCH_MAX_QUERY);
-	if (!st_utf8_valid(search->query))
-		return st_fail(err, STET_E_INVALID, "The query is not valid UTF-8.");
 	if (search->context > ST_SEARCH_MAX_CONTEXT)
 		return st_fail(err, STET_E_INVALID,
 		               "%zu lines of context are too many; ask for %d or fewer, or read the lines.",
@@ -468,7 +189,19 @@ int st_search_run(const struct st_search *search, const struct st_lines *lines,
 		return st_fail_nomem(err);
 	result->matches = run.matches;
 
-	st_auto(pattern) pattern = {0};
-	code = pattern_init(&pattern, &run, err);
-	return code < 0 ? code : scan(&run, &pattern, err);
+	struct st_pattern *pattern = NULL;
+	struct st_matcher *matcher = NULL;
+	unsigned flags = ST_PATTERN_CASELESS | (search->regex ? 0 : ST_PATTERN_LITERAL) |
+	                 (search->interpret ? ST_PATTERN_INTERPRET : 0);
+	code = st_pattern_new(search->query, flags, "turn regex off", &pattern, err);
+	if (code == 0)
+		code = st_matcher_new(pattern, &matcher, err);
+	if (code == 0) {
+		unsigned limit = search->time_limit ? search->time_limit : ST_SEARCH_TIME_LIMIT;
+		st_matcher_begin(matcher, run.subject, limit, NULL);
+		code = scan(&run, matcher, err);
+	}
+	st_matcher_free(matcher);
+	st_pattern_free(pattern);
+	return code;
 }

@@ -22,10 +22,8 @@
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "text/lines/lines.h"
+#include "text/find/pattern.h"
 
-/** The longest query, in bytes. */
-#define ST_SEARCH_MAX_QUERY 4096
 /** The most lines of context on either side. */
 #define ST_SEARCH_MAX_CONTEXT 20
 /** The most matches listed, unless `max` says otherwise. */

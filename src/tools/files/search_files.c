@@ -20,10 +20,7 @@ static void pattern_release(struct pattern *pattern) {
 	st_buf_release(&pattern->name);
 }
 
-static bool matches(void *data, struct st_str path, bool is_dir) {
-	struct pattern *pattern = data;
-	if (pattern->glob)
-		return st_glob_match(pattern->glob, path, is_dir);
+static bool matches_name(struct pattern *pattern, struct st_str path) {
 	size_t start = path.len;
 	while (start > 0 && path.ptr[start - 1] != '/')
 		start--;
@@ -31,6 +28,13 @@ static bool matches(void *data, struct st_str path, bool is_dir) {
 	st_unicode_fold(&pattern->name, st_str_slice(path, start, path.len));
 	struct st_str name = st_buf_str(&pattern->name), word = st_buf_str(&pattern->word);
 	return memmem(name.ptr, name.len, word.ptr, word.len) != NULL;
+}
+
+static enum st_tree_choice matches(void *data, struct st_str path, enum st_walk_type type) {
+	struct pattern *pattern = data;
+	bool found = pattern->glob ? st_glob_match(pattern->glob, path, type == ST_WALK_DIR)
+	                           : matches_name(pattern, path);
+	return found ? ST_TREE_YES : ST_TREE_NO;
 }
 
 static int read_pattern(struct st_call *call, struct pattern *pattern, struct stet_error *err) {

@@ -82,7 +82,9 @@ static bool contains_dir(const struct build *build, struct st_str path) {
 
 static int add_item(struct st_tree *tree, struct st_str path, bool is_dir, struct stet_error *err) {
 	tree->bytes += path.len + 1;
-	if (tree->count == ST_TREE_MAX || tree->bytes > ST_TREE_BYTES_MAX) {
+	size_t count_max = tree->count_max ? tree->count_max : ST_TREE_MAX;
+	size_t bytes_max = tree->bytes_max ? tree->bytes_max : ST_TREE_BYTES_MAX;
+	if (tree->count == count_max || tree->bytes > bytes_max) {
 		tree->cut = true;
 		return 0;
 	}
@@ -109,6 +111,9 @@ static void count_ignored(void *data, const struct st_walk_entry *entry) {
 	struct st_str path = relative_path(build, entry->path);
 	if (path.len == 0 || st_str_eq(entry->path, st_str(build->state_dir)))
 		return;
+	/* The caller never wants it, ignored or not. */
+	if (build->wanted && build->wanted(build->data, path, entry->type) == ST_TREE_PRUNE)
+		return;
 	size_t known = tree->ignored_dirs + tree->ignored_files;
 	if (known < NAMES_SHOWN)
 		add_ignored_name(&tree->ignored, entry, path.ptr);
@@ -130,9 +135,11 @@ static int collect_entry(void *data, const struct st_walk_entry *entry, struct s
 		return ST_WALK_SKIP;
 	if (build->tree->cut)
 		return ST_WALK_SKIP;
-	if (!build->wanted || build->wanted(build->data, path, is_dir))
-		return add_item(build->tree, path, is_dir, err);
-	return 0;
+	enum st_tree_choice choice =
+		build->wanted ? build->wanted(build->data, path, entry->type) : ST_TREE_YES;
+	if (choice == ST_TREE_PRUNE)
+		return ST_WALK_SKIP;
+	return choice == ST_TREE_YES ? add_item(build->tree, path, is_dir, err) : 0;
 }
 
 static void note_skipped(void *data, struct st_str path, const struct stet_error *why) {

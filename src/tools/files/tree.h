@@ -33,7 +33,10 @@ struct st_tree {
 	size_t count;
 	/** The length of all paths. */
 	size_t bytes;
-	/** There is more than ST_TREE_MAX or ST_TREE_BYTES_MAX. */
+	/** How many items to collect at most, and how many bytes of paths; 0 for ST_TREE_MAX and ST_TREE_BYTES_MAX. */
+	size_t count_max;
+	size_t bytes_max;
+	/** There is more than that. */
 	bool cut;
 	/** How many entries the ignore rules left out, and the first names. */
 	size_t ignored_dirs;
@@ -46,8 +49,16 @@ struct st_tree {
 
 void st_tree_release(struct st_tree *tree);
 
-/** Whether to collect an entry; NULL for all. Does not keep the walk from entering a directory. */
-typedef bool st_tree_wanted(void *data, struct st_str path, bool is_dir);
+enum st_tree_choice {
+	/** Do not collect it; a directory is entered all the same. */
+	ST_TREE_NO,
+	ST_TREE_YES,
+	/** Do not collect it, and do not enter it. */
+	ST_TREE_PRUNE,
+};
+
+/** Whether to collect an entry, by its path below the directory; NULL for all. */
+typedef enum st_tree_choice st_tree_wanted(void *data, struct st_str path, enum st_walk_type type);
 
 /**
  * Collect the entries that the call's arguments path, excludePatterns and

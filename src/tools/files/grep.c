@@ -1,0 +1,480 @@
+/* grep: search the contents of files. */
+#include <strings.h>
+
+#include "base/arena.h"
+#include "base/array.h"
+#include "base/cancel.h"
+#include "base/plural.h"
+#include "base/quote.h"
+#include "text/find/glob.h"
+#include "tools/files/grep_page.h"
+#include "tools/files/tree.h"
+
+enum {
+	LINES_DEFAULT = 200,
+	FILES_DEFAULT = 500,
+	SHOWN_MAX = 10'000,
+	NAMES_SHOWN = 3,
+	/* What the sentences below the list take. */
+	NOTE_BYTES = 1200,
+};
+
+/* How many files to search at most, and how many bytes of paths to keep for that. */
+#define FILES_MAX ((size_t)1'000'000)
+#define PATH_BYTES_MAX ((size_t)128 << 20)
+
+enum mode { MODE_LINES, MODE_FILES, MODE_COUNT };
+
+struct request {
+	struct st_call *call;
+	enum mode mode;
+	unsigned flags;
+	size_t context;
+	bool hidden;
+	struct st_pattern *pattern;
+	struct st_glob *glob;
+	/* Where to search. */
+	struct st_dir dir;
+	struct st_tree tree;
+	struct st_buf path;
+	size_t hidden_count;
+	/* The files in order, and the paths that are not the tree's own. */
+	struct st_tree_grep search;
+	struct st_arena paths;
+};
+
+static void request_release(struct request *request) {
+	st_pattern_free(request->pattern);
+	st_glob_free(request->glob);
+	st_dir_release(&request->dir);
+	st_tree_release(&request->tree);
+	st_buf_release(&request->path);
+	st_arena_release(&request->paths);
+	free(request->search.files);
+}
+
+/* ---- the arguments ---- */
+
+static enum mode mode_of(struct st_str mode) {
+	return strcasecmp(mode.ptr, "files") == 0   ? MODE_FILES
+	       : strcasecmp(mode.ptr, "count") == 0 ? MODE_COUNT
+	                                            : MODE_LINES;
+}
+
+static int read_request(struct request *request, struct stet_error *err) {
+	struct st_call *call = request->call;
+	int64_t context = st_arg_int(call, "context", 0);
+	if (context < 0 || context > ST_GREP_CONTEXT_MAX)
+		return st_fail(err, STET_E_INVALID, "\"context\" of grep must be from 0 to %d lines.",
+		               ST_GREP_CONTEXT_MAX);
+	request->context = (size_t)context;
+	request->mode = mode_of(st_arg_str(call, "mode"));
+	request->hidden = st_arg_flag(call, "hidden", false);
+	request->flags = (st_arg_flag(call, "literal", false) ? ST_GREP_LITERAL : 0) |
+	                 (st_arg_flag(call, "ignoreCase", false) ? ST_GREP_CASELESS : 0) |
+	                 (st_arg_flag(call, "multiline", false) ? ST_GREP_SPAN : 0);
+	int code = st_grep_compile(st_arg_str(call, "pattern"), request->flags, &request->pattern, err);
+	if (code == 0 && st_arg(call, "glob"))
+		code = st_glob_new(st_arg_str(call, "glob"), &request->glob, err);
+	return code;
+}
+
+/* ---- the files ---- */
+
+static bool is_hidden(struct st_str path) {
+	for (size_t i = 0; i < path.len; i++) {
+		if (path.ptr[i] == '.' && (i == 0 || path.ptr[i - 1] == '/'))
+			return true;
+	}
+	return false;
+}
+
+/* Neither git's directory nor a state directory is ever searched. */
+static bool is_protected(struct request *request, struct st_str path) {
+	st_buf_clear(&request->path);
+	st_buf_adds(&request->path, request->dir.path);
+	if (request->path.len > 0)
+		st_buf_addc(&request->path, '/');
+	st_buf_add(&request->path, path);
+	return st_path_is_protected(st_buf_cstr(&request->path),
+	                            request->call->session->ws->writes.state_dir);
+}
+
+static enum st_tree_choice is_wanted(void *data, struct st_str path, enum st_walk_type type) {
+	struct request *request = data;
+	bool is_dir = type == ST_WALK_DIR;
+	if (!is_dir && type != ST_WALK_FILE)
+		return ST_TREE_NO;
+	if (is_hidden(path)) {
+		if (is_protected(request, path))
+			return ST_TREE_PRUNE;
+		request->hidden_count += !request->hidden;
+		if (!request->hidden)
+			return ST_TREE_PRUNE;
+	}
+	if (is_dir || (request->glob && !st_glob_match(request->glob, path, false)))
+		return ST_TREE_NO;
+	return ST_TREE_YES;
+}
+
+static int add_file(struct request *request, const char *path, struct stet_error *err) {
+	struct st_tree_grep *search = &request->search;
+	if (!path || !st_array_room(&search->files, search->count, sizeof *search->files))
+		return st_fail_nomem(err);
+	search->files[search->count++] = (struct st_grep_file){.path = path};
+	return 0;
+}
+
+/* The files below the directory, by their paths below the root. */
+static int add_tree(struct request *request, struct stet_error *err) {
+	int code = 0;
+	for (size_t i = 0; code == 0 && i < request->tree.count; i++) {
+		const char *path = request->tree.items[i].path;
+		if (*request->dir.path) {
+			st_buf_clear(&request->path);
+			st_buf_addf(&request->path, "%s/%s", request->dir.path, path);
+			path = request->path.failed
+			           ? NULL
+			           : st_arena_copy(&request->paths, st_buf_str(&request->path));
+		}
+		code = add_file(request, path, err);
+	}
+	return code;
+}
+
+/* A file that is named is searched whatever the rules say, but it must be one that tools may read. */
+static int add_named(struct request *request, const char *path, struct stet_error *err) {
+	st_auto(st_place) place = ST_PLACE_INIT;
+	st_auto(st_file) file = ST_FILE_INIT;
+	int code = st_session_load(request->call->session, path, &place, &file, err);
+	return code < 0 ? code
+	                : add_file(request, st_arena_copy(&request->paths, st_str(place.path)), err);
+}
+
+/* Find out which files to search: one that the path names, or those below a directory. */
+static int collect_files(struct request *request, struct stet_error *err) {
+	struct st_call *call = request->call;
+	st_auto(st_place) place = ST_PLACE_INIT;
+	const char *path = st_call_directory(call, err);
+	if (!path)
+		return err->code;
+	const struct stet_workspace *ws = call->session->ws;
+	int code = st_root_locate_as(&ws->root, st_str(path), ST_LOCATE_DIR, &place, err);
+	if (code < 0)
+		return code;
+	if (st_path_is_protected(place.path, ws->writes.state_dir))
+		return st_fail(err, STET_E_PROTECTED,
+		               "%s is not searched: it belongs to git or to stet itself.",
+		               st_quoted(place.path));
+	if (!place.exists || !S_ISDIR(place.st.st_mode))
+		return add_named(request, path, err);
+	request->tree.count_max = FILES_MAX;
+	request->tree.bytes_max = PATH_BYTES_MAX;
+	code = st_tree_collect(call, is_wanted, request, &request->dir, &request->tree, err);
+	return code < 0 ? code : add_tree(request, err);
+}
+
+/* ---- the answer ---- */
+
+/* What the files came to. */
+struct totals {
+	size_t states[ST_GREP_UNREADABLE + 1];
+	size_t lines;
+	size_t files;
+	/* The first files in which a limit ended the search. */
+	struct st_buf stopped;
+	const char *why;
+};
+
+static void totals_release(struct totals *totals) {
+	st_buf_release(&totals->stopped);
+}
+
+static void add_up(const struct st_tree_grep *search, struct totals *totals) {
+	for (size_t i = 0; i < search->count; i++) {
+		const struct st_grep_file *file = &search->files[i];
+		totals->states[file->state]++;
+		totals->lines += file->lines;
+		totals->files += file->lines > 0;
+		if (file->state != ST_GREP_STOPPED)
+			continue;
+		totals->why = file->why;
+		if (totals->states[ST_GREP_STOPPED] > NAMES_SHOWN)
+			continue;
+		st_buf_adds(&totals->stopped, totals->stopped.len > 0 ? ", " : "");
+		st_quote_name_max(&totals->stopped, st_str(file->path), 200);
+	}
+}
+
+/* One item of a list of what was not searched: "3 binary files". */
+static void add_count(struct st_buf *out, size_t count, const char *kind, const char *one,
+                      const char *many, const char *behind) {
+	if (count == 0)
+		return;
+	st_buf_addf(out, "%s%zu %s%s%s", out->len > 0 ? ", " : "", count, kind,
+	            st_plural(count, one, many), behind);
+}
+
+static void note_left_out(struct request *request, const struct totals *totals,
+                          struct st_buf *note) {
+	const struct st_tree *tree = &request->tree;
+	const size_t *states = totals->states;
+	st_auto(st_buf) list = ST_BUF_INIT;
+	size_t ignored = tree->ignored_dirs + tree->ignored_files;
+	add_count(&list, tree->ignored_dirs, "ignored ", "directory", "directories",
+	          tree->ignored_files ? "" : " (see includeIgnored)");
+	add_count(&list, tree->ignored_files, "ignored ", "file", "files", " (see includeIgnored)");
+	add_count(&list, request->hidden_count, "hidden ", "entry", "entries", " (see hidden)");
+	add_count(&list, states[ST_GREP_BINARY], "binary ", "file", "files", "");
+	add_count(&list, states[ST_GREP_UTF16], "UTF-16 ", "file", "files", "");
+	add_count(&list, states[ST_GREP_TOO_BIG], "too large ", "file", "files", "");
+	add_count(&list, states[ST_GREP_NOT_ALLOWED], "", "file", "files",
+	          " of types that are not allowed");
+	add_count(&list, states[ST_GREP_UNREADABLE], "unreadable ", "file", "files", "");
+	add_count(&list, tree->unreadable, "unreadable ", "directory", "directories", "");
+	if (list.len > 0)
+		st_buf_addf(note, "[Not searched: %s.]\n", st_buf_cstr(&list));
+	if (ignored > 0)
+		st_json_add_size(request->call->doc, request->call->result, "ignored", ignored);
+	size_t binary = states[ST_GREP_BINARY] + states[ST_GREP_UTF16];
+	if (binary > 0)
+		st_json_add_size(request->call->doc, request->call->result, "binary", binary);
+}
+
+/* Say which limit was reached: an answer that is not complete must not look as if it were. */
+static void note_limits(const struct request *request, const struct totals *totals,
+                        struct st_buf *note) {
+	size_t stopped = totals->states[ST_GREP_STOPPED], waiting = totals->states[ST_GREP_WAITING];
+	if (stopped > 0)
+		st_buf_addf(note,
+		            "[Not complete: in %zu %s (%s%s) the search stopped early, since %s. Make the "
+		            "pattern more specific: no repetition inside a repetition such as (a+)+, or "
+		            "pass literal.]\n",
+		            stopped, st_plural(stopped, "file", "files"), st_buf_cstr(&totals->stopped),
+		            stopped > NAMES_SHOWN ? ", ..." : "", totals->why);
+	if (waiting > 0)
+		st_buf_addf(note,
+		            "[Not complete: the time limit of %d seconds was reached before %zu %s of %zu "
+		            "were searched. Search in a directory further down, or pass glob.]\n",
+		            ST_GREP_TREE_MS / 1000, waiting, st_plural(waiting, "file", "files"),
+		            request->search.count);
+	if (request->tree.cut)
+		st_buf_addf(
+			note,
+			"[Not complete: there are more than %zu files; only these were searched. Search "
+			"in a directory further down, or pass glob.]\n",
+			request->search.count);
+	if (stopped + waiting > 0 || request->tree.cut)
+		st_json_add_true(request->call->doc, request->call->result, "incomplete");
+}
+
+/* The page of lines. @return The code; part->end receives where it ends. */
+static int render_lines(struct request *request, struct st_part *part, struct st_buf *note,
+                        struct stet_error *err) {
+	struct st_call *call = request->call;
+	size_t room = st_call_room(call);
+	struct st_grep grep = {0};
+	int code = st_grep_init(&grep, request->pattern, request->flags, err);
+	struct st_grep_page page = {
+		.call = call,
+		.grep = &grep,
+		.context = request->context,
+		.room = room > NOTE_BYTES ? room - NOTE_BYTES : 0,
+		.list = call->structured ? st_json_add_array(call->doc, call->result, "matches") : NULL,
+	};
+	size_t before = 0, at = part->first;
+	for (size_t i = 0; code == 0 && i < request->search.count && at < part->end && !page.full;
+	     i++) {
+		const struct st_grep_file *file = &request->search.files[i];
+		size_t end = before + file->lines, sent;
+		if (at < end) {
+			size_t last = end < part->end ? end : part->end;
+			code = st_grep_page_add(&page, file, at - before, last - at, &sent, err);
+			/* Lines that are gone since are passed over. */
+			at = page.full ? at + sent : last;
+		}
+		before = end;
+	}
+	st_grep_release(&grep);
+	part->end = at;
+	if (page.cut)
+		st_buf_adds(note, "[Long lines are cut at [...]; read_file shows them.]\n");
+	if (page.lossy)
+		st_buf_adds(note,
+		            "[Some lines are not valid UTF-8: U+FFFD stands for their other bytes.]\n");
+	if (page.changed > 0)
+		st_buf_addf(note, "[%zu %s changed during the search.]\n", page.changed,
+		            st_plural(page.changed, "file", "files"));
+	return code;
+}
+
+static void render_file(struct request *request, const struct st_grep_file *file,
+                        yyjson_mut_val *list) {
+	struct st_call *call = request->call;
+	yyjson_mut_doc *doc = call->doc;
+	st_auto(st_buf) path = ST_BUF_INIT;
+	st_grep_add_path(call, &path, file->path);
+	st_quote_name(&call->text, st_buf_str(&path));
+	yyjson_mut_val *name = path.failed ? NULL : st_json_text(doc, st_buf_str(&path));
+	if (request->mode == MODE_FILES) {
+		st_json_push(doc, list, name);
+	} else {
+		st_buf_addf(&call->text, ":%zu", file->lines);
+		yyjson_mut_val *item = yyjson_mut_obj(doc);
+		st_json_add(doc, item, "path", name);
+		st_json_add_size(doc, item, "count", file->lines);
+		st_json_push(doc, list, item);
+	}
+	st_buf_addc(&call->text, '\n');
+}
+
+/* The page of files, with or without their counts. */
+static void render_files(struct request *request, struct st_part *part) {
+	struct st_call *call = request->call;
+	const char *key = request->mode == MODE_FILES ? "files" : "counts";
+	yyjson_mut_val *list = st_json_add_array(call->doc, call->result, key);
+	size_t at = 0;
+	for (size_t i = 0; i < request->search.count && at < part->end; i++) {
+		const struct st_grep_file *file = &request->search.files[i];
+		if (file->lines == 0 || at++ < part->first)
+			continue;
+		size_t need = strlen(call->session->ws->root.path) + strlen(file->path) * 4 + NOTE_BYTES;
+		if (st_call_room(call) < need && call->text.len > 0)
+			part->end = at - 1;
+		else
+			render_file(request, file, list);
+	}
+}
+
+static void note_total(struct request *request, const struct totals *totals,
+                       const struct st_part *part, struct st_buf *note) {
+	struct st_call *call = request->call;
+	bool by_lines = request->mode == MODE_LINES;
+	size_t total = by_lines ? totals->lines : totals->files;
+	size_t searched = totals->states[ST_GREP_SEARCHED];
+	st_json_add_size(call->doc, call->result, "total", total);
+	st_json_add_size(call->doc, call->result, "filesMatched", totals->files);
+	bool is_complete = totals->states[ST_GREP_STOPPED] + totals->states[ST_GREP_WAITING] == 0;
+	if (total == 0 && is_complete && !request->tree.cut)
+		st_buf_addf(note, "[No match in %zu %s.]\n", searched,
+		            st_plural(searched, "file", "files"));
+	else if (total == 0)
+		st_buf_adds(note, "[No match so far.]\n");
+	if (total == 0)
+		return;
+	const char *what = by_lines ? st_plural(total, "matching line", "matching lines")
+	                            : st_plural(total, "matching file", "matching files");
+	if (part->first == part->end) {
+		st_buf_addf(note, "[offset %zu is out of range: there are %zu %s.]\n", part->first, total,
+		            what);
+		return;
+	}
+	if (part->first == 0 && part->end == total)
+		return;
+	st_buf_addf(note, "[%zu-%zu of %zu %s", part->first + 1, part->end, total, what);
+	if (by_lines)
+		st_buf_addf(note, " in %zu %s", totals->files, st_plural(totals->files, "file", "files"));
+	if (part->end < total) {
+		st_json_add_size(call->doc, call->result, "nextOffset", part->end);
+		st_buf_addf(note, ". Continue with offset %zu", part->end);
+	}
+	st_buf_adds(note, ".]\n");
+}
+
+static int render(struct request *request, struct stet_error *err) {
+	struct st_call *call = request->call;
+	st_auto(totals) totals = {.stopped = ST_BUF_INIT};
+	st_auto(st_buf) note = ST_BUF_INIT, remarks = ST_BUF_INIT;
+	struct st_part part;
+	bool by_lines = request->mode == MODE_LINES;
+	add_up(&request->search, &totals);
+	size_t total = by_lines ? totals.lines : totals.files;
+	size_t max = st_arg_int(call, "limit", 0) > 0 ? SHOWN_MAX
+	             : by_lines                       ? LINES_DEFAULT
+	                                              : FILES_DEFAULT;
+	int code = st_call_part(call, total, max, &part, err);
+	if (code < 0)
+		return code;
+	st_json_add_text(call->doc, call->result, "status", ST_STR("success"));
+	if (by_lines)
+		code = render_lines(request, &part, &remarks, err);
+	else
+		render_files(request, &part);
+	if (code < 0)
+		return code;
+	note_total(request, &totals, &part, &note);
+	st_buf_add(&note, st_buf_str(&remarks));
+	note_limits(request, &totals, &note);
+	note_left_out(request, &totals, &note);
+	if (note.failed || remarks.failed || totals.stopped.failed)
+		return st_fail_nomem(err);
+	if (call->structured)
+		st_json_add_text(call->doc, call->result, "note", st_buf_str(&note));
+	st_buf_add(st_call_footer(call), st_buf_str(&note));
+	/* Only an answer that is wanted reaches the caller. */
+	return st_cancel_check_now(err);
+}
+
+static int run_grep(struct st_call *call, struct stet_error *err) {
+	st_auto(request) request = {.call = call, .dir = ST_DIR_INIT, .path = ST_BUF_INIT};
+	st_arena_init(&request.paths, PATH_BYTES_MAX);
+	int code = read_request(&request, err);
+	if (code == 0)
+		code = collect_files(&request, err);
+	if (code < 0)
+		return code;
+	request.search.pattern = request.pattern;
+	request.search.flags = request.flags;
+	request.search.first_only = request.mode == MODE_FILES;
+	code = st_workspace_grep(call->session->ws, &request.search, err);
+	return code < 0 ? code : render(&request, err);
+}
+
+static const struct st_param params[] = {
+	{.name = "pattern",
+     .aliases = "query regex",
+     .required = true,
+     .description = "A PCRE2 regex."},
+	{.name = "path",
+     .aliases = "directory dir filePath file_path",
+     .description = "File or directory; default: the workspace."},
+	{.name = "glob", .aliases = "include", .description = "Only these files: *.c, src/**."},
+	{.name = "literal", .type = ST_PARAM_BOOLEAN, .description = "The pattern is plain text."},
+	{.name = "ignoreCase",
+     .aliases = "ignore_case caseInsensitive case_insensitive",
+     .type = ST_PARAM_BOOLEAN,
+     .description = "Ignore case."},
+	{.name = "multiline", .type = ST_PARAM_BOOLEAN, .description = "Matches may span lines."},
+	{.name = "context", .type = ST_PARAM_INTEGER, .description = "Lines around each match."},
+	{.name = "mode",
+     .aliases = "outputMode output_mode",
+     .choices = "lines|files|count",
+     .description = "Default: lines."},
+	ST_PARAM_OFFSET,
+	ST_PARAM_LIMIT,
+	{.name = "hidden", .type = ST_PARAM_BOOLEAN, .description = "Hidden files too."},
+	ST_PARAM_IGNORED,
+	ST_PARAM_SESSION,
+	ST_PARAMS_END,
+};
+
+const struct st_tool st_grep_tool = {
+	.name = "grep",
+	.title = "Search in files",
+	.description = "Search the contents of files. Answers path:line:text, sorted by path.",
+	.params = params,
+	.output_schema = ST_OUTPUT(
+		"\"matches\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{\"path\":"
+		"{\"type\":\"string\"},\"line\":{\"type\":\"integer\"},\"text\":{\"type\":\"string\"}}}},"
+		"\"files\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},"
+		"\"counts\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{\"path\":"
+		"{\"type\":\"string\"},\"count\":{\"type\":\"integer\"}}}},"
+		"\"total\":{\"type\":\"integer\"},\"filesMatched\":{\"type\":\"integer\"},"
+		"\"nextOffset\":{\"type\":\"integer\"},\"ignored\":{\"type\":\"integer\"},"
+		"\"binary\":{\"type\":\"integer\"},\"incomplete\":{\"type\":\"boolean\"},"
+		"\"note\":{\"type\":\"string\"}"),
+	.hints = ST_HINT_READ_ONLY | ST_HINT_IDEMPOTENT,
+	.group = ST_GROUP_FILES,
+	.listed = ST_LISTED_DEFAULT,
+	.run = run_grep,
+};

@@ -1,0 +1,232 @@
+/* grep against ripgrep: the same files, lines and counts on generated trees, patterns and options. */
+#include "base/utf8.h"
+#include "lib/run.h"
+#include "lib/tools.h"
+#include "lib/tree.h"
+
+static const char *const dirs[] = {"", "", "sub/", "sub/deep/", "b/", ".hid/", "build/"};
+static const char *const names[] = {"a.txt",    "b.c", "ab.c", "c.log",
+                                    "keep.log", "d",   ".dot", "e.md"};
+static const char *const words[] = {
+	"foo",      "bar",
+	"foobar",   "ab",
+	"abc",      "aab",
+	"x_1",      "42",
+	"(foo)",    "a.b",
+	"[x]",      "Foo",
+	"BAR",      "\xC3\xA9t\xC3\xA9",
+	"\xC3\x89", "\xE6\x97\xA5\xE6\x9C\xAC",
+	"a-b",      "$x",
+	"\t",       "end",
+	";",
+};
+
+#define COUNT_OF(list) (sizeof(list) / sizeof *(list))
+#define PICK(gen, list) ((list)[gen_below(gen, COUNT_OF(list))])
+
+static void add_words(struct gen *gen, struct st_buf *out) {
+	for (size_t count = gen_below(gen, 5); count > 0; count--)
+		st_buf_addf(out, "%s%s", PICK(gen, words), gen_one_in(gen, 3) ? "" : " ");
+}
+
+/* A file: text, now and then with a byte order mark, with bytes that are no UTF-8, or binary. */
+static void grow_file(struct gen *gen, const struct dir *dir, const char *name) {
+	st_auto(st_buf) text = ST_BUF_INIT;
+	/* rg sometimes shows what matches before the first NUL, so that comes first. */
+	if (gen_one_in(gen, 12))
+		st_buf_addc(&text, '\0');
+	else if (gen_one_in(gen, 10))
+		st_buf_adds(&text, "\xEF\xBB\xBF");
+	for (size_t lines = gen_below(gen, 14); lines > 0; lines--) {
+		add_words(gen, &text);
+		if (gen_one_in(gen, 30))
+			st_buf_addc(&text, '\xFF');
+		if (lines > 1 || !gen_one_in(gen, 4))
+			st_buf_addc(&text, '\n');
+	}
+	dir_write_bytes(dir, name, st_buf_cstr(&text), text.len);
+}
+
+static void grow(struct gen *gen, const struct dir *dir) {
+	for (size_t count = 4 + gen_below(gen, 12); count > 0; count--) {
+		char name[64];
+		snprintf(name, sizeof name, "%s%s", PICK(gen, dirs), PICK(gen, names));
+		grow_file(gen, dir, name);
+	}
+	dir_write(dir, ".gitignore",
+	          gen_one_in(gen, 2) ? "*.log\n!keep.log\nbuild/\n" : "/d\nsub/*.c\n");
+}
+
+/* A regular expression of the syntax that both engines define alike. */
+static void make_regex(struct gen *gen, bool multiline, struct st_buf *out) {
+	static const char *const atoms[] = {
+		"foo", "bar", "a",   "b",         "ab",     "\\d", "\\w",      "[a-c]", "[^ab]", ".",
+		"\\s", " ",   "\\.", "(?:foo|b)", "(a|ab)", "\\b", "\xC3\xA9", "x_",    "\\(",   "[A-F]",
+	};
+	static const char *const repeats[] = {"*", "+", "?", "{2}", "{1,3}", "+?", "*?", "{0,2}"};
+	/* After a match, rg 13 takes the place where it goes on for the start of a line: no ^ and \b. */
+	if (!multiline && gen_one_in(gen, 6))
+		st_buf_adds(out, "^");
+	/* Nor an empty match, which rg finds in an empty file too. */
+	if (multiline)
+		st_buf_adds(out, gen_one_in(gen, 2) ? "a" : "o");
+	for (size_t count = 1 + gen_below(gen, 4); count > 0; count--) {
+		const char *atom = PICK(gen, atoms);
+		bool is_boundary = strcmp(atom, "\\b") == 0;
+		if (multiline && is_boundary)
+			continue;
+		if (multiline && gen_one_in(gen, 4))
+			st_buf_adds(out, "\\n");
+		st_buf_adds(out, atom);
+		if (!is_boundary && gen_one_in(gen, 3))
+			st_buf_adds(out, PICK(gen, repeats));
+	}
+	if (gen_one_in(gen, 6))
+		st_buf_adds(out, "$");
+	if (gen_one_in(gen, 8))
+		st_buf_adds(out, "|end");
+}
+
+/* One search: the arguments of the tool, and those of rg. */
+struct query {
+	struct st_buf pattern, args;
+	const char *argv[32];
+	size_t argc;
+	char context[8];
+};
+
+static void query_release(struct query *query) {
+	st_buf_release(&query->pattern);
+	st_buf_release(&query->args);
+}
+
+static void option(struct query *query, const char *args, const char *rg) {
+	st_buf_adds(&query->args, args);
+	query->argv[query->argc++] = rg;
+}
+
+static void add_mode(struct gen *gen, struct query *query, bool multiline) {
+	switch (gen_below(gen, 4)) {
+	case 0:
+		option(query, ", 'mode': 'files'", "-l");
+		break;
+	case 1:
+		/* rg counts matches, not lines, where a match may span lines. */
+		if (!multiline)
+			option(query, ", 'mode': 'count'", "-c");
+		break;
+	case 2:
+		snprintf(query->context, sizeof query->context, "-C%zu", 1 + gen_below(gen, 3));
+		st_buf_addf(&query->args, ", 'context': %s", query->context + 2);
+		query->argv[query->argc++] = query->context;
+		break;
+	default:
+		break;
+	}
+}
+
+/* A glob that includes also brings back ignored and hidden files in rg, so both search all of them. */
+static void add_where(struct gen *gen, struct query *query) {
+	static const char *const globs[] = {"*.c",   "*.txt",   "sub/**", "sub/*.c",
+	                                    "**/a*", "{a,b}.*", "?b.c"};
+	const char *glob = gen_one_in(gen, 3) ? PICK(gen, globs) : NULL;
+	bool all = glob || gen_one_in(gen, 4);
+	if (all || gen_one_in(gen, 4)) {
+		option(query, ", 'hidden': true", "--hidden");
+		option(query, "", "-g!.git");
+		option(query, "", "-g!.stet");
+	}
+	if (all)
+		option(query, ", 'includeIgnored': true", "--no-ignore");
+	if (glob) {
+		st_buf_addf(&query->args, ", 'glob': '%s'", glob);
+		query->argv[query->argc++] = "-g";
+		query->argv[query->argc++] = glob;
+	} else if (gen_one_in(gen, 6)) {
+		option(query, ", 'glob': '!*.c'", "-g!*.c");
+	}
+}
+
+static void make_query(struct gen *gen, struct query *query) {
+	static const char *const rg[] = {"rg",
+	                                 "--no-config",
+	                                 "--no-heading",
+	                                 "-n",
+	                                 "--color=never",
+	                                 "--sort=path",
+	                                 "--no-messages",
+	                                 "--no-ignore-global",
+	                                 "--no-ignore-parent"};
+	for (size_t i = 0; i < COUNT_OF(rg); i++)
+		query->argv[query->argc++] = rg[i];
+	bool literal = gen_one_in(gen, 3), multiline = !literal && gen_one_in(gen, 5);
+	if (literal)
+		st_buf_adds(&query->pattern, PICK(gen, words));
+	else
+		make_regex(gen, multiline, &query->pattern);
+	st_buf_addf(&query->args, "{'pattern': %s, 'limit': 10000",
+	            quoted(st_buf_str(&query->pattern)));
+	if (literal)
+		option(query, ", 'literal': true", "-F");
+	if (multiline)
+		option(query, ", 'multiline': true", "-U");
+	if (gen_one_in(gen, 3))
+		option(query, ", 'ignoreCase': true", "-i");
+	add_mode(gen, query, multiline);
+	add_where(gen, query);
+	st_buf_adds(&query->args, "}");
+	query->argv[query->argc++] = "-e";
+	query->argv[query->argc++] = st_buf_cstr(&query->pattern);
+	query->argv[query->argc] = NULL;
+}
+
+static void compare(struct host *host, struct gen *gen, uint64_t seed) {
+	st_auto(query) query = {.pattern = ST_BUF_INIT, .args = ST_BUF_INIT};
+	st_auto(st_buf) theirs = ST_BUF_INIT, expected = ST_BUF_INIT;
+	make_query(gen, &query);
+	int status = run(host->dir, &theirs, query.argv);
+	if (status > 1)
+		return;
+	st_utf8_add_lossy(&expected, st_buf_str(&theirs));
+	call(host, "grep", "%s", st_buf_cstr(&query.args));
+	struct st_str ours = st_str(said(0));
+	ours.len -= strlen(yyjson_get_str(look("note")));
+	if (st_str_eq(ours, st_buf_str(&expected)))
+		return;
+	print_error("seed %llu, %s\nstet:\n%.*s\nrg:\n%s\n", (unsigned long long)seed,
+	            st_buf_cstr(&query.args), (int)ours.len, ours.ptr, st_buf_cstr(&expected));
+	fail();
+}
+
+static bool has_rg(const struct dir *dir) {
+	st_auto(st_buf) out = ST_BUF_INIT;
+	return run(dir, &out, (const char *[]){"sh", "-c", "command -v rg", NULL}) == 0;
+}
+
+static void clear(const struct dir *dir) {
+	run(dir, NULL, (const char *[]){"sh", "-c", "rm -rf -- * .hid .dot .gitignore", NULL});
+}
+
+static void grep_equals_rg(void **state) {
+	struct host *host = *state;
+	if (!has_rg(host->dir))
+		skip_because("rg is not installed");
+	tree_repo(host->dir);
+	assert_int_equal(stet_workspace_set(host->ws, STET_OPTION_PAGE_BYTES, 4 << 20, NULL), 0);
+	for (size_t i = 0; i < gen_rounds(40, 600); i++) {
+		uint64_t seed = gen_seed() + i;
+		struct gen gen = gen_new(seed);
+		clear(host->dir);
+		grow(&gen, host->dir);
+		for (int k = 0; k < 10; k++)
+			compare(host, &gen, seed);
+	}
+}
+
+int main(void) {
+	tree_in_memory();
+	const struct CMUnitTest tests[] = {
+		host_claim(grep_equals_rg),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
