@@ -68,8 +68,11 @@ STET_API STET_NODISCARD int stet_state_is_stored(struct stet_session *session,
  *         were set aside), and for a database `database`: `bytes`, `schema`,
  *         `knownSchema`; if it has a problem, `problem` (`damaged`, `newer`,
  *         `foreign`, `locked`, `unreadable`), perhaps with `why`; otherwise
- *         `freeBytes`, `files`, `tasks`, `writes`, `sessionCount` and `sessions`
- *         (name, used, files), at most 20, the most recently used first.
+ *         `freeBytes`, `files`, `tasks`, `writes`, `undo` (how many `writes` can be
+ *         undone by the log, how many of the newest of them undo `reached`
+ *         because their old versions are stored, and `since` when),
+ *         `sessionCount` and `sessions` (name, used, files), at most 20, the
+ *         most recently used first.
  * @return 0 or STET_E_NOMEM.
  */
 STET_API STET_NODISCARD int stet_state_check(struct stet_workspace *ws, char **out,
@@ -187,6 +190,9 @@ STET_API STET_NODISCARD int stet_log(struct stet_workspace *ws, const char *path
 /**
  * Undo the last write that is not undone yet, if the file still has the bytes of
  * that write.
+ *
+ * The tool `undo` (stet_call()) undoes a run of writes, too, merges where others
+ * changed other lines, and redoes.
  *
  * @path   The file; NULL for the last write of this session.
  * @out    As for stet_session_write(). May be NULL.

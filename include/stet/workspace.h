@@ -81,6 +81,11 @@ enum stet_option {
 	 * overrides it for a story.
 	 */
 	STET_OPTION_USE_SNAPSHOT,
+	/**
+	 * For how many days an earlier version of a file is kept after its last use;
+	 * 30 by default, 0 for any time. STET_OPTION_MAX_BASES bounds their bytes.
+	 */
+	STET_OPTION_VERSION_DAYS,
 };
 
 /**

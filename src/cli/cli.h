@@ -80,6 +80,22 @@ struct stet_json *cli_args(const char *path);
 /** As cli_args(), with the first operand as path and the values of CHANGE_OPTIONS. */
 struct stet_json *cli_change_args(const struct arguments *args);
 
+/** The options that name a run of writes, for the tables of commands. */
+#define RUN_OPTIONS \
+	{"--of", "NAME", "the writes of a session"}, {"--story", "ID", "the writes of a story"}, { \
+		"--since", "TIME", \
+			"the writes since 30s, 10m, 2h or 1d ago, or since 2026-01-31T12:00:00Z" \
+	}
+
+/** Whether one of them was given. */
+bool has_run_option(const struct arguments *args);
+
+/** Set the members that they and --id stand for. Returns the status. */
+int set_run_options(struct stet_json *json, const struct arguments *args);
+
+/** Prints the answer of the tools history and undo. */
+cli_show show_history;
+
 /** Set a member to an operand, or to standard input if it is "-". Returns the exit status. */
 int set_operand(struct stet_json *json, const char *pointer, const char *text);
 

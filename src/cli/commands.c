@@ -26,6 +26,8 @@ const struct command *const commands[] = {
 	&replay_command,
 	&changes_command,
 	&log_command,
+	&show_command,
+	&diff_command,
 	&undo_command,
 	&setup_command,
 	&doctor_command,

@@ -93,6 +93,26 @@ static void report_sessions(struct findings *found, const struct stet_json *stat
 	add_finding(found, FINE, "sessions", what, NULL);
 }
 
+/* How far back undo reaches. */
+static void report_reach(struct findings *found, const struct stet_json *state) {
+	int64_t writes = stet_json_int(state, "/database/undo/writes", 0);
+	int64_t reached = stet_json_int(state, "/database/undo/reached", 0);
+	char what[200];
+	if (writes == 0)
+		return;
+	if (reached == 0)
+		snprintf(what, sizeof what, "does not reach the last write: its old version is not kept");
+	else if (reached == writes)
+		snprintf(what, sizeof what, "reaches all %" PRId64 " writes of the log, back to %s", writes,
+		         state_text(state, "/database/undo/since"));
+	else
+		snprintf(what, sizeof what,
+		         "reaches back to %s: %" PRId64 " of %" PRId64 " writes of the log",
+		         state_text(state, "/database/undo/since"), reached, writes);
+	add_finding(found, reached > 0 ? FINE : WEAK, "undo", what,
+	            reached > 0 ? NULL : "Raise maxBases or versionDays in your configuration");
+}
+
 static void report_aside(struct findings *found, const struct stet_json *state) {
 	size_t count = stet_json_count(state, "/aside");
 	char what[200];
@@ -126,6 +146,7 @@ static void report_state(struct findings *found, const struct stet_json *state) 
 	else if (stet_json_type(state, "/database")) {
 		report_size(found, state);
 		report_sessions(found, state);
+		report_reach(found, state);
 	}
 	report_aside(found, state);
 }

@@ -35,5 +35,6 @@ const struct st_tool *const st_tools[] = {
 	&st_clear_session,
 	&st_check_conflict,
 	&st_undo,
+	&st_history,
 	NULL,
 };

@@ -100,6 +100,10 @@ log success writes log
 log error message log ../..
 undo success fileHash undo list.txt
 undo error message undo nothing.txt
+show success writes show 1
+show error message show 99999
+diff success files diff --since 1h
+diff error message diff --of nobody
 changes success stale --session me changes
 changes error message --session "$(printf 'a\nb')" changes
 doctor success findings doctor

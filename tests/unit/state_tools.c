@@ -65,6 +65,9 @@ static void tasks_are_planned_and_finished(void **state) {
 	call(host, "tasks", "{'action': 'start', 'id': 2}");
 	call(host, "tasks", "{'action': 'complete', 'id': 2}");
 	call(host, "tasks", "{'action': 'remove', 'id': 3}");
+	expect_text("No task is left to do");
+	expect_no_text("All tasks are done");
+	call(host, "tasks", "{}");
 	expect_text("All tasks are done");
 	call(host, "tasks", "{'action': 'claim'}");
 	expect_text("No unclaimed task is left");

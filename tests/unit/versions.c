@@ -531,6 +531,27 @@ static void the_least_recently_used_go(void **state) {
 	assert_false(has(&bench, text_no(COUNT / 2)));
 }
 
+static void what_is_too_old_goes(void **state) {
+	const struct dir *dir = *state;
+	with_bench(dir);
+	const struct timespec old[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
+	assert_true(put(&bench, "old"));
+	assert_true(put(&bench, "new"));
+	assert_int_equal(utimensat(dir->fd, place_of("versions", "old"), old, 0), 0);
+	bench.writes.versions.max_days = 0;
+	st_versions_expire(&bench.writes.versions);
+	assert_true(has(&bench, "old"));
+	bench.writes.versions.max_days = 1;
+	st_versions_expire(&bench.writes.versions);
+	assert_false(has(&bench, "old"));
+	assert_true(has(&bench, "new"));
+	/* Nobody looks again within the hour. */
+	assert_true(put(&bench, "old"));
+	assert_int_equal(utimensat(dir->fd, place_of("versions", "old"), old, 0), 0);
+	st_versions_expire(&bench.writes.versions);
+	assert_true(has(&bench, "old"));
+}
+
 static void what_was_left_half_written_goes(void **state) {
 	const struct dir *dir = *state;
 	with_bench(dir);
@@ -590,6 +611,7 @@ int main(void) {
 		claim(to_wrap_a_file_is_no_late_write),
 		claim(a_late_write_that_hides_is_found),
 		claim(the_least_recently_used_go),
+		claim(what_is_too_old_goes),
 		claim(what_was_left_half_written_goes),
 		claim(short_lives_make_room_as_well),
 	};

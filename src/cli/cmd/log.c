@@ -16,6 +16,8 @@ static void add_write(struct table *table, const struct stet_json *log, size_t n
 	char pointer[64];
 	snprintf(pointer, sizeof pointer, "/%zu/undoneBy", n);
 	const char *undone = stet_json_type(log, pointer);
+	snprintf(pointer, sizeof pointer, "/%zu/id", n);
+	table_addf(table, "%" PRId64, stet_json_int(log, pointer, 0));
 	table_add(table, member(log, n, "time"));
 	table_add(table, member(log, n, "session"));
 	table_addf(table, "%.8s", member(log, n, "before"));
@@ -27,11 +29,11 @@ static void add_write(struct table *table, const struct stet_json *log, size_t n
 static int print_log(const char *text) {
 	struct stet_json *log = NULL;
 	struct stet_error err = {0};
-	struct table table = {.columns = 5, .heading = true};
-	static const char *const titles[] = {"time", "session", "before", "after", "path"};
+	struct table table = {.columns = 6, .heading = true};
+	static const char *const titles[] = {"id", "time", "session", "before", "after", "path"};
 	if (stet_json_parse(text, strlen(text), 0, &log, &err) < 0)
 		return report(&err);
-	for (size_t i = 0; i < 5; i++)
+	for (size_t i = 0; i < 6; i++)
 		table_add(&table, titles[i]);
 	for (size_t i = 0; i < stet_json_count(log, ""); i++)
 		add_write(&table, log, i);
@@ -49,12 +51,25 @@ static int print_log_json(const char *text) {
 	return status;
 }
 
+/* Each write with its diff: the tool history has them. */
+static int run_with_diffs(const struct options *options, const struct arguments *args,
+                          int64_t limit) {
+	struct stet_json *json = args->count > 0 ? cli_args(operand(args, 0)) : stet_json_new();
+	if (json) {
+		stet_json_set_int(json, "/limit", limit);
+		stet_json_set_bool(json, "/diff", 1);
+	}
+	return cli_run(options, DONE, "history", json, show_history);
+}
+
 static int run_log(const struct options *options, const struct arguments *args) {
 	struct stet_error err = {0};
 	char *text = NULL;
 	int64_t limit;
 	int status = option_number(args, "--limit", 1, 100000, 20, &limit);
 	struct cli cli;
+	if (status == DONE && has_option(args, "--diff"))
+		return run_with_diffs(options, args, limit);
 	if (status == DONE)
 		status = cli_open(&cli, options);
 	if (status != DONE)
@@ -69,6 +84,7 @@ static int run_log(const struct options *options, const struct arguments *args) 
 
 static const struct option options[] = {
 	{"--limit", "N", "list at most N; 20 by default"},
+	{"--diff", NULL, "show each write with its diff"},
 	OPTIONS_END,
 };
 
@@ -78,8 +94,8 @@ const struct command log_command = {
 	.synopsis = "[PATH]",
 	.description =
 		"Lists the last writes of all sessions, newest first: the time, the session, and the "
-		"hashes before and after. With PATH, lists the writes of one file. stet undo undoes the "
-		"last one.",
+		"hashes before and after. With PATH, lists the writes of one file. stet show prints one "
+		"write, stet diff a run of them, and stet undo takes them back.",
 	.max = 1,
 	.state = true,
 	.options = options,

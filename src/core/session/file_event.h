@@ -30,6 +30,9 @@ struct st_file_event {
 	int64_t at;
 	/** The entry of the log that this write undoes; 0 for none. */
 	int64_t undoes;
+	/** Further entries of the same file that it takes back, of a run; owned by a list, borrowed elsewhere. */
+	const int64_t *undoes_too;
+	size_t undoes_too_count;
 	const char *moved_to;
 	/** Another program's tool did it: the version before is unknown, and the event is not logged. */
 	bool foreign;

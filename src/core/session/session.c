@@ -22,6 +22,7 @@ enum { EVENTS_MAX = 10000 };
 static void event_release(struct st_file_event *event) {
 	free((void *)(uintptr_t)event->path);
 	free((void *)(uintptr_t)event->moved_to);
+	free((void *)(uintptr_t)event->undoes_too);
 }
 
 void st_events_clear(struct st_file_events *events) {
@@ -58,21 +59,34 @@ static bool make_event_room(struct st_file_events *events) {
 	return st_array_room(&events->items, events->count, sizeof *events->items);
 }
 
+/* NULL for none, or without memory. */
+static int64_t *copy_ids(const struct st_file_event *event) {
+	size_t bytes = event->undoes_too_count * sizeof *event->undoes_too;
+	int64_t *ids = bytes > 0 ? malloc(bytes) : NULL;
+	if (ids)
+		memcpy(ids, event->undoes_too, bytes);
+	return ids;
+}
+
 static int events_add(struct st_file_events *events, const struct st_file_event *event,
                       struct stet_error *err) {
 	if (merge_read(events, event))
 		return 0;
 	char *path = strdup(event->path);
 	char *to = event->moved_to ? strdup(event->moved_to) : NULL;
-	if (!path || (event->moved_to && !to) || !make_event_room(events)) {
+	int64_t *too = copy_ids(event);
+	if (!path || (event->moved_to && !to) || (event->undoes_too_count > 0 && !too) ||
+	    !make_event_room(events)) {
 		free(path);
 		free(to);
+		free(too);
 		return st_fail_nomem(err);
 	}
 	struct st_file_event *own = &events->items[events->count++];
 	*own = *event;
 	own->path = path;
 	own->moved_to = to;
+	own->undoes_too = too;
 	events->writes += event->kind != ST_EVENT_READ;
 	return 0;
 }
@@ -101,13 +115,24 @@ void st_call_scope_release(struct st_call_scope *scope) {
 		hooks->save(hooks->data, session, false);
 }
 
+/* A write of an undo names what it takes back. */
+static void mark_undo(struct st_file_event *event, const struct st_undoing *undoing) {
+	if (undoing->count == 0)
+		return;
+	event->at = undoing->at;
+	event->undoes = undoing->ids[0];
+	event->undoes_too = undoing->ids + 1;
+	event->undoes_too_count = undoing->count - 1;
+}
+
 void st_session_report(struct stet_session *session, const struct st_file_event *event) {
 	struct st_file_event own = *event;
 	if (!session->tracks)
 		return;
 	own.who = st_session_who(session);
 	own.at = st_wall_ns();
-	own.undoes = st_file_event_is_write(event) ? session->undoing : 0;
+	if (st_file_event_is_write(event))
+		mark_undo(&own, &session->undoing);
 	if (events_add(&session->events, &own, NULL) < 0)
 		st_write_notice(&session->ws->writes,
 		                "Out of memory: the change of %s is missing from the state of the work.",

@@ -42,6 +42,15 @@ void st_events_clear(struct st_file_events *events);
 
 enum { ST_LABEL_MAX = 96 };
 
+/** The entries of the log that a write takes back, all of its file. */
+struct st_undoing {
+	/** Borrowed. */
+	const int64_t *ids;
+	size_t count;
+	/** When, for all writes of one undo alike: nanoseconds since 1970. */
+	int64_t at;
+};
+
 struct stet_session {
 	struct stet_workspace *ws;
 	/** May be NULL. */
@@ -66,8 +75,10 @@ struct stet_session {
 	/** Whether this call's file events are collected, and those collected so far. */
 	bool tracks;
 	struct st_file_events events;
-	/** The entry of the log that the next write undoes; 0 for none. */
-	int64_t undoing;
+	/** The entries of the log that the next write undoes; zeroed for none. */
+	struct st_undoing undoing;
+	/** A number for the run whose undo it was shown last, as a preview; 0 for none. */
+	uint64_t previewed;
 	/** The path of its last write; NULL for none. */
 	char *last_wrote;
 };

@@ -375,14 +375,25 @@ int st_store_updated(struct st_store *store, int64_t *at, struct stet_error *err
 	return code;
 }
 
-/* Check the path too: the number may be from a database that was replaced, and now be another file's. */
-static int mark_undone(struct st_store *store, const struct st_file_event *undo,
+/*
+ * A note may refer to a database that is gone, where the number was another
+ * file's. A write that takes back an undo brings back what that one undid.
+ */
+static int mark_undone(struct st_store *store, int64_t undone, const char *path, int64_t by,
                        struct stet_error *err) {
-	static const char sql[] =
-		"UPDATE writes SET undone_by = (SELECT max(id) FROM writes) WHERE id = ? AND path = ?";
-	if (undo->undoes == 0)
-		return 0;
-	return st_db_run(store->db, sql, err, "ib", undo->undoes, st_str(undo->path));
+	static const char mark[] = "UPDATE writes SET undone_by = ? WHERE id = ? AND path = ?";
+	static const char bring_back[] =
+		"UPDATE writes SET undone_by = NULL WHERE undone_by = ? AND path = ?";
+	int code = st_db_run(store->db, mark, err, "iib", by, undone, st_str(path));
+	return code < 0 ? code : st_db_run(store->db, bring_back, err, "ib", undone, st_str(path));
+}
+
+static int mark_all_undone(struct st_store *store, const struct st_file_event *undo, int64_t by,
+                           struct stet_error *err) {
+	int code = undo->undoes == 0 ? 0 : mark_undone(store, undo->undoes, undo->path, by, err);
+	for (size_t i = 0; i < undo->undoes_too_count && code == 0; i++)
+		code = mark_undone(store, undo->undoes_too[i], undo->path, by, err);
+	return code;
 }
 
 int st_store_log(struct st_store *store, const struct st_file_event *event,
@@ -393,28 +404,35 @@ int st_store_log(struct st_store *store, const struct st_file_event *event,
 	int code =
 		st_db_run(store->db, insert, err, "bithhn", st_str(event->path), event->at, event->who,
 	              st_version_hash(&event->before), st_version_hash(&event->after), event->undoes);
-	int64_t oldest = st_db_last_id(store->db) - ST_LOG_MAX;
+	int64_t id = st_db_last_id(store->db), oldest = id - ST_LOG_MAX;
 	if (code == 0)
-		code = mark_undone(store, event, err);
+		code = mark_all_undone(store, event, id, err);
 	return code == 0 && oldest > 0 ? st_db_run(store->db, trim, err, "i", oldest) : code;
 }
 
+/* A column's text in a buffer; NULL if it is null. */
+static const char *text_of(const struct st_rows *rows, int column, struct st_buf *buf) {
+	st_buf_clear(buf);
+	st_buf_add(buf, st_rows_str(rows, column));
+	return st_rows_is_null(rows, column) ? NULL : st_buf_cstr(buf);
+}
+
 static int list_one(const struct st_rows *rows, struct st_buf *path, struct st_buf *session,
+                    struct st_buf *story,
                     int (*each)(void *data, const struct st_log_entry *entry,
                                 struct stet_error *err),
                     void *data, struct stet_error *err) {
 	const char *name = path_of(path, st_rows_str(rows, 1));
 	if (!name)
 		return 0;
-	st_buf_clear(session);
-	st_buf_add(session, st_rows_str(rows, 3));
 	struct st_log_entry entry = {
 		.id = st_rows_int(rows, 0),
 		.event = {.path = name,
 	              .at = st_rows_int(rows, 2),
-	              .who = st_rows_is_null(rows, 3) ? NULL : st_buf_cstr(session),
+	              .who = text_of(rows, 3, session),
 	              .undoes = st_rows_int(rows, 6)},
 		.undone_by = st_rows_int(rows, 7),
+		.story = text_of(rows, 8, story),
 	};
 	struct st_file_event *event = &entry.event;
 	event->before.exists = st_rows_hash(rows, 4, &event->before.hash);
@@ -428,17 +446,20 @@ int st_store_log_list(struct st_store *store, const struct st_log_query *query,
                                   struct stet_error *err),
                       void *data, struct stet_error *err) {
 	static const char sql[] =
-		"SELECT id, path, at, session, before, after, undoes, undone_by FROM writes"
+		"SELECT id, path, at, session, before, after, undoes, undone_by,"
+		" (SELECT name FROM stories WHERE began_at <= at AND (ended_at IS NULL OR at < ended_at)"
+		" ORDER BY id DESC LIMIT 1) FROM writes"
 		" WHERE (?1 = 0 OR path = ?2) AND (?3 = 0 OR session = ?4)"
 		" AND (?5 = 0 OR (undoes IS NULL AND undone_by IS NULL)) ORDER BY id DESC LIMIT ?6";
 	st_auto(st_buf) path = ST_BUF_INIT;
 	st_auto(st_buf) session = ST_BUF_INIT;
+	st_auto(st_buf) story = ST_BUF_INIT;
 	struct st_rows rows;
 	int code = st_db_query(store->db, &rows, sql, err, "ibitii", (int64_t)(query->path != NULL),
 	                       st_str(query->path), (int64_t)(query->session != NULL), query->session,
 	                       (int64_t)query->undoable, query->limit);
 	while (code == 0 && (code = st_rows_next(&rows, err)) > 0) {
-		code = list_one(&rows, &path, &session, each, data, err);
+		code = list_one(&rows, &path, &session, &story, each, data, err);
 		if (code < 0)
 			st_rows_end(&rows);
 	}

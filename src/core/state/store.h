@@ -278,6 +278,8 @@ struct st_log_entry {
 	struct st_file_event event;
 	/** The entry that undid this one; 0 for none. */
 	int64_t undone_by;
+	/** The story in which it was made, by its time; NULL for none. Borrowed. */
+	const char *story;
 };
 
 /** When the state last changed: the last write in the log, or "updated_at" if that is later. */

@@ -66,6 +66,38 @@ static int add_sessions(const struct check *check, struct st_db *db, struct stet
 	return code;
 }
 
+/*
+ * How far back undo reaches: from the newest write on, up to the first whose
+ * earlier version is no longer stored.
+ */
+static int add_reach(const struct check *check, struct st_db *db, int dirfd,
+                     struct stet_error *err) {
+	static const char sql[] =
+		"SELECT at, before FROM writes WHERE undoes IS NULL AND undone_by IS "
+		"NULL ORDER BY id DESC";
+	struct st_rows rows;
+	size_t undoable = 0, reached = 0;
+	bool stored = true;
+	int64_t since = 0;
+	int code = st_db_query(db, &rows, sql, err, "");
+	while (code == 0 && (code = st_rows_next(&rows, err)) > 0) {
+		struct st_hash hash;
+		bool existed = st_rows_hash(&rows, 1, &hash);
+		undoable++;
+		stored = stored && (!existed || st_versions_has(dirfd, &hash));
+		if (stored)
+			since = st_rows_int(&rows, 0);
+		reached += stored;
+		code = 0;
+	}
+	yyjson_mut_val *reach = st_json_add_object(check->doc, check->database, "undo");
+	st_json_add_size(check->doc, reach, "writes", undoable);
+	st_json_add_size(check->doc, reach, "reached", reached);
+	if (reached > 0)
+		st_json_add_time(check->doc, reach, "since", since);
+	return code;
+}
+
 /* Run SQLite's integrity check; collects the first few complaints. */
 static int find_damage(struct st_db *db, struct st_buf *damage, struct stet_error *err) {
 	static const char sql[] = "PRAGMA integrity_check(3)";
@@ -80,7 +112,8 @@ static int find_damage(struct st_db *db, struct st_buf *damage, struct stet_erro
 	return damage->failed ? st_fail_nomem(err) : code;
 }
 
-static int check_contents(const struct check *check, struct st_db *db, struct stet_error *err) {
+static int check_contents(const struct check *check, struct st_db *db, int dirfd,
+                          struct stet_error *err) {
 	st_auto(st_buf) damage = ST_BUF_INIT;
 	int64_t version = 0;
 	int code = st_db_number(db, "PRAGMA user_version", &version, err, "");
@@ -99,6 +132,8 @@ static int check_contents(const struct check *check, struct st_db *db, struct st
 		code = add_numbers(check, db, err);
 		if (code == 0)
 			code = add_sessions(check, db, err);
+		if (code == 0)
+			code = add_reach(check, db, dirfd, err);
 	}
 	return code;
 }
@@ -108,7 +143,7 @@ static int open_and_check(struct check *check, int dirfd, struct stet_error *err
 	struct st_db *db = NULL;
 	int code = st_db_open_read_only(dirfd, CHECK_WAIT_MS, &db, &why);
 	if (code == 0)
-		code = check_contents(check, db, &why);
+		code = check_contents(check, db, dirfd, &why);
 	bool damaged = db && st_db_is_damaged(db);
 	st_db_close(db);
 	if (code == STET_E_NOMEM)

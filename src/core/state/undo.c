@@ -1,4 +1,5 @@
 /* Undo a write, through the same safe commit; stet/state.h has the contract. */
+#include "base/clock.h"
 #include "base/quote.h"
 #include "core/session/change.h"
 #include "core/state/state.h"
@@ -94,9 +95,9 @@ static int restore(struct stet_session *session, const struct target *target,
 	};
 	if (write->after.exists)
 		change.expected_hash = st_strn(hex, ST_HASH_HEX);
-	session->undoing = target->entry.id;
+	session->undoing = (struct st_undoing){&target->entry.id, 1, st_wall_ns()};
 	int code = st_change_apply(session, &change, answer, err);
-	session->undoing = 0;
+	session->undoing = (struct st_undoing){0};
 	st_blob_put(blob);
 	return code;
 }

@@ -24,6 +24,8 @@ enum kind {
 	/** A number of bytes; PAGE has bounds. */
 	SIZE,
 	PAGE,
+	/** A number of days. */
+	DAYS,
 	LIST,
 	/** The name of the state directory. */
 	NAME,
@@ -76,6 +78,8 @@ struct key {
 	  "the largest diff in an answer, in bytes") \
 	X("maxBases", SIZE, USER_ONLY, STET_OPTION_MAX_BASES, "67108864", \
 	  "how many bytes of file contents to remember for diffs, merges and undo") \
+	X("versionDays", DAYS, USER_ONLY, STET_OPTION_VERSION_DAYS, "30", \
+	  "for how many days an earlier version of a file is kept for undo; 0 for any time") \
 	X("pageBytes", PAGE, USER_ONLY, STET_OPTION_PAGE_BYTES, "20000", \
 	  "the most bytes of text in an answer, AGENTS.md included; for commands 1048576 unless set") \
 	X("structured", FLAG, USER_ONLY, STET_OPTION_STRUCTURED, "false", \
@@ -175,6 +179,9 @@ static const char *canonical(const struct key *key, const char *text) {
 	case SIZE:
 		good = is_number(text);
 		break;
+	case DAYS:
+		good = is_number(text) && number(text) <= ST_VERSION_DAYS_MAX;
+		break;
 	case PAGE:
 		good = is_number(text) && number(text) >= ST_PAGE_BYTES_MIN &&
 		       number(text) <= ST_PAGE_BYTES_MAX;
@@ -200,6 +207,8 @@ static const char *values_of(const struct key *key) {
 		return "true, false or \"nested\"";
 	case SIZE:
 		return "a number of bytes";
+	case DAYS:
+		return "a number of days up to 36500";
 	case PAGE:
 		return "4096 to 8388608 bytes";
 	case NAME:
@@ -486,7 +495,7 @@ int stet_config_set(struct stet_config *config, const char *key, const char *val
 
 /* The value for stet_workspace_set(). */
 static int64_t option_of(const struct key *key, const char *text) {
-	if (key->kind == SIZE || key->kind == PAGE)
+	if (key->kind == SIZE || key->kind == PAGE || key->kind == DAYS)
 		return number(text);
 	if (strcmp(text, "nested") == 0)
 		return 2;

@@ -151,6 +151,13 @@ static int set_size(_Atomic size_t *size, int64_t value, struct stet_error *err)
 	return 0;
 }
 
+static int set_days(_Atomic unsigned *days, int64_t value, struct stet_error *err) {
+	if (value < 0 || value > ST_VERSION_DAYS_MAX)
+		return out_of_range(err, value, "a number of days");
+	*days = (unsigned)value;
+	return 0;
+}
+
 static int set_state(struct stet_workspace *ws, int64_t value, struct stet_error *err) {
 	if (value < ST_STATE_NONE || value > ST_STATE_ALL)
 		return out_of_range(err, value, "0, 1 or 2");
@@ -215,6 +222,8 @@ int stet_workspace_set(struct stet_workspace *ws, enum stet_option option, int64
 		return set_flag(&ws->structured, value, err);
 	case STET_OPTION_USE_SNAPSHOT:
 		return set_flag(&ws->use_snapshot, value, err);
+	case STET_OPTION_VERSION_DAYS:
+		return set_days(&ws->writes.versions.max_days, value, err);
 	}
 	return st_fail(err, STET_E_INVALID, "There is no option %d.", (int)option);
 }

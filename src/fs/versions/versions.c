@@ -544,10 +544,56 @@ bool st_versions_archive(struct st_versions *versions) {
 	return moved >= 0 && find_moved(moved, &name) && archive_file(versions, moved, name.hex);
 }
 
+/* ---- age ---- */
+
+/* Its time says when a process last looked for old versions. */
+#define EXPIRY_FILE ".expiry"
+
+enum { EXPIRY_SECONDS = 3600, DAY_SECONDS = 86400 };
+
+/* Whether it is time to look. If so, the next process waits for an hour. */
+static bool begin_expiry(int dirfd) {
+	static const struct timespec now[] = {{.tv_nsec = UTIME_NOW}, {.tv_nsec = UTIME_NOW}};
+	struct stat st;
+	int64_t seconds = st_wall_ns() / 1000000000;
+	bool looked = st_retry(fstatat(dirfd, EXPIRY_FILE, &st, AT_SYMLINK_NOFOLLOW)) == 0;
+	if (looked && st.st_mtim.tv_sec <= seconds && seconds - st.st_mtim.tv_sec < EXPIRY_SECONDS)
+		return false;
+	st_autofd fd =
+		st_retry(openat(dirfd, EXPIRY_FILE,
+	                    O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600));
+	return is_own_file(fd) && st_retry(futimens(fd, now)) == 0;
+}
+
+static void remove_before(int dirfd, int64_t seconds) {
+	st_auto(census) census = {0};
+	struct usage usage;
+	if (!usage_begin(&usage, dirfd, false))
+		return;
+	bool counted = count_versions(dirfd, &census);
+	for (size_t i = 0; i < census.count && counted; i++) {
+		const struct version *version = &census.versions[i];
+		if (version->used.tv_sec < seconds && st_retry(unlinkat(dirfd, version->name, 0)) == 0)
+			census.bytes -= version->size;
+	}
+	if (counted)
+		usage_set(&usage, census.bytes);
+	usage_release(&usage);
+}
+
+void st_versions_expire(struct st_versions *versions) {
+	int64_t days = versions->max_days;
+	int archive = days > 0 ? find_folder(versions, &versions->archive) : -1;
+	if (archive >= 0 && begin_expiry(archive))
+		remove_before(archive, st_wall_ns() / 1000000000 - days * DAY_SECONDS);
+}
+
 static void archive_in_background(void *data) {
 	struct st_versions *versions = data;
 	if (st_versions_archive(versions))
 		st_background_schedule(versions->background, &versions->task, 0);
+	else
+		st_versions_expire(versions);
 }
 
 bool st_versions_free_space(struct st_state_folder *folder) {
@@ -567,6 +613,19 @@ uint64_t st_versions_bytes(int state_fd) {
 	return bytes;
 }
 
+bool st_versions_has(int state_fd, const struct st_hash *hash) {
+	static const char *const folders[] = {MOVED, ARCHIVE};
+	struct version_name name = name_of(hash);
+	for (size_t i = 0; i < 2; i++) {
+		char path[sizeof ARCHIVE + 1 + sizeof name.hex];
+		struct stat st;
+		snprintf(path, sizeof path, "%s/%s", folders[i], name.hex);
+		if (st_retry(fstatat(state_fd, path, &st, AT_SYMLINK_NOFOLLOW)) == 0)
+			return true;
+	}
+	return false;
+}
+
 void st_versions_init(struct st_versions *versions, const struct st_root *root,
                       const char *state_dir, struct st_notices *notices,
                       struct st_background *background) {
@@ -575,12 +634,15 @@ void st_versions_init(struct st_versions *versions, const struct st_root *root,
 		.background = background,
 		.task = {.run = archive_in_background, .data = versions},
 		.max = ST_VERSIONS_MAX,
+		.max_days = ST_VERSION_DAYS,
 	};
 	st_state_folder_init(&versions->moved, root, state_dir, MOVED);
 	st_state_folder_init(&versions->archive, root, state_dir, ARCHIVE);
 }
 
 void st_versions_release(struct st_versions *versions) {
+	if (versions->used)
+		st_versions_expire(versions);
 	for (int i = 0; i < ARCHIVED_AT_END && versions->used; i++)
 		versions->used = st_versions_archive(versions);
 	st_state_folder_release(&versions->moved);

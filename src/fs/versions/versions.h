@@ -26,6 +26,9 @@
 #define ST_VERSIONS_MAX ((size_t)64 << 20)
 #define ST_VERSIONS_FILE_MAX ((size_t)16 << 20)
 
+/** For how many days a version is kept after its last use unless a caller says otherwise, and at most. */
+enum { ST_VERSION_DAYS = 30, ST_VERSION_DAYS_MAX = 36500 };
+
 struct st_versions {
 	/** Replaced files, and archived versions. */
 	struct st_state_folder moved, archive;
@@ -35,6 +38,8 @@ struct st_versions {
 	struct st_background_task task;
 	/** The limit in bytes. */
 	_Atomic size_t max;
+	/** For how many days a version is kept after its last use; 0 for any time. */
+	_Atomic unsigned max_days;
 	/** This user may not have a state directory here. */
 	_Atomic bool none;
 	/** This process has moved files. */
@@ -77,5 +82,11 @@ bool st_versions_free_space(struct st_state_folder *folder);
 
 /** How many bytes the versions in an open state directory take. */
 uint64_t st_versions_bytes(int state_fd);
+
+/** Whether a version has a file in a state directory that is open. The file is not read. */
+bool st_versions_has(int state_fd, const struct st_hash *hash);
+
+/** Remove the versions that are too old. Looks at them once an hour at most, whichever process does. */
+void st_versions_expire(struct st_versions *versions);
 
 #endif

@@ -26,6 +26,14 @@ static void render_task(struct st_call *call, yyjson_mut_val *list,
 	st_buf_addc(&call->text, '\n');
 }
 
+/* A task that was removed was not done. */
+static void say_none_open(struct st_call *call, size_t finished) {
+	const char *action = st_arg(call, "action") ? st_arg_str(call, "action").ptr : "";
+	bool removed = strcasecmp(action, "remove") == 0;
+	const char *none = removed ? "No task is left to do.\n" : "All tasks are done.\n";
+	st_buf_adds(&call->text, finished ? none : "There are no tasks.\n");
+}
+
 static int list_tasks(struct st_call *call, struct stet_error *err) {
 	st_auto(st_repo_status) status = {0};
 	int code = st_repo_get_status(&st_state_of(call->session->ws)->repo, NULL, ST_REPO_STORED,
@@ -44,8 +52,7 @@ static int list_tasks(struct st_call *call, struct stet_error *err) {
 	if (open > SHOWN_MAX)
 		st_buf_addf(&call->text, "and %zu more\n", open - SHOWN_MAX);
 	if (open == 0)
-		st_buf_adds(&call->text,
-		            state->task_count ? "All tasks are done.\n" : "There are no tasks.\n");
+		say_none_open(call, state->task_count);
 	return 0;
 }
 

@@ -2,6 +2,8 @@
 #include "base/quote.h"
 #include "core/state/undo.h"
 #include "tools/render.h"
+#include "tools/state/run_args.h"
+#include "tools/state/undo_run.h"
 
 static void render_undone(struct st_call *call, const struct stet_answer *answer) {
 	st_json_add_text(call->doc, call->result, "status", ST_STR("success"));
@@ -32,7 +34,19 @@ static int undo_and_render(struct st_call *call, const char *path, struct stet_a
 	return code;
 }
 
+/* Whether the call is about more than the last write. */
+static bool names_run(const struct st_call *call) {
+	static const char *const names[] = {"of", "story", "since", "id", "redo", "dryRun"};
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		if (st_arg(call, names[i]))
+			return true;
+	}
+	return false;
+}
+
 static int run_undo(struct st_call *call, struct stet_error *err) {
+	if (names_run(call))
+		return st_undo_run(call, err);
 	const char *path = st_arg(call, "path") ? st_call_path(call, "path", err) : NULL;
 	if (st_arg(call, "path") && !path)
 		return err->code;
@@ -48,18 +62,29 @@ static const struct st_param params[] = {
 	{.name = "path",
      .aliases = "filePath file_path",
      .description = "The file; default: the one that you wrote last."},
+	ST_PARAM_RUN_OF,
+	ST_PARAM_RUN_STORY,
+	ST_PARAM_RUN_SINCE,
+	ST_PARAM_RUN_ID,
+	{.name = "redo", .type = ST_PARAM_BOOLEAN, .description = "Bring it back."},
+	{.name = "dryRun",
+     .aliases = "dry_run",
+     .type = ST_PARAM_BOOLEAN,
+     .description = "Only show the diff."},
 	ST_PARAM_SESSION,
 	ST_PARAMS_END,
 };
 
 const struct st_tool st_undo = {
 	.name = "undo",
-	.title = "Undo a write",
-	.description =
-		"Restore a file to its content before the last write. Refused if it has changed since.",
+	.title = "Undo writes",
+	.description = "Undo the last write of a file, or all writes of a session, story or time.",
 	.params = params,
-	.output_schema = ST_OUTPUT("\"path\":{\"type\":\"string\"},\"fileHash\":{\"type\":\"string\"},"
-                               "\"deleted\":{\"type\":\"boolean\"}"),
+	.output_schema =
+		ST_OUTPUT("\"path\":{\"type\":\"string\"},\"fileHash\":{\"type\":\"string\"},"
+                  "\"deleted\":{\"type\":\"boolean\"},\"dryRun\":{\"type\":\"boolean\"},"
+                  "\"takenBack\":{\"type\":\"integer\"},\"left\":{\"type\":\"integer\"},"
+                  "\"files\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}}"),
 	.hints = ST_HINT_DESTRUCTIVE,
 	.group = ST_GROUP_STATE,
 	.listed = ST_LISTED_CORE,
