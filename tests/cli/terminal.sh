@@ -49,6 +49,9 @@ claim 'nor one in the JSON of stet hash' clean 'stet --json hash "$odd"'
 claim 'nor one in a complaint' clean 'stet read "$odd/x"; true'
 stet edit "$odd" x y >/dev/null
 claim 'nor one in the log' clean 'stet log'
+sqlite3 .stet/stet.db "UPDATE writes SET session = 'x' || char(27, 10) || 'y'"
+claim 'a name that came with the state stays on its line, in a pipe too' \
+	test "$(stet log | grep -c 'x\\u001b\\ny')" = 1
 claim 'nor one in the snapshot' clean 'stet snapshot'
 claim 'nor one in the header of a diff' clean 'stet edit "$odd" y z --dry-run'
 watched() { # what stet watch says of a file of that name

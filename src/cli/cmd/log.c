@@ -19,7 +19,7 @@ static void add_write(struct table *table, const struct stet_json *log, size_t n
 	snprintf(pointer, sizeof pointer, "/%zu/id", n);
 	table_addf(table, "%" PRId64, stet_json_int(log, pointer, 0));
 	table_add(table, member(log, n, "time"));
-	table_add(table, member(log, n, "session"));
+	table_add_name(table, member(log, n, "session"), "");
 	table_addf(table, "%.8s", member(log, n, "before"));
 	table_addf(table, "%.8s", member(log, n, "after"));
 	table_add_name(table, member(log, n, "path"),
