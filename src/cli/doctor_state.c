@@ -103,8 +103,8 @@ static void report_reach(struct findings *found, const struct stet_json *state) 
 	if (reached == 0)
 		snprintf(what, sizeof what, "does not reach the last write: its old version is not kept");
 	else if (reached == writes)
-		snprintf(what, sizeof what, "reaches all %" PRId64 " writes of the log, back to %s", writes,
-		         state_text(state, "/database/undo/since"));
+		snprintf(what, sizeof what, "reaches the whole log, back to %s; writes: %" PRId64,
+		         state_text(state, "/database/undo/since"), writes);
 	else
 		snprintf(what, sizeof what,
 		         "reaches back to %s: %" PRId64 " of %" PRId64 " writes of the log",
