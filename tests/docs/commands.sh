@@ -25,6 +25,10 @@ printf '0123456789abcdef0123\n' >tokens
 chmod 600 tokens
 printf '{"turn": 1, "tool": "write_file", "op": "write", "path": "p.c", "args": {"content": "int p;"}}\n' >run.jsonl
 stet --session me edit request.json parser lexer >../prepared || exit 99
+echo 0 >count.txt
+for n in {0..11}; do
+	stet --session reviewer edit count.txt "$n" "$((n + 1))" >>../prepared || exit 99
+done
 
 # begins LINE: what runs until it is ended prints its first line; the ports of examples may be taken.
 begins() {

@@ -67,8 +67,8 @@ const struct st_tool st_append_file = {
 	.name = "append_file",
 	.title = "Append to a file",
 	.description =
-		"Add text at the end of a file, or create it. Works on files that you have not read and "
-		"while others write to them, because it overwrites nothing.",
+		"Add text at the end of a file, or create it. Needs no read, because it overwrites "
+        "nothing.",
 	.params = params,
 	.output_schema =
 		ST_OUTPUT("\"path\":{\"type\":\"string\"},\"created\":{\"type\":\"boolean\"},\"fileHash\":"

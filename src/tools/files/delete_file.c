@@ -71,7 +71,7 @@ static const struct st_param params[] = {
      .description = "The file, link or directory."},
 	{.name = "recursive",
      .type = ST_PARAM_BOOLEAN,
-     .description = "Delete a directory with all files in it, each of which you have read."},
+     .description = "With all files in it, each of which you have read."},
 	ST_PARAM_EXPECTED_HASH,
 	ST_PARAM_SESSION,
 	ST_PARAMS_END,

@@ -99,9 +99,7 @@ static const struct st_param params[] = {
 const struct st_tool st_move_file = {
 	.name = "move_file",
 	.title = "Move or rename a file",
-	.description =
-		"Move or rename a file or directory. Never replaces anything; what you have read "
-		"stays read under the new name.",
+	.description = "Move or rename a file or directory. Never replaces anything.",
 	.params = params,
 	.output_schema =
 		ST_OUTPUT("\"source\":{\"type\":\"string\"},\"destination\":{\"type\":\"string\"}"),

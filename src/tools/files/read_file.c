@@ -20,8 +20,8 @@ const struct st_tool st_read_file = {
 	.name = "read_file",
 	.title = "Read a file",
 	.description =
-		"Read a text file, or some of its lines. The server remembers what you read, and refuses "
-		"your edits if the file has changed since. Long files come in pages. Instructions "
+		"Read a text file, or some of its lines. Your edits are refused if the file has changed "
+        "since. Long files come in pages. Instructions "
 		"(AGENTS.md) that newly apply are added.",
 	.params = params,
 	.output_schema = ST_OUTPUT(ST_SCHEMA_PAGE

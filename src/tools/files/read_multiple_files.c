@@ -178,9 +178,7 @@ static const struct st_param params[] = {
 const struct st_tool st_read_multiple_files = {
 	.name = "read_multiple_files",
 	.title = "Read several files",
-	.description =
-		"Read several text files at once, each in a block that begins with its path. "
-		"A file that cannot be read has an error in its place.",
+	.description = "Read several text files at once, each in a block that begins with its path.",
 	.params = params,
 	.output_schema =
 		ST_OUTPUT("\"files\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}},"

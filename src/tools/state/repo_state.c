@@ -50,9 +50,7 @@ static const struct st_param params[] = {
 	{.name = "scan",
      .type = ST_PARAM_BOOLEAN,
      .description = "Add every file of the workspace that is not ignored."},
-	{.name = "budget",
-     .type = ST_PARAM_INTEGER,
-     .description = "How many tokens the text may have; 500 by default."},
+	{.name = "budget", .type = ST_PARAM_INTEGER, .description = "How many tokens; 500 by default."},
 	ST_PARAM_SESSION,
 	ST_PARAMS_END,
 };
@@ -61,9 +59,8 @@ const struct st_tool st_repo_state = {
 	.name = "repo_state",
 	.title = "Show the state of the work",
 	.description =
-		"Show which files were read, created and changed in this story, which of them somebody "
-		"else changed, and the open tasks. Call it after your context was compacted, before you "
-		"write a file again.",
+		"Show which files were read, created and changed in this story, by whom, and the open "
+		"tasks. Call it after your context was compacted.",
 	.params = params,
 	.output_schema = ST_OUTPUT("\"storyId\":{\"type\":\"string\"},"
                                "\"files\":{\"type\":\"object\"},"

@@ -169,7 +169,7 @@ static const struct st_param params[] = {
 const struct st_tool st_tasks = {
 	.name = "tasks",
 	.title = "Plan and finish tasks",
-	.description = "List and change the open tasks, which everybody who works here shares.",
+	.description = "List and change the open tasks that all sessions share.",
 	.params = params,
 	.output_schema = ST_OUTPUT("\"id\":{\"type\":\"integer\"},"
                                "\"tasks\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}},"

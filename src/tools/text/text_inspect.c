@@ -426,18 +426,16 @@ const struct st_tool st_text_inspect = {
 	.name = "text_inspect",
 	.alias = "TextInspect",
 	.title = "Inspect text",
-	.description =
-		"Look at a text file without reading all of it: its structure, the lines that match a "
-        "search, or lines by number.",
+	.description = "See parts of a text file: its structure, matching lines, or lines by number.",
 	.params = params,
 	.output_schema = ST_OUTPUT(
 		"\"filePath\":{\"type\":\"string\"},\"totalLines\":{\"type\":\"integer\"},\"fileSize\":{"
-        "\"type\":\"string\"},\"format\":{\"enum\":[\"markdown\",\"text\"]},"
-        "\"structure\":" STRUCTURE_SCHEMA
+		"\"type\":\"string\"},\"format\":{\"enum\":[\"markdown\",\"text\"]},"
+		"\"structure\":" STRUCTURE_SCHEMA
 		",\"query\":{\"type\":\"string\"},\"isRegex\":{\"type\":\"boolean\"},\"matches\":" LIST(
 			MATCH_SCHEMA) ",\"totalMatches\":{\"type\":\"integer\"},\"lines\":" ST_SCHEMA_LINES
 						  ",\"lossy\":{\"type\":\"boolean\"},\"note\":{\"type\":\"string\"},"
-                          "\"fileHash\":{\"type\":\"string\"}"),
+						  "\"fileHash\":{\"type\":\"string\"}"),
 	.hints = ST_HINT_READ_ONLY | ST_HINT_IDEMPOTENT,
 	.group = ST_GROUP_TEXT,
 	.listed = ST_LISTED_DEFAULT,

@@ -269,8 +269,8 @@ const struct st_tool st_text_replace = {
 	.alias = "TextReplace",
 	.title = "Replace text",
 	.description =
-		"Replace text in a file: for changes within lines. If the text is not found, the error "
-		"shows the nearest text and what differs.",
+		"Replace text in a file: for changes within lines. If it is not found, the error shows the "
+        "nearest text.",
 	.params = params,
 	.output_schema =
 		ST_OUTPUT("\"filePath\":{\"type\":\"string\"},\"occurrencesFound\":{\"type\":\"integer\"},"
