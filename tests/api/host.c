@@ -191,7 +191,7 @@ static void a_program_can_be_an_mcp_server(void **state) {
 		"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":"
 		"\"2025-06-18\",\"capabilities\":{},\"clientInfo\":{\"name\":\"c\",\"version\":\"1\"}}}\n"
 		"{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/"
-	    "call\",\"params\":{\"name\":\"read_file\","
+		"call\",\"params\":{\"name\":\"read_file\","
 		"\"arguments\":{\"path\":\"a.txt\"}}}\n";
 	assert_int_equal(write(in[1], asked, sizeof asked - 1), (ssize_t)sizeof asked - 1);
 	close(in[1]);

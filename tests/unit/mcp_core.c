@@ -699,9 +699,10 @@ static void a_seal_holds_for_its_purpose_only(void **state) {
 	assert_int_equal(st_hmac_verify(key, ST_STR("b"), st_buf_str(&signed_text), &opened, NULL),
 	                 STET_E_INVALID);
 	assert_int_equal(st_hmac_verify(ST_STR("0123456789abcdef0123456789abcdeF"), ST_STR("a"),
-	                           st_buf_str(&signed_text), &opened, NULL),
+	                                st_buf_str(&signed_text), &opened, NULL),
 	                 STET_E_INVALID);
-	assert_int_equal(st_hmac_verify(key, ST_STR("a"), ST_STR("abc"), &opened, NULL), STET_E_INVALID);
+	assert_int_equal(st_hmac_verify(key, ST_STR("a"), ST_STR("abc"), &opened, NULL),
+	                 STET_E_INVALID);
 }
 
 /* ---- subscriptions ---- */

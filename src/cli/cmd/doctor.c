@@ -90,7 +90,7 @@ static void check_filesystem(struct findings *found, struct stet_workspace *ws, 
 			found, WEAK, "filesystem", shared,
 			"stet does not notice others who write below the mount: every check reads the bytes "
 			"again, past the cache, but what they write during a change can be lost. If that "
-		    "matters, "
+			"matters, "
 			"work on a local filesystem");
 	else if (fstatfs(root, &fs) == 0)
 		add_finding(found, FINE, "filesystem", filesystem_name((long)fs.f_type), NULL);

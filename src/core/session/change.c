@@ -169,7 +169,7 @@ static void note_unproven(struct stet_session *session, const struct st_committe
                           bool removed, struct stet_answer *answer) {
 	static const char why[] =
 		" On such a filesystem the kernel sees no writers but its own, so every check here reads "
-	    "the "
+		"the "
 		"bytes again; the moment between the last check and the change stays open.";
 	if (!done->unproven)
 		return;

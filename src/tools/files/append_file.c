@@ -68,7 +68,7 @@ const struct st_tool st_append_file = {
 	.title = "Append to a file",
 	.description =
 		"Add text at the end of a file, or create it. Needs no read, because it overwrites "
-        "nothing.",
+		"nothing.",
 	.params = params,
 	.output_schema =
 		ST_OUTPUT("\"path\":{\"type\":\"string\"},\"created\":{\"type\":\"boolean\"},\"fileHash\":"

@@ -21,7 +21,7 @@ const struct st_tool st_read_file = {
 	.title = "Read a file",
 	.description =
 		"Read a text file, or some of its lines. Your edits are refused if the file has changed "
-        "since. Long files come in pages. Instructions "
+		"since. Long files come in pages. Instructions "
 		"(AGENTS.md) that newly apply are added.",
 	.params = params,
 	.output_schema = ST_OUTPUT(ST_SCHEMA_PAGE

@@ -70,10 +70,10 @@ const struct st_tool st_agents_md = {
 	.params = params,
 	.output_schema = ST_OUTPUT(
 		"\"files\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{\"path\":{"
-        "\"type\":\"string\"},\"change\":{\"enum\":[\"new\",\"replaced\",\"removed\",\"listed\"]},"
-        "\"size\":{\"type\":\"integer\"},\"hash\":{\"type\":\"string\"},\"content\":{\"type\":"
-        "\"string\"},\"cut\":{\"type\":\"integer\"},\"importedBy\":{\"type\":\"string\"},"
-        "\"skipped\":{\"type\":\"string\"}},\"required\":[\"path\"]}}"),
+		"\"type\":\"string\"},\"change\":{\"enum\":[\"new\",\"replaced\",\"removed\",\"listed\"]},"
+		"\"size\":{\"type\":\"integer\"},\"hash\":{\"type\":\"string\"},\"content\":{\"type\":"
+		"\"string\"},\"cut\":{\"type\":\"integer\"},\"importedBy\":{\"type\":\"string\"},"
+		"\"skipped\":{\"type\":\"string\"}},\"required\":[\"path\"]}}"),
 	.hints = ST_HINT_READ_ONLY | ST_HINT_IDEMPOTENT | ST_HINT_INSTRUCTS,
 	.group = ST_GROUP_STATE,
 	.run = run_agents_md,

@@ -270,7 +270,7 @@ const struct st_tool st_text_replace = {
 	.title = "Replace text",
 	.description =
 		"Replace text in a file: for changes within lines. If it is not found, the error shows the "
-        "nearest text.",
+		"nearest text.",
 	.params = params,
 	.output_schema =
 		ST_OUTPUT("\"filePath\":{\"type\":\"string\"},\"occurrencesFound\":{\"type\":\"integer\"},"
