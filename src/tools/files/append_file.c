@@ -58,7 +58,7 @@ static int run_append_file(struct st_call *call, struct stet_error *err) {
 
 static const struct st_param params[] = {
 	ST_PARAM_PATH,
-	{.name = "content", .required = true, .description = "The text to add, with its line ends."},
+	{.name = "content", .required = true, .description = "The text to add."},
 	ST_PARAM_SESSION,
 	ST_PARAMS_END,
 };

@@ -71,7 +71,7 @@ static const struct st_param params[] = {
      .description = "The file, link or directory."},
 	{.name = "recursive",
      .type = ST_PARAM_BOOLEAN,
-     .description = "With all files in it, each of which you have read."},
+     .description = "With all files in it, if you read each."},
 	ST_PARAM_EXPECTED_HASH,
 	ST_PARAM_SESSION,
 	ST_PARAMS_END,

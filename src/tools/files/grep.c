@@ -461,7 +461,7 @@ static const struct st_param params[] = {
 const struct st_tool st_grep_tool = {
 	.name = "grep",
 	.title = "Search in files",
-	.description = "Search the contents of files. Answers path:line:text, sorted by path.",
+	.description = "Search the contents of files. Answers path:line:text.",
 	.params = params,
 	.output_schema = ST_OUTPUT(
 		"\"matches\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{\"path\":"

@@ -112,9 +112,7 @@ static int run_search_files(struct st_call *call, struct stet_error *err) {
 
 static const struct st_param params[] = {
 	ST_PARAM_DIRECTORY,
-	{.name = "pattern",
-     .required = true,
-     .description = "A glob (*.c, src/**/*.h) or a part of a name."},
+	{.name = "pattern", .required = true, .description = "A glob, or a part of a name."},
 	ST_PARAM_EXCLUDE,
 	ST_PARAM_OFFSET,
 	ST_PARAM_LIMIT,

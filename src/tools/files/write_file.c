@@ -104,7 +104,7 @@ const struct st_tool st_write_file = {
 	.title = "Write a file",
 	.description =
 		"Create a file, or replace one that you have read completely. To change a part use "
-		"edit_file or text_replace.",
+		"edit_file.",
 	.params = params,
 	.output_schema =
 		ST_OUTPUT("\"path\":{\"type\":\"string\"},\"created\":{\"type\":\"boolean\"},\"size\":{"

@@ -49,7 +49,7 @@ static int run_repo_state(struct st_call *call, struct stet_error *err) {
 static const struct st_param params[] = {
 	{.name = "scan",
      .type = ST_PARAM_BOOLEAN,
-     .description = "Add every file of the workspace that is not ignored."},
+     .description = "Add every file that is not ignored."},
 	{.name = "budget", .type = ST_PARAM_INTEGER, .description = "How many tokens; 500 by default."},
 	ST_PARAM_SESSION,
 	ST_PARAMS_END,

@@ -150,8 +150,8 @@ static int run_tasks_tool(struct st_call *call, struct stet_error *err) {
 static const struct st_param params[] = {
 	{.name = "action",
      .choices = "list|add|set|start|complete|prioritise|remove|claim",
-     .description = "Default: list. set replaces the unfinished tasks; claim starts the first "
-                    "that nobody works on."},
+     .description =
+         "Default: list. set replaces the unfinished ones; claim starts the first free one."},
 	{.name = "id", .type = ST_PARAM_INTEGER, .description = "Which task."},
 	{.name = "description", .description = "What is to be done."},
 	{.name = "items",

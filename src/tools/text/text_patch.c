@@ -300,7 +300,7 @@ const struct st_tool st_text_patch = {
 	.title = "Patch text by structure",
 	.description =
 		"Replace, insert or delete at a place named by Markdown structure, or as a last resort by "
-		"lines. For changes within lines use text_replace.",
+		"lines.",
 	.params = params,
 	.output_schema =
 		ST_OUTPUT("\"filePath\":{\"type\":\"string\"},\"operation\":{\"enum\":[\"replace\","
