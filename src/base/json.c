@@ -1,5 +1,7 @@
 #include "base/json.h"
 
+#include <endian.h>
+#include <limits.h>
 #include <time.h>
 
 #include "base/cancel.h"
@@ -240,10 +242,29 @@ void st_json_push(yyjson_mut_doc *doc, yyjson_mut_val *array, yyjson_mut_val *va
 		mark_failed(doc);
 }
 
+enum { WORD = sizeof(uint64_t) };
+
+/* How many of the next eight bytes, up to the first other one, are ASCII that needs no escape. */
+static size_t plain_bytes(const char *bytes) {
+	const uint64_t ones = UINT64_MAX / 0xFF;
+	uint64_t word;
+	memcpy(&word, bytes, sizeof word);
+	word = le64toh(word);
+	uint64_t quote = word ^ ones * '"', backslash = word ^ ones * '\\';
+	/* A byte that is too small borrows into its highest bit, and maybe from the bytes behind it. */
+	uint64_t others = word | (word - ones * ' ') | (quote - ones) | (backslash - ones);
+	others &= ones << 7;
+	return others ? (size_t)__builtin_ctzll(others) / CHAR_BIT : WORD;
+}
+
 /* The length of the prefix that needs no escapes in a JSON string. */
 static size_t plain_len(struct st_str text) {
 	size_t i = 0;
 	while (i < text.len) {
+		size_t plain = text.len - i >= WORD ? plain_bytes(text.ptr + i) : 0;
+		i += plain;
+		if (plain == WORD)
+			continue;
 		unsigned char c = (unsigned char)text.ptr[i];
 		if (c < 0x20 || c == '"' || c == '\\')
 			break;
