@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
-import { workspace } from '../clients/lib.mjs';
+import { explain, failures, workspace } from '../clients/lib.mjs';
 import { Model } from './model.mjs';
 
 const packages = process.env.STET_AGENTS;
@@ -106,7 +106,8 @@ function start(agent, { home, work, url, server }) {
 }
 
 // play(agent, files, script, options): the agent runs in a directory with these files, stet mcp with these
-// options or elsewhere, and its model follows the script. Throws what the script throws, with what is known about the agent.
+// options or elsewhere, and its model follows the script. Throws what the script throws. What is known about the
+// agent is printed if it does, or if a claim of the script does not hold.
 export async function play(agent, files, script, options = []) {
 	const dir = workspace();
 	const [home, work] = ['home', 'work'].map((name) => path.join(dir, name));
@@ -117,15 +118,17 @@ export async function play(agent, files, script, options = []) {
 	await model.listen();
 	const { gone, output } = start(agent, { home, work, url: model.url, server: serverFor(agent, work, options) });
 	gone.then((how) => model.fail(new Error(how)));
+	const before = failures();
+	let done = false;
 	try {
 		await model.start();
 		await script(new Hand(agent, model, work));
 		model.end();
 		await gone;
-	} catch (error) {
-		error.stack += `\n${report(agent, output, model, home)}`;
-		throw error;
+		done = true;
 	} finally {
+		if (!done || failures() > before)
+			explain(report(agent, output, model, home));
 		model.close();
 		groups.forEach(endGroup);
 		rmSync(dir, { recursive: true, force: true });

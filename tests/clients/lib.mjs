@@ -33,8 +33,18 @@ export async function claim(name, body) {
 	} catch (error) {
 		failed++;
 		console.log(`not ok ${count} - ${name}`);
-		console.log(String(error?.stack ?? error).replace(/^/gm, '# '));
+		explain(String(error?.stack ?? error));
 	}
+}
+
+// How many claims did not hold so far.
+export function failures() {
+	return failed;
+}
+
+// Print what helps to understand a failure.
+export function explain(text) {
+	console.log(text.replace(/^/gm, '# '));
 }
 
 export function finish() {
