@@ -2,6 +2,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include "base/cancel.h"
 #include "core/state/state.h"
 #include "lib/run.h"
 #include "lib/session.h"
@@ -273,6 +274,35 @@ static void sessions_are_bounded_by_bytes(void **state) {
 	assert_in_range(st.st_size, ST_STORE_FULL / 2, ST_STORE_FULL + (16 << 20));
 }
 
+/* ---- long statements ---- */
+
+static bool goes_on(struct st_cancel *cancel) {
+	(void)cancel;
+	return false;
+}
+
+/* 200,000 tracked files are renamed by one statement when their directory is moved. */
+static void whoever_waits_for_a_long_statement_is_asked(void **state) {
+	const struct dir *dir = *state;
+	struct st_cancel cancel = {.cancelled = goes_on};
+	struct st_db *db = NULL;
+	int64_t count;
+	assert_int_equal(mkdirat(dir->fd, ".stet", 0700), 0);
+	int fd = open_state(dir);
+	assert_int_equal(st_db_open(fd, true, &db, NULL), 0);
+	st_cancel_set(&cancel);
+	assert_int_equal(st_db_number(db,
+	                              "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n "
+	                              "WHERE i < 20000) SELECT count(*) FROM n",
+	                              &count, NULL, ""),
+	                 0);
+	st_cancel_set(NULL);
+	assert_int_equal(count, 20000);
+	assert_true(cancel.asked >= 5);
+	st_db_close(db);
+	close(fd);
+}
+
 /* ---- kill -9 ---- */
 
 enum { BATCH = 200 };
@@ -366,6 +396,7 @@ int main(void) {
 		claim(a_number_out_of_range_is_no_overflow),
 		claim(what_was_seen_counts_only_where_it_was_stored),
 		claim(sessions_are_bounded_by_bytes),
+		claim(whoever_waits_for_a_long_statement_is_asked),
 		claim(a_killed_process_loses_nothing_with_a_wal),
 		claim(a_killed_process_loses_nothing_with_a_journal),
 	};

@@ -142,6 +142,16 @@ static int wait_for_others(void *data, int times) {
 	       st_cancel_sleep(times < NAP_MAX_MS ? times + 1 : NAP_MAX_MS, NULL) == 0;
 }
 
+/* After so many steps of SQLite's machine it reports work, in the unit of st_cancel_progress(). */
+enum { PROGRESS_STEPS = 4096, PROGRESS_WORK = ST_CANCEL_STEP / 4 };
+
+/* A statement runs to its end, but meanwhile a ping is answered. */
+static int report_progress(void *data) {
+	(void)data;
+	st_cancel_progress(PROGRESS_WORK);
+	return 0;
+}
+
 /* Open a connection. NULL with the reason in *code. */
 static struct st_db *connect(int dirfd, int flags, int wait_ms, int *code, struct stet_error *err) {
 	struct st_db *db = db_new(dirfd, code, err);
@@ -155,6 +165,7 @@ static struct st_db *connect(int dirfd, int flags, int wait_ms, int *code, struc
 	}
 	sqlite3_extended_result_codes(db->handle, 1);
 	db->wait_ms = wait_ms;
+	sqlite3_progress_handler(db->handle, PROGRESS_STEPS, report_progress, NULL);
 	sqlite3_busy_handler(db->handle, wait_for_others, db);
 	harden(db->handle);
 	return db;
