@@ -242,64 +242,65 @@ void st_json_push(yyjson_mut_doc *doc, yyjson_mut_val *array, yyjson_mut_val *va
 		mark_failed(doc);
 }
 
-enum { WORD = sizeof(uint64_t) };
+/* A block is compared at once; with an escape behind it, it needs this much room. */
+enum { BLOCK = 16, ROOM = BLOCK + 8 };
 
-/* How many of the next eight bytes, up to the first other one, are ASCII that needs no escape. */
+/* How many of the next 16 bytes, up to the first other one, are ASCII that needs no escape. */
 static size_t plain_bytes(const char *bytes) {
-	const uint64_t ones = UINT64_MAX / 0xFF;
-	uint64_t word;
-	memcpy(&word, bytes, sizeof word);
-	word = le64toh(word);
-	uint64_t quote = word ^ ones * '"', backslash = word ^ ones * '\\';
-	/* A byte that is too small borrows into its highest bit, and maybe from the bytes behind it. */
-	uint64_t others = word | (word - ones * ' ') | (quote - ones) | (backslash - ones);
-	others &= ones << 7;
-	return others ? (size_t)__builtin_ctzll(others) / CHAR_BIT : WORD;
+	signed char block __attribute__((vector_size(BLOCK)));
+	memcpy(&block, bytes, sizeof block);
+	block = (block < ' ') | (block == '"') | (block == '\\');
+	uint64_t others[2];
+	memcpy(others, &block, sizeof block);
+	size_t half = others[0] ? 0 : 1;
+	if (!others[half])
+		return BLOCK;
+	return half * sizeof others[0] + (size_t)__builtin_ctzll(le64toh(others[half])) / CHAR_BIT;
 }
 
-/* The length of the prefix that needs no escapes in a JSON string. */
-static size_t plain_len(struct st_str text) {
-	size_t i = 0;
-	while (i < text.len) {
-		size_t plain = text.len - i >= WORD ? plain_bytes(text.ptr + i) : 0;
-		i += plain;
-		if (plain == WORD)
-			continue;
-		unsigned char c = (unsigned char)text.ptr[i];
-		if (c < 0x20 || c == '"' || c == '\\')
-			break;
-		uint32_t point;
-		size_t len = c < 0x80 ? 1 : st_utf8_next(st_str_slice(text, i, text.len), &point);
-		if (c >= 0x80 && len == 1)
-			break;
-		i += len;
-	}
-	return i;
-}
-
-/* A byte that is not UTF-8 becomes U+FFFD. */
-static void quote_byte(struct st_buf *out, unsigned char c) {
+/*
+ * Quote the first character of a text, in at most six bytes; a byte that is not UTF-8
+ * becomes U+FFFD. Returns how many bytes were written, and in `taken` how many were read.
+ */
+static size_t quote_char(char *to, struct st_str text, size_t *taken) {
 	static const char letters[0x80] = {['\b'] = 'b', ['\f'] = 'f', ['\n'] = 'n', ['\r'] = 'r',
 	                                   ['\t'] = 't', ['"'] = '"',  ['\\'] = '\\'};
-	if (c >= 0x80)
-		st_utf8_add(out, 0xFFFD);
-	else if (letters[c])
-		st_buf_add(out, st_strn((char[]){'\\', letters[c]}, 2));
-	else
-		st_buf_addf(out, "\\u%04X", c);
+	static const char replacement[] = "\uFFFD";
+	unsigned char c = (unsigned char)*text.ptr;
+	uint32_t point;
+	*taken = c < 0x80 ? 1 : st_utf8_next(text, &point);
+	if (c >= 0x80 && *taken == 1)
+		return (size_t)(stpcpy(to, replacement) - to);
+	if (c < 0x80 && letters[c])
+		return memcpy(to, (char[]){'\\', letters[c]}, 2), 2;
+	if (c < ' ')
+		return (size_t)snprintf(to, ROOM - BLOCK, "\\u%04X", c);
+	memcpy(to, text.ptr, *taken);
+	return *taken;
+}
+
+/* Quote as much as there is room for; returns the rest of the text. */
+static struct st_str quote_into_room(struct st_buf *out, struct st_str text) {
+	while (text.len > 0 && out->cap - out->len > ROOM) {
+		size_t plain = 0, taken = 0;
+		if (text.len > BLOCK) {
+			memcpy(out->ptr + out->len, text.ptr, BLOCK);
+			plain = plain_bytes(text.ptr);
+			out->len += plain;
+			text = st_str_slice(text, plain, text.len);
+		}
+		if (plain < BLOCK)
+			out->len += quote_char(out->ptr + out->len, text, &taken);
+		text = st_str_slice(text, taken, text.len);
+	}
+	return text;
 }
 
 void st_json_quote(struct st_buf *out, struct st_str text) {
-	/* Enough for most texts. */
-	st_buf_reserve(out, text.len + text.len / 16 + 2);
 	st_buf_addc(out, '"');
-	while (text.len > 0) {
-		size_t len = plain_len(text);
-		st_buf_add(out, st_strn(text.ptr, len));
-		if (len < text.len)
-			quote_byte(out, (unsigned char)text.ptr[len++]);
-		text = st_str_slice(text, len, text.len);
-	}
+	/* With a sixteenth for escapes, most texts fit at once. */
+	while (text.len > 0 && st_buf_reserve(out, text.len + text.len / 16 + ROOM))
+		text = quote_into_room(out, text);
 	st_buf_addc(out, '"');
 }
 
