@@ -268,9 +268,12 @@ int st_read_page(struct st_call *call, const struct st_reading *what, yyjson_mut
 	excerpt->text = page.text;
 	if (code == 0 && what->numbers)
 		code = number_page(excerpt, &page, err);
-	/* A cancelled call's answer does not reach the caller, so its lines must not count as seen. */
+	/*
+	 * A cancelled call's answer does not reach the caller, so its lines must not count as
+	 * seen. A small file is read before a cancellation can arrive.
+	 */
 	if (code == 0)
-		code = st_cancel_check_now(err);
+		code = st_cancel_check(content.bytes.len, err);
 	if (code < 0)
 		return code;
 
