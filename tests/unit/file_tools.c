@@ -533,6 +533,30 @@ static void a_refused_write_names_the_lines_it_would_drop(void **state) {
 	expect_text("Your content has every line that others added: write again");
 }
 
+static void a_write_over_bytes_that_are_not_utf8_is_refused_once(void **state) {
+	struct host *host = *state;
+	dir_write(host->dir, "a.txt", "caf\xE9\ntea\n");
+	read_all(host);
+	refuse(host, STET_E_CONFLICT, "write_file",
+	       "{'path': 'a.txt', 'content': 'caf\xC3\xA9\\ntea\\n'}");
+	expect_str("reason", "drops");
+	expect_text("bytes that are not UTF-8");
+	expect_file(host, "a.txt", "caf\xE9\ntea\n");
+	/* An edit keeps them. */
+	call(host, "edit_file", "{'path': 'a.txt', 'edits': [{'oldText': 'tea', 'newText': 'milk'}]}");
+	expect_file(host, "a.txt", "caf\xE9\nmilk\n");
+	refuse(host, STET_E_CONFLICT, "write_file", "{'path': 'a.txt', 'content': 'tea\\n'}");
+	call(host, "write_file", "{'path': 'a.txt', 'content': 'tea\\n'}");
+	expect_file(host, "a.txt", "tea\n");
+	/* A diff of what others changed shows them as little. */
+	dir_write(host->dir, "a.txt", "tea\ncaf\xE9\n");
+	refuse(host, STET_E_CONFLICT, "write_file", "{'path': 'a.txt', 'content': 'milk\\n'}");
+	expect_str("reason", "modified");
+	refuse(host, STET_E_CONFLICT, "write_file", "{'path': 'a.txt', 'content': 'milk\\n'}");
+	expect_str("reason", "drops");
+	call(host, "write_file", "{'path': 'a.txt', 'content': 'milk\\n'}");
+}
+
 static void a_write_that_drops_most_of_a_file_is_refused_once(void **state) {
 	struct host *host = *state;
 	st_auto(st_buf) text = ST_BUF_INIT;
@@ -1033,6 +1057,7 @@ int main(void) {
 		host_claim(a_hash_is_proof_where_that_is_set),
 		host_claim(an_empty_file_may_be_overwritten_unread),
 		host_claim(a_refused_write_names_the_lines_it_would_drop),
+		host_claim(a_write_over_bytes_that_are_not_utf8_is_refused_once),
 		host_claim(a_write_that_drops_most_of_a_file_is_refused_once),
 		host_claim(an_edit_gets_through_against_a_writer_that_never_rests),
 		host_claim(parts_that_were_read_add_up),

@@ -44,7 +44,7 @@ struct st_change {
 	bool never_merge;
 	/** A matching expected_hash counts as having seen the whole file. */
 	bool hash_proves;
-	/** Refuse once to drop most of a long file. */
+	/** Refuse once to drop most of a long file, or bytes that no answer can show. */
 	bool check_drops;
 	/**
 	 * Set by make: the old lines that it removes without the caller having

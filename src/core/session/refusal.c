@@ -4,6 +4,7 @@
 
 #include "base/cancel.h"
 #include "base/plural.h"
+#include "base/utf8.h"
 #include "core/session/unsent.h"
 #include "text/diff/diff.h"
 #include "text/find/find.h"
@@ -37,6 +38,12 @@ bool st_change_merges(const struct st_change *change, const struct st_seen *seen
 	return seen && seen->change_shown && change->kind == ST_CHANGE_ANCHORED && !change->never_merge;
 }
 
+/* Whether answers show parts of a text as U+FFFD. With a NUL it is no text, and media come as bytes. */
+static bool is_lossy(const struct st_file *file) {
+	struct st_str bytes = st_buf_str(&file->bytes);
+	return !st_utf8_valid(bytes) && !memchr(bytes.ptr, '\0', bytes.len);
+}
+
 /* Judge a change that replaces or deletes the version that the session saw. */
 static struct st_verdict judge_whole(const struct st_change_attempt *attempt) {
 	const struct st_change *change = attempt->change;
@@ -50,6 +57,8 @@ static struct st_verdict judge_whole(const struct st_change_attempt *attempt) {
 		return (struct st_verdict){ST_REFUSED_UNSEEN};
 	if (!change->check_drops || change->remove || seen->drop_warned)
 		return (struct st_verdict){0};
+	if (is_lossy(attempt->file))
+		return (struct st_verdict){ST_REFUSED_LOSSY};
 	size_t dropped = drops_most(st_buf_str(&attempt->file->bytes), st_buf_str(attempt->new));
 	return (struct st_verdict){dropped > 0 ? ST_REFUSED_DROPS : ST_NOT_REFUSED, dropped};
 }
@@ -292,8 +301,11 @@ static int show_diff(const struct st_change_attempt *attempt, struct st_str old,
 	st_session_add_link(attempt->session, change->path, attempt->path);
 	seen->change_shown = !report.truncated;
 	seen->write_refused |= writes;
-	/* This refusal named the lines that would be dropped: do not refuse again for that. */
-	seen->drop_warned |= writes;
+	/*
+	 * This refusal named the lines that would be dropped: do not refuse again for that. But
+	 * it could not show bytes that are not UTF-8.
+	 */
+	seen->drop_warned |= writes && !is_lossy(attempt->file);
 	return 0;
 }
 
@@ -325,6 +337,10 @@ static const struct {
                               "replace or delete it."},
 	[ST_REFUSED_UNSENT] = {"unseen", "File %s would lose lines that were not sent to you."},
 	[ST_REFUSED_DROPS] = {"drops", "File %s would lose most of its lines."},
+	[ST_REFUSED_LOSSY] = {"drops",
+                          "File %s has bytes that are not UTF-8, which you were sent as U+FFFD. To "
+                          "keep them, change the other lines with edit_file; write again to drop "
+                          "them."},
 	[ST_REFUSED_UNREAD] = {"unseen",
                            "File %s has not been read in this session. Read it before changing "
                            "it."},
@@ -388,6 +404,8 @@ static void say_details(const struct st_change_attempt *attempt, struct st_verdi
 	} else if (verdict.refusal == ST_REFUSED_STATELESS) {
 		st_buf_adds(&answer->message,
 		            " Pass a name of your choice as \"session\" to read it and to change it.");
+	} else if (verdict.refusal == ST_REFUSED_LOSSY) {
+		attempt->seen->drop_warned = true;
 	} else if (verdict.refusal == ST_REFUSED_DROPS) {
 		say_drops(attempt->file, verdict.dropped, answer);
 		attempt->seen->drop_warned = true;

@@ -42,6 +42,8 @@ enum st_refusal {
 	ST_REFUSED_UNSENT,
 	/** The new contents lack most of the file's lines. */
 	ST_REFUSED_DROPS,
+	/** The file has bytes that are not UTF-8, which no answer shows as they are. */
+	ST_REFUSED_LOSSY,
 	/** The workspace wants every file to be read before it is changed. */
 	ST_REFUSED_UNREAD,
 	/** The expected hash is another version's. */
