@@ -265,12 +265,12 @@ static size_t plain_bytes(const char *bytes) {
 static size_t quote_char(char *to, struct st_str text, size_t *taken) {
 	static const char letters[0x80] = {['\b'] = 'b', ['\f'] = 'f', ['\n'] = 'n', ['\r'] = 'r',
 	                                   ['\t'] = 't', ['"'] = '"',  ['\\'] = '\\'};
-	static const char replacement[] = "\uFFFD";
+	static const struct st_str replacement = ST_STR("\uFFFD");
 	unsigned char c = (unsigned char)*text.ptr;
 	uint32_t point;
 	*taken = c < 0x80 ? 1 : st_utf8_next(text, &point);
 	if (c >= 0x80 && *taken == 1)
-		return (size_t)(stpcpy(to, replacement) - to);
+		return memcpy(to, replacement.ptr, replacement.len), replacement.len;
 	if (c < 0x80 && letters[c])
 		return memcpy(to, (char[]){'\\', letters[c]}, 2), 2;
 	if (c < ' ')
