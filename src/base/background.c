@@ -1,6 +1,7 @@
 #include "base/background.h"
 
 #include <assert.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 
@@ -42,14 +43,19 @@ void st_background_init(struct st_background *background) {
 	st_cond_init(&background->wake);
 }
 
+bool st_background_is_elsewhere(const struct st_background *background) {
+	return background->begun_by && background->begun_by != getpid();
+}
+
 void st_background_release(struct st_background *background) {
-	if (st_worker_is_elsewhere(&background->worker))
+	if (st_background_is_elsewhere(background))
 		return;
 	pthread_mutex_lock(&background->lock);
 	background->stop = true;
 	pthread_cond_signal(&background->wake);
 	pthread_mutex_unlock(&background->lock);
-	st_worker_join(&background->worker);
+	if (background->begun_by)
+		pthread_join(background->thread, NULL);
 	pthread_cond_destroy(&background->wake);
 	pthread_mutex_destroy(&background->lock);
 }
@@ -79,8 +85,7 @@ static bool enqueue(struct st_background *background, struct st_background_task 
 
 void st_background_schedule(struct st_background *background, struct st_background_task *task,
                             int64_t delay_ms) {
-	/* In a forked child the lock may stay locked forever. */
-	if (st_worker_is_elsewhere(&background->worker))
+	if (st_background_is_elsewhere(background))
 		return;
 	int64_t due_ms = st_now_ms() + delay_ms;
 	pthread_mutex_lock(&background->lock);
@@ -88,6 +93,7 @@ void st_background_schedule(struct st_background *background, struct st_backgrou
 		dequeue(background, task);
 	if (!task->queued && enqueue(background, task, due_ms))
 		pthread_cond_signal(&background->wake);
-	st_worker_begin(&background->worker, run_due_tasks, background);
+	if (!background->begun_by && st_thread_start(&background->thread, run_due_tasks, background))
+		background->begun_by = getpid();
 	pthread_mutex_unlock(&background->lock);
 }

@@ -17,6 +17,8 @@
 #ifndef STET_BASE_BACKGROUND_H
 #define STET_BASE_BACKGROUND_H
 
+#include <sys/types.h>
+
 #include "base/thread.h"
 
 /** The owner sets run and data, and must not free the task before st_background_release(). */
@@ -36,10 +38,15 @@ struct st_background {
 	/** The queued tasks, sorted by due time. */
 	struct st_background_task *first;
 	bool stop;
-	struct st_worker worker;
+	pthread_t thread;
+	/** The process that started the thread; atomic, because it is read without the lock too. */
+	_Atomic pid_t begun_by;
 };
 
 void st_background_init(struct st_background *background);
+
+/** Whether this process is a forked child of the one that started the thread: the lock may then be held forever. */
+bool st_background_is_elsewhere(const struct st_background *background);
 
 /** Wait for the running task, if any, drop the others and end the thread. */
 void st_background_release(struct st_background *background);

@@ -1,7 +1,6 @@
 #include "base/thread.h"
 
 #include <signal.h>
-#include <unistd.h>
 
 /* Block signals before creating the thread: it inherits the mask, so that none can arrive too early. */
 bool st_thread_start(pthread_t *thread, void *(*run)(void *), void *arg) {
@@ -29,19 +28,4 @@ struct timespec st_cond_deadline(int64_t ms) {
 	time.tv_sec += ms / 1000 + ns / 1000000000;
 	time.tv_nsec = ns % 1000000000;
 	return time;
-}
-
-bool st_worker_begin(struct st_worker *worker, void *(*run)(void *), void *arg) {
-	if (!worker->begun_by && st_thread_start(&worker->thread, run, arg))
-		worker->begun_by = getpid();
-	return worker->begun_by == getpid();
-}
-
-bool st_worker_is_elsewhere(const struct st_worker *worker) {
-	return worker->begun_by && worker->begun_by != getpid();
-}
-
-void st_worker_join(const struct st_worker *worker) {
-	if (worker->begun_by == getpid())
-		pthread_join(worker->thread, NULL);
 }
