@@ -1,6 +1,5 @@
 /* The table of methods, and the handlers of the protocol itself. */
 #include "mcp/protocol/protocol_state.h"
-#include "mcp/protocol/wire.h"
 
 static void add_flag(struct st_buf *out, const char *name, bool on, const char *comma) {
 	if (on)
@@ -61,8 +60,8 @@ static int store_client(struct st_mcp_request *request, enum st_mcp_version vers
 	yyjson_doc *old = peer->client;
 	peer->client = client;
 	peer->version = version;
-	if (peer->roots.state == ST_MCP_ROOTS_KNOWN)
-		peer->roots.state = ST_MCP_ROOTS_UNASKED;
+	if (peer->roots.state != ST_MCP_ROOTS_ASKED)
+		peer->roots.state = st_mcp_roots_can_ask(peer) ? ST_MCP_ROOTS_UNASKED : ST_MCP_ROOTS_KNOWN;
 	st_mcp_copy_client(peer->client_name, info);
 	pthread_mutex_unlock(&peer->lock);
 	yyjson_doc_free(old);

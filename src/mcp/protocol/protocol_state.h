@@ -12,7 +12,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "mcp/protocol/meta.h"
 #include "mcp/protocol/service.h"
 
 /** The error for a message that was repaired. */
@@ -41,8 +40,6 @@ struct st_mcp_uris {
 bool st_mcp_uris_has(const struct st_mcp_uris *uris, struct st_str uri);
 /** Add a copy. False if out of memory. */
 [[nodiscard]] bool st_mcp_uris_add(struct st_mcp_uris *uris, struct st_str uri);
-/** True if the set contained it. */
-bool st_mcp_uris_remove(struct st_mcp_uris *uris, struct st_str uri);
 void st_mcp_uris_release(struct st_mcp_uris *uris);
 
 /** A request to the client, on the stack of the thread that waits for the response. */
@@ -79,7 +76,7 @@ struct st_mcp_peer {
 	pthread_mutex_t lock;
 	/** Signalled when a response arrives, and when a request is cancelled. */
 	pthread_cond_t changed;
-	/** One for the handle, one for each request, one for each st_mcp_peer_ref(). */
+	/** One for the handle, one for each request. */
 	size_t references;
 	bool closed;
 	struct st_mcp_sink *sink;
@@ -116,6 +113,8 @@ struct st_mcp_pending {
 	/** Its own sink, and the transport's, which differs in a batch. */
 	struct st_mcp_sink *sink, *outer;
 	_Atomic bool cancelled;
+	/** It may have to wait for the client's roots. */
+	bool needs_roots;
 	/** A subscription: answered long after its handler returned. */
 	bool listening;
 	unsigned lists;
@@ -138,15 +137,14 @@ static inline struct st_mcp_pending *st_mcp_pending_of(struct st_mcp_request *re
 
 /* ---- peer.c ---- */
 
-/** Add and drop a reference. The peer's lock must not be held. */
-void st_mcp_peer_ref(struct st_mcp_peer *peer);
+/** Drop a reference. The peer's lock must not be held. */
 void st_mcp_peer_unref(struct st_mcp_peer *peer);
 
 /** Answer a message with an error and end its sink. */
 void st_mcp_fail_message(struct st_mcp_peer *peer, struct st_mcp_sink *sink, struct st_str id,
                          int code, struct st_str problem);
 
-/* ---- pending.c ---- */
+/* ---- request.c ---- */
 
 /** Handle a request and free the message. `outer` is the transport's sink. */
 void st_mcp_pending_begin(struct st_mcp_peer *peer, struct st_mcp_message *message,
@@ -160,8 +158,6 @@ void st_mcp_pending_end(struct st_mcp_pending *pending);
 
 /** Cancel a request, with the peer's lock held. The caller must then end it if it listens. */
 void st_mcp_pending_cancel(struct st_mcp_pending *pending);
-
-/* ---- request.c ---- */
 
 /** Send a notification that belongs to a request; params is a JSON object. */
 void st_mcp_notify(struct st_mcp_request *request, const char *method, struct st_buf *params);
@@ -217,6 +213,9 @@ int st_mcp_listen(struct st_mcp_request *request);
 void st_mcp_unwatch_all(struct st_mcp_service *service, struct st_mcp_uris *uris);
 
 /* ---- roots.c ---- */
+
+/** Whether the server can ask a legacy client for its roots. With the lock. */
+bool st_mcp_roots_can_ask(const struct st_mcp_peer *peer);
 
 /** Handle a notification, which may concern roots. */
 void st_mcp_roots_notified(struct st_mcp_peer *peer, struct st_str method);
