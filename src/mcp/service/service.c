@@ -6,7 +6,7 @@
 #include "mcp/service/service_state.h"
 #include "stet/version.h"
 #include "tools/host.h"
-#include "tools/instructions.h"
+#include "tools/render.h"
 
 /* The lists and groups of --tools. A tool is in a list if both `listed` and its group match. */
 static const struct tool_list {
