@@ -401,7 +401,8 @@ static int change_part(const struct st_change_attempt *attempt, struct stet_erro
 	int code = change->make(change->context, st_buf_str(&attempt->file->bytes), attempt->new, err);
 	if (code == 0)
 		code = check_new(attempt, err);
-	if (code < 0)
+	/* Edits that search for text name what they remove. */
+	if (code < 0 || (!change->restores && !change->unnamed))
 		return code;
 	struct st_verdict verdict = st_unsent_judge(attempt);
 	return verdict.refusal == ST_NOT_REFUSED ? 0 : st_change_refuse(attempt, verdict, err);

@@ -10,7 +10,7 @@
 #include "base/cancel.h"
 #include "base/clock.h"
 #include "fs/tree/gitindex.h"
-#include "fs/path/protected.h"
+#include "fs/path/filesystem.h"
 #include "fs/path/sys.h"
 
 bool st_state_is_name(const char *name) {

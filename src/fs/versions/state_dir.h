@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "fs/file/hash.h"
-#include "fs/path/protected.h"
+#include "fs/path/filesystem.h"
 #include "fs/path/root.h"
 
 /** Whether a name is allowed for a state directory: a single name, no spelling of .git. */
