@@ -62,7 +62,7 @@ void st_write_set_state_dir(struct st_write_context *writes, const char *state_d
 /** Take the oldest notice; the caller frees it. NULL if there is none. */
 static inline char *st_write_next_notice(struct st_write_context *writes) {
 	struct st_notice notice;
-	if (!st_notices_take(&writes->notices, &notice))
+	if (!writes->notices.any || !st_notices_take(&writes->notices, &notice))
 		return NULL;
 	if (notice.about)
 		st_rescued_mark_reported(&writes->rescued, notice.about);

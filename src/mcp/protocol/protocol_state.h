@@ -162,8 +162,6 @@ void st_mcp_pending_cancel(struct st_mcp_pending *pending);
 /** Send a notification that belongs to a request; params is a JSON object. */
 void st_mcp_notify(struct st_mcp_request *request, const char *method, struct st_buf *params);
 
-/* ---- methods.c ---- */
-
 enum st_mcp_traits {
 	ST_MCP_LEGACY = 1,
 	ST_MCP_MODERN = 2,
@@ -186,19 +184,18 @@ struct st_mcp_method {
 	st_mcp_handler *run;
 };
 
-/** The handler of a method; NULL if the service does not offer it. */
-st_mcp_handler *st_mcp_method_handler(const struct st_mcp_method *method,
-                                      const struct st_mcp_service *service);
-
-/** The legacy or modern method of a name; NULL if unknown, or not offered by the service. */
-const struct st_mcp_method *st_mcp_method_find(const struct st_mcp_service *service,
-                                               struct st_str name, bool modern);
-
 /** The names of the log levels, for messages. */
 #define ST_MCP_LEVELS "debug, info, notice, warning, error, critical, alert, emergency"
 
 /** The log level of a name; -1 if unknown. */
 int st_mcp_level_find(struct st_str name);
+
+/* ---- methods.c ---- */
+
+int st_mcp_initialize(struct st_mcp_request *request);
+int st_mcp_discover(struct st_mcp_request *request);
+int st_mcp_ping(struct st_mcp_request *request);
+int st_mcp_set_level(struct st_mcp_request *request);
 
 /* ---- subscribe.c ---- */
 
