@@ -11,8 +11,11 @@
 #ifndef STET_BASE_ARRAY_H
 #define STET_BASE_ARRAY_H
 
+#include <assert.h>
 #include <stdbool.h>
-#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 
 /**
  * Make room for one more item.
@@ -22,6 +25,18 @@
  * @size   The size of an item.
  * @return False if out of memory; the items are unchanged.
  */
-bool st_array_room(void *array, size_t count, size_t size);
+static inline bool st_array_room(void *array, size_t count, size_t size) {
+	assert(size > 0);
+	if (count != 0 && (count < 8 || (count & (count - 1)) != 0))
+		return true;
+	void *items;
+	memcpy(&items, array, sizeof items);
+	size_t room = count ? count * 2 : 8;
+	items = room > SIZE_MAX / size ? NULL : realloc(items, room * size);
+	if (!items)
+		return false;
+	memcpy(array, &items, sizeof items);
+	return true;
+}
 
 #endif

@@ -35,6 +35,7 @@ static void add_text(struct st_notices *notices, const char *about, const char *
 		notices->queue[notices->count++] = notice;
 	else
 		notices->dropped++;
+	notices->any = true;
 	pthread_mutex_unlock(&notices->lock);
 	if (!fits)
 		st_notice_release(&notice);
@@ -67,6 +68,7 @@ bool st_notices_take(struct st_notices *notices, struct st_notice *notice) {
 			notice->text = NULL;
 		notices->dropped = 0;
 	}
+	notices->any = notices->count > 0 || notices->dropped > 0;
 	pthread_mutex_unlock(&notices->lock);
 	return notice->text != NULL;
 }

@@ -21,6 +21,8 @@ struct st_notice {
 };
 
 struct st_notices {
+	/** Whether there is a notice; read without the lock, too. */
+	_Atomic bool any;
 	/** Guards everything below. */
 	pthread_mutex_t lock;
 	struct st_notice queue[ST_NOTICES_MAX];

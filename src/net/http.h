@@ -43,7 +43,7 @@ struct st_http_options {
  * Make a server that listens.
  *
  * @pool    Runs the tool calls. The HTTP server calls st_pool_tick().
- * @server  Handles the messages; its executor uses the same pool (net/executor.h).
+ * @server  Handles the messages; its executor uses the same pool (net/pool.h).
  * @return  0; STET_E_INVALID (invalid address; no token; or the gate is open and
  *          other machines can reach it), STET_E_EXISTS, STET_E_ACCESS,
  *          STET_E_IO, STET_E_NOMEM.

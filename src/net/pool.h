@@ -23,6 +23,7 @@
 #include <stdint.h>
 
 #include "net/loop.h"
+#include "mcp/protocol/peer.h"
 
 enum {
 	ST_POOL_KEYS = 2,
@@ -79,5 +80,14 @@ void st_pool_free(struct st_pool *pool);
 void st_pool_tick(struct st_pool *pool);
 
 struct st_pool_load st_pool_load(struct st_pool *pool);
+
+/** An executor for an MCP server that runs tasks on a pool. */
+struct st_executor {
+	struct st_mcp_executor executor;
+	struct st_pool *pool;
+};
+
+/** Initialize an executor. Only the loop's thread may then pass messages to the server. */
+void st_executor_init(struct st_executor *executor, struct st_pool *pool);
 
 #endif

@@ -16,7 +16,7 @@
 #include "net/http.h"
 #include "net/listen.h"
 #include "net/tokens.h"
-#include "net/executor.h"
+#include "net/pool.h"
 
 enum { GRACE_S = 10, TOKEN_FILES_MAX = 16 };
 

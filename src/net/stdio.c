@@ -4,10 +4,13 @@
  * server stops reading its messages; see WAITING_MAX.
  */
 #include <poll.h>
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
 
 #include "base/clock.h"
 #include "mcp/service/service.h"
-#include "net/outbox.h"
 #include "stet/mcp.h"
 #include "tools/host.h"
 
@@ -20,10 +23,144 @@ enum { EDGE = 512, CHUNK = 64 << 10 };
 /* How long to wait at the end for a client that does not read. */
 enum { DRAIN_MS = 5000 };
 
+/* ---- output ---- */
+
+/*
+ * Output to a descriptor without blocking: bytes that cannot be written yet wait
+ * in a buffer. O_NONBLOCK is not set, since other processes may share the
+ * descriptor's flags.
+ */
+struct outbox {
+	int fd;
+	/* How to write without blocking; depends on the kind of file. */
+	enum { OUTBOX_FILE, OUTBOX_SOCKET, OUTBOX_NOWAIT, OUTBOX_POLLED } way;
+	/* Bytes that could not be written yet, from `sent` on. */
+	struct st_buf waiting;
+	size_t sent;
+	/* The other end is closed or an error occurred: all output is dropped. */
+	bool closed;
+};
+
+/* The number of waiting bytes. */
+static size_t outbox_waiting(const struct outbox *box) {
+	return box->waiting.len - box->sent;
+}
+
+/* A pipe that is writable takes this much without blocking: PIPE_BUF. */
+enum { ATOM = 4096 };
+/* Room for a whole answer, so that the server need not wait for the client to read a part of it. */
+enum { PIPE_BYTES = 512 << 10 };
+
+static void outbox_init(struct outbox *box, int fd) {
+	struct stat st;
+	*box = (struct outbox){.fd = fd, .way = OUTBOX_NOWAIT};
+	if (fstat(fd, &st) < 0)
+		return;
+	if (S_ISREG(st.st_mode))
+		box->way = OUTBOX_FILE;
+	else if (S_ISSOCK(st.st_mode))
+		box->way = OUTBOX_SOCKET;
+	else if (S_ISFIFO(st.st_mode) && fcntl(fd, F_GETPIPE_SZ) < PIPE_BYTES)
+		/* This may fail for a user with many pipes; writing is then only slower. */
+		fcntl(fd, F_SETPIPE_SZ, PIPE_BYTES);
+}
+
+static void outbox_release(struct outbox *box) {
+	st_buf_release(&box->waiting);
+}
+
+static ssize_t write_polled(int fd, struct st_str bytes) {
+	struct pollfd ready = {.fd = fd, .events = POLLOUT};
+	if (poll(&ready, 1, 0) <= 0) {
+		errno = EAGAIN;
+		return -1;
+	}
+	return write(fd, bytes.ptr, bytes.len < ATOM ? bytes.len : ATOM);
+}
+
+/* Pipes of older kernels, and terminals, do not support RWF_NOWAIT: poll them before writing. */
+static ssize_t write_nowait(struct outbox *box, struct st_str bytes) {
+	union {
+		const char *readable;
+		void *wanted;
+	} start = {.readable = bytes.ptr};
+	struct iovec part = {.iov_base = start.wanted, .iov_len = bytes.len};
+	ssize_t len = pwritev2(box->fd, &part, 1, -1, RWF_NOWAIT);
+	if (len >= 0 || (errno != EOPNOTSUPP && errno != ENOSYS && errno != EINVAL))
+		return len;
+	box->way = OUTBOX_POLLED;
+	return write_polled(box->fd, bytes);
+}
+
+static ssize_t write_some(struct outbox *box, struct st_str bytes) {
+	switch (box->way) {
+	case OUTBOX_FILE:
+		return write(box->fd, bytes.ptr, bytes.len);
+	case OUTBOX_SOCKET:
+		return send(box->fd, bytes.ptr, bytes.len, MSG_DONTWAIT | MSG_NOSIGNAL);
+	case OUTBOX_NOWAIT:
+		return write_nowait(box, bytes);
+	default:
+		return write_polled(box->fd, bytes);
+	}
+}
+
+/* Write until it would block. Returns the number of bytes. */
+static size_t write_all(struct outbox *box, struct st_str bytes) {
+	size_t done = 0;
+	while (done < bytes.len) {
+		ssize_t len = write_some(box, st_str_slice(bytes, done, bytes.len));
+		if (len > 0)
+			done += (size_t)len;
+		else if (len < 0 && errno == EINTR)
+			continue;
+		else if (len < 0 && errno != EAGAIN)
+			box->closed = true;
+		if (len <= 0)
+			break;
+	}
+	return done;
+}
+
+static void drop_waiting(struct outbox *box) {
+	st_buf_release(&box->waiting);
+	box->sent = 0;
+}
+
+/* Send the contents of a buffer, perhaps taking its memory. Without memory, the outbox closes. */
+static void outbox_send(struct outbox *box, struct st_buf *bytes) {
+	size_t done = 0;
+	if (box->closed)
+		return;
+	if (outbox_waiting(box) == 0)
+		done = write_all(box, st_buf_str(bytes));
+	if (done == bytes->len || box->closed)
+		return;
+	if (box->waiting.len == 0) {
+		st_buf_move(&box->waiting, bytes);
+		box->sent = done;
+	} else {
+		st_buf_add(&box->waiting, st_str_slice(st_buf_str(bytes), done, bytes->len));
+	}
+	box->closed = box->waiting.failed;
+}
+
+/* Write as much as possible. True if bytes were written. */
+static bool outbox_flush(struct outbox *box) {
+	struct st_str rest = st_str_slice(st_buf_str(&box->waiting), box->sent, box->waiting.len);
+	size_t done = box->closed ? 0 : write_all(box, rest);
+	box->sent += done;
+	if (box->closed || box->sent == box->waiting.len)
+		drop_waiting(box);
+	return done > 0;
+}
+
+/* ---- the connection ---- */
+
 struct stdio {
 	struct st_mcp_sink sink;
 	struct st_mcp_executor executor;
-	struct st_outbox out;
+	struct outbox out;
 	/* -1 after the end of input. */
 	int in;
 	int stop;
@@ -47,7 +184,7 @@ static void send_line(struct st_mcp_sink *sink, struct st_buf *message) {
 	struct stdio *io = (struct stdio *)sink;
 	st_buf_addc(message, '\n');
 	if (!message->failed)
-		st_outbox_send(&io->out, message);
+		outbox_send(&io->out, message);
 }
 
 static void send_answer(struct st_mcp_sink *sink, struct st_buf *message, int status) {
@@ -108,7 +245,7 @@ static void consume(struct stdio *io, size_t len) {
 
 /* Whether too much output waits for the client. */
 static bool is_full(const struct stdio *io) {
-	return st_outbox_waiting(&io->out) > WAITING_MAX;
+	return outbox_waiting(&io->out) > WAITING_MAX;
 }
 
 /* Handle complete lines, as long as the client reads. */
@@ -226,7 +363,7 @@ static int wait_and_handle(struct stdio *io, struct stet_error *err) {
 	bool full = is_full(io);
 	struct pollfd fds[COUNT] = {
 		[IN] = {.fd = full && io->input.len > AHEAD_MAX ? -1 : io->in, .events = POLLIN},
-		[OUT] = {.fd = st_outbox_waiting(&io->out) > 0 ? io->out.fd : -1, .events = POLLOUT},
+		[OUT] = {.fd = outbox_waiting(&io->out) > 0 ? io->out.fd : -1, .events = POLLOUT},
 		[STOP] = {.fd = io->stop, .events = POLLIN},
 		[CHANGES] = {.fd = st_service_fd(io->service), .events = POLLIN},
 	};
@@ -237,7 +374,7 @@ static int wait_and_handle(struct stdio *io, struct stet_error *err) {
 		st_mcp_peer_give_up(io->peer);
 	if (fds[STOP].revents)
 		io->ended = true;
-	if (fds[OUT].revents && st_outbox_flush(&io->out) && full)
+	if (fds[OUT].revents && outbox_flush(&io->out) && full)
 		handle_input(io);
 	if (fds[CHANGES].revents)
 		st_service_dispatch(io->service);
@@ -252,11 +389,11 @@ static int wait_and_handle(struct stdio *io, struct stet_error *err) {
 
 /* Send the remaining output, as long as the client reads. */
 static void drain_output(struct stdio *io) {
-	while (st_outbox_waiting(&io->out) > 0) {
+	while (outbox_waiting(&io->out) > 0) {
 		struct pollfd ready = {.fd = io->out.fd, .events = POLLOUT};
 		if (poll(&ready, 1, DRAIN_MS) == 0)
 			return;
-		st_outbox_flush(&io->out);
+		outbox_flush(&io->out);
 	}
 }
 
@@ -267,7 +404,7 @@ static int serve_client(struct stdio *io, struct stet_error *err) {
 	st_mcp_peer_close(io->peer);
 	drain_output(io);
 	st_buf_release(&io->input);
-	st_outbox_release(&io->out);
+	outbox_release(&io->out);
 	return code;
 }
 
@@ -279,7 +416,7 @@ int stet_mcp_stdio(struct stet_host *host, const char *tools, int in, int out, i
 		.in = in,
 		.stop = stop,
 	};
-	st_outbox_init(&io.out, out);
+	outbox_init(&io.out, out);
 	/* Number clients from the process id: other processes over the same files have clients too. */
 	st_host_number_from(host, (unsigned)getpid());
 	int code = st_service_new(host, tools, &io.service, err);

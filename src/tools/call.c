@@ -8,8 +8,8 @@
 #include "fs/versions/late_writes.h"
 #include "text/lines/lines.h"
 #include "tools/host.h"
-#include "tools/instructions.h"
-#include "tools/spelling.h"
+#include "tools/render.h"
+#include "tools/route.h"
 
 /* Notices that were taken from the workspace for an answer. */
 struct notices {

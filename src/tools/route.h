@@ -12,6 +12,7 @@
 #define STET_TOOLS_ROUTE_H
 
 #include "tools/tool.h"
+#include "core/session/session.h"
 
 /**
  * Resolve a path argument, and set call->session to the session of its
@@ -35,5 +36,11 @@ const char *st_call_directory(struct st_call *call, struct stet_error *err);
 /** As st_call_path(), for a path inside another argument; `what` names it in messages. */
 const char *st_call_find(struct st_call *call, const char *what, struct st_str path,
                          struct stet_error *err);
+
+/**
+ * For a missing file: append a sentence if its directory has a file whose name
+ * differs only in case or in the encoding of its accents.
+ */
+void st_spelling_hint(const struct stet_session *session, const char *path, struct st_buf *out);
 
 #endif

@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "mcp/protocol/service.h"
 #include "net/http.h"
-#include "net/executor.h"
+#include "net/pool.h"
 
 struct fixture {
 	struct st_mcp_service service;

@@ -1,5 +1,5 @@
 /* The background worker: tasks run once, when they are due, on one thread. */
-#include "base/background.h"
+#include "base/thread.h"
 
 #include <dirent.h>
 #include <sched.h>

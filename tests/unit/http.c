@@ -11,7 +11,7 @@
 #include "lib/test.h"
 #include "mcp/protocol/service.h"
 #include "net/endpoint.h"
-#include "net/executor.h"
+#include "net/pool.h"
 
 #define TOKEN "0123456789abcdef0123"
 

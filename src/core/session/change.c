@@ -395,13 +395,56 @@ static int show_restored(const struct st_change_attempt *attempt, struct stet_er
 	           : st_session_diff(attempt->session, attempt->path, old, new, answer, NULL, err);
 }
 
+/*
+ * Decide whether the session may change the current version. For a whole-file
+ * write, the new contents must have been made. Returns 0 with the verdict, or
+ * STET_E_INVALID (the expected hash is no hash).
+ */
+static int judge_change(const struct st_change_attempt *attempt, struct st_verdict *verdict,
+                        struct stet_error *err) {
+	const struct st_change *change = attempt->change;
+	const struct st_seen *seen = attempt->seen;
+	const struct st_file *file = attempt->file;
+	assert(file);
+	bool whole = change->kind == ST_CHANGE_WHOLE;
+	*verdict = (struct st_verdict){0};
+	if (change->expected_hash.ptr) {
+		int matches = st_hash_matches(&file->hash, change->expected_hash, err);
+		if (matches < 0)
+			return matches;
+		if (!matches)
+			verdict->refusal = change->restores ? ST_REFUSED_UNDO : ST_REFUSED_HASH;
+		/* Reading one line of a file yields its hash: that does not prove that all was seen. */
+		if (!matches || !whole || change->hash_proves)
+			return 0;
+	}
+	/* A deleted file is not restored over another one. */
+	if (change->restores && !change->expected_hash.ptr) {
+		verdict->refusal = ST_REFUSED_UNDO;
+		return 0;
+	}
+	/* A write that changes nothing loses nothing. */
+	if (whole && !change->remove && st_str_eq(st_buf_str(attempt->new), st_buf_str(&file->bytes)))
+		return 0;
+	if (change->restores && !change->remove)
+		*verdict = st_unsent_judge(attempt);
+	else if (seen && !st_hash_eq(&seen->version.hash, &file->hash))
+		verdict->refusal = ST_REFUSED_MODIFIED;
+	else if (whole)
+		*verdict = st_change_judge_whole(attempt);
+	else if (!seen && attempt->session->ws->require_read && change->kind != ST_CHANGE_APPEND)
+		verdict->refusal = ST_REFUSED_UNREAD;
+	return 0;
+}
+
 /* Make the new contents of a part of the file, unless lines would go that the caller does not know. */
 static int change_part(const struct st_change_attempt *attempt, struct stet_error *err) {
 	const struct st_change *change = attempt->change;
 	int code = change->make(change->context, st_buf_str(&attempt->file->bytes), attempt->new, err);
 	if (code == 0)
 		code = check_new(attempt, err);
-	if (code < 0)
+	/* Edits that search for text name what they remove. */
+	if (code < 0 || (!change->restores && !change->unnamed))
 		return code;
 	struct st_verdict verdict = st_unsent_judge(attempt);
 	return verdict.refusal == ST_NOT_REFUSED ? 0 : st_change_refuse(attempt, verdict, err);
@@ -428,7 +471,7 @@ static int change_file(const struct st_change_attempt *attempt, struct stet_erro
 	bool whole = change->kind == ST_CHANGE_WHOLE;
 	int code = whole && !change->remove ? change->make(change->context, old, attempt->new, err) : 0;
 	if (code == 0)
-		code = st_change_judge(attempt, &verdict, err);
+		code = judge_change(attempt, &verdict, err);
 	if (code < 0)
 		return code;
 	bool modified = verdict.refusal == ST_REFUSED_MODIFIED;

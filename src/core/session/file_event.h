@@ -5,7 +5,7 @@
 #ifndef STET_CORE_SESSION_FILE_EVENT_H
 #define STET_CORE_SESSION_FILE_EVENT_H
 
-#include "fs/file/version.h"
+#include "fs/file/file.h"
 
 enum st_event_kind {
 	ST_EVENT_READ,

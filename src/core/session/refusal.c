@@ -44,8 +44,7 @@ static bool is_lossy(const struct st_file *file) {
 	return !st_utf8_valid(bytes) && !memchr(bytes.ptr, '\0', bytes.len);
 }
 
-/* Judge a change that replaces or deletes the version that the session saw. */
-static struct st_verdict judge_whole(const struct st_change_attempt *attempt) {
+struct st_verdict st_change_judge_whole(const struct st_change_attempt *attempt) {
 	const struct st_change *change = attempt->change;
 	const struct st_seen *seen = attempt->seen;
 	/* An empty file has nothing to lose. */
@@ -61,43 +60,6 @@ static struct st_verdict judge_whole(const struct st_change_attempt *attempt) {
 		return (struct st_verdict){ST_REFUSED_LOSSY};
 	size_t dropped = drops_most(st_buf_str(&attempt->file->bytes), st_buf_str(attempt->new));
 	return (struct st_verdict){dropped > 0 ? ST_REFUSED_DROPS : ST_NOT_REFUSED, dropped};
-}
-
-int st_change_judge(const struct st_change_attempt *attempt, struct st_verdict *verdict,
-                    struct stet_error *err) {
-	const struct st_change *change = attempt->change;
-	const struct st_seen *seen = attempt->seen;
-	const struct st_file *file = attempt->file;
-	assert(file);
-	bool whole = change->kind == ST_CHANGE_WHOLE;
-	*verdict = (struct st_verdict){0};
-	if (change->expected_hash.ptr) {
-		int matches = st_hash_matches(&file->hash, change->expected_hash, err);
-		if (matches < 0)
-			return matches;
-		if (!matches)
-			verdict->refusal = change->restores ? ST_REFUSED_UNDO : ST_REFUSED_HASH;
-		/* Reading one line of a file yields its hash: that does not prove that all was seen. */
-		if (!matches || !whole || change->hash_proves)
-			return 0;
-	}
-	/* A deleted file is not restored over another one. */
-	if (change->restores && !change->expected_hash.ptr) {
-		verdict->refusal = ST_REFUSED_UNDO;
-		return 0;
-	}
-	/* A write that changes nothing loses nothing. */
-	if (whole && !change->remove && st_str_eq(st_buf_str(attempt->new), st_buf_str(&file->bytes)))
-		return 0;
-	if (change->restores && !change->remove)
-		*verdict = st_unsent_judge(attempt);
-	else if (seen && !st_hash_eq(&seen->version.hash, &file->hash))
-		verdict->refusal = ST_REFUSED_MODIFIED;
-	else if (whole)
-		*verdict = judge_whole(attempt);
-	else if (!seen && attempt->session->ws->require_read && change->kind != ST_CHANGE_APPEND)
-		verdict->refusal = ST_REFUSED_UNREAD;
-	return 0;
 }
 
 /* ---- lines of others that a whole-file write would drop ---- */

@@ -1,8 +1,8 @@
 /**
- * Whether a session may change a file, and the answer if it may not.
+ * The answer if a session may not change a file.
  *
- * st_change_judge() compares the current version of the file with the version
- * that the session saw. st_change_refuse() writes the refusal: the reason, the
+ * A change compares the current version of the file with the version that the
+ * session saw. st_change_refuse() writes the refusal: the reason, the
  * lines where the text to change is now, and a diff of what others changed. The
  * session counts that diff as seen, so that the same call succeeds next time.
  */
@@ -58,14 +58,8 @@ struct st_verdict {
 	size_t dropped;
 };
 
-/**
- * Decide whether the session may change the current version. For a whole-file
- * write, the new contents must have been made.
- *
- * @return 0 with the verdict, or STET_E_INVALID (the expected hash is no hash).
- */
-[[nodiscard]] int st_change_judge(const struct st_change_attempt *attempt,
-                                  struct st_verdict *verdict, struct stet_error *err);
+/** Judge a change that replaces or deletes the version that the session saw. */
+struct st_verdict st_change_judge_whole(const struct st_change_attempt *attempt);
 
 /**
  * Whether to merge what others changed instead of refusing: the caller asked

@@ -182,7 +182,7 @@ void st_repo_export_init(struct st_repo_export *export, struct st_repo *repo) {
 
 void st_repo_export_release(struct st_repo_export *export) {
 	/* A forked child leaves this to its parent. A failure is harmless: the store has everything. */
-	if (!st_worker_is_elsewhere(&export->repo->ws->background.worker) &&
+	if (!st_background_is_elsewhere(&export->repo->ws->background) &&
 	    st_repo_export_flush(export, NULL) < 0)
 		export->dirty = false;
 }

@@ -10,7 +10,7 @@
 #ifndef STET_CORE_STATE_REPO_JSON_H
 #define STET_CORE_STATE_REPO_JSON_H
 
-#include "base/background.h"
+#include "base/thread.h"
 #include "core/state/repo_track.h"
 
 #define ST_REPO_JSON "repostate.json"

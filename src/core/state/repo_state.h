@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "fs/file/version.h"
+#include "fs/file/file.h"
 
 /** A file's status is relative to the start of the story. */
 enum st_file_status {

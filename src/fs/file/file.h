@@ -10,9 +10,78 @@
 #ifndef STET_FS_FILE_FILE_H
 #define STET_FS_FILE_FILE_H
 
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
 #include "base/buf.h"
+#include "fs/file/hash.h"
 #include "fs/path/root.h"
-#include "fs/file/version.h"
+
+/**
+ * A stamp is the part of stat that identifies a version of a file. If the stamp
+ * is unchanged, stet need not read the file again.
+ *
+ * A write, a rename and a restored mtime all change the stamp. But equal stamps
+ * prove equal content only if the stamp was not *racy* when it was taken: file
+ * times have the resolution of the clock's ticks, and a second write within the
+ * same tick leaves them unchanged. After a racy stamp, compare the content. On
+ * filesystems where others write unseen (fs/path/filesystem.h) all stamps are racy.
+ * The kernel updates the times before the bytes, so a stamp proves nothing
+ * about a write in progress.
+ */
+struct st_stamp {
+	uint64_t dev;
+	uint64_t ino;
+	uint64_t size;
+	int64_t mtime_ns;
+	int64_t ctime_ns;
+	/** Taken so soon after a change that an equal stamp does not prove equal content. */
+	bool racy;
+};
+
+/** Convert a stat for comparison with another stamp; leaves racy false. */
+struct st_stamp st_stamp_of(const struct stat *st);
+
+/**
+ * Take a stamp to compare with later ones, and decide whether it is racy.
+ *
+ * @fd  The open file, for the resolution of its filesystem's times; -1 for a
+ *      local filesystem.
+ * @st  Its fstat.
+ */
+struct st_stamp st_stamp_take(int fd, const struct stat *st);
+
+/** Whether the mtime alone is so recent that another write may leave it unchanged. */
+bool st_stamp_written_just_now(int fd, const struct st_stamp *stamp);
+
+/** Whether two stamps are equal; ignores racy. */
+bool st_stamp_eq(const struct st_stamp *a, const struct st_stamp *b);
+
+/** Like st_stamp_eq() without ctime, which a rename changes as well. */
+bool st_stamp_eq_content(const struct st_stamp *a, const struct st_stamp *b);
+
+/**
+ * A version of a file: whether the file exists, the hash of its bytes, and the
+ * stamp that was taken with them. Sessions, commits, the tracked state and the
+ * log all use this struct. All zero: the file does not exist.
+ */
+struct st_version {
+	bool exists;
+	struct st_hash hash;
+	/** All zero where only the bytes are known, as in the log. */
+	struct st_stamp stamp;
+};
+
+/** Whether both have the same bytes, or neither exists. */
+static inline bool st_version_eq(const struct st_version *a, const struct st_version *b) {
+	return a->exists == b->exists && (!a->exists || st_hash_eq(&a->hash, &b->hash));
+}
+
+/** The hash, or NULL if the file does not exist. */
+static inline const struct st_hash *st_version_hash(const struct st_version *version) {
+	return version->exists ? &version->hash : NULL;
+}
 
 /** The default limit for the size of a file: 64 MiB. */
 #define ST_FILE_MAX ((size_t)64 << 20)
@@ -54,7 +123,7 @@ static inline struct st_version st_file_version(const struct st_file *file) {
 
 /**
  * Make the next reads of a descriptor bypass the kernel's cache, on
- * filesystems that others write to unseen (fs/path/trust.h). Call it before
+ * filesystems that others write to unseen (fs/path/filesystem.h). Call it before
  * each read.
  */
 void st_file_freshen(int fd);

@@ -8,7 +8,10 @@
 #ifndef STET_FS_FILE_LEASE_H
 #define STET_FS_FILE_LEASE_H
 
+#include <signal.h>
 #include <stdbool.h>
+
+#include "fs/path/sys.h"
 
 enum st_lease {
 	/** Granted: no other process has the file open in a conflicting mode. */
@@ -20,12 +23,23 @@ enum st_lease {
 };
 
 /** Ask for a lease, F_RDLCK or F_WRLCK, on an open file. */
-enum st_lease st_lease_take(int fd, int kind);
+static inline enum st_lease st_lease_take(int fd, int kind) {
+	/* The default signal, SIGIO, would kill our process when the lease is broken; SIGURG does not. */
+	if (st_retry(fcntl(fd, F_SETSIG, SIGURG)) < 0)
+		return ST_LEASE_NONE;
+	if (st_retry(fcntl(fd, F_SETLEASE, kind)) == 0)
+		return ST_LEASE_HELD;
+	return errno == EAGAIN ? ST_LEASE_BUSY : ST_LEASE_NONE;
+}
 
 /** Whether we still hold the lease unbroken: no other process waits to open the file. */
-bool st_lease_holds(int fd, int kind);
+static inline bool st_lease_holds(int fd, int kind) {
+	return st_retry(fcntl(fd, F_GETLEASE)) == kind;
+}
 
 /** Drop the lease; a process that waits in open() continues. */
-void st_lease_drop(int fd);
+static inline void st_lease_drop(int fd) {
+	(void)st_retry(fcntl(fd, F_SETLEASE, F_UNLCK));
+}
 
 #endif

@@ -98,14 +98,6 @@ static int read_entries(DIR *stream, struct st_listing *listing, const char *pat
 	}
 }
 
-DIR *st_dir_stream(int dirfd) {
-	int fd = st_retry(openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-	DIR *stream = fd < 0 ? NULL : fdopendir(fd);
-	if (!stream)
-		st_close_at(&fd);
-	return stream;
-}
-
 int st_dir_list(const struct st_dir *dir, struct st_listing *listing, struct stet_error *err) {
 	const char *name = *dir->path ? dir->path : ".";
 	st_listing_release(listing);

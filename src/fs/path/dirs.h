@@ -13,8 +13,6 @@
 #ifndef STET_FS_PATH_DIRS_H
 #define STET_FS_PATH_DIRS_H
 
-#include <dirent.h>
-
 #include "fs/path/root.h"
 
 /** The most entries that a listing holds. */
@@ -82,8 +80,5 @@ void st_listing_release(struct st_listing *listing);
 [[nodiscard]] int st_dir_make(const struct st_root *root, struct st_str wanted,
                               const char *state_dir, size_t *made, char **path,
                               struct stet_error *err);
-
-/** Read an open directory from its first entry. The caller closes the stream. NULL with errno. */
-DIR *st_dir_stream(int dirfd);
 
 #endif

@@ -1,5 +1,7 @@
 #include "fs/path/nearby.h"
 
+#include <dirent.h>
+
 #include "base/distance.h"
 #include "fs/path/dirs.h"
 

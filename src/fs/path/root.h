@@ -21,8 +21,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
-#include "fs/path/protected.h"
-#include "fs/path/trust.h"
+#include "fs/path/filesystem.h"
 
 struct st_root {
 	int fd;

@@ -10,7 +10,7 @@
 #ifndef STET_FS_VERSIONS_LATE_WRITES_H
 #define STET_FS_VERSIONS_LATE_WRITES_H
 
-#include "base/background.h"
+#include "base/thread.h"
 #include "fs/versions/rescued.h"
 
 /** How long stet checks a replaced file, and how long a process that exits does. */
@@ -25,7 +25,7 @@ struct st_late_write {
 	/** The bytes that are stored elsewhere, and the file's stamp with them. */
 	struct st_hash hash;
 	struct st_stamp stamp;
-	/** The filesystem is not trusted (fs/path/trust.h): compare bytes, not stamps. */
+	/** The filesystem is not trusted (fs/path/filesystem.h): compare bytes, not stamps. */
 	bool shared;
 	int64_t since_ms;
 	int64_t checked_ms;

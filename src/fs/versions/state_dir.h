@@ -12,7 +12,8 @@
 #include <pthread.h>
 #include <stdint.h>
 
-#include "fs/path/protected.h"
+#include "fs/file/hash.h"
+#include "fs/path/filesystem.h"
 #include "fs/path/root.h"
 
 /** Whether a name is allowed for a state directory: a single name, no spelling of .git. */
@@ -87,5 +88,25 @@ bool st_state_is_remote(int fd);
  * the process if the disk is full.
  */
 bool st_state_has_small_blocks(int fd);
+
+/*
+ * A secret key of this user, by which stet recognises files that it wrote itself.
+ *
+ * The key is 32 random bytes in `stet/key` below $XDG_STATE_HOME or
+ * ~/.local/state, made on first use. A file whose name carries a mark made with
+ * the key was written by this user's stet; it cannot have come with a clone or
+ * an archive. If there is no such directory, each process makes a key of its
+ * own and recognises only its own files.
+ */
+
+/** The number of hex digits in a mark. */
+enum { ST_MARK = 16 };
+
+/**
+ * The mark of a text: 64 bits that cannot be computed without the key.
+ *
+ * @return 0, STET_E_NOMEM, or STET_E_IO if no random numbers are available.
+ */
+[[nodiscard]] int st_user_mark(struct st_str text, char mark[ST_MARK + 1], struct stet_error *err);
 
 #endif

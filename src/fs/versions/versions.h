@@ -16,7 +16,7 @@
 #ifndef STET_FS_VERSIONS_VERSIONS_H
 #define STET_FS_VERSIONS_VERSIONS_H
 
-#include "base/background.h"
+#include "base/thread.h"
 #include "base/buf.h"
 #include "base/notices.h"
 #include "fs/file/hash.h"

@@ -19,7 +19,7 @@ enum { TURNS_MAX = 16, STATS_MAX = 3 };
 static void check_clean(struct st_commit_attempt *attempt) {
 	struct stat dir = {0};
 	bool seen = st_retry(fstat(attempt->place.dirfd, &dir)) == 0;
-	attempt->clean = seen && st_write_is_swept(attempt->writes, &dir);
+	attempt->clean = seen && st_temp_is_swept(attempt->writes, &dir);
 	attempt->shared =
 		st_root_trust(attempt->root, attempt->place.dirfd, dir.st_dev) == ST_TRUST_NONE;
 }
@@ -249,7 +249,7 @@ static void remove_old(struct st_commit_attempt *attempt, const struct stat *bef
 	}
 	attempt->temp.named = false;
 	if (ours && attempt->locked && st_retry(fstat(attempt->place.dirfd, &dir)) == 0)
-		st_write_swept(attempt->writes, &dir);
+		st_temp_set_swept(attempt->writes, &dir);
 }
 
 /*

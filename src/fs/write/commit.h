@@ -70,7 +70,7 @@ struct st_committed {
 	bool archived;
 	/**
 	 * The name of the filesystem, if others may write to it unseen
-	 * (fs/path/trust.h) and a write of theirs at this moment may be lost; else NULL.
+	 * (fs/path/filesystem.h) and a write of theirs at this moment may be lost; else NULL.
 	 */
 	const char *unproven;
 	/** On such a filesystem: the file already holds other bytes than the commit wrote. */

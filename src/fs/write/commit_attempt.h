@@ -33,7 +33,7 @@ struct st_commit_attempt {
 	/** The file to replace: open, and leased if the kernel grants a lease. */
 	int fd;
 	bool leased;
-	/** The filesystem is not trusted (fs/path/trust.h): no leases; reads bypass the cache. */
+	/** The filesystem is not trusted (fs/path/filesystem.h): no leases; reads bypass the cache. */
 	bool shared;
 	/** The filesystem has no exchange. */
 	bool by_links;

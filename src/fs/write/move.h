@@ -18,7 +18,7 @@ struct st_moved {
 	bool is_dir;
 	/**
 	 * The name of the filesystem, if others may write to it unseen
-	 * (fs/path/trust.h) and a file that they put there may be lost; else NULL.
+	 * (fs/path/filesystem.h) and a file that they put there may be lost; else NULL.
 	 */
 	const char *unproven;
 	/** On failure: this is a regular file, and the target is on another filesystem. */

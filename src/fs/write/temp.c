@@ -9,7 +9,6 @@
 #include "base/cancel.h"
 #include "fs/path/dirs.h"
 #include "fs/path/sys.h"
-#include "fs/versions/user_key.h"
 
 enum { RANDOM_DIGITS = 8, NAMES_TRIED = 16 };
 
@@ -384,4 +383,30 @@ bool st_temp_sweep(struct st_write_context *writes, const struct st_temp *own, c
 		clean = false;
 	closedir(stream);
 	return clean;
+}
+
+static struct st_swept *swept_find(struct st_write_context *writes, const struct stat *dir) {
+	for (size_t i = 0; i < ST_SWEPT_MAX; i++) {
+		if (writes->swept[i].ino == dir->st_ino && writes->swept[i].dev == dir->st_dev)
+			return &writes->swept[i];
+	}
+	return NULL;
+}
+
+void st_temp_set_swept(struct st_write_context *writes, const struct stat *dir) {
+	pthread_mutex_lock(&writes->lock);
+	struct st_swept *swept = swept_find(writes, dir);
+	if (!swept)
+		swept = &writes->swept[writes->swept_next++ % ST_SWEPT_MAX];
+	*swept = (struct st_swept){dir->st_dev, dir->st_ino, dir->st_mtim};
+	pthread_mutex_unlock(&writes->lock);
+}
+
+bool st_temp_is_swept(struct st_write_context *writes, const struct stat *dir) {
+	pthread_mutex_lock(&writes->lock);
+	const struct st_swept *swept = swept_find(writes, dir);
+	bool same = swept && swept->mtime.tv_sec == dir->st_mtim.tv_sec &&
+	            swept->mtime.tv_nsec == dir->st_mtim.tv_nsec;
+	pthread_mutex_unlock(&writes->lock);
+	return same;
 }

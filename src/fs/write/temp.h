@@ -4,7 +4,7 @@
  * The name is the commit's journal: `.stet-EXPECTED-NEW-NAME-RANDOMMARK.part`.
  * EXPECTED and NEW are the hashes of the version to replace and of the new
  * bytes (16 digits each), NAME is the hash of the target's name (8 digits).
- * MARK proves that this user's stet made the name (fs/versions/user_key.h); a
+ * MARK proves that this user's stet made the name (fs/versions/state_dir.h); a
  * file of such a name that came with a clone is an ordinary file. A `.part` file
  * holds our own bytes, complete or not. Before the exchange the commit renames
  * it to `.tmp` ("arms" it): from then on the name may lead to another process's
@@ -104,5 +104,11 @@ void st_temp_release(struct st_temp *temp);
  * @return Whether no other temporary file is left.
  */
 bool st_temp_sweep(struct st_write_context *writes, const struct st_temp *own, const char *dir);
+
+/** Remember that a directory has no leftovers. */
+void st_temp_set_swept(struct st_write_context *writes, const struct stat *dir);
+
+/** Whether a directory has no leftovers and has not changed since st_temp_set_swept(). */
+bool st_temp_is_swept(struct st_write_context *writes, const struct stat *dir);
 
 #endif

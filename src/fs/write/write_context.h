@@ -60,15 +60,17 @@ void st_write_set_state_dir(struct st_write_context *writes, const char *state_d
 #define st_write_notice(writes, ...) st_notices_add(&(writes)->notices, __VA_ARGS__)
 
 /** Take the oldest notice; the caller frees it. NULL if there is none. */
-char *st_write_next_notice(struct st_write_context *writes);
+static inline char *st_write_next_notice(struct st_write_context *writes) {
+	struct st_notice notice;
+	if (!writes->notices.any || !st_notices_take(&writes->notices, &notice))
+		return NULL;
+	if (notice.about)
+		st_rescued_mark_reported(&writes->rescued, notice.about);
+	free(notice.about);
+	return notice.text;
+}
 
 /** The disk is full: remove earlier versions. False if there was none to remove. */
 bool st_write_free_space(struct st_write_context *writes);
-
-/** Remember that a directory has no leftovers. */
-void st_write_swept(struct st_write_context *writes, const struct stat *dir);
-
-/** Whether a directory has no leftovers and has not changed since st_write_swept(). */
-bool st_write_is_swept(struct st_write_context *writes, const struct stat *dir);
 
 #endif

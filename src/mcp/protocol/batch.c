@@ -2,7 +2,6 @@
 #include <assert.h>
 
 #include "mcp/protocol/protocol_state.h"
-#include "mcp/protocol/wire.h"
 
 struct batch {
 	struct st_mcp_sink *sink;

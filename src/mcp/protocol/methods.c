@@ -1,6 +1,5 @@
-/* The table of methods, and the handlers of the protocol itself. */
+/* The handlers of the protocol itself. */
 #include "mcp/protocol/protocol_state.h"
-#include "mcp/protocol/wire.h"
 
 static void add_flag(struct st_buf *out, const char *name, bool on, const char *comma) {
 	if (on)
@@ -61,15 +60,15 @@ static int store_client(struct st_mcp_request *request, enum st_mcp_version vers
 	yyjson_doc *old = peer->client;
 	peer->client = client;
 	peer->version = version;
-	if (peer->roots.state == ST_MCP_ROOTS_KNOWN)
-		peer->roots.state = ST_MCP_ROOTS_UNASKED;
+	if (peer->roots.state != ST_MCP_ROOTS_ASKED)
+		peer->roots.state = st_mcp_roots_can_ask(peer) ? ST_MCP_ROOTS_UNASKED : ST_MCP_ROOTS_KNOWN;
 	st_mcp_copy_client(peer->client_name, info);
 	pthread_mutex_unlock(&peer->lock);
 	yyjson_doc_free(old);
 	return 0;
 }
 
-static int initialize(struct st_mcp_request *request) {
+int st_mcp_initialize(struct st_mcp_request *request) {
 	const struct st_mcp_service *service = request->service;
 	yyjson_val *wanted = yyjson_obj_get(request->params, "protocolVersion");
 	yyjson_val *capabilities = yyjson_obj_get(request->params, "capabilities");
@@ -101,7 +100,7 @@ static int initialize(struct st_mcp_request *request) {
 	return 0;
 }
 
-static int discover(struct st_mcp_request *request) {
+int st_mcp_discover(struct st_mcp_request *request) {
 	struct st_buf *out = request->result;
 	st_buf_addf(out, "{\"supportedVersions\":[\"%s\"],", st_mcp_version_name(ST_MCP_2026_07_28));
 	add_capabilities(out, request->service, request->version);
@@ -110,24 +109,12 @@ static int discover(struct st_mcp_request *request) {
 	return 0;
 }
 
-static int ping(struct st_mcp_request *request) {
+int st_mcp_ping(struct st_mcp_request *request) {
 	st_buf_adds(request->result, "{}");
 	return 0;
 }
 
-static const char *const levels[] = {
-	"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency",
-};
-
-int st_mcp_level_find(struct st_str name) {
-	for (int i = 0; i < ST_MCP_SILENT; i++) {
-		if (st_str_eq(st_str(levels[i]), name))
-			return i;
-	}
-	return -1;
-}
-
-static int set_level(struct st_mcp_request *request) {
+int st_mcp_set_level(struct st_mcp_request *request) {
 	struct st_mcp_peer *peer = st_mcp_pending_of(request)->peer;
 	int level = st_mcp_level_find(st_json_str(yyjson_obj_get(request->params, "level")));
 	if (level < 0)
@@ -138,62 +125,4 @@ static int set_level(struct st_mcp_request *request) {
 	pthread_mutex_unlock(&peer->lock);
 	st_buf_adds(request->result, "{}");
 	return 0;
-}
-
-void st_mcp_log(struct st_mcp_request *request, enum st_mcp_level level, const char *logger,
-                struct st_str text) {
-	st_auto(st_buf) params = ST_BUF_INIT;
-	if (level < st_mcp_pending_of(request)->level)
-		return;
-	st_buf_addf(&params, "{\"level\":\"%s\",\"logger\":\"%s\",\"data\":", levels[level], logger);
-	st_json_quote(&params, text);
-	st_buf_addc(&params, '}');
-	st_mcp_notify(request, "notifications/message", &params);
-}
-
-/* ---- the table ---- */
-
-#define BOTH (ST_MCP_LEGACY | ST_MCP_MODERN)
-#define SERVED(member) offsetof(struct st_mcp_service, member), NULL
-
-static const struct st_mcp_method methods[] = {
-	{"tools/call", BOTH | ST_MCP_SERVED | ST_MCP_ROOTED, SERVED(tools_call)},
-	{"tools/list", BOTH | ST_MCP_SERVED | ST_MCP_CACHED | ST_MCP_STABLE, SERVED(tools_list)},
-	{"resources/read", BOTH | ST_MCP_SERVED | ST_MCP_CACHED | ST_MCP_ROOTED,
-     SERVED(resources_read)},
-	{"resources/list", BOTH | ST_MCP_SERVED | ST_MCP_CACHED, SERVED(resources_list)},
-	{"resources/templates/list", BOTH | ST_MCP_SERVED | ST_MCP_CACHED | ST_MCP_STABLE,
-     SERVED(resources_templates)},
-	{"prompts/get", BOTH | ST_MCP_SERVED | ST_MCP_ROOTED, SERVED(prompts_get)},
-	{"prompts/list", BOTH | ST_MCP_SERVED | ST_MCP_CACHED | ST_MCP_STABLE, SERVED(prompts_list)},
-	{"completion/complete", BOTH | ST_MCP_SERVED | ST_MCP_ROOTED, SERVED(complete)},
-	{"initialize", ST_MCP_LEGACY, 0, initialize},
-	{"ping", ST_MCP_LEGACY, 0, ping},
-	{"logging/setLevel", ST_MCP_LEGACY, 0, set_level},
-	{"resources/subscribe", ST_MCP_LEGACY | ST_MCP_ROOTED, offsetof(struct st_mcp_service, watch),
-     st_mcp_subscribe},
-	{"resources/unsubscribe", ST_MCP_LEGACY, offsetof(struct st_mcp_service, watch),
-     st_mcp_unsubscribe},
-	{"server/discover", ST_MCP_MODERN | ST_MCP_CACHED | ST_MCP_STABLE, 0, discover},
-	{"subscriptions/listen", ST_MCP_MODERN, 0, st_mcp_listen},
-};
-
-st_mcp_handler *st_mcp_method_handler(const struct st_mcp_method *method,
-                                      const struct st_mcp_service *service) {
-	st_mcp_handler *member = method->run;
-	if (method->member)
-		memcpy(&member, (const char *)service + method->member, sizeof member);
-	return member && method->run ? method->run : member;
-}
-
-const struct st_mcp_method *st_mcp_method_find(const struct st_mcp_service *service,
-                                               struct st_str name, bool modern) {
-	for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
-		const struct st_mcp_method *method = &methods[i];
-		if (!(method->traits & (modern ? ST_MCP_MODERN : ST_MCP_LEGACY)) ||
-		    !st_str_eq(st_str(method->name), name))
-			continue;
-		return st_mcp_method_handler(method, service) ? method : NULL;
-	}
-	return NULL;
 }

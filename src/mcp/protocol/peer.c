@@ -4,7 +4,6 @@
 #include <assert.h>
 
 #include "mcp/protocol/protocol_state.h"
-#include "mcp/protocol/wire.h"
 
 int st_mcp_peer_new(struct st_mcp_server *server, enum st_mcp_peer_kind kind, const char *owner,
                     struct st_mcp_sink *sink, struct st_mcp_peer **out, struct stet_error *err) {
@@ -59,12 +58,6 @@ static void free_peer(struct st_mcp_peer *peer) {
 	free(peer);
 }
 
-void st_mcp_peer_ref(struct st_mcp_peer *peer) {
-	pthread_mutex_lock(&peer->lock);
-	peer->references++;
-	pthread_mutex_unlock(&peer->lock);
-}
-
 void st_mcp_peer_unref(struct st_mcp_peer *peer) {
 	pthread_mutex_lock(&peer->lock);
 	assert(peer->references > 0);
@@ -116,21 +109,6 @@ enum st_mcp_version st_mcp_peer_version(struct st_mcp_peer *peer) {
 	enum st_mcp_version version = peer->version;
 	pthread_mutex_unlock(&peer->lock);
 	return version;
-}
-
-size_t st_mcp_peer_busy(struct st_mcp_peer *peer) {
-	size_t count = 0;
-	pthread_mutex_lock(&peer->lock);
-	for (struct st_mcp_pending *pending = peer->pendings; pending; pending = pending->next)
-		count += !pending->listening;
-	pthread_mutex_unlock(&peer->lock);
-	return count;
-}
-
-void st_mcp_peer_listen(struct st_mcp_peer *peer, struct st_mcp_sink *sink) {
-	pthread_mutex_lock(&peer->lock);
-	peer->sink = sink;
-	pthread_mutex_unlock(&peer->lock);
 }
 
 void st_mcp_cancel(struct st_mcp_peer *peer, struct st_mcp_sink *sink) {

@@ -133,12 +133,6 @@ int st_mcp_peer_timeout(struct st_mcp_peer *peer);
 /** Stop waiting for the client's roots: requests that wait for them continue without. */
 void st_mcp_peer_give_up(struct st_mcp_peer *peer);
 
-/** The number of unfinished requests, except listening ones. */
-size_t st_mcp_peer_busy(struct st_mcp_peer *peer);
-
-/** Replace the peer's own sink, when a GET stream begins or ends; NULL to drop its messages. */
-void st_mcp_peer_listen(struct st_mcp_peer *peer, struct st_mcp_sink *sink);
-
 /** Handle a message and free it. The sink receives everything that results from it. */
 void st_mcp_dispatch(struct st_mcp_peer *peer, struct st_mcp_message *message,
                      struct st_mcp_sink *sink);

@@ -12,7 +12,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "mcp/protocol/meta.h"
 #include "mcp/protocol/service.h"
 
 /** The error for a message that was repaired. */
@@ -41,8 +40,6 @@ struct st_mcp_uris {
 bool st_mcp_uris_has(const struct st_mcp_uris *uris, struct st_str uri);
 /** Add a copy. False if out of memory. */
 [[nodiscard]] bool st_mcp_uris_add(struct st_mcp_uris *uris, struct st_str uri);
-/** True if the set contained it. */
-bool st_mcp_uris_remove(struct st_mcp_uris *uris, struct st_str uri);
 void st_mcp_uris_release(struct st_mcp_uris *uris);
 
 /** A request to the client, on the stack of the thread that waits for the response. */
@@ -79,7 +76,7 @@ struct st_mcp_peer {
 	pthread_mutex_t lock;
 	/** Signalled when a response arrives, and when a request is cancelled. */
 	pthread_cond_t changed;
-	/** One for the handle, one for each request, one for each st_mcp_peer_ref(). */
+	/** One for the handle, one for each request. */
 	size_t references;
 	bool closed;
 	struct st_mcp_sink *sink;
@@ -116,6 +113,8 @@ struct st_mcp_pending {
 	/** Its own sink, and the transport's, which differs in a batch. */
 	struct st_mcp_sink *sink, *outer;
 	_Atomic bool cancelled;
+	/** It may have to wait for the client's roots. */
+	bool needs_roots;
 	/** A subscription: answered long after its handler returned. */
 	bool listening;
 	unsigned lists;
@@ -138,15 +137,14 @@ static inline struct st_mcp_pending *st_mcp_pending_of(struct st_mcp_request *re
 
 /* ---- peer.c ---- */
 
-/** Add and drop a reference. The peer's lock must not be held. */
-void st_mcp_peer_ref(struct st_mcp_peer *peer);
+/** Drop a reference. The peer's lock must not be held. */
 void st_mcp_peer_unref(struct st_mcp_peer *peer);
 
 /** Answer a message with an error and end its sink. */
 void st_mcp_fail_message(struct st_mcp_peer *peer, struct st_mcp_sink *sink, struct st_str id,
                          int code, struct st_str problem);
 
-/* ---- pending.c ---- */
+/* ---- request.c ---- */
 
 /** Handle a request and free the message. `outer` is the transport's sink. */
 void st_mcp_pending_begin(struct st_mcp_peer *peer, struct st_mcp_message *message,
@@ -161,12 +159,8 @@ void st_mcp_pending_end(struct st_mcp_pending *pending);
 /** Cancel a request, with the peer's lock held. The caller must then end it if it listens. */
 void st_mcp_pending_cancel(struct st_mcp_pending *pending);
 
-/* ---- request.c ---- */
-
 /** Send a notification that belongs to a request; params is a JSON object. */
 void st_mcp_notify(struct st_mcp_request *request, const char *method, struct st_buf *params);
-
-/* ---- methods.c ---- */
 
 enum st_mcp_traits {
 	ST_MCP_LEGACY = 1,
@@ -190,19 +184,18 @@ struct st_mcp_method {
 	st_mcp_handler *run;
 };
 
-/** The handler of a method; NULL if the service does not offer it. */
-st_mcp_handler *st_mcp_method_handler(const struct st_mcp_method *method,
-                                      const struct st_mcp_service *service);
-
-/** The legacy or modern method of a name; NULL if unknown, or not offered by the service. */
-const struct st_mcp_method *st_mcp_method_find(const struct st_mcp_service *service,
-                                               struct st_str name, bool modern);
-
 /** The names of the log levels, for messages. */
 #define ST_MCP_LEVELS "debug, info, notice, warning, error, critical, alert, emergency"
 
 /** The log level of a name; -1 if unknown. */
 int st_mcp_level_find(struct st_str name);
+
+/* ---- methods.c ---- */
+
+int st_mcp_initialize(struct st_mcp_request *request);
+int st_mcp_discover(struct st_mcp_request *request);
+int st_mcp_ping(struct st_mcp_request *request);
+int st_mcp_set_level(struct st_mcp_request *request);
 
 /* ---- subscribe.c ---- */
 
@@ -217,6 +210,9 @@ int st_mcp_listen(struct st_mcp_request *request);
 void st_mcp_unwatch_all(struct st_mcp_service *service, struct st_mcp_uris *uris);
 
 /* ---- roots.c ---- */
+
+/** Whether the server can ask a legacy client for its roots. With the lock. */
+bool st_mcp_roots_can_ask(const struct st_mcp_peer *peer);
 
 /** Handle a notification, which may concern roots. */
 void st_mcp_roots_notified(struct st_mcp_peer *peer, struct st_str method);

@@ -7,7 +7,6 @@
  */
 #include "base/clock.h"
 #include "mcp/protocol/protocol_state.h"
-#include "mcp/protocol/wire.h"
 
 /* How long requests wait for the roots. Most clients answer at once, since no person is involved. */
 enum { TIMEOUT_MS = 10000 };
@@ -29,8 +28,7 @@ static void send_question(struct st_mcp_peer *peer) {
 	peer->sink->event(peer->sink, &message);
 }
 
-/* Whether a legacy client can be asked. With the lock. */
-static bool can_ask(const struct st_mcp_peer *peer) {
+bool st_mcp_roots_can_ask(const struct st_mcp_peer *peer) {
 	yyjson_val *all = yyjson_doc_get_root(peer->client);
 	return peer->server->service->roots && peer->version != ST_MCP_NONE &&
 	       yyjson_is_obj(yyjson_obj_get(all, "roots"));
@@ -50,7 +48,7 @@ void st_mcp_roots_notified(struct st_mcp_peer *peer, struct st_str method) {
 	if (!ready && !changed)
 		return;
 	pthread_mutex_lock(&peer->lock);
-	if (can_ask(peer) && (changed || peer->roots.state == ST_MCP_ROOTS_UNASKED))
+	if (st_mcp_roots_can_ask(peer) && (changed || peer->roots.state == ST_MCP_ROOTS_UNASKED))
 		ask_for_roots(peer);
 	pthread_mutex_unlock(&peer->lock);
 }
@@ -62,7 +60,7 @@ bool st_mcp_roots_hold(struct st_mcp_pending *pending) {
 		return false;
 	pthread_mutex_lock(&peer->lock);
 	/* Some clients do not send notifications/initialized. */
-	if (can_ask(peer) && roots->state == ST_MCP_ROOTS_UNASKED)
+	if (st_mcp_roots_can_ask(peer) && roots->state == ST_MCP_ROOTS_UNASKED)
 		send_question(peer);
 	bool waiting = roots->state == ST_MCP_ROOTS_ASKED;
 	if (waiting) {

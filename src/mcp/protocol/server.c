@@ -2,7 +2,6 @@
 #include <sys/random.h>
 
 #include "mcp/protocol/protocol_state.h"
-#include "mcp/protocol/wire.h"
 
 int st_mcp_server_new(struct st_mcp_service *service, struct st_mcp_executor *executor,
                       struct st_mcp_server **out, struct stet_error *err) {

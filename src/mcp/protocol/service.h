@@ -113,9 +113,6 @@ int st_mcp_fail_no_resource(struct st_mcp_request *request, struct st_str uri);
 /** Whether the client no longer waits for the answer. Long handlers check it now and then. */
 bool st_mcp_cancelled(struct st_mcp_request *request);
 
-/** Whether the client asked for progress notifications. */
-bool st_mcp_wants_progress(struct st_mcp_request *request);
-
 /** Notify the client of progress, if it asked for it. total is 0 if unknown; message may be NULL. */
 void st_mcp_progress(struct st_mcp_request *request, double progress, double total,
                      const char *message);

@@ -1,7 +1,6 @@
 /* Subscriptions: the legacy resources/subscribe, the modern subscriptions/listen. */
 #include "base/array.h"
 #include "mcp/protocol/protocol_state.h"
-#include "mcp/protocol/wire.h"
 
 static size_t find_uri(const struct st_mcp_uris *uris, struct st_str uri) {
 	size_t i = 0;
@@ -21,7 +20,7 @@ bool st_mcp_uris_add(struct st_mcp_uris *uris, struct st_str uri) {
 	return uris->list[uris->count] && ++uris->count;
 }
 
-bool st_mcp_uris_remove(struct st_mcp_uris *uris, struct st_str uri) {
+static bool uris_remove(struct st_mcp_uris *uris, struct st_str uri) {
 	size_t i = find_uri(uris, uri);
 	if (i == uris->count)
 		return false;
@@ -94,7 +93,7 @@ int st_mcp_unsubscribe(struct st_mcp_request *request) {
 	if (code < 0)
 		return code;
 	pthread_mutex_lock(&peer->lock);
-	bool was = st_mcp_uris_remove(&peer->subscriptions, request->name);
+	bool was = uris_remove(&peer->subscriptions, request->name);
 	pthread_mutex_unlock(&peer->lock);
 	if (was)
 		request->service->unwatch(request->service, request->name);

@@ -32,4 +32,13 @@ enum st_mcp_version st_mcp_version_find(struct st_str name);
 /** The name of a version; "" for ST_MCP_NONE. */
 const char *st_mcp_version_name(enum st_mcp_version version);
 
+/* The keys of _meta that the protocol defines. */
+#define ST_MCP_META "io.modelcontextprotocol/"
+#define ST_MCP_META_VERSION ST_MCP_META "protocolVersion"
+#define ST_MCP_META_CAPABILITIES ST_MCP_META "clientCapabilities"
+#define ST_MCP_META_CLIENT ST_MCP_META "clientInfo"
+#define ST_MCP_META_LOG_LEVEL ST_MCP_META "logLevel"
+#define ST_MCP_META_SERVER ST_MCP_META "serverInfo"
+#define ST_MCP_META_SUBSCRIPTION ST_MCP_META "subscriptionId"
+
 #endif

@@ -8,7 +8,6 @@
 #include "base/cancel.h"
 #include "base/utf8.h"
 #include "mcp/service/service_state.h"
-#include "mcp/protocol/wire.h"
 #include "text/markdown/markdown.h"
 
 enum { VALUES_MAX = 100, FOUND_MAX = 10000 };

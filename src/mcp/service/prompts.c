@@ -1,7 +1,6 @@
 /* Prompts: the state of the work, and the editing guide. */
 #include "base/utf8.h"
 #include "mcp/service/service_state.h"
-#include "mcp/protocol/wire.h"
 
 static const char list[] =
 	"{\"name\":\"snapshot\",%s\"description\":\"Open tasks and changed files, to continue the "
@@ -47,9 +46,9 @@ static int get_snapshot(struct st_mcp_request *request, struct st_str task) {
 }
 
 int st_service_prompts_get(struct st_mcp_request *request) {
-	struct st_str name;
+	struct st_str name = request->name;
 	yyjson_val *args = yyjson_obj_get(request->params, "arguments");
-	if (st_service_param(request, "name", true, &name) < 0)
+	if (st_service_check_name(request, "name") < 0)
 		return -1;
 	if (args && !yyjson_is_obj(args))
 		return st_mcp_fail(request, ST_MCP_INVALID_PARAMS, "\"arguments\" must be an object.");

@@ -4,7 +4,6 @@
 #include "base/utf8.h"
 #include "core/session/session.h"
 #include "mcp/service/service_state.h"
-#include "mcp/protocol/wire.h"
 #include "stet/instructions.h"
 #include "text/markdown/heading.h"
 
@@ -233,9 +232,9 @@ static int read_section_uri(struct st_mcp_request *request, struct st_str rest) 
 }
 
 int st_service_resources_read(struct st_mcp_request *request) {
-	struct st_str uri;
+	struct st_str uri = request->name;
 	st_auto(st_buf) path = ST_BUF_INIT;
-	if (st_service_param(request, "uri", true, &uri) < 0)
+	if (st_service_check_name(request, "uri") < 0)
 		return -1;
 	if (st_str_eq(uri, ST_STR("stet://snapshot")))
 		return read_snapshot(request);

@@ -6,7 +6,7 @@
 #include "mcp/service/service_state.h"
 #include "stet/version.h"
 #include "tools/host.h"
-#include "tools/instructions.h"
+#include "tools/render.h"
 
 /* The lists and groups of --tools. A tool is in a list if both `listed` and its group match. */
 static const struct tool_list {
@@ -94,6 +94,20 @@ static void add_root_instructions(struct st_mcp_request *request, struct st_buf 
 	}
 }
 
+/* The innermost workspace that contains a path, which may be relative to the first; NULL if none does. */
+static struct stet_workspace *workspace_of(struct st_service *service, const char *path,
+                                           const char **rest) {
+	struct stet_workspace *ws, *found = NULL;
+	for (size_t i = 0; (ws = stet_host_workspace(service->host, i)); i++) {
+		const char *plain = st_root_plain(&ws->root, path);
+		if (plain && (!found || strlen(plain) < strlen(*rest))) {
+			found = ws;
+			*rest = plain;
+		}
+	}
+	return found;
+}
+
 /* Never 0, which means no key. */
 static uint64_t task_key(uint64_t seed, struct st_str text) {
 	uint64_t sum = st_str_sum(seed ^ ST_STR_SUM, text);
@@ -112,7 +126,7 @@ static void fill_keys(struct st_mcp_request *request, uint64_t found[2]) {
 		found[0] = task_key((uint64_t)(uintptr_t)request->user, session);
 	const char *rest;
 	if (yyjson_is_str(path)) {
-		struct stet_workspace *ws = st_service_workspace_of(service, yyjson_get_str(path), &rest);
+		struct stet_workspace *ws = workspace_of(service, yyjson_get_str(path), &rest);
 		found[1] = task_key((uint64_t)(uintptr_t)ws, st_str(ws ? rest : yyjson_get_str(path)));
 	}
 }
@@ -180,35 +194,11 @@ int st_service_fd(const struct st_service *service) {
 
 /* ---- helpers ---- */
 
-int st_service_param(struct st_mcp_request *request, const char *name, bool required,
-                     struct st_str *out) {
-	yyjson_val *value = yyjson_obj_get(request->params, name);
-	*out = st_json_str(value);
-	if (yyjson_is_str(value) || (!value && !required))
-		return 0;
-	return st_mcp_fail(request, ST_MCP_INVALID_PARAMS, "%.*s needs \"%s\", a string.",
-	                   (int)request->method.len, request->method.ptr, name);
-}
-
 int st_service_one_page(struct st_mcp_request *request) {
 	if (!yyjson_obj_get(request->params, "cursor"))
 		return 0;
 	return st_mcp_fail(request, ST_MCP_INVALID_PARAMS,
 	                   "Invalid cursor: this server sends each list on one page.");
-}
-
-struct stet_workspace *st_service_workspace_of(struct st_service *service, const char *path,
-                                               const char **rest) {
-	struct stet_workspace *ws, *found = NULL;
-	for (size_t i = 0; (ws = stet_host_workspace(service->host, i)); i++) {
-		const char *plain = st_root_plain(&ws->root, path);
-		/* Choose the innermost workspace. */
-		if (plain && (!found || strlen(plain) < strlen(*rest))) {
-			found = ws;
-			*rest = plain;
-		}
-	}
-	return found;
 }
 
 int st_service_call_tool(struct st_mcp_request *request, const char *tool, const char *args,

@@ -39,22 +39,16 @@ static inline struct stet_client *st_service_client_of(struct st_mcp_request *re
 	return request->user;
 }
 
-/** Get a string from params, empty if missing. Returns 0 or what st_mcp_fail() returned. */
-int st_service_param(struct st_mcp_request *request, const char *name, bool required,
-                     struct st_str *out);
+/** Check that params has request->name, as this member. Returns 0 or what st_mcp_fail() returned. */
+static inline int st_service_check_name(struct st_mcp_request *request, const char *member) {
+	if (yyjson_is_str(yyjson_obj_get(request->params, member)))
+		return 0;
+	return st_mcp_fail(request, ST_MCP_INVALID_PARAMS, "%.*s needs \"%s\", a string.",
+	                   (int)request->method.len, request->method.ptr, member);
+}
 
 /** Refuse a cursor: lists have one page. Returns 0 or what st_mcp_fail() returned. */
 int st_service_one_page(struct st_mcp_request *request);
-
-/**
- * The workspace that contains a path.
- *
- * @path   Absolute, or relative to the first workspace.
- * @rest   Receives the path relative to the workspace's root.
- * @return NULL if no workspace contains it.
- */
-struct stet_workspace *st_service_workspace_of(struct st_service *service, const char *path,
-                                               const char **rest);
 
 /**
  * Call a tool for a resource, prompt or completion.

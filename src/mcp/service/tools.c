@@ -140,8 +140,8 @@ static int refuse_surrogates(struct st_mcp_request *request) {
 }
 
 int st_service_tools_call(struct st_mcp_request *request) {
-	struct st_str name;
-	if (st_service_param(request, "name", true, &name) < 0)
+	struct st_str name = request->name;
+	if (st_service_check_name(request, "name") < 0)
 		return -1;
 	const struct st_tool *tool = st_tool_find(name);
 	if (!tool)

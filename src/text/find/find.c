@@ -1,16 +1,101 @@
 #include "text/find/find.h"
 
+#include <limits.h>
+#include <unistd.h>
+
 #include "base/cancel.h"
 #include "base/plural.h"
 
-static bool has_byte(struct st_str text, char byte) {
-	return text.len && memchr(text.ptr, byte, text.len);
+/*
+ * A needle of more bytes is found by a rolling hash: memmem() would run too long
+ * between two checks for cancellation.
+ */
+enum { LONG = 64 << 10 };
+
+/* ---- long needles: a rolling hash ---- */
+
+/* Modulo a prime and with a random base, so that no text can be made to collide on purpose. */
+#define PRIME (((uint64_t)1 << 61) - 1)
+
+static uint64_t reduce(uint64_t number) {
+	return number >= PRIME ? number - PRIME : number;
 }
 
-/* Whether the exact bytes of the pattern occur in the text at or after an offset. */
-static bool occurs(struct st_str text, size_t from, struct st_str pattern) {
-	struct st_needle needle = st_needle(pattern);
-	return st_needle_in(&needle, st_str_slice(text, from, text.len)) != NULL;
+static uint64_t multiply(uint64_t a, uint64_t b) {
+	unsigned __int128 product = (unsigned __int128)a * b;
+	return reduce(((uint64_t)product & PRIME) + (uint64_t)(product >> 61));
+}
+
+/* A hash of as many bytes as the needle has, updated as this window moves along. */
+struct roll {
+	uint64_t base;
+	/* What to add to the hash when a byte leaves the window. */
+	uint64_t leaving[UCHAR_MAX + 1];
+};
+
+static void roll_init(struct roll *roll, size_t len) {
+	uint64_t random, power = 1;
+	if (getentropy(&random, sizeof random) < 0)
+		random = (uintptr_t)roll;
+	roll->base = UCHAR_MAX + 1 + random % (PRIME - UCHAR_MAX - 1);
+	for (uint64_t factor = roll->base; len > 0; len >>= 1, factor = multiply(factor, factor))
+		power = len & 1 ? multiply(power, factor) : power;
+	for (uint64_t byte = 0; byte <= UCHAR_MAX; byte++)
+		roll->leaving[byte] = PRIME - multiply(byte, power);
+}
+
+static uint64_t roll_in(const struct roll *roll, uint64_t hash, char byte) {
+	return reduce(multiply(hash, roll->base) + (unsigned char)byte);
+}
+
+static uint64_t hash_bytes(const struct roll *roll, struct st_str bytes) {
+	uint64_t hash = 0;
+	for (size_t i = 0; i < bytes.len; i++) {
+		hash = roll_in(roll, hash, bytes.ptr[i]);
+		if (i % LONG == 0)
+			st_cancel_progress(LONG);
+	}
+	return hash;
+}
+
+static const char *find_long(struct st_str bytes, struct st_str hay) {
+	struct roll roll;
+	roll_init(&roll, bytes.len);
+	uint64_t wanted = hash_bytes(&roll, bytes);
+	uint64_t hash = hash_bytes(&roll, st_str_slice(hay, 0, bytes.len));
+	for (size_t at = 0;; at++) {
+		if (hash == wanted && memcmp(hay.ptr + at, bytes.ptr, bytes.len) == 0)
+			return hay.ptr + at;
+		if (at + bytes.len == hay.len)
+			return NULL;
+		hash = roll_in(&roll, hash, hay.ptr[at + bytes.len]);
+		hash = reduce(hash + roll.leaving[(unsigned char)hay.ptr[at]]);
+		if (at % LONG == 0)
+			st_cancel_progress(LONG);
+	}
+}
+
+const char *st_find_bytes(struct st_str bytes, struct st_str hay) {
+	if (bytes.len == 0 || hay.len < bytes.len)
+		return NULL;
+	if (bytes.len > LONG)
+		return find_long(bytes, hay);
+	for (size_t at = 0; hay.len - at >= bytes.len; at += ST_CANCEL_STEP) {
+		struct st_str piece = st_str_slice(hay, at, hay.len);
+		if (piece.len > ST_CANCEL_STEP + bytes.len - 1)
+			piece.len = ST_CANCEL_STEP + bytes.len - 1;
+		const char *found = memmem(piece.ptr, piece.len, bytes.ptr, bytes.len);
+		if (found)
+			return found;
+		st_cancel_progress(piece.len);
+		if (hay.len - at <= ST_CANCEL_STEP)
+			return NULL;
+	}
+	return NULL;
+}
+
+static bool has_byte(struct st_str text, char byte) {
+	return text.len && memchr(text.ptr, byte, text.len);
 }
 
 /*
@@ -34,7 +119,7 @@ static int prepare_lines(struct st_find *find, struct st_str pattern, struct ste
 		st_find_release(find);
 		return st_fail_nomem(err);
 	}
-	find->needle = st_needle(st_buf_str(&find->pattern));
+	find->needle = st_buf_str(&find->pattern);
 	if (fold)
 		find->hay = st_buf_str(&find->folded);
 	return 0;
@@ -43,12 +128,13 @@ static int prepare_lines(struct st_find *find, struct st_str pattern, struct ste
 int st_find_init(struct st_find *find, struct st_str text, struct st_str pattern,
                  struct stet_error *err) {
 	size_t from = st_bom_len(pattern) ? 0 : st_bom_len(text);
-	*find = (struct st_find){
-		.text = text, .hay = text, .needle = st_needle(pattern), .at = from, .text_at = from};
+	*find =
+		(struct st_find){.text = text, .hay = text, .needle = pattern, .at = from, .text_at = from};
 
 	if (!has_byte(pattern, '\n'))
 		return 0;
-	if (pattern.ptr[0] != '\n' && has_byte(pattern, '\r') && occurs(text, from, pattern))
+	if (pattern.ptr[0] != '\n' && has_byte(pattern, '\r') &&
+	    st_find_bytes(pattern, st_str_slice(text, from, text.len)))
 		return 0;
 	return prepare_lines(find, pattern, err);
 }
@@ -82,13 +168,10 @@ static size_t advance(struct st_find *find, size_t to) {
 }
 
 bool st_find_next(struct st_find *find, struct st_span *span) {
-	size_t len = find->needle.bytes.len;
-	const char *hit = st_needle_in(&find->needle, st_str_slice(find->hay, find->at, find->hay.len));
-	/* The caller reports the cost of a hit to st_cancel_check(). */
-	if (!hit) {
-		st_cancel_progress(find->hay.len - find->at);
+	size_t len = find->needle.len;
+	const char *hit = st_find_bytes(find->needle, st_str_slice(find->hay, find->at, find->hay.len));
+	if (!hit)
 		return false;
-	}
 
 	size_t start = (size_t)(hit - find->hay.ptr);
 	if (find->folded.ptr) {

@@ -17,7 +17,7 @@
 #ifndef STET_TEXT_FIND_GREP_H
 #define STET_TEXT_FIND_GREP_H
 
-#include "text/find/needle.h"
+#include "text/find/find.h"
 #include "text/find/pattern.h"
 
 enum st_grep_flags {
@@ -31,7 +31,7 @@ struct st_grep {
 	bool span;
 	const struct st_pattern *pattern;
 	struct st_matcher *matcher;
-	struct st_needle needle;
+	struct st_str needle;
 	/** The text without its byte order mark, whose length is `bom`. */
 	struct st_str text;
 	size_t bom;

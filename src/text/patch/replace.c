@@ -6,7 +6,7 @@
 #include "base/cancel.h"
 #include "base/plural.h"
 #include "text/hint/explain.h"
-#include "text/lines/splice.h"
+#include "text/patch/edits.h"
 
 /* One call of st_replace_apply(). */
 struct replacing {

@@ -7,11 +7,6 @@
 /* Give up after comparing so many lines. */
 enum { COMPARED_MAX = 1000000 };
 
-void st_shifted_release(struct st_shifted *shifted) {
-	st_buf_release(&shifted->new_text);
-	*shifted = (struct st_shifted){0};
-}
-
 static bool is_blank_line(struct st_str line) {
 	return st_indent_of(line).len == line.len;
 }

@@ -29,7 +29,10 @@ struct st_shifted {
 	struct st_buf new_text;
 };
 
-void st_shifted_release(struct st_shifted *shifted);
+static inline void st_shifted_release(struct st_shifted *shifted) {
+	st_buf_release(&shifted->new_text);
+	*shifted = (struct st_shifted){0};
+}
 
 /**
  * Find the place. The search gives up after a million lines compared, and then

@@ -6,7 +6,7 @@
 #include "base/plural.h"
 #include "base/quote.h"
 #include "base/utf8.h"
-#include "tools/instructions.h"
+#include "tools/render.h"
 
 enum {
 	/* Bytes that a line number and its tab take. */

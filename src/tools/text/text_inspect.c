@@ -7,7 +7,7 @@
 #include "text/markdown/markdown.h"
 #include "text/markdown/outline.h"
 #include "text/find/search.h"
-#include "tools/instructions.h"
+#include "tools/render.h"
 
 /* Bytes kept free for the rest of the answer: names, counts, the hash, a note. */
 enum { FRAME_BYTES = 1024 };

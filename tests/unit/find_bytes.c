@@ -1,5 +1,5 @@
 /* Looking for bytes: what memmem() finds, wherever it is and whatever is around it. */
-#include "text/find/needle.h"
+#include "text/find/find.h"
 
 #include "base/buf.h"
 #include "lib/gen.h"
@@ -10,9 +10,8 @@ static void check(struct st_str bytes, struct st_str hay) {
 	char *copy = malloc(hay.len ? hay.len : 1);
 	assert_non_null(copy);
 	memcpy(copy, hay.ptr, hay.len);
-	struct st_needle needle = st_needle(bytes);
 	const char *right = memmem(copy, hay.len, bytes.ptr, bytes.len);
-	assert_ptr_equal(st_needle_in(&needle, st_strn(copy, hay.len)), right);
+	assert_ptr_equal(st_find_bytes(bytes, st_strn(copy, hay.len)), right);
 	free(copy);
 }
 
@@ -76,16 +75,13 @@ static void a_long_one_is_found_as_well(void **state) {
 
 static void nothing_is_nowhere(void **state) {
 	(void)state;
-	struct st_needle empty = st_needle(st_str(""));
-	struct st_needle word = st_needle(st_str("word"));
-	assert_null(st_needle_in(&empty, st_str("some text, of more than a few words, as it is in a "
-	                                        "file that somebody wrote once")));
-	assert_null(st_needle_in(&empty, st_str("")));
-	assert_null(st_needle_in(&word, st_str("")));
-	assert_null(st_needle_in(&word, st_str("wor")));
+	assert_null(st_find_bytes(st_str(""), st_str("some text")));
+	assert_null(st_find_bytes(st_str(""), st_str("")));
+	assert_null(st_find_bytes(st_str("word"), st_str("")));
+	assert_null(st_find_bytes(st_str("word"), st_str("wor")));
 }
 
-/* Wrong guesses everywhere: the rest is left to memmem(), and the last place is found all the same. */
+/* Every place is nearly a match. */
 static void a_text_made_against_it_is_searched_too(void **state) {
 	(void)state;
 	st_auto(st_buf) hay = ST_BUF_INIT;
@@ -101,28 +97,6 @@ static void a_text_made_against_it_is_searched_too(void **state) {
 	check(st_buf_str(&bytes), st_buf_str(&hay));
 }
 
-/* Asked for one after the other, wrong guesses add up, and are given up all the same. */
-static void the_work_is_linear_for_all_of_them(void **state) {
-	(void)state;
-	enum { LEN = 1 << 20, RUN = 1000 };
-	st_auto(st_buf) hay = ST_BUF_INIT;
-	st_auto(st_buf) bytes = ST_BUF_INIT;
-	for (int i = 0; i < LEN; i++)
-		st_buf_addc(&hay, i % (2 * RUN) == 0 ? '!' : 'Q');
-	for (int i = 0; i < RUN; i++)
-		st_buf_addc(&bytes, 'Q');
-	st_buf_addc(&bytes, '!');
-	assert_false(hay.failed || bytes.failed);
-	struct st_needle needle = st_needle(st_buf_str(&bytes));
-	struct st_str rest = st_buf_str(&hay);
-	int count = 0;
-	for (const char *at; (at = st_needle_in(&needle, rest)); count++)
-		rest = st_str_slice(rest, (size_t)(at - rest.ptr) + bytes.len, rest.len);
-	assert_int_equal(count, LEN / (2 * RUN));
-	assert_true(needle.passed <= LEN);
-	assert_true(needle.lost <= LEN / 4 + 65536 + 64 * bytes.len);
-}
-
 int main(void) {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(it_finds_what_memmem_finds),
@@ -130,7 +104,6 @@ int main(void) {
 		cmocka_unit_test(a_long_one_is_found_as_well),
 		cmocka_unit_test(nothing_is_nowhere),
 		cmocka_unit_test(a_text_made_against_it_is_searched_too),
-		cmocka_unit_test(the_work_is_linear_for_all_of_them),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
