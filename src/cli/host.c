@@ -115,7 +115,7 @@ static int open_roots(const char *const *named, size_t count, struct stet_host *
 	struct stet_error err = {0};
 	char **roots = calloc(count, sizeof *roots);
 	int status = roots ? DONE : report_nomem();
-	for (size_t i = 0; status == DONE && i < count; i++) {
+	for (size_t i = 0; roots && status == DONE && i < count; i++) {
 		roots[i] = expand_home(named[i]);
 		status = roots[i] ? DONE : report_nomem();
 	}

@@ -104,7 +104,7 @@ void st_request_answer(struct st_request *request, int status, struct st_str bod
 void st_request_start(struct st_request *request);
 
 /** Send a piece of a streamed answer, not empty. */
-void st_request_send(struct st_request *request, struct st_str bytes);
+void st_request_send(struct st_request *request, struct st_str piece);
 
 /** End a streamed answer. The request must not be used afterwards. */
 void st_request_end(struct st_request *request);

@@ -1,5 +1,7 @@
 #include "core/session/deliver.h"
 
+#include <assert.h>
+
 /* Choose the new instructions of a chain, lay them out, and record them as delivered. */
 static int fill_list(struct stet_session *session, const struct st_instructions_chain *chain,
                      unsigned flags, size_t max, const struct st_hash *in_answer,
@@ -72,6 +74,7 @@ int stet_instructions_if_new(struct stet_session *session, const char *path, cha
 	int code = st_instructions_deliver(session, path, ST_INSTRUCTIONS_ALONE, 0, NULL, &list, err);
 	if (code < 0)
 		return code;
+	assert(list);
 	struct st_buf text = ST_BUF_INIT;
 	for (size_t i = 0; i < list->count; i++) {
 		const struct st_instructions_entry *entry = &list->entries[i];

@@ -366,10 +366,10 @@ static void say_details(const struct st_change_attempt *attempt, struct st_verdi
 	} else if (verdict.refusal == ST_REFUSED_STATELESS) {
 		st_buf_adds(&answer->message,
 		            " Pass a name of your choice as \"session\" to read it and to change it.");
-	} else if (verdict.refusal == ST_REFUSED_LOSSY) {
-		attempt->seen->drop_warned = true;
-	} else if (verdict.refusal == ST_REFUSED_DROPS) {
-		say_drops(attempt->file, verdict.dropped, answer);
+	} else if (verdict.refusal == ST_REFUSED_LOSSY || verdict.refusal == ST_REFUSED_DROPS) {
+		assert(attempt->file && attempt->seen);
+		if (verdict.refusal == ST_REFUSED_DROPS)
+			say_drops(attempt->file, verdict.dropped, answer);
 		attempt->seen->drop_warned = true;
 	} else if (attempt->file && verdict.refusal != ST_REFUSED_UNSENT) {
 		say_writer(attempt->session, &attempt->file->hash, answer);
@@ -397,11 +397,9 @@ int st_change_refuse(const struct st_change_attempt *attempt, struct st_verdict 
 	say_details(attempt, verdict, changed);
 	if (refusal == ST_REFUSED_UNSENT)
 		code = st_unsent_show(attempt, err);
-	else if (changed && change->unshown)
-		st_buf_adds(&answer->message, " Please read the file again.");
-	else if (changed && refusal != ST_REFUSED_UNSEEN)
+	else if (changed && !change->unshown && refusal != ST_REFUSED_UNSEEN)
 		code = show_change(attempt, err);
-	else if (refusal == ST_REFUSED_UNDO)
+	else if ((changed && change->unshown) || refusal == ST_REFUSED_UNDO)
 		st_buf_adds(&answer->message, " Please read the file again.");
 	else if (file && (refusal == ST_REFUSED_HASH || refusal == ST_REFUSED_MODIFIED))
 		code = say_matches(attempt, err);
