@@ -1,4 +1,6 @@
 /* grep: the lines of a text that match, the files of a tree, and what the answer says of them. */
+#include <fcntl.h>
+
 #include "base/cancel.h"
 #include "base/clock.h"
 #include "core/session/session.h"
@@ -405,33 +407,38 @@ static void a_pathological_pattern_answers_in_time_and_says_so(void **state) {
 	expect_no_text("No match in 0");
 }
 
-/* Search the files of a host's directory, at core's level. */
-static int search(struct host *host, struct st_tree_grep *how, const char *query) {
+/* Search the files of a host's directory that write_pathological() made, at core's level. */
+static int search(struct host *host, struct st_tree_grep *how, int files) {
 	struct st_pattern *pattern = NULL;
-	assert_int_equal(st_grep_compile(st_str(query), how->flags, &pattern, NULL), 0);
+	assert_int_equal(st_grep_compile(ST_STR("(a+)+$"), how->flags, &pattern, NULL), 0);
 	how->pattern = pattern;
 	host->err = (struct stet_error){0};
-	int code = st_workspace_grep(host->ws, how, &host->err);
+	st_autofd dir = open(host->dir->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_int_equal(st_tree_grep_begin(how, host->ws, NULL), 0);
+	int code = 0;
+	for (int i = 0; code == 0 && i < files; i++) {
+		char name[32];
+		snprintf(name, sizeof name, "bad%02d.txt", i);
+		code = st_tree_grep_add(how, dir, st_str(name));
+	}
+	code = st_tree_grep_end(how, &host->err);
 	st_pattern_free(pattern);
 	return code;
 }
 
 static void the_time_limit_leaves_files_that_are_counted(void **state) {
 	struct host *host = *state;
-	static char names[12][32];
-	struct st_grep_file files[12];
-	write_pathological(host, 12);
-	for (int i = 0; i < 12; i++) {
-		snprintf(names[i], sizeof names[i], "bad%02d.txt", i);
-		files[i] = (struct st_grep_file){.path = names[i]};
-	}
-	struct st_tree_grep how = {.files = files, .count = 12, .file_ms = 50, .tree_ms = 100};
+	write_pathological(host, 99);
+	struct st_tree_grep how = {.file_ms = 50, .tree_ms = 100};
 	int64_t begun = st_now_ms();
-	assert_int_equal(search(host, &how, "(a+)+$"), 0);
+	assert_int_equal(search(host, &how, 99), 0);
 	assert_true(st_now_ms() - begun < 5000);
-	assert_true(how.timed_out);
-	assert_int_equal(files[0].state, ST_GREP_STOPPED);
-	assert_int_equal(files[11].state, ST_GREP_WAITING);
+	assert_true(how.states[ST_GREP_WAITING] > 0);
+	assert_true(how.states[ST_GREP_STOPPED] > 0);
+	assert_int_equal(how.states[ST_GREP_WAITING] + how.states[ST_GREP_STOPPED], 99);
+	assert_int_equal(how.count, how.states[ST_GREP_STOPPED]);
+	assert_non_null(how.files[0].why);
+	st_tree_grep_release(&how);
 }
 
 static bool is_gone(struct st_cancel *cancel) {
@@ -441,24 +448,18 @@ static bool is_gone(struct st_cancel *cancel) {
 
 static void a_search_that_nobody_waits_for_ends(void **state) {
 	struct host *host = *state;
-	static char names[12][32];
-	struct st_grep_file files[12];
-	write_pathological(host, 12);
-	for (int i = 0; i < 12; i++) {
-		snprintf(names[i], sizeof names[i], "bad%02d.txt", i);
-		files[i] = (struct st_grep_file){.path = names[i]};
-	}
+	write_pathological(host, 99);
 	/* One file alone, and both threads at work. */
-	for (size_t count = 1; count <= 12; count += 11) {
+	for (int count = 1; count <= 99; count += 98) {
 		struct st_cancel cancel = {.cancelled = is_gone};
-		struct st_tree_grep how = {
-			.files = files, .count = count, .file_ms = 60000, .tree_ms = 60000};
+		struct st_tree_grep how = {.file_ms = 60000, .tree_ms = 60000};
 		int64_t begun = st_now_ms();
 		st_cancel_set(&cancel);
-		int code = search(host, &how, "(a+)+$");
+		int code = search(host, &how, count);
 		st_cancel_set(NULL);
 		assert_int_equal(code, STET_E_CANCELLED);
 		assert_true(st_now_ms() - begun < 5000);
+		st_tree_grep_release(&how);
 	}
 }
 
