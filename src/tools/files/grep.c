@@ -543,6 +543,7 @@ const struct st_tool st_grep_tool = {
 		"\"total\":{\"type\":\"integer\"},\"filesMatched\":{\"type\":\"integer\"},"
 		"\"nextOffset\":{\"type\":\"integer\"},\"ignored\":{\"type\":\"integer\"},"
 		"\"binary\":{\"type\":\"integer\"},\"incomplete\":{\"type\":\"boolean\"},"
+		"\"failedPaths\":{\"type\":\"integer\"},"
 		"\"note\":{\"type\":\"string\"}"),
 	.hints = ST_HINT_READ_ONLY | ST_HINT_IDEMPOTENT,
 	.group = ST_GROUP_FILES,
