@@ -47,8 +47,10 @@ static struct stet_json *call_args(const struct options *options, const struct a
 	if (!json)
 		return NULL;
 	stet_json_set_text(json, "/pattern", operand(args, 0), strlen(operand(args, 0)));
+	bool several = operand(args, 2);
 	for (int i = 1; operand(args, i); i++)
-		stet_json_set_text(json, "/paths/-", operand(args, i), strlen(operand(args, i)));
+		stet_json_set_text(json, several ? "/paths/-" : "/path", operand(args, i),
+		                   strlen(operand(args, i)));
 	for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
 		if (has_option(args, flags[i].option))
 			stet_json_set_bool(json, flags[i].pointer, 1);

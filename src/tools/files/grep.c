@@ -190,11 +190,18 @@ static int search_paths(struct request *request, yyjson_val *paths, struct stet_
 	yyjson_arr_iter items = yyjson_arr_iter_with(paths);
 	for (yyjson_val *item; (item = yyjson_arr_iter_next(&items));) {
 		int code = search_one(request, st_json_str(item), err);
-		if (code == STET_E_NOMEM || code == STET_E_CANCELLED ||
-		    (code < 0 && ++request->failed == count))
+		if (code == STET_E_NOMEM || code == STET_E_CANCELLED)
 			return code;
-		if (code < 0)
-			st_buf_addf(&request->problems, "[%s]\n", err->message);
+		if (code == 0)
+			continue;
+		if (++request->failed == count && count > 1) {
+			const struct stet_error last = *err;
+			return st_fail(err, code, "None of the %zu paths can be searched. %s", count,
+			               last.message);
+		}
+		if (request->failed == count)
+			return code;
+		st_buf_addf(&request->problems, "[%s]\n", err->message);
 	}
 	return request->problems.failed ? st_fail_nomem(err) : 0;
 }
@@ -418,7 +425,10 @@ static void note_total(struct request *request, const struct totals *totals,
 	size_t searched = request->search.states[ST_GREP_SEARCHED];
 	st_json_add_size(call->doc, call->result, "total", total);
 	st_json_add_size(call->doc, call->result, "filesMatched", totals->files);
-	if (total == 0 && !is_incomplete(&request->search))
+	/* Several paths may lead to the same files. */
+	if (total == 0 && !is_incomplete(&request->search) && st_arg(call, "paths"))
+		st_buf_adds(note, "[No match.]\n");
+	else if (total == 0 && !is_incomplete(&request->search))
 		st_buf_addf(note, "[No match in %zu %s.]\n", searched,
 		            st_plural(searched, "file", "files"));
 	else if (total == 0)
