@@ -119,7 +119,9 @@ static enum st_tree_choice is_wanted(void *data, struct st_str path, enum st_wal
 		if (!request->hidden)
 			return ST_TREE_PRUNE;
 	}
-	if (is_dir || (request->glob && !st_glob_match(request->glob, path, false)))
+	/* As in rg, a glob with a slash begins at the root, wherever the search begins. */
+	if (is_dir ||
+	    (request->glob && !st_glob_match(request->glob, whole_path(request, path), false)))
 		return ST_TREE_NO;
 	return ST_TREE_YES;
 }
