@@ -548,9 +548,9 @@ static void a_pathological_pattern_answers_in_time_and_says_so(void **state) {
 }
 
 /* Search the files of a host's directory that write_pathological() made, at core's level. */
-static int search(struct host *host, struct st_tree_grep *how, int files) {
+static int search(struct host *host, struct st_tree_grep *how, const char *query, int files) {
 	struct st_pattern *pattern = NULL;
-	assert_int_equal(st_grep_compile(ST_STR("(a+)+$"), how->flags, &pattern, NULL), 0);
+	assert_int_equal(st_grep_compile(st_str(query), how->flags, &pattern, NULL), 0);
 	how->pattern = pattern;
 	host->err = (struct stet_error){0};
 	st_autofd dir = open(host->dir->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -571,7 +571,7 @@ static void the_time_limit_leaves_files_that_are_counted(void **state) {
 	write_pathological(host, 99);
 	struct st_tree_grep how = {.file_ms = 50, .tree_ms = 100};
 	int64_t begun = st_now_ms();
-	assert_int_equal(search(host, &how, 99), 0);
+	assert_int_equal(search(host, &how, "(a+)+$", 99), 0);
 	assert_true(st_now_ms() - begun < 5000);
 	assert_true(how.states[ST_GREP_WAITING] > 0);
 	assert_true(how.states[ST_GREP_STOPPED] > 0);
@@ -581,16 +581,39 @@ static void the_time_limit_leaves_files_that_are_counted(void **state) {
 	st_tree_grep_release(&how);
 }
 
+/* The client gives up after it was asked so many times. */
+static size_t patience;
+
+static bool is_impatient(struct st_cancel *cancel) {
+	(void)cancel;
+	patience -= patience > 0;
+	return patience == 0;
+}
+
+/* Files with which "(a|aa)+$" is busy for a minute each, without reaching one of PCRE2's own limits. */
+static void write_slow(struct host *host, int files) {
+	st_auto(st_buf) text = ST_BUF_INIT;
+	for (int i = 0; i < 3000; i++)
+		st_buf_adds(&text, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaab\n");
+	for (int i = 0; i < files; i++) {
+		char name[32];
+		snprintf(name, sizeof name, "bad%02d.txt", i);
+		dir_write(host->dir, name, st_buf_cstr(&text));
+	}
+}
+
 static void a_search_that_nobody_waits_for_ends(void **state) {
 	struct host *host = *state;
-	write_pathological(host, 99);
-	/* One file alone, and both threads at work. */
-	for (int count = 1; count <= 99; count += 98) {
-		struct st_cancel cancel = {.cancelled = is_gone};
+	write_slow(host, 99);
+	/* One file alone, and both threads at work; at once, and after a while. */
+	for (int i = 0; i < 8; i++) {
+		static const size_t asked[] = {1, 10, 100, 3000};
+		struct st_cancel cancel = {.cancelled = is_impatient};
 		struct st_tree_grep how = {.file_ms = 60000, .tree_ms = 60000};
 		int64_t begun = st_now_ms();
+		patience = asked[i / 2];
 		st_cancel_set(&cancel);
-		int code = search(host, &how, count);
+		int code = search(host, &how, "(a|aa)+$", i % 2 ? 99 : 1);
 		st_cancel_set(NULL);
 		assert_int_equal(code, STET_E_CANCELLED);
 		assert_true(st_now_ms() - begun < 5000);
