@@ -4,7 +4,6 @@
 #include "base/cancel.h"
 #include "base/quote.h"
 #include "base/utf8.h"
-#include "tools/instructions.h"
 
 /* How many bytes of a line to show, and how many of them before a match that begins further right. */
 enum { LINE_MAX_BYTES = 500, LEAD = 60 };
