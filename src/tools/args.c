@@ -273,10 +273,13 @@ static void add_required(struct st_buf *out, const struct st_tool *tool) {
 /* Without "$schema": clients then assume version 2020-12. */
 int st_tool_schema(const struct st_tool *tool, struct st_buf *out, struct stet_error *err) {
 	st_buf_adds(out, "{\"type\":\"object\",\"properties\":{");
+	const char *comma = "";
 	for (size_t i = 0; tool->params[i].name; i++) {
-		if (i)
-			st_buf_adds(out, ",");
+		if (tool->params[i].unlisted)
+			continue;
+		st_buf_adds(out, comma);
 		add_param(out, &tool->params[i]);
+		comma = ",";
 	}
 	st_buf_adds(out, "}");
 	add_required(out, tool);

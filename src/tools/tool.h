@@ -38,6 +38,8 @@ struct st_param {
 	bool required;
 	/** 0 and "" are values. For other optional parameters they count as left out. */
 	bool blank;
+	/** The schema leaves it out, which saves tokens: for programs. */
+	bool unlisted;
 	/** One sentence for a model. */
 	const char *description;
 	/** For strings: the allowed values, in any case, separated by "|"; may be NULL. */

@@ -1,4 +1,6 @@
 /* grep: the lines of a text that match, the files of a tree, and what the answer says of them. */
+#include <fcntl.h>
+
 #include "base/cancel.h"
 #include "base/clock.h"
 #include "core/session/session.h"
@@ -258,6 +260,85 @@ static void too_large_files_are_left_out(void **state) {
 	assert_string_equal(said(0), "small:1:word\n[Not searched: 1 too large file.]\n");
 }
 
+/* Files are read in pieces of 128 KB: no line is lost, split or counted twice between two of them. */
+static void large_files_are_searched_in_pieces(void **state) {
+	static const char *const ends[] = {"\n", "\r\n", "\r"};
+	struct host *host = *state;
+	st_auto(st_buf) text = ST_BUF_INIT;
+	for (size_t e = 0; e < sizeof ends / sizeof *ends; e++) {
+		struct gen gen = gen_new(gen_seed() + e);
+		size_t hits = 0, lines = 0;
+		st_buf_clear(&text);
+		for (; text.len < 700'000; lines++) {
+			bool hit = gen_one_in(&gen, 5);
+			hits += hit;
+			/* A byte order mark within the file is a character as any other. */
+			st_buf_adds(&text, gen_one_in(&gen, 9) ? "\xEF\xBB\xBF" : "");
+			for (size_t n = gen_below(&gen, 40); n > 0; n--)
+				st_buf_adds(&text, "xy ");
+			/* Now and then a line longer than a piece. */
+			for (size_t n = gen_one_in(&gen, 9000) ? 60'000 : 0; n > 0; n--)
+				st_buf_adds(&text, "xyz");
+			st_buf_adds(&text, hit ? "hit" : "x");
+			st_buf_adds(&text, ends[e]);
+		}
+		dir_write(host->dir, "large", st_buf_cstr(&text));
+		call(host, TOOL, "{'pattern': 'hit$', 'mode': 'count'}");
+		expect_int("counts.0.count", (int64_t)hits);
+		call(host, TOOL, "{'pattern': '^', 'mode': 'count'}");
+		expect_int("counts.0.count", (int64_t)lines);
+		call(host, TOOL, "{'pattern': 'x[^q]*?hit', 'mode': 'count', 'multiline': true}");
+		assert_true(yyjson_get_int(look("counts.0.count")) >= (int64_t)hits);
+		call(host, TOOL, "{'pattern': 'hit$', 'limit': 1}");
+		expect_int("total", (int64_t)hits);
+	}
+}
+
+static void a_nul_byte_anywhere_makes_a_file_binary(void **state) {
+	struct host *host = *state;
+	st_auto(st_buf) text = ST_BUF_INIT;
+	while (text.len < 300'000)
+		st_buf_adds(&text, "hit\n");
+	st_buf_addc(&text, '\0');
+	dir_write_bytes(host->dir, "late", text.ptr, text.len);
+	for (size_t i = 0; i < 3; i++) {
+		static const char *const modes[] = {"lines", "files", "count"};
+		call(host, TOOL, "{'pattern': 'hit', 'mode': '%s'}", modes[i]);
+		expect_int("total", 0);
+		expect_int("binary", 1);
+	}
+}
+
+static void several_paths_are_searched_as_one(void **state) {
+	struct host *host = *state;
+	dir_write(host->dir, "a/x.txt", "word\n");
+	dir_write(host->dir, "b/x.txt", "word\n");
+	dir_write(host->dir, "c.txt", "word\n");
+	dir_write(host->dir, "d.txt", "word\n");
+	call(host, TOOL, "{'pattern': 'word', 'paths': ['c.txt', 'b', 'a', 'b/x.txt']}");
+	assert_string_equal(said(0), "a/x.txt:1:word\nb/x.txt:1:word\nc.txt:1:word\n");
+	expect_int("total", 3);
+	expect_none("failedPaths");
+	/* One that is wrong is named, and the others are searched. */
+	call(host, TOOL, "{'pattern': 'word', 'paths': ['c.txt', 'nope', '..', 'a']}");
+	expect_text("a/x.txt:1:word\nc.txt:1:word\n");
+	expect_text("nope");
+	expect_int("failedPaths", 2);
+	refuse(host, STET_E_NOT_FOUND, TOOL, "{'pattern': 'word', 'paths': ['nope', 'nix']}");
+	/* An empty list is no list. */
+	call(host, TOOL, "{'pattern': 'word', 'paths': [], 'path': 'a'}");
+	expect_int("total", 1);
+}
+
+static void nothing_is_recorded_if_the_caller_says_so(void **state) {
+	struct host *host = *state;
+	dir_write(host->dir, "a.txt", "word\n");
+	call(host, TOOL, "{'pattern': 'word', 'record': false, 'list': false}");
+	assert_string_equal(said(0), "a.txt:1:word\n");
+	expect_none("matches");
+	assert_null(st_tracker_find(&host->session->tracker, "a.txt"));
+}
+
 /* Which lines of a file the session has seen, as "1 3-4". */
 static void check_seen(struct host *host, const char *path, const char *expected) {
 	st_auto(st_buf) out = ST_BUF_INIT;
@@ -376,6 +457,67 @@ static void wrong_arguments_are_refused(void **state) {
 	expect_text("multiline: true");
 }
 
+/* ---- instructions ---- */
+
+static bool is_gone(struct st_cancel *cancel) {
+	(void)cancel;
+	return true;
+}
+
+static void instructions_come_with_the_files_whose_lines_are_shown(void **state) {
+	struct host *host = *state;
+	dir_write(host->dir, "AGENTS.md", "root\n");
+	dir_write(host->dir, "a/AGENTS.md", "of a\n");
+	dir_write(host->dir, "b/AGENTS.md", "of b\n");
+	dir_write(host->dir, "c/AGENTS.md", "of c\n");
+	dir_write(host->dir, "a/x.txt", "word\n");
+	dir_write(host->dir, "b/x.txt", "word\n");
+	dir_write(host->dir, "c/x.txt", "none\n");
+	/* Neither a count nor an answer that nobody gets delivers any. */
+	call(host, TOOL, "{'pattern': 'word', 'mode': 'count'}");
+	expect_none("agents");
+	struct st_cancel cancel = {.cancelled = is_gone};
+	st_cancel_set(&cancel);
+	refuse(host, STET_E_CANCELLED, TOOL, "{'pattern': 'word'}");
+	st_cancel_set(NULL);
+	check_seen(host, "a/x.txt", "untracked");
+	/* Of the files found, b/x.txt is not on the page. */
+	call(host, TOOL, "{'pattern': 'word', 'limit': 1}");
+	expect_str("agents.0", "AGENTS.md");
+	expect_str("agents.1", "a/AGENTS.md");
+	expect_none("agents.2");
+	expect_str("instructions.1", "[Loaded from a/AGENTS.md]\n\nof a\n");
+	call(host, TOOL, "{'pattern': 'word'}");
+	expect_str("agents.0", "b/AGENTS.md");
+	expect_none("agents.1");
+	call(host, TOOL, "{'pattern': 'word'}");
+	expect_none("agents");
+}
+
+/* Instructions and lines share a page, and what does not fit comes later. */
+static void instructions_and_lines_share_the_page(void **state) {
+	struct host *host = *state;
+	st_auto(st_buf) text = ST_BUF_INIT;
+	for (int i = 0; i < 300; i++)
+		st_buf_adds(&text, "Keep this rule in mind.\n");
+	for (int i = 0; i < 20; i++) {
+		char name[32];
+		snprintf(name, sizeof name, "d%02d/AGENTS.md", i);
+		st_buf_addf(&text, "%d\n", i);
+		dir_write(host->dir, name, st_buf_cstr(&text));
+		snprintf(name, sizeof name, "d%02d/x.txt", i);
+		dir_write(host->dir, name, "word\n");
+	}
+	call(host, TOOL, "{'pattern': 'word', 'glob': 'x.txt'}");
+	expect_int("total", 20);
+	expect_text("d19/x.txt:1:word");
+	expect_str("agents.0", "d00/AGENTS.md");
+	size_t bytes = 0;
+	for (size_t i = 0; said(i); i++)
+		bytes += strlen(said(i));
+	assert_true(bytes <= 20000);
+}
+
 /* ---- limits ---- */
 
 static void write_pathological(struct host *host, int files) {
@@ -405,60 +547,77 @@ static void a_pathological_pattern_answers_in_time_and_says_so(void **state) {
 	expect_no_text("No match in 0");
 }
 
-/* Search the files of a host's directory, at core's level. */
-static int search(struct host *host, struct st_tree_grep *how, const char *query) {
+/* Search the files of a host's directory that write_pathological() made, at core's level. */
+static int search(struct host *host, struct st_tree_grep *how, const char *query, int files) {
 	struct st_pattern *pattern = NULL;
 	assert_int_equal(st_grep_compile(st_str(query), how->flags, &pattern, NULL), 0);
 	how->pattern = pattern;
 	host->err = (struct stet_error){0};
-	int code = st_workspace_grep(host->ws, how, &host->err);
+	st_autofd dir = open(host->dir->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_int_equal(st_tree_grep_begin(how, host->ws, NULL), 0);
+	int code = 0;
+	for (int i = 0; code == 0 && i < files; i++) {
+		char name[32];
+		snprintf(name, sizeof name, "bad%02d.txt", i);
+		code = st_tree_grep_add(how, dir, st_str(name));
+	}
+	code = st_tree_grep_end(how, &host->err);
 	st_pattern_free(pattern);
 	return code;
 }
 
 static void the_time_limit_leaves_files_that_are_counted(void **state) {
 	struct host *host = *state;
-	static char names[12][32];
-	struct st_grep_file files[12];
-	write_pathological(host, 12);
-	for (int i = 0; i < 12; i++) {
-		snprintf(names[i], sizeof names[i], "bad%02d.txt", i);
-		files[i] = (struct st_grep_file){.path = names[i]};
-	}
-	struct st_tree_grep how = {.files = files, .count = 12, .file_ms = 50, .tree_ms = 100};
+	write_pathological(host, 99);
+	struct st_tree_grep how = {.file_ms = 50, .tree_ms = 100};
 	int64_t begun = st_now_ms();
-	assert_int_equal(search(host, &how, "(a+)+$"), 0);
+	assert_int_equal(search(host, &how, "(a+)+$", 99), 0);
 	assert_true(st_now_ms() - begun < 5000);
-	assert_true(how.timed_out);
-	assert_int_equal(files[0].state, ST_GREP_STOPPED);
-	assert_int_equal(files[11].state, ST_GREP_WAITING);
+	assert_true(how.states[ST_GREP_WAITING] > 0);
+	assert_true(how.states[ST_GREP_STOPPED] > 0);
+	assert_int_equal(how.states[ST_GREP_WAITING] + how.states[ST_GREP_STOPPED], 99);
+	assert_int_equal(how.count, how.states[ST_GREP_STOPPED]);
+	assert_non_null(how.files[0].why);
+	st_tree_grep_release(&how);
 }
 
-static bool is_gone(struct st_cancel *cancel) {
+/* The client gives up after it was asked so many times. */
+static size_t patience;
+
+static bool is_impatient(struct st_cancel *cancel) {
 	(void)cancel;
-	return true;
+	patience -= patience > 0;
+	return patience == 0;
+}
+
+/* Files with which "(a|aa)+$" is busy for a minute each, without reaching one of PCRE2's own limits. */
+static void write_slow(struct host *host, int files) {
+	st_auto(st_buf) text = ST_BUF_INIT;
+	for (int i = 0; i < 3000; i++)
+		st_buf_adds(&text, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaab\n");
+	for (int i = 0; i < files; i++) {
+		char name[32];
+		snprintf(name, sizeof name, "bad%02d.txt", i);
+		dir_write(host->dir, name, st_buf_cstr(&text));
+	}
 }
 
 static void a_search_that_nobody_waits_for_ends(void **state) {
 	struct host *host = *state;
-	static char names[12][32];
-	struct st_grep_file files[12];
-	write_pathological(host, 12);
-	for (int i = 0; i < 12; i++) {
-		snprintf(names[i], sizeof names[i], "bad%02d.txt", i);
-		files[i] = (struct st_grep_file){.path = names[i]};
-	}
-	/* One file alone, and both threads at work. */
-	for (size_t count = 1; count <= 12; count += 11) {
-		struct st_cancel cancel = {.cancelled = is_gone};
-		struct st_tree_grep how = {
-			.files = files, .count = count, .file_ms = 60000, .tree_ms = 60000};
+	write_slow(host, 99);
+	/* One file alone, and both threads at work; at once, and after a while. */
+	for (int i = 0; i < 8; i++) {
+		static const size_t asked[] = {1, 10, 100, 3000};
+		struct st_cancel cancel = {.cancelled = is_impatient};
+		struct st_tree_grep how = {.file_ms = 60000, .tree_ms = 60000};
 		int64_t begun = st_now_ms();
+		patience = asked[i / 2];
 		st_cancel_set(&cancel);
-		int code = search(host, &how, "(a+)+$");
+		int code = search(host, &how, "(a|aa)+$", i % 2 ? 99 : 1);
 		st_cancel_set(NULL);
 		assert_int_equal(code, STET_E_CANCELLED);
 		assert_true(st_now_ms() - begun < 5000);
+		st_tree_grep_release(&how);
 	}
 }
 
@@ -474,11 +633,17 @@ int main(void) {
 		host_claim(nothing_outside_the_root_is_searched),
 		host_claim(types_that_are_not_allowed_are_left_out),
 		host_claim(too_large_files_are_left_out),
+		host_claim(large_files_are_searched_in_pieces),
+		host_claim(a_nul_byte_anywhere_makes_a_file_binary),
+		host_claim(several_paths_are_searched_as_one),
+		host_claim(nothing_is_recorded_if_the_caller_says_so),
 		host_claim(the_lines_that_were_sent_whole_count_as_seen),
 		host_claim(seen_lines_unlock_edits_of_them),
 		host_claim(pages_follow_each_other_without_gap),
 		host_claim(long_lines_are_cut_around_the_match),
 		host_claim(wrong_arguments_are_refused),
+		host_claim(instructions_come_with_the_files_whose_lines_are_shown),
+		host_claim(instructions_and_lines_share_the_page),
 		host_claim(a_pathological_pattern_answers_in_time_and_says_so),
 		host_claim(the_time_limit_leaves_files_that_are_counted),
 		host_claim(a_search_that_nobody_waits_for_ends),

@@ -1,5 +1,6 @@
 /* Undo and redo of a run of writes, against a model on plain strings; the tools undo and history. */
 #include "lib/gen.h"
+#include "lib/run.h"
 #include "lib/tools.h"
 #include "stet/workspace.h"
 #include "tools/state/run_args.h"
@@ -347,6 +348,65 @@ static void a_created_file_is_deleted_and_a_deleted_one_comes_back(void **state)
 	expect_file(host, "old.txt", "old\n");
 }
 
+/* bob deletes a/ with a/b/x.txt and a/y.txt in it. */
+static void delete_tree(struct host *host) {
+	trust(host);
+	dir_write(host->dir, "a/b/x.txt", "x\n");
+	dir_write(host->dir, "a/y.txt", "y\n");
+	call_as(host, "bob", "read_file", "{'path': 'a/b/x.txt'}");
+	call_as(host, "bob", "read_file", "{'path': 'a/y.txt'}");
+	call_as(host, "bob", "delete_file", "{'path': 'a', 'recursive': true}");
+	assert_false(dir_has(host->dir, "a"));
+}
+
+static void deleted_directories_come_back_with_their_files(void **state) {
+	struct host *host = *state;
+	delete_tree(host);
+	call(host, "undo", "{'of': 'bob', 'dryRun': true}");
+	assert_false(dir_has(host->dir, "a"));
+	call(host, "undo", "{'of': 'bob'}");
+	expect_file(host, "a/b/x.txt", "x\n");
+	expect_file(host, "a/y.txt", "y\n");
+	call(host, "undo", "{'of': 'bob', 'redo': true}");
+	assert_false(dir_has(host->dir, "a/b/x.txt"));
+	assert_int_equal(run(host->dir, NULL, (const char *[]){"rm", "-r", "a", NULL}), 0);
+	call(host, "undo", "{'of': 'bob'}");
+	expect_file(host, "a/b/x.txt", "x\n");
+}
+
+static void one_file_comes_back_with_its_directory(void **state) {
+	struct host *host = *state;
+	delete_tree(host);
+	call(host, "undo", "{'path': 'a/b/x.txt'}");
+	expect_file(host, "a/b/x.txt", "x\n");
+	assert_false(dir_has(host->dir, "a/y.txt"));
+	refuse(host, STET_E_NOT_FOUND, "undo", "{'path': 'nope/x.txt'}");
+	assert_false(dir_has(host->dir, "nope"));
+}
+
+/* What took the place of a directory stays, and nothing is written behind a link. */
+static void directories_replaced_by_others_are_left(void **state) {
+	struct host *host = *state;
+	delete_tree(host);
+	dir_write(host->dir, "a", "a file now\n");
+	refuse(host, STET_E_NOT_FOUND, "undo", "{'of': 'bob'}");
+	expect_str("files.0.outcome", "impossible");
+	expect_none("files.0.fileHash");
+	expect_file(host, "a", "a file now\n");
+	assert_int_equal(unlinkat(host->dir->fd, "a", 0), 0);
+	dir_write(host->dir, "other/z.txt", "z\n");
+	assert_int_equal(symlink("other", dir_at(host->dir, "a")), 0);
+	refuse(host, STET_E_NOT_FOUND, "undo", "{'of': 'bob'}");
+	expect_part("message", "link");
+	assert_false(dir_has(host->dir, "other/b"));
+	assert_false(dir_has(host->dir, "other/y.txt"));
+	/* What was left can be taken back later. */
+	assert_int_equal(unlinkat(host->dir->fd, "a", 0), 0);
+	call(host, "undo", "{'of': 'bob'}");
+	expect_file(host, "a/b/x.txt", "x\n");
+	expect_file(host, "a/y.txt", "y\n");
+}
+
 /* A session that did not make the writes is shown first what would go. */
 static void writes_of_others_are_shown_before_they_are_undone(void **state) {
 	struct host *host = *state;
@@ -500,6 +560,9 @@ static void moments_are_read(void **state) {
 int main(void) {
 	const struct CMUnitTest tests[] = {
 		host_claim(a_created_file_is_deleted_and_a_deleted_one_comes_back),
+		host_claim(deleted_directories_come_back_with_their_files),
+		host_claim(one_file_comes_back_with_its_directory),
+		host_claim(directories_replaced_by_others_are_left),
 		host_claim(writes_of_others_are_shown_before_they_are_undone),
 		host_claim(others_changes_stay),
 		host_claim(what_overlaps_is_named_and_left),

@@ -14,7 +14,8 @@ static int outcome;
 static void look(const struct stet_json *answer) {
 	bool incomplete = stet_json_type(answer, "/structuredContent/incomplete");
 	bool matched = stet_json_int(answer, "/structuredContent/total", 0) > 0;
-	outcome = matched ? MATCHED : incomplete ? FAILED : NO_MATCH;
+	bool failed = stet_json_int(answer, "/structuredContent/failedPaths", 0) > 0;
+	outcome = failed ? FAILED : matched ? MATCHED : incomplete ? FAILED : NO_MATCH;
 }
 
 /* The list goes to standard output, the sentences below it to standard error. */
@@ -33,8 +34,8 @@ static void show(const struct stet_json *answer) {
 	free(translated);
 }
 
-static struct stet_json *call_args(const struct arguments *args, int64_t context, int64_t offset,
-                                   int64_t limit) {
+static struct stet_json *call_args(const struct options *options, const struct arguments *args,
+                                   int64_t context, int64_t offset, int64_t limit) {
 	static const struct {
 		const char *option, *pointer;
 	} flags[] = {
@@ -46,12 +47,19 @@ static struct stet_json *call_args(const struct arguments *args, int64_t context
 	if (!json)
 		return NULL;
 	stet_json_set_text(json, "/pattern", operand(args, 0), strlen(operand(args, 0)));
-	if (operand(args, 1))
-		stet_json_set_text(json, "/path", operand(args, 1), strlen(operand(args, 1)));
+	bool several = operand(args, 2);
+	for (int i = 1; operand(args, i); i++)
+		stet_json_set_text(json, several ? "/paths/-" : "/path", operand(args, i),
+		                   strlen(operand(args, i)));
 	for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
 		if (has_option(args, flags[i].option))
 			stet_json_set_bool(json, flags[i].pointer, 1);
 	}
+	/* Without --session nobody asks again what was seen. */
+	if (!options->session)
+		stet_json_set_bool(json, "/record", 0);
+	if (!options->json)
+		stet_json_set_bool(json, "/list", 0);
 	set_option(json, "/glob", args, "--glob");
 	set_option(json, "/mode", args, "--mode");
 	stet_json_set_int(json, "/context", context);
@@ -73,11 +81,12 @@ static int run_grep(const struct options *options, const struct arguments *args)
 	if (status != DONE)
 		return FAILED;
 	cli.look = look;
-	status = cli_close(&cli, cli_call(&cli, "grep", call_args(args, context, offset, limit), show));
+	status = cli_close(
+		&cli, cli_call(&cli, "grep", call_args(options, args, context, offset, limit), show));
 	return status != DONE ? FAILED : outcome;
 }
 
-static const struct option options[] = {
+static const struct option grep_options[] = {
 	{"--literal", NULL, "the pattern is plain text"},
 	{"--ignore-case", NULL, "ignore case"},
 	{"--multiline", NULL, "matches may span lines"},
@@ -94,17 +103,17 @@ static const struct option options[] = {
 const struct command grep_command = {
 	.name = "grep",
 	.summary = "search the contents of files",
-	.synopsis = "PATTERN [PATH]",
+	.synopsis = "PATTERN [PATH...]",
 	.description =
 		"Prints path:line:text for every line that matches a regular expression (PCRE2), sorted by "
 		"path, and to standard error what was not searched: ignored, hidden, binary, UTF-16 and "
 		"too "
 		"large files. With --session the lines that it prints whole count as seen. Exits with 0 if "
-		"a line matches, 1 if none does, 2 on an error or if a limit ended the search without a "
-		"match.",
+		"a line matches, 1 if none does, 2 on an error, also of one path among several, or if a "
+		"limit ended the search without a match.",
 	.min = 1,
-	.max = 2,
-	.options = options,
+	.max = -1,
+	.options = grep_options,
 	.examples =
 		(const struct example[]){
 			{"stet grep 'x1\\d+' src --glob '*.c'", "names in C files"},

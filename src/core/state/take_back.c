@@ -7,6 +7,7 @@
 #include "base/quote.h"
 #include "core/session/change.h"
 #include "core/state/run.h"
+#include "core/state/undo.h"
 #include "text/diff/merge.h"
 
 /* How often a file is computed anew because others write to it meanwhile. */
@@ -324,6 +325,9 @@ static int write_wanted(struct stet_session *session, const struct st_run *run,
 		change.expected_hash = st_strn(hex, ST_HASH_HEX);
 	else
 		st_tracker_forget(&session->tracker, file->path);
+	int code = now->exists ? 0 : st_undo_make_dirs(session->ws, file->path, why);
+	if (code < 0)
+		return code;
 	return apply_change(session, &change, &(struct st_undoing){ids, file->count, run->at}, why);
 }
 
@@ -382,7 +386,11 @@ static int try_once(struct stet_session *session, const struct st_run *run,
 	code = write_wanted(session, run, file, &now, &wanted, &why);
 	if (is_fatal(code) || code == STET_E_CONFLICT)
 		return st_fail(err, code, "%s", why.message);
-	return code < 0 ? leave_failed(result, &why) : 0;
+	if (code == 0)
+		return 0;
+	result->exists = now.exists;
+	result->hash = now.hash;
+	return leave_failed(result, &why);
 }
 
 int st_run_take_back(struct stet_session *session, const struct st_run *run,

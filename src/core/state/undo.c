@@ -4,6 +4,7 @@
 #include "core/session/change.h"
 #include "core/state/state.h"
 #include "core/state/undo.h"
+#include "fs/path/dirs.h"
 #include "stet/state.h"
 
 /* The write to undo. */
@@ -68,6 +69,27 @@ static bool is_own(struct stet_session *session, const struct target *target) {
 	return after->exists && (target->own || (seen && st_hash_eq(&seen->wrote, &after->hash)));
 }
 
+/* A directory that is there under this name leads through no link. */
+static int check_no_link(struct stet_workspace *ws, struct st_str dir, struct stet_error *err) {
+	st_auto(st_place) place = ST_PLACE_INIT;
+	int code = st_root_locate_as(&ws->root, dir, ST_LOCATE_DIR, &place, NULL);
+	if (code < 0 || !place.exists || st_str_eq(st_str(place.path), dir))
+		return 0;
+	return st_fail(err, STET_E_KIND, "%.*s leads through a link now.", (int)dir.len, dir.ptr);
+}
+
+int st_undo_make_dirs(struct stet_workspace *ws, const char *path, struct stet_error *err) {
+	st_autofree char *made = NULL;
+	const char *slash = strrchr(path, '/');
+	int code = 0;
+	for (const char *end = strchr(path, '/'); code == 0 && end; end = strchr(end + 1, '/'))
+		code = check_no_link(ws, st_strn(path, (size_t)(end - path)), err);
+	if (code < 0 || !slash)
+		return code;
+	return st_dir_make(&ws->root, st_strn(path, (size_t)(slash - path)), ws->writes.state_dir, NULL,
+	                   &made, err);
+}
+
 /* Restore the version before the write, if the file still is what the write made of it. */
 static int restore(struct stet_session *session, const struct target *target,
                    const struct st_undo_how *how, struct stet_answer *answer,
@@ -96,7 +118,10 @@ static int restore(struct stet_session *session, const struct target *target,
 	if (write->after.exists)
 		change.expected_hash = st_strn(hex, ST_HASH_HEX);
 	session->undoing = (struct st_undoing){&target->entry.id, 1, st_wall_ns()};
-	int code = st_change_apply(session, &change, answer, err);
+	int code =
+		existed && !write->after.exists ? st_undo_make_dirs(session->ws, change.path, err) : 0;
+	if (code == 0)
+		code = st_change_apply(session, &change, answer, err);
 	session->undoing = (struct st_undoing){0};
 	st_blob_put(blob);
 	return code;
@@ -119,9 +144,13 @@ int st_undo_write(struct stet_session *session, const char *path, const struct s
 	[[maybe_unused]] st_auto(st_call_scope) scope = st_call_scope_begin(session, true);
 	st_auto(st_place) place = ST_PLACE_INIT;
 	int code = path ? st_root_locate(&session->ws->root, st_str(path), &place, err) : 0;
-	if (code == 0 && place.path)
-		code = st_workspace_check_type(session->ws, place.path, err);
-	return code < 0 ? code : undo(session, place.path, how, answer, err);
+	/* The directory of a deleted file may be gone, too. */
+	const char *plain = code == STET_E_NOT_FOUND ? st_root_plain(&session->ws->root, path) : NULL;
+	const char *found = plain ? plain : place.path;
+	code = plain ? 0 : code;
+	if (code == 0 && found)
+		code = st_workspace_check_type(session->ws, found, err);
+	return code < 0 ? code : undo(session, found, how, answer, err);
 }
 
 int stet_undo(struct stet_session *session, const char *path, struct stet_answer **out,

@@ -20,4 +20,13 @@ struct st_undo_how {
                                 const struct st_undo_how *how, struct stet_answer *answer,
                                 struct stet_error *err);
 
+/**
+ * Make the missing directories of a file that is to come back.
+ *
+ * @path   Below the root, as it was without links.
+ * @return 0, STET_E_KIND (a file or link has the name of one now), or the codes of st_dir_make().
+ */
+[[nodiscard]] int st_undo_make_dirs(struct stet_workspace *ws, const char *path,
+                                    struct stet_error *err);
+
 #endif

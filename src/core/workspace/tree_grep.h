@@ -1,10 +1,23 @@
 /**
  * Search many files for a pattern, by two threads, and count the lines that match.
  *
+ * The caller adds the files while it walks, and searches too when it is ahead of
+ * the other thread:
+ *
+ *     struct st_tree_grep search = {.pattern = pattern, .flags = flags};
+ *     int code = st_tree_grep_begin(&search, ws, err);
+ *     if (code == 0)
+ *             walk(... st_tree_grep_add(&search, entry->dir, entry->path) ...);
+ *     if (code == 0)
+ *             code = st_tree_grep_end(&search, err);
+ *     ...
+ *     st_tree_grep_release(&search);
+ *
  * A file is searched if its type is allowed (st_workspace_check_type()), it is not
  * larger than the workspace reads, and it is text: one that contains a NUL byte is
  * binary, as for every text tool, and one that begins with a byte order mark of
- * UTF-16 is not decoded. Each file says what became of it.
+ * UTF-16 is not decoded. The search counts what became of the files, and keeps
+ * those in which a line matches. So its memory does not grow with the tree.
  *
  * The search reads files without hashing them. A caller that shows lines reads
  * their files anew, through the session.
@@ -31,16 +44,20 @@ enum st_grep_state {
 	ST_GREP_NOT_ALLOWED,
 	/** It cannot be opened or read, or is gone. */
 	ST_GREP_UNREADABLE,
+	ST_GREP_STATES,
 };
 
 struct st_grep_file {
-	/** Below the root, without links. The caller's. */
-	const char *path;
+	/** Below the root, without links. */
+	char *path;
+	/** ST_GREP_SEARCHED or ST_GREP_STOPPED. */
 	enum st_grep_state state;
 	/** How many lines match; with `first_only` at most 1. */
 	size_t lines;
 	const char *why;
 };
+
+struct st_tree_grep_run;
 
 struct st_tree_grep {
 	const struct st_pattern *pattern;
@@ -51,21 +68,40 @@ struct st_tree_grep {
 	/** Instead of ST_GREP_FILE_MS and ST_GREP_TREE_MS, if not 0. */
 	unsigned file_ms;
 	unsigned tree_ms;
-	/** The files, and what became of them. */
+	/** The files that match or in which a limit ended the search, sorted; each only once. */
 	struct st_grep_file *files;
 	size_t count;
-	/** The time was up before all files were searched. */
-	bool timed_out;
+	/** More files matched than it keeps. */
+	bool cut;
+	/** How many files came to each state. */
+	size_t states[ST_GREP_STATES];
+	/** Private; NULL when the search does not run. */
+	struct st_tree_grep_run *run;
 };
 
+/** Begin a search. Returns 0 or STET_E_NOMEM. */
+[[nodiscard]] int st_tree_grep_begin(struct st_tree_grep *search, struct stet_workspace *ws,
+                                     struct stet_error *err);
+
 /**
- * Search the files.
+ * Add a file.
+ *
+ * @dir   The directory that holds it; may be closed after the call.
+ * @path  Below the root, without links.
+ * @return 0, or the code of a failure that ended the search, for st_tree_grep_end().
+ */
+int st_tree_grep_add(struct st_tree_grep *search, int dir, struct st_str path);
+
+/**
+ * Wait until the files are searched.
  *
  * @return 0, also where nothing matches or a limit was reached; STET_E_CANCELLED,
- *         STET_E_INVALID (PCRE2 failed), STET_E_NOMEM.
+ *         STET_E_INVALID (PCRE2 failed), STET_E_LIMIT (out of descriptors), STET_E_NOMEM.
  */
-[[nodiscard]] int st_workspace_grep(struct stet_workspace *ws, struct st_tree_grep *how,
-                                    struct stet_error *err);
+[[nodiscard]] int st_tree_grep_end(struct st_tree_grep *search, struct stet_error *err);
+
+/** End a search that still runs, and free what it found. */
+void st_tree_grep_release(struct st_tree_grep *search);
 
 /** Whether bytes are text that grep searches: ST_GREP_SEARCHED, ST_GREP_BINARY or ST_GREP_UTF16. */
 enum st_grep_state st_grep_kind(struct st_str bytes);

@@ -52,6 +52,13 @@ void st_grep_begin(struct st_grep *grep, struct st_str text, unsigned millisecon
 	st_matcher_begin(grep->matcher, grep->text, milliseconds, stop);
 }
 
+void st_grep_continue(struct st_grep *grep, struct st_str text) {
+	grep->bom = 0;
+	grep->text = text;
+	grep->at = 0;
+	st_matcher_continue(grep->matcher, text);
+}
+
 /* The lines that a match touches. A line break at its end belongs to the line that it ends. */
 static struct st_span lines_of(struct st_str text, struct st_span match) {
 	size_t last = match.end > match.start ? match.end - 1 : match.start;

@@ -58,6 +58,9 @@ void st_grep_release(struct st_grep *grep);
 void st_grep_begin(struct st_grep *grep, struct st_str text, unsigned milliseconds,
                    const atomic_bool *stop);
 
+/** Go on with the lines that follow a text of whole lines: the clock runs on. */
+void st_grep_continue(struct st_grep *grep, struct st_str text);
+
 /**
  * Find the next lines that match: one, or with ST_GREP_SPAN several that hang together.
  *

@@ -409,12 +409,16 @@ void st_matcher_free(struct st_matcher *matcher) {
 
 void st_matcher_begin(struct st_matcher *matcher, struct st_str text, unsigned milliseconds,
                       const atomic_bool *stop) {
-	matcher->text = text;
 	matcher->passed = 0;
-	matcher->timer.at = 0;
 	matcher->timer.stop = stop;
-	matcher->is_valid = matcher->pattern->valid && st_utf8_valid(text);
 	timer_start(&matcher->timer, milliseconds);
+	st_matcher_continue(matcher, text);
+}
+
+void st_matcher_continue(struct st_matcher *matcher, struct st_str text) {
+	matcher->text = text;
+	matcher->timer.at = 0;
+	matcher->is_valid = matcher->pattern->valid && st_utf8_valid(text);
 }
 
 /* Match in a part of the text, which nothing surrounds. As st_matcher_next(), with offsets of the part. */

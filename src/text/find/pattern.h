@@ -79,6 +79,9 @@ void st_matcher_free(struct st_matcher *matcher);
 void st_matcher_begin(struct st_matcher *matcher, struct st_str text, unsigned milliseconds,
                       const atomic_bool *stop);
 
+/** Go on with another text within the same time. */
+void st_matcher_continue(struct st_matcher *matcher, struct st_str text);
+
 /**
  * Find the next match at or after an offset.
  *

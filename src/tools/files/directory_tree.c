@@ -163,7 +163,7 @@ static int run_directory_tree(struct st_call *call, struct stet_error *err) {
 	st_auto(st_tree) tree = {0};
 	int code = check_limits(call, err);
 	if (code == 0)
-		code = st_tree_collect(call, NULL, NULL, &dir, &tree, err);
+		code = st_tree_collect(call, NULL, NULL, NULL, &dir, &tree, err);
 	if (code < 0)
 		return code;
 	int64_t limit = st_arg_int(call, "limit", SHOWN_MAX);

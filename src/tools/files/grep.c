@@ -1,8 +1,8 @@
 /* grep: search the contents of files. */
+#include <fcntl.h>
 #include <strings.h>
+#include <unistd.h>
 
-#include "base/arena.h"
-#include "base/array.h"
 #include "base/cancel.h"
 #include "base/plural.h"
 #include "base/quote.h"
@@ -19,10 +19,6 @@ enum {
 	NOTE_BYTES = 1200,
 };
 
-/* How many files to search at most, and how many bytes of paths to keep for that. */
-#define FILES_MAX ((size_t)1'000'000)
-#define PATH_BYTES_MAX ((size_t)128 << 20)
-
 enum mode { MODE_LINES, MODE_FILES, MODE_COUNT };
 
 struct request {
@@ -33,14 +29,15 @@ struct request {
 	bool hidden;
 	struct st_pattern *pattern;
 	struct st_glob *glob;
-	/* Where to search. */
+	/* The directory that is walked, what is left out there, and room for a path. */
 	struct st_dir dir;
 	struct st_tree tree;
 	struct st_buf path;
 	size_t hidden_count;
-	/* The files in order, and the paths that are not the tree's own. */
+	/* How many of several paths could not be searched, and why. */
+	size_t failed;
+	struct st_buf problems;
 	struct st_tree_grep search;
-	struct st_arena paths;
 };
 
 static void request_release(struct request *request) {
@@ -49,8 +46,8 @@ static void request_release(struct request *request) {
 	st_dir_release(&request->dir);
 	st_tree_release(&request->tree);
 	st_buf_release(&request->path);
-	st_arena_release(&request->paths);
-	free(request->search.files);
+	st_buf_release(&request->problems);
+	st_tree_grep_release(&request->search);
 }
 
 /* ---- the arguments ---- */
@@ -74,6 +71,11 @@ static int read_request(struct request *request, struct stet_error *err) {
 	                 (st_arg_flag(call, "ignoreCase", false) ? ST_GREP_CASELESS : 0) |
 	                 (st_arg_flag(call, "multiline", false) ? ST_GREP_SPAN : 0);
 	int code = st_grep_compile(st_arg_str(call, "pattern"), request->flags, &request->pattern, err);
+	request->search = (struct st_tree_grep){
+		.pattern = request->pattern,
+		.flags = request->flags,
+		.first_only = request->mode == MODE_FILES,
+	};
 	if (code == 0 && st_arg(call, "glob"))
 		code = st_glob_new(st_arg_str(call, "glob"), &request->glob, err);
 	return code;
@@ -89,14 +91,19 @@ static bool is_hidden(struct st_str path) {
 	return false;
 }
 
+/* The path of an entry below the root. */
+static struct st_str whole_path(struct request *request, struct st_str path) {
+	if (!*request->dir.path)
+		return path;
+	st_buf_clear(&request->path);
+	st_buf_addf(&request->path, "%s/", request->dir.path);
+	st_buf_add(&request->path, path);
+	return st_buf_str(&request->path);
+}
+
 /* Neither git's directory nor a state directory is ever searched. */
 static bool is_protected(struct request *request, struct st_str path) {
-	st_buf_clear(&request->path);
-	st_buf_adds(&request->path, request->dir.path);
-	if (request->path.len > 0)
-		st_buf_addc(&request->path, '/');
-	st_buf_add(&request->path, path);
-	return st_path_is_protected(st_buf_cstr(&request->path),
+	return st_path_is_protected(whole_path(request, path).ptr,
 	                            request->call->session->ws->writes.state_dir);
 }
 
@@ -112,52 +119,43 @@ static enum st_tree_choice is_wanted(void *data, struct st_str path, enum st_wal
 		if (!request->hidden)
 			return ST_TREE_PRUNE;
 	}
-	if (is_dir || (request->glob && !st_glob_match(request->glob, path, false)))
+	/* As in rg, a glob with a slash begins at the root, wherever the search begins. */
+	if (is_dir ||
+	    (request->glob && !st_glob_match(request->glob, whole_path(request, path), false)))
 		return ST_TREE_NO;
 	return ST_TREE_YES;
 }
 
-static int add_file(struct request *request, const char *path, struct stet_error *err) {
-	struct st_tree_grep *search = &request->search;
-	if (!path || !st_array_room(&search->files, search->count, sizeof *search->files))
-		return st_fail_nomem(err);
-	search->files[search->count++] = (struct st_grep_file){.path = path};
-	return 0;
-}
-
-/* The files below the directory, by their paths below the root. */
-static int add_tree(struct request *request, struct stet_error *err) {
-	int code = 0;
-	for (size_t i = 0; code == 0 && i < request->tree.count; i++) {
-		const char *path = request->tree.items[i].path;
-		if (*request->dir.path) {
-			st_buf_clear(&request->path);
-			st_buf_addf(&request->path, "%s/%s", request->dir.path, path);
-			path = request->path.failed
-			           ? NULL
-			           : st_arena_copy(&request->paths, st_buf_str(&request->path));
-		}
-		code = add_file(request, path, err);
-	}
-	return code;
+static void add_found(void *data, const struct st_walk_entry *entry, struct st_str path) {
+	struct request *request = data;
+	/* A failure shows at the end of the search. */
+	st_tree_grep_add(&request->search, entry->dir, whole_path(request, path));
 }
 
 /* A file that is named is searched whatever the rules say, but it must be one that tools may read. */
-static int add_named(struct request *request, const char *path, struct stet_error *err) {
-	st_auto(st_place) place = ST_PLACE_INIT;
+static int add_named(struct request *request, const char *path, const struct st_place *place,
+                     struct stet_error *err) {
+	struct stet_session *session = request->call->session;
+	bool is_file = place->exists && S_ISREG(place->st.st_mode) &&
+	               (uint64_t)place->st.st_size <= session->ws->max_file;
+	if (is_file && st_workspace_check_type(session->ws, place->path, NULL) == 0 &&
+	    faccessat(place->dirfd, place->name, R_OK, AT_EACCESS) == 0) {
+		st_tree_grep_add(&request->search, place->dirfd, st_str(place->path));
+		return 0;
+	}
+	/* Reading it tells what is wrong. */
+	st_auto(st_place) again = ST_PLACE_INIT;
 	st_auto(st_file) file = ST_FILE_INIT;
-	int code = st_session_load(request->call->session, path, &place, &file, err);
-	return code < 0 ? code
-	                : add_file(request, st_arena_copy(&request->paths, st_str(place.path)), err);
+	int code = st_session_load(session, path, &again, &file, err);
+	if (code == 0)
+		st_tree_grep_add(&request->search, again.dirfd, st_str(again.path));
+	return code;
 }
 
-/* Find out which files to search: one that the path names, or those below a directory. */
-static int collect_files(struct request *request, struct stet_error *err) {
+/* Search the file that a path names, or those below a directory. */
+static int search_path(struct request *request, const char *path, struct stet_error *err) {
 	struct st_call *call = request->call;
 	st_auto(st_place) place = ST_PLACE_INIT;
-	const char *path = st_call_directory(call, err);
-	if (!path)
-		return err->code;
 	const struct stet_workspace *ws = call->session->ws;
 	int code = st_root_locate_as(&ws->root, st_str(path), ST_LOCATE_DIR, &place, err);
 	if (code < 0)
@@ -167,18 +165,66 @@ static int collect_files(struct request *request, struct stet_error *err) {
 		               "%s is not searched: it belongs to git or to stet itself.",
 		               st_quoted(place.path));
 	if (!place.exists || !S_ISDIR(place.st.st_mode))
-		return add_named(request, path, err);
-	request->tree.count_max = FILES_MAX;
-	request->tree.bytes_max = PATH_BYTES_MAX;
-	code = st_tree_collect(call, is_wanted, request, &request->dir, &request->tree, err);
-	return code < 0 ? code : add_tree(request, err);
+		return add_named(request, path, &place, err);
+	request->tree.found = add_found;
+	st_dir_release(&request->dir);
+	return st_tree_collect(call, path, is_wanted, request, &request->dir, &request->tree, err);
+}
+
+/* Search one of several paths, which must be in the workspace of the search. */
+static int search_one(struct request *request, struct st_str path, struct stet_error *err) {
+	struct st_call *call = request->call;
+	struct stet_session *session = call->session;
+	const char *found = st_call_find(call, "An item of \"paths\"", path, err);
+	bool elsewhere = call->session != session;
+	call->session = session;
+	if (!found)
+		return err->code;
+	if (elsewhere)
+		return st_fail(err, STET_E_INVALID, "%s is in another workspace. Search there on its own.",
+		               st_quoted(found));
+	return search_path(request, found, err);
+}
+
+/* Search several paths. Those that cannot be searched are named in the answer, unless all are such. */
+static int search_paths(struct request *request, yyjson_val *paths, struct stet_error *err) {
+	size_t count = yyjson_arr_size(paths);
+	yyjson_arr_iter items = yyjson_arr_iter_with(paths);
+	for (yyjson_val *item; (item = yyjson_arr_iter_next(&items));) {
+		int code = search_one(request, st_json_str(item), err);
+		if (code == STET_E_NOMEM || code == STET_E_CANCELLED)
+			return code;
+		if (code == 0)
+			continue;
+		if (++request->failed == count && count > 1) {
+			const struct stet_error last = *err;
+			return st_fail(err, code, "None of the %zu paths can be searched. %s", count,
+			               last.message);
+		}
+		if (request->failed == count)
+			return code;
+		st_buf_addf(&request->problems, "[%s]\n", err->message);
+	}
+	return request->problems.failed ? st_fail_nomem(err) : 0;
+}
+
+static int search_files(struct request *request, struct stet_error *err) {
+	struct st_call *call = request->call;
+	yyjson_val *paths = st_arg(call, "paths");
+	bool several = yyjson_arr_size(paths) > 0;
+	const char *path = several ? NULL : st_call_directory(call, err);
+	if (!several && !path)
+		return err->code;
+	int code = st_tree_grep_begin(&request->search, call->session->ws, err);
+	if (code == 0)
+		code = several ? search_paths(request, paths, err) : search_path(request, path, err);
+	return code < 0 ? code : st_tree_grep_end(&request->search, err);
 }
 
 /* ---- the answer ---- */
 
 /* What the files came to. */
 struct totals {
-	size_t states[ST_GREP_UNREADABLE + 1];
 	size_t lines;
 	size_t files;
 	/* The first files in which a limit ended the search. */
@@ -191,19 +237,32 @@ static void totals_release(struct totals *totals) {
 }
 
 static void add_up(const struct st_tree_grep *search, struct totals *totals) {
+	size_t stopped = 0;
 	for (size_t i = 0; i < search->count; i++) {
 		const struct st_grep_file *file = &search->files[i];
-		totals->states[file->state]++;
 		totals->lines += file->lines;
 		totals->files += file->lines > 0;
 		if (file->state != ST_GREP_STOPPED)
 			continue;
 		totals->why = file->why;
-		if (totals->states[ST_GREP_STOPPED] > NAMES_SHOWN)
+		if (++stopped > NAMES_SHOWN)
 			continue;
 		st_buf_adds(&totals->stopped, totals->stopped.len > 0 ? ", " : "");
 		st_quote_name_max(&totals->stopped, st_str(file->path), 200);
 	}
+}
+
+/* How many files there were. */
+static size_t all_files(const struct st_tree_grep *search) {
+	size_t count = 0;
+	for (size_t i = 0; i < ST_GREP_STATES; i++)
+		count += search->states[i];
+	return count;
+}
+
+/* Whether a limit ended the search, or that of a file. */
+static bool is_incomplete(const struct st_tree_grep *search) {
+	return search->states[ST_GREP_STOPPED] + search->states[ST_GREP_WAITING] > 0 || search->cut;
 }
 
 /* One item of a list of what was not searched: "3 binary files". */
@@ -215,10 +274,9 @@ static void add_count(struct st_buf *out, size_t count, const char *kind, const 
 	            st_plural(count, one, many), behind);
 }
 
-static void note_left_out(struct request *request, const struct totals *totals,
-                          struct st_buf *note) {
+static void note_left_out(struct request *request, struct st_buf *note) {
 	const struct st_tree *tree = &request->tree;
-	const size_t *states = totals->states;
+	const size_t *states = request->search.states;
 	st_auto(st_buf) list = ST_BUF_INIT;
 	size_t ignored = tree->ignored_dirs + tree->ignored_files;
 	add_count(&list, tree->ignored_dirs, "ignored ", "directory", "directories",
@@ -244,7 +302,8 @@ static void note_left_out(struct request *request, const struct totals *totals,
 /* Say which limit was reached: an answer that is not complete must not look as if it were. */
 static void note_limits(const struct request *request, const struct totals *totals,
                         struct st_buf *note) {
-	size_t stopped = totals->states[ST_GREP_STOPPED], waiting = totals->states[ST_GREP_WAITING];
+	const struct st_tree_grep *search = &request->search;
+	size_t stopped = search->states[ST_GREP_STOPPED], waiting = search->states[ST_GREP_WAITING];
 	if (stopped > 0)
 		st_buf_addf(note,
 		            "[Not complete: in %zu %s (%s%s) the search stopped early, since %s. Make the "
@@ -257,15 +316,20 @@ static void note_limits(const struct request *request, const struct totals *tota
 		            "[Not complete: the time limit of %d seconds was reached before %zu %s of %zu "
 		            "were searched. Search in a directory further down, or pass glob.]\n",
 		            ST_GREP_TREE_MS / 1000, waiting, st_plural(waiting, "file", "files"),
-		            request->search.count);
-	if (request->tree.cut)
-		st_buf_addf(
-			note,
-			"[Not complete: there are more than %zu files; only these were searched. Search "
-			"in a directory further down, or pass glob.]\n",
-			request->search.count);
-	if (stopped + waiting > 0 || request->tree.cut)
+		            all_files(search));
+	if (search->cut)
+		st_buf_addf(note,
+		            "[Not complete: more than %zu files match; the others are not counted. Search "
+		            "in a directory further down, or pass glob.]\n",
+		            search->count);
+	if (is_incomplete(search))
 		st_json_add_true(request->call->doc, request->call->result, "incomplete");
+}
+
+/* The list of what was found in the data; NULL if the caller reads only the text. */
+static yyjson_mut_val *data_list(struct st_call *call, const char *key) {
+	bool wanted = call->structured && st_arg_flag(call, "list", true);
+	return wanted ? st_json_add_array(call->doc, call->result, key) : NULL;
 }
 
 /* The page of lines. @return The code; part->end receives where it ends. */
@@ -280,7 +344,9 @@ static int render_lines(struct request *request, struct st_part *part, struct st
 		.grep = &grep,
 		.context = request->context,
 		.room = room > NOTE_BYTES ? room - NOTE_BYTES : 0,
-		.list = call->structured ? st_json_add_array(call->doc, call->result, "matches") : NULL,
+		.instructions_room = room / 2,
+		.is_recorded = st_arg_flag(call, "record", true),
+		.list = data_list(call, "matches"),
 	};
 	size_t before = 0, at = part->first;
 	for (size_t i = 0; code == 0 && i < request->search.count && at < part->end && !page.full;
@@ -308,31 +374,38 @@ static int render_lines(struct request *request, struct st_part *part, struct st
 	return code;
 }
 
+static void add_file_data(struct request *request, const struct st_grep_file *file,
+                          struct st_str path, yyjson_mut_val *list) {
+	yyjson_mut_doc *doc = request->call->doc;
+	yyjson_mut_val *name = st_json_text(doc, path), *item = yyjson_mut_obj(doc);
+	if (request->mode == MODE_FILES) {
+		st_json_push(doc, list, name);
+		return;
+	}
+	st_json_add(doc, item, "path", name);
+	st_json_add_size(doc, item, "count", file->lines);
+	st_json_push(doc, list, item);
+}
+
 static void render_file(struct request *request, const struct st_grep_file *file,
                         yyjson_mut_val *list) {
 	struct st_call *call = request->call;
-	yyjson_mut_doc *doc = call->doc;
 	st_auto(st_buf) path = ST_BUF_INIT;
 	st_grep_add_path(call, &path, file->path);
+	call->text.failed |= path.failed;
 	st_quote_name(&call->text, st_buf_str(&path));
-	yyjson_mut_val *name = path.failed ? NULL : st_json_text(doc, st_buf_str(&path));
-	if (request->mode == MODE_FILES) {
-		st_json_push(doc, list, name);
-	} else {
+	if (request->mode == MODE_COUNT)
 		st_buf_addf(&call->text, ":%zu", file->lines);
-		yyjson_mut_val *item = yyjson_mut_obj(doc);
-		st_json_add(doc, item, "path", name);
-		st_json_add_size(doc, item, "count", file->lines);
-		st_json_push(doc, list, item);
-	}
 	st_buf_addc(&call->text, '\n');
+	if (list && !path.failed)
+		add_file_data(request, file, st_buf_str(&path), list);
 }
 
 /* The page of files, with or without their counts. */
 static void render_files(struct request *request, struct st_part *part) {
 	struct st_call *call = request->call;
 	const char *key = request->mode == MODE_FILES ? "files" : "counts";
-	yyjson_mut_val *list = st_json_add_array(call->doc, call->result, key);
+	yyjson_mut_val *list = data_list(call, key);
 	size_t at = 0;
 	for (size_t i = 0; i < request->search.count && at < part->end; i++) {
 		const struct st_grep_file *file = &request->search.files[i];
@@ -351,11 +424,13 @@ static void note_total(struct request *request, const struct totals *totals,
 	struct st_call *call = request->call;
 	bool by_lines = request->mode == MODE_LINES;
 	size_t total = by_lines ? totals->lines : totals->files;
-	size_t searched = totals->states[ST_GREP_SEARCHED];
+	size_t searched = request->search.states[ST_GREP_SEARCHED];
 	st_json_add_size(call->doc, call->result, "total", total);
 	st_json_add_size(call->doc, call->result, "filesMatched", totals->files);
-	bool is_complete = totals->states[ST_GREP_STOPPED] + totals->states[ST_GREP_WAITING] == 0;
-	if (total == 0 && is_complete && !request->tree.cut)
+	/* Several paths may lead to the same files. */
+	if (total == 0 && !is_incomplete(&request->search) && st_arg(call, "paths"))
+		st_buf_adds(note, "[No match.]\n");
+	else if (total == 0 && !is_incomplete(&request->search))
 		st_buf_addf(note, "[No match in %zu %s.]\n", searched,
 		            st_plural(searched, "file", "files"));
 	else if (total == 0)
@@ -405,7 +480,10 @@ static int render(struct request *request, struct stet_error *err) {
 	note_total(request, &totals, &part, &note);
 	st_buf_add(&note, st_buf_str(&remarks));
 	note_limits(request, &totals, &note);
-	note_left_out(request, &totals, &note);
+	note_left_out(request, &note);
+	st_buf_add(&note, st_buf_str(&request->problems));
+	if (request->failed > 0)
+		st_json_add_size(call->doc, call->result, "failedPaths", request->failed);
 	if (note.failed || remarks.failed || totals.stopped.failed)
 		return st_fail_nomem(err);
 	if (call->structured)
@@ -417,16 +495,9 @@ static int render(struct request *request, struct stet_error *err) {
 
 static int run_grep(struct st_call *call, struct stet_error *err) {
 	st_auto(request) request = {.call = call, .dir = ST_DIR_INIT, .path = ST_BUF_INIT};
-	st_arena_init(&request.paths, PATH_BYTES_MAX);
 	int code = read_request(&request, err);
 	if (code == 0)
-		code = collect_files(&request, err);
-	if (code < 0)
-		return code;
-	request.search.pattern = request.pattern;
-	request.search.flags = request.flags;
-	request.search.first_only = request.mode == MODE_FILES;
-	code = st_workspace_grep(call->session->ws, &request.search, err);
+		code = search_files(&request, err);
 	return code < 0 ? code : render(&request, err);
 }
 
@@ -438,6 +509,18 @@ static const struct st_param params[] = {
 	{.name = "path",
      .aliases = "directory dir filePath file_path",
      .description = "File or directory; default: the workspace."},
+	{.name = "paths",
+     .type = ST_PARAM_STRINGS,
+     .unlisted = true,
+     .description = "Files and directories instead of path."},
+	{.name = "record",
+     .type = ST_PARAM_BOOLEAN,
+     .unlisted = true,
+     .description = "Whether the lines count as seen; default: true."},
+	{.name = "list",
+     .type = ST_PARAM_BOOLEAN,
+     .unlisted = true,
+     .description = "Whether the data lists the matches; default: true."},
 	{.name = "glob", .aliases = "include", .description = "Only these files: *.c, src/**."},
 	{.name = "literal", .type = ST_PARAM_BOOLEAN, .description = "The pattern is plain text."},
 	{.name = "ignoreCase",
@@ -472,6 +555,7 @@ const struct st_tool st_grep_tool = {
 		"\"total\":{\"type\":\"integer\"},\"filesMatched\":{\"type\":\"integer\"},"
 		"\"nextOffset\":{\"type\":\"integer\"},\"ignored\":{\"type\":\"integer\"},"
 		"\"binary\":{\"type\":\"integer\"},\"incomplete\":{\"type\":\"boolean\"},"
+		"\"failedPaths\":{\"type\":\"integer\"},"
 		"\"note\":{\"type\":\"string\"}"),
 	.hints = ST_HINT_READ_ONLY | ST_HINT_IDEMPOTENT,
 	.group = ST_GROUP_FILES,

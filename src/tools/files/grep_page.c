@@ -1,6 +1,7 @@
 #include "tools/files/grep_page.h"
 
 #include "base/array.h"
+#include "base/cancel.h"
 #include "base/quote.h"
 #include "base/utf8.h"
 
@@ -173,6 +174,35 @@ static void add_match_data(struct st_grep_page *page, const struct source *sourc
 	st_json_push(doc, page->list, text.failed ? NULL : item);
 }
 
+/* Attach the instructions that newly apply to the file, up to half of the answer in all. */
+static void add_instructions(struct st_grep_page *page, const struct source *source) {
+	struct st_call *call = page->call;
+	size_t most = page->instructions_room < page->room ? page->instructions_room : page->room;
+	size_t before = st_call_room(call);
+	st_call_instruct(call, source->place.path, NULL, most);
+	size_t taken = before - st_call_room(call);
+	page->room -= taken < page->room ? taken : page->room;
+	page->instructions_room -= taken < most ? taken : most;
+}
+
+/* The session has seen lines of the file. */
+static int record_lines(struct st_grep_page *page, struct source *source,
+                        const struct st_intervals *lines, bool is_first, struct stet_error *err) {
+	/* The answer of a cancelled call does not reach the caller. */
+	if (is_first && st_cancel_check_now(err) < 0)
+		return STET_E_CANCELLED;
+	if (is_first)
+		source->seen =
+			st_session_record(page->call->session, source->path, source->place.path, &source->file);
+	if (!source->seen)
+		return st_fail_nomem(err);
+	for (size_t i = 0; i < lines->count; i++)
+		st_seen_add(source->seen, lines->items[i].first, lines->items[i].last);
+	if (is_first)
+		add_instructions(page, source);
+	return 0;
+}
+
 /* Show a hit, if there is room. The first of a page is sent in any case, if need be without context. */
 static int show_hit(struct st_grep_page *page, struct source *source, size_t at, bool is_last,
                     struct stet_error *err) {
@@ -190,28 +220,34 @@ static int show_hit(struct st_grep_page *page, struct source *source, size_t at,
 	page->full = source->text.len > page->room && page->begun;
 	if (page->full)
 		return 0;
-	if (!source->seen)
-		source->seen =
-			st_session_record(page->call->session, source->path, source->place.path, &source->file);
-	if (!source->seen)
-		return st_fail_nomem(err);
+	bool is_first = source->last == 0;
 	page->room -= source->text.len < page->room ? source->text.len : page->room;
 	page->begun = true;
 	source->last = lines.last;
 	st_buf_add(&page->call->text, st_buf_str(&source->text));
-	for (size_t i = 0; i < whole.count; i++)
-		st_seen_add(source->seen, whole.items[i].first, whole.items[i].last);
 	add_match_data(page, source, n);
-	return 0;
+	return page->is_recorded ? record_lines(page, source, &whole, is_first, err) : 0;
 }
 
 /* ---- one file ---- */
 
+/* Load the file, with its hash if the session records it. */
+static int load_source(const struct st_grep_page *page, struct source *source,
+                       struct stet_error *err) {
+	struct stet_session *session = page->call->session;
+	if (page->is_recorded)
+		return st_session_load(session, source->path, &source->place, &source->file, err);
+	int code = st_root_locate(&session->ws->root, st_str(source->path), &source->place, err);
+	if (code < 0)
+		return code;
+	st_autofd fd = st_file_open(&source->place, err);
+	return fd < 0 ? fd : st_file_fetch(fd, source->path, session->ws->max_file, &source->file, err);
+}
+
 /* Load the file and find its hits. @return 1, 0 if it is no longer what was searched, or a code. */
 static int open_source(struct st_grep_page *page, struct source *source, struct stet_error *err) {
-	struct stet_session *session = page->call->session;
 	st_auto(st_buf) path = ST_BUF_INIT;
-	int code = st_session_load(session, source->path, &source->place, &source->file, err);
+	int code = load_source(page, source, err);
 	if (code == STET_E_NOMEM || code == STET_E_CANCELLED)
 		return code;
 	if (code < 0 || st_grep_kind(st_buf_str(&source->file.bytes)) != ST_GREP_SEARCHED)

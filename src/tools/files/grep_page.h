@@ -13,8 +13,11 @@ struct st_grep_page {
 	struct st_grep *grep;
 	/** Lines to show around each match. */
 	size_t context;
-	/** How many bytes of text the page may have. */
+	/** How many bytes of text the page may have, and how many of instructions. */
 	size_t room;
+	size_t instructions_room;
+	/** Whether the session records what is sent. */
+	bool is_recorded;
 	/** The list of matches in the data; NULL for none. */
 	yyjson_mut_val *list;
 	/** Whether anything was sent yet, and whether the page is full. */
@@ -28,7 +31,8 @@ struct st_grep_page {
 };
 
 /**
- * Add matching lines of a file. The session has seen the lines that are sent whole.
+ * Add matching lines of a file, and the instructions that newly apply to it. The
+ * session has seen the lines that are sent whole.
  *
  * @file   As st_workspace_grep() left it.
  * @first  The first of the file's matching lines to show, from 0.

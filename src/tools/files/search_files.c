@@ -87,7 +87,7 @@ static int run_search_files(struct st_call *call, struct stet_error *err) {
 	struct st_part part;
 	int code = read_pattern(call, &pattern, err);
 	if (code == 0)
-		code = st_tree_collect(call, matches, &pattern, &dir, &tree, err);
+		code = st_tree_collect(call, NULL, matches, &pattern, &dir, &tree, err);
 	if (code == 0)
 		code = st_call_part(call, tree.count, SHOWN_MAX, &part, err);
 	if (code < 0)

@@ -82,9 +82,7 @@ static bool contains_dir(const struct build *build, struct st_str path) {
 
 static int add_item(struct st_tree *tree, struct st_str path, bool is_dir, struct stet_error *err) {
 	tree->bytes += path.len + 1;
-	size_t count_max = tree->count_max ? tree->count_max : ST_TREE_MAX;
-	size_t bytes_max = tree->bytes_max ? tree->bytes_max : ST_TREE_BYTES_MAX;
-	if (tree->count == count_max || tree->bytes > bytes_max) {
+	if (tree->count == ST_TREE_MAX || tree->bytes > ST_TREE_BYTES_MAX) {
 		tree->cut = true;
 		return 0;
 	}
@@ -139,7 +137,12 @@ static int collect_entry(void *data, const struct st_walk_entry *entry, struct s
 		build->wanted ? build->wanted(build->data, path, entry->type) : ST_TREE_YES;
 	if (choice == ST_TREE_PRUNE)
 		return ST_WALK_SKIP;
-	return choice == ST_TREE_YES ? add_item(build->tree, path, is_dir, err) : 0;
+	if (choice == ST_TREE_NO)
+		return 0;
+	if (!build->tree->found)
+		return add_item(build->tree, path, is_dir, err);
+	build->tree->found(build->data, entry, path);
+	return 0;
 }
 
 static void note_skipped(void *data, struct st_str path, const struct stet_error *why) {
@@ -187,9 +190,10 @@ static int walk(struct build *build, const struct stet_workspace *ws, struct ste
 	return st_walk_run(&how, alone ? build->dir->fd : ws->root.fd, err);
 }
 
-int st_tree_collect(struct st_call *call, st_tree_wanted *wanted, void *data, struct st_dir *dir,
-                    struct st_tree *tree, struct stet_error *err) {
-	const char *path = st_call_directory(call, err);
+int st_tree_collect(struct st_call *call, const char *path, st_tree_wanted *wanted, void *data,
+                    struct st_dir *dir, struct st_tree *tree, struct stet_error *err) {
+	if (!path)
+		path = st_call_directory(call, err);
 	if (!path)
 		return err->code;
 	const struct stet_workspace *ws = call->session->ws;

@@ -27,15 +27,28 @@ struct st_tree_item {
 	struct st_tree_item *above;
 };
 
+enum st_tree_choice {
+	/** Do not collect it; a directory is entered all the same. */
+	ST_TREE_NO,
+	ST_TREE_YES,
+	/** Do not collect it, and do not enter it. */
+	ST_TREE_PRUNE,
+};
+
+/** Whether to collect an entry, by its path below the directory; NULL for all. */
+typedef enum st_tree_choice st_tree_wanted(void *data, struct st_str path, enum st_walk_type type);
+
+/** Called with an entry to collect, and its path below the directory. */
+typedef void st_tree_found(void *data, const struct st_walk_entry *entry, struct st_str path);
+
 struct st_tree {
+	/** Called with each entry instead of adding it to `items`; may be NULL. */
+	st_tree_found *found;
 	/** Sorted by path; a directory comes before its contents. */
 	struct st_tree_item *items;
 	size_t count;
 	/** The length of all paths. */
 	size_t bytes;
-	/** How many items to collect at most, and how many bytes of paths; 0 for ST_TREE_MAX and ST_TREE_BYTES_MAX. */
-	size_t count_max;
-	size_t bytes_max;
 	/** There is more than that. */
 	bool cut;
 	/** How many entries the ignore rules left out, and the first names. */
@@ -49,26 +62,18 @@ struct st_tree {
 
 void st_tree_release(struct st_tree *tree);
 
-enum st_tree_choice {
-	/** Do not collect it; a directory is entered all the same. */
-	ST_TREE_NO,
-	ST_TREE_YES,
-	/** Do not collect it, and do not enter it. */
-	ST_TREE_PRUNE,
-};
-
-/** Whether to collect an entry, by its path below the directory; NULL for all. */
-typedef enum st_tree_choice st_tree_wanted(void *data, struct st_str path, enum st_walk_type type);
-
 /**
- * Collect the entries that the call's arguments path, excludePatterns and
+ * Collect the entries that the call's arguments excludePatterns and
  * includeIgnored ask for.
  *
+ * @path   The directory; NULL for the argument path.
  * @dir    Receives the directory.
+ * @tree   May have `found`.
  * @return 0, STET_E_INVALID (a pattern), or the error of reading the directory.
  */
-[[nodiscard]] int st_tree_collect(struct st_call *call, st_tree_wanted *wanted, void *data,
-                                  struct st_dir *dir, struct st_tree *tree, struct stet_error *err);
+[[nodiscard]] int st_tree_collect(struct st_call *call, const char *path, st_tree_wanted *wanted,
+                                  void *data, struct st_dir *dir, struct st_tree *tree,
+                                  struct stet_error *err);
 
 /** Add to data and st_call_footer() what was left out. */
 void st_tree_render_omissions(struct st_call *call, const struct st_tree *tree);
