@@ -22,7 +22,7 @@
  *
  * A rename is a removal and a creation: two changes, in either order. No two
  * changes may lead to the same file. A change that creates a file (ST_CHANGE_WHOLE)
- * makes its missing directories. `make` may be called several times.
+ * with `makes_dirs` makes its missing directories. `make` may be called several times.
  *
  * A set is a dry run if its first change is. In the log, the writes of a set
  * have the same session and the same time, which makes them one entry.
@@ -32,9 +32,8 @@
 
 #include "core/session/change.h"
 
-/** The most changes in a set, and the most bytes of the versions that it replaces. */
+/** The most changes in a set. */
 enum { ST_CHANGE_SET_MAX = 1000 };
-#define ST_CHANGE_SET_BYTES_MAX ((size_t)256 << 20)
 
 /** What became of one change. Zeroed, it is empty. */
 struct st_change_outcome {
