@@ -378,6 +378,22 @@ int st_prepared_show(const struct st_prepared *prepared, struct stet_error *err)
 	return st_answer_about(attempt->answer, attempt->path, file ? &file->hash : NULL, err);
 }
 
+/* Check that what exists of the directories of a path are directories. */
+static int check_dirs(const struct st_root *root, const char *path, struct stet_error *err) {
+	for (const char *end = strchr(path, '/'); end; end = strchr(end + 1, '/')) {
+		st_auto(st_place) place = ST_PLACE_INIT;
+		struct st_str dir = st_strn(path, (size_t)(end - path));
+		int code = st_root_locate_as(root, dir, ST_LOCATE_DIR, &place, err);
+		if (code < 0 || !place.exists)
+			return code == STET_E_NOT_FOUND ? 0 : code;
+		if (!S_ISDIR(place.st.st_mode))
+			return st_fail(err, STET_E_KIND,
+			               "%s is not a directory, so %s cannot be created in it.",
+			               st_quoted(place.path), st_quoted(path));
+	}
+	return 0;
+}
+
 /* The directories of a new file are missing, too: its path is as the caller spelled it. */
 static int name_new_place(struct stet_session *session, const struct st_change *change,
                           struct st_place *place, struct stet_error *err) {
@@ -386,6 +402,8 @@ static int name_new_place(struct stet_session *session, const struct st_change *
 	if (!plain)
 		return STET_E_NOT_FOUND;
 	int code = st_workspace_check_type(ws, plain, err);
+	if (code == 0)
+		code = check_dirs(&ws->root, plain, err);
 	if (code < 0)
 		return code;
 	place->path = strdup(plain);
