@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "core/state/todo.h"
+#include "core/state/tasks_follow.h"
 #include "stet/config.h"
 #include "stet/instructions.h"
 
@@ -50,7 +50,7 @@ static void decide_after(struct st_hook_call *call) {
 		st_hook_after_shell(call);
 		break;
 	case ST_HOOK_TODO:
-		(void)!st_todo_take(call->session, call->event->input, NULL);
+		(void)!st_tasks_follow(call->session, call->event->input, NULL);
 		break;
 	case ST_HOOK_TOOL_OTHER:
 		break;
@@ -185,8 +185,8 @@ int stet_hook_run(const char *event, size_t event_len, const char *client, char 
 	if (event_len > ST_HOOK_EVENT_MAX)
 		return st_fail(err, STET_E_TOO_BIG, "The event has %zu bytes; the limit is %zu.", event_len,
 		               ST_HOOK_EVENT_MAX);
-	int code =
-		st_json_parse(st_strn(event ? event : "", event ? event_len : 0), "The members of the event", &doc, err);
+	int code = st_json_parse(st_strn(event ? event : "", event ? event_len : 0),
+	                         "The members of the event", &doc, err);
 	if (code == 0)
 		code = decide_event(yyjson_doc_get_root(doc), client, &text, err);
 	yyjson_doc_free(doc);
