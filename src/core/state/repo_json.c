@@ -16,7 +16,6 @@ enum { WAIT_MS = 5000 };
 
 /* ---- as JSON ---- */
 
-static const char *const statuses[] = {"unchanged", "created", "modified", "deleted"};
 static const char *const task_statuses[] = {"pending", "in_progress", "completed"};
 
 static void add_hash(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *key,
@@ -46,11 +45,14 @@ static void add_file_json(yyjson_mut_doc *doc, yyjson_mut_val *list,
 		st_json_add_time(doc, object, "mod_time", file->version.stamp.mtime_ns);
 		st_json_add_text(doc, object, "type", st_str(st_file_type(st_str(file->path)).name));
 	}
-	st_json_add_text(doc, object, "status", st_str(statuses[file->status]));
-	if (tracked->base.exists && file->status != ST_FILE_UNCHANGED)
+	st_json_add_text(doc, object, "status", st_str(st_file_status_name(file->status)));
+	if (tracked->base.exists && file->status != ST_FILE_UNCHANGED &&
+	    file->status != ST_FILE_WRITTEN)
 		add_hash(doc, object, "base_hash", &tracked->base.hash);
 	if (tracked->external)
 		st_json_add_true(doc, object, "external");
+	else if (tracked->who)
+		st_json_add_text(doc, object, "changed_by", st_str(st_name_without_owner(tracked->who)));
 	st_json_push(doc, list, object);
 }
 
