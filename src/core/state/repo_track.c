@@ -552,7 +552,7 @@ static int store_changes(struct st_store *store, void *data, struct stet_error *
 }
 
 /* Compare every file with the disk, and store what differs. Returns 1 if moved files were found and added. */
-static int compare_files(struct st_repo *repo, struct st_repo_status *status,
+static int compare_files(struct st_repo *repo, unsigned flags, struct st_repo_status *status,
                          struct stet_error *err) {
 	struct stet_workspace *ws = repo->ws;
 	struct changes changes = {.repo = repo, .status = status, .at = st_wall_ns()};
@@ -560,17 +560,18 @@ static int compare_files(struct st_repo *repo, struct st_repo_status *status,
 	if (!changes.items)
 		return st_fail_nomem(err);
 	int code = check_files(ws, status, &changes, err);
-	if (code == 0 && changes.count > 0) {
+	bool stores = !(flags & ST_REPO_UNSTORED);
+	if (code == 0 && changes.count > 0 && stores) {
 		struct stet_error why = {0};
 		status->changed = true;
 		/* The status is right even if this fails; the next call compares again. */
 		if (st_store_do(repo->store, ST_STORE_WRITE, store_changes, &changes, &why) < 0)
 			st_write_notice(&ws->writes, "Changes found on the disk could not be stored. %s",
 			                why.message);
-		if (changes.moved)
-			status->state.last_updated = changes.at;
 	}
-	if (code == 0 && changes.lost_count > 0)
+	if (code == 0 && changes.moved)
+		status->state.last_updated = changes.at;
+	if (code == 0 && changes.lost_count > 0 && stores)
 		code = st_repo_find_moved(repo, changes.lost, changes.lost_count, err);
 	free(changes.lost);
 	free(changes.items);
@@ -596,7 +597,7 @@ int st_repo_get_status(struct st_repo *repo, struct stet_session *session, unsig
 	struct copy copy = {.repo = repo, .status = status};
 	int code = st_store_do(repo->store, ST_STORE_READ, copy_all, &copy, err);
 	if (code == 0 && !(flags & ST_REPO_STORED))
-		code = compare_files(repo, status, err);
+		code = compare_files(repo, flags, status, err);
 	if (code == 1)
 		code = st_store_do(repo->store, ST_STORE_READ, copy_all, &copy, err);
 	if (code == 0 && session)

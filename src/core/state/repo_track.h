@@ -98,6 +98,8 @@ void st_repo_status_release(struct st_repo_status *status);
 enum st_repo_status_flags {
 	/** As it is stored, without comparing with the disk. */
 	ST_REPO_STORED = 1 << 0,
+	/** Compare with the disk, but do not store what differs: for the background worker, which must not wait. */
+	ST_REPO_UNSTORED = 1 << 1,
 };
 
 /**

@@ -16,6 +16,8 @@ int stet_state_json(struct stet_session *session, char **out, size_t *out_len,
 	if (code == 0)
 		code = st_repo_get_status(&st_state_of(session->ws)->repo, session, 0, &status, err);
 	if (code == 0)
+		st_repo_export_refresh(&st_state_of(session->ws)->repo_export);
+	if (code == 0)
 		code = st_repo_json_add(&status, &text, err);
 	if (code < 0) {
 		st_buf_release(&text);

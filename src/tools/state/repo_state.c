@@ -34,6 +34,8 @@ static int run_repo_state(struct st_call *call, struct stet_error *err) {
 	if (code == 0)
 		code = st_repo_get_status(&st_state_of(session->ws)->repo, session, 0, &status, err);
 	if (code == 0)
+		st_repo_export_refresh(&st_state_of(session->ws)->repo_export);
+	if (code == 0)
 		code = st_snapshot_format(&status.state, (size_t)budget, &call->text, err);
 	if (code < 0)
 		return code;
