@@ -396,6 +396,8 @@ static int write_record(struct record *record, char **out, struct stet_error *er
 
 int stet_record(struct stet_session *session, const char *tool, const char *result, size_t len,
                 char **out, struct stet_error *err) {
+	if (st_begin_call(session, err) < 0)
+		return STET_E_INVALID;
 	[[maybe_unused]] st_auto(st_call_scope) scope = st_call_scope_begin(session, true);
 	struct record record = {.session = session, .effect = effect_of(tool)};
 	yyjson_doc *doc = NULL;
