@@ -119,7 +119,7 @@ int st_audit_prompt(struct st_str history, struct st_str prompt, struct st_audit
 /* The number in a line such as "  • and 40 unchanged: src/ (40)"; 0 for a line of names. */
 static size_t counted_in(const char *line) {
 	static const char *const words[] = {
-		" changed by others since read: ", " changed in this story: ", " unchanged: "};
+		" changed by others: ", " changed in this story: ", " unchanged: "};
 	char *end;
 	line += strncmp(line, "and ", 4) == 0 ? 4 : 0;
 	size_t number = strtoul(line, &end, 10);
