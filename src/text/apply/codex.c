@@ -113,7 +113,8 @@ static int read_added(struct st_patch_reader *reader) {
 		if (is_gap(reader))
 			continue;
 		if (reader->line.len == 0 || reader->line.ptr[0] != '+')
-			return st_patch_reader_fail(reader, "%s is no line of a new file. Begin each with \"+\".",
+			return st_patch_reader_fail(reader,
+			                            "%s is no line of a new file. Begin each with \"+\".",
 			                            st_quoted_str(reader->line));
 		int code = st_patch_reader_add_line(reader, '+');
 		if (code < 0)
@@ -142,17 +143,19 @@ static int read_updated(struct st_patch_reader *reader) {
 			return code;
 	}
 	if (file->hunk_count == 0 && !file->to)
-		return st_fail(reader->err, STET_E_INVALID,
-		               "Line %zu of the patch: the part of %s has no hunks. Nothing was changed. Add "
-		               "a hunk, or remove the part.",
-		               file->at, st_quoted(file->path));
+		return st_fail(
+			reader->err, STET_E_INVALID,
+			"Line %zu of the patch: the part of %s has no hunks. Nothing was changed. Add "
+			"a hunk, or remove the part.",
+			file->at, st_quoted(file->path));
 	return 0;
 }
 
 static int read_deleted(struct st_patch_reader *reader) {
 	for (; !ends_part(reader); st_patch_reader_next(reader)) {
 		if (st_str_trim(reader->line).len > 0)
-			return st_patch_reader_fail(reader, "nothing may follow \"*** Delete File\". Remove %s.",
+			return st_patch_reader_fail(reader,
+			                            "nothing may follow \"*** Delete File\". Remove %s.",
 			                            st_quoted_str(reader->line));
 	}
 	return 0;
@@ -191,8 +194,9 @@ static int read_file(struct st_patch_reader *reader) {
 static int check_rest(struct st_patch_reader *reader) {
 	for (; !reader->ended; st_patch_reader_next(reader)) {
 		if (st_str_starts(st_str_trim(reader->line), ST_STR("*** ")))
-			return st_patch_reader_fail(reader, "%s follows \"*** End Patch\". Put all files into one "
-			                                    "patch.",
+			return st_patch_reader_fail(reader,
+			                            "%s follows \"*** End Patch\". Put all files into one "
+			                            "patch.",
 			                            st_quoted_str(reader->line));
 	}
 	return 0;
@@ -200,7 +204,8 @@ static int check_rest(struct st_patch_reader *reader) {
 
 int st_codex_parse(struct st_patch_reader *reader) {
 	if (!is_marker(reader, ST_STR("*** Begin Patch")))
-		return st_patch_reader_fail(reader, "\"*** Begin Patch\" is missing. Put it before this line.");
+		return st_patch_reader_fail(reader,
+		                            "\"*** Begin Patch\" is missing. Put it before this line.");
 	st_patch_reader_next(reader);
 	while (!reader->ended && !is_marker(reader, ST_STR("*** End Patch"))) {
 		int code = st_str_trim(reader->line).len > 0 ? read_file(reader) : 0;

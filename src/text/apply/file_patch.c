@@ -40,8 +40,9 @@ static int parse_patch(struct st_patch_reader *reader) {
 			return st_git_diff_parse(reader);
 		if (st_str_starts(reader->line, ST_STR("@@ -")))
 			return st_patch_reader_fail(
-				reader, "a hunk comes before the name of its file. Put \"--- a/NAME\" and "
-						"\"+++ b/NAME\" before it.");
+				reader,
+				"a hunk comes before the name of its file. Put \"--- a/NAME\" and "
+				"\"+++ b/NAME\" before it.");
 	}
 	return st_fail(reader->err, STET_E_INVALID,
 	               "This is no patch: it has neither \"*** Begin Patch\" nor \"--- a/NAME\" and "
@@ -65,12 +66,14 @@ static int check_names(const struct st_file_patches *patches, struct stet_error 
 		const struct st_file_patch *file = &patches->list[i];
 		for (size_t j = 0; j < i; j++) {
 			const struct st_file_patch *other = &patches->list[j];
-			if (same_name(file->path, other->path) || same_name(name_after(file), name_after(other)))
-				return st_fail(err, STET_E_INVALID,
-				               "Line %zu of the patch: %s is in the patch twice, first at line %zu. "
-				               "Nothing was changed. Put all its hunks into one part.",
-				               file->at, st_quoted(name_after(file) ? name_after(file) : file->path),
-				               other->at);
+			if (same_name(file->path, other->path) ||
+			    same_name(name_after(file), name_after(other)))
+				return st_fail(
+					err, STET_E_INVALID,
+					"Line %zu of the patch: %s is in the patch twice, first at line %zu. "
+					"Nothing was changed. Put all its hunks into one part.",
+					file->at, st_quoted(name_after(file) ? name_after(file) : file->path),
+					other->at);
 		}
 	}
 	return 0;

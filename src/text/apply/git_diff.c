@@ -54,10 +54,11 @@ static int read_mode(const struct st_patch_reader *reader, struct st_str digits,
 	}
 	if ((*mode & 0170000) == 0100000)
 		return 0;
-	return st_patch_reader_fail(reader,
-	                            "mode %06o is a link's or a submodule's, and patches change regular "
-	                            "files only. Remove this file from the patch.",
-	                            *mode);
+	return st_patch_reader_fail(
+		reader,
+		"mode %06o is a link's or a submodule's, and patches change regular "
+		"files only. Remove this file from the patch.",
+		*mode);
 }
 
 static int read_rename(const struct st_patch_reader *reader, struct st_str name,
@@ -96,7 +97,8 @@ static int read_extended(struct st_patch_reader *reader, struct header *header) 
 	if (IS("rename to "))
 		return read_rename(reader, REST("rename to "), &header->to);
 	if (IS("copy from ") || IS("copy to "))
-		return st_patch_reader_fail(reader, "stet does not apply copies. Make the diff without -C.");
+		return st_patch_reader_fail(reader,
+		                            "stet does not apply copies. Make the diff without -C.");
 	if (IS("GIT binary patch") || IS("Binary files "))
 		return fail_binary(reader);
 	return IS("similarity index ") || IS("dissimilarity index ") || IS("index ") ? 0 : 1;
@@ -141,10 +143,11 @@ struct counts {
 };
 
 static int fail_counts(const struct st_patch_reader *reader, const struct st_patch_hunk *hunk) {
-	return st_patch_reader_fail(reader,
-	                            "the hunk of line %zu has other numbers of lines than its \"@@\" line "
-	                            "says. Correct them, or write \"@@\" without numbers.",
-	                            hunk->at);
+	return st_patch_reader_fail(
+		reader,
+		"the hunk of line %zu has other numbers of lines than its \"@@\" line "
+		"says. Correct them, or write \"@@\" without numbers.",
+		hunk->at);
 }
 
 /* Read one line of a hunk, and count it. */
@@ -222,7 +225,8 @@ static int read_hunk(struct st_patch_reader *reader) {
 	int code = counted ? read_counted(reader, left) : read_uncounted(reader);
 	hunk = &reader->out->hunks[reader->out->hunk_count - 1];
 	if (code == 0 && hunk->line_count == 0)
-		return st_patch_reader_fail(reader, "the hunk of line %zu has no lines. Add them.", hunk->at);
+		return st_patch_reader_fail(reader, "the hunk of line %zu has no lines. Add them.",
+		                            hunk->at);
 	return code;
 }
 
@@ -244,12 +248,12 @@ static int check_file(const struct st_patch_reader *reader, const struct st_file
                       const struct header *header) {
 	if ((file->kind == ST_FILE_ADD && has_lines(reader, '-')) ||
 	    (file->kind == ST_FILE_DELETE && has_lines(reader, '+')))
-		return st_fail(reader->err, STET_E_INVALID,
-		               "Line %zu of the patch: %s is a %s file, but its hunks have %s lines. Nothing "
-		               "was changed. Correct the hunks.",
-		               file->at, st_quoted(file->path),
-		               file->kind == ST_FILE_ADD ? "new" : "deleted",
-		               file->kind == ST_FILE_ADD ? "old" : "new");
+		return st_fail(
+			reader->err, STET_E_INVALID,
+			"Line %zu of the patch: %s is a %s file, but its hunks have %s lines. Nothing "
+			"was changed. Correct the hunks.",
+			file->at, st_quoted(file->path), file->kind == ST_FILE_ADD ? "new" : "deleted",
+			file->kind == ST_FILE_ADD ? "old" : "new");
 	if (file->kind != ST_FILE_UPDATE || file->hunk_count > 0 || file->to || header->new_mode)
 		return 0;
 	return st_fail(reader->err, STET_E_INVALID,
@@ -329,8 +333,9 @@ int st_git_diff_parse(struct st_patch_reader *reader) {
 		if (st_str_starts(reader->line, ST_STR("diff --git ")) || is_name_pair(reader))
 			code = read_file(reader);
 		else if (st_str_starts(reader->line, ST_STR("@@ -")))
-			return st_patch_reader_fail(reader, "a hunk comes before the name of its file. Put \"--- "
-			                                    "a/NAME\" and \"+++ b/NAME\" before it.");
+			return st_patch_reader_fail(reader,
+			                            "a hunk comes before the name of its file. Put \"--- "
+			                            "a/NAME\" and \"+++ b/NAME\" before it.");
 		else
 			st_patch_reader_next(reader);
 		if (code < 0)

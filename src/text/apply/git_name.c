@@ -67,7 +67,8 @@ static bool split_names(struct st_str text, struct st_git_names *names) {
 	if (text.len % 2 == 0 || text.ptr[half] != ' ')
 		return false;
 	struct st_str old = st_str_slice(text, 0, half), new = st_str_slice(text, half + 1, text.len);
-	if (!st_str_eq(old, new) && (after_slash(old).len == 0 || !st_str_eq(after_slash(old), after_slash(new))))
+	if (!st_str_eq(old, new) &&
+	    (after_slash(old).len == 0 || !st_str_eq(after_slash(old), after_slash(new))))
 		return false;
 	st_buf_add(&names->old, old);
 	st_buf_add(&names->new, new);

@@ -63,7 +63,8 @@ static bool same_bytes(struct st_str line, const struct st_patch_line *old) {
 }
 
 static bool same_bare(struct st_str line, const struct st_patch_line *old, bool first) {
-	return (!old->unended || is_unended(line)) && st_str_eq(bare(line, first), bare(old->text, first));
+	return (!old->unended || is_unended(line)) &&
+	       st_str_eq(bare(line, first), bare(old->text, first));
 }
 
 /* ---- patterns ---- */
@@ -150,8 +151,8 @@ static int find_candidates(const struct st_hunk_search *search, const struct pat
 	if (st_cancel_check(search->lines.count * sizeof *search->keys, search->err) < 0)
 		return STET_E_CANCELLED;
 	for (size_t n = 1; n <= search->lines.count; n++) {
-		while (matched > 0 && (matched == pattern->count ||
-		                       search->keys[n - 1] != pattern->keys[matched]))
+		while (matched > 0 &&
+		       (matched == pattern->count || search->keys[n - 1] != pattern->keys[matched]))
 			matched = pattern->borders[matched - 1];
 		matched += search->keys[n - 1] == pattern->keys[matched];
 		if (matched < pattern->count)
@@ -247,11 +248,11 @@ static int fail_several(const struct st_hunk_search *search, const struct st_pat
 	               st_buf_cstr(&text));
 }
 
-static void add_lines(const struct st_hunk_search *search, const struct st_patch_hunk *hunk, char not,
-                      struct st_buf *out) {
+static void add_lines(const struct st_hunk_search *search, const struct st_patch_hunk *hunk,
+                      char not, struct st_buf *out) {
 	for (size_t i = 0; i < hunk->line_count; i++) {
 		const struct st_patch_line *line = &search->patches->lines[hunk->first_line + i];
-		if (line->kind == not)
+		if (line->kind == not )
 			continue;
 		st_buf_add(out, line->text);
 		st_buf_adds(out, "\n");
@@ -273,10 +274,11 @@ static void add_nearest(const struct st_hunk_search *search, const struct st_nea
 		st_buf_adds(out, "\n");
 	}
 	if (nearest->new_line)
-		st_buf_addf(out,
-		            " The lines that it makes are already there, at line %zu: perhaps the patch was "
-		            "applied before.",
-		            nearest->new_line);
+		st_buf_addf(
+			out,
+			" The lines that it makes are already there, at line %zu: perhaps the patch was "
+			"applied before.",
+			nearest->new_line);
 }
 
 static int fail_none(const struct st_hunk_search *search, const struct st_patch_hunk *hunk) {
@@ -289,7 +291,8 @@ static int fail_none(const struct st_hunk_search *search, const struct st_patch_
 	name_hunk(search, hunk, &text);
 	st_buf_adds(&text, ": its old lines were not found.");
 	if (!old.failed && !new.failed &&
-	    st_nearest_find(&nearest, search->lines.text, st_buf_str(&old), st_buf_str(&new), NULL) == 0)
+	    st_nearest_find(&nearest, search->lines.text, st_buf_str(&old), st_buf_str(&new), NULL) ==
+	        0)
 		add_nearest(search, &nearest, &text);
 	search->failure->nearest = nearest.count ? nearest.list[0].first : 0;
 	return st_fail(search->err, STET_E_NO_MATCH,
@@ -300,11 +303,11 @@ static int fail_none(const struct st_hunk_search *search, const struct st_patch_
 static int fail_header(const struct st_hunk_search *search, const struct st_patch_hunk *hunk) {
 	st_auto(st_buf) text = ST_BUF_INIT;
 	name_hunk(search, hunk, &text);
-	return st_fail(search->err, STET_E_NO_MATCH,
-	               "%s: no place that matches comes after the line %s of \"@@\". Nothing was changed. "
-	               "Use a whole line of the file after \"@@\", or lines of context instead.",
-	               st_buf_cstr(&text),
-	               st_quoted_str(search->patches->headers[hunk->first_header]));
+	return st_fail(
+		search->err, STET_E_NO_MATCH,
+		"%s: no place that matches comes after the line %s of \"@@\". Nothing was changed. "
+		"Use a whole line of the file after \"@@\", or lines of context instead.",
+		st_buf_cstr(&text), st_quoted_str(search->patches->headers[hunk->first_header]));
 }
 
 /* ---- one hunk ---- */
@@ -335,11 +338,13 @@ static void note_place(struct st_hunk_search *search, const struct pattern *patt
 		st_buf_addf(search->notes, "%s applies at line %zu, not %zu.\n", st_buf_cstr(&name), first,
 		            hunk->start);
 	} else if (hunk->numbered && !fits_ends(search, pattern, first)) {
-		st_buf_addf(search->notes, "%s applies at line %zu, where the file does not end as it says.\n",
+		st_buf_addf(search->notes,
+		            "%s applies at line %zu, where the file does not end as it says.\n",
 		            st_buf_cstr(&name), first);
 	}
 	if (loose && search->file->unified)
-		st_buf_addf(search->notes, "%s has other line endings than the file, which keeps its own.\n",
+		st_buf_addf(search->notes,
+		            "%s has other line endings than the file, which keeps its own.\n",
 		            st_buf_cstr(&name));
 }
 
@@ -365,7 +370,8 @@ static void choose_place(const struct st_hunk_search *search, const struct patte
 	    last + pattern->count - 1 == search->lines.count)
 		keep_only(candidates, last);
 	for (size_t i = 0; pattern->hunk->numbered && !search->moved && i < candidates->count; i++) {
-		if (candidates->list[i] == pattern->hunk->start && fits_ends(search, pattern, candidates->list[i]))
+		if (candidates->list[i] == pattern->hunk->start &&
+		    fits_ends(search, pattern, candidates->list[i]))
 			keep_only(candidates, candidates->list[i]);
 	}
 	/* Codex's hunks come in the order of the file. */
@@ -380,10 +386,11 @@ static int place_insertion(struct st_hunk_search *search, const struct pattern *
 	st_auto(st_buf) name = ST_BUF_INIT;
 	name_hunk(search, hunk, &name);
 	if (search->lines.count > 0 && (hunk->numbered || hunk->header_count > 0))
-		return st_fail(search->err, STET_E_NO_MATCH,
-		               "%s has only added lines, so nothing says where they go. Nothing was changed. "
-		               "Add a line of context.",
-		               st_buf_cstr(&name));
+		return st_fail(
+			search->err, STET_E_NO_MATCH,
+			"%s has only added lines, so nothing says where they go. Nothing was changed. "
+			"Add a line of context.",
+			st_buf_cstr(&name));
 	if (search->lines.count > 0)
 		st_buf_addf(search->notes, "%s has only added lines, which go to the end of the file.\n",
 		            st_buf_cstr(&name));

@@ -65,7 +65,8 @@ static void add_line(struct output *out, const struct st_patch_line *line, bool 
 /* A file without a final newline stays one, unless the patch itself says otherwise. */
 static void drop_last_eol(struct output *out, const struct st_hunk_place *place) {
 	const struct st_lines *lines = &out->search->lines;
-	bool unended = lines->count > 0 && st_eol_of(st_lines_whole(lines, lines->count)) == ST_EOL_NONE;
+	bool unended =
+		lines->count > 0 && st_eol_of(st_lines_whole(lines, lines->count)) == ST_EOL_NONE;
 	if (!place->loose || !out->added || !unended || out->next <= lines->count)
 		return;
 	struct st_str text = st_buf_str(&out->text);
@@ -144,15 +145,16 @@ static int check_deleted(const struct st_file_patch *file, const struct st_buf *
                          struct stet_error *err) {
 	if (left->len == 0)
 		return 0;
-	return st_fail(err, STET_E_NO_MATCH,
-	               "%s (line %zu of the patch) has lines that its deletion does not remove. Nothing "
-	               "was changed. Read the file again, and make the patch from it.",
-	               st_quoted(file->path), file->at);
+	return st_fail(
+		err, STET_E_NO_MATCH,
+		"%s (line %zu of the patch) has lines that its deletion does not remove. Nothing "
+		"was changed. Read the file again, and make the patch from it.",
+		st_quoted(file->path), file->at);
 }
 
-int st_hunks_apply(const struct st_file_patches *patches, size_t index, struct st_str old, size_t max,
-                   struct st_buf *new, struct st_buf *notes, struct st_hunks_failure *failure,
-                   struct stet_error *err) {
+int st_hunks_apply(const struct st_file_patches *patches, size_t index, struct st_str old,
+                   size_t max, struct st_buf *new, struct st_buf *notes,
+                   struct st_hunks_failure *failure, struct stet_error *err) {
 	const struct st_file_patch *file = &patches->list[index];
 	st_auto(st_buf) unused = ST_BUF_INIT;
 	st_auto(st_buf) left = ST_BUF_INIT;

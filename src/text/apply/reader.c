@@ -6,8 +6,7 @@
 #include "base/array.h"
 
 static struct st_str line_at(struct st_str text, size_t offset) {
-	const char *end =
-		offset < text.len ? memchr(text.ptr + offset, '\n', text.len - offset) : NULL;
+	const char *end = offset < text.len ? memchr(text.ptr + offset, '\n', text.len - offset) : NULL;
 	return st_str_slice(text, offset, end ? (size_t)(end - text.ptr) : text.len);
 }
 
@@ -49,8 +48,8 @@ int st_patch_reader_fail(const struct st_patch_reader *reader, const char *forma
 	vsnprintf(message, sizeof message, format, args);
 	va_end(args);
 	if (reader->ended)
-		return st_fail(reader->err, STET_E_INVALID, "At the end of the patch: %s Nothing was changed.",
-		               message);
+		return st_fail(reader->err, STET_E_INVALID,
+		               "At the end of the patch: %s Nothing was changed.", message);
 	return st_fail(reader->err, STET_E_INVALID, "Line %zu of the patch: %s Nothing was changed.",
 	               reader->number, message);
 }
@@ -69,7 +68,8 @@ struct st_file_patch *st_patch_reader_add_file(struct st_patch_reader *reader,
 		return NULL;
 	}
 	struct st_file_patch *file = &out->list[out->count++];
-	*file = (struct st_file_patch){.kind = kind, .at = reader->number, .first_hunk = out->hunk_count};
+	*file =
+		(struct st_file_patch){.kind = kind, .at = reader->number, .first_hunk = out->hunk_count};
 	return file;
 }
 
@@ -105,7 +105,8 @@ int st_patch_reader_name(const struct st_patch_reader *reader, struct st_str nam
 	if (name.len == 0)
 		return st_patch_reader_fail(reader, "the file's name is missing. Add it.");
 	if (memchr(name.ptr, '\0', name.len))
-		return st_patch_reader_fail(reader, "a file's name cannot hold a NUL character. Correct it.");
+		return st_patch_reader_fail(reader,
+		                            "a file's name cannot hold a NUL character. Correct it.");
 	*out = strndup(name.ptr, name.len);
 	return *out ? 0 : st_fail_nomem(reader->err);
 }
