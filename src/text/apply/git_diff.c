@@ -210,6 +210,12 @@ static int read_uncounted(struct st_patch_reader *reader) {
 	return 0;
 }
 
+/* A line that begins a hunk without saying where, as models write it. */
+static bool is_bare(struct st_str line) {
+	return st_str_eq(line, ST_STR("@@")) || st_str_eq(line, ST_STR("@@ @@")) ||
+	       st_str_eq(line, ST_STR("@@ ... @@"));
+}
+
 static int read_hunk(struct st_patch_reader *reader) {
 	struct st_patch_hunk *hunk = st_patch_reader_add_hunk(reader);
 	if (!hunk)
@@ -217,7 +223,7 @@ static int read_hunk(struct st_patch_reader *reader) {
 	struct counts left;
 	hunk->numbered = st_patch_reader_range(reader->line, &hunk->start, &left.old, &left.new);
 	bool counted = hunk->numbered;
-	if (!counted && st_str_starts(reader->line, ST_STR("@@ -")))
+	if (!counted && !is_bare(st_patch_reader_plain(reader)))
 		return st_patch_reader_fail(
 			reader, "%s is no valid line of a hunk. Write it as \"@@ -1,3 +1,4 @@\", or \"@@\".",
 			st_quoted_str(reader->line));
