@@ -39,42 +39,42 @@ struct stet_context;
 /** The texts of a prompt. */
 enum stet_context_text {
 	/** The state of the work: the text of the tool repo_state. */
-	STET_CONTEXT_SNAPSHOT,
+	STET_CONTEXT_SNAPSHOT = 0,
 	/** The system prompt; by default the one in the messages. */
-	STET_CONTEXT_TEMPLATE,
+	STET_CONTEXT_TEMPLATE = 1,
 	/** What the model should do now; by default, complete the remaining tasks. */
-	STET_CONTEXT_REQUEST,
+	STET_CONTEXT_REQUEST = 2,
 	/** Additional information. */
-	STET_CONTEXT_ADDITIONAL,
+	STET_CONTEXT_ADDITIONAL = 3,
 	/** The format of the messages: "auto" (the default), "chat", "responses", "anthropic". */
-	STET_CONTEXT_SHAPE,
+	STET_CONTEXT_SHAPE = 4,
 };
 
 /** The numeric settings of a prompt. */
 enum stet_context_number {
 	/** The most tokens in the prompt; 5000 by default, at least 1000. */
-	STET_CONTEXT_BUDGET,
+	STET_CONTEXT_BUDGET = 0,
 	/** Your model's tokens per 100 o200k tokens; 100 by default. */
-	STET_CONTEXT_PERCENT,
+	STET_CONTEXT_PERCENT = 1,
 	/**
 	 * 1 by default. With 0, stet_context_compact() returns the full history
 	 * unchanged, and stet_context_prompt() omits the snapshot.
 	 */
-	STET_CONTEXT_USE_SNAPSHOT,
+	STET_CONTEXT_USE_SNAPSHOT = 2,
 };
 
 /** Figures of the last prompt, for stet_context_count(). */
 enum stet_context_count {
 	/** Tokens of the prompt, estimated. */
-	STET_CONTEXT_TOKENS,
+	STET_CONTEXT_TOKENS = 0,
 	/** Replies of the model, results of tools and requests of the user that it left out. */
-	STET_CONTEXT_REPLIES,
-	STET_CONTEXT_RESULTS,
-	STET_CONTEXT_REQUESTS,
+	STET_CONTEXT_REPLIES = 1,
+	STET_CONTEXT_RESULTS = 2,
+	STET_CONTEXT_REQUESTS = 3,
 	/** Tool calls that it left out because they changed nothing. */
-	STET_CONTEXT_NOOPS,
+	STET_CONTEXT_NOOPS = 4,
 	/** 1 if a text was truncated. */
-	STET_CONTEXT_CUT,
+	STET_CONTEXT_CUT = 5,
 };
 
 /** Make an empty context; NULL if out of memory. */

@@ -47,6 +47,8 @@ static int set_shape(struct stet_context *context, struct st_str name, struct st
 
 int stet_context_set(struct stet_context *context, int text, const char *value, size_t len,
                      struct stet_error *err) {
+	if (st_begin_call(context, err) < 0)
+		return STET_E_INVALID;
 	if (text == STET_CONTEXT_SHAPE)
 		return set_shape(context, st_strn(value, len), err);
 	if (text < 0 || text >= TEXTS)
@@ -58,6 +60,10 @@ int stet_context_set(struct stet_context *context, int text, const char *value, 
 
 int stet_context_take(struct stet_context *context, struct stet_session *session,
                       struct stet_error *err) {
+	if (st_begin_call(context, err) < 0)
+		return STET_E_INVALID;
+	if (st_begin_call(session, err) < 0)
+		return STET_E_INVALID;
 	struct st_buf *snapshot = &context->texts[STET_CONTEXT_SNAPSHOT];
 	st_auto(st_repo_status) status = {0};
 	st_buf_clear(snapshot);
@@ -75,6 +81,8 @@ int stet_context_take(struct stet_context *context, struct stet_session *session
 }
 
 void stet_context_set_number(struct stet_context *context, int number, size_t value) {
+	if (!context)
+		return;
 	if (number == STET_CONTEXT_BUDGET)
 		context->budget = value;
 	else if (number == STET_CONTEXT_PERCENT)
@@ -111,6 +119,8 @@ static int hand_out(struct st_buf *from, char **out, size_t *out_len, struct ste
 
 int stet_context_compact(struct stet_context *context, const char *messages, size_t len, char **out,
                          size_t *out_len, struct stet_error *err) {
+	if (st_begin_call(context, err) < 0)
+		return STET_E_INVALID;
 	st_auto(st_buf) prompt = ST_BUF_INIT;
 	int code = 0;
 	context->report = (struct st_compact_report){0};
@@ -125,6 +135,8 @@ int stet_context_compact(struct stet_context *context, const char *messages, siz
 
 int stet_context_prompt(struct stet_context *context, char **out, size_t *out_len,
                         struct stet_error *err) {
+	if (st_begin_call(context, err) < 0)
+		return STET_E_INVALID;
 	st_auto(st_buf) prompt = ST_BUF_INIT;
 	context->report = (struct st_compact_report){0};
 	int code = make_prompt(context, ST_STR("[]"), &prompt, err);
@@ -132,6 +144,8 @@ int stet_context_prompt(struct stet_context *context, char **out, size_t *out_le
 }
 
 size_t stet_context_count(const struct stet_context *context, int count) {
+	if (!context)
+		return 0;
 	const struct st_compact_report *report = &context->report;
 	switch (count) {
 	case STET_CONTEXT_TOKENS:
@@ -150,6 +164,8 @@ size_t stet_context_count(const struct stet_context *context, int count) {
 }
 
 const char *stet_context_archive(const struct stet_context *context) {
+	if (!context)
+		return "";
 	return context->report.archive;
 }
 

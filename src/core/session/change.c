@@ -635,6 +635,8 @@ static int make_whole(void *context, struct st_str old, struct st_buf *new,
 int stet_session_write(struct stet_session *session, const char *path, const char *content,
                        size_t len, const char *expected_hash, struct stet_answer **out,
                        struct stet_error *err) {
+	if (st_begin_call(session, err) < 0)
+		return STET_E_INVALID;
 	struct st_str bytes = st_strn(content ? content : "", content ? len : 0);
 	struct st_change change = {
 		.path = path, .kind = ST_CHANGE_WHOLE, .make = make_whole, .context = &bytes};
@@ -649,6 +651,8 @@ static int make_edit(void *context, struct st_str old, struct st_buf *new, struc
 int stet_session_edit(struct stet_session *session, const char *path, const char *old_text,
                       size_t old_len, const char *new_text, size_t new_len,
                       const char *expected_hash, struct stet_answer **out, struct stet_error *err) {
+	if (st_begin_call(session, err) < 0)
+		return STET_E_INVALID;
 	struct st_edit edit = {
 		.old_text = st_strn(old_text ? old_text : "", old_text ? old_len : 0),
 		.new_text = st_strn(new_text ? new_text : "", new_text ? new_len : 0),

@@ -459,16 +459,16 @@ static int by_path(const void *a, const void *b) {
 
 /* Several paths may lead to the same file: keep it once. */
 static void sort_files(struct st_tree_grep *search) {
-	size_t kept = 0;
+	size_t unique = 0;
 	if (search->count > 1)
 		qsort(search->files, search->count, sizeof *search->files, by_path);
 	for (size_t i = 0; i < search->count; i++) {
-		if (kept > 0 && strcmp(search->files[kept - 1].path, search->files[i].path) == 0)
+		if (unique > 0 && strcmp(search->files[unique - 1].path, search->files[i].path) == 0)
 			free(search->files[i].path);
 		else
-			search->files[kept++] = search->files[i];
+			search->files[unique++] = search->files[i];
 	}
-	search->count = kept;
+	search->count = unique;
 }
 
 int st_tree_grep_end(struct st_tree_grep *search, struct stet_error *err) {
