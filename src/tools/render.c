@@ -148,11 +148,7 @@ static void render_success(struct st_call *call, const char *path_key,
 		st_call_notice(call, answer->notices[i]);
 }
 
-/*
- * Attach instructions that apply to a file, up to half of the answer. If the
- * file is an instruction file that the session has seen in full, leave it out.
- */
-static void attach_instructions(struct st_call *call, const char *path) {
+void st_call_instruct_change(struct st_call *call, const char *path) {
 	const struct st_seen *seen = st_tracker_find(&call->session->tracker, path);
 	const struct st_hash *in_answer = seen && st_seen_all(seen) ? &seen->version.hash : NULL;
 	st_call_instruct(call, path, in_answer, call->page / 2);
@@ -176,7 +172,7 @@ int st_call_change(struct st_call *call, struct st_change *change, const char *p
 	if (code == STET_E_CONFLICT)
 		st_render_refusal(call, change->expected_hash, answer);
 	if (code == 0 || code == STET_E_CONFLICT)
-		attach_instructions(call, answer->path);
+		st_call_instruct_change(call, answer->path);
 	if (code < 0) {
 		stet_answer_free(answer);
 		return code;

@@ -155,6 +155,12 @@ bool st_is_markdown(const char *path);
 void st_call_instruct(struct st_call *call, const char *path, const struct st_hash *in_answer,
                       size_t max);
 
+/**
+ * The same for a file that the call changed, up to half of the answer. If it is
+ * an instruction file that the session has seen in full, it is left out.
+ */
+void st_call_instruct_change(struct st_call *call, const char *path);
+
 /** Attach the rest of instructions that were too long for an earlier answer. */
 void st_call_instruct_rest(struct st_call *call);
 
