@@ -10,7 +10,7 @@ struct shell {
 	/** The directory of the last cd; empty for the one where it began. */
 	struct st_buf dir;
 	/** The words of a simple command, and the files it redirects to. */
-	struct st_str words[WORDS_MAX];
+	struct st_str argv[WORDS_MAX];
 	size_t count;
 	bool good;
 };
@@ -50,17 +50,17 @@ static void report_file(struct shell *shell, struct st_str word, enum st_file_us
 static void report_operands(struct shell *shell, size_t from, enum st_file_use use) {
 	for (size_t i = from; i < shell->count; i++) {
 		/* head -n 5: a number is no file. */
-		bool is_number = shell->words[i].len && shell->words[i].ptr[0] >= '0' &&
-		                 shell->words[i].ptr[0] <= '9' && shell->words[i].len < 7;
+		bool is_number = shell->argv[i].len && shell->argv[i].ptr[0] >= '0' &&
+		                 shell->argv[i].ptr[0] <= '9' && shell->argv[i].len < 7;
 		if (!is_number)
-			report_file(shell, shell->words[i], use);
+			report_file(shell, shell->argv[i], use);
 	}
 }
 
 static void run_sed(struct shell *shell) {
 	bool in_place = false, has_script = false;
 	for (size_t i = 1; i < shell->count; i++) {
-		struct st_str word = shell->words[i];
+		struct st_str word = shell->argv[i];
 		in_place |= st_str_starts(word, ST_STR("-i"));
 		if (word.len && word.ptr[0] == '-') {
 			/* The word after -e is a script. */
@@ -75,7 +75,7 @@ static void run_sed(struct shell *shell) {
 }
 
 static void change_dir(struct shell *shell) {
-	struct st_str to = shell->count > 1 ? shell->words[1] : ST_STR("~");
+	struct st_str to = shell->count > 1 ? shell->argv[1] : ST_STR("~");
 	if (to.len > 1 && to.ptr[to.len - 1] == '/')
 		to.len--;
 	if (!is_plain(to)) {
@@ -96,7 +96,7 @@ static void run_words(struct shell *shell) {
 	static const char *const readers[] = {"cat", "head", "tail", "nl", "less", "more"};
 	if (shell->count == 0)
 		return;
-	struct st_str name = shell->words[0];
+	struct st_str name = shell->argv[0];
 	if (equals(name, "cd"))
 		change_dir(shell);
 	bool unknown = shell->dir.len && shell->dir.ptr[0] == '$';
@@ -113,10 +113,10 @@ static void run_words(struct shell *shell) {
 	else if (equals(name, "tee") || equals(name, "touch"))
 		report_operands(shell, 1, ST_USE_WROTE);
 	else if (equals(name, "mv") && shell->count == 3) {
-		report_file(shell, shell->words[1], ST_USE_DELETED);
-		report_file(shell, shell->words[2], ST_USE_WROTE);
+		report_file(shell, shell->argv[1], ST_USE_DELETED);
+		report_file(shell, shell->argv[2], ST_USE_WROTE);
 	} else if (equals(name, "cp") && shell->count == 3)
-		report_file(shell, shell->words[2], ST_USE_WROTE);
+		report_file(shell, shell->argv[2], ST_USE_WROTE);
 }
 
 /* The end of the word at an offset; quotes hide blanks and signs. */
@@ -209,7 +209,7 @@ static void run_text(struct shell *shell, struct st_str text) {
 		} else {
 			struct st_str word = next_word(text, &at);
 			if (shell->count < WORDS_MAX)
-				shell->words[shell->count++] = word;
+				shell->argv[shell->count++] = word;
 		}
 	}
 	run_words(shell);
