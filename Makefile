@@ -26,7 +26,7 @@ export UBSAN_OPTIONS = halt_on_error=1:print_stacktrace=1
 export TSAN_OPTIONS = halt_on_error=1:second_deadlock_stack=1
 
 MAKEFLAGS += --no-print-directory
-.PHONY: all check check-all asan tsan cover fuzz lint format bench torture conformance demo docs deb install clean help setup packages extras static npm
+.PHONY: all check check-all asan tsan cover fuzz lint format bench torture conformance demo docs deb self-contained install clean help setup packages extras static npm
 
 all: build/build.ninja ## build build/stet, build/libstet.so and build/libstet.a
 	@ninja -C build
@@ -94,15 +94,19 @@ npm: build-static/build.ninja ## pack the program as an npm package into dist/
 	@ninja -C build-static
 	@tools/pack npm build-static
 
+self-contained: build-static/build.ninja ## link build-self-contained/libstet.so, with its libraries inside
+	@ninja -C build-static src/libstet-core.a
+	@tools/self-contained build-static/src/libstet-core.a build-self-contained
+
 install: all ## install below DESTDIR and PREFIX (/usr/local)
 	@meson configure build -Dprefix=$(PREFIX)
 	@DESTDIR=$(DESTDIR) meson install -C build
 
 clean: ## remove everything that was built
-	rm -rf build build-asan build-tsan build-cover build-fuzz build-lint build-bench build-static dist
+	rm -rf build build-asan build-tsan build-cover build-fuzz build-lint build-bench build-static build-self-contained dist
 
 help: ## list these
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s%s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s%s\n", $$1, $$2 }' Makefile
 
 setup:
 	@$(SETUP)

@@ -40,19 +40,19 @@ struct stet_context;
 /** The texts of a prompt. */
 enum stet_context_text {
 	/** The state of the work: the text of the tool repo_state. */
-	STET_CONTEXT_SNAPSHOT,
+	STET_CONTEXT_SNAPSHOT = 0,
 	/** The system prompt; by default the one in the messages. */
-	STET_CONTEXT_TEMPLATE,
+	STET_CONTEXT_TEMPLATE = 1,
 	/**
 	 * What the model should do now. By default, what the user said last; or to
 	 * complete the open tasks, if there are any and no user spoke.
 	 */
-	STET_CONTEXT_REQUEST,
+	STET_CONTEXT_REQUEST = 2,
 	/** Additional information. */
-	STET_CONTEXT_ADDITIONAL,
+	STET_CONTEXT_ADDITIONAL = 3,
 	/** The format of the messages: "auto" (the default), "chat", "responses", "anthropic",
 	 *  "gemini". */
-	STET_CONTEXT_SHAPE,
+	STET_CONTEXT_SHAPE = 4,
 };
 
 /** The numeric settings of a prompt. */
@@ -62,40 +62,40 @@ enum stet_context_number {
 	 * with STET_CONTEXT_STRICT: 5000 by default. Otherwise it sets
 	 * STET_CONTEXT_ABOVE to this number, and STET_CONTEXT_TO to half of it.
 	 */
-	STET_CONTEXT_BUDGET,
+	STET_CONTEXT_BUDGET = 0,
 	/** Your model's tokens per 100 o200k tokens; 100 by default. */
-	STET_CONTEXT_PERCENT,
+	STET_CONTEXT_PERCENT = 1,
 	/**
 	 * 1 by default. With 0, stet_context_compact() returns the full history
 	 * unchanged, and stet_context_prompt() omits the snapshot.
 	 */
-	STET_CONTEXT_USE_SNAPSHOT,
+	STET_CONTEXT_USE_SNAPSHOT = 2,
 	/** Cut messages that have more tokens than this, 24000 by default, ... */
-	STET_CONTEXT_ABOVE,
+	STET_CONTEXT_ABOVE = 3,
 	/** ... to this number, 6000 by default. */
-	STET_CONTEXT_TO,
+	STET_CONTEXT_TO = 4,
 	/** 1: keep only the last exchange, within STET_CONTEXT_BUDGET, whatever the messages have. */
-	STET_CONTEXT_STRICT,
+	STET_CONTEXT_STRICT = 5,
 	/** 1: the host stores the original messages under stet_context_archive(). */
-	STET_CONTEXT_ARCHIVED,
+	STET_CONTEXT_ARCHIVED = 6,
 	/** Tokens of the host's tool definitions, which count, too; 0 by default. */
-	STET_CONTEXT_OVERHEAD,
+	STET_CONTEXT_OVERHEAD = 7,
 	/** 0: no marks for Anthropic's cache in messages that were cut; 1 by default. */
-	STET_CONTEXT_CACHE_MARKS,
+	STET_CONTEXT_CACHE_MARKS = 8,
 };
 
 /** Figures of the last prompt, for stet_context_count(). */
 enum stet_context_count {
 	/** Tokens of the prompt, estimated. */
-	STET_CONTEXT_TOKENS,
+	STET_CONTEXT_TOKENS = 0,
 	/** Replies of the model, results of tools and requests of the user that it left out. */
-	STET_CONTEXT_REPLIES,
-	STET_CONTEXT_RESULTS,
-	STET_CONTEXT_REQUESTS,
+	STET_CONTEXT_REPLIES = 1,
+	STET_CONTEXT_RESULTS = 2,
+	STET_CONTEXT_REQUESTS = 3,
 	/** Tool calls that it left out because they changed nothing. */
-	STET_CONTEXT_NOOPS,
+	STET_CONTEXT_NOOPS = 4,
 	/** 1 if a text was truncated. */
-	STET_CONTEXT_CUT,
+	STET_CONTEXT_CUT = 5,
 };
 
 /** Make an empty context; NULL if out of memory. */

@@ -4,7 +4,10 @@
  * A function that can fail returns 0 (or a count) on success and a negative
  * STET_E_* code on failure. Its last parameter is a `struct stet_error *`, which
  * may be NULL; on failure it receives the same code and one or more sentences:
- * what was wrong, where, and what to do next.
+ * what was wrong, where, and what to do next. A call that succeeds leaves it empty.
+ *
+ * A NULL handle is refused, never followed: a function that can fail returns
+ * STET_E_INVALID, the others return NULL, 0 or "", or do nothing.
  *
  *     struct stet_error *err = stet_error_new();
  *     struct stet_workspace *ws = NULL;
@@ -22,12 +25,20 @@
 extern "C" {
 #endif
 
+/* A program that reads the headers without a compiler, as cffi does, may define these as nothing. */
+#ifndef STET_API
 #if defined(__GNUC__)
 #define STET_API __attribute__((visibility("default")))
-#define STET_NODISCARD __attribute__((warn_unused_result))
 #else
 #define STET_API
+#endif
+#endif
+#ifndef STET_NODISCARD
+#if defined(__GNUC__)
+#define STET_NODISCARD __attribute__((warn_unused_result))
+#else
 #define STET_NODISCARD
+#endif
 #endif
 
 /**

@@ -19,13 +19,15 @@
  * The manager processes events only in stet_manager_dispatch(), which a program
  * calls when stet_manager_fd() becomes readable. Before that, a check of a
  * changed file answers "modified" instead of "untracked"; writes are refused in
- * both cases. Use a manager from one thread at a time.
+ * both cases. Do not call stet_workspace_dispatch() on its workspace: it would take
+ * the events. Use a manager from one thread at a time.
  */
 #ifndef STET_MANAGER_H
 #define STET_MANAGER_H
 
 #include "stet/instructions.h"
 #include "stet/session.h"
+#include "stet/watch.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -47,6 +49,25 @@ STET_API void stet_manager_free(struct stet_manager *manager);
 /** Start watching. Returns 0, STET_E_INVALID (started already), STET_E_LIMIT, STET_E_NOMEM, STET_E_IO. */
 STET_API STET_NODISCARD int stet_manager_initialize(struct stet_manager *manager,
                                                     struct stet_error *err);
+
+/**
+ * Stop watching: stet_manager_dispatch() is refused and stet_manager_fd() is -1.
+ * The session still answers, and the manager can be initialized again.
+ */
+STET_API void stet_manager_stop(struct stet_manager *manager);
+
+/**
+ * Set a callback for changes of tracked files. stet_manager_dispatch() calls it
+ * after the manager has stopped tracking the file; it may call any function but
+ * stet_manager_free().
+ *
+ * @callback  NULL for none.
+ */
+STET_API void stet_manager_on_change(struct stet_manager *manager, stet_watch_callback *callback,
+                                     void *data);
+
+/** End the stet_manager_dispatch() that another thread waits in, without an event. */
+STET_API void stet_manager_wake(struct stet_manager *manager);
 
 /** The session, for reads and writes; valid until stet_manager_free(). */
 STET_API struct stet_session *stet_manager_session(struct stet_manager *manager);

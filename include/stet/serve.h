@@ -37,19 +37,19 @@ struct stet_server;
 /** Options to set before stet_server_listen(). */
 enum stet_server_option {
 	/** The largest request body, in bytes; 32 MiB by default. */
-	STET_SERVER_MAX_BODY,
+	STET_SERVER_MAX_BODY = 0,
 	/** The most connections at once; 1024 by default. */
-	STET_SERVER_MAX_CONNECTIONS,
+	STET_SERVER_MAX_CONNECTIONS = 1,
 	/** The most sessions; 1000 by default. */
-	STET_SERVER_MAX_SESSIONS,
+	STET_SERVER_MAX_SESSIONS = 2,
 	/** The seconds after which an idle session ends; 3600 by default. */
-	STET_SERVER_SESSION_IDLE,
+	STET_SERVER_SESSION_IDLE = 3,
 	/** The seconds after which an idle connection is closed; 120 by default. */
-	STET_SERVER_CONNECTION_IDLE,
+	STET_SERVER_CONNECTION_IDLE = 4,
 	/** The seconds within which a request must arrive; 60 by default. */
-	STET_SERVER_REQUEST_TIME,
+	STET_SERVER_REQUEST_TIME = 5,
 	/** 1: clients need no token; allowed only on addresses that other machines cannot reach. */
-	STET_SERVER_NO_AUTH,
+	STET_SERVER_NO_AUTH = 6,
 };
 
 /**

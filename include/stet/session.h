@@ -16,8 +16,13 @@
  *             puts(stet_answer_diff(answer, NULL));
  *     stet_answer_free(answer);
  *
- * Use a session from one thread at a time. Sessions of one workspace may be
- * used in parallel.
+ * A path is relative to the root, or absolute and below it; it may have `.` and
+ * `..`, and symbolic links that stay below the root. It is a string of bytes as
+ * the system has it, not always UTF-8, without NUL. A write creates the file, not
+ * its directory: the tool create_directory makes directories (stet/tools.h).
+ *
+ * Use a session from one thread at a time; it may be another thread for each
+ * call. Sessions of one workspace may be used in parallel.
  */
 #ifndef STET_SESSION_H
 #define STET_SESSION_H
@@ -45,7 +50,11 @@ struct stet_session;
 STET_API STET_NODISCARD int stet_session_open(struct stet_workspace *ws, const char *name,
                                               struct stet_session **out, struct stet_error *err);
 
-/** Close a session. Do it before closing its workspace. NULL is fine. */
+/**
+ * Close a session; NULL is fine. The last session of a workspace that the program
+ * has closed already closes the workspace, and may wait like
+ * stet_workspace_close().
+ */
 STET_API void stet_session_close(struct stet_session *session);
 
 /**

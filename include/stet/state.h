@@ -39,6 +39,20 @@ extern "C" {
 STET_API STET_NODISCARD int stet_state_json(struct stet_session *session, char **out,
                                             size_t *out_len, struct stet_error *err);
 
+/**
+ * Turn a state into the text of a snapshot, without a workspace: for programs
+ * that have a state of their own, or change what stet_state_json() returned.
+ *
+ * @json    The state in the form of repostate.json. Missing members are empty; a
+ *          hash may have fewer than 64 digits.
+ * @budget  The most tokens; 0 for 500.
+ * @out     Receives the text, to be freed with stet_free().
+ * @return  0, STET_E_INVALID (not a JSON object), STET_E_NOMEM.
+ */
+STET_API STET_NODISCARD int stet_snapshot_format(const char *json, size_t len, size_t budget,
+                                                 char **out, size_t *out_len,
+                                                 struct stet_error *err);
+
 /** Track every file of the workspace that is not ignored. Returns the codes of stet_state_json(). */
 STET_API STET_NODISCARD int stet_state_scan(struct stet_workspace *ws, struct stet_error *err);
 
@@ -162,7 +176,8 @@ STET_API STET_NODISCARD int stet_task_remove(struct stet_workspace *ws, int64_t 
  *
  * stet uses the result only to find out which files the tool touched, and then
  * reads these files from disk. After a shell command it reads every tracked
- * file.
+ * file. The to-do lists of agents (TodoWrite, update_plan, todowrite,
+ * write_todos) become the tasks.
  *
  * @tool    Its name: write_file, create_file, edit_file, apply_patch,
  *          str_replace_based_edit_tool, delete_file, move_file, shell or any

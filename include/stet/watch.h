@@ -47,7 +47,9 @@ struct stet_watcher;
 struct stet_changes;
 
 /**
- * Called for each change; must not dispatch, stop or free the watcher.
+ * Called for each change, on the thread that dispatches. A callback of a watcher
+ * must not dispatch, stop or free this watcher; one of
+ * stet_workspace_dispatch() may call any function.
  *
  * @path   Relative to the watched directory; valid during the call.
  * @event  "add", "change" or "unlink".
@@ -57,21 +59,21 @@ typedef void stet_watch_callback(void *data, const char *path, const char *event
 /** Options to set before stet_watcher_start(). */
 enum stet_watch_option {
 	/** How long a file must be unchanged before it is reported, in ms; 100 by default. */
-	STET_WATCH_DEBOUNCE,
+	STET_WATCH_DEBOUNCE = 0,
 	/** When to report a file that keeps changing, in ms; 2000 by default. */
-	STET_WATCH_BOUND,
+	STET_WATCH_BOUND = 1,
 	/** How often to scan directories that deliver no events, in ms; 1000 by default. */
-	STET_WATCH_POLL,
+	STET_WATCH_POLL = 2,
 	/** 1: scan all directories instead of using events. 0 is the default. */
-	STET_WATCH_POLL_ALL,
+	STET_WATCH_POLL_ALL = 3,
 	/** 1 (the default): obey .gitignore files and .git/info/exclude. */
-	STET_WATCH_GITIGNORE,
+	STET_WATCH_GITIGNORE = 4,
 	/** 1 (the default): exclude .git, node_modules and dist. */
-	STET_WATCH_BUILTIN,
+	STET_WATCH_BUILTIN = 5,
 	/** 1: watch only the files named with stet_watcher_use(). 0 is the default. */
-	STET_WATCH_USED_ONLY,
+	STET_WATCH_USED_ONLY = 6,
 	/** How many changes to remember for stet_watcher_since(); 65536 by default. */
-	STET_WATCH_CHANGES,
+	STET_WATCH_CHANGES = 7,
 };
 
 /**
@@ -124,6 +126,13 @@ STET_API int stet_watcher_fd(const struct stet_watcher *watcher);
  */
 STET_API STET_NODISCARD int stet_watcher_dispatch(struct stet_watcher *watcher, int timeout_ms,
                                                   struct stet_error *err);
+
+/**
+ * End the stet_watcher_dispatch() that another thread waits in, or the next one,
+ * without an event. This is the only function of a watcher that may be called
+ * while another thread uses it.
+ */
+STET_API void stet_watcher_wake(struct stet_watcher *watcher);
 
 /**
  * Process and report every change made before this call, without waiting for
@@ -257,6 +266,9 @@ STET_API void stet_workspace_unwatch(struct stet_workspace *ws, const char *rela
 STET_API STET_NODISCARD int stet_workspace_dispatch(struct stet_workspace *ws, int timeout_ms,
                                                     stet_watch_callback *callback, void *data,
                                                     struct stet_error *err);
+
+/** End the stet_workspace_dispatch() that another thread waits in, without an event. */
+STET_API void stet_workspace_wake(struct stet_workspace *ws);
 
 /**
  * List the changes of the files in use since a clock, including every change

@@ -30,62 +30,62 @@ struct stet_workspace;
 /** The options of a workspace. */
 enum stet_option {
 	/** 1 (the default): a write is on disk when the call returns. 0: the system writes it later. */
-	STET_OPTION_DURABLE,
+	STET_OPTION_DURABLE = 0,
 	/** The largest file to read or write, in bytes; 64 MiB by default. */
-	STET_OPTION_MAX_FILE,
+	STET_OPTION_MAX_FILE = 1,
 	/** The largest diff in an answer, in bytes; 16 KiB by default. */
-	STET_OPTION_MAX_DIFF,
+	STET_OPTION_MAX_DIFF = 2,
 	/** The most bytes of read versions to keep in memory for diffs; 64 MiB by default. */
-	STET_OPTION_MAX_BASES,
+	STET_OPTION_MAX_BASES = 3,
 	/** 1: a session must read a file before editing it. 0 (the default): quoting the old text suffices. */
-	STET_OPTION_REQUIRE_READ,
+	STET_OPTION_REQUIRE_READ = 4,
 	/** 1: merge an edit with changes by others elsewhere in the file. 0 (the default): refuse the edit. */
-	STET_OPTION_MERGE,
+	STET_OPTION_MERGE = 5,
 	/**
 	 * 1 (the default): answers about a file include the AGENTS.md files that
 	 * newly apply. 2: except the root's, for clients that load it themselves.
 	 * 0: none.
 	 */
-	STET_OPTION_AGENTS,
+	STET_OPTION_AGENTS = 6,
 	/** 1 (the default): load no AGENTS.md in .git, node_modules and dist. */
-	STET_OPTION_AGENTS_BUILTIN,
+	STET_OPTION_AGENTS_BUILTIN = 7,
 	/** 1 (the default): load no AGENTS.md in directories that .gitignore excludes. */
-	STET_OPTION_AGENTS_GITIGNORE,
+	STET_OPTION_AGENTS_GITIGNORE = 8,
 	/** The most bytes of AGENTS.md files in one answer, and of a single file; 32 KiB by default. */
-	STET_OPTION_AGENTS_BUDGET,
+	STET_OPTION_AGENTS_BUDGET = 9,
 	/**
 	 * What to store in the state directory. 0: nothing. 1 (the default): the
 	 * versions that named sessions have seen, the files that tool calls read and
 	 * write, and a log of writes (stet/state.h). 2: the same for all calls.
 	 */
-	STET_OPTION_STATE,
+	STET_OPTION_STATE = 10,
 	/** 1: a host offers its clients no tools that write. 0 (the default): all tools. */
-	STET_OPTION_READ_ONLY,
+	STET_OPTION_READ_ONLY = 11,
 	/**
 	 * The most bytes of text in a tool's answer, AGENTS.md included; 20,000 by
 	 * default, at least 4,096. The next call returns the rest. Only lines that
 	 * were in an answer count as seen.
 	 */
-	STET_OPTION_PAGE_BYTES,
+	STET_OPTION_PAGE_BYTES = 12,
 	/**
 	 * 1: tools replace or delete a file that the session has not read if the
 	 * call has its expectedHash; for scripts. 0 (the default): the session must
 	 * have read the file.
 	 */
-	STET_OPTION_HASH_PROVES,
+	STET_OPTION_HASH_PROVES = 13,
 	/** 1: a server's answers have structuredContent besides text. 0 (the default): text only. */
-	STET_OPTION_STRUCTURED,
+	STET_OPTION_STRUCTURED = 14,
 	/**
 	 * 1 (the default): prompts have the snapshot instead of the history
 	 * (stet_context_take()). 0: the full history. stet_story_use_snapshot()
 	 * overrides it for a story.
 	 */
-	STET_OPTION_USE_SNAPSHOT,
+	STET_OPTION_USE_SNAPSHOT = 15,
 	/**
 	 * For how many days an earlier version of a file is kept after its last use;
 	 * 30 by default, 0 for any time. STET_OPTION_MAX_BASES bounds their bytes.
 	 */
-	STET_OPTION_VERSION_DAYS,
+	STET_OPTION_VERSION_DAYS = 16,
 };
 
 /**
@@ -100,7 +100,8 @@ STET_API STET_NODISCARD int stet_workspace_open(const char *root, struct stet_wo
                                                 struct stet_error *err);
 
 /**
- * Close a workspace whose sessions are closed; NULL is fine.
+ * Close a workspace; NULL is fine. Its open sessions go on, and the last of them
+ * to be closed closes it.
  *
  * stet checks recently replaced files a last time for late writes: writes to the
  * old file by a process that had it open. This may take ten milliseconds, or two

@@ -38,6 +38,7 @@ struct stet_json *stet_json_new(void) {
 int stet_json_parse(const char *text, size_t len, int comments, struct stet_json **out,
                     struct stet_error *err) {
 	*out = NULL;
+	st_error_clear(err);
 	yyjson_doc *doc = NULL;
 	yyjson_read_flag flags =
 		comments ? YYJSON_READ_ALLOW_COMMENTS | YYJSON_READ_ALLOW_TRAILING_COMMAS : 0;
@@ -57,6 +58,8 @@ void stet_json_free(struct stet_json *json) {
 }
 
 const char *stet_json_type(const struct stet_json *json, const char *pointer) {
+	if (!json)
+		return NULL;
 	yyjson_mut_val *value = value_at(json, pointer);
 	switch (yyjson_mut_get_type(value)) {
 	case YYJSON_TYPE_OBJ:
@@ -77,6 +80,8 @@ const char *stet_json_type(const struct stet_json *json, const char *pointer) {
 }
 
 const char *stet_json_text(const struct stet_json *json, const char *pointer, size_t *len) {
+	if (!json)
+		return NULL;
 	yyjson_mut_val *value = value_at(json, pointer);
 	if (len)
 		*len = yyjson_mut_is_str(value) ? yyjson_mut_get_len(value) : 0;
@@ -84,20 +89,28 @@ const char *stet_json_text(const struct stet_json *json, const char *pointer, si
 }
 
 int64_t stet_json_int(const struct stet_json *json, const char *pointer, int64_t fallback) {
+	if (!json)
+		return fallback;
 	yyjson_mut_val *value = value_at(json, pointer);
 	return yyjson_mut_is_int(value) ? yyjson_mut_get_sint(value) : fallback;
 }
 
 int stet_json_true(const struct stet_json *json, const char *pointer) {
+	if (!json)
+		return 0;
 	return yyjson_mut_is_true(value_at(json, pointer));
 }
 
 size_t stet_json_count(const struct stet_json *json, const char *pointer) {
+	if (!json)
+		return 0;
 	yyjson_mut_val *value = value_at(json, pointer);
 	return yyjson_mut_is_obj(value) ? yyjson_mut_obj_size(value) : yyjson_mut_arr_size(value);
 }
 
 const char *stet_json_key(const struct stet_json *json, const char *pointer, size_t n) {
+	if (!json)
+		return NULL;
 	yyjson_mut_obj_iter iter = yyjson_mut_obj_iter_with(value_at(json, pointer));
 	yyjson_mut_val *key = NULL;
 	for (size_t i = 0; i <= n && (key = yyjson_mut_obj_iter_next(&iter)); i++)
@@ -123,19 +136,27 @@ static void set_value(struct stet_json *json, const char *pointer, yyjson_mut_va
 }
 
 void stet_json_set_text(struct stet_json *json, const char *pointer, const char *text, size_t len) {
+	if (!json)
+		return;
 	bool valid = st_utf8_valid(st_strn(text, len));
 	set_value(json, pointer, valid ? yyjson_mut_strncpy(json->doc, text, len) : NULL);
 }
 
 void stet_json_set_int(struct stet_json *json, const char *pointer, int64_t value) {
+	if (!json)
+		return;
 	set_value(json, pointer, yyjson_mut_sint(json->doc, value));
 }
 
 void stet_json_set_bool(struct stet_json *json, const char *pointer, int value) {
+	if (!json)
+		return;
 	set_value(json, pointer, yyjson_mut_bool(json->doc, value != 0));
 }
 
 void stet_json_set_json(struct stet_json *json, const char *pointer, const char *text, size_t len) {
+	if (!json)
+		return;
 	yyjson_doc *doc = NULL;
 	if (st_json_read(st_strn(text, len), 0, &doc, NULL) < 0) {
 		json->failed = true;
@@ -147,6 +168,8 @@ void stet_json_set_json(struct stet_json *json, const char *pointer, const char 
 
 char *stet_json_write_at(const struct stet_json *json, const char *pointer, int pretty,
                          size_t *len) {
+	if (!json)
+		return NULL;
 	yyjson_write_flag flags = pretty ? YYJSON_WRITE_PRETTY_TWO_SPACES : 0;
 	yyjson_mut_val *value = json->failed ? NULL : value_at(json, pointer);
 	size_t raw_len = 0;
@@ -163,5 +186,7 @@ char *stet_json_write_at(const struct stet_json *json, const char *pointer, int 
 }
 
 char *stet_json_write(const struct stet_json *json, int pretty, size_t *len) {
+	if (!json)
+		return NULL;
 	return stet_json_write_at(json, "", pretty, len);
 }

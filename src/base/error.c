@@ -124,6 +124,21 @@ int st_code_of_errno(int errnum) {
 	}
 }
 
+void st_error_clear(struct stet_error *err) {
+	if (err) {
+		err->code = 0;
+		err->message[0] = '\0';
+	}
+}
+
+int st_begin_call(const void *handle, struct stet_error *err) {
+	st_error_clear(err);
+	if (handle)
+		return 0;
+	return st_fail(err, STET_E_INVALID,
+	               "The handle is NULL: the object was not opened, or is closed already.");
+}
+
 struct stet_error *stet_error_new(void) {
 	return calloc(1, sizeof(struct stet_error));
 }

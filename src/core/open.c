@@ -22,11 +22,13 @@ static void state_init(struct st_state *state, struct stet_workspace *ws) {
 
 int stet_workspace_open(const char *root, struct stet_workspace **out, struct stet_error *err) {
 	*out = NULL;
+	st_error_clear(err);
 	if (!root || !*root)
 		return st_fail(err, STET_E_INVALID, "The workspace needs a directory.");
 	struct opened *opened = calloc(1, sizeof *opened);
 	if (!opened)
 		return st_fail_nomem(err);
+	opened->ws.references = 1;
 	int code = st_workspace_init(&opened->ws, root, err);
 	state_init(&opened->state, &opened->ws);
 	if (code < 0) {
@@ -38,7 +40,7 @@ int stet_workspace_open(const char *root, struct stet_workspace **out, struct st
 }
 
 void stet_workspace_close(struct stet_workspace *ws) {
-	if (!ws)
+	if (!ws || --ws->references > 0)
 		return;
 	struct st_state *state = st_state_of(ws);
 	st_shared_watcher_release(&ws->watcher);
@@ -56,6 +58,7 @@ static pthread_mutex_t default_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct stet_session *default_session;
 
 struct stet_session *stet_session_default(struct stet_error *err) {
+	st_error_clear(err);
 	pthread_mutex_lock(&default_lock);
 	if (!default_session) {
 		struct stet_workspace *ws = NULL;

@@ -154,6 +154,8 @@ static int create_parts(struct stet_server *server, const char *groups, struct s
 
 int stet_server_new(struct stet_host *host, const char *groups, struct stet_server **out,
                     struct stet_error *err) {
+	if (st_begin_call(host, err) < 0)
+		return STET_E_INVALID;
 	struct stet_server *server = calloc(1, sizeof *server);
 	if (!server)
 		return st_fail_nomem(err);
@@ -169,6 +171,8 @@ int stet_server_new(struct stet_host *host, const char *groups, struct stet_serv
 
 int stet_server_set(struct stet_server *server, enum stet_server_option option, int64_t value,
                     struct stet_error *err) {
+	if (st_begin_call(server, err) < 0)
+		return STET_E_INVALID;
 	struct st_http_options *options = &server->options;
 	if (value <= 0 || value > INT32_MAX)
 		return st_fail(err, STET_E_INVALID, "%" PRId64 " is out of range.", value);
@@ -200,10 +204,14 @@ int stet_server_set(struct stet_server *server, enum stet_server_option option, 
 
 int stet_server_tokens(struct stet_server *server, const char *text, size_t len,
                        struct stet_error *err) {
+	if (st_begin_call(server, err) < 0)
+		return STET_E_INVALID;
 	return st_gate_add_tokens(&server->configured, st_strn(text, len), err);
 }
 
 int stet_server_token_file(struct stet_server *server, const char *path, struct stet_error *err) {
+	if (st_begin_call(server, err) < 0)
+		return STET_E_INVALID;
 	if (server->token_file_count == TOKEN_FILES_MAX)
 		return st_fail(err, STET_E_LIMIT, "At most %d token files can be given.", TOKEN_FILES_MAX);
 	char *copy = strdup(path);
@@ -217,16 +225,22 @@ int stet_server_token_file(struct stet_server *server, const char *path, struct 
 }
 
 const char *stet_server_own_token(const struct stet_server *server) {
+	if (!server)
+		return NULL;
 	return server->own.len > 0 ? st_buf_cstr(&server->own) : NULL;
 }
 
 void stet_server_notices(struct stet_server *server, void (*notice)(void *arg, const char *message),
                          void *arg) {
+	if (!server)
+		return;
 	server->notice = notice;
 	server->notice_arg = arg;
 }
 
 int stet_server_host(struct stet_server *server, const char *name, struct stet_error *err) {
+	if (st_begin_call(server, err) < 0)
+		return STET_E_INVALID;
 	return st_gate_add_host(&server->gate, name, err);
 }
 
@@ -262,6 +276,8 @@ static int set_tokens(struct stet_server *server, const char *address, struct st
 }
 
 int stet_server_listen(struct stet_server *server, const char *address, struct stet_error *err) {
+	if (st_begin_call(server, err) < 0)
+		return STET_E_INVALID;
 	if (server->http)
 		return st_fail(err, STET_E_INVALID, "The server is already listening.");
 	raise_limit();
@@ -279,10 +295,14 @@ int stet_server_listen(struct stet_server *server, const char *address, struct s
 }
 
 const char *stet_server_url(const struct stet_server *server) {
+	if (!server)
+		return NULL;
 	return server->http ? st_http_url(server->http) : NULL;
 }
 
 int stet_server_run(struct stet_server *server) {
+	if (!server)
+		return STET_E_INVALID;
 	if (server->http)
 		st_loop_run(server->loop);
 	struct st_pool_load load = st_pool_load(server->pool);
@@ -299,10 +319,14 @@ static void wake(int fd) {
 }
 
 void stet_server_stop(struct stet_server *server) {
+	if (!server)
+		return;
 	wake(server->stop_fd);
 }
 
 void stet_server_reload(struct stet_server *server) {
+	if (!server)
+		return;
 	wake(server->reload_fd);
 }
 

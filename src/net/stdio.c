@@ -410,6 +410,8 @@ static int serve_client(struct stdio *io, struct stet_error *err) {
 
 int stet_mcp_stdio(struct stet_host *host, const char *tools, int in, int out, int stop,
                    struct stet_error *err) {
+	if (st_begin_call(host, err) < 0)
+		return STET_E_INVALID;
 	struct stdio io = {
 		.sink = {.event = send_line, .answer = send_answer, .done = ignore_done},
 		.executor = {.poll = poll_input},

@@ -412,6 +412,8 @@ int st_client_run(struct stet_client *client, const struct st_tool *tool, yyjson
 
 int stet_call(struct stet_session *session, const char *tool, const char *args, size_t args_len,
               char **out, size_t *out_len, struct stet_error *err) {
+	if (st_begin_call(session, err) < 0)
+		return STET_E_INVALID;
 	struct st_call call = {
 		.session = session, .sessions = &session, .session_count = 1, .structured = true};
 	return call_tool(&call, tool, st_strn(args ? args : "", args ? args_len : 0), out, out_len,
@@ -420,6 +422,8 @@ int stet_call(struct stet_session *session, const char *tool, const char *args, 
 
 int stet_client_call(struct stet_client *client, const char *tool, const char *args,
                      size_t args_len, char **out, size_t *out_len, struct stet_error *err) {
+	if (st_begin_call(client, err) < 0)
+		return STET_E_INVALID;
 	struct st_call call = {.client = client, .structured = true};
 	return call_tool(&call, tool, st_strn(args ? args : "", args ? args_len : 0), out, out_len,
 	                 err);

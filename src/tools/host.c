@@ -67,6 +67,7 @@ static int open_roots(struct stet_host *host, const char *const *roots, size_t c
 int stet_host_open(const char *const *roots, size_t count, struct stet_host **out,
                    struct stet_error *err) {
 	*out = NULL;
+	st_error_clear(err);
 	if (count == 0 || count > ST_ROOTS_MAX)
 		return st_fail(err, STET_E_INVALID, "Name 1 to %d directories to work in, not %zu.",
 		               ST_ROOTS_MAX, count);
@@ -135,11 +136,15 @@ void stet_host_close(struct stet_host *host) {
 }
 
 struct stet_workspace *stet_host_workspace(const struct stet_host *host, size_t n) {
+	if (!host)
+		return NULL;
 	return n < host->count ? host->spaces[n] : NULL;
 }
 
 int stet_host_set(struct stet_host *host, enum stet_option option, int64_t value,
                   struct stet_error *err) {
+	if (st_begin_call(host, err) < 0)
+		return STET_E_INVALID;
 	int code = 0;
 	for (size_t i = 0; i < host->count && code == 0; i++)
 		code = stet_workspace_set(host->spaces[i], option, value, err);
@@ -147,6 +152,8 @@ int stet_host_set(struct stet_host *host, enum stet_option option, int64_t value
 }
 
 int stet_host_allow(struct stet_host *host, const char *extensions, struct stet_error *err) {
+	if (st_begin_call(host, err) < 0)
+		return STET_E_INVALID;
 	int code = 0;
 	for (size_t i = 0; i < host->count && code == 0; i++)
 		code = stet_workspace_allow(host->spaces[i], extensions, err);
@@ -155,6 +162,8 @@ int stet_host_allow(struct stet_host *host, const char *extensions, struct stet_
 
 int stet_host_instructions_names(struct stet_host *host, const char *names,
                                  struct stet_error *err) {
+	if (st_begin_call(host, err) < 0)
+		return STET_E_INVALID;
 	int code = 0;
 	for (size_t i = 0; i < host->count && code == 0; i++)
 		code = stet_instructions_names(host->spaces[i], names, err);
@@ -162,6 +171,8 @@ int stet_host_instructions_names(struct stet_host *host, const char *names,
 }
 
 char *stet_host_notice(struct stet_host *host) {
+	if (!host)
+		return NULL;
 	char *notice = NULL;
 	for (size_t i = 0; i < host->count && !notice; i++)
 		notice = stet_workspace_notice(host->spaces[i]);
@@ -169,6 +180,8 @@ char *stet_host_notice(struct stet_host *host) {
 }
 
 void stet_host_drain(struct stet_host *host, int64_t grace_ms) {
+	if (!host)
+		return;
 	for (size_t i = 0; i < host->count; i++)
 		stet_workspace_drain(host->spaces[i], grace_ms);
 }
@@ -368,6 +381,8 @@ static int add_client(struct stet_host *host, const char *owner, const char *nam
 }
 
 int stet_host_session(struct stet_host *host, const char *name, struct stet_error *err) {
+	if (st_begin_call(host, err) < 0)
+		return STET_E_INVALID;
 	int code = check_name(st_str(name), err);
 	char *copy = code == 0 ? strdup(name) : NULL;
 	if (code == 0 && !copy)
@@ -386,6 +401,8 @@ void st_host_number_from(struct stet_host *host, unsigned first) {
 int stet_host_client(struct stet_host *host, const char *owner, const char *name,
                      struct stet_client **out, struct stet_error *err) {
 	*out = NULL;
+	if (st_begin_call(host, err) < 0)
+		return STET_E_INVALID;
 	name = name ? name : host->session;
 	int code = name ? check_name(st_str(name), err) : 0;
 	if (code < 0)
@@ -398,6 +415,8 @@ int stet_host_client(struct stet_host *host, const char *owner, const char *name
 int stet_host_stateless(struct stet_host *host, const char *owner, struct stet_client **out,
                         struct stet_error *err) {
 	*out = NULL;
+	if (st_begin_call(host, err) < 0)
+		return STET_E_INVALID;
 	return add_client(host, owner ? owner : "", NULL, true, out, err);
 }
 
@@ -417,10 +436,14 @@ void stet_client_release(struct stet_client *client) {
 }
 
 const char *stet_client_name(const struct stet_client *client) {
+	if (!client)
+		return NULL;
 	return client->name;
 }
 
 struct stet_session *stet_client_borrow(struct stet_client *client, size_t n) {
+	if (!client)
+		return NULL;
 	if (client->stateless || n >= client->host->count)
 		return NULL;
 	pthread_mutex_lock(&client->lock);
@@ -428,6 +451,8 @@ struct stet_session *stet_client_borrow(struct stet_client *client, size_t n) {
 }
 
 void stet_client_return(struct stet_client *client) {
+	if (!client)
+		return;
 	pthread_mutex_unlock(&client->lock);
 }
 

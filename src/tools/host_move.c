@@ -137,6 +137,8 @@ static void finish_move(struct move *move, const struct moved *all, size_t count
 
 int stet_host_move(struct stet_host *host, const char *const *roots, size_t count,
                    struct stet_error *err) {
+	if (st_begin_call(host, err) < 0)
+		return STET_E_INVALID;
 	st_auto(move) move = {.host = host, .left_out = ST_BUF_INIT};
 	if (count == 0 || count > ST_ROOTS_MAX)
 		return st_fail(err, STET_E_INVALID, "Name 1 to %d directories to work in, not %zu.",
@@ -159,6 +161,8 @@ bool st_host_follows(const struct stet_host *host) {
 }
 
 void stet_host_follow(struct stet_host *host, stet_host_ready *ready, void *arg) {
+	if (!host)
+		return;
 	host->follows = true;
 	host->ready = ready;
 	host->ready_arg = arg;

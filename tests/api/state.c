@@ -171,11 +171,39 @@ static void a_long_history_becomes_a_short_prompt(void **state) {
 	close_dir(&opened);
 }
 
+static void a_state_in_json_becomes_a_snapshot(void **state) {
+	static const char json[] =
+		"{\"work_dir\":\"/work/coder-001\",\"story_id\":\"hello-001\",\"files\":["
+		"{\"path\":\"go.mod\",\"hash\":\"8d2c47\",\"size\":89,\"status\":\"unchanged\"},"
+		"{\"path\":\"README.md\",\"hash\":\"1b4e9a\",\"size\":156,\"status\":\"unchanged\"}],"
+		"\"open_tasks\":[{\"description\":\"Run go build\",\"status\":\"pending\",\"priority\":2},"
+		"{\"description\":\"Add unit tests\",\"status\":\"in_progress\",\"priority\":1}],"
+		"\"last_updated\":\"2025-10-22T03:15:42Z\"}";
+	char *text = NULL;
+	struct stet_error err = {0};
+	(void)state;
+	assert_int_equal(stet_snapshot_format(json, sizeof json - 1, 0, &text, NULL, &err), 0);
+	assert_string_equal(text,
+	                    "--- Repository State ---\n"
+	                    "Workspace: /work/coder-001\n"
+	                    "Story: hello-001\n\n"
+	                    "Existing Files (2):\n"
+	                    "  • go.mod (8d2c47, 89 bytes) - go module\n"
+	                    "  • README.md (1b4e9a, 156 bytes) - markdown\n\n"
+	                    "Open Tasks (2):\n"
+	                    "  1. [in_progress] Add unit tests\n"
+	                    "  2. [pending] Run go build\n\n"
+	                    "Last updated: 2025-10-22 03:15:42 UTC\n");
+	stet_free(text);
+	assert_int_equal(stet_snapshot_format("[]", 2, 0, &text, NULL, &err), STET_E_INVALID);
+	assert_null(text);
+}
+
 int main(void) {
 	const struct CMUnitTest tests[] = {
 		claim(a_story_has_tasks_that_sessions_claim), claim(a_write_is_logged_and_taken_back),
 		claim(other_tools_and_the_tree_are_recorded), claim(the_state_goes_into_another_directory),
-		claim(a_long_history_becomes_a_short_prompt),
+		claim(a_long_history_becomes_a_short_prompt), claim(a_state_in_json_becomes_a_snapshot),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

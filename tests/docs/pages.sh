@@ -43,7 +43,7 @@ names_the_codes() {
 }
 
 names_the_words() {
-	sed -n 's/^\([a-z]*\):.*## .*/`make \1`/p' Makefile | sed 's/ all`$/`/' | names CONTRIBUTING.md
+	sed -n 's/^\([a-z-]*\):.*## .*/`make \1`/p' Makefile | sed 's/ all`$/`/' | names CONTRIBUTING.md
 }
 
 names_the_folders() {

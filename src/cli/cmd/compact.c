@@ -176,7 +176,8 @@ const struct command compact_command = {
 		(const struct example[]){
 			{"stet compact <messages.json", "the messages to continue with"},
 			{"stet compact --above 5000 --to 2500 <messages.json", "within a small budget"},
-			{"stet compact --archive history.jsonl request.json", "and keep the messages"},
+			{"stet compact --keep last --archive history.jsonl request.json",
+             "the last exchange alone, and keep the messages"},
 			{"stet compact --archive history.jsonl --restore 0123456789abcdef",
              "print the messages again"},
 			{0},

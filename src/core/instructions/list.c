@@ -239,49 +239,71 @@ static const char *buf_text(const struct st_buf *buf, size_t *len) {
 }
 
 size_t stet_instructions_count(const struct stet_instructions *instructions) {
+	if (!instructions)
+		return 0;
 	return instructions->count;
 }
 
 const char *stet_instructions_path(const struct stet_instructions *instructions, size_t n) {
+	if (!instructions)
+		return NULL;
 	return at(instructions, n)->path;
 }
 
 const char *stet_instructions_content(const struct stet_instructions *instructions, size_t n,
                                       size_t *len) {
+	if (!instructions)
+		return NULL;
 	return buf_text(&at(instructions, n)->content, len);
 }
 
 const char *stet_instructions_block(const struct stet_instructions *instructions, size_t n,
                                     size_t *len) {
+	if (!instructions)
+		return NULL;
 	return buf_text(&at(instructions, n)->block, len);
 }
 
 size_t stet_instructions_size(const struct stet_instructions *instructions, size_t n) {
+	if (!instructions)
+		return 0;
 	return at(instructions, n)->size;
 }
 
 size_t stet_instructions_cut(const struct stet_instructions *instructions, size_t n) {
+	if (!instructions)
+		return 0;
 	return at(instructions, n)->cut;
 }
 
 const char *stet_instructions_hash(const struct stet_instructions *instructions, size_t n) {
+	if (!instructions)
+		return NULL;
 	return at(instructions, n)->has_hash ? at(instructions, n)->hex : NULL;
 }
 
 const char *stet_instructions_change(const struct stet_instructions *instructions, size_t n) {
+	if (!instructions)
+		return NULL;
 	static const char *const names[] = {"new", "replaced", "removed", "listed"};
 	return n < instructions->count ? names[instructions->entries[n].change] : NULL;
 }
 
 const char *stet_instructions_importer(const struct stet_instructions *instructions, size_t n) {
+	if (!instructions)
+		return NULL;
 	return at(instructions, n)->importer;
 }
 
 const char *stet_instructions_skipped(const struct stet_instructions *instructions, size_t n) {
+	if (!instructions)
+		return NULL;
 	return at(instructions, n)->skipped;
 }
 
 const char *stet_instructions_notice(const struct stet_instructions *instructions, size_t n) {
+	if (!instructions)
+		return NULL;
 	return n < instructions->notice_count ? instructions->notices[n] : NULL;
 }
 
@@ -324,6 +346,8 @@ static void render_list(const struct stet_instructions *list, yyjson_mut_doc *do
 }
 
 char *stet_instructions_json(const struct stet_instructions *instructions) {
+	if (!instructions)
+		return NULL;
 	struct st_buf out = ST_BUF_INIT;
 	yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
 	yyjson_mut_val *root = doc ? yyjson_mut_obj(doc) : NULL;

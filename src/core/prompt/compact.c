@@ -204,8 +204,7 @@ static void build_text(struct compaction *compaction, struct st_buf *text, size_
 	struct st_str request = delta_request(compaction);
 	if (request.len)
 		add_section(compaction, text, "Delta Request", request, limit / 4);
-	if (!options->no_snapshot)
-		st_buf_addf(text, "\n%s\n", do_not_recreate);
+	st_buf_addf(text, "%s%s\n", text->len ? "\n" : "", do_not_recreate);
 	if (options->additional.len)
 		add_section(compaction, text, "Additional Context", options->additional, limit / 4);
 }

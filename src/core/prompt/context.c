@@ -59,6 +59,8 @@ static int set_shape(struct stet_context *context, struct st_str name, struct st
 
 int stet_context_set(struct stet_context *context, int text, const char *value, size_t len,
                      struct stet_error *err) {
+	if (st_begin_call(context, err) < 0)
+		return STET_E_INVALID;
 	if (text == STET_CONTEXT_SHAPE)
 		return set_shape(context, st_strn(value, len), err);
 	if (text < 0 || text >= TEXTS)
@@ -72,6 +74,10 @@ int stet_context_set(struct stet_context *context, int text, const char *value, 
 
 int stet_context_take(struct stet_context *context, struct stet_session *session,
                       struct stet_error *err) {
+	if (st_begin_call(context, err) < 0)
+		return STET_E_INVALID;
+	if (st_begin_call(session, err) < 0)
+		return STET_E_INVALID;
 	struct st_buf *snapshot = &context->texts[STET_CONTEXT_SNAPSHOT];
 	st_auto(st_repo_status) status = {0};
 	st_buf_clear(snapshot);
@@ -90,6 +96,8 @@ int stet_context_take(struct stet_context *context, struct stet_session *session
 }
 
 void stet_context_set_number(struct stet_context *context, int number, size_t value) {
+	if (!context)
+		return;
 	size_t *const sizes[] = {
 		[STET_CONTEXT_BUDGET] = &context->budget,     [STET_CONTEXT_PERCENT] = &context->percent,
 		[STET_CONTEXT_ABOVE] = &context->above,       [STET_CONTEXT_TO] = &context->to,
@@ -208,6 +216,10 @@ static int learn_list(struct stet_context *context, struct stet_session *session
 
 int stet_context_learn(struct stet_context *context, struct stet_session *session,
                        const char *messages, size_t len, struct stet_error *err) {
+	if (st_begin_call(context, err) < 0)
+		return STET_E_INVALID;
+	if (st_begin_call(session, err) < 0)
+		return STET_E_INVALID;
 	struct st_messages list;
 	size_t above = context->above ? context->above : context->budget;
 	st_buf_clear(&context->verified);
@@ -236,6 +248,8 @@ static int hand_out(struct st_buf *from, char **out, size_t *out_len, struct ste
 
 int stet_context_compact(struct stet_context *context, const char *messages, size_t len, char **out,
                          size_t *out_len, struct stet_error *err) {
+	if (st_begin_call(context, err) < 0)
+		return STET_E_INVALID;
 	st_auto(st_buf) prompt = ST_BUF_INIT;
 	int code = 0;
 	context->report = (struct st_compact_report){0};
@@ -252,6 +266,8 @@ int stet_context_compact(struct stet_context *context, const char *messages, siz
 
 int stet_context_prompt(struct stet_context *context, char **out, size_t *out_len,
                         struct stet_error *err) {
+	if (st_begin_call(context, err) < 0)
+		return STET_E_INVALID;
 	st_auto(st_buf) prompt = ST_BUF_INIT;
 	context->report = (struct st_compact_report){0};
 	int code = make_prompt(context, ST_STR("[]"), &prompt, err);
@@ -259,6 +275,8 @@ int stet_context_prompt(struct stet_context *context, char **out, size_t *out_le
 }
 
 size_t stet_context_count(const struct stet_context *context, int count) {
+	if (!context)
+		return 0;
 	const struct st_compact_report *report = &context->report;
 	switch (count) {
 	case STET_CONTEXT_TOKENS:
@@ -277,6 +295,8 @@ size_t stet_context_count(const struct stet_context *context, int count) {
 }
 
 const char *stet_context_archive(const struct stet_context *context) {
+	if (!context)
+		return "";
 	return context->report.archive;
 }
 

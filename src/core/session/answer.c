@@ -69,77 +69,115 @@ static const char *bytes_of(const struct st_buf *buf, size_t *len) {
 }
 
 const char *stet_answer_status(const struct stet_answer *answer) {
+	if (!answer)
+		return NULL;
 	return answer->status;
 }
 
 const char *stet_answer_path(const struct stet_answer *answer) {
+	if (!answer)
+		return NULL;
 	return answer->path;
 }
 
 int stet_answer_has_conflict(const struct stet_answer *answer) {
+	if (!answer)
+		return 0;
 	return answer->reason != NULL;
 }
 
 const char *stet_answer_reason(const struct stet_answer *answer) {
+	if (!answer)
+		return NULL;
 	return answer->reason;
 }
 
 const char *stet_answer_message(const struct stet_answer *answer) {
+	if (!answer)
+		return NULL;
 	return bytes_of(&answer->message, NULL);
 }
 
 const char *stet_answer_hash(const struct stet_answer *answer) {
+	if (!answer)
+		return NULL;
 	return answer->has_hash ? answer->hash : NULL;
 }
 
 const char *stet_answer_full_hash(const struct stet_answer *answer) {
+	if (!answer)
+		return NULL;
 	return answer->has_hash ? answer->full_hash : NULL;
 }
 
 const char *stet_answer_content(const struct stet_answer *answer, size_t *len) {
+	if (!answer)
+		return NULL;
 	return bytes_of(&answer->content, len);
 }
 
 const char *stet_answer_diff(const struct stet_answer *answer, size_t *len) {
+	if (!answer)
+		return NULL;
 	return bytes_of(&answer->diff, len);
 }
 
 int stet_answer_diff_truncated(const struct stet_answer *answer) {
+	if (!answer)
+		return 0;
 	return answer->diff_truncated;
 }
 
 size_t stet_answer_match(const struct stet_answer *answer, size_t n) {
+	if (!answer)
+		return 0;
 	return n < answer->match_count ? answer->matches[n] : 0;
 }
 
 const char *stet_answer_commit(const struct stet_answer *answer) {
+	if (!answer)
+		return NULL;
 	return answer->commit;
 }
 
 int stet_answer_noop(const struct stet_answer *answer) {
+	if (!answer)
+		return 0;
 	return answer->noop;
 }
 
 int stet_answer_created(const struct stet_answer *answer) {
+	if (!answer)
+		return 0;
 	return answer->created;
 }
 
 int stet_answer_merged(const struct stet_answer *answer) {
+	if (!answer)
+		return 0;
 	return answer->merged;
 }
 
 size_t stet_answer_first_line(const struct stet_answer *answer) {
+	if (!answer)
+		return 0;
 	return answer->first_line;
 }
 
 size_t stet_answer_last_line(const struct stet_answer *answer) {
+	if (!answer)
+		return 0;
 	return answer->last_line;
 }
 
 size_t stet_answer_total_lines(const struct stet_answer *answer) {
+	if (!answer)
+		return 0;
 	return answer->total_lines;
 }
 
 const char *stet_answer_notice(const struct stet_answer *answer, size_t n) {
+	if (!answer)
+		return NULL;
 	return n < answer->notice_count ? answer->notices[n] : NULL;
 }

@@ -54,22 +54,30 @@ int st_instructions_deliver(struct stet_session *session, const char *path, unsi
 
 int stet_instructions_root(struct stet_session *session, struct stet_instructions **out,
                            struct stet_error *err) {
+	if (st_begin_call(session, err) < 0)
+		return STET_E_INVALID;
 	return st_instructions_deliver(session, ".", 0, 0, NULL, out, err);
 }
 
 int stet_instructions_for_path(struct stet_session *session, const char *path,
                                struct stet_instructions **out, struct stet_error *err) {
+	if (st_begin_call(session, err) < 0)
+		return STET_E_INVALID;
 	return st_instructions_deliver(session, path, 0, 0, NULL, out, err);
 }
 
 int stet_instructions_all(struct stet_session *session, const char *path,
                           struct stet_instructions **out, struct stet_error *err) {
+	if (st_begin_call(session, err) < 0)
+		return STET_E_INVALID;
 	return st_instructions_deliver(session, path, ST_INSTRUCTIONS_ALL, 0, NULL, out, err);
 }
 
 int stet_instructions_if_new(struct stet_session *session, const char *path, char **out,
                              struct stet_error *err) {
 	*out = NULL;
+	if (st_begin_call(session, err) < 0)
+		return STET_E_INVALID;
 	struct stet_instructions *list = NULL;
 	int code = st_instructions_deliver(session, path, ST_INSTRUCTIONS_ALONE, 0, NULL, &list, err);
 	if (code < 0)
@@ -95,10 +103,14 @@ int stet_instructions_if_new(struct stet_session *session, const char *path, cha
 
 int stet_instructions_index(struct stet_workspace *ws, struct stet_instructions **out,
                             struct stet_error *err) {
+	if (st_begin_call(ws, err) < 0)
+		return STET_E_INVALID;
 	return st_instructions_index(&ws->instructions, out, err);
 }
 
 void stet_instructions_invalidate(struct stet_workspace *ws, const char *path) {
+	if (!ws)
+		return;
 	st_auto(st_place) place = ST_PLACE_INIT;
 	const char *plain = st_root_plain(&ws->root, path);
 	if (plain && st_instructions_cache_forget(&ws->instructions.cache, plain))
@@ -108,6 +120,8 @@ void stet_instructions_invalidate(struct stet_workspace *ws, const char *path) {
 }
 
 void stet_instructions_clear(struct stet_session *session) {
+	if (!session)
+		return;
 	[[maybe_unused]] st_auto(st_call_scope) scope = st_call_scope_begin(session, false);
 	if (session->instructed)
 		st_delivered_clear_nested(&session->instructions);
@@ -134,6 +148,8 @@ static int add_name(struct st_instructions_setup *setup, struct st_str name,
 }
 
 int stet_instructions_names(struct stet_workspace *ws, const char *names, struct stet_error *err) {
+	if (st_begin_call(ws, err) < 0)
+		return STET_E_INVALID;
 	struct st_instructions_setup *setup = &ws->instructions;
 	while (setup->name_count > ST_INSTRUCTIONS_NAMES_BUILTIN)
 		free(setup->names[--setup->name_count]);

@@ -130,7 +130,7 @@ void st_session_report(struct stet_session *session, const struct st_file_event 
 	if (!session->tracks)
 		return;
 	own.who = st_session_who(session);
-	own.at = st_wall_ns();
+	own.at = session->change_time ? session->change_time : st_wall_ns();
 	if (st_file_event_is_write(event))
 		mark_undo(&own, &session->undoing);
 	if (events_add(&session->events, &own, NULL) < 0)
@@ -192,15 +192,19 @@ static int check_name(const char *name, struct stet_error *err) {
 int stet_session_open(struct stet_workspace *ws, const char *name, struct stet_session **out,
                       struct stet_error *err) {
 	*out = NULL;
+	if (st_begin_call(ws, err) < 0)
+		return STET_E_INVALID;
 	int code = name ? check_name(name, err) : 0;
 	if (code < 0)
 		return code;
 	struct stet_session *session = calloc(1, sizeof *session);
 	if (!session)
 		return st_fail_nomem(err);
+	ws->references++;
 	session->ws = ws;
 	session->name = name ? strdup(name) : NULL;
 	if (name && !session->name) {
+		ws->references--;
 		free(session);
 		return st_fail_nomem(err);
 	}
@@ -229,10 +233,13 @@ void stet_session_close(struct stet_session *session) {
 	st_links_release(&session->links);
 	st_delivered_release(&session->instructions);
 	free(session->name);
+	stet_workspace_close(session->ws);
 	free(session);
 }
 
 struct stet_workspace *stet_session_workspace(struct stet_session *session) {
+	if (!session)
+		return NULL;
 	return session->ws;
 }
 
@@ -458,6 +465,8 @@ void st_session_mark_stale(struct stet_session *session, const char *path) {
 
 int stet_session_track_read(struct stet_session *session, const char *path,
                             struct stet_error *err) {
+	if (st_begin_call(session, err) < 0)
+		return STET_E_INVALID;
 	[[maybe_unused]] st_auto(st_call_scope) scope = st_call_scope_begin(session, false);
 	st_auto(st_place) place = ST_PLACE_INIT;
 	st_auto(st_file) file = ST_FILE_INIT;
@@ -473,6 +482,8 @@ int stet_session_track_read(struct stet_session *session, const char *path,
 
 int stet_session_track(struct stet_session *session, const char *path, const char *content,
                        size_t len, struct stet_error *err) {
+	if (st_begin_call(session, err) < 0)
+		return STET_E_INVALID;
 	[[maybe_unused]] st_auto(st_call_scope) scope = st_call_scope_begin(session, false);
 	st_auto(st_place) place = ST_PLACE_INIT;
 	st_auto(st_file) file = ST_FILE_INIT;
@@ -499,6 +510,8 @@ int stet_session_track(struct stet_session *session, const char *path, const cha
 }
 
 int stet_session_modified(struct stet_session *session, const char *path, struct stet_error *err) {
+	if (st_begin_call(session, err) < 0)
+		return STET_E_INVALID;
 	[[maybe_unused]] st_auto(st_call_scope) scope = st_call_scope_begin(session, false);
 	st_auto(st_file) file = ST_FILE_INIT;
 	struct st_seen *seen;
@@ -507,6 +520,8 @@ int stet_session_modified(struct stet_session *session, const char *path, struct
 }
 
 void stet_session_invalidate(struct stet_session *session, const char *path) {
+	if (!session)
+		return;
 	[[maybe_unused]] st_auto(st_call_scope) scope = st_call_scope_begin(session, false);
 	st_auto(found) found = FOUND_INIT;
 	if (find_seen(session, path, &found, NULL) == 0 && found.seen && !found.relinked)
@@ -575,6 +590,8 @@ static int fill_check(struct stet_session *session, const char *path, int status
 
 int stet_session_check(struct stet_session *session, const char *path, struct stet_answer **out,
                        struct stet_error *err) {
+	if (st_begin_call(session, err) < 0)
+		return STET_E_INVALID;
 	[[maybe_unused]] st_auto(st_call_scope) scope = st_call_scope_begin(session, false);
 	*out = NULL;
 	st_auto(st_file) file = ST_FILE_INIT;
@@ -637,6 +654,8 @@ static int record_read(struct stet_session *session, const char *asked, const st
 
 int stet_session_read(struct stet_session *session, const char *path, size_t first, size_t count,
                       struct stet_answer **out, struct stet_error *err) {
+	if (st_begin_call(session, err) < 0)
+		return STET_E_INVALID;
 	[[maybe_unused]] st_auto(st_call_scope) scope = st_call_scope_begin(session, false);
 	*out = NULL;
 	st_auto(st_place) place = ST_PLACE_INIT;

@@ -9,6 +9,8 @@
 int stet_state_json(struct stet_session *session, char **out, size_t *out_len,
                     struct stet_error *err) {
 	*out = NULL;
+	if (st_begin_call(session, err) < 0)
+		return STET_E_INVALID;
 	st_auto(st_repo_status) status = {0};
 	struct st_buf text = ST_BUF_INIT;
 	int code = st_state_save_or_notice(session, err);
@@ -27,16 +29,22 @@ int stet_state_json(struct stet_session *session, char **out, size_t *out_len,
 }
 
 int stet_state_scan(struct stet_workspace *ws, struct stet_error *err) {
+	if (st_begin_call(ws, err) < 0)
+		return STET_E_INVALID;
 	int code = st_repo_scan(&st_state_of(ws)->repo, err);
 	st_repo_export_mark(&st_state_of(ws)->repo_export);
 	return code;
 }
 
 int stet_state_flush(struct stet_workspace *ws, struct stet_error *err) {
+	if (st_begin_call(ws, err) < 0)
+		return STET_E_INVALID;
 	return st_repo_export_flush(&st_state_of(ws)->repo_export, err);
 }
 
 int stet_state_is_stored(struct stet_session *session, struct stet_error *err) {
+	if (st_begin_call(session, err) < 0)
+		return STET_E_INVALID;
 	if (session->ws->state == ST_STATE_NONE)
 		return 0;
 	if (session->unsaved)
@@ -63,6 +71,8 @@ static int get_story(struct st_store *store, void *data, struct stet_error *err)
 
 int stet_story(struct stet_workspace *ws, char **id, struct stet_error *err) {
 	*id = NULL;
+	if (st_begin_call(ws, err) < 0)
+		return STET_E_INVALID;
 	struct st_buf name = ST_BUF_INIT;
 	if (!st_store_exists(&st_state_of(ws)->store))
 		return 0;
@@ -83,6 +93,8 @@ static int begin_story(struct st_store *store, void *data, struct stet_error *er
 }
 
 int stet_story_begin(struct stet_workspace *ws, const char *id, struct stet_error *err) {
+	if (st_begin_call(ws, err) < 0)
+		return STET_E_INVALID;
 	struct st_str name = st_str(id);
 	if (st_str_trim(name).len == 0 || name.len > ST_STORY_BYTES_MAX || !st_utf8_valid(name))
 		return st_fail(err, STET_E_INVALID, "A story has a name of 1 to %d bytes of UTF-8.",
@@ -97,6 +109,8 @@ int stet_story_begin(struct stet_workspace *ws, const char *id, struct stet_erro
 }
 
 int stet_story_end(struct stet_workspace *ws, struct stet_error *err) {
+	if (st_begin_call(ws, err) < 0)
+		return STET_E_INVALID;
 	return change_state(ws, begin_story, NULL, err);
 }
 
@@ -110,6 +124,8 @@ static int choose_snapshot(struct st_store *store, void *data, struct stet_error
 }
 
 int stet_story_use_snapshot(struct stet_workspace *ws, int use, struct stet_error *err) {
+	if (st_begin_call(ws, err) < 0)
+		return STET_E_INVALID;
 	if (use < -1 || use > 1)
 		return st_fail(err, STET_E_INVALID,
 		               "A story uses the snapshot (1), or not (0), or as is "
@@ -122,6 +138,8 @@ static int get_choice(struct st_store *store, void *data, struct stet_error *err
 }
 
 int stet_snapshot_used(struct stet_workspace *ws, struct stet_error *err) {
+	if (st_begin_call(ws, err) < 0)
+		return STET_E_INVALID;
 	struct st_store *store = &st_state_of(ws)->store;
 	int use = -1;
 	int code = 0;
@@ -153,6 +171,8 @@ static int store_task(struct st_store *store, void *data, struct stet_error *err
 
 int stet_task_add(struct stet_workspace *ws, const char *text, size_t len, int64_t priority,
                   int64_t *id, struct stet_error *err) {
+	if (st_begin_call(ws, err) < 0)
+		return STET_E_INVALID;
 	struct task task = {.text = st_strn(text ? text : "", text ? len : 0), .priority = priority};
 	int code = change_state(ws, store_task, &task, err);
 	*id = task.id;
@@ -165,11 +185,15 @@ static int set_task(struct st_store *store, void *data, struct stet_error *err) 
 }
 
 int stet_task_start(struct stet_session *session, int64_t id, struct stet_error *err) {
+	if (st_begin_call(session, err) < 0)
+		return STET_E_INVALID;
 	struct task task = {.id = id, .status = ST_TASK_IN_PROGRESS, .owner = session->name};
 	return change_state(session->ws, set_task, &task, err);
 }
 
 int stet_task_complete(struct stet_session *session, int64_t id, struct stet_error *err) {
+	if (st_begin_call(session, err) < 0)
+		return STET_E_INVALID;
 	struct task task = {.id = id, .status = ST_TASK_COMPLETED, .owner = session->name};
 	return change_state(session->ws, set_task, &task, err);
 }
@@ -180,6 +204,8 @@ static int claim_task(struct st_store *store, void *data, struct stet_error *err
 }
 
 int stet_task_claim(struct stet_session *session, int64_t *id, struct stet_error *err) {
+	if (st_begin_call(session, err) < 0)
+		return STET_E_INVALID;
 	struct task task = {.owner = session->name};
 	int code = change_state(session->ws, claim_task, &task, err);
 	*id = task.id;
@@ -193,6 +219,8 @@ static int move_task(struct st_store *store, void *data, struct stet_error *err)
 
 int stet_task_prioritise(struct stet_workspace *ws, int64_t id, int64_t priority,
                          struct stet_error *err) {
+	if (st_begin_call(ws, err) < 0)
+		return STET_E_INVALID;
 	struct task task = {.id = id, .priority = priority};
 	return change_state(ws, move_task, &task, err);
 }
@@ -203,6 +231,8 @@ static int remove_task(struct st_store *store, void *data, struct stet_error *er
 }
 
 int stet_task_remove(struct stet_workspace *ws, int64_t id, struct stet_error *err) {
+	if (st_begin_call(ws, err) < 0)
+		return STET_E_INVALID;
 	struct task task = {.id = id};
 	return change_state(ws, remove_task, &task, err);
 }
@@ -217,6 +247,8 @@ static int set_tasks(struct st_store *store, void *data, struct stet_error *err)
 
 int stet_tasks_set(struct stet_workspace *ws, const char *const *texts, size_t count,
                    struct stet_error *err) {
+	if (st_begin_call(ws, err) < 0)
+		return STET_E_INVALID;
 	struct task list = {.texts = texts, .count = count};
 	if (count > ST_TASKS_OPEN_MAX)
 		return st_fail(err, STET_E_TOO_BIG, "A list of tasks has at most %d; this one has %zu.",
@@ -269,6 +301,8 @@ static int list_writes(struct st_store *store, void *data, struct stet_error *er
 int stet_log(struct stet_workspace *ws, const char *path, size_t limit, char **out,
              struct stet_error *err) {
 	*out = NULL;
+	if (st_begin_call(ws, err) < 0)
+		return STET_E_INVALID;
 	st_auto(st_place) place = ST_PLACE_INIT;
 	struct st_buf text = ST_BUF_INIT;
 	int code = path ? st_root_locate(&ws->root, st_str(path), &place, err) : 0;

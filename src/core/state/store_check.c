@@ -213,6 +213,8 @@ static int check_state(struct check *check, struct stet_error *err) {
 
 int stet_state_check(struct stet_workspace *ws, char **out, struct stet_error *err) {
 	*out = NULL;
+	if (st_begin_call(ws, err) < 0)
+		return STET_E_INVALID;
 	struct st_buf text = ST_BUF_INIT;
 	struct check check = {.ws = ws, .doc = yyjson_mut_doc_new(NULL)};
 	if (!check.doc)

@@ -155,6 +155,8 @@ int st_undo_write(struct stet_session *session, const char *path, const struct s
 
 int stet_undo(struct stet_session *session, const char *path, struct stet_answer **out,
               struct stet_error *err) {
+	if (st_begin_call(session, err) < 0)
+		return STET_E_INVALID;
 	[[maybe_unused]] st_auto(st_call_scope) scope = st_call_scope_begin(session, true);
 	if (out)
 		*out = NULL;

@@ -56,21 +56,31 @@ void stet_changes_free(struct stet_changes *changes) {
 }
 
 int stet_changes_fresh(const struct stet_changes *changes) {
+	if (!changes)
+		return 0;
 	return changes->fresh;
 }
 
 const char *stet_changes_clock(const struct stet_changes *changes) {
+	if (!changes)
+		return "";
 	return changes->clock;
 }
 
 size_t stet_changes_count(const struct stet_changes *changes) {
+	if (!changes)
+		return 0;
 	return changes->count;
 }
 
 const char *stet_changes_path(const struct stet_changes *changes, size_t n) {
+	if (!changes)
+		return NULL;
 	return n < changes->count ? changes->paths.ptr + changes->items[n].path : NULL;
 }
 
 const char *stet_changes_event(const struct stet_changes *changes, size_t n) {
+	if (!changes)
+		return NULL;
 	return n < changes->count ? st_watch_event_name(changes->items[n].event) : NULL;
 }

@@ -307,10 +307,10 @@ int st_shared_watcher_dispatch(struct st_shared_watcher *watcher, int timeout_ms
 	return code;
 }
 
-/* Make the descriptor readable. */
-static void wake(struct st_shared_watcher *watcher) {
+void st_shared_watcher_wake(struct st_shared_watcher *watcher) {
 	uint64_t one = 1;
-	(void)st_retry(write(watcher->wake, &one, sizeof one));
+	if (watcher->on)
+		(void)st_retry(write(watcher->wake, &one, sizeof one));
 }
 
 /* Needs the lock. */
@@ -323,7 +323,7 @@ static int changes_since(struct st_shared_watcher *watcher, const char *clock,
 	uint64_t tick = watch->table.tick;
 	code = st_watch_sync(watch, SYNC_MS, err);
 	if (watch->table.tick != tick)
-		wake(watcher);
+		st_shared_watcher_wake(watcher);
 	return code < 0 ? code : st_changes_since(watch, clock, out, err);
 }
 

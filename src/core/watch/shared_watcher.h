@@ -106,6 +106,9 @@ struct st_shared_watcher_report {
                                              const struct st_shared_watcher_report *report,
                                              struct stet_error *err);
 
+/** As stet_workspace_wake(). */
+void st_shared_watcher_wake(struct st_shared_watcher *watcher);
+
 /** As stet_workspace_since(). */
 [[nodiscard]] int st_shared_watcher_since(struct st_shared_watcher *watcher, const char *clock,
                                           struct stet_changes **out, struct stet_error *err);

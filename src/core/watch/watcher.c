@@ -1,9 +1,13 @@
 #include "core/watch/watcher.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
+#include "fs/path/sys.h"
 #include "fs/versions/state_dir.h"
 
 /* ---- starting and stopping ---- */
@@ -14,21 +18,34 @@ static void report_event(void *data, const char *path, enum st_watch_event event
 		watcher->callback(watcher->data, path, st_watch_event_name(event));
 }
 
+static int open_wake(struct stet_watcher *watcher, struct stet_error *err) {
+	watcher->wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	if (watcher->wake < 0)
+		return st_fail_errno(err, errno, "Cannot create the watcher's descriptors");
+	return 0;
+}
+
 int stet_watcher_new(const char *root, stet_watch_callback *callback, void *data,
                      struct stet_watcher **out, struct stet_error *err) {
 	*out = NULL;
+	st_error_clear(err);
 	if (!root || !*root)
 		return st_fail(err, STET_E_INVALID, "A watcher needs a directory.");
 	struct stet_watcher *watcher = malloc(sizeof *watcher);
 	if (!watcher)
 		return st_fail_nomem(err);
-	*watcher = (struct stet_watcher){
-		.root = ST_ROOT_INIT, .watch = ST_WATCH_INIT, .callback = callback, .data = data};
+	*watcher = (struct stet_watcher){.root = ST_ROOT_INIT,
+	                                 .watch = ST_WATCH_INIT,
+	                                 .callback = callback,
+	                                 .data = data,
+	                                 .wake = -1};
 	watcher->watch.report = report_event;
 	watcher->watch.data = watcher;
 	int code = st_root_open(&watcher->root, root, err);
+	if (code == 0)
+		code = open_wake(watcher, err);
 	if (code < 0) {
-		free(watcher);
+		stet_watcher_free(watcher);
 		return code;
 	}
 	*out = watcher;
@@ -39,6 +56,7 @@ void stet_watcher_free(struct stet_watcher *watcher) {
 	if (!watcher)
 		return;
 	st_watch_stop(&watcher->watch);
+	st_close_at(&watcher->wake);
 	st_root_release(&watcher->root);
 	free(watcher->state_dir);
 	free(watcher);
@@ -53,12 +71,16 @@ static int not_started(struct stet_error *err) {
 }
 
 int stet_watcher_start(struct stet_watcher *watcher, struct stet_error *err) {
+	if (st_begin_call(watcher, err) < 0)
+		return STET_E_INVALID;
 	if (is_started(watcher))
 		return st_fail(err, STET_E_INVALID, "The watcher is started already.");
 	return st_watch_start(&watcher->watch, &watcher->root, err);
 }
 
 void stet_watcher_stop(struct stet_watcher *watcher) {
+	if (!watcher)
+		return;
 	st_watch_stop(&watcher->watch);
 }
 
@@ -83,6 +105,8 @@ static int set_time(int64_t *time, int64_t value, int64_t least, struct stet_err
 
 int stet_watcher_set(struct stet_watcher *watcher, enum stet_watch_option option, int64_t value,
                      struct stet_error *err) {
+	if (st_begin_call(watcher, err) < 0)
+		return STET_E_INVALID;
 	struct st_watch *watch = &watcher->watch;
 	if (is_started(watcher))
 		return st_fail(err, STET_E_INVALID, "The watcher is started; set options before that.");
@@ -118,6 +142,8 @@ int stet_watcher_set(struct stet_watcher *watcher, enum stet_watch_option option
 }
 
 int stet_watcher_state_dir(struct stet_watcher *watcher, const char *name, struct stet_error *err) {
+	if (st_begin_call(watcher, err) < 0)
+		return STET_E_INVALID;
 	if (is_started(watcher))
 		return st_fail(err, STET_E_INVALID, "The watcher is started; set options before that.");
 	if (!st_state_is_name(name))
@@ -134,29 +160,54 @@ int stet_watcher_state_dir(struct stet_watcher *watcher, const char *name, struc
 /* ---- events ---- */
 
 int stet_watcher_fd(const struct stet_watcher *watcher) {
+	if (!watcher)
+		return -1;
 	return st_watch_fd(&watcher->watch);
 }
 
+static void wait_for_events(const struct stet_watcher *watcher, int timeout_ms) {
+	struct pollfd wait[] = {
+		{.fd = st_watch_fd(&watcher->watch), .events = POLLIN},
+		{.fd = watcher->wake, .events = POLLIN},
+	};
+	uint64_t times;
+	if (poll(wait, 2, timeout_ms) > 0 && wait[1].revents)
+		(void)st_retry(read(watcher->wake, &times, sizeof times));
+}
+
+void stet_watcher_wake(struct stet_watcher *watcher) {
+	uint64_t one = 1;
+	if (watcher)
+		(void)st_retry(write(watcher->wake, &one, sizeof one));
+}
+
 int stet_watcher_dispatch(struct stet_watcher *watcher, int timeout_ms, struct stet_error *err) {
+	if (st_begin_call(watcher, err) < 0)
+		return STET_E_INVALID;
 	if (!is_started(watcher))
 		return not_started(err);
-	struct pollfd wait = {.fd = st_watch_fd(&watcher->watch), .events = POLLIN};
 	if (timeout_ms != 0)
-		(void)poll(&wait, 1, timeout_ms);
+		wait_for_events(watcher, timeout_ms);
 	return st_watch_dispatch(&watcher->watch, err);
 }
 
 int stet_watcher_sync(struct stet_watcher *watcher, int timeout_ms, struct stet_error *err) {
+	if (st_begin_call(watcher, err) < 0)
+		return STET_E_INVALID;
 	return is_started(watcher) ? st_watch_sync(&watcher->watch, timeout_ms, err) : not_started(err);
 }
 
 char *stet_watcher_notice(struct stet_watcher *watcher) {
+	if (!watcher)
+		return NULL;
 	return st_watch_next_notice(&watcher->watch);
 }
 
 /* ---- files in use ---- */
 
 int stet_watcher_use(struct stet_watcher *watcher, const char *path, struct stet_error *err) {
+	if (st_begin_call(watcher, err) < 0)
+		return STET_E_INVALID;
 	st_auto(st_place) place = ST_PLACE_INIT;
 	const char *relative_path;
 	if (!is_started(watcher))
@@ -168,6 +219,8 @@ int stet_watcher_use(struct stet_watcher *watcher, const char *path, struct stet
 }
 
 void stet_watcher_unuse(struct stet_watcher *watcher, const char *path) {
+	if (!watcher)
+		return;
 	st_auto(st_place) place = ST_PLACE_INIT;
 	const char *relative_path;
 	if (is_started(watcher) && (watcher->watch.flags & ST_WATCH_USED) &&
@@ -178,6 +231,8 @@ void stet_watcher_unuse(struct stet_watcher *watcher, const char *path) {
 /* ---- changes ---- */
 
 const char *stet_watcher_clock(struct stet_watcher *watcher) {
+	if (!watcher)
+		return "";
 	watcher->clock[0] = '\0';
 	if (is_started(watcher))
 		st_watch_clock(&watcher->watch, watcher->clock);
@@ -187,6 +242,8 @@ const char *stet_watcher_clock(struct stet_watcher *watcher) {
 int stet_watcher_since(struct stet_watcher *watcher, const char *clock, struct stet_changes **out,
                        struct stet_error *err) {
 	*out = NULL;
+	if (st_begin_call(watcher, err) < 0)
+		return STET_E_INVALID;
 	return is_started(watcher) ? st_changes_since(&watcher->watch, clock, out, err)
 	                           : not_started(err);
 }

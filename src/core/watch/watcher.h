@@ -11,6 +11,8 @@ struct stet_watcher {
 	void *data;
 	/** The argument of stet_watcher_state_dir(); NULL if it was not called. */
 	char *state_dir;
+	/** Readable when stet_watcher_wake() was called. */
+	int wake;
 	char clock[ST_CLOCK_SIZE];
 };
 

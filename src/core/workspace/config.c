@@ -449,6 +449,8 @@ static int load_all(struct stet_config *config, struct stet_workspace *ws, struc
 
 int stet_config_load(struct stet_workspace *ws, struct stet_config **out, struct stet_error *err) {
 	*out = NULL;
+	if (st_begin_call(ws, err) < 0)
+		return STET_E_INVALID;
 	struct stet_config *config = calloc(1, sizeof *config);
 	if (!config)
 		return st_fail_nomem(err);
@@ -483,6 +485,8 @@ static int no_such_key(const char *name, const char *source, struct stet_error *
 
 int stet_config_set(struct stet_config *config, const char *key, const char *value,
                     const char *source, struct stet_error *err) {
+	if (st_begin_call(config, err) < 0)
+		return STET_E_INVALID;
 	const struct key *found = find_key(key);
 	if (!found)
 		return no_such_key(key, source, err);
@@ -504,6 +508,10 @@ static int64_t option_of(const struct key *key, const char *text) {
 
 int stet_config_apply(const struct stet_config *config, struct stet_workspace *ws,
                       struct stet_error *err) {
+	if (st_begin_call(config, err) < 0)
+		return STET_E_INVALID;
+	if (st_begin_call(ws, err) < 0)
+		return STET_E_INVALID;
 	int code = stet_workspace_allow(ws, stet_config_value(config, "extensions"), err);
 	if (code == 0)
 		code = stet_instructions_names(ws, stet_config_value(config, "agentsNames"), err);
@@ -538,15 +546,21 @@ const char *stet_config_rule(size_t n) {
 }
 
 const char *stet_config_value(const struct stet_config *config, const char *key) {
+	if (!config)
+		return NULL;
 	const struct key *found = find_key(key);
 	return found ? config->values[found - keys].text : NULL;
 }
 
 const char *stet_config_source(const struct stet_config *config, const char *key) {
+	if (!config)
+		return NULL;
 	const struct key *found = find_key(key);
 	return found ? config->values[found - keys].source : NULL;
 }
 
 const char *stet_config_notice(const struct stet_config *config, size_t n) {
+	if (!config)
+		return NULL;
 	return n < config->notice_count ? config->notices[n] : NULL;
 }

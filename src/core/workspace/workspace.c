@@ -189,6 +189,8 @@ static int set_bases(struct stet_workspace *ws, int64_t value, struct stet_error
 
 int stet_workspace_set(struct stet_workspace *ws, enum stet_option option, int64_t value,
                        struct stet_error *err) {
+	if (st_begin_call(ws, err) < 0)
+		return STET_E_INVALID;
 	switch (option) {
 	case STET_OPTION_DURABLE:
 		return set_flag(&ws->durable, value, err);
@@ -229,6 +231,8 @@ int stet_workspace_set(struct stet_workspace *ws, enum stet_option option, int64
 }
 
 int stet_workspace_state_dir(struct stet_workspace *ws, const char *name, struct stet_error *err) {
+	if (st_begin_call(ws, err) < 0)
+		return STET_E_INVALID;
 	if (!st_state_is_name(name))
 		return st_state_fail_name(name, err);
 	char *copy = strdup(name);
@@ -242,20 +246,28 @@ int stet_workspace_state_dir(struct stet_workspace *ws, const char *name, struct
 }
 
 const char *stet_workspace_root(const struct stet_workspace *ws) {
+	if (!ws)
+		return NULL;
 	return ws->root.path;
 }
 
 const char *stet_workspace_shared(const struct stet_workspace *ws) {
+	if (!ws)
+		return NULL;
 	return ws->root.trust == ST_TRUST_NONE ? st_trust_name(ws->root.fd) : NULL;
 }
 
 void stet_workspace_drain(struct stet_workspace *ws, int64_t grace_ms) {
+	if (!ws)
+		return;
 	st_late_writes_drain(&ws->writes.late_writes, grace_ms < 0             ? 0
 	                                              : grace_ms > ST_GRACE_MS ? ST_GRACE_MS
 	                                                                       : grace_ms);
 }
 
 char *stet_workspace_notice(struct stet_workspace *ws) {
+	if (!ws)
+		return NULL;
 	return st_write_next_notice(&ws->writes);
 }
 
@@ -348,6 +360,8 @@ void st_workspace_log(struct stet_workspace *ws, const char *session, struct st_
 }
 
 int stet_workspace_log(struct stet_workspace *ws, const char *file, struct stet_error *err) {
+	if (st_begin_call(ws, err) < 0)
+		return STET_E_INVALID;
 	char *copy = file ? strdup(file) : NULL;
 	if (file && !copy)
 		return st_fail_nomem(err);
@@ -358,6 +372,8 @@ int stet_workspace_log(struct stet_workspace *ws, const char *file, struct stet_
 
 int stet_workspace_allow(struct stet_workspace *ws, const char *extensions,
                          struct stet_error *err) {
+	if (st_begin_call(ws, err) < 0)
+		return STET_E_INVALID;
 	char *copy = extensions && *extensions ? strdup(extensions) : NULL;
 	if (extensions && *extensions && !copy)
 		return st_fail_nomem(err);
@@ -442,11 +458,15 @@ int st_workspace_load(struct stet_workspace *ws, struct st_str path, size_t max,
 /* ---- the watcher ---- */
 
 int stet_workspace_watch_fd(struct stet_workspace *ws, struct stet_error *err) {
+	if (st_begin_call(ws, err) < 0)
+		return STET_E_INVALID;
 	return st_shared_watcher_fd(&ws->watcher, err);
 }
 
 int stet_workspace_watch(struct stet_workspace *ws, const char *path, char **relative_path,
                          struct stet_error *err) {
+	if (st_begin_call(ws, err) < 0)
+		return STET_E_INVALID;
 	st_auto(st_place) place = ST_PLACE_INIT;
 	const char *name;
 	*relative_path = NULL;
@@ -463,17 +483,28 @@ int stet_workspace_watch(struct stet_workspace *ws, const char *path, char **rel
 }
 
 void stet_workspace_unwatch(struct stet_workspace *ws, const char *relative_path) {
+	if (!ws)
+		return;
 	st_shared_watcher_unwatch(&ws->watcher, relative_path);
+}
+
+void stet_workspace_wake(struct stet_workspace *ws) {
+	if (ws)
+		st_shared_watcher_wake(&ws->watcher);
 }
 
 int stet_workspace_dispatch(struct stet_workspace *ws, int timeout_ms,
                             stet_watch_callback *callback, void *data, struct stet_error *err) {
+	if (st_begin_call(ws, err) < 0)
+		return STET_E_INVALID;
 	const struct st_shared_watcher_report report = {.used = callback, .data = data};
 	return st_shared_watcher_dispatch(&ws->watcher, timeout_ms, &report, err);
 }
 
 int stet_workspace_since(struct stet_workspace *ws, const char *clock, struct stet_changes **out,
                          struct stet_error *err) {
+	if (st_begin_call(ws, err) < 0)
+		return STET_E_INVALID;
 	return st_shared_watcher_since(&ws->watcher, clock, out, err);
 }
 

@@ -78,6 +78,8 @@ struct st_state_hooks {
 };
 
 struct stet_workspace {
+	/** The program's handle and the open sessions: the last one to be closed frees the workspace. */
+	_Atomic size_t references;
 	struct st_root root;
 	/** The background worker. It ends before the owners of its tasks are released; they finish their own tasks. */
 	struct st_background background;

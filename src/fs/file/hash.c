@@ -106,6 +106,7 @@ bool st_hash_eq_secret(const struct st_hash *a, const struct st_hash *b) {
 }
 
 int stet_text_hash(const char *text, size_t len, char hex[65], struct stet_error *err) {
+	st_error_clear(err);
 	struct st_hash hash;
 	int code = st_hash_of(st_strn(text, len), &hash, err);
 	if (code == 0)
