@@ -176,7 +176,8 @@ STET_API STET_NODISCARD int stet_task_remove(struct stet_workspace *ws, int64_t 
  *
  * stet uses the result only to find out which files the tool touched, and then
  * reads these files from disk. After a shell command it reads every tracked
- * file.
+ * file. The to-do lists of agents (TodoWrite, update_plan, todowrite,
+ * write_todos) become the tasks.
  *
  * @tool    Its name: write_file, create_file, edit_file, apply_patch,
  *          str_replace_based_edit_tool, delete_file, move_file, shell or any

@@ -11,8 +11,8 @@ export const claude = {
 
 	setUp: ({ url, server }) => ({
 		command: 'claude',
-		args: ['-p', 'Follow your script.', '--dangerously-skip-permissions', '--strict-mcp-config',
-			'--mcp-config', JSON.stringify({ mcpServers: { stet: { type: 'stdio', ...server } } })],
+		args: ['-p', 'Follow your script.', '--dangerously-skip-permissions', ...(server ? ['--strict-mcp-config',
+			'--mcp-config', JSON.stringify({ mcpServers: { stet: { type: 'stdio', ...server } } })] : [])],
 		env: {
 			ANTHROPIC_BASE_URL: url,
 			ANTHROPIC_API_KEY: 'x',
@@ -30,4 +30,13 @@ export const claude = {
 			return { name: 'ToolSearch', args: { query: `select:${named(name)}`, max_results: 1 } };
 	},
 	call: (name, args) => ({ name: named(name), args }),
+
+	client: 'claude',
+	native: {
+		read: (file) => ({ name: 'Read', args: { file_path: file } }),
+		part: (file, offset, limit) => ({ name: 'Read', args: { file_path: file, offset, limit } }),
+		edit: (file, from, to) => ({ name: 'Edit', args: { file_path: file, old_string: from, new_string: to } }),
+		write: (file, content) => ({ name: 'Write', args: { file_path: file, content } }),
+		shell: (command) => ({ name: 'Bash', args: { command } }),
+	},
 };

@@ -3,7 +3,8 @@ import { responses } from './responses.mjs';
 
 const setUp = (model) => ({ home, url, server }) => ({
 	command: 'codex',
-	args: ['exec', '--skip-git-repo-check', '--dangerously-bypass-approvals-and-sandbox', '-m', model, 'Follow your script.'],
+	args: ['exec', '--skip-git-repo-check', '--dangerously-bypass-approvals-and-sandbox',
+		...(server ? [] : ['--dangerously-bypass-hook-trust']), '-m', model, 'Follow your script.'],
 	env: { OPENAI_API_KEY: 'x', CODEX_HOME: `${home}/.codex` },
 	files: {
 		'.codex/config.toml': [
@@ -16,13 +17,27 @@ const setUp = (model) => ({ home, url, server }) => ({
 			`base_url = ${JSON.stringify(`${url}/v1`)}`,
 			'env_key = "OPENAI_API_KEY"',
 			'wire_api = "responses"',
-			'[mcp_servers.stet]',
-			`command = ${JSON.stringify(server.command)}`,
-			`args = ${JSON.stringify(server.args)}`,
-			'default_tools_approval_mode = "approve"',
+			...(server ? ['[mcp_servers.stet]',
+				`command = ${JSON.stringify(server.command)}`,
+				`args = ${JSON.stringify(server.args)}`,
+				'default_tools_approval_mode = "approve"'] : []),
 			'',
 		].join('\n'),
 	},
+});
+
+// Codex reads with the shell, and writes with patches. One that adds a file replaces a file that is there.
+const marked = (sign, text) => text.replace(/^(?=.)/gm, sign);
+const patches = {
+	edit: (file, from, to) => `*** Begin Patch\n*** Update File: ${file}\n@@\n${marked('-', from)}${marked('+', to)}*** End Patch\n`,
+	write: (file, content) => `*** Begin Patch\n*** Add File: ${file}\n${marked('+', content)}*** End Patch\n`,
+};
+const native = (shell, patch) => ({
+	read: (file) => shell(`cat ${file}`),
+	part: (file, from, count) => shell(`sed -n ${from},${from + count - 1}p ${file}`),
+	edit: (...args) => patch(patches.edit(...args)),
+	write: (...args) => patch(patches.write(...args)),
+	shell,
 });
 
 export const codex = {
@@ -31,6 +46,9 @@ export const codex = {
 	loadsRoot: true,
 	setUp: setUp('gpt-5.5'),
 	call: (name, args) => ({ namespace: 'mcp__stet', name, args }),
+
+	client: 'codex',
+	native: native((cmd) => ({ name: 'exec_command', args: { cmd } }), (patch) => ({ name: 'apply_patch', script: patch })),
 };
 
 export const codexCode = {
@@ -50,4 +68,8 @@ export const codexCode = {
 			return result;
 		}
 	},
+
+	client: 'codex',
+	native: native((cmd) => ({ name: 'exec', script: `text(await tools.exec_command(${JSON.stringify({ cmd })}))` }),
+		(patch) => ({ name: 'exec', script: `text(await tools.apply_patch(${JSON.stringify(patch)}))` })),
 };

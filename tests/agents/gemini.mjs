@@ -19,10 +19,19 @@ export const gemini = {
 				security: { auth: { selectedType: 'gemini-api-key' } },
 				privacy: { usageStatisticsEnabled: false },
 				general: { disableAutoUpdate: true, enableAutoUpdate: false },
-				mcpServers: { stet: { ...server, trust: true } },
+				...(server && { mcpServers: { stet: { ...server, trust: true } } }),
 			}),
 		},
 	}),
 
 	call: (name, args) => ({ name: `mcp_stet_${name}`, args }),
+
+	client: 'gemini',
+	native: {
+		read: (file) => ({ name: 'read_file', args: { file_path: file } }),
+		part: (file, from, count) => ({ name: 'read_file', args: { file_path: file, start_line: from, end_line: from + count - 1 } }),
+		edit: (file, from, to) => ({ name: 'replace', args: { file_path: file, instruction: 'change it', old_string: from, new_string: to } }),
+		write: (file, content) => ({ name: 'write_file', args: { file_path: file, content } }),
+		shell: (command) => ({ name: 'run_shell_command', args: { command } }),
+	},
 };

@@ -28,10 +28,19 @@ export const opencode = {
 						models: { model: { name: 'model', tool_call: true, limit: { context: 1_000_000, output: 32_000 } } },
 					},
 				},
-				mcp: { stet: { type: 'local', command: [server.command, ...server.args], enabled: true } },
+				...(server && { mcp: { stet: { type: 'local', command: [server.command, ...server.args], enabled: true } } }),
 			}),
 		},
 	}),
 
 	call: (name, args) => ({ name: `stet_${name}`, args }),
+
+	client: 'opencode',
+	native: {
+		read: (file) => ({ name: 'read', args: { filePath: file } }),
+		part: (file, offset, limit) => ({ name: 'read', args: { filePath: file, offset, limit } }),
+		edit: (file, from, to) => ({ name: 'edit', args: { filePath: file, oldString: from, newString: to } }),
+		write: (file, content) => ({ name: 'write', args: { filePath: file, content } }),
+		shell: (command) => ({ name: 'bash', args: { command, description: 'Run it' } }),
+	},
 };

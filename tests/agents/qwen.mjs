@@ -16,10 +16,19 @@ export const qwen = {
 			'.qwen/settings.json': JSON.stringify({
 				privacy: { usageStatisticsEnabled: false },
 				general: { disableAutoUpdate: true, enableAutoUpdate: false },
-				mcpServers: { stet: { ...server, trust: true } },
+				...(server && { mcpServers: { stet: { ...server, trust: true } } }),
 			}),
 		},
 	}),
 
 	call: (name, args) => ({ name: `mcp__stet__${name}`, args }),
+
+	client: 'qwen',
+	native: {
+		read: (file) => ({ name: 'read_file', args: { file_path: file } }),
+		part: (file, from, limit) => ({ name: 'read_file', args: { file_path: file, offset: from - 1, limit } }),
+		edit: (file, from, to) => ({ name: 'edit', args: { file_path: file, old_string: from, new_string: to } }),
+		write: (file, content) => ({ name: 'write_file', args: { file_path: file, content } }),
+		shell: (command) => ({ name: 'run_shell_command', args: { command, is_background: false } }),
+	},
 };

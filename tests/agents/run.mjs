@@ -1,5 +1,5 @@
 // Run an agent in a directory of its own, with a scripted model and stet as its MCP server.
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
@@ -27,7 +27,7 @@ for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'])
 function environment(home, more) {
 	const nowhere = 'http://127.0.0.1:9';
 	return {
-		PATH: `${packages}:${packages}/node_modules/.bin:${process.env.PATH}`,
+		PATH: `${packages}:${packages}/node_modules/.bin:${path.dirname(process.env.STET)}:${process.env.PATH}`,
 		HOME: home,
 		XDG_CONFIG_HOME: path.join(home, '.config'),
 		TMPDIR: path.join(home, 'tmp'),
@@ -51,8 +51,21 @@ export function writeFiles(dir, files) {
 // In place of options: stet mcp starts elsewhere and is given no directory, so that the agent has to name it.
 export const elsewhere = Symbol('elsewhere');
 
+// In place of options: no server is given to the agent; `stet setup` installs what it installs for a user.
+export const guarded = Symbol('guarded');
+
+// Run stet setup for the agent's user, as a person would.
+function setUpStet(agent, home, work) {
+	const args = ['setup', agent.client, '--scope', 'user', '--yes'];
+	const { status, stdout, stderr } = spawnSync(process.env.STET, args, { cwd: work, env: environment(home), encoding: 'utf8' });
+	if (status !== 0)
+		throw new Error(`stet ${args.join(' ')} ended with status ${status}: ${stdout}${stderr}`);
+}
+
 // The server as an agent's configuration names it. What the agent loads by itself stet does not send.
 function serverFor(agent, work, options) {
+	if (options === guarded)
+		return undefined;
 	const agents = agent.loadsRoot ? ['--agents', 'nested'] : [];
 	if (options === elsewhere)
 		return { command: '/bin/sh', args: ['-c', 'cd / && exec "$0" mcp "$@"', process.env.STET, ...agents] };
@@ -79,6 +92,8 @@ function start(agent, { home, work, url, server }) {
 	const { command, args, env, files } = agent.setUp({ home, work, url, server });
 	writeFiles(home, files ?? {});
 	mkdirSync(path.join(home, 'tmp'), { recursive: true });
+	if (!server)
+		setUpStet(agent, home, work);
 	const program = path.join(packages, 'node_modules', '.bin', command);
 	const child = spawn(program, args, {
 		cwd: work,
@@ -168,6 +183,13 @@ class Hand {
 			await this.#model.call(find);
 		const result = await this.#model.call(this.#agent.call(name, args));
 		return this.#agent.text?.(result) ?? result;
+	}
+
+	// Call one of the agent's own tools: read, part, edit, write or shell. The tools but the last take a file.
+	async native(tool, ...args) {
+		const made = this.#agent.native[tool];
+		const call = tool === 'shell' ? made(...args) : made(path.join(this.work, args[0]), ...args.slice(1));
+		return this.#model.call(call);
 	}
 
 	// How often a text is in what the model reads now.

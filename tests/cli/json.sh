@@ -109,7 +109,7 @@ changes error message --session "$(printf 'a\nb')" changes
 doctor success findings doctor
 doctor error message --set nothing=1 doctor
 setup success clients setup
-setup success text setup claude --print
+setup success files setup claude --print
 setup success changed setup claude
 setup error message setup nobody
 watch error message watch nothing

@@ -70,7 +70,7 @@ claim 'no command made another state directory' test -z "$(find .. -name .stet)"
 fenced() { sed -n "/^## $2\$/,/^## /p" "$1" | awk '/^```/ { if (on) exit; on = 1; next } on' | tr -s ' \t\n' ' '; }
 as_written() {
 	rm -rf "$HOME" && mkdir "$HOME"
-	stet setup "$2" --print | sed '1d' | tr -s ' \t\n' ' ' >../printed
+	stet setup "$2" --print 2>/dev/null | tr -s ' \t\n' ' ' >../printed
 	fenced "$STET_SOURCE_ROOT/docs/clients.md" "$1" | diff ../printed -
 }
 while IFS=: read -r title name; do
@@ -80,6 +80,7 @@ done <<'END'
 Claude Code:claude
 Codex:codex
 Gemini CLI:gemini
+Qwen Code:qwen
 opencode:opencode
 VS Code:vscode
 Cursor:cursor

@@ -943,6 +943,54 @@ static void after_a_command_every_tracked_file_is_looked_at(void **state) {
 	assert_string_equal(files(host), "a.c modified external\n");
 }
 
+static const char *task_lines(struct host *host) {
+	static char text[512];
+	char *json = NULL;
+	size_t at = 0;
+	assert_int_equal(stet_state_json(host->session, &json, NULL, &host->err), 0);
+	yyjson_doc *doc = yyjson_read(json, strlen(json), 0);
+	static const char *const lists[] = {"open_tasks", "finished_tasks"};
+	text[0] = '\0';
+	for (int i = 0; i < 2; i++) {
+		size_t n, max;
+		yyjson_val *task;
+		yyjson_arr_foreach(yyjson_obj_get(yyjson_doc_get_root(doc), lists[i]), n, max, task) at +=
+			(size_t)snprintf(text + at, sizeof text - at, "%s %s\n",
+		                     yyjson_get_str(yyjson_obj_get(task, "status")),
+		                     yyjson_get_str(yyjson_obj_get(task, "description")));
+	}
+	yyjson_doc_free(doc);
+	stet_free(json);
+	return text;
+}
+
+static void an_agents_to_do_list_becomes_the_tasks(void **state) {
+	struct host *host = *state;
+	int64_t id;
+	assert_int_equal(stet_task_add(host->ws, "Ship", 4, 90, &id, NULL), 0);
+	record(host, "TodoWrite",
+	       "{'todos': [{'content': 'Read', 'status': 'in_progress', 'activeForm': 'Reading'},"
+	       "{'content': 'Write', 'status': 'pending', 'activeForm': 'Writing'}]}");
+	assert_string_equal(task_lines(host), "in_progress Read\npending Write\npending Ship\n");
+	record(host, "update_plan",
+	       "{'arguments': {'plan': [{'step': 'Read', 'status': 'completed'},"
+	       "{'step': 'Test', 'status': 'in_progress'}]}}");
+	assert_string_equal(task_lines(host), "in_progress Test\npending Ship\ncompleted Read\n");
+	record(host, "write_todos",
+	       "{'todos': [{'description': 'Test', 'status': 'cancelled'},"
+	       "{'description': 'Ship', 'status': 'completed'}]}");
+	assert_string_equal(task_lines(host), "completed Read\ncompleted Ship\n");
+}
+
+static void a_to_do_list_without_a_list_changes_no_task(void **state) {
+	struct host *host = *state;
+	int64_t id;
+	assert_int_equal(stet_task_add(host->ws, "Ship", 4, 0, &id, NULL), 0);
+	record(host, "todowrite", "{'todos': 'none', 'plan': [1, null, {'step': 7}]}");
+	record(host, "todowrite", "[]");
+	assert_string_equal(task_lines(host), "pending Ship\n");
+}
+
 static void a_result_that_is_not_json_is_refused(void **state) {
 	struct host *host = *state;
 	assert_int_equal(stet_record(host->session, "write_file", "{", 1, NULL, &host->err),
@@ -1000,6 +1048,8 @@ int main(void) {
 		host_claim(a_directory_that_other_tools_move_or_delete_is_no_file),
 		host_claim(the_disk_is_believed_and_not_the_result),
 		host_claim(after_a_command_every_tracked_file_is_looked_at),
+		host_claim(an_agents_to_do_list_becomes_the_tasks),
+		host_claim(a_to_do_list_without_a_list_changes_no_task),
 		host_claim(a_result_that_is_not_json_is_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -425,6 +425,49 @@ static void writes_of_others_are_shown_before_they_are_undone(void **state) {
 	refuse(host, STET_E_CONFLICT, "write_file", "{'path': 'a.txt', 'content': 'mine'}");
 }
 
+/* Have bob create a file of so many lines of 100 bytes. */
+static void create_long(struct host *host, const char *path, size_t lines) {
+	st_auto(st_buf) text = ST_BUF_INIT;
+	for (size_t i = 0; i < lines; i++)
+		st_buf_addf(&text, "%099zu\n", i);
+	dir_write(host->dir, "long.txt", st_buf_cstr(&text));
+	call_as(host, "bob", "copy_file", "{'source': 'long.txt', 'destination': '%s'}", path);
+}
+
+static void a_preview_that_was_cut_does_not_count(void **state) {
+	struct host *host = *state;
+	create_long(host, "a.txt", 400);
+	for (int i = 0; i < 2; i++) {
+		refuse(host, STET_E_CONFLICT, "undo", "{'of': 'bob'}");
+		expect_text("Read the file first.");
+	}
+	call(host, "undo", "{'of': 'bob', 'dryRun': true}");
+	refuse(host, STET_E_CONFLICT, "undo", "{'of': 'bob'}");
+	/* Once all of it was sent, the same call is a question asked once. */
+	for (int line = 1; line <= 400; line += 100)
+		call(host, "read_file", "{'path': 'a.txt', 'offset': %d, 'limit': 100}", line);
+	refuse(host, STET_E_CONFLICT, "undo", "{'of': 'bob'}");
+	expect_text("make the same call again");
+	call(host, "undo", "{'of': 'bob'}");
+	assert_false(dir_has(host->dir, "a.txt"));
+}
+
+static void a_preview_without_all_files_does_not_count(void **state) {
+	struct host *host = *state;
+	create_long(host, "a.txt", 150);
+	create_long(host, "b.txt", 150);
+	for (int i = 0; i < 2; i++) {
+		refuse(host, STET_E_CONFLICT, "undo", "{'of': 'bob'}");
+		expect_text("add \"path\"");
+	}
+	for (int i = 0; i < 2; i++) {
+		const char *path = i == 0 ? "a.txt" : "b.txt";
+		refuse(host, STET_E_CONFLICT, "undo", "{'of': 'bob', 'path': '%s'}", path);
+		call(host, "undo", "{'of': 'bob', 'path': '%s'}", path);
+		assert_false(dir_has(host->dir, path));
+	}
+}
+
 static void others_changes_stay(void **state) {
 	struct host *host = *state;
 	dir_write(host->dir, "a.txt", "1\n2\n3\n4\n5\n6\n7\n");
@@ -564,6 +607,8 @@ int main(void) {
 		host_claim(one_file_comes_back_with_its_directory),
 		host_claim(directories_replaced_by_others_are_left),
 		host_claim(writes_of_others_are_shown_before_they_are_undone),
+		host_claim(a_preview_that_was_cut_does_not_count),
+		host_claim(a_preview_without_all_files_does_not_count),
 		host_claim(others_changes_stay),
 		host_claim(what_overlaps_is_named_and_left),
 		host_claim(a_binary_file_that_others_changed_is_left),

@@ -12,9 +12,9 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "cli/clients.h"
 #include "cli/doctor.h"
 #include "cli/cli.h"
+#include "cli/setup/plan.h"
 
 /* Filesystems whose numbers are missing in older versions of linux/magic.h. */
 enum { MAGIC_BTRFS = 0x9123683e, MAGIC_XFS = 0x58465342 };
@@ -230,11 +230,14 @@ static void check_clients(struct findings *found, const char *root) {
 	char what[700];
 	size_t count = 0;
 	for (size_t i = 0; i < client_count; i++) {
-		const char *place = client_configured(&clients[i], root);
+		char *place = client_configured(&clients[i], PART_SERVER, root, false);
+		if (!place)
+			place = client_configured(&clients[i], PART_SERVER, root, true);
 		if (!place)
 			continue;
 		snprintf(what, sizeof what, "%s uses stet, by %.500s", clients[i].title, place);
 		add_finding(found, FINE, "client", what, NULL);
+		free(place);
 		count++;
 	}
 	if (count == 0)

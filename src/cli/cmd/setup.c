@@ -1,49 +1,37 @@
-/* stet setup: add stet to the configuration file of a client. */
-#include <errno.h>
-#include <libgen.h>
+/* stet setup: write stet into the configuration files of a client, or take it out again. */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/clients.h"
 #include "cli/cli.h"
+#include "cli/setup/plan.h"
 
-/* The change of a client's file. */
-struct plan {
-	const struct client *client;
-	char *path;
-	/** The directory and the name of the file, links resolved. */
-	char *dir;
-	char *name;
-	/** The new text. */
-	char *text;
-	/** The name or path of stet. */
-	char *program;
-	enum { PRINTED, WROTE, UNCHANGED } outcome;
-};
+/* ---- the list of clients ---- */
 
-static void plan_release(struct plan *plan) {
-	free(plan->path);
-	free(plan->dir);
-	free(plan->name);
-	free(plan->text);
-	free(plan->program);
+/* The file that has the server: the project's, or else the user's; the caller frees it. */
+static char *configured_in(const struct client *client, enum part part, const char *root) {
+	char *path = client_configured(client, part, root, false);
+	return path ? path : client_configured(client, part, root, true);
 }
 
 static int list_clients_json(const char *root) {
 	struct stet_json *json = stet_json_new();
 	for (size_t i = 0; json && i < client_count; i++) {
-		const char *place = client_configured(&clients[i], root);
-		const char *const members[][2] = {
-			{"name", clients[i].name}, {"title", clients[i].title}, {"path", place}};
+		char *place = configured_in(&clients[i], PART_SERVER, root);
+		char *hooks = configured_in(&clients[i], PART_HOOKS, root);
+		const char *const members[][2] = {{"name", clients[i].name},
+		                                  {"title", clients[i].title},
+		                                  {"path", place},
+		                                  {"hooks", hooks}};
 		stet_json_set_json(json, "/clients/-", "{}", 2);
-		for (size_t j = 0; j < 3; j++) {
+		for (size_t j = 0; j < 4; j++) {
 			char pointer[64];
 			snprintf(pointer, sizeof pointer, "/clients/%zu/%s", i, members[j][0]);
 			if (members[j][1])
 				stet_json_set_text(json, pointer, members[j][1], strlen(members[j][1]));
 		}
+		free(place);
+		free(hooks);
 	}
 	int status = json ? put_json(json) : report_nomem();
 	stet_json_free(json);
@@ -51,19 +39,25 @@ static int list_clients_json(const char *root) {
 }
 
 static int list_clients(const char *root) {
-	struct table table = {.columns = 3, .heading = true};
-	table_add(&table, "client");
-	table_add(&table, "name");
-	table_add(&table, "configured in");
+	struct table table = {.columns = 4, .heading = true};
+	static const char *const headings[] = {"client", "name", "server in", "hooks in"};
+	for (size_t i = 0; i < 4; i++)
+		table_add(&table, headings[i]);
 	for (size_t i = 0; i < client_count; i++) {
-		const char *place = client_configured(&clients[i], root);
+		char *place = configured_in(&clients[i], PART_SERVER, root);
+		char *hooks = configured_in(&clients[i], PART_HOOKS, root);
 		table_add(&table, clients[i].name);
 		table_add(&table, clients[i].title);
 		table_add(&table, place ? place : "-");
+		table_add(&table, hooks ? hooks : "-");
+		free(place);
+		free(hooks);
 	}
 	int status = table_print(&table);
 	if (status == DONE)
-		puts("\nstet setup CLIENT writes the client's file; with --print it only prints the file.");
+		puts(
+			"\nstet setup CLIENT writes the client's files; with --print it only prints what it "
+			"would add.");
 	return status;
 }
 
@@ -84,223 +78,251 @@ static const struct client *find_client(const struct arguments *args) {
 	return NULL;
 }
 
-/* Whether the shell would run this program under a name. */
-static bool in_path(const char *name, const char *self) {
-	const char *path = getenv("PATH");
-	for (size_t len; path && *path; path += len + (path[len] == ':')) {
-		char *candidate = NULL, *real = NULL;
-		len = strcspn(path, ":");
-		if (asprintf(&candidate, "%.*s/%s", (int)len, path, name) < 0)
-			return false;
-		if (access(candidate, X_OK) == 0)
-			real = realpath(candidate, NULL);
-		free(candidate);
-		if (real) {
-			bool same = strcmp(real, self) == 0;
-			free(real);
-			return same;
-		}
+/* ---- what changes ---- */
+
+/* One line for each key of a table, or one for the entry. */
+static void show_entry(const struct planned_entry *planned, const char *sign) {
+	const struct entry *entry = planned->entry;
+	if (entry->kind == ENTRY_TEXT) {
+		printf("  %s the whole file\n", sign);
+		return;
 	}
-	return false;
-}
-
-/* "stet" if the shell finds this program by that name, so that the file can be shared; else its path. */
-static char *own_program(void) {
-	char *self = realpath("/proc/self/exe", NULL);
-	if (self && in_path("stet", self)) {
-		free(self);
-		return strdup("stet");
+	printf("  %s ", sign);
+	for (size_t i = 0; i < CLIENT_KEYS && entry->path[i]; i++)
+		printf("%s%s", i > 0 ? "." : "", entry->path[i]);
+	if (entry->kind != ENTRY_TABLE) {
+		printf(" %s %s\n", entry->kind == ENTRY_ELEMENT ? "+=" : "=", planned->value);
+		return;
 	}
-	return self;
+	putchar('\n');
+	for (const char *line = planned->value; *line; line += strcspn(line, "\n") + 1)
+		printf("      %.*s\n", (int)strcspn(line, "\n"), line);
 }
 
-static int make_parents(const char *path) {
-	char *copy = strdup(path);
-	int status = copy ? DONE : report_nomem();
-	for (char *slash = copy ? strchr(copy + 1, '/') : NULL; slash && status == DONE;
-	     slash = strchr(slash + 1, '/')) {
-		*slash = '\0';
-		if (mkdir(copy, 0777) < 0 && errno != EEXIST) {
-			status = report_as(STET_E_IO, "Cannot create the directory \"%s\": %s.", copy,
-			                   strerror(errno));
-		}
-		*slash = '/';
+static void show_file(const struct plan *plan, const struct plan_file *file) {
+	if (file->foreign)
+		printf("%s was changed since and stays; delete it if you do not need it.\n",
+		       file->file.path);
+	else if (!file->changes)
+		printf("%s %s\n", file->file.path,
+		       plan->remove ? "has nothing of stet." : "is up to date.");
+	else if (plan->remove)
+		printf("%s: %s\n", file->file.path,
+		       !file->next ? "delete it"
+		       : file->record.before && strcmp(file->next, file->record.before) == 0
+		           ? "restore it as it was"
+		           : "take out stet's entries");
+	else
+		printf("%s\n", file->file.path);
+	for (size_t i = 0; !plan->remove && file->changes && i < file->count; i++) {
+		if (file->entries[i].is_new)
+			show_entry(&file->entries[i], "+");
 	}
-	free(copy);
-	return status;
 }
 
-/* Follow symbolic links: the user may keep the file in a repository of dotfiles. */
-static int resolve_links(struct plan *plan) {
-	char *real = realpath(plan->path, NULL);
-	const char *path = real ? real : plan->path;
-	const char *slash = strrchr(path, '/');
-	plan->dir = slash ? strndup(path, (size_t)(slash - path)) : strdup(".");
-	plan->name = strdup(slash ? slash + 1 : path);
-	free(real);
-	return plan->dir && plan->name ? DONE : report_nomem();
+/* What else the user has to do, or should know. */
+static void show_notes(const struct plan *plan) {
+	const struct client *client = plan->client;
+	if (plan->remove)
+		return;
+	if (client->check)
+		printf("To check: %s\n", client->check);
+	if (client->note)
+		puts(client->note);
+	if (plan->hooks && client->hook_note)
+		puts(client->hook_note);
+	if (plan->hooks && !client_has_part(client, PART_HOOKS, plan->user))
+		printf("stet knows no hooks of %s%s: its own editing tools are not checked.\n",
+		       client->title,
+		       plan->user && client_has_part(client, PART_HOOKS, false) ? " for a user" : "");
 }
 
-static int plan_make(struct plan *plan, const struct options *options,
-                     const struct arguments *args) {
-	const char *scope = option_value(args, "--scope");
-	bool user = scope ? strcmp(scope, "user") == 0 : !plan->client->project;
-	char *root = realpath(options->root, NULL);
-	plan->path = client_path(plan->client, root ? root : options->root, user);
-	plan->program = own_program();
-	free(root);
-	if (!plan->path && !(user ? plan->client->user : plan->client->project))
-		return usage_error(args->command, "%s has no configuration file for %s",
-		                   plan->client->title, user ? "a user" : "a project");
-	return plan->path && plan->program ? resolve_links(plan) : report_nomem();
+/* Ask on a terminal. Elsewhere there is nobody to ask. */
+static bool is_confirmed(const struct plan *plan, bool yes) {
+	char line[16] = "";
+	if (yes || !isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
+		return true;
+	printf("Change %s? [y/N] ", plan->changes == 1 ? "this file" : "these files");
+	fflush(stdout);
+	return fgets(line, sizeof line, stdin) && (line[0] == 'y' || line[0] == 'Y');
 }
 
-/* Make the new text. Refuses a file that it cannot parse. */
-static int compose_text(struct plan *plan, const char *text, size_t len) {
-	struct stet_json *json = NULL;
-	struct stet_error err = {0};
-	bool blank = strspn(text, " \t\r\n") == len;
-	if (plan->client->format != CLIENT_TOML && !blank) {
-		int code = stet_json_parse(text, len, 1, &json, &err);
-		bool object = code == 0 && strcmp(stet_json_type(json, ""), "object") == 0;
-		stet_json_free(json);
-		if (!object)
-			return report_as(STET_E_INVALID, "%s is %s. Correct it first; nothing was changed.",
-			                 plan->path, code < 0 ? err.message : "not a JSON object");
+/* After a removal: the other scope may have stet, too. */
+static void show_rest(const struct plan *plan, const char *root) {
+	char *path = client_configured(plan->client, PART_SERVER, root, !plan->user);
+	if (path)
+		printf("%s has stet, too: stet setup %s --remove --scope %s\n", path, plan->client->name,
+		       plan->user ? "project" : "user");
+	free(path);
+}
+
+static int carry_out(struct plan *plan, const struct arguments *args, const char *root) {
+	for (size_t i = 0; i < plan->count; i++)
+		show_file(plan, &plan->files[i]);
+	if (plan->changes > 0 && !is_confirmed(plan, has_option(args, "--yes"))) {
+		puts("Nothing was changed.");
+		return REFUSED;
 	}
-	if (plan->client->format == CLIENT_TOML && memmem(text, len, "mcp_servers =", 13))
-		return report_as(
-			STET_E_INVALID,
-			"%s has mcp_servers as a value on one line, which stet cannot change. Add stet by "
-			"hand, as stet setup %s --print shows it for an empty home.",
-			plan->path, plan->client->name);
-	plan->text = client_text(plan->client, text, blank ? 0 : len, plan->program);
-	if (!plan->text)
-		return report_nomem();
-	if (client_has(plan->client, plan->text, strlen(plan->text)))
-		return DONE;
-	return report_as(
-		STET_E_IO,
-		"%s has a layout that stet cannot change. Add stet by hand; docs/clients.md shows how. "
-		"Nothing was changed.",
-		plan->path);
+	int status = plan->changes > 0 ? plan_write(plan) : DONE;
+	if (status != DONE)
+		return status;
+	if (plan->changes > 0)
+		printf("%s %zu %s of %s.\n", plan->remove ? "Restored" : "Wrote", plan->changes,
+		       plural(plan->changes, "file", "files"), plan->client->title);
+	show_notes(plan);
+	if (plan->remove)
+		show_rest(plan, root);
+	return done();
 }
 
-static int write_config(struct stet_session *session, struct plan *plan) {
-	struct stet_answer *answer = NULL;
-	struct stet_error err = {0};
-	int code = stet_session_write(session, plan->name, plan->text, strlen(plan->text), NULL,
-	                              &answer, &err);
-	plan->outcome = code == 0 && stet_answer_noop(answer) ? UNCHANGED : WROTE;
-	stet_answer_free(answer);
-	return code < 0 ? report(&err) : DONE;
-}
-
-/* Read, change and write through a session, so that no write of a running client is lost. */
-static int apply_plan(struct plan *plan, bool print) {
-	struct stet_workspace *ws = NULL;
-	struct stet_session *session = NULL;
-	struct stet_answer *answer = NULL;
-	struct stet_error err = {0};
-	size_t len = 0;
-	int code = stet_workspace_open(plan->dir, &ws, &err);
-	if (code == 0)
-		code = stet_session_open(ws, NULL, &session, &err);
-	if (code == 0)
-		code = stet_session_read(session, plan->name, 0, 0, &answer, &err);
-	bool absent = code == STET_E_NOT_FOUND;
-	int status = code < 0 && !absent ? report(&err) : DONE;
-	const char *text = absent || status != DONE ? "" : stet_answer_content(answer, &len);
-	bool has = status == DONE && plan->client->format == CLIENT_TOML &&
-	           client_has(plan->client, text, len);
-	if (has)
-		plan->outcome = UNCHANGED;
-	if (status == DONE && !has)
-		status = compose_text(plan, text, len);
-	if (status == DONE && !has && !print)
-		status = write_config(session, plan);
-	stet_answer_free(answer);
-	stet_session_close(session);
-	stet_workspace_close(ws);
-	return status;
-}
-
-static int show_plan_json(const struct plan *plan) {
+static int carry_out_json(struct plan *plan, bool print) {
 	struct stet_json *json = stet_json_new();
-	const char *const members[][2] = {{"/client", plan->client->name},
-	                                  {"/path", plan->path},
-	                                  {"/check", plan->client->check},
-	                                  {"/note", plan->client->note},
-	                                  {"/text", plan->outcome == PRINTED ? plan->text : NULL}};
-	for (size_t i = 0; json && i < sizeof members / sizeof *members; i++) {
-		if (members[i][1])
-			stet_json_set_text(json, members[i][0], members[i][1], strlen(members[i][1]));
+	char pointer[64];
+	int status = print || plan->changes == 0 ? DONE : plan_write(plan);
+	if (!json || status != DONE) {
+		stet_json_free(json);
+		return json ? status : report_nomem();
 	}
-	if (json)
-		stet_json_set_bool(json, "/changed", plan->outcome == WROTE);
-	int status = json ? put_json(json) : report_nomem();
+	stet_json_set_text(json, "/client", plan->client->name, strlen(plan->client->name));
+	stet_json_set_bool(json, "/changed", !print && plan->changes > 0);
+	for (size_t i = 0; i < plan->count; i++) {
+		const struct plan_file *file = &plan->files[i];
+		char *text = print ? plan_document(file) : NULL;
+		stet_json_set_json(json, "/files/-", "{}", 2);
+		snprintf(pointer, sizeof pointer, "/files/%zu/path", i);
+		stet_json_set_text(json, pointer, file->file.path, strlen(file->file.path));
+		snprintf(pointer, sizeof pointer, "/files/%zu/changed", i);
+		stet_json_set_bool(json, pointer, !print && file->changes);
+		snprintf(pointer, sizeof pointer, "/files/%zu/text", i);
+		if (text)
+			stet_json_set_text(json, pointer, text, strlen(text));
+		free(text);
+	}
+	const char *const notes[][2] = {{"/check", plan->client->check}, {"/note", plan->client->note}};
+	for (size_t i = 0; i < 2; i++) {
+		if (notes[i][1])
+			stet_json_set_text(json, notes[i][0], notes[i][1], strlen(notes[i][1]));
+	}
+	status = put_json(json);
 	stet_json_free(json);
 	return status;
 }
 
-static int show_plan(const struct plan *plan) {
-	if (plan->outcome == PRINTED) {
-		printf("# %s\n%s", plan->path, plan->text);
-		return done();
+/* ---- --print ---- */
+
+static bool has_ending(const char *path, const char *name) {
+	size_t len = strlen(path), end = strlen(name);
+	return len >= end && strcmp(path + len - end, name) == 0 &&
+	       (len == end || path[len - end - 1] == '/' || name[0] == '/');
+}
+
+/* Print one document, so that it parses; the others by --file. */
+static int print_document(const struct plan *plan, const struct arguments *args) {
+	const char *name = option_value(args, "--file");
+	const struct plan_file *chosen = name ? NULL : &plan->files[0];
+	for (size_t i = 0; i < plan->count; i++) {
+		if (name && has_ending(plan->files[i].file.path, name))
+			chosen = &plan->files[i];
 	}
-	if (plan->outcome == UNCHANGED)
-		printf("%s already has stet.\n", plan->path);
-	else
-		printf("Wrote %s: %s starts stet in the directory it works in.\n", plan->path,
-		       plan->client->title);
-	if (plan->client->check)
-		printf("To check: %s\n", plan->client->check);
-	if (plan->client->note)
-		puts(plan->client->note);
+	if (!chosen)
+		return usage_error(args->command, "%s has no file \"%s\"; stet setup %s --print names them",
+		                   plan->client->title, name, plan->client->name);
+	char *text = plan_document(chosen);
+	if (!text)
+		return report_nomem();
+	complain("for %s", chosen->file.path);
+	for (size_t i = 0; !name && i < plan->count; i++) {
+		if (&plan->files[i] != chosen)
+			complain("more with --file %s", plan->files[i].file.path);
+	}
+	fputs(text, stdout);
+	free(text);
 	return done();
 }
 
-static int run_setup(const struct options *options, const struct arguments *args) {
-	if (args->count == 0)
-		return (options->json ? list_clients_json : list_clients)(options->root);
-	struct plan plan = {.client = find_client(args)};
+/* ---- the command ---- */
+
+static int check_scope(const struct plan *plan, const struct arguments *args) {
+	if (!client_has_scope(plan->client, plan->user))
+		return usage_error(args->command, "stet setup writes no file of %s for %s",
+		                   plan->client->title, plan->user ? "a user" : "a project");
+	if (plan->deny && !client_has_part(plan->client, PART_DENY, plan->user))
+		return usage_error(args->command, "%s has no setting that takes its own tools away",
+		                   plan->client->title);
+	if (has_option(args, "--file") && !has_option(args, "--print"))
+		return usage_error(args->command, "--file goes with --print");
+	return DONE;
+}
+
+static int run_plan(struct plan *plan, const struct options *options, const struct arguments *args,
+                    const char *root) {
 	bool print = has_option(args, "--print");
-	if (!plan.client)
-		return USAGE;
-	int status = plan_make(&plan, options, args);
-	if (status == DONE && !print)
-		status = make_parents(plan.path);
-	/* If the directory does not exist, there is no file to read. */
-	if (status == DONE && print && access(plan.dir, F_OK) < 0)
-		status = compose_text(&plan, "", 0);
-	else if (status == DONE)
-		status = apply_plan(&plan, print);
+	int status = check_scope(plan, args);
 	if (status == DONE)
-		status = (options->json ? show_plan_json : show_plan)(&plan);
-	plan_release(&plan);
+		status = plan_make(plan, root);
+	if (status == DONE && options->json)
+		status = carry_out_json(plan, print);
+	else if (status == DONE && print)
+		status = print_document(plan, args);
+	else if (status == DONE)
+		status = carry_out(plan, args, root);
+	plan_release(plan);
+	return status;
+}
+
+static int run_setup(const struct options *options, const struct arguments *args) {
+	char *root = realpath(options->root, NULL);
+	const char *scope = option_value(args, "--scope");
+	if (!root)
+		return report_as(STET_E_NOT_FOUND, "The directory \"%s\" does not exist.", options->root);
+	int status = USAGE;
+	if (args->count == 0) {
+		status = (options->json ? list_clients_json : list_clients)(root);
+	} else {
+		struct plan plan = {.client = find_client(args),
+		                    .remove = has_option(args, "--remove"),
+		                    .hooks = !has_option(args, "--no-hooks"),
+		                    .deny = has_option(args, "--deny-native")};
+		plan.user = scope ? strcmp(scope, "user") == 0 : plan.client && plan.client->user;
+		if (plan.client)
+			status = run_plan(&plan, options, args, root);
+	}
+	free(root);
 	return status;
 }
 
 static const struct option options[] = {
-	{"--scope", "project|user", "write the project's file, or the user's"},
-	{"--print", NULL, "print the new file; change nothing"},
+	{"--scope", "project|user", "write the project's files, or the user's"},
+	{"--yes", NULL, "do not ask on a terminal"},
+	{"--no-hooks", NULL, "leave out the hooks that check the client's own tools"},
+	{"--deny-native", NULL, "take the client's own editing tools away"},
+	{"--remove", NULL, "undo: restore the files, or take out stet's entries if they changed since"},
+	{"--print", NULL, "print what goes into a file; change nothing"},
+	{"--file", "NAME", "with --print: which file"},
 	OPTIONS_END,
 };
 
 const struct command setup_command = {
 	.name = "setup",
 	.summary = "connect a client, such as Claude Code",
-	.synopsis = "[claude|codex|gemini|opencode|vscode|cursor|zed]",
+	.synopsis = "[claude|codex|gemini|qwen|opencode|vscode|cursor|zed]",
 	.description =
-		"Adds stet to the configuration file of a client: the project's file if the client has "
-		"one, else the user's. The rest of the file stays as it is, comments included. Without a "
-		"client, lists the clients and the files that have stet.",
+		"Writes stet into the configuration files of a client: the server, the hooks that check "
+		"the client's own tools, and the permission to use stet without a question. It writes the "
+		"project's files if the client has them, else the user's; Codex's are the user's unless "
+		"--scope says otherwise. It shows what it adds and asks first on a terminal. The rest of "
+		"each file stays as it is, comments included; a file that stet cannot parse is left "
+		"alone.\n\n"
+		"--remove restores each file byte for byte if nobody changed it since, and otherwise takes "
+		"out only stet's entries. Without a client, lists the clients and the files that have "
+		"stet.",
 	.max = 1,
 	.options = options,
 	.examples =
 		(const struct example[]){
 			{"stet setup claude", "for Claude Code, in this project"},
-			{"stet setup codex --print", "print the file for Codex"},
+			{"stet setup codex --print", "print what goes into the file of Codex"},
+			{"stet setup claude --remove", "undo it"},
 			{0},
 		},
 	.run = run_setup,

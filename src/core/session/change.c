@@ -3,9 +3,10 @@
 #include <assert.h>
 
 #include "base/plural.h"
-#include "core/session/refusal.h"
+#include "core/session/prepared.h"
 #include "core/session/unsent.h"
 #include "fs/path/nearby.h"
+#include "fs/write/journal.h"
 #include "fs/write/remove.h"
 #include "text/diff/merge.h"
 #include "text/patch/edits.h"
@@ -226,7 +227,9 @@ static int overtaken(const struct st_change_attempt *attempt, const struct st_co
 	return st_change_refuse(&now, verdict, err);
 }
 
-static int commit_new(const struct st_change_attempt *attempt, struct stet_error *err) {
+/* Replace or create the file. */
+static int commit_new(const struct st_change_attempt *attempt, struct st_committed *done,
+                      struct stet_error *err) {
 	struct stet_session *session = attempt->session;
 	const struct st_file *old = attempt->file;
 	struct st_commit request = {
@@ -238,43 +241,50 @@ static int commit_new(const struct st_change_attempt *attempt, struct stet_error
 		.relaxed = !session->ws->durable,
 		.max = session->ws->max_file,
 	};
-	st_auto(st_committed) done = ST_COMMITTED_INIT;
-	int code = st_commit(&session->ws->root, &session->ws->writes, &request, &done, err);
-	if (code == STET_E_CONFLICT)
-		return overtaken(attempt, &done, err);
-	if (code < 0)
-		return code;
-	note_commit(session, &done, attempt->answer);
-	remember(attempt, &done);
-	return 0;
+	return st_commit(&session->ws->root, &session->ws->writes, &request, done, err);
 }
 
-/* Remove the file; the session forgets it, and its bytes stay in memory for undo. */
-static int remove_file(const struct st_change_attempt *attempt, struct stet_error *err) {
+static int remove_file(const struct st_change_attempt *attempt, struct st_committed *done,
+                       struct stet_error *err) {
 	struct stet_session *session = attempt->session;
-	const struct st_file *old = attempt->file;
 	struct st_commit request = {
 		.path = st_str(attempt->change->path),
-		.expected = &old->hash,
+		.expected = &attempt->file->hash,
 		.relaxed = !session->ws->durable,
 		.max = session->ws->max_file,
 	};
-	st_auto(st_committed) done = ST_COMMITTED_INIT;
-	int code = st_remove(&session->ws->root, &session->ws->writes, &request, &done, err);
-	if (code == STET_E_CONFLICT)
-		return overtaken(attempt, &done, err);
-	if (code < 0)
-		return code;
+	return st_remove(&session->ws->root, &session->ws->writes, &request, done, err);
+}
+
+/* The session forgets the removed file, and its bytes stay in memory for undo. */
+static void remember_removed(const struct st_change_attempt *attempt, struct st_committed *done) {
+	struct stet_session *session = attempt->session;
+	const struct st_file *old = attempt->file;
 	st_bases_put(&session->ws->bases, &old->hash, st_buf_str(&old->bytes));
 	const struct st_file_event event = {
-		.path = done.path, .kind = ST_EVENT_REMOVED, .before = st_file_version(old)};
+		.path = done->path, .kind = ST_EVENT_REMOVED, .before = st_file_version(old)};
 	st_session_report(session, &event);
-	st_tracker_forget(&session->tracker, done.path);
+	st_tracker_forget(&session->tracker, done->path);
 	st_session_drop_link(session, attempt->change->path);
-	note_unproven(session, &done, true, attempt->answer);
-	st_answer_own(attempt->answer, done.path, NULL);
-	done.path = NULL;
-	return 0;
+	note_unproven(session, done, true, attempt->answer);
+	st_answer_own(attempt->answer, done->path, NULL);
+	done->path = NULL;
+}
+
+int st_prepared_write(const struct st_prepared *prepared, struct st_committed *done,
+                      struct stet_error *err) {
+	const struct st_change_attempt *attempt = &prepared->attempt;
+	return (attempt->change->remove ? remove_file : commit_new)(attempt, done, err);
+}
+
+void st_prepared_remember(const struct st_prepared *prepared, struct st_committed *done) {
+	const struct st_change_attempt *attempt = &prepared->attempt;
+	if (attempt->change->remove) {
+		remember_removed(attempt, done);
+		return;
+	}
+	note_commit(attempt->session, done, attempt->answer);
+	remember(attempt, done);
 }
 
 /* ---- merging ---- */
@@ -359,19 +369,45 @@ static int check_new(const struct st_change_attempt *attempt, struct stet_error 
 	return 0;
 }
 
-/* Check the new contents, and write them unless this is a dry run. */
-static int finish_change(const struct st_change_attempt *attempt, struct stet_error *err) {
+int st_prepared_show(const struct st_prepared *prepared, struct stet_error *err) {
+	const struct st_change_attempt *attempt = &prepared->attempt;
 	const struct st_file *file = attempt->file;
-	int code = check_new(attempt, err);
-	if (code < 0)
-		return code;
-	if (attempt->change->remove)
-		return remove_file(attempt, err);
-	if (!attempt->change->dry_run)
-		return commit_new(attempt, err);
-	attempt->answer->noop = file && st_str_eq(st_buf_str(attempt->new), st_buf_str(&file->bytes));
+	attempt->answer->noop = !attempt->change->remove && file &&
+	                        st_str_eq(st_buf_str(attempt->new), st_buf_str(&file->bytes));
 	attempt->answer->commit = "none";
 	return st_answer_about(attempt->answer, attempt->path, file ? &file->hash : NULL, err);
+}
+
+/* Check that what exists of the directories of a path are directories. */
+static int check_dirs(const struct st_root *root, const char *path, struct stet_error *err) {
+	for (const char *end = strchr(path, '/'); end; end = strchr(end + 1, '/')) {
+		st_auto(st_place) place = ST_PLACE_INIT;
+		struct st_str dir = st_strn(path, (size_t)(end - path));
+		int code = st_root_locate_as(root, dir, ST_LOCATE_DIR, &place, err);
+		if (code < 0 || !place.exists)
+			return code == STET_E_NOT_FOUND ? 0 : code;
+		if (!S_ISDIR(place.st.st_mode))
+			return st_fail(err, STET_E_KIND,
+			               "%s is not a directory, so %s cannot be created in it.",
+			               st_quoted(place.path), st_quoted(path));
+	}
+	return 0;
+}
+
+/* The directories of a new file are missing, too: its path is as the caller spelled it. */
+static int name_new_place(struct stet_session *session, const struct st_change *change,
+                          struct st_place *place, struct stet_error *err) {
+	const struct stet_workspace *ws = session->ws;
+	const char *plain = st_root_plain(&ws->root, change->path);
+	if (!plain)
+		return STET_E_NOT_FOUND;
+	int code = st_workspace_check_type(ws, plain, err);
+	if (code == 0)
+		code = check_dirs(&ws->root, plain, err);
+	if (code < 0)
+		return code;
+	place->path = strdup(plain);
+	return place->path ? STET_E_NOT_FOUND : st_fail_nomem(err);
 }
 
 static int fail_absent(struct stet_session *session, const struct st_change *change,
@@ -461,7 +497,7 @@ static int change_absent(const struct st_change_attempt *attempt, struct stet_er
 	int code = change->make(change->context, st_str(""), attempt->new, err);
 	if (code == 0)
 		code = show_restored(attempt, err);
-	return code < 0 ? code : finish_change(attempt, err);
+	return code < 0 ? code : check_new(attempt, err);
 }
 
 static int change_file(const struct st_change_attempt *attempt, struct stet_error *err) {
@@ -487,39 +523,64 @@ static int change_file(const struct st_change_attempt *attempt, struct stet_erro
 		code = change_part(attempt, err);
 	if (code == 0)
 		code = show_restored(attempt, err);
-	return code < 0 ? code : finish_change(attempt, err);
+	return code < 0 ? code : check_new(attempt, err);
+}
+
+void st_prepared_release(struct st_prepared *prepared) {
+	st_place_release(&prepared->place);
+	st_file_release(&prepared->file);
+	st_buf_release(&prepared->new);
+}
+
+int st_prepare(struct stet_session *session, const struct st_change *change,
+               struct stet_answer *answer, struct st_prepared *prepared, struct stet_error *err) {
+	struct st_place *place = &prepared->place;
+	struct st_file *file = &prepared->file;
+	answer->merged = false;
+	st_buf_release(&answer->diff);
+	int code = st_session_find(session, change->path, place, file, err);
+	if (code == STET_E_NOT_FOUND && !place->path && change->makes_dirs)
+		code = name_new_place(session, change, place, err);
+	if (change->found && place->path)
+		change->found(change->context, place->path);
+	bool absent = code == STET_E_NOT_FOUND && place->path;
+	if (code == 0 && change->text)
+		code = st_check_text(place->path, st_buf_str(&file->bytes), err);
+	if (code < 0 && !absent)
+		return code;
+	prepared->attempt = (struct st_change_attempt){
+		.session = session,
+		.change = change,
+		.path = place->path,
+		.seen = st_session_seen(session, change->path, place->path),
+		.file = absent ? NULL : file,
+		.new = &prepared->new,
+		.answer = answer,
+	};
+	return (absent ? change_absent : change_file)(&prepared->attempt, err);
 }
 
 static int try_change(struct stet_session *session, const struct st_change *change,
                       struct stet_answer *answer, struct stet_error *err) {
-	st_auto(st_place) place = ST_PLACE_INIT;
-	st_auto(st_file) file = ST_FILE_INIT;
-	st_auto(st_buf) new = ST_BUF_INIT;
-	answer->merged = false;
-	st_buf_release(&answer->diff);
-	int code = st_session_find(session, change->path, &place, &file, err);
-	if (change->found && place.path)
-		change->found(change->context, place.path);
-	bool absent = code == STET_E_NOT_FOUND && place.path;
-	if (code == 0 && change->text)
-		code = st_check_text(place.path, st_buf_str(&file.bytes), err);
-	if (code < 0 && !absent)
+	st_auto(st_prepared) prepared = ST_PREPARED_INIT;
+	st_auto(st_committed) done = ST_COMMITTED_INIT;
+	int code = st_prepare(session, change, answer, &prepared, err);
+	if (code < 0)
 		return code;
-	const struct st_change_attempt attempt = {
-		.session = session,
-		.change = change,
-		.path = place.path,
-		.seen = st_session_seen(session, change->path, place.path),
-		.file = absent ? NULL : &file,
-		.new = &new,
-		.answer = answer,
-	};
-	return absent ? change_absent(&attempt, err) : change_file(&attempt, err);
+	if (change->dry_run)
+		return st_prepared_show(&prepared, err);
+	code = st_prepared_write(&prepared, &done, err);
+	if (code == STET_E_CONFLICT)
+		return overtaken(&prepared.attempt, &done, err);
+	if (code == 0)
+		st_prepared_remember(&prepared, &done);
+	return code;
 }
 
 int st_change_apply(struct stet_session *session, const struct st_change *change,
                     struct stet_answer *answer, struct stet_error *err) {
 	int code = AGAIN;
+	st_journal_recover(&session->ws->writes);
 	bool appends = change->kind == ST_CHANGE_APPEND;
 	int busy = 0;
 	for (int i = 0; i < TRIES_MAX && code == AGAIN; i++) {

@@ -28,6 +28,14 @@ enum st_change_kind {
 	ST_CHANGE_APPEND,
 };
 
+/** Whether the new file is executable. */
+enum st_change_mode {
+	/** As the old one, or not if there is none. */
+	ST_MODE_SAME,
+	ST_MODE_PLAIN,
+	ST_MODE_EXECUTABLE,
+};
+
 struct st_change {
 	/** As the caller spells it. */
 	const char *path;
@@ -66,6 +74,10 @@ struct st_change {
 	bool remove;
 	/** Judge and make, but write nothing. */
 	bool dry_run;
+	/** A new file may be in a directory that does not exist yet. The caller makes it. */
+	bool makes_dirs;
+	/** In a change set: make the file executable or not, as git's modes 100755 and 100644. */
+	enum st_change_mode mode;
 	/** Called at each attempt with the file's path below the root, valid during that attempt; may be NULL. */
 	void (*found)(void *context, const char *path);
 	/** Make the new bytes from the old ones (empty for a new file). Returns 0, or a code to give up with. */

@@ -130,7 +130,7 @@ void st_session_report(struct stet_session *session, const struct st_file_event 
 	if (!session->tracks)
 		return;
 	own.who = st_session_who(session);
-	own.at = st_wall_ns();
+	own.at = session->change_time ? session->change_time : st_wall_ns();
 	if (st_file_event_is_write(event))
 		mark_undo(&own, &session->undoing);
 	if (events_add(&session->events, &own, NULL) < 0)

@@ -77,6 +77,8 @@ struct stet_session {
 	struct st_file_events events;
 	/** The entries of the log that the next write undoes; zeroed for none. */
 	struct st_undoing undoing;
+	/** When the change set in progress was written, for all its events alike; 0 for none. */
+	int64_t change_time;
 	/** A number for the run whose undo it was shown last, as a preview; 0 for none. */
 	uint64_t previewed;
 	/** The path of its last write; NULL for none. */

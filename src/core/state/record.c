@@ -11,6 +11,7 @@
 #include "base/quote.h"
 #include "base/utf8.h"
 #include "core/state/state.h"
+#include "core/state/tasks_follow.h"
 #include "stet/state.h"
 
 /* MENTION_WORK: the cost of comparing a path with an earlier one, in the unit of st_cancel_check(). */
@@ -39,6 +40,8 @@ struct record {
 	enum effect effect;
 	/* The result says that the call failed, or that it created a file. */
 	bool failed, created;
+	/* It is a to-do list, which the tasks now follow. */
+	bool tasks;
 	struct mention *mentions;
 	size_t count;
 	size_t left_out;
@@ -337,7 +340,7 @@ static bool record_moved_dir(struct record *record) {
 /* ---- the record ---- */
 
 static int record_all(struct record *record, yyjson_val *root, struct stet_error *err) {
-	int code = find_in(record, root, -1, false, 0, err);
+	int code = record->tasks ? 0 : find_in(record, root, -1, false, 0, err);
 	record->doc = yyjson_mut_doc_new(NULL);
 	if (code == 0 && !record->doc)
 		code = st_fail_nomem(err);
@@ -354,7 +357,7 @@ static int record_all(struct record *record, yyjson_val *root, struct stet_error
 		code = st_state_save(record->session, err);
 	/* A command may have changed any file: compare all with the disk. */
 	st_auto(st_repo_status) status = {0};
-	if (code == 0 && (record->effect == RUNS || record->count == 0))
+	if (code == 0 && !record->tasks && (record->effect == RUNS || record->count == 0))
 		code = st_repo_get_status(&st_state_of(record->session->ws)->repo, record->session, 0,
 		                          &status, err);
 	return code;
@@ -363,6 +366,8 @@ static int record_all(struct record *record, yyjson_val *root, struct stet_error
 static int write_record(struct record *record, char **out, struct stet_error *err) {
 	struct st_buf text = ST_BUF_INIT;
 	yyjson_mut_val *root = yyjson_mut_doc_get_root(record->doc);
+	if (record->tasks)
+		st_json_add_true(record->doc, root, "tasks");
 	if (record->left_out > 0)
 		st_json_add_size(record->doc, root, "leftOut", record->left_out);
 	int code = st_json_write(record->doc, root, &text, err);
@@ -385,6 +390,10 @@ int stet_record(struct stet_session *session, const char *tool, const char *resu
 		st_json_parse(st_strn(result ? result : "null", result ? len : 4), "The result", &doc, err);
 	if (code == 0)
 		code = st_cancel_check(len, err);
+	if (code == 0 && st_tasks_is_list_tool(tool))
+		code = st_tasks_follow(session, yyjson_doc_get_root(doc), err);
+	record.tasks = code == 1;
+	code = code == 1 ? 0 : code;
 	if (code == 0)
 		code = record_all(&record, yyjson_doc_get_root(doc), err);
 	if (code == 0 && out)

@@ -32,7 +32,7 @@
 #include "fs/write/write_context.h"
 
 /** The version of the schema that this code writes. */
-enum { ST_STORE_SCHEMA = 3 };
+enum { ST_STORE_SCHEMA = 4 };
 
 /** A damaged file is renamed to NAME.damaged-1, and so on, up to this number, which is overwritten. */
 enum { ST_ASIDE_MAX = 4 };
@@ -260,6 +260,20 @@ enum {
 [[nodiscard]] int st_store_task_want(struct st_store *store, struct st_str description,
                                      int64_t priority, struct stet_error *err);
 [[nodiscard]] int st_store_tasks_sweep(struct st_store *store, struct stet_error *err);
+
+/**
+ * Make a session's own list of tasks, such as its agent's to-do list, part of
+ * the tasks: call mark, then follow for each item in order, then sweep. Only
+ * tasks that came from this session's list before are swept away; those of
+ * others stay, and an item with the text of one of them sets its status.
+ *
+ * @source  The session, by name or label.
+ */
+[[nodiscard]] int st_store_tasks_follow_mark(struct st_store *store, const char *source,
+                                             struct stet_error *err);
+[[nodiscard]] int st_store_task_follow(struct st_store *store, const char *source,
+                                       struct st_str description, enum st_task_status status,
+                                       int64_t priority, struct stet_error *err);
 
 /** Call a function for each task, by priority, then id. The task is borrowed for the call. */
 [[nodiscard]] int st_store_tasks(struct st_store *store,

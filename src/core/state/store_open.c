@@ -16,6 +16,11 @@
 	"CREATE TABLE links (session_id BIGINT NOT NULL, path BLOB NOT NULL, target BLOB NOT NULL," \
 	" PRIMARY KEY (session_id, path));"
 
+/* The files that a story's scan found; the hash is NULL where the scan did not read the file. */
+#define BASELINE_TABLE \
+	"CREATE TABLE baseline (path BLOB PRIMARY KEY, hash BLOB, size BIGINT NOT NULL," \
+	" dev BIGINT NOT NULL, ino BIGINT NOT NULL, mtime_ns BIGINT NOT NULL, ctime_ns BIGINT NOT NULL);"
+
 static const char schema[] =
 	"CREATE TABLE meta (name TEXT PRIMARY KEY, value BIGINT NOT NULL);"
 	"CREATE TABLE sessions (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE,"
@@ -34,20 +39,28 @@ static const char schema[] =
 	"CREATE TABLE files (path BLOB PRIMARY KEY, hash BLOB, size BIGINT NOT NULL,"
 	" dev BIGINT NOT NULL, ino BIGINT NOT NULL, mtime_ns BIGINT NOT NULL,"
 	" ctime_ns BIGINT NOT NULL, racy SMALLINT NOT NULL, base BLOB, external SMALLINT NOT NULL,"
-	" changed BIGINT NOT NULL);"
+	" changed BIGINT NOT NULL, known BLOB, who TEXT);" BASELINE_TABLE
 	"CREATE INDEX files_changed ON files (changed);"
 	"CREATE TABLE tasks (id INTEGER PRIMARY KEY, description TEXT NOT NULL,"
-	" status SMALLINT NOT NULL, priority BIGINT NOT NULL, owner TEXT, updated_at BIGINT NOT NULL);"
+	" status SMALLINT NOT NULL, priority BIGINT NOT NULL, owner TEXT, updated_at BIGINT NOT NULL,"
+	" source TEXT);"
 	"CREATE INDEX tasks_order ON tasks (status, priority, id);"
 	"CREATE TABLE writes (id INTEGER PRIMARY KEY, path BLOB NOT NULL, at BIGINT NOT NULL,"
 	" session TEXT, before BLOB, after BLOB, undoes BIGINT, undone_by BIGINT);"
-	"PRAGMA user_version = 3";
+	"PRAGMA user_version = 4";
 
-/* Version 1 had the contents of files, which are now in fs/versions; version 2 had no links. */
+/*
+ * Version 1 had the contents of files, which are now in fs/versions; version 2
+ * had no links, version 3 no baseline, and of a file not which version a session
+ * knew: a version that is not external was known.
+ */
 static const char from_earlier[] =
 	"BEGIN IMMEDIATE; DROP TABLE IF EXISTS bases; DROP TABLE IF EXISTS base_bytes;"
-	"DELETE FROM meta WHERE name = 'bases'; DROP TABLE IF EXISTS links;" LINKS_TABLE
-	"PRAGMA user_version = 3; COMMIT";
+	"DELETE FROM meta WHERE name IN ('bases', 'scanned'); DROP TABLE IF EXISTS links;" LINKS_TABLE
+	"DROP TABLE IF EXISTS baseline;" BASELINE_TABLE
+	"ALTER TABLE files ADD COLUMN known BLOB; ALTER TABLE files ADD COLUMN who TEXT;"
+	"ALTER TABLE tasks ADD COLUMN source TEXT;"
+	"UPDATE files SET known = hash WHERE external = 0; PRAGMA user_version = 4; COMMIT";
 
 void st_store_disconnect(struct st_store *store) {
 	st_db_close(store->db);

@@ -110,6 +110,42 @@ int st_store_tasks_sweep(struct st_store *store, struct stet_error *err) {
 	return code == 0 ? mark_updated(store, err) : code;
 }
 
+/* ---- following a list ---- */
+
+int st_store_tasks_follow_mark(struct st_store *store, const char *source, struct stet_error *err) {
+	static const char sql[] = "UPDATE tasks SET priority = ? WHERE status IN (0, 1) AND source = ?";
+	return st_db_run(store->db, sql, err, "it", UNWANTED, source);
+}
+
+/* The task with this text that is still to be followed: an unfinished one, or else one that is done. */
+static int find_followed(struct st_store *store, struct st_str description, int64_t *id,
+                         struct stet_error *err) {
+	static const char sql[] =
+		"SELECT id FROM tasks WHERE description = ? ORDER BY status = 2, id DESC LIMIT 1";
+	return st_db_number(store->db, sql, id, err, "s", description);
+}
+
+int st_store_task_follow(struct st_store *store, const char *source, struct st_str description,
+                         enum st_task_status status, int64_t priority, struct stet_error *err) {
+	/* Another session's work on a task goes on, unless this list says that it is done. */
+	static const char sql[] =
+		"UPDATE tasks SET status = ?1, owner = CASE ?1 WHEN 0 THEN NULL ELSE ?2 END,"
+		" priority = CASE WHEN source = ?2 THEN ?3 ELSE priority END, updated_at = ?4"
+		" WHERE id = ?5 AND (?1 = 2 OR status <> 1 OR owner IS NULL OR owner = ?2)";
+	static const char own[] = "UPDATE tasks SET source = ? WHERE id = ?";
+	int64_t id = 0;
+	int code = find_followed(store, description, &id, err);
+	if (code == 0 && id == 0) {
+		code = st_store_task_add(store, description, priority, &id, err);
+		if (code == 0)
+			code = st_db_run(store->db, own, err, "ti", source, id);
+	}
+	if (code == 0)
+		code = st_db_run(store->db, sql, err, "itiii", (int64_t)status, source, priority,
+		                 st_wall_ns(), id);
+	return code;
+}
+
 /* ---- changing ---- */
 
 /* Say why a task could not be set. */

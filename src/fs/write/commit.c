@@ -9,6 +9,7 @@
 #include "fs/write/in_place.h"
 #include "fs/file/lease.h"
 #include "fs/path/sys.h"
+#include "fs/write/journal.h"
 
 /* How often to exchange the files back, and how often to repeat a stat that fails. */
 enum { TURNS_MAX = 16, STATS_MAX = 3 };
@@ -586,6 +587,7 @@ int st_commit(const struct st_root *root, struct st_write_context *writes,
 	st_late_writes_check(&writes->late_writes);
 	if (!writes->rescued.recovered)
 		st_rescued_recover(&writes->rescued);
+	st_journal_recover(writes);
 	int code = locate_target(&attempt, err);
 	if (code == 0)
 		code = st_hash_cancellable(commit->bytes, &done->version.hash, err);

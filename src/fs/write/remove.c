@@ -7,6 +7,7 @@
 #include "fs/write/commit_attempt.h"
 #include "fs/file/lease.h"
 #include "fs/path/sys.h"
+#include "fs/write/journal.h"
 
 static int check_removable(const char *path, const char *state_dir, struct stet_error *err) {
 	if (!st_path_is_protected(path, state_dir))
@@ -149,6 +150,7 @@ int st_remove(const struct st_root *root, struct st_write_context *writes,
 		.temp = ST_TEMP_INIT,
 		.deadline_ms = st_now_ms() + ST_ATTEMPT_WAIT_MS,
 	};
+	st_journal_recover(writes);
 	int code = st_root_locate_as(root, commit->path, ST_LOCATE_LINK, &attempt.place, err);
 	if (code == 0)
 		code = check_removable(attempt.place.path, writes->state_dir, err);

@@ -7,6 +7,7 @@
  * - *Late writes* (fs/versions/late_writes.h): files that were replaced just now,
  *   to which another process may still write.
  * - *Versions* (fs/versions/versions.h): the replaced files, for undo and diffs.
+ * - *Journals* (fs/write/journal.h): what change sets in progress replace.
  *
  * Each uses only those before it. All are thread-safe, and all sessions of a
  * workspace share them.
@@ -33,10 +34,14 @@ struct st_write_context {
 	struct st_rescued rescued;
 	struct st_late_writes late_writes;
 	struct st_versions versions;
+	/** The journals of change sets (fs/write/journal.h). */
+	struct st_state_folder journals;
 	/** Guards the members below. */
 	pthread_mutex_t lock;
 	struct st_swept swept[ST_SWEPT_MAX];
 	size_t swept_next;
+	/** The name of a journal that this process could not recover. */
+	char stuck_journal[32];
 };
 
 /**

@@ -9,6 +9,10 @@ static void render_record(struct st_call *call, yyjson_val *root) {
 	yyjson_val *files = yyjson_obj_get(root, "files"), *ignored = yyjson_obj_get(root, "ignored");
 	st_json_add(call->doc, call->result, "files", yyjson_val_mut_copy(call->doc, files));
 	st_json_add(call->doc, call->result, "ignored", yyjson_val_mut_copy(call->doc, ignored));
+	if (yyjson_is_true(yyjson_obj_get(root, "tasks"))) {
+		st_buf_adds(&call->text, "The tasks follow this list.\n");
+		return;
+	}
 	size_t count = yyjson_arr_size(files), left = yyjson_arr_size(ignored);
 	st_buf_addf(&call->text, "%zu %s checked", count, st_plural(count, "file was", "files were"));
 	if (left > 0)

@@ -19,6 +19,8 @@ struct undo {
 	/* What is left as it is, for the message of the refusal. */
 	struct st_buf left_names;
 	size_t done, unchanged, left, conflicts;
+	/* Of a preview: how many files would lose lines that neither it nor a read has sent. */
+	size_t unsent;
 };
 
 static void undo_release(struct undo *undo) {
@@ -63,14 +65,16 @@ static const char *preview_of(enum st_run_outcome outcome) {
 	}
 }
 
-static void add_text(struct undo *undo, const char *path, const struct st_run_result *result) {
+/* Whether the answer had room for it. */
+static bool add_text(struct undo *undo, const char *path, const struct st_run_result *result) {
 	struct st_buf *text = &undo->call->text;
 	if (st_call_room(undo->call) < 400)
-		return;
+		return false;
 	st_buf_addf(text, "%s %s%s%s.\n", st_quoted(path),
 	            undo->dry_run ? preview_of(result->outcome) : sentence_of(undo, result->outcome),
 	            result->reason.len > 0 ? ": " : "", st_buf_cstr(&result->reason));
 	st_buf_add(text, st_buf_str(&result->diff));
+	return true;
 }
 
 static void add_data(struct undo *undo, const struct st_run_file *file,
@@ -145,6 +149,14 @@ static bool is_own_run(const struct undo *undo) {
 	return true;
 }
 
+/* Whether the file has lines that were not sent to the session. */
+static bool has_unsent(const struct undo *undo, const char *path,
+                       const struct st_run_result *result) {
+	const struct st_seen *seen = st_tracker_find(&undo->call->session->tracker, path);
+	return result->exists &&
+	       !(seen && st_seen_all(seen) && st_hash_eq(&seen->version.hash, &result->hash));
+}
+
 /* Whether the caller must be shown first what goes: lines that others wrote may not have been sent to it. */
 static bool needs_preview(const struct undo *undo) {
 	const struct stet_session *session = undo->call->session;
@@ -163,7 +175,9 @@ static int undo_file(struct undo *undo, const struct st_run_file *file, struct s
 	if (code < 0)
 		return code;
 	count_file(undo, file->path, &result);
-	add_text(undo, file->path, &result);
+	bool is_shown = add_text(undo, file->path, &result) && !result.diff_cut;
+	if (undo->dry_run && !is_shown && !st_run_is_left(result.outcome))
+		undo->unsent += has_unsent(undo, file->path, &result);
 	add_data(undo, file, &result);
 	if (undo->run.file_count == 1)
 		add_single(undo, file, &result);
@@ -201,11 +215,20 @@ static int refuse_left(struct undo *undo, struct stet_error *err) {
 	return st_fail(err, conflict ? STET_E_CONFLICT : STET_E_NOT_FOUND, "%s", st_buf_cstr(&message));
 }
 
-/* The preview is in the answer; the same call again goes through. */
+static const char *question_of(const struct undo *undo) {
+	if (undo->unsent == 0)
+		return "Other sessions made these writes. The preview below shows what would change; make "
+			   "the same call again to do it.";
+	if (undo->run.file_count == 1)
+		return "Other sessions made these writes, and not all that would go fits into the preview "
+			   "below. Read the file first.";
+	return "Other sessions made these writes, and not all that would go fits into the preview "
+		   "below. Undo one file at a time: add \"path\".";
+}
+
+/* The preview is in the answer; if it is complete, the same call again goes through. */
 static int ask_first(struct undo *undo, struct stet_error *err) {
-	static const char message[] =
-		"Other sessions made these writes. The preview below shows what would change; make the "
-		"same call again to do it.";
+	const char *message = question_of(undo);
 	struct st_call *call = undo->call;
 	call->failure = undo->data;
 	st_json_add_text(call->doc, undo->data, "status", ST_STR("conflict"));
@@ -270,9 +293,9 @@ int st_undo_run(struct st_call *call, struct stet_error *err) {
 		return code;
 	undo.asks = !undo.dry_run && needs_preview(&undo);
 	undo.dry_run |= undo.asks;
-	if (undo.dry_run)
-		call->session->previewed = run_digest(&undo.run);
 	undo.files = st_json_add_array(call->doc, undo.data, "files");
 	code = undo_files(&undo, err);
+	if (undo.dry_run)
+		call->session->previewed = code == 0 && undo.unsent == 0 ? run_digest(&undo.run) : 0;
 	return code < 0 ? code : write_answer(&undo, err);
 }

@@ -1,0 +1,92 @@
+// The agent's own tools, guarded by stet's hooks as `stet setup` installs them. No tool of stet is called:
+//
+//     node native.mjs claude
+import { agents } from './agents.mjs';
+import { check, claim, finish, follow } from './claim.mjs';
+import { guarded } from './run.mjs';
+
+const agent = agents[process.argv[2]];
+const lines = (count, mark) => Array.from({ length: count }, (_, n) => `line ${n + 1}${n === 30 ? ` ${mark}` : ''}\n`).join('');
+const foreign = (hand, name, mark) => hand.write(name, hand.read(name).replace('line 50\n', `line 50 ${mark}\n`));
+
+// Try a change again that was denied. Some agents then ask by themselves for another read: they compare the file
+// with the one of their own last read.
+async function again(hand, tool, name, ...args) {
+	const answer = await hand.native(tool, name, ...args);
+	if (!/read it again|re-read|has not been read/i.test(answer))
+		return answer;
+	await hand.native('read', name);
+	return hand.native(tool, name, ...args);
+}
+
+// A file is looked at, changed by somebody else and then edited: denied, with the other change; the same edit
+// again is made, and the other change stays.
+async function editAfter(hand, look, name, mark) {
+	await look(name);
+	foreign(hand, name, mark);
+	const denied = await hand.native('edit', name, 'line 10\n', 'line 10, edited\n');
+	await claim(`${name}: an edit is denied after somebody else changed the file`, async () => {
+		check(hand.read(name).includes('line 10\n'), `edited: ${denied}`);
+	});
+	await claim(`${name}: the other change reaches the model`, async () => {
+		check(hand.count(`+line 50 ${mark}`) >= 1, denied);
+	});
+	const answer = await again(hand, 'edit', name, 'line 10\n', 'line 10, edited\n');
+	await claim(`${name}: the same edit again is made, and the other change stays`, async () => {
+		check(hand.read(name).includes('line 10, edited\n'), answer);
+		check(hand.read(name).includes(`line 50 ${mark}\n`), 'the other change is gone');
+	});
+}
+
+// The same for a write of the whole file. A model that was told of the other line puts it into its text.
+async function writeAfter(hand, name) {
+	await hand.native('read', name);
+	foreign(hand, name, 'MARK-WRITE');
+	const before = hand.read(name);
+	const denied = await hand.native('write', name, lines(60, 'rewritten'));
+	await claim(`${name}: a write is denied after somebody else changed the file`, async () => {
+		check(hand.read(name) === before, `written: ${denied}`);
+		check(hand.count('+line 50 MARK-WRITE') >= 1, denied);
+	});
+	const after = before.replace('line 31', 'line thirty-one');
+	const answer = await again(hand, 'write', name, after);
+	await claim(`${name}: a write that has the other change is made`, async () => {
+		check(hand.read(name) === after, answer);
+	});
+}
+
+// A file that the model was not sent, or not wholly, is not overwritten.
+async function writeUnseen(hand, name, look, what) {
+	const before = hand.read(name);
+	await look();
+	const denied = await hand.native('write', name, 'word\n');
+	await claim(`${name}: ${what} is not overwritten`, async () => {
+		check(hand.read(name) === before, `written: ${denied}`);
+	});
+	await hand.native('read', name);
+	const after = before.replace('line 31', 'line thirty-one');
+	const answer = await hand.native('write', name, after);
+	await claim(`${name}: after it was read as a whole, it is`, async () => check(hand.read(name) === after, answer));
+}
+
+async function create(hand) {
+	const answer = await hand.native('write', 'new.txt', 'fresh\n');
+	await claim('a new file is created', async () => check(hand.read('new.txt') === 'fresh\n', answer));
+}
+
+await follow(agent, 'its own tools', {
+	'.git/HEAD': 'ref: refs/heads/main\n',
+	'edit.txt': lines(60, 'first'),
+	'shell.txt': lines(60, 'second'),
+	'write.txt': lines(60, 'third'),
+	'unread.txt': lines(60, 'fourth'),
+	'partly.txt': lines(60, 'fifth'),
+}, async (hand) => {
+	await editAfter(hand, (name) => hand.native('read', name), 'edit.txt', 'MARK-EDIT');
+	await editAfter(hand, (name) => hand.native('shell', `cat ${name}`), 'shell.txt', 'MARK-SHELL');
+	await writeAfter(hand, 'write.txt');
+	await writeUnseen(hand, 'unread.txt', async () => {}, 'a file that was never read');
+	await writeUnseen(hand, 'partly.txt', () => hand.native('part', 'partly.txt', 1, 20), 'a file of which 20 lines were read');
+	await create(hand);
+}, guarded);
+finish();
