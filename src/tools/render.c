@@ -28,13 +28,17 @@ const char st_common_schema[] =
 	"\"notices\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}}},"
 	"\"required\":[\"status\"]}";
 
+void st_call_spell(const struct st_call *call, const char *path, struct st_buf *out) {
+	const char *root = call->session->ws->root.path;
+	if (call->session != call->sessions[0])
+		st_buf_addf(out, "%s%s", root, strcmp(root, "/") == 0 ? "" : "/");
+	st_buf_adds(out, path);
+}
+
 void st_render_path(struct st_call *call, yyjson_mut_val *object, const char *key,
                     const char *path) {
 	st_auto(st_buf) whole = ST_BUF_INIT;
-	const char *root = call->session->ws->root.path;
-	if (call->session != call->sessions[0])
-		st_buf_addf(&whole, "%s%s", root, strcmp(root, "/") == 0 ? "" : "/");
-	st_buf_adds(&whole, path);
+	st_call_spell(call, path, &whole);
 	st_json_add(call->doc, object, key,
 	            whole.failed ? NULL : st_json_text(call->doc, st_buf_str(&whole)));
 }

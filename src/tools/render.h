@@ -65,9 +65,12 @@
 	"\"string\"}}}"
 
 /**
- * Add a path below the root of the call's session, spelled so that the next
+ * Append a path below the root of the call's session, spelled so that the next
  * call may use it: absolute unless it is in the first workspace.
  */
+void st_call_spell(const struct st_call *call, const char *path, struct st_buf *out);
+
+/** Add a path, spelled as st_call_spell() does, to an object. */
 void st_render_path(struct st_call *call, yyjson_mut_val *object, const char *key,
                     const char *path);
 

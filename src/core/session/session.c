@@ -160,9 +160,10 @@ void st_session_report_move(struct stet_session *session, const char *from, cons
 	    strcmp(place.path, to) != 0)
 		return;
 	const struct st_version version = st_file_version(&file);
-	const struct st_file_event gone = {.path = from, .kind = ST_EVENT_REMOVED, .before = version};
+	const struct st_file_event gone = {
+		.path = from, .kind = ST_EVENT_REMOVED, .before = version, .moved_to = place.path};
 	const struct st_file_event here = {
-		.path = place.path, .kind = ST_EVENT_WRITTEN, .after = version};
+		.path = place.path, .kind = ST_EVENT_WRITTEN, .after = version, .moved = true};
 	st_bases_put(&ws->bases, &file.hash, st_buf_str(&file.bytes));
 	st_session_report(session, &gone);
 	st_session_report(session, &here);
