@@ -139,6 +139,7 @@ static void line_endings_and_marks_stay(void **state) {
 	becomes(DIFF("@@ -1 +1 @@\n-a\r\n+a\n"), "a\r\n", "a\n");
 	becomes(DIFF("@@ -1,2 +1,2 @@\n a\n-b\n+c\n"), "a\r\nb\r\n", "a\r\nc\r\n");
 	assert_non_null(strstr(st_buf_cstr(&notes), "other line endings"));
+	becomes(DIFF("@@ -0,0 +1 @@\n+a\r\n"), "", "a\r\n");
 }
 
 static void git_headers_say_what_happens_to_a_file(void **state) {

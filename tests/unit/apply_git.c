@@ -70,12 +70,15 @@ static struct st_buf load(const struct dir *dir, const char *name, bool *exists)
 	return text;
 }
 
-/* Change a byte after the header, or the file itself. */
+/*
+ * Change a byte after the header, or the file itself. The final newline of the
+ * patch stays: git needs it, but models leave it out, so stet does not.
+ */
 static void damage(struct st_buf *patch, struct st_buf *old) {
 	const char *hunk = memmem(patch->ptr, patch->len, "\n@@ ", 4);
 	if (hunk && dice(3) == 0) {
 		size_t from = (size_t)(hunk - patch->ptr) + 1;
-		patch->ptr[from + dice((unsigned)(patch->len - from))] = "a1 +-"[dice(5)];
+		patch->ptr[from + dice((unsigned)(patch->len - from - 1))] = "a1 +-"[dice(5)];
 		return;
 	}
 	st_auto(st_buf) other = ST_BUF_INIT;

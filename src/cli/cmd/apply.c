@@ -42,8 +42,8 @@ const struct command apply_command = {
 	.options = options,
 	.examples =
 		(const struct example[]){
-			{"git diff main feature | stet apply", "take over the changes of a branch"},
 			{"stet apply fix.patch --dry-run", "what a patch would do"},
+			{"stet apply <fix.patch", "apply it"},
 			{0},
 		},
 	.run = run_apply,

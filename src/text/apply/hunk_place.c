@@ -394,7 +394,7 @@ static int place_insertion(struct st_hunk_search *search, const struct pattern *
 	if (search->lines.count > 0)
 		st_buf_addf(search->notes, "%s has only added lines, which go to the end of the file.\n",
 		            st_buf_cstr(&name));
-	add_place(search, pattern, search->lines.count + 1, true);
+	add_place(search, pattern, search->lines.count + 1, search->lines.count > 0);
 	return 0;
 }
 

@@ -427,24 +427,24 @@ static const struct st_param params[] = {
 	{.name = "patch",
      .aliases = "input diff",
      .required = true,
-     .description = "\"*** Begin Patch\" ..., or a unified diff."},
+     .description = "*** Begin Patch ..., or a unified diff."},
 	{.name = "dryRun",
      .aliases = "dry_run",
      .type = ST_PARAM_BOOLEAN,
      .description = "Only show the diffs."},
-	ST_PARAM_SESSION,
+	{.name = "session", .unlisted = true, .description = "Another session's name."},
 	ST_PARAMS_END,
 };
 
 const struct st_tool st_apply_patch = {
 	.name = "apply_patch",
 	.title = "Apply a patch",
-	.description = "Change, add, move and delete several files, all or nothing.",
+	.description = "Patch several files, all or nothing.",
 	.params = params,
 	.output_schema = ST_OUTPUT(
 		"\"files\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{\"path\":{"
 		"\"type\":\"string\"},\"movedFrom\":{\"type\":\"string\"},\"deleted\":{\"type\":"
-        "\"boolean\"},"
+		"\"boolean\"},"
 		"\"fileHash\":{\"type\":\"string\"},\"diff\":{\"type\":\"string\"},\"note\":{\"type\":"
 		"\"string\"},\"message\":{\"type\":\"string\"},\"reason\":{\"type\":\"string\"},"
 		"\"currentHash\":{\"type\":\"string\"}}}},\"dryRun\":{\"type\":\"boolean\"}"),
