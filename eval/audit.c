@@ -70,8 +70,8 @@ static size_t count_missing(size_t was, size_t there, size_t said) {
 static bool has_mark(yyjson_val *message) {
 	size_t len = 0;
 	char *json = yyjson_val_write(message, 0, &len);
-	bool marked = json && (memmem(json, len, " bytes cut; archive ", 20) ||
-	                       memmem(json, len, " bytes left out; archive ", 25));
+	bool marked = json && (memmem(json, len, " bytes cut", 10) ||
+	                       memmem(json, len, " bytes left out", 15));
 	free(json);
 	return marked;
 }
@@ -119,7 +119,7 @@ int st_audit_prompt(struct st_str history, struct st_str prompt, struct st_audit
 /* The number in a line such as "  • and 40 unchanged: src/ (40)"; 0 for a line of names. */
 static size_t counted_in(const char *line) {
 	static const char *const words[] = {
-		" changed by others since read: ", " changed in this story: ", " unchanged: "};
+		" changed by others: ", " changed in this story: ", " unchanged: "};
 	char *end;
 	line += strncmp(line, "and ", 4) == 0 ? 4 : 0;
 	size_t number = strtoul(line, &end, 10);

@@ -136,6 +136,9 @@ static void a_long_history_becomes_a_short_prompt(void **state) {
 	assert_int_equal(stet_workspace_log(opened.ws, dir_at(dir, "snapshots.log"), &err), 0);
 	struct stet_context *context = stet_context_new();
 	assert_non_null(context);
+	stet_context_set_number(context, STET_CONTEXT_STRICT, 1);
+	stet_context_set_number(context, STET_CONTEXT_ARCHIVED, 1);
+	assert_int_equal(stet_context_learn(context, opened.session, "[]", 2, &err), 0);
 	assert_int_equal(stet_context_take(context, opened.session, &err), 0);
 	assert_int_equal(stet_context_set(context, STET_CONTEXT_REQUEST, "Go on.", 6, &err), 0);
 	assert_int_equal(stet_context_set(context, STET_CONTEXT_SHAPE, "x", 1, &err), STET_E_INVALID);
@@ -185,8 +188,8 @@ static void a_state_in_json_becomes_a_snapshot(void **state) {
 	                    "Workspace: /work/coder-001\n"
 	                    "Story: hello-001\n\n"
 	                    "Existing Files (2):\n"
-	                    "  • go.mod (8d2c47, 89 bytes) - go module\n"
-	                    "  • README.md (1b4e9a, 156 bytes) - markdown\n\n"
+	                    "  • go.mod (8d2c47, 89 bytes, unchanged) - go module\n"
+	                    "  • README.md (1b4e9a, 156 bytes, unchanged) - markdown\n\n"
 	                    "Open Tasks (2):\n"
 	                    "  1. [in_progress] Add unit tests\n"
 	                    "  2. [pending] Run go build\n\n"

@@ -17,6 +17,7 @@ seq -f 'int x%g;' 200 | tee src/main.c >main.c
 printf 'port = 8080\n' >server.conf
 printf 'hello\n' >config.json
 printf '{}\n' >new.json
+printf -- '--- a/server.conf\n+++ b/server.conf\n@@ -1 +1 @@\n-port = 9090\n+port = 9091\n' >fix.patch
 printf '[{"oldText": "int x7;", "newText": "int y;"}]\n' >edits.json
 printf 'teh milk, teh tea\n' >notes.md
 printf 'You write code.\n' >coder.txt

@@ -28,6 +28,7 @@ static const char *const commands[][8] = {
 	{"--session", "agent", "edit", "a.txt", "two", "one"},
 	{"replace", "a.txt", "one", "three"},
 	{"patch", "a.txt", "replace", "one", "--lines", "1"},
+	{"apply", "template/fix.diff"},
 	{"write", "c.txt"},
 	{"--session", "agent", "write", "a.txt"},
 	{"inspect", "a.txt"},
@@ -473,6 +474,7 @@ static void make_template(const struct dir *dir) {
 		assert_int_equal(run(dir, &output, (const char *[]){"sh", "-c", line, NULL}), 0);
 	}
 	assert_true(dir_has(dir, "template/.stet/stet.db"));
+	dir_write(dir, "template/fix.diff", "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+two\n");
 	make_notes(dir);
 }
 

@@ -30,7 +30,7 @@ static void reopen(struct host *host, const char *name) {
 		fail_msg("%s", host->err.message);
 }
 
-static const char *const words[] = {"unchanged", "created", "modified", "deleted"};
+static const char *const words[] = {"unchanged", "created", "modified", "deleted", "written"};
 
 /* The files of the state as "path status" lines, with " external" where that is so. */
 static const char *files(struct host *host) {
@@ -866,7 +866,7 @@ static void results_of_other_tools_say_where_to_look(void **state) {
 	       "{'output': 'Success. Updated the following files:\\nA d.go\\nM e.go\\nD gone.go\\n'}");
 	record(host, "str_replace_based_edit_tool", "{'command': 'create', 'path': 'f.go'}");
 	assert_string_equal(files(host),
-	                    "a.go created\nb.go created\nc.go modified\nd.go created\ne.go "
+	                    "a.go written\nb.go created\nc.go modified\nd.go created\ne.go "
 	                    "modified\nf.go created\ngone.go deleted\n");
 }
 
@@ -941,6 +941,115 @@ static void after_a_command_every_tracked_file_is_looked_at(void **state) {
 	dir_write(host->dir, "a.c", "formatted\n");
 	record(host, "shell", "{'command': 'fmt a.c', 'exit_code': 0, 'stdout': ''}");
 	assert_string_equal(files(host), "a.c modified external\n");
+}
+
+/* ---- no wrong statement ---- */
+
+static void begin_story(struct host *host) {
+	if (stet_story_begin(host->ws, "s", &host->err) < 0)
+		fail_msg("%s", host->err.message);
+}
+
+static void a_file_that_is_put_back_is_not_changed_by_others(void **state) {
+	struct host *host = *state;
+	start(host);
+	dir_write(host->dir, "a.c", "one\n");
+	assert_int_equal(host_read(host, "a.c"), 0);
+	/* For one that has read nothing, so that only the record decides. */
+	reopen(host, "other");
+	dir_write(host->dir, "a.c", "two\n");
+	assert_string_equal(files(host), "a.c modified external\n");
+	dir_write(host->dir, "a.c", "one\n");
+	assert_string_equal(files(host), "a.c unchanged\n");
+	assert_int_equal(unlink(dir_at(host->dir, "a.c")), 0);
+	assert_string_equal(files(host), "a.c deleted external\n");
+	dir_write(host->dir, "a.c", "one\n");
+	assert_string_equal(files(host), "a.c unchanged\n");
+}
+
+static void a_file_that_others_made_after_the_story_began_is_created(void **state) {
+	struct host *host = *state;
+	start(host);
+	dir_write(host->dir, "old.c", "one\n");
+	begin_story(host);
+	dir_write(host->dir, "new.c", "one\n");
+	dir_write(host->dir, "made.c", "one\n");
+	assert_int_equal(host_read(host, "new.c"), 0);
+	assert_int_equal(host_read(host, "old.c"), 0);
+	record(host, "edit_file", "{'path': 'made.c'}");
+	assert_string_equal(files(host), "made.c created\nnew.c created\nold.c unchanged\n");
+}
+
+static void a_file_that_was_there_is_not_created_by_a_recorded_write(void **state) {
+	struct host *host = *state;
+	dir_write(host->dir, "a.c", "one\n");
+	dir_write(host->dir, "b.c", "one\n");
+	begin_story(host);
+	dir_write(host->dir, "a.c", "longer\n");
+	record(host, "write_file", "{'path': 'a.c'}");
+	record(host, "write_file", "{'path': 'b.c'}");
+	assert_string_equal(files(host), "a.c modified\nb.c unchanged\n");
+}
+
+static void the_type_of_a_write_tells_an_update_from_a_creation(void **state) {
+	struct host *host = *state;
+	dir_write(host->dir, "a.c", "one\n");
+	dir_write(host->dir, "b.c", "one\n");
+	record(host, "Write", "{'type': 'create', 'filePath': 'a.c'}");
+	record(host, "Write", "{'type': 'update', 'filePath': 'b.c'}");
+	assert_string_equal(files(host), "a.c created\nb.c modified\n");
+}
+
+static void an_ignored_file_is_not_created_because_the_scan_left_it_out(void **state) {
+	struct host *host = *state;
+	start(host);
+	dir_write(host->dir, ".gitignore", "*.log\n");
+	dir_write(host->dir, "a.log", "one\n");
+	begin_story(host);
+	assert_int_equal(host_read(host, "a.log"), 0);
+	assert_string_equal(files(host), "a.log unchanged\n");
+}
+
+static void a_failed_tool_hides_no_change(void **state) {
+	struct host *host = *state;
+	start(host);
+	dir_write(host->dir, "a.c", "one\n");
+	assert_int_equal(host_read(host, "a.c"), 0);
+	reopen(host, "other");
+	dir_write(host->dir, "a.c", "two\n");
+	record(host, "edit_file", "{'path': 'a.c', 'error': 'oldText not found'}");
+	assert_string_equal(files(host), "a.c modified external\n");
+}
+
+static void a_move_hides_no_change(void **state) {
+	struct host *host = *state;
+	start(host);
+	dir_write(host->dir, "a.c", "one\n");
+	assert_int_equal(host_read(host, "a.c"), 0);
+	reopen(host, "other");
+	dir_write(host->dir, "a.c", "two\n");
+	assert_int_equal(rename(dir_at(host->dir, "a.c"), dir_at(host->dir, "b.c")), 0);
+	st_auto(st_call_scope) scope = st_call_scope_begin(host->session, true);
+	st_session_report_move(host->session, "a.c", "b.c", false);
+	st_call_scope_release(&scope);
+	assert_string_equal(files(host), "a.c deleted\nb.c created external\n");
+}
+
+static void the_readable_copy_is_true_after_a_snapshot(void **state) {
+	struct host *host = *state;
+	start(host);
+	dir_write(host->dir, "a.c", "one\n");
+	assert_int_equal(host_read(host, "a.c"), 0);
+	assert_string_equal(files(host), "a.c unchanged\n");
+	dir_write(host->dir, "a.c", "two\n");
+	char *json = NULL;
+	assert_int_equal(stet_state_json(host->session, &json, NULL, NULL), 0);
+	yyjson_doc *now = yyjson_read(json, strlen(json), 0);
+	const char *hash = yyjson_get_str(yyjson_ptr_get(yyjson_doc_get_root(now), "/files/0/hash"));
+	assert_non_null(hash);
+	assert_non_null(strstr(dir_read(host->dir, ".stet/repostate.json"), hash));
+	yyjson_doc_free(now);
+	stet_free(json);
 }
 
 static const char *task_lines(struct host *host) {
@@ -1048,6 +1157,14 @@ int main(void) {
 		host_claim(a_directory_that_other_tools_move_or_delete_is_no_file),
 		host_claim(the_disk_is_believed_and_not_the_result),
 		host_claim(after_a_command_every_tracked_file_is_looked_at),
+		host_claim(a_file_that_is_put_back_is_not_changed_by_others),
+		host_claim(a_file_that_others_made_after_the_story_began_is_created),
+		host_claim(a_file_that_was_there_is_not_created_by_a_recorded_write),
+		host_claim(the_type_of_a_write_tells_an_update_from_a_creation),
+		host_claim(an_ignored_file_is_not_created_because_the_scan_left_it_out),
+		host_claim(a_failed_tool_hides_no_change),
+		host_claim(a_move_hides_no_change),
+		host_claim(the_readable_copy_is_true_after_a_snapshot),
 		host_claim(an_agents_to_do_list_becomes_the_tasks),
 		host_claim(a_to_do_list_without_a_list_changes_no_task),
 		host_claim(a_result_that_is_not_json_is_refused),

@@ -146,7 +146,8 @@ static void what_others_changed_is_marked_and_what_is_gone_is_named(void **state
 	st_auto(st_buf) out = ST_BUF_INIT;
 	struct made made;
 	made_init(&made);
-	add_file(&made, "a.c", ST_FILE_UNCHANGED)->external = true;
+	struct st_repo_file *read = add_file(&made, "a.c", ST_FILE_UNCHANGED);
+	read->external = read->read = true;
 	add_file(&made, "b.c", ST_FILE_MODIFIED);
 	add_file(&made, "old.c", ST_FILE_DELETED);
 	format(&made, 0, &out);
@@ -155,6 +156,51 @@ static void what_others_changed_is_marked_and_what_is_gone_is_named(void **state
 		strstr(out.ptr, "a.c (010000, 245 bytes, changed by others since read) - c source\n"));
 	assert_non_null(strstr(out.ptr, "b.c (020000, 245 bytes, modified) - c source\n"));
 	assert_non_null(strstr(out.ptr, "\nDeleted in this story (1): old.c\n"));
+	made_release(&made);
+}
+
+static void files_are_created_changed_or_only_read_and_by_whom(void **state) {
+	(void)state;
+	st_auto(st_buf) out = ST_BUF_INIT;
+	struct made made;
+	made_init(&made);
+	add_file(&made, "a.c", ST_FILE_CREATED);
+	add_file(&made, "b.c", ST_FILE_CREATED)->who = "builder";
+	add_file(&made, "c.c", ST_FILE_MODIFIED)->who = "builder";
+	add_file(&made, "d.c", ST_FILE_UNCHANGED);
+	add_file(&made, "e.c", ST_FILE_WRITTEN);
+	/* A session that never read a file is not told that it did. */
+	add_file(&made, "f.c", ST_FILE_MODIFIED)->external = true;
+	struct st_repo_file *read = add_file(&made, "g.c", ST_FILE_MODIFIED);
+	read->external = read->read = true;
+	read->who = "builder";
+	format(&made, 0, &out);
+	assert_non_null(strstr(out.ptr, "a.c (010000, 245 bytes) - "));
+	assert_non_null(strstr(out.ptr, "b.c (020000, 245 bytes, created by builder) - "));
+	assert_non_null(strstr(out.ptr, "c.c (030000, 245 bytes, modified by builder) - "));
+	assert_non_null(strstr(out.ptr, "d.c (040000, 245 bytes, unchanged) - "));
+	assert_non_null(strstr(out.ptr, "e.c (050000, 245 bytes, written) - "));
+	assert_non_null(strstr(out.ptr, "f.c (060000, 245 bytes, modified outside stet) - "));
+	assert_non_null(strstr(out.ptr, "g.c (070000, 245 bytes, changed by builder since read) - "));
+	made_release(&made);
+}
+
+static void the_top_directory_is_counted_once(void **state) {
+	(void)state;
+	st_auto(st_buf) out = ST_BUF_INIT;
+	struct made made;
+	char path[64];
+	made_init(&made);
+	for (int i = 0; i < 400; i++) {
+		snprintf(path, sizeof path, i % 2 ? "a%03d.c" : "a%03d/x.c", i / 20 * 20);
+		snprintf(path + strlen(path), 20, "%d", i);
+		add_file(&made, path, ST_FILE_UNCHANGED);
+	}
+	format(&made, 0, &out);
+	const char *top = strstr(out.ptr, "top directory (200)");
+	assert_non_null(top);
+	assert_null(strstr(top + 1, "top directory"));
+	assert_non_null(strstr(out.ptr, "15 other directories (150)"));
 	made_release(&made);
 }
 
@@ -263,7 +309,8 @@ static void make_state(struct made *made, size_t files, size_t tasks, int way) {
 			memset(text, 'a' + (char)(i % 26), 4096);
 			snprintf(text + 4070, 30, "%zu", i);
 		}
-		add_file(made, text, status)->external = way == 2 && i % 50 == 7;
+		struct st_repo_file *file = add_file(made, text, status);
+		file->external = file->read = way == 2 && i % 50 == 7;
 	}
 	for (size_t i = 0; i < tasks; i++) {
 		snprintf(text, sizeof text,
@@ -438,6 +485,8 @@ int main(void) {
 		cmocka_unit_test(an_empty_state_says_so),
 		cmocka_unit_test(finished_tasks_are_left_out_and_all_done_is_said),
 		cmocka_unit_test(what_others_changed_is_marked_and_what_is_gone_is_named),
+		cmocka_unit_test(files_are_created_changed_or_only_read_and_by_whom),
+		cmocka_unit_test(the_top_directory_is_counted_once),
 		cmocka_unit_test(no_name_can_pose_as_a_line_of_the_text),
 		cmocka_unit_test(a_task_stays_on_its_line),
 		claim(fits_its_budget_whatever_the_state),

@@ -101,7 +101,7 @@ static void other_tools_are_recorded(void **state) {
 	expect_count("files", 0);
 	expect_count("ignored", 1);
 	call(host, "repo_state", "{}");
-	expect_int("files.created", 1);
+	expect_int("files.written", 1);
 	refuse(host, STET_E_INVALID, "record_tool_result", "{'tool': '', 'result': {}}");
 }
 

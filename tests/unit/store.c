@@ -275,6 +275,8 @@ static int make_first(struct st_store *store, void *data, struct stet_error *err
 	                  "CREATE TABLE bases (hash BLOB PRIMARY KEY);"
 	                  "CREATE TABLE base_bytes (hash BLOB PRIMARY KEY, bytes BLOB NOT NULL);"
 	                  "INSERT INTO meta (name, value) VALUES ('bases', 3);"
+	                  "DROP TABLE baseline; ALTER TABLE files DROP COLUMN known;"
+	                  "ALTER TABLE files DROP COLUMN who; ALTER TABLE tasks DROP COLUMN source;"
 	                  "PRAGMA user_version = 1",
 	                  err);
 }

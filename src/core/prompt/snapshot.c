@@ -82,10 +82,24 @@ static struct st_str path_of(const struct draft *draft, size_t index) {
 
 static void add_mark(struct st_buf *out, const struct st_repo_file *file, const char *before,
                      const char *behind) {
-	if (file->external)
-		st_buf_addf(out, "%schanged by others since read%s", before, behind);
-	else if (file->status == ST_FILE_MODIFIED)
-		st_buf_addf(out, "%smodified%s", before, behind);
+	st_auto(st_buf) who = ST_BUF_INIT;
+	if (file->who) {
+		st_buf_adds(&who, " by ");
+		st_snapshot_add_name(&who, st_str(file->who));
+	}
+	if (file->external && file->read)
+		st_buf_addf(out, "%schanged%s since read%s", before,
+		            file->who ? st_buf_cstr(&who) : " by others", behind);
+	else if (file->external)
+		st_buf_addf(out, "%s%s outside stet%s", before,
+		            file->status == ST_FILE_UNCHANGED ? "put back"
+		                                              : st_file_status_name(file->status),
+		            behind);
+	/* As in spec 2, a file without a word was created in this story. */
+	else if (file->status != ST_FILE_CREATED || file->who)
+		st_buf_addf(out, "%s%s%s%s", before, st_file_status_name(file->status), st_buf_cstr(&who),
+		            behind);
+	out->failed |= who.failed;
 }
 
 /* "  • cmd/main.go (a4f3e1, 245 bytes) - go source" */
@@ -217,11 +231,17 @@ static size_t common_of(struct st_str a, struct st_str b) {
 /* Count the files of a rank from an index on. */
 static void count_directories(const struct draft *draft, enum rank rank, size_t from,
                               struct directories *dirs) {
-	struct directory dir = {0};
+	struct directory dir = {0}, top = {0};
 	size_t first = next_of(draft, rank, from);
 	dirs->common = common_of(path_of(draft, first), path_of(draft, last_of(draft, rank)));
 	for (size_t i = first; i < draft->state->file_count; i = next_of(draft, rank, i + 1)) {
 		struct st_str name = child_dir_of(path_of(draft, i), dirs->common);
+		/* Files of the common directory lie between its subdirectories. */
+		if (name.len == dirs->common) {
+			top.name = name;
+			top.count++;
+			continue;
+		}
 		if (dir.count && !st_str_eq(name, dir.name)) {
 			directories_add(dirs, dir);
 			dir.count = 0;
@@ -231,6 +251,8 @@ static void count_directories(const struct draft *draft, enum rank rank, size_t 
 	}
 	if (dir.count)
 		directories_add(dirs, dir);
+	if (top.count)
+		directories_add(dirs, top);
 }
 
 /* "src/ (70), docs/ (7), 12 other directories (40)" */
@@ -254,7 +276,7 @@ static void add_directories(struct st_buf *out, const struct directories *dirs, 
 static void add_rest(struct st_buf *out, const struct draft *draft, const struct group *group,
                      size_t named) {
 	static const char *const names[] = {
-		[EXTERNAL] = "changed by others since read",
+		[EXTERNAL] = "changed by others",
 		[CHANGED] = "changed in this story",
 		[UNCHANGED] = "unchanged",
 		[GONE] = "gone",

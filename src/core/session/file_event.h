@@ -33,7 +33,10 @@ struct st_file_event {
 	/** Further entries of the same file that it takes back, of a run; owned by a list, borrowed elsewhere. */
 	const int64_t *undoes_too;
 	size_t undoes_too_count;
+	/** The new name of a directory that was moved, or of a file, in the event that it is gone. */
 	const char *moved_to;
+	/** The file came here by a move: the session did not see its bytes. */
+	bool moved;
 	/** Another program's tool did it: the version before is unknown, and the event is not logged. */
 	bool foreign;
 	/** fs/versions already has the version before. */

@@ -160,9 +160,10 @@ void st_session_report_move(struct stet_session *session, const char *from, cons
 	    strcmp(place.path, to) != 0)
 		return;
 	const struct st_version version = st_file_version(&file);
-	const struct st_file_event gone = {.path = from, .kind = ST_EVENT_REMOVED, .before = version};
+	const struct st_file_event gone = {
+		.path = from, .kind = ST_EVENT_REMOVED, .before = version, .moved_to = place.path};
 	const struct st_file_event here = {
-		.path = place.path, .kind = ST_EVENT_WRITTEN, .after = version};
+		.path = place.path, .kind = ST_EVENT_WRITTEN, .after = version, .moved = true};
 	st_bases_put(&ws->bases, &file.hash, st_buf_str(&file.bytes));
 	st_session_report(session, &gone);
 	st_session_report(session, &here);
@@ -516,7 +517,9 @@ int stet_session_modified(struct stet_session *session, const char *path, struct
 	st_auto(st_file) file = ST_FILE_INIT;
 	struct st_seen *seen;
 	int status = st_session_compare(session, path, &seen, &file, err);
-	return status < 0 ? status : status == ST_MODIFIED || status == ST_DELETED;
+	if (st_end_call(status, err) < 0)
+		return status;
+	return status == ST_MODIFIED || status == ST_DELETED;
 }
 
 void stet_session_invalidate(struct stet_session *session, const char *path) {
@@ -609,7 +612,7 @@ int stet_session_check(struct stet_session *session, const char *path, struct st
 	}
 	st_answer_take_notices(answer, &session->ws->writes);
 	*out = answer;
-	return 0;
+	return st_end_call(0, err);
 }
 
 /* ---- read ---- */

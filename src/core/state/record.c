@@ -23,6 +23,8 @@ enum effect {
 	UNKNOWN,
 	READS,
 	CREATES,
+	/* Creates or replaces. */
+	WRITES,
 	EDITS,
 	DELETES,
 	MOVES,
@@ -38,8 +40,8 @@ struct mention {
 struct record {
 	struct stet_session *session;
 	enum effect effect;
-	/* The result says that the call failed, or that it created a file. */
-	bool failed, created;
+	/* The result says that the call failed, or that it created or replaced a file. */
+	bool failed, created, updated;
 	/* It is a to-do list, which the tasks now follow. */
 	bool tasks;
 	struct mention *mentions;
@@ -59,8 +61,8 @@ static const struct {
 	{"apply_patch", UNKNOWN}, {"apply_diff", UNKNOWN}, {"delete", DELETES}, {"remove", DELETES},
 	{"unlink", DELETES},      {"move", MOVES},         {"rename", MOVES},   {"str_replace", EDITS},
 	{"edit", EDITS},          {"replace", EDITS},      {"patch", EDITS},    {"insert", EDITS},
-	{"append", EDITS},        {"update", EDITS},       {"create", CREATES}, {"write", CREATES},
-	{"save", CREATES},        {"shell", RUNS},         {"bash", RUNS},      {"exec", RUNS},
+	{"append", EDITS},        {"update", EDITS},       {"create", CREATES}, {"write", WRITES},
+	{"save", WRITES},         {"shell", RUNS},         {"bash", RUNS},      {"exec", RUNS},
 	{"terminal", RUNS},       {"command", RUNS},       {"run", RUNS},       {"read", READS},
 	{"view", READS},          {"open", READS},         {"cat", READS},
 };
@@ -192,6 +194,10 @@ static void check_outcome(struct record *record, struct st_str key, yyjson_val *
 		record->failed = true;
 	if (st_str_eq(key, ST_STR("created")) && yyjson_is_true(value))
 		record->created = true;
+	if (st_str_eq(key, ST_STR("type")) && st_str_eq(st_json_str(value), ST_STR("create")))
+		record->created = true;
+	if (st_str_eq(key, ST_STR("type")) && st_str_eq(st_json_str(value), ST_STR("update")))
+		record->updated = true;
 	/* str_replace_based_edit_tool has its operation in an argument. */
 	if (st_str_eq(key, ST_STR("command")) && record->effect == EDITS &&
 	    st_str_eq(st_json_str(value), ST_STR("create")))
@@ -264,13 +270,24 @@ static void add_present(struct record *record, const char *path, const struct st
 /* Report what the tool did to an existing file. */
 static void record_present(struct record *record, const struct mention *mention,
                            const struct st_place *place, const struct st_file *file) {
-	bool changes = mention->effect == CREATES || mention->effect == EDITS;
+	const struct st_version now = st_file_version(file);
+	/* A tool that failed has shown nobody the file: a change by others must stay marked. */
+	if (record->failed) {
+		add_present(record, place->path, &now);
+		return;
+	}
+	bool changes = mention->effect >= CREATES && mention->effect <= EDITS;
+	/* The version before an edit is unknown, but there was one; a tool that writes may create. */
+	struct st_version before = {.exists = mention->effect == EDITS || record->updated};
+	if (record->created)
+		before.exists = false;
+	else if (mention->effect == WRITES && !record->updated)
+		before = st_version_unknown();
 	const struct st_file_event event = {
 		.path = place->path,
-		.kind = changes && !record->failed ? ST_EVENT_WRITTEN : ST_EVENT_READ,
-		/* The version before an edit is unknown, but there was one. */
-		.before.exists = mention->effect == EDITS && !record->created,
-		.after = st_file_version(file),
+		.kind = changes ? ST_EVENT_WRITTEN : ST_EVENT_READ,
+		.before = before,
+		.after = now,
 		.foreign = true,
 	};
 	st_session_report(record->session, &event);

@@ -67,10 +67,10 @@ static bool is_inside(const struct import *import, const char *path) {
 }
 
 static int find_status(yyjson_val *file, bool gone, int *status, struct stet_error *err) {
-	static const char *const names[] = {"unchanged", "created", "modified", "deleted"};
 	yyjson_val *value = yyjson_obj_get(file, "status");
-	for (*status = 0; *status < 4; ++*status) {
-		if (st_str_eq(st_json_str(value), st_str(names[*status])) && gone == (*status == 3))
+	for (*status = 0; *status < ST_FILE_STATUSES; ++*status) {
+		const char *name = st_file_status_name((enum st_file_status) * status);
+		if (st_str_eq(st_json_str(value), st_str(name)) && gone == (*status == ST_FILE_DELETED))
 			return 0;
 	}
 	return wrong("The status of a file", "unchanged, created or modified", value, err);
@@ -106,8 +106,12 @@ static int import_file(struct import *import, yyjson_val *value, bool gone,
 	if (code < 0)
 		return code;
 	file.version.stamp.size = yyjson_get_uint(size);
+	if (!file.external)
+		file.known = file.version;
 	if (status == ST_FILE_UNCHANGED) {
 		file.base = file.version;
+	} else if (status == ST_FILE_WRITTEN) {
+		file.base = st_version_unknown();
 	} else {
 		/* Spec 2's own files have no base_hash: the base then is an unknown version. */
 		file.base.exists =

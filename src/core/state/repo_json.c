@@ -16,7 +16,6 @@ enum { WAIT_MS = 5000 };
 
 /* ---- as JSON ---- */
 
-static const char *const statuses[] = {"unchanged", "created", "modified", "deleted"};
 static const char *const task_statuses[] = {"pending", "in_progress", "completed"};
 
 static void add_hash(yyjson_mut_doc *doc, yyjson_mut_val *object, const char *key,
@@ -46,11 +45,14 @@ static void add_file_json(yyjson_mut_doc *doc, yyjson_mut_val *list,
 		st_json_add_time(doc, object, "mod_time", file->version.stamp.mtime_ns);
 		st_json_add_text(doc, object, "type", st_str(st_file_type(st_str(file->path)).name));
 	}
-	st_json_add_text(doc, object, "status", st_str(statuses[file->status]));
-	if (tracked->base.exists && file->status != ST_FILE_UNCHANGED)
+	st_json_add_text(doc, object, "status", st_str(st_file_status_name(file->status)));
+	if (tracked->base.exists && file->status != ST_FILE_UNCHANGED &&
+	    file->status != ST_FILE_WRITTEN)
 		add_hash(doc, object, "base_hash", &tracked->base.hash);
 	if (tracked->external)
 		st_json_add_true(doc, object, "external");
+	else if (tracked->who)
+		st_json_add_text(doc, object, "changed_by", st_str(st_name_without_owner(tracked->who)));
 	st_json_push(doc, list, object);
 }
 
@@ -141,7 +143,7 @@ static int export_file(struct st_repo *repo, struct stet_error *err) {
 		return fd;
 	st_auto(st_repo_status) status = {0};
 	st_auto(st_buf) text = ST_BUF_INIT;
-	int code = st_repo_get_status(repo, NULL, ST_REPO_STORED, &status, err);
+	int code = st_repo_get_status(repo, NULL, ST_REPO_UNSTORED, &status, err);
 	if (code == 0 && status.why[0])
 		return 0;
 	if (code == 0)
@@ -159,6 +161,34 @@ int st_repo_export_flush(struct st_repo_export *export, struct stet_error *err) 
 	if (code < 0)
 		export->dirty = true;
 	return code;
+}
+
+/* When a file of the state directory was last written; 0 if there is none. */
+static int64_t written_at(const struct stet_workspace *ws, const char *name) {
+	char path[300];
+	struct stat st;
+	snprintf(path, sizeof path, "%s/%s", ws->writes.state_dir, name);
+	if (st_retry(fstatat(ws->root.fd, path, &st, AT_SYMLINK_NOFOLLOW)) < 0)
+		return 0;
+	return st_stamp_of(&st).mtime_ns;
+}
+
+/* Equal times prove nothing: the file may be older by less than a tick. */
+static bool is_behind(const struct stet_workspace *ws) {
+	int64_t at = written_at(ws, ST_REPO_JSON);
+	return at <= written_at(ws, ST_STORE_NAME) || at <= written_at(ws, ST_STORE_NAME "-wal");
+}
+
+void st_repo_export_refresh(struct st_repo_export *export) {
+	struct stet_workspace *ws = export->repo->ws;
+	struct stet_error err = {0};
+	if (written_at(ws, ST_STORE_NAME) == 0)
+		return;
+	if (is_behind(ws))
+		export->dirty = true;
+	if (st_repo_export_flush(export, &err) < 0)
+		st_write_notice(&ws->writes, "The readable copy of the state is not up to date. %s",
+		                err.message);
 }
 
 /* ---- the background task ---- */

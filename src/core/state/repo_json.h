@@ -3,7 +3,9 @@
  * can read (spec 2). The store has the truth.
  *
  * The workspace's background worker writes the file about a second after a
- * change, and renames it into place; closing the workspace writes it too. A new
+ * change, and renames it into place; closing the workspace writes it too, and so
+ * does every snapshot. Whoever writes it compares every file with the disk
+ * first, so that it is true at that moment. A new
  * store imports it. It is not trusted: a file that does not fit is renamed, and a
  * notice says so.
  */
@@ -43,6 +45,13 @@ static inline void st_repo_export_mark(struct st_repo_export *export) {
 
 /** Write the file now if the state changed. Returns 0, or why it cannot be written. */
 [[nodiscard]] int st_repo_export_flush(struct st_repo_export *export, struct stet_error *err);
+
+/**
+ * Write the file now unless it is newer than the database: another process may
+ * have been killed before it wrote the file. For a caller that has just compared
+ * the state with the disk; a failure adds a notice.
+ */
+void st_repo_export_refresh(struct st_repo_export *export);
 
 /** Append the state as JSON. Returns 0 or STET_E_NOMEM. */
 [[nodiscard]] int st_repo_json_add(const struct st_repo_status *status, struct st_buf *out,

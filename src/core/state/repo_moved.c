@@ -3,6 +3,7 @@
 #include "core/state/repo_track.h"
 #include "fs/path/sys.h"
 #include "fs/tree/walk.h"
+#include "fs/write/temp.h"
 
 /* How many files to stat: in a larger tree, a moved file may count as deleted. */
 enum { STATS_MAX = 100000 };
@@ -55,6 +56,8 @@ static int check_entry(void *data, const struct st_walk_entry *entry, struct ste
 	struct stat st;
 	if (entry->type != ST_WALK_FILE)
 		return st_str_eq(entry->path, st_str(ws->writes.state_dir)) ? ST_WALK_SKIP : 0;
+	if (st_temp_is_own(entry->name.ptr))
+		return 0;
 	if (search->count == search->lost_count || ++search->stats > STATS_MAX)
 		return STET_E_LIMIT;
 	if (st_retry(fstatat(entry->dir, entry->name.ptr, &st, AT_SYMLINK_NOFOLLOW)) < 0)

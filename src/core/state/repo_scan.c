@@ -2,8 +2,10 @@
 #include "base/clock.h"
 #include "base/plural.h"
 #include "base/quote.h"
+#include "core/state/baseline.h"
 #include "core/state/repo_track.h"
 #include "fs/tree/walk.h"
+#include "fs/write/temp.h"
 
 /* Files per transaction, so that other processes can write in between. */
 enum { BATCH = 500 };
@@ -17,23 +19,16 @@ struct scan {
 	struct st_repo *repo;
 	struct found found[BATCH];
 	size_t count;
-	/* The story was scanned before: files that are new to it were created since. */
-	bool again;
 	size_t skipped;
 	struct st_buf first_skipped;
 };
 
 static int store_found(struct st_store *store, void *data, struct stet_error *err) {
 	struct scan *scan = data;
-	int64_t scanned, epoch;
-	int code = st_store_get(store, "epoch", &epoch, err);
-	if (code == 0)
-		code = st_store_get(store, "scanned", &scanned, err);
-	scan->again = code == 0 && scanned == epoch + 1;
 	bool moved = false;
+	int code = 0;
 	for (size_t i = 0; i < scan->count && code >= 0; i++) {
-		const struct found *found = &scan->found[i];
-		code = st_repo_add_found(scan->repo, found->path, &found->version, scan->again, err);
+		code = st_repo_add_found(scan->repo, scan->found[i].path, &scan->found[i].version, err);
 		moved |= code == 1;
 	}
 	if (code >= 0 && moved)
@@ -52,11 +47,26 @@ static int flush_batch(struct scan *scan, struct stet_error *err) {
 	return code;
 }
 
-static int mark_scanned(struct st_store *store, void *data, struct stet_error *err) {
+static int has_baseline(struct st_store *store, void *data, struct stet_error *err) {
 	(void)data;
-	int64_t epoch;
-	int code = st_store_get(store, "epoch", &epoch, err);
-	return code == 0 ? st_store_set(store, "scanned", epoch + 1, err) : code;
+	return st_baseline_exists(store, err);
+}
+
+static int store_baseline(struct st_store *store, void *data, struct stet_error *err) {
+	int code = st_baseline_exists(store, err);
+	return code == 0 ? st_baseline_store(store, data, err) : code;
+}
+
+/* Files that the first scan does not find did not exist. */
+static int make_baseline(struct st_repo *repo, struct stet_error *err) {
+	st_auto(st_baseline) baseline = {0};
+	int code = st_store_do(repo->store, ST_STORE_READ, has_baseline, NULL, err);
+	if (code != 0)
+		return code < 0 ? code : 0;
+	code = st_baseline_collect(repo->ws, &baseline, err);
+	if (code == 0)
+		code = st_store_do(repo->store, ST_STORE_WRITE, store_baseline, &baseline, err);
+	return code < 0 ? code : 0;
 }
 
 static void count_skipped(struct scan *scan, struct st_str path) {
@@ -69,6 +79,8 @@ static int scan_entry(void *data, const struct st_walk_entry *entry, struct stet
 	const struct stet_workspace *ws = scan->repo->ws;
 	if (entry->type != ST_WALK_FILE)
 		return st_str_eq(entry->path, st_str(ws->writes.state_dir)) ? ST_WALK_SKIP : 0;
+	if (st_temp_is_own(entry->name.ptr))
+		return 0;
 	st_auto(st_place) place = ST_PLACE_INIT;
 	st_auto(st_file) file = ST_FILE_INIT;
 	struct stet_error why = {0};
@@ -93,11 +105,11 @@ int st_repo_scan(struct st_repo *repo, struct stet_error *err) {
 	struct scan scan = {.repo = repo};
 	struct st_walk walk = {
 		.threads = 1, .data = &scan, .on_entry = scan_entry, .skipped = on_skipped};
-	int code = st_walk_run(&walk, repo->ws->root.fd, err);
+	int code = make_baseline(repo, err);
+	if (code == 0)
+		code = st_walk_run(&walk, repo->ws->root.fd, err);
 	if (code == 0)
 		code = flush_batch(&scan, err);
-	if (code == 0)
-		code = st_store_do(repo->store, ST_STORE_WRITE, mark_scanned, NULL, err);
 	if (code == 0 && scan.skipped > 0)
 		st_write_notice(&repo->ws->writes,
 		                "The scan skipped %zu %s, unreadable or too large; the first is %s.",

@@ -19,7 +19,17 @@ enum st_file_status {
 	ST_FILE_MODIFIED,
 	/** It existed at some time in this story. */
 	ST_FILE_DELETED,
+	/** Another program's tool wrote it, and nobody knows whether it existed before. */
+	ST_FILE_WRITTEN,
+	ST_FILE_STATUSES,
 };
+
+/** The name of a status, as in repostate.json. */
+static inline const char *st_file_status_name(enum st_file_status status) {
+	static const char *const names[ST_FILE_STATUSES] = {"unchanged", "created", "modified",
+	                                                    "deleted", "written"};
+	return names[status];
+}
 
 struct st_repo_file {
 	/** Relative to the root; any bytes but NUL. */
@@ -27,8 +37,14 @@ struct st_repo_file {
 	/** The current version; does not exist if the file is gone, or its contents are unknown. */
 	struct st_version version;
 	enum st_file_status status;
-	/** Another session or program changed it since this session read it. */
+	/** Another session or program changed it since this session read it, or since any did. */
 	bool external;
+	/** This session has read or written it. */
+	bool read;
+	/** The session that made this version; NULL for this session, or if it is unknown. */
+	const char *who;
+	/** Larger for files that changed more recently. */
+	int64_t changed;
 };
 
 enum st_task_status {

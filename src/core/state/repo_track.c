@@ -2,6 +2,7 @@
 
 #include "base/cancel.h"
 #include "base/clock.h"
+#include "core/state/baseline.h"
 #include "fs/path/sys.h"
 
 /* ---- the copy in memory ---- */
@@ -14,6 +15,29 @@ void st_repo_init(struct st_repo *repo, struct stet_workspace *ws, struct st_sto
 void st_repo_release(struct st_repo *repo) {
 	st_lru_release(&repo->files);
 	free(repo->order);
+	while (repo->name_count > 0)
+		free(repo->names[--repo->name_count]);
+	free(repo->names);
+}
+
+/* The most sessions that are told apart by name; there are as many in the store. */
+enum { NAMES_MAX = 1000 };
+
+/* The copy of a session's name that lives as long as the repo; NULL for none, or without room. */
+static const char *keep_name(struct st_repo *repo, const char *name) {
+	for (size_t i = 0; name && i < repo->name_count; i++) {
+		if (strcmp(repo->names[i], name) == 0)
+			return repo->names[i];
+	}
+	if (!name || !*name || repo->name_count == NAMES_MAX)
+		return NULL;
+	char **names = reallocarray(repo->names, repo->name_count + 1, sizeof *names);
+	if (names)
+		repo->names = names;
+	char *copy = names ? strdup(name) : NULL;
+	if (copy)
+		repo->names[repo->name_count++] = copy;
+	return copy;
 }
 
 static enum st_file_status status_of(const struct st_tracked *file) {
@@ -21,6 +45,9 @@ static enum st_file_status status_of(const struct st_tracked *file) {
 		return ST_FILE_DELETED;
 	if (!file->base.exists)
 		return ST_FILE_CREATED;
+	const struct st_version unknown = st_version_unknown();
+	if (st_version_eq(&file->base, &unknown))
+		return ST_FILE_WRITTEN;
 	return st_version_eq(&file->version, &file->base) ? ST_FILE_UNCHANGED : ST_FILE_MODIFIED;
 }
 
@@ -35,6 +62,7 @@ static int put_copy(struct st_repo *repo, const struct st_tracked *file, struct 
 		const char *path = known->path;
 		*known = *file;
 		known->path = path;
+		known->who = keep_name(repo, file->who);
 		return 0;
 	}
 	size_t len = strlen(file->path);
@@ -43,6 +71,7 @@ static int put_copy(struct st_repo *repo, const struct st_tracked *file, struct 
 		return st_fail_nomem(err);
 	*new = *file;
 	new->path = memcpy(new + 1, file->path, len + 1);
+	new->who = keep_name(repo, file->who);
 	repo->sorted = false;
 	return st_lru_put(&repo->files, st_str(file->path), new, 1) ? 0 : st_fail_nomem(err);
 }
@@ -109,6 +138,7 @@ static int sort_files(struct st_repo *repo, struct stet_error *err) {
 /* ---- events ---- */
 
 static int store_file(struct st_repo *repo, struct st_tracked *file, struct stet_error *err) {
+	file->external = !st_version_eq(&file->version, &file->known);
 	int code = st_store_next(repo->store, &file->changed, err);
 	if (code == 0)
 		code = st_store_put_file(repo->store, file, file->changed, err);
@@ -135,7 +165,9 @@ static bool has_file_room(struct st_repo *repo) {
 
 static bool is_same(const struct st_tracked *a, const struct st_tracked *b) {
 	const struct st_stamp *left = &a->version.stamp, *right = &b->version.stamp;
-	return a->external == b->external && st_version_eq(&a->version, &b->version) &&
+	bool by_same = a->who == b->who || (a->who && b->who && strcmp(a->who, b->who) == 0);
+	return by_same && st_version_eq(&a->known, &b->known) &&
+	       st_version_eq(&a->version, &b->version) &&
 	       (!a->version.exists || (st_stamp_eq(left, right) && left->racy == right->racy));
 }
 
@@ -148,9 +180,14 @@ int st_repo_apply_move(struct st_repo *repo, const struct st_tracked *old, const
 	struct st_tracked file = {.path = path};
 	if (known)
 		file = *known;
+	else
+		code = st_baseline_find(repo->store, path, &file.base, &file.base, err);
+	if (code < 0)
+		return code;
 	file.version = old->version;
 	file.version.stamp = *stamp;
-	file.external = old->external;
+	file.known = old->known;
+	file.who = old->who;
 	code = store_file(repo, &file, err);
 	return code < 0 ? code : 1;
 }
@@ -170,8 +207,8 @@ static int apply_dir_to_file(struct st_repo *repo, const struct st_tracked *know
 		code = path.failed ? st_fail_nomem(err)
 		                   : st_repo_apply_move(repo, known, path.ptr, &known->version.stamp, err);
 	}
-	gone.version = (struct st_version){0};
-	gone.external = false;
+	gone.version = gone.known = (struct st_version){0};
+	gone.who = event->who;
 	return code < 0 ? code : store_file(repo, &gone, err);
 }
 
@@ -204,8 +241,34 @@ static struct st_tracked apply_event(const struct st_tracked *known,
 	if (known)
 		file = *known;
 	file.version = event->after;
-	file.external = false;
+	/* A moved file is as known as it was under its old name. */
+	if (event->moved && known && known->version.exists)
+		return file;
+	/* Who reads a version that others made did not make it. */
+	if (event->kind != ST_EVENT_READ)
+		file.who = event->who;
+	else if (!st_version_eq(&file.known, &event->after))
+		file.who = NULL;
+	file.known = event->after;
+	file.known.stamp = (struct st_stamp){0};
 	return file;
+}
+
+/* Find out how a file was at the beginning of the story, for its first event. */
+static int find_base(struct st_repo *repo, const struct st_file_event *event,
+                     struct st_tracked *file, struct stet_error *err) {
+	bool after = event->kind == ST_EVENT_READ || event->foreign;
+	return st_baseline_find(repo->store, event->path, after ? &event->after : &event->before,
+	                        &file->base, err);
+}
+
+/* Before a moved file is gone under its old name, record it under the new one. */
+static int apply_file_move(struct st_repo *repo, const struct st_tracked *known,
+                           const struct st_file_event *event, struct stet_error *err) {
+	struct st_tracked old = *known;
+	old.version = event->before;
+	int code = st_repo_apply_move(repo, &old, event->moved_to, &event->before.stamp, err);
+	return code < 0 ? code : 0;
 }
 
 int st_repo_has(struct st_repo *repo, const struct st_file_event *event, struct stet_error *err) {
@@ -227,7 +290,13 @@ int st_repo_apply(struct st_repo *repo, const struct st_file_event *event, struc
 		return code;
 	if (!known && !has_file_room(repo))
 		return 0;
+	if (event->kind == ST_EVENT_REMOVED && event->moved_to && known)
+		code = apply_file_move(repo, known, event, err);
 	struct st_tracked file = apply_event(known, event);
+	if (code == 0 && !known)
+		code = find_base(repo, event, &file, err);
+	if (code < 0)
+		return code;
 	if (known && is_same(known, &file))
 		return 0;
 	bool moved = !known || event->kind != ST_EVENT_READ ||
@@ -240,13 +309,17 @@ int st_repo_apply(struct st_repo *repo, const struct st_file_event *event, struc
 }
 
 int st_repo_add_found(struct st_repo *repo, const char *path, const struct st_version *version,
-                      bool new, struct stet_error *err) {
+                      struct stet_error *err) {
 	int code = update_copy(repo, err);
 	if (code < 0 || find_tracked(repo, path) || !has_file_room(repo))
 		return code < 0 ? code : 0;
-	struct st_tracked file = {.path = path, .version = *version, .external = new};
-	if (!new)
-		file.base = *version;
+	struct st_tracked file = {.path = path, .version = *version, .base = *version};
+	code = st_baseline_find(repo->store, path, version, &file.base, err);
+	if (code < 0)
+		return code;
+	/* A file that is as it was when the story began was changed by nobody. */
+	if (st_version_eq(&file.base, version))
+		file.known = *version;
 	code = store_file(repo, &file, err);
 	return code < 0 ? code : 1;
 }
@@ -293,6 +366,8 @@ static void fill_file(struct st_repo_file *out, const struct st_tracked *file) {
 		.version = file->version,
 		.status = status_of(file),
 		.external = file->external,
+		.who = file->external || !file->who ? NULL : file->who,
+		.changed = file->changed,
 	};
 }
 
@@ -396,7 +471,7 @@ static int reload_file(struct stet_workspace *ws, struct st_tracked *file, struc
 	/* If the path now leads through a link, it is another file. */
 	bool there = code == 0 && strcmp(place.path, file->path) == 0;
 	file->version = there ? st_file_version(&now) : (struct st_version){0};
-	file->external |= !st_version_eq(&before.version, &file->version);
+	file->external = !st_version_eq(&file->known, &file->version);
 	return !is_same(&before, file);
 }
 
@@ -477,7 +552,7 @@ static int store_changes(struct st_store *store, void *data, struct stet_error *
 }
 
 /* Compare every file with the disk, and store what differs. Returns 1 if moved files were found and added. */
-static int compare_files(struct st_repo *repo, struct st_repo_status *status,
+static int compare_files(struct st_repo *repo, unsigned flags, struct st_repo_status *status,
                          struct stet_error *err) {
 	struct stet_workspace *ws = repo->ws;
 	struct changes changes = {.repo = repo, .status = status, .at = st_wall_ns()};
@@ -485,30 +560,35 @@ static int compare_files(struct st_repo *repo, struct st_repo_status *status,
 	if (!changes.items)
 		return st_fail_nomem(err);
 	int code = check_files(ws, status, &changes, err);
-	if (code == 0 && changes.count > 0) {
+	bool stores = !(flags & ST_REPO_UNSTORED);
+	if (code == 0 && changes.count > 0 && stores) {
 		struct stet_error why = {0};
+		status->changed = true;
 		/* The status is right even if this fails; the next call compares again. */
 		if (st_store_do(repo->store, ST_STORE_WRITE, store_changes, &changes, &why) < 0)
 			st_write_notice(&ws->writes, "Changes found on the disk could not be stored. %s",
 			                why.message);
-		if (changes.moved)
-			status->state.last_updated = changes.at;
 	}
-	if (code == 0 && changes.lost_count > 0)
+	if (code == 0 && changes.moved)
+		status->state.last_updated = changes.at;
+	if (code == 0 && changes.lost_count > 0 && stores)
 		code = st_repo_find_moved(repo, changes.lost, changes.lost_count, err);
 	free(changes.lost);
 	free(changes.items);
 	return code < 0 ? code : code > 0;
 }
 
-/* For a session, every change since it read the file is external. */
+/* For a session, every change since it read the file is external, and its own writes need no name. */
 static void mark_external(struct stet_session *session, struct st_repo_status *status) {
 	for (size_t i = 0; i < status->state.file_count; i++) {
 		struct st_repo_file *file = &status->state.files[i];
 		const struct st_seen *seen = st_lru_peek(&session->tracker.files, st_str(file->path));
+		file->read = seen != NULL;
 		if (seen)
 			file->external =
 				file->status == ST_FILE_DELETED || !st_version_eq(&seen->version, &file->version);
+		if (file->who && strcmp(file->who, st_session_who(session)) == 0)
+			file->who = NULL;
 	}
 }
 
@@ -517,7 +597,7 @@ int st_repo_get_status(struct st_repo *repo, struct stet_session *session, unsig
 	struct copy copy = {.repo = repo, .status = status};
 	int code = st_store_do(repo->store, ST_STORE_READ, copy_all, &copy, err);
 	if (code == 0 && !(flags & ST_REPO_STORED))
-		code = compare_files(repo, status, err);
+		code = compare_files(repo, flags, status, err);
 	if (code == 1)
 		code = st_store_do(repo->store, ST_STORE_READ, copy_all, &copy, err);
 	if (code == 0 && session)

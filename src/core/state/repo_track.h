@@ -34,6 +34,9 @@ struct st_repo {
 	bool sorted;
 	/** Which state of the store it is a copy of. */
 	int64_t opened, generation, rolled_back, epoch, change;
+	/** The names of sessions that st_tracked.who points to. */
+	char **names;
+	size_t name_count;
 	/** It is full, and a notice has said so. */
 	bool full;
 };
@@ -73,14 +76,9 @@ void st_repo_release(struct st_repo *repo);
                                      const char *path, const struct st_stamp *stamp,
                                      struct stet_error *err);
 
-/**
- * As st_repo_apply(), for a file that a scan found.
- *
- * @new    It did not exist when the story began.
- */
+/** As st_repo_apply(), for a file that a scan found. */
 [[nodiscard]] int st_repo_add_found(struct st_repo *repo, const char *path,
-                                    const struct st_version *version, bool new,
-                                    struct stet_error *err);
+                                    const struct st_version *version, struct stet_error *err);
 
 /** The state at one moment. */
 struct st_repo_status {
@@ -91,6 +89,8 @@ struct st_repo_status {
 	char why[600];
 	/** The files as they are stored, in the order of state.files. */
 	struct st_tracked *files;
+	/** The comparison with the disk stored a change. */
+	bool changed;
 };
 
 void st_repo_status_release(struct st_repo_status *status);
@@ -98,6 +98,8 @@ void st_repo_status_release(struct st_repo_status *status);
 enum st_repo_status_flags {
 	/** As it is stored, without comparing with the disk. */
 	ST_REPO_STORED = 1 << 0,
+	/** Compare with the disk, but do not store what differs: for the background worker, which must not wait. */
+	ST_REPO_UNSTORED = 1 << 1,
 };
 
 /**
@@ -111,7 +113,7 @@ enum st_repo_status_flags {
                                      unsigned flags, struct st_repo_status *status,
                                      struct stet_error *err);
 
-/** Track every file of the tree that is not ignored. A file that the story's first scan did not find is created. */
+/** Track every file of the tree that is not ignored. The first scan makes the story's baseline if it has none. */
 [[nodiscard]] int st_repo_scan(struct st_repo *repo, struct stet_error *err);
 
 /**

@@ -1,6 +1,7 @@
 /* The functions of stet/state.h: the state, the story, tasks and the log. */
 #include "base/json.h"
 #include "base/utf8.h"
+#include "core/state/baseline.h"
 #include "core/state/state.h"
 #include "stet/state.h"
 
@@ -16,6 +17,8 @@ int stet_state_json(struct stet_session *session, char **out, size_t *out_len,
 	int code = st_state_save_or_notice(session, err);
 	if (code == 0)
 		code = st_repo_get_status(&st_state_of(session->ws)->repo, session, 0, &status, err);
+	if (code == 0)
+		st_repo_export_refresh(&st_state_of(session->ws)->repo_export);
 	if (code == 0)
 		code = st_repo_json_add(&status, &text, err);
 	if (code < 0) {
@@ -83,13 +86,21 @@ int stet_story(struct stet_workspace *ws, char **id, struct stet_error *err) {
 	return code;
 }
 
+/* A story to begin; to end one, id and baseline are NULL. */
+struct story {
+	const char *id;
+	const struct st_baseline *baseline;
+};
+
 static int begin_story(struct st_store *store, void *data, struct stet_error *err) {
 	st_auto(st_buf) now = ST_BUF_INIT;
-	const char *id = data;
+	const struct story *story = data;
+	const char *id = story->id;
 	int code = st_store_story(store, &now, err);
 	if (code < 0 || (id && st_str_eq(st_buf_str(&now), st_str(id))) || (!id && now.len == 0))
 		return code;
-	return st_store_story_begin(store, id, err);
+	code = st_store_story_begin(store, id, err);
+	return code == 0 && id ? st_baseline_store(store, story->baseline, err) : code;
 }
 
 int stet_story_begin(struct stet_workspace *ws, const char *id, struct stet_error *err) {
@@ -104,14 +115,25 @@ int stet_story_begin(struct stet_workspace *ws, const char *id, struct stet_erro
 	int code = st_repo_get_status(&st_state_of(ws)->repo, NULL, 0, &status, err);
 	if (code < 0 || strcmp(status.state.story_id, id) == 0)
 		return code;
-	st_autofree char *copy = strdup(id);
-	return copy ? change_state(ws, begin_story, copy, err) : st_fail_nomem(err);
+	/* And scan: what is not there now, the story creates. */
+	st_auto(st_baseline) baseline = {0};
+	code = st_baseline_collect(ws, &baseline, err);
+	if (code < 0)
+		return code;
+	if (!baseline.complete)
+		st_write_notice(&ws->writes,
+		                "The workspace has more than %d files: a file counts as it was when stet "
+		                "first met it in this story.",
+		                ST_BASELINE_MAX);
+	struct story story = {id, &baseline};
+	return change_state(ws, begin_story, &story, err);
 }
 
 int stet_story_end(struct stet_workspace *ws, struct stet_error *err) {
 	if (st_begin_call(ws, err) < 0)
 		return STET_E_INVALID;
-	return change_state(ws, begin_story, NULL, err);
+	struct story story = {0};
+	return change_state(ws, begin_story, &story, err);
 }
 
 static int choose_snapshot(struct st_store *store, void *data, struct stet_error *err) {

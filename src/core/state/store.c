@@ -251,16 +251,18 @@ int st_store_put_file(struct st_store *store, const struct st_tracked *file, int
                       struct stet_error *err) {
 	static const char sql[] =
 		"INSERT INTO files (path, hash, size, dev, ino, mtime_ns, ctime_ns, racy, base, external,"
-		" changed) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+		" changed, known, who) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 		" ON CONFLICT (path) DO UPDATE SET hash = excluded.hash, size = excluded.size,"
 		" dev = excluded.dev, ino = excluded.ino, mtime_ns = excluded.mtime_ns,"
 		" ctime_ns = excluded.ctime_ns, racy = excluded.racy, base = excluded.base,"
-		" external = excluded.external, changed = excluded.changed";
+		" external = excluded.external, changed = excluded.changed, known = excluded.known,"
+		" who = excluded.who";
 	const struct st_stamp *stamp = &file->version.stamp;
-	return st_db_run(store->db, sql, err, "bhiiiiiihii", st_str(file->path),
+	return st_db_run(store->db, sql, err, "bhiiiiiihiiht", st_str(file->path),
 	                 st_version_hash(&file->version), (int64_t)stamp->size, (int64_t)stamp->dev,
 	                 (int64_t)stamp->ino, stamp->mtime_ns, stamp->ctime_ns, (int64_t)stamp->racy,
-	                 st_version_hash(&file->base), (int64_t)file->external, change);
+	                 st_version_hash(&file->base), (int64_t)file->external, change,
+	                 st_version_hash(&file->known), file->who);
 }
 
 static struct st_tracked read_file(const struct st_rows *rows, const char *path) {
@@ -280,6 +282,7 @@ static struct st_tracked read_file(const struct st_rows *rows, const char *path)
 	};
 	file.version.exists = st_rows_hash(rows, 1, &file.version.hash);
 	file.base.exists = st_rows_hash(rows, 8, &file.base.hash);
+	file.known.exists = st_rows_hash(rows, 11, &file.known.hash);
 	return file;
 }
 
@@ -288,19 +291,62 @@ int st_store_files_since(struct st_store *store, int64_t change,
                                      struct stet_error *err),
                          void *data, struct stet_error *err) {
 	static const char sql[] =
-		"SELECT path, hash, size, dev, ino, mtime_ns, ctime_ns, racy, base, external, changed"
-		" FROM files WHERE changed > ?";
+		"SELECT path, hash, size, dev, ino, mtime_ns, ctime_ns, racy, base, external, changed,"
+		" known, who FROM files WHERE changed > ?";
 	st_auto(st_buf) path = ST_BUF_INIT;
+	st_auto(st_buf) who = ST_BUF_INIT;
 	struct st_rows rows;
 	int code = st_db_query(store->db, &rows, sql, err, "i", change);
 	while (code == 0 && (code = st_rows_next(&rows, err)) > 0) {
 		const char *name = path_of(&path, st_rows_str(&rows, 0));
 		struct st_tracked file = read_file(&rows, name);
+		file.who = path_of(&who, st_rows_str(&rows, 12));
 		code = name ? each(data, &file, err) : 0;
 		if (code < 0)
 			st_rows_end(&rows);
 	}
 	return code;
+}
+
+/* ---- the baseline ---- */
+
+int st_store_baseline_clear(struct st_store *store, struct stet_error *err) {
+	static const char sql[] = "DELETE FROM baseline";
+	return st_db_run(store->db, sql, err, "");
+}
+
+int st_store_baseline_add(struct st_store *store, const struct st_tracked *file,
+                          struct stet_error *err) {
+	static const char sql[] =
+		"INSERT INTO baseline (path, hash, size, dev, ino, mtime_ns, ctime_ns)"
+		" VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (path) DO NOTHING";
+	const struct st_stamp *stamp = &file->version.stamp;
+	return st_db_run(store->db, sql, err, "bhiiiii", st_str(file->path),
+	                 st_version_hash(&file->version), (int64_t)stamp->size, (int64_t)stamp->dev,
+	                 (int64_t)stamp->ino, stamp->mtime_ns, stamp->ctime_ns);
+}
+
+int st_store_baseline_get(struct st_store *store, const char *path, struct st_version *version,
+                          struct stet_error *err) {
+	static const char sql[] =
+		"SELECT hash, size, dev, ino, mtime_ns, ctime_ns FROM baseline WHERE path = ?";
+	struct st_rows rows;
+	*version = (struct st_version){0};
+	int code = st_db_query(store->db, &rows, sql, err, "b", st_str(path));
+	if (code == 0)
+		code = st_rows_next(&rows, err);
+	if (code <= 0)
+		return code;
+	version->exists = st_rows_hash(&rows, 0, &version->hash);
+	version->stamp = (struct st_stamp){
+		.size = (uint64_t)st_rows_int(&rows, 1),
+		.dev = (uint64_t)st_rows_int(&rows, 2),
+		.ino = (uint64_t)st_rows_int(&rows, 3),
+		.mtime_ns = st_rows_int(&rows, 4),
+		.ctime_ns = st_rows_int(&rows, 5),
+	};
+	st_rows_end(&rows);
+	return 1;
 }
 
 /* ---- the story ---- */
@@ -337,7 +383,9 @@ int st_store_story_choose(struct st_store *store, int use, struct stet_error *er
 /* The story starts from the current files; deleted ones are no part of it. */
 static int set_baseline(struct st_store *store, struct stet_error *err) {
 	static const char drop[] = "DELETE FROM files WHERE hash IS NULL";
-	static const char rebase[] = "UPDATE files SET base = hash, external = 0";
+	static const char rebase[] =
+		"UPDATE files SET base = hash, known = hash, who = NULL,"
+		" external = 0";
 	int64_t epoch;
 	int code = st_db_run(store->db, drop, err, "");
 	if (code == 0)

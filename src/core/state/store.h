@@ -180,11 +180,22 @@ struct st_tracked {
 	const char *path;
 	/** The current version, and the one when the story began, which has no stamp. */
 	struct st_version version, base;
-	/** Another program changed it, and no session has read it since. */
+	/** The version that a session last read or wrote, without a stamp. */
+	struct st_version known;
+	/** Another program changed it, and no session has read it since: it is not the known version. */
 	bool external;
+	/** The session that wrote the known version; NULL if none did. Borrowed. */
+	const char *who;
 	/** The number of its last change (st_store_next()). */
 	int64_t changed;
 };
+
+/** A version of which nobody knows whether it existed; it equals no other. */
+static inline struct st_version st_version_unknown(void) {
+	struct st_version version = {.exists = true};
+	memset(&version.hash, 0xff, sizeof version.hash);
+	return version;
+}
 
 /** Store a file, with the number of this change. */
 [[nodiscard]] int st_store_put_file(struct st_store *store, const struct st_tracked *file,
@@ -195,6 +206,17 @@ struct st_tracked {
                                        int (*each)(void *data, const struct st_tracked *file,
                                                    struct stet_error *err),
                                        void *data, struct stet_error *err);
+
+/**
+ * The baseline: the files that the story's scan found (core/state/baseline.h).
+ * Get returns 1 with the stamp, and the hash if the scan read the file; 0 if the
+ * scan did not find it; or a code.
+ */
+[[nodiscard]] int st_store_baseline_clear(struct st_store *store, struct stet_error *err);
+[[nodiscard]] int st_store_baseline_add(struct st_store *store, const struct st_tracked *file,
+                                        struct stet_error *err);
+[[nodiscard]] int st_store_baseline_get(struct st_store *store, const char *path,
+                                        struct st_version *version, struct stet_error *err);
 
 /* ---- the story ---- */
 

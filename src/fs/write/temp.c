@@ -97,6 +97,11 @@ static bool parse_name(const char *text, struct name_parts *parts) {
 	       name.len == 0 && is_marked(text, (size_t)(mark.ptr - text), parts->armed);
 }
 
+bool st_temp_is_own(const char *name) {
+	struct name_parts parts;
+	return parse_name(name, &parts);
+}
+
 /* Whether the new file already has the attribute, such as a security label set by policy. */
 static bool has_attribute(int fd, const char *name, struct st_str value) {
 	char buffer[4096];

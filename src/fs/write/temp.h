@@ -105,6 +105,9 @@ void st_temp_release(struct st_temp *temp);
  */
 bool st_temp_sweep(struct st_write_context *writes, const struct st_temp *own, const char *dir);
 
+/** Whether a file name is that of a temporary file of this user's stet, in use or left over. */
+bool st_temp_is_own(const char *name);
+
 /** Remember that a directory has no leftovers. */
 void st_temp_set_swept(struct st_write_context *writes, const struct stat *dir);
 

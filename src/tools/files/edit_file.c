@@ -350,8 +350,8 @@ const struct st_tool st_edit_file = {
 	.name = "edit_file",
 	.title = "Edit a file",
 	.description =
-		"Apply search-and-replace edits to one file, all or nothing; shows the diff. If the file "
-		"changed since your read, the refusal shows the change, and the same call then succeeds.",
+		"Search and replace in one file, all or nothing; shows the diff. If the file changed since "
+		"your read, the refusal shows the change, and the same call then succeeds.",
 	.params = params,
 	.output_schema =
 		ST_OUTPUT("\"path\":{\"type\":\"string\"},\"edits\":{\"type\":\"array\",\"items\":{"

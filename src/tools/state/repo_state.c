@@ -6,8 +6,7 @@
 
 /* Add the numbers of files and tasks by status. */
 static void add_counts(struct st_call *call, const struct st_repo_state *state) {
-	static const char *const names[] = {"unchanged", "created", "modified", "deleted"};
-	size_t counts[4] = {0}, external = 0, open = 0;
+	size_t counts[ST_FILE_STATUSES] = {0}, external = 0, open = 0;
 	for (size_t i = 0; i < state->file_count; i++) {
 		counts[state->files[i].status]++;
 		external += state->files[i].external;
@@ -15,8 +14,8 @@ static void add_counts(struct st_call *call, const struct st_repo_state *state) 
 	for (size_t i = 0; i < state->task_count; i++)
 		open += state->tasks[i].status != ST_TASK_COMPLETED;
 	yyjson_mut_val *files = st_json_add_object(call->doc, call->result, "files");
-	for (size_t i = 0; i < 4; i++)
-		st_json_add_size(call->doc, files, names[i], counts[i]);
+	for (size_t i = 0; i < ST_FILE_STATUSES; i++)
+		st_json_add_size(call->doc, files, st_file_status_name((enum st_file_status)i), counts[i]);
 	st_json_add_size(call->doc, files, "external", external);
 	st_json_add_size(call->doc, call->result, "openTasks", open);
 	st_json_add_size(call->doc, call->result, "finishedTasks", state->task_count - open);
@@ -34,6 +33,8 @@ static int run_repo_state(struct st_call *call, struct stet_error *err) {
 		code = stet_state_scan(session->ws, err);
 	if (code == 0)
 		code = st_repo_get_status(&st_state_of(session->ws)->repo, session, 0, &status, err);
+	if (code == 0)
+		st_repo_export_refresh(&st_state_of(session->ws)->repo_export);
 	if (code == 0)
 		code = st_snapshot_format(&status.state, (size_t)budget, &call->text, err);
 	if (code < 0)
