@@ -6,9 +6,10 @@
  * that would overwrite what the model has not seen, with the diff as the reason.
  * docs/hooks.md says what is guarded for which client.
  *
+ *     const char *event = "{\"session_id\": \"1\", \"cwd\": \"/src\"}";
  *     char *decision = NULL;
  *
- *     if (stet_hook_run(event, len, NULL, &decision, NULL, err) == 0 && decision)
+ *     if (stet_hook_run(event, strlen(event), NULL, &decision, NULL, err) == 0 && decision)
  *             puts(decision);
  *     stet_free(decision);
  *

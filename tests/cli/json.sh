@@ -1,7 +1,8 @@
 #!/bin/bash
 # --json has one shape, whatever the command: each line of the output is an object, and there is one line, but
 # for stet watch, which prints one for each event. Its status is success, conflict or error; with the last two
-# come the name of the error and a message. docs/commands.md says the same. stet mcp speaks MCP in any case.
+# come the name of the error and a message. docs/commands.md says the same. stet mcp speaks MCP, and stet hook
+# answers as its client expects, in any case.
 . "$(dirname "$0")/../lib/tap.sh"
 
 PATH=$(dirname "$STET"):$PATH
@@ -115,6 +116,7 @@ setup error message setup nobody
 watch error message watch nothing
 serve error message serve --listen 127.0.0.1:99999
 mcp error message mcp nothing
+hook error message hook --nothing
 END
 
 # One file of several that changed makes a conflict of the answer.
@@ -140,7 +142,7 @@ commands="$commands serve:success"
 
 first_line stet watch --json
 claim 'stet watch --json begins with an object too' test "$(cat ../first)" = '{"event":"ready"}'
-commands="$commands watch:success mcp:success"
+commands="$commands watch:success mcp:success hook:success"
 
 # No command is left out.
 is_covered() { case $commands in *" $1:$2"*) ;; *) false ;; esac; }
