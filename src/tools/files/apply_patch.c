@@ -432,14 +432,14 @@ static const struct st_param params[] = {
      .aliases = "dry_run",
      .type = ST_PARAM_BOOLEAN,
      .description = "Only show the diffs."},
-	{.name = "session", .unlisted = true, .description = "Another session's name."},
+	ST_PARAM_SESSION,
 	ST_PARAMS_END,
 };
 
 const struct st_tool st_apply_patch = {
 	.name = "apply_patch",
 	.title = "Apply a patch",
-	.description = "Patch several files, all or nothing.",
+	.description = "Change, add, move and delete several files, all or nothing.",
 	.params = params,
 	.output_schema = ST_OUTPUT(
 		"\"files\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{\"path\":{"
