@@ -11,6 +11,7 @@
 #include "stet/config.h"
 #include "stet/context.h"
 #include "stet/error.h"
+#include "stet/hook.h"
 #include "stet/host.h"
 #include "stet/instructions.h"
 #include "stet/json.h"

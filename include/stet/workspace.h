@@ -86,6 +86,12 @@ enum stet_option {
 	 * 30 by default, 0 for any time. STET_OPTION_MAX_BASES bounds their bytes.
 	 */
 	STET_OPTION_VERSION_DAYS = 16,
+	/**
+	 * What stet_hook_run() does about a change by an agent's own tool that would
+	 * overwrite what the model has not seen. 0: it only records and reports. 1
+	 * (the default): it denies. 2: it makes the change itself, and merges.
+	 */
+	STET_OPTION_HOOK = 17,
 };
 
 /**

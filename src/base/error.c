@@ -139,6 +139,12 @@ int st_begin_call(const void *handle, struct stet_error *err) {
 	               "The handle is NULL: the object was not opened, or is closed already.");
 }
 
+int st_end_call(int code, struct stet_error *err) {
+	if (code >= 0)
+		st_error_clear(err);
+	return code;
+}
+
 struct stet_error *stet_error_new(void) {
 	return calloc(1, sizeof(struct stet_error));
 }

@@ -16,6 +16,9 @@ void st_error_clear(struct stet_error *err);
 /** Begin a public call on a handle: empty err, and refuse NULL. Returns 0 or STET_E_INVALID. */
 [[nodiscard]] int st_begin_call(const void *handle, struct stet_error *err);
 
+/** End a public call that may have coped with a failure: empty err if the call succeeded. Returns the code. */
+int st_end_call(int code, struct stet_error *err);
+
 /** Fill err, which may be NULL, with a code and a formatted message. Returns the code. */
 __attribute__((format(printf, 3, 4))) int st_fail(struct stet_error *err, int code,
                                                   const char *format, ...);

@@ -16,6 +16,7 @@ const struct command *const commands[] = {
 	&grep_command,
 	&check_command,
 	&hash_command,
+	&hook_command,
 	&agents_command,
 	&watch_command,
 	&snapshot_command,

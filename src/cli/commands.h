@@ -140,6 +140,7 @@ extern const struct command doctor_command;
 extern const struct command edit_command;
 extern const struct command grep_command;
 extern const struct command hash_command;
+extern const struct command hook_command;
 extern const struct command inspect_command;
 extern const struct command log_command;
 extern const struct command mcp_command;

@@ -9,6 +9,7 @@
  * - src/text/      Lines, search, replace, patch, diff: bytes in, bytes out.
  * - src/fs/        Files below one root, and replacing them safely.
  * - src/core/      Workspaces, sessions and what each has seen, the state.
+ * - src/hook/      Events of agents' own tools in, decisions out.
  * - src/tools/     The tools that agents call by name, with JSON.
  * - src/mcp/       The Model Context Protocol, without a socket.
  * - src/net/       Event loop, threads, stdio and HTTP.

@@ -51,7 +51,7 @@ static char *quote_string(const char *text) {
 }
 
 /* The command of a hook, as clients hand it to a shell. */
-static char *hook_command(const char *program) {
+static char *hook_shell_line(const char *program) {
 	const char *plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./+@%";
 	const char *quote = strspn(program, plain) == strlen(program) ? "" : "'";
 	char *out = NULL;
@@ -61,7 +61,7 @@ static char *hook_command(const char *program) {
 }
 
 char *entry_expand(const struct entry *entry, const char *program) {
-	char *command = hook_command(program), *out = NULL;
+	char *command = hook_shell_line(program), *out = NULL;
 	char *names[] = {quote_string(program), command ? quote_string(command) : NULL};
 	size_t len = 0;
 	FILE *stream = names[0] && names[1] ? open_memstream(&out, &len) : NULL;

@@ -56,21 +56,22 @@ int stet_instructions_root(struct stet_session *session, struct stet_instruction
                            struct stet_error *err) {
 	if (st_begin_call(session, err) < 0)
 		return STET_E_INVALID;
-	return st_instructions_deliver(session, ".", 0, 0, NULL, out, err);
+	return st_end_call(st_instructions_deliver(session, ".", 0, 0, NULL, out, err), err);
 }
 
 int stet_instructions_for_path(struct stet_session *session, const char *path,
                                struct stet_instructions **out, struct stet_error *err) {
 	if (st_begin_call(session, err) < 0)
 		return STET_E_INVALID;
-	return st_instructions_deliver(session, path, 0, 0, NULL, out, err);
+	return st_end_call(st_instructions_deliver(session, path, 0, 0, NULL, out, err), err);
 }
 
 int stet_instructions_all(struct stet_session *session, const char *path,
                           struct stet_instructions **out, struct stet_error *err) {
 	if (st_begin_call(session, err) < 0)
 		return STET_E_INVALID;
-	return st_instructions_deliver(session, path, ST_INSTRUCTIONS_ALL, 0, NULL, out, err);
+	return st_end_call(
+		st_instructions_deliver(session, path, ST_INSTRUCTIONS_ALL, 0, NULL, out, err), err);
 }
 
 int stet_instructions_if_new(struct stet_session *session, const char *path, char **out,
@@ -80,7 +81,7 @@ int stet_instructions_if_new(struct stet_session *session, const char *path, cha
 		return STET_E_INVALID;
 	struct stet_instructions *list = NULL;
 	int code = st_instructions_deliver(session, path, ST_INSTRUCTIONS_ALONE, 0, NULL, &list, err);
-	if (code < 0)
+	if (st_end_call(code, err) < 0)
 		return code;
 	assert(list);
 	struct st_buf text = ST_BUF_INIT;
@@ -105,7 +106,7 @@ int stet_instructions_index(struct stet_workspace *ws, struct stet_instructions 
                             struct stet_error *err) {
 	if (st_begin_call(ws, err) < 0)
 		return STET_E_INVALID;
-	return st_instructions_index(&ws->instructions, out, err);
+	return st_end_call(st_instructions_index(&ws->instructions, out, err), err);
 }
 
 void stet_instructions_invalidate(struct stet_workspace *ws, const char *path) {

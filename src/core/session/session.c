@@ -517,7 +517,9 @@ int stet_session_modified(struct stet_session *session, const char *path, struct
 	st_auto(st_file) file = ST_FILE_INIT;
 	struct st_seen *seen;
 	int status = st_session_compare(session, path, &seen, &file, err);
-	return status < 0 ? status : status == ST_MODIFIED || status == ST_DELETED;
+	if (st_end_call(status, err) < 0)
+		return status;
+	return status == ST_MODIFIED || status == ST_DELETED;
 }
 
 void stet_session_invalidate(struct stet_session *session, const char *path) {
@@ -610,7 +612,7 @@ int stet_session_check(struct stet_session *session, const char *path, struct st
 	}
 	st_answer_take_notices(answer, &session->ws->writes);
 	*out = answer;
-	return 0;
+	return st_end_call(0, err);
 }
 
 /* ---- read ---- */

@@ -33,6 +33,8 @@ enum kind {
 	STALE,
 	/** false, nested or true. */
 	AGENTS,
+	/** watch, deny or apply. */
+	HOOK,
 };
 
 /*
@@ -87,6 +89,9 @@ struct key {
 	X("stateDir", NAME, USER_ONLY, 0, ST_STATE_DIR, "the state directory, a name below the root") \
 	X("useSnapshot", FLAG, USER_ONLY, STET_OPTION_USE_SNAPSHOT, "true", \
 	  "prompts contain the snapshot instead of the history; a story can override this") \
+	X("guard", HOOK, USER_ONLY, STET_OPTION_HOOK, "deny", \
+	  "what `stet hook` does about a change that would overwrite what the model has not seen: " \
+	  "deny, apply (stet makes the change itself and merges) or watch") \
 	X("agents", AGENTS, TIGHTEN_OFF, STET_OPTION_AGENTS, "true", \
 	  "answers about a file include the AGENTS.md that newly apply: true, false, or nested for " \
 	  "all but the root's own") \
@@ -168,6 +173,16 @@ static const char *canonical_flag(const char *text) {
 	return NULL;
 }
 
+/* The value of STET_OPTION_HOOK; -1 for another text. */
+static int64_t hook_value(const char *text) {
+	static const char *const names[] = {"watch", "deny", "apply"};
+	for (int64_t i = 0; i < 3; i++) {
+		if (strcmp(text, names[i]) == 0)
+			return i;
+	}
+	return -1;
+}
+
 /* The canonical form of a value: "on" becomes "true". NULL if the key does not take it. */
 static const char *canonical(const struct key *key, const char *text) {
 	bool good = true;
@@ -192,6 +207,9 @@ static const char *canonical(const struct key *key, const char *text) {
 	case STALE:
 		good = strcmp(text, "refuse") == 0 || strcmp(text, "merge") == 0;
 		break;
+	case HOOK:
+		good = hook_value(text) >= 0;
+		break;
 	case LIST:
 		break;
 	}
@@ -215,6 +233,8 @@ static const char *values_of(const struct key *key) {
 		return "a single name of up to 64 bytes, such as .stet";
 	case STALE:
 		return "refuse or merge";
+	case HOOK:
+		return "deny, apply or watch";
 	case LIST:
 		break;
 	}
@@ -503,6 +523,8 @@ static int64_t option_of(const struct key *key, const char *text) {
 		return number(text);
 	if (strcmp(text, "nested") == 0)
 		return 2;
+	if (key->kind == HOOK)
+		return hook_value(text);
 	return strcmp(text, "true") == 0 || strcmp(text, "merge") == 0;
 }
 

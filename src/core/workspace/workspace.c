@@ -114,6 +114,7 @@ int st_workspace_init(struct stet_workspace *ws, const char *root, struct stet_e
 	ws->page_bytes = ST_PAGE_BYTES;
 	ws->durable = true;
 	ws->use_snapshot = true;
+	ws->hook_mode = ST_HOOK_MODE_DENY;
 	ws->state = ST_STATE_TOOLS;
 	int code = st_instructions_setup_init(&ws->instructions, &ws->root, err);
 	return code == 0 ? st_root_open(&ws->root, root, err) : code;
@@ -187,6 +188,15 @@ static int set_bases(struct stet_workspace *ws, int64_t value, struct stet_error
 	return code;
 }
 
+static int set_hook(struct stet_workspace *ws, int64_t value, struct stet_error *err) {
+	if (value < ST_HOOK_MODE_WATCH || value > ST_HOOK_MODE_APPLY)
+		return st_fail(err, STET_E_INVALID,
+		               "The hook watches (0), denies (1) or applies (2); %lld is out of range.",
+		               (long long)value);
+	ws->hook_mode = (int)value;
+	return 0;
+}
+
 int stet_workspace_set(struct stet_workspace *ws, enum stet_option option, int64_t value,
                        struct stet_error *err) {
 	if (st_begin_call(ws, err) < 0)
@@ -224,6 +234,8 @@ int stet_workspace_set(struct stet_workspace *ws, enum stet_option option, int64
 		return set_flag(&ws->structured, value, err);
 	case STET_OPTION_USE_SNAPSHOT:
 		return set_flag(&ws->use_snapshot, value, err);
+	case STET_OPTION_HOOK:
+		return set_hook(ws, value, err);
 	case STET_OPTION_VERSION_DAYS:
 		return set_days(&ws->writes.versions.max_days, value, err);
 	}

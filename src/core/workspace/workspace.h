@@ -23,6 +23,13 @@ enum st_state_level {
 	ST_STATE_ALL,
 };
 
+/** The values of STET_OPTION_HOOK. */
+enum st_hook_mode {
+	ST_HOOK_MODE_WATCH,
+	ST_HOOK_MODE_DENY,
+	ST_HOOK_MODE_APPLY,
+};
+
 /** The contents of a file: reference counted and immutable. */
 struct st_blob {
 	int references;
@@ -116,6 +123,8 @@ struct stet_workspace {
 	_Atomic bool hash_proves;
 	/** Servers send structuredContent too. */
 	_Atomic bool structured;
+	/** Of enum st_hook_mode. */
+	_Atomic int hook_mode;
 	/** Prompts contain the snapshot instead of the history, unless the story overrides this. */
 	_Atomic bool use_snapshot;
 };

@@ -1,0 +1,322 @@
+"""The classes of spec 1: trackers, AGENTS.md, watchers, and a manager of all three."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from ctypes import byref, c_void_p
+from dataclasses import dataclass
+from typing import Any, AsyncIterator, Callable, Optional, Union
+
+from ._library import Callback, ConflictError, Path, StetError, call, encode, library, sized, take
+from .events import Pump
+from .session import Answer, Handle, Session, Workspace, take_answer
+
+
+@dataclass(frozen=True)
+class ConflictResult:
+    has_conflict: bool
+    reason: Optional[str] = None
+    message: Optional[str] = None
+    current_content: Optional[str] = None
+
+
+@dataclass(frozen=True)
+class AgentsMdResult:
+    path: str
+    content: str
+
+
+def _conflict(answer: Answer) -> ConflictResult:
+    if not answer.has_conflict:
+        return ConflictResult(False)
+    content = None if answer.content is None else answer.text
+    return ConflictResult(True, answer.reason, answer.message, content)
+
+
+def _take_list(instructions: c_void_p, root: str) -> list[AgentsMdResult]:
+    """Copy a list of AGENTS.md files without those that were deleted, and free it."""
+    try:
+        found = []
+        for i in range(library.stet_instructions_count(instructions)):
+            content = sized("stet_instructions_content", instructions, i)
+            path = os.fsdecode(library.stet_instructions_path(instructions, i))
+            if content is not None:
+                found.append(AgentsMdResult(os.path.join(root, path), content.decode(errors="replace")))
+        return found
+    finally:
+        library.stet_instructions_free(instructions)
+
+
+class FileTracker:
+    """Knows which versions of files an agent has read, and which of them others changed."""
+
+    def __init__(self, root: Path = ".") -> None:
+        self.session = Session(root)
+
+    def track_read(self, path: Path) -> None:
+        self.session.track_read(path)
+
+    def has_been_modified_since_read(self, path: Path) -> bool:
+        return self.session.modified(path)
+
+    def track(self, path: Path, content: Union[str, bytes]) -> None:
+        self.session.track(path, content)
+
+    def invalidate(self, path: Path) -> None:
+        self.session.invalidate(path)
+
+    def check_conflict(self, path: Path) -> ConflictResult:
+        return _conflict(self.session.check(path))
+
+    def get_agents_md_if_new(self, path: Path) -> Optional[str]:
+        """The instructions in the file's own directory, unless this session has them."""
+        out = c_void_p()
+        with self.session._lock:
+            call("stet_instructions_if_new", self.session._pointer, encode(path), byref(out))
+        return take(out).decode(errors="replace") if out.value else None
+
+    def clear_session(self) -> None:
+        with self.session._lock:
+            library.stet_instructions_clear(self.session._pointer)
+
+    def read_file(self, path: Path) -> str:
+        """Read a whole file and record it as seen."""
+        return self.session.read(path).text
+
+    def edit_file(self, path: Path, old: str, new: str) -> str:
+        """Replace a text, or create a file if `old` is empty. Returns the sentence for the model."""
+        try:
+            if old:
+                self.session.edit(path, old, new)
+            else:
+                self.session.write(path, new)
+        except ConflictError as error:
+            if error.answer.reason == "modified":
+                return (f'Error: File "{os.fspath(path)!s}" was modified since you last read it. '
+                        "Please read the file again.")
+            return f"Error: {error}"
+        except StetError as error:
+            return f"Error: {error}"
+        return f'Updated file "{os.fspath(path)!s}"'
+
+    def close(self) -> None:
+        self.session.close()
+
+    def __enter__(self) -> "FileTracker":
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+
+class AgentsMdLoader:
+    """Delivers AGENTS.md files, each once per session."""
+
+    def __init__(self, working_dir: Path = ".") -> None:
+        self._dir = os.path.abspath(os.fsdecode(working_dir))
+        self.session = Session(working_dir)
+
+    def index(self) -> list[str]:
+        """List every AGENTS.md below the directory. Nothing depends on this list."""
+        out = c_void_p()
+        with self.session._lock:
+            space = library.stet_session_workspace(self.session._pointer)
+            call("stet_instructions_index", space, byref(out))
+        try:
+            paths = [library.stet_instructions_path(out, i)
+                     for i in range(library.stet_instructions_count(out))]
+            return [os.path.join(self._dir, os.fsdecode(path)) for path in paths]
+        finally:
+            library.stet_instructions_free(out)
+
+    def get_for_path(self, path: Path) -> list[AgentsMdResult]:
+        """The new instructions for a file, the root's first."""
+        out = c_void_p()
+        with self.session._lock:
+            call("stet_instructions_for_path", self.session._pointer, encode(path), byref(out))
+        return _take_list(out, self._dir)
+
+    def get_root(self) -> Optional[str]:
+        out = c_void_p()
+        with self.session._lock:
+            call("stet_instructions_root", self.session._pointer, byref(out))
+        found = _take_list(out, self._dir)
+        return "\n".join(one.content for one in found) if found else None
+
+    def invalidate(self, path: Path) -> None:
+        with self.session._lock:
+            space = library.stet_session_workspace(self.session._pointer)
+            library.stet_instructions_invalidate(space, encode(path))
+
+    def clear_session(self) -> None:
+        with self.session._lock:
+            library.stet_instructions_clear(self.session._pointer)
+
+    def close(self) -> None:
+        self.session.close()
+
+    def __enter__(self) -> "AgentsMdLoader":
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+
+class FileWatcher(Handle):
+    """Calls back with (absolute path, "add" | "change" | "unlink").
+
+    Started inside a running asyncio loop, it calls back on that loop; otherwise on a thread of its own.
+    """
+
+    def __init__(self, working_dir: Path, on_file_change: Optional[Callable[[str, str], None]] = None) -> None:
+        self._dir = os.path.abspath(os.fsdecode(working_dir))
+        self._on_file_change = on_file_change
+        self._events: Optional[asyncio.Queue[tuple[str, str]]] = None
+        self._changed: list[tuple[str, str]] = []
+        self._pump: Optional[Pump] = None
+        changed = self._changed
+
+        def collect(_: Any, path: bytes, event: bytes) -> None:
+            changed.append((os.fsdecode(path), event.decode()))
+
+        self._callback = Callback(collect)
+        out = c_void_p()
+        call("stet_watcher_new", encode(working_dir), self._callback, None, byref(out))
+        super().__init__(out.value, library.stet_watcher_free)
+
+    def start(self) -> None:
+        with self._lock:
+            call("stet_watcher_start", self._pointer)
+            self._pump = Pump(library.stet_watcher_fd(self._pointer), self._dispatch)
+
+    def _dispatch(self) -> None:
+        with self._lock:
+            if self._pump is None:
+                return
+            try:
+                call("stet_watcher_dispatch", self._pointer, 0)
+            except StetError:
+                # The directory is gone: there is nothing left to watch.
+                self._pump.stop()
+                self._pump = None
+            changed = self._changed[:]
+            self._changed.clear()
+        for path, event in changed:
+            full = os.path.join(self._dir, path)
+            if self._events:
+                self._events.put_nowait((full, event))
+            if self._on_file_change:
+                self._on_file_change(full, event)
+
+    async def events(self) -> AsyncIterator[tuple[str, str]]:
+        """Start, and yield (path, event) for each change until the iteration ends."""
+        self._events = asyncio.Queue()
+        self.start()
+        try:
+            while True:
+                yield await self._events.get()
+        finally:
+            self.stop()
+            self._events = None
+
+    def stop(self) -> None:
+        pump, self._pump = self._pump, None
+        if pump:
+            pump.stop()
+        with self._lock:
+            library.stet_watcher_stop(self._pointer)
+
+    def close(self) -> None:
+        self.stop()
+        super().close()
+
+
+class FileStateManager(Handle):
+    """A tracker, a loader and a watcher in one: a file that others change is no longer tracked."""
+
+    def __init__(self, working_dir: Path = ".") -> None:
+        self._dir = os.path.abspath(os.fsdecode(working_dir))
+        self._pump: Optional[Pump] = None
+        out = c_void_p()
+        call("stet_manager_new", encode(working_dir), byref(out))
+        super().__init__(out.value, library.stet_manager_free)
+
+    def initialize(self) -> None:
+        """Begin to watch, on the running asyncio loop or on a thread."""
+        with self._lock:
+            call("stet_manager_initialize", self._pointer)
+            self._pump = Pump(library.stet_manager_fd(self._pointer), self._dispatch)
+
+    def _dispatch(self) -> None:
+        with self._lock:
+            if self._pump is None:
+                return
+            try:
+                call("stet_manager_dispatch", self._pointer, 0)
+            except StetError:
+                self._pump.stop()
+                self._pump = None
+
+    def track_read(self, path: Path, content: Union[str, bytes]) -> None:
+        data = content.encode() if isinstance(content, str) else content
+        with self._lock:
+            call("stet_manager_track_read", self._pointer, encode(path), data, len(data))
+
+    def check_for_conflict(self, path: Path) -> ConflictResult:
+        out = c_void_p()
+        with self._lock:
+            call("stet_manager_check_for_conflict", self._pointer, encode(path), byref(out))
+        return _conflict(take_answer(out))
+
+    def get_agents_md_for_path(self, path: Path) -> list[AgentsMdResult]:
+        out = c_void_p()
+        with self._lock:
+            call("stet_manager_instructions_for_path", self._pointer, encode(path), byref(out))
+        return _take_list(out, self._dir)
+
+    def get_root_agents_md(self) -> Optional[str]:
+        out = c_void_p()
+        with self._lock:
+            call("stet_manager_instructions_root", self._pointer, byref(out))
+        found = _take_list(out, self._dir)
+        return "\n".join(one.content for one in found) if found else None
+
+    def clear_session(self) -> None:
+        with self._lock:
+            library.stet_manager_clear_session(self._pointer)
+
+    def dispose(self) -> None:
+        """Stop watching; the tracker still answers, as in spec 1."""
+        pump, self._pump = self._pump, None
+        if pump:
+            pump.stop()
+        with self._lock:
+            library.stet_manager_stop(self._pointer)
+
+    def close(self) -> None:
+        self.dispose()
+        super().close()
+
+
+class _Default:
+    """The tracker of the working directory, opened at its first use."""
+
+    def __init__(self) -> None:
+        self._tracker: Optional[FileTracker] = None
+
+    def __getattr__(self, name: str) -> Any:
+        if self._tracker is None:
+            self._tracker = FileTracker()
+        return getattr(self._tracker, name)
+
+
+file_tracker: FileTracker = _Default()  # type: ignore[assignment]
+
+
+def read_file(path: Path) -> str:
+    return file_tracker.read_file(path)
+
+
+def edit_file(path: Path, old: str, new: str) -> str:
+    return file_tracker.edit_file(path, old, new)

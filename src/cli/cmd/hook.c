@@ -1,0 +1,47 @@
+/* stet hook: decide about one event of an agent's own tools. */
+#include <stdlib.h>
+
+#include "cli/cli.h"
+
+/* A hook must not be in the agent's way: whatever goes wrong, it prints nothing and succeeds. */
+static int run_hook(const struct options *options, const struct arguments *args) {
+	struct stet_error err = {0};
+	char *event = NULL, *decision = NULL;
+	size_t event_len = 0, len = 0;
+	(void)options;
+	if (slurp("-", &event, &event_len) != DONE)
+		return DONE;
+	if (stet_hook_run(event, event_len, option_value(args, "--client"), &decision, &len, &err) < 0)
+		complain("%s", err.message);
+	if (decision)
+		put_line(stdout, decision, len);
+	stet_free(decision);
+	free(event);
+	(void)done();
+	return DONE;
+}
+
+static const struct option options[] = {
+	{"--client", "NAME",
+     "claude, codex, gemini, qwen or cursor; recognised by the event if left out"},
+	OPTIONS_END,
+};
+
+const struct command hook_command = {
+	.name = "hook",
+	.summary = "guard an agent's own tools: one event in, one decision out",
+	.description =
+		"Reads one event of a coding agent's hooks from standard input, as JSON, and prints the "
+		"decision, or nothing. Records what the model was sent, denies an edit or a write that "
+		"would overwrite what it has not seen, with the diff as the reason, and logs what the "
+		"agent's tools wrote. The exit status is always 0: a hook is never in the agent's way. "
+		"The workspace is the nearest directory with .stet or .git, from the event's directory "
+		"upwards.",
+	.options = options,
+	.examples =
+		(const struct example[]){
+			{"echo '{}' | stet hook", "an event that says nothing gets no decision"},
+			{0},
+		},
+	.run = run_hook,
+};

@@ -1,0 +1,173 @@
+/*
+ * Before an edit, a write or a patch: judge it by the rules of stet's own tools
+ * (core/session/change.h), as a dry run, and deny what they refuse. With
+ * `guard = apply` stet makes the change itself, which then cannot race.
+ */
+#include "hook/change.h"
+
+#include "base/utf8.h"
+#include "core/session/change.h"
+#include "text/diff/unified.h"
+#include "text/lines/lines.h"
+
+/* The most bytes of the diff of a change that stet made itself. */
+enum { APPLIED_DIFF = 8 << 10 };
+
+/* ---- the new contents ---- */
+
+static int make_new(void *context, struct st_str old, struct st_buf *new, struct stet_error *err) {
+	return st_hook_change_make(context, old, new, err);
+}
+
+/* ---- what the agent's own tool would damage ---- */
+
+static bool is_mixed(struct st_str text) {
+	struct st_eols eols = st_eols_count(text);
+	return eols.lf > 0 && eols.crlf > 0;
+}
+
+static bool is_crlf(struct st_str text) {
+	struct st_eols eols = st_eols_count(text);
+	return eols.crlf > 0 && eols.lf == 0;
+}
+
+/* Whether the client's tool turns every CRLF of a file that it writes whole into LF. */
+static bool writes_lf(enum st_hook_client client) {
+	return client == ST_HOOK_CLAUDE || client == ST_HOOK_CODEX;
+}
+
+static bool breaks_links(enum st_hook_client client) {
+	return client == ST_HOOK_CLAUDE || client == ST_HOOK_QWEN;
+}
+
+/* What the tool would damage, as the end of a sentence; NULL for nothing. docs/hooks.md has the table. */
+static const char *damage_of(const struct st_hook_call *call, const struct st_hook_change *change,
+                             const struct st_file *file) {
+	enum st_hook_client client = call->event->client;
+	struct st_str old = st_buf_str(&file->bytes);
+	if (memchr(old.ptr, '\0', old.len))
+		return NULL;
+	if (is_mixed(old) && !change->removes)
+		return "has LF and CRLF line ends, which this tool would make alike";
+	if (change->whole && is_crlf(old) && writes_lf(client) && !change->removes)
+		return "has CRLF line ends, which this tool would replace by LF";
+	if (!st_utf8_valid(old) && client == ST_HOOK_GEMINI && !change->whole)
+		return "has bytes that are not UTF-8, which this tool would replace by U+FFFD";
+	if (file->links > 1 && breaks_links(client))
+		return "has several names (hard links), which this tool would separate";
+	if (client == ST_HOOK_CODEX && !change->whole && !change->removes && old.len > 0 &&
+	    old.ptr[old.len - 1] != '\n')
+		return "does not end in a line end, and this tool would add one";
+	return NULL;
+}
+
+static void deny_damage(struct st_hook_call *call, const struct st_hook_change *change,
+                        const char *damage) {
+	st_auto(st_buf) text = ST_BUF_INIT;
+	st_buf_addf(&text,
+	            "File %s %s. Change it with stet, which keeps them: ", st_quoted(change->path),
+	            damage);
+	if (change->whole)
+		st_buf_addf(&text, "stet --session %s write %s < NEW", call->session->name, change->path);
+	else
+		st_buf_addf(&text, "stet --session %s edit %s OLD NEW", call->session->name, change->path);
+	st_hook_say(call->decision, st_buf_str(&text));
+	call->decision->denies = true;
+}
+
+/* ---- the decision ---- */
+
+static void say_refusal(struct st_hook_call *call, const struct stet_answer *answer) {
+	st_auto(st_buf) text = ST_BUF_INIT;
+	st_buf_add(&text, st_buf_str(&answer->message));
+	if (answer->diff.len > 0)
+		st_buf_addf(&text, "\n\n%s", st_buf_cstr(&answer->diff));
+	st_hook_say(call->decision, st_buf_str(&text));
+	call->decision->denies = true;
+}
+
+/* stet has made the change: say so, and what the file has beyond it. */
+static void say_applied(struct st_hook_call *call, const struct st_hook_change *change,
+                        const struct stet_answer *answer, struct st_str old) {
+	st_auto(st_buf) text = ST_BUF_INIT;
+	st_auto(st_buf) diff = ST_BUF_INIT;
+	st_auto(st_diff_report) report = {0};
+	st_auto(st_place) place = ST_PLACE_INIT;
+	st_auto(st_file) now = ST_FILE_INIT;
+	struct st_diff_opts opts = ST_DIFF_OPTS(change->path);
+	opts.max_bytes = APPLIED_DIFF;
+	st_buf_addf(&text, "Done by stet: %s is changed as you asked%s. Do not repeat the call.",
+	            st_quoted(change->path),
+	            answer->merged ? ", merged with what others changed meanwhile" : "");
+	if (st_session_find(call->session, change->path, &place, &now, NULL) == 0 &&
+	    st_diff_unified(old, st_buf_str(&now.bytes), &opts, &diff, &report, NULL) == 0 &&
+	    diff.len > 0)
+		st_buf_addf(&text, "\n\n%s", st_buf_cstr(&diff));
+	st_hook_say(call->decision, st_buf_str(&text));
+	call->decision->denies = true;
+}
+
+/* What the file holds now; empty if there is none. False if its path cannot be used. */
+static bool load_old(struct st_hook_call *call, const struct st_hook_change *change,
+                     struct st_file *file) {
+	st_auto(st_place) place = ST_PLACE_INIT;
+	int code = st_session_find(call->session, change->path, &place, file, NULL);
+	return code == 0 || code == STET_E_NOT_FOUND;
+}
+
+/* Judge one change; with `apply` also make it. */
+static void judge_one(struct st_hook_call *call, struct st_hook_change *change, bool apply) {
+	st_auto(st_file) old = ST_FILE_INIT;
+	struct stet_error why = {0};
+	if (!load_old(call, change, &old))
+		return;
+	const char *damage = !apply && old.bytes.ptr ? damage_of(call, change, &old) : NULL;
+	struct stet_answer *answer = st_answer_new("success");
+	if (!answer)
+		return;
+	const struct st_change request = {
+		.path = change->path,
+		.kind = change->whole ? ST_CHANGE_WHOLE : ST_CHANGE_ANCHORED,
+		.anchor = change->old_text,
+		.merge = apply,
+		.check_drops = true,
+		.dry_run = !apply,
+		.remove = change->removes && apply,
+		.make = make_new,
+		.context = change,
+	};
+	int code = st_change_apply(call->session, &request, answer, &why);
+	if (code == STET_E_CONFLICT)
+		say_refusal(call, answer);
+	else if (code == 0 && apply)
+		say_applied(call, change, answer, st_buf_str(&old.bytes));
+	else if (damage)
+		deny_damage(call, change, damage);
+	/* Any other code: the agent's tool says itself what is wrong. */
+	stet_answer_free(answer);
+}
+
+/* Store the version that the tool is about to replace: the tool's own check is not atomic. */
+static void keep_old(struct st_hook_call *call, const struct st_hook_change *change) {
+	st_auto(st_place) place = ST_PLACE_INIT;
+	st_auto(st_file) file = ST_FILE_INIT;
+	if (st_session_find(call->session, change->path, &place, &file, NULL) < 0)
+		return;
+	(void)st_versions_put(&call->session->ws->writes.versions, &file.hash, st_buf_str(&file.bytes));
+	/* A tool that answers with no old text: the record has it. */
+	if (!st_session_seen(call->session, change->path, place.path))
+		(void)st_session_record(call->session, change->path, place.path, &file);
+}
+
+void st_hook_before_change(struct st_hook_call *call) {
+	st_auto(st_hook_changes) changes = {0};
+	int mode = call->session->ws->hook_mode;
+	if (!st_hook_changes_read(call, &changes) || mode == ST_HOOK_MODE_WATCH)
+		return;
+	/* Several files as one change need stet's own apply_patch. */
+	bool apply = mode == ST_HOOK_MODE_APPLY && changes.count == 1 && !changes.items[0].hunks_only;
+	for (size_t i = 0; i < changes.count; i++)
+		judge_one(call, &changes.items[i], apply);
+	for (size_t i = 0; i < changes.count && !call->decision->denies; i++)
+		keep_old(call, &changes.items[i]);
+}

@@ -1,0 +1,101 @@
+/* What the hook tells the model beside its tools: instructions, the state, changes of others. */
+#include "core/instructions/lookup.h"
+#include "core/prompt/snapshot.h"
+#include "core/session/deliver.h"
+#include "core/state/state.h"
+#include "hook/hook.h"
+#include "stet/instructions.h"
+
+/* How many changed files to name, and how many bytes of instructions to add. */
+enum { NAMED_MAX = 20, INSTRUCTIONS_MAX = 16 << 10 };
+
+/* ---- instructions ---- */
+
+/* Gemini CLI does not load AGENTS.md; all others load the root's. */
+static bool loads_root(enum st_hook_client client) {
+	return client != ST_HOOK_GEMINI;
+}
+
+/* Claude Code adds the nested AGENTS.md itself after its own read, and after nothing else. */
+static bool loads_nested(const struct st_hook_event *event) {
+	return event->client == ST_HOOK_CLAUDE && event->tool == ST_HOOK_READ;
+}
+
+void st_hook_instruct(struct st_hook_call *call, const char *path) {
+	const struct st_instructions_setup *setup = &call->session->ws->instructions;
+	struct stet_instructions *list = NULL;
+	unsigned flags =
+		loads_root(call->event->client) || setup->nested_only ? ST_INSTRUCTIONS_NESTED : 0;
+	if (!setup->deliver || st_instructions_deliver_new(call->session, path, flags, INSTRUCTIONS_MAX,
+	                                                   NULL, &list, NULL) < 0)
+		return;
+	size_t count = list && !loads_nested(call->event) ? stet_instructions_count(list) : 0;
+	for (size_t i = 0; i < count; i++) {
+		size_t len = 0;
+		const char *block = stet_instructions_block(list, i, &len);
+		if (block)
+			st_hook_say(call->decision, st_strn(block, len));
+	}
+	stet_instructions_free(list);
+}
+
+/* ---- changes of others ---- */
+
+struct changes {
+	struct st_hook_call *call;
+	struct st_buf names;
+	size_t count;
+};
+
+/* A change is new if no notice with its path and the file's stamp was added before. */
+static bool is_new_change(struct st_hook_call *call, const char *path) {
+	st_auto(st_buf) notice = ST_BUF_INIT;
+	struct stat st = {0};
+	(void)!st_root_peek(&call->session->ws->root, path, &st, NULL);
+	st_buf_addf(&notice, "changed %s %lld.%09ld %lld", path, (long long)st.st_mtim.tv_sec,
+	            st.st_mtim.tv_nsec, (long long)st.st_size);
+	return !notice.failed &&
+	       st_delivered_add_new_notice(&call->session->instructions, st_buf_str(&notice));
+}
+
+static void add_changed(void *data, const char *path, enum st_seen_status status) {
+	struct changes *changes = data;
+	if (!is_new_change(changes->call, path) || ++changes->count > NAMED_MAX)
+		return;
+	st_buf_adds(&changes->names, "\n- ");
+	st_quote_name(&changes->names, st_str(path));
+	if (status == ST_DELETED)
+		st_buf_adds(&changes->names, " (deleted)");
+}
+
+void st_hook_tell_changes(struct st_hook_call *call, const char *sentence) {
+	struct changes changes = {.call = call, .names = ST_BUF_INIT};
+	st_auto(st_buf) text = ST_BUF_INIT;
+	if (st_session_each_changed(call->session, add_changed, &changes, NULL) == 0 &&
+	    changes.count > 0) {
+		st_buf_addf(&text, "%s%s", sentence, st_buf_cstr(&changes.names));
+		if (changes.count > NAMED_MAX)
+			st_buf_addf(&text, "\nand %zu more", changes.count - NAMED_MAX);
+		st_hook_say(call->decision, st_buf_str(&text));
+	}
+	st_buf_release(&changes.names);
+}
+
+/* ---- the start of a session ---- */
+
+void st_hook_start(struct st_hook_call *call) {
+	struct stet_session *session = call->session;
+	st_auto(st_repo_status) status = {0};
+	st_auto(st_buf) text = ST_BUF_INIT;
+	struct st_state *state = st_state_of(session->ws);
+	if (st_str_eq(call->event->source, ST_STR("compact")))
+		stet_instructions_clear(session);
+	/* Nothing is stored yet, so there is nothing to tell. */
+	if (!st_store_exists(&state->store) ||
+	    st_repo_get_status(&state->repo, session, 0, &status, NULL) < 0 ||
+	    status.state.file_count + status.state.task_count == 0 ||
+	    st_snapshot_format(&status.state, 0, &text, NULL) < 0)
+		return;
+	st_workspace_log(session->ws, session->name, st_buf_str(&text));
+	st_hook_say(call->decision, st_buf_str(&text));
+}

@@ -1,0 +1,81 @@
+#include "hook/decision.h"
+
+void st_hook_decision_release(struct st_hook_decision *decision) {
+	st_buf_release(&decision->text);
+	st_buf_release(&decision->notice);
+}
+
+void st_hook_say(struct st_hook_decision *decision, struct st_str paragraph) {
+	paragraph = st_str_trim(paragraph);
+	if (paragraph.len == 0)
+		return;
+	if (decision->text.len > 0)
+		st_buf_adds(&decision->text, "\n\n");
+	st_buf_add(&decision->text, paragraph);
+}
+
+/* Claude Code, Codex, Qwen Code, VS Code: the members are in an object of their own. */
+static void add_specific(yyjson_mut_doc *doc, yyjson_mut_val *root,
+                         const struct st_hook_event *event, const char *key, struct st_str text) {
+	yyjson_mut_val *object = st_json_add_object(doc, root, "hookSpecificOutput");
+	st_json_add_text(doc, object, "hookEventName", event->name);
+	if (key)
+		st_json_add_text(doc, object, "permissionDecision", ST_STR("deny"));
+	st_json_add_text(doc, object, key ? key : "additionalContext", text);
+}
+
+static void add_denial(yyjson_mut_doc *doc, yyjson_mut_val *root, const struct st_hook_event *event,
+                       struct st_str text) {
+	switch (event->client) {
+	case ST_HOOK_CLAUDE:
+	case ST_HOOK_CODEX:
+	case ST_HOOK_QWEN:
+		add_specific(doc, root, event, "permissionDecisionReason", text);
+		break;
+	case ST_HOOK_CURSOR:
+		st_json_add_text(doc, root, "permission", ST_STR("deny"));
+		st_json_add_text(doc, root, "agent_message", text);
+		[[fallthrough]];
+	case ST_HOOK_GEMINI:
+		st_json_add_text(doc, root, "decision", ST_STR("deny"));
+		st_json_add_text(doc, root, "reason", text);
+		break;
+	}
+}
+
+/* Codex refuses an answer with a member that it does not know. */
+static bool shows_notices(const struct st_hook_event *event) {
+	return event->client != ST_HOOK_CODEX && event->client != ST_HOOK_CURSOR;
+}
+
+static void add_members(yyjson_mut_doc *doc, yyjson_mut_val *root,
+                        const struct st_hook_decision *decision,
+                        const struct st_hook_event *event) {
+	struct st_str text = st_buf_str(&decision->text);
+	if (decision->denies)
+		add_denial(doc, root, event, text);
+	else if (text.len > 0 && event->client == ST_HOOK_CURSOR)
+		st_json_add_text(doc, root, "additional_context", text);
+	else if (text.len > 0)
+		add_specific(doc, root, event, NULL, text);
+	if (decision->notice.len > 0 && shows_notices(event))
+		st_json_add_text(doc, root, "systemMessage", st_buf_str(&decision->notice));
+}
+
+int st_hook_decision_write(const struct st_hook_decision *decision,
+                           const struct st_hook_event *event, struct st_buf *out,
+                           struct stet_error *err) {
+	if (decision->text.failed || decision->notice.failed)
+		return st_fail_nomem(err);
+	yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
+	yyjson_mut_val *root = doc ? yyjson_mut_obj(doc) : NULL;
+	if (!root) {
+		yyjson_mut_doc_free(doc);
+		return st_fail_nomem(err);
+	}
+	yyjson_mut_doc_set_root(doc, root);
+	add_members(doc, root, decision, event);
+	int code = yyjson_mut_obj_size(root) > 0 ? st_json_write(doc, root, out, err) : 0;
+	yyjson_mut_doc_free(doc);
+	return code;
+}

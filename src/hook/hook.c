@@ -1,0 +1,201 @@
+#include "hook/hook.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "core/state/tasks_follow.h"
+#include "stet/config.h"
+#include "stet/instructions.h"
+
+/* ---- one event ---- */
+
+bool st_hook_path(const struct st_hook_call *call, struct st_str path, struct st_buf *out) {
+	struct st_str cwd = call->event->cwd;
+	st_auto(st_buf) full = ST_BUF_INIT;
+	if (path.len == 0 || memchr(path.ptr, '\0', path.len))
+		return false;
+	if (path.ptr[0] != '/') {
+		st_buf_add(&full, cwd);
+		st_buf_addc(&full, '/');
+	}
+	st_buf_add(&full, path);
+	struct st_str root = call->root;
+	/* The event may spell the root through a link, which the workspace does not know by that name. */
+	bool begins =
+		full.len > root.len && st_str_starts(st_buf_str(&full), root) && full.ptr[root.len] == '/';
+	st_buf_adds(out, st_buf_cstr(&full) + (begins ? root.len + 1 : 0));
+	st_auto(st_buf) spelling = ST_BUF_INIT;
+	return !out->failed && !full.failed && out->len > 0 &&
+	       st_root_spelling(&call->session->ws->root, out->ptr, &spelling);
+}
+
+static void decide_before(struct st_hook_call *call) {
+	if (call->event->tool == ST_HOOK_EDIT || call->event->tool == ST_HOOK_WRITE ||
+	    call->event->tool == ST_HOOK_PATCH)
+		st_hook_before_change(call);
+}
+
+static void decide_after(struct st_hook_call *call) {
+	switch (call->event->tool) {
+	case ST_HOOK_READ:
+		st_hook_after_read(call);
+		break;
+	case ST_HOOK_EDIT:
+	case ST_HOOK_WRITE:
+	case ST_HOOK_PATCH:
+		st_hook_after_change(call);
+		break;
+	case ST_HOOK_SHELL:
+		st_hook_after_shell(call);
+		break;
+	case ST_HOOK_TODO:
+		(void)!st_tasks_follow(call->session, call->event->input, NULL);
+		break;
+	case ST_HOOK_TOOL_OTHER:
+		break;
+	}
+}
+
+void st_hook_decide(struct st_hook_call *call) {
+	[[maybe_unused]] st_auto(st_call_scope) scope = st_call_scope_begin(call->session, true);
+	switch (call->event->moment) {
+	case ST_HOOK_BEFORE_TOOL:
+		decide_before(call);
+		break;
+	case ST_HOOK_AFTER_TOOL:
+		decide_after(call);
+		break;
+	case ST_HOOK_SESSION_START:
+		st_hook_start(call);
+		break;
+	case ST_HOOK_PROMPT:
+		st_hook_tell_changes(call, "Files that you have read were changed since then, not by you:");
+		break;
+	case ST_HOOK_COMPACT:
+		stet_instructions_clear(call->session);
+		break;
+	case ST_HOOK_OTHER:
+		break;
+	}
+}
+
+/* ---- the workspace ---- */
+
+static bool has_entry(const struct st_buf *dir, const char *name) {
+	st_auto(st_buf) path = ST_BUF_INIT;
+	struct stat st;
+	st_buf_addf(&path, "%s/%s", st_buf_cstr(dir), name);
+	return !path.failed && lstat(path.ptr, &st) == 0;
+}
+
+/*
+ * The nearest directory upwards that has a state directory or a repository; else
+ * the working directory. The home directory counts only if it has one itself.
+ */
+static bool find_root(struct st_str cwd, struct st_buf *out) {
+	const char *home = getenv("HOME");
+	while (cwd.len > 1 && cwd.ptr[cwd.len - 1] == '/')
+		cwd.len--;
+	for (size_t len = cwd.len; len > 1;) {
+		st_buf_clear(out);
+		st_buf_add(out, st_str_slice(cwd, 0, len));
+		if (has_entry(out, ".stet") || has_entry(out, ".git"))
+			return !out->failed;
+		while (len > 1 && cwd.ptr[len - 1] != '/')
+			len--;
+		len -= len > 1;
+	}
+	st_buf_clear(out);
+	st_buf_add(out, cwd);
+	return cwd.len > 1 && !out->failed && !(home && st_str_eq(st_str(home), cwd));
+}
+
+static int configure_workspace(struct stet_workspace *ws, struct stet_error *err) {
+	struct stet_config *config = NULL;
+	int code = stet_workspace_set(ws, STET_OPTION_STATE, ST_STATE_ALL, err);
+	if (code == 0)
+		code = stet_config_load(ws, &config, err);
+	if (code == 0)
+		code = stet_config_apply(config, ws, err);
+	stet_config_free(config);
+	return code;
+}
+
+/* `claude:ID`, and `claude:ID:AGENT` for a subagent. */
+static int open_session(struct stet_workspace *ws, const struct st_hook_event *event,
+                        struct stet_session **out, struct stet_error *err) {
+	st_auto(st_buf) name = ST_BUF_INIT;
+	st_buf_addf(&name, "%s:%.*s", st_hook_client_name(event->client), (int)event->session.len,
+	            event->session.ptr);
+	if (event->agent.len > 0)
+		st_buf_addf(&name, ":%.*s", (int)event->agent.len, event->agent.ptr);
+	return name.failed ? st_fail_nomem(err) : stet_session_open(ws, name.ptr, out, err);
+}
+
+static int run_event(const struct st_hook_event *event, struct st_hook_decision *decision,
+                     struct stet_error *err) {
+	st_auto(st_buf) root = ST_BUF_INIT;
+	struct stet_workspace *ws = NULL;
+	struct stet_session *session = NULL;
+	if (event->moment == ST_HOOK_OTHER || !find_root(event->cwd, &root))
+		return 0;
+	int code = stet_workspace_open(root.ptr, &ws, err);
+	if (code == 0)
+		code = configure_workspace(ws, err);
+	if (code == 0)
+		code = open_session(ws, event, &session, err);
+	if (code == 0) {
+		struct st_hook_call call = {
+			.event = event, .session = session, .root = st_buf_str(&root), .decision = decision};
+		st_hook_decide(&call);
+	}
+	stet_session_close(session);
+	stet_workspace_close(ws);
+	return code;
+}
+
+/* At the start of a session, so once, the person is told what keeps the hook from its work. */
+static void tell_fault(const struct st_hook_event *event, struct st_hook_decision *decision,
+                       const struct stet_error *err) {
+	if (event->moment == ST_HOOK_SESSION_START)
+		st_buf_addf(&decision->notice, "stet does not guard this session. %s", err->message);
+}
+
+static int decide_event(yyjson_val *root, const char *client, struct st_buf *out,
+                        struct stet_error *err) {
+	st_auto(st_hook_decision) decision = ST_HOOK_DECISION_INIT;
+	struct st_hook_event event;
+	int code = st_hook_event_read(root, client, &event, err);
+	if (code < 0)
+		return code;
+	struct stet_error why = {0};
+	if (run_event(&event, &decision, &why) < 0)
+		tell_fault(&event, &decision, &why);
+	return st_hook_decision_write(&decision, &event, out, err);
+}
+
+int stet_hook_run(const char *event, size_t event_len, const char *client, char **out, size_t *len,
+                  struct stet_error *err) {
+	yyjson_doc *doc = NULL;
+	struct st_buf text = ST_BUF_INIT;
+	*out = NULL;
+	if (len)
+		*len = 0;
+	if (event_len > ST_HOOK_EVENT_MAX)
+		return st_fail(err, STET_E_TOO_BIG, "The event has %zu bytes; the limit is %zu.", event_len,
+		               ST_HOOK_EVENT_MAX);
+	int code = st_json_parse(st_strn(event ? event : "", event ? event_len : 0),
+	                         "The members of the event", &doc, err);
+	if (code == 0)
+		code = decide_event(yyjson_doc_get_root(doc), client, &text, err);
+	yyjson_doc_free(doc);
+	if (code < 0 || text.len == 0) {
+		st_buf_release(&text);
+		return code;
+	}
+	*out = text.ptr;
+	if (len)
+		*len = text.len;
+	return 0;
+}

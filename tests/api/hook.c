@@ -1,0 +1,174 @@
+/* The hook: events of the agents in, decisions out. Each test plays one agent. */
+#include <stet/stet.h>
+
+#include "lib/test.h"
+
+/* Run an event; `members` follow the session and the directory. Returns the decision, "" for none. */
+static const char *hook(const struct dir *dir, const char *members) {
+	static char decision[64 << 10];
+	char event[16 << 10];
+	char *out = NULL;
+	size_t len = 0;
+	int size = snprintf(event, sizeof event, "{\"session_id\":\"s\",\"cwd\":\"%s\",%s}", dir->path,
+	                    members);
+	assert_true(size > 0 && (size_t)size < sizeof event);
+	assert_int_equal(stet_hook_run(event, (size_t)size, NULL, &out, &len, NULL), 0);
+	assert_true(len < sizeof decision);
+	memcpy(decision, out ? out : "", out ? len + 1 : 1);
+	stet_free(out);
+	return decision;
+}
+
+#define CLAUDE_READ \
+	"\"hook_event_name\":\"PostToolUse\",\"tool_name\":\"Read\",\"tool_input\":{\"file_path\":" \
+	"\"a.txt\"}," \
+	"\"tool_response\":{\"type\":\"text\",\"file\":{\"content\":\"one\\ntwo\\n\",\"numLines\":3," \
+	"\"startLine\":1,\"totalLines\":3}}"
+#define CLAUDE_EDIT \
+	"\"hook_event_name\":\"PreToolUse\",\"tool_name\":\"Edit\",\"tool_input\":{\"file_path\":\"a." \
+	"txt\"," \
+	"\"old_string\":\"one\",\"new_string\":\"ONE\"}"
+#define CLAUDE_WRITE \
+	"\"hook_event_name\":\"PreToolUse\",\"tool_name\":\"Write\",\"tool_input\":{\"file_path\":" \
+	"\"a.txt\"," \
+	"\"content\":\"new\\n\"}"
+#define GEMINI_READ \
+	"\"timestamp\":\"t\",\"hook_event_name\":\"AfterTool\",\"tool_name\":\"read_file\",\"tool_" \
+	"input\":{" \
+	"\"file_path\":\"a.txt\"},\"tool_response\":{\"llmContent\":\"one\\ntwo\\n\"," \
+	"\"returnDisplay\":\"\"}"
+#define GEMINI_WRITE \
+	"\"timestamp\":\"t\",\"hook_event_name\":\"BeforeTool\",\"tool_name\":\"write_file\",\"tool_" \
+	"input\":{" \
+	"\"file_path\":\"a.txt\",\"content\":\"new\\n\"}"
+#define CODEX_CAT \
+	"\"turn_id\":\"t\",\"hook_event_name\":\"PostToolUse\",\"tool_name\":\"Bash\",\"tool_input\":" \
+	"{" \
+	"\"command\":\"cat a.txt\"},\"tool_response\":\"one\\ntwo\\n\""
+#define CODEX_PATCH \
+	"\"turn_id\":\"t\",\"hook_event_name\":\"PreToolUse\",\"tool_name\":\"apply_patch\",\"tool_" \
+	"input\":{" \
+	"\"command\":\"*** Begin Patch\\n*** Update File: a.txt\\n@@\\n-one\\n+ONE\\n*** End " \
+	"Patch\\n\"}"
+
+static struct dir *set_up(void **state) {
+	struct dir *dir = *state;
+	dir_write(dir, ".git/HEAD", "ref: refs/heads/main\n");
+	dir_write(dir, "a.txt", "one\ntwo\n");
+	return dir;
+}
+
+static void an_edit_of_a_changed_file_is_denied_once_with_the_diff(void **state) {
+	const struct dir *dir = set_up(state);
+	assert_string_equal(hook(dir, CLAUDE_READ), "");
+	assert_string_equal(hook(dir, CLAUDE_EDIT), "");
+	dir_write(dir, "a.txt", "one\ntwo\nthree\n");
+	const char *decision = hook(dir, CLAUDE_EDIT);
+	assert_non_null(strstr(decision, "\"permissionDecision\":\"deny\""));
+	assert_non_null(strstr(decision, "+three"));
+	assert_string_equal(hook(dir, CLAUDE_EDIT), "");
+}
+
+static void the_text_of_the_event_counts_not_the_disk(void **state) {
+	const struct dir *dir = set_up(state);
+	dir_write(dir, "a.txt", "one\ntwo\nthree\n");
+	hook(dir, CLAUDE_READ);
+	assert_non_null(strstr(hook(dir, CLAUDE_WRITE), "+three"));
+}
+
+static void a_file_that_was_never_read_is_not_overwritten(void **state) {
+	const struct dir *dir = set_up(state);
+	assert_non_null(strstr(hook(dir, CLAUDE_WRITE), "Read it first"));
+	assert_non_null(strstr(hook(dir, GEMINI_WRITE), "\"decision\":\"deny\""));
+	hook(dir, GEMINI_READ);
+	assert_string_equal(hook(dir, GEMINI_WRITE), "");
+}
+
+static void a_shell_read_counts_and_a_patch_is_denied(void **state) {
+	const struct dir *dir = set_up(state);
+	assert_string_equal(hook(dir, CODEX_CAT), "");
+	assert_string_equal(hook(dir, CODEX_PATCH), "");
+	dir_write(dir, "a.txt", "one\ntwo\nthree\n");
+	assert_non_null(strstr(hook(dir, CODEX_PATCH), "+three"));
+	assert_string_equal(hook(dir, CODEX_PATCH), "");
+}
+
+static void a_change_that_would_damage_line_ends_is_denied(void **state) {
+	const struct dir *dir = set_up(state);
+	dir_write(dir, "a.txt", "one\r\ntwo\n");
+	assert_non_null(strstr(hook(dir, CLAUDE_EDIT), "CRLF"));
+	assert_string_equal(dir_read(dir, "a.txt"), "one\r\ntwo\n");
+}
+
+static void a_write_over_a_late_change_is_reported(void **state) {
+	const struct dir *dir = set_up(state);
+	hook(dir, CLAUDE_READ);
+	assert_string_equal(hook(dir, CLAUDE_WRITE), "");
+	dir_write(dir, "a.txt", "new\n");
+	assert_non_null(strstr(
+		hook(dir,
+	         "\"hook_event_name\":\"PostToolUse\",\"tool_name\":\"Write\",\"tool_input\":{"
+	         "\"file_path\":\"a.txt\",\"content\":\"new\\n\"},\"tool_response\":{\"originalFile\":"
+	         "\"one\\ntwo\\nlate\\n\"}"),
+		"+late"));
+}
+
+static void files_outside_the_root_are_left_alone(void **state) {
+	const struct dir *dir = set_up(state);
+	assert_string_equal(
+		hook(dir,
+	         "\"hook_event_name\":\"PreToolUse\",\"tool_name\":\"Write\",\"tool_input\":{"
+	         "\"file_path\":\"/etc/hostname\",\"content\":\"x\"}"),
+		"");
+}
+
+static void an_event_that_is_none_gets_no_decision(void **state) {
+	static const char *const events[] = {
+		"",
+		"[]",
+		"{}",
+		"nonsense",
+		"{\"session_id\":1,\"cwd\":\"/\"}",
+		"{\"session_id\":\"s\",\"cwd\":\"relative\",\"hook_event_name\":\"PreToolUse\"}"};
+	(void)state;
+	for (size_t i = 0; i < sizeof events / sizeof *events; i++) {
+		char *out = NULL;
+		assert_true(stet_hook_run(events[i], strlen(events[i]), NULL, &out, NULL, NULL) < 0);
+		assert_null(out);
+	}
+}
+
+static void members_of_a_wrong_type_are_harmless(void **state) {
+	static const char *const members[] = {
+		"\"hook_event_name\":1",
+		"\"hook_event_name\":\"PostToolUse\",\"tool_name\":[],\"tool_input\":{}",
+		"\"hook_event_name\":\"PostToolUse\",\"tool_name\":\"Read\",\"tool_input\":\"a.txt\"",
+		"\"hook_event_name\":\"PostToolUse\",\"tool_name\":\"Read\",\"tool_input\":{\"file_path\":{"
+	    "}}",
+		"\"hook_event_name\":\"PostToolUse\",\"tool_name\":\"Read\",\"tool_input\":{\"file_path\":"
+		"\"a.txt\"},\"tool_response\":{\"file\":{\"content\":7,\"startLine\":\"x\"}}",
+		"\"hook_event_name\":\"PostToolUse\",\"tool_name\":\"Bash\",\"tool_input\":{\"command\":[1]"
+	    "}",
+		"\"hook_event_name\":\"PreToolUse\",\"tool_name\":\"apply_patch\",\"tool_input\":{}",
+		"\"hook_event_name\":\"PostToolUse\",\"tool_name\":\"TodoWrite\",\"tool_input\":{\"todos\":"
+	    "1}",
+		"\"hook_event_name\":\"SessionStart\",\"source\":null"};
+	const struct dir *dir = set_up(state);
+	for (size_t i = 0; i < sizeof members / sizeof *members; i++)
+		assert_string_equal(hook(dir, members[i]), "");
+}
+
+int main(void) {
+	const struct CMUnitTest tests[] = {
+		claim(an_edit_of_a_changed_file_is_denied_once_with_the_diff),
+		claim(the_text_of_the_event_counts_not_the_disk),
+		claim(a_file_that_was_never_read_is_not_overwritten),
+		claim(a_shell_read_counts_and_a_patch_is_denied),
+		claim(a_change_that_would_damage_line_ends_is_denied),
+		claim(a_write_over_a_late_change_is_reported),
+		claim(files_outside_the_root_are_left_alone),
+		claim(an_event_that_is_none_gets_no_decision),
+		claim(members_of_a_wrong_type_are_harmless),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
