@@ -427,11 +427,11 @@ static const struct st_param params[] = {
 	{.name = "patch",
      .aliases = "input diff",
      .required = true,
-     .description = "*** Begin Patch ..., or a unified diff."},
+     .description = "*** Begin Patch ... or a unified diff."},
 	{.name = "dryRun",
      .aliases = "dry_run",
      .type = ST_PARAM_BOOLEAN,
-     .description = "Only show the diffs."},
+     .description = "Only show diffs."},
 	ST_PARAM_SESSION,
 	ST_PARAMS_END,
 };
