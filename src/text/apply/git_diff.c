@@ -158,7 +158,7 @@ static int read_line(struct st_patch_reader *reader, struct counts *left) {
 	if (reader->ended)
 		return fail_counts(reader, hunk);
 	if (kind == '\\') {
-		if (hunk->line_count == 0)
+		if (hunk->line_count == 0 || !st_str_starts(reader->line, ST_STR("\\ ")))
 			return fail_counts(reader, hunk);
 		out->lines[out->line_count - 1].unended = true;
 		return 0;

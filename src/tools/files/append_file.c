@@ -70,9 +70,7 @@ static const struct st_param params[] = {
 const struct st_tool st_append_file = {
 	.name = "append_file",
 	.title = "Append to a file",
-	.description =
-		"Add text at the end of a file, or create it. Needs no read, because it overwrites "
-		"nothing.",
+	.description = "Add text at the end of a file, or create it. Needs no read.",
 	.params = params,
 	.output_schema =
 		ST_OUTPUT("\"path\":{\"type\":\"string\"},\"created\":{\"type\":\"boolean\"},\"fileHash\":"

@@ -427,19 +427,19 @@ static const struct st_param params[] = {
 	{.name = "patch",
      .aliases = "input diff",
      .required = true,
-     .description = "*** Begin Patch ..., or a unified diff."},
+     .description = "*** Begin Patch ... or a unified diff."},
 	{.name = "dryRun",
      .aliases = "dry_run",
      .type = ST_PARAM_BOOLEAN,
-     .description = "Only show the diffs."},
-	{.name = "session", .unlisted = true, .description = "Another session's name."},
+     .description = "Only show diffs."},
+	ST_PARAM_SESSION,
 	ST_PARAMS_END,
 };
 
 const struct st_tool st_apply_patch = {
 	.name = "apply_patch",
 	.title = "Apply a patch",
-	.description = "Patch several files, all or nothing.",
+	.description = "Change, add, move and delete several files, all or nothing.",
 	.params = params,
 	.output_schema = ST_OUTPUT(
 		"\"files\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{\"path\":{"

@@ -77,8 +77,11 @@ static const struct st_param params[] = {
      .description = "The file, link or directory."},
 	{.name = "recursive",
      .type = ST_PARAM_BOOLEAN,
-     .description = "With all files in it, if you read each."},
-	ST_PARAM_EXPECTED_HASH,
+     .description = "With its files, if you read each."},
+	{.name = "expectedHash",
+     .aliases = "expected_hash",
+     .unlisted = true,
+     .description = "fileHash of the version you saw."},
 	ST_PARAM_SESSION,
 	ST_PARAMS_END,
 };

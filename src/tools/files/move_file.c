@@ -102,10 +102,7 @@ static const struct st_param params[] = {
      .aliases = "from path",
      .required = true,
      .description = "The file, link or directory."},
-	{.name = "destination",
-     .aliases = "to",
-     .required = true,
-     .description = "The new path; it must not exist."},
+	{.name = "destination", .aliases = "to", .required = true, .description = "The new path."},
 	ST_PARAM_SESSION,
 	ST_PARAMS_END,
 };

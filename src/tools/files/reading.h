@@ -55,7 +55,10 @@ int st_read_run(struct st_call *call, struct stet_error *err);
 		.description = "Where to go on in a long line." \
 	}
 #define ST_PARAM_HEAD \
-	{ .name = "head", .type = ST_PARAM_INTEGER, .description = "Only the first N lines." }
+	{ \
+		.name = "head", .type = ST_PARAM_INTEGER, .unlisted = true, \
+		.description = "Only the first N lines." \
+	}
 #define ST_PARAM_TAIL \
 	{ .name = "tail", .type = ST_PARAM_INTEGER, .description = "Only the last N lines." }
 
