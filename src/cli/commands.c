@@ -11,6 +11,7 @@ const struct command *const commands[] = {
 	&edit_command,
 	&replace_command,
 	&patch_command,
+	&apply_command,
 	&inspect_command,
 	&grep_command,
 	&check_command,

@@ -144,6 +144,7 @@ extern const struct command inspect_command;
 extern const struct command log_command;
 extern const struct command mcp_command;
 extern const struct command patch_command;
+extern const struct command apply_command;
 extern const struct command prompt_command;
 extern const struct command read_command;
 extern const struct command record_command;

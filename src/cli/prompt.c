@@ -15,34 +15,46 @@ static int set_file(struct stet_context *context, int text, const char *name) {
 	return status;
 }
 
+/* The messages to learn from; NULL for none. */
+struct source {
+	const char *messages;
+	size_t len;
+};
+
 /* Add the workspace's snapshot, unless it is configured not to be used. */
 static int add_workspace_state(struct stet_context *context, const struct options *options,
-                               const struct arguments *args) {
+                               const struct arguments *args, const struct source *source) {
 	struct stet_error err = {0};
 	struct cli cli;
 	int status = cli_open(&cli, options);
 	if (status != DONE)
 		return status;
 	status = cli_log(&cli, args);
+	if (status == DONE && source->messages &&
+	    stet_context_learn(context, cli.session, source->messages, source->len, &err) < 0)
+		status = report(&err);
 	if (status == DONE && stet_context_take(context, cli.session, &err) < 0)
 		status = report(&err);
 	return cli_close(&cli, status);
 }
 
 static int set_numbers(struct stet_context *context, const struct arguments *args) {
-	int64_t budget, percent;
-	int status = option_number(args, "--budget", 1000, 100000000, 5000, &budget);
+	int64_t budget, percent, overhead;
+	int status = option_number(args, "--budget", 1000, 100000000, 0, &budget);
+	if (status == DONE)
+		status = option_number(args, "--overhead", 0, 100000000, 0, &overhead);
 	if (status == DONE)
 		status = option_number(args, "--percent", 10, 10000, 100, &percent);
 	if (status != DONE)
 		return status;
 	stet_context_set_number(context, STET_CONTEXT_BUDGET, (size_t)budget);
 	stet_context_set_number(context, STET_CONTEXT_PERCENT, (size_t)percent);
+	stet_context_set_number(context, STET_CONTEXT_OVERHEAD, (size_t)overhead);
 	return DONE;
 }
 
 static int set_context_texts(struct stet_context *context, const struct options *options,
-                             const struct arguments *args) {
+                             const struct arguments *args, const struct source *source) {
 	struct stet_error err = {0};
 	const char *shape = option_value(args, "--format");
 	const char *request = option_value(args, "--request");
@@ -61,18 +73,41 @@ static int set_context_texts(struct stet_context *context, const struct options 
 		status = set_file(context, STET_CONTEXT_ADDITIONAL, additional);
 	if (status == DONE)
 		status = snapshot ? set_file(context, STET_CONTEXT_SNAPSHOT, snapshot)
-		                  : add_workspace_state(context, options, args);
+		                  : add_workspace_state(context, options, args, source);
 	return status;
 }
 
+/* Set how long messages are cut; stet compact has these options. */
+static int set_epoch(struct stet_context *context, const struct arguments *args) {
+	int64_t above, to;
+	const char *form = option_value(args, "--keep");
+	int status = option_number(args, "--above", 2000, 100000000, 0, &above);
+	if (status == DONE)
+		status = option_number(args, "--to", 1000, 100000000, 0, &to);
+	if (status == DONE && form && strcmp(form, "last") != 0 && strcmp(form, "epoch") != 0)
+		status = report_as(STET_E_INVALID, "--keep takes \"epoch\" or \"last\", not \"%s\".", form);
+	if (status != DONE)
+		return status;
+	stet_context_set_number(context, STET_CONTEXT_ABOVE, (size_t)above);
+	stet_context_set_number(context, STET_CONTEXT_TO, (size_t)to);
+	stet_context_set_number(context, STET_CONTEXT_STRICT, form && strcmp(form, "last") == 0);
+	stet_context_set_number(context, STET_CONTEXT_ARCHIVED,
+	                        option_value(args, "--archive") != NULL);
+	stet_context_set_number(context, STET_CONTEXT_CACHE_MARKS, !has_option(args, "--no-marks"));
+	return DONE;
+}
+
 int prompt_context(const struct options *options, const struct arguments *args,
-                   struct stet_context **out) {
+                   const char *messages, size_t len, struct stet_context **out) {
+	const struct source source = {messages, len};
 	struct stet_context *context = stet_context_new();
 	if (!context)
 		return report_nomem();
 	int status = set_numbers(context, args);
+	if (status == DONE && messages)
+		status = set_epoch(context, args);
 	if (status == DONE)
-		status = set_context_texts(context, options, args);
+		status = set_context_texts(context, options, args, &source);
 	if (status == DONE)
 		*out = context;
 	else

@@ -28,13 +28,17 @@ const char st_common_schema[] =
 	"\"notices\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}}},"
 	"\"required\":[\"status\"]}";
 
+void st_call_spell(const struct st_call *call, const char *path, struct st_buf *out) {
+	const char *root = call->session->ws->root.path;
+	if (call->session != call->sessions[0])
+		st_buf_addf(out, "%s%s", root, strcmp(root, "/") == 0 ? "" : "/");
+	st_buf_adds(out, path);
+}
+
 void st_render_path(struct st_call *call, yyjson_mut_val *object, const char *key,
                     const char *path) {
 	st_auto(st_buf) whole = ST_BUF_INIT;
-	const char *root = call->session->ws->root.path;
-	if (call->session != call->sessions[0])
-		st_buf_addf(&whole, "%s%s", root, strcmp(root, "/") == 0 ? "" : "/");
-	st_buf_adds(&whole, path);
+	st_call_spell(call, path, &whole);
 	st_json_add(call->doc, object, key,
 	            whole.failed ? NULL : st_json_text(call->doc, st_buf_str(&whole)));
 }
@@ -144,11 +148,7 @@ static void render_success(struct st_call *call, const char *path_key,
 		st_call_notice(call, answer->notices[i]);
 }
 
-/*
- * Attach instructions that apply to a file, up to half of the answer. If the
- * file is an instruction file that the session has seen in full, leave it out.
- */
-static void attach_instructions(struct st_call *call, const char *path) {
+void st_call_instruct_change(struct st_call *call, const char *path) {
 	const struct st_seen *seen = st_tracker_find(&call->session->tracker, path);
 	const struct st_hash *in_answer = seen && st_seen_all(seen) ? &seen->version.hash : NULL;
 	st_call_instruct(call, path, in_answer, call->page / 2);
@@ -172,7 +172,7 @@ int st_call_change(struct st_call *call, struct st_change *change, const char *p
 	if (code == STET_E_CONFLICT)
 		st_render_refusal(call, change->expected_hash, answer);
 	if (code == 0 || code == STET_E_CONFLICT)
-		attach_instructions(call, answer->path);
+		st_call_instruct_change(call, answer->path);
 	if (code < 0) {
 		stet_answer_free(answer);
 		return code;

@@ -65,9 +65,12 @@
 	"\"string\"}}}"
 
 /**
- * Add a path below the root of the call's session, spelled so that the next
+ * Append a path below the root of the call's session, spelled so that the next
  * call may use it: absolute unless it is in the first workspace.
  */
+void st_call_spell(const struct st_call *call, const char *path, struct st_buf *out);
+
+/** Add a path, spelled as st_call_spell() does, to an object. */
 void st_render_path(struct st_call *call, yyjson_mut_val *object, const char *key,
                     const char *path);
 
@@ -151,6 +154,12 @@ bool st_is_markdown(const char *path);
  */
 void st_call_instruct(struct st_call *call, const char *path, const struct st_hash *in_answer,
                       size_t max);
+
+/**
+ * The same for a file that the call changed, up to half of the answer. If it is
+ * an instruction file that the session has seen in full, it is left out.
+ */
+void st_call_instruct_change(struct st_call *call, const char *path);
 
 /** Attach the rest of instructions that were too long for an earlier answer. */
 void st_call_instruct_rest(struct st_call *call);

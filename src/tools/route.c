@@ -402,10 +402,26 @@ const char *st_call_destination(struct st_call *call, struct stet_error *err) {
 	return resolve(call, path, ST_LOCATE_LINK, err);
 }
 
+/* Without a path a tool looks at the first workspace alone: say so where there are others. */
+static void note_other_roots(struct st_call *call) {
+	st_auto(st_buf) notice = ST_BUF_INIT;
+	for (size_t i = 1; i < call->session_count; i++) {
+		st_buf_adds(&notice,
+		            i > 1 ? ", " : "This is about the first directory alone. Pass path for ");
+		st_quote_name(&notice, st_str(call->sessions[i]->ws->root.path));
+	}
+	st_buf_adds(&notice, ".");
+	if (call->session_count > 1 && !notice.failed)
+		st_call_notice(call, notice.ptr);
+}
+
 const char *st_call_directory(struct st_call *call, struct stet_error *err) {
 	struct st_str path = st_arg_str(call, "path");
 	/* Some clients send "" for an argument that they leave out. */
-	return path.len > 0 ? st_call_path(call, "path", err) : ".";
+	if (path.len > 0)
+		return st_call_path(call, "path", err);
+	note_other_roots(call);
+	return ".";
 }
 
 /* ---- names that are almost right ---- */

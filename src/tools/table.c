@@ -9,6 +9,7 @@ const struct st_tool *const st_tools[] = {
 	&st_read_media_file,
 	&st_write_file,
 	&st_edit_file,
+	&st_apply_patch,
 	&st_append_file,
 	&st_copy_file,
 	&st_move_file,

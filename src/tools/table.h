@@ -6,6 +6,7 @@
 
 extern const struct st_tool st_agents_md;
 extern const struct st_tool st_append_file;
+extern const struct st_tool st_apply_patch;
 extern const struct st_tool st_changes;
 extern const struct st_tool st_check_conflict;
 extern const struct st_tool st_clear_session;

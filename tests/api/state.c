@@ -136,6 +136,9 @@ static void a_long_history_becomes_a_short_prompt(void **state) {
 	assert_int_equal(stet_workspace_log(opened.ws, dir_at(dir, "snapshots.log"), &err), 0);
 	struct stet_context *context = stet_context_new();
 	assert_non_null(context);
+	stet_context_set_number(context, STET_CONTEXT_STRICT, 1);
+	stet_context_set_number(context, STET_CONTEXT_ARCHIVED, 1);
+	assert_int_equal(stet_context_learn(context, opened.session, "[]", 2, &err), 0);
 	assert_int_equal(stet_context_take(context, opened.session, &err), 0);
 	assert_int_equal(stet_context_set(context, STET_CONTEXT_REQUEST, "Go on.", 6, &err), 0);
 	assert_int_equal(stet_context_set(context, STET_CONTEXT_SHAPE, "x", 1, &err), STET_E_INVALID);

@@ -90,7 +90,7 @@ record success files record write_file
 record error message record
 prompt success prompt prompt --request 'Go on.'
 prompt error message prompt --template nothing.txt
-compact success archive compact messages.json
+compact success archive compact --keep last messages.json
 compact success prompt --set useSnapshot=false compact messages.json
 compact error message compact list.txt
 compact error message compact --restore 0123456789abcdef --archive list.txt

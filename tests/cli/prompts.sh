@@ -17,7 +17,7 @@ END
 printf '%s\n' "$(tr '\n' ' ' <messages.json)" >joined.json
 
 prompt=("$STET" prompt --snapshot snapshot)
-compact=("$STET" compact --snapshot snapshot)
+compact=("$STET" compact --keep last --snapshot snapshot)
 claim 'a prompt has the template' says '{"role":"system","content":"You are a coder.\n"}' "${prompt[@]}" --template template
 claim 'and the snapshot' says '[Repo Snapshot]\n--- Repository State ---\n' "${prompt[@]}"
 claim 'and the request' says '[Delta Request]\nFix it\n\nDO NOT recreate' "${prompt[@]}" --request 'Fix it'

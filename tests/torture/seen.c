@@ -92,7 +92,7 @@ struct model {
 /* How often things came about: a property of nothing would always hold. */
 struct tally {
 	size_t replaced, deleted, edited, appended, unseen, modified, drops, hash, sessionless, whole;
-	size_t restarted, patched, undone, copied, emptied, unsent;
+	size_t restarted, patched, undone, copied, emptied, unsent, searched, previewed, runs_undone;
 };
 
 static struct tally tally;
@@ -473,6 +473,21 @@ static void inspect(struct model *model, size_t caller, size_t file) {
 		st_buf_adds(&args, "\"query\":\"1-\",");
 	ask(model, caller, "text_inspect", &args, file);
 	settle_unchanged(model, file);
+}
+
+/* Lines that are shown are sent; where they come from, the model need not know. */
+static void search(struct model *model, size_t caller) {
+	st_auto(st_buf) args = ST_BUF_INIT;
+	begin_args(&args, caller);
+	st_buf_addf(&args, "\"pattern\":\"%zu#\",\"context\":%zu,", gen_below(&model->gen, 10),
+	            gen_below(&model->gen, 4));
+	if (gen_one_in(&model->gen, 3))
+		st_buf_addf(&args, "\"limit\":%zu,", 1 + gen_below(&model->gen, 20));
+	for (size_t file = 0; file < FILES; file++)
+		meet(model, caller, file);
+	ask(model, caller, "grep", &args, 0);
+	settle_unchanged(model, 0);
+	tally.searched += !model->refused;
 }
 
 /* ---- changes past stet ---- */
@@ -947,6 +962,52 @@ static void undo(struct model *model, size_t caller, size_t file) {
 	tally.undone++;
 }
 
+/* The files as they are after a call that may have changed any of them. */
+static void settle_run(struct model *model, size_t caller, bool is_own) {
+	st_auto(st_buf) now = ST_BUF_INIT, old = ST_BUF_INIT;
+	for (size_t file = 0; file < FILES; file++) {
+		bool exists;
+		look(model, file, &now, &exists);
+		if (exists == model->exists[file] &&
+		    st_str_eq(st_buf_str(&now), st_buf_str(&model->files[file])))
+			continue;
+		st_buf_move(&old, &model->files[file]);
+		st_buf_add(&model->files[file], st_buf_str(&now));
+		model->exists[file] = exists;
+		model->makers[file] = CALLERS;
+		note_version(model, file);
+		if (!is_own)
+			judge_loss(model, caller, file, st_buf_str(&old));
+		forget_versions(model, file);
+		tally.runs_undone++;
+	}
+}
+
+/* The writes of the session with a name, of one file or of all; shown first to others, and then done. */
+static void undo_of_run(struct model *model, size_t caller, size_t file) {
+	st_auto(st_buf) args = ST_BUF_INIT;
+	bool one = gen_one_in(&model->gen, 2), redo = gen_one_in(&model->gen, 5);
+	for (int i = 0; i < 2; i++) {
+		begin_args(&args, caller);
+		st_buf_adds(&args, "\"of\":\"kim\",");
+		if (one)
+			add_arg(&args, "path", st_str(names[file]));
+		if (redo)
+			st_buf_adds(&args, "\"redo\":true,");
+		for (size_t each = 0; each < FILES; each++)
+			meet(model, caller, each);
+		ask(model, caller, "undo", &args, file);
+		if (says(model, "The preview below shows what would change"))
+			learn_from(model, caller, st_buf_str(&model->said), true);
+		settle_run(model, caller, caller == NAMED);
+		if (!model->refused)
+			break;
+		tally.previewed += says(model, "The preview below shows");
+		if (gen_one_in(&model->gen, 4))
+			foreign_write(model, file);
+	}
+}
+
 /* A directory with all that is in it. */
 static void empty(struct model *model, size_t caller) {
 	st_auto(st_buf) args = ST_BUF_INIT, old = ST_BUF_INIT;
@@ -977,11 +1038,14 @@ static void step(struct model *model) {
 	if (gen_one_in(&model->gen, 2))
 		file = 0;
 	/* Only what is stored can be taken back. */
-	if (model->stored && gen_one_in(&model->gen, 5)) {
-		undo(model, caller, file);
+	if (model->stored && gen_one_in(&model->gen, 4)) {
+		if (gen_one_in(&model->gen, 2))
+			undo_of_run(model, caller, file);
+		else
+			undo(model, caller, file);
 		return;
 	}
-	size_t what = gen_below(&model->gen, 39);
+	size_t what = gen_below(&model->gen, 40);
 	if (what < 5)
 		read_all(model, caller, file);
 	else if (what < 8)
@@ -1006,6 +1070,8 @@ static void step(struct model *model) {
 		patch(model, caller, file);
 	else if (what < 35)
 		empty(model, caller);
+	else if (what < 36)
+		search(model, caller);
 	else
 		foreign_write(model, file);
 }
@@ -1148,15 +1214,18 @@ static void only_what_was_sent_is_overwritten_and_that_without_ado(void **state)
 	run_all(*state, rounds);
 	print_message(
 		"# %zu sequences: %zu replaced, %zu deleted, %zu edited, %zu appended, %zu read "
-		"whole, %zu patched, %zu undone, %zu copied, %zu emptied, %zu restarts; refused: %zu "
-		"unseen, %zu modified, %zu drops, %zu hash, %zu sessionless, %zu unsent\n",
+		"whole, %zu patched, %zu undone, %zu copied, %zu emptied, %zu searched, %zu "
+		"undone as a run, %zu restarts; refused: %zu "
+		"unseen, %zu modified, %zu drops, %zu hash, %zu sessionless, %zu unsent, %zu previews\n",
 		rounds, tally.replaced, tally.deleted, tally.edited, tally.appended, tally.whole,
-		tally.patched, tally.undone, tally.copied, tally.emptied, tally.restarted, tally.unseen,
-		tally.modified, tally.drops, tally.hash, tally.sessionless, tally.unsent);
+		tally.patched, tally.undone, tally.copied, tally.emptied, tally.searched, tally.runs_undone,
+		tally.restarted, tally.unseen, tally.modified, tally.drops, tally.hash, tally.sessionless,
+		tally.unsent, tally.previewed);
 	assert_true(tally.replaced && tally.deleted && tally.edited && tally.appended && tally.whole);
 	assert_true(tally.unseen && tally.modified && tally.drops && tally.hash && tally.sessionless);
 	assert_true(tally.restarted && tally.patched && tally.undone && tally.copied);
-	assert_true(tally.emptied && tally.unsent);
+	assert_true(tally.emptied && tally.unsent && tally.searched);
+	assert_true(tally.previewed && tally.runs_undone);
 }
 
 int main(void) {

@@ -90,7 +90,7 @@ static void make_history(struct st_buf *out, enum st_shape shape, int turns) {
 /* ---- checks ---- */
 
 static void compact(struct st_str messages, struct st_buf *out, struct st_compact_report *report) {
-	struct st_compact_options options = {.snapshot = st_str(snapshot)};
+	struct st_compact_options options = {.snapshot = st_str(snapshot), .archived = true};
 	struct stet_error err = {0};
 	st_buf_clear(out);
 	int code = st_compact(messages, &options, out, report, &err);
@@ -155,6 +155,7 @@ static void a_prompt_has_the_structure_of_the_specification(void **state) {
 	assert_int_equal(stet_context_set(context, STET_CONTEXT_TEMPLATE, system, strlen(system), NULL),
 	                 0);
 	assert_int_equal(stet_context_set(context, STET_CONTEXT_ADDITIONAL, "Be kind.", 8, NULL), 0);
+	assert_int_equal(stet_context_set(context, STET_CONTEXT_REQUEST, "Go on.", 6, NULL), 0);
 	assert_int_equal(stet_context_prompt(context, &prompt, NULL, NULL), 0);
 	assert_string_equal(
 		prompt,
@@ -163,9 +164,7 @@ static void a_prompt_has_the_structure_of_the_specification(void **state) {
 		"explanatory text.\"},{\"role\":\"user\",\"content\":\"[Repo Snapshot]\\n--- Repository "
 		"State "
 		"---\\nWorkspace: /w\\n\\nExisting Files (1):\\n  • main.go (a4f3e1, 245 bytes) - go "
-		"source\\n\\n[Delta Request]\\nYour plan has been approved. Complete the remaining open "
-		"tasks "
-		"and invoke 'done' when finished.\\n\\nDO NOT recreate files that already exist. Use "
+		"source\\n\\n[Delta Request]\\nGo on.\\n\\nDO NOT recreate files that already exist. Use "
 		"read_file "
 		"to verify state before writing.\\n\\n[Additional Context]\\nBe kind.\\n\"}]");
 	stet_free(prompt);

@@ -369,6 +369,7 @@ static void one_line_of_configuration_gives_the_full_history(void **state) {
 	                 0);
 	assert_string_equal(out, history);
 	stet_free(out);
+	assert_int_equal(stet_context_set(context, STET_CONTEXT_REQUEST, "Go on.", 6, &err), 0);
 	assert_int_equal(stet_context_prompt(context, &out, NULL, &err), 0);
 	assert_null(strstr(out, "[Repo Snapshot]"));
 	assert_non_null(strstr(out, "[Delta Request]"));

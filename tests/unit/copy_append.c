@@ -271,8 +271,33 @@ static void recursive_means_nothing_for_a_file(void **state) {
 	assert_false(dir_has(host->dir, "a"));
 }
 
+static void an_empty_append_says_that_it_adds_nothing(void **state) {
+	struct host *host = *state;
+	dir_write(host->dir, "a", "one");
+	call(host, "append_file", "{'path': 'a', 'content': ''}");
+	expect_text("Appended nothing");
+	expect_no_text("continues that line");
+}
+
+static void the_workspace_itself_is_not_deleted(void **state) {
+	struct host *host = *state;
+	refuse(host, STET_E_KIND, "delete_file", "{'path': '.', 'recursive': true}");
+	expect_text("The workspace itself cannot be deleted.");
+}
+
+static void a_directory_without_files_is_not_said_to_have_0(void **state) {
+	struct host *host = *state;
+	call(host, "create_directory", "{'path': 'd/e'}");
+	call(host, "delete_file", "{'path': 'd', 'recursive': true}");
+	expect_text("Deleted the directory \"d\", which had no files");
+	assert_false(dir_has(host->dir, "d"));
+}
+
 int main(void) {
 	const struct CMUnitTest tests[] = {
+		host_claim(an_empty_append_says_that_it_adds_nothing),
+		host_claim(the_workspace_itself_is_not_deleted),
+		host_claim(a_directory_without_files_is_not_said_to_have_0),
 		host_claim(text_is_added_to_a_file_that_was_not_read),
 		host_claim(an_append_says_where_it_continues_a_line),
 		host_claim(appended_lines_end_as_the_others_do),

@@ -192,6 +192,36 @@ static void files_of_other_workspaces_are_named_by_their_absolute_path(void **st
 	assert_string_equal(data(office, "path"), dir_at(office->dir, "two/both.txt"));
 }
 
+/* What the model reads, too, not only the data. */
+static void answers_say_which_workspace_a_file_is_in(void **state) {
+	struct office *office = *state;
+	char part[4096];
+	assert_int_equal(call(office, "read_file", "{'path': '../two/both.txt'}"), 0);
+	snprintf(part, sizeof part, "[%s: 1 line", dir_at(office->dir, "two/both.txt"));
+	expect_part_of(office->answer, part);
+	/* A relative destination is in the workspace of the source. */
+	assert_int_equal(
+		call(office, "copy_file", "{'source': '../two/both.txt', 'destination': 'c.txt'}"), 0);
+	assert_true(dir_has(office->dir, "two/c.txt"));
+	expect_part_of(text(office), dir_at(office->dir, "two/c.txt"));
+	assert_int_equal(
+		call(office, "move_file", "{'source': '../two/c.txt', 'destination': 'm.txt'}"), 0);
+	assert_true(dir_has(office->dir, "two/m.txt"));
+	expect_part_of(text(office), dir_at(office->dir, "two/m.txt"));
+}
+
+static void a_search_without_a_path_says_where_it_did_not_look(void **state) {
+	struct office *office = *state;
+	char part[4096];
+	snprintf(part, sizeof part, "Pass path for %s.", dir_at(office->dir, "two"));
+	assert_int_equal(call(office, "grep", "{'pattern': 'two'}"), 0);
+	expect_part_of(office->answer, part);
+	assert_int_equal(call(office, "search_files", "{'pattern': 'both'}"), 0);
+	expect_part_of(office->answer, part);
+	assert_int_equal(call(office, "grep", "{'pattern': 'two', 'path': '@/two'}"), 0);
+	assert_null(strstr(office->answer, "Pass path for"));
+}
+
 static void new_files_go_where_their_directory_is(void **state) {
 	struct office *office = *state;
 	assert_int_equal(call(office, "write_file", "{'path': 'new.txt', 'content': 'x'}"), 0);
@@ -543,10 +573,10 @@ static void the_roots_instructions_come_with_the_first_answer(void **state) {
 	assert_int_equal(call(office, "read_file", "{'path': 'missing'}"), STET_E_NOT_FOUND);
 	assert_int_equal(call(office, "clear_session", "{}"), 0);
 	assert_int_equal(blocks(office), 1);
-	assert_int_equal(call(office, "list_directory", "{}"), 0);
+	assert_int_equal(call(office, "list_directory", "{'path': '.'}"), 0);
 	assert_int_equal(blocks(office), 2);
 	assert_string_equal(block(office, 1), "[Project instructions from AGENTS.md]\n\nOf one.\n");
-	assert_int_equal(call(office, "list_directory", "{}"), 0);
+	assert_int_equal(call(office, "list_directory", "{'path': '.'}"), 0);
 	assert_int_equal(blocks(office), 1);
 	assert_int_equal(
 		call(office, "edit_file", "{'path': 'b.txt', 'oldText': 'two', 'newText': '2'}"), 0);
@@ -696,6 +726,8 @@ int main(void) {
 		office_claim(options_are_set_on_every_workspace),
 		office_claim(relative_paths_lead_to_the_first_workspace_that_has_them),
 		office_claim(files_of_other_workspaces_are_named_by_their_absolute_path),
+		office_claim(answers_say_which_workspace_a_file_is_in),
+		office_claim(a_search_without_a_path_says_where_it_did_not_look),
 		office_claim(new_files_go_where_their_directory_is),
 		office_claim(what_is_in_no_workspace_is_refused_with_those_there_are),
 		office_claim(a_way_out_of_one_workspace_may_lead_into_another),

@@ -774,7 +774,7 @@ static void what_found_no_room_comes_next_time(void **state) {
 	assert_string_equal(paths(host, "a/b/x"), "a/b/AGENTS.md ");
 	assert_non_null(
 		strstr(stet_instructions_notice(list, 0),
-	           "There was no room for AGENTS.md (11 bytes), a/AGENTS.md (3000 bytes)."));
+	           "There was no room for all of AGENTS.md (11 bytes), a/AGENTS.md (3000 bytes)."));
 	assert_string_equal(paths(host, "a/b/x"), "AGENTS.md a/AGENTS.md ");
 	assert_int_equal(stet_instructions_cut(list, 1), 0);
 	assert_string_equal(paths(host, "a/b/x"), "");

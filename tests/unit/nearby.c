@@ -60,6 +60,7 @@ static void one_misspelt_name_is_put_right(void **state) {
 		{"readme.md", "\"README.md\"?"},
 		{"README", "\"README.md\"?"},
 		{"READM.md", "\"README.md\"?"},
+		{"a/b.txtt", "\"a/b.txt\"?"},
 	};
 	for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
 		assert_string_equal(suggestion(*state, pairs[i][0]), pairs[i][1]);

@@ -129,7 +129,8 @@ static int run_compact(const struct options *options, const struct arguments *ar
 		return restore_archive(option_value(args, "--archive"), name);
 	int status = slurp(args->count ? operand(args, 0) : "-", &messages, &len);
 	if (status == DONE)
-		status = prompt_context(options, args, &context);
+		status = prompt_context(options, args, has_option(args, "--full") ? NULL : messages, len,
+		                        &context);
 	if (status == DONE)
 		status = compact(args, context, messages, len);
 	stet_context_free(context);
@@ -138,8 +139,13 @@ static int run_compact(const struct options *options, const struct arguments *ar
 }
 
 static const struct option options[] = {
+	{"--above", "N", "cut messages that have more tokens than this (24000)"},
+	{"--to", "N", "cut them to this number of tokens (6000)"},
+	{"--keep", "epoch|last", "last: keep the last exchange only, within --budget, in every turn"},
 	PROMPT_OPTIONS,
-	{"--archive", "FILE", "append the messages to FILE, under the name that the prompt has"},
+	{"--no-marks", NULL, "place no marks for Anthropic's cache (cache_control)"},
+	{"--archive", "FILE",
+     "if they are cut, append the messages to FILE, under a name that the prompt has"},
 	{"--restore", "NAME", "print the messages that --archive FILE has under NAME"},
 	{"--full", NULL, "use no snapshot: print the history unchanged"},
 	{"--verbose", NULL, "print how many tokens the prompt has, and what was left out"},
@@ -152,20 +158,26 @@ const struct command compact_command = {
 	.synopsis = "[FILE]",
 	.description =
 		"Reads a list of messages, or a whole request, in the format of OpenAI's chat "
-		"completions, OpenAI's responses or Anthropic's messages, from FILE or standard input. "
-		"Prints it with only the system prompt, the user's requests, the snapshot of the "
-		"workspace and the last exchange. Tool calls stay with their results, and a text that was "
-		"cut says so. Where snapshots are not used (the key useSnapshot, or stet story "
-		"--use-snapshot), prints the messages unchanged.\n\n"
-		"The prompt names an archive. With --archive, stet appends the messages to a file under "
-		"that name, as one line, and --restore prints them again.",
+		"completions, OpenAI's responses, Anthropic's messages or Gemini's contents, from FILE or "
+		"standard input. Prints it unchanged if it has at most --above tokens. Otherwise prints it "
+		"cut to --to tokens: the system prompt, the user's requests, the snapshot of the "
+		"workspace, open errors, and the newest exchanges. Continue with the printed list, and "
+		"append to it. --budget N alone means --above N --to N/2.\n\n"
+		"Tool calls stay with their results, and a text that was cut says so. stet first records "
+		"the files that tool calls in the messages name, whichever agent made them; the prompt "
+		"names those that it cannot verify. Where snapshots are not used (the key useSnapshot, or "
+		"stet story --use-snapshot), prints the messages unchanged.\n\n"
+		"With --archive, stet appends messages that it cuts to a file, as one line under a name "
+		"that the prompt has, and --restore prints them again.",
 	.max = 1,
 	.state = true,
 	.options = options,
 	.examples =
 		(const struct example[]){
-			{"stet compact <messages.json", "the prompt to continue with"},
-			{"stet compact --archive history.jsonl request.json", "and keep the messages"},
+			{"stet compact <messages.json", "the messages to continue with"},
+			{"stet compact --above 5000 --to 2500 <messages.json", "within a small budget"},
+			{"stet compact --keep last --archive history.jsonl request.json",
+             "the last exchange alone, and keep the messages"},
 			{"stet compact --archive history.jsonl --restore 0123456789abcdef",
              "print the messages again"},
 			{0},

@@ -6,7 +6,7 @@ static int run_prompt(const struct options *options, const struct arguments *arg
 	struct stet_context *context = NULL;
 	char *prompt = NULL;
 	size_t len = 0;
-	int status = prompt_context(options, args, &context);
+	int status = prompt_context(options, args, NULL, 0, &context);
 	if (status != DONE)
 		return status;
 	int code = stet_context_prompt(context, &prompt, &len, &err);

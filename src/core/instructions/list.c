@@ -155,7 +155,7 @@ static struct st_instructions_entry *next_entry(struct stet_instructions *list, 
 static int notice_left_out(struct stet_instructions *list, size_t count, struct stet_error *err) {
 	st_auto(st_buf) text = ST_BUF_INIT;
 	size_t named = 0;
-	st_buf_adds(&text, "There was no room for ");
+	st_buf_adds(&text, "There was no room for all of ");
 	for (size_t i = 0; i < list->count && named < NAMED_MAX; i++) {
 		if (!list->entries[i].left_out)
 			continue;
@@ -166,7 +166,7 @@ static int notice_left_out(struct stet_instructions *list, size_t count, struct 
 	}
 	if (count > named)
 		st_buf_addf(&text, " and %zu more", count - named);
-	st_buf_adds(&text, ". They come with the next answers about files below them.");
+	st_buf_adds(&text, ". The rest comes with the next answers about files below.");
 	return text.failed ? st_fail_nomem(err) : st_instructions_list_notice(list, text.ptr, err);
 }
 

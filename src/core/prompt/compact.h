@@ -1,14 +1,14 @@
 /**
  * Compaction turns a long history of messages into a short prompt (spec 2:
  * snapshot and delta): the system prompt, the user's requests, the snapshot with
- * the request to go on, and the last exchange. It leaves out everything else,
- * because the snapshot shows the outcome. It never separates tool calls from
+ * the request to go on, and the last exchange. This is the strict form; epoch.h
+ * keeps more. It never separates tool calls from
  * their results, and drops both for calls that changed nothing.
  *
  * The prompt's JSON fits a budget. A text that does not fit is cut, with a mark
- * that says how much is missing. The snapshot's message counts what was left out
- * and names the archive: the first digits of the SHA-256 of the original list,
- * under which the caller should store it.
+ * that says how much is missing. The snapshot's message counts what was left out.
+ * If the caller stores the original list, it also names the archive: the first
+ * digits of the SHA-256 of that list.
  *
  *     struct st_compact_options options = {.snapshot = text};
  *     int code = st_compact(messages, &options, &out, &report, err);
@@ -30,7 +30,7 @@ struct st_compact_options {
 	bool no_snapshot;
 	/** Replaces the list's own system prompt; may be empty. */
 	struct st_str template;
-	/** What the model should do now; empty for spec 2's sentence. */
+	/** What the model should do now; empty for spec 2's sentence if tasks are open and no user spoke. */
 	struct st_str request;
 	/** Additional context after the request; may be empty. */
 	struct st_str additional;
@@ -39,6 +39,8 @@ struct st_compact_options {
 	/** The model's tokens per 100 o200k tokens; 0 for 100. */
 	unsigned percent;
 	enum st_shape shape;
+	/** The caller stores the original list under the archive's name, so the prompt may name it. */
+	bool archived;
 };
 
 struct st_compact_report {

@@ -1,7 +1,8 @@
 /* The functions of stet/context.h, on top of compact and snapshot. */
 #include "stet/context.h"
 
-#include "core/prompt/compact.h"
+#include "core/prompt/epoch.h"
+#include "core/prompt/learned.h"
 #include "core/prompt/snapshot.h"
 #include "core/state/state.h"
 #include "stet/state.h"
@@ -14,7 +15,17 @@ struct stet_context {
 	enum st_shape shape;
 	size_t budget;
 	size_t percent;
+	size_t above;
+	size_t to;
+	size_t overhead;
 	bool use_snapshot;
+	bool strict;
+	bool archived;
+	bool no_marks;
+	/** The snapshot of a workspace that has neither files nor tasks says nothing. */
+	bool empty_snapshot;
+	/** Paths in the messages that stet_context_learn() found on the disk, one a line. */
+	struct st_buf verified;
 	struct st_compact_report report;
 };
 
@@ -28,6 +39,8 @@ struct stet_context *stet_context_new(void) {
 void stet_context_free(struct stet_context *context) {
 	for (size_t i = 0; context && i < TEXTS; i++)
 		st_buf_release(&context->texts[i]);
+	if (context)
+		st_buf_release(&context->verified);
 	free(context);
 }
 
@@ -37,10 +50,9 @@ static int set_shape(struct stet_context *context, struct st_str name, struct st
 		memcpy(word, name.ptr, name.len);
 	int shape = name.len < sizeof word ? st_shape_of(word) : -1;
 	if (shape < 0)
-		return st_fail(
-			err, STET_E_INVALID,
-			"There is no such shape of messages. Use \"auto\", \"chat\", \"responses\" or "
-			"\"anthropic\".");
+		return st_fail(err, STET_E_INVALID,
+		               "There is no such shape of messages. Use \"auto\", \"chat\", \"responses\", "
+		               "\"anthropic\" or \"gemini\".");
 	context->shape = (enum st_shape)shape;
 	return 0;
 }
@@ -53,6 +65,8 @@ int stet_context_set(struct stet_context *context, int text, const char *value, 
 		return set_shape(context, st_strn(value, len), err);
 	if (text < 0 || text >= TEXTS)
 		return st_fail(err, STET_E_INVALID, "A context has no text %d.", text);
+	if (text == STET_CONTEXT_SNAPSHOT)
+		context->empty_snapshot = false;
 	st_buf_clear(&context->texts[text]);
 	st_buf_add(&context->texts[text], st_strn(value, len));
 	return context->texts[text].failed ? st_fail_nomem(err) : 0;
@@ -74,6 +88,7 @@ int stet_context_take(struct stet_context *context, struct stet_session *session
 		code = st_snapshot_format(&status.state, 0, snapshot, err);
 	if (code < 0)
 		return code;
+	context->empty_snapshot = status.state.file_count == 0 && status.state.task_count == 0;
 	int use = status.state.use_snapshot;
 	context->use_snapshot = use < 0 ? session->ws->use_snapshot : use == 1;
 	st_workspace_log(session->ws, session->name, st_buf_str(snapshot));
@@ -83,28 +98,142 @@ int stet_context_take(struct stet_context *context, struct stet_session *session
 void stet_context_set_number(struct stet_context *context, int number, size_t value) {
 	if (!context)
 		return;
-	if (number == STET_CONTEXT_BUDGET)
-		context->budget = value;
-	else if (number == STET_CONTEXT_PERCENT)
-		context->percent = value;
+	size_t *const sizes[] = {
+		[STET_CONTEXT_BUDGET] = &context->budget,     [STET_CONTEXT_PERCENT] = &context->percent,
+		[STET_CONTEXT_ABOVE] = &context->above,       [STET_CONTEXT_TO] = &context->to,
+		[STET_CONTEXT_OVERHEAD] = &context->overhead,
+	};
+	if (number >= 0 && number <= STET_CONTEXT_OVERHEAD && sizes[number])
+		*sizes[number] = value;
 	else if (number == STET_CONTEXT_USE_SNAPSHOT)
 		context->use_snapshot = value != 0;
+	else if (number == STET_CONTEXT_STRICT)
+		context->strict = value != 0;
+	else if (number == STET_CONTEXT_ARCHIVED)
+		context->archived = value != 0;
+	else if (number == STET_CONTEXT_CACHE_MARKS)
+		context->no_marks = value == 0;
 }
 
+static struct st_epoch_options options_of(const struct stet_context *context) {
+	const struct st_buf *texts = context->texts;
+	return (struct st_epoch_options){
+		.above = context->above ? context->above : context->budget,
+		.to = context->to ? context->to : context->budget / 2,
+		.overhead = context->overhead,
+		.no_marks = context->no_marks,
+		.verified = st_buf_str(&context->verified),
+		.prompt = {.snapshot = st_buf_str(&texts[STET_CONTEXT_SNAPSHOT]),
+	               .no_snapshot = !context->use_snapshot,
+	               .template = st_buf_str(&texts[STET_CONTEXT_TEMPLATE]),
+	               .request = st_buf_str(&texts[STET_CONTEXT_REQUEST]),
+	               .additional = st_buf_str(&texts[STET_CONTEXT_ADDITIONAL]),
+	               .budget = context->budget,
+	               .percent = context->percent > 10000 ? 10000 : (unsigned)context->percent,
+	               .shape = context->shape,
+	               .archived = context->archived},
+	};
+}
+
+/* Make a prompt in the strict form. */
 static int make_prompt(struct stet_context *context, struct st_str messages, struct st_buf *prompt,
                        struct stet_error *err) {
-	const struct st_buf *texts = context->texts;
-	struct st_compact_options options = {
-		.snapshot = st_buf_str(&texts[STET_CONTEXT_SNAPSHOT]),
-		.no_snapshot = !context->use_snapshot,
-		.template = st_buf_str(&texts[STET_CONTEXT_TEMPLATE]),
-		.request = st_buf_str(&texts[STET_CONTEXT_REQUEST]),
-		.additional = st_buf_str(&texts[STET_CONTEXT_ADDITIONAL]),
-		.budget = context->budget,
-		.percent = context->percent > 10000 ? 10000 : (unsigned)context->percent,
-		.shape = context->shape,
-	};
-	return st_compact(messages, &options, prompt, &context->report, err);
+	struct st_epoch_options options = options_of(context);
+	size_t budget = options.prompt.budget ? options.prompt.budget : ST_COMPACT_BUDGET;
+	options.prompt.budget = budget > context->overhead ? budget - context->overhead : 1;
+	return st_compact(messages, &options.prompt, prompt, &context->report, err);
+}
+
+static int cut_messages(struct stet_context *context, struct st_str messages, struct st_buf *prompt,
+                        struct stet_error *err) {
+	struct st_epoch_options options = options_of(context);
+	if (context->empty_snapshot)
+		options.prompt.snapshot = ST_STR("");
+	int code = st_epoch(messages, &options, prompt, &context->report, err);
+	return code < 0 ? code : 0;
+}
+
+/* ---- learning from the messages ---- */
+
+/* Add the paths of a list that are not among the ignored ones of a record's answer. */
+static void add_verified(struct stet_context *context, const struct st_learned *learned,
+                         enum st_file_use use, yyjson_val *ignored) {
+	yyjson_val *entry;
+	size_t j, max;
+	for (size_t i = 0; i < learned->count; i++) {
+		bool found = learned->files[i].use == use;
+		yyjson_arr_foreach(ignored, j, max, entry) found &=
+			!yyjson_equals_str(yyjson_obj_get(entry, "path"), learned->files[i].path);
+		if (found)
+			st_buf_addf(&context->verified, "%s\n", learned->files[i].path);
+	}
+}
+
+/* Record the files of one use. */
+static int record_use(struct stet_context *context, struct stet_session *session,
+                      const struct st_learned *learned, enum st_file_use use,
+                      struct stet_error *err) {
+	static const char *const tools[] = {"read_file", "write_file", "edit_file", "delete_file"};
+	st_auto(st_buf) result = ST_BUF_INIT;
+	yyjson_doc *doc = NULL;
+	char *answer = NULL;
+	size_t count = 0;
+	st_buf_adds(&result, "{\"paths\":[");
+	for (size_t i = 0; i < learned->count; i++) {
+		if (learned->files[i].use != use)
+			continue;
+		st_buf_adds(&result, count++ ? "," : "");
+		st_json_quote(&result, st_str(learned->files[i].path));
+	}
+	st_buf_adds(&result, "]}");
+	if (count == 0)
+		return 0;
+	int code = result.failed
+	               ? st_fail_nomem(err)
+	               : stet_record(session, tools[use], result.ptr, result.len, &answer, err);
+	if (code == 0)
+		code = st_json_parse(st_str(answer), "The record", &doc, err);
+	if (code == 0)
+		add_verified(context, learned, use, yyjson_obj_get(yyjson_doc_get_root(doc), "ignored"));
+	yyjson_doc_free(doc);
+	stet_free(answer);
+	return code;
+}
+
+static int learn_list(struct stet_context *context, struct stet_session *session,
+                      const struct st_messages *list, struct stet_error *err) {
+	struct st_message_calls calls = {0};
+	struct st_learned learned = {0};
+	int code = st_message_calls_read(&calls, list, err);
+	if (code == 0)
+		code = st_learned_read(&learned, &calls, err);
+	for (int use = ST_USE_READ; use <= ST_USE_DELETED && code == 0; use++)
+		code = record_use(context, session, &learned, (enum st_file_use)use, err);
+	st_learned_release(&learned);
+	st_message_calls_release(&calls);
+	return code;
+}
+
+int stet_context_learn(struct stet_context *context, struct stet_session *session,
+                       const char *messages, size_t len, struct stet_error *err) {
+	if (st_begin_call(context, err) < 0)
+		return STET_E_INVALID;
+	if (st_begin_call(session, err) < 0)
+		return STET_E_INVALID;
+	struct st_messages list;
+	size_t above = context->above ? context->above : context->budget;
+	st_buf_clear(&context->verified);
+	int code = stet_snapshot_used(session->ws, err);
+	if (code <= 0)
+		return code;
+	code = st_messages_read(&list, st_strn(messages, len), context->shape, err);
+	if (code < 0)
+		return code;
+	above = (above ? above : ST_EPOCH_ABOVE) * 98 / (context->percent ? context->percent : 100);
+	if (context->strict || st_epoch_tokens(&list) + context->overhead > above)
+		code = learn_list(context, session, &list, err);
+	st_messages_release(&list);
+	return code;
 }
 
 static int hand_out(struct st_buf *from, char **out, size_t *out_len, struct stet_error *err) {
@@ -124,8 +253,10 @@ int stet_context_compact(struct stet_context *context, const char *messages, siz
 	st_auto(st_buf) prompt = ST_BUF_INIT;
 	int code = 0;
 	context->report = (struct st_compact_report){0};
-	if (context->use_snapshot) {
+	if (context->use_snapshot && context->strict) {
 		code = make_prompt(context, st_strn(messages, len), &prompt, err);
+	} else if (context->use_snapshot) {
+		code = cut_messages(context, st_strn(messages, len), &prompt, err);
 	} else {
 		st_buf_add(&prompt, st_strn(messages, len));
 		context->report.tokens = st_tokens(st_strn(messages, len));

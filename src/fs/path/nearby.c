@@ -24,6 +24,9 @@ static size_t name_distance(struct st_str typed, struct st_str name) {
 		return 1;
 	if (name.len > ST_DISTANCE_MAX || typed.len > ST_DISTANCE_MAX)
 		return SIZE_MAX;
+	/* Only the extension is wrong, by a letter. */
+	if (stem.len < typed.len && st_str_eq(stem_of(name), stem) && st_distance(typed, name) == 1)
+		return 1;
 	size_t longer = typed.len > name.len ? typed.len - name.len : name.len - typed.len;
 	if (longer * 3 > stem.len)
 		return SIZE_MAX;

@@ -26,10 +26,14 @@ static int make_appended(void *context, struct st_str old, struct st_buf *new,
 static void render_appended(struct st_call *call, const char *path,
                             const struct appending *appending, const struct stet_answer *answer) {
 	st_json_add(call->doc, call->result, "created", yyjson_mut_bool(call->doc, answer->created));
-	st_buf_addf(&call->text, "%s file %s\n", answer->created ? "Created" : "Appended to",
+	bool is_empty = appending->content.len == 0 && !answer->created;
+	st_buf_addf(&call->text, "%s file %s\n",
+	            is_empty          ? "Appended nothing: the content is empty. Unchanged:"
+	            : answer->created ? "Created"
+	                              : "Appended to",
 	            st_quoted(path));
 	st_buf_addf(&call->text, "fileHash: %s\n", answer->hash);
-	if (appending->joined)
+	if (appending->joined && !is_empty)
 		st_buf_adds(&call->text,
 		            "[The last line had no line end, so the new text continues that line.]\n");
 	st_render_merged(call, answer);

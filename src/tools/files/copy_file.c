@@ -18,8 +18,11 @@ static int run_copy_file(struct st_call *call, struct stet_error *err) {
 	st_json_add_text(call->doc, call->result, "status", ST_STR("success"));
 	st_json_add_text(call->doc, call->result, "source", st_str(from));
 	st_render_path(call, call->result, "destination", done.to);
-	st_buf_addf(&call->text, "Copied %s to %s\nfileHash: %s\n", st_quoted(from), st_quoted(to),
-	            hash);
+	/* Of several workspaces, say which one the copy is in. */
+	st_auto(st_buf) made = ST_BUF_INIT;
+	st_call_spell(call, done.to, &made);
+	st_buf_addf(&call->text, "Copied %s to %s\nfileHash: %s\n", st_quoted(from),
+	            st_quoted(call->session_count > 1 ? st_buf_cstr(&made) : to), hash);
 	return 0;
 }
 

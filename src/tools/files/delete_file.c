@@ -31,8 +31,11 @@ static int delete_directory(struct st_call *call, const char *path, const struct
 	st_json_add_text(call->doc, call->result, "status", ST_STR("success"));
 	st_render_path(call, call->result, "path", place->path);
 	st_json_add_true(call->doc, call->result, "deleted");
-	st_buf_addf(&call->text, "Deleted the directory %s and %zu %s\n", st_quoted(path), count,
-	            st_plural(count, "file", "files"));
+	st_buf_addf(&call->text, "Deleted the directory %s", st_quoted(path));
+	if (count == 0)
+		st_buf_adds(&call->text, ", which had no files\n");
+	else
+		st_buf_addf(&call->text, " and %zu %s\n", count, st_plural(count, "file", "files"));
 	return 0;
 }
 
@@ -55,6 +58,9 @@ static int run_delete_file(struct st_call *call, struct stet_error *err) {
 	st_auto(st_place) place = ST_PLACE_INIT;
 	int code =
 		st_root_locate_as(&call->session->ws->root, st_str(path), ST_LOCATE_LINK, &place, err);
+	if (code == STET_E_KIND && strcmp(path, ".") == 0)
+		return st_fail(err, STET_E_KIND,
+		               "The workspace itself cannot be deleted. Name a file or directory in it.");
 	if (code < 0)
 		return code;
 	if (place.exists && S_ISDIR(place.st.st_mode) && st_arg_flag(call, "recursive", false))

@@ -55,6 +55,18 @@ static void note_unproven(struct st_call *call, const struct st_moved *moved) {
 	st_call_notice(call, notice);
 }
 
+/* Of several workspaces, say which one the file is in now. */
+static void say_moved(struct st_call *call, struct stet_session *from, struct stet_session *to,
+                      const struct st_moved *moved) {
+	st_auto(st_buf) source = ST_BUF_INIT, destination = ST_BUF_INIT;
+	call->session = from;
+	st_call_spell(call, moved->from, &source);
+	call->session = to;
+	st_call_spell(call, moved->to, &destination);
+	st_buf_addf(&call->text, "Moved %s to %s\n", st_quoted(st_buf_cstr(&source)),
+	            st_quoted(st_buf_cstr(&destination)));
+}
+
 static int run_move_file(struct st_call *call, struct stet_error *err) {
 	const char *from = st_call_link(call, "source", err);
 	struct stet_session *source = call->session;
@@ -77,6 +89,8 @@ static int run_move_file(struct st_call *call, struct stet_error *err) {
 	if (st_call_is_parsed(call))
 		st_buf_addf(&call->text, "Successfully moved %s to %s", st_arg_str(call, "source").ptr,
 		            st_arg_str(call, "destination").ptr);
+	else if (call->session_count > 1)
+		say_moved(call, source, destination, &moved);
 	else
 		st_buf_addf(&call->text, "Moved %s to %s\n", st_quoted(from), st_quoted(to));
 	note_unproven(call, &moved);

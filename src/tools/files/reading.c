@@ -198,8 +198,10 @@ static void render_page(struct st_call *call, yyjson_mut_val *data, const struct
 static void add_facts(struct st_call *call, const struct content *content, const struct page *page,
                       const char *hash) {
 	struct st_buf *out = &call->remark;
+	st_auto(st_buf) path = ST_BUF_INIT;
+	st_call_spell(call, content->path, &path);
 	st_buf_adds(out, "[");
-	st_quote_name(out, st_str(content->path));
+	st_quote_name(out, st_buf_str(&path));
 	if (page->first == 0)
 		st_buf_addf(out, ": %s of %zu", page->total ? "no lines" : "no line", page->total);
 	else if (page->open || page->byte)

@@ -1,0 +1,649 @@
+#include "core/prompt/epoch.h"
+
+#include "base/plural.h"
+#include "core/prompt/cut.h"
+#include "core/prompt/learned.h"
+#include "core/prompt/own.h"
+#include "text/tokens/tokens.h"
+
+/* The most tokens of an old result, of the model's words before the last request, and of an old error. */
+enum { RESULT_TOKENS = 800, ASK_TOKENS = 800, ERROR_TOKENS = 400, ERRORS_MAX = 2 };
+
+/* An exchange is not cut to fewer tokens: too little of it would remain. */
+enum { EXCHANGE_MIN = 300 };
+
+enum { ATTEMPTS = 5 };
+
+/* What becomes of a unit of the list. */
+struct fate {
+	/** The messages in the prompt, an array; NULL if the unit is left out. */
+	yyjson_mut_val *fitted;
+	size_t cost;
+};
+
+/* A part of the prompt: what it would take, what it weighs, what it gets. */
+struct share {
+	size_t want;
+	size_t weight;
+	size_t got;
+};
+
+struct epoch {
+	const struct st_epoch_options *options;
+	struct st_messages list;
+	struct st_message_calls calls;
+	struct st_learned learned;
+	struct st_cut cut;
+	struct st_compact_report report;
+	/** What an earlier cut said that it left out. */
+	struct st_compact_report before;
+	struct fate *fates;
+	/** Units; SIZE_MAX for none: the last request, the newest exchange, the model's words before the request. */
+	size_t last;
+	size_t newest;
+	size_t ask;
+	struct st_str ask_text;
+	/** The prompt may have so many tokens. */
+	size_t limit;
+	/** The first request may have so many: the same in every cut, so that the prefix stays. */
+	size_t first_limit;
+};
+
+static void subtract(size_t *left, size_t cost) {
+	*left -= cost < *left ? cost : *left;
+}
+
+static const struct st_unit *unit_at(const struct epoch *epoch, size_t i) {
+	return &epoch->list.units[i];
+}
+
+static bool is_own(const struct epoch *epoch, size_t i) {
+	const struct st_unit *unit = unit_at(epoch, i);
+	return unit->role == ST_ROLE_USER && st_own_is(epoch->list.items[unit->first].value);
+}
+
+static bool is_request(const struct epoch *epoch, size_t i) {
+	return unit_at(epoch, i)->role == ST_ROLE_USER && !is_own(epoch, i);
+}
+
+static bool is_exchange(const struct epoch *epoch, size_t i) {
+	enum st_role role = unit_at(epoch, i)->role;
+	return role == ST_ROLE_MODEL || role == ST_ROLE_RESULT;
+}
+
+/* ---- the landmarks of a list ---- */
+
+/* The last text of the model in a unit; empty for none. */
+static struct st_str model_text(const struct epoch *epoch, size_t i) {
+	const struct st_unit *unit = unit_at(epoch, i);
+	struct st_str text = ST_STR("");
+	for (size_t j = unit->first; j < unit->first + unit->count; j++) {
+		const struct st_message *message = &epoch->list.items[j];
+		struct st_str said = st_messages_text(message->value);
+		if (message->role == ST_ROLE_MODEL && st_str_trim(said).len)
+			text = said;
+	}
+	return text;
+}
+
+/* Find what the model said before the user's last words; requests in a row count as one. */
+static void find_ask(struct epoch *epoch) {
+	size_t i = epoch->last == SIZE_MAX ? 0 : epoch->last;
+	while (i > 0 && unit_at(epoch, i - 1)->role == ST_ROLE_USER)
+		i--;
+	for (; i > 0 && is_exchange(epoch, i - 1); i--) {
+		epoch->ask_text = model_text(epoch, i - 1);
+		if (epoch->ask_text.len) {
+			epoch->ask = i - 1;
+			return;
+		}
+	}
+}
+
+static void find_landmarks(struct epoch *epoch) {
+	epoch->last = epoch->newest = epoch->ask = SIZE_MAX;
+	for (size_t i = 0; i < epoch->list.unit_count; i++) {
+		if (is_request(epoch, i))
+			epoch->last = i;
+		if (is_exchange(epoch, i))
+			epoch->newest = i;
+	}
+	find_ask(epoch);
+}
+
+/* ---- results that later calls supersede, errors that are open ---- */
+
+static int by_address(const void *a, const void *b) {
+	yyjson_val *const *x = a, *const *y = b;
+	return *x < *y ? -1 : *x > *y;
+}
+
+/* Mark results of calls that were made again later, with another result or the same. */
+static int find_superseded(struct epoch *epoch, struct stet_error *err) {
+	const struct st_message_calls *calls = &epoch->calls;
+	struct st_cut *cut = &epoch->cut;
+	cut->superseded = calloc(calls->count + 1, sizeof(yyjson_val *));
+	if (!cut->superseded)
+		return st_fail_nomem(err);
+	for (size_t i = 0; i < calls->count; i++) {
+		bool again = false;
+		for (size_t j = i + 1; j < calls->count && !again; j++)
+			again = calls->items[j].key == calls->items[i].key && calls->items[j].result;
+		if (again && calls->items[i].result && calls->items[i].unit != epoch->newest)
+			cut->superseded[cut->superseded_count++] = calls->items[i].result;
+	}
+	qsort(cut->superseded, cut->superseded_count, sizeof(yyjson_val *), by_address);
+	return 0;
+}
+
+static struct st_str call_path(const struct st_message_call *call) {
+	static const char *const keys[] = {"path", "file_path", "filePath", "absolute_path"};
+	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+		struct st_str path = st_json_str(yyjson_obj_get(call->args, keys[i]));
+		if (path.len)
+			return path;
+	}
+	return ST_STR("");
+}
+
+/* Whether a call failed, and no later call of that tool for the same file, or the same call, succeeded. */
+static bool is_open(const struct st_message_calls *calls, size_t i) {
+	const struct st_message_call *call = &calls->items[i];
+	struct st_str path = call_path(call);
+	if (!call->failed)
+		return false;
+	for (size_t j = i + 1; j < calls->count; j++) {
+		const struct st_message_call *later = &calls->items[j];
+		bool same = later->key == call->key || (path.len && st_str_eq(later->name, call->name) &&
+		                                        st_str_eq(call_path(later), path));
+		if (same && later->result)
+			return false;
+	}
+	return true;
+}
+
+/* ---- shares ---- */
+
+/* Share tokens out by weight; what one part does not want goes to the others. Returns what is left. */
+static size_t share_out(struct share *shares, size_t count, size_t tokens) {
+	for (size_t round = 0; round < count; round++) {
+		size_t weights = 0, handed = 0;
+		for (size_t i = 0; i < count; i++)
+			weights += shares[i].got < shares[i].want ? shares[i].weight : 0;
+		for (size_t i = 0; weights && i < count; i++) {
+			size_t missing = shares[i].want - shares[i].got;
+			size_t part = tokens * shares[i].weight / weights;
+			size_t more = missing < part ? missing : part;
+			shares[i].got += more;
+			handed += more;
+		}
+		tokens -= handed;
+	}
+	return tokens;
+}
+
+/* ---- fitting units ---- */
+
+static size_t cost_of_unit(struct epoch *epoch, size_t i) {
+	if (i == SIZE_MAX)
+		return 0;
+	return st_cut_count(&epoch->cut,
+	                    st_cut_unit(&epoch->cut, &epoch->list, unit_at(epoch, i), SIZE_MAX / 256));
+}
+
+/* Put a unit into the prompt, cut to a limit. Returns its tokens. */
+static size_t fit_unit(struct epoch *epoch, size_t i, size_t limit) {
+	struct fate *fate = &epoch->fates[i];
+	fate->fitted = st_cut_fit(&epoch->cut, &epoch->list, unit_at(epoch, i), limit);
+	epoch->cut.failed |= !fate->fitted;
+	if (fate->fitted && yyjson_mut_arr_size(fate->fitted) == 0)
+		fate->fitted = NULL;
+	fate->cost = st_cut_count(&epoch->cut, fate->fitted);
+	return fate->cost;
+}
+
+/* Put an exchange into the prompt; if it does not fit with its old results capped, cut it. */
+static size_t fit_exchange(struct epoch *epoch, size_t i, size_t left) {
+	struct fate *fate = &epoch->fates[i];
+	bool happened = epoch->cut.happened;
+	epoch->cut.result_tokens = RESULT_TOKENS;
+	fate->fitted =
+		st_cut_unit(&epoch->cut, &epoch->list, unit_at(epoch, i), 2 * (size_t)RESULT_TOKENS);
+	epoch->cut.failed |= !fate->fitted;
+	fate->cost = st_cut_count(&epoch->cut, fate->fitted);
+	if (fate->cost > left) {
+		epoch->cut.happened = happened;
+		fate->fitted = NULL;
+		fate->cost = 0;
+		if (left >= EXCHANGE_MIN)
+			fit_unit(epoch, i, left);
+	}
+	epoch->cut.result_tokens = 0;
+	return fate->cost;
+}
+
+/* Put whole exchanges into the prompt, the newest first, until one does not fit. Returns what is left. */
+static size_t fit_exchanges(struct epoch *epoch, size_t left) {
+	for (size_t i = epoch->newest == SIZE_MAX ? 0 : epoch->newest; i > 0; i--) {
+		if (!is_exchange(epoch, i - 1))
+			continue;
+		if (epoch->fates[i - 1].fitted)
+			left += epoch->fates[i - 1].cost;
+		size_t cost = fit_exchange(epoch, i - 1, left);
+		subtract(&left, cost);
+		if (cost == 0)
+			break;
+	}
+	return left;
+}
+
+/* Put the newest open errors into the prompt. Returns what is left. */
+static size_t fit_errors(struct epoch *epoch, size_t left) {
+	size_t found = 0;
+	for (size_t i = epoch->calls.count; i > 0 && found < ERRORS_MAX; i--) {
+		size_t unit = epoch->calls.items[i - 1].unit;
+		size_t limit = left / 4 < ERROR_TOKENS ? left / 4 : ERROR_TOKENS;
+		if (!is_open(&epoch->calls, i - 1))
+			continue;
+		found++;
+		if (!epoch->fates[unit].fitted && limit > 2 * ST_CUT_MIN)
+			subtract(&left, fit_unit(epoch, unit, limit));
+	}
+	return left;
+}
+
+/* Put the model's words before the last request into the prompt, without their calls. */
+static size_t fit_ask(struct epoch *epoch, size_t limit) {
+	st_auto(st_buf) text = ST_BUF_INIT;
+	if (epoch->ask == SIZE_MAX || epoch->fates[epoch->ask].fitted || limit < ST_CUT_MIN)
+		return 0;
+	struct fate *fate = &epoch->fates[epoch->ask];
+	st_cut_text(&epoch->cut, &text, epoch->ask_text, limit > 30 ? limit - 20 : limit);
+	epoch->cut.failed |= text.failed;
+	fate->fitted = yyjson_mut_arr(epoch->cut.doc);
+	yyjson_mut_arr_append(fate->fitted, st_own_message(epoch->cut.doc, epoch->list.shape,
+	                                                   "assistant", st_buf_str(&text)));
+	return fate->cost = st_cut_count(&epoch->cut, fate->fitted);
+}
+
+static void fit_request(struct epoch *epoch, size_t i, size_t limit, size_t *left) {
+	if (is_request(epoch, i) && i != epoch->last && limit > ST_CUT_MIN)
+		subtract(left, fit_unit(epoch, i, limit));
+}
+
+/* Put the user's earlier requests into the prompt: the first, then the newest. Returns what is left. */
+static size_t fit_requests(struct epoch *epoch, size_t left) {
+	size_t first = 0, count = epoch->list.unit_count;
+	while (first < count && !(is_request(epoch, first) && first != epoch->last))
+		first++;
+	if (first < count)
+		fit_request(epoch, first, epoch->first_limit, &left);
+	for (size_t i = count; i > first + 1 && left > ST_CUT_MIN; i--)
+		fit_request(epoch, i - 1, left, &left);
+	return left;
+}
+
+static size_t cost_of_requests(struct epoch *epoch) {
+	size_t sum = 0;
+	for (size_t i = 0; i < epoch->list.unit_count; i++) {
+		if (is_request(epoch, i) && i != epoch->last)
+			sum += cost_of_unit(epoch, i);
+	}
+	return sum;
+}
+
+/* ---- our own message ---- */
+
+static void add_section(struct epoch *epoch, struct st_buf *text, const char *name,
+                        struct st_str body, size_t tokens) {
+	if (body.len == 0)
+		return;
+	st_buf_addf(text, "%s[%s]\n", text->len ? "\n" : "", name);
+	st_cut_text(&epoch->cut, text, body, tokens);
+	if (!text->failed && text->ptr[text->len - 1] != '\n')
+		st_buf_addc(text, '\n');
+}
+
+static void add_history(const struct epoch *epoch, struct st_buf *text) {
+	const struct st_compact_report *report = &epoch->report;
+	st_buf_addf(text,
+	            "\n[History]\nLeft out here: %zu earlier %s, %zu tool %s, %zu %s; %zu %s that "
+	            "changed nothing.",
+	            report->replies, st_plural(report->replies, "reply", "replies"), report->results,
+	            st_plural(report->results, "result", "results"), report->requests,
+	            st_plural(report->requests, "request", "requests"), report->noops,
+	            st_plural(report->noops, "call", "calls"));
+	if (*epoch->cut.archive)
+		st_buf_addf(text, " Archive: %s", epoch->cut.archive);
+	st_buf_addc(text, '\n');
+}
+
+static void write_own(struct epoch *epoch, struct st_buf *text) {
+	const struct st_compact_options *options = &epoch->options->prompt;
+	size_t limit = epoch->limit;
+	bool has_snapshot = !options->no_snapshot && options->snapshot.len;
+	if (has_snapshot)
+		add_section(epoch, text, "Repo Snapshot", options->snapshot, limit / 4);
+	else
+		st_buf_adds(text, "[Context]\nThis conversation was shortened.\n");
+	add_history(epoch, text);
+	st_learned_write(&epoch->learned, epoch->options->verified, limit / 10, text);
+	add_section(epoch, text, "Delta Request", options->request, limit / 8);
+	add_section(epoch, text, "Additional Context", options->additional, limit / 8);
+}
+
+/* ---- counting what is left out ---- */
+
+static void read_before(struct epoch *epoch, struct st_str text) {
+	static const char start[] = "\n[History]\nLeft out here: ";
+	size_t *const numbers[] = {&epoch->before.replies, &epoch->before.results,
+	                           &epoch->before.requests, &epoch->before.noops};
+	const char *at = memmem(text.ptr, text.len, start, strlen(start));
+	const char *end = text.ptr + text.len;
+	at = at ? at + strlen(start) : end;
+	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+		while (at < end && (*at < '0' || *at > '9'))
+			at++;
+		for (; at < end && *at >= '0' && *at <= '9' && *numbers[i] < 100000000; at++)
+			*numbers[i] = *numbers[i] * 10 + (size_t)(*at - '0');
+	}
+}
+
+/* Take up what our own messages of earlier cuts say. */
+static int read_own(struct epoch *epoch, struct stet_error *err) {
+	int code = 0;
+	for (size_t i = 0; i < epoch->list.unit_count && code == 0; i++) {
+		if (!is_own(epoch, i))
+			continue;
+		struct st_str text = st_messages_text(epoch->list.items[unit_at(epoch, i)->first].value);
+		read_before(epoch, text);
+		code = st_learned_again(&epoch->learned, text, err);
+	}
+	return code;
+}
+
+static size_t count_results(const struct epoch *epoch, size_t unit) {
+	size_t count = 0;
+	for (size_t i = 0; i < epoch->calls.count; i++)
+		count += epoch->calls.items[i].unit == unit && epoch->calls.items[i].result;
+	return count;
+}
+
+static void count_left_out(struct epoch *epoch) {
+	epoch->report.replies = epoch->before.replies;
+	epoch->report.results = epoch->before.results;
+	epoch->report.requests = epoch->before.requests;
+	epoch->report.noops = epoch->before.noops;
+	for (size_t i = 0; i < epoch->list.unit_count; i++) {
+		bool there = epoch->fates[i].fitted != NULL;
+		if (is_request(epoch, i))
+			epoch->report.requests += !there;
+		if (!is_exchange(epoch, i))
+			continue;
+		epoch->report.replies += !there;
+		/* Of the model's words alone, the results are left out. */
+		if (!there || (i == epoch->ask && yyjson_mut_arr_size(epoch->fates[i].fitted) == 1 &&
+		               unit_at(epoch, i)->count > 1))
+			epoch->report.results += count_results(epoch, i);
+	}
+}
+
+/* ---- the whole prompt ---- */
+
+/* Choose what goes into the prompt, within a number of tokens. */
+static void choose_units(struct epoch *epoch, size_t left) {
+	size_t ask = st_tokens(epoch->ask_text) + 60;
+	struct share shares[] = {
+		{.want = cost_of_unit(epoch, epoch->last), .weight = 4},
+		{.want = cost_of_unit(epoch, epoch->newest), .weight = 4},
+		{.want = epoch->ask == SIZE_MAX ? 0
+	             : ask < ASK_TOKENS     ? ask
+	                                    : ASK_TOKENS,
+	     .weight = 2},
+		{.want = cost_of_requests(epoch), .weight = 2},
+	};
+	size_t used = 0;
+	share_out(shares, sizeof shares / sizeof *shares, left);
+	if (epoch->last != SIZE_MAX)
+		used += fit_unit(epoch, epoch->last, shares[0].got);
+	if (epoch->newest != SIZE_MAX)
+		used += fit_unit(epoch, epoch->newest, shares[1].got);
+	used += fit_ask(epoch, shares[2].got);
+	used += shares[3].got - fit_requests(epoch, shares[3].got);
+	subtract(&left, used);
+	left = fit_errors(epoch, left);
+	fit_exchanges(epoch, left);
+}
+
+static bool append_unit(yyjson_mut_val *to, struct fate *fate) {
+	yyjson_mut_val *value;
+	while (fate->fitted && (value = yyjson_mut_arr_remove_first(fate->fitted))) {
+		if (!yyjson_mut_arr_append(to, value))
+			return false;
+	}
+	return true;
+}
+
+/* Where our message stands: before the first exchange of the prompt and the last request. */
+static size_t own_place(const struct epoch *epoch) {
+	size_t place = epoch->last < epoch->list.unit_count ? epoch->last : epoch->list.unit_count;
+	for (size_t i = 0; i < place; i++) {
+		if (is_exchange(epoch, i) && epoch->fates[i].fitted)
+			return i;
+	}
+	return place;
+}
+
+static yyjson_mut_val *assemble(struct epoch *epoch, struct st_str own) {
+	yyjson_mut_val *list = yyjson_mut_arr(epoch->cut.doc);
+	size_t place = own_place(epoch);
+	yyjson_mut_val *message = st_own_message(epoch->cut.doc, epoch->list.shape, "user", own);
+	for (size_t i = 0; i <= epoch->list.unit_count; i++) {
+		if (i == place && !yyjson_mut_arr_append(list, message))
+			return NULL;
+		if (i < epoch->list.unit_count && !append_unit(list, &epoch->fates[i]))
+			return NULL;
+	}
+	return list;
+}
+
+/* Put the system prompts into the prompt; they are cut only beyond half of H. Returns their tokens. */
+static size_t fit_system(struct epoch *epoch, size_t limit, yyjson_mut_val **beside) {
+	const struct st_compact_options *options = &epoch->options->prompt;
+	yyjson_val *root = yyjson_doc_get_root(epoch->list.doc);
+	const char *key = epoch->list.system_key;
+	yyjson_val *value = key ? yyjson_obj_get(root, key) : NULL;
+	bool is_chat = epoch->list.shape == ST_SHAPE_CHAT;
+	size_t used = 0;
+	*beside = NULL;
+	if (options->template.len && !is_chat)
+		*beside = st_own_system(epoch->cut.doc, epoch->list.shape, options->template);
+	else if (value)
+		*beside = st_cut_value(&epoch->cut, value, limit);
+	used += st_cut_count(&epoch->cut, *beside);
+	for (size_t i = 0; i < epoch->list.unit_count; i++) {
+		if (unit_at(epoch, i)->role == ST_ROLE_SYSTEM && !(options->template.len && is_chat))
+			used += fit_unit(epoch, i, limit > used + ST_CUT_MIN ? limit - used : ST_CUT_MIN);
+	}
+	return used;
+}
+
+/* Add the template as the first message of a chat. */
+static bool add_template(struct epoch *epoch, yyjson_mut_val *list) {
+	struct st_str template = epoch->options->prompt.template;
+	if (template.len == 0 || epoch->list.shape != ST_SHAPE_CHAT)
+		return true;
+	return yyjson_mut_arr_prepend(
+		list, st_own_message(epoch->cut.doc, epoch->list.shape, "system", template));
+}
+
+/* ---- marks of Anthropic's cache ---- */
+
+static void mark_block(yyjson_mut_doc *doc, yyjson_mut_val *block) {
+	static const char *const types[] = {"text", "tool_use", "tool_result", "image"};
+	yyjson_mut_val *type = yyjson_mut_obj_get(block, "type");
+	for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+		if (yyjson_mut_equals_str(type, types[i])) {
+			yyjson_mut_val *mark = st_json_add_object(doc, block, "cache_control");
+			st_json_add_text(doc, mark, "type", ST_STR("ephemeral"));
+			return;
+		}
+	}
+}
+
+/* Turn a text into a list of one block. */
+static yyjson_mut_val *as_blocks(yyjson_mut_doc *doc, yyjson_mut_val *content) {
+	if (!yyjson_mut_is_str(content))
+		return content;
+	yyjson_mut_val *blocks = yyjson_mut_arr(doc), *block = yyjson_mut_obj(doc);
+	st_json_add_text(doc, block, "type", ST_STR("text"));
+	st_json_add_text(doc, block, "text",
+	                 st_strn(yyjson_mut_get_str(content), yyjson_mut_get_len(content)));
+	st_json_push(doc, blocks, block);
+	return blocks;
+}
+
+/* Mark the ends of what is stable: the system prompt, across cuts; the new list, until the next one. */
+static void mark_prefix(struct epoch *epoch, yyjson_mut_val *list, yyjson_mut_val **beside) {
+	yyjson_mut_doc *doc = epoch->cut.doc;
+	if (epoch->options->no_marks || epoch->list.shape != ST_SHAPE_ANTHROPIC)
+		return;
+	if (*beside && yyjson_mut_get_len(*beside) > 0) {
+		*beside = as_blocks(doc, *beside);
+		mark_block(doc, yyjson_mut_arr_get_last(*beside));
+	}
+	yyjson_mut_val *last = yyjson_mut_arr_get_last(list);
+	yyjson_mut_val *content = yyjson_mut_obj_get(last, "content");
+	if (!content || yyjson_mut_get_len(content) == 0)
+		return;
+	yyjson_mut_val *blocks = as_blocks(doc, content);
+	if (blocks != content)
+		yyjson_mut_obj_put(last, yyjson_mut_str(doc, "content"), blocks);
+	mark_block(doc, yyjson_mut_arr_get_last(blocks));
+}
+
+/* ---- cutting ---- */
+
+/* Make the prompt within a number of tokens. NULL if out of memory. */
+static yyjson_mut_val *cut_once(struct epoch *epoch, size_t limit, size_t above) {
+	st_auto(st_buf) own = ST_BUF_INIT;
+	yyjson_mut_val *beside = NULL;
+	memset(epoch->fates, 0, epoch->list.unit_count * sizeof *epoch->fates);
+	epoch->cut.happened = false;
+	epoch->limit = limit;
+	size_t system = fit_system(epoch, above / 2, &beside);
+	write_own(epoch, &own);
+	size_t fixed = system + st_tokens(st_buf_str(&own)) * 11 / 10 + 60;
+	choose_units(epoch, limit > fixed + limit / 4 ? limit - fixed : limit / 4);
+	count_left_out(epoch);
+	st_buf_clear(&own);
+	write_own(epoch, &own);
+	yyjson_mut_val *list = own.failed ? NULL : assemble(epoch, st_buf_str(&own));
+	if (!list || !add_template(epoch, list))
+		return NULL;
+	mark_prefix(epoch, list, &beside);
+	epoch->report.tokens = st_cut_count(&epoch->cut, list) + st_cut_count(&epoch->cut, beside);
+	return st_own_root(epoch->cut.doc, &epoch->list, list, beside);
+}
+
+static int cut_list(struct epoch *epoch, size_t to, size_t above, struct st_buf *out,
+                    struct stet_error *err) {
+	size_t limit = to;
+	epoch->first_limit = to / 5;
+	for (int attempt = 1;; attempt++) {
+		yyjson_mut_val *whole = cut_once(epoch, limit, above);
+		if (!whole || epoch->cut.failed)
+			return st_fail_nomem(err);
+		if (epoch->report.tokens <= to || attempt == ATTEMPTS || limit <= ST_EPOCH_TO_MIN / 2)
+			return st_json_write(epoch->cut.doc, whole, out, err);
+		subtract(&limit, epoch->report.tokens - to + limit / 50);
+	}
+}
+
+size_t st_epoch_tokens(const struct st_messages *list) {
+	yyjson_val *root = yyjson_doc_get_root(list->doc);
+	yyjson_val *const values[] = {list->list,
+	                              list->system_key ? yyjson_obj_get(root, list->system_key) : NULL};
+	size_t tokens = 0;
+	for (size_t i = 0; i < 2; i++) {
+		size_t len = 0;
+		char *json = values[i] ? yyjson_val_write(values[i], 0, &len) : NULL;
+		tokens += json ? st_tokens(st_strn(json, len)) : 0;
+		free(json);
+	}
+	return tokens;
+}
+
+static int start_epoch(struct epoch *epoch, struct st_str messages, struct stet_error *err) {
+	struct st_hash hash;
+	int code = st_hash_of(messages, &hash, err);
+	epoch->fates = calloc(epoch->list.unit_count + 1, sizeof *epoch->fates);
+	epoch->cut.doc = yyjson_mut_doc_new(NULL);
+	if (code == 0 && (!epoch->fates || !epoch->cut.doc))
+		code = st_fail_nomem(err);
+	if (code < 0)
+		return code;
+	yyjson_mut_doc_set_root(epoch->cut.doc, yyjson_mut_null(epoch->cut.doc));
+	st_hash_hex(&hash, epoch->report.archive, ST_HASH_SHORT);
+	epoch->cut.archive = epoch->options->prompt.archived ? epoch->report.archive : "";
+	epoch->cut.strip_marks = !epoch->options->no_marks;
+	find_landmarks(epoch);
+	code = st_message_calls_read(&epoch->calls, &epoch->list, err);
+	if (code == 0)
+		code = find_superseded(epoch, err);
+	if (code == 0)
+		code = read_own(epoch, err);
+	return code < 0 ? code : st_learned_read(&epoch->learned, &epoch->calls, err);
+}
+
+static void end_epoch(struct epoch *epoch) {
+	st_learned_release(&epoch->learned);
+	st_message_calls_release(&epoch->calls);
+	st_cut_release(&epoch->cut);
+	yyjson_mut_doc_free(epoch->cut.doc);
+	st_messages_release(&epoch->list);
+	free(epoch->fates);
+}
+
+/* A number of tokens in our estimate, for the model's own; 2 % less, as the estimate may be too low. */
+static size_t own_tokens(const struct st_epoch_options *options, size_t tokens, size_t fallback) {
+	unsigned percent = options->prompt.percent ? options->prompt.percent : 100;
+	tokens = (tokens ? tokens : fallback) * 98 / percent;
+	return tokens > options->overhead ? tokens - options->overhead : 0;
+}
+
+int st_epoch(struct st_str messages, const struct st_epoch_options *options, struct st_buf *out,
+             struct st_compact_report *report, struct stet_error *err) {
+	struct epoch epoch = {.options = options, .ask_text = ST_STR("")};
+	size_t above = own_tokens(options, options->above, ST_EPOCH_ABOVE);
+	size_t to = own_tokens(options, options->to, ST_EPOCH_TO);
+	size_t from = out->len;
+	if (to >= above)
+		return st_fail(err, STET_E_INVALID,
+		               "Cutting above %zu tokens to %zu leaves no room to grow, tool definitions "
+		               "included. Give a larger number to cut above, or a smaller one to cut to.",
+		               options->above ? options->above : (size_t)ST_EPOCH_ABOVE,
+		               options->to ? options->to : (size_t)ST_EPOCH_TO);
+	int code = st_messages_read(&epoch.list, messages, options->prompt.shape, err);
+	if (code < 0)
+		return code;
+	size_t tokens = st_epoch_tokens(&epoch.list);
+	bool is_long = tokens > above;
+	if (is_long)
+		code = start_epoch(&epoch, messages, err);
+	if (is_long && code == 0)
+		code = cut_list(&epoch, to < ST_EPOCH_TO_MIN ? ST_EPOCH_TO_MIN : to, above, out, err);
+	/* Never larger than what came in. */
+	bool is_cut =
+		is_long && code == 0 && out->len - from < messages.len && epoch.report.tokens < tokens;
+	if (code == 0 && !is_cut) {
+		st_buf_truncate(out, from);
+		st_buf_add(out, messages);
+		epoch.report = (struct st_compact_report){.tokens = tokens};
+	}
+	epoch.report.cut = is_cut && epoch.cut.happened;
+	if (report)
+		*report = epoch.report;
+	end_epoch(&epoch);
+	return code < 0 ? code : out->failed ? st_fail_nomem(err) : is_cut;
+}
