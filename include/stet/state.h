@@ -194,9 +194,11 @@ STET_API STET_NODISCARD int stet_record(struct stet_session *session, const char
 /**
  * The last writes, newest first, as a JSON array of objects with id, path,
  * time, session, before and after (hashes, null for no file), undoes, undoneBy.
+ * Writes that were made as one, by a change set or an undo of several files, have
+ * the same changeSet: the number of the newest of them.
  *
  * @path   A file, or NULL for all files.
- * @limit  The most writes to return.
+ * @limit  The most writes to return; those of a change set count as one.
  * @out    Receives the array, to be freed with stet_free().
  */
 STET_API STET_NODISCARD int stet_log(struct stet_workspace *ws, const char *path, size_t limit,

@@ -12,14 +12,35 @@ static const char *member(const struct stet_json *log, size_t n, const char *key
 	return text ? text : "-";
 }
 
+static int64_t number_of(const struct stet_json *log, size_t n, const char *key) {
+	char pointer[64];
+	snprintf(pointer, sizeof pointer, "/%zu/%s", n, key);
+	return stet_json_int(log, pointer, 0);
+}
+
+/* Whether the n-th write belongs to the same change set as the one before: they are one entry. */
+static bool continues_set(const struct stet_json *log, size_t n) {
+	int64_t set = number_of(log, n, "changeSet");
+	return n > 0 && set != 0 && set == number_of(log, n - 1, "changeSet");
+}
+
+/* The columns that all writes of an entry have in common: only its first line has them. */
+static void add_entry(struct table *table, const struct stet_json *log, size_t n) {
+	if (continues_set(log, n)) {
+		for (int i = 0; i < 3; i++)
+			table_add(table, "");
+		return;
+	}
+	table_addf(table, "%" PRId64, number_of(log, n, "id"));
+	table_add(table, member(log, n, "time"));
+	table_add_name(table, member(log, n, "session"), "");
+}
+
 static void add_write(struct table *table, const struct stet_json *log, size_t n) {
 	char pointer[64];
 	snprintf(pointer, sizeof pointer, "/%zu/undoneBy", n);
 	const char *undone = stet_json_type(log, pointer);
-	snprintf(pointer, sizeof pointer, "/%zu/id", n);
-	table_addf(table, "%" PRId64, stet_json_int(log, pointer, 0));
-	table_add(table, member(log, n, "time"));
-	table_add_name(table, member(log, n, "session"), "");
+	add_entry(table, log, n);
 	table_addf(table, "%.8s", member(log, n, "before"));
 	table_addf(table, "%.8s", member(log, n, "after"));
 	table_add_name(table, member(log, n, "path"),
@@ -83,7 +104,7 @@ static int run_log(const struct options *options, const struct arguments *args) 
 }
 
 static const struct option options[] = {
-	{"--limit", "N", "list at most N; 20 by default"},
+	{"--limit", "N", "list at most N entries; 20 by default"},
 	{"--diff", NULL, "show each write with its diff"},
 	OPTIONS_END,
 };
@@ -94,8 +115,9 @@ const struct command log_command = {
 	.synopsis = "[PATH]",
 	.description =
 		"Lists the last writes of all sessions, newest first: the time, the session, and the "
-		"hashes before and after. With PATH, lists the writes of one file. stet show prints one "
-		"write, stet diff a run of them, and stet undo takes them back.",
+		"hashes before and after. Files that were changed together are one entry, with a line for "
+		"each. With PATH, lists the writes of one file. stet show prints one entry, stet diff a "
+		"run of them, and stet undo takes them back.",
 	.max = 1,
 	.state = true,
 	.options = options,

@@ -18,7 +18,9 @@ const struct command show_command = {
 	.name = "show",
 	.summary = "show one write of the log",
 	.synopsis = "ID",
-	.description = "Prints who made a write, when, and its diff. stet log lists the numbers.",
+	.description =
+		"Prints who made a write, when, and its diff. Of files that were changed together "
+		"it shows all. stet log lists the numbers.",
 	.min = 1,
 	.max = 1,
 	.state = true,

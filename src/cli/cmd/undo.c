@@ -39,7 +39,7 @@ static int run_undo(const struct options *options, const struct arguments *args)
 
 static const struct option options[] = {
 	RUN_OPTIONS,
-	{"--id", "N", "one write, by its number in stet log"},
+	{"--id", "N", "one entry, by its number in stet log"},
 	{"--dry-run", NULL, "print what would change as a diff, and change nothing"},
 	{"--redo", NULL, "bring back what undo took back"},
 	OPTIONS_END,
@@ -51,7 +51,8 @@ const struct command undo_command = {
 	.synopsis = "[PATH]",
 	.description =
 		"Undoes the last write of PATH through stet, or without PATH the session's own last "
-		"write. Refuses if the file has changed since.\n\n"
+		"write. Refuses if the file has changed since. Without PATH, files that were changed "
+		"together are undone together, also by --id.\n\n"
 		"With --of, --story, --since or --id it undoes every write that fits all of them, in all "
 		"files or in PATH; --session names the session that undoes. If others changed a file "
 		"since, only the changes of the run are taken out. Where changes of others overlap them, "

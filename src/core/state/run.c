@@ -116,16 +116,40 @@ static int add_write(struct st_run *run, struct st_run_write *write, struct stet
 	return 0;
 }
 
+bool st_run_is_same_change(const struct st_run_write *one, const struct st_run_write *two) {
+	bool same_session = one->session && two->session ? strcmp(one->session, two->session) == 0
+	                                                 : one->session == two->session;
+	return one->at == two->at && same_session && (one->undoes != 0) == (two->undoes != 0);
+}
+
+static bool is_undoable(const struct st_run_write *write) {
+	return write->undoes == 0 && write->undone_by == 0;
+}
+
+/* Add the rest of the change set of a write. */
+static int add_set(struct st_run *run, const struct st_run_write *first,
+                   const struct st_run_query *query, struct stet_error *err) {
+	int code = 0;
+	for (size_t i = run->log_count; i-- > 0 && code == 0;) {
+		struct st_run_write *write = &run->log[i];
+		if (write != first && st_run_is_same_change(write, first) &&
+		    (query->any || is_undoable(write)))
+			code = add_write(run, write, err);
+	}
+	return code;
+}
+
 static int choose_writes(struct st_run *run, const struct st_run_query *query,
                          struct stet_error *err) {
 	int code = 0;
 	for (size_t i = run->log_count; i-- > 0 && code == 0;) {
 		struct st_run_write *write = &run->log[i];
-		bool undoable = write->undoes == 0 && write->undone_by == 0;
-		if ((!undoable && !query->any) || !query_matches(query, write))
+		if ((!is_undoable(write) && !query->any) || !query_matches(query, write))
 			continue;
 		code = add_write(run, write, err);
-		if (query->last)
+		if (code == 0 && query->set)
+			code = add_set(run, write, query, err);
+		if (query->last || query->set)
 			break;
 	}
 	return code;
@@ -152,10 +176,12 @@ static int choose_last_undo(struct st_run *run, const struct st_run_query *query
 static int choose_undos(struct st_run *run, const struct st_run_query *query,
                         struct stet_error *err) {
 	int code = 0;
+	const struct st_run_write *named = query->set && query->id ? find_id(run, query->id) : NULL;
 	if (query->last)
 		return choose_last_undo(run, query, err);
 	for (size_t i = run->log_count; i-- > 0 && code == 0;) {
-		if (!query_matches(query, &run->log[i]))
+		if (!query_matches(query, &run->log[i]) &&
+		    (!named || !st_run_is_same_change(named, &run->log[i])))
 			continue;
 		struct st_run_write *undo =
 			query->id && run->log[i].undoes ? &run->log[i] : find_id(run, run->log[i].undone_by);

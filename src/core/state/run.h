@@ -30,6 +30,8 @@ struct st_run_query {
 	int64_t id;
 	/** Only the newest write; with redo, all that the newest undo took back. */
 	bool last;
+	/** With last or id: the whole change set of that write, or the whole undo. */
+	bool set;
 	/** The undos of such writes. */
 	bool redo;
 	/** Any write, also undone ones and undos. */
@@ -77,6 +79,12 @@ void st_run_release(struct st_run *run);
  */
 [[nodiscard]] int st_run_find(struct stet_session *session, const struct st_run_query *query,
                               struct st_run *run, struct stet_error *err);
+
+/**
+ * Whether two writes belong to one change set (core/session/change_set.h), or to
+ * one undo: these have the same session and time, to the nanosecond.
+ */
+bool st_run_is_same_change(const struct st_run_write *one, const struct st_run_write *two);
 
 /** What became of a file, or would. */
 enum st_run_outcome {

@@ -284,7 +284,35 @@ struct log {
 	struct st_log_query query;
 	yyjson_mut_doc *doc;
 	yyjson_mut_val *list;
+	/* How many entries to list, a change set being one, and how many there are. */
+	size_t limit, count;
+	/* The last write: its time, session and kind, and the number of its change set. */
+	int64_t at, set;
+	bool undoes;
+	struct st_buf who;
+	yyjson_mut_val *last;
 };
+
+/* The newest write of a set gives it its number. The writes of a set follow each other. */
+static bool continues_set(struct log *log, const struct st_log_entry *entry) {
+	const struct st_file_event *write = &entry->event;
+	bool same = log->count > 0 && log->at == write->at && log->undoes == (write->undoes != 0) &&
+	            strcmp(st_buf_cstr(&log->who), write->who ? write->who : "") == 0;
+	if (same)
+		return true;
+	log->at = write->at;
+	log->undoes = write->undoes != 0;
+	log->set = entry->id;
+	st_buf_clear(&log->who);
+	st_buf_adds(&log->who, write->who ? write->who : "");
+	log->count++;
+	return false;
+}
+
+static void add_set(struct log *log, yyjson_mut_val *object) {
+	if (object && !yyjson_mut_obj_get(object, "changeSet"))
+		st_json_add(log->doc, object, "changeSet", yyjson_mut_sint(log->doc, log->set));
+}
 
 static void add_version(struct log *log, yyjson_mut_val *object, const char *key,
                         const struct st_version *version) {
@@ -297,6 +325,9 @@ static void add_version(struct log *log, yyjson_mut_val *object, const char *key
 static int add_write(void *data, const struct st_log_entry *entry, struct stet_error *err) {
 	struct log *log = data;
 	const struct st_file_event *write = &entry->event;
+	bool same = continues_set(log, entry);
+	if (log->count > log->limit)
+		return 1;
 	yyjson_mut_val *object = yyjson_mut_obj(log->doc);
 	st_json_add(log->doc, object, "id", yyjson_mut_sint(log->doc, entry->id));
 	st_json_add_text(log->doc, object, "path", st_str(write->path));
@@ -309,12 +340,18 @@ static int add_write(void *data, const struct st_log_entry *entry, struct stet_e
 		st_json_add(log->doc, object, "undoes", yyjson_mut_sint(log->doc, write->undoes));
 	if (entry->undone_by)
 		st_json_add(log->doc, object, "undoneBy", yyjson_mut_sint(log->doc, entry->undone_by));
+	if (same) {
+		add_set(log, log->last);
+		add_set(log, object);
+	}
+	log->last = object;
 	st_json_push(log->doc, log->list, object);
-	return object ? 0 : st_fail_nomem(err);
+	return object && !log->who.failed ? 0 : st_fail_nomem(err);
 }
 
 static int list_writes(struct st_store *store, void *data, struct stet_error *err) {
 	struct log *log = data;
+	log->count = 0;
 	log->list = yyjson_mut_arr(log->doc);
 	yyjson_mut_doc_set_root(log->doc, log->list);
 	return st_store_log_list(store, &log->query, add_write, log, err);
@@ -331,7 +368,8 @@ int stet_log(struct stet_workspace *ws, const char *path, size_t limit, char **o
 	if (code < 0)
 		return code;
 	struct log log = {
-		.query = {.path = place.path, .limit = limit > ST_LOG_MAX ? ST_LOG_MAX : (int64_t)limit},
+		.query = {.path = place.path, .limit = ST_LOG_MAX},
+		.limit = limit,
 		.doc = yyjson_mut_doc_new(NULL),
 	};
 	if (!log.doc)
@@ -343,6 +381,7 @@ int stet_log(struct stet_workspace *ws, const char *path, size_t limit, char **o
 	if (code == 0)
 		code = st_json_write(log.doc, log.list, &text, err);
 	yyjson_mut_doc_free(log.doc);
+	st_buf_release(&log.who);
 	if (code < 0)
 		st_buf_release(&text);
 	*out = text.ptr;

@@ -508,10 +508,10 @@ int st_store_log_list(struct st_store *store, const struct st_log_query *query,
 	                       (int64_t)query->undoable, query->limit);
 	while (code == 0 && (code = st_rows_next(&rows, err)) > 0) {
 		code = list_one(&rows, &path, &session, &story, each, data, err);
-		if (code < 0)
+		if (code != 0)
 			st_rows_end(&rows);
 	}
-	return code;
+	return code < 0 ? code : 0;
 }
 
 int st_store_writer(struct st_store *store, const struct st_hash *hash, char name[128],

@@ -334,7 +334,7 @@ struct st_log_query {
 	int64_t limit;
 };
 
-/** Call a function for each write. The entry is borrowed for the call. */
+/** Call a function for each write, until it fails or returns 1. The entry is borrowed for the call. */
 [[nodiscard]] int st_store_log_list(struct st_store *store, const struct st_log_query *query,
                                     int (*each)(void *data, const struct st_log_entry *entry,
                                                 struct stet_error *err),

@@ -13,7 +13,8 @@ struct history {
 	struct st_call *call;
 	struct st_run run;
 	bool with_diff;
-	size_t limit, count;
+	/* Entries to show, those that were, and the writes or files in them. */
+	size_t limit, entries, count;
 	yyjson_mut_val *items;
 };
 
@@ -143,9 +144,12 @@ static void say_write(struct history *history, const struct st_run_write *write,
 	st_buf_addc(text, '\n');
 }
 
-static int show_write(struct history *history, const struct st_run_write *write,
+static int show_write(struct history *history, const struct st_run_write *write, int64_t set,
                       struct stet_error *err) {
 	yyjson_mut_val *item = add_write(history, write);
+	if (set)
+		st_json_add(history->call->doc, item, "changeSet",
+		            yyjson_mut_sint(history->call->doc, set));
 	say_write(history, write, item);
 	return history->with_diff
 	           ? show_diff(history, item, write->path, &write->before, &write->after, err)
@@ -154,8 +158,28 @@ static int show_write(struct history *history, const struct st_run_write *write,
 
 /* Whether one more fits; an answer has one at least. */
 static bool has_room(const struct history *history) {
-	return history->count < history->limit &&
+	return history->entries < history->limit &&
 	       (history->count == 0 || st_call_room(history->call) > ROOM_MIN);
+}
+
+/* How many writes from the n-th on were made as one. */
+static size_t count_set(const struct st_run *run, size_t n) {
+	size_t count = 1;
+	while (n + count < run->count && st_run_is_same_change(run->writes[n], run->writes[n + count]))
+		count++;
+	return count;
+}
+
+/* One entry of the log: a write, or all those of a change set, whose newest one gives it its number. */
+static int show_entry(struct history *history, size_t count, struct stet_error *err) {
+	struct st_run_write **writes = &history->run.writes[history->count];
+	int code = 0;
+	if (count > 1)
+		st_buf_addf(&history->call->text, "change set %lld: %zu files\n", (long long)writes[0]->id,
+		            count);
+	for (size_t i = 0; i < count && code == 0; i++)
+		code = show_write(history, writes[i], count > 1 ? writes[0]->id : 0, err);
+	return code;
 }
 
 static int by_newest(const void *a, const void *b) {
@@ -170,8 +194,12 @@ static int show_writes(struct history *history, struct stet_error *err) {
 	if (run->count > 0)
 		qsort(run->writes, run->count, sizeof *run->writes, by_newest);
 	history->items = st_json_add_array(history->call->doc, history->call->result, "writes");
-	for (; history->count < run->count && code == 0 && has_room(history); history->count++)
-		code = show_write(history, run->writes[history->count], err);
+	while (history->count < run->count && code == 0 && has_room(history)) {
+		size_t count = count_set(run, history->count);
+		code = show_entry(history, count, err);
+		history->count += count;
+		history->entries++;
+	}
 	return code;
 }
 
@@ -247,6 +275,7 @@ static int run_history_tool(struct st_call *call, struct stet_error *err) {
 		code = st_fail(err, STET_E_INVALID,
 		               "A run needs at least one of \"of\", \"story\", \"since\", \"id\" and "
 		               "\"path\".");
+	query.set = query.id && !query.path;
 	if (code == 0)
 		code = st_run_find(call->session, &query, &history.run, err);
 	/* An empty log is no mistake of the caller. */

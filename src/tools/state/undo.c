@@ -45,7 +45,7 @@ static bool names_run(const struct st_call *call) {
 }
 
 static int run_undo(struct st_call *call, struct stet_error *err) {
-	if (names_run(call))
+	if (names_run(call) || (!st_arg(call, "path") && st_undo_is_of_set(call)))
 		return st_undo_run(call, err);
 	const char *path = st_arg(call, "path") ? st_call_path(call, "path", err) : NULL;
 	if (st_arg(call, "path") && !path)

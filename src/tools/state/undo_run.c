@@ -267,6 +267,7 @@ static int find_writes(struct undo *undo, struct st_place *place, struct stet_er
 	if (code < 0)
 		return code;
 	query.last = !named;
+	query.set = !query.path && (!named || query.id);
 	if (!named && !query.path) {
 		/* A session without a name is known by what it wrote last, and in the log by its label. */
 		query.session = undo->redo ? st_session_who(call->session) : call->session->name;
@@ -277,6 +278,12 @@ static int find_writes(struct undo *undo, struct st_place *place, struct stet_er
 			               undo->redo ? "redone" : "undone");
 	}
 	return st_run_find(call->session, &query, &undo->run, err);
+}
+
+bool st_undo_is_of_set(struct st_call *call) {
+	st_auto(st_place) place = ST_PLACE_INIT;
+	st_auto(undo) undo = {.call = call, .left_names = ST_BUF_INIT};
+	return find_writes(&undo, &place, NULL) == 0 && undo.run.file_count > 1;
 }
 
 int st_undo_run(struct st_call *call, struct stet_error *err) {

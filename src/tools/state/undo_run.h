@@ -16,4 +16,7 @@
  */
 [[nodiscard]] int st_undo_run(struct st_call *call, struct stet_error *err);
 
+/** Whether the last write, which a call without arguments undoes, is one of a change set. */
+bool st_undo_is_of_set(struct st_call *call);
+
 #endif
