@@ -11,12 +11,12 @@
 #define ST_PARAM_EXPECTED_HASH \
 	{ \
 		.name = "expectedHash", .aliases = "expected_hash", \
-		.description = "fileHash of the version you saw." \
+		.description = "fileHash that you saw." \
 	}
 #define ST_PARAM_ON_STALE \
 	{ \
 		.name = "onStale", .aliases = "on_stale", .choices = "refuse|merge", \
-		.description = "If the file changed since your read." \
+		.description = "If it changed since your read." \
 	}
 #define ST_PARAM_SESSION \
 	{ .name = "session", .description = "Another session's name." }
@@ -27,12 +27,12 @@
 #define ST_PARAM_PATH \
 	{ \
 		.name = "path", .aliases = "filePath file_path", .required = true, \
-		.description = "The file's path." \
+		.description = "Which file." \
 	}
 #define ST_PARAM_FILE_PATH \
 	{ \
 		.name = "filePath", .aliases = "path file_path", .required = true, \
-		.description = "The file's path." \
+		.description = "Which file." \
 	}
 #define ST_PARAM_DIRECTORY \
 	{ \

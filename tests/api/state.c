@@ -175,7 +175,7 @@ static void a_state_in_json_becomes_a_snapshot(void **state) {
 	static const char json[] =
 		"{\"work_dir\":\"/work/coder-001\",\"story_id\":\"hello-001\",\"files\":["
 		"{\"path\":\"go.mod\",\"hash\":\"8d2c47\",\"size\":89,\"status\":\"unchanged\"},"
-		"{\"path\":\"README.md\",\"hash\":\"1b4e9a\",\"size\":156,\"status\":\"unchanged\"}],"
+		"{\"path\":\"README.md\",\"hash\":\"1b4e9a\",\"size\":156}],"
 		"\"open_tasks\":[{\"description\":\"Run go build\",\"status\":\"pending\",\"priority\":2},"
 		"{\"description\":\"Add unit tests\",\"status\":\"in_progress\",\"priority\":1}],"
 		"\"last_updated\":\"2025-10-22T03:15:42Z\"}";
@@ -188,8 +188,8 @@ static void a_state_in_json_becomes_a_snapshot(void **state) {
 	                    "Workspace: /work/coder-001\n"
 	                    "Story: hello-001\n\n"
 	                    "Existing Files (2):\n"
-	                    "  • go.mod (8d2c47, 89 bytes, unchanged) - go module\n"
-	                    "  • README.md (1b4e9a, 156 bytes, unchanged) - markdown\n\n"
+	                    "  • README.md (1b4e9a, 156 bytes) - markdown\n"
+	                    "  • go.mod (8d2c47, 89 bytes, unchanged) - go module\n\n"
 	                    "Open Tasks (2):\n"
 	                    "  1. [in_progress] Add unit tests\n"
 	                    "  2. [pending] Run go build\n\n"

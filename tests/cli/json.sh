@@ -15,6 +15,8 @@ printf '# Server\n\n## Setup\n\nNone.\n' >guide.md
 printf 'Keep lines short.\n' >AGENTS.md
 printf '[{"role": "user", "content": "Write the parser."}]\n' >messages.json
 printf '{"turn": 1, "tool": "write_file", "op": "write", "path": "p.c", "args": {"content": "int p;"}}\n' >run.jsonl
+printf -- '--- a/shop.txt\n+++ b/shop.txt\n@@ -1 +1 @@\n-bread\n+cheese\n' >fix.patch
+printf 'bread\n' >shop.txt
 mkfifo fifo
 
 # obeys STATUS MEMBER: the standard input is such an answer, with that status and that member.
@@ -66,6 +68,8 @@ edit success fileHash --session me edit list.txt milk tea
 edit error message edit list.txt wine beer
 replace success fileHash replace list.txt tea milk
 replace error message replace list.txt wine beer
+apply success files apply fix.patch
+apply error message apply no-such.patch
 patch success fileHash patch guide.md insert Done. --append-to Setup
 patch error message patch guide.md delete --section Usage
 inspect success structure inspect guide.md

@@ -50,6 +50,7 @@ static const char *const commands[][8] = {
 	{"undo", "--since", "1h"},
 	{"undo", "--redo"},
 	{"grep", "one"},
+	{"hook"},
 	{"record", "Write", "template/record.json"},
 	{"replay", "template/record.json"},
 	{"setup", "claude", "--print"},
@@ -419,9 +420,10 @@ static void try_command(const struct dir *dir, const struct outside *outside, si
 	static const char whole[] = "exec timeout -s KILL 60 \"$STET\" \"$@\" 2>&1";
 	static const char begun[] =
 		"exec timeout --preserve-status -s TERM -k 60 0.3 \"$STET\" \"$@\" 2>&1";
+	static const char hook[] = "exec timeout -s KILL 60 \"$STET\" hook <event.json 2>&1";
 	const char *name = name_of(commands[number]);
-	const char *argv[20] = {"sh",   "-c",     is_endless(name) ? begun : whole,
-	                        "stet", "--root", dir_at(dir, "root")};
+	const char *script = is_endless(name) ? begun : strcmp(name, "hook") == 0 ? hook : whole;
+	const char *argv[20] = {"sh", "-c", script, "stet", "--root", dir_at(dir, "root")};
 	size_t count = 6;
 	for (const char *const *arg = commands[number]; *arg; arg++)
 		argv[count++] = *arg;
@@ -455,6 +457,17 @@ static void make_notes(const struct dir *dir) {
 	dir_write_bytes(dir, "template/.stet/daybook", notes.ptr, notes.len);
 }
 
+/* What Claude Code says before it edits: stet hook finds the workspace by the path in it. */
+static void make_event(const struct dir *dir) {
+	st_auto(st_buf) event = ST_BUF_INIT;
+	st_buf_addf(&event,
+	            "{\"hook_event_name\":\"PreToolUse\",\"session_id\":\"agent\",\"cwd\":\"%s\","
+	            "\"tool_name\":\"Edit\",\"tool_use_id\":\"t1\",\"tool_input\":{\"file_path\":"
+	            "\"%s/a.txt\",\"old_string\":\"one\",\"new_string\":\"two\"}}",
+	            dir_at(dir, "root"), dir_at(dir, "root"));
+	dir_write_bytes(dir, "event.json", event.ptr, event.len);
+}
+
 /* A directory in which sessions, tasks, a story, writes and versions were kept. */
 static void make_template(const struct dir *dir) {
 	static const char *const lines[] = {
@@ -476,6 +489,7 @@ static void make_template(const struct dir *dir) {
 	assert_true(dir_has(dir, "template/.stet/stet.db"));
 	dir_write(dir, "template/fix.diff", "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+two\n");
 	make_notes(dir);
+	make_event(dir);
 }
 
 static void a_poisoned_state_reaches_nothing_outside(void **state) {

@@ -18,7 +18,7 @@ class FileMeta:
     size: int = 0
     mod_time: str = ""
     type: str = ""
-    status: str = "unchanged"
+    status: str = ""  # created, modified, unchanged; nothing is said of a file that nobody looked at
 
 
 @dataclass

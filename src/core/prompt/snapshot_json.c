@@ -42,10 +42,18 @@ static int64_t read_time(yyjson_val *value) {
 	return (int64_t)timegm(&time) * 1000000000;
 }
 
+/* Nothing is said about a file whose status the program left out, as of one that it created. */
+static enum st_file_status read_status(yyjson_val *value) {
+	for (int status = 0; status < ST_FILE_STATUSES; status++) {
+		if (yyjson_equals_str(value, st_file_status_name((enum st_file_status)status)))
+			return (enum st_file_status)status;
+	}
+	return ST_FILE_CREATED;
+}
+
 static bool read_file(struct st_arena *arena, yyjson_val *value, struct st_repo_file *file) {
-	static const char *const statuses[] = {"unchanged", "created", "modified", "deleted"};
 	file->path = read_text(arena, yyjson_obj_get(value, "path"));
-	file->status = (enum st_file_status)find_name(yyjson_obj_get(value, "status"), statuses, 4);
+	file->status = read_status(yyjson_obj_get(value, "status"));
 	file->external = yyjson_is_true(yyjson_obj_get(value, "external"));
 	file->version.exists = file->status != ST_FILE_DELETED;
 	read_hash(yyjson_obj_get(value, "hash"), &file->version.hash);

@@ -81,7 +81,7 @@ static const struct st_param params[] = {
 	{.name = "expectedHash",
      .aliases = "expected_hash",
      .unlisted = true,
-     .description = "fileHash of the version you saw."},
+     .description = "fileHash that you saw."},
 	ST_PARAM_SESSION,
 	ST_PARAMS_END,
 };

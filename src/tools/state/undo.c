@@ -61,7 +61,7 @@ static int run_undo(struct st_call *call, struct stet_error *err) {
 static const struct st_param params[] = {
 	{.name = "path",
      .aliases = "filePath file_path",
-     .description = "The file; default: the one that you wrote last."},
+     .description = "Default: the file that you wrote last."},
 	ST_PARAM_RUN_OF,
 	ST_PARAM_RUN_STORY,
 	ST_PARAM_RUN_SINCE,

@@ -417,7 +417,7 @@ static const struct st_param params[] = {
      .description = "The query is a regular expression."},
 	{.name = "context",
      .type = ST_PARAM_INTEGER,
-     .description = "search: lines to show around each match."},
+     .description = "search: lines around each match."},
 	ST_PARAM_SESSION,
 	ST_PARAMS_END,
 };

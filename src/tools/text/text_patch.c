@@ -283,7 +283,7 @@ static const struct st_param params[] = {
                     "top), heading, beforeHeading and appendToSection (insert only), codeBlock "
                     "{index} (from 0, between the fences), wholeSection. A heading is '## Setup', "
                     "or {text, occurrence} if there are several."},
-	{.name = "content", .blank = true, .description = "The new text, for replace and insert."},
+	{.name = "content", .blank = true, .description = "The new text."},
 	{.name = "preserveIndent",
      .aliases = "preserve_indent",
      .type = ST_PARAM_BOOLEAN,

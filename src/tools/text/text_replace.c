@@ -256,8 +256,8 @@ static const struct st_param params[] = {
      .description = "What replaces it; empty deletes it."},
 	{.name = "occurrence",
      .type = ST_PARAM_ANY,
-     .schema = "\"type\":[\"string\",\"integer\"],\"default\":\"first\"",
-     .description = "If there are several: first (default), last, all, or a number from 1."},
+     .schema = "\"type\":[\"string\",\"integer\"]",
+     .description = "first (default), last, all, or a number from 1."},
 	ST_PARAM_EXPECTED_HASH,
 	ST_PARAM_ON_STALE,
 	ST_PARAM_SESSION,
@@ -268,9 +268,7 @@ const struct st_tool st_text_replace = {
 	.name = "text_replace",
 	.alias = "TextReplace",
 	.title = "Replace text",
-	.description =
-		"Replace text in a file: for changes within lines. If it is not found, the error shows the "
-		"nearest text.",
+	.description = "Replace text in a file: for changes within lines, not of whole ones.",
 	.params = params,
 	.output_schema =
 		ST_OUTPUT("\"filePath\":{\"type\":\"string\"},\"occurrencesFound\":{\"type\":\"integer\"},"
