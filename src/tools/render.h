@@ -27,12 +27,12 @@
 #define ST_PARAM_PATH \
 	{ \
 		.name = "path", .aliases = "filePath file_path", .required = true, \
-		.description = "Which file." \
+		.description = "The file's path." \
 	}
 #define ST_PARAM_FILE_PATH \
 	{ \
 		.name = "filePath", .aliases = "path file_path", .required = true, \
-		.description = "Which file." \
+		.description = "The file's path." \
 	}
 #define ST_PARAM_DIRECTORY \
 	{ \

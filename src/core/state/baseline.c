@@ -101,8 +101,8 @@ int st_baseline_store(struct st_store *store, const struct st_baseline *baseline
 		code = st_store_baseline_add(store, &baseline->files[i], err);
 	if (code == 0)
 		code = st_store_get(store, "epoch", &epoch, err);
-	return code == 0 ? st_store_set(store, "scanned", baseline->complete ? epoch + 1 : 0, err)
-	                 : code;
+	bool usable = code == 0 && baseline->complete && epoch < INT64_MAX;
+	return code == 0 ? st_store_set(store, "scanned", usable ? epoch + 1 : 0, err) : code;
 }
 
 int st_baseline_exists(struct st_store *store, struct stet_error *err) {
@@ -110,7 +110,8 @@ int st_baseline_exists(struct st_store *store, struct stet_error *err) {
 	int code = st_store_get(store, "epoch", &epoch, err);
 	if (code == 0)
 		code = st_store_get(store, "scanned", &scanned, err);
-	return code < 0 ? code : scanned == epoch + 1;
+	/* A database may hold any number. */
+	return code < 0 ? code : scanned > 0 && scanned - 1 == epoch;
 }
 
 int st_baseline_find(struct st_store *store, const char *path, const struct st_version *now,
