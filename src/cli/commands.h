@@ -114,6 +114,11 @@ struct command {
 	bool input;
 	/** Uses the state of the work, and fails if that cannot be saved. */
 	bool state;
+	/**
+	 * Exits with 0 even after an error in its arguments: to an agent, a hook
+	 * that ends with 2 blocks the tool.
+	 */
+	bool always_done;
 	/** May be NULL. */
 	const struct option *options;
 	/** At least one. */

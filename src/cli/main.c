@@ -57,7 +57,17 @@ static int run_command(const struct command *command, struct options *options, i
 		status = options->help ? help_command(command) : command->run(options, &args);
 	}
 	arguments_release(&args);
-	return status;
+	return command->always_done ? DONE : status;
+}
+
+/* The status after an error in the options before the command, which one of the arguments names. */
+static int refused_status(int argc, char **argv) {
+	for (int i = 1; i < argc; i++) {
+		const struct command *command = command_find(argv[i]);
+		if (command && command->always_done)
+			return DONE;
+	}
+	return USAGE;
 }
 
 /* Find --json first, so that errors in other arguments are reported as JSON too. */
@@ -80,7 +90,7 @@ int main(int argc, char **argv) {
 		return print_version();
 	int first = read_options(argc, argv, &options);
 	if (first < 0)
-		return USAGE;
+		return refused_status(argc, argv);
 	output_init(options.color);
 	if (first == argc && options.help)
 		return help_all();

@@ -8,6 +8,7 @@ export const claude = {
 	dialect: anthropic,
 	loadsRoot: true,
 	namesRoots: true,
+	checksWrites: true,
 
 	setUp: ({ url, server }) => ({
 		command: 'claude',

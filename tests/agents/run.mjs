@@ -75,7 +75,7 @@ function serverFor(agent, work, options) {
 // The end of each log that the agent keeps.
 function logs(home) {
 	return readdirSync(home, { recursive: true })
-		.filter((name) => /\.log$/.test(name))
+		.filter((name) => /\.log$|\/debug\/.*\.txt$/.test(name))
 		.map((name) => `--- ${name}\n${readFileSync(path.join(home, name), 'utf8').slice(-3000)}`);
 }
 

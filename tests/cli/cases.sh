@@ -66,9 +66,12 @@ is_shown() {
 	grep -qx "exit status $2" "$cases/$1"/*/expected
 }
 
+is_never_shown() { ! is_shown "$@"; }
+
 # is_refused CASE: it fails, or says on standard error or in an answer what it did not take.
 is_refused() {
-	grep -qe '^exit status [123]$' -e '^status [123]$' -e '^stet: ' -e '"error":' -e '^broken ' \
+	grep -qe '^exit status [123]$' -e '^status [123]$' -e '^stet: ' \
+		-e '^stet hook: ' -e '"error":' -e '^broken ' \
 		-e '^weak ' -e '"isError":true' "$cases/$1/expected"
 }
 
@@ -76,7 +79,13 @@ if [ $# -eq 0 ]; then
 	claim 'the commands are listed' test "$(commands | wc -l)" -gt 20
 	for command in $(commands); do
 		claim "stet $command has a case that is done" is_shown "$command" 0
-		claim "stet $command has a case that is refused" is_shown "$command" '[123]'
+		# stet hook succeeds whatever happens: exit status 2 means "block" to an agent.
+		if [ "$command" = hook ]; then
+			claim 'stet hook has no case that fails' is_never_shown hook '[123]'
+			claim 'stet hook has a case that is refused' is_refused hook/unknown-option
+		else
+			claim "stet $command has a case that is refused" is_shown "$command" '[123]'
+		fi
 	done
 	while IFS=: read -r what list; do
 		for case in $list; do

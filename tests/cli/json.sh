@@ -120,7 +120,6 @@ setup error message setup nobody
 watch error message watch nothing
 serve error message serve --listen 127.0.0.1:99999
 mcp error message mcp nothing
-hook error message hook --nothing
 END
 
 # One file of several that changed makes a conflict of the answer.
@@ -147,6 +146,12 @@ commands="$commands serve:success"
 first_line stet watch --json
 claim 'stet watch --json begins with an object too' test "$(cat ../first)" = '{"event":"ready"}'
 commands="$commands watch:success mcp:success hook:success"
+
+# To an agent the exit status 2 of a hook means "block": it is 0 after an error too.
+stet --json hook --nothing >../first
+claim 'stet hook --nothing exits with 0' test $? -eq 0
+claim 'and says in JSON what is wrong' first_obeys error message
+commands="$commands hook:error"
 
 # No command is left out.
 is_covered() { case $commands in *" $1:$2"*) ;; *) false ;; esac; }

@@ -37,6 +37,7 @@ const struct command hook_command = {
 		"agent's tools wrote. The exit status is always 0: a hook is never in the agent's way. "
 		"The workspace is the nearest directory with .stet or .git, from the event's directory "
 		"upwards.",
+	.always_done = true,
 	.options = options,
 	.examples =
 		(const struct example[]){
