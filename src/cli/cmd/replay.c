@@ -456,7 +456,7 @@ const struct command replay_command = {
 		(const struct example[]){
 			{"stet replay run.jsonl", "tables and curves"},
 			{"stet replay --svg run.svg run.jsonl", "draw the curves too"},
-			{"stet replay --above 5000 --to 2500 *.jsonl", "compare strategies over several runs"},
+			{"stet replay --above 5000 --to 2500 run.jsonl", "cut within a small budget"},
 			{0},
 		},
 	.run = run_replay,
