@@ -41,6 +41,7 @@ static void read_edit(const struct st_hook_call *call, struct st_hook_changes *c
 	change->old_text = st_hook_member(input, old_names);
 	change->new_text = st_hook_member(input, new_names);
 	change->all = yyjson_is_true(yyjson_obj_get(input, "replace_all")) ||
+	              yyjson_is_true(yyjson_obj_get(input, "replaceAll")) ||
 	              yyjson_is_true(yyjson_obj_get(input, "allow_multiple")) ||
 	              st_json_int(yyjson_obj_get(input, "expected_replacements")) > 1;
 	/* An empty old text creates the file. */
@@ -90,9 +91,13 @@ static void read_patch_line(const struct st_hook_call *call, struct st_hook_chan
 	change->hunks_only = true;
 }
 
+struct st_str st_hook_patch_text(const struct st_hook_event *event) {
+	static const char *const names[] = {"command", "input", "patch", "patchText", NULL};
+	return st_hook_member(event->input, names);
+}
+
 static void read_patch(const struct st_hook_call *call, struct st_hook_changes *changes) {
-	static const char *const names[] = {"command", "input", "patch", NULL};
-	struct st_str patch = st_hook_member(call->event->input, names);
+	struct st_str patch = st_hook_patch_text(call->event);
 	for (size_t at = 0; at < patch.len;) {
 		size_t end = st_line_end(patch, at);
 		read_patch_line(call, changes, st_str_slice(patch, at, end));

@@ -40,4 +40,13 @@ bool st_hook_changes_read(const struct st_hook_call *call, struct st_hook_change
 [[nodiscard]] int st_hook_change_make(const struct st_hook_change *change, struct st_str old,
                                       struct st_buf *new, struct stet_error *err);
 
+/** The text of a patch. */
+struct st_str st_hook_patch_text(const struct st_hook_event *event);
+
+/**
+ * Apply a patch as one change set, merging, and deny the tool with what was
+ * done, or with the refusals. False if stet cannot: then nothing is changed.
+ */
+bool st_hook_apply_patch(struct st_hook_call *call);
+
 #endif

@@ -16,9 +16,10 @@ static bool loads_root(enum st_hook_client client) {
 	return client != ST_HOOK_GEMINI;
 }
 
-/* Claude Code adds the nested AGENTS.md itself after its own read, and after nothing else. */
+/* Claude Code and opencode add the nested AGENTS.md after their own read, and after nothing else. */
 static bool loads_nested(const struct st_hook_event *event) {
-	return event->client == ST_HOOK_CLAUDE && event->tool == ST_HOOK_READ;
+	return event->tool == ST_HOOK_READ &&
+	       (event->client == ST_HOOK_CLAUDE || event->client == ST_HOOK_OPENCODE);
 }
 
 void st_hook_instruct(struct st_hook_call *call, const char *path) {

@@ -4,7 +4,7 @@
 
 static const char *const client_names[] = {
 	[ST_HOOK_CLAUDE] = "claude", [ST_HOOK_CODEX] = "codex",   [ST_HOOK_GEMINI] = "gemini",
-	[ST_HOOK_QWEN] = "qwen",     [ST_HOOK_CURSOR] = "cursor",
+	[ST_HOOK_QWEN] = "qwen",     [ST_HOOK_CURSOR] = "cursor", [ST_HOOK_OPENCODE] = "opencode",
 };
 
 enum { CLIENTS = sizeof client_names / sizeof *client_names };
@@ -86,7 +86,7 @@ static int client_by_transcript(yyjson_val *root) {
 	static const char *const folders[CLIENTS] = {
 		[ST_HOOK_CLAUDE] = "/.claude/", [ST_HOOK_CODEX] = "/.codex/",
 		[ST_HOOK_GEMINI] = "/.gemini/", [ST_HOOK_QWEN] = "/.qwen/",
-		[ST_HOOK_CURSOR] = "/.cursor/",
+		[ST_HOOK_CURSOR] = "/.cursor/", [ST_HOOK_OPENCODE] = "/opencode/",
 	};
 	struct st_str path = member(root, "transcript_path");
 	int client = 0;
@@ -125,7 +125,7 @@ static int find_client(yyjson_val *root, const char *wanted, struct st_hook_even
 	}
 	return st_fail(
 		err, STET_E_INVALID,
-		"There are no hooks for %s; there are for claude, codex, gemini, qwen and cursor.",
+		"There are no hooks for %s; there are for claude, codex, gemini, qwen, cursor and opencode.",
 		st_quoted(wanted));
 }
 
@@ -156,6 +156,8 @@ int st_hook_event_read(yyjson_val *root, const char *client, struct st_hook_even
 		.input = yyjson_obj_get(root, "tool_input"),
 		.response = yyjson_obj_get(root, "tool_response"),
 	};
+	event->asks = is_name(member(root, "permission_mode"), "default") ||
+	              is_name(member(root, "permission_mode"), "plan");
 	event->moment = moment_of(event->name);
 	event->tool = tool_of(member(root, "tool_name"));
 	event->path = st_hook_member(event->input, paths);
