@@ -8,6 +8,7 @@ export const gemini = {
 	namesRoots: true,
 	isInstructed: true,
 	showsAll: true,
+	turns: 100,
 	addsArgument: 'wait_for_previous',
 
 	setUp: ({ url, server }) => ({

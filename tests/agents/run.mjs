@@ -51,12 +51,19 @@ export function writeFiles(dir, files) {
 // In place of options: stet mcp starts elsewhere and is given no directory, so that the agent has to name it.
 export const elsewhere = Symbol('elsewhere');
 
-// In place of options: no server is given to the agent; `stet setup` installs what it installs for a user.
-export const guarded = Symbol('guarded');
+// In place of options: no server is given to the agent; `stet setup` installs what it installs for a user, whose
+// configuration has the key `guard` if one is named. Further arguments are for stet setup.
+export const guarded = { guard: '', setup: [] };
+export const guardedBy = (guard, ...setup) => ({ guard, setup });
+
+// In place of options: the agent alone, without stet.
+export const bare = Symbol('bare');
 
 // Run stet setup for the agent's user, as a person would.
-function setUpStet(agent, home, work) {
-	const args = ['setup', agent.client, '--scope', 'user', '--yes'];
+function setUpStet(agent, home, work, { guard, setup }) {
+	const args = ['setup', agent.client, '--scope', 'user', '--yes', ...setup];
+	if (guard)
+		writeFiles(home, { '.config/stet/config.json': JSON.stringify({ guard }) });
 	const { status, stdout, stderr } = spawnSync(process.env.STET, args, { cwd: work, env: environment(home), encoding: 'utf8' });
 	if (status !== 0)
 		throw new Error(`stet ${args.join(' ')} ended with status ${status}: ${stdout}${stderr}`);
@@ -64,7 +71,7 @@ function setUpStet(agent, home, work) {
 
 // The server as an agent's configuration names it. What the agent loads by itself stet does not send.
 function serverFor(agent, work, options) {
-	if (options === guarded)
+	if (options === bare || options.setup)
 		return undefined;
 	const agents = agent.loadsRoot ? ['--agents', 'nested'] : [];
 	if (options === elsewhere)
@@ -88,12 +95,12 @@ function report(agent, output, model, home) {
 }
 
 // Start it; `gone` is fulfilled with a sentence when it ends, or had to be ended.
-function start(agent, { home, work, url, server }) {
+function start(agent, { home, work, url, server, options }) {
 	const { command, args, env, files } = agent.setUp({ home, work, url, server });
 	writeFiles(home, files ?? {});
 	mkdirSync(path.join(home, 'tmp'), { recursive: true });
-	if (!server)
-		setUpStet(agent, home, work);
+	if (options.setup)
+		setUpStet(agent, home, work, options);
 	const program = path.join(packages, 'node_modules', '.bin', command);
 	const child = spawn(program, args, {
 		cwd: work,
@@ -131,7 +138,7 @@ export async function play(agent, files, script, options = []) {
 	writeFiles(work, files);
 	const model = new Model(agent.dialect);
 	await model.listen();
-	const { gone, output } = start(agent, { home, work, url: model.url, server: serverFor(agent, work, options) });
+	const { gone, output } = start(agent, { home, work, url: model.url, server: serverFor(agent, work, options), options });
 	gone.then((how) => model.fail(new Error(how)));
 	const before = failures();
 	let done = false;
@@ -190,6 +197,11 @@ class Hand {
 		const made = this.#agent.native[tool];
 		const call = tool === 'shell' ? made(...args) : made(path.join(this.work, args[0]), ...args.slice(1));
 		return this.#model.call(call);
+	}
+
+	// Some agents refuse by themselves, before they ask the hook, and have the model read the file again.
+	refuses(answer) {
+		return /read it again|re-read|has not been read|modified since read/i.test(answer);
 	}
 
 	// How often a text is in what the model reads now.
