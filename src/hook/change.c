@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "text/lines/lines.h"
 
 /* The most files of one patch. */
 enum { FILES_MAX = 200 };
@@ -122,6 +123,18 @@ bool st_hook_changes_read(const struct st_hook_call *call, struct st_hook_change
 	return changes->count > 0;
 }
 
+/* Add a text with the byte order mark of the old one, and with its CRLF if all its lines end so. */
+static void add_in_form(struct st_buf *out, struct st_str text, struct st_str old) {
+	size_t bom = st_bom_len(old);
+	struct st_eols eols = st_eols_count(old);
+	if (bom > 0 && st_bom_len(text) == 0)
+		st_buf_add(out, st_str_slice(old, 0, bom));
+	if (eols.crlf > 0 && eols.lf == 0)
+		st_eol_convert(out, text, ST_EOL_CRLF);
+	else
+		st_buf_add(out, text);
+}
+
 int st_hook_change_make(const struct st_hook_change *change, struct st_str old, struct st_buf *new,
                         struct stet_error *err) {
 	struct st_edited result;
@@ -129,6 +142,8 @@ int st_hook_change_make(const struct st_hook_change *change, struct st_str old, 
 	if (change->hunks_only && !change->whole)
 		/* The judgement does not need the new contents of hunks: they name what they replace. */
 		st_buf_add(new, old);
+	else if (change->whole && change->keeps_form)
+		add_in_form(new, change->content, old);
 	else if (change->whole)
 		st_buf_add(new, change->content);
 	else

@@ -22,6 +22,8 @@ struct st_hook_change {
 	struct st_str old_text, new_text;
 	bool all;
 	struct st_str content;
+	/** The new file gets the byte order mark and the line ends of the old one: models write LF. */
+	bool keeps_form;
 	/** Hunks of a patch: they name the lines they replace, but stet does not apply them here. */
 	bool hunks_only;
 };

@@ -37,6 +37,11 @@ static bool writes_lf(enum st_hook_client client) {
 	return client == ST_HOOK_CLAUDE || client == ST_HOOK_CODEX;
 }
 
+/* Whether the client's tool writes a file as the model gave it, without the byte order mark of the old one. */
+static bool drops_bom(enum st_hook_client client) {
+	return client == ST_HOOK_GEMINI || client == ST_HOOK_CODEX;
+}
+
 static bool breaks_links(enum st_hook_client client) {
 	return client == ST_HOOK_CLAUDE || client == ST_HOOK_QWEN;
 }
@@ -54,6 +59,9 @@ static const char *damage_of(const struct st_hook_call *call, const struct st_ho
 		return "has CRLF line ends, which this tool would replace by LF";
 	if (!st_utf8_valid(old) && client == ST_HOOK_GEMINI && !change->whole)
 		return "has bytes that are not UTF-8, which this tool would replace by U+FFFD";
+	if (st_bom_len(old) > 0 && change->whole && !change->removes &&
+	    st_bom_len(change->content) == 0 && drops_bom(client))
+		return "begins with a byte order mark, which this tool would drop";
 	if (file->links > 1 && breaks_links(client))
 		return "has several names (hard links), which this tool would separate";
 	if (client == ST_HOOK_CODEX && !change->whole && !change->removes && old.len > 0 &&
@@ -62,16 +70,19 @@ static const char *damage_of(const struct st_hook_call *call, const struct st_ho
 	return NULL;
 }
 
+/* What a write by stet itself would damage. It keeps the line ends of a file if they are alike. */
+static const char *own_damage_of(const struct st_hook_change *change, const struct st_file *file) {
+	return change->whole && !change->removes && is_mixed(st_buf_str(&file->bytes))
+	           ? "has LF and CRLF line ends, which a write of the whole file would make alike"
+	           : NULL;
+}
+
 static void deny_damage(struct st_hook_call *call, const struct st_hook_change *change,
                         const char *damage) {
 	st_auto(st_buf) text = ST_BUF_INIT;
 	st_buf_addf(&text,
-	            "File %s %s. Change it with stet, which keeps them: ", st_quoted(change->path),
-	            damage);
-	if (change->whole)
-		st_buf_addf(&text, "stet --session %s write %s < NEW", call->session->name, change->path);
-	else
-		st_buf_addf(&text, "stet --session %s edit %s OLD NEW", call->session->name, change->path);
+	            "File %s %s. Change it with stet's tool edit_file, which keeps the rest as it is.",
+	            st_quoted(change->path), damage);
 	st_hook_say(call->decision, st_buf_str(&text));
 	call->decision->denies = true;
 }
@@ -135,7 +146,10 @@ static void judge_one(struct st_hook_call *call, struct st_hook_change *change, 
 	struct stet_error why = {0};
 	if (!load_old(call, change, &old))
 		return;
-	const char *damage = !makes && old.bytes.ptr ? damage_of(call, change, &old) : NULL;
+	const char *damage = !old.bytes.ptr ? NULL
+	                     : makes        ? own_damage_of(change, &old)
+	                                    : damage_of(call, change, &old);
+	change->keeps_form = makes;
 	struct stet_answer *answer = st_answer_new("success");
 	if (!answer)
 		return;
@@ -145,7 +159,7 @@ static void judge_one(struct st_hook_call *call, struct st_hook_change *change, 
 		.anchor = change->old_text,
 		.merge = call->session->ws->hook_mode == ST_HOOK_MODE_APPLY && makes,
 		.check_drops = true,
-		.dry_run = !makes,
+		.dry_run = !makes || damage,
 		.remove = change->removes && makes,
 		.make = make_new,
 		.context = change,
@@ -153,7 +167,7 @@ static void judge_one(struct st_hook_call *call, struct st_hook_change *change, 
 	int code = st_change_apply(call->session, &request, answer, &why);
 	if (code == STET_E_CONFLICT)
 		say_refusal(call, answer);
-	else if (code == 0 && makes)
+	else if (code == 0 && makes && !damage)
 		say_applied(call, change, answer, st_buf_str(&old.bytes));
 	else if (damage)
 		deny_damage(call, change, damage);

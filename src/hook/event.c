@@ -35,7 +35,8 @@ static const struct {
 	{"local_shell", ST_HOOK_SHELL}, {"exec_command", ST_HOOK_SHELL},
 	{"todowrite", ST_HOOK_TODO},    {"run_shell_command", ST_HOOK_SHELL},
 	{"update_plan", ST_HOOK_TODO},  {"todo_write", ST_HOOK_TODO},
-	{"write_todos", ST_HOOK_TODO},
+	{"write_todos", ST_HOOK_TODO},  {"taskcreate", ST_HOOK_TASK},
+	{"taskupdate", ST_HOOK_TASK},
 };
 
 static bool is_name(struct st_str text, const char *name) {
@@ -123,10 +124,10 @@ static int find_client(yyjson_val *root, const char *wanted, struct st_hook_even
 			return 0;
 		}
 	}
-	return st_fail(
-		err, STET_E_INVALID,
-		"There are no hooks for %s; there are for claude, codex, gemini, qwen, cursor and opencode.",
-		st_quoted(wanted));
+	return st_fail(err, STET_E_INVALID,
+	               "There are no hooks for %s; there are for claude, codex, gemini, qwen, cursor "
+	               "and opencode.",
+	               st_quoted(wanted));
 }
 
 /* ---- the event ---- */

@@ -45,6 +45,8 @@ enum st_hook_tool {
 	ST_HOOK_SHELL,
 	/** The agent's list of tasks. */
 	ST_HOOK_TODO,
+	/** One task of it. */
+	ST_HOOK_TASK,
 };
 
 struct st_hook_event {

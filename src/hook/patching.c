@@ -59,8 +59,8 @@ static int make_part(void *context, struct st_str old, struct st_buf *new, struc
 static bool plan_part(struct patching *patching, size_t i) {
 	const struct st_file_patch *patch = &patching->patches.list[i];
 	struct part *part = &patching->parts[i];
-	*part = (struct part){
-		.patching = patching, .index = i, .path = ST_BUF_INIT, .diff = ST_BUF_INIT};
+	*part =
+		(struct part){.patching = patching, .index = i, .path = ST_BUF_INIT, .diff = ST_BUF_INIT};
 	patching->count = i + 1;
 	if (patch->to || !st_hook_path(patching->call, st_str(patch->path), &part->path))
 		return false;
@@ -95,8 +95,9 @@ static bool plan_parts(struct patching *patching) {
 
 static void say_made(const struct patching *patching) {
 	struct st_hook_decision *decision = patching->call->decision;
-	st_hook_say(decision, ST_STR("Done by stet: the patch is applied as you asked. Do not repeat the "
-	                             "call."));
+	st_hook_say(decision,
+	            ST_STR("Done by stet: the patch is applied as you asked. Do not repeat the "
+	                   "call."));
 	for (size_t i = 0; i < patching->count; i++) {
 		const struct stet_answer *answer = patching->outcomes[i].answer;
 		st_hook_say(decision, st_buf_str(&patching->parts[i].diff));

@@ -12,7 +12,7 @@
 //   call(name, args)   a call of stet's tool as its model makes it
 //   search(name, body) the call that makes a tool known first, if the request does not offer it
 //   client             its name for stet setup
-//   native             calls of its own tools: read, part, edit, write and shell
+//   native             calls of its own tools: read, part, edit, write and shell; todos, if it has a list of tasks
 //   text(result)       what stet said, from what the agent made of it
 import { claude } from './claude.mjs';
 import { codex, codexCode } from './codex.mjs';

@@ -17,9 +17,9 @@ import { bare, guardedBy } from './run.mjs';
 const agent = agents[process.argv[2]];
 const full = process.env.STET_TORTURE;
 const rounds = Number(process.env.STET_RACES ?? (full ? 100 : 3));
-const perRun = agent.turns ? 10 : 25;
+const perRun = agent.turns ? 7 : 25;
 const appended = 80;
-const attempts = 6;
+const attempts = 12;
 
 const base = (slot) => `slot ${slot}\n${Array.from({ length: 20 }, (_, n) => `line ${n + 1}\n`).join('')}`;
 const ticks = (count) => Array.from({ length: count }, (_, n) => `tick ${n + 1}\n`).join('');

@@ -144,7 +144,7 @@ export async function play(agent, files, script, options = []) {
 	let done = false;
 	try {
 		await model.start();
-		await script(new Hand(agent, model, work));
+		await script(new Hand(agent, model, home, work));
 		model.end();
 		await gone;
 		done = true;
@@ -177,7 +177,10 @@ class Hand {
 	#agent;
 	#model;
 
-	constructor(agent, model, work) {
+	#home;
+
+	constructor(agent, model, home, work) {
+		this.#home = home;
 		this.#agent = agent;
 		this.#model = model;
 		this.work = work;
@@ -199,9 +202,19 @@ class Hand {
 		return this.#model.call(call);
 	}
 
+	// Make a call as it is.
+	async raw(call) {
+		return this.#model.call(call);
+	}
+
 	// Some agents refuse by themselves, before they ask the hook, and have the model read the file again.
 	refuses(answer) {
 		return /read it again|re-read|has not been read|modified since read/i.test(answer);
+	}
+
+	// Run stet in the directory as the agent's user; what it prints.
+	stet(...args) {
+		return spawnSync(process.env.STET, args, { cwd: this.work, env: environment(this.#home), encoding: 'utf8' }).stdout;
 	}
 
 	// How often a text is in what the model reads now.
@@ -216,6 +229,12 @@ class Hand {
 		return tools
 			.map((tool) => JSON.stringify(tool, (key, value) => (key === this.#agent.addsArgument ? undefined : value)))
 			.filter((tool) => /"name":"\w*stet_/.test(tool));
+	}
+
+	// The names of the tools that the model is given.
+	toolNames() {
+		const tools = (this.#model.newest.tools ?? []).flatMap((tool) => tool.functionDeclarations ?? tool);
+		return tools.map((tool) => tool.name ?? tool.function?.name ?? tool.type);
 	}
 
 	read(name) {
