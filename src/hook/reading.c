@@ -83,7 +83,7 @@ static void record_earlier(struct st_hook_call *call, const char *path,
 }
 
 /* A text as agents show it: one U+FFFD for any number of invalid bytes in a row. */
-static void add_shown(struct st_buf *out, struct st_str text) {
+static void add_as_sent(struct st_buf *out, struct st_str text) {
 	static const char mark[] = "\xef\xbf\xbd";
 	st_auto(st_buf) lossy = ST_BUF_INIT;
 	st_utf8_add_lossy(&lossy, text);
@@ -105,22 +105,22 @@ static bool record_text(struct st_hook_call *call, const char *path, struct st_s
 	st_auto(st_file) disk = ST_FILE_INIT;
 	st_auto(st_lines) file = {0};
 	st_auto(st_lines) lines = {0};
-	st_auto(st_buf) shown = ST_BUF_INIT;
+	st_auto(st_buf) as_sent = ST_BUF_INIT;
 	st_auto(st_buf) sent = ST_BUF_INIT;
 	if (st_session_find(call->session, path, &place, &disk, NULL) < 0)
 		return false;
 	struct st_str bytes = st_buf_str(&disk.bytes);
 	bool lossy = !st_utf8_valid(bytes);
 	if (lossy) {
-		add_shown(&shown, bytes);
-		add_shown(&sent, text);
-		bytes = st_buf_str(&shown);
+		add_as_sent(&as_sent, bytes);
+		add_as_sent(&sent, text);
+		bytes = st_buf_str(&as_sent);
 		text = st_buf_str(&sent);
 	}
 	size_t bom = st_bom_len(bytes);
 	/* Agents leave the byte order mark out. */
 	bool skips = bom > 0 && st_bom_len(text) == 0;
-	if (shown.failed || sent.failed || memchr(bytes.ptr, '\0', bytes.len) ||
+	if (as_sent.failed || sent.failed || memchr(bytes.ptr, '\0', bytes.len) ||
 	    st_lines_init(&file, skips ? st_str_slice(bytes, bom, bytes.len) : bytes, NULL) < 0 ||
 	    st_lines_init(&lines, text, NULL) < 0)
 		return false;

@@ -77,11 +77,6 @@ static const struct entry qwen_entries[] = {
 	{0},
 };
 
-/* Made from src/cli/setup/opencode.js. */
-static const char opencode_plugin[] =
-#include "opencode_plugin.h"
-	;
-
 static const struct entry opencode_entries[] = {
 	SERVER("mcp",
            "{\"type\": \"local\", \"command\": [@P, " NESTED PAGES(45000) "], \"enabled\": true}"),
