@@ -242,18 +242,36 @@ static int make_dirs(struct change_set *set, struct stet_error *err) {
 	return code;
 }
 
-static void set_mode(const struct st_root *root, const char *path, enum st_change_mode mode) {
+static int open_plain(const struct st_root *root, const char *path, struct stet_error *err) {
+	st_auto(st_place) place = ST_PLACE_INIT;
+	int code = st_root_locate(root, st_str(path), &place, err);
+	if (code == 0 && (!place.exists || strcmp(place.path, path) != 0))
+		code = STET_E_NOT_FOUND;
+	return code < 0 ? code : st_file_open(&place, err);
+}
+
+/* A filesystem may have no modes, and a file another owner: then a notice says so. */
+static int set_mode(struct st_write_context *writes, const char *path, enum st_change_mode mode,
+                    struct stet_error *err) {
 	struct stat st;
 	if (mode == ST_MODE_SAME)
-		return;
-	st_autofd fd = st_root_open_plain(root, path, &st);
+		return 0;
+	st_autofd fd = open_plain(writes->root, path, err);
+	/* What others have put in its place is theirs. */
 	if (fd < 0)
-		return;
+		return fd == STET_E_NOT_FOUND || fd == STET_E_KIND ? 0 : fd;
+	if (st_retry(fstat(fd, &st)) < 0)
+		return st_fail_errno(err, errno, "Cannot stat %s", st_quoted(path));
 	/* Whoever may read the file may run it. */
 	mode_t wanted = mode == ST_MODE_EXECUTABLE ? st.st_mode | (st.st_mode & 0444) >> 2
 	                                           : st.st_mode & ~(mode_t)0111;
-	if (wanted != st.st_mode)
-		(void)st_retry(fchmod(fd, wanted & 07777));
+	if (wanted == st.st_mode || st_retry(fchmod(fd, wanted & 07777)) == 0)
+		return 0;
+	if (errno != EPERM && errno != ENOTSUP && errno != ENOSYS)
+		return st_fail_errno(err, errno, "Cannot change the mode of %s", st_quoted(path));
+	st_write_notice(writes, "The mode of %s stays as it was, because this user cannot change it.",
+	                st_quoted(path));
+	return 0;
 }
 
 /* Take back the first files, and name those that others changed meanwhile. */
@@ -261,8 +279,17 @@ static int take_back(struct change_set *set, size_t count, int code, struct stet
                      struct stet_error *err) {
 	struct st_write_context *writes = &set->session->ws->writes;
 	st_auto(st_buf) left = ST_BUF_INIT;
+	st_auto(st_buf) stuck = ST_BUF_INIT;
 	const struct st_journal_plan plan = plan_of(set);
-	st_journal_take_back(writes, &plan, count, &left);
+	size_t failed = st_journal_take_back(writes, &plan, count, &left, &stuck);
+	if (failed > 0) {
+		/* With the journal, the next write tries again. */
+		st_journal_release(&set->journal);
+		return st_fail(err, code == STET_E_CONFLICT ? STET_E_IO : code,
+		               "The change failed, and %s could not be taken back. The next write tries "
+		               "that again. %s",
+		               stuck.len > 0 ? st_buf_cstr(&stuck) : "a part of it", why->message);
+	}
 	st_journal_end(writes, &set->journal);
 	if (left.len > 0)
 		return st_fail(err, STET_E_BUSY,
@@ -276,23 +303,24 @@ static int take_back(struct change_set *set, size_t count, int code, struct stet
 
 static int write_files(struct change_set *set, struct stet_error *err) {
 	struct stet_error why = {0};
-	size_t written = 0;
+	size_t written = 0, failed = 0;
 	int code = make_dirs(set, &why);
-	for (; code == 0 && written < set->count; written++) {
+	while (code == 0 && written < set->count) {
 		struct member *member = set->members[written];
+		failed = written;
 		code = st_prepared_write(&member->prepared, &member->done, &why);
 		if (code < 0)
 			break;
-		set_mode(&set->session->ws->root, member->done.path, set->changes[written].mode);
+		code = set_mode(&set->session->ws->writes, member->done.path, set->changes[written++].mode,
+		                &why);
 	}
-	if (code < 0) {
-		if (written < set->count && !is_fatal(code) && code != STET_E_CONFLICT) {
-			set->outcomes[written].code = code;
-			set->outcomes[written].why = why;
-		}
-		return take_back(set, written, code, &why, err);
+	if (code == 0)
+		return 0;
+	if (failed < set->count && !is_fatal(code) && code != STET_E_CONFLICT) {
+		set->outcomes[failed].code = code;
+		set->outcomes[failed].why = why;
 	}
-	return 0;
+	return take_back(set, written, code, &why, err);
 }
 
 /* All files are written: nothing here may fail. The writes have one time, so that the log shows one entry. */
