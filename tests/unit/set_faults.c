@@ -51,7 +51,8 @@ static bool is_file(const struct dir *dir, size_t n, bool after) {
 	struct stat st;
 	if (!text)
 		return !dir_has(dir, files[n].name);
-	return fstatat(dir->fd, files[n].name, &st, 0) == 0 && strcmp(dir_read(dir, files[n].name), text) == 0 &&
+	return fstatat(dir->fd, files[n].name, &st, 0) == 0 &&
+	       strcmp(dir_read(dir, files[n].name), text) == 0 &&
 	       (!files[n].before || (st.st_mode & 07777) == mode);
 }
 
@@ -120,9 +121,10 @@ static int apply(struct host *host) {
 			.kind = ST_CHANGE_WHOLE,
 			.makes_dirs = true,
 			.remove = !files[i].after,
-			.mode = files[i].mode_after == files[i].mode_before || !files[i].before || !files[i].after
-			            ? ST_MODE_SAME
-			            : ST_MODE_EXECUTABLE,
+			.mode =
+				files[i].mode_after == files[i].mode_before || !files[i].before || !files[i].after
+					? ST_MODE_SAME
+					: ST_MODE_EXECUTABLE,
 			.make = make_text,
 			.context = (void *)(uintptr_t)&files[i],
 		};

@@ -111,8 +111,8 @@ static void sweep_dir(struct st_write_context *writes, const struct st_place *pl
 /* Returns whether the directory is stuck: there, and not because others put something into it. */
 static bool take_back_dir(struct st_write_context *writes, const char *path, struct st_buf *stuck) {
 	st_auto(st_place) place = ST_PLACE_INIT;
-	int code = st_root_locate_as(writes->root, st_str(path), ST_LOCATE_LINK | ST_LOCATE_DIR, &place,
-	                             NULL);
+	int code =
+		st_root_locate_as(writes->root, st_str(path), ST_LOCATE_LINK | ST_LOCATE_DIR, &place, NULL);
 	if (code == 0 && place.exists && S_ISDIR(place.st.st_mode)) {
 		sweep_dir(writes, &place);
 		code = st_remove_plain(&place, writes->state_dir, NULL);
@@ -166,13 +166,16 @@ static void report_taken_back(struct st_write_context *writes, const struct st_j
                               const struct st_buf *names, const struct st_buf *left,
                               const struct st_buf *stuck) {
 	st_auto(st_buf) text = ST_BUF_INIT;
-	st_buf_addf(&text, "A process died while it changed %zu %s together: %s. What it had changed was taken back.",
-	            plan->count, st_plural(plan->count, "file", "files"), st_buf_cstr(names));
+	st_buf_addf(
+		&text,
+		"A process died while it changed %zu %s together: %s. What it had changed was taken back.",
+		plan->count, st_plural(plan->count, "file", "files"), st_buf_cstr(names));
 	if (left->len > 0)
 		st_buf_addf(&text, " Left as they are, because others changed them since: %s.",
 		            st_buf_cstr(left));
 	if (stuck->len > 0)
-		st_buf_addf(&text, " These could not be taken back: %s. The next process that writes tries again.",
+		st_buf_addf(&text,
+		            " These could not be taken back: %s. The next process that writes tries again.",
 		            st_buf_cstr(stuck));
 	st_write_notice(writes, "%s", st_buf_cstr(&text));
 }
