@@ -13,6 +13,9 @@
 /* How often to judge the set anew because others changed a file meanwhile; how many files a message names. */
 enum { TRIES_MAX = 16, NAMED_MAX = 10 };
 
+/* How many bytes the files of a set may have, old and new together. */
+#define BYTES_MAX ((size_t)512 << 20)
+
 /* What a step may return besides 0 and a code: others were faster, and everything is taken back. */
 enum { AGAIN = 1 };
 
@@ -27,6 +30,8 @@ struct change_set {
 	const struct st_change *changes;
 	struct st_change_outcome *outcomes;
 	size_t count;
+	/* How many bytes the files have, old and new. */
+	size_t bytes;
 	/* An array of pointers: a prepared change points into itself. */
 	struct member **members;
 	struct st_journal_file *files;
@@ -87,9 +92,18 @@ static int prepare_one(struct change_set *set, size_t n, struct stet_error *err)
 		return st_fail_nomem(err);
 	outcome->code = st_prepare(set->session, &set->changes[n], outcome->answer, &member->prepared,
 	                           &outcome->why);
+	/* What the answer says of this file; one that is changed has its own diff, counted elsewhere. */
+	set->session->answer_bytes += outcome->answer->diff.len + strlen(outcome->why.message) + 1;
 	if (is_fatal(outcome->code))
 		return st_fail(err, outcome->code, "%s", outcome->why.message);
 	return 0;
+}
+
+/* Whether two changes lead to names of one file. */
+static bool is_linked(const struct change_set *set, size_t i, size_t n) {
+	const struct st_file *a = set->members[i]->prepared.attempt.file;
+	const struct st_file *b = set->members[n]->prepared.attempt.file;
+	return a && b && a->stamp.ino == b->stamp.ino && a->stamp.dev == b->stamp.dev;
 }
 
 /* Two changes of one file would overwrite each other. */
@@ -100,16 +114,39 @@ static void check_distinct(struct change_set *set, size_t n) {
 			outcome->code = st_fail(&outcome->why, STET_E_INVALID,
 			                        "%s is changed twice. Put both changes into one.",
 			                        st_quoted(path_of(set, n)));
+		else if (is_linked(set, i, n))
+			outcome->code = st_fail(&outcome->why, STET_E_INVALID,
+			                        "%s and %s are one file with two names (hard links). Change it "
+			                        "by one of them.",
+			                        st_quoted(path_of(set, i)), st_quoted(path_of(set, n)));
 	}
+}
+
+/* All files are in memory until the set is written, and their old bytes in the journal. */
+static int check_size(struct change_set *set, size_t n, struct stet_error *err) {
+	const struct st_prepared *prepared = &set->members[n]->prepared;
+	set->bytes += prepared->file.bytes.len + prepared->new.len;
+	if (set->bytes <= BYTES_MAX)
+		return 0;
+	return st_fail(
+		err, STET_E_TOO_BIG,
+		"Nothing was changed: the files of this change have more than %zu bytes together, "
+		"before and after it. Change fewer at once.",
+		BYTES_MAX);
 }
 
 static int prepare_all(struct change_set *set, struct stet_error *err) {
 	int code = 0;
+	/* Not 0: the files share one answer. */
+	set->session->answer_bytes = 1;
 	for (size_t i = 0; i < set->count && code == 0; i++) {
 		code = prepare_one(set, i, err);
 		if (code == 0)
+			code = check_size(set, i, err);
+		if (code == 0)
 			check_distinct(set, i);
 	}
+	set->session->answer_bytes = 0;
 	return code;
 }
 
