@@ -19,6 +19,7 @@
 #include "stet/mcp.h"
 #include "stet/serve.h"
 #include "stet/session.h"
+#include "stet/places.h"
 #include "stet/state.h"
 #include "stet/text.h"
 #include "stet/tools.h"

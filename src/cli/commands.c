@@ -31,6 +31,7 @@ const struct command *const commands[] = {
 	&show_command,
 	&diff_command,
 	&undo_command,
+	&who_command,
 	&setup_command,
 	&doctor_command,
 	NULL,
