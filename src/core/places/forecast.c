@@ -234,7 +234,10 @@ static bool has_below(const struct st_checkout_changes *changed, const char *pat
 	return false;
 }
 
-/* A file of one side where the other has a directory with new files. */
+/*
+ * A new file of one side where the other has a directory. An old one was removed
+ * by the other side, which compare_common() has seen.
+ */
 static int compare_directories(struct comparing *comparing, int side, struct stet_error *err) {
 	const struct st_checkout_changes *changed = comparing->sides[side].changed;
 	const struct st_checkout_changes *other = comparing->sides[!side].changed;
@@ -242,7 +245,8 @@ static int compare_directories(struct comparing *comparing, int side, struct ste
 	for (size_t i = 0; i < changed->count && code == 0; i++) {
 		const struct st_changed_file *file = &changed->items[i];
 		struct st_file_forecast forecast = {.path = file->path};
-		if (file->now.mode == 0 || (comparing->path && strcmp(comparing->path, file->path) != 0) ||
+		if (file->now.mode == 0 || file->base.mode != 0 ||
+		    (comparing->path && strcmp(comparing->path, file->path) != 0) ||
 		    !has_below(other, file->path))
 			continue;
 		code = report_file(comparing, &forecast, ST_FORECAST_OVERLAPS,
