@@ -323,6 +323,15 @@ static void fail_forecast(const struct world *world, const struct stet_json *jso
 	fail();
 }
 
+/* Print what git takes for renamed on both sides. */
+static void show_renames(struct world *world, char trees[3][65]) {
+	st_auto(st_buf) output = ST_BUF_INIT;
+	for (int i = 1; i < 3; i++) {
+		ask(world, &output, "diff-tree", "-r", "-M", "--name-status", trees[0], trees[i]);
+		fprintf(stderr, "side %c:\n%s\n", 'a' + i - 1, st_buf_cstr(&output));
+	}
+}
+
 /* Texts whose lines repeat have several shortest differences: git merge-file has ours. */
 static void check_by_merge_file(struct world *world, const struct stet_json *json, size_t pair,
                                 const char *path, bool overlaps, char trees[3][65]) {
@@ -360,6 +369,8 @@ static void check_file(struct world *world, const struct stet_json *json, size_t
 	}
 	bool conflict =
 		has_name(conflicts, path) || has_name(conflicts, a) || has_name(conflicts, b);
+	if (conflict != overlaps)
+		show_renames(world, trees);
 	if (conflict != overlaps)
 		fail_forecast(world, json, pair, path, conflict ? "git has a conflict" : "git has no conflict");
 }

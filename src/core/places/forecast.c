@@ -82,11 +82,13 @@ static int compare_versions(struct comparing *comparing, const struct versions *
 							*b = &versions->side[1];
 	if (is_same(a, b))
 		return report_file(comparing, file, ST_FORECAST_SAME, NULL, err);
+	bool renamed = file->renamed[0] || file->renamed[1];
+	if (renamed && a->exists && b->exists && (!S_ISREG(a->mode) || !S_ISREG(b->mode)))
+		return report_file(comparing, file, ST_FORECAST_OVERLAPS,
+		                   "is renamed in one and no regular file any more in the other", err);
 	if (is_same(base, a) || is_same(base, b))
-		return report_file(comparing, file, file->renamed[0] || file->renamed[1]
-		                                        ? ST_FORECAST_MERGES
-		                                        : ST_FORECAST_SAME,
-		                   NULL, err);
+		return report_file(comparing, file, renamed ? ST_FORECAST_MERGES : ST_FORECAST_SAME, NULL,
+		                   err);
 	if (!a->exists || !b->exists)
 		return report_file(comparing, file, ST_FORECAST_OVERLAPS,
 		                   "is removed in one and changed in the other", err);
