@@ -37,7 +37,7 @@ stet --root other --session Bob edit a.txt '
 ' '
 V
 ' >/dev/null
-stet --root other --session Bob edit b.txt 30 XXX >/dev/null
+stet --root other --session Bob edit b.txt 30 '3 0' >/dev/null
 sed -i 's/^30$/thirty/' main/b.txt
 stet --root main forecast >before 2>&1
 claim 'the forecast is one of both' sh -c 'grep -qx "  a.txt: merges" before && grep -qx "  b.txt: overlaps" before'

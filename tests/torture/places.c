@@ -27,7 +27,7 @@ struct world {
 };
 
 static size_t step_count(void) {
-	return getenv("STET_TORTURE") ? 2000 : 60;
+	return getenv("STET_TORTURE") ? 2000 : 40;
 }
 
 /* Run git where it may refuse, such as a merge with conflicts. */

@@ -157,10 +157,15 @@ static int compare_renamed(struct comparing *comparing,
 	if (gone)
 		return report_file(comparing, &file, ST_FORECAST_OVERLAPS,
 		                   "is renamed in one and removed in the other", err);
-	const char *to = a ? a : b;
-	if (!(a && b) && st_changed_find(comparing->sides[other].changed, to))
+	const struct st_changed_file *there =
+		a && b ? NULL : st_changed_find(comparing->sides[other].changed, a ? a : b);
+	/* Both renamed it, and one put a link in its place: git takes it so, too. */
+	bool both = there && !S_ISREG(entries[other]->now.mode);
+	if (there && !both)
 		return report_file(comparing, &file, ST_FORECAST_OVERLAPS,
 		                   "is renamed to a name that the other side uses too", err);
+	if (both)
+		now[other] = there;
 	return compare_file(comparing, &entries[0]->base, now, &file, err);
 }
 
