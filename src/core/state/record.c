@@ -267,6 +267,15 @@ static void add_present(struct record *record, const char *path, const struct st
 	st_json_push(record->doc, record->files, object);
 }
 
+/*
+ * After a change by the session's own tool, what it read before is no measure of what others
+ * change: the file counts as unread, until the session reads it again.
+ */
+static void forget_read(struct record *record, const char *path, bool changes) {
+	if (changes)
+		st_tracker_forget(&record->session->tracker, path);
+}
+
 /* Report what the tool did to an existing file. */
 static void record_present(struct record *record, const struct mention *mention,
                            const struct st_place *place, const struct st_file *file) {
@@ -291,6 +300,7 @@ static void record_present(struct record *record, const struct mention *mention,
 		.foreign = true,
 	};
 	st_session_report(record->session, &event);
+	forget_read(record, place->path, changes);
 	add_present(record, place->path, &event.after);
 }
 
@@ -312,6 +322,7 @@ static int record_mention(struct record *record, const struct mention *mention,
 		const struct st_file_event event = {
 			.path = place.path, .kind = ST_EVENT_REMOVED, .before.exists = true, .foreign = true};
 		st_session_report(record->session, &event);
+		forget_read(record, place.path, true);
 		add_present(record, place.path, &event.after);
 	} else {
 		add_ignored(record, mention->path, why.message);
