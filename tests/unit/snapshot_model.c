@@ -202,7 +202,8 @@ static void fail_edit(struct model *model, size_t i, int actor) {
 static void move_as(struct model *model, size_t from, size_t to, int actor) {
 	char args[200];
 	struct known before = model->files[from];
-	snprintf(args, sizeof args, "{\"source\":\"%s\",\"destination\":\"%s\"}", paths[from], paths[to]);
+	snprintf(args, sizeof args, "{\"source\":\"%s\",\"destination\":\"%s\"}", paths[from],
+	         paths[to]);
 	bool done = try_tool(model, actor, "move_file", args);
 	look_at_disk(model, from);
 	look_at_disk(model, to);
@@ -225,7 +226,7 @@ static void run_cli(struct model *model, size_t i) {
 	st_auto(st_buf) output = ST_BUF_INIT;
 	bool reads = gen_one_in(&model->gen, 2);
 	const char *const argv[] = {
-		"sh", "-c", "exec \"$STET\" --session cli \"$@\" 2>&1", "sh", reads ? "read" : "undo",
+		"sh",     "-c", "exec \"$STET\" --session cli \"$@\" 2>&1", "sh", reads ? "read" : "undo",
 		paths[i], NULL};
 	int status = run(model->host->dir, &output, argv);
 	look_at_disk(model, i);
@@ -259,10 +260,11 @@ static void hook_read(struct model *model, size_t i) {
 	if (!is_there(now))
 		return;
 	st_buf_addf(&input, "{\"file_path\":\"%s/%s\"}", model->host->dir->path, paths[i]);
-	st_buf_addf(&response,
-	            "{\"type\":\"text\",\"file\":{\"filePath\":\"%s/%s\",\"numLines\":2,\"startLine\":1,"
-	            "\"totalLines\":2,\"content\":",
-	            model->host->dir->path, paths[i]);
+	st_buf_addf(
+		&response,
+		"{\"type\":\"text\",\"file\":{\"filePath\":\"%s/%s\",\"numLines\":2,\"startLine\":1,"
+		"\"totalLines\":2,\"content\":",
+		model->host->dir->path, paths[i]);
 	st_json_quote(&response, st_str(now->bytes));
 	st_buf_adds(&response, "}}");
 	send_event(model, "Read", input.ptr, response.ptr);
@@ -490,9 +492,8 @@ static void wrong(const struct model *model, const char *why, const char *path, 
 		const struct known *file = &model->files[i];
 		if (strcmp(paths[i], path) == 0)
 			print_message("# base %.10s now %.10s last %.10s; seen %.10s %d, %.10s %d\n",
-			              file->base.bytes, file->now.bytes, file->last.bytes,
-			              file->seen[0].bytes, file->has_seen[0], file->seen[1].bytes,
-			              file->has_seen[1]);
+			              file->base.bytes, file->now.bytes, file->last.bytes, file->seen[0].bytes,
+			              file->has_seen[0], file->seen[1].bytes, file->has_seen[1]);
 	}
 	fail_msg("seed %llu, operation %zu (%s): %s: %s\n%s", (unsigned long long)gen_seed(),
 	         model->number, model->what, path, why, text);
