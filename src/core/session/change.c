@@ -543,6 +543,11 @@ int st_prepare(struct stet_session *session, const struct st_change *change,
 		code = name_new_place(session, change, place, err);
 	if (change->found && place->path)
 		change->found(change->context, place->path);
+	if (place->path && st_path_is_protected(place->path, session->ws->writes.state_dir))
+		return st_fail(
+			err, STET_E_PROTECTED,
+			"%s belongs to git or to stet; writing it is not allowed. Use git itself for it.",
+			st_quoted(place->path));
 	bool absent = code == STET_E_NOT_FOUND && place->path;
 	if (code == 0 && change->text)
 		code = st_check_text(place->path, st_buf_str(&file->bytes), err);
