@@ -27,7 +27,4 @@ void check_state(struct findings *found, struct stet_workspace *ws);
 /** Count the rescued files in a state directory below the descriptor of the root. */
 void check_rescued(struct findings *found, int root, const char *state_dir);
 
-/** Try the hooks of each client that has them. Call it after check_state(). */
-void check_hooks(struct findings *found, const char *root);
-
 #endif

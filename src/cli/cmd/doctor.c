@@ -14,6 +14,7 @@
 
 #include "cli/doctor.h"
 #include "cli/cli.h"
+#include "cli/setup/doctor.h"
 #include "cli/setup/plan.h"
 
 /* Filesystems whose numbers are missing in older versions of linux/magic.h. */
@@ -335,7 +336,7 @@ const struct command doctor_command = {
 	.description =
 		"Checks the kernel, the filesystem of the root, the free inotify watches, the state "
 		"directory with its database and sessions, and the configuration of clients, runs the "
-        "command "
+		"command "
 		"of each of their hooks with a sample event, and advises "
 		"what to do where something is weak or broken. It changes nothing. Then lists every key of "
 		"the configuration with its value and where the value comes from. The exit status is 1 if "

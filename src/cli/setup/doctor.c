@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
-#include "cli/doctor.h"
+#include "cli/setup/doctor.h"
 #include "cli/setup/entry.h"
 #include "cli/setup/plan.h"
 
@@ -133,7 +133,8 @@ static bool codex_trusts(const struct client *client, const char *path, const ch
 /* The last time that a session of the client was saved, from the state; empty if there is none. */
 static const char *last_call(const struct findings *found, const struct client *client) {
 	char pointer[64];
-	size_t len = strlen(client->name), count = stet_json_count(found->json, "/state/database/sessions");
+	size_t len = strlen(client->name),
+		   count = stet_json_count(found->json, "/state/database/sessions");
 	for (size_t i = 0; i < count; i++) {
 		snprintf(pointer, sizeof pointer, "/state/database/sessions/%zu/name", i);
 		const char *name = stet_json_text(found->json, pointer, NULL);
