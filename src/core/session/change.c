@@ -5,6 +5,7 @@
 #include "base/plural.h"
 #include "core/session/prepared.h"
 #include "core/session/unsent.h"
+#include "core/workspace/vault.h"
 #include "fs/path/nearby.h"
 #include "fs/write/journal.h"
 #include "fs/write/remove.h"
@@ -366,7 +367,10 @@ static int check_new(const struct st_change_attempt *attempt, struct stet_error 
 		               "The new text holds a NUL character, which would make %s a binary file. "
 		               "Nothing was changed.",
 		               st_quoted(change->path));
-	return 0;
+	if (!attempt->file || change->remove || change->restores)
+		return 0;
+	return st_vault_check_change(attempt->session->ws, attempt->path,
+	                             st_buf_str(&attempt->file->bytes), new, err);
 }
 
 int st_prepared_show(const struct st_prepared *prepared, struct stet_error *err) {
