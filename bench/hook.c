@@ -18,7 +18,7 @@ enum { LINES = 200, RECORD = 4 * 4096, ROUNDS = 101 };
 
 extern char **environ;
 
-static char self[4096], stet[4096];
+static char self[4096], stet[4096], bare_option[] = "--bare", hook_command[] = "hook";
 
 static void put(const char *path, const char *text) {
 	FILE *out = fopen(path, "w");
@@ -120,8 +120,8 @@ int main(int argc, char **argv) {
 	bench_check(getcwd(dir, sizeof dir) && mkdir(".git", 0700) == 0, "a directory");
 	put_events(dir);
 	for (size_t i = 0; i < sizeof events / sizeof *events; i++) {
-		struct call bare = {{self, "--bare", NULL}, events[i]};
-		struct call hook = {{stet, "hook", NULL}, events[i]};
+		struct call bare = {{self, bare_option, NULL}, events[i]};
+		struct call hook = {{stet, hook_command, NULL}, events[i]};
 		const struct bench_case cases[] = {
 			{.name = "read the event and the file, write a record",
 		     .run = run_call,
