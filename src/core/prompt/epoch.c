@@ -285,13 +285,13 @@ static size_t fit_errors(struct epoch *epoch, size_t left) {
 }
 
 /* Put words of an exchange into the prompt, without its calls and results. Returns their tokens. */
-static size_t fit_words(struct epoch *epoch, size_t i, const char *role, struct st_str words,
+static size_t fit_words(struct epoch *epoch, size_t i, const char *role, struct st_str said,
                         size_t limit) {
 	st_auto(st_buf) text = ST_BUF_INIT;
 	struct fate *fate = &epoch->fates[i];
 	if (fate->fitted || limit < ST_CUT_MIN)
 		return 0;
-	st_cut_text(&epoch->cut, &text, words, limit > 30 ? limit - 20 : limit);
+	st_cut_text(&epoch->cut, &text, said, limit > 30 ? limit - 20 : limit);
 	epoch->cut.failed |= text.failed;
 	fate->words_only = true;
 	fate->fitted = yyjson_mut_arr(epoch->cut.doc);
@@ -308,15 +308,15 @@ static size_t fit_ask(struct epoch *epoch, size_t limit) {
 }
 
 static void fit_request(struct epoch *epoch, size_t i, size_t limit, size_t *left) {
-	st_auto(st_buf) words = ST_BUF_INIT;
+	st_auto(st_buf) said = ST_BUF_INIT;
 	/* Short words fit where no text could be cut. */
 	if (is_request(epoch, i) && i != epoch->last &&
 	    (limit > ST_CUT_MIN || cost_of_unit(epoch, i) <= limit))
 		subtract(left, fit_unit(epoch, i, limit));
-	find_user_words(epoch, i, &words);
-	epoch->cut.failed |= words.failed;
-	if (words.len)
-		subtract(left, fit_words(epoch, i, "user", st_buf_str(&words), limit));
+	find_user_words(epoch, i, &said);
+	epoch->cut.failed |= said.failed;
+	if (said.len)
+		subtract(left, fit_words(epoch, i, "user", st_buf_str(&said), limit));
 }
 
 /* Put the user's earlier requests into the prompt: the first, then the newest. Returns what is left. */
@@ -334,11 +334,11 @@ static size_t fit_requests(struct epoch *epoch, size_t left) {
 static size_t cost_of_requests(struct epoch *epoch) {
 	size_t sum = 0;
 	for (size_t i = 0; i < epoch->list.unit_count; i++) {
-		st_auto(st_buf) words = ST_BUF_INIT;
+		st_auto(st_buf) said = ST_BUF_INIT;
 		if (is_request(epoch, i) && i != epoch->last)
 			sum += cost_of_unit(epoch, i);
-		find_user_words(epoch, i, &words);
-		sum += words.len ? st_tokens(st_buf_str(&words)) + 60 : 0;
+		find_user_words(epoch, i, &said);
+		sum += said.len ? st_tokens(st_buf_str(&said)) + 60 : 0;
 	}
 	return sum;
 }
