@@ -50,6 +50,13 @@ enum stet_server_option {
 	STET_SERVER_REQUEST_TIME = 5,
 	/** 1: clients need no token; allowed only on addresses that other machines cannot reach. */
 	STET_SERVER_NO_AUTH = 6,
+	/**
+	 * 1: serve the page at /, too, where people watch what agents do to the files
+	 * (docs/page.md); 2: serve the page and no MCP.
+	 */
+	STET_SERVER_PAGE = 7,
+	/** 1: undo and redo from the page. Without it the page only shows. */
+	STET_SERVER_ALLOW_UNDO = 8,
 };
 
 /**

@@ -149,6 +149,7 @@ extern const struct command hook_command;
 extern const struct command inspect_command;
 extern const struct command log_command;
 extern const struct command mcp_command;
+extern const struct command page_command;
 extern const struct command patch_command;
 extern const struct command apply_command;
 extern const struct command prompt_command;

@@ -9,12 +9,14 @@
 #define STET_CORE_STATE_STATE_H
 
 #include "core/state/repo_json.h"
+#include "core/state/usage.h"
 #include "core/session/session.h"
 
 struct st_state {
 	struct st_store store;
 	struct st_repo repo;
 	struct st_repo_export repo_export;
+	struct st_usage usage;
 };
 
 static inline struct st_state *st_state_of(const struct stet_workspace *ws) {
