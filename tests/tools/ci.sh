@@ -25,8 +25,9 @@ ends_with() {
 }
 
 claim 'counts all runs, and prints what was left out' ends_with 0 '8 passed, 0 failed, 1 skipped' 'make check: a: no npm'
-printf '%s\n' 'check TESTS=--no-suite agents' 'check-all TESTS=--suite agents' 'asan TESTS=--no-suite agents' >expected
-claim 'runs the agents apart from the others, and the sanitizers last' diff expected repo/calls
+printf '%s\n' 'check TESTS=--no-suite agents --no-suite bindings' \
+	'check-all TESTS=--suite agents --suite bindings' 'asan TESTS=--no-suite agents --no-suite bindings' >expected
+claim 'runs agents and bindings apart from the others, and the sanitizers last' diff expected repo/calls
 echo 1 >repo/status-check
 echo '2 passed, 1 failed' >repo/print-check
 claim 'a failure fails, and the rest runs nevertheless' ends_with 1 '7 passed, 1 failed'

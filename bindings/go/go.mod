@@ -1,0 +1,3 @@
+module example.org/stet
+
+go 1.19
