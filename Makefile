@@ -26,7 +26,7 @@ export UBSAN_OPTIONS = halt_on_error=1:print_stacktrace=1
 export TSAN_OPTIONS = halt_on_error=1:second_deadlock_stack=1
 
 MAKEFLAGS += --no-print-directory
-.PHONY: all check check-all asan tsan cover fuzz lint format bench torture conformance demo docs deb self-contained install clean help setup packages extras static npm
+.PHONY: all check check-all asan tsan cover fuzz lint format bench torture conformance demo docs deb self-contained abi install clean help setup packages extras static npm
 
 all: build/build.ninja ## build build/stet, build/libstet.so and build/libstet.a
 	@ninja -C build
@@ -97,6 +97,10 @@ npm: build-static/build.ninja ## pack the program as an npm package into dist/
 self-contained: build-static/build.ninja ## link build-self-contained/libstet.so, with its libraries inside
 	@ninja -C build-static src/libstet-core.a
 	@tools/self-contained build-static/src/libstet-core.a build-self-contained
+
+abi: all ## compare libstet.so with tools/libstet.abi: could programs that are compiled break?
+	@command -v abidw >/dev/null || $(SETUP) --all
+	@tools/abi build/libstet.so && echo "abi: programs that are compiled go on working"
 
 install: all ## install below DESTDIR and PREFIX (/usr/local)
 	@meson configure build -Dprefix=$(PREFIX)

@@ -50,13 +50,15 @@ enum stet_server_option {
 	STET_SERVER_REQUEST_TIME = 5,
 	/** 1: clients need no token; allowed only on addresses that other machines cannot reach. */
 	STET_SERVER_NO_AUTH = 6,
+	/** 1: other machines may connect without TLS, which shows the token to the network. */
+	STET_SERVER_INSECURE = 7,
 	/**
 	 * 1: serve the page at /, too, where people watch what agents do to the files
 	 * (docs/page.md); 2: serve the page and no MCP.
 	 */
-	STET_SERVER_PAGE = 7,
+	STET_SERVER_PAGE = 8,
 	/** 1: undo and redo from the page. Without it the page only shows. */
-	STET_SERVER_ALLOW_UNDO = 8,
+	STET_SERVER_ALLOW_UNDO = 9,
 };
 
 /**
@@ -78,7 +80,9 @@ STET_API STET_NODISCARD int stet_server_set(struct stet_server *server,
  * Accept tokens.
  *
  * @text   One token per line, of at least 16 characters; empty lines and lines
- *         that begin with # are ignored.
+ *         that begin with # are ignored. After the token, separated by blanks:
+ *         `name=NAME`, which logs, conflicts and metrics show; `read-only`;
+ *         `root=DIR`, percent-encoded, for each directory that it is limited to.
  * @return 0, STET_E_INVALID, STET_E_LIMIT or STET_E_NOMEM.
  */
 STET_API STET_NODISCARD int stet_server_tokens(struct stet_server *server, const char *text,
@@ -95,6 +99,28 @@ STET_API STET_NODISCARD int stet_server_token_file(struct stet_server *server, c
                                                    struct stet_error *err);
 
 /**
+ * Use TLS (1.2 or 1.3). stet_server_reload() reads both files again.
+ *
+ * @certificate  A PEM file: the server's certificate, then those that lead to the root.
+ * @key          A PEM file without a passphrase, which not every user may read.
+ * @return       0, STET_E_NOT_FOUND, STET_E_ACCESS, STET_E_INVALID (no certificate
+ *               or key, or they do not belong together), STET_E_NOMEM, STET_E_IO.
+ */
+STET_API STET_NODISCARD int stet_server_tls(struct stet_server *server, const char *certificate,
+                                            const char *key, struct stet_error *err);
+
+/**
+ * Append a line of JSON for each answered request to a file: when, from which
+ * address, by which caller, what, the status, how long it took.
+ * stet_server_reload() opens the file again, for programs that rotate logs.
+ *
+ * @path   The file, created with mode 0600; "-" is standard error.
+ * @return 0, STET_E_NOT_FOUND, STET_E_ACCESS, STET_E_INVALID, STET_E_NOMEM, STET_E_IO.
+ */
+STET_API STET_NODISCARD int stet_server_access_log(struct stet_server *server, const char *path,
+                                                   struct stet_error *err);
+
+/**
  * The path of the user's own token file ($XDG_STATE_HOME/stet/token or
  * ~/.local/state/stet/token) if the server uses it, else NULL. Call it after
  * stet_server_listen().
@@ -102,8 +128,8 @@ STET_API STET_NODISCARD int stet_server_token_file(struct stet_server *server, c
 STET_API const char *stet_server_own_token(const struct stet_server *server);
 
 /**
- * Set a callback for the result of stet_server_reload(), a sentence.
- * stet_server_run() calls it.
+ * Set a callback for the results of stet_server_reload(), a sentence each, and
+ * for an access log that cannot be written. stet_server_run() calls it.
  */
 STET_API void stet_server_notices(struct stet_server *server,
                                   void (*notice)(void *arg, const char *message), void *arg);
@@ -124,15 +150,16 @@ STET_API STET_NODISCARD int stet_server_host(struct stet_server *server, const c
  * @address  An address and a port, as "127.0.0.1:8080" or "[::1]:8080"; without
  *           a port, or with port 0, any free port. Or "unix:PATH", a Unix
  *           socket: it needs no token, and serves only processes of this user
- *           and root.
- * @return   0, STET_E_INVALID (invalid address; or not loopback and no token),
+ *           and root. Or "systemd": the socket that systemd passes.
+ * @return   0, STET_E_INVALID (invalid address; or not loopback, and no token, or
+ *           neither TLS nor STET_SERVER_INSECURE),
  *           STET_E_EXISTS (the socket's path), STET_E_ACCESS (also: others can
  *           read the user's own token file), STET_E_IO, STET_E_NOMEM.
  */
 STET_API STET_NODISCARD int stet_server_listen(struct stet_server *server, const char *address,
                                                struct stet_error *err);
 
-/** The URL for clients, as "http://127.0.0.1:8080/mcp" or "unix:PATH"; NULL before stet_server_listen(). */
+/** The URL for clients: "http://127.0.0.1:8080/mcp", "https://..." or "unix:PATH"; NULL before stet_server_listen(). */
 STET_API const char *stet_server_url(const struct stet_server *server);
 
 /**
@@ -147,8 +174,8 @@ STET_API STET_NODISCARD int stet_server_run(struct stet_server *server);
 STET_API void stet_server_stop(struct stet_server *server);
 
 /**
- * Make a running server read its token files again. If that fails, it keeps
- * the old tokens. The sessions of removed tokens end. May be called from any
+ * Make a running server read its token files and its certificate again. If that
+ * fails, it keeps the old ones. The sessions of removed tokens end. May be called from any
  * thread and from a signal handler.
  */
 STET_API void stet_server_reload(struct stet_server *server);

@@ -20,6 +20,7 @@
 #include "stet/page.h"
 #include "stet/serve.h"
 #include "stet/session.h"
+#include "stet/places.h"
 #include "stet/state.h"
 #include "stet/text.h"
 #include "stet/tools.h"

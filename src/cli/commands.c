@@ -32,6 +32,7 @@ const struct command *const commands[] = {
 	&show_command,
 	&diff_command,
 	&undo_command,
+	&who_command,
 	&setup_command,
 	&doctor_command,
 	NULL,

@@ -165,6 +165,7 @@ extern const struct command story_command;
 extern const struct command task_command;
 extern const struct command undo_command;
 extern const struct command watch_command;
+extern const struct command who_command;
 extern const struct command write_command;
 
 /** An option that the user gave. */

@@ -2,6 +2,7 @@
 #include <pthread.h>
 #include <stddef.h>
 
+#include "core/places/places.h"
 #include "core/state/state.h"
 #include "stet/session.h"
 
@@ -9,9 +10,25 @@
 struct opened {
 	struct stet_workspace ws;
 	struct st_state state;
+	struct st_places places;
 };
 
 _Static_assert(offsetof(struct opened, ws) == 0, "stet_workspace_close() frees the workspace");
+
+static void report_stored(void *data, const struct stet_session *session) {
+	st_places_report(data, session);
+}
+
+static void note_call(void *data, const struct stet_session *session) {
+	st_places_touch(data, session);
+}
+
+static void places_init(struct opened *opened) {
+	st_places_init(&opened->places, &opened->ws);
+	opened->ws.places = &opened->places;
+	opened->state.observer = (struct st_state_observer){
+		.data = &opened->places, .stored = report_stored, .called = note_call};
+}
 
 static void state_init(struct st_state *state, struct stet_workspace *ws) {
 	st_store_init(&state->store, &ws->root, &ws->writes);
@@ -32,6 +49,7 @@ int stet_workspace_open(const char *root, struct stet_workspace **out, struct st
 	opened->ws.references = 1;
 	int code = st_workspace_init(&opened->ws, root, err);
 	state_init(&opened->state, &opened->ws);
+	places_init(opened);
 	if (code < 0) {
 		stet_workspace_close(&opened->ws);
 		return code;
@@ -46,6 +64,7 @@ void stet_workspace_close(struct stet_workspace *ws) {
 	struct st_state *state = st_state_of(ws);
 	st_shared_watcher_release(&ws->watcher);
 	st_background_release(&ws->background);
+	st_places_release(ws->places);
 	st_repo_export_release(&state->repo_export);
 	st_usage_release(&state->usage);
 	st_store_release(&state->store);

@@ -1,6 +1,7 @@
 #include "net/connection.h"
 
 #include <inttypes.h>
+#include <netdb.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,8 +50,11 @@ void st_connection_close(struct st_connection *connection) {
 	void (*gone)(void *arg) = request->gone;
 	if (!connection->bev)
 		return;
+	if (request->streaming)
+		connection->rules->answered(connection->rules->arg, request);
 	bufferevent_free(connection->bev);
 	connection->bev = NULL;
+	request->streaming = false;
 	request->gone = NULL;
 	if (gone)
 		gone(request->arg);
@@ -142,7 +146,8 @@ static void add_head(struct st_connection *connection, int status, int64_t lengt
 static void finish_request(struct st_connection *connection) {
 	const struct st_connection_rules *rules = connection->rules;
 	bool last = is_last(connection);
-	rules->answered(rules->arg, connection->request.status);
+	if (connection->bev)
+		rules->answered(rules->arg, &connection->request);
 	connection->lingers = connection->unread_body;
 	forget_request(connection);
 	if (!connection->bev)
@@ -214,6 +219,22 @@ size_t st_request_unsent(const struct st_request *request) {
 	return connection->bev ? evbuffer_get_length(output_of(connection)) : 0;
 }
 
+void st_request_peer(const struct st_request *request, char *out, size_t size) {
+	struct st_connection *connection = connection_of((struct st_request *)(uintptr_t)request);
+	struct sockaddr_storage address = {0};
+	socklen_t len = sizeof address;
+	char host[48], port[8];
+	int fd = connection->bev ? bufferevent_getfd(connection->bev) : -1;
+	bool known = fd >= 0 && getpeername(fd, (struct sockaddr *)&address, &len) == 0;
+	bool v6 = address.ss_family == AF_INET6;
+	if (known && address.ss_family != AF_UNIX &&
+	    getnameinfo((struct sockaddr *)&address, len, host, sizeof host, port, sizeof port,
+	                NI_NUMERICHOST | NI_NUMERICSERV) == 0)
+		snprintf(out, size, "%s%s%s:%s", v6 ? "[" : "", host, v6 ? "]" : "", port);
+	else
+		snprintf(out, size, "%s", known ? "unix" : "");
+}
+
 /* ---- requests ---- */
 
 static void refuse_request(struct st_connection *connection, int status, const char *problem) {
@@ -249,6 +270,7 @@ static void check_head(struct st_connection *connection) {
 	const struct st_head *head = &connection->request.head;
 	connection->unread_body = head->chunked || head->length > 0;
 	connection->state = ST_CONNECTION_ANSWERING;
+	connection->request.begun_ms = connection->since_ms;
 	connection->trusted = false;
 	if (!rules->check_head(rules->arg, &connection->request))
 		return;
@@ -377,6 +399,8 @@ static void on_written(struct bufferevent *bev, void *arg) {
 
 static void on_event(struct bufferevent *bev, short what, void *arg) {
 	struct st_connection *connection = arg;
+	if (what & BEV_EVENT_CONNECTED) /* TLS is established. */
+		return;
 	bool idle =
 		connection->state == ST_CONNECTION_HEAD || connection->state == ST_CONNECTION_CLOSING;
 	/* The client has shut down its side, and still reads the answer. */
@@ -393,7 +417,8 @@ struct st_connection *st_connection_new(const struct st_connection_rules *rules,
 	if (!connection)
 		return NULL;
 	connection->rules = rules;
-	connection->bev = bufferevent_socket_new(rules->base, fd, BEV_OPT_CLOSE_ON_FREE);
+	connection->bev = rules->tls ? st_tls_accept(rules->tls, rules->base, fd)
+	                             : bufferevent_socket_new(rules->base, fd, BEV_OPT_CLOSE_ON_FREE);
 	if (!connection->bev) {
 		free(connection);
 		return NULL;

@@ -24,12 +24,15 @@
 #include "net/gate.h"
 #include "net/head.h"
 #include "net/loop.h"
+#include "net/tls.h"
 
 struct st_request {
 	struct st_head head;
 	struct st_buf body;
-	/** The owner of the token; see st_gate_token(). */
-	char owner[ST_GATE_OWNER + 1];
+	struct st_caller caller;
+	/** For the access log: what it calls ("tools/call edit_file"), and when it began. */
+	char call[64];
+	int64_t begun_ms;
 
 	/* The answer. */
 	struct st_buf fields;
@@ -42,13 +45,15 @@ struct st_request {
 /** The settings and callbacks of all connections of a server. */
 struct st_connection_rules {
 	struct event_base *base;
+	/** NULL for connections without TLS. */
+	struct st_tls *tls;
 	size_t max_body;
 	/** Called for a complete head. True to read the body; false if it answered the request. */
 	bool (*check_head)(void *arg, struct st_request *request);
 	/** Called for a complete request, which it answers now or later. */
 	void (*handle)(void *arg, struct st_request *request);
-	/** Called after each answer. */
-	void (*answered)(void *arg, int status);
+	/** Called after each answer, also one that the client did not wait for. */
+	void (*answered)(void *arg, const struct st_request *request);
 	void *arg;
 };
 
@@ -114,6 +119,9 @@ void st_request_drop(struct st_request *request);
 
 /** Set a callback for a client that disconnects before the answer; NULL for none. */
 void st_request_watch(struct st_request *request, void (*gone)(void *arg), void *arg);
+
+/** Write the address of the client: "10.0.0.7:40123", "[::1]:40123" or "unix". */
+void st_request_peer(const struct st_request *request, char *out, size_t size);
 
 /** The number of bytes that the client has not received yet. */
 size_t st_request_unsent(const struct st_request *request);

@@ -7,6 +7,7 @@
 #include <sys/random.h>
 
 #include "base/clock.h"
+#include "base/utf8.h"
 #include "net/gate.h"
 #include "net/headers.h"
 
@@ -36,6 +37,8 @@ struct session {
 	struct st_mcp_peer *peer;
 	char id[SESSION_ID + 1];
 	struct caller *caller;
+	/* The digest of the token that began it. */
+	char token[ST_GATE_DIGEST + 1];
 	/* initialize succeeded, so the client knows the id. */
 	bool begun;
 	/* It has made a request after initialize. */
@@ -65,7 +68,7 @@ struct exchange {
 	struct session *session;
 	/* NULL after the peer was closed. */
 	struct st_mcp_peer *peer;
-	char owner[ST_GATE_OWNER + 1];
+	struct st_caller caller;
 	bool initializes, listens;
 	/* A legacy request: errors are in the answer, and the status is always 200. */
 	bool always_ok;
@@ -182,10 +185,10 @@ static void free_session(struct st_task *task) {
 	free(session);
 }
 
-static struct session *new_session(struct st_endpoint *endpoint, const char *owner) {
+static struct session *new_session(struct st_endpoint *endpoint, const struct st_caller *from) {
 	unsigned char random[SESSION_ID / 2];
 	struct session *session = calloc(1, sizeof *session);
-	struct caller *caller = caller_of(endpoint, owner);
+	struct caller *caller = caller_of(endpoint, from->owner);
 	if (!session || !caller || getrandom(random, sizeof random, 0) != sizeof random) {
 		free(session);
 		return NULL;
@@ -197,8 +200,9 @@ static struct session *new_session(struct st_endpoint *endpoint, const char *own
 	for (size_t i = 0; i < sizeof random; i++)
 		snprintf(session->id + 2 * i, 3, "%02x", random[i]);
 	session->caller = caller;
-	if (st_mcp_peer_new(endpoint->server, ST_MCP_SESSION, *owner ? owner : NULL, &session->sink,
-	                    &session->peer, NULL) < 0) {
+	memcpy(session->token, from->token, sizeof session->token);
+	if (st_mcp_peer_new(endpoint->server, ST_MCP_SESSION, *caller->owner ? caller->owner : NULL,
+	                    &session->sink, &session->peer, NULL) < 0) {
 		free(session);
 		return NULL;
 	}
@@ -369,7 +373,7 @@ static struct exchange *new_exchange(struct st_endpoint *endpoint, struct st_req
 	exchange->sink = (struct st_mcp_sink){exchange_event, exchange_answer, exchange_done};
 	exchange->endpoint = endpoint;
 	exchange->since_ms = st_now_ms();
-	memcpy(exchange->owner, request->owner, sizeof exchange->owner);
+	exchange->caller = request->caller;
 	st_stream_begin(&exchange->stream, request, exchange_gone);
 	exchange->next = endpoint->exchanges;
 	exchange->place = &endpoint->exchanges;
@@ -421,29 +425,41 @@ static struct session *named_session(struct st_endpoint *endpoint, struct st_str
 }
 
 static struct session *first_session(struct st_endpoint *endpoint, struct st_stream *stream,
-                                     const char *owner) {
-	struct session *session = make_session_room(endpoint) ? new_session(endpoint, owner) : NULL;
+                                     const struct st_caller *from) {
+	struct session *session = make_session_room(endpoint) ? new_session(endpoint, from) : NULL;
 	if (!session)
 		refuse_stream(stream, 503, "Too many sessions. End some with DELETE, or try later.");
 	return session;
 }
 
+/* For the access log: the method, and of a tool call the tool. */
+static void note_call(struct st_request *request, const struct st_mcp_message *message) {
+	bool names = st_str_eq(message->method, ST_STR("tools/call"));
+	int len =
+		snprintf(request->call, sizeof request->call, "%.*s%s%.*s",
+	             (int)(message->method.len < 32 ? message->method.len : 32), message->method.ptr,
+	             names ? " " : "", names && message->name.len < 64 ? (int)message->name.len : 0,
+	             message->name.ptr);
+	if (len < 0 || !st_utf8_valid(st_str(request->call)))
+		request->call[0] = '\0';
+}
+
 static void dispatch_message(struct exchange *exchange, struct st_mcp_message *message) {
-	const char *owner = exchange->owner;
+	const struct st_caller *from = &exchange->caller;
 	struct st_endpoint *endpoint = exchange->endpoint;
 	struct st_stream *stream = &exchange->stream;
 	if (is_modern(message, stream->request)) {
 		st_headers_compare(message, header(stream->request, "MCP-Protocol-Version"),
 		                   header(stream->request, "Mcp-Method"),
 		                   header(stream->request, "Mcp-Name"));
-		exchange->peer = modern_peer(endpoint, owner);
+		exchange->peer = modern_peer(endpoint, from->owner);
 		if (!exchange->peer)
 			refuse_stream(stream, 503, "The server is out of memory. Try again later.");
 	} else {
 		exchange->initializes =
 			message->kind == ST_MCP_REQUEST && st_str_eq(message->method, ST_STR("initialize"));
-		exchange->session = exchange->initializes ? first_session(endpoint, stream, owner)
-		                                          : named_session(endpoint, stream, owner);
+		exchange->session = exchange->initializes ? first_session(endpoint, stream, from)
+		                                          : named_session(endpoint, stream, from->owner);
 		exchange->always_ok = message->kind == ST_MCP_REQUEST;
 		if (exchange->session) {
 			exchange->session->used |= exchange->always_ok && !exchange->initializes;
@@ -452,6 +468,8 @@ static void dispatch_message(struct exchange *exchange, struct st_mcp_message *m
 		}
 	}
 	exchange->listens = st_str_eq(message->method, ST_STR("subscriptions/listen"));
+	if (stream->request)
+		note_call(stream->request, message);
 	if (!exchange->peer) {
 		st_mcp_message_free(message);
 		exchange_done(&exchange->sink);
@@ -492,7 +510,7 @@ static void handle_get(struct st_endpoint *endpoint, struct st_request *request)
 		refuse_stream(&stream, 406, "Accept text/event-stream.");
 		return;
 	}
-	struct session *session = named_session(endpoint, &stream, request->owner);
+	struct session *session = named_session(endpoint, &stream, request->caller.owner);
 	if (!session)
 		return;
 	st_stream_end(&session->stream, 200);
@@ -505,7 +523,7 @@ static void handle_delete(struct st_endpoint *endpoint, struct st_request *reque
 	struct st_stream stream;
 	st_stream_begin(&stream, request, NULL);
 	stream.takes_json = true;
-	struct session *session = named_session(endpoint, &stream, request->owner);
+	struct session *session = named_session(endpoint, &stream, request->caller.owner);
 	if (!session)
 		return;
 	end_session(session);
@@ -573,11 +591,11 @@ void st_endpoint_handle(struct st_endpoint *endpoint, struct st_request *request
 void st_endpoint_revoke(struct st_endpoint *endpoint, const struct st_gate *gate) {
 	for (struct session *session = endpoint->sessions, *next; session; session = next) {
 		next = session->next;
-		if (!st_gate_owner(gate, session->caller->owner))
+		if (!st_gate_accepts(gate, session->token))
 			end_session(session);
 	}
 	for (struct exchange *exchange = endpoint->exchanges; exchange; exchange = exchange->next) {
-		if (st_stream_open(&exchange->stream) && !st_gate_owner(gate, exchange->owner))
+		if (st_stream_open(&exchange->stream) && !st_gate_accepts(gate, exchange->caller.token))
 			st_request_drop(exchange->stream.request);
 	}
 }

@@ -46,7 +46,7 @@ bool st_endpoint_check_head(struct st_endpoint *endpoint, struct st_request *req
 /** Handle a request whose head was accepted. */
 void st_endpoint_handle(struct st_endpoint *endpoint, struct st_request *request);
 
-/** End the sessions and drop the requests of owners whose token the gate no longer accepts. */
+/** End the sessions and drop the requests of whose token the gate no longer accepts. */
 void st_endpoint_revoke(struct st_endpoint *endpoint, const struct st_gate *gate);
 
 /** Keep streams alive and end idle sessions; to be called once a second. */

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/uri.h"
 
 static bool same_name(struct st_str a, const char *b) {
 	return a.len == strlen(b) && strncasecmp(a.ptr, b, a.len) == 0;
@@ -48,9 +49,21 @@ static bool is_own_name(const struct st_gate *gate, struct st_str host) {
 	return is_address(host) || (gethostname(own, sizeof own) == 0 && same_name(host, own));
 }
 
+static void token_release(struct st_token *token) {
+	for (size_t i = 0; i < token->root_count; i++)
+		free(token->roots[i]);
+	*token = (struct st_token){0};
+}
+
+static void release_tokens(struct st_gate *gate) {
+	while (gate->token_count > 0)
+		token_release(&gate->tokens[--gate->token_count]);
+}
+
 void st_gate_release(struct st_gate *gate) {
 	for (size_t i = 0; i < gate->host_count; i++)
 		free(gate->hosts[i]);
+	release_tokens(gate);
 	*gate = (struct st_gate){0};
 }
 
@@ -64,23 +77,105 @@ int st_gate_add_host(struct st_gate *gate, const char *host, struct stet_error *
 	return 0;
 }
 
-static int add_token(struct st_gate *gate, struct st_str token, struct stet_error *err) {
-	for (size_t i = 0; i < token.len; i++) {
-		if (token.ptr[i] <= ' ' || token.ptr[i] > '~')
+/* ---- token files ---- */
+
+static int check_secret(struct st_str secret, struct stet_error *err) {
+	for (size_t i = 0; i < secret.len; i++) {
+		if (secret.ptr[i] <= ' ' || secret.ptr[i] > '~')
 			return st_fail(
 				err, STET_E_INVALID,
 				"A token may only contain visible ASCII characters. Write one token per line.");
 	}
-	if (token.len < ST_GATE_TOKEN_MIN)
+	if (secret.len < ST_GATE_TOKEN_MIN)
 		return st_fail(
 			err, STET_E_INVALID,
 			"A token needs at least %d characters. `openssl rand -hex 32` makes a good one.",
 			ST_GATE_TOKEN_MIN);
+	return 0;
+}
+
+static bool is_name_byte(char c) {
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+	       c == '_' || c == '-';
+}
+
+static int set_name(struct st_token *token, struct st_str name, struct stet_error *err) {
+	bool fits = name.len > 0 && name.len <= ST_GATE_OWNER && !token->named;
+	for (size_t i = 0; i < name.len && fits; i++)
+		fits = is_name_byte(name.ptr[i]);
+	if (!fits)
+		return st_fail(err, STET_E_INVALID,
+		               "A token has one name of 1 to %d letters, digits, \".\", \"_\" or \"-\".",
+		               ST_GATE_OWNER);
+	memcpy(token->owner, name.ptr, name.len);
+	token->owner[name.len] = '\0';
+	token->named = true;
+	return 0;
+}
+
+static int add_root(struct st_token *token, struct st_str spelled, struct stet_error *err) {
+	struct st_buf path = ST_BUF_INIT;
+	if (token->root_count == ST_GATE_ROOTS_MAX)
+		return st_fail(err, STET_E_LIMIT, "A token can be limited to at most %d directories.",
+		               ST_GATE_ROOTS_MAX);
+	bool decoded = st_uri_decode(&path, spelled);
+	if (path.failed || !decoded || path.len == 0) {
+		st_buf_release(&path);
+		return decoded && spelled.len > 0
+		           ? st_fail_nomem(err)
+		           : st_fail(err, STET_E_INVALID,
+		                     "root= of a token needs a directory; write a blank in it as %%20.");
+	}
+	token->roots[token->root_count++] = path.ptr;
+	return 0;
+}
+
+/* Read a word behind a token. */
+static int read_word(struct st_token *token, struct st_str word, struct stet_error *err) {
+	static const struct st_str name = ST_STR("name="), root = ST_STR("root=");
+	if (st_str_starts(word, name))
+		return set_name(token, st_str_slice(word, name.len, word.len), err);
+	if (st_str_starts(word, root))
+		return add_root(token, st_str_slice(word, root.len, word.len), err);
+	token->read_only |= st_str_eq(word, ST_STR("read-only"));
+	if (st_str_eq(word, ST_STR("read-only")))
+		return 0;
+	return st_fail(err, STET_E_INVALID,
+	               "A line of a token file has a token, then name=NAME, read-only or root=DIR, "
+	               "with blanks between them. Something else follows a token.");
+}
+
+/* Cut the first word off a line without blanks at its beginning. */
+static struct st_str next_word(struct st_str *line) {
+	size_t len = 0;
+	while (len < line->len && line->ptr[len] != ' ' && line->ptr[len] != '\t')
+		len++;
+	struct st_str word = st_strn(line->ptr, len);
+	*line = st_str_trim(st_str_slice(*line, len, line->len));
+	return word;
+}
+
+static int read_line(struct st_token *token, struct st_str line, struct stet_error *err) {
+	struct st_str secret = next_word(&line);
+	int code = check_secret(secret, err);
+	if (code == 0)
+		code = st_hash_of(secret, &token->hash, err);
+	if (code == 0)
+		st_hash_hex(&token->hash, token->owner, ST_GATE_DIGEST);
+	while (code == 0 && line.len > 0)
+		code = read_word(token, next_word(&line), err);
+	return code;
+}
+
+static int add_line(struct st_gate *gate, struct st_str line, struct stet_error *err) {
+	struct st_token token = {0};
 	if (gate->token_count == ST_GATE_TOKENS_MAX)
 		return st_fail(err, STET_E_LIMIT, "At most %d tokens can be given.", ST_GATE_TOKENS_MAX);
-	int code = st_hash_of(token, &gate->tokens[gate->token_count], err);
-	if (code == 0)
-		gate->token_count++;
+	int code = read_line(&token, line, err);
+	if (code < 0)
+		token_release(&token);
+	else
+		gate->tokens[gate->token_count++] = token;
 	return code;
 }
 
@@ -93,7 +188,7 @@ int st_gate_add_tokens(struct st_gate *gate, struct st_str text, struct stet_err
 		text = st_str_slice(text, end ? len + 1 : len, text.len);
 		if (line.len == 0 || line.ptr[0] == '#')
 			continue;
-		int code = add_token(gate, line, err);
+		int code = add_line(gate, line, err);
 		if (code < 0)
 			return code;
 	}
@@ -101,6 +196,38 @@ int st_gate_add_tokens(struct st_gate *gate, struct st_str text, struct stet_err
 		return st_fail(err, STET_E_INVALID, "No token found. Write one per line.");
 	return 0;
 }
+
+static int copy_token(struct st_gate *gate, const struct st_token *from, struct stet_error *err) {
+	struct st_token *copy = &gate->tokens[gate->token_count];
+	if (gate->token_count == ST_GATE_TOKENS_MAX)
+		return st_fail(err, STET_E_LIMIT, "At most %d tokens can be given.", ST_GATE_TOKENS_MAX);
+	*copy = *from;
+	copy->root_count = 0;
+	gate->token_count++;
+	for (size_t i = 0; i < from->root_count; i++) {
+		copy->roots[i] = strdup(from->roots[i]);
+		if (!copy->roots[i])
+			return st_fail_nomem(err);
+		copy->root_count++;
+	}
+	return 0;
+}
+
+int st_gate_copy_tokens(struct st_gate *gate, const struct st_gate *from, struct stet_error *err) {
+	int code = 0;
+	for (size_t i = 0; i < from->token_count && code == 0; i++)
+		code = copy_token(gate, &from->tokens[i], err);
+	return code;
+}
+
+void st_gate_take_tokens(struct st_gate *gate, struct st_gate *from) {
+	release_tokens(gate);
+	memcpy(gate->tokens, from->tokens, sizeof gate->tokens);
+	gate->token_count = from->token_count;
+	from->token_count = 0;
+}
+
+/* ---- requests ---- */
 
 bool st_gate_host(const struct st_gate *gate, const char *host) {
 	return host && is_own_name(gate, host_of(st_str(host)));
@@ -120,35 +247,41 @@ bool st_gate_origin(const struct st_gate *gate, const char *origin) {
 	return is_own_name(gate, host_of(rest));
 }
 
-/* Compare all tokens completely, so that the time reveals nothing. */
-static bool is_known(const struct st_gate *gate, const struct st_hash *hash) {
-	bool known = false;
-	for (size_t i = 0; i < gate->token_count; i++)
-		known |= st_hash_eq_secret(&gate->tokens[i], hash);
-	return known;
+/* Compare all tokens completely, so that the time reveals nothing. NULL if none is equal. */
+static const struct st_token *find_token(const struct st_gate *gate, const struct st_hash *hash) {
+	const struct st_token *found = NULL;
+	for (size_t i = 0; i < gate->token_count; i++) {
+		if (st_hash_eq_secret(&gate->tokens[i].hash, hash))
+			found = &gate->tokens[i];
+	}
+	return found;
 }
 
 bool st_gate_token(const struct st_gate *gate, const char *authorization,
-                   char owner[ST_GATE_OWNER + 1]) {
+                   struct st_caller *caller) {
 	static const char scheme[] = "Bearer ";
-	owner[0] = '\0';
+	*caller = (struct st_caller){0};
 	if (gate->open)
 		return true;
 	if (!authorization || strncasecmp(authorization, scheme, sizeof scheme - 1) != 0)
 		return false;
 	struct st_hash hash;
-	struct st_str token = st_str_trim(st_str(authorization + sizeof scheme - 1));
-	if (st_hash_of(token, &hash, NULL) < 0 || !is_known(gate, &hash))
+	struct st_str secret = st_str_trim(st_str(authorization + sizeof scheme - 1));
+	const struct st_token *token =
+		st_hash_of(secret, &hash, NULL) < 0 ? NULL : find_token(gate, &hash);
+	if (!token)
 		return false;
-	st_hash_hex(&hash, owner, ST_GATE_OWNER);
+	memcpy(caller->owner, token->owner, sizeof caller->owner);
+	caller->named = token->named;
+	st_hash_hex(&hash, caller->token, ST_GATE_DIGEST);
 	return true;
 }
 
-bool st_gate_owner(const struct st_gate *gate, const char *owner) {
-	char known[ST_GATE_OWNER + 1];
+bool st_gate_accepts(const struct st_gate *gate, const char *token) {
+	char known[ST_GATE_DIGEST + 1];
 	for (size_t i = 0; i < gate->token_count; i++) {
-		st_hash_hex(&gate->tokens[i], known, ST_GATE_OWNER);
-		if (strcmp(known, owner) == 0)
+		st_hash_hex(&gate->tokens[i].hash, known, ST_GATE_DIGEST);
+		if (strcmp(known, token) == 0)
 			return true;
 	}
 	return gate->open;

@@ -40,19 +40,30 @@ static size_t token_len(const char *text) {
 	return len;
 }
 
+static const struct {
+	const char *name;
+	enum st_method method;
+} methods[] = {
+	{"GET", ST_METHOD_GET},
+	{"HEAD", ST_METHOD_HEAD},
+	{"POST", ST_METHOD_POST},
+	{"DELETE", ST_METHOD_DELETE},
+};
+
 static enum st_method method_of(const char *name) {
-	static const struct {
-		const char *name;
-		enum st_method method;
-	} methods[] = {{"GET", ST_METHOD_GET},
-	               {"HEAD", ST_METHOD_HEAD},
-	               {"POST", ST_METHOD_POST},
-	               {"DELETE", ST_METHOD_DELETE}};
 	for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
 		if (strcmp(name, methods[i].name) == 0)
 			return methods[i].method;
 	}
 	return ST_METHOD_OTHER;
+}
+
+const char *st_method_name(enum st_method method) {
+	for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
+		if (methods[i].method == method)
+			return methods[i].name;
+	}
+	return "-";
 }
 
 /* Parse "METHOD target HTTP/1.1". Returns NULL or the problem. */

@@ -78,6 +78,9 @@ ssize_t st_head_end(struct st_str bytes, size_t *scanned);
  */
 int st_head_read(struct st_head *head, struct st_str bytes, const char **problem);
 
+/** "GET"; "-" for a method that this server does not know. */
+const char *st_method_name(enum st_method method);
+
 /** The value of a field; NULL if missing. The first one of a repeated field. */
 const char *st_head_field(const struct st_head *head, const char *name);
 

@@ -160,7 +160,7 @@ static bool check_head(void *arg, struct st_request *request) {
 		return false;
 	else if (!has_path(http, head->path))
 		refuse_path(http, request);
-	else if (!st_gate_token(gate, st_head_field(head, "Authorization"), request->owner))
+	else if (!st_gate_token(gate, st_head_field(head, "Authorization"), &request->caller))
 		refuse_token(http, request);
 	else {
 		st_request_trust(request);
@@ -179,9 +179,14 @@ static void handle_request(void *arg, struct st_request *request) {
 		answer_metrics(http, request);
 }
 
-static void count_answer(void *arg, int status) {
+static void note_answer(void *arg, const struct st_request *request) {
 	struct st_http *http = arg;
-	st_metrics_http(http->options.metrics, status);
+	const struct st_http_options *options = &http->options;
+	st_metrics_http(options->metrics, request->status);
+	if (request->caller.named)
+		st_metrics_caller(options->metrics, request->caller.owner);
+	if (options->access_log && !st_access_log_add(options->access_log, request) && options->notice)
+		options->notice(options->arg, "The access log cannot be written. Is the disk full?");
 }
 
 /* ---- listening ---- */
@@ -199,6 +204,11 @@ static int check_listen(const struct st_http *http, struct stet_error *err) {
 		               "%s can be reached from other machines, so a token is needed: give a file "
 		               "with one by --token-file, or listen on 127.0.0.1.",
 		               http->options.listen);
+	if (!gate->loopback && !http->options.tls && !http->options.insecure)
+		return st_fail(err, STET_E_INVALID,
+		               "%s can be reached from other machines, which could read the token on its "
+		               "way: give --tls-cert and --tls-key, or --insecure if the network is safe.",
+		               http->options.listen);
 	return 0;
 }
 
@@ -210,6 +220,7 @@ static int start_listening(struct st_http *http, struct stet_error *err) {
 		return code;
 	gate->loopback = at->loopback;
 	gate->open |= at->local;
+	at->tls = http->options.tls != NULL;
 	code = check_listen(http, err);
 	if (code == 0)
 		code = st_listen_open(at, err);
@@ -281,10 +292,11 @@ static int start_server(struct st_http *http, struct st_mcp_server *server,
 		return code;
 	http->rules = (struct st_connection_rules){
 		.base = base,
+		.tls = http->options.tls,
 		.max_body = http->options.max_body,
 		.check_head = check_head,
 		.handle = handle_request,
-		.answered = count_answer,
+		.answered = note_answer,
 		.arg = http,
 	};
 	code = start_listening(http, err);

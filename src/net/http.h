@@ -16,6 +16,7 @@
 #define STET_NET_HTTP_H
 
 #include "mcp/protocol/peer.h"
+#include "net/access_log.h"
 #include "net/gate.h"
 #include "net/metrics.h"
 #include "net/pool.h"
@@ -29,6 +30,14 @@ struct st_http_options {
 	struct st_gate *gate;
 	/** The token file to name in the answer to a request without a token; may be NULL. */
 	const char *token_file;
+	/** The certificate; NULL to do without TLS. It must outlive the server. */
+	struct st_tls *tls;
+	/** Other machines may connect without TLS. */
+	bool insecure;
+	/** Receives a line for each answer; must outlive the server; may be NULL. */
+	struct st_access_log *access_log;
+	/** Called with a sentence if the access log fails; may be NULL. */
+	void (*notice)(void *arg, const char *message);
 	/** Counts the answers; must outlive the server. */
 	struct st_metrics *metrics;
 	/** Serve the page of these workspaces; NULL for no page. */
@@ -49,18 +58,18 @@ struct st_http_options {
  *
  * @pool    Runs the tool calls. The HTTP server calls st_pool_tick().
  * @server  Handles the messages; its executor uses the same pool (net/pool.h).
- * @return  0; STET_E_INVALID (invalid address; no token; or the gate is open and
- *          other machines can reach it), STET_E_EXISTS, STET_E_ACCESS,
+ * @return  0; STET_E_INVALID (invalid address; no token; or other machines can
+ *          reach it, and the gate is open or there is no TLS), STET_E_EXISTS, STET_E_ACCESS,
  *          STET_E_IO, STET_E_NOMEM.
  */
 [[nodiscard]] int st_http_new(struct st_loop *loop, struct st_pool *pool,
                               struct st_mcp_server *server, const struct st_http_options *options,
                               struct st_http **out, struct stet_error *err);
 
-/** The URL: "http://127.0.0.1:8080/mcp", or "unix:/path". */
+/** The URL: "http://127.0.0.1:8080/mcp", "https://...", or "unix:/path". */
 const char *st_http_url(const struct st_http *http);
 
-/** End the sessions of owners whose token the gate no longer accepts. */
+/** End the sessions whose token the gate no longer accepts. */
 void st_http_revoke(struct st_http *http);
 
 /**

@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -81,9 +82,36 @@ static int resolve_path(struct st_listen *at, const char *path, struct stet_erro
 	return 0;
 }
 
+/* The first descriptor that systemd passes. */
+enum { SYSTEMD_FD = 3 };
+
+/* See sd_listen_fds(3). */
+static bool has_systemd_socket(void) {
+	const char *pid = getenv("LISTEN_PID"), *count = getenv("LISTEN_FDS");
+	return pid && count && strtol(pid, NULL, 10) == getpid() && strcmp(count, "1") == 0;
+}
+
+static int resolve_systemd(struct st_listen *at, struct stet_error *err) {
+	int listening = 0;
+	socklen_t len = sizeof listening;
+	at->address_len = sizeof at->address;
+	if (!has_systemd_socket() ||
+	    getsockopt(SYSTEMD_FD, SOL_SOCKET, SO_ACCEPTCONN, &listening, &len) < 0 || !listening ||
+	    getsockname(SYSTEMD_FD, (struct sockaddr *)&at->address, &at->address_len) < 0)
+		return st_fail(err, STET_E_INVALID,
+		               "--listen systemd needs one socket from systemd, of a .socket unit with "
+		               "ListenStream= and Accept=no.");
+	at->inherited = true;
+	at->local = at->address.ss_family == AF_UNIX;
+	at->loopback = at->local || is_loopback((struct sockaddr *)&at->address);
+	return 0;
+}
+
 int st_listen_resolve(struct st_listen *at, const char *text, struct stet_error *err) {
 	static const char prefix[] = "unix:";
 	*at = (struct st_listen){.fd = -1};
+	if (strcmp(text, "systemd") == 0)
+		return resolve_systemd(at, err);
 	if (strncmp(text, prefix, sizeof prefix - 1) == 0)
 		return resolve_path(at, text + sizeof prefix - 1, err);
 	return resolve_internet(at, text, err);
@@ -98,8 +126,8 @@ static int write_url(struct st_listen *at, struct stet_error *err) {
 	                NI_NUMERICHOST | NI_NUMERICSERV) != 0)
 		return st_fail_errno(err, errno, "Cannot determine the server's address");
 	bool v6 = address.ss_family == AF_INET6;
-	snprintf(at->url, sizeof at->url, "http://%s%s%s:%s/mcp", v6 ? "[" : "", host, v6 ? "]" : "",
-	         port);
+	snprintf(at->url, sizeof at->url, "http%s://%s%s%s:%s/mcp", at->tls ? "s" : "", v6 ? "[" : "",
+	         host, v6 ? "]" : "", port);
 	return 0;
 }
 
@@ -143,7 +171,21 @@ static int bind_internet(struct st_listen *at, struct stet_error *err) {
 	return write_url(at, err);
 }
 
+/* systemd has bound the socket and listens. */
+static int take_inherited(struct st_listen *at, struct stet_error *err) {
+	const struct sockaddr_un *address = (const struct sockaddr_un *)&at->address;
+	at->fd = fcntl(SYSTEMD_FD, F_DUPFD_CLOEXEC, SYSTEMD_FD);
+	if (at->fd < 0 || fcntl(at->fd, F_SETFL, O_NONBLOCK) < 0)
+		return st_fail_errno(err, errno, "Cannot use the socket of systemd");
+	if (!at->local)
+		return write_url(at, err);
+	snprintf(at->url, sizeof at->url, "unix:%s", address->sun_path);
+	return 0;
+}
+
 int st_listen_open(struct st_listen *at, struct stet_error *err) {
+	if (at->inherited)
+		return take_inherited(at, err);
 	int family = ((const struct sockaddr *)&at->address)->sa_family;
 	at->fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (at->fd < 0)

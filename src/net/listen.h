@@ -23,6 +23,10 @@ struct st_listen {
 	bool loopback;
 	/** A Unix socket: the kernel knows the user of a connection. */
 	bool local;
+	/** The socket comes from systemd, and so does the file of a Unix socket. */
+	bool inherited;
+	/** The URL begins with https. To be set before st_listen_open(). */
+	bool tls;
 	/** "http://127.0.0.1:8080/mcp", or "unix:/path". */
 	char url[256];
 	struct sockaddr_storage address;
@@ -36,7 +40,7 @@ struct st_listen {
  * Parse an address.
  *
  * @text    "127.0.0.1:8080", "[::1]:0", "localhost", "unix:PATH"; port 0 or no
- *          port for any free port.
+ *          port for any free port. "systemd" for the socket of a systemd unit.
  * @return  0 or STET_E_INVALID.
  */
 [[nodiscard]] int st_listen_resolve(struct st_listen *at, const char *text, struct stet_error *err);

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "stet/error.h"
@@ -12,6 +13,9 @@ enum {
 	/* More than there are tools. */
 	TOOLS_MAX = 64,
 	TOOL_NAME_MAX = 64,
+	/* Callers beyond these are not counted; names come from token files. */
+	CALLERS_MAX = 64,
+	CALLER_NAME_MAX = 32,
 	/* Indexed by the negated error code; 0 is success. */
 	OUTCOMES = 32,
 	BUCKETS = 12,
@@ -34,11 +38,19 @@ struct tool {
 	int64_t sum_us;
 };
 
+/* A named caller, and how many requests it sent. */
+struct caller {
+	char name[CALLER_NAME_MAX + 1];
+	uint64_t requests;
+};
+
 struct st_metrics {
 	pthread_mutex_t lock;
 	struct tool tools[TOOLS_MAX];
 	size_t tool_count;
 	uint64_t answers[STATUSES];
+	struct caller callers[CALLERS_MAX];
+	size_t caller_count;
 };
 
 struct st_metrics *st_metrics_new(void) {
@@ -89,6 +101,20 @@ void st_metrics_http(struct st_metrics *metrics, int status) {
 	pthread_mutex_unlock(&metrics->lock);
 }
 
+void st_metrics_caller(struct st_metrics *metrics, const char *name) {
+	size_t at = 0;
+	pthread_mutex_lock(&metrics->lock);
+	while (at < metrics->caller_count && strcmp(metrics->callers[at].name, name) != 0)
+		at++;
+	if (at == metrics->caller_count && at < CALLERS_MAX) {
+		snprintf(metrics->callers[at].name, sizeof metrics->callers[at].name, "%s", name);
+		metrics->caller_count++;
+	}
+	if (at < CALLERS_MAX)
+		metrics->callers[at].requests++;
+	pthread_mutex_unlock(&metrics->lock);
+}
+
 void st_metrics_number(struct st_buf *out, const char *name, const char *type, const char *help,
                        uint64_t value) {
 	st_buf_addf(out, "# HELP %s %s\n# TYPE %s %s\n%s %" PRIu64 "\n", name, help, name, type, name,
@@ -132,6 +158,16 @@ static uint64_t conflicts(const struct st_metrics *metrics) {
 	return count;
 }
 
+static void write_callers(const struct st_metrics *metrics, struct st_buf *out) {
+	if (metrics->caller_count > 0)
+		st_buf_adds(out,
+		            "# HELP stet_requests_total HTTP requests by the name of the token.\n"
+		            "# TYPE stet_requests_total counter\n");
+	for (size_t i = 0; i < metrics->caller_count; i++)
+		st_buf_addf(out, "stet_requests_total{caller=\"%s\"} %" PRIu64 "\n",
+		            metrics->callers[i].name, metrics->callers[i].requests);
+}
+
 void st_metrics_write(struct st_metrics *metrics, struct st_buf *out) {
 	pthread_mutex_lock(&metrics->lock);
 	st_buf_adds(out,
@@ -154,6 +190,7 @@ void st_metrics_write(struct st_metrics *metrics, struct st_buf *out) {
 			st_buf_addf(out, "stet_http_answers_total{status=\"%d\"} %" PRIu64 "\n", statuses[i],
 			            metrics->answers[i]);
 	}
+	write_callers(metrics, out);
 	pthread_mutex_unlock(&metrics->lock);
 	st_metrics_number(out, "process_resident_memory_bytes", "gauge", "Resident memory.",
 	                  resident_bytes());

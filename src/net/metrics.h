@@ -26,6 +26,9 @@ void st_metrics_call(struct st_metrics *metrics, struct st_str tool, int code, i
 /** Count an HTTP answer. */
 void st_metrics_http(struct st_metrics *metrics, int status);
 
+/** Count a request of a caller with a name. */
+void st_metrics_caller(struct st_metrics *metrics, const char *name);
+
 /** Append all counters, and the memory of this process. */
 void st_metrics_write(struct st_metrics *metrics, struct st_buf *out);
 

@@ -11,10 +11,12 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/plural.h"
 #include "core/workspace/workspace.h"
 #include "mcp/service/service.h"
 #include "net/http.h"
 #include "net/listen.h"
+#include "net/permissions.h"
 #include "net/tokens.h"
 #include "net/pool.h"
 
@@ -38,6 +40,8 @@ struct stet_server {
 	void (*notice)(void *arg, const char *message);
 	void *notice_arg;
 	struct st_http_options options;
+	struct st_tls *tls;
+	struct st_access_log *access_log;
 	struct st_http *http;
 	/* Written to by stet_server_stop() and stet_server_reload(). */
 	int stop_fd, reload_fd;
@@ -62,34 +66,51 @@ static void send_notice(const struct stet_server *server, const char *message) {
 /* Read all token files. If that fails, the current tokens stay. */
 static int load_tokens(struct stet_server *server, struct stet_error *err) {
 	st_auto(st_gate) fresh = {0};
-	memcpy(fresh.tokens, server->configured.tokens, sizeof fresh.tokens);
-	fresh.token_count = server->configured.token_count;
-	for (size_t i = 0; i < server->token_file_count; i++) {
-		int code = st_tokens_load(&fresh, server->token_files[i], err);
-		if (code < 0)
-			return code;
-	}
-	memcpy(server->gate.tokens, fresh.tokens, sizeof fresh.tokens);
-	server->gate.token_count = fresh.token_count;
-	return 0;
+	int code = st_gate_copy_tokens(&fresh, &server->configured, err);
+	for (size_t i = 0; i < server->token_file_count && code == 0; i++)
+		code = st_tokens_load(&fresh, server->token_files[i], err);
+	if (code == 0)
+		code = st_permissions_apply(&fresh, server->host, err);
+	if (code == 0)
+		st_gate_take_tokens(&server->gate, &fresh);
+	return code;
+}
+
+/* Tell how reading something again ended. */
+static void report_reload(const struct stet_server *server, const char *what, int code,
+                          const struct stet_error *why) {
+	char message[sizeof why->message + 64];
+	if (code < 0)
+		snprintf(message, sizeof message, "%s not reloaded: %s", what, why->message);
+	else
+		snprintf(message, sizeof message, "%s reloaded.", what);
+	send_notice(server, message);
+}
+
+static void reload_tokens(struct stet_server *server) {
+	struct stet_error err = {0};
+	char what[64] = "The tokens were";
+	int code = load_tokens(server, &err);
+	if (code == 0 && server->http)
+		st_http_revoke(server->http);
+	if (code == 0)
+		snprintf(what, sizeof what, "The %zu %s", server->gate.token_count,
+		         st_plural(server->gate.token_count, "token was", "tokens were"));
+	report_reload(server, what, code, &err);
 }
 
 static void on_reload(evutil_socket_t fd, short what, void *arg) {
 	struct stet_server *server = arg;
 	struct stet_error err = {0};
-	char message[sizeof err.message + 64];
 	uint64_t count;
-	if (read(fd, &count, sizeof count) < 0 || server->gate.open)
+	if (read(fd, &count, sizeof count) < 0)
 		return;
-	if (load_tokens(server, &err) < 0) {
-		snprintf(message, sizeof message, "The tokens were not reloaded: %s", err.message);
-		send_notice(server, message);
-		return;
-	}
-	if (server->http)
-		st_http_revoke(server->http);
-	snprintf(message, sizeof message, "The tokens were reloaded: %zu.", server->gate.token_count);
-	send_notice(server, message);
+	if (!server->gate.open)
+		reload_tokens(server);
+	if (server->tls)
+		report_reload(server, "The certificate was", st_tls_reload(server->tls, &err), &err);
+	if (server->access_log && st_access_log_reopen(server->access_log, &err) < 0)
+		send_notice(server, err.message);
 }
 
 static void on_files_changed(evutil_socket_t fd, short what, void *arg) {
@@ -205,6 +226,9 @@ int stet_server_set(struct stet_server *server, enum stet_server_option option, 
 	case STET_SERVER_ALLOW_UNDO:
 		options->allow_undo = true;
 		return 0;
+	case STET_SERVER_INSECURE:
+		options->insecure = true;
+		return 0;
 	}
 	return st_fail(err, STET_E_INVALID, "Unknown option %d.", (int)option);
 }
@@ -229,6 +253,23 @@ int stet_server_token_file(struct stet_server *server, const char *path, struct 
 	if (code < 0)
 		free(server->token_files[--server->token_file_count]);
 	return code;
+}
+
+int stet_server_tls(struct stet_server *server, const char *certificate, const char *key,
+                    struct stet_error *err) {
+	if (st_begin_call(server, err) < 0)
+		return STET_E_INVALID;
+	if (server->tls || server->http)
+		return st_fail(err, STET_E_INVALID, "The server has a certificate, or listens, already.");
+	return st_tls_new(certificate, key, &server->tls, err);
+}
+
+int stet_server_access_log(struct stet_server *server, const char *path, struct stet_error *err) {
+	if (st_begin_call(server, err) < 0)
+		return STET_E_INVALID;
+	if (server->access_log || server->http)
+		return st_fail(err, STET_E_INVALID, "The server has an access log, or listens, already.");
+	return st_access_log_open(path, &server->access_log, err);
 }
 
 const char *stet_server_own_token(const struct stet_server *server) {
@@ -270,6 +311,10 @@ static int set_tokens(struct stet_server *server, const char *address, struct st
 	if (configured && server->gate.open)
 		return st_fail(err, STET_E_INVALID,
 		               "--no-auth is not allowed together with a token: leave one of them out.");
+	if (at.local && server->tls)
+		return st_fail(err, STET_E_INVALID,
+		               "--tls-cert is not allowed with a Unix socket, which leaves this machine "
+		               "nowhere: leave it out.");
 	if (at.local && server->token_file_count > 0)
 		return st_fail(err, STET_E_INVALID,
 		               "--token-file is not allowed with a Unix socket, where the user of the peer "
@@ -280,6 +325,10 @@ static int set_tokens(struct stet_server *server, const char *address, struct st
 		return load_tokens(server, err);
 	code = st_tokens_own(&server->own, err);
 	return code < 0 ? code : stet_server_token_file(server, st_buf_cstr(&server->own), err);
+}
+
+static void forward_notice(void *arg, const char *message) {
+	send_notice(arg, message);
 }
 
 int stet_server_listen(struct stet_server *server, const char *address, struct stet_error *err) {
@@ -294,6 +343,9 @@ int stet_server_listen(struct stet_server *server, const char *address, struct s
 	server->options.listen = address;
 	server->options.gate = &server->gate;
 	server->options.token_file = server->token_file_count > 0 ? server->token_files[0] : NULL;
+	server->options.tls = server->tls;
+	server->options.access_log = server->access_log;
+	server->options.notice = forward_notice;
 	server->options.metrics = server->metrics;
 	server->options.more_metrics = add_metrics;
 	server->options.arg = server;
@@ -361,5 +413,7 @@ void stet_server_free(struct stet_server *server) {
 	st_gate_release(&server->configured);
 	st_metrics_free(server->metrics);
 	st_gate_release(&server->gate);
+	st_tls_free(server->tls);
+	st_access_log_free(server->access_log);
 	free(server);
 }

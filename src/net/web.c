@@ -6,12 +6,12 @@
 
 #include "base/clock.h"
 #include "base/json.h"
-#include "fs/file/hash.h"
 #include "net/query.h"
 #include "net/web_undo.h"
 #include "stet/page.h"
 #include "stet/tools.h"
 #include "stet/version.h"
+#include "tools/host.h"
 
 #define API "/api/v1/"
 
@@ -22,7 +22,6 @@ enum {
 	STREAMS_MAX = 64,
 	/* A client that does not read gets no more lines until it does. */
 	UNREAD_MAX = 64 << 10,
-	ROOTS_MAX = 64,
 	BODY_MAX = 64 << 10,
 };
 
@@ -31,7 +30,7 @@ struct stream {
 	struct stream *next;
 	struct st_web *web;
 	struct st_request *request;
-	size_t workspace;
+	const struct stet_workspace *ws;
 	int64_t sent, sent_ms;
 };
 
@@ -41,7 +40,8 @@ struct poll {
 	struct st_web *web;
 	bool running;
 	size_t count;
-	int64_t changes[ROOTS_MAX];
+	const struct stet_workspace *spaces[ST_ROOTS_MAX];
+	int64_t changes[ST_ROOTS_MAX];
 };
 
 struct st_web {
@@ -194,19 +194,29 @@ static void add_args(const char *query, struct st_buf *json) {
 	st_buf_addc(json, '}');
 }
 
+/* The n-th workspace that the caller's token opens; NULL if there is none, or without memory. */
+static struct stet_workspace *nth_workspace(const struct st_web *web,
+                                            const struct st_request *request, size_t n) {
+	struct stet_client *client = NULL;
+	if (stet_host_stateless(web->host, request->caller.owner, &client, NULL) < 0)
+		return NULL;
+	struct stet_workspace *ws = st_client_workspace(client, n);
+	stet_client_release(client);
+	return ws;
+}
+
 /* The workspace that the parameter "ws" names, the first one without it. NULL if there is none. */
-static struct stet_workspace *workspace_of(const struct st_web *web, const char *query,
-                                           size_t *number) {
+static struct stet_workspace *workspace_of(const struct st_web *web,
+                                           const struct st_request *request) {
 	st_auto(st_buf) value = ST_BUF_INIT;
-	*number = 0;
-	if (st_query_get(query, "ws", &value))
-		*number = strtoul(st_buf_cstr(&value), NULL, 10);
-	return *number < ROOTS_MAX ? stet_host_workspace(web->host, *number) : NULL;
+	size_t number = 0;
+	if (st_query_get(request->head.query, "ws", &value))
+		number = strtoul(st_buf_cstr(&value), NULL, 10);
+	return number < ST_ROOTS_MAX ? nth_workspace(web, request, number) : NULL;
 }
 
 static void handle_section(struct st_web *web, struct st_request *request, const char *section) {
-	size_t number;
-	struct stet_workspace *ws = workspace_of(web, request->head.query, &number);
+	struct stet_workspace *ws = workspace_of(web, request);
 	struct section_task *task = ws ? calloc(1, sizeof *task) : NULL;
 	if (!ws) {
 		st_web_refuse(request, 404, "not_found", "There is no such workspace.");
@@ -230,12 +240,22 @@ static void handle_section(struct st_web *web, struct st_request *request, const
 
 /* ---- what there is ---- */
 
+static bool may_undo(const struct st_web *web, const struct st_request *request) {
+	struct stet_client *client = NULL;
+	if (!web->allow_undo ||
+	    stet_host_stateless(web->host, request->caller.owner, &client, NULL) < 0)
+		return false;
+	bool may = !st_client_is_read_only(client);
+	stet_client_release(client);
+	return may;
+}
+
 static void answer_about(const struct st_web *web, struct st_request *request) {
 	st_auto(st_buf) json = ST_BUF_INIT;
 	struct stet_workspace *ws;
 	st_buf_addf(&json, "{\"version\":1,\"stet\":\"%s\",\"allowUndo\":%s,\"workspaces\":[",
-	            stet_version(), web->allow_undo ? "true" : "false");
-	for (size_t i = 0; (ws = stet_host_workspace(web->host, i)); i++) {
+	            stet_version(), may_undo(web, request) ? "true" : "false");
+	for (size_t i = 0; (ws = nth_workspace(web, request, i)); i++) {
 		st_buf_adds(&json, i > 0 ? "," : "");
 		st_json_quote(&json, st_str(stet_workspace_root(ws)));
 	}
@@ -282,8 +302,18 @@ static void run_poll(struct st_pool_task *base) {
 	struct poll *poll = (struct poll *)base;
 	struct stet_workspace *ws;
 	poll->count = 0;
-	while (poll->count < ROOTS_MAX && (ws = stet_host_workspace(poll->web->host, poll->count)))
+	while (poll->count < ST_ROOTS_MAX && (ws = stet_host_workspace(poll->web->host, poll->count))) {
+		poll->spaces[poll->count] = ws;
 		poll->changes[poll->count++] = stet_page_changes(ws);
+	}
+}
+
+static int64_t changes_of(const struct poll *poll, const struct stet_workspace *ws) {
+	for (size_t i = 0; i < poll->count; i++) {
+		if (poll->spaces[i] == ws)
+			return poll->changes[i];
+	}
+	return 0;
 }
 
 /* A send may close its connection, which removes the stream. */
@@ -293,7 +323,7 @@ static void tell_streams(struct st_pool_task *base) {
 	poll->running = false;
 	for (struct stream *stream = poll->web->streams, *next; stream; stream = next) {
 		next = stream->next;
-		int64_t changes = stream->workspace < poll->count ? poll->changes[stream->workspace] : 0;
+		int64_t changes = changes_of(poll, stream->ws);
 		if (changes != stream->sent || now - stream->sent_ms >= ALIVE_MS)
 			send_line(stream, changes);
 	}
@@ -310,18 +340,17 @@ static void tick(evutil_socket_t fd, short what, void *arg) {
 }
 
 static void begin_stream(struct st_web *web, struct st_request *request) {
-	size_t number;
-	bool there = workspace_of(web, request->head.query, &number) != NULL;
+	const struct stet_workspace *ws = workspace_of(web, request);
 	struct stream *stream =
-		there && !web->closed && web->stream_count < STREAMS_MAX ? calloc(1, sizeof *stream) : NULL;
+		ws && !web->closed && web->stream_count < STREAMS_MAX ? calloc(1, sizeof *stream) : NULL;
 	if (!stream) {
-		st_web_refuse(request, there ? 503 : 404, there ? "limit" : "not_found",
-		              there ? "Too many pages listen to this server. Close one."
-		                    : "There is no such workspace.");
+		st_web_refuse(request, ws ? 503 : 404, ws ? "limit" : "not_found",
+		              ws ? "Too many pages listen to this server. Close one."
+		                 : "There is no such workspace.");
 		return;
 	}
-	*stream = (struct stream){
-		.next = web->streams, .web = web, .request = request, .workspace = number, .sent = -1};
+	*stream =
+		(struct stream){.next = web->streams, .web = web, .request = request, .ws = ws, .sent = -1};
 	if (!web->streams)
 		event_add(web->ticker, &(struct timeval){.tv_usec = POLL_MS * 1000});
 	web->streams = stream;
@@ -402,6 +431,7 @@ bool st_web_check_head(struct st_web *web, struct st_request *request) {
 
 void st_web_handle(struct st_web *web, struct st_request *request) {
 	const char *section = section_of(request);
+	snprintf(request->call, sizeof request->call, "page/%.32s", section);
 	if (*section == '\0')
 		answer_about(web, request);
 	else if (strcmp(section, "stream") == 0 && request->head.method == ST_METHOD_GET)
@@ -432,7 +462,7 @@ int st_web_new(struct st_loop *loop, struct st_pool *pool, struct stet_host *hos
 void st_web_revoke(struct st_web *web, const struct st_gate *gate) {
 	for (struct stream *stream = web->streams, *next; stream; stream = next) {
 		next = stream->next;
-		if (!st_gate_owner(gate, stream->request->owner))
+		if (!st_gate_accepts(gate, stream->request->caller.token))
 			end_stream(stream);
 	}
 }

@@ -54,7 +54,7 @@ bool st_web_check_head(struct st_web *web, struct st_request *request);
 /** Handle a request whose head was accepted. */
 void st_web_handle(struct st_web *web, struct st_request *request);
 
-/** End the streams of owners whose token the gate no longer accepts. */
+/** End the streams of clients whose token the gate no longer accepts. */
 void st_web_revoke(struct st_web *web, const struct st_gate *gate);
 
 /** Answer with JSON. */

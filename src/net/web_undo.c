@@ -6,6 +6,7 @@
 #include "fs/file/hash.h"
 #include "net/web.h"
 #include "stet/tools.h"
+#include "tools/host.h"
 
 struct undo_task {
 	struct st_pool_task task;
@@ -51,22 +52,15 @@ static void add_text(struct st_buf *json, const char *key, struct st_str text) {
 	st_json_quote(json, text);
 }
 
-/* The arguments of the tool undo. A path is one of the workspace asked for, so it is sent in full. */
-static void write_call(const struct undo_args *args, struct stet_workspace *ws, bool preview,
-                       struct st_buf *json) {
-	st_auto(st_buf) full = ST_BUF_INIT;
+/* The arguments of the tool undo. */
+static void write_call(const struct undo_args *args, bool preview, struct st_buf *json) {
 	st_buf_addf(json, "{\"dryRun\":%s,\"redo\":%s", preview ? "true" : "false",
 	            args->redo ? "true" : "false");
 	if (args->id > 0)
 		st_buf_addf(json, ",\"id\":%lld", (long long)args->id);
 	add_text(json, "of", args->agent);
-	if (args->path.len > 0) {
-		st_buf_addf(&full, "%s/", stet_workspace_root(ws));
-		st_buf_add(&full, args->path);
-	}
-	add_text(json, "path", st_buf_str(&full));
+	add_text(json, "path", args->path);
 	st_buf_addc(json, '}');
-	json->failed |= full.failed;
 }
 
 /* ---- the calls ---- */
@@ -81,17 +75,16 @@ static void fail(struct undo_task *task, int status, const char *error, struct s
 }
 
 /* The data of a tool's answer, as JSON, into data. Returns the call's code. */
-static int call_undo(struct stet_client *client, const struct undo_args *args,
-                     struct stet_workspace *ws, bool preview, struct st_buf *data,
-                     struct stet_error *err) {
+static int call_undo(struct stet_session *session, const struct undo_args *args, bool preview,
+                     struct st_buf *data, struct stet_error *err) {
 	st_auto(st_buf) json = ST_BUF_INIT;
 	char *answer = NULL;
 	size_t len = 0;
 	yyjson_doc *doc = NULL;
-	write_call(args, ws, preview, &json);
+	write_call(args, preview, &json);
 	if (json.failed)
 		return st_fail_nomem(err);
-	int code = stet_client_call(client, "undo", json.ptr, json.len, &answer, &len, err);
+	int code = stet_call(session, "undo", json.ptr, json.len, &answer, &len, err);
 	if (answer && st_json_parse_text(st_strn(answer, len), "The answer", &doc, NULL) == 0) {
 		size_t data_len = 0;
 		char *text = yyjson_val_write(yyjson_obj_get(yyjson_doc_get_root(doc), "structuredContent"),
@@ -133,6 +126,8 @@ static int status_of(int code) {
 		return 409;
 	if (code == STET_E_NOT_FOUND)
 		return 404;
+	if (code == STET_E_ACCESS)
+		return 403;
 	return code == STET_E_INVALID ? 400 : 500;
 }
 
@@ -141,13 +136,13 @@ static void fail_call(struct undo_task *task, int code, const struct stet_error 
 }
 
 /* Preview; and if the caller has seen this very preview, do it. */
-static void undo_with(struct undo_task *task, struct stet_client *client,
-                      const struct undo_args *args, struct stet_workspace *ws) {
+static void undo_in(struct undo_task *task, struct stet_session *session,
+                    const struct undo_args *args) {
 	st_auto(st_buf) preview = ST_BUF_INIT;
 	st_auto(st_buf) done = ST_BUF_INIT;
 	struct stet_error err = {0};
 	char digest[ST_HASH_HEX + 1];
-	int code = call_undo(client, args, ws, true, &preview, &err);
+	int code = call_undo(session, args, true, &preview, &err);
 	if (code < 0) {
 		fail_call(task, code, &err);
 		return;
@@ -161,7 +156,7 @@ static void undo_with(struct undo_task *task, struct stet_client *client,
 		answer_preview(task, &preview, digest, args->expected.len > 0);
 		return;
 	}
-	code = call_undo(client, args, ws, false, &done, &err);
+	code = call_undo(session, args, false, &done, &err);
 	if (code < 0 && done.len == 0) {
 		fail_call(task, code, &err);
 		return;
@@ -178,23 +173,33 @@ static void undo_with(struct undo_task *task, struct stet_client *client,
 	st_buf_addc(&task->answer, '}');
 }
 
+static void undo_as(struct undo_task *task, struct stet_client *client,
+                    const struct undo_args *args) {
+	struct stet_session *session = stet_client_borrow(client, (size_t)args->workspace);
+	if (!session) {
+		fail(task, 404, "not_found", ST_STR("There is no such workspace."));
+		return;
+	}
+	undo_in(task, session, args);
+	stet_client_return(client);
+}
+
 static void run_parsed(struct undo_task *task, yyjson_val *root) {
 	struct undo_args args;
 	struct stet_error err = {0};
 	struct stet_client *client = NULL;
 	read_args(root, &args);
-	bool known = args.workspace >= 0;
-	struct stet_workspace *ws =
-		known ? stet_host_workspace(task->host, (size_t)args.workspace) : NULL;
-	if (!ws || (args.id <= 0 && args.agent.len == 0)) {
-		fail(task, 400, "invalid", ST_STR("Name a write by \"id\", or whose by \"agent\"."));
+	int code = stet_host_client(task->host, task->owner, "page", &client, &err);
+	if (code < 0) {
+		fail_call(task, code, &err);
 		return;
 	}
-	int code = stet_host_client(task->host, task->owner, "page", &client, &err);
-	if (code < 0)
-		fail_call(task, code, &err);
+	if (st_client_is_read_only(client))
+		fail(task, 403, "access", ST_STR("This token, or this server, may only read."));
+	else if (args.workspace < 0 || (args.id <= 0 && args.agent.len == 0))
+		fail(task, 400, "invalid", ST_STR("Name a write by \"id\", or whose by \"agent\"."));
 	else
-		undo_with(task, client, &args, ws);
+		undo_as(task, client, &args);
 	stet_client_release(client);
 }
 
@@ -233,7 +238,7 @@ void st_web_undo(struct st_pool *pool, struct stet_host *host, struct st_request
 	}
 	*task = (struct undo_task){
 		.task = {.run = run_undo, .done = answer_undo}, .request = request, .host = host};
-	memcpy(task->owner, request->owner, sizeof task->owner);
+	memcpy(task->owner, request->caller.owner, sizeof task->owner);
 	st_buf_move(&task->body, &request->body);
 	if (!st_pool_submit(pool, &task->task)) {
 		undo_free(task);

@@ -131,6 +131,7 @@ void stet_host_close(struct stet_host *host) {
 	for (size_t i = 0; i < host->count; i++)
 		stet_workspace_close(host->spaces[i]);
 	pthread_mutex_destroy(&host->lock);
+	st_limits_free(host->limits, host->limit_count);
 	free(host->session);
 	free(host);
 }
@@ -204,19 +205,15 @@ static int check_name(struct st_str name, struct stet_error *err) {
 	               (int)st_utf8_cut(name, 100), name.ptr, NAME_LEN_MAX);
 }
 
-/* Label a session with the name that its client program gave itself, which may be any text. */
-static void set_label(struct stet_session *session, struct st_str client, unsigned number) {
-	snprintf(session->label, sizeof session->label, "%.*s #%u", (int)st_utf8_cut(client, 64),
-	         client.ptr, number);
-}
-
-/* Most calls repeat their client's name, so write the label only if it differs. */
-static void update_label(struct stet_session *session, struct st_str client, unsigned number) {
-	struct st_str now = st_str(session->label);
-	bool same = st_str_starts(now, client) &&
-	            st_str_starts(st_str_slice(now, client.len, now.len), ST_STR(" #"));
-	if (client.len > 0 && !same)
-		set_label(session, client, number);
+/*
+ * Label a session with the name that its client program gave itself, which may be
+ * any text, after the name of its caller, if the server knows one.
+ */
+static void set_label(struct stet_session *session, const struct stet_client *client,
+                      struct st_str program) {
+	const char *caller = st_client_has_caller(client) ? client->owner : "";
+	snprintf(session->label, sizeof session->label, "%s%s%.*s #%u", caller, *caller ? ":" : "",
+	         (int)st_utf8_cut(program, 64), program.ptr, client->number);
 }
 
 /* Other sessions read this name in "session NAME wrote the current version". */
@@ -231,7 +228,7 @@ int st_client_open_session(const struct stet_client *client, struct stet_workspa
 	if (code < 0)
 		return code;
 	(*out)->stateless = client->stateless;
-	set_label(*out, ST_STR("client"), client->number);
+	set_label(*out, client, ST_STR("client"));
 	return 0;
 }
 
@@ -444,10 +441,11 @@ const char *stet_client_name(const struct stet_client *client) {
 struct stet_session *stet_client_borrow(struct stet_client *client, size_t n) {
 	if (!client)
 		return NULL;
-	if (client->stateless || n >= client->host->count)
+	size_t space = st_client_space(client, n);
+	if (client->stateless || space >= client->host->count)
 		return NULL;
 	pthread_mutex_lock(&client->lock);
-	return client->sessions[n];
+	return client->sessions[space];
 }
 
 void stet_client_return(struct stet_client *client) {
@@ -458,19 +456,40 @@ void stet_client_return(struct stet_client *client) {
 
 /* ---- calls ---- */
 
-/* A stateless client gets new sessions for each call. */
-static int open_call_sessions(struct st_call *call, struct stet_error *err) {
-	size_t count = call->client->host->count;
-	struct stet_session **sessions = calloc(count, sizeof *sessions);
-	int code = sessions ? open_sessions(call->client, sessions, err) : st_fail_nomem(err);
-	if (code < 0) {
-		if (sessions)
-			close_sessions(sessions, count);
-		free(sessions);
-		return code;
+/*
+ * Fill in the sessions of the workspaces that the client may use. A stateless
+ * client gets new sessions for each call.
+ */
+static int add_call_sessions(struct st_call *call, struct stet_error *err) {
+	struct stet_client *client = call->client;
+	int code = 0;
+	for (size_t n = 0, space; code == 0 && (space = st_client_space(client, n)) < ST_ROOTS_MAX;
+	     n++) {
+		if (client->stateless)
+			code = st_client_open_session(client, client->host->spaces[space], &call->sessions[n],
+			                              err);
+		else
+			call->sessions[n] = client->sessions[space];
+		call->session_count += code == 0;
 	}
-	call->sessions = sessions;
-	return 0;
+	if (code == 0 && call->session_count == 0)
+		code =
+			st_fail(err, STET_E_ACCESS,
+		            "No directory is left that your token may use. Ask whoever runs this server.");
+	return code;
+}
+
+/* Most clients may use all workspaces and have their sessions already. */
+static int find_call_sessions(struct st_call *call, struct stet_error *err) {
+	struct stet_client *client = call->client;
+	if (!client->stateless && !st_client_is_limited(client)) {
+		call->sessions = client->sessions;
+		call->session_count = client->host->count;
+		return 0;
+	}
+	call->sessions = calloc(client->host->count, sizeof *call->sessions);
+	call->owns_sessions = true;
+	return call->sessions ? add_call_sessions(call, err) : st_fail_nomem(err);
 }
 
 /* Switch to the client that the argument "session" names. Some clients send "" to leave it out. */
@@ -491,43 +510,43 @@ static int choose_client(struct st_call *call, struct stet_error *err) {
 }
 
 static int check_read_only(const struct st_call *call, struct stet_error *err) {
-	if (call->tool->hints & ST_HINT_READ_ONLY || !call->client->host->spaces[0]->read_only)
+	if (call->tool->hints & ST_HINT_READ_ONLY || !st_client_is_read_only(call->client))
 		return 0;
-	return st_fail(err, STET_E_ACCESS,
-	               "%s is not allowed: this server was started with --read-only. Nothing was "
-	               "changed.",
-	               call->tool->name);
+	return st_fail(
+		err, STET_E_ACCESS, "%s is not allowed: %s. Nothing was changed.", call->tool->name,
+		call->client->host->spaces[0]->read_only ? "this server was started with --read-only"
+												 : "your token may only read");
 }
 
 int st_client_begin_call(struct st_call *call, struct stet_error *err) {
 	int code = check_read_only(call, err);
 	if (code == 0)
 		code = choose_client(call, err);
-	if (code == 0 && call->client->stateless)
-		code = open_call_sessions(call, err);
 	if (code < 0)
 		return code;
-	if (!call->client->stateless) {
-		pthread_mutex_lock(&call->client->lock);
-		call->sessions = call->client->sessions;
-	}
 	assert(call->client->host->count > 0);
-	call->session_count = call->client->host->count;
+	if (!call->client->stateless)
+		pthread_mutex_lock(&call->client->lock);
+	call->begun = true;
+	code = find_call_sessions(call, err);
+	if (code < 0)
+		return code;
 	for (size_t i = 0; i < call->session_count && call->watch; i++)
-		update_label(call->sessions[i], call->watch->client, call->client->number);
+		if (call->watch->client.len > 0)
+			set_label(call->sessions[i], call->client, call->watch->client);
 	call->session = call->sessions[0];
 	return 0;
 }
 
 void st_client_end_call(struct st_call *call) {
-	if (!call->client || !call->sessions)
+	if (!call->begun)
 		return;
-	if (call->client->stateless) {
+	if (call->client->stateless)
 		close_sessions(call->sessions, call->session_count);
-		free(call->sessions);
-	} else {
+	else
 		pthread_mutex_unlock(&call->client->lock);
-	}
+	if (call->owns_sessions)
+		free(call->sessions);
 	if (call->named)
 		stet_client_release(call->client);
 }

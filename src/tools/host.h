@@ -5,12 +5,46 @@
 #include "stet/host.h"
 #include "tools/tool.h"
 
+/** The most workspaces of a host: they fit into the bits of st_limit.spaces. */
+enum { ST_ROOTS_MAX = 64 };
+
+/** What the clients of one owner may do. */
+struct st_limit {
+	const char *owner;
+	/** The owner is a name that people know, to be shown with what its clients do. */
+	bool named;
+	bool read_only;
+	/** A bit for each workspace, the first one lowest. */
+	uint64_t spaces;
+};
+
+/**
+ * Limit what the clients of each owner may do, from their next call on. Owners
+ * that are not listed may then do nothing: their token was removed. Without any
+ * limits all owners may do everything.
+ *
+ * @limits  Copied, owners included. They replace all earlier ones.
+ * @return  0 or STET_E_NOMEM.
+ */
+[[nodiscard]] int st_host_set_limits(struct stet_host *host, const struct st_limit *limits,
+                                     size_t count, struct stet_error *err);
+
+/** The bit of the workspace with a root directory. Returns 0 if there is none. */
+uint64_t st_host_space_bit(const struct stet_host *host, const char *root);
+
+/** The n-th workspace (from 0) that a client may use; NULL beyond the last. */
+struct stet_workspace *st_client_workspace(struct stet_client *client, size_t n);
+
+/** Whether a client may change nothing, because of its owner or of the host. */
+bool st_client_is_read_only(struct stet_client *client);
+
 /**
  * Begin a client's call, whose arguments are bound: find the client that the
  * argument "session" names, wait until its previous call has ended, and fill in
  * the call's sessions.
  *
- * @return 0, STET_E_ACCESS (the server is read-only), or the codes of stet_host_client().
+ * @return 0, STET_E_ACCESS (the server or the caller's token is read-only), or the
+ *         codes of stet_host_client().
  */
 [[nodiscard]] int st_client_begin_call(struct st_call *call, struct stet_error *err);
 

@@ -7,8 +7,6 @@
 
 #include "tools/host.h"
 
-enum { ST_ROOTS_MAX = 64 };
-
 struct stet_host {
 	struct stet_workspace *spaces[ST_ROOTS_MAX];
 	size_t count;
@@ -30,6 +28,9 @@ struct stet_host {
 	char *session;
 	/** The number of the last client without a name. */
 	atomic_uint unnamed;
+	/** What callers may do; see st_host_set_limits(). The lock protects them. */
+	struct st_limit *limits;
+	size_t limit_count;
 };
 
 struct stet_client {
@@ -55,6 +56,18 @@ struct stet_client {
 /** Find the workspace with the same root directory; NULL if there is none. */
 struct stet_workspace *st_host_find_root(struct stet_workspace *const *spaces, size_t count,
                                          const struct stet_workspace *ws);
+
+/** Free what st_host_set_limits() copied. */
+void st_limits_free(struct st_limit *limits, size_t count);
+
+/** Whether there are workspaces that a client may not use. */
+bool st_client_is_limited(const struct stet_client *client);
+
+/** Whether the owner of a client is a name that a person gave. */
+bool st_client_has_caller(const struct stet_client *client);
+
+/** The number of the n-th workspace that a client may use; ST_ROOTS_MAX beyond the last. */
+size_t st_client_space(const struct stet_client *client, size_t n);
 
 /** Open a client's session in a workspace. Returns 0 or a code. */
 [[nodiscard]] int st_client_open_session(const struct stet_client *client,

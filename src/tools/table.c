@@ -32,6 +32,7 @@ const struct st_tool *const st_tools[] = {
 	&st_tasks,
 	&st_record_tool_result,
 	&st_changes,
+	&st_others,
 	&st_agents_md,
 	&st_clear_session,
 	&st_check_conflict,

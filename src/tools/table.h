@@ -21,6 +21,7 @@ extern const struct st_tool st_list_allowed_directories;
 extern const struct st_tool st_list_directory;
 extern const struct st_tool st_list_directory_with_sizes;
 extern const struct st_tool st_move_file;
+extern const struct st_tool st_others;
 extern const struct st_tool st_read_file;
 extern const struct st_tool st_read_media_file;
 extern const struct st_tool st_read_multiple_files;

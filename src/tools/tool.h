@@ -134,13 +134,17 @@ void st_excerpt_release(struct st_excerpt *excerpt);
 struct st_call {
 	/** The session in the workspace that the call's path leads to; see st_call_path(). */
 	struct stet_session *session;
-	/** The client's sessions, one per workspace. */
+	/** The client's sessions, one per workspace that it may use. */
 	struct stet_session **sessions;
 	size_t session_count;
+	/** `sessions` is an array of this call, not of the client. */
+	bool owns_sessions;
 	/** The client that calls; NULL for stet_call(), which has one session and no client. */
 	struct stet_client *client;
 	/** The call asked for `client` by name and has to release it. */
 	bool named;
+	/** st_client_begin_call() got as far as st_client_end_call() has to undo. */
+	bool begun;
 	/** May be NULL. */
 	struct st_call_watch *watch;
 	const struct st_tool *tool;

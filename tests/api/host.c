@@ -248,6 +248,11 @@ static void a_program_can_serve_http(void **state) {
 	assert_int_equal(stet_server_host(server, "example.test", &err), 0);
 	assert_int_equal(stet_server_tokens(server, "short", 5, &err), STET_E_INVALID);
 	assert_int_equal(stet_server_token_file(server, dir_at(dir, "none"), &err), STET_E_NOT_FOUND);
+	assert_int_equal(stet_server_tls(server, dir_at(dir, "none"), dir_at(dir, "none"), &err),
+	                 STET_E_NOT_FOUND);
+	assert_int_equal(stet_server_access_log(server, dir_at(dir, "none/log"), &err),
+	                 STET_E_NOT_FOUND);
+	assert_int_equal(stet_server_access_log(server, dir_at(dir, "log"), &err), 0);
 	stet_server_notices(server, ignore_notice, NULL);
 	assert_null(stet_server_url(server));
 	assert_int_equal(stet_server_listen(server, "127.0.0.1:0", &err), 0);

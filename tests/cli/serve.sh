@@ -124,7 +124,7 @@ session=$(ask POST /mcp 'Content-Type: application/json\r\n' "$initialize" | tr 
 claim 'begins a session' test -n "$session"
 echo secret-of-the-next-agent >tokens
 kill -HUP "$(cat pid)"
-claim 'SIGHUP has the tokens read again' wait_for 'The tokens were reloaded: 1.'
+claim 'SIGHUP has the tokens read again' wait_for 'The 1 token was reloaded.'
 claim 'the old one is worth nothing' says '401 Unauthorized' ask POST /mcp "$headers" "$list"
 bearer secret-of-the-next-agent
 claim 'the new one is taken' says '"name":"read_file"' ask POST /mcp "$headers" "$list"
@@ -137,13 +137,41 @@ chmod 600 tokens
 claim 'ends with tokens' stop
 
 export STET_TOKEN=secret-of-the-second-agent
-start --listen 0.0.0.0:0 one
+start --listen 0.0.0.0:0 --insecure one
 unset STET_TOKEN
 bearer secret-of-the-second-agent
 claim 'takes a token from the environment' says '"name":"read_file"' ask POST /mcp "$headers" "$list"
 claim 'ends with that' stop
 
+# A program that starts stet serve as systemd does: its socket is descriptor 3.
+cat >activate <<'END'
+#!/usr/bin/env python3
+import os, socket, sys
+listener = socket.create_server(("127.0.0.1", 0))
+os.dup2(listener.fileno(), 3)
+os.set_inheritable(3, True)
+os.environ.update(LISTEN_FDS="1", LISTEN_PID=str(os.getpid()))
+os.execv(os.environ["REAL_STET"], ["stet", *sys.argv[1:]])
+END
+chmod +x activate
+export REAL_STET=$STET
+STET=$PWD/activate
+start --listen systemd --token-file tokens one
+STET=$REAL_STET
+bearer secret-of-the-next-agent
+claim 'takes the socket of systemd' says '"name":"read_file"' ask POST /mcp "$headers" "$list"
+claim 'and ends with it' stop
+if command -v systemd-analyze >/dev/null; then
+	mkdir -p units bin && ln -sf "$STET" bin/stet
+	sed "s|/usr/bin/stet|$PWD/bin/stet|; s|^User=.*||" "$STET_SOURCE_ROOT/systemd/stet.service" >units/stet.service
+	cp "$STET_SOURCE_ROOT/systemd/stet.socket" units
+	claim 'has units that systemd understands' systemd-analyze verify --man=no units/stet.service units/stet.socket
+else
+	skip 'has units that systemd understands' 'there is no systemd-analyze'
+fi
+
 claim 'does not listen to others without a token' exits 2 "$STET" serve --listen 0.0.0.0:0 one
+claim 'nor without a certificate' says '--tls-cert' complaint serve --listen 0.0.0.0:0 --token-file tokens one
 claim 'refuses an address that is none' exits 2 "$STET" serve --listen nowhere:x one
 claim 'refuses a port that is none' exits 2 timeout 10 "$STET" serve --listen 127.0.0.1:99999 one
 claim 'and says so too' says 'out of range' complaint serve --listen 127.0.0.1:99999 one

@@ -481,7 +481,8 @@ static int complete(struct st_mcp_request *request) {
 		"{\"completion\":{\"values\":[\"paris\",\"park\"],\"total\":2,\"hasMore\":false}}");
 }
 
-static int watch(struct st_mcp_service *service, struct st_str uri, struct stet_error *err) {
+static int watch(struct st_mcp_service *service, void *user, struct st_str uri,
+                 struct stet_error *err) {
 	return 0;
 }
 

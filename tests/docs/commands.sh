@@ -23,7 +23,9 @@ printf 'teh milk, teh tea\n' >notes.md
 printf 'You write code.\n' >coder.txt
 printf '[{"role": "user", "content": "Write the parser."}]\n' | tee messages.json >request.json
 printf '0123456789abcdef0123\n' >tokens
-chmod 600 tokens
+openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN=localhost \
+	-out cert.pem -keyout key.pem 2>/dev/null
+chmod 600 tokens key.pem
 printf '{"turn": 1, "tool": "write_file", "op": "write", "path": "p.c", "args": {"content": "int p;"}}\n' >run.jsonl
 stet --session me edit request.json parser lexer >../prepared || exit 99
 echo 0 >count.txt

@@ -64,36 +64,91 @@ static void only_pages_of_its_own_names_may_come_in(void **state) {
 
 static void without_tokens_everybody_is_nobody(void **state) {
 	struct st_gate gate = {.loopback = true, .open = true};
-	char owner[ST_GATE_OWNER + 1] = "x";
-	assert_true(st_gate_token(&gate, NULL, owner));
-	assert_string_equal(owner, "");
+	struct st_caller caller = {.owner = "x", .token = "y"};
+	assert_true(st_gate_token(&gate, NULL, &caller));
+	assert_string_equal(caller.owner, "");
+	assert_string_equal(caller.token, "");
 }
 
 static void a_token_says_who_is_calling(void **state) {
 	st_auto(st_gate) gate = {0};
-	char one[ST_GATE_OWNER + 1], two[ST_GATE_OWNER + 1];
+	struct st_caller one, two;
 	struct st_str text = ST_STR("# of the agents\n\n" TOKEN "\r\n  " OTHER "\n");
 	assert_int_equal(st_gate_add_tokens(&gate, text, NULL), 0);
 	assert_int_equal(gate.token_count, 2);
-	assert_true(st_gate_token(&gate, "Bearer " TOKEN, one));
-	assert_true(st_gate_token(&gate, "bearer  " OTHER " ", two));
-	assert_int_equal(strlen(one), ST_GATE_OWNER);
-	assert_string_not_equal(one, two);
+	assert_true(st_gate_token(&gate, "Bearer " TOKEN, &one));
+	assert_true(st_gate_token(&gate, "bearer  " OTHER " ", &two));
+	assert_int_equal(strlen(one.owner), ST_GATE_DIGEST);
+	assert_string_not_equal(one.owner, two.owner);
+	assert_false(one.named);
 }
 
 static void a_wrong_token_is_refused(void **state) {
 	st_auto(st_gate) gate = {0};
-	char owner[ST_GATE_OWNER + 1];
+	struct st_caller caller;
 	assert_int_equal(st_gate_add_tokens(&gate, ST_STR(TOKEN), NULL), 0);
-	assert_false(st_gate_token(&gate, NULL, owner));
-	assert_false(st_gate_token(&gate, "", owner));
-	assert_false(st_gate_token(&gate, TOKEN, owner));
-	assert_false(st_gate_token(&gate, "Bearer", owner));
-	assert_false(st_gate_token(&gate, "Bearer ", owner));
-	assert_false(st_gate_token(&gate, "Basic " TOKEN, owner));
-	assert_false(st_gate_token(&gate, "Bearer " TOKEN "0", owner));
-	assert_false(st_gate_token(&gate, "Bearer " OTHER, owner));
-	assert_string_equal(owner, "");
+	assert_false(st_gate_token(&gate, NULL, &caller));
+	assert_false(st_gate_token(&gate, "", &caller));
+	assert_false(st_gate_token(&gate, TOKEN, &caller));
+	assert_false(st_gate_token(&gate, "Bearer", &caller));
+	assert_false(st_gate_token(&gate, "Bearer ", &caller));
+	assert_false(st_gate_token(&gate, "Basic " TOKEN, &caller));
+	assert_false(st_gate_token(&gate, "Bearer " TOKEN "0", &caller));
+	assert_false(st_gate_token(&gate, "Bearer " OTHER, &caller));
+	assert_string_equal(caller.owner, "");
+}
+
+static void a_line_says_what_a_token_may_do(void **state) {
+	st_auto(st_gate) gate = {0};
+	struct st_caller caller;
+	struct st_str text =
+		ST_STR(TOKEN " name=ci \tread-only root=/srv/a%20b root=/srv/c\n" OTHER "\n");
+	assert_int_equal(st_gate_add_tokens(&gate, text, NULL), 0);
+	const struct st_token *token = &gate.tokens[0];
+	assert_true(token->read_only);
+	assert_int_equal(token->root_count, 2);
+	assert_string_equal(token->roots[0], "/srv/a b");
+	assert_string_equal(token->roots[1], "/srv/c");
+	assert_false(gate.tokens[1].read_only);
+	assert_true(st_gate_token(&gate, "Bearer " TOKEN, &caller));
+	assert_string_equal(caller.owner, "ci");
+	assert_true(caller.named);
+}
+
+static void a_line_that_is_not_understood_is_refused(void **state) {
+	static const char *const lines[] = {
+		TOKEN " readonly",
+		TOKEN " name=",
+		TOKEN " name=a/b",
+		TOKEN " name=a name=b",
+		TOKEN " name=0123456789012345678901234567890123",
+		TOKEN " root=",
+		TOKEN " root=%zz",
+		TOKEN " root=%00",
+		TOKEN " " OTHER,
+	};
+	for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+		st_auto(st_gate) gate = {0};
+		struct stet_error err = {0};
+		assert_int_equal(st_gate_add_tokens(&gate, st_str(lines[i]), &err), STET_E_INVALID);
+		assert_null(strstr(err.message, TOKEN));
+		assert_int_equal(gate.token_count, 0);
+	}
+}
+
+static void a_token_ends_by_itself_not_by_its_name(void **state) {
+	st_auto(st_gate) gate = {0}, next = {0}, copy = {0};
+	struct st_caller old;
+	assert_int_equal(st_gate_add_tokens(&gate, ST_STR(TOKEN " name=ci root=/srv"), NULL), 0);
+	assert_true(st_gate_token(&gate, "Bearer " TOKEN, &old));
+	assert_true(st_gate_accepts(&gate, old.token));
+	assert_int_equal(st_gate_add_tokens(&next, ST_STR(OTHER " name=ci"), NULL), 0);
+	assert_int_equal(st_gate_copy_tokens(&copy, &gate, NULL), 0);
+	st_gate_take_tokens(&gate, &next);
+	assert_int_equal(next.token_count, 0);
+	assert_false(st_gate_accepts(&gate, old.token));
+	assert_true(st_gate_accepts(&copy, old.token));
+	assert_string_equal(copy.tokens[0].roots[0], "/srv");
 }
 
 static void a_token_that_could_be_guessed_is_no_token(void **state) {
@@ -116,6 +171,9 @@ int main(void) {
 		cmocka_unit_test(without_tokens_everybody_is_nobody),
 		cmocka_unit_test(a_token_says_who_is_calling),
 		cmocka_unit_test(a_wrong_token_is_refused),
+		cmocka_unit_test(a_line_says_what_a_token_may_do),
+		cmocka_unit_test(a_line_that_is_not_understood_is_refused),
+		cmocka_unit_test(a_token_ends_by_itself_not_by_its_name),
 		cmocka_unit_test(a_token_that_could_be_guessed_is_no_token),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -60,7 +60,8 @@ static int list_tools(struct st_mcp_request *request) {
 	return 0;
 }
 
-static int watch(struct st_mcp_service *service, struct st_str uri, struct stet_error *err) {
+static int watch(struct st_mcp_service *service, void *user, struct st_str uri,
+                 struct stet_error *err) {
 	return 0;
 }
 
@@ -441,7 +442,7 @@ static void wrong_requests_get_the_right_status(void **state) {
 }
 
 static void only_a_token_opens_what_others_can_reach(void **state) {
-	struct host host = {.options.listen = "0.0.0.0:0"};
+	struct host host = {.options = {.listen = "0.0.0.0:0", .insecure = true}};
 	st_auto(st_buf) answer = ST_BUF_INIT;
 	assert_int_equal(st_gate_add_tokens(&host.gate, ST_STR(TOKEN), NULL), 0);
 	set_up(&host);

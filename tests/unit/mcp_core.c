@@ -146,7 +146,8 @@ static int read_resource(struct st_mcp_request *request) {
 	return st_mcp_fail_no_resource(request, request->name);
 }
 
-static int watch(struct st_mcp_service *service, struct st_str uri, struct stet_error *err) {
+static int watch(struct st_mcp_service *service, void *user, struct st_str uri,
+                 struct stet_error *err) {
 	if (st_str_eq(uri, ST_STR("test://none")))
 		return st_fail(err, STET_E_NOT_FOUND, "There is none.");
 	watched++;

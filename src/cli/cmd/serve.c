@@ -64,6 +64,25 @@ static int allow_everybody(struct stet_server *server, const struct arguments *a
 	return stet_server_set(server, STET_SERVER_NO_AUTH, 1, &err) < 0 ? report(&err) : DONE;
 }
 
+static int add_tls(struct stet_server *server, const struct arguments *args) {
+	struct stet_error err = {0};
+	const char *certificate = option_value(args, "--tls-cert"),
+			   *key = option_value(args, "--tls-key");
+	if (!certificate != !key)
+		return usage_error(args->command, "--tls-cert and --tls-key go together");
+	if (certificate && stet_server_tls(server, certificate, key, &err) < 0)
+		return report(&err);
+	if (!has_option(args, "--insecure"))
+		return DONE;
+	return stet_server_set(server, STET_SERVER_INSECURE, 1, &err) < 0 ? report(&err) : DONE;
+}
+
+static int add_access_log(struct stet_server *server, const struct arguments *args) {
+	struct stet_error err = {0};
+	const char *path = option_value(args, "--access-log");
+	return path && stet_server_access_log(server, path, &err) < 0 ? report(&err) : DONE;
+}
+
 static int add_hosts(struct stet_server *server, const struct arguments *args) {
 	struct stet_error err = {0};
 	const char *name;
@@ -101,6 +120,10 @@ static int configure_server(struct stet_server *server, const struct arguments *
 		status = add_page(server, args);
 	if (status == DONE)
 		status = allow_everybody(server, args);
+	if (status == DONE)
+		status = add_tls(server, args);
+	if (status == DONE)
+		status = add_access_log(server, args);
 	if (status == DONE)
 		status = add_hosts(server, args);
 	if (status == DONE)
@@ -218,10 +241,15 @@ static int run_serve(const struct options *options, const struct arguments *args
 
 static const struct option serve_options[] = {
 	{"--listen", "ADDR",
-     "the address and port to listen on, 127.0.0.1 and any free port by default; or unix:PATH"},
+     "the address and port to listen on, 127.0.0.1 and any free port by default; or unix:PATH, or "
+     "systemd for the socket of a unit"},
 	{"--token-file", "FILE",
      "accept the tokens in this file, one per line, instead of your own; may be repeated"},
 	{"--no-auth", NULL, "require no token; every user of this machine can then use the server"},
+	{"--tls-cert", "FILE", "use TLS with this certificate (PEM, with those that lead to its root)"},
+	{"--tls-key", "FILE", "the private key of the certificate"},
+	{"--insecure", NULL, "let other machines connect without TLS"},
+	{"--access-log", "FILE", "append a line of JSON for each request; - for standard error"},
 	{"--host", "NAME", "another name that clients may use for this host; may be repeated"},
 	{"--page", NULL, "serve a page, too, to watch in a browser what agents do to the files"},
 	{"--allow-undo", NULL, "with --page: undo and redo writes from the page"},
@@ -248,10 +276,12 @@ const struct command serve_command = {
 		"Clients need a token (Authorization: Bearer). By default it is the token in your token "
 		"file, ~/.local/state/stet/token, which the first start creates; --token-file or the "
 		"environment variable STET_TOKEN replace it. The server refuses a token file that other "
-		"users can read. On SIGHUP it reads the files again. Session names belong to the "
-		"token.\n\n"
+		"users can read. After a token, its line may have name=NAME, read-only, and root=DIR for "
+		"each directory that it is limited to. Session names belong to the token, or to its name. "
+		"On SIGHUP the server reads token files and certificate again.\n\n"
 		"Only this machine can reach the server, unless --listen says otherwise; then you have to "
-		"give a token. A Unix socket (--listen unix:PATH) needs no token: it serves only your own "
+		"give a token, and a certificate (--tls-cert, --tls-key). A Unix socket (--listen "
+        "unix:PATH) needs no token: it serves only your own "
 		"processes and root's. The server refuses requests that name another host than this one, "
 		"because a web page may have sent them; see --host.",
 	.max = -1,
@@ -262,8 +292,9 @@ const struct command serve_command = {
 			{"stet serve --listen 127.0.0.1:7070 src docs", "two directories, at a fixed port"},
 			{"stet serve --listen unix:stet.sock", "at a Unix socket, without a token"},
 			{"stet serve --page", "with a page to watch the agents"},
-			{"stet serve --listen 0.0.0.0:7070 --token-file tokens",
-             "for clients on other machines, with a token"},
+			{"stet serve --listen 0.0.0.0:7070 --token-file tokens --tls-cert cert.pem --tls-key "
+             "key.pem",
+             "for clients on other machines"},
 			{0},
 		},
 	.run = run_serve,

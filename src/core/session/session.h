@@ -40,7 +40,7 @@ struct st_file_events {
 /** Drop all events. */
 void st_events_clear(struct st_file_events *events);
 
-enum { ST_LABEL_MAX = 96 };
+enum { ST_LABEL_MAX = 128 };
 
 /** The entries of the log that a write takes back, all of its file. */
 struct st_undoing {

@@ -184,6 +184,9 @@ static void finish_saving(struct saving *saving) {
 	st_tracker_mark_saved(tracker);
 	if (saving->seen)
 		session->stored = session->saving;
+	const struct st_state_observer *observer = &st_state_of(session->ws)->observer;
+	if (observer->stored)
+		observer->stored(observer->data, session);
 	st_events_clear(&session->events);
 	if (saving->changed)
 		st_repo_export_mark(&st_state_of(session->ws)->repo_export);
@@ -293,7 +296,9 @@ static void save_unsaved(struct stet_session *session, enum st_store_mode mode) 
 }
 
 static void save_on_call_end(void *data, struct stet_session *session, bool closes) {
-	(void)data;
+	const struct st_state *state = data;
+	if (!closes && state->observer.called)
+		state->observer.called(state->observer.data, session);
 	if (!closes)
 		save_unsaved(session, mode_of(session));
 	else if (session->events.count > 0)

@@ -12,11 +12,21 @@
 #include "core/state/usage.h"
 #include "core/session/session.h"
 
+/** Whom the state tells of sessions, after their transactions; core/open.c sets it. */
+struct st_state_observer {
+	void *data;
+	/** The session's events are stored now, and still listed in it. */
+	void (*stored)(void *data, const struct stet_session *session);
+	/** A call on the session ended. */
+	void (*called)(void *data, const struct stet_session *session);
+};
+
 struct st_state {
 	struct st_store store;
 	struct st_repo repo;
 	struct st_repo_export repo_export;
 	struct st_usage usage;
+	struct st_state_observer observer;
 };
 
 static inline struct st_state *st_state_of(const struct stet_workspace *ws) {

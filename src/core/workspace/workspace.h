@@ -63,6 +63,7 @@ struct st_blob *st_bases_get(struct st_bases *bases, const struct st_hash *hash)
 void st_blob_put(struct st_blob *blob);
 
 struct stet_session;
+struct st_places;
 
 /**
  * How sessions call the layer above them that stores their state
@@ -93,6 +94,8 @@ struct stet_workspace {
 	struct st_write_context writes;
 	struct st_bases bases;
 	struct st_state_hooks hooks;
+	/** What other checkouts of the repository do, for core/places. */
+	struct st_places *places;
 	/** The name of the state directory. */
 	char *state_dir;
 	struct st_instructions_setup instructions;

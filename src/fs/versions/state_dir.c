@@ -304,6 +304,20 @@ static void init_key(void) {
 		memcpy(key, own, KEY_SIZE);
 }
 
+int st_user_state_open(const char *name) {
+	struct stat st;
+	errno = ENOENT;
+	st_autofd home = open_state_home();
+	st_autofd own = open_or_make(home, "stet");
+	int dir = open_or_make(own, name);
+	if (dir < 0 || (st_retry(fstat(dir, &st)) == 0 && st.st_uid == geteuid() &&
+	                !(st.st_mode & (S_IWGRP | S_IWOTH))))
+		return dir;
+	close(dir);
+	errno = EACCES;
+	return -1;
+}
+
 /* Showing only a quarter of the hash of key and text prevents length extension. */
 int st_user_mark(struct st_str text, char mark[ST_MARK + 1], struct stet_error *err) {
 	unsigned char bytes[KEY_SIZE + MARKED_MAX];

@@ -109,4 +109,14 @@ enum { ST_MARK = 16 };
  */
 [[nodiscard]] int st_user_mark(struct st_str text, char mark[ST_MARK + 1], struct stet_error *err);
 
+/**
+ * Open a directory in `stet` below $XDG_STATE_HOME or ~/.local/state, and make it
+ * if it is missing.
+ *
+ * @name   A single name.
+ * @return A descriptor, or -1 with errno: there is no such place, or another
+ *         user could change it (EACCES).
+ */
+int st_user_state_open(const char *name);
+
 #endif

@@ -52,9 +52,11 @@ struct st_mcp_service {
 	 * service calls st_mcp_server_updated() when it changes. NULL if clients
 	 * cannot subscribe to resources.
 	 *
+	 * @user   Of the subscriber; NULL if open_peer() failed.
 	 * @return 0, or a code with err filled for the subscriber.
 	 */
-	int (*watch)(struct st_mcp_service *service, struct st_str uri, struct stet_error *err);
+	int (*watch)(struct st_mcp_service *service, void *user, struct st_str uri,
+	             struct stet_error *err);
 	void (*unwatch)(struct st_mcp_service *service, struct st_str uri);
 
 	/**

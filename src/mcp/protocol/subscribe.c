@@ -75,7 +75,7 @@ int st_mcp_subscribe(struct st_mcp_request *request) {
 	if (code < 0)
 		return code;
 	struct st_str uri = request->name;
-	code = service->watch(service, uri, &why);
+	code = service->watch(service, st_mcp_open_peer(request), uri, &why);
 	if (code == STET_E_NOT_FOUND)
 		return st_mcp_fail_no_resource(request, uri);
 	if (code < 0)
@@ -133,7 +133,7 @@ static int watch_uri(struct st_mcp_pending *pending, yyjson_val *uri) {
 		return code;
 	if (!service->watch || pending->uris.count >= ST_MCP_SUBSCRIPTIONS_MAX ||
 	    st_mcp_uris_has(&pending->uris, st_json_str(uri)) ||
-	    service->watch(service, st_json_str(uri), NULL) < 0)
+	    service->watch(service, st_mcp_open_peer(&pending->request), st_json_str(uri), NULL) < 0)
 		return 0;
 	if (st_mcp_uris_add(&pending->uris, st_json_str(uri)))
 		return 0;

@@ -8,6 +8,7 @@
 #include "base/cancel.h"
 #include "base/utf8.h"
 #include "mcp/service/service_state.h"
+#include "tools/host.h"
 #include "text/markdown/markdown.h"
 
 enum { VALUES_MAX = 100, FOUND_MAX = 10000 };
@@ -109,9 +110,9 @@ static void add_matches(struct found *found, struct stet_workspace *ws, struct s
 		add_entries(found, ws, fd, st_buf_str(&dir), st_str_slice(path, slash, path.len));
 }
 
-static void add_paths(struct found *found, struct st_service *service, struct st_str typed) {
+static void add_paths(struct found *found, struct stet_client *client, struct st_str typed) {
 	struct stet_workspace *ws;
-	for (size_t i = 0; (ws = stet_host_workspace(service->host, i)); i++) {
+	for (size_t i = 0; (ws = st_client_workspace(client, i)); i++) {
 		st_auto(st_buf) root = ST_BUF_INIT;
 		st_buf_addf(&root, "%s/", stet_workspace_root(ws));
 		bool absolute = typed.len > 0 && typed.ptr[0] == '/';
@@ -130,10 +131,10 @@ static bool starts_with(struct st_str text, struct st_str start) {
 	return text.len >= start.len && strncasecmp(text.ptr, start.ptr, start.len) == 0;
 }
 
-static void add_headings(struct found *found, struct st_service *service, struct st_str path,
+static void add_headings(struct found *found, struct stet_client *client, struct st_str path,
                          struct st_str typed) {
 	struct stet_workspace *ws;
-	for (size_t i = 0; path.len > 0 && (ws = stet_host_workspace(service->host, i)); i++) {
+	for (size_t i = 0; path.len > 0 && (ws = st_client_workspace(client, i)); i++) {
 		st_auto(st_place) place = ST_PLACE_INIT;
 		st_auto(st_file) file = ST_FILE_INIT;
 		st_auto(st_markdown) md = {0};
@@ -174,12 +175,12 @@ static int fail_unknown_argument(struct st_mcp_request *request) {
 
 static int find_for_resource(struct st_mcp_request *request, struct found *found,
                              struct st_str argument, struct st_str value) {
-	struct st_service *service = st_service_of(request);
+	struct stet_client *client = st_service_client_of(request);
 	yyjson_val *context = yyjson_obj_get(yyjson_obj_get(request->params, "context"), "arguments");
 	if (st_str_eq(argument, ST_STR("path")))
-		add_paths(found, service, value);
+		add_paths(found, client, value);
 	else if (st_str_eq(argument, ST_STR("heading")))
-		add_headings(found, service, st_json_str(yyjson_obj_get(context, "path")), value);
+		add_headings(found, client, st_json_str(yyjson_obj_get(context, "path")), value);
 	else
 		return fail_unknown_argument(request);
 	return 0;

@@ -4,6 +4,7 @@
 #include "base/utf8.h"
 #include "core/session/session.h"
 #include "mcp/service/service_state.h"
+#include "tools/host.h"
 #include "stet/instructions.h"
 #include "text/markdown/heading.h"
 
@@ -113,12 +114,12 @@ static int add_index(struct st_buf *out, struct stet_workspace *ws, struct stet_
 }
 
 static int read_instructions(struct st_mcp_request *request) {
-	struct st_service *service = st_service_of(request);
+	struct stet_client *client = st_service_client_of(request);
 	struct stet_error why = {0};
 	st_auto(st_buf) text = ST_BUF_INIT;
 	st_buf_adds(&text, "{\"workspaces\":[");
 	struct stet_workspace *ws;
-	for (size_t i = 0; (ws = stet_host_workspace(service->host, i)); i++) {
+	for (size_t i = 0; (ws = st_client_workspace(client, i)); i++) {
 		st_buf_adds(&text, i > 0 ? "," : "");
 		if (add_index(&text, ws, &why) < 0)
 			return st_mcp_fail(request, ST_MCP_INTERNAL_ERROR, "%s", why.message);
@@ -145,14 +146,14 @@ static const char *mime_type(const char *path, struct st_str bytes) {
 	                                                                   : "application/octet-stream";
 }
 
-/* Read a file of any workspace, and return the number of that workspace. */
+/* Read a file of a workspace that the client may use, and return the number of that workspace. */
 static int load_file(struct st_mcp_request *request, const char *path, struct st_place *place,
                      struct st_file *file, size_t *which) {
-	struct st_service *service = st_service_of(request);
+	struct stet_client *client = st_service_client_of(request);
 	struct stet_error why = {0};
 	struct stet_workspace *ws;
 	int code = STET_E_OUTSIDE;
-	for (*which = 0; (ws = stet_host_workspace(service->host, *which)); ++*which) {
+	for (*which = 0; (ws = st_client_workspace(client, *which)); ++*which) {
 		code = st_workspace_load(ws, st_str(path), RESOURCE_MAX, place, file, &why);
 		if (code != STET_E_OUTSIDE)
 			break;

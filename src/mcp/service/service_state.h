@@ -73,7 +73,8 @@ int st_service_prompts_list(struct st_mcp_request *request);
 int st_service_prompts_get(struct st_mcp_request *request);
 int st_service_complete(struct st_mcp_request *request);
 
-int st_service_watch(struct st_mcp_service *base, struct st_str uri, struct stet_error *err);
+int st_service_watch(struct st_mcp_service *base, void *user, struct st_str uri,
+                     struct stet_error *err);
 void st_service_unwatch(struct st_mcp_service *base, struct st_str uri);
 
 /** Unwatch all files before the host moves, and watch them again afterwards. */

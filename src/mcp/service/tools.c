@@ -71,7 +71,7 @@ int st_service_tools_list(struct st_mcp_request *request) {
 	const char *comma = "";
 	if (st_service_one_page(request) < 0)
 		return -1;
-	bool read_only = stet_host_workspace(service->host, 0)->read_only;
+	bool read_only = st_client_is_read_only(st_service_client_of(request));
 	st_buf_adds(request->result, "{\"tools\":[");
 	for (size_t i = 0; st_tools[i]; i++) {
 		if (!st_service_lists(service, st_tools[i]) ||

@@ -2,6 +2,7 @@
 #include <sys/epoll.h>
 
 #include "mcp/service/service_state.h"
+#include "tools/host.h"
 #include "mcp/protocol/protocol_state.h"
 #include "base/uri.h"
 #include "stet/instructions.h"
@@ -159,9 +160,24 @@ static int new_watch(struct st_service *service, struct st_str uri, struct st_se
 	return 0;
 }
 
-int st_service_watch(struct st_mcp_service *base, struct st_str uri, struct stet_error *err) {
+/* Whether a client may know of a file. All clients may know that something changed. */
+static int check_reach(struct stet_client *client, struct st_str uri, struct stet_error *err) {
+	st_auto(st_buf) path = ST_BUF_INIT;
+	struct stet_workspace *ws;
+	bool inside = !st_uri_path(uri, &path);
+	for (size_t i = 0; client && !inside && (ws = st_client_workspace(client, i)); i++) {
+		st_auto(st_place) place = ST_PLACE_INIT;
+		inside = st_root_locate(&ws->root, st_buf_str(&path), &place, NULL) != STET_E_OUTSIDE;
+	}
+	return inside ? 0 : st_fail(err, STET_E_NOT_FOUND, "File not found.");
+}
+
+int st_service_watch(struct st_mcp_service *base, void *user, struct st_str uri,
+                     struct stet_error *err) {
 	struct st_service *service = (struct st_service *)base;
-	int code = 0;
+	int code = check_reach(user, uri, err);
+	if (code < 0)
+		return code;
 	pthread_mutex_lock(&service->lock);
 	struct st_service_watch *watch = find_watch(service, uri);
 	if (!watch) {

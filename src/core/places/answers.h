@@ -1,0 +1,25 @@
+/** Answers about places, as JSON objects, for stet/places.h and the tool others. */
+#ifndef STET_CORE_PLACES_ANSWERS_H
+#define STET_CORE_PLACES_ANSWERS_H
+
+#include "base/json.h"
+#include "core/places/places.h"
+
+/** Fill an object with what stet_who() answers. Returns 0 or a code. */
+[[nodiscard]] int st_who_fill(struct st_places *places, yyjson_mut_doc *doc, yyjson_mut_val *root,
+                              struct stet_error *err);
+
+/** Add `secondsAgo`. */
+void st_add_seconds_ago(yyjson_mut_doc *doc, yyjson_mut_val *object, int64_t now, int64_t at);
+
+/** Append "5 minutes ago"; "just now" within a minute. */
+void st_add_ago(struct st_buf *out, int64_t seconds);
+
+/** Write an object that a function fills. Returns 0 or its code. */
+typedef int st_places_fill(struct st_places *places, const void *request, yyjson_mut_doc *doc,
+                           yyjson_mut_val *root, struct stet_error *err);
+[[nodiscard]] int st_places_answer(struct stet_workspace *ws, st_places_fill *fill,
+                                   const void *request, char **out, size_t *out_len,
+                                   struct stet_error *err);
+
+#endif

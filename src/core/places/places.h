@@ -1,0 +1,98 @@
+/**
+ * The places of a workspace: tells the registry what the workspace's sessions do,
+ * and sessions what is done elsewhere.
+ *
+ * Sessions report their file events after the call's transaction. The background
+ * worker stores them some milliseconds later, so that no call waits; what is not
+ * stored when the workspace closes is stored then. Every fault is one notice, and
+ * then the workspace goes on without its places.
+ *
+ * A workspace outside of git repositories has no places, and costs nothing.
+ */
+#ifndef STET_CORE_PLACES_PLACES_H
+#define STET_CORE_PLACES_PLACES_H
+
+#include "core/places/registry.h"
+#include "core/session/session.h"
+
+enum { ST_PLACES_QUEUE_MAX = 1000, ST_PLACES_LABELS_MAX = 32 };
+
+struct st_places_queue {
+	/** Guards the members of this struct. */
+	pthread_mutex_t lock;
+	struct st_places_event *events;
+	size_t count;
+	/** Who was active since the last flush. */
+	char labels[ST_PLACES_LABELS_MAX][ST_LABEL_MAX];
+	size_t label_count;
+	/** What named sessions were told. */
+	struct st_places_told *told;
+	size_t told_count;
+	/** When presence was scheduled last, on the monotonic clock. */
+	int64_t touched_ms;
+	/** Events were dropped, because the registry could not be written for long. */
+	bool overflowed;
+};
+
+struct st_places {
+	struct stet_workspace *ws;
+	struct st_places_queue queue;
+	struct st_background_task task;
+	/** Set by a fault, or outside of git: nothing is recorded any more. */
+	_Atomic bool off;
+	/** Held while the registry is used; guards everything below. */
+	pthread_mutex_t lock;
+	/** Whether the checkout was looked for. */
+	bool located;
+	struct st_checkout checkout;
+	char machine[33];
+	struct st_registry registry;
+	/** The registry was cleaned by this process. */
+	bool cleaned;
+	/** When the registry was looked for in vain, on the monotonic clock. */
+	int64_t missed_ms;
+	/** The registry's version when it had no events of others. */
+	int64_t quiet_version;
+	bool quiet;
+	/** What sessions were told: session, place and path to the number of the event. */
+	struct st_lru told;
+};
+
+void st_places_init(struct st_places *places, struct stet_workspace *ws);
+
+/** Store what is queued, and release. The background worker must have ended. */
+void st_places_release(struct st_places *places);
+
+/** Queue the events of a session, which are stored in its state now. Thread-safe. */
+void st_places_report(struct st_places *places, const struct stet_session *session);
+
+/** Note that a session is active. Thread-safe, and nearly free. */
+void st_places_touch(struct st_places *places, const struct stet_session *session);
+
+/** Store what is queued now. Returns 0, or why it is not stored. Thread-safe. */
+[[nodiscard]] int st_places_flush(struct st_places *places, struct stet_error *err);
+
+/** The same before the places are listed: waits briefly for other processes, and drops the reason. */
+void st_places_flush_own(struct st_places *places);
+
+/**
+ * Append a line for each other place in which a file is changed, unless the
+ * session was told of this change before. Appends nothing if nobody else is there;
+ * never waits for other processes.
+ *
+ * @path   Below the root.
+ * @now    The version that the answer shows, or that the session has just written.
+ */
+void st_places_tell(struct st_places *places, const struct stet_session *session, const char *path,
+                    const struct st_hash *now, struct st_buf *out);
+
+/**
+ * Take the lock and open the registry.
+ *
+ * @return 1 with the lock held (st_places_unlock()), 0 if there is no checkout or
+ *         no registry, or a code.
+ */
+[[nodiscard]] int st_places_lock(struct st_places *places, bool make, struct stet_error *err);
+void st_places_unlock(struct st_places *places);
+
+#endif
