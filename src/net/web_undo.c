@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "base/json.h"
+#include "core/page/page.h"
 #include "fs/file/hash.h"
 #include "net/web.h"
 #include "stet/tools.h"
@@ -189,7 +189,7 @@ static void run_parsed(struct undo_task *task, yyjson_val *root) {
 	struct stet_error err = {0};
 	struct stet_client *client = NULL;
 	read_args(root, &args);
-	int code = stet_host_client(task->host, task->owner, "page", &client, &err);
+	int code = stet_host_client(task->host, task->owner, ST_PAGE_SESSION, &client, &err);
 	if (code < 0) {
 		fail_call(task, code, &err);
 		return;

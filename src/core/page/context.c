@@ -61,7 +61,8 @@ static void add_tool(struct st_page *page, struct sent_session *session,
 
 static int see_usage(void *data, const struct st_usage_entry *entry, struct stet_error *err) {
 	struct sent *sent = data;
-	if (!st_page_matches(sent->page, "", entry->session))
+	if (strcmp(st_name_without_owner(entry->session), ST_PAGE_SESSION) == 0 ||
+	    !st_page_matches(sent->page, "", entry->session))
 		return 0;
 	struct sent_session *session = find_session(sent, entry->session);
 	if (!session)

@@ -140,7 +140,8 @@ static int see_writer(void *data, const struct st_log_entry *entry, struct stet_
 	const struct st_file_event *write = &entry->event;
 	if (now->time - write->at > AGENT_AGE)
 		return 1;
-	if (write->who && !find_agent(now, write->who))
+	if (write->who && strcmp(st_name_without_owner(write->who), ST_PAGE_SESSION) != 0 &&
+	    !find_agent(now, write->who))
 		(void)add_agent(now, write->who, "write", write->path, write->at);
 	return 0;
 }
@@ -149,6 +150,8 @@ static int see_writer(void *data, const struct st_log_entry *entry, struct stet_
 
 static int see_call(void *data, const struct st_usage_entry *call, struct stet_error *err) {
 	struct now *now = data;
+	if (strcmp(st_name_without_owner(call->session), ST_PAGE_SESSION) == 0)
+		return 0;
 	struct agent *agent = find_agent(now, call->session);
 	if (!agent)
 		agent = add_agent(now, call->session, call->tool, call->path, call->at);

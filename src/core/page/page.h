@@ -23,6 +23,9 @@ enum {
 	ST_PAGE_DIFF_MAX = 256 << 10,
 };
 
+/** The session of the page itself, for undo and redo: a person, not an agent. */
+#define ST_PAGE_SESSION "page"
+
 /** One answer. */
 struct st_page {
 	struct stet_workspace *ws;
