@@ -26,7 +26,7 @@ export UBSAN_OPTIONS = halt_on_error=1:print_stacktrace=1
 export TSAN_OPTIONS = halt_on_error=1:second_deadlock_stack=1
 
 MAKEFLAGS += --no-print-directory
-.PHONY: all check check-all asan tsan cover fuzz lint format bench torture conformance demo docs deb self-contained abi install clean help setup packages extras static npm
+.PHONY: all check check-all asan tsan cover fuzz lint format bench torture conformance demo docs deb self-contained npm-binding abi install clean help setup packages extras static npm
 
 all: build/build.ninja ## build build/stet, build/libstet.so and build/libstet.a
 	@ninja -C build
@@ -98,6 +98,9 @@ self-contained: build-static/build.ninja ## link build-self-contained/libstet.so
 	@ninja -C build-static src/libstet-core.a
 	@tools/self-contained build-static/src/libstet-core.a build-self-contained
 
+npm-binding: self-contained ## pack the Node binding as npm packages into dist/
+	@tools/pack-node build-self-contained
+
 abi: all ## compare libstet.so with tools/libstet.abi: could programs that are compiled break?
 	@command -v abidw >/dev/null || $(SETUP) --all
 	@tools/abi build/libstet.so && echo "abi: programs that are compiled go on working"
@@ -122,7 +125,9 @@ packages: setup
 # What is too large for make check: the coding agents of tests/agents, and packages of few tests.
 extras: setup
 	@$(SETUP) --all
+	@tools/npm browser >/dev/null 2>&1 || true
 	@tools/npm agents >/dev/null 2>&1 || true
+	@tools/npm node >/dev/null 2>&1 || true
 
 build-asan/build.ninja build-tsan/build.ninja build-fuzz/build.ninja: export CC = clang
 %/build.ninja: | setup

@@ -59,6 +59,11 @@ struct st_replay {
 	bool needed;
 	/** Open if stage.ws is not NULL. */
 	struct st_stage stage;
+	/** NULL if nothing is to be measured; and how many bytes of the messages it has. */
+	struct st_measure *measure;
+	size_t measured;
+	/** The paths of all files, as the run and as the snapshot have them, one a line. */
+	struct st_buf paths;
 	size_t counts[ST_REPLAY_TOTAL + 1];
 };
 
@@ -342,6 +347,10 @@ static bool play_row(struct st_replay *replay, const struct row *row) {
 	else if (!equals(row->tool, "disk"))
 		add_call(replay, row);
 	bool is_message = is_text(row) || equals(row->tool, "assistant");
+	bool is_call = !is_message && !equals(row->tool, "disk");
+	if (is_call && replay->measure &&
+	    st_measure_call(replay->measure, row->path, row->args, equals(row->op, "edit"), NULL) < 0)
+		return false;
 	return (is_message || note_file(replay, row)) && !replay->messages.failed;
 }
 
@@ -377,6 +386,31 @@ static int make_snapshot(struct st_replay *replay, struct st_audit *audit, struc
 	return code;
 }
 
+static void list_paths(struct st_replay *replay) {
+	st_buf_clear(&replay->paths);
+	for (size_t i = 0; i < replay->file_count; i++) {
+		st_buf_addf(&replay->paths, "%s\n", replay->files[i]->path);
+		if (replay->root.len)
+			st_buf_addf(&replay->paths, "%s%s\n", replay->root.ptr, replay->files[i]->path);
+	}
+}
+
+/* Make the prompts of all strategies; the messages end with the bracket. */
+static int measure_turn(struct st_replay *replay, struct stet_error *err) {
+	if (!replay->measure)
+		return 0;
+	list_paths(replay);
+	size_t from = replay->measured ? replay->measured : 1;
+	struct st_turn turn = {
+		.delta = st_str_slice(st_buf_str(&replay->messages), from, replay->messages.len - 1),
+		.snapshot = st_buf_str(&replay->snapshot),
+		.verified = st_buf_str(&replay->paths),
+		.strict = st_buf_str(&replay->prompt),
+	};
+	replay->measured = replay->messages.len - 1;
+	return replay->paths.failed ? st_fail_nomem(err) : st_measure_turn(replay->measure, &turn, err);
+}
+
 static int make_prompt(struct st_replay *replay, struct stet_error *err) {
 	struct st_compact_options options = {.budget = replay->budget, .shape = ST_SHAPE_CHAT};
 	struct st_compact_report report;
@@ -393,6 +427,8 @@ static int make_prompt(struct st_replay *replay, struct stet_error *err) {
 	                               : st_compact(history, &options, &replay->prompt, &report, err);
 	if (code == 0)
 		code = st_audit_prompt(history, st_buf_str(&replay->prompt), &audit, err);
+	if (code == 0)
+		code = measure_turn(replay, err);
 	if (code < 0)
 		return code;
 	st_buf_truncate(&replay->messages, len);
@@ -474,12 +510,25 @@ void st_replay_close(struct st_replay *replay) {
 	st_buf_release(&replay->snapshot);
 	st_arena_release(&replay->arena);
 	st_stage_release(&replay->stage);
+	st_buf_release(&replay->paths);
+	st_measure_free(replay->measure);
 	free(replay->files);
 	free(replay);
 }
 
 void st_replay_budget(struct st_replay *replay, size_t tokens) {
 	replay->budget = tokens;
+}
+
+int st_replay_measure(struct st_replay *replay, size_t above, size_t to, struct stet_error *err) {
+	size_t tail = replay->budget ? replay->budget : ST_COMPACT_BUDGET;
+	const struct st_measure_options options = {.tail = tail, .above = above, .to = to};
+	replay->measure = st_measure_new(&options, err);
+	return replay->measure ? 0 : STET_E_NOMEM;
+}
+
+const struct st_measure *st_replay_measured(const struct st_replay *replay) {
+	return replay->measure;
 }
 
 int st_replay_next(struct st_replay *replay, struct stet_error *err) {
@@ -502,6 +551,8 @@ int st_replay_next(struct st_replay *replay, struct stet_error *err) {
 			return code;
 	}
 	end_reply(replay);
+	if (replay->measure)
+		st_measure_end(replay->measure);
 	struct st_audit audit = {0};
 	if (code == 0)
 		code = make_snapshot(replay, &audit, err);

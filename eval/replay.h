@@ -21,6 +21,7 @@
 
 #include <stddef.h>
 
+#include "eval/measure.h"
 #include "stet/error.h"
 
 struct st_replay;
@@ -73,6 +74,19 @@ void st_replay_close(struct st_replay *replay);
 
 /** Set how many tokens a prompt may have; 5000 by default. */
 void st_replay_budget(struct st_replay *replay, size_t tokens);
+
+/**
+ * Also measure what shortened histories still have; see measure.h. Call this
+ * before the first turn and after st_replay_budget().
+ *
+ * @above, to  The tokens above which, and to which, epochs cut.
+ * @return     0 or STET_E_NOMEM.
+ */
+[[nodiscard]] int st_replay_measure(struct st_replay *replay, size_t above, size_t to,
+                                    struct stet_error *err);
+
+/** The measure; NULL without one. */
+const struct st_measure *st_replay_measured(const struct st_replay *replay);
 
 /**
  * Also play the run in a real workspace: a session writes what the agent wrote,

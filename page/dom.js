@@ -13,7 +13,7 @@ export function el(tag, attributes, ...children) {
 		if (key.startsWith("on")) node.addEventListener(key.slice(2), value);
 		else if (value !== false && value != null) node.setAttribute(key, value === true ? "" : value);
 	}
-	node.append(...children.flat().filter((child) => child != null && child !== false));
+	node.append(...children.flat(Infinity).filter((child) => child != null && child !== false));
 	return node;
 }
 

@@ -22,7 +22,7 @@ export function undoPanel(request, subject, key, note) {
 	const panel = el("section.undo", { "data-redo": key, "aria-label": verb });
 	const button = (text, onclick, style = "button") => el(style, { type: "button", onclick }, text);
 	const show = (...nodes) => {
-		panel.replaceChildren(...nodes);
+		panel.replaceChildren(...nodes.filter(Boolean));
 		panel.querySelector("button")?.focus();
 	};
 	const idle = (...notes) => panel.replaceChildren(...notes, button(`${verb} ${subject}\u2026`, preview));

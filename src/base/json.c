@@ -242,64 +242,98 @@ void st_json_push(yyjson_mut_doc *doc, yyjson_mut_val *array, yyjson_mut_val *va
 		mark_failed(doc);
 }
 
-/* A block is compared at once; with an escape behind it, it needs this much room. */
-enum { BLOCK = 16, ROOM = BLOCK + 8 };
+/*
+ * Text is quoted in blocks. One takes at most twice its bytes and six for a character, and
+ * up to a block behind that is overwritten.
+ */
+enum { BLOCK = 16, ROOM = 4 * BLOCK };
 
-/* How many of the next 16 bytes, up to the first other one, are ASCII that needs no escape. */
-static size_t plain_bytes(const char *bytes) {
-	signed char block __attribute__((vector_size(BLOCK)));
-	memcpy(&block, bytes, sizeof block);
-	block = (block < ' ') | (block == '"') | (block == '\\');
-	uint64_t others[2];
-	memcpy(others, &block, sizeof block);
-	size_t half = others[0] ? 0 : 1;
-	if (!others[half])
-		return BLOCK;
-	return half * sizeof others[0] + (size_t)__builtin_ctzll(le64toh(others[half])) / CHAR_BIT;
+/* A bit for each byte of a block that is not ASCII or needs an escape. */
+static uint64_t find_others(const char *block) {
+	signed char bytes __attribute__((vector_size(BLOCK)));
+	memcpy(&bytes, block, sizeof bytes);
+	bytes = (bytes < ' ') | (bytes == '"') | (bytes == '\\');
+	uint64_t halves[2];
+	memcpy(halves, &bytes, sizeof bytes);
+	if (!(halves[0] | halves[1]))
+		return 0;
+	for (int i = 0; i < 2; i++)
+		halves[i] = (le64toh(halves[i]) & 0x8080808080808080) * 0x0002040810204081 >> 56;
+	return halves[0] | halves[1] << 8;
+}
+
+/* The letter that stands for a byte behind a backslash. */
+static const char letters[0x100] = {['\b'] = 'b', ['\f'] = 'f', ['\n'] = 'n', ['\r'] = 'r',
+                                    ['\t'] = 't', ['"'] = '"',  ['\\'] = '\\'};
+
+static char *write_escape(char *to, char letter) {
+	to[0] = '\\';
+	to[1] = letter;
+	return to + 2;
 }
 
 /*
- * Quote the first character of a text, in at most six bytes; a byte that is not UTF-8
- * becomes U+FFFD. Returns how many bytes were written, and in `taken` how many were read.
+ * Quote a block, up to the first byte that has no short escape; returns how many bytes
+ * that is. To copy a whole block is quicker than to copy what is needed, so the block
+ * behind this one is read, too.
  */
-static size_t quote_char(char *to, struct st_str text, size_t *taken) {
-	static const char letters[0x80] = {['\b'] = 'b', ['\f'] = 'f', ['\n'] = 'n', ['\r'] = 'r',
-	                                   ['\t'] = 't', ['"'] = '"',  ['\\'] = '\\'};
+static size_t quote_block(char **to, const char *from) {
+	char *end = *to;
+	size_t done = 0;
+	for (uint64_t others = find_others(from); others; others &= others - 1) {
+		size_t next = (size_t)__builtin_ctzll(others);
+		char letter = letters[(unsigned char)from[next]];
+		memcpy(end, from + done, BLOCK);
+		*to = end += next - done;
+		if (!letter)
+			return next;
+		end = write_escape(end, letter);
+		done = next + 1;
+	}
+	memcpy(end, from + done, BLOCK);
+	*to = end + (BLOCK - done);
+	return BLOCK;
+}
+
+/* Quote a character; a byte that is not UTF-8 becomes U+FFFD. Returns how many bytes it has. */
+static size_t quote_char(char **to, struct st_str text) {
 	static const struct st_str replacement = ST_STR("\uFFFD");
 	unsigned char c = (unsigned char)*text.ptr;
 	uint32_t point;
-	*taken = c < 0x80 ? 1 : st_utf8_next(text, &point);
-	if (c >= 0x80 && *taken == 1)
-		return memcpy(to, replacement.ptr, replacement.len), replacement.len;
-	if (c < 0x80 && letters[c])
-		return memcpy(to, (char[]){'\\', letters[c]}, 2), 2;
-	if (c < ' ')
-		return (size_t)snprintf(to, ROOM - BLOCK, "\\u%04X", c);
-	memcpy(to, text.ptr, *taken);
-	return *taken;
+	size_t len = st_utf8_next(text, &point);
+	if (letters[c]) {
+		*to = write_escape(*to, letters[c]);
+	} else if (c < ' ') {
+		*to += snprintf(*to, ROOM, "\\u%04X", c);
+	} else {
+		struct st_str copy = c >= 0x80 && len == 1 ? replacement : st_str_slice(text, 0, len);
+		memcpy(*to, copy.ptr, copy.len);
+		*to += copy.len;
+	}
+	return len;
 }
 
 /* Quote as much as there is room for; returns the rest of the text. */
 static struct st_str quote_into_room(struct st_buf *out, struct st_str text) {
-	while (text.len > 0 && out->cap - out->len > ROOM) {
-		size_t plain = 0, taken = 0;
-		if (text.len > BLOCK) {
-			memcpy(out->ptr + out->len, text.ptr, BLOCK);
-			plain = plain_bytes(text.ptr);
-			out->len += plain;
-			text = st_str_slice(text, plain, text.len);
-		}
-		if (plain < BLOCK)
-			out->len += quote_char(out->ptr + out->len, text, &taken);
-		text = st_str_slice(text, taken, text.len);
+	char *to = out->ptr + out->len;
+	const char *end = out->ptr + out->cap - ROOM;
+	while (text.len > 0 && to < end) {
+		/* Nothing may be read behind the text; a NUL has no short escape. */
+		char last[2 * BLOCK] = {0};
+		bool is_last = text.len < sizeof last;
+		size_t len = quote_block(&to, is_last ? memcpy(last, text.ptr, text.len) : text.ptr);
+		if (len < BLOCK && len < text.len)
+			len += quote_char(&to, st_str_slice(text, len, text.len));
+		text = st_str_slice(text, len, text.len);
 	}
+	out->len = (size_t)(to - out->ptr);
 	return text;
 }
 
 void st_json_quote(struct st_buf *out, struct st_str text) {
 	st_buf_addc(out, '"');
 	/* With a sixteenth for escapes, most texts fit at once. */
-	while (text.len > 0 && st_buf_reserve(out, text.len + text.len / 16 + ROOM))
+	while (text.len > 0 && st_buf_reserve(out, text.len + text.len / 16 + ROOM + 1))
 		text = quote_into_room(out, text);
 	st_buf_addc(out, '"');
 }

@@ -53,7 +53,7 @@ rm -r calls.fail cache
 agents=$(with_npm "$npm" agents)
 claim 'installs the agents' "$agents/node"
 claim 'with --present prints where they are' test "$(without_npm "$npm" --present agents)" = "$agents"
-for set in npm agents; do
+for set in npm agents node; do
 	claim "the lock file of $set names no host to fetch from" \
 		test "$(grep -c '"resolved"' "$STET_SOURCE_ROOT/tests/$set/package-lock.json")" -eq 0
 done

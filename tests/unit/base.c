@@ -121,9 +121,13 @@ static void utf8_never_cuts_a_character(void **state) {
 	assert_int_equal(st_utf8_cut(ST_STR("\x80\x80\x80\x80\x80\x80\x80\x80"), 6), 6);
 }
 
+/* The quoted copy ends where its memory ends, so that the address sanitizer sees a read behind it. */
 static void check_quoted(struct st_str text) {
 	st_auto(st_buf) own = ST_BUF_INIT;
-	st_json_quote(&own, text);
+	st_autofree char *copy = malloc(text.len + 1);
+	assert_non_null(copy);
+	char *start = memcpy(copy + 1, text.ptr, text.len);
+	st_json_quote(&own, st_strn(start, text.len));
 	yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
 	yyjson_mut_doc_set_root(doc, st_json_text(doc, text));
 	st_autofree char *theirs = yyjson_mut_write(doc, 0, NULL);

@@ -1,39 +1,11 @@
-/* stet replay: replay a recorded run, with its full history and with snapshots. */
+/* stet replay: replay recorded runs, with their full history and with shorter ones. */
 #include <errno.h>
 #include <ftw.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "cli/cli.h"
-#include "eval/replay.h"
-
-struct turn {
-	/* Tokens of the prompt with the full history, and with a snapshot. */
-	size_t full;
-	size_t small;
-	/* The agent only wrote what the files already had. */
-	bool needless;
-};
-
-/* The result of closing and reopening the workspace in the middle of the run. */
-struct restart {
-	size_t turn;
-	size_t staged;
-	bool same;
-	size_t wrong;
-};
-
-struct run {
-	struct turn *turns;
-	size_t count;
-	size_t budget;
-	double seconds;
-	struct st_replay *replay;
-	/* The temporary workspace; empty if there is none. */
-	char dir[4096];
-	struct restart restart;
-};
+#include "cli/replay.h"
 
 static size_t run_count(const struct run *run, int count) {
 	return st_replay_count(run->replay, count);
@@ -44,8 +16,11 @@ static int add_turn(struct run *run) {
 	if (!turns)
 		return report_nomem();
 	run->turns = turns;
+	const struct st_measure *measure = st_replay_measured(run->replay);
 	run->turns[run->count++] =
-		(struct turn){.full = st_replay_full(run->replay), .small = st_replay_short(run->replay)};
+		(struct turn){.full = st_measure_prompt(measure, ST_FULL)->tokens,
+	                  .small = st_replay_short(run->replay),
+	                  .epochs = st_measure_prompt(measure, ST_EPOCHS)->tokens};
 	return DONE;
 }
 
@@ -134,7 +109,7 @@ static int play(struct run *run) {
 
 /* ---- the report ---- */
 
-static size_t most_tokens(const struct run *run, bool full) {
+size_t replay_most(const struct run *run, bool full) {
 	size_t most = 0;
 	for (size_t i = 0; i < run->count; i++) {
 		size_t tokens = full ? run->turns[i].full : run->turns[i].small;
@@ -143,19 +118,23 @@ static size_t most_tokens(const struct run *run, bool full) {
 	return most;
 }
 
+static size_t turn_tokens(const struct turn *turn, int line) {
+	return line == 0 ? turn->full : line == 1 ? turn->small : turn->epochs;
+}
+
 /* Print a line of up to 60 bars, each the maximum of its share of the turns. */
-static void print_spark(const struct run *run, const char *title, bool full, size_t scale) {
+static void print_spark(const struct run *run, const char *title, int line, size_t scale) {
 	size_t bars = run->count < 60 ? run->count : 60;
 	printf("%s  ", title);
 	for (size_t i = 0; i < bars; i++) {
 		size_t top = 0;
 		for (size_t j = i * run->count / bars; j < (i + 1) * run->count / bars; j++) {
-			size_t tokens = full ? run->turns[j].full : run->turns[j].small;
+			size_t tokens = turn_tokens(&run->turns[j], line);
 			top = tokens > top ? tokens : top;
 		}
 		printf("\xe2\x96%c", (int)(0x81 + (scale ? top * 7 / scale : 0)));
 	}
-	printf("  %zu\n", full ? run->turns[run->count - 1].full : run->turns[run->count - 1].small);
+	printf("  %s\n", group_digits(turn_tokens(&run->turns[run->count - 1], line)).text);
 }
 
 /* Print the turns 1, 2, 4, 8 ... and the last. */
@@ -163,23 +142,30 @@ static bool is_shown(size_t turn, size_t count) {
 	return turn == count || (turn & (turn - 1)) == 0;
 }
 
+static void add_saved(struct table *table, const struct turn *turn) {
+	double percent = 100.0 - 100.0 * (double)turn->epochs / (double)(turn->full ? turn->full : 1);
+	if (percent < -0.5)
+		table_add(table, "larger");
+	else
+		table_addf(table, "%.0f %%", percent < 0 ? 0 : percent);
+}
+
 static int print_turns(const struct run *run) {
-	struct table table = {.columns = 4, .right = 0xf, .heading = true};
+	struct table table = {.columns = 5, .right = 0x1f, .heading = true};
 	table_add(&table, "turn");
 	table_add(&table, "full history");
-	table_add(&table, "snapshot");
+	table_add(&table, "last exchange");
+	table_add(&table, "epochs");
 	table_add(&table, "saved");
 	for (size_t i = 0; i < run->count; i++) {
 		const struct turn *turn = &run->turns[i];
 		if (!is_shown(i + 1, run->count))
 			continue;
 		table_addf(&table, "%zu", i + 1);
-		table_addf(&table, "%zu", turn->full);
-		table_addf(&table, "%zu", turn->small);
-		table_addf(&table, "%.0f %%",
-		           turn->full > turn->small
-		               ? 100.0 - 100.0 * (double)turn->small / (double)turn->full
-		               : 0.0);
+		table_add(&table, group_digits(turn->full).text);
+		table_add(&table, group_digits(turn->small).text);
+		table_add(&table, group_digits(turn->epochs).text);
+		add_saved(&table, turn);
 	}
 	return table_print(&table);
 }
@@ -196,17 +182,25 @@ static void add_restart(struct table *table, const struct run *run) {
 	const struct restart *restart = &run->restart;
 	size_t refused = run_count(run, ST_REPLAY_REFUSED), staged = run_count(run, ST_REPLAY_STAGED);
 	char is[200];
-	snprintf(is, sizeof is,
-	         "at turn %zu, %zu %s: %s state; then %zu %s refused, %zu of %zu %s right",
-	         restart->turn, restart->staged, plural(restart->staged, "file", "files"),
-	         restart->same ? "the same" : "another", refused, plural(refused, "write", "writes"),
-	         staged - restart->wrong, staged, plural(staged, "file", "files"));
-	add_metric(table, "restart in the middle is clean", "-", is,
+	snprintf(is, sizeof is, "%s state at turn %zu, %zu %s refused, %zu of %zu %s right",
+	         restart->same ? "same" : "another", restart->turn, refused,
+	         plural(refused, "write", "writes"), staged - restart->wrong, staged,
+	         plural(staged, "file", "files"));
+	add_metric(table, "restart is clean", "-", staged ? is : "no whole file to test it with",
 	           restart->same && refused == 0 && restart->wrong == 0);
+	if (staged == 0) {
+		free(table->cells[table->count - 1]);
+		table->cells[table->count - 1] = strdup("-");
+	}
 }
 
-/* A model's time depends on the turns and the tokens it reads; stet's own is measured. */
+/*
+ * A model's time depends on the turns and the tokens it reads; stet's own is
+ * measured. A turn that misses something is counted with one more, to look it up.
+ */
 static void add_time(struct table *table, const struct run *run) {
+	const struct st_figures *figures =
+		st_measure_figures(st_replay_measured(run->replay), ST_STRICT);
 	size_t full = 0, small = 0, turns = 0;
 	char was[64], is[160];
 	for (size_t i = 0; i < run->count; i++) {
@@ -214,10 +208,13 @@ static void add_time(struct table *table, const struct run *run) {
 		small += run->turns[i].needless ? 0 : run->turns[i].small;
 		turns += !run->turns[i].needless;
 	}
-	snprintf(was, sizeof was, "%zu %s, %zu tokens read", run->count,
-	         plural(run->count, "turn", "turns"), full);
-	snprintf(is, sizeof is, "%zu %s, %zu tokens read; %.2f s in stet", turns,
-	         plural(turns, "turn", "turns"), small, run->seconds);
+	if (run->count)
+		small += figures->misses * (figures->tokens / run->count + ST_MEASURE_LOOKUP);
+	snprintf(was, sizeof was, "%zu %s, %s tokens", run->count, plural(run->count, "turn", "turns"),
+	         group_digits(full).text);
+	snprintf(is, sizeof is, "%zu %s and %zu to look up, %s tokens; %.2f s in stet", turns,
+	         plural(turns, "turn", "turns"), figures->misses, group_digits(small).text,
+	         run->seconds);
 	add_metric(table, "completion time", was, is, small <= full);
 }
 
@@ -227,20 +224,20 @@ static int print_metrics(const struct run *run) {
 	size_t writes = run_count(run, ST_REPLAY_WRITES), files = run_count(run, ST_REPLAY_WRITTEN);
 	size_t same = run_count(run, ST_REPLAY_IDENTICAL), near = run_count(run, ST_REPLAY_NEARLY);
 	size_t needed = writes - same - near;
-	add_metric(&table, "metric", "recorded", "with stet", true);
+	add_metric(&table, "metric", "recorded", "last exchange", true);
 	free(table.cells[3]);
 	table.cells[3] = strdup("met");
 	snprintf(was, sizeof was, "%zu %s of %zu %s", writes, plural(writes, "write", "writes"), files,
 	         plural(files, "file", "files"));
 	snprintf(is, sizeof is, "%zu %s", needed, plural(needed, "write", "writes"));
 	add_metric(&table, "one write per unique file", was, is, needed <= files);
-	snprintf(was, sizeof was, "up to %zu tokens", most_tokens(run, true));
-	snprintf(is, sizeof is, "up to %zu tokens", most_tokens(run, false));
-	add_metric(&table, "every turn within the budget", was, is,
-	           most_tokens(run, false) <= run->budget);
+	snprintf(was, sizeof was, "up to %s tokens", group_digits(replay_most(run, true)).text);
+	snprintf(is, sizeof is, "up to %s tokens", group_digits(replay_most(run, false)).text);
+	add_metric(&table, "every turn in the budget", was, is,
+	           replay_most(run, false) <= run->limits.budget);
 	size_t unsaid = run_count(run, ST_REPLAY_UNSAID);
-	snprintf(is, sizeof is, "%zu of %zu %s; %zu cut, with a mark", unsaid, run->count,
-	         plural(run->count, "prompt hides a loss", "prompts hide a loss"),
+	snprintf(is, sizeof is, "%zu of %zu %s; %zu cut, marked", unsaid, run->count,
+	         plural(run->count, "prompt hides one", "prompts hide one"),
 	         run_count(run, ST_REPLAY_CUT));
 	add_metric(&table, "nothing lost silently", "-", is, unsaid == 0);
 	add_restart(&table, run);
@@ -249,14 +246,15 @@ static int print_metrics(const struct run *run) {
 }
 
 static int print_report(const struct run *run) {
-	size_t full = most_tokens(run, true), small = most_tokens(run, false);
+	size_t full = replay_most(run, true), small = replay_most(run, false);
 	size_t scale = full > small ? full : small;
 	int status = print_turns(run);
 	if (status != DONE)
 		return status;
 	printf("\n");
-	print_spark(run, "full history", true, scale);
-	print_spark(run, "snapshot    ", false, scale);
+	print_spark(run, "full history ", 0, scale);
+	print_spark(run, "last exchange", 1, scale);
+	print_spark(run, "epochs       ", 2, scale);
 	size_t files = run_count(run, ST_REPLAY_FILES), writes = run_count(run, ST_REPLAY_WRITES);
 	size_t edits = run_count(run, ST_REPLAY_EDITS);
 	printf(
@@ -267,7 +265,13 @@ static int print_report(const struct run *run) {
 		run_count(run, ST_REPLAY_IDENTICAL), run_count(run, ST_REPLAY_NEARLY), edits,
 		plural(edits, "edit", "edits"), run_count(run, ST_REPLAY_FAILED),
 		run_count(run, ST_REPLAY_STALE));
-	return print_metrics(run);
+	status = print_metrics(run);
+	if (status != DONE)
+		return status;
+	struct st_summary summary = {0};
+	st_summary_add(&summary, st_replay_measured(run->replay));
+	printf("\n");
+	return replay_print_strategies(&summary, &run->limits);
 }
 
 static int print_report_json(const struct run *run, bool snapshot) {
@@ -285,7 +289,11 @@ static int print_report_json(const struct run *run, bool snapshot) {
 	for (size_t i = 0; i < run->count; i++) {
 		stet_json_set_int(json, "/full/-", (int64_t)run->turns[i].full);
 		stet_json_set_int(json, "/snapshot/-", (int64_t)run->turns[i].small);
+		stet_json_set_int(json, "/epochs/-", (int64_t)run->turns[i].epochs);
 	}
+	struct st_summary summary = {0};
+	st_summary_add(&summary, st_replay_measured(run->replay));
+	replay_add_strategies(json, &summary);
 	size_t len = 0;
 	const char *text = st_replay_snapshot(run->replay, &len);
 	if (snapshot)
@@ -295,47 +303,6 @@ static int print_report_json(const struct run *run, bool snapshot) {
 	return status;
 }
 
-/* ---- the picture ---- */
-
-static void draw_line(FILE *svg, const struct run *run, bool full, double scale,
-                      const char *style) {
-	fprintf(svg, "<polyline fill=\"none\" %s points=\"", style);
-	for (size_t i = 0; i < run->count; i++) {
-		double tokens = (double)(full ? run->turns[i].full : run->turns[i].small);
-		double x = run->count > 1 ? 60 + 560.0 * (double)i / (double)(run->count - 1) : 60;
-		fprintf(svg, "%.1f,%.1f ", x, 320 - 280 * tokens / scale);
-	}
-	fprintf(svg, "\"/>\n");
-}
-
-static int draw_svg(const struct run *run, const char *name) {
-	double scale =
-		(double)(most_tokens(run, true) > run->budget ? most_tokens(run, true) : run->budget);
-	double budget = 320 - 280 * (double)run->budget / scale;
-	FILE *svg = fopen(name, "we");
-	if (!svg)
-		return report_as(STET_E_IO, "Cannot write %s: %s.", name, strerror(errno));
-	fprintf(
-		svg,
-		"<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 640 360\" "
-		"font-family=\"sans-serif\" font-size=\"12\">\n"
-		"<rect width=\"640\" height=\"360\" fill=\"white\"/>\n"
-		"<path d=\"M60 40V320H620\" fill=\"none\" stroke=\"#888\"/>\n"
-		"<path d=\"M60 %.1fH620\" fill=\"none\" stroke=\"#bbb\" stroke-dasharray=\"4 4\"/>\n"
-		"<text x=\"60\" y=\"24\">Tokens of context per turn: full history (red), snapshot (blue), "
-		"budget (dashed)</text>\n"
-		"<text x=\"54\" y=\"46\" text-anchor=\"end\">%.0f</text>\n"
-		"<text x=\"54\" y=\"320\" text-anchor=\"end\">0</text>\n"
-		"<text x=\"620\" y=\"340\" text-anchor=\"end\">turn %zu</text>\n",
-		budget, scale, run->count);
-	draw_line(svg, run, true, scale, "stroke=\"#c33\" stroke-width=\"2\"");
-	draw_line(svg, run, false, scale, "stroke=\"#36c\" stroke-width=\"2\"");
-	fprintf(svg, "</svg>\n");
-	bool good = !ferror(svg);
-	good &= fclose(svg) == 0;
-	return good ? DONE : report_as(STET_E_IO, "Cannot write %s.", name);
-}
-
 static int show_run(const struct options *options, const struct arguments *args,
                     const struct run *run) {
 	const char *svg = option_value(args, "--svg");
@@ -343,7 +310,7 @@ static int show_run(const struct options *options, const struct arguments *args,
 	if (run->count == 0)
 		return report_as(STET_E_INVALID, "The run has no turns.");
 	/* Draw before printing, so that an error can still be the answer to --json. */
-	int status = svg ? draw_svg(run, svg) : DONE;
+	int status = svg ? replay_draw(run, svg) : DONE;
 	if (status == DONE)
 		status = options->json ? print_report_json(run, snapshot) : print_report(run);
 	if (status == DONE && snapshot && !options->json) {
@@ -355,22 +322,32 @@ static int show_run(const struct options *options, const struct arguments *args,
 	return status == DONE ? done() : status;
 }
 
-static int run_replay(const struct options *options, const struct arguments *args) {
+/* Open a run, and measure it. */
+static int open_run(struct run *run, const char *file, const char *rows, size_t len) {
 	struct stet_error err = {0};
-	struct run run = {0};
+	const char *slash = strrchr(file, '/');
+	snprintf(run->name, sizeof run->name, "%s", slash ? slash + 1 : file);
+	char *ending = strstr(run->name, ".jsonl");
+	if (ending)
+		*ending = '\0';
+	int code = st_replay_open(rows, len, &run->replay, &err);
+	if (code == 0) {
+		st_replay_budget(run->replay, run->limits.budget);
+		code = st_replay_measure(run->replay, run->limits.above, run->limits.to, &err);
+	}
+	return code < 0 ? report(&err) : DONE;
+}
+
+static int play_one(const struct options *options, const struct arguments *args,
+                    const struct limits *limits) {
+	struct run run = {.limits = *limits};
 	char *rows = NULL;
 	size_t len = 0;
-	int64_t budget = 0;
-	int status = option_number(args, "--budget", 1000, 100000000, 5000, &budget);
+	int status = slurp(operand(args, 0), &rows, &len);
 	if (status == DONE)
-		status = slurp(operand(args, 0), &rows, &len);
-	if (status == DONE && st_replay_open(rows, len, &run.replay, &err) < 0)
-		status = report(&err);
-	if (status == DONE) {
-		run.budget = (size_t)budget;
-		st_replay_budget(run.replay, run.budget);
+		status = open_run(&run, operand(args, 0), rows, len);
+	if (status == DONE)
 		status = play(&run);
-	}
 	if (status == DONE)
 		status = show_run(options, args, &run);
 	st_replay_close(run.replay);
@@ -380,31 +357,106 @@ static int run_replay(const struct options *options, const struct arguments *arg
 	return status;
 }
 
+/* Add one of several runs to the summary, unless it never gets as long as an epoch. */
+static int add_run(struct st_summary *summary, const char *file, const struct limits *limits) {
+	struct stet_error err = {0};
+	struct run run = {.limits = *limits};
+	char *rows = NULL;
+	size_t len = 0;
+	int code = 0, status = slurp(file, &rows, &len);
+	if (status == DONE)
+		status = open_run(&run, file, rows, len);
+	while (status == DONE && (code = st_replay_next(run.replay, &err)) > 0)
+		progress_count(summary->runs);
+	if (code < 0)
+		status = report(&err);
+	if (status == DONE && st_measure_tokens(st_replay_measured(run.replay)) >= run.limits.above)
+		st_summary_add(summary, st_replay_measured(run.replay));
+	st_replay_close(run.replay);
+	free(rows);
+	return status;
+}
+
+static int compare_runs(const struct options *options, const struct arguments *args,
+                        const struct limits *limits) {
+	struct st_summary summary = {0};
+	int status = DONE;
+	if (option_value(args, "--svg") || has_option(args, "--snapshot"))
+		return report_as(STET_E_INVALID, "--svg and --snapshot take a single FILE.");
+	progress_begin("Replaying");
+	for (int i = 0; i < args->count && status == DONE; i++)
+		status = add_run(&summary, operand(args, i), limits);
+	progress_end();
+	if (status == DONE && summary.runs == 0)
+		return report_as(STET_E_INVALID, "None of the runs has %s tokens. Give a smaller --above.",
+		                 group_digits(limits->above).text);
+	if (status != DONE)
+		return status;
+	if (!options->json)
+		return replay_print_strategies(&summary, limits) == DONE ? done() : SYSTEM;
+	struct stet_json *json = stet_json_new();
+	if (!json)
+		return report_nomem();
+	stet_json_set_int(json, "/runs", (int64_t)summary.runs);
+	stet_json_set_int(json, "/turns", (int64_t)summary.turns);
+	replay_add_strategies(json, &summary);
+	status = put_json(json);
+	stet_json_free(json);
+	return status == DONE ? done() : status;
+}
+
+static int run_replay(const struct options *options, const struct arguments *args) {
+	int64_t budget = 0, above = 0, to = 0;
+	int status = option_number(args, "--budget", 1000, 100000000, 5000, &budget);
+	if (status == DONE)
+		status = option_number(args, "--above", 2000, 100000000, 24000, &above);
+	if (status == DONE)
+		status = option_number(args, "--to", 1000, 100000000, above / 4, &to);
+	if (status == DONE && to >= above)
+		status = report_as(STET_E_INVALID, "--to %zu is not below --above %zu.", (size_t)to,
+		                   (size_t)above);
+	if (status != DONE)
+		return status;
+	const struct limits limits = {(size_t)budget, (size_t)above, (size_t)to};
+	return args->count > 1 ? compare_runs(options, args, &limits)
+	                       : play_one(options, args, &limits);
+}
+
 static const struct option options[] = {
-	{"--svg", "FILE", "draw both curves into FILE"},
-	{"--budget", "N", "how many tokens a prompt may have (5000)"},
+	{"--svg", "FILE", "draw the curves into FILE"},
+	{"--budget", "N", "how many tokens a prompt with the last exchange may have (5000)"},
+	{"--above", "N", "epochs: cut a prompt that has more tokens than this (24000)"},
+	{"--to", "N", "epochs: cut it to this number of tokens (a quarter)"},
 	{"--snapshot", NULL, "print the snapshot after the last turn as well"},
 	OPTIONS_END,
 };
 
 const struct command replay_command = {
 	.name = "replay",
-	.summary = "show what snapshots would have saved in a recorded run",
-	.synopsis = "FILE",
+	.summary = "measure what shorter histories keep and save in recorded runs",
+	.synopsis = "FILE...",
 	.description =
 		"Replays a recorded run of an agent, turn by turn, and shows the tokens of its context "
-		"with the full history and with a snapshot, the redundant writes, the stale edits, and "
-		"metrics of success. stet writes the agent's files in a temporary workspace (in TMPDIR), "
-		"which it closes and opens again in the middle of the run.\n\n"
+		"with the full history, with the last exchange and a snapshot, and with epochs (see stet "
+		"compact), the redundant writes, the stale edits, and metrics of success. stet writes the "
+		"agent's files in a temporary workspace (in TMPDIR), which it closes and opens again in "
+        "the "
+		"middle of the run.\n\n"
+		"A second table compares ways to shorten a history: for each call that the agent made, is "
+		"what it uses in the prompt? It shows that, and the cost at the prices of a provider's "
+		"cache. With several FILEs, it is the only table, over all runs that have more than "
+        "--above "
+		"tokens.\n\n"
 		"FILE (- for standard input) has a JSON object in each line: turn, tool (or system, user, "
 		"assistant, disk), op (read, write, edit and others), args, result_text, path, tokens.",
 	.min = 1,
-	.max = 1,
+	.max = -1,
 	.options = options,
 	.examples =
 		(const struct example[]){
-			{"stet replay run.jsonl", "a table and two curves"},
+			{"stet replay run.jsonl", "tables and curves"},
 			{"stet replay --svg run.svg run.jsonl", "draw the curves too"},
+			{"stet replay --above 5000 --to 2500 run.jsonl", "cut within a small budget"},
 			{0},
 		},
 	.run = run_replay,

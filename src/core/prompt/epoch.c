@@ -43,8 +43,11 @@ struct epoch {
 	size_t newest;
 	size_t ask;
 	struct st_str ask_text;
-	/** The prompt may have so many tokens. */
+	/** The prompt may have so many tokens, ... */
 	size_t limit;
+	/** ... and so many more for units that the model has not seen; so many of them are used. */
+	size_t room;
+	size_t unseen;
 	/** The first request may have so many: the same in every cut, so that the prefix stays. */
 	size_t first_limit;
 };
@@ -202,24 +205,27 @@ static size_t fit_unit(struct epoch *epoch, size_t i, size_t limit) {
 	return fate->cost;
 }
 
-/* Put an exchange into the prompt; if it does not fit with its old results capped, cut it. */
-static size_t fit_exchange(struct epoch *epoch, size_t i, size_t left) {
-	struct fate *fate = &epoch->fates[i];
+/*
+ * Put an exchange into the prompt. If it does not fit with its old results capped,
+ * cut it, unless a part of it is there already. Returns whether it fits whole.
+ */
+static bool fit_exchange(struct epoch *epoch, size_t i, size_t left) {
+	struct fate *fate = &epoch->fates[i], before = *fate;
 	bool happened = epoch->cut.happened;
 	epoch->cut.result_tokens = RESULT_TOKENS;
 	fate->fitted =
 		st_cut_unit(&epoch->cut, &epoch->list, unit_at(epoch, i), 2 * (size_t)RESULT_TOKENS);
 	epoch->cut.failed |= !fate->fitted;
 	fate->cost = st_cut_count(&epoch->cut, fate->fitted);
-	if (fate->cost > left) {
+	bool fits = fate->cost <= left;
+	if (!fits) {
 		epoch->cut.happened = happened;
-		fate->fitted = NULL;
-		fate->cost = 0;
-		if (left >= EXCHANGE_MIN)
+		*fate = before;
+		if (!before.fitted && left >= EXCHANGE_MIN)
 			fit_unit(epoch, i, left);
 	}
 	epoch->cut.result_tokens = 0;
-	return fate->cost;
+	return fits;
 }
 
 /* Put whole exchanges into the prompt, the newest first, until one does not fit. Returns what is left. */
@@ -229,9 +235,9 @@ static size_t fit_exchanges(struct epoch *epoch, size_t left) {
 			continue;
 		if (epoch->fates[i - 1].fitted)
 			left += epoch->fates[i - 1].cost;
-		size_t cost = fit_exchange(epoch, i - 1, left);
-		subtract(&left, cost);
-		if (cost == 0)
+		bool fits = fit_exchange(epoch, i - 1, left);
+		subtract(&left, epoch->fates[i - 1].cost);
+		if (!fits)
 			break;
 	}
 	return left;
@@ -390,6 +396,32 @@ static void count_left_out(struct epoch *epoch) {
 
 /* ---- the whole prompt ---- */
 
+/* Whether a unit came after the model's last reply: it is not cut while the prompt stays below H. */
+static bool is_unseen(const struct epoch *epoch, size_t i) {
+	if (i == SIZE_MAX)
+		return false;
+	const struct st_unit *unit = unit_at(epoch, i);
+	size_t last = unit->first + unit->count - 1;
+	return epoch->list.items[last].role != ST_ROLE_MODEL && i + 1 == epoch->list.unit_count;
+}
+
+/* Take the tokens of an unseen unit out of the room above the prompt's limit. Returns how many. */
+static size_t take_room(struct epoch *epoch, size_t i, struct share *share) {
+	size_t room = epoch->room - epoch->unseen;
+	size_t taken = share->want < room ? share->want : room;
+	if (!is_unseen(epoch, i))
+		return 0;
+	epoch->unseen += taken;
+	share->want -= taken;
+	return taken;
+}
+
+/* Fit a unit to its share and what it took beside. Returns what it costs of the share. */
+static size_t fit_share(struct epoch *epoch, size_t i, const struct share *share, size_t taken) {
+	size_t cost = i == SIZE_MAX ? 0 : fit_unit(epoch, i, share->got + taken);
+	return cost > taken ? cost - taken : 0;
+}
+
 /* Choose what goes into the prompt, within a number of tokens. */
 static void choose_units(struct epoch *epoch, size_t left) {
 	size_t ask = st_tokens(epoch->ask_text) + 60;
@@ -403,11 +435,11 @@ static void choose_units(struct epoch *epoch, size_t left) {
 		{.want = cost_of_requests(epoch), .weight = 2},
 	};
 	size_t used = 0;
+	size_t last = take_room(epoch, epoch->last, &shares[0]);
+	size_t newest = take_room(epoch, epoch->newest, &shares[1]);
 	share_out(shares, sizeof shares / sizeof *shares, left);
-	if (epoch->last != SIZE_MAX)
-		used += fit_unit(epoch, epoch->last, shares[0].got);
-	if (epoch->newest != SIZE_MAX)
-		used += fit_unit(epoch, epoch->newest, shares[1].got);
+	used += fit_share(epoch, epoch->last, &shares[0], last);
+	used += fit_share(epoch, epoch->newest, &shares[1], newest);
 	used += fit_ask(epoch, shares[2].got);
 	used += shares[3].got - fit_requests(epoch, shares[3].got);
 	subtract(&left, used);
@@ -531,6 +563,7 @@ static yyjson_mut_val *cut_once(struct epoch *epoch, size_t limit, size_t above)
 	memset(epoch->fates, 0, epoch->list.unit_count * sizeof *epoch->fates);
 	epoch->cut.happened = false;
 	epoch->limit = limit;
+	epoch->unseen = 0;
 	size_t system = fit_system(epoch, above / 2, &beside);
 	write_own(epoch, &own);
 	size_t fixed = system + st_tokens(st_buf_str(&own)) * 11 / 10 + 60;
@@ -549,14 +582,17 @@ static yyjson_mut_val *cut_once(struct epoch *epoch, size_t limit, size_t above)
 static int cut_list(struct epoch *epoch, size_t to, size_t above, struct st_buf *out,
                     struct stet_error *err) {
 	size_t limit = to;
+	/* A third stays free, or the next turn would cut again. */
+	epoch->room = above > to ? (above - to) * 2 / 3 : 0;
 	epoch->first_limit = to / 5;
 	for (int attempt = 1;; attempt++) {
 		yyjson_mut_val *whole = cut_once(epoch, limit, above);
 		if (!whole || epoch->cut.failed)
 			return st_fail_nomem(err);
-		if (epoch->report.tokens <= to || attempt == ATTEMPTS || limit <= ST_EPOCH_TO_MIN / 2)
+		size_t most = to + epoch->unseen;
+		if (epoch->report.tokens <= most || attempt == ATTEMPTS || limit <= ST_EPOCH_TO_MIN / 2)
 			return st_json_write(epoch->cut.doc, whole, out, err);
-		subtract(&limit, epoch->report.tokens - to + limit / 50);
+		subtract(&limit, epoch->report.tokens - most + limit / 50);
 	}
 }
 

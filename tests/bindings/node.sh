@@ -1,0 +1,143 @@
+#!/bin/bash
+# The Node binding, as npm installs it from its tarballs: the cases of specification 1 and those of
+# cases.mjs, each in Node 20, Node 22 and Bun.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$STET_SOURCE_ROOT/tests/lib/bindings.sh"
+
+here=$STET_SOURCE_ROOT/tests/bindings/node
+hosts=('Node 20' 'Node 22' Bun)
+
+mapfile -t cases < <(sed -n "s/^  \(async \)\?'\(.*\)'() {\$/\2/p" "$here/cases.mjs")
+packaging=('the packages can be packed' 'they install without a network and without scripts'
+	'no package has an install script' 'the types are those of the values')
+claims=("${packaging[@]}")
+for host in "${hosts[@]}"; do
+	claims+=("$host loads the same file")
+	for file in "$here"/spec1/*.ts; do
+		claims+=("$host passes $(basename "$file" .test.ts) of specification 1")
+	done
+	claims+=("$host runs the examples of the README" "$host runs the agent loop")
+	for name in "${cases[@]}"; do
+		claims+=("$host: $name")
+	done
+done
+
+# packages_or_skip: tests/node is in $packages. False where it is not installed.
+packages_or_skip() {
+	local name reason
+	if packages=$("$STET_SOURCE_ROOT/tools/npm" --present node 2>"$tap_dir/.npm"); then
+		return 0
+	fi
+	reason=$(tail -n 1 "$tap_dir/.npm")
+	for name in "${claims[@]}"; do
+		skip "$name" "$reason"
+	done
+	return 1
+}
+
+pack() {
+	"$STET_SOURCE_ROOT/tools/pack-node" "$library" "$tap_dir/dist" >tarballs
+}
+
+export npm_config_cache=$tap_dir/cache npm_config_update_notifier=false npm_config_fund=false
+install() {
+	mkdir -p installed && echo '{"type": "module"}' >installed/package.json
+	# shellcheck disable=SC2046 # two files
+	(cd installed && npm install --offline --ignore-scripts --no-audit --loglevel=error $(cat ../tarballs))
+}
+
+has_no_scripts() {
+	! grep -n '"scripts"' installed/node_modules/{stet,@stet/*}/package.json
+}
+
+# readme: the blocks of the README as readme-N.mts, and the agent loop.
+readme() {
+	awk -v n=0 '/^```ts$/ { file = "installed/readme-" ++n ".mts"; next } /^```/ { file = "" } file { print >file }' \
+		"$STET_SOURCE_ROOT/bindings/node/README.md"
+	cp "$STET_SOURCE_ROOT/bindings/node/example.ts" installed/example.mts
+}
+
+# What index.d.ts declares is what index.js exports, and the cases, the README and the loop use it correctly.
+is_typed() {
+	cp "$here"/*.mjs "$here"/*.d.ts "$here"/tsconfig.json "$here"/spec1/*.ts installed
+	readme
+	ln -sfn "$packages/node_modules/@types" "$packages/node_modules/typescript" "$packages/node_modules/undici-types" \
+		installed/node_modules/
+	(cd installed && "$packages/node" node_modules/typescript/bin/tsc -p . && "$packages/node" types.mjs)
+}
+
+program_of() {
+	case $1 in
+	'Node 20') echo "$packages/node20" ;;
+	'Node 22') echo "$packages/node" ;;
+	Bun) echo "$packages/bun" ;;
+	esac
+}
+
+loads() {
+	(cd installed && "$(program_of "$1")" -e "console.log(require('stet').version)" &&
+		! ldd node_modules/@stet/*/stet.node | grep -vE 'libc\.so|libm\.so|ld-linux|vdso')
+}
+
+# passes_spec HOST FILE: every case of a file.
+passes_spec() {
+	local count name
+	count=$(grep -c '^ *test(' "$here/spec1/$2.test.ts")
+	cd installed || return
+	if [ "$1" = Bun ]; then
+		"$packages/bun" test "./$2.test.ts" 2>&1 | tee out
+		grep -Eq "^ *$count pass$" out && grep -Eq '^ *0 fail$' out
+	else
+		"$packages/node" --no-warnings strip.mjs . "$2.test.ts" || return
+		"$(program_of "$1")" --test --test-reporter=tap "$2.test.mjs" | tee out
+		grep -qx "# pass $count" out && grep -qx '# fail 0' out
+	fi
+}
+
+# runs HOST FILE: in an empty directory beside the packages.
+runs() {
+	cd installed || return
+	"$packages/node" --no-warnings strip.mjs . "$2.mts" && rm -rf run && mkdir run && cd run &&
+		timeout 60 "$(program_of "$1")" "../$2.mjs"
+}
+
+runs_readme() {
+	local file
+	[ "$(ls installed/readme-*.mts | wc -l)" -gt 4 ] || return
+	for file in installed/readme-*.mts; do
+		(runs "$1" "$(basename "$file" .mts)") || return
+	done
+}
+
+runs_loop() {
+	(runs "$1" example) >out && cat out && grep -q 'was modified since' out && grep -qF -- '--- Repository State ---' out &&
+		grep -q 'Use single quotes' out
+}
+
+run_cases() {
+	cp "$here/cases.mjs" installed
+	(cd installed && STET_TEST_DIR=$tap_dir "$(program_of "$1")" --expose-gc cases.mjs) >results 2>errors
+}
+
+if packages_or_skip && library_or_skip "${claims[@]}"; then
+	claim "${packaging[0]}" pack
+	claim "${packaging[1]}" install
+	claim "${packaging[2]}" has_no_scripts
+	claim "${packaging[3]}" is_typed
+	for host in "${hosts[@]}"; do
+		claim "$host loads the same file" loads "$host"
+		for file in "$here"/spec1/*.ts; do
+			name=$(basename "$file" .test.ts)
+			claim "$host passes $name of specification 1" passes_spec "$host" "$name"
+		done
+		claim "$host runs the examples of the README" runs_readme "$host"
+		claim "$host runs the agent loop" runs_loop "$host"
+		before=$tap_failed
+		run_cases "$host"
+		for name in "${cases[@]}"; do
+			claim "$host: $name" grep -qx "ok $name" results
+		done
+		[ "$tap_failed" -eq "$before" ] || sed 's/^/# /' errors
+	done
+fi
+finish
