@@ -1,7 +1,7 @@
 // The page: routes, live updates, what to do when something is wrong.
 
 import { Failure, get, listen, setToken, takeToken } from "./api.js";
-import { el, tickTimes } from "./dom.js";
+import { el, plain, tickTimes } from "./dom.js";
 import { VIEWS, link, viewOf } from "./views.js";
 
 const main = document.getElementById("main");
@@ -80,6 +80,7 @@ async function open() {
 	document.title = `${view?.title ?? "Not found"} \u00b7 stet`;
 	if (!view) {
 		main.replaceChildren(el("h1", null, "Not found"), el("p.empty", null, "This address leads nowhere. ", el("a", { href: "#/now" }, "See what happens now.")));
+		main.dataset.route = location.hash;
 		return;
 	}
 	try {
@@ -159,8 +160,8 @@ async function follow() {
 
 function drawWorkspaces() {
 	const roots = about.workspaces;
-	document.getElementById("root").textContent = roots.length === 1 ? roots[0] : "";
-	workspace.replaceChildren(...roots.map((root, i) => el("option", { value: String(i) }, root)));
+	document.getElementById("root").textContent = roots.length === 1 ? plain(roots[0]) : "";
+	workspace.replaceChildren(...roots.map((root, i) => el("option", { value: String(i) }, plain(root))));
 	workspace.hidden = roots.length === 1;
 	if (!roots[Number(sessionStorage.getItem(WORKSPACE))]) sessionStorage.removeItem(WORKSPACE);
 	workspace.value = sessionStorage.getItem(WORKSPACE) ?? "0";

@@ -1,6 +1,6 @@
 // A unified diff as a table: in one column or side by side.
 
-import { count, el, line } from "./dom.js";
+import { count, el, line, plain } from "./dom.js";
 
 const FIRST = 1000;
 const KEY = "stet-diff";
@@ -66,7 +66,8 @@ function split([left, right]) {
 	return el("tr", null, ...half(left, "old"), ...half(right, "new"));
 }
 
-function table(lines, side, label) {
+function table(lines, side, name) {
+	const label = plain(name);
 	const rows = side ? pairs(lines) : lines;
 	const body = el("tbody");
 	const more = el("button", { type: "button" });

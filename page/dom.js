@@ -17,12 +17,17 @@ export function el(tag, attributes, ...children) {
 	return node;
 }
 
+const codeOf = (character) => "U+" + character.codePointAt(0).toString(16).toUpperCase().padStart(4, "0");
+
+/** A name in a sentence or an attribute, where no element can be. */
+export const plain = (text) => text.replace(HIDDEN, (character) => `<${codeOf(character)}>`);
+
 function pieces(text, hidden) {
 	const out = [];
 	let from = 0;
 	for (const match of text.matchAll(hidden)) {
 		const point = match[0].codePointAt(0);
-		const code = "U+" + point.toString(16).toUpperCase().padStart(4, "0");
+		const code = codeOf(match[0]);
 		if (match.index > from) out.push(text.slice(from, match.index));
 		out.push(el("span.hid", { title: code }, NAMES[point] ?? code));
 		from = match.index + match[0].length;

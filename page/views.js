@@ -2,7 +2,7 @@
 
 import { get } from "./api.js";
 import { diff } from "./diff.js";
-import { count, el, name, path, reconcile, time, tokens } from "./dom.js";
+import { count, el, name, path, plain, reconcile, time, tokens } from "./dom.js";
 import { undoPanel } from "./undo.js";
 
 const REASONS = {
@@ -67,7 +67,7 @@ function pager(main, route, next) {
 // ---- now
 
 function attentionRow(item) {
-	if (item.kind === "notice") return el("li.row.warn", null, el("span.what", null, item.text));
+	if (item.kind === "notice") return el("li.row.warn", null, el("span.what", null, plain(item.text)));
 	if (item.kind === "rescued") {
 		return el("li.row.warn", null, tag("rescued"), el("a.what", { href: link("rescued", item.name) }, path(item.path)),
 			el("span.note", null, `${count(item.bytes, "byte")} that somebody wrote late are kept`), time(item.at));
@@ -162,7 +162,7 @@ const rescued = (route) => ({
 
 const state = (item) => [
 	item.undoes && tag("undo"), item.undoneBy && el("a.tag", { href: link("history", item.undoneBy) }, "undone"),
-	item.story && tag(item.story, "story")];
+	item.story && tag(name(item.story), "story")];
 
 const writeRow = (item) => el("li.row" + (item.undoneBy ? ".gone" : ""), null, kind(item.kind), el("a.what", { href: link("history", item.id) }, path(item.path)),
 	el("span.note", null, agent(item.agent), ...state(item)), time(item.at));
@@ -271,7 +271,7 @@ const run = (route) => ({
 		list(main, "list", null, data.files, (file) => file.path, (file) => runFile(route, file), empty("This agent has no write that can be undone."));
 		if (data.omitted) main.append(el("p.quiet", null, `${count(data.omitted, "more file")} left out.`));
 		if (route.allowUndo && data.files.length && !main.querySelector(".undo")) {
-			main.append(undoPanel({ ws: route.ws, agent: data.agent }, `all writes of ${data.agent}`, "run"));
+			main.append(undoPanel({ ws: route.ws, agent: data.agent }, `all writes of ${plain(data.agent)}`, "run"));
 		}
 	},
 });
@@ -291,7 +291,7 @@ function sessionRow(item) {
 		el("dl.facts", null,
 			fact("AGENTS.md", item.instructions ? tokens(item.instructions) : "none", item.agentsMd.length ? [": ", item.agentsMd.flatMap((file, i) => [i ? ", " : "", path(file)])] : ""),
 			fact("Compactions", String(item.compactions))),
-		el("div.scroll", { tabindex: "0", role: "region", "aria-label": `Tools of ${item.agent}` }, el("table.plain", null, el("caption.vh", null, `Tools of ${item.agent}`),
+		el("div.scroll", { tabindex: "0", role: "region", "aria-label": `Tools of ${plain(item.agent)}` }, el("table.plain", null, el("caption.vh", null, `Tools of ${plain(item.agent)}`),
 			el("thead", null, el("tr", null, el("th", { scope: "col" }, "Tool"), el("th", { scope: "col" }, "Tokens"), el("th", { scope: "col" }, "Calls"), el("th", { scope: "col" }, "Refused"))),
 			el("tbody", null, ...item.tools.sort((a, b) => b.tokens - a.tokens).map((tool) => el("tr", null,
 				el("th", { scope: "row" }, name(tool.tool), bar(tool)), el("td", null, tool.tokens.toLocaleString("en")),
