@@ -93,6 +93,7 @@ struct model {
 struct tally {
 	size_t replaced, deleted, edited, appended, unseen, modified, drops, hash, sessionless, whole;
 	size_t restarted, patched, undone, copied, emptied, unsent, searched, previewed, runs_undone;
+	size_t applied, looked_back;
 };
 
 static struct tally tally;
@@ -932,6 +933,202 @@ static void patch(struct model *model, size_t caller, size_t file) {
 	tally.patched++;
 }
 
+/* ---- patches over several files ---- */
+
+enum part_kind { UPDATED, DELETED, WRITTEN };
+
+/* What a patch does to a file. */
+struct part {
+	bool is_in;
+	enum part_kind kind;
+	/* The patch holds the lines that go, which proves that the caller knows them. */
+	bool names_lines;
+	/* The file afterwards, and the lines that the caller wrote. */
+	struct st_buf want, added;
+};
+
+static void parts_release(struct part parts[static FILES]) {
+	for (size_t i = 0; i < FILES; i++) {
+		st_buf_release(&parts[i].want);
+		st_buf_release(&parts[i].added);
+	}
+}
+
+/* Lines of a patch: each with a sign, and in a unified diff with its own end of line. */
+static void add_signed(struct st_buf *out, char sign, struct st_str text, bool unified) {
+	for (size_t at = 0; at < text.len;) {
+		struct st_str line = line_at(text, at);
+		at += line.len;
+		while (line.len > 0 && strchr(unified ? "\n" : "\r\n", line.ptr[line.len - 1]))
+			line.len--;
+		st_buf_addc(out, sign);
+		st_buf_add(out, line);
+		st_buf_addc(out, '\n');
+	}
+}
+
+/* Put other lines, or none, in place of some, which the patch names. Never of the last one. */
+static bool patch_lines(struct model *model, size_t caller, size_t file, bool unified,
+                        struct part *part, struct st_buf *out) {
+	size_t starts[LINES_MAX];
+	struct st_str text = st_buf_str(&model->files[file]);
+	size_t count = find_lines(text, starts);
+	if (count < 2)
+		return false;
+	size_t first = gen_below(&model->gen, count - 1);
+	size_t last = first + gen_below(&model->gen, count - 1 - first < 4 ? count - 1 - first : 4);
+	size_t above = first > 0 && gen_one_in(&model->gen, 2);
+	size_t below = last + 2 < count && gen_one_in(&model->gen, 2);
+	size_t new = gen_below(&model->gen, 3);
+	size_t from = starts[first - above], to = starts[last + 1 + below];
+	add_lines(model, &part->added, new, unified ? eol_of(text) : "\n");
+	if (unified)
+		st_buf_addf(out, "--- a/%s\n+++ b/%s\n@@ -%zu,%zu +%zu,%zu @@\n", names[file], names[file],
+		            first - above + 1, last - first + 1 + above + below,
+		            first - above + (above + new + below > 0), above + new + below);
+	else
+		st_buf_addf(out, "*** Update File: %s\n@@\n", names[file]);
+	add_signed(out, ' ', st_str_slice(text, from, starts[first]), unified);
+	add_signed(out, '-', st_str_slice(text, starts[first], starts[last + 1]), unified);
+	add_signed(out, '+', st_buf_str(&part->added), unified);
+	add_signed(out, ' ', st_str_slice(text, starts[last + 1], to), unified);
+	learn(model, caller, st_str_slice(text, from, to));
+	st_buf_add(&part->want, st_str_slice(text, 0, starts[first]));
+	for (const char *at = st_buf_cstr(&part->added); *at; at++)
+		st_buf_adds(&part->want, *at == '\n' && !unified ? eol_of(text) : (char[]){*at, '\0'});
+	st_buf_add(&part->want, st_str_slice(text, starts[last + 1], text.len));
+	return true;
+}
+
+/* In Codex's format a deletion names no line; a unified diff names all. */
+static void patch_away(struct model *model, size_t caller, size_t file, bool unified,
+                       struct st_buf *out) {
+	struct st_str text = st_buf_str(&model->files[file]);
+	size_t starts[LINES_MAX], count = find_lines(text, starts);
+	if (!unified) {
+		st_buf_addf(out, "*** Delete File: %s\n", names[file]);
+		return;
+	}
+	st_buf_addf(out, "--- a/%s\n+++ /dev/null\n@@ -1,%zu +0,0 @@\n", names[file], count);
+	add_signed(out, '-', text, true);
+	if (text.ptr[text.len - 1] != '\n')
+		st_buf_adds(out, "\\ No newline at end of file\n");
+	learn(model, caller, text);
+}
+
+/* Choose what a patch does to a file; false if it leaves that file alone. */
+static bool plan_part(struct model *model, size_t caller, size_t file, bool unified,
+                      struct part *part, struct st_buf *out) {
+	size_t len = model->files[file].len;
+	if (!unified && gen_one_in(&model->gen, 4)) {
+		part->kind = WRITTEN;
+		add_lines(model, &part->added, 1 + gen_below(&model->gen, 3), "\n");
+		st_buf_add(&part->want, st_buf_str(&part->added));
+		st_buf_addf(out, "*** Add File: %s\n", names[file]);
+		add_signed(out, '+', st_buf_str(&part->added), false);
+		return true;
+	}
+	if (!model->exists[file] || len == 0)
+		return false;
+	if (gen_one_in(&model->gen, 4)) {
+		part->kind = DELETED;
+		part->names_lines = unified;
+		patch_away(model, caller, file, unified, out);
+		return true;
+	}
+	part->kind = UPDATED;
+	part->names_lines = true;
+	return patch_lines(model, caller, file, unified, part, out);
+}
+
+/* A file became what the patch says, and the caller knew what is gone. */
+static void judge_part(struct model *model, size_t caller, size_t file, const struct part *part,
+                       struct st_str old) {
+	if (!part->names_lines)
+		judge_loss(model, caller, file, old);
+	learn(model, caller, st_buf_str(&part->added));
+	bool merged = says(model, "Merged with") || says(model, "had made the same");
+	if (model->exists[file] == (part->kind == DELETED) ||
+	    (!merged && !st_str_eq(st_buf_str(&model->files[file]), st_buf_str(&part->want))))
+		fail_seen(model, "%s is not what the patch says.", names[file]);
+	if (part->kind == DELETED)
+		forget_versions(model, file);
+	else if (part->kind == UPDATED)
+		follow_own(model, caller, file, old);
+	else if (!merged)
+		model->records[caller][file].complete = current(model, file);
+	note_maker(model, caller, file, old);
+	tally.applied++;
+}
+
+/* All files of a patch are changed, or none. */
+static void settle_parts(struct model *model, size_t caller, bool dry,
+                         const struct part parts[static FILES]) {
+	for (size_t file = 0; file < FILES; file++) {
+		st_auto(st_buf) old = ST_BUF_INIT, now = ST_BUF_INIT;
+		bool exists;
+		look(model, file, &now, &exists);
+		bool same = exists == model->exists[file] &&
+		            st_str_eq(st_buf_str(&now), st_buf_str(&model->files[file]));
+		if (!same && (!parts[file].is_in || dry || model->refused))
+			fail_seen(model, "%s was changed by a patch that must not.", names[file]);
+		if (!parts[file].is_in || dry || model->refused)
+			continue;
+		st_buf_move(&old, &model->files[file]);
+		st_buf_add(&model->files[file], st_buf_str(&now));
+		model->exists[file] = exists;
+		note_version(model, file);
+		judge_part(model, caller, file, &parts[file], st_buf_str(&old));
+	}
+}
+
+/* A patch of one file or of all; once more if it was refused. */
+static void apply(struct model *model, size_t caller, size_t only) {
+	st_auto(st_buf) args = ST_BUF_INIT, text = ST_BUF_INIT;
+	struct part parts[FILES] = {0};
+	bool unified = gen_one_in(&model->gen, 2), all = gen_one_in(&model->gen, 2);
+	bool dry = gen_one_in(&model->gen, 5);
+	for (size_t file = 0; file < FILES; file++)
+		parts[file].is_in =
+			(all || file == only) && plan_part(model, caller, file, unified, &parts[file], &text);
+	begin_args(&args, caller);
+	if (!unified) {
+		st_auto(st_buf) whole = ST_BUF_INIT;
+		st_buf_addf(&whole, "*** Begin Patch\n%s*** End Patch\n", st_buf_cstr(&text));
+		st_buf_move(&text, &whole);
+	}
+	add_arg(&args, "patch", st_buf_str(&text));
+	if (dry)
+		st_buf_adds(&args, "\"dryRun\":true,");
+	for (int i = 0; i < 2 && (parts[0].is_in || parts[1].is_in || parts[2].is_in); i++) {
+		size_t len = args.len;
+		for (size_t file = 0; file < FILES; file++)
+			meet(model, caller, file);
+		ask(model, caller, "apply_patch", &args, only);
+		args.ptr[len - 1] = ',';
+		st_buf_truncate(&args, len);
+		settle_parts(model, caller, dry, parts);
+		if (!model->refused)
+			break;
+		if (!all && parts[only].kind == UPDATED)
+			judge_edit_refusal(model, caller, only);
+		else if (!all)
+			judge_refusal(model, caller, only);
+	}
+	parts_release(parts);
+}
+
+/* The log shows changes: no answer of it unlocks a file. */
+static void look_back(struct model *model, size_t caller, size_t file) {
+	st_auto(st_buf) args = ST_BUF_INIT;
+	begin_args(&args, caller);
+	add_arg(&args, "path", st_str(names[file]));
+	st_buf_adds(&args, "\"diff\":true,");
+	ask(model, caller, "history", &args, file);
+	settle_unchanged(model, file);
+	tally.looked_back += !model->refused;
+}
+
 /* Whatever comes back, no more goes than the caller knew or made. */
 static void undo(struct model *model, size_t caller, size_t file) {
 	st_auto(st_buf) args = ST_BUF_INIT, old = ST_BUF_INIT;
@@ -1045,7 +1242,7 @@ static void step(struct model *model) {
 			undo(model, caller, file);
 		return;
 	}
-	size_t what = gen_below(&model->gen, 40);
+	size_t what = gen_below(&model->gen, 44);
 	if (what < 5)
 		read_all(model, caller, file);
 	else if (what < 8)
@@ -1072,6 +1269,10 @@ static void step(struct model *model) {
 		empty(model, caller);
 	else if (what < 36)
 		search(model, caller);
+	else if (what < 39)
+		apply(model, caller, file);
+	else if (what < 40)
+		look_back(model, caller, file);
 	else
 		foreign_write(model, file);
 }
@@ -1215,17 +1416,17 @@ static void only_what_was_sent_is_overwritten_and_that_without_ado(void **state)
 	print_message(
 		"# %zu sequences: %zu replaced, %zu deleted, %zu edited, %zu appended, %zu read "
 		"whole, %zu patched, %zu undone, %zu copied, %zu emptied, %zu searched, %zu "
-		"undone as a run, %zu restarts; refused: %zu "
+		"undone as a run, %zu patched as a set, %zu looked up, %zu restarts; refused: %zu "
 		"unseen, %zu modified, %zu drops, %zu hash, %zu sessionless, %zu unsent, %zu previews\n",
 		rounds, tally.replaced, tally.deleted, tally.edited, tally.appended, tally.whole,
 		tally.patched, tally.undone, tally.copied, tally.emptied, tally.searched, tally.runs_undone,
-		tally.restarted, tally.unseen, tally.modified, tally.drops, tally.hash, tally.sessionless,
-		tally.unsent, tally.previewed);
+		tally.applied, tally.looked_back, tally.restarted, tally.unseen, tally.modified,
+		tally.drops, tally.hash, tally.sessionless, tally.unsent, tally.previewed);
 	assert_true(tally.replaced && tally.deleted && tally.edited && tally.appended && tally.whole);
 	assert_true(tally.unseen && tally.modified && tally.drops && tally.hash && tally.sessionless);
 	assert_true(tally.restarted && tally.patched && tally.undone && tally.copied);
 	assert_true(tally.emptied && tally.unsent && tally.searched);
-	assert_true(tally.previewed && tally.runs_undone);
+	assert_true(tally.previewed && tally.runs_undone && tally.applied && tally.looked_back);
 }
 
 int main(void) {

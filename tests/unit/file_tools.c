@@ -582,6 +582,25 @@ static void a_write_that_drops_most_of_a_file_is_refused_once(void **state) {
 	call(host, "write_file", "{'path': 'b.txt', 'content': 'mine\\n'}");
 }
 
+/* In Codex's format a patch can hold a whole file, too. */
+static void a_patch_that_drops_most_of_a_file_is_refused_once(void **state) {
+	struct host *host = *state;
+	static const char patch[] =
+		"{'patch': '*** Begin Patch\\n*** Add File: a.txt\\n+line 1\\n*** End Patch'}";
+	st_auto(st_buf) text = ST_BUF_INIT;
+	for (int i = 0; i < 100; i++)
+		st_buf_addf(&text, "line %d\n", i);
+	dir_write(host->dir, "a.txt", text.ptr);
+	refuse(host, STET_E_CONFLICT, "apply_patch", patch);
+	expect_text("you have not read all of its current version");
+	read_all(host);
+	refuse(host, STET_E_CONFLICT, "apply_patch", patch);
+	expect_text("lacks 99 of its 100 lines");
+	expect_file(host, "a.txt", text.ptr);
+	call(host, "apply_patch", patch);
+	expect_file(host, "a.txt", "line 1\n");
+}
+
 /* A refusal is a question asked once: what arrives after it is merged, and shown. */
 static void an_edit_gets_through_against_a_writer_that_never_rests(void **state) {
 	struct host *host = *state;
@@ -1059,6 +1078,7 @@ int main(void) {
 		host_claim(a_refused_write_names_the_lines_it_would_drop),
 		host_claim(a_write_over_bytes_that_are_not_utf8_is_refused_once),
 		host_claim(a_write_that_drops_most_of_a_file_is_refused_once),
+		host_claim(a_patch_that_drops_most_of_a_file_is_refused_once),
 		host_claim(an_edit_gets_through_against_a_writer_that_never_rests),
 		host_claim(parts_that_were_read_add_up),
 		host_claim(knowing_the_hash_is_not_having_seen_the_file),

@@ -259,6 +259,12 @@ static void add_lines(const struct st_hunk_search *search, const struct st_patch
 	}
 }
 
+/* A sentence follows a space, except at the beginning of a line. */
+static void begin_sentence(struct st_buf *out) {
+	if (out->len > 0 && out->ptr[out->len - 1] != '\n')
+		st_buf_addc(out, ' ');
+}
+
 static void add_nearest(const struct st_hunk_search *search, const struct st_nearest *nearest,
                         struct st_buf *out) {
 	if (search->lines.count == 0) {
@@ -273,12 +279,12 @@ static void add_nearest(const struct st_hunk_search *search, const struct st_nea
 		st_quote_text(out, st_str_slice(search->lines.text, near->span.start, near->span.end), 600);
 		st_buf_adds(out, "\n");
 	}
+	begin_sentence(out);
 	if (nearest->new_line)
-		st_buf_addf(
-			out,
-			" The lines that it makes are already there, at line %zu: perhaps the patch was "
-			"applied before.",
-			nearest->new_line);
+		st_buf_addf(out,
+		            "The lines that it makes are already there, at line %zu: perhaps the patch was "
+		            "applied before. ",
+		            nearest->new_line);
 }
 
 static int fail_none(const struct st_hunk_search *search, const struct st_patch_hunk *hunk) {
@@ -294,9 +300,11 @@ static int fail_none(const struct st_hunk_search *search, const struct st_patch_
 	    st_nearest_find(&nearest, search->lines.text, st_buf_str(&old), st_buf_str(&new), NULL) ==
 	        0)
 		add_nearest(search, &nearest, &text);
+	else
+		begin_sentence(&text);
 	search->failure->nearest = nearest.count ? nearest.list[0].first : 0;
 	return st_fail(search->err, STET_E_NO_MATCH,
-	               "%s Nothing was changed. Read these lines again, and make the hunk from them.",
+	               "%sNothing was changed. Read these lines again, and make the hunk from them.",
 	               st_buf_cstr(&text));
 }
 

@@ -221,6 +221,7 @@ static int plan_part(struct part *part, struct stet_error *err) {
 	struct st_change *change =
 		add_change(part, part->path, adds ? ST_CHANGE_WHOLE : ST_CHANGE_ANCHORED);
 	change->make = adds ? make_added : make_updated;
+	change->check_drops = adds && !change->hash_proves && !change->dry_run;
 	change->merged = adds ? NULL : describe_merged;
 	change->found = set_found;
 	return 0;
