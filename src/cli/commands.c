@@ -7,6 +7,7 @@ const struct command *const commands[] = {
 	&mcp_command,
 	&serve_command,
 	&page_command,
+	&top_command,
 	&read_command,
 	&write_command,
 	&edit_command,

@@ -163,6 +163,7 @@ extern const struct command show_command;
 extern const struct command snapshot_command;
 extern const struct command story_command;
 extern const struct command task_command;
+extern const struct command top_command;
 extern const struct command undo_command;
 extern const struct command watch_command;
 extern const struct command who_command;

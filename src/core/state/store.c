@@ -63,6 +63,13 @@ bool st_store_exists(struct st_store *store) {
 	return there;
 }
 
+bool st_store_is_made(struct st_store *store) {
+	pthread_mutex_lock(&store->lock);
+	bool blank = store->db && store->blank;
+	pthread_mutex_unlock(&store->lock);
+	return !blank && st_store_exists(store);
+}
+
 /* If the state directory cannot be used, connect, which sets `why`. Otherwise leave it unopened. */
 static int find_unusable(struct st_store *store, struct stet_error *err) {
 	st_autofd dirfd = st_state_find(store->root, store->writes->state_dir, NULL);

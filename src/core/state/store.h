@@ -91,6 +91,9 @@ void st_store_release(struct st_store *store);
 /** A number that changes with each change of the store, by any process; 0 if there is nothing to read. */
 int64_t st_store_changes(struct st_store *store);
 
+/** Whether there is a state directory with a store, to which a write adds: writing makes none. */
+bool st_store_is_made(struct st_store *store);
+
 /** Whether there is anything to read: the store is open, or the disk has a file to open. */
 bool st_store_exists(struct st_store *store);
 

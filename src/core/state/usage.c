@@ -106,7 +106,7 @@ static void put_back(struct st_usage *usage, struct st_usage *taken) {
 /* No lock is held while the database is written. */
 static void store_waiting(struct st_usage *usage) {
 	struct st_usage *taken = calloc(1, sizeof *taken);
-	if (!taken || !st_store_exists(usage->store)) {
+	if (!taken || !st_store_is_made(usage->store)) {
 		free(taken);
 		return;
 	}
@@ -146,7 +146,7 @@ void st_usage_record(struct stet_session *session, const struct st_usage_call *c
 	pthread_mutex_lock(&usage->lock);
 	add_call(usage, st_session_who(session), call);
 	pthread_mutex_unlock(&usage->lock);
-	if (st_store_exists(usage->store))
+	if (st_store_is_made(usage->store))
 		st_background_schedule(&ws->background, &usage->task, ST_USAGE_STORE_MS);
 }
 
