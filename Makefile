@@ -82,6 +82,7 @@ demo: build/build.ninja ## show the main job at work
 
 docs: all ## write the generated pages of docs/ anew
 	@tools/make-docs build
+	@tools/animate build
 
 deb: setup ## build the Debian packages, beside this directory
 	@dpkg-buildpackage --unsigned-source --unsigned-changes --build=binary

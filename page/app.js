@@ -69,7 +69,7 @@ function drawNav() {
 }
 
 /** What a view shows, for a comparison: the server's clock always changes. */
-const signature = (data) => JSON.stringify({ ...data, now: 0 });
+const signature = (data) => view.signature?.(data) ?? JSON.stringify({ ...data, now: 0 });
 
 /** Load the view of the address and draw it. */
 async function open() {
@@ -199,6 +199,8 @@ workspace.addEventListener("change", () => {
 	location.reload();
 });
 setInterval(tickTimes, 1000);
+/** What other checkouts do is not in this one's state: such a view asks by itself. */
+setInterval(() => { if (view?.poll) refresh(); }, 2000);
 
 if (takeToken()) start();
 else {

@@ -311,13 +311,61 @@ const context = (route) => ({
 	},
 });
 
+// ---- places
+
+const lines = (file) => (file.lines ?? []).map(({ start, end }) => start === end ? `${start}` : `${start}\u2013${end}`).join(", ") + (file.linesLeftOut ? " \u2026" : "");
+const meet = (one, two) => (one.lines ?? []).some((a) => (two.lines ?? []).some((b) => a.start <= b.end && b.start <= a.end));
+const since = (seconds) => time(Date.now() - seconds * 1000);
+const placeName = (place) => place.branch || place.path;
+
+/** Files that are changed in several places: [{ path, in: [{ place, file }], meets }]. */
+function sharedFiles(places) {
+	const found = new Map();
+	for (const place of places) {
+		for (const file of place.files) found.set(file.path, [...found.get(file.path) ?? [], { place, file }]);
+	}
+	return [...found].filter(([, where]) => where.length > 1).map(([file, where]) => ({
+		path: file, in: where,
+		meets: where.some((one, i) => where.slice(i + 1).some((two) => meet(one.file, two.file))),
+	})).sort((a, b) => b.meets - a.meets);
+}
+
+const sharedRow = (item) => el("li.row", null, tag(item.meets ? "same lines" : "other lines", item.meets ? "tag.refused" : "tag.merged"), el("span.what", null, path(item.path)),
+	el("span.note", null, item.in.flatMap(({ place, file }, i) => [i ? "; " : "", name(placeName(place)), ": ", lines(file)])));
+
+function placeRow(place) {
+	return el("li", null, el("details", { open: true }, el("summary.row", null, el("span.what", null, path(place.path), place.here && [" ", tag("here")]),
+		el("span.note", null, place.branch ? name(place.branch) : "", place.agents.length ? [": ", place.agents.flatMap((who, i) => [i ? ", " : "", name(who.name)])] : ""), since(place.secondsAgo)),
+	el("ul.rows", null, place.files.map((file) => el("li.row", null, kind({ created: "created", removed: "deleted" }[file.change] ?? "changed"), el("span.what", null, path(file.path)),
+		el("span.note", null, name(file.by), lines(file) && `, lines ${lines(file)}`, file.editing && [" ", tag("being edited")]), since(file.secondsAgo)))),
+	place.filesLeftOut ? el("p.quiet", null, `${count(place.filesLeftOut, "more file")}.`) : null));
+}
+
+/** Without the ages, which change all the time. */
+const settled = (key, value) => key === "secondsAgo" ? undefined : value;
+
+const places = (route) => ({
+	title: "Places", live: true, poll: true,
+	load: () => get("places", { ws: route.ws }),
+	signature: (data) => JSON.stringify(data, settled),
+	draw(main, { who }) {
+		main.querySelector(".quiet")?.remove();
+		if (!who.repository) {
+			main.append(el("p.empty.quiet", null, "This directory is in no git repository, so it has no other places."));
+			return;
+		}
+		list(main, "shared", "Changed in several places", sharedFiles(who.places), (item) => item.path, sharedRow, null);
+		list(main, "places", "Checkouts", who.places, (place) => place.path, placeRow, empty("No agent has worked in a checkout of this repository yet. Make another one:", "git worktree add ../other"));
+	},
+});
+
 /** The views of the navigation, and what an address leads to. */
-export const VIEWS = [["now", "Now"], ["conflicts", "Conflicts"], ["history", "History"], ["context", "Context"]];
+export const VIEWS = [["now", "Now"], ["conflicts", "Conflicts"], ["history", "History"], ["places", "Places"], ["context", "Context"]];
 
 export function viewOf(route) {
 	const [first, second] = route.parts;
 	const found = second === undefined
-		? { now, conflicts, history, context }[first]
+		? { now, conflicts, history, places, context }[first]
 		: { conflicts: conflict, rescued, history: write, run }[first];
 	return found?.(route);
 }

@@ -28,7 +28,7 @@ extern "C" {
  *
  * @section  "now": agents, files in work, what needs a person; "conflicts" and
  *           "conflict"; "rescued"; "history", "write" and "run"; "diff";
- *           "context".
+ *           "context"; "places", where `who` is as stet_who() has it.
  * @args     A JSON object with the section's arguments; NULL for none.
  * @out      Receives the text, to be freed with stet_free().
  * @out_len  Receives its length; may be NULL.

@@ -98,6 +98,12 @@ await claim("Context shows a call and its tokens within a second", async () => {
 	await page.click("summary:has-text('fourth')");
 	assert(/read_file/.test(await text(page, "details[open]")), "no tool");
 });
+await claim("Places shows a file that is changed in two checkouts", async () => {
+	await show(page, "#/places");
+	await page.waitForFunction(() => /parser\.c/.test(document.querySelector("#shared")?.textContent), null, { timeout: 5000 });
+	assert((await text(page, "#shared")).includes("same lines"), await text(page, "#shared"));
+	assert((await text(page, "#places")).includes("errors-agent"), await text(page, "#places"));
+});
 await claim("a conflict appears within a second, with its diff", async () => {
 	await show(page, "#/conflicts");
 	put(stage.root, "src/shared.c", "one\ntwo\nthree\n");
@@ -240,7 +246,7 @@ await claim("a lost connection is shown, and regained", async () => {
 
 // ---- accessibility
 
-const ADDRESSES = ["#/now", "#/conflicts", "#/conflicts/1", "#/history", "#/history?by=agent", "#/history/1", "#/run/parser", "#/context", "#/history/99999", "#/conflicts?path=nothing"];
+const ADDRESSES = ["#/now", "#/conflicts", "#/conflicts/1", "#/history", "#/history?by=agent", "#/history/1", "#/run/parser", "#/places", "#/context", "#/history/99999", "#/conflicts?path=nothing"];
 for (const colorScheme of ["light", "dark"]) {
 	await claim(`axe finds nothing in any view, ${colorScheme}`, async () => {
 		const tab = await newPage({ colorScheme });

@@ -6,7 +6,7 @@ import { Stage, openBrowser, tellStory } from "./stage.mjs";
 
 const VIEWS = {
 	now: "#/now", conflicts: "#/conflicts", conflict: "#/conflicts/1", rescued: null, history: "#/history", agents: "#/history?by=agent",
-	write: "#/history/2", run: "#/run/parser", undo: "#/history/4", context: "#/context", empty: "#/conflicts?path=nothing", wrong: "#/history/999",
+	write: "#/history/2", run: "#/run/parser", undo: "#/history/4", places: "#/places", context: "#/context", empty: "#/conflicts?path=nothing", wrong: "#/history/999",
 };
 
 const dir = process.argv[2] ?? "screenshots";

@@ -1,6 +1,6 @@
 // The stage: a workspace, a server with the page, and agents that work there.
 
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -32,6 +32,7 @@ export class Stage {
 		this.home = mkdtempSync(join(tmpdir(), "stet-page-"));
 		this.root = join(this.home, "project");
 		mkdirSync(this.root);
+		mkdirSync(join(this.home, "state"));
 		this.token = "0123456789abcdef0123456789abcdef";
 		this.log = "";
 		this.id = 0;
@@ -139,6 +140,20 @@ int parser_next(struct parser *parser, struct token *out) {
 }
 `;
 
+/** A second checkout, in which another agent changes the same file. */
+async function addWorktree(stage) {
+	const git = (...args) => execFileSync("git", ["-c", "user.name=Ann", "-c", "user.email=ann@example.org", "-C", stage.root, ...args], { stdio: "ignore" });
+	git("init", "-q", "-b", "main");
+	git("add", "src", "docs", "tests", "AGENTS.md");
+	git("commit", "-q", "-m", "Begin");
+	const other = join(stage.home, "parser-errors");
+	git("worktree", "add", "-q", "-b", "errors", other);
+	const environment = { ...process.env, HOME: stage.home, XDG_STATE_HOME: join(stage.home, "state") };
+	for (const [path, from, to] of [["src/parser.c", "return c == ' '", "return c == '\\v' || c == ' '"], ["docs/grammar.md", "# Grammar", "# The grammar"]]) {
+		execFileSync(STET, ["--root", other, "--session", "errors-agent", "edit", path, from, to], { env: environment, stdio: "ignore" });
+	}
+}
+
 /** Three agents refactor a parser: reads, writes, a refusal that is settled, one that is not, a merge, late bytes, an undo. */
 export async function tellStory(stage) {
 	const { root } = stage;
@@ -147,6 +162,7 @@ export async function tellStory(stage) {
 	put(root, "src/parser.h", "struct parser { const char *at; };\n");
 	put(root, "docs/grammar.md", "# Grammar\n\nA rule is a list of tokens.\n\n## Blanks\n\nSpace and tab.\n");
 	put(root, "tests/parser_test.c", "#include \"parser.h\"\n\nint main(void) {\n\treturn 0;\n}\n");
+	await addWorktree(stage);
 	await stage.must("parser", "read_file", { path: "src/parser.c" });
 	await stage.must("reviewer", "read_file", { path: "src/parser.c" });
 	await stage.must("writer", "read_file", { path: "docs/grammar.md" });

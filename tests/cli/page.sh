@@ -58,6 +58,14 @@ claim 'serves the page to everybody' says ' 200 OK' without_token ask GET / ''
 claim 'with a strict policy' says "default-src 'none'; script-src 'self'" ask GET / ''
 claim 'serves the history with a token' says '"path":"a.txt"' ask GET /api/v1/history ''
 claim 'as JSON that no cache keeps' says 'Cache-Control: no-store' ask GET /api/v1/history ''
+# The bytes of the files that the page consists of; each is embedded as it is.
+files() { cat "$STET_SOURCE_ROOT"/page/*; }
+served() { diff <(without_token ask GET "/$1" '' | sed '1,/^\r$/d') "$STET_SOURCE_ROOT/page/$1"; }
+claim 'the page has at most 60 KB' test "$(files | wc -c)" -le 61440
+claim 'and asks no other host' exits 1 grep -qE 'https?://|//[a-z]+\.' <(files)
+for file in "$STET_SOURCE_ROOT"/page/*; do
+	claim "$(basename "$file") is served as it is" served "$(basename "$file")"
+done
 claim 'has no CORS headers' lacks access-control ask GET /api/v1/history "Origin: http://$host\r\n"
 claim 'no token: 401' says ' 401 ' without_token ask GET /api/v1/history ''
 claim 'wrong token: 401' says ' 401 ' with_token 0123456789abcdef0123456789abcdef ask GET /api/v1/history ''

@@ -128,6 +128,7 @@ static const struct {
 	{"now", st_page_now},         {"conflicts", st_page_conflicts}, {"conflict", st_page_conflict},
 	{"rescued", st_page_rescued}, {"history", st_page_history},     {"write", st_page_write},
 	{"run", st_page_run},         {"diff", st_page_diff},           {"context", st_page_context},
+	{"places", st_page_places},
 };
 
 static st_page_section *find_section(const char *name, struct stet_error *err) {
@@ -137,7 +138,7 @@ static st_page_section *find_section(const char *name, struct stet_error *err) {
 	}
 	(void)st_fail(err, STET_E_INVALID,
 	              "There is no section %s. The sections are: now, conflicts, conflict, rescued, "
-	              "history, write, run, diff, context.",
+	              "history, write, run, diff, context, places.",
 	              st_quoted(name ? name : ""));
 	return NULL;
 }

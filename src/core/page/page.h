@@ -40,6 +40,7 @@ typedef int st_page_section(struct st_page *page, struct stet_error *err);
 
 st_page_section st_page_now, st_page_conflicts, st_page_conflict, st_page_rescued;
 st_page_section st_page_history, st_page_write, st_page_run, st_page_diff, st_page_context;
+st_page_section st_page_places;
 
 /* ---- shared by the sections ---- */
 

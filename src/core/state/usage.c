@@ -1,5 +1,6 @@
 #include "core/state/usage.h"
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "core/state/state.h"
 #include "text/tokens/tokens.h"
@@ -16,6 +17,8 @@ static void count_release(struct st_usage_count *count) {
 static void release_all(struct st_usage *usage) {
 	while (usage->count > 0)
 		count_release(&usage->waiting[--usage->count]);
+	free(usage->waiting);
+	usage->waiting = NULL;
 }
 
 static struct st_usage_count *find_count(struct st_usage *usage, const char *session,
@@ -43,6 +46,8 @@ static struct st_usage_count *add_count(struct st_usage *usage, const char *sess
                                         const char *tool) {
 	if (usage->count == ST_USAGE_WAITING_MAX)
 		drop_oldest(usage);
+	if (!st_array_room(&usage->waiting, usage->count, sizeof *usage->waiting))
+		return NULL;
 	struct st_usage_count *count = &usage->waiting[usage->count];
 	*count = (struct st_usage_count){.session = strdup(session), .tool = strdup(tool)};
 	if (!count->session || !count->tool) {
@@ -97,7 +102,8 @@ static int store_counts(struct st_store *store, void *data, struct stet_error *e
 /* Put counts back that could not be stored. */
 static void put_back(struct st_usage *usage, struct st_usage *taken) {
 	pthread_mutex_lock(&usage->lock);
-	while (taken->count > 0 && usage->count < ST_USAGE_WAITING_MAX)
+	while (taken->count > 0 && usage->count < ST_USAGE_WAITING_MAX &&
+	       st_array_room(&usage->waiting, usage->count, sizeof *usage->waiting))
 		usage->waiting[usage->count++] = taken->waiting[--taken->count];
 	pthread_mutex_unlock(&usage->lock);
 	release_all(taken);
@@ -105,21 +111,19 @@ static void put_back(struct st_usage *usage, struct st_usage *taken) {
 
 /* No lock is held while the database is written. */
 static void store_waiting(struct st_usage *usage) {
-	struct st_usage *taken = calloc(1, sizeof *taken);
-	if (!taken || !st_store_is_made(usage->store)) {
-		free(taken);
+	struct st_usage taken = {0};
+	if (!st_store_is_made(usage->store))
 		return;
-	}
 	pthread_mutex_lock(&usage->lock);
-	memcpy(taken->waiting, usage->waiting, sizeof taken->waiting);
-	taken->count = usage->count;
+	taken.waiting = usage->waiting;
+	taken.count = usage->count;
+	usage->waiting = NULL;
 	usage->count = 0;
 	pthread_mutex_unlock(&usage->lock);
-	if (taken->count > 0 &&
-	    st_store_do(usage->store, ST_STORE_RETRY, store_counts, taken, NULL) < 0)
-		put_back(usage, taken);
-	release_all(taken);
-	free(taken);
+	if (taken.count > 0 &&
+	    st_store_do(usage->store, ST_STORE_RETRY, store_counts, &taken, NULL) < 0)
+		put_back(usage, &taken);
+	release_all(&taken);
 }
 
 size_t st_usage_tokens(struct st_str text) {

@@ -12,7 +12,7 @@
 #include "core/session/session.h"
 #include "core/state/store.h"
 
-enum { ST_USAGE_STORE_MS = 500, ST_USAGE_WAITING_MAX = 128 };
+enum { ST_USAGE_STORE_MS = 500, ST_USAGE_WAITING_MAX = 1024 };
 
 /** Counts of one session and tool that are not stored yet; owns its strings. */
 struct st_usage_count {
@@ -26,7 +26,7 @@ struct st_usage {
 	struct st_background_task task;
 	/** Guards the counts. */
 	pthread_mutex_t lock;
-	struct st_usage_count waiting[ST_USAGE_WAITING_MAX];
+	struct st_usage_count *waiting;
 	size_t count;
 };
 
