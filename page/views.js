@@ -337,7 +337,7 @@ function placeRow(place) {
 	return el("li", null, el("details", { open: true }, el("summary.row", null, el("span.what", null, path(place.path), place.here && [" ", tag("here")]),
 		el("span.note", null, place.branch ? name(place.branch) : "", place.agents.length ? [": ", place.agents.flatMap((who, i) => [i ? ", " : "", name(who.name)])] : ""), since(place.secondsAgo)),
 	el("ul.rows", null, place.files.map((file) => el("li.row", null, kind({ created: "created", removed: "deleted" }[file.change] ?? "changed"), el("span.what", null, path(file.path)),
-		el("span.note", null, name(file.by), lines(file) && `, lines ${lines(file)}`, file.editing && [" ", tag("being edited")]), since(file.secondsAgo)))),
+		el("span.note", null, name(file.by), lines(file) && `, ${/^\d+$/.test(lines(file)) ? "line" : "lines"} ${lines(file)}`, file.editing && [" ", tag("being edited")]), since(file.secondsAgo)))),
 	place.filesLeftOut ? el("p.quiet", null, `${count(place.filesLeftOut, "more file")}.`) : null));
 }
 

@@ -79,10 +79,9 @@ static const char *usage_name(const struct st_hook_call *call) {
 		return call->decision->text.len > 0 ? "prompt" : NULL;
 	case ST_HOOK_COMPACT:
 		return "compaction";
-	case ST_HOOK_OTHER:
+	default:
 		return NULL;
 	}
-	return NULL;
 }
 
 static void count_usage(const struct st_hook_call *call) {
