@@ -5,6 +5,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "core/places/queue.h"
+#include "core/places/uplink.h"
 #include "core/state/db_files.h"
 #include "fs/path/sys.h"
 #include "fs/versions/state_dir.h"
@@ -21,6 +22,8 @@ enum {
 	/* Beyond this many bytes no lines are compared. */
 	DIFF_MAX = 2 << 20,
 	TOLD_MAX = 2000,
+	/* The first list of places waits so long for the hub. */
+	HUB_MS = 2000,
 };
 
 /* What a checkout changed a week ago started from something that nobody knows any more. */
@@ -249,6 +252,24 @@ static void check_registry(struct st_places *places) {
 		st_registry_release(&places->registry);
 }
 
+/* Make the uplink when there is something to send; only the release of the places frees it. */
+static struct st_uplink *find_uplink(struct st_places *places) {
+	struct stet_error why = {0};
+	if (!places->ws->hub || places->off || !places->registry.db)
+		return NULL;
+	if (!places->uplink && st_uplink_new(places, places->ws->hub, &places->uplink, &why) < 0)
+		st_write_notice(&places->ws->writes, "There is no hub. %s", why.message);
+	return places->uplink;
+}
+
+void st_places_await_hub(struct st_places *places) {
+	if (!places->ws->hub || st_places_lock(places, true, NULL) != 1)
+		return;
+	struct st_uplink *uplink = find_uplink(places);
+	st_places_unlock(places);
+	st_uplink_await_first(uplink, HUB_MS);
+}
+
 int st_places_flush(struct st_places *places, struct stet_error *err) {
 	st_auto(st_places_taken) taken = {0};
 	pthread_mutex_lock(&places->lock);
@@ -260,7 +281,9 @@ int st_places_flush(struct st_places *places, struct stet_error *err) {
 		if (code == STET_E_BUSY)
 			st_places_queue_return(&places->queue, &taken);
 	}
+	struct st_uplink *uplink = code == 0 ? find_uplink(places) : NULL;
 	pthread_mutex_unlock(&places->lock);
+	st_uplink_wake(uplink);
 	return code;
 }
 
@@ -326,6 +349,7 @@ void st_places_release(struct st_places *places) {
 		return;
 	if (!st_background_is_elsewhere(&places->ws->background))
 		st_places_flush_own(places);
+	st_uplink_free(places->uplink);
 	st_registry_release(&places->registry);
 	st_checkout_release(&places->checkout);
 	st_places_queue_release(&places->queue);

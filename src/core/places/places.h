@@ -17,6 +17,8 @@
 
 enum { ST_PLACES_QUEUE_MAX = 1000, ST_PLACES_LABELS_MAX = 32 };
 
+struct st_uplink;
+
 struct st_places_queue {
 	/** Guards the members of this struct. */
 	pthread_mutex_t lock;
@@ -47,6 +49,8 @@ struct st_places {
 	struct st_checkout checkout;
 	char machine[33];
 	struct st_registry registry;
+	/** The connection to other machines; NULL until it is needed, or without a hub. */
+	struct st_uplink *uplink;
 	/** The registry was cleaned by this process. */
 	bool cleaned;
 	/** When the registry was looked for in vain, on the monotonic clock. */
@@ -74,6 +78,9 @@ void st_places_touch(struct st_places *places, const struct stet_session *sessio
 
 /** The same before the places are listed: waits briefly for other processes, and drops the reason. */
 void st_places_flush_own(struct st_places *places);
+
+/** Wait briefly for what the hub says, if it was not asked by this process yet. */
+void st_places_await_hub(struct st_places *places);
 
 /**
  * Append a line for each other place in which a file is changed, unless the
