@@ -67,7 +67,7 @@ try:
     for n in range(200):
         notices.append(one.call("edit_file", path="a.txt", oldText=f"line {'five' if n == 0 else f'v{n - 1}'}",
                                 newText=f"line v{n}"))
-    claim("edits go on without a hub, and do not wait for it", time.monotonic() - began < 20,
+    claim("edits go on without a hub, and do not wait for it", time.monotonic() - began < 60,
           f"{time.monotonic() - began:.1f} s for 200 edits")
     def noticed():
         notices.append(one.call("read_file", path="a.txt"))

@@ -180,6 +180,8 @@ class Machine:
         if not os.path.exists(path):
             return 0
         with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as db:
+            if not db.execute("select 1 from sqlite_schema where name = 'place'").fetchone():
+                return 0
             row = db.execute("select number from place where cast(path as text) = ?", (self.clone,)).fetchone()
         return row[0] if row else 0
 
