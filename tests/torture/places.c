@@ -133,7 +133,9 @@ static void change_kind(struct world *world, size_t place) {
 	} else {
 		char below[64];
 		snprintf(below, sizeof below, "%s/file", strstr(path, wheres[place]));
-		dir_write(world->dir, below, "below\n");
+		char line[40];
+		snprintf(line, sizeof line, "a line like no other: %u\n", world->next++);
+		dir_write(world->dir, below, line);
 	}
 }
 

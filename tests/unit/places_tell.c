@@ -79,6 +79,16 @@ static void equal_bytes_and_changes_taken_back_are_no_news(void **state) {
 	close_pair(&pair);
 }
 
+static void bytes_that_this_place_started_from_are_no_news(void **state) {
+	const struct dir *dir = *state;
+	struct pair pair = open_pair(dir, "Bob");
+	edit_and_report(&pair.one, "line 5\n", "line five\n");
+	git(dir, "main", "commit", "-q", "-a", "-m", "five");
+	git(dir, "tree", "merge", "-q", "main");
+	assert_silent(worker_edit(&pair.two, "a.txt", "line 15\n", "line fifteen\n"));
+	close_pair(&pair);
+}
+
 static void a_removal_is_told(void **state) {
 	struct pair pair = open_pair(*state, "Bob");
 	stet_free(read_a(&pair.one));
@@ -171,6 +181,7 @@ int main(void) {
 		claim(a_read_tells_of_a_change_elsewhere_once),
 		claim(an_edit_tells_whether_both_merge),
 		claim(equal_bytes_and_changes_taken_back_are_no_news),
+		claim(bytes_that_this_place_started_from_are_no_news),
 		claim(a_removal_is_told),
 		claim(a_session_that_comes_back_was_told),
 		claim(the_hook_tells_of_it_too),

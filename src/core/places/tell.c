@@ -191,21 +191,31 @@ static bool is_news(const struct telling *telling, const struct st_registry_even
 		return event->base.exists || !event->based;
 	bool reverted = event->based && event->base.exists &&
 	                st_hash_eq(&there->hash, &event->base.hash);
-	return !reverted && !st_hash_eq(&there->hash, telling->now);
+	/* Bytes that this place started from are no change to it. */
+	bool started = telling->base.exists && st_hash_eq(&there->hash, &telling->base.hash);
+	return !reverted && !started && !st_hash_eq(&there->hash, telling->now);
 }
 
-/* A session is told of an event once. */
-static bool is_new_to(struct stet_session *session, const struct st_registry_event *event) {
-	char notice[80];
-	snprintf(notice, sizeof notice, "elsewhere %lld %lld", (long long)event->number,
+/* A session is told of an event once: the event's name among the notices that it has received. */
+struct event_name {
+	char text[80];
+};
+
+static struct event_name name_event(const struct st_registry_event *event) {
+	struct event_name name;
+	snprintf(name.text, sizeof name.text, "elsewhere %lld %lld", (long long)event->number,
 	         (long long)event->at);
-	return st_delivered_add_new_notice(&session->instructions, st_str(notice));
+	return name;
 }
 
 static int tell_of(void *data, const struct st_registry_event *event, struct stet_error *err) {
 	struct telling *telling = data;
 	st_auto(elsewhere) there = {0};
+	struct st_delivered *delivered = &telling->session->instructions;
+	const struct event_name name = name_event(event);
 	bool unchanged = event->based && st_version_eq(&event->base, &event->after);
+	if (st_lru_peek(&delivered->notices, st_str(name.text)))
+		return 0;
 	if (unchanged || st_wall_ns() - event->at > AGE_MAX_NS || telling->told == PLACES_MAX ||
 	    (event->after.exists && st_hash_eq(&event->after.hash, telling->now)))
 		return 0;
@@ -214,7 +224,7 @@ static int tell_of(void *data, const struct st_registry_event *event, struct ste
 	if (code < 0)
 		return code;
 	if (!read_there(&there, event->path) || !is_news(telling, event, &there) ||
-	    !is_new_to(telling->session, event))
+	    !st_delivered_add_new_notice(delivered, st_str(name.text)))
 		return 0;
 	add_line(telling, event, &there, telling->out);
 	telling->told++;
