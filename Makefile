@@ -18,6 +18,7 @@ options.build-fuzz = -Dfuzz=true -Dtests=false $(options.build-asan)
 analysed = -fanalyzer -Wno-analyzer-malloc-leak -Wno-analyzer-null-argument \
 	-Wno-analyzer-null-dereference -Wno-analyzer-use-of-uninitialized-value
 options.build-lint = -Dtests=false -Dc_args="$(analysed)"
+options.build-install = --prefix=$(PREFIX) -Dtests=false
 options.build-static = -Dtests=false -Dportable=true -Dwerror=false --buildtype=release
 options.build-bench = -Dbench=true -Dtests=false --buildtype=release
 
@@ -26,7 +27,7 @@ export UBSAN_OPTIONS = halt_on_error=1:print_stacktrace=1
 export TSAN_OPTIONS = halt_on_error=1:second_deadlock_stack=1
 
 MAKEFLAGS += --no-print-directory
-.PHONY: all check check-all asan tsan cover fuzz lint format bench torture conformance demo docs deb self-contained npm-binding abi install clean help setup packages extras static npm
+.PHONY: all check check-all asan tsan cover fuzz lint format bench torture conformance demo docs deb self-contained npm-binding abi install uninstall arm64 container clean help setup packages extras static npm
 
 all: build/build.ninja ## build build/stet, build/libstet.so and build/libstet.a
 	@ninja -C build
@@ -106,12 +107,24 @@ abi: all ## compare libstet.so with tools/libstet.abi: could programs that are c
 	@command -v abidw >/dev/null || $(SETUP) --all
 	@tools/abi build/libstet.so && echo "abi: programs that are compiled go on working"
 
-install: all ## install below DESTDIR and PREFIX (/usr/local)
-	@meson configure build -Dprefix=$(PREFIX)
-	@DESTDIR=$(DESTDIR) meson install -C build
+install: build-install/build.ninja ## install below DESTDIR and PREFIX (/usr/local), without building the tests
+	@meson configure build-install -Dprefix=$(PREFIX)
+	@DESTDIR=$(DESTDIR) meson install -C build-install
+
+uninstall: build-install/build.ninja ## remove what make install installed below DESTDIR and PREFIX
+	@meson configure build-install -Dprefix=$(PREFIX)
+	@tools/uninstall build-install "$(DESTDIR)"
+
+arm64: setup ## build everything for arm64 in build-arm64, with Debian's cross compiler
+	@command -v aarch64-linux-gnu-gcc qemu-aarch64-static >/dev/null || $(SETUP) --all
+	@tools/arm64 build-arm64
+
+container: build-static/build.ninja ## link the program into dist/stet with all it needs, for the Containerfile
+	@ninja -C build-static
+	@tools/static-program build-static dist/stet
 
 clean: ## remove everything that was built
-	rm -rf build build-asan build-tsan build-cover build-fuzz build-lint build-bench build-static build-self-contained dist
+	rm -rf build build-asan build-tsan build-cover build-fuzz build-lint build-bench build-static build-install build-arm64 build-self-contained dist
 
 help: ## list these
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s%s\n", $$1, $$2 }' Makefile

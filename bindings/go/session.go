@@ -2,12 +2,14 @@ package stet
 
 /*
 #include "bridge.h"
+#include <stdlib.h>
 */
 import "C"
 
 import (
 	"context"
 	"runtime"
+	"strings"
 	"unsafe"
 )
 
@@ -17,6 +19,16 @@ import (
 type Session struct {
 	pointer *C.struct_stet_session
 	gate    gate
+	// What a call passes to C, used again by the next one: both belong to the call in the gate. The reply is
+	// in C's memory, which cgo need not search for pointers.
+	reply *C.struct_reply
+	file  []byte
+}
+
+func newSession(pointer *C.struct_stet_session) *Session {
+	s := &Session{pointer: pointer, gate: newGate(), reply: (*C.struct_reply)(C.calloc(1, C.sizeof_struct_reply))}
+	runtime.SetFinalizer(s, (*Session).Close)
+	return s
 }
 
 // OpenSession opens a session on a directory, with a workspace of its own.
@@ -113,15 +125,20 @@ func (s *Session) use(ctx context.Context, call func()) error {
 
 // on runs a call on a file.
 func (s *Session) on(ctx context.Context, file string, call func(*C.char, *C.struct_reply)) (*Answer, error) {
-	p, err := path(file)
-	if err != nil {
+	if strings.IndexByte(file, 0) >= 0 {
+		return nil, noPath(file)
+	}
+	if err := s.gate.enter(ctx); err != nil {
 		return nil, err
 	}
-	var reply C.struct_reply
-	if err := s.use(ctx, func() { call(p, &reply) }); err != nil {
-		return nil, err
+	defer s.gate.leave()
+	if s.pointer == nil {
+		return nil, ErrClosed
 	}
-	return ended(&reply)
+	s.file = append(append(s.file[:0], file...), 0)
+	*s.reply = C.struct_reply{}
+	call((*C.char)(unsafe.Pointer(&s.file[0])), s.reply)
+	return ended(s.reply)
 }
 
 // Read reads a whole file and records it as seen.
@@ -192,12 +209,12 @@ func (s *Session) Track(ctx context.Context, file, content string) error {
 
 // Modified says whether a tracked file was changed or deleted since the session read it.
 func (s *Session) Modified(ctx context.Context, file string) (bool, error) {
-	var code C.int
+	modified := false
 	_, err := s.on(ctx, file, func(p *C.char, reply *C.struct_reply) {
 		C.bridge_modified(s.pointer, p, reply)
-		code = reply.code
+		modified = reply.code > 0
 	})
-	return code > 0, err
+	return modified, err
 }
 
 // Invalidate stops tracking a file; a Check then finds no conflict.
@@ -213,7 +230,8 @@ func (s *Session) Close() error {
 	_ = s.use(context.Background(), func() {
 		runtime.SetFinalizer(s, nil)
 		C.stet_session_close(s.pointer)
-		s.pointer = nil
+		C.free(unsafe.Pointer(s.reply))
+		s.pointer, s.reply = nil, nil
 	})
 	return nil
 }

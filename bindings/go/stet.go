@@ -127,10 +127,14 @@ func name(s string) *C.char {
 	return p
 }
 
+func noPath(s string) error {
+	return invalid("A path has no NUL: %q.", s)
+}
+
 // path is a file name for C.
 func path(s string) (*C.char, error) {
 	if strings.IndexByte(s, 0) >= 0 {
-		return nil, invalid("A path has no NUL: %q.", s)
+		return nil, noPath(s)
 	}
 	p, _ := text(s)
 	return p, nil

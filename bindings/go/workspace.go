@@ -98,9 +98,7 @@ func (w *Workspace) Session(sessionName string) (*Session, error) {
 	if err := plain(&reply); err != nil {
 		return nil, err
 	}
-	s := &Session{pointer: out, gate: newGate()}
-	runtime.SetFinalizer(s, (*Session).Close)
-	return s, nil
+	return newSession(out), nil
 }
 
 // Close closes the workspace. Its sessions stay open; the last of them closes it.

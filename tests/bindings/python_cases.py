@@ -124,6 +124,30 @@ class Sessions(Case):
         gc.collect()
         self.assertLessEqual(descriptors(), before + 2)
 
+    def test_ten_thousand_dropped_objects_leak_nothing(self):
+        def drop(count):
+            for _ in range(count // 100):
+                space = stet.Workspace(self.dir)
+                for _ in range(99):
+                    space.session().read("a.txt")
+            gc.collect()
+
+        def resident():
+            return int(pathlib.Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE")
+
+        self.write("a.txt", "one\n")
+        before = descriptors()
+        drop(10000)
+        memory = resident()
+        drop(10000)
+        self.assertLessEqual(descriptors(), before + 2)
+        self.assertLess(resident() - memory, 8 << 20)
+
+    def test_a_library_that_cannot_be_loaded_is_one_sentence(self):
+        done = subprocess.run([sys.executable, "-c", "import stet"], cwd=self.dir, capture_output=True, text=True,
+                              env={**os.environ, "STET_LIBRARY": str(self.write("libstet.so", "no library"))})
+        self.assertRegex(done.stderr.splitlines()[-1], "^ImportError: .*It needs Linux with glibc 2.36 or later")
+
     def test_sixteen_threads_edit_with_a_session_each(self):
         space = stet.Workspace(self.dir)
         failures = []

@@ -12,7 +12,7 @@ completes() {
 	[ "${COMPREPLY[*]}" = "$want" ]
 }
 
-claim 'the pages can be made' "$STET_SOURCE_ROOT/tools/make-pages" "$STET_BUILD_ROOT/dump" .
+claim 'the pages can be made' "$STET_SOURCE_ROOT/tools/make-pages" "$STET_BUILD_ROOT/commands.json" .
 mandoc -T lint stet.1 >complaints 2>&1
 claim 'mandoc has nothing to say about the man page' diff /dev/null complaints
 for command in $("$STET" --help | sed -n '/^Commands/,/^$/s/^  \([a-z]*\) .*/\1/p'); do

@@ -11,6 +11,7 @@ static const char *const about_names[] = {
 	"list_allowed_directories",
 	"list_directory",
 	"list_directory_with_sizes",
+	"others",
 	"record_tool_result",
 	"repo_state",
 	"search_files",

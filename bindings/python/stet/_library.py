@@ -117,6 +117,8 @@ def call(name: str, *arguments: Any) -> int:
 
 def encode(path: Path) -> bytes:
     """A path as the system has it."""
+    if type(path) is str and path.isascii() and "\0" not in path:
+        return path.encode()
     data = os.fsencode(path)
     if b"\0" in data:
         raise ValueError("A path has no NUL.")

@@ -13,6 +13,9 @@ from typing import Any, Optional, Union
 from ._library import ConflictError, Path, call, encode, library, sized, take, text_of
 
 
+_modified = library.stet_session_modified
+
+
 @dataclass(frozen=True)
 class Answer:
     """The result of a call on a session. Fields that a call does not fill are None, False or empty."""
@@ -180,8 +183,16 @@ class Session(Handle):
             call("stet_session_track", self._pointer, encode(path), data, len(data))
 
     def modified(self, path: Path) -> bool:
+        # Agents ask before each edit: without an error object the call takes half as long.
+        name = encode(path)
         with self._lock:
-            return bool(call("stet_session_modified", self._pointer, encode(path)))
+            code: int = _modified(self._pointer, name, None)
+        return code == 1 if code >= 0 else bool(self._failed(name))
+
+    def _failed(self, name: bytes) -> int:
+        """Ask again, for the error."""
+        with self._lock:
+            return call("stet_session_modified", self._pointer, name)
 
     def invalidate(self, path: Path) -> None:
         with self._lock:

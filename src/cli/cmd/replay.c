@@ -202,7 +202,7 @@ static void add_time(struct table *table, const struct run *run) {
 	const struct st_figures *figures =
 		st_measure_figures(st_replay_measured(run->replay), ST_STRICT);
 	size_t full = 0, small = 0, turns = 0;
-	char was[64], is[160];
+	char was[96], is[160];
 	for (size_t i = 0; i < run->count; i++) {
 		full += run->turns[i].full;
 		small += run->turns[i].needless ? 0 : run->turns[i].small;
