@@ -21,7 +21,6 @@ enum {
 	MISSED_MS = 1000,
 	/* Beyond this many bytes no lines are compared. */
 	DIFF_MAX = 2 << 20,
-	TOLD_MAX = 2000,
 	/* The first list of places waits so long for the hub. */
 	HUB_MS = 2000,
 };
@@ -68,6 +67,10 @@ static int open_registry(struct st_places *places, bool make, struct stet_error 
 static int open_located(struct st_places *places, bool make, struct stet_error *err) {
 	locate_checkout(places);
 	return places->off ? 0 : open_registry(places, make, err);
+}
+
+int st_places_open_locked(struct st_places *places) {
+	return open_located(places, false, NULL);
 }
 
 int st_places_lock(struct st_places *places, bool make, struct stet_error *err) {
@@ -202,9 +205,6 @@ static int add_events(struct st_places *places, const struct prepared *prepared,
 		code = st_registry_touch_agent(registry, taken->labels[i], now, err);
 	for (size_t i = 0; i < taken->count && code == 0; i++)
 		code = st_registry_add(registry, &prepared[i].event, err);
-	for (size_t i = 0; i < taken->told_count && code == 0; i++)
-		code = st_registry_tell(registry, taken->told[i].session, st_str(taken->told[i].path),
-		                        taken->told[i].checkout, taken->told[i].number, err);
 	if (code == 0 && !places->cleaned)
 		code = st_registry_clean(registry, places->machine, now, err);
 	return code;
@@ -239,6 +239,8 @@ static int store_taken(struct st_places *places, const struct st_places_taken *t
 		code = prepare_event(places, &taken->events[i], prepared, i, err);
 	if (code == 0)
 		code = store_prepared(places, prepared, taken, err);
+	if (code == 0 && taken->count > 0)
+		st_places_announce();
 	for (size_t i = 0; prepared && i < taken->count; i++)
 		prepared_release(&prepared[i]);
 	free(prepared);
@@ -330,10 +332,9 @@ void st_places_touch(struct st_places *places, const struct stet_session *sessio
 }
 
 void st_places_init(struct st_places *places, struct stet_workspace *ws) {
-	*places = (struct st_places){.ws = ws};
+	*places = (struct st_places){.ws = ws, .inotify = -1};
 	pthread_mutex_init(&places->lock, NULL);
 	st_places_queue_init(&places->queue);
-	st_lru_init(&places->told, TOLD_MAX, 1 << 20, free);
 	places->task = (struct st_background_task){.run = run_flush, .data = places};
 }
 
@@ -353,6 +354,6 @@ void st_places_release(struct st_places *places) {
 	st_registry_release(&places->registry);
 	st_checkout_release(&places->checkout);
 	st_places_queue_release(&places->queue);
-	st_lru_release(&places->told);
+	st_close_at(&places->inotify);
 	pthread_mutex_destroy(&places->lock);
 }
