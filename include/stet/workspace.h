@@ -152,6 +152,18 @@ STET_API STET_NODISCARD int stet_workspace_state_dir(struct stet_workspace *ws, 
                                                      struct stet_error *err);
 
 /**
+ * Tell other machines through a PostgreSQL database what agents change here, and
+ * learn what they change there. Nothing is sent but paths, hashes, line numbers,
+ * branches and names of sessions. No call waits for the hub; see docs/hub.md.
+ * Call it before sessions use the workspace.
+ *
+ * @conninfo  Any connection string of libpq, without a password; NULL or "" for no hub.
+ * @return    0, STET_E_INVALID (it has a password) or STET_E_NOMEM.
+ */
+STET_API STET_NODISCARD int stet_workspace_hub(struct stet_workspace *ws, const char *conninfo,
+                                               struct stet_error *err);
+
+/**
  * Log every snapshot of the state that stet delivers, as a line of JSON with
  * time, session, tokens and snapshot.
  *

@@ -122,6 +122,10 @@ void show_notices(const struct stet_json *answer) {
 		if (notice)
 			complain("%s", notice);
 	}
+	size_t len = 0;
+	const char *elsewhere = stet_json_text(answer, "/structuredContent/elsewhere", &len);
+	if (elsewhere)
+		put_line(stderr, elsewhere, len);
 }
 
 /* Instructions go to standard error, apart from the answer. */

@@ -219,6 +219,8 @@ static void follow_change(struct st_hook_call *call, const struct st_hook_change
 	else
 		record_written(&changed);
 	st_hook_instruct(call, change->path);
+	if (!changed.gone)
+		st_hook_tell(call, change->path);
 }
 
 void st_hook_after_change(struct st_hook_call *call) {

@@ -1,5 +1,6 @@
 /* What the hook tells the model beside its tools: instructions, the state, changes of others. */
 #include "core/instructions/lookup.h"
+#include "core/places/places.h"
 #include "core/prompt/snapshot.h"
 #include "core/session/deliver.h"
 #include "core/state/state.h"
@@ -32,6 +33,20 @@ void st_hook_instruct(struct st_hook_call *call, const char *path) {
 			st_hook_say(call->decision, st_strn(block, len));
 	}
 	stet_instructions_free(list);
+}
+
+void st_hook_tell(struct st_hook_call *call, const char *path) {
+	struct stet_session *session = call->session;
+	st_auto(st_place) place = ST_PLACE_INIT;
+	st_auto(st_buf) text = ST_BUF_INIT;
+	const char *relative = NULL;
+	if (st_root_relative_path(&session->ws->root, path, &place, &relative, NULL) < 0)
+		return;
+	const struct st_seen *seen = st_tracker_find(&session->tracker, relative);
+	if (seen && seen->version.exists)
+		st_places_tell(session->ws->places, session, relative, &seen->version.hash, &text);
+	if (text.len > 0 && !text.failed)
+		st_hook_say(call->decision, st_str_trim(st_buf_str(&text)));
 }
 
 /* ---- changes of others ---- */

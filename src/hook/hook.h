@@ -63,6 +63,9 @@ void st_hook_tell_changes(struct st_hook_call *call, const char *sentence);
 /** Add the AGENTS.md that apply to a file and that the model does not have yet. */
 void st_hook_instruct(struct st_hook_call *call, const char *path);
 
+/** Say who changes a file elsewhere, once per change. The session must have a record of the file. */
+void st_hook_tell(struct st_hook_call *call, const char *path);
+
 /** The start of a session, and the end of a compaction. */
 void st_hook_start(struct st_hook_call *call);
 

@@ -243,6 +243,7 @@ void st_hook_after_read(struct st_hook_call *call) {
 		return;
 	record_answer(call, st_buf_cstr(&path));
 	st_hook_instruct(call, st_buf_cstr(&path));
+	st_hook_tell(call, st_buf_cstr(&path));
 }
 
 /* ---- shell commands ---- */

@@ -5,6 +5,7 @@
 
 #include "text/diff/diff.h"
 #include "tools/route.h"
+#include "core/places/places.h"
 #include "core/session/deliver.h"
 #include "stet/host.h"
 
@@ -20,7 +21,7 @@ const char st_common_schema[] =
 	"\"writer\":{\"type\":\"string\"},"
 	"\"commit\":{\"enum\":[\"exchanged\",\"created\",\"verified\",\"in-place\",\"none\"]},"
 	"\"noop\":{\"type\":\"boolean\"},\"merged\":{\"type\":\"boolean\"},"
-	"\"foreignDiff\":{\"type\":\"string\"},\"note\":{\"type\":\"string\"},"
+	"\"elsewhere\":{\"type\":\"string\"},\"foreignDiff\":{\"type\":\"string\"},\"note\":{\"type\":\"string\"},"
 	"\"content\":{\"type\":\"string\"},\"remark\":{\"type\":\"string\"},"
 	"\"instructions\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},"
 	"\"agents\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},"
@@ -154,6 +155,22 @@ void st_call_instruct_change(struct st_call *call, const char *path) {
 	st_call_instruct(call, path, in_answer, call->page / 2);
 }
 
+void st_call_tell(struct st_call *call, const char *path, const struct st_hash *now) {
+	st_auto(st_buf) text = ST_BUF_INIT;
+	st_places_tell(call->session->ws->places, call->session, path, now, &text);
+	if (text.len == 0 || text.failed)
+		return;
+	st_json_add_text(call->doc, call->result, "elsewhere", st_str_trim(st_buf_str(&text)));
+	st_buf_add(&call->remark, st_buf_str(&text));
+}
+
+/* The file that the session has just written. */
+static void tell_of_change(struct st_call *call, const char *path) {
+	const struct st_seen *seen = st_tracker_find(&call->session->tracker, path);
+	if (seen && seen->version.exists)
+		st_call_tell(call, path, &seen->version.hash);
+}
+
 int st_call_change(struct st_call *call, struct st_change *change, const char *path_key,
                    struct stet_answer **out, struct stet_error *err) {
 	if (st_arg(call, "expectedHash"))
@@ -178,6 +195,7 @@ int st_call_change(struct st_call *call, struct st_change *change, const char *p
 		return code;
 	}
 	render_success(call, path_key, answer);
+	tell_of_change(call, answer->path);
 	*out = answer;
 	return 0;
 }

@@ -137,6 +137,9 @@ void st_render_agents(struct st_call *call, const struct stet_instructions *agen
 [[nodiscard]] int st_merged_lines(struct st_str current, struct st_str merged, size_t *first,
                                   size_t *last, struct stet_error *err);
 
+/** Say in the answer's remark who changes a file elsewhere, once per change. */
+void st_call_tell(struct st_call *call, const char *path, const struct st_hash *now);
+
 /** Whether a file name has an extension of Markdown. */
 bool st_is_markdown(const char *path);
 

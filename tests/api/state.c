@@ -121,6 +121,10 @@ static void the_state_goes_into_another_directory(void **state) {
 	assert_int_equal(stet_workspace_open(dir->path, &ws, NULL), 0);
 	assert_int_equal(stet_workspace_state_dir(ws, "a/b", NULL), STET_E_INVALID);
 	assert_int_equal(stet_workspace_state_dir(ws, ".maestro", NULL), 0);
+	assert_int_equal(stet_workspace_hub(ws, "host=db password=x", NULL), STET_E_INVALID);
+	assert_int_equal(stet_workspace_hub(ws, "postgresql://me:x@db/agents", NULL), STET_E_INVALID);
+	assert_int_equal(stet_workspace_hub(ws, "postgresql://me@db/agents", NULL), 0);
+	assert_int_equal(stet_workspace_hub(ws, NULL, NULL), 0);
 	int64_t id = 0;
 	assert_int_equal(stet_task_add(ws, "write", 5, 0, &id, NULL), 0);
 	assert_int_equal(stet_state_flush(ws, NULL), 0);

@@ -105,6 +105,10 @@ log success writes log
 log error message log ../..
 undo success fileHash undo list.txt
 undo error message undo nothing.txt
+who success places who
+who error message who list.txt
+forecast success pairs forecast
+forecast error message forecast ../elsewhere
 show success writes show 1
 show error message show 99999
 diff success files diff --since 1h

@@ -133,7 +133,9 @@ static void change_kind(struct world *world, size_t place) {
 	} else {
 		char below[64];
 		snprintf(below, sizeof below, "%s/file", strstr(path, wheres[place]));
-		dir_write(world->dir, below, "below\n");
+		char line[40];
+		snprintf(line, sizeof line, "a line like no other: %u\n", world->next++);
+		dir_write(world->dir, below, line);
 	}
 }
 
@@ -376,8 +378,8 @@ static void check_file(struct world *world, const struct stet_json *json, size_t
 }
 
 /* Every conflict of git's is in the forecast. */
-static void check_complete(const struct world *world, const struct stet_json *json, size_t pair,
-                           const struct st_buf *conflicts) {
+static void check_complete(struct world *world, const struct stet_json *json, size_t pair,
+                           const struct st_buf *conflicts, char trees[3][65]) {
 	char pointer[64];
 	snprintf(pointer, sizeof pointer, "/pairs/%zu/files", pair);
 	size_t count = stet_json_count(json, pointer);
@@ -394,6 +396,8 @@ static void check_complete(const struct world *world, const struct stet_json *js
 			found = strcmp(name, path) == 0 || (a && strcmp(name, a) == 0) ||
 			        (b && strcmp(name, b) == 0);
 		}
+		if (!found && *name && !is_repeating(name))
+			show_renames(world, trees);
 		if (!found && *name && !is_repeating(name))
 			fail_forecast(world, json, pair, name, "git has a conflict that is missing here");
 	}
@@ -419,7 +423,7 @@ static void check_pair(struct world *world, const struct stet_json *json, size_t
 	snprintf(pointer, sizeof pointer, "/pairs/%zu/files", pair);
 	for (size_t i = 0; i < stet_json_count(json, pointer); i++)
 		check_file(world, json, pair, i, &conflicts, three);
-	check_complete(world, json, pair, &conflicts);
+	check_complete(world, json, pair, &conflicts, three);
 }
 
 static void check_forecasts(struct world *world) {

@@ -83,9 +83,9 @@ static int compare_versions(struct comparing *comparing, const struct versions *
 	if (is_same(a, b))
 		return report_file(comparing, file, ST_FORECAST_SAME, NULL, err);
 	bool renamed = file->renamed[0] || file->renamed[1];
-	if (renamed && a->exists && b->exists && (!S_ISREG(a->mode) || !S_ISREG(b->mode)))
+	if (renamed && a->exists && b->exists && S_ISREG(a->mode) != S_ISREG(b->mode))
 		return report_file(comparing, file, ST_FORECAST_OVERLAPS,
-		                   "is renamed in one and no regular file any more in the other", err);
+		                   "is renamed in one and of another kind in the other", err);
 	if (is_same(base, a) || is_same(base, b))
 		return report_file(comparing, file, renamed ? ST_FORECAST_MERGES : ST_FORECAST_SAME, NULL,
 		                   err);
@@ -160,7 +160,7 @@ static int compare_renamed(struct comparing *comparing,
 	const struct st_changed_file *there =
 		a && b ? NULL : st_changed_find(comparing->sides[other].changed, a ? a : b);
 	/* Both renamed it, and one put a link in its place: git takes it so, too. */
-	bool both = there && !S_ISREG(entries[other]->now.mode);
+	bool both = there && S_ISREG(entries[other]->now.mode) != S_ISREG(entries[0]->base.mode);
 	if (there && !both)
 		return report_file(comparing, &file, ST_FORECAST_OVERLAPS,
 		                   "is renamed to a name that the other side uses too", err);

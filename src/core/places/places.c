@@ -5,6 +5,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "core/places/queue.h"
+#include "core/places/uplink.h"
 #include "core/state/db_files.h"
 #include "fs/path/sys.h"
 #include "fs/versions/state_dir.h"
@@ -20,7 +21,8 @@ enum {
 	MISSED_MS = 1000,
 	/* Beyond this many bytes no lines are compared. */
 	DIFF_MAX = 2 << 20,
-	TOLD_MAX = 2000,
+	/* The first list of places waits so long for the hub. */
+	HUB_MS = 2000,
 };
 
 /* What a checkout changed a week ago started from something that nobody knows any more. */
@@ -65,6 +67,10 @@ static int open_registry(struct st_places *places, bool make, struct stet_error 
 static int open_located(struct st_places *places, bool make, struct stet_error *err) {
 	locate_checkout(places);
 	return places->off ? 0 : open_registry(places, make, err);
+}
+
+int st_places_open_locked(struct st_places *places) {
+	return open_located(places, false, NULL);
 }
 
 int st_places_lock(struct st_places *places, bool make, struct stet_error *err) {
@@ -199,9 +205,6 @@ static int add_events(struct st_places *places, const struct prepared *prepared,
 		code = st_registry_touch_agent(registry, taken->labels[i], now, err);
 	for (size_t i = 0; i < taken->count && code == 0; i++)
 		code = st_registry_add(registry, &prepared[i].event, err);
-	for (size_t i = 0; i < taken->told_count && code == 0; i++)
-		code = st_registry_tell(registry, taken->told[i].session, st_str(taken->told[i].path),
-		                        taken->told[i].checkout, taken->told[i].number, err);
 	if (code == 0 && !places->cleaned)
 		code = st_registry_clean(registry, places->machine, now, err);
 	return code;
@@ -236,6 +239,8 @@ static int store_taken(struct st_places *places, const struct st_places_taken *t
 		code = prepare_event(places, &taken->events[i], prepared, i, err);
 	if (code == 0)
 		code = store_prepared(places, prepared, taken, err);
+	if (code == 0 && taken->count > 0)
+		st_places_announce();
 	for (size_t i = 0; prepared && i < taken->count; i++)
 		prepared_release(&prepared[i]);
 	free(prepared);
@@ -249,6 +254,24 @@ static void check_registry(struct st_places *places) {
 		st_registry_release(&places->registry);
 }
 
+/* Make the uplink when there is something to send; only the release of the places frees it. */
+static struct st_uplink *find_uplink(struct st_places *places) {
+	struct stet_error why = {0};
+	if (!places->ws->hub || places->off || !places->registry.db)
+		return NULL;
+	if (!places->uplink && st_uplink_new(places, places->ws->hub, &places->uplink, &why) < 0)
+		st_write_notice(&places->ws->writes, "There is no hub. %s", why.message);
+	return places->uplink;
+}
+
+void st_places_await_hub(struct st_places *places) {
+	if (!places->ws->hub || st_places_lock(places, true, NULL) != 1)
+		return;
+	struct st_uplink *uplink = find_uplink(places);
+	st_places_unlock(places);
+	st_uplink_await_first(uplink, HUB_MS);
+}
+
 int st_places_flush(struct st_places *places, struct stet_error *err) {
 	st_auto(st_places_taken) taken = {0};
 	pthread_mutex_lock(&places->lock);
@@ -260,7 +283,9 @@ int st_places_flush(struct st_places *places, struct stet_error *err) {
 		if (code == STET_E_BUSY)
 			st_places_queue_return(&places->queue, &taken);
 	}
+	struct st_uplink *uplink = code == 0 ? find_uplink(places) : NULL;
 	pthread_mutex_unlock(&places->lock);
+	st_uplink_wake(uplink);
 	return code;
 }
 
@@ -307,10 +332,9 @@ void st_places_touch(struct st_places *places, const struct stet_session *sessio
 }
 
 void st_places_init(struct st_places *places, struct stet_workspace *ws) {
-	*places = (struct st_places){.ws = ws};
+	*places = (struct st_places){.ws = ws, .inotify = -1};
 	pthread_mutex_init(&places->lock, NULL);
 	st_places_queue_init(&places->queue);
-	st_lru_init(&places->told, TOLD_MAX, 1 << 20, free);
 	places->task = (struct st_background_task){.run = run_flush, .data = places};
 }
 
@@ -326,9 +350,10 @@ void st_places_release(struct st_places *places) {
 		return;
 	if (!st_background_is_elsewhere(&places->ws->background))
 		st_places_flush_own(places);
+	st_uplink_free(places->uplink);
 	st_registry_release(&places->registry);
 	st_checkout_release(&places->checkout);
 	st_places_queue_release(&places->queue);
-	st_lru_release(&places->told);
+	st_close_at(&places->inotify);
 	pthread_mutex_destroy(&places->lock);
 }

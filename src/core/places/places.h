@@ -17,6 +17,8 @@
 
 enum { ST_PLACES_QUEUE_MAX = 1000, ST_PLACES_LABELS_MAX = 32 };
 
+struct st_uplink;
+
 struct st_places_queue {
 	/** Guards the members of this struct. */
 	pthread_mutex_t lock;
@@ -25,9 +27,6 @@ struct st_places_queue {
 	/** Who was active since the last flush. */
 	char labels[ST_PLACES_LABELS_MAX][ST_LABEL_MAX];
 	size_t label_count;
-	/** What named sessions were told. */
-	struct st_places_told *told;
-	size_t told_count;
 	/** When presence was scheduled last, on the monotonic clock. */
 	int64_t touched_ms;
 	/** Events were dropped, because the registry could not be written for long. */
@@ -47,6 +46,8 @@ struct st_places {
 	struct st_checkout checkout;
 	char machine[33];
 	struct st_registry registry;
+	/** The connection to other machines; NULL until it is needed, or without a hub. */
+	struct st_uplink *uplink;
 	/** The registry was cleaned by this process. */
 	bool cleaned;
 	/** When the registry was looked for in vain, on the monotonic clock. */
@@ -54,8 +55,10 @@ struct st_places {
 	/** The registry's version when it had no events of others. */
 	int64_t quiet_version;
 	bool quiet;
-	/** What sessions were told: session, place and path to the number of the event. */
-	struct st_lru told;
+	/** Reports that the registry's files changed; -1 until somebody subscribes. */
+	int inotify;
+	/** The last event of others that a subscriber was told of. */
+	int64_t arrived;
 };
 
 void st_places_init(struct st_places *places, struct stet_workspace *ws);
@@ -75,6 +78,9 @@ void st_places_touch(struct st_places *places, const struct stet_session *sessio
 /** The same before the places are listed: waits briefly for other processes, and drops the reason. */
 void st_places_flush_own(struct st_places *places);
 
+/** Wait briefly for what the hub says, if it was not asked by this process yet. */
+void st_places_await_hub(struct st_places *places);
+
 /**
  * Append a line for each other place in which a file is changed, unless the
  * session was told of this change before. Appends nothing if nobody else is there;
@@ -83,8 +89,25 @@ void st_places_flush_own(struct st_places *places);
  * @path   Below the root.
  * @now    The version that the answer shows, or that the session has just written.
  */
-void st_places_tell(struct st_places *places, const struct stet_session *session, const char *path,
+void st_places_tell(struct st_places *places, struct stet_session *session, const char *path,
                     const struct st_hash *now, struct st_buf *out);
+
+/**
+ * A descriptor that becomes readable when another process may have reported
+ * something.
+ *
+ * @return A descriptor, STET_E_NOT_FOUND if this is no checkout, or another code.
+ */
+[[nodiscard]] int st_places_fd(struct st_places *places, struct stet_error *err);
+
+/** Tell the subscribers of other processes that something is stored. */
+void st_places_announce(void);
+
+/** Whether others reported changes since the last call. Never blocks. */
+bool st_places_arrived(struct st_places *places);
+
+/** Open the registry if it exists; places->lock must be held. Returns 1, 0, or a code. */
+[[nodiscard]] int st_places_open_locked(struct st_places *places);
 
 /**
  * Take the lock and open the registry.

@@ -15,25 +15,16 @@ static void event_release(struct st_places_event *event) {
 	free(event->who);
 }
 
-static void told_release(struct st_places_told *told) {
-	free(told->session);
-	free(told->path);
-}
-
 void st_places_taken_release(struct st_places_taken *taken) {
 	for (size_t i = 0; i < taken->count; i++)
 		event_release(&taken->events[i]);
-	for (size_t i = 0; i < taken->told_count; i++)
-		told_release(&taken->told[i]);
 	free(taken->events);
-	free(taken->told);
 	taken->events = NULL;
-	taken->told = NULL;
-	taken->count = taken->told_count = taken->label_count = 0;
+	taken->count = taken->label_count = 0;
 }
 
 bool st_places_taken_is_empty(const struct st_places_taken *taken) {
-	return taken->count == 0 && taken->told_count == 0 && taken->label_count == 0;
+	return taken->count == 0 && taken->label_count == 0;
 }
 
 void st_places_queue_init(struct st_places_queue *queue) {
@@ -152,26 +143,24 @@ bool st_places_queue_touch(struct st_places_queue *queue, const char *label, int
 	return due;
 }
 
-/* ---- told ---- */
-
-void st_places_queue_tell(struct st_places_queue *queue, const char *session, const char *path,
-                          int64_t checkout, int64_t number) {
-	struct st_places_told told = {strdup(session), strdup(path), checkout, number};
-	pthread_mutex_lock(&queue->lock);
-	bool added = told.session && told.path && queue->told_count < ST_PLACES_QUEUE_MAX &&
-	             st_array_room(&queue->told, queue->told_count, sizeof *queue->told);
-	if (added)
-		queue->told[queue->told_count++] = told;
-	pthread_mutex_unlock(&queue->lock);
-	if (!added)
-		told_release(&told);
-}
-
 /* ---- taking ---- */
+
+bool st_places_queue_before(struct st_places_queue *queue, const char *path,
+                            struct st_version *before) {
+	bool found = false;
+	pthread_mutex_lock(&queue->lock);
+	for (size_t i = 0; i < queue->count && !found; i++) {
+		found = strcmp(queue->events[i].path, path) == 0 && queue->events[i].knows_before;
+		if (found)
+			*before = queue->events[i].before;
+	}
+	pthread_mutex_unlock(&queue->lock);
+	return found;
+}
 
 bool st_places_queue_has_events(struct st_places_queue *queue) {
 	pthread_mutex_lock(&queue->lock);
-	bool has = queue->count > 0 || queue->told_count > 0;
+	bool has = queue->count > 0;
 	pthread_mutex_unlock(&queue->lock);
 	return has;
 }
@@ -180,13 +169,10 @@ void st_places_queue_take(struct st_places_queue *queue, struct st_places_taken 
 	pthread_mutex_lock(&queue->lock);
 	taken->events = queue->events;
 	taken->count = queue->count;
-	taken->told = queue->told;
-	taken->told_count = queue->told_count;
 	taken->label_count = queue->label_count;
 	memcpy(taken->labels, queue->labels, sizeof taken->labels);
 	queue->events = NULL;
-	queue->told = NULL;
-	queue->count = queue->told_count = queue->label_count = 0;
+	queue->count = queue->label_count = 0;
 	pthread_mutex_unlock(&queue->lock);
 }
 
@@ -216,13 +202,6 @@ void st_places_queue_return(struct st_places_queue *queue, struct st_places_take
 		join_events(queue, taken);
 	for (size_t i = 0; i < taken->label_count; i++)
 		add_label(queue, taken->labels[i]);
-	for (size_t i = 0; i < taken->told_count; i++) {
-		if (queue->told_count == ST_PLACES_QUEUE_MAX ||
-		    !st_array_room(&queue->told, queue->told_count, sizeof *queue->told))
-			break;
-		queue->told[queue->told_count++] = taken->told[i];
-		taken->told[i] = (struct st_places_told){0};
-	}
 	pthread_mutex_unlock(&queue->lock);
 }
 

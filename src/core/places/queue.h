@@ -1,6 +1,6 @@
 /**
  * The queue between the calls of a workspace's sessions and the registry of
- * places: what they changed, who was active, what they were told.
+ * places: what they changed, and who was active.
  *
  * Calls append to it without waiting, and the background worker takes all of it.
  * A second change of a file that is still queued replaces the first, and the
@@ -23,11 +23,6 @@ struct st_places_event {
 	bool knows_before;
 };
 
-struct st_places_told {
-	char *session, *path;
-	int64_t checkout, number;
-};
-
 void st_places_queue_init(struct st_places_queue *queue);
 void st_places_queue_release(struct st_places_queue *queue);
 
@@ -40,9 +35,9 @@ void st_places_queue_label(struct st_places_queue *queue, const char *label);
 /** The same, if nobody was noted for so many milliseconds. Returns whether it was. */
 bool st_places_queue_touch(struct st_places_queue *queue, const char *label, int64_t ms);
 
-/** Append what a session was told. */
-void st_places_queue_tell(struct st_places_queue *queue, const char *session, const char *path,
-                          int64_t checkout, int64_t number);
+/** The version of a file before its first queued change; false if there is none, or it is not known. */
+bool st_places_queue_before(struct st_places_queue *queue, const char *path,
+                            struct st_version *before);
 
 bool st_places_queue_has_events(struct st_places_queue *queue);
 
@@ -52,8 +47,6 @@ struct st_places_taken {
 	size_t count;
 	char labels[ST_PLACES_LABELS_MAX][ST_LABEL_MAX];
 	size_t label_count;
-	struct st_places_told *told;
-	size_t told_count;
 };
 
 void st_places_taken_release(struct st_places_taken *taken);

@@ -8,11 +8,7 @@
 #include "fs/versions/state_dir.h"
 #include "text/diff/diff.h"
 
-enum {
-	SCHEMA = 1,
-	/* A named session is told of so many files at most; then the oldest are forgotten. */
-	TOLD_MAX = 5000,
-};
+enum { SCHEMA = 1 };
 
 #define REGISTRY_MAX ((int64_t)64 << 20)
 #define DAY_NS ((int64_t)24 * 3600 * 1000000000)
@@ -39,8 +35,6 @@ static const char schema[] =
 	" PRIMARY KEY (repo, seq));"
 	"CREATE INDEX event_path ON event (repo, path, seq);"
 	"CREATE INDEX event_place ON event (place, path, seq);"
-	"CREATE TABLE told (session TEXT NOT NULL, place BIGINT NOT NULL, path BLOB NOT NULL,"
-	" seq BIGINT NOT NULL, PRIMARY KEY (session, place, path));"
 	"PRAGMA user_version = 1; COMMIT";
 
 /* ---- opening ---- */
@@ -253,13 +247,10 @@ int st_registry_add(struct st_registry *registry, const struct st_registry_event
 static int drop_checkout(struct st_registry *registry, int64_t id, struct stet_error *err) {
 	static const char events[] = "DELETE FROM event WHERE place = ?";
 	static const char agents[] = "DELETE FROM agent WHERE place = ?";
-	static const char told[] = "DELETE FROM told WHERE place = ?";
 	static const char place[] = "DELETE FROM place WHERE id = ?";
 	int code = st_db_run(registry->db, events, err, "i", id);
 	if (code == 0)
 		code = st_db_run(registry->db, agents, err, "i", id);
-	if (code == 0)
-		code = st_db_run(registry->db, told, err, "i", id);
 	return code == 0 ? st_db_run(registry->db, place, err, "i", id) : code;
 }
 
@@ -334,15 +325,11 @@ int st_registry_clean(struct st_registry *registry, const char *machine, int64_t
 		return begun;
 	static const char events[] = "DELETE FROM event WHERE at < ?";
 	static const char repositories[] = "DELETE FROM repo WHERE id NOT IN (SELECT repo FROM place)";
-	static const char told[] =
-		"DELETE FROM told WHERE rowid < (SELECT max(rowid) FROM told) - ?";
 	int code = drop_gone(registry, machine, err);
 	if (code == 0)
 		code = drop_old(registry, now - AGE_MAX_NS, err);
 	if (code == 0)
 		code = st_db_run(registry->db, events, err, "i", now - AGE_MAX_NS);
-	if (code == 0)
-		code = st_db_run(registry->db, told, err, "i", (int64_t)TOLD_MAX);
 	return code == 0 ? st_db_run(registry->db, repositories, err, "") : code;
 }
 
@@ -352,28 +339,48 @@ int st_registry_version(struct st_registry *registry, int64_t *version, struct s
 	return st_db_version(registry->db, version, err);
 }
 
+#define CHECKOUT_COLUMNS "id, machine, path, branch, head, seen"
+
+/* Call a function for each row. It returns 1 to stop. */
+static int give_checkouts(struct st_rows *rows, int code,
+                          int (*each)(void *data, const struct st_registered *found,
+                                      struct stet_error *err),
+                          void *data, struct stet_error *err) {
+	while (code == 0 && (code = st_rows_next(rows, err)) > 0) {
+		const struct st_registered found = {
+			.id = st_rows_int(rows, 0),
+			.machine = st_rows_str(rows, 1),
+			.path = st_rows_str(rows, 2),
+			.branch = st_rows_str(rows, 3),
+			.head = st_rows_str(rows, 4),
+			.seen = st_rows_int(rows, 5),
+		};
+		code = each(data, &found, err);
+		if (code != 0)
+			st_rows_end(rows);
+	}
+	return code < 0 ? code : 0;
+}
+
 int st_registry_checkouts(struct st_registry *registry,
                           int (*each)(void *data, const struct st_registered *found,
                                       struct stet_error *err),
                           void *data, struct stet_error *err) {
 	static const char sql[] =
-		"SELECT id, machine, path, branch, head, seen FROM place WHERE repo = ? ORDER BY id";
+		"SELECT " CHECKOUT_COLUMNS " FROM place WHERE repo = ? ORDER BY id";
 	struct st_rows rows;
 	int code = st_db_query(registry->db, &rows, sql, err, "i", registry->repository);
-	while (code == 0 && (code = st_rows_next(&rows, err)) > 0) {
-		const struct st_registered found = {
-			.id = st_rows_int(&rows, 0),
-			.machine = st_rows_str(&rows, 1),
-			.path = st_rows_str(&rows, 2),
-			.branch = st_rows_str(&rows, 3),
-			.head = st_rows_str(&rows, 4),
-			.seen = st_rows_int(&rows, 5),
-		};
-		code = each(data, &found, err);
-		if (code != 0)
-			st_rows_end(&rows);
-	}
-	return code < 0 ? code : 0;
+	return give_checkouts(&rows, code, each, data, err);
+}
+
+int st_registry_checkout(struct st_registry *registry, int64_t id,
+                         int (*each)(void *data, const struct st_registered *found,
+                                     struct stet_error *err),
+                         void *data, struct stet_error *err) {
+	static const char sql[] = "SELECT " CHECKOUT_COLUMNS " FROM place WHERE id = ?";
+	struct st_rows rows;
+	int code = st_db_query(registry->db, &rows, sql, err, "i", id);
+	return give_checkouts(&rows, code, each, data, err);
 }
 
 int st_registry_agents(struct st_registry *registry, int64_t checkout,
@@ -488,18 +495,4 @@ int st_registry_last(struct st_registry *registry, int64_t *number, struct stet_
 		"SELECT seq FROM event WHERE repo = ? AND place <> ? ORDER BY seq DESC LIMIT 1";
 	return st_db_number(registry->db, sql, number, err, "ii", registry->repository,
 	                    registry->checkout);
-}
-
-int st_registry_told(struct st_registry *registry, const char *session, struct st_str path,
-                     int64_t checkout, int64_t *number, struct stet_error *err) {
-	static const char sql[] = "SELECT seq FROM told WHERE session = ? AND place = ? AND path = ?";
-	return st_db_number(registry->db, sql, number, err, "tib", session, checkout, path);
-}
-
-int st_registry_tell(struct st_registry *registry, const char *session, struct st_str path,
-                     int64_t checkout, int64_t number, struct stet_error *err) {
-	static const char sql[] =
-		"INSERT INTO told (session, place, path, seq) VALUES (?, ?, ?, ?)"
-		" ON CONFLICT (session, place, path) DO UPDATE SET seq = excluded.seq";
-	return st_db_run(registry->db, sql, err, "tibi", session, checkout, path, number);
 }

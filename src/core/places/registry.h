@@ -121,6 +121,12 @@ void st_registry_rollback(struct st_registry *registry);
                                                     struct stet_error *err),
                                         void *data, struct stet_error *err);
 
+/** Call a function for one checkout, if it is still registered. */
+[[nodiscard]] int st_registry_checkout(struct st_registry *registry, int64_t id,
+                                       int (*each)(void *data, const struct st_registered *found,
+                                                   struct stet_error *err),
+                                       void *data, struct stet_error *err);
+
 /** Call a function for each agent of a checkout, the one active last first. */
 [[nodiscard]] int st_registry_agents(struct st_registry *registry, int64_t checkout,
                                      int (*each)(void *data, struct st_str label, int64_t seen,
@@ -146,17 +152,6 @@ typedef int st_registry_event_fn(void *data, const struct st_registry_event *eve
 
 /** The number of the last event in other checkouts of the repository; 0 for none. */
 [[nodiscard]] int st_registry_last(struct st_registry *registry, int64_t *number,
-                                   struct stet_error *err);
-
-/**
- * What a named session was told of: the number of the last event of a file in
- * another checkout.
- */
-[[nodiscard]] int st_registry_told(struct st_registry *registry, const char *session,
-                                   struct st_str path, int64_t checkout, int64_t *number,
-                                   struct stet_error *err);
-[[nodiscard]] int st_registry_tell(struct st_registry *registry, const char *session,
-                                   struct st_str path, int64_t checkout, int64_t number,
                                    struct stet_error *err);
 
 #endif

@@ -81,7 +81,11 @@ static size_t similarity(const struct candidate *a, const struct candidate *b) {
 	enum { WHOLE = 60000 };
 	size_t larger = a->content.bytes.len > b->content.bytes.len ? a->content.bytes.len
 	                                                            : b->content.bytes.len;
-	if (st_str_eq(st_buf_str(&a->content.bytes), st_buf_str(&b->content.bytes)))
+	bool same = st_str_eq(st_buf_str(&a->content.bytes), st_buf_str(&b->content.bytes));
+	/* A link is renamed only if it leads to the same. */
+	if (!S_ISREG(a->content.mode) || !S_ISREG(b->content.mode))
+		return same && a->content.mode == b->content.mode ? WHOLE + 1 : 0;
+	if (same)
 		return WHOLE + 1;
 	size_t score = larger ? common_bytes(a, b) * WHOLE / larger : 0;
 	return score >= WHOLE * SIMILAR_PERCENT / 100 ? score : 0;
@@ -97,7 +101,7 @@ static void candidates_release(struct candidates *candidates) {
 		candidate_release(&candidates->items[i]);
 }
 
-/* Load the regular files of one kind: removed ones as they were, or new ones as they are. */
+/* Load the files and links of one kind: removed ones as they were, or new ones as they are. */
 static int load_candidates(struct st_git *git, const struct st_root *root,
                            const struct st_checkout_changes *changed, bool removed,
                            struct candidates *candidates, struct stet_error *err) {
@@ -105,7 +109,7 @@ static int load_candidates(struct st_git *git, const struct st_root *root,
 		const struct st_changed_file *file = &changed->items[i];
 		const struct st_side *side = removed ? &file->base : &file->now;
 		const struct st_side *none = removed ? &file->now : &file->base;
-		if (none->mode != 0 || !S_ISREG(side->mode))
+		if (none->mode != 0 || (!S_ISREG(side->mode) && !S_ISLNK(side->mode)))
 			continue;
 		struct candidate *candidate = &candidates->items[candidates->count++];
 		*candidate = (struct candidate){.index = i, .content = ST_CONTENT_INIT};
@@ -113,8 +117,7 @@ static int load_candidates(struct st_git *git, const struct st_root *root,
 		if (code == STET_E_NOMEM || code == STET_E_BUSY)
 			return code;
 		/* git takes no empty file for a renamed one. */
-		if (code < 0 || !candidate->content.exists || candidate->content.bytes.len == 0 ||
-		    !S_ISREG(candidate->content.mode)) {
+		if (code < 0 || !candidate->content.exists || candidate->content.bytes.len == 0) {
 			candidate_release(candidate);
 			candidates->count--;
 		} else if (!cut_pieces(candidate)) {

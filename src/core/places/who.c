@@ -110,6 +110,7 @@ int st_who_fill(struct st_places *places, yyjson_mut_doc *doc, yyjson_mut_val *r
                 struct stet_error *err) {
 	struct who who = {.places = places, .doc = doc, .now = st_wall_ns()};
 	st_places_flush_own(places);
+	st_places_await_hub(places);
 	int code = st_places_lock(places, false, err);
 	if (code < 0)
 		return code;

@@ -12,6 +12,7 @@
 #include "core/workspace/workspace.h"
 #include "fs/file/file.h"
 #include "fs/versions/state_dir.h"
+#include "hub/hub.h"
 #include "stet/instructions.h"
 
 /* The largest configuration file. */
@@ -29,6 +30,8 @@ enum kind {
 	LIST,
 	/** The name of the state directory. */
 	NAME,
+	/** A connection string. */
+	HUB,
 	/** refuse or merge. */
 	STALE,
 	/** false, nested or true. */
@@ -90,6 +93,9 @@ struct key {
 	X("structured", FLAG, USER_ONLY, STET_OPTION_STRUCTURED, "false", \
 	  "servers also send structuredContent, for programs that read it") \
 	X("stateDir", NAME, USER_ONLY, 0, ST_STATE_DIR, "the state directory, a name below the root") \
+	X("hub", HUB, USER_ONLY, 0, "", \
+	  "a PostgreSQL database that tells other machines what agents change, as " \
+	  "postgresql://db.example/agents; none if empty") \
 	X("useSnapshot", FLAG, USER_ONLY, STET_OPTION_USE_SNAPSHOT, "true", \
 	  "prompts contain the snapshot instead of the history; a story can override this") \
 	X("guard", HOOK, USER_ONLY, STET_OPTION_HOOK, "deny", \
@@ -213,6 +219,9 @@ static const char *canonical(const struct key *key, const char *text) {
 	case HOOK:
 		good = hook_value(text) >= 0;
 		break;
+	case HUB:
+		good = st_hub_check(text, NULL) == 0;
+		break;
 	case LIST:
 		break;
 	}
@@ -238,6 +247,9 @@ static const char *values_of(const struct key *key) {
 		return "refuse or merge";
 	case HOOK:
 		return "deny, apply or watch";
+	case HUB:
+		return "a connection string of PostgreSQL without a password (~/.pgpass, a service file or "
+			   "PGPASSWORD can hold it)";
 	case LIST:
 		break;
 	}
@@ -542,8 +554,10 @@ int stet_config_apply(const struct stet_config *config, struct stet_workspace *w
 		code = stet_instructions_names(ws, stet_config_value(config, "agentsNames"), err);
 	if (code == 0)
 		code = stet_workspace_state_dir(ws, stet_config_value(config, "stateDir"), err);
+	if (code == 0)
+		code = stet_workspace_hub(ws, stet_config_value(config, "hub"), err);
 	for (size_t i = 0; i < KEYS && code == 0; i++) {
-		if (keys[i].kind != LIST && keys[i].kind != NAME)
+		if (keys[i].kind != LIST && keys[i].kind != NAME && keys[i].kind != HUB)
 			code = stet_workspace_set(ws, keys[i].option,
 			                          option_of(&keys[i], config->values[i].text), err);
 	}

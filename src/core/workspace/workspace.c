@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/quote.h"
 #include "core/workspace/vault.h"
+#include "hub/hub.h"
 #include "fs/tree/ignore_file.h"
 #include "fs/versions/state_dir.h"
 #include "fs/path/sys.h"
@@ -124,6 +125,7 @@ int st_workspace_init(struct stet_workspace *ws, const char *root, struct stet_e
 void st_workspace_release(struct stet_workspace *ws) {
 	st_write_context_release(&ws->writes);
 	free(ws->state_dir);
+	free(ws->hub);
 	bases_release(&ws->bases);
 	st_instructions_setup_release(&ws->instructions);
 	st_lru_release(&ws->writers);
@@ -265,6 +267,22 @@ int stet_workspace_state_dir(struct stet_workspace *ws, const char *name, struct
 	ws->state_dir = copy;
 	ws->instructions.state_dir = copy;
 	st_write_set_state_dir(&ws->writes, copy);
+	return 0;
+}
+
+int stet_workspace_hub(struct stet_workspace *ws, const char *conninfo, struct stet_error *err) {
+	if (st_begin_call(ws, err) < 0)
+		return STET_E_INVALID;
+	if (!conninfo)
+		conninfo = "";
+	int code = st_hub_check(conninfo, err);
+	char *copy = code == 0 && *conninfo ? strdup(conninfo) : NULL;
+	if (code < 0)
+		return code;
+	if (*conninfo && !copy)
+		return st_fail_nomem(err);
+	free(ws->hub);
+	ws->hub = copy;
 	return 0;
 }
 

@@ -94,6 +94,8 @@ struct stet_workspace {
 	struct st_write_context writes;
 	struct st_bases bases;
 	struct st_state_hooks hooks;
+	/** The connection string of the hub; NULL for none. */
+	char *hub;
 	/** What other checkouts of the repository do, for core/places. */
 	struct st_places *places;
 	/** The name of the state directory. */

@@ -244,16 +244,16 @@ static unsigned char key[KEY_SIZE];
 static bool has_key;
 
 static int open_or_make(int dirfd, const char *name) {
-	if (dirfd < 0 || (st_retry(mkdirat(dirfd, name, 0700)) < 0 && errno != EEXIST))
+	if ((dirfd < 0 && dirfd != AT_FDCWD) || (st_retry(mkdirat(dirfd, name, 0700)) < 0 && errno != EEXIST))
 		return -1;
 	return st_retry(openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 }
 
-/* Open $XDG_STATE_HOME or ~/.local/state; -1 if there is neither. */
+/* Open $XDG_STATE_HOME or ~/.local/state, made if missing; -1 if there is neither. */
 static int open_state_home(void) {
 	const char *state = secure_getenv("XDG_STATE_HOME"), *home = secure_getenv("HOME");
 	if (state && state[0] == '/')
-		return st_retry(open(state, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+		return open_or_make(AT_FDCWD, state);
 	if (!home || home[0] != '/')
 		return -1;
 	st_autofd dir = st_retry(open(home, O_RDONLY | O_DIRECTORY | O_CLOEXEC));

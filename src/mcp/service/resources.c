@@ -1,4 +1,4 @@
-/* Resources: the state of the work, instruction files, files, sections of Markdown files. */
+/* Resources: the state of the work, instruction files, other places, files, sections of Markdown files. */
 #include "base/base64.h"
 #include "base/uri.h"
 #include "base/utf8.h"
@@ -6,6 +6,7 @@
 #include "mcp/service/service_state.h"
 #include "tools/host.h"
 #include "stet/instructions.h"
+#include "stet/places.h"
 #include "text/markdown/heading.h"
 
 /* A resource is sent as a whole, and JSON may need six bytes for one. */
@@ -21,6 +22,8 @@ static const struct resource {
 	{"stet://agents", "agents", "Instruction files",
      "Every AGENTS.md of the workspace: path, size, and the reason if stet does not load it.",
      "application/json"},
+	{"stet://others", "others", "Other places",
+     "Who works in other checkouts of this repository, and what they changed.", "application/json"},
 };
 
 static const struct resource templates[] = {
@@ -96,6 +99,15 @@ static int read_snapshot(struct st_mcp_request *request) {
 	return code;
 }
 
+/* Add an object's members after the root of its workspace. */
+static void add_of_workspace(struct st_buf *out, const struct stet_workspace *ws,
+                             const char *json) {
+	st_buf_adds(out, "{\"root\":");
+	st_json_quote(out, st_str(stet_workspace_root(ws)));
+	st_buf_adds(out, ",");
+	st_buf_adds(out, json + 1);
+}
+
 static int add_index(struct st_buf *out, struct stet_workspace *ws, struct stet_error *err) {
 	struct stet_instructions *instructions = NULL;
 	int code = stet_instructions_index(ws, &instructions, err);
@@ -105,15 +117,24 @@ static int add_index(struct st_buf *out, struct stet_workspace *ws, struct stet_
 	stet_instructions_free(instructions);
 	if (!json)
 		return st_fail_nomem(err);
-	st_buf_adds(out, "{\"root\":");
-	st_json_quote(out, st_str(stet_workspace_root(ws)));
-	/* Continue with the members of the JSON object. */
-	st_buf_addf(out, ",%s", json + 1);
+	add_of_workspace(out, ws, json);
 	stet_free(json);
 	return 0;
 }
 
-static int read_instructions(struct st_mcp_request *request) {
+static int add_others(struct st_buf *out, struct stet_workspace *ws, struct stet_error *err) {
+	char *json = NULL;
+	int code = stet_who(ws, &json, NULL, err);
+	if (code == 0)
+		add_of_workspace(out, ws, json);
+	stet_free(json);
+	return code;
+}
+
+/* Read a resource that is a list with an object for each workspace. */
+static int read_list(struct st_mcp_request *request,
+                     int (*add)(struct st_buf *out, struct stet_workspace *ws,
+                                struct stet_error *err)) {
 	struct stet_client *client = st_service_client_of(request);
 	struct stet_error why = {0};
 	st_auto(st_buf) text = ST_BUF_INIT;
@@ -121,7 +142,7 @@ static int read_instructions(struct st_mcp_request *request) {
 	struct stet_workspace *ws;
 	for (size_t i = 0; (ws = st_client_workspace(client, i)); i++) {
 		st_buf_adds(&text, i > 0 ? "," : "");
-		if (add_index(&text, ws, &why) < 0)
+		if (add(&text, ws, &why) < 0)
 			return st_mcp_fail(request, ST_MCP_INTERNAL_ERROR, "%s", why.message);
 	}
 	st_buf_adds(&text, "]}");
@@ -240,7 +261,9 @@ int st_service_resources_read(struct st_mcp_request *request) {
 	if (st_str_eq(uri, ST_STR("stet://snapshot")))
 		return read_snapshot(request);
 	if (st_str_eq(uri, ST_STR("stet://agents")))
-		return read_instructions(request);
+		return read_list(request, add_index);
+	if (st_str_eq(uri, ST_STR("stet://others")))
+		return read_list(request, add_others);
 	if (st_str_starts(uri, ST_STR(SECTION "/")))
 		return read_section_uri(request, st_str_slice(uri, sizeof SECTION - 1, uri.len));
 	if (st_uri_path(uri, &path))

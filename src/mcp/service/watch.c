@@ -5,6 +5,7 @@
 #include "tools/host.h"
 #include "mcp/protocol/protocol_state.h"
 #include "base/uri.h"
+#include "core/places/places.h"
 #include "stet/instructions.h"
 #include "stet/watch.h"
 
@@ -19,8 +20,8 @@ struct st_service_watch {
 	struct st_service_watch *next;
 	char *uri;
 	size_t subscribers;
-	/* It depends on all files. */
-	bool any;
+	/* It depends on all files, or on what other places report. */
+	bool any, others;
 	struct watched_file *files;
 	size_t count;
 	/* The workspaces whose instruction files it depends on. */
@@ -58,6 +59,16 @@ static int poll_workspace(struct st_service *service, struct stet_workspace *ws,
 	if (fd >= 0 && epoll_ctl(service->epoll, EPOLL_CTL_ADD, fd, &event) < 0 && errno != EEXIST)
 		return st_fail_errno(err, errno, "Cannot watch files");
 	return fd < 0 ? fd : 0;
+}
+
+/* Poll for reports of other places; outside of a repository there are none. */
+static int poll_places(struct st_service *service, struct stet_workspace *ws,
+                       struct stet_error *err) {
+	struct epoll_event event = {.events = EPOLLIN};
+	int fd = st_places_fd(ws->places, err);
+	if (fd >= 0 && epoll_ctl(service->epoll, EPOLL_CTL_ADD, fd, &event) < 0 && errno != EEXIST)
+		return st_fail_errno(err, errno, "Cannot watch other places");
+	return fd < 0 && fd != STET_E_NOT_FOUND ? fd : 0;
 }
 
 static int add_watched_file(struct st_service_watch *watch, struct stet_workspace *ws,
@@ -130,6 +141,12 @@ static int watch_resource(struct st_service *service, struct st_service_watch *w
 	if (st_uri_path(uri, &path))
 		return add_path(service, watch, path.ptr, err);
 	watch->any = st_str_eq(uri, ST_STR("stet://snapshot"));
+	watch->others = st_str_eq(uri, ST_STR("stet://others"));
+	for (size_t i = 0; watch->others && code == 0 && (ws = stet_host_workspace(service->host, i));
+	     i++)
+		code = poll_places(service, ws, err);
+	if (watch->others)
+		return code;
 	if (!watch->any && !st_str_eq(uri, ST_STR("stet://agents")))
 		return st_fail(err, STET_E_NOT_FOUND, "Resource not found.");
 	for (size_t i = 0; code == 0 && (ws = stet_host_workspace(service->host, i)); i++)
@@ -278,6 +295,22 @@ static void notify_changed(struct st_service *service) {
 	notify_uris(service, &uris);
 }
 
+/* Notify subscribers of other places if one of them reported something. */
+static void notify_others(struct st_service *service) {
+	st_auto(st_mcp_uris) uris = {0};
+	struct stet_workspace *ws;
+	bool arrived = false;
+	pthread_mutex_lock(&service->lock);
+	for (struct st_service_watch *watch = service->watches; watch; watch = watch->next) {
+		for (size_t i = 0; watch->others && (ws = stet_host_workspace(service->host, i)); i++)
+			arrived = st_places_arrived(ws->places) || arrived;
+		if (watch->others && arrived)
+			(void)st_mcp_uris_add(&uris, st_str(watch->uri));
+	}
+	pthread_mutex_unlock(&service->lock);
+	notify_uris(service, &uris);
+}
+
 void st_service_dispatch(struct st_service *service) {
 	struct stet_workspace *ws;
 	for (size_t i = 0; (ws = stet_host_workspace(service->host, i)); i++) {
@@ -288,4 +321,5 @@ void st_service_dispatch(struct st_service *service) {
 			epoll_ctl(service->epoll, EPOLL_CTL_DEL, stet_workspace_watch_fd(ws, NULL), NULL);
 	}
 	notify_changed(service);
+	notify_others(service);
 }

@@ -292,6 +292,7 @@ int st_read_page(struct st_call *call, const struct st_reading *what, yyjson_mut
 	if (call->structured)
 		render_page(call, data, &content, &page, hash);
 	add_facts(call, &content, &page, hash);
+	st_call_tell(call, content.path, &content.version.hash);
 	return 0;
 }
 
