@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"sync"
 	"testing"
 	"time"
@@ -106,7 +107,13 @@ func TestTenThousandDroppedObjectsLeakNothing(t *testing.T) {
 	memory := resident(t)
 	drop(t, dir, 10000)
 	collect(t, before+2)
-	if grown := resident(t) - memory; grown > 8<<20 {
+	// The finalizers of the last sessions run when they like.
+	grown := resident(t) - memory
+	for deadline := time.Now().Add(time.Minute); grown > 8<<20 && time.Now().Before(deadline); {
+		debug.FreeOSMemory()
+		grown = resident(t) - memory
+	}
+	if grown > 8<<20 {
 		t.Errorf("the memory has grown by %d bytes", grown)
 	}
 }
