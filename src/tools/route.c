@@ -338,19 +338,20 @@ static const char *resolve(struct st_call *call, const char *path, unsigned flag
 
 /* ---- arguments ---- */
 
-/* A path as it was sent, and what it is in a sentence: the name of an argument, or words of the tool. */
+/* A path as it was sent, and what it is: the name of an argument, or words for a sentence. */
 struct sent_path {
 	struct st_str text;
-	const char *argument, *words;
+	const char *what;
+	bool is_argument;
 };
 
 static const char *fail_sent_path(const struct st_call *call, const struct sent_path *path,
                                   const char *problem, struct stet_error *err) {
-	if (path->argument)
-		st_fail(err, STET_E_INVALID, "The argument \"%s\" of %s %s", path->argument,
-		        call->tool->name, problem);
+	if (path->is_argument)
+		st_fail(err, STET_E_INVALID, "The argument \"%s\" of %s %s", path->what, call->tool->name,
+		        problem);
 	else
-		st_fail(err, STET_E_INVALID, "%s of %s %s", path->words, call->tool->name, problem);
+		st_fail(err, STET_E_INVALID, "%s of %s %s", path->what, call->tool->name, problem);
 	return NULL;
 }
 
@@ -379,7 +380,7 @@ static const char *read_path(struct st_call *call, const struct sent_path *sent,
 
 static const char *find_argument(struct st_call *call, const char *name, unsigned flags,
                                  struct stet_error *err) {
-	const struct sent_path sent = {.text = st_arg_str(call, name), .argument = name};
+	const struct sent_path sent = {st_arg_str(call, name), name, true};
 	const char *path = read_path(call, &sent, err);
 	if (path)
 		path = resolve(call, path, flags, err);
@@ -397,7 +398,7 @@ const char *st_call_link(struct st_call *call, const char *name, struct stet_err
 
 const char *st_call_find(struct st_call *call, const char *what, struct st_str path,
                          struct stet_error *err) {
-	const struct sent_path sent = {.text = path, .words = what};
+	const struct sent_path sent = {path, what, false};
 	const char *typed = read_path(call, &sent, err);
 	return typed ? resolve(call, typed, 0, err) : NULL;
 }
@@ -405,7 +406,7 @@ const char *st_call_find(struct st_call *call, const char *what, struct st_str p
 const char *st_call_destination(struct st_call *call, struct stet_error *err) {
 	struct stet_session *source = call->session;
 	static const char name[] = "destination";
-	const struct sent_path sent = {.text = st_arg_str(call, name), .argument = name};
+	const struct sent_path sent = {st_arg_str(call, name), name, true};
 	const char *path = read_path(call, &sent, err);
 	if (!path)
 		return NULL;
