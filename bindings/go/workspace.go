@@ -28,6 +28,7 @@ const (
 	HashProves      Option = C.STET_OPTION_HASH_PROVES
 	Structured      Option = C.STET_OPTION_STRUCTURED
 	UseSnapshot     Option = C.STET_OPTION_USE_SNAPSHOT
+	Vault           Option = C.STET_OPTION_VAULT
 )
 
 // A Workspace is a root directory. No path leads out of it.

@@ -35,8 +35,8 @@ extern "C" {
  * session is the agent's, by the name `claude:ID` and the like.
  *
  * @event   The event, as the client sends it.
- * @client  "claude", "codex", "gemini", "qwen", "cursor"; NULL to recognise it
- *          by the event.
+ * @client  "claude", "codex", "gemini", "qwen", "cursor", "opencode"; NULL to
+ *          recognise it by the event.
  * @out     Receives the decision as JSON, to be freed with stet_free(); NULL if
  *          there is nothing to say.
  * @len     Receives its length; may be NULL.

@@ -92,6 +92,14 @@ enum stet_option {
 	 * (the default): it denies. 2: it makes the change itself, and merges.
 	 */
 	STET_OPTION_HOOK = 17,
+	/**
+	 * 1: the root is a vault, a folder of Markdown notes. Unless
+	 * stet_workspace_allow() names other types, tools read and write Markdown
+	 * only; `.obsidian` is protected; and a change that would alter one of
+	 * Obsidian's comments (`%% ... %%`) is refused with STET_E_PROTECTED. 0 is the
+	 * default.
+	 */
+	STET_OPTION_VAULT = 18,
 };
 
 /**

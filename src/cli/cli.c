@@ -153,17 +153,38 @@ static void show_session_hint(const struct cli *cli, const struct stet_json *ans
 			stderr);
 }
 
+static void show_diff(const struct stet_json *answer, const char *pointer) {
+	size_t len = 0;
+	const char *diff = stet_json_text(answer, pointer, &len);
+	if (!diff || len == 0)
+		return;
+	fputc('\n', stderr);
+	put_diff(stderr, diff, len);
+}
+
+/* Print what is wrong with each file, where several could not be changed together. */
+static void show_failed_files(const struct stet_json *answer, const char *said) {
+	char pointer[64];
+	for (size_t i = 0; i < stet_json_count(answer, "/structuredContent/files"); i++) {
+		snprintf(pointer, sizeof pointer, "/structuredContent/files/%zu/message", i);
+		const char *message = stet_json_text(answer, pointer, NULL);
+		if (!message)
+			continue;
+		if (strcmp(message, said) != 0)
+			complain("%s", message);
+		snprintf(pointer, sizeof pointer, "/structuredContent/files/%zu/diff", i);
+		show_diff(answer, pointer);
+	}
+}
+
 /* Print the message of a refusal or failure, and its diff if it has one. */
 static void show_failure(const struct cli *cli, const struct stet_json *answer,
                          const struct stet_error *err) {
-	size_t len = 0;
 	const char *message = stet_json_text(answer, "/structuredContent/message", NULL);
-	const char *diff = stet_json_text(answer, "/structuredContent/diff", &len);
-	complain("%s", message ? message : stet_error_message(err));
-	if (diff && len > 0) {
-		fputc('\n', stderr);
-		put_diff(stderr, diff, len);
-	}
+	const char *said = message ? message : stet_error_message(err);
+	complain("%s", said);
+	show_diff(answer, "/structuredContent/diff");
+	show_failed_files(answer, said);
 	show_session_hint(cli, answer);
 }
 

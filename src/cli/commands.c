@@ -32,6 +32,7 @@ const struct command *const commands[] = {
 	&diff_command,
 	&undo_command,
 	&who_command,
+	&forecast_command,
 	&setup_command,
 	&doctor_command,
 	NULL,

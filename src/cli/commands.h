@@ -143,6 +143,7 @@ extern const struct command compact_command;
 extern const struct command diff_command;
 extern const struct command doctor_command;
 extern const struct command edit_command;
+extern const struct command forecast_command;
 extern const struct command grep_command;
 extern const struct command hash_command;
 extern const struct command hook_command;

@@ -48,6 +48,8 @@ static int set_options(struct stet_workspace *ws, const struct arguments *args,
 	const char *stale = option_value(args, "--on-stale");
 	const char *durability = option_value(args, "--durability");
 	int code = endings ? stet_workspace_allow(ws, endings, err) : 0;
+	if (code == 0 && has_option(args, "--vault"))
+		code = stet_workspace_set(ws, STET_OPTION_VAULT, 1, err);
 	if (code == 0 && names)
 		code = stet_instructions_names(ws, names, err);
 	if (code == 0 && has_option(args, "--read-only"))

@@ -14,6 +14,8 @@
 		{"--agents", "all|nested|none", \
 	     "which AGENTS.md to deliver: nested for clients that load the root's themselves"}, \
 		{"--ext", "ENDINGS", "allow only files with these endings, such as .md,.txt"}, \
+		{"--vault", NULL, \
+	     "the directories are vaults of notes: Markdown only, .obsidian and comments stay"}, \
 		{"--read-only", NULL, "serve no tool that writes, and keep no state"}, \
 		{"--require-read", NULL, "refuse edits of files that the session has not read"}, \
 		{"--on-stale", "refuse|merge", \

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "text/lines/lines.h"
 
 /* The most files of one patch. */
 enum { FILES_MAX = 200 };
@@ -41,6 +42,7 @@ static void read_edit(const struct st_hook_call *call, struct st_hook_changes *c
 	change->old_text = st_hook_member(input, old_names);
 	change->new_text = st_hook_member(input, new_names);
 	change->all = yyjson_is_true(yyjson_obj_get(input, "replace_all")) ||
+	              yyjson_is_true(yyjson_obj_get(input, "replaceAll")) ||
 	              yyjson_is_true(yyjson_obj_get(input, "allow_multiple")) ||
 	              st_json_int(yyjson_obj_get(input, "expected_replacements")) > 1;
 	/* An empty old text creates the file. */
@@ -90,9 +92,13 @@ static void read_patch_line(const struct st_hook_call *call, struct st_hook_chan
 	change->hunks_only = true;
 }
 
+struct st_str st_hook_patch_text(const struct st_hook_event *event) {
+	static const char *const names[] = {"command", "input", "patch", "patchText", NULL};
+	return st_hook_member(event->input, names);
+}
+
 static void read_patch(const struct st_hook_call *call, struct st_hook_changes *changes) {
-	static const char *const names[] = {"command", "input", "patch", NULL};
-	struct st_str patch = st_hook_member(call->event->input, names);
+	struct st_str patch = st_hook_patch_text(call->event);
 	for (size_t at = 0; at < patch.len;) {
 		size_t end = st_line_end(patch, at);
 		read_patch_line(call, changes, st_str_slice(patch, at, end));
@@ -117,6 +123,18 @@ bool st_hook_changes_read(const struct st_hook_call *call, struct st_hook_change
 	return changes->count > 0;
 }
 
+/* Add a text with the byte order mark of the old one, and with its CRLF if all its lines end so. */
+static void add_in_form(struct st_buf *out, struct st_str text, struct st_str old) {
+	size_t bom = st_bom_len(old);
+	struct st_eols eols = st_eols_count(old);
+	if (bom > 0 && st_bom_len(text) == 0)
+		st_buf_add(out, st_str_slice(old, 0, bom));
+	if (eols.crlf > 0 && eols.lf == 0)
+		st_eol_convert(out, text, ST_EOL_CRLF);
+	else
+		st_buf_add(out, text);
+}
+
 int st_hook_change_make(const struct st_hook_change *change, struct st_str old, struct st_buf *new,
                         struct stet_error *err) {
 	struct st_edited result;
@@ -124,6 +142,8 @@ int st_hook_change_make(const struct st_hook_change *change, struct st_str old, 
 	if (change->hunks_only && !change->whole)
 		/* The judgement does not need the new contents of hunks: they name what they replace. */
 		st_buf_add(new, old);
+	else if (change->whole && change->keeps_form)
+		add_in_form(new, change->content, old);
 	else if (change->whole)
 		st_buf_add(new, change->content);
 	else

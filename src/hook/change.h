@@ -22,6 +22,8 @@ struct st_hook_change {
 	struct st_str old_text, new_text;
 	bool all;
 	struct st_str content;
+	/** The new file gets the byte order mark and the line ends of the old one: models write LF. */
+	bool keeps_form;
 	/** Hunks of a patch: they name the lines they replace, but stet does not apply them here. */
 	bool hunks_only;
 };
@@ -39,5 +41,14 @@ bool st_hook_changes_read(const struct st_hook_call *call, struct st_hook_change
 /** Make the new contents from the old ones, as st_change.make. */
 [[nodiscard]] int st_hook_change_make(const struct st_hook_change *change, struct st_str old,
                                       struct st_buf *new, struct stet_error *err);
+
+/** The text of a patch. */
+struct st_str st_hook_patch_text(const struct st_hook_event *event);
+
+/**
+ * Apply a patch as one change set, merging, and deny the tool with what was
+ * done, or with the refusals. False if stet cannot: then nothing is changed.
+ */
+bool st_hook_apply_patch(struct st_hook_call *call);
 
 #endif

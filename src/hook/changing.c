@@ -1,7 +1,8 @@
 /*
  * Before an edit, a write or a patch: judge it by the rules of stet's own tools
  * (core/session/change.h), as a dry run, and deny what they refuse. With
- * `guard = apply` stet makes the change itself, which then cannot race.
+ * `guard = apply`, and in place of a tool that stet's plugin replaced, stet
+ * makes the change itself, which then cannot race.
  */
 #include "hook/change.h"
 
@@ -36,6 +37,11 @@ static bool writes_lf(enum st_hook_client client) {
 	return client == ST_HOOK_CLAUDE || client == ST_HOOK_CODEX;
 }
 
+/* Whether the client's tool writes a file as the model gave it, without the byte order mark of the old one. */
+static bool drops_bom(enum st_hook_client client) {
+	return client == ST_HOOK_GEMINI || client == ST_HOOK_CODEX;
+}
+
 static bool breaks_links(enum st_hook_client client) {
 	return client == ST_HOOK_CLAUDE || client == ST_HOOK_QWEN;
 }
@@ -53,6 +59,9 @@ static const char *damage_of(const struct st_hook_call *call, const struct st_ho
 		return "has CRLF line ends, which this tool would replace by LF";
 	if (!st_utf8_valid(old) && client == ST_HOOK_GEMINI && !change->whole)
 		return "has bytes that are not UTF-8, which this tool would replace by U+FFFD";
+	if (st_bom_len(old) > 0 && change->whole && !change->removes &&
+	    st_bom_len(change->content) == 0 && drops_bom(client))
+		return "begins with a byte order mark, which this tool would drop";
 	if (file->links > 1 && breaks_links(client))
 		return "has several names (hard links), which this tool would separate";
 	if (client == ST_HOOK_CODEX && !change->whole && !change->removes && old.len > 0 &&
@@ -61,16 +70,19 @@ static const char *damage_of(const struct st_hook_call *call, const struct st_ho
 	return NULL;
 }
 
+/* What a write by stet itself would damage. It keeps the line ends of a file if they are alike. */
+static const char *own_damage_of(const struct st_hook_change *change, const struct st_file *file) {
+	return change->whole && !change->removes && is_mixed(st_buf_str(&file->bytes))
+	           ? "has LF and CRLF line ends, which a write of the whole file would make alike"
+	           : NULL;
+}
+
 static void deny_damage(struct st_hook_call *call, const struct st_hook_change *change,
                         const char *damage) {
 	st_auto(st_buf) text = ST_BUF_INIT;
 	st_buf_addf(&text,
-	            "File %s %s. Change it with stet, which keeps them: ", st_quoted(change->path),
-	            damage);
-	if (change->whole)
-		st_buf_addf(&text, "stet --session %s write %s < NEW", call->session->name, change->path);
-	else
-		st_buf_addf(&text, "stet --session %s edit %s OLD NEW", call->session->name, change->path);
+	            "File %s %s. Change it with stet's tool edit_file, which keeps the rest as it is.",
+	            st_quoted(change->path), damage);
 	st_hook_say(call->decision, st_buf_str(&text));
 	call->decision->denies = true;
 }
@@ -105,6 +117,18 @@ static void say_applied(struct st_hook_call *call, const struct st_hook_change *
 		st_buf_addf(&text, "\n\n%s", st_buf_cstr(&diff));
 	st_hook_say(call->decision, st_buf_str(&text));
 	call->decision->denies = true;
+	call->decision->done = true;
+}
+
+/* Nobody but stet makes this change, so stet says why it cannot be made. */
+static void say_failure(struct st_hook_call *call, const struct stet_error *why) {
+	st_hook_say(call->decision, st_str(why->message));
+	call->decision->denies = true;
+}
+
+static bool is_callers_fault(int code) {
+	return code == STET_E_NO_MATCH || code == STET_E_AMBIGUOUS || code == STET_E_INVALID ||
+	       code == STET_E_KIND || code == STET_E_TOO_BIG;
 }
 
 /* What the file holds now; empty if there is none. False if its path cannot be used. */
@@ -115,13 +139,17 @@ static bool load_old(struct st_hook_call *call, const struct st_hook_change *cha
 	return code == 0 || code == STET_E_NOT_FOUND;
 }
 
-/* Judge one change; with `apply` also make it. */
-static void judge_one(struct st_hook_call *call, struct st_hook_change *change, bool apply) {
+/* Judge one change; with `makes` also make it. */
+static void judge_one(struct st_hook_call *call, struct st_hook_change *change, bool makes) {
+	bool replaces = makes && call->event->client == ST_HOOK_OPENCODE;
 	st_auto(st_file) old = ST_FILE_INIT;
 	struct stet_error why = {0};
 	if (!load_old(call, change, &old))
 		return;
-	const char *damage = !apply && old.bytes.ptr ? damage_of(call, change, &old) : NULL;
+	const char *damage = !old.bytes.ptr ? NULL
+	                     : makes        ? own_damage_of(change, &old)
+	                                    : damage_of(call, change, &old);
+	change->keeps_form = makes;
 	struct stet_answer *answer = st_answer_new("success");
 	if (!answer)
 		return;
@@ -129,20 +157,22 @@ static void judge_one(struct st_hook_call *call, struct st_hook_change *change, 
 		.path = change->path,
 		.kind = change->whole ? ST_CHANGE_WHOLE : ST_CHANGE_ANCHORED,
 		.anchor = change->old_text,
-		.merge = apply,
+		.merge = call->session->ws->hook_mode == ST_HOOK_MODE_APPLY && makes,
 		.check_drops = true,
-		.dry_run = !apply,
-		.remove = change->removes && apply,
+		.dry_run = !makes || damage,
+		.remove = change->removes && makes,
 		.make = make_new,
 		.context = change,
 	};
 	int code = st_change_apply(call->session, &request, answer, &why);
 	if (code == STET_E_CONFLICT)
 		say_refusal(call, answer);
-	else if (code == 0 && apply)
+	else if (code == 0 && makes && !damage)
 		say_applied(call, change, answer, st_buf_str(&old.bytes));
 	else if (damage)
 		deny_damage(call, change, damage);
+	else if (replaces && is_callers_fault(code))
+		say_failure(call, &why);
 	/* Any other code: the agent's tool says itself what is wrong. */
 	stet_answer_free(answer);
 }
@@ -159,15 +189,28 @@ static void keep_old(struct st_hook_call *call, const struct st_hook_change *cha
 		(void)st_session_record(call->session, change->path, place.path, &file);
 }
 
+/*
+ * Whether stet makes the changes itself: for a tool that its plugin replaced, and with `guard = apply` where the
+ * agent does not ask its user first, since a hook runs before that question.
+ */
+static bool makes_changes(const struct st_hook_call *call) {
+	const struct st_hook_event *event = call->event;
+	if (event->client == ST_HOOK_OPENCODE)
+		return event->tool != ST_HOOK_PATCH;
+	return call->session->ws->hook_mode == ST_HOOK_MODE_APPLY && !event->asks;
+}
+
 void st_hook_before_change(struct st_hook_call *call) {
 	st_auto(st_hook_changes) changes = {0};
 	int mode = call->session->ws->hook_mode;
 	if (!st_hook_changes_read(call, &changes) || mode == ST_HOOK_MODE_WATCH)
 		return;
-	/* Several files as one change need stet's own apply_patch. */
-	bool apply = mode == ST_HOOK_MODE_APPLY && changes.count == 1 && !changes.items[0].hunks_only;
+	bool makes = makes_changes(call);
+	if (makes && call->event->tool == ST_HOOK_PATCH && st_hook_apply_patch(call))
+		return;
+	makes &= changes.count == 1 && !changes.items[0].hunks_only;
 	for (size_t i = 0; i < changes.count; i++)
-		judge_one(call, &changes.items[i], apply);
+		judge_one(call, &changes.items[i], makes);
 	for (size_t i = 0; i < changes.count && !call->decision->denies; i++)
 		keep_old(call, &changes.items[i]);
 }

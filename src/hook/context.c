@@ -11,23 +11,18 @@ enum { NAMED_MAX = 20, INSTRUCTIONS_MAX = 16 << 10 };
 
 /* ---- instructions ---- */
 
-/* Gemini CLI does not load AGENTS.md; all others load the root's. */
-static bool loads_root(enum st_hook_client client) {
-	return client != ST_HOOK_GEMINI;
-}
-
-/* Claude Code adds the nested AGENTS.md itself after its own read, and after nothing else. */
+/* Claude Code and opencode add the nested AGENTS.md after their own read, and after nothing else. */
 static bool loads_nested(const struct st_hook_event *event) {
-	return event->client == ST_HOOK_CLAUDE && event->tool == ST_HOOK_READ;
+	return event->tool == ST_HOOK_READ &&
+	       (event->client == ST_HOOK_CLAUDE || event->client == ST_HOOK_OPENCODE);
 }
 
 void st_hook_instruct(struct st_hook_call *call, const char *path) {
 	const struct st_instructions_setup *setup = &call->session->ws->instructions;
 	struct stet_instructions *list = NULL;
-	unsigned flags =
-		loads_root(call->event->client) || setup->nested_only ? ST_INSTRUCTIONS_NESTED : 0;
-	if (!setup->deliver || st_instructions_deliver_new(call->session, path, flags, INSTRUCTIONS_MAX,
-	                                                   NULL, &list, NULL) < 0)
+	/* Agents load the root's themselves; to Gemini CLI the server sends it, as its instructions. */
+	if (!setup->deliver || st_instructions_deliver_new(call->session, path, ST_INSTRUCTIONS_NESTED,
+	                                                   INSTRUCTIONS_MAX, NULL, &list, NULL) < 0)
 		return;
 	size_t count = list && !loads_nested(call->event) ? stet_instructions_count(list) : 0;
 	for (size_t i = 0; i < count; i++) {

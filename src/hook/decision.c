@@ -40,19 +40,34 @@ static void add_denial(yyjson_mut_doc *doc, yyjson_mut_val *root, const struct s
 		st_json_add_text(doc, root, "decision", ST_STR("deny"));
 		st_json_add_text(doc, root, "reason", text);
 		break;
+	case ST_HOOK_OPENCODE:
+		break;
 	}
+}
+
+/* stet's own plugin knows a change that stet made from a denial. */
+static void add_for_plugin(yyjson_mut_doc *doc, yyjson_mut_val *root,
+                           const struct st_hook_decision *decision) {
+	struct st_str text = st_buf_str(&decision->text);
+	if (decision->denies)
+		st_json_add_text(doc, root, "decision", st_str(decision->done ? "done" : "deny"));
+	if (text.len > 0)
+		st_json_add_text(doc, root, decision->denies ? "reason" : "context", text);
 }
 
 /* Codex refuses an answer with a member that it does not know. */
 static bool shows_notices(const struct st_hook_event *event) {
-	return event->client != ST_HOOK_CODEX && event->client != ST_HOOK_CURSOR;
+	return event->client != ST_HOOK_CODEX && event->client != ST_HOOK_CURSOR &&
+	       event->client != ST_HOOK_OPENCODE;
 }
 
 static void add_members(yyjson_mut_doc *doc, yyjson_mut_val *root,
                         const struct st_hook_decision *decision,
                         const struct st_hook_event *event) {
 	struct st_str text = st_buf_str(&decision->text);
-	if (decision->denies)
+	if (event->client == ST_HOOK_OPENCODE)
+		add_for_plugin(doc, root, decision);
+	else if (decision->denies)
 		add_denial(doc, root, event, text);
 	else if (text.len > 0 && event->client == ST_HOOK_CURSOR)
 		st_json_add_text(doc, root, "additional_context", text);

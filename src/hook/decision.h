@@ -12,6 +12,8 @@
 struct st_hook_decision {
 	/** Deny the tool, with `text` as the reason. */
 	bool denies;
+	/** It is denied because stet has made the change itself. */
+	bool done;
 	/** The reason or the context; empty for no decision. */
 	struct st_buf text;
 	/** A sentence for the person, where the client shows one; empty for none. */

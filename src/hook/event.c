@@ -4,7 +4,7 @@
 
 static const char *const client_names[] = {
 	[ST_HOOK_CLAUDE] = "claude", [ST_HOOK_CODEX] = "codex",   [ST_HOOK_GEMINI] = "gemini",
-	[ST_HOOK_QWEN] = "qwen",     [ST_HOOK_CURSOR] = "cursor",
+	[ST_HOOK_QWEN] = "qwen",     [ST_HOOK_CURSOR] = "cursor", [ST_HOOK_OPENCODE] = "opencode",
 };
 
 enum { CLIENTS = sizeof client_names / sizeof *client_names };
@@ -35,7 +35,8 @@ static const struct {
 	{"local_shell", ST_HOOK_SHELL}, {"exec_command", ST_HOOK_SHELL},
 	{"todowrite", ST_HOOK_TODO},    {"run_shell_command", ST_HOOK_SHELL},
 	{"update_plan", ST_HOOK_TODO},  {"todo_write", ST_HOOK_TODO},
-	{"write_todos", ST_HOOK_TODO},
+	{"write_todos", ST_HOOK_TODO},  {"taskcreate", ST_HOOK_TASK},
+	{"taskupdate", ST_HOOK_TASK},
 };
 
 static bool is_name(struct st_str text, const char *name) {
@@ -86,7 +87,7 @@ static int client_by_transcript(yyjson_val *root) {
 	static const char *const folders[CLIENTS] = {
 		[ST_HOOK_CLAUDE] = "/.claude/", [ST_HOOK_CODEX] = "/.codex/",
 		[ST_HOOK_GEMINI] = "/.gemini/", [ST_HOOK_QWEN] = "/.qwen/",
-		[ST_HOOK_CURSOR] = "/.cursor/",
+		[ST_HOOK_CURSOR] = "/.cursor/", [ST_HOOK_OPENCODE] = "/opencode/",
 	};
 	struct st_str path = member(root, "transcript_path");
 	int client = 0;
@@ -123,10 +124,10 @@ static int find_client(yyjson_val *root, const char *wanted, struct st_hook_even
 			return 0;
 		}
 	}
-	return st_fail(
-		err, STET_E_INVALID,
-		"There are no hooks for %s; there are for claude, codex, gemini, qwen and cursor.",
-		st_quoted(wanted));
+	return st_fail(err, STET_E_INVALID,
+	               "There are no hooks for %s; there are for claude, codex, gemini, qwen, cursor "
+	               "and opencode.",
+	               st_quoted(wanted));
 }
 
 /* ---- the event ---- */
@@ -156,6 +157,8 @@ int st_hook_event_read(yyjson_val *root, const char *client, struct st_hook_even
 		.input = yyjson_obj_get(root, "tool_input"),
 		.response = yyjson_obj_get(root, "tool_response"),
 	};
+	event->asks = is_name(member(root, "permission_mode"), "default") ||
+	              is_name(member(root, "permission_mode"), "plan");
 	event->moment = moment_of(event->name);
 	event->tool = tool_of(member(root, "tool_name"));
 	event->path = st_hook_member(event->input, paths);

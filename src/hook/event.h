@@ -19,6 +19,8 @@ enum st_hook_client {
 	ST_HOOK_GEMINI,
 	ST_HOOK_QWEN,
 	ST_HOOK_CURSOR,
+	/** Through stet's plugin (src/cli/setup/opencode.js), which asks in place of the edit and write tools. */
+	ST_HOOK_OPENCODE,
 };
 
 enum st_hook_moment {
@@ -43,6 +45,8 @@ enum st_hook_tool {
 	ST_HOOK_SHELL,
 	/** The agent's list of tasks. */
 	ST_HOOK_TODO,
+	/** One task of it. */
+	ST_HOOK_TASK,
 };
 
 struct st_hook_event {
@@ -59,6 +63,8 @@ struct st_hook_event {
 	struct st_str path;
 	/** Why the session starts: "startup", "resume", "compact". */
 	struct st_str source;
+	/** The agent asks its user before it changes a file, or changes none (Claude Code's plan mode). */
+	bool asks;
 	/** Arguments and answer of the tool; NULL if the event has none. */
 	yyjson_val *input, *response;
 };

@@ -52,6 +52,9 @@ static void decide_after(struct st_hook_call *call) {
 	case ST_HOOK_TODO:
 		(void)!st_tasks_follow(call->session, call->event->input, NULL);
 		break;
+	case ST_HOOK_TASK:
+		(void)!st_tasks_follow_one(call->session, call->event->input, call->event->response, NULL);
+		break;
 	case ST_HOOK_TOOL_OTHER:
 		break;
 	}

@@ -1,11 +1,20 @@
 /* What the model was sent of a file: by the agent's read, or by a shell command. */
 #include <stdlib.h>
 
+#include "base/utf8.h"
 #include "hook/hook.h"
 #include "text/lines/lines.h"
 
 /* A line that an agent cuts has at least this many bytes. */
 enum { CUT_LINE = 500 };
+
+/* What a text that an agent sent is of a file. */
+enum st_hook_text {
+	ST_HOOK_TEXT_PART,
+	ST_HOOK_TEXT_WHOLE,
+	/* The whole file, unless it is something else. */
+	ST_HOOK_TEXT_MAYBE,
+};
 
 /* ---- a text of a file ---- */
 
@@ -73,26 +82,60 @@ static void record_earlier(struct st_hook_call *call, const char *path,
 		st_seen_add(seen, first, first + count - 1);
 }
 
-void st_hook_record_text(struct st_hook_call *call, const char *path, struct st_str text,
-                         size_t first, bool whole) {
+/* A text as agents show it: one U+FFFD for any number of invalid bytes in a row. */
+static void add_as_sent(struct st_buf *out, struct st_str text) {
+	static const char mark[] = "\xef\xbf\xbd";
+	st_auto(st_buf) lossy = ST_BUF_INIT;
+	st_utf8_add_lossy(&lossy, text);
+	for (size_t at = 0; at < lossy.len; at++) {
+		bool repeats = out->len >= 3 && lossy.len - at >= 3 &&
+		               memcmp(lossy.ptr + at, mark, 3) == 0 &&
+		               memcmp(out->ptr + out->len - 3, mark, 3) == 0;
+		if (repeats)
+			at += 2;
+		else
+			st_buf_addc(out, lossy.ptr[at]);
+	}
+}
+
+/* What was sent of a file: compared with the disk, and recorded. `kind` says what to do if they differ. */
+static bool record_text(struct st_hook_call *call, const char *path, struct st_str text,
+                        size_t first, enum st_hook_text kind) {
 	st_auto(st_place) place = ST_PLACE_INIT;
 	st_auto(st_file) disk = ST_FILE_INIT;
 	st_auto(st_lines) file = {0};
 	st_auto(st_lines) lines = {0};
+	st_auto(st_buf) as_sent = ST_BUF_INIT;
+	st_auto(st_buf) sent = ST_BUF_INIT;
 	if (st_session_find(call->session, path, &place, &disk, NULL) < 0)
-		return;
+		return false;
 	struct st_str bytes = st_buf_str(&disk.bytes);
+	bool lossy = !st_utf8_valid(bytes);
+	if (lossy) {
+		add_as_sent(&as_sent, bytes);
+		add_as_sent(&sent, text);
+		bytes = st_buf_str(&as_sent);
+		text = st_buf_str(&sent);
+	}
 	size_t bom = st_bom_len(bytes);
 	/* Agents leave the byte order mark out. */
 	bool skips = bom > 0 && st_bom_len(text) == 0;
-	if (memchr(bytes.ptr, '\0', bytes.len) ||
+	if (as_sent.failed || sent.failed || memchr(bytes.ptr, '\0', bytes.len) ||
 	    st_lines_init(&file, skips ? st_str_slice(bytes, bom, bytes.len) : bytes, NULL) < 0 ||
 	    st_lines_init(&lines, text, NULL) < 0)
-		return;
-	if (has_lines(&file, &lines, first) && (!whole || lines.count == file.count))
+		return false;
+	bool whole = kind != ST_HOOK_TEXT_PART;
+	bool same = has_lines(&file, &lines, first) && (!whole || lines.count == file.count);
+	if (same)
 		record_disk(call, path, &place, &disk, &file, &lines, first);
-	else if (!skips)
+	else if (!skips && !lossy && kind != ST_HOOK_TEXT_MAYBE)
 		record_earlier(call, path, &place, &disk, &file, text, first, whole);
+	return same;
+}
+
+void st_hook_record_text(struct st_hook_call *call, const char *path, struct st_str text,
+                         size_t first, bool whole) {
+	(void)record_text(call, path, text, first, whole ? ST_HOOK_TEXT_WHOLE : ST_HOOK_TEXT_PART);
 }
 
 /* ---- the answers of the clients ---- */
@@ -184,6 +227,9 @@ static void record_answer(struct st_hook_call *call, const char *path) {
 	}
 	add_text(&text, call->event->response, 0);
 	if (text.failed || !call->event->response)
+		return;
+	/* A file may hold what looks like a note of the agent. */
+	if (record_text(call, path, st_buf_str(&text), 1, ST_HOOK_TEXT_MAYBE))
 		return;
 	if (asks_for_part(call->event->input) || has_note(st_buf_str(&text)))
 		record_part(call, path, st_buf_str(&text));
@@ -293,6 +339,18 @@ static bool is_cat(struct st_str command, struct st_str file) {
 	       st_str_eq(st_str_trim(st_str_slice(command, 4, command.len)), file);
 }
 
+/* The most bytes of an output that every agent hands on whole. */
+enum { WHOLE_OUTPUT = 16 << 10 };
+
+/*
+ * Whether the output of a command is nothing but what the command printed. Then a text that the disk does not have
+ * is an earlier version of the file. Gemini CLI and Qwen Code add lines of their own; all of them cut long outputs.
+ */
+static bool prints_bare(const struct st_hook_event *event, struct st_str output) {
+	bool bare = event->client == ST_HOOK_CLAUDE || event->client == ST_HOOK_CODEX;
+	return bare && output.len <= WHOLE_OUTPUT && !memmem(output.ptr, output.len, "truncated", 9);
+}
+
 static void record_command(struct st_hook_call *call, struct st_str command, struct st_str output) {
 	struct st_str word;
 	size_t files = 0;
@@ -304,7 +362,7 @@ static void record_command(struct st_hook_call *call, struct st_str command, str
 		    !S_ISREG(st.st_mode))
 			continue;
 		files++;
-		if (is_cat(command, word) && !memmem(output.ptr, output.len, "truncated", 9))
+		if (is_cat(command, word) && prints_bare(call->event, output))
 			st_hook_record_text(call, path.ptr, output, 1, true);
 		else
 			record_output(call, path.ptr, output);

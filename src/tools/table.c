@@ -26,6 +26,7 @@ const struct st_tool *const st_tools[] = {
 	&st_text_inspect,
 	&st_text_replace,
 	&st_text_patch,
+	&st_set_property,
 	/* state */
 	&st_repo_state,
 	&st_story,

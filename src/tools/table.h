@@ -33,6 +33,7 @@ extern const struct st_tool st_story;
 extern const struct st_tool st_tasks;
 extern const struct st_tool st_text_inspect;
 extern const struct st_tool st_text_patch;
+extern const struct st_tool st_set_property;
 extern const struct st_tool st_text_replace;
 extern const struct st_tool st_history;
 extern const struct st_tool st_undo;

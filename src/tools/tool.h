@@ -102,6 +102,8 @@ struct st_tool {
 	unsigned hints;
 	enum st_group group;
 	enum st_listed listed;
+	/** In the default list, too, where a workspace is a vault. */
+	bool for_vaults;
 	/** Asks clients that load tools on demand to load this one at the start. */
 	bool always_load;
 	/** Fill call->result and call->text. Returns 0, or a code with err filled. */

@@ -6,12 +6,13 @@
 //   showsAll           it gives its model all definitions of tools at once
 //   addsArgument       the name of an argument that it adds to every tool
 //   repeatsErrors      it writes the text of an error twice into its request, whatever a server does
+//   turns              it ends a prompt after so many
 //   checksWrites       its write refuses a file that changed since its own read, before it asks the hook
 //   setUp({home, work, url, server})  command, arguments, environment and files below HOME for one run
 //   call(name, args)   a call of stet's tool as its model makes it
 //   search(name, body) the call that makes a tool known first, if the request does not offer it
 //   client             its name for stet setup
-//   native             calls of its own tools: read, part, edit, write and shell
+//   native             calls of its own tools: read, part, edit, write and shell; todos, if it has a list of tasks
 //   text(result)       what stet said, from what the agent made of it
 import { claude } from './claude.mjs';
 import { codex, codexCode } from './codex.mjs';

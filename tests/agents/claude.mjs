@@ -22,6 +22,7 @@ export const claude = {
 			DISABLE_TELEMETRY: '1',
 			DISABLE_ERROR_REPORTING: '1',
 			CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+			CLAUDE_CODE_ENABLE_TODO_TOOLS: '1',
 		},
 	}),
 
@@ -39,5 +40,10 @@ export const claude = {
 		edit: (file, from, to) => ({ name: 'Edit', args: { file_path: file, old_string: from, new_string: to } }),
 		write: (file, content) => ({ name: 'Write', args: { file_path: file, content } }),
 		shell: (command) => ({ name: 'Bash', args: { command } }),
+		todos: (names, current) => [
+			{ name: 'ToolSearch', args: { query: 'select:TaskCreate,TaskUpdate', max_results: 2 } },
+			...names.map((subject) => ({ name: 'TaskCreate', args: { subject, description: subject } })),
+			{ name: 'TaskUpdate', args: { taskId: String(current), status: 'in_progress' } },
+		],
 	},
 };

@@ -8,6 +8,7 @@ export const gemini = {
 	namesRoots: true,
 	isInstructed: true,
 	showsAll: true,
+	turns: 100,
 	addsArgument: 'wait_for_previous',
 
 	setUp: ({ url, server }) => ({
@@ -33,5 +34,6 @@ export const gemini = {
 		edit: (file, from, to) => ({ name: 'replace', args: { file_path: file, instruction: 'change it', old_string: from, new_string: to } }),
 		write: (file, content) => ({ name: 'write_file', args: { file_path: file, content } }),
 		shell: (command) => ({ name: 'run_shell_command', args: { command } }),
+		todos: (names, current) => [{ name: 'write_todos', args: { todos: names.map((description, n) => ({ description, status: n + 1 === current ? 'in_progress' : 'pending' })) } }],
 	},
 };

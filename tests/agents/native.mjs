@@ -9,14 +9,11 @@ const agent = agents[process.argv[2]];
 const lines = (count, mark) => Array.from({ length: count }, (_, n) => `line ${n + 1}${n === 30 ? ` ${mark}` : ''}\n`).join('');
 const foreign = (hand, name, mark) => hand.write(name, hand.read(name).replace('line 50\n', `line 50 ${mark}\n`));
 
-// Some agents refuse by themselves, before they ask the hook, and have the model read the file again.
-const isOwnRefusal = (answer) => /read it again|re-read|has not been read/i.test(answer);
-
 // Try a change again that was denied. If the agent itself wants another read,
 // the model reads.
 async function again(hand, tool, name, ...args) {
 	const answer = await hand.native(tool, name, ...args);
-	if (!isOwnRefusal(answer))
+	if (!hand.refuses(answer))
 		return answer;
 	await hand.native('read', name);
 	return hand.native(tool, name, ...args);
@@ -51,7 +48,7 @@ async function writeAfter(hand, name) {
 		check(hand.read(name) === before, `written: ${denied}`);
 	});
 	await claim(`${name}: the other change reaches the model, or the agent has it read the file`, async () => {
-		check(hand.count('+line 50 MARK-WRITE') >= 1 || (agent.checksWrites && isOwnRefusal(denied)), denied);
+		check(hand.count('+line 50 MARK-WRITE') >= 1 || (agent.checksWrites && hand.refuses(denied)), denied);
 	});
 	const after = before.replace('line 31', 'line thirty-one');
 	const answer = await again(hand, 'write', name, after);

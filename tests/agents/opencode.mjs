@@ -42,5 +42,6 @@ export const opencode = {
 		edit: (file, from, to) => ({ name: 'edit', args: { filePath: file, oldString: from, newString: to } }),
 		write: (file, content) => ({ name: 'write', args: { filePath: file, content } }),
 		shell: (command) => ({ name: 'bash', args: { command, description: 'Run it' } }),
+		todos: (names, current) => [{ name: 'todowrite', args: { todos: names.map((content, n) => ({ content, status: n + 1 === current ? 'in_progress' : 'pending', priority: 'high', id: String(n + 1) })) } }],
 	},
 };

@@ -15,6 +15,7 @@ export const qwen = {
 		files: {
 			'.qwen/settings.json': JSON.stringify({
 				privacy: { usageStatisticsEnabled: false },
+				tools: { todoWrite: { enabled: true } },
 				general: { disableAutoUpdate: true, enableAutoUpdate: false },
 				...(server && { mcpServers: { stet: { ...server, trust: true } } }),
 			}),
@@ -30,5 +31,9 @@ export const qwen = {
 		edit: (file, from, to) => ({ name: 'edit', args: { file_path: file, old_string: from, new_string: to } }),
 		write: (file, content) => ({ name: 'write_file', args: { file_path: file, content } }),
 		shell: (command) => ({ name: 'run_shell_command', args: { command, is_background: false } }),
+		todos: (names, current) => [
+			{ name: 'tool_search', args: { query: 'select:todo_write' } },
+			{ name: 'todo_write', args: { todos: names.map((content, n) => ({ content, status: n + 1 === current ? 'in_progress' : 'pending', id: String(n + 1) })) } },
+		],
 	},
 };

@@ -51,12 +51,19 @@ export function writeFiles(dir, files) {
 // In place of options: stet mcp starts elsewhere and is given no directory, so that the agent has to name it.
 export const elsewhere = Symbol('elsewhere');
 
-// In place of options: no server is given to the agent; `stet setup` installs what it installs for a user.
-export const guarded = Symbol('guarded');
+// In place of options: no server is given to the agent; `stet setup` installs what it installs for a user, whose
+// configuration has the key `guard` if one is named. Further arguments are for stet setup.
+export const guarded = { guard: '', setup: [] };
+export const guardedBy = (guard, ...setup) => ({ guard, setup });
+
+// In place of options: the agent alone, without stet.
+export const bare = Symbol('bare');
 
 // Run stet setup for the agent's user, as a person would.
-function setUpStet(agent, home, work) {
-	const args = ['setup', agent.client, '--scope', 'user', '--yes'];
+function setUpStet(agent, home, work, { guard, setup }) {
+	const args = ['setup', agent.client, '--scope', 'user', '--yes', ...setup];
+	if (guard)
+		writeFiles(home, { '.config/stet/config.json': JSON.stringify({ guard }) });
 	const { status, stdout, stderr } = spawnSync(process.env.STET, args, { cwd: work, env: environment(home), encoding: 'utf8' });
 	if (status !== 0)
 		throw new Error(`stet ${args.join(' ')} ended with status ${status}: ${stdout}${stderr}`);
@@ -64,7 +71,7 @@ function setUpStet(agent, home, work) {
 
 // The server as an agent's configuration names it. What the agent loads by itself stet does not send.
 function serverFor(agent, work, options) {
-	if (options === guarded)
+	if (options === bare || options.setup)
 		return undefined;
 	const agents = agent.loadsRoot ? ['--agents', 'nested'] : [];
 	if (options === elsewhere)
@@ -88,12 +95,12 @@ function report(agent, output, model, home) {
 }
 
 // Start it; `gone` is fulfilled with a sentence when it ends, or had to be ended.
-function start(agent, { home, work, url, server }) {
+function start(agent, { home, work, url, server, options }) {
 	const { command, args, env, files } = agent.setUp({ home, work, url, server });
 	writeFiles(home, files ?? {});
 	mkdirSync(path.join(home, 'tmp'), { recursive: true });
-	if (!server)
-		setUpStet(agent, home, work);
+	if (options.setup)
+		setUpStet(agent, home, work, options);
 	const program = path.join(packages, 'node_modules', '.bin', command);
 	const child = spawn(program, args, {
 		cwd: work,
@@ -131,13 +138,13 @@ export async function play(agent, files, script, options = []) {
 	writeFiles(work, files);
 	const model = new Model(agent.dialect);
 	await model.listen();
-	const { gone, output } = start(agent, { home, work, url: model.url, server: serverFor(agent, work, options) });
+	const { gone, output } = start(agent, { home, work, url: model.url, server: serverFor(agent, work, options), options });
 	gone.then((how) => model.fail(new Error(how)));
 	const before = failures();
 	let done = false;
 	try {
 		await model.start();
-		await script(new Hand(agent, model, work));
+		await script(new Hand(agent, model, home, work));
 		model.end();
 		await gone;
 		done = true;
@@ -170,7 +177,10 @@ class Hand {
 	#agent;
 	#model;
 
-	constructor(agent, model, work) {
+	#home;
+
+	constructor(agent, model, home, work) {
+		this.#home = home;
 		this.#agent = agent;
 		this.#model = model;
 		this.work = work;
@@ -192,6 +202,21 @@ class Hand {
 		return this.#model.call(call);
 	}
 
+	// Make a call as it is.
+	async raw(call) {
+		return this.#model.call(call);
+	}
+
+	// Some agents refuse by themselves, before they ask the hook, and have the model read the file again.
+	refuses(answer) {
+		return /read it again|re-read|has not been read|modified since read/i.test(answer);
+	}
+
+	// Run stet in the directory as the agent's user; what it prints.
+	stet(...args) {
+		return spawnSync(process.env.STET, args, { cwd: this.work, env: environment(this.#home), encoding: 'utf8' }).stdout;
+	}
+
 	// How often a text is in what the model reads now.
 	count(text) {
 		return strings(this.#model.newest).reduce((sum, string) => sum + string.split(text).length - 1, 0);
@@ -204,6 +229,12 @@ class Hand {
 		return tools
 			.map((tool) => JSON.stringify(tool, (key, value) => (key === this.#agent.addsArgument ? undefined : value)))
 			.filter((tool) => /"name":"\w*stet_/.test(tool));
+	}
+
+	// The names of the tools that the model is given.
+	toolNames() {
+		const tools = (this.#model.newest.tools ?? []).flatMap((tool) => tool.functionDeclarations ?? tool);
+		return tools.map((tool) => tool.name ?? tool.function?.name ?? tool.type);
 	}
 
 	read(name) {

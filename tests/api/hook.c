@@ -113,6 +113,100 @@ static void a_write_over_a_late_change_is_reported(void **state) {
 		"+late"));
 }
 
+static void what_an_agent_adds_to_an_output_is_no_change(void **state) {
+	const struct dir *dir = set_up(state);
+	hook(
+		dir,
+		"\"timestamp\":\"t\",\"hook_event_name\":\"AfterTool\",\"tool_name\":\"run_shell_command\","
+		"\"tool_input\":{\"command\":\"cat a.txt\"},\"tool_response\":{\"llmContent\":"
+		"\"<untrusted_context>\\nOutput: one\\ntwo\\nProcess Group PGID: "
+	    "1\\n</untrusted_context>\"}");
+	assert_string_equal(hook(dir, CLAUDE_EDIT), "");
+}
+
+#define GEMINI(event, tool, rest) \
+	"\"timestamp\":\"t\",\"hook_event_name\":\"" event "\",\"tool_name\":\"" tool \
+	"\",\"tool_input\":{\"file_path\":\"a.txt\"" rest
+
+static void a_file_that_tells_of_truncated_lines_is_read_whole(void **state) {
+	const struct dir *dir = set_up(state);
+	dir_write(dir, "a.txt", "Showing lines 1-2, truncated\ntwo\n");
+	hook(dir,
+	     GEMINI("AfterTool", "read_file",
+	            "},\"tool_response\":{\"llmContent\":\"Showing lines 1-2, truncated\\ntwo\\n\"}"));
+	assert_string_equal(hook(dir, GEMINI_WRITE), "");
+}
+
+static void invalid_bytes_that_an_agent_shows_as_one_mark_are_no_change(void **state) {
+	const struct dir *dir = set_up(state);
+	dir_write(dir, "a.txt", "one\ncaf\xe2\x82\n");
+	hook(dir, GEMINI("AfterTool", "read_file",
+	                 "},\"tool_response\":{\"llmContent\":\"one\\ncaf\xef\xbf\xbd\\n\"}"));
+	const char *decision = hook(
+		dir, GEMINI("BeforeTool", "replace", ",\"old_string\":\"one\",\"new_string\":\"ONE\"}"));
+	assert_null(strstr(decision, "modified"));
+	assert_non_null(strstr(decision, "not UTF-8"));
+}
+
+static void a_user_who_is_asked_first_is_not_passed_over_by_apply(void **state) {
+	const struct dir *dir = set_up(state);
+	setenv("STET_GUARD", "apply", 1);
+	assert_string_equal(hook(dir, "\"permission_mode\":\"default\"," CLAUDE_EDIT), "");
+	assert_string_equal(dir_read(dir, "a.txt"), "one\ntwo\n");
+	const char *decision = hook(dir, "\"permission_mode\":\"acceptEdits\"," CLAUDE_EDIT);
+	assert_non_null(strstr(decision, "Done by stet"));
+	assert_string_equal(dir_read(dir, "a.txt"), "ONE\ntwo\n");
+	unsetenv("STET_GUARD");
+}
+
+static void with_apply_stet_makes_all_files_of_a_patch_and_merges(void **state) {
+	const struct dir *dir = set_up(state);
+	setenv("STET_GUARD", "apply", 1);
+	hook(dir, CODEX_CAT);
+	dir_write(dir, "a.txt", "one\ntwo\nthree\nfour\n");
+	const char *decision =
+		hook(dir,
+	         "\"turn_id\":\"t\",\"hook_event_name\":\"PreToolUse\",\"tool_name\":\"apply_patch\","
+	         "\"tool_input\":{\"command\":\"*** Begin Patch\\n*** Update File: a.txt\\n@@\\n-one\\n"
+	         "+ONE\\n*** Add File: sub/new.txt\\n+new\\n*** End Patch\\n\"}");
+	assert_non_null(strstr(decision, "Done by stet"));
+	assert_string_equal(dir_read(dir, "a.txt"), "ONE\ntwo\nthree\nfour\n");
+	assert_string_equal(dir_read(dir, "sub/new.txt"), "new\n");
+	unsetenv("STET_GUARD");
+}
+
+static void in_place_of_a_replaced_tool_stet_keeps_line_ends_and_the_mark(void **state) {
+	const struct dir *dir = set_up(state);
+	dir_write(dir, "a.txt", "\xef\xbb\xbfone\r\ntwo\r\n");
+#define OPENCODE(event, tool) \
+	"\"transcript_path\":\"/opencode/\",\"hook_event_name\":\"" event "\",\"tool_name\":\"" tool \
+	"\","
+	hook(dir, OPENCODE("PostToolUse", "read") "\"tool_input\":{\"filePath\":\"a.txt\"},\"tool_response\":{"
+	                                          "\"file\":{\"content\":\"one\\ntwo\\n\",\"startLine\":1,"
+	                                          "\"numLines\":2,\"totalLines\":2}}");
+	const char *decision =
+		hook(dir, OPENCODE("PreToolUse", "write") "\"tool_input\":{\"filePath\":\"a.txt\",\"content\":"
+	                                              "\"one\\nTWO\\n\"}");
+	assert_non_null(strstr(decision, "\"decision\":\"done\""));
+	assert_string_equal(dir_read(dir, "a.txt"), "\xef\xbb\xbfone\r\nTWO\r\n");
+}
+
+static void one_task_at_a_time_is_followed(void **state) {
+	const struct dir *dir = set_up(state);
+	static const char create[] =
+		"\"hook_event_name\":\"PostToolUse\",\"tool_name\":\"TaskCreate\",\"tool_input\":{"
+	    "\"subject\":"
+		"\"Mend it\"},\"tool_response\":{\"task\":{\"id\":\"1\"}}";
+	static const char update[] =
+		"\"hook_event_name\":\"PostToolUse\",\"tool_name\":\"TaskUpdate\",\"tool_input\":{"
+	    "\"taskId\":"
+		"\"1\",\"subject\":\"Mend all of it\",\"status\":\"in_progress\"}";
+	assert_string_equal(hook(dir, create), "");
+	assert_string_equal(hook(dir, update), "");
+	const char *start = hook(dir, "\"hook_event_name\":\"SessionStart\",\"source\":\"startup\"");
+	assert_non_null(strstr(start, "Mend all of it"));
+}
+
 static void files_outside_the_root_are_left_alone(void **state) {
 	const struct dir *dir = set_up(state);
 	assert_string_equal(
@@ -144,14 +238,14 @@ static void members_of_a_wrong_type_are_harmless(void **state) {
 		"\"hook_event_name\":\"PostToolUse\",\"tool_name\":[],\"tool_input\":{}",
 		"\"hook_event_name\":\"PostToolUse\",\"tool_name\":\"Read\",\"tool_input\":\"a.txt\"",
 		"\"hook_event_name\":\"PostToolUse\",\"tool_name\":\"Read\",\"tool_input\":{\"file_path\":{"
-	    "}}",
+		"}}",
 		"\"hook_event_name\":\"PostToolUse\",\"tool_name\":\"Read\",\"tool_input\":{\"file_path\":"
 		"\"a.txt\"},\"tool_response\":{\"file\":{\"content\":7,\"startLine\":\"x\"}}",
 		"\"hook_event_name\":\"PostToolUse\",\"tool_name\":\"Bash\",\"tool_input\":{\"command\":[1]"
-	    "}",
+		"}",
 		"\"hook_event_name\":\"PreToolUse\",\"tool_name\":\"apply_patch\",\"tool_input\":{}",
 		"\"hook_event_name\":\"PostToolUse\",\"tool_name\":\"TodoWrite\",\"tool_input\":{\"todos\":"
-	    "1}",
+		"1}",
 		"\"hook_event_name\":\"SessionStart\",\"source\":null"};
 	const struct dir *dir = set_up(state);
 	for (size_t i = 0; i < sizeof members / sizeof *members; i++)
@@ -166,6 +260,13 @@ int main(void) {
 		claim(a_shell_read_counts_and_a_patch_is_denied),
 		claim(a_change_that_would_damage_line_ends_is_denied),
 		claim(a_write_over_a_late_change_is_reported),
+		claim(what_an_agent_adds_to_an_output_is_no_change),
+		claim(a_file_that_tells_of_truncated_lines_is_read_whole),
+		claim(invalid_bytes_that_an_agent_shows_as_one_mark_are_no_change),
+		claim(a_user_who_is_asked_first_is_not_passed_over_by_apply),
+		claim(with_apply_stet_makes_all_files_of_a_patch_and_merges),
+		claim(in_place_of_a_replaced_tool_stet_keeps_line_ends_and_the_mark),
+		claim(one_task_at_a_time_is_followed),
 		claim(files_outside_the_root_are_left_alone),
 		claim(an_event_that_is_none_gets_no_decision),
 		claim(members_of_a_wrong_type_are_harmless),

@@ -51,9 +51,33 @@ static void an_edit_shows_in_the_other_checkout(void **state) {
 	stet_workspace_close(two);
 }
 
+static void a_forecast_names_the_lines_that_overlap(void **state) {
+	const struct dir *dir = *state;
+	struct stet_error err = {0};
+	char *json = NULL;
+	size_t len = 0;
+	make_checkouts(dir);
+	struct stet_workspace *one = open_at(dir, "main"), *two = open_at(dir, "tree");
+	edit_as_ann(one, "one", "two");
+	edit_as_ann(two, "one", "three");
+	stet_workspace_close(one);
+	assert_int_equal(stet_forecast(two, NULL, 0, &json, &len, &err), 0);
+	assert_int_equal(strlen(json), len);
+	assert_non_null(strstr(json, "\"verdict\":\"overlaps\""));
+	assert_non_null(strstr(json, "\"a\":{\"start\":1,\"count\":1,\"text\":\"three\\n\"}"));
+	stet_free(json);
+	assert_int_equal(stet_forecast(two, "none.txt", 1, &json, NULL, &err), 0);
+	assert_non_null(strstr(json, "\"files\":[]"));
+	stet_free(json);
+	assert_int_equal(stet_forecast(two, "../main/a.txt", 0, &json, NULL, &err), STET_E_OUTSIDE);
+	assert_null(json);
+	stet_workspace_close(two);
+}
+
 int main(void) {
 	const struct CMUnitTest tests[] = {
 		claim(an_edit_shows_in_the_other_checkout),
+		claim(a_forecast_names_the_lines_that_overlap),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

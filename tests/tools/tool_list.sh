@@ -12,10 +12,12 @@ at_most() {
 
 default='the list of tools has at most 2,500 tokens'
 core='the list of --tools core has at most 1,000 tokens'
+vault='the list of a vault has at most 2,700 tokens'
 all='the list of --tools all has at most 6,000 tokens'
-if npm_or_skip "$default" "$core" "$all"; then
+if npm_or_skip "$default" "$core" "$vault" "$all"; then
 	claim "$default" at_most 2500
 	claim "$core" at_most 1000 --tools core
+	claim "$vault" at_most 2700 --vault
 	claim "$all" at_most 6000 --tools all
 fi
 finish

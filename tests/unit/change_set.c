@@ -246,6 +246,27 @@ static void a_file_that_others_changed_since_is_left_and_named(void **state) {
 	assert_all(host, "old\n");
 }
 
+/* Nobody can tell whether the change was written to the last file, too. */
+static void without_the_last_file_the_others_are_taken_back(void **state) {
+	struct host *host = *state;
+	leave_journal(host, FILES - 1);
+	dir_write(host->dir, "e", "theirs\n");
+	assert_non_null(strstr(write_next(host), "others changed them since: \"e\"."));
+	assert_string_equal(dir_read(host->dir, "e"), "theirs\n");
+	dir_write(host->dir, "e", "old\n");
+	assert_all(host, "old\n");
+}
+
+static void a_complete_change_stays_if_others_changed_it_since(void **state) {
+	struct host *host = *state;
+	leave_journal(host, FILES);
+	dir_write(host->dir, "b", "theirs\n");
+	assert_non_null(strstr(write_next(host), "is complete"));
+	assert_string_equal(dir_read(host->dir, "b"), "theirs\n");
+	dir_write(host->dir, "b", "new\n");
+	assert_all(host, "new\n");
+}
+
 static void a_complete_change_stays(void **state) {
 	struct host *host = *state;
 	leave_journal(host, FILES);
@@ -322,6 +343,8 @@ int main(void) {
 		host_claim(new_directories_go_with_a_change_that_is_taken_back),
 		host_claim(the_next_write_takes_back_what_a_dead_process_began),
 		host_claim(a_file_that_others_changed_since_is_left_and_named),
+		host_claim(without_the_last_file_the_others_are_taken_back),
+		host_claim(a_complete_change_stays_if_others_changed_it_since),
 		host_claim(a_complete_change_stays),
 		host_claim(the_journal_of_a_living_process_is_left_alone),
 		host_claim(a_damaged_journal_changes_nothing),

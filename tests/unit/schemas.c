@@ -162,7 +162,7 @@ static void the_whole_list_is_small(void **state) {
 		total += st_tokens(st_str(json));
 		stet_free(json);
 	}
-	assert_true(total < 7500);
+	assert_true(total < 8000);
 }
 
 static void the_editing_guide_is_short_and_names_every_text_tool(void **state) {

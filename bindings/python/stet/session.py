@@ -101,7 +101,7 @@ class Workspace(Handle):
         "durable": 0, "max_file": 1, "max_diff": 2, "max_bases": 3, "require_read": 4, "merge": 5,
         "agents": 6, "agents_builtin": 7, "agents_gitignore": 8, "agents_budget": 9, "state": 10,
         "read_only": 11, "page_bytes": 12, "hash_proves": 13, "structured": 14, "use_snapshot": 15,
-        "version_days": 16,
+        "version_days": 16, "hook": 17, "vault": 18,
     }
 
     def __init__(self, root: Path = ".", **options: int) -> None:

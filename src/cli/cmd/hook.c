@@ -23,7 +23,7 @@ static int run_hook(const struct options *options, const struct arguments *args)
 
 static const struct option options[] = {
 	{"--client", "NAME",
-     "claude, codex, gemini, qwen or cursor; recognised by the event if left out"},
+     "claude, codex, gemini, qwen, cursor or opencode; recognised by the event if left out"},
 	OPTIONS_END,
 };
 

@@ -80,6 +80,7 @@ static const struct entry qwen_entries[] = {
 static const struct entry opencode_entries[] = {
 	SERVER("mcp",
            "{\"type\": \"local\", \"command\": [@P, " NESTED PAGES(45000) "], \"enabled\": true}"),
+	{PART_HOOKS, ENTRY_TEXT, 1, {NULL}, opencode_plugin},
 	{PART_DENY, ENTRY_MEMBER, 0, {"permission", "edit"}, "\"deny\""},
 	{0},
 };

@@ -73,6 +73,9 @@ struct client {
 extern const struct client clients[];
 extern const size_t client_count;
 
+/** The plugin for opencode, src/cli/setup/opencode.js. */
+extern const char opencode_plugin[];
+
 /**
  * The path of one of the client's files, which the caller frees; NULL if there
  * is none, if HOME is not set, or if memory ran out.

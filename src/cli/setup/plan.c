@@ -66,7 +66,7 @@ char *entry_expand(const struct entry *entry, const char *program) {
 	size_t len = 0;
 	FILE *stream = names[0] && names[1] ? open_memstream(&out, &len) : NULL;
 	for (const char *c = entry->value; stream && *c; c++) {
-		if (c[0] == '@' && (c[1] == 'P' || c[1] == 'H') && entry->kind != ENTRY_TEXT)
+		if (c[0] == '@' && (c[1] == 'P' || c[1] == 'H'))
 			fputs(names[*++c == 'H'], stream);
 		else
 			fputc(*c, stream);

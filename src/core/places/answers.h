@@ -9,6 +9,23 @@
 [[nodiscard]] int st_who_fill(struct st_places *places, yyjson_mut_doc *doc, yyjson_mut_val *root,
                               struct stet_error *err);
 
+/** What to forecast. */
+struct st_forecast_request {
+	/** Only this file, relative to the checkout; NULL for all. */
+	const char *path;
+	/** All pairs, not only those with this place. */
+	bool all;
+};
+
+/** Fill an object with what stet_forecast() answers. Returns 0 or a code. */
+[[nodiscard]] int st_forecast_fill(struct st_places *places,
+                                   const struct st_forecast_request *request, yyjson_mut_doc *doc,
+                                   yyjson_mut_val *root, struct stet_error *err);
+
+/** The path of a file relative to the checkout; it need not exist. Returns 0 or a code. */
+[[nodiscard]] int st_forecast_path(struct stet_workspace *ws, const char *path,
+                                   struct st_buf *whole, struct stet_error *err);
+
 /** Add `secondsAgo`. */
 void st_add_seconds_ago(yyjson_mut_doc *doc, yyjson_mut_val *object, int64_t now, int64_t at);
 

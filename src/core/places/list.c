@@ -28,6 +28,13 @@ static bool refresh_head(struct st_listed *listed) {
 	return true;
 }
 
+bool st_list_add(struct st_list *list, const struct st_listed *listed) {
+	if (!st_array_room(&list->items, list->count, sizeof *list->items))
+		return false;
+	list->items[list->count++] = *listed;
+	return true;
+}
+
 static int add_listed(void *data, const struct st_registered *found, struct stet_error *err) {
 	struct reading *reading = data;
 	struct st_list *list = reading->list;
@@ -42,15 +49,12 @@ static int add_listed(void *data, const struct st_registered *found, struct stet
 	         found->branch.ptr);
 	snprintf(listed.head.commit, sizeof listed.head.commit, "%.*s", (int)found->head.len,
 	         found->head.ptr);
-	if (!listed.path || !st_array_room(&list->items, list->count, sizeof *list->items)) {
-		free(listed.path);
-		return st_fail_nomem(err);
-	}
-	if (listed.near && !refresh_head(&listed))
-		free(listed.path);
-	else
-		list->items[list->count++] = listed;
-	return 0;
+	bool gone = listed.path && listed.near && !refresh_head(&listed);
+	if (listed.path && !gone && st_list_add(list, &listed))
+		return 0;
+	bool short_of_memory = !listed.path || !gone;
+	free(listed.path);
+	return short_of_memory ? st_fail_nomem(err) : 0;
 }
 
 int st_list_read(struct st_places *places, struct st_list *list, struct stet_error *err) {

@@ -31,6 +31,9 @@ void st_list_release(struct st_list *list);
 [[nodiscard]] int st_list_read(struct st_places *places, struct st_list *list,
                                struct stet_error *err);
 
+/** Add a checkout; the list takes its path. False if memory is short. */
+bool st_list_add(struct st_list *list, const struct st_listed *listed);
+
 /** Add the members that describe a checkout to an object. */
 void st_listed_json(const struct st_listed *listed, yyjson_mut_doc *doc, yyjson_mut_val *object);
 

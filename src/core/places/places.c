@@ -79,6 +79,13 @@ void st_places_unlock(struct st_places *places) {
 	pthread_mutex_unlock(&places->lock);
 }
 
+void st_places_prefix(struct st_places *places, struct st_buf *out) {
+	pthread_mutex_lock(&places->lock);
+	locate_checkout(places);
+	st_buf_adds(out, places->checkout.prefix ? places->checkout.prefix : "");
+	pthread_mutex_unlock(&places->lock);
+}
+
 /* ---- events ---- */
 
 /* An event as it is stored, with what it borrows. */

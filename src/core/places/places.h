@@ -95,4 +95,7 @@ void st_places_tell(struct st_places *places, const struct stet_session *session
 [[nodiscard]] int st_places_lock(struct st_places *places, bool make, struct stet_error *err);
 void st_places_unlock(struct st_places *places);
 
+/** Append the workspace's root relative to its checkout, with a slash at the end; nothing if they are the same. */
+void st_places_prefix(struct st_places *places, struct st_buf *out);
+
 #endif

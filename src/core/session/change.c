@@ -5,6 +5,7 @@
 #include "base/plural.h"
 #include "core/session/prepared.h"
 #include "core/session/unsent.h"
+#include "core/workspace/vault.h"
 #include "fs/path/nearby.h"
 #include "fs/write/journal.h"
 #include "fs/write/remove.h"
@@ -366,7 +367,10 @@ static int check_new(const struct st_change_attempt *attempt, struct stet_error 
 		               "The new text holds a NUL character, which would make %s a binary file. "
 		               "Nothing was changed.",
 		               st_quoted(change->path));
-	return 0;
+	if (!attempt->file || change->remove || change->restores)
+		return 0;
+	return st_vault_check_change(attempt->session->ws, attempt->path,
+	                             st_buf_str(&attempt->file->bytes), new, err);
 }
 
 int st_prepared_show(const struct st_prepared *prepared, struct stet_error *err) {
@@ -543,6 +547,11 @@ int st_prepare(struct stet_session *session, const struct st_change *change,
 		code = name_new_place(session, change, place, err);
 	if (change->found && place->path)
 		change->found(change->context, place->path);
+	if (place->path && st_path_is_protected(place->path, session->ws->writes.state_dir))
+		return st_fail(
+			err, STET_E_PROTECTED,
+			"%s belongs to git or to stet; writing it is not allowed. Use git itself for it.",
+			st_quoted(place->path));
 	bool absent = code == STET_E_NOT_FOUND && place->path;
 	if (code == 0 && change->text)
 		code = st_check_text(place->path, st_buf_str(&file->bytes), err);

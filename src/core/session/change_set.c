@@ -13,6 +13,9 @@
 /* How often to judge the set anew because others changed a file meanwhile; how many files a message names. */
 enum { TRIES_MAX = 16, NAMED_MAX = 10 };
 
+/* How many bytes the files of a set may have, old and new together. */
+#define BYTES_MAX ((size_t)512 << 20)
+
 /* What a step may return besides 0 and a code: others were faster, and everything is taken back. */
 enum { AGAIN = 1 };
 
@@ -27,6 +30,8 @@ struct change_set {
 	const struct st_change *changes;
 	struct st_change_outcome *outcomes;
 	size_t count;
+	/* How many bytes the files have, old and new. */
+	size_t bytes;
 	/* An array of pointers: a prepared change points into itself. */
 	struct member **members;
 	struct st_journal_file *files;
@@ -87,9 +92,18 @@ static int prepare_one(struct change_set *set, size_t n, struct stet_error *err)
 		return st_fail_nomem(err);
 	outcome->code = st_prepare(set->session, &set->changes[n], outcome->answer, &member->prepared,
 	                           &outcome->why);
+	/* What the answer says of this file; one that is changed has its own diff, counted elsewhere. */
+	set->session->answer_bytes += outcome->answer->diff.len + strlen(outcome->why.message) + 1;
 	if (is_fatal(outcome->code))
 		return st_fail(err, outcome->code, "%s", outcome->why.message);
 	return 0;
+}
+
+/* Whether two changes lead to names of one file. */
+static bool is_linked(const struct change_set *set, size_t i, size_t n) {
+	const struct st_file *a = set->members[i]->prepared.attempt.file;
+	const struct st_file *b = set->members[n]->prepared.attempt.file;
+	return a && b && a->stamp.ino == b->stamp.ino && a->stamp.dev == b->stamp.dev;
 }
 
 /* Two changes of one file would overwrite each other. */
@@ -100,16 +114,39 @@ static void check_distinct(struct change_set *set, size_t n) {
 			outcome->code = st_fail(&outcome->why, STET_E_INVALID,
 			                        "%s is changed twice. Put both changes into one.",
 			                        st_quoted(path_of(set, n)));
+		else if (is_linked(set, i, n))
+			outcome->code = st_fail(&outcome->why, STET_E_INVALID,
+			                        "%s and %s are one file with two names (hard links). Change it "
+			                        "by one of them.",
+			                        st_quoted(path_of(set, i)), st_quoted(path_of(set, n)));
 	}
+}
+
+/* All files are in memory until the set is written, and their old bytes in the journal. */
+static int check_size(struct change_set *set, size_t n, struct stet_error *err) {
+	const struct st_prepared *prepared = &set->members[n]->prepared;
+	set->bytes += prepared->file.bytes.len + prepared->new.len;
+	if (set->bytes <= BYTES_MAX)
+		return 0;
+	return st_fail(
+		err, STET_E_TOO_BIG,
+		"Nothing was changed: the files of this change have more than %zu bytes together, "
+		"before and after it. Change fewer at once.",
+		BYTES_MAX);
 }
 
 static int prepare_all(struct change_set *set, struct stet_error *err) {
 	int code = 0;
+	/* Not 0: the files share one answer. */
+	set->session->answer_bytes = 1;
 	for (size_t i = 0; i < set->count && code == 0; i++) {
 		code = prepare_one(set, i, err);
 		if (code == 0)
+			code = check_size(set, i, err);
+		if (code == 0)
 			check_distinct(set, i);
 	}
+	set->session->answer_bytes = 0;
 	return code;
 }
 
@@ -242,18 +279,36 @@ static int make_dirs(struct change_set *set, struct stet_error *err) {
 	return code;
 }
 
-static void set_mode(const struct st_root *root, const char *path, enum st_change_mode mode) {
+static int open_plain(const struct st_root *root, const char *path, struct stet_error *err) {
+	st_auto(st_place) place = ST_PLACE_INIT;
+	int code = st_root_locate(root, st_str(path), &place, err);
+	if (code == 0 && (!place.exists || strcmp(place.path, path) != 0))
+		code = STET_E_NOT_FOUND;
+	return code < 0 ? code : st_file_open(&place, err);
+}
+
+/* A filesystem may have no modes, and a file another owner: then a notice says so. */
+static int set_mode(struct st_write_context *writes, const char *path, enum st_change_mode mode,
+                    struct stet_error *err) {
 	struct stat st;
 	if (mode == ST_MODE_SAME)
-		return;
-	st_autofd fd = st_root_open_plain(root, path, &st);
+		return 0;
+	st_autofd fd = open_plain(writes->root, path, err);
+	/* What others have put in its place is theirs. */
 	if (fd < 0)
-		return;
+		return fd == STET_E_NOT_FOUND || fd == STET_E_KIND ? 0 : fd;
+	if (st_retry(fstat(fd, &st)) < 0)
+		return st_fail_errno(err, errno, "Cannot stat %s", st_quoted(path));
 	/* Whoever may read the file may run it. */
 	mode_t wanted = mode == ST_MODE_EXECUTABLE ? st.st_mode | (st.st_mode & 0444) >> 2
 	                                           : st.st_mode & ~(mode_t)0111;
-	if (wanted != st.st_mode)
-		(void)st_retry(fchmod(fd, wanted & 07777));
+	if (wanted == st.st_mode || st_retry(fchmod(fd, wanted & 07777)) == 0)
+		return 0;
+	if (errno != EPERM && errno != ENOTSUP && errno != ENOSYS)
+		return st_fail_errno(err, errno, "Cannot change the mode of %s", st_quoted(path));
+	st_write_notice(writes, "The mode of %s stays as it was, because this user cannot change it.",
+	                st_quoted(path));
+	return 0;
 }
 
 /* Take back the first files, and name those that others changed meanwhile. */
@@ -261,8 +316,17 @@ static int take_back(struct change_set *set, size_t count, int code, struct stet
                      struct stet_error *err) {
 	struct st_write_context *writes = &set->session->ws->writes;
 	st_auto(st_buf) left = ST_BUF_INIT;
+	st_auto(st_buf) stuck = ST_BUF_INIT;
 	const struct st_journal_plan plan = plan_of(set);
-	st_journal_take_back(writes, &plan, count, &left);
+	size_t failed = st_journal_take_back(writes, &plan, count, &left, &stuck);
+	if (failed > 0) {
+		/* With the journal, the next write tries again. */
+		st_journal_release(&set->journal);
+		return st_fail(err, code == STET_E_CONFLICT ? STET_E_IO : code,
+		               "The change failed, and %s could not be taken back. The next write tries "
+		               "that again. %s",
+		               stuck.len > 0 ? st_buf_cstr(&stuck) : "a part of it", why->message);
+	}
 	st_journal_end(writes, &set->journal);
 	if (left.len > 0)
 		return st_fail(err, STET_E_BUSY,
@@ -276,23 +340,24 @@ static int take_back(struct change_set *set, size_t count, int code, struct stet
 
 static int write_files(struct change_set *set, struct stet_error *err) {
 	struct stet_error why = {0};
-	size_t written = 0;
+	size_t written = 0, failed = 0;
 	int code = make_dirs(set, &why);
-	for (; code == 0 && written < set->count; written++) {
+	while (code == 0 && written < set->count) {
 		struct member *member = set->members[written];
+		failed = written;
 		code = st_prepared_write(&member->prepared, &member->done, &why);
 		if (code < 0)
 			break;
-		set_mode(&set->session->ws->root, member->done.path, set->changes[written].mode);
+		code = set_mode(&set->session->ws->writes, member->done.path, set->changes[written++].mode,
+		                &why);
 	}
-	if (code < 0) {
-		if (written < set->count && !is_fatal(code) && code != STET_E_CONFLICT) {
-			set->outcomes[written].code = code;
-			set->outcomes[written].why = why;
-		}
-		return take_back(set, written, code, &why, err);
+	if (code == 0)
+		return 0;
+	if (failed < set->count && !is_fatal(code) && code != STET_E_CONFLICT) {
+		set->outcomes[failed].code = code;
+		set->outcomes[failed].why = why;
 	}
-	return 0;
+	return take_back(set, written, code, &why, err);
 }
 
 /* All files are written: nothing here may fail. The writes have one time, so that the log shows one entry. */

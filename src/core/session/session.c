@@ -534,10 +534,14 @@ void stet_session_invalidate(struct stet_session *session, const char *path) {
 
 /* ---- check ---- */
 
-/* A diff gets half of an answer; the message and instructions need the rest. */
+/*
+ * A diff gets half of an answer; the message and instructions need the rest. The files of a change
+ * set share a bit less: what does not fit would be cut, and count as seen all the same.
+ */
 static struct st_diff_opts diff_opts(const struct stet_session *session, const char *path) {
 	struct st_diff_opts opts = ST_DIFF_OPTS(path);
-	size_t most = session->ws->page_bytes / 2;
+	size_t page = session->ws->page_bytes, used = session->answer_bytes;
+	size_t most = used == 0 ? page / 2 : used < page / 5 * 2 ? page / 5 * 2 - used : 1;
 	opts.max_bytes = session->ws->max_diff < most ? session->ws->max_diff : most;
 	return opts;
 }

@@ -77,6 +77,8 @@ struct stet_session {
 	struct st_file_events events;
 	/** The entries of the log that the next write undoes; zeroed for none. */
 	struct st_undoing undoing;
+	/** How many bytes the answer about the change set in progress has already; 0 if there is none. */
+	size_t answer_bytes;
 	/** When the change set in progress was written, for all its events alike; 0 for none. */
 	int64_t change_time;
 	/** A number for the run whose undo it was shown last, as a preview; 0 for none. */

@@ -297,6 +297,21 @@ enum {
                                        struct st_str description, enum st_task_status status,
                                        int64_t priority, struct stet_error *err);
 
+/**
+ * Change one task of a session's own list, which numbers its tasks: each was
+ * added by st_store_task_follow() with its number as the priority.
+ *
+ * @status       An enum st_task_status; -1 to leave it.
+ * @description  The new text; empty to leave it.
+ */
+[[nodiscard]] int st_store_task_follow_number(struct st_store *store, const char *source,
+                                              int64_t number, int status,
+                                              struct st_str description, struct stet_error *err);
+
+/** Remove an unfinished task of such a list. */
+[[nodiscard]] int st_store_task_drop_number(struct st_store *store, const char *source,
+                                            int64_t number, struct stet_error *err);
+
 /** Call a function for each task, by priority, then id. The task is borrowed for the call. */
 [[nodiscard]] int st_store_tasks(struct st_store *store,
                                  int (*each)(void *data, const struct st_repo_task *task,

@@ -146,6 +146,26 @@ int st_store_task_follow(struct st_store *store, const char *source, struct st_s
 	return code;
 }
 
+int st_store_task_follow_number(struct st_store *store, const char *source, int64_t number,
+                                int status, struct st_str description, struct stet_error *err) {
+	static const char sql[] =
+		"UPDATE tasks SET status = CASE ?1 WHEN -1 THEN status ELSE ?1 END,"
+		" owner = CASE ?1 WHEN -1 THEN owner WHEN 0 THEN NULL ELSE ?2 END,"
+		" description = CASE ?3 WHEN '' THEN description ELSE ?3 END, updated_at = ?4"
+		" WHERE source = ?2 AND priority = ?5";
+	int code = st_db_run(store->db, sql, err, "itsii", (int64_t)status, source, description,
+	                     st_wall_ns(), number);
+	return code == 0 ? mark_updated(store, err) : code;
+}
+
+int st_store_task_drop_number(struct st_store *store, const char *source, int64_t number,
+                              struct stet_error *err) {
+	static const char sql[] =
+		"DELETE FROM tasks WHERE source = ? AND priority = ? AND status IN (0, 1)";
+	int code = st_db_run(store->db, sql, err, "ti", source, number);
+	return code == 0 ? mark_updated(store, err) : code;
+}
+
 /* ---- changing ---- */
 
 /* Say why a task could not be set. */

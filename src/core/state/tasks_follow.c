@@ -1,5 +1,6 @@
 #include "core/state/tasks_follow.h"
 
+#include <stdlib.h>
 #include <strings.h>
 
 #include "core/state/state.h"
@@ -40,7 +41,7 @@ static yyjson_val *find_list(yyjson_val *value, int depth) {
 }
 
 static struct st_str item_text(yyjson_val *item) {
-	static const char *const keys[] = {"content", "step", "description"};
+	static const char *const keys[] = {"content", "step", "subject", "description"};
 	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
 		yyjson_val *text = yyjson_obj_get(item, keys[i]);
 		if (yyjson_is_str(text))
@@ -92,6 +93,55 @@ int st_tasks_follow(struct stet_session *session, yyjson_val *value, struct stet
 		return st_fail(err, STET_E_TOO_BIG, "A list of tasks has at most %d; this one has %zu.",
 		               ST_TASKS_OPEN_MAX, yyjson_arr_size(follow.list));
 	int code = st_store_do(&state->store, ST_STORE_WRITE, follow_list, &follow, err);
+	if (code == 0)
+		st_repo_export_mark(&state->repo_export);
+	return code < 0 ? code : 1;
+}
+
+/* ---- one task ---- */
+
+struct follow_one {
+	const char *source;
+	/** The agent's number of the task. */
+	int64_t number;
+	struct st_str text;
+	bool is_new, removed;
+	/** -1 if the call does not change it. */
+	int status;
+};
+
+/* A number, or a text of digits; 0 for neither. */
+static int64_t number_of(yyjson_val *value) {
+	return yyjson_is_str(value) ? strtoll(yyjson_get_str(value), NULL, 10) : st_json_int(value);
+}
+
+static int follow_one(struct st_store *store, void *data, struct stet_error *err) {
+	const struct follow_one *one = data;
+	if (one->is_new)
+		return st_store_task_follow(store, one->source, one->text, ST_TASK_PENDING, one->number,
+		                            err);
+	if (one->removed)
+		return st_store_task_drop_number(store, one->source, one->number, err);
+	return st_store_task_follow_number(store, one->source, one->number, one->status, one->text,
+	                                   err);
+}
+
+int st_tasks_follow_one(struct stet_session *session, yyjson_val *input, yyjson_val *response,
+                        struct stet_error *err) {
+	struct st_state *state = st_state_of(session->ws);
+	yyjson_val *id = yyjson_obj_get(input, "taskId");
+	yyjson_val *status = yyjson_obj_get(input, "status");
+	struct follow_one one = {
+		.source = st_session_who(session),
+		.is_new = !id,
+		.text = st_str_trim(st_json_str(yyjson_obj_get(input, "subject"))),
+		.removed = st_str_eq(st_json_str(status), ST_STR("deleted")),
+		.status = status ? item_status(input) : -1,
+	};
+	one.number = number_of(id ? id : yyjson_obj_get(yyjson_obj_get(response, "task"), "id"));
+	if (one.number <= 0 || one.text.len > ST_TASK_BYTES_MAX || (one.is_new && one.text.len == 0))
+		return 0;
+	int code = st_store_do(&state->store, ST_STORE_WRITE, follow_one, &one, err);
 	if (code == 0)
 		st_repo_export_mark(&state->repo_export);
 	return code < 0 ? code : 1;

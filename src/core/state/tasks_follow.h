@@ -29,4 +29,16 @@ bool st_tasks_is_list_tool(const char *tool);
 [[nodiscard]] int st_tasks_follow(struct stet_session *session, yyjson_val *value,
                                   struct stet_error *err);
 
+/**
+ * Follow an agent that adds and changes one task at a time (Claude Code's
+ * TaskCreate and TaskUpdate).
+ *
+ * @input     The arguments: `subject` of a new task; `taskId` and the new
+ *            `status` or `subject` of one that is there.
+ * @response  The tool's answer, which has the number of a new task.
+ * @return    1, 0 if they name no task, or the codes of st_store_do().
+ */
+[[nodiscard]] int st_tasks_follow_one(struct stet_session *session, yyjson_val *input,
+                                      yyjson_val *response, struct stet_error *err);
+
 #endif

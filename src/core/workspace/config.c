@@ -74,6 +74,9 @@ struct key {
 	  "what to do if a file changed since it was read: refuse or merge") \
 	X("durable", FLAG, TIGHTEN_ON, STET_OPTION_DURABLE, "true", \
 	  "a write is on the disk when it is acknowledged") \
+	X("vault", FLAG, TIGHTEN_ON, STET_OPTION_VAULT, "false", \
+	  "the root is a folder of Markdown notes: only these are open, .obsidian and comments " \
+	  "(%% ... %%) stay as they are") \
 	X("maxFile", SIZE, TIGHTEN_LOWER, STET_OPTION_MAX_FILE, "67108864", \
 	  "the largest file, in bytes") \
 	X("maxDiff", SIZE, TIGHTEN_LOWER, STET_OPTION_MAX_DIFF, "16384", \

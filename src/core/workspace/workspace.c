@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/quote.h"
+#include "core/workspace/vault.h"
 #include "fs/tree/ignore_file.h"
 #include "fs/versions/state_dir.h"
 #include "fs/path/sys.h"
@@ -197,6 +198,14 @@ static int set_hook(struct stet_workspace *ws, int64_t value, struct stet_error 
 	return 0;
 }
 
+static int set_vault(struct stet_workspace *ws, int64_t value, struct stet_error *err) {
+	bool was = ws->vault;
+	int code = set_flag(&ws->vault, value, err);
+	if (code == 0 && ws->vault && !was)
+		st_vault_note_sync(ws);
+	return code;
+}
+
 int stet_workspace_set(struct stet_workspace *ws, enum stet_option option, int64_t value,
                        struct stet_error *err) {
 	if (st_begin_call(ws, err) < 0)
@@ -236,6 +245,8 @@ int stet_workspace_set(struct stet_workspace *ws, enum stet_option option, int64
 		return set_flag(&ws->use_snapshot, value, err);
 	case STET_OPTION_HOOK:
 		return set_hook(ws, value, err);
+	case STET_OPTION_VAULT:
+		return set_vault(ws, value, err);
 	case STET_OPTION_VERSION_DAYS:
 		return set_days(&ws->writes.versions.max_days, value, err);
 	}
@@ -439,8 +450,10 @@ static int fail_type(const char *path, const char *list, struct stet_error *err)
 
 int st_workspace_check_type(const struct stet_workspace *ws, const char *path,
                             struct stet_error *err) {
-	bool allowed = !ws->extensions || has_ending(st_str(path), ws->extensions);
-	return allowed ? 0 : fail_type(path, ws->extensions, err);
+	const char *types = ws->extensions ? ws->extensions : ws->vault ? ST_VAULT_TYPES : NULL;
+	int code = st_vault_check_path(ws, path, err);
+	bool allowed = !types || has_ending(st_str(path), types);
+	return code < 0 || allowed ? code : fail_type(path, types, err);
 }
 
 int st_workspace_check_move(const struct stet_workspace *ws, const char *from,
@@ -448,11 +461,17 @@ int st_workspace_check_move(const struct stet_workspace *ws, const char *from,
                             struct stet_error *err) {
 	st_auto(st_place) source = ST_PLACE_INIT;
 	st_auto(st_place) destination = ST_PLACE_INIT;
-	if (!ws->extensions && !other->extensions)
+	if (!ws->extensions && !other->extensions && !ws->vault && !other->vault)
 		return 0;
 	int code = st_root_locate_as(&ws->root, st_str(from), ST_LOCATE_LINK, &source, err);
 	if (code == 0)
 		code = st_root_locate_as(&other->root, st_str(to), ST_LOCATE_LINK, &destination, err);
+	if (code == 0)
+		code = st_vault_check_path(ws, source.path, err);
+	if (code == 0)
+		code = st_vault_check_path(other, destination.path, err);
+	if (code == STET_E_PROTECTED)
+		return code;
 	/* Files in a moved directory keep their types. The move itself reports a missing source. */
 	if (code < 0 || !source.exists || S_ISDIR(source.st.st_mode))
 		return 0;

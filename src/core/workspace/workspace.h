@@ -124,6 +124,8 @@ struct stet_workspace {
 	_Atomic bool read_only;
 	/** A matching expectedHash allows tools to overwrite or delete a file that the session has not read. */
 	_Atomic bool hash_proves;
+	/** The root is a folder of Markdown notes (core/workspace/vault.h). */
+	_Atomic bool vault;
 	/** Servers send structuredContent too. */
 	_Atomic bool structured;
 	/** Of enum st_hook_mode. */

@@ -14,8 +14,8 @@
  *
  *     int code = st_journal_begin(writes, &plan, &journal, err);
  *     ... replace the files; if the second one fails:
- *     st_journal_take_back(writes, &plan, 1, &left);
- *     st_journal_end(writes, &journal);
+ *     if (st_journal_take_back(writes, &plan, 1, &left, &stuck) == 0)
+ *             st_journal_end(writes, &journal);
  *
  * A mark made with the user's key (fs/versions/state_dir.h) covers the journal,
  * and it names the root and the state directory by inode and birth time. So a
@@ -76,7 +76,7 @@ void st_journal_release(struct st_journal *journal);
                                    const struct st_journal_plan *plan, struct st_journal *journal,
                                    struct stet_error *err);
 
-/** Remove the journal: the change set is complete, or taken back. */
+/** Remove the journal: the change set is complete, or taken back. If neither, release it. */
 void st_journal_end(struct st_write_context *writes, struct st_journal *journal);
 
 /**
@@ -85,10 +85,12 @@ void st_journal_end(struct st_write_context *writes, struct st_journal *journal)
  *
  * @left   Receives the names of the files that others changed since, and which
  *         are left as they are: `"a.c", "b.c"`.
- * @return How many could not be put back for another reason; left names them too.
+ * @stuck  Receives the names of what could not be put back, such as on a disk
+ *         that fails; the same call may succeed later.
+ * @return How many are stuck, also if memory was too short for their names.
  */
 size_t st_journal_take_back(struct st_write_context *writes, const struct st_journal_plan *plan,
-                            size_t count, struct st_buf *left);
+                            size_t count, struct st_buf *left, struct st_buf *stuck);
 
 /** Take back the change sets of processes that died. Costs one stat if there are none. */
 void st_journal_recover(struct st_write_context *writes);

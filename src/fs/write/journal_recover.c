@@ -9,6 +9,7 @@
 #include "fs/path/sys.h"
 #include "fs/write/journal.h"
 #include "fs/write/remove.h"
+#include "fs/write/temp.h"
 
 /* How many files a notice names. */
 enum { NAMED_MAX = 20 };
@@ -53,10 +54,13 @@ static enum standing compare_file(struct st_write_context *writes,
 static void restore_mode(const struct st_write_context *writes,
                          const struct st_journal_file *entry) {
 	struct stat st;
-	if (!entry->before.exists)
+	st_auto(st_place) place = ST_PLACE_INIT;
+	if (!entry->before.exists ||
+	    st_root_locate(writes->root, st_str(entry->path), &place, NULL) < 0 || !place.exists ||
+	    strcmp(place.path, entry->path) != 0)
 		return;
-	st_autofd fd = st_root_open_plain(writes->root, entry->path, &st);
-	if (fd >= 0 && (st.st_mode & 07777) != entry->mode)
+	st_autofd fd = st_file_open(&place, NULL);
+	if (fd >= 0 && st_retry(fstat(fd, &st)) == 0 && (st.st_mode & 07777) != entry->mode)
 		(void)st_retry(fchmod(fd, entry->mode));
 }
 
@@ -76,42 +80,58 @@ static int exchange_back(struct st_write_context *writes, const struct st_journa
 	return st_commit(writes->root, writes, &commit, &done, NULL);
 }
 
-static void name_left(struct st_buf *left, const char *path) {
-	st_buf_addf(left, "%s%s", left->len > 0 ? ", " : "", st_quoted(path));
+static void add_name(struct st_buf *names, const char *path) {
+	st_buf_addf(names, "%s%s", names->len > 0 ? ", " : "", st_quoted(path));
 }
 
-/* Returns 1 if the file is not what it was and not another's either. */
-static size_t take_back_file(struct st_write_context *writes, const struct st_journal_file *entry,
-                             bool relaxed, struct st_buf *left) {
+/* Returns whether the file is stuck: neither what it was nor another's. */
+static bool take_back_file(struct st_write_context *writes, const struct st_journal_file *entry,
+                           bool relaxed, struct st_buf *left, struct st_buf *stuck) {
 	enum standing standing = compare_file(writes, entry);
 	int code = standing == IS_AFTER ? exchange_back(writes, entry, relaxed) : 0;
 	if (code == STET_E_CONFLICT)
 		standing = IS_FOREIGN;
 	if (standing == IS_BEFORE || (standing == IS_AFTER && code == 0)) {
 		restore_mode(writes, entry);
-		return 0;
+		return false;
 	}
-	name_left(left, entry->path);
+	add_name(standing == IS_FOREIGN ? left : stuck, entry->path);
 	return standing != IS_FOREIGN;
 }
 
-static void remove_dir(struct st_write_context *writes, const char *path) {
+/* A commit that was killed leaves its temporary file, and with that the directory would stay. */
+static void sweep_dir(struct st_write_context *writes, const struct st_place *place) {
+	st_autofd fd = st_retry(
+		openat(place->dirfd, place->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+	const struct st_temp none = {.fd = -1, .dirfd = fd};
+	if (fd >= 0 && st_retry(flock(fd, LOCK_EX | LOCK_NB)) == 0)
+		(void)st_temp_sweep(writes, &none, place->path);
+}
+
+/* Returns whether the directory is stuck: there, and not because others put something into it. */
+static bool take_back_dir(struct st_write_context *writes, const char *path, struct st_buf *stuck) {
 	st_auto(st_place) place = ST_PLACE_INIT;
-	if (st_root_locate_as(writes->root, st_str(path), ST_LOCATE_LINK | ST_LOCATE_DIR, &place,
-	                      NULL) == 0 &&
-	    place.exists && S_ISDIR(place.st.st_mode))
-		(void)st_remove_plain(&place, writes->state_dir, NULL);
+	int code =
+		st_root_locate_as(writes->root, st_str(path), ST_LOCATE_LINK | ST_LOCATE_DIR, &place, NULL);
+	if (code == 0 && place.exists && S_ISDIR(place.st.st_mode)) {
+		sweep_dir(writes, &place);
+		code = st_remove_plain(&place, writes->state_dir, NULL);
+	}
+	if (code == 0 || code == STET_E_NOT_FOUND || code == STET_E_KIND)
+		return false;
+	add_name(stuck, path);
+	return true;
 }
 
 size_t st_journal_take_back(struct st_write_context *writes, const struct st_journal_plan *plan,
-                            size_t count, struct st_buf *left) {
+                            size_t count, struct st_buf *left, struct st_buf *stuck) {
 	size_t failed = 0;
 	/* A cancelled call must not leave half of it. */
 	st_cancel_hold();
 	while (count-- > 0)
-		failed += take_back_file(writes, &plan->files[count], plan->relaxed, left);
+		failed += take_back_file(writes, &plan->files[count], plan->relaxed, left, stuck);
 	for (size_t i = plan->dir_count; i-- > 0;)
-		remove_dir(writes, plan->dirs[i]);
+		failed += take_back_dir(writes, plan->dirs[i], stuck);
 	st_cancel_release();
 	return failed;
 }
@@ -120,28 +140,51 @@ size_t st_journal_take_back(struct st_write_context *writes, const struct st_jou
 
 static void name_files(const struct st_journal_plan *plan, struct st_buf *out) {
 	for (size_t i = 0; i < plan->count && i < NAMED_MAX; i++)
-		name_left(out, plan->files[i].path);
+		add_name(out, plan->files[i].path);
 	if (plan->count > NAMED_MAX)
 		st_buf_addf(out, " and %zu more", plan->count - NAMED_MAX);
 }
 
-/* Whether the process died after it had written the last file. */
+/*
+ * Whether the process died after it had written the last file. Files are written
+ * in their order, so others may have changed any but the last one since.
+ */
 static bool is_complete(struct st_write_context *writes, const struct st_journal_plan *plan) {
+	enum standing last = IS_AFTER;
 	for (size_t i = 0; i < plan->count; i++) {
 		const struct st_journal_file *file = &plan->files[i];
 		if (st_version_eq(&file->before, &file->after))
 			continue;
-		enum standing standing = compare_file(writes, file);
-		if (standing == IS_BEFORE || standing == IS_UNKNOWN)
+		last = compare_file(writes, file);
+		if (last == IS_BEFORE || last == IS_UNKNOWN)
 			return false;
 	}
-	return true;
+	return last == IS_AFTER;
+}
+
+static void report_taken_back(struct st_write_context *writes, const struct st_journal_plan *plan,
+                              const struct st_buf *names, const struct st_buf *left,
+                              const struct st_buf *stuck) {
+	st_auto(st_buf) text = ST_BUF_INIT;
+	st_buf_addf(
+		&text,
+		"A process died while it changed %zu %s together: %s. What it had changed was taken back.",
+		plan->count, st_plural(plan->count, "file", "files"), st_buf_cstr(names));
+	if (left->len > 0)
+		st_buf_addf(&text, " Left as they are, because others changed them since: %s.",
+		            st_buf_cstr(left));
+	if (stuck->len > 0)
+		st_buf_addf(&text,
+		            " These could not be taken back: %s. The next process that writes tries again.",
+		            st_buf_cstr(stuck));
+	st_write_notice(writes, "%s", st_buf_cstr(&text));
 }
 
 /* Returns whether the journal can go. */
 static bool take_back_plan(struct st_write_context *writes, const struct st_journal_plan *plan) {
 	st_auto(st_buf) names = ST_BUF_INIT;
 	st_auto(st_buf) left = ST_BUF_INIT;
+	st_auto(st_buf) stuck = ST_BUF_INIT;
 	name_files(plan, &names);
 	if (is_complete(writes, plan)) {
 		st_write_notice(writes,
@@ -150,13 +193,8 @@ static bool take_back_plan(struct st_write_context *writes, const struct st_jour
 		                plan->count, st_plural(plan->count, "file", "files"), st_buf_cstr(&names));
 		return true;
 	}
-	size_t failed = st_journal_take_back(writes, plan, plan->count, &left);
-	st_write_notice(writes,
-	                "A process died while it changed %zu %s together: %s. What it had changed was "
-	                "taken back.%s%s%s",
-	                plan->count, st_plural(plan->count, "file", "files"), st_buf_cstr(&names),
-	                left.len > 0 ? " Left as they are, because others changed them since: " : "",
-	                st_buf_cstr(&left), left.len > 0 ? "." : "");
+	size_t failed = st_journal_take_back(writes, plan, plan->count, &left, &stuck);
+	report_taken_back(writes, plan, &names, &left, &stuck);
 	return failed == 0;
 }
 

@@ -22,7 +22,7 @@ static const struct tool_list {
 	{"state", ST_LISTED_ALL, 1U << ST_GROUP_STATE},
 };
 
-enum { TOOL_LISTS = sizeof tool_lists / sizeof *tool_lists };
+enum { TOOL_LISTS = sizeof tool_lists / sizeof *tool_lists, DEFAULT_LIST = 0 };
 
 static int find_list(struct st_str name, struct stet_error *err) {
 	for (int i = 0; i < TOOL_LISTS; i++) {
@@ -52,7 +52,18 @@ static int parse_lists(const char *names, unsigned *lists, struct stet_error *er
 	return 0;
 }
 
+static bool serves_vault(const struct st_service *service) {
+	const struct stet_workspace *ws;
+	for (size_t i = 0; (ws = stet_host_workspace(service->host, i)); i++) {
+		if (ws->vault)
+			return true;
+	}
+	return false;
+}
+
 bool st_service_lists(const struct st_service *service, const struct st_tool *tool) {
+	if (tool->for_vaults && service->lists & 1U << DEFAULT_LIST && serves_vault(service))
+		return true;
 	for (size_t i = 0; i < TOOL_LISTS; i++) {
 		if (service->lists & 1U << i && tool->listed >= tool_lists[i].listed &&
 		    tool_lists[i].groups & 1U << tool->group)

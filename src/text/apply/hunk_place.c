@@ -8,6 +8,9 @@
 #include "base/plural.h"
 #include "text/hint/explain.h"
 
+/* How many hunks of a file the notes name. */
+enum { NOTES_MAX = 10 };
+
 /* The old lines of a hunk: its context and the removed ones. */
 struct pattern {
 	const struct st_patch_hunk *hunk;
@@ -115,14 +118,9 @@ static bool matches_at(const struct st_hunk_search *search, const struct pattern
 	return true;
 }
 
-/* Whether another hunk has lines of a place. */
+/* Whether another hunk has lines of a place, which is one in the text. */
 static bool is_taken(const struct st_hunk_search *search, size_t first, size_t count) {
-	for (size_t i = 0; i < search->count; i++) {
-		const struct st_hunk_place *other = &search->places[i];
-		if (first < other->first + other->count && other->first < first + count)
-			return true;
-	}
-	return false;
+	return memchr(search->taken + first - 1, true, count) != NULL;
 }
 
 /* ---- candidates ---- */
@@ -183,18 +181,34 @@ static size_t after_header(const struct st_hunk_search *search, struct st_str he
 	return 0;
 }
 
+/*
+ * The line after the last header, each of which comes after the one before it; 0 if
+ * one is not there. `after` remembers the line after each: the places asked for go
+ * down the file, so that all of them together read it once.
+ */
 static size_t after_headers(const struct st_hunk_search *search, const struct st_patch_hunk *hunk,
-                            size_t from) {
-	for (size_t i = 0; i < hunk->header_count && from > 0; i++)
-		from = after_header(search, search->patches->headers[hunk->first_header + i], from);
+                            size_t from, size_t *after) {
+	for (size_t i = 0; i < hunk->header_count && from > 0; i++) {
+		if (after[i] <= from)
+			after[i] = after_header(search, search->patches->headers[hunk->first_header + i], from);
+		from = after[i];
+	}
 	return from;
 }
 
-static size_t first_from(const struct candidates *candidates, size_t from) {
-	for (size_t i = 0; i < candidates->count; i++) {
-		if (candidates->list[i] >= from)
-			return candidates->list[i];
-	}
+/* The first candidate from a line on; 0 if there is none. `at` only grows, as the lines do. */
+static size_t first_from(const struct candidates *candidates, size_t from, size_t *at) {
+	while (*at < candidates->count && candidates->list[*at] < from)
+		++*at;
+	return *at < candidates->count ? candidates->list[*at] : 0;
+}
+
+static int add_named(struct candidates *named, size_t first) {
+	if (named->count > 0 && named->list[named->count - 1] == first)
+		return 0;
+	if (!st_array_room(&named->list, named->count, sizeof *named->list))
+		return STET_E_NOMEM;
+	named->list[named->count++] = first;
 	return 0;
 }
 
@@ -202,18 +216,21 @@ static size_t first_from(const struct candidates *candidates, size_t from) {
 static int follow_headers(struct st_hunk_search *search, const struct st_patch_hunk *hunk,
                           size_t from, struct candidates *candidates) {
 	st_auto(candidates) named = {.loose = candidates->loose};
+	st_autofree size_t *after = calloc(hunk->header_count, sizeof *after);
 	struct st_str header = search->patches->headers[hunk->first_header];
-	size_t start = after_header(search, header, from);
+	size_t start = after_header(search, header, from), at = 0;
+	if (!after)
+		return st_fail_nomem(search->err);
 	if (start == 0)
-		start = after_header(search, header, from = 1);
+		start = after_header(search, header, 1);
 	for (; start > 0; start = after_header(search, header, start)) {
-		size_t end = after_headers(search, hunk, start - 1);
-		size_t first = end > 0 ? first_from(candidates, end) : 0;
-		if (first == 0 || (named.count > 0 && named.list[named.count - 1] == first))
-			continue;
-		if (!st_array_room(&named.list, named.count, sizeof *named.list))
+		size_t end = after_headers(search, hunk, start - 1, after);
+		size_t first = end > 0 ? first_from(candidates, end, &at) : 0;
+		/* Further down there is none either. */
+		if (first == 0)
+			break;
+		if (add_named(&named, first) < 0)
 			return st_fail_nomem(search->err);
-		named.list[named.count++] = first;
 	}
 	struct candidates all = *candidates;
 	*candidates = named;
@@ -336,28 +353,47 @@ static bool fits_ends(const struct st_hunk_search *search, const struct pattern 
 	       (has_trailing(search, hunk) || first + pattern->count - 1 == search->lines.count);
 }
 
+/* Whether to write a note about the next hunk: an answer has room for some. */
+static bool is_named(struct st_hunk_search *search) {
+	return search->noted++ < NOTES_MAX;
+}
+
 static void note_place(struct st_hunk_search *search, const struct pattern *pattern, size_t first,
                        bool loose) {
 	const struct st_patch_hunk *hunk = pattern->hunk;
 	st_auto(st_buf) name = ST_BUF_INIT;
+	bool moved = hunk->numbered && hunk->start != first;
+	bool apart = hunk->numbered && !moved && !fits_ends(search, pattern, first);
+	bool other = loose && search->file->unified;
+	search->moved |= moved;
+	if ((!moved && !apart && !other) || !is_named(search))
+		return;
 	name_hunk(search, hunk, &name);
-	if (hunk->numbered && hunk->start != first) {
-		search->moved = true;
+	if (moved)
 		st_buf_addf(search->notes, "%s applies at line %zu, not %zu.\n", st_buf_cstr(&name), first,
 		            hunk->start);
-	} else if (hunk->numbered && !fits_ends(search, pattern, first)) {
+	if (apart)
 		st_buf_addf(search->notes,
 		            "%s applies at line %zu, where the file does not end as it says.\n",
 		            st_buf_cstr(&name), first);
-	}
-	if (loose && search->file->unified)
+	if (other)
 		st_buf_addf(search->notes,
 		            "%s has other line endings than the file, which keeps its own.\n",
 		            st_buf_cstr(&name));
 }
 
+void st_hunk_search_end(struct st_hunk_search *search) {
+	if (search->noted <= NOTES_MAX)
+		return;
+	size_t more = search->noted - NOTES_MAX;
+	st_quote_name(search->notes, st_str(search->file->path));
+	st_buf_addf(search->notes, ": %zu more %s not apply exactly as the patch says.\n", more,
+	            st_plural(more, "hunk does", "hunks do"));
+}
+
 static void add_place(struct st_hunk_search *search, const struct pattern *pattern, size_t first,
                       bool loose) {
+	memset(search->taken + first - 1, true, pattern->count);
 	search->places[search->count++] = (struct st_hunk_place){
 		.hunk = pattern->hunk, .first = first, .count = pattern->count, .loose = loose};
 }
@@ -383,7 +419,8 @@ static void choose_place(const struct st_hunk_search *search, const struct patte
 			keep_only(candidates, candidates->list[i]);
 	}
 	/* Codex's hunks come in the order of the file. */
-	size_t next = search->file->unified ? 0 : first_from(candidates, after_previous(search));
+	size_t at = 0;
+	size_t next = search->file->unified ? 0 : first_from(candidates, after_previous(search), &at);
 	if (candidates->count > 1 && next > 0 && next == last)
 		keep_only(candidates, next);
 }
@@ -399,7 +436,7 @@ static int place_insertion(struct st_hunk_search *search, const struct pattern *
 			"%s has only added lines, so nothing says where they go. Nothing was changed. "
 			"Add a line of context.",
 			st_buf_cstr(&name));
-	if (search->lines.count > 0)
+	if (search->lines.count > 0 && is_named(search))
 		st_buf_addf(search->notes, "%s has only added lines, which go to the end of the file.\n",
 		            st_buf_cstr(&name));
 	add_place(search, pattern, search->lines.count + 1, search->lines.count > 0);
@@ -410,8 +447,8 @@ static int place_pattern(struct st_hunk_search *search, const struct pattern *pa
 	const struct st_patch_hunk *hunk = pattern->hunk;
 	st_auto(candidates) candidates = {0};
 	if (hunk->numbered && !search->moved && fits_ends(search, pattern, hunk->start) &&
-	    !is_taken(search, hunk->start, pattern->count) &&
-	    matches_at(search, pattern, hunk->start, false)) {
+	    matches_at(search, pattern, hunk->start, false) &&
+	    !is_taken(search, hunk->start, pattern->count)) {
 		add_place(search, pattern, hunk->start, false);
 		return 0;
 	}
@@ -441,7 +478,8 @@ int st_hunk_search_init(struct st_hunk_search *search, struct st_str text) {
 		return code;
 	search->keys = calloc(search->lines.count + 1, sizeof *search->keys);
 	search->places = calloc(search->file->hunk_count + 1, sizeof *search->places);
-	if (!search->keys || !search->places)
+	search->taken = calloc(search->lines.count + 1, sizeof *search->taken);
+	if (!search->keys || !search->places || !search->taken)
 		return st_fail_nomem(search->err);
 	for (size_t n = 1; n <= search->lines.count; n++)
 		search->keys[n - 1] = key_of(st_lines_whole(&search->lines, n));
@@ -452,6 +490,7 @@ void st_hunk_search_release(struct st_hunk_search *search) {
 	st_lines_release(&search->lines);
 	free(search->keys);
 	free(search->places);
+	free(search->taken);
 }
 
 int st_hunk_search_next(struct st_hunk_search *search) {

@@ -25,8 +25,12 @@ struct st_hunk_search {
 	/** The hunks placed so far, in the order of the patch. */
 	struct st_hunk_place *places;
 	size_t count;
+	/** For each line of the text, from 0: a hunk placed so far has it. */
+	bool *taken;
 	/** A hunk went elsewhere than its numbers say. */
 	bool moved;
+	/** How many hunks there is a note about; only the first ones are named. */
+	size_t noted;
 	struct st_buf *notes;
 	struct st_hunks_failure *failure;
 	struct stet_error *err;
@@ -37,5 +41,8 @@ void st_hunk_search_release(struct st_hunk_search *search);
 
 /** Find the place of the next hunk, and add it to the places. Returns as st_hunks_apply(). */
 [[nodiscard]] int st_hunk_search_next(struct st_hunk_search *search);
+
+/** After the last hunk: say how many more there would be a note about. */
+void st_hunk_search_end(struct st_hunk_search *search);
 
 #endif

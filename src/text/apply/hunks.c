@@ -176,6 +176,7 @@ int st_hunks_apply(const struct st_file_patches *patches, size_t index, struct s
 		code = st_hunk_search_init(&search, old);
 		while (code == 0 && search.count < file->hunk_count)
 			code = st_hunk_search_next(&search);
+		st_hunk_search_end(&search);
 		details->hunk = code < 0 ? details->hunk : 0;
 		if (code == 0)
 			code = write_hunks(&search, max, file->kind == ST_FILE_DELETE ? &left : new);

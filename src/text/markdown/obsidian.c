@@ -1,5 +1,6 @@
 #include "text/markdown/obsidian.h"
 
+#include "base/array.h"
 #include "base/cancel.h"
 
 static const struct st_str mark = {"%%", 2};
@@ -31,8 +32,16 @@ static bool in_code(struct fence *open, struct st_str line) {
 	return was || open->len > 0;
 }
 
-static void blank_part(struct st_buf *out, struct st_str text, struct st_str part) {
-	memset(out->ptr + (part.ptr - text.ptr), ' ', part.len);
+static bool add_comment(struct st_obsidian_comments *comments, struct st_str part) {
+	if (!st_array_room(&comments->items, comments->count, sizeof *comments->items))
+		return false;
+	comments->items[comments->count++] = part;
+	return true;
+}
+
+void st_obsidian_comments_release(struct st_obsidian_comments *comments) {
+	free(comments->items);
+	*comments = (struct st_obsidian_comments){0};
 }
 
 /* How far a line was searched for marks, and whether that place is in a code span. */
@@ -65,19 +74,20 @@ static bool opens_comment(struct st_str line) {
 	return st_str_starts(line, mark) && next_mark(&search, mark.len) == line.len;
 }
 
-/* Blank the comments that begin and end in one line. */
-static void blank_inline(struct st_buf *out, struct st_str text, struct st_str line) {
+/* Find the comments that begin and end in one line. False if out of memory. */
+static bool find_inline(struct st_obsidian_comments *comments, struct st_str line) {
 	struct search search = {.line = line};
 	size_t start = next_mark(&search, 0);
 	while (start < line.len) {
 		size_t end = next_mark(&search, start + mark.len);
 		if (end == line.len)
-			return;
+			return true;
 		bool begins = start == 0 || line.ptr[start - 1] == ' ' || line.ptr[start - 1] == '\t';
-		if (begins)
-			blank_part(out, text, st_str_slice(line, start, end + mark.len));
+		if (begins && !add_comment(comments, st_str_slice(line, start, end + mark.len)))
+			return false;
 		start = next_mark(&search, begins ? end + mark.len : end);
 	}
+	return true;
 }
 
 /* The last line of the comment that line n opens; 0 if it opens none, or the comment never ends. */
@@ -94,15 +104,17 @@ static size_t block_end(const struct st_lines *lines, size_t n) {
 /* What a line costs besides its bytes, in the bytes that st_cancel_check() counts. */
 enum { LINE_WORK = 32 };
 
-int st_obsidian_blank(const struct st_lines *lines, struct st_buf *out, struct stet_error *err) {
-	struct st_str text = lines->text;
+/* The text from a line to another, without the last one's ending. */
+static struct st_str block_of(const struct st_lines *lines, size_t first, size_t last) {
+	struct st_str end = st_lines_body(lines, last);
+	size_t start = lines->starts[first - 1];
+	return st_str_slice(lines->text, start, (size_t)(end.ptr - lines->text.ptr) + end.len);
+}
+
+static int find_comments(const struct st_lines *lines, struct st_obsidian_comments *out,
+                         struct stet_error *err) {
 	struct fence fence = {0};
 	bool closes = true;
-	if (!memmem(text.ptr, text.len, mark.ptr, mark.len))
-		return 0;
-	st_buf_add(out, text);
-	if (out->failed)
-		return st_fail_nomem(err);
 	for (size_t n = 1; n <= lines->count; n++) {
 		struct st_str line = st_lines_body(lines, n);
 		if (st_cancel_check(line.len + LINE_WORK, err) < 0)
@@ -112,11 +124,46 @@ int st_obsidian_blank(const struct st_lines *lines, struct st_buf *out, struct s
 		size_t last = closes ? block_end(lines, n) : 0;
 		/* If no later line closes this comment, none closes a later comment either. */
 		closes = closes && (last > 0 || !opens_comment(st_str_trim(line)));
-		if (last == 0)
-			blank_inline(out, text, line);
-		for (; n <= last; n++)
-			blank_part(out, text, st_lines_body(lines, n));
-		n -= last > 0;
+		bool done = last > 0 ? add_comment(out, block_of(lines, n, last)) : find_inline(out, line);
+		if (!done)
+			return st_fail_nomem(err);
+		n = last > 0 ? last : n;
 	}
+	return 0;
+}
+
+static bool has_marks(struct st_str text) {
+	return memmem(text.ptr, text.len, mark.ptr, mark.len);
+}
+
+int st_obsidian_comments_of(struct st_str text, struct st_obsidian_comments *out,
+                            struct stet_error *err) {
+	st_auto(st_lines) lines = {0};
+	int code = has_marks(text) ? st_lines_init(&lines, text, err) : 0;
+	return code < 0 || !has_marks(text) ? code : find_comments(&lines, out, err);
+}
+
+/* Line ends stay. */
+static void blank_comment(struct st_buf *out, struct st_str text, struct st_str comment) {
+	char *to = out->ptr + (comment.ptr - text.ptr);
+	for (size_t i = 0; i < comment.len; i++) {
+		if (to[i] != '\n' && to[i] != '\r')
+			to[i] = ' ';
+	}
+}
+
+int st_obsidian_blank(const struct st_lines *lines, struct st_buf *out, struct stet_error *err) {
+	st_auto(st_obsidian_comments) comments = {0};
+	struct st_str text = lines->text;
+	if (!has_marks(text))
+		return 0;
+	int code = find_comments(lines, &comments, err);
+	if (code < 0)
+		return code;
+	st_buf_add(out, text);
+	if (out->failed)
+		return st_fail_nomem(err);
+	for (size_t i = 0; i < comments.count; i++)
+		blank_comment(out, text, comments.items[i]);
 	return 0;
 }

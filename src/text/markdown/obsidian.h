@@ -8,6 +8,17 @@
 
 #include "text/lines/lines.h"
 
+/** The comments of a text, from the first mark to the last, in order. They borrow from it. */
+struct st_obsidian_comments {
+	struct st_str *items;
+	size_t count;
+};
+
+/** Find the comments of a text. Returns 0, STET_E_NOMEM or STET_E_CANCELLED. */
+[[nodiscard]] int st_obsidian_comments_of(struct st_str text, struct st_obsidian_comments *out,
+                                          struct stet_error *err);
+void st_obsidian_comments_release(struct st_obsidian_comments *comments);
+
 /**
  * Copy a text with blanks in place of comments, so that lines and columns stay.
  *

@@ -59,16 +59,24 @@ static void patch_op_release(struct patch_op *op) {
 
 /* ---- the new contents ---- */
 
+/* With less room for each diff, an answer has none; with less room for it, it names no more files. */
+enum { DIFF_MIN = 256, ROOM_MIN = 400 };
+
 static int show_diff(struct part *part, struct st_str old, struct st_str new,
                      struct stet_error *err) {
 	const char *name = part->found ? part->found : part->path;
+	st_buf_clear(&part->diff);
 	struct st_diff_opts opts = ST_DIFF_OPTS(name);
 	if (part->patch->kind == ST_FILE_ADD)
 		opts.old_name = NULL;
 	if (part->to)
 		opts.old_name = part->path;
 	/* Leave half of the answer for instructions and for changes of others. */
-	opts.max_bytes = st_call_room(part->op->call) / 2 / part->op->part_count + 256;
+	size_t share = st_call_room(part->op->call) / 2 / part->op->part_count;
+	part->truncated = share < DIFF_MIN;
+	if (part->truncated)
+		return 0;
+	opts.max_bytes = share;
 	st_auto(st_diff_report) report = {0};
 	int code = st_diff_unified(old, new, &opts, &part->diff, &report, err);
 	part->truncated = report.truncated;
@@ -94,15 +102,24 @@ static int describe_merged(void *context, struct st_str current, struct st_str t
 	return show_diff(context, current, text, err);
 }
 
+static int fail_exists(const struct part *part, struct stet_error *err) {
+	if (part->to)
+		return st_fail(err, STET_E_EXISTS,
+		               "%s already exists, and a patch moves no file over another. Nothing was "
+		               "changed. Choose another name.",
+		               st_quoted(part->to));
+	return st_fail(err, STET_E_EXISTS,
+	               "%s already exists, but line %zu of the patch creates it. Nothing was changed. "
+	               "Make a patch that changes it.",
+	               st_quoted(part->path), part->patch->at);
+}
+
 static int make_added(void *context, struct st_str old, struct st_buf *new,
                       struct stet_error *err) {
 	struct part *part = context;
+	/* Others created it since it was looked for. */
 	if (part->patch->unified && old.len > 0)
-		return st_fail(
-			err, STET_E_EXISTS,
-			"%s already exists, but line %zu of the patch creates it. Nothing was changed. "
-			"Make a patch that changes it.",
-			st_quoted(part->path), part->patch->at);
+		return fail_exists(part, err);
 	int code = make_text(part, old, new, err);
 	/* The caller wrote the contents of a new file: a diff would only repeat them. */
 	if (code < 0 || (old.len == 0 && !part->op->dry_run))
@@ -115,10 +132,7 @@ static int make_moved(void *context, struct st_str old, struct st_buf *new,
 	struct part *part = context;
 	struct st_str text = st_buf_str(&part->file.bytes);
 	if (old.len > 0)
-		return st_fail(err, STET_E_EXISTS,
-		               "%s already exists, and a patch moves no file over another. Nothing was "
-		               "changed. Choose another name.",
-		               st_quoted(part->to));
+		return fail_exists(part, err);
 	int code = make_text(part, text, new, err);
 	return code < 0 ? code : show_diff(part, text, st_buf_str(new), err);
 }
@@ -182,8 +196,20 @@ static void remove_loaded(struct part *part) {
 	change->hash_proves = true;
 }
 
+/* A patch neither creates nor moves a file over another, not even over an empty one. */
+static int check_free(struct part *part, const char *path, struct stet_error *err) {
+	st_auto(st_place) place = ST_PLACE_INIT;
+	if (st_root_locate_as(&part->op->session->ws->root, st_str(path), ST_LOCATE_LINK, &place,
+	                      NULL) < 0 ||
+	    !place.exists)
+		return 0;
+	return fail_exists(part, err);
+}
+
 static int plan_move(struct part *part, struct stet_error *err) {
 	int code = load_named(part, err);
+	if (code == 0)
+		code = check_free(part, part->to, err);
 	if (code < 0)
 		return code;
 	struct st_change *change = add_change(part, part->to, ST_CHANGE_WHOLE);
@@ -218,6 +244,9 @@ static int plan_part(struct part *part, struct stet_error *err) {
 	if (part->patch->kind == ST_FILE_DELETE)
 		return plan_removal(part, err);
 	bool adds = part->patch->kind == ST_FILE_ADD;
+	int code = adds && part->patch->unified ? check_free(part, part->path, err) : 0;
+	if (code < 0)
+		return code;
 	struct st_change *change =
 		add_change(part, part->path, adds ? ST_CHANGE_WHOLE : ST_CHANGE_ANCHORED);
 	change->make = adds ? make_added : make_updated;
@@ -284,7 +313,9 @@ static void render_problem(struct st_call *call, yyjson_mut_val *list, const cha
 	yyjson_mut_val *item = yyjson_mut_obj(call->doc);
 	st_render_path(call, item, "path", path);
 	st_json_add_text(call->doc, item, "message", st_str(message));
-	st_buf_addf(&call->text, "%s\n", message);
+	/* Messages and diffs that count as seen come first and have room; later ones need not be there. */
+	if (st_call_room(call) >= strlen(message) + ROOM_MIN)
+		st_buf_addf(&call->text, "%s\n", message);
 	if (answer && answer->reason) {
 		st_json_add_text(call->doc, item, "reason", st_str(answer->reason));
 		if (answer->has_hash)
@@ -379,16 +410,51 @@ static void render_part(struct patch_op *op, const struct part *part, yyjson_mut
 	if (part->notes.len > 0)
 		st_json_add_text(call->doc, item, "note", st_str_trim(st_buf_str(&part->notes)));
 	st_json_push(call->doc, list, item);
+}
 
-	st_buf_addf(&call->text, "%s %s", verb_of(part, answer), st_quoted(part->path));
-	if (part->to)
-		st_buf_addf(&call->text, " to %s", st_quoted(part->to));
-	if (answer->has_hash && !op->dry_run)
-		st_buf_addf(&call->text, " (fileHash: %s)", answer->hash);
-	st_buf_addf(&call->text, "\n%s%s", st_buf_cstr(&part->notes), st_buf_cstr(&part->diff));
-	st_render_merged(call, answer);
+/* What others changed, which counts as seen, goes below the text, where nothing cuts it. */
+static void render_others(struct patch_op *op, const struct part *part) {
+	const struct stet_answer *answer = op->outcomes[part->change].answer;
+	st_render_merged(op->call, answer);
 	for (size_t i = 0; i < answer->notice_count; i++)
-		st_call_notice(call, answer->notices[i]);
+		st_call_notice(op->call, answer->notices[i]);
+}
+
+/* The line about a file, if it leaves room for the diffs to come. Returns whether it does. */
+static bool write_line(struct patch_op *op, const struct part *part, size_t diff_bytes) {
+	const struct stet_answer *answer = op->outcomes[part->change].answer;
+	st_auto(st_buf) line = ST_BUF_INIT;
+	st_buf_addf(&line, "%s %s", verb_of(part, answer), st_quoted(part->path));
+	if (part->to)
+		st_buf_addf(&line, " to %s", st_quoted(part->to));
+	if (answer->has_hash && !op->dry_run)
+		st_buf_addf(&line, " (fileHash: %s)", answer->hash);
+	st_buf_addf(&line, "\n%s", st_buf_cstr(&part->notes));
+	bool fits = st_call_room(op->call) >= line.len + diff_bytes + ROOM_MIN;
+	if (fits)
+		st_buf_add(&op->call->text, st_buf_str(&line));
+	return fits;
+}
+
+static void write_parts(struct patch_op *op) {
+	struct st_buf *text = &op->call->text;
+	size_t unnamed = 0, cut = 0, diff_bytes = 0;
+	for (size_t i = 0; i < op->part_count; i++)
+		diff_bytes += op->parts[i].diff.len;
+	for (size_t i = 0; i < op->part_count; i++) {
+		const struct part *part = &op->parts[i];
+		unnamed += !write_line(op, part, diff_bytes);
+		cut += part->truncated;
+		st_buf_add(text, st_buf_str(&part->diff));
+		diff_bytes -= part->diff.len;
+	}
+	if (unnamed > 0)
+		st_buf_addf(text, "%zu more %s %s, which the answer has no room to name.\n", unnamed,
+		            st_plural(unnamed, "file", "files"),
+		            op->dry_run ? "would be changed" : "were changed");
+	if (cut > 0)
+		st_buf_addf(text, "The diffs of %zu %s do not fit into the answer.\n", cut,
+		            st_plural(cut, "file", "files"));
 }
 
 static void render_parts(struct patch_op *op) {
@@ -399,8 +465,11 @@ static void render_parts(struct patch_op *op) {
 		st_buf_adds(&call->text, "Dry run: nothing is changed.\n");
 	}
 	yyjson_mut_val *list = st_json_add_array(call->doc, call->result, "files");
-	for (size_t i = 0; i < op->part_count; i++)
+	for (size_t i = 0; i < op->part_count; i++) {
 		render_part(op, &op->parts[i], list);
+		render_others(op, &op->parts[i]);
+	}
+	write_parts(op);
 	for (size_t i = 0; i < op->part_count; i++)
 		st_call_instruct_change(call, op->outcomes[op->parts[i].change].answer->path);
 }

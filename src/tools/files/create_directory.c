@@ -1,5 +1,6 @@
 /* create_directory: create a directory and its missing parents. */
 #include "base/quote.h"
+#include "core/workspace/vault.h"
 #include "fs/path/dirs.h"
 #include "tools/render.h"
 
@@ -10,7 +11,10 @@ static int run_create_directory(struct st_call *call, struct stet_error *err) {
 	const struct stet_workspace *ws = call->session->ws;
 	st_autofree char *relative_path = NULL;
 	size_t made = 0;
-	int code =
+	int code = st_vault_check_path(ws, path, err);
+	if (code < 0)
+		return code;
+	code =
 		st_dir_make(&ws->root, st_str(path), ws->writes.state_dir, &made, &relative_path, err);
 	if (code < 0)
 		return code;

@@ -1,6 +1,7 @@
 /* delete_file: delete a file that the session has seen in full, a link or a directory. */
 #include "base/plural.h"
 #include "base/quote.h"
+#include "core/workspace/vault.h"
 #include "fs/write/remove.h"
 #include "tools/files/delete_tree.h"
 #include "tools/render.h"
@@ -61,6 +62,8 @@ static int run_delete_file(struct st_call *call, struct stet_error *err) {
 	if (code == STET_E_KIND && strcmp(path, ".") == 0)
 		return st_fail(err, STET_E_KIND,
 		               "The workspace itself cannot be deleted. Name a file or directory in it.");
+	if (code == 0)
+		code = st_vault_check_path(call->session->ws, place.path, err);
 	if (code < 0)
 		return code;
 	if (place.exists && S_ISDIR(place.st.st_mode) && st_arg_flag(call, "recursive", false))

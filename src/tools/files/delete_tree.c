@@ -6,6 +6,7 @@
 #include "base/cancel.h"
 #include "base/plural.h"
 #include "base/quote.h"
+#include "core/workspace/vault.h"
 #include "fs/path/dirs.h"
 #include "fs/write/remove.h"
 #include "fs/tree/walk.h"
@@ -88,7 +89,8 @@ static int collect_tree(struct tree *tree, struct stet_error *err) {
 }
 
 static int check_none_protected(const struct tree *tree, struct stet_error *err) {
-	const char *state_dir = tree->call->session->ws->writes.state_dir;
+	const struct stet_workspace *ws = tree->call->session->ws;
+	const char *state_dir = ws->writes.state_dir;
 	for (size_t i = 0; i < tree->count; i++) {
 		if (st_cancel_check(ENTRY_WORK, err) < 0)
 			return STET_E_CANCELLED;
@@ -97,6 +99,8 @@ static int check_none_protected(const struct tree *tree, struct stet_error *err)
 			               "Deleting %s is not allowed: it belongs to git or to stet. Nothing was "
 			               "deleted.",
 			               st_quoted(tree->entries[i].path));
+		if (st_vault_check_path(ws, tree->entries[i].path, err) < 0)
+			return STET_E_PROTECTED;
 	}
 	return 0;
 }

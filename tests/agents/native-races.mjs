@@ -1,0 +1,103 @@
+// The agent's own tools against another writer: the model reads a file, then edits it, or writes it as a whole, while
+// lines are appended 0 to 5 ms apart. Without stet's hooks, with them, and with `guard = apply`:
+//
+//     node native-races.mjs claude
+//
+// With the hooks no line is lost of which the model is not told; with `guard = apply` none is lost. 100 races of each
+// kind with STET_TORTURE=1, which measures the agent without stet, too. Each race is reported as a comment, and a row
+// of figures for the table of docs/figures.md (tools/races).
+import { appendFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+
+import { agents } from './agents.mjs';
+import { check, claim, finish, follow } from './claim.mjs';
+import { bare, guardedBy } from './run.mjs';
+
+const agent = agents[process.argv[2]];
+const full = process.env.STET_TORTURE;
+const rounds = Number(process.env.STET_RACES ?? (full ? 100 : 3));
+const perRun = agent.turns ? 7 : 25;
+const appended = 80;
+const attempts = 12;
+
+const base = (slot) => `slot ${slot}\n${Array.from({ length: 20 }, (_, n) => `line ${n + 1}\n`).join('')}`;
+const ticks = (count) => Array.from({ length: count }, (_, n) => `tick ${n + 1}\n`).join('');
+
+// The lines that the model knows of: the appended ones come in order.
+const known = (text) => Math.max(0, ...[...text.matchAll(/tick (\d+)/g)].map(([, n]) => Number(n)));
+
+async function append(file) {
+	for (let n = 1; n <= appended; n++) {
+		appendFileSync(file, `tick ${n}\n`);
+		await pause(Math.random() * 5);
+	}
+}
+
+// Change the file until it is changed. Returns what the agent answered.
+async function change(hand, kind, name) {
+	let said = '';
+	for (let count = 0; count < attempts && !hand.read(name).startsWith('slot taken\n'); count++) {
+		const answer = kind === 'edit'
+			? await hand.native('edit', name, 'slot free\n', 'slot taken\n')
+			: await hand.native('write', name, base('taken') + ticks(known(said)));
+		said += answer;
+		if (hand.refuses(answer))
+			said += await hand.native('read', name);
+	}
+	return said;
+}
+
+// One race: the lines that are lost, and those of them that the model was not told of.
+async function race(hand, kind, name) {
+	const file = path.join(hand.work, name);
+	writeFileSync(file, base('free'));
+	await hand.native('read', name);
+	const writer = append(file);
+	const said = await change(hand, kind, name);
+	await writer;
+	const text = hand.read(name);
+	const done = text.startsWith('slot taken\n');
+	const lost = ticks(appended).trimEnd().split('\n').filter((line) => !text.includes(`${line}\n`));
+	const told = hand.count.bind(hand);
+	const silent = lost.filter((line) => !said.includes(`${line}\n`) && !told(`+${line}\n`));
+	return { done, lost: lost.length, silent: silent.length };
+}
+
+async function races(kind, mode, options) {
+	const results = [];
+	for (let first = 1; first <= rounds; first += perRun) {
+		const count = Math.min(perRun, rounds - first + 1);
+		await follow(agent, `${count} races, ${kind}, ${mode}`, { '.git/HEAD': 'ref: refs/heads/main\n' }, async (hand) => {
+			for (let n = 0; n < count; n++)
+				results.push(await race(hand, kind, `race-${first + n}.txt`));
+		}, options);
+	}
+	const sum = (of) => results.reduce((total, result) => total + of(result), 0);
+	const figures = {
+		races: results.length,
+		lossy: sum(({ lost }) => lost > 0),
+		lines: sum(({ lost }) => lost),
+		silent: sum(({ silent }) => silent > 0),
+		done: sum(({ done }) => done),
+	};
+	console.log(`# RACES ${process.argv[2]} ${kind} ${mode} ${JSON.stringify(figures)}`);
+	return figures;
+}
+
+for (const kind of ['edit', 'write']) {
+	if (full)
+		await races(kind, 'without stet', bare);
+	const guarded = await races(kind, 'guarded', guardedBy(''));
+	await claim(`${kind}: a line that is lost is reported`, async () => {
+		check(guarded.silent === 0, `${guarded.silent} of ${guarded.races} races lost lines that the model is not told of`);
+	});
+	const applied = await races(kind, 'guard = apply', guardedBy('apply'));
+	await claim(`${kind}: with guard = apply no line is lost`, async () => {
+		check(applied.lossy === 0, `${applied.lossy} of ${applied.races} races lost ${applied.lines} lines`);
+	});
+	await claim(`${kind}: with guard = apply the change is made`, async () => {
+		check(applied.done >= applied.races * 0.9, `${applied.done} of ${applied.races}`);
+	});
+}
+finish();
