@@ -250,16 +250,19 @@ enum { BLOCK = 16, ROOM = 4 * BLOCK };
 
 /* A bit for each byte of a block that is not ASCII or needs an escape. */
 static uint64_t find_others(const char *block) {
-	signed char bytes __attribute__((vector_size(BLOCK)));
-	memcpy(&bytes, block, sizeof bytes);
-	bytes = (bytes == '"') | (bytes == '\\') | ~(bytes >= ' ');
+	typedef char bytes __attribute__((vector_size(BLOCK)));
+	signed char all __attribute__((vector_size(BLOCK)));
+	memcpy(&all, block, sizeof all);
+	all = (all < ' ') | (all == '"') | (all == '\\');
+#ifdef __SSE2__
+	return (uint64_t)__builtin_ia32_pmovmskb128((bytes)all);
+#else
 	uint64_t halves[2];
-	memcpy(halves, &bytes, sizeof bytes);
-	if (!(halves[0] | halves[1]))
-		return 0;
+	memcpy(halves, &all, sizeof all);
 	for (int i = 0; i < 2; i++)
 		halves[i] = (le64toh(halves[i]) & 0x8080808080808080) * 0x0002040810204081 >> 56;
 	return halves[0] | halves[1] << 8;
+#endif
 }
 
 /* The letter that stands for a byte behind a backslash. */
