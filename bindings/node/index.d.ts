@@ -79,6 +79,7 @@ export interface WorkspaceOptions {
   structured?: boolean;
   useSnapshot?: boolean;
   versionDays?: number;
+  hook?: 0 | 1 | 2;
 }
 
 /** A root directory. No path leads out of it. */

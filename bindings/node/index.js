@@ -70,9 +70,15 @@ class Events {
     this.#notice = notice;
   }
 
-  start() {
+  // If events cannot be waited for, what was started is stopped with `undo`.
+  start(undo) {
     const number = ++numbers;
-    native.watch(this.#handle, number);
+    try {
+      native.watch(this.#handle, number);
+    } catch (error) {
+      undo();
+      throw error;
+    }
     this.#number = number;
     started.set(number, () => this.#deliver(number));
     this.#warn();
@@ -121,7 +127,7 @@ class Events {
 const OPTIONS = [
   'durable', 'maxFile', 'maxDiff', 'maxBases', 'requireRead', 'merge', 'agents', 'agentsBuiltin',
   'agentsGitignore', 'agentsBudget', 'state', 'readOnly', 'pageBytes', 'hashProves', 'structured',
-  'useSnapshot', 'versionDays',
+  'useSnapshot', 'versionDays', 'hook',
 ];
 
 let sessionOf, nativeOf;
@@ -315,7 +321,7 @@ class FileWatcher {
 
   start() {
     native.startWatcher(this.#handle);
-    this.#events.start();
+    this.#events.start(() => native.stopWatcher(this.#handle));
   }
 
   stop() {
@@ -348,7 +354,7 @@ class FileStateManager {
 
   async initialize() {
     native.initializeManager(this.#handle);
-    this.#events.start();
+    this.#events.start(() => native.stopManager(this.#handle));
   }
 
   trackRead(path, content) {

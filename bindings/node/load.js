@@ -17,14 +17,15 @@ function unsupported() {
 
 function load() {
   const name = `@stet/${process.platform}-${process.arch}`;
-  const file = process.env.STET_ADDON || `${name}/stet.node`;
+  const own = process.env.STET_ADDON;
+  const file = own || `${name}/stet.node`;
   try {
     return require(file);
   } catch (cause) {
-    const why = process.env.STET_ADDON ? undefined : unsupported();
+    const why = own ? undefined : unsupported();
     if (why) throw new Error(why, { cause });
-    if (cause.code !== 'MODULE_NOT_FOUND') throw new Error(`stet cannot load ${file}: ${cause.message}`, { cause });
-    throw new Error(`${process.env.STET_ADDON || `The package ${name}`} is not installed: npm install stet, without --omit=optional.`, { cause });
+    if (own || cause.code !== 'MODULE_NOT_FOUND') throw new Error(`stet cannot load ${file}: ${cause.message}`, { cause });
+    throw new Error(`The package ${name} is not installed: npm install stet, without --omit=optional.`, { cause });
   }
 }
 

@@ -16,11 +16,14 @@ for host in "${hosts[@]}"; do
 	for file in "$here"/spec1/*.ts; do
 		claims+=("$host passes $(basename "$file" .test.ts) of specification 1")
 	done
+	claims+=("$host binds nothing of the addon's libraries outside it"
+		"$host binds nothing of the self-contained library's libraries outside it")
 	claims+=("$host runs the examples of the README" "$host runs the agent loop")
 	for name in "${cases[@]}"; do
 		claims+=("$host: $name")
 	done
 done
+claims+=('the ordinary library would be bound to the OpenSSL of Node 20' 'and of Node 22')
 
 # packages_or_skip: tests/node is in $packages. False where it is not installed.
 packages_or_skip() {
@@ -79,6 +82,30 @@ loads() {
 		! ldd node_modules/@stet/*/stet.node | grep -vE 'libc\.so|libm\.so|ld-linux|vdso')
 }
 
+# bound FILE HOST CODE: the symbols that the code has bound from FILE to another file than libc, libm and
+# the loader, but for those of Node-API. A host may stand in for a function of libc (the address of a
+# function belongs to the program that takes it), so those do not count either.
+bound() {
+	rm -f bindings.*
+	(cd installed && LD_DEBUG=bindings LD_DEBUG_OUTPUT=$tap_dir/bindings "$(program_of "$2")" -e "$3") || return
+	sed -n "s|.*binding file [^ ]*$1 \[0\] to \([^ ]*\) \[0\]: [a-z]* symbol \`\([^']*\)'.*|\1 \2|p" bindings.* |
+		grep -vE "$1 |^[^ ]*/(libc|libm)\.so\.6 |^[^ ]*/ld-linux| (napi|node_api)_" | sort -u |
+		awk 'NR == FNR { libc[$1]; next } !($2 in libc)' libc -
+}
+
+# Whatever comes of it, dlopen binds.
+dlopens() {
+	echo "try { process.dlopen({ exports: {} }, '$1', 2) } catch {}"
+}
+
+binds_nothing() {
+	bound "$@" >out && cat out && [ ! -s out ] && grep -q "binding file [^ ]*$1 .*libc\.so" bindings.*
+}
+
+binds_openssl_outside() {
+	bound 'libstet\.so[.0-9]*' "$1" "$(dlopens "$STET_BUILD_ROOT/libstet.so")" | grep "node.* EVP_"
+}
+
 # passes_spec HOST FILE: every case of a file.
 passes_spec() {
 	local count name
@@ -124,12 +151,19 @@ if packages_or_skip && library_or_skip "${claims[@]}"; then
 	claim "${packaging[1]}" install
 	claim "${packaging[2]}" has_no_scripts
 	claim "${packaging[3]}" is_typed
+	for file in libc.so.6 libm.so.6; do
+		nm -D --defined-only "$(cc -print-file-name=$file)" | awk '{ sub("@.*", "", $3); print $3 }'
+	done >libc
 	for host in "${hosts[@]}"; do
 		claim "$host loads the same file" loads "$host"
 		for file in "$here"/spec1/*.ts; do
 			name=$(basename "$file" .test.ts)
 			claim "$host passes $name of specification 1" passes_spec "$host" "$name"
 		done
+		claim "$host binds nothing of the addon's libraries outside it" binds_nothing 'stet\.node' "$host" \
+			"const s = new (require('stet').Session)('.'); s.write('bound', ''); s.call('delete_file', { path: 'bound' })"
+		claim "$host binds nothing of the self-contained library's libraries outside it" \
+			binds_nothing 'libstet\.so' "$host" "$(dlopens "$library/libstet.so")"
 		claim "$host runs the examples of the README" runs_readme "$host"
 		claim "$host runs the agent loop" runs_loop "$host"
 		before=$tap_failed
@@ -139,5 +173,7 @@ if packages_or_skip && library_or_skip "${claims[@]}"; then
 		done
 		[ "$tap_failed" -eq "$before" ] || sed 's/^/# /' errors
 	done
+	claim "${claims[-2]}" binds_openssl_outside 'Node 20'
+	claim "${claims[-1]}" binds_openssl_outside 'Node 22'
 fi
 finish

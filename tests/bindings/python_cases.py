@@ -200,6 +200,8 @@ class Trackers(Case):
             answer = tracker.edit_file(path, "original", "new")
             self.assertEqual(answer, f'Error: File "{path}" was modified since you last read it. '
                              "Please read the file again.")
+            # Its change was not shown, so it does not count as seen.
+            self.assertEqual(tracker.edit_file(path, "externally", "new"), answer)
             self.assertEqual(tracker.read_file(path), "externally modified")
             self.assertEqual(tracker.edit_file(path, "externally", "locally"), f'Updated file "{path}"')
 

@@ -51,24 +51,38 @@ static bool has_lone_surrogate(napi_env env, napi_value value, bool *failed) {
 	return lone;
 }
 
-static bool take_string(struct call *call, napi_value value, struct text *text) {
+/* Into the buffer of the call, if it is free and large enough: 1 if so, 0 if not, -1 if that failed. */
+static int take_short_string(struct call *call, napi_value value, struct text *text) {
 	size_t len = 0;
-	char *bytes = call->path;
+	if (call->path_is_used)
+		return 0;
+	if (napi_get_value_string_utf8(call->env, value, call->path, sizeof call->path, &len) !=
+	    napi_ok)
+		return -1;
+	/* A string that was cut ends before the last character that did not fit. */
+	if (len + 4 >= sizeof call->path)
+		return 0;
+	call->path_is_used = true;
+	*text = (struct text){call->path, len};
+	return 1;
+}
+
+static bool take_long_string(struct call *call, napi_value value, struct text *text) {
+	size_t len = 0;
 	if (napi_get_value_string_utf8(call->env, value, NULL, 0, &len) != napi_ok)
+		return false;
+	text->ptr = malloc(len + 1);
+	return text->ptr &&
+	       napi_get_value_string_utf8(call->env, value, text->ptr, len + 1, &text->len) == napi_ok;
+}
+
+static bool take_string(struct call *call, napi_value value, struct text *text) {
+	int taken = take_short_string(call, value, text);
+	if (taken < 0 || (taken == 0 && !take_long_string(call, value, text)))
 		return throw_memory(call);
-	/* The buffer of the call serves its first short string; release_arguments() knows its address. */
-	if (len >= sizeof call->path || call->path_is_used)
-		bytes = malloc(len + 1);
-	else
-		call->path_is_used = true;
-	if (!bytes)
-		return throw_memory(call);
-	*text = (struct text){bytes, len};
-	if (napi_get_value_string_utf8(call->env, value, bytes, len + 1, &len) != napi_ok)
-		return throw_memory(call);
-	text->len = len;
 	bool failed = false;
-	if (memmem(bytes, len, "\xef\xbf\xbd", 3) && has_lone_surrogate(call->env, value, &failed))
+	if (memmem(text->ptr, text->len, "\xef\xbf\xbd", 3) &&
+	    has_lone_surrogate(call->env, value, &failed))
 		return throw_type(call,
 		                  "The text has half of a surrogate pair, which has no bytes: pass a "
 		                  "Buffer to write other bytes than UTF-8.");
@@ -194,7 +208,13 @@ static void release_arguments(struct call *call) {
 }
 
 napi_value call_run(napi_env env, napi_callback_info info) {
-	struct call call = {.env = env};
+	/* Most of it, the buffers of path and error, need not be cleared. */
+	struct call call;
+	memset(call.arguments, 0, sizeof call.arguments);
+	call.env = env;
+	call.path_is_used = false;
+	call.err.code = 0;
+	call.err.message[0] = '\0';
 	size_t count = MAX_ARGUMENTS;
 	void *data = NULL, *addon = NULL;
 	/* Arguments that were not given are undefined. */

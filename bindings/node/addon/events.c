@@ -182,27 +182,33 @@ static napi_value unwatch(struct call *call) {
 
 /* ---- dispatching ---- */
 
-static void changes_add(struct changes *changes, const char *string) {
-	size_t len = strlen(string) + 1;
-	if (changes->cap - changes->len < len) {
-		size_t cap = 2 * changes->cap + len + 256;
-		char *ptr = realloc(changes->ptr, cap);
-		if (!ptr) {
-			changes->failed = true;
-			return;
-		}
-		changes->ptr = ptr;
-		changes->cap = cap;
-	}
-	memcpy(changes->ptr + changes->len, string, len);
-	changes->len += len;
+static bool changes_reserve(struct changes *changes, size_t len) {
+	if (changes->cap - changes->len >= len)
+		return true;
+	size_t cap = 2 * changes->cap + len + 256;
+	char *ptr = realloc(changes->ptr, cap);
+	if (!ptr)
+		return false;
+	changes->ptr = ptr;
+	changes->cap = cap;
+	return true;
+}
+
+static void changes_add(struct changes *changes, const char *string, size_t size) {
+	memcpy(changes->ptr + changes->len, string, size);
+	changes->len += size;
 }
 
 /* The library calls this below dispatch(), which may not call JavaScript: that could free the watcher. */
 static void on_change(void *data, const char *path, const char *event) {
 	struct changes *changes = data;
-	changes_add(changes, path);
-	changes_add(changes, event);
+	size_t path_size = strlen(path) + 1, event_size = strlen(event) + 1;
+	if (!changes_reserve(changes, path_size + event_size)) {
+		changes->failed = true;
+		return;
+	}
+	changes_add(changes, path, path_size);
+	changes_add(changes, event, event_size);
 }
 
 /* [path, event, bytes or null, ...] */
@@ -212,16 +218,17 @@ static napi_value changes_array(struct call *call, struct changes *changes) {
 	uint32_t count = 0;
 	if (napi_create_array(env, &array) != napi_ok)
 		return NULL;
-	for (const char *at = changes->ptr, *end = at + changes->len; at && at < end;) {
-		const char *path = at, *event = at + strlen(at) + 1;
+	for (size_t at = 0; at < changes->len;) {
+		const char *path = changes->ptr + at, *event = path + strlen(path) + 1;
 		size_t len = strlen(path);
-		at = event + strlen(event) + 1;
+		at = (size_t)(event + strlen(event) + 1 - changes->ptr);
 		napi_set_element(env, array, count++, value_of_text(env, path, len));
 		napi_set_element(env, array, count++, value_of_string(env, event));
 		napi_set_element(env, array, count++,
 		                 is_utf8(path, len) ? value_of_null(env) : value_of_bytes(env, path, len));
 	}
 	changes->len = 0;
+	changes->failed = false;
 	return array;
 }
 
@@ -237,9 +244,7 @@ static napi_value dispatch(struct call *call) {
 	int code = handle->kind == HANDLE_MANAGER
 	               ? stet_manager_dispatch(handle->pointer, 0, &call->err)
 	               : stet_watcher_dispatch(handle->pointer, 0, &call->err);
-	const char *ended = code < 0 ? call->err.message : NULL;
-	if (!ended && changes->failed)
-		ended = "Out of memory.";
+	const char *ended = code < 0 ? call->err.message : changes->failed ? "Out of memory." : NULL;
 	if (!ended && (!call->addon->poller || !arm(call->addon->poller, EPOLL_CTL_MOD,
 	                                            descriptor_of(handle), NUMBER(call, 1))))
 		ended = strerror(errno);

@@ -181,6 +181,8 @@ napi_value call_string(struct call *call, int code, char *text, size_t len) {
 		call_throw(call, code, NULL);
 	else
 		value = text ? value_of_text(call->env, text, len) : value_of_null(call->env);
+	if (code >= 0 && !value)
+		napi_throw_range_error(call->env, NULL, "The text is longer than a string may be here.");
 	stet_free(text);
 	return value;
 }

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ctypes
 import os
 import pathlib
+import threading
+import weakref
 from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_size_t, c_void_p
 from typing import Any, Union
 
@@ -87,18 +89,30 @@ class ConflictError(StetError):
     answer: Any = None
 
 
+class _Error:
+    """The error that the calls of a thread fill; it goes with the thread. A call that succeeds leaves it empty."""
+
+    def __init__(self) -> None:
+        self.pointer = library.stet_error_new()
+        weakref.finalize(self, library.stet_error_free, self.pointer)
+
+
+_of_thread = threading.local()
+
+
 def call(name: str, *arguments: Any) -> int:
     """Call a function whose last parameter is an error; raise StetError if it fails."""
-    err = library.stet_error_new()
     try:
-        code = getattr(library, name)(*arguments, err)
-        if code < 0:
-            kind = library.stet_error_name(code).decode()
-            text = library.stet_error_message(err).decode(errors="replace")
-            raise (ConflictError if kind == "conflict" else StetError)(kind, text)
-        return int(code)
-    finally:
-        library.stet_error_free(err)
+        err = _of_thread.error.pointer
+    except AttributeError:
+        _of_thread.error = _Error()
+        err = _of_thread.error.pointer
+    code = getattr(library, name)(*arguments, err)
+    if code < 0:
+        kind = library.stet_error_name(code).decode()
+        text = library.stet_error_message(err).decode(errors="replace")
+        raise (ConflictError if kind == "conflict" else StetError)(kind, text)
+    return int(code)
 
 
 def encode(path: Path) -> bytes:

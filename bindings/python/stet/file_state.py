@@ -8,7 +8,7 @@ from ctypes import byref, c_void_p
 from dataclasses import dataclass
 from typing import Any, AsyncIterator, Callable, Optional, Union
 
-from ._library import Callback, ConflictError, Path, StetError, call, encode, library, sized, take
+from ._library import Callback, Path, StetError, call, encode, library, sized, take
 from .events import Pump
 from .session import Answer, Handle, Session, Workspace, take_answer
 
@@ -86,16 +86,16 @@ class FileTracker:
 
     def edit_file(self, path: Path, old: str, new: str) -> str:
         """Replace a text, or create a file if `old` is empty. Returns the sentence for the model."""
+        data, path_bytes = new.encode(), encode(path)
         try:
-            if old:
-                self.session.edit(path, old, new)
-            else:
-                self.session.write(path, new)
-        except ConflictError as error:
-            if error.answer.reason == "modified":
-                return (f'Error: File "{os.fspath(path)!s}" was modified since you last read it. '
-                        "Please read the file again.")
-            return f"Error: {error}"
+            with self.session._lock:
+                # No answer: what the sentence does not show does not count as seen.
+                if old:
+                    before = old.encode()
+                    call("stet_session_edit", self.session._pointer, path_bytes, before, len(before),
+                         data, len(data), None, None)
+                else:
+                    call("stet_session_write", self.session._pointer, path_bytes, data, len(data), None, None)
         except StetError as error:
             return f"Error: {error}"
         return f'Updated file "{os.fspath(path)!s}"'

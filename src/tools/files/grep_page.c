@@ -8,9 +8,10 @@
 /* How many bytes of a line to show, and how many of them before a match that begins further right. */
 enum { LINE_MAX_BYTES = 500, LEAD = 60 };
 
-/* A line that matches, and where its first match begins in it. */
+/* A line that matches: its number, where it begins, and where its first match begins in it. */
 struct hit {
 	size_t line;
+	size_t start;
 	size_t column;
 };
 
@@ -20,9 +21,13 @@ struct source {
 	struct st_buf label;
 	struct st_place place;
 	struct st_file file;
+	/* The lines to show and those around them, and how many there are before them. */
 	struct st_lines lines;
+	size_t lines_before;
 	struct hit *hits;
 	size_t count;
+	/* Lines are counted up to here, which is the start of one. */
+	size_t counted_to, counted;
 	/* Look for no more of them. */
 	size_t most;
 	/* The session's record of it; NULL until a line is sent. */
@@ -51,16 +56,25 @@ void st_grep_add_path(struct st_call *call, struct st_buf *out, const char *path
 
 /* ---- searching ---- */
 
+/* Count lines from one hit to the next: an index of a large file takes longer than the search. */
+static size_t number_of(struct source *source, size_t start) {
+	struct st_str rest = st_buf_str(&source->file.bytes);
+	rest = st_str_slice(rest, source->counted_to, rest.len);
+	source->counted += st_line_ends(rest, start - source->counted_to);
+	source->counted_to = start;
+	return source->counted + 1;
+}
+
 static int add_hits(struct source *source, struct st_span lines, struct st_span match,
                     struct stet_error *err) {
-	size_t first = st_lines_number(&source->lines, lines.start);
-	for (size_t n = first; n <= source->lines.count && source->lines.starts[n - 1] < lines.end;
-	     n++) {
+	struct st_str text = st_buf_str(&source->file.bytes);
+	for (size_t start = lines.start, end; start < lines.end; start = end) {
 		if (!st_array_room(&source->hits, source->count, sizeof *source->hits))
 			return st_fail_nomem(err);
-		size_t start = source->lines.starts[n - 1];
-		bool holds = match.start >= start && match.start < source->lines.starts[n];
-		source->hits[source->count++] = (struct hit){n, holds ? match.start - start : 0};
+		end = st_line_end(text, start);
+		bool holds = match.start >= start && match.start < end;
+		source->hits[source->count++] =
+			(struct hit){number_of(source, start), start, holds ? match.start - start : 0};
 	}
 	return 0;
 }
@@ -68,9 +82,7 @@ static int add_hits(struct source *source, struct st_span lines, struct st_span 
 /* Find the matching lines; where a limit ends the search, those found so far. */
 static int find_hits(struct st_grep_page *page, struct source *source, struct stet_error *err) {
 	struct st_span lines, match;
-	int code = st_lines_init(&source->lines, st_buf_str(&source->file.bytes), err);
-	if (code < 0)
-		return code;
+	int code = 0;
 	st_grep_begin(page->grep, st_buf_str(&source->file.bytes), ST_GREP_FILE_MS, NULL);
 	while (source->count < source->most && (code = st_grep_next(page->grep, &lines, &match)) > 0) {
 		code = add_hits(source, lines, match, err);
@@ -78,6 +90,19 @@ static int find_hits(struct st_grep_page *page, struct source *source, struct st
 			return code;
 	}
 	return code == 0 || st_matcher_limit(code) ? 0 : st_matcher_fail(code, err);
+}
+
+/* Index the lines of some hits, and those around them. */
+static int index_lines(const struct st_grep_page *page, struct source *source, size_t first,
+                       size_t end, struct stet_error *err) {
+	struct st_str text = st_buf_str(&source->file.bytes);
+	size_t from = source->hits[first].start, to = st_line_end(text, source->hits[end - 1].start);
+	source->lines_before = source->hits[first].line - 1;
+	for (size_t i = 0; i < page->context && from > 0; i++, source->lines_before--)
+		from = st_line_start(text, from - 1);
+	for (size_t i = 0; i < page->context && to < text.len; i++)
+		to = st_line_end(text, to);
+	return st_lines_init(&source->lines, st_str_slice(text, from, to), err);
 }
 
 /* Whether a line is one of the hits, which are sorted. */
@@ -96,7 +121,7 @@ static bool is_hit(const struct source *source, size_t n) {
 /* ---- one line ---- */
 
 static struct st_str line_text(const struct source *source, size_t n) {
-	struct st_str body = st_lines_body(&source->lines, n);
+	struct st_str body = st_lines_body(&source->lines, n - source->lines_before);
 	return n == 1 ? st_str_slice(body, st_bom_len(body), body.len) : body;
 }
 
@@ -132,7 +157,7 @@ static bool add_line(struct st_grep_page *page, struct source *source, size_t n,
 /* The lines to show for a hit: up to the next hit, which brings its own. */
 static struct st_interval around(const struct st_grep_page *page, const struct source *source,
                                  size_t at, bool is_last) {
-	size_t n = source->hits[at].line, total = source->lines.count;
+	size_t n = source->hits[at].line, total = source->lines_before + source->lines.count;
 	size_t first = n > page->context ? n - page->context : 1;
 	size_t last = total - n > page->context ? n + page->context : total;
 	if (first <= source->last)
@@ -278,6 +303,9 @@ int st_grep_page_add(struct st_grep_page *page, const struct st_grep_file *file,
 		return 0;
 	}
 	size_t end = count < source.count - first ? first + count : source.count;
+	code = index_lines(page, &source, first, end, err);
+	if (code < 0)
+		return code;
 	for (size_t at = first; at < end && !page->full; at++) {
 		code = show_hit(page, &source, at, at + 1 == end, err);
 		if (code < 0)

@@ -179,6 +179,36 @@ const cases = {
     assert.equal(fs.readFileSync(join(dir, 'a.txt'), 'utf8'), 'one!!\n');
   },
 
+  'strange arguments of tools are refused, not lost'() {
+    const session = new stet.Session(dir);
+    assert.equal(session.call('read_file', null).isError, true);
+    assert.equal(session.call('write_file', { path: 'a.txt', content: '\ud800' }).isError, true);
+    assert.equal(fs.existsSync(join(dir, 'a.txt')), false);
+    assert.throws(() => session.call('read_file', { path: 1n }), TypeError);
+    session.call('write_file', { path: 'b.txt', content: 'a\0😀' });
+    assert.equal(fs.readFileSync(join(dir, 'b.txt'), 'utf8'), 'a\0😀');
+    session.close();
+  },
+
+  'a system without the addon gets one sentence'() {
+    // The JavaScript alone, as it lies there if npm left out the package of the platform.
+    fs.cpSync(fileURLToPath(new URL('.', import.meta.resolve('stet'))), join(dir, 'node_modules/stet'), { recursive: true });
+    const sentence = (prepare) => {
+      const env = { ...process.env };
+      delete env.STET_ADDON;
+      write('import.cjs', `${prepare}
+        try { require('stet'); } catch (error) { console.log(error.message); }`);
+      return execFileSync(process.execPath, [join(dir, 'import.cjs')], { cwd: dir, env, encoding: 'utf8' });
+    };
+    assert.equal(sentence(''), `The package @stet/linux-${process.arch} is not installed: npm install stet, without --omit=optional.\n`);
+    const needs = 'stet needs Linux on x64 or arm64 with glibc 2.36 or later; ';
+    assert.equal(sentence("Object.defineProperty(process, 'platform', { value: 'darwin' });"), `${needs}this is darwin-${process.arch}.\n`);
+    const report = (header) => `process.report.getReport = () => ({ header: ${header} });`;
+    assert.equal(sentence(report('{}')), `${needs}this system has another libc, such as musl.\n`);
+    assert.equal(sentence(report("{ glibcVersionRuntime: '2.31' }")), `${needs}this system has glibc 2.31.\n`);
+    assert.match(sentence("process.env.STET_ADDON = '/none/stet.node';"), /^stet cannot load \/none\/stet.node: /);
+  },
+
   // ---- the file state specification, beyond its own cases ----
 
   'editFile answers with the sentences of the specification'() {
