@@ -104,7 +104,7 @@ static bool load_changed(struct changed *changed) {
 
 static void report_event(struct changed *changed) {
 	struct stet_session *session = changed->call->session;
-	const struct st_file_event event = {
+	struct st_file_event event = {
 		.path = changed->place.path,
 		.kind = changed->gone ? ST_EVENT_REMOVED : ST_EVENT_WRITTEN,
 		.before = changed->before_version,
@@ -112,8 +112,10 @@ static void report_event(struct changed *changed) {
 	};
 	if (!changed->gone)
 		st_workspace_wrote(session->ws, &changed->now.hash, st_session_who(session));
-	if (!st_version_eq(&event.before, &event.after))
-		st_session_report(session, &event);
+	/* As far as known nothing changed; but the session knows these bytes, whatever others did before. */
+	if (st_version_eq(&event.before, &event.after))
+		event.kind = ST_EVENT_READ;
+	st_session_report(session, &event);
 }
 
 /* The text that the tool meant to leave in the file. False if only the disk tells. */

@@ -20,7 +20,8 @@ static const struct {
 	{"PostToolUse", ST_HOOK_AFTER_TOOL},     {"AfterTool", ST_HOOK_AFTER_TOOL},
 	{"SessionStart", ST_HOOK_SESSION_START}, {"UserPromptSubmit", ST_HOOK_PROMPT},
 	{"BeforeAgent", ST_HOOK_PROMPT},         {"BeforeSubmitPrompt", ST_HOOK_PROMPT},
-	{"PreCompact", ST_HOOK_COMPACT},         {"PostCompact", ST_HOOK_COMPACT},
+	{"StetDoctor", ST_HOOK_SAMPLE},          {"PreCompact", ST_HOOK_COMPACT},
+	{"PostCompact", ST_HOOK_COMPACT},
 };
 
 static const struct {

@@ -32,6 +32,8 @@ enum st_hook_moment {
 	ST_HOOK_PROMPT,
 	/** The agent summarises its context, or has done so. */
 	ST_HOOK_COMPACT,
+	/** stet doctor tries the hook. */
+	ST_HOOK_SAMPLE,
 };
 
 /** What a tool does. */

@@ -78,6 +78,7 @@ void st_hook_decide(struct st_hook_call *call) {
 	case ST_HOOK_COMPACT:
 		stet_instructions_clear(call->session);
 		break;
+	case ST_HOOK_SAMPLE:
 	case ST_HOOK_OTHER:
 		break;
 	}
@@ -146,9 +147,11 @@ static int run_event(const struct st_hook_event *event, struct st_hook_decision 
 	int code = stet_workspace_open(root.ptr, &ws, err);
 	if (code == 0)
 		code = configure_workspace(ws, err);
-	if (code == 0)
+	if (code == 0 && event->moment == ST_HOOK_SAMPLE)
+		st_buf_addf(&decision->text, "stet guards %s.", root.ptr);
+	else if (code == 0)
 		code = open_session(ws, event, &session, err);
-	if (code == 0) {
+	if (session && code == 0) {
 		struct st_hook_call call = {
 			.event = event, .session = session, .root = st_buf_str(&root), .decision = decision};
 		st_hook_decide(&call);

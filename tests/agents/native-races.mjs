@@ -17,7 +17,7 @@ import { bare, guardedBy } from './run.mjs';
 const agent = agents[process.argv[2]];
 const full = process.env.STET_TORTURE;
 const rounds = Number(process.env.STET_RACES ?? (full ? 100 : 3));
-const perRun = agent.turns ? 7 : 25;
+const perRun = agent.turns ? 4 : 25;
 const appended = 80;
 const attempts = 12;
 

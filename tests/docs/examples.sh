@@ -1,5 +1,5 @@
 #!/bin/bash
-# Every C and shell example in the documentation works. The shell blocks of a page run as they are printed, one
+# Every C, shell, Python and TypeScript example in the documentation works. The shell blocks of a page run as they are printed, one
 # after the other, in one directory that holds nothing at first but docs/, as somebody would type them. A
 # block of C with a main() is a program; any other is the body of one, with a session `session` over the
 # workspace `ws`, and `err`, where docs/ and a file list.txt are. The examples in the public headers compile in
@@ -111,6 +111,28 @@ run_sh() {
 	return $status
 }
 
+# run_program INTERPRETER... BLOCK: a program of a page in another language, in a directory of its own.
+run_program() {
+	local block=${*: -1}
+	mkdir "$block.d"
+	(cd "$block.d" && HOME=$tap_dir/$block.d "${@:1:$#-1}" "../$block")
+}
+
+# run_or_skip BLOCK ENDING INTERPRETER...: skip the program where there is no such interpreter.
+run_or_skip() {
+	local block=$1
+	if ! "${@:3}" --version >/dev/null 2>&1; then
+		skip "$block runs" "there is no $3"
+		return
+	fi
+	mv "$block" "$block.$2"
+	claim "$block runs" run_program "${@:3}" "$block.$2"
+}
+
+# Node that takes TypeScript as it is: that of tests/npm, or the system's.
+node=node
+if npm=$("$STET_SOURCE_ROOT/tools/npm" 2>/dev/null); then node=$npm/node; fi
+
 # refuses PAGE COUNT: the blocks of a page were refused so often because somebody else had written.
 refuses() { [ "$(grep -c 'was modified since you last read it' "$1.out")" -eq "$2" ]; }
 
@@ -125,8 +147,10 @@ for block in $(printf '%s\n' *-*.* | sort -V); do
 	case $block in
 	*.c) claim "$block compiles and runs" run_c "$block" ;;
 	*.sh) claim "$block runs" run_sh "$block" ;;
+	*.python) run_or_skip "$block" py python3 ;;
+	*.ts) run_or_skip "$block" ts "$node" --no-warnings --experimental-strip-types ;;
 	*.text) continue ;;
-	*) claim "$block: use one of c, sh, text" false ;;
+	*) claim "$block: use one of c, sh, python, ts, text" false ;;
 	esac
 	count=$((count + 1))
 done

@@ -21,9 +21,9 @@ claim 'the new step is in its section' says '3. Start the server.'
 claim 'an AGENTS.md comes along' says '[Loaded from src/AGENTS.md]'
 claim 'no temporary file is left' says 'and 0 temporary'
 claim 'the story needs one write per file' sh -c 'tr -s " " <out | grep -F "44 writes of 4 files 4 writes"'
-claim 'no prompt of it hides a loss' says '0 of 44 prompts hide a loss'
-claim 'a restart in the middle of it is clean' says 'the same state; then 0 writes refused, 4 of 4 files right'
-claim 'it would be complete after four turns' says ' 4 turns, '
+claim 'no prompt of it hides a loss' says '0 of 44 prompts hide one'
+claim 'a restart in the middle of it is clean' says 'same state at turn 22, 0 writes refused, 4 of 4 files right'
+claim 'it would be complete after four turns' says ' 4 turns and '
 claim 'every measure of it is met' sh -c 'sed -n "/^metric/,\$ p" out | { ! grep " no\$"; }'
 claim 'the workspace is removed' test "$(echo ./*)" = ./out
 finish

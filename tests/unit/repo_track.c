@@ -1100,6 +1100,32 @@ static void a_to_do_list_without_a_list_changes_no_task(void **state) {
 	assert_string_equal(task_lines(host), "pending Ship\n");
 }
 
+static void a_sentence_names_its_files(void **state) {
+	struct host *host = *state;
+	begin_story(host);
+	static const struct {
+		const char *tool, *says, *files;
+	} cases[] = {
+		{"write_file", "'Successfully wrote to a.c'", "a.c created\n"},
+		{"create", "'File created successfully at: a.c'", "a.c created\n"},
+		{"edit", "'The file `a.c` has been updated. Here is the result: 1.5'", "a.c created\n"},
+		{"write_file", "{'content': [{'type': 'text', 'text': 'Wrote 2 bytes to a.c.'}]}",
+	     "a.c created\n"},
+		{"edit", "'Error: no match in a.c'", ""},
+		{"read_file", "'See a.c.'", ""},
+		{"write_file", "'Done. Nothing else, e.g. in b.c or /etc/passwd.'", ""},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		char story[16];
+		unlink(dir_at(host->dir, "a.c"));
+		snprintf(story, sizeof story, "s%zu", i);
+		assert_int_equal(stet_story_begin(host->ws, story, &host->err), 0);
+		dir_write(host->dir, "a.c", "x\n");
+		record(host, cases[i].tool, cases[i].says);
+		assert_string_equal(files(host), cases[i].files);
+	}
+}
+
 static void a_result_that_is_not_json_is_refused(void **state) {
 	struct host *host = *state;
 	assert_int_equal(stet_record(host->session, "write_file", "{", 1, NULL, &host->err),
@@ -1167,6 +1193,7 @@ int main(void) {
 		host_claim(the_readable_copy_is_true_after_a_snapshot),
 		host_claim(an_agents_to_do_list_becomes_the_tasks),
 		host_claim(a_to_do_list_without_a_list_changes_no_task),
+		host_claim(a_sentence_names_its_files),
 		host_claim(a_result_that_is_not_json_is_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,6 +14,7 @@
 
 #include "cli/doctor.h"
 #include "cli/cli.h"
+#include "cli/setup/doctor.h"
 #include "cli/setup/plan.h"
 
 /* Filesystems whose numbers are missing in older versions of linux/magic.h. */
@@ -295,6 +296,7 @@ static void check_all(struct findings *found, struct stet_workspace *ws, const c
 	check_state(found, ws);
 	check_rescued(found, root, state_dir);
 	check_clients(found, path);
+	check_hooks(found, path);
 	if (root >= 0)
 		close(root);
 }
@@ -333,7 +335,9 @@ const struct command doctor_command = {
 	.summary = "check the system and the configuration",
 	.description =
 		"Checks the kernel, the filesystem of the root, the free inotify watches, the state "
-		"directory with its database and sessions, and the configuration of clients, and advises "
+		"directory with its database and sessions, and the configuration of clients, runs the "
+		"command "
+		"of each of their hooks with a sample event, and advises "
 		"what to do where something is weak or broken. It changes nothing. Then lists every key of "
 		"the configuration with its value and where the value comes from. The exit status is 1 if "
 		"something is broken.",

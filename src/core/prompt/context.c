@@ -155,60 +155,85 @@ static int cut_messages(struct stet_context *context, struct st_str messages, st
 
 /* ---- learning from the messages ---- */
 
-/* Add the paths of a list that are not among the ignored ones of a record's answer. */
-static void add_verified(struct stet_context *context, const struct st_learned *learned,
-                         enum st_file_use use, yyjson_val *ignored) {
-	yyjson_val *entry;
-	size_t j, max;
-	for (size_t i = 0; i < learned->count; i++) {
-		bool found = learned->files[i].use == use;
-		yyjson_arr_foreach(ignored, j, max, entry) found &=
-			!yyjson_equals_str(yyjson_obj_get(entry, "path"), learned->files[i].path);
-		if (found)
-			st_buf_addf(&context->verified, "%s\n", learned->files[i].path);
+/* The record of a file in the state; NULL for none. */
+static const struct st_repo_file *find_known(const struct st_repo_status *status,
+                                             const char *path) {
+	for (size_t i = 0; i < status->state.file_count; i++) {
+		if (strcmp(status->state.files[i].path, path) == 0)
+			return &status->state.files[i];
 	}
+	return NULL;
 }
 
-/* Record the files of one use. */
+/* What the disk says of a call. */
+enum evidence {
+	/** Nothing, or the contrary. */
+	NONE,
+	/** The state has the file already, and a read tells nothing new. */
+	KNOWN,
+	/** A file is there, with what the call put in; or it is gone, and was known. */
+	BORNE_OUT,
+};
+
+static enum evidence find_evidence(struct stet_session *session,
+                                   const struct st_repo_status *status,
+                                   const struct st_learned_file *learned) {
+	struct stet_workspace *ws = session->ws;
+	st_auto(st_place) place = ST_PLACE_INIT;
+	st_auto(st_file) file = ST_FILE_INIT;
+	int code = st_file_load_known(&ws->root, st_str(learned->path), ws->max_file, NULL, &place,
+	                              &file, NULL);
+	if (!place.path || st_path_is_protected(place.path, ws->writes.state_dir))
+		return NONE;
+	const struct st_repo_file *known = find_known(status, place.path);
+	if (learned->use == ST_USE_DELETED)
+		return code == STET_E_NOT_FOUND && known ? BORNE_OUT : NONE;
+	if (code < 0)
+		return NONE;
+	if (learned->use == ST_USE_READ)
+		return known ? KNOWN : BORNE_OUT;
+	struct st_str bytes = st_buf_str(&file.bytes), proof = learned->proof;
+	bool has_it =
+		proof.len == 0 || (bytes.len && memmem(bytes.ptr, bytes.len, proof.ptr, proof.len));
+	return has_it ? BORNE_OUT : NONE;
+}
+
+/* Record the files of one use that the disk bears out. */
 static int record_use(struct stet_context *context, struct stet_session *session,
                       const struct st_learned *learned, enum st_file_use use,
-                      struct stet_error *err) {
+                      const struct st_repo_status *status, struct stet_error *err) {
 	static const char *const tools[] = {"read_file", "write_file", "edit_file", "delete_file"};
 	st_auto(st_buf) result = ST_BUF_INIT;
-	yyjson_doc *doc = NULL;
-	char *answer = NULL;
 	size_t count = 0;
 	st_buf_adds(&result, "{\"paths\":[");
 	for (size_t i = 0; i < learned->count; i++) {
-		if (learned->files[i].use != use)
+		const struct st_learned_file *file = &learned->files[i];
+		enum evidence evidence = file->use == use ? find_evidence(session, status, file) : NONE;
+		if (evidence != NONE)
+			st_buf_addf(&context->verified, "%s\n", file->path);
+		if (evidence != BORNE_OUT)
 			continue;
 		st_buf_adds(&result, count++ ? "," : "");
-		st_json_quote(&result, st_str(learned->files[i].path));
+		st_json_quote(&result, st_str(file->path));
 	}
 	st_buf_adds(&result, "]}");
-	if (count == 0)
-		return 0;
-	int code = result.failed
-	               ? st_fail_nomem(err)
-	               : stet_record(session, tools[use], result.ptr, result.len, &answer, err);
-	if (code == 0)
-		code = st_json_parse(st_str(answer), "The record", &doc, err);
-	if (code == 0)
-		add_verified(context, learned, use, yyjson_obj_get(yyjson_doc_get_root(doc), "ignored"));
-	yyjson_doc_free(doc);
-	stet_free(answer);
-	return code;
+	if (result.failed || context->verified.failed)
+		return st_fail_nomem(err);
+	return count ? stet_record(session, tools[use], result.ptr, result.len, NULL, err) : 0;
 }
 
 static int learn_list(struct stet_context *context, struct stet_session *session,
                       const struct st_messages *list, struct stet_error *err) {
 	struct st_message_calls calls = {0};
 	struct st_learned learned = {0};
+	st_auto(st_repo_status) status = {0};
 	int code = st_message_calls_read(&calls, list, err);
 	if (code == 0)
 		code = st_learned_read(&learned, &calls, err);
+	if (code == 0)
+		code = st_repo_get_status(&st_state_of(session->ws)->repo, session, 0, &status, err);
 	for (int use = ST_USE_READ; use <= ST_USE_DELETED && code == 0; use++)
-		code = record_use(context, session, &learned, (enum st_file_use)use, err);
+		code = record_use(context, session, &learned, (enum st_file_use)use, &status, err);
 	st_learned_release(&learned);
 	st_message_calls_release(&calls);
 	return code;

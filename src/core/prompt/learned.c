@@ -38,7 +38,7 @@ static bool add_file(void *data, struct st_str path, enum st_file_use use) {
 	learned->files = files;
 	char *copy = strndup(path.ptr, path.len);
 	if (copy)
-		files[learned->count++] = (struct st_learned_file){copy, use, learned->calls};
+		files[learned->count++] = (struct st_learned_file){copy, use, learned->calls, ST_STR("")};
 	return copy != NULL;
 }
 
@@ -107,6 +107,21 @@ static bool learn_paths(struct st_learned *learned, yyjson_val *value, enum st_f
 	return true;
 }
 
+/* The text that a write or an edit put into the file it names. */
+static void set_proof(struct st_learned *learned, const struct st_message_call *call) {
+	static const char *const keys[] = {"content", "file_text", "new_string",
+	                                   "newText", "newString", "new_str"};
+	struct st_str text = ST_STR("");
+	for (size_t i = 0; text.len == 0 && i < sizeof keys / sizeof *keys; i++)
+		text = st_json_str(yyjson_obj_get(call->args, keys[i]));
+	for (size_t i = 0; i < learned->count; i++) {
+		struct st_learned_file *file = &learned->files[i];
+		if (file->last == learned->calls &&
+		    (file->use == ST_USE_WROTE || file->use == ST_USE_EDITED))
+			file->proof = text;
+	}
+}
+
 static bool learn_named(struct st_learned *learned, const struct st_message_call *call, int use) {
 	static const char *const keys[] = {"path",          "file_path",   "filePath", "absolute_path",
 	                                   "notebook_path", "target_file", "file",     "filename",
@@ -114,6 +129,8 @@ static bool learn_named(struct st_learned *learned, const struct st_message_call
 	bool good = true;
 	for (size_t i = 0; use >= 0 && good && i < sizeof keys / sizeof *keys; i++)
 		good = learn_paths(learned, yyjson_obj_get(call->args, keys[i]), (enum st_file_use)use);
+	if (use == ST_USE_WROTE || use == ST_USE_EDITED)
+		set_proof(learned, call);
 	return good;
 }
 
@@ -230,7 +247,8 @@ static size_t write_use(const struct st_learned *learned, struct st_str verified
 		size_t cost = st_tokens(st_str(file->path)) + 1;
 		if (file->use != use || is_verified(verified, file->path))
 			continue;
-		if (cost > *room) {
+		/* A name with the separator in it could not be told from two. */
+		if (cost > *room || strstr(file->path, "; ")) {
 			left_out++;
 			continue;
 		}
@@ -267,7 +285,8 @@ void st_learned_write(const struct st_learned *learned, struct st_str verified, 
 		st_buf_addf(out, "- shell commands: %zu; what else they changed is not known\n",
 		            learned->commands);
 	if (learned->failed)
-		st_buf_addf(out, "- calls that failed or have no result: %zu\n", learned->failed);
+		st_buf_addf(out, "- calls whose results read like failures, or that have none: %zu\n",
+		            learned->failed);
 	out->failed |= lines.failed;
 }
 
@@ -293,7 +312,7 @@ static size_t read_number(struct st_str text) {
 
 static bool read_line(struct st_learned *learned, struct st_str line) {
 	static const char commands[] = "- shell commands: ",
-					  failed[] = "- calls that failed or have no result: ";
+					  failed[] = "- calls whose results read like failures, or that have none: ";
 	if (st_str_starts(line, st_str(commands)))
 		learned->commands += read_number(st_str_slice(line, strlen(commands), line.len));
 	if (st_str_starts(line, st_str(failed)))

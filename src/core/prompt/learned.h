@@ -24,6 +24,8 @@ struct st_learned_file {
 	enum st_file_use use;
 	/** The number of the call that used it last. */
 	size_t last;
+	/** A text that the file has if nobody changed it since: what the last write or edit put in. May be empty. */
+	struct st_str proof;
 };
 
 struct st_learned {

@@ -2,6 +2,9 @@
 
 #include <strings.h>
 
+/* A message of failure has at most so many lines. */
+enum { FAILURE_LINES = 10 };
+
 /* ---- results ---- */
 
 static struct st_str first_text(yyjson_val *value, int depth) {
@@ -37,18 +40,35 @@ static struct st_str text_of_result(yyjson_val *result) {
 	return ST_STR("");
 }
 
+/* Whether a phrase stands where a tool would put it: at the start of a line, or in one in brackets. */
+static bool is_report(struct st_str text, const char *at) {
+	const char *line = memrchr(text.ptr, '\n', (size_t)(at - text.ptr));
+	line = line ? line + 1 : text.ptr;
+	return at - line <= 1 || *line == '[' || *line == '{' || *line == '<' ||
+	       strncasecmp(line, "process exited", 14) == 0 || strncasecmp(line, "command ", 8) == 0;
+}
+
 /* Whether a number other than 0 follows a phrase in the beginning or the end of a text. */
 static bool has_status(struct st_str text, const char *phrase) {
 	size_t head = text.len < 300 ? text.len : 300;
 	const char *at = memmem(text.ptr, head, phrase, strlen(phrase));
 	if (!at && text.len > head)
 		at = memmem(text.ptr + text.len - head, head, phrase, strlen(phrase));
-	if (!at)
+	if (!at || !is_report(text, at))
 		return false;
 	at += strlen(phrase);
 	while (at < text.ptr + text.len && *at == ' ')
 		at++;
 	return at < text.ptr + text.len && ((*at >= '1' && *at <= '9') || *at == '-');
+}
+
+/* A file may begin like a message of failure, but these have few lines. */
+static bool is_short(struct st_str text) {
+	size_t lines = 1;
+	for (size_t i = 0; i < text.len && lines <= FAILURE_LINES; i++)
+		lines += text.ptr[i] == '\n';
+	return lines <= FAILURE_LINES || st_str_starts(text, ST_STR("<tool_use_error>")) ||
+	       st_str_starts(text, ST_STR("Traceback ("));
 }
 
 static bool says_failure(struct st_str text) {
@@ -61,7 +81,7 @@ static bool says_failure(struct st_str text) {
 	static const char *const codes[] = {"<returncode>", "xit code",
 	                                    "\"exit_code\":", "exited with code", "exit status"};
 	text = st_str_trim(text);
-	for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
+	for (size_t i = 0; is_short(text) && i < sizeof starts / sizeof *starts; i++) {
 		size_t len = strlen(starts[i]);
 		if (text.len >= len && strncasecmp(text.ptr, starts[i], len) == 0)
 			return true;

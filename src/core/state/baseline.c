@@ -134,7 +134,7 @@ int st_baseline_find(struct st_store *store, const char *path, const struct st_v
 	else if (now->exists && st_stamp_eq_content(&then.stamp, &now->stamp))
 		*base = *now;
 	else if (now->exists && now->stamp.size != then.stamp.size)
-		*base = (struct st_version){.exists = true};
+		*base = st_version_of_size(then.stamp.size);
 	else
 		*base = st_version_unknown();
 	return 0;

@@ -162,6 +162,74 @@ static int find_in_text(struct record *record, struct st_str text, struct stet_e
 	return code;
 }
 
+/* ---- a tool's sentence ---- */
+
+/* A sentence about a file has at most so many bytes and words; longer texts are contents or output. */
+enum { PROSE_MAX = 600, PROSE_WORDS = 60 };
+
+/* The next word of a sentence, without quotes and punctuation around it; empty at the end. */
+static struct st_str next_word(struct st_str text, size_t *at) {
+	while (*at < text.len && strchr(" \t\r\n`'\"([", text.ptr[*at]))
+		++*at;
+	size_t from = *at;
+	while (*at < text.len && !strchr(" \t\r\n`'\")]", text.ptr[*at]))
+		++*at;
+	struct st_str word = st_str_slice(text, from, *at);
+	while (word.len > 1 && strchr(".,:;!", word.ptr[word.len - 1]))
+		word.len--;
+	return word;
+}
+
+static bool looks_like_path(struct st_str word) {
+	const char *dot = word.len ? memrchr(word.ptr, '.', word.len) : NULL;
+	bool has_slash = word.len && memchr(word.ptr, '/', word.len);
+	bool has_ending = dot && dot > word.ptr && dot + 1 < word.ptr + word.len;
+	return has_slash || has_ending;
+}
+
+static bool is_there(const struct record *record, struct st_str path) {
+	struct stet_workspace *ws = record->session->ws;
+	st_auto(st_place) place = ST_PLACE_INIT;
+	st_auto(st_file) file = ST_FILE_INIT;
+	return st_file_load_known(&ws->root, path, ws->max_file, NULL, &place, &file, NULL) == 0;
+}
+
+static bool has_word(struct st_str text, const char *word) {
+	char copy[PROSE_MAX + 1];
+	memcpy(copy, text.ptr, text.len);
+	copy[text.len] = '\0';
+	return strcasestr(copy, word) != NULL;
+}
+
+/* What a sentence says of the outcome. */
+static void read_outcome(struct record *record, struct st_str text) {
+	static const char *const failures[] = {"error",     "failed",     "cannot",       "could not",
+	                                       "not found", "no changes", "did not match"};
+	static const char *const updates[] = {"updated", "modified", "replaced", "overw"};
+	for (size_t i = 0; i < sizeof failures / sizeof *failures; i++)
+		record->failed |= has_word(text, failures[i]);
+	for (size_t i = 0; i < sizeof updates / sizeof *updates; i++)
+		record->updated |= has_word(text, updates[i]);
+	record->created |= !record->updated && has_word(text, "created");
+}
+
+/* Find the files that a tool's sentence names: "Successfully wrote to src/main.c." */
+static int find_in_sentence(struct record *record, struct st_str text, struct stet_error *err) {
+	size_t at = 0;
+	int code = 0;
+	text = st_str_trim(text);
+	if (record->effect < CREATES || record->effect > DELETES || text.len > PROSE_MAX)
+		return 0;
+	read_outcome(record, text);
+	for (int count = 0; count < PROSE_WORDS && at < text.len && code == 0; count++) {
+		struct st_str word = next_word(text, &at);
+		/* A deleted file is not there to be looked at. */
+		if (looks_like_path(word) && (record->effect == DELETES || is_there(record, word)))
+			code = add_mention(record, word, record->effect, err);
+	}
+	return code;
+}
+
 static const char *const path_keys[] = {
 	"path",           "file_path",     "filePath",      "filepath", "file",  "filename",
 	"file_name",      "target_file",   "targetFile",    "target",   "files", "paths",
@@ -233,8 +301,12 @@ static int find_in(struct record *record, yyjson_val *value, int effect, bool te
 		return 0;
 	if (yyjson_is_str(value) && effect >= 0)
 		return add_mention(record, st_json_str(value), (enum effect)effect, err);
+	if (yyjson_is_str(value) && (text || depth == 0)) {
+		int found = find_in_text(record, st_json_str(value), err);
+		return found < 0 ? found : find_in_sentence(record, st_json_str(value), err);
+	}
 	if (yyjson_is_str(value))
-		return text || depth == 0 ? find_in_text(record, st_json_str(value), err) : 0;
+		return 0;
 	if (yyjson_is_obj(value))
 		return find_in_object(record, value, depth, err);
 	int code = 0;
@@ -267,6 +339,15 @@ static void add_present(struct record *record, const char *path, const struct st
 	st_json_push(record->doc, record->files, object);
 }
 
+/*
+ * After a change by the session's own tool, what it read before is no measure of what others
+ * change: the file counts as unread, until the session reads it again.
+ */
+static void forget_read(struct record *record, const char *path, bool changes) {
+	if (changes)
+		st_tracker_forget(&record->session->tracker, path);
+}
+
 /* Report what the tool did to an existing file. */
 static void record_present(struct record *record, const struct mention *mention,
                            const struct st_place *place, const struct st_file *file) {
@@ -291,6 +372,7 @@ static void record_present(struct record *record, const struct mention *mention,
 		.foreign = true,
 	};
 	st_session_report(record->session, &event);
+	forget_read(record, place->path, changes);
 	add_present(record, place->path, &event.after);
 }
 
@@ -312,6 +394,7 @@ static int record_mention(struct record *record, const struct mention *mention,
 		const struct st_file_event event = {
 			.path = place.path, .kind = ST_EVENT_REMOVED, .before.exists = true, .foreign = true};
 		st_session_report(record->session, &event);
+		forget_read(record, place.path, true);
 		add_present(record, place.path, &event.after);
 	} else {
 		add_ignored(record, mention->path, why.message);

@@ -46,8 +46,9 @@ static void add_file_json(yyjson_mut_doc *doc, yyjson_mut_val *list,
 		st_json_add_text(doc, object, "type", st_str(st_file_type(st_str(file->path)).name));
 	}
 	st_json_add_text(doc, object, "status", st_str(st_file_status_name(file->status)));
+	uint64_t size;
 	if (tracked->base.exists && file->status != ST_FILE_UNCHANGED &&
-	    file->status != ST_FILE_WRITTEN)
+	    file->status != ST_FILE_WRITTEN && !st_version_has_size_only(&tracked->base, &size))
 		add_hash(doc, object, "base_hash", &tracked->base.hash);
 	if (tracked->external)
 		st_json_add_true(doc, object, "external");

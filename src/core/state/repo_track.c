@@ -46,8 +46,12 @@ static enum st_file_status status_of(const struct st_tracked *file) {
 	if (!file->base.exists)
 		return ST_FILE_CREATED;
 	const struct st_version unknown = st_version_unknown();
+	uint64_t size;
 	if (st_version_eq(&file->base, &unknown))
 		return ST_FILE_WRITTEN;
+	/* Of the same size again, it may have been put back. */
+	if (st_version_has_size_only(&file->base, &size))
+		return file->version.stamp.size == size ? ST_FILE_WRITTEN : ST_FILE_MODIFIED;
 	return st_version_eq(&file->version, &file->base) ? ST_FILE_UNCHANGED : ST_FILE_MODIFIED;
 }
 
@@ -181,7 +185,7 @@ int st_repo_apply_move(struct st_repo *repo, const struct st_tracked *old, const
 	if (known)
 		file = *known;
 	else
-		code = st_baseline_find(repo->store, path, &file.base, &file.base, err);
+		code = st_baseline_find(repo->store, path, &old->version, &file.base, err);
 	if (code < 0)
 		return code;
 	file.version = old->version;

@@ -197,6 +197,24 @@ static inline struct st_version st_version_unknown(void) {
 	return version;
 }
 
+/**
+ * A version of which only the size is known: a scan saw its stamp, and others changed
+ * the file before anyone read it. The size is in the hash, which is what the store has.
+ */
+static inline struct st_version st_version_of_size(uint64_t size) {
+	struct st_version version = {.exists = true};
+	memset(version.hash.bytes, 0xfe, sizeof version.hash.bytes - sizeof size);
+	memcpy(version.hash.bytes + sizeof version.hash.bytes - sizeof size, &size, sizeof size);
+	return version;
+}
+
+/** Whether it is one, and of which size. */
+static inline bool st_version_has_size_only(const struct st_version *version, uint64_t *size) {
+	memcpy(size, version->hash.bytes + sizeof version->hash.bytes - sizeof *size, sizeof *size);
+	const struct st_version same = st_version_of_size(*size);
+	return version->exists && st_hash_eq(&same.hash, &version->hash);
+}
+
 /** Store a file, with the number of this change. */
 [[nodiscard]] int st_store_put_file(struct st_store *store, const struct st_tracked *file,
                                     int64_t change, struct stet_error *err);

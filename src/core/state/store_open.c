@@ -19,7 +19,8 @@
 /* The files that a story's scan found; the hash is NULL where the scan did not read the file. */
 #define BASELINE_TABLE \
 	"CREATE TABLE baseline (path BLOB PRIMARY KEY, hash BLOB, size BIGINT NOT NULL," \
-	" dev BIGINT NOT NULL, ino BIGINT NOT NULL, mtime_ns BIGINT NOT NULL, ctime_ns BIGINT NOT NULL);"
+	" dev BIGINT NOT NULL, ino BIGINT NOT NULL, mtime_ns BIGINT NOT NULL, ctime_ns BIGINT NOT " \
+	"NULL);"
 
 static const char schema[] =
 	"CREATE TABLE meta (name TEXT PRIMARY KEY, value BIGINT NOT NULL);"

@@ -15,6 +15,9 @@ static struct st_move_end move_end(const struct stet_session *session, const cha
 static void follow_move(struct stet_session *from, struct stet_session *to,
                         const struct st_moved *moved) {
 	if (from == to) {
+		/* What the session saw under the new name is gone. */
+		if (!moved->is_dir)
+			st_tracker_forget(&to->tracker, moved->to);
 		/* If memory runs out, the file counts as unread under its new name, which is safe. */
 		(void)st_tracker_move(&from->tracker, moved->from, moved->to, NULL);
 		st_session_report_move(from, moved->from, moved->to, moved->is_dir);
