@@ -418,6 +418,42 @@ static void a_prompt_names_the_files_of_other_agents_and_claims_nothing(void **s
 	assert_false(dir_has(host->dir, ".stet"));
 }
 
+/* ---- what must not get lost ---- */
+
+static void words_of_the_user_beside_results_stay(void **state) {
+	struct host *host = *state;
+	static const enum st_shape shapes[] = {ST_SHAPE_ANTHROPIC, ST_SHAPE_GEMINI};
+	static const char *const raw[] = {
+		"{'role':'assistant','content':[{'type':'tool_use','id':'q','name':'Read','input':{}}]},"
+		"{'role':'user','content':[{'type':'tool_result','tool_use_id':'q','content':'x'},{'type':"
+		"'text','text':'No, use tabs.'}]}",
+		"{'role':'model','parts':[{'functionCall':{'name':'read_file','args':{}}}]},{'role':'user',"
+		"'parts':[{'functionResponse':{'name':'read_file','response':{'output':'x'}}},{'text':"
+		"'No, use tabs.'}]}",
+	};
+	for (size_t i = 0; i < 2; i++) {
+		st_auto(st_buf) list = ST_BUF_INIT;
+		const struct list_case at = {.shape = shapes[i], .raw = raw[i], .what = "", .says = ""};
+		make_list(&list, &at);
+		char *prompt = cut_list(host, st_buf_str(&list));
+		assert_non_null(strstr(prompt, "No, use tabs."));
+		stet_free(prompt);
+	}
+}
+
+static void a_users_message_that_begins_like_ours_is_the_users(void **state) {
+	struct host *host = *state;
+	st_auto(st_buf) list = ST_BUF_INIT;
+	const struct list_case at = {
+		.shape = ST_SHAPE_CHAT,
+		.raw = "{'role':'user','content':'[Context]\\nmind the tabs'}",
+	};
+	make_list(&list, &at);
+	char *prompt = cut_list(host, st_buf_str(&list));
+	assert_non_null(strstr(prompt, "mind the tabs"));
+	stet_free(prompt);
+}
+
 /* ---- a workspace with files ---- */
 
 static const struct list_case writes = {
@@ -455,6 +491,8 @@ static void a_file_that_others_changed_since_is_not_passed_off_as_written(void *
 int main(void) {
 	const struct CMUnitTest tests[] = {
 		host_claim(a_prompt_names_the_files_of_other_agents_and_claims_nothing),
+		host_claim(words_of_the_user_beside_results_stay),
+		host_claim(a_users_message_that_begins_like_ours_is_the_users),
 		host_claim(a_file_that_has_what_was_written_is_in_the_snapshot),
 		host_claim(a_file_that_others_changed_since_is_not_passed_off_as_written),
 	};

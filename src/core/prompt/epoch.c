@@ -19,6 +19,8 @@ struct fate {
 	/** The messages in the prompt, an array; NULL if the unit is left out. */
 	yyjson_mut_val *fitted;
 	size_t cost;
+	/** Only words of it are there, without its calls and results. */
+	bool words_only;
 };
 
 /* A part of the prompt: what it would take, what it weighs, what it gets. */
@@ -114,6 +116,28 @@ static void find_landmarks(struct epoch *epoch) {
 	find_ask(epoch);
 }
 
+/* The texts in a message beside its results; nothing for other messages. */
+static void add_user_words(const struct st_message *message, struct st_buf *out) {
+	yyjson_val *part;
+	size_t i, max;
+	if (message->role != ST_ROLE_RESULT || st_messages_is_result(message->value))
+		return;
+	yyjson_arr_foreach(st_messages_parts(message->value), i, max, part) {
+		struct st_str text = st_json_str(yyjson_obj_get(part, "text"));
+		if (text.len == 0 || st_messages_is_result(part))
+			continue;
+		st_buf_adds(out, out->len ? "\n" : "");
+		st_buf_add(out, text);
+	}
+}
+
+/* What the user said in an exchange: Anthropic's and Gemini's messages have it beside results. */
+static void find_user_words(const struct epoch *epoch, size_t i, struct st_buf *out) {
+	const struct st_unit *unit = unit_at(epoch, i);
+	for (size_t j = unit->first; is_exchange(epoch, i) && j < unit->first + unit->count; j++)
+		add_user_words(&epoch->list.items[j], out);
+}
+
 /* ---- results that later calls supersede, errors that are open ---- */
 
 static int by_address(const void *a, const void *b) {
@@ -131,7 +155,8 @@ static int find_superseded(struct epoch *epoch, struct stet_error *err) {
 	for (size_t i = 0; i < calls->count; i++) {
 		bool again = false;
 		for (size_t j = i + 1; j < calls->count && !again; j++)
-			again = calls->items[j].key == calls->items[i].key && calls->items[j].result;
+			again = calls->items[j].key == calls->items[i].key && calls->items[j].result &&
+			        !calls->items[j].failed;
 		if (again && calls->items[i].result && calls->items[i].unit != epoch->newest)
 			cut->superseded[cut->superseded_count++] = calls->items[i].result;
 	}
@@ -211,6 +236,7 @@ static size_t fit_unit(struct epoch *epoch, size_t i, size_t limit) {
  */
 static bool fit_exchange(struct epoch *epoch, size_t i, size_t left) {
 	struct fate *fate = &epoch->fates[i], before = *fate;
+	fate->words_only = false;
 	bool happened = epoch->cut.happened;
 	epoch->cut.result_tokens = RESULT_TOKENS;
 	fate->fitted =
@@ -258,23 +284,39 @@ static size_t fit_errors(struct epoch *epoch, size_t left) {
 	return left;
 }
 
-/* Put the model's words before the last request into the prompt, without their calls. */
-static size_t fit_ask(struct epoch *epoch, size_t limit) {
+/* Put words of an exchange into the prompt, without its calls and results. Returns their tokens. */
+static size_t fit_words(struct epoch *epoch, size_t i, const char *role, struct st_str said,
+                        size_t limit) {
 	st_auto(st_buf) text = ST_BUF_INIT;
-	if (epoch->ask == SIZE_MAX || epoch->fates[epoch->ask].fitted || limit < ST_CUT_MIN)
+	struct fate *fate = &epoch->fates[i];
+	if (fate->fitted || limit < ST_CUT_MIN)
 		return 0;
-	struct fate *fate = &epoch->fates[epoch->ask];
-	st_cut_text(&epoch->cut, &text, epoch->ask_text, limit > 30 ? limit - 20 : limit);
+	st_cut_text(&epoch->cut, &text, said, limit > 30 ? limit - 20 : limit);
 	epoch->cut.failed |= text.failed;
+	fate->words_only = true;
 	fate->fitted = yyjson_mut_arr(epoch->cut.doc);
-	yyjson_mut_arr_append(fate->fitted, st_own_message(epoch->cut.doc, epoch->list.shape,
-	                                                   "assistant", st_buf_str(&text)));
+	yyjson_mut_arr_append(
+		fate->fitted, st_own_message(epoch->cut.doc, epoch->list.shape, role, st_buf_str(&text)));
 	return fate->cost = st_cut_count(&epoch->cut, fate->fitted);
 }
 
+/* Put the model's words before the last request into the prompt. */
+static size_t fit_ask(struct epoch *epoch, size_t limit) {
+	if (epoch->ask == SIZE_MAX)
+		return 0;
+	return fit_words(epoch, epoch->ask, "assistant", epoch->ask_text, limit);
+}
+
 static void fit_request(struct epoch *epoch, size_t i, size_t limit, size_t *left) {
-	if (is_request(epoch, i) && i != epoch->last && limit > ST_CUT_MIN)
+	st_auto(st_buf) said = ST_BUF_INIT;
+	/* Short words fit where no text could be cut. */
+	if (is_request(epoch, i) && i != epoch->last &&
+	    (limit > ST_CUT_MIN || cost_of_unit(epoch, i) <= limit))
 		subtract(left, fit_unit(epoch, i, limit));
+	find_user_words(epoch, i, &said);
+	epoch->cut.failed |= said.failed;
+	if (said.len)
+		subtract(left, fit_words(epoch, i, "user", st_buf_str(&said), limit));
 }
 
 /* Put the user's earlier requests into the prompt: the first, then the newest. Returns what is left. */
@@ -284,7 +326,7 @@ static size_t fit_requests(struct epoch *epoch, size_t left) {
 		first++;
 	if (first < count)
 		fit_request(epoch, first, epoch->first_limit, &left);
-	for (size_t i = count; i > first + 1 && left > ST_CUT_MIN; i--)
+	for (size_t i = count; i > first + 1 && left > 0; i--)
 		fit_request(epoch, i - 1, left, &left);
 	return left;
 }
@@ -292,8 +334,11 @@ static size_t fit_requests(struct epoch *epoch, size_t left) {
 static size_t cost_of_requests(struct epoch *epoch) {
 	size_t sum = 0;
 	for (size_t i = 0; i < epoch->list.unit_count; i++) {
+		st_auto(st_buf) said = ST_BUF_INIT;
 		if (is_request(epoch, i) && i != epoch->last)
 			sum += cost_of_unit(epoch, i);
+		find_user_words(epoch, i, &said);
+		sum += said.len ? st_tokens(st_buf_str(&said)) + 60 : 0;
 	}
 	return sum;
 }
@@ -387,9 +432,7 @@ static void count_left_out(struct epoch *epoch) {
 		if (!is_exchange(epoch, i))
 			continue;
 		epoch->report.replies += !there;
-		/* Of the model's words alone, the results are left out. */
-		if (!there || (i == epoch->ask && yyjson_mut_arr_size(epoch->fates[i].fitted) == 1 &&
-		               unit_at(epoch, i)->count > 1))
+		if (!there || epoch->fates[i].words_only)
 			epoch->report.results += count_results(epoch, i);
 	}
 }

@@ -1,7 +1,8 @@
 #include "core/prompt/own.h"
 
 /* How our own messages begin: with a snapshot, or without one. */
-static const char *const marks[] = {"[Repo Snapshot]\n", "[Context]\n"};
+static const char *const marks[] = {"[Repo Snapshot]\n",
+                                    "[Context]\nThis conversation was shortened.\n"};
 
 bool st_own_is(yyjson_val *message) {
 	struct st_str text = st_messages_text(message);
