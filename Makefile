@@ -82,6 +82,7 @@ demo: build/build.ninja ## show the main job at work
 
 docs: all ## write the generated pages of docs/ anew
 	@tools/make-docs build
+	@tools/animate build
 
 deb: setup ## build the Debian packages, beside this directory
 	@dpkg-buildpackage --unsigned-source --unsigned-changes --build=binary
@@ -125,6 +126,7 @@ packages: setup
 # What is too large for make check: the coding agents of tests/agents, and packages of few tests.
 extras: setup
 	@$(SETUP) --all
+	@tools/npm browser >/dev/null 2>&1 || true
 	@tools/npm agents >/dev/null 2>&1 || true
 	@tools/npm node >/dev/null 2>&1 || true
 

@@ -52,6 +52,13 @@ enum stet_server_option {
 	STET_SERVER_NO_AUTH = 6,
 	/** 1: other machines may connect without TLS, which shows the token to the network. */
 	STET_SERVER_INSECURE = 7,
+	/**
+	 * 1: serve the page at /, too, where people watch what agents do to the files
+	 * (docs/page.md); 2: serve the page and no MCP.
+	 */
+	STET_SERVER_PAGE = 8,
+	/** 1: undo and redo from the page. Without it the page only shows. */
+	STET_SERVER_ALLOW_UNDO = 9,
 };
 
 /**

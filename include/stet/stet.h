@@ -17,6 +17,7 @@
 #include "stet/json.h"
 #include "stet/manager.h"
 #include "stet/mcp.h"
+#include "stet/page.h"
 #include "stet/serve.h"
 #include "stet/session.h"
 #include "stet/places.h"

@@ -6,6 +6,8 @@
 const struct command *const commands[] = {
 	&mcp_command,
 	&serve_command,
+	&page_command,
+	&top_command,
 	&read_command,
 	&write_command,
 	&edit_command,

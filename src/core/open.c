@@ -34,6 +34,7 @@ static void state_init(struct st_state *state, struct stet_workspace *ws) {
 	st_store_init(&state->store, &ws->root, &ws->writes);
 	st_repo_init(&state->repo, ws, &state->store);
 	st_repo_export_init(&state->repo_export, &state->repo);
+	st_usage_init(&state->usage, ws, &state->store);
 	st_state_connect(state, ws);
 }
 
@@ -65,6 +66,7 @@ void stet_workspace_close(struct stet_workspace *ws) {
 	st_background_release(&ws->background);
 	st_places_release(ws->places);
 	st_repo_export_release(&state->repo_export);
+	st_usage_release(&state->usage);
 	st_store_release(&state->store);
 	st_repo_release(&state->repo);
 	st_workspace_release(ws);

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "core/state/tasks_follow.h"
+#include "core/state/usage.h"
 #include "stet/config.h"
 #include "stet/instructions.h"
 
@@ -60,6 +61,43 @@ static void decide_after(struct st_hook_call *call) {
 	}
 }
 
+/* What the event is called among the tools of stet's own; NULL if there is nothing to count. */
+static const char *usage_name(const struct st_hook_call *call) {
+	static const char *const tools[] = {
+		[ST_HOOK_READ] = "native read",   [ST_HOOK_EDIT] = "native edit",
+		[ST_HOOK_WRITE] = "native write", [ST_HOOK_PATCH] = "native patch",
+		[ST_HOOK_SHELL] = "native shell", [ST_HOOK_TODO] = "native tasks",
+	};
+	switch (call->event->moment) {
+	case ST_HOOK_BEFORE_TOOL:
+		return call->decision->denies ? tools[call->event->tool] : NULL;
+	case ST_HOOK_AFTER_TOOL:
+		return tools[call->event->tool];
+	case ST_HOOK_SESSION_START:
+		return "session start";
+	case ST_HOOK_PROMPT:
+		return call->decision->text.len > 0 ? "prompt" : NULL;
+	case ST_HOOK_COMPACT:
+		return "compaction";
+	default:
+		return NULL;
+	}
+}
+
+static void count_usage(const struct st_hook_call *call) {
+	const char *name = usage_name(call);
+	st_auto(st_buf) path = ST_BUF_INIT;
+	bool named = name && st_hook_path(call, call->event->path, &path);
+	if (name)
+		st_usage_record(call->session,
+		                &(struct st_usage_call){
+							.tool = name,
+							.path = named ? st_buf_cstr(&path) : NULL,
+							.failed = call->decision->denies,
+							.tokens = st_usage_tokens(st_buf_str(&call->decision->text)),
+						});
+}
+
 void st_hook_decide(struct st_hook_call *call) {
 	[[maybe_unused]] st_auto(st_call_scope) scope = st_call_scope_begin(call->session, true);
 	switch (call->event->moment) {
@@ -82,6 +120,7 @@ void st_hook_decide(struct st_hook_call *call) {
 	case ST_HOOK_OTHER:
 		break;
 	}
+	count_usage(call);
 }
 
 /* ---- the workspace ---- */

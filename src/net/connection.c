@@ -88,6 +88,8 @@ const char *st_http_reason(int status) {
 		return "Method Not Allowed";
 	case 406:
 		return "Not Acceptable";
+	case 409:
+		return "Conflict";
 	case 413:
 		return "Content Too Large";
 	case 415:

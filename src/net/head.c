@@ -211,7 +211,11 @@ static const char *read_target(struct st_head *head, char *target) {
 	}
 	if (*target != '/')
 		return "The target of the request is not a path.";
-	target[strcspn(target, "?")] = '\0';
+	char *mark = strchr(target, '?');
+	if (mark) {
+		*mark = '\0';
+		head->query = mark + 1;
+	}
 	head->path = target;
 	return NULL;
 }

@@ -40,6 +40,8 @@ struct st_head {
 	enum st_method method;
 	/** The path, which begins with a slash, without the query. */
 	const char *path;
+	/** What follows the question mark; NULL if there is none. */
+	const char *query;
 	struct {
 		const char *name, *value;
 	} fields[ST_HEAD_FIELDS_MAX];

@@ -6,6 +6,7 @@
 #include "net/acceptor.h"
 #include "net/endpoint.h"
 #include "net/listen.h"
+#include "net/web.h"
 
 enum {
 	DEFAULT_BODY = 32 << 20,
@@ -32,6 +33,8 @@ struct st_http {
 	struct event *ticker;
 	unsigned ticks;
 	struct st_endpoint *endpoint;
+	/* NULL without a page. */
+	struct st_web *web;
 
 	/* Shutdown. */
 	bool ending, closed;
@@ -109,7 +112,8 @@ static bool check_trusted(struct st_http *http, struct st_request *request) {
 			refuse_method(request);
 			return false;
 		}
-	} else if (!st_endpoint_check_head(http->endpoint, request)) {
+	} else if (!(st_web_is_api(head->path) ? st_web_check_head(http->web, request)
+	                                       : st_endpoint_check_head(http->endpoint, request))) {
 		return false;
 	}
 	if (has_body(head) && head->method != ST_METHOD_POST)
@@ -119,6 +123,24 @@ static bool check_trusted(struct st_http *http, struct st_request *request) {
 	else
 		return true;
 	return false;
+}
+
+/* Whether a path that needs a token exists. */
+static bool has_path(const struct st_http *http, const char *path) {
+	if (strcmp(path, "/mcp") == 0)
+		return !http->options.no_mcp;
+	return strcmp(path, "/metrics") == 0 || (http->web && st_web_is_api(path));
+}
+
+/* The page's files are the same for everybody, so they need no token. */
+static bool serve_page_file(struct st_http *http, struct st_request *request) {
+	return http->web && is_get(request) && st_web_serve_file(request);
+}
+
+static void refuse_path(const struct st_http *http, struct st_request *request) {
+	reply_text(request, 404,
+	           http->options.no_mcp ? ST_STR("Not found. The page is at /.\n")
+	                                : ST_STR("Not found. Use /mcp, /healthz or /metrics.\n"));
 }
 
 /* Check everything that the head shows before reading the body. */
@@ -134,8 +156,10 @@ static bool check_head(void *arg, struct st_request *request) {
 		reply_text(request, 503, ST_STR("The server is shutting down.\n"));
 	} else if (strcmp(head->path, "/healthz") == 0)
 		answer_health(request);
-	else if (strcmp(head->path, "/mcp") != 0 && strcmp(head->path, "/metrics") != 0)
-		reply_text(request, 404, ST_STR("Not found. Use /mcp, /healthz or /metrics.\n"));
+	else if (serve_page_file(http, request))
+		return false;
+	else if (!has_path(http, head->path))
+		refuse_path(http, request);
 	else if (!st_gate_token(gate, st_head_field(head, "Authorization"), &request->caller))
 		refuse_token(http, request);
 	else {
@@ -149,6 +173,8 @@ static void handle_request(void *arg, struct st_request *request) {
 	struct st_http *http = arg;
 	if (strcmp(request->head.path, "/mcp") == 0)
 		st_endpoint_handle(http->endpoint, request);
+	else if (http->web && st_web_is_api(request->head.path))
+		st_web_handle(http->web, request);
 	else
 		answer_metrics(http, request);
 }
@@ -220,6 +246,8 @@ static void continue_shutdown(struct st_http *http) {
 		http->closed = true;
 		http->deadline_ms = st_now_ms() + CLOSING_MS;
 		st_endpoint_close(http->endpoint);
+		if (http->web)
+			st_web_close(http->web);
 		return;
 	}
 	if (http->closed &&
@@ -255,6 +283,11 @@ static int start_server(struct st_http *http, struct st_mcp_server *server,
 	struct event_base *base = st_loop_base(http->loop);
 	int code = st_endpoint_new(http->loop, server, http->options.max_sessions,
 	                           http->options.session_idle, &http->endpoint, err);
+	if (code < 0)
+		return code;
+	if (http->options.page)
+		code = st_web_new(http->loop, http->pool, http->options.page, http->options.allow_undo,
+		                  &http->web, err);
 	if (code < 0)
 		return code;
 	http->rules = (struct st_connection_rules){
@@ -300,6 +333,8 @@ const char *st_http_url(const struct st_http *http) {
 
 void st_http_revoke(struct st_http *http) {
 	st_endpoint_revoke(http->endpoint, http->options.gate);
+	if (http->web)
+		st_web_revoke(http->web, http->options.gate);
 }
 
 void st_http_end(struct st_http *http, int64_t grace_s, void (*ended)(void *arg), void *arg) {
@@ -320,6 +355,7 @@ void st_http_free(struct st_http *http) {
 		event_free(http->ticker);
 	st_acceptor_free(http->acceptor);
 	st_listen_release(&http->listen);
+	st_web_free(http->web);
 	st_endpoint_free(http->endpoint);
 	free(http);
 }

@@ -7,8 +7,9 @@
  *     /mcp       the MCP endpoint (net/endpoint.h)
  *     /healthz   "ok", for monitoring
  *     /metrics   Prometheus text (net/metrics.h)
+ *     /, /api/   the page, if it is served (net/web.h)
  *
- * All paths except /healthz need a token, unless the gate is open. All functions
+ * All paths except /healthz and the page's static files need a token, unless the gate is open. All functions
  * must be called on the loop's thread.
  */
 #ifndef STET_NET_HTTP_H
@@ -39,6 +40,10 @@ struct st_http_options {
 	void (*notice)(void *arg, const char *message);
 	/** Counts the answers; must outlive the server. */
 	struct st_metrics *metrics;
+	/** Serve the page of these workspaces; NULL for no page. */
+	struct stet_host *page;
+	/** With a page: clients may undo. Without MCP: /mcp does not exist. */
+	bool allow_undo, no_mcp;
 	/** Appends further metrics; may be NULL. */
 	void (*more_metrics)(void *arg, struct st_buf *out);
 	void *arg;

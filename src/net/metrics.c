@@ -26,8 +26,8 @@ static const int64_t bounds[BUCKETS] = {
 	250, 500, 1'000, 2'500, 5'000, 10'000, 25'000, 50'000, 100'000, 500'000, 2'000'000, 10'000'000,
 };
 
-static const int statuses[] = {200, 202, 204, 400, 401, 403, 404,
-                               405, 406, 413, 415, 431, 500, 503};
+static const int statuses[] = {200, 202, 204, 400, 401, 403, 404, 405,
+                               406, 409, 413, 415, 431, 500, 503};
 enum { STATUSES = sizeof statuses / sizeof *statuses };
 
 struct tool {

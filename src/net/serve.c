@@ -219,6 +219,13 @@ int stet_server_set(struct stet_server *server, enum stet_server_option option, 
 	case STET_SERVER_NO_AUTH:
 		server->gate.open = true;
 		return 0;
+	case STET_SERVER_PAGE:
+		options->page = server->host;
+		options->no_mcp = value == 2;
+		return 0;
+	case STET_SERVER_ALLOW_UNDO:
+		options->allow_undo = true;
+		return 0;
 	case STET_SERVER_INSECURE:
 		options->insecure = true;
 		return 0;

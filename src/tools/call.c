@@ -5,6 +5,7 @@
 
 #include "base/cancel.h"
 #include "base/utf8.h"
+#include "core/state/usage.h"
 #include "fs/versions/late_writes.h"
 #include "text/lines/lines.h"
 #include "tools/host.h"
@@ -341,6 +342,34 @@ static int prepare_call(struct st_call *call, struct stet_error *err) {
 	return 0;
 }
 
+static size_t tokens_of(yyjson_mut_val *blocks) {
+	size_t tokens = 0;
+	yyjson_mut_arr_iter items = yyjson_mut_arr_iter_with(blocks);
+	for (yyjson_mut_val *block; (block = yyjson_mut_arr_iter_next(&items));) {
+		yyjson_mut_val *text = yyjson_mut_obj_get(block, "text");
+		if (text)
+			tokens += st_usage_tokens(st_strn(yyjson_mut_get_str(text), yyjson_mut_get_len(text)));
+	}
+	return tokens;
+}
+
+/* Count what the session is sent. A program that calls without a name has no model behind it. */
+static void count_usage(const struct st_call *call, bool failed) {
+	struct stet_session *session = call->session;
+	if (!session || !call->tool || (!call->client && !session->name))
+		return;
+	size_t instructions = tokens_of(call->instructions);
+	st_usage_record(session,
+	                &(struct st_usage_call){
+						.tool = call->tool->name,
+						.path = call->path,
+						.failed = failed,
+						.tokens = st_usage_tokens(main_text(call)) + tokens_of(call->content) +
+	                              st_usage_tokens(st_buf_str(&call->remark)) + instructions,
+						.instructions = instructions,
+					});
+}
+
 /* Write the answer of a success or failure, and end the call. */
 static int conclude_call(struct st_call *call, int code, const struct stet_error *why,
                          struct st_buf *out, struct stet_error *err) {
@@ -349,7 +378,9 @@ static int conclude_call(struct st_call *call, int code, const struct stet_error
 		if (err)
 			*err = *why;
 	}
+	bool failed = code < 0;
 	code = write_answer_with_notices(call, code, out, err);
+	count_usage(call, failed);
 	st_client_end_call(call);
 	return code;
 }

@@ -49,6 +49,9 @@ claim 'nor one in the JSON of stet hash' clean 'stet --json hash "$odd"'
 claim 'nor one in a complaint' clean 'stet read "$odd/x"; true'
 stet edit "$odd" x y >/dev/null
 claim 'nor one in the log' clean 'stet log'
+claim 'nor one in stet top' clean 'stet top --once'
+ends_with_q() { printf q | script -qec 'stet top' /dev/null | grep -qF "${esc}[?1049l"; }
+claim 'stet top ends with q, and gives the screen back' ends_with_q
 sqlite3 .stet/stet.db "UPDATE writes SET session = 'x' || char(27, 10) || 'y'"
 claim 'a name that came with the state stays on its line, in a pipe too' \
 	test "$(stet log | grep -c 'x\\u001b\\ny')" = 1

@@ -49,7 +49,7 @@ begins() {
 
 example() {
 	case $1 in
-	'stet serve'* | 'stet watch'*) begins "$1" ;;
+	'stet serve'* | 'stet watch'* | 'stet page'*) begins "$1" ;;
 	# The hash is made up, and answered as one that is not in the archive.
 	*--restore*) sh -c "$1" 2>&1 | grep -q '0123456789abcdef' ;;
 	*) sh -c "$1" </dev/null ;;

@@ -103,8 +103,21 @@ static int set_limit(struct stet_server *server, const struct arguments *args, c
 	return status;
 }
 
+static int add_page(struct stet_server *server, const struct arguments *args) {
+	struct stet_error err = {0};
+	bool page = has_option(args, "--page"), undo = has_option(args, "--allow-undo");
+	if (undo && !page)
+		return usage_error(args->command, "--allow-undo needs --page");
+	int code = page ? stet_server_set(server, STET_SERVER_PAGE, 1, &err) : 0;
+	if (code == 0 && undo)
+		code = stet_server_set(server, STET_SERVER_ALLOW_UNDO, 1, &err);
+	return code < 0 ? report(&err) : DONE;
+}
+
 static int configure_server(struct stet_server *server, const struct arguments *args) {
 	int status = add_tokens(server, args);
+	if (status == DONE)
+		status = add_page(server, args);
 	if (status == DONE)
 		status = allow_everybody(server, args);
 	if (status == DONE)
@@ -133,19 +146,32 @@ static void handle_signals(void) {
 	signal(SIGPIPE, SIG_IGN);
 }
 
+/* The address of the page: that of the MCP endpoint without its path. A browser cannot use a Unix socket. */
+static void print_page(const struct stet_server *server, const char *token) {
+	const char *url = stet_server_url(server);
+	size_t len = strlen(url) - strlen("/mcp");
+	if (strncmp(url, "http", 4) == 0)
+		printf("page: %.*s/%s%.*s\n", (int)len, url, *token ? "#token=" : "",
+		       (int)strcspn(token, "\n"), token);
+}
+
 /* Print the token itself only to a terminal: any other output may be a log that others can read. */
-static int show_token(const struct stet_server *server) {
+static int show_token(const struct stet_server *server, bool page) {
 	const char *path = stet_server_own_token(server);
 	char *text = NULL;
 	size_t len = 0;
-	if (!path)
+	if (path)
+		printf("token file: %s\n", path);
+	if (!path || !isatty(STDOUT_FILENO)) {
+		if (page)
+			print_page(server, "");
 		return DONE;
-	printf("token file: %s\n", path);
-	if (!isatty(STDOUT_FILENO))
-		return DONE;
+	}
 	int status = slurp(path, &text, &len);
 	if (status == DONE)
 		printf("Authorization: Bearer %.*s\n", (int)strcspn(text, "\n"), text);
+	if (status == DONE && page)
+		print_page(server, text);
 	if (text)
 		explicit_bzero(text, len);
 	free(text);
@@ -165,11 +191,11 @@ static int print_address_json(const struct stet_server *server) {
 	return status;
 }
 
-static int print_address(const struct stet_server *server) {
+static int print_address(const struct stet_server *server, bool page) {
 	if (is_json())
 		return print_address_json(server);
 	puts(stet_server_url(server));
-	int status = show_token(server);
+	int status = show_token(server, page);
 	return status == DONE ? done() : status;
 }
 
@@ -181,7 +207,7 @@ static int listen_and_run(struct stet_server *server, const struct arguments *ar
 	running = server;
 	stet_server_notices(server, print_notice, NULL);
 	handle_signals();
-	int status = print_address(server);
+	int status = print_address(server, has_option(args, "--page"));
 	if (status != DONE)
 		return status;
 	if (stet_server_run(server))
@@ -225,6 +251,8 @@ static const struct option serve_options[] = {
 	{"--insecure", NULL, "let other machines connect without TLS"},
 	{"--access-log", "FILE", "append a line of JSON for each request; - for standard error"},
 	{"--host", "NAME", "another name that clients may use for this host; may be repeated"},
+	{"--page", NULL, "serve a page, too, to watch in a browser what agents do to the files"},
+	{"--allow-undo", NULL, "with --page: undo and redo writes from the page"},
 	{"--max-body", "BYTES", "the largest request, 32 MiB by default"},
 	{"--max-clients", "N", "the most connections at once, 1024 by default"},
 	{"--max-sessions", "N", "the most sessions, 1000 by default"},
@@ -263,6 +291,7 @@ const struct command serve_command = {
 			{"stet serve", "the working directory, for clients on this machine"},
 			{"stet serve --listen 127.0.0.1:7070 src docs", "two directories, at a fixed port"},
 			{"stet serve --listen unix:stet.sock", "at a Unix socket, without a token"},
+			{"stet serve --page", "with a page to watch the agents"},
 			{"stet serve --listen 0.0.0.0:7070 --token-file tokens --tls-cert cert.pem --tls-key "
              "key.pem",
              "for clients on other machines"},

@@ -3,6 +3,7 @@
 #include <assert.h>
 
 #include "base/plural.h"
+#include "core/session/conflict.h"
 #include "core/session/prepared.h"
 #include "core/session/unsent.h"
 #include "core/workspace/vault.h"
@@ -42,13 +43,18 @@ static void follow_merge(const struct st_change_attempt *attempt, struct st_seen
 }
 
 /* Report the event for the state of the work and for undo. */
-static void report_commit(struct stet_session *session, const struct st_committed *done,
-                          const struct st_file *old) {
+static void report_commit(const struct st_change_attempt *attempt,
+                          const struct st_committed *done) {
+	struct stet_session *session = attempt->session;
+	const struct st_file *old = attempt->file;
+	struct st_conflict *merged =
+		attempt->answer->merged && !done->noop ? st_conflict_of(attempt->answer) : NULL;
 	struct st_file_event event = {
 		.path = done->path,
 		.kind = done->noop ? ST_EVENT_READ : ST_EVENT_WRITTEN,
 		.after = done->version,
 		.archived = done->archived,
+		.conflict = merged,
 	};
 	if (!done->noop)
 		st_workspace_wrote(session->ws, &done->version.hash, st_session_who(session));
@@ -58,6 +64,7 @@ static void report_commit(struct stet_session *session, const struct st_committe
 			st_bases_put(&session->ws->bases, &old->hash, st_buf_str(&old->bytes));
 	}
 	st_session_report(session, &event);
+	st_conflict_free(merged);
 }
 
 /*
@@ -138,7 +145,7 @@ static void remember(const struct st_change_attempt *attempt, struct st_committe
 	struct stet_answer *answer = attempt->answer;
 	struct st_seen *seen = record_written(attempt, done, st_buf_str(attempt->new));
 	st_bases_give(&session->ws->bases, &done->version.hash, attempt->new);
-	report_commit(session, done, attempt->file);
+	report_commit(attempt, done);
 	st_session_add_link(session, attempt->change->path, done->path);
 	forget_earlier(session, done, attempt->file, seen);
 

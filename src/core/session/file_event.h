@@ -16,7 +16,11 @@ enum st_event_kind {
 	ST_EVENT_DIR_MOVED,
 	/** A directory was removed, with the files in it. */
 	ST_EVENT_DIR_REMOVED,
+	/** A change was refused: the file is as it was. */
+	ST_EVENT_REFUSED,
 };
+
+struct st_conflict;
 
 struct st_file_event {
 	/** Below the root, links resolved; owned by a list, borrowed elsewhere. */
@@ -33,6 +37,8 @@ struct st_file_event {
 	/** Further entries of the same file that it takes back, of a run; owned by a list, borrowed elsewhere. */
 	const int64_t *undoes_too;
 	size_t undoes_too_count;
+	/** Of a refusal, or of a write that was merged (conflict.h); owned by a list, borrowed elsewhere. */
+	const struct st_conflict *conflict;
 	/** The new name of a directory that was moved, or of a file, in the event that it is gone. */
 	const char *moved_to;
 	/** The file came here by a move: the session did not see its bytes. */

@@ -5,6 +5,7 @@
 #include "base/cancel.h"
 #include "base/plural.h"
 #include "base/utf8.h"
+#include "core/session/conflict.h"
 #include "core/session/unsent.h"
 #include "text/diff/diff.h"
 #include "text/find/find.h"
@@ -378,12 +379,25 @@ static void say_details(const struct st_change_attempt *attempt, struct st_verdi
 		say_hash(attempt->change, answer, changed);
 }
 
+/* For people to look at (core/page). @saw is the version that the session saw. */
+static void report_refusal(const struct st_change_attempt *attempt, const struct st_version *saw) {
+	struct st_conflict *conflict = st_conflict_of(attempt->answer);
+	struct st_file_event event = {
+		.path = attempt->path, .kind = ST_EVENT_REFUSED, .before = *saw, .conflict = conflict};
+	if (attempt->file)
+		event.after = st_file_version(attempt->file);
+	if (conflict)
+		st_session_report(attempt->session, &event);
+	st_conflict_free(conflict);
+}
+
 int st_change_refuse(const struct st_change_attempt *attempt, struct st_verdict verdict,
                      struct stet_error *err) {
 	const struct st_change *change = attempt->change;
 	const struct st_file *file = attempt->file;
 	struct stet_answer *answer = attempt->answer;
 	enum st_refusal refusal = verdict.refusal;
+	const struct st_version saw = attempt->seen ? attempt->seen->version : (struct st_version){0};
 	assert(refusal != ST_NOT_REFUSED);
 	answer->status = "conflict";
 	answer->reason = refusals[refusal].reason;
@@ -409,6 +423,7 @@ int st_change_refuse(const struct st_change_attempt *attempt, struct st_verdict 
 		say_gone(change, answer);
 	if (answer->message.failed)
 		return st_fail_nomem(err);
+	report_refusal(attempt, &saw);
 	if (!file) {
 		st_tracker_forget(&attempt->session->tracker, attempt->path);
 		st_session_drop_link(attempt->session, change->path);

@@ -10,6 +10,7 @@
 #include "base/plural.h"
 #include "base/quote.h"
 #include "base/utf8.h"
+#include "core/session/conflict.h"
 #include "fs/versions/late_writes.h"
 #include "fs/path/nearby.h"
 #include "text/lines/lines.h"
@@ -23,6 +24,7 @@ static void event_release(struct st_file_event *event) {
 	free((void *)(uintptr_t)event->path);
 	free((void *)(uintptr_t)event->moved_to);
 	free((void *)(uintptr_t)event->undoes_too);
+	st_conflict_free((struct st_conflict *)(uintptr_t)event->conflict);
 }
 
 void st_events_clear(struct st_file_events *events) {
@@ -49,9 +51,14 @@ static bool merge_read(const struct st_file_events *events, const struct st_file
 	return true;
 }
 
+/* Reads and refusals alone are no reason to create a state directory. */
+static bool changes_files(const struct st_file_event *event) {
+	return event->kind != ST_EVENT_READ && event->kind != ST_EVENT_REFUSED;
+}
+
 static bool make_event_room(struct st_file_events *events) {
 	if (events->count == EVENTS_MAX) {
-		events->writes -= events->items[0].kind != ST_EVENT_READ;
+		events->writes -= changes_files(&events->items[0]);
 		event_release(&events->items[0]);
 		events->count--;
 		memmove(events->items, events->items + 1, events->count * sizeof *events->items);
@@ -75,19 +82,20 @@ static int events_add(struct st_file_events *events, const struct st_file_event 
 	char *path = strdup(event->path);
 	char *to = event->moved_to ? strdup(event->moved_to) : NULL;
 	int64_t *too = copy_ids(event);
+	struct st_conflict *conflict = event->conflict ? st_conflict_copy(event->conflict) : NULL;
+	struct st_file_event copy = *event;
+	copy.path = path;
+	copy.moved_to = to;
+	copy.undoes_too = too;
+	/* Without memory for its conflict, the event itself still counts. */
+	copy.conflict = conflict;
 	if (!path || (event->moved_to && !to) || (event->undoes_too_count > 0 && !too) ||
 	    !make_event_room(events)) {
-		free(path);
-		free(to);
-		free(too);
+		event_release(&copy);
 		return st_fail_nomem(err);
 	}
-	struct st_file_event *own = &events->items[events->count++];
-	*own = *event;
-	own->path = path;
-	own->moved_to = to;
-	own->undoes_too = too;
-	events->writes += event->kind != ST_EVENT_READ;
+	events->items[events->count++] = copy;
+	events->writes += changes_files(event);
 	return 0;
 }
 

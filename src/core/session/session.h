@@ -33,7 +33,7 @@ struct st_stored_session {
 struct st_file_events {
 	struct st_file_event *items;
 	size_t count;
-	/** How many of them are not reads. */
+	/** How many of them change files. */
 	size_t writes;
 };
 

@@ -118,6 +118,8 @@ static int save_session(struct stet_session *session, struct st_store *store,
 /* Apply an event to the state of the work, and log it. Returns 1 if the state changed. */
 static int save_event(struct st_repo *repo, const struct st_file_event *event,
                       struct stet_error *err) {
+	if (event->kind == ST_EVENT_REFUSED)
+		return event->conflict ? st_store_conflict(repo->store, event, 0, err) : 0;
 	int changed = st_file_event_is_dir(event) ? st_repo_apply_dir(repo, event, err)
 	                                          : st_repo_apply(repo, event, err);
 	if (changed < 0 || !st_file_event_is_logged(event))

@@ -9,6 +9,7 @@
 #define STET_CORE_STATE_STATE_H
 
 #include "core/state/repo_json.h"
+#include "core/state/usage.h"
 #include "core/session/session.h"
 
 /** Whom the state tells of sessions, after their transactions; core/open.c sets it. */
@@ -24,6 +25,7 @@ struct st_state {
 	struct st_store store;
 	struct st_repo repo;
 	struct st_repo_export repo_export;
+	struct st_usage usage;
 	struct st_state_observer observer;
 };
 

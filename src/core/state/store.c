@@ -63,6 +63,13 @@ bool st_store_exists(struct st_store *store) {
 	return there;
 }
 
+bool st_store_is_made(struct st_store *store) {
+	pthread_mutex_lock(&store->lock);
+	bool blank = store->db && store->blank;
+	pthread_mutex_unlock(&store->lock);
+	return !blank && st_store_exists(store);
+}
+
 /* If the state directory cannot be used, connect, which sets `why`. Otherwise leave it unopened. */
 static int find_unusable(struct st_store *store, struct stet_error *err) {
 	st_autofd dirfd = st_state_find(store->root, store->writes->state_dir, NULL);
@@ -130,6 +137,19 @@ int st_store_run(struct st_store *store, enum st_store_mode mode, st_store_fn *f
 	return code < 0 ? code : finish_transaction(store, fn, data, err);
 }
 
+static int do_nothing(struct st_store *store, void *data, struct stet_error *err) {
+	return 0;
+}
+
+int64_t st_store_changes(struct st_store *store) {
+	if (!st_store_exists(store) || st_store_do(store, ST_STORE_READ, do_nothing, NULL, NULL) < 0)
+		return 0;
+	pthread_mutex_lock(&store->lock);
+	int64_t changes = store->generation + store->commits + 1;
+	pthread_mutex_unlock(&store->lock);
+	return changes;
+}
+
 /* Open the database, or reopen it if another process has replaced it. */
 static int ensure_open(struct st_store *store, enum st_store_mode mode, struct stet_error *err) {
 	bool blank = mode == ST_STORE_READ && !has_dir(store);
@@ -157,6 +177,7 @@ static int transact(struct st_store *store, enum st_store_mode mode, st_store_fn
 		return code;
 	*begun = true;
 	st_db_wait(store->db, max_wait_ms(store, mode));
+	store->commits += mode != ST_STORE_READ;
 	return finish_transaction(store, fn, data, err);
 }
 
@@ -455,6 +476,10 @@ int st_store_log(struct st_store *store, const struct st_file_event *event,
 	int64_t id = st_db_last_id(store->db), oldest = id - ST_LOG_MAX;
 	if (code == 0)
 		code = mark_all_undone(store, event, id, err);
+	if (code == 0)
+		code = st_store_settle(store, event, id, err);
+	if (code == 0 && event->conflict)
+		code = st_store_conflict(store, event, id, err);
 	return code == 0 && oldest > 0 ? st_db_run(store->db, trim, err, "i", oldest) : code;
 }
 
@@ -498,14 +523,16 @@ int st_store_log_list(struct st_store *store, const struct st_log_query *query,
 		" (SELECT name FROM stories WHERE began_at <= at AND (ended_at IS NULL OR at < ended_at)"
 		" ORDER BY id DESC LIMIT 1) FROM writes"
 		" WHERE (?1 = 0 OR path = ?2) AND (?3 = 0 OR session = ?4)"
-		" AND (?5 = 0 OR (undoes IS NULL AND undone_by IS NULL)) ORDER BY id DESC LIMIT ?6";
+		" AND (?5 = 0 OR (undoes IS NULL AND undone_by IS NULL)) AND id < ?7"
+		" ORDER BY id DESC LIMIT ?6";
 	st_auto(st_buf) path = ST_BUF_INIT;
 	st_auto(st_buf) session = ST_BUF_INIT;
 	st_auto(st_buf) story = ST_BUF_INIT;
 	struct st_rows rows;
-	int code = st_db_query(store->db, &rows, sql, err, "ibitii", (int64_t)(query->path != NULL),
+	int code = st_db_query(store->db, &rows, sql, err, "ibitiii", (int64_t)(query->path != NULL),
 	                       st_str(query->path), (int64_t)(query->session != NULL), query->session,
-	                       (int64_t)query->undoable, query->limit);
+	                       (int64_t)query->undoable, query->limit,
+	                       query->before > 0 ? query->before : INT64_MAX);
 	while (code == 0 && (code = st_rows_next(&rows, err)) > 0) {
 		code = list_one(&rows, &path, &session, &story, each, data, err);
 		if (code != 0)

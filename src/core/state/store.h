@@ -32,7 +32,7 @@
 #include "fs/write/write_context.h"
 
 /** The version of the schema that this code writes. */
-enum { ST_STORE_SCHEMA = 4 };
+enum { ST_STORE_SCHEMA = 5 };
 
 /** A damaged file is renamed to NAME.damaged-1, and so on, up to this number, which is overwritten. */
 enum { ST_ASIDE_MAX = 4 };
@@ -78,6 +78,8 @@ struct st_store {
 	int64_t rolled_back;
 	/** SQLite's data_version, which changes when another process has written. */
 	int64_t version;
+	/** Counts the transactions of this process that wrote. */
+	int64_t commits;
 	/** The last number that st_store_next() returned, and for which generation that holds. */
 	int64_t counter, counter_generation;
 };
@@ -85,6 +87,12 @@ struct st_store {
 void st_store_init(struct st_store *store, const struct st_root *root,
                    struct st_write_context *writes);
 void st_store_release(struct st_store *store);
+
+/** A number that changes with each change of the store, by any process; 0 if there is nothing to read. */
+int64_t st_store_changes(struct st_store *store);
+
+/** Whether there is a state directory with a store, to which a write adds: writing makes none. */
+bool st_store_is_made(struct st_store *store);
 
 /** Whether there is anything to read: the store is open, or the disk has a file to open. */
 bool st_store_exists(struct st_store *store);
@@ -364,6 +372,8 @@ struct st_log_query {
 	const char *path, *session;
 	/** Only writes that can be undone: neither undone nor an undo. */
 	bool undoable;
+	/** Only those with a lower number; 0 for all. */
+	int64_t before;
 	int64_t limit;
 };
 
@@ -376,6 +386,85 @@ struct st_log_query {
 /** Find the session that last wrote a version. Returns 1, 0 if none is known, or a code. */
 [[nodiscard]] int st_store_writer(struct st_store *store, const struct st_hash *hash,
                                   char name[128], struct stet_error *err);
+
+/* ---- conflicts ---- */
+
+/** How many conflicts are kept. */
+enum { ST_CONFLICTS_MAX = 1000 };
+
+/** A conflict; all pointers are borrowed. */
+struct st_conflict_entry {
+	int64_t id, at;
+	const char *path, *reason;
+	/** NULL for none. */
+	const char *session, *other, *diff;
+	bool cut;
+	/** The version that the session saw, and the one that was there. */
+	struct st_version saw, found;
+	/** The session's next write of the file; 0 for none yet. */
+	int64_t settled_by;
+};
+
+/** Add the conflict of an event; settled_by is the write that it became, 0 if it was refused. */
+[[nodiscard]] int st_store_conflict(struct st_store *store, const struct st_file_event *event,
+                                    int64_t settled_by, struct stet_error *err);
+
+/** A write of a session settles its refusals for this file. */
+[[nodiscard]] int st_store_settle(struct st_store *store, const struct st_file_event *write,
+                                  int64_t id, struct stet_error *err);
+
+/** Which conflicts to list, the newest first. */
+struct st_conflict_query {
+	/** Only this one; 0 for all. */
+	int64_t id;
+	/** Only those with a lower number; 0 for all. */
+	int64_t before;
+	/** Only those that are not settled. */
+	bool open;
+	int64_t limit;
+};
+
+/** Call a function for each conflict, until it fails or returns 1. */
+[[nodiscard]] int st_store_conflicts(struct st_store *store, const struct st_conflict_query *query,
+                                     int (*each)(void *data, const struct st_conflict_entry *entry,
+                                                 struct stet_error *err),
+                                     void *data, struct stet_error *err);
+
+/* ---- what was sent to sessions ---- */
+
+/** How many rows of usage are kept, one for each session and tool. */
+enum { ST_USAGE_MAX = 2000 };
+
+/** What a session called a tool for; all pointers are borrowed. */
+struct st_usage_entry {
+	const char *session, *tool;
+	/** The file of the last call; NULL for none. */
+	const char *path;
+	int64_t calls, failures;
+	/** Tokens of the answers, and how many of these were instructions (AGENTS.md). */
+	int64_t tokens, instructions;
+	/** When it was called last. */
+	int64_t at;
+};
+
+/** Add to the counts of a session and tool. */
+[[nodiscard]] int st_store_usage_add(struct st_store *store, const struct st_usage_entry *entry,
+                                     struct stet_error *err);
+
+/** Forget the oldest rows beyond ST_USAGE_MAX. */
+[[nodiscard]] int st_store_usage_trim(struct st_store *store, struct stet_error *err);
+
+/** Call a function for each row used since then, the newest first, until it fails or returns 1. */
+[[nodiscard]] int st_store_usage_list(struct st_store *store, int64_t since,
+                                      int (*each)(void *data, const struct st_usage_entry *entry,
+                                                  struct stet_error *err),
+                                      void *data, struct stet_error *err);
+
+/** Call a function for each instruction file that a session was sent, until it fails or returns 1. */
+[[nodiscard]] int st_store_instructions_of(struct st_store *store, const char *session,
+                                           int (*each)(void *data, const char *path,
+                                                       struct stet_error *err),
+                                           void *data, struct stet_error *err);
 
 /* ---- shared by store.c and store_open.c; they need the lock ---- */
 

@@ -22,6 +22,18 @@
 	" dev BIGINT NOT NULL, ino BIGINT NOT NULL, mtime_ns BIGINT NOT NULL, ctime_ns BIGINT NOT " \
 	"NULL);"
 
+/* What core/page shows besides the log: conflicts, the last ST_CONFLICTS_MAX, and what was sent to sessions. */
+#define PAGE_TABLES \
+	"CREATE TABLE conflicts (id INTEGER PRIMARY KEY, path BLOB NOT NULL, at BIGINT NOT NULL," \
+	" session TEXT, other TEXT, reason TEXT NOT NULL, saw BLOB, found BLOB, diff TEXT," \
+	" cut SMALLINT NOT NULL, settled_by BIGINT);" \
+	"CREATE INDEX conflicts_open ON conflicts (path) WHERE settled_by IS NULL;" \
+	"CREATE TABLE usage (session TEXT NOT NULL, tool TEXT NOT NULL, path BLOB, calls BIGINT NOT " \
+	"NULL," \
+	" failures BIGINT NOT NULL, tokens BIGINT NOT NULL, instructions BIGINT NOT NULL," \
+	" at BIGINT NOT NULL, PRIMARY KEY (session, tool));" \
+	"CREATE INDEX usage_at ON usage (at);"
+
 static const char schema[] =
 	"CREATE TABLE meta (name TEXT PRIMARY KEY, value BIGINT NOT NULL);"
 	"CREATE TABLE sessions (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE,"
@@ -47,21 +59,27 @@ static const char schema[] =
 	" source TEXT);"
 	"CREATE INDEX tasks_order ON tasks (status, priority, id);"
 	"CREATE TABLE writes (id INTEGER PRIMARY KEY, path BLOB NOT NULL, at BIGINT NOT NULL,"
-	" session TEXT, before BLOB, after BLOB, undoes BIGINT, undone_by BIGINT);"
-	"PRAGMA user_version = 4";
+	" session TEXT, before BLOB, after BLOB, undoes BIGINT, undone_by BIGINT);" PAGE_TABLES
+	"PRAGMA user_version = 5";
 
 /*
  * Version 1 had the contents of files, which are now in fs/versions; version 2
  * had no links, version 3 no baseline, and of a file not which version a session
- * knew: a version that is not external was known.
+ * knew: a version that is not external was known. Version 4 had no tables for
+ * the page.
  */
-static const char from_earlier[] =
+static const char from_earliest[] =
 	"BEGIN IMMEDIATE; DROP TABLE IF EXISTS bases; DROP TABLE IF EXISTS base_bytes;"
 	"DELETE FROM meta WHERE name IN ('bases', 'scanned'); DROP TABLE IF EXISTS links;" LINKS_TABLE
 	"DROP TABLE IF EXISTS baseline;" BASELINE_TABLE
 	"ALTER TABLE files ADD COLUMN known BLOB; ALTER TABLE files ADD COLUMN who TEXT;"
 	"ALTER TABLE tasks ADD COLUMN source TEXT;"
-	"UPDATE files SET known = hash WHERE external = 0; PRAGMA user_version = 4; COMMIT";
+	"UPDATE files SET known = hash WHERE external = 0;"
+	"DROP TABLE IF EXISTS conflicts; DROP TABLE IF EXISTS usage;" PAGE_TABLES
+	"PRAGMA user_version = 5; COMMIT";
+static const char from_4[] =
+	"BEGIN IMMEDIATE; DROP TABLE IF EXISTS conflicts; DROP TABLE IF EXISTS usage;" PAGE_TABLES
+	"PRAGMA user_version = 5; COMMIT";
 
 void st_store_disconnect(struct st_store *store) {
 	st_db_close(store->db);
@@ -254,7 +272,7 @@ static int open_schema(struct st_store *store, int dirfd, int64_t *version,
 	if (code == 0 && *version == 0)
 		code = make_tables(store, err);
 	else if (code == 0 && *version > 0 && *version < ST_STORE_SCHEMA)
-		code = st_db_exec(store->db, from_earlier, err);
+		code = st_db_exec(store->db, *version == 4 ? from_4 : from_earliest, err);
 	if (code == 0 && *version >= 0 && *version <= ST_STORE_SCHEMA)
 		code = check_tables(store, err);
 	if (code == 0 && *version >= 0 && *version <= ST_STORE_SCHEMA)

@@ -431,3 +431,78 @@ void st_rescued_recover(struct st_rescued *rescued) {
 	if (!rescued->recovered && recover_all(rescued))
 		rescued->recovered = true;
 }
+
+/* ---- looking at copies ---- */
+
+/* The folder, if it exists; -1 otherwise. Looking makes no directory. */
+static int open_existing(struct st_rescued *rescued) {
+	return st_state_folder_exists(&rescued->folder) == 1
+	           ? st_state_folder_open(&rescued->folder, NULL)
+	           : -1;
+}
+
+static bool is_copy(const char *name) {
+	return has_suffix(name, "") && strspn(name, "0123456789abcdef") == ST_HASH_SHORT &&
+	       name[ST_HASH_SHORT] == '-' && is_removable(name);
+}
+
+static void show_copy(const struct copy *copy,
+                      void (*each)(void *data, const struct st_rescued_copy *copy), void *data) {
+	char path[NAME_SIZE];
+	char *suffix = strstr(copy->name, UNREPORTED_SUFFIX);
+	if (suffix && strcmp(suffix, UNREPORTED_SUFFIX) == 0)
+		*suffix = '\0';
+	path_of_name(copy->name, path);
+	const struct st_rescued_copy listed = {
+		.name = copy->name,
+		.path = path,
+		.at = (int64_t)copy->written.tv_sec * 1000000000 + copy->written.tv_nsec,
+		.size = copy->size,
+	};
+	each(data, &listed);
+}
+
+int st_rescued_list(struct st_rescued *rescued, size_t limit,
+                    void (*each)(void *data, const struct st_rescued_copy *copy), void *data,
+                    struct stet_error *err) {
+	st_auto(census) census = {0};
+	int dirfd = open_existing(rescued);
+	if (dirfd < 0)
+		return 0;
+	if (!count_copies(dirfd, &census))
+		return st_fail_nomem(err);
+	if (census.count > 0)
+		qsort(census.copies, census.count, sizeof *census.copies, by_age);
+	for (size_t i = census.count; i-- > 0 && limit > 0;) {
+		if (!is_copy(census.copies[i].name))
+			continue;
+		show_copy(&census.copies[i], each, data);
+		limit--;
+	}
+	return 0;
+}
+
+static int open_copy(int dirfd, const char *name) {
+	char unreported[NAME_SIZE];
+	int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+	int fd = st_retry(openat(dirfd, name, flags));
+	add_suffix(name, UNREPORTED_SUFFIX, unreported);
+	return fd >= 0 ? fd : st_retry(openat(dirfd, unreported, flags));
+}
+
+int st_rescued_read(struct st_rescued *rescued, const char *name, struct st_buf *path,
+                    struct st_buf *bytes, struct stet_error *err) {
+	char original[NAME_SIZE];
+	int dirfd = is_copy(name) ? open_existing(rescued) : -1;
+	st_autofd fd = dirfd < 0 ? -1 : open_copy(dirfd, name);
+	if (fd < 0)
+		return st_fail(err, STET_E_NOT_FOUND, "There is no rescued copy %s.", st_quoted(name));
+	path_of_name(name, original);
+	st_buf_clear(path);
+	st_buf_adds(path, original);
+	st_auto(st_file) file = ST_FILE_INIT;
+	int code = st_file_fetch(fd, name, ST_FILE_MAX, &file, err);
+	if (code == 0)
+		st_buf_move(bytes, &file.bytes);
+	return code < 0 || !path->failed ? code : st_fail_nomem(err);
+}

@@ -74,6 +74,37 @@ void st_rescue_end(struct st_rescued *rescued, struct st_rescue *rescue);
 /** Keep and report the copy: the rewrite failed half way. */
 void st_rescue_report(struct st_rescued *rescued, const char *path, struct st_rescue *rescue);
 
+/** A rescued copy; the strings are borrowed. */
+struct st_rescued_copy {
+	/** The name of its file, without a suffix. */
+	const char *name;
+	/** The file that the bytes belong to; of a long path only the end. */
+	const char *path;
+	/** When it was written: nanoseconds since 1970. */
+	int64_t at;
+	uint64_t size;
+};
+
+/**
+ * Call a function for the newest copies, the newest first.
+ *
+ * @return 0, also if there is none, or STET_E_NOMEM.
+ */
+[[nodiscard]] int st_rescued_list(struct st_rescued *rescued, size_t limit,
+                                  void (*each)(void *data, const struct st_rescued_copy *copy),
+                                  void *data, struct stet_error *err);
+
+/**
+ * Read a copy.
+ *
+ * @name   As st_rescued_list() has it.
+ * @path   Receives the path of the file that the bytes belong to.
+ * @bytes  Receives the bytes, of at most ST_FILE_MAX.
+ * @return 0, STET_E_NOT_FOUND, or the codes of st_file_fetch().
+ */
+[[nodiscard]] int st_rescued_read(struct st_rescued *rescued, const char *name, struct st_buf *path,
+                                  struct st_buf *bytes, struct stet_error *err);
+
 /**
  * Report the copies that crashed processes left behind. Sets
  * rescued->recovered when all were read.

@@ -1,0 +1,209 @@
+// The page: routes, live updates, what to do when something is wrong.
+
+import { Failure, get, listen, setToken, takeToken } from "./api.js";
+import { el, plain, tickTimes } from "./dom.js";
+import { VIEWS, link, viewOf } from "./views.js";
+
+const main = document.getElementById("main");
+const live = document.getElementById("live");
+const workspace = document.getElementById("workspace");
+
+/** The shortest time between two refreshes, and the pause before the connection is tried again. */
+const WORKSPACE = "stet-workspace";
+const REFRESH_MS = 400;
+const RETRY_MS = 1000;
+
+let about = null, route = null, view = null, generation = 0;
+let refreshing = false, wanted = false, lastOpen = null;
+
+const pause = (ms) => new Promise((done) => setTimeout(done, ms));
+const say = (text) => { document.getElementById("say").textContent = text; };
+
+// ---- what is wrong
+
+function showTokenForm(message) {
+	const field = el("input", { type: "password", name: "token", autocomplete: "off", required: true });
+	main.replaceChildren(el("h1", null, "stet"), el("p.empty", null, message),
+		el("form.search", {
+			onsubmit: (event) => {
+				event.preventDefault();
+				setToken(field.value);
+				start();
+			},
+		}, el("label", null, el("span", null, "Token"), field), el("button", { type: "submit" }, "Open")));
+}
+
+function showFailure(error) {
+	if (error.status === 401) {
+		showTokenForm("This token is not valid here. Open the address that stet page printed, or enter its token.");
+		return;
+	}
+	main.replaceChildren(el("h1", null, view?.title ?? "stet"), el("p.error", { role: "alert" }, error.message),
+		el("p", null, el("button", { type: "button", onclick: () => open() }, "Try again"), " ", el("a", { href: "#/now" }, "Now")));
+}
+
+function setLive(state, text) {
+	if (live.dataset.state === state) return;
+	live.dataset.state = state;
+	live.textContent = text;
+}
+
+// ---- routes
+
+function readRoute() {
+	const [pathname, query = ""] = location.hash.replace(/^#\/?/, "").split("?");
+	const parameters = Object.fromEntries(new URLSearchParams(query));
+	let parts;
+	try {
+		parts = pathname.split("/").filter(Boolean).map(decodeURIComponent);
+	} catch {
+		parts = ["?"];
+	}
+	return { parts: parts.length ? parts : ["now"], query: parameters, ws: Number(sessionStorage.getItem(WORKSPACE)) || 0, allowUndo: about?.allowUndo };
+}
+
+function drawNav() {
+	const current = { run: "history", rescued: "conflicts" }[route.parts[0]] ?? route.parts[0];
+	document.getElementById("views").replaceChildren(...VIEWS.map(([key, title]) =>
+		el("li", null, el("a", { href: link(key), "aria-current": key === current ? "page" : null }, title))));
+}
+
+/** What a view shows, for a comparison: the server's clock always changes. */
+const signature = (data) => view.signature?.(data) ?? JSON.stringify({ ...data, now: 0 });
+
+/** Load the view of the address and draw it. */
+async function open() {
+	const mine = ++generation;
+	route = readRoute();
+	view = viewOf(route);
+	drawNav();
+	document.title = `${view?.title ?? "Not found"} \u00b7 stet`;
+	if (!view) {
+		main.replaceChildren(el("h1", null, "Not found"), el("p.empty", null, "This address leads nowhere. ", el("a", { href: "#/now" }, "See what happens now.")));
+		main.dataset.route = location.hash;
+		return;
+	}
+	try {
+		const data = await view.load();
+		if (mine !== generation) return;
+		main.replaceChildren(...(view.back ? [el("p.back", null, el("a", { href: view.back[1] }, "\u2190 ", view.back[0]))] : []), el("h1", null, view.title));
+		view.draw(main, data);
+		view.was = signature(data);
+		if (lastOpen !== null && lastOpen !== location.hash) main.focus({ preventScroll: true });
+		if (lastOpen !== location.hash) scrollTo(0, 0);
+		lastOpen = location.hash;
+	} catch (error) {
+		if (mine === generation) fail(error);
+	}
+	if (mine === generation) main.dataset.route = location.hash;
+}
+
+function fail(error) {
+	if (!(error instanceof Failure)) throw error;
+	if (error.status === 0 && view?.was) return;
+	showFailure(error);
+}
+
+// ---- live
+
+async function refreshOnce() {
+	const mine = generation, shown = view;
+	if (!shown?.live || !shown.was || document.hidden) return;
+	const data = await shown.load();
+	const is = signature(data);
+	if (mine !== generation || is === shown.was) return;
+	shown.was = is;
+	shown.draw(main, data);
+}
+
+/** Refresh now, or as soon as the refresh that runs has ended. */
+async function refresh() {
+	wanted = true;
+	if (refreshing) return;
+	refreshing = true;
+	while (wanted) {
+		wanted = false;
+		try {
+			await refreshOnce();
+		} catch (error) {
+			if (error.status === 404 || error.status === 401) fail(error);
+		}
+		await pause(REFRESH_MS);
+	}
+	refreshing = false;
+}
+
+async function follow() {
+	let heard = null;
+	for (;;) {
+		try {
+			await listen(route?.ws ?? 0, (changes) => {
+				if (live.dataset.state === "lost") say("The connection is back.");
+				setLive("on", "live");
+				if (changes !== heard) refresh();
+				heard = changes;
+			});
+		} catch (error) {
+			if (error.status === 401) {
+				setLive("lost", "no access");
+				showFailure(error);
+				return;
+			}
+		}
+		heard = null;
+		setLive("lost", "connection lost");
+		await pause(RETRY_MS);
+	}
+}
+
+// ---- the start
+
+function drawWorkspaces() {
+	const roots = about.workspaces;
+	document.getElementById("root").textContent = roots.length === 1 ? plain(roots[0]) : "";
+	workspace.replaceChildren(...roots.map((root, i) => el("option", { value: String(i) }, plain(root))));
+	workspace.hidden = roots.length === 1;
+	if (!roots[Number(sessionStorage.getItem(WORKSPACE))]) sessionStorage.removeItem(WORKSPACE);
+	workspace.value = sessionStorage.getItem(WORKSPACE) ?? "0";
+}
+
+async function start() {
+	setLive("wait", "connecting");
+	try {
+		about = await get("");
+	} catch (error) {
+		if (!(error instanceof Failure)) throw error;
+		if (error.status === 401) showFailure(error);
+		else {
+			setLive("lost", "connection lost");
+			showFailure(error);
+			await pause(RETRY_MS);
+			start();
+		}
+		return;
+	}
+	drawWorkspaces();
+	await open();
+	follow();
+}
+
+addEventListener("hashchange", () => {
+	if (location.hash.startsWith("#token=")) {
+		takeToken();
+		start();
+	} else if (about) open();
+});
+document.addEventListener("visibilitychange", () => { if (!document.hidden) refresh(); });
+workspace.addEventListener("change", () => {
+	sessionStorage.setItem(WORKSPACE, workspace.value);
+	location.reload();
+});
+setInterval(tickTimes, 1000);
+/** What other checkouts do is not in this one's state: such a view asks by itself. */
+setInterval(() => { if (view?.poll) refresh(); }, 2000);
+
+if (takeToken()) start();
+else {
+	setLive("lost", "no access");
+	showTokenForm("The page needs its token: open the address that stet page printed, or enter the token.");
+}

@@ -1,0 +1,86 @@
+#include "cli/browser.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+static const char opener[] = "xdg-open";
+
+static bool is_set(const char *name) {
+	const char *value = getenv(name);
+	return value && *value;
+}
+
+/* Whether PATH has a program. */
+static bool is_installed(const char *program) {
+	const char *dirs = getenv("PATH");
+	while (dirs && *dirs) {
+		char path[512];
+		size_t len = strcspn(dirs, ":");
+		int written = snprintf(path, sizeof path, "%.*s/%s", (int)len, dirs, program);
+		if (len > 0 && (size_t)written < sizeof path && access(path, X_OK) == 0)
+			return true;
+		dirs += len + (dirs[len] == ':');
+	}
+	return false;
+}
+
+bool browser_is_there(void) {
+	return (is_set("DISPLAY") || is_set("WAYLAND_DISPLAY")) && is_installed(opener);
+}
+
+/* mkstemps() makes the file readable by this user only. */
+static bool write_file(struct browser_file *file, const char *address) {
+	const char *dir = is_set("XDG_RUNTIME_DIR") ? getenv("XDG_RUNTIME_DIR") : "/tmp";
+	int len = snprintf(file->path, sizeof file->path, "%s/stet-page-XXXXXX.html", dir);
+	int fd = len > 0 && (size_t)len < sizeof file->path ? mkostemps(file->path, 5, O_CLOEXEC) : -1;
+	FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
+	if (!out) {
+		file->path[0] = '\0';
+		return false;
+	}
+	fprintf(out,
+	        "<!doctype html><meta http-equiv=\"refresh\" content=\"0; url=%s\">"
+	        "<title>stet</title><p><a href=\"%s\">stet</a>\n",
+	        address, address);
+	return fclose(out) == 0;
+}
+
+static bool run_opener(const char *path) {
+	char *arguments[] = {(char *)(uintptr_t)opener, (char *)(uintptr_t)path, NULL};
+	posix_spawn_file_actions_t actions;
+	pid_t child;
+	int status = 0;
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+	posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+	int failed = posix_spawnp(&child, opener, &actions, NULL, arguments, environ);
+	posix_spawn_file_actions_destroy(&actions);
+	if (failed)
+		return false;
+	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+bool browser_open(struct browser_file *file, const char *address) {
+	file->path[0] = '\0';
+	if (browser_is_there() && write_file(file, address) && run_opener(file->path))
+		return true;
+	browser_close(file);
+	return false;
+}
+
+void browser_close(struct browser_file *file) {
+	if (file->path[0])
+		unlink(file->path);
+	file->path[0] = '\0';
+}
