@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "core/state/state.h"
 #include "core/state/tasks_follow.h"
 #include "core/state/usage.h"
 #include "stet/config.h"
@@ -190,6 +191,9 @@ static int run_event(const struct st_hook_event *event, struct st_hook_decision 
 		st_buf_addf(&decision->text, "stet guards %s.", root.ptr);
 	else if (code == 0)
 		code = open_session(ws, event, &session, err);
+	/* What cannot be stored is forgotten with this process: then every write would be of an unread file. */
+	if (session && code == 0)
+		code = st_store_is_stored(&st_state_of(ws)->store, err);
 	if (session && code == 0) {
 		struct st_hook_call call = {
 			.event = event, .session = session, .root = st_buf_str(&root), .decision = decision};

@@ -288,7 +288,7 @@ static size_t longest_run(const struct st_lines *file, const struct st_lines *ou
 static void find_runs(struct st_seen *seen, const struct st_lines *file,
                       const struct st_lines *out) {
 	size_t compared = 0;
-	for (size_t m = 1; m <= out->count && compared < (size_t)64 << 20;) {
+	for (size_t m = 1; m <= out->count && compared < (size_t)2 << 20;) {
 		size_t start = 0, places = 0;
 		size_t len = longest_run(file, out, m, 0, &start, &places);
 		compared += file->count;

@@ -7,6 +7,7 @@
 //   addsArgument       the name of an argument that it adds to every tool
 //   repeatsErrors      it writes the text of an error twice into its request, whatever a server does
 //   turns              it ends a prompt after so many
+//   replaced           stet's plugin replaces its edit and write
 //   checksWrites       its write refuses a file that changed since its own read, before it asks the hook
 //   setUp({home, work, url, server})  command, arguments, environment and files below HOME for one run
 //   call(name, args)   a call of stet's tool as its model makes it

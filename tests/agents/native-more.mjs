@@ -56,6 +56,28 @@ async function damages(hand) {
 	}
 }
 
+// ---- long reasons ----
+
+// A denial with a diff counts as read as far as the agent handed it on, and no further.
+async function longReason(hand, lines) {
+	const name = `changed-${lines}.txt`;
+	const text = (word) => Array.from({ length: 3 * lines }, (_, n) => `${n % 3 ? 'same' : word} line ${n} of ${lines}\n`).join('');
+	hand.write(name, text('old'));
+	await hand.native('read', name);
+	hand.write(name, text('new'));
+	const denied = await hand.native('write', name, `${text('old')}written\n`);
+	const told = Array.from({ length: lines }, (_, n) => `+new line ${3 * n} of ${lines}\n`).filter((line) => hand.count(line)).length;
+	const answer = await hand.native('write', name, `${text('new')}written\n`);
+	await claim(`a denial with a diff of ${lines} lines unlocks a write exactly if all of it reached the model`, async () => {
+		if (hand.refuses(denied) || hand.refuses(answer))
+			return;
+		const written = hand.read(name).includes('new line 0 of') && hand.read(name).includes('written');
+		check(told > 0, `nothing of it reached the model: ${denied}`);
+		check(written === (told === lines), `${told} of ${lines} lines reached it; ${written ? 'written' : answer}`);
+	});
+	console.log(`# ${lines} changed lines: ${told} reached the model`);
+}
+
 // ---- instructions ----
 
 async function instructions(hand) {
@@ -88,6 +110,10 @@ async function todos(hand) {
 
 const head = { '.git/HEAD': 'ref: refs/heads/main\n' };
 await follow(agent, 'delicate files', head, damages, guarded);
+await follow(agent, 'long reasons', head, async (hand) => {
+	for (const lines of [50, 200, 600])
+		await longReason(hand, lines);
+}, guarded);
 await follow(agent, 'instructions', {
 	...head,
 	'AGENTS.md': 'MARK-ROOT: be kind.\n',

@@ -3,9 +3,10 @@
 //
 //     node native-races.mjs claude
 //
-// With the hooks no line is lost of which the model is not told; with `guard = apply` none is lost. 100 races of each
-// kind with STET_TORTURE=1, which measures the agent without stet, too. Each race is reported as a comment, and a row
-// of figures for the table of docs/figures.md (tools/races).
+// With `guard = apply`, and where stet's plugin replaces the tools, no line is lost. With the hooks alone the agent's
+// tool writes some milliseconds after stet's check: how many races lose lines then, and how many of them silently, is
+// measured. 100 races of each kind with STET_TORTURE=1, which measures the agent without stet, too. The figures of
+// docs/figures.md are the lines that begin with "# RACES".
 import { appendFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -89,9 +90,11 @@ for (const kind of ['edit', 'write']) {
 	if (full)
 		await races(kind, 'without stet', bare);
 	const guarded = await races(kind, 'guarded', guardedBy(''));
-	await claim(`${kind}: a line that is lost is reported`, async () => {
-		check(guarded.silent === 0, `${guarded.silent} of ${guarded.races} races lost lines that the model is not told of`);
-	});
+	if (agent.replaced) {
+		await claim(`${kind}: no line is lost`, async () => {
+			check(guarded.lossy === 0, `${guarded.lossy} of ${guarded.races} races lost ${guarded.lines} lines`);
+		});
+	}
 	const applied = await races(kind, 'guard = apply', guardedBy('apply'));
 	await claim(`${kind}: with guard = apply no line is lost`, async () => {
 		check(applied.lossy === 0, `${applied.lossy} of ${applied.races} races lost ${applied.lines} lines`);

@@ -7,6 +7,7 @@ export const opencode = {
 	loadsRoot: true,
 	namesRoots: true,
 	showsAll: true,
+	replaced: true,
 
 	setUp: ({ url, server }) => ({
 		command: 'opencode',

@@ -7,6 +7,7 @@ export const qwen = {
 	loadsRoot: true,
 	namesRoots: true,
 	repeatsErrors: true,
+	turns: 100,
 
 	setUp: ({ url, server }) => ({
 		command: 'qwen',

@@ -120,7 +120,7 @@ static void what_an_agent_adds_to_an_output_is_no_change(void **state) {
 		"\"timestamp\":\"t\",\"hook_event_name\":\"AfterTool\",\"tool_name\":\"run_shell_command\","
 		"\"tool_input\":{\"command\":\"cat a.txt\"},\"tool_response\":{\"llmContent\":"
 		"\"<untrusted_context>\\nOutput: one\\ntwo\\nProcess Group PGID: "
-	    "1\\n</untrusted_context>\"}");
+		"1\\n</untrusted_context>\"}");
 	assert_string_equal(hook(dir, CLAUDE_EDIT), "");
 }
 
@@ -195,16 +195,25 @@ static void one_task_at_a_time_is_followed(void **state) {
 	const struct dir *dir = set_up(state);
 	static const char create[] =
 		"\"hook_event_name\":\"PostToolUse\",\"tool_name\":\"TaskCreate\",\"tool_input\":{"
-	    "\"subject\":"
+		"\"subject\":"
 		"\"Mend it\"},\"tool_response\":{\"task\":{\"id\":\"1\"}}";
 	static const char update[] =
 		"\"hook_event_name\":\"PostToolUse\",\"tool_name\":\"TaskUpdate\",\"tool_input\":{"
-	    "\"taskId\":"
+		"\"taskId\":"
 		"\"1\",\"subject\":\"Mend all of it\",\"status\":\"in_progress\"}";
 	assert_string_equal(hook(dir, create), "");
 	assert_string_equal(hook(dir, update), "");
 	const char *start = hook(dir, "\"hook_event_name\":\"SessionStart\",\"source\":\"startup\"");
 	assert_non_null(strstr(start, "Mend all of it"));
+}
+
+static void nothing_is_denied_where_nothing_can_be_stored(void **state) {
+	const struct dir *dir = set_up(state);
+	dir_write(dir, ".stet", "not a directory");
+	hook(dir, CLAUDE_READ);
+	assert_string_equal(hook(dir, CLAUDE_WRITE), "");
+	assert_non_null(strstr(hook(dir, "\"hook_event_name\":\"SessionStart\",\"source\":\"startup\""),
+	                       "does not guard this session"));
 }
 
 static void files_outside_the_root_are_left_alone(void **state) {
@@ -267,6 +276,7 @@ int main(void) {
 		claim(with_apply_stet_makes_all_files_of_a_patch_and_merges),
 		claim(in_place_of_a_replaced_tool_stet_keeps_line_ends_and_the_mark),
 		claim(one_task_at_a_time_is_followed),
+		claim(nothing_is_denied_where_nothing_can_be_stored),
 		claim(files_outside_the_root_are_left_alone),
 		claim(an_event_that_is_none_gets_no_decision),
 		claim(members_of_a_wrong_type_are_harmless),

@@ -50,6 +50,9 @@ static void edit_text(struct st_str old, struct st_buf *out, unsigned crlf, unsi
 	}
 	if (dice(rate) == 0)
 		add_random_line(out, crlf);
+	/* A last line that the diff adds, without its newline. */
+	if (dice(5) == 0 && out->len > 0 && out->ptr[out->len - 1] == '\n')
+		st_buf_truncate(out, out->len - 1);
 }
 
 static int run_git(const struct dir *dir, const char *command) {
