@@ -52,9 +52,10 @@ static void call(struct place *place, const char *tool, const char *args) {
 static void edit(void *context) {
 	struct place *place = context;
 	call(place, "edit_file",
-	     place->turn++ % 2
-	         ? "{\"path\":\"a.txt\",\"edits\":[{\"oldText\":\"a line, no. 50 \",\"newText\":\"a line no. 50 \"}]}"
-	         : "{\"path\":\"a.txt\",\"edits\":[{\"oldText\":\"a line no. 50 \",\"newText\":\"a line, no. 50 \"}]}");
+	     place->turn++ % 2 ? "{\"path\":\"a.txt\",\"edits\":[{\"oldText\":\"a line, no. 50 "
+	                         "\",\"newText\":\"a line no. 50 \"}]}"
+	                       : "{\"path\":\"a.txt\",\"edits\":[{\"oldText\":\"a line no. 50 "
+	                         "\",\"newText\":\"a line, no. 50 \"}]}");
 }
 
 static void read_file(void *context) {
@@ -78,9 +79,9 @@ static void first_byte(void *context) {
 	bench_check(pipe2(fds, O_CLOEXEC) == 0, "pipe");
 	posix_spawn_file_actions_init(&actions);
 	posix_spawn_file_actions_adddup2(&actions, fds[1], 1);
-	bench_check(posix_spawn(&pid, argv[0], &actions, NULL, (char *const *)(uintptr_t)argv,
-	                        environ) == 0,
-	            "start stet");
+	bench_check(
+		posix_spawn(&pid, argv[0], &actions, NULL, (char *const *)(uintptr_t)argv, environ) == 0,
+		"start stet");
 	posix_spawn_file_actions_destroy(&actions);
 	close(fds[1]);
 	bench_check(read(fds[0], &byte, 1) == 1, "a first byte");
@@ -100,13 +101,15 @@ static void make_repository(const char *name, int count) {
 		struct place place;
 		char root[64], text[200];
 		snprintf(root, sizeof root, "%s-%d", name, i);
-		snprintf(command, sizeof command, "git -C %s worktree add -q -b %s ../%s", name, root, root);
+		snprintf(command, sizeof command, "git -C %s worktree add -q -b %s ../%s", name, root,
+		         root);
 		run(command);
 		memset(&place, 0, sizeof place);
 		open_place(&place, root, root);
-		snprintf(text, sizeof text,
-		         "{\"path\":\"a.txt\",\"edits\":[{\"oldText\":\"a line no. %d \",\"newText\":\"%s\"}]}",
-		         i + 1, root);
+		snprintf(
+			text, sizeof text,
+			"{\"path\":\"a.txt\",\"edits\":[{\"oldText\":\"a line no. %d \",\"newText\":\"%s\"}]}",
+			i + 1, root);
 		call(&place, "edit_file", text);
 		close_place(&place);
 	}

@@ -70,8 +70,8 @@ static size_t count_missing(size_t was, size_t there, size_t said) {
 static bool has_mark(yyjson_val *message) {
 	size_t len = 0;
 	char *json = yyjson_val_write(message, 0, &len);
-	bool marked = json && (memmem(json, len, " bytes cut", 10) ||
-	                       memmem(json, len, " bytes left out", 15));
+	bool marked =
+		json && (memmem(json, len, " bytes cut", 10) || memmem(json, len, " bytes left out", 15));
 	free(json);
 	return marked;
 }

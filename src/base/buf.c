@@ -63,6 +63,15 @@ void st_buf_adds(struct st_buf *buf, const char *text) {
 	st_buf_add(buf, st_str(text));
 }
 
+void st_buf_addu(struct st_buf *buf, uint64_t number) {
+	char digits[20], *first = digits + sizeof digits;
+	do {
+		*--first = (char)('0' + number % 10);
+		number /= 10;
+	} while (number > 0);
+	st_buf_add(buf, st_strn(first, (size_t)(digits + sizeof digits - first)));
+}
+
 /* Most formatted texts are shorter: reserving this much first usually saves the second attempt. */
 enum { SHORT = 40 };
 

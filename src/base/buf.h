@@ -40,6 +40,8 @@ bool st_buf_reserve(struct st_buf *buf, size_t len);
 void st_buf_add(struct st_buf *buf, struct st_str bytes);
 void st_buf_addc(struct st_buf *buf, char byte);
 void st_buf_adds(struct st_buf *buf, const char *text);
+/** Append a number in decimal; st_buf_addf() takes ten times as long. */
+void st_buf_addu(struct st_buf *buf, uint64_t number);
 __attribute__((format(printf, 2, 3))) void st_buf_addf(struct st_buf *buf, const char *format, ...);
 
 /** Truncate the contents to len bytes; len must not exceed the current length. */

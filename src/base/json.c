@@ -250,16 +250,19 @@ enum { BLOCK = 16, ROOM = 4 * BLOCK };
 
 /* A bit for each byte of a block that is not ASCII or needs an escape. */
 static uint64_t find_others(const char *block) {
-	signed char bytes __attribute__((vector_size(BLOCK)));
-	memcpy(&bytes, block, sizeof bytes);
-	bytes = (bytes < ' ') | (bytes == '"') | (bytes == '\\');
+	typedef char bytes __attribute__((vector_size(BLOCK)));
+	signed char all __attribute__((vector_size(BLOCK)));
+	memcpy(&all, block, sizeof all);
+	all = (all < ' ') | (all == '"') | (all == '\\');
+#ifdef __SSE2__
+	return (uint64_t)__builtin_ia32_pmovmskb128((bytes)all);
+#else
 	uint64_t halves[2];
-	memcpy(halves, &bytes, sizeof bytes);
-	if (!(halves[0] | halves[1]))
-		return 0;
+	memcpy(halves, &all, sizeof all);
 	for (int i = 0; i < 2; i++)
 		halves[i] = (le64toh(halves[i]) & 0x8080808080808080) * 0x0002040810204081 >> 56;
 	return halves[0] | halves[1] << 8;
+#endif
 }
 
 /* The letter that stands for a byte behind a backslash. */
@@ -313,15 +316,19 @@ static size_t quote_char(char **to, struct st_str text) {
 	return len;
 }
 
+/* Copy the end of a text, behind which nothing may be read. A NUL has no short escape. */
+static const char *pad_text(struct st_str text, char padded[static 2 * BLOCK]) {
+	memset(padded, '\0', 2 * BLOCK);
+	return memcpy(padded, text.ptr, text.len);
+}
+
 /* Quote as much as there is room for; returns the rest of the text. */
 static struct st_str quote_into_room(struct st_buf *out, struct st_str text) {
-	char *to = out->ptr + out->len;
+	char last[2 * BLOCK], *to = out->ptr + out->len;
 	const char *end = out->ptr + out->cap - ROOM;
 	while (text.len > 0 && to < end) {
-		/* Nothing may be read behind the text; a NUL has no short escape. */
-		char last[2 * BLOCK] = {0};
-		bool is_last = text.len < sizeof last;
-		size_t len = quote_block(&to, is_last ? memcpy(last, text.ptr, text.len) : text.ptr);
+		const char *from = text.len < sizeof last ? pad_text(text, last) : text.ptr;
+		size_t len = quote_block(&to, from);
 		if (len < BLOCK && len < text.len)
 			len += quote_char(&to, st_str_slice(text, len, text.len));
 		text = st_str_slice(text, len, text.len);

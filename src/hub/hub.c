@@ -84,7 +84,7 @@ static int join_repository(struct st_hub *hub, const char *key, struct stet_erro
 	static const char sql[] =
 		"WITH made AS (INSERT INTO stet.repo (key) VALUES ($1) ON CONFLICT (key) DO NOTHING"
 		" RETURNING id) SELECT id FROM made UNION ALL SELECT id FROM stet.repo WHERE key = $1 "
-	    "LIMIT 1";
+		"LIMIT 1";
 	int64_t id = 0;
 	int code = ask_number(hub->pq, sql, &key, 1, &id, err);
 	/* Another client made it at the same moment: now it is visible. */
@@ -98,7 +98,7 @@ static int join_place(struct st_hub *hub, const struct st_hub_place *own, struct
 	static const char sql[] =
 		"INSERT INTO stet.place (repo, machine, path, branch, head, seen)"
 		" VALUES ($1, $2, $3::bytea, $4, $5, clock_timestamp() - $6::bigint * interval '1 "
-	    "microsecond')"
+		"microsecond')"
 		" ON CONFLICT (repo, machine, path) DO UPDATE SET branch = excluded.branch,"
 		" head = excluded.head, seen = greatest(stet.place.seen, excluded.seen) RETURNING id";
 	st_auto(st_buf) path = ST_BUF_INIT, branch = ST_BUF_INIT, head = ST_BUF_INIT;

@@ -65,7 +65,7 @@ static int find_version(struct st_pq *pq, int64_t *version, struct stet_error *e
 	static const char exists[] =
 		"SELECT count(DISTINCT n.oid), count(c.oid) FROM pg_namespace AS n LEFT JOIN pg_class AS c"
 		" ON c.relnamespace = n.oid AND c.relname = 'meta' AND c.relkind = 'r' WHERE n.nspname = "
-	    "'stet'";
+		"'stet'";
 	struct st_pq_rows rows;
 	*version = 0;
 	int code = st_pq_query(pq, exists, NULL, 0, &rows, err);

@@ -9,10 +9,7 @@
 
 /** Parameters of every tool that writes. */
 #define ST_PARAM_EXPECTED_HASH \
-	{ \
-		.name = "expectedHash", .aliases = "expected_hash", \
-		.description = "fileHash that you saw." \
-	}
+	{ .name = "expectedHash", .aliases = "expected_hash", .description = "fileHash that you saw." }
 #define ST_PARAM_ON_STALE \
 	{ \
 		.name = "onStale", .aliases = "on_stale", .choices = "refuse|merge", \

@@ -338,20 +338,32 @@ static const char *resolve(struct st_call *call, const char *path, unsigned flag
 
 /* ---- arguments ---- */
 
+/* A path as it was sent, and what it is: the name of an argument, or words for a sentence. */
+struct sent_path {
+	struct st_str text;
+	const char *what;
+	bool is_argument;
+};
+
+static const char *fail_sent_path(const struct st_call *call, const struct sent_path *path,
+                                  const char *problem, struct stet_error *err) {
+	if (path->is_argument)
+		st_fail(err, STET_E_INVALID, "The argument \"%s\" of %s %s", path->what, call->tool->name,
+		        problem);
+	else
+		st_fail(err, STET_E_INVALID, "%s of %s %s", path->what, call->tool->name, problem);
+	return NULL;
+}
+
 /* Check a path and expand "~" and file:// in it. The result lives as long as the call's document. */
-static const char *read_path(struct st_call *call, const char *what, struct st_str path,
+static const char *read_path(struct st_call *call, const struct sent_path *sent,
                              struct stet_error *err) {
 	st_auto(st_buf) plain = ST_BUF_INIT;
-	if (path.len == 0) {
-		st_fail(err, STET_E_INVALID, "%s of %s is empty. Name a file in the workspace.", what,
-		        call->tool->name);
-		return NULL;
-	}
-	if (strlen(path.ptr) != path.len) {
-		st_fail(err, STET_E_INVALID, "%s of %s contains a NUL character. Check the path.", what,
-		        call->tool->name);
-		return NULL;
-	}
+	struct st_str path = sent->text;
+	if (path.len == 0)
+		return fail_sent_path(call, sent, "is empty. Name a file in the workspace.", err);
+	if (strlen(path.ptr) != path.len)
+		return fail_sent_path(call, sent, "contains a NUL character. Check the path.", err);
 	if (path.len >= PATH_MAX) {
 		st_fail(err, STET_E_INVALID, "The path is %zu bytes long; %d is the limit.", path.len,
 		        PATH_MAX - 1);
@@ -368,9 +380,8 @@ static const char *read_path(struct st_call *call, const char *what, struct st_s
 
 static const char *find_argument(struct st_call *call, const char *name, unsigned flags,
                                  struct stet_error *err) {
-	char what[80];
-	snprintf(what, sizeof what, "The argument \"%s\"", name);
-	const char *path = read_path(call, what, st_arg_str(call, name), err);
+	const struct sent_path sent = {st_arg_str(call, name), name, true};
+	const char *path = read_path(call, &sent, err);
 	if (path)
 		path = resolve(call, path, flags, err);
 	call->path = path;
@@ -387,14 +398,16 @@ const char *st_call_link(struct st_call *call, const char *name, struct stet_err
 
 const char *st_call_find(struct st_call *call, const char *what, struct st_str path,
                          struct stet_error *err) {
-	const char *typed = read_path(call, what, path, err);
+	const struct sent_path sent = {path, what, false};
+	const char *typed = read_path(call, &sent, err);
 	return typed ? resolve(call, typed, 0, err) : NULL;
 }
 
 const char *st_call_destination(struct st_call *call, struct stet_error *err) {
 	struct stet_session *source = call->session;
-	const char *path =
-		read_path(call, "The argument \"destination\"", st_arg_str(call, "destination"), err);
+	static const char name[] = "destination";
+	const struct sent_path sent = {st_arg_str(call, name), name, true};
+	const char *path = read_path(call, &sent, err);
 	if (!path)
 		return NULL;
 	if (path[0] != '/' && path_fit(source, path, ST_LOCATE_LINK) > 0)

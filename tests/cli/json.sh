@@ -124,6 +124,9 @@ setup error message setup nobody
 watch error message watch nothing
 serve error message serve --listen 127.0.0.1:99999
 mcp error message mcp nothing
+page error message page --listen 127.0.0.1:99999
+top success agents top --once
+top error message top nothing
 END
 
 # One file of several that changed makes a conflict of the answer.
@@ -146,6 +149,10 @@ first_obeys() { obeys "$@" <../first; }
 claim 'stet serve --json says where it is' first_obeys success url
 claim 'and where its token is' first_obeys success tokenFile
 commands="$commands serve:success"
+
+first_line stet page --json
+claim 'stet page --json says where it is' first_obeys success url
+commands="$commands page:success"
 
 first_line stet watch --json
 claim 'stet watch --json begins with an object too' test "$(cat ../first)" = '{"event":"ready"}'

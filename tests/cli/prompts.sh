@@ -46,13 +46,13 @@ claim 'a scan adds the others' says 'other.py' "$STET" --root repo snapshot --sc
 "$STET_SOURCE_ROOT/tools/story" >story.jsonl
 "$STET" replay story.jsonl | sed -n '/^metric/,$ p' | tr -s ' ' >measures
 claim 'the story needs one write per file' says '44 writes of 4 files 4 writes yes' cat measures
-claim 'and stays under 5,000 tokens' sh -c 'grep -Eq "^every turn within the budget up to [0-9]{5} tokens up to [0-4][0-9]{3} tokens yes$" measures'
-claim 'no prompt of it hides a loss' says '0 of 44 prompts hide a loss' cat measures
-claim 'a restart in its middle is clean' says 'at turn 22, 4 files: the same state; then 0 writes refused, 4 of 4 files right yes' cat measures
-claim 'it is complete after four turns' says ' 4 turns, ' cat measures
+claim 'and stays under 5,000 tokens' sh -c 'grep -Eq "^every turn in the budget up to [0-9]{2},[0-9]{3} tokens up to [0-4],[0-9]{3} tokens yes$" measures'
+claim 'no prompt of it hides a loss' says '0 of 44 prompts hide one' cat measures
+claim 'a restart in its middle is clean' says 'same state at turn 22, 0 writes refused, 4 of 4 files right yes' cat measures
+claim 'it is complete after four turns' says ' 4 turns and ' cat measures
 claim 'measures of success are all met' sh -c '[ "$(grep -c " yes$" measures)" = 5 ] && ! grep " no$" measures'
-claim 'curves are drawn' says 'snapshot      ▁' "$STET" replay story.jsonl
-claim 'a picture is drawn' sh -c '"$STET" replay --svg s.svg story.jsonl >/dev/null && grep -c "<polyline" s.svg | grep -qx 2'
+claim 'curves are drawn' says 'last exchange  ▁' "$STET" replay story.jsonl
+claim 'a picture is drawn' sh -c '"$STET" replay --svg s.svg story.jsonl >/dev/null && grep -c "<polyline" s.svg | grep -qx 3'
 claim 'prints JSON' says '{"turns":44,"files":4,"filesWritten":4,"writes":44' "$STET" --json replay story.jsonl
 claim 'shows the snapshot' says '• cmd/main.go (' "$STET" replay --snapshot story.jsonl
 claim 'names the line that is no row' says 'line 1 of the run' "$STET" replay messages.json

@@ -8,6 +8,8 @@ static bool wrong(struct st_buf *why, const char *sentence, const char *detail) 
 static bool is_of_type(yyjson_val *value, const char *type) {
 	if (strcmp(type, "integer") == 0)
 		return yyjson_is_int(value);
+	if (strcmp(type, "number") == 0)
+		return yyjson_is_num(value);
 	if (strcmp(type, "boolean") == 0)
 		return yyjson_is_bool(value);
 	return strcmp(yyjson_get_type_desc(value), type) == 0;

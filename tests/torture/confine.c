@@ -435,6 +435,7 @@ static const char *const commands[][10] = {
 	{"agents", "@"},
 	{"grep", "x", "@"},
 	{"grep", "x", "--glob", "@"},
+	{"forecast", "@"},
 	{"log", "@"},
 	{"log", "@", "--diff"},
 	{"diff", "@", "--since", "1h"},

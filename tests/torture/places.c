@@ -14,8 +14,9 @@ enum { PLACES = 4, NAMES = 10 };
 static const char *const wheres[PLACES] = {"main", "one", "two", "clone"};
 
 /* Files whose lines are all different, and in `many` those whose lines repeat. */
-static const char *const names[NAMES] = {"a.txt",     "b.txt",      "c.txt",     "sub/d.txt", "sub/e.txt",
-                                         "sub/x.txt", "sub/in/y.c", "many/r.txt", "many/s.txt", "link"};
+static const char *const names[NAMES] = {"a.txt",      "b.txt",     "c.txt",      "sub/d.txt",
+                                         "sub/e.txt",  "sub/x.txt", "sub/in/y.c", "many/r.txt",
+                                         "many/s.txt", "link"};
 
 struct world {
 	const struct dir *dir;
@@ -211,8 +212,14 @@ static void take_step(struct world *world) {
 /* Run git in the main checkout, with the clone's objects too, and take a line from it. */
 static int ask_git(struct world *world, struct st_buf *output, const char *const *args) {
 	char objects[400], dir[400];
-	const char *argv[30] = {"env",           objects, "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b",
-	                        "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b", "git", dir};
+	const char *argv[30] = {"env",
+	                        objects,
+	                        "GIT_AUTHOR_NAME=a",
+	                        "GIT_AUTHOR_EMAIL=a@b",
+	                        "GIT_COMMITTER_NAME=a",
+	                        "GIT_COMMITTER_EMAIL=a@b",
+	                        "git",
+	                        dir};
 	snprintf(objects, sizeof objects, "GIT_ALTERNATE_OBJECT_DIRECTORIES=%s",
 	         dir_at(world->dir, "clone/.git/objects"));
 	snprintf(dir, sizeof dir, "--git-dir=%s", dir_at(world->dir, "main/.git"));
@@ -343,8 +350,9 @@ static void check_by_merge_file(struct world *world, const struct stet_json *jso
 		if (!write_blob(world, trees[i], path, files[i]))
 			return;
 	}
-	int status = run(world->dir, &output,
-	                 (const char *[]){"git", "merge-file", "-p", "-q", "m.a", "m.base", "m.b", NULL});
+	int status =
+		run(world->dir, &output,
+	        (const char *[]){"git", "merge-file", "-p", "-q", "m.a", "m.base", "m.b", NULL});
 	if ((status != 0) != overlaps)
 		fail_forecast(world, json, pair, path, "git merge-file says something else");
 }
@@ -369,12 +377,12 @@ static void check_file(struct world *world, const struct stet_json *json, size_t
 			check_by_merge_file(world, json, pair, path, overlaps, trees);
 		return;
 	}
-	bool conflict =
-		has_name(conflicts, path) || has_name(conflicts, a) || has_name(conflicts, b);
+	bool conflict = has_name(conflicts, path) || has_name(conflicts, a) || has_name(conflicts, b);
 	if (conflict != overlaps)
 		show_renames(world, trees);
 	if (conflict != overlaps)
-		fail_forecast(world, json, pair, path, conflict ? "git has a conflict" : "git has no conflict");
+		fail_forecast(world, json, pair, path,
+		              conflict ? "git has a conflict" : "git has no conflict");
 }
 
 /* Every conflict of git's is in the forecast. */

@@ -61,6 +61,10 @@ static const char *const commands[][8] = {
 	{"mcp"},
 	{"watch"},
 	{"serve", "--listen", "127.0.0.1:0"},
+	{"page"},
+	{"top", "--once"},
+	{"who"},
+	{"forecast"},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
@@ -73,7 +77,7 @@ static const char *name_of(const char *const *command) {
 
 /* These go on until they are told to end. */
 static bool is_endless(const char *name) {
-	return strcmp(name, "watch") == 0 || strcmp(name, "serve") == 0;
+	return strcmp(name, "watch") == 0 || strcmp(name, "serve") == 0 || strcmp(name, "page") == 0;
 }
 
 /* ---- outside ---- */

@@ -6,6 +6,17 @@
 #include "base/utf8.h"
 #include "lib/test.h"
 
+static void a_number_is_appended_in_decimal(void **state) {
+	(void)state;
+	st_auto(st_buf) buf = ST_BUF_INIT;
+	st_buf_addu(&buf, 0);
+	st_buf_addc(&buf, ' ');
+	st_buf_addu(&buf, 1200);
+	st_buf_addc(&buf, ' ');
+	st_buf_addu(&buf, UINT64_MAX);
+	assert_string_equal(buf.ptr, "0 1200 18446744073709551615");
+}
+
 static void a_buffer_is_always_nul_ended(void **state) {
 	(void)state;
 	st_auto(st_buf) buf = ST_BUF_INIT;
@@ -245,6 +256,7 @@ static void a_system_error_is_named(void **state) {
 
 int main(void) {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_number_is_appended_in_decimal),
 		cmocka_unit_test(a_buffer_is_always_nul_ended),
 		cmocka_unit_test(an_impossible_size_sticks_as_a_failure),
 		cmocka_unit_test(lru_evicts_the_least_recently_used),

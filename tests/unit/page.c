@@ -202,7 +202,7 @@ static void a_page_of_ten_thousand_writes_looks_at_two_thousand(void **state) {
 				"sqlite3", ".stet/stet.db",
 				"WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < 10000)"
 				" INSERT INTO writes (id, path, at, session) SELECT i, CAST('b.c' AS BLOB), i, "
-	            "'bob'"
+				"'bob'"
 				" FROM n",
 				NULL}),
 		0);

@@ -11,8 +11,10 @@
 
 static void one_remote_has_one_name_however_it_is_spelled(void **state) {
 	static const char *const same[] = {
-		"https://github.com/Example/hello.git", "https://user:secret@github.com/Example/hello",
-		"ssh://git@GitHub.com:22/Example/hello.git/", "git@github.com:Example/hello.git",
+		"https://github.com/Example/hello.git",
+		"https://user:secret@github.com/Example/hello",
+		"ssh://git@GitHub.com:22/Example/hello.git/",
+		"git@github.com:Example/hello.git",
 		"github.com:/Example/hello",
 	};
 	(void)state;
@@ -323,8 +325,7 @@ static _Noreturn void work_alone(const struct dir *dir, size_t n) {
 	for (int i = 0; i < EDITS; i++) {
 		char *out = NULL;
 		snprintf(args, sizeof args, "{\"path\":\"%s\",\"content\":\"edit %d\\n\"}", path, i);
-		failures +=
-			stet_call(one.session, "write_file", args, strlen(args), &out, NULL, NULL) != 0;
+		failures += stet_call(one.session, "write_file", args, strlen(args), &out, NULL, NULL) != 0;
 		stet_free(out);
 	}
 	for (int i = 0; i < 3000; i++) {

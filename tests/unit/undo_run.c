@@ -425,6 +425,22 @@ static void writes_of_others_are_shown_before_they_are_undone(void **state) {
 	refuse(host, STET_E_CONFLICT, "write_file", "{'path': 'a.txt', 'content': 'mine'}");
 }
 
+/* In the log it has the same name as others of its program, or of a process with its number. */
+static void a_session_without_a_name_knows_its_own_writes_alone(void **state) {
+	struct host *host = *state;
+	static const char edit[] = "{'path': 'a.txt', 'oldText': '2', 'newText': 'two'}";
+	dir_write(host->dir, "a.txt", "1\n2\n3\n");
+	call(host, "edit_file", edit);
+	call(host, "undo", "{'since': '1h'}");
+	expect_file(host, "a.txt", "1\n2\n3\n");
+	call_as(host, NULL, "edit_file", edit);
+	refuse(host, STET_E_CONFLICT, "undo", "{'since': '1h'}");
+	expect_text("-two\n+2\n");
+	expect_file(host, "a.txt", "1\ntwo\n3\n");
+	call(host, "undo", "{'since': '1h'}");
+	expect_file(host, "a.txt", "1\n2\n3\n");
+}
+
 /* Have bob create a file of so many lines of 100 bytes. */
 static void create_long(struct host *host, const char *path, size_t lines) {
 	st_auto(st_buf) text = ST_BUF_INIT;
@@ -607,6 +623,7 @@ int main(void) {
 		host_claim(one_file_comes_back_with_its_directory),
 		host_claim(directories_replaced_by_others_are_left),
 		host_claim(writes_of_others_are_shown_before_they_are_undone),
+		host_claim(a_session_without_a_name_knows_its_own_writes_alone),
 		host_claim(a_preview_that_was_cut_does_not_count),
 		host_claim(a_preview_without_all_files_does_not_count),
 		host_claim(others_changes_stay),

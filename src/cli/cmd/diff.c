@@ -26,7 +26,7 @@ const struct command diff_command = {
 		"Prints, for each file, the difference between what it was before the first write that "
 		"fits and what the last one made of it. --session is the session that asks, and alone its "
 		"own writes are shown; --of names another one. Writes that were taken back are not among "
-        "them.",
+		"them.",
 	.max = 1,
 	.state = true,
 	.options = options,

@@ -24,7 +24,8 @@ const struct command forecast_command = {
 		"both changed since their common commit is merged in memory, with the bytes that the files "
 		"have now, committed or not. Prints which merge, and the lines that overlap: those here "
 		"after <, those there after >. With PATH, only that file.\n\n"
-		"Nothing is changed. git reads the common commit; no configuration of the repository has an "
+		"Nothing is changed. git reads the common commit; no configuration of the repository has "
+        "an "
 		"effect on it.",
 	.max = 1,
 	.options = options,

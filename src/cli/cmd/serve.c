@@ -281,7 +281,7 @@ const struct command serve_command = {
 		"On SIGHUP the server reads token files and certificate again.\n\n"
 		"Only this machine can reach the server, unless --listen says otherwise; then you have to "
 		"give a token, and a certificate (--tls-cert, --tls-key). A Unix socket (--listen "
-        "unix:PATH) needs no token: it serves only your own "
+		"unix:PATH) needs no token: it serves only your own "
 		"processes and root's. The server refuses requests that name another host than this one, "
 		"because a web page may have sent them; see --host.",
 	.max = -1,

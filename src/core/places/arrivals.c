@@ -14,10 +14,12 @@ static const char bell[] = "changed";
 
 void st_places_announce(void) {
 	st_autofd dir = st_user_state_open("places");
-	st_autofd fd = dir < 0 ? -1
-	                       : st_retry(openat(dir, bell, O_WRONLY | O_CREAT | O_NOFOLLOW |
-	                                                        O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
-	                                         0600));
+	st_autofd fd =
+		dir < 0
+			? -1
+			: st_retry(openat(dir, bell,
+	                          O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
+	                          0600));
 	if (fd >= 0)
 		(void)!st_retry(pwrite(fd, "\n", 1, 0));
 }
@@ -27,8 +29,7 @@ static int watch_registry(struct st_places *places, struct stet_error *err) {
 	st_autofd dir = st_user_state_open("places");
 	st_autofd inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
 	snprintf(path, sizeof path, "/proc/self/fd/%d", dir);
-	if (dir < 0 || inotify < 0 ||
-	    inotify_add_watch(inotify, path, IN_MODIFY | IN_ONLYDIR) < 0)
+	if (dir < 0 || inotify < 0 || inotify_add_watch(inotify, path, IN_MODIFY | IN_ONLYDIR) < 0)
 		return st_fail_errno(err, errno, "The registry of places cannot be watched");
 	places->inotify = inotify;
 	inotify = -1;

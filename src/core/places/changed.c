@@ -66,8 +66,9 @@ static bool parse_record(struct st_str record, struct st_changed_file *file) {
 
 static int read_tracked(struct st_git *git, const struct st_checkout *checkout, const char *commit,
                         struct st_checkout_changes *changed, struct stet_error *err) {
-	const char *const argv[] = {"diff-index", "--raw", "-z", "--no-abbrev", "--no-renames",
-	                            "--ignore-submodules=all", "--no-ext-diff", commit, "--", NULL};
+	const char *const argv[] = {
+		"diff-index",    "--raw", "-z", "--no-abbrev", "--no-renames", "--ignore-submodules=all",
+		"--no-ext-diff", commit,  "--", NULL};
 	st_auto(st_buf) out = ST_BUF_INIT;
 	struct st_str record, path;
 	struct st_changed_file file;
@@ -90,8 +91,13 @@ static int read_new(struct st_git *git, const struct st_checkout *checkout,
 	char exclude[4200];
 	snprintf(exclude, sizeof exclude, "--exclude-from=%s/info/exclude", checkout->common);
 	bool excludes = access(exclude + strlen("--exclude-from="), R_OK) == 0;
-	const char *const argv[] = {"ls-files", "-o", "-z", "--exclude-standard",
-	                            excludes ? exclude : "--", excludes ? "--" : NULL, NULL};
+	const char *const argv[] = {"ls-files",
+	                            "-o",
+	                            "-z",
+	                            "--exclude-standard",
+	                            excludes ? exclude : "--",
+	                            excludes ? "--" : NULL,
+	                            NULL};
 	const struct st_changed_file file = {.now.mode = S_IFREG | 0644};
 	st_auto(st_buf) out = ST_BUF_INIT;
 	struct st_str path;
@@ -146,7 +152,8 @@ int st_changed_read(struct st_git *git, const struct st_checkout *checkout, cons
 	return 0;
 }
 
-const struct st_changed_file *st_changed_find(const struct st_checkout_changes *changed, const char *path) {
+const struct st_changed_file *st_changed_find(const struct st_checkout_changes *changed,
+                                              const char *path) {
 	const struct st_changed_file key = {.path = (char *)(uintptr_t)path};
 	return changed->count
 	           ? bsearch(&key, changed->items, changed->count, sizeof *changed->items, by_path)

@@ -47,7 +47,8 @@ void st_changed_release(struct st_checkout_changes *changed);
                                   struct stet_error *err);
 
 /** Find a file by its path; NULL if it did not change. */
-const struct st_changed_file *st_changed_find(const struct st_checkout_changes *changed, const char *path);
+const struct st_changed_file *st_changed_find(const struct st_checkout_changes *changed,
+                                              const char *path);
 
 /** The bytes of one version of a file. */
 struct st_content {
@@ -77,6 +78,7 @@ void st_content_release(struct st_content *content);
  * same bytes, then the most similar of at least 50 percent, as git does.
  */
 [[nodiscard]] int st_changed_find_renames(struct st_git *git, const struct st_root *root,
-                                          struct st_checkout_changes *changed, struct stet_error *err);
+                                          struct st_checkout_changes *changed,
+                                          struct stet_error *err);
 
 #endif

@@ -33,8 +33,8 @@ static bool read_small(int dirfd, const char *path, size_t max, struct st_buf *o
 	struct stat st;
 	st_buf_clear(out);
 	st_autofd fd = st_retry(openat(dirfd, path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
-	if (fd < 0 || st_retry(fstat(fd, &st)) < 0 || !S_ISREG(st.st_mode) ||
-	    st.st_size > (off_t)max || !st_buf_reserve(out, (size_t)st.st_size))
+	if (fd < 0 || st_retry(fstat(fd, &st)) < 0 || !S_ISREG(st.st_mode) || st.st_size > (off_t)max ||
+	    !st_buf_reserve(out, (size_t)st.st_size))
 		return false;
 	ssize_t got = st_retry(pread(fd, out->ptr, (size_t)st.st_size, 0));
 	if (got < 0)

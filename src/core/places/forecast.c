@@ -106,7 +106,7 @@ static int compare_versions(struct comparing *comparing, const struct versions *
 }
 
 static const char *why_unread(int code) {
-	return code == STET_E_TOO_BIG    ? "is too large to compare"
+	return code == STET_E_TOO_BIG     ? "is too large to compare"
 	       : code == STET_E_NOT_FOUND ? "is in no object of this repository here"
 	                                  : "cannot be read";
 }
@@ -115,8 +115,8 @@ static const char *why_unread(int code) {
 static int compare_file(struct comparing *comparing, const struct st_side *base,
                         const struct st_changed_file *const entries[2],
                         struct st_file_forecast *file, struct stet_error *err) {
-	st_auto(versions) versions = {.base = ST_CONTENT_INIT,
-	                              .side = {ST_CONTENT_INIT, ST_CONTENT_INIT}};
+	st_auto(versions)
+		versions = {.base = ST_CONTENT_INIT, .side = {ST_CONTENT_INIT, ST_CONTENT_INIT}};
 	struct stet_error why = {0};
 	int code = st_content_read(comparing->git, comparing->sides[0].root, file->path, base,
 	                           &versions.base, &why);
@@ -139,8 +139,7 @@ static const char *name_after(const struct st_checkout_changes *changed,
 
 /* A file that one or both renamed: its new name is where the changes meet. */
 static int compare_renamed(struct comparing *comparing,
-                           const struct st_changed_file *const entries[2],
-                           struct stet_error *err) {
+                           const struct st_changed_file *const entries[2], struct stet_error *err) {
 	struct st_file_forecast file = {.path = entries[0]->path};
 	const struct st_changed_file *now[2];
 	for (int i = 0; i < 2; i++) {
@@ -177,9 +176,9 @@ static int find_needed_renames(struct comparing *comparing, int side, struct ste
 	for (size_t i = 0; i < changed->count && !needed; i++)
 		needed = changed->items[i].now.mode == 0 && changed->items[i].base.mode != 0 &&
 		         st_changed_find(other, changed->items[i].path);
-	return needed ? st_changed_find_renames(comparing->git, comparing->sides[side].root, changed,
-	                                        err)
-	              : 0;
+	return needed
+	           ? st_changed_find_renames(comparing->git, comparing->sides[side].root, changed, err)
+	           : 0;
 }
 
 /* ---- pairs ---- */
@@ -215,8 +214,7 @@ static int compare_common(struct comparing *comparing,
 	if (entries[0]->to != SIZE_MAX || entries[1]->to != SIZE_MAX)
 		return compare_renamed(comparing, entries, err);
 	struct st_file_forecast file = {.path = entries[0]->path};
-	const struct st_side *base =
-		entries[0]->base.mode != 0 ? &entries[0]->base : &entries[1]->base;
+	const struct st_side *base = entries[0]->base.mode != 0 ? &entries[0]->base : &entries[1]->base;
 	return compare_file(comparing, base, entries, &file, err);
 }
 

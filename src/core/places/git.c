@@ -138,13 +138,13 @@ static void environment_release(struct environment *environment) {
 static bool fill_environment(const struct st_git *git, const struct st_checkout *at,
                              struct environment *env) {
 	static const char *const fixed[] = {
-		"PATH=/usr/bin:/bin",      "LC_ALL=C",
-		"HOME=/nonexistent",       "XDG_CONFIG_HOME=/nonexistent",
-		"GIT_CONFIG_NOSYSTEM=1",   "GIT_CONFIG_GLOBAL=/dev/null",
+		"PATH=/usr/bin:/bin",          "LC_ALL=C",
+		"HOME=/nonexistent",           "XDG_CONFIG_HOME=/nonexistent",
+		"GIT_CONFIG_NOSYSTEM=1",       "GIT_CONFIG_GLOBAL=/dev/null",
 		"GIT_CONFIG_SYSTEM=/dev/null", "GIT_ATTR_NOSYSTEM=1",
-		"GIT_TERMINAL_PROMPT=0",   "GIT_OPTIONAL_LOCKS=0",
-		"GIT_NO_LAZY_FETCH=1",     "GIT_NO_REPLACE_OBJECTS=1",
-		"GIT_PROTOCOL_FROM_USER=0", "GIT_ALLOW_PROTOCOL=none",
+		"GIT_TERMINAL_PROMPT=0",       "GIT_OPTIONAL_LOCKS=0",
+		"GIT_NO_LAZY_FETCH=1",         "GIT_NO_REPLACE_OBJECTS=1",
+		"GIT_PROTOCOL_FROM_USER=0",    "GIT_ALLOW_PROTOCOL=none",
 	};
 	size_t count = sizeof fixed / sizeof *fixed;
 	memcpy(env->entries, fixed, sizeof fixed);

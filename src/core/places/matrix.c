@@ -147,8 +147,8 @@ static int know_changes(struct matrix *matrix, size_t party, const char *commit,
 }
 
 /* Find the commit that two parties have in common. Returns 1, 0 if there is none, or a code. */
-static int find_base(struct matrix *matrix, const char *a, const char *b,
-                     char base[ST_OID_MAX + 1], struct stet_error *err) {
+static int find_base(struct matrix *matrix, const char *a, const char *b, char base[ST_OID_MAX + 1],
+                     struct stet_error *err) {
 	const char *const argv[] = {"merge-base", a, b, NULL};
 	st_auto(st_buf) out = ST_BUF_INIT;
 	if (strcmp(a, b) == 0) {
@@ -372,8 +372,8 @@ static int fill_forecast(struct st_places *places, const void *request, yyjson_m
 	return st_forecast_fill(places, request, doc, root, err);
 }
 
-int stet_forecast(struct stet_workspace *ws, const char *path, int all, char **out,
-                  size_t *out_len, struct stet_error *err) {
+int stet_forecast(struct stet_workspace *ws, const char *path, int all, char **out, size_t *out_len,
+                  struct stet_error *err) {
 	*out = NULL;
 	if (st_begin_call(ws, err) < 0)
 		return STET_E_INVALID;

@@ -218,8 +218,8 @@ static int store_prepared(struct st_places *places, const struct prepared *prepa
 	int code = st_registry_begin(registry, err);
 	if (code < 0)
 		return code;
-	code = st_registry_touch(registry, &places->checkout, &head, places->machine, st_wall_ns(),
-	                         err);
+	code =
+		st_registry_touch(registry, &places->checkout, &head, places->machine, st_wall_ns(), err);
 	if (code == 0)
 		code = add_events(places, prepared, taken, err);
 	if (code == 0)

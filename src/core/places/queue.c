@@ -204,4 +204,3 @@ void st_places_queue_return(struct st_places_queue *queue, struct st_places_take
 		add_label(queue, taken->labels[i]);
 	pthread_mutex_unlock(&queue->lock);
 }
-

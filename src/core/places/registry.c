@@ -150,8 +150,8 @@ int st_registry_find(struct st_registry *registry, const struct st_checkout *che
 	static const char of_key[] = "SELECT id FROM repo WHERE key = ?";
 	static const char of_path[] =
 		"SELECT id FROM place WHERE machine = ? AND path = ? AND repo = ?";
-	int code = st_db_number(registry->db, of_key, &registry->repository, err, "t",
-	                        checkout->repository);
+	int code =
+		st_db_number(registry->db, of_key, &registry->repository, err, "t", checkout->repository);
 	if (code == 0 && registry->repository > 0)
 		code = st_db_number(registry->db, of_path, &registry->checkout, err, "tbi", machine,
 		                    st_str(checkout->top), registry->repository);
@@ -194,8 +194,7 @@ int st_registry_touch_agent(struct st_registry *registry, const char *label, int
 
 /* "4,2,4,3;" for each hunk: old start and count, new start and count; "?" if there are more. */
 static void format_hunks(const struct st_registry_event *event, struct st_buf *out) {
-	size_t count =
-		event->hunk_count < ST_REGISTRY_HUNKS ? event->hunk_count : ST_REGISTRY_HUNKS;
+	size_t count = event->hunk_count < ST_REGISTRY_HUNKS ? event->hunk_count : ST_REGISTRY_HUNKS;
 	for (size_t i = 0; i < count; i++) {
 		const struct st_hunk *hunk = &event->hunks[i];
 		st_buf_addf(out, "%zu,%zu,%zu,%zu;", hunk->old_start, hunk->old_count, hunk->new_start,
@@ -212,8 +211,7 @@ static int take_number(struct st_registry *registry, int64_t *seq, struct stet_e
 	int code = st_db_run(registry->db, next, err, "i", registry->repository);
 	if (code == 0)
 		code = st_db_run(registry->db, number, err, "i", registry->checkout);
-	return code == 0 ? st_db_number(registry->db, asks, seq, err, "i", registry->repository)
-	                 : code;
+	return code == 0 ? st_db_number(registry->db, asks, seq, err, "i", registry->repository) : code;
 }
 
 int st_registry_add(struct st_registry *registry, const struct st_registry_event *event,
@@ -230,11 +228,11 @@ int st_registry_add(struct st_registry *registry, const struct st_registry_event
 		return st_fail_nomem(err);
 	int code = take_number(registry, &seq, err);
 	if (code == 0)
-		code = st_db_run(registry->db, sql, err, "iiisibbhhihs", registry->repository, seq,
-		                 registry->checkout, event->agent, event->at, event->path,
-		                 event->moved_from, st_version_hash(&event->before),
-		                 st_version_hash(&event->after), (int64_t)event->based,
-		                 st_version_hash(&event->base), st_buf_str(&hunks));
+		code =
+			st_db_run(registry->db, sql, err, "iiisibbhhihs", registry->repository, seq,
+		              registry->checkout, event->agent, event->at, event->path, event->moved_from,
+		              st_version_hash(&event->before), st_version_hash(&event->after),
+		              (int64_t)event->based, st_version_hash(&event->base), st_buf_str(&hunks));
 	return code == 0 && seq > ST_REGISTRY_EVENTS
 	           ? st_db_run(registry->db, trim, err, "ii", registry->repository,
 	                       seq - ST_REGISTRY_EVENTS)
@@ -297,8 +295,9 @@ static int drop_old(struct st_registry *registry, int64_t oldest, struct stet_er
 		if ((code = drop_checkout(registry, id, err)) < 0)
 			return code;
 	}
-	while (code == 0 && (code = st_db_number(registry->db, surplus, &id, err, "i",
-	                                         (int64_t)ST_REGISTRY_CHECKOUTS)) == 0 &&
+	while (code == 0 &&
+	       (code = st_db_number(registry->db, surplus, &id, err, "i",
+	                            (int64_t)ST_REGISTRY_CHECKOUTS)) == 0 &&
 	       id > 0)
 		code = drop_checkout(registry, id, err);
 	return code;
@@ -366,8 +365,7 @@ int st_registry_checkouts(struct st_registry *registry,
                           int (*each)(void *data, const struct st_registered *found,
                                       struct stet_error *err),
                           void *data, struct stet_error *err) {
-	static const char sql[] =
-		"SELECT " CHECKOUT_COLUMNS " FROM place WHERE repo = ? ORDER BY id";
+	static const char sql[] = "SELECT " CHECKOUT_COLUMNS " FROM place WHERE repo = ? ORDER BY id";
 	struct st_rows rows;
 	int code = st_db_query(registry->db, &rows, sql, err, "i", registry->repository);
 	return give_checkouts(&rows, code, each, data, err);
@@ -461,7 +459,8 @@ static int give_events(struct st_rows *rows, int code, st_registry_event_fn *eac
 int st_registry_files(struct st_registry *registry, int64_t checkout, st_registry_event_fn *each,
                       void *data, struct stet_error *err) {
 	static const char sql[] =
-		"SELECT " EVENT_COLUMNS " FROM event AS e WHERE place = ?1 AND seq ="
+		"SELECT " EVENT_COLUMNS
+		" FROM event AS e WHERE place = ?1 AND seq ="
 		" (SELECT max(seq) FROM event WHERE place = ?1 AND path = e.path) ORDER BY seq DESC";
 	struct st_rows rows;
 	int code = st_db_query(registry->db, &rows, sql, err, "i", checkout);
@@ -471,7 +470,8 @@ int st_registry_files(struct st_registry *registry, int64_t checkout, st_registr
 int st_registry_others(struct st_registry *registry, struct st_str path, st_registry_event_fn *each,
                        void *data, struct stet_error *err) {
 	static const char sql[] =
-		"SELECT " EVENT_COLUMNS " FROM event AS e WHERE repo = ?1 AND path = ?2 AND place <> ?3"
+		"SELECT " EVENT_COLUMNS
+		" FROM event AS e WHERE repo = ?1 AND path = ?2 AND place <> ?3"
 		" AND seq = (SELECT max(seq) FROM event WHERE place = e.place AND path = ?2)"
 		" ORDER BY seq DESC";
 	struct st_rows rows;
@@ -482,9 +482,8 @@ int st_registry_others(struct st_registry *registry, struct st_str path, st_regi
 
 int st_registry_own(struct st_registry *registry, struct st_str path, st_registry_event_fn *each,
                     void *data, struct stet_error *err) {
-	static const char sql[] =
-		"SELECT " EVENT_COLUMNS
-		" FROM event WHERE place = ? AND path = ? ORDER BY seq DESC LIMIT 1";
+	static const char sql[] = "SELECT " EVENT_COLUMNS
+							  " FROM event WHERE place = ? AND path = ? ORDER BY seq DESC LIMIT 1";
 	struct st_rows rows;
 	int code = st_db_query(registry->db, &rows, sql, err, "ib", registry->checkout, path);
 	return give_events(&rows, code, each, data, err);

@@ -93,7 +93,8 @@ struct st_hunk;
 void st_registry_rollback(struct st_registry *registry);
 
 /** Register the checkout, or note that somebody is active there. */
-[[nodiscard]] int st_registry_touch(struct st_registry *registry, const struct st_checkout *checkout,
+[[nodiscard]] int st_registry_touch(struct st_registry *registry,
+                                    const struct st_checkout *checkout,
                                     const struct st_checkout_head *head, const char *machine,
                                     int64_t now, struct stet_error *err);
 
@@ -138,8 +139,7 @@ typedef int st_registry_event_fn(void *data, const struct st_registry_event *eve
 
 /** Call a function for the last event of each file of a checkout, newest first. */
 [[nodiscard]] int st_registry_files(struct st_registry *registry, int64_t checkout,
-                                    st_registry_event_fn *each, void *data,
-                                    struct stet_error *err);
+                                    st_registry_event_fn *each, void *data, struct stet_error *err);
 
 /** Call a function for the last event of a file in each other checkout. */
 [[nodiscard]] int st_registry_others(struct st_registry *registry, struct st_str path,

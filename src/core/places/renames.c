@@ -79,8 +79,8 @@ static size_t common_bytes(const struct candidate *a, const struct candidate *b)
 /* Similarity in 1/60000; the same bytes are above all others. */
 static size_t similarity(const struct candidate *a, const struct candidate *b) {
 	enum { WHOLE = 60000 };
-	size_t larger = a->content.bytes.len > b->content.bytes.len ? a->content.bytes.len
-	                                                            : b->content.bytes.len;
+	size_t larger =
+		a->content.bytes.len > b->content.bytes.len ? a->content.bytes.len : b->content.bytes.len;
 	bool same = st_str_eq(st_buf_str(&a->content.bytes), st_buf_str(&b->content.bytes));
 	/* A link is renamed only if it leads to the same. */
 	if (!S_ISREG(a->content.mode) || !S_ISREG(b->content.mode))

@@ -139,8 +139,7 @@ static void add_verdict(const struct telling *telling, const struct st_registry_
 		return;
 	}
 	struct st_blob *mine = st_workspace_base(ws, telling->now);
-	struct st_blob *base =
-		event->base.exists ? st_workspace_base(ws, &event->base.hash) : NULL;
+	struct st_blob *base = event->base.exists ? st_workspace_base(ws, &event->base.hash) : NULL;
 	if (mine && (base || !event->base.exists))
 		add_merge(out, base ? st_strn(base->bytes, base->len) : st_str(""),
 		          st_strn(mine->bytes, mine->len), st_buf_str(&there->bytes));
@@ -189,8 +188,8 @@ static bool is_news(const struct telling *telling, const struct st_registry_even
                     const struct elsewhere *there) {
 	if (!there->exists)
 		return event->base.exists || !event->based;
-	bool reverted = event->based && event->base.exists &&
-	                st_hash_eq(&there->hash, &event->base.hash);
+	bool reverted =
+		event->based && event->base.exists && st_hash_eq(&there->hash, &event->base.hash);
 	/* Bytes that this place started from are no change to it. */
 	bool started = telling->base.exists && st_hash_eq(&there->hash, &telling->base.hash);
 	return !reverted && !started && !st_hash_eq(&there->hash, telling->now);
@@ -219,8 +218,8 @@ static int tell_of(void *data, const struct st_registry_event *event, struct ste
 	if (unchanged || st_wall_ns() - event->at > AGE_MAX_NS || telling->told == PLACES_MAX ||
 	    (event->after.exists && st_hash_eq(&event->after.hash, telling->now)))
 		return 0;
-	int code = st_registry_checkout(&telling->places->registry, event->checkout, take_place,
-	                                &there, err);
+	int code =
+		st_registry_checkout(&telling->places->registry, event->checkout, take_place, &there, err);
 	if (code < 0)
 		return code;
 	if (!read_there(&there, event->path) || !is_news(telling, event, &there) ||

@@ -133,6 +133,15 @@ static void mark_undo(struct st_file_event *event, const struct st_undoing *undo
 	event->undoes_too_count = undoing->count - 1;
 }
 
+bool st_session_made(const struct stet_session *session, const char *who, int64_t at) {
+	if (!who || strcmp(who, st_session_who(session)) != 0)
+		return false;
+	bool made = session->name != NULL;
+	for (size_t i = 0; !made && i < session->own_write_count && i < ST_OWN_WRITES; i++)
+		made = session->own_writes[i] == at;
+	return made;
+}
+
 void st_session_report(struct stet_session *session, const struct st_file_event *event) {
 	struct st_file_event own = *event;
 	if (!session->tracks)
@@ -148,6 +157,7 @@ void st_session_report(struct stet_session *session, const struct st_file_event 
 	if (st_file_event_is_logged(&own)) {
 		free(session->last_wrote);
 		session->last_wrote = strdup(event->path);
+		session->own_writes[session->own_write_count++ % ST_OWN_WRITES] = own.at;
 	}
 }
 

@@ -40,7 +40,11 @@ struct st_file_events {
 /** Drop all events. */
 void st_events_clear(struct st_file_events *events);
 
-enum { ST_LABEL_MAX = 128 };
+enum {
+	ST_LABEL_MAX = 128,
+	/* So many of its last writes a session without a name knows for its own. */
+	ST_OWN_WRITES = 256,
+};
 
 /** The entries of the log that a write takes back, all of its file. */
 struct st_undoing {
@@ -85,6 +89,9 @@ struct stet_session {
 	uint64_t previewed;
 	/** The path of its last write; NULL for none. */
 	char *last_wrote;
+	/** The times of its last writes in the log, by which they are known: a ring, and how many there were. */
+	int64_t own_writes[ST_OWN_WRITES];
+	size_t own_write_count;
 };
 
 /** The writer's name in the log: the session's name, or its label. */
@@ -114,6 +121,9 @@ struct st_call_scope st_call_scope_begin(struct stet_session *session, bool tool
 
 /** End a call. If it cannot be stored, a notice says so; the files are written all the same. */
 void st_call_scope_release(struct st_call_scope *scope);
+
+/** Whether the session made a write of the log. Without a name it may share its label with others. */
+bool st_session_made(const struct stet_session *session, const char *who, int64_t at);
 
 /** Report a file event; who, at and undoes are filled in. Does nothing if this call's events are not collected. */
 void st_session_report(struct stet_session *session, const struct st_file_event *event);

@@ -331,8 +331,8 @@ enum {
  * @description  The new text; empty to leave it.
  */
 [[nodiscard]] int st_store_task_follow_number(struct st_store *store, const char *source,
-                                              int64_t number, int status,
-                                              struct st_str description, struct stet_error *err);
+                                              int64_t number, int status, struct st_str description,
+                                              struct stet_error *err);
 
 /** Remove an unfinished task of such a list. */
 [[nodiscard]] int st_store_task_drop_number(struct st_store *store, const char *source,

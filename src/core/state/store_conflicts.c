@@ -6,7 +6,7 @@ int st_store_conflict(struct st_store *store, const struct st_file_event *event,
                       struct stet_error *err) {
 	static const char insert[] =
 		"INSERT INTO conflicts (path, at, session, other, reason, saw, found, diff, cut, "
-	    "settled_by)"
+		"settled_by)"
 		" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 	static const char trim[] = "DELETE FROM conflicts WHERE id <= ?";
 	const struct st_conflict *conflict = event->conflict;

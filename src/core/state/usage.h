@@ -46,7 +46,7 @@ struct st_usage_call {
 	size_t tokens, instructions;
 };
 
-/** About how many tokens a text has. Of a long one only some parts are counted: every call waits for this. */
+/** About how many tokens a text has, by its length: every call waits for this. */
 size_t st_usage_tokens(struct st_str text);
 
 /** Count a call of a session. Without memory it is not counted. */

@@ -244,7 +244,8 @@ static unsigned char key[KEY_SIZE];
 static bool has_key;
 
 static int open_or_make(int dirfd, const char *name) {
-	if ((dirfd < 0 && dirfd != AT_FDCWD) || (st_retry(mkdirat(dirfd, name, 0700)) < 0 && errno != EEXIST))
+	if ((dirfd < 0 && dirfd != AT_FDCWD) ||
+	    (st_retry(mkdirat(dirfd, name, 0700)) < 0 && errno != EEXIST))
 		return -1;
 	return st_retry(openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 }

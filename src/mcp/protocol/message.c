@@ -23,7 +23,7 @@ static bool copy_id(struct st_mcp_message *message, yyjson_val *id) {
 	if (yyjson_is_str(id))
 		st_json_quote(&message->id, st_json_str(id));
 	else if (yyjson_is_uint(id))
-		st_buf_addf(&message->id, "%llu", (unsigned long long)yyjson_get_uint(id));
+		st_buf_addu(&message->id, yyjson_get_uint(id));
 	else if (yyjson_is_sint(id))
 		st_buf_addf(&message->id, "%lld", (long long)yyjson_get_sint(id));
 	else if (yyjson_is_real(id))

@@ -14,8 +14,7 @@ static int run_create_directory(struct st_call *call, struct stet_error *err) {
 	int code = st_vault_check_path(ws, path, err);
 	if (code < 0)
 		return code;
-	code =
-		st_dir_make(&ws->root, st_str(path), ws->writes.state_dir, &made, &relative_path, err);
+	code = st_dir_make(&ws->root, st_str(path), ws->writes.state_dir, &made, &relative_path, err);
 	if (code < 0)
 		return code;
 	st_json_add_text(call->doc, call->result, "status", ST_STR("success"));

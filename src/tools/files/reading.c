@@ -194,6 +194,20 @@ static void render_page(struct st_call *call, yyjson_mut_val *data, const struct
 		st_json_add_true(call->doc, data, "lossy");
 }
 
+static void add_range(const struct page *page, struct st_buf *out) {
+	if (page->first == 0) {
+		st_buf_addf(out, ": %s of %zu", page->total ? "no lines" : "no line", page->total);
+	} else if (page->open || page->byte) {
+		st_buf_addf(out, ": line %zu of %zu from byte %zu", page->first, page->total, page->byte);
+	} else if (page->first == 1 && page->last == page->total) {
+		st_buf_adds(out, ": ");
+		st_buf_addu(out, page->total);
+		st_buf_adds(out, st_plural(page->total, " line", " lines"));
+	} else {
+		st_buf_addf(out, ": lines %zu-%zu of %zu", page->first, page->last, page->total);
+	}
+}
+
 /* The line of facts: which lines these are, the hash, how to continue. */
 static void add_facts(struct st_call *call, const struct content *content, const struct page *page,
                       const char *hash) {
@@ -202,14 +216,7 @@ static void add_facts(struct st_call *call, const struct content *content, const
 	st_call_spell(call, content->path, &path);
 	st_buf_adds(out, "[");
 	st_quote_name(out, st_buf_str(&path));
-	if (page->first == 0)
-		st_buf_addf(out, ": %s of %zu", page->total ? "no lines" : "no line", page->total);
-	else if (page->open || page->byte)
-		st_buf_addf(out, ": line %zu of %zu from byte %zu", page->first, page->total, page->byte);
-	else if (page->first == 1 && page->last == page->total)
-		st_buf_addf(out, ": %zu %s", page->total, st_plural(page->total, "line", "lines"));
-	else
-		st_buf_addf(out, ": lines %zu-%zu of %zu", page->first, page->last, page->total);
+	add_range(page, out);
 	st_buf_adds(out, ", fileHash ");
 	st_buf_adds(out, hash);
 	st_buf_adds(out, ".");

@@ -33,8 +33,8 @@ static void add_lines(struct st_buf *out, yyjson_mut_val *file) {
 	yyjson_mut_val *first = yyjson_mut_arr_get_first(lines);
 	if (!first)
 		return;
-	bool one = yyjson_mut_arr_size(lines) == 1 &&
-	           number_of(first, "start") == number_of(first, "end");
+	bool one =
+		yyjson_mut_arr_size(lines) == 1 && number_of(first, "start") == number_of(first, "end");
 	const char *comma = one ? ", line " : ", lines ";
 	for (yyjson_mut_val *span; (span = yyjson_mut_arr_iter_next(&items));) {
 		uint64_t start = number_of(span, "start"), end = number_of(span, "end");
@@ -99,7 +99,8 @@ static void add_who(struct st_call *call) {
 	yyjson_mut_val *places = yyjson_mut_obj_get(call->result, "places");
 	yyjson_mut_arr_iter items = yyjson_mut_arr_iter_with(places);
 	if (text_of(call->result, "repository").len == 0)
-		st_buf_adds(&call->text, "This directory is in no git repository: it has no other places.\n");
+		st_buf_adds(&call->text,
+		            "This directory is in no git repository: it has no other places.\n");
 	else if (yyjson_mut_arr_size(places) == 0)
 		st_buf_adds(&call->text, "No agent was active in any checkout of this repository yet.\n");
 	for (yyjson_mut_val *place; (place = yyjson_mut_arr_iter_next(&items));)
@@ -214,10 +215,11 @@ static int run_forecast(struct st_call *call, struct stet_error *err) {
 	if (code < 0)
 		return code;
 	if (yyjson_mut_arr_size(pairs) == 0)
-		st_buf_adds(&call->text, text_of(call->result, "repository").len
-		                             ? "No agent was active in another checkout of this repository.\n"
-		                             : "This directory is in no git repository: it has no other "
-		                               "places.\n");
+		st_buf_adds(&call->text,
+		            text_of(call->result, "repository").len
+		                ? "No agent was active in another checkout of this repository.\n"
+		                : "This directory is in no git repository: it has no other "
+		                  "places.\n");
 	for (yyjson_mut_val *pair; (pair = yyjson_mut_arr_iter_next(&items));)
 		add_pair(call, pair);
 	return 0;
@@ -254,11 +256,10 @@ const struct st_tool st_others = {
 		"Who works in other checkouts (worktrees, clones) of this repository, what they changed, "
 		"and whether it merges.",
 	.params = params,
-	.output_schema =
-		ST_OUTPUT("\"repository\":{\"type\":[\"string\",\"null\"]},"
-                  "\"here\":{\"type\":\"integer\"},"
-                  "\"places\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}},"
-                  "\"pairs\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}}"),
+	.output_schema = ST_OUTPUT("\"repository\":{\"type\":[\"string\",\"null\"]},"
+                               "\"here\":{\"type\":\"integer\"},"
+                               "\"places\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}},"
+                               "\"pairs\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}}"),
 	.hints = ST_HINT_READ_ONLY | ST_HINT_IDEMPOTENT,
 	.group = ST_GROUP_STATE,
 	.listed = ST_LISTED_ALL,

@@ -140,10 +140,9 @@ static uint64_t run_digest(const struct st_run *run) {
 }
 
 static bool is_own_run(const struct undo *undo) {
-	const char *who = st_session_who(undo->call->session);
 	for (size_t i = 0; i < undo->run.count; i++) {
-		const char *writer = undo->run.writes[i]->session;
-		if (!writer || strcmp(writer, who) != 0)
+		const struct st_run_write *write = undo->run.writes[i];
+		if (!st_session_made(undo->call->session, write->session, write->at))
 			return false;
 	}
 	return true;
