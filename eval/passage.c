@@ -48,6 +48,8 @@ static void add_texts(yyjson_val *value, struct st_buf *out, int depth) {
 			st_passage_plain(text, out);
 		yyjson_doc_free(doc);
 	}
+	if (!value)
+		return;
 	yyjson_arr_foreach(value, i, max, member) add_texts(member, out, depth + 1);
 	yyjson_obj_foreach(value, i, max, key, member) {
 		(void)key;

@@ -68,6 +68,7 @@ static const char *usage_name(const struct st_hook_call *call) {
 		[ST_HOOK_READ] = "native read",   [ST_HOOK_EDIT] = "native edit",
 		[ST_HOOK_WRITE] = "native write", [ST_HOOK_PATCH] = "native patch",
 		[ST_HOOK_SHELL] = "native shell", [ST_HOOK_TODO] = "native tasks",
+		[ST_HOOK_TASK] = "native tasks",
 	};
 	switch (call->event->moment) {
 	case ST_HOOK_BEFORE_TOOL:

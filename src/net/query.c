@@ -29,7 +29,8 @@ bool st_query_get(const char *query, const char *name, struct st_buf *out) {
 		if (strncmp(query, name, len) == 0 && query[len] == '=')
 			return decode_value(query + len + 1, out);
 		query = strchr(query, '&');
-		query += query != NULL;
+		if (query)
+			query++;
 	}
 	return false;
 }
