@@ -179,8 +179,12 @@ void st_late_writes_add(struct st_late_writes *late, int fd, const char *path,
 	entry.hash = *hash;
 	entry.shared = st_trust_of(fd, st.st_dev) == ST_TRUST_NONE;
 	hold_entry(late, &entry);
-	if (late->background)
-		st_background_schedule(late->background, &late->task, next_check_ms(late));
+	if (!late->background)
+		return;
+	/* If another thread checks the file right now, it puts the file back. */
+	int64_t next_ms = next_check_ms(late);
+	st_background_schedule(late->background, &late->task,
+	                       next_ms < INT64_MAX ? next_ms : ST_GRACE_MS);
 }
 
 void st_late_writes_check_now(struct st_late_writes *late) {
