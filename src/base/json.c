@@ -250,11 +250,11 @@ enum { BLOCK = 16, ROOM = 4 * BLOCK };
 
 /* A bit for each byte of a block that is not ASCII or needs an escape. */
 static uint64_t find_others(const char *block) {
-	typedef char bytes __attribute__((vector_size(BLOCK)));
 	signed char all __attribute__((vector_size(BLOCK)));
 	memcpy(&all, block, sizeof all);
 	all = (all < ' ') | (all == '"') | (all == '\\');
 #ifdef __SSE2__
+	typedef char bytes __attribute__((vector_size(BLOCK)));
 	return (uint64_t)__builtin_ia32_pmovmskb128((bytes)all);
 #else
 	uint64_t halves[2];
