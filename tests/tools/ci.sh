@@ -26,7 +26,7 @@ ends_with() {
 }
 
 claim 'counts all runs, and prints what was left out' ends_with 0 '9 passed, 0 failed, 1 skipped' 'make check: a: no npm'
-apart='agents bindings hub'
+apart='agents bindings hub page'
 printf '%s\n' "check TESTS=$(printf -- ' --no-suite %s' $apart | cut -c 2-)" \
 	"check-all TESTS=$(printf -- ' --suite %s' $apart | cut -c 2-)" 'tsan TESTS=--suite threads' \
 	"asan TESTS=$(printf -- ' --no-suite %s' $apart | cut -c 2-)" >expected
