@@ -242,7 +242,10 @@ await claim('1,000 connections that say nothing keep nobody out', async () => {
 		silent.push(once(socket, 'connect').then(() => socket, () => socket));
 	}
 	const sockets = await Promise.all(silent);
-	const again = await connect('alice');
+	// A handshake that meets the flood can be the oldest stranger; a client then connects again.
+	let again;
+	for (let tries = 0; !again; tries++)
+		again = await connect('alice').catch((error) => { if (tries === 9) throw error; });
 	assert.match((await again.call('read_file', { path: path.join(two, 'a.txt') })).text, /first of two/);
 	await again.client.close();
 	sockets.forEach((socket) => socket.destroy());
