@@ -252,6 +252,9 @@ static void a_wrong_file_of_the_user_is_an_error(void **state) {
 	user(state, "{\"requireRead\": 7}");
 	assert_int_equal(stet_config_load(ws, &config, &err), STET_E_INVALID);
 	assert_non_null(strstr(err.message, "takes true or false"));
+	user(state, "{\"pageBytes\": 4000}");
+	assert_int_equal(stet_config_load(ws, &config, &err), STET_E_INVALID);
+	assert_non_null(strstr(err.message, "takes 4096 to 8388608 bytes, not 4000"));
 	user(state, "{\"requireRead\": true");
 	assert_int_equal(stet_config_load(ws, &config, &err), STET_E_INVALID);
 	assert_non_null(strstr(err.message, "config.json is not valid JSON"));
