@@ -246,15 +246,15 @@ void st_json_push(yyjson_mut_doc *doc, yyjson_mut_val *array, yyjson_mut_val *va
  * Text is quoted in blocks. One takes at most twice its bytes and six for a character, and
  * up to a block behind that is overwritten.
  */
-enum { BLOCK = 16, ROOM = 4 * BLOCK };
+enum { LANES = 16, BLOCK = 2 * LANES, ROOM = 4 * BLOCK };
 
-/* A bit for each byte of a block that is not ASCII or needs an escape. */
-static uint64_t find_others(const char *block) {
-	signed char all __attribute__((vector_size(BLOCK)));
-	memcpy(&all, block, sizeof all);
+/* A bit for each byte of half a block that is not ASCII or needs an escape. */
+static uint64_t find_in_half(const char *half) {
+	signed char all __attribute__((vector_size(LANES)));
+	memcpy(&all, half, sizeof all);
 	all = (all < ' ') | (all == '"') | (all == '\\');
 #ifdef __SSE2__
-	typedef char bytes __attribute__((vector_size(BLOCK)));
+	typedef char bytes __attribute__((vector_size(LANES)));
 	return (uint64_t)__builtin_ia32_pmovmskb128((bytes)all);
 #else
 	uint64_t halves[2];
@@ -263,6 +263,10 @@ static uint64_t find_others(const char *block) {
 		halves[i] = (le64toh(halves[i]) & 0x8080808080808080) * 0x0002040810204081 >> 56;
 	return halves[0] | halves[1] << 8;
 #endif
+}
+
+static uint64_t find_others(const char *block) {
+	return find_in_half(block) | find_in_half(block + LANES) << LANES;
 }
 
 /* The letter that stands for a byte behind a backslash. */

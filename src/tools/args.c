@@ -207,7 +207,9 @@ int st_call_bind(struct st_call *call, yyjson_val *args, struct stet_error *err)
 
 yyjson_val *st_arg(const struct st_call *call, const char *name) {
 	for (size_t i = 0; call->tool->params[i].name; i++) {
-		if (strcmp(call->tool->params[i].name, name) == 0)
+		const char *param = call->tool->params[i].name;
+		/* A call asks for a dozen names, most of which differ in their first letter. */
+		if (*param == *name && strcmp(param, name) == 0)
 			return call->args[i];
 	}
 	return NULL;

@@ -212,8 +212,13 @@ static int check_name(struct st_str name, struct stet_error *err) {
 static void set_label(struct stet_session *session, const struct stet_client *client,
                       struct st_str program) {
 	const char *caller = st_client_has_caller(client) ? client->owner : "";
-	snprintf(session->label, sizeof session->label, "%s%s%.*s #%u", caller, *caller ? ":" : "",
-	         (int)st_utf8_cut(program, 64), program.ptr, client->number);
+	program.len = st_utf8_cut(program, sizeof session->program - 1);
+	/* Every call names its program, and nearly always the same one. */
+	if (st_str_eq(program, st_str(session->program)))
+		return;
+	snprintf(session->program, sizeof session->program, "%.*s", (int)program.len, program.ptr);
+	snprintf(session->label, sizeof session->label, "%s%s%s #%u", caller, *caller ? ":" : "",
+	         session->program, client->number);
 }
 
 /* Other sessions read this name in "session NAME wrote the current version". */

@@ -61,6 +61,8 @@ struct stet_session {
 	char *name;
 	/** What people see if it has no name: its client's name and number, or the program's name. */
 	char label[ST_LABEL_MAX];
+	/** The program in the label, if its client named one. */
+	char program[65];
 	struct st_tracker tracker;
 	struct st_links links;
 	struct st_delivered instructions;

@@ -142,7 +142,8 @@ void st_usage_record(struct stet_session *session, const struct st_usage_call *c
 	pthread_mutex_lock(&usage->lock);
 	add_call(usage, st_session_who(session), call);
 	pthread_mutex_unlock(&usage->lock);
-	if (st_store_is_made(usage->store))
+	/* Events that wait after a call show that there is no store. */
+	if (session->events.count == 0 && st_store_is_made(usage->store))
 		st_background_schedule(&ws->background, &usage->task, ST_USAGE_STORE_MS);
 }
 
