@@ -9,7 +9,7 @@
 #include "lib/checkouts.h"
 #include "lib/gen.h"
 
-enum { PLACES = 4, NAMES = 10 };
+enum { PLACES = 4, PAIRS = PLACES * (PLACES - 1) / 2, NAMES = 10 };
 
 static const char *const wheres[PLACES] = {"main", "one", "two", "clone"};
 
@@ -24,7 +24,9 @@ struct world {
 	struct worker_at workers[PLACES];
 	/* For lines and names that never repeat. */
 	unsigned next;
-	size_t compared, overlapping, renamed, steps, unknown;
+	size_t compared, overlapping, renamed, steps;
+	/* The tree of all that each place has now. */
+	char trees[PLACES][65];
 };
 
 static size_t step_count(void) {
@@ -195,7 +197,8 @@ static void step_back(struct world *world, size_t place) {
 	          "HEAD~1");
 }
 
-static void take_step(struct world *world) {
+/* Change something in one place. Returns which. */
+static size_t take_step(struct world *world) {
 	typedef void step_fn(struct world * world, size_t place);
 	static step_fn *const steps[] = {
 		edit_file,   edit_file,   edit_file,       edit_file,     edit_file, edit_file,
@@ -205,53 +208,102 @@ static void take_step(struct world *world) {
 	size_t place = gen_below(&world->gen, PLACES);
 	steps[gen_below(&world->gen, sizeof steps / sizeof *steps)](world, place);
 	world->steps++;
+	return place;
 }
 
 /* ---- what git says ---- */
 
-/* Run git in the main checkout, with the clone's objects too, and take a line from it. */
-static int ask_git(struct world *world, struct st_buf *output, const char *const *args) {
-	char objects[400], dir[400];
-	const char *argv[30] = {"env",
-	                        objects,
-	                        "GIT_AUTHOR_NAME=a",
-	                        "GIT_AUTHOR_EMAIL=a@b",
-	                        "GIT_COMMITTER_NAME=a",
-	                        "GIT_COMMITTER_EMAIL=a@b",
-	                        "git",
-	                        dir};
-	snprintf(objects, sizeof objects, "GIT_ALTERNATE_OBJECT_DIRECTORIES=%s",
-	         dir_at(world->dir, "clone/.git/objects"));
-	snprintf(dir, sizeof dir, "--git-dir=%s", dir_at(world->dir, "main/.git"));
-	for (size_t i = 0; args[i]; i++)
-		argv[i + 8] = args[i];
-	int status = run(world->dir, output, argv);
-	while (output->len > 0 && output->ptr[output->len - 1] == '\n')
-		st_buf_truncate(output, output->len - 1);
-	return status;
+/*
+ * git reads everything through a repository of our own, which borrows the objects
+ * of the others and has an index for each checkout: so it hashes only what changed.
+ */
+static void make_oracle(struct world *world) {
+	st_auto(st_buf) borrowed = ST_BUF_INIT;
+	git(world->dir, ".", "init", "-q", "--bare", "oracle");
+	st_buf_addf(&borrowed, "%s\n", dir_at(world->dir, "main/.git/objects"));
+	st_buf_addf(&borrowed, "%s\n", dir_at(world->dir, "clone/.git/objects"));
+	dir_write(world->dir, "oracle/objects/info/alternates", borrowed.ptr);
 }
 
-#define ask(world, output, ...) ask_git(world, output, (const char *const[]){__VA_ARGS__, NULL})
+/* Run a shell script in the repository of our own. */
+static void ask_git(struct world *world, struct st_buf *output, const char *script) {
+	st_auto(st_buf) whole = ST_BUF_INIT;
+	st_buf_addf(&whole, "cd oracle && set -e; %s", script);
+	const int status = run(world->dir, output, (const char *[]){"sh", "-c", whole.ptr, NULL});
+	if (status != 0)
+		fail_msg("step %zu: status %d of %s", world->steps, status, script);
+}
 
 /* Write the tree of all that a checkout has now, without touching its index. */
-static void write_tree(struct world *world, const char *where, char oid[65]) {
-	char index[400], script[3000];
+static void write_tree(struct world *world, size_t place) {
+	char script[600];
 	st_auto(st_buf) output = ST_BUF_INIT;
-	snprintf(index, sizeof index, "%s", dir_at(world->dir, "index"));
 	snprintf(script, sizeof script,
-	         "cd '%s' && cp \"$(git rev-parse --git-dir)/index\" '%s' && export GIT_INDEX_FILE='%s'"
-	         " && git add -A 2>/dev/null && git write-tree",
-	         dir_at(world->dir, where), index, index);
-	assert_int_equal(run(world->dir, &output, (const char *[]){"sh", "-c", script, NULL}), 0);
-	snprintf(oid, 65, "%.*s", (int)(output.len - 1), output.ptr);
+	         "export GIT_INDEX_FILE=index-%s GIT_DIR=. GIT_WORK_TREE='%s';"
+	         " git -C '%s' --git-dir=\"$PWD\" add -A 2>/dev/null; git write-tree",
+	         wheres[place], dir_at(world->dir, wheres[place]), dir_at(world->dir, wheres[place]));
+	ask_git(world, &output, script);
+	snprintf(world->trees[place], sizeof *world->trees, "%.*s", (int)(output.len - 1), output.ptr);
 }
 
-static void make_commit(struct world *world, const char *tree, const char *parent, char oid[65]) {
+/* A pair of a forecast: its places, the commit they have in common, and which files conflict. */
+struct pair {
+	size_t a, b;
+	const char *base;
+	struct st_buf conflicts;
+};
+
+static void pair_release(struct pair *pair) {
+	st_buf_release(&pair->conflicts);
+}
+
+/* Write a commit that has the tree of a place and follows the common commit. */
+static void add_commit(struct world *world, size_t place, const char *base, size_t number) {
+	char name[40];
+	st_auto(st_buf) text = ST_BUF_INIT;
+	snprintf(name, sizeof name, "oracle/commit-%zu", number);
+	st_buf_addf(&text, "tree %s\nparent %s\n", world->trees[place], base);
+	st_buf_adds(&text, "author a <a@b> 0 +0000\ncommitter a <a@b> 0 +0000\n\nx\n");
+	dir_write(world->dir, name, text.ptr);
+}
+
+/* Cut off what a NUL ends. */
+static struct st_str next_item(struct st_str *rest) {
+	const char *end = rest->len ? memchr(rest->ptr, '\0', rest->len) : NULL;
+	assert_non_null(end);
+	struct st_str item = st_strn(rest->ptr, (size_t)(end - rest->ptr));
+	*rest = st_str_slice(*rest, item.len + 1, rest->len);
+	return item;
+}
+
+/* Read "STATUS TREE NAME... " with NULs in place of the blanks, and an empty name at the end. */
+static void read_conflicts(struct st_str *rest, struct pair *pair) {
+	struct st_str item = next_item(rest);
+	assert_true(st_str_eq(item, ST_STR("0")) || st_str_eq(item, ST_STR("1")));
+	for (item = next_item(rest); item.len > 0; item = next_item(rest)) {
+		st_buf_add(&pair->conflicts, item);
+		st_buf_addc(&pair->conflicts, '\0');
+	}
+}
+
+/* The names of files that conflict, for each pair, after the name of the merged tree. */
+static void ask_conflicts(struct world *world, struct pair *pairs, size_t count) {
 	st_auto(st_buf) output = ST_BUF_INIT;
-	int status = parent ? ask(world, &output, "commit-tree", tree, "-m", "x", "-p", parent)
-	                    : ask(world, &output, "commit-tree", tree, "-m", "x");
-	assert_int_equal(status, 0);
-	snprintf(oid, 65, "%s", output.ptr);
+	st_auto(st_buf) script = ST_BUF_INIT;
+	st_buf_adds(&script, "git hash-object -t commit -w --no-filters");
+	for (size_t i = 0; i < 2 * count; i++) {
+		const struct pair *pair = &pairs[i / 2];
+		add_commit(world, i % 2 ? pair->b : pair->a, pair->base, i);
+		st_buf_addf(&script, " commit-%zu", i);
+	}
+	st_buf_adds(&script, " | paste -d ' ' - - |"
+	                     " git -c merge.directoryRenames=false merge-tree --stdin --write-tree"
+	                     " --name-only --no-messages");
+	ask_git(world, &output, script.ptr);
+	struct st_str rest = st_buf_str(&output);
+	for (size_t i = 0; i < count; i++)
+		read_conflicts(&rest, &pairs[i]);
+	assert_int_equal(rest.len, 0);
 }
 
 /* Whether a list of names, each ended by NUL, has one; git appends ~COMMIT where a directory is in its way. */
@@ -263,38 +315,6 @@ static bool has_name(const struct st_buf *list, const char *name) {
 			return true;
 	}
 	return false;
-}
-
-/* The names of files that conflict when two trees are merged from a base. */
-static void ask_conflicts(struct world *world, const char *base, const char *tree_a,
-                          const char *tree_b, struct st_buf *list) {
-	char first[65], a[65], b[65], tree[80];
-	st_auto(st_buf) output = ST_BUF_INIT;
-	snprintf(tree, sizeof tree, "%s^{tree}", base);
-	assert_int_equal(ask(world, &output, "rev-parse", tree), 0);
-	make_commit(world, output.ptr, NULL, first);
-	make_commit(world, tree_a, first, a);
-	make_commit(world, tree_b, first, b);
-	int status = ask(world, list, "-c", "merge.directoryRenames=false", "merge-tree",
-	                 "--write-tree", "-z", "--name-only", "--no-messages", a, b);
-	assert_true(status == 0 || status == 1);
-}
-
-static bool write_blob(struct world *world, const char *tree, const char *path, const char *to) {
-	char name[200];
-	st_auto(st_buf) output = ST_BUF_INIT;
-	snprintf(name, sizeof name, "%s:%s", tree, path);
-	char objects[400], dir[400];
-	snprintf(objects, sizeof objects, "GIT_ALTERNATE_OBJECT_DIRECTORIES=%s",
-	         dir_at(world->dir, "clone/.git/objects"));
-	snprintf(dir, sizeof dir, "--git-dir=%s", dir_at(world->dir, "main/.git"));
-	bool found =
-		run(world->dir, &output,
-	        (const char *[]){"env", objects, "git", dir, "cat-file", "-e", name, NULL}) == 0 &&
-		run(world->dir, &output,
-	        (const char *[]){"env", objects, "git", dir, "cat-file", "blob", name, NULL}) == 0;
-	dir_write_bytes(world->dir, to, st_buf_cstr(&output), output.len);
-	return found;
 }
 
 /* ---- comparing ---- */
@@ -333,122 +353,157 @@ static void fail_forecast(const struct world *world, const struct stet_json *jso
 }
 
 /* Print what git takes for renamed on both sides. */
-static void show_renames(struct world *world, char trees[3][65]) {
+static void show_renames(struct world *world, const struct pair *pair) {
+	const size_t places[2] = {pair->a, pair->b};
 	st_auto(st_buf) output = ST_BUF_INIT;
-	for (int i = 1; i < 3; i++) {
-		ask(world, &output, "diff-tree", "-r", "-M", "--name-status", trees[0], trees[i]);
-		fprintf(stderr, "side %c:\n%s\n", 'a' + i - 1, st_buf_cstr(&output));
+	for (int i = 0; i < 2; i++) {
+		char script[250];
+		snprintf(script, sizeof script, "git diff-tree -r -M --name-status %s %s", pair->base,
+		         world->trees[places[i]]);
+		ask_git(world, &output, script);
+		fprintf(stderr, "side %c:\n%s\n", 'a' + i, st_buf_cstr(&output));
 	}
 }
 
 /* Texts whose lines repeat have several shortest differences: git merge-file has ours. */
-static void check_by_merge_file(struct world *world, const struct stet_json *json, size_t pair,
-                                const char *path, bool overlaps, char trees[3][65]) {
-	static const char *const files[3] = {"m.base", "m.a", "m.b"};
-	st_auto(st_buf) output = ST_BUF_INIT;
-	for (int i = 0; i < 3; i++) {
-		if (!write_blob(world, trees[i], path, files[i]))
-			return;
-	}
-	int status =
-		run(world->dir, &output,
-	        (const char *[]){"git", "merge-file", "-p", "-q", "m.a", "m.base", "m.b", NULL});
-	if ((status != 0) != overlaps)
-		fail_forecast(world, json, pair, path, "git merge-file says something else");
+static void check_by_merge_file(struct world *world, const struct stet_json *json, size_t number,
+                                const struct pair *pair, const char *path, bool overlaps) {
+	const char *const trees[3] = {pair->base, world->trees[pair->a], world->trees[pair->b]};
+	st_auto(st_buf) script = ST_BUF_INIT, output = ST_BUF_INIT;
+	for (int i = 0; i < 3; i++)
+		st_buf_addf(&script, "git cat-file blob %s:%s 2>/dev/null >%d || exit 0; ", trees[i], path,
+		            i);
+	st_buf_adds(&script, "git merge-file -p -q 1 0 2 >/dev/null && echo merges || echo overlaps");
+	ask_git(world, &output, script.ptr);
+	if (output.len > 0 && (strcmp(output.ptr, "overlaps\n") == 0) != overlaps)
+		fail_forecast(world, json, number, path, "git merge-file says something else");
 }
 
 static bool is_repeating(const char *path) {
 	return path && strncmp(path, "many/", 5) == 0;
 }
 
-static void check_file(struct world *world, const struct stet_json *json, size_t pair, size_t file,
-                       const struct st_buf *conflicts, char trees[3][65]) {
-	const char *path = text_at(json, "/pairs/%zu/files/%zu/path", pair, file);
-	const char *a = text_at(json, "/pairs/%zu/files/%zu/renamedInA", pair, file);
-	const char *b = text_at(json, "/pairs/%zu/files/%zu/renamedInB", pair, file);
-	const char *verdict = text_at(json, "/pairs/%zu/files/%zu/verdict", pair, file);
-	const char *why = text_at(json, "/pairs/%zu/files/%zu/why", pair, file);
+/* The names that a file of the forecast has on the two sides and in their base. */
+struct file_names {
+	const char *path, *a, *b;
+};
+
+static struct file_names names_of(const struct stet_json *json, size_t pair, size_t file) {
+	return (struct file_names){
+		.path = text_at(json, "/pairs/%zu/files/%zu/path", pair, file),
+		.a = text_at(json, "/pairs/%zu/files/%zu/renamedInA", pair, file),
+		.b = text_at(json, "/pairs/%zu/files/%zu/renamedInB", pair, file),
+	};
+}
+
+static void check_file(struct world *world, const struct stet_json *json, size_t number,
+                       const struct pair *pair, size_t file) {
+	const struct file_names called = names_of(json, number, file);
+	const char *verdict = text_at(json, "/pairs/%zu/files/%zu/verdict", number, file);
+	const char *why = text_at(json, "/pairs/%zu/files/%zu/why", number, file);
 	bool overlaps = strcmp(verdict, "overlaps") == 0;
 	world->compared++;
 	world->overlapping += overlaps;
-	world->renamed += a || b;
-	if (is_repeating(path) || is_repeating(a) || is_repeating(b)) {
-		if (!a && !b && !why)
-			check_by_merge_file(world, json, pair, path, overlaps, trees);
+	world->renamed += called.a || called.b;
+	if (is_repeating(called.path) || is_repeating(called.a) || is_repeating(called.b)) {
+		if (!called.a && !called.b && !why)
+			check_by_merge_file(world, json, number, pair, called.path, overlaps);
 		return;
 	}
-	bool conflict = has_name(conflicts, path) || has_name(conflicts, a) || has_name(conflicts, b);
-	if (conflict != overlaps)
-		show_renames(world, trees);
-	if (conflict != overlaps)
-		fail_forecast(world, json, pair, path,
-		              conflict ? "git has a conflict" : "git has no conflict");
+	bool conflict = has_name(&pair->conflicts, called.path) ||
+	                has_name(&pair->conflicts, called.a) || has_name(&pair->conflicts, called.b);
+	if (conflict == overlaps)
+		return;
+	show_renames(world, pair);
+	fail_forecast(world, json, number, called.path,
+	              conflict ? "git has a conflict" : "git has no conflict");
+}
+
+static bool is_listed(const struct stet_json *json, size_t number, const char *name) {
+	char pointer[64];
+	snprintf(pointer, sizeof pointer, "/pairs/%zu/files", number);
+	size_t count = stet_json_count(json, pointer);
+	for (size_t i = 0; i < count; i++) {
+		const struct file_names called = names_of(json, number, i);
+		if (strcmp(name, called.path) == 0 || (called.a && strcmp(name, called.a) == 0) ||
+		    (called.b && strcmp(name, called.b) == 0))
+			return true;
+	}
+	return false;
 }
 
 /* Every conflict of git's is in the forecast. */
-static void check_complete(struct world *world, const struct stet_json *json, size_t pair,
-                           const struct st_buf *conflicts, char trees[3][65]) {
-	char pointer[64];
-	snprintf(pointer, sizeof pointer, "/pairs/%zu/files", pair);
-	size_t count = stet_json_count(json, pointer);
-	for (size_t at = strlen(conflicts->ptr) + 1; at < conflicts->len;
-	     at += strlen(conflicts->ptr + at) + 1) {
+static void check_complete(struct world *world, const struct stet_json *json, size_t number,
+                           const struct pair *pair) {
+	struct st_str rest = st_buf_str(&pair->conflicts);
+	(void)next_item(&rest);
+	while (rest.len > 0) {
 		char name[200];
-		bool found = false;
-		snprintf(name, sizeof name, "%s", conflicts->ptr + at);
+		struct st_str item = next_item(&rest);
+		snprintf(name, sizeof name, "%.*s", (int)item.len, item.ptr);
 		name[strcspn(name, "~")] = '\0';
-		for (size_t i = 0; i < count && !found && *name; i++) {
-			const char *path = text_at(json, "/pairs/%zu/files/%zu/path", pair, i);
-			const char *a = text_at(json, "/pairs/%zu/files/%zu/renamedInA", pair, i);
-			const char *b = text_at(json, "/pairs/%zu/files/%zu/renamedInB", pair, i);
-			found = strcmp(name, path) == 0 || (a && strcmp(name, a) == 0) ||
-			        (b && strcmp(name, b) == 0);
-		}
-		if (!found && *name && !is_repeating(name))
-			show_renames(world, trees);
-		if (!found && *name && !is_repeating(name))
-			fail_forecast(world, json, pair, name, "git has a conflict that is missing here");
+		if (!*name || is_repeating(name) || is_listed(json, number, name))
+			continue;
+		show_renames(world, pair);
+		fail_forecast(world, json, number, name, "git has a conflict that is missing here");
 	}
 }
 
-static void check_pair(struct world *world, const struct stet_json *json, size_t pair,
-                       char trees[PLACES][65]) {
-	char pointer[64], three[3][65];
-	st_auto(st_buf) conflicts = ST_BUF_INIT;
-	snprintf(pointer, sizeof pointer, "/pairs/%zu/a", pair);
-	size_t a = place_of(world, json, stet_json_int(json, pointer, -1));
-	snprintf(pointer, sizeof pointer, "/pairs/%zu/b", pair);
-	size_t b = place_of(world, json, stet_json_int(json, pointer, -1));
-	snprintf(pointer, sizeof pointer, "/pairs/%zu/base", pair);
-	const char *base = stet_json_text(json, pointer, NULL);
-	snprintf(pointer, sizeof pointer, "/pairs/%zu/verdict", pair);
-	if (!base || strcmp(stet_json_text(json, pointer, NULL), "unknown") == 0)
-		fail_forecast(world, json, pair, wheres[b], "this pair is not known");
-	snprintf(three[0], sizeof three[0], "%.64s", base);
-	snprintf(three[1], sizeof three[1], "%.64s", trees[a]);
-	snprintf(three[2], sizeof three[2], "%.64s", trees[b]);
-	ask_conflicts(world, base, trees[a], trees[b], &conflicts);
-	snprintf(pointer, sizeof pointer, "/pairs/%zu/files", pair);
-	for (size_t i = 0; i < stet_json_count(json, pointer); i++)
-		check_file(world, json, pair, i, &conflicts, three);
-	check_complete(world, json, pair, &conflicts, three);
+/* Read which places a pair is of. */
+static struct pair find_pair(const struct world *world, const struct stet_json *json,
+                             size_t number) {
+	char pointer[64];
+	struct pair pair = {.conflicts = ST_BUF_INIT};
+	snprintf(pointer, sizeof pointer, "/pairs/%zu/a", number);
+	pair.a = place_of(world, json, stet_json_int(json, pointer, -1));
+	snprintf(pointer, sizeof pointer, "/pairs/%zu/b", number);
+	pair.b = place_of(world, json, stet_json_int(json, pointer, -1));
+	snprintf(pointer, sizeof pointer, "/pairs/%zu/base", number);
+	pair.base = stet_json_text(json, pointer, NULL);
+	snprintf(pointer, sizeof pointer, "/pairs/%zu/verdict", number);
+	if (!pair.base || strcmp(stet_json_text(json, pointer, NULL), "unknown") == 0)
+		fail_forecast(world, json, number, wheres[pair.b], "this pair is not known");
+	return pair;
 }
 
-static void check_forecasts(struct world *world) {
-	char trees[PLACES][65], *text = NULL;
+/* A forecast that ran out of time says so; on a machine that is busy elsewhere that is no fault. */
+static bool is_late(const char *text) {
+	return strstr(text, "The time was up") || strstr(text, "git took too long");
+}
+
+static struct stet_json *ask_forecast(struct world *world) {
+	enum { TRIES_MAX = 20 };
 	struct stet_json *json = NULL;
 	struct stet_error err = {0};
 	size_t place = gen_below(&world->gen, PLACES);
-	for (size_t i = 0; i < PLACES; i++)
-		write_tree(world, wheres[i], trees[i]);
-	if (stet_forecast(world->workers[place].ws, NULL, 1, &text, NULL, &err) < 0)
-		fail_msg("step %zu: %s", world->steps, err.message);
-	assert_int_equal(stet_json_parse(text, strlen(text), 0, &json, NULL), 0);
-	assert_int_equal(stet_json_count(json, "/pairs"), PLACES * (PLACES - 1) / 2);
-	for (size_t i = 0; i < stet_json_count(json, "/pairs"); i++)
-		check_pair(world, json, i, trees);
+	for (int tries = 0; tries < TRIES_MAX && !json; tries++) {
+		char *text = NULL;
+		if (stet_forecast(world->workers[place].ws, NULL, 1, &text, NULL, &err) < 0)
+			fail_msg("step %zu: %s", world->steps, err.message);
+		if (!is_late(text))
+			assert_int_equal(stet_json_parse(text, strlen(text), 0, &json, NULL), 0);
+		stet_free(text);
+	}
+	assert_non_null(json);
+	return json;
+}
+
+static void check_forecasts(struct world *world) {
+	struct pair pairs[PAIRS];
+	struct stet_json *json = ask_forecast(world);
+	assert_int_equal(stet_json_count(json, "/pairs"), PAIRS);
+	for (size_t i = 0; i < PAIRS; i++)
+		pairs[i] = find_pair(world, json, i);
+	ask_conflicts(world, pairs, PAIRS);
+	for (size_t i = 0; i < PAIRS; i++) {
+		char pointer[64];
+		snprintf(pointer, sizeof pointer, "/pairs/%zu/files", i);
+		for (size_t file = 0; file < stet_json_count(json, pointer); file++)
+			check_file(world, json, i, &pairs[i], file);
+		check_complete(world, json, i, &pairs[i]);
+		pair_release(&pairs[i]);
+	}
 	stet_json_free(json);
-	stet_free(text);
 }
 
 /* ---- the world ---- */
@@ -478,6 +533,9 @@ static void make_world(struct world *world) {
 		snprintf(args, sizeof args, "{\"path\":\"begun-%s\",\"content\":\"x\\n\"}", wheres[i]);
 		stet_free(worker_call(&world->workers[i], "write_file", args));
 	}
+	make_oracle(world);
+	for (size_t i = 0; i < PLACES; i++)
+		write_tree(world, i);
 }
 
 static void every_forecast_is_what_git_says(void **state) {
@@ -486,7 +544,7 @@ static void every_forecast_is_what_git_says(void **state) {
 	world.gen = gen_new(seed ? strtoull(seed, NULL, 10) : 22);
 	make_world(&world);
 	for (size_t i = 0; i < step_count(); i++) {
-		take_step(&world);
+		write_tree(&world, take_step(&world));
 		check_forecasts(&world);
 	}
 	print_message("# %zu steps, %zu files compared, %zu overlap, %zu renamed\n", world.steps,
