@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 import time
 
+import lib
 from lib import Agent, Machine, Postgres, claim, finish, skip, until
 
 if not Postgres.is_there():
@@ -187,12 +188,8 @@ try:
     for agent in agents:
         agent.end()
 finally:
-    log = f"{hub.dir}/log"
-    import lib
-    if lib.failed and os.path.exists(log):
-        with open(log, errors="replace") as file:
-            for line in file.read().splitlines()[-30:]:
-                print(f"# {line}")
+    if lib.failed:
+        hub.show_log()
     hub.remove()
     shutil.rmtree(base, ignore_errors=True)
 finish()

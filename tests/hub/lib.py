@@ -19,7 +19,7 @@ count = failed = 0
 
 
 def claim(name, holds, why=""):
-    """Print a claim; `holds` is a value or a function that may raise AssertionError."""
+    """Print a claim; `holds` is a value or a function that may raise AssertionError. `why` may be a function, too."""
     global count, failed
     count += 1
     try:
@@ -28,7 +28,7 @@ def claim(name, holds, why=""):
         holds, why = False, str(error)
     failed += not holds
     print(f"{'ok' if holds else 'not ok'} {count} - {name}", flush=True)
-    for line in str(why).splitlines() if not holds else []:
+    for line in str(why() if callable(why) else why).splitlines() if not holds else []:
         print(f"# {line}", flush=True)
     return holds
 
@@ -136,6 +136,11 @@ class Postgres:
         self.data = data
         self.start()
 
+    def show_log(self):
+        with open(f"{self.dir}/log", errors="replace") as file:
+            for line in file.read().splitlines()[-30:]:
+                print(f"# {line}")
+
     def remove(self):
         if self.process:
             self.kill()
@@ -209,8 +214,11 @@ class Agent:
         self.process.stdin.flush()
         return json.loads(self.process.stdout.readline())
 
+    def result(self, tool, **arguments):
+        return self.send("tools/call", {"name": tool, "arguments": arguments})["result"]
+
     def call(self, tool, **arguments):
-        result = self.send("tools/call", {"name": tool, "arguments": arguments})["result"]
+        result = self.result(tool, **arguments)
         return "\n".join(block.get("text", "") for block in result["content"])
 
     def kill(self):

@@ -296,9 +296,10 @@ static void ask_conflicts(struct world *world, struct pair *pairs, size_t count)
 		add_commit(world, i % 2 ? pair->b : pair->a, pair->base, i);
 		st_buf_addf(&script, " commit-%zu", i);
 	}
-	st_buf_adds(&script, " | paste -d ' ' - - |"
-	                     " git -c merge.directoryRenames=false merge-tree --stdin --write-tree"
-	                     " --name-only --no-messages");
+	st_buf_adds(&script,
+	            " | paste -d ' ' - - |"
+	            " git -c merge.directoryRenames=false merge-tree --stdin --write-tree"
+	            " --name-only --no-messages");
 	ask_git(world, &output, script.ptr);
 	struct st_str rest = st_buf_str(&output);
 	for (size_t i = 0; i < count; i++)

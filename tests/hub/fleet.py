@@ -1,0 +1,203 @@
+"""Eight machines with fifty agents and one hub, which dies, is cut off and is restored from older
+backups, while agents are killed: every change that a place stored is at the hub once and in order,
+and every machine knows of it."""
+
+import contextlib
+import json
+import os
+import shutil
+import sqlite3
+import tempfile
+import threading
+import time
+
+import lib
+from lib import Agent, Machine, Postgres, claim, finish, skip, until
+
+if not Postgres.is_there():
+    skip("a fleet shares one hub", "PostgreSQL is not installed: make check-all installs it")
+    finish()
+
+FULL = os.environ.get("STET_TORTURE") == "1"
+MACHINES, AGENTS, FAILOVERS = 8, 50, 4
+EVENTS = 20000 if FULL else 2000
+# A change is stored some milliseconds after its answer: kill -9 within this many seconds may lose it.
+AT_RISK = 10
+
+
+class Fleet:
+    """What the agents did so far."""
+
+    def __init__(self, machines):
+        self.machines = machines
+        self.moved = threading.Condition()
+        # The agents do not run ahead of what befalls them.
+        self.begun = self.allowed = self.done = self.killed = 0
+        self.failures = []
+        # Path to machine, of acknowledged changes; and of those that a kill -9 may have lost.
+        self.written, self.at_risk = {}, {}
+
+    def take(self):
+        """Wait for leave to make another change. Whether there is one to make."""
+        with self.moved:
+            self.moved.wait_for(lambda: self.begun < self.allowed or self.allowed >= EVENTS)
+            self.begun += 1
+            return self.begun <= EVENTS
+
+    def allow(self, count):
+        with self.moved:
+            self.allowed = count
+            self.moved.notify_all()
+
+    def finished(self, path, machine):
+        with self.moved:
+            self.written[path] = machine
+            self.done += 1
+            self.moved.notify_all()
+
+    def lost(self, recent, machine):
+        with self.moved:
+            for path in recent:
+                self.written.pop(path, None)
+                self.at_risk[path] = machine
+            self.done += 1
+            self.killed += 1
+            self.moved.notify_all()
+
+    def await_done(self, count):
+        with self.moved:
+            self.moved.wait_for(lambda: self.done >= count or self.failures, timeout=600)
+
+
+class Worker(threading.Thread):
+    """An agent that changes files of its own, and starts again when it is killed."""
+
+    def __init__(self, fleet, machine, number):
+        super().__init__()
+        self.fleet, self.machine, self.number = fleet, machine, number
+        self.agent, self.starts = None, 0
+        self.start_agent()
+
+    def start_agent(self):
+        self.starts += 1
+        self.agent = Agent(self.machine, f"agent-{self.number}-{self.starts}")
+
+    def write(self, path, recent):
+        try:
+            result = self.agent.result("write_file", path=path, content=f"{path}\n")
+        except (ValueError, OSError):
+            now = time.monotonic()
+            self.fleet.lost([path, *(known for known, at in recent if now - at < AT_RISK)], self.machine)
+            recent.clear()
+            self.agent.kill()
+            self.start_agent()
+            return
+        if result.get("isError"):
+            self.fleet.failures.append(json.dumps(result))
+        recent.append((path, time.monotonic()))
+        self.fleet.finished(path, self.machine)
+
+    def run(self):
+        recent, number = [], 0
+        try:
+            while self.fleet.take():
+                number += 1
+                self.write(f"of-{self.number}-{number}.txt", recent)
+        except Exception as error:  # a thread that ends silently would hang the test
+            self.fleet.failures.append(repr(error))
+
+
+def rows(machine, sql, *values):
+    """Ask the registry of a machine."""
+    path = f"{machine.home}/state/stet/places/stet.db"
+    with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=30)) as db:
+        return db.execute(sql, values).fetchall()
+
+
+def at_hub(hub, machine):
+    """How many events of a machine the hub has, how many numbers, and the last one."""
+    return hub.ask("select count(*), count(distinct e.number), coalesce(max(e.number), 0) from stet.event e"
+                   f" join stet.place p on p.id = e.place where convert_from(p.path, 'utf8') = '{machine.clone}'")
+
+
+def is_sent(hub, machine):
+    return at_hub(hub, machine) == "|".join([str(machine.numbered())] * 3)
+
+
+def is_known(hub, machine):
+    """Whether a machine has received all events of the others, and stands where the hub does."""
+    theirs = dict(line.split("|") for line in hub.ask(
+        "select convert_from(p.path, 'utf8'), max(e.number) from stet.event e join stet.place p on p.id = e.place"
+        " group by 1").splitlines())
+    numbers = dict(rows(machine, "select cast(path as text), number from place"))
+    end = hub.ask("select seq, mark from stet.event order by seq desc limit 1")
+    position = dict(rows(machine, "select name, value from meta"))
+    return all(numbers.get(path) == int(last) for path, last in theirs.items()) and \
+        end == f"{position.get('hub_seq_1')}|{position.get('hub_mark_1')}"
+
+
+def disturb(fleet, hub, workers):
+    """While the agents work: kill agents and the server, cut connections, restore older backups."""
+    steps = FAILOVERS * 5
+    backup = None
+    for step in range(steps):
+        fleet.allow(EVENTS * (step + 2) // (steps + 1))
+        fleet.await_done(EVENTS * (step + 1) // (steps + 1))
+        kind = step % 5
+        if kind == 0:
+            backup = hub.backup()
+        elif kind == 1:
+            hub.ask("select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'stet'"
+                    " and random() < 0.5")
+        elif kind == 2:
+            for worker in workers[step % 7::10]:
+                worker.agent.process.kill()
+        elif kind == 3:
+            hub.kill()
+            hub.start()
+        else:
+            hub.replace(backup)
+
+
+base = tempfile.mkdtemp(prefix="stet-fleet-")
+hub = Postgres().start()
+workers = []
+try:
+    machines = [Machine(base, f"machine-{number}", hub.conninfo()) for number in range(MACHINES)]
+    fleet = Fleet(machines)
+    workers = [Worker(fleet, machines[number % MACHINES], number) for number in range(AGENTS)]
+    began = time.monotonic()
+    for worker in workers:
+        worker.start()
+    disturb(fleet, hub, workers)
+    for worker in workers:
+        worker.join()
+    wrote = time.monotonic() - began
+    claim("no change fails because of the hub", not fleet.failures, "\n".join(fleet.failures[:5]))
+    claim("every place sends what it stored, each change once",
+          lambda: all(until(lambda: is_sent(hub, machine), 180) for machine in machines),
+          lambda: "\n".join(f"{machine.name}: the hub has {at_hub(hub, machine)}, the registry {machine.numbered()}"
+                            for machine in machines))
+    claim("the hub has them in the order of each place", hub.ask(
+        "select bool_and(number = before + 1) from (select number, lag(number, 1, 0::bigint) over"
+        " (partition by place order by seq) as before from stet.event) as e") == "t")
+    claim("and counts them without gaps",
+          hub.ask("select count(*) = max(seq) and max(seq) = (select seq from stet.repo) from stet.event") == "t")
+    stored = hub.ask("select convert_from(path, 'utf8') from stet.event").splitlines()
+    missing = set(fleet.written) - set(stored)
+    claim("every change that was answered is there, and none twice",
+          not missing and len(stored) == len(set(stored)), f"{len(missing)} missing, such as {sorted(missing)[:5]}")
+    claim("every machine notices each failover, and catches up with all others",
+          lambda: all(until(lambda: is_known(hub, machine), 180) for machine in machines))
+    gone = set(fleet.at_risk) - set(stored)
+    print(f"# {len(stored)} changes of {AGENTS} agents on {MACHINES} machines, {FAILOVERS} failovers; {fleet.killed} agents"
+          f" killed, {len(gone)} of their last {len(fleet.at_risk)} changes not stored; {wrote:.0f} s,"
+          f" {time.monotonic() - began:.0f} s until all was known")
+finally:
+    for worker in workers:
+        worker.agent.kill()
+    if lib.failed:
+        hub.show_log()
+    hub.remove()
+    shutil.rmtree(base, ignore_errors=True)
+finish()
