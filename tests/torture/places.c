@@ -239,9 +239,9 @@ static void write_tree(struct world *world, size_t place) {
 	char script[600];
 	st_auto(st_buf) output = ST_BUF_INIT;
 	snprintf(script, sizeof script,
-	         "export GIT_INDEX_FILE=index-%s GIT_DIR=. GIT_WORK_TREE='%s';"
-	         " git -C '%s' --git-dir=\"$PWD\" add -A 2>/dev/null; git write-tree",
-	         wheres[place], dir_at(world->dir, wheres[place]), dir_at(world->dir, wheres[place]));
+	         "export GIT_INDEX_FILE=\"$PWD/index-%s\" GIT_DIR=\"$PWD\"; cd '%s';"
+	         " export GIT_WORK_TREE=.; git add -A 2>/dev/null; git write-tree",
+	         wheres[place], dir_at(world->dir, wheres[place]));
 	ask_git(world, &output, script);
 	snprintf(world->trees[place], sizeof *world->trees, "%.*s", (int)(output.len - 1), output.ptr);
 }
