@@ -114,16 +114,6 @@ def rows(machine, sql, *values):
         return db.execute(sql, values).fetchall()
 
 
-def at_hub(hub, machine):
-    """How many events of a machine the hub has, how many numbers, and the last one."""
-    return hub.ask("select count(*), count(distinct e.number), coalesce(max(e.number), 0) from stet.event e"
-                   f" join stet.place p on p.id = e.place where convert_from(p.path, 'utf8') = '{machine.clone}'")
-
-
-def is_sent(hub, machine):
-    return at_hub(hub, machine) == "|".join([str(machine.numbered())] * 3)
-
-
 def is_known(hub, machine):
     """Whether a machine has received all events of the others, and stands where the hub does."""
     theirs = dict(line.split("|") for line in hub.ask(
@@ -175,8 +165,8 @@ try:
     wrote = time.monotonic() - began
     claim("no change fails because of the hub", not fleet.failures, "\n".join(fleet.failures[:5]))
     claim("every place sends what it stored, each change once",
-          lambda: all(until(lambda: is_sent(hub, machine), 180) for machine in machines),
-          lambda: "\n".join(f"{machine.name}: the hub has {at_hub(hub, machine)}, the registry {machine.numbered()}"
+          lambda: all(until(lambda: hub.has(machine), 180) for machine in machines),
+          lambda: "\n".join(f"{machine.name}: the hub has {hub.events_of(machine)}, the registry {machine.numbered()}"
                             for machine in machines))
     claim("the hub has them in the order of each place", hub.ask(
         "select bool_and(number = before + 1) from (select number, lag(number, 1, 0::bigint) over"

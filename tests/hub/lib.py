@@ -101,6 +101,17 @@ class Postgres:
             raise AssertionError(done.stderr)
         return done.stdout.strip()
 
+    def events_of(self, machine):
+        """What the hub has of a machine: how many events, how many different numbers, the last number."""
+        return self.ask("select count(*), count(distinct e.number), coalesce(max(e.number), 0) from stet.event e"
+                        f" join stet.place p on p.id = e.place where convert_from(p.path, 'utf8') = '{machine.clone}'",
+                        check=False)
+
+    def has(self, machine, count=None):
+        """Whether it has so many events of a machine, each once, and the last; by default all that it numbered."""
+        last = machine.numbered()
+        return self.events_of(machine) == f"{last if count is None else count}|{last if count is None else count}|{last}"
+
     def stop(self):
         if self.process:
             self.process.send_signal(signal.SIGINT)

@@ -161,6 +161,15 @@ static int collect_unsent(struct st_places *places, int64_t after, struct batch 
 	return code;
 }
 
+/* The registry stores the last events only: name what the hub can no longer be sent. */
+static void name_gap(const struct st_uplink *uplink, int64_t last, int64_t next) {
+	if (next > last + 1)
+		st_write_notice(&uplink->places->ws->writes,
+		                "The hub will never list %lld changes made here: while it was away, or "
+		                "since the backup it was restored from, more happened than is stored here.",
+		                (long long)(next - last - 1));
+}
+
 /* Send the next events. Returns how many, or a code. */
 static int send_batch(struct st_uplink *uplink, int64_t *last, struct stet_error *err) {
 	struct batch batch = {0};
@@ -174,8 +183,10 @@ static int send_batch(struct st_uplink *uplink, int64_t *last, struct stet_error
 		events[i] = batch.items[i].event;
 	if (code == 0)
 		code = st_hub_send(uplink->hub, events, batch.count, err);
-	if (code == 0 && batch.count > 0)
+	if (code == 0 && batch.count > 0) {
+		name_gap(uplink, *last, events[0].number);
 		*last = events[batch.count - 1].number;
+	}
 	int sent = (int)batch.count;
 	free(events);
 	batch_release(&batch);
