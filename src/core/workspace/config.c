@@ -364,13 +364,13 @@ static int read_member(struct stet_config *config, const char *name, yyjson_val 
 	if (text.failed)
 		return st_fail_nomem(err);
 	/* A number can be out of range: "not a number" would be wrong. */
-	const char *given = yyjson_is_uint(value) ? st_buf_cstr(&text) : st_json_kind(value);
+	const char *actual = yyjson_is_uint(value) ? st_buf_cstr(&text) : st_json_kind(value);
 	if (!taken && trusted)
 		return st_fail(err, STET_E_INVALID, "%s: \"%s\" takes %s, not %s.", source, name,
-		               values_of(key), given);
+		               values_of(key), actual);
 	if (!taken) {
 		notice(config, "%s: \"%s\" takes %s, not %s; it is left out.", source, name, values_of(key),
-		       given);
+		       actual);
 		return 0;
 	}
 	return (trusted ? store : store_untrusted)(config, key, taken, source, err);
