@@ -1,4 +1,4 @@
-// The page: routes, live updates, what to do when something is wrong.
+// The page: routes, live updates and errors.
 
 import { Failure, get, listen, setToken, takeToken } from "./api.js";
 import { el, plain, tickTimes } from "./dom.js";
@@ -19,7 +19,7 @@ let refreshing = false, wanted = false, lastOpen = null;
 const pause = (ms) => new Promise((done) => setTimeout(done, ms));
 const say = (text) => { document.getElementById("say").textContent = text; };
 
-// ---- what is wrong
+// ---- errors
 
 function showTokenForm(message) {
 	const field = el("input", { type: "password", name: "token", autocomplete: "off", required: true });
@@ -68,7 +68,7 @@ function drawNav() {
 		el("li", null, el("a", { href: link(key), "aria-current": key === current ? "page" : null }, title))));
 }
 
-/** What a view shows, for a comparison: the server's clock always changes. */
+/** The data of a view as a text to compare, without the server's clock, which always changes. */
 const signature = (data) => view.signature?.(data) ?? JSON.stringify({ ...data, now: 0 });
 
 /** Load the view of the address and draw it. */
@@ -79,7 +79,7 @@ async function open() {
 	drawNav();
 	document.title = `${view?.title ?? "Not found"} \u00b7 stet`;
 	if (!view) {
-		main.replaceChildren(el("h1", null, "Not found"), el("p.empty", null, "This address leads nowhere. ", el("a", { href: "#/now" }, "See what happens now.")));
+		main.replaceChildren(el("h1", null, "Not found"), el("p.empty", null, "The page has no such address. ", el("a", { href: "#/now" }, "Go to Now.")));
 		main.dataset.route = location.hash;
 		return;
 	}
@@ -199,7 +199,7 @@ workspace.addEventListener("change", () => {
 	location.reload();
 });
 setInterval(tickTimes, 1000);
-/** What other checkouts do is not in this one's state: such a view asks by itself. */
+/** The state of this checkout does not change when agents work in others, so a view of these polls. */
 setInterval(() => { if (view?.poll) refresh(); }, 2000);
 
 if (takeToken()) start();

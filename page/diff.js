@@ -105,7 +105,7 @@ export function diff(answer, label) {
 			el("div.tools", null, el("span.sum", null, el("span.plus", null, `+${added}`), " ", el("span.minus", null, `\u2212${removed}`)),
 				el("div.choice", { role: "group", "aria-label": "How to show the diff" }, choose("Unified", "one"), choose("Side by side", "side"))),
 			table(lines, side, label));
-		if (answer.cut) root.append(el("p.quiet", null, "The diff is cut: it has more lines than are kept or shown."));
+		if (answer.cut) root.append(el("p.quiet", null, "The diff is cut here: it is too long to show."));
 	};
 	draw();
 	return root;

@@ -1,12 +1,12 @@
-// Undo and redo: a preview, and then what was previewed.
+// Undo and redo: first a preview, then exactly that.
 
 import { Failure, undo } from "./api.js";
 import { diff } from "./diff.js";
 import { count, el, path } from "./dom.js";
 
 const OUTCOMES = {
-	restored: "becomes what it was before", merged: "loses these changes; the changes of others stay", deleted: "is deleted: it had been created",
-	recreated: "is created again", unchanged: "is already what it was before", conflict: "is left as it is", impossible: "is left as it is",
+	restored: "goes back to its earlier content", merged: "loses these changes and keeps those of others", deleted: "is deleted, because this write created it",
+	recreated: "is created again", unchanged: "already has its earlier content", conflict: "stays as it is", impossible: "stays as it is",
 };
 
 const reasonOf = (file) => file.reason ? `: ${file.reason}` : "";
@@ -16,7 +16,7 @@ const fileItem = (file) => el("li", null, el("p", null, path(file.path), " ", el
 
 const refusal = (text) => el("p.error", { role: "alert" }, text);
 
-/** A panel that undoes or redoes; `request` is what the server is sent, `note` what was done before. */
+/** A panel that undoes or redoes; `request` goes to the server, `note` tells of the action before. */
 export function undoPanel(request, subject, key, note) {
 	const verb = request.redo ? "Redo" : "Undo";
 	const panel = el("section.undo", { "data-redo": key, "aria-label": verb });
@@ -32,7 +32,7 @@ export function undoPanel(request, subject, key, note) {
 		const left = files.filter((file) => file.outcome === "conflict" || file.outcome === "impossible").length;
 		const possible = files.length - left > 0;
 		show(...notes, el("h2", null, `${verb} ${subject}?`),
-			left ? refusal(`${count(left, "file")} cannot be taken back.`) : null,
+			left ? refusal(`stet cannot ${verb.toLowerCase()} ${count(left, "file")}.`) : null,
 			el("ul.preview", null, ...files.map(fileItem)),
 			el("p.buttons", null, possible && button(verb, () => act(answer.expected), "button.primary"), button("Cancel", () => idle())));
 	};

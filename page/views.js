@@ -6,8 +6,9 @@ import { count, el, name, path, plain, reconcile, time, tokens } from "./dom.js"
 import { undoPanel } from "./undo.js";
 
 const REASONS = {
-	modified: "changed since it was read", deleted: "deleted since it was read", unseen: "not read in full before",
-	drops: "would lose most of its lines", hash: "another version than expected",
+	modified: "the file changed after the agent read it", deleted: "the file was deleted after the agent read it",
+	unseen: "the agent had not read the whole file", drops: "the write would remove most of the file",
+	hash: "the file was not the version that the agent expected",
 };
 const KINDS = { created: ["+", "created"], changed: ["~", "changed"], deleted: ["\u2212", "deleted"], read: ["\u00b7", "read"] };
 
@@ -20,7 +21,7 @@ export function link(...parts) {
 // ---- parts
 
 const kind = (word) => el("span.kind." + word, { title: KINDS[word][1] }, el("span", { "aria-hidden": "true" }, KINDS[word][0]), el("span.vh", null, KINDS[word][1]));
-const agent = (text) => text ? el("a.agent", { href: link("run", text) }, name(text)) : el("span.agent", null, "someone");
+const agent = (text) => text ? el("a.agent", { href: link("run", text) }, name(text)) : el("span.agent", null, "unnamed");
 const tag = (text, style = "tag") => el("span." + style, null, text);
 
 /** A section with a heading and a list, which it brings up to date; `empty` is the sentence if there is nothing. */
@@ -70,10 +71,10 @@ function attentionRow(item) {
 	if (item.kind === "notice") return el("li.row.warn", null, el("span.what", null, plain(item.text)));
 	if (item.kind === "rescued") {
 		return el("li.row.warn", null, tag("rescued"), el("a.what", { href: link("rescued", item.name) }, path(item.path)),
-			el("span.note", null, `${count(item.bytes, "byte")} that somebody wrote late are kept`), time(item.at));
+			el("span.note", null, `another program wrote ${count(item.bytes, "byte")} late; stet kept them`), time(item.at));
 	}
 	return el("li.row.warn", null, tag("refused"), el("a.what", { href: link("conflicts", item.id) }, path(item.path)),
-		el("span.note", null, agent(item.agent), " has not written since: ", REASONS[item.reason] ?? item.reason), time(item.at));
+		el("span.note", null, agent(item.agent), " was refused and has not tried again: ", REASONS[item.reason] ?? item.reason), time(item.at));
 }
 
 function agentRow(item) {
@@ -100,15 +101,15 @@ const now = (route) => ({
 		main.querySelector(":scope > .empty")?.remove();
 		list(main, "attention", "Needs you", data.attention, (item) => item.kind + (item.id ?? item.name ?? ""), attentionRow);
 		list(main, "agents", "Agents", data.agents.sort((a, b) => b.at - a.at), (item) => item.agent, agentRow, empty("No agent was active in the last day."));
-		list(main, "files", "Files in work", data.files.sort((a, b) => b.at - a.at), (item) => item.path, fileRow, empty("Nothing was written in the last day."));
+		list(main, "files", "Recent files", data.files.sort((a, b) => b.at - a.at), (item) => item.path, fileRow, empty("No file was read or written in the last day."));
 	},
 });
 
 // ---- conflicts
 
 const outcome = (item) => item.settledBy
-	? el("a.note", { href: link("history", item.settledBy) }, item.kind === "merged" ? "merged, and written" : "read the change, and wrote")
-	: el("span.note.open", null, "has not written since");
+	? el("a.note", { href: link("history", item.settledBy) }, item.kind === "merged" ? "merged and written" : "read it again and wrote")
+	: el("span.note.open", null, "not tried again");
 
 function conflictRow(item) {
 	if (item.kind === "rescued") {
@@ -116,7 +117,7 @@ function conflictRow(item) {
 			el("span.note", null, count(item.bytes, "byte")), time(item.at));
 	}
 	return el("li.row", null, tag(item.kind, "tag." + item.kind), el("a.what", { href: link("conflicts", item.id) }, path(item.path)),
-		el("span.note", null, agent(item.agent), item.other && [" met ", agent(item.other)]), outcome(item), time(item.at));
+		el("span.note", null, agent(item.agent), item.other && [", after a change by ", agent(item.other)]), outcome(item), time(item.at));
 }
 
 const conflicts = (route) => ({
@@ -127,7 +128,7 @@ const conflicts = (route) => ({
 		const items = [...data.conflicts, ...(data.rescued ?? [])].sort((a, b) => b.at - a.at);
 		const searched = route.query.path || route.query.agent;
 		list(main, "list", null, items, (item) => item.kind + (item.id ?? item.name), conflictRow,
-			searched ? empty("No conflict matches.") : empty("No conflicts: nobody changed what another agent had read. To see one, run", "make demo"));
+			searched ? empty("No conflict matches.") : empty("No conflicts: no agent wrote to a file that had changed since it read it. To see one, run", "make demo"));
 		pager(main, route, data.next);
 	},
 });
@@ -142,9 +143,9 @@ const conflict = (route) => ({
 		main.append(el("div.detail", null,
 			el("p.lead", null, tag(item.kind, "tag." + item.kind), " ", path(item.path)),
 			el("dl.facts", null,
-				fact("Agent", agent(item.agent)), item.other && fact("Met", agent(item.other)),
-				item.reason && fact("Why", REASONS[item.reason] ?? item.reason), fact("When", time(item.at)), fact("Then", outcome(item))),
-			el("h2", null, item.kind === "merged" ? "What others had changed" : "What the agent was shown"), diff(item, item.path)));
+				fact("Agent", agent(item.agent)), item.other && fact("Changed by", agent(item.other)),
+				item.reason && fact("Why", REASONS[item.reason] ?? item.reason), fact("When", time(item.at)), fact("Outcome", outcome(item))),
+			el("h2", null, item.kind === "merged" ? "Changes by others" : "Changes that stet showed the agent"), diff(item, item.path)));
 	},
 });
 
@@ -153,8 +154,8 @@ const rescued = (route) => ({
 	load: () => get("rescued", { ws: route.ws, name: route.parts[1] }),
 	draw(main, item) {
 		main.append(el("p.lead", null, tag("rescued", "tag.rescued"), " ", path(item.path)),
-			el("p.quiet", null, "Another program wrote these bytes to a file that stet had just replaced. They are kept in ", el("code", null, ".stet/rescued/", name(item.name)), "."),
-			el("h2", null, "From the file as it is to the rescued bytes"), diff(item, item.path));
+			el("p.quiet", null, "Another program wrote these bytes to a file that stet had just replaced. stet keeps them in ", el("code", null, ".stet/rescued/", name(item.name)), "."),
+			el("h2", null, "Changes from the current file to the rescued bytes"), diff(item, item.path));
 	},
 });
 
@@ -195,7 +196,7 @@ function byAgent(writes) {
 	return [...found.values()];
 }
 
-const runRow = (item) => el("li.row", null, el("a.what", { href: item.agent ? link("run", item.agent) : link("history") }, item.agent ? name(item.agent) : "someone"),
+const runRow = (item) => el("li.row", null, el("a.what", { href: item.agent ? link("run", item.agent) : link("history") }, item.agent ? name(item.agent) : "unnamed"),
 	el("span.note", null, `${count(item.writes, "write")} to ${count(item.files.length, "file")}`), time(item.at));
 
 const history = (route) => ({
@@ -207,7 +208,7 @@ const history = (route) => ({
 			const choose = (text, value) => el("a", { href: link("history", value ? { ...rest, by: value } : rest), "aria-current": (by ?? "") === value ? "true" : null }, text);
 			main.append(searchForm(route), el("p.choice", null, choose("By time", ""), choose("By agent", "agent")));
 		}
-		const nothing = rest.path || rest.agent ? empty(data.next ? "Nothing in this part of the history matches." : "No write matches.") : empty("Nothing was written through stet yet. Try it:", "stet edit FILE OLD NEW");
+		const nothing = rest.path || rest.agent ? empty(data.next ? "No write in this part of the history matches." : "No write matches.") : empty("No agent has written through stet yet. Try it:", "stet edit FILE OLD NEW");
 		if (by) list(main, "list", null, byAgent(data.writes), (item) => item.agent, runRow, nothing);
 		else list(main, "list", null, groups(data.writes), (items) => items[0].id, groupRow, nothing);
 		pager(main, route, data.next);
@@ -221,7 +222,7 @@ const write = (route) => ({
 		const fresh = el("div.detail", null,
 			el("p.lead", null, kind(item.kind), " ", path(item.path)),
 			el("dl.facts", null, fact("Agent", agent(item.agent)), fact("When", time(item.at)), item.story && fact("Story", name(item.story)),
-				item.undoes && fact("Takes back", el("a", { href: link("history", item.undoes) }, `write ${item.undoes}`)),
+				item.undoes && fact("Undoes", el("a", { href: link("history", item.undoes) }, `write ${item.undoes}`)),
 				item.undoneBy && fact("Undone by", el("a", { href: link("history", item.undoneBy) }, `write ${item.undoneBy}`)),
 				fact("File", el("a", { href: link("history", { path: item.path }) }, "all its writes"))),
 			diff(item, item.path));
@@ -252,7 +253,7 @@ function runFile(route, file) {
 			}
 		},
 	}, el("summary.row", null, kind(file.before ? file.after ? "changed" : "deleted" : "created"), el("span.what", null, path(file.path)),
-		el("span.note", null, count(file.writes, "write"), file.others && ", with writes of others in between"), time(file.at)), body));
+		el("span.note", null, count(file.writes, "write"), file.others && ", others wrote in between"), time(file.at)), body));
 }
 
 const run = (route) => ({
@@ -267,8 +268,8 @@ const run = (route) => ({
 	},
 	draw(main, data) {
 		main.querySelector(".lead")?.remove();
-		main.querySelector("h1").after(el("p.lead", null, name(data.agent), el("span.quiet", null, ` ${count(data.writes, "write")} to ${count(data.files.length, "file")} that were not undone`)));
-		list(main, "list", null, data.files, (file) => file.path, (file) => runFile(route, file), empty("This agent has no write that can be undone."));
+		main.querySelector("h1").after(el("p.lead", null, name(data.agent), el("span.quiet", null, ` ${count(data.writes, "write")} to ${count(data.files.length, "file")}, not undone`)));
+		list(main, "list", null, data.files, (file) => file.path, (file) => runFile(route, file), empty("This agent has made no write that stet can undo."));
 		if (data.omitted) main.append(el("p.quiet", null, `${count(data.omitted, "more file")} left out.`));
 		if (route.allowUndo && data.files.length && !main.querySelector(".undo")) {
 			main.append(undoPanel({ ws: route.ws, agent: data.agent }, `all writes of ${plain(data.agent)}`, "run"));
@@ -307,7 +308,7 @@ const context = (route) => ({
 			const row = sessionRow(item);
 			row.firstElementChild.open = open.has(item.agent);
 			return row;
-		}, empty("No agent was sent anything in the last week. Connect one:", "stet setup claude"));
+		}, empty("No agent has called stet in the last week. Connect one:", "stet setup claude"));
 	},
 });
 
@@ -341,7 +342,7 @@ function placeRow(place) {
 	place.filesLeftOut ? el("p.quiet", null, `${count(place.filesLeftOut, "more file")}.`) : null));
 }
 
-/** Without the ages, which change all the time. */
+/** Leaves out the ages, which change all the time. */
 const settled = (key, value) => key === "secondsAgo" ? undefined : value;
 
 const places = (route) => ({
@@ -351,7 +352,7 @@ const places = (route) => ({
 	draw(main, { who }) {
 		main.querySelector(".quiet")?.remove();
 		if (!who.repository) {
-			main.append(el("p.empty.quiet", null, "This directory is in no git repository, so it has no other places."));
+			main.append(el("p.empty.quiet", null, "This directory is not in a git repository, so it has no other checkouts."));
 			return;
 		}
 		list(main, "shared", "Changed in several places", sharedFiles(who.places), (item) => item.path, sharedRow, null);

@@ -26,7 +26,7 @@ extern "C" {
 /**
  * Get one section as JSON.
  *
- * @section  "now": agents, files in work, what needs a person; "conflicts" and
+ * @section  "now": agents, recent files, conflicts that need a person; "conflicts" and
  *           "conflict"; "rescued"; "history", "write" and "run"; "diff";
  *           "context"; "places", where `who` is as stet_who() has it.
  * @args     A JSON object with the section's arguments; NULL for none.

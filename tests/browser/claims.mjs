@@ -111,7 +111,7 @@ await claim("a conflict appears within a second, with its diff", async () => {
 	await stage.must("right", "edit_file", { path: "src/shared.c", oldText: "two", newText: "TWO" });
 	const answer = await stage.edit("left", "src/shared.c", "two", "2");
 	assert(answer.failed, "the edit was not refused");
-	await soon(page, ["src/shared.c", "left met right"]);
+	await soon(page, ["src/shared.c", "left, after a change by right"]);
 	await page.click("a.what:has-text('shared.c')");
 	await page.waitForSelector("table.diff");
 	assert(/−two\s*/.test((await text(page, "table.diff")).replace(/\s+/g, "")) || (await text(page, "tr.del")).includes("two"), "no removed line");
@@ -119,7 +119,7 @@ await claim("a conflict appears within a second, with its diff", async () => {
 });
 await claim("a conflict is settled before the eyes of the reader", async () => {
 	await stage.must("left", "edit_file", { path: "src/shared.c", oldText: "TWO", newText: "2" });
-	await soon(page, ["read the change, and wrote"]);
+	await soon(page, ["read it again and wrote"]);
 });
 await claim("a diff can be read side by side", async () => {
 	await page.click("button:has-text('Side by side')");
@@ -151,7 +151,7 @@ await claim("an undo is previewed, done and seen", async () => {
 	await show(page, `#/history/${writes[0].id}`);
 	await page.click(".undo button");
 	await page.waitForSelector(".preview tr.add");
-	assert((await text(page, ".preview")).includes("becomes what it was before"), await text(page, ".preview"));
+	assert((await text(page, ".preview")).includes("goes back to its earlier content"), await text(page, ".preview"));
 	assert(readFileSync(join(stage.root, "src/shared.c"), "utf8").includes("\n2\n"), "the preview changed the file");
 	await page.click(".undo button.primary");
 	await page.waitForSelector(".undo .done");
@@ -227,9 +227,9 @@ await claim("a deep link asks a new tab for the token, and then leads there", as
 	assert((await text(tab, ".lead")).includes("parser.c"), "not the write");
 	await tab.context().close();
 });
-await claim("an address that leads nowhere says so", async () => {
+await claim("an address that no such address says so", async () => {
 	await show(page, "#/nothing/here");
-	assert((await text(page, "main")).includes("leads nowhere"), await text(page, "main"));
+	assert((await text(page, "main")).includes("no such address"), await text(page, "main"));
 	await show(page, "#/history/99999");
 	assert((await text(page, ".error")).includes("no write 99999"), await text(page, "main"));
 });

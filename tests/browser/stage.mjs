@@ -72,17 +72,21 @@ export class Stage {
 		rmSync(this.home, { recursive: true, force: true });
 	}
 
-	/** Call a tool as the agent of this name. Returns the text of the answer, and whether it failed. */
-	async call(agent, tool, args) {
+	/** The headers and the body of a call of a tool, as the agent of this name. */
+	request(agent, tool, args) {
 		const meta = { "io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {} };
-		const response = await fetch(`${this.base}mcp`, {
-			method: "POST",
+		return {
 			headers: {
 				Authorization: `Bearer ${this.token}`, "Content-Type": "application/json", Accept: "application/json, text/event-stream",
 				"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": tool,
 			},
 			body: JSON.stringify({ jsonrpc: "2.0", id: ++this.id, method: "tools/call", params: { name: tool, arguments: { ...args, session: agent }, _meta: meta } }),
-		});
+		};
+	}
+
+	/** Call a tool as the agent of this name. Returns the text of the answer, and whether it failed. */
+	async call(agent, tool, args) {
+		const response = await fetch(`${this.base}mcp`, { method: "POST", ...this.request(agent, tool, args) });
 		const { result, error } = await response.json();
 		if (error) throw new Error(`${tool}: ${error.message}`);
 		return { text: result.content.map((block) => block.text).join("\n"), failed: Boolean(result.isError) };

@@ -79,9 +79,9 @@ static void add_waiting(struct table *table, const struct stet_json *now, size_t
 	else
 		add_name_of(table, now, list, n, "path");
 	if (agent)
-		table_add_name(table, agent, " has not written since");
+		table_add_name(table, agent, " was refused and has not tried again");
 	else
-		table_add(table, what ? "" : "bytes that somebody wrote late are in .stet/rescued");
+		table_add(table, what ? "" : "another program wrote late; stet kept its bytes in .stet/rescued");
 }
 
 static void add_agent(struct table *table, const struct stet_json *now, size_t n) {
@@ -143,7 +143,7 @@ static int print_sections(const struct stet_workspace *ws, const struct stet_jso
 	if (status == DONE)
 		status = print_section(now, "agents", "Agents", each, add_agent);
 	if (status == DONE)
-		status = print_section(now, "files", "Files in work",
+		status = print_section(now, "files", "Recent files",
 		                       2 * each - (waiting < each ? waiting : each), add_file);
 	return status;
 }
@@ -244,19 +244,19 @@ static const struct option options[] = {
 
 const struct command top_command = {
 	.name = "top",
-	.summary = "watch in the terminal what agents do to the files",
+	.summary = "watch in the terminal which agents work on which files",
 	.synopsis = "[DIR]",
 	.description =
-		"Shows, live, what happens to the files of DIR, or of the root: what needs a person, which "
-		"agents work, with their last call, and the files in work with who reads or writes them. "
-		"Ends with q. Into a pipe, and with --json, it prints once.\n\n"
-		"It shows what the first view of stet page shows, and like the page it reads what the "
-		"agents' own stet processes record.",
+		"Lists the agents that work on the files of DIR, or of the root, each with its last call; "
+		"the files they read or write; and the conflicts that need you. Updates itself until you "
+		"press q. Into a pipe, and with --json, it prints once.\n\n"
+		"The list is that of the first view of stet page. Like the page, stet top reads the records "
+		"of the agents' own stet processes.",
 	.max = 1,
 	.options = options,
 	.examples =
 		(const struct example[]){
-			{"stet top", "who works on what"},
+			{"stet top", "watch the agents at work"},
 			{"stet top --once src", "print it once"},
 			{0},
 		},

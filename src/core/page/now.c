@@ -1,4 +1,4 @@
-/* What happens now: agents, files in work, what needs a person. */
+/* The section "now": agents, recent files, conflicts that need a person. */
 #include "core/page/page.h"
 
 #include "base/clock.h"
@@ -75,7 +75,7 @@ static struct agent *add_agent(struct now *now, const char *name, const char *to
 	return agent;
 }
 
-/* ---- files in work ---- */
+/* ---- recent files ---- */
 
 static struct work_file *find_file(struct now *now, const char *path) {
 	for (size_t i = 0; i < now->file_count; i++) {
@@ -169,7 +169,7 @@ static int see_call(void *data, const struct st_usage_entry *call, struct stet_e
 	return 0;
 }
 
-/* ---- what needs a person ---- */
+/* ---- conflicts that need a person ---- */
 
 static int see_conflict(void *data, const struct st_conflict_entry *entry, struct stet_error *err) {
 	struct now *now = data;
