@@ -10,8 +10,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern char **environ;
-
 static const char opener[] = "xdg-open";
 
 static bool is_set(const char *name) {

@@ -22,10 +22,26 @@ enum {
 #define FUNCTIONS(X) \
 	X(PQconnectStartParams) \
 	X(PQconnectPoll) \
-	X(PQstatus) X(PQsocket) X(PQerrorMessage) X(PQfinish) X(PQsetnonblocking) X(PQsendQueryParams) \
-		X(PQflush) X(PQconsumeInput) X(PQisBusy) X(PQgetResult) X(PQresultStatus) \
-			X(PQresultErrorField) X(PQresultErrorMessage) X(PQntuples) X(PQgetvalue) \
-				X(PQgetisnull) X(PQclear) X(PQnotifies) X(PQfreemem) X(PQsetNoticeProcessor)
+	X(PQstatus) \
+	X(PQsocket) \
+	X(PQerrorMessage) \
+	X(PQfinish) \
+	X(PQsetnonblocking) \
+	X(PQsendQueryParams) \
+	X(PQflush) \
+	X(PQconsumeInput) \
+	X(PQisBusy) \
+	X(PQgetResult) \
+	X(PQresultStatus) \
+	X(PQresultErrorField) \
+	X(PQresultErrorMessage) \
+	X(PQntuples) \
+	X(PQgetvalue) \
+	X(PQgetisnull) \
+	X(PQclear) \
+	X(PQnotifies) \
+	X(PQfreemem) \
+	X(PQsetNoticeProcessor)
 
 #define FUNCTION_POINTER(name) static typeof(name) *call_##name;
 FUNCTIONS(FUNCTION_POINTER)

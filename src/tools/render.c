@@ -22,7 +22,7 @@ const char st_common_schema[] =
 	"\"commit\":{\"enum\":[\"exchanged\",\"created\",\"verified\",\"in-place\",\"none\"]},"
 	"\"noop\":{\"type\":\"boolean\"},\"merged\":{\"type\":\"boolean\"},"
 	"\"elsewhere\":{\"type\":\"string\"},\"foreignDiff\":{\"type\":\"string\"},\"note\":{\"type\":"
-    "\"string\"},"
+	"\"string\"},"
 	"\"content\":{\"type\":\"string\"},\"remark\":{\"type\":\"string\"},"
 	"\"instructions\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},"
 	"\"agents\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},"

@@ -25,7 +25,7 @@ const struct command forecast_command = {
 		"have now, committed or not. Prints which merge, and the lines that overlap: those here "
 		"after <, those there after >. With PATH, only that file.\n\n"
 		"Nothing is changed. git reads the common commit; no configuration of the repository has "
-        "an "
+		"an "
 		"effect on it.",
 	.max = 1,
 	.options = options,

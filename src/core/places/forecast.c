@@ -44,21 +44,22 @@ static int report_file(struct comparing *comparing, struct st_file_forecast *fil
 	return verdict == ST_FORECAST_SAME ? 0 : comparing->each(comparing->data, file, err);
 }
 
-/* Merge three texts of regular files. */
+/* Merge three texts of regular files. The copy points to the result, which does not outlive the call. */
 static int merge_texts(struct comparing *comparing, const struct versions *versions,
-                       struct st_file_forecast *file, struct stet_error *err) {
+                       const struct st_file_forecast *file, struct stet_error *err) {
 	st_auto(st_buf) merged = ST_BUF_INIT;
 	st_auto(st_merge_result) result = {0};
-	file->base = st_buf_str(&versions->base.bytes);
-	file->sides[0] = st_buf_str(&versions->side[0].bytes);
-	file->sides[1] = st_buf_str(&versions->side[1].bytes);
-	int code = st_merge(file->base, file->sides[0], file->sides[1], &merged, &result, err);
-	file->merge = &result;
+	struct st_file_forecast own = *file;
+	own.base = st_buf_str(&versions->base.bytes);
+	own.sides[0] = st_buf_str(&versions->side[0].bytes);
+	own.sides[1] = st_buf_str(&versions->side[1].bytes);
+	own.merge = &result;
+	int code = st_merge(own.base, own.sides[0], own.sides[1], &merged, &result, err);
 	if (code == STET_E_CONFLICT)
-		return report_file(comparing, file, ST_FORECAST_OVERLAPS, NULL, err);
+		return report_file(comparing, &own, ST_FORECAST_OVERLAPS, NULL, err);
 	if (code == STET_E_TOO_BIG)
-		return report_file(comparing, file, ST_FORECAST_UNKNOWN, "has too many lines", err);
-	return code < 0 ? code : report_file(comparing, file, ST_FORECAST_MERGES, NULL, err);
+		return report_file(comparing, &own, ST_FORECAST_UNKNOWN, "has too many lines", err);
+	return code < 0 ? code : report_file(comparing, &own, ST_FORECAST_MERGES, NULL, err);
 }
 
 static const char *why_no_text(const struct versions *versions) {

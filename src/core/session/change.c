@@ -268,6 +268,7 @@ static int remove_file(const struct st_change_attempt *attempt, struct st_commit
 static void remember_removed(const struct st_change_attempt *attempt, struct st_committed *done) {
 	struct stet_session *session = attempt->session;
 	const struct st_file *old = attempt->file;
+	assert(old);
 	st_bases_put(&session->ws->bases, &old->hash, st_buf_str(&old->bytes));
 	const struct st_file_event event = {
 		.path = done->path, .kind = ST_EVENT_REMOVED, .before = st_file_version(old)};

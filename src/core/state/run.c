@@ -1,6 +1,7 @@
 /* Finding the writes of a run. */
 #include "core/state/run.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/array.h"
@@ -211,6 +212,7 @@ static int group_by_file(struct st_run *run, struct stet_error *err) {
 		}
 		if (!st_array_room(&run->files, run->file_count, sizeof *run->files))
 			return st_fail_nomem(err);
+		assert(run->files);
 		run->files[run->file_count++] =
 			(struct st_run_file){run->writes[i]->path, &run->writes[i], 1};
 	}
