@@ -45,7 +45,7 @@ const toText = (path) => (typeof path === 'string' ? path : Buffer.from(path).to
 
 // ---- events ----
 
-// What to call when the descriptor of a started watcher is readable, by the watcher's number.
+// The callback for each started watcher, by its number. It runs when the watcher's descriptor is readable.
 const started = new Map();
 let numbers = 0;
 
@@ -102,7 +102,7 @@ class Events {
     if (!warned) process.emitWarning(changes.ended);
   }
 
-  /** What the watcher has to say, such as that it polls a directory because there are no watches left. */
+  /** Warnings of the watcher, such as that it polls a directory because there are no watches left. */
   #warn() {
     let count = 0;
     for (let notice; (notice = this.#notice(this.#handle)) !== null; count++) process.emitWarning(notice);

@@ -62,7 +62,7 @@ static void decide_after(struct st_hook_call *call) {
 	}
 }
 
-/* What the event is called among the tools of stet's own; NULL if there is nothing to count. */
+/* The name under which usage counts the event; NULL if it is not counted. */
 static const char *usage_name(const struct st_hook_call *call) {
 	static const char *const tools[] = {
 		[ST_HOOK_READ] = "native read",   [ST_HOOK_EDIT] = "native edit",
@@ -192,7 +192,7 @@ static int run_event(const struct st_hook_event *event, struct st_hook_decision 
 		st_buf_addf(&decision->text, "stet guards %s.", root.ptr);
 	else if (code == 0)
 		code = open_session(ws, event, &session, err);
-	/* What cannot be stored is forgotten with this process: then every write would be of an unread file. */
+	/* Without a stored state, the reads end with this process, and stet would refuse every write as unread. */
 	if (session && code == 0)
 		code = st_store_is_stored(&st_state_of(ws)->store, err);
 	if (session && code == 0) {

@@ -1,4 +1,4 @@
-/* What the model was sent of a file: by the agent's read, or by a shell command. */
+/* Finds the part of a file that the agent's read, or a shell command, sent to the model. */
 #include <stdlib.h>
 
 #include "base/utf8.h"
@@ -8,7 +8,7 @@
 /* A line that an agent cuts has at least this many bytes. */
 enum { CUT_LINE = 500 };
 
-/* What a text that an agent sent is of a file. */
+/* How much of a file is in a text that an agent sent. */
 enum st_hook_text {
 	ST_HOOK_TEXT_PART,
 	ST_HOOK_TEXT_WHOLE,

@@ -5,15 +5,15 @@
  *
  * The place that an event belongs to numbers its own events, and the hub stores
  * each number once, so that sending again is harmless. Each repository counts its
- * events without gaps, in the order in which they become visible: who asks for
- * "after N" misses none.
+ * events without gaps, in the order in which they become visible: a reader that
+ * asks for "after N" misses none.
  *
  * A hub can forget: a backup was restored, or a late standby took over. So a
  * writer asks after each connect which of its numbers the hub has, and a reader
  * checks that its last event still has the same mark.
  *
- * What comes from a hub was written by other machines: it is data, and is checked
- * by whoever uses it.
+ * Other machines wrote the rows of a hub. So they are untrusted data, which the
+ * caller checks.
  */
 #ifndef STET_HUB_HUB_H
 #define STET_HUB_HUB_H

@@ -1,4 +1,4 @@
-// What a model is given through an agent and stet, judged by the requests that the agent sends:
+// Claims about the text that a model gets through an agent and stet, judged by the requests that the agent sends:
 //
 //     node claims.mjs claude
 import { load } from '../clients/lib.mjs';

@@ -62,7 +62,7 @@ export class Model {
 		this.#serve();
 	}
 
-	// The agent is gone: who waits for it learns why.
+	// The agent has ended: fail the pending request with the reason.
 	fail(error) {
 		this.#pending?.reject(error);
 	}

@@ -19,8 +19,8 @@ async function again(hand, tool, name, ...args) {
 	return hand.native(tool, name, ...args);
 }
 
-// A file is looked at, changed by somebody else and then edited: denied, with the other change; the same edit
-// again is made, and the other change stays.
+// The agent reads a file, somebody else changes it, the agent edits it: stet denies the edit and shows the other
+// change. The agent repeats the edit: stet allows it, and the other change stays.
 async function editAfter(hand, look, name, mark) {
 	await look(name);
 	foreign(hand, name, mark);

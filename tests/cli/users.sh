@@ -84,7 +84,7 @@ kill "$server"
 # The directory of the socket is open to all, and so is the socket's file in the worst case.
 start socket --listen "unix:$tap_dir/shared/socket" .
 claim 'the socket is for its user alone' test "$(stat -c '%a %u' shared/socket)" = '600 64001'
-claim 'who reads a file through it' \
+claim 'its user reads a file through it' \
 	says secret-of-the-first first python3 ask.py "unix:$tap_dir/shared/socket" ''
 claim 'the second cannot connect' says 'PermissionError' \
 	second python3 ask.py "unix:$tap_dir/shared/socket" ''

@@ -63,7 +63,7 @@ go_through() {
 	keep --connection "$name" resources/subscribe "file://$PWD/ws/a.txt" >"told.$name" &
 	claim "$what: subscribes" wait_for Subscribed "told.$name"
 	echo more >>ws/a.txt
-	claim "$what: is told of a change" wait_for "updated: file://$PWD/ws/a.txt" "told.$name"
+	claim "$what: hears of a change" wait_for "updated: file://$PWD/ws/a.txt" "told.$name"
 	claim "$what: disconnects" keep disconnect "$name"
 }
 

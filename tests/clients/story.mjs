@@ -1,4 +1,4 @@
-// What every client goes through: read, edit, conflict, recovery, subscription.
+// The story that every client plays: read, edit, conflict, recovery, subscription.
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -35,7 +35,7 @@ export async function play(client, dir) {
 	});
 
 	let refusal;
-	await claim(says('is told of a conflict'), async () => {
+	await claim(says('hears of a conflict'), async () => {
 		writeFileSync(file, 'one\nTWO\nthree\nfour\n');
 		refusal = await edit('three', 'THREE', client.tracks ? undefined : hash);
 		assert.equal(refusal.isError, true);

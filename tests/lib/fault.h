@@ -47,7 +47,7 @@ struct fault_order {
 	unsigned synced_before, synced_after;
 };
 
-/** What there was since the last call. */
+/** The counts since the last call. */
 struct fault_order fault_order_take(void);
 
 /** Whether the last one that was armed came to pass, and in which function. */

@@ -10,7 +10,7 @@ for (let at = 0; at < bytes.length; ) {
 	const end = bytes.indexOf(10, at);
 	const from = end + 1;
 	at = from + Number(bytes.toString('latin1', at, end));
-	// What looks like a special token is text to us.
+	// Treat text that looks like a special token as plain text.
 	counts.push(encode(bytes.toString('utf8', from, at), { disallowedSpecial: new Set() }).length);
 }
 console.log(counts.join('\n'));

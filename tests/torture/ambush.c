@@ -341,7 +341,7 @@ static int commit_with_detour(struct detour *detour) {
 static void what_was_written_is_never_called_nothing(void **state) {
 	struct detour detour = {.dir = *state};
 	int steps;
-	/* Who writes is this very thread, and could wait for a lease of its own for long. */
+	/* This thread is the writer, too, and would wait for its own lease. */
 	steps_lack(STEPS_LACK_LEASES);
 	do {
 		detour.write_at++;

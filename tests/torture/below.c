@@ -33,7 +33,7 @@ static bool run(struct fight *fight, const struct dir *dir) {
 	for (unsigned record = 1; record <= fight->races; record++)
 		race(fight, record);
 	fight_end(fight);
-	/* What may be lost is a file that is renamed to the name, since nothing else can be told apart. */
+	/* Only a file that another process renames to this name may be lost: stet cannot tell it apart. */
 	bool may_lose = fight->kind->strike == hostile_kinds[HOSTILE_RENAME].strike ||
 	                fight->kind->strike == hostile_kinds[HOSTILE_ANEW].strike;
 	return fight_is_honest(fight) && (may_lose || fight->score.lost == 0);

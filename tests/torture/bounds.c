@@ -1,6 +1,6 @@
 /*
- * How much of the disk .stet takes when many processes write and half of them
- * are killed: what docs/state.md says at most, whenever it is looked at.
+ * Many processes write, and half of them are killed. At no moment may .stet take
+ * more of the disk than docs/state.md promises.
  */
 #include <dirent.h>
 #include <signal.h>

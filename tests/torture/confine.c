@@ -118,7 +118,7 @@ static void add_path(struct gen *gen, const char *above, struct st_buf *out) {
 }
 
 static void add_any_path(struct gen *gen, const char *above, struct st_buf *path) {
-	/* What leads somewhere has its turn more often than what chance makes. */
+	/* Choose a path that exists more often than a random one. */
 	static const char *const likely[] = {
 		"dir/b.txt",
 		"link/secret",
@@ -467,7 +467,7 @@ static void no_command_that_takes_a_path_is_left_out(void **state) {
 	program_each_command(*state, expect_tried, NULL);
 }
 
-/* What another program's tool is said to have written. */
+/* Record a write that another program's tool claims to have made. */
 static void write_record(const struct dir *dir, struct gen *gen) {
 	st_auto(st_buf) text = ST_BUF_INIT;
 	st_buf_adds(&text, "{\"file_path\":");

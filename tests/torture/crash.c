@@ -87,7 +87,7 @@ static void put_page(struct stet_session *session, const char *name, unsigned nu
 		fail_msg("%s", err.message);
 }
 
-/* Somebody else syncs a file of his own all the time, and what others did goes to the disk with it. */
+/* A bystander syncs its own file all the time, and the filesystem flushes the writes of others with it. */
 struct bystander {
 	pthread_t thread;
 	int fd;
@@ -133,7 +133,7 @@ static void write_pages(const struct scene *scene, const struct dir *dir, struct
 		history->begun[i] = disk_moment(disk);
 		put_page(session, name, i);
 		history->acked[i] = disk_moment(disk);
-		/* Time for him to sync it. */
+		/* Give the bystander time to sync. */
 		if (scene->watched)
 			sleep_ms(1);
 	}
@@ -272,7 +272,7 @@ static void other_filesystems_do_so_too(void **state) {
 	      *state);
 }
 
-/* What a failed test leaves mounted goes with the process. */
+/* The mounts of a failed test end with the process. */
 static int be_alone(void **state) {
 	(void)state;
 	if (geteuid() == 0 && unshare(CLONE_NEWNS) == 0)

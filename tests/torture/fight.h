@@ -73,7 +73,7 @@ struct fight {
 	int64_t typical_ns;
 	/* By record: whether it was in the file after its race, and whether a kept copy has it. */
 	bool *arrived, *kept;
-	/* Whether the answer that is looked at says what it cannot promise; the last race whose did not. */
+	/* Whether the current answer admits what it cannot promise; the last race whose answer did not. */
 	bool told;
 	unsigned last_untold;
 	struct score score;

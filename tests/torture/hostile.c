@@ -15,13 +15,13 @@
 
 #include "torture/page.h"
 
-/* What a hostile process is told to do, and what it says of itself. */
+/* The orders to a hostile process, and its replies. */
 enum order { IDLE, PREPARE, READY, STRIKE, RAGE, CALM, STOP };
 
 /* A process that takes longer than this is held up by a lease; longer than that, something is wrong. */
 enum { HELD_UP_MS = 10, GIVE_UP_MS = 60000 };
 
-/* What both processes see. */
+/* The memory that both processes share. */
 struct hostile_board {
 	_Atomic int order;
 	/* The record that it is ready for or works on, and the last that is written. */

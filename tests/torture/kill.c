@@ -435,9 +435,9 @@ static void a_kill_of_who_cleans_up_loses_nothing(void **state) {
 		write_next(&scene);
 		(void)inspect(&scene, 1);
 		/*
-		 * Who ends by itself without taking its notices has not told anybody
-		 * either. Who was killed with the copy made and the leftover still
-		 * there leaves two of them.
+		 * A process that ends by itself without taking its notices has told
+		 * nobody. A process that was killed after it made the copy, and before
+		 * it removed the leftover, leaves two copies.
 		 */
 		assert_in_range(scene.copies, 1, 2);
 	} while (dead);

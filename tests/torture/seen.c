@@ -1,5 +1,5 @@
 /*
- * What a caller was not sent, it does not overwrite or delete.
+ * A caller does not overwrite or delete lines that it was never sent.
  *
  * Random sequences of tool calls by several callers, of writes past stet and of
  * restarts go against a model of what each caller knows. The model goes by
@@ -73,7 +73,7 @@ struct model {
 	version versions[FILES];
 	/* Who made that version by a call, CALLERS for nobody. */
 	size_t makers[FILES];
-	/* What is remembered is stored, and outlives a restart. */
+	/* The sessions are stored, and outlive a restart. */
 	bool stored;
 	bool known[CALLERS][MARKS_MAX];
 	size_t marks;
@@ -623,7 +623,7 @@ static void judge_refusal(struct model *model, size_t caller, size_t file) {
 		record->dropped = now;
 }
 
-/* What was there and is gone, the caller knew. A merge keeps what others wrote. */
+/* Every removed line was known to the caller. A merge keeps the lines of others. */
 static void judge_loss(struct model *model, size_t caller, size_t file, struct st_str old) {
 	struct st_str now = st_buf_str(&model->files[file]);
 	if (old.len == 0 || (model->exists[file] && st_str_eq(old, now)))

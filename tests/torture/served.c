@@ -19,7 +19,7 @@ enum { KILO = 1024 };
 /* The server and those who use it, for the writers below: a writer is given the fight only. */
 static struct {
 	struct served served;
-	/* Who fights; who writes what it read before the race; who only reads. */
+	/* One fights, one writes the text that it read before the race, one only reads. */
 	struct agent fighter, stale, reader;
 	pthread_t thread;
 	atomic_bool stop;
@@ -324,7 +324,7 @@ static void many_agents_lose_nothing_and_memory_stays(void **state) {
 		mmap(NULL, sizeof *board, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	assert_true(board != MAP_FAILED);
 	write_files(dir);
-	/* What is remembered of old versions has its own limit, which is to be reached soon. */
+	/* The memory of old versions has its own limit, which the test wants to reach soon. */
 	assert_true(served_start(&served, dir->path,
 	                         (const char *[]){"--durability", "relaxed", "--session-idle", "5",
 	                                          "--max-bases", "1000000", NULL}));

@@ -73,7 +73,7 @@ static void host_close(struct host *host) {
 	stet_workspace_close(host->ws);
 }
 
-/* What one page is, and becomes. */
+/* The line of a page before and after the change. */
 struct turn {
 	char old[PAGE_LINE_LEN + 1], new[PAGE_LINE_LEN + 1];
 	unsigned number;

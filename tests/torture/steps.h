@@ -31,7 +31,7 @@ typedef void step_fn(const struct step *step, void *arg);
 /** Begin to count and to call the hook, or stop (NULL). Returns how many steps there were before. */
 int steps_watch(step_fn *hook, void *arg);
 
-/** What the filesystem is to lack from now on, as a network filesystem might. */
+/** The feature that the filesystem lacks from now on, as a network filesystem might. */
 enum steps_lack {
 	STEPS_LACK_NOTHING,
 	STEPS_LACK_LEASES = 1,

@@ -12,7 +12,7 @@
 
 enum { THREADS = 4 };
 
-/* What a thread is to do, and whether it could. */
+/* The task of a thread, and its success. */
 struct worker {
 	pthread_t thread;
 	struct stet_workspace *ws;

@@ -147,7 +147,7 @@ static void check_quoted(struct st_str text) {
 	assert_int_equal(own.len, strlen(theirs));
 }
 
-/* Every byte, alone and among others, before and behind every boundary of what is looked at in one step. */
+/* Every byte, alone and among others, before and behind every boundary of the bytes that one step reads. */
 static void a_string_is_quoted_as_yyjson_does_it(void **state) {
 	(void)state;
 	char text[300];

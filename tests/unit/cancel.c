@@ -142,7 +142,7 @@ static void whoever_goes_is_noticed_within_a_few_steps(void **state) {
 		{"shifted", find_shifted},
 		{"hash", hash},
 	};
-	/* What is given back or searched to its end is told of, too. */
+	/* Work after the text is copied or searched is reported, too. */
 	enum { AFTERWARDS = 16 };
 	st_auto(st_buf) buf = ST_BUF_INIT;
 	struct st_str text = long_text(&buf);
@@ -164,7 +164,7 @@ static void whoever_goes_is_noticed_within_a_few_steps(void **state) {
 	}
 }
 
-/* What is held is asked about all the same, so that a ping can be answered. */
+/* A held call asks all the same, so that the server can answer a ping. */
 static void what_must_not_be_left_half_done_is_not_cancelled(void **state) {
 	(void)state;
 	struct leaver leaver = {.cancel.cancelled = is_gone, .patience = 1};
@@ -211,7 +211,7 @@ static void a_deep_tree_is_shown_in_one_pass(void **state) {
 	expect_text("c0/\n");
 }
 
-/* How often somebody who waits is asked during a call. */
+/* How often a call asks whether its client still waits. */
 static size_t questions(struct host *host, const char *tool, const char *args) {
 	struct leaver patient = {.cancel.cancelled = is_gone, .patience = SIZE_MAX};
 	char *answer = NULL;

@@ -1,4 +1,4 @@
-/* What a session counts as seen when a call does not come to its end, and merges that have to be made again. */
+/* The versions that a session has seen after a call that fails, and merges that are repeated. */
 #include "core/session/change.h"
 #include "lib/session.h"
 #include "text/lines/lines.h"

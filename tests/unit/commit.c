@@ -286,7 +286,7 @@ static void a_late_write_within_a_tick_of_the_clock_is_found(void **state) {
 	}
 }
 
-/* What the next process that writes has to say; NULL for nothing. */
+/* The notice of the next process that writes; NULL for none. */
 static char *notice_of_next_process(const struct dir *dir, const char *expected, const char *text) {
 	with_bench(dir);
 	st_auto(st_committed) done = ST_COMMITTED_INIT;

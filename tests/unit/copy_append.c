@@ -42,7 +42,7 @@ static void appended_lines_end_as_the_others_do(void **state) {
 	refuse(host, STET_E_BINARY, "append_file", "{'path': 'binary', 'content': 'x'}");
 }
 
-/* What was appended was seen, what was there before was not. */
+/* The session has seen the appended text, not the text before it. */
 static void an_append_counts_only_its_own_lines_as_seen(void **state) {
 	struct host *host = *state;
 	dir_write(host->dir, "a", "one\n");

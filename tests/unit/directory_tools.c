@@ -184,7 +184,7 @@ static void rules_above_a_directory_hold_in_it(void **state) {
 	expect_text("(main.o)");
 	call(host, "directory_tree", "{'path': 'src', 'includeIgnored': true}");
 	expect_strings("tree", "main.c main.o ui/ ui/button.c ui/button.h");
-	/* What is asked for by name is shown. */
+	/* A file that the caller names is shown. */
 	call(host, "directory_tree", "{'path': 'node_modules'}");
 	expect_strings("tree", "left/ left/pad.js");
 	call(host, "directory_tree", "{'path': 'out'}");
@@ -385,7 +385,7 @@ static void programs_get_matches_as_absolute_paths(void **state) {
 	assert_string_equal(said(0), "No matches found");
 }
 
-/* Whatever programs split or compare is as the reference server has it. */
+/* Texts that programs split or compare are as those of the reference server. */
 static void programs_get_the_texts_they_know(void **state) {
 	struct host *host = *state;
 	st_auto(st_buf) roots = ST_BUF_INIT;
@@ -516,7 +516,7 @@ static void head_and_tail_pick_lines(void **state) {
 		assert_string_equal(said(0), "1\n2\n3\n4\n5");
 		call(host, tools[i], "{'path': 'a', 'head': 0}");
 		assert_string_equal(said(0), "1\n2\n3\n4\n5");
-		/* What the answer to head says to go on with is taken, alone and beside it. */
+		/* The parameters that the answer to head suggests are accepted, with and without head. */
 		call(host, tools[i], "{'path': 'a', 'offset': 3, 'limit': 2}");
 		assert_string_equal(said(0), "3\n4\n");
 		call(host, tools[i], "{'path': 'a', 'offset': 3, 'head': 2}");
@@ -744,7 +744,7 @@ static void a_name_in_another_case_is_pointed_out(void **state) {
 	expect_no_text("differs only");
 	refuse(host, STET_E_NOT_FOUND, "list_directory", "{'path': 'docs'}");
 	expect_text("There is \"Docs\"");
-	/* What is missing there is something else. */
+	/* Here the session has no write, which is another mistake. */
 	refuse(host, STET_E_NOT_FOUND, "undo", "{'path': 'README.md'}");
 	expect_no_text("differs only");
 	refuse(host, STET_E_NOT_FOUND, "read_file", "{'path': 'other.md'}");

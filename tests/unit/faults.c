@@ -115,7 +115,7 @@ static void lay_links(const struct dir *dir) {
 	assert_int_equal(symlinkat("second/a.txt", dir->fd, "link"), 0);
 }
 
-/* What a commit that was killed after its exchange leaves, when it met somebody's version. */
+/* Make the leftover of a commit that was killed after its exchange with another writer's version. */
 static void lay_leftover(const struct dir *dir) {
 	lay_file(dir);
 	struct st_temp temp = {.expected = hash_of("v1"), .hash = hash_of("v2")};
@@ -242,7 +242,7 @@ static void open_shelf(struct stage *stage) {
 	assert_int_equal(shelve(stage, false, NULL), 0);
 }
 
-/* What cannot be put or got is not there, and that is all. */
+/* A version that cannot be stored or loaded is missing, and nothing else fails. */
 static int play_wrap(struct stage *stage, struct stet_error *err) {
 	(void)err;
 	(void)st_versions_archive(&stage->writes.versions);
@@ -307,7 +307,7 @@ static int play_state(struct stage *stage, struct stet_error *err) {
 
 static void open_session(struct stage *stage) {
 	assert_int_equal(stet_workspace_open(stage->dir->path, &stage->ws, NULL), 0);
-	/* What is remembered beyond the process has tests of its own. */
+	/* The stored state has tests of its own. */
 	assert_int_equal(stet_workspace_set(stage->ws, STET_OPTION_STATE, 0, NULL), 0);
 	assert_int_equal(stet_session_open(stage->ws, "agent", &stage->session, NULL), 0);
 }
@@ -399,7 +399,7 @@ static int edit_text(struct stage *stage, struct stet_error *err) {
 	return answered(answer, code, "success");
 }
 
-/* What could not be handed over was not seen. */
+/* A text that was not delivered was not seen. */
 static int play_read(struct stage *stage, struct stet_error *err) {
 	struct stet_answer *answer = NULL;
 	int code = stet_session_read(stage->session, "a.txt", 0, 0, &answer, err);

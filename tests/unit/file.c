@@ -191,8 +191,8 @@ static void a_stamp_is_not_racy_for_long(void **state) {
 }
 
 /*
- * What the racy rule is for: whoever believes a stamp that is not racy is
- * never wrong. How many stamps were racy, and how many writes did not move them.
+ * The racy rule promises that a stamp that is not racy is never wrong. Counts how
+ * many stamps were racy, and how many writes did not change them.
  */
 struct tally {
 	int racy;

@@ -438,7 +438,7 @@ static void a_merge_that_failed_counts_as_nothing(void **state) {
 	expect_part("diff", "+zero\n");
 }
 
-/* What the session has not seen of its base would count as deleted by it. */
+/* Lines of the base that the session has not seen would count as deleted by it. */
 static void a_whole_file_merges_only_if_all_of_its_base_was_seen(void **state) {
 	struct host *host = *state;
 	dir_write(host->dir, "a.txt", "one\ntwo\nthree\nfour\n");

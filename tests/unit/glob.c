@@ -241,7 +241,7 @@ static void make_name(struct gen *gen, struct st_buf *out) {
 	}
 }
 
-/* What there is to ask, and what this library says. */
+/* The patterns and names, with the answers of this library. */
 static void add_question(struct gen *gen, struct st_buf *questions, struct st_buf *answers) {
 	st_auto(st_buf) pattern = ST_BUF_INIT, name = ST_BUF_INIT;
 	make_pattern(gen, &pattern);

@@ -308,7 +308,7 @@ static void files_move_between_workspaces_and_stay_read(void **state) {
 	assert_string_equal(data(office, "destination"), dir_at(office->dir, "two/a.txt"));
 	assert_false(dir_has(office->dir, "one/a.txt"));
 	assert_int_equal(call(office, "write_file", "{'path': '@/two/a.txt', 'content': 'new'}"), 0);
-	/* What was not read is not read there either. */
+	/* An unread file stays unread under its new name. */
 	assert_int_equal(
 		call(office, "move_file", "{'source': '@/two/b.txt', 'destination': '@/one/b'}"), 0);
 	assert_int_equal(call(office, "write_file", "{'path': 'b', 'content': 'new'}"),

@@ -1,6 +1,6 @@
 /*
- * Whatever is not an ordinary file that can be read and written is answered
- * at once, with a sentence and the right code, and nothing changes.
+ * Tools refuse anything but an ordinary file that can be read and written, at
+ * once, with a sentence and the right code, and change nothing.
  */
 #include <linux/fs.h>
 #include <sys/ioctl.h>
@@ -168,7 +168,7 @@ static void a_pipe_is_refused_without_waiting_for_the_other_end(void **state) {
 	close(writer);
 }
 
-/* Somebody who waits in open() for a reader would write to one that is gone in the next moment. */
+/* A writer that waits in open() for a reader would write to a reader that closes at once. */
 static void whoever_waits_to_write_to_a_pipe_goes_on_waiting(void **state) {
 	const struct dir *dir = *state;
 	static const char *const paths[] = {"pipe", "sub/pipe"};
@@ -246,7 +246,7 @@ static void a_missing_file_is_missing(void **state) {
 	assert_int_equal(dir_count(dir, "."), 0);
 }
 
-/* Whatever a file is called, a sentence about it is one line, and the name stays inside its quotes. */
+/* A sentence about a file is one line with the name inside its quotes, however odd the name is. */
 static void no_name_breaks_out_of_a_sentence(void **state) {
 	const struct dir *dir = *state;
 	static const struct {

@@ -260,7 +260,7 @@ static void a_path_outside_is_left_out(void **state) {
 	assert_int_equal(view.state.file_count, 1);
 }
 
-/* What an undo took back may have been in a database that is gone. */
+/* An undo may have taken back a write of a database that is gone. */
 static void an_undo_takes_back_nothing_of_another_file(void **state) {
 	const struct dir *dir = *state;
 	st_auto(st_buf) notes = ST_BUF_INIT;

@@ -155,7 +155,7 @@ static void a_long_line_is_found_whole(void **state) {
 	}
 }
 
-/* What one text shares with another is taken from the other's index, whichever part it is. */
+/* An index reuses the lines that its text shares with another, at the start or at the end. */
 static void an_index_can_be_made_from_a_similar_one(void **state) {
 	(void)state;
 	static const struct {

@@ -36,7 +36,7 @@ static void a_hash_is_not_enough_to_delete(void **state) {
 	refuse(host, STET_E_CONFLICT, "delete_file", "{'path': 'a.bin', 'expectedHash': '%s'}", hash);
 	expect_str("reason", "unseen");
 	assert_true(dir_has(host->dir, "a.bin"));
-	/* What is no text is seen as media. */
+	/* A session sees a binary file as media. */
 	call(host, "read_media_file", "{'path': 'a.bin'}");
 	call(host, "delete_file", "{'path': 'a.bin', 'expectedHash': '%s'}", hash);
 	assert_false(dir_has(host->dir, "a.bin"));

@@ -1,4 +1,4 @@
-/* What a path that leads nowhere was probably meant to be. */
+/* Suggestions for a path that does not exist. */
 #include "fs/path/nearby.h"
 
 #include "base/distance.h"

@@ -683,7 +683,7 @@ static void headings_and_code_hold_in_generated_texts(void **state) {
 	}
 }
 
-/* What the result says about itself is so: bytes outside stay, lines are where it says. */
+/* The result describes itself correctly: bytes outside stay, lines are where it says. */
 static void check_result(const struct st_patch_result *result, struct st_str text) {
 	st_auto(st_lines) lines = {0};
 	struct st_str now = st_buf_str(&result->text);

@@ -53,7 +53,7 @@ static void a_read_tells_of_a_change_elsewhere_once(void **state) {
 	edit_and_report(&pair.one, "line 9\n", "line nine\n");
 	assert_told(read_a(&pair.two), "a.txt is being edited by Ann in ");
 	assert_silent(read_a(&pair.two));
-	/* Who changed it is not told of it. */
+	/* The session that changed the file gets no line about it. */
 	assert_silent(read_a(&pair.one));
 	close_pair(&pair);
 }

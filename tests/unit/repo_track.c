@@ -520,7 +520,7 @@ static void paths_outside_the_root_are_left_out(void **state) {
 	            hash);
 	put_state(host, text.ptr);
 	dir_write(host->dir, "good.c", "x");
-	/* What the file says of the good one is compared with the disk. */
+	/* The entry of the valid file is compared with the disk. */
 	assert_string_equal(files(host), "good.c created external\n");
 	says(host, "7 of its paths");
 	assert_true(dir_has(host->dir, ".stet/repostate.json.damaged-1"));

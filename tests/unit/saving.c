@@ -1,4 +1,4 @@
-/* What calls did is stored when they answer, whoever looks then, and whatever is in the way. */
+/* Calls store their effects before they answer, whatever fails meanwhile. */
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -206,7 +206,7 @@ static void what_was_taken_back_is_not_known(void **state) {
 	assert_int_equal(tracked(&agent, &external), 2);
 }
 
-/* What this process knows of a file is what it was before others saw it go. */
+/* This process still knows the version from before another process deleted the file. */
 static void what_others_stored_is_not_taken_for_known(void **state) {
 	const struct dir *dir = *state;
 	bool external;
@@ -388,7 +388,7 @@ static int64_t longest_wait(const struct dir *dir, const char *path, int64_t ms,
 	return longest;
 }
 
-/* Who was here last is looked up in the database; nobody has to wait for that with what he writes. */
+/* A refusal looks up the last writer in the database; other writers need not wait for that. */
 static void a_refusal_does_not_hold_the_file(void **state) {
 	const struct dir *dir = *state;
 	int status;

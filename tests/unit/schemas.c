@@ -72,7 +72,7 @@ static void check_known(yyjson_val *schema) {
 	assert_string_equal(yyjson_get_str(yyjson_obj_get(schema, "type")), "object");
 }
 
-/* What is required is listed, and what is listed says what it is. */
+/* Each required property is listed, and each listed property has a type. */
 static void check_input(yyjson_val *schema) {
 	yyjson_val *properties = yyjson_obj_get(schema, "properties"), *key, *value;
 	size_t i, max;

@@ -305,7 +305,7 @@ static void a_notice_survives_a_call_that_fails(void **state) {
 	close(looked_up);
 	stet_workspace_drain(host->ws, 0);
 
-	/* Neither a failure nor a caller who wants no answer may swallow it. */
+	/* Neither a failure nor a call without an answer may lose the notice. */
 	assert_int_equal(host_edit(host, "a.c", "no such text", "x"), STET_E_NO_MATCH);
 	assert_int_equal(stet_session_edit(host->session, "a.c", "1", 1, "2", 1, NULL, NULL, NULL), 0);
 	assert_int_equal(host_read(host, "a.c"), 0);

@@ -83,7 +83,7 @@ static bool look(struct st_cancel *cancel) {
 
 /* ---- what calls are made of ---- */
 
-/* What a text is made of, over and over. */
+/* The piece that a text repeats. */
 static const char *const units[] = {
 	"ab ab ab ab ab ab\n",
 	"a",
@@ -170,7 +170,7 @@ struct spec {
 	enum known known;
 	enum change change;
 	size_t stride;
-	/* What each parameter is given; see add_value(). */
+	/* The value of each parameter; see add_value(). */
 	uint32_t args[ST_PARAMS_MAX];
 };
 
@@ -409,7 +409,7 @@ static void make_rules(const struct dir *dir) {
 	}
 }
 
-/* What the last call moved or deleted is made again. */
+/* Restore the files that the last call moved or deleted. */
 static void mend_world(struct host *host) {
 	dir_write(host->dir, ".gitignore", "*a*a*a*a*a*a*a*a*b\n**/x/**/y\n");
 	if (!dir_has(host->dir, "wide/2"))

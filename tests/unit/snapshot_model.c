@@ -54,7 +54,7 @@ struct model {
 	struct gen gen;
 	struct known files[PATHS];
 	size_t number;
-	/** What the last operation was, and all of them, for the report of a failure. */
+	/** The last operation, and all of them, for the report of a failure. */
 	char what[200];
 	struct st_buf log;
 	size_t vague, statements;
@@ -354,7 +354,7 @@ static void write_on(const struct dir *dir, uint64_t seed) {
 	_exit(0);
 }
 
-/* What it managed to do is unknown: the agent reads these files, and then it is known again. */
+/* A failed call may have changed these files: the agent reads them, and the model knows them again. */
 static void kill_one(struct model *model) {
 	uint64_t seed = gen_next(&model->gen);
 	unsigned long wait = 1000 + gen_below(&model->gen, 30000);

@@ -137,7 +137,7 @@ static void a_write_is_undone(void **state) {
 	expect_file(host, "a.c", "mine\n");
 }
 
-/* What an undo shows was sent, and no more: neither the rest of the file nor what is not in the answer. */
+/* An undo sends the lines that it shows, and no others of the file. */
 static void what_an_undo_puts_back_was_not_sent_by_that(void **state) {
 	struct host *host = *state;
 	dir_write(host->dir, "a.c", "1\n2\n3\n4\n5\n6\n7\n8\n9\n");
@@ -174,7 +174,7 @@ static void what_was_deleted_does_not_come_back_over_another_file(void **state) 
 	refuse(host, STET_E_CONFLICT, "undo", "{'path': 'a.c'}");
 	expect_text("changed since that write");
 	expect_file(host, "a.c", "theirs\n");
-	/* What was read stays read. */
+	/* The file stays read. */
 	call(host, "delete_file", "{'path': 'a.c'}");
 	call(host, "undo", "{'path': 'a.c'}");
 	expect_file(host, "a.c", "theirs\n");

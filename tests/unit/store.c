@@ -103,7 +103,7 @@ static void a_change_between_two_processes_is_shown_as_a_diff(void **state) {
 	assert_non_null(strstr(stet_answer_diff(other.answer, NULL), "-two\n+2\n"));
 	other_close(&other);
 
-	/* What was shown counts as seen, in the next process too. */
+	/* The lines of the answer count as seen, in the next process, too. */
 	other_open(&other, dir, "agent");
 	assert_int_equal(other_edit(&other, "a.c", "one", "1"), 0);
 	other_close(&other);
@@ -629,7 +629,7 @@ static void memory_may_run_out_anywhere(void **state) {
 		alloc_fail_at(n);
 		bool fine = live(dir, text);
 		failed = alloc_has_failed();
-		/* What was said to be written is there. */
+		/* Every acknowledged write is there. */
 		if (fine)
 			assert_string_equal(dir_read(dir, "a.c"), text);
 		assert_true(fine || failed);

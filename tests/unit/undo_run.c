@@ -115,7 +115,7 @@ static bool take_back_file(struct entry *const *chosen, size_t count, struct tex
 	return true;
 }
 
-/* What is left of all files once the chosen entries are taken back; those of undo are entries themselves. */
+/* The files after the chosen entries are taken back; an undo has entries of its own. */
 static void model_take_back(struct model *model, bool (*is_chosen)(const struct entry *entry)) {
 	size_t count = model->count;
 	for (int file = 0; file < FILES; file++) {
@@ -384,7 +384,7 @@ static void one_file_comes_back_with_its_directory(void **state) {
 	assert_false(dir_has(host->dir, "nope"));
 }
 
-/* What took the place of a directory stays, and nothing is written behind a link. */
+/* A file or link in the place of a directory stays, and nothing is written behind a link. */
 static void directories_replaced_by_others_are_left(void **state) {
 	struct host *host = *state;
 	delete_tree(host);
@@ -421,7 +421,7 @@ static void writes_of_others_are_shown_before_they_are_undone(void **state) {
 	refuse(host, STET_E_CONFLICT, "undo", "{'of': 'bob'}");
 	call(host, "undo", "{'of': 'bob'}");
 	expect_file(host, "a.txt", "1\n2\n3\n");
-	/* What was restored was not sent. */
+	/* The restored text was not sent. */
 	refuse(host, STET_E_CONFLICT, "write_file", "{'path': 'a.txt', 'content': 'mine'}");
 }
 

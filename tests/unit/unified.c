@@ -57,7 +57,7 @@ static void a_change_of_a_large_text_is_shown_as_of_a_small_one(void **state) {
 		"5003\n");
 }
 
-/* What is added to a long run of equal lines is shown at its end, however far that is. */
+/* Lines added to a long run of equal lines are shown at its end, however long it is. */
 static void a_hunk_slides_out_of_what_was_looked_at(void **state) {
 	(void)state;
 	st_auto(st_buf) old = ST_BUF_INIT;

@@ -308,7 +308,7 @@ static void what_was_renamed_is_not_ours_any_more(void **state) {
 	assert_int_equal(dir_count(dir, "aside/moved"), ROOM + 1);
 }
 
-/* What is wrong is said once, and when it is mended everything is as before. */
+/* A fault is reported once, and after it is mended everything works as before. */
 static void what_is_in_the_way_is_told_of(void **state) {
 	const struct dir *dir = *state;
 	with_bench(dir);
@@ -374,7 +374,7 @@ static void versions_make_room_for_files(void **state) {
 	child_with_mounts(*state, write_when_others_filled_the_disk);
 }
 
-/* What is too large for this process has room enough on the disk. */
+/* A version that is too large for memory fits on the disk. */
 static void a_limit_on_files_costs_no_version(void **state) {
 	const struct dir *dir = *state;
 	with_bench(dir);
@@ -410,7 +410,7 @@ static void a_directory_among_the_versions_is_in_nobodys_way(void **state) {
 	assert_int_equal(dir_count(dir, ".stet/moved"), ROOM + 1);
 }
 
-/* One of the directories that may not be entered does not cost the other, and is told of. */
+/* One inaccessible directory does not affect the other, and is reported. */
 static void shelve_behind_a_closed_door(const struct dir *dir) {
 	with_bench(dir);
 	hold(put(&bench, "other"), "put a version");

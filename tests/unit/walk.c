@@ -240,7 +240,7 @@ static bool is_same(const struct seen *a, const struct seen *b) {
 	return same;
 }
 
-/* Somebody may be at work in it: then it is looked at again. */
+/* Another process may be changing it: then the walk reads it again. */
 static void the_walk_equals_git_ls_files_in_this_checkout(void **state) {
 	(void)state;
 	struct dir here = {.path = STET_SOURCE_ROOT};

@@ -800,7 +800,7 @@ static void test_age_file(void **state) {
 	dir_write(dir, "b", "1");
 	dir_write(dir, "c", "1");
 	watching_idle(&watching);
-	/* The tombstone of a fell off: who asks from before that has to take everything. */
+	/* The tombstone of a fell off: a client with an older clock gets everything afresh. */
 	struct stet_changes *changes = since(&watching, st_buf_cstr(&clock));
 	assert_true(stet_changes_fresh(changes));
 	assert_string_equal(event_of(changes, "a"), "none");

@@ -25,8 +25,8 @@ static bool throw_memory(struct call *call) {
 /* ---- texts ---- */
 
 /*
- * V8 and JavaScriptCore write U+FFFD for half of a surrogate pair. A text that has U+FFFD in earnest
- * is rare, so only then its UTF-16 is looked at.
+ * V8 and JavaScriptCore write U+FFFD for half of a surrogate pair. A text seldom
+ * contains a real U+FFFD, so the UTF-16 is checked only where one is found.
  */
 static bool has_lone_surrogate(napi_env env, napi_value value, bool *failed) {
 	size_t len = 0;
@@ -240,8 +240,8 @@ struct stet_session *call_session(struct call *call) {
 /* ---- handles ---- */
 
 /*
- * What an open object counts for the garbage collector, which knows nothing of descriptors: a program
- * that forgets to close its objects must not run out of them before the collector looks.
+ * The weight of an open object for the garbage collector, which does not count descriptors. With it, the
+ * collector runs before a program that forgets to close its objects runs out of descriptors.
  */
 static const int64_t WEIGHT = 512 * 1024;
 

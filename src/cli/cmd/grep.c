@@ -7,7 +7,7 @@
 /* As grep has them: a match, none, an error. */
 enum { MATCHED = 0, NO_MATCH = 1, FAILED = 2 };
 
-/* What the answer comes to. */
+/* The exit status. */
 static int outcome;
 
 /* A search that ended early without a match is no "no match". */

@@ -120,7 +120,7 @@ static void show_file(const struct plan *plan, const struct plan_file *file) {
 	}
 }
 
-/* What else the user has to do, or should know. */
+/* Print further steps and warnings for the user. */
 static void show_notes(const struct plan *plan) {
 	const struct client *client = plan->client;
 	if (plan->remove)

@@ -14,7 +14,7 @@
 
 enum { CLIENT_FILES = 4, CLIENT_KEYS = 4 };
 
-/** What an entry is for; each can be left out. */
+/** The purpose of an entry; the user can leave out each part. */
 enum part {
 	PART_SERVER,
 	PART_HOOKS,

@@ -87,7 +87,7 @@ static int start_command(const char *command, const char *root, int fds[2], pid_
 	return 0;
 }
 
-/* What the command prints until its end or its time is up. */
+/* Read the output of the command until it ends or its time is up. */
 static void read_answer(int fd, char *answer, size_t size) {
 	struct pollfd wait = {.fd = fd, .events = POLLIN};
 	size_t len = 0;

@@ -29,7 +29,7 @@ function decide(event) {
 	});
 }
 
-// What opencode's read shows is "12: TEXT" for each line; the text with its first line and the number of all.
+// opencode's read prints "12: TEXT" for each line. Returns the text, the number of its first line and of all lines.
 function readFileText(output) {
 	const lines = output.slice(output.indexOf('<content>\n') + 10).split('\n');
 	const first = parseInt(lines[0], 10);

@@ -2,7 +2,7 @@
  * The registry and a hub: which events of this checkout are still to be sent, and
  * where the checkouts and events of other machines are stored.
  *
- * What comes from a hub is checked here: nothing else is stored of it than paths
+ * These functions check everything that a hub sends. They store only paths
  * below a root, hashes, line numbers and short texts.
  */
 #ifndef STET_CORE_PLACES_REGISTRY_REMOTE_H

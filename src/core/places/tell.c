@@ -195,7 +195,7 @@ static bool is_news(const struct telling *telling, const struct st_registry_even
 	return !reverted && !started && !st_hash_eq(&there->hash, telling->now);
 }
 
-/* A session is told of an event once: the event's name among the notices that it has received. */
+/* A session hears of an event once. This is the event's name among the notices that the session has received. */
 struct event_name {
 	char text[80];
 };
@@ -241,7 +241,7 @@ static int take_own(void *data, const struct st_registry_event *event, struct st
 	return 1;
 }
 
-/* What the file was before changes that the registry does not have yet: queued ones, and those of this call. */
+/* Find the version before the changes that the registry does not have yet: queued ones, and those of this call. */
 static void take_unstored(struct telling *telling) {
 	const struct st_file_events *events = &telling->session->events;
 	telling->base = (struct st_version){.exists = true, .hash = *telling->now};

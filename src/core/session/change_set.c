@@ -294,7 +294,7 @@ static int set_mode(struct st_write_context *writes, const char *path, enum st_c
 	if (mode == ST_MODE_SAME)
 		return 0;
 	st_autofd fd = open_plain(writes->root, path, err);
-	/* What others have put in its place is theirs. */
+	/* If others have replaced the file, leave theirs alone. */
 	if (fd < 0)
 		return fd == STET_E_NOT_FOUND || fd == STET_E_KIND ? 0 : fd;
 	if (st_retry(fstat(fd, &st)) < 0)

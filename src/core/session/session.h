@@ -59,7 +59,7 @@ struct stet_session {
 	struct stet_workspace *ws;
 	/** May be NULL. */
 	char *name;
-	/** What people see if it has no name: its client's name and number, or the program's name. */
+	/** The name shown to people for a session without one: its client's name and number, or the program's name. */
 	char label[ST_LABEL_MAX];
 	/** The program in the label, if its client named one. */
 	char program[65];

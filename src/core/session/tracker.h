@@ -1,6 +1,6 @@
 /**
- * What one session has seen: for each file the version, by hash and stamp, and
- * which of its lines.
+ * The tracker records for one session which version of each file it has seen, by
+ * hash and stamp, and which lines.
  *
  * A file is tracked from its first read. The tracker is bounded and forgets the
  * least recently used file. That is safe: the file then counts as unread, and

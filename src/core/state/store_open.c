@@ -220,7 +220,7 @@ static int forget_sessions(struct st_store *store, const int64_t origin[2],
 }
 
 /*
- * What a session has seen allows it to overwrite files. So stet trusts stored
+ * A stored session may overwrite the files that it has seen. So stet trusts stored
  * sessions only in the directory where it stored them: a copy of that directory,
  * as from an archive, has another inode and birth time, which cannot be forged.
  */

@@ -13,7 +13,7 @@
 /* How often a file is computed anew because others write to it meanwhile. */
 enum { TRIES_MAX = 8 };
 
-/* What a file is, or is to be. */
+/* A version of a file: the current one, or the one to restore. */
 struct content {
 	bool exists;
 	struct st_hash hash;

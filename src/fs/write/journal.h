@@ -35,7 +35,7 @@ enum { ST_JOURNAL_ENTRIES_MAX = 4096 };
 struct st_journal_file {
 	/** Below the root, links resolved. */
 	const char *path;
-	/** What it is before and after the change; the stamps are not used. */
+	/** The versions before and after the change; their stamps are not used. */
 	struct st_version before, after;
 	/** The bytes before; empty if there was no file. */
 	struct st_str old;

@@ -248,7 +248,7 @@ static size_t brace_end(struct st_str query, size_t at) {
 
 /*
  * The longest run of letters, digits and underscores that every match contains.
- * Only a pattern without groups and alternatives is looked at: most have none.
+ * A pattern with groups or alternatives has no such run here; few patterns have them.
  */
 static struct st_span required_run(struct st_str query) {
 	struct st_span best = {0}, run = {0};

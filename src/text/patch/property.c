@@ -104,7 +104,7 @@ static void add_flow(struct st_buf *out, yyjson_val *value) {
 struct place {
 	/* The lines; both 0 if the key is not there. */
 	size_t first, last;
-	/* What of the first line goes before the value: the key, the colon and the blanks behind. */
+	/* The part of the first line before the value: the key, the colon and the blanks behind it. */
 	struct st_str head;
 	/* A comment behind the value, with the blanks before. */
 	struct st_str remark;

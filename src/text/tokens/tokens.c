@@ -21,8 +21,8 @@ extern const unsigned char filter[] __asm__("token_filter");
 #define UNIT 32
 
 /*
- * What a piece that is not itself a token costs beyond its parts: the tokenizer
- * does not always find the longest parts.
+ * The extra cost of a piece that is not itself a token: the tokenizer does not
+ * always split it into the longest parts.
  */
 #define EXTRA_WORD 24
 #define EXTRA_LONG_WORD 40

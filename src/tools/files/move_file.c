@@ -15,7 +15,7 @@ static struct st_move_end move_end(const struct stet_session *session, const cha
 static void follow_move(struct stet_session *from, struct stet_session *to,
                         const struct st_moved *moved) {
 	if (from == to) {
-		/* What the session saw under the new name is gone. */
+		/* The move replaced the file that the session saw under the new name. */
 		if (!moved->is_dir)
 			st_tracker_forget(&to->tracker, moved->to);
 		/* If memory runs out, the file counts as unread under its new name, which is safe. */

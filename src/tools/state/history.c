@@ -6,7 +6,7 @@
 
 enum { LIMIT = 20 };
 
-/* What an answer keeps free for the sentence that says what was left out. */
+/* The bytes of an answer that are reserved for the sentence about omitted entries. */
 enum { ROOM_MIN = 600 };
 
 struct history {

@@ -13,10 +13,10 @@ struct undo {
 	struct st_call *call;
 	struct st_run run;
 	bool dry_run, redo;
-	/* It is a dry run because the caller has not seen what would go. */
+	/* It is a dry run because the caller has not seen the lines that it would remove. */
 	bool asks;
 	yyjson_mut_val *data, *files;
-	/* What is left as it is, for the message of the refusal. */
+	/* The names of the files that stay as they are, for the message of the refusal. */
 	struct st_buf left_names;
 	size_t done, unchanged, left, conflicts;
 	/* Of a preview: how many files would lose lines that neither it nor a read has sent. */
