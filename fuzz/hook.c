@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "hook/witness.h"
 #include "stet/hook.h"
 #include "stet/workspace.h"
 
@@ -45,6 +46,7 @@ static void refresh(void) {
 	static int round;
 	char path[100];
 	if (round == 0) {
+		st_witness_enabled = false;
 		must(mkdtemp(root));
 		atexit(end);
 	} else if (round % ROUNDS == 0) {

@@ -45,6 +45,10 @@ bool st_hook_changes_read(const struct st_hook_call *call, struct st_hook_change
 /** The text of a patch. */
 struct st_str st_hook_patch_text(const struct st_hook_event *event);
 
+/** Make the new contents of a file as the event's patch says. False if it cannot be applied. */
+bool st_hook_patch_make(const struct st_hook_call *call, const struct st_hook_change *change,
+                        struct st_str old, struct st_buf *new);
+
 /**
  * Apply a patch as one change set, merging, and deny the tool with what was
  * done, or with the refusals. False if stet cannot: then nothing is changed.

@@ -6,6 +6,7 @@
 #include "base/utf8.h"
 #include "fs/versions/versions.h"
 #include "hook/change.h"
+#include "hook/loss.h"
 #include "text/diff/unified.h"
 #include "text/lines/lines.h"
 
@@ -26,6 +27,11 @@ struct changed {
 	struct st_buf before;
 	struct st_version before_version;
 	bool known;
+	/* The version that a witness saw the tool replace; empty if there was none. */
+	struct st_buf replaced;
+	/* Another program wrote while the tool did, and the witness did not see what. */
+	bool overlapped;
+	struct st_version replaced_version;
 };
 
 static void changed_release(struct changed *changed) {
@@ -33,6 +39,7 @@ static void changed_release(struct changed *changed) {
 	st_file_release(&changed->now);
 	st_blob_put(changed->seen);
 	st_buf_release(&changed->before);
+	st_buf_release(&changed->replaced);
 }
 
 static struct st_str seen_text(const struct changed *changed) {
@@ -84,6 +91,70 @@ static void find_before(struct changed *changed) {
 		set_before(changed, st_json_str(original));
 }
 
+/* What the tool makes of a text. False if only the agent can tell. */
+static bool make_of(const struct changed *changed, struct st_str old, struct st_buf *out) {
+	const struct st_hook_change *change = changed->change;
+	if (!change->hunks_only)
+		return st_hook_change_make(change, old, out, NULL) == 0;
+	return changed->call->event->tool == ST_HOOK_PATCH &&
+	       (change->removes || st_hook_patch_make(changed->call, change, old, out));
+}
+
+/*
+ * Whether a version is what another program wrote to a file that the tool had truncated and was about to
+ * write: the tool's text went over it.
+ */
+static bool is_fragment(const struct changed *changed, struct st_str version) {
+	struct st_str seen = seen_text(changed);
+	return !st_str_eq(st_line_body(version, 0), st_line_body(seen, 0)) &&
+	       !st_str_starts(version, seen);
+}
+
+/*
+ * The last version that a witness saw before the tool's write: it lacks the tool's change, and is no
+ * beginning of what the file has now, as a write in progress is.
+ */
+static void find_replaced(struct changed *changed, const struct st_testimony *testimony) {
+	st_auto(st_buf) made = ST_BUF_INIT;
+	st_auto(st_buf) fragments = ST_BUF_INIT;
+	struct st_hook_texts texts = {.now = st_buf_str(&changed->now.bytes)};
+	struct st_str full = st_str("");
+	if (!changed->seen || !make_of(changed, seen_text(changed), &made))
+		return;
+	texts.seen = full = seen_text(changed);
+	texts.made = st_buf_str(&made);
+	bool found = false;
+	for (size_t i = testimony->count; i-- > 0 && !found;) {
+		const struct st_witnessed *version = &testimony->items[i];
+		texts.replaced = st_buf_str(&version->bytes);
+		if (strcmp(version->path, changed->place.path) != 0 ||
+		    st_str_starts(texts.now, texts.replaced) || st_hook_has_change(&texts))
+			continue;
+		found = !is_fragment(changed, texts.replaced);
+		if (found)
+			full = texts.replaced;
+		else
+			st_buf_add(&fragments, texts.replaced);
+	}
+	changed->overlapped = testimony->overlapped && fragments.len == 0;
+	/* Nothing that the session had not seen: the tool's own word may say more. */
+	if (fragments.len == 0 && (!found || st_str_eq(full, texts.seen)))
+		return;
+	st_buf_add(&changed->replaced, full);
+	st_buf_add(&changed->replaced, st_buf_str(&fragments));
+}
+
+/* Store it, so that the log has it and an undo can bring it back. */
+static void store_replaced(struct changed *changed) {
+	struct stet_workspace *ws = changed->call->session->ws;
+	struct st_hash hash;
+	struct st_str bytes = st_buf_str(&changed->replaced);
+	if (bytes.len == 0 || changed->replaced.failed || st_hash_of(bytes, &hash, NULL) < 0)
+		return;
+	changed->replaced_version = (struct st_version){.exists = true, .hash = hash};
+	(void)st_versions_put(&ws->writes.versions, &hash, bytes);
+}
+
 static bool load_changed(struct changed *changed) {
 	struct stet_session *session = changed->call->session;
 	int code =
@@ -107,7 +178,8 @@ static void report_event(struct changed *changed) {
 	struct st_file_event event = {
 		.path = changed->place.path,
 		.kind = changed->gone ? ST_EVENT_REMOVED : ST_EVENT_WRITTEN,
-		.before = changed->before_version,
+		.before =
+			changed->replaced_version.exists ? changed->replaced_version : changed->before_version,
 		.after = changed->gone ? (struct st_version){0} : st_file_version(&changed->now),
 	};
 	if (!changed->gone)
@@ -123,8 +195,7 @@ static bool make_expected(const struct changed *changed, struct st_buf *out) {
 	const struct st_hook_change *change = changed->change;
 	if (change->hunks_only || (!change->whole && !changed->known))
 		return false;
-	return st_hook_change_make(change, st_buf_str(&changed->before), out, NULL) == 0 &&
-	       !out->failed;
+	return make_of(changed, st_buf_str(&changed->before), out);
 }
 
 /* Carry what the session has seen over to the version that it wrote. */
@@ -170,6 +241,25 @@ static void record_written(struct changed *changed) {
 
 /* ---- lost updates ---- */
 
+/* The version that the tool replaced, as far as known. */
+static struct st_str replaced_text(const struct changed *changed) {
+	return st_buf_str(changed->replaced_version.exists ? &changed->replaced : &changed->before);
+}
+
+/* Whether changes of others were lost by the tool's write. */
+static bool is_lossy(const struct changed *changed) {
+	st_auto(st_buf) made = ST_BUF_INIT;
+	if (!make_of(changed, seen_text(changed), &made))
+		return changed->change->whole;
+	const struct st_hook_texts texts = {
+		.seen = seen_text(changed),
+		.made = st_buf_str(&made),
+		.replaced = replaced_text(changed),
+		.now = st_buf_str(&changed->now.bytes),
+	};
+	return st_hook_loses(&texts);
+}
+
 /* Say what others had changed before the tool ran, without the session having seen it. */
 static void tell_unseen(struct changed *changed) {
 	st_auto(st_buf) text = ST_BUF_INIT;
@@ -177,43 +267,59 @@ static void tell_unseen(struct changed *changed) {
 	st_auto(st_diff_report) report = {0};
 	struct st_diff_opts opts = ST_DIFF_OPTS(changed->change->path);
 	opts.max_bytes = DIFF_MAX;
-	if (!changed->known || !changed->seen ||
-	    st_hash_eq(&changed->seen_hash, &changed->before_version.hash) ||
-	    st_diff_unified(seen_text(changed), st_buf_str(&changed->before), &opts, &diff, &report,
-	                    NULL) < 0 ||
+	if (!(changed->known || changed->replaced_version.exists) || !changed->seen ||
+	    st_diff_unified(seen_text(changed), replaced_text(changed), &opts, &diff, &report, NULL) <
+	        0 ||
 	    diff.len == 0)
 		return;
-	(void)st_versions_put(&changed->call->session->ws->writes.versions, &changed->seen_hash,
-	                      seen_text(changed));
 	const char *path = st_quoted(changed->change->path);
-	if (changed->change->whole)
+	if (is_lossy(changed)) {
+		(void)st_versions_put(&changed->call->session->ws->writes.versions, &changed->seen_hash,
+		                      seen_text(changed));
 		st_buf_addf(&text,
-		            "Lost update: %s was changed by others just before this write, which replaced "
+		            "Lost update: %s was changed by others just before this %s, which replaced "
 		            "their change. Put it back with an edit, or undo the write: stet undo %s. Both "
 		            "versions are stored. Their change was:\n\n%s",
-		            path, path, st_buf_cstr(&diff));
-	else
+		            path, changed->change->whole ? "write" : "edit", path, st_buf_cstr(&diff));
+	} else if (!changed->change->whole) {
 		st_buf_addf(&text,
 		            "%s was changed by others just before this edit. Their change is in the "
 		            "file:\n\n%s",
 		            path, st_buf_cstr(&diff));
+	}
+	st_hook_say(changed->call->decision, st_buf_str(&text));
+}
+
+static void tell_overlap(struct changed *changed) {
+	st_auto(st_buf) text = ST_BUF_INIT;
+	if (!changed->overlapped)
+		return;
+	st_buf_addf(&text,
+	            "Another program wrote to %s at the same moment as this %s, and its write may be "
+	            "lost: read the file again, and look whether something is missing.",
+	            st_quoted(changed->change->path), changed->change->whole ? "write" : "edit");
 	st_hook_say(changed->call->decision, st_buf_str(&text));
 }
 
 /* ---- one file ---- */
 
-static void follow_change(struct st_hook_call *call, const struct st_hook_change *change) {
+static void follow_change(struct st_hook_call *call, const struct st_hook_change *change,
+                          const struct st_testimony *testimony) {
 	st_auto(changed) changed = {
 		.call = call,
 		.change = change,
 		.place = ST_PLACE_INIT,
 		.now = ST_FILE_INIT,
 		.before = ST_BUF_INIT,
+		.replaced = ST_BUF_INIT,
 	};
 	if (!load_changed(&changed))
 		return;
+	find_replaced(&changed, testimony);
+	store_replaced(&changed);
 	report_event(&changed);
 	tell_unseen(&changed);
+	tell_overlap(&changed);
 	if (changed.gone)
 		st_tracker_forget(&call->session->tracker, changed.place.path);
 	else
@@ -225,8 +331,10 @@ static void follow_change(struct st_hook_call *call, const struct st_hook_change
 
 void st_hook_after_change(struct st_hook_call *call) {
 	st_auto(st_hook_changes) changes = {0};
+	st_auto(st_testimony) testimony = {0};
 	if (!st_hook_changes_read(call, &changes))
 		return;
+	st_witness_ask(call->session, changes.items[0].path, &testimony);
 	for (size_t i = 0; i < changes.count; i++)
-		follow_change(call, &changes.items[i]);
+		follow_change(call, &changes.items[i], &testimony);
 }

@@ -187,6 +187,15 @@ static void keep_old(struct st_hook_call *call, const struct st_hook_change *cha
 	/* A tool that answers with no old text: the record has it. */
 	if (!st_session_seen(call->session, change->path, place.path))
 		(void)st_session_record(call->session, change->path, place.path, &file);
+	if (call->witness)
+		st_witness_add(call->witness, call->session, place.path);
+}
+
+/* The tool is let run: store what it replaces, and have it watched. */
+static void keep_all(struct st_hook_call *call, const struct st_hook_changes *changes) {
+	call->witness = st_witness_new(call->session, changes->items[0].path);
+	for (size_t i = 0; i < changes->count; i++)
+		keep_old(call, &changes->items[i]);
 }
 
 /*
@@ -203,14 +212,18 @@ static bool makes_changes(const struct st_hook_call *call) {
 void st_hook_before_change(struct st_hook_call *call) {
 	st_auto(st_hook_changes) changes = {0};
 	int mode = call->session->ws->hook_mode;
-	if (!st_hook_changes_read(call, &changes) || mode == ST_HOOK_MODE_WATCH)
+	if (!st_hook_changes_read(call, &changes))
 		return;
+	if (mode == ST_HOOK_MODE_WATCH) {
+		keep_all(call, &changes);
+		return;
+	}
 	bool makes = makes_changes(call);
 	if (makes && call->event->tool == ST_HOOK_PATCH && st_hook_apply_patch(call))
 		return;
 	makes &= changes.count == 1 && !changes.items[0].hunks_only;
 	for (size_t i = 0; i < changes.count; i++)
 		judge_one(call, &changes.items[i], makes);
-	for (size_t i = 0; i < changes.count && !call->decision->denies; i++)
-		keep_old(call, &changes.items[i]);
+	if (!call->decision->denies)
+		keep_all(call, &changes);
 }

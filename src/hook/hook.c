@@ -10,6 +10,9 @@
 #include "stet/config.h"
 #include "stet/instructions.h"
 
+/* How long a witness waits for the end of a tool, and of one about which the agent asks its user. */
+enum { WITNESS_S = 60, WITNESS_ASKED_S = 600 };
+
 /* ---- one event ---- */
 
 bool st_hook_path(const struct st_hook_call *call, struct st_str path, struct st_buf *out) {
@@ -100,6 +103,20 @@ static void count_usage(const struct st_hook_call *call) {
 						});
 }
 
+/* Tell what was rescued since the last event, as far as this one can hold a text. */
+static void tell_notices(struct st_hook_call *call) {
+	struct st_write_context *writes = &call->session->ws->writes;
+	enum st_hook_moment moment = call->event->moment;
+	if (moment != ST_HOOK_AFTER_TOOL && moment != ST_HOOK_PROMPT &&
+	    moment != ST_HOOK_SESSION_START && !call->decision->denies)
+		return;
+	st_rescued_recover(&writes->rescued);
+	for (char *notice; (notice = st_write_next_notice(writes));) {
+		st_hook_say(call->decision, st_str(notice));
+		free(notice);
+	}
+}
+
 void st_hook_decide(struct st_hook_call *call) {
 	[[maybe_unused]] st_auto(st_call_scope) scope = st_call_scope_begin(call->session, true);
 	switch (call->event->moment) {
@@ -122,6 +139,7 @@ void st_hook_decide(struct st_hook_call *call) {
 	case ST_HOOK_OTHER:
 		break;
 	}
+	tell_notices(call);
 	count_usage(call);
 }
 
@@ -167,6 +185,11 @@ static int configure_workspace(struct stet_workspace *ws, struct stet_error *err
 	return code;
 }
 
+int st_hook_open_workspace(const char *root, struct stet_workspace **out, struct stet_error *err) {
+	int code = stet_workspace_open(root, out, err);
+	return code == 0 ? configure_workspace(*out, err) : code;
+}
+
 /* `claude:ID`, and `claude:ID:AGENT` for a subagent. */
 static int open_session(struct stet_workspace *ws, const struct st_hook_event *event,
                         struct stet_session **out, struct stet_error *err) {
@@ -183,11 +206,10 @@ static int run_event(const struct st_hook_event *event, struct st_hook_decision 
 	st_auto(st_buf) root = ST_BUF_INIT;
 	struct stet_workspace *ws = NULL;
 	struct stet_session *session = NULL;
+	struct st_witness *witness = NULL;
 	if (event->moment == ST_HOOK_OTHER || !find_root(event->cwd, &root))
 		return 0;
-	int code = stet_workspace_open(root.ptr, &ws, err);
-	if (code == 0)
-		code = configure_workspace(ws, err);
+	int code = st_hook_open_workspace(root.ptr, &ws, err);
 	if (code == 0 && event->moment == ST_HOOK_SAMPLE)
 		st_buf_addf(&decision->text, "stet guards %s.", root.ptr);
 	else if (code == 0)
@@ -199,9 +221,12 @@ static int run_event(const struct st_hook_event *event, struct st_hook_decision 
 		struct st_hook_call call = {
 			.event = event, .session = session, .root = st_buf_str(&root), .decision = decision};
 		st_hook_decide(&call);
+		witness = call.witness;
 	}
 	stet_session_close(session);
 	stet_workspace_close(ws);
+	/* Where the agent asks its user first, the tool may wait for long. */
+	st_witness_start(witness, event->asks ? WITNESS_ASKED_S : WITNESS_S);
 	return code;
 }
 

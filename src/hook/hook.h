@@ -11,6 +11,7 @@
 
 #include "core/session/session.h"
 #include "hook/decision.h"
+#include "hook/witness.h"
 #include "stet/hook.h"
 
 /** The most bytes of an event; a larger one gets no decision. */
@@ -22,7 +23,13 @@ struct st_hook_call {
 	/** The workspace's directory as the event spells it, without links resolved. */
 	struct st_str root;
 	struct st_hook_decision *decision;
+	/** Before a change that the hook lets the tool make: who watches it; NULL for nobody. */
+	struct st_witness *witness;
 };
+
+/** Open a workspace with its configuration. */
+[[nodiscard]] int st_hook_open_workspace(const char *root, struct stet_workspace **out,
+                                         struct stet_error *err);
 
 /** Decide about one event, in a session of the agent. */
 void st_hook_decide(struct st_hook_call *call);

@@ -123,6 +123,24 @@ static void say_refused(const struct patching *patching) {
 	decision->denies = decision->text.len > 0;
 }
 
+bool st_hook_patch_make(const struct st_hook_call *call, const struct st_hook_change *change,
+                        struct st_str old, struct st_buf *new) {
+	st_auto(patching) patching = {0};
+	const struct st_file_patches *patches = &patching.patches;
+	if (st_file_patches_parse(&patching.patches, st_hook_patch_text(call->event), NULL) < 0)
+		return false;
+	for (size_t i = 0; i < patches->count; i++) {
+		const struct st_file_patch *patch = &patches->list[i];
+		st_auto(st_buf) path = ST_BUF_INIT;
+		st_auto(st_buf) notes = ST_BUF_INIT;
+		if (!patch->to && st_hook_path(call, st_str(patch->path), &path) &&
+		    strcmp(path.ptr, change->path) == 0)
+			return st_hunks_apply(patches, i, patch->kind == ST_FILE_ADD ? ST_STR("") : old,
+			                      ST_FILE_MAX, new, &notes, NULL, NULL) == 0;
+	}
+	return false;
+}
+
 bool st_hook_apply_patch(struct st_hook_call *call) {
 	st_auto(patching) patching = {.call = call};
 	if (st_file_patches_parse(&patching.patches, st_hook_patch_text(call->event), NULL) < 0 ||

@@ -2,12 +2,13 @@
 // lines are appended 0 to 5 ms apart. Without stet's hooks, with them, and with `guard = apply`:
 //
 //     node native-races.mjs claude
+//     node native-races.mjs claude edit guarded    one kind and one mode alone
 //
 // With `guard = apply`, and where stet's plugin replaces the tools, no line is lost. With the hooks alone the agent's
 // tool writes some milliseconds after stet's check: how many races lose lines then, and how many of them silently, is
 // measured. 100 races of each kind with STET_TORTURE=1, which measures the agent without stet, too. The figures of
 // docs/figures.md are the lines that begin with "# RACES".
-import { appendFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 
@@ -49,6 +50,13 @@ async function change(hand, kind, name) {
 	return said;
 }
 
+// Whether a line is in a copy of the file that stet rescued, and that the model was told of.
+function rescued(hand, line, name) {
+	const folder = path.join(hand.work, '.stet/rescued');
+	return existsSync(folder) && readdirSync(folder).some((copy) => copy.endsWith(`-${name}`) && hand.count(copy) > 0
+		&& readFileSync(path.join(folder, copy), 'utf8').includes(`${line}\n`));
+}
+
 // One race: the lines that are lost, and those of them that the model was not told of.
 async function race(hand, kind, name) {
 	const file = path.join(hand.work, name);
@@ -60,9 +68,14 @@ async function race(hand, kind, name) {
 	const text = hand.read(name);
 	const done = text.startsWith('slot taken\n');
 	const lost = ticks(appended).trimEnd().split('\n').filter((line) => !text.includes(`${line}\n`));
-	const told = hand.count.bind(hand);
-	const silent = lost.filter((line) => !said.includes(`${line}\n`) && !told(`+${line}\n`));
-	return { done, lost: lost.length, silent: silent.length };
+	// What was written to a file that the tool had replaced is reported with the session's next event.
+	if (lost.length > 0)
+		await hand.native('shell', 'true');
+	const unseen = lost.filter((line) => !said.includes(`${line}\n`) && hand.count(`+${line}\n`) === 0 && !rescued(hand, line, name));
+	const silent = hand.count(`wrote to "${name}" at the same moment`) ? [] : unseen;
+	if (silent.length > 0 && process.env.STET_RACES)
+		console.log(`# ${name}: ${silent.join(', ')} lost silently; ${said}`);
+	return { done, lost: lost.length, unkept: unseen.length, silent: silent.length };
 }
 
 async function races(kind, mode, options) {
@@ -79,6 +92,7 @@ async function races(kind, mode, options) {
 		races: results.length,
 		lossy: sum(({ lost }) => lost > 0),
 		lines: sum(({ lost }) => lost),
+		unkept: sum(({ unkept }) => unkept > 0),
 		silent: sum(({ silent }) => silent > 0),
 		done: sum(({ done }) => done),
 	};
@@ -86,21 +100,31 @@ async function races(kind, mode, options) {
 	return figures;
 }
 
+const [, , , onlyKind, onlyMode] = process.argv;
+const wanted = (kind, mode) => (!onlyKind || onlyKind === kind) && (!onlyMode || onlyMode === mode);
+
 for (const kind of ['edit', 'write']) {
-	if (full)
+	if (full && wanted(kind, 'bare'))
 		await races(kind, 'without stet', bare);
-	const guarded = await races(kind, 'guarded', guardedBy(''));
-	if (agent.replaced) {
-		await claim(`${kind}: no line is lost`, async () => {
-			check(guarded.lossy === 0, `${guarded.lossy} of ${guarded.races} races lost ${guarded.lines} lines`);
+	if (wanted(kind, 'guarded')) {
+		const guarded = await races(kind, 'guarded', guardedBy(''));
+		await claim(`${kind}: what is lost is reported`, async () => {
+			check(guarded.silent === 0, `${guarded.silent} of ${guarded.races} races lost lines without a word`);
+		});
+		if (agent.replaced) {
+			await claim(`${kind}: no line is lost`, async () => {
+				check(guarded.lossy === 0, `${guarded.lossy} of ${guarded.races} races lost ${guarded.lines} lines`);
+			});
+		}
+	}
+	if (wanted(kind, 'apply')) {
+		const applied = await races(kind, 'guard = apply', guardedBy('apply'));
+		await claim(`${kind}: with guard = apply no line is lost`, async () => {
+			check(applied.lossy === 0, `${applied.lossy} of ${applied.races} races lost ${applied.lines} lines`);
+		});
+		await claim(`${kind}: with guard = apply the change is made`, async () => {
+			check(applied.done >= applied.races * 0.9, `${applied.done} of ${applied.races}`);
 		});
 	}
-	const applied = await races(kind, 'guard = apply', guardedBy('apply'));
-	await claim(`${kind}: with guard = apply no line is lost`, async () => {
-		check(applied.lossy === 0, `${applied.lossy} of ${applied.races} races lost ${applied.lines} lines`);
-	});
-	await claim(`${kind}: with guard = apply the change is made`, async () => {
-		check(applied.done >= applied.races * 0.9, `${applied.done} of ${applied.races}`);
-	});
 }
 finish();

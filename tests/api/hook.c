@@ -51,6 +51,12 @@ static const char *hook(const struct dir *dir, const char *members) {
 	"\"command\":\"*** Begin Patch\\n*** Update File: a.txt\\n@@\\n-one\\n+ONE\\n*** End " \
 	"Patch\\n\"}"
 
+#define CODEX_PATCHED \
+	"\"turn_id\":\"t\",\"hook_event_name\":\"PostToolUse\",\"tool_name\":\"apply_patch\",\"tool_" \
+	"input\":{" \
+	"\"command\":\"*** Begin Patch\\n*** Update File: a.txt\\n@@\\n-one\\n+ONE\\n*** End " \
+	"Patch\\n\"},\"tool_response\":\"Success.\""
+
 static struct dir *set_up(void **state) {
 	struct dir *dir = *state;
 	dir_write(dir, ".git/HEAD", "ref: refs/heads/main\n");
@@ -111,6 +117,100 @@ static void a_write_over_a_late_change_is_reported(void **state) {
 	         "\"file_path\":\"a.txt\",\"content\":\"new\\n\"},\"tool_response\":{\"originalFile\":"
 	         "\"one\\ntwo\\nlate\\n\"}"),
 		"+late"));
+}
+
+#define CLAUDE_EDITED \
+	"\"hook_event_name\":\"PostToolUse\",\"tool_name\":\"Edit\",\"tool_input\":{\"file_path\":" \
+	"\"a." \
+	"txt\"," \
+	"\"old_string\":\"one\",\"new_string\":\"ONE\"},\"tool_response\":{\"originalFile\":" \
+	"\"one\\ntwo\\n\"}"
+#define PROMPT "\"hook_event_name\":\"UserPromptSubmit\",\"prompt\":\"go on\""
+
+/* Append to a file as another program does, and leave it open. */
+static int append_late(const struct dir *dir, const char *text) {
+	int fd = open(dir_at(dir, "a.txt"), O_WRONLY | O_APPEND | O_CLOEXEC);
+	assert_true(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text));
+	return fd;
+}
+
+static void undo_last(const struct dir *dir) {
+	struct stet_workspace *ws = NULL;
+	struct stet_session *session = NULL;
+	struct stet_answer *answer = NULL;
+	assert_int_equal(stet_workspace_open(dir->path, &ws, NULL), 0);
+	assert_int_equal(stet_session_open(ws, "codex:s", &session, NULL), 0);
+	assert_int_equal(stet_undo(session, "a.txt", &answer, NULL), 0);
+	stet_answer_free(answer);
+	stet_session_close(session);
+	stet_workspace_close(ws);
+}
+
+/* The tool has read the file before the other program wrote, and truncates it: only a witness has the bytes. */
+static void bytes_that_a_tool_truncates_are_reported(void **state) {
+	const struct dir *dir = set_up(state);
+	hook(dir, CLAUDE_READ);
+	assert_string_equal(hook(dir, CLAUDE_EDIT), "");
+	close(append_late(dir, "late\n"));
+	close(append_late(dir, "later\n"));
+	dir_write(dir, "a.txt", "ONE\ntwo\n");
+	close(append_late(dir, "after\n"));
+	const char *decision = hook(dir, CLAUDE_EDITED);
+	assert_non_null(strstr(decision, "Lost update"));
+	assert_non_null(strstr(decision, "+late\\n+later"));
+	assert_null(strstr(decision, "+after"));
+}
+
+static void what_others_added_and_a_tool_kept_is_no_loss(void **state) {
+	const struct dir *dir = set_up(state);
+	hook(dir, CLAUDE_READ);
+	assert_string_equal(hook(dir, CLAUDE_EDIT), "");
+	close(append_late(dir, "late\n"));
+	dir_write(dir, "a.txt", "ONE\ntwo\nlate\n");
+	assert_null(strstr(hook(dir, CLAUDE_EDITED), "Lost update"));
+}
+
+static void a_codex_patch_over_a_late_change_is_reported(void **state) {
+	const struct dir *dir = set_up(state);
+	hook(dir, CODEX_CAT);
+	assert_string_equal(hook(dir, CODEX_PATCH), "");
+	close(append_late(dir, "late\n"));
+	dir_write(dir, "a.txt", "ONE\ntwo\n");
+	assert_non_null(strstr(hook(dir, CODEX_PATCHED), "+late"));
+	undo_last(dir);
+	assert_string_equal(dir_read(dir, "a.txt"), "one\ntwo\nlate\n");
+}
+
+/* What comes between a tool's truncation and its write is seen, or that something came. */
+static void a_write_into_the_truncated_file_is_reported(void **state) {
+	const struct dir *dir = set_up(state);
+	hook(dir, CLAUDE_READ);
+	assert_string_equal(hook(dir, CLAUDE_EDIT), "");
+	int fd = open(dir_at(dir, "a.txt"), O_WRONLY | O_TRUNC | O_CLOEXEC);
+	close(append_late(dir, "late\n"));
+	assert_int_equal(write(fd, "ONE\ntwo\n", 8), 8);
+	close(fd);
+	const char *decision = hook(dir, CLAUDE_EDITED);
+	assert_true(strstr(decision, "+late") || strstr(decision, "at the same moment"));
+}
+
+/* A tool that renames: what is written to the old file afterwards is rescued, and told with a later event. */
+static void a_write_to_the_file_that_a_tool_replaced_is_rescued(void **state) {
+	const struct dir *dir = set_up(state);
+	hook(dir, CLAUDE_READ);
+	assert_string_equal(hook(dir, CLAUDE_EDIT), "");
+	int fd = append_late(dir, "late\n");
+	dir_write(dir, "new", "ONE\ntwo\n");
+	assert_int_equal(rename(dir_at(dir, "new"), dir_at(dir, "a.txt")), 0);
+	assert_non_null(strstr(hook(dir, CLAUDE_EDITED), "+late"));
+	assert_int_equal(write(fd, "last\n", 5), 5);
+	close(fd);
+	const char *said = "";
+	for (int tries = 0; tries < 5000 && !strstr(said, "rescued"); tries++) {
+		assert_int_equal(usleep(1000), 0);
+		said = hook(dir, PROMPT);
+	}
+	assert_non_null(strstr(said, "rescued"));
 }
 
 static void what_an_agent_adds_to_an_output_is_no_change(void **state) {
@@ -269,6 +369,11 @@ int main(void) {
 		claim(a_shell_read_counts_and_a_patch_is_denied),
 		claim(a_change_that_would_damage_line_ends_is_denied),
 		claim(a_write_over_a_late_change_is_reported),
+		claim(bytes_that_a_tool_truncates_are_reported),
+		claim(what_others_added_and_a_tool_kept_is_no_loss),
+		claim(a_codex_patch_over_a_late_change_is_reported),
+		claim(a_write_into_the_truncated_file_is_reported),
+		claim(a_write_to_the_file_that_a_tool_replaced_is_rescued),
 		claim(what_an_agent_adds_to_an_output_is_no_change),
 		claim(a_file_that_tells_of_truncated_lines_is_read_whole),
 		claim(invalid_bytes_that_an_agent_shows_as_one_mark_are_no_change),

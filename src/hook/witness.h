@@ -1,0 +1,73 @@
+/**
+ * A witness sees what an agent's own tool replaces.
+ *
+ * Between the hook's decision and the tool's write other programs may write to
+ * the file, and a tool that truncates it leaves no trace of their bytes. So the
+ * hook that lets a tool run leaves a small process behind, the witness, which
+ * holds the file and a read lease on it (fs/file/lease.h): a program that opens
+ * the file for writing waits until the witness has read it. When the tool has
+ * run, the hook asks the witness what the file held meanwhile.
+ *
+ * A tool that replaces the file by a rename leaves the old file to the witness.
+ * For ST_GRACE_MS it rescues what is still written to that one
+ * (fs/versions/rescued.h), and the session's next event reports it.
+ *
+ * Where leases or processes are not to be had, the witness sees less or
+ * nothing, and all else goes on.
+ */
+#ifndef STET_HOOK_WITNESS_H
+#define STET_HOOK_WITNESS_H
+
+#include "core/session/session.h"
+
+struct st_witness;
+
+/** Whether to leave witnesses behind; the fuzzer does not. */
+extern bool st_witness_enabled;
+
+/**
+ * Prepare a witness.
+ *
+ * @key  The first file that the tool changes; the hook that asks gives the same.
+ * @return NULL if there can be none. Free it with st_witness_start().
+ */
+struct st_witness *st_witness_new(const struct stet_session *session, const char *key);
+
+/**
+ * Hold a file: from now on writers wait until the witness has read it. Does
+ * nothing for a file that is not there, or is large.
+ *
+ * @path  Below the root.
+ */
+void st_witness_add(struct st_witness *witness, const struct stet_session *session,
+                    const char *path);
+
+/**
+ * Leave the witness behind as a process of its own, and free it here. The
+ * caller must have closed the workspace: the process inherits its memory.
+ *
+ * @witness  May be NULL.
+ * @wait_s   How long it waits for the tool to end.
+ */
+void st_witness_start(struct st_witness *witness, int wait_s);
+
+/** What a file held at some moment. */
+struct st_witnessed {
+	char *path;
+	struct st_buf bytes;
+};
+
+struct st_testimony {
+	struct st_witnessed *items;
+	size_t count;
+	/** Two programs wrote to a file at once: what one of them wrote may be in no version. */
+	bool overlapped;
+};
+
+void st_testimony_release(struct st_testimony *testimony);
+
+/** Ask the witness, if there is one, for the versions that it saw, oldest first. Ends its watch. */
+void st_witness_ask(const struct stet_session *session, const char *key,
+                    struct st_testimony *testimony);
+
+#endif
