@@ -1,9 +1,11 @@
 #include "fs/file/hash.h"
 
+/* OpenSSL deprecates the plain functions; ours are only these. */
+#define OPENSSL_SUPPRESS_DEPRECATED
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
-#include <pthread.h>
+#include <openssl/sha.h>
 
 #include "base/cancel.h"
 #include "base/hex.h"
@@ -12,66 +14,23 @@
 #include "stet/text.h"
 
 /*
- * Fetching the digest takes longer than hashing a small file, so we fetch it
- * once and each thread keeps its context. A library context of our own ignores
- * openssl.cnf, which may activate only providers that lack SHA-256.
+ * The plain functions need no provider: fetching a digest by its name takes longer than all else that a short
+ * process does, such as a hook. They cannot fail, and openssl.cnf does not concern them.
  */
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-static pthread_key_t context_key;
-static OSSL_LIB_CTX *library;
-static EVP_MD *digest;
-
-static void free_context(void *context) {
-	EVP_MD_CTX_free(context);
-}
-
-static void init_openssl(void) {
-	library = OSSL_LIB_CTX_new();
-	digest = library ? EVP_MD_fetch(library, "SHA256", NULL) : NULL;
-	if (pthread_key_create(&context_key, free_context) != 0) {
-		EVP_MD_free(digest);
-		digest = NULL;
-	}
-}
-
-static EVP_MD_CTX *thread_context(void) {
-	pthread_once(&once, init_openssl);
-	if (!digest)
-		return NULL;
-	EVP_MD_CTX *context = pthread_getspecific(context_key);
-	if (context)
-		return context;
-	context = EVP_MD_CTX_new();
-	if (context && pthread_setspecific(context_key, context) != 0) {
-		EVP_MD_CTX_free(context);
-		context = NULL;
-	}
-	return context;
-}
-
-static int hash_steps(EVP_MD_CTX *context, struct st_str bytes, bool cancellable,
+static int hash_bytes(struct st_str bytes, bool cancellable, struct st_hash *hash,
                       struct stet_error *err) {
+	SHA256_CTX context;
+	SHA256_Init(&context);
 	for (size_t at = 0; at < bytes.len; at += ST_CANCEL_STEP) {
 		size_t len = bytes.len - at < ST_CANCEL_STEP ? bytes.len - at : ST_CANCEL_STEP;
-		if (!EVP_DigestUpdate(context, bytes.ptr + at, len))
-			return st_fail_nomem(err);
+		SHA256_Update(&context, bytes.ptr + at, len);
 		if (!cancellable)
 			st_cancel_progress(len);
 		else if (st_cancel_check(len, err) < 0)
 			return STET_E_CANCELLED;
 	}
+	SHA256_Final(hash->bytes, &context);
 	return 0;
-}
-
-static int hash_bytes(struct st_str bytes, bool cancellable, struct st_hash *hash,
-                      struct stet_error *err) {
-	EVP_MD_CTX *context = thread_context();
-	if (!context || !EVP_DigestInit_ex2(context, digest, NULL))
-		return st_fail_nomem(err);
-	int code = hash_steps(context, bytes, cancellable, err);
-	if (code < 0)
-		return code;
-	return EVP_DigestFinal_ex(context, hash->bytes, NULL) ? 0 : st_fail_nomem(err);
 }
 
 int st_hash_of(struct st_str bytes, struct st_hash *hash, struct stet_error *err) {
@@ -84,12 +43,13 @@ int st_hash_cancellable(struct st_str bytes, struct st_hash *hash, struct stet_e
 
 int st_hash_keyed(struct st_str key, struct st_str bytes, struct st_hash *hash,
                   struct stet_error *err) {
-	pthread_once(&once, init_openssl);
 	char name[] = "SHA256";
 	const OSSL_PARAM params[] = {
 		OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, name, 0),
 		OSSL_PARAM_construct_end(),
 	};
+	/* A library context of our own ignores openssl.cnf, which may activate only providers that lack SHA-256. */
+	OSSL_LIB_CTX *library = OSSL_LIB_CTX_new();
 	EVP_MAC *mac = library ? EVP_MAC_fetch(library, "HMAC", NULL) : NULL;
 	EVP_MAC_CTX *context = mac ? EVP_MAC_CTX_new(mac) : NULL;
 	size_t len;
@@ -98,6 +58,7 @@ int st_hash_keyed(struct st_str key, struct st_str bytes, struct st_hash *hash,
 	            EVP_MAC_final(context, hash->bytes, &len, ST_HASH_SIZE);
 	EVP_MAC_CTX_free(context);
 	EVP_MAC_free(mac);
+	OSSL_LIB_CTX_free(library);
 	return done ? 0 : st_fail_nomem(err);
 }
 
@@ -115,23 +76,22 @@ int stet_text_hash(const char *text, size_t len, char hex[65], struct stet_error
 }
 
 int st_hash_file(int fd, uint64_t max, struct st_hash *hash, struct stet_error *err) {
-	EVP_MD_CTX *context = thread_context();
-	if (!context || !EVP_DigestInit_ex2(context, digest, NULL))
-		return st_fail_nomem(err);
+	SHA256_CTX context;
 	char piece[32768];
+	SHA256_Init(&context);
 	ssize_t got;
 	for (uint64_t at = 0; (got = st_retry(pread(fd, piece, sizeof piece, (off_t)at))) > 0;) {
 		at += (uint64_t)got;
 		if (at > max)
 			return st_fail(err, STET_E_TOO_BIG, "There are more than %llu bytes.",
 			               (unsigned long long)max);
-		if (!EVP_DigestUpdate(context, piece, (size_t)got))
-			return st_fail_nomem(err);
+		SHA256_Update(&context, piece, (size_t)got);
 		st_cancel_progress((size_t)got);
 	}
 	if (got < 0)
 		return st_fail_errno(err, errno, "Cannot read the bytes to hash");
-	return EVP_DigestFinal_ex(context, hash->bytes, NULL) ? 0 : st_fail_nomem(err);
+	SHA256_Final(hash->bytes, &context);
+	return 0;
 }
 
 void st_hash_hex(const struct st_hash *hash, char *hex, size_t digits) {
