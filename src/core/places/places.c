@@ -289,9 +289,10 @@ int st_places_flush(struct st_places *places, struct stet_error *err) {
 	return code;
 }
 
-/* Other processes write: try again soon, not all at the same moment. */
-static int64_t retry_delay(void) {
-	return 10 + st_now_us() % 40;
+/* Other processes write: try again soon, not all at the same moment; sooner when it was in vain for long. */
+static int64_t retry_delay(unsigned tries) {
+	enum { LONG = 10 };
+	return tries < LONG ? 10 + st_now_us() % 40 : 1 + st_now_us() % 4;
 }
 
 /* The first fault is a notice, and the last thing that is heard of places. */
@@ -306,8 +307,9 @@ static void run_flush(void *data) {
 	struct st_places *places = data;
 	struct stet_error err = {0};
 	int code = st_places_flush(places, &err);
+	places->tries = code == STET_E_BUSY ? places->tries + 1 : 0;
 	if (code == STET_E_BUSY)
-		st_background_schedule(&places->ws->background, &places->task, retry_delay());
+		st_background_schedule(&places->ws->background, &places->task, retry_delay(places->tries));
 	else if (code < 0)
 		fail_once(places, &err);
 }

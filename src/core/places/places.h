@@ -37,6 +37,8 @@ struct st_places {
 	struct stet_workspace *ws;
 	struct st_places_queue queue;
 	struct st_background_task task;
+	/** For the background worker: how many flushes in a row found another process writing. */
+	unsigned tries;
 	/** Set by a fault, or outside of git: nothing is recorded any more. */
 	_Atomic bool off;
 	/** Held while the registry is used; guards everything below. */

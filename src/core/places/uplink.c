@@ -25,7 +25,7 @@ enum {
 	BUSY_TRIES = 200,
 };
 
-/* A place of another machine: its number at the hub and in the registry. */
+/* A place at the hub: its number there and in the registry; 0 if nothing of it is stored here. */
 struct known {
 	int64_t remote, local;
 };
@@ -46,6 +46,8 @@ struct st_uplink {
 	/* For the thread alone. */
 	struct st_hub *hub;
 	int64_t retry_ms, touched_ms;
+	/* When the places were listed; 0 if they are to be listed now. */
+	int64_t listed_ms;
 	bool told;
 	struct known known[PLACES_MAX];
 	size_t known_count;
@@ -331,27 +333,52 @@ static int store_listing(struct st_uplink *uplink, struct listing *listing,
 	return end_writing(uplink->places, code, err);
 }
 
+/* List the places from time to time: between, events alone say what is new. */
 static int receive_places(struct st_uplink *uplink, struct stet_error *err) {
 	struct listing listing = {0};
+	if (uplink->listed_ms && st_now_ms() - uplink->listed_ms < PRESENCE_MS)
+		return 0;
 	int code = st_hub_places(uplink->hub, copy_place, &listing, err);
 	for (size_t i = 0; i < listing.count && code == 0; i++)
 		code = st_hub_agents(uplink->hub, listing.items[i].place.id, copy_remote_agent,
 		                     &listing.items[i].agents, err);
 	if (code == 0)
 		code = store_listing(uplink, &listing, err);
+	if (code == 0)
+		uplink->listed_ms = st_now_ms();
 	listing_release(&listing);
 	return code;
 }
 
-static int64_t local_of(const struct st_uplink *uplink, int64_t remote) {
+static const struct known *find_known(const struct st_uplink *uplink, int64_t remote) {
 	for (size_t i = 0; i < uplink->known_count; i++) {
 		if (uplink->known[i].remote == remote)
-			return uplink->known[i].local;
+			return &uplink->known[i];
+	}
+	return NULL;
+}
+
+/*
+ * Know all places of a batch. Those that are not listed even now belong to this
+ * machine, or were not used for a month.
+ */
+static int know_places(struct st_uplink *uplink, const struct batch *batch,
+                       struct stet_error *err) {
+	bool listed = false;
+	for (size_t i = 0; i < batch->count; i++) {
+		if (find_known(uplink, batch->items[i].place))
+			continue;
+		uplink->listed_ms = listed ? uplink->listed_ms : 0;
+		int code = receive_places(uplink, err);
+		if (code < 0)
+			return code;
+		listed = true;
+		if (!find_known(uplink, batch->items[i].place) && uplink->known_count < PLACES_MAX)
+			uplink->known[uplink->known_count++] = (struct known){batch->items[i].place, 0};
 	}
 	return 0;
 }
 
-/* Places that are not known now belong to this machine, or were not used for a month. */
 static int store_batch(struct st_uplink *uplink, const struct batch *batch,
                        const struct st_hub_position *position, struct stet_error *err) {
 	struct st_registry *registry = &uplink->places->registry;
@@ -361,9 +388,9 @@ static int store_batch(struct st_uplink *uplink, const struct batch *batch,
 		return code;
 	code = 0;
 	for (size_t i = 0; i < batch->count && code == 0; i++) {
-		int64_t place = local_of(uplink, batch->items[i].place);
-		if (place > 0)
-			code = st_registry_put_event(registry, place, &batch->items[i].event, now, err);
+		const struct known *known = find_known(uplink, batch->items[i].place);
+		if (known && known->local > 0)
+			code = st_registry_put_event(registry, known->local, &batch->items[i].event, now, err);
 	}
 	if (code == 0)
 		code = st_registry_set_position(registry, position, err);
@@ -380,14 +407,27 @@ static int read_position(struct st_uplink *uplink, struct st_hub_position *posit
 	return code;
 }
 
-/* Receive the next events. Returns how many were looked at, or a code. */
+static bool same_position(const struct st_hub_position *a, const struct st_hub_position *b) {
+	return a->seq == b->seq && a->mark == b->mark;
+}
+
+/*
+ * Receive the next events. All processes of a machine are woken by the same ones:
+ * the first stores them, and the others see that the position has moved. Returns
+ * how many were looked at, or a code.
+ */
 static int receive_batch(struct st_uplink *uplink, struct stet_error *err) {
-	struct st_hub_position position = {0};
+	struct st_hub_position from = {0}, position, now;
 	struct batch batch = {0};
-	int code = read_position(uplink, &position, err);
+	int code = read_position(uplink, &from, err);
+	position = now = from;
 	int count =
 		code < 0 ? code : st_hub_receive(uplink->hub, &position, copy_received, &batch, err);
 	if (count > 0)
+		code = know_places(uplink, &batch, err);
+	if (count > 0 && code == 0)
+		code = read_position(uplink, &now, err);
+	if (count > 0 && code >= 0 && same_position(&from, &now))
 		code = store_batch(uplink, &batch, &position, err);
 	batch_release(&batch);
 	return code < 0 ? code : count;
@@ -431,7 +471,7 @@ static int connect_hub(struct st_uplink *uplink, struct stet_error *err) {
 	const struct st_hub_place own = own_place(places, &head);
 	code = st_hub_open(uplink->conninfo, uplink->stop_fd, places->checkout.repository, &own,
 	                   &uplink->hub, err);
-	uplink->touched_ms = 0;
+	uplink->touched_ms = uplink->listed_ms = 0;
 	return code < 0 ? code : 1;
 }
 
