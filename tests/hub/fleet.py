@@ -21,8 +21,6 @@ if not Postgres.is_there():
 FULL = os.environ.get("STET_TORTURE") == "1"
 MACHINES, AGENTS, FAILOVERS = 8, 50, 4
 EVENTS = 20000 if FULL else 2000
-# A change is stored some milliseconds after its answer: kill -9 within this many seconds may lose it.
-AT_RISK = 10
 
 
 class Fleet:
@@ -32,10 +30,10 @@ class Fleet:
         self.machines = machines
         self.moved = threading.Condition()
         # The agents do not run ahead of what befalls them.
-        self.begun = self.allowed = self.done = self.killed = 0
+        self.begun = self.allowed = self.done = 0
         self.failures = []
-        # Path to machine, of acknowledged changes; and of those that a kill -9 may have lost.
-        self.written, self.at_risk = {}, {}
+        # The paths of acknowledged changes; and for each agent that was killed, all of its own in order.
+        self.written, self.cut_off = set(), []
 
     def take(self):
         """Wait for leave to make another change. Whether there is one to make."""
@@ -49,19 +47,17 @@ class Fleet:
             self.allowed = count
             self.moved.notify_all()
 
-    def finished(self, path, machine):
+    def finished(self, path):
         with self.moved:
-            self.written[path] = machine
+            self.written.add(path)
             self.done += 1
             self.moved.notify_all()
 
-    def lost(self, recent, machine):
+    def killed(self, paths):
         with self.moved:
-            for path in recent:
-                self.written.pop(path, None)
-                self.at_risk[path] = machine
+            self.written.difference_update(paths)
+            self.cut_off.append(paths)
             self.done += 1
-            self.killed += 1
             self.moved.notify_all()
 
     def await_done(self, count):
@@ -80,29 +76,35 @@ class Worker(threading.Thread):
 
     def start_agent(self):
         self.starts += 1
+        self.own = []
         self.agent = Agent(self.machine, f"agent-{self.number}-{self.starts}")
 
-    def write(self, path, recent):
-        try:
+    def write(self, path):
+        """Make a change. Several agents write into the directory: whoever is told to try again does."""
+        while True:
             result = self.agent.result("write_file", path=path, content=f"{path}\n")
+            if not result.get("isError"):
+                return
+            if "Try again" not in json.dumps(result):
+                self.fleet.failures.append(json.dumps(result))
+                return
+
+    def make_change(self, path):
+        self.own.append(path)
+        try:
+            self.write(path)
+            self.fleet.finished(path)
         except (ValueError, OSError):
-            now = time.monotonic()
-            self.fleet.lost([path, *(known for known, at in recent if now - at < AT_RISK)], self.machine)
-            recent.clear()
+            self.fleet.killed(self.own)
             self.agent.kill()
             self.start_agent()
-            return
-        if result.get("isError"):
-            self.fleet.failures.append(json.dumps(result))
-        recent.append((path, time.monotonic()))
-        self.fleet.finished(path, self.machine)
 
     def run(self):
-        recent, number = [], 0
+        number = 0
         try:
             while self.fleet.take():
                 number += 1
-                self.write(f"of-{self.number}-{number}.txt", recent)
+                self.make_change(f"of-{self.number}-{number}.txt")
         except Exception as error:  # a thread that ends silently would hang the test
             self.fleet.failures.append(repr(error))
 
@@ -174,15 +176,19 @@ try:
     claim("and counts them without gaps",
           hub.ask("select count(*) = max(seq) and max(seq) = (select seq from stet.repo) from stet.event") == "t")
     stored = hub.ask("select convert_from(path, 'utf8') from stet.event").splitlines()
-    missing = set(fleet.written) - set(stored)
+    known = set(stored)
+    missing = fleet.written - known
     claim("every change that was answered is there, and none twice",
-          not missing and len(stored) == len(set(stored)), f"{len(missing)} missing, such as {sorted(missing)[:5]}")
+          not missing and len(stored) == len(known), f"{len(missing)} missing, such as {sorted(missing)[:5]}")
     claim("every machine notices each failover, and catches up with all others",
           lambda: all(until(lambda: is_known(hub, machine), 180) for machine in machines))
-    gone = set(fleet.at_risk) - set(stored)
-    print(f"# {len(stored)} changes of {AGENTS} agents on {MACHINES} machines, {FAILOVERS} failovers; {fleet.killed} agents"
-          f" killed, {len(gone)} of their last {len(fleet.at_risk)} changes not stored; {wrote:.0f} s,"
-          f" {time.monotonic() - began:.0f} s until all was known")
+    # A change is stored some milliseconds after its answer.
+    lost = [[path for path in paths if path not in known] for paths in fleet.cut_off]
+    claim("kill -9 of an agent loses its last changes at most",
+          all(paths[len(paths) - len(gone):] == gone for paths, gone in zip(fleet.cut_off, lost)))
+    print(f"# {len(stored)} changes of {AGENTS} agents on {MACHINES} machines, {FAILOVERS} failovers; {len(lost)} agents killed,"
+          f" which had not stored {sum(map(len, lost))} changes; {wrote:.0f} s, {time.monotonic() - began:.0f} s until"
+          " all was known")
 finally:
     for worker in workers:
         worker.agent.kill()
