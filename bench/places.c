@@ -1,10 +1,12 @@
 /*
  * Places: an edit of 4 KB and a read where nobody else is, and among 1, 10 and 50
  * places of one repository; the forecast with each number; `stet who` from start
- * to its first byte.
+ * to its first byte; how `stet mcp` starts there, and its memory. With the connection
+ * string of a hub, an edit with it and without.
  */
 #include <fcntl.h>
 #include <spawn.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,24 +71,84 @@ static void forecast(void *context) {
 	stet_free(out);
 }
 
+/* A program that runs: what it reads, and what it prints. */
+struct running {
+	pid_t pid;
+	int in, out;
+};
+
+static struct running start(const char *const *argv) {
+	struct running running;
+	int in[2], out[2];
+	posix_spawn_file_actions_t actions;
+	bench_check(pipe2(in, O_CLOEXEC) == 0 && pipe2(out, O_CLOEXEC) == 0, "pipe");
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_adddup2(&actions, in[0], 0);
+	posix_spawn_file_actions_adddup2(&actions, out[1], 1);
+	bench_check(posix_spawn(&running.pid, argv[0], &actions, NULL, (char *const *)(uintptr_t)argv,
+	                        environ) == 0,
+	            "start stet");
+	posix_spawn_file_actions_destroy(&actions);
+	close(in[0]);
+	close(out[1]);
+	running.in = in[1];
+	running.out = out[0];
+	return running;
+}
+
+static void read_byte(const struct running *running) {
+	char byte;
+	bench_check(read(running->out, &byte, 1) == 1, "a first byte");
+}
+
+static void end(struct running *running) {
+	close(running->in);
+	close(running->out);
+	waitpid(running->pid, NULL, 0);
+}
+
 /* From the start of the program to its first byte. */
 static void first_byte(void *context) {
-	const char *const *argv = context;
-	int fds[2];
-	char byte;
-	pid_t pid;
-	posix_spawn_file_actions_t actions;
-	bench_check(pipe2(fds, O_CLOEXEC) == 0, "pipe");
-	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_adddup2(&actions, fds[1], 1);
-	bench_check(
-		posix_spawn(&pid, argv[0], &actions, NULL, (char *const *)(uintptr_t)argv, environ) == 0,
-		"start stet");
-	posix_spawn_file_actions_destroy(&actions);
-	close(fds[1]);
-	bench_check(read(fds[0], &byte, 1) == 1, "a first byte");
-	close(fds[0]);
-	waitpid(pid, NULL, 0);
+	struct running running = start(context);
+	read_byte(&running);
+	end(&running);
+}
+
+static void greet(const struct running *running) {
+	static const char hello[] =
+		"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":"
+		"\"2025-06-18\",\"capabilities\":{},\"clientInfo\":{\"name\":\"b\",\"version\":\"1\"}}}\n";
+	const ssize_t len = (ssize_t)strlen(hello);
+	bench_check(write(running->in, hello, (size_t)len) == len, "write");
+	read_byte(running);
+}
+
+/* From the start of an MCP server to its first answer. */
+static void first_answer(void *context) {
+	struct running running = start(context);
+	greet(&running);
+	end(&running);
+}
+
+/* Print the memory of an MCP server, and the libraries of hubs in it. */
+static void print_memory(const char *name, const char *const *argv) {
+	char path[60], line[500];
+	long resident = 0, libpq = 0;
+	struct running running = start(argv);
+	greet(&running);
+	for (int i = 0; i < 2; i++) {
+		snprintf(path, sizeof path, "/proc/%d/%s", (int)running.pid, i ? "maps" : "status");
+		FILE *file = fopen(path, "r");
+		bench_check(file != NULL, path);
+		while (fgets(line, sizeof line, file)) {
+			if (strncmp(line, "VmRSS:", 6) == 0)
+				resident = strtol(line + 6, NULL, 10);
+			libpq += strstr(line, "libpq") != NULL;
+		}
+		fclose(file);
+	}
+	end(&running);
+	printf("  %-42s %10ld KB%s\n", name, resident, libpq ? ", with libpq" : "");
 }
 
 /* Make a repository with so many checkouts, each with a change of its own. */
@@ -121,6 +183,56 @@ static void make_file(void) {
 	for (int i = 1; i <= LINES; i++)
 		fprintf(out, "a line no. %d of a file of four KB ..\n", i);
 	bench_check(fclose(out) == 0, "make a file");
+}
+
+/* What starts anew where 50 places are. */
+static void bench_program(const char *stet) {
+	const char *const version[] = {stet, "--version", NULL};
+	const char *const who[] = {stet, "--root", "many", "who", NULL};
+	const char *const alone[] = {stet, "--root", "none", "mcp", NULL};
+	const char *const among[] = {stet, "--root", "many", "mcp", NULL};
+	const struct bench_case bytes[] = {
+		{.name = "stet --version", .run = first_byte, .context = (void *)(uintptr_t)version},
+		{.name = "stet who, 50 places", .run = first_byte, .context = (void *)(uintptr_t)who},
+	};
+	bench_run("time to first byte", bytes, 2, 51);
+	const struct bench_case starts[] = {
+		{.name = "no repository", .run = first_answer, .context = (void *)(uintptr_t)alone},
+		{.name = "50 places",
+	     .run = first_answer,
+	     .context = (void *)(uintptr_t)among,
+	     .target = 1.05},
+	};
+	bench_run("stet mcp, from start to its first answer", starts, 2, 51);
+	puts("stet mcp, resident after that");
+	print_memory("no repository", alone);
+	print_memory("50 places", among);
+}
+
+/* Two repositories that differ in the hub alone. */
+static void bench_hub(const char *conninfo) {
+	struct place near = {0}, far = {0};
+	make_repository("near", 1);
+	make_repository("far", 1);
+	run("git -C near remote add origin https://git.example/near.git &&"
+	    " git -C far remote add origin https://git.example/far.git && mkdir -p config/stet");
+	FILE *config = fopen("config/stet/config.json", "w");
+	bench_check(config != NULL, "configuration");
+	fprintf(config, "{\"hub\":\"%s\"}", conninfo);
+	bench_check(fclose(config) == 0, "configuration");
+	open_place(&near, "near", "me");
+	char here[300], path[320];
+	bench_check(getcwd(here, sizeof here) != NULL, "getcwd");
+	snprintf(path, sizeof path, "%s/config", here);
+	bench_check(setenv("XDG_CONFIG_HOME", path, 1) == 0, "configuration");
+	open_place(&far, "far", "me");
+	const struct bench_case edits[] = {
+		{.name = "no hub", .run = edit, .context = &near},
+		{.name = "a hub 200 ms away", .run = edit, .context = &far, .target = 1.05},
+	};
+	bench_run("edit_file, 4 KB, relaxed, 1 place", edits, 2, 2001);
+	close_place(&near);
+	close_place(&far);
 }
 
 int main(int argc, char **argv) {
@@ -162,15 +274,10 @@ int main(int argc, char **argv) {
 		{.name = "50 places", .run = forecast, .context = &many},
 	};
 	bench_run("forecast, pairs with this place", forecasts, 3, 11);
-	if (stet) {
-		const char *const version[] = {stet, "--version", NULL};
-		const char *const who[] = {stet, "--root", "many", "who", NULL};
-		const struct bench_case starts[] = {
-			{.name = "stet --version", .run = first_byte, .context = (void *)(uintptr_t)version},
-			{.name = "stet who, 50 places", .run = first_byte, .context = (void *)(uintptr_t)who},
-		};
-		bench_run("time to first byte", starts, 2, 51);
-	}
+	if (stet)
+		bench_program(stet);
+	if (argc > 2)
+		bench_hub(argv[2]);
 	close_place(&none);
 	close_place(&one);
 	close_place(&some);

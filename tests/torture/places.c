@@ -359,7 +359,7 @@ static void show_renames(struct world *world, const struct pair *pair) {
 	st_auto(st_buf) output = ST_BUF_INIT;
 	for (int i = 0; i < 2; i++) {
 		char script[250];
-		snprintf(script, sizeof script, "git diff-tree -r -M --name-status %s %s", pair->base,
+		snprintf(script, sizeof script, "git diff-tree -r -M --raw %s %s", pair->base,
 		         world->trees[places[i]]);
 		ask_git(world, &output, script);
 		fprintf(stderr, "side %c:\n%s\n", 'a' + i, st_buf_cstr(&output));
