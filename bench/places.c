@@ -189,7 +189,7 @@ static void make_file(void) {
 static void bench_program(const char *stet) {
 	const char *const version[] = {stet, "--version", NULL};
 	const char *const who[] = {stet, "--root", "many", "who", NULL};
-	const char *const alone[] = {stet, "--root", "none", "mcp", NULL};
+	const char *const alone[] = {stet, "--root", "one", "mcp", NULL};
 	const char *const among[] = {stet, "--root", "many", "mcp", NULL};
 	const struct bench_case bytes[] = {
 		{.name = "stet --version", .run = first_byte, .context = (void *)(uintptr_t)version},
@@ -197,7 +197,7 @@ static void bench_program(const char *stet) {
 	};
 	bench_run("time to first byte", bytes, 2, 51);
 	const struct bench_case starts[] = {
-		{.name = "no repository", .run = first_answer, .context = (void *)(uintptr_t)alone},
+		{.name = "1 place", .run = first_answer, .context = (void *)(uintptr_t)alone},
 		{.name = "50 places",
 	     .run = first_answer,
 	     .context = (void *)(uintptr_t)among,
@@ -205,7 +205,7 @@ static void bench_program(const char *stet) {
 	};
 	bench_run("stet mcp, from start to its first answer", starts, 2, 51);
 	puts("stet mcp, resident after that");
-	print_memory("no repository", alone);
+	print_memory("1 place", alone);
 	print_memory("50 places", among);
 }
 

@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 
-STET = os.environ["STET"]
+STET = os.environ.get("STET")
 count = failed = 0
 
 
