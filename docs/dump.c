@@ -1,5 +1,5 @@
 /*
- * What stet says about itself, for tools/make-docs: its tools as a JSON array,
+ * Prints stet's description of itself, for tools/make-docs: its tools as a JSON array,
  * its commands and the keys of its configuration as a JSON object with
  * "commands", or with "guide" the editing guide.
  */

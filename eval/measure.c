@@ -117,7 +117,7 @@ size_t st_measure_tokens(const struct st_measure *measure) {
 	return tokens;
 }
 
-/* ---- what is in view ---- */
+/* ---- passages in view ---- */
 
 static bool has_text(const struct st_shortener *prompt, struct st_str text) {
 	for (size_t i = prompt->count; i > 0; i--) {
@@ -175,7 +175,7 @@ static void check_words(struct st_measure *measure, const struct st_words *words
 	}
 }
 
-/* What the model said right before the user's last request; NULL for nothing. */
+/* The model's text right before the user's last request; NULL for none. */
 static const struct st_passage *find_ask(const struct st_history *history) {
 	size_t i = history->count;
 	while (i > 0 && history->items[i - 1].role != ST_ROLE_USER)

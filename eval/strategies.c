@@ -34,7 +34,7 @@ void st_shortener_release(struct st_shortener *shortener) {
 
 /* ---- prompts out of the history's passages ---- */
 
-/* What is left of a result without its text. */
+/* A result without its text. */
 static const struct st_passage *stub_of(const struct st_passage *passage) {
 	static const struct st_passage stub = {.sum = 1, .tokens = 24, .role = ST_ROLE_RESULT};
 	return passage->tokens > stub.tokens ? &stub : passage;

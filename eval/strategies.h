@@ -39,7 +39,7 @@ struct st_history {
 	size_t count;
 };
 
-/** What is new in a turn. */
+/** The additions of a turn. */
 struct st_turn {
 	/** The messages since the last turn, as the elements of a JSON array; may begin with a comma. */
 	struct st_str delta;

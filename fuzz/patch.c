@@ -74,7 +74,7 @@ static void try_patch(struct st_str patch, struct st_str text) {
 		apply_file(&patches, i, text);
 }
 
-/* What our own diff says, our own patch does. */
+/* Our own patch applies our own diff. */
 static void round_trip(struct st_str old, struct st_str new) {
 	st_auto(st_buf) diff = ST_BUF_INIT, made = ST_BUF_INIT, notes = ST_BUF_INIT;
 	st_auto(st_diff_report) report = {0};

@@ -19,7 +19,7 @@ export function setToken(text) {
 	sessionStorage.setItem(KEY, token);
 }
 
-/** What went wrong: a status, 0 if the server cannot be reached, and a sentence. */
+/** An error: its status, 0 if the server cannot be reached, and a sentence. */
 export class Failure extends Error {
 	constructor(status, message, body) {
 		super(message);

@@ -7,13 +7,13 @@
 
 #include <stet/stet.h>
 
-/* What a call came to. */
+/* The result of a call. */
 struct reply {
 	/* 0 or a count, or a negative STET_E_*. */
 	int code;
 	/* The message of the failure, to be freed with free(); NULL on success. */
 	char *error;
-	/* The answer, to be freed with stet_answer_free(); NULL if the call has none. What follows is its. */
+	/* The answer, to be freed with stet_answer_free(); NULL if the call has none. It owns the members below. */
 	struct stet_answer *answer;
 	const char *status, *path, *reason, *message, *hash, *full_hash, *commit;
 	const char *content, *diff;

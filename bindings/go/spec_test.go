@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// What the specification exports, as it is written there: this compiles, or the binding is wrong.
+// The exports of the specification, as it writes them: if this does not compile, the binding is wrong.
 var (
 	_ func(t *Tracker, toolName string, result map[string]any) error = (*Tracker).UpdateFromToolResult
 	_ func(t *Tracker) *RepoState                                    = (*Tracker).GetSnapshot

@@ -114,7 +114,7 @@ func (t *Tracker) CompleteTask(number int64) error {
 	})
 }
 
-// Close closes the tracker. What it stored stays.
+// Close closes the tracker. The stored state stays.
 func (t *Tracker) Close() error {
 	return t.session.Close()
 }

@@ -6,7 +6,7 @@ const TASK = 'Greet the world in hello.js';
 
 type Step = { tool: string; args: Record<string, unknown> };
 
-// What a model would answer, turn by turn.
+// The answers of a model, turn by turn.
 const edit = { path: 'src/hello.js', oldText: "'hello'", newText: "'hello, world'" };
 const SCRIPT: Step[] = [
   { tool: 'read_file', args: { path: 'src/hello.js' } },

@@ -22,11 +22,11 @@ export declare class StetError extends Error {
 /** A refused change: the file is not the version that the session saw. */
 export declare class ConflictError extends StetError {
   constructor(message: string, answer?: Answer);
-  /** What the refusal shows; its diff counts as seen. */
+  /** The answer of the refusal; its diff counts as seen. */
   readonly answer: Answer;
 }
 
-/** The result of a call on a session. What a call does not fill is undefined, false, 0 or empty. */
+/** The result of a call on a session. Members that a call does not fill are undefined, false, 0 or empty. */
 export declare class Answer {
   private constructor();
   /** "success"; after a check "untracked", "clean", "modified" or "deleted". */
@@ -92,7 +92,7 @@ export declare class Workspace {
   [Symbol.dispose](): void;
 }
 
-/** What a tool answers: a result of the Model Context Protocol. */
+/** The answer of a tool: a result of the Model Context Protocol. */
 export interface ToolResult {
   content: { type: string; text?: string; [member: string]: unknown }[];
   structuredContent?: Record<string, unknown>;

@@ -5,7 +5,7 @@ import stet
 
 TASK = "Greet the world in hello.py"
 
-# What a model would answer, turn by turn: a tool and its arguments, or None when it is done.
+# The answers of a model, turn by turn: a tool and its arguments, or None when it is done.
 SCRIPT = [
     ("read_file", {"path": "src/hello.py"}),
     ("edit_file", {"path": "src/hello.py", "oldText": "'hello'", "newText": "'hello, world'"}),

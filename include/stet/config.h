@@ -61,8 +61,8 @@ STET_API const char *stet_config_description(size_t n);
 STET_API const char *stet_config_default(size_t n);
 
 /**
- * What a workspace's stet.json may do with the n-th key: nothing ("user"), only
- * turn it "on" or "off", only set a "lower" number, or only name "fewer"
+ * The right of a workspace's stet.json to set the n-th key: none ("user"), only to
+ * turn it "on" or "off", only to set a "lower" number, or only to name "fewer"
  * values. NULL beyond the last.
  */
 STET_API const char *stet_config_rule(size_t n);

@@ -94,7 +94,7 @@ STET_API int stet_error_code(const struct stet_error *err);
 STET_API const char *stet_error_message(const struct stet_error *err);
 /** A code's name, such as "conflict"; "ok" for 0; "unknown" for an unknown code. */
 STET_API const char *stet_error_name(int code);
-/** What a code means, in a few words; never NULL. */
+/** The meaning of a code, in a few words; never NULL. */
 STET_API const char *stet_error_text(int code);
 /** The JSON-RPC error code for a code. */
 STET_API int stet_error_rpc(int code);

@@ -1,5 +1,5 @@
 /**
- * What agents do to the files of a workspace, for people to watch: as JSON for
+ * The work of agents on the files of a workspace, for people to watch: as JSON for
  * the page of `stet serve --page`, for `stet top`, and for programs that have a
  * page of their own. docs/page.md describes the JSON.
  *

@@ -1,4 +1,4 @@
-/* What the commands about the log share: the options that name a run, and printing it. */
+/* Shared by the commands about the log: the options that name a run, and printing it. */
 #include <string.h>
 
 #include "cli/cli.h"

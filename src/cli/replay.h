@@ -1,5 +1,5 @@
 /**
- * What stet replay shows of a run: the picture, and the table of strategies.
+ * The output of stet replay for a run: the picture, and the table of strategies.
  *
  *     int status = replay_draw(&run, "run.svg");
  *     if (status == DONE)

@@ -1,4 +1,4 @@
-/* The table of strategies: what each way to shorten a history still has, and costs. */
+/* The table of strategies: for each way to shorten a history, the part that remains, and its cost. */
 #include <stdio.h>
 
 #include "cli/replay.h"

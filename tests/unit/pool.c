@@ -20,7 +20,7 @@ struct scene {
 	pthread_mutex_t lock;
 	pthread_cond_t moved;
 	bool open;
-	/* The numbers of those that ran, in the order they began and were reported. */
+	/* The numbers of the tasks, in the order in which they ran, and in which they were reported. */
 	int began[64], reported[64];
 	size_t began_count, reported_count, expected;
 };

@@ -18,7 +18,7 @@ type call struct {
 
 var edit = map[string]any{"path": "src/hello.py", "oldText": "'hello'", "newText": "'hello, world'"}
 
-// What a model would answer, turn by turn; a real one would read the messages.
+// The answers of a model, turn by turn; a real one would read the messages.
 var script = []call{{"read_file", map[string]any{"path": "src/hello.py"}}, {"edit_file", edit}, {"edit_file", edit}}
 
 func must[T any](value T, err error) T {

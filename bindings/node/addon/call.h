@@ -12,7 +12,7 @@
  *     ...
  *     {"track", "Spt", track},
  *
- * Nothing outlives a call: what was copied for it is freed after it, and each result is a value of
+ * Nothing outlives a call: its copies are freed after it, and each result is a value of
  * JavaScript.
  */
 #ifndef STET_NODE_CALL_H

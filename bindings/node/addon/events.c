@@ -30,7 +30,7 @@ struct poller {
 	size_t watched;
 };
 
-/** What a dispatch reported: path, NUL, event, NUL, and so on. */
+/** The events of a dispatch: path, NUL, event, NUL, and so on. */
 struct changes {
 	char *ptr;
 	size_t len, cap;

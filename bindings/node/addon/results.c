@@ -1,5 +1,5 @@
 /*
- * Results: what the library answered, as values of JavaScript.
+ * Results: the answers of the library, as values of JavaScript.
  *
  * A value that cannot be made (memory, a string longer than the engine's limit) leaves an exception
  * pending or is NULL; NULL is never passed on.

@@ -55,7 +55,7 @@ static napi_value edit_file(struct call *call) {
 	return call_answer(call, code, answer);
 }
 
-/* For answers without a diff: what they do not show does not count as seen. */
+/* For answers without a diff: lines that an answer does not show do not count as seen. */
 static napi_value edit_unshown(struct call *call) {
 	const struct text *old = &TEXT(call, 2), *new = &TEXT(call, 3);
 	return call_done(call, old->len

@@ -89,7 +89,7 @@ class FileTracker:
         data, path_bytes = new.encode(), encode(path)
         try:
             with self.session._lock:
-                # No answer: what the sentence does not show does not count as seen.
+                # No answer: lines that the sentence does not show do not count as seen.
                 if old:
                     before = old.encode()
                     call("stet_session_edit", self.session._pointer, path_bytes, before, len(before),

@@ -3,7 +3,7 @@
 
 #include "cli/cli.h"
 
-/* A hook must not be in the agent's way: whatever goes wrong, it prints nothing and succeeds. */
+/* A hook must not be in the agent's way: if it fails, it prints nothing and exits with 0. */
 static int run_hook(const struct options *options, const struct arguments *args) {
 	struct stet_error err = {0};
 	char *event = NULL, *decision = NULL;

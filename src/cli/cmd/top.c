@@ -1,4 +1,4 @@
-/* stet top: what agents do to the files now, in a terminal. */
+/* stet top: the agents at work and their files, in a terminal. */
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -81,7 +81,8 @@ static void add_waiting(struct table *table, const struct stet_json *now, size_t
 	if (agent)
 		table_add_name(table, agent, " was refused and has not tried again");
 	else
-		table_add(table, what ? "" : "another program wrote late; stet kept its bytes in .stet/rescued");
+		table_add(table,
+		          what ? "" : "another program wrote late; stet kept its bytes in .stet/rescued");
 }
 
 static void add_agent(struct table *table, const struct stet_json *now, size_t n) {
@@ -250,7 +251,8 @@ const struct command top_command = {
 		"Lists the agents that work on the files of DIR, or of the root, each with its last call; "
 		"the files they read or write; and the conflicts that need you. Updates itself until you "
 		"press q. Into a pipe, and with --json, it prints once.\n\n"
-		"The list is that of the first view of stet page. Like the page, stet top reads the records "
+		"The list is that of the first view of stet page. Like the page, stet top reads the "
+        "records "
 		"of the agents' own stet processes.",
 	.max = 1,
 	.options = options,

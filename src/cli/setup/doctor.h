@@ -1,5 +1,5 @@
 /**
- * What stet doctor finds out about the clients' hooks: whether the configured
+ * The checks of stet doctor on the clients' hooks: whether the configured
  * commands work, when they were last called, and whether Codex trusts them.
  */
 #ifndef STET_CLI_SETUP_DOCTOR_H

@@ -35,7 +35,7 @@ struct container {
 	struct item item;
 };
 
-/* What to look for: a member if the name is not NULL, else an element. */
+/* The value to find: a member if the name is not NULL, else an element. */
 struct wanted {
 	const char *name;
 	size_t index;

@@ -290,7 +290,7 @@ int plan_make(struct plan *plan, const char *root) {
 	return status == DONE ? plan_changes(plan, root) : status;
 }
 
-/* Remember the text before: what the record has, if the file did not change since, or the file as it is. */
+/* Remember the text before: that of the record if the file did not change since, or the current text. */
 static int remember(struct plan_file *file) {
 	struct stet_error err = {0};
 	struct record record = {0};

@@ -1,5 +1,5 @@
 /**
- * What stet setup does for one client: the files that it changes, each with
+ * The plan of stet setup for one client: the files that it changes, each with
  * its text before and after. Nothing is written until every file is known to
  * be one that stet can change.
  *

@@ -1,6 +1,6 @@
 /**
- * What stet setup remembers of each file that it changed: the bytes before, and
- * the hash after. While the file still has that hash, nobody else changed it,
+ * The record that stet setup keeps of each file that it changed: the bytes before,
+ * and the hash after. While the file still has that hash, nobody else changed it,
  * and stet setup --remove restores the bytes.
  *
  * A record is a file in stet/setup below $XDG_STATE_HOME or ~/.local/state,

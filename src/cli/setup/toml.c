@@ -12,7 +12,7 @@ struct name {
 	size_t count;
 };
 
-/* What a line, or several that belong together, is. */
+/* The kind of a line, or of several that belong together. */
 struct line {
 	enum { BLANK, HEADER, ARRAY_HEADER, PAIR, BAD } kind;
 	size_t from;

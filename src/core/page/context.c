@@ -1,4 +1,4 @@
-/* What went into the context of models: tokens by session and tool, instructions, compactions. */
+/* The section "context": tokens by session and tool, instructions, compactions. */
 #include "core/page/page.h"
 
 #include "base/clock.h"

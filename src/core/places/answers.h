@@ -9,7 +9,7 @@
 [[nodiscard]] int st_who_fill(struct st_places *places, yyjson_mut_doc *doc, yyjson_mut_val *root,
                               struct stet_error *err);
 
-/** What to forecast. */
+/** The scope of a forecast. */
 struct st_forecast_request {
 	/** Only this file, relative to the checkout; NULL for all. */
 	const char *path;

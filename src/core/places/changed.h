@@ -1,5 +1,5 @@
 /**
- * What a checkout changed since a commit: committed, staged, dirty and new files
+ * The changes of a checkout since a commit: committed, staged, dirty and new files
  * alike, as git lists them, with the bytes that the disk has.
  */
 #ifndef STET_CORE_PLACES_CHANGED_H

@@ -168,7 +168,7 @@ static int open_common(const char *path) {
 	return gitdir < 0 ? -1 : st_gitdir_common(gitdir);
 }
 
-/* What identifies the repository of a common git directory: its remote, or that of the clone's source. */
+/* The identity of a repository: the remote of its common git directory, or that of the clone's source. */
 static char *name_repository(const char *common_path) {
 	st_auto(st_buf) config = ST_BUF_INIT;
 	st_auto(st_buf) remote = ST_BUF_INIT;

@@ -1,6 +1,6 @@
 /**
- * The forecast for two checkouts: what merging them would do to each file that
- * both changed since their common commit.
+ * The forecast for two checkouts: the result of a merge for each file that both
+ * changed since their common commit.
  *
  * It is the three-way merge (text/diff/merge.h) of the common commit's bytes and
  * those that either checkout has now, dirty ones included; so it says what `git

@@ -74,7 +74,7 @@ static char *find_git_dir(bool sha256) {
 	return len > 0 ? strndup(path, (size_t)len) : NULL;
 }
 
-/* ---- what it may read ---- */
+/* ---- the files that git may read ---- */
 
 /* Append a path to a list that has colons between paths, quoted as git wants it. */
 static void add_to_list(struct st_buf *list, const char *common) {

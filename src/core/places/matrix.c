@@ -27,7 +27,7 @@ struct party {
 	const char *why;
 };
 
-/* What a party changed since a commit. */
+/* The changes of a party since a commit. */
 struct known {
 	size_t party;
 	char commit[ST_OID_MAX + 1];
@@ -110,7 +110,7 @@ static int open_git(struct matrix *matrix, struct stet_error *err) {
 	             : 0;
 }
 
-/* ---- what they changed ---- */
+/* ---- the changes of the parties ---- */
 
 static struct known *find_known(struct matrix *matrix, size_t party, const char *commit) {
 	for (size_t i = 0; i < matrix->known_count; i++) {

@@ -25,7 +25,7 @@ enum {
 	HUB_MS = 2000,
 };
 
-/* What a checkout changed a week ago started from something that nobody knows any more. */
+/* The starting version of a file is forgotten after a week. */
 #define BASE_AGE_NS ((int64_t)7 * 24 * 3600 * 1000000000)
 
 /* ---- the registry ---- */

@@ -1,10 +1,10 @@
 /**
- * The places of a workspace: tells the registry what the workspace's sessions do,
- * and sessions what is done elsewhere.
+ * The places of a workspace: sends the changes of the workspace's sessions to the
+ * registry, and changes elsewhere to the sessions.
  *
  * Sessions report their file events after the call's transaction. The background
- * worker stores them some milliseconds later, so that no call waits; what is not
- * stored when the workspace closes is stored then. Every fault is one notice, and
+ * worker stores them some milliseconds later, so that no call waits;
+ * closing the workspace stores the rest. Every fault is one notice, and
  * then the workspace goes on without its places.
  *
  * A workspace outside of git repositories has no places, and costs nothing.

@@ -7,7 +7,7 @@
  * repository stay, nothing older than 30 days, and no checkout that is gone. It
  * is a help, never a condition: callers treat every failure as "nothing known".
  *
- * What it holds came from files that anyone may have named: names are data.
+ * Anyone may have named the files in it: their names are untrusted data.
  *
  * A registry is for one thread at a time.
  */
@@ -64,7 +64,7 @@ struct st_registered {
 	int64_t seen;
 };
 
-/** What an agent did to a file, as the registry holds it. Strings are borrowed for a call. */
+/** An event in the registry: an agent read or changed a file. Strings are borrowed for a call. */
 struct st_registry_event {
 	/** The checkout, and the number of the event in its repository. */
 	int64_t checkout, number;

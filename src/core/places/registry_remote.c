@@ -47,7 +47,7 @@ int st_registry_unsent(struct st_registry *registry, int64_t after, int64_t now,
 	return code < 0 ? code : 0;
 }
 
-/* ---- what other machines sent ---- */
+/* ---- rows from other machines ---- */
 
 /* Whether a part of a path names a file: not empty, ".", ".." or git's and stet's own. */
 static bool is_part(struct st_str part) {

@@ -288,7 +288,7 @@ static void tell_locked(struct telling *telling) {
 
 /*
  * Take the lock unless that takes long. By the wall clock: thread sanitizer takes a
- * lock with another clock for no lock. Whoever sets it back waits for the worker.
+ * lock with another clock for no lock. If the clock is set back, this waits for the worker.
  */
 static bool lock_soon(struct st_places *places) {
 	enum { MS = 1'000'000, SECOND = 1'000'000'000 };

@@ -3,8 +3,8 @@
  * stores what agents change on other machines in the registry.
  *
  * It has a thread of its own, which starts with the first event and is the only
- * one that waits for the network. Events are in the registry first; what cannot be
- * sent now is sent later, by this process or another one of the same checkout. A
+ * one that waits for the network. Events are in the registry first; this process, or
+ * another one of the same checkout, sends later what it cannot send now. A
  * hub that cannot be used is one notice, and then silence until it can be.
  */
 #ifndef STET_CORE_PLACES_UPLINK_H

@@ -1,4 +1,4 @@
-/* Who is active where, as JSON. */
+/* The active agents of each place, as JSON. */
 #include <sys/stat.h>
 
 #include "base/clock.h"

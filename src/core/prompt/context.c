@@ -165,7 +165,7 @@ static const struct st_repo_file *find_known(const struct st_repo_status *status
 	return NULL;
 }
 
-/* What the disk says of a call. */
+/* Whether the disk confirms that a call had its effect. */
 enum evidence {
 	/** Nothing, or the contrary. */
 	NONE,

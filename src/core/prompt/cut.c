@@ -2,7 +2,7 @@
 
 #include "text/tokens/tokens.h"
 
-/* What stands in place of a result that a later call supersedes. */
+/* Replaces a result that a later call supersedes. */
 static const char superseded[] = "[superseded: the same call was made again later]";
 
 /* ---- dropped calls ---- */

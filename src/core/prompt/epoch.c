@@ -14,7 +14,7 @@ enum { EXCHANGE_MIN = 300 };
 
 enum { ATTEMPTS = 5 };
 
-/* What becomes of a unit of the list. */
+/* The outcome for a unit of the list. */
 struct fate {
 	/** The messages in the prompt, an array; NULL if the unit is left out. */
 	yyjson_mut_val *fitted;
@@ -23,7 +23,7 @@ struct fate {
 	bool words_only;
 };
 
-/* A part of the prompt: what it would take, what it weighs, what it gets. */
+/* A part of the prompt: the tokens that it wants, its weight, the tokens that it gets. */
 struct share {
 	size_t want;
 	size_t weight;
@@ -131,7 +131,7 @@ static void add_user_words(const struct st_message *message, struct st_buf *out)
 	}
 }
 
-/* What the user said in an exchange: Anthropic's and Gemini's messages have it beside results. */
+/* The user's text in an exchange: Anthropic's and Gemini's messages have it beside results. */
 static void find_user_words(const struct epoch *epoch, size_t i, struct st_buf *out) {
 	const struct st_unit *unit = unit_at(epoch, i);
 	for (size_t j = unit->first; is_exchange(epoch, i) && j < unit->first + unit->count; j++)
@@ -192,7 +192,7 @@ static bool is_open(const struct st_message_calls *calls, size_t i) {
 
 /* ---- shares ---- */
 
-/* Share tokens out by weight; what one part does not want goes to the others. Returns what is left. */
+/* Divide tokens by weight; the others get those that one part does not want. Returns the rest. */
 static size_t share_out(struct share *shares, size_t count, size_t tokens) {
 	for (size_t round = 0; round < count; round++) {
 		size_t weights = 0, handed = 0;

@@ -44,7 +44,7 @@ static bool add_file(void *data, struct st_str path, enum st_file_use use) {
 
 /* ---- tools ---- */
 
-/* What a tool does to the file it names, by a part of its name; the more specific parts come first. */
+/* The effect of a tool on the file it names, by a part of its name; the more specific parts come first. */
 static const struct {
 	const char *part;
 	int use;
@@ -74,7 +74,7 @@ static bool has_part(struct st_str name, const char *part) {
 	return strcasestr(word, part) != NULL;
 }
 
-/* What a call does to the file it names; -1 if that is unknown. */
+/* The effect of a call on the file it names; -1 if that is unknown. */
 static int use_of_call(const struct st_message_call *call) {
 	/* OpenHands and Anthropic's editor have the operation in an argument. */
 	struct st_str command = st_json_str(yyjson_obj_get(call->args, "command"));

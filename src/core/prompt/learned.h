@@ -1,5 +1,5 @@
 /**
- * What a list of messages shows about files: the tool calls of any agent in it
+ * The file accesses in a list of messages: the tool calls of any agent in it
  * that read, wrote, edited or deleted a file and did not fail.
  *
  * All of it is hearsay: the messages say so, the disk may say otherwise. Known
@@ -24,7 +24,7 @@ struct st_learned_file {
 	enum st_file_use use;
 	/** The number of the call that used it last. */
 	size_t last;
-	/** A text that the file has if nobody changed it since: what the last write or edit put in. May be empty. */
+	/** A text that the file has if nobody changed it since: that of the last write or edit. May be empty. */
 	struct st_str proof;
 };
 

@@ -11,7 +11,7 @@
 
 #include "base/str.h"
 
-/** What a tool call or a command did to a file. */
+/** The access of a tool call or a command to a file. */
 enum st_file_use {
 	ST_USE_READ,
 	ST_USE_WROTE,

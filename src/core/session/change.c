@@ -16,10 +16,10 @@
 /* How often to start over because another process changed the file first, and because it was busy. */
 enum { TRIES_MAX = 64, BUSY_MAX = 4 };
 
-/* What a step may return besides 0 and a code. */
+/* Further return values of a step, besides 0 and a code. */
 enum { AGAIN = 1, UNMERGEABLE = 2, UNSENT = 3 };
 
-/* ---- after the commit: what the session has seen ---- */
+/* ---- after the commit: record the version as seen ---- */
 
 /* Which of the lines that the session changed it has seen. */
 static enum st_changed own_lines(const struct st_change_attempt *attempt) {
@@ -158,7 +158,7 @@ static void remember(const struct st_change_attempt *attempt, struct st_committe
 
 /* ---- notices about the commit ---- */
 
-/* What is lost if a process below the mount wrote at the same moment. */
+/* Describe the loss if a process below the mount wrote at the same moment. */
 static const char *describe_risk(const struct st_committed *done, bool removed) {
 	switch (done->way) {
 	case ST_COMMIT_VERIFIED:

@@ -16,7 +16,7 @@
 
 #include "core/session/session.h"
 
-/** What a change relies on. That decides what the session must have seen. */
+/** The basis of a change. It decides which lines the session must have seen. */
 enum st_change_kind {
 	/** It names the text it replaces, which is proof enough for a file the session never read. */
 	ST_CHANGE_ANCHORED,

@@ -16,7 +16,7 @@ enum { TRIES_MAX = 16, NAMED_MAX = 10 };
 /* How many bytes the files of a set may have, old and new together. */
 #define BYTES_MAX ((size_t)512 << 20)
 
-/* What a step may return besides 0 and a code: others were faster, and everything is taken back. */
+/* A further return value of a step: others were faster, and everything is taken back. */
 enum { AGAIN = 1 };
 
 /* One change of the set. */

@@ -35,7 +35,7 @@
 /** The most changes in a set. */
 enum { ST_CHANGE_SET_MAX = 1000 };
 
-/** What became of one change. Zeroed, it is empty. */
+/** The outcome of one change. Zeroed, it is empty. */
 struct st_change_outcome {
 	/** 0, STET_E_CONFLICT with the refusal in the answer, or another code of st_change_apply(). */
 	int code;

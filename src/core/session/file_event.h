@@ -1,5 +1,5 @@
 /**
- * A file event: what a call did to a file. A session collects its events; when
+ * A file event: the access of a call to a file. A session collects its events; when
  * the call ends, core/state stores them as the state of the work and the log.
  */
 #ifndef STET_CORE_SESSION_FILE_EVENT_H

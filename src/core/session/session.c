@@ -554,7 +554,7 @@ void stet_session_invalidate(struct stet_session *session, const char *path) {
 
 /*
  * A diff gets half of an answer; the message and instructions need the rest. The files of a change
- * set share a bit less: what does not fit would be cut, and count as seen all the same.
+ * set share a bit less: lines that do not fit would be cut, and count as seen all the same.
  */
 static struct st_diff_opts diff_opts(const struct stet_session *session, const char *path) {
 	struct st_diff_opts opts = ST_DIFF_OPTS(path);

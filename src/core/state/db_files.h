@@ -31,7 +31,7 @@ bool st_db_file_is_own(const struct stat *st);
 [[nodiscard]] int st_db_set_aside(int dirfd, const char *name, char aside[64],
                                   struct stet_error *err);
 
-/** What st_db_files_tidy() did. */
+/** The result of st_db_files_tidy(). */
 struct st_db_tidied {
 	/** The new name of the file that it renamed last; empty if it renamed none. */
 	char aside[64];

@@ -34,9 +34,9 @@ enum {
 
 /* The path, the second path and the name follow, each with its NUL. */
 struct entry {
-	/* Of all bytes after it, strings included. */
+	/* The checksum of all bytes after it, strings included. */
 	uint64_t checksum;
-	/* Of the entry, strings included. */
+	/* The size of the entry, strings included. */
 	uint32_t size;
 	uint32_t flags;
 	int64_t at, undoes;

@@ -17,7 +17,7 @@
 /* MENTION_WORK: the cost of comparing a path with an earlier one, in the unit of st_cancel_check(). */
 enum { PATHS_MAX = 1000, DEPTH_MAX = 16, MENTION_WORK = 8 };
 
-/* What a tool does to the files it names. */
+/* The effect of a tool on the files it names. */
 enum effect {
 	/* Unknown: only the disk can tell. */
 	UNKNOWN,
@@ -201,7 +201,7 @@ static bool has_word(struct st_str text, const char *word) {
 	return strcasestr(copy, word) != NULL;
 }
 
-/* What a sentence says of the outcome. */
+/* Read the outcome from a sentence. */
 static void read_outcome(struct record *record, struct st_str text) {
 	static const char *const failures[] = {"error",     "failed",     "cannot",       "could not",
 	                                       "not found", "no changes", "did not match"};

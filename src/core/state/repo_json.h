@@ -4,8 +4,8 @@
  *
  * The workspace's background worker writes the file about a second after a
  * change, and renames it into place; closing the workspace writes it too, and so
- * does every snapshot. Whoever writes it compares every file with the disk
- * first, so that it is true at that moment. A new
+ * does every snapshot. Each of them first compares every file with the disk, so
+ * that it is true at that moment. A new
  * store imports it. It is not trusted: a file that does not fit is renamed, and a
  * notice says so.
  */

@@ -86,7 +86,7 @@ void st_run_release(struct st_run *run);
  */
 bool st_run_is_same_change(const struct st_run_write *one, const struct st_run_write *two);
 
-/** What became of a file, or would. */
+/** The outcome for a file, real or in a preview. */
 enum st_run_outcome {
 	/** It is what it was before the run. */
 	ST_RUN_RESTORED,
@@ -141,7 +141,7 @@ void st_run_result_release(struct st_run_result *result);
  * is computed anew.
  *
  * @dry_run   Write nothing; the result has a diff of at most diff_max bytes.
- * @result    Initialised; what it held is replaced.
+ * @result    Initialised; its earlier content is replaced.
  * @return    0 with the result, STET_E_CANCELLED or STET_E_NOMEM.
  */
 [[nodiscard]] int st_run_take_back(struct stet_session *session, const struct st_run *run,

@@ -115,7 +115,7 @@ int stet_story_begin(struct stet_workspace *ws, const char *id, struct stet_erro
 	int code = st_repo_get_status(&st_state_of(ws)->repo, NULL, 0, &status, err);
 	if (code < 0 || strcmp(status.state.story_id, id) == 0)
 		return code;
-	/* And scan: what is not there now, the story creates. */
+	/* Scan the tree: a file that is missing now counts as created by the story. */
 	st_auto(st_baseline) baseline = {0};
 	code = st_baseline_collect(ws, &baseline, err);
 	if (code < 0)

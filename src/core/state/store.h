@@ -430,12 +430,12 @@ struct st_conflict_query {
                                                  struct stet_error *err),
                                      void *data, struct stet_error *err);
 
-/* ---- what was sent to sessions ---- */
+/* ---- usage: the calls of sessions, and their tokens ---- */
 
 /** How many rows of usage are kept, one for each session and tool. */
 enum { ST_USAGE_MAX = 2000 };
 
-/** What a session called a tool for; all pointers are borrowed. */
+/** The calls of one session and tool; all pointers are borrowed. */
 struct st_usage_entry {
 	const char *session, *tool;
 	/** The file of the last call; NULL for none. */

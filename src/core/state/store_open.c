@@ -22,7 +22,7 @@
 	" dev BIGINT NOT NULL, ino BIGINT NOT NULL, mtime_ns BIGINT NOT NULL, ctime_ns BIGINT NOT " \
 	"NULL);"
 
-/* What core/page shows besides the log: conflicts, the last ST_CONFLICTS_MAX, and what was sent to sessions. */
+/* Tables for core/page, besides the log: the last ST_CONFLICTS_MAX conflicts, and the usage of sessions. */
 #define PAGE_TABLES \
 	"CREATE TABLE conflicts (id INTEGER PRIMARY KEY, path BLOB NOT NULL, at BIGINT NOT NULL," \
 	" session TEXT, other TEXT, reason TEXT NOT NULL, saw BLOB, found BLOB, diff TEXT," \

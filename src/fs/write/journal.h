@@ -83,11 +83,11 @@ void st_journal_end(struct st_write_context *writes, struct st_journal *journal)
  * Put back the first `count` files of a plan, the last one first, and remove the
  * directories that are empty then.
  *
- * @left   Receives the names of the files that others changed since, and which
- *         are left as they are: `"a.c", "b.c"`.
- * @stuck  Receives the names of what could not be put back, such as on a disk
- *         that fails; the same call may succeed later.
- * @return How many are stuck, also if memory was too short for their names.
+ * @left   Receives the names of the files that others changed since; they stay
+ *         as they are: `"a.c", "b.c"`.
+ * @stuck  Receives the names of the files that could not be put back, such as on a
+ *         failing disk; the same call may succeed later.
+ * @return The number of stuck files, also if out of memory for their names.
  */
 size_t st_journal_take_back(struct st_write_context *writes, const struct st_journal_plan *plan,
                             size_t count, struct st_buf *left, struct st_buf *stuck);
