@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 
 #include "base/json.h"
+#include "base/utf8.h"
 #include "lib/gen.h"
 #include "lib/test.h"
 #include "lib/tree.h"
@@ -58,8 +59,11 @@ struct record {
 	bool from_start;
 	/* The version that was sent from beginning to end, or that the caller made. */
 	version complete;
-	/* The version whose replacement, and that in which an edit, was refused already. */
-	version dropped, asked;
+	/*
+	 * The version whose replacement was refused already, for its lines and for bytes that are
+	 * not UTF-8, and that in which an edit was.
+	 */
+	version dropped, lossy, asked;
 };
 
 struct model {
@@ -93,7 +97,7 @@ struct model {
 struct tally {
 	size_t replaced, deleted, edited, appended, unseen, modified, drops, hash, sessionless, whole;
 	size_t restarted, patched, undone, copied, emptied, unsent, searched, previewed, runs_undone;
-	size_t applied, looked_back;
+	size_t applied, looked_back, lossy;
 };
 
 static struct tally tally;
@@ -151,11 +155,28 @@ static void add_lines(struct model *model, struct st_buf *out, size_t count, con
 	}
 }
 
+/* A byte that no answer can send, and no call either. */
+static void add_odd_line(struct model *model, struct st_buf *out, const char *eol) {
+	st_buf_adds(out, "odd \xff ");
+	add_mark(model, out);
+	st_buf_adds(out, eol);
+}
+
+static size_t odd_bytes(struct st_str text) {
+	size_t count = 0;
+	for (const char *at = text.ptr, *end = text.ptr + text.len;
+	     text.len > 0 && (at = memchr(at, '\xff', (size_t)(end - at))); at++)
+		count++;
+	return count;
+}
+
 static void make_file(struct model *model, struct st_buf *out) {
-	static const size_t most[] = {4, 4, 8, 8, 20, 20, 120, 400};
+	static const size_t most[] = {4, 4, 8, 20, 20, 120, 200, 400};
 	size_t count = 1 + gen_below(&model->gen, most[gen_below(&model->gen, 8)]);
 	const char *eol = gen_one_in(&model->gen, 4) ? "\r\n" : "\n";
 	st_buf_clear(out);
+	if (gen_one_in(&model->gen, 12))
+		add_odd_line(model, out, eol);
 	add_lines(model, out, count, eol);
 	if (gen_one_in(&model->gen, 4))
 		st_buf_truncate(out, out->len - strlen(eol));
@@ -309,6 +330,7 @@ static void meet(struct model *model, size_t caller, size_t file) {
 	version now = current(model, file);
 	record->complete = record->complete == now ? now : 0;
 	record->dropped = record->dropped == now ? now : 0;
+	record->lossy = record->lossy == now ? now : 0;
 	record->asked = record->asked == now ? now : 0;
 }
 
@@ -535,6 +557,8 @@ static void foreign_write(struct model *model, size_t file) {
 		add_mark(model, &text);
 		if (at < bytes->len)
 			memcpy(bytes->ptr + at, text.ptr, MARK_LEN);
+	} else if (kind == 6 && bytes->len > 0 && bytes->ptr[bytes->len - 1] == '\n') {
+		add_odd_line(model, bytes, eol_of(st_buf_str(bytes)));
 	} else if (kind == 7) {
 		assert_int_equal(unlinkat(model->dir->fd, names[file], 0), 0);
 		model->exists[file] = false;
@@ -598,6 +622,9 @@ static void make_content(struct model *model, size_t caller, size_t file, struct
 	if (out->len > 0 && out->ptr[out->len - 1] != '\n')
 		st_buf_adds(out, eol);
 	add_lines(model, out, gen_below(&model->gen, 3) + !out->len, eol);
+	st_auto(st_buf) text = ST_BUF_INIT;
+	st_utf8_add_lossy(&text, st_buf_str(out));
+	st_buf_move(out, &text);
 }
 
 /* Why a caller that was sent all of a version, or made it, may still be refused. */
@@ -607,9 +634,11 @@ static void judge_refusal(struct model *model, size_t caller, size_t file) {
 	bool unseen = says(model, "you have not read all"),
 		 modified = says(model, "was modified since");
 	bool drops = says(model, "would lose most of its lines");
+	bool lossy = says(model, "bytes that are not UTF-8");
 	tally.unseen += unseen;
 	tally.modified += modified;
 	tally.drops += drops;
+	tally.lossy += lossy;
 	tally.hash += says(model, "hash mismatch");
 	tally.sessionless += says(model, "only a session that has read");
 	if (caller == STATELESS || now == 0)
@@ -619,8 +648,20 @@ static void judge_refusal(struct model *model, size_t caller, size_t file) {
 		          caller);
 	if (drops && record->dropped == now)
 		fail_seen(model, "The loss of lines of %s was asked about twice.", names[file]);
+	if (lossy && record->lossy == now && !modified)
+		fail_seen(model, "The loss of bytes of %s was asked about twice.", names[file]);
 	if (drops)
 		record->dropped = now;
+	if (lossy)
+		record->lossy = now;
+}
+
+/* Bytes that are not UTF-8 go only after a question. A caller that made the whole file has none of them. */
+static void judge_bytes(struct model *model, size_t caller, size_t file, struct st_str old) {
+	if (odd_bytes(st_buf_str(&model->files[file])) < odd_bytes(old) &&
+	    model->records[caller][file].lossy != version_of(old))
+		fail_seen(model, "%s lost bytes that are not UTF-8, and caller %zu was not asked.",
+		          names[file], caller);
 }
 
 /* Every removed line was known to the caller. A merge keeps the lines of others. */
@@ -638,7 +679,8 @@ static void judge_loss(struct model *model, size_t caller, size_t file, struct s
 
 /* A version that is another one than before was made by this caller, whose questions are settled. */
 static void note_maker(struct model *model, size_t caller, size_t file, struct st_str old) {
-	model->records[caller][file].dropped = model->records[caller][file].asked = 0;
+	struct record *record = &model->records[caller][file];
+	record->dropped = record->lossy = record->asked = 0;
 	if (!st_str_eq(old, st_buf_str(&model->files[file])))
 		model->makers[file] = caller;
 }
@@ -666,6 +708,7 @@ static void write_whole(struct model *model, size_t caller, size_t file) {
 	if (model->refused)
 		return;
 	judge_loss(model, caller, file, st_buf_str(&old));
+	judge_bytes(model, caller, file, st_buf_str(&old));
 	learn(model, caller, st_buf_str(&content));
 	bool merged = says(model, "Merged with") || says(model, "had made the same");
 	if (!merged && !st_str_eq(st_buf_str(&model->files[file]), st_buf_str(&content)))
@@ -1046,6 +1089,8 @@ static void judge_part(struct model *model, size_t caller, size_t file, const st
                        struct st_str old) {
 	if (!part->names_lines)
 		judge_loss(model, caller, file, old);
+	if (part->kind == WRITTEN)
+		judge_bytes(model, caller, file, old);
 	learn(model, caller, st_buf_str(&part->added));
 	bool merged = says(model, "Merged with") || says(model, "had made the same");
 	if (model->exists[file] == (part->kind == DELETED) ||
@@ -1110,6 +1155,9 @@ static void apply(struct model *model, size_t caller, size_t only) {
 		settle_parts(model, caller, dry, parts);
 		if (!model->refused)
 			break;
+		for (size_t file = 0; file < FILES && all; file++)
+			if (parts[file].kind == WRITTEN && says(model, "bytes that are not UTF-8"))
+				model->records[caller][file].lossy = current(model, file);
 		if (!all && parts[only].kind == UPDATED)
 			judge_edit_refusal(model, caller, only);
 		else if (!all)
@@ -1417,15 +1465,16 @@ static void only_what_was_sent_is_overwritten_and_that_without_ado(void **state)
 		"# %zu sequences: %zu replaced, %zu deleted, %zu edited, %zu appended, %zu read "
 		"whole, %zu patched, %zu undone, %zu copied, %zu emptied, %zu searched, %zu "
 		"undone as a run, %zu patched as a set, %zu looked up, %zu restarts; refused: %zu "
-		"unseen, %zu modified, %zu drops, %zu hash, %zu sessionless, %zu unsent, %zu previews\n",
+		"unseen, %zu modified, %zu drops, %zu hash, %zu sessionless, %zu unsent, %zu previews, %zu "
+		"bytes\n",
 		rounds, tally.replaced, tally.deleted, tally.edited, tally.appended, tally.whole,
 		tally.patched, tally.undone, tally.copied, tally.emptied, tally.searched, tally.runs_undone,
 		tally.applied, tally.looked_back, tally.restarted, tally.unseen, tally.modified,
-		tally.drops, tally.hash, tally.sessionless, tally.unsent, tally.previewed);
+		tally.drops, tally.hash, tally.sessionless, tally.unsent, tally.previewed, tally.lossy);
 	assert_true(tally.replaced && tally.deleted && tally.edited && tally.appended && tally.whole);
 	assert_true(tally.unseen && tally.modified && tally.drops && tally.hash && tally.sessionless);
 	assert_true(tally.restarted && tally.patched && tally.undone && tally.copied);
-	assert_true(tally.emptied && tally.unsent && tally.searched);
+	assert_true(tally.emptied && tally.unsent && tally.searched && tally.lossy);
 	assert_true(tally.previewed && tally.runs_undone && tally.applied && tally.looked_back);
 }
 

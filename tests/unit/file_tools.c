@@ -552,9 +552,33 @@ static void a_write_over_bytes_that_are_not_utf8_is_refused_once(void **state) {
 	dir_write(host->dir, "a.txt", "tea\ncaf\xE9\n");
 	refuse(host, STET_E_CONFLICT, "write_file", "{'path': 'a.txt', 'content': 'milk\\n'}");
 	expect_str("reason", "modified");
+	expect_text("bytes that are not UTF-8");
+	call(host, "write_file", "{'path': 'a.txt', 'content': 'milk\\n'}");
+	/* The question is about one version. */
+	dir_write(host->dir, "a.txt", "caf\xE9\n");
+	read_all(host);
+	refuse(host, STET_E_CONFLICT, "write_file", "{'path': 'a.txt', 'content': 'milk\\n'}");
+	dir_write(host->dir, "a.txt", "caf\xE9\ncr\xE8me\n");
+	read_all(host);
 	refuse(host, STET_E_CONFLICT, "write_file", "{'path': 'a.txt', 'content': 'milk\\n'}");
 	expect_str("reason", "drops");
-	call(host, "write_file", "{'path': 'a.txt', 'content': 'milk\\n'}");
+}
+
+static void a_write_that_is_merged_is_asked_for_its_losses_too(void **state) {
+	struct host *host = *state;
+	static const char write[] =
+		"{'path': 'a.txt', 'content': 'caf\xEF\xBF\xBD\\nmilk\\nbread\\n', "
+		"'onStale': 'merge'}";
+	dir_write(host->dir, "a.txt", "caf\xE9\nmilk\nbread\n");
+	read_all(host);
+	dir_write(host->dir, "a.txt", "caf\xE9\nmilk\nbread\nsalt\n");
+	refuse(host, STET_E_CONFLICT, "write_file", write);
+	expect_str("reason", "drops");
+	expect_text("bytes that are not UTF-8");
+	expect_file(host, "a.txt", "caf\xE9\nmilk\nbread\nsalt\n");
+	/* It goes on from the version that was read, so what others added stays. */
+	call(host, "write_file", write);
+	expect_file(host, "a.txt", "caf\xEF\xBF\xBD\nmilk\nbread\nsalt\n");
 }
 
 static void a_write_that_drops_most_of_a_file_is_refused_once(void **state) {
@@ -1077,6 +1101,7 @@ int main(void) {
 		host_claim(an_empty_file_may_be_overwritten_unread),
 		host_claim(a_refused_write_names_the_lines_it_would_drop),
 		host_claim(a_write_over_bytes_that_are_not_utf8_is_refused_once),
+		host_claim(a_write_that_is_merged_is_asked_for_its_losses_too),
 		host_claim(a_write_that_drops_most_of_a_file_is_refused_once),
 		host_claim(a_patch_that_drops_most_of_a_file_is_refused_once),
 		host_claim(an_edit_gets_through_against_a_writer_that_never_rests),

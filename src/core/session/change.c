@@ -304,11 +304,12 @@ void st_prepared_remember(const struct st_prepared *prepared, struct st_committe
  * counts as seen only once the merged version is written: until then the change
  * may have to start over from the same base.
  *
- * Returns 0 with the merged bytes in attempt->new, UNMERGEABLE, UNSENT if the
- * change would remove lines that the caller does not know, or a code.
+ * Returns 0 with the merged bytes in attempt->new, or with a refusal in `verdict`,
+ * UNMERGEABLE, UNSENT if the change would remove lines that the caller does not
+ * know, or a code.
  */
 static int merge(const struct st_change_attempt *attempt, struct st_str base,
-                 struct stet_error *err) {
+                 struct st_verdict *verdict, struct stet_error *err) {
 	const struct st_change *change = attempt->change;
 	st_auto(st_buf) ours = ST_BUF_INIT;
 	st_auto(st_merge_result) result = {0};
@@ -317,6 +318,10 @@ static int merge(const struct st_change_attempt *attempt, struct st_str base,
 	int code = change->make(change->context, base, &ours, err);
 	if (code == 0 && st_unsent_find(change, attempt->seen, base, st_buf_str(&ours), &names) > 0)
 		return UNSENT;
+	if (code == 0 && change->kind == ST_CHANGE_WHOLE)
+		*verdict = st_change_judge_loss(attempt, base, st_buf_str(&ours));
+	if (code == 0 && verdict->refusal != ST_NOT_REFUSED)
+		return 0;
 	if (code == 0)
 		code = st_merge(base, st_buf_str(&ours), now, attempt->new, &result, err);
 	if (code == STET_E_CONFLICT)
@@ -333,16 +338,18 @@ static int merge(const struct st_change_attempt *attempt, struct st_str base,
 
 static int merge_or_refuse(const struct st_change_attempt *attempt, struct stet_error *err) {
 	struct st_blob *base = st_workspace_base(attempt->session->ws, &attempt->seen->version.hash);
-	struct st_verdict verdict = {base ? ST_REFUSED_OVERLAP : ST_REFUSED_MODIFIED};
+	struct st_verdict verdict = {0}, overlap = {base ? ST_REFUSED_OVERLAP : ST_REFUSED_MODIFIED};
 	st_buf_clear(attempt->new);
-	int code = base ? merge(attempt, st_strn(base->bytes, base->len), err) : UNMERGEABLE;
+	int code = base ? merge(attempt, st_strn(base->bytes, base->len), &verdict, err) : UNMERGEABLE;
 	st_blob_put(base);
+	if (verdict.refusal != ST_NOT_REFUSED)
+		return st_change_refuse(attempt, verdict, err);
 	if (code == UNSENT)
 		return st_change_refuse(attempt, (struct st_verdict){ST_REFUSED_MODIFIED}, err);
 	/* The caller did not ask for a merge, and its text is not in the version it was shown. */
 	if (!attempt->change->merge && (code == STET_E_NO_MATCH || code == STET_E_AMBIGUOUS))
 		return st_change_refuse(attempt, (struct st_verdict){ST_REFUSED_MODIFIED}, err);
-	return code == UNMERGEABLE ? st_change_refuse(attempt, verdict, err) : code;
+	return code == UNMERGEABLE ? st_change_refuse(attempt, overlap, err) : code;
 }
 
 /* Append to a file that others changed. That loses nothing; the answer shows what they changed. */

@@ -40,13 +40,22 @@ bool st_change_merges(const struct st_change *change, const struct st_seen *seen
 }
 
 /* Whether answers show parts of a text as U+FFFD. With a NUL it is no text, and media come as bytes. */
-static bool is_lossy(const struct st_file *file) {
-	struct st_str bytes = st_buf_str(&file->bytes);
+static bool is_lossy(struct st_str bytes) {
 	return !st_utf8_valid(bytes) && !memchr(bytes.ptr, '\0', bytes.len);
 }
 
-struct st_verdict st_change_judge_whole(const struct st_change_attempt *attempt) {
+struct st_verdict st_change_judge_loss(const struct st_change_attempt *attempt, struct st_str old,
+                                       struct st_str new) {
 	const struct st_change *change = attempt->change;
+	if (!change->check_drops || change->remove || attempt->seen->drop_warned)
+		return (struct st_verdict){0};
+	if (is_lossy(old))
+		return (struct st_verdict){ST_REFUSED_LOSSY};
+	size_t dropped = drops_most(old, new);
+	return (struct st_verdict){dropped > 0 ? ST_REFUSED_DROPS : ST_NOT_REFUSED, dropped};
+}
+
+struct st_verdict st_change_judge_whole(const struct st_change_attempt *attempt) {
 	const struct st_seen *seen = attempt->seen;
 	/* An empty file has nothing to lose. */
 	if (attempt->file->bytes.len == 0)
@@ -55,12 +64,8 @@ struct st_verdict st_change_judge_whole(const struct st_change_attempt *attempt)
 		return (struct st_verdict){ST_REFUSED_STATELESS};
 	if (!seen || !st_seen_all(seen))
 		return (struct st_verdict){ST_REFUSED_UNSEEN};
-	if (!change->check_drops || change->remove || seen->drop_warned)
-		return (struct st_verdict){0};
-	if (is_lossy(attempt->file))
-		return (struct st_verdict){ST_REFUSED_LOSSY};
-	size_t dropped = drops_most(st_buf_str(&attempt->file->bytes), st_buf_str(attempt->new));
-	return (struct st_verdict){dropped > 0 ? ST_REFUSED_DROPS : ST_NOT_REFUSED, dropped};
+	return st_change_judge_loss(attempt, st_buf_str(&attempt->file->bytes),
+	                            st_buf_str(attempt->new));
 }
 
 /* ---- lines of others that a whole-file write would drop ---- */
@@ -235,6 +240,10 @@ static int ask_to_read(const struct st_change_attempt *attempt, struct stet_erro
 	           : st_fail_nomem(err);
 }
 
+/* Beside what changed; a whole-file write cannot keep these bytes. */
+#define LOSSY_SENTENCE \
+	" It has bytes that are not UTF-8, which you were sent as U+FFFD; only edit_file keeps them."
+
 /* Show what changed from `old`, the version that the session saw, and count it as seen. */
 static int show_diff(const struct st_change_attempt *attempt, struct st_str old,
                      struct stet_error *err) {
@@ -251,7 +260,10 @@ static int show_diff(const struct st_change_attempt *attempt, struct st_str old,
 	if (code == 0)
 		code = say_matches(attempt, err);
 	bool writes = change->kind == ST_CHANGE_WHOLE && !change->remove && !change->restores;
-	if (code == 0 && writes && !report.truncated)
+	bool asks = writes && !report.truncated;
+	if (asks && is_lossy(diff.new.text))
+		st_buf_adds(&answer->message, LOSSY_SENTENCE);
+	if (code == 0 && asks)
 		say_lacking(seen, &diff, st_buf_str(attempt->new), answer);
 	if (code == 0 && answer->message.failed)
 		code = st_fail_nomem(err);
@@ -264,11 +276,8 @@ static int show_diff(const struct st_change_attempt *attempt, struct st_str old,
 	st_session_add_link(attempt->session, change->path, attempt->path);
 	seen->change_shown = !report.truncated;
 	seen->write_refused |= writes;
-	/*
-	 * This refusal named the lines that would be dropped: do not refuse again for that. But
-	 * it could not show bytes that are not UTF-8.
-	 */
-	seen->drop_warned |= writes && !is_lossy(attempt->file);
+	/* This refusal said what would be dropped of this version: do not refuse again for that. */
+	seen->drop_warned = asks;
 	return 0;
 }
 
@@ -407,7 +416,10 @@ int st_change_refuse(const struct st_change_attempt *attempt, struct st_verdict 
 	st_buf_clear(&answer->message);
 	st_buf_addf(&answer->message, refusals[refusal].sentence, st_quoted(change->path));
 
-	bool changed = file && attempt->seen && !st_hash_eq(&attempt->seen->version.hash, &file->hash);
+	/* The same write again is to be merged from the same base, so the changes of others are not shown. */
+	bool asks = refusal == ST_REFUSED_LOSSY || refusal == ST_REFUSED_DROPS;
+	bool changed =
+		file && !asks && attempt->seen && !st_hash_eq(&attempt->seen->version.hash, &file->hash);
 	say_details(attempt, verdict, changed);
 	if (refusal == ST_REFUSED_UNSENT)
 		code = st_unsent_show(attempt, err);

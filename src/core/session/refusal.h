@@ -62,6 +62,13 @@ struct st_verdict {
 struct st_verdict st_change_judge_whole(const struct st_change_attempt *attempt);
 
 /**
+ * Judge what new contents would drop of those that the session saw: most of the lines, or bytes
+ * that are not UTF-8. The session is asked once.
+ */
+struct st_verdict st_change_judge_loss(const struct st_change_attempt *attempt, struct st_str old,
+                                       struct st_str new);
+
+/**
  * Whether to merge what others changed instead of refusing: the caller asked
  * for it, or a refusal already showed the session all changes up to then.
  */

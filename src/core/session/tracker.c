@@ -97,6 +97,7 @@ struct st_seen *st_tracker_record(struct st_tracker *tracker, const char *path,
 	} else if (!st_version_eq(&seen->version, version)) {
 		st_intervals_clear(&seen->lines);
 		seen->part_line = 0;
+		seen->drop_warned = false;
 	}
 	seen->version = *version;
 	seen->total = total;

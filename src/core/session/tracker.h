@@ -36,7 +36,7 @@ struct st_seen {
 	bool change_shown;
 	/** A whole-file write was refused because the file had changed: the next refusal advises an edit. */
 	bool write_refused;
-	/** A write was refused because of what it drops: the next one is allowed. */
+	/** A write was refused because of what it drops of this version: the next one is allowed. */
 	bool drop_warned;
 	/** The version that the session wrote last. */
 	struct st_hash wrote;
