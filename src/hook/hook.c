@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "core/places/places.h"
 #include "core/state/state.h"
 #include "core/state/tasks_follow.h"
 #include "core/state/usage.h"
@@ -187,7 +188,11 @@ static int configure_workspace(struct stet_workspace *ws, struct stet_error *err
 
 int st_hook_open_workspace(const char *root, struct stet_workspace **out, struct stet_error *err) {
 	int code = stet_workspace_open(root, out, err);
-	return code == 0 ? configure_workspace(*out, err) : code;
+	if (code < 0)
+		return code;
+	st_state_of(*out)->store.brief = true;
+	st_places_be_brief((*out)->places);
+	return configure_workspace(*out, err);
 }
 
 /* `claude:ID`, and `claude:ID:AGENT` for a subagent. */

@@ -55,6 +55,8 @@ static int open_registry(struct st_places *places, bool make, struct stet_error 
 	places->missed_ms = st_now_ms();
 	places->quiet = false;
 	int code = st_registry_open(&places->registry, make, err);
+	if (code == 1 && places->brief)
+		st_db_leave_log(places->registry.db);
 	if (code == 1 && !*places->machine && !st_machine_id(places->machine))
 		code = st_fail(err, STET_E_IO, "This machine's id cannot be stored.");
 	if (code == 1)
@@ -67,6 +69,10 @@ static int open_registry(struct st_places *places, bool make, struct stet_error 
 static int open_located(struct st_places *places, bool make, struct stet_error *err) {
 	locate_checkout(places);
 	return places->off ? 0 : open_registry(places, make, err);
+}
+
+void st_places_be_brief(struct st_places *places) {
+	places->brief = true;
 }
 
 int st_places_open_locked(struct st_places *places) {

@@ -57,6 +57,8 @@ struct st_places {
 	/** The registry's version when it had no events of others. */
 	int64_t quiet_version;
 	bool quiet;
+	/** This process does little: st_db_leave_log(). */
+	bool brief;
 	/** Reports that the registry's files changed; -1 until somebody subscribes. */
 	int inotify;
 	/** The last event of others that a subscriber was told of. */
@@ -73,6 +75,9 @@ void st_places_report(struct st_places *places, const struct stet_session *sessi
 
 /** Note that a session is active. Thread-safe, and nearly free. */
 void st_places_touch(struct st_places *places, const struct stet_session *session);
+
+/** Say that this process does little: it leaves the log of the registry to others. */
+void st_places_be_brief(struct st_places *places);
 
 /** Store what is queued now. Returns 0, or why it is not stored. Thread-safe. */
 [[nodiscard]] int st_places_flush(struct st_places *places, struct stet_error *err);

@@ -192,6 +192,13 @@ int st_db_open_read_only(int dirfd, int wait_ms, struct st_db **out, struct stet
 	return code;
 }
 
+void st_db_leave_log(struct st_db *db) {
+	/* The first connection after it reads the whole log, so it must not grow long. */
+	enum { LOG_PAGES = 32 };
+	sqlite3_db_config(db->handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+	sqlite3_wal_autocheckpoint(db->handle, LOG_PAGES);
+}
+
 void st_db_close(struct st_db *db) {
 	if (!db)
 		return;

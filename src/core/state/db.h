@@ -52,6 +52,14 @@ struct st_rows {
 [[nodiscard]] int st_db_open_read_only(int dirfd, int wait_ms, struct st_db **out,
                                        struct stet_error *err);
 
+/**
+ * Let the last connection leave the log where it is, instead of writing it into
+ * the database, which flushes four times: for a process that does little and
+ * whose answer somebody waits for. Whoever fills the log does it, or the next
+ * process of another kind.
+ */
+void st_db_leave_log(struct st_db *db);
+
 /** Close a connection, which may be NULL. */
 void st_db_close(struct st_db *db);
 

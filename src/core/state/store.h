@@ -62,6 +62,8 @@ struct st_store {
 	/** Held during a transaction; protects everything below. */
 	pthread_mutex_t lock;
 	struct st_db *db;
+	/** This process does little: st_db_leave_log(). */
+	bool brief;
 	/** The database file, to notice when another process replaces it. */
 	dev_t dev;
 	ino_t ino;

@@ -295,6 +295,8 @@ static int open_file(struct st_store *store, int dirfd, struct stet_error *err) 
 		               "The state database %s/%s is not used: it is not a file that this user may "
 		               "read and write, or it is a link, or /proc is not mounted.",
 		               store->writes->state_dir, ST_STORE_NAME);
+	if (code == 0 && store->brief)
+		st_db_leave_log(store->db);
 	if (code == 0)
 		code = st_db_limit(store->db, ST_STORE_MAX, err);
 	if (code == 0)
