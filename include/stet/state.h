@@ -152,13 +152,22 @@ STET_API STET_NODISCARD int stet_tasks_set(struct stet_workspace *ws, const char
 STET_API STET_NODISCARD int stet_task_start(struct stet_session *session, int64_t id,
                                             struct stet_error *err);
 
+/**
+ * Make a task free again that this session works on. Returns like stet_task_start().
+ *
+ * With a hub (stet_workspace_hub()), tasks belong to the repository, and starting a
+ * task claims it in all places: for ten minutes after the session's last call.
+ */
+STET_API STET_NODISCARD int stet_task_release(struct stet_session *session, int64_t id,
+                                              struct stet_error *err);
+
 /** Complete a task. It stays stored, but no longer appears in snapshots. Returns like stet_task_start(). */
 STET_API STET_NODISCARD int stet_task_complete(struct stet_session *session, int64_t id,
                                                struct stet_error *err);
 
 /**
  * Start the first task that no session works on. Sessions that call this at the
- * same time get different tasks.
+ * same time get different tasks; with a hub, in all places of the repository.
  *
  * @id  Receives its number; 0 if no task is left.
  */

@@ -154,7 +154,8 @@ STET_API STET_NODISCARD int stet_workspace_state_dir(struct stet_workspace *ws, 
 /**
  * Tell other machines through a PostgreSQL database what agents change here, and
  * learn what they change there. Nothing is sent but paths, hashes, line numbers,
- * branches and names of sessions. No call waits for the hub; see docs/hub.md.
+ * branches and names of sessions. Only calls about tasks wait for the hub,
+ * two seconds at most; see docs/hub.md.
  * Call it before sessions use the workspace.
  *
  * @conninfo  Any connection string of libpq, without a password; NULL or "" for no hub.

@@ -23,11 +23,19 @@ static void note_call(void *data, const struct stet_session *session) {
 	st_places_touch(data, session);
 }
 
+static int ask_hub(void *data, struct st_task_request *request, struct stet_error *err) {
+	return st_places_tasks(data, request, err);
+}
+
 static void places_init(struct opened *opened) {
 	st_places_init(&opened->places, &opened->ws);
 	opened->ws.places = &opened->places;
 	opened->state.observer = (struct st_state_observer){
-		.data = &opened->places, .stored = report_stored, .called = note_call};
+		.data = &opened->places,
+		.stored = report_stored,
+		.called = note_call,
+		.tasks = ask_hub,
+	};
 }
 
 static void state_init(struct st_state *state, struct stet_workspace *ws) {

@@ -9,15 +9,8 @@
 #include "base/auto.h"
 #include "base/hex.h"
 #include "base/json.h"
+#include "hub/joined.h"
 #include "hub/schema.h"
-
-struct st_hub {
-	struct st_pq *pq;
-	/* The numbers of the repository and the place, as text for parameters. */
-	char repo[24], place[24];
-	/* The machine, whose own events are not received. */
-	char *machine;
-};
 
 static void add_hex(struct st_buf *out, struct st_str bytes) {
 	st_buf_adds(out, "\\x");

@@ -52,6 +52,7 @@ static void a_story_has_tasks_that_sessions_claim(void **state) {
 	assert_true(claimed == first || claimed == second);
 	int64_t other = claimed == first ? second : first;
 	assert_int_equal(stet_task_start(opened.session, other, &err), 0);
+	assert_int_equal(stet_task_release(opened.session, other, &err), 0);
 	assert_int_equal(stet_task_complete(opened.session, other, &err), 0);
 	assert_int_equal(stet_task_remove(opened.ws, claimed, &err), 0);
 	assert_int_equal(stet_task_complete(opened.session, 999, &err), STET_E_NOT_FOUND);

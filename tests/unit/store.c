@@ -277,6 +277,8 @@ static int make_first(struct st_store *store, void *data, struct stet_error *err
 	                  "INSERT INTO meta (name, value) VALUES ('bases', 3);"
 	                  "DROP TABLE baseline; ALTER TABLE files DROP COLUMN known;"
 	                  "ALTER TABLE files DROP COLUMN who; ALTER TABLE tasks DROP COLUMN source;"
+	                  "ALTER TABLE tasks DROP COLUMN place; ALTER TABLE tasks DROP COLUMN expires;"
+	                  "ALTER TABLE tasks DROP COLUMN fence; DROP TABLE shared_tasks;"
 	                  "PRAGMA user_version = 1",
 	                  err);
 }

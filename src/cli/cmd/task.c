@@ -4,8 +4,8 @@
 
 #include "cli/cli.h"
 
-/* The operands of an action: none, a text, several texts, or the number of a task. */
-enum subject { NONE, TEXT, TEXTS, NUMBER };
+/* The operands of an action: none, a text, several texts, or the number of a task, perhaps. */
+enum subject { NONE, TEXT, TEXTS, NUMBER, ANY_NUMBER };
 
 /* The actions, and their names in the tool tasks. */
 static const struct {
@@ -16,7 +16,8 @@ static const struct {
 	{"list", "list", NONE},       {"add", "add", TEXT},
 	{"set", "set", TEXTS},        {"start", "start", NUMBER},
 	{"done", "complete", NUMBER}, {"prioritise", "prioritise", NUMBER},
-	{"remove", "remove", NUMBER}, {"claim", "claim", NONE},
+	{"remove", "remove", NUMBER}, {"claim", "claim", ANY_NUMBER},
+	{"release", "release", NUMBER},
 };
 
 static int set_number(struct stet_json *json, const struct arguments *args, const char *text) {
@@ -43,7 +44,7 @@ static int set_subject(struct stet_json *json, const struct arguments *args, enu
 		return set_items(json, args);
 	if (args->count > 2)
 		return usage_error(args->command, "unexpected argument \"%s\"", operand(args, 2));
-	if (subject == NUMBER)
+	if (subject == NUMBER || (subject == ANY_NUMBER && rest))
 		return set_number(json, args, rest);
 	if (subject == TEXT && !rest)
 		return usage_error(args->command, "add takes a text");
@@ -52,8 +53,8 @@ static int set_subject(struct stet_json *json, const struct arguments *args, enu
 
 static int set_action(struct stet_json *json, const struct arguments *args) {
 	const char *word = args->count > 0 ? operand(args, 0) : "list";
-	const char *names[] = {"list",       "add",    "set",   "start", "done",
-	                       "prioritise", "remove", "claim", NULL};
+	const char *names[] = {"list",       "add",    "set",   "start",   "done",
+	                       "prioritise", "remove", "claim", "release", NULL};
 	for (size_t i = 0; i < sizeof actions / sizeof *actions; i++) {
 		if (strcmp(actions[i].word, word) != 0)
 			continue;
@@ -89,12 +90,13 @@ static const struct option options[] = {
 const struct command task_command = {
 	.name = "task",
 	.summary = "plan and finish tasks",
-	.synopsis = "[list|add|set|start|done|prioritise|remove|claim] [TEXT...]",
+	.synopsis = "[list|add|set|start|done|prioritise|remove|claim|release] [TEXT...]",
 	.description =
-		"Lists or changes the open tasks, which everybody who works here shares. add takes a "
-		"text; set takes the texts of all unfinished tasks and replaces the list; start, done, "
-		"prioritise and remove take the number of a task; claim starts the first task that nobody "
-		"works on.",
+		"Lists or changes the open tasks, which everybody who works here shares; with a hub, "
+		"everybody who works on the repository. add takes a text; set takes the texts of all "
+		"unfinished tasks and replaces the list; start, done, prioritise, remove and release take "
+		"the number of a task; claim starts the first task that nobody works on, or the one with "
+		"a number.",
 	.max = -1,
 	.state = true,
 	.options = options,

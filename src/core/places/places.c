@@ -278,6 +278,19 @@ void st_places_await_hub(struct st_places *places) {
 	st_uplink_await_first(uplink, HUB_MS);
 }
 
+/* A registry that cannot be used is a hub that cannot be reached. */
+int st_places_tasks(struct st_places *places, struct st_task_request *request,
+                    struct stet_error *err) {
+	if (!places->ws->hub || places->ws->state == ST_STATE_NONE)
+		return 1;
+	int code = st_places_lock(places, true, err);
+	if (code != 1)
+		return code == 0 ? 1 : STET_E_NOT_FOUND;
+	struct st_uplink *uplink = find_uplink(places);
+	st_places_unlock(places);
+	return uplink ? st_uplink_ask(uplink, request, HUB_MS, err) : 1;
+}
+
 int st_places_flush(struct st_places *places, struct stet_error *err) {
 	st_auto(st_places_taken) taken = {0};
 	pthread_mutex_lock(&places->lock);

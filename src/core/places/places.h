@@ -88,6 +88,11 @@ void st_places_flush_own(struct st_places *places);
 /** Wait briefly for what the hub says, if it was not asked by this process yet. */
 void st_places_await_hub(struct st_places *places);
 
+/** Ask the hub about tasks, as struct st_state_observer says. */
+struct st_task_request;
+[[nodiscard]] int st_places_tasks(struct st_places *places, struct st_task_request *request,
+                                  struct stet_error *err);
+
 /**
  * Append a line for each other place in which a file is changed, unless the
  * session was told of this change before. Appends nothing if nobody else is there;

@@ -6,9 +6,11 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/cancel.h"
 #include "base/clock.h"
 #include "base/utf8.h"
 #include "core/places/registry_remote.h"
+#include "core/places/shared.h"
 
 enum {
 	/* A command that ends sooner than this never connects. */
@@ -19,6 +21,8 @@ enum {
 	/* Between two attempts to connect. */
 	RETRY_MIN_MS = 500,
 	RETRY_MAX_MS = 60'000,
+	/* How often a call that waits looks whether it was cancelled. */
+	SLICE_MS = 50,
 	PLACES_MAX = 256,
 	AGENTS_MAX = 64,
 	/* Another process uses the registry: how often to try again, some milliseconds apart. */
@@ -30,11 +34,22 @@ struct known {
 	int64_t remote, local;
 };
 
+/* A call that waits for the hub, or has given up. */
+struct question {
+	struct question *next;
+	struct st_task_request request;
+	char owner[ST_LABEL_MAX];
+	enum { ASKED, WORKED_ON, ANSWERED } stage;
+	bool abandoned;
+	int code;
+	struct stet_error err;
+};
+
 struct st_uplink {
 	struct st_places *places;
 	char *conninfo;
-	/* Written to by st_uplink_wake() and st_uplink_free(). */
-	int wake_fd, stop_fd;
+	/* Written to by st_uplink_wake(), st_uplink_ask() and st_uplink_free(). */
+	int wake_fd, ask_fd, stop_fd;
 	pthread_t thread;
 	/* The process that started the thread; 0 for none. A forked child has no thread. */
 	pid_t started_by;
@@ -42,9 +57,13 @@ struct st_uplink {
 	pthread_mutex_t lock;
 	pthread_cond_t synced;
 	uint64_t rounds;
+	struct question *questions;
 
 	/* For the thread alone. */
 	struct st_hub *hub;
+	struct st_shared shared;
+	/* The hub lets this role not use tasks; its events go on. */
+	bool tasks_refused;
 	int64_t retry_ms, touched_ms;
 	/* When the places were listed; 0 if they are to be listed now. */
 	int64_t listed_ms;
@@ -258,6 +277,8 @@ static int send_presence(struct st_uplink *uplink, struct stet_error *err) {
 	const struct st_hub_place own = own_place(places, &head);
 	if (code == 0)
 		code = st_hub_touch(uplink->hub, &own, agents.labels, agents.ages_ns, agents.count, err);
+	if (code == 0 && agents.count > 0 && !uplink->tasks_refused)
+		code = st_hub_renew_tasks(uplink->hub, ST_CLAIM_MS, err);
 	if (code == 0)
 		uplink->touched_ms = st_now_ms();
 	agents_release(&agents);
@@ -433,6 +454,66 @@ static int receive_batch(struct st_uplink *uplink, struct stet_error *err) {
 	return code < 0 ? code : count;
 }
 
+/* ---- tasks ---- */
+
+/* Take the questions that were asked so far. The caller answers each. */
+static struct question *take_questions(struct st_uplink *uplink) {
+	pthread_mutex_lock(&uplink->lock);
+	struct question *first = uplink->questions;
+	uplink->questions = NULL;
+	for (struct question *question = first; question; question = question->next)
+		question->stage = WORKED_ON;
+	pthread_mutex_unlock(&uplink->lock);
+	return first;
+}
+
+/* A claim that nobody waits for any more holds all the same: say so. */
+static void answer(struct st_uplink *uplink, struct question *question, int code) {
+	pthread_mutex_lock(&uplink->lock);
+	bool abandoned = question->abandoned;
+	question->code = code;
+	question->stage = ANSWERED;
+	pthread_cond_broadcast(&uplink->synced);
+	pthread_mutex_unlock(&uplink->lock);
+	if (!abandoned)
+		return;
+	if (code == 0 && question->request.wish == ST_TASKS_CLAIMED && question->request.task > 0)
+		st_write_notice(&uplink->places->ws->writes,
+		                "The hub answered late: task %lld is claimed by %s.",
+		                (long long)question->request.task, question->owner);
+	free(question);
+}
+
+/* A hub that cannot be reached is no fault of the call. */
+static void answer_all(struct st_uplink *uplink, struct question *questions, int code,
+                       const struct stet_error *why) {
+	for (struct question *question = questions, *next; question; question = next) {
+		next = question->next;
+		int own = code == 0 ? st_shared_fulfil(&uplink->shared, uplink->hub, &question->request,
+		                                       &question->err)
+		                    : st_fail(&question->err, STET_E_NOT_FOUND, "%s", why->message);
+		answer(uplink, question, own < 0 && own != STET_E_CONFLICT ? STET_E_NOT_FOUND : own);
+	}
+}
+
+/* Tasks that this role may not use are a notice; its events go on. */
+static int sync_tasks(struct st_uplink *uplink, struct stet_error *err) {
+	int code = uplink->tasks_refused ? st_fail(err, STET_E_ACCESS, "The hub refuses tasks.")
+	                                 : st_shared_sync(&uplink->shared, uplink->hub, err);
+	if (code == STET_E_ACCESS && !uplink->tasks_refused) {
+		uplink->tasks_refused = true;
+		st_write_notice(&uplink->places->ws->writes, "Tasks are not shared. %s", err->message);
+	}
+	return code;
+}
+
+static int exchange_tasks(struct st_uplink *uplink, struct stet_error *err) {
+	struct question *questions = take_questions(uplink);
+	int code = sync_tasks(uplink, err);
+	answer_all(uplink, questions, code, err);
+	return code == STET_E_ACCESS ? 0 : code;
+}
+
 /* ---- the thread ---- */
 
 static bool is_stopped(const struct st_uplink *uplink) {
@@ -472,6 +553,8 @@ static int connect_hub(struct st_uplink *uplink, struct stet_error *err) {
 	code = st_hub_open(uplink->conninfo, uplink->stop_fd, places->checkout.repository, &own,
 	                   &uplink->hub, err);
 	uplink->touched_ms = uplink->listed_ms = 0;
+	uplink->shared.since = 0;
+	uplink->tasks_refused = false;
 	return code < 0 ? code : 1;
 }
 
@@ -479,7 +562,9 @@ static int sync_once(struct st_uplink *uplink, struct stet_error *err) {
 	int code = uplink->hub ? 1 : connect_hub(uplink, err);
 	if (code != 1)
 		return code;
-	code = send_events(uplink, err);
+	code = exchange_tasks(uplink, err);
+	if (code == 0)
+		code = send_events(uplink, err);
 	if (code == 0)
 		code = send_presence(uplink, err);
 	if (code == 0)
@@ -515,6 +600,8 @@ static void count_round(struct st_uplink *uplink) {
 static int64_t run_round(struct st_uplink *uplink) {
 	struct stet_error err = {0};
 	int code = sync_once(uplink, &err);
+	if (code != 0)
+		answer_all(uplink, take_questions(uplink), STET_E_NOT_FOUND, &err);
 	/* Two places that send at once can meet; then nothing was sent, and the next try does it. */
 	if (code == STET_E_BUSY && uplink->hub)
 		return RETRY_MIN_MS;
@@ -532,16 +619,19 @@ static void clear_wakes(struct st_uplink *uplink) {
 	uint64_t count;
 	ssize_t got = read(uplink->wake_fd, &count, sizeof count);
 	(void)got;
+	got = read(uplink->ask_fd, &count, sizeof count);
+	(void)got;
 }
 
-/* Wait for an event here or at the hub. While the hub is away, only time counts. */
+/* Wait for an event here or at the hub. While the hub is away, only time and questions count. */
 static void wait_for_more(struct st_uplink *uplink, int64_t ms) {
-	struct pollfd fds[3] = {
+	struct pollfd fds[4] = {
 		{uplink->stop_fd, POLLIN, 0},
 		{uplink->retry_ms ? -1 : uplink->wake_fd, POLLIN, 0},
 		{uplink->hub ? st_hub_fd(uplink->hub) : -1, POLLIN, 0},
+		{uplink->ask_fd, POLLIN, 0},
 	};
-	(void)poll(fds, 3, (int)ms);
+	(void)poll(fds, 4, (int)ms);
 	clear_wakes(uplink);
 	if (fds[2].revents && uplink->hub && st_hub_drain(uplink->hub, NULL) < 0) {
 		st_hub_close(uplink->hub);
@@ -551,8 +641,8 @@ static void wait_for_more(struct st_uplink *uplink, int64_t ms) {
 
 static void *run_thread(void *data) {
 	struct st_uplink *uplink = data;
-	struct pollfd stop = {uplink->stop_fd, POLLIN, 0};
-	(void)poll(&stop, 1, CONNECT_AFTER_MS);
+	struct pollfd fds[2] = {{uplink->stop_fd, POLLIN, 0}, {uplink->ask_fd, POLLIN, 0}};
+	(void)poll(fds, 2, CONNECT_AFTER_MS);
 	while (!is_stopped(uplink))
 		wait_for_more(uplink, run_round(uplink));
 	st_hub_close(uplink->hub);
@@ -569,11 +659,13 @@ int st_uplink_new(struct st_places *places, const char *conninfo, struct st_upli
 		return st_fail_nomem(err);
 	uplink->places = places;
 	uplink->conninfo = strdup(conninfo);
+	uplink->shared.ws = places->ws;
 	uplink->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	uplink->ask_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	uplink->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	pthread_mutex_init(&uplink->lock, NULL);
 	st_cond_init(&uplink->synced);
-	if (!uplink->conninfo || uplink->wake_fd < 0 || uplink->stop_fd < 0) {
+	if (!uplink->conninfo || uplink->wake_fd < 0 || uplink->ask_fd < 0 || uplink->stop_fd < 0) {
 		int code =
 			uplink->conninfo ? st_fail_errno(err, errno, "Cannot use a hub") : st_fail_nomem(err);
 		st_uplink_free(uplink);
@@ -611,6 +703,104 @@ void st_uplink_await_first(struct st_uplink *uplink, int64_t ms) {
 	pthread_mutex_unlock(&uplink->lock);
 }
 
+static bool has_synced(struct st_uplink *uplink) {
+	pthread_mutex_lock(&uplink->lock);
+	bool synced = uplink->rounds > 0;
+	pthread_mutex_unlock(&uplink->lock);
+	return synced;
+}
+
+static bool is_running(struct st_uplink *uplink) {
+	pthread_mutex_lock(&uplink->lock);
+	bool running = uplink->started_by == getpid();
+	pthread_mutex_unlock(&uplink->lock);
+	return running;
+}
+
+/* Wait a while for the answer. Returns true when it is there. */
+static bool await_answer(struct st_uplink *uplink, const struct question *question, int64_t ms) {
+	struct timespec deadline = st_cond_deadline(ms);
+	pthread_mutex_lock(&uplink->lock);
+	while (question->stage != ANSWERED &&
+	       pthread_cond_timedwait(&uplink->synced, &uplink->lock, &deadline) == 0)
+		;
+	bool answered = question->stage == ANSWERED;
+	pthread_mutex_unlock(&uplink->lock);
+	return answered;
+}
+
+/* Take a question back. Returns true if the thread had begun to work on it, which frees it then. */
+static bool abandon(struct st_uplink *uplink, struct question *question) {
+	pthread_mutex_lock(&uplink->lock);
+	for (struct question **at = &uplink->questions; *at; at = &(*at)->next) {
+		if (*at == question) {
+			*at = question->next;
+			break;
+		}
+	}
+	bool begun = question->stage == WORKED_ON;
+	question->abandoned = begun;
+	pthread_mutex_unlock(&uplink->lock);
+	return begun;
+}
+
+/* The question was answered: pass that on. */
+static int take_answer(struct question *question, struct st_task_request *request,
+                       struct stet_error *err) {
+	int code = question->code;
+	request->task = question->request.task;
+	if (code < 0)
+		code = st_fail(err, code, "%s", question->err.message);
+	free(question);
+	return code;
+}
+
+/* @code  Why, unless it is that time is over. */
+static int give_up(struct st_uplink *uplink, struct question *question,
+                   struct st_task_request *request, int code, struct stet_error *err) {
+	bool begun = abandon(uplink, question);
+	if (!begun && question->stage == ANSWERED)
+		return take_answer(question, request, err);
+	if (!begun)
+		free(question);
+	if (code < 0)
+		return code;
+	return st_fail(err, begun ? STET_E_BUSY : STET_E_NOT_FOUND,
+	               "The hub has not answered in time.");
+}
+
+static int await_or_give_up(struct st_uplink *uplink, struct question *question, int64_t ms,
+                            struct st_task_request *request, struct stet_error *err) {
+	int64_t until = st_now_ms() + ms;
+	while (!await_answer(uplink, question, SLICE_MS)) {
+		int code = st_cancel_check_now(err);
+		if (code < 0 || st_now_ms() >= until)
+			return give_up(uplink, question, request, code, err);
+	}
+	return take_answer(question, request, err);
+}
+
+int st_uplink_ask(struct st_uplink *uplink, struct st_task_request *request, int64_t ms,
+                  struct stet_error *err) {
+	if (request->wish == ST_TASKS_SEEN && has_synced(uplink))
+		return 0;
+	struct question *question = calloc(1, sizeof *question);
+	if (!question)
+		return st_fail_nomem(err);
+	question->request = *request;
+	snprintf(question->owner, sizeof question->owner, "%s", request->owner ? request->owner : "");
+	question->request.owner = question->owner;
+	pthread_mutex_lock(&uplink->lock);
+	question->next = uplink->questions;
+	uplink->questions = question;
+	pthread_mutex_unlock(&uplink->lock);
+	signal_fd(uplink->ask_fd);
+	st_uplink_wake(uplink);
+	if (!is_running(uplink))
+		return give_up(uplink, question, request, 0, err);
+	return await_or_give_up(uplink, question, ms, request, err);
+}
+
 void st_uplink_free(struct st_uplink *uplink) {
 	if (!uplink)
 		return;
@@ -619,6 +809,7 @@ void st_uplink_free(struct st_uplink *uplink) {
 		pthread_join(uplink->thread, NULL);
 	}
 	st_close_at(&uplink->wake_fd);
+	st_close_at(&uplink->ask_fd);
 	st_close_at(&uplink->stop_fd);
 	pthread_cond_destroy(&uplink->synced);
 	pthread_mutex_destroy(&uplink->lock);

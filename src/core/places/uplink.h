@@ -11,6 +11,7 @@
 #define STET_CORE_PLACES_UPLINK_H
 
 #include "core/places/places.h"
+#include "core/state/state.h"
 
 struct st_uplink;
 
@@ -28,6 +29,16 @@ void st_uplink_wake(struct st_uplink *uplink);
 
 /** Wait until everything was sent and received once, or that failed; ms at most. NULL is fine. */
 void st_uplink_await_first(struct st_uplink *uplink, int64_t ms);
+
+/**
+ * Ask the hub about tasks. If it was away, it is tried again at once.
+ *
+ * @return 0, 1 (the task is not shared), STET_E_NOT_FOUND (the hub cannot be reached,
+ *         and why), STET_E_BUSY (it has not answered in time), STET_E_CONFLICT,
+ *         STET_E_CANCELLED, STET_E_NOMEM.
+ */
+[[nodiscard]] int st_uplink_ask(struct st_uplink *uplink, struct st_task_request *request,
+                                int64_t ms, struct stet_error *err);
 
 /** End the thread, also if it waits for the network, and free. NULL is fine. */
 void st_uplink_free(struct st_uplink *uplink);

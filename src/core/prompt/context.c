@@ -83,6 +83,8 @@ int stet_context_take(struct stet_context *context, struct stet_session *session
 	st_buf_clear(snapshot);
 	int code = st_state_save_or_notice(session, err);
 	if (code == 0)
+		code = st_state_see_tasks(session->ws, err);
+	if (code == 0)
 		code = st_repo_get_status(&st_state_of(session->ws)->repo, session, 0, &status, err);
 	if (code == 0)
 		code = st_snapshot_format(&status.state, 0, snapshot, err);

@@ -414,6 +414,10 @@ static void add_task_line(struct st_buf *out, const struct st_repo_task *task, s
 		st_buf_adds(out, " by ");
 		st_snapshot_add_name(out, st_str(task->owner));
 	}
+	if (task->place && *task->place) {
+		st_buf_adds(out, " in ");
+		st_snapshot_add_name(out, st_str(task->place));
+	}
 	st_buf_adds(out, "] ");
 	st_quote_line(out, st_str(task->description), TASK_MAX_SHOWN);
 	st_buf_addc(out, '\n');

@@ -66,6 +66,8 @@ static void add_task_json(yyjson_mut_doc *doc, yyjson_mut_val *list,
 	st_json_add(doc, object, "priority", yyjson_mut_sint(doc, task->priority));
 	if (task->owner)
 		st_json_add_text(doc, object, "owner", st_str(task->owner));
+	if (task->place)
+		st_json_add_text(doc, object, "place", st_str(task->place));
 	st_json_push(doc, list, object);
 }
 

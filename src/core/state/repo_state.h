@@ -61,6 +61,10 @@ struct st_repo_task {
 	int64_t priority;
 	/** The session that works on it; NULL for none. */
 	const char *owner;
+	/** Where that session works, if it is another place; NULL for this one. */
+	const char *place;
+	/** Until when its claim holds, in nanoseconds since 1970; 0 without a hub. */
+	int64_t expires;
 };
 
 struct st_repo_state {

@@ -361,7 +361,10 @@ static int copy_task(void *data, const struct st_repo_task *task, struct stet_er
 	*own = *task;
 	own->description = st_arena_copy(&copy->status->arena, st_str(task->description));
 	own->owner = task->owner ? st_arena_copy(&copy->status->arena, st_str(task->owner)) : NULL;
-	return own->description && (own->owner || !task->owner) ? 0 : st_fail_nomem(err);
+	own->place = task->place ? st_arena_copy(&copy->status->arena, st_str(task->place)) : NULL;
+	return own->description && (own->owner || !task->owner) && (own->place || !task->place)
+	           ? 0
+	           : st_fail_nomem(err);
 }
 
 static void fill_file(struct st_repo_file *out, const struct st_tracked *file) {

@@ -12,6 +12,26 @@
 #include "core/state/usage.h"
 #include "core/session/session.h"
 
+/** What a call about tasks wants of the hub. */
+enum st_task_wish {
+	/** To have seen the tasks of others once. */
+	ST_TASKS_SEEN,
+	/** To have sent what was changed here, and received what others changed. */
+	ST_TASKS_SENT,
+	/** To claim a task, or the first one that is free. */
+	ST_TASKS_CLAIMED,
+	/** A number for a new task that is the same in all places. */
+	ST_TASKS_NUMBERED,
+};
+
+struct st_task_request {
+	enum st_task_wish wish;
+	/** Who claims. */
+	const char *owner;
+	/** The task to claim, 0 for any. Receives its number; 0 if none is free. */
+	int64_t task;
+};
+
 /** Whom the state tells of sessions, after their transactions; core/open.c sets it. */
 struct st_state_observer {
 	void *data;
@@ -19,6 +39,12 @@ struct st_state_observer {
 	void (*stored)(void *data, const struct stet_session *session);
 	/** A call on the session ended. */
 	void (*called)(void *data, const struct stet_session *session);
+	/**
+	 * Ask the hub, for two seconds at most. Returns 0, 1 without a hub, STET_E_NOT_FOUND
+	 * (the hub cannot be reached, and why), STET_E_BUSY (it has not answered in time),
+	 * STET_E_CONFLICT (others have the task), STET_E_CANCELLED, STET_E_NOMEM.
+	 */
+	int (*tasks)(void *data, struct st_task_request *request, struct stet_error *err);
 };
 
 struct st_state {
@@ -44,5 +70,11 @@ void st_state_connect(struct st_state *state, struct stet_workspace *ws);
  * locks the database, it adds a notice and returns 0.
  */
 [[nodiscard]] int st_state_save_or_notice(struct stet_session *session, struct stet_error *err);
+
+/**
+ * Wait until the tasks of other places were received once, before tasks are listed: a
+ * short command has not heard of them yet. Only a cancelled call fails.
+ */
+[[nodiscard]] int st_state_see_tasks(struct stet_workspace *ws, struct stet_error *err);
 
 #endif

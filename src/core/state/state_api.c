@@ -5,6 +5,22 @@
 #include "core/state/state.h"
 #include "stet/state.h"
 
+/* ---- the hub ---- */
+
+/* Ask the hub, if there is one. Returns as the observer's function. */
+static int ask_hub(struct stet_workspace *ws, struct st_task_request *request,
+                   struct stet_error *err) {
+	const struct st_state_observer *observer = &st_state_of(ws)->observer;
+	return observer->tasks ? observer->tasks(observer->data, request, err) : 1;
+}
+
+int st_state_see_tasks(struct stet_workspace *ws, struct stet_error *err) {
+	struct st_task_request request = {.wish = ST_TASKS_SEEN};
+	struct stet_error why = {0};
+	int code = ask_hub(ws, &request, &why);
+	return code == STET_E_CANCELLED ? st_fail(err, code, "%s", why.message) : 0;
+}
+
 /* ---- the state ---- */
 
 int stet_state_json(struct stet_session *session, char **out, size_t *out_len,
@@ -15,6 +31,8 @@ int stet_state_json(struct stet_session *session, char **out, size_t *out_len,
 	st_auto(st_repo_status) status = {0};
 	struct st_buf text = ST_BUF_INIT;
 	int code = st_state_save_or_notice(session, err);
+	if (code == 0)
+		code = st_state_see_tasks(session->ws, err);
 	if (code == 0)
 		code = st_repo_get_status(&st_state_of(session->ws)->repo, session, 0, &status, err);
 	if (code == 0)
@@ -186,9 +204,33 @@ struct task {
 	size_t count;
 };
 
-static int store_task(struct st_store *store, void *data, struct stet_error *err) {
+/* Tell the hub of a change, which waits for it if it is away. Only a cancelled call fails. */
+static int send_tasks(struct stet_workspace *ws, int code, struct stet_error *err) {
+	struct st_task_request request = {.wish = ST_TASKS_SENT};
+	struct stet_error why = {0};
+	if (code < 0)
+		return code;
+	code = ask_hub(ws, &request, &why);
+	return code == STET_E_CANCELLED ? st_fail(err, code, "%s", why.message) : 0;
+}
+
+/* Run a transaction that changes tasks, and tell the hub. */
+static int change_tasks(struct stet_workspace *ws, st_store_fn *fn, void *data,
+                        struct stet_error *err) {
+	int code = st_state_see_tasks(ws, err);
+	if (code == 0)
+		code = change_state(ws, fn, data, err);
+	return send_tasks(ws, code, err);
+}
+
+/* Other places know an agent by its label alone. */
+static const char *task_owner(const struct stet_session *session) {
+	return session->ws->hub ? st_name_without_owner(st_session_who(session)) : session->name;
+}
+
+static int store_numbered(struct st_store *store, void *data, struct stet_error *err) {
 	struct task *task = data;
-	return st_store_task_add(store, task->text, task->priority, &task->id, err);
+	return st_store_task_restore(store, task->id, task->text, task->priority, &task->id, err);
 }
 
 int stet_task_add(struct stet_workspace *ws, const char *text, size_t len, int64_t priority,
@@ -196,9 +238,16 @@ int stet_task_add(struct stet_workspace *ws, const char *text, size_t len, int64
 	if (st_begin_call(ws, err) < 0)
 		return STET_E_INVALID;
 	struct task task = {.text = st_strn(text ? text : "", text ? len : 0), .priority = priority};
-	int code = change_state(ws, store_task, &task, err);
+	struct st_task_request request = {.wish = ST_TASKS_NUMBERED};
+	*id = 0;
+	int code = ask_hub(ws, &request, err);
+	if (code == STET_E_CANCELLED)
+		return code;
+	task.id = code == 0 ? request.task : 0;
+	st_error_clear(err);
+	code = change_state(ws, store_numbered, &task, err);
 	*id = task.id;
-	return code;
+	return send_tasks(ws, code, err);
 }
 
 static int set_task(struct st_store *store, void *data, struct stet_error *err) {
@@ -206,32 +255,95 @@ static int set_task(struct st_store *store, void *data, struct stet_error *err) 
 	return st_store_task_set(store, task->id, task->status, task->owner, err);
 }
 
-int stet_task_start(struct stet_session *session, int64_t id, struct stet_error *err) {
-	if (st_begin_call(session, err) < 0)
-		return STET_E_INVALID;
-	struct task task = {.id = id, .status = ST_TASK_IN_PROGRESS, .owner = session->name};
-	return change_state(session->ws, set_task, &task, err);
-}
-
-int stet_task_complete(struct stet_session *session, int64_t id, struct stet_error *err) {
-	if (st_begin_call(session, err) < 0)
-		return STET_E_INVALID;
-	struct task task = {.id = id, .status = ST_TASK_COMPLETED, .owner = session->name};
-	return change_state(session->ws, set_task, &task, err);
-}
-
 static int claim_task(struct st_store *store, void *data, struct stet_error *err) {
 	struct task *task = data;
 	return st_store_task_claim(store, task->owner, &task->id, err);
 }
 
-int stet_task_claim(struct stet_session *session, int64_t *id, struct stet_error *err) {
+/* Without the hub a claim is known here alone. */
+static int claim_here(struct stet_session *session, struct task *task, const char *why,
+                      struct stet_error *err) {
+	st_store_fn *fn = task->id > 0 ? set_task : claim_task;
+	int code = change_state(session->ws, fn, task, err);
+	if (code == 0 && why && task->id > 0)
+		st_write_notice(&session->ws->writes,
+		                "Only this place knows that task %lld is claimed: others can claim it, too, "
+		                "until the hub can be used again. %s",
+		                (long long)task->id, why);
+	return code;
+}
+
+/* Say who has a task that could not be claimed. */
+static int say_who(struct st_store *store, void *data, struct stet_error *err) {
+	const struct task *task = data;
+	int code = st_store_task_is_done(store, task->id, err);
+	return code < 0 ? code : st_fail(err, STET_E_CONFLICT, "Task %lld is done.",
+	                                 (long long)task->id);
+}
+
+/* Claim a task, 0 for the first one that is free, of all places if there is a hub. */
+static int claim(struct stet_session *session, int64_t *id, struct stet_error *err) {
+	struct task task = {
+		.id = *id, .status = ST_TASK_IN_PROGRESS, .owner = task_owner(session)};
+	struct st_task_request request = {
+		.wish = ST_TASKS_CLAIMED, .owner = task.owner, .task = *id};
+	struct stet_error why = {0};
+	int code = ask_hub(session->ws, &request, &why);
+	if (code == 0) {
+		*id = request.task;
+		return 0;
+	}
+	if (code == 1 || code == STET_E_NOT_FOUND) {
+		code = claim_here(session, &task, code < 0 ? why.message : NULL, err);
+		*id = task.id;
+		return code;
+	}
+	if (code == STET_E_CONFLICT)
+		return st_store_do(&st_state_of(session->ws)->store, ST_STORE_READ, say_who, &task, err);
+	return st_fail(err, code, "%s", why.message);
+}
+
+int stet_task_start(struct stet_session *session, int64_t id, struct stet_error *err) {
 	if (st_begin_call(session, err) < 0)
 		return STET_E_INVALID;
-	struct task task = {.owner = session->name};
-	int code = change_state(session->ws, claim_task, &task, err);
-	*id = task.id;
-	return code;
+	if (id <= 0)
+		return st_fail(err, STET_E_NOT_FOUND, "Tasks have numbers from 1 on.");
+	return claim(session, &id, err);
+}
+
+int stet_task_claim(struct stet_session *session, int64_t *id, struct stet_error *err) {
+	*id = 0;
+	if (st_begin_call(session, err) < 0)
+		return STET_E_INVALID;
+	return claim(session, id, err);
+}
+
+static int release_task(struct st_store *store, void *data, struct stet_error *err) {
+	const struct task *task = data;
+	return st_store_task_release(store, task->id, task->owner, err);
+}
+
+int stet_task_release(struct stet_session *session, int64_t id, struct stet_error *err) {
+	if (st_begin_call(session, err) < 0)
+		return STET_E_INVALID;
+	struct task task = {.id = id, .owner = task_owner(session)};
+	return change_tasks(session->ws, release_task, &task, err);
+}
+
+/* Whether a task is still done when the hub has been told. */
+static int check_done(struct st_store *store, void *data, struct stet_error *err) {
+	const struct task *task = data;
+	return st_store_task_is_done(store, task->id, err);
+}
+
+int stet_task_complete(struct stet_session *session, int64_t id, struct stet_error *err) {
+	if (st_begin_call(session, err) < 0)
+		return STET_E_INVALID;
+	struct task task = {.id = id, .status = ST_TASK_COMPLETED, .owner = task_owner(session)};
+	int code = change_tasks(session->ws, set_task, &task, err);
+	if (code < 0 || !session->ws->hub)
+		return code;
+	return st_store_do(&st_state_of(session->ws)->store, ST_STORE_READ, check_done, &task, err);
 }
 
 static int move_task(struct st_store *store, void *data, struct stet_error *err) {
@@ -244,7 +356,7 @@ int stet_task_prioritise(struct stet_workspace *ws, int64_t id, int64_t priority
 	if (st_begin_call(ws, err) < 0)
 		return STET_E_INVALID;
 	struct task task = {.id = id, .priority = priority};
-	return change_state(ws, move_task, &task, err);
+	return change_tasks(ws, move_task, &task, err);
 }
 
 static int remove_task(struct st_store *store, void *data, struct stet_error *err) {
@@ -256,7 +368,7 @@ int stet_task_remove(struct stet_workspace *ws, int64_t id, struct stet_error *e
 	if (st_begin_call(ws, err) < 0)
 		return STET_E_INVALID;
 	struct task task = {.id = id};
-	return change_state(ws, remove_task, &task, err);
+	return change_tasks(ws, remove_task, &task, err);
 }
 
 static int set_tasks(struct st_store *store, void *data, struct stet_error *err) {
@@ -275,7 +387,7 @@ int stet_tasks_set(struct stet_workspace *ws, const char *const *texts, size_t c
 	if (count > ST_TASKS_OPEN_MAX)
 		return st_fail(err, STET_E_TOO_BIG, "A list of tasks has at most %d; this one has %zu.",
 		               ST_TASKS_OPEN_MAX, count);
-	return change_state(ws, set_tasks, &list, err);
+	return change_tasks(ws, set_tasks, &list, err);
 }
 
 /* ---- the log ---- */

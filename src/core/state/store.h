@@ -32,7 +32,7 @@
 #include "fs/write/write_context.h"
 
 /** The version of the schema that this code writes. */
-enum { ST_STORE_SCHEMA = 5 };
+enum { ST_STORE_SCHEMA = 6 };
 
 /** A damaged file is renamed to NAME.damaged-1, and so on, up to this number, which is overwritten. */
 enum { ST_ASIDE_MAX = 4 };
@@ -288,6 +288,13 @@ enum {
  */
 [[nodiscard]] int st_store_task_set(struct st_store *store, int64_t id, enum st_task_status status,
                                     const char *owner, struct stet_error *err);
+
+/** Whether a task is done: 0, STET_E_NOT_FOUND, or STET_E_CONFLICT (others work on it). */
+[[nodiscard]] int st_store_task_is_done(struct st_store *store, int64_t id, struct stet_error *err);
+
+/** Make a task that the owner works on free again. Returns as st_store_task_set(). */
+[[nodiscard]] int st_store_task_release(struct st_store *store, int64_t id, const char *owner,
+                                        struct stet_error *err);
 [[nodiscard]] int st_store_task_prioritise(struct st_store *store, int64_t id, int64_t priority,
                                            struct stet_error *err);
 [[nodiscard]] int st_store_task_remove(struct st_store *store, int64_t id, struct stet_error *err);

@@ -34,6 +34,18 @@
 	" at BIGINT NOT NULL, PRIMARY KEY (session, tool));" \
 	"CREATE INDEX usage_at ON usage (at);"
 
+/* Tasks as the hub had them last (core/state/store_shared.h). A number is never used again. */
+#define SHARED_TABLE \
+	"CREATE TABLE shared_tasks (id TEXT PRIMARY KEY, task BIGINT NOT NULL," \
+	" description TEXT NOT NULL, status SMALLINT NOT NULL, priority BIGINT NOT NULL, owner TEXT," \
+	" place TEXT, fence BIGINT, removed SMALLINT NOT NULL, rev BIGINT NOT NULL," \
+	" updated_at BIGINT NOT NULL);" \
+	"CREATE INDEX shared_tasks_task ON shared_tasks (task);"
+
+#define SHARED_COLUMNS \
+	"ALTER TABLE tasks ADD COLUMN place TEXT; ALTER TABLE tasks ADD COLUMN expires BIGINT;" \
+	"ALTER TABLE tasks ADD COLUMN fence BIGINT; DROP TABLE IF EXISTS shared_tasks;"
+
 static const char schema[] =
 	"CREATE TABLE meta (name TEXT PRIMARY KEY, value BIGINT NOT NULL);"
 	"CREATE TABLE sessions (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE,"
@@ -56,17 +68,17 @@ static const char schema[] =
 	"CREATE INDEX files_changed ON files (changed);"
 	"CREATE TABLE tasks (id INTEGER PRIMARY KEY, description TEXT NOT NULL,"
 	" status SMALLINT NOT NULL, priority BIGINT NOT NULL, owner TEXT, updated_at BIGINT NOT NULL,"
-	" source TEXT);"
+	" source TEXT, place TEXT, expires BIGINT, fence BIGINT);"
 	"CREATE INDEX tasks_order ON tasks (status, priority, id);"
 	"CREATE TABLE writes (id INTEGER PRIMARY KEY, path BLOB NOT NULL, at BIGINT NOT NULL,"
 	" session TEXT, before BLOB, after BLOB, undoes BIGINT, undone_by BIGINT);" PAGE_TABLES
-	"PRAGMA user_version = 5";
+		SHARED_TABLE "PRAGMA user_version = 6";
 
 /*
  * Version 1 had the contents of files, which are now in fs/versions; version 2
  * had no links, version 3 no baseline, and of a file not which version a session
  * knew: a version that is not external was known. Version 4 had no tables for
- * the page.
+ * the page, version 5 no shared tasks.
  */
 static const char from_earliest[] =
 	"BEGIN IMMEDIATE; DROP TABLE IF EXISTS bases; DROP TABLE IF EXISTS base_bytes;"
@@ -75,11 +87,13 @@ static const char from_earliest[] =
 	"ALTER TABLE files ADD COLUMN known BLOB; ALTER TABLE files ADD COLUMN who TEXT;"
 	"ALTER TABLE tasks ADD COLUMN source TEXT;"
 	"UPDATE files SET known = hash WHERE external = 0;"
-	"DROP TABLE IF EXISTS conflicts; DROP TABLE IF EXISTS usage;" PAGE_TABLES
-	"PRAGMA user_version = 5; COMMIT";
+	"DROP TABLE IF EXISTS conflicts; DROP TABLE IF EXISTS usage;" PAGE_TABLES SHARED_COLUMNS
+		SHARED_TABLE "PRAGMA user_version = 6; COMMIT";
 static const char from_4[] =
 	"BEGIN IMMEDIATE; DROP TABLE IF EXISTS conflicts; DROP TABLE IF EXISTS usage;" PAGE_TABLES
-	"PRAGMA user_version = 5; COMMIT";
+		SHARED_COLUMNS SHARED_TABLE "PRAGMA user_version = 6; COMMIT";
+static const char from_5[] =
+	"BEGIN IMMEDIATE;" SHARED_COLUMNS SHARED_TABLE "PRAGMA user_version = 6; COMMIT";
 
 void st_store_disconnect(struct st_store *store) {
 	st_db_close(store->db);
@@ -272,7 +286,11 @@ static int open_schema(struct st_store *store, int dirfd, int64_t *version,
 	if (code == 0 && *version == 0)
 		code = make_tables(store, err);
 	else if (code == 0 && *version > 0 && *version < ST_STORE_SCHEMA)
-		code = st_db_exec(store->db, *version == 4 ? from_4 : from_earliest, err);
+		code = st_db_exec(store->db,
+		                  *version == 5   ? from_5
+		                  : *version == 4 ? from_4
+		                                  : from_earliest,
+		                  err);
 	if (code == 0 && *version >= 0 && *version <= ST_STORE_SCHEMA)
 		code = check_tables(store, err);
 	if (code == 0 && *version >= 0 && *version <= ST_STORE_SCHEMA)

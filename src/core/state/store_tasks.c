@@ -1,5 +1,6 @@
 /* Tasks in the store. */
 #include "base/clock.h"
+#include "base/quote.h"
 #include "base/utf8.h"
 #include "core/state/store.h"
 
@@ -7,6 +8,15 @@ static int no_task(int64_t id, struct stet_error *err) {
 	return st_fail(err, STET_E_NOT_FOUND, "Task %lld not found. List the tasks for their numbers.",
 	               (long long)id);
 }
+
+/* Whether an agent of another place has a task, by a claim that has not expired. */
+#define HELD_ELSEWHERE(now) \
+	"(status = 1 AND place IS NOT NULL AND coalesce(expires, 0) > " now ")"
+
+/* The same, or another agent of this place. Without a hub no claim expires, and nobody is kept out. */
+#define HELD_BY_OTHERS(owner, now) \
+	"(status = 1 AND coalesce(expires, 0) > " now " AND (place IS NOT NULL OR owner IS NOT " owner \
+	"))"
 
 static int mark_updated(struct st_store *store, struct stet_error *err) {
 	return st_store_set(store, "updated_at", st_wall_ns(), err);
@@ -52,9 +62,11 @@ static int check_room(struct st_store *store, struct stet_error *err) {
 int st_store_task_add(struct st_store *store, struct st_str description, int64_t priority,
                       int64_t *id, struct stet_error *err) {
 	static const char asks_last[] = "SELECT coalesce(max(priority), 0) FROM tasks";
+	/* The number of a shared task is never used again: the hub would take it for the old one. */
 	static const char sql[] =
-		"INSERT INTO tasks (description, status, priority, updated_at) VALUES (?, 0, ?, ?)"
-		" RETURNING id";
+		"INSERT INTO tasks (id, description, status, priority, updated_at) VALUES ("
+		"(SELECT max(shared, coalesce((SELECT max(id) FROM tasks), 0)) + 1 FROM"
+		" (SELECT max(task) AS shared FROM shared_tasks)), ?, 0, ?, ?) RETURNING id";
 	int64_t last = 0;
 	int code = check_text(description, err);
 	if (code == 0)
@@ -88,17 +100,20 @@ int st_store_task_restore(struct st_store *store, int64_t wanted, struct st_str 
 #define UNWANTED ((int64_t)-4000000000000000000)
 
 int st_store_tasks_mark(struct st_store *store, struct stet_error *err) {
-	static const char sql[] = "UPDATE tasks SET priority = ? WHERE status IN (0, 1)";
-	return st_db_run(store->db, sql, err, "i", UNWANTED);
+	static const char sql[] =
+		"UPDATE tasks SET priority = ? WHERE status IN (0, 1) AND NOT " HELD_ELSEWHERE("?");
+	return st_db_run(store->db, sql, err, "ii", UNWANTED, st_wall_ns());
 }
 
 int st_store_task_want(struct st_store *store, struct st_str description, int64_t priority,
                        struct stet_error *err) {
 	static const char sql[] =
 		"UPDATE tasks SET priority = ?1 WHERE id = (SELECT min(id) FROM tasks"
-		" WHERE priority = ?2 AND status IN (0, 1) AND description = ?3)";
+		" WHERE (priority = ?2 OR " HELD_ELSEWHERE("?4") ") AND status IN (0, 1)"
+		" AND description = ?3)";
 	int64_t id;
-	int code = st_db_run(store->db, sql, err, "iis", priority, UNWANTED, description);
+	int code =
+		st_db_run(store->db, sql, err, "iisi", priority, UNWANTED, description, st_wall_ns());
 	if (code < 0 || st_db_changes(store->db) > 0)
 		return code;
 	return st_store_task_add(store, description, priority, &id, err);
@@ -168,9 +183,10 @@ int st_store_task_drop_number(struct st_store *store, const char *source, int64_
 
 /* ---- changing ---- */
 
-/* Say why a task could not be set. */
-static int fail_task_set(struct st_store *store, int64_t id, struct stet_error *err) {
-	static const char sql[] = "SELECT owner FROM tasks WHERE id = ?";
+/* Say why a task could not be changed: there is none, or others work on it. */
+static int fail_change(struct st_store *store, int64_t id, struct stet_error *err) {
+	static const char sql[] = "SELECT owner, place FROM tasks WHERE id = ?";
+	st_auto(st_buf) place = ST_BUF_INIT;
 	struct st_rows rows;
 	int code = st_db_query(store->db, &rows, sql, err, "i", id);
 	if (code == 0)
@@ -178,23 +194,52 @@ static int fail_task_set(struct st_store *store, int64_t id, struct stet_error *
 	if (code <= 0)
 		return code < 0 ? code : no_task(id, err);
 	struct st_str owner = st_rows_str(&rows, 0);
-	code = st_fail(err, STET_E_CONFLICT,
-	               "Session \"%.*s\" works on task %lld. Take another one, with claim.",
-	               (int)owner.len, owner.ptr, (long long)id);
+	st_quote_line(&place, st_rows_str(&rows, 1), 100);
+	if (owner.len == 0)
+		code = st_fail(err, STET_E_CONFLICT,
+		               "The claim of task %lld has ended, and others had it since. List the tasks.",
+		               (long long)id);
+	else
+		code = st_fail(err, STET_E_CONFLICT,
+	               "Session \"%.*s\"%s%s works on task %lld. Take another one, with claim.",
+	               (int)owner.len, owner.ptr, place.len > 0 ? " in " : "", st_buf_cstr(&place),
+	               (long long)id);
 	st_rows_end(&rows);
 	return code;
 }
 
 int st_store_task_set(struct st_store *store, int64_t id, enum st_task_status status,
                       const char *owner, struct stet_error *err) {
-	/* Only starting a task can conflict with its owner: any session may complete it. */
+	/* Without a hub, only starting a task can conflict with its owner: any session may complete it. */
 	static const char sql[] =
-		"UPDATE tasks SET status = ?1, owner = ?2, updated_at = ?3 WHERE id = ?4"
-		" AND (?1 <> 1 OR status <> 1 OR owner IS NULL OR owner = ?2)";
+		"UPDATE tasks SET status = ?1, owner = ?2, updated_at = ?3, place = NULL,"
+		" fence = CASE WHEN ?1 = 1 AND owner IS NOT ?2 THEN NULL ELSE fence END WHERE id = ?4"
+		" AND (?1 <> 1 OR status <> 1 OR owner IS NULL OR owner = ?2 OR expires <= ?3)"
+		" AND NOT " HELD_BY_OTHERS("?2", "?3");
 	int code = st_db_run(store->db, sql, err, "itii", (int64_t)status, owner, st_wall_ns(), id);
 	if (code == 0 && st_db_changes(store->db) == 0)
-		return fail_task_set(store, id, err);
+		return fail_change(store, id, err);
 	return code == 0 ? mark_updated(store, err) : code;
+}
+
+int st_store_task_is_done(struct st_store *store, int64_t id, struct stet_error *err) {
+	static const char sql[] = "SELECT status = 2 FROM tasks WHERE id = ?";
+	int64_t done = 0;
+	int code = st_db_number(store->db, sql, &done, err, "i", id);
+	return code < 0 || done ? code : fail_change(store, id, err);
+}
+
+int st_store_task_release(struct st_store *store, int64_t id, const char *owner,
+                          struct stet_error *err) {
+	static const char sql[] =
+		"UPDATE tasks SET status = 0, owner = NULL, place = NULL, expires = NULL, updated_at = ?1"
+		" WHERE id = ?2 AND status <> 2 AND (status <> 1 OR owner IS NULL OR owner = ?3)"
+		" AND NOT " HELD_ELSEWHERE("?1");
+	int code = st_db_run(store->db, sql, err, "iit", st_wall_ns(), id, owner);
+	if (code < 0 || st_db_changes(store->db) > 0)
+		return code < 0 ? code : mark_updated(store, err);
+	code = st_store_task_is_done(store, id, err);
+	return code < 0 ? code : st_fail(err, STET_E_CONFLICT, "Task %lld is done.", (long long)id);
 }
 
 int st_store_task_prioritise(struct st_store *store, int64_t id, int64_t priority,
@@ -207,56 +252,70 @@ int st_store_task_prioritise(struct st_store *store, int64_t id, int64_t priorit
 }
 
 int st_store_task_remove(struct st_store *store, int64_t id, struct stet_error *err) {
-	static const char sql[] = "DELETE FROM tasks WHERE id = ?";
-	int code = st_db_run(store->db, sql, err, "i", id);
+	static const char sql[] = "DELETE FROM tasks WHERE id = ? AND NOT " HELD_ELSEWHERE("?");
+	int code = st_db_run(store->db, sql, err, "ii", id, st_wall_ns());
 	if (code == 0 && st_db_changes(store->db) == 0)
-		return no_task(id, err);
+		return fail_change(store, id, err);
 	return code == 0 ? mark_updated(store, err) : code;
 }
 
 int st_store_task_claim(struct st_store *store, const char *owner, int64_t *id,
                         struct stet_error *err) {
 	static const char sql[] =
-		"UPDATE tasks SET status = 1, owner = ?, updated_at = ? WHERE id ="
-		" (SELECT id FROM tasks WHERE status = 0 ORDER BY priority, id LIMIT 1) RETURNING id";
+		"UPDATE tasks SET status = 1, owner = ?1, updated_at = ?2, place = NULL, expires = NULL,"
+		" fence = NULL WHERE id = (SELECT id FROM tasks WHERE status = 0 OR status = 1 AND place"
+		" IS NOT NULL AND expires <= ?2 ORDER BY priority, id LIMIT 1) RETURNING id";
 	int code = st_db_number(store->db, sql, id, err, "ti", owner, st_wall_ns());
 	return code < 0 || *id == 0 ? code : mark_updated(store, err);
 }
 
 /* ---- listing ---- */
 
+/* A text in the buffer, NUL-terminated; NULL if it is empty. */
+static const char *take_text(struct st_buf *out, struct st_str text) {
+	size_t at = out->len;
+	st_buf_add(out, text);
+	st_buf_addc(out, '\0');
+	return text.len > 0 && !out->failed ? out->ptr + at : NULL;
+}
+
 static int list_one(const struct st_rows *rows, struct st_buf *text,
                     int (*each)(void *data, const struct st_repo_task *task,
                                 struct stet_error *err),
                     void *data, struct stet_error *err) {
 	int64_t status = st_rows_int(rows, 2);
-	struct st_str description = st_rows_str(rows, 1), owner = st_rows_str(rows, 4);
+	struct st_str description = st_rows_str(rows, 1), owner = st_rows_str(rows, 4),
+				  place = st_rows_str(rows, 5);
 	st_buf_clear(text);
-	st_buf_add(text, description);
-	st_buf_addc(text, '\0');
-	st_buf_add(text, owner);
-	if (text->failed)
-		return st_fail_nomem(err);
+	st_buf_reserve(text, description.len + owner.len + place.len + 3);
+	const char *described = take_text(text, description);
 	struct st_repo_task task = {
 		.id = st_rows_int(rows, 0),
-		.description = text->ptr,
+		.description = described ? described : "",
 		.status = status == 1 ? ST_TASK_IN_PROGRESS
 	              : status    ? ST_TASK_COMPLETED
 	                          : ST_TASK_PENDING,
 		.priority = st_rows_int(rows, 3),
-		.owner = owner.len > 0 ? text->ptr + description.len + 1 : NULL,
+		.owner = take_text(text, owner),
+		.place = take_text(text, place),
+		.expires = st_rows_int(rows, 6),
 	};
-	return each(data, &task, err);
+	return text->failed ? st_fail_nomem(err) : each(data, &task, err);
 }
 
 int st_store_tasks(struct st_store *store,
                    int (*each)(void *data, const struct st_repo_task *task, struct stet_error *err),
                    void *data, struct stet_error *err) {
+	/* A claim of others that has expired is none. */
 	static const char sql[] =
-		"SELECT id, description, status, priority, owner FROM tasks ORDER BY priority, id";
+		"SELECT id, description, CASE WHEN lapsed THEN 0 ELSE status END, priority,"
+		" CASE WHEN lapsed THEN NULL ELSE owner END, CASE WHEN lapsed THEN NULL ELSE place END,"
+		" CASE WHEN lapsed OR status <> 1 THEN NULL ELSE expires END FROM"
+		" (SELECT *, status = 1 AND place IS NOT NULL AND coalesce(expires, 0) <= ? AS lapsed"
+		" FROM tasks) ORDER BY priority, id";
 	st_auto(st_buf) text = ST_BUF_INIT;
 	struct st_rows rows;
-	int code = st_db_query(store->db, &rows, sql, err, "");
+	int code = st_db_query(store->db, &rows, sql, err, "i", st_wall_ns());
 	while (code == 0 && (code = st_rows_next(&rows, err)) > 0) {
 		code = list_one(&rows, &text, each, data, err);
 		if (code < 0)

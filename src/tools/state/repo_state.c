@@ -29,6 +29,8 @@ static int run_repo_state(struct st_call *call, struct stet_error *err) {
 		               "\"budget\" of repo_state is a number of tokens; it cannot be negative.");
 	st_auto(st_repo_status) status = {0};
 	int code = st_state_save_or_notice(session, err);
+	if (code == 0)
+		code = st_state_see_tasks(session->ws, err);
 	if (code == 0 && st_arg_flag(call, "scan", false))
 		code = stet_state_scan(session->ws, err);
 	if (code == 0)

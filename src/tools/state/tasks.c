@@ -1,6 +1,8 @@
 /* tasks: list and change the tasks, which all sessions share. */
 #include <strings.h>
 
+#include "base/clock.h"
+#include "core/prompt/snapshot.h"
 #include "core/state/state.h"
 #include "stet/state.h"
 #include "tools/render.h"
@@ -8,7 +10,24 @@
 /* The most tasks in an answer; the rest are counted. */
 enum { SHOWN_MAX = 100 };
 
+#define MINUTE_NS ((int64_t)60 * 1000000000)
+
 /* ---- the list ---- */
+
+/* Who works on a task, where, and how long that claim holds if nothing happens. */
+static void add_claim(struct st_buf *out, const struct st_repo_task *task) {
+	if (task->status != ST_TASK_IN_PROGRESS || !task->owner)
+		return;
+	st_buf_adds(out, " by ");
+	st_snapshot_add_name(out, st_str(task->owner));
+	if (task->place) {
+		st_buf_adds(out, " in ");
+		st_snapshot_add_name(out, st_str(task->place));
+	}
+	int64_t minutes = (task->expires - st_wall_ns() + MINUTE_NS - 1) / MINUTE_NS;
+	if (task->expires)
+		st_buf_addf(out, minutes > 0 ? ", for %lld min" : ", ending", (long long)minutes);
+}
 
 static void render_task(struct st_call *call, yyjson_mut_val *list,
                         const struct st_repo_task *task) {
@@ -20,8 +39,14 @@ static void render_task(struct st_call *call, yyjson_mut_val *list,
 	st_json_add(call->doc, object, "priority", yyjson_mut_sint(call->doc, task->priority));
 	if (task->owner)
 		st_json_add_text(call->doc, object, "owner", st_str(task->owner));
+	if (task->place)
+		st_json_add_text(call->doc, object, "place", st_str(task->place));
+	if (task->expires)
+		st_json_add_time(call->doc, object, "claimedUntil", task->expires);
 	st_json_push(call->doc, list, object);
-	st_buf_addf(&call->text, "%lld. [%s] ", (long long)task->id, names[task->status]);
+	st_buf_addf(&call->text, "%lld. [%s", (long long)task->id, names[task->status]);
+	add_claim(&call->text, task);
+	st_buf_adds(&call->text, "] ");
 	st_quote_line(&call->text, st_str(task->description), SIZE_MAX / 2);
 	st_buf_addc(&call->text, '\n');
 }
@@ -114,20 +139,31 @@ static int claim_next(struct st_call *call, struct stet_error *err) {
 	return code;
 }
 
+static int claim_one(struct st_call *call, int64_t id, struct stet_error *err) {
+	int code = stet_task_start(call->session, id, err);
+	if (code == 0)
+		st_buf_addf(&call->text, "Task %lld is yours.\n", (long long)id);
+	return code;
+}
+
 static int run_action(struct st_call *call, const char *action, struct stet_error *err) {
 	int64_t id = st_arg_int(call, "id", 0);
 	if (!*action || strcasecmp(action, "list") == 0)
-		return 0;
+		return st_state_see_tasks(call->session->ws, err);
 	if (strcasecmp(action, "add") == 0)
 		return add_one(call, err);
 	if (strcasecmp(action, "set") == 0)
 		return set_list(call, err);
-	if (strcasecmp(action, "claim") == 0)
+	if (strcasecmp(action, "claim") == 0 && !st_arg(call, "id"))
 		return claim_next(call, err);
 	if (!st_arg(call, "id"))
 		return st_fail(err, STET_E_INVALID, "To %s a task, tasks needs its \"id\".", action);
 	if (strcasecmp(action, "start") == 0)
 		return stet_task_start(call->session, id, err);
+	if (strcasecmp(action, "claim") == 0)
+		return claim_one(call, id, err);
+	if (strcasecmp(action, "release") == 0)
+		return stet_task_release(call->session, id, err);
 	if (strcasecmp(action, "complete") == 0)
 		return stet_task_complete(call->session, id, err);
 	if (strcasecmp(action, "remove") == 0)
@@ -149,9 +185,10 @@ static int run_tasks_tool(struct st_call *call, struct stet_error *err) {
 
 static const struct st_param params[] = {
 	{.name = "action",
-     .choices = "list|add|set|start|complete|prioritise|remove|claim",
+     .choices = "list|add|set|start|complete|prioritise|remove|claim|release",
      .description =
-         "Default: list. set replaces the unfinished ones; claim starts the first free one."},
+         "Default: list. set replaces the unfinished ones; claim starts the first free one; release "
+         "frees one."},
 	{.name = "id", .type = ST_PARAM_INTEGER, .description = "Which task."},
 	{.name = "description", .description = "What is to be done."},
 	{.name = "items",

@@ -1,0 +1,464 @@
+/* Shared tasks in the store. */
+#include "core/state/store_shared.h"
+
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/utf8.h"
+#include "core/session/session.h"
+
+enum {
+	/* The largest number of a task that the hub may choose. */
+	NUMBER_MAX = 1'000'000'000,
+	/* A task whose number is taken here gets one that is larger by a multiple of this. */
+	NUMBER_STEP = 10'000,
+};
+
+/* Beyond this, in microseconds since 1970, a rev is none. */
+#define REV_MAX ((int64_t)1 << 52)
+#define DAY_NS ((int64_t)24 * 3600 * 1000000000)
+/* The hub lists what was finished in the last 30 days; what it lacks of these it has forgotten. */
+#define FORGOTTEN_NS (29 * DAY_NS)
+
+/* ---- what is to be sent ---- */
+
+#define IS_NEW \
+	"source IS NULL AND NOT EXISTS (SELECT 1 FROM shared_tasks AS s WHERE s.task = tasks.id)"
+
+/* The owner of a task that is not being worked on says nothing. */
+#define DIFFERS \
+	"s.removed = 0 AND (t.id IS NULL OR s.rev = 0 OR t.description <> s.description" \
+	" OR t.priority <> s.priority OR t.status <> s.status" \
+	" OR t.status = 1 AND t.owner IS NOT s.owner)"
+
+int st_store_shared_is_behind(struct st_store *store, bool *behind, struct stet_error *err) {
+	static const char sql[] =
+		"SELECT EXISTS (SELECT 1 FROM tasks WHERE " IS_NEW ") OR EXISTS (SELECT 1 FROM"
+		" shared_tasks AS s LEFT JOIN tasks AS t ON t.id = s.task WHERE " DIFFERS ")";
+	int64_t number = 0;
+	int code = st_db_number(store->db, sql, &number, err, "");
+	*behind = number != 0;
+	return code;
+}
+
+/* A task that was removed before the hub knew it never existed. */
+static int add_new(struct st_store *store, struct stet_error *err) {
+	static const char drop[] =
+		"DELETE FROM shared_tasks WHERE rev = 0 AND task NOT IN (SELECT id FROM tasks)";
+	static const char add[] =
+		"INSERT INTO shared_tasks (id, task, description, status, priority, removed, rev,"
+		" updated_at) SELECT lower(hex(randomblob(16))), id, '', 0, 0, 0, 0, ? FROM tasks WHERE "
+		IS_NEW;
+	int code = st_db_run(store->db, drop, err, "");
+	return code == 0 ? st_db_run(store->db, add, err, "i", st_wall_ns()) : code;
+}
+
+static void read_sets(const struct st_rows *rows, int column, char sets[8]) {
+	static const char letters[] = "dpsr";
+	size_t count = 0;
+	for (int i = 0; letters[i]; i++) {
+		if (st_rows_int(rows, column + i))
+			sets[count++] = letters[i];
+	}
+	sets[count] = '\0';
+}
+
+/* Without an owner's prefix: a digest of a token is of no use to others. */
+static struct st_str label_of(struct st_str owner, char text[256]) {
+	snprintf(text, 256, "%.*s", (int)owner.len, owner.ptr);
+	return st_str(st_name_without_owner(text));
+}
+
+int st_store_shared_changes(struct st_store *store, st_shared_change_fn *each, void *data,
+                            struct stet_error *err) {
+	static const char sql[] =
+		"SELECT s.id, s.task, coalesce(t.description, s.description), coalesce(t.status, 0),"
+		" coalesce(t.priority, 0), t.owner, coalesce(t.fence, s.fence), t.id IS NULL,"
+		" t.description <> s.description, t.priority <> s.priority, t.status <> s.status"
+		" OR t.status = 1 AND t.owner IS NOT s.owner, t.id IS NULL"
+		" FROM shared_tasks AS s LEFT JOIN tasks AS t ON t.id = s.task WHERE " DIFFERS
+		" ORDER BY s.task LIMIT ?";
+	struct st_rows rows;
+	int code = add_new(store, err);
+	if (code == 0)
+		code = st_db_query(store->db, &rows, sql, err, "i", (int64_t)ST_HUB_TASKS);
+	while (code == 0 && (code = st_rows_next(&rows, err)) > 0) {
+		char label[256];
+		struct st_hub_task_change change = {
+			.id = st_rows_str(&rows, 0),
+			.number = st_rows_int(&rows, 1),
+			.description = st_rows_str(&rows, 2),
+			.status = st_rows_int(&rows, 3),
+			.priority = st_rows_int(&rows, 4),
+			.owner = label_of(st_rows_str(&rows, 5), label),
+			.fence = st_rows_int(&rows, 6),
+			.removed = st_rows_int(&rows, 7) != 0,
+		};
+		read_sets(&rows, 8, change.sets);
+		code = each(data, &change, err);
+		if (code < 0)
+			st_rows_end(&rows);
+	}
+	return code < 0 ? code : 0;
+}
+
+/* ---- what the hub has forgotten ---- */
+
+static int compare_ids(const void *a, const void *b) {
+	return strcmp(a, ((const struct st_shared_seen *)b)->id);
+}
+
+static int give_forgotten(const struct st_rows *rows, const struct st_shared_seen *seen,
+                          size_t count, st_shared_change_fn *each, void *data,
+                          struct stet_error *err) {
+	char id[ST_TASK_KEY + 1], label[256];
+	struct st_str key = st_rows_str(rows, 0);
+	snprintf(id, sizeof id, "%.*s", (int)key.len, key.ptr);
+	const struct st_shared_seen *found =
+		count > 0 ? bsearch(id, seen, count, sizeof *seen, compare_ids) : NULL;
+	bool elsewhere = st_rows_int(rows, 9) != 0;
+	struct st_hub_task_change change = {
+		.id = key,
+		.number = st_rows_int(rows, 1),
+		.description = st_rows_str(rows, 2),
+		.status = st_rows_int(rows, 3),
+		.priority = st_rows_int(rows, 4),
+		.owner = label_of(st_rows_str(rows, 5), label),
+		.fence = st_rows_int(rows, 6),
+		.removed = st_rows_int(rows, 7) != 0,
+		.rev = st_rows_int(rows, 8),
+	};
+	/* Only the place of a claim may bring it back; others say that the task exists. */
+	if (change.status == ST_TASK_IN_PROGRESS && elsewhere) {
+		change.status = ST_TASK_PENDING;
+		change.owner = (struct st_str){0};
+		change.fence = 0;
+		change.rev--;
+	}
+	if (found ? found->rev >= change.rev : change.removed)
+		return 0;
+	return each(data, &change, err);
+}
+
+int st_store_shared_forgotten(struct st_store *store, const struct st_shared_seen *seen,
+                              size_t count, st_shared_change_fn *each, void *data,
+                              struct stet_error *err) {
+	static const char sql[] =
+		"SELECT id, task, description, status, priority, owner, coalesce(fence, 0), removed, rev,"
+		" place IS NOT NULL FROM shared_tasks WHERE rev > 0 AND updated_at > ? ORDER BY task";
+	struct st_rows rows;
+	int code = st_db_query(store->db, &rows, sql, err, "i", st_wall_ns() - FORGOTTEN_NS);
+	while (code == 0 && (code = st_rows_next(&rows, err)) > 0) {
+		code = give_forgotten(&rows, seen, count, each, data, err);
+		if (code < 0)
+			st_rows_end(&rows);
+	}
+	return code < 0 ? code : 0;
+}
+
+/* ---- what the hub says ---- */
+
+/* A task as it is here, or as the hub had it last. */
+struct version {
+	bool exists;
+	struct st_buf text;
+	struct st_str description, owner;
+	int64_t status, priority;
+};
+
+/* What the store has of a task of the hub. */
+struct stored {
+	bool known, removed, own_claim;
+	int64_t task, rev, fence;
+	struct version here, hub;
+};
+
+static void stored_release(struct stored *stored) {
+	st_buf_release(&stored->here.text);
+	st_buf_release(&stored->hub.text);
+}
+
+static int read_version(const struct st_rows *rows, int column, struct version *version,
+                        struct stet_error *err) {
+	struct st_str description = st_rows_str(rows, column), owner = st_rows_str(rows, column + 1);
+	st_buf_add(&version->text, description);
+	st_buf_add(&version->text, owner);
+	if (version->text.failed)
+		return st_fail_nomem(err);
+	const char *text = st_buf_cstr(&version->text);
+	version->exists = !st_rows_is_null(rows, column);
+	version->description = st_strn(text, description.len);
+	version->owner = st_strn(text + description.len, owner.len);
+	version->status = st_rows_int(rows, column + 2);
+	version->priority = st_rows_int(rows, column + 3);
+	return 0;
+}
+
+static int find_stored(struct st_store *store, struct st_str id, struct stored *stored,
+                       struct stet_error *err) {
+	static const char sql[] =
+		"SELECT s.task, s.rev, s.removed, coalesce(t.fence, 0), s.place IS NULL, s.description,"
+		" s.owner, s.status, s.priority, t.description, t.owner, t.status, t.priority"
+		" FROM shared_tasks AS s LEFT JOIN tasks AS t ON t.id = s.task WHERE s.id = ?";
+	struct st_rows rows;
+	int code = st_db_query(store->db, &rows, sql, err, "s", id);
+	if (code == 0)
+		code = st_rows_next(&rows, err);
+	if (code <= 0)
+		return code;
+	stored->known = true;
+	stored->task = st_rows_int(&rows, 0);
+	stored->rev = st_rows_int(&rows, 1);
+	stored->removed = st_rows_int(&rows, 2) != 0;
+	stored->fence = st_rows_int(&rows, 3);
+	stored->own_claim = st_rows_int(&rows, 4) != 0;
+	code = read_version(&rows, 5, &stored->hub, err);
+	if (code == 0)
+		code = read_version(&rows, 9, &stored->here, err);
+	st_rows_end(&rows);
+	return code;
+}
+
+static bool is_text(struct st_str text, size_t max) {
+	return text.len <= max && st_utf8_valid(text) && !memchr(text.ptr, '\0', text.len);
+}
+
+static bool is_sound(const struct st_hub_task *task) {
+	return task->id.len == ST_TASK_KEY && task->rev > 0 && task->rev < REV_MAX &&
+	       task->status >= ST_TASK_PENDING && task->status <= ST_TASK_COMPLETED &&
+	       task->fence >= 0 && is_text(task->description, ST_TASK_BYTES_MAX) &&
+	       st_str_trim(task->description).len > 0 && is_text(task->owner, ST_LABEL_MAX) &&
+	       (task->status != ST_TASK_IN_PROGRESS || task->owner.len > 0);
+}
+
+/* "hello on main": where somebody else works. */
+static void name_place(const struct st_hub_task *task, struct st_buf *out) {
+	const char *slash =
+		task->path.len > 0 ? memrchr(task->path.ptr, '/', task->path.len) : NULL;
+	struct st_str last = slash ? st_str_slice(task->path, (size_t)(slash + 1 - task->path.ptr),
+	                                          task->path.len)
+	                           : (struct st_str){0};
+	bool named = last.len > 0 && is_text(last, 100);
+	st_buf_add(out, named ? last : ST_STR("another place"));
+	if (task->branch.len > 0 && is_text(task->branch, 200)) {
+		st_buf_adds(out, " on ");
+		st_buf_add(out, task->branch);
+	}
+}
+
+/* Choose the number of a task that is new here: the hub's, if it is not taken. */
+static int choose_number(struct st_store *store, int64_t wanted, int64_t *number,
+                         struct stet_error *err) {
+	static const char sql[] =
+		"SELECT EXISTS (SELECT 1 FROM tasks WHERE id = ?1) OR EXISTS (SELECT 1 FROM shared_tasks"
+		" WHERE task = ?1)";
+	int64_t taken = 1;
+	*number = wanted > 0 && wanted <= NUMBER_MAX ? wanted : NUMBER_STEP;
+	for (;;) {
+		int code = st_db_number(store->db, sql, &taken, err, "i", *number);
+		if (code < 0 || !taken)
+			return code;
+		*number += NUMBER_STEP;
+	}
+}
+
+/* How many bounds the copy, whatever the hub has. */
+static int has_room(struct st_store *store, bool *room, struct stet_error *err) {
+	int64_t count = 0;
+	int code = st_db_number(store->db, "SELECT count(*) FROM shared_tasks", &count, err, "");
+	*room = count < ST_TASKS_MAX;
+	return code;
+}
+
+static int write_hub(struct st_store *store, const struct st_hub_task *task, int64_t number,
+                     struct st_str owner, struct stet_error *err) {
+	static const char sql[] =
+		"INSERT INTO shared_tasks (id, task, description, status, priority, owner, place, fence,"
+		" removed, rev, updated_at) VALUES (?1, ?2, ?3, ?4, ?5, nullif(?6, ''), nullif(?7, ''),"
+		" ?8, ?9, ?10, ?11) ON CONFLICT (id) DO UPDATE SET task = ?2, description = ?3,"
+		" status = ?4, priority = ?5, owner = nullif(?6, ''), place = nullif(?7, ''), fence = ?8,"
+		" removed = ?9, updated_at = CASE WHEN rev = ?10 THEN updated_at ELSE ?11 END, rev = ?10";
+	st_auto(st_buf) place = ST_BUF_INIT;
+	if (task->status != ST_TASK_PENDING && !task->own)
+		name_place(task, &place);
+	if (place.failed)
+		return st_fail_nomem(err);
+	return st_db_run(store->db, sql, err, "sisiissiiii", task->id, number, task->description,
+	                 task->status, task->priority, owner, st_buf_str(&place), task->fence,
+	                 (int64_t)task->removed, task->rev, st_wall_ns());
+}
+
+/* Until when a claim holds; what is absurd is cut. */
+static int64_t expiry(const struct st_hub_task *task) {
+	int64_t left = task->left_ns;
+	if (!task->expires || task->status != ST_TASK_IN_PROGRESS)
+		return 0;
+	return st_wall_ns() + (left < -DAY_NS ? -DAY_NS : left > DAY_NS ? DAY_NS : left);
+}
+
+static int write_here(struct st_store *store, int64_t number, const struct version *version,
+                      struct stet_error *err) {
+	static const char sql[] =
+		"INSERT INTO tasks (id, description, status, priority, owner, updated_at) VALUES (?1, ?2,"
+		" ?3, ?4, nullif(?5, ''), ?6) ON CONFLICT (id) DO UPDATE SET description = ?2, status = ?3,"
+		" priority = ?4, owner = nullif(?5, ''), updated_at = ?6";
+	return st_db_run(store->db, sql, err, "isiisi", number, version->description, version->status,
+	                 version->priority, version->owner, st_wall_ns());
+}
+
+/* A claim of this place is known by its fence; one of others by its place. */
+static int write_claim(struct st_store *store, int64_t number, const struct st_hub_task *task,
+                       struct stet_error *err) {
+	static const char sql[] =
+		"UPDATE tasks SET place = nullif(?2, ''), expires = ?3, fence = ?4 WHERE id = ?1";
+	st_auto(st_buf) place = ST_BUF_INIT;
+	if (task->status != ST_TASK_PENDING && !task->own)
+		name_place(task, &place);
+	if (place.failed)
+		return st_fail_nomem(err);
+	bool held = task->own && task->status == ST_TASK_IN_PROGRESS;
+	return st_db_run(store->db, sql, err, "isnn", number, st_buf_str(&place), expiry(task),
+	                 held ? task->fence : 0);
+}
+
+/* The owner may be given without the prefix of its token. */
+static bool has_status(const struct version *version, int64_t status, struct st_str owner) {
+	char label[256];
+	return version->status == status &&
+	       (status != ST_TASK_IN_PROGRESS || st_str_eq(version->owner, owner) ||
+	        st_str_eq(label_of(version->owner, label), owner));
+}
+
+/* The owner as this place calls it: with the prefix of its token, if it has one. */
+static struct st_str owner_here(const struct st_hub_task *task, const struct stored *stored) {
+	char label[256];
+	if (task->own && stored->here.exists &&
+	    st_str_eq(label_of(stored->here.owner, label), task->owner))
+		return stored->here.owner;
+	return task->owner;
+}
+
+/* Whether the hub took the status that was sent. */
+static bool is_taken(const struct st_hub_task *task, const struct st_hub_task_change *sent) {
+	if (task->status != sent->status)
+		return false;
+	return task->status != ST_TASK_IN_PROGRESS ||
+	       (task->own && st_str_eq(task->owner, sent->owner));
+}
+
+static int put_known(struct st_store *store, const struct st_hub_task *task,
+                     const struct st_hub_task_change *sent, const struct stored *stored,
+                     struct st_shared_result *result, struct stet_error *err) {
+	const struct version *here = &stored->here, *base = &stored->hub;
+	struct st_str owner = owner_here(task, stored);
+	struct version next = {.description = here->description, .priority = here->priority,
+	                       .status = here->status, .owner = here->owner};
+	bool edited = !st_str_eq(here->description, sent ? sent->description : base->description);
+	bool moved = here->priority != (sent ? sent->priority : base->priority);
+	bool worked = sent ? !has_status(here, sent->status, sent->owner)
+	                   : !has_status(here, base->status, base->owner);
+	if (!edited)
+		next.description = task->description;
+	if (!moved)
+		next.priority = task->priority;
+	if (!worked) {
+		next.status = task->status;
+		next.owner = owner;
+	}
+	result->refused = sent && strchr(sent->sets, 's') && !is_taken(task, sent);
+	result->lost = !sent && base->status == ST_TASK_COMPLETED && stored->own_claim &&
+	               task->status != ST_TASK_COMPLETED;
+	int code = write_hub(store, task, stored->task, owner, err);
+	if (code == 0)
+		code = write_here(store, stored->task, &next, err);
+	return code == 0 && !worked ? write_claim(store, stored->task, task, err) : code;
+}
+
+static int put_new(struct st_store *store, const struct st_hub_task *task, int64_t number,
+                   struct stet_error *err) {
+	const struct version version = {.description = task->description,
+	                                .priority = task->priority,
+	                                .status = task->status,
+	                                .owner = task->owner};
+	int code = write_hub(store, task, number, task->owner, err);
+	if (code == 0)
+		code = write_here(store, number, &version, err);
+	return code == 0 ? write_claim(store, number, task, err) : code;
+}
+
+static int put_removed(struct st_store *store, const struct st_hub_task *task, int64_t number,
+                       struct stet_error *err) {
+	int code = write_hub(store, task, number, task->owner, err);
+	return code == 0 ? st_db_run(store->db, "DELETE FROM tasks WHERE id = ?", err, "i", number)
+	                 : code;
+}
+
+static int put_unknown(struct st_store *store, const struct st_hub_task *task, int64_t *number,
+                       struct stet_error *err) {
+	bool room = false;
+	int code = task->removed ? 0 : has_room(store, &room, err);
+	if (code < 0 || !room)
+		return code;
+	code = choose_number(store, task->number, number, err);
+	return code == 0 ? put_new(store, task, *number, err) : code;
+}
+
+/* The version that is stored already; a claim may have been renewed. */
+static int put_same(struct st_store *store, const struct st_hub_task *task,
+                    const struct stored *stored, struct stet_error *err) {
+	const struct version *hub = &stored->hub;
+	if (task->status != ST_TASK_IN_PROGRESS || !has_status(&stored->here, hub->status, hub->owner))
+		return 0;
+	return write_claim(store, stored->task, task, err);
+}
+
+static int put_found(struct st_store *store, const struct st_hub_task *task,
+                     const struct st_hub_task_change *sent, const struct stored *stored,
+                     struct st_shared_result *result, struct stet_error *err) {
+	result->id = stored->task;
+	if (!sent && task->rev == stored->rev)
+		return put_same(store, task, stored, err);
+	if (task->removed)
+		return put_removed(store, task, stored->task, err);
+	if (stored->here.exists)
+		return put_known(store, task, sent, stored, result, err);
+	/* Removed here: the hub has not heard of it, refuses it, or the task is back. */
+	result->refused = sent && sent->removed;
+	if (sent || stored->removed)
+		return put_new(store, task, stored->task, err);
+	return 0;
+}
+
+int st_store_shared_put(struct st_store *store, const struct st_hub_task *task,
+                        const struct st_hub_task_change *sent, struct st_shared_result *result,
+                        struct stet_error *err) {
+	struct stored stored = {0};
+	*result = (struct st_shared_result){0};
+	if (!is_sound(task))
+		return 0;
+	int code = find_stored(store, task->id, &stored, err);
+	if (code == 0 && !stored.known)
+		code = put_unknown(store, task, &result->id, err);
+	else if (code == 0 && task->rev >= stored.rev)
+		code = put_found(store, task, sent, &stored, result, err);
+	if (code == 0)
+		code = st_store_set(store, "updated_at", st_wall_ns(), err);
+	stored_release(&stored);
+	return code;
+}
+
+int st_store_shared_id(struct st_store *store, int64_t task, char id[ST_TASK_KEY + 1],
+                       struct stet_error *err) {
+	struct st_rows rows;
+	int code = st_db_query(store->db, &rows,
+	                       "SELECT id FROM shared_tasks WHERE task = ? AND removed = 0", err, "i",
+	                       task);
+	if (code == 0)
+		code = st_rows_next(&rows, err);
+	if (code <= 0)
+		return code;
+	struct st_str key = st_rows_str(&rows, 0);
+	snprintf(id, ST_TASK_KEY + 1, "%.*s", (int)key.len, key.ptr);
+	st_rows_end(&rows);
+	return 1;
+}

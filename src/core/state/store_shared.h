@@ -1,0 +1,70 @@
+/**
+ * Tasks that are shared through a hub. The tasks of the store are the local copy, which
+ * is read and changed with or without the hub; beside them the store has each shared
+ * task as the hub had it last. What differs is still to be sent, so that nothing has to
+ * be noted while the hub is away, and nothing is sent twice.
+ *
+ * A task that came from an agent's own to-do list is not shared.
+ *
+ * What comes from a hub is checked here. Call these functions within a transaction.
+ */
+#ifndef STET_CORE_STATE_STORE_SHARED_H
+#define STET_CORE_STATE_STORE_SHARED_H
+
+#include "core/state/store.h"
+#include "hub/tasks.h"
+
+/** Whether a transaction that writes has something to do in st_store_shared_changes(). */
+[[nodiscard]] int st_store_shared_is_behind(struct st_store *store, bool *behind,
+                                            struct stet_error *err);
+
+typedef int st_shared_change_fn(void *data, const struct st_hub_task_change *change,
+                                struct stet_error *err);
+
+/**
+ * Give ids to new tasks, and call a function for tasks that the hub does not have as
+ * they are here, ST_HUB_TASKS at most.
+ */
+[[nodiscard]] int st_store_shared_changes(struct st_store *store, st_shared_change_fn *each,
+                                          void *data, struct stet_error *err);
+
+/** Which version of a task the hub has. */
+struct st_shared_seen {
+	char id[ST_TASK_KEY + 1];
+	int64_t rev;
+};
+
+/**
+ * Call a function for tasks that the hub had once in a later version than now.
+ *
+ * @seen  All tasks of the hub, sorted by id.
+ */
+[[nodiscard]] int st_store_shared_forgotten(struct st_store *store,
+                                            const struct st_shared_seen *seen, size_t count,
+                                            st_shared_change_fn *each, void *data,
+                                            struct stet_error *err);
+
+/** What became of a task. */
+struct st_shared_result {
+	/** Its number here; 0 if it was refused, or is unknown and removed. */
+	int64_t id;
+	/** The hub did not take the status or the removal that was sent. */
+	bool refused;
+	/** It was finished here, and the hub has forgotten that and given it to others. */
+	bool lost;
+};
+
+/**
+ * Store a task of the hub: in what was not changed here meanwhile, the hub is right.
+ *
+ * @sent  The change of which this is the hub's answer; NULL for none.
+ */
+[[nodiscard]] int st_store_shared_put(struct st_store *store, const struct st_hub_task *task,
+                                      const struct st_hub_task_change *sent,
+                                      struct st_shared_result *result, struct stet_error *err);
+
+/** Find the id of a task by its number here. Returns 1, 0 if it is not shared, or a code. */
+[[nodiscard]] int st_store_shared_id(struct st_store *store, int64_t task,
+                                     char id[ST_TASK_KEY + 1], struct stet_error *err);
+
+#endif
