@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/views.h"
 #include "core/state/store_shared.h"
 
 enum {
@@ -13,21 +14,6 @@ enum {
 };
 
 /* ---- copies: nobody waits for the network with the store locked ---- */
-
-/* Have views borrow from a buffer instead of from what they borrow now. */
-static int own_views(struct st_buf *text, struct st_str *const *views, size_t count,
-                     struct stet_error *err) {
-	for (size_t i = 0; i < count; i++)
-		st_buf_add(text, *views[i]);
-	if (text->failed)
-		return st_fail_nomem(err);
-	const char *at = st_buf_cstr(text);
-	for (size_t i = 0; i < count; i++) {
-		views[i]->ptr = at;
-		at += views[i]->len;
-	}
-	return 0;
-}
 
 struct received {
 	struct item {
@@ -52,7 +38,7 @@ static int copy_task(void *data, const struct st_hub_task *task, struct stet_err
 	*item = (struct item){.task = *task, .text = ST_BUF_INIT};
 	struct st_str *const views[] = {&item->task.id, &item->task.description, &item->task.owner,
 	                                &item->task.path, &item->task.branch};
-	return own_views(&item->text, views, sizeof views / sizeof *views, err);
+	return st_views_own(views, sizeof views / sizeof *views, &item->text, err);
 }
 
 struct changes {
@@ -80,7 +66,7 @@ static int copy_change(void *data, const struct st_hub_task_change *change,
 	*copy = *change;
 	*text = (struct st_buf)ST_BUF_INIT;
 	struct st_str *const views[] = {&copy->id, &copy->description, &copy->owner};
-	return own_views(text, views, sizeof views / sizeof *views, err);
+	return st_views_own(views, sizeof views / sizeof *views, text, err);
 }
 
 /* ---- storing ---- */

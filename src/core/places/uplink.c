@@ -9,6 +9,7 @@
 #include "base/cancel.h"
 #include "base/clock.h"
 #include "base/utf8.h"
+#include "base/views.h"
 #include "core/places/registry_remote.h"
 #include "core/places/shared.h"
 
@@ -72,21 +73,6 @@ struct st_uplink {
 	size_t known_count;
 };
 
-/* Copy what views show into a text, and let them show that. */
-static int own_views(struct st_str *const views[], size_t count, struct st_buf *text,
-                     struct stet_error *err) {
-	for (size_t i = 0; i < count; i++)
-		st_buf_add(text, *views[i]);
-	if (text->failed)
-		return st_fail_nomem(err);
-	const char *at = st_buf_cstr(text);
-	for (size_t i = 0; i < count; i++) {
-		views[i]->ptr = at;
-		at += views[i]->len;
-	}
-	return 0;
-}
-
 /* ---- events between registry and hub ---- */
 
 /* Owned copies of events: nobody waits for the network with the registry locked. */
@@ -115,7 +101,7 @@ static int add_copy(struct batch *batch, int64_t place, const struct st_hub_even
 	struct st_str *const views[] = {
 		&copy->event.agent,  &copy->event.path,  &copy->event.moved_from, &copy->event.ranges,
 		&copy->event.before, &copy->event.after, &copy->event.base};
-	return own_views(views, sizeof views / sizeof *views, &copy->text, err);
+	return st_views_own(views, sizeof views / sizeof *views, &copy->text, err);
 }
 
 static int copy_unsent(void *data, const struct st_hub_event *event, struct stet_error *err) {
@@ -315,7 +301,7 @@ static int copy_place(void *data, const struct st_hub_place *place, struct stet_
 	*item = (struct listed){.place = *place, .text = ST_BUF_INIT};
 	struct st_str *const views[] = {&item->place.machine, &item->place.path, &item->place.branch,
 	                                &item->place.head};
-	return own_views(views, sizeof views / sizeof *views, &item->text, err);
+	return st_views_own(views, sizeof views / sizeof *views, &item->text, err);
 }
 
 /* `seen` is an age here, as `now` is 0. */
