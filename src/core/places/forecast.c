@@ -138,6 +138,19 @@ static const char *name_after(const struct st_checkout_changes *changed,
 	return file->to == SIZE_MAX ? NULL : changed->items[file->to].path;
 }
 
+/* Whether two entries, one of each side, are the same file now. */
+static bool is_same_now(struct comparing *comparing,
+                        const struct st_changed_file *const entries[2]) {
+	st_auto(st_content) a = ST_CONTENT_INIT, b = ST_CONTENT_INIT;
+	struct st_content *const contents[2] = {&a, &b};
+	for (int i = 0; i < 2; i++) {
+		if (st_content_read(comparing->git, comparing->sides[i].root, entries[i]->path,
+		                    &entries[i]->now, contents[i], NULL) < 0)
+			return false;
+	}
+	return is_same(&a, &b);
+}
+
 /* A file that one or both renamed: its new name is where the changes meet. */
 static int compare_renamed(struct comparing *comparing,
                            const struct st_changed_file *const entries[2], struct stet_error *err) {
@@ -161,11 +174,14 @@ static int compare_renamed(struct comparing *comparing,
 		a && b ? NULL : st_changed_find(comparing->sides[other].changed, a ? a : b);
 	/* Both renamed it, and one put a link in its place: git takes it so, too. */
 	bool both = there && S_ISREG(entries[other]->now.mode) != S_ISREG(entries[0]->base.mode);
+	if (there)
+		now[other] = there;
+	/* git takes a file that both have, and drops the change of the old name. */
+	if (there && !both && is_same_now(comparing, now))
+		return report_file(comparing, &file, ST_FORECAST_MERGES, NULL, err);
 	if (there && !both)
 		return report_file(comparing, &file, ST_FORECAST_OVERLAPS,
 		                   "is renamed to a name that the other side uses too", err);
-	if (both)
-		now[other] = there;
 	return compare_file(comparing, &entries[0]->base, now, &file, err);
 }
 
