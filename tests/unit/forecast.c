@@ -68,10 +68,24 @@ static void a_rename_to_another_file_overlaps(void **state) {
 	close_pair(&pair, false);
 }
 
+/* Both renamed a file: one put a link in its place, the other a directory. */
+static void a_link_and_a_directory_in_the_place_of_a_renamed_file_overlap(void **state) {
+	const struct dir *dir = *state;
+	struct pair pair = open_pair(dir);
+	git(dir, "main", "mv", "a.txt", "b.txt");
+	assert_int_equal(symlink("b.txt", dir_at(dir, "main/a.txt")), 0);
+	commit_all(&pair, "main");
+	git(dir, "tree", "mv", "a.txt", "b.txt");
+	dir_write(dir, "tree/a.txt/file", "x\n");
+	commit_all(&pair, "tree");
+	close_pair(&pair, false);
+}
+
 int main(void) {
 	const struct CMUnitTest tests[] = {
 		claim(a_rename_to_a_file_that_both_have_merges),
 		claim(a_rename_to_another_file_overlaps),
+		claim(a_link_and_a_directory_in_the_place_of_a_renamed_file_overlap),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

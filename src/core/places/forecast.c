@@ -133,9 +133,32 @@ static int compare_file(struct comparing *comparing, const struct st_side *base,
 
 /* ---- renames ---- */
 
+static const char is_file_and_directory[] = "is a file in one and a directory in the other";
+
 static const char *name_after(const struct st_checkout_changes *changed,
                               const struct st_changed_file *file) {
 	return file->to == SIZE_MAX ? NULL : changed->items[file->to].path;
+}
+
+/* Whether a file exists below a path that would have to be a directory. */
+static bool has_below(const struct st_checkout_changes *changed, const char *path) {
+	size_t len = strlen(path), low = 0, high = changed->count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		int order = strncmp(changed->items[middle].path, path, len);
+		if (order < 0 || (order == 0 && changed->items[middle].path[len] < '/'))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < changed->count; low++) {
+		const struct st_changed_file *file = &changed->items[low];
+		if (strncmp(file->path, path, len) != 0 || file->path[len] != '/')
+			return false;
+		if (file->now.mode != 0)
+			return true;
+	}
+	return false;
 }
 
 /* Whether two entries, one of each side, are the same file now. */
@@ -174,6 +197,8 @@ static int compare_renamed(struct comparing *comparing,
 		a && b ? NULL : st_changed_find(comparing->sides[other].changed, a ? a : b);
 	/* Both renamed it, and one put a link in its place: git takes it so, too. */
 	bool both = there && S_ISREG(entries[other]->now.mode) != S_ISREG(entries[0]->base.mode);
+	if (both && has_below(comparing->sides[!other].changed, file.path))
+		return report_file(comparing, &file, ST_FORECAST_OVERLAPS, is_file_and_directory, err);
 	if (there)
 		now[other] = there;
 	/* git takes a file that both have, and drops the change of the old name. */
@@ -235,27 +260,6 @@ static int compare_common(struct comparing *comparing,
 	return compare_file(comparing, base, entries, &file, err);
 }
 
-/* Whether a file exists below a path that would have to be a directory. */
-static bool has_below(const struct st_checkout_changes *changed, const char *path) {
-	size_t len = strlen(path), low = 0, high = changed->count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		int order = strncmp(changed->items[middle].path, path, len);
-		if (order < 0 || (order == 0 && changed->items[middle].path[len] < '/'))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (; low < changed->count; low++) {
-		const struct st_changed_file *file = &changed->items[low];
-		if (strncmp(file->path, path, len) != 0 || file->path[len] != '/')
-			return false;
-		if (file->now.mode != 0)
-			return true;
-	}
-	return false;
-}
-
 /*
  * A new file of one side where the other has a directory. An old one was removed
  * by the other side, which compare_common() has seen.
@@ -271,8 +275,7 @@ static int compare_directories(struct comparing *comparing, int side, struct ste
 		    (comparing->path && strcmp(comparing->path, file->path) != 0) ||
 		    !has_below(other, file->path))
 			continue;
-		code = report_file(comparing, &forecast, ST_FORECAST_OVERLAPS,
-		                   "is a file in one and a directory in the other", err);
+		code = report_file(comparing, &forecast, ST_FORECAST_OVERLAPS, is_file_and_directory, err);
 	}
 	return code;
 }
