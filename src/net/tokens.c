@@ -10,6 +10,7 @@
 
 #include "base/auto.h"
 #include "fs/path/sys.h"
+#include "fs/versions/state_dir.h"
 
 enum {
 	FILE_MAX = 64 << 10,
@@ -55,50 +56,6 @@ int st_tokens_load(struct st_gate *gate, const char *path, struct stet_error *er
 	return code < 0 ? code : read_tokens(gate, fd, path, err);
 }
 
-/* The user's state directory, by the XDG Base Directory Specification. */
-static int add_state_home(struct st_buf *path, struct stet_error *err) {
-	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-	if (state && state[0] == '/')
-		st_buf_adds(path, state);
-	else if (home && home[0] == '/')
-		st_buf_addf(path, "%s/.local/state", home);
-	else
-		return st_fail(err, STET_E_INVALID,
-		               "No directory for the server's token: set HOME or XDG_STATE_HOME, or use "
-		               "--token-file.");
-	return 0;
-}
-
-/* Make a directory and its missing parents. */
-static bool make_directories(char *path) {
-	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-		*slash = '\0';
-		bool made = mkdir(path, 0700) == 0 || errno == EEXIST;
-		*slash = '/';
-		if (!made)
-			return false;
-	}
-	return mkdir(path, 0700) == 0 || errno == EEXIST;
-}
-
-/* Open the directory. Refuse it if another user can change it, since that user could replace the token. */
-static int open_directory(char *path, int *out, struct stet_error *err) {
-	struct stat st;
-	st_autofd fd = -1;
-	if (make_directories(path))
-		fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return st_fail_errno(err, errno, "Cannot store the server's token in %s", path);
-	if (st.st_uid != geteuid() || (st.st_mode & 022))
-		return st_fail(err, STET_E_ACCESS,
-		               "%s is not allowed for the server's token: other users can change it. Make "
-		               "it yours with mode 0700, or give --token-file.",
-		               path);
-	*out = fd;
-	fd = -1;
-	return 0;
-}
-
 static bool make_token(char text[2 * TOKEN_BYTES + 2]) {
 	unsigned char random[TOKEN_BYTES];
 	if (getrandom(random, sizeof random, 0) != sizeof random)
@@ -133,18 +90,19 @@ static bool store_token(int dir) {
 }
 
 int st_tokens_own(struct st_buf *path, struct stet_error *err) {
-	st_autofd dir = -1;
 	st_buf_clear(path);
-	int code = add_state_home(path, err);
-	if (code < 0)
-		return code;
-	st_buf_adds(path, "/stet");
-	if (path->failed)
-		return st_fail_nomem(err);
-	code = open_directory(path->ptr, &dir, err);
-	if (code < 0)
-		return code;
-	if (faccessat(dir, "token", F_OK, AT_SYMLINK_NOFOLLOW) < 0 && !store_token(dir))
+	if (!st_user_state_path(path))
+		return path->failed ? st_fail_nomem(err)
+		                    : st_fail(err, STET_E_INVALID,
+		                              "No directory for the server's token: set HOME or "
+		                              "XDG_STATE_HOME, or use --token-file.");
+	st_autofd dir = st_user_state_open(".");
+	if (dir < 0 && errno == EACCES)
+		return st_fail(err, STET_E_ACCESS,
+		               "%s is not allowed for the server's token: other users can change it, or you "
+		               "cannot. Make it yours with mode 0700, or give --token-file.",
+		               st_buf_cstr(path));
+	if (dir < 0 || (faccessat(dir, "token", F_OK, AT_SYMLINK_NOFOLLOW) < 0 && !store_token(dir)))
 		return st_fail_errno(err, errno, "Cannot store the server's token in %s",
 		                     st_buf_cstr(path));
 	st_buf_adds(path, "/token");

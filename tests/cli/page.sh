@@ -1,6 +1,7 @@
 #!/bin/bash
 # stet page, and the page of stet serve: who may ask, and for what.
 . "$(dirname "$0")/../lib/tap.sh"
+. "$STET_SOURCE_ROOT/tests/lib/server.sh"
 
 umask 022
 mkdir one home
@@ -11,38 +12,6 @@ unset XDG_STATE_HOME STET_TOKEN STET_SESSION DISPLAY WAYLAND_DISPLAY
 "$STET" --root one --session alice read a.txt >/dev/null
 "$STET" --root one --session bob edit a.txt one two >/dev/null
 
-# start COMMAND [ARG...]: a server in the background, which listens at $port, with $token.
-start() {
-	rm -f url pid status
-	("$STET" "$@" >url 2>complaints & echo $! >pid; wait $!; echo $? >status) &
-	for _ in {1..1200}; do
-		[ -s url ] && break
-		sleep 0.05
-	done
-	port=$(sed -n '1s|.*1:\([0-9]*\)/.*|\1|p' url)
-	token=$(sed -n '1s|.*#token=||p' url)
-}
-
-stop() {
-	kill -TERM "$(cat pid)"
-	for _ in {1..1200}; do
-		[ -s status ] && break
-		sleep 0.05
-	done
-	[ "$(cat status)" -eq 0 ]
-}
-
-# ask METHOD PATH HEADERS [BODY]: the answer of the server; $host and $authorization go along.
-ask() {
-	local body=${4-}
-	exec 5<>"/dev/tcp/127.0.0.1/$port" || return
-	printf '%s %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n%b' "$1" "$2" "$host" "$3$authorization" >&5
-	printf 'Content-Length: %d\r\n\r\n%s' "${#body}" "$body" >&5
-	timeout 10 cat <&5
-	exec 5>&-
-}
-
-says() { "${@:2}" | grep -qF -- "$1"; }
 lacks() { ! "${@:2}" | grep -qiF -- "$1"; }
 with_host() { local host=$1; "${@:2}"; }
 with_token() { local authorization="Authorization: Bearer $1\r\n"; "${@:2}"; }

@@ -1,6 +1,7 @@
 #!/bin/bash
 # stet serve: where it listens, who may come in, how it ends.
 . "$(dirname "$0")/../lib/tap.sh"
+. "$STET_SOURCE_ROOT/tests/lib/server.sh"
 
 umask 022
 mkdir one two home
@@ -9,38 +10,6 @@ echo hello >one/a.txt
 export HOME=$tap_dir/home
 unset XDG_STATE_HOME STET_TOKEN
 
-# start [ARG...]: a server in the background, which listens at $port.
-start() {
-	rm -f url pid status
-	("$STET" serve "$@" >url 2>complaints & echo $! >pid; wait $!; echo $? >status) &
-	for _ in {1..1200}; do
-		[ -s url ] && break
-		sleep 0.05
-	done
-	port=$(sed -n '1s|.*:||; 1s|/mcp$||p' url)
-}
-
-# stop: have it end, and as it should.
-stop() {
-	kill -TERM "$(cat pid)"
-	for _ in {1..1200}; do
-		[ -s status ] && break
-		sleep 0.05
-	done
-	[ "$(cat status)" -eq 0 ]
-}
-
-# ask METHOD PATH HEADERS [BODY]: the answer of the server.
-ask() {
-	local body=${4-}
-	exec 5<>"/dev/tcp/127.0.0.1/$port" || return
-	printf '%s %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n%b' "$1" "$2" "$3$authorization" >&5
-	printf 'Content-Length: %d\r\n\r\n%s' "${#body}" "$body" >&5
-	timeout 10 cat <&5
-	exec 5>&-
-}
-
-says() { "${@:2}" | grep -qF -- "$1"; }
 complaint() { timeout 10 "$STET" "$@" 2>&1; }
 list='{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}'
 headers='Content-Type: application/json\r\nMCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/list\r\n'
@@ -48,12 +17,11 @@ headers='Content-Type: application/json\r\nMCP-Protocol-Version: 2026-07-28\r\nM
 # Who has a token, and who has not.
 own=$HOME/.local/state/stet/token
 bearer() { authorization="Authorization: Bearer $1\r\n"; }
-authorization=
 
 # A name that is exported for the commands is no name for all clients.
 export STET_SESSION=me
 
-start one two
+start serve one two
 claim 'prints its URL, on this machine' grep -qx 'http://127\.0\.0\.1:[0-9]*/mcp' url
 claim 'prints where the token is' grep -qx "token file: $own" url
 claim 'does not print the token into a file' exits 1 grep -qf "$own" url
@@ -76,7 +44,7 @@ claim 'ends on a signal' stop
 claim 'complains of nothing' diff -u /dev/null complaints
 
 cp "$own" before
-start one
+start serve one
 claim 'the next one has the same token' cmp "$own" before
 claim 'ends too' stop
 
@@ -88,8 +56,10 @@ chmod 600 "$own"
 chmod 777 "${own%/*}"
 claim 'refuses a directory that others can change' says 'not allowed' complaint serve one
 chmod 700 "${own%/*}"
+homeless() { HOME=$PWD/nowhere complaint "$@"; }
+claim 'makes no home directory' says 'set HOME or XDG_STATE_HOME' homeless serve one
 
-start --no-auth one
+start serve --no-auth one
 claim 'warns of --no-auth' grep -q 'warning: .*every user' complaints
 authorization=
 claim 'asks for no token then' says '"name":"read_file"' ask POST /mcp "$headers" "$list"
@@ -100,12 +70,12 @@ claim 'refuses --no-auth with a token' says 'not allowed' \
 	complaint serve --no-auth --token-file tokens one
 
 bearer "$(cat "$own")"
-start --tools text one
+start serve --tools text one
 claim 'offers the tools that were picked' says '"name":"text_replace"' ask POST /mcp "$headers" "$list"
 claim 'and no others' exits 1 says '"name":"read_file"' ask POST /mcp "$headers" "$list"
 claim 'ends then too' stop
 
-start --token-file tokens one
+start serve --token-file tokens one
 claim 'asks for the token' says '401 Unauthorized' ask POST /mcp "$headers" "$list"
 claim 'names the file' says ' tokens ' ask POST /mcp "$headers" "$list"
 bearer secret-of-the-first-agent
@@ -137,7 +107,7 @@ chmod 600 tokens
 claim 'ends with tokens' stop
 
 export STET_TOKEN=secret-of-the-second-agent
-start --listen 0.0.0.0:0 --insecure one
+start serve --listen 0.0.0.0:0 --insecure one
 unset STET_TOKEN
 bearer secret-of-the-second-agent
 claim 'takes a token from the environment' says '"name":"read_file"' ask POST /mcp "$headers" "$list"
@@ -156,7 +126,7 @@ END
 chmod +x activate
 export REAL_STET=$STET
 STET=$PWD/activate
-start --listen systemd --token-file tokens one
+start serve --listen systemd --token-file tokens one
 STET=$REAL_STET
 bearer secret-of-the-next-agent
 claim 'takes the socket of systemd' says '"name":"read_file"' ask POST /mcp "$headers" "$list"

@@ -250,16 +250,29 @@ static int open_or_make(int dirfd, const char *name) {
 	return st_retry(openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 }
 
-/* Open $XDG_STATE_HOME or ~/.local/state, made if missing; -1 if there is neither. */
-static int open_state_home(void) {
+bool st_user_state_path(struct st_buf *path) {
 	const char *state = secure_getenv("XDG_STATE_HOME"), *home = secure_getenv("HOME");
 	if (state && state[0] == '/')
-		return open_or_make(AT_FDCWD, state);
-	if (!home || home[0] != '/')
+		st_buf_addf(path, "%s/stet", state);
+	else if (home && home[0] == '/' && access(home, F_OK) == 0)
+		st_buf_addf(path, "%s/.local/state/stet", home);
+	else
+		return false;
+	return !path->failed;
+}
+
+/* Open what st_user_state_path() names, made with the directories above it if missing. */
+static int open_user_state(void) {
+	st_auto(st_buf) path = ST_BUF_INIT;
+	errno = ENOENT;
+	if (!st_user_state_path(&path))
 		return -1;
-	st_autofd dir = st_retry(open(home, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-	st_autofd local = open_or_make(dir, ".local");
-	return open_or_make(local, "state");
+	for (char *slash = strchr(path.ptr + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		(void)st_retry(mkdir(path.ptr, 0700));
+		*slash = '/';
+	}
+	return open_or_make(AT_FDCWD, path.ptr);
 }
 
 /* Refuse a key file that other users may have read or written. */
@@ -289,8 +302,7 @@ static void write_key(int dirfd) {
 }
 
 static void init_key(void) {
-	st_autofd home = open_state_home();
-	st_autofd dir = open_or_make(home, "stet");
+	st_autofd dir = open_user_state();
 	has_key = dir >= 0 && read_key(dir);
 	if (has_key)
 		return;
@@ -307,9 +319,7 @@ static void init_key(void) {
 
 int st_user_state_open(const char *name) {
 	struct stat st;
-	errno = ENOENT;
-	st_autofd home = open_state_home();
-	st_autofd own = open_or_make(home, "stet");
+	st_autofd own = open_user_state();
 	int dir = open_or_make(own, name);
 	if (dir < 0 || (st_retry(fstat(dir, &st)) == 0 && st.st_uid == geteuid() &&
 	                !(st.st_mode & (S_IWGRP | S_IWOTH))))

@@ -109,11 +109,13 @@ enum { ST_MARK = 16 };
  */
 [[nodiscard]] int st_user_mark(struct st_str text, char mark[ST_MARK + 1], struct stet_error *err);
 
+/** Append the path of `stet` below $XDG_STATE_HOME or ~/.local/state. False if there is no such place. */
+bool st_user_state_path(struct st_buf *path);
+
 /**
- * Open a directory in `stet` below $XDG_STATE_HOME or ~/.local/state, and make it
- * if it is missing.
+ * Open a directory in st_user_state_path(), and make it if it is missing.
  *
- * @name   A single name.
+ * @name   A single name; "." for that place itself.
  * @return A descriptor, or -1 with errno: there is no such place, or another
  *         user could change it (EACCES).
  */
