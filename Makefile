@@ -142,6 +142,7 @@ extras: setup
 	@tools/npm browser >/dev/null 2>&1 || true
 	@tools/npm agents >/dev/null 2>&1 || true
 	@tools/npm node >/dev/null 2>&1 || true
+	@tools/npm arm64 >/dev/null 2>&1 || true
 
 build-asan/build.ninja build-tsan/build.ninja build-fuzz/build.ninja: export CC = clang
 %/build.ninja: | setup

@@ -14,17 +14,13 @@ install_wheel() {
 
 # installs_without_a_compiler: in a root that has Python and pip, and neither a compiler nor stet.
 installs_without_a_compiler() {
-	local file
-	mkdir -p root/usr/bin root/usr/lib root/tmp root/dev
-	cp "$(readlink -f /usr/bin/python3)" root/usr/bin/python3
+	bare_root root /usr/bin/python3
+	mkdir -p root/usr/lib
 	cp -R /usr/lib/python3* root/usr/lib
-	ldd root/usr/bin/python3 root/usr/lib/python3*/lib-dynload/*.so | grep -o '/[^ ]*\.so[^ ]*' | sort -u |
-		while read -r file; do
-			[ ! -f "$file" ] || { mkdir -p "root$(dirname "$file")" && cp -L "$file" "root$file"; }
-		done
+	libraries_into root root/usr/lib/python3*/lib-dynload/*.so
 	cp "$wheel" root/tmp
 	# shellcheck disable=SC2016 # for the inner shell
-	unshare --user --map-root-user --root="$PWD/root" --wd=/tmp /usr/bin/python3 -c '
+	in_root root /usr/bin/python3 -c '
 import glob, os, shutil, subprocess, sys
 assert not shutil.which("cc") and not shutil.which("gcc") and not shutil.which("stet")
 subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--target", "/tmp/site",

@@ -3,36 +3,9 @@
 . "$(dirname "$0")/../lib/tap.sh"
 . "$STET_SOURCE_ROOT/tests/lib/bindings.sh"
 
-# needs_only_libc FILE
-needs_only_libc() {
-	local others
-	others=$(readelf -d "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | grep -vE '^(libc|libm)\.so\.6$|^ld-linux')
-	[ -z "$others" ] || { echo "$others"; return 1; }
-}
-
-# exports_only_stet FILE
-exports_only_stet() {
-	local names
-	names=$(nm -D --defined-only "$1" | awk '$2 != "A" { print $3 }' | sed 's/@.*//')
-	[ "$(grep -c '^stet_' <<<"$names")" -gt 200 ] && ! grep -v '^stet_' <<<"$names"
-}
-
 # exports_the_same FILE FILE
 exports_the_same() {
-	diff <(nm -D --defined-only "$1" | awk '{ print $3 }' | sort) \
-		<(nm -D --defined-only "$2" | awk '{ print $3 }' | sort)
-}
-
-has_no_text_relocations() {
-	! readelf -d "$1" | grep TEXTREL
-}
-
-# needs_glibc_up_to VERSION FILE
-needs_glibc_up_to() {
-	local newest
-	newest=$(readelf -V "$2" | grep -o 'GLIBC_[0-9.]*' | sed 's/GLIBC_//' | sort -uV | tail -n 1)
-	echo "needs glibc $newest"
-	[ "$(printf '%s\n' "$newest" "$1" | sort -V | tail -n 1)" = "$1" ]
+	diff <(exported "$1") <(exported "$2")
 }
 
 # links_an_archive: a program linked with libstet.a needs nothing else.

@@ -35,7 +35,7 @@ recovers_in_an_empty_root() {
 
 sets_the_address() {
 	mkdir copy
-	cp -R "$STET_SOURCE_ROOT"/{debian,npm,bindings,server.json} copy
+	cp -R "$STET_SOURCE_ROOT"/{bench,bindings,debian,docs,include,npm,page,src,systemd,*.*} copy
 	cd copy || return
 	"$STET_SOURCE_ROOT/tools/address" https://github.com/ada/stet || return
 	[ "$("$STET_SOURCE_ROOT/tools/address")" = https://github.com/ada/stet ] &&

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
 import pathlib
 import threading
 import weakref
 from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_size_t, c_void_p
-from typing import Any, Union
+from typing import Any, Optional, Union
 
 Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
 
@@ -74,6 +75,15 @@ for _name, _letters in _FUNCTIONS.items():
     _function.restype = _TYPES[_letters[0]]
     _function.argtypes = [_TYPES[letter] for letter in _letters[1:]]
 
+# For the check that agents make before each edit. A function without argtypes converts nothing, which
+# takes half as long: its arguments must be bytes, None, or what argument() returns.
+session_modified = library["stet_session_modified"]
+
+
+def argument(pointer: Optional[int]) -> Any:
+    """A handle, converted once for all calls."""
+    return c_void_p.from_param(pointer)
+
 
 class StetError(Exception):
     """A call that failed. `code` is its name ("conflict"); the text says what to do next."""
@@ -115,14 +125,20 @@ def call(name: str, *arguments: Any) -> int:
     return int(code)
 
 
-def encode(path: Path) -> bytes:
-    """A path as the system has it."""
-    if type(path) is str and path.isascii() and "\0" not in path:
-        return path.encode()
+def _encode(path: Path) -> bytes:
     data = os.fsencode(path)
     if b"\0" in data:
         raise ValueError("A path has no NUL.")
     return data
+
+
+# Agents name the same files again and again. Only strings: an object with a path may change it.
+_encode_string = functools.lru_cache(maxsize=1024)(_encode)
+
+
+def encode(path: Path) -> bytes:
+    """A path as the system has it."""
+    return _encode_string(path) if type(path) is str else _encode(path)
 
 
 def text_of(text: Union[str, bytes]) -> bytes:

@@ -10,10 +10,8 @@ from ctypes import byref, c_size_t, c_void_p
 from dataclasses import dataclass, field
 from typing import Any, Optional, Union
 
-from ._library import ConflictError, Path, call, encode, library, sized, take, text_of
-
-
-_modified = library.stet_session_modified
+from ._library import (ConflictError, Path, argument, call, encode, library, session_modified, sized,
+                       take, text_of)
 
 
 @dataclass(frozen=True)
@@ -81,13 +79,14 @@ class Handle:
 
     def __init__(self, pointer: Optional[int], free: Any) -> None:
         self._pointer = pointer
+        self._argument = argument(pointer)
         self._lock = threading.RLock()
         self._finalizer = weakref.finalize(self, free, pointer)
 
     def close(self) -> None:
         """Free it. A closed object refuses every call."""
         with self._lock:
-            self._pointer = None
+            self._pointer = self._argument = None
             self._finalizer()
 
     def __enter__(self) -> Any:
@@ -183,10 +182,10 @@ class Session(Handle):
             call("stet_session_track", self._pointer, encode(path), data, len(data))
 
     def modified(self, path: Path) -> bool:
-        # Agents ask before each edit: without an error object the call takes half as long.
+        # Without an error, which is asked for when there is one.
         name = encode(path)
         with self._lock:
-            code: int = _modified(self._pointer, name, None)
+            code: int = session_modified(self._argument, name, None)
         return code == 1 if code >= 0 else bool(self._failed(name))
 
     def _failed(self, name: bytes) -> int:

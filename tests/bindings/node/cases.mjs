@@ -9,6 +9,8 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import * as stet from 'stet';
 
+// The program to start this host with: what runs under qemu can not start itself.
+const host = process.env.STET_TEST_HOST ?? process.execPath;
 const isBun = Boolean(process.versions.bun);
 const gc = () => (isBun ? Bun.gc(true) : globalThis.gc());
 const descriptors = () => fs.readdirSync('/proc/self/fd').length;
@@ -36,7 +38,7 @@ function write(name, text) {
 function run(code, options = {}) {
   const script = join(dir, 'script.mjs');
   fs.writeFileSync(script, code.replace("'stet'", `'${import.meta.resolve('stet')}'`));
-  return execFileSync(process.execPath, [...(options.flags ?? []), script], {
+  return execFileSync(host, [...(options.flags ?? []), script], {
     cwd: dir, encoding: 'utf8', timeout: 60000, ...options,
   });
 }
@@ -198,7 +200,7 @@ const cases = {
       delete env.STET_ADDON;
       write('import.cjs', `${prepare}
         try { require('stet'); } catch (error) { console.log(error.message); }`);
-      return execFileSync(process.execPath, [join(dir, 'import.cjs')], { cwd: dir, env, encoding: 'utf8' });
+      return execFileSync(host, [join(dir, 'import.cjs')], { cwd: dir, env, encoding: 'utf8' });
     };
     assert.equal(sentence(''), `The package @stet/linux-${process.arch} is not installed: npm install stet, without --omit=optional.\n`);
     const needs = 'stet needs Linux on x64 or arm64 with glibc 2.36 or later; ';
@@ -443,7 +445,7 @@ const cases = {
         if (i % 50 === 0) await new Promise((done) => setImmediate(done));
       }`);
     write('a.txt', 'x');
-    execFileSync('sh', ['-c', 'ulimit -n 1024; exec "$@"', 'sh', process.execPath, script], { cwd: dir, timeout: 60000 });
+    execFileSync('sh', ['-c', 'ulimit -n 1024; exec "$@"', 'sh', host, script], { cwd: dir, timeout: 60000 });
   },
 
   async 'sixteen workers edit with a session each'() {
