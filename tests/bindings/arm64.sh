@@ -4,13 +4,17 @@
 . "$(dirname "$0")/../lib/tap.sh"
 . "$STET_SOURCE_ROOT/tests/lib/bindings.sh"
 
-# Programs of tests/unit that start no other program, which qemu alone cannot run, and take seconds.
-units=(apply arena base change change_set commit config edits field file file_tools glob head intervals manager
-	move_delete patch root session tracker versions)
+# The programs of tests/unit that take a few seconds under qemu, but those that start stet, which qemu alone cannot.
+units=(apply arena background base change change_set change_set_log commit config context copy_append document edits
+	fence field file file_tools find foreign_lists gate glob head imports instructions_tools intervals kinds line_ranges
+	links manager markdown mcp_core mcp_hostile move_delete nearby notices page pool root roots schemas session
+	state_tools store_check text_base text_patch tracker unicode versions walk)
 
 # Cases that cannot pass, each with the reason.
 declare -A impossible=(
 	[the_whole_filesystem_can_be_a_root]='qemu -L redirects absolute paths'
+	[without_openat2_the_walk_is_the_same]='qemu has no seccomp'
+	[running_out_of_memory_is_an_answer]='RLIMIT_AS has no effect under qemu'
 )
 
 is_for_arm64() {

@@ -2,6 +2,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include "core/workspace/workspace.h"
 #include "lib/tools.h"
 #include "lib/tree.h"
 
@@ -190,6 +191,12 @@ static void a_copy_has_the_bytes_and_the_mode(void **state) {
 	assert_true(dir_has(host->dir, "a"));
 }
 
+static void a_copy_has_the_mode_on_a_kernel_without_openat2(void **state) {
+	struct host *host = *state;
+	host->ws->root.no_openat2 = true;
+	a_copy_has_the_bytes_and_the_mode(state);
+}
+
 static void a_copy_never_replaces_anything(void **state) {
 	struct host *host = *state;
 	dir_write(host->dir, "a", "one\n");
@@ -308,6 +315,7 @@ int main(void) {
 		host_claim(appends_win_against_a_writer_that_never_rests),
 		host_claim(edits_win_against_a_writer_that_never_rests),
 		host_claim(a_copy_has_the_bytes_and_the_mode),
+		host_claim(a_copy_has_the_mode_on_a_kernel_without_openat2),
 		host_claim(a_copy_never_replaces_anything),
 		host_claim(what_was_read_of_a_file_was_read_of_its_copy_and_no_more),
 		host_claim(a_directory_goes_if_all_of_it_was_read),

@@ -21,9 +21,11 @@ static int fail_destination(const char *path, struct stet_error *err) {
 
 /* Give the new file the mode of the original. If that fails, it keeps the default mode. */
 static void keep_mode(const struct st_root *root, const char *path, mode_t mode) {
-	struct stat st;
-	st_autofd fd = st_root_open_plain(root, path, &st);
-	if (fd >= 0 && (st.st_mode & 0777) != (mode & 0777))
+	st_auto(st_place) place = ST_PLACE_INIT;
+	if (st_root_locate(root, st_str(path), &place, NULL) < 0)
+		return;
+	st_autofd fd = st_file_open(&place, NULL);
+	if (fd >= 0 && (place.st.st_mode & 0777) != (mode & 0777))
 		(void)st_retry(fchmod(fd, mode & 0777));
 }
 
