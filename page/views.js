@@ -74,7 +74,7 @@ function attentionRow(item) {
 			el("span.note", null, `another program wrote ${count(item.bytes, "byte")} late; stet kept them`), time(item.at));
 	}
 	return el("li.row.warn", null, tag("refused"), el("a.what", { href: link("conflicts", item.id) }, path(item.path)),
-		el("span.note", null, agent(item.agent), " was refused and has not tried again: ", REASONS[item.reason] ?? item.reason), time(item.at));
+		el("span.note", null, agent(item.agent), " has not tried again: ", REASONS[item.reason] ?? item.reason), time(item.at));
 }
 
 function agentRow(item) {
@@ -288,10 +288,10 @@ function sessionRow(item) {
 	};
 	return el("li", null, el("details", null,
 		el("summary.row", null, el("span.what", null, name(item.agent)), el("span.note", null, tokens(item.tokens)),
-			el("span.note", null, count(item.calls, "call"), item.failures ? `, ${item.failures} refused` : ""), time(item.at)),
+			el("span.note", null, count(item.calls, "call"), item.failures ? `, ${item.failures} refused` : "", item.turns ? `, ${count(item.turns, "turn")}` : ""), time(item.at)),
 		el("dl.facts", null,
 			fact("AGENTS.md", item.instructions ? tokens(item.instructions) : "none", item.agentsMd.length ? [": ", item.agentsMd.flatMap((file, i) => [i ? ", " : "", path(file)])] : ""),
-			fact("Compactions", String(item.compactions))),
+			fact("Compactions", String(item.compactions)), item.turns ? fact("Turns of its host", String(item.turns)) : null),
 		el("div.scroll", { tabindex: "0", role: "region", "aria-label": `Tools of ${plain(item.agent)}` }, el("table.plain", null, el("caption.vh", null, `Tools of ${plain(item.agent)}`),
 			el("thead", null, el("tr", null, el("th", { scope: "col" }, "Tool"), el("th", { scope: "col" }, "Tokens"), el("th", { scope: "col" }, "Calls"), el("th", { scope: "col" }, "Refused"))),
 			el("tbody", null, ...item.tools.sort((a, b) => b.tokens - a.tokens).map((tool) => el("tr", null,

@@ -98,6 +98,10 @@ await claim("Context shows a call and its tokens within a second", async () => {
 	await page.click("summary:has-text('fourth')");
 	assert(/read_file/.test(await text(page, "details[open]")), "no tool");
 });
+await claim("Context counts the turns of a host that calls stet compact", async () => {
+	stage.run("--session", "host", "compact");
+	await soon(page, ["host", "1 turn"]);
+});
 await claim("Places shows a file that is changed in two checkouts", async () => {
 	await show(page, "#/places");
 	await page.waitForFunction(() => /parser\.c/.test(document.querySelector("#shared")?.textContent), null, { timeout: 5000 });

@@ -20,7 +20,7 @@ try {
 	VIEWS.rescued = `#/rescued/${encodeURIComponent(first.name)}`;
 	for (const colorScheme of ["light", "dark"]) {
 		for (const width of [380, 900, 1600]) {
-			const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme });
+			const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme, reducedMotion: "reduce" });
 			const page = await context.newPage();
 			await page.goto(stage.address);
 			await page.waitForSelector(".live[data-state=on]");

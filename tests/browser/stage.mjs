@@ -103,6 +103,12 @@ export class Stage {
 		return this.call(agent, "edit_file", { path, oldText, newText, ...more });
 	}
 
+	/** Run stet on the workspace, as another process, with an empty list of messages as its input. */
+	run(...args) {
+		const env = { ...process.env, HOME: this.home, XDG_STATE_HOME: join(this.home, "state") };
+		execFileSync(STET, ["--root", this.root, ...args], { env, input: "[]", stdio: ["pipe", "ignore", "ignore"] });
+	}
+
 	/** Ask the page's interface, with the token. */
 	get(section, headers = {}) {
 		return fetch(`${this.base}api/v1/${section}`, { headers: { Authorization: `Bearer ${this.token}`, ...headers } });

@@ -5,6 +5,7 @@
 #include "lib/run.h"
 #include "lib/test.h"
 #include "net/query.h"
+#include "stet/context.h"
 #include "stet/tools.h"
 
 struct opened {
@@ -162,6 +163,28 @@ static void now_names_who_works_on_what(void **state) {
 	close_both(&opened);
 }
 
+static void context_counts_the_turns_of_a_host(void **state) {
+	const struct dir *dir = *state;
+	struct opened opened;
+	open_both(&opened, dir);
+	assert_int_equal(call(opened.alice, "write_file", "{\"path\":\"a.c\",\"content\":\"1\\n\"}"),
+	                 0);
+	for (int turn = 0; turn < 3; turn++) {
+		struct stet_context *host = stet_context_new();
+		assert_int_equal(stet_context_take(host, opened.alice, NULL), 0);
+		stet_context_free(host);
+	}
+	stet_session_close(opened.alice);
+	stet_session_close(opened.bob);
+	stet_workspace_close(opened.ws);
+	open_both(&opened, dir);
+	yyjson_val *context = section(&opened, "context", NULL);
+	assert_int_equal(number_at(context, "/sessions/0/turns"), 3);
+	assert_int_equal(number_at(context, "/sessions/0/calls"), 1);
+	assert_int_equal(count_at(context, "/sessions/0/tools"), 1);
+	close_both(&opened);
+}
+
 static void the_history_comes_in_pages_and_can_be_searched(void **state) {
 	const struct dir *dir = *state;
 	struct opened opened;
@@ -295,6 +318,7 @@ int main(void) {
 		claim(a_merge_is_a_conflict_that_is_settled),
 		claim(rescued_bytes_are_listed_and_compared_with_the_file),
 		claim(now_names_who_works_on_what),
+		claim(context_counts_the_turns_of_a_host),
 		claim(the_history_comes_in_pages_and_can_be_searched),
 		claim(a_page_of_ten_thousand_writes_looks_at_two_thousand),
 		claim(changes_are_numbered_for_each_process),

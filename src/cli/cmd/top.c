@@ -79,7 +79,7 @@ static void add_waiting(struct table *table, const struct stet_json *now, size_t
 	else
 		add_name_of(table, now, list, n, "path");
 	if (agent)
-		table_add_name(table, agent, " was refused and has not tried again");
+		table_add_name(table, agent, " has not tried again");
 	else
 		table_add(table,
 		          what ? "" : "another program wrote late; stet kept its bytes in .stet/rescued");
@@ -252,7 +252,7 @@ const struct command top_command = {
 		"the files they read or write; and the conflicts that need you. Updates itself until you "
 		"press q. Into a pipe, and with --json, it prints once.\n\n"
 		"The list is that of the first view of stet page. Like the page, stet top reads the "
-        "records "
+		"records "
 		"of the agents' own stet processes.",
 	.max = 1,
 	.options = options,

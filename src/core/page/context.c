@@ -1,4 +1,4 @@
-/* The section "context": tokens by session and tool, instructions, compactions. */
+/* The section "context": tokens by session and tool, instructions, compactions, turns. */
 #include "core/page/page.h"
 
 #include "base/clock.h"
@@ -10,7 +10,7 @@ enum { SESSIONS = 50, NAME_MAX_LEN = 256 };
 struct sent_session {
 	char name[NAME_MAX_LEN];
 	yyjson_mut_val *object, *tools, *files;
-	int64_t calls, failures, tokens, instructions, compactions;
+	int64_t calls, failures, tokens, instructions, compactions, turns;
 };
 
 struct sent {
@@ -69,6 +69,10 @@ static int see_usage(void *data, const struct st_usage_entry *entry, struct stet
 		session = add_session(sent, entry);
 	if (!session)
 		return 0;
+	if (strcmp(entry->tool, ST_USAGE_TURN) == 0) {
+		session->turns += entry->calls;
+		return 0;
+	}
 	session->calls += entry->calls;
 	session->failures += entry->failures;
 	session->tokens += entry->tokens;
@@ -109,6 +113,7 @@ int st_page_context(struct st_page *page, struct stet_error *err) {
 		st_page_add_number(page, session->object, "tokens", session->tokens);
 		st_page_add_number(page, session->object, "instructions", session->instructions);
 		st_page_add_number(page, session->object, "compactions", session->compactions);
+		st_page_add_number(page, session->object, "turns", session->turns);
 	}
 	return code;
 }

@@ -157,7 +157,8 @@ static int see_call(void *data, const struct st_usage_entry *call, struct stet_e
 		agent = add_agent(now, call->session, call->tool, call->path, call->at);
 	if (!agent)
 		return 0;
-	agent->calls += call->calls;
+	if (strcmp(call->tool, ST_USAGE_TURN) != 0)
+		agent->calls += call->calls;
 	agent->tokens += call->tokens;
 	if (!call->path || now->time - call->at > WORK_AGE)
 		return 0;

@@ -94,6 +94,7 @@ int stet_context_take(struct stet_context *context, struct stet_session *session
 	int use = status.state.use_snapshot;
 	context->use_snapshot = use < 0 ? session->ws->use_snapshot : use == 1;
 	st_workspace_log(session->ws, session->name, st_buf_str(snapshot));
+	st_usage_record(session, &(struct st_usage_call){.tool = ST_USAGE_TURN});
 	return 0;
 }
 

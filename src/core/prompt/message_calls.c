@@ -40,7 +40,7 @@ static struct st_str text_of_result(yyjson_val *result) {
 	return ST_STR("");
 }
 
-/* Whether a phrase stands where a tool would put it: at the start of a line, or in one in brackets. */
+/* Whether a phrase is where a tool would print it: at the start of a line, or in a line that begins with a bracket. */
 static bool is_report(struct st_str text, const char *at) {
 	const char *line = memrchr(text.ptr, '\n', (size_t)(at - text.ptr));
 	line = line ? line + 1 : text.ptr;

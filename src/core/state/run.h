@@ -59,13 +59,13 @@ struct st_run {
 	/** All writes in the log, the oldest first. */
 	struct st_run_write *log;
 	size_t log_count;
-	/** Those of the run, by path, then the oldest first. */
+	/** The writes of the run, by path, then the oldest first. */
 	struct st_run_write **writes;
 	size_t count;
 	/** In the order of their paths. */
 	struct st_run_file *files;
 	size_t file_count;
-	/** When taking back began: every write of it has this time. */
+	/** The time when the undo began; all its writes have this time. */
 	int64_t at;
 };
 

@@ -2,15 +2,18 @@
  * Usage: which tools sessions called, and how many tokens they were sent, for
  * people to look at (core/page).
  *
- * A call adds to counts in memory. The background worker stores them
- * within half a second, so that a call costs no transaction of its own. If there is no state directory, the counts
- * wait for one.
+ * A call adds to counts in memory. The background worker stores them within half
+ * a second, so that a call costs no transaction of its own. If there is no state
+ * directory, the counts wait for one.
  */
 #ifndef STET_CORE_STATE_USAGE_H
 #define STET_CORE_STATE_USAGE_H
 
 #include "core/session/session.h"
 #include "core/state/store.h"
+
+/** The name under which usage counts the turns of a host, which are not calls of a tool. */
+#define ST_USAGE_TURN "turn"
 
 enum { ST_USAGE_STORE_MS = 500, ST_USAGE_WAITING_MAX = 1024 };
 
