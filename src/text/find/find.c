@@ -1,138 +1,7 @@
 #include "text/find/find.h"
 
-#include <limits.h>
-#include <unistd.h>
-
 #include "base/cancel.h"
 #include "base/plural.h"
-
-/*
- * A needle of more bytes is found by a rolling hash: memmem() would run too long
- * between two checks for cancellation.
- */
-enum { LONG = 64 << 10 };
-
-/* ---- long needles: a rolling hash ---- */
-
-/* Modulo a prime and with a random base, so that no text can be made to collide on purpose. */
-#define PRIME (((uint64_t)1 << 61) - 1)
-
-static uint64_t reduce(uint64_t number) {
-	return number >= PRIME ? number - PRIME : number;
-}
-
-static uint64_t multiply(uint64_t a, uint64_t b) {
-	unsigned __int128 product = (unsigned __int128)a * b;
-	return reduce(((uint64_t)product & PRIME) + (uint64_t)(product >> 61));
-}
-
-/* A hash of as many bytes as the needle has, updated as this window moves along. */
-struct roll {
-	uint64_t base;
-	/* What to add to the hash when a byte leaves the window. */
-	uint64_t leaving[UCHAR_MAX + 1];
-};
-
-static void roll_init(struct roll *roll, size_t len) {
-	uint64_t random, power = 1;
-	if (getentropy(&random, sizeof random) < 0)
-		random = (uintptr_t)roll;
-	roll->base = UCHAR_MAX + 1 + random % (PRIME - UCHAR_MAX - 1);
-	for (uint64_t factor = roll->base; len > 0; len >>= 1, factor = multiply(factor, factor))
-		power = len & 1 ? multiply(power, factor) : power;
-	for (uint64_t byte = 0; byte <= UCHAR_MAX; byte++)
-		roll->leaving[byte] = PRIME - multiply(byte, power);
-}
-
-static uint64_t roll_in(const struct roll *roll, uint64_t hash, char byte) {
-	return reduce(multiply(hash, roll->base) + (unsigned char)byte);
-}
-
-static uint64_t hash_bytes(const struct roll *roll, struct st_str bytes) {
-	uint64_t hash = 0;
-	for (size_t i = 0; i < bytes.len; i++) {
-		hash = roll_in(roll, hash, bytes.ptr[i]);
-		if (i % LONG == 0)
-			st_cancel_progress(LONG);
-	}
-	return hash;
-}
-
-static const char *find_long(struct st_str bytes, struct st_str hay) {
-	struct roll roll;
-	roll_init(&roll, bytes.len);
-	uint64_t wanted = hash_bytes(&roll, bytes);
-	uint64_t hash = hash_bytes(&roll, st_str_slice(hay, 0, bytes.len));
-	for (size_t at = 0;; at++) {
-		if (hash == wanted && memcmp(hay.ptr + at, bytes.ptr, bytes.len) == 0)
-			return hay.ptr + at;
-		if (at + bytes.len == hay.len)
-			return NULL;
-		hash = roll_in(&roll, hash, hay.ptr[at + bytes.len]);
-		hash = reduce(hash + roll.leaving[(unsigned char)hay.ptr[at]]);
-		if (at % LONG == 0)
-			st_cancel_progress(LONG);
-	}
-}
-
-/* ---- short needles: two bytes at 16 places at once ---- */
-
-typedef char block __attribute__((vector_size(16)));
-typedef uint64_t halves __attribute__((vector_size(16)));
-
-static block fill_block(char byte) {
-	return (block){0} + byte;
-}
-
-/* Whether one of 16 places has the first and the last byte of the needle. */
-static bool has_both(const char *at, size_t last, block first_bytes, block last_bytes) {
-	block front, back;
-	memcpy(&front, at, sizeof front);
-	memcpy(&back, at + last, sizeof back);
-	halves both = (halves)((front == first_bytes) & (back == last_bytes));
-	return (both[0] | both[1]) != 0;
-}
-
-/*
- * memmem() hashes at every place, which takes twice as long in large files. Where too many
- * places have both bytes, it goes on: its time is linear whatever the text is.
- */
-static const char *find_short(struct st_str bytes, struct st_str hay) {
-	size_t last = bytes.len - 1, at = 0, wasted = 0;
-	block first_bytes = fill_block(bytes.ptr[0]), last_bytes = fill_block(bytes.ptr[last]);
-	for (; hay.len - at >= last + sizeof(block) && wasted <= at + 1024; at += sizeof(block)) {
-		const char *from = hay.ptr + at;
-		if (!has_both(from, last, first_bytes, last_bytes))
-			continue;
-		for (size_t i = 0; i < sizeof(block); i++) {
-			if (from[i] != bytes.ptr[0] || from[i + last] != bytes.ptr[last])
-				continue;
-			if (memcmp(from + i, bytes.ptr, bytes.len) == 0)
-				return from + i;
-			wasted += bytes.len;
-		}
-	}
-	return memmem(hay.ptr + at, hay.len - at, bytes.ptr, bytes.len);
-}
-
-const char *st_find_bytes(struct st_str bytes, struct st_str hay) {
-	if (bytes.len == 0 || hay.len < bytes.len)
-		return NULL;
-	if (bytes.len > LONG)
-		return find_long(bytes, hay);
-	for (size_t at = 0; hay.len - at >= bytes.len; at += ST_CANCEL_STEP) {
-		struct st_str piece = st_str_slice(hay, at, hay.len);
-		if (piece.len > ST_CANCEL_STEP + bytes.len - 1)
-			piece.len = ST_CANCEL_STEP + bytes.len - 1;
-		const char *found = find_short(bytes, piece);
-		if (found)
-			return found;
-		st_cancel_progress(piece.len);
-		if (hay.len - at <= ST_CANCEL_STEP)
-			return NULL;
-	}
-	return NULL;
-}
 
 static bool has_byte(struct st_str text, char byte) {
 	return text.len && memchr(text.ptr, byte, text.len);
@@ -159,7 +28,7 @@ static int prepare_lines(struct st_find *find, struct st_str pattern, struct ste
 		st_find_release(find);
 		return st_fail_nomem(err);
 	}
-	find->needle = st_buf_str(&find->pattern);
+	find->needle = st_needle_of(st_buf_str(&find->pattern));
 	if (fold)
 		find->hay = st_buf_str(&find->folded);
 	return 0;
@@ -168,13 +37,13 @@ static int prepare_lines(struct st_find *find, struct st_str pattern, struct ste
 int st_find_init(struct st_find *find, struct st_str text, struct st_str pattern,
                  struct stet_error *err) {
 	size_t from = st_bom_len(pattern) ? 0 : st_bom_len(text);
-	*find =
-		(struct st_find){.text = text, .hay = text, .needle = pattern, .at = from, .text_at = from};
+	*find = (struct st_find){
+		.text = text, .hay = text, .needle = st_needle_of(pattern), .at = from, .text_at = from};
 
 	if (!has_byte(pattern, '\n'))
 		return 0;
 	if (pattern.ptr[0] != '\n' && has_byte(pattern, '\r') &&
-	    st_find_bytes(pattern, st_str_slice(text, from, text.len)))
+	    st_needle_find(&find->needle, st_str_slice(text, from, text.len)))
 		return 0;
 	return prepare_lines(find, pattern, err);
 }
@@ -208,8 +77,9 @@ static size_t advance(struct st_find *find, size_t to) {
 }
 
 bool st_find_next(struct st_find *find, struct st_span *span) {
-	size_t len = find->needle.len;
-	const char *hit = st_find_bytes(find->needle, st_str_slice(find->hay, find->at, find->hay.len));
+	size_t len = find->needle.bytes.len;
+	const char *hit =
+		st_needle_find(&find->needle, st_str_slice(find->hay, find->at, find->hay.len));
 	if (!hit)
 		return false;
 

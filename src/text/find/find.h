@@ -32,20 +32,14 @@
 #ifndef STET_TEXT_FIND_FIND_H
 #define STET_TEXT_FIND_FIND_H
 
+#include "text/find/needle.h"
 #include "text/lines/lines.h"
-
-/**
- * Find bytes as memmem() does, but check for cancellation now and then.
- *
- * @return The first occurrence; NULL if there is none. Empty bytes never occur.
- */
-const char *st_find_bytes(struct st_str bytes, struct st_str hay);
 
 /** A search under way. Text and pattern are borrowed and must outlive it. */
 struct st_find {
 	struct st_str text;
 	/** The bytes to find, and where to find them: views of the arguments or of the buffers below. */
-	struct st_str needle;
+	struct st_needle needle;
 	struct st_str hay;
 	/** The pattern with the text's line endings, if they differ. */
 	struct st_buf pattern;

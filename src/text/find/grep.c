@@ -34,7 +34,7 @@ int st_grep_init(struct st_grep *grep, const struct st_pattern *pattern, unsigne
 	*grep = (struct st_grep){
 		.span = flags & ST_GREP_SPAN,
 		.pattern = pattern,
-		.needle = st_pattern_required(pattern),
+		.needle = st_needle_of(st_pattern_required(pattern)),
 	};
 	return st_matcher_new(pattern, &grep->matcher, err);
 }
@@ -68,14 +68,14 @@ static struct st_span lines_of(struct st_str text, struct st_span match) {
 /* The next line that contains the required bytes. @return 1, 0 or a negative reason. */
 static int next_candidate(struct st_grep *grep, struct st_span *lines, struct st_span *match) {
 	struct st_str rest = st_str_slice(grep->text, grep->at, grep->text.len);
-	const char *hit = st_find_bytes(grep->needle, rest);
+	const char *hit = st_needle_find(&grep->needle, rest);
 	size_t passed = hit ? (size_t)(hit - rest.ptr) : rest.len;
 	if (st_matcher_passed(grep->matcher, passed) < 0)
 		return st_matcher_look(grep->matcher);
 	if (!hit)
 		return 0;
 	size_t at = grep->at + passed;
-	*match = (struct st_span){at, at + grep->needle.len};
+	*match = (struct st_span){at, at + grep->needle.bytes.len};
 	*lines = lines_of(grep->text, *match);
 	return 1;
 }
@@ -88,7 +88,7 @@ static int next_line(struct st_grep *grep, struct st_span *lines) {
 
 /* Line by line, or from one line that contains the required bytes to the next. */
 static int next_by_lines(struct st_grep *grep, struct st_span *lines, struct st_span *match) {
-	bool has_needle = grep->needle.len > 0;
+	bool has_needle = grep->needle.bytes.len > 0;
 	for (;;) {
 		int code = has_needle ? next_candidate(grep, lines, match) : next_line(grep, lines);
 		if (code <= 0)
@@ -161,7 +161,7 @@ static int next_span(struct st_grep *grep, struct st_span *lines, struct st_span
 }
 
 int st_grep_next(struct st_grep *grep, struct st_span *lines, struct st_span *match) {
-	bool caseless_text = st_pattern_is_plain(grep->pattern) && grep->needle.len == 0;
+	bool caseless_text = st_pattern_is_plain(grep->pattern) && grep->needle.bytes.len == 0;
 	int code = grep->span      ? next_span(grep, lines, match)
 	           : caseless_text ? next_plain(grep, lines, match)
 	                           : next_by_lines(grep, lines, match);

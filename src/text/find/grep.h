@@ -31,7 +31,7 @@ struct st_grep {
 	bool span;
 	const struct st_pattern *pattern;
 	struct st_matcher *matcher;
-	struct st_str needle;
+	struct st_needle needle;
 	/** The text without its byte order mark, whose length is `bom`. */
 	struct st_str text;
 	size_t bom;

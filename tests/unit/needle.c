@@ -1,9 +1,14 @@
 /* Looking for bytes: what memmem() finds, wherever it is and whatever is around it. */
-#include "text/find/find.h"
+#include "text/find/needle.h"
 
 #include "base/buf.h"
 #include "lib/gen.h"
 #include "lib/test.h"
+
+static const char *find(struct st_str bytes, struct st_str hay) {
+	const struct st_needle needle = st_needle_of(bytes);
+	return st_needle_find(&needle, hay);
+}
 
 /* The hay has a size of its own in memory, so that a sanitizer sees who looks beyond it. */
 static void check(struct st_str bytes, struct st_str hay) {
@@ -11,7 +16,7 @@ static void check(struct st_str bytes, struct st_str hay) {
 	assert_non_null(copy);
 	memcpy(copy, hay.ptr, hay.len);
 	const char *right = memmem(copy, hay.len, bytes.ptr, bytes.len);
-	assert_ptr_equal(st_find_bytes(bytes, st_strn(copy, hay.len)), right);
+	assert_ptr_equal(find(bytes, st_strn(copy, hay.len)), right);
 	free(copy);
 }
 
@@ -75,10 +80,10 @@ static void a_long_one_is_found_as_well(void **state) {
 
 static void nothing_is_nowhere(void **state) {
 	(void)state;
-	assert_null(st_find_bytes(st_str(""), st_str("some text")));
-	assert_null(st_find_bytes(st_str(""), st_str("")));
-	assert_null(st_find_bytes(st_str("word"), st_str("")));
-	assert_null(st_find_bytes(st_str("word"), st_str("wor")));
+	assert_null(find(st_str(""), st_str("some text")));
+	assert_null(find(st_str(""), st_str("")));
+	assert_null(find(st_str("word"), st_str("")));
+	assert_null(find(st_str("word"), st_str("wor")));
 }
 
 /* Every place is nearly a match. */
