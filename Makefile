@@ -66,9 +66,9 @@ lint: all build-lint/build.ninja ## check the style, layers and exports; run the
 format: setup ## rewrite the source as clang-format has it
 	@git ls-files '*.c' '*.h' | xargs clang-format -i
 
-bench: build-bench/build.ninja ## run the benchmarks, on a release build; on the tree TREE if given
+bench: build-bench/build.ninja ## run the benchmarks, on a release build: all, or ONLY="grep walk"; on the tree TREE if given
 	@ninja -C build-bench
-	@tools/bench build-bench $(TREE)
+	@ONLY="$(ONLY)" tools/bench build-bench $(TREE)
 
 torture: all packages ## run the torture tests with their full counts
 	@STET_TORTURE=1 tools/run-tests build --suite torture --timeout-multiplier 20

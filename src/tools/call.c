@@ -177,7 +177,9 @@ static int write_structured(struct st_call *call, struct st_buf *out, struct ste
 	/* The members of the data follow those written here, without its opening brace. */
 	assert(data.len >= 2 && data.ptr[0] == '{');
 	st_buf_adds(out, ",\"structuredContent\":{\"content\":");
-	if (yyjson_mut_arr_size(call->content) == 0) {
+	if (call->text_once) {
+		st_buf_adds(out, "\"\"");
+	} else if (yyjson_mut_arr_size(call->content) == 0) {
 		st_json_quote(out, main_text(call));
 	} else {
 		st_auto(st_buf) text = ST_BUF_INIT;

@@ -177,6 +177,8 @@ struct st_call {
 	yyjson_mut_val *failure;
 	/** The structuredContent is {"content": the blocks of the answer} and nothing else. */
 	bool mirrors;
+	/** The data has no copy of the text: the caller reads that from the content. */
+	bool text_once;
 };
 
 /**

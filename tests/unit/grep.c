@@ -576,8 +576,8 @@ static void the_time_limit_leaves_files_that_are_counted(void **state) {
 	assert_true(how.states[ST_GREP_WAITING] > 0);
 	assert_true(how.states[ST_GREP_STOPPED] > 0);
 	assert_int_equal(how.states[ST_GREP_WAITING] + how.states[ST_GREP_STOPPED], 99);
-	assert_int_equal(how.count, how.states[ST_GREP_STOPPED]);
-	assert_non_null(how.files[0].why);
+	assert_int_equal(how.found.count, how.states[ST_GREP_STOPPED]);
+	assert_non_null(st_grep_found_at(&how.found, 0).why);
 	st_tree_grep_release(&how);
 }
 

@@ -1,5 +1,9 @@
 /* grep against ripgrep: the same files, lines and counts on generated trees, patterns and options. */
+#include <fcntl.h>
+#include <unistd.h>
+
 #include "base/utf8.h"
+#include "fs/file/file.h"
 #include "lib/run.h"
 #include "lib/tools.h"
 #include "lib/tree.h"
@@ -186,8 +190,7 @@ static void make_query(struct gen *gen, struct query *query) {
 		st_buf_adds(&query->pattern, PICK(gen, words));
 	else
 		make_regex(gen, multiline, &query->pattern);
-	st_buf_addf(&query->args, "{'pattern': %s, 'limit': 10000",
-	            quoted(st_buf_str(&query->pattern)));
+	st_buf_addf(&query->args, "{'pattern': %s", quoted(st_buf_str(&query->pattern)));
 	if (literal)
 		option(query, ", 'literal': true", "-F");
 	if (multiline)
@@ -195,6 +198,9 @@ static void make_query(struct gen *gen, struct query *query) {
 	if (gen_one_in(gen, 3))
 		option(query, ", 'ignoreCase': true", "-i");
 	add_mode(gen, query, multiline);
+	/* Context ends at the end of a page. */
+	bool in_pages = !*query->context && gen_one_in(gen, 4);
+	st_buf_addf(&query->args, ", 'limit': %zu", in_pages ? 1 + gen_below(gen, 20) : 10000);
 	bool all = add_where(gen, query);
 	query->argv[query->argc++] = "-e";
 	query->argv[query->argc++] = st_buf_cstr(&query->pattern);
@@ -267,6 +273,57 @@ static void grep_equals_rg(void **state) {
 	assert_true(compared > rounds * 8 && found > rounds / 4);
 }
 
+/* Wait until no later write could leave the file's times as they are: only then the search remembers lines. */
+static void await_stamp(const struct dir *dir, const char *name) {
+	for (struct st_stamp stamp = {.racy = true}; stamp.racy;) {
+		struct stat st;
+		st_autofd fd = openat(dir->fd, name, O_RDONLY | O_CLOEXEC);
+		assert_int_equal(fstat(fd, &st), 0);
+		stamp = st_stamp_take(fd, &st);
+	}
+}
+
+/* A file of which a search remembers the lines, instead of reading it again to show them. */
+static void grow_large(struct gen *gen, const struct dir *dir) {
+	st_auto(st_buf) text = ST_BUF_INIT;
+	if (gen_one_in(gen, 3))
+		st_buf_adds(&text, "\xEF\xBB\xBF");
+	while (text.len < 1200 << 10) {
+		size_t len = gen_below(gen, 400);
+		if (gen_one_in(gen, 5))
+			add_words(gen, &text);
+		for (; len > 0; len--)
+			st_buf_addc(&text, '-');
+		st_buf_adds(&text, gen_one_in(gen, 100) ? "\n\n" : "\n");
+	}
+	add_words(gen, &text);
+	dir_write_bytes(dir, "sub/large.txt", st_buf_cstr(&text), text.len);
+	await_stamp(dir, "sub/large.txt");
+}
+
+static void grep_equals_rg_in_large_files(void **state) {
+	struct host *host = *state;
+	if (!has_rg(host->dir))
+		skip_because("rg is not installed");
+	tree_repo(host->dir);
+	assert_int_equal(stet_workspace_set(host->ws, STET_OPTION_PAGE_BYTES, 4 << 20, NULL), 0);
+	for (size_t i = 0; i < gen_rounds(4, 40); i++) {
+		uint64_t seed = gen_seed() + i;
+		struct gen gen = gen_new(seed);
+		clear(host->dir);
+		grow(&gen, host->dir);
+		grow_large(&gen, host->dir);
+		for (int k = 0; k < 10; k++) {
+			st_auto(query) query = {.pattern = ST_BUF_INIT, .args = ST_BUF_INIT};
+			make_query(&gen, &query);
+			/* A session's search reads the file whole. */
+			if (k % 2)
+				st_buf_adds(&query.args, ", 'record': false");
+			compare(host, &query, seed);
+		}
+	}
+}
+
 /*
  * This repository's sources and the system's headers, without what is known to
  * differ: a lone CR ends a line of stet's, and stet cuts lines of more than 500
@@ -329,6 +386,7 @@ int main(void) {
 	tree_in_memory();
 	const struct CMUnitTest tests[] = {
 		host_claim(grep_equals_rg),
+		host_claim(grep_equals_rg_in_large_files),
 		host_claim(grep_equals_rg_on_a_checkout),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,5 @@
 /* stet grep: search the contents of files. */
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,6 +69,17 @@ static struct stet_json *call_args(const struct options *options, const struct a
 	return json;
 }
 
+/*
+ * By default, malloc keeps the memory of large buffers once it freed one, and for each thread
+ * apart. A search that finds much would end with more memory than it ever had in use.
+ */
+static void tune_malloc(void) {
+#ifdef __GLIBC__
+	mallopt(M_MMAP_THRESHOLD, 128 << 10);
+	mallopt(M_ARENA_MAX, 1);
+#endif
+}
+
 static int run_grep(const struct options *options, const struct arguments *args) {
 	int64_t context, offset, limit;
 	int status = option_number(args, "--context", 0, 20, 0, &context);
@@ -80,6 +92,7 @@ static int run_grep(const struct options *options, const struct arguments *args)
 		status = cli_open(&cli, options);
 	if (status != DONE)
 		return FAILED;
+	tune_malloc();
 	cli.look = look;
 	status = cli_close(
 		&cli, cli_call(&cli, "grep", call_args(options, args, context, offset, limit), show));

@@ -13,9 +13,9 @@
 /* Read files in pieces of this size, and keep no larger buffer for the next file. */
 #define PIECE ((size_t)128 << 10)
 
-/* How many files to keep at most, and how many bytes of paths. */
-#define FILES_MAX ((size_t)1'000'000)
-#define PATH_BYTES_MAX ((size_t)128 << 20)
+/* Remember where the lines of larger files are, but of so many lines at most. */
+#define LARGE ((size_t)1 << 20)
+#define HITS_MAX ((size_t)1 << 18)
 
 enum {
 	/* The most files of a batch, and how many batches may wait. */
@@ -46,6 +46,11 @@ struct searcher {
 	struct st_buf bytes;
 	struct batch batch;
 	size_t states[ST_GREP_STATES];
+	/* What becomes of the file at hand. */
+	enum st_grep_state state;
+	/* Where its text begins in it, and how many of its lines are before `counted_to` in the text. */
+	size_t text_at;
+	size_t counted, counted_to;
 };
 
 /* A search, shared by its threads. */
@@ -67,7 +72,8 @@ struct st_tree_grep_run {
 	size_t first, waiting;
 	/* No more files come; the helper has ended. */
 	bool closed, has_ended;
-	size_t path_bytes;
+	/* How many hits are remembered. */
+	size_t hit_count;
 	struct stet_error failure;
 };
 
@@ -85,16 +91,45 @@ enum st_grep_state st_grep_kind(struct st_str bytes) {
 	return is_utf16(bytes) ? ST_GREP_UTF16 : has_nul(bytes) ? ST_GREP_BINARY : ST_GREP_SEARCHED;
 }
 
+/* Count lines from one hit to the next. @return The number of the line that begins at an offset. */
+static size_t number_of(struct searcher *searcher, struct st_str text, size_t start) {
+	struct st_str rest = st_str_slice(text, searcher->counted_to, text.len);
+	searcher->counted += st_line_ends(rest, start - searcher->counted_to);
+	searcher->counted_to = start;
+	return searcher->counted + 1;
+}
+
+/* Whether the search still remembers lines of this file. */
+static bool remembers(const struct searcher *searcher, const struct st_grep_file *file) {
+	return file->hits && file->hits->count < searcher->run->search->hits;
+}
+
+/* Remember a line that matches, or, without the memory for it, none of this file. */
+static void remember(struct searcher *searcher, struct st_str text, size_t start, size_t match,
+                     struct st_grep_file *file) {
+	struct st_grep_hits *hits = file->hits;
+	if (!st_array_room(&hits->list, hits->count, sizeof *hits->list)) {
+		st_grep_hits_free(hits);
+		file->hits = NULL;
+		return;
+	}
+	hits->list[hits->count++] = (struct st_grep_hit){number_of(searcher, text, start),
+	                                                 searcher->text_at + start, match - start};
+}
+
 /* Count the lines of a text that match. @return 0, or the reason why the search ended. */
 static int count_lines(struct searcher *searcher, struct st_str text, struct st_grep_file *file) {
 	const struct st_tree_grep *search = searcher->run->search;
 	struct st_span lines, match;
 	int code = 0;
 	while (!(search->first_only && file->lines > 0) &&
-	       (code = st_grep_next(&searcher->grep, &lines, &match)) > 0)
+	       (code = st_grep_next(&searcher->grep, &lines, &match)) > 0) {
 		file->lines += search->flags & ST_GREP_SPAN
 		                   ? st_line_count(st_str_slice(text, lines.start, lines.end))
 		                   : 1;
+		if (remembers(searcher, file))
+			remember(searcher, text, lines.start, match.start, file);
+	}
 	return code < 0 ? code : 0;
 }
 
@@ -149,8 +184,8 @@ static int search_pieces(struct searcher *searcher, struct reading *reading, uns
 	struct st_buf *bytes = &searcher->bytes;
 	int code = 0;
 	while (code == 0 && !reading->at_end) {
-		file->state = read_piece(searcher, reading);
-		if (file->state != ST_GREP_SEARCHED)
+		searcher->state = read_piece(searcher, reading);
+		if (searcher->state != ST_GREP_SEARCHED)
 			return 0;
 		size_t len = searchable(searcher, reading->at_end);
 		struct st_str text = st_strn(bytes->ptr, len);
@@ -161,7 +196,11 @@ static int search_pieces(struct searcher *searcher, struct reading *reading, uns
 		else
 			st_grep_continue(&searcher->grep, text);
 		reading->begun = true;
+		searcher->counted_to = 0;
 		code = count_lines(searcher, text, file);
+		if (remembers(searcher, file))
+			number_of(searcher, text, len);
+		searcher->text_at += len;
 		memmove(bytes->ptr, bytes->ptr + len, bytes->len - len);
 		bytes->len -= len;
 	}
@@ -177,62 +216,72 @@ static int open_file(int dir, const char *name, struct stat *st) {
 	return -1;
 }
 
+/* Prepare to remember where lines of a large file are, if the page could show them without the whole file. */
+static struct st_grep_hits *make_hits(struct st_tree_grep_run *run, int fd, const struct stat *st) {
+	const struct st_tree_grep *search = run->search;
+	if (search->hits == 0 || search->flags & ST_GREP_SPAN || (size_t)st->st_size < LARGE)
+		return NULL;
+	pthread_mutex_lock(&run->lock);
+	bool has_room = run->hit_count < HITS_MAX;
+	pthread_mutex_unlock(&run->lock);
+	struct st_grep_hits hits = {.stamp = st_stamp_take(fd, st)};
+	struct st_grep_hits *made = has_room && !hits.stamp.racy ? malloc(sizeof *made) : NULL;
+	if (made)
+		*made = hits;
+	return made;
+}
+
 /* Search a file. @return 0, or the reason of a failure, which is no limit. */
 static int search_open(struct searcher *searcher, const char *name, unsigned limit_ms,
                        struct st_grep_file *file) {
 	struct stet_workspace *ws = searcher->run->ws;
 	struct stat st;
-	file->state = ST_GREP_NOT_ALLOWED;
+	searcher->state = ST_GREP_NOT_ALLOWED;
 	if (st_workspace_check_type(ws, file->path, NULL) < 0)
 		return 0;
-	file->state = ST_GREP_UNREADABLE;
+	searcher->state = ST_GREP_UNREADABLE;
 	st_autofd fd = open_file(searcher->batch.dir, name, &st);
 	if (fd < 0)
 		return 0;
-	file->state = ST_GREP_TOO_BIG;
+	searcher->state = ST_GREP_TOO_BIG;
 	if ((uint64_t)st.st_size > ws->max_file)
 		return 0;
 	struct reading reading = {.fd = fd, .size = (size_t)st.st_size};
 	st_buf_clear(&searcher->bytes);
+	searcher->text_at = searcher->counted = 0;
+	file->hits = make_hits(searcher->run, fd, &st);
 	int code = search_pieces(searcher, &reading, limit_ms, file);
 	file->why = code < 0 ? st_matcher_limit(code) : NULL;
 	if (file->why)
-		file->state = ST_GREP_STOPPED;
+		searcher->state = ST_GREP_STOPPED;
 	/* One that shows to be binary further on has no lines. */
-	else if (file->state != ST_GREP_SEARCHED)
+	else if (searcher->state != ST_GREP_SEARCHED)
 		file->lines = 0;
 	return file->why ? 0 : code;
 }
 
-/* Keep a file that matches. */
+/* Keep a file in which something was found. */
 static int keep_file(struct st_tree_grep_run *run, struct st_grep_file *file,
                      struct stet_error *err) {
-	struct st_tree_grep *search = run->search;
-	size_t len = strlen(file->path) + 1;
 	pthread_mutex_lock(&run->lock);
-	search->cut |= search->count == FILES_MAX || run->path_bytes + len > PATH_BYTES_MAX;
-	bool ok = search->cut || st_array_room(&search->files, search->count, sizeof *search->files);
-	if (ok && !search->cut) {
-		file->path = strdup(file->path);
-		ok = file->path;
-		if (ok)
-			search->files[search->count++] = *file;
-		run->path_bytes += len;
-	}
+	run->hit_count += file->hits ? file->hits->count : 0;
+	int code = st_grep_found_add(&run->search->found, file, err);
 	pthread_mutex_unlock(&run->lock);
-	return ok ? 0 : st_fail_nomem(err);
+	return code;
 }
 
-static int search_file(struct searcher *searcher, char *path, struct stet_error *err) {
+/* Search a file, as far as time is left, and keep it if something is found in it. */
+static int search_path(struct searcher *searcher, struct st_grep_file *file,
+                       struct stet_error *err) {
 	struct st_tree_grep_run *run = searcher->run;
-	struct st_grep_file file = {.path = path};
 	int64_t left = run->deadline_ms - st_now_ms();
 	unsigned limit = run->search->file_ms ? run->search->file_ms : ST_GREP_FILE_MS;
 	int code = 0;
+	searcher->state = ST_GREP_WAITING;
 	if (left > 0)
-		code = search_open(searcher, path + searcher->batch.prefix,
-		                   left < (int64_t)limit ? (unsigned)left : limit, &file);
-	searcher->states[file.state]++;
+		code = search_open(searcher, file->path + searcher->batch.prefix,
+		                   left < (int64_t)limit ? (unsigned)left : limit, file);
+	searcher->states[searcher->state]++;
 	if (code < 0)
 		return st_matcher_fail(code, err);
 	if (searcher->bytes.failed)
@@ -241,7 +290,14 @@ static int search_file(struct searcher *searcher, char *path, struct stet_error 
 		st_buf_release(&searcher->bytes);
 	if (st_cancel_check(searcher->bytes.len + FILE_WORK, err) < 0)
 		return STET_E_CANCELLED;
-	return file.lines > 0 || file.state == ST_GREP_STOPPED ? keep_file(run, &file, err) : 0;
+	return file->lines > 0 || file->why ? keep_file(run, file, err) : 0;
+}
+
+static int search_file(struct searcher *searcher, char *path, struct stet_error *err) {
+	struct st_grep_file file = {.path = path};
+	int code = search_path(searcher, &file, err);
+	st_grep_hits_free(file.hits);
+	return code;
 }
 
 /* ---- batches ---- */
@@ -441,36 +497,6 @@ static void run_free(struct st_tree_grep_run *run) {
 	free(run);
 }
 
-/* A slash sorts before all other characters, so that a directory's contents follow it. */
-static int rank(char c) {
-	return c == '\0' ? 0 : c == '/' ? 1 : 1 + (unsigned char)c;
-}
-
-static int by_path(const void *a, const void *b) {
-	const char *one = ((const struct st_grep_file *)a)->path;
-	const char *two = ((const struct st_grep_file *)b)->path;
-	size_t same = 0;
-	while (one[same] && one[same] == two[same])
-		same++;
-	/* Paths may be long and share most of their length: count this as work. */
-	st_cancel_progress(same);
-	return rank(one[same]) - rank(two[same]);
-}
-
-/* Several paths may lead to the same file: keep it once. */
-static void sort_files(struct st_tree_grep *search) {
-	size_t unique = 0;
-	if (search->count > 1)
-		qsort(search->files, search->count, sizeof *search->files, by_path);
-	for (size_t i = 0; i < search->count; i++) {
-		if (unique > 0 && strcmp(search->files[unique - 1].path, search->files[i].path) == 0)
-			free(search->files[i].path);
-		else
-			search->files[unique++] = search->files[i];
-	}
-	search->count = unique;
-}
-
 int st_tree_grep_end(struct st_tree_grep *search, struct stet_error *err) {
 	struct st_tree_grep_run *run = search->run;
 	drain(run);
@@ -479,7 +505,7 @@ int st_tree_grep_end(struct st_tree_grep *search, struct stet_error *err) {
 	struct stet_error failure = run->failure;
 	search->run = NULL;
 	run_free(run);
-	sort_files(search);
+	st_grep_found_sort(&search->found);
 	if (failure.code < 0 && err)
 		*err = failure;
 	return failure.code;
@@ -490,9 +516,5 @@ void st_tree_grep_release(struct st_tree_grep *search) {
 		atomic_store(&search->run->stop, true);
 		(void)!st_tree_grep_end(search, NULL);
 	}
-	for (size_t i = 0; i < search->count; i++)
-		free(search->files[i].path);
-	free(search->files);
-	search->files = NULL;
-	search->count = 0;
+	st_grep_found_release(&search->found);
 }

@@ -20,11 +20,14 @@
  * those in which a line matches. So its memory does not grow with the tree.
  *
  * The search reads files without hashing them. A caller that shows lines reads
- * their files anew, through the session.
+ * their files anew, through the session if it records them. Reading a large file
+ * again would take longer than the search: with `hits` the search remembers where
+ * its first lines are.
  */
 #ifndef STET_CORE_WORKSPACE_TREE_GREP_H
 #define STET_CORE_WORKSPACE_TREE_GREP_H
 
+#include "core/workspace/grep_found.h"
 #include "core/workspace/workspace.h"
 #include "text/find/grep.h"
 
@@ -47,16 +50,6 @@ enum st_grep_state {
 	ST_GREP_STATES,
 };
 
-struct st_grep_file {
-	/** Below the root, without links. */
-	char *path;
-	/** ST_GREP_SEARCHED or ST_GREP_STOPPED. */
-	enum st_grep_state state;
-	/** How many lines match; with `first_only` at most 1. */
-	size_t lines;
-	const char *why;
-};
-
 struct st_tree_grep_run;
 
 struct st_tree_grep {
@@ -68,11 +61,10 @@ struct st_tree_grep {
 	/** Instead of ST_GREP_FILE_MS and ST_GREP_TREE_MS, if not 0. */
 	unsigned file_ms;
 	unsigned tree_ms;
-	/** The files that match or in which a limit ended the search, sorted; each only once. */
-	struct st_grep_file *files;
-	size_t count;
-	/** More files matched than it keeps. */
-	bool cut;
+	/** Remember the first so many matching lines of a large file; 0 for none. */
+	size_t hits;
+	/** What was found; the caller may set `found.most`. */
+	struct st_grep_found found;
 	/** How many files came to each state. */
 	size_t states[ST_GREP_STATES];
 	/** Private; NULL when the search does not run. */

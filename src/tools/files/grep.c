@@ -14,6 +14,8 @@ enum {
 	LINES_DEFAULT = 200,
 	FILES_DEFAULT = 500,
 	SHOWN_MAX = 10'000,
+	/* Up to this offset the search keeps only what the answer may show. */
+	KEPT_MAX = 100'000,
 	NAMES_SHOWN = 3,
 	/* What the sentences below the list take. */
 	NOTE_BYTES = 1200,
@@ -58,6 +60,27 @@ static enum mode mode_of(struct st_str mode) {
 	                                            : MODE_LINES;
 }
 
+/* How many lines or files an answer may have. */
+static size_t most_shown(const struct request *request) {
+	return st_arg_int(request->call, "limit", 0) > 0 ? SHOWN_MAX
+	       : request->mode == MODE_LINES             ? LINES_DEFAULT
+	                                                 : FILES_DEFAULT;
+}
+
+/* Keep of what the search finds what the answer may show. */
+static int set_bounds(struct request *request, struct stet_error *err) {
+	struct st_tree_grep *search = &request->search;
+	struct st_part part;
+	int code = st_call_part(request->call, SIZE_MAX, most_shown(request), &part, err);
+	if (code < 0 || part.end > KEPT_MAX)
+		return code;
+	/* A file to which several paths lead is counted once, so all are kept then. */
+	search->found.most = st_arg(request->call, "paths") ? 0 : part.end;
+	/* The lines around the last one may match, too. */
+	search->hits = request->mode == MODE_LINES ? part.end + request->context : 0;
+	return 0;
+}
+
 static int read_request(struct request *request, struct stet_error *err) {
 	struct st_call *call = request->call;
 	int64_t context = st_arg_int(call, "context", 0);
@@ -66,6 +89,7 @@ static int read_request(struct request *request, struct stet_error *err) {
 		               ST_GREP_CONTEXT_MAX);
 	request->context = (size_t)context;
 	request->mode = mode_of(st_arg_str(call, "mode"));
+	call->text_once = !st_arg_flag(call, "list", true);
 	request->hidden = st_arg_flag(call, "hidden", false);
 	request->flags = (st_arg_flag(call, "literal", false) ? ST_GREP_LITERAL : 0) |
 	                 (st_arg_flag(call, "ignoreCase", false) ? ST_GREP_CASELESS : 0) |
@@ -76,6 +100,9 @@ static int read_request(struct request *request, struct stet_error *err) {
 		.flags = request->flags,
 		.first_only = request->mode == MODE_FILES,
 	};
+
+	if (code == 0)
+		code = set_bounds(request, err);
 	if (code == 0 && st_arg(call, "glob"))
 		code = st_glob_new(st_arg_str(call, "glob"), &request->glob, err);
 	return code;
@@ -223,32 +250,27 @@ static int search_files(struct request *request, struct stet_error *err) {
 
 /* ---- the answer ---- */
 
-/* What the files came to. */
-struct totals {
-	size_t lines;
-	size_t files;
-	/* The first files in which a limit ended the search. */
-	struct st_buf stopped;
+/* The first files in which a limit ended the search, and the limit. */
+struct stopped {
+	struct st_buf names;
 	const char *why;
 };
 
-static void totals_release(struct totals *totals) {
-	st_buf_release(&totals->stopped);
+static void stopped_release(struct stopped *stopped) {
+	st_buf_release(&stopped->names);
 }
 
-static void add_up(const struct st_tree_grep *search, struct totals *totals) {
-	size_t stopped = 0;
-	for (size_t i = 0; i < search->count; i++) {
-		const struct st_grep_file *file = &search->files[i];
-		totals->lines += file->lines;
-		totals->files += file->lines > 0;
-		if (file->state != ST_GREP_STOPPED)
+static void name_stopped(const struct st_grep_found *found, struct stopped *stopped) {
+	size_t count = 0;
+	for (size_t i = 0; i < found->count; i++) {
+		const struct st_grep_file file = st_grep_found_at(found, i);
+		if (!file.why)
 			continue;
-		totals->why = file->why;
-		if (++stopped > NAMES_SHOWN)
+		stopped->why = file.why;
+		if (++count > NAMES_SHOWN)
 			continue;
-		st_buf_adds(&totals->stopped, totals->stopped.len > 0 ? ", " : "");
-		st_quote_name_max(&totals->stopped, st_str(file->path), 200);
+		st_buf_adds(&stopped->names, stopped->names.len > 0 ? ", " : "");
+		st_quote_name_max(&stopped->names, st_str(file.path), 200);
 	}
 }
 
@@ -262,7 +284,8 @@ static size_t all_files(const struct st_tree_grep *search) {
 
 /* Whether a limit ended the search, or that of a file. */
 static bool is_incomplete(const struct st_tree_grep *search) {
-	return search->states[ST_GREP_STOPPED] + search->states[ST_GREP_WAITING] > 0 || search->cut;
+	return search->states[ST_GREP_STOPPED] + search->states[ST_GREP_WAITING] > 0 ||
+	       search->found.cut;
 }
 
 /* One item of a list of what was not searched: "3 binary files". */
@@ -300,28 +323,28 @@ static void note_left_out(struct request *request, struct st_buf *note) {
 }
 
 /* Say which limit was reached: an answer that is not complete must not look as if it were. */
-static void note_limits(const struct request *request, const struct totals *totals,
+static void note_limits(const struct request *request, const struct stopped *stopped,
                         struct st_buf *note) {
 	const struct st_tree_grep *search = &request->search;
-	size_t stopped = search->states[ST_GREP_STOPPED], waiting = search->states[ST_GREP_WAITING];
-	if (stopped > 0)
+	size_t count = search->states[ST_GREP_STOPPED], waiting = search->states[ST_GREP_WAITING];
+	if (count > 0)
 		st_buf_addf(note,
 		            "[Not complete: in %zu %s (%s%s) the search stopped early, since %s. Make the "
 		            "pattern more specific: no repetition inside a repetition such as (a+)+, or "
 		            "pass literal.]\n",
-		            stopped, st_plural(stopped, "file", "files"), st_buf_cstr(&totals->stopped),
-		            stopped > NAMES_SHOWN ? ", ..." : "", totals->why);
+		            count, st_plural(count, "file", "files"), st_buf_cstr(&stopped->names),
+		            count > NAMES_SHOWN ? ", ..." : "", stopped->why);
 	if (waiting > 0)
 		st_buf_addf(note,
 		            "[Not complete: the time limit of %d seconds was reached before %zu %s of %zu "
 		            "were searched. Search in a directory further down, or pass glob.]\n",
 		            ST_GREP_TREE_MS / 1000, waiting, st_plural(waiting, "file", "files"),
 		            all_files(search));
-	if (search->cut)
+	if (search->found.cut)
 		st_buf_addf(note,
 		            "[Not complete: more than %zu files match; the others are not counted. Search "
 		            "in a directory further down, or pass glob.]\n",
-		            search->count);
+		            search->found.count);
 	if (is_incomplete(search))
 		st_json_add_true(request->call->doc, request->call->result, "incomplete");
 }
@@ -349,13 +372,13 @@ static int render_lines(struct request *request, struct st_part *part, struct st
 		.list = data_list(call, "matches"),
 	};
 	size_t before = 0, at = part->first;
-	for (size_t i = 0; code == 0 && i < request->search.count && at < part->end && !page.full;
+	for (size_t i = 0; code == 0 && i < request->search.found.count && at < part->end && !page.full;
 	     i++) {
-		const struct st_grep_file *file = &request->search.files[i];
-		size_t end = before + file->lines, sent;
+		const struct st_grep_file file = st_grep_found_at(&request->search.found, i);
+		size_t end = before + file.lines, sent;
 		if (at < end) {
 			size_t last = end < part->end ? end : part->end;
-			code = st_grep_page_add(&page, file, at - before, last - at, &sent, err);
+			code = st_grep_page_add(&page, &file, at - before, last - at, &sent, err);
 			/* Lines that are gone since are passed over. */
 			at = page.full ? at + sent : last;
 		}
@@ -407,26 +430,30 @@ static void render_files(struct request *request, struct st_part *part) {
 	const char *key = request->mode == MODE_FILES ? "files" : "counts";
 	yyjson_mut_val *list = data_list(call, key);
 	size_t at = 0;
-	for (size_t i = 0; i < request->search.count && at < part->end; i++) {
-		const struct st_grep_file *file = &request->search.files[i];
-		if (file->lines == 0 || at++ < part->first)
+	for (size_t i = 0; i < request->search.found.count && at < part->end; i++) {
+		const struct st_grep_file file = st_grep_found_at(&request->search.found, i);
+		if (file.lines == 0 || at++ < part->first)
 			continue;
-		size_t need = strlen(call->session->ws->root.path) + strlen(file->path) * 4 + NOTE_BYTES;
+		size_t need = strlen(call->session->ws->root.path) + strlen(file.path) * 4 + NOTE_BYTES;
 		if (st_call_room(call) < need && call->text.len > 0)
 			part->end = at - 1;
 		else
-			render_file(request, file, list);
+			render_file(request, &file, list);
 	}
 }
 
-static void note_total(struct request *request, const struct totals *totals,
-                       const struct st_part *part, struct st_buf *note) {
+static size_t total_of(const struct request *request) {
+	const struct st_grep_found *found = &request->search.found;
+	return request->mode == MODE_LINES ? found->lines : found->matched;
+}
+
+static void note_total(struct request *request, const struct st_part *part, struct st_buf *note) {
 	struct st_call *call = request->call;
 	bool by_lines = request->mode == MODE_LINES;
-	size_t total = by_lines ? totals->lines : totals->files;
+	size_t total = total_of(request), files = request->search.found.matched;
 	size_t searched = request->search.states[ST_GREP_SEARCHED];
 	st_json_add_size(call->doc, call->result, "total", total);
-	st_json_add_size(call->doc, call->result, "filesMatched", totals->files);
+	st_json_add_size(call->doc, call->result, "filesMatched", files);
 	/* Several paths may lead to the same files. */
 	if (total == 0 && !is_incomplete(&request->search) && st_arg(call, "paths"))
 		st_buf_adds(note, "[No match.]\n");
@@ -448,7 +475,7 @@ static void note_total(struct request *request, const struct totals *totals,
 		return;
 	st_buf_addf(note, "[%zu-%zu of %zu %s", part->first + 1, part->end, total, what);
 	if (by_lines)
-		st_buf_addf(note, " in %zu %s", totals->files, st_plural(totals->files, "file", "files"));
+		st_buf_addf(note, " in %zu %s", files, st_plural(files, "file", "files"));
 	if (part->end < total) {
 		st_json_add_size(call->doc, call->result, "nextOffset", part->end);
 		st_buf_addf(note, ". Continue with offset %zu", part->end);
@@ -458,16 +485,12 @@ static void note_total(struct request *request, const struct totals *totals,
 
 static int render(struct request *request, struct stet_error *err) {
 	struct st_call *call = request->call;
-	st_auto(totals) totals = {.stopped = ST_BUF_INIT};
+	st_auto(stopped) stopped = {.names = ST_BUF_INIT};
 	st_auto(st_buf) note = ST_BUF_INIT, remarks = ST_BUF_INIT;
 	struct st_part part;
 	bool by_lines = request->mode == MODE_LINES;
-	add_up(&request->search, &totals);
-	size_t total = by_lines ? totals.lines : totals.files;
-	size_t max = st_arg_int(call, "limit", 0) > 0 ? SHOWN_MAX
-	             : by_lines                       ? LINES_DEFAULT
-	                                              : FILES_DEFAULT;
-	int code = st_call_part(call, total, max, &part, err);
+	name_stopped(&request->search.found, &stopped);
+	int code = st_call_part(call, total_of(request), most_shown(request), &part, err);
 	if (code < 0)
 		return code;
 	st_json_add_text(call->doc, call->result, "status", ST_STR("success"));
@@ -477,14 +500,14 @@ static int render(struct request *request, struct stet_error *err) {
 		render_files(request, &part);
 	if (code < 0)
 		return code;
-	note_total(request, &totals, &part, &note);
+	note_total(request, &part, &note);
 	st_buf_add(&note, st_buf_str(&remarks));
-	note_limits(request, &totals, &note);
+	note_limits(request, &stopped, &note);
 	note_left_out(request, &note);
 	st_buf_add(&note, st_buf_str(&request->problems));
 	if (request->failed > 0)
 		st_json_add_size(call->doc, call->result, "failedPaths", request->failed);
-	if (note.failed || remarks.failed || totals.stopped.failed)
+	if (note.failed || remarks.failed || stopped.names.failed)
 		return st_fail_nomem(err);
 	if (call->structured)
 		st_json_add_text(call->doc, call->result, "note", st_buf_str(&note));
@@ -520,7 +543,7 @@ static const struct st_param params[] = {
 	{.name = "list",
      .type = ST_PARAM_BOOLEAN,
      .unlisted = true,
-     .description = "Whether the data lists the matches; default: true."},
+     .description = "Whether the data has the matches and the text, too; default: true."},
 	{.name = "glob", .aliases = "include", .description = "Only these files: *.c, src/**."},
 	{.name = "literal", .type = ST_PARAM_BOOLEAN, .description = "The pattern is plain text."},
 	{.name = "ignoreCase",

@@ -1,18 +1,20 @@
 #include "tools/files/grep_page.h"
 
+#include <unistd.h>
+
 #include "base/array.h"
 #include "base/cancel.h"
 #include "base/quote.h"
 #include "base/utf8.h"
+#include "fs/path/sys.h"
 
-/* How many bytes of a line to show, and how many of them before a match that begins further right. */
-enum { LINE_MAX_BYTES = 500, LEAD = 60 };
-
-/* A line that matches: its number, where it begins, and where its first match begins in it. */
-struct hit {
-	size_t line;
-	size_t start;
-	size_t column;
+enum {
+	/* How many bytes of a line to show, and how many of them before a match that begins further right. */
+	LINE_MAX_BYTES = 500,
+	LEAD = 60,
+	/* Of a large file, read so much at once, and so much around it at first. */
+	PART = 64 << 10,
+	MARGIN = 4 << 10,
 };
 
 /* One file of the page. */
@@ -21,11 +23,22 @@ struct source {
 	struct st_buf label;
 	struct st_place place;
 	struct st_file file;
+	/* The open file, if only parts of it are read. */
+	int fd;
+	/* The part that is in memory, where it begins, and whether the file ends with it. */
+	struct st_str text;
+	size_t text_at;
+	bool at_end;
 	/* The lines to show and those around them, and how many there are before them. */
 	struct st_lines lines;
 	size_t lines_before;
-	struct hit *hits;
+	/* Those of the search, or those found here, which are `own`. */
+	struct st_grep_hit *hits, *own;
 	size_t count;
+	/* The search's; NULL if it remembered none. */
+	const struct st_grep_hits *searched;
+	/* The lines of the hits up to this one are in memory. */
+	size_t prepared;
 	/* Lines are counted up to here, which is the start of one. */
 	size_t counted_to, counted;
 	/* Look for no more of them. */
@@ -35,16 +48,17 @@ struct source {
 	/* The last line sent; 0 for none. */
 	size_t last;
 	/* What is being added. */
-	struct st_buf text;
+	struct st_buf added;
 };
 
 static void source_release(struct source *source) {
 	st_buf_release(&source->label);
-	st_buf_release(&source->text);
+	st_buf_release(&source->added);
 	st_place_release(&source->place);
 	st_file_release(&source->file);
 	st_lines_release(&source->lines);
-	free(source->hits);
+	st_close_at(&source->fd);
+	free(source->own);
 }
 
 void st_grep_add_path(struct st_call *call, struct st_buf *out, const char *path) {
@@ -69,12 +83,12 @@ static int add_hits(struct source *source, struct st_span lines, struct st_span 
                     struct stet_error *err) {
 	struct st_str text = st_buf_str(&source->file.bytes);
 	for (size_t start = lines.start, end; start < lines.end; start = end) {
-		if (!st_array_room(&source->hits, source->count, sizeof *source->hits))
+		if (!st_array_room(&source->own, source->count, sizeof *source->own))
 			return st_fail_nomem(err);
 		end = st_line_end(text, start);
 		bool holds = match.start >= start && match.start < end;
-		source->hits[source->count++] =
-			(struct hit){number_of(source, start), start, holds ? match.start - start : 0};
+		source->own[source->count++] =
+			(struct st_grep_hit){number_of(source, start), start, holds ? match.start - start : 0};
 	}
 	return 0;
 }
@@ -89,20 +103,86 @@ static int find_hits(struct st_grep_page *page, struct source *source, struct st
 		if (code < 0)
 			return code;
 	}
+	source->hits = source->own;
 	return code == 0 || st_matcher_limit(code) ? 0 : st_matcher_fail(code, err);
 }
 
-/* Index the lines of some hits, and those around them. */
+/* ---- a part of the file ---- */
+
+/* Whether the file is still the version that was searched. */
+static bool is_searched(const struct source *source, const struct st_stamp *stamp) {
+	struct stat st;
+	if (st_retry(fstat(source->fd, &st)) < 0)
+		return false;
+	const struct st_stamp now = st_stamp_of(&st);
+	return st_stamp_eq(&now, stamp);
+}
+
+/* Read a part of the open file. @return 1, 0 if it is another version by now, or a code. */
+static int read_part(struct source *source, size_t from, size_t to, struct stet_error *err) {
+	const struct st_stamp *stamp = &source->searched->stamp;
+	struct st_buf *bytes = &source->file.bytes;
+	to = to < stamp->size ? to : stamp->size;
+	st_buf_clear(bytes);
+	if (!st_buf_reserve(bytes, to - from))
+		return st_fail_nomem(err);
+	while (bytes->len < to - from) {
+		ssize_t len = st_retry(pread(source->fd, bytes->ptr + bytes->len, to - from - bytes->len,
+		                             (off_t)(from + bytes->len)));
+		if (len <= 0)
+			return 0;
+		bytes->len += (size_t)len;
+	}
+	source->text = st_buf_str(bytes);
+	source->text_at = from;
+	source->at_end = to == stamp->size;
+	return is_searched(source, stamp);
+}
+
+/* Index the lines of some hits, and those around them. @return 1, 0 if more of the file is needed, or a code. */
 static int index_lines(const struct st_grep_page *page, struct source *source, size_t first,
                        size_t end, struct stet_error *err) {
-	struct st_str text = st_buf_str(&source->file.bytes);
-	size_t from = source->hits[first].start, to = st_line_end(text, source->hits[end - 1].start);
-	source->lines_before = source->hits[first].line - 1;
-	for (size_t i = 0; i < page->context && from > 0; i++, source->lines_before--)
+	struct st_str text = source->text;
+	size_t from = source->hits[first].start - source->text_at, before = 0;
+	size_t to = st_line_end(text, source->hits[end - 1].start - source->text_at);
+	for (; before < page->context && from > 0; before++)
 		from = st_line_start(text, from - 1);
 	for (size_t i = 0; i < page->context && to < text.len; i++)
 		to = st_line_end(text, to);
-	return st_lines_init(&source->lines, st_str_slice(text, from, to), err);
+	if ((from == 0 && source->text_at > 0) || (to == text.len && !source->at_end))
+		return 0;
+	source->lines_before = source->hits[first].line - 1 - before;
+	st_lines_release(&source->lines);
+	int code = st_lines_init(&source->lines, st_str_slice(text, from, to), err);
+	return code < 0 ? code : 1;
+}
+
+/* Read the part of the file that has some hits, and the lines around them. As read_part(). */
+static int read_lines(const struct st_grep_page *page, struct source *source, size_t first,
+                      size_t end, struct stet_error *err) {
+	size_t start = source->hits[first].start, last = source->hits[end - 1].start;
+	for (size_t margin = MARGIN;; margin *= 4) {
+		int code = read_part(source, start > margin ? start - margin : 0, last + margin, err);
+		if (code == 1)
+			code = index_lines(page, source, first, end, err);
+		else
+			return code;
+		if (code != 0)
+			return code;
+	}
+}
+
+/* Make the lines of a hit available, with those of some hits behind it. As read_part(). */
+static int prepare_hit(const struct st_grep_page *page, struct source *source, size_t at,
+                       size_t end, struct stet_error *err) {
+	if (at < source->prepared)
+		return 1;
+	size_t last = at + 1;
+	while (last < end && source->hits[last].start - source->hits[at].start < PART)
+		last++;
+	source->prepared = last;
+	return source->fd >= 0 ? read_lines(page, source, at, last, err)
+	                       : index_lines(page, source, at, last, err);
 }
 
 /* Whether a line is one of the hits, which are sorted. */
@@ -139,7 +219,7 @@ static struct st_span visible(struct st_str line, size_t column) {
 /* Add "path:12:text". @return Whether the line is sent as it is. */
 static bool add_line(struct st_grep_page *page, struct source *source, size_t n, char mark,
                      size_t column) {
-	struct st_buf *out = &source->text;
+	struct st_buf *out = &source->added;
 	struct st_str line = line_text(source, n);
 	struct st_span part = visible(line, column);
 	bool cut = part.end - part.start < line.len;
@@ -167,21 +247,21 @@ static struct st_interval around(const struct st_grep_page *page, const struct s
 	return (struct st_interval){first, last < n ? n : last};
 }
 
-/* Add the lines of a hit to source->text; `whole` receives those that are sent as they are. */
+/* Add the lines of a hit to source->added; `whole` receives those that are sent as they are. */
 static bool add_group(struct st_grep_page *page, struct source *source, size_t at,
                       struct st_interval lines, struct st_intervals *whole) {
 	bool ok = true;
-	st_buf_clear(&source->text);
+	st_buf_clear(&source->added);
 	bool is_apart = source->last == 0 || lines.first != source->last + 1;
 	if (page->context > 0 && page->begun && is_apart)
-		st_buf_adds(&source->text, "--\n");
+		st_buf_adds(&source->added, "--\n");
 	for (size_t n = lines.first; n <= lines.last; n++) {
 		bool here = n == source->hits[at].line;
 		char mark = is_hit(source, n) ? ':' : '-';
 		if (add_line(page, source, n, mark, here ? source->hits[at].column : 0))
 			ok &= st_intervals_add(whole, n, n);
 	}
-	return ok && !source->text.failed;
+	return ok && !source->added.failed;
 }
 
 static void add_match_data(struct st_grep_page *page, const struct source *source, size_t n) {
@@ -235,31 +315,48 @@ static int show_hit(struct st_grep_page *page, struct source *source, size_t at,
 	struct st_interval lines = around(page, source, at, is_last);
 	st_auto(st_intervals) whole = {0};
 	bool ok = add_group(page, source, at, lines, &whole);
-	if (ok && source->text.len > page->room && !page->begun) {
+	if (ok && source->added.len > page->room && !page->begun) {
 		st_intervals_clear(&whole);
 		lines = (struct st_interval){n, n};
 		ok = add_group(page, source, at, lines, &whole);
 	}
 	if (!ok)
 		return st_fail_nomem(err);
-	page->full = source->text.len > page->room && page->begun;
+	page->full = source->added.len > page->room && page->begun;
 	if (page->full)
 		return 0;
 	bool is_first = source->last == 0;
-	page->room -= source->text.len < page->room ? source->text.len : page->room;
+	page->room -= source->added.len < page->room ? source->added.len : page->room;
 	page->begun = true;
 	source->last = lines.last;
-	st_buf_add(&page->call->text, st_buf_str(&source->text));
+	st_buf_add(&page->call->text, st_buf_str(&source->added));
 	add_match_data(page, source, n);
 	return page->is_recorded ? record_lines(page, source, &whole, is_first, err) : 0;
 }
 
 /* ---- one file ---- */
 
-/* Load the file, with its hash if the session records it. */
+/* Open the file to read parts of it, if it still is what was searched and the session does not record it. */
+static bool open_parts(const struct st_grep_page *page, struct source *source) {
+	const struct st_grep_hits *searched = source->searched;
+	if (page->is_recorded || !searched)
+		return false;
+	const struct st_root *root = &page->call->session->ws->root;
+	if (st_root_locate(root, st_str(source->path), &source->place, NULL) == 0)
+		source->fd = st_file_open(&source->place, NULL);
+	if (source->fd < 0 || !is_searched(source, &searched->stamp))
+		return false;
+	source->hits = searched->list;
+	source->count = searched->count;
+	return true;
+}
+
+/* Load the whole file, with its hash if the session records it. */
 static int load_source(const struct st_grep_page *page, struct source *source,
                        struct stet_error *err) {
 	struct stet_session *session = page->call->session;
+	st_close_at(&source->fd);
+	st_place_release(&source->place);
 	if (page->is_recorded)
 		return st_session_load(session, source->path, &source->place, &source->file, err);
 	int code = st_root_locate(&session->ws->root, st_str(source->path), &source->place, err);
@@ -269,20 +366,57 @@ static int load_source(const struct st_grep_page *page, struct source *source,
 	return fd < 0 ? fd : st_file_fetch(fd, source->path, session->ws->max_file, &source->file, err);
 }
 
-/* Load the file and find its hits. @return 1, 0 if it is no longer what was searched, or a code. */
+/* Find the hits in the loaded file, unless it is what was searched. @return 1, 0 if it is no text, or a code. */
+static int find_in_loaded(struct st_grep_page *page, struct source *source,
+                          struct stet_error *err) {
+	const struct st_grep_hits *searched = source->searched;
+	source->text = st_buf_str(&source->file.bytes);
+	source->at_end = true;
+	if (searched && source->file.stamped && st_stamp_eq(&searched->stamp, &source->file.stamp)) {
+		source->hits = searched->list;
+		source->count = searched->count;
+		return 1;
+	}
+	if (st_grep_kind(source->text) != ST_GREP_SEARCHED)
+		return 0;
+	int code = find_hits(page, source, err);
+	return code < 0 ? code : 1;
+}
+
+static int open_whole(struct st_grep_page *page, struct source *source, struct stet_error *err) {
+	int code = load_source(page, source, err);
+	if (code == 0)
+		return find_in_loaded(page, source, err);
+	return code == STET_E_NOMEM || code == STET_E_CANCELLED ? code : 0;
+}
+
+/* Open the file, and find its hits. @return 1, 0 if it is no longer what was searched, or a code. */
 static int open_source(struct st_grep_page *page, struct source *source, struct stet_error *err) {
 	st_auto(st_buf) path = ST_BUF_INIT;
-	int code = load_source(page, source, err);
-	if (code == STET_E_NOMEM || code == STET_E_CANCELLED)
-		return code;
-	if (code < 0 || st_grep_kind(st_buf_str(&source->file.bytes)) != ST_GREP_SEARCHED)
-		return 0;
-	code = find_hits(page, source, err);
-	if (code < 0)
+	int code = open_parts(page, source) ? 1 : open_whole(page, source, err);
+	if (code <= 0)
 		return code;
 	st_grep_add_path(page->call, &path, source->path);
 	st_quote_name(&source->label, st_buf_str(&path));
 	return path.failed || source->label.failed ? st_fail_nomem(err) : 1;
+}
+
+/* Show hits of an open file. */
+static int show_hits(struct st_grep_page *page, struct source *source, size_t first, size_t end,
+                     size_t *sent, struct stet_error *err) {
+	for (size_t at = first; at < end && !page->full; at++) {
+		int code = prepare_hit(page, source, at, end, err);
+		if (code == 0) {
+			page->changed++;
+			return 0;
+		}
+		if (code > 0)
+			code = show_hit(page, source, at, at + 1 == end, err);
+		if (code < 0)
+			return code;
+		*sent += !page->full;
+	}
+	return 0;
 }
 
 int st_grep_page_add(struct st_grep_page *page, const struct st_grep_file *file, size_t first,
@@ -291,9 +425,11 @@ int st_grep_page_add(struct st_grep_page *page, const struct st_grep_file *file,
 	                          .label = ST_BUF_INIT,
 	                          .place = ST_PLACE_INIT,
 	                          .file = ST_FILE_INIT,
-	                          .text = ST_BUF_INIT};
+	                          .fd = -1,
+	                          .searched = file->hits,
+	                          .added = ST_BUF_INIT};
 	/* Where the search stopped early, it would do so again. */
-	source.most = file->state == ST_GREP_STOPPED ? file->lines : SIZE_MAX;
+	source.most = file->why ? file->lines : SIZE_MAX;
 	*sent = 0;
 	int code = open_source(page, &source, err);
 	if (code < 0)
@@ -303,14 +439,5 @@ int st_grep_page_add(struct st_grep_page *page, const struct st_grep_file *file,
 		return 0;
 	}
 	size_t end = count < source.count - first ? first + count : source.count;
-	code = index_lines(page, &source, first, end, err);
-	if (code < 0)
-		return code;
-	for (size_t at = first; at < end && !page->full; at++) {
-		code = show_hit(page, &source, at, at + 1 == end, err);
-		if (code < 0)
-			return code;
-		*sent += !page->full;
-	}
-	return 0;
+	return show_hits(page, &source, first, end, sent, err);
 }
