@@ -44,7 +44,7 @@ void st_hook_tell(struct st_hook_call *call, const char *path) {
 		return;
 	const struct st_seen *seen = st_tracker_find(&session->tracker, relative);
 	if (seen && seen->version.exists)
-		st_places_tell(session->ws->places, session, relative, &seen->version.hash, &text);
+		st_places_tell(session->ws->places, session, NULL, relative, &seen->version.hash, &text);
 	if (text.len > 0 && !text.failed)
 		st_hook_say(call->decision, st_str_trim(st_buf_str(&text)));
 }

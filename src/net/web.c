@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "core/page/page.h"
 #include "net/query.h"
 #include "net/web_undo.h"
 #include "stet/page.h"
@@ -130,6 +131,9 @@ struct section_task {
 	/* NULL once the client is gone. */
 	struct st_request *request;
 	struct stet_workspace *ws;
+	/* Which files the caller may know of; `limited` if that is not all. */
+	struct st_reach reach;
+	bool limited;
 	char section[32];
 	struct st_buf args;
 	char *json;
@@ -147,8 +151,8 @@ static void section_free(struct section_task *task) {
 static void run_section(struct st_pool_task *base) {
 	struct section_task *task = (struct section_task *)base;
 	struct st_str args = st_buf_str(&task->args);
-	task->code =
-		stet_page(task->ws, task->section, args.ptr, args.len, &task->json, &task->len, &task->err);
+	task->code = st_page(task->ws, task->limited ? &task->reach : NULL, task->section, args,
+	                     &task->json, &task->len, &task->err);
 }
 
 static void answer_section(struct st_pool_task *base) {
@@ -215,6 +219,17 @@ static struct stet_workspace *workspace_of(const struct st_web *web,
 	return number < ST_ROOTS_MAX ? nth_workspace(web, request, number) : NULL;
 }
 
+/* Note what the caller's token opens. Without memory nothing is within reach. */
+static void limit_section(const struct st_web *web, const struct st_request *request,
+                          struct section_task *task) {
+	struct stet_client *client = NULL;
+	task->limited = true;
+	if (stet_host_stateless(web->host, request->caller.owner, &client, NULL) < 0)
+		return;
+	task->limited = st_client_reach(client, &task->reach) != NULL;
+	stet_client_release(client);
+}
+
 static void handle_section(struct st_web *web, struct st_request *request, const char *section) {
 	struct stet_workspace *ws = workspace_of(web, request);
 	struct section_task *task = ws ? calloc(1, sizeof *task) : NULL;
@@ -229,6 +244,7 @@ static void handle_section(struct st_web *web, struct st_request *request, const
 	*task = (struct section_task){
 		.task = {.run = run_section, .done = answer_section}, .request = request, .ws = ws};
 	snprintf(task->section, sizeof task->section, "%s", section);
+	limit_section(web, request, task);
 	add_args(request->head.query, &task->args);
 	if (!st_pool_submit(web->pool, &task->task)) {
 		section_free(task);

@@ -2,6 +2,7 @@
 #ifndef STET_TOOLS_HOST_H
 #define STET_TOOLS_HOST_H
 
+#include "core/places/reach.h"
 #include "stet/host.h"
 #include "tools/tool.h"
 
@@ -34,6 +35,9 @@ uint64_t st_host_space_bit(const struct stet_host *host, const char *root);
 
 /** The n-th workspace (from 0) that a client may use; NULL beyond the last. */
 struct stet_workspace *st_client_workspace(struct stet_client *client, size_t n);
+
+/** Fill in which files a client may know of. Returns NULL if it may know of all; so may a client that is NULL. */
+const struct st_reach *st_client_reach(struct stet_client *client, struct st_reach *reach);
 
 /** Whether a client may change nothing, because of its owner or of the host. */
 bool st_client_is_read_only(struct stet_client *client);

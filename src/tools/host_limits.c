@@ -82,6 +82,15 @@ struct stet_workspace *st_client_workspace(struct stet_client *client, size_t n)
 	return stet_host_workspace(client->host, st_client_space(client, n));
 }
 
+const struct st_reach *st_client_reach(struct stet_client *client, struct st_reach *reach) {
+	const struct stet_workspace *ws;
+	if (!client || !st_client_is_limited(client))
+		return NULL;
+	for (reach->count = 0; (ws = st_client_workspace(client, reach->count)); reach->count++)
+		reach->dirs[reach->count] = ws->root.path;
+	return reach;
+}
+
 bool st_client_is_read_only(struct stet_client *client) {
 	return client->host->spaces[0]->read_only || limit_of(client).read_only;
 }

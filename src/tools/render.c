@@ -8,6 +8,7 @@
 #include "core/places/places.h"
 #include "core/session/deliver.h"
 #include "stet/host.h"
+#include "tools/host.h"
 
 const char st_common_schema[] =
 	"{\"type\":\"object\",\"properties\":{"
@@ -158,7 +159,9 @@ void st_call_instruct_change(struct st_call *call, const char *path) {
 
 void st_call_tell(struct st_call *call, const char *path, const struct st_hash *now) {
 	st_auto(st_buf) text = ST_BUF_INIT;
-	st_places_tell(call->session->ws->places, call->session, path, now, &text);
+	struct st_reach reach;
+	st_places_tell(call->session->ws->places, call->session, st_client_reach(call->client, &reach),
+	               path, now, &text);
 	if (text.len == 0 || text.failed)
 		return;
 	st_json_add_text(call->doc, call->result, "elsewhere", st_str_trim(st_buf_str(&text)));

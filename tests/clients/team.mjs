@@ -22,12 +22,23 @@ for (const root of [one, two]) {
 	writeFileSync(path.join(root, 'a.txt'), `first of ${path.basename(root)}\n`);
 }
 const file = (name) => path.join(dir, name);
+// Two checkouts of one repository.
+const [main, tree] = ['main', 'tree'].map((name) => path.join(dir, name));
+const git = (where, ...args) => assert.equal(
+	spawnSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@example.org', ...args], { cwd: where }).status, 0);
+mkdirSync(main);
+git(main, 'init', '-q');
+writeFileSync(path.join(main, 'a.txt'), 'one\ntwo\nthree\n');
+git(main, 'add', '.');
+git(main, 'commit', '-qm', 'first');
+git(main, 'worktree', 'add', '-q', '-b', 'other', tree);
 const words = (name) => `${name}-0123456789abcdef`;
 const tokens = [
 	`${words('alice')} name=alice`,
 	`${words('bob')} name=bob`,
 	`${words('reader')} name=reader read-only`,
 	`${words('fenced')} name=fenced root=${two}`,
+	`${words('planted')} name=planted root=${tree}`,
 ];
 const writeTokens = (lines) => writeFileSync(file('tokens'), lines.join('\n') + '\n', { mode: 0o600 });
 writeTokens(tokens);
@@ -35,7 +46,7 @@ for (const end of ['pem', 'key'])
 	copyFileSync(path.join(certs, `server.${end}`), file(`tls.${end}`));
 
 const options = ['--token-file', file('tokens'), '--tls-cert', file('tls.pem'), '--tls-key', file('tls.key')];
-const server = spawn(stet, ['serve', ...options, '--access-log', file('access.log'), one, two], {
+const server = spawn(stet, ['serve', ...options, '--page', '--access-log', file('access.log'), one, two, main, tree], {
 	stdio: ['ignore', 'pipe', 'pipe'],
 });
 process.on('exit', () => server.kill('SIGKILL'));
@@ -143,6 +154,33 @@ await claim('a token for one directory cannot leave it', async () => {
 	await client.close();
 });
 
+const get = (where, headers = {}) => fetch(new URL(where, url), { headers });
+await claim('a token for one checkout hears nothing of the others of its repository', async () => {
+	const here = path.join(tree, 'a.txt');
+	const asked = async ({ client, call }) => [
+		(await call('others', {})).text,
+		(await call('others', { forecast: true, all: true, path: here })).text,
+		(await call('read_file', { path: here })).text,
+		(await client.readResource({ uri: 'stet://others' })).contents[0].text,
+	];
+	const planted = await connect('planted');
+	await planted.call('edit_file', { path: here, oldText: 'three', newText: 'drei' });
+	await alice.call('edit_file', { path: path.join(main, 'a.txt'), oldText: 'one', newText: 'eins' });
+	const page = async (name) => (await get('/api/v1/places?ws=' + (name === 'alice' ? 3 : 0),
+		{ Authorization: `Bearer ${words(name)}` })).text();
+	// What others do is stored behind the answers: alice knows when it is.
+	const stored = (text) => JSON.parse(text).who.places.some((place) => place.path === main && place.files.length);
+	while (!stored(await page('alice')))
+		await new Promise((resolve) => setImmediate(resolve));
+	assert.match((await alice.call('read_file', { path: here })).text, /\[Elsewhere: .*main/);
+	for (const text of [...await asked(planted), await page('planted')]) {
+		assert.ok(!text.includes(main), text);
+		assert.ok(!/Elsewhere|eins/.test(text), text);
+	}
+	assert.match(await page('planted'), /"path":"a\.txt"/);
+	await planted.client.close();
+});
+
 await claim('the access log has a line for each call, with the caller and the tool', async () => {
 	const lines = readFileSync(file('access.log'), 'utf8').trim().split('\n').map((line) => JSON.parse(line));
 	const edit = lines.find((line) => line.caller === 'alice' && line.call === 'tools/call edit_file');
@@ -155,7 +193,6 @@ await claim('the access log has a line for each call, with the caller and the to
 	assert.ok(!readFileSync(file('access.log'), 'utf8').includes(words('alice')));
 });
 
-const get = (where, headers = {}) => fetch(new URL(where, url), { headers });
 await claim('a wrong token is refused, and logged without a caller', async () => {
 	const answer = await get('/metrics', { Authorization: `Bearer ${words('nobody')}` });
 	assert.equal(answer.status, 401);
@@ -207,7 +244,7 @@ await claim('SIGHUP takes a new certificate, new tokens and a new log; sessions 
 	renameSync(file('access.log'), file('access.1'));
 	writeTokens([...tokens.filter((line) => !line.includes('name=bob')), `${words('carol')} name=carol read-only`]);
 	server.kill('SIGHUP');
-	await complained('The 4 tokens were reloaded.', 'The certificate was reloaded.');
+	await complained('The 5 tokens were reloaded.', 'The certificate was reloaded.');
 	assert.equal(await presented({}), 'next');
 	assert.match((await alice.call('read_file', { path: path.join(one, 'a.txt') })).text, /third/);
 	await assert.rejects(bob.call('read_file', { path: path.join(one, 'a.txt') }));

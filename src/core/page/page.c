@@ -154,8 +154,8 @@ static int write_section(struct st_page *page, st_page_section *run, struct st_b
 	return code == 0 ? st_json_write(page->doc, page->root, out, err) : code;
 }
 
-int stet_page(struct stet_workspace *ws, const char *section, const char *args, size_t args_len,
-              char **out, size_t *out_len, struct stet_error *err) {
+int st_page(struct stet_workspace *ws, const struct st_reach *reach, const char *section,
+            struct st_str args, char **out, size_t *out_len, struct stet_error *err) {
 	*out = NULL;
 	if (st_begin_call(ws, err) < 0)
 		return STET_E_INVALID;
@@ -163,9 +163,9 @@ int stet_page(struct stet_workspace *ws, const char *section, const char *args, 
 	struct st_buf text = ST_BUF_INIT;
 	st_page_section *run = find_section(section, err);
 	int code = run ? 0 : STET_E_INVALID;
-	if (code == 0 && args && args_len > 0)
-		code = st_json_parse(st_strn(args, args_len), "The arguments", &parsed, err);
-	struct st_page page = {.ws = ws, .args = yyjson_doc_get_root(parsed)};
+	if (code == 0 && args.len > 0)
+		code = st_json_parse(args, "The arguments", &parsed, err);
+	struct st_page page = {.ws = ws, .reach = reach, .args = yyjson_doc_get_root(parsed)};
 	if (code == 0)
 		code = write_section(&page, run, &text, err);
 	yyjson_mut_doc_free(page.doc);
@@ -176,6 +176,12 @@ int stet_page(struct stet_workspace *ws, const char *section, const char *args, 
 	if (out_len)
 		*out_len = text.len;
 	return code;
+}
+
+int stet_page(struct stet_workspace *ws, const char *section, const char *args, size_t args_len,
+              char **out, size_t *out_len, struct stet_error *err) {
+	return st_page(ws, NULL, section, args ? st_strn(args, args_len) : st_str(""), out, out_len,
+	               err);
 }
 
 int64_t stet_page_changes(struct stet_workspace *ws) {

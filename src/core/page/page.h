@@ -10,6 +10,7 @@
 #define STET_CORE_PAGE_PAGE_H
 
 #include "base/json.h"
+#include "core/places/reach.h"
 #include "core/state/state.h"
 #include "stet/page.h"
 
@@ -34,7 +35,14 @@ struct st_page {
 	yyjson_mut_doc *doc;
 	/** The object to fill. */
 	yyjson_mut_val *root;
+	/** Which files the reader may know of; NULL for all. */
+	const struct st_reach *reach;
 };
+
+/** As stet_page(), for a reader with a limit. */
+[[nodiscard]] int st_page(struct stet_workspace *ws, const struct st_reach *reach,
+                          const char *section, struct st_str args, char **out, size_t *out_len,
+                          struct stet_error *err);
 
 typedef int st_page_section(struct st_page *page, struct stet_error *err);
 

@@ -5,9 +5,16 @@
 #include "base/json.h"
 #include "core/places/places.h"
 
-/** Fill an object with what stet_who() answers. Returns 0 or a code. */
-[[nodiscard]] int st_who_fill(struct st_places *places, yyjson_mut_doc *doc, yyjson_mut_val *root,
-                              struct stet_error *err);
+/**
+ * Fill an object with what stet_who() answers, as far as the caller may know of it;
+ * NULL for everything. Returns 0 or a code.
+ */
+[[nodiscard]] int st_who_fill(struct st_places *places, const struct st_reach *reach,
+                              yyjson_mut_doc *doc, yyjson_mut_val *root, struct stet_error *err);
+
+/** As stet_who(), for a caller with a limit. */
+[[nodiscard]] int st_who(struct stet_workspace *ws, const struct st_reach *reach, char **out,
+                         size_t *out_len, struct stet_error *err);
 
 /** The scope of a forecast. */
 struct st_forecast_request {
@@ -15,6 +22,8 @@ struct st_forecast_request {
 	const char *path;
 	/** All pairs, not only those with this place. */
 	bool all;
+	/** Which files the caller may know of; NULL for all. */
+	const struct st_reach *reach;
 };
 
 /** Fill an object with what stet_forecast() answers. Returns 0 or a code. */
@@ -25,6 +34,13 @@ struct st_forecast_request {
 /** The path of a file relative to the checkout; it need not exist. Returns 0 or a code. */
 [[nodiscard]] int st_forecast_path(struct stet_workspace *ws, const char *path,
                                    struct st_buf *whole, struct stet_error *err);
+
+/**
+ * Add `repository`. It can be a path that the caller may not know; then it is the
+ * workspace's root.
+ */
+void st_add_repository(struct st_places *places, const struct st_reach *reach, yyjson_mut_doc *doc,
+                       yyjson_mut_val *root);
 
 /** Add `secondsAgo`. */
 void st_add_seconds_ago(yyjson_mut_doc *doc, yyjson_mut_val *object, int64_t now, int64_t at);

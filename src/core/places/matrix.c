@@ -44,6 +44,8 @@ struct matrix {
 	struct st_git git;
 	struct known *known;
 	size_t known_count, known_room;
+	/* The checkouts of the pair being compared. */
+	const struct st_listed *compared[2];
 	/* The pair being written. */
 	yyjson_mut_val *files;
 	size_t left_out;
@@ -201,8 +203,22 @@ static void add_overlaps(struct matrix *matrix, yyjson_mut_val *object,
 		st_json_add_size(matrix->doc, object, "overlapsLeftOut", count - OVERLAPS_MAX);
 }
 
+/* Whether the caller may know of a file under all its names, in both checkouts. */
+static bool is_within_reach(const struct matrix *matrix, const struct st_file_forecast *file) {
+	const char *const names[] = {file->path, file->renamed[0], file->renamed[1]};
+	bool has = true;
+	for (size_t i = 0; i < 6 && has; i++) {
+		if (names[i / 2])
+			has = st_reach_has(matrix->request->reach, st_str(matrix->compared[i % 2]->path),
+			                   st_str(names[i / 2]));
+	}
+	return has;
+}
+
 static int add_file(void *data, const struct st_file_forecast *file, struct stet_error *err) {
 	struct matrix *matrix = data;
+	if (!is_within_reach(matrix, file))
+		return st_cancel_check_now(err);
 	if (file->verdict > matrix->verdict)
 		matrix->verdict = file->verdict;
 	if (yyjson_mut_arr_size(matrix->files) == FILES_MAX) {
@@ -244,6 +260,7 @@ static int compare_changes(struct matrix *matrix, yyjson_mut_val *pair, const si
 		struct known *known = find_known(matrix, parties[i], base);
 		if (known->failed)
 			return add_unknown(matrix, pair, known->why);
+		matrix->compared[i] = matrix->parties[parties[i]].listed;
 		sides[i] = (struct st_forecast_side){&matrix->parties[parties[i]].root, &known->changed};
 	}
 	matrix->files = st_json_add_array(matrix->doc, pair, "files");
@@ -325,6 +342,19 @@ static int add_here(struct st_places *places, struct st_list *list, struct stet_
 	return 0;
 }
 
+/* Leave out the checkouts that the caller may not know of. */
+static void drop_hidden(struct st_list *list, const struct st_reach *reach) {
+	size_t count = 0;
+	for (size_t i = 0; i < list->count; i++) {
+		struct st_listed *listed = &list->items[i];
+		if (st_reach_meets(reach, st_str(listed->path), listed->near))
+			list->items[count++] = *listed;
+		else
+			free(listed->path);
+	}
+	list->count = count;
+}
+
 static int read_list(struct st_places *places, struct matrix *matrix, yyjson_mut_val *root,
                      struct stet_error *err) {
 	st_places_flush_own(places);
@@ -335,11 +365,11 @@ static int read_list(struct st_places *places, struct matrix *matrix, yyjson_mut
 		code = st_list_read(places, &matrix->list, err);
 		st_places_unlock(places);
 	}
-	const char *repository = places->checkout.repository;
-	st_json_add(matrix->doc, root, "repository",
-	            repository ? st_json_text(matrix->doc, st_str(repository))
-	                       : yyjson_mut_null(matrix->doc));
-	return code == 0 && repository ? add_here(places, &matrix->list, err) : code;
+	st_add_repository(places, matrix->request->reach, matrix->doc, root);
+	if (code == 0 && places->checkout.repository)
+		code = add_here(places, &matrix->list, err);
+	drop_hidden(&matrix->list, matrix->request->reach);
+	return code;
 }
 
 static void add_places(struct matrix *matrix, yyjson_mut_val *root) {

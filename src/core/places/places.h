@@ -12,6 +12,7 @@
 #ifndef STET_CORE_PLACES_PLACES_H
 #define STET_CORE_PLACES_PLACES_H
 
+#include "core/places/reach.h"
 #include "core/places/registry.h"
 #include "core/session/session.h"
 
@@ -98,11 +99,13 @@ struct st_task_request;
  * session was told of this change before. Appends nothing if nobody else is there;
  * never waits for other processes.
  *
+ * @reach  Which files the caller may know of; NULL for all.
  * @path   Below the root.
  * @now    The version that the answer shows, or that the session has just written.
  */
-void st_places_tell(struct st_places *places, struct stet_session *session, const char *path,
-                    const struct st_hash *now, struct st_buf *out);
+void st_places_tell(struct st_places *places, struct stet_session *session,
+                    const struct st_reach *reach, const char *path, const struct st_hash *now,
+                    struct st_buf *out);
 
 /**
  * A descriptor that becomes readable when another process may have reported

@@ -25,6 +25,7 @@ enum {
 struct telling {
 	struct st_places *places;
 	struct stet_session *session;
+	const struct st_reach *reach;
 	const char *path;
 	const struct st_hash *now;
 	/* What this checkout's own changes of the file started from; the current version if it made none. */
@@ -222,7 +223,8 @@ static int tell_of(void *data, const struct st_registry_event *event, struct ste
 		st_registry_checkout(&telling->places->registry, event->checkout, take_place, &there, err);
 	if (code < 0)
 		return code;
-	if (!read_there(&there, event->path) || !is_news(telling, event, &there) ||
+	if (!st_reach_has(telling->reach, st_buf_str(&there.path), event->path) ||
+	    !read_there(&there, event->path) || !is_news(telling, event, &there) ||
 	    !st_delivered_add_new_notice(delivered, st_str(name.text)))
 		return 0;
 	add_line(telling, event, &there, telling->out);
@@ -297,10 +299,11 @@ static bool lock_soon(struct st_places *places) {
 	return pthread_mutex_timedlock(&places->lock, &deadline) == 0;
 }
 
-void st_places_tell(struct st_places *places, struct stet_session *session, const char *path,
-                    const struct st_hash *now, struct st_buf *out) {
+void st_places_tell(struct st_places *places, struct stet_session *session,
+                    const struct st_reach *reach, const char *path, const struct st_hash *now,
+                    struct st_buf *out) {
 	struct telling telling = {
-		.places = places, .session = session, .path = path, .now = now, .out = out};
+		.places = places, .session = session, .reach = reach, .path = path, .now = now, .out = out};
 	if (places->off || session->stateless || !lock_soon(places))
 		return;
 	if (st_places_open_locked(places) == 1)

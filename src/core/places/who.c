@@ -13,6 +13,9 @@ enum { FILES_MAX = 100 };
 
 struct who {
 	struct st_places *places;
+	const struct st_reach *reach;
+	/* The checkout whose files are added. */
+	struct st_str checkout;
 	yyjson_mut_doc *doc;
 	yyjson_mut_val *agents, *files;
 	int64_t now;
@@ -53,7 +56,9 @@ static void add_lines(yyjson_mut_doc *doc, yyjson_mut_val *file,
 static int add_file(void *data, const struct st_registry_event *event, struct stet_error *err) {
 	struct who *who = data;
 	(void)err;
-	if (event->based && st_version_eq(&event->base, &event->after))
+	if ((event->based && st_version_eq(&event->base, &event->after)) ||
+	    !st_reach_has(who->reach, who->checkout, event->path) ||
+	    (event->moved_from.len && !st_reach_has(who->reach, who->checkout, event->moved_from)))
 		return 0;
 	if (yyjson_mut_arr_size(who->files) == FILES_MAX) {
 		who->left_out++;
@@ -89,6 +94,7 @@ static int add_place(struct who *who, yyjson_mut_val *list, const struct st_list
 	who->agents = st_json_add_array(who->doc, place, "agents");
 	who->files = st_json_add_array(who->doc, place, "files");
 	who->left_out = 0;
+	who->checkout = st_str(listed->path);
 	int code = st_registry_agents(registry, listed->id, add_agent, who, err);
 	if (code == 0)
 		code = st_registry_files(registry, listed->id, add_file, who, err);
@@ -101,22 +107,33 @@ static int add_places(struct who *who, yyjson_mut_val *root, struct stet_error *
 	st_auto(st_list) list = {0};
 	yyjson_mut_val *array = st_json_add_array(who->doc, root, "places");
 	int code = st_list_read(who->places, &list, err);
-	for (size_t i = 0; i < list.count && code == 0; i++)
-		code = add_place(who, array, &list.items[i], err);
+	for (size_t i = 0; i < list.count && code == 0; i++) {
+		const struct st_listed *listed = &list.items[i];
+		if (st_reach_meets(who->reach, st_str(listed->path), listed->near))
+			code = add_place(who, array, listed, err);
+	}
 	return code;
 }
 
-int st_who_fill(struct st_places *places, yyjson_mut_doc *doc, yyjson_mut_val *root,
-                struct stet_error *err) {
-	struct who who = {.places = places, .doc = doc, .now = st_wall_ns()};
+void st_add_repository(struct st_places *places, const struct st_reach *reach, yyjson_mut_doc *doc,
+                       yyjson_mut_val *root) {
+	const char *repository = places->checkout.repository;
+	if (repository && reach && *repository == '/' &&
+	    !st_reach_has(reach, st_str(repository), ST_STR("")))
+		repository = places->ws->root.path;
+	st_json_add(doc, root, "repository",
+	            repository ? st_json_text(doc, st_str(repository)) : yyjson_mut_null(doc));
+}
+
+int st_who_fill(struct st_places *places, const struct st_reach *reach, yyjson_mut_doc *doc,
+                yyjson_mut_val *root, struct stet_error *err) {
+	struct who who = {.places = places, .reach = reach, .doc = doc, .now = st_wall_ns()};
 	st_places_flush_own(places);
 	st_places_await_hub(places);
 	int code = st_places_lock(places, false, err);
 	if (code < 0)
 		return code;
-	const char *repository = places->checkout.repository;
-	st_json_add(doc, root, "repository",
-	            repository ? st_json_text(doc, st_str(repository)) : yyjson_mut_null(doc));
+	st_add_repository(places, reach, doc, root);
 	if (code == 0) {
 		st_json_add_size(doc, root, "here", 0);
 		st_json_add_array(doc, root, "places");
@@ -151,13 +168,17 @@ int st_places_answer(struct stet_workspace *ws, st_places_fill *fill, const void
 
 static int fill_who(struct st_places *places, const void *request, yyjson_mut_doc *doc,
                     yyjson_mut_val *root, struct stet_error *err) {
-	(void)request;
-	return st_who_fill(places, doc, root, err);
+	return st_who_fill(places, request, doc, root, err);
 }
 
-int stet_who(struct stet_workspace *ws, char **out, size_t *out_len, struct stet_error *err) {
+int st_who(struct stet_workspace *ws, const struct st_reach *reach, char **out, size_t *out_len,
+           struct stet_error *err) {
 	*out = NULL;
 	if (st_begin_call(ws, err) < 0)
 		return STET_E_INVALID;
-	return st_places_answer(ws, fill_who, NULL, out, out_len, err);
+	return st_places_answer(ws, fill_who, reach, out, out_len, err);
+}
+
+int stet_who(struct stet_workspace *ws, char **out, size_t *out_len, struct stet_error *err) {
+	return st_who(ws, NULL, out, out_len, err);
 }

@@ -2,11 +2,11 @@
 #include "base/base64.h"
 #include "base/uri.h"
 #include "base/utf8.h"
+#include "core/places/answers.h"
 #include "core/session/session.h"
 #include "mcp/service/service_state.h"
 #include "tools/host.h"
 #include "stet/instructions.h"
-#include "stet/places.h"
 #include "text/markdown/heading.h"
 
 /* A resource is sent as a whole, and JSON may need six bytes for one. */
@@ -108,7 +108,9 @@ static void add_of_workspace(struct st_buf *out, const struct stet_workspace *ws
 	st_buf_adds(out, json + 1);
 }
 
-static int add_index(struct st_buf *out, struct stet_workspace *ws, struct stet_error *err) {
+static int add_index(struct st_buf *out, struct stet_client *client, struct stet_workspace *ws,
+                     struct stet_error *err) {
+	(void)client;
 	struct stet_instructions *instructions = NULL;
 	int code = stet_instructions_index(ws, &instructions, err);
 	if (code < 0)
@@ -122,9 +124,11 @@ static int add_index(struct st_buf *out, struct stet_workspace *ws, struct stet_
 	return 0;
 }
 
-static int add_others(struct st_buf *out, struct stet_workspace *ws, struct stet_error *err) {
+static int add_others(struct st_buf *out, struct stet_client *client, struct stet_workspace *ws,
+                      struct stet_error *err) {
 	char *json = NULL;
-	int code = stet_who(ws, &json, NULL, err);
+	struct st_reach reach;
+	int code = st_who(ws, st_client_reach(client, &reach), &json, NULL, err);
 	if (code == 0)
 		add_of_workspace(out, ws, json);
 	stet_free(json);
@@ -133,8 +137,8 @@ static int add_others(struct st_buf *out, struct stet_workspace *ws, struct stet
 
 /* Read a resource that is a list with an object for each workspace. */
 static int read_list(struct st_mcp_request *request,
-                     int (*add)(struct st_buf *out, struct stet_workspace *ws,
-                                struct stet_error *err)) {
+                     int (*add)(struct st_buf *out, struct stet_client *client,
+                                struct stet_workspace *ws, struct stet_error *err)) {
 	struct stet_client *client = st_service_client_of(request);
 	struct stet_error why = {0};
 	st_auto(st_buf) text = ST_BUF_INIT;
@@ -142,7 +146,7 @@ static int read_list(struct st_mcp_request *request,
 	struct stet_workspace *ws;
 	for (size_t i = 0; (ws = st_client_workspace(client, i)); i++) {
 		st_buf_adds(&text, i > 0 ? "," : "");
-		if (add(&text, ws, &why) < 0)
+		if (add(&text, client, ws, &why) < 0)
 			return st_mcp_fail(request, ST_MCP_INTERNAL_ERROR, "%s", why.message);
 	}
 	st_buf_adds(&text, "]}");

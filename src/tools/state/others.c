@@ -3,6 +3,7 @@
 #include "base/quote.h"
 #include "core/places/answers.h"
 #include "text/lines/lines.h"
+#include "tools/host.h"
 #include "tools/render.h"
 
 static struct st_str text_of(yyjson_mut_val *object, const char *key) {
@@ -201,7 +202,9 @@ static void add_pair(struct st_call *call, yyjson_mut_val *pair) {
 
 static int run_forecast(struct st_call *call, struct stet_error *err) {
 	st_auto(st_buf) whole = ST_BUF_INIT;
-	struct st_forecast_request request = {.all = st_arg_flag(call, "all", false)};
+	struct st_reach reach;
+	struct st_forecast_request request = {.all = st_arg_flag(call, "all", false),
+	                                      .reach = st_client_reach(call->client, &reach)};
 	if (st_arg_str(call, "path").len > 0) {
 		const char *path = st_call_path(call, "path", err);
 		int code = path ? st_forecast_path(call->session->ws, path, &whole, err) : err->code;
@@ -229,7 +232,9 @@ static int run_others(struct st_call *call, struct stet_error *err) {
 	st_json_add_text(call->doc, call->result, "status", ST_STR("success"));
 	if (st_arg_flag(call, "forecast", false))
 		return run_forecast(call, err);
-	int code = st_who_fill(call->session->ws->places, call->doc, call->result, err);
+	struct st_reach reach;
+	int code = st_who_fill(call->session->ws->places, st_client_reach(call->client, &reach),
+	                       call->doc, call->result, err);
 	if (code == 0)
 		add_who(call);
 	return code;
