@@ -29,7 +29,7 @@ struct changed {
 	bool known;
 	/* The version that a witness saw the tool replace; empty if there was none. */
 	struct st_buf replaced;
-	/* Another program wrote while the tool did, and the witness did not see what. */
+	/* Another program wrote while the tool did: the witness may not have seen all of it. */
 	bool overlapped;
 	struct st_version replaced_version;
 };
@@ -136,7 +136,7 @@ static void find_replaced(struct changed *changed, const struct st_testimony *te
 		else
 			st_buf_add(&fragments, texts.replaced);
 	}
-	changed->overlapped = testimony->overlapped && fragments.len == 0;
+	changed->overlapped = testimony->overlapped;
 	/* Nothing that the session had not seen: the tool's own word may say more. */
 	if (fragments.len == 0 && (!found || st_str_eq(full, texts.seen)))
 		return;

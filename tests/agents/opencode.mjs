@@ -17,6 +17,9 @@ export const opencode = {
 			OPENCODE_DISABLE_MODELS_FETCH: '1',
 			OPENCODE_DISABLE_DEFAULT_PLUGINS: '1',
 			OPENCODE_DISABLE_LSP_DOWNLOAD: '1',
+			// Where there is a plugin, opencode installs its own package for plugins before it starts. There is no network
+			// here, and npm would try again for 70 seconds.
+			npm_config_fetch_retries: '0',
 			OPENCODE_CONFIG_CONTENT: JSON.stringify({
 				model: 'scripted/model',
 				small_model: 'scripted/model',
