@@ -118,6 +118,12 @@ static void tell_notices(struct st_hook_call *call) {
 	}
 }
 
+void st_hook_start_witness(struct st_hook_call *call) {
+	/* Where the agent asks its user first, the tool may wait for long. */
+	st_witness_start(call->witness, call->event->asks ? WITNESS_ASKED_S : WITNESS_S);
+	call->witness = NULL;
+}
+
 void st_hook_decide(struct st_hook_call *call) {
 	[[maybe_unused]] st_auto(st_call_scope) scope = st_call_scope_begin(call->session, true);
 	switch (call->event->moment) {
@@ -211,7 +217,7 @@ static int run_event(const struct st_hook_event *event, struct st_hook_decision 
 	st_auto(st_buf) root = ST_BUF_INIT;
 	struct stet_workspace *ws = NULL;
 	struct stet_session *session = NULL;
-	struct st_witness *witness = NULL;
+	struct st_hook_call call = {.event = event, .decision = decision};
 	if (event->moment == ST_HOOK_OTHER || !find_root(event->cwd, &root))
 		return 0;
 	int code = st_hook_open_workspace(root.ptr, &ws, err);
@@ -223,15 +229,13 @@ static int run_event(const struct st_hook_event *event, struct st_hook_decision 
 	if (session && code == 0)
 		code = st_store_is_stored(&st_state_of(ws)->store, err);
 	if (session && code == 0) {
-		struct st_hook_call call = {
-			.event = event, .session = session, .root = st_buf_str(&root), .decision = decision};
+		call.session = session;
+		call.root = st_buf_str(&root);
 		st_hook_decide(&call);
-		witness = call.witness;
 	}
 	stet_session_close(session);
 	stet_workspace_close(ws);
-	/* Where the agent asks its user first, the tool may wait for long. */
-	st_witness_start(witness, event->asks ? WITNESS_ASKED_S : WITNESS_S);
+	st_hook_start_witness(&call);
 	return code;
 }
 

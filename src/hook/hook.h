@@ -31,6 +31,9 @@ struct st_hook_call {
 [[nodiscard]] int st_hook_open_workspace(const char *root, struct stet_workspace **out,
                                          struct stet_error *err);
 
+/** After the decision, and outside of any transaction: leave the witness behind if there is one. */
+void st_hook_start_witness(struct st_hook_call *call);
+
 /** Decide about one event, in a session of the agent. */
 void st_hook_decide(struct st_hook_call *call);
 

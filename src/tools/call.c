@@ -293,7 +293,7 @@ void st_call_notice(struct st_call *call, const char *notice) {
 
 /* Move the workspace's waiting notices into the answer, as far as there is room. */
 static void take_notices(struct st_call *call, struct notices *notices) {
-	if (!call->session)
+	if (!call->session || (call->tool && call->tool->hints & ST_HINT_PLAIN))
 		return;
 	for (char *notice; notices->count < ST_NOTICES_MAX && answer_bytes(call) < call->page &&
 	                   (notice = stet_workspace_notice(call->session->ws));) {
@@ -358,7 +358,7 @@ static size_t tokens_of(yyjson_mut_val *blocks) {
 /* Count what the session is sent. A program that calls without a name has no model behind it. */
 static void count_usage(const struct st_call *call, bool failed) {
 	struct stet_session *session = call->session;
-	if (!session || !call->tool || (!call->client && !session->name))
+	if (!session || !call->tool || call->tool->hints & ST_HINT_PLAIN || (!call->client && !session->name))
 		return;
 	size_t instructions = tokens_of(call->instructions);
 	st_usage_record(session,

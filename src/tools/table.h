@@ -5,6 +5,9 @@
 #include "tools/tool.h"
 
 extern const struct st_tool st_agents_md;
+/** Not in the table: only the client's hooks call it (state/hook.c). */
+extern const struct st_tool st_hook_tool;
+
 extern const struct st_tool st_append_file;
 extern const struct st_tool st_apply_patch;
 extern const struct st_tool st_changes;

@@ -57,6 +57,8 @@ enum st_hints {
 	ST_HINT_IDEMPOTENT = 4,
 	/** Not a hint of MCP: the tool's subject is instructions, so its answer gets none attached. */
 	ST_HINT_INSTRUCTS = 8,
+	/** Not a hint of MCP: a program reads the answer, so it has nothing but the tool's text. */
+	ST_HINT_PLAIN = 16,
 };
 
 /**

@@ -18,4 +18,4 @@ case "$1 $2" in
 esac
 export STET_AGENTS STET_NPM TMPDIR=$tap_dir
 cd "$STET_SOURCE_ROOT/tests/agents" || exit 99
-./offline "$STET_AGENTS/node" "$1.mjs" "$2"
+./offline "$STET_AGENTS/node" "$1.mjs" "$2" ${3+"$3"}

@@ -1,11 +1,13 @@
 // The agent's own tools, guarded by stet's hooks as `stet setup` installs them. No tool of stet is called:
 //
 //     node native.mjs claude
+//     node native.mjs claude server    the hooks ask the running server
 import { agents } from './agents.mjs';
 import { check, claim, finish, follow } from './claim.mjs';
-import { guarded } from './run.mjs';
+import { guardedBy } from './run.mjs';
 
 const agent = agents[process.argv[2]];
+const hooks = process.argv[3] ?? 'process';
 const lines = (count, mark) => Array.from({ length: count }, (_, n) => `line ${n + 1}${n === 30 ? ` ${mark}` : ''}\n`).join('');
 const foreign = (hand, name, mark) => hand.write(name, hand.read(name).replace('line 50\n', `line 50 ${mark}\n`));
 
@@ -90,5 +92,5 @@ await follow(agent, 'its own tools', {
 	await writeUnseen(hand, 'unread.txt', async () => {}, 'a file that was never read');
 	await writeUnseen(hand, 'partly.txt', () => hand.native('part', 'partly.txt', 1, 20), 'a file of which 20 lines were read');
 	await create(hand);
-}, guarded);
+}, guardedBy('', '--hooks', hooks));
 finish();

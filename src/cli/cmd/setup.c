@@ -272,7 +272,7 @@ static int run_plan(struct plan *plan, const struct options *options, const stru
 
 static int run_setup(const struct options *options, const struct arguments *args) {
 	char *root = realpath(options->root, NULL);
-	const char *scope = option_value(args, "--scope");
+	const char *scope = option_value(args, "--scope"), *hooks = option_value(args, "--hooks");
 	if (!root)
 		return report_as(STET_E_NOT_FOUND, "The directory \"%s\" does not exist.", options->root);
 	int status = USAGE;
@@ -282,9 +282,13 @@ static int run_setup(const struct options *options, const struct arguments *args
 		struct plan plan = {.client = find_client(args),
 		                    .remove = has_option(args, "--remove"),
 		                    .hooks = !has_option(args, "--no-hooks"),
+		                    .served = hooks && strcmp(hooks, "server") == 0,
 		                    .deny = has_option(args, "--deny-native")};
 		plan.user = scope ? strcmp(scope, "user") == 0 : plan.client && plan.client->user;
-		if (plan.client)
+		if (plan.client && plan.served && !client_serves_hooks(plan.client))
+			status = report_as(STET_E_INVALID, "%s has no hooks that ask a server.",
+			                   plan.client->title);
+		else if (plan.client)
 			status = run_plan(&plan, options, args, root);
 	}
 	free(root);
@@ -294,6 +298,8 @@ static int run_setup(const struct options *options, const struct arguments *args
 static const struct option options[] = {
 	{"--scope", "project|user", "write the project's files, or the user's"},
 	{"--yes", NULL, "do not ask on a terminal"},
+	{"--hooks", "process|server",
+     "let hooks start a process (the default), or ask the running server: only Claude Code can"},
 	{"--no-hooks", NULL, "leave out the hooks that check the client's own tools"},
 	{"--deny-native", NULL, "take the client's own editing tools away"},
 	{"--remove", NULL, "undo: restore the files, or take out stet's entries if they changed since"},

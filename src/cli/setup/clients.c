@@ -15,7 +15,23 @@
 #define FOR_ALL "{" HOOKS
 
 #define HOOK(file, event, value) \
-	{ PART_HOOKS, ENTRY_ELEMENT, file, {"hooks", event}, value }
+	{ PART_HOOKS, ENTRY_ELEMENT, file, {"hooks", event}, value, NULL }
+
+/* The same through the server, whose tool `hook` gets the event's members as texts. */
+#define SERVED \
+	"\"hooks\": [{\"type\": \"mcp_tool\", \"server\": \"stet\", \"tool\": \"hook\", \"input\": {" \
+	"\"hook_event_name\": \"${hook_event_name}\", \"session_id\": \"${session_id}\", " \
+	"\"cwd\": \"${cwd}\", \"permission_mode\": \"${permission_mode}\", " \
+	"\"tool_name\": \"${tool_name}\", \"tool_input\": \"${tool_input}\", " \
+	"\"tool_response\": \"${tool_response}\"}}]}"
+#define SERVED_FOR_TOOLS(names) "{\"matcher\": \"" names "\", " SERVED
+#define HOOK_FOR_TOOLS(file, event, names) \
+	{ \
+		PART_HOOKS, ENTRY_ELEMENT, file, {"hooks", event}, FOR_TOOLS(names), \
+			SERVED_FOR_TOOLS(names) \
+	}
+#define HOOK_FOR_ALL(file, event) \
+	{ PART_HOOKS, ENTRY_ELEMENT, file, {"hooks", event}, FOR_ALL, "{" SERVED }
 #define SERVER(member, value) \
 	{ PART_SERVER, ENTRY_MEMBER, 0, {member, "stet"}, value }
 #define DENY(file, outer, inner, value) \
@@ -28,12 +44,13 @@ static const struct entry claude_entries[] = {
            "{\"type\": \"stdio\", \"command\": @P, \"args\": [" NESTED PAGES(45000) "]}"),
 	{PART_SERVER, ENTRY_ELEMENT, 2, {"permissions", "allow"}, "\"mcp__stet\""},
 	{PART_SERVER, ENTRY_ELEMENT, 3, {"enabledMcpjsonServers"}, "\"stet\""},
-	HOOK(1, "PreToolUse", FOR_TOOLS("Edit|MultiEdit|Write")),
-	HOOK(1, "PostToolUse",
-         FOR_TOOLS("Read|Edit|MultiEdit|Write|Bash|TodoWrite|TaskCreate|TaskUpdate")),
+	HOOK_FOR_TOOLS(1, "PreToolUse", "Edit|MultiEdit|Write"),
+	HOOK_FOR_TOOLS(1, "PostToolUse",
+                   "Read|Edit|MultiEdit|Write|Bash|TodoWrite|TaskCreate|TaskUpdate"),
+	/* The server is not connected yet. */
 	HOOK(1, "SessionStart", FOR_ALL),
-	HOOK(1, "UserPromptSubmit", FOR_ALL),
-	HOOK(1, "PreCompact", FOR_ALL),
+	HOOK_FOR_ALL(1, "UserPromptSubmit"),
+	HOOK_FOR_ALL(1, "PreCompact"),
 	DENY(1, "permissions", "deny", "\"Edit\""),
 	DENY(1, "permissions", "deny", "\"Write\""),
 	{0},
@@ -213,6 +230,14 @@ bool client_has_part(const struct client *client, enum part part, bool user) {
 	for (const struct entry *entry = client->entries; entry->value; entry++) {
 		const struct client_file *file = &client->files[entry->file];
 		if (entry->part == part && (user ? file->user : file->project))
+			return true;
+	}
+	return false;
+}
+
+bool client_serves_hooks(const struct client *client) {
+	for (const struct entry *entry = client->entries; entry->value; entry++) {
+		if (entry->served)
 			return true;
 	}
 	return false;

@@ -44,7 +44,14 @@ struct entry {
 	const char *path[CLIENT_KEYS];
 	/** JSON, TOML or text, in which @P is the program and @H the hook's command, both quoted. */
 	const char *value;
+	/** A hook that asks the running server instead of starting a process; NULL if the client has no such hooks. */
+	const char *served;
 };
+
+/** The value of an entry before its program is filled in. */
+static inline const char *entry_value(const struct entry *entry, bool served) {
+	return served && entry->served ? entry->served : entry->value;
+}
 
 /** Where a file is; NULL if the client has none for that scope. */
 struct client_file {
@@ -69,6 +76,9 @@ struct client {
 	/** A sentence on what else hooks need; NULL if nothing. */
 	const char *hook_note;
 };
+
+/** Whether the client has hooks that ask the running server. */
+bool client_serves_hooks(const struct client *client);
 
 extern const struct client clients[];
 extern const size_t client_count;

@@ -61,8 +61,20 @@ bool is_hook_command(const char *command) {
 	return named && (word == 4 || strchr("/'\"", command[word - 5]));
 }
 
+/* {"type": "mcp_tool", "server": "stet", ...} */
+static bool asks_server(const struct stet_json *json, const char *at) {
+	char pointer[256];
+	snprintf(pointer, sizeof pointer, "%s/type", at);
+	const char *type = stet_json_text(json, pointer, NULL);
+	snprintf(pointer, sizeof pointer, "%s/server", at);
+	const char *server = stet_json_text(json, pointer, NULL);
+	return type && server && strcmp(type, "mcp_tool") == 0 && strcmp(server, "stet") == 0;
+}
+
 static bool has_command(const struct stet_json *json, const char *at) {
 	char pointer[256];
+	if (asks_server(json, at))
+		return true;
 	snprintf(pointer, sizeof pointer, "%s/command", at);
 	const char *command = stet_json_text(json, pointer, NULL);
 	return command && is_hook_command(command);

@@ -60,12 +60,12 @@ static char *hook_shell_line(const char *program) {
 	return out;
 }
 
-char *entry_expand(const struct entry *entry, const char *program) {
+char *entry_expand(const struct entry *entry, bool served, const char *program) {
 	char *command = hook_shell_line(program), *out = NULL;
 	char *names[] = {quote_string(program), command ? quote_string(command) : NULL};
 	size_t len = 0;
 	FILE *stream = names[0] && names[1] ? open_memstream(&out, &len) : NULL;
-	for (const char *c = entry->value; stream && *c; c++) {
+	for (const char *c = entry_value(entry, served); stream && *c; c++) {
 		if (c[0] == '@' && (c[1] == 'P' || c[1] == 'H'))
 			fputs(names[*++c == 'H'], stream);
 		else
@@ -135,7 +135,7 @@ static int plan_entry(struct plan *plan, const struct entry *entry, const char *
 		return status;
 	struct planned_entry *planned = &file->entries[file->count++];
 	planned->entry = entry;
-	planned->value = entry_expand(entry, plan->program);
+	planned->value = entry_expand(entry, plan->served, plan->program);
 	if (!planned->value)
 		return report_nomem();
 	planned->is_new = !file->file.text || !entry_has(entry, file->file.text, planned->value);

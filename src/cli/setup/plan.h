@@ -47,6 +47,8 @@ struct plan {
 	/** The user's files, not the project's. */
 	bool user;
 	bool hooks;
+	/** Hooks ask the running server, where the client can. */
+	bool served;
 	bool deny;
 	/** Take the entries out. */
 	bool remove;
@@ -70,7 +72,7 @@ char *plan_document(const struct plan_file *file);
 void plan_release(struct plan *plan);
 
 /** The value of an entry with the program in it, which the caller frees; NULL if memory ran out. */
-char *entry_expand(const struct entry *entry, const char *program);
+char *entry_expand(const struct entry *entry, bool served, const char *program);
 
 /** "stet" if the shell finds this program by that name, else its path; the caller frees it. */
 char *own_program(void);

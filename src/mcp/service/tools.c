@@ -4,6 +4,7 @@
 #include "mcp/service/service_state.h"
 #include "mcp/protocol/protocol_state.h"
 #include "tools/host.h"
+#include "tools/table.h"
 
 /* The shortest time between two progress notifications, which people read. */
 enum { PROGRESS_MS = 100 };
@@ -144,6 +145,8 @@ int st_service_tools_call(struct st_mcp_request *request) {
 	if (st_service_check_name(request, "name") < 0)
 		return -1;
 	const struct st_tool *tool = st_tool_find(name);
+	if (!tool && st_str_eq(name, st_str(st_hook_tool.name)))
+		tool = &st_hook_tool;
 	if (!tool)
 		return st_mcp_fail(request, ST_MCP_INVALID_PARAMS, "Tool \"%.*s\" not found.",
 		                   (int)st_utf8_cut(name, 100), name.ptr);
