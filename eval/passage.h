@@ -28,7 +28,7 @@ struct st_passage {
 	enum st_role role;
 	/** All texts of the message, arguments of calls too, one below the other. */
 	struct st_buf text;
-	/** What a reply says beside its calls. */
+	/** The text of a reply beside its calls. */
 	struct st_buf said;
 	struct st_words words;
 };

@@ -12,7 +12,7 @@ import (
 	"unsafe"
 )
 
-// A Result is what a tool answers: an MCP tool result.
+// A Result is the answer of a tool: an MCP tool result.
 type Result struct {
 	Content           []Content       `json:"content"`
 	StructuredContent json.RawMessage `json:"structuredContent,omitempty"`

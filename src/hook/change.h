@@ -13,7 +13,7 @@
 #include "text/patch/edits.h"
 
 struct st_hook_change {
-	/** As the session takes it; owned. */
+	/** The path in the form that the session takes; owned. */
 	char *path;
 	/** It replaces the whole file, by `content`. */
 	bool whole;

@@ -46,7 +46,7 @@ static bool breaks_links(enum st_hook_client client) {
 	return client == ST_HOOK_CLAUDE || client == ST_HOOK_QWEN;
 }
 
-/* What the tool would damage, as the end of a sentence; NULL for nothing. docs/hooks.md has the table. */
+/* The damage that the tool would do, as the end of a sentence; NULL for none. docs/hooks.md has the table. */
 static const char *damage_of(const struct st_hook_call *call, const struct st_hook_change *change,
                              const struct st_file *file) {
 	enum st_hook_client client = call->event->client;
@@ -70,7 +70,7 @@ static const char *damage_of(const struct st_hook_call *call, const struct st_ho
 	return NULL;
 }
 
-/* What a write by stet itself would damage. It keeps the line ends of a file if they are alike. */
+/* The damage that a write by stet itself would do. It keeps the line ends of a file if they are alike. */
 static const char *own_damage_of(const struct st_hook_change *change, const struct st_file *file) {
 	return change->whole && !change->removes && is_mixed(st_buf_str(&file->bytes))
 	           ? "has LF and CRLF line ends, which a write of the whole file would make alike"
@@ -98,7 +98,7 @@ static void say_refusal(struct st_hook_call *call, const struct stet_answer *ans
 	call->decision->denies = true;
 }
 
-/* stet has made the change: say so, and what the file has beyond it. */
+/* Tell the agent that stet has made the change, and which other changes the file has. */
 static void say_applied(struct st_hook_call *call, const struct st_hook_change *change,
                         const struct stet_answer *answer, struct st_str old) {
 	st_auto(st_buf) text = ST_BUF_INIT;
@@ -131,7 +131,7 @@ static bool is_callers_fault(int code) {
 	       code == STET_E_KIND || code == STET_E_TOO_BIG;
 }
 
-/* What the file holds now; empty if there is none. False if its path cannot be used. */
+/* The current bytes of the file; empty if there is none. False if its path cannot be used. */
 static bool load_old(struct st_hook_call *call, const struct st_hook_change *change,
                      struct st_file *file) {
 	st_auto(st_place) place = ST_PLACE_INIT;
@@ -191,7 +191,7 @@ static void keep_old(struct st_hook_call *call, const struct st_hook_change *cha
 		st_witness_add(call->witness, call->session, place.path);
 }
 
-/* The tool is let run: store what it replaces, and have it watched. */
+/* Let the tool run: store the version that it replaces, and have a witness watch it. */
 static void keep_all(struct st_hook_call *call, const struct st_hook_changes *changes) {
 	call->witness = st_witness_new(call->session, changes->items[0].path);
 	for (size_t i = 0; i < changes->count; i++)

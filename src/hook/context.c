@@ -1,4 +1,4 @@
-/* What the hook tells the model beside its tools: instructions, the state, changes of others. */
+/* The texts that the hook adds for the model: instructions, the state, changes of others. */
 #include "core/instructions/lookup.h"
 #include "core/places/places.h"
 #include "core/prompt/snapshot.h"

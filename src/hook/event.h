@@ -36,7 +36,7 @@ enum st_hook_moment {
 	ST_HOOK_SAMPLE,
 };
 
-/** What a tool does. */
+/** The kind of a tool. */
 enum st_hook_tool {
 	ST_HOOK_TOOL_OTHER,
 	ST_HOOK_READ,

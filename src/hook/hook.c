@@ -104,7 +104,7 @@ static void count_usage(const struct st_hook_call *call) {
 						});
 }
 
-/* Tell what was rescued since the last event, as far as this one can hold a text. */
+/* Name the bytes that were rescued since the last event, if the answer to this one can hold a text. */
 static void tell_notices(struct st_hook_call *call) {
 	struct st_write_context *writes = &call->session->ws->writes;
 	enum st_hook_moment moment = call->event->moment;
@@ -239,7 +239,7 @@ static int run_event(const struct st_hook_event *event, struct st_hook_decision 
 	return code;
 }
 
-/* At the start of a session, so once, the person is told what keeps the hook from its work. */
+/* At the start of a session, and only then, tell the person why the hook cannot work. */
 static void tell_fault(const struct st_hook_event *event, struct st_hook_decision *decision,
                        const struct stet_error *err) {
 	if (event->moment == ST_HOOK_SESSION_START)

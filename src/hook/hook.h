@@ -23,7 +23,7 @@ struct st_hook_call {
 	/** The workspace's directory as the event spells it, without links resolved. */
 	struct st_str root;
 	struct st_hook_decision *decision;
-	/** Before a change that the hook lets the tool make: who watches it; NULL for nobody. */
+	/** The witness of a change that the hook lets the tool make; NULL for none. */
 	struct st_witness *witness;
 };
 

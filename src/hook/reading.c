@@ -98,7 +98,7 @@ static void add_as_sent(struct st_buf *out, struct st_str text) {
 	}
 }
 
-/* What was sent of a file: compared with the disk, and recorded. `kind` says what to do if they differ. */
+/* Compare a text that the model was sent with the file on the disk, and record it. `kind` says what to do if they differ. */
 static bool record_text(struct st_hook_call *call, const char *path, struct st_str text,
                         size_t first, enum st_hook_text kind) {
 	st_auto(st_place) place = ST_PLACE_INIT;

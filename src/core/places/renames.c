@@ -1,4 +1,4 @@
-/* Find renames: which removed files live on under which new names. */
+/* Find renames: match removed files with new ones. */
 #include "core/places/changed.h"
 
 #include <sys/stat.h>

@@ -7,9 +7,9 @@
 #include "core/state/store_shared.h"
 
 enum {
-	/* A claim that met another transaction is tried again so often. */
+	/* How often to repeat a claim that conflicts with another transaction. */
 	CLAIM_TRIES = 5,
-	/* What is sent at once; the next round sends the rest. */
+	/* The most changes sent in one round; the next round sends the rest. */
 	ROUNDS_MAX = 200,
 };
 
@@ -215,7 +215,7 @@ static int collect_changes(struct st_store *store, void *data, struct stet_error
 	return st_store_shared_changes(store, copy_change, collecting->changes, err);
 }
 
-/* Send again what the hub had once and has no more. */
+/* Send again the tasks that the hub has lost. */
 static int send_forgotten(struct st_shared *shared, struct st_hub *hub, struct seen *seen,
                           struct stet_error *err) {
 	struct changes changes = {0};

@@ -11,9 +11,9 @@
 #include "text/diff/merge.h"
 
 enum {
-	/* Wait so long for the background worker, which writes. */
+	/* How long to wait for the background worker, which writes. */
 	WAIT_MS = 5,
-	/* Tell of so many places in one answer; the next one tells of the rest. */
+	/* The most places in one answer; the next one tells of the rest. */
 	PLACES_MAX = 3,
 	RANGES_MAX = 5,
 	FILE_BYTES_MAX = 2 << 20,
@@ -28,13 +28,13 @@ struct telling {
 	const struct st_reach *reach;
 	const char *path;
 	const struct st_hash *now;
-	/* What this checkout's own changes of the file started from; the current version if it made none. */
+	/* The version from which this checkout's own changes started; the current one if it made none. */
 	struct st_version base;
 	size_t told;
 	struct st_buf *out;
 };
 
-/* Another place, and what the file is there now. */
+/* Another place, and its current version of the file. */
 struct elsewhere {
 	struct st_buf path, branch, bytes;
 	bool near, exists;
@@ -70,7 +70,7 @@ static bool read_bytes(int fd, struct st_buf *bytes) {
 	return true;
 }
 
-/* Read what the file is there. False if that is not known, or the place is gone. */
+/* Read the version there. False if it is not known, or the place is gone. */
 static bool read_there(struct elsewhere *there, struct st_str path) {
 	st_auto(st_buf) name = ST_BUF_INIT;
 	st_autofd top = st_retry(open(st_buf_cstr(&there->path), O_PATH | O_DIRECTORY | O_CLOEXEC));

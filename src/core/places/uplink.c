@@ -168,7 +168,7 @@ static int collect_unsent(struct st_places *places, int64_t after, struct batch 
 	return code;
 }
 
-/* The registry stores the last events only: name what the hub can no longer be sent. */
+/* The registry stores the last events only: name the changes that can no longer be sent. */
 static void name_gap(const struct st_uplink *uplink, int64_t last, int64_t next) {
 	if (next > last + 1)
 		st_write_notice(&uplink->places->ws->writes,

@@ -50,7 +50,7 @@ enum st_file_patch_kind {
 	ST_FILE_DELETE,
 };
 
-/** What a patch does to one file. */
+/** The changes of a patch to one file. */
 struct st_file_patch {
 	enum st_file_patch_kind kind;
 	/** The line of the patch where it begins, from 1. */

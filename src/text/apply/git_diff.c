@@ -4,7 +4,7 @@
 #include "text/apply/git_name.h"
 #include "text/apply/reader.h"
 
-/* What the lines before the hunks of a file say. */
+/* The header of a file: the lines before its hunks. */
 struct header {
 	struct st_git_names names;
 	/* Names from "rename from" and "rename to", which have no prefixes. */

@@ -61,7 +61,7 @@ static struct st_str after_slash(struct st_str name) {
 	return slash ? st_str_slice(name, (size_t)(slash - name.ptr) + 1, name.len) : st_str("");
 }
 
-/* Two names without quotes: only if both are the same can the blank between them be told. */
+/* Two names without quotes: the blank between them can be found only if both are the same. */
 static bool split_names(struct st_str text, struct st_git_names *names) {
 	size_t half = text.len / 2;
 	if (text.len % 2 == 0 || text.ptr[half] != ' ')
