@@ -93,14 +93,3 @@ bool st_intervals_contains(const struct st_intervals *set, size_t first, size_t 
 		at++;
 	return at < set->count && set->items[at].first <= first && last <= set->items[at].last;
 }
-
-size_t st_intervals_total(const struct st_intervals *set) {
-	size_t total = 0;
-	for (size_t i = 0; i < set->count; i++) {
-		size_t len = set->items[i].last - set->items[i].first;
-		if (__builtin_add_overflow(total, len, &total) || total == SIZE_MAX)
-			return SIZE_MAX;
-		total++;
-	}
-	return total;
-}

@@ -49,9 +49,6 @@ void st_intervals_clear(struct st_intervals *set);
 /** Whether the set contains all of first to last; true if last < first. */
 bool st_intervals_contains(const struct st_intervals *set, size_t first, size_t last);
 
-/** The number of numbers in the set, at most SIZE_MAX. */
-size_t st_intervals_total(const struct st_intervals *set);
-
 /** Whether the set contains all lines of a file with this many lines. */
 static inline bool st_intervals_covers(const struct st_intervals *set, size_t lines) {
 	return st_intervals_contains(set, 1, lines);

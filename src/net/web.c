@@ -489,10 +489,6 @@ void st_web_close(struct st_web *web) {
 		end_stream(web->streams);
 }
 
-size_t st_web_streams(const struct st_web *web) {
-	return web->stream_count;
-}
-
 void st_web_free(struct st_web *web) {
 	if (!web)
 		return;

@@ -66,7 +66,4 @@ void st_web_refuse(struct st_request *request, int status, const char *error, co
 /** End all streams, and begin no more. */
 void st_web_close(struct st_web *web);
 
-/** How many clients listen to changes. */
-size_t st_web_streams(const struct st_web *web);
-
 #endif

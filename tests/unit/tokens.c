@@ -178,14 +178,6 @@ static void is_seldom_below_and_little_above_on_recorded_runs(void **state) {
 static void nothing_has_no_tokens(void **state) {
 	(void)state;
 	assert_int_equal(st_tokens(ST_STR("")), 0);
-	assert_int_equal(st_tokens_scaled(ST_STR(""), 120), 0);
-}
-
-static void another_model_is_a_matter_of_percent(void **state) {
-	(void)state;
-	struct st_str text = ST_STR("The quick brown fox jumps over the lazy dog.\n");
-	assert_true(st_tokens_scaled(text, 100) == st_tokens(text));
-	assert_true(st_tokens_scaled(text, 200) >= 2 * st_tokens(text) - 1);
 }
 
 static void any_bytes_have_an_estimate(void **state) {
@@ -234,7 +226,6 @@ int main(void) {
 		claim(is_seldom_below_and_little_above_on_our_own_files),
 		claim(is_seldom_below_and_little_above_on_recorded_runs),
 		cmocka_unit_test(nothing_has_no_tokens),
-		cmocka_unit_test(another_model_is_a_matter_of_percent),
 		cmocka_unit_test(any_bytes_have_an_estimate),
 		cmocka_unit_test(a_prefix_and_a_suffix_fit_and_could_not_be_much_longer),
 		cmocka_unit_test(a_megabyte_of_one_letter_can_be_cut),

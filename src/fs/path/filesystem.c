@@ -131,10 +131,6 @@ static bool is_state_dir(struct st_str name, const char *state_dir, bool first) 
 	       ((first || state_dir[0] == '.') && is_spelling_of(name, st_str(state_dir)));
 }
 
-bool st_name_is_state_dir(const char *name, const char *state_dir) {
-	return is_state_dir(st_str(name), state_dir, false);
-}
-
 bool st_path_is_protected(const char *path, const char *state_dir) {
 	for (bool first = true; *path; first = false) {
 		struct st_str name = st_strn(path, strcspn(path, "/\\"));

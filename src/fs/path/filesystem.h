@@ -70,7 +70,4 @@ const char *st_trust_name(int fd);
  */
 bool st_path_is_protected(const char *path, const char *state_dir);
 
-/** Whether a single name is a spelling of a state directory's name. */
-bool st_name_is_state_dir(const char *name, const char *state_dir);
-
 #endif

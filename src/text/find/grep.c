@@ -174,7 +174,3 @@ int st_grep_next(struct st_grep *grep, struct st_span *lines, struct st_span *ma
 	match->end += grep->bom;
 	return 1;
 }
-
-size_t st_grep_at(const struct st_grep *grep) {
-	return grep->bom + st_matcher_at(grep->matcher);
-}

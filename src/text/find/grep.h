@@ -70,7 +70,4 @@ void st_grep_continue(struct st_grep *grep, struct st_str text);
  */
 [[nodiscard]] int st_grep_next(struct st_grep *grep, struct st_span *lines, struct st_span *match);
 
-/** The offset of the line at which a search stopped. */
-size_t st_grep_at(const struct st_grep *grep);
-
 #endif

@@ -258,16 +258,12 @@ static uint64_t cost_of(struct st_str text) {
 	return cost;
 }
 
-static size_t cost_to_tokens(uint64_t cost, unsigned percent) {
-	return (size_t)((cost * percent + UNIT * 100 - 1) / (UNIT * 100));
+static size_t cost_to_tokens(uint64_t cost) {
+	return (size_t)((cost + UNIT - 1) / UNIT);
 }
 
 size_t st_tokens(struct st_str text) {
-	return cost_to_tokens(cost_of(text), 100);
-}
-
-size_t st_tokens_scaled(struct st_str text, unsigned percent) {
-	return cost_to_tokens(cost_of(text), percent);
+	return cost_to_tokens(cost_of(text));
 }
 
 size_t st_tokens_prefix(struct st_str text, size_t limit) {
@@ -276,7 +272,7 @@ size_t st_tokens_prefix(struct st_str text, size_t limit) {
 	while (cursor.at < cursor.end) {
 		const unsigned char *at = cursor.at;
 		cost += next_piece(&cursor);
-		if (cost_to_tokens(cost, 100) > limit)
+		if (cost_to_tokens(cost) > limit)
 			return (size_t)(at - (const unsigned char *)text.ptr);
 	}
 	return text.len;
@@ -285,7 +281,7 @@ size_t st_tokens_prefix(struct st_str text, size_t limit) {
 size_t st_tokens_suffix(struct st_str text, size_t limit) {
 	struct cursor cursor = start_cursor(text);
 	uint64_t cost = cost_of(text);
-	while (cursor.at < cursor.end && cost_to_tokens(cost, 100) > limit)
+	while (cursor.at < cursor.end && cost_to_tokens(cost) > limit)
 		cost -= next_piece(&cursor);
 	return (size_t)(cursor.end - cursor.at);
 }

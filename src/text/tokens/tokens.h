@@ -24,13 +24,6 @@
 size_t st_tokens(struct st_str text);
 
 /**
- * The same for another model.
- *
- * @percent  The model's tokens per 100 o200k tokens; about 120 for Claude.
- */
-size_t st_tokens_scaled(struct st_str text, unsigned percent);
-
-/**
  * The length in bytes of the longest prefix that has at most `limit` tokens by
  * st_tokens(). It ends between two characters.
  */

@@ -34,7 +34,7 @@ struct st_grep_page {
  * Add matching lines of a file, and the instructions that newly apply to it. The
  * session has seen the lines that are sent whole.
  *
- * @file   As st_workspace_grep() left it.
+ * @file   As st_tree_grep() left it.
  * @first  The first of the file's matching lines to show, from 0.
  * @count  How many to show.
  * @sent   Receives how many were sent.
