@@ -157,6 +157,19 @@ func TestAContextEndsTheWaitForASession(t *testing.T) {
 	}
 }
 
+func TestAnObjectThatWasNeverOpenedRefusesEveryCall(t *testing.T) {
+	var session Session
+	var space Workspace
+	if _, err := session.Read(background, "a.txt"); !errors.Is(err, ErrClosed) {
+		t.Fatal(err)
+	}
+	if _, err := space.Session(""); !errors.Is(err, ErrClosed) || space.Root() != "" {
+		t.Fatal(err)
+	}
+	good(t, session.Close())
+	good(t, space.Close())
+}
+
 func TestAClosedObjectRefusesEveryCall(t *testing.T) {
 	dir := t.TempDir()
 	space, err := Open(dir)

@@ -50,7 +50,7 @@ var (
 	ErrIO        = errors.New("the system reported an error")
 	ErrLimit     = errors.New("a limit of the system was reached")
 	ErrCancelled = errors.New("the request was cancelled")
-	// ErrClosed is the error of a call on an object that is closed.
+	// ErrClosed is the error of a call on an object that is closed, or was never opened.
 	ErrClosed = errors.New("closed already")
 )
 
@@ -157,6 +157,9 @@ func newGate() gate {
 func (g gate) enter(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
+	}
+	if g == nil { // of an object that nobody opened
+		return ErrClosed
 	}
 	select {
 	case g <- struct{}{}:

@@ -16,6 +16,8 @@ type Option int
 const (
 	Durable         Option = C.STET_OPTION_DURABLE
 	MaxFile         Option = C.STET_OPTION_MAX_FILE
+	MaxDiff         Option = C.STET_OPTION_MAX_DIFF
+	MaxBases        Option = C.STET_OPTION_MAX_BASES
 	RequireRead     Option = C.STET_OPTION_REQUIRE_READ
 	Merge           Option = C.STET_OPTION_MERGE
 	Agents          Option = C.STET_OPTION_AGENTS
@@ -28,6 +30,8 @@ const (
 	HashProves      Option = C.STET_OPTION_HASH_PROVES
 	Structured      Option = C.STET_OPTION_STRUCTURED
 	UseSnapshot     Option = C.STET_OPTION_USE_SNAPSHOT
+	VersionDays     Option = C.STET_OPTION_VERSION_DAYS
+	Hook            Option = C.STET_OPTION_HOOK
 	Vault           Option = C.STET_OPTION_VAULT
 )
 

@@ -80,6 +80,7 @@ export interface WorkspaceOptions {
   useSnapshot?: boolean;
   versionDays?: number;
   hook?: 0 | 1 | 2;
+  vault?: boolean;
 }
 
 /** A root directory. No path leads out of it. */

@@ -127,7 +127,7 @@ class Events {
 const OPTIONS = [
   'durable', 'maxFile', 'maxDiff', 'maxBases', 'requireRead', 'merge', 'agents', 'agentsBuiltin',
   'agentsGitignore', 'agentsBudget', 'state', 'readOnly', 'pageBytes', 'hashProves', 'structured',
-  'useSnapshot', 'versionDays', 'hook',
+  'useSnapshot', 'versionDays', 'hook', 'vault',
 ];
 
 let sessionOf, nativeOf;
