@@ -202,6 +202,11 @@ static void a_state_in_json_becomes_a_snapshot(void **state) {
 	stet_free(text);
 	assert_int_equal(stet_snapshot_format("[]", 2, 0, &text, NULL, &err), STET_E_INVALID);
 	assert_null(text);
+
+	static const char odd[] = "{\"files\":[{\"path\":\"a\",\"size\":-5}]}";
+	assert_int_equal(stet_snapshot_format(odd, sizeof odd - 1, 0, &text, NULL, &err), 0);
+	assert_non_null(strstr(text, "a (000000, 0 bytes)"));
+	stet_free(text);
 }
 
 int main(void) {

@@ -57,7 +57,8 @@ static bool read_file(struct st_arena *arena, yyjson_val *value, struct st_repo_
 	file->external = yyjson_is_true(yyjson_obj_get(value, "external"));
 	file->version.exists = file->status != ST_FILE_DELETED;
 	read_hash(yyjson_obj_get(value, "hash"), &file->version.hash);
-	file->version.stamp.size = yyjson_get_uint(yyjson_obj_get(value, "size"));
+	yyjson_val *size = yyjson_obj_get(value, "size");
+	file->version.stamp.size = yyjson_is_uint(size) ? yyjson_get_uint(size) : 0;
 	return file->path != NULL;
 }
 
