@@ -81,6 +81,10 @@ class Sessions(Case):
             with self.assertRaises(ValueError):
                 session.read("a\0b")
 
+    def test_a_text_of_another_type_is_refused_with_a_sentence(self):
+        with stet.Session(self.dir) as session, self.assertRaisesRegex(TypeError, "str or bytes, not int"):
+            session.write("a.txt", 5)
+
     def test_a_path_outside_the_root_is_refused(self):
         with stet.Session(self.dir) as session, self.assertRaises(stet.StetError) as refused:
             session.read("/etc/passwd")

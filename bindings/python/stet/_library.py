@@ -142,6 +142,8 @@ def encode(path: Path) -> bytes:
 
 
 def text_of(text: Union[str, bytes]) -> bytes:
+    if not isinstance(text, (str, bytes)):
+        raise TypeError(f"A text is str or bytes, not {type(text).__name__}.")
     return text.encode() if isinstance(text, str) else text
 
 
