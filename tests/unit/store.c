@@ -279,8 +279,14 @@ static int make_first(struct st_store *store, void *data, struct stet_error *err
 	                  "ALTER TABLE files DROP COLUMN who; ALTER TABLE tasks DROP COLUMN source;"
 	                  "ALTER TABLE tasks DROP COLUMN place; ALTER TABLE tasks DROP COLUMN expires;"
 	                  "ALTER TABLE tasks DROP COLUMN fence; DROP TABLE shared_tasks;"
-	                  "PRAGMA user_version = 1",
+	                  "ALTER TABLE writes DROP COLUMN executable; PRAGMA user_version = 1",
 	                  err);
+}
+
+static int make_sixth(struct st_store *store, void *data, struct stet_error *err) {
+	(void)data;
+	return st_db_exec(store->db,
+	                  "ALTER TABLE writes DROP COLUMN executable; PRAGMA user_version = 6", err);
 }
 
 static int count_old(struct st_store *store, void *data, struct stet_error *err) {
@@ -289,15 +295,15 @@ static int count_old(struct st_store *store, void *data, struct stet_error *err)
 	return st_db_number(store->db, sql, data, err, "");
 }
 
-static void the_first_schema_is_brought_up_to_date(void **state) {
-	const struct dir *dir = *state;
+static void check_upgrade(const struct dir *dir,
+                          int (*make)(struct st_store *store, void *data, struct stet_error *err)) {
 	struct other other;
 	int64_t tables = -1;
 	dir_write(dir, "a.c", "one\n");
 	read_once(dir, "agent", "a.c");
 	other_open(&other, dir, "agent");
-	assert_int_equal(
-		st_store_do(&st_state_of(other.ws)->store, ST_STORE_WRITE, make_first, NULL, NULL), 0);
+	assert_int_equal(st_store_do(&st_state_of(other.ws)->store, ST_STORE_WRITE, make, NULL, NULL),
+	                 0);
 	other_close(&other);
 	other_open(&other, dir, "agent");
 	assert_int_equal(
@@ -307,6 +313,14 @@ static void the_first_schema_is_brought_up_to_date(void **state) {
 	assert_int_equal(other_write(&other, "a.c", "two\n"), 0);
 	assert_string_equal(notices(other.ws), "");
 	other_close(&other);
+}
+
+static void the_first_schema_is_brought_up_to_date(void **state) {
+	check_upgrade(*state, make_first);
+}
+
+static void the_sixth_schema_is_brought_up_to_date(void **state) {
+	check_upgrade(*state, make_sixth);
 }
 
 /* ---- a bad database ---- */
@@ -660,6 +674,7 @@ int main(void) {
 		claim(a_name_with_control_characters_is_refused),
 		claim(state_can_be_kept_elsewhere),
 		claim(the_first_schema_is_brought_up_to_date),
+		claim(the_sixth_schema_is_brought_up_to_date),
 		claim(a_file_that_is_no_database_is_set_aside),
 		claim(a_database_with_a_hole_is_set_aside),
 		claim(a_truncated_database_is_set_aside),

@@ -374,6 +374,38 @@ static void deleted_directories_come_back_with_their_files(void **state) {
 	expect_file(host, "a/b/x.txt", "x\n");
 }
 
+static bool is_executable(const struct host *host, const char *name) {
+	struct stat st;
+	assert_int_equal(fstatat(host->dir->fd, name, &st, 0), 0);
+	return st.st_mode & S_IXUSR;
+}
+
+static void an_executable_comes_back_executable(void **state) {
+	struct host *host = *state;
+	static const char move[] =
+		"{'patch': '*** Begin Patch\\n*** Update File: run.sh\\n*** Move to: "
+		"go.sh\\n@@\\n-one\\n+two\\n*** End Patch'}";
+	dir_write(host->dir, "run.sh", "one\n");
+	dir_write(host->dir, "plain", "text\n");
+	assert_int_equal(fchmodat(host->dir->fd, "run.sh", 0755, 0), 0);
+	call_as(host, "bob", "read_file", "{'path': 'run.sh'}");
+	call_as(host, "bob", "read_file", "{'path': 'plain'}");
+	call_as(host, "bob", "delete_file", "{'path': 'run.sh'}");
+	call_as(host, "bob", "delete_file", "{'path': 'plain'}");
+	call_as(host, "bob", "undo", "{'path': 'run.sh'}");
+	call_as(host, "bob", "undo", "{'path': 'plain'}");
+	assert_true(is_executable(host, "run.sh"));
+	assert_false(is_executable(host, "plain"));
+	/* As part of a change set, which undo takes back file by file; and what undo removed, by redo. */
+	call_as(host, "bob", "apply_patch", move);
+	call_as(host, "bob", "undo", "{'of': 'bob'}");
+	assert_true(is_executable(host, "run.sh"));
+	assert_false(dir_has(host->dir, "go.sh"));
+	call_as(host, "bob", "undo", "{'of': 'bob', 'redo': true}");
+	assert_true(is_executable(host, "go.sh"));
+	assert_false(dir_has(host->dir, "run.sh"));
+}
+
 static void one_file_comes_back_with_its_directory(void **state) {
 	struct host *host = *state;
 	delete_tree(host);
@@ -620,6 +652,7 @@ int main(void) {
 	const struct CMUnitTest tests[] = {
 		host_claim(a_created_file_is_deleted_and_a_deleted_one_comes_back),
 		host_claim(deleted_directories_come_back_with_their_files),
+		host_claim(an_executable_comes_back_executable),
 		host_claim(one_file_comes_back_with_its_directory),
 		host_claim(directories_replaced_by_others_are_left),
 		host_claim(writes_of_others_are_shown_before_they_are_undone),

@@ -287,9 +287,8 @@ static int open_plain(const struct st_root *root, const char *path, struct stet_
 	return code < 0 ? code : st_file_open(&place, err);
 }
 
-/* A filesystem may have no modes, and a file another owner: then a notice says so. */
-static int set_mode(struct st_write_context *writes, const char *path, enum st_change_mode mode,
-                    struct stet_error *err) {
+int st_change_set_mode(struct st_write_context *writes, const char *path, enum st_change_mode mode,
+                       struct stet_error *err) {
 	struct stat st;
 	if (mode == ST_MODE_SAME)
 		return 0;
@@ -348,8 +347,8 @@ static int write_files(struct change_set *set, struct stet_error *err) {
 		code = st_prepared_write(&member->prepared, &member->done, &why);
 		if (code < 0)
 			break;
-		code = set_mode(&set->session->ws->writes, member->done.path, set->changes[written++].mode,
-		                &why);
+		code = st_change_set_mode(&set->session->ws->writes, member->done.path,
+		                          set->changes[written++].mode, &why);
 	}
 	if (code == 0)
 		return 0;

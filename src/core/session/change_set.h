@@ -62,4 +62,14 @@ void st_change_outcomes_release(struct st_change_outcome *outcomes, size_t count
                                       size_t count, struct st_change_outcome *outcomes,
                                       struct stet_error *err);
 
+/**
+ * Make a file executable or not. A filesystem may have no modes, and a file another
+ * owner: then a notice says so. A file that is gone by now, or a link, is left alone.
+ *
+ * @path   Below the root, links resolved.
+ * @return 0, STET_E_IO, or the codes of st_file_open().
+ */
+[[nodiscard]] int st_change_set_mode(struct st_write_context *writes, const char *path,
+                                     enum st_change_mode mode, struct stet_error *err);
+
 #endif

@@ -101,20 +101,21 @@ int st_transfer_copy(struct stet_session *from, const char *source, struct stet_
 	return copy_file(from, source, to, destination, &file, done, err);
 }
 
-/* Remove a file if it still is this version, and report that. */
-static int remove_version(struct stet_session *session, const char *path,
-                          const struct st_hash *hash, const char **unproven,
-                          struct stet_error *err) {
+/* Remove a file if it still has the bytes that were loaded, and report that. */
+static int remove_loaded(struct stet_session *session, const char *path, const struct st_file *file,
+                         const char **unproven, struct stet_error *err) {
 	struct stet_workspace *ws = session->ws;
 	st_auto(st_committed) gone = ST_COMMITTED_INIT;
-	struct st_commit request = {
-		.path = st_str(path), .expected = hash, .relaxed = !ws->durable, .max = ws->max_file};
+	struct st_commit request = {.path = st_str(path),
+	                            .expected = &file->hash,
+	                            .relaxed = !ws->durable,
+	                            .max = ws->max_file};
 	int code = st_remove(&ws->root, &ws->writes, &request, &gone, err);
 	if (code < 0)
 		return code;
 	*unproven = gone.unproven;
 	const struct st_file_event event = {
-		.path = gone.path, .kind = ST_EVENT_REMOVED, .before = {.exists = true, .hash = *hash}};
+		.path = gone.path, .kind = ST_EVENT_REMOVED, .before = st_file_version(file)};
 	st_session_report(session, &event);
 	st_tracker_forget(&session->tracker, gone.path);
 	return 0;
@@ -127,12 +128,12 @@ int st_transfer_move(struct stet_session *from, const char *source, struct stet_
 	int code = copy_file(from, source, to, destination, &file, done, err);
 	if (code < 0)
 		return code;
-	code = remove_version(from, done->from, &done->hash, &done->unproven, &why);
+	code = remove_loaded(from, done->from, &file, &done->unproven, &why);
 	if (code == 0) {
 		st_bases_put(&from->ws->bases, &done->hash, st_buf_str(&file.bytes));
 		return 0;
 	}
-	int back = remove_version(to, done->to, &done->hash, &done->unproven, NULL);
+	int back = remove_loaded(to, done->to, &file, &done->unproven, NULL);
 	return st_fail(err, code == STET_E_CONFLICT ? STET_E_BUSY : code, "%s was not moved: %s %s",
 	               st_quoted(source),
 	               code == STET_E_CONFLICT ? "it changed while it was copied. Try again."

@@ -266,10 +266,11 @@ static int claim_here(struct stet_session *session, struct task *task, const cha
 	st_store_fn *fn = task->id > 0 ? set_task : claim_task;
 	int code = change_state(session->ws, fn, task, err);
 	if (code == 0 && why && task->id > 0)
-		st_write_notice(&session->ws->writes,
-		                "Only this place knows that task %lld is claimed: others can claim it, too, "
-		                "until the hub can be used again. %s",
-		                (long long)task->id, why);
+		st_write_notice(
+			&session->ws->writes,
+			"Only this place knows that task %lld is claimed: others can claim it, too, "
+			"until the hub can be used again. %s",
+			(long long)task->id, why);
 	return code;
 }
 
@@ -277,16 +278,14 @@ static int claim_here(struct stet_session *session, struct task *task, const cha
 static int say_who(struct st_store *store, void *data, struct stet_error *err) {
 	const struct task *task = data;
 	int code = st_store_task_is_done(store, task->id, err);
-	return code < 0 ? code : st_fail(err, STET_E_CONFLICT, "Task %lld is done.",
-	                                 (long long)task->id);
+	return code < 0 ? code
+	                : st_fail(err, STET_E_CONFLICT, "Task %lld is done.", (long long)task->id);
 }
 
 /* Claim a task, 0 for the first one that is free, of all places if there is a hub. */
 static int claim(struct stet_session *session, int64_t *id, struct stet_error *err) {
-	struct task task = {
-		.id = *id, .status = ST_TASK_IN_PROGRESS, .owner = task_owner(session)};
-	struct st_task_request request = {
-		.wish = ST_TASKS_CLAIMED, .owner = task.owner, .task = *id};
+	struct task task = {.id = *id, .status = ST_TASK_IN_PROGRESS, .owner = task_owner(session)};
+	struct st_task_request request = {.wish = ST_TASKS_CLAIMED, .owner = task.owner, .task = *id};
 	struct stet_error why = {0};
 	int code = ask_hub(session->ws, &request, &why);
 	if (code == 0) {

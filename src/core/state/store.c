@@ -468,11 +468,13 @@ static int mark_all_undone(struct st_store *store, const struct st_file_event *u
 int st_store_log(struct st_store *store, const struct st_file_event *event,
                  struct stet_error *err) {
 	static const char insert[] =
-		"INSERT INTO writes (path, at, session, before, after, undoes) VALUES (?, ?, ?, ?, ?, ?)";
+		"INSERT INTO writes (path, at, session, before, after, undoes, executable)"
+		" VALUES (?, ?, ?, ?, ?, ?, ?)";
 	static const char trim[] = "DELETE FROM writes WHERE id <= ?";
 	int code =
-		st_db_run(store->db, insert, err, "bithhn", st_str(event->path), event->at, event->who,
-	              st_version_hash(&event->before), st_version_hash(&event->after), event->undoes);
+		st_db_run(store->db, insert, err, "bithhnn", st_str(event->path), event->at, event->who,
+	              st_version_hash(&event->before), st_version_hash(&event->after), event->undoes,
+	              (int64_t)event->before.executable);
 	int64_t id = st_db_last_id(store->db), oldest = id - ST_LOG_MAX;
 	if (code == 0)
 		code = mark_all_undone(store, event, id, err);
@@ -509,6 +511,7 @@ static int list_one(const struct st_rows *rows, struct st_buf *path, struct st_b
 	};
 	struct st_file_event *event = &entry.event;
 	event->before.exists = st_rows_hash(rows, 4, &event->before.hash);
+	event->before.executable = st_rows_int(rows, 9) != 0;
 	event->after.exists = st_rows_hash(rows, 5, &event->after.hash);
 	event->kind = event->after.exists ? ST_EVENT_WRITTEN : ST_EVENT_REMOVED;
 	return each(data, &entry, err);
@@ -521,7 +524,7 @@ int st_store_log_list(struct st_store *store, const struct st_log_query *query,
 	static const char sql[] =
 		"SELECT id, path, at, session, before, after, undoes, undone_by,"
 		" (SELECT name FROM stories WHERE began_at <= at AND (ended_at IS NULL OR at < ended_at)"
-		" ORDER BY id DESC LIMIT 1) FROM writes"
+		" ORDER BY id DESC LIMIT 1), executable FROM writes"
 		" WHERE (?1 = 0 OR path = ?2) AND (?3 = 0 OR session = ?4)"
 		" AND (?5 = 0 OR (undoes IS NULL AND undone_by IS NULL)) AND id < ?7"
 		" ORDER BY id DESC LIMIT ?6";

@@ -32,7 +32,7 @@
 #include "fs/write/write_context.h"
 
 /** The version of the schema that this code writes. */
-enum { ST_STORE_SCHEMA = 6 };
+enum { ST_STORE_SCHEMA = 7 };
 
 /** A damaged file is renamed to NAME.damaged-1, and so on, up to this number, which is overwritten. */
 enum { ST_ASIDE_MAX = 4 };

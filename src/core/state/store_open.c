@@ -46,6 +46,9 @@
 	"ALTER TABLE tasks ADD COLUMN place TEXT; ALTER TABLE tasks ADD COLUMN expires BIGINT;" \
 	"ALTER TABLE tasks ADD COLUMN fence BIGINT; DROP TABLE IF EXISTS shared_tasks;"
 
+/* Of a write: whether the file was executable before it. */
+#define EXECUTABLE_COLUMN "ALTER TABLE writes ADD COLUMN executable SMALLINT;"
+
 static const char schema[] =
 	"CREATE TABLE meta (name TEXT PRIMARY KEY, value BIGINT NOT NULL);"
 	"CREATE TABLE sessions (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE,"
@@ -71,14 +74,14 @@ static const char schema[] =
 	" source TEXT, place TEXT, expires BIGINT, fence BIGINT);"
 	"CREATE INDEX tasks_order ON tasks (status, priority, id);"
 	"CREATE TABLE writes (id INTEGER PRIMARY KEY, path BLOB NOT NULL, at BIGINT NOT NULL,"
-	" session TEXT, before BLOB, after BLOB, undoes BIGINT, undone_by BIGINT);" PAGE_TABLES
-		SHARED_TABLE "PRAGMA user_version = 6";
+	" session TEXT, before BLOB, after BLOB, undoes BIGINT, undone_by BIGINT,"
+	" executable SMALLINT);" PAGE_TABLES SHARED_TABLE "PRAGMA user_version = 7";
 
 /*
  * Version 1 had the contents of files, which are now in fs/versions; version 2
  * had no links, version 3 no baseline, and of a file not which version a session
  * knew: a version that is not external was known. Version 4 had no tables for
- * the page, version 5 no shared tasks.
+ * the page, version 5 no shared tasks, version 6 no word on what was executable.
  */
 static const char from_earliest[] =
 	"BEGIN IMMEDIATE; DROP TABLE IF EXISTS bases; DROP TABLE IF EXISTS base_bytes;"
@@ -88,12 +91,13 @@ static const char from_earliest[] =
 	"ALTER TABLE tasks ADD COLUMN source TEXT;"
 	"UPDATE files SET known = hash WHERE external = 0;"
 	"DROP TABLE IF EXISTS conflicts; DROP TABLE IF EXISTS usage;" PAGE_TABLES SHARED_COLUMNS
-		SHARED_TABLE "PRAGMA user_version = 6; COMMIT";
+		SHARED_TABLE EXECUTABLE_COLUMN "PRAGMA user_version = 7; COMMIT";
 static const char from_4[] =
 	"BEGIN IMMEDIATE; DROP TABLE IF EXISTS conflicts; DROP TABLE IF EXISTS usage;" PAGE_TABLES
-		SHARED_COLUMNS SHARED_TABLE "PRAGMA user_version = 6; COMMIT";
-static const char from_5[] =
-	"BEGIN IMMEDIATE;" SHARED_COLUMNS SHARED_TABLE "PRAGMA user_version = 6; COMMIT";
+		SHARED_COLUMNS SHARED_TABLE EXECUTABLE_COLUMN "PRAGMA user_version = 7; COMMIT";
+static const char from_5[] = "BEGIN IMMEDIATE;" SHARED_COLUMNS SHARED_TABLE EXECUTABLE_COLUMN
+							 "PRAGMA user_version = 7; COMMIT";
+static const char from_6[] = "BEGIN IMMEDIATE;" EXECUTABLE_COLUMN "PRAGMA user_version = 7; COMMIT";
 
 void st_store_disconnect(struct st_store *store) {
 	st_db_close(store->db);
@@ -287,7 +291,8 @@ static int open_schema(struct st_store *store, int dirfd, int64_t *version,
 		code = make_tables(store, err);
 	else if (code == 0 && *version > 0 && *version < ST_STORE_SCHEMA)
 		code = st_db_exec(store->db,
-		                  *version == 5   ? from_5
+		                  *version == 6   ? from_6
+		                  : *version == 5 ? from_5
 		                  : *version == 4 ? from_4
 		                                  : from_earliest,
 		                  err);

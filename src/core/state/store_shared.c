@@ -33,7 +33,8 @@ enum {
 
 int st_store_shared_is_behind(struct st_store *store, bool *behind, struct stet_error *err) {
 	static const char sql[] =
-		"SELECT EXISTS (SELECT 1 FROM tasks WHERE " IS_NEW ") OR EXISTS (SELECT 1 FROM"
+		"SELECT EXISTS (SELECT 1 FROM tasks WHERE " IS_NEW
+		") OR EXISTS (SELECT 1 FROM"
 		" shared_tasks AS s LEFT JOIN tasks AS t ON t.id = s.task WHERE " DIFFERS ")";
 	int64_t number = 0;
 	int code = st_db_number(store->db, sql, &number, err, "");
@@ -47,8 +48,8 @@ static int add_new(struct st_store *store, struct stet_error *err) {
 		"DELETE FROM shared_tasks WHERE rev = 0 AND task NOT IN (SELECT id FROM tasks)";
 	static const char add[] =
 		"INSERT INTO shared_tasks (id, task, description, status, priority, removed, rev,"
-		" updated_at) SELECT lower(hex(randomblob(16))), id, '', 0, 0, 0, 0, ? FROM tasks WHERE "
-		IS_NEW;
+		" updated_at) SELECT lower(hex(randomblob(16))), id, '', 0, 0, 0, 0, ? FROM tasks "
+	    "WHERE " IS_NEW;
 	int code = st_db_run(store->db, drop, err, "");
 	return code == 0 ? st_db_run(store->db, add, err, "i", st_wall_ns()) : code;
 }
@@ -233,11 +234,10 @@ static bool is_sound(const struct st_hub_task *task) {
 
 /* "hello on main": where somebody else works. */
 static void name_place(const struct st_hub_task *task, struct st_buf *out) {
-	const char *slash =
-		task->path.len > 0 ? memrchr(task->path.ptr, '/', task->path.len) : NULL;
-	struct st_str last = slash ? st_str_slice(task->path, (size_t)(slash + 1 - task->path.ptr),
-	                                          task->path.len)
-	                           : (struct st_str){0};
+	const char *slash = task->path.len > 0 ? memrchr(task->path.ptr, '/', task->path.len) : NULL;
+	struct st_str last =
+		slash ? st_str_slice(task->path, (size_t)(slash + 1 - task->path.ptr), task->path.len)
+			  : (struct st_str){0};
 	bool named = last.len > 0 && is_text(last, 100);
 	st_buf_add(out, named ? last : ST_STR("another place"));
 	if (task->branch.len > 0 && is_text(task->branch, 200)) {
@@ -351,8 +351,10 @@ static int put_known(struct st_store *store, const struct st_hub_task *task,
                      struct st_shared_result *result, struct stet_error *err) {
 	const struct version *here = &stored->here, *base = &stored->hub;
 	struct st_str owner = owner_here(task, stored);
-	struct version next = {.description = here->description, .priority = here->priority,
-	                       .status = here->status, .owner = here->owner};
+	struct version next = {.description = here->description,
+	                       .priority = here->priority,
+	                       .status = here->status,
+	                       .owner = here->owner};
 	bool edited = !st_str_eq(here->description, sent ? sent->description : base->description);
 	bool moved = here->priority != (sent ? sent->priority : base->priority);
 	bool worked = sent ? !has_status(here, sent->status, sent->owner)
@@ -450,9 +452,9 @@ int st_store_shared_put(struct st_store *store, const struct st_hub_task *task,
 int st_store_shared_id(struct st_store *store, int64_t task, char id[ST_TASK_KEY + 1],
                        struct stet_error *err) {
 	struct st_rows rows;
-	int code = st_db_query(store->db, &rows,
-	                       "SELECT id FROM shared_tasks WHERE task = ? AND removed = 0", err, "i",
-	                       task);
+	int code =
+		st_db_query(store->db, &rows, "SELECT id FROM shared_tasks WHERE task = ? AND removed = 0",
+	                err, "i", task);
 	if (code == 0)
 		code = st_rows_next(&rows, err);
 	if (code <= 0)

@@ -10,8 +10,7 @@ static int no_task(int64_t id, struct stet_error *err) {
 }
 
 /* Whether an agent of another place has a task, by a claim that has not expired. */
-#define HELD_ELSEWHERE(now) \
-	"(status = 1 AND place IS NOT NULL AND coalesce(expires, 0) > " now ")"
+#define HELD_ELSEWHERE(now) "(status = 1 AND place IS NOT NULL AND coalesce(expires, 0) > " now ")"
 
 /* The same, or another agent of this place. Without a hub no claim expires, and nobody is kept out. */
 #define HELD_BY_OTHERS(owner, now) \
@@ -201,9 +200,9 @@ static int fail_change(struct st_store *store, int64_t id, struct stet_error *er
 		               (long long)id);
 	else
 		code = st_fail(err, STET_E_CONFLICT,
-	               "Session \"%.*s\"%s%s works on task %lld. Take another one, with claim.",
-	               (int)owner.len, owner.ptr, place.len > 0 ? " in " : "", st_buf_cstr(&place),
-	               (long long)id);
+		               "Session \"%.*s\"%s%s works on task %lld. Take another one, with claim.",
+		               (int)owner.len, owner.ptr, place.len > 0 ? " in " : "", st_buf_cstr(&place),
+		               (long long)id);
 	st_rows_end(&rows);
 	return code;
 }

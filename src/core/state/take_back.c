@@ -6,6 +6,7 @@
 #include "base/plural.h"
 #include "base/quote.h"
 #include "core/session/change.h"
+#include "core/session/change_set.h"
 #include "core/state/run.h"
 #include "core/state/undo.h"
 #include "text/diff/merge.h"
@@ -156,7 +157,9 @@ static int put_back(struct stet_workspace *ws, const char *path, const struct st
 }
 
 static void say_lines(char out[64], const struct st_merge_lines *lines) {
-	if (lines->count == 0)
+	if (lines->count == 0 && lines->start == 0)
+		snprintf(out, 64, "deleted the first lines");
+	else if (lines->count == 0)
 		snprintf(out, 64, "deleted lines after line %zu", lines->start);
 	else if (lines->count == 1)
 		snprintf(out, 64, "changed line %zu", lines->start + 1);
@@ -328,7 +331,11 @@ static int write_wanted(struct stet_session *session, const struct st_run *run,
 	int code = now->exists ? 0 : st_undo_make_dirs(session->ws, file->path, why);
 	if (code < 0)
 		return code;
-	return apply_change(session, &change, &(struct st_undoing){ids, file->count, run->at}, why);
+	code = apply_change(session, &change, &(struct st_undoing){ids, file->count, run->at}, why);
+	bool was_removed = code == 0 && !now->exists && file->writes[0]->before.executable;
+	return was_removed
+	           ? st_change_set_mode(&session->ws->writes, file->path, ST_MODE_EXECUTABLE, why)
+	           : code;
 }
 
 static int show_difference(const struct st_run_file *file, const struct content *now,

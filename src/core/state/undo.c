@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/quote.h"
 #include "core/session/change.h"
+#include "core/session/change_set.h"
 #include "core/state/state.h"
 #include "core/state/undo.h"
 #include "fs/path/dirs.h"
@@ -122,6 +123,8 @@ static int restore(struct stet_session *session, const struct target *target,
 		existed && !write->after.exists ? st_undo_make_dirs(session->ws, change.path, err) : 0;
 	if (code == 0)
 		code = st_change_apply(session, &change, answer, err);
+	if (code == 0 && !write->after.exists && write->before.executable)
+		code = st_change_set_mode(&session->ws->writes, change.path, ST_MODE_EXECUTABLE, err);
 	session->undoing = (struct st_undoing){0};
 	st_blob_put(blob);
 	return code;

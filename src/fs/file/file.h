@@ -68,6 +68,8 @@ bool st_stamp_eq_content(const struct st_stamp *a, const struct st_stamp *b);
  */
 struct st_version {
 	bool exists;
+	/** Its owner may run it; known only where the file itself was read. */
+	bool executable;
 	struct st_hash hash;
 	/** All zero where only the bytes are known, as in the log. */
 	struct st_stamp stamp;
@@ -103,7 +105,10 @@ void st_file_release(struct st_file *file);
 
 /** The version that was read; its stamp is racy if the file is not stamped. */
 static inline struct st_version st_file_version(const struct st_file *file) {
-	struct st_version version = {.exists = true, .hash = file->hash, .stamp = file->stamp};
+	struct st_version version = {.exists = true,
+	                             .executable = file->mode & S_IXUSR,
+	                             .hash = file->hash,
+	                             .stamp = file->stamp};
 	version.stamp.racy |= !file->stamped;
 	return version;
 }
