@@ -77,8 +77,8 @@ func (t *Tracker) Snapshot(ctx context.Context) (*RepoState, error) {
 	return decodeState(taken(&reply))
 }
 
-// GetSnapshot returns the current RepoState for prompt injection. It is nil if the state cannot be read, since
-// an old state would be told as the present one; Snapshot says why.
+// GetSnapshot returns the current RepoState for prompt injection. It is nil if the state cannot be read, rather
+// than an old state; Snapshot returns the reason.
 func (t *Tracker) GetSnapshot() *RepoState {
 	state, _ := t.Snapshot(context.Background())
 	return state

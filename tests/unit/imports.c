@@ -1,4 +1,4 @@
-/* What counts as an import in an instruction file, and what is code or plain text. */
+/* Which lines of an instruction file are imports, rather than code or plain text. */
 #include "lib/test.h"
 #include "text/markdown/imports.h"
 

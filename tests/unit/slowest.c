@@ -150,7 +150,7 @@ static const char *const targets[] = {
 static const char *const operations[] = {"replace", "insert", "delete"};
 static const int64_t integers[] = {0, 1, 2, 3, 100, 10000, 1000000, INT32_MAX};
 
-/* What the session knows of the file. */
+/* The session's knowledge of the file. */
 enum known { KNOWN_NOT, KNOWN_AS_IT_IS, KNOWN_BEFORE, KNOWN_AND_ASKED, KNOWN_IN_PART, KNOWN_KINDS };
 
 /* How the version before differs. */

@@ -51,7 +51,7 @@ static int set_shape(struct stet_context *context, struct st_str name, struct st
 	int shape = name.len < sizeof word ? st_shape_of(word) : -1;
 	if (shape < 0)
 		return st_fail(err, STET_E_INVALID,
-		               "There is no such shape of messages. Use \"auto\", \"chat\", \"responses\", "
+		               "Unknown format of messages. Use \"auto\", \"chat\", \"responses\", "
 		               "\"anthropic\" or \"gemini\".");
 	context->shape = (enum st_shape)shape;
 	return 0;
