@@ -92,11 +92,6 @@ static void read_patch_line(const struct st_hook_call *call, struct st_hook_chan
 	change->hunks_only = true;
 }
 
-struct st_str st_hook_patch_text(const struct st_hook_event *event) {
-	static const char *const names[] = {"command", "input", "patch", "patchText", NULL};
-	return st_hook_member(event->input, names);
-}
-
 static void read_patch(const struct st_hook_call *call, struct st_hook_changes *changes) {
 	struct st_str patch = st_hook_patch_text(call->event);
 	for (size_t at = 0; at < patch.len;) {

@@ -42,9 +42,6 @@ bool st_hook_changes_read(const struct st_hook_call *call, struct st_hook_change
 [[nodiscard]] int st_hook_change_make(const struct st_hook_change *change, struct st_str old,
                                       struct st_buf *new, struct stet_error *err);
 
-/** The text of a patch. */
-struct st_str st_hook_patch_text(const struct st_hook_event *event);
-
 /** Make the new contents of a file as the event's patch says. False if it cannot be applied. */
 bool st_hook_patch_make(const struct st_hook_call *call, const struct st_hook_change *change,
                         struct st_str old, struct st_buf *new);

@@ -209,6 +209,16 @@ static bool makes_changes(const struct st_hook_call *call) {
 	return call->session->ws->hook_mode == ST_HOOK_MODE_APPLY && !event->asks;
 }
 
+/* The diffs of several files share the reason. */
+static void judge_all(struct st_hook_call *call, struct st_hook_changes *changes, bool makes) {
+	struct stet_session *session = call->session;
+	for (size_t i = 0; i < changes->count; i++) {
+		session->answer_bytes = changes->count > 1 ? call->decision->text.len + 1 : 0;
+		judge_one(call, &changes->items[i], makes);
+	}
+	session->answer_bytes = 0;
+}
+
 void st_hook_before_change(struct st_hook_call *call) {
 	st_auto(st_hook_changes) changes = {0};
 	int mode = call->session->ws->hook_mode;
@@ -222,8 +232,7 @@ void st_hook_before_change(struct st_hook_call *call) {
 	if (makes && call->event->tool == ST_HOOK_PATCH && st_hook_apply_patch(call))
 		return;
 	makes &= changes.count == 1 && !changes.items[0].hunks_only;
-	for (size_t i = 0; i < changes.count; i++)
-		judge_one(call, &changes.items[i], makes);
+	judge_all(call, &changes, makes);
 	if (!call->decision->denies)
 		keep_all(call, &changes);
 }

@@ -1,5 +1,23 @@
 #include "hook/decision.h"
 
+/* The most that a model has to read. */
+enum { REASON_MAX = 40000 };
+
+/* The largest reason that each client handed on whole, or the largest that was tried; docs/hooks.md has the versions. */
+static const size_t whole_reasons[] = {
+	[ST_HOOK_CLAUDE] = 200000, [ST_HOOK_CODEX] = 42000,  [ST_HOOK_GEMINI] = 200000,
+	[ST_HOOK_QWEN] = 190000,   [ST_HOOK_CURSOR] = 20000, [ST_HOOK_OPENCODE] = 40000,
+};
+
+size_t st_hook_reason_max(const struct st_hook_event *event) {
+	enum { LEAST = 2000 };
+	size_t most = whole_reasons[event->client];
+	/* Codex repeats the call behind the reason, and cuts both together in the middle. */
+	size_t command = event->client == ST_HOOK_CODEX ? st_hook_patch_text(event).len : 0;
+	most = most > command + LEAST ? most - command : LEAST;
+	return most < REASON_MAX ? most : REASON_MAX;
+}
+
 void st_hook_decision_release(struct st_hook_decision *decision) {
 	st_buf_release(&decision->text);
 	st_buf_release(&decision->notice);

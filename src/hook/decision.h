@@ -23,6 +23,13 @@ struct st_hook_decision {
 #define ST_HOOK_DECISION_INIT \
 	{ .text = ST_BUF_INIT, .notice = ST_BUF_INIT }
 
+/**
+ * How many bytes the text of a denial may have: a model should not have to read
+ * more, and its client hands on no more. What a client cuts off would count as
+ * seen all the same.
+ */
+size_t st_hook_reason_max(const struct st_hook_event *event);
+
 void st_hook_decision_release(struct st_hook_decision *decision);
 
 /** Add a paragraph to the text. */

@@ -73,6 +73,11 @@ struct st_str st_hook_member(yyjson_val *object, const char *const *names) {
 	return st_str("");
 }
 
+struct st_str st_hook_patch_text(const struct st_hook_event *event) {
+	static const char *const names[] = {"command", "input", "patch", "patchText", NULL};
+	return st_hook_member(event->input, names);
+}
+
 static struct st_str member(yyjson_val *object, const char *name) {
 	return st_json_str(yyjson_obj_get(object, name));
 }

@@ -85,6 +85,9 @@ const char *st_hook_client_name(enum st_hook_client client);
 [[nodiscard]] int st_hook_event_read(yyjson_val *root, const char *client,
                                      struct st_hook_event *event, struct stet_error *err);
 
+/** The text of a patch; empty for other tools. */
+struct st_str st_hook_patch_text(const struct st_hook_event *event);
+
 /** The first of several members that is a string, as a view; empty if none is. Ends with NULL. */
 struct st_str st_hook_member(yyjson_val *object, const char *const *names);
 

@@ -225,6 +225,8 @@ static int run_event(const struct st_hook_event *event, struct st_hook_decision 
 		st_buf_addf(&decision->text, "stet guards %s.", root.ptr);
 	else if (code == 0)
 		code = open_session(ws, event, &session, err);
+	if (code == 0)
+		ws->page_bytes = st_hook_reason_max(event);
 	/* Without a stored state, the reads end with this process, and stet would refuse every write as unread. */
 	if (session && code == 0)
 		code = st_store_is_stored(&st_state_of(ws)->store, err);

@@ -22,7 +22,8 @@ static void lines_release(struct lines *lines) {
 }
 
 static int by_body(const void *a, const void *b) {
-	const struct st_str left = ((const struct line *)a)->body, right = ((const struct line *)b)->body;
+	const struct st_str left = ((const struct line *)a)->body,
+						right = ((const struct line *)b)->body;
 	size_t len = left.len < right.len ? left.len : right.len;
 	int order = len > 0 ? memcmp(left.ptr, right.ptr, len) : 0;
 	return order ? order : (left.len > right.len) - (left.len < right.len);

@@ -141,9 +141,8 @@ static void pin_pages(int fd, size_t size, struct pins *pins) {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE), pages = (size + page - 1) / page;
 	size_t count = pages < PINNED_MAX ? pages : PINNED_MAX;
 	pins->at = (pages - count) * page;
-	void *map = count > 0
-	                ? mmap(NULL, count * page, PROT_READ, MAP_SHARED, fd, (off_t)pins->at)
-	                : MAP_FAILED;
+	void *map = count > 0 ? mmap(NULL, count * page, PROT_READ, MAP_SHARED, fd, (off_t)pins->at)
+	                      : MAP_FAILED;
 	if (map == MAP_FAILED)
 		return;
 	struct iovec all = {map, count * page};
@@ -213,7 +212,8 @@ static void note_now(struct st_witness *witness, struct held *held) {
 static void watch_held(struct st_witness *witness, struct held *held) {
 	char path[64];
 	snprintf(path, sizeof path, "/proc/self/fd/%d", held->fd);
-	held->watch = inotify_add_watch(witness->events, path, IN_OPEN | IN_MODIFY | IN_CLOSE_WRITE | IN_ATTRIB);
+	held->watch =
+		inotify_add_watch(witness->events, path, IN_OPEN | IN_MODIFY | IN_CLOSE_WRITE | IN_ATTRIB);
 }
 
 /* Hold a place's file; false if there is none. Takes the place. */

@@ -99,6 +99,43 @@ static void a_shell_read_counts_and_a_patch_is_denied(void **state) {
 	assert_string_equal(hook(dir, CODEX_PATCH), "");
 }
 
+/* A text of 400 lines, in place of that which the model has read. */
+static void rewrite(const struct dir *dir, const char *name) {
+	FILE *file = fopen(dir_at(dir, name), "w");
+	assert_non_null(file);
+	for (int line = 0; line < 400; line++)
+		fprintf(file, "line %d of a file that others changed\n", line);
+	assert_int_equal(fclose(file), 0);
+}
+
+/* Codex cuts a reason and the patch behind it at 48,000 characters. What it cuts must not count as read. */
+static void the_reasons_of_many_files_fit_together(void **state) {
+	const struct dir *dir = set_up(state);
+	char event[4096], name[32];
+	size_t len =
+		(size_t)snprintf(event, sizeof event,
+	                     "\"turn_id\":\"t\",\"hook_event_name\":\"PreToolUse\",\"tool_name\":"
+	                     "\"apply_patch\",\"tool_input\":{\"command\":\"*** Begin Patch\\n");
+	for (int i = 0; i < 12; i++) {
+		char cat[512];
+		snprintf(name, sizeof name, "f%d.txt", i);
+		dir_write(dir, name, "one\n");
+		snprintf(cat, sizeof cat,
+		         "\"turn_id\":\"t\",\"hook_event_name\":\"PostToolUse\",\"tool_name\":\"Bash\","
+		         "\"tool_input\":{\"command\":\"cat %s\"},\"tool_response\":\"one\\n\"",
+		         name);
+		hook(dir, cat);
+		rewrite(dir, name);
+		len += (size_t)snprintf(event + len, sizeof event - len,
+		                        "*** Update File: %s\\n@@\\n-one\\n+ONE\\n", name);
+	}
+	snprintf(event + len, sizeof event - len, "*** End Patch\\n\"}");
+	const char *decision = hook(dir, event);
+	assert_non_null(strstr(decision, "\"permissionDecision\":\"deny\""));
+	assert_non_null(strstr(decision, "f11.txt"));
+	assert_true(strlen(decision) < 40000);
+}
+
 static void a_change_that_would_damage_line_ends_is_denied(void **state) {
 	const struct dir *dir = set_up(state);
 	dir_write(dir, "a.txt", "one\r\ntwo\n");
@@ -367,6 +404,7 @@ int main(void) {
 		claim(the_text_of_the_event_counts_not_the_disk),
 		claim(a_file_that_was_never_read_is_not_overwritten),
 		claim(a_shell_read_counts_and_a_patch_is_denied),
+		claim(the_reasons_of_many_files_fit_together),
 		claim(a_change_that_would_damage_line_ends_is_denied),
 		claim(a_write_over_a_late_change_is_reported),
 		claim(bytes_that_a_tool_truncates_are_reported),
