@@ -7,8 +7,8 @@
  * tests/npm/token-filter.mjs, knows these. Any other piece counts as the longest
  * tokens that it consists of, and a little more. The estimate errs on the high
  * side, since callers keep budgets with it: for texts of 20 tokens and more it is
- * below o200k's count in at most one of a hundred, never by more than 3 %, and
- * some 13 % above on average.
+ * below o200k's count in at most one of a hundred, by more than 3 % in at most one
+ * of a thousand, and some 13 % above on average.
  *
  *     if (st_tokens(text) > budget)
  *             cut(&text);
