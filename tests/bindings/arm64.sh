@@ -29,7 +29,7 @@ passes_under_qemu() {
 	meson test -C "$build" --no-rebuild --timeout-multiplier 5 "${units[@]}" >report 2>&1
 	while read -r name; do
 		[ "${impossible[$name]-}" ] || { echo "not ok: $name"; failed=1; }
-	done < <(grep -av ' # SKIP ' "$build/meson-logs/testlog.txt" | sed -n 's/^not ok [0-9]* - //p')
+	done < <(grep -av ' # SKIP ' "$build/meson-logs/testlog.txt" | sed -n 's/^not ok [0-9]* - \([^ ]*\).*/\1/p')
 	! grep -aE 'TIMEOUT|killed by signal' report && [ "$failed" -eq 0 ]
 }
 
