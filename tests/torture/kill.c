@@ -16,12 +16,10 @@
 #include <dirent.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 
 #include "torture/fight.h"
 #include "torture/steps.h"
+#include "torture/victim.h"
 
 enum { SIZE = 16384, RECORDS_MAX = 4096, STEPS_MAX = 400 };
 
@@ -60,28 +58,12 @@ struct scene {
 
 /* ---- the process to be killed ---- */
 
-struct host {
-	struct stet_workspace *ws;
-	struct stet_session *session;
-};
-
-static bool host_open(struct host *host, const struct scene *scene, bool durable) {
-	return stet_workspace_open(scene->dir->path, &host->ws, NULL) == 0 &&
-	       stet_workspace_set(host->ws, STET_OPTION_DURABLE, durable, NULL) == 0 &&
-	       stet_session_open(host->ws, NULL, &host->session, NULL) == 0;
-}
-
-static void host_close(struct host *host) {
-	stet_session_close(host->session);
-	stet_workspace_close(host->ws);
-}
-
 /* Read the page and put the next number into its line; the new number, or 0 if that failed. */
-static unsigned edit_page(struct host *host) {
+static unsigned edit_page(struct editor *editor) {
 	struct stet_answer *answer = NULL;
 	struct page page;
 	size_t len;
-	if (stet_session_read(host->session, "page", 0, 0, &answer, NULL) < 0)
+	if (stet_session_read(editor->session, "page", 0, 0, &answer, NULL) < 0)
 		return 0;
 	const char *content = stet_answer_content(answer, &len);
 	struct st_str bytes = st_strn(content ? content : "", content ? len : 0);
@@ -90,7 +72,7 @@ static unsigned edit_page(struct host *host) {
 	if (page_parse(bytes, &page)) {
 		struct st_str line = page_line(bytes);
 		page_next_line(line, page.number + 1, next);
-		code = stet_session_edit(host->session, "page", line.ptr, line.len, next, PAGE_LINE_LEN,
+		code = stet_session_edit(editor->session, "page", line.ptr, line.len, next, PAGE_LINE_LEN,
 		                         NULL, NULL, NULL);
 	}
 	stet_answer_free(answer);
@@ -98,11 +80,11 @@ static unsigned edit_page(struct host *host) {
 }
 
 /* Write a whole page, after reading the one that is there. */
-static void write_page(struct host *host, size_t size) {
+static void write_page(struct editor *editor, size_t size) {
 	st_auto(st_buf) text = ST_BUF_INIT;
 	page_make(&text, size, 1);
-	(void)!stet_session_track_read(host->session, "page", NULL);
-	(void)!stet_session_write(host->session, "page", text.ptr, text.len, NULL, NULL, NULL);
+	(void)!stet_session_track_read(editor->session, "page", NULL);
+	(void)!stet_session_write(editor->session, "page", text.ptr, text.len, NULL, NULL, NULL);
 }
 
 static void strike(struct scene *scene) {
@@ -122,27 +104,29 @@ static void at_step(const struct step *step, void *arg) {
 }
 
 /* Change the page once, and die on the way. */
-static void die_at_step(struct scene *scene) {
-	struct host host;
-	if (!host_open(&host, scene, scene->durable))
+static void die_at_step(void *arg) {
+	struct scene *scene = arg;
+	struct editor editor;
+	if (!editor_open(&editor, scene->dir, scene->durable))
 		_exit(1);
 	steps_watch(at_step, scene);
 	if (scene->absent || scene->shrinks)
-		write_page(&host, scene->shrinks ? SIZE / 2 : SIZE);
+		write_page(&editor, scene->shrinks ? SIZE / 2 : SIZE);
 	else
-		(void)edit_page(&host);
+		(void)edit_page(&editor);
 	steps_watch(NULL, NULL);
-	host_close(&host);
+	editor_close(&editor);
 	_exit(0);
 }
 
 /* Change the page until somebody puts an end to it. */
-static void edit_forever(struct scene *scene) {
-	struct host host;
-	if (!host_open(&host, scene, scene->durable))
+static void edit_forever(void *arg) {
+	struct scene *scene = arg;
+	struct editor editor;
+	if (!editor_open(&editor, scene->dir, scene->durable))
 		_exit(1);
 	for (;;) {
-		unsigned number = edit_page(&host);
+		unsigned number = edit_page(&editor);
 		scene->board->begun++;
 		if (number > 0)
 			scene->board->acked = number;
@@ -179,9 +163,7 @@ static void set_up(struct scene *scene) {
 
 static void scene_begin(struct scene *scene, const struct dir *dir) {
 	scene->dir = dir;
-	scene->board =
-		mmap(NULL, sizeof *scene->board, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	assert_true(scene->board != MAP_FAILED);
+	scene->board = shared_alloc(sizeof *scene->board);
 	if (scene->kind)
 		hostile_start(&scene->hostile, scene->kind, dir_at(dir, "page"));
 }
@@ -189,69 +171,26 @@ static void scene_begin(struct scene *scene, const struct dir *dir) {
 static void scene_end(struct scene *scene) {
 	if (scene->kind)
 		assert_true(hostile_stop(&scene->hostile));
-	munmap(scene->board, sizeof *scene->board);
+	shared_free(scene->board, sizeof *scene->board);
 	printf("# %-34s %4u kills %4u old %4u new %4u torn %4u copies\n", scene->name, scene->kills,
 	       scene->old, scene->new, scene->torn, scene->kept_copies);
 	fflush(stdout);
 }
 
-static pid_t start(struct scene *scene, void (*function)(struct scene *)) {
-	fflush(stdout);
-	pid_t pid = fork();
-	assert_true(pid >= 0);
-	if (pid == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		function(scene);
-	}
-	return pid;
-}
-
-/* Start a process and tell whether it was killed. */
-static bool dies(struct scene *scene, void (*function)(struct scene *)) {
-	int status;
-	pid_t pid = start(scene, function);
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_true(status == SIGKILL || status == 0);
-	return status == SIGKILL;
-}
-
 /* ---- after ---- */
 
-static void hear(struct scene *scene, const char *notice) {
+static void hear(void *arg, const char *notice) {
+	struct scene *scene = arg;
 	st_auto(st_buf) copy = ST_BUF_INIT;
 	struct page page;
-	char path[1024];
 	scene->notices++;
-	const char *at = strstr(notice, ".stet/rescued/");
-	if (!at) {
+	if (!load_rescued(scene->dir, notice, &copy)) {
 		fail_msg("a notice without a copy: %s", notice);
 		return;
 	}
-	snprintf(path, sizeof path, "%s/.stet/rescued/%.*s", scene->dir->path,
-	         (int)strcspn(at + 14, " .;"), at + 14);
-	assert_true(file_load(path, &copy));
 	scene->copies++;
 	scene->old_copies += page_parse(st_buf_str(&copy), &page) && page.number == 0;
 	page_mark_records(st_buf_str(&copy), scene->kept, RECORDS_MAX);
-}
-
-static void hear_all(struct scene *scene, struct host *host) {
-	stet_workspace_drain(host->ws, 0);
-	for (char *notice; (notice = stet_workspace_notice(host->ws)); stet_free(notice))
-		hear(scene, notice);
-}
-
-/* Somebody else writes another file in the directory, and hears what there is to hear. */
-static void write_next(struct scene *scene) {
-	struct host host;
-	struct stet_answer *answer = NULL;
-	assert_true(host_open(&host, scene, false));
-	assert_int_equal(stet_session_write(host.session, "another", "", 0, NULL, &answer, NULL), 0);
-	for (size_t i = 0; stet_answer_notice(answer, i); i++)
-		hear(scene, stet_answer_notice(answer, i));
-	stet_answer_free(answer);
-	hear_all(scene, &host);
-	host_close(&host);
 }
 
 /*
@@ -310,10 +249,10 @@ static bool die_once(struct scene *scene) {
 	set_up(scene);
 	if (scene->kind)
 		hostile_ready(&scene->hostile, 1);
-	bool dead = dies(scene, die_at_step);
+	bool dead = victim_end(victim_start(die_at_step, scene));
 	if (scene->board->struck > 0)
 		assert_true(hostile_wait(&scene->hostile, 60000));
-	write_next(scene);
+	next_write(scene->dir, "another", hear, scene);
 	assert_in_range(inspect(scene, scene->board->struck), 0, 1);
 	return dead;
 }
@@ -399,23 +338,25 @@ static void die_after_exchange(const struct step *step, void *arg) {
 		strike(scene);
 }
 
-static void edit_and_die(struct scene *scene) {
-	struct host host;
-	if (!host_open(&host, scene, false))
+static void edit_and_die(void *arg) {
+	struct scene *scene = arg;
+	struct editor editor;
+	if (!editor_open(&editor, scene->dir, false))
 		_exit(1);
 	steps_watch(die_after_exchange, scene);
-	(void)edit_page(&host);
+	(void)edit_page(&editor);
 	_exit(0);
 }
 
 /* Deal with a leftover, and die on the way. */
-static void sweep_and_die(struct scene *scene) {
-	struct host host;
+static void sweep_and_die(void *arg) {
+	struct scene *scene = arg;
+	struct editor editor;
 	scene->strikes = 0;
-	if (!host_open(&host, scene, false))
+	if (!editor_open(&editor, scene->dir, false))
 		_exit(1);
 	steps_watch(at_step, scene);
-	(void)!stet_session_edit(host.session, "other", "before", 6, "before it died", 14, NULL, NULL,
+	(void)!stet_session_edit(editor.session, "other", "before", 6, "before it died", 14, NULL, NULL,
 	                         NULL);
 	_exit(0);
 }
@@ -429,10 +370,10 @@ static void a_kill_of_who_cleans_up_loses_nothing(void **state) {
 	do {
 		set_up(&scene);
 		hostile_ready(&scene.hostile, 1);
-		assert_true(dies(&scene, edit_and_die));
+		assert_true(victim_end(victim_start(edit_and_die, &scene)));
 		scene.die_at++;
-		dead = dies(&scene, sweep_and_die);
-		write_next(&scene);
+		dead = victim_end(victim_start(sweep_and_die, &scene));
+		next_write(scene.dir, "another", hear, &scene);
 		(void)inspect(&scene, 1);
 		/*
 		 * A process that ends by itself without taking its notices has told
@@ -449,17 +390,17 @@ static void a_leftover_that_was_removed_may_still_be_written_to(void **state) {
 	scene_begin(&scene, *state);
 	set_up(&scene);
 	hostile_ready(&scene.hostile, 1);
-	assert_true(dies(&scene, edit_and_die));
+	assert_true(victim_end(victim_start(edit_and_die, &scene)));
 
-	struct host host;
-	assert_true(host_open(&host, &scene, false));
+	struct editor editor;
+	assert_true(editor_open(&editor, scene.dir, false));
 	assert_int_equal(
-		stet_session_edit(host.session, "other", "before", 6, "after", 5, NULL, NULL, NULL), 0);
+		stet_session_edit(editor.session, "other", "before", 6, "after", 5, NULL, NULL, NULL), 0);
 	assert_no_leftover(scene.dir);
 	hostile_strike(&scene.hostile, 0);
 	assert_true(hostile_wait(&scene.hostile, 60000));
-	hear_all(&scene, &host);
-	host_close(&host);
+	hear_notices(&editor, hear, &scene);
+	editor_close(&editor);
 	(void)inspect(&scene, 1);
 	assert_int_equal(scene.copies, 1);
 	scene_end(&scene);
@@ -472,20 +413,18 @@ static void kill_once(struct scene *scene) {
 	set_up(scene);
 	if (scene->kind)
 		hostile_ready(&scene->hostile, 1);
-	pid_t pid = start(scene, edit_forever);
+	pid_t pid = victim_start(edit_forever, scene);
 	while (scene->board->begun == 0)
 		nap_ns(20000);
 	if (scene->kind)
 		hostile_rage(&scene->hostile, 200000);
 	nap_ns(random_below(3000000));
 	kill(pid, SIGKILL);
-	int status;
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_int_equal(status, SIGKILL);
+	assert_true(victim_end(pid));
 	unsigned last = scene->kind ? hostile_calm(&scene->hostile) : 0;
 	assert_true(last < RECORDS_MAX);
 
-	write_next(scene);
+	next_write(scene->dir, "another", hear, scene);
 	unsigned number = inspect(scene, last), acked = scene->board->acked;
 	if (!scene->kind || !scene->kind->rewrites)
 		assert_in_range(number, acked, acked + 1);

@@ -11,13 +11,11 @@
  */
 #include <signal.h>
 #include <stdatomic.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 
 #include "stet/tools.h"
 #include "torture/fight.h"
 #include "torture/steps.h"
+#include "torture/victim.h"
 
 enum { PAGES = 3, SIZE = 4096, RECORDS_MAX = 4096, STEPS_MAX = 2000 };
 
@@ -57,22 +55,6 @@ struct scene {
 
 /* ---- the process to be killed ---- */
 
-struct host {
-	struct stet_workspace *ws;
-	struct stet_session *session;
-};
-
-static bool host_open(struct host *host, const struct scene *scene, bool durable) {
-	return stet_workspace_open(scene->dir->path, &host->ws, NULL) == 0 &&
-	       stet_workspace_set(host->ws, STET_OPTION_DURABLE, durable, NULL) == 0 &&
-	       stet_session_open(host->ws, NULL, &host->session, NULL) == 0;
-}
-
-static void host_close(struct host *host) {
-	stet_session_close(host->session);
-	stet_workspace_close(host->ws);
-}
-
 /* The line of a page before and after the change. */
 struct turn {
 	char old[PAGE_LINE_LEN + 1], new[PAGE_LINE_LEN + 1];
@@ -80,11 +62,11 @@ struct turn {
 };
 
 /* Read a page; false if it is torn or cannot be read just now. */
-static bool read_page(struct host *host, const char *name, struct turn *turn) {
+static bool read_page(struct editor *editor, const char *name, struct turn *turn) {
 	struct stet_answer *answer = NULL;
 	struct page page;
 	size_t len;
-	if (stet_session_read(host->session, name, 0, 0, &answer, NULL) < 0)
+	if (stet_session_read(editor->session, name, 0, 0, &answer, NULL) < 0)
 		return false;
 	const char *content = stet_answer_content(answer, &len);
 	struct st_str bytes = st_strn(content ? content : "", content ? len : 0);
@@ -114,7 +96,7 @@ static void write_patch(struct turn *turns, unsigned to, bool has_file, struct s
 }
 
 /* The patch holds nothing that JSON escapes, but for newlines. */
-static int call_patch(struct host *host, const struct st_buf *patch, struct stet_error *err) {
+static int call_patch(struct editor *editor, const struct st_buf *patch, struct stet_error *err) {
 	st_auto(st_buf) args = ST_BUF_INIT;
 	char *answer = NULL;
 	size_t len;
@@ -126,25 +108,25 @@ static int call_patch(struct host *host, const struct st_buf *patch, struct stet
 			st_buf_addc(&args, patch->ptr[i]);
 	}
 	st_buf_adds(&args, "\"}");
-	int code = stet_call(host->session, "apply_patch", args.ptr, args.len, &answer, &len, err);
+	int code = stet_call(editor->session, "apply_patch", args.ptr, args.len, &answer, &len, err);
 	stet_free(answer);
 	return code;
 }
 
 /* One set, from what is there. */
-static int change_all(struct scene *scene, struct host *host) {
+static int change_all(struct scene *scene, struct editor *editor) {
 	struct board *board = scene->board;
 	struct turn turns[PAGES];
 	struct stet_error err = {0};
 	st_auto(st_buf) patch = ST_BUF_INIT;
 	unsigned to = 0;
 	for (size_t i = 0; i < PAGES; i++) {
-		if (!read_page(host, names[i], &turns[i]))
+		if (!read_page(editor, names[i], &turns[i]))
 			return STET_E_BUSY;
 		to = turns[i].number > to ? turns[i].number : to;
 	}
 	bool has_file = dir_has(scene->dir, "new/dir/file");
-	if (has_file && stet_session_track_read(host->session, "new/dir/file", NULL) < 0)
+	if (has_file && stet_session_track_read(editor->session, "new/dir/file", NULL) < 0)
 		return STET_E_BUSY;
 	write_patch(turns, to + 1, has_file, &patch);
 	board->is_in_call = false;
@@ -154,7 +136,7 @@ static int change_all(struct scene *scene, struct host *host) {
 	}
 	board->to = to + 1;
 	board->is_in_call = true;
-	int code = call_patch(host, &patch, &err);
+	int code = call_patch(editor, &patch, &err);
 	for (size_t i = 0; i < PAGES; i++)
 		board->named[i] =
 			code < 0 && strstr(err.message, "except in files") && strstr(err.message, names[i]);
@@ -173,23 +155,25 @@ static void at_step(const struct step *step, void *arg) {
 		raise(SIGKILL);
 }
 
-static void die_at_step(struct scene *scene) {
-	struct host host;
-	if (!host_open(&host, scene, scene->durable))
+static void die_at_step(void *arg) {
+	struct scene *scene = arg;
+	struct editor editor;
+	if (!editor_open(&editor, scene->dir, scene->durable))
 		_exit(1);
 	steps_watch(at_step, scene);
-	(void)change_all(scene, &host);
+	(void)change_all(scene, &editor);
 	steps_watch(NULL, NULL);
-	host_close(&host);
+	editor_close(&editor);
 	_exit(0);
 }
 
-static void change_forever(struct scene *scene) {
-	struct host host;
-	if (!host_open(&host, scene, scene->durable))
+static void change_forever(void *arg) {
+	struct scene *scene = arg;
+	struct editor editor;
+	if (!editor_open(&editor, scene->dir, scene->durable))
 		_exit(1);
 	for (;;)
-		(void)change_all(scene, &host);
+		(void)change_all(scene, &editor);
 }
 
 /* ---- before ---- */
@@ -212,9 +196,7 @@ static void set_up(struct scene *scene) {
 
 static void scene_begin(struct scene *scene, const struct dir *dir) {
 	scene->dir = dir;
-	scene->board =
-		mmap(NULL, sizeof *scene->board, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	assert_true(scene->board != MAP_FAILED);
+	scene->board = shared_alloc(sizeof *scene->board);
 	if (scene->kind)
 		hostile_start(&scene->hostile, scene->kind, dir_at(dir, names[scene->page]));
 }
@@ -222,55 +204,25 @@ static void scene_begin(struct scene *scene, const struct dir *dir) {
 static void scene_end(struct scene *scene) {
 	if (scene->kind)
 		assert_true(hostile_stop(&scene->hostile));
-	munmap(scene->board, sizeof *scene->board);
+	shared_free(scene->board, sizeof *scene->board);
 	printf("# %-34s %4u kills %4u none %4u all %4u others' left %4u untold, of %u sets\n",
 	       scene->name, scene->kills, scene->old, scene->new, scene->left, scene->untold,
 	       scene->done);
 	fflush(stdout);
 }
 
-static pid_t start(struct scene *scene, void (*function)(struct scene *)) {
-	fflush(stdout);
-	pid_t pid = fork();
-	assert_true(pid >= 0);
-	if (pid == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		function(scene);
-	}
-	return pid;
-}
-
 /* ---- after ---- */
 
-static void hear(struct scene *scene, const char *notice) {
+static void hear(void *arg, const char *notice) {
+	struct scene *scene = arg;
 	st_auto(st_buf) copy = ST_BUF_INIT;
-	char path[1024];
-	const char *at = strstr(notice, ".stet/rescued/"), *left = strstr(notice, "Left as they are");
+	const char *left = strstr(notice, "Left as they are");
 	scene->is_taken_back |= strstr(notice, "was taken back") != NULL;
 	scene->is_complete |= strstr(notice, "is complete") != NULL;
 	for (size_t i = 0; left && i < PAGES; i++)
 		scene->named[i] |= strstr(left, names[i]) != NULL;
-	if (!at)
-		return;
-	snprintf(path, sizeof path, "%s/.stet/rescued/%.*s", scene->dir->path,
-	         (int)strcspn(at + 14, " .;"), at + 14);
-	assert_true(file_load(path, &copy));
-	page_mark_records(st_buf_str(&copy), scene->kept, RECORDS_MAX);
-}
-
-/* Another process writes another file, and hears what there is to hear. */
-static void write_next(struct scene *scene) {
-	struct host host;
-	struct stet_answer *answer = NULL;
-	assert_true(host_open(&host, scene, false));
-	assert_int_equal(stet_session_write(host.session, "other", "", 0, NULL, &answer, NULL), 0);
-	for (size_t i = 0; stet_answer_notice(answer, i); i++)
-		hear(scene, stet_answer_notice(answer, i));
-	stet_answer_free(answer);
-	stet_workspace_drain(host.ws, 0);
-	for (char *notice; (notice = stet_workspace_notice(host.ws)); stet_free(notice))
-		hear(scene, notice);
-	host_close(&host);
+	if (load_rescued(scene->dir, notice, &copy))
+		page_mark_records(st_buf_str(&copy), scene->kept, RECORDS_MAX);
 }
 
 /* A page that others wrote to need not agree with the rest, if somebody was told. */
@@ -338,18 +290,15 @@ static void inspect(struct scene *scene, unsigned last) {
 
 /* Change and die before a step; false if there was no such step. */
 static bool die_once(struct scene *scene) {
-	int status;
 	set_up(scene);
 	if (scene->kind)
 		hostile_ready(&scene->hostile, 1);
-	pid_t pid = start(scene, die_at_step);
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_true(status == SIGKILL || status == 0);
+	bool dead = victim_end(victim_start(die_at_step, scene));
 	if (scene->board->struck > 0)
 		assert_true(hostile_wait(&scene->hostile, 60000));
-	write_next(scene);
+	next_write(scene->dir, "other", hear, scene);
 	inspect(scene, scene->board->struck);
-	return status == SIGKILL;
+	return dead;
 }
 
 static void die_before_every_step(struct scene scene, const struct dir *dir) {
@@ -397,22 +346,20 @@ static void a_kill_after_a_strike_leaves_all_or_none_and_the_others_file(void **
 
 /* Let it change sets, with a hostile process about, and kill it at some moment. */
 static void kill_once(struct scene *scene) {
-	int status;
 	set_up(scene);
 	if (scene->kind)
 		hostile_ready(&scene->hostile, 1);
-	pid_t pid = start(scene, change_forever);
+	pid_t pid = victim_start(change_forever, scene);
 	while (scene->board->tried == 0)
 		nap_ns(20000);
 	if (scene->kind)
 		hostile_rage(&scene->hostile, 2000000);
 	nap_ns(random_below(20000000));
 	kill(pid, SIGKILL);
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_int_equal(status, SIGKILL);
+	assert_true(victim_end(pid));
 	unsigned last = scene->kind ? hostile_calm(&scene->hostile) : 0;
 	assert_true(last < RECORDS_MAX);
-	write_next(scene);
+	next_write(scene->dir, "other", hear, scene);
 	inspect(scene, last);
 }
 
