@@ -150,7 +150,7 @@ static void pin_pages(int fd, size_t size, struct pins *pins) {
 	munmap(map, count * page);
 }
 
-/* What the file held in its pinned pages when it was truncated, or holds there now. */
+/* Note the bytes that the pinned pages had when the file was truncated, or have now. */
 static void note_pinned(struct st_witness *witness, struct held *held, struct st_str now) {
 	st_auto(st_buf) text = ST_BUF_INIT;
 	struct st_str noted = st_buf_str(&held->noted);
@@ -197,7 +197,7 @@ static bool is_as_noted(const struct held *held) {
 static void note_now(struct st_witness *witness, struct held *held) {
 	st_auto(st_buf) now = ST_BUF_INIT;
 	struct stat st;
-	/* At each moment the pages of then are pinned. */
+	/* Pin the current last pages, each time. */
 	if (st_retry(fstat(held->fd, &st)) == 0 && (uint64_t)st.st_size <= FILE_BYTES)
 		pin_pages(held->fd, (size_t)st.st_size, &held->next_pins);
 	bool read = read_held(held, &now);

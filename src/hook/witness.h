@@ -51,7 +51,7 @@ void st_witness_add(struct st_witness *witness, const struct stet_session *sessi
  */
 void st_witness_start(struct st_witness *witness, int wait_s);
 
-/** What a file held at some moment. */
+/** The bytes of a file at some moment. */
 struct st_witnessed {
 	char *path;
 	struct st_buf bytes;
@@ -60,7 +60,7 @@ struct st_witnessed {
 struct st_testimony {
 	struct st_witnessed *items;
 	size_t count;
-	/** Two programs wrote to a file at once: what one of them wrote may be in no version. */
+	/** Two programs wrote to a file at once: the bytes of one of them may be in no version. */
 	bool overlapped;
 };
 

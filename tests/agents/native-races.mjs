@@ -68,7 +68,7 @@ async function race(hand, kind, name) {
 	const text = hand.read(name);
 	const done = text.startsWith('slot taken\n');
 	const lost = ticks(appended).trimEnd().split('\n').filter((line) => !text.includes(`${line}\n`));
-	// What was written to a file that the tool had replaced is reported with the session's next event.
+	// stet reports a write to a file that the tool had replaced with the session's next event.
 	if (lost.length > 0)
 		await hand.native('shell', 'true');
 	const unseen = lost.filter((line) => !said.includes(`${line}\n`) && hand.count(`+${line}\n`) === 0 && !rescued(hand, line, name));

@@ -218,7 +218,7 @@ static void a_codex_patch_over_a_late_change_is_reported(void **state) {
 	assert_string_equal(dir_read(dir, "a.txt"), "one\ntwo\nlate\n");
 }
 
-/* What comes between a tool's truncation and its write is seen, or that something came. */
+/* The hook reports a foreign write between a tool's truncation and its write, with its bytes if a witness saw them. */
 static void a_write_into_the_truncated_file_is_reported(void **state) {
 	const struct dir *dir = set_up(state);
 	hook(dir, CLAUDE_READ);

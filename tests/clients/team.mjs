@@ -168,7 +168,7 @@ await claim('a token for one checkout hears nothing of the others of its reposit
 	await alice.call('edit_file', { path: path.join(main, 'a.txt'), oldText: 'one', newText: 'eins' });
 	const page = async (name) => (await get('/api/v1/places?ws=' + (name === 'alice' ? 3 : 0),
 		{ Authorization: `Bearer ${words(name)}` })).text();
-	// What others do is stored behind the answers: alice knows when it is.
+	// The server stores the work of others after it answers them: wait until alice sees it.
 	const stored = (text) => JSON.parse(text).who.places.some((place) => place.path === main && place.files.length);
 	while (!stored(await page('alice')))
 		await new Promise((resolve) => setImmediate(resolve));

@@ -315,7 +315,7 @@ static int find_forgotten(struct st_store *store, void *data, struct stet_error 
 	                                 &forgotten->changes, err);
 }
 
-/* What a hub that has this version of ID_A lacks; 0 for none. */
+/* Find the changes that a hub with this version of ID_A lacks; 0 for none. */
 static struct forgotten forgotten_by(struct host *host, int64_t rev) {
 	const struct st_shared_seen seen = {.id = ID_A, .rev = rev};
 	struct forgotten forgotten = {.seen = &seen, .count = rev > 0};

@@ -157,7 +157,7 @@ static int receive_some(struct st_shared *shared, struct st_hub *hub, struct see
 	struct received received = {0};
 	int64_t since = shared->since;
 	int count = st_hub_receive_tasks(hub, &since, copy_task, &received, err);
-	/* What was received so far is of a hub that has been restored since. */
+	/* The hub was restored meanwhile: drop the tasks received so far. */
 	if (since < shared->since)
 		seen->count = 0;
 	int code = count < 0 ? count : note_seen(seen, &received, err);

@@ -14,7 +14,7 @@ enum {
 	NUMBER_STEP = 10'000,
 };
 
-/* Beyond this, in microseconds since 1970, a rev is none. */
+/* A rev beyond this, in microseconds since 1970, is invalid. */
 #define REV_MAX ((int64_t)1 << 52)
 #define DAY_NS ((int64_t)24 * 3600 * 1000000000)
 /* The hub lists what was finished in the last 30 days; what it lacks of these it has forgotten. */
@@ -167,7 +167,7 @@ struct version {
 	int64_t status, priority;
 };
 
-/* What the store has of a task of the hub. */
+/* The store's copy of a task of the hub. */
 struct stored {
 	bool known, removed, own_claim;
 	int64_t task, rev, fence;
@@ -262,7 +262,7 @@ static int choose_number(struct st_store *store, int64_t wanted, int64_t *number
 	}
 }
 
-/* How many bounds the copy, whatever the hub has. */
+/* The number of tasks bounds the copy, whatever the hub has. */
 static int has_room(struct st_store *store, bool *room, struct stet_error *err) {
 	int64_t count = 0;
 	int code = st_db_number(store->db, "SELECT count(*) FROM shared_tasks", &count, err, "");

@@ -6,7 +6,7 @@
  *
  * A task that came from an agent's own to-do list is not shared.
  *
- * What comes from a hub is checked here. Call these functions within a transaction.
+ * These functions check everything that a hub sends. Call them within a transaction.
  */
 #ifndef STET_CORE_STATE_STORE_SHARED_H
 #define STET_CORE_STATE_STORE_SHARED_H
@@ -44,7 +44,7 @@ struct st_shared_seen {
                                             st_shared_change_fn *each, void *data,
                                             struct stet_error *err);
 
-/** What became of a task. */
+/** The outcome for a task. */
 struct st_shared_result {
 	/** Its number here; 0 if it was refused, or is unknown and removed. */
 	int64_t id;
