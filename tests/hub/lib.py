@@ -172,7 +172,7 @@ class Machine:
         os.makedirs(f"{self.home}/config/stet")
         os.makedirs(self.clone)
         with open(f"{self.home}/config/stet/config.json", "w") as file:
-            json.dump({"hub": conninfo}, file)
+            json.dump({"hub": conninfo} if conninfo else {}, file)
         git(self.clone, "init", "-q", "-b", "main")
         git(self.clone, "remote", "add", "origin", origin)
         with open(f"{self.clone}/a.txt", "w") as file:

@@ -39,6 +39,11 @@ def disk(machine):
     return sum(os.path.getsize(path) for path in glob.glob(f"{registry_file(machine)}*"))
 
 
+def has_libpq(agent):
+    with open(f"/proc/{agent.process.pid}/maps") as file:
+        return "libpq" in file.read()
+
+
 def edit(agent, count, first=0):
     """Make so many changes. Returns those that failed."""
     results = (agent.result("write_file", path=f"file-{number % FILES}.txt", content=f"{number}\n")
@@ -50,11 +55,21 @@ base = tempfile.mkdtemp(prefix="stet-outage-")
 hub = Postgres().start()
 deaf, far = Proxy(), Proxy(hub.dir, 0.1)
 try:
+    # ---- no hub ----
+    machine = Machine(base, "alone", None)
+    agent = Agent(machine)
+    edit(agent, 10)
+    until(lambda: machine.numbered() >= 10)
+    claim("libpq is not loaded without a hub", not has_libpq(agent))
+    agent.end()
+
     # ---- a hub that does not answer ----
     machine = Machine(base, "deaf", deaf.conninfo())
     agent = Agent(machine)
+    claim("nor with one, before there is something to send", not has_libpq(agent))
     edit(agent, 1)
     claim("an agent connects to a hub that accepts and says nothing", lambda: bool(until(lambda: deaf.accepted)))
+    claim("and has loaded libpq for that", has_libpq(agent))
     failed = edit(agent, 200, 1)
     claim("edits complete while it says nothing", not failed and deaf.accepted < 20,
           f"{len(failed)} of 200 failed, {deaf.accepted} connections")
