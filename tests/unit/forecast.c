@@ -81,11 +81,30 @@ static void a_link_and_a_directory_in_the_place_of_a_renamed_file_overlap(void *
 	close_pair(&pair, false);
 }
 
+/* One changed a file in a directory; the other renamed it, and put a file in the directory's place. */
+static void a_file_in_the_place_of_a_directory_that_is_renamed_away_merges(void **state) {
+	const struct dir *dir = *state;
+	struct pair pair = open_pair(dir);
+	dir_write(dir, "main/b/file", dir_read(dir, "main/a.txt"));
+	commit_all(&pair, "main");
+	git(dir, "tree", "merge", "-q", "main");
+	stet_free(
+		worker_call(&pair.one, "edit_file",
+	                "{\"path\":\"b/file\",\"oldText\":\"line 5\\n\",\"newText\":\"five\\n\"}"));
+	commit_all(&pair, "main");
+	git(dir, "tree", "mv", "b/file", "moved");
+	(void)rmdir(dir_at(dir, "tree/b"));
+	dir_write(dir, "tree/b", "a file\n");
+	commit_all(&pair, "tree");
+	close_pair(&pair, true);
+}
+
 int main(void) {
 	const struct CMUnitTest tests[] = {
 		claim(a_rename_to_a_file_that_both_have_merges),
 		claim(a_rename_to_another_file_overlaps),
 		claim(a_link_and_a_directory_in_the_place_of_a_renamed_file_overlap),
+		claim(a_file_in_the_place_of_a_directory_that_is_renamed_away_merges),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

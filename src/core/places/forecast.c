@@ -140,8 +140,18 @@ static const char *name_after(const struct st_checkout_changes *changed,
 	return file->to == SIZE_MAX ? NULL : changed->items[file->to].path;
 }
 
-/* Whether a file exists below a path that would have to be a directory. */
-static bool has_below(const struct st_checkout_changes *changed, const char *path) {
+/* Whether one side renamed a file, which the other changed: merged, it has the new name alone. */
+static bool is_moved_away(const struct st_checkout_changes *changed, const char *path) {
+	const struct st_changed_file *file = st_changed_find(changed, path);
+	return file && file->to != SIZE_MAX;
+}
+
+/*
+ * Whether a side has a file below a path that would have to be a directory, and the
+ * other side did not rename it.
+ */
+static bool has_below(const struct st_checkout_changes *changed,
+                      const struct st_checkout_changes *other, const char *path) {
 	size_t len = strlen(path), low = 0, high = changed->count;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
@@ -155,7 +165,7 @@ static bool has_below(const struct st_checkout_changes *changed, const char *pat
 		const struct st_changed_file *file = &changed->items[low];
 		if (strncmp(file->path, path, len) != 0 || file->path[len] != '/')
 			return false;
-		if (file->now.mode != 0)
+		if (file->now.mode != 0 && !is_moved_away(other, file->path))
 			return true;
 	}
 	return false;
@@ -197,7 +207,8 @@ static int compare_renamed(struct comparing *comparing,
 		a && b ? NULL : st_changed_find(comparing->sides[other].changed, a ? a : b);
 	/* Both renamed it, and one put a link in its place: git takes it so, too. */
 	bool both = there && S_ISREG(entries[other]->now.mode) != S_ISREG(entries[0]->base.mode);
-	if (both && has_below(comparing->sides[!other].changed, file.path))
+	if (both &&
+	    has_below(comparing->sides[!other].changed, comparing->sides[other].changed, file.path))
 		return report_file(comparing, &file, ST_FORECAST_OVERLAPS, is_file_and_directory, err);
 	if (there)
 		now[other] = there;
@@ -273,7 +284,7 @@ static int compare_directories(struct comparing *comparing, int side, struct ste
 		struct st_file_forecast forecast = {.path = file->path};
 		if (file->now.mode == 0 || file->base.mode != 0 ||
 		    (comparing->path && strcmp(comparing->path, file->path) != 0) ||
-		    !has_below(other, file->path))
+		    !has_below(other, changed, file->path))
 			continue;
 		code = report_file(comparing, &forecast, ST_FORECAST_OVERLAPS, is_file_and_directory, err);
 	}
