@@ -28,6 +28,9 @@ try:
     claim("with its place, its agent and its lines", place.get("path") == a.clone and
           place["files"][0]["by"].startswith("one") and place["files"][0]["lines"] == [{"start": 5, "end": 5}],
           json.dumps(place))
+    text = two.call("read_file", path="a.txt")
+    claim("an answer tells of it, by lines", "(another machine) on main, just now, line 5; it merges: the file is"
+          " unchanged here.]" in text, text)
     text = two.call("edit_file", path="a.txt", oldText="line 12", newText="line twelve")
     claim("the other direction works", lambda: bool(until(lambda: "a.txt" in a.others())), text)
 

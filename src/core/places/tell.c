@@ -34,8 +34,10 @@ struct telling {
 	struct st_buf *out;
 };
 
-/* Another place, and its current version of the file. */
+/* Another place, and its current version of the file; on another machine the one reported last. */
 struct elsewhere {
+	/* This machine's id. */
+	const char *machine;
 	struct st_buf path, branch, bytes;
 	bool near, exists;
 	struct st_hash hash;
@@ -51,6 +53,7 @@ static void elsewhere_release(struct elsewhere *there) {
 
 static int take_place(void *data, const struct st_registered *found, struct stet_error *err) {
 	struct elsewhere *there = data;
+	there->near = st_str_eq(found->machine, st_str(there->machine));
 	st_buf_add(&there->path, found->path);
 	st_buf_add(&there->branch, found->branch);
 	return there->path.failed || there->branch.failed ? st_fail_nomem(err) : 0;
@@ -71,7 +74,7 @@ static bool read_bytes(int fd, struct st_buf *bytes) {
 }
 
 /* Read the version there. False if it is not known, or the place is gone. */
-static bool read_there(struct elsewhere *there, struct st_str path) {
+static bool read_disk(struct elsewhere *there, struct st_str path) {
 	st_auto(st_buf) name = ST_BUF_INIT;
 	st_autofd top = st_retry(open(st_buf_cstr(&there->path), O_PATH | O_DIRECTORY | O_CLOEXEC));
 	st_buf_add(&name, path);
@@ -87,6 +90,21 @@ static bool read_there(struct elsewhere *there, struct st_str path) {
 		return errno == ENOENT || errno == ENOTDIR;
 	return read_bytes(fd, &there->bytes) &&
 	       st_hash_of(st_buf_str(&there->bytes), &there->hash, NULL) == 0;
+}
+
+/* The bytes of another machine are not here, whatever stands at the same path. */
+static bool find_there(struct elsewhere *there, const struct st_registry_event *event) {
+	if (there->near)
+		return read_disk(there, event->path);
+	there->exists = event->after.exists;
+	there->hash = event->after.hash;
+	return true;
+}
+
+static bool is_within_reach(const struct telling *telling, const struct elsewhere *there,
+                            struct st_str path) {
+	return !telling->reach ||
+	       (there->near && st_reach_has(telling->reach, st_buf_str(&there->path), path));
 }
 
 /* ---- the verdict ---- */
@@ -132,13 +150,15 @@ static void add_verdict(const struct telling *telling, const struct st_registry_
 	struct stet_workspace *ws = telling->places->ws;
 	bool same_base = event->based && st_version_eq(&event->base, &telling->base);
 	if (!same_base || !there->exists) {
-		st_buf_adds(out, "; stet forecast says whether it merges");
+		st_buf_adds(out, there->near ? "; stet forecast says whether it merges" : "");
 		return;
 	}
 	if (event->base.exists && st_hash_eq(&event->base.hash, telling->now)) {
 		st_buf_adds(out, "; it merges: the file is unchanged here");
 		return;
 	}
+	if (!there->near)
+		return;
 	struct st_blob *mine = st_workspace_base(ws, telling->now);
 	struct st_blob *base = event->base.exists ? st_workspace_base(ws, &event->base.hash) : NULL;
 	if (mine && (base || !event->base.exists))
@@ -172,6 +192,8 @@ static void add_line(const struct telling *telling, const struct st_registry_eve
 	st_quote_name_max(out, event->agent, 100);
 	st_buf_adds(out, " in ");
 	st_quote_name_max(out, st_buf_str(&there->path), 300);
+	if (!there->near)
+		st_buf_adds(out, " (another machine)");
 	if (there->branch.len > 0) {
 		st_buf_adds(out, " on ");
 		st_quote_name_max(out, st_buf_str(&there->branch), 100);
@@ -210,7 +232,7 @@ static struct event_name name_event(const struct st_registry_event *event) {
 
 static int tell_of(void *data, const struct st_registry_event *event, struct stet_error *err) {
 	struct telling *telling = data;
-	st_auto(elsewhere) there = {0};
+	st_auto(elsewhere) there = {.machine = telling->places->machine};
 	struct st_delivered *delivered = &telling->session->instructions;
 	const struct event_name name = name_event(event);
 	bool unchanged = event->based && st_version_eq(&event->base, &event->after);
@@ -223,8 +245,8 @@ static int tell_of(void *data, const struct st_registry_event *event, struct ste
 		st_registry_checkout(&telling->places->registry, event->checkout, take_place, &there, err);
 	if (code < 0)
 		return code;
-	if (!st_reach_has(telling->reach, st_buf_str(&there.path), event->path) ||
-	    !read_there(&there, event->path) || !is_news(telling, event, &there) ||
+	if (!is_within_reach(telling, &there, event->path) || !find_there(&there, event) ||
+	    !is_news(telling, event, &there) ||
 	    !st_delivered_add_new_notice(delivered, st_str(name.text)))
 		return 0;
 	add_line(telling, event, &there, telling->out);
