@@ -27,6 +27,8 @@ enum {
 	ANSWER_MS = 300,
 	/* How long the witness stays awake after an event. */
 	SPIN_US = 300,
+	/* How often it looks whether the workspace is still there. */
+	ROOT_MS = 1000,
 	/* How many pages of a file, the last ones, are pinned. */
 	PINNED_MAX = 16,
 };
@@ -516,8 +518,10 @@ static void run_witness(struct st_witness *witness, int wait_s) {
 	bool asked = false;
 	begin_watch(witness);
 	look_at_all(witness);
-	while (!asked && st_now_ms() < until) {
-		asked = await_event(witness, until);
+	/* A workspace that is gone has no tool to wait for; each witness takes one of the user's inotify instances. */
+	while (!asked && st_now_ms() < until && access(witness->root, F_OK) == 0) {
+		int64_t soon = st_now_ms() + ROOT_MS;
+		asked = await_event(witness, soon < until ? soon : until);
 		if (!asked)
 			stay_awake(witness);
 	}
