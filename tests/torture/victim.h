@@ -8,8 +8,8 @@
  *     assert_true(victim_end(pid));
  *     next_write(scene.dir, "other", hear, &scene);
  */
-#ifndef TESTS_TORTURE_VICTIM_H
-#define TESTS_TORTURE_VICTIM_H
+#ifndef STET_TESTS_TORTURE_VICTIM_H
+#define STET_TESTS_TORTURE_VICTIM_H
 
 #include "base/buf.h"
 #include "lib/test.h"
