@@ -187,15 +187,15 @@ static void check_limit(struct recorded *recorded, const struct dir *dir) {
 }
 
 /*
- * The issue asks for 80 % of edits and 4 % ungrounded. These runs read files of up to 11,000 tokens
- * in a row and edit them 30,000 tokens later: even the last 24,000 tokens in every turn have less.
+ * We aim at 80 % of edits. These runs read files of up to 11,000 tokens in a row and edit them 30,000
+ * tokens later: even the last 24,000 tokens in every turn have less.
  */
 static void epochs_of_24000_tokens_keep_most_for_a_third_of_the_cost(void **state) {
 	struct dir *dir = *state;
 	struct recorded recorded = {.above = 24000, .to = 6000};
 	measure_runs(&recorded);
-	assert_true(epochs_value(&recorded, ST_COLUMN_EDITS) >= 66);
-	assert_true(epochs_value(&recorded, ST_COLUMN_UNGROUNDED) <= 6);
+	assert_true(epochs_value(&recorded, ST_COLUMN_EDITS) >= 70);
+	assert_true(epochs_value(&recorded, ST_COLUMN_UNGROUNDED) <= 4);
 	assert_true(epochs_value(&recorded, ST_COLUMN_ASK) >= 98);
 	assert_true(epochs_value(&recorded, ST_COLUMN_COST) <= 0.3);
 	check_limit(&recorded, dir);

@@ -154,18 +154,25 @@ static yyjson_mut_val *copy_uncuttable(struct st_cut *cut, yyjson_val *part, siz
 	return text;
 }
 
-static bool is_superseded(const struct st_cut *cut, yyjson_val *result) {
-	size_t low = 0, high = cut->superseded_count;
+struct st_cut_part *st_cut_part_of(const struct st_cut *cut, const yyjson_val *value) {
+	size_t low = 0, high = cut->part_count;
 	while (low < high) {
 		size_t middle = (low + high) / 2;
-		if (cut->superseded[middle] == result)
-			return true;
-		if (cut->superseded[middle] < result)
+		if (cut->parts[middle].value == value)
+			return &cut->parts[middle];
+		if (cut->parts[middle].value < value)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return false;
+	return NULL;
+}
+
+/* Whether a message or a part of one is left out. */
+static bool is_left_out(const struct st_cut *cut, yyjson_val *value) {
+	const struct st_cut_part *part = st_cut_part_of(cut, value);
+	return (part && part->dropped) || st_cut_is_dropped(cut, st_messages_call_id(value)) ||
+	       st_cut_is_dropped(cut, st_messages_result_id(value));
 }
 
 static yyjson_mut_val *copy_members(struct st_cut *cut, yyjson_val *value, size_t tokens) {
@@ -188,9 +195,10 @@ static yyjson_mut_val *copy_object(struct st_cut *cut, yyjson_val *value, size_t
 	if (is_uncuttable(value))
 		return copy_uncuttable(cut, value, tokens);
 	bool is_result = st_messages_is_result(value), was = cut->collapse;
+	const struct st_cut_part *part = st_cut_part_of(cut, value);
 	if (is_result && cut->result_tokens && cut->result_tokens < tokens)
 		tokens = cut->result_tokens;
-	cut->collapse |= is_result && is_superseded(cut, value);
+	cut->collapse |= is_result && part && part->superseded;
 	yyjson_mut_val *object = copy_members(cut, value, tokens);
 	cut->collapse = was;
 	return object;
@@ -202,8 +210,7 @@ static yyjson_mut_val *copy_array(struct st_cut *cut, yyjson_val *value, const c
 	size_t i, max;
 	yyjson_mut_val *array = yyjson_mut_arr(cut->doc);
 	yyjson_arr_foreach(value, i, max, element) {
-		if (st_cut_is_dropped(cut, st_messages_call_id(element)) ||
-		    st_cut_is_dropped(cut, st_messages_result_id(element)))
+		if (is_left_out(cut, element))
 			continue;
 		yyjson_mut_val *there = copy_value(cut, element, key, tokens);
 		if (!there || !yyjson_mut_arr_append(array, there))
@@ -257,8 +264,7 @@ yyjson_mut_val *st_cut_unit(struct st_cut *cut, const struct st_messages *list,
 	yyjson_mut_val *array = yyjson_mut_arr(cut->doc);
 	for (size_t i = unit->first; i < unit->first + unit->count; i++) {
 		yyjson_val *value = list->items[i].value;
-		if (st_cut_is_dropped(cut, st_messages_call_id(value)) ||
-		    st_cut_is_dropped(cut, st_messages_result_id(value)))
+		if (is_left_out(cut, value))
 			continue;
 		yyjson_mut_val *message = copy_value(cut, value, "", tokens);
 		if (!message || !yyjson_mut_is_obj(message))
@@ -310,8 +316,8 @@ int st_cut_drop(struct st_cut *cut, struct st_str id, struct stet_error *err) {
 
 void st_cut_release(struct st_cut *cut) {
 	free(cut->dropped);
-	free(cut->superseded);
+	free(cut->parts);
 	cut->dropped = NULL;
-	cut->superseded = NULL;
-	cut->dropped_count = cut->superseded_count = 0;
+	cut->parts = NULL;
+	cut->dropped_count = cut->part_count = 0;
 }

@@ -17,6 +17,15 @@
 /** No text is cut to fewer tokens: a few words and the mark. */
 enum { ST_CUT_MIN = 48 };
 
+/** The outcome for one call or result. */
+struct st_cut_part {
+	yyjson_val *value;
+	/** A note replaces the result, as a later call supersedes it. */
+	bool superseded;
+	/** It is left out. A call and its result have this in common. */
+	bool dropped;
+};
+
 struct st_cut {
 	/** Where the copies are made. */
 	yyjson_mut_doc *doc;
@@ -33,19 +42,22 @@ struct st_cut {
 	/** The ids of calls that are dropped with their results, sorted. */
 	struct st_str *dropped;
 	size_t dropped_count;
-	/** Results whose text a note replaces, as a later call supersedes them; sorted by address. */
-	yyjson_val **superseded;
-	size_t superseded_count;
-	/** Inside of such a result. */
+	/** Sorted by address. */
+	struct st_cut_part *parts;
+	size_t part_count;
+	/** Inside of a superseded result. */
 	bool collapse;
 };
 
-/** Free the lists of dropped calls and superseded results. */
+/** Free the lists of dropped calls and of parts. */
 void st_cut_release(struct st_cut *cut);
 
 /** Drop a call with its result from all copies. Returns 0 or STET_E_NOMEM. */
 [[nodiscard]] int st_cut_drop(struct st_cut *cut, struct st_str id, struct stet_error *err);
 bool st_cut_is_dropped(const struct st_cut *cut, struct st_str id);
+
+/** The outcome for a call or a result; NULL for nothing special. */
+struct st_cut_part *st_cut_part_of(const struct st_cut *cut, const yyjson_val *value);
 
 /** Append a text cut to so many tokens: its beginning, a mark, and its end. */
 void st_cut_text(struct st_cut *cut, struct st_buf *out, struct st_str text, size_t tokens);

@@ -4,13 +4,21 @@
 #include "core/prompt/cut.h"
 #include "core/prompt/learned.h"
 #include "core/prompt/own.h"
+#include "core/prompt/recall.h"
+#include "core/prompt/working_set.h"
 #include "text/tokens/tokens.h"
 
 /* The most tokens of an old result, of the model's words before the last request, and of an old error. */
-enum { RESULT_TOKENS = 800, ASK_TOKENS = 800, ERROR_TOKENS = 400, ERRORS_MAX = 2 };
+enum { RESULT_TOKENS = 400, ASK_TOKENS = 800, ERROR_TOKENS = 200, ERRORS_MAX = 2 };
 
 /* An exchange is not cut to fewer tokens: too little of it would remain. */
 enum { EXCHANGE_MIN = 300 };
+
+/* The user's earlier requests get at most this part of the prompt: in a long run they would fill it. */
+enum { REQUESTS_SHARE = 6 };
+
+/* Smaller prompts have no room for a table of contents. */
+enum { RECALL_FROM = 4000 };
 
 enum { ATTEMPTS = 5 };
 
@@ -21,6 +29,8 @@ struct fate {
 	size_t cost;
 	/** Only words of it are there, without its calls and results. */
 	bool words_only;
+	/** Calls of it are left out. */
+	bool parted;
 };
 
 /* A part of the prompt: the tokens that it wants, its weight, the tokens that it gets. */
@@ -35,6 +45,8 @@ struct epoch {
 	struct st_messages list;
 	struct st_message_calls calls;
 	struct st_learned learned;
+	struct st_recall recall;
+	struct st_working_set working;
 	struct st_cut cut;
 	struct st_compact_report report;
 	/** What an earlier cut said that it left out. */
@@ -141,26 +153,37 @@ static void find_user_words(const struct epoch *epoch, size_t i, struct st_buf *
 /* ---- results that later calls supersede, errors that are open ---- */
 
 static int by_address(const void *a, const void *b) {
-	yyjson_val *const *x = a, *const *y = b;
-	return *x < *y ? -1 : *x > *y;
+	const struct st_cut_part *x = a, *y = b;
+	return x->value < y->value ? -1 : x->value > y->value;
 }
 
-/* Mark results of calls that were made again later, with another result or the same. */
-static int find_superseded(struct epoch *epoch, struct stet_error *err) {
+/* Whether a call was made again later, with another result or the same. */
+static bool is_repeated(const struct st_message_calls *calls, size_t i) {
+	for (size_t j = i + 1; j < calls->count; j++) {
+		const struct st_message_call *later = &calls->items[j];
+		if (later->key == calls->items[i].key && later->result && !later->failed)
+			return true;
+	}
+	return false;
+}
+
+/* List all calls and results, and mark the results that later calls supersede. */
+static int list_parts(struct epoch *epoch, struct stet_error *err) {
 	const struct st_message_calls *calls = &epoch->calls;
 	struct st_cut *cut = &epoch->cut;
-	cut->superseded = calloc(calls->count + 1, sizeof(yyjson_val *));
-	if (!cut->superseded)
+	cut->parts = calloc(2 * calls->count + 1, sizeof *cut->parts);
+	if (!cut->parts)
 		return st_fail_nomem(err);
 	for (size_t i = 0; i < calls->count; i++) {
-		bool again = false;
-		for (size_t j = i + 1; j < calls->count && !again; j++)
-			again = calls->items[j].key == calls->items[i].key && calls->items[j].result &&
-			        !calls->items[j].failed;
-		if (again && calls->items[i].result && calls->items[i].unit != epoch->newest)
-			cut->superseded[cut->superseded_count++] = calls->items[i].result;
+		const struct st_message_call *call = &calls->items[i];
+		if (call->value)
+			cut->parts[cut->part_count++].value = call->value;
+		if (call->result)
+			cut->parts[cut->part_count++] = (struct st_cut_part){
+				.value = call->result,
+				.superseded = call->unit != epoch->newest && is_repeated(calls, i)};
 	}
-	qsort(cut->superseded, cut->superseded_count, sizeof(yyjson_val *), by_address);
+	qsort(cut->parts, cut->part_count, sizeof *cut->parts, by_address);
 	return 0;
 }
 
@@ -236,6 +259,8 @@ static size_t fit_unit(struct epoch *epoch, size_t i, size_t limit) {
  */
 static bool fit_exchange(struct epoch *epoch, size_t i, size_t left) {
 	struct fate *fate = &epoch->fates[i], before = *fate;
+	if (before.parted)
+		return true;
 	fate->words_only = false;
 	bool happened = epoch->cut.happened;
 	epoch->cut.result_tokens = RESULT_TOKENS;
@@ -252,6 +277,63 @@ static bool fit_exchange(struct epoch *epoch, size_t i, size_t left) {
 	}
 	epoch->cut.result_tokens = 0;
 	return fits;
+}
+
+/* ---- the working set ---- */
+
+static bool can_part(const struct st_message_call *call) {
+	return call->value && call->result;
+}
+
+/* Leave the calls of an exchange out, or put them back, with their results. */
+static void drop_calls(struct epoch *epoch, size_t unit, bool dropped) {
+	for (size_t i = 0; i < epoch->calls.count; i++) {
+		const struct st_message_call *call = &epoch->calls.items[i];
+		if (call->unit != unit || !can_part(call))
+			continue;
+		st_cut_part_of(&epoch->cut, call->value)->dropped = dropped;
+		st_cut_part_of(&epoch->cut, call->result)->dropped = dropped;
+	}
+}
+
+/*
+ * Put a text of a file into the prompt, with nothing else of its exchange but
+ * words and other such texts. Returns its tokens, 0 if it does not fit.
+ */
+static size_t fit_text(struct epoch *epoch, const struct st_working_text *text, size_t left) {
+	const struct st_message_call *call = &epoch->calls.items[text->call];
+	struct fate *fate = &epoch->fates[call->unit], before = *fate;
+	if (!can_part(call) || call->unit == epoch->newest || text->tokens > left ||
+	    (fate->fitted && !fate->parted))
+		return 0;
+	struct st_cut_part *made = st_cut_part_of(&epoch->cut, call->value);
+	struct st_cut_part *result = st_cut_part_of(&epoch->cut, call->result);
+	bool happened = epoch->cut.happened;
+	if (result->superseded)
+		return 0;
+	if (!fate->fitted)
+		drop_calls(epoch, call->unit, true);
+	made->dropped = result->dropped = false;
+	fate->parted = true;
+	fate->fitted =
+		st_cut_unit(&epoch->cut, &epoch->list, unit_at(epoch, call->unit), SIZE_MAX / 256);
+	epoch->cut.failed |= !fate->fitted;
+	fate->cost = st_cut_count(&epoch->cut, fate->fitted);
+	if (fate->cost <= before.cost + left)
+		return fate->cost - before.cost;
+	*fate = before;
+	epoch->cut.happened = happened;
+	made->dropped = result->dropped = before.parted;
+	if (!before.parted)
+		drop_calls(epoch, call->unit, false);
+	return 0;
+}
+
+/* Put the texts of files into the prompt, the best first. Returns the tokens that are left. */
+static size_t fit_working_set(struct epoch *epoch, size_t left) {
+	for (size_t i = 0; i < epoch->working.count; i++)
+		subtract(&left, fit_text(epoch, &epoch->working.items[i], left));
+	return left;
 }
 
 /* Put whole exchanges into the prompt, the newest first, until one does not fit. Returns what is left. */
@@ -379,6 +461,8 @@ static void write_own(struct epoch *epoch, struct st_buf *text) {
 		st_buf_adds(text, "[Context]\nThis conversation was shortened.\n");
 	add_history(epoch, text);
 	st_learned_write(&epoch->learned, epoch->options->verified, limit / 10, text);
+	if (limit >= RECALL_FROM)
+		st_recall_write(&epoch->recall, limit / 8, text);
 	add_section(epoch, text, "Delta Request", options->request, limit / 8);
 	add_section(epoch, text, "Additional Context", options->additional, limit / 8);
 }
@@ -409,6 +493,8 @@ static int read_own(struct epoch *epoch, struct stet_error *err) {
 		struct st_str text = st_messages_text(epoch->list.items[unit_at(epoch, i)->first].value);
 		read_before(epoch, text);
 		code = st_learned_again(&epoch->learned, text, err);
+		if (code == 0)
+			code = st_recall_again(&epoch->recall, text, err);
 	}
 	return code;
 }
@@ -416,7 +502,9 @@ static int read_own(struct epoch *epoch, struct stet_error *err) {
 static size_t count_results(const struct epoch *epoch, size_t unit) {
 	size_t count = 0;
 	for (size_t i = 0; i < epoch->calls.count; i++)
-		count += epoch->calls.items[i].unit == unit && epoch->calls.items[i].result;
+		count += epoch->calls.items[i].unit == unit && epoch->calls.items[i].result &&
+		         (!epoch->fates[unit].parted ||
+		          st_cut_part_of(&epoch->cut, epoch->calls.items[i].result)->dropped);
 	return count;
 }
 
@@ -432,7 +520,7 @@ static void count_left_out(struct epoch *epoch) {
 		if (!is_exchange(epoch, i))
 			continue;
 		epoch->report.replies += !there;
-		if (!there || epoch->fates[i].words_only)
+		if (!there || epoch->fates[i].words_only || epoch->fates[i].parted)
 			epoch->report.results += count_results(epoch, i);
 	}
 }
@@ -467,7 +555,8 @@ static size_t fit_share(struct epoch *epoch, size_t i, const struct share *share
 
 /* Choose what goes into the prompt, within a number of tokens. */
 static void choose_units(struct epoch *epoch, size_t left) {
-	size_t ask = st_tokens(epoch->ask_text) + 60;
+	size_t ask = st_tokens(epoch->ask_text) + 60, requests = cost_of_requests(epoch);
+	size_t most = epoch->limit / REQUESTS_SHARE;
 	struct share shares[] = {
 		{.want = cost_of_unit(epoch, epoch->last), .weight = 4},
 		{.want = cost_of_unit(epoch, epoch->newest), .weight = 4},
@@ -475,7 +564,7 @@ static void choose_units(struct epoch *epoch, size_t left) {
 	             : ask < ASK_TOKENS     ? ask
 	                                    : ASK_TOKENS,
 	     .weight = 2},
-		{.want = cost_of_requests(epoch), .weight = 2},
+		{.want = requests < most ? requests : most, .weight = 2},
 	};
 	size_t used = 0;
 	size_t last = take_room(epoch, epoch->last, &shares[0]);
@@ -487,7 +576,10 @@ static void choose_units(struct epoch *epoch, size_t left) {
 	used += shares[3].got - fit_requests(epoch, shares[3].got);
 	subtract(&left, used);
 	left = fit_errors(epoch, left);
-	fit_exchanges(epoch, left);
+	/* The thread of the work, texts that the next calls may need, older exchanges. */
+	size_t thread = left / 2;
+	left = left - thread + fit_exchanges(epoch, thread);
+	fit_exchanges(epoch, fit_working_set(epoch, left));
 }
 
 static bool append_unit(yyjson_mut_val *to, struct fate *fate) {
@@ -605,6 +697,8 @@ static yyjson_mut_val *cut_once(struct epoch *epoch, size_t limit, size_t above)
 	yyjson_mut_val *beside = NULL;
 	memset(epoch->fates, 0, epoch->list.unit_count * sizeof *epoch->fates);
 	epoch->cut.happened = false;
+	for (size_t i = 0; i < epoch->cut.part_count; i++)
+		epoch->cut.parts[i].dropped = false;
 	epoch->limit = limit;
 	epoch->unseen = 0;
 	size_t system = fit_system(epoch, above / 2, &beside);
@@ -669,14 +763,20 @@ static int start_epoch(struct epoch *epoch, struct st_str messages, struct stet_
 	find_landmarks(epoch);
 	code = st_message_calls_read(&epoch->calls, &epoch->list, err);
 	if (code == 0)
-		code = find_superseded(epoch, err);
+		code = list_parts(epoch, err);
 	if (code == 0)
 		code = read_own(epoch, err);
-	return code < 0 ? code : st_learned_read(&epoch->learned, &epoch->calls, err);
+	if (code == 0)
+		code = st_learned_read(&epoch->learned, &epoch->calls, err);
+	if (code == 0)
+		code = st_recall_read(&epoch->recall, &epoch->calls, err);
+	return code < 0 ? code : st_working_set_read(&epoch->working, &epoch->calls, err);
 }
 
 static void end_epoch(struct epoch *epoch) {
 	st_learned_release(&epoch->learned);
+	st_recall_release(&epoch->recall);
+	st_working_set_release(&epoch->working);
 	st_message_calls_release(&epoch->calls);
 	st_cut_release(&epoch->cut);
 	yyjson_mut_doc_free(epoch->cut.doc);

@@ -5,9 +5,10 @@
  *
  * Below H the list comes back byte for byte. Above, the prompt has the system
  * prompt, the user's earlier requests, our own message (snapshot, what was left
- * out, files that the messages name), then in their order: what the model said
- * before the user's last request, that request, errors that are still open, and
- * as many whole exchanges as fit, the newest first. Old results are capped,
+ * out, files that the messages name, a table of contents), then in their order:
+ * what the model said before the user's last request, that request, errors that
+ * are still open, the newest exchanges, texts of files from older ones
+ * (working_set.h), and as many older exchanges as fit. Old results are capped,
  * results of calls that were made again are collapsed. What one part does not
  * need goes to the next, nothing of ours stands behind the user's last words, and
  * the prompt is never larger than the list.

@@ -1,15 +1,17 @@
 #include "core/prompt/learned.h"
 
-#include <strings.h>
-
 #include "base/plural.h"
 #include "base/quote.h"
+#include "core/prompt/call_files.h"
 #include "text/tokens/tokens.h"
 
 /* The most files that are remembered. */
 enum { FILES_MAX = 2000 };
 
 static const char title[] = "[Files in the messages]\n";
+static const char commands_line[] = "- shell commands: ",
+				  failed_line[] = "- calls whose results read like failures, or that have none: ",
+				  at_least[] = "at least ";
 static const char *const uses[] = {"read", "wrote", "edited", "deleted"};
 
 /* ---- files ---- */
@@ -42,78 +44,10 @@ static bool add_file(void *data, struct st_str path, enum st_file_use use) {
 	return copy != NULL;
 }
 
-/* ---- tools ---- */
+/* ---- calls ---- */
 
-/* The effect of a tool on the file it names, by a part of its name; the more specific parts come first. */
-static const struct {
-	const char *part;
-	int use;
-} tools[] = {
-	{"todo", -1},
-	{"directory", -1},
-	{"apply_patch", -1},
-	{"delete", ST_USE_DELETED},
-	{"remove", ST_USE_DELETED},
-	{"str_replace", ST_USE_EDITED},
-	{"edit", ST_USE_EDITED},
-	{"replace", ST_USE_EDITED},
-	{"insert", ST_USE_EDITED},
-	{"append", ST_USE_EDITED},
-	{"patch", ST_USE_EDITED},
-	{"write", ST_USE_WROTE},
-	{"create", ST_USE_WROTE},
-	{"read", ST_USE_READ},
-	{"view", ST_USE_READ},
-};
-
-static bool has_part(struct st_str name, const char *part) {
-	char word[128];
-	size_t len = name.len < sizeof word - 1 ? name.len : sizeof word - 1;
-	memcpy(word, name.ptr, len);
-	word[len] = '\0';
-	return strcasestr(word, part) != NULL;
-}
-
-/* The effect of a call on the file it names; -1 if that is unknown. */
-static int use_of_call(const struct st_message_call *call) {
-	/* OpenHands and Anthropic's editor have the operation in an argument. */
-	struct st_str command = st_json_str(yyjson_obj_get(call->args, "command"));
-	bool is_editor = has_part(call->name, "editor") || has_part(call->name, "edit_tool");
-	if (is_editor && st_str_eq(command, ST_STR("view")))
-		return ST_USE_READ;
-	if (is_editor && st_str_eq(command, ST_STR("create")))
-		return ST_USE_WROTE;
-	/* stet's own dry runs change nothing. */
-	if (yyjson_is_true(yyjson_obj_get(call->args, "dryRun")))
-		return -1;
-	for (size_t i = 0; i < sizeof tools / sizeof *tools; i++) {
-		if (has_part(call->name, tools[i].part))
-			return tools[i].use;
-	}
-	return -1;
-}
-
-static bool learn_paths(struct st_learned *learned, yyjson_val *value, enum st_file_use use) {
-	yyjson_val *item;
-	size_t i, max;
-	if (yyjson_is_str(value))
-		return add_file(learned, st_json_str(value), use);
-	yyjson_arr_foreach(value, i, max, item) {
-		if (!yyjson_is_str(item))
-			item = yyjson_obj_get(item, "path");
-		if (yyjson_is_str(item) && !add_file(learned, st_json_str(item), use))
-			return false;
-	}
-	return true;
-}
-
-/* The text that a write or an edit put into the file it names. */
 static void set_proof(struct st_learned *learned, const struct st_message_call *call) {
-	static const char *const keys[] = {"content", "file_text", "new_string",
-	                                   "newText", "newString", "new_str"};
-	struct st_str text = ST_STR("");
-	for (size_t i = 0; text.len == 0 && i < sizeof keys / sizeof *keys; i++)
-		text = st_json_str(yyjson_obj_get(call->args, keys[i]));
+	struct st_str text = st_call_new_text(call);
 	for (size_t i = 0; i < learned->count; i++) {
 		struct st_learned_file *file = &learned->files[i];
 		if (file->last == learned->calls &&
@@ -122,90 +56,16 @@ static void set_proof(struct st_learned *learned, const struct st_message_call *
 	}
 }
 
-static bool learn_named(struct st_learned *learned, const struct st_message_call *call, int use) {
-	static const char *const keys[] = {"path",          "file_path",   "filePath", "absolute_path",
-	                                   "notebook_path", "target_file", "file",     "filename",
-	                                   "paths",         "files"};
-	bool good = true;
-	for (size_t i = 0; use >= 0 && good && i < sizeof keys / sizeof *keys; i++)
-		good = learn_paths(learned, yyjson_obj_get(call->args, keys[i]), (enum st_file_use)use);
-	if (use == ST_USE_WROTE || use == ST_USE_EDITED)
-		set_proof(learned, call);
-	return good;
-}
-
-/* A move or a copy has two paths. */
-static bool learn_moved(struct st_learned *learned, const struct st_message_call *call) {
-	struct st_str from = st_json_str(yyjson_obj_get(call->args, "source"));
-	struct st_str to = st_json_str(yyjson_obj_get(call->args, "destination"));
-	bool moves = has_part(call->name, "move") || has_part(call->name, "rename");
-	if (!moves && !has_part(call->name, "copy"))
-		return true;
-	return (!moves || add_file(learned, from, ST_USE_DELETED)) &&
-	       add_file(learned, to, ST_USE_WROTE);
-}
-
-/* The lines of Codex's patches and of diffs that name a file. */
-static bool learn_patch(struct st_learned *learned, struct st_str text) {
-	static const struct {
-		const char *start;
-		enum st_file_use use;
-	} lines[] = {
-		{"*** Add File: ", ST_USE_WROTE},
-		{"*** Update File: ", ST_USE_EDITED},
-		{"*** Delete File: ", ST_USE_DELETED},
-		{"*** Move to: ", ST_USE_WROTE},
-		{"+++ b/", ST_USE_EDITED},
-	};
-	for (size_t at = 0; at < text.len;) {
-		const char *end = memchr(text.ptr + at, '\n', text.len - at);
-		size_t next = end ? (size_t)(end - text.ptr) : text.len;
-		struct st_str line = st_str_slice(text, at, next);
-		for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
-			size_t len = strlen(lines[i].start);
-			if (st_str_starts(line, st_str(lines[i].start)) &&
-			    !add_file(learned, st_str_slice(line, len, line.len), lines[i].use))
-				return false;
-		}
-		at = next + 1;
-	}
-	return true;
-}
-
-static bool learn_patches(struct st_learned *learned, const struct st_message_call *call) {
-	static const char *const keys[] = {"patch", "input", "patchText", "diff"};
-	bool good = true;
-	if (!has_part(call->name, "patch") && !has_part(call->name, "diff"))
-		return true;
-	if (!call->args)
-		return learn_patch(learned, call->input);
-	for (size_t i = 0; good && i < sizeof keys / sizeof *keys; i++)
-		good = learn_patch(learned, st_json_str(yyjson_obj_get(call->args, keys[i])));
-	return good;
-}
-
-static bool learn_command(struct st_learned *learned, struct st_str command) {
-	learned->commands++;
-	/* Codex runs apply_patch in a shell, too. */
-	if (memmem(command.ptr, command.len, "*** Begin Patch", 15))
-		return learn_patch(learned, command);
-	return st_shell_files(command, add_file, learned);
-}
-
 static bool learn_call(struct st_learned *learned, const struct st_message_call *call) {
+	bool is_shell = st_call_shell(call).len > 0;
 	learned->calls++;
-	struct st_str command = st_message_call_command(call);
-	if (call->failed || !call->result) {
-		learned->failed++;
-		learned->commands += command.len > 0;
-		return true;
-	}
-	if (st_messages_is_noop(call->result))
-		return learn_named(learned, call, ST_USE_READ);
-	if (command.len && !has_part(call->name, "edit"))
-		return learn_command(learned, command);
-	return learn_named(learned, call, use_of_call(call)) && learn_moved(learned, call) &&
-	       learn_patches(learned, call);
+	learned->failed += call->failed || !call->result;
+	learned->commands += is_shell;
+	if (!st_call_files(call, add_file, learned))
+		return false;
+	if (!is_shell && !call->failed && call->result && !st_messages_is_noop(call->result))
+		set_proof(learned, call);
+	return true;
 }
 
 int st_learned_read(struct st_learned *learned, const struct st_message_calls *calls,
@@ -263,6 +123,14 @@ static size_t write_use(const struct st_learned *learned, struct st_str verified
 	return left_out;
 }
 
+/* Append a line with a number. Which calls an earlier prompt kept is not known, so that it may be larger. */
+static void write_number(struct st_buf *out, const char *start, size_t now, size_t before,
+                         const char *end) {
+	if (now + before)
+		st_buf_addf(out, "%s%s%zu%s\n", start, before ? at_least : "", now > before ? now : before,
+		            end);
+}
+
 void st_learned_write(const struct st_learned *learned, struct st_str verified, size_t tokens,
                       struct st_buf *out) {
 	static const enum st_file_use order[] = {ST_USE_EDITED, ST_USE_WROTE, ST_USE_DELETED,
@@ -275,18 +143,16 @@ void st_learned_write(const struct st_learned *learned, struct st_str verified, 
 		left_out += write_use(learned, verified, order[i], &room, &lines);
 	if (left_out)
 		st_buf_addf(&lines, "- and %zu more %s\n", left_out, st_plural(left_out, "file", "files"));
-	if (lines.len == 0 && learned->commands + learned->failed == 0)
+	size_t commands = learned->commands + learned->commands_before;
+	if (lines.len == 0 && commands + learned->failed + learned->failed_before == 0)
 		return;
 	st_buf_addf(out, "%s%s", out->len ? "\n" : "", title);
 	if (lines.len)
 		st_buf_adds(out, "As tool calls in the messages have it; not verified on the disk:\n");
 	st_buf_add(out, st_buf_str(&lines));
-	if (learned->commands)
-		st_buf_addf(out, "- shell commands: %zu; what else they changed is not known\n",
-		            learned->commands);
-	if (learned->failed)
-		st_buf_addf(out, "- calls whose results read like failures, or that have none: %zu\n",
-		            learned->failed);
+	write_number(out, commands_line, learned->commands, learned->commands_before,
+	             "; what else they changed is not known");
+	write_number(out, failed_line, learned->failed, learned->failed_before, "");
 	out->failed |= lines.failed;
 }
 
@@ -303,20 +169,22 @@ static bool read_names(struct st_learned *learned, struct st_str names, enum st_
 	return true;
 }
 
-static size_t read_number(struct st_str text) {
+/* The number of a line of write_number(). */
+static size_t read_number(struct st_str line, const char *start) {
 	size_t number = 0;
+	struct st_str text = st_str_slice(line, strlen(start), line.len);
+	if (st_str_starts(text, st_str(at_least)))
+		text = st_str_slice(text, strlen(at_least), text.len);
 	for (size_t i = 0; i < text.len && text.ptr[i] >= '0' && text.ptr[i] <= '9' && i < 9; i++)
 		number = number * 10 + (size_t)(text.ptr[i] - '0');
 	return number;
 }
 
 static bool read_line(struct st_learned *learned, struct st_str line) {
-	static const char commands[] = "- shell commands: ",
-					  failed[] = "- calls whose results read like failures, or that have none: ";
-	if (st_str_starts(line, st_str(commands)))
-		learned->commands += read_number(st_str_slice(line, strlen(commands), line.len));
-	if (st_str_starts(line, st_str(failed)))
-		learned->failed += read_number(st_str_slice(line, strlen(failed), line.len));
+	if (st_str_starts(line, st_str(commands_line)))
+		learned->commands_before = read_number(line, commands_line);
+	if (st_str_starts(line, st_str(failed_line)))
+		learned->failed_before = read_number(line, failed_line);
 	for (size_t i = 0; i < sizeof uses / sizeof *uses; i++) {
 		char start[32];
 		int len = snprintf(start, sizeof start, "- %s: ", uses[i]);

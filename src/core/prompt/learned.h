@@ -2,9 +2,7 @@
  * The file accesses in a list of messages: the tool calls of any agent in it
  * that read, wrote, edited or deleted a file and did not fail.
  *
- * All of it is hearsay: the messages say so, the disk may say otherwise. Known
- * are the tools of Claude Code, Codex, Gemini CLI, opencode, OpenHands,
- * mini-swe-agent and stet, and simple shell commands.
+ * All of it is hearsay: the messages say so, the disk may say otherwise.
  *
  *     struct st_learned learned = {0};
  *     int code = st_learned_read(&learned, &calls, err);
@@ -34,6 +32,9 @@ struct st_learned {
 	/** Shell commands, and calls that failed or have no result. */
 	size_t commands;
 	size_t failed;
+	/** The same, as an earlier prompt has it. Calls that it kept are in the list again. */
+	size_t commands_before;
+	size_t failed_before;
 	/** The number of calls so far. */
 	size_t calls;
 };

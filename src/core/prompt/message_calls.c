@@ -134,6 +134,7 @@ static void read_call(struct st_message_call *call, yyjson_val *value) {
 		call->name = st_json_str(yyjson_obj_get(value, "type"));
 	parse_arguments(call, args);
 	set_key(call, args);
+	call->value = value;
 }
 
 static struct st_message_call *add_call(struct st_message_calls *calls, size_t unit) {

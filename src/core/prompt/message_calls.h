@@ -16,6 +16,8 @@
 struct st_message_call {
 	/** The unit of the list in which it is. */
 	size_t unit;
+	/** The call itself; NULL if it is a command in the text of a reply. */
+	yyjson_val *value;
 	struct st_str name;
 	/** The arguments, an object; or NULL, with the text of the call in `input`. */
 	yyjson_val *args;

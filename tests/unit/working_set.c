@@ -1,0 +1,168 @@
+/* A cut keeps texts of files, a table of contents, and true numbers. */
+#include "core/prompt/epoch.h"
+#include "core/prompt/recall.h"
+#include "core/prompt/working_set.h"
+#include "lib/test.h"
+#include "text/tokens/tokens.h"
+
+struct talk {
+	struct st_buf json;
+	size_t calls;
+};
+
+static void begin_talk(struct talk *talk) {
+	*talk = (struct talk){0};
+	st_buf_adds(&talk->json, "[{\"role\":\"user\",\"content\":\"Write it.\"}");
+}
+
+/* An exchange of one call. */
+static void add_call(struct talk *talk, const char *tool, const char *args, const char *result) {
+	size_t id = ++talk->calls;
+	st_buf_addf(
+		&talk->json,
+		",{\"role\":\"assistant\",\"content\":\"\",\"tool_calls\":[{\"id\":\"c%zu\",\"type\":"
+		"\"function\",\"function\":{\"name\":\"%s\",\"arguments\":",
+		id, tool);
+	st_json_quote(&talk->json, st_str(args));
+	st_buf_addf(&talk->json, "}}]},{\"role\":\"tool\",\"tool_call_id\":\"c%zu\",\"content\":", id);
+	st_json_quote(&talk->json, st_str(result));
+	st_buf_addc(&talk->json, '}');
+}
+
+/* Shell commands with long results, each another one. */
+static void add_noise(struct talk *talk, size_t count) {
+	for (size_t i = 0; i < count; i++) {
+		st_auto(st_buf) args = ST_BUF_INIT;
+		st_auto(st_buf) result = ST_BUF_INIT;
+		st_buf_addf(&args, "{\"command\":\"make step%zu\"}", talk->calls);
+		for (size_t line = 0; line < 80; line++)
+			st_buf_addf(&result, "step %zu compiled object number %zu\n", talk->calls, line);
+		add_call(talk, "bash", st_buf_cstr(&args), st_buf_cstr(&result));
+	}
+}
+
+/* Cut the talk to 6,000 tokens, and go on with the result. */
+static void cut_talk(struct talk *talk) {
+	st_auto(st_buf) out = ST_BUF_INIT;
+	struct stet_error err = {0};
+	const struct st_epoch_options options = {.above = 8000, .to = 6000};
+	st_buf_addc(&talk->json, ']');
+	assert_int_equal(st_epoch(st_buf_str(&talk->json), &options, &out, NULL, &err), 1);
+	/* The newest result, which the model has not seen, comes on top. */
+	assert_true(st_tokens(st_buf_str(&out)) <= 7500);
+	st_buf_clear(&talk->json);
+	st_buf_add(&talk->json, st_str_slice(st_buf_str(&out), 0, out.len - 1));
+}
+
+static bool has(const struct talk *talk, const char *text) {
+	return strstr(st_buf_cstr(&talk->json), text) != NULL;
+}
+
+static const char source[] = "int first_value;\nint load_rows(void) {\n\treturn 1;\n}\n";
+
+static void a_cut_keeps_the_text_of_a_file_before_older_output(void **state) {
+	(void)state;
+	struct talk talk;
+	begin_talk(&talk);
+	add_call(&talk, "read", "{\"path\":\"src/rows.c\"}", source);
+	add_noise(&talk, 24);
+	cut_talk(&talk);
+	assert_true(has(&talk, "int first_value;\\nint load_rows(void) {"));
+	assert_false(has(&talk, "step 1 compiled object number 40"));
+	st_buf_release(&talk.json);
+}
+
+static void a_text_that_a_later_write_replaced_is_left_out(void **state) {
+	(void)state;
+	struct talk talk;
+	begin_talk(&talk);
+	add_call(&talk, "read", "{\"path\":\"src/rows.c\"}", source);
+	add_call(&talk, "write", "{\"path\":\"src/rows.c\",\"content\":\"int second_value;\\n\"}",
+	         "ok");
+	add_noise(&talk, 24);
+	cut_talk(&talk);
+	assert_false(has(&talk, "int first_value;"));
+	assert_false(has(&talk, "- src/rows.c: load_rows"));
+	assert_true(has(&talk, "int second_value;"));
+	st_buf_release(&talk.json);
+}
+
+static void names_and_commands_outlast_two_cuts_once_each(void **state) {
+	(void)state;
+	struct talk talk;
+	st_auto(st_buf) text = ST_BUF_INIT;
+	st_buf_adds(&text, source);
+	/* Too long to stay. */
+	for (size_t i = 0; i < 2000; i++)
+		st_buf_addf(&text, "int value_number_%zu = %zu;\n", i, i);
+	begin_talk(&talk);
+	add_call(&talk, "read", "{\"path\":\"src/rows.c\"}", st_buf_cstr(&text));
+	add_call(&talk, "bash", "{\"command\":\"make check\"}", "ok");
+	for (size_t i = 0; i < 2; i++) {
+		add_noise(&talk, 14);
+		cut_talk(&talk);
+	}
+	assert_false(has(&talk, "first_value"));
+	assert_true(has(&talk, "- src/rows.c: load_rows"));
+	const char *at = strstr(st_buf_cstr(&talk.json), "- make check\\n");
+	assert_non_null(at);
+	assert_null(strstr(at + 1, "- make check\\n"));
+	st_buf_release(&talk.json);
+}
+
+static void a_number_that_may_be_larger_says_at_least(void **state) {
+	(void)state;
+	struct talk talk;
+	begin_talk(&talk);
+	add_noise(&talk, 14);
+	cut_talk(&talk);
+	assert_true(has(&talk, "- shell commands: 14;"));
+	add_noise(&talk, 5);
+	cut_talk(&talk);
+	assert_true(has(&talk, "- shell commands: at least 1"));
+	st_buf_release(&talk.json);
+}
+
+static void what_it_writes_it_reads_again(void **state) {
+	(void)state;
+	static const char text[] =
+		"\n[Commands]\nRun earlier in this conversation, the last first.\n"
+		"- make check\n- make\n"
+		"\n[Names in files]\nNames that lines in the messages seem to "
+		"define; files may have changed since.\n"
+		"- src/b.c: beta\n- src/a.c: two one\n";
+	st_auto(st_buf) out = ST_BUF_INIT;
+	struct st_recall recall = {0};
+	assert_int_equal(st_recall_again(&recall, st_str(text), NULL), 0);
+	st_recall_write(&recall, 600, &out);
+	assert_string_equal(st_buf_cstr(&out), text);
+	st_recall_release(&recall);
+}
+
+static void names_that_many_files_have_are_not_listed(void **state) {
+	(void)state;
+	static const char text[] =
+		"\n[Names in files]\nNote.\n"
+		"- a.c: render alpha\n- b.c: beta render\n- c.c: render\n";
+	st_auto(st_buf) out = ST_BUF_INIT;
+	const struct st_message_calls none = {0};
+	struct st_recall recall = {0};
+	assert_int_equal(st_recall_again(&recall, st_str(text), NULL), 0);
+	assert_int_equal(st_recall_read(&recall, &none, NULL), 0);
+	st_recall_write(&recall, 600, &out);
+	assert_null(strstr(st_buf_cstr(&out), "render"));
+	assert_non_null(strstr(st_buf_cstr(&out), "- a.c: alpha\n- b.c: beta\n"));
+	st_recall_release(&recall);
+}
+
+int main(void) {
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_cut_keeps_the_text_of_a_file_before_older_output),
+		cmocka_unit_test(a_text_that_a_later_write_replaced_is_left_out),
+		cmocka_unit_test(names_and_commands_outlast_two_cuts_once_each),
+		cmocka_unit_test(a_number_that_may_be_larger_says_at_least),
+		cmocka_unit_test(what_it_writes_it_reads_again),
+		cmocka_unit_test(names_that_many_files_have_are_not_listed),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
