@@ -372,6 +372,7 @@ static void the_tasks_of_the_schema_before_are_kept(void **state) {
 	                                      "ALTER TABLE tasks DROP COLUMN fence;"
 	                                      "ALTER TABLE tasks DROP COLUMN expires;"
 	                                      "ALTER TABLE tasks DROP COLUMN place;"
+	                                      "ALTER TABLE writes DROP COLUMN executable;"
 	                                      "DROP TABLE shared_tasks; PRAGMA user_version = 5",
 	                                      NULL}),
 	                 0);
