@@ -32,12 +32,14 @@ enum {
 
 /* With limits, so that no row of a strange hub is large. */
 #define SELECT_TASKS_FROM(source) \
-	"SELECT encode(uuid_send(t.id), 'hex'), t.number, t.status, t.priority, t.fence, t.rev, t.seq," \
+	"SELECT encode(uuid_send(t.id), 'hex'), t.number, t.status, t.priority, t.fence, t.rev, " \
+	"t.seq," \
 	" t.description, coalesce(t.owner, ''), t.removed::int, coalesce(t.place, 0)," \
 	" CASE WHEN isfinite(t.expires) THEN (least(greatest(extract(epoch FROM t.expires -" \
 	" clock_timestamp())::float8, -1e9), 1e9) * 1000000)::bigint END," \
 	" CASE WHEN octet_length(p.path) <= 4096 THEN p.path END, left(p.branch, 200)" \
-	" FROM " source " AS t LEFT JOIN stet.place AS p ON p.id = t.place" \
+	" FROM " source \
+	" AS t LEFT JOIN stet.place AS p ON p.id = t.place" \
 	" WHERE octet_length(t.description) <= 4096 AND length(coalesce(t.owner, '')) <= 200"
 
 static int give_task(const struct st_hub *hub, const struct st_pq_rows *rows, int row,

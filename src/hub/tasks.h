@@ -3,7 +3,7 @@
  *
  * A task has an id that its place made, so that sending it again is harmless. A claim
  * is a part of its task: an owner and a place, until when it holds, and a fence, which
- * grows with each claim. Whoever finishes a task says under which fence; the hub
+ * grows with each claim. A place finishes a task under a fence, and the hub
  * refuses that if the claim has passed to others.
  *
  * Each change gives a task a new `rev`, larger than all before, also after the hub was
@@ -40,7 +40,7 @@ struct st_hub_task_change {
 	bool removed;
 	/** The fence of the claim under which it was changed; 0 for none. */
 	int64_t fence;
-	/** Of a task that the hub may have forgotten: what its rev was. Otherwise 0. */
+	/** The last rev of a task that the hub may have forgotten; otherwise 0. */
 	int64_t rev;
 	/** Letters of what is new: d(escription), p(riority), s(tatus), r(emoved). */
 	char sets[8];

@@ -119,7 +119,8 @@ class Postgres:
             self.process = None
 
     def kill(self):
-        """kill -9 of the server and of its backends, which would otherwise outlive it."""
+        """kill -9 of the server and of its backends, which would otherwise outlive it; stopped, it starts no more."""
+        self.process.send_signal(signal.SIGSTOP)
         with open(f"/proc/{self.process.pid}/task/{self.process.pid}/children") as file:
             children = [int(pid) for pid in file.read().split()]
         self.process.kill()

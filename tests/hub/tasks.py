@@ -83,7 +83,7 @@ class Worker(Agent):
         super().__init__(self.machine, self.name)
 
     def tool(self, tool, **arguments):
-        result = self.send("tools/call", {"name": tool, "arguments": arguments})["result"]
+        result = self.result(tool, **arguments)
         text = "\n".join(block.get("text", "") for block in result["content"])
         number = text.split()[1] if text.startswith("Task ") and " is yours" in text else None
         return {"text": text, "error": result.get("isError", False),
@@ -349,10 +349,8 @@ try:
     agent.end()
 finally:
     import lib
-    if lib.failed and os.path.exists(f"{hub.dir}/log"):
-        with open(f"{hub.dir}/log", errors="replace") as file:
-            for line in file.read().splitlines()[-40:]:
-                print(f"# {line}")
+    if lib.failed:
+        hub.show_log()
     hub.remove()
     shutil.rmtree(base, ignore_errors=True)
 finish()

@@ -126,9 +126,9 @@ static const char *listed(struct host *host) {
 	st_auto(st_repo_status) view = {0};
 	size_t len = 0;
 	text[0] = '\0';
-	assert_int_equal(st_repo_get_status(&st_state_of(host->ws)->repo, NULL, ST_REPO_STORED, &view,
-	                                    &host->err),
-	                 0);
+	assert_int_equal(
+		st_repo_get_status(&st_state_of(host->ws)->repo, NULL, ST_REPO_STORED, &view, &host->err),
+		0);
 	for (size_t i = 0; i < view.state.task_count; i++) {
 		const struct st_repo_task *task = &view.state.tasks[i];
 		len += (size_t)snprintf(text + len, sizeof text - len, "%lld %s %s %s %s\n",
@@ -185,7 +185,8 @@ static void a_task_under_a_claim_of_others_is_left_to_them(void **state) {
 	assert_int_equal(put(host, &task, NULL).id, 7);
 	assert_string_equal(listed(host), "7 in_progress bob hello on parser theirs\n");
 	assert_int_equal(stet_task_start(host->session, 7, &host->err), STET_E_CONFLICT);
-	assert_non_null(strstr(host->err.message, "Session \"bob\" in hello on parser works on task 7"));
+	assert_non_null(
+		strstr(host->err.message, "Session \"bob\" in hello on parser works on task 7"));
 	assert_int_equal(stet_task_complete(host->session, 7, &host->err), STET_E_CONFLICT);
 	assert_int_equal(stet_task_release(host->session, 7, &host->err), STET_E_CONFLICT);
 	assert_int_equal(stet_task_remove(host->ws, 7, &host->err), STET_E_CONFLICT);

@@ -13,10 +13,10 @@ static const struct {
 	const char *action;
 	enum subject subject;
 } actions[] = {
-	{"list", "list", NONE},       {"add", "add", TEXT},
-	{"set", "set", TEXTS},        {"start", "start", NUMBER},
-	{"done", "complete", NUMBER}, {"prioritise", "prioritise", NUMBER},
-	{"remove", "remove", NUMBER}, {"claim", "claim", ANY_NUMBER},
+	{"list", "list", NONE},         {"add", "add", TEXT},
+	{"set", "set", TEXTS},          {"start", "start", NUMBER},
+	{"done", "complete", NUMBER},   {"prioritise", "prioritise", NUMBER},
+	{"remove", "remove", NUMBER},   {"claim", "claim", ANY_NUMBER},
 	{"release", "release", NUMBER},
 };
 

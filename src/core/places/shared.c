@@ -9,7 +9,7 @@
 enum {
 	/* How often to repeat a claim that conflicts with another transaction. */
 	CLAIM_TRIES = 5,
-	/* The most changes sent in one round; the next round sends the rest. */
+	/* The most batches of one round; the next round sends the rest. */
 	ROUNDS_MAX = 200,
 };
 
@@ -77,6 +77,8 @@ struct storing {
 	const struct changes *sent;
 	/* The number here of the last task. */
 	int64_t last;
+	/* Whether to store what others of this place may have stored; whether anything is new. */
+	bool always, differs;
 	size_t refused, lost;
 	int64_t refused_task, lost_task;
 };
@@ -106,13 +108,25 @@ static int store_received(struct st_store *store, void *data, struct stet_error 
 	return code;
 }
 
+/* All processes of a place receive the same tasks; the first one stores them. */
+static int check_differs(struct st_store *store, void *data, struct stet_error *err) {
+	struct storing *storing = data;
+	int code = 0;
+	storing->differs = storing->always || storing->sent;
+	for (size_t i = 0; i < storing->received->count && code == 0 && !storing->differs; i++)
+		code = st_store_shared_differs(store, &storing->received->items[i].task, &storing->differs,
+		                               err);
+	return code;
+}
+
 static void tell(const struct storing *storing) {
 	struct st_write_context *writes = &storing->shared->ws->writes;
 	if (storing->refused > 0)
-		st_write_notice(writes,
-		                "What was done here with task %lld does not count at the hub: by then, "
-		                "others had claimed or finished it. List the tasks.",
-		                (long long)storing->refused_task);
+		st_write_notice(
+			writes,
+			"The hub refuses the last change of task %lld: others have claimed or finished "
+			"it. List the tasks.",
+			(long long)storing->refused_task);
 	if (storing->lost > 0)
 		st_write_notice(writes,
 		                "Task %lld was finished here, but the hub was restored from a backup and "
@@ -124,7 +138,10 @@ static int store_all(struct storing *storing, struct stet_error *err) {
 	struct st_state *state = st_state_of(storing->shared->ws);
 	if (storing->received->count == 0)
 		return 0;
-	int code = st_store_do(&state->store, ST_STORE_WRITE, store_received, storing, err);
+	int code = st_store_do(&state->store, ST_STORE_READ, check_differs, storing, err);
+	if (code < 0 || !storing->differs)
+		return code;
+	code = st_store_do(&state->store, ST_STORE_WRITE, store_received, storing, err);
 	if (code < 0)
 		return code;
 	st_repo_export_mark(&state->repo_export);
@@ -280,7 +297,7 @@ static int claim_now(struct st_shared *shared, struct st_hub *hub,
                      const struct st_task_request *request, const char *id, int64_t *task,
                      struct stet_error *err) {
 	struct received received = {0};
-	struct storing storing = {.shared = shared, .received = &received};
+	struct storing storing = {.shared = shared, .received = &received, .always = true};
 	int code = STET_E_BUSY;
 	for (int i = 0; i < CLAIM_TRIES && code == STET_E_BUSY; i++)
 		code = st_hub_claim_task(hub, request->owner, id, ST_CLAIM_MS, copy_task, &received, err);

@@ -12,7 +12,7 @@
 #include "core/state/usage.h"
 #include "core/session/session.h"
 
-/** What a call about tasks wants of the hub. */
+/** The wish of a call about tasks. */
 enum st_task_wish {
 	/** To have seen the tasks of others once. */
 	ST_TASKS_SEEN,

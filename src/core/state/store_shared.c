@@ -2,6 +2,7 @@
 #include "core/state/store_shared.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/utf8.h"
@@ -16,11 +17,12 @@ enum {
 
 /* A rev beyond this, in microseconds since 1970, is invalid. */
 #define REV_MAX ((int64_t)1 << 52)
-#define DAY_NS ((int64_t)24 * 3600 * 1000000000)
-/* The hub lists what was finished in the last 30 days; what it lacks of these it has forgotten. */
+#define SECOND_NS ((int64_t)1000000000)
+#define DAY_NS (24 * 3600 * SECOND_NS)
+/* The hub lists tasks that were finished in the last 30 days; it has forgotten those that it lacks. */
 #define FORGOTTEN_NS (29 * DAY_NS)
 
-/* ---- what is to be sent ---- */
+/* ---- sending ---- */
 
 #define IS_NEW \
 	"source IS NULL AND NOT EXISTS (SELECT 1 FROM shared_tasks AS s WHERE s.task = tasks.id)"
@@ -103,7 +105,7 @@ int st_store_shared_changes(struct st_store *store, st_shared_change_fn *each, v
 	return code < 0 ? code : 0;
 }
 
-/* ---- what the hub has forgotten ---- */
+/* ---- forgotten tasks ---- */
 
 static int compare_ids(const void *a, const void *b) {
 	return strcmp(a, ((const struct st_shared_seen *)b)->id);
@@ -157,7 +159,7 @@ int st_store_shared_forgotten(struct st_store *store, const struct st_shared_see
 	return code < 0 ? code : 0;
 }
 
-/* ---- what the hub says ---- */
+/* ---- receiving ---- */
 
 /* A task as it is here, or as the hub had it last. */
 struct version {
@@ -288,7 +290,7 @@ static int write_hub(struct st_store *store, const struct st_hub_task *task, int
 	                 (int64_t)task->removed, task->rev, st_wall_ns());
 }
 
-/* Until when a claim holds; what is absurd is cut. */
+/* The end of a claim, within a day of now. */
 static int64_t expiry(const struct st_hub_task *task) {
 	int64_t left = task->left_ns;
 	if (!task->expires || task->status != ST_TASK_IN_PROGRESS)
@@ -443,10 +445,33 @@ int st_store_shared_put(struct st_store *store, const struct st_hub_task *task,
 		code = put_unknown(store, task, &result->id, err);
 	else if (code == 0 && task->rev >= stored.rev)
 		code = put_found(store, task, sent, &stored, result, err);
-	if (code == 0)
+	if (code == 0 && result->id > 0)
 		code = st_store_set(store, "updated_at", st_wall_ns(), err);
 	stored_release(&stored);
 	return code;
+}
+
+int st_store_shared_differs(struct st_store *store, const struct st_hub_task *task, bool *differs,
+                            struct stet_error *err) {
+	static const char sql[] =
+		"SELECT rev, coalesce((SELECT expires FROM tasks WHERE id = s.task), 0) FROM shared_tasks"
+		" AS s WHERE id = ?";
+	struct st_rows rows;
+	*differs = false;
+	if (!is_sound(task))
+		return 0;
+	int code = st_db_query(store->db, &rows, sql, err, "s", task->id);
+	if (code == 0)
+		code = st_rows_next(&rows, err);
+	if (code <= 0) {
+		*differs = code == 0 && !task->removed;
+		return code;
+	}
+	bool same_claim = llabs(st_rows_int(&rows, 1) - expiry(task)) < SECOND_NS;
+	*differs =
+		task->rev > st_rows_int(&rows, 0) || (task->rev == st_rows_int(&rows, 0) && !same_claim);
+	st_rows_end(&rows);
+	return 0;
 }
 
 int st_store_shared_id(struct st_store *store, int64_t task, char id[ST_TASK_KEY + 1],

@@ -1,8 +1,8 @@
 /**
  * Tasks that are shared through a hub. The tasks of the store are the local copy, which
  * is read and changed with or without the hub; beside them the store has each shared
- * task as the hub had it last. What differs is still to be sent, so that nothing has to
- * be noted while the hub is away, and nothing is sent twice.
+ * task as the hub had it last. The difference is still to be sent: a change needs no
+ * note while the hub is away, and is not sent twice.
  *
  * A task that came from an agent's own to-do list is not shared.
  *
@@ -63,8 +63,12 @@ struct st_shared_result {
                                       const struct st_hub_task_change *sent,
                                       struct st_shared_result *result, struct stet_error *err);
 
+/** Whether st_store_shared_put() would change something: other processes may have stored it already. */
+[[nodiscard]] int st_store_shared_differs(struct st_store *store, const struct st_hub_task *task,
+                                          bool *differs, struct stet_error *err);
+
 /** Find the id of a task by its number here. Returns 1, 0 if it is not shared, or a code. */
-[[nodiscard]] int st_store_shared_id(struct st_store *store, int64_t task,
-                                     char id[ST_TASK_KEY + 1], struct stet_error *err);
+[[nodiscard]] int st_store_shared_id(struct st_store *store, int64_t task, char id[ST_TASK_KEY + 1],
+                                     struct stet_error *err);
 
 #endif

@@ -186,9 +186,9 @@ static int run_tasks_tool(struct st_call *call, struct stet_error *err) {
 static const struct st_param params[] = {
 	{.name = "action",
      .choices = "list|add|set|start|complete|prioritise|remove|claim|release",
-     .description =
-         "Default: list. set replaces the unfinished ones; claim starts the first free one; release "
-         "frees one."},
+     .description = "Default: list. set replaces the unfinished ones; claim starts the first free "
+                    "one; release "
+                    "frees one."},
 	{.name = "id", .type = ST_PARAM_INTEGER, .description = "Which task."},
 	{.name = "description", .description = "What is to be done."},
 	{.name = "items",
