@@ -144,8 +144,9 @@ static const char *const tasks[] = {
 	"  WHERE repo = of_repo AND id = (c->>'id')::uuid AND rev < (c->>'rev')::bigint;"
 	" END $$",
 	/*
-	 * A change is not made if the task is under a claim of others, or under none now but its
-	 * claim has passed to others since: `fence` is that of the claim of which the place knows.
+	 * Only the owner of a claim finishes its task; a claim of others can be taken over once it has
+	 * expired. `fence` is that of the claim that the place knows of: if it has passed to others
+	 * since, the change is not made either.
 	 */
 	"CREATE FUNCTION stet.change_task(of_repo bigint, of_place bigint, t stet.task, c jsonb,"
 	" ms bigint) RETURNS void LANGUAGE plpgsql AS $$"
@@ -165,7 +166,8 @@ static const char *const tasks[] = {
 	"   removed = removed OR sets ~ 'r' AND free, rev = step, seq = step,"
 	"   updated = clock_timestamp()"
 	"  WHERE repo = of_repo AND id = t.id AND (sets ~ '[dp]' OR sets ~ 'r' AND free);"
-	"  IF sets ~ 's' AND free AND NOT passed AND NOT t.removed AND t.status <> 2 THEN"
+	"  IF sets ~ 's' AND NOT passed AND NOT t.removed AND (t.status = 0 OR t.status = 1 AND"
+	"   (wants = 1 AND free OR mine AND (wants <> 2 OR t.owner = c->>'owner'))) THEN"
 	"   UPDATE stet.task SET status = wants,"
 	"    owner = CASE wants WHEN 0 THEN NULL ELSE nullif(c->>'owner', '') END,"
 	"    place = CASE wants WHEN 0 THEN NULL ELSE of_place END,"

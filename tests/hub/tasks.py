@@ -187,6 +187,29 @@ try:
     claim("whoever lost it cannot finish it",
           loser.task("done", str(mine), session="bob" if winner == "ann" else "ann").returncode != 0)
 
+    # ---- a finish without a claim does not end the claim of others ----
+    a.task("add", "late")
+    late = str(tasks(b)["late"]["id"])
+    hub.kill()
+    a.task("claim", late, session="ann")
+    a.task("done", late, session="ann")
+    hub.start()
+    b.task("claim", late, session="bob")
+    hub.ask(SHORT)
+    tasks(a)
+    claim("what was done without a claim does not count once others have claimed it", row(hub, "late") == "1|bob" and
+          b.task("done", late, session="bob").returncode == 0)
+    b.task("add", "same place")
+    same = str(tasks(b)["same place"]["id"])
+    b.task("claim", same, session="eve")
+    hub.ask(SHORT)
+    b.task("claim", same, session="bob")
+    hub.ask(SHORT)
+    b.task("list")
+    claim("nor does an agent of the same place finish under another's claim, even one that has expired",
+          b.task("done", same, session="eve").returncode != 0 and b.task("done", same, session="bob").returncode == 0 and
+          row(hub, "same place") == "2|bob", row(hub, "same place"))
+
     # ---- a hub that forgets ----
     for round in range(4 if FULL else 2):
         texts = {name: f"{name} {round}" for name in ("old", "fresh", "finished", "taken", "kept")}
@@ -258,7 +281,7 @@ try:
         "select count(*) from watch.change where live and is_status = 1 and is_fence <> was_fence") == "0")
     claim("no task is finished under a claim that has passed to another", hub.ask(
         "select count(*) from watch.change where was_status = 1 and is_status = 2 and (is_fence <> was_fence or is_place <> was_place"
-        " or is_owner <> was_owner)") == "0")
+        " or is_owner <> was_owner)") == "0", lambda: hub.ask("select * from watch.change where is_status = 2"))
     claim("each is finished once", hub.ask("select count(*), count(distinct id) from watch.change where is_status = 2 and was_status <> 2")
           == f"{count}|{count}")
     claim("fences only grow", hub.ask("select count(*) from watch.change where is_fence < was_fence") == "0")

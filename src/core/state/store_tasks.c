@@ -214,6 +214,7 @@ int st_store_task_set(struct st_store *store, int64_t id, enum st_task_status st
 		"UPDATE tasks SET status = ?1, owner = ?2, updated_at = ?3, place = NULL,"
 		" fence = CASE WHEN ?1 = 1 AND owner IS NOT ?2 THEN NULL ELSE fence END WHERE id = ?4"
 		" AND (?1 <> 1 OR status <> 1 OR owner IS NULL OR owner = ?2 OR expires <= ?3)"
+		" AND NOT (?1 = 2 AND status = 1 AND fence IS NOT NULL AND owner IS NOT ?2)"
 		" AND NOT " HELD_BY_OTHERS("?2", "?3");
 	int code = st_db_run(store->db, sql, err, "itii", (int64_t)status, owner, st_wall_ns(), id);
 	if (code == 0 && st_db_changes(store->db) == 0)
