@@ -183,7 +183,7 @@ static void a_fence_that_its_list_closes_has_no_closing_line(void **state) {
 	st_auto(st_markdown) text = parse(ST_STR("- ```\n  a\nb\n"));
 	check_code(&text, 0, 1, 2, 2, 2);
 	assert_false(text.codes[0].closed);
-	/* What looks like the closing fence opens a block of its own. */
+	/* A line like the closing fence opens a block of its own. */
 	st_auto(st_markdown) fence = parse(ST_STR("- ```\n  a\n```\nb\n"));
 	assert_int_equal(fence.code_count, 2);
 	check_code(&fence, 0, 1, 2, 2, 2);

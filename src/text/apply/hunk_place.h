@@ -42,7 +42,7 @@ void st_hunk_search_release(struct st_hunk_search *search);
 /** Find the place of the next hunk, and add it to the places. Returns as st_hunks_apply(). */
 [[nodiscard]] int st_hunk_search_next(struct st_hunk_search *search);
 
-/** After the last hunk: say how many more there would be a note about. */
+/** After the last hunk: add the number of further hunks that would need a note. */
 void st_hunk_search_end(struct st_hunk_search *search);
 
 #endif
