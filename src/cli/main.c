@@ -1,13 +1,14 @@
 /**
  * The program stet: reads the options before the command, and runs the command.
  *
- * A map of the source, from the bottom up. Each layer includes only those above
- * it in this list.
+ * A map of the source, the lowest layer first: each includes only those listed
+ * before it; src/cli includes include/stet alone.
  *
  * - include/stet/  The library as programs see it. Start with stet.h.
  * - src/base/      Buffers, views, errors, JSON, UTF-8.
  * - src/text/      Lines, search, replace, patch, diff: bytes in, bytes out.
  * - src/fs/        Files below one root, and replacing them safely.
+ * - src/hub/       A PostgreSQL database that machines share.
  * - src/core/      Workspaces, sessions and what each has seen, the state.
  * - src/hook/      Events of agents' own tools in, decisions out.
  * - src/tools/     The tools that agents call by name, with JSON.

@@ -99,6 +99,7 @@ static int configure(struct st_db *db, bool wal, struct stet_error *err) {
 	/* Without WAL a reader would block every writer. The mode is stored in the file. */
 	int code =
 		st_db_exec(db, wal ? "PRAGMA journal_mode = WAL" : "PRAGMA journal_mode = TRUNCATE", err);
+	/* A call must not wait for a second flush: a crash of the machine may lose the last entries. */
 	if (code == 0)
 		code = st_db_exec(db,
 		                  "PRAGMA synchronous = NORMAL; PRAGMA cell_size_check = ON;"

@@ -78,7 +78,7 @@ static int save_seen(struct stet_session *session, struct st_store *store, int64
 }
 
 /* Save every record: the list of touched ones is incomplete, or the database is new. */
-static int save_all(struct stet_session *session, struct st_store *store, int64_t id,
+static int save_all_seen(struct stet_session *session, struct st_store *store, int64_t id,
                     struct stet_error *err) {
 	int code = st_store_drop_session(store, id, err);
 	const struct st_lru_entry *entry = NULL;
@@ -102,7 +102,7 @@ static int save_session(struct stet_session *session, struct st_store *store,
 	if (code < 0)
 		return code;
 	if (!same || session->tracker.touched_all)
-		code = save_all(session, store, id, err);
+		code = save_all_seen(session, store, id, err);
 	for (size_t i = 0; code == 0 && i < session->tracker.touched_count; i++)
 		code = save_seen(session, store, id, session->tracker.touched[i], err);
 	if (code == 0 && (!same || session->stored.delivered != session->instructions.changes))
@@ -166,7 +166,7 @@ static int adopt(struct st_store *store, void *data, const struct st_file_event 
 	return code < 0 ? code : 0;
 }
 
-static int save_all_unsaved(struct st_store *store, void *data, struct stet_error *err) {
+static int write_unsaved(struct st_store *store, void *data, struct stet_error *err) {
 	struct saving *saving = data;
 	int code = saving->seen ? save_session(saving->session, store, err) : 0;
 	return code == 0 ? save_events(saving, err) : code;
@@ -231,7 +231,7 @@ static int store_unsaved(struct stet_session *session, bool seen, enum st_store_
 		return 0;
 	}
 	save_replaced(session);
-	int code = st_store_do(store, mode, save_all_unsaved, &saving, err);
+	int code = st_store_do(store, mode, write_unsaved, &saving, err);
 	if (code == 0)
 		finish_saving(&saving);
 	return code;
@@ -282,6 +282,7 @@ static bool can_wait(const struct stet_session *session, bool seen) {
 	       (session->events.count == 0 || !st_store_exists(&st_state_of(session->ws)->store));
 }
 
+/* At the end of a call: store what cannot wait, and turn a failure into a notice. */
 static void save_unsaved(struct stet_session *session, enum st_store_mode mode) {
 	bool seen = has_unsaved(session);
 	if (can_wait(session, seen)) {

@@ -1,9 +1,9 @@
 /**
  * The temporary file of a commit, and the leftovers of crashed commits.
  *
- * The name is the commit's journal: `.stet-EXPECTED-NEW-NAME-RANDOMMARK.part`.
+ * The name is the commit's journal: `.stet-EXPECTED-NEW-TARGET-RANDOMMARK.part`.
  * EXPECTED and NEW are the hashes of the version to replace and of the new
- * bytes (16 digits each), NAME is the hash of the target's name (8 digits).
+ * bytes (16 digits each), TARGET is the hash of the target's name (8 digits).
  * MARK proves that this user's stet made the name (fs/versions/state_dir.h); a
  * file of such a name that came with a clone is an ordinary file. A `.part` file
  * holds our own bytes, complete or not. Before the exchange the commit renames
@@ -17,7 +17,7 @@
 
 #include "fs/write/write_context.h"
 
-/** The number of digits in NAME, and the size of a buffer for the whole name. */
+/** The number of digits in TARGET, and the size of a buffer for the whole name. */
 enum { ST_TEMP_TARGET = 8, ST_TEMP_NAME = 80 };
 
 struct st_temp {
