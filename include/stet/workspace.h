@@ -118,7 +118,8 @@ STET_API STET_NODISCARD int stet_workspace_open(const char *root, struct stet_wo
  * to be closed closes it.
  *
  * stet checks recently replaced files a last time for late writes: writes to the
- * old file by a process that had it open. This may take ten milliseconds, or two
+ * old file by a process that looked it up before, or had it open where there are
+ * no leases. This may take ten milliseconds, or two
  * seconds if a process is still writing. Take the notices first: closing frees
  * them.
  */
@@ -188,6 +189,8 @@ STET_API const char *stet_workspace_shared(const struct stet_workspace *ws);
 /**
  * Wait until all replaced files have been checked a last time for late writes:
  * for a program that is about to exit and wants to report them.
+ *
+ * Waits up to two seconds where a process still has a file open for writing.
  *
  * @grace_ms  The age of a replaced file at its last check, up to 2000.
  */

@@ -104,6 +104,13 @@ static void count_usage(const struct st_hook_call *call) {
 						});
 }
 
+static void say_notices(struct st_hook_call *call) {
+	for (char *notice; (notice = st_write_next_notice(&call->session->ws->writes));) {
+		st_hook_say(call->decision, st_str(notice));
+		free(notice);
+	}
+}
+
 /* Name the bytes that were rescued since the last event, if the answer to this one can hold a text. */
 static void tell_notices(struct st_hook_call *call) {
 	struct st_write_context *writes = &call->session->ws->writes;
@@ -111,11 +118,11 @@ static void tell_notices(struct st_hook_call *call) {
 	if (moment != ST_HOOK_AFTER_TOOL && moment != ST_HOOK_PROMPT &&
 	    moment != ST_HOOK_SESSION_START && !call->decision->denies)
 		return;
+	say_notices(call);
+	/* A server looked before; a witness, another process, may have saved bytes since. */
+	writes->rescued.recovered = false;
 	st_rescued_recover(&writes->rescued);
-	for (char *notice; (notice = st_write_next_notice(writes));) {
-		st_hook_say(call->decision, st_str(notice));
-		free(notice);
-	}
+	say_notices(call);
 }
 
 void st_hook_start_witness(struct st_hook_call *call) {

@@ -279,7 +279,7 @@ static void rescue_late(struct st_witness *witness, const struct held *held, str
 	snprintf(why, sizeof why,
 	         "Another process wrote to %s just when it was replaced: its write is not in the file.",
 	         st_quoted(held->place.path));
-	/* This process tells nobody, so the copy keeps the mark by which the next event reports it. */
+	/* Nobody reads this notice: the copy keeps its mark, by which the next event reports it. */
 	if (st_hook_open_workspace(witness->root, &ws, NULL) == 0)
 		(void)st_rescue(&ws->writes.rescued, held->place.path, bytes, why);
 	stet_workspace_close(ws);

@@ -4,15 +4,16 @@
  * Between the hook's decision and the tool's write other programs may write to
  * the file, and a tool that truncates it leaves no trace of their bytes. So the
  * hook that lets a tool run leaves a small process behind, the witness, which
- * holds the file and a read lease on it (fs/file/lease.h): a program that opens
- * the file for writing waits until the witness has read it. When the tool has
- * run, the hook asks the witness what the file held meanwhile.
+ * holds the file, follows its events (inotify) and pins its last pages
+ * (vmsplice): a truncation leaves them behind. It blocks nobody. When the tool
+ * has run, the hook asks the witness for the versions that the file had meanwhile.
  *
  * A tool that replaces the file by a rename leaves the old file to the witness.
- * For ST_GRACE_MS it rescues what is still written to that one
- * (fs/versions/rescued.h), and the session's next event reports it.
+ * For ST_GRACE_MS after the hook's question it rescues bytes that are still
+ * written to that one (fs/versions/rescued.h); the next event in the workspace
+ * that can hold a text reports them.
  *
- * Where leases or processes are not to be had, the witness sees less or
+ * Where inotify, pipes or processes are not to be had, the witness sees less or
  * nothing, and all else goes on.
  */
 #ifndef STET_HOOK_WITNESS_H
@@ -34,8 +35,8 @@ extern bool st_witness_enabled;
 struct st_witness *st_witness_new(const struct stet_session *session, const char *key);
 
 /**
- * Hold a file: from now on writers wait until the witness has read it. Does
- * nothing for a file that is not there, or is large.
+ * Hold a file: from now on the witness notes its versions. Does nothing for a
+ * file that is not there, or is large.
  *
  * @path  Below the root.
  */

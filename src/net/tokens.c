@@ -98,10 +98,11 @@ int st_tokens_own(struct st_buf *path, struct stet_error *err) {
 		                              "XDG_STATE_HOME, or use --token-file.");
 	st_autofd dir = st_user_state_open(".");
 	if (dir < 0 && errno == EACCES)
-		return st_fail(err, STET_E_ACCESS,
-		               "%s is not allowed for the server's token: other users can change it, or you "
-		               "cannot. Make it yours with mode 0700, or give --token-file.",
-		               st_buf_cstr(path));
+		return st_fail(
+			err, STET_E_ACCESS,
+			"%s is not allowed for the server's token: other users can change it, or you "
+			"cannot. Make it yours with mode 0700, or give --token-file.",
+			st_buf_cstr(path));
 	if (dir < 0 || (faccessat(dir, "token", F_OK, AT_SYMLINK_NOFOLLOW) < 0 && !store_token(dir)))
 		return st_fail_errno(err, errno, "Cannot store the server's token in %s",
 		                     st_buf_cstr(path));

@@ -358,7 +358,8 @@ static size_t tokens_of(yyjson_mut_val *blocks) {
 /* Count what the session is sent. A program that calls without a name has no model behind it. */
 static void count_usage(const struct st_call *call, bool failed) {
 	struct stet_session *session = call->session;
-	if (!session || !call->tool || call->tool->hints & ST_HINT_PLAIN || (!call->client && !session->name))
+	if (!session || !call->tool || call->tool->hints & ST_HINT_PLAIN ||
+	    (!call->client && !session->name))
 		return;
 	size_t instructions = tokens_of(call->instructions);
 	st_usage_record(session,

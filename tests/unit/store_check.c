@@ -100,7 +100,8 @@ static void damage_that_reading_would_not_meet_is_found(void **state) {
 	struct host *host = *state;
 	keep_something(host);
 	sql(host,
-	    "INSERT INTO tasks (id, description, status, priority, updated_at) VALUES (1, 'a', 0, 1, 0);"
+	    "INSERT INTO tasks (id, description, status, priority, updated_at) VALUES (1, 'a', 0, 1, "
+	    "0);"
 	    "PRAGMA writable_schema = ON;"
 	    "UPDATE sqlite_schema SET sql = 'CREATE INDEX tasks_order ON tasks (id)'"
 	    " WHERE name = 'tasks_order'");

@@ -286,8 +286,8 @@ static int run_setup(const struct options *options, const struct arguments *args
 		                    .deny = has_option(args, "--deny-native")};
 		plan.user = scope ? strcmp(scope, "user") == 0 : plan.client && plan.client->user;
 		if (plan.client && plan.served && !client_serves_hooks(plan.client))
-			status = report_as(STET_E_INVALID, "%s has no hooks that ask a server.",
-			                   plan.client->title);
+			status =
+				report_as(STET_E_INVALID, "%s has no hooks that ask a server.", plan.client->title);
 		else if (plan.client)
 			status = run_plan(&plan, options, args, root);
 	}

@@ -26,10 +26,7 @@
 	"\"tool_response\": \"${tool_response}\"}}]}"
 #define SERVED_FOR_TOOLS(names) "{\"matcher\": \"" names "\", " SERVED
 #define HOOK_FOR_TOOLS(file, event, names) \
-	{ \
-		PART_HOOKS, ENTRY_ELEMENT, file, {"hooks", event}, FOR_TOOLS(names), \
-			SERVED_FOR_TOOLS(names) \
-	}
+	{ PART_HOOKS, ENTRY_ELEMENT, file, {"hooks", event}, FOR_TOOLS(names), SERVED_FOR_TOOLS(names) }
 #define HOOK_FOR_ALL(file, event) \
 	{ PART_HOOKS, ENTRY_ELEMENT, file, {"hooks", event}, FOR_ALL, "{" SERVED }
 #define SERVER(member, value) \

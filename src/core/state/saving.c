@@ -79,7 +79,7 @@ static int save_seen(struct stet_session *session, struct st_store *store, int64
 
 /* Save every record: the list of touched ones is incomplete, or the database is new. */
 static int save_all_seen(struct stet_session *session, struct st_store *store, int64_t id,
-                    struct stet_error *err) {
+                         struct stet_error *err) {
 	int code = st_store_drop_session(store, id, err);
 	const struct st_lru_entry *entry = NULL;
 	while (code == 0 && (entry = st_lru_next(&session->tracker.files, entry))) {

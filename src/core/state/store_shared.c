@@ -51,7 +51,7 @@ static int add_new(struct st_store *store, struct stet_error *err) {
 	static const char add[] =
 		"INSERT INTO shared_tasks (id, task, description, status, priority, removed, rev,"
 		" updated_at) SELECT lower(hex(randomblob(16))), id, '', 0, 0, 0, 0, ? FROM tasks "
-	    "WHERE " IS_NEW;
+		"WHERE " IS_NEW;
 	int code = st_db_run(store->db, drop, err, "");
 	return code == 0 ? st_db_run(store->db, add, err, "i", st_wall_ns()) : code;
 }

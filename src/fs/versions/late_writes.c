@@ -181,7 +181,7 @@ void st_late_writes_add(struct st_late_writes *late, int fd, const char *path,
 	hold_entry(late, &entry);
 	if (!late->background)
 		return;
-	/* If another thread checks the file right now, it puts the file back. */
+	/* Another thread may have taken the files out to check them: then look after the grace period. */
 	int64_t next_ms = next_check_ms(late);
 	st_background_schedule(late->background, &late->task,
 	                       next_ms < INT64_MAX ? next_ms : ST_GRACE_MS);

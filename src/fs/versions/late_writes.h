@@ -1,8 +1,8 @@
 /**
  * Late writes: another process writes to a file just after stet replaced it.
  *
- * A process that opened a file just before stet replaced it may write to the
- * old file just afterwards, and that write would be lost. So stet keeps the old
+ * A process that looked up a path just before stet replaced the file, or had it
+ * open where there are no leases, may write to the old file just afterwards, and that write would be lost. So stet keeps the old
  * file's descriptor for a grace period and checks it again: in the next calls,
  * and in the background worker when the grace period is over. If the bytes
  * changed, stet rescues them (fs/versions/rescued.h) and reports it.
@@ -71,7 +71,7 @@ void st_late_writes_add(struct st_late_writes *late, int fd, const char *path,
 /** Check the files that are due. */
 void st_late_writes_check_now(struct st_late_writes *late);
 
-/** The same, inline: costs nothing if no file was replaced just now. Every call does this. */
+/** The same, inline: costs nothing if no file was replaced just now. Reads, commits and tool calls do this. */
 static inline void st_late_writes_check(struct st_late_writes *late) {
 	if (late->count > 0)
 		st_late_writes_check_now(late);

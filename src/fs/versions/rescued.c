@@ -332,7 +332,9 @@ static bool has_suffix(const char *text, const char *suffix) {
 }
 
 /*
- * A copy that is not locked belongs to a process that is gone. Returns 1, with
+ * A copy of a file that is rewritten in place is locked while its process lives;
+ * one with the mark of unreported copies never is, so a living process may report
+ * it, too. Returns 1, with
  * the copy's hash unless hash is NULL; 0 if its process lives, the copy is gone
  * or is larger than *left; -1 if that is unknown.
  *
@@ -386,8 +388,8 @@ static bool recover_one(struct st_rescued *rescued, int dirfd, const char *entry
 	else
 		report_copy(
 			rescued, name,
-			"An earlier stet process rescued a version of %s that another process had written, "
-			"and ended before it could report it. The version is in",
+			"Another stet process rescued a version of %s that some program had written, and may "
+			"not have reported it. The version is in",
 			st_quoted(path));
 	return true;
 }

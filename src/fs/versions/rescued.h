@@ -6,7 +6,7 @@
  * characters of PATH written as %2F and so on. When the folder is full, the
  * oldest files are removed and a notice says so.
  *
- * The name of a copy ends in `.untold` until a notice of it was delivered. If
+ * The name of a copy ends in `.untold` until its notice was handed out. If
  * the process dies before that, a later process reports the copy.
  */
 #ifndef STET_FS_VERSIONS_RESCUED_H
@@ -29,7 +29,7 @@ struct st_rescued {
 	struct st_notices *notices;
 	/** The copies of earlier processes have been reported. */
 	_Atomic bool recovered;
-	/** How many copies this process has reported. */
+	/** How many notices of copies this process has queued. */
 	_Atomic uint64_t reported;
 };
 
