@@ -31,7 +31,7 @@ static inline struct st_str st_strn(const char *ptr, size_t len) {
 	return (struct st_str){ptr, len};
 }
 
-/** The part of a view from start up to, but not including, end. */
+/** The part of a view from start up to, but not including, end; the caller makes sure that both lie in it. */
 static inline struct st_str st_str_slice(struct st_str s, size_t start, size_t end) {
 	return (struct st_str){s.ptr + start, end - start};
 }

@@ -1,4 +1,4 @@
-/** Every tool: NAME.c in files/, text/ or state/ defines st_NAME. */
+/** Every tool: NAME.c in files/, text/ or state/ defines st_NAME (grep.c: st_grep_tool). */
 #ifndef STET_TOOLS_TABLE_H
 #define STET_TOOLS_TABLE_H
 

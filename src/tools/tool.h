@@ -5,7 +5,8 @@
  * This folder holds the tools (files/, text/, state/: one `const struct
  * st_tool` per file) and the code they share: checking arguments (args.c),
  * finding the file that a path means (route.h), running a call and writing its
- * answer (call.c), and the host, which serves several clients in several
+ * answer (call.c), parameters, schemas and parts of answers that tools share
+ * (render.h), and the host, which serves several clients in several
  * workspaces (host.h).
  *
  * The table st_tools drives stet_call(), the MCP server, the command line and
@@ -67,7 +68,7 @@ enum st_hints {
  * tools that their list does not contain.
  */
 enum st_listed {
-	/** Only `--tools all`. */
+	/** Only `--tools all`, and the list of its group, such as `--tools text`. */
 	ST_LISTED_ALL,
 	/** Also the default list, which has everything that a model needs. */
 	ST_LISTED_DEFAULT,

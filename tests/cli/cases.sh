@@ -13,6 +13,7 @@ if [ "${1:-}" = --update ]; then
 	update=yes
 	shift
 fi
+STET=$(realpath "$STET")
 . "$cases/../lib/tap.sh"
 
 PATH=$(dirname "$STET"):$PATH

@@ -2,9 +2,9 @@
  * A workspace and a session over a test's directory.
  *
  *     static void a_claim(void **state) {
- *             struct desk *desk = *state;
- *             dir_write(desk->dir, "a.txt", "hello");
- *             track_read(desk, "a.txt");
+ *             struct host *host = *state;
+ *             dir_write(host->dir, "a.txt", "hello");
+ *             host_read(host, "a.txt");
  *             ...
  *     }
  *     host_claim(a_claim)
@@ -22,7 +22,7 @@ struct host {
 	struct stet_workspace *ws;
 	struct stet_session *session;
 	struct stet_error err;
-	/** The last answer, freed with the desk or by the next call below. */
+	/** The last answer, freed with the host or by the next call below. */
 	struct stet_answer *answer;
 };
 
@@ -32,7 +32,7 @@ int host_teardown(void **state);
 /** A second session over the same workspace; close it. */
 struct stet_session *host_session(struct host *host, const char *name);
 
-/** Calls on the desk's session that leave their answer in desk->answer and return the code. */
+/** Calls on the host's session that leave their answer in host->answer and return the code. */
 int host_read(struct host *host, const char *path);
 int host_read_lines(struct host *host, const char *path, size_t first, size_t count);
 int host_check(struct host *host, const char *path);

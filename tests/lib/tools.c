@@ -117,6 +117,8 @@ static void check_hash(struct host *host) {
 		assert_null(hash);
 		return;
 	}
+	if (!hash)
+		fail_msg("the answer names the file %s, so it needs its fileHash", path);
 	assert_int_equal(strlen(hash), ST_HASH_SHORT);
 	struct st_hash real;
 	assert_int_equal(

@@ -1,10 +1,10 @@
 /**
- * Tool calls on a desk (lib/session.h), and a look at what they answer.
+ * Tool calls on a host (lib/session.h), and a look at what they answer.
  *
- *     dir_write(desk->dir, "a.md", "# One\n");
- *     call(desk, "text_replace", "{'filePath': 'a.md', 'oldText': 'One', 'newText': 'Two'}");
+ *     dir_write(host->dir, "a.md", "# One\n");
+ *     call(host, "text_replace", "{'filePath': 'a.md', 'oldText': 'One', 'newText': 'Two'}");
  *     expect_str("preview.after", "Two");
- *     refuse(desk, STET_E_NO_MATCH, "text_replace", "{'filePath': 'a.md', ...}");
+ *     refuse(host, STET_E_NO_MATCH, "text_replace", "{'filePath': 'a.md', ...}");
  *     expect_text("Nothing was changed");
  *
  * Arguments are JSON with ' in place of "; %s and the like are filled in
@@ -72,7 +72,7 @@ void expect_span(const char *path, int64_t start, int64_t end);
 void expect_text(const char *part);
 void expect_no_text(const char *part);
 
-/** The bytes of a file on the desk, which hold no NUL, are these. */
+/** The bytes of a file in the host's directory, which hold no NUL, are these. */
 void expect_file(const struct host *host, const char *name, const char *text);
 
 /** A copy of the string at a path, or the fileHash, in a ring of eight static buffers. */

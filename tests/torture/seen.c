@@ -1325,7 +1325,7 @@ static void step(struct model *model) {
 		foreign_write(model, file);
 }
 
-static void open_desk(struct model *model) {
+static void open_host(struct model *model) {
 	const char *root = model->dir->path;
 	struct stet_error err = {0};
 	assert_int_equal(stet_host_open(&root, 1, &model->host, &err), 0);
@@ -1340,7 +1340,7 @@ static void open_desk(struct model *model) {
 	}
 }
 
-static void close_desk(struct model *model) {
+static void close_host(struct model *model) {
 	for (size_t i = 0; i < CALLERS; i++)
 		stet_client_release(model->clients[i]);
 	stet_host_close(model->host);
@@ -1349,8 +1349,8 @@ static void close_desk(struct model *model) {
 /* Another process takes over: only a session with a name, and only what is stored, goes on. */
 static void restart(struct model *model) {
 	tell(model, "restart", st_str(""));
-	close_desk(model);
-	open_desk(model);
+	close_host(model);
+	open_host(model);
 	for (size_t caller = 0; caller < CALLERS; caller++) {
 		if (caller == NAMED && model->stored)
 			continue;
@@ -1383,13 +1383,13 @@ static void run_steps(struct model *model) {
 		make_file(model, &model->files[i]);
 		put(model, i, false);
 	}
-	open_desk(model);
+	open_host(model);
 	for (int i = 0; i < STEPS; i++) {
 		if (i == restarted)
 			restart(model);
 		step(model);
 	}
-	close_desk(model);
+	close_host(model);
 	model_release(model);
 }
 

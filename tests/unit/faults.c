@@ -983,11 +983,11 @@ static bool is_harmless(const char *symbol) {
 		"uname",
 		"vsnprintf",
 	};
-	static const char *const families[] = {"__stack_chk_", "st_",      "stet_",         "mem",
-	                                       "str",          "pthread_", "__asan_",       "__ubsan_",
-	                                       "__sanitizer_", "__tsan_",  "__gcov_",       "__llvm_",
-	                                       "EVP_",         "OSSL_",    "ZSTD_",         "CRYPTO_",
-	                                       "utf8proc_",    "yyjson_",  "unsafe_yyjson_"};
+	static const char *const families[] = {
+		"__stack_chk_", "st_",     "stet_",     "mem",          "str",
+		"pthread_",     "__asan_", "__ubsan_",  "__sanitizer_", "__tsan_",
+		"__gcov_",      "__llvm_", "EVP_",      "OSSL_",        "SHA256_",
+		"ZSTD_",        "CRYPTO_", "utf8proc_", "yyjson_",      "unsafe_yyjson_"};
 	struct st_str name = manual_name(symbol);
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
 		if (st_str_eq(name, st_str(names[i])))

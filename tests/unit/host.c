@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "lib/test.h"
 
-/* A desk over the directories one and two of a test's directory. */
+/* A host over the directories one and two of a test's directory. */
 struct office {
 	struct dir *dir;
 	struct stet_host *host;
@@ -16,7 +16,7 @@ struct office {
 	yyjson_doc *doc;
 };
 
-static struct stet_host *open_desk(struct office *office, const char *const *names, size_t count) {
+static struct stet_host *open_host(struct office *office, const char *const *names, size_t count) {
 	char paths[4][512];
 	const char *roots[4];
 	for (size_t i = 0; i < count; i++) {
@@ -42,7 +42,7 @@ static int setup(void **state) {
 	dir_write(office.dir, "two/both.txt", "two\n");
 	dir_write(office.dir, "two/sub/c.txt", "two\n");
 	static const char *const names[] = {"one", "two"};
-	office.host = open_desk(&office, names, 2);
+	office.host = open_host(&office, names, 2);
 	assert_int_equal(stet_host_client(office.host, NULL, NULL, &office.agent, &office.err), 0);
 	*state = &office;
 	return 0;
@@ -111,7 +111,7 @@ static void expect_part_of(const char *whole, const char *part) {
 static void a_directory_that_cannot_be_opened_is_left_out_with_a_notice(void **state) {
 	struct office *office = *state;
 	static const char *const names[] = {"missing", "two", "one/a.txt"};
-	struct stet_host *host = open_desk(office, names, 3);
+	struct stet_host *host = open_host(office, names, 3);
 	assert_non_null(host);
 	assert_non_null(stet_host_workspace(host, 0));
 	assert_null(stet_host_workspace(host, 1));
@@ -124,13 +124,13 @@ static void a_directory_that_cannot_be_opened_is_left_out_with_a_notice(void **s
 	stet_host_close(host);
 }
 
-static void a_desk_without_a_directory_is_an_error(void **state) {
+static void a_host_without_a_directory_is_an_error(void **state) {
 	struct office *office = *state;
 	static const char *const names[] = {"missing", "one/a.txt"};
-	assert_null(open_desk(office, names, 2));
+	assert_null(open_host(office, names, 2));
 	assert_int_equal(office->err.code, STET_E_NOT_FOUND);
 	expect_part_of(office->err.message, "missing");
-	assert_null(open_desk(office, names, 0));
+	assert_null(open_host(office, names, 0));
 	assert_int_equal(office->err.code, STET_E_INVALID);
 	stet_host_close(NULL);
 	stet_client_release(NULL);
@@ -140,7 +140,7 @@ static void a_directory_given_twice_is_opened_once(void **state) {
 	struct office *office = *state;
 	assert_int_equal(symlink("one", dir_at(office->dir, "link")), 0);
 	static const char *const names[] = {"one", "one/../one", "link"};
-	struct stet_host *host = open_desk(office, names, 3);
+	struct stet_host *host = open_host(office, names, 3);
 	assert_non_null(stet_host_workspace(host, 0));
 	assert_null(stet_host_workspace(host, 1));
 	assert_null(stet_host_notice(host));
@@ -379,7 +379,7 @@ static void files_move_to_another_filesystem(void **state) {
 		skip_because("/dev/shm is on the same filesystem");
 }
 
-static void a_desk_that_is_read_only_refuses_what_writes(void **state) {
+static void a_host_that_is_read_only_refuses_what_writes(void **state) {
 	struct office *office = *state;
 	assert_int_equal(stet_host_set(office->host, STET_OPTION_READ_ONLY, 1, NULL), 0);
 	assert_int_equal(call(office, "read_file", "{'path': 'a.txt'}"), 0);
@@ -407,7 +407,7 @@ static void a_desk_that_is_read_only_refuses_what_writes(void **state) {
 static void the_innermost_of_nested_workspaces_has_the_file(void **state) {
 	struct office *office = *state;
 	static const char *const names[] = {"two", "two/sub"};
-	struct stet_host *host = open_desk(office, names, 2);
+	struct stet_host *host = open_host(office, names, 2);
 	struct stet_client *agent = NULL;
 	assert_int_equal(stet_host_client(host, NULL, NULL, &agent, NULL), 0);
 	assert_int_equal(run(office, agent, "read_file", "{'path': '@/two/sub/c.txt'}"), 0);
@@ -422,7 +422,7 @@ static void a_root_given_through_a_link_has_both_spellings(void **state) {
 	struct office *office = *state;
 	assert_int_equal(symlink("two", dir_at(office->dir, "link")), 0);
 	static const char *const names[] = {"one", "link"};
-	struct stet_host *host = open_desk(office, names, 2);
+	struct stet_host *host = open_host(office, names, 2);
 	struct stet_client *agent = NULL;
 	assert_int_equal(stet_host_client(host, NULL, NULL, &agent, NULL), 0);
 	assert_int_equal(run(office, agent, "read_file", "{'path': '@/two/b.txt'}"), 0);
@@ -721,7 +721,7 @@ static void agents_work_at_once_and_lose_nothing(void **state) {
 int main(void) {
 	const struct CMUnitTest tests[] = {
 		office_claim(a_directory_that_cannot_be_opened_is_left_out_with_a_notice),
-		office_claim(a_desk_without_a_directory_is_an_error),
+		office_claim(a_host_without_a_directory_is_an_error),
 		office_claim(a_directory_given_twice_is_opened_once),
 		office_claim(options_are_set_on_every_workspace),
 		office_claim(relative_paths_lead_to_the_first_workspace_that_has_them),
@@ -736,7 +736,7 @@ int main(void) {
 		office_claim(files_move_between_workspaces_and_stay_read),
 		office_claim(files_are_copied_between_workspaces),
 		office_claim(files_move_to_another_filesystem),
-		office_claim(a_desk_that_is_read_only_refuses_what_writes),
+		office_claim(a_host_that_is_read_only_refuses_what_writes),
 		office_claim(the_innermost_of_nested_workspaces_has_the_file),
 		office_claim(a_root_given_through_a_link_has_both_spellings),
 		office_claim(a_name_is_one_agent_for_its_owner),

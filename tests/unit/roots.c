@@ -256,7 +256,7 @@ static void roots_that_are_given_as_directories_are_not_asked_for(void **state) 
 	stet_host_close(host);
 }
 
-/* Whatever allocation fails, the desk is in one place or the other, and works. */
+/* Whatever allocation fails, the host is in one place or the other, and works. */
 static void without_memory_nothing_is_half_moved(void **state) {
 	const struct dir *dir = *state;
 	struct office office;

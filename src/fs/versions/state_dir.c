@@ -254,7 +254,7 @@ bool st_user_state_path(struct st_buf *path) {
 	const char *state = secure_getenv("XDG_STATE_HOME"), *home = secure_getenv("HOME");
 	if (state && state[0] == '/')
 		st_buf_addf(path, "%s/stet", state);
-	else if (home && home[0] == '/' && access(home, F_OK) == 0)
+	else if (home && home[0] == '/' && faccessat(AT_FDCWD, home, F_OK, 0) == 0)
 		st_buf_addf(path, "%s/.local/state/stet", home);
 	else
 		return false;
@@ -269,7 +269,7 @@ static int open_user_state(void) {
 		return -1;
 	for (char *slash = strchr(path.ptr + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
 		*slash = '\0';
-		(void)st_retry(mkdir(path.ptr, 0700));
+		(void)st_retry(mkdirat(AT_FDCWD, path.ptr, 0700));
 		*slash = '/';
 	}
 	return open_or_make(AT_FDCWD, path.ptr);
