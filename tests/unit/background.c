@@ -116,7 +116,9 @@ static void all_tasks_run_on_one_thread(void **state) {
 	size_t later = count_threads();
 	st_background_release(&record->background);
 	assert_int_equal(later, with_worker);
-	assert_int_equal(count_threads(), with_worker - 1);
+	/* A thread that was joined stays in the list for a moment; the alarm ends a wait in vain. */
+	while (count_threads() != with_worker - 1)
+		sched_yield();
 }
 
 static void a_task_runs_when_it_is_due_and_not_before(void **state) {

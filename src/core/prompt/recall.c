@@ -59,8 +59,10 @@ static void release_list(struct st_recall_list *list) {
 
 /* Where a name stands in a list of names; NULL if it does not. */
 static char *find_name(const struct st_buf *names, struct st_str name) {
+	if (names->len == 0)
+		return NULL;
 	char *at = names->ptr, *end = names->ptr + names->len;
-	while (at && (at = memmem(at, (size_t)(end - at), name.ptr, name.len))) {
+	while ((at = memmem(at, (size_t)(end - at), name.ptr, name.len))) {
 		bool ends = at + name.len == end || at[name.len] == ' ';
 		if (at > names->ptr && at[-1] == ' ' && ends)
 			return at - 1;
